@@ -1,0 +1,75 @@
+# leakdiff: `make run` starts the web app, `make test` proves it.
+SHELL   := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+BUILD   := .build
+BINARY  := $(BUILD)/leakdiff
+LISTEN  ?= 127.0.0.1:8080
+DATA    ?= .data
+FUZZTIME ?= 10s
+CHROMIUM := $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
+
+.PHONY: run build test check generate fuzz bench vuln browser clean
+
+run: build
+	$(BINARY) serve --listen $(LISTEN) --data $(DATA)
+
+build:
+	go build -trimpath -o $(BINARY) ./cmd/leakdiff
+
+# Everything that must hold before a commit lands.
+test: check build browser
+	LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go test -race ./...
+	cd web/browsertest && LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go vet ./... && LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go test ./...
+
+# Formatting, generated files, vet and staticcheck. The import arrows are a test
+# (cmd/leakdiff/arrow_test.go).
+check:
+	@if [ "$${CI:-}" = true ]; then for tool in gcc node; do command -v $$tool >/dev/null || { echo "make check: $$tool is missing and CI=true"; exit 1; }; done; fi
+	@unformatted=$$(find . -name '*.go' -not -name '*_templ.go' -not -path './.build/*' | xargs gofmt -l); \
+	  if [ -n "$$unformatted" ]; then echo "not formatted:"; echo "$$unformatted"; exit 1; fi
+	@mkdir -p $(BUILD)
+	@find web -name '*_templ.go' | sort | xargs sha256sum > $(BUILD)/generated.before
+	@go tool templ generate -path web >/dev/null 2>$(BUILD)/templ.log || { cat $(BUILD)/templ.log; exit 1; }
+	@find web -name '*_templ.go' | sort | xargs sha256sum > $(BUILD)/generated.after
+	@diff $(BUILD)/generated.before $(BUILD)/generated.after || { echo "generated files were stale; they are fresh now, commit them"; exit 1; }
+	go mod tidy -diff
+	go vet ./...
+	go tool staticcheck ./...
+
+generate:
+	go tool templ generate -path web
+
+# A browser for the browser tests, from Debian's packages where that is allowed.
+browser:
+	@if [ -z "$(CHROMIUM)" ]; then \
+	  if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
+	    echo "installing chromium"; \
+	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; \
+	  elif [ "$${CI:-}" = true ]; then \
+	    echo "chromium is missing and CI=true"; exit 1; \
+	  else \
+	    echo "************************************************************"; \
+	    echo "* chromium is missing: THE BROWSER TESTS WILL NOT RUN.      *"; \
+	    echo "* install it (apt-get install chromium) and run make test.  *"; \
+	    echo "************************************************************"; \
+	  fi; \
+	fi
+
+# Each fuzz target in turn, FUZZTIME each.
+fuzz:
+	@set -e; for pkg in $$(go list ./...); do \
+	  for target in $$(go test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
+	    echo "== $$pkg $$target"; \
+	    go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$pkg; \
+	  done; \
+	done
+
+bench:
+	go test -run '^$$' -bench . -benchmem ./...
+
+# Known vulnerabilities of the dependencies; needs the network.
+vuln:
+	go run golang.org/x/vuln/cmd/govulncheck@latest ./...
+
+clean:
+	rm -rf $(BUILD)

@@ -1,0 +1,218 @@
+package ingest
+
+import (
+	"path"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"leakdiff/analysis"
+)
+
+var (
+	// fdDirectory is the last component of a copy of /proc/PID/fdinfo or fd:
+	// "fdinfo", "fd", "cpr_fdinfo", "fdinfo.copy".
+	fdDirectory = regexp.MustCompile(`(?i)^(.*[._-])?(fdinfo|fd)([._-].*)?$`)
+	// token is a directory or file name that says when, not who: "t3", "round-2",
+	// "t8-shims-resumed", "2026-11-21T03-04-05Z", "0001".
+	token = regexp.MustCompile(`(?i)^(t|s|n|snap|snapshot|round|run|step|sample|capture|dump|#)?[._-]?\d+([._T:-].*)?Z?$`)
+	// shortToken is the part of such a name that tells it from the others.
+	shortToken = regexp.MustCompile(`(?i)^((?:t|s|n|snap|snapshot|round|run|step)?[._-]?\d{1,6})[._-][a-z].*$`)
+	// formWord only says what kind of evidence a file is.
+	formWord  = regexp.MustCompile(`(?i)goroutineleak|goroutines?|go-routine|pprof|profile|debug[=._-]?[0123]|fdinfo|stacks?|dump|lsof|fds?|fdinfo|limits|status|stat|mountinfo|mounts|metrics|cmdline|cgroup|captured[._-]at|inotify|sysctls?|net[._-]?(tcp|udp|unix)6?|ss|netstat|threads?|proc|sigquit|sigusr1|trace|truncated|full|runtimestack|64mib|file-nr|heap|cpu|block|mutex|threadcreate`)
+	extension = regexp.MustCompile(`(?i)\.(txt|log|out|err|json|gz|zst|pb|prof|pprof|f0|f|md|lst|list|xz|bz2|lz4|stacks)$`)
+	digits    = regexp.MustCompile(`\d+`)
+	procDir   = regexp.MustCompile(`(?:^|/)proc/(\d+)(?:/|$)`)
+)
+
+// captureDir is the directory that holds one capture of one process:
+// "t1/kubelet/fdinfo/25" and "t1/kubelet/lsof.txt" give "t1/kubelet".
+func captureDir(p string) string {
+	dir := strings.TrimSuffix(directoryOf(p), "/")
+	if fdDirectory.MatchString(path.Base(dir)) {
+		dir = strings.TrimSuffix(directoryOf(dir), "/")
+	}
+	return dir
+}
+
+// stemOf is what a file's name says apart from the kind of evidence:
+// "p1-t4.debug1.txt" gives "p1-t4", "goroutine-debug2_0001.txt" gives "0001",
+// "lsof.txt" gives "".
+func stemOf(base string) string {
+	s := base
+	for extension.MatchString(s) {
+		s = extension.ReplaceAllString(s, "")
+	}
+	s = formWord.ReplaceAllString(s, "")
+	return strings.ToLower(strings.Trim(s, "._-=+, "))
+}
+
+// pidOf reads the pid out of a path such as "proc/21630/fdinfo/".
+func pidOf(p string) int {
+	m := procDir.FindStringSubmatch(p)
+	if m == nil {
+		return 0
+	}
+	pid, err := strconv.Atoi(m[1])
+	if err != nil {
+		return 0
+	}
+	return pid
+}
+
+// programName is the last element of an executable's path, without the mark of
+// a replaced binary: "/usr/bin/kubelet (deleted)" gives "kubelet".
+func programName(executable string) string {
+	executable = strings.TrimSuffix(executable, " (deleted)")
+	if executable == "" {
+		return ""
+	}
+	return path.Base(strings.ReplaceAll(executable, `\`, "/"))
+}
+
+// naming splits a capture directory into what names the snapshot and what names
+// the process: "lab/t3/kubelet" gives label "t3" and process "kubelet"; names
+// above the label are context.
+func naming(dir string) (label, process string) {
+	parts := strings.Split(strings.ReplaceAll(dir, "!", ""), "/")
+	for i := len(parts) - 1; i >= 0; i-- {
+		p := parts[i]
+		for extension.MatchString(p) || strings.HasSuffix(p, ".tar") || strings.HasSuffix(p, ".zip") || strings.HasSuffix(p, ".tgz") {
+			p = strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(extension.ReplaceAllString(p, ""), ".tar"), ".zip"), ".tgz")
+		}
+		if p == "" || p == "proc" {
+			continue
+		}
+		if token.MatchString(p) && pidOf(dir+"/") == 0 {
+			return shorten(p), process
+		}
+		if process == "" && i == len(parts)-1 {
+			process = p
+		}
+	}
+	return "", process
+}
+
+func shorten(label string) string {
+	if m := shortToken.FindStringSubmatch(label); m != nil {
+		return m[1]
+	}
+	return label
+}
+
+// nameTimes are the ways in which collectors write a time into a name
+// (bundles.md section 2).
+var nameTimes = []struct {
+	pattern *regexp.Regexp
+	layout  string
+}{
+	{regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d[:_-]?\d\d[:_-]?\d\d`), "2006-01-02T150405"},
+	{regexp.MustCompile(`\d{4}-\d\d-\d\d[-_.]\d\d[:_-]?\d\d[:_-]?\d\d`), "2006-01-02T150405"},
+	{regexp.MustCompile(`\d{8}[-_T]\d{6}`), "20060102T150405"},
+}
+
+// timeInName finds a time in a file or directory name, taken as UTC.
+func timeInName(name string) (time.Time, bool) {
+	for _, n := range nameTimes {
+		found := n.pattern.FindString(name)
+		if found == "" {
+			continue
+		}
+		d := digits.FindAllString(found, -1)
+		joined := strings.Join(d, "")
+		at, err := time.Parse("20060102150405", joined)
+		if err == nil && at.Year() >= 2000 {
+			return at, true
+		}
+	}
+	return time.Time{}, false
+}
+
+// ordinalWords order names that say before and after in words.
+var ordinalWords = map[string]int{"before": 0, "baseline": 0, "pre": 0, "start": 0, "first": 0, "begin": 0, "old": 0, "good": 0,
+	"during": 1, "middle": 1, "after": 2, "post": 2, "end": 2, "last": 2, "later": 2, "new": 2, "bad": 2}
+
+// naturalLess orders names as people do: t2 before t10, before before after.
+func naturalLess(a, b string) bool {
+	for a != "" && b != "" {
+		ca, ra := chunk(a)
+		cb, rb := chunk(b)
+		if ca != cb {
+			wa, oka := ordinalWords[ca]
+			wb, okb := ordinalWords[cb]
+			if oka && okb && wa != wb {
+				return wa < wb
+			}
+			if isDigits(ca) && isDigits(cb) {
+				za, zb := strings.TrimLeft(ca, "0"), strings.TrimLeft(cb, "0")
+				if len(za) != len(zb) {
+					return len(za) < len(zb)
+				}
+				if za != zb {
+					return za < zb
+				}
+				return len(ca) < len(cb)
+			}
+			return ca < cb
+		}
+		a, b = ra, rb
+	}
+	return a == "" && b != ""
+}
+
+// chunk splits off a run of digits, of letters, or one other byte.
+func chunk(s string) (string, string) {
+	class := func(c byte) int {
+		switch {
+		case c >= '0' && c <= '9':
+			return 1
+		case c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80:
+			return 2
+		}
+		return 0
+	}
+	first := class(s[0])
+	i := 1
+	for first != 0 && i < len(s) && class(s[i]) == first {
+		i++
+	}
+	return s[:i], s[i:]
+}
+
+func isDigits(s string) bool { return s[0] >= '0' && s[0] <= '9' }
+
+// hostOf reads the host out of a command line: the kubelet's
+// --hostname-override and the --node-name of other agents.
+func hostOf(cmdline []string) string {
+	for i, word := range cmdline {
+		for _, flag := range []string{"--hostname-override", "--node-name", "--hostname"} {
+			if value, ok := strings.CutPrefix(word, flag+"="); ok {
+				return value
+			}
+			if word == flag && i+1 < len(cmdline) {
+				return cmdline[i+1]
+			}
+		}
+	}
+	return ""
+}
+
+// completeNames replaces names that lsof cut to 9 bytes or the kernel to 15 by
+// the longer name that another artifact gives for the same pid, or for another
+// snapshot of the bundle (DESIGN.md section 4).
+func completeNames(snapshots []analysis.Snapshot) {
+	for i := range snapshots {
+		cut := snapshots[i].Process.Name.Value
+		if len(cut) != 9 && len(cut) != 15 {
+			continue
+		}
+		for j := range snapshots {
+			whole := snapshots[j].Process.Name
+			same := snapshots[i].Process.PID.Value == "" || snapshots[i].Process.PID.Value == snapshots[j].Process.PID.Value
+			if same && len(whole.Value) > len(cut) && strings.HasPrefix(whole.Value, cut) {
+				snapshots[i].Process.Name = analysis.Fact{Value: whole.Value, Confidence: analysis.Medium, Source: "cut to " + strconv.Quote(cut) + " in the listing; whole in another file of the same process"}
+			}
+		}
+	}
+}

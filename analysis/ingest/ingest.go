@@ -1,0 +1,129 @@
+// Package ingest turns the bytes of one bundle into snapshots. It takes inputs
+// (archives and loose files), walks them once, names every member by its
+// content, has the format's package read it, and then, knowing all of the
+// bundle, decides which artifacts speak of the same process at the same time.
+// It is the only package that knows all parsers. It refuses to know storage,
+// pages, and what the families mean.
+package ingest
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/bundle"
+)
+
+// Engine is the version of the rules that turn bytes into snapshots; results of
+// an older engine are computed again on request.
+const Engine = 1
+
+// Config says how to read a bundle; the zero value reads with default limits.
+type Config struct {
+	Bundle bundle.Config
+	// Progress is called often and must return quickly; nil means nobody listens.
+	Progress func(Progress)
+	// Now bounds plausible times; nil means time.Now.
+	Now func() time.Time
+}
+
+// Progress is how far an ingest has come.
+type Progress struct {
+	// Stage is unpacking, grouping or done.
+	Stage string
+	// Files were unpacked so far; Bytes is their unpacked size.
+	Files int
+	Bytes int64
+	// Goroutines, Descriptors and Watches were read so far.
+	Goroutines, Descriptors, Watches int
+	// Snapshots were formed so far.
+	Snapshots int
+}
+
+// Text says the progress in words.
+func (p Progress) Text() string {
+	switch p.Stage {
+	case "grouping":
+		return fmt.Sprintf("%d files unpacked, forming families", p.Files)
+	case "done":
+		return fmt.Sprintf("%d files read, %d snapshots", p.Files, p.Snapshots)
+	}
+	return fmt.Sprintf("%d files unpacked, %d goroutines, %d descriptors and %d watches read", p.Files, p.Goroutines, p.Descriptors, p.Watches)
+}
+
+// Result is all that one bundle holds.
+type Result struct {
+	Artifacts []analysis.Artifact
+	Problems  []analysis.Problem
+	// Snapshots are in time order, untimed ones at their natural place.
+	Snapshots []analysis.Snapshot
+	// Unpacked is the number of bytes after unpacking.
+	Unpacked int64
+}
+
+// Run reads all inputs as one bundle. It fails only when ctx ends or nothing
+// could be opened at all; everything else becomes a problem of the result.
+func Run(ctx context.Context, cfg Config, inputs []bundle.Input) (Result, error) {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	r := newReader(cfg)
+	stats, problems, err := bundle.Walk(ctx, cfg.Bundle, inputs, r.member)
+	if err != nil {
+		return Result{}, err
+	}
+	r.problems = append(r.problems, problems...)
+	r.closeDirectories()
+	r.progress.Stage = "grouping"
+	r.report()
+	snapshots := r.snapshots()
+	r.nothingFound(snapshots)
+	r.countProblems()
+	r.progress.Stage = "done"
+	r.progress.Snapshots = len(snapshots)
+	r.report()
+	return Result{Artifacts: r.artifacts, Problems: r.problems, Snapshots: snapshots, Unpacked: stats.BytesOut}, nil
+}
+
+// nothingFound says it in words when a bundle held no evidence at all: the one
+// case in which a quiet result would read as "no leak".
+func (r *reader) nothingFound(snapshots []analysis.Snapshot) {
+	if len(snapshots) > 0 {
+		return
+	}
+	why := fmt.Sprintf("%d files were looked at", len(r.artifacts))
+	switch {
+	case len(r.artifacts) == 0:
+		why = "there is no file in it"
+	case len(r.artifacts) == 1:
+		why = r.artifacts[0].Reason
+	}
+	r.problem(analysis.Problem{
+		Path: r.firstPath(), Offset: -1, Severity: analysis.Error,
+		What: "no evidence of any process was found",
+		Why:  why,
+		Hint: "upload a goroutine dump (/debug/pprof/goroutine?debug=2), a copy of /proc/PID/fdinfo made with cp -r, or the output of lsof -nP",
+	})
+}
+
+func (r *reader) firstPath() string {
+	if len(r.artifacts) == 0 {
+		return ""
+	}
+	return r.artifacts[0].Path
+}
+
+func (r *reader) countProblems() {
+	at := map[string]int{}
+	for i := range r.artifacts {
+		at[r.artifacts[i].Path] = i
+	}
+	for _, p := range r.problems {
+		if i, ok := at[p.Path]; ok {
+			r.artifacts[i].Problems++
+		} else if i, ok := at[directoryOf(p.Path)]; ok {
+			r.artifacts[i].Problems++
+		}
+	}
+}

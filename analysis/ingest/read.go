@@ -1,0 +1,634 @@
+package ingest
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"path"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/bundle"
+	"leakdiff/analysis/detect"
+	"leakdiff/analysis/goroutine"
+	"leakdiff/analysis/lsof"
+	"leakdiff/analysis/metrics"
+	"leakdiff/analysis/procfs"
+)
+
+// reader collects what the members of one bundle hold.
+type reader struct {
+	cfg       Config
+	artifacts []analysis.Artifact
+	problems  []analysis.Problem
+	parts     []*part
+	// directories gathers fdinfo/ and fd/ members by directory and kind until the
+	// walk ends, because archives have no order.
+	directories map[directoryKey]*directory
+	progress    Progress
+}
+
+type directoryKey struct{ path, kind string }
+
+type directory struct {
+	part   *part
+	hashes []string
+	size   int64
+	reason string
+	broken int
+}
+
+func newReader(cfg Config) *reader {
+	return &reader{cfg: cfg, directories: map[directoryKey]*directory{}, progress: Progress{Stage: "unpacking"}}
+}
+
+func (r *reader) report() {
+	if r.cfg.Progress != nil {
+		r.cfg.Progress(r.progress)
+	}
+}
+
+func (r *reader) problem(p analysis.Problem) { r.problems = append(r.problems, p) }
+
+// sniffLimit is how far into a file a listing's header may stand (lsof.md 1.4).
+const sniffLimit = 1 << 20
+
+// member reads one file of the bundle.
+func (r *reader) member(m *bundle.Member) error {
+	r.progress.Files++
+	defer r.report()
+	if m.Type == bundle.Symlink {
+		r.link(m)
+		return nil
+	}
+	if m.Type != bundle.Regular {
+		return nil
+	}
+	head := detect.Head{Bytes: m.Head, Path: m.Path, Size: m.Size, Whole: m.Whole()}
+	found := detect.Sniff(head)
+	if found.NeedMore {
+		head.Bytes = m.Peek(sniffLimit)
+		head.Whole = len(head.Bytes) < sniffLimit
+		found = detect.Sniff(head)
+	}
+	sum := &counter{hash: sha256.New()}
+	body := io.TeeReader(m.Body, sum)
+	a := analysis.Artifact{
+		Path: m.Path, Kind: found.Kind, Reason: found.Reason, Confidence: found.Confidence,
+		Files: 1, Modified: m.ModTime, Status: analysis.Ignored,
+	}
+	p := &part{path: m.Path, form: found.Kind, modified: m.ModTime}
+	read := formats[found.Kind]
+	if gathered(found.Kind) {
+		return r.gather(m, found, body, sum)
+	}
+	if read != nil {
+		m.Parsing()
+		a.Status = analysis.Read
+		before := len(r.problems)
+		if err := read(r, body, p, &a); err != nil {
+			if stop := m.Stop(err); stop != nil {
+				return stop
+			}
+			a.Status = analysis.Failed
+			r.refused(m.Path, err)
+		}
+		r.worst(&a, before)
+	}
+	if found.Kind == detect.Empty {
+		a.Status = analysis.Empty
+	}
+	// The rest is read so that the hash and the size are those of the whole.
+	if _, err := io.Copy(io.Discard, body); err != nil {
+		if stop := m.Stop(err); stop != nil {
+			return stop
+		}
+	}
+	a.Size, a.SHA256 = sum.n, sum.sum()
+	a.Truncated = a.Truncated || m.Truncated()
+	if m.Truncated() && p.text != nil && !p.text.dump.Truncated {
+		p.text.dump.Truncated, p.text.dump.TruncatedWhy = true, "its archive stops before its end"
+	}
+	if m.Truncated() && p.profile != nil {
+		p.profile.profile.Truncated = true
+	}
+	r.advise(&a)
+	index := len(r.artifacts)
+	r.artifacts = append(r.artifacts, a)
+	r.keep(p, index)
+	r.progress.Bytes += sum.n
+	return nil
+}
+
+// keep files the part under its capture directory. Listings have put their own
+// parts into r.parts already and leave p empty.
+func (r *reader) keep(p *part, artifact int) {
+	for _, q := range r.parts[r.newParts(artifact):] {
+		q.artifact = artifact
+		place(q)
+	}
+	if p.form == detect.LsofTable || p.form == detect.LsofFields {
+		return
+	}
+	if formats[p.form] == nil || r.artifacts[artifact].Status != analysis.Read {
+		return
+	}
+	p.artifact = artifact
+	place(p)
+	r.parts = append(r.parts, p)
+}
+
+// newParts is the index of the first part that has no artifact yet.
+func (r *reader) newParts(artifact int) int {
+	i := len(r.parts)
+	for i > 0 && r.parts[i-1].artifact < 0 {
+		i--
+	}
+	return i
+}
+
+func place(p *part) {
+	p.dir, p.stem = captureDir(p.path), stemOf(path.Base(p.path))
+}
+
+// worst makes an artifact "failed" when nothing of it was read and an error was
+// named.
+func (r *reader) worst(a *analysis.Artifact, before int) {
+	if a.Members > 0 {
+		return
+	}
+	for _, p := range r.problems[before:] {
+		if p.Severity == analysis.Error {
+			a.Status = analysis.Failed
+		}
+	}
+}
+
+// refused turns a parser's refusal into a problem.
+func (r *reader) refused(where string, err error) {
+	p := analysis.Problem{Path: where, Offset: -1, Severity: analysis.Error, What: "could not be read", Why: err.Error()}
+	var fault *analysis.Fault
+	if errors.As(err, &fault) {
+		p.What, p.Why, p.Hint = fault.What, fault.Why, fault.Hint
+		if fault.Code == "other_profile" {
+			p.Severity = analysis.Note
+		}
+	}
+	r.problem(p)
+}
+
+// advise names what was recognised but is not read, with what to do instead.
+func (r *reader) advise(a *analysis.Artifact) {
+	advice, ok := notRead[a.Kind]
+	if !ok {
+		return
+	}
+	r.problem(analysis.Problem{Path: a.Path, Offset: -1, Severity: analysis.Warning, What: advice.what, Why: a.Reason, Hint: advice.hint})
+}
+
+// notRead are kinds that hold evidence which this version does not take in.
+var notRead = map[string]struct{ what, hint string }{
+	detect.Wrapped:     {"a goroutine dump behind log prefixes or escapes was not read", "cut the prefix of each line (journalctl -o cat, kubectl logs without --timestamps, jq -r .log) and upload the result"},
+	detect.ThreadDump:  {"a JVM thread dump was recognised and not read", "this version reads goroutine dumps, descriptors and watches; keep the file with the ticket"},
+	detect.NodeReport:  {"a Node.js diagnostic report was recognised and not read", "upload the output of lsof -nP -p PID of the same process"},
+	detect.SocketTable: {"a socket table was recognised and not read", "upload lsof -nP -p PID of the same process, which names the descriptor of each socket"},
+	detect.EmptyFDInfo: {"an empty fdinfo file was captured", "run cp -r /proc/PID/fdinfo DIR first, then archive DIR: tar trusts the size 0 that procfs states"},
+}
+
+// formats are the readers of the kinds that this version understands. A reader
+// fills the part and the artifact's counts; its error means that nothing usable
+// was read.
+var formats = map[string]func(r *reader, body io.Reader, p *part, a *analysis.Artifact) error{
+	detect.GoroutineDebug2: readText,
+	detect.GoroutineCrash:  readText,
+	detect.GoroutineDebug1: readDebug1,
+	detect.GoroutineProto:  readProto,
+	detect.LsofTable:       readLsofTable,
+	detect.LsofFields:      readLsofFields,
+	detect.FDListing:       readListing,
+	detect.FDInfoGrep:      readGrep,
+	detect.Mountinfo:       readMountinfo,
+	detect.Limits:          readLimits,
+	detect.Status:          readStatus,
+	detect.Stat:            readStat,
+	detect.Cmdline:         readCmdline,
+	detect.Sysctls:         readSysctls,
+	detect.Metrics:         readMetrics,
+	detect.CapturedAt:      readCapturedAt,
+}
+
+func readText(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
+	t := newTextDump()
+	before := r.progress.Goroutines
+	dump, problems, err := goroutine.ParseText(body, goroutine.Config{Path: p.path}, func(g *goroutine.Goroutine) error {
+		t.add(g)
+		r.progress.Goroutines++
+		if r.progress.Goroutines%4096 == 0 {
+			r.report()
+		}
+		return nil
+	})
+	r.problems = append(r.problems, problems...)
+	if err != nil && dump.Headers == 0 {
+		r.progress.Goroutines = before
+		return err
+	}
+	t.dump = dump
+	p.text = t
+	a.Members, a.Truncated = dump.Headers, dump.Truncated
+	a.Outcome = plural(dump.Headers, "goroutine", "goroutines")
+	if dump.Truncated {
+		a.Outcome = "at least " + a.Outcome + ", cut"
+	}
+	return nil
+}
+
+func readDebug1(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
+	return readProfile(r, p, a, func(visit func(*goroutine.Record) error) (goroutine.Profile, []analysis.Problem, error) {
+		return goroutine.ParseDebug1(body, goroutine.Config{Path: p.path}, visit)
+	})
+}
+
+func readProto(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
+	return readProfile(r, p, a, func(visit func(*goroutine.Record) error) (goroutine.Profile, []analysis.Problem, error) {
+		return goroutine.ParseProto(body, goroutine.Config{Path: p.path}, visit)
+	})
+}
+
+func readProfile(r *reader, p *part, a *analysis.Artifact, parse func(func(*goroutine.Record) error) (goroutine.Profile, []analysis.Problem, error)) error {
+	d := &profileDump{}
+	profile, problems, err := parse(func(rec *goroutine.Record) error {
+		d.stacks = append(d.stacks, rec.Stack)
+		d.counts = append(d.counts, rec.Count)
+		d.offsets = append(d.offsets, goroutine.Record{Line: rec.Line, Offset: rec.Offset, Length: rec.Length})
+		return nil
+	})
+	r.problems = append(r.problems, problems...)
+	if err != nil {
+		return err
+	}
+	d.profile = profile
+	p.profile = d
+	p.inner = profile.Time
+	p.name = programName(profile.Executable)
+	a.Members, a.Truncated = profile.Sum, profile.Truncated
+	a.Outcome = fmt.Sprintf("%s in %s", plural(profile.Sum, "goroutine", "goroutines"), plural(profile.Records, "record", "records"))
+	return nil
+}
+
+func readLsofTable(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
+	return readLsof(r, p, a, func(visit func(int, *lsof.Row) error) (lsof.Listing, []analysis.Problem, error) {
+		return lsof.ParseTable(body, p.path, visit)
+	})
+}
+
+func readLsofFields(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
+	return readLsof(r, p, a, func(visit func(int, *lsof.Row) error) (lsof.Listing, []analysis.Problem, error) {
+		return lsof.ParseFields(body, p.path, visit)
+	})
+}
+
+// readLsof makes a part for every process of the listing.
+func readLsof(r *reader, p *part, a *analysis.Artifact, parse func(func(int, *lsof.Row) error) (lsof.Listing, []analysis.Problem, error)) error {
+	type key struct{ ordinal, pid int }
+	byProcess := map[key]*part{}
+	var order []*part
+	all, problems, err := parse(func(ordinal int, row *lsof.Row) error {
+		if row.Unreadable {
+			return nil
+		}
+		k := key{ordinal, row.PID}
+		q := byProcess[k]
+		if q == nil {
+			q = &part{path: p.path, form: p.form, ordinal: ordinal, pid: row.PID, name: row.Command, modified: p.modified, artifact: -1, listing: &listing{command: row.Command}}
+			byProcess[k] = q
+			order = append(order, q)
+		}
+		if !row.IsDescriptor {
+			q.listing.other++
+			a.Rows++
+			return nil
+		}
+		q.listing.rows = append(q.listing.rows, row.Descriptor)
+		r.progress.Descriptors++
+		return nil
+	})
+	r.problems = append(r.problems, problems...)
+	if err != nil && all.Rows == 0 {
+		return err
+	}
+	for _, q := range order {
+		a.Members += len(q.listing.rows)
+	}
+	a.Outcome = plural(a.Members, "descriptor", "descriptors")
+	if len(order) > 1 {
+		a.Outcome += fmt.Sprintf(" of %d processes", len(order))
+	}
+	r.parts = append(r.parts, order...)
+	return nil
+}
+
+func readListing(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
+	p.links = []analysis.Descriptor{}
+	_, problems, err := lsof.ParseListing(body, p.path, func(d *analysis.Descriptor) error {
+		p.links = append(p.links, *d)
+		return nil
+	})
+	r.problems = append(r.problems, problems...)
+	if err != nil && len(p.links) == 0 {
+		return err
+	}
+	r.progress.Descriptors += len(p.links)
+	a.Members = len(p.links)
+	a.Outcome = plural(a.Members, "descriptor", "descriptors")
+	return nil
+}
+
+func readGrep(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
+	infos, pid, problems, err := procfs.ParseGrep(body, p.path)
+	r.problems = append(r.problems, problems...)
+	p.pid = pid
+	if err != nil && len(infos) == 0 {
+		return err
+	}
+	p.fdinfo = &fdinfoSet{infos: infos}
+	countWatches(r, p.fdinfo, a)
+	return nil
+}
+
+func countWatches(r *reader, set *fdinfoSet, a *analysis.Artifact) {
+	a.Members, a.Watches = 0, 0
+	for _, info := range set.infos {
+		a.Watches += len(info.Watches)
+		if info.FD >= 0 {
+			a.Members++
+		}
+	}
+	a.Members += set.empty
+	r.progress.Watches += a.Watches
+	r.progress.Descriptors += a.Members
+	a.Outcome = fmt.Sprintf("%s, %s", plural(a.Members, "descriptor", "descriptors"), plural(a.Watches, "watch", "watches"))
+}
+
+func readMountinfo(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
+	mounts, problems, err := procfs.ParseMountinfo(body, p.path)
+	r.problems = append(r.problems, problems...)
+	p.mounts = mounts
+	a.Outcome = plural(len(mounts), "mount", "mounts")
+	return err
+}
+
+func readLimits(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
+	limits, problems, err := procfs.ParseLimits(body, p.path)
+	r.problems = append(r.problems, problems...)
+	p.limits = &limits
+	if soft, ok := limits.OpenFiles(); ok {
+		a.Outcome = fmt.Sprintf("limit of %d open files", soft)
+	}
+	return err
+}
+
+func readStatus(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
+	status, problems, err := procfs.ParseStatus(body, p.path)
+	r.problems = append(r.problems, problems...)
+	p.status, p.pid, p.name = &status, status.PID, status.Name
+	a.Outcome = fmt.Sprintf("%s, pid %d", status.Name, status.PID)
+	return err
+}
+
+func readStat(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
+	stat, problems, err := procfs.ParseStat(body, p.path)
+	r.problems = append(r.problems, problems...)
+	p.stat, p.pid, p.name = &stat, stat.PID, stat.Comm
+	a.Outcome = fmt.Sprintf("%s, pid %d, started at tick %d", stat.Comm, stat.PID, stat.StartTicks)
+	return err
+}
+
+func readCmdline(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
+	words, problems, err := procfs.ParseCmdline(body, p.path)
+	r.problems = append(r.problems, problems...)
+	p.cmdline = words
+	a.Outcome = plural(len(words), "argument", "arguments")
+	return err
+}
+
+func readSysctls(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
+	values, problems, err := procfs.ParseSysctls(body, p.path)
+	r.problems = append(r.problems, problems...)
+	p.sysctls = values
+	a.Outcome = plural(len(values), "setting", "settings")
+	return err
+}
+
+func readMetrics(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
+	figures, info, problems, err := metrics.Figures(body, p.path)
+	r.problems = append(r.problems, problems...)
+	p.figures, p.version = figures, info.Text()
+	a.Outcome = plural(len(figures), "figure", "figures")
+	return err
+}
+
+func readCapturedAt(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
+	text, err := io.ReadAll(io.LimitReader(body, 256))
+	if err != nil {
+		return err
+	}
+	at, err := time.Parse(time.RFC3339, strings.TrimSpace(string(text)))
+	if err != nil {
+		return &analysis.Fault{Code: "unreadable", What: "is no RFC 3339 time", Why: strconv.Quote(strings.TrimSpace(string(text))), Hint: "write one time such as 2026-11-21T02:58:36Z into it"}
+	}
+	p.captured = at.UTC()
+	a.Outcome = at.UTC().Format("2006-01-02 15:04:05 UTC")
+	return nil
+}
+
+// gathered reports whether files of the kind stand for one descriptor each and
+// are one artifact together.
+func gathered(kind string) bool { return kind == detect.FDInfo || kind == detect.EmptyFDInfo }
+
+// gather adds one fdinfo file to its directory. A file outside a directory of
+// numbers is an artifact of its own.
+func (r *reader) gather(m *bundle.Member, found detect.Result, body io.Reader, sum *counter) error {
+	fd, err := strconv.Atoi(path.Base(m.Path))
+	dir := directoryOf(m.Path)
+	if err != nil {
+		fd, dir = -1, m.Path
+	}
+	d := r.directory(dir, detect.FDInfo, found.Reason, m)
+	if d.part.fdinfo == nil {
+		d.part.fdinfo = &fdinfoSet{}
+	}
+	if found.Kind == detect.EmptyFDInfo {
+		d.part.fdinfo.empty++
+	} else {
+		infos, problems, err := readFDInfo(m, body, fd)
+		if err != nil {
+			if stop := m.Stop(err); stop != nil {
+				return stop
+			}
+			d.broken++
+			r.refused(m.Path, err)
+		}
+		r.problems = append(r.problems, problems...)
+		for i := range infos {
+			r.progress.Watches += len(infos[i].Watches)
+		}
+		d.part.fdinfo.infos = append(d.part.fdinfo.infos, infos...)
+	}
+	if _, err := io.Copy(io.Discard, body); err != nil {
+		if stop := m.Stop(err); stop != nil {
+			return stop
+		}
+	}
+	r.progress.Descriptors++
+	d.size += sum.n
+	d.hashes = append(d.hashes, path.Base(m.Path)+" "+sum.sum())
+	r.progress.Bytes += sum.n
+	return nil
+}
+
+// readFDInfo reads one file of /proc/PID/fdinfo, or many that were joined into
+// one below headings ("==> 25 <==").
+func readFDInfo(m *bundle.Member, body io.Reader, fd int) ([]procfs.FDInfo, []analysis.Problem, error) {
+	if !bytes.HasPrefix(bytes.TrimSpace(m.Head), []byte("==")) {
+		info, problems, err := procfs.ParseFDInfo(body, m.Path, fd)
+		return []procfs.FDInfo{info}, problems, err
+	}
+	joined, problems, err := procfs.ParseAnnotated(body, m.Path)
+	infos := make([]procfs.FDInfo, len(joined))
+	for i := range joined {
+		infos[i] = joined[i].FDInfo
+	}
+	return infos, problems, err
+}
+
+// link keeps a symbolic link's target as data: the descriptors of /proc/PID/fd.
+func (r *reader) link(m *bundle.Member) {
+	fd, err := strconv.Atoi(path.Base(m.Path))
+	if err != nil || fd < 0 {
+		r.artifacts = append(r.artifacts, analysis.Artifact{
+			Path: m.Path, Kind: "link", Reason: "a symbolic link; its target is " + strconv.Quote(clip(m.Link, 120)) + " and is not followed",
+			Confidence: analysis.High, Status: analysis.Ignored, Files: 1,
+		})
+		return
+	}
+	d := r.directory(directoryOf(m.Path), detect.FDLink, "symbolic links named by descriptor numbers", m)
+	descriptor := procfs.Link(fd, m.Link)
+	d.part.links = append(d.part.links, descriptor)
+	d.hashes = append(d.hashes, path.Base(m.Path)+" "+m.Link)
+	r.progress.Descriptors++
+}
+
+func (r *reader) directory(dir, kind, reason string, m *bundle.Member) *directory {
+	key := directoryKey{dir, kind}
+	d := r.directories[key]
+	if d == nil {
+		d = &directory{part: &part{path: dir, form: kind, modified: m.ModTime}, reason: reason}
+		r.directories[key] = d
+	}
+	return d
+}
+
+// closeDirectories makes one artifact and one part of every gathered directory,
+// in the order of their names.
+func (r *reader) closeDirectories() {
+	keys := make([]directoryKey, 0, len(r.directories))
+	for k := range r.directories {
+		keys = append(keys, k)
+	}
+	sort.Slice(keys, func(i, j int) bool {
+		return keys[i].path < keys[j].path || keys[i].path == keys[j].path && keys[i].kind < keys[j].kind
+	})
+	for _, k := range keys {
+		r.closeDirectory(k, r.directories[k])
+	}
+	r.directories = nil
+}
+
+func (r *reader) closeDirectory(k directoryKey, d *directory) {
+	sort.Strings(d.hashes)
+	sum := sha256.New()
+	for _, h := range d.hashes {
+		io.WriteString(sum, h+"\n")
+	}
+	a := analysis.Artifact{
+		Path: k.path, Kind: k.kind, Reason: d.reason, Confidence: analysis.High, Status: analysis.Read,
+		Files: len(d.hashes), Size: d.size, SHA256: hex.EncodeToString(sum.Sum(nil)), Modified: d.part.modified,
+	}
+	if set := d.part.fdinfo; set != nil {
+		sort.Slice(set.infos, func(i, j int) bool { return set.infos[i].FD < set.infos[j].FD })
+		watches, descriptors := r.progress.Watches, r.progress.Descriptors
+		countWatches(r, set, &a)
+		r.progress.Watches, r.progress.Descriptors = watches, descriptors
+		if len(set.infos) == 0 && set.empty > 0 {
+			a.Kind, a.Status = detect.EmptyFDInfo, analysis.Empty
+			a.Outcome = fmt.Sprintf("%s, no content", plural(set.empty, "descriptor", "descriptors"))
+			r.problem(analysis.Problem{
+				Path: k.path, Offset: -1, Severity: analysis.Warning,
+				What: "fdinfo was captured with tar and is empty",
+				Why:  fmt.Sprintf("all %d files have 0 bytes; procfs states the size 0 and tar trusts it, so nothing can be said of watches", set.empty),
+				Hint: "run cp -r /proc/PID/fdinfo DIR first, then archive DIR",
+			})
+		} else if set.empty > 0 {
+			r.problem(analysis.Problem{
+				Path: k.path, Offset: -1, Severity: analysis.Warning,
+				What: fmt.Sprintf("%d of %d fdinfo files are empty", set.empty, len(d.hashes)),
+				Why:  "they were closed or archived while procfs stated the size 0; the watches of these descriptors are not counted",
+				Hint: "run cp -r /proc/PID/fdinfo DIR first, then archive DIR",
+			})
+		}
+		if d.broken == len(d.hashes) && d.broken > 0 {
+			a.Status = analysis.Failed
+		}
+	} else {
+		sort.Slice(d.part.links, func(i, j int) bool { return d.part.links[i].FD < d.part.links[j].FD })
+		a.Members = len(d.part.links)
+		a.Outcome = plural(a.Members, "descriptor", "descriptors")
+	}
+	d.part.artifact = len(r.artifacts)
+	d.part.pid = pidOf(k.path)
+	r.artifacts = append(r.artifacts, a)
+	d.part.dir = captureDir(k.path)
+	if !strings.HasSuffix(k.path, "/") {
+		d.part.stem = stemOf(path.Base(k.path))
+	}
+	r.parts = append(r.parts, d.part)
+}
+
+// counter hashes and counts what passes through it.
+type counter struct {
+	hash hash.Hash
+	n    int64
+}
+
+func (c *counter) Write(p []byte) (int, error) {
+	c.n += int64(len(p))
+	return c.hash.Write(p)
+}
+
+func (c *counter) sum() string { return hex.EncodeToString(c.hash.Sum(nil)) }
+
+// directoryOf is the path up to and with its last slash: "t0/fdinfo/7" gives
+// "t0/fdinfo/".
+func directoryOf(p string) string { return p[:strings.LastIndexByte(p, '/')+1] }
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.Itoa(n) + " " + many
+}
+
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return s[:n] + "…"
+}

@@ -1,0 +1,876 @@
+package ingest
+
+import (
+	"crypto/sha256"
+	"encoding/base32"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"path"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/detect"
+	"leakdiff/analysis/family"
+)
+
+// snapshots forms the snapshots of the bundle, in time order.
+func (r *reader) snapshots() []analysis.Snapshot {
+	all := groups(r.parts)
+	believe := believableTimes(all)
+	out := make([]analysis.Snapshot, 0, len(all))
+	for i, g := range all {
+		b := &builder{r: r, g: g, artifact: map[int]int{}}
+		s := b.build()
+		s.Order = i
+		b.when(&s, believe)
+		out = append(out, s)
+	}
+	completeNames(out)
+	shareHost(out)
+	out = r.name(out)
+	arrange(out)
+	for i := range out {
+		out[i].Order = i
+	}
+	return out
+}
+
+// name gives every snapshot its id and label, and drops one that is the same
+// bytes as another.
+func (r *reader) name(snapshots []analysis.Snapshot) []analysis.Snapshot {
+	seen := map[string]string{}
+	perProcess := map[string]int{}
+	kept := snapshots[:0]
+	for _, s := range snapshots {
+		key := s.Process.Key()
+		s.ID = snapshotID(key, s.Artifacts)
+		if first, twice := seen[s.ID]; twice {
+			r.problem(analysis.Problem{Path: s.Artifacts[0].Path, Offset: -1, Severity: analysis.Note,
+				What: "the same bytes were captured twice", Why: "they are already the snapshot of " + first, Hint: "nothing to do; the copy is not counted"})
+			continue
+		}
+		perProcess[key]++
+		if s.Label == "" {
+			s.Label = "#" + strconv.Itoa(perProcess[key])
+		}
+		if len(s.Artifacts) > 0 {
+			seen[s.ID] = s.Artifacts[0].Path
+		}
+		kept = append(kept, s)
+	}
+	return kept
+}
+
+var idEncoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
+
+// snapshotID is equal wherever the same bytes are read as the same process.
+func snapshotID(processKey string, artifacts []analysis.Artifact) string {
+	hashes := make([]string, len(artifacts))
+	for i, a := range artifacts {
+		hashes[i] = a.SHA256 + a.Outcome
+	}
+	sort.Strings(hashes)
+	sum := sha256.New()
+	io.WriteString(sum, processKey+"\n"+strings.Join(hashes, "\n"))
+	return "s" + idEncoding.EncodeToString(sum.Sum(nil))[:26]
+}
+
+// shareHost names the one host that the bundle knows for every process in it.
+func shareHost(snapshots []analysis.Snapshot) {
+	var host analysis.Fact
+	for _, s := range snapshots {
+		h := s.Process.Host
+		if !h.Known() {
+			continue
+		}
+		if host.Known() && host.Value != h.Value {
+			return
+		}
+		host = h
+	}
+	for i := range snapshots {
+		if host.Known() && !snapshots[i].Process.Host.Known() {
+			snapshots[i].Process.Host = analysis.Fact{Value: host.Value, Confidence: analysis.Medium, Source: "another process of the same bundle"}
+		}
+	}
+}
+
+// arrange orders snapshots by time; those without a time keep the place that
+// their names give them among the others of their series.
+func arrange(snapshots []analysis.Snapshot) {
+	timed := make([]analysis.Snapshot, 0, len(snapshots))
+	for _, s := range snapshots {
+		if !s.CapturedAt.IsZero() {
+			timed = append(timed, s)
+		}
+	}
+	sort.SliceStable(timed, func(i, j int) bool { return timed[i].CapturedAt.Before(timed[j].CapturedAt) })
+	out := timed
+	for _, s := range snapshots {
+		if !s.CapturedAt.IsZero() {
+			continue
+		}
+		at := len(out)
+		for i := range out {
+			if out[i].Order > s.Order && sameOrderScale(out[i], s) {
+				at = i
+				break
+			}
+		}
+		out = append(out, analysis.Snapshot{})
+		copy(out[at+1:], out[at:])
+		out[at] = s
+	}
+	copy(snapshots, out)
+}
+
+func sameOrderScale(a, b analysis.Snapshot) bool { return a.Process.Key() == b.Process.Key() }
+
+// builder makes one snapshot of one group.
+type builder struct {
+	r *reader
+	g *group
+	s analysis.Snapshot
+	// artifact maps indexes of the bundle's artifacts to those of the snapshot.
+	artifact map[int]int
+	byPrint  map[string]*analysis.Group
+	byExact  map[string]map[string]int
+}
+
+func (b *builder) build() analysis.Snapshot {
+	b.byPrint = map[string]*analysis.Group{}
+	b.byExact = map[string]map[string]int{}
+	for _, p := range append(append([]*part{}, b.g.parts...), b.g.context...) {
+		b.adopt(p)
+	}
+	b.identify()
+	b.goroutines()
+	b.descriptors()
+	b.watches()
+	b.figures()
+	for _, g := range b.byPrint {
+		sort.SliceStable(g.Variants, func(i, j int) bool { return g.Variants[i].Count > g.Variants[j].Count })
+		b.s.Groups = append(b.s.Groups, *g)
+	}
+	sort.Slice(b.s.Groups, func(i, j int) bool {
+		return b.s.Groups[i].Family.Fingerprint < b.s.Groups[j].Family.Fingerprint
+	})
+	paths := map[string]bool{}
+	for _, a := range b.s.Artifacts {
+		paths[a.Path] = true
+	}
+	for _, p := range b.r.problems {
+		if paths[p.Path] || paths[directoryOf(p.Path)] {
+			b.s.Problems = append(b.s.Problems, p)
+		}
+	}
+	return b.s
+}
+
+// adopt lists the artifact of a part once.
+func (b *builder) adopt(p *part) int {
+	if at, ok := b.artifact[p.artifact]; ok {
+		return at
+	}
+	at := len(b.s.Artifacts)
+	a := b.r.artifacts[p.artifact]
+	if p.listing != nil {
+		// A listing of all processes counts here for this process only.
+		a.Members, a.Rows = len(p.listing.rows), p.listing.other
+		a.Outcome = fmt.Sprintf("%s of %s", plural(a.Members, "descriptor", "descriptors"), processWord(p))
+	}
+	b.s.Artifacts = append(b.s.Artifacts, a)
+	b.artifact[p.artifact] = at
+	return at
+}
+
+func processWord(p *part) string {
+	return fmt.Sprintf("%s, pid %d, listing %d", p.listing.command, p.pid, p.ordinal+1)
+}
+
+// identify resolves whose evidence this is: inside the data first, then the
+// names (DESIGN.md section 4).
+func (b *builder) identify() {
+	label, dirName := naming(b.g.dir)
+	if label == "" || b.g.stem != "" && !strings.Contains(b.g.stem, label) {
+		if stem := labelOfStem(b.g.stem); stem != "" && label == "" {
+			label = stem
+		}
+	}
+	if b.g.ordinal > 0 {
+		label = strings.TrimSpace(label + " #" + strconv.Itoa(b.g.ordinal+1))
+	}
+	b.s.Label = label
+	p := &b.s.Process
+	all := append(append([]*part{}, b.g.context...), b.g.parts...)
+	for _, q := range all {
+		b.identifyBy(p, q)
+	}
+	b.nameProcess(p, all, dirName)
+}
+
+func (b *builder) identifyBy(p *analysis.Process, q *part) {
+	where := path.Base(strings.TrimSuffix(q.path, "/"))
+	if q.pid != 0 && (p.PID.Value == "" || q.stat != nil) {
+		p.PID = analysis.Fact{Value: strconv.Itoa(q.pid), Source: where, Confidence: analysis.High}
+	}
+	if q.stat != nil && q.stat.StartTicks > 0 {
+		p.Start = analysis.Fact{Value: strconv.FormatUint(q.stat.StartTicks, 10), Source: "ticks since boot in " + where, Confidence: analysis.High}
+	}
+	if host := hostOf(q.cmdline); host != "" {
+		p.Host = analysis.Fact{Value: host, Source: "an option in " + where, Confidence: analysis.Medium}
+	}
+	if q.version != "" {
+		p.Version = analysis.Fact{Value: q.version, Source: where, Confidence: analysis.High}
+	}
+}
+
+// nameProcess takes the first name that speaks: stat and status, the command
+// line, the binary of a proto, a listing's COMMAND, the directory, the program's
+// own functions.
+func (b *builder) nameProcess(p *analysis.Process, all []*part, dirName string) {
+	var kernel, argv, binary, listed string
+	for _, q := range all {
+		switch {
+		case q.stat != nil || q.status != nil:
+			kernel = q.name
+		case len(q.cmdline) > 0:
+			argv = programName(q.cmdline[0])
+		case q.profile != nil && q.name != "":
+			binary = q.name
+		case q.listing != nil:
+			listed = q.name
+		}
+	}
+	whole := func(cut string, limit int) (string, bool) {
+		for _, longer := range []string{argv, binary, dirName} {
+			if len(cut) == limit && len(longer) > limit && strings.HasPrefix(longer, cut) {
+				return longer, true
+			}
+		}
+		return cut, false
+	}
+	set := func(name, source string, c analysis.Confidence) {
+		p.Name = analysis.Fact{Value: name, Source: source, Confidence: c}
+	}
+	switch {
+	case kernel != "":
+		name, longer := whole(kernel, 15)
+		source := "stat or status"
+		if longer {
+			source = "stat, completed from the command line, binary or directory"
+		}
+		set(name, source, analysis.High)
+	case argv != "":
+		set(argv, "command line", analysis.High)
+	case listed != "":
+		name, longer := whole(listed, 9)
+		source := "COMMAND of the listing"
+		if longer {
+			source += ", completed from the binary or directory"
+		}
+		set(name, source, analysis.High)
+	case binary != "" && (dirName == "" || dirName == binary || genericName(binary)):
+		set(binary, "binary named in the profile", analysis.High)
+	case dirName != "" && b.contextNamesProcess(dirName):
+		set(dirName, "directory name", analysis.Medium)
+	case binary != "":
+		set(binary, "binary named in the profile", analysis.High)
+	default:
+		if name := b.mainPackage(); name != "" {
+			set(name, "package of main.main or of the program's own functions", analysis.Low)
+		} else if word := processWordOfStem(b.g.stem); word != "" {
+			set(word, "file name", analysis.Low)
+		}
+	}
+}
+
+// genericName is a binary whose name says nothing, such as go test's.
+func genericName(name string) bool { return name == "main" || strings.HasPrefix(name, "__debug_bin") }
+
+// contextNamesProcess reports whether a directory's name can be a process: it
+// has a capture's label above or below it, or the bundle has several of it.
+func (b *builder) contextNamesProcess(dir string) bool {
+	label, _ := naming(b.g.dir)
+	return label != "" && dir != ""
+}
+
+// mainPackage reads the program out of the stacks: the last element of the path
+// that holds package main's file ("/src/cmd/kubelet/main.go" gives "kubelet").
+func (b *builder) mainPackage() string {
+	for _, p := range b.g.parts {
+		var stacks []*analysis.Stack
+		if p.text != nil {
+			stacks = p.text.order
+		} else if p.profile != nil {
+			stacks = p.profile.stacks
+		}
+		for _, s := range stacks {
+			for _, f := range s.Frames {
+				if f.Func != "main.main" {
+					continue
+				}
+				if dir := path.Base(path.Dir(strings.ReplaceAll(f.File, `\`, "/"))); dir != "." && dir != "/" && dir != "src" && dir != "app" {
+					if at := strings.IndexByte(dir, '@'); at > 0 {
+						dir = dir[:at]
+					}
+					return dir
+				}
+			}
+		}
+	}
+	return ""
+}
+
+func labelOfStem(stem string) string {
+	if len(digits.FindAllString(stem, -1)) > 0 || ordinal(stem) {
+		return stem
+	}
+	return ""
+}
+
+func ordinal(word string) bool {
+	_, ok := ordinalWords[word]
+	return ok
+}
+
+func processWordOfStem(stem string) string {
+	word := strings.Trim(digits.ReplaceAllString(stem, ""), "._- tT")
+	if len(word) < 3 || ordinal(word) {
+		return ""
+	}
+	return word
+}
+
+// when resolves the time: a collector's manifest, the data itself, names, and
+// member times where they can be believed.
+func (b *builder) when(s *analysis.Snapshot, believeModified bool) {
+	if at, where := b.r.manifestTime(b.g.dir); !at.IsZero() {
+		s.CapturedAt = at
+		s.TimeFact = analysis.Fact{Value: at.Format(time.RFC3339Nano), Source: where, Confidence: analysis.High}
+	}
+	for _, p := range b.g.parts {
+		if p.inner.IsZero() {
+			continue
+		}
+		if s.CapturedAt.IsZero() {
+			s.CapturedAt = p.inner.UTC()
+			s.TimeFact = analysis.Fact{Value: s.CapturedAt.Format(time.RFC3339Nano), Source: "time inside " + path.Base(p.path), Confidence: analysis.High}
+		} else if d := p.inner.Sub(s.CapturedAt).Abs(); d > 2*time.Second {
+			if s.Times == nil {
+				s.Times = map[analysis.Kind]time.Time{}
+			}
+			s.Times[analysis.KindGoroutine] = p.inner.UTC()
+		}
+	}
+	if !s.CapturedAt.IsZero() {
+		return
+	}
+	if at, where, ok := b.namedTime(); ok {
+		s.CapturedAt = at
+		s.TimeFact = analysis.Fact{Value: at.Format(time.RFC3339), Source: where, Confidence: analysis.Medium}
+		return
+	}
+	if !believeModified {
+		s.TimeFact = analysis.Fact{Source: "no time in the files or their names; order by name"}
+		return
+	}
+	for _, p := range b.g.parts {
+		if !p.modified.IsZero() && (s.CapturedAt.IsZero() || p.modified.Before(s.CapturedAt)) {
+			s.CapturedAt = p.modified.UTC()
+			s.TimeFact = analysis.Fact{Value: s.CapturedAt.Format(time.RFC3339), Source: "file time in the archive", Confidence: analysis.Low}
+		}
+	}
+	if s.CapturedAt.IsZero() {
+		s.TimeFact = analysis.Fact{Source: "no time in the files or their names; order by name"}
+	}
+}
+
+// manifestTime finds captured_at in the directory or, nearest first, above it.
+func (r *reader) manifestTime(dir string) (time.Time, string) {
+	for {
+		for _, p := range r.parts {
+			if !p.captured.IsZero() && p.dir == dir {
+				return p.captured, p.path
+			}
+		}
+		if dir == "" {
+			return time.Time{}, ""
+		}
+		dir = strings.TrimSuffix(directoryOf(dir), "/")
+	}
+}
+
+func (b *builder) namedTime() (time.Time, string, bool) {
+	for _, p := range b.g.parts {
+		if at, ok := timeInName(path.Base(p.path)); ok {
+			return at, "file name", true
+		}
+	}
+	parts := strings.Split(b.g.dir, "/")
+	for i := len(parts) - 1; i >= 0; i-- {
+		if at, ok := timeInName(parts[i]); ok {
+			return at, "directory name", true
+		}
+	}
+	return time.Time{}, "", false
+}
+
+// believableTimes reports whether member times say when files were captured: a
+// checkout or an unpacking gives all of them the same two seconds.
+func believableTimes(all []*group) bool {
+	perDir := map[string]time.Time{}
+	var times []time.Time
+	for _, g := range all {
+		for _, p := range g.parts {
+			if p.modified.IsZero() {
+				continue
+			}
+			times = append(times, p.modified)
+			perDir[g.dir+"\x00"+g.stem] = p.modified
+		}
+	}
+	if len(perDir) < 2 {
+		return true
+	}
+	sort.Slice(times, func(i, j int) bool { return times[i].Before(times[j]) })
+	most := 0
+	for i, j := 0, 0; j < len(times); j++ {
+		for times[j].Sub(times[i]) > 2*time.Second {
+			i++
+		}
+		most = max(most, j-i+1)
+	}
+	return most*5 <= len(times)*4
+}
+
+// group finds or makes the family of this snapshot.
+func (b *builder) group(f *analysis.Family) *analysis.Group {
+	g := b.byPrint[f.Fingerprint]
+	if g == nil {
+		g = &analysis.Group{Family: f, OldestWait: -1, States: map[string]int{}}
+		b.byPrint[f.Fingerprint] = g
+		b.byExact[f.Fingerprint] = map[string]int{}
+	}
+	return g
+}
+
+// variant finds or makes an exact stack within a family.
+func (b *builder) variant(g *analysis.Group, s *analysis.Stack) int {
+	exact := family.Exact(s)
+	at, ok := b.byExact[g.Family.Fingerprint][exact]
+	if !ok {
+		at = len(g.Variants)
+		g.Variants = append(g.Variants, analysis.Variant{Fingerprint: exact, Stack: s})
+		b.byExact[g.Family.Fingerprint][exact] = at
+	}
+	return at
+}
+
+// goroutines fills totals and families from the text and its twins, which are
+// encodings of one instant and never added up.
+func (b *builder) goroutines() {
+	text := b.g.form(detect.GoroutineDebug2, detect.GoroutineCrash)
+	twin := b.g.form(detect.GoroutineDebug1)
+	if twin == nil || twin.profile.profile.Truncated {
+		if proto := b.g.form(detect.GoroutineProto); proto != nil {
+			twin = proto
+		}
+	}
+	if text == nil && twin == nil {
+		return
+	}
+	if text == nil {
+		b.countTwin(twin)
+		total := twin.profile.profile.Sum
+		b.s.Totals.Goroutines = &total
+		b.s.Truncated = twin.profile.profile.Truncated
+		b.s.LowerBound = b.s.Truncated
+		return
+	}
+	dump := text.text.dump
+	if text.form == detect.GoroutineCrash && dump.Headers < 3 {
+		// One goroutine under a panic says nothing about how many there were.
+		return
+	}
+	total := dump.Goroutines
+	b.s.MaxGoroutineID = dump.MaxID
+	b.s.Truncated = dump.Truncated
+	complete := twin != nil && !twin.profile.profile.Truncated
+	b.countText(text)
+	switch {
+	case dump.Truncated && complete:
+		b.completeFromTwin(twin)
+		total = max(total, twin.profile.profile.Sum)
+	case dump.Truncated:
+		b.s.LowerBound = true
+	case complete:
+		b.compareTwin(text, twin, total)
+	}
+	b.s.Totals.Goroutines = &total
+}
+
+// compareTwin names a twin that counts otherwise by more than a tenth.
+func (b *builder) compareTwin(text, twin *part, total int) {
+	other := twin.profile.profile.Sum
+	if d := max(other-total, total-other); d*10 <= max(total, other) {
+		return
+	}
+	b.r.problem(analysis.Problem{Path: twin.path, Offset: -1, Severity: analysis.Warning,
+		What: fmt.Sprintf("counts %d goroutines where %s has %d", other, path.Base(text.path), total),
+		Why:  "the two were not taken at one instant, or one of them is not whole",
+		Hint: "the text's figures are used; take both within a second of each other"})
+}
+
+func (b *builder) countText(p *part) {
+	at := b.adopt(p)
+	for _, stack := range p.text.order {
+		c := p.text.stacks[stack]
+		if c.hidden {
+			continue
+		}
+		g := b.group(family.OfStack(stack))
+		v := b.variant(g, stack)
+		g.Variants[v].Count += len(c.id)
+		g.Count += len(c.id)
+		g.Leaked += c.leaked
+		b.appendColumns(g, c, p.text.states, int32(at), int32(v))
+	}
+}
+
+func (b *builder) appendColumns(g *analysis.Group, c *columns, states []string, artifact, variant int32) {
+	m := &g.Members
+	index := map[uint16]uint16{}
+	for i := range c.id {
+		state, ok := index[c.state[i]]
+		if !ok {
+			state = stateIndex(m, states[c.state[i]])
+			index[c.state[i]] = state
+		}
+		m.State = append(m.State, state)
+		m.Artifact = append(m.Artifact, artifact)
+		m.Variant = append(m.Variant, variant)
+		g.States[states[c.state[i]]]++
+		if w := int(c.wait[i]); w >= 0 {
+			g.Waits[waitBucket(w)]++
+			g.OldestWait = max(g.OldestWait, w)
+		} else {
+			g.Waits[0]++
+		}
+	}
+	m.ID = append(m.ID, c.id...)
+	m.Parent = append(m.Parent, c.parent...)
+	m.Line = append(m.Line, c.line...)
+	m.Offset = append(m.Offset, c.offset...)
+	m.Length = append(m.Length, c.length...)
+	m.Wait = append(m.Wait, c.wait...)
+}
+
+func stateIndex(m *analysis.Members, state string) uint16 {
+	for i, s := range m.States {
+		if s == state {
+			return uint16(i)
+		}
+	}
+	m.States = append(m.States, state)
+	return uint16(len(m.States) - 1)
+}
+
+func waitBucket(minutes int) int {
+	for i := len(analysis.WaitBuckets) - 1; i >= 0; i-- {
+		if minutes >= analysis.WaitBuckets[i] {
+			return i
+		}
+	}
+	return 0
+}
+
+// countTwin makes families of a debug=1 text or proto alone: no identities.
+func (b *builder) countTwin(p *part) {
+	at := int32(b.adopt(p))
+	for i, stack := range p.profile.stacks {
+		if dumping(stack) {
+			continue
+		}
+		g := b.group(family.OfStack(stack))
+		v := b.variant(g, stack)
+		g.Variants[v].Count += p.profile.counts[i]
+		g.Count += p.profile.counts[i]
+		rec := p.profile.offsets[i]
+		g.Members.Offset = append(g.Members.Offset, rec.Offset)
+		g.Members.Line = append(g.Members.Line, rec.Line)
+		g.Members.Length = append(g.Members.Length, int32(min(rec.Length, 1<<31-1)))
+		g.Members.Artifact = append(g.Members.Artifact, at)
+		g.Members.Variant = append(g.Members.Variant, int32(v))
+	}
+}
+
+// dumping recognises the goroutine that wrote the profile; it belongs to no
+// family, as in debug=2.
+func dumping(s *analysis.Stack) bool {
+	for i, f := range s.Frames {
+		if i > 6 {
+			break
+		}
+		if strings.HasPrefix(f.Func, "runtime/pprof.writeGoroutine") || strings.HasPrefix(f.Func, "runtime/pprof.writeRuntimeProfile") || strings.HasPrefix(f.Func, "runtime/pprof.runtime_goroutineProfile") {
+			return true
+		}
+	}
+	return false
+}
+
+// completeFromTwin gives the families of a cut text the counts of its complete
+// twin; members, states and ids stay those that were read.
+func (b *builder) completeFromTwin(p *part) {
+	at := int32(b.adopt(p))
+	counts := map[string]int{}
+	families := map[string]*analysis.Family{}
+	first := map[string]int{}
+	adopters := family.Adopters(b.families())
+	for i, stack := range p.profile.stacks {
+		if dumping(stack) {
+			continue
+		}
+		f := family.OfStack(stack)
+		if adopted := b.byPrint[adopters[f.Fingerprint]]; adopted != nil {
+			f = adopted.Family
+		}
+		if _, ok := families[f.Fingerprint]; !ok {
+			families[f.Fingerprint], first[f.Fingerprint] = f, i
+		}
+		counts[f.Fingerprint] += p.profile.counts[i]
+	}
+	for print, f := range families {
+		g := b.group(f)
+		if len(g.Variants) == 0 {
+			stack := p.profile.stacks[first[print]]
+			v := b.variant(g, stack)
+			g.Variants[v].Count = counts[print]
+			rec := p.profile.offsets[first[print]]
+			g.Members = analysis.Members{Offset: []int64{rec.Offset}, Line: []int64{rec.Line}, Length: []int32{int32(min(rec.Length, 1<<31-1))}, Artifact: []int32{at}, Variant: []int32{int32(v)}}
+		}
+		g.Count = max(g.Count, counts[print])
+	}
+}
+
+// families are those found so far.
+func (b *builder) families() []*analysis.Family {
+	out := make([]*analysis.Family, 0, len(b.byPrint))
+	for _, g := range b.byPrint {
+		out = append(out, g.Family)
+	}
+	sort.Slice(out, func(i, j int) bool { return out[i].Fingerprint < out[j].Fingerprint })
+	return out
+}
+
+// descriptors fills the one list of descriptors: the total from fdinfo, else
+// the fd links, else a listing; families from the richest listing that names
+// endpoints (DESIGN.md section 9).
+func (b *builder) descriptors() {
+	fdinfo := b.g.form(detect.FDInfo, detect.FDInfoGrep)
+	if fdinfo == nil {
+		fdinfo = b.g.form(detect.EmptyFDInfo)
+	}
+	links := b.g.form(detect.FDLink)
+	if links == nil {
+		links = b.g.form(detect.FDListing)
+	}
+	listed := b.richest()
+	b.s.Totals.Descriptors = descriptorTotal(fdinfo, links, listed)
+	source := listed
+	var rows []analysis.Descriptor
+	switch {
+	case listed != nil && len(listed.listing.rows) > 0:
+		rows = listed.listing.rows
+	case links != nil:
+		rows, source = links.links, links
+	case fdinfo != nil && fdinfo.fdinfo != nil:
+		rows, source = descriptorsOf(fdinfo.fdinfo), fdinfo
+	default:
+		return
+	}
+	watches := map[int]int{}
+	if fdinfo != nil && fdinfo.fdinfo != nil && len(fdinfo.fdinfo.infos) > 0 {
+		for _, info := range fdinfo.fdinfo.infos {
+			if info.Type == "inotify" || len(info.Watches) > 0 {
+				watches[info.FD] = len(info.Watches)
+			}
+		}
+	}
+	b.countDescriptors(source, rows, watches)
+}
+
+// richest is the listing with most descriptors; the table before the fields
+// where they agree, since people read it.
+func (b *builder) richest() *part {
+	var best *part
+	for _, p := range b.g.parts {
+		if p.listing == nil {
+			continue
+		}
+		if best == nil || len(p.listing.rows) > len(best.listing.rows) ||
+			len(p.listing.rows) == len(best.listing.rows) && p.form == detect.LsofTable && best.form != detect.LsofTable {
+			best = p
+		}
+	}
+	return best
+}
+
+func descriptorTotal(fdinfo, links, listed *part) *int {
+	if fdinfo != nil && fdinfo.fdinfo != nil {
+		n := fdinfo.fdinfo.empty
+		for _, info := range fdinfo.fdinfo.infos {
+			if info.FD >= 0 {
+				n++
+			}
+		}
+		if n > 0 {
+			return &n
+		}
+	}
+	if links != nil {
+		n := len(links.links)
+		return &n
+	}
+	if listed != nil {
+		n := len(listed.listing.rows)
+		return &n
+	}
+	return nil
+}
+
+// descriptorsOf makes descriptors of fdinfo alone: the type where an extra line
+// gives it away, "unknown" otherwise.
+func descriptorsOf(set *fdinfoSet) []analysis.Descriptor {
+	var out []analysis.Descriptor
+	for _, info := range set.infos {
+		if info.FD < 0 {
+			continue
+		}
+		d := analysis.Descriptor{FD: info.FD, Type: "unknown"}
+		if info.Type != "" {
+			d.Type, d.Name = "anon", "anon_inode:["+info.Type+"]"
+		}
+		out = append(out, d)
+	}
+	return out
+}
+
+func (b *builder) countDescriptors(source *part, rows []analysis.Descriptor, watches map[int]int) {
+	at := int32(b.adopt(source))
+	sockets := family.NewSockets(rows)
+	for _, d := range rows {
+		held, ok := watches[d.FD]
+		if !ok {
+			held = -1
+		}
+		g := b.group(sockets.OfDescriptor(d, held))
+		g.Count++
+		if d.State != "" {
+			g.States[d.State]++
+		}
+		m := &g.Members
+		if d.FD >= 0 {
+			m.ID = append(m.ID, int64(d.FD))
+			m.Sub = append(m.Sub, int64(d.Inode))
+		} else {
+			// A number that lsof cut cannot be followed; the inode alone can.
+			m.ID = append(m.ID, -1)
+			m.Sub = append(m.Sub, int64(d.Inode))
+		}
+		m.Artifact = append(m.Artifact, at)
+		m.Line = append(m.Line, d.Place.Line)
+		m.Offset = append(m.Offset, d.Place.Offset)
+		m.Length = append(m.Length, int32(min(d.Place.Length, 1<<31-1)))
+		m.Detail = append(m.Detail, detailOf(d))
+	}
+}
+
+// detailOf is a descriptor in words: "12u TCP 127.0.0.1:80->127.0.0.1:9 (LISTEN)".
+func detailOf(d analysis.Descriptor) string {
+	var words []string
+	if d.FD >= 0 {
+		words = append(words, strconv.Itoa(d.FD)+d.Access)
+	}
+	if d.Protocol != "" && !strings.Contains(d.Name, d.Protocol) {
+		words = append(words, d.Protocol)
+	}
+	words = append(words, d.Name)
+	return clip(strings.Join(words, " "), 400)
+}
+
+// watches counts inotify watches; an empty fdinfo archive says nothing of them.
+func (b *builder) watches() {
+	fdinfo := b.g.form(detect.FDInfo, detect.FDInfoGrep)
+	if fdinfo == nil || fdinfo.fdinfo == nil || len(fdinfo.fdinfo.infos) == 0 {
+		return
+	}
+	var mounts *family.Mounts
+	for _, p := range append(append([]*part{}, b.g.context...), b.g.parts...) {
+		if len(p.mounts) > 0 {
+			mounts = family.NewMounts(p.mounts)
+		}
+	}
+	at := int32(b.adopt(fdinfo))
+	total := 0
+	for _, info := range fdinfo.fdinfo.infos {
+		for _, w := range info.Watches {
+			total++
+			g := b.group(mounts.OfWatch(w))
+			g.Count++
+			m := &g.Members
+			m.ID = append(m.ID, int64(w.FD))
+			m.Sub = append(m.Sub, w.WD)
+			m.Hash = append(m.Hash, watchHash(w))
+			m.Artifact = append(m.Artifact, at)
+			m.Line = append(m.Line, w.Place.Line)
+			m.Offset = append(m.Offset, w.Place.Offset)
+			m.Length = append(m.Length, int32(min(w.Place.Length, 1<<31-1)))
+			m.Detail = append(m.Detail, fmt.Sprintf("fd %d, wd %d, device %d:%d, inode %d", w.FD, w.WD, w.Device>>20, w.Device&0xfffff, w.Inode))
+		}
+	}
+	b.s.Totals.Watches = &total
+}
+
+// watchHash folds the device and the file handle, the watch's identity beside
+// fd and wd; the inode stands in where the kernel printed no handle.
+func watchHash(w analysis.Watch) uint64 {
+	h := fnv.New64a()
+	if w.Handle != "" {
+		fmt.Fprintf(h, "%x/%x/%s", w.Device, w.HandleType, w.Handle)
+	} else {
+		fmt.Fprintf(h, "%x/%x", w.Device, w.Inode)
+	}
+	return h.Sum64()
+}
+
+// figures keeps the named numbers of context.
+func (b *builder) figures() {
+	put := func(name string, value float64) {
+		if b.s.Figures == nil {
+			b.s.Figures = map[string]float64{}
+		}
+		b.s.Figures[name] = value
+	}
+	for _, p := range append(append([]*part{}, b.g.context...), b.g.parts...) {
+		for name, value := range p.figures {
+			put(name, value)
+		}
+		for name, value := range p.sysctls {
+			put(name, float64(value))
+		}
+		if p.limits != nil {
+			if soft, ok := p.limits.OpenFiles(); ok && soft >= 0 {
+				put("limit_open_files", float64(soft))
+			}
+		}
+		if p.status != nil {
+			put("os_threads", float64(p.status.Threads))
+			put("resident_memory_bytes", float64(p.status.VmRSSBytes))
+		}
+	}
+}

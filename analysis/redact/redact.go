@@ -1,0 +1,194 @@
+// Package redact replaces what a shared result must not tell by consistent
+// pseudonyms: equal values stay equal, so that stacks and addresses still
+// align, and counts what it replaced. It takes text and gives text; it knows
+// neither pages nor formats.
+package redact
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"regexp"
+	"sort"
+	"strings"
+)
+
+// Rule names one kind of secret.
+type Rule string
+
+// The rules, in the order in which they are applied.
+const (
+	Tokens    Rule = "tokens and passwords"
+	Hosts     Rule = "host names"
+	Addresses Rule = "network addresses"
+	Homes     Rule = "home directories and user names in paths"
+	Ids       Rule = "pod, container and request ids"
+	Pointers  Rule = "pointers"
+)
+
+// Rules lists every rule in order.
+func Rules() []Rule { return []Rule{Tokens, Hosts, Addresses, Homes, Ids, Pointers} }
+
+// Receipt says how often each rule replaced something, and how many different
+// values it found.
+type Receipt struct {
+	Rule     Rule `json:"rule"`
+	Places   int  `json:"places"`
+	Distinct int  `json:"distinct"`
+}
+
+// Redactor replaces secrets in the texts of one result. It is not safe for
+// concurrent use.
+type Redactor struct {
+	hosts  *regexp.Regexp
+	names  map[Rule]map[string]string
+	places map[Rule]int
+}
+
+var (
+	// token is a secret named by its key: "token=abc", "Authorization: Bearer x",
+	// "--password hunter2".
+	token = regexp.MustCompile(`(?i)((?:authorization:\s*(?:bearer|basic)|bearer|(?:access[_-]?|auth[_-]?|api[_-]?)?(?:token|key|secret|password|passwd|pwd|signature|sig))(?:["']?\s*[=:]\s*["']?|\s+))([^\s"'&,;)}\]]{4,})`)
+	// userinfo is the name and password of a URL.
+	userinfo = regexp.MustCompile(`(://)([^/\s:@]+(?::[^/\s@]*)?)(@)`)
+	ipv4     = regexp.MustCompile(`\b(?:\d{1,3}\.){3}\d{1,3}\b`)
+	// ipv6 has at least two colons and hex digits; what is no address stays.
+	ipv6    = regexp.MustCompile(`(?i)[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,7}(?:%[0-9a-z]+)?`)
+	home    = regexp.MustCompile(`(/home/|/Users/|\\Users\\|/var/home/)([^/\\\s:"']+)`)
+	uuid    = regexp.MustCompile(`(?i)\b[0-9a-f]{8}[-_][0-9a-f]{4}[-_][0-9a-f]{4}[-_][0-9a-f]{4}[-_][0-9a-f]{12}\b`)
+	longHex = regexp.MustCompile(`\b[0-9a-f]{32,64}\b`)
+	pointer = regexp.MustCompile(`\b0x[0-9a-f]{6,16}\b`)
+	// print is a fingerprint of a family, which names no one and must stay.
+	print = regexp.MustCompile(`\b[gtdwe]\d+:[0-9a-f]{32}\b`)
+)
+
+// New makes a redactor that also knows these host, pod and user names. Names of
+// fewer than three bytes are left alone, since they would hit ordinary words.
+func New(names []string) *Redactor {
+	r := &Redactor{names: map[Rule]map[string]string{}, places: map[Rule]int{}}
+	var known []string
+	for _, n := range names {
+		if len(n) >= 3 && n != "localhost" {
+			known = append(known, regexp.QuoteMeta(n))
+		}
+	}
+	if len(known) > 0 {
+		// The longest first, so that node-10 is not taken for node-1.
+		sort.Slice(known, func(i, j int) bool {
+			return len(known[i]) > len(known[j]) || len(known[i]) == len(known[j]) && known[i] < known[j]
+		})
+		r.hosts = regexp.MustCompile(`(?i)` + strings.Join(known, "|"))
+	}
+	return r
+}
+
+// Text replaces every secret in s: "dial 10.1.2.3:443" gives "dial ip-1:443".
+func (r *Redactor) Text(s string) string {
+	s = token.ReplaceAllStringFunc(s, func(m string) string {
+		p := token.FindStringSubmatch(m)
+		return p[1] + r.name(Tokens, "token", p[2])
+	})
+	s = userinfo.ReplaceAllStringFunc(s, func(m string) string {
+		p := userinfo.FindStringSubmatch(m)
+		return p[1] + r.name(Tokens, "token", p[2]) + p[3]
+	})
+	if r.hosts != nil {
+		s = r.hosts.ReplaceAllStringFunc(s, func(m string) string { return r.name(Hosts, "host", strings.ToLower(m)) })
+	}
+	s = ipv4.ReplaceAllStringFunc(s, r.address)
+	s = ipv6.ReplaceAllStringFunc(s, r.address)
+	s = home.ReplaceAllStringFunc(s, func(m string) string {
+		p := home.FindStringSubmatch(m)
+		return p[1] + r.name(Homes, "user", p[2])
+	})
+	s = uuid.ReplaceAllStringFunc(s, func(m string) string { return r.name(Ids, "id", m) })
+	s = r.hex(s)
+	return pointer.ReplaceAllStringFunc(s, func(m string) string { return r.name(Pointers, "ptr", m) })
+}
+
+// hex replaces long ids except in fingerprints.
+func (r *Redactor) hex(s string) string {
+	kept := print.FindAllStringIndex(s, -1)
+	var b strings.Builder
+	at := 0
+	replace := func(part string) {
+		b.WriteString(longHex.ReplaceAllStringFunc(part, func(m string) string { return r.name(Ids, "id", m) }))
+	}
+	for _, k := range kept {
+		replace(s[at:k[0]])
+		b.WriteString(s[k[0]:k[1]])
+		at = k[1]
+	}
+	replace(s[at:])
+	return b.String()
+}
+
+// address replaces what parses as an address and says something: loopback and
+// unspecified ones stay, and so does a time such as 12:30:01.
+func (r *Redactor) address(m string) string {
+	a, err := netip.ParseAddr(strings.Trim(m, " "))
+	if err != nil || a.IsLoopback() || a.IsUnspecified() {
+		return m
+	}
+	return r.name(Addresses, "ip", a.Unmap().String())
+}
+
+// name is the pseudonym of a value; the same value always gets the same one.
+func (r *Redactor) name(rule Rule, word, value string) string {
+	r.places[rule]++
+	known := r.names[rule]
+	if known == nil {
+		known = map[string]string{}
+		r.names[rule] = known
+	}
+	if n, ok := known[value]; ok {
+		return n
+	}
+	n := fmt.Sprintf("%s-%d", word, len(known)+1)
+	known[value] = n
+	return n
+}
+
+// JSON replaces secrets in every string of a JSON document, keys included.
+func (r *Redactor) JSON(doc []byte) ([]byte, error) {
+	d := json.NewDecoder(bytes.NewReader(doc))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return nil, fmt.Errorf("redact: %w", err)
+	}
+	return json.Marshal(r.value(v))
+}
+
+func (r *Redactor) value(v any) any {
+	switch v := v.(type) {
+	case string:
+		return r.Text(v)
+	case []any:
+		for i := range v {
+			v[i] = r.value(v[i])
+		}
+	case map[string]any:
+		keys := make([]string, 0, len(v))
+		for k := range v {
+			keys = append(keys, k)
+		}
+		sort.Strings(keys)
+		out := make(map[string]any, len(v))
+		for _, k := range keys {
+			out[r.Text(k)] = r.value(v[k])
+		}
+		return out
+	}
+	return v
+}
+
+// Receipt says what was replaced, rules without a hit included.
+func (r *Redactor) Receipt() []Receipt {
+	out := make([]Receipt, 0, len(Rules()))
+	for _, rule := range Rules() {
+		out = append(out, Receipt{Rule: rule, Places: r.places[rule], Distinct: len(r.names[rule])})
+	}
+	return out
+}

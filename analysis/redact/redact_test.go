@@ -1,0 +1,91 @@
+package redact
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+func TestText(t *testing.T) {
+	for _, tc := range []struct{ name, in, want string }{
+		{"an address keeps its port", "dial tcp 10.1.2.3:443: refused", "dial tcp ip-1:443: refused"},
+		{"equal addresses stay equal and others differ", "10.1.2.3 10.9.9.9 10.1.2.3", "ip-1 ip-2 ip-1"},
+		{"loopback says nothing and stays", "127.0.0.1:8080 [::1]:80", "127.0.0.1:8080 [::1]:80"},
+		{"an IPv6 address is an address", "[2001:db8::5]:443", "[ip-1]:443"},
+		{"a time is no address", "at 12:30:01", "at 12:30:01"},
+		{"a version is no address", "v1.34.4", "v1.34.4"},
+		{"a known host is replaced inside longer names", "worker-7.internal node", "host-1.internal node"},
+		{"the longer of two hosts wins", "worker-77", "host-1"},
+		{"a home directory keeps its place", "/home/alice/x.go", "/home/user-1/x.go"},
+		{"a pod id is replaced with dashes and underscores", "pods/6f1c2d3e-0000-4a4b-8c8d-123456789abc/x", "pods/id-1/x"},
+		{"a container id is replaced", "task/" + strings.Repeat("ab", 32) + "/log", "task/id-1/log"},
+		{"a fingerprint stays", "g1:" + strings.Repeat("ab", 16), "g1:" + strings.Repeat("ab", 16)},
+		{"a pointer is replaced and small numbers stay", "Lock(0xc00009c898, 0x1f)", "Lock(ptr-1, 0x1f)"},
+		{"a token in a URL is replaced", "GET /x?token=s3cr3tvalue&n=1", "GET /x?token=token-1&n=1"},
+		{"a bearer header is replaced", "Authorization: Bearer eyJhbGciOi", "Authorization: Bearer token-1"},
+		{"a password in a URL is replaced", "https://bob:hunter2@db/x", "https://token-1@db/x"},
+		{"a function name stays", "k8s.io/kubernetes/pkg/kubelet.(*podWorkers).UpdatePod", "k8s.io/kubernetes/pkg/kubelet.(*podWorkers).UpdatePod"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got := New([]string{"worker-7", "worker-77", "x"}).Text(tc.in)
+			if d := cmp.Diff(tc.want, got); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+func TestJSONKeepsShapeAndNumbers(t *testing.T) {
+	r := New([]string{"node-a"})
+	got, err := r.JSON([]byte(`{"host":"node-a","n":12345678901234567890,"list":["10.0.0.1",null,true]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"host":"host-1","list":["ip-1",null,true],"n":12345678901234567890}`
+	if string(got) != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	var places int
+	for _, line := range r.Receipt() {
+		places += line.Places
+	}
+	if places != 2 {
+		t.Errorf("the receipt counts %d places, want 2", places)
+	}
+}
+
+func TestNoPlantedSecretSurvives(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		secret := rapid.SampledFrom([]string{"203.0.113.77", "db-primary-3", "0xc000123456", "/home/carol", "5f0c9c4e-1111-2222-3333-444455556666"}).Draw(t, "secret")
+		around := rapid.SampledFrom([]string{"(%)", " % ", "\"%\"", "=%,", "x %:80"}).Draw(t, "around")
+		doc, err := json.Marshal(map[string]any{"a": []string{strings.ReplaceAll(around, "%", secret)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := New([]string{"db-primary-3"}).JSON(doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(got), strings.TrimPrefix(secret, "/home/")) {
+			t.Fatalf("%s survived in %s", secret, got)
+		}
+	})
+}
+
+func FuzzText(f *testing.F) {
+	f.Add("dial tcp 10.1.2.3:443 0xc000123456 /home/x/y token=abcd")
+	f.Add("::::::: 1.2.3.4.5.6 ::ffff:10.0.0.1%eth0")
+	f.Fuzz(func(t *testing.T, s string) {
+		r := New([]string{"host"})
+		once := r.Text(s)
+		if again := New([]string{"host"}).Text(s); again != once {
+			t.Fatalf("two redactors disagree: %q and %q", once, again)
+		}
+		if again := r.Text(s); again != once {
+			t.Fatalf("the same text became %q, then %q", once, again)
+		}
+	})
+}

@@ -1,0 +1,494 @@
+package report
+
+import (
+	"fmt"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/family"
+	"leakdiff/analysis/trend"
+)
+
+// Options say what Build cannot know.
+type Options struct {
+	// Version is the program's version.
+	Version string
+}
+
+// Line is one series with everything that was computed of it; pages draw from
+// it what the JSON contract leaves out.
+type Line struct {
+	Key       string
+	Trend     *trend.Series
+	Judged    map[string]analysis.Judgement
+	Titles    map[string]string
+	Snapshots []*analysis.Snapshot
+}
+
+// Case is a report with its working material.
+type Case struct {
+	Report Report
+	// Lines are in the order of Report.Series.
+	Lines []Line
+}
+
+// Build forms the series of a case, judges every family and numbers the
+// findings. Snapshots may come from several bundles in any order; problems are
+// those of the bundles. Equal input gives an equal report.
+func Build(snapshots []analysis.Snapshot, problems []analysis.Problem, o Options) Case {
+	lines := Group(snapshots)
+	c := Case{Report: Report{
+		Schema:   Schema,
+		Engine:   Engine{Version: o.Version, Fingerprint: family.Version},
+		Problems: append([]analysis.Problem{}, problems...),
+	}}
+	for i := range lines {
+		lines[i].judge()
+		c.Report.Snapshots = append(c.Report.Snapshots, lines[i].summaries()...)
+		c.Report.Series = append(c.Report.Series, lines[i].series())
+	}
+	c.Lines = lines
+	if c.Report.Snapshots == nil {
+		c.Report.Snapshots = []Snapshot{}
+	}
+	if c.Report.Series == nil {
+		c.Report.Series = []Series{}
+	}
+	return c
+}
+
+// Group sorts the snapshots of a case into series by host and program, each in
+// time order; those without a time keep the place that their bundle gave them.
+func Group(snapshots []analysis.Snapshot) []Line {
+	byKey := map[string][]*analysis.Snapshot{}
+	seen := map[string]bool{}
+	for i := range snapshots {
+		s := &snapshots[i]
+		key := s.Process.Key()
+		if seen[key+s.ID] {
+			continue // the same bytes in two bundles of one case
+		}
+		seen[key+s.ID] = true
+		byKey[key] = append(byKey[key], s)
+	}
+	keys := make([]string, 0, len(byKey))
+	for k := range byKey {
+		keys = append(keys, k)
+	}
+	// Longest series first: it is what the case is about.
+	sort.Slice(keys, func(i, j int) bool {
+		a, b := byKey[keys[i]], byKey[keys[j]]
+		if len(a) != len(b) {
+			return len(a) > len(b)
+		}
+		if x, y := weight(a), weight(b); x != y {
+			return x > y
+		}
+		return keys[i] < keys[j]
+	})
+	lines := make([]Line, 0, len(keys))
+	for _, k := range keys {
+		sortByTime(byKey[k])
+		lines = append(lines, Line{Key: k, Snapshots: byKey[k]})
+	}
+	return lines
+}
+
+func weight(snapshots []*analysis.Snapshot) int {
+	n := 0
+	for _, s := range snapshots {
+		for _, k := range analysis.Kinds() {
+			if t := s.Totals.Of(k); t != nil {
+				n += *t
+			}
+		}
+	}
+	return n
+}
+
+// sortByTime orders timed snapshots by time and leaves untimed ones after the
+// one that precedes them in their bundle.
+func sortByTime(s []*analysis.Snapshot) {
+	var timed, untimed []*analysis.Snapshot
+	for _, x := range s {
+		if x.CapturedAt.IsZero() {
+			untimed = append(untimed, x)
+		} else {
+			timed = append(timed, x)
+		}
+	}
+	sort.SliceStable(timed, func(i, j int) bool {
+		a, b := timed[i], timed[j]
+		if !a.CapturedAt.Equal(b.CapturedAt) {
+			return a.CapturedAt.Before(b.CapturedAt)
+		}
+		return a.Order < b.Order
+	})
+	out := timed
+	for _, u := range untimed {
+		at := len(out)
+		for i, x := range out {
+			if x.Order > u.Order {
+				at = i
+				break
+			}
+		}
+		out = append(out, nil)
+		copy(out[at+1:], out[at:])
+		out[at] = u
+	}
+	copy(s, out)
+}
+
+// adopt gives the families of snapshots without creators (debug=1, proto) to the
+// families that a dump with creators named in the same series.
+func (l *Line) adopt() {
+	var named []*analysis.Family
+	byPrint := map[string]*analysis.Family{}
+	for _, s := range l.Snapshots {
+		for i := range s.Groups {
+			g := &s.Groups[i]
+			if f := g.Family; g.Members.Identified() && byPrint[f.Fingerprint] == nil {
+				byPrint[f.Fingerprint] = f
+				named = append(named, f)
+			}
+		}
+	}
+	adopters := family.Adopters(named)
+	for _, s := range l.Snapshots {
+		for i := range s.Groups {
+			g := &s.Groups[i]
+			f := byPrint[adopters[g.Family.Fingerprint]]
+			if f != nil && !g.Members.Identified() && GroupOf(s, f.Fingerprint) == nil {
+				g.Family = f
+			}
+		}
+	}
+}
+
+func (l *Line) judge() {
+	l.adopt()
+	l.Trend = trend.NewSeries(l.Snapshots)
+	l.Judged = l.Trend.JudgeAll()
+	stacks := map[string][]*analysis.Stack{}
+	for _, s := range l.Snapshots {
+		for _, g := range s.Groups {
+			for _, v := range g.Variants {
+				if have := stacks[g.Family.Fingerprint]; len(have) < 4 {
+					stacks[g.Family.Fingerprint] = append(have, v.Stack)
+				}
+			}
+		}
+	}
+	l.Titles = family.Titles(l.Trend.Families, func(fingerprint string) []*analysis.Stack { return stacks[fingerprint] })
+}
+
+func (l *Line) summaries() []Snapshot {
+	out := make([]Snapshot, len(l.Snapshots))
+	for i, s := range l.Snapshots {
+		out[i] = Snapshot{
+			ID: s.ID, Label: s.Label, Host: textOrNil(s.Process.Host.Value), Process: s.Process.Name.Value,
+			TimeSource: s.TimeFact.Source, Epoch: l.Trend.Epochs[i], Truncated: s.Truncated, LowerBound: s.LowerBound,
+			Totals: s.Totals, Artifacts: []Artifact{},
+		}
+		if pid, err := strconv.Atoi(s.Process.PID.Value); err == nil {
+			out[i].PID = &pid
+		}
+		if !s.CapturedAt.IsZero() {
+			at := s.CapturedAt.UTC()
+			out[i].CapturedAt = &at
+		}
+		for _, a := range s.Artifacts {
+			out[i].Artifacts = append(out[i].Artifacts, Artifact{Path: a.Path, Kind: a.Kind, Members: a.Members, Watches: a.Watches, Rows: a.Rows, Files: a.Files, Problems: a.Problems})
+		}
+	}
+	return out
+}
+
+func (l *Line) series() Series {
+	first := l.Snapshots[0]
+	s := Series{
+		Process: first.Process.Name.Value, Host: textOrNil(first.Process.Host.Value),
+		Snapshots: make([]string, len(l.Snapshots)), Families: []Family{}, Units: []Unit{}, Findings: []Finding{},
+	}
+	for i, x := range l.Snapshots {
+		s.Snapshots[i] = x.ID
+	}
+	for _, f := range l.Trend.Families {
+		s.Families = append(s.Families, l.family(f))
+	}
+	sort.SliceStable(s.Families, func(i, j int) bool {
+		a, b := &s.Families[i], &s.Families[j]
+		if x, y := a.Verdict.Rank(), b.Verdict.Rank(); x != y {
+			return x < y
+		}
+		if a.Rise != b.Rise {
+			return a.Rise > b.Rise
+		}
+		return a.Fingerprint < b.Fingerprint
+	})
+	s.Findings = l.findings(s.Families)
+	if len(s.Findings) == 0 {
+		s.Quiet = l.quiet()
+	}
+	return s
+}
+
+// family writes one family; states, frames and waits are those of the last
+// snapshot that holds it, since that is what a reader can still look at.
+func (l *Line) family(f *analysis.Family) Family {
+	j := l.Judged[f.Fingerprint]
+	out := Family{
+		Fingerprint: f.Fingerprint, Kind: f.Kind, Title: l.Titles[f.Fingerprint], Frames: []string{},
+		Attributes: f.Attributes, States: map[string]int{}, Counts: l.Trend.Counts(f.Fingerprint),
+		Verdict: j.Verdict, Evidence: j.Evidence, Rise: j.Rise, Classes: []string{}, Known: []string{},
+	}
+	if out.Title == "" {
+		out.Title = f.Title
+	}
+	if out.Attributes == nil {
+		out.Attributes = map[string]string{}
+	}
+	if out.Evidence == nil {
+		out.Evidence = []analysis.Evidence{}
+	}
+	if j.RecoveredAt >= 0 && j.RecoveredAt < len(l.Snapshots) {
+		out.RecoveredAt = &l.Snapshots[j.RecoveredAt].ID
+	}
+	if j.Survivors >= 0 {
+		out.Survivors = &j.Survivors
+	}
+	if g := l.last(f.Fingerprint); g != nil {
+		for state, n := range g.States {
+			out.States[state] = n
+		}
+		if g.OldestWait >= 0 {
+			oldest := g.OldestWait
+			out.OldestWait = &oldest
+		}
+		for i, v := range g.Variants {
+			names := frameNames(v.Stack)
+			if i == 0 {
+				out.Frames, out.CreatedBy = names, v.Stack.CreatedBy.Func
+				continue
+			}
+			out.Variants = append(out.Variants, Variant{Fingerprint: v.Fingerprint, Frames: names, Count: v.Count})
+		}
+	}
+	return out
+}
+
+// last is the family in the last snapshot that holds it.
+func (l *Line) last(fingerprint string) *analysis.Group {
+	for i := len(l.Snapshots) - 1; i >= 0; i-- {
+		if g := GroupOf(l.Snapshots[i], fingerprint); g != nil {
+			return g
+		}
+	}
+	return nil
+}
+
+// GroupOf finds a family in a snapshot, nil where it is absent.
+func GroupOf(s *analysis.Snapshot, fingerprint string) *analysis.Group {
+	for i := range s.Groups {
+		if s.Groups[i].Family.Fingerprint == fingerprint {
+			return &s.Groups[i]
+		}
+	}
+	return nil
+}
+
+func frameNames(s *analysis.Stack) []string {
+	out := make([]string, len(s.Frames))
+	for i, f := range s.Frames {
+		out[i] = f.Func
+	}
+	return out
+}
+
+// findings are one numbered paragraph for every family that leaks or is
+// suspicious, worst first; at most twenty, the rest is counted in the last.
+func (l *Line) findings(families []Family) []Finding {
+	const most = 20
+	out := []Finding{}
+	rest := 0
+	for i := range families {
+		f := &families[i]
+		if f.Verdict != analysis.Leaking && f.Verdict != analysis.Suspicious && f.Verdict != analysis.Scaling {
+			continue
+		}
+		if len(out) == most {
+			rest++
+			continue
+		}
+		out = append(out, Finding{
+			Rank: len(out) + 1, Verdict: f.Verdict, Title: fmt.Sprintf("%s %s", f.Title, rises(f.Counts)),
+			Text: l.paragraph(f), Next: next(f), Families: []string{f.Fingerprint},
+		})
+	}
+	if rest > 0 {
+		last := &out[len(out)-1]
+		last.Text += fmt.Sprintf(" %d more families that rise stand in the table.", rest)
+	}
+	return out
+}
+
+// paragraph says a finding with its figures.
+func (l *Line) paragraph(f *Family) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s in %s: %s over %s.", Many(f.Kind, lastCount(f.Counts)), plain(f.Title), plainProcess(l), series(f.Counts), l.labels())
+	for _, e := range f.Evidence {
+		b.WriteString(" ")
+		b.WriteString(sentence(e.Text))
+	}
+	return b.String()
+}
+
+func (l *Line) labels() string {
+	first, last := l.Snapshots[0], l.Snapshots[len(l.Snapshots)-1]
+	if first == last {
+		return first.Label
+	}
+	return first.Label + " to " + last.Label
+}
+
+func next(f *Family) string {
+	switch f.Kind {
+	case analysis.KindGoroutine:
+		if f.RecoveredAt != nil {
+			return "Open the family and compare the last snapshot before the recovery with the first: what ended there held these goroutines."
+		}
+		return "Open the family: its stack names what these goroutines wait for; take one more dump (debug=2) before a restart."
+	case analysis.KindDescriptor:
+		if f.Attributes["remote"] != "" {
+			return "Look for a client of " + f.Attributes["remote"] + " that is made per call and never closed."
+		}
+		return "Look for the code that opens these and never closes them; compare with the goroutine families that rise by the same steps."
+	case analysis.KindWatch:
+		return "Look up the mounts and cgroups of these watches; a device that is in no mountinfo line proves a watch on something unmounted."
+	}
+	return ""
+}
+
+// quiet says what "nothing grows" is worth.
+func (l *Line) quiet() string {
+	if len(l.Snapshots) < 2 {
+		return "One snapshot shows what is there, not what grows. Add a second one, taken some minutes later."
+	}
+	text := fmt.Sprintf("No growing family found (%d snapshots", len(l.Snapshots))
+	if span := l.span(); span > 0 {
+		text += ", " + spanWords(span)
+	}
+	if visible, ok := l.Trend.SmallestVisible(); ok {
+		return "No growing family found (" + visible.Text() + ")."
+	}
+	return text + ")."
+}
+
+func (l *Line) span() time.Duration {
+	var first, last time.Time
+	for _, s := range l.Snapshots {
+		if s.CapturedAt.IsZero() {
+			continue
+		}
+		if first.IsZero() {
+			first = s.CapturedAt
+		}
+		last = s.CapturedAt
+	}
+	return last.Sub(first)
+}
+
+// Many is a number with the word for members of the kind: "24 goroutines".
+func Many(k analysis.Kind, n int) string {
+	word := map[analysis.Kind]string{
+		analysis.KindGoroutine: "goroutine", analysis.KindThread: "thread",
+		analysis.KindDescriptor: "descriptor", analysis.KindWatch: "watch",
+	}[k]
+	if n == 1 {
+		return "1 " + word
+	}
+	if k == analysis.KindWatch {
+		return strconv.Itoa(n) + " watches"
+	}
+	return strconv.Itoa(n) + " " + word + "s"
+}
+
+func plainProcess(l *Line) string {
+	if name := l.Snapshots[0].Process.Name.Value; name != "" {
+		return name
+	}
+	return "an unnamed process"
+}
+
+func plain(title string) string { return title }
+
+// rises is the growth in figures: "0 to 24", with the peak where it fell again.
+func rises(counts []*int) string {
+	first, last, peak := 0, 0, 0
+	seen := false
+	for _, c := range counts {
+		if c == nil {
+			continue
+		}
+		if !seen {
+			first, seen = *c, true
+		}
+		last = *c
+		peak = max(peak, *c)
+	}
+	if peak > last {
+		return fmt.Sprintf("%d to %d, then %d", first, peak, last)
+	}
+	return fmt.Sprintf("%d to %d", first, last)
+}
+
+func series(counts []*int) string {
+	words := make([]string, len(counts))
+	for i, c := range counts {
+		words[i] = "–"
+		if c != nil {
+			words[i] = strconv.Itoa(*c)
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+func lastCount(counts []*int) int {
+	for i := len(counts) - 1; i >= 0; i-- {
+		if counts[i] != nil {
+			return *counts[i]
+		}
+	}
+	return 0
+}
+
+func sentence(s string) string {
+	if s == "" || strings.HasSuffix(s, ".") {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:] + "."
+}
+
+func spanWords(d time.Duration) string {
+	d = d.Round(time.Second)
+	switch {
+	case d >= 48*time.Hour:
+		return fmt.Sprintf("%.1f days", d.Hours()/24)
+	case d >= time.Hour:
+		return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
+	case d >= time.Minute:
+		return fmt.Sprintf("%d min %d s", int(d.Minutes()), int(d.Seconds())%60)
+	}
+	return fmt.Sprintf("%d s", int(d.Seconds()))
+}
+
+func textOrNil(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}

@@ -1,0 +1,116 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"leakdiff/analysis"
+)
+
+// Markdown writes the report so that it can be pasted into a ticket: sentence,
+// totals, findings, families that move, problems.
+func Markdown(w io.Writer, c Case) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# %s\n", MarkdownText(Headline(c)))
+	for i := range c.Report.Series {
+		markdownSeries(&b, &c.Lines[i], &c.Report.Series[i])
+	}
+	if groups := GroupProblems(c.Report.Problems); len(groups) > 0 {
+		b.WriteString("\n## Problems\n\n")
+		for _, g := range groups {
+			fmt.Fprintf(&b, "- %s: %s: %s", g.First.Severity, MarkdownCode(place(g.First)), MarkdownText(g.First.What))
+			if g.Count > 1 {
+				fmt.Fprintf(&b, " (and %d more)", g.Count-1)
+			}
+			if g.First.Hint != "" {
+				fmt.Fprintf(&b, ". Do: %s", MarkdownText(g.First.Hint))
+			}
+			b.WriteString("\n")
+		}
+	}
+	fmt.Fprintf(&b, "\nleakdiff %s, fingerprint g%d\n", MarkdownText(c.Report.Engine.Version), c.Report.Engine.Fingerprint)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func markdownSeries(b *strings.Builder, l *Line, s *Series) {
+	fmt.Fprintf(b, "\n## %s\n\n", MarkdownText(plainProcess(l)))
+	b.WriteString("| |")
+	for _, x := range l.Snapshots {
+		fmt.Fprintf(b, " %s |", MarkdownText(x.Label))
+	}
+	b.WriteString("\n|---|" + strings.Repeat("---:|", len(l.Snapshots)) + "\n")
+	for _, k := range analysis.Kinds() {
+		row, known := fmt.Sprintf("| %s |", kindWord(k)), false
+		for _, x := range l.Snapshots {
+			cell := "–"
+			if n := x.Totals.Of(k); n != nil {
+				known, cell = true, fmt.Sprint(*n)
+			}
+			row += " " + cell + " |"
+		}
+		if known {
+			b.WriteString(row + "\n")
+		}
+	}
+	if s.Quiet != "" {
+		fmt.Fprintf(b, "\n%s\n", MarkdownText(s.Quiet))
+	}
+	if len(s.Findings) > 0 {
+		b.WriteString("\n")
+	}
+	for _, f := range s.Findings {
+		fmt.Fprintf(b, "%d. **%s** %s. %s\n", f.Rank, f.Verdict, MarkdownText(f.Title), MarkdownText(f.Text))
+	}
+	moved := false
+	for _, f := range s.Families {
+		if f.Verdict == analysis.Stable || f.Verdict == analysis.TooFewPoints {
+			continue
+		}
+		if !moved {
+			b.WriteString("\n| family | kind | counts | verdict |\n|---|---|---|---|\n")
+			moved = true
+		}
+		fmt.Fprintf(b, "| %s | %s | %s | %s |\n", MarkdownText(f.Title), f.Kind, series(f.Counts), f.Verdict)
+	}
+}
+
+// MarkdownText makes text from a dump harmless in Markdown: no line breaks, no
+// table cells, emphasis, links or HTML of its own, no autolinks.
+func MarkdownText(s string) string {
+	s = Printable(s)
+	var b strings.Builder
+	for _, r := range s {
+		if strings.ContainsRune("|\\`*_[]<>#~", r) {
+			b.WriteByte('\\')
+		}
+		b.WriteRune(r)
+	}
+	out := b.String()
+	for _, scheme := range []string{"https://", "http://", "ftp://"} {
+		out = strings.ReplaceAll(out, scheme, strings.TrimSuffix(scheme, "://")+":\u200b//")
+	}
+	return strings.ReplaceAll(out, "@", "@\u200b")
+}
+
+// MarkdownCode sets text in a code span whose fence is longer than any run of
+// backticks inside.
+func MarkdownCode(s string) string {
+	s = strings.ReplaceAll(Printable(s), "|", "¦")
+	longest, run := 0, 0
+	for _, r := range s {
+		if r == '`' {
+			run++
+			longest = max(longest, run)
+		} else {
+			run = 0
+		}
+	}
+	fence := strings.Repeat("`", longest+1)
+	if longest > 0 || utf8.RuneCountInString(s) == 0 {
+		return fence + " " + s + " " + fence
+	}
+	return fence + s + fence
+}

@@ -1,0 +1,474 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"leakdiff/analysis"
+)
+
+// JSON writes the report as the public contract leakdiff.report/1, indented.
+func JSON(w io.Writer, r Report) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", " ")
+	return e.Encode(r)
+}
+
+// Width is how text output is laid out.
+type Width int
+
+// Narrow fits 80 columns; Wide gives functions more room.
+const (
+	Narrow Width = 80
+	Wide   Width = 120
+)
+
+// Text writes the report for a terminal: the sentence, the totals, the findings
+// with their proof, the families that move, and what was not understood.
+// Control and bidi characters of the input are shown as \xNN.
+func Text(w io.Writer, c Case, width Width) error {
+	p := &printer{w: w, width: int(width)}
+	r := c.Report
+	p.line(Headline(c))
+	for i := range r.Series {
+		p.series(&c, i)
+	}
+	if len(r.Series) == 0 {
+		p.line("")
+		p.line("Nothing to compare was found.")
+	}
+	p.problems(r.Problems)
+	return p.err
+}
+
+// Headline is the one sentence that a case can be quoted with.
+func Headline(c Case) string {
+	var parts []string
+	for i := range c.Report.Series {
+		s := &c.Report.Series[i]
+		if s.Process == "" && len(parts) > 0 {
+			continue
+		}
+		if text := seriesHeadline(c.Lines[i], s); text != "" {
+			parts = append(parts, text)
+		}
+		if len(parts) == 3 {
+			break
+		}
+	}
+	if len(parts) == 0 {
+		return "No evidence of any process was found."
+	}
+	return strings.Join(parts, " ")
+}
+
+func seriesHeadline(l Line, s *Series) string {
+	name := plainProcess(&l)
+	kind, counts := leadingKind(l)
+	if len(l.Snapshots) == 1 {
+		return fmt.Sprintf("%s: %s in one snapshot.", name, totalsInWords(l.Snapshots[0].Totals))
+	}
+	grows := 0
+	worst := analysis.Stable
+	for _, f := range s.Families {
+		if f.Verdict.Rank() < worst.Rank() {
+			worst = f.Verdict
+		}
+		if f.Verdict == analysis.Leaking || f.Verdict == analysis.Suspicious || f.Verdict == analysis.Scaling {
+			grows++
+		}
+	}
+	if kind == "" {
+		return fmt.Sprintf("%s: %d snapshots.", name, len(l.Snapshots))
+	}
+	text := fmt.Sprintf("%s: %s %s", name, rises(counts), kindWord(kind))
+	if grows == 0 {
+		return text + "; no growing family was found."
+	}
+	word := map[analysis.Verdict]string{analysis.Leaking: "leaking", analysis.Suspicious: "suspicious", analysis.Scaling: "growing with its load"}[worst]
+	n := 0
+	for _, f := range s.Families {
+		if f.Verdict == worst {
+			n++
+		}
+	}
+	if n == 1 {
+		return fmt.Sprintf("%s; 1 family is %s.", text, word)
+	}
+	return fmt.Sprintf("%s; %d families are %s.", text, n, word)
+}
+
+// leadingKind is the kind that a series is best told by: goroutines, else the
+// first that was captured.
+func leadingKind(l Line) (analysis.Kind, []*int) {
+	for _, k := range analysis.Kinds() {
+		counts := make([]*int, len(l.Snapshots))
+		known := 0
+		for i, s := range l.Snapshots {
+			counts[i] = s.Totals.Of(k)
+			if counts[i] != nil {
+				known++
+			}
+		}
+		if known*2 >= len(l.Snapshots) && known > 0 {
+			return k, counts
+		}
+	}
+	return "", nil
+}
+
+func kindWord(k analysis.Kind) string { return strings.TrimPrefix(Many(k, 2), "2 ") }
+
+func totalsInWords(t analysis.Totals) string {
+	var words []string
+	for _, k := range analysis.Kinds() {
+		if n := t.Of(k); n != nil {
+			words = append(words, Many(k, *n))
+		}
+	}
+	if len(words) == 0 {
+		return "nothing that can be counted"
+	}
+	return strings.Join(words, ", ")
+}
+
+type printer struct {
+	w     io.Writer
+	width int
+	err   error
+}
+
+func (p *printer) line(format string, args ...any) {
+	if p.err != nil {
+		return
+	}
+	text := format
+	if len(args) > 0 {
+		text = fmt.Sprintf(format, args...)
+	}
+	_, p.err = io.WriteString(p.w, strings.TrimRight(Printable(text), " ")+"\n")
+}
+
+// wrap prints words within the width, indented.
+func (p *printer) wrap(indent, text string) {
+	line := indent
+	for _, word := range strings.Fields(text) {
+		if utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > p.width && strings.TrimSpace(line) != "" {
+			p.line("%s", line)
+			line = indent
+		}
+		if strings.TrimSpace(line) != "" {
+			line += " "
+		}
+		line += word
+	}
+	if strings.TrimSpace(line) != "" {
+		p.line("%s", line)
+	}
+}
+
+func (p *printer) series(c *Case, i int) {
+	s, l := &c.Report.Series[i], &c.Lines[i]
+	title := plainProcess(l)
+	if s.Host != nil {
+		title += " on " + *s.Host
+	}
+	p.line("")
+	p.line("%s", title)
+	p.line("%s", strings.Repeat("=", utf8.RuneCountInString(title)))
+	p.totals(l)
+	if s.Quiet != "" {
+		p.line("")
+		p.wrap("", s.Quiet)
+	}
+	for _, f := range s.Findings {
+		p.line("")
+		p.wrap("", fmt.Sprintf("%d. [%s] %s", f.Rank, f.Verdict, f.Title))
+		p.wrap("   ", f.Text)
+		if f.Next != "" {
+			p.wrap("   ", "Next: "+f.Next)
+		}
+	}
+	p.families(s)
+}
+
+// totals is the table with one column for each snapshot; long series show the
+// first, the last and what lies between in steps.
+func (p *printer) totals(l *Line) {
+	cols := pick(len(l.Snapshots), max(3, (p.width-14)/9))
+	head, taken := fmt.Sprintf("%-12s", "snapshot"), fmt.Sprintf("%-12s", "taken, UTC")
+	timed := false
+	for _, i := range cols {
+		s := l.Snapshots[i]
+		label := s.Label
+		if l.Trend.Epochs[i] > 0 && (i == 0 || l.Trend.Epochs[i] != l.Trend.Epochs[i-1]) {
+			label = "| " + label
+		}
+		head += fmt.Sprintf("%9s", cut(label, 8))
+		clock := "?"
+		if !s.CapturedAt.IsZero() {
+			clock, timed = s.CapturedAt.UTC().Format("15:04:05"), true
+		}
+		taken += fmt.Sprintf("%9s", clock)
+	}
+	p.line("%s", head)
+	if timed {
+		p.line("%s", taken)
+	}
+	for _, k := range analysis.Kinds() {
+		row, known := fmt.Sprintf("%-12s", kindWord(k)), false
+		for _, i := range cols {
+			cell := "–"
+			if n := l.Snapshots[i].Totals.Of(k); n != nil {
+				known = true
+				cell = strconv.Itoa(*n)
+				if l.Snapshots[i].LowerBound && k == analysis.KindGoroutine {
+					cell += "+"
+				}
+			}
+			row += fmt.Sprintf("%9s", cell)
+		}
+		if known {
+			p.line("%s", row)
+		}
+	}
+	if l.Trend.Epochs[len(l.Snapshots)-1] > 0 {
+		p.line("| marks a restart: members are not followed across it")
+	}
+}
+
+// pick chooses at most n of total columns, the first and last among them.
+func pick(total, n int) []int {
+	if total <= n {
+		out := make([]int, total)
+		for i := range out {
+			out[i] = i
+		}
+		return out
+	}
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i * (total - 1) / (n - 1)
+	}
+	return out
+}
+
+// families prints every family that moved, worst first.
+func (p *printer) families(s *Series) {
+	moved, still := 0, 0
+	for _, f := range s.Families {
+		if f.Verdict == analysis.Stable || f.Verdict == analysis.TooFewPoints {
+			still++
+		} else {
+			moved++
+		}
+	}
+	if moved > 0 {
+		p.line("")
+		p.line("%-10s %-10s %7s  %s", "verdict", "kind", "rise", "family")
+		for _, f := range s.Families {
+			if f.Verdict == analysis.Stable || f.Verdict == analysis.TooFewPoints {
+				continue
+			}
+			p.line("%-10s %-10s %+7d  %s", f.Verdict, f.Kind, f.Rise, cut(f.Title, max(20, p.width-32)))
+		}
+	}
+	if still > 0 {
+		p.line("")
+		if moved == 0 && len(s.Snapshots) == 1 {
+			p.largest(s)
+			return
+		}
+		p.line("%d families do not move beyond noise.", still)
+	}
+}
+
+// largest lists what one snapshot holds most of.
+func (p *printer) largest(s *Series) {
+	p.line("%-10s %8s  %s", "kind", "count", "largest families")
+	shown := 0
+	for _, f := range sortedByCount(s.Families) {
+		if shown == 15 {
+			p.line("%d more families", len(s.Families)-shown)
+			return
+		}
+		shown++
+		p.line("%-10s %8d  %s", f.Kind, lastCount(f.Counts), cut(f.Title, max(20, p.width-21)))
+	}
+}
+
+func sortedByCount(families []Family) []Family {
+	out := append([]Family{}, families...)
+	for i := 1; i < len(out); i++ {
+		for j := i; j > 0 && lastCount(out[j].Counts) > lastCount(out[j-1].Counts); j-- {
+			out[j], out[j-1] = out[j-1], out[j]
+		}
+	}
+	return out
+}
+
+// problems prints what was not understood, equal ones together.
+func (p *printer) problems(problems []analysis.Problem) {
+	groups := GroupProblems(problems)
+	if len(groups) == 0 {
+		return
+	}
+	p.line("")
+	p.line("Problems")
+	for _, g := range groups {
+		where := place(g.First)
+		if g.Count > 1 {
+			where += fmt.Sprintf(" and %d more", g.Count-1)
+		}
+		p.wrap("  ", fmt.Sprintf("%s: %s: %s", g.First.Severity, where, g.First.What))
+		if g.First.Why != "" {
+			p.wrap("    ", "Why: "+g.First.Why)
+		}
+		if g.First.Hint != "" {
+			p.wrap("    ", "Do: "+g.First.Hint)
+		}
+	}
+}
+
+func place(p analysis.Problem) string {
+	where := p.Path
+	if p.Line > 0 {
+		where += fmt.Sprintf(", line %d", p.Line)
+	}
+	if p.Offset >= 0 {
+		where += fmt.Sprintf(", byte %d", p.Offset)
+	}
+	return where
+}
+
+// ProblemGroup is problems that say the same of several places.
+type ProblemGroup struct {
+	First analysis.Problem
+	Count int
+	Paths []string
+}
+
+// GroupProblems puts problems of equal words and advice together, errors first,
+// in the order of first sight. Figures in the words do not keep them apart.
+func GroupProblems(problems []analysis.Problem) []ProblemGroup {
+	at := map[string]int{}
+	var out []ProblemGroup
+	for _, severity := range []analysis.Severity{analysis.Error, analysis.Warning, analysis.Note} {
+		for _, p := range problems {
+			if p.Severity != severity {
+				continue
+			}
+			key := string(p.Severity) + withoutDigits(p.What) + p.Hint
+			i, ok := at[key]
+			if !ok {
+				i = len(out)
+				at[key] = i
+				out = append(out, ProblemGroup{First: p})
+			}
+			out[i].Count++
+			if len(out[i].Paths) < 20 {
+				out[i].Paths = append(out[i].Paths, place(p))
+			}
+		}
+	}
+	return out
+}
+
+func withoutDigits(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= '0' && r <= '9' {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// cut shortens to n runes with an ellipsis.
+func cut(s string, n int) string {
+	if utf8.RuneCountInString(s) <= n {
+		return s
+	}
+	r := []rune(s)
+	return string(r[:n-1]) + "…"
+}
+
+// Printable shows control, bidi and invalid characters as \xNN or \uNNNN, so
+// that a dump cannot drive the terminal or turn a line around.
+func Printable(s string) string {
+	clean := true
+	for _, r := range s {
+		if unprintable(r) {
+			clean = false
+			break
+		}
+	}
+	if clean && utf8.ValidString(s) {
+		return s
+	}
+	var b strings.Builder
+	for i, w := 0, 0; i < len(s); i += w {
+		r, size := utf8.DecodeRuneInString(s[i:])
+		w = size
+		switch {
+		case r == utf8.RuneError && size == 1:
+			fmt.Fprintf(&b, `\x%02x`, s[i])
+		case unprintable(r) && r < 0x100:
+			fmt.Fprintf(&b, `\x%02x`, r)
+		case unprintable(r):
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+func unprintable(r rune) bool {
+	return r < 0x20 || r >= 0x7f && r < 0xa0 || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029'
+}
+
+// CaseSummary is a case in one line of a list.
+type CaseSummary struct {
+	Headline        string
+	Verdict         analysis.Verdict
+	Lowest, Highest int
+	// Spark are the totals of the leading kind of the first series, in order.
+	Spark []int
+}
+
+// Summary sums up a case for a list.
+func Summary(c Case) CaseSummary {
+	s := CaseSummary{Headline: Headline(c), Verdict: analysis.TooFewPoints}
+	for i := range c.Report.Series {
+		for _, f := range c.Report.Series[i].Families {
+			if f.Verdict.Rank() < s.Verdict.Rank() {
+				s.Verdict = f.Verdict
+			}
+		}
+	}
+	// New and gone families are everyday; a list speaks of what grows.
+	if r := s.Verdict.Rank(); r > analysis.Scaling.Rank() && r < analysis.TooFewPoints.Rank() {
+		s.Verdict = analysis.Stable
+	}
+	if len(c.Lines) == 0 {
+		return s
+	}
+	_, counts := leadingKind(c.Lines[0])
+	for _, n := range counts {
+		if n == nil {
+			continue
+		}
+		if len(s.Spark) == 0 || *n < s.Lowest {
+			s.Lowest = *n
+		}
+		s.Highest = max(s.Highest, *n)
+		s.Spark = append(s.Spark, *n)
+	}
+	return s
+}

@@ -1,0 +1,106 @@
+// Command leakdiff says which goroutine, descriptor and watch families grow in
+// support bundles: as a web app (serve) or in a terminal (report), offline.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+
+	"leakdiff/analysis"
+)
+
+// version is what `leakdiff version` and every report print.
+const version = "1.0"
+
+// Exit statuses.
+const (
+	exitDone    = 0
+	exitVerdict = 1
+	exitError   = 2
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	m := &Main{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
+	status := m.Run(ctx, os.Args[1:])
+	stop()
+	os.Exit(status)
+}
+
+// Main is the program with its surroundings, so that tests can start it.
+type Main struct {
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	// Ready, when set, receives the address that serve listens on.
+	Ready func(address string)
+}
+
+type commands struct {
+	Serve   serveCommand   `cmd:"" help:"Start the web app."`
+	Report  reportCommand  `cmd:"" help:"Read files, directories and archives as one case and print what grows. Exit status: 0 done, 1 the --fail-on verdict was reached, 2 error."`
+	Version versionCommand `cmd:"" help:"Print the version."`
+}
+
+type versionCommand struct{}
+
+func (versionCommand) Run(m *Main) error {
+	fmt.Fprintln(m.Stdout, "leakdiff", version)
+	return nil
+}
+
+// verdictReached ends report with status 1.
+var errVerdictReached = errors.New("the --fail-on verdict was reached")
+
+// Run executes one command line and returns the exit status.
+func (m *Main) Run(ctx context.Context, args []string) int {
+	var c commands
+	exit := -1
+	parser, err := kong.New(&c, kong.Name("leakdiff"),
+		kong.Description("Offline analyzer of goroutine dumps, descriptors and inotify watches over time."),
+		kong.DefaultEnvars("LEAKDIFF"), kong.Writers(m.Stdout, m.Stderr), kong.UsageOnError(),
+		kong.Exit(func(status int) { exit = status }),
+		kong.BindTo(ctx, (*context.Context)(nil)))
+	if err != nil {
+		fmt.Fprintln(m.Stderr, "leakdiff:", err)
+		return exitError
+	}
+	line, err := parser.Parse(args)
+	if exit >= 0 {
+		return exit
+	}
+	if err != nil {
+		fmt.Fprintln(m.Stderr, "leakdiff:", err)
+		fmt.Fprintln(m.Stderr, "run leakdiff --help for the commands")
+		return exitError
+	}
+	err = line.Run(m)
+	switch {
+	case err == nil:
+		return exitDone
+	case errors.Is(err, errVerdictReached):
+		return exitVerdict
+	}
+	var fault *analysis.Fault
+	if errors.As(err, &fault) {
+		fmt.Fprintln(m.Stderr, "leakdiff:", fault.Error())
+	} else {
+		fmt.Fprintln(m.Stderr, "leakdiff:", err)
+	}
+	return exitError
+}
+
+// limitMemory keeps the program small on shared nodes: dumps are streamed, so
+// a low ceiling costs only collector time. GOMEMLIMIT overrules it.
+func limitMemory(bytes int64) {
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(bytes)
+	}
+}

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/bundle"
+	"leakdiff/analysis/ingest"
+	"leakdiff/analysis/report"
+)
+
+type reportCommand struct {
+	Paths           []string `arg:"" name:"path" help:"Files, directories and archives; - reads standard input."`
+	Format          string   `help:"text, md or json." enum:"text,md,json" default:"text"`
+	FailOn          string   `help:"Exit with status 1 when a family is leaking, or at least suspicious." enum:"never,leaking,suspicious" default:"never"`
+	IgnoreRecovered bool     `help:"Families whose cause went away do not trip --fail-on."`
+}
+
+func (r *reportCommand) Run(ctx context.Context, m *Main) error {
+	inputs, err := r.inputs(m)
+	if err != nil {
+		return err
+	}
+	result, err := ingest.Run(ctx, ingest.Config{Bundle: bundle.Config{TempDir: os.TempDir()}}, inputs)
+	if err != nil {
+		return err
+	}
+	c := report.Build(result.Snapshots, result.Problems, report.Options{Version: version})
+	out := &bytes.Buffer{}
+	switch r.Format {
+	case "json":
+		err = report.JSON(out, c.Report)
+	case "md":
+		err = report.Markdown(out, c)
+	default:
+		err = report.Text(out, c, report.Wide)
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := m.Stdout.Write(out.Bytes()); err != nil {
+		return err
+	}
+	if r.reached(c.Report) {
+		return errVerdictReached
+	}
+	return nil
+}
+
+// reached reports whether a verdict trips --fail-on; suspicious includes
+// leaking.
+func (r *reportCommand) reached(all report.Report) bool {
+	for _, s := range all.Series {
+		for _, f := range s.Families {
+			if r.IgnoreRecovered && f.RecoveredAt != nil {
+				continue
+			}
+			if f.Verdict == analysis.Leaking && r.FailOn != "never" || f.Verdict == analysis.Suspicious && r.FailOn == "suspicious" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// inputs opens nothing yet: it lists what the arguments name. A single
+// directory's files keep their paths below it; of several, each keeps its name.
+func (r *reportCommand) inputs(m *Main) ([]bundle.Input, error) {
+	var inputs []bundle.Input
+	for _, name := range r.Paths {
+		if name == "-" {
+			inputs = append(inputs, bundle.Input{Name: "standard input", Size: -1, Open: func() (io.ReadCloser, error) { return io.NopCloser(m.Stdin), nil }})
+			continue
+		}
+		info, err := os.Stat(name)
+		if err != nil {
+			why := err.Error()
+			if errors.Is(err, fs.ErrNotExist) {
+				why = "there is no such file or directory"
+			}
+			return nil, &analysis.Fault{Code: "not_found", What: "cannot be read", Where: name, Why: why, Hint: "name files, directories or archives", Err: err}
+		}
+		if info.IsDir() {
+			prefix := ""
+			if len(r.Paths) > 1 {
+				prefix = filepath.Base(filepath.Clean(name))
+			}
+			below, err := bundle.FromFS(os.DirFS(name), prefix)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", name, err)
+			}
+			inputs = append(inputs, below...)
+			continue
+		}
+		inputs = append(inputs, bundle.Input{
+			Name: path.Base(filepath.ToSlash(name)), Size: info.Size(), ModTime: info.ModTime(),
+			Open: func() (io.ReadCloser, error) { return os.Open(name) },
+		})
+	}
+	return inputs, nil
+}

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"leakdiff/analysis"
+	"leakdiff/samples"
+	"leakdiff/server"
+	"leakdiff/store"
+)
+
+type serveCommand struct {
+	Listen      string   `help:"Address to listen on." default:"127.0.0.1:8080"`
+	Data        string   `help:"Directory for the database and the uploads; made if it does not exist." default:"leakdiff-data" type:"path"`
+	Access      string   `help:"Who may use a server that listens on other than loopback addresses: open means everybody who reaches it, without a password." enum:"loopback,open" default:"loopback"`
+	Host        []string `help:"Further host names that requests may ask for."`
+	BaseURL     string   `help:"Address under which people reach the server; its host name is allowed." name:"base-url"`
+	UploadLimit string   `help:"Size of one upload." default:"2GiB"`
+	NoSamples   bool     `help:"Do not load the sample cases."`
+	Verbose     bool     `help:"Log every request." short:"v"`
+}
+
+// serveMemory is what the Go runtime may use: with the program's own pages the
+// process stays under 64 MiB while it reads a dump of any size.
+const serveMemory = 36 << 20
+
+func (c *serveCommand) Run(ctx context.Context, m *Main) error {
+	if err := c.access(m); err != nil {
+		return err
+	}
+	limit, err := bytesOf(c.UploadLimit)
+	if err != nil {
+		return err
+	}
+	limitMemory(serveMemory)
+	level := slog.LevelInfo
+	if c.Verbose {
+		level = slog.LevelDebug
+	}
+	log := slog.New(slog.NewTextHandler(m.Stderr, &slog.HandlerOptions{Level: level}))
+	st, err := store.Open(ctx, store.Config{Dir: c.Data, Log: log})
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	spool := filepath.Join(c.Data, "spool")
+	if err := emptyDir(spool); err != nil {
+		return err
+	}
+	listener, err := net.Listen("tcp", c.Listen)
+	if err != nil {
+		return &analysis.Fault{Code: "busy", What: "cannot listen", Where: c.Listen, Why: err.Error(), Hint: "stop the other program or choose another address with --listen", Err: err}
+	}
+	address := listener.Addr().String()
+	hosts := c.Host
+	if c.BaseURL != "" {
+		hosts = append(hosts, c.BaseURL)
+	}
+	cfg := server.Config{
+		Store: st, Log: log, Version: version, Listen: address, Hosts: hosts, Open: c.Access == "open",
+		TempDir: spool, UploadLimit: limit,
+	}
+	if !c.NoSamples {
+		if cfg.Samples, err = loadSamples(); err != nil {
+			return err
+		}
+	}
+	return c.serve(ctx, m, listener, server.New(cfg))
+}
+
+func (c *serveCommand) serve(ctx context.Context, m *Main, listener net.Listener, s *server.Server) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if err := s.LoadSamples(ctx); err != nil {
+		return err
+	}
+	s.Start(ctx)
+	address := listener.Addr().String()
+	fmt.Fprintf(m.Stdout, "leakdiff %s listens on http://%s/\n", version, address)
+	if m.Ready != nil {
+		m.Ready(address)
+	}
+	h := &http.Server{Handler: s.Handler(), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10}
+	failed := make(chan error, 1)
+	go func() { failed <- h.Serve(listener) }()
+	select {
+	case err := <-failed:
+		if !errors.Is(err, http.ErrServerClosed) {
+			return err
+		}
+	case <-ctx.Done():
+		// Streams of progress end with their requests; uploads get a moment.
+		grace, stop := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		defer stop()
+		if err := h.Shutdown(grace); err != nil {
+			h.Close()
+		}
+	}
+	cancel()
+	s.Wait()
+	return nil
+}
+
+// access refuses an address that others can reach until somebody has decided
+// who may use it.
+func (c *serveCommand) access(m *Main) error {
+	if server.Loopback(c.Listen) {
+		return nil
+	}
+	if c.Access != "open" {
+		return &analysis.Fault{Code: "refused", What: "this address can be reached from other machines", Where: c.Listen,
+			Why:  "leakdiff has no passwords, so everybody who reaches it could read and delete every case",
+			Hint: "listen on 127.0.0.1 and put an authenticating proxy in front of it, or accept that with --access open"}
+	}
+	fmt.Fprintf(m.Stderr, "leakdiff: --access open: everybody who reaches %s can read, add and delete every case\n", c.Listen)
+	return nil
+}
+
+func loadSamples() ([]server.Sample, error) {
+	all, err := samples.All()
+	if err != nil {
+		return nil, err
+	}
+	var out []server.Sample
+	for _, s := range all {
+		out = append(out, server.Sample{Name: s.Name, Title: s.Found.Title, Text: s.Found.Text, Data: s.Archive})
+	}
+	return out, nil
+}
+
+// emptyDir makes a directory for spooled archives and clears what a crash left.
+func emptyDir(dir string) error {
+	if err := os.RemoveAll(dir); err != nil {
+		return err
+	}
+	return os.MkdirAll(dir, 0o700)
+}
+
+// bytesOf reads "2GiB", "500 MB" or a plain number of bytes.
+func bytesOf(text string) (int64, error) {
+	units := []struct {
+		word string
+		n    int64
+	}{{"KIB", 1 << 10}, {"MIB", 1 << 20}, {"GIB", 1 << 30}, {"TIB", 1 << 40}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"B", 1}, {"", 1}}
+	upper := strings.ToUpper(strings.ReplaceAll(text, " ", ""))
+	for _, u := range units {
+		digits, ok := strings.CutSuffix(upper, u.word)
+		if !ok {
+			continue
+		}
+		var n int64
+		if _, err := fmt.Sscanf(digits+"|", "%d|", &n); err == nil && n > 0 && n <= (1<<62)/u.n {
+			return n * u.n, nil
+		}
+	}
+	return 0, &analysis.Fault{Code: "bad_request", What: "the size was not understood", Where: text, Hint: "write it like 2GiB or 500MB"}
+}

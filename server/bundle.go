@@ -1,0 +1,221 @@
+package server
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"leakdiff/store"
+	"leakdiff/web/page"
+	"leakdiff/web/view"
+)
+
+// bundlePage shows the stages of an ingest while it runs and the inventory when
+// it is done.
+func (s *Server) bundlePage(w http.ResponseWriter, r *http.Request) {
+	id, suffix := twin(pathValue(r, "id"))
+	b, err := s.store.Bundle(r.Context(), id)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	if suffix == ".json" {
+		writeJSON(w, http.StatusOK, s.state(b))
+		return
+	}
+	c, err := s.store.Case(r.Context(), b.CaseID)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	state := s.state(b)
+	in := view.BundleInput{
+		ID: b.ID, CaseID: c.ID, CaseTitle: c.Title, Name: b.Name, Status: string(b.Status), Stage: state.Stage, StageText: state.Text,
+		Error: b.Error, Size: b.Size, Unpacked: b.Unpacked, Created: b.Created, Show: r.URL.Query().Get("show"),
+	}
+	for _, f := range b.Files {
+		in.Files = append(in.Files, view.UploadedFile{Name: f.Name, SHA256: f.SHA256, Size: f.Size})
+	}
+	if b.Status == store.Done {
+		if err := s.inventory(r, b, &in); err != nil {
+			s.fail(w, r, err)
+			return
+		}
+	}
+	v := view.NewBundle(in)
+	v.Shell.Engine = s.engine()
+	s.render(w, r, http.StatusOK, page.Bundle(v))
+}
+
+// inventory adds what a finished ingest found.
+func (s *Server) inventory(r *http.Request, b store.Bundle, in *view.BundleInput) error {
+	var err error
+	if in.Artifacts, err = s.store.Artifacts(r.Context(), b.ID); err != nil {
+		return err
+	}
+	if in.Problems, err = s.store.Problems(r.Context(), b.ID); err != nil {
+		return err
+	}
+	all, err := s.store.Snapshots(r.Context(), b.CaseID)
+	if err != nil {
+		return err
+	}
+	for _, snap := range all {
+		owner, err := s.store.SnapshotBundle(r.Context(), b.CaseID, snap.ID)
+		if err != nil {
+			return err
+		}
+		if owner == b.ID {
+			in.Snapshots = append(in.Snapshots, snap)
+		}
+	}
+	return nil
+}
+
+// bundleState is what the progress of an ingest looks like to scripts.
+type bundleState struct {
+	ID     string `json:"id"`
+	Status string `json:"status"`
+	Stage  string `json:"stage"`
+	Text   string `json:"text"`
+	Error  string `json:"error,omitempty"`
+	Link   string `json:"link"`
+	// Files to Watches are what was read so far.
+	Files       int   `json:"files"`
+	Bytes       int64 `json:"bytes"`
+	Goroutines  int   `json:"goroutines"`
+	Descriptors int   `json:"descriptors"`
+	Watches     int   `json:"watches"`
+	Snapshots   int   `json:"snapshots"`
+}
+
+func (s *Server) state(b store.Bundle) bundleState {
+	out := bundleState{ID: b.ID, Status: string(b.Status), Stage: string(b.Status), Error: b.Error, Link: "/cases/" + b.CaseID, Snapshots: b.Snapshots}
+	p, running, _ := s.worker.state(b.ID)
+	switch {
+	case b.Status == store.Queued:
+		out.Text = "received, waiting for its turn"
+	case running:
+		out.Stage, out.Text = p.Stage, p.Text()
+		out.Files, out.Bytes, out.Goroutines, out.Descriptors, out.Watches = p.Files, p.Bytes, p.Goroutines, p.Descriptors, p.Watches
+	case b.Status == store.Done:
+		out.Text = fmt.Sprintf("done: %s", view.Plural(int64(b.Snapshots), "snapshot", "snapshots"))
+	default:
+		out.Text = b.Error
+	}
+	return out
+}
+
+// bundleEvents streams the stages of an ingest until it is settled.
+func (s *Server) bundleEvents(w http.ResponseWriter, r *http.Request) {
+	id := pathValue(r, "id")
+	b, err := s.store.Bundle(r.Context(), id)
+	if err != nil {
+		s.failAPI(w, r, err)
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Cache-Control", "no-store")
+	flush := http.NewResponseController(w)
+	for {
+		_, _, changed := s.worker.state(id)
+		state := s.state(b)
+		data, err := json.Marshal(state)
+		if err != nil {
+			return
+		}
+		if _, err := fmt.Fprintf(w, "event: progress\ndata: %s\n\n", data); err != nil || flush.Flush() != nil {
+			return
+		}
+		if b.Status != store.Queued && b.Status != store.Running {
+			return
+		}
+		select {
+		case <-r.Context().Done():
+			return
+		case <-changed:
+			select {
+			case <-r.Context().Done():
+				return
+			case <-time.After(200 * time.Millisecond):
+			}
+		case <-time.After(2 * time.Second):
+		}
+		if b, err = s.store.Bundle(r.Context(), id); err != nil {
+			return
+		}
+	}
+}
+
+// bundleFile sends a file back as it was uploaded.
+func (s *Server) bundleFile(w http.ResponseWriter, r *http.Request) {
+	b, err := s.store.Bundle(r.Context(), pathValue(r, "id"))
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	for _, f := range b.Files {
+		if f.SHA256 != pathValue(r, "sha") {
+			continue
+		}
+		body, err := s.store.Blobs().Open(f.SHA256)
+		if err != nil {
+			s.fail(w, r, err)
+			return
+		}
+		defer body.Close()
+		asAttachment(w, f.Name)
+		io.Copy(w, body)
+		return
+	}
+	s.fail(w, r, refuse("not_found", "the bundle has no such file", b.Name, "", "open the bundle's page"))
+}
+
+// cancelBundle stops an ingest; what was uploaded stays and can be read again.
+func (s *Server) cancelBundle(w http.ResponseWriter, r *http.Request) {
+	id := pathValue(r, "id")
+	b, err := s.store.Bundle(r.Context(), id)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	if !s.worker.cancel(id) && b.Status == store.Queued {
+		if err := s.store.CancelQueued(r.Context(), id); err != nil {
+			s.fail(w, r, err)
+			return
+		}
+	}
+	http.Redirect(w, r, "/bundles/"+id, http.StatusSeeOther)
+}
+
+// removeBundle deletes a bundle with its snapshots from its case.
+func (s *Server) removeBundle(w http.ResponseWriter, r *http.Request) {
+	id := pathValue(r, "id")
+	b, err := s.store.Bundle(r.Context(), id)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	s.worker.cancel(id)
+	if err := s.store.RemoveBundle(r.Context(), id); err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	if err := s.summarise(r.Context(), b.CaseID); err != nil {
+		s.log.Error("summing up a case failed", "case", b.CaseID, "error", err)
+	}
+	http.Redirect(w, r, "/cases/"+b.CaseID, http.StatusSeeOther)
+}
+
+// readAgain runs the ingest of a bundle once more, with today's rules.
+func (s *Server) readAgain(w http.ResponseWriter, r *http.Request) {
+	id := pathValue(r, "id")
+	if _, err := s.store.Requeue(r.Context(), id); err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	s.worker.nudge()
+	http.Redirect(w, r, "/bundles/"+id, http.StatusSeeOther)
+}

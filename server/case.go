@@ -1,0 +1,234 @@
+package server
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/report"
+	"leakdiff/store"
+	"leakdiff/web/page"
+	"leakdiff/web/view"
+)
+
+// casePage is the timeline of all series of a case, with what was found.
+func (s *Server) casePage(w http.ResponseWriter, r *http.Request) {
+	id, suffix := twin(pathValue(r, "id"))
+	l, err := s.load(r.Context(), id)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	if suffix == ".json" {
+		writeReport(w, l.built.Report)
+		return
+	}
+	v := s.caseView(l, showing)
+	if suffix != "" {
+		s.twinText(w, suffix, v.Markdown())
+		return
+	}
+	s.render(w, r, http.StatusOK, page.Case(v))
+}
+
+func (s *Server) caseJSON(w http.ResponseWriter, r *http.Request) {
+	l, err := s.load(r.Context(), pathValue(r, "id"))
+	if err != nil {
+		s.failAPI(w, r, err)
+		return
+	}
+	writeReport(w, l.built.Report)
+}
+
+func writeReport(w http.ResponseWriter, r report.Report) {
+	var b bytes.Buffer
+	if err := report.JSON(&b, r); err != nil {
+		http.Error(w, "encoding failed", http.StatusInternalServerError)
+		return
+	}
+	writeJSONBytes(w, http.StatusOK, b.Bytes())
+}
+
+// twinText answers the Markdown of a page, as Markdown or as plain text.
+func (s *Server) twinText(w http.ResponseWriter, suffix, markdown string) {
+	if suffix == ".txt" {
+		text(w, "text/plain", markdown)
+		return
+	}
+	text(w, "text/markdown", markdown)
+}
+
+func (s *Server) caseView(l *loaded, why purpose) view.Case {
+	in := view.CaseInput{ID: l.ID, Title: l.Title, Sample: l.Sample != "", Report: l.built.Report, Engine: s.engine(), Frozen: bool(why)}
+	for _, b := range l.bundles {
+		in.Bundles = append(in.Bundles, view.BundleLine{ID: b.ID, Name: b.Name, Status: string(b.Status), Size: view.Bytes(b.Size), Snapshots: b.Snapshots, Problems: b.Problems})
+	}
+	return view.NewCase(in)
+}
+
+func (s *Server) renameCase(w http.ResponseWriter, r *http.Request) {
+	id := pathValue(r, "id")
+	r.Body = http.MaxBytesReader(w, r.Body, 64<<10)
+	title := strings.TrimSpace(r.FormValue("title"))
+	if title == "" || len(title) > 300 {
+		s.fail(w, r, refuse("bad_request", "a case needs a title of 1 to 300 bytes", "", "", "give it the ticket's number or a few words"))
+		return
+	}
+	if err := s.store.RenameCase(r.Context(), id, title); err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	http.Redirect(w, r, "/cases/"+url.PathEscape(id), http.StatusSeeOther)
+}
+
+func (s *Server) deleteCase(w http.ResponseWriter, r *http.Request) {
+	id := pathValue(r, "id")
+	r.Body = http.MaxBytesReader(w, r.Body, 64<<10)
+	bundles, err := s.store.Bundles(r.Context(), id)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	fate := store.Withdraw
+	if r.FormValue("permalinks") == "keep" {
+		fate = store.Keep
+	}
+	for _, b := range bundles {
+		s.worker.cancel(b.ID)
+	}
+	if err := s.store.DeleteCase(r.Context(), id, fate); err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	http.Redirect(w, r, "/", http.StatusSeeOther)
+}
+
+// snapshotPage shows one snapshot.
+func (s *Server) snapshotPage(w http.ResponseWriter, r *http.Request) {
+	id, suffix := twin(pathValue(r, "id"))
+	l, line, i, err := s.snapshot(r, id)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	v := s.snapshotView(l, line, i, r.URL.Query(), showing)
+	switch suffix {
+	case ".json":
+		writeReport(w, onlySnapshot(l.built.Report, id))
+	case "":
+		s.render(w, r, http.StatusOK, page.Snapshot(v))
+	default:
+		s.twinText(w, suffix, v.Markdown())
+	}
+}
+
+// onlySnapshot is the report of one snapshot of a case.
+func onlySnapshot(all report.Report, id string) report.Report {
+	out := all
+	out.Snapshots = nil
+	for _, s := range all.Snapshots {
+		if s.ID == id {
+			out.Snapshots = append(out.Snapshots, s)
+		}
+	}
+	out.Series = []report.Series{}
+	for _, s := range all.Series {
+		for _, have := range s.Snapshots {
+			if have == id {
+				out.Series = append(out.Series, s)
+			}
+		}
+	}
+	return out
+}
+
+// snapshot finds a snapshot in the case that the query names, or in the newest
+// one that holds it.
+func (s *Server) snapshot(r *http.Request, id string) (*loaded, *report.Line, int, error) {
+	caseID := r.URL.Query().Get("case")
+	if caseID == "" {
+		cases, err := s.store.FindSnapshot(r.Context(), id)
+		if err != nil {
+			return nil, nil, 0, err
+		}
+		if len(cases) > 0 {
+			caseID = cases[0]
+		}
+	}
+	if caseID != "" {
+		l, err := s.load(r.Context(), caseID)
+		if err != nil {
+			return nil, nil, 0, err
+		}
+		if line, i := l.line(id); line != nil {
+			return l, line, i, nil
+		}
+	}
+	return nil, nil, 0, refuse("not_found", "there is no such snapshot", id, "its case or bundle was deleted, or the address is wrong", "start from the list of cases")
+}
+
+func (s *Server) snapshotView(l *loaded, line *report.Line, i int, query url.Values, why purpose) view.Snapshot {
+	snap := line.Snapshots[i]
+	in := view.SnapshotInput{
+		CaseID: l.ID, CaseTitle: l.Title, Snapshot: snap, Titles: line.Titles,
+		Others: choices(l), BundleID: l.bundleOf[snap.ID], Query: query, Engine: s.engine(), Frozen: bool(why),
+	}
+	if i > 0 {
+		in.Previous = choice(line.Snapshots[i-1])
+	}
+	if i+1 < len(line.Snapshots) {
+		in.Next = choice(line.Snapshots[i+1])
+	}
+	return view.NewSnapshot(in)
+}
+
+// choices are all snapshots of a case for the select boxes.
+func choices(l *loaded) []view.Choice {
+	var out []view.Choice
+	for _, line := range l.built.Lines {
+		for _, s := range line.Snapshots {
+			out = append(out, choice(s))
+		}
+	}
+	return out
+}
+
+// choice is one snapshot in a select box: "t1, 02:58:36, 115 goroutines".
+func choice(s *analysis.Snapshot) view.Choice {
+	words := []string{s.Label}
+	if !s.CapturedAt.IsZero() {
+		words = append(words, view.Clock(s.CapturedAt))
+	}
+	for _, k := range analysis.Kinds() {
+		if n := s.Totals.Of(k); n != nil {
+			words = append(words, report.Many(k, *n))
+			break
+		}
+	}
+	return view.Choice{Value: s.ID, Text: strings.Join(words, ", "), Group: s.Process.Name.Value}
+}
+
+// rawDownload sends one whole artifact as text, whatever it is.
+func (s *Server) rawDownload(w http.ResponseWriter, r *http.Request) {
+	_, body, err := s.artifact(r)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	defer body.Close()
+	asAttachment(w, r.URL.Query().Get("path"))
+	io.Copy(w, body)
+}
+
+// asAttachment makes raw bytes harmless: text, never sniffed, never shown.
+func asAttachment(w http.ResponseWriter, name string) {
+	name = safeName(name)
+	name = name[strings.LastIndexByte(name, '/')+1:]
+	h := w.Header()
+	h.Set("Content-Type", "text/plain; charset=utf-8")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Content-Disposition", `attachment; filename*=UTF-8''`+url.PathEscape(name))
+}

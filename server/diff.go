@@ -1,0 +1,152 @@
+package server
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/diff"
+	"leakdiff/analysis/report"
+	"leakdiff/web/page"
+	"leakdiff/web/view"
+)
+
+func queryEscape(s string) string { return url.QueryEscape(s) }
+
+// pickDiff turns the choice of a form into the address of its page.
+func (s *Server) pickDiff(w http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	a, b := q.Get("a"), q.Get("b")
+	if a == "" || b == "" {
+		s.fail(w, r, refuse("bad_request", "two snapshots must be chosen", "", "A or B is missing", "go back and choose one of each"))
+		return
+	}
+	http.Redirect(w, r, "/diff/"+url.PathEscape(a)+".."+url.PathEscape(b)+"?case="+queryEscape(q.Get("case")), http.StatusSeeOther)
+}
+
+// compared is two snapshots with what was computed of the pair.
+type compared struct {
+	l            *loaded
+	lineA, lineB *report.Line
+	a, b         int
+	result       diff.Result
+}
+
+// diffPage compares two snapshots side by side.
+func (s *Server) diffPage(w http.ResponseWriter, r *http.Request) {
+	pair, suffix := twin(pathValue(r, "pair"))
+	c, err := s.compare(r, pair)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	v := s.diffView(c, r.URL.Query(), showing)
+	switch suffix {
+	case ".json":
+		writeJSON(w, http.StatusOK, diffJSON(c))
+	case "":
+		s.render(w, r, http.StatusOK, page.Diff(v))
+	default:
+		s.twinText(w, suffix, v.Markdown())
+	}
+}
+
+func (s *Server) compare(r *http.Request, pair string) (*compared, error) {
+	idA, idB, ok := strings.Cut(pair, "..")
+	if !ok {
+		return nil, refuse("not_found", "there is no such comparison", pair, "the address must name two snapshots with two dots between them", "choose them on the page of the case")
+	}
+	l, lineA, a, err := s.snapshot(r, idA)
+	if err != nil {
+		return nil, err
+	}
+	lineB, b := l.line(idB)
+	if lineB == nil {
+		return nil, refuse("not_found", "the two snapshots are in different cases", idB, "only snapshots of one case are compared", "upload both into one case")
+	}
+	c := &compared{l: l, lineA: lineA, lineB: lineB, a: a, b: b}
+	c.result = diff.Compare(lineA.Snapshots[a], lineB.Snapshots[b], diff.Options{Judgements: lineB.Judged, Epochs: c.epochs()})
+	return c, nil
+}
+
+// epochs says whether members may be followed from A to B.
+func (c *compared) epochs() diff.Epochs {
+	switch {
+	case c.lineA != c.lineB:
+		return diff.OtherProcess
+	case c.lineA.Trend.Epochs[c.a] != c.lineA.Trend.Epochs[c.b]:
+		return diff.OtherEpoch
+	}
+	return diff.SameEpoch
+}
+
+func (s *Server) diffView(c *compared, query url.Values, why purpose) view.Diff {
+	counts := map[string][]*int{}
+	for _, row := range c.result.Rows {
+		counts[row.Family.Fingerprint] = c.lineB.Trend.Counts(row.Family.Fingerprint)
+	}
+	in := view.DiffInput{
+		CaseID: c.l.ID, CaseTitle: c.l.Title, Series: seriesOf(c.l, c.lineB), Result: c.result, Verdicts: c.lineB.Judged,
+		Titles: c.lineB.Titles, Counts: counts, AIndex: -1, BIndex: c.b, Snapshots: choices(c.l), Query: query, Engine: s.engine(), Frozen: bool(why),
+	}
+	if c.lineA == c.lineB {
+		in.AIndex = c.a
+	}
+	for _, snap := range c.lineB.Snapshots {
+		in.Labels = append(in.Labels, snap.Label)
+	}
+	return view.NewDiff(in)
+}
+
+func seriesOf(l *loaded, line *report.Line) report.Series {
+	for i := range l.built.Lines {
+		if &l.built.Lines[i] == line {
+			return l.built.Report.Series[i]
+		}
+	}
+	return report.Series{}
+}
+
+// diffJSON is the comparison as data; rows as on the page.
+func diffJSON(c *compared) any {
+	type row struct {
+		Fingerprint string           `json:"fingerprint"`
+		Kind        analysis.Kind    `json:"kind"`
+		Title       string           `json:"title"`
+		Section     string           `json:"section"`
+		A           int              `json:"a"`
+		B           int              `json:"b"`
+		Delta       int              `json:"delta"`
+		New         *int             `json:"new"`
+		Gone        *int             `json:"gone"`
+		Survived    *int             `json:"survived"`
+		OldestWait  *int             `json:"oldest_wait_minutes"`
+		Verdict     analysis.Verdict `json:"verdict"`
+	}
+	out := struct {
+		Schema   string          `json:"schema"`
+		A        string          `json:"a"`
+		B        string          `json:"b"`
+		TotalsA  analysis.Totals `json:"totals_a"`
+		TotalsB  analysis.Totals `json:"totals_b"`
+		Rows     []row           `json:"rows"`
+		Warnings []string        `json:"warnings"`
+	}{Schema: "leakdiff.diff/1", A: c.result.A.ID, B: c.result.B.ID, TotalsA: c.result.TotalA, TotalsB: c.result.TotalB, Rows: []row{}, Warnings: append([]string{}, c.result.Warnings...)}
+	for _, d := range c.result.Rows {
+		r := row{Fingerprint: d.Family.Fingerprint, Kind: d.Family.Kind, Title: c.lineB.Titles[d.Family.Fingerprint], Section: string(d.Section), A: d.A, B: d.B, Delta: d.Delta, Verdict: c.lineB.Judged[d.Family.Fingerprint].Verdict}
+		if r.Title == "" {
+			r.Title = d.Family.Title
+		}
+		if d.Identified {
+			born, gone, survived := d.New, d.Gone, d.Survived
+			r.New, r.Gone, r.Survived = &born, &gone, &survived
+		}
+		if d.OldestWait >= 0 {
+			oldest := d.OldestWait
+			r.OldestWait = &oldest
+		}
+		out.Rows = append(out.Rows, r)
+	}
+	return out
+}

@@ -1,0 +1,58 @@
+package server
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+
+	"leakdiff/web/page"
+	"leakdiff/web/view"
+)
+
+// fail answers a page's refusal: what, where, why and what to do, in the form
+// that the client asked for.
+func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
+	if strings.HasPrefix(r.URL.Path, "/api/") || strings.Contains(r.Header.Get("Accept"), "application/json") {
+		s.failAPI(w, r, err)
+		return
+	}
+	f, status := s.fault(err)
+	id := ""
+	if status == http.StatusInternalServerError {
+		id, f.Where = strings.TrimPrefix(f.Where, "error "), ""
+	}
+	v := view.NewError(status, f, id)
+	v.Shell.Engine = s.engine()
+	s.render(w, r, status, page.Error(v))
+}
+
+// problemJSON is RFC 9457.
+type problemJSON struct {
+	Type   string `json:"type"`
+	Title  string `json:"title"`
+	Status int    `json:"status"`
+	Detail string `json:"detail,omitempty"`
+	// Code, Where and Hint are leakdiff's own members.
+	Code  string `json:"code"`
+	Where string `json:"where,omitempty"`
+	Hint  string `json:"hint,omitempty"`
+}
+
+// failAPI answers a refusal as problem+json.
+func (s *Server) failAPI(w http.ResponseWriter, _ *http.Request, err error) {
+	f, status := s.fault(err)
+	body, _ := json.MarshalIndent(problemJSON{
+		Type: "about:blank", Title: f.What, Status: status, Detail: f.Why, Code: f.Code, Where: f.Where, Hint: f.Hint,
+	}, "", " ")
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(status)
+	w.Write(append(body, '\n'))
+}
+
+func (s *Server) notFound(w http.ResponseWriter, r *http.Request) {
+	s.fail(w, r, refuse("not_found", "there is no such page", r.URL.Path, "the address is wrong, or what it showed was deleted", "start from the list of cases"))
+}
+
+func (s *Server) methodNotAllowed(w http.ResponseWriter, r *http.Request) {
+	s.fail(w, r, refuse("method", "this address does not take "+r.Method, r.URL.Path, "", "see the help page for the addresses that do"))
+}

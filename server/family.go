@@ -1,0 +1,234 @@
+package server
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"sort"
+	"strconv"
+	"strings"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/bundle"
+	"leakdiff/analysis/family"
+	"leakdiff/analysis/report"
+	"leakdiff/web/page"
+	"leakdiff/web/view"
+)
+
+// maxMembers is how many members a family page lists.
+const maxMembers = 100
+
+// maxLifelines bounds the members followed on a family page.
+const maxLifelines = 2000
+
+// familyPage shows one family in one series: the case and series of the query,
+// else the newest case that holds it.
+func (s *Server) familyPage(w http.ResponseWriter, r *http.Request) {
+	fingerprint, suffix := twin(pathValue(r, "fingerprint"))
+	l, line, err := s.familyLine(r, fingerprint)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	v, err := s.familyView(r, l, line, fingerprint, showing)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	switch suffix {
+	case ".json":
+		writeJSON(w, http.StatusOK, familyOf(l, line, fingerprint))
+	case "":
+		s.render(w, r, http.StatusOK, page.Family(v))
+	default:
+		s.twinText(w, suffix, v.Markdown())
+	}
+}
+
+func (s *Server) familyLine(r *http.Request, fingerprint string) (*loaded, *report.Line, error) {
+	missing := refuse("not_found", "there is no such family", fingerprint, "no case on this server holds it any more, or the address is wrong", "start from the list of cases")
+	caseID := r.URL.Query().Get("case")
+	if caseID == "" {
+		seen, err := s.store.FamilySightings(r.Context(), fingerprint)
+		if err != nil {
+			return nil, nil, err
+		}
+		if len(seen) == 0 {
+			return nil, nil, missing
+		}
+		caseID = seen[0].CaseID
+	}
+	l, err := s.load(r.Context(), caseID)
+	if err != nil {
+		return nil, nil, err
+	}
+	wanted := r.URL.Query().Get("series")
+	var found *report.Line
+	for i := range l.built.Lines {
+		line := &l.built.Lines[i]
+		if lastIndex(line, fingerprint) < 0 {
+			continue
+		}
+		if found == nil || seriesKey(line) == wanted {
+			found = line
+		}
+	}
+	if found == nil {
+		return nil, nil, missing
+	}
+	return l, found, nil
+}
+
+func seriesKey(line *report.Line) string {
+	p := line.Snapshots[0].Process
+	return view.SeriesKey(p.Host.Value, p.Name.Value)
+}
+
+// lastIndex is the last snapshot that holds the family, -1 where none does.
+func lastIndex(line *report.Line, fingerprint string) int {
+	for i := len(line.Snapshots) - 1; i >= 0; i-- {
+		if report.GroupOf(line.Snapshots[i], fingerprint) != nil {
+			return i
+		}
+	}
+	return -1
+}
+
+func familyOf(l *loaded, line *report.Line, fingerprint string) report.Family {
+	for _, f := range seriesOf(l, line).Families {
+		if f.Fingerprint == fingerprint {
+			return f
+		}
+	}
+	return report.Family{}
+}
+
+func (s *Server) familyView(r *http.Request, l *loaded, line *report.Line, fingerprint string, why purpose) (view.Family, error) {
+	judged := line.Judged[fingerprint]
+	at := lastIndex(line, fingerprint)
+	if judged.RecoveredAt > 0 {
+		// What a reader wants to see is the family before its cause went away.
+		if before := judged.RecoveredAt - 1; report.GroupOf(line.Snapshots[before], fingerprint) != nil {
+			at = before
+		}
+	}
+	if wanted := r.URL.Query().Get("at"); wanted != "" {
+		for i, snap := range line.Snapshots {
+			if snap.ID == wanted && report.GroupOf(snap, fingerprint) != nil {
+				at = i
+			}
+		}
+	}
+	group := report.GroupOf(line.Snapshots[at], fingerprint)
+	in := view.FamilyInput{
+		CaseID: l.ID, CaseTitle: l.Title, Process: line.Snapshots[0].Process.Name.Value,
+		Family: familyOf(l, line, fingerprint), Domain: group.Family, Judgement: judged,
+		Counts: line.Trend.Counts(fingerprint), Epochs: line.Trend.Epochs, Lifelines: line.Trend.Lifelines(fingerprint, maxLifelines),
+		SnapshotIndex: at, Engine: s.engine(), Frozen: bool(why),
+	}
+	for _, snap := range line.Snapshots {
+		in.Labels = append(in.Labels, snap.Label)
+		in.Times = append(in.Times, snap.CapturedAt)
+		in.Groups = append(in.Groups, report.GroupOf(snap, fingerprint))
+	}
+	if len(group.Variants) > 0 {
+		in.Steps = family.Explain(group.Variants[0].Stack)
+	}
+	snap := line.Snapshots[at]
+	bundleID := l.bundleOf[snap.ID]
+	in.Members = members(group, snap, bundleID)
+	if err := s.firstLines(r, &in, group, snap, bundleID); err != nil {
+		return view.Family{}, err
+	}
+	seen, err := s.store.FamilySightings(r.Context(), fingerprint)
+	if err != nil {
+		return view.Family{}, err
+	}
+	others := map[string]bool{l.ID: true}
+	for _, x := range seen {
+		if others[x.CaseID] {
+			continue
+		}
+		others[x.CaseID] = true
+		in.Sightings = append(in.Sightings, view.Sighting{CaseTitle: x.CaseTitle, URL: "/families/" + fingerprint + "?case=" + url.QueryEscape(x.CaseID), Counts: strconv.Itoa(x.Count) + " in " + x.Label})
+	}
+	return view.NewFamily(in), nil
+}
+
+// members lists the oldest members first, with the address of their raw lines.
+func members(g *analysis.Group, snap *analysis.Snapshot, bundleID string) []view.FamilyMember {
+	n := g.Members.Len()
+	order := make([]int, n)
+	for i := range order {
+		order[i] = i
+	}
+	if g.Members.Identified() {
+		sort.SliceStable(order, func(i, j int) bool { return g.Members.ID[order[i]] < g.Members.ID[order[j]] })
+	}
+	var out []view.FamilyMember
+	for _, i := range order[:min(n, maxMembers)] {
+		m := g.Members.At(i)
+		out = append(out, view.FamilyMember{Member: m, RawURL: rawURL(m, snap, bundleID)})
+	}
+	return out
+}
+
+func rawURL(m analysis.Member, snap *analysis.Snapshot, bundleID string) string {
+	path, ok := artifactPath(m, snap)
+	if !ok || m.Place.Length == 0 {
+		return ""
+	}
+	return view.RawURL(bundleID, path, m.Place.Offset, m.Place.Length)
+}
+
+// artifactPath is the file that a member was read from: of a directory of
+// fdinfo files the one with the member's descriptor.
+func artifactPath(m analysis.Member, snap *analysis.Snapshot) (string, bool) {
+	if m.Place.Artifact >= len(snap.Artifacts) {
+		return "", false
+	}
+	path := snap.Artifacts[m.Place.Artifact].Path
+	if strings.HasSuffix(path, "/") {
+		path += strconv.FormatInt(m.Identity.ID, 10)
+	}
+	return path, true
+}
+
+// firstLines adds the raw lines of the oldest member to the page. A bundle
+// whose raw lines cannot be opened any more costs only this part.
+func (s *Server) firstLines(r *http.Request, in *view.FamilyInput, g *analysis.Group, snap *analysis.Snapshot, bundleID string) error {
+	if len(in.Members) == 0 {
+		return nil
+	}
+	m := in.Members[0].Member
+	path, ok := artifactPath(m, snap)
+	if !ok || m.Place.Length == 0 {
+		return nil
+	}
+	for _, a := range snap.Artifacts {
+		if a.Path == path && a.Kind == "goroutine-proto" {
+			return nil // binary
+		}
+	}
+	b, err := s.store.Bundle(r.Context(), bundleID)
+	if err != nil {
+		return err
+	}
+	body, err := bundle.Open(r.Context(), s.bundleConfig(), s.inputs(b.Files), path)
+	if err != nil {
+		var fault *analysis.Fault
+		if errors.As(err, &fault) {
+			return nil
+		}
+		return err
+	}
+	defer body.Close()
+	cut, first, size, err := cutOut(body, m.Place.Offset, int(min(m.Place.Length, 8<<10)))
+	if err != nil {
+		return err
+	}
+	raw := view.NewRaw(view.RawInput{Bundle: bundleID, Path: path, Excerpt: cut.text, Offset: cut.offset, FirstLine: first, Size: size})
+	in.RawExcerpt, in.RawTitle, in.RawURL = raw.Lines, path, in.Members[0].RawURL
+	return nil
+}

@@ -1,0 +1,174 @@
+package server
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"leakdiff/analysis"
+)
+
+// policy allows what the pages need and nothing else: no inline script or style,
+// no foreign origin, no frame.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+// guard stands before every handler: the Host check, the cross-origin check,
+// the headers that keep hostile dumps harmless in a browser, and the log.
+func (s *Server) guard(next http.Handler) http.Handler {
+	protection := http.NewCrossOriginProtection()
+	protection.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.fail(w, r, refuse("cross_origin", "a request from another site was refused", r.URL.Path, "browsers send such requests on behalf of foreign pages", "open leakdiff's own page and try again"))
+	}))
+	protected := protection.Handler(next)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", policy)
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("Cache-Control", "private, no-cache")
+		began := time.Now()
+		lw := &loggedWriter{ResponseWriter: w}
+		defer s.done(lw, r, began)
+		if !s.allowedHost(r.Host) {
+			s.fail(lw, r, refuse("misdirected", "this server does not answer for that host name", r.Host, "other names can be pointed at a loopback server to read it", "open it as http://"+s.cfg.Listen+"/ or start it with --host "+hostOnly(r.Host)))
+			return
+		}
+		protected.ServeHTTP(lw, r)
+	})
+}
+
+// done logs the request without query and path contents, and turns a panic into
+// an error page with an id.
+func (s *Server) done(w *loggedWriter, r *http.Request, began time.Time) {
+	if v := recover(); v != nil {
+		if v == http.ErrAbortHandler {
+			panic(v)
+		}
+		id := errorID()
+		s.log.Error("a handler panicked", "id", id, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+		if w.status == 0 {
+			s.fail(w, r, &analysis.Fault{Code: "internal", What: "something went wrong inside leakdiff", Where: "error " + id, Hint: "the log of the server names it under this id; your upload is kept"})
+		}
+	}
+	s.log.Debug("request", "method", r.Method, "route", routeOf(r), "status", w.status, "bytes", w.bytes, "ms", time.Since(began).Milliseconds())
+}
+
+// routeOf is the first element of a path: enough for a log, without names.
+func routeOf(r *http.Request) string {
+	first, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+	return "/" + first
+}
+
+// allowedHost reports whether a request may ask for this host: a loopback
+// literal, localhost, the listen address or a name given at start.
+func (s *Server) allowedHost(hostport string) bool {
+	host := hostOnly(hostport)
+	if host == "localhost" {
+		return true
+	}
+	if ip := net.ParseIP(host); ip != nil && ip.IsLoopback() {
+		return true
+	}
+	for _, allowed := range append([]string{s.cfg.Listen}, s.cfg.Hosts...) {
+		if u, err := url.Parse(allowed); err == nil && u.Host != "" {
+			allowed = u.Host
+		}
+		if name := hostOnly(allowed); name != "" && strings.EqualFold(host, name) && !unspecified(name) {
+			return true
+		}
+	}
+	// A server that listens on every address is asked by each of its literals.
+	return unspecified(hostOnly(s.cfg.Listen)) && net.ParseIP(host) != nil
+}
+
+func unspecified(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "" || ip != nil && ip.IsUnspecified()
+}
+
+func hostOnly(hostport string) string {
+	if host, _, err := net.SplitHostPort(hostport); err == nil {
+		return host
+	}
+	return strings.Trim(hostport, "[]")
+}
+
+type loggedWriter struct {
+	http.ResponseWriter
+	status int
+	bytes  int64
+}
+
+func (w *loggedWriter) WriteHeader(status int) {
+	if w.status == 0 {
+		w.status = status
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *loggedWriter) Write(p []byte) (int, error) {
+	if w.status == 0 {
+		w.status = http.StatusOK
+	}
+	n, err := w.ResponseWriter.Write(p)
+	w.bytes += int64(n)
+	return n, err
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (w *loggedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+func errorID() string {
+	b := make([]byte, 6)
+	rand.Read(b)
+	return hex.EncodeToString(b)
+}
+
+// statuses are the HTTP statuses of refusals by code; a code that is not here is
+// our own failure.
+var statuses = map[string]int{
+	"misdirected":     http.StatusMisdirectedRequest,
+	"cross_origin":    http.StatusForbidden,
+	"forbidden":       http.StatusForbidden,
+	"not_found":       http.StatusNotFound,
+	"gone":            http.StatusGone,
+	"too_large":       http.StatusRequestEntityTooLarge,
+	"disk_full":       http.StatusInsufficientStorage,
+	"bad_request":     http.StatusBadRequest,
+	"empty":           http.StatusBadRequest,
+	"unreadable":      http.StatusUnprocessableEntity,
+	"conflict":        http.StatusConflict,
+	"busy":            http.StatusServiceUnavailable,
+	"still_reading":   http.StatusConflict,
+	"interrupted":     http.StatusBadRequest,
+	"method":          http.StatusMethodNotAllowed,
+	"too_many":        http.StatusTooManyRequests,
+	"mismatched_body": http.StatusUnprocessableEntity,
+}
+
+// fault makes a refusal of any error; what is not one already is our own
+// failure, which is logged under an id and shown without its inside.
+func (s *Server) fault(err error) (*analysis.Fault, int) {
+	var f *analysis.Fault
+	if errors.As(err, &f) {
+		if status, ok := statuses[f.Code]; ok {
+			return f, status
+		}
+	}
+	var tooLarge *http.MaxBytesError
+	if errors.As(err, &tooLarge) {
+		return refuse("too_large", "the request is too large", "", fmt.Sprintf("the limit is %d bytes", tooLarge.Limit), "send less at once"), http.StatusRequestEntityTooLarge
+	}
+	id := errorID()
+	s.log.Error("request failed", "id", id, "error", err)
+	return &analysis.Fault{Code: "internal", What: "something went wrong inside leakdiff", Where: "error " + id, Hint: "the log of the server names it under this id; nothing that was uploaded is lost"}, http.StatusInternalServerError
+}

@@ -1,0 +1,494 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/a-h/templ"
+
+	"leakdiff/analysis/family"
+	"leakdiff/analysis/ingest"
+	"leakdiff/analysis/redact"
+	"leakdiff/analysis/report"
+	"leakdiff/store"
+	"leakdiff/web/page"
+	"leakdiff/web/view"
+)
+
+// purpose says whether a view is shown now or kept: what is kept has no form and
+// no link to a live page.
+type purpose bool
+
+const (
+	showing purpose = false
+	keeping purpose = true
+)
+
+// frozen is the record of a permalink: all that its page and its twins are
+// rendered from.
+type frozen struct {
+	// Kind is case, diff, family or snapshot, and says what Model is.
+	Kind  string          `json:"kind"`
+	Model json.RawMessage `json:"model"`
+	// Markdown is the twin for tickets, Data the twin for programs.
+	Markdown string           `json:"markdown"`
+	Data     json.RawMessage  `json:"data"`
+	Headline string           `json:"headline"`
+	Redacted bool             `json:"redacted"`
+	Receipt  []redact.Receipt `json:"receipt,omitempty"`
+}
+
+// frozenView computes what the page at an address shows, ready to be kept.
+func (s *Server) frozenView(r *http.Request, address string) (frozen, *loaded, error) {
+	bad := refuse("bad_request", "this page cannot be frozen", address, "only cases, comparisons, families and snapshots can", "open one of them and share it from there")
+	u, err := url.Parse(address)
+	if err != nil || u.Host != "" || u.Scheme != "" {
+		return frozen{}, nil, bad
+	}
+	kind, id, _ := strings.Cut(strings.TrimPrefix(u.Path, "/"), "/")
+	inner := r.Clone(r.Context())
+	inner.URL = u
+	switch kind {
+	case "cases":
+		l, err := s.load(r.Context(), id)
+		if err != nil {
+			return frozen{}, nil, err
+		}
+		return s.freezeCase(l)
+	case "diff":
+		c, err := s.compare(inner, id)
+		if err != nil {
+			return frozen{}, nil, err
+		}
+		v := s.diffView(c, u.Query(), keeping)
+		f, err := pack("diff", v, v.Markdown(), diffJSON(c), v.Headline)
+		return f, c.l, err
+	case "families":
+		l, line, err := s.familyLine(inner, id)
+		if err != nil {
+			return frozen{}, nil, err
+		}
+		v, err := s.familyView(inner, l, line, id, keeping)
+		if err != nil {
+			return frozen{}, nil, err
+		}
+		f, err := pack("family", v, v.Markdown(), familyOf(l, line, id), v.Headline)
+		return f, l, err
+	case "snapshots":
+		l, line, i, err := s.snapshot(inner, id)
+		if err != nil {
+			return frozen{}, nil, err
+		}
+		v := s.snapshotView(l, line, i, u.Query(), keeping)
+		f, err := pack("snapshot", v, v.Markdown(), onlySnapshot(l.built.Report, id), v.Headline)
+		return f, l, err
+	}
+	return frozen{}, nil, bad
+}
+
+func (s *Server) freezeCase(l *loaded) (frozen, *loaded, error) {
+	v := s.caseView(l, keeping)
+	f, err := pack("case", v, v.Markdown(), l.built.Report, v.Headline)
+	return f, l, err
+}
+
+func pack(kind string, model any, markdown string, data any, headline string) (frozen, error) {
+	m, err := json.Marshal(model)
+	if err != nil {
+		return frozen{}, err
+	}
+	d, err := json.Marshal(data)
+	if err != nil {
+		return frozen{}, err
+	}
+	return frozen{Kind: kind, Model: m, Markdown: markdown, Data: d, Headline: headline}, nil
+}
+
+// unpack makes the page of a record, with its seal.
+func (f frozen) unpack(seal *view.Seal, title, description string) (templ.Component, error) {
+	shell := view.Shell{Title: title, Description: description, Seal: seal, Engine: seal.Engine}
+	switch f.Kind {
+	case "case":
+		var v view.Case
+		if err := json.Unmarshal(f.Model, &v); err != nil {
+			return nil, err
+		}
+		v.Shell = shell
+		return page.Case(v), nil
+	case "diff":
+		var v view.Diff
+		if err := json.Unmarshal(f.Model, &v); err != nil {
+			return nil, err
+		}
+		v.Shell = shell
+		return page.Diff(v), nil
+	case "family":
+		var v view.Family
+		if err := json.Unmarshal(f.Model, &v); err != nil {
+			return nil, err
+		}
+		v.Shell = shell
+		return page.Family(v), nil
+	case "snapshot":
+		var v view.Snapshot
+		if err := json.Unmarshal(f.Model, &v); err != nil {
+			return nil, err
+		}
+		v.Shell = shell
+		return page.Snapshot(v), nil
+	}
+	return nil, fmt.Errorf("a frozen record has the unknown kind %q", f.Kind)
+}
+
+// redacted replaces secrets in everything that the record holds.
+func (f frozen) redacted(names []string) (frozen, error) {
+	r := redact.New(names)
+	var err error
+	if f.Model, err = r.JSON(f.Model); err != nil {
+		return f, err
+	}
+	if f.Data, err = r.JSON(f.Data); err != nil {
+		return f, err
+	}
+	f.Markdown, f.Headline = r.Text(f.Markdown), r.Text(f.Headline)
+	f.Redacted, f.Receipt = true, r.Receipt()
+	return f, nil
+}
+
+// secretNames are the host names that the case itself knows.
+func secretNames(l *loaded) []string {
+	var names []string
+	for _, line := range l.built.Lines {
+		for _, snap := range line.Snapshots {
+			if h := snap.Process.Host.Value; h != "" {
+				names = append(names, h)
+			}
+		}
+	}
+	return names
+}
+
+// sharePage is the form that freezes a result; it shows what goes out.
+func (s *Server) sharePage(w http.ResponseWriter, r *http.Request) {
+	address := r.URL.Query().Get("view")
+	f, l, err := s.frozenView(r, address)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	safe, err := f.redacted(secretNames(l))
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	v := view.NewShare(view.ShareInput{
+		Case: l.ID, CaseTitle: l.Title, View: address, Title: safe.Headline, Rules: receiptRows(safe.Receipt),
+		Freezes: []string{
+			fmt.Sprintf("The %s as it stands now, with its figures, verdicts and evidence (%s).", f.Kind, view.Bytes(int64(len(safe.Model)+len(safe.Markdown)+len(safe.Data)))),
+			"Its Markdown, text and JSON twins.",
+			"No raw line beyond those on the page, no uploaded file, no link to this server's live pages.",
+		},
+		Counts: countsOnly(l), Full: safe.Headline, Now: s.cfg.Now(),
+	})
+	v.Shell.Engine = s.engine()
+	s.render(w, r, http.StatusOK, page.Share(v))
+}
+
+func receiptRows(receipt []redact.Receipt) []view.RedactionRule {
+	words := map[redact.Rule]string{
+		redact.Tokens: "become token-1, token-2 …", redact.Hosts: "become host-1, host-2 …", redact.Addresses: "become ip-1, ip-2 …; ports and loopback stay",
+		redact.Homes: "become user-1, user-2 …", redact.Ids: "become id-1, id-2 …; equal stays equal", redact.Pointers: "become ptr-1, ptr-2 …; equal stays equal, so a lock can still be followed",
+	}
+	var out []view.RedactionRule
+	for _, x := range receipt {
+		out = append(out, view.RedactionRule{Name: strings.ToUpper(string(x.Rule[:1])) + string(x.Rule[1:]), Text: words[x.Rule], Count: fmt.Sprintf("%s, %d different", view.Plural(int64(x.Places), "place", "places"), x.Distinct)})
+	}
+	return out
+}
+
+// countsOnly says a case without a name in it.
+func countsOnly(l *loaded) string {
+	sum := report.Summary(l.built)
+	return fmt.Sprintf("%s of %s, verdict %s.", view.Plural(int64(len(l.built.Report.Snapshots)), "snapshot", "snapshots"), view.Plural(int64(len(l.built.Report.Series)), "process", "processes"), strings.ReplaceAll(string(sum.Verdict), "_", " "))
+}
+
+// wish is what somebody wants frozen, from a form or as JSON.
+type wish struct {
+	Case    string `json:"case"`
+	View    string `json:"view"`
+	Redact  *bool  `json:"redact"`
+	Keep    string `json:"keep"`
+	Preview string `json:"preview"`
+	Title   string `json:"title"`
+}
+
+// result is what freezing gave.
+type result struct {
+	ID        string           `json:"id"`
+	Link      string           `json:"link"`
+	OwnerKey  string           `json:"owner_key"`
+	ExpiresAt *time.Time       `json:"expires_at"`
+	Receipt   []redact.Receipt `json:"receipt"`
+}
+
+// keepUntil reads how long a result is kept: "7d", "90d", "keep".
+func (s *Server) keepUntil(keep string) (time.Time, error) {
+	switch keep {
+	case "":
+		keep = "90d"
+	case "keep":
+		return time.Time{}, nil
+	}
+	var days int
+	if _, err := fmt.Sscanf(keep, "%dd", &days); err != nil || days < 1 || days > 3660 {
+		return time.Time{}, refuse("bad_request", "the time to keep a result was not understood", keep, "it is a number of days such as 90d, or keep", "use 7d, 30d, 90d, 365d or keep")
+	}
+	return s.cfg.Now().AddDate(0, 0, days), nil
+}
+
+func (s *Server) freezeWish(r *http.Request, in wish) (result, *loaded, error) {
+	until, err := s.keepUntil(in.Keep)
+	if err != nil {
+		return result{}, nil, err
+	}
+	if in.Preview == "" {
+		in.Preview = "counts"
+	}
+	if in.Preview != "counts" && in.Preview != "full" && in.Preview != "none" {
+		return result{}, nil, refuse("bad_request", "the preview level was not understood", in.Preview, "", "use counts, full or none")
+	}
+	if in.View == "" && in.Case != "" {
+		in.View = "/cases/" + url.PathEscape(in.Case)
+	}
+	if in.Case != "" && !strings.HasPrefix(in.View, "/cases/") && !strings.Contains(in.View, "case=") {
+		sep := "?"
+		if strings.Contains(in.View, "?") {
+			sep = "&"
+		}
+		in.View += sep + "case=" + url.QueryEscape(in.Case)
+	}
+	f, l, err := s.frozenView(r, in.View)
+	if err != nil {
+		return result{}, nil, err
+	}
+	if in.Redact == nil || *in.Redact {
+		if f, err = f.redacted(secretNames(l)); err != nil {
+			return result{}, nil, err
+		}
+	}
+	title := strings.TrimSpace(in.Title)
+	if title == "" {
+		title = f.Headline
+	} else if f.Redacted {
+		title = redact.New(secretNames(l)).Text(title)
+	}
+	record, err := json.Marshal(f)
+	if err != nil {
+		return result{}, nil, err
+	}
+	p, key, err := s.store.CreatePermalink(r.Context(), store.NewPermalink{
+		CaseID: l.ID, View: in.View, Title: title, Expires: until, Engine: ingest.Engine, Fingerprint: family.Version,
+		Record: record, Preview: in.Preview, Counts: countsOnly(l), Redacted: f.Redacted,
+	})
+	if err != nil {
+		return result{}, nil, err
+	}
+	out := result{ID: p.ID, Link: "/p/" + p.ID, OwnerKey: key, Receipt: f.Receipt}
+	if out.Receipt == nil {
+		out.Receipt = []redact.Receipt{}
+	}
+	if !until.IsZero() {
+		out.ExpiresAt = &until
+	}
+	return out, l, nil
+}
+
+// freeze takes the form of the share page.
+func (s *Server) freeze(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, 64<<10)
+	if err := r.ParseForm(); err != nil {
+		s.fail(w, r, refuse("bad_request", "the form was not understood", "", err.Error(), "go back and try again"))
+		return
+	}
+	keepSecrets := r.PostForm.Get("redact") != ""
+	out, l, err := s.freezeWish(r, wish{
+		Case: r.PostForm.Get("case"), View: r.PostForm.Get("view"), Redact: &keepSecrets,
+		Keep: r.PostForm.Get("keep"), Preview: r.PostForm.Get("preview"), Title: r.PostForm.Get("title"),
+	})
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	var expires time.Time
+	if out.ExpiresAt != nil {
+		expires = *out.ExpiresAt
+	}
+	v := view.NewShared(l.ID, l.Title, "http://"+r.Host+out.Link, out.OwnerKey, expires, receiptRows(out.Receipt))
+	v.Shell.Engine = s.engine()
+	w.Header().Set("Cache-Control", "no-store")
+	s.render(w, r, http.StatusOK, page.Shared(v))
+}
+
+// freezeAPI is POST /api/v1/permalinks.
+func (s *Server) freezeAPI(w http.ResponseWriter, r *http.Request) {
+	var in wish
+	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, 64<<10))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&in); err != nil {
+		s.failAPI(w, r, refuse("bad_request", "the body is not the expected JSON", "", err.Error(), `send {"case": "...", "view": "/diff/a..b", "redact": true, "keep": "90d", "preview": "counts"}`))
+		return
+	}
+	out, _, err := s.freezeWish(r, in)
+	if err != nil {
+		s.failAPI(w, r, err)
+		return
+	}
+	w.Header().Set("Location", out.Link)
+	w.Header().Set("Cache-Control", "no-store")
+	writeJSON(w, http.StatusCreated, out)
+}
+
+// extendAPI is PATCH /api/v1/permalinks/{id} with {"keep": "90d"}.
+func (s *Server) extendAPI(w http.ResponseWriter, r *http.Request) {
+	var in struct {
+		Keep string `json:"keep"`
+	}
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 64<<10)).Decode(&in); err != nil {
+		s.failAPI(w, r, refuse("bad_request", "the body is not the expected JSON", "", err.Error(), `send {"keep": "90d"}`))
+		return
+	}
+	until, err := s.keepUntil(in.Keep)
+	if err != nil {
+		s.failAPI(w, r, err)
+		return
+	}
+	key, _ := bearer(r)
+	if err := s.store.ExtendPermalink(r.Context(), pathValue(r, "id"), key, until); err != nil {
+		s.failAPI(w, r, err)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// withdrawAPI is DELETE /api/v1/permalinks/{id}.
+func (s *Server) withdrawAPI(w http.ResponseWriter, r *http.Request) {
+	key, _ := bearer(r)
+	if err := s.store.WithdrawPermalink(r.Context(), pathValue(r, "id"), key); err != nil {
+		s.failAPI(w, r, err)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// permalink shows a frozen result from its record alone. A readable tail after
+// the id is for people and ignored.
+func (s *Server) permalink(w http.ResponseWriter, r *http.Request) {
+	id, suffix := twin(pathValue(r, "id"))
+	w.Header().Set("X-Robots-Tag", "noindex, nofollow")
+	w.Header().Set("Referrer-Policy", "no-referrer")
+	w.Header().Set("Cache-Control", "private")
+	p, err := s.store.Permalink(r.Context(), id)
+	if err != nil {
+		s.noPermalink(w, r, err)
+		return
+	}
+	var f frozen
+	if err := json.Unmarshal(p.Record, &f); err != nil {
+		s.fail(w, r, fmt.Errorf("permalink %s: %w", id, err))
+		return
+	}
+	if suffix == "" {
+		suffix = accepted(r)
+	}
+	switch suffix {
+	case ".json":
+		writeJSONBytes(w, http.StatusOK, append([]byte(f.Data), '\n'))
+	case ".md", ".txt":
+		s.twinText(w, suffix, f.Markdown+"\n"+s.sealLine(p)+"\n")
+	default:
+		c, err := f.unpack(s.seal(p), p.Title, description(p, f))
+		if err != nil {
+			s.fail(w, r, err)
+			return
+		}
+		s.render(w, r, http.StatusOK, c)
+	}
+}
+
+// accepted is the twin that the client asks for by Accept, "" for the page.
+func accepted(r *http.Request) string {
+	accept := r.Header.Get("Accept")
+	switch {
+	case strings.HasPrefix(accept, "application/json"):
+		return ".json"
+	case strings.HasPrefix(accept, "text/markdown"):
+		return ".md"
+	case strings.HasPrefix(accept, "text/plain"):
+		return ".txt"
+	}
+	return ""
+}
+
+// description is what a chat shows of the link before anyone opens it.
+func description(p store.Permalink, f frozen) string {
+	switch p.Preview {
+	case "full":
+		return f.Headline
+	case "none":
+		return ""
+	}
+	return p.Counts
+}
+
+func (s *Server) seal(p store.Permalink) *view.Seal {
+	seal := &view.Seal{
+		Made: view.Time(p.Created) + " UTC", Engine: fmt.Sprintf("engine %d, fingerprint g%d", p.Engine, p.Fingerprint),
+		Expires: "kept until withdrawn", Redaction: "not redacted",
+		Twins: []view.Link{{Text: ".md", URL: "/p/" + p.ID + ".md"}, {Text: ".txt", URL: "/p/" + p.ID + ".txt"}, {Text: ".json", URL: "/p/" + p.ID + ".json"}},
+	}
+	if !p.Expires.IsZero() {
+		seal.Expires = "expires " + view.Day(p.Expires)
+	}
+	if p.Redacted {
+		seal.Redaction = fmt.Sprintf("redacted: %d rules", len(redact.Rules()))
+	}
+	return seal
+}
+
+func (s *Server) sealLine(p store.Permalink) string {
+	seal := s.seal(p)
+	return fmt.Sprintf("Frozen %s by leakdiff, %s, %s, %s.", seal.Made, seal.Engine, seal.Redaction, seal.Expires)
+}
+
+// noPermalink answers 410 for a result that ended and 404 for one that never
+// was, each with the likely reasons.
+func (s *Server) noPermalink(w http.ResponseWriter, r *http.Request, err error) {
+	var gone *store.GoneError
+	if errors.As(err, &gone) {
+		v := view.NewGone(view.GoneInput{Title: gone.Title, Counts: gone.Counts, Made: gone.Created, Ended: gone.Ended, Withdrawn: gone.Withdrawn})
+		s.render(w, r, http.StatusGone, page.Gone(v))
+		return
+	}
+	if _, status := s.fault(err); status != http.StatusNotFound {
+		s.fail(w, r, err)
+		return
+	}
+	s.render(w, r, http.StatusNotFound, page.Gone(view.NewNoSuchPermalink()))
+}
+
+// withdrawForm ends a result with its owner key from a page without scripts.
+func (s *Server) withdrawForm(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, 64<<10)
+	id := pathValue(r, "id")
+	if err := s.store.WithdrawPermalink(context.WithoutCancel(r.Context()), id, strings.TrimSpace(r.FormValue("key"))); err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	http.Redirect(w, r, "/p/"+id, http.StatusSeeOther)
+}

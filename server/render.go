@@ -1,0 +1,49 @@
+package server
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/a-h/templ"
+
+	"leakdiff/analysis/family"
+	"leakdiff/analysis/ingest"
+)
+
+// render writes a page, whole or not at all.
+func (s *Server) render(w http.ResponseWriter, r *http.Request, status int, c templ.Component) {
+	var b bytes.Buffer
+	if err := c.Render(r.Context(), &b); err != nil {
+		id := errorID()
+		s.log.Error("rendering a page failed", "id", id, "error", err)
+		http.Error(w, "error "+id+": the page could not be rendered; the log of the server names it under this id", http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	w.Write(b.Bytes())
+}
+
+// text writes a twin of a page.
+func text(w http.ResponseWriter, kind, body string) {
+	w.Header().Set("Content-Type", kind+"; charset=utf-8")
+	w.WriteHeader(http.StatusOK)
+	w.Write([]byte(body))
+}
+
+// twin splits the suffix of a page's twin off an id: ids hold no dot.
+func twin(id string) (string, string) {
+	for _, suffix := range []string{".json", ".md", ".txt"} {
+		if bare, ok := strings.CutSuffix(id, suffix); ok {
+			return bare, suffix
+		}
+	}
+	return id, ""
+}
+
+// engine is the footer's line.
+func (s *Server) engine() string {
+	return fmt.Sprintf("leakdiff %s · engine %d · fingerprint g%d", s.cfg.Version, ingest.Engine, family.Version)
+}

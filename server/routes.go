@@ -1,0 +1,75 @@
+package server
+
+import (
+	"net/http"
+
+	"github.com/go-chi/chi/v5"
+
+	"leakdiff/web"
+)
+
+// routes shows every URL of the server. A name that ends with .md, .txt or
+// .json is the twin of the page without it.
+func (s *Server) routes() http.Handler {
+	r := chi.NewRouter()
+	r.NotFound(s.notFound)
+	r.MethodNotAllowed(s.methodNotAllowed)
+
+	r.Get("/", s.home)
+	r.Post("/upload", s.upload)
+	r.Post("/samples/{name}", s.trySample)
+	r.Get("/search", s.search)
+	r.Get("/help", s.help)
+
+	r.Get("/cases/{id}", s.casePage)
+	r.Post("/cases/{id}/rename", s.renameCase)
+	r.Post("/cases/{id}/delete", s.deleteCase)
+
+	r.Get("/bundles/{id}", s.bundlePage)
+	r.Get("/bundles/{id}/events", s.bundleEvents)
+	r.Get("/bundles/{id}/files/{sha}", s.bundleFile)
+	r.Post("/bundles/{id}/cancel", s.cancelBundle)
+	r.Post("/bundles/{id}/remove", s.removeBundle)
+	r.Post("/bundles/{id}/again", s.readAgain)
+
+	r.Get("/snapshots/{id}", s.snapshotPage)
+	r.Get("/diff-pick", s.pickDiff)
+	r.Get("/diff/{pair}", s.diffPage)
+	r.Get("/families/{fingerprint}", s.familyPage)
+	r.Get("/raw/{bundle}", s.rawExcerpt)
+	r.Get("/raw/{bundle}/download", s.rawDownload)
+
+	r.Get("/share", s.sharePage)
+	r.Post("/share", s.freeze)
+	r.Get("/p/{id}", s.permalink)
+	r.Get("/p/{id}/{tail}", s.permalink)
+	r.Post("/p/{id}/withdraw", s.withdrawForm)
+
+	r.Put("/api/v1/bundles", s.putBundle)
+	r.Put("/api/v1/bundles/*", s.putBundle)
+	r.Post("/api/v1/bundles", s.postBundle)
+	r.Get("/api/v1/bundles/{id}", s.getBundleAPI)
+	r.Get("/api/v1/cases/{id}", s.caseJSON)
+	r.Post("/api/v1/permalinks", s.freezeAPI)
+	r.Patch("/api/v1/permalinks/{id}", s.extendAPI)
+	r.Delete("/api/v1/permalinks/{id}", s.withdrawAPI)
+
+	r.Get("/healthz", s.healthz)
+	r.Handle("/metrics", s.metrics())
+	r.Handle("/assets/*", web.Handler())
+	return head(r)
+}
+
+// head answers HEAD like GET; net/http drops the body.
+func head(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodHead {
+			get := r.Clone(r.Context())
+			get.Method = http.MethodGet
+			r = get
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func pathValue(r *http.Request, name string) string { return chi.URLParam(r, name) }

@@ -1,0 +1,137 @@
+// Package server is leakdiff's web face: it takes requests, streams uploads into
+// the store, runs ingest jobs, and renders what the store and the analyses
+// return. It knows storage and pages through their packages' values and the
+// interfaces below, parses nothing itself and holds no SQL.
+package server
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/bundle"
+	"leakdiff/store"
+)
+
+// Blobs keeps raw uploads by their hash.
+type Blobs interface {
+	Free() (int64, error)
+	Open(sha string) (io.ReadCloser, error)
+}
+
+// Config says how to serve; the zero value of a limit means its default.
+type Config struct {
+	Store *store.Store
+	Log   *slog.Logger
+	Now   func() time.Time
+	// Version is printed in the footer and in reports.
+	Version string
+	// Listen is the address that the server is reached at; Hosts are further
+	// names that a request may ask for.
+	Listen string
+	Hosts  []string
+	// Open says that everybody who reaches the address may use it: access other
+	// than loopback was chosen with --access open.
+	Open bool
+	// TempDir holds spooled archives while they are read.
+	TempDir string
+	// UploadLimit is in bytes, default 2 GiB.
+	UploadLimit int64
+	Budget      bundle.Budget
+	Samples     []Sample
+}
+
+// Sample is a bundle that comes with the program.
+type Sample struct {
+	Name, Title, Text string
+	Data              []byte
+}
+
+// DefaultUploadLimit is the size of one upload in bytes.
+const DefaultUploadLimit = 2 << 30
+
+// Server serves one store.
+type Server struct {
+	cfg     Config
+	store   *store.Store
+	log     *slog.Logger
+	handler http.Handler
+	worker  *worker
+	cases   *caseCache
+	started time.Time
+	pending sync.WaitGroup
+}
+
+// New makes a server; Start begins to work off ingest jobs.
+func New(cfg Config) *Server {
+	if cfg.UploadLimit == 0 {
+		cfg.UploadLimit = DefaultUploadLimit
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	if cfg.TempDir == "" {
+		cfg.TempDir = os.TempDir()
+	}
+	s := &Server{cfg: cfg, store: cfg.Store, log: cfg.Log, cases: newCaseCache(), started: cfg.Now()}
+	s.worker = newWorker(s)
+	s.handler = s.guard(s.routes())
+	return s
+}
+
+// Handler answers every request.
+func (s *Server) Handler() http.Handler { return s.handler }
+
+// Start works off ingest jobs until ctx ends, those that a crash left behind
+// first.
+func (s *Server) Start(ctx context.Context) {
+	s.pending.Go(func() { s.worker.run(ctx) })
+}
+
+// Wait returns when the worker has stopped.
+func (s *Server) Wait() { s.pending.Wait() }
+
+// bundleConfig is how uploads are unpacked.
+func (s *Server) bundleConfig() bundle.Config {
+	return bundle.Config{Budget: s.cfg.Budget, TempDir: s.cfg.TempDir, Now: s.cfg.Now}
+}
+
+// loopback reports whether only this machine can reach the server.
+func (s *Server) loopback() bool { return Loopback(s.cfg.Listen) }
+
+// Loopback reports whether an address such as "127.0.0.1:8080" is reachable
+// from its own machine only.
+func Loopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		host = address
+	}
+	if host == "localhost" {
+		return true
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback()
+}
+
+// inputs are the files of an upload, to be read from their blobs.
+func (s *Server) inputs(files []store.File) []bundle.Input {
+	out := make([]bundle.Input, len(files))
+	for i, f := range files {
+		out[i] = bundle.Input{Name: f.Name, Size: f.Size, Open: func() (io.ReadCloser, error) { return s.store.Blobs().Open(f.SHA256) }}
+	}
+	return out
+}
+
+// refuse makes a refusal in the form every one takes.
+func refuse(code, what, where, why, hint string) *analysis.Fault {
+	return &analysis.Fault{Code: code, What: what, Where: where, Why: why, Hint: hint}
+}

@@ -1,0 +1,463 @@
+package server
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"leakdiff/analysis/report"
+	"leakdiff/store"
+	"leakdiff/web/view"
+)
+
+// spare is how much of the volume an upload must leave free.
+const spare = 64 << 20
+
+// waitLimit is the longest that ?wait=1 holds a request.
+const waitLimit = 60 * time.Second
+
+// received is an upload whose bytes are durable but not yet part of a case.
+type received struct {
+	name  string
+	files []store.File
+	// hash is over the names and hashes of all files.
+	hash string
+	size int64
+}
+
+// roomFor refuses an upload before its body is read when its size is over the
+// limit or the volume has no room for it.
+func (s *Server) roomFor(size int64) error {
+	if size > s.cfg.UploadLimit {
+		return refuse("too_large", "the upload is too large", "", fmt.Sprintf("%s were announced and the limit is %s", view.Bytes(size), view.Bytes(s.cfg.UploadLimit)), "upload the dumps alone instead of the whole bundle, or start the server with a higher --upload-limit")
+	}
+	free, err := s.store.Blobs().Free()
+	if err != nil {
+		return err
+	}
+	if free < spare+max(size, 0) {
+		return refuse("disk_full", "the disk of this server is full", "", fmt.Sprintf("%s are free and %s must stay free", view.Bytes(free), view.Bytes(spare)), "delete cases that are no longer needed, or free the disk, and upload again; nothing was kept of this upload")
+	}
+	return nil
+}
+
+// receiveBody stores a raw request body as one file.
+func (s *Server) receiveBody(r *http.Request, name string) (received, error) {
+	if err := s.roomFor(r.ContentLength); err != nil {
+		return received{}, err
+	}
+	ref, err := s.store.Blobs().Put(r.Context(), r.Body, s.cfg.UploadLimit)
+	if err != nil {
+		return received{}, s.interrupted(r, err)
+	}
+	if ref.Size == 0 {
+		return received{}, refuse("empty", "the upload is empty", name, "not a single byte arrived", "check the path given to curl -T, and that the dump was written before it was sent")
+	}
+	return finish(name, []store.File{{Name: name, SHA256: ref.SHA256, Size: ref.Size}}), nil
+}
+
+// interrupted says that a body ended early in words that help the sender.
+func (s *Server) interrupted(r *http.Request, err error) error {
+	if errors.Is(err, io.ErrUnexpectedEOF) || r.Context().Err() != nil {
+		return refuse("interrupted", "the upload stopped before its end", "", "the connection was closed by the sender", "send it again; nothing was kept")
+	}
+	return err
+}
+
+// receiveForm stores the files and the pasted text of a multipart form, one
+// after the other as they arrive.
+func (s *Server) receiveForm(r *http.Request) (received, error) {
+	if err := s.roomFor(r.ContentLength); err != nil {
+		return received{}, err
+	}
+	form, err := r.MultipartReader()
+	if err != nil {
+		return received{}, refuse("bad_request", "the request is no upload form", r.URL.Path, err.Error(), "send multipart/form-data with one or more files, or a raw body with PUT")
+	}
+	var files []store.File
+	var pasteName string
+	left := s.cfg.UploadLimit
+	empty := 0
+	for {
+		p, err := form.NextPart()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return received{}, s.interrupted(r, fmt.Errorf("reading the form: %w", errors.Join(err, io.ErrUnexpectedEOF)))
+		}
+		name := fileName(p)
+		field := p.FormName()
+		switch {
+		case field == "paste-name" || field == "name":
+			text, err := io.ReadAll(io.LimitReader(p, 512))
+			if err != nil {
+				return received{}, s.interrupted(r, err)
+			}
+			pasteName = strings.TrimSpace(string(text))
+			continue
+		case name == "" && field != "text" && field != "paste":
+			continue
+		}
+		ref, err := s.store.Blobs().Put(r.Context(), p, left)
+		if err != nil {
+			return received{}, s.interrupted(r, err)
+		}
+		if name == "" {
+			if ref.Size == 0 {
+				continue
+			}
+			name = "pasted.txt"
+			if pasteName != "" {
+				name = safeName(pasteName)
+			}
+		}
+		if ref.Size == 0 {
+			empty++
+		}
+		left -= ref.Size
+		files = append(files, store.File{Name: name, SHA256: ref.SHA256, Size: ref.Size})
+		if len(files) > maxFormFiles {
+			return received{}, refuse("too_large", "the upload has too many files", "", fmt.Sprintf("the limit is %d files in one form", maxFormFiles), "pack the directory as tar.gz and upload that")
+		}
+	}
+	if len(files) == 0 {
+		return received{}, refuse("empty", "nothing was uploaded", "", "the form held no file and no pasted text", "choose one or more files, or paste a dump, and try again")
+	}
+	if empty == len(files) {
+		return received{}, refuse("empty", "every uploaded file is empty", files[0].Name, "not a single byte arrived", "files of /proc state the size 0: copy them with cp -r first, then upload the copy")
+	}
+	return finish(titleOf(files), files), nil
+}
+
+// maxFormFiles bounds the files of one form; larger sets come as an archive.
+const maxFormFiles = 20_000
+
+// fileName is the name with its directories, which the browser sends for a
+// folder and mime/multipart cuts off.
+func fileName(p *multipart.Part) string {
+	_, params, err := mime.ParseMediaType(p.Header.Get("Content-Disposition"))
+	if err != nil || params["filename"] == "" {
+		return ""
+	}
+	return safeName(params["filename"])
+}
+
+// safeName is a display name: slashes, no empty, "." or ".." elements, no
+// control characters, bounded. It is never used as a file's name on disk.
+func safeName(name string) string {
+	name = report.Printable(strings.ReplaceAll(name, `\`, "/"))
+	var keep []string
+	for _, e := range strings.Split(name, "/") {
+		if e != "" && e != "." && e != ".." {
+			keep = append(keep, e)
+		}
+	}
+	name = strings.Join(keep, "/")
+	if len(name) > 400 {
+		name = strings.ToValidUTF8(name[len(name)-400:], "")
+	}
+	if name == "" {
+		return "upload"
+	}
+	return name
+}
+
+// hashes are those of the files, in order.
+func (r received) hashes() []string {
+	out := make([]string, len(r.files))
+	for i, f := range r.files {
+		out[i] = f.SHA256
+	}
+	return out
+}
+
+func finish(name string, files []store.File) received {
+	sum := sha256.New()
+	r := received{name: name, files: files}
+	for _, f := range files {
+		fmt.Fprintf(sum, "%s\x00%s\n", f.Name, f.SHA256)
+		r.size += f.Size
+	}
+	r.hash = hex.EncodeToString(sum.Sum(nil))
+	return r
+}
+
+// titleOf names an upload of several files: their common directory, or the
+// first file.
+func titleOf(files []store.File) string {
+	first, _, folder := strings.Cut(files[0].Name, "/")
+	for _, f := range files {
+		if !strings.HasPrefix(f.Name, first+"/") {
+			folder = false
+		}
+	}
+	switch {
+	case folder:
+		return first
+	case len(files) > 1:
+		return fmt.Sprintf("%s and %d more", path.Base(files[0].Name), len(files)-1)
+	}
+	return files[0].Name
+}
+
+// caseTitle is an upload's name without archive extensions.
+func caseTitle(name string) string {
+	base := path.Base(name)
+	for {
+		short := base
+		for _, ext := range []string{".gz", ".tgz", ".tar", ".zip", ".zst", ".xz", ".bz2", ".lz4", ".txt"} {
+			short = strings.TrimSuffix(short, ext)
+		}
+		if short == base || short == "" {
+			return base
+		}
+		base = short
+	}
+}
+
+// placed is where an upload ended up.
+type placed struct {
+	bundle   store.Bundle
+	ownerKey string
+	// again says that the same bytes were in the case already.
+	again bool
+}
+
+// place records an upload in a case, a new one when none is named, and its job
+// in the same transaction. Only then it may be acknowledged.
+func (s *Server) place(ctx context.Context, caseID string, up received) (placed, error) {
+	var out placed
+	if caseID == "" {
+		c, key, err := s.store.CreateCase(ctx, caseTitle(up.name), "")
+		if err != nil {
+			return placed{}, err
+		}
+		caseID, out.ownerKey = c.ID, key
+	} else {
+		have, ok, err := s.store.FindBundle(ctx, caseID, up.hashes())
+		if err != nil {
+			return placed{}, err
+		}
+		if ok {
+			return placed{bundle: have, again: true}, nil
+		}
+	}
+	b, _, err := s.store.AddBundle(ctx, caseID, up.name, up.files)
+	if err != nil {
+		return placed{}, err
+	}
+	out.bundle = b
+	s.worker.nudge()
+	return out, nil
+}
+
+// upload takes the form of the start page and of a case.
+func (s *Server) upload(w http.ResponseWriter, r *http.Request) {
+	caseID := r.URL.Query().Get("case")
+	if caseID != "" {
+		if _, err := s.store.Case(r.Context(), caseID); err != nil {
+			s.fail(w, r, err)
+			return
+		}
+	}
+	up, err := s.receiveForm(r)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	p, err := s.place(r.Context(), caseID, up)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	http.Redirect(w, r, "/bundles/"+p.bundle.ID, http.StatusSeeOther)
+}
+
+// uploaded is the answer of the upload API (DESIGN.md section 8).
+type uploaded struct {
+	ID        string            `json:"id"`
+	Link      string            `json:"link"`
+	Case      string            `json:"case"`
+	OwnerKey  string            `json:"owner_key,omitempty"`
+	Status    string            `json:"status"`
+	Snapshots []report.Snapshot `json:"snapshots"`
+	Problems  int               `json:"problems"`
+	Error     string            `json:"error,omitempty"`
+}
+
+// putBundle takes curl -T FILE URL/api/v1/bundles/.
+func (s *Server) putBundle(w http.ResponseWriter, r *http.Request) {
+	name := strings.TrimPrefix(r.URL.Path, "/api/v1/bundles/")
+	if name == "" || name == "-" {
+		name = "upload"
+	}
+	s.acceptUpload(w, r, func() (received, error) { return s.receiveBody(r, safeName(name)) })
+}
+
+// postBundle takes a multipart form, or a raw body.
+func (s *Server) postBundle(w http.ResponseWriter, r *http.Request) {
+	s.acceptUpload(w, r, func() (received, error) {
+		if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); strings.HasPrefix(kind, "multipart/") {
+			return s.receiveForm(r)
+		}
+		return s.receiveBody(r, "upload")
+	})
+}
+
+func (s *Server) acceptUpload(w http.ResponseWriter, r *http.Request, receive func() (received, error)) {
+	ctx := r.Context()
+	caseID := r.URL.Query().Get("case")
+	if err := s.mayAdd(r, caseID); err != nil {
+		s.failAPI(w, r, err)
+		return
+	}
+	up, err := receive()
+	if err != nil {
+		s.failAPI(w, r, err)
+		return
+	}
+	key := r.Header.Get("Idempotency-Key")
+	if key != "" {
+		known, ok, err := s.store.Recall(ctx, key)
+		if err != nil {
+			s.failAPI(w, r, err)
+			return
+		}
+		if ok && known.RequestHash != up.hash+caseID {
+			s.failAPI(w, r, refuse("mismatched_body", "the Idempotency-Key was used for another upload", "", "the bytes or the case differ from those of the first request", "use a new key for a new upload"))
+			return
+		}
+		if ok {
+			writeJSONBytes(w, known.Status, known.Body)
+			return
+		}
+	}
+	p, err := s.place(ctx, caseID, up)
+	if err != nil {
+		s.failAPI(w, r, err)
+		return
+	}
+	status := http.StatusCreated
+	if p.again {
+		status = http.StatusOK
+	}
+	b := p.bundle
+	if r.URL.Query().Get("wait") != "" {
+		waiting, cancel := context.WithTimeout(ctx, waitLimit)
+		b, err = s.worker.settled(waiting, b.ID)
+		cancel()
+		if ctx.Err() != nil {
+			return // the client left; the ingest goes on
+		}
+		if errors.Is(err, context.DeadlineExceeded) {
+			status, err = http.StatusAccepted, nil
+			w.Header().Set("Retry-After", "5")
+		}
+		if err != nil {
+			s.failAPI(w, r, err)
+			return
+		}
+	}
+	answer, err := s.answer(ctx, b)
+	if err != nil {
+		s.failAPI(w, r, err)
+		return
+	}
+	answer.OwnerKey = p.ownerKey
+	w.Header().Set("Location", "/api/v1/bundles/"+b.ID)
+	body, err := json.Marshal(answer)
+	if err != nil {
+		s.failAPI(w, r, err)
+		return
+	}
+	if key != "" {
+		if err := s.store.Remember(ctx, key, store.Answer{RequestHash: up.hash + caseID, Status: status, Body: body}); err != nil {
+			s.log.Error("remembering an idempotency key failed", "error", err)
+		}
+	}
+	writeJSONBytes(w, status, append(body, '\n'))
+}
+
+// mayAdd demands the owner key of a case that an upload is added to, unless only
+// this machine can reach the server: then everybody has the upload role.
+func (s *Server) mayAdd(r *http.Request, caseID string) error {
+	if caseID == "" {
+		return nil
+	}
+	if _, err := s.store.Case(r.Context(), caseID); err != nil {
+		return err
+	}
+	key, given := bearer(r)
+	if !given && s.loopback() {
+		return nil
+	}
+	if !s.store.CheckOwner(r.Context(), caseID, key) {
+		return refuse("forbidden", "adding to this case needs its owner key", caseID, "the key was missing or wrong", "send the owner_key of the answer that created the case as Authorization: Bearer")
+	}
+	return nil
+}
+
+func bearer(r *http.Request) (string, bool) {
+	return strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+}
+
+// answer says what became of a bundle so far.
+func (s *Server) answer(ctx context.Context, b store.Bundle) (uploaded, error) {
+	out := uploaded{ID: b.ID, Link: "/cases/" + b.CaseID, Case: b.CaseID, Status: string(b.Status), Snapshots: []report.Snapshot{}, Problems: b.Problems, Error: b.Error}
+	if b.Status != store.Done {
+		return out, nil
+	}
+	l, err := s.load(ctx, b.CaseID)
+	if err != nil {
+		return out, err
+	}
+	for _, snap := range l.built.Report.Snapshots {
+		if l.bundleOf[snap.ID] == b.ID {
+			out.Snapshots = append(out.Snapshots, snap)
+		}
+	}
+	return out, nil
+}
+
+// getBundleAPI is the state of an upload, for those who do not wait.
+func (s *Server) getBundleAPI(w http.ResponseWriter, r *http.Request) {
+	b, err := s.store.Bundle(r.Context(), pathValue(r, "id"))
+	if err != nil {
+		s.failAPI(w, r, err)
+		return
+	}
+	answer, err := s.answer(r.Context(), b)
+	if err != nil {
+		s.failAPI(w, r, err)
+		return
+	}
+	writeJSON(w, http.StatusOK, answer)
+}
+
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	body, err := json.MarshalIndent(v, "", " ")
+	if err != nil {
+		http.Error(w, "encoding failed", http.StatusInternalServerError)
+		return
+	}
+	writeJSONBytes(w, status, append(body, '\n'))
+}
+
+func writeJSONBytes(w http.ResponseWriter, status int, body []byte) {
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
+	w.Write(body)
+}

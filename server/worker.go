@@ -1,0 +1,197 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"leakdiff/analysis/ingest"
+	"leakdiff/analysis/report"
+	"leakdiff/store"
+)
+
+// worker works off ingest jobs one after the other: the store has one writer,
+// and one dump at a time keeps memory flat.
+type worker struct {
+	s    *Server
+	wake chan struct{}
+
+	mu sync.Mutex
+	// running is the bundle being read, with how to stop it.
+	running string
+	stop    context.CancelFunc
+	// progress is what the running job said last.
+	progress ingest.Progress
+	// changed is closed and replaced whenever progress moved or a job ended.
+	changed chan struct{}
+}
+
+func newWorker(s *Server) *worker {
+	return &worker{s: s, wake: make(chan struct{}, 1), changed: make(chan struct{})}
+}
+
+// nudge says that a job was recorded.
+func (w *worker) nudge() {
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (w *worker) run(ctx context.Context) {
+	for ctx.Err() == nil {
+		job, ok, err := w.s.store.ClaimJob(ctx)
+		if err != nil && ctx.Err() == nil {
+			w.s.log.Error("claiming a job failed", "error", err)
+		}
+		if !ok || err != nil {
+			select {
+			case <-ctx.Done():
+			case <-w.wake:
+			case <-time.After(time.Minute):
+			}
+			continue
+		}
+		w.work(ctx, job)
+	}
+}
+
+// work reads one bundle. A job that the server's end interrupts stays recorded
+// and is run again at the next start.
+func (w *worker) work(ctx context.Context, job store.Job) {
+	jobCtx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	w.begin(job.BundleID, cancel)
+	defer w.end()
+	err := w.ingest(jobCtx, job)
+	switch {
+	case err == nil:
+		w.summarise(ctx, job.BundleID)
+	case ctx.Err() != nil:
+		w.s.log.Info("ingest interrupted by the end of the server, will be run again", "bundle", job.BundleID)
+	case errors.Is(err, context.Canceled):
+		if err := w.s.store.CancelJob(ctx, job.ID); err != nil {
+			w.s.log.Error("cancelling failed", "bundle", job.BundleID, "error", err)
+		}
+	default:
+		fault, _ := w.s.fault(err)
+		if err := w.s.store.FailJob(ctx, job.ID, fault); err != nil {
+			w.s.log.Error("recording a failed job failed", "bundle", job.BundleID, "error", err)
+		}
+	}
+}
+
+func (w *worker) ingest(ctx context.Context, job store.Job) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("reading bundle %s panicked: %v", job.BundleID, v)
+		}
+	}()
+	b, err := w.s.store.Bundle(ctx, job.BundleID)
+	if err != nil {
+		return err
+	}
+	result, err := ingest.Run(ctx, ingest.Config{Bundle: w.s.bundleConfig(), Progress: w.report, Now: w.s.cfg.Now}, w.s.inputs(b.Files))
+	if err != nil {
+		return err
+	}
+	w.report(ingest.Progress{Stage: "saving", Files: len(result.Artifacts), Snapshots: len(result.Snapshots)})
+	return w.s.store.FinishJob(ctx, job.ID, store.Result{
+		Artifacts: result.Artifacts, Problems: result.Problems, Snapshots: result.Snapshots, Unpacked: result.Unpacked,
+	})
+}
+
+// summarise keeps the sentence and figures that the list of cases shows.
+func (w *worker) summarise(ctx context.Context, bundleID string) {
+	b, err := w.s.store.Bundle(ctx, bundleID)
+	if err != nil {
+		return
+	}
+	if err := w.s.summarise(ctx, b.CaseID); err != nil {
+		w.s.log.Error("summing up a case failed", "case", b.CaseID, "error", err)
+	}
+}
+
+func (s *Server) summarise(ctx context.Context, caseID string) error {
+	c, err := s.load(ctx, caseID)
+	if err != nil {
+		return err
+	}
+	sum := report.Summary(c.built)
+	return s.store.SetCaseSummary(ctx, caseID, store.Summary{
+		Headline: sum.Headline, Verdict: string(sum.Verdict), Lowest: sum.Lowest, Highest: sum.Highest, Spark: sum.Spark,
+	})
+}
+
+func (w *worker) begin(bundleID string, stop context.CancelFunc) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.running, w.stop, w.progress = bundleID, stop, ingest.Progress{Stage: "unpacking"}
+}
+
+func (w *worker) end() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.running, w.stop = "", nil
+	close(w.changed)
+	w.changed = make(chan struct{})
+}
+
+func (w *worker) report(p ingest.Progress) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.progress = p
+	close(w.changed)
+	w.changed = make(chan struct{})
+}
+
+// state is the progress of a bundle that is being read now, and a channel that
+// closes when it moves or any job ends.
+func (w *worker) state(bundleID string) (ingest.Progress, bool, <-chan struct{}) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.progress, w.running == bundleID, w.changed
+}
+
+// cancel stops the ingest of a bundle if it is the running one.
+func (w *worker) cancel(bundleID string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.running != bundleID || w.stop == nil {
+		return false
+	}
+	w.stop()
+	return true
+}
+
+// settled waits until the bundle is no longer queued or running, or ctx ends.
+func (w *worker) settled(ctx context.Context, bundleID string) (store.Bundle, error) {
+	for {
+		_, _, changed := w.state(bundleID)
+		b, err := w.s.store.Bundle(ctx, bundleID)
+		if err != nil || b.Status != store.Queued && b.Status != store.Running {
+			return b, err
+		}
+		select {
+		case <-ctx.Done():
+			return b, ctx.Err()
+		case <-changed:
+			// Progress moves often; the status is asked a few times a second.
+			select {
+			case <-ctx.Done():
+				return b, ctx.Err()
+			case <-time.After(100 * time.Millisecond):
+			}
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+// busy reports whether a bundle is being read.
+func (w *worker) busy() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.running != ""
+}
