@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	"leakdiff/analysis"
 	"leakdiff/store"
 	"leakdiff/web/page"
 	"leakdiff/web/view"
@@ -32,8 +33,8 @@ func (s *Server) bundlePage(w http.ResponseWriter, r *http.Request) {
 	}
 	state := s.state(b)
 	in := view.BundleInput{
-		ID: b.ID, CaseID: c.ID, CaseTitle: c.Title, Name: b.Name, Status: string(b.Status), Stage: state.Stage, StageText: state.Text,
-		Error: b.Error, Size: b.Size, Unpacked: b.Unpacked, Created: b.Created, Show: r.URL.Query().Get("show"),
+		ID: b.ID, CaseID: c.ID, CaseTitle: c.Title, Name: b.Name, Status: string(b.Status), Stage: state.Stage, Text: state.Text,
+		Error: state.Error, Size: b.Size, Unpacked: b.Unpacked, Created: b.Created, Show: r.URL.Query().Get("show"),
 	}
 	for _, f := range b.Files {
 		in.Files = append(in.Files, view.UploadedFile{Name: f.Name, SHA256: f.SHA256, Size: f.Size})
@@ -92,7 +93,7 @@ type bundleState struct {
 }
 
 func (s *Server) state(b store.Bundle) bundleState {
-	out := bundleState{ID: b.ID, Status: string(b.Status), Stage: string(b.Status), Error: b.Error, Link: "/cases/" + b.CaseID, Snapshots: b.Snapshots}
+	out := bundleState{ID: b.ID, Status: string(b.Status), Stage: string(b.Status), Error: faultText(b.Error), Link: "/cases/" + b.CaseID, Snapshots: b.Snapshots}
 	p, running, _ := s.worker.state(b.ID)
 	switch {
 	case b.Status == store.Queued:
@@ -103,7 +104,7 @@ func (s *Server) state(b store.Bundle) bundleState {
 	case b.Status == store.Done:
 		out.Text = fmt.Sprintf("done: %s", view.Plural(int64(b.Snapshots), "snapshot", "snapshots"))
 	default:
-		out.Text = b.Error
+		out.Text = out.Error
 	}
 	return out
 }
@@ -182,12 +183,29 @@ func (s *Server) cancelBundle(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if !s.worker.cancel(id) && b.Status == store.Queued {
-		if err := s.store.CancelQueued(r.Context(), id); err != nil {
+		if err := s.cancelQueued(r, id); err != nil {
 			s.fail(w, r, err)
 			return
 		}
 	}
 	http.Redirect(w, r, "/bundles/"+id, http.StatusSeeOther)
+}
+
+// cancelQueued ends a job that has not begun. Requeue returns the open job of a
+// bundle where there is one.
+func (s *Server) cancelQueued(r *http.Request, bundleID string) error {
+	job, err := s.store.Requeue(r.Context(), bundleID)
+	if err != nil {
+		return err
+	}
+	return s.store.CancelJob(r.Context(), job.ID)
+}
+
+func faultText(f *analysis.Fault) string {
+	if f == nil {
+		return ""
+	}
+	return f.Error()
 }
 
 // removeBundle deletes a bundle with its snapshots from its case.

@@ -92,9 +92,9 @@ func (s *Server) deleteCase(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
-	fate := store.Withdraw
+	fate := store.WithdrawPermalinks
 	if r.FormValue("permalinks") == "keep" {
-		fate = store.Keep
+		fate = store.KeepPermalinks
 	}
 	for _, b := range bundles {
 		s.worker.cancel(b.ID)

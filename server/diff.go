@@ -66,15 +66,15 @@ func (s *Server) compare(r *http.Request, pair string) (*compared, error) {
 		return nil, refuse("not_found", "the two snapshots are in different cases", idB, "only snapshots of one case are compared", "upload both into one case")
 	}
 	c := &compared{l: l, lineA: lineA, lineB: lineB, a: a, b: b}
-	c.result = diff.Compare(lineA.Snapshots[a], lineB.Snapshots[b], diff.Options{Judgements: lineB.Judged, Epochs: c.epochs()})
+	c.result = diff.Compare(lineA.Snapshots[a], lineB.Snapshots[b], diff.Options{Judgements: lineB.Judged, Relation: c.relation()})
 	return c, nil
 }
 
-// epochs says whether members may be followed from A to B.
-func (c *compared) epochs() diff.Epochs {
+// relation says whether members may be followed from A to B.
+func (c *compared) relation() diff.Relation {
 	switch {
 	case c.lineA != c.lineB:
-		return diff.OtherProcess
+		return diff.Unstated
 	case c.lineA.Trend.Epochs[c.a] != c.lineA.Trend.Epochs[c.b]:
 		return diff.OtherEpoch
 	}

@@ -146,7 +146,8 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		for _, f := range found.Families {
-			families = append(families, view.NewFunctionHit(f.Title, fmt.Sprintf("%s of %s in %s", view.Plural(int64(f.Count), string(f.Kind), string(f.Kind)+"s"), f.Process, f.CaseTitle), "/families/"+f.Fingerprint+"?case="+f.CaseID, ""))
+			seen := fmt.Sprintf("%s, at most %s in one snapshot, %s", f.Family.Kind, view.Number(int64(f.Highest)), view.Plural(int64(f.Cases), "case", "cases"))
+			families = append(families, view.NewFunctionHit(f.Family.Title, seen, "/families/"+f.Family.Fingerprint, ""))
 		}
 		for _, c := range found.Cases {
 			cases = append(cases, view.NewHit(c.Title, c.Headline, "/cases/"+c.ID, c.Verdict))

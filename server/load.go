@@ -64,6 +64,14 @@ func (c *caseCache) put(key string, l *loaded) {
 	}
 }
 
+// forget drops every computed case, after a bundle was read again.
+func (c *caseCache) forget() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	clear(c.cases)
+	c.order = nil
+}
+
 // load reads a case and computes its report, or takes it from the cache.
 func (s *Server) load(ctx context.Context, caseID string) (*loaded, error) {
 	c, err := s.store.Case(ctx, caseID)
@@ -80,7 +88,7 @@ func (s *Server) load(ctx context.Context, caseID string) (*loaded, error) {
 		fresh.Case, fresh.bundles = c, bundles
 		return &fresh, nil
 	}
-	snapshots, err := s.store.SnapshotsFull(ctx, caseID)
+	snapshots, err := s.store.SnapshotsFull(ctx, caseID, store.AllProcesses)
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +120,7 @@ func (s *Server) load(ctx context.Context, caseID string) (*loaded, error) {
 func stateKey(c store.Case, bundles []store.Bundle) string {
 	key := c.ID
 	for _, b := range bundles {
-		key += "/" + b.ID + string(b.Status) + b.Revision()
+		key += "/" + b.ID + string(b.Status)
 	}
 	return key
 }

@@ -292,7 +292,7 @@ func (s *Server) freezeWish(r *http.Request, in wish) (result, *loaded, error) {
 	if err != nil {
 		return result{}, nil, err
 	}
-	p, key, err := s.store.CreatePermalink(r.Context(), store.NewPermalink{
+	p, key, err := s.store.CreatePermalink(r.Context(), store.Permalink{
 		CaseID: l.ID, View: in.View, Title: title, Expires: until, Engine: ingest.Engine, Fingerprint: family.Version,
 		Record: record, Preview: in.Preview, Counts: countsOnly(l), Redacted: f.Redacted,
 	})
@@ -469,7 +469,7 @@ func (s *Server) sealLine(p store.Permalink) string {
 // noPermalink answers 410 for a result that ended and 404 for one that never
 // was, each with the likely reasons.
 func (s *Server) noPermalink(w http.ResponseWriter, r *http.Request, err error) {
-	var gone *store.GoneError
+	var gone *store.Gone
 	if errors.As(err, &gone) {
 		v := view.NewGone(view.GoneInput{Title: gone.Title, Counts: gone.Counts, Made: gone.Created, Ended: gone.Ended, Withdrawn: gone.Withdrawn})
 		s.render(w, r, http.StatusGone, page.Gone(v))

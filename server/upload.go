@@ -415,7 +415,7 @@ func bearer(r *http.Request) (string, bool) {
 
 // answer says what became of a bundle so far.
 func (s *Server) answer(ctx context.Context, b store.Bundle) (uploaded, error) {
-	out := uploaded{ID: b.ID, Link: "/cases/" + b.CaseID, Case: b.CaseID, Status: string(b.Status), Snapshots: []report.Snapshot{}, Problems: b.Problems, Error: b.Error}
+	out := uploaded{ID: b.ID, Link: "/cases/" + b.CaseID, Case: b.CaseID, Status: string(b.Status), Snapshots: []report.Snapshot{}, Problems: b.Problems, Error: faultText(b.Error)}
 	if b.Status != store.Done {
 		return out, nil
 	}

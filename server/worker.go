@@ -68,6 +68,7 @@ func (w *worker) work(ctx context.Context, job store.Job) {
 	err := w.ingest(jobCtx, job)
 	switch {
 	case err == nil:
+		w.s.cases.forget()
 		w.summarise(ctx, job.BundleID)
 	case ctx.Err() != nil:
 		w.s.log.Info("ingest interrupted by the end of the server, will be run again", "bundle", job.BundleID)
@@ -99,7 +100,7 @@ func (w *worker) ingest(ctx context.Context, job store.Job) (err error) {
 	}
 	w.report(ingest.Progress{Stage: "saving", Files: len(result.Artifacts), Snapshots: len(result.Snapshots)})
 	return w.s.store.FinishJob(ctx, job.ID, store.Result{
-		Artifacts: result.Artifacts, Problems: result.Problems, Snapshots: result.Snapshots, Unpacked: result.Unpacked,
+		Artifacts: result.Artifacts, Problems: result.Problems, Snapshots: result.Snapshots, Unpacked: result.Unpacked, Engine: ingest.Engine,
 	})
 }
 

@@ -430,9 +430,20 @@ func readSysctls(r *reader, body io.Reader, p *part, a *analysis.Artifact) error
 func readMetrics(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 	figures, info, problems, err := metrics.Figures(body, p.path)
 	r.problems = append(r.problems, problems...)
-	p.figures, p.version = figures, info.Text()
+	p.figures, p.version = figures, versionText(info)
 	a.Outcome = plural(len(figures), "figure", "figures")
 	return err
+}
+
+// versionText is "v1.34.4, go1.26.8", as far as the page tells.
+func versionText(info metrics.Info) string {
+	var words []string
+	for _, w := range []string{info.Version(), info.GoVersion} {
+		if w != "" {
+			words = append(words, w)
+		}
+	}
+	return strings.Join(words, ", ")
 }
 
 func readCapturedAt(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {

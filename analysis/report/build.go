@@ -231,6 +231,7 @@ func (l *Line) series() Series {
 		return a.Fingerprint < b.Fingerprint
 	})
 	s.Findings = l.findings(s.Families)
+	s.Limits = limits(s.Families, s.Findings)
 	if len(s.Findings) == 0 {
 		s.Quiet = l.quiet()
 	}
@@ -325,7 +326,7 @@ func (l *Line) findings(families []Family) []Finding {
 			continue
 		}
 		out = append(out, Finding{
-			Rank: len(out) + 1, Verdict: f.Verdict, Title: fmt.Sprintf("%s %s", f.Title, rises(f.Counts)),
+			Rank: len(out) + 1, Verdict: f.Verdict, Title: fmt.Sprintf("%s: %s %s", f.Title, rises(f.Counts), kindWord(f.Kind)),
 			Text: l.paragraph(f), Next: next(f), Families: []string{f.Fingerprint},
 		})
 	}
@@ -336,15 +337,50 @@ func (l *Line) findings(families []Family) []Finding {
 	return out
 }
 
-// paragraph says a finding with its figures.
+// paragraph says a finding with its figures and its proof. What limits every
+// verdict of the series alike is said once, in Series.Limits.
 func (l *Line) paragraph(f *Family) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s in %s: %s over %s.", Many(f.Kind, lastCount(f.Counts)), plain(f.Title), plainProcess(l), series(f.Counts), l.labels())
+	fmt.Fprintf(&b, "%s, %s: %s.", plainProcess(l), l.labels(), series(f.Counts))
 	for _, e := range f.Evidence {
+		if limiting(e) {
+			continue
+		}
 		b.WriteString(" ")
 		b.WriteString(sentence(e.Text))
 	}
 	return b.String()
+}
+
+// limiting evidence says what a verdict cannot exclude.
+func limiting(e analysis.Evidence) bool { return e.Rule == "missing" || e.Rule == "span" }
+
+// limits are what the verdicts of all findings cannot exclude, each said once,
+// most frequent first.
+func limits(families []Family, findings []Finding) []string {
+	found := map[string]bool{}
+	for _, f := range findings {
+		for _, print := range f.Families {
+			found[print] = true
+		}
+	}
+	times := map[string]int{}
+	var order []string
+	for _, f := range families {
+		if !found[f.Fingerprint] {
+			continue
+		}
+		for _, e := range f.Evidence {
+			if text := sentence(e.Text); limiting(e) {
+				if times[text] == 0 {
+					order = append(order, text)
+				}
+				times[text]++
+			}
+		}
+	}
+	sort.SliceStable(order, func(i, j int) bool { return times[order[i]] > times[order[j]] })
+	return order[:min(len(order), 4)]
 }
 
 func (l *Line) labels() string {
@@ -424,8 +460,6 @@ func plainProcess(l *Line) string {
 	return "an unnamed process"
 }
 
-func plain(title string) string { return title }
-
 // rises is the growth in figures: "0 to 24", with the peak where it fell again.
 func rises(counts []*int) string {
 	first, last, peak := 0, 0, 0
@@ -441,7 +475,7 @@ func rises(counts []*int) string {
 		peak = max(peak, *c)
 	}
 	if peak > last {
-		return fmt.Sprintf("%d to %d, then %d", first, peak, last)
+		return fmt.Sprintf("%d to %d and back to %d", first, peak, last)
 	}
 	return fmt.Sprintf("%d to %d", first, last)
 }

@@ -65,6 +65,8 @@ type Series struct {
 	Families  []Family  `json:"families"`
 	Units     []Unit    `json:"units"`
 	Findings  []Finding `json:"findings"`
+	// Limits say in words what the verdicts of the findings cannot exclude.
+	Limits []string `json:"verdict_limits,omitempty"`
 	// Quiet says in words how small a growth would have been seen where no family
 	// grows; empty otherwise.
 	Quiet string `json:"quiet,omitempty"`

@@ -35,7 +35,7 @@ const (
 func Text(w io.Writer, c Case, width Width) error {
 	p := &printer{w: w, width: int(width)}
 	r := c.Report
-	p.line(Headline(c))
+	p.wrap("", Headline(c))
 	for i := range r.Series {
 		p.series(&c, i)
 	}
@@ -194,6 +194,10 @@ func (p *printer) series(c *Case, i int) {
 		if f.Next != "" {
 			p.wrap("   ", "Next: "+f.Next)
 		}
+	}
+	if len(s.Limits) > 0 {
+		p.line("")
+		p.wrap("", "What these verdicts cannot exclude: "+strings.Join(s.Limits, " "))
 	}
 	p.families(s)
 }

@@ -1,0 +1,200 @@
+package bundle
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"strings"
+	"time"
+
+	"leakdiff/analysis"
+)
+
+// Type says what an entry is.
+type Type string
+
+// The types of members. Directories are not visited.
+const (
+	Regular  Type = "regular"
+	Symlink  Type = "symlink"
+	Hardlink Type = "hardlink"
+	// Device stands for character and block devices, pipes and sockets.
+	Device Type = "device"
+)
+
+// PeekLimit is the most that Member.Peek returns.
+const PeekLimit = 1 << 20
+
+// maxLink is how much of a link's target is kept; Linux allows 4095 bytes.
+const maxLink = 4096
+
+// Member is one file or link of the bundle. It and all it gives are valid only
+// during the visit.
+type Member struct {
+	// Path is the display path: slashes, never absolute, never "..", "!/" after
+	// the name of an archive. No two members of a walk have the same.
+	Path string
+	Type Type
+	// Link is the target of a link, as data: "socket:[60463]", "/etc/passwd".
+	// The target of a hard link is an earlier member's name as the archive has it.
+	Link string
+	// Size is what the archive or input declares, -1 where unknown, as below a
+	// packing.
+	Size int64
+	// ModTime is the time inside the archive; zero outside archives and where it
+	// is implausible: before 2000 or more than a day ahead (bundles.md section 4).
+	ModTime time.Time
+	// FileTime is the Input's own time, for files outside archives.
+	FileTime time.Time
+	// Compressed names the packings removed around the content, outermost first.
+	Compressed []string
+	// Encoding is "utf-16le", "utf-16be" or "utf-8-bom" where Body was transcoded
+	// to plain UTF-8 from it, else empty.
+	Encoding string
+	// Head is the first 64 KiB of Body, less only where Body is shorter.
+	Head []byte
+	// Body is the whole content, Head included. It ends with io.EOF at a cut or at
+	// a budget as well; Err and Truncated tell. Only the end of the whole walk
+	// gives another error. What is left unread is skipped.
+	Body io.Reader
+
+	w     *walk
+	br    *bufio.Reader
+	whole bool
+	err   error
+}
+
+// Whole reports whether Head is all of the content.
+func (m *Member) Whole() bool { return m.whole }
+
+// Peek returns up to n bytes from the beginning of Body, at most PeekLimit,
+// without consuming them. It must be called before Body is read; the result is
+// valid until then.
+func (m *Member) Peek(n int) []byte {
+	if m.br == nil {
+		return nil
+	}
+	n = min(n, PeekLimit)
+	if n > m.br.Size() {
+		if m.w.peeker == nil {
+			m.w.peeker = bufio.NewReaderSize(nil, PeekLimit)
+		}
+		m.w.peeker.Reset(m.br)
+		m.br = m.w.peeker
+	}
+	head, _ := m.br.Peek(n)
+	return head
+}
+
+// Parsing tells the walk that the content is being read as a dump: from here to
+// the end of the visit only the byte and time budgets apply.
+func (m *Member) Parsing() { m.w.parsing = true }
+
+// Err is why Body ended early or is not believed (a checksum), nil where it did
+// not or was not read to its end. Walk lists it as a problem by itself.
+func (m *Member) Err() error { return m.err }
+
+// Truncated reports that Body ended before the content did.
+func (m *Member) Truncated() bool {
+	return m.err != nil && explain(m.err).cut
+}
+
+// Stop tells a parser's failure from the end of the walk: it returns the error
+// that ends the walk, or nil if err concerns this member only.
+func (m *Member) Stop(err error) error {
+	if err == nil {
+		return nil
+	}
+	return m.w.err
+}
+
+// body reads a member and turns every end but the walk's into io.EOF.
+type body struct{ m *Member }
+
+func (b body) Read(p []byte) (int, error) {
+	m := b.m
+	if m.br == nil {
+		return 0, io.EOF
+	}
+	n, err := m.br.Read(p)
+	m.w.stats.BytesOut += int64(n)
+	if err == nil || err == io.EOF {
+		return n, err
+	}
+	if m.w.err != nil {
+		return n, m.w.err
+	}
+	m.err = err
+	return n, io.EOF
+}
+
+// plausible drops times that say nothing of the capture: promtool and InfluxDB
+// write 1970, zip writers without a time 1979 or 1980.
+func (w *walk) plausible(t time.Time) time.Time {
+	if t.Before(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)) || t.After(w.now().Add(24*time.Hour)) {
+		return time.Time{}
+	}
+	return t.UTC()
+}
+
+// leaf has the stream's content visited as it is.
+func (w *walk) leaf(s stream, l *lane, packings []string) {
+	if w.over() || w.want != "" && w.want != s.path {
+		return
+	}
+	m := &Member{
+		Path: s.path, Type: Regular, Size: s.size, ModTime: w.plausible(s.modified), FileTime: s.fileTime,
+		Compressed: packings, w: w, br: l.br,
+	}
+	head, _ := l.br.Peek(headSize)
+	if encoding, r := transcode(head, l.br); encoding != "" {
+		text := w.lane(r)
+		defer text.close()
+		m.Encoding, m.br = encoding, text.br
+		m.Size = -1
+	}
+	if len(packings) > 0 {
+		m.Size = -1
+	}
+	w.deliver(m)
+}
+
+func (w *walk) deliver(m *Member) {
+	head, err := m.br.Peek(headSize)
+	w.head = append(w.head[:0], head...)
+	m.Head, m.whole = w.head, err != nil
+	m.Body = body{m}
+	if w.check() != nil {
+		return
+	}
+	w.stats.Files++
+	w.visited(m)
+	if w.err == nil && m.err != nil && !errors.Is(m.err, errStopped) && !errors.Is(m.err, errTold) {
+		b := explain(m.err)
+		w.problem(analysis.Warning, m.Path, b.what, b.why, b.hint)
+	}
+	m.br = nil
+}
+
+// link has a link visited.
+func (w *walk) link(s stream, t Type, target string) {
+	if w.over() || w.want != "" && w.want != s.path {
+		return
+	}
+	if len(target) > maxLink {
+		target = target[:maxLink]
+	}
+	w.visited(&Member{
+		Path: s.path, Type: t, Link: target, ModTime: w.plausible(s.modified), FileTime: s.fileTime,
+		whole: true, w: w, Body: strings.NewReader(""),
+	})
+}
+
+func (w *walk) visited(m *Member) {
+	w.parsing = w.want != ""
+	err := w.visit(m)
+	w.parsing = false
+	if err != nil && w.err == nil {
+		w.err = err
+	}
+}

@@ -1,0 +1,138 @@
+package bundle
+
+import (
+	"archive/tar"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"leakdiff/analysis"
+)
+
+// tar walks a tar archive: v7, ustar, GNU and PAX, sparse members included.
+func (w *walk) tar(s stream, l *lane) {
+	tr := tar.NewReader(l.br)
+	found, others, damaged := 0, &tally{}, false
+	for !w.over() {
+		w.at = s.path
+		h, err := tr.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil && !errors.Is(err, tar.ErrInsecurePath) {
+			w.tarDamage(s, err, found)
+			damaged = true
+			break
+		}
+		if h.Typeflag == tar.TypeXGlobalHeader {
+			continue
+		}
+		found++
+		if !w.entry() {
+			break
+		}
+		w.tarEntry(s, h, tr, l, others)
+	}
+	others.report(w, s.path)
+	if found == 0 && !damaged && !w.over() {
+		w.empty(s)
+	}
+}
+
+// empty says that an archive held nothing: worth a warning for an upload, usual
+// for the archives inside support bundles.
+func (w *walk) empty(s stream) {
+	severity := analysis.Warning
+	if s.depth > 0 {
+		severity = analysis.Note
+	}
+	w.problem(severity, s.path, "the archive is empty", "it holds no file", reupload)
+}
+
+func (w *walk) tarDamage(s stream, err error, found int) {
+	if w.over() {
+		return
+	}
+	b := explain(err)
+	what := "the tar archive is damaged here"
+	why := b.why
+	switch {
+	case errors.Is(err, tar.ErrHeader), errors.Is(err, tar.ErrFieldTooLong):
+		why = "bad header: " + strings.TrimPrefix(err.Error(), "archive/tar: ")
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		what = "the tar archive stops before its end"
+	}
+	w.problem(analysis.Error, s.path, what, fmt.Sprintf("%s; the %d entries before it are kept", why, found), b.hint)
+}
+
+func (w *walk) tarEntry(s stream, h *tar.Header, tr *tar.Reader, l *lane, others *tally) {
+	if h.Typeflag == tar.TypeDir {
+		return
+	}
+	child, ok := s.member(w, h.Name)
+	if !ok {
+		return
+	}
+	child.modified, child.size = h.ModTime, h.Size
+	switch h.Typeflag {
+	case tar.TypeReg, tar.TypeCont, tar.TypeGNUSparse:
+	case tar.TypeSymlink:
+		w.link(child, Symlink, h.Linkname)
+		return
+	case tar.TypeLink:
+		w.link(child, Hardlink, h.Linkname)
+		return
+	default:
+		others.add(child.path)
+		w.link(child, Device, "")
+		return
+	}
+	if !sparse(h) {
+		w.content(child, tr)
+		return
+	}
+	if h.Size > w.budget.Bytes-w.spent {
+		w.problem(analysis.Error, child.path, "this sparse file was not read",
+			fmt.Sprintf("it claims %s, more than the upload may unpack to", bytesText(h.Size)), "upload the files it was made from")
+		return
+	}
+	// A sparse file gives zeros that no decoder wrote: it is metered like one.
+	start := l.consumed()
+	w.content(child, &meter{w: w, r: tr, in: func() int64 { return l.consumed() - start }})
+}
+
+// sparse reports whether the entry has holes; in the PAX form it looks like an
+// ordinary file but for its records.
+func sparse(h *tar.Header) bool {
+	if h.Typeflag == tar.TypeGNUSparse {
+		return true
+	}
+	for key := range h.PAXRecords {
+		if strings.HasPrefix(key, "GNU.sparse.") {
+			return true
+		}
+	}
+	return false
+}
+
+// tally counts entries that need one message, not one each.
+type tally struct {
+	n     int
+	first string
+}
+
+func (t *tally) add(path string) {
+	if t.n == 0 {
+		t.first = path
+	}
+	t.n++
+}
+
+func (t *tally) report(w *walk, archive string) {
+	if t.n == 0 {
+		return
+	}
+	w.problem(analysis.Note, archive, plural(t.n, "device, pipe or socket was", "devices, pipes or sockets were")+" not read",
+		"the first is "+t.first+"; they have no content", "nothing is missing")
+}

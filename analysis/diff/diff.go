@@ -1,0 +1,218 @@
+// Package diff compares two snapshots of one program: which families rose, came,
+// stayed, fell and went, who of their members was born, survived or ended, and
+// how two stacks differ line by line. It takes snapshots that are already grouped
+// into families and gives rows in the order of the page; it says in words where
+// the two are not comparable. It is pure, and it refuses to judge: a verdict comes
+// from trend and only decides the section of a family that had no members before.
+package diff
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"leakdiff/analysis"
+)
+
+// Section is a group of rows on the page.
+type Section string
+
+// The sections, in the order of the page.
+const (
+	Growing   Section = "growing"
+	New       Section = "new"
+	Unchanged Section = "unchanged"
+	Shrunk    Section = "shrunk"
+	Gone      Section = "gone"
+)
+
+// Sections lists every section in the order in which pages show them.
+func Sections() []Section { return []Section{Growing, New, Unchanged, Shrunk, Gone} }
+
+// Row is one family in both snapshots.
+type Row struct {
+	Family *analysis.Family
+	// A and B count the members; Delta is B - A.
+	A, B, Delta int
+	// Percent is Delta relative to A; nil where A is 0.
+	Percent *float64
+	// New, Gone and Survived count members by identity; all are 0 unless
+	// Identified says that the members of both snapshots could be followed.
+	New, Gone, Survived int
+	Identified          bool
+	// OldestWait is in minutes at B; -1 where none is known.
+	OldestWait int
+	Section    Section
+	// VariantA and VariantB are the most frequent exact stacks, nil where there is
+	// none.
+	VariantA, VariantB *analysis.Stack
+	// StatesA and StatesB count members by state, nil where there is none.
+	StatesA, StatesB map[string]int
+}
+
+// Result is everything that a page says about two snapshots.
+type Result struct {
+	A, B *analysis.Snapshot
+	// Rows are ordered by section; within it by the size of the change, then of
+	// the family, then by fingerprint. Families of a kind that only one snapshot
+	// captured have no row.
+	Rows []Row
+	// TotalA and TotalB are the totals of the snapshots.
+	TotalA, TotalB analysis.Totals
+	// Born, Ended and Survived count members over all families of a kind: one that
+	// moved from one family to another survived. A kind whose members cannot be
+	// followed is absent.
+	Born, Ended, Survived map[analysis.Kind]int
+	// Warnings say in words what makes the two incomparable.
+	Warnings []string
+}
+
+// Relation says whether two snapshots are of one process start.
+type Relation string
+
+// Unstated leaves it to pid and start time, as far as they are known. Whoever has
+// the series says what its epochs say.
+const (
+	Unstated   Relation = ""
+	SameEpoch  Relation = "same epoch"
+	OtherEpoch Relation = "other epoch"
+)
+
+// Options are what a caller knows beyond the two snapshots.
+type Options struct {
+	Relation Relation
+	// Judgements are by fingerprint and may be nil. A family that had no members
+	// at A grows, instead of being new, when its judgement says so.
+	Judgements map[string]analysis.Judgement
+}
+
+// Compare sets snapshot b against snapshot a.
+func Compare(a, b *analysis.Snapshot, options Options) Result {
+	same := related(a, b, options.Relation)
+	result := Result{
+		A: a, B: b, TotalA: a.Totals, TotalB: b.Totals,
+		Born: map[analysis.Kind]int{}, Ended: map[analysis.Kind]int{}, Survived: map[analysis.Kind]int{},
+		Warnings: warnings(a, b, same),
+	}
+	before, after := groupsOf(a), groupsOf(b)
+	both := make(map[analysis.Kind]bool)
+	for _, kind := range analysis.Kinds() {
+		both[kind] = listed(a, kind) && listed(b, kind)
+	}
+	for _, fingerprint := range union(before, after) {
+		was, is := before[fingerprint], after[fingerprint]
+		family := familyOf(was, is)
+		if !both[family.Kind] {
+			continue
+		}
+		row := compare(family, was, is, same)
+		if row.A == 0 && row.B == 0 {
+			continue
+		}
+		row.Section = sectionOf(row, options.Judgements[fingerprint])
+		result.Rows = append(result.Rows, row)
+	}
+	slices.SortFunc(result.Rows, inPageOrder)
+	if same {
+		for _, kind := range analysis.Kinds() {
+			result.follow(kind)
+		}
+	}
+	return result
+}
+
+func groupsOf(snap *analysis.Snapshot) map[string]*analysis.Group {
+	groups := make(map[string]*analysis.Group, len(snap.Groups))
+	for i := range snap.Groups {
+		groups[snap.Groups[i].Family.Fingerprint] = &snap.Groups[i]
+	}
+	return groups
+}
+
+// union is the sorted set of fingerprints.
+func union(a, b map[string]*analysis.Group) []string {
+	keys := make([]string, 0, len(a)+len(b))
+	for key := range a {
+		keys = append(keys, key)
+	}
+	for key := range b {
+		if _, both := a[key]; !both {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+func familyOf(a, b *analysis.Group) *analysis.Family {
+	if b != nil {
+		return b.Family
+	}
+	return a.Family
+}
+
+func compare(family *analysis.Family, a, b *analysis.Group, same bool) Row {
+	row := Row{Family: family, OldestWait: -1}
+	if a != nil {
+		row.A, row.StatesA, row.VariantA = a.Count, a.States, frequent(a.Variants)
+	}
+	if b != nil {
+		row.B, row.StatesB, row.VariantB = b.Count, b.States, frequent(b.Variants)
+		row.OldestWait = b.OldestWait
+	}
+	row.Delta = row.B - row.A
+	if row.A > 0 {
+		percent := 100 * float64(row.Delta) / float64(row.A)
+		row.Percent = &percent
+	}
+	if same && everyone(a) && everyone(b) {
+		row.Identified = true
+		before, after := identities(a), identities(b)
+		row.Survived = common(before, after)
+		row.New, row.Gone = len(after)-row.Survived, len(before)-row.Survived
+	}
+	return row
+}
+
+// frequent is the stack with most members, of equally many the one with the
+// smallest fingerprint.
+func frequent(variants []analysis.Variant) *analysis.Stack {
+	if len(variants) == 0 {
+		return nil
+	}
+	return slices.MinFunc(variants, func(a, b analysis.Variant) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Fingerprint, b.Fingerprint))
+	}).Stack
+}
+
+// sectionOf follows ux.md: a family without members at A is new, unless its
+// series says that it grows.
+func sectionOf(row Row, judged analysis.Judgement) Section {
+	switch {
+	case row.Delta > 0 && row.A == 0 && !grows(judged.Verdict):
+		return New
+	case row.Delta > 0:
+		return Growing
+	case row.Delta == 0:
+		return Unchanged
+	case row.B == 0:
+		return Gone
+	default:
+		return Shrunk
+	}
+}
+
+func grows(verdict analysis.Verdict) bool {
+	return verdict == analysis.Leaking || verdict == analysis.Suspicious || verdict == analysis.Scaling
+}
+
+func inPageOrder(a, b Row) int {
+	return cmp.Or(
+		cmp.Compare(slices.Index(Sections(), a.Section), slices.Index(Sections(), b.Section)),
+		cmp.Compare(abs(b.Delta), abs(a.Delta)),
+		cmp.Compare(b.B, a.B),
+		strings.Compare(a.Family.Fingerprint, b.Family.Fingerprint),
+	)
+}
+
+func abs(n int) int { return max(n, -n) }

@@ -1,0 +1,128 @@
+package diff
+
+import (
+	"cmp"
+	"slices"
+
+	"leakdiff/analysis"
+)
+
+type identitySet map[analysis.Identity]struct{}
+
+// identities are those of a group, none of a family that is absent.
+func identities(group *analysis.Group) identitySet {
+	set := make(identitySet)
+	set.add(group)
+	return set
+}
+
+func (set identitySet) add(group *analysis.Group) {
+	if group == nil {
+		return
+	}
+	for i := range group.Members.ID {
+		set[group.Members.Identity(i)] = struct{}{}
+	}
+}
+
+func common(a, b identitySet) int {
+	n := 0
+	for id := range a {
+		if _, both := b[id]; both {
+			n++
+		}
+	}
+	return n
+}
+
+// everyone reports whether each counted member of a group has an identity: the
+// twin of a cut dump gives a count that its text cannot follow.
+func everyone(group *analysis.Group) bool {
+	if group == nil || group.Count == 0 {
+		return true
+	}
+	return group.Members.Identified() && group.Members.Len() >= group.Count
+}
+
+// listed reports whether a family's absence means that it has no members. A total
+// alone (31 files in fdinfo, no listing that names them) says nothing about
+// families; the dumping goroutine counts in it and belongs to none.
+func listed(snap *analysis.Snapshot, kind analysis.Kind) bool {
+	total := snap.Totals.Of(kind)
+	if total == nil {
+		return false
+	}
+	familyless := 0
+	if kind == analysis.KindGoroutine {
+		familyless = 1
+	}
+	return *total <= familyless || slices.ContainsFunc(snap.Groups, func(group analysis.Group) bool {
+		return group.Family.Kind == kind
+	})
+}
+
+// lowerBound reports whether the counts of a kind are those of a cut dump.
+func lowerBound(snap *analysis.Snapshot, kind analysis.Kind) bool {
+	return snap.LowerBound && (kind == analysis.KindGoroutine || kind == analysis.KindThread)
+}
+
+// follow counts the members of a kind over all families, where all of them can
+// be followed.
+func (r *Result) follow(kind analysis.Kind) {
+	before, okA := all(r.A, kind)
+	after, okB := all(r.B, kind)
+	if !okA || !okB {
+		return
+	}
+	survived := common(before, after)
+	r.Survived[kind] = survived
+	r.Born[kind] = len(after) - survived
+	r.Ended[kind] = len(before) - survived
+}
+
+func all(snap *analysis.Snapshot, kind analysis.Kind) (identitySet, bool) {
+	if !listed(snap, kind) || lowerBound(snap, kind) {
+		return nil, false
+	}
+	set := make(identitySet)
+	for i := range snap.Groups {
+		group := &snap.Groups[i]
+		if group.Family.Kind != kind {
+			continue
+		}
+		if !everyone(group) {
+			return nil, false
+		}
+		set.add(group)
+	}
+	return set, true
+}
+
+// Survivors are the members of a family that are in target and in final and were
+// not in baseline, ordered by identity: born after the baseline, and never left
+// (ux.md 24). It returns nil where the three are not of one process as far as pid
+// and start time say, or where members cannot be followed.
+func Survivors(target, baseline, final *analysis.Snapshot, fingerprint string) []analysis.Identity {
+	if !related(target, baseline, Unstated) || !related(target, final, Unstated) {
+		return nil
+	}
+	groups := make([]*analysis.Group, 3)
+	for i, snap := range []*analysis.Snapshot{target, baseline, final} {
+		groups[i] = groupsOf(snap)[fingerprint]
+		if !everyone(groups[i]) {
+			return nil
+		}
+	}
+	old, last := identities(groups[1]), identities(groups[2])
+	var survivors []analysis.Identity
+	for id := range identities(groups[0]) {
+		_, was := old[id]
+		if _, is := last[id]; is && !was {
+			survivors = append(survivors, id)
+		}
+	}
+	slices.SortFunc(survivors, func(a, b analysis.Identity) int {
+		return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Sub, b.Sub), cmp.Compare(a.Hash, b.Hash))
+	})
+	return survivors
+}

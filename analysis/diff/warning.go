@@ -1,0 +1,192 @@
+package diff
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"leakdiff/analysis"
+)
+
+// related reports whether members of a can be looked for in b.
+func related(a, b *analysis.Snapshot, relation Relation) bool {
+	switch relation {
+	case SameEpoch:
+		return true
+	case OtherEpoch:
+		return false
+	}
+	return !otherProgram(a, b) && !otherPID(a, b) && !otherStart(a, b)
+}
+
+func otherProgram(a, b *analysis.Snapshot) bool {
+	return differ(a.Process.Host, b.Process.Host) || differ(a.Process.Name, b.Process.Name)
+}
+
+func otherPID(a, b *analysis.Snapshot) bool { return differ(a.Process.PID, b.Process.PID) }
+
+// otherStart compares start times of one notation: ticks never with a date.
+func otherStart(a, b *analysis.Snapshot) bool {
+	x, y := a.Process.Start, b.Process.Start
+	return differ(x, y) && ticks(x.Value) == ticks(y.Value)
+}
+
+func ticks(start string) bool { return strings.Trim(start, "0123456789") == "" }
+
+func differ(a, b analysis.Fact) bool { return a.Known() && b.Known() && a.Value != b.Value }
+
+// warnings lists what makes two snapshots hard to compare, the worst first.
+func warnings(a, b *analysis.Snapshot, same bool) []string {
+	c := comparison{a: a, b: b, nameA: label(a, "A"), nameB: label(b, "B")}
+	c.process(same)
+	c.completeness()
+	c.kinds()
+	c.times()
+	c.limits()
+	return c.out
+}
+
+type comparison struct {
+	a, b         *analysis.Snapshot
+	nameA, nameB string
+	out          []string
+}
+
+func (c *comparison) say(format string, args ...any) {
+	c.out = append(c.out, fmt.Sprintf(format, args...))
+}
+
+func label(snap *analysis.Snapshot, otherwise string) string {
+	if snap.Label != "" {
+		return snap.Label
+	}
+	return otherwise
+}
+
+func (c *comparison) process(same bool) {
+	x, y := c.a.Process, c.b.Process
+	switch {
+	case c.a == c.b || c.a.ID != "" && c.a.ID == c.b.ID:
+		c.say("A and B are the same snapshot.")
+	case differ(x.Name, y.Name):
+		c.say("Two programs: %s at %s, %s at %s. Members are not followed.", x.Name.Value, c.nameA, y.Name.Value, c.nameB)
+	case differ(x.Host, y.Host):
+		c.say("Two hosts: %s at %s, %s at %s. Members are not followed.", x.Host.Value, c.nameA, y.Host.Value, c.nameB)
+	case same:
+	case otherPID(c.a, c.b):
+		c.say("Two processes: pid %s at %s, %s at %s. Members are not followed.", x.PID.Value, c.nameA, y.PID.Value, c.nameB)
+	default:
+		c.say("The process was restarted between %s and %s. Members are not followed, and counts start again.", c.nameA, c.nameB)
+	}
+	if differ(x.Version, y.Version) {
+		c.say("Two versions: %s at %s, %s at %s. A family may be new only because a function was renamed.",
+			x.Version.Value, c.nameA, y.Version.Value, c.nameB)
+	}
+}
+
+func (c *comparison) completeness() {
+	for _, side := range []struct {
+		snap *analysis.Snapshot
+		name string
+	}{{c.a, c.nameA}, {c.b, c.nameB}} {
+		switch {
+		case side.snap.LowerBound:
+			c.say("The dump of %s is cut: its counts are lower bounds and prove neither growth nor shrinking.", side.name)
+		case side.snap.Truncated:
+			c.say("The dump of %s is cut: counts are from its complete twin, members only from what was read.", side.name)
+		}
+	}
+}
+
+// kinds names what only one snapshot captured.
+func (c *comparison) kinds() {
+	for _, kind := range analysis.Kinds() {
+		before, after := c.a.Totals.Of(kind), c.b.Totals.Of(kind)
+		switch {
+		case before != nil && after == nil:
+			c.say("%s were captured only at %s and are not compared.", several(kind), c.nameA)
+		case before == nil && after != nil:
+			c.say("%s were captured only at %s and are not compared.", several(kind), c.nameB)
+		case before == nil:
+		case !listed(c.a, kind):
+			c.say("%s of %s were counted and not listed: their families are not compared.", several(kind), c.nameA)
+		case !listed(c.b, kind):
+			c.say("%s of %s were counted and not listed: their families are not compared.", several(kind), c.nameB)
+		}
+	}
+}
+
+func several(kind analysis.Kind) string {
+	switch kind {
+	case analysis.KindGoroutine:
+		return "Goroutines"
+	case analysis.KindThread:
+		return "Threads"
+	case analysis.KindDescriptor:
+		return "Descriptors"
+	default:
+		return "Watches"
+	}
+}
+
+// times compares when each kind was read: a spread of more than a tenth of the
+// interval is said (DESIGN.md 4).
+func (c *comparison) times() {
+	from, to := c.a.CapturedAt, c.b.CapturedAt
+	if from.IsZero() || to.IsZero() {
+		c.say("No capture time of %s: the length of the interval is unknown.", strings.Join(c.untimed(), " and "))
+		return
+	}
+	if to.Before(from) {
+		c.say("B was captured before A, by %s.", from.Sub(to).Round(time.Second))
+	}
+	whole := to.Sub(from).Abs()
+	for _, kind := range analysis.Kinds() {
+		if c.a.Totals.Of(kind) == nil || c.b.Totals.Of(kind) == nil {
+			continue
+		}
+		start, end := takenAt(c.a, kind), takenAt(c.b, kind)
+		if start.Sub(from).Abs()*10 > whole || end.Sub(to).Abs()*10 > whole {
+			c.say("%s were read from %s to %s, over %s and not over %s.", several(kind), clock(start), clock(end),
+				end.Sub(start).Round(time.Second), to.Sub(from).Round(time.Second))
+		}
+	}
+}
+
+func (c *comparison) untimed() []string {
+	var names []string
+	if c.a.CapturedAt.IsZero() {
+		names = append(names, c.nameA)
+	}
+	if c.b.CapturedAt.IsZero() {
+		names = append(names, c.nameB)
+	}
+	return names
+}
+
+func takenAt(snap *analysis.Snapshot, kind analysis.Kind) time.Time {
+	if at, ok := snap.Times[kind]; ok && !at.IsZero() {
+		return at
+	}
+	return snap.CapturedAt
+}
+
+func clock(at time.Time) string { return at.UTC().Format("15:04:05") }
+
+// limits compares the limits and sysctls that both snapshots know.
+func (c *comparison) limits() {
+	for _, name := range slices.Sorted(maps.Keys(c.a.Figures)) {
+		if !strings.HasPrefix(name, "limit_") && !strings.HasPrefix(name, "inotify_max_") {
+			continue
+		}
+		was := c.a.Figures[name]
+		if is, known := c.b.Figures[name]; known && is != was {
+			c.say("Another limit: %s is %s at %s and %s at %s.", name, number(was), c.nameA, number(is), c.nameB)
+		}
+	}
+}
+
+func number(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }

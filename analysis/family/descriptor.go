@@ -1,0 +1,313 @@
+package family
+
+import (
+	"regexp"
+	"sort"
+	"strings"
+
+	"leakdiff/analysis"
+)
+
+// listener is the type of every socket that waits for connections: it is one per
+// service and must not be counted among the connections of its protocol.
+const listener = "listener"
+
+// OfDescriptor returns the family of an open descriptor by the keys of procfs.md
+// section 9, whatever listed it. watches is the number of inotify watches that
+// the descriptor holds, -1 where that is not known. Kernel object names that
+// change at every run ("[eventpoll:16,20]") and ephemeral ports are not part of
+// any key.
+func (s *Sockets) OfDescriptor(d analysis.Descriptor, watches int) *analysis.Family {
+	if c, ok := connectionOf(d); ok {
+		return s.ofConnection(c)
+	}
+	name, deleted := cutDeleted(d)
+	switch kind := strings.ToLower(d.Type); {
+	case kind == "unix" || strings.HasPrefix(name, "type=") || unixName.MatchString(name):
+		return ofUnix(d, name)
+	case isAnonymous(kind, name):
+		return ofAnonymous(d, name, watches)
+	case isPipe(kind, name):
+		return ofPipe(name)
+	case kind == "namespace" || namespaceName.MatchString(name):
+		space, _, _ := strings.Cut(name, ":")
+		return plainFamily("namespace", space, space+" namespace")
+	case kind == "memfd" || strings.HasPrefix(name, "/memfd:"):
+		return plainFamily("memfd", PathPattern(strings.TrimPrefix(name, "/memfd:")), "memfd "+PathPattern(strings.TrimPrefix(name, "/memfd:")))
+	case kind == "socket" || kind == "sock" || internetProtocol(d) != "" || strings.HasPrefix(name, "socket:["):
+		return ofUnknownSocket(d, name)
+	case strings.HasPrefix(name, "/") || kind == "fifo":
+		return ofFile(kind, name, deleted)
+	}
+	return ofOther(d, name)
+}
+
+// cutDeleted splits the mark of an unlinked file from a name.
+//
+//	"/tmp/x (deleted)" = "/tmp/x", true
+func cutDeleted(d analysis.Descriptor) (name string, deleted bool) {
+	name, cut := strings.CutSuffix(strings.TrimSpace(d.Name), " (deleted)")
+	return name, cut || d.Deleted
+}
+
+// plainFamily is a descriptor family whose key is its type and name.
+func plainFamily(kind, name, title string) *analysis.Family {
+	f := &analysis.Family{
+		Fingerprint: digest("d", key("d", kind, name)),
+		Kind:        analysis.KindDescriptor, Title: title, Entry: title,
+		Attributes: map[string]string{"type": kind},
+	}
+	if name != "" {
+		f.Attributes["name"] = name
+	}
+	return f
+}
+
+var (
+	// lsof: "PATH type=STREAM ->INO=1 14406,zoo,43u (CONNECTED)", each part optional.
+	unixName = regexp.MustCompile(`(^|\s)type=(STREAM|DGRAM|SEQPACKET)\b`)
+	// The ends that lsof -E appends: pid, command, descriptor.
+	peerList = regexp.MustCompile(`(?:\s+|^)(\d+),([^,]+),\d+[rwuRWU]?`)
+	stateEnd = regexp.MustCompile(`\(([A-Z_-]+)\)\s*$`)
+
+	namespaceName = regexp.MustCompile(`^(cgroup|ipc|mnt|net|pid|pid_for_children|time|time_for_children|user|uts):\[\d+\]$`)
+)
+
+// ofUnix keys a unix socket by its sort, path or peer, and state; a socket that
+// listens is another thing than its connections.
+func ofUnix(d analysis.Descriptor, name string) *analysis.Family {
+	path, sort := name, unixSort(d.Protocol)
+	state := SocketState(d.State)
+	if at := unixName.FindStringSubmatchIndex(name); at != nil {
+		path, sort = name[:at[0]], strings.ToLower(name[at[4]:at[5]])
+	}
+	if m := stateEnd.FindStringSubmatch(name); m != nil && state == "" {
+		state = SocketState(m[1])
+	}
+	if state == "ESTABLISHED" {
+		state = "CONNECTED"
+	}
+	if strings.HasPrefix(path, "socket:[") || path == "socket" || path == "*" {
+		path = ""
+	}
+	path = PathPattern(strings.TrimSpace(path))
+	peer := ""
+	if path == "" {
+		peer = peers(name)
+	}
+	kind, title := "unix", "unix "+strings.TrimSpace(sort+" socket")
+	if state == "LISTEN" {
+		kind, title = listener, "listener"
+	}
+	switch {
+	case path != "":
+		title += " at " + path
+	case peer != "":
+		title += " to " + peer
+	default:
+		title += " without a path"
+	}
+	f := plainFamily(kind, "", title)
+	f.Fingerprint = digest("d", key("d", "unix", sort, path, peer, state))
+	if state != "" && state != "LISTEN" {
+		f.Title += ", " + state
+	}
+	for name, value := range map[string]string{"protocol": sort, "path": path, "peer": peer, "state": state} {
+		if value != "" {
+			f.Attributes[name] = value
+		}
+	}
+	if state == "LISTEN" {
+		f.Attributes["role"] = roleListen
+	}
+	return f
+}
+
+// unixSort is the socket type in lower case, whatever the listing calls it.
+//
+//	"u_str" = "stream"
+func unixSort(protocol string) string {
+	switch p := strings.ToLower(protocol); p {
+	case "u_str", "stream":
+		return "stream"
+	case "u_dgr", "dgram":
+		return "dgram"
+	case "u_seq", "seqpacket":
+		return "seqpacket"
+	}
+	return ""
+}
+
+// peers are the commands at the other ends, each once.
+//
+//	"pipe 14406,zoo,17w 14409,bash,16r" = "bash zoo"
+func peers(name string) string {
+	found := map[string]bool{}
+	for _, m := range peerList.FindAllStringSubmatch(name, -1) {
+		found[m[2]] = true
+	}
+	var out []string
+	for command := range found {
+		out = append(out, command)
+	}
+	sort.Strings(out)
+	return strings.Join(out, " ")
+}
+
+// isAnonymous recognises the kernel's own files, which have no path.
+func isAnonymous(kind, name string) bool {
+	if kind == "anon" || kind == "a_inode" || strings.HasPrefix(name, "anon_inode:") {
+		return true
+	}
+	return strings.HasPrefix(name, "[") && strings.HasSuffix(name, "]")
+}
+
+// ofAnonymous keys a kernel object by its bare type: what lsof puts into the
+// brackets changes at every run.
+func ofAnonymous(d analysis.Descriptor, name string, watches int) *analysis.Family {
+	bare, detail := bareType(name)
+	title := bare + " descriptor"
+	var attribute, value string
+	switch bare {
+	case "inotify":
+		attribute, value, title = "watches", watchClass(watches), "inotify instance"
+		if value != "" {
+			title += " with " + value
+		}
+	case "pidfd":
+		attribute, value, title = "status", pidfdStatus(d, detail), "pidfd"
+		if value != "" {
+			title += " of a process that is " + value
+		}
+	}
+	f := plainFamily("anon_inode", bare, title)
+	if value != "" {
+		f.Fingerprint = digest("d", key("d", "anon_inode", bare, value))
+		f.Attributes[attribute] = value
+		f.Entry = bare
+	}
+	return f
+}
+
+// bareType is the kernel's name of an anonymous file and what a listing added.
+//
+//	"anon_inode:[eventpoll]" = "eventpoll", ""
+//	"[pidfd:14409]"          = "pidfd", "14409"
+//	"anon_inode:inotify"     = "inotify", ""
+func bareType(name string) (bare, detail string) {
+	name = strings.TrimPrefix(name, "anon_inode:")
+	name = strings.TrimSuffix(strings.TrimPrefix(name, "["), "]")
+	bare, detail, _ = strings.Cut(name, ":")
+	if bare == "" {
+		bare = "unknown"
+	}
+	return bare, detail
+}
+
+// watchClass sorts inotify instances: growing empty ones are a sign of their
+// own, and one instance with all watches is another program than many with one.
+func watchClass(watches int) string {
+	switch {
+	case watches < 0:
+		return ""
+	case watches == 0:
+		return "no watch"
+	case watches == 1:
+		return "one watch"
+	}
+	return "many watches"
+}
+
+// pidfdStatus says whether the process of a pidfd lives: fdinfo prints -1 for a
+// dead one, lsof the number of a living one.
+func pidfdStatus(d analysis.Descriptor, detail string) string {
+	switch state := strings.ToLower(d.State); {
+	case state == "dead" || state == "alive":
+		return state
+	case detail == "-1":
+		return "dead"
+	case detail != "" && strings.Trim(detail, "0123456789") == "":
+		return "alive"
+	}
+	return ""
+}
+
+func isPipe(kind, name string) bool {
+	return kind == "pipe" || name == "pipe" || strings.HasPrefix(name, "pipe:[") || kind == "fifo" && strings.HasPrefix(name, "pipe ")
+}
+
+// ofPipe keys an anonymous pipe by the commands at its ends, where they were
+// listed.
+func ofPipe(name string) *analysis.Family {
+	peer := peers(name)
+	if peer == "" {
+		return plainFamily("pipe", "", "pipe")
+	}
+	f := plainFamily("pipe", "", "pipe with "+peer)
+	f.Fingerprint = digest("d", key("d", "pipe", peer))
+	f.Attributes["peer"] = peer
+	return f
+}
+
+// ofFile keys everything that has a path by its pattern. Only FIFOs are told
+// from the rest, since links of /proc/PID/fd show no more than the path.
+func ofFile(kind, name string, deleted bool) *analysis.Family {
+	if kind == "fifo" {
+		if at := peerList.FindStringIndex(name); at != nil {
+			name = name[:at[0]]
+		}
+	}
+	path := PathPattern(name)
+	attributes := map[string]string{"type": "file", "path": path}
+	title := path
+	if kind == "fifo" {
+		attributes["type"], title = "FIFO", "FIFO "+path
+	}
+	mark := ""
+	if deleted {
+		mark = "deleted"
+		attributes["status"] = mark
+		title += " (deleted)"
+	}
+	return &analysis.Family{
+		Fingerprint: digest("d", key("d", attributes["type"], path, mark)),
+		Kind:        analysis.KindDescriptor, Title: title, Entry: path, Attributes: attributes,
+	}
+}
+
+// ofUnknownSocket keys a socket that is in no table of the network namespace:
+// unbound, closed, or of another namespace.
+//
+//	"protocol: MPTCP" = socket outside the net tables, MPTCP
+func ofUnknownSocket(d analysis.Descriptor, name string) *analysis.Family {
+	protocol := strings.ToUpper(d.Protocol)
+	if p, ok := strings.CutPrefix(name, "protocol: "); ok {
+		protocol = strings.ToUpper(strings.TrimSpace(p))
+	}
+	title := "socket of unknown protocol"
+	if protocol != "" {
+		title = protocol + " socket outside the net tables"
+	}
+	f := plainFamily("socket", "", title)
+	f.Fingerprint = digest("d", key("d", "unknown socket", protocol))
+	if protocol != "" {
+		f.Attributes["protocol"] = protocol
+	}
+	return f
+}
+
+// ofOther keeps what no rule knows by its type: netlink, packet and raw sockets,
+// kqueues, and whatever listings will show next.
+func ofOther(d analysis.Descriptor, name string) *analysis.Family {
+	kind := strings.ToLower(d.Type)
+	switch kind {
+	case "netlink", "packet", "raw":
+		return plainFamily(kind, "", kind+" socket")
+	case "kqueue":
+		return plainFamily(kind, "", kind)
+	case "":
+		kind = "unknown"
+	}
+	pattern := PathPattern(name)
+	return plainFamily(kind, pattern, strings.TrimSpace(kind+" "+pattern))
+}

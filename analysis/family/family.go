@@ -1,0 +1,197 @@
+// Package family says which goroutines, descriptors and inotify watches are the
+// same thing many times. It takes one stack, descriptor or watch of the domain
+// and gives the family it belongs to: a versioned fingerprint over a normalised
+// canonical text, a title for people, the roll-up key, and an account of every
+// rule that was applied. It refuses to know how dumps and listings are written,
+// how many members a family has, and whether it grows.
+package family
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"leakdiff/analysis"
+)
+
+// Version numbers the rules of this package. It is part of every canonical text
+// and fingerprint: changed rules give other fingerprints, and results that were
+// frozen under the old ones stay what they were.
+const Version = 1
+
+// digest hashes a canonical text under its kind's letter.
+//
+//	digest("g", "g1\nmain.main\n") = "g1:" + 32 hex digits
+func digest(letter, canonical string) string {
+	sum := sha256.Sum256([]byte(canonical))
+	return letter + strconv.Itoa(Version) + ":" + hex.EncodeToString(sum[:16])
+}
+
+// prefix opens a canonical text.
+//
+//	prefix("g") = "g1\n"
+func prefix(letter string) string { return letter + strconv.Itoa(Version) + "\n" }
+
+// OfStack returns the goroutine family of a stack. The fingerprint is the loose
+// one: it holds across builds, Go versions and the forms that print a creator.
+// debug=1 and proto print none; see WithoutCreator for what that costs.
+func OfStack(s *analysis.Stack) *analysis.Family {
+	r := read(s)
+	loose := make([]string, len(r.kept))
+	for i, k := range r.kept {
+		loose[i] = r.frames[k].loose
+	}
+	return &analysis.Family{
+		Fingerprint:  digest("g", r.canonical()),
+		Kind:         analysis.KindGoroutine,
+		Title:        r.title().Text,
+		Loose:        loose,
+		LooseCreator: r.looseCreator,
+		Entry:        entry(r.functions(), r.looseCreator),
+	}
+}
+
+// Canonical returns the text whose hash is the loose fingerprint: the version,
+// the creator, then the compared functions from the outermost inwards, one a
+// line.
+func Canonical(s *analysis.Stack) string {
+	r := read(s)
+	return r.canonical()
+}
+
+// WithoutCreator returns the loose fingerprint that s has in a form that prints
+// no creators (debug=1, proto). It equals that of OfStack where the goroutine
+// runs a closure of its creator.
+func WithoutCreator(s *analysis.Stack) string {
+	bare := *s
+	bare.CreatedBy = analysis.Frame{}
+	return OfStack(&bare).Fingerprint
+}
+
+// Adopters maps the fingerprint that a family has in forms without creators to
+// the family itself, so that the figures of a debug=1 text or a proto find the
+// family which a dump with creators named. Frames that several creators share
+// belong to none of them and are left out, as are families whose fingerprint is
+// the same in every form.
+func Adopters(families []*analysis.Family) map[string]string {
+	likely, possible := claims{}, claims{}
+	for _, f := range families {
+		if f.Kind != analysis.KindGoroutine || f.LooseCreator == "" || len(f.Loose) == 0 {
+			continue
+		}
+		likely.add(f, f.Loose)
+		// Other members may have been started without the closure around them.
+		if outer := len(f.Loose) - 1; f.Loose[outer] == f.LooseCreator {
+			possible.add(f, f.Loose[:outer])
+		}
+	}
+	out := map[string]string{}
+	for orphan, claimants := range possible {
+		if _, taken := likely[orphan]; !taken && len(claimants) == 1 {
+			out[orphan] = claimants[0]
+		}
+	}
+	for orphan, claimants := range likely {
+		if len(claimants) == 1 {
+			out[orphan] = claimants[0]
+		}
+	}
+	for _, f := range families {
+		delete(out, f.Fingerprint)
+	}
+	return out
+}
+
+// claims are the families, by fingerprint, whose members may look like an orphan
+// where nobody printed their creator.
+type claims map[string][]string
+
+// add claims frames for a family. Whether the outermost one was a closure, which
+// names its creator, is no longer known.
+func (c claims) add(f *analysis.Family, loose []string) {
+	if len(loose) == 0 {
+		return
+	}
+	for _, creator := range []string{"", loose[len(loose)-1]} {
+		orphan := digest("g", canonicalText(loose, creator, ""))
+		if !slices.Contains(c[orphan], f.Fingerprint) {
+			c[orphan] = append(c[orphan], f.Fingerprint)
+		}
+	}
+}
+
+// Exact returns the fingerprint of one stack of one build: "e1:" and 32 hex
+// digits over the exact function names, file bases and lines, and the creator
+// with its line (goroutine.md section 8, steps 1 to 4).
+func Exact(s *analysis.Stack) string {
+	r := read(s)
+	var b strings.Builder
+	b.WriteString(prefix("e"))
+	if r.creator.printed != "" && !r.creator.hidden {
+		b.WriteString("created by " + r.creator.exact + " " + strconv.Itoa(s.CreatedBy.Line) + "\n")
+	}
+	for i := len(r.frames) - 1; i >= 0; i-- {
+		if f := &r.frames[i]; !f.hidden {
+			b.WriteString(f.exact + " " + base(f.file) + ":" + strconv.Itoa(s.Frames[i].Line) + "\n")
+		}
+	}
+	if s.Unavailable != "" {
+		b.WriteString("unavailable " + s.Unavailable + "\n")
+	}
+	return digest("e", b.String())
+}
+
+// base is the last element of a file path of any system.
+//
+//	"C:/go/src/sync/mutex.go" = "mutex.go"
+func base(file string) string {
+	if file == "" {
+		return ""
+	}
+	return path.Base(strings.ReplaceAll(file, `\`, "/"))
+}
+
+// Step is one raw frame and what became of it.
+type Step struct {
+	Printed string
+	// Rule is in words, several joined by ", "; empty where the frame is compared
+	// as printed.
+	Rule string
+	// Compared is empty where the frame is not compared.
+	Compared string
+	// Creator marks the step of "created by".
+	Creator bool
+	// Title marks the frame that gave the family its title.
+	Title bool
+}
+
+// Explain lists every frame of s as printed, leaf first, the creator last, with
+// the rules that changed it and what is compared of it.
+func Explain(s *analysis.Stack) []Step {
+	r := read(s)
+	named := r.title().Function
+	steps := make([]Step, 0, len(r.frames)+1)
+	titled := false
+	for i := range r.frames {
+		f := &r.frames[i]
+		step := Step{Printed: f.printed, Rule: strings.Join(f.rules, ", ")}
+		if !f.dropped {
+			step.Compared = f.loose
+			step.Title = !titled && f.loose == named
+			titled = titled || step.Title
+		}
+		steps = append(steps, step)
+	}
+	if r.creator.printed != "" {
+		step := Step{Printed: r.creator.printed, Rule: strings.Join(r.creator.rules, ", "), Creator: true}
+		if !r.creator.dropped {
+			step.Compared = r.creator.loose
+			step.Title = !titled && r.creator.loose == named
+		}
+		steps = append(steps, step)
+	}
+	return steps
+}

@@ -1,0 +1,254 @@
+package family
+
+import (
+	"net"
+	"net/netip"
+	"strconv"
+	"strings"
+
+	"leakdiff/analysis"
+)
+
+// The range that Linux gives local ports from (net.ipv4.ip_local_port_range).
+const firstEphemeral, lastEphemeral = 32768, 60999
+
+// endpoint is one end of an Internet socket in the form that every listing
+// agrees on.
+type endpoint struct {
+	// host is an address, "*" for all of them, or a name as printed.
+	host string
+	// port is a number or a service name as printed; "" where there is none.
+	port string
+}
+
+// parseEndpoint reads host and port.
+//
+//	"[::ffff:10.0.0.1]:443" = 10.0.0.1, 443
+//	"0.0.0.0:80", "*:http"  = *, 80 and *, http
+func parseEndpoint(text string) endpoint {
+	text = strings.TrimSpace(text)
+	at := strings.LastIndexByte(text, ':')
+	if at < 0 {
+		return endpoint{host: canonicalHost(text)}
+	}
+	e := endpoint{host: canonicalHost(text[:at]), port: text[at+1:]}
+	if e.port == "*" || e.port == "0" {
+		e.port = ""
+	}
+	return e
+}
+
+func canonicalHost(host string) string {
+	host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
+	addr, err := netip.ParseAddr(host)
+	if err != nil {
+		return host
+	}
+	addr = addr.Unmap()
+	if addr.IsUnspecified() {
+		return "*"
+	}
+	return addr.String()
+}
+
+func (e endpoint) String() string {
+	if e.port == "" {
+		return e.host
+	}
+	return net.JoinHostPort(e.host, e.port)
+}
+
+// known reports whether the other end of a connection was named.
+func (e endpoint) known() bool { return e.port != "" || e.host != "" && e.host != "*" }
+
+// number is the port, 0 where it was printed as a service name: services have
+// small ports.
+func (e endpoint) number() int {
+	n, err := strconv.Atoi(e.port)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+func (e endpoint) ephemeral() bool {
+	n := e.number()
+	return n >= firstEphemeral && n <= lastEphemeral
+}
+
+// connection is an Internet socket.
+type connection struct {
+	protocol      string
+	local, remote endpoint
+	state         string
+}
+
+// connectionOf reads the Internet socket that a descriptor is; false where it is
+// none or its ends were not listed.
+func connectionOf(d analysis.Descriptor) (connection, bool) {
+	protocol := internetProtocol(d)
+	if protocol == "" || d.Local == "" && d.Remote == "" {
+		return connection{}, false
+	}
+	c := connection{protocol: protocol, local: parseEndpoint(d.Local), state: SocketState(d.State)}
+	if d.Remote != "" {
+		c.remote = parseEndpoint(d.Remote)
+	}
+	return c, true
+}
+
+// internetProtocol is TCP, UDP, ... or empty; IPv6 makes no other family, since
+// one listener serves both.
+func internetProtocol(d analysis.Descriptor) string {
+	protocol := strings.ToUpper(d.Protocol)
+	if protocol == "" {
+		protocol = strings.ToUpper(d.Type)
+	}
+	protocol = strings.TrimSuffix(strings.TrimSuffix(protocol, "V6"), "6")
+	switch protocol {
+	case "TCP", "UDP", "UDPLITE", "SCTP", "DCCP", "MPTCP":
+		return protocol
+	case "IPV4", "IP":
+		// A field listing without protocols knows the ends all the same.
+		return "IP"
+	}
+	return ""
+}
+
+// SocketState returns the canonical name of a socket state of lsof, ss, netstat
+// or /proc/net (lsof.md section 4); UDP's "unconnected" is no state.
+//
+//	"CLOSE-WAIT" = "CLOSE_WAIT", "ESTAB" = "ESTABLISHED", "UNCONN" = ""
+func SocketState(raw string) string {
+	state := strings.ToUpper(strings.Trim(raw, " ()"))
+	state = strings.ReplaceAll(state, "-", "_")
+	switch state {
+	case "ESTAB":
+		return "ESTABLISHED"
+	case "FIN_WAIT_1", "FIN_WAIT_2":
+		return strings.Replace(state, "WAIT_", "WAIT", 1)
+	case "SYN_RCVD", "SYN_RECEIVED":
+		return "SYN_RECV"
+	case "CLOSED":
+		return "CLOSE"
+	case "UNCONN", "UNCONNECTED":
+		return ""
+	}
+	return state
+}
+
+// Sockets knows what the sockets of one snapshot say of each other: which local
+// ports are in LISTEN, and which ends many connections share.
+type Sockets struct {
+	// ports holds "TCP 443" for every local port in LISTEN, ends the same with
+	// the address; a listener on all addresses has the host "*".
+	ports, ends map[string]bool
+	// near and far count the sockets that have an end as their local or remote
+	// one.
+	near, far map[string]int
+}
+
+// NewSockets indexes the descriptors of one snapshot; others than sockets do no
+// harm.
+func NewSockets(all []analysis.Descriptor) *Sockets {
+	s := &Sockets{ports: map[string]bool{}, ends: map[string]bool{}, near: map[string]int{}, far: map[string]int{}}
+	for _, d := range all {
+		c, ok := connectionOf(d)
+		if !ok {
+			continue
+		}
+		if c.state == "LISTEN" {
+			s.ports[c.protocol+" "+c.local.port] = true
+			s.ends[c.protocol+" "+c.local.String()] = true
+		}
+		if c.remote.known() {
+			s.near[c.protocol+" "+c.local.String()]++
+			s.far[c.protocol+" "+c.remote.String()]++
+		}
+	}
+	return s
+}
+
+// The roles of a socket.
+const (
+	roleListen = "listen"
+	roleClient = "client"
+	roleServer = "server"
+	// A socket that names no other end and does not listen: bound TCP sockets,
+	// most UDP ones.
+	roleBound = "bound"
+)
+
+// role says which side of a connection its service is (procfs.md section 9).
+// Where ports alone would decide between two of one range, an end that several
+// connections share is the service: clients never share theirs.
+func (s *Sockets) role(c connection) string {
+	switch {
+	case c.state == "LISTEN":
+		return roleListen
+	case !c.remote.known():
+		return roleBound
+	case s.ports[c.protocol+" "+c.local.port]:
+		return roleServer
+	case s.listens(c.protocol, c.remote, c.local):
+		return roleClient
+	case c.local.ephemeral() && !c.remote.ephemeral():
+		return roleClient
+	}
+	near, far := s.near[c.protocol+" "+c.local.String()], s.far[c.protocol+" "+c.remote.String()]
+	if near > far || near == far && c.local.number() < c.remote.number() {
+		return roleServer
+	}
+	return roleClient
+}
+
+// listens reports whether a remote end is a listener of this snapshot: the same
+// address, or the same port of one that listens on all while both ends are on
+// one host.
+func (s *Sockets) listens(protocol string, remote, local endpoint) bool {
+	if s.ends[protocol+" "+remote.String()] {
+		return true
+	}
+	addr, err := netip.ParseAddr(remote.host)
+	here := remote.host == local.host || err == nil && addr.IsLoopback()
+	return here && s.ends[protocol+" "+endpoint{host: "*", port: remote.port}.String()]
+}
+
+// ofConnection keys an Internet socket by its role: what differs between the
+// connections of one service, the ephemeral port, is left out.
+func (s *Sockets) ofConnection(c connection) *analysis.Family {
+	role := s.role(c)
+	a := map[string]string{"type": strings.ToLower(c.protocol), "protocol": c.protocol, "role": role}
+	var local, remote, title string
+	switch role {
+	case roleListen:
+		local = c.local.String()
+		a["type"] = listener
+		title = c.protocol + " listener on " + local
+	case roleBound:
+		if c.local.ephemeral() {
+			c.local.port = ""
+		}
+		local = c.local.String()
+		title = c.protocol + " socket bound to " + local
+	case roleClient:
+		remote = c.remote.String()
+		title = c.protocol + " client to " + remote
+	default:
+		local, remote = c.local.String(), c.remote.host
+		title = c.protocol + " server on " + local + " for " + remote
+	}
+	f := &analysis.Family{
+		Fingerprint: digest("d", key("d", "socket", c.protocol, role, local, remote, c.state)),
+		Kind:        analysis.KindDescriptor, Title: title, Entry: title, Attributes: a,
+	}
+	for name, value := range map[string]string{"local": local, "remote": remote, "state": c.state} {
+		if value != "" {
+			a[name] = value
+		}
+	}
+	if c.state != "" && role != roleListen {
+		f.Title += ", " + c.state
+	}
+	return f
+}

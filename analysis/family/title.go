@@ -1,0 +1,282 @@
+package family
+
+import (
+	"sort"
+	"strings"
+
+	"leakdiff/analysis"
+)
+
+// function is a compared frame as titles see it. exact and file are empty where
+// only the family is known and none of its stacks.
+type function struct {
+	loose, exact, file string
+}
+
+// Title names a goroutine family by its discriminating function.
+type Title struct {
+	// Text is short: last path elements, the creator behind an arrow where it is
+	// another function.
+	Text string
+	// Function is the full loose name of the discriminating function, Creator that
+	// of the creator; either may be empty.
+	Function string
+	Creator  string
+}
+
+// TitleOf returns the title of a stack outside any dump, with the full names for
+// those who want to know more.
+func TitleOf(s *analysis.Stack) Title {
+	r := read(s)
+	return r.title()
+}
+
+func (r *reading) title() Title {
+	if r.unavailable != "" {
+		return unavailableTitle(r.looseCreator)
+	}
+	return titleOf(r.functions(), r.looseCreator)
+}
+
+func unavailableTitle(creator string) Title {
+	if creator == "" {
+		return Title{Text: "stack unavailable"}
+	}
+	return Title{Text: short(creator) + ", stack unavailable", Function: creator, Creator: creator}
+}
+
+func titleOf(frames []function, creator string) Title {
+	if len(frames) == 0 && creator == "" {
+		return Title{Text: "goroutine without frames"}
+	}
+	named := discriminating(frames, creator)
+	t := Title{Text: short(named), Function: named, Creator: creator}
+	if named == creator {
+		if at := foreign(frames); at >= 0 && frames[at].loose != named {
+			t.Text += " in " + short(frames[at].loose)
+		}
+		return t
+	}
+	if creator != "" {
+		t.Text += " <- " + short(creator)
+	}
+	return t
+}
+
+// discriminating is D of goroutine.md section 8: the first that exists of the
+// frame nearest the leaf that is neither standard library nor plumbing, such a
+// creator, the outermost frame of plumbing, the outermost frame of the standard
+// library outside its machinery, the creator, the outermost frame.
+func discriminating(frames []function, creator string) string {
+	list := shippedPlumbing()
+	for _, f := range frames {
+		if telling(list, f) {
+			return f.loose
+		}
+	}
+	if creator != "" && telling(list, function{loose: creator}) {
+		return creator
+	}
+	if at := outermost(frames, func(f function) bool { return !standard(f.loose) }); at >= 0 {
+		return frames[at].loose
+	}
+	if at := outermost(frames, func(f function) bool { return !machinery(f.loose) }); at >= 0 {
+		return frames[at].loose
+	}
+	if creator != "" {
+		return creator
+	}
+	return frames[len(frames)-1].loose
+}
+
+// telling reports whether a function names somebody's own code.
+func telling(list *plumbing, f function) bool { return !standard(f.loose) && !list.carries(f) }
+
+// foreign is the frame nearest the leaf outside the standard library, -1 where
+// there is none.
+func foreign(frames []function) int {
+	for i, f := range frames {
+		if !standard(f.loose) {
+			return i
+		}
+	}
+	return -1
+}
+
+func outermost(frames []function, wanted func(function) bool) int {
+	for i := len(frames) - 1; i >= 0; i-- {
+		if wanted(frames[i]) {
+			return i
+		}
+	}
+	return -1
+}
+
+// entry is the roll-up key above the loose fingerprint: the outermost telling
+// function, else the outermost one, and the creator.
+func entry(frames []function, creator string) string {
+	list := shippedPlumbing()
+	at := outermost(frames, func(f function) bool { return telling(list, f) })
+	switch {
+	case at < 0 && len(frames) == 0:
+		return creator
+	case at < 0:
+		at = len(frames) - 1
+	}
+	name := frames[at].loose
+	if creator == "" || creator == name {
+		return name
+	}
+	return name + " <- " + creator
+}
+
+// short is a function for people: the last path element and the name; the
+// standard library keeps its whole path.
+//
+//	"k8s.io/kubernetes/pkg/kubelet/prober.(*worker).run" = "prober.(*worker).run"
+//	"net/http.(*persistConn).readLoop"                   = "net/http.(*persistConn).readLoop"
+func short(name string) string {
+	if standard(name) {
+		return name
+	}
+	return name[strings.LastIndexByte(name, '/')+1:]
+}
+
+// titled is a family among others.
+type titled struct {
+	fingerprint string
+	title       Title
+	frames      []function
+	text        string
+}
+
+// Titles returns a title for every family of one dump or series, by fingerprint.
+// Families that would share one are told apart by a function that only one of
+// them has, by the exact name of the titled function, or, where they differ in
+// order alone, by digits of the fingerprint. variants gives some exact stacks of
+// a family and may give none; families without stacks keep their title.
+func Titles(families []*analysis.Family, variants func(fingerprint string) []*analysis.Stack) map[string]string {
+	all := make([]*titled, 0, len(families))
+	seen := make(map[string]bool, len(families))
+	for _, f := range families {
+		if !seen[f.Fingerprint] {
+			seen[f.Fingerprint] = true
+			all = append(all, entitle(f, variants))
+		}
+	}
+	for _, alike := range byText(all) {
+		distinguish(alike)
+	}
+	for _, alike := range byText(all) {
+		for _, t := range alike {
+			t.text += " #" + digits(t.fingerprint)
+		}
+	}
+	out := make(map[string]string, len(all))
+	for _, t := range all {
+		out[t.fingerprint] = t.text
+	}
+	return out
+}
+
+func entitle(f *analysis.Family, variants func(string) []*analysis.Stack) *titled {
+	t := &titled{fingerprint: f.Fingerprint, text: f.Title, title: Title{Text: f.Title}}
+	if f.Kind != analysis.KindGoroutine {
+		return t
+	}
+	var stacks []*analysis.Stack
+	if variants != nil {
+		stacks = variants(f.Fingerprint)
+	}
+	if len(stacks) > 0 {
+		r := read(stacks[0])
+		t.frames, t.title = r.functions(), r.title()
+		t.text = t.title.Text
+		return t
+	}
+	for _, name := range f.Loose {
+		t.frames = append(t.frames, function{loose: name})
+	}
+	if t.title = titleOf(t.frames, f.LooseCreator); len(t.frames) > 0 {
+		t.text = t.title.Text
+	}
+	return t
+}
+
+// byText returns the groups of different families that share a title, in the
+// order of their titles and fingerprints.
+func byText(all []*titled) [][]*titled {
+	groups := map[string][]*titled{}
+	for _, t := range all {
+		groups[t.text] = append(groups[t.text], t)
+	}
+	var out [][]*titled
+	for _, alike := range groups {
+		if len(alike) > 1 {
+			sort.Slice(alike, func(i, j int) bool { return alike[i].fingerprint < alike[j].fingerprint })
+			out = append(out, alike)
+		}
+	}
+	sort.Slice(out, func(i, j int) bool { return out[i][0].text < out[j][0].text })
+	return out
+}
+
+// distinguish appends to each of several equal titles what only that family has.
+func distinguish(alike []*titled) {
+	holders := map[string]int{}
+	for _, t := range alike {
+		for name := range names(t.frames) {
+			holders[name]++
+		}
+	}
+	for _, t := range alike {
+		t.text += t.distinction(func(f function) bool {
+			return holders[f.loose] == 1 && f.loose != t.title.Function
+		})
+	}
+}
+
+// distinction is what tells a family from its namesakes; only holds for the
+// functions that none of them has.
+func (t *titled) distinction(only func(function) bool) string {
+	if at := outermost(t.frames, func(f function) bool { return only(f) && !standard(f.loose) }); at >= 0 {
+		return " via " + short(t.frames[at].loose)
+	}
+	if at := outermost(t.frames, func(f function) bool { return only(f) && !machinery(f.loose) }); at >= 0 {
+		return " in " + t.frames[at].loose
+	}
+	if at := outermost(t.frames, only); at >= 0 {
+		return " in " + t.frames[at].loose
+	}
+	if exact := t.exactName(); exact != "" {
+		return " (" + short(exact) + ")"
+	}
+	return ""
+}
+
+func names(frames []function) map[string]bool {
+	out := make(map[string]bool, len(frames))
+	for _, f := range frames {
+		out[f.loose] = true
+	}
+	return out
+}
+
+// exactName is the exact name of the titled function, empty where it says no
+// more than the loose one.
+func (t *titled) exactName() string {
+	for _, f := range t.frames {
+		if f.loose == t.title.Function && f.exact != "" && f.exact != f.loose {
+			return f.exact
+		}
+	}
+	return ""
+}
+
+// digits are the first of a fingerprint.
+//
+//	"g1:6b0f12ab…" = "6b0f12"
+func digits(fingerprint string) string {
+	_, hex, _ := strings.Cut(fingerprint, ":")
+	return hex[:min(6, len(hex))]
+}

@@ -1,0 +1,278 @@
+package goroutine
+
+import (
+	"bytes"
+
+	"leakdiff/analysis"
+)
+
+const (
+	byteOrderMark = "\xef\xbb\xbf"
+	creatorWord   = "created by "
+	ancestorWord  = "[originating from goroutine "
+	parentWord    = " in goroutine "
+	nonGoWord     = "non-Go function"
+)
+
+// strayLine is a line inside a block that was not understood. It may be a
+// function without parentheses, as gccgo and the symbolizer of cgo print them:
+// the next line tells.
+type strayLine struct {
+	waits     bool
+	text      []byte
+	indent    int
+	line, off int64
+}
+
+// panicState tells headers from the text of a panic value, which may hold
+// anything and which Go before 1.23 prints raw (goroutine.md 5.6).
+type panicState struct {
+	text   bool // no genuine header came since a "panic:" line
+	indent int  // of that line
+}
+
+// other reads the rarer lines of a block and recognises foreign ones.
+func (p *textParser) other(b []byte, indent int) {
+	switch {
+	case p.open && p.part(b, indent):
+	case p.boundary(b, indent):
+		p.close()
+	case p.open && !p.done:
+		p.foreign(b, indent)
+	}
+}
+
+// close ends the block before the next header does.
+func (p *textParser) close() {
+	p.settle()
+	p.done = true
+}
+
+// part reads the lines of a block that are neither functions nor files:
+//
+//	created by main.(*Pool).Start in goroutine 17
+//	[originating from goroutine 17]:
+//	...51 frames elided...
+//	...additional frames elided...
+//	goroutine running on other thread; stack unavailable
+//	non-Go function at pc=0x7f8e
+func (p *textParser) part(b []byte, indent int) bool {
+	if bytes.HasPrefix(b, []byte(ancestorWord)) {
+		p.settle()
+		if p.ancestor < 0 {
+			p.ancestor = len(p.key)
+		}
+		p.done = false
+		p.end = p.lines.pos()
+		return true
+	}
+	if p.done {
+		return false
+	}
+	if len(p.key) > maxKey {
+		p.overflow()
+		return true
+	}
+	switch {
+	case bytes.HasPrefix(b, []byte(creatorWord)):
+		p.creator(b[len(creatorWord):], indent)
+	case bytes.HasPrefix(b, []byte("...")) && bytes.HasSuffix(b, []byte(" frames elided...")):
+		p.insert(markElided, elidedNumber(b[len("..."):]))
+	case bytes.HasPrefix(b, []byte(headerWord)) && bytes.HasSuffix(b, []byte("stack unavailable")):
+		p.insert(markUnavailable, b)
+	case bytes.HasPrefix(b, []byte(nonGoWord+" at pc=0x")):
+		p.settle()
+		if p.ancestor < 0 {
+			p.key = append(p.key, nonGoWord+"\n\n"...)
+		}
+	default:
+		return false
+	}
+	p.end = p.lines.pos()
+	return true
+}
+
+// creator begins the frame of the go statement.
+//
+//	"main.leak in goroutine 1" -> creator main.leak, parent 1
+func (p *textParser) creator(b []byte, indent int) {
+	p.settle()
+	parent := int64(0)
+	if i := bytes.LastIndex(b, []byte(parentWord)); i > 0 {
+		if n, rest, ok := cutNumber(b[i+len(parentWord):]); ok && len(rest) == 0 {
+			b, parent = b[:i], n
+		}
+	}
+	if p.ancestor < 0 {
+		p.g.Parent = parent
+	}
+	p.pending, p.indent = len(p.key), indent
+	p.key = append(append(append(p.key, markCreator), b...), '\n')
+}
+
+// insert adds a line of its own kind to the key.
+func (p *textParser) insert(mark byte, text []byte) {
+	p.settle()
+	if p.ancestor >= 0 {
+		return
+	}
+	p.key = append(append(append(p.key, mark), text...), '\n')
+}
+
+// elidedNumber is how many frames were left out, as a number in decimal.
+//
+//	"51 frames elided..."         -> "51"
+//	"additional frames elided..." -> "-1"
+func elidedNumber(b []byte) []byte {
+	if _, rest, ok := cutNumber(b); ok && b[0] != '-' {
+		return b[:len(b)-len(rest)]
+	}
+	return []byte("-1")
+}
+
+// boundary knows what ends a block without being a header, and what announces a
+// crash.
+//
+//	SIGQUIT: quit
+//	fatal error: all goroutines are asleep - deadlock!
+//	panic: boom [recovered]
+//	WARNING: DATA RACE
+//	-----
+func (p *textParser) boundary(b []byte, indent int) bool {
+	has := func(prefix string) bool { return bytes.HasPrefix(b, []byte(prefix)) }
+	switch {
+	case has("panic: "):
+		p.crashBegins()
+		if !p.panics.text {
+			p.panics = panicState{text: true, indent: indent}
+		}
+	case has("fatal error: "), has("runtime stack:"), isSignal(b):
+		p.crashBegins()
+	case has("WARNING: DATA RACE"):
+		p.dump.Race++
+	case has("=================="), has("-----"), has("exit status "),
+		has("goroutine profile: total "), has("goroutineleak profile: total "), isRegister(b):
+	default:
+		return false
+	}
+	return true
+}
+
+// crashBegins notes that what follows is a crash. The form of the text is that
+// of its first dump.
+func (p *textParser) crashBegins() {
+	p.dumper.crash = true
+	if p.dump.Headers == 0 && !p.open {
+		p.dump.Form = FormCrash
+	}
+}
+
+// isSignal knows the first line of a signal's crash.
+//
+//	"SIGQUIT: quit" -> true
+func isSignal(b []byte) bool {
+	name, _, ok := bytes.Cut(b, []byte(": "))
+	if !ok || len(name) < 5 || len(name) > 12 || string(name[:3]) != "SIG" {
+		return false
+	}
+	return len(bytes.TrimLeft(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")) == 0
+}
+
+// isRegister knows a line of the register block at the end of a crash, which
+// follows a last frame without a blank line when that was one of goroutine 0.
+//
+//	"rax    0xca" -> true
+func isRegister(b []byte) bool {
+	name, value, ok := bytes.Cut(b, []byte(" "))
+	value = bytes.TrimLeft(value, " ")
+	return ok && len(name) <= 8 && bytes.HasPrefix(value, []byte("0x")) &&
+		len(bytes.TrimLeft(value[2:], "0123456789abcdef")) == 0
+}
+
+// judge says whether a header is genuine. After "panic:" it must be preceded by
+// a blank line and be indented as that line is. Where blank lines were lost the
+// first header is doubtful: it counts when the next one has no blank line before
+// it either.
+func (p *textParser) judge(indent int) (genuine, doubtful bool) {
+	if !p.panics.text {
+		return true, false
+	}
+	if indent != p.panics.indent {
+		return false, false
+	}
+	lost := !p.blank && p.open && p.doubtful && len(p.key) > 0 && p.pending != 0
+	if lost || p.blank {
+		p.panics.text = false
+	}
+	if p.open && p.doubtful {
+		p.open = lost
+		p.doubtful = false
+	}
+	return true, !lost && !p.blank
+}
+
+// foreign takes a line of an open block that nothing else explains. Behind a
+// blank line it is the end of the block (registers, log lines); otherwise it cut
+// in, or is a function without parentheses.
+func (p *textParser) foreign(b []byte, indent int) {
+	if p.blank {
+		p.close()
+		return
+	}
+	p.dropStray()
+	p.strays++
+	s := &p.stray
+	s.waits, s.text, s.indent = true, append(s.text[:0], b...), indent
+	s.line, s.off = p.lines.num, p.lines.off
+}
+
+// strayPlace tries b as the file of the stray line before it:
+//
+//	main.recv                            cFunctionInner             non-Go function
+//		gccgo/m.go:15                    	/src/inner.c:42 pc=0x11    	pc=0x2222
+func (p *textParser) strayPlace(b []byte, indent int) bool {
+	s := &p.stray
+	file, ok := cutOffsets(b)
+	if !ok || p.pending >= 0 || !s.isFunction(file, indent) {
+		p.dropStray()
+		return false
+	}
+	s.waits = false
+	p.strays--
+	if p.ancestor < 0 && len(p.key) <= maxKey {
+		p.key = append(append(p.key, s.text...), '\n')
+		p.key = append(append(p.key, file...), '\n')
+	}
+	p.end = p.lines.pos()
+	return true
+}
+
+// isFunction reports whether a line is a function, given what may be its file.
+func (s *strayLine) isFunction(file []byte, indent int) bool {
+	if bytes.IndexByte(s.text, ' ') >= 0 && string(s.text) != nonGoWord {
+		return false
+	}
+	if indent > s.indent {
+		return true
+	}
+	return bytes.IndexByte(s.text, '.') > 0 && bytes.IndexByte(file, ' ') < 0
+}
+
+// dropStray gives up on the stray line and reports it, unless it is what is left
+// of a cut last line.
+func (p *textParser) dropStray() {
+	s := &p.stray
+	if !s.waits {
+		return
+	}
+	s.waits = false
+	if s.line == p.lines.num && !p.lines.ended {
+		return
+	}
+	p.problems.add(analysis.Problem{
+		Line: s.line, Offset: s.off, Severity: analysis.Note,
+		What: "a line inside a goroutine's block was not understood",
+		Why:  "it is neither a function nor a file of a stack; a log line may have been written in between",
+		Hint: "the goroutine is counted; compare its stack with the raw lines",
+	})
+}

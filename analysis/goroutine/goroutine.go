@@ -1,0 +1,137 @@
+// Package goroutine reads what a Go process prints about its goroutines: the
+// text of debug=2, runtime.Stack and crashes, the records of debug=1, and the
+// protobuf profile. It takes a byte stream and gives one goroutine or record
+// after the other, with its stack shared among all that have the same one, and
+// says what it did not understand. It refuses to know where the bytes come from,
+// how stacks group into families, and what log lines were wrapped around a dump.
+package goroutine
+
+import (
+	"time"
+
+	"leakdiff/analysis"
+)
+
+// Config bounds what a parser keeps. The zero value means the defaults.
+type Config struct {
+	// MaxStacks is how many distinct stacks are kept, 200,000 by default. All
+	// further goroutines get one shared stack that is Unavailable, and a problem
+	// says how many they are.
+	MaxStacks int
+	// MaxProblems is how many problems are listed, 100 by default, before one
+	// summary.
+	MaxProblems int
+	// MaxProtoBytes limits the unpacked profile, 256 MiB by default.
+	MaxProtoBytes int64
+	// Path goes into every problem.
+	Path string
+}
+
+func (c Config) withDefaults() Config {
+	if c.MaxStacks <= 0 {
+		c.MaxStacks = 200_000
+	}
+	if c.MaxProblems <= 0 {
+		c.MaxProblems = 100
+	}
+	if c.MaxProtoBytes <= 0 {
+		c.MaxProtoBytes = 256 << 20
+	}
+	return c
+}
+
+// Goroutine is one block of a text dump. It is valid during the callback only;
+// the strings and what Stack points to stay.
+type Goroutine struct {
+	// ID is 0 for the scheduler's own g0, which is no goroutine of the program.
+	ID int64
+	// Parent is the id after "created by F in goroutine", 0 where unknown
+	// (before Go 1.21, timer callbacks).
+	Parent int64
+	// State is the wait reason or status word without flags, wait, lock and
+	// labels: "chan receive", "select (no cases)", unknown text verbatim.
+	State string
+	// Wait is in whole minutes, -1 where none is printed. It is a lower bound
+	// counted from the first garbage collection after parking.
+	Wait int
+	// Leaked, Scan and Durable are the flags of runtime.goroutineheader; Leaked
+	// is proof of a leak, its absence proves nothing.
+	Leaked, Scan, Durable bool
+	// Locked says "locked to thread".
+	Locked bool
+	// Bubble is the synctest bubble, 0 outside any.
+	Bubble int
+	// Labels is the printed label set with its braces, "" where there is none.
+	Labels string
+	// System says that debug=2 would hide the goroutine
+	// (runtime.isSystemGoroutine): the garbage collector's workers and the like.
+	System bool
+	// Dumper says that the goroutine is the one writing this dump.
+	Dumper bool
+	// Stack is shared by all goroutines of one parse with the same functions,
+	// files, lines and creator.
+	Stack *analysis.Stack
+	// Line counts from 1, Offset and Length are in bytes; they span the header to
+	// the last line that belongs to the goroutine.
+	Line, Offset, Length int64
+}
+
+// The forms of a text dump.
+const (
+	FormDebug2 = "debug2"
+	FormCrash  = "crash"
+)
+
+// Dump is what a text dump says as a whole.
+type Dump struct {
+	// Form is "debug2" for debug=2 and runtime.Stack text, "crash" for what
+	// signals, panics and fatal errors print.
+	Form string
+	// Headers counts all blocks: Zero of them have id 0, System of them debug=2
+	// would hide, Goroutines are the program's own.
+	Headers, Zero, System, Goroutines int
+	// MaxID is the largest goroutine id, 0 where there is none.
+	MaxID int64
+	// Truncated says that the text stops before its end, TruncatedWhy by what
+	// sign; all counts are then lower bounds.
+	Truncated    bool
+	TruncatedWhy string
+	// Bytes is the length of the input.
+	Bytes int64
+	// Race counts the reports of the race detector that were skipped.
+	Race int
+}
+
+// Record is one entry of a goroutine profile: Count goroutines with one stack
+// and one label set. Several records may have the same Stack.
+type Record struct {
+	Count  int
+	Stack  *analysis.Stack
+	Labels map[string]string
+	// Line, Offset and Length are the place in a debug=1 text and 0 in a proto.
+	Line, Offset, Length int64
+}
+
+// The samples that a goroutine profile may count.
+const (
+	SampleGoroutine     = "goroutine"
+	SampleGoroutineLeak = "goroutineleak"
+)
+
+// Profile is what a debug=1 text or a proto says as a whole.
+type Profile struct {
+	// Sample is "goroutine" or "goroutineleak".
+	Sample string
+	// Total is the declared number of goroutines, or Sum where none is declared.
+	Total int
+	// Sum is over the counts of all Records.
+	Sum, Records int
+	// Truncated and TruncatedWhy are as in Dump.
+	Truncated    bool
+	TruncatedWhy string
+	// Time, Executable and BuildID are known from a proto only.
+	Time                time.Time
+	Executable, BuildID string
+	// Bytes is the length of the input after unpacking.
+	Bytes int64
+}

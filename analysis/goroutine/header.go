@@ -1,0 +1,281 @@
+package goroutine
+
+import (
+	"bytes"
+	"math"
+)
+
+const (
+	headerWord  = "goroutine "
+	labelsWord  = " labels:{"
+	minutesWord = " minutes"
+
+	// maxNames bounds the table of states and label sets. Real dumps have some
+	// dozens; beyond it, strings are made anew for each goroutine.
+	maxNames = 4096
+)
+
+// headerReader reads header lines as runtime.goroutineheader prints them
+// (goroutine.md section 2) and interns their strings.
+type headerReader struct {
+	recent  [64]string // in front of names
+	names   map[string]string
+	scratch []byte
+}
+
+// parse reads the header line t, free of surrounding space, into g and reports
+// whether it is one, and whether it has the gp= field of crash texts. Of a line
+// that was cut for its length the bracket need not end.
+//
+//	goroutine 5 [select, 6 minutes, locked to thread]:
+//	goroutine 41 [chan send (leaked)]:
+//	goroutine 1 gp=0x359e6f70c1e0 m=nil [select, 2 minutes]:
+//	goroutine 69 [chan receive labels:{"na me": "quo\"te]:, x"}]:
+//	goroutine 69 [chan receive] {controller: "node-lifecycle", k: v1}:
+func (h *headerReader) parse(t []byte, cut bool, g *Goroutine) (ok, crash bool) {
+	if !isHeaderLike(t) {
+		return false, false
+	}
+	id, rest, ok := cutNumber(t[len(headerWord):])
+	if !ok || len(rest) < 2 || rest[0] != ' ' {
+		return false, false
+	}
+	rest = rest[1:]
+	if rest[0] != '[' {
+		bracket := bytes.IndexByte(rest, '[')
+		if bracket < 0 || !registers(rest[:bracket]) {
+			return false, false
+		}
+		rest, crash = rest[bracket:], true
+	}
+	*g = Goroutine{ID: id, Wait: -1}
+	if status, ok := cutPlainBracket(rest[1:]); ok {
+		h.status(status, g)
+		return true, crash
+	}
+	status, labels, ok := cutBracket(rest[1:])
+	if !ok {
+		if !cut {
+			return false, false
+		}
+		status, labels = rest[1:], nil
+	}
+	if i := bytes.Index(status, []byte(labelsWord)); i >= 0 {
+		status, labels = status[:i], status[i+len(labelsWord)-1:]
+	}
+	if len(labels) > 0 {
+		g.Labels = h.name(labels)
+	}
+	h.status(status, g)
+	return true, crash
+}
+
+// isHeaderLike is the cheap test before parse.
+func isHeaderLike(t []byte) bool {
+	return len(t) > len(headerWord) && string(t[:len(headerWord)]) == headerWord
+}
+
+// registers reports whether b is the address part that GOTRACEBACK=system adds.
+//
+//	"gp=0xa6e0e0 m=0 mp=0xa6f2c0 " -> true
+func registers(b []byte) bool {
+	for field := range bytes.FieldsSeq(b) {
+		if bytes.IndexByte(field, '=') <= 0 {
+			return false
+		}
+	}
+	return len(b) > 0
+}
+
+// cutPlainBracket is cutBracket for headers without labels, nearly all.
+//
+//	"select, 6 minutes]:" -> "select, 6 minutes"
+func cutPlainBracket(b []byte) ([]byte, bool) {
+	end := len(b) - 2
+	if end < 0 || b[end] != ']' || b[end+1] != ':' {
+		return nil, false
+	}
+	for _, c := range b[:end] {
+		if c == '"' || c == ']' {
+			return nil, false
+		}
+	}
+	return b[:end], true
+}
+
+// cutBracket splits what follows the opening bracket. Quoted label values may
+// hold brackets, so quotes are minded.
+//
+//	`select, 6 minutes]:`                     -> `select, 6 minutes`, ``
+//	`chan receive labels:{"a": "]:"}]:`       -> `chan receive labels:{"a": "]:"}`, ``
+//	`chan receive] {k: v1, "na me": "te]:"}:` -> `chan receive`, `{k: v1, "na me": "te]:"}`
+func cutBracket(b []byte) (status, labels []byte, ok bool) {
+	end := endOf(b, ']')
+	if end < 0 {
+		return nil, nil, false
+	}
+	status, rest := b[:end], b[end+1:]
+	if len(rest) > 3 && rest[0] == ' ' && rest[1] == '{' {
+		end := endOf(rest[2:], '}')
+		if end < 0 {
+			return nil, nil, false
+		}
+		labels, rest = rest[1:end+3], rest[end+3:]
+	}
+	return status, labels, len(rest) == 1 && rest[0] == ':'
+}
+
+// endOf is the index of the first c outside quotes, -1 where there is none.
+func endOf(b []byte, c byte) int {
+	end := bytes.IndexByte(b, c)
+	if end < 0 || bytes.IndexByte(b[:end], '"') < 0 {
+		return end
+	}
+	quoted := false
+	for i := 0; i < len(b); i++ {
+		switch {
+		case b[i] == '\\' && quoted:
+			i++
+		case b[i] == '"':
+			quoted = !quoted
+		case b[i] == c && !quoted:
+			return i
+		}
+	}
+	return -1
+}
+
+// status reads the text between the brackets, without labels.
+//
+//	"chan receive (leaked), 12 minutes, locked to thread, synctest bubble 3"
+func (h *headerReader) status(b []byte, g *Goroutine) {
+	word := b
+	comma := bytes.IndexByte(b, ',')
+	if comma >= 0 {
+		word = b[:comma]
+	}
+	word = cutFlags(word, g)
+	if comma >= 0 {
+		word = h.parts(word, b[comma:], g)
+	}
+	g.State = h.name(word)
+}
+
+// cutFlags takes the flags off a status. "(idle)", "(nil chan)" and their like
+// belong to the name and stay.
+func cutFlags(word []byte, g *Goroutine) []byte {
+	for len(word) > 0 && word[len(word)-1] == ')' {
+		open := bytes.LastIndexByte(word, '(')
+		if open < 1 || word[open-1] != ' ' {
+			break
+		}
+		switch string(word[open:]) {
+		case "(leaked)":
+			g.Leaked = true
+		case "(scan)":
+			g.Scan = true
+		case "(durable)":
+			g.Durable = true
+		default:
+			return word
+		}
+		word = word[:open-1]
+	}
+	return word
+}
+
+// parts reads ", 12 minutes, locked to thread" and returns the word, to which
+// parts that no known release prints are added as they are.
+func (h *headerReader) parts(word, rest []byte, g *Goroutine) []byte {
+	for len(rest) > 0 {
+		part := rest[1:]
+		rest = nil
+		if i := bytes.IndexByte(part, ','); i >= 0 {
+			part, rest = part[:i], part[i:]
+		}
+		if !knownPart(bytes.TrimPrefix(part, []byte(" ")), g) {
+			h.scratch = append(append(append(h.scratch[:0], word...), ','), part...)
+			word = h.scratch
+		}
+	}
+	return word
+}
+
+func knownPart(part []byte, g *Goroutine) bool {
+	if string(part) == "locked to thread" {
+		g.Locked = true
+		return true
+	}
+	if number, ok := bytes.CutSuffix(part, []byte(minutesWord)); ok {
+		n, rest, ok := cutNumber(number)
+		if !ok || len(rest) > 0 {
+			return false
+		}
+		g.Wait = int(max(-1, min(n, math.MaxInt32)))
+		return true
+	}
+	// Go 1.24 said "group" where 1.25 says "bubble".
+	for _, word := range []string{"synctest bubble ", "synctest group "} {
+		if !bytes.HasPrefix(part, []byte(word)) {
+			continue
+		}
+		n, rest, ok := cutNumber(part[len(word):])
+		if !ok || len(rest) > 0 {
+			return false
+		}
+		g.Bubble = int(min(n, math.MaxInt32))
+		return true
+	}
+	return false
+}
+
+// name returns b as a string, the same one for equal bytes as far as the table
+// reaches.
+func (h *headerReader) name(b []byte) string {
+	if len(b) == 0 {
+		return ""
+	}
+	recent := &h.recent[(len(b)+int(b[0])+int(b[len(b)-1]))%len(h.recent)]
+	if *recent == string(b) {
+		return *recent
+	}
+	*recent = h.intern(b)
+	return *recent
+}
+
+func (h *headerReader) intern(b []byte) string {
+	if s, ok := h.names[string(b)]; ok {
+		return s
+	}
+	s := validText(b)
+	if len(h.names) < maxNames && len(b) <= 1<<10 {
+		if h.names == nil {
+			h.names = map[string]string{}
+		}
+		h.names[string(b)] = s
+	}
+	return s
+}
+
+// cutNumber reads a decimal number, which may be negative, and saturates at the
+// limits of int64.
+//
+//	"17 [sleep]:" -> 17, " [sleep]:", true
+func cutNumber(b []byte) (n int64, rest []byte, ok bool) {
+	negative := len(b) > 0 && b[0] == '-'
+	if negative {
+		b = b[1:]
+	}
+	i := 0
+	for ; i < len(b) && b[i]-'0' < 10; i++ {
+		if n > (math.MaxInt64-9)/10 {
+			n = math.MaxInt64
+			continue
+		}
+		n = n*10 + int64(b[i]-'0')
+	}
+	if negative {
+		n = -n
+	}
+	return n, b[i:], i > 0
+}

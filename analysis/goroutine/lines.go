@@ -1,0 +1,144 @@
+package goroutine
+
+import (
+	"bytes"
+	"io"
+)
+
+const (
+	// bufferSize is what one read may bring; it must exceed maxLine.
+	bufferSize = 128 << 10
+	// maxLine is how much of a line is kept. Real lines have below 2 KiB: the
+	// runtime prints at most ten arguments of a call.
+	maxLine = 64 << 10
+)
+
+// lineReader cuts a stream into lines inside one reused buffer. A line is valid
+// until the next call of next. Memory does not depend on the input.
+type lineReader struct {
+	r          io.Reader
+	buf        []byte
+	start, end int   // the unread bytes are buf[start:end]
+	base       int64 // offset of buf[0] in the input
+	err        error // why reading ended, io.EOF included
+	kept       []byte
+
+	// About the line that next returned: its number from 1, its offset, whether a
+	// newline ended it, and how many bytes beyond maxLine were left out.
+	num     int64
+	off     int64
+	ended   bool
+	dropped int64
+}
+
+func newLineReader(r io.Reader) *lineReader {
+	return &lineReader{r: r, buf: make([]byte, bufferSize), ended: true}
+}
+
+// next returns the next line without its newline, false at the end of input.
+func (l *lineReader) next() ([]byte, bool) {
+	i := bytes.IndexByte(l.buf[l.start:l.end], '\n')
+	if uint(i) > maxLine {
+		return l.refill()
+	}
+	line := l.buf[l.start : l.start+i]
+	l.num++
+	l.off = l.base + int64(l.start)
+	l.start += i + 1
+	l.dropped = 0
+	l.ended = true
+	return line, true
+}
+
+// pos is the offset of the byte after the line that next returned.
+func (l *lineReader) pos() int64 { return l.base + int64(l.start) }
+
+// failed returns the error of the reader, nil at an ordinary end.
+func (l *lineReader) failed() error {
+	if l.err == io.EOF {
+		return nil
+	}
+	return l.err
+}
+
+// refill is next where the buffer holds no complete line of bearable length.
+func (l *lineReader) refill() ([]byte, bool) {
+	scanned := 0
+	for {
+		if i := bytes.IndexByte(l.buf[l.start+scanned:l.end], '\n'); i >= 0 {
+			if scanned+i > maxLine {
+				return l.long()
+			}
+			return l.next()
+		}
+		scanned = l.end - l.start
+		if scanned > maxLine {
+			return l.long()
+		}
+		if l.err != nil {
+			return l.last()
+		}
+		l.fill()
+	}
+}
+
+// last returns what stands after the last newline.
+func (l *lineReader) last() ([]byte, bool) {
+	if l.start == l.end {
+		return nil, false
+	}
+	line := l.buf[l.start:l.end]
+	l.num++
+	l.off = l.pos()
+	l.start = l.end
+	l.dropped = 0
+	l.ended = false
+	return line, true
+}
+
+// long keeps the beginning of a line and skips its rest.
+func (l *lineReader) long() ([]byte, bool) {
+	l.num++
+	l.off = l.pos()
+	l.kept = append(l.kept[:0], l.buf[l.start:l.start+maxLine]...)
+	l.start += maxLine
+	l.dropped = 0
+	for {
+		if i := bytes.IndexByte(l.buf[l.start:l.end], '\n'); i >= 0 {
+			l.dropped += int64(i)
+			l.start += i + 1
+			l.ended = true
+			return l.kept, true
+		}
+		l.dropped += int64(l.end - l.start)
+		l.start = l.end
+		if l.err != nil {
+			l.ended = false
+			return l.kept, true
+		}
+		l.fill()
+	}
+}
+
+// fill reads once more behind the unread bytes, moving them to the front when
+// there is no room left.
+func (l *lineReader) fill() {
+	if l.start == l.end || l.end == len(l.buf) {
+		copy(l.buf, l.buf[l.start:l.end])
+		l.base += int64(l.start)
+		l.end -= l.start
+		l.start = 0
+	}
+	for range 100 {
+		n, err := l.r.Read(l.buf[l.end:])
+		l.end += max(0, min(n, len(l.buf)-l.end))
+		if err != nil {
+			l.err = err
+			return
+		}
+		if n > 0 {
+			return
+		}
+	}
+	l.err = io.ErrNoProgress
+}

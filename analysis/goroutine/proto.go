@@ -1,0 +1,158 @@
+package goroutine
+
+import (
+	"fmt"
+	"io"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/pprof/profile"
+
+	"leakdiff/analysis"
+)
+
+// ParseProto reads the protobuf profile (debug=0), compressed by gzip or not,
+// and gives each sample to visit. Inlined calls become frames of their own, leaf
+// first; runtime.gopark and its like stay. The record is valid during the call
+// only, its Stack and Labels stay.
+//
+// The error is that of r or of visit, or an *analysis.Fault: "other_profile" for
+// a profile of something else (heap, cpu), "too_large" beyond MaxProtoBytes,
+// "unreadable" for what is no profile.
+func ParseProto(r io.Reader, cfg Config, visit func(*Record) error) (Profile, []analysis.Problem, error) {
+	cfg = cfg.withDefaults()
+	data, err := unpack(r, cfg.MaxProtoBytes)
+	if err != nil {
+		return Profile{}, nil, err
+	}
+	decoded, err := decode(data, cfg.MaxProtoBytes)
+	if err != nil {
+		return Profile{Bytes: int64(len(data))}, nil, err
+	}
+	p := &protoParser{
+		stacks:   newStackTable(cfg.MaxStacks),
+		problems: problems{path: cfg.Path, max: cfg.MaxProblems},
+		visit:    visit,
+	}
+	p.profile.Bytes = int64(len(data))
+	err = p.run(decoded)
+	p.profile.Total = p.profile.Sum
+	if p.stacks.others > 0 {
+		p.problems.always(tooManyStacks(p.stacks))
+	}
+	return p.profile, p.problems.all(), err
+}
+
+type protoParser struct {
+	stacks   *stackTable
+	problems problems
+	visit    func(*Record) error
+	profile  Profile
+	key      []byte
+}
+
+func (p *protoParser) run(decoded *profile.Profile) error {
+	value, err := sampleIndex(decoded)
+	if err != nil {
+		return err
+	}
+	f := &p.profile
+	f.Sample = decoded.SampleType[value].Type
+	if decoded.TimeNanos > 0 {
+		f.Time = time.Unix(0, decoded.TimeNanos).UTC()
+	}
+	if len(decoded.Mapping) > 0 {
+		f.Executable, f.BuildID = decoded.Mapping[0].File, decoded.Mapping[0].BuildID
+	}
+	for i, sample := range decoded.Sample {
+		if sample.Value[value] < 0 {
+			p.negative(i)
+		}
+		record := Record{
+			Count:  clampCount(sample.Value[value]),
+			Stack:  p.stack(sample),
+			Labels: labelsOf(sample),
+		}
+		f.Records++
+		f.Sum = add(f.Sum, record.Count)
+		if p.visit == nil {
+			continue
+		}
+		if err := p.visit(&record); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *protoParser) negative(sample int) {
+	p.problems.add(analysis.Problem{
+		Offset: -1, Severity: analysis.Warning,
+		What: fmt.Sprintf("sample %d has a negative count", sample),
+		Why:  "the profile may be the difference of two; it was counted as 0",
+		Hint: "upload the two profiles themselves",
+	})
+}
+
+// stack expands a sample's locations. A location without function keeps its
+// address as a name, as debug=1 shows it.
+func (p *protoParser) stack(sample *profile.Sample) *analysis.Stack {
+	p.key = p.key[:0]
+	for _, location := range sample.Location {
+		if len(p.key) > maxKey {
+			p.key = append(p.key, markElided, '-', '1', '\n')
+			break
+		}
+		if len(location.Line) == 0 {
+			p.key = appendFrame(p.key, fmt.Appendf(nil, "0x%x", location.Address), nil)
+		}
+		for _, line := range location.Line {
+			name, file := "", ""
+			if line.Function != nil {
+				name, file = line.Function.Name, line.Function.Filename
+			}
+			if name == "" {
+				name = fmt.Sprintf("0x%x", location.Address)
+			}
+			p.key = appendFrame(p.key, []byte(name), fmt.Appendf(nil, "%s:%d", file, max(0, line.Line)))
+			if len(p.key) > maxKey {
+				break
+			}
+		}
+	}
+	return p.stacks.get(p.key).stack
+}
+
+// labelsOf joins several values of one label with a comma.
+func labelsOf(sample *profile.Sample) map[string]string {
+	if len(sample.Label)+len(sample.NumLabel) == 0 {
+		return nil
+	}
+	labels := map[string]string{}
+	for key, values := range sample.NumLabel {
+		var texts []string
+		for _, n := range values {
+			texts = append(texts, strconv.FormatInt(n, 10))
+		}
+		labels[validText([]byte(key))] = strings.Join(texts, ",")
+	}
+	for key, values := range sample.Label {
+		labels[validText([]byte(key))] = validText([]byte(strings.Join(values, ",")))
+	}
+	return labels
+}
+
+// sampleIndex finds the value that counts goroutines.
+func sampleIndex(decoded *profile.Profile) (int, error) {
+	var types []string
+	for i, t := range decoded.SampleType {
+		if t.Type == SampleGoroutine || t.Type == SampleGoroutineLeak {
+			return i, nil
+		}
+		types = append(types, t.Type)
+	}
+	sort.Strings(types)
+	return 0, otherProfile(strings.Join(types, ", "))
+}

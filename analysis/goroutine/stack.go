@@ -1,0 +1,276 @@
+package goroutine
+
+import (
+	"bytes"
+	"hash/maphash"
+	"math"
+	"strings"
+	"unicode/utf8"
+
+	"leakdiff/analysis"
+)
+
+// A key holds what makes two stacks equal, and nothing else, in the order of the
+// dump: for each frame a line with the name and a line with file:line. Lines
+// with other content begin with one of these marks; no name does.
+//
+//	main.leak.func1
+//	/src/main.go:12
+//	\x02 51
+//	\x01 main.leak
+//	/src/main.go:14
+const (
+	markCreator     = '\x01' // name of the creator; its file:line follows
+	markElided      = '\x02' // number of elided frames, -1 where it is unknown
+	markUnavailable = '\x03' // text in place of frames
+)
+
+const (
+	// maxKey is after how much of one stack no more frames are kept. The runtime
+	// prints at most 100 frames, in practice 20 KiB.
+	maxKey = 1 << 20
+	// maxStackBytes bounds all kept stacks of one parse together, frames included.
+	maxStackBytes = 256 << 20
+	// frameBytes is about what an analysis.Frame costs.
+	frameBytes = 48
+)
+
+// stackTable gives equal keys the same stack. A key is looked up by 128 bits of
+// hash with seeds that are random for each table, so nobody can construct two
+// stacks that merge.
+type stackTable struct {
+	seeds  [2]maphash.Seed
+	kept   map[[2]uint64]*keptStack
+	names  map[string]string
+	max    int
+	bytes  int
+	others int // goroutines that came with a new stack after the table was full
+	full   *analysis.Stack
+}
+
+// keptStack is a stack with what its functions tell about a goroutine.
+type keptStack struct {
+	stack *analysis.Stack
+	traits
+}
+
+func newStackTable(maxStacks int) *stackTable {
+	return &stackTable{
+		seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
+		kept:  map[[2]uint64]*keptStack{},
+		names: map[string]string{},
+		max:   maxStacks,
+		full:  &analysis.Stack{Unavailable: "too many distinct stacks"},
+	}
+}
+
+// get returns the stack of a key. It allocates for new stacks only.
+func (t *stackTable) get(key []byte) keptStack {
+	sum := [2]uint64{maphash.Bytes(t.seeds[0], key), maphash.Bytes(t.seeds[1], key)}
+	if found := t.kept[sum]; found != nil {
+		return *found
+	}
+	if len(t.kept) >= t.max || t.bytes >= maxStackBytes {
+		t.others++
+		return keptStack{stack: t.full, traits: traitsOf(key)}
+	}
+	added := &keptStack{stack: t.build(key), traits: traitsOf(key)}
+	t.bytes += len(key) + frameBytes*len(added.stack.Frames)
+	t.kept[sum] = added
+	return *added
+}
+
+// build makes the stack that a key describes.
+func (t *stackTable) build(key []byte) *analysis.Stack {
+	stack := &analysis.Stack{Frames: make([]analysis.Frame, 0, bytes.Count(key, []byte{'\n'})/2)}
+	for len(key) > 0 {
+		var line []byte
+		line, key = cutLine(key)
+		switch {
+		case len(line) > 0 && line[0] == markElided:
+			stack.Elided = elided(line[1:])
+		case len(line) > 0 && line[0] == markUnavailable:
+			stack.Unavailable = t.name(line[1:])
+		case len(line) > 0 && line[0] == markCreator:
+			stack.CreatedBy, key = t.frame(line[1:], key)
+		default:
+			var frame analysis.Frame
+			frame, key = t.frame(line, key)
+			stack.Frames = append(stack.Frames, frame)
+		}
+	}
+	return stack
+}
+
+func (t *stackTable) frame(name, key []byte) (analysis.Frame, []byte) {
+	place, key := cutLine(key)
+	file, line := cutPlace(place)
+	return analysis.Frame{Func: t.name(unescape(name)), File: t.name(file), Line: line}, key
+}
+
+// name interns b.
+func (t *stackTable) name(b []byte) string {
+	if s, ok := t.names[string(b)]; ok {
+		return s
+	}
+	s := validText(b)
+	t.bytes += len(s)
+	t.names[string(b)] = s
+	return s
+}
+
+// hasCreator reports whether frames are the innermost frames of a kept stack that
+// has a creator.
+func (t *stackTable) hasCreator(frames []analysis.Frame) bool {
+	for _, other := range t.kept {
+		s := other.stack
+		if s.CreatedBy.Func == "" || len(s.Frames) < len(frames) {
+			continue
+		}
+		same := true
+		for i := 0; i < len(frames) && same; i++ {
+			same = s.Frames[i] == frames[i]
+		}
+		if same {
+			return true
+		}
+	}
+	return false
+}
+
+// cutLine takes the first line off a key.
+func cutLine(key []byte) (line, rest []byte) {
+	if i := bytes.IndexByte(key, '\n'); i >= 0 {
+		return key[:i], key[i+1:]
+	}
+	return key, nil
+}
+
+// cutPlace splits a file from its line, which is 0 where it is unknown. The
+// colon of a drive stays.
+//
+//	"C:/src/main.go:12" -> "C:/src/main.go", 12
+//	"??:?"              -> "??", 0
+func cutPlace(b []byte) (file []byte, line int) {
+	i := bytes.LastIndexByte(b, ':')
+	if i < 0 {
+		return b, 0
+	}
+	n, rest, ok := cutNumber(b[i+1:])
+	if ok && len(rest) == 0 && n >= 0 {
+		return b[:i], int(min(n, math.MaxInt32))
+	}
+	if string(b[i+1:]) == "?" {
+		return b[:i], 0
+	}
+	return b, 0
+}
+
+// unescape undoes the linker's escapes (cmd/internal/objabi.PathToPrefix). Only
+// import paths have any.
+//
+//	"gopkg.in/yaml%2ev2.(*D).Parse" -> "gopkg.in/yaml.v2.(*D).Parse"
+func unescape(name []byte) []byte {
+	i := bytes.IndexByte(name, '%')
+	if i < 0 {
+		return name
+	}
+	out := append([]byte(nil), name[:i]...)
+	for ; i < len(name); i++ {
+		if name[i] == '%' && i+2 < len(name) {
+			high, low := hexDigit(name[i+1]), hexDigit(name[i+2])
+			if high >= 2 && low >= 0 && high<<4|low != 0x7f {
+				out = append(out, byte(high<<4|low))
+				i += 2
+				continue
+			}
+		}
+		out = append(out, name[i])
+	}
+	return out
+}
+
+// hexDigit is the value of a lower-case hexadecimal digit, -1 of anything else.
+func hexDigit(c byte) int {
+	switch {
+	case '0' <= c && c <= '9':
+		return int(c - '0')
+	case 'a' <= c && c <= 'f':
+		return int(c-'a') + 10
+	}
+	return -1
+}
+
+func elided(b []byte) int {
+	n, _, _ := cutNumber(b)
+	return int(max(-1, min(n, math.MaxInt32)))
+}
+
+// validText is b as a string in which bytes that are no UTF-8 are replaced, so
+// that it reads the same after JSON.
+func validText(b []byte) string {
+	if utf8.Valid(b) {
+		return string(b)
+	}
+	return strings.ToValidUTF8(string(b), "\uFFFD")
+}
+
+// traits are what the functions of a stack tell about its goroutine.
+type traits struct {
+	// system is what runtime.isSystemGoroutine says, as far as a stack shows it.
+	system bool
+	// dumping says that a debug=2 writer is on the stack.
+	dumping bool
+}
+
+// traitsOf reads them off a key, so that goroutines whose stack is not kept have
+// them too.
+func traitsOf(key []byte) (out traits) {
+	var outermost, creator []byte
+	own, unknown := false, false // frames outside the runtime; outermost frame not printed
+	for len(key) > 0 {
+		var line []byte
+		line, key = cutLine(key)
+		if len(line) > 0 && line[0] == markElided {
+			unknown = elided(line[1:]) < 0
+			continue
+		}
+		if len(line) > 0 && line[0] == markUnavailable {
+			continue
+		}
+		_, key = cutLine(key)
+		if len(line) > 0 && line[0] == markCreator {
+			creator = line[1:]
+			continue
+		}
+		switch string(line) {
+		case "runtime/pprof.writeGoroutineStacks", "runtime_1pprof.writeGoroutineStacks":
+			out.dumping = true
+		case "runtime.goexit", "runtime.goexit1", "runtime.goexit0":
+			continue // alone on the stack of a goroutine that ends
+		}
+		outermost = line
+		own = own || !inRuntime(line) && !bytes.HasPrefix(line, []byte("internal/"))
+	}
+	if outermost == nil {
+		outermost, own = creator, false
+	}
+	out.system = !unknown && inRuntime(outermost) && !startsUserCode(string(outermost), own)
+	return out
+}
+
+func inRuntime(name []byte) bool { return bytes.HasPrefix(name, []byte("runtime.")) }
+
+// startsUserCode is the list of exceptions in runtime.isSystemGoroutine, with
+// the names that releases since 1.18 gave them. Finalizers and cleanups count
+// where they call into code outside the runtime.
+func startsUserCode(outermost string, own bool) bool {
+	switch outermost {
+	case "runtime.main", "runtime.corostart", "runtime.handleAsyncEvent", "runtime.handleEvent",
+		"runtime.cgocallback", "runtime.cgocallback_gofunc", "runtime.cgocallbackg":
+		return true
+	case "runtime.runfinq", "runtime.runFinalizers", "runtime.runCleanups":
+		return own
+	}
+	return false
+}

@@ -1,0 +1,402 @@
+package goroutine
+
+import (
+	"bytes"
+	"io"
+
+	"leakdiff/analysis"
+)
+
+// textParser turns the lines of a dump into goroutines. This is the hot path: it
+// sees every byte of dumps with hundreds of thousands of goroutines, nearly all
+// of them with a stack seen before. Blocks like earlier ones are recognised whole
+// (known.go). Of the others it copies what makes two stacks equal into key, in one
+// pass over the read buffer, and stackTable parses a key the first time that it is
+// seen. Nothing is allocated for a goroutine whose stack, state and labels are
+// known.
+type textParser struct {
+	lines    *lineReader
+	headers  headerReader
+	stacks   *stackTable
+	known    knownBlocks
+	problems problems
+	visit    func(*Goroutine) error
+	dump     Dump
+
+	// The block being read, from a header to the next one.
+	g        Goroutine
+	open     bool      // g was begun and not yet given to visit
+	done     bool      // no more frames: the creator or foreign text came
+	doubtful bool      // the header may be text of a panic value
+	key      []byte    // see stack.go
+	pending  int       // where in key the function begins that waits for its file, or -1
+	ancestor int       // where in key the ancestors' frames begin, or -1
+	indent   int       // of the pending function
+	unplaced bool      // the block ended with a function without file
+	bodyless bool      // the block had no body
+	end      int64     // offset after the last line that belongs to g
+	body     int64     // offset after the header
+	match    *knownEnd // what known found; key is then not filled yet
+
+	next   Goroutine  // header being read
+	blank  bool       // the line before was blank
+	strays int        // lines in this block that were not understood
+	stray  strayLine  // the last of them, as long as it may prove to be a function
+	panics panicState // see foreign.go
+	empty  int        // blocks without any body: gccgo prints such
+	dumper dumperState
+}
+
+// dumperState finds the goroutine that writes the dump.
+type dumperState struct {
+	crash bool            // a crash began: nobody asked for this dump
+	stack *analysis.Stack // of the last one found
+	found int
+}
+
+// ParseText reads a dump as debug=2, runtime.Stack, signals and crashes print it
+// (goroutine.md sections 2 to 7) and gives each goroutine to visit, in the order
+// of the dump. Lines that belong to no goroutine are skipped; indentation, CRLF,
+// lost tabs and lost blank lines are borne. The error is that of r or of visit;
+// whatever the text lacks is in the problems.
+func ParseText(r io.Reader, cfg Config, visit func(*Goroutine) error) (Dump, []analysis.Problem, error) {
+	cfg = cfg.withDefaults()
+	p := &textParser{
+		lines:    newLineReader(r),
+		stacks:   newStackTable(cfg.MaxStacks),
+		problems: problems{path: cfg.Path, max: cfg.MaxProblems},
+		visit:    visit,
+		pending:  -1,
+		ancestor: -1,
+	}
+	var tail []byte
+	for {
+		line, ok := p.lines.next()
+		if !ok {
+			break
+		}
+		tail = line
+		if p.lines.dropped > 0 {
+			p.longLine()
+		}
+		if err := p.line(line); err != nil {
+			p.finish()
+			return p.dump, p.problems.all(), err
+		}
+	}
+	if err := p.deliver(); err != nil {
+		p.finish()
+		return p.dump, p.problems.all(), err
+	}
+	p.finish()
+	if err := p.lines.failed(); err != nil {
+		return p.dump, p.problems.all(), err
+	}
+	p.judgeEnd(tail)
+	return p.dump, p.problems.all(), nil
+}
+
+// line sorts one line. The order of the cases is that of their frequency.
+func (p *textParser) line(b []byte) error {
+	end, indent := len(b), 0
+	for end > 0 && b[end-1] <= ' ' {
+		end--
+	}
+	for indent < end && b[indent] <= ' ' {
+		indent++
+	}
+	b = b[indent:end]
+	switch {
+	case len(b) == 0:
+		p.blank = true
+		return nil
+	case b[0] == 'g' && isHeaderLike(b):
+		begun, err := p.header(b, indent)
+		p.blank = begun && p.recognise()
+		return err
+	case p.match != nil:
+		p.forget()
+		return p.line(b)
+	case p.stray.waits && p.strayPlace(b, indent):
+	case p.pending >= 0 && p.open && p.place(b, indent):
+	case b[len(b)-1] == ')' && p.open && !p.done && p.function(b, indent):
+	case bytes.HasPrefix(b, []byte(byteOrderMark)):
+		return p.line(b[len(byteOrderMark):])
+	default:
+		p.other(b, indent)
+	}
+	p.blank = false
+	return nil
+}
+
+// function begins a frame:
+//
+//	main.(*Pool).run(0xc000010000, {0x1?, 0x2?})
+func (p *textParser) function(b []byte, indent int) bool {
+	name := cutArgs(b)
+	if len(name) == 0 {
+		return false
+	}
+	if p.pending >= 0 {
+		if bytes.IndexByte(name, ' ') >= 0 {
+			return false // a log line between a function and its file
+		}
+		p.settle()
+	}
+	if len(p.key) > maxKey {
+		p.overflow()
+		return true
+	}
+	p.pending, p.indent = len(p.key), indent
+	p.key = append(append(p.key, name...), '\n')
+	return true
+}
+
+// place ends a frame or the creator:
+//
+//	/src/pool.go:42 +0x1d fp=0xc000047790 sp=0xc000047718 pc=0x40841c
+//
+// Tabs may be lost; then a path with spaces is taken for a log line.
+func (p *textParser) place(b []byte, indent int) bool {
+	file, ok := cutOffsets(b)
+	if !ok || indent <= p.indent && bytes.IndexByte(file, ' ') >= 0 {
+		return false
+	}
+	p.key = append(append(p.key, file...), '\n')
+	p.done = p.key[p.pending] == markCreator
+	if p.ancestor >= 0 {
+		p.key = p.key[:p.ancestor]
+	}
+	p.pending = -1
+	p.end = p.lines.pos()
+	return true
+}
+
+// settle ends a function or creator whose file never came.
+func (p *textParser) settle() {
+	if p.pending < 0 {
+		return
+	}
+	name := p.key[p.pending : len(p.key)-1]
+	switch {
+	case p.ancestor >= 0:
+		p.key = p.key[:p.ancestor]
+	case bytes.IndexByte(name, ' ') >= 0:
+		p.key = p.key[:p.pending] // it was text
+	default:
+		p.key = append(p.key, '\n')
+	}
+	p.pending = -1
+}
+
+// overflow stops keeping frames of the block.
+func (p *textParser) overflow() {
+	p.done = true
+	p.key = append(p.key, markElided, '-', '1', '\n')
+	p.problems.add(analysis.Problem{
+		Line: p.g.Line, Offset: p.g.Offset, Severity: analysis.Warning,
+		What: "a goroutine's block is longer than 1 MiB",
+		Why:  "the runtime prints at most 100 frames; the rest of the block was left out",
+		Hint: "look at the raw lines: something else may have been written into the dump",
+	})
+}
+
+// header begins a block, after it gave the one before to visit, and reports
+// whether the line was a header.
+func (p *textParser) header(b []byte, indent int) (begun bool, err error) {
+	ok, crash := p.headers.parse(b, p.lines.dropped > 0, &p.next)
+	if !ok {
+		p.forget()
+		p.other(b, indent)
+		return false, nil
+	}
+	genuine, doubtful := p.judge(indent)
+	if !genuine {
+		return false, nil
+	}
+	if err := p.deliver(); err != nil {
+		return false, err
+	}
+	if crash || p.next.ID <= 0 {
+		p.dumper.crash, p.dump.Form = true, FormCrash
+	}
+	p.g = p.next
+	p.g.Line, p.g.Offset = p.lines.num, p.lines.off
+	p.open, p.done, p.doubtful = true, false, doubtful
+	p.key = p.key[:0]
+	p.pending, p.ancestor = -1, -1
+	p.strays, p.stray.waits = 0, false
+	p.body = p.lines.pos()
+	p.end = p.body
+	return true, nil
+}
+
+// recognise skips the body of a known block and reports whether it skipped a
+// blank line, too. The state is then what the lines would have made it.
+func (p *textParser) recognise() (blank bool) {
+	l := p.lines
+	if p.doubtful || !l.ended || l.dropped > 0 {
+		return false
+	}
+	found, length, parent := p.known.find(l.buf[l.start:l.end])
+	if found == nil {
+		return false
+	}
+	p.match, p.done, p.g.Parent = found, found.creator, parent
+	l.start += length
+	l.num += found.lines
+	p.end = l.pos()
+	if !found.creator {
+		p.end--
+		return true
+	}
+	if l.start < l.end && l.buf[l.start] == '\n' {
+		l.start++
+		l.num++
+		return true
+	}
+	return false
+}
+
+// forget goes on with the lines behind a known block that does not end yet.
+func (p *textParser) forget() {
+	if p.match != nil {
+		p.key = append(p.key[:0], p.match.key...)
+		p.match = nil
+	}
+}
+
+// deliver completes the block being read, if any, and gives it to visit.
+func (p *textParser) deliver() error {
+	if !p.open {
+		return nil
+	}
+	p.open = false
+	g := &p.g
+	var found keptStack
+	if p.match != nil {
+		found, p.match = p.match.keptStack, nil
+		p.bodyless, p.unplaced = false, false
+	} else {
+		p.unplaced = p.pending >= 0
+		p.settle()
+		p.dropStray()
+		p.bodyless = len(p.key) == 0
+		if p.bodyless {
+			p.empty++
+		}
+		if p.bodyless && p.doubtful {
+			return nil
+		}
+		found = p.stacks.get(p.key)
+		p.teach(found)
+	}
+	g.Stack = found.stack
+	g.Length = p.end - g.Offset
+	g.System = found.system && g.ID > 1
+	g.Dumper = p.isDumper(found.dumping)
+	p.count(g)
+	if p.visit == nil {
+		return nil
+	}
+	return p.visit(g)
+}
+
+// teach lets the tree know a block that is still in the buffer, if its body is
+// all that made its key.
+func (p *textParser) teach(found keptStack) {
+	l := p.lines
+	if p.strays > 0 || p.ancestor >= 0 || p.unplaced || p.body < l.base ||
+		len(p.key) > maxKey || found.stack == p.stacks.full {
+		return
+	}
+	body := l.buf[p.body-l.base : p.end-l.base]
+	if behind := int(p.end - l.base); behind < l.end && l.buf[behind] == '\n' && found.stack.CreatedBy.Func == "" {
+		body = l.buf[p.body-l.base : behind+1]
+	}
+	p.known.learn(body, found, p.key)
+}
+
+func (p *textParser) count(g *Goroutine) {
+	d := &p.dump
+	d.Headers++
+	d.MaxID = max(d.MaxID, g.ID)
+	switch {
+	case g.ID <= 0:
+		d.Zero++
+	case g.System:
+		d.System++
+	default:
+		d.Goroutines++
+	}
+}
+
+// isDumper reports whether g writes the dump: a running goroutine with a debug=2
+// writer on its stack, or else the first of the text and any with its stack.
+func (p *textParser) isDumper(writing bool) bool {
+	g, d := &p.g, &p.dumper
+	if g.State != "running" || g.ID <= 0 || d.crash && !writing || p.dump.Form == FormCrash && !writing {
+		return false
+	}
+	known := len(g.Stack.Frames) > 0 && (p.dump.Headers == 0 || g.Stack == d.stack)
+	if !writing && !known {
+		return false
+	}
+	d.stack = g.Stack
+	d.found++
+	return true
+}
+
+// cutArgs cuts the arguments off a call. Receivers stay: their parenthesis
+// follows a dot, that of the arguments never does.
+//
+//	"main.(*T[...]).run(0xc000010000, {0x1?, 0x2?})" -> "main.(*T[...]).run"
+func cutArgs(b []byte) []byte {
+	from := 0
+	for {
+		i := bytes.IndexByte(b[from:], '(')
+		if i < 0 {
+			return nil
+		}
+		i += from
+		if i == 0 || b[i-1] != '.' {
+			return b[:i]
+		}
+		from = i + 1
+	}
+}
+
+// cutOffsets cuts what may follow file:line, and reports whether there is a
+// file:line at all, or an address alone as the symbolizer of cgo prints it.
+//
+//	"/src/main.go:12 +0x1d"                        -> "/src/main.go:12", true
+//	"C:/src/main.go:12 +0x1d fp=0x1 sp=0x2 pc=0x3" -> "C:/src/main.go:12", true
+//	"pc=0x2222"                                    -> "", true
+func cutOffsets(b []byte) ([]byte, bool) {
+	for {
+		i := len(b) - 1
+		for i >= 0 && b[i]-'0' < 10 {
+			i--
+		}
+		if i > 0 && b[i] == ':' && i < len(b)-1 {
+			return b, true
+		}
+		i = bytes.LastIndexByte(b, ' ')
+		if !isOffset(b[i+1:]) {
+			return b, len(b) > 2 && string(b[len(b)-2:]) == ":?" && i < 0
+		}
+		if i < 0 {
+			return b[:0], b[0] == 'p'
+		}
+		b = b[:i]
+	}
+}
+
+// isOffset knows "+0x1d", "fp=0x1", "sp=0x1" and "pc=0x1".
+func isOffset(b []byte) bool {
+	if len(b) > 3 && b[0] == '+' {
+		return b[1] == '0' && b[2] == 'x'
+	}
+	return len(b) > 5 && b[1] == 'p' && string(b[2:5]) == "=0x" && (b[0] == 'f' || b[0] == 's') ||
+		len(b) > 5 && string(b[:5]) == "pc=0x"
+}

@@ -1,0 +1,90 @@
+package lsof
+
+import (
+	"strings"
+
+	"leakdiff/analysis"
+)
+
+// noise files a line of a table that is no row. Lines that nobody explains are a
+// problem only where rows stand around them.
+func (t *tableReader) noise(l line, text string) {
+	kind := noiseKind(text)
+	if isLsfd(text) {
+		kind = "header of lsfd"
+	}
+	t.skip(l, kind)
+	switch kind {
+	case "header of lsfd":
+		t.probs.add(analysis.Warning, l, "this is a table of lsfd", "its columns are others than those of lsof",
+			"save the output of lsof -nP as well")
+	case "command line":
+		if t.Command == "" {
+			t.Command = text[:min(len(text), maxExample)]
+		}
+	case "pid":
+		if t.Form == "" {
+			t.Form = PIDs
+		}
+	case "other":
+		if !l.ended && t.open {
+			t.cut(l)
+			return
+		}
+		if t.open {
+			t.probs.add(analysis.Note, l, "a line of the listing is no row", quote(l.text)+" has no descriptor below FD",
+				"nothing: the other rows were read")
+		}
+	}
+}
+
+// isLsfd recognises the header of the tool of util-linux, which has ASSOC for FD.
+//
+//	"COMMAND   PID USER ASSOC MODE TYPE SOURCE MNTID INODE NAME"   true
+func isLsfd(text string) bool {
+	return strings.HasPrefix(text, "COMMAND ") && strings.Contains(text, " ASSOC ")
+}
+
+// noiseKind names the kind of a line that is no row.
+//
+//	"lsof: WARNING: can't stat() tmpfs file system /x"    "warning"
+//	"Output information may be incomplete."               "warning, second line"
+//	"$ sudo lsof -p 1"                                    "command line"
+func noiseKind(text string) string {
+	message, isMessage := strings.CutPrefix(text, "lsof: ")
+	switch {
+	case isMessage && strings.HasPrefix(message, "WARNING"):
+		return "warning"
+	case isMessage && strings.HasPrefix(message, "avoiding "):
+		return "call avoided"
+	case isMessage && strings.HasPrefix(message, "no pwd entry"):
+		return "user without a name"
+	case isMessage:
+		return "message of lsof"
+	case strings.HasPrefix(text, "Output information may be incomplete"):
+		return "warning, second line"
+	case strings.HasPrefix(text, "Password:"), strings.HasPrefix(text, "[sudo] password"):
+		return "password prompt"
+	case isPrompt(text):
+		return "command line"
+	case isPlainNumber(text):
+		return "pid"
+	case strings.Trim(text, ".…") == "":
+		return "ellipsis"
+	}
+	return "other"
+}
+
+// isPrompt recognises a shell prompt with or without a command.
+//
+//	"# sudo ./lsof -p 1"   "root@vm:/# "   "[me@vm ~]$ lsof"   true
+func isPrompt(text string) bool {
+	if strings.HasPrefix(text, "$ ") || strings.HasPrefix(text, "# ") || text == "$" || text == "#" {
+		return true
+	}
+	head, _, ok := strings.Cut(text+" ", "$ ")
+	if !ok {
+		head, _, ok = strings.Cut(text+" ", "# ")
+	}
+	return ok && strings.Contains(head, "@") && !strings.Contains(head, "->") && len(head) < 80
+}

@@ -1,0 +1,351 @@
+// Package metrics reads a page of metrics in the Prometheus text exposition format
+// or OpenMetrics, as programs serve it at /metrics. It takes a reader and hands
+// every sample to a visitor with the place it was read at; a broken line is a
+// problem and costs itself only. It refuses to know what the metrics mean, except
+// for the few figures about the process that every client library names alike.
+package metrics
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"leakdiff/analysis"
+)
+
+// Sample is one line of a page.
+type Sample struct {
+	Name string
+	// Labels is nil where the sample has none.
+	Labels map[string]string
+	// Value may be NaN or infinite.
+	Value        float64
+	Line, Offset int64
+}
+
+// Page says what was read.
+type Page struct {
+	Samples int
+	// Families is the number of TYPE lines.
+	Families int
+	// Malformed is the number of lines that are neither sample nor comment.
+	Malformed int
+	Bytes     int64
+	// Truncated says that the page ends inside a line; the format demands a line
+	// feed behind the last one, so that a value without it may have lost digits.
+	Truncated bool
+}
+
+// Parse reads a page (prometheus.io, Exposition formats; OpenMetrics 1.0 with its
+// exemplars and # EOF; quoted UTF-8 names). Time stamps and exemplars are checked
+// and dropped. The error is that of visit or of r; what was read until then is
+// returned with it.
+func Parse(r io.Reader, path string, visit func(s Sample) error) (Page, []analysis.Problem, error) {
+	probs := &problems{path: path}
+	in := newLineReader(r)
+	var page Page
+	var first string
+	var err error
+	for err == nil {
+		l, ok := in.next()
+		if !ok {
+			break
+		}
+		text := strings.Trim(l.text, " \t\ufeff")
+		switch {
+		case text == "":
+			continue
+		case text[0] == '#':
+			if strings.HasPrefix(text, "# TYPE ") {
+				page.Families++
+			}
+			continue
+		case !l.ended:
+			page.Truncated = true
+			probs.add(analysis.Warning, l, "the page is cut off", "it ends inside "+quote(text),
+				"the last sample is left out; take the page again")
+			continue
+		}
+		s, bad := sample(text)
+		if bad != nil {
+			page.Malformed++
+			if first == "" {
+				first = text
+			}
+			probs.add(analysis.Warning, l, "a line is no sample", bad.Error(), "nothing: the other lines were read")
+			continue
+		}
+		s.Line, s.Offset = l.number, l.offset
+		page.Samples++
+		err = visit(s)
+	}
+	page.Bytes = in.offset
+	if err == nil {
+		err = in.failure(path)
+		page.Truncated = page.Truncated || err != nil
+	}
+	if page.Samples == 0 && page.Malformed > 0 {
+		probs.add(analysis.Error, line{}, "this is no page of metrics", "it begins with "+quote(first)+" and has no sample",
+			"check the address that was asked for metrics")
+	}
+	return page, probs.all(), err
+}
+
+// sample reads one line.
+//
+//	`go_info{version="go1.26.8"} 1`        go_info, {version: go1.26.8}, 1
+//	`{"my.metric",le="0.5"} 3 1520879607`  my.metric, {le: 0.5}, 3
+func sample(text string) (Sample, error) {
+	var s Sample
+	name := text[:nameLength(text)]
+	rest := strings.TrimLeft(text[len(name):], " \t")
+	s.Name = strings.Clone(name)
+	if strings.HasPrefix(rest, "{") {
+		var err error
+		if rest, err = s.labels(rest[1:]); err != nil {
+			return Sample{}, err
+		}
+	} else if len(rest) == len(text)-len(name) {
+		return Sample{}, errors.New(quote(text) + " does not begin with a name and a value")
+	}
+	if s.Name == "" {
+		return Sample{}, errors.New(quote(text) + " does not begin with a name")
+	}
+	return s, s.numbers(rest)
+}
+
+// nameLength is the length of the metric or label name at the beginning.
+//
+//	"go_info{"   7
+func nameLength(text string) int {
+	for i, c := range []byte(text) {
+		letter := c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_' || c == ':'
+		if !letter && (i == 0 || c < '0' || c > '9') {
+			return i
+		}
+	}
+	return len(text)
+}
+
+// labels reads up to the closing brace and returns what follows.
+//
+//	`le="0.5",code="200"} 3`   ` 3`
+func (s *Sample) labels(text string) (rest string, err error) {
+	for {
+		text = strings.TrimLeft(text, " \t")
+		if after, ok := strings.CutPrefix(text, "}"); ok {
+			return after, nil
+		}
+		if text, err = s.label(text); err != nil {
+			return "", err
+		}
+		text = strings.TrimLeft(text, " \t")
+		switch {
+		case strings.HasPrefix(text, ","):
+			text = text[1:]
+		case !strings.HasPrefix(text, "}"):
+			return "", errors.New("its labels are not closed at " + quote(text))
+		}
+	}
+}
+
+// label reads one label; a quoted name without a value is the metric's own.
+//
+//	`le="0.5",code="200"}`   Labels[le] = 0.5, rest `,code="200"}`
+func (s *Sample) label(text string) (rest string, err error) {
+	name := text[:nameLength(text)]
+	rest = text[len(name):]
+	isQuoted := strings.HasPrefix(text, `"`)
+	if isQuoted {
+		if name, rest, err = quoted(text); err != nil {
+			return "", err
+		}
+	}
+	rest = strings.TrimLeft(rest, " \t")
+	if isQuoted && !strings.HasPrefix(rest, "=") && s.Name == "" {
+		s.Name = name
+		return rest, nil
+	}
+	after, ok := strings.CutPrefix(rest, "=")
+	if !ok || name == "" {
+		return "", errors.New(quote(text) + " is no label")
+	}
+	value, rest, err := quoted(strings.TrimLeft(after, " \t"))
+	if err != nil {
+		return "", err
+	}
+	if _, twice := s.Labels[name]; twice {
+		return "", errors.New("the label " + quote(name) + " stands there twice")
+	}
+	if s.Labels == nil {
+		s.Labels = map[string]string{}
+	}
+	s.Labels[strings.Clone(name)] = value
+	return rest, nil
+}
+
+// quoted reads a quoted string with the format's three escapes.
+//
+//	`"a\"b\\c\n"} 1`   `a"b\c` and a line feed, rest `} 1`
+func quoted(text string) (value, rest string, err error) {
+	if !strings.HasPrefix(text, `"`) {
+		return "", "", errors.New("no quote begins at " + quote(text))
+	}
+	var out strings.Builder
+	for i := 1; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '"':
+			return out.String(), text[i+1:], nil
+		case c == '\\' && i+1 < len(text):
+			i++
+			switch text[i] {
+			case 'n':
+				out.WriteByte('\n')
+			case '"', '\\':
+				out.WriteByte(text[i])
+			default: // the format knows no other: both are meant
+				out.WriteByte('\\')
+				out.WriteByte(text[i])
+			}
+		default:
+			out.WriteByte(c)
+		}
+	}
+	return "", "", errors.New("no quote ends " + quote(text))
+}
+
+// numbers reads value, time stamp and exemplar.
+//
+//	"17 1520879607.789 # {trace_id=\"ab\"} 0.67"   Value 17
+func (s *Sample) numbers(text string) error {
+	text, _, _ = strings.Cut(text, " # {")
+	fields := strings.Fields(text)
+	if len(fields) == 0 || len(fields) > 2 {
+		return errors.New(quote(text) + " is not a value with at most a time stamp")
+	}
+	for i, f := range fields {
+		v, err := number(f)
+		if err != nil {
+			return err
+		}
+		if i == 0 {
+			s.Value = v
+		}
+	}
+	return nil
+}
+
+// number reads a value as Go's ParseFloat does, without hex and underscores.
+//
+//	"1.8446744073709552e+19" "+Inf" "NaN"
+func number(s string) (float64, error) {
+	v, err := strconv.ParseFloat(s, 64)
+	if (err != nil && !errors.Is(err, strconv.ErrRange)) || strings.ContainsAny(s, "xX_pP") {
+		return 0, errors.New(quote(s) + " is no number")
+	}
+	return v, nil
+}
+
+// Build is the version that a *_build_info metric tells.
+type Build struct{ Metric, Version string }
+
+// Info is what a page says about the program.
+type Info struct {
+	// GoVersion is that of go_info ("go1.26.8"), empty for other languages.
+	GoVersion string
+	// Builds are sorted by metric, bounded in number.
+	Builds []Build
+}
+
+// Version is the program's version, where the page tells exactly one.
+func (i Info) Version() string {
+	if len(i.Builds) != 1 {
+		return ""
+	}
+	return i.Builds[0].Version
+}
+
+// isFigure reports whether a metric is about the process itself. Client libraries
+// agree on these names (prometheus.io, Writing client libraries, process metrics).
+func isFigure(name string) bool {
+	switch name {
+	case "process_start_time_seconds", "process_open_fds", "process_max_fds", "process_resident_memory_bytes",
+		"go_goroutines", "go_threads":
+		return true
+	}
+	return false
+}
+
+// isDemand reports whether a metric counts what others ask of the process. Its
+// samples, one for each configuration or state, are added up.
+func isDemand(name string) bool {
+	switch name {
+	case "prometheus_sd_discovered_targets", "kubelet_running_pods", "kubelet_desired_pods":
+		return true
+	}
+	return false
+}
+
+// Figures reads the metrics about the process itself from a page:
+// process_start_time_seconds (Unix time), process_open_fds, process_max_fds,
+// process_resident_memory_bytes, go_goroutines, go_threads, and the demand on it
+// (isDemand), as far as they are there. A figure that comes for several processes (a federation page) or is not
+// finite is left out, with a problem. The error is that of r only.
+func Figures(r io.Reader, path string) (map[string]float64, Info, []analysis.Problem, error) {
+	c := collector{figures: map[string]float64{}, several: map[string]bool{}, builds: map[string]string{}}
+	page, problems, err := Parse(r, path, c.take)
+	for _, name := range slices.Sorted(maps.Keys(c.several)) {
+		delete(c.figures, name)
+		problems = append(problems, analysis.Problem{
+			Path: path, Offset: -1, Severity: analysis.Warning,
+			What: name + " stands there more than once, or is no finite number",
+			Why:  fmt.Sprintf("the page with its %d samples seems to be about several processes", page.Samples),
+			Hint: "save the page of the process itself",
+		})
+	}
+	for _, metric := range slices.Sorted(maps.Keys(c.builds)) {
+		c.info.Builds = append(c.info.Builds, Build{metric, c.builds[metric]})
+	}
+	return c.figures, c.info, problems, err
+}
+
+// maxBuilds bounds the kept build infos.
+const maxBuilds = 32
+
+type collector struct {
+	figures map[string]float64
+	several map[string]bool
+	builds  map[string]string
+	info    Info
+}
+
+// take keeps the samples that Figures is after.
+//
+//	kubernetes_build_info{git_version="v1.34.4",..} 1   builds[kubernetes_build_info] = v1.34.4
+func (c *collector) take(s Sample) error {
+	switch {
+	case isFigure(s.Name):
+		if _, twice := c.figures[s.Name]; twice || math.IsNaN(s.Value) || math.IsInf(s.Value, 0) {
+			c.several[s.Name] = true
+		}
+		c.figures[s.Name] = s.Value
+	case isDemand(s.Name) && s.Value >= 0 && !math.IsInf(s.Value, 0):
+		c.figures[s.Name] += s.Value
+	case s.Name == "go_info":
+		c.info.GoVersion = s.Labels["version"]
+	case strings.HasSuffix(strings.TrimSuffix(s.Name, "_total"), "_build_info") && len(c.builds) < maxBuilds:
+		version := s.Labels["version"]
+		if version == "" {
+			version = s.Labels["git_version"] // Kubernetes
+		}
+		if version != "" {
+			c.builds[s.Name] = version
+		}
+	}
+	return nil
+}

@@ -1,0 +1,336 @@
+package metrics
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+	"pgregory.net/rapid"
+
+	"leakdiff/analysis"
+)
+
+func sampleFile(t testing.TB, name string) []byte {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
+
+// corpus returns the root of the collection of real captures.
+func corpus(t *testing.T) string {
+	t.Helper()
+	dir := os.Getenv("LEAKDIFF_CORPUS")
+	if dir == "" {
+		dir = filepath.Join("..", "..", "..", "shared", "corpus")
+	}
+	if _, err := os.Stat(filepath.Join(dir, "EXPECTED.tsv")); err != nil {
+		t.Skipf("corpus not present: %v", err)
+	}
+	return dir
+}
+
+func parse(t testing.TB, raw []byte) ([]Sample, Page, []analysis.Problem) {
+	t.Helper()
+	var samples []Sample
+	page, problems, err := Parse(bytes.NewReader(raw), "metrics.txt", func(s Sample) error {
+		samples = append(samples, s)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return samples, page, problems
+}
+
+// key names a sample; bounds of buckets are compared as numbers.
+func key(name string, labels map[string]string) string {
+	var parts []string
+	for k, v := range labels {
+		if f, err := strconv.ParseFloat(v, 64); err == nil && (k == "le" || k == "quantile") {
+			v = strconv.FormatFloat(f, 'g', -1, 64)
+		}
+		parts = append(parts, k+"="+strconv.Quote(v))
+	}
+	slices.Sort(parts)
+	return name + "{" + strings.Join(parts, ",") + "}"
+}
+
+// oracle reads a page with the parser that Prometheus itself uses and flattens it.
+func oracle(t testing.TB, raw []byte) map[string]float64 {
+	t.Helper()
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := parser.TextToMetricFamilies(bytes.NewReader(raw))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]float64{}
+	for name, family := range families {
+		for _, m := range family.GetMetric() {
+			labels := map[string]string{}
+			for _, l := range m.GetLabel() {
+				labels[l.GetName()] = l.GetValue()
+			}
+			with := func(k string, v float64) map[string]string {
+				all := map[string]string{k: strconv.FormatFloat(v, 'g', -1, 64)}
+				for name, value := range labels {
+					all[name] = value
+				}
+				return all
+			}
+			switch {
+			case m.GetHistogram() != nil:
+				h := m.GetHistogram()
+				out[key(name+"_count", labels)] = float64(h.GetSampleCount())
+				out[key(name+"_sum", labels)] = h.GetSampleSum()
+				for _, b := range h.GetBucket() {
+					out[key(name+"_bucket", with("le", b.GetUpperBound()))] = float64(b.GetCumulativeCount())
+				}
+			case m.GetSummary() != nil:
+				s := m.GetSummary()
+				out[key(name+"_count", labels)] = float64(s.GetSampleCount())
+				out[key(name+"_sum", labels)] = s.GetSampleSum()
+				for _, q := range s.GetQuantile() {
+					out[key(name, with("quantile", q.GetQuantile()))] = q.GetValue()
+				}
+			default:
+				out[key(name, labels)] = m.GetGauge().GetValue() + m.GetCounter().GetValue() + m.GetUntyped().GetValue()
+			}
+		}
+	}
+	return out
+}
+
+func flat(samples []Sample) map[string]float64 {
+	out := map[string]float64{}
+	for _, s := range samples {
+		out[key(s.Name, s.Labels)] = s.Value
+	}
+	return out
+}
+
+func TestRealPagesReadAsPrometheusReadsThem(t *testing.T) {
+	counted := map[string]int{"prometheus.txt": 299, "kubelet-process.txt": 20} // grep -c '^[^#]'
+	for name, want := range counted {
+		raw := sampleFile(t, name)
+		samples, page, problems := parse(t, raw)
+		if len(problems) > 0 || page.Samples != want || len(samples) != want {
+			t.Errorf("%s: got %+v, %+v, want %d samples", name, page, problems, want)
+		}
+		if diff := cmp.Diff(oracle(t, raw), flat(samples), cmpopts.EquateNaNs()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestLinesOfTheFormatAreRead(t *testing.T) {
+	nan := math.NaN()
+	tests := map[string]struct {
+		in   string
+		want Sample
+		bad  bool
+	}{
+		"a bare name":              {in: "process_open_fds 54", want: Sample{Name: "process_open_fds", Value: 54}},
+		"tabs and blanks":          {in: "  a\t 1 \t", want: Sample{Name: "a", Value: 1}},
+		"labels and a time stamp":  {in: `a{b="c",d="e",} 1.5 1395066363000`, want: Sample{Name: "a", Labels: map[string]string{"b": "c", "d": "e"}, Value: 1.5}},
+		"blanks around labels":     {in: `a { b = "c" , d="e" } 1`, want: Sample{Name: "a", Labels: map[string]string{"b": "c", "d": "e"}, Value: 1}},
+		"no labels between braces": {in: "a{} 1", want: Sample{Name: "a", Value: 1}},
+		"escapes":                  {in: `a{b="C:\\DIR\\x\n\"q\""} 1`, want: Sample{Name: "a", Labels: map[string]string{"b": "C:\\DIR\\x\n\"q\""}, Value: 1}},
+		"braces in a value":        {in: `a{b="}{ # {"} 1`, want: Sample{Name: "a", Labels: map[string]string{"b": "}{ # {"}, Value: 1}},
+		"an exemplar":              {in: `a_bucket{le="0.1"} 8 # {trace_id="x"} 0.067 1520879607.789`, want: Sample{Name: "a_bucket", Labels: map[string]string{"le": "0.1"}, Value: 8}},
+		"a time stamp in seconds":  {in: "a 17 1520879607.789", want: Sample{Name: "a", Value: 17}},
+		"a quoted name":            {in: `{"my.metric",le="0.5"} 3`, want: Sample{Name: "my.metric", Labels: map[string]string{"le": "0.5"}, Value: 3}},
+		"infinity":                 {in: "a -Inf", want: Sample{Name: "a", Value: math.Inf(-1)}},
+		"no number":                {in: "a NaN", want: Sample{Name: "a", Value: nan}},
+		"a large number":           {in: "a 1.8446744073709552e+19", want: Sample{Name: "a", Value: 18446744073709551615}},
+		"no value":                 {in: "process_open_fds", bad: true},
+		"a name alone":             {in: "process_open_fds ", bad: true},
+		"a word for a value":       {in: "404 page not found", bad: true},
+		"a hex value":              {in: "a 0x10", bad: true},
+		"an open label":            {in: `a{b="c 1`, bad: true},
+		"an open brace":            {in: "a{", bad: true},
+		"a label twice":            {in: `a{b="c",b="d"} 1`, bad: true},
+		"no name":                  {in: `{b="c"} 1`, bad: true},
+		"three numbers":            {in: "a 1 2 3", bad: true},
+		"a label without quotes":   {in: "a{b=c} 1", bad: true},
+		"markup":                   {in: "<html><body>", bad: true},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			samples, page, problems := parse(t, []byte("# a comment\n"+tt.in+"\nlast 1\n"))
+			if tt.bad {
+				if len(samples) != 1 || page.Malformed != 1 || len(problems) != 1 || problems[0].Line != 2 || problems[0].Offset != 12 {
+					t.Errorf("got %+v, %+v, %+v", samples, page, problems)
+				}
+				return
+			}
+			if len(samples) != 2 || len(problems) != 0 {
+				t.Fatalf("got %+v, %+v", samples, problems)
+			}
+			tt.want.Line, tt.want.Offset = 2, 12
+			if diff := cmp.Diff(tt.want, samples[0], cmpopts.EquateNaNs()); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestFiguresOfTheProcessAreFound(t *testing.T) {
+	tests := map[string]struct {
+		figures map[string]float64
+		info    Info
+		version string
+	}{
+		"kubelet-process.txt": {
+			map[string]float64{
+				"process_start_time_seconds": 1.79522987797e+09, "process_open_fds": 24, "process_max_fds": 20000,
+				"process_resident_memory_bytes": 84488192, "go_goroutines": 92, "go_threads": 12,
+			},
+			Info{"go1.26.8", []Build{{"kubernetes_build_info", "v1.34.4"}}}, "v1.34.4",
+		},
+		"containerd-head.txt": {map[string]float64{"go_goroutines": 33, "go_threads": 47}, Info{"go1.19.8", []Build{{"containerd_build_info_total", "1.6.20~ds1"}}}, "1.6.20~ds1"},
+	}
+	for name, tt := range tests {
+		figures, info, problems, err := Figures(bytes.NewReader(sampleFile(t, name)), name)
+		if err != nil || len(problems) > 0 {
+			t.Fatal(name, err, problems)
+		}
+		if diff := cmp.Diff(tt.figures, figures); diff != "" {
+			t.Errorf("%s: figures (-want +got):\n%s", name, diff)
+		}
+		if diff := cmp.Diff(tt.info, info); diff != "" || info.Version() != tt.version {
+			t.Errorf("%s: info (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestAPageOfSeveralProcessesGivesNoFigure(t *testing.T) {
+	const in = "process_open_fds{job=\"a\"} 5\nprocess_open_fds{job=\"b\"} 6\ngo_threads NaN\ngo_goroutines 7\n"
+	figures, _, problems, err := Figures(strings.NewReader(in), "federate")
+	if err != nil || len(problems) != 2 {
+		t.Fatal(err, problems)
+	}
+	if diff := cmp.Diff(map[string]float64{"go_goroutines": 7}, figures); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestWhatIsNoPageIsSaidToBeNone(t *testing.T) {
+	_, page, problems := parse(t, sampleFile(t, "informer-404.txt"))
+	if page.Samples != 0 || page.Malformed != 1 || len(problems) != 2 {
+		t.Fatalf("got %+v, %+v", page, problems)
+	}
+	if last := problems[1]; last.Severity != analysis.Error || !strings.Contains(last.Why, "404 page not found") {
+		t.Errorf("got %+v", problems)
+	}
+	if samples, page, problems := parse(t, nil); len(samples)+page.Samples+len(problems) != 0 {
+		t.Errorf("an empty page: got %+v, %+v", page, problems)
+	}
+}
+
+// TestAPrefixOfAPageGivesAPrefixOfItsSamples cuts a real page anywhere.
+func TestAPrefixOfAPageGivesAPrefixOfItsSamples(t *testing.T) {
+	raw := sampleFile(t, "prometheus.txt")
+	whole, _, _ := parse(t, raw)
+	rapid.Check(t, func(rt *rapid.T) {
+		cut := rapid.IntRange(0, len(raw)).Draw(rt, "cut")
+		part, page, problems := parse(t, raw[:cut])
+		complete := raw[:bytes.LastIndexByte(raw[:cut], '\n')+1]
+		want := 0
+		for l := range bytes.Lines(complete) {
+			if l[0] != '#' {
+				want++
+			}
+		}
+		tail := raw[len(complete):cut]
+		if wantCut := len(tail) > 0 && tail[0] != '#'; page.Truncated != wantCut || len(part) != want || (len(problems) > 0) != wantCut {
+			rt.Fatalf("got %d samples of %d, truncated %v, problems %+v", len(part), want, page.Truncated, problems)
+		}
+		if diff := cmp.Diff(whole[:want], part, cmpopts.EquateNaNs(), cmpopts.EquateEmpty()); diff != "" {
+			rt.Fatal(diff)
+		}
+	})
+}
+
+func TestALongLineAndErrorsCostThemselvesOnly(t *testing.T) {
+	in := "a{b=\"" + strings.Repeat("x", 1<<20) + "\"} 1\n" + strings.Repeat("what?\n", 5000) + "process_open_fds 3\n"
+	samples, page, problems := parse(t, []byte(in))
+	if len(samples) != 1 || samples[0].Line != 5002 || page.Malformed != 5001 || len(problems) != maxProblems+1 {
+		t.Errorf("got %d samples, %+v, %d problems", len(samples), page, len(problems))
+	}
+	broken := errors.New("disk on fire")
+	page, _, err := Parse(io.MultiReader(strings.NewReader("a 1\n"), iotest.ErrReader(broken)), "x.txt", func(Sample) error { return nil })
+	if !errors.Is(err, broken) || page.Samples != 1 || !page.Truncated || !strings.Contains(err.Error(), "x.txt") {
+		t.Errorf("got %+v, %v", page, err)
+	}
+	if _, _, err := Parse(strings.NewReader("a 1\nb 2\n"), "x.txt", func(Sample) error { return broken }); !errors.Is(err, broken) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestEveryPageOfTheCorpusReadsAsPrometheusReadsIt(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(corpus(t), "series", "*", "t*", "*", "metrics.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	full := 0
+	for _, file := range files {
+		raw, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(raw) < 100 { // empty, or "404 page not found"
+			continue
+		}
+		full++
+		samples, page, problems := parse(t, raw)
+		if len(problems) > 0 || page.Bytes != int64(len(raw)) {
+			t.Errorf("%s: got %+v, %+v", file, page, problems)
+		}
+		if diff := cmp.Diff(oracle(t, raw), flat(samples), cmpopts.EquateNaNs()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", file, diff)
+		}
+	}
+	if len(files) != 33 || full != 12 { // counted with find and wc
+		t.Errorf("got %d pages, %d of them full, want 33 and 12", len(files), full)
+	}
+}
+
+func FuzzMetrics(f *testing.F) {
+	for _, name := range []string{"prometheus.txt", "kubelet-process.txt", "containerd-head.txt", "informer-404.txt"} {
+		raw := sampleFile(f, name)
+		f.Add(raw[:min(len(raw), 4<<10)])
+	}
+	f.Add([]byte(`a_bucket{le="0.1"} 8 # {trace_id="x"} 0.067 1520879607.789` + "\n" + `{"my.metric",le="0.5"} 3` + "\n"))
+	f.Fuzz(func(t *testing.T, in []byte) {
+		count := 0
+		page, problems, err := Parse(bytes.NewReader(in), "f", func(s Sample) error {
+			count++
+			if s.Name == "" || s.Line < 1 || s.Offset < 0 || s.Offset >= int64(len(in)) {
+				t.Fatalf("sample %+v", s)
+			}
+			return nil
+		})
+		if err != nil || page.Samples != count || page.Bytes != int64(len(in)) || len(problems) > maxProblems+1 {
+			t.Fatalf("%v, %+v, %d samples, %d problems", err, page, count, len(problems))
+		}
+		figures, _, _, err := Figures(bytes.NewReader(in), "f")
+		if err != nil || len(figures) > 6 {
+			t.Fatalf("%v, %v", err, figures)
+		}
+	})
+}

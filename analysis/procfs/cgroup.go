@@ -1,0 +1,65 @@
+package procfs
+
+import (
+	"io"
+	"strconv"
+	"strings"
+
+	"leakdiff/analysis"
+)
+
+// maxCgroups bounds the lines of one cgroup file; the kernel has about a dozen
+// hierarchies.
+const maxCgroups = 1 << 10
+
+// Cgroup is one line of /proc/PID/cgroup (cgroups(7)). Hierarchy 0 without
+// controllers is cgroup v2.
+type Cgroup struct {
+	Hierarchy   int
+	Controllers []string
+	Path        string
+}
+
+// ParseCgroup reads /proc/PID/cgroup. The error is that of r only.
+func ParseCgroup(r io.Reader, path string) ([]Cgroup, []analysis.Problem, error) {
+	probs := &problems{path: path}
+	in := newLineReader(r)
+	var groups []Cgroup
+	for len(groups) < maxCgroups {
+		l, ok := in.next()
+		if !ok {
+			break
+		}
+		if strings.TrimSpace(l.text) == "" {
+			continue
+		}
+		g, ok := cgroupLine(l.text)
+		if !ok {
+			probs.add(analysis.Warning, l, "a cgroup line is not understood",
+				quote(l.text)+" is not hierarchy:controllers:path", "nothing: the other lines were read")
+			continue
+		}
+		groups = append(groups, g)
+	}
+	return groups, probs.all(), in.failure(path)
+}
+
+// cgroupLine reads one line; the path may hold colons.
+//
+//	"2:cpu,cpuacct:/kubepods"   {2, [cpu cpuacct], "/kubepods"}
+//	"0::/"                      {0, nil, "/"}
+func cgroupLine(text string) (Cgroup, bool) {
+	parts := strings.SplitN(strings.TrimSpace(text), ":", 3)
+	if len(parts) != 3 {
+		return Cgroup{}, false
+	}
+	n, err := strconv.Atoi(parts[0])
+	if err != nil || n < 0 {
+		return Cgroup{}, false
+	}
+	g := Cgroup{Hierarchy: n, Path: clip(parts[2])}
+	if parts[1] != "" {
+		g.Controllers = strings.Split(clip(parts[1]), ",")
+	}
+	return g, true
+}

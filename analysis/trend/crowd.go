@@ -1,0 +1,163 @@
+package trend
+
+import (
+	"cmp"
+	"slices"
+
+	"leakdiff/analysis"
+)
+
+// crowd follows the members of one family by identity. A member gets one number
+// per epoch, so that numbers of different epochs never meet.
+type crowd struct {
+	// members holds the numbers present in each snapshot.
+	members [][]int32
+	// complete says that members is everyone: no member of the count is unknown.
+	complete []bool
+	// identity and first belong to the numbers; first is the snapshot of the first
+	// sight, cut dumps included.
+	identity []analysis.Identity
+	first    []int32
+}
+
+func (s *Series) newCrowd(family *analysis.Family) *crowd {
+	row := s.groups[family.Fingerprint]
+	c := &crowd{members: make([][]int32, len(row)), complete: make([]bool, len(row))}
+	numbers := make(map[analysis.Identity]int32)
+	seen := []int32(nil) // the last snapshot that listed each number
+	for i, group := range row {
+		if i > 0 && s.Epochs[i] != s.Epochs[i-1] {
+			clear(numbers)
+		}
+		c.complete[i] = s.Usable(i, family.Kind) && (group == nil || everyone(group))
+		if group == nil || !group.Members.Identified() {
+			continue
+		}
+		present := make([]int32, 0, len(group.Members.ID))
+		for m := range group.Members.ID {
+			id := group.Members.Identity(m)
+			number, known := numbers[id]
+			if !known {
+				number = int32(len(c.identity))
+				numbers[id] = number
+				c.identity = append(c.identity, id)
+				c.first = append(c.first, int32(i))
+				seen = append(seen, -1)
+			}
+			if seen[number] != int32(i) {
+				seen[number] = int32(i)
+				present = append(present, number)
+			}
+		}
+		c.members[i] = present
+	}
+	return c
+}
+
+// everyone reports whether a group's members are identified and as many as its
+// count: a cut dump with a complete twin has the right count and fewer members.
+func everyone(group *analysis.Group) bool {
+	return group.Count == 0 || group.Members.Identified() && group.Members.Len() >= group.Count
+}
+
+// both counts the members of snapshot i that are in snapshot j as well.
+func (c *crowd) both(i, j int) int {
+	present := make([]bool, len(c.first))
+	for _, number := range c.members[i] {
+		present[number] = true
+	}
+	n := 0
+	for _, number := range c.members[j] {
+		if present[number] {
+			n++
+		}
+	}
+	return n
+}
+
+// followed are the points of a run whose members are all identified.
+func (c *crowd) followed(run []point) []point {
+	var out []point
+	for _, pt := range run {
+		if c.complete[pt.index] {
+			out = append(out, pt)
+		}
+	}
+	return out
+}
+
+// Survivors compares the members of a family in snapshots i and j of one epoch,
+// i before j, by identity: how many of i are still there, how many are new at j,
+// how many are gone. ok is false across epochs, where a kind was not captured or
+// where members cannot be followed.
+func (s *Series) Survivors(fingerprint string, i, j int) (survived, born, gone int, ok bool) {
+	row := s.groups[fingerprint]
+	if row == nil || s.Epochs[i] != s.Epochs[j] {
+		return 0, 0, 0, false
+	}
+	kind := s.kindOf(row)
+	for _, k := range []int{i, j} {
+		if !s.Usable(k, kind) || row[k] != nil && !everyone(row[k]) {
+			return 0, 0, 0, false
+		}
+	}
+	before, after := identitiesOf(row[i]), identitiesOf(row[j])
+	for id := range after {
+		if _, was := before[id]; was {
+			survived++
+		}
+	}
+	return survived, len(after) - survived, len(before) - survived, true
+}
+
+func identitiesOf(group *analysis.Group) map[analysis.Identity]struct{} {
+	set := make(map[analysis.Identity]struct{})
+	if group == nil {
+		return set
+	}
+	for m := range group.Members.ID {
+		set[group.Members.Identity(m)] = struct{}{}
+	}
+	return set
+}
+
+// Lifeline is one member from its first to its last sight inside one epoch.
+type Lifeline struct {
+	Identity analysis.Identity
+	// First and Last are indexes of Series.Snapshots; Seen is in how many of the
+	// snapshots from First to Last the member was listed.
+	First, Last, Seen int
+}
+
+// Lifelines returns one line per member of a family, in order of first sight and
+// then of identity, at most limit of them (all with limit < 0). A member whose
+// identity appears in two epochs is two members.
+func (s *Series) Lifelines(fingerprint string, limit int) []Lifeline {
+	row := s.groups[fingerprint]
+	if row == nil {
+		return nil
+	}
+	family := &analysis.Family{Fingerprint: fingerprint, Kind: s.kindOf(row)}
+	crowd := s.newCrowd(family)
+	lines := make([]Lifeline, len(crowd.identity))
+	for number := range lines {
+		lines[number] = Lifeline{Identity: crowd.identity[number], First: int(crowd.first[number])}
+	}
+	for i, present := range crowd.members {
+		for _, number := range present {
+			lines[number].Last = i
+			lines[number].Seen++
+		}
+	}
+	slices.SortFunc(lines, func(a, b Lifeline) int {
+		return cmp.Or(cmp.Compare(a.First, b.First), compareIdentities(a.Identity, b.Identity))
+	})
+	if limit >= 0 && len(lines) > limit {
+		lines = lines[:limit:limit]
+	}
+	return lines
+}
+
+func compareIdentities(a, b analysis.Identity) int {
+	return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Sub, b.Sub), cmp.Compare(a.Hash, b.Hash))
+}

@@ -1,0 +1,156 @@
+package trend
+
+import (
+	"strings"
+
+	"leakdiff/analysis"
+)
+
+// Epochs numbers the process starts of snapshots in time order, from 0: one
+// number per snapshot. A new epoch begins where pid or start time differ from
+// what was known before; else where the goroutine ids prove another process,
+// because the largest one fell and fewer than half of the earlier ones are still
+// there, or because the two sets have nothing in common (statistics.md 1). A cut
+// dump proves nothing by what it lacks, and a snapshot without goroutine ids
+// stays in the epoch before it.
+func Epochs(snaps []*analysis.Snapshot) []int {
+	epochs := make([]int, len(snaps))
+	var current start
+	epoch := 0
+	for i, snap := range snaps {
+		if i > 0 && current.endedBy(snap) {
+			epoch++
+			current = start{}
+		}
+		current.learn(snap)
+		epochs[i] = epoch
+	}
+	return epochs
+}
+
+// start is what is known of one process start.
+type start struct {
+	pid, began string
+	// reference is the latest snapshot with goroutine ids, complete ones before
+	// cut ones.
+	reference *analysis.Snapshot
+}
+
+func (s *start) learn(snap *analysis.Snapshot) {
+	if snap.Process.PID.Known() {
+		s.pid = snap.Process.PID.Value
+	}
+	if snap.Process.Start.Known() {
+		s.began = snap.Process.Start.Value
+	}
+	if highest(snap) > 0 && (!cut(snap) || s.reference == nil) {
+		s.reference = snap
+	}
+}
+
+func (s *start) endedBy(snap *analysis.Snapshot) bool {
+	pid, began := snap.Process.PID.Value, snap.Process.Start.Value
+	if differ(s.pid, pid) {
+		return true
+	}
+	if sameNotation(s.began, began) {
+		// Equal start times of one pid settle it: ids need not be asked.
+		if s.began != began {
+			return true
+		}
+		if s.pid != "" && pid != "" {
+			return false
+		}
+	}
+	return s.idsDeny(snap)
+}
+
+// idsDeny reports whether the goroutine ids of snap show another process than
+// those of the reference. The largest id alone falls by a few whenever the
+// newest goroutine ends.
+func (s *start) idsDeny(snap *analysis.Snapshot) bool {
+	if s.reference == nil || highest(snap) == 0 || cut(snap) {
+		return false
+	}
+	if highest(snap) < highest(s.reference) {
+		kept, all := stillThere(s.reference, snap)
+		return all > 0 && 2*kept < all
+	}
+	return !cut(s.reference) && disjoint(s.reference, snap)
+}
+
+// stillThere counts the goroutine ids of earlier, and those of them in later.
+func stillThere(earlier, later *analysis.Snapshot) (kept, all int) {
+	present := make(map[int64]struct{})
+	for id := range goroutineIDs(later) {
+		present[id] = struct{}{}
+	}
+	for id := range goroutineIDs(earlier) {
+		all++
+		if _, ok := present[id]; ok {
+			kept++
+		}
+	}
+	return kept, all
+}
+
+// disjoint reports whether two dumps with ids share none. Goroutine 1 nearly
+// always answers without a set being built.
+func disjoint(a, b *analysis.Snapshot) bool {
+	lowestA, lowestB := lowest(a), lowest(b)
+	if lowestA == 0 || lowestB == 0 || lowestA == lowestB {
+		return false
+	}
+	kept, _ := stillThere(a, b)
+	return kept == 0
+}
+
+// highest is the largest goroutine id, 0 where there is none.
+func highest(snap *analysis.Snapshot) int64 {
+	if snap.MaxGoroutineID > 0 {
+		return snap.MaxGoroutineID
+	}
+	var high int64
+	for id := range goroutineIDs(snap) {
+		high = max(high, id)
+	}
+	return high
+}
+
+// lowest is the smallest goroutine id, 0 where there is none.
+func lowest(snap *analysis.Snapshot) int64 {
+	var low int64
+	for id := range goroutineIDs(snap) {
+		if low == 0 || id < low {
+			low = id
+		}
+	}
+	return low
+}
+
+func goroutineIDs(snap *analysis.Snapshot) func(yield func(int64) bool) {
+	return func(yield func(int64) bool) {
+		for i := range snap.Groups {
+			if snap.Groups[i].Family.Kind != analysis.KindGoroutine {
+				continue
+			}
+			for _, id := range snap.Groups[i].Members.ID {
+				if !yield(id) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func cut(snap *analysis.Snapshot) bool { return snap.Truncated || snap.LowerBound }
+
+func differ(a, b string) bool { return a != "" && b != "" && a != b }
+
+// sameNotation reports whether two start times are known and of one form: ticks
+// ("16042") are never compared with a date ("2026-11-21T02:58:10Z").
+func sameNotation(a, b string) bool {
+	return a != "" && b != "" && ticks(a) == ticks(b)
+}
+
+func ticks(start string) bool { return strings.Trim(start, "0123456789") == "" }

@@ -1,0 +1,136 @@
+package trend
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"leakdiff/analysis"
+)
+
+func TestEpochs(t *testing.T) {
+	fact := func(v string) analysis.Fact { return analysis.Fact{Value: v} }
+	tests := []struct {
+		name   string
+		in     scenario
+		change func([]*analysis.Snapshot)
+		want   []int
+	}{
+		{
+			name: "one process is one epoch",
+			in:   only(piling("3 42 82")),
+			want: []int{0, 0, 0},
+		},
+		{
+			name: "another pid is another epoch",
+			in:   scenario{families: map[string]string{onlyFamily: "1-9 1-9 1-9"}, pids: "7 7 8"},
+			want: []int{0, 0, 1},
+		},
+		{
+			name: "another start time of the same pid is another epoch",
+			in:   only(piling("3 3 3")),
+			change: func(s []*analysis.Snapshot) {
+				s[0].Process.Start, s[1].Process.Start, s[2].Process.Start = fact("100"), fact("100"), fact("200")
+			},
+			want: []int{0, 0, 1},
+		},
+		{
+			name: "ticks are not compared with a date",
+			in:   only(piling("3 3")),
+			change: func(s []*analysis.Snapshot) {
+				s[0].Process.Start, s[1].Process.Start = fact("100"), fact("2026-11-21T02:58:10Z")
+			},
+			want: []int{0, 0},
+		},
+		{
+			name: "an unknown pid in between does not hide a restart",
+			in:   only(piling("3 3 3")),
+			change: func(s []*analysis.Snapshot) {
+				s[0].Process.PID, s[2].Process.PID = fact("7"), fact("8")
+			},
+			want: []int{0, 0, 1},
+		},
+		{
+			name: "ids that start again are another process",
+			in:   scenario{families: map[string]string{onlyFamily: "1-200 1-90,120-300 1-40"}},
+			want: []int{0, 0, 1},
+		},
+		{
+			name: "the newest goroutine may end without a restart",
+			in:   scenario{families: map[string]string{onlyFamily: "1-200 1-199"}},
+			want: []int{0, 0},
+		},
+		{
+			name: "a recovery keeps few of the members and is no restart while ids go on",
+			in:   scenario{families: map[string]string{onlyFamily: "1-747 1-20,800-844"}},
+			want: []int{0, 0},
+		},
+		{
+			name: "ids without any in common are another process",
+			in:   scenario{families: map[string]string{onlyFamily: "1-20 500-560"}},
+			want: []int{0, 1},
+		},
+		{
+			name: "equal pid and start time settle it whatever the ids do",
+			in:   scenario{families: map[string]string{onlyFamily: "1-200 300-310 5-9"}, pids: "7 7 7"},
+			change: func(s []*analysis.Snapshot) {
+				for _, snap := range s {
+					snap.Process.Start = fact("16042")
+				}
+			},
+			want: []int{0, 0, 0},
+		},
+		{
+			name: "a pid alone does not: containers use 1 again",
+			in:   scenario{families: map[string]string{onlyFamily: "2-200 300-310"}, pids: "1 1"},
+			want: []int{0, 1},
+		},
+		{
+			name:   "a cut dump proves nothing by what it lacks",
+			in:     scenario{families: map[string]string{onlyFamily: "1-200 3-9 1-210"}},
+			change: func(s []*analysis.Snapshot) { s[1].Truncated, s[1].LowerBound = true, true },
+			want:   []int{0, 0, 0},
+		},
+		{
+			name: "a snapshot without goroutines stays where it is and the next is compared past it",
+			in:   scenario{families: map[string]string{onlyFamily: "1-200 - 1-40 2-41"}},
+			want: []int{0, 0, 1, 1},
+		},
+		{
+			name: "counts without ids stay in one epoch",
+			in:   scenario{families: map[string]string{onlyFamily: "#200 #10 #200"}},
+			want: []int{0, 0, 0},
+		},
+		{
+			name: "no snapshots have no epochs",
+			in:   scenario{},
+			want: []int{},
+		},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			snaps := tc.in.snapshots(t)
+			if tc.change != nil {
+				tc.change(snaps)
+			}
+			if diff := cmp.Diff(tc.want, Epochs(snaps)); diff != "" {
+				t.Errorf("epochs (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// The largest ids and the ids in common are those of corpus/series/restart.
+func TestEpochsOfTheRestartSeries(t *testing.T) {
+	sc := scenario{
+		families: map[string]string{onlyFamily: strings.Join([]string{
+			"1-27,51-72", "1-27,60-70,475-514", "1-27,60-70,475-514,918-957",
+			"1-27,60-70,475-514,918-957,1361-1400", "1-27,60-70,475-514,918-957,1361-1400,1808-1847", "1-28,195-218",
+		}, " ")},
+		newest: "72 514 957 1400 1847 218",
+	}
+	if diff := cmp.Diff([]int{0, 0, 0, 0, 0, 1}, Epochs(sc.snapshots(t))); diff != "" {
+		t.Errorf("epochs (-want +got):\n%s", diff)
+	}
+}

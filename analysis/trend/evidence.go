@@ -1,0 +1,403 @@
+package trend
+
+import (
+	"fmt"
+
+	"leakdiff/analysis"
+)
+
+// gatherMarks looks for the "(leaked)" marks of the runtime's leak profile: proof
+// by reachability, in cut dumps too.
+func gatherMarks(p *part, s *signals, _ *scratch) []analysis.Evidence {
+	marked, at := 0, 0
+	for i, group := range p.series.groups[p.family.Fingerprint][:p.end()+1] {
+		if group != nil && group.Leaked > 0 && group.Leaked >= marked {
+			marked, at = group.Leaked, i
+		}
+	}
+	if marked == 0 {
+		return nil
+	}
+	s.marked = true
+	return one(ruleLeakedMark, "the runtime marked %s as leaked at %s: nothing that can still run can wake them",
+		plural(marked, "member"), p.series.label(at))
+}
+
+// end is the last snapshot that the part speaks of: marks count in cut dumps too,
+// which give no point.
+func (p *part) end() int {
+	if p.until > 0 {
+		return p.until - 1
+	}
+	return len(p.series.Snapshots) - 1
+}
+
+// gatherCounts is evidence S.
+func gatherCounts(p *part, s *signals, room *scratch) []analysis.Evidence {
+	runs := p.comparable()
+	s.line = fitLine(runs, room)
+	s.up, s.down = s.line.rising(), s.line.falling()
+	if s.line.n < 2 {
+		return nil
+	}
+	return one(ruleSeries, "%s%s", p.course(runs), p.weight(s, longestSpan(runs)))
+}
+
+// weight says what the course of the counts amounts to, with its figures.
+func (p *part) weight(s *signals, span float64) string {
+	l := s.line
+	moved := s.up > levelNone || s.down > levelNone
+	switch {
+	case l.n < 4 && moved:
+		// Too few counts for a trend: say what happened, never what is happening.
+		return ""
+	case l.n < 4 || l.growth == 0:
+		return "; within noise"
+	case moved:
+		text := fmt.Sprintf("; slope %s (95 %% interval %s to %s) makes %s over the span, %s", p.rate(l.slope),
+			p.rate(l.low), p.rate(l.high), decimal(l.growth), chance(l.p()))
+		if !l.straight {
+			text += "; a single step fits better than a line"
+		}
+		return text
+	case abs(l.growth) < l.gate:
+		return fmt.Sprintf("; within noise: slope %s makes %s over %s, less than %s", p.rate(l.slope),
+			decimal(l.growth), p.span(span), decimal(l.gate))
+	case l.n >= 6 && !l.goesOn(l.sign()):
+		return fmt.Sprintf("; slope %s, %s, but the newer half hardly moves", p.rate(l.slope), chance(l.p()))
+	default:
+		return fmt.Sprintf("; slope %s, not distinguishable from noise (%s)", p.rate(l.slope), chance(l.p()))
+	}
+}
+
+// course tells what the counts did: "9 snapshots over 9 min 5 s: rose by 48, from
+// 0 (t0) to 48 (t8)".
+func (p *part) course(runs [][]point) string {
+	where := ""
+	if len(runs) > 1 {
+		where = fmt.Sprintf(" in %d epochs", len(runs))
+	}
+	n := 0
+	for _, run := range runs {
+		n += len(run)
+	}
+	text := fmt.Sprintf("%s%s over %s: ", plural(n, "snapshot"), where, p.span(longestSpan(runs)))
+	for r, run := range runs {
+		if r == 4 {
+			return text + fmt.Sprintf(" and %d more epochs", len(runs)-r)
+		}
+		if r > 0 {
+			text += "; "
+		}
+		text += p.move(run)
+	}
+	return text
+}
+
+// move tells one run: "grew by 40, from 0 (t0) to 40 (t1)".
+func (p *part) move(run []point) string {
+	first, last := run[0], run[len(run)-1]
+	ends := fmt.Sprintf("from %d (%s) to %d (%s)", first.count, p.label(first), last.count, p.label(last))
+	switch rise := last.count - first.count; {
+	case rise > 0 && len(run) == 2:
+		return fmt.Sprintf("grew by %d, %s", rise, ends)
+	case rise > 0:
+		return fmt.Sprintf("rose by %d, %s", rise, ends)
+	case rise < 0:
+		return fmt.Sprintf("fell by %d, %s", -rise, ends)
+	case flat([][]point{run}):
+		return fmt.Sprintf("%d in all", first.count)
+	default:
+		return fmt.Sprintf("%d at both ends (%s and %s), between %d and %d", first.count, p.label(first), p.label(last),
+			fewest(run), most(run))
+	}
+}
+
+// p is the p of the direction in which the slope points.
+func (l line) p() float64 {
+	if l.slope < 0 {
+		return l.pDown
+	}
+	return l.pUp
+}
+
+// sign is the direction in which the slope points.
+func (l line) sign() float64 {
+	if l.slope < 0 {
+		return -1
+	}
+	return 1
+}
+
+// gatherRoseOnce takes back the level of counts that moved once.
+func gatherRoseOnce(p *part, s *signals, _ *scratch) []analysis.Evidence {
+	runs := p.comparable()
+	var evidence []analysis.Evidence
+	if s.up > levelNone {
+		if text, once := p.movedOnce(runs, 1); once {
+			s.up = levelNone
+			evidence = one(ruleRoseOnce, "rose %s", text)
+		}
+	}
+	if s.down > levelNone {
+		if text, once := p.movedOnce(runs, -1); once {
+			s.down = levelNone
+			evidence = append(evidence, one(ruleRoseOnce, "fell %s", text)...)
+		}
+	}
+	return evidence
+}
+
+// step is the change of one interval, in the direction asked for.
+type step struct {
+	from, to point
+	by       int
+	// length is in hours, or 1 where some count is not dated.
+	length float64
+}
+
+func stepsOf(runs [][]point, sign int) []step {
+	all := flatten(runs)
+	dated := len(placedOf(all)) == len(all)
+	var steps []step
+	for _, run := range runs {
+		for k, length := range lengths(run) {
+			if !dated {
+				length = 1
+			}
+			steps = append(steps, step{run[k], run[k+1], sign * (run[k+1].count - run[k].count), length})
+		}
+	}
+	return steps
+}
+
+// movedOnce is "Rose once" of statistics.md 3: up to five counts that owe their
+// change to one interval before the last, or that stand still since.
+func (p *part) movedOnce(runs [][]point, sign int) (string, bool) {
+	steps := stepsOf(runs, sign)
+	n := len(steps) + len(runs)
+	rise, whole := 0, 0.0
+	for _, st := range steps {
+		rise += st.by
+		whole += st.length
+	}
+	if n > 5 || rise <= 0 {
+		return "", false
+	}
+	for k, st := range steps[:len(steps)-1] {
+		share, expected := float64(st.by)/float64(rise), 0.0
+		if whole > 0 {
+			expected = st.length / whole
+		}
+		if 5*st.by < 4*rise || share <= min(0.95, expected+0.15) {
+			continue
+		}
+		text := fmt.Sprintf("by %d between %s and %s", st.by, p.label(st.from), p.label(st.to))
+		if standsStill(steps[k+1:]) {
+			return text + ", flat since", true
+		}
+		return text + fmt.Sprintf(", %d of %d in all", st.by, rise), true
+	}
+	if n < 4 {
+		return "", false
+	}
+	late := steps[len(steps)-1].by + steps[len(steps)-2].by
+	if 20*late > rise {
+		return "", false
+	}
+	return fmt.Sprintf("by %d until %s, hardly at all in the last two intervals", rise-late, p.label(steps[len(steps)-2].from)), true
+}
+
+func standsStill(steps []step) bool {
+	for _, st := range steps {
+		if st.by != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// gatherCohorts is evidence C, for the epoch where it says most.
+func gatherCohorts(p *part, s *signals, _ *scratch) []analysis.Evidence {
+	for _, run := range p.runs {
+		s.identified = s.identified || p.identifies(run)
+	}
+	if !s.identified {
+		return nil
+	}
+	c, ok := p.bestCohort()
+	if !ok {
+		return nil
+	}
+	s.cohortsSeen, s.cohorts = true, c.holds
+	born, established, alive := sum(c.born), sum(c.established), sum(c.alive)
+	last := c.run[len(c.run)-1]
+	if born == 0 {
+		return one(ruleCohort, "no member was born from %s to %s", p.label(c.run[0]), p.label(last))
+	}
+	var births []string
+	intervals := 0
+	for k, n := range c.born {
+		if n > 0 {
+			births = append(births, fmt.Sprintf("%s %d", p.label(c.run[k]), n))
+		}
+		if c.alive[k] > 0 {
+			intervals++
+		}
+	}
+	text := fmt.Sprintf("%s born since %s (%s); %d were still there at the next snapshot", plural(born, "member"),
+		p.label(c.run[0]), list(births, 12), established)
+	if established > 0 {
+		text += fmt.Sprintf(", %d of these at %s", alive, p.label(last))
+	}
+	if alive > 0 {
+		text += fmt.Sprintf(", from %s, the largest with %s", plural(intervals, "interval"), percent(c.largest))
+	}
+	return one(ruleCohort, "%s", text)
+}
+
+// identifies reports whether identities can speak for or against a growth in a
+// run. One dump with ids at the end of a series of counts cannot.
+func (p *part) identifies(run []point) bool {
+	followed := p.crowd.followed(run)
+	peopled := 0
+	for _, pt := range followed {
+		if pt.count > 0 {
+			peopled++
+		}
+	}
+	return peopled >= 2 || peopled == 1 && len(followed) >= fewestCohortPoints
+}
+
+// gatherSurvivors compares the end of the judged part with the snapshot where
+// the family first grew, in the last epoch that allows it.
+func gatherSurvivors(p *part, s *signals, _ *scratch) []analysis.Evidence {
+	for r := len(p.runs) - 1; r >= 0; r-- {
+		followed := p.crowd.followed(p.runs[r])
+		if len(followed) < 2 {
+			continue
+		}
+		if most(followed) == 0 {
+			return nil
+		}
+		last := followed[len(followed)-1]
+		if from := firstGrowth(p.runs[r]); p.crowd.complete[from.index] {
+			s.survivors = p.crowd.both(from.index, last.index)
+		}
+		return one(ruleSurvivors, "%s", p.survivorText(followed))
+	}
+	return nil
+}
+
+// survivorText tells what became of the members of the first snapshot that has
+// some: "38 of 40 members of t1 are still there at t7, 2 are new".
+func (p *part) survivorText(followed []point) string {
+	last := followed[len(followed)-1]
+	from := firstGrowth(followed)
+	if from.index == last.index {
+		from = followed[len(followed)-2]
+	}
+	if from.count == 0 {
+		return fmt.Sprintf("no member of %s was there at %s, %d are new", p.label(last), p.label(from), last.count)
+	}
+	kept := p.crowd.both(from.index, last.index)
+	text := fmt.Sprintf("%d of %d members of %s are still there at %s", kept,
+		len(p.crowd.members[from.index]), p.label(from), p.label(last))
+	if born := len(p.crowd.members[last.index]) - kept; born > 0 {
+		text += fmt.Sprintf(", %d are new", born)
+	}
+	return text
+}
+
+// firstGrowth is the first point with more members than the one before, else the
+// first of all.
+func firstGrowth(run []point) point {
+	for k := 1; k < len(run); k++ {
+		if run[k].count > run[k-1].count {
+			return run[k]
+		}
+	}
+	return run[0]
+}
+
+// gatherPresence finds families that came or went as a whole in the last epoch.
+func gatherPresence(p *part, s *signals, _ *scratch) []analysis.Evidence {
+	run := p.lastRun()
+	if len(run) < 2 {
+		if len(run) == 1 && len(p.runs) > 1 {
+			return one(rulePresence, "since the restart at %s there is one snapshot: %s", p.label(run[0]), plural(run[0].count, "member"))
+		}
+		return nil
+	}
+	last := len(run) - 1
+	if k := arrival(run); k > 0 {
+		if before, after, other := p.versions(run[k-1], run[k]); other {
+			return one(rulePresence, "absent in version %s, there in version %s", before, after)
+		}
+		s.appeared = run[last].count >= 3 && k >= last-1
+		return one(rulePresence, "not there before %s", p.label(run[k]))
+	}
+	if k := departure(run); k > 0 {
+		if before, after, other := p.versions(run[k-1], run[k]); other {
+			return one(rulePresence, "there in version %s, absent in version %s", before, after)
+		}
+		s.vanished = most(run) >= 3 && k >= last-1
+		return one(rulePresence, "gone since %s", p.label(run[k]))
+	}
+	return nil
+}
+
+// arrival is the first point with members after points without, 0 where there is
+// none. Families that went again have not arrived.
+func arrival(run []point) int {
+	if run[0].count > 0 || run[len(run)-1].count == 0 {
+		return 0
+	}
+	for k, pt := range run {
+		if pt.count > 0 {
+			return k
+		}
+	}
+	return 0
+}
+
+// departure is the first of the closing points without members, 0 where there is
+// none.
+func departure(run []point) int {
+	k := len(run)
+	for k > 0 && run[k-1].count == 0 {
+		k--
+	}
+	if k == len(run) {
+		return 0
+	}
+	return k
+}
+
+func most(run []point) int {
+	n := 0
+	for _, pt := range run {
+		n = max(n, pt.count)
+	}
+	return n
+}
+
+func fewest(run []point) int {
+	n := run[0].count
+	for _, pt := range run {
+		n = min(n, pt.count)
+	}
+	return n
+}
+
+func (p *part) versions(a, b point) (before, after string, other bool) {
+	before = p.series.Snapshots[a.index].Process.Version.Value
+	after = p.series.Snapshots[b.index].Process.Version.Value
+	return before, after, differ(before, after)
+}
+
+func one(rule, format string, args ...any) []analysis.Evidence {
+	return []analysis.Evidence{{Rule: rule, Text: fmt.Sprintf(format, args...)}}
+}
+
+func abs(v float64) float64 { return max(v, -v) }

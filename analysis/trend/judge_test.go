@@ -1,0 +1,346 @@
+package trend
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"leakdiff/analysis"
+)
+
+// Times of the series of the corpus, in seconds since t0.
+const (
+	kubeletTimes    = "0 25.5 315.4 352.7 390 427.6 465.3 502.8 545.1"
+	prometheusTimes = "0 20.3 40.6 60.8 81 101.3 121.9 152.2"
+	informerTimes   = "0 20.2 40.4 60.8 81.3 101.5 121.7"
+)
+
+// Each verdict is that of the prefix ending at t0, t1, ...: L leaking,
+// S suspicious, N new, G gone, = stable, ? too few points.
+func TestVerdictAtEveryPrefix(t *testing.T) {
+	tests := []struct {
+		name      string
+		in        scenario
+		verdicts  string
+		recovered int
+	}{
+		{"kubelet probe workers pile up and recover", only(piling("0 8 15 23 31 36 42 48 0")).at(kubeletTimes), "?NSLLLLLL", 8},
+		{"housekeeping from a floor of 4", only(piling("4 16 24 32 40 48 56 64 4")).at(kubeletTimes), "?=SLLLLLL", 8},
+		{"pod workers start two snapshots late", only(piling("0 0 4 8 12 16 20 24 0")).at(kubeletTimes), "??NNLLLLL", 8},
+		{"inotify watches of the kubelet", only(piling("44 116 164 211 259 307 355 403 43")).at(kubeletTimes), "?SSLLLLLL", 8},
+		{"blocked probes rise once", only(piling("0 8 8 8 8 8 8 8 0")).at(kubeletTimes), "?NN=====G", -1},
+		{"stuck terminations rise once", only(piling("0 4 4 4 4 4 4 4 0")).at(kubeletTimes), "?NN=====G", -1},
+		{"opened pipes rise once", only(piling("0 16 16 16 16 16 16 16 0")).at(kubeletTimes), "?SN=====G", -1},
+		{"blocked collectors come one snapshot late", only(piling("0 0 8 8 8 8 8 8 0")).at(kubeletTimes), "??NN====G", -1},
+		{"a few lost members of CLOSE_WAIT are no recovery", only(piling("0 1 2 3 3 2 3 3")).at("0 25.5 315.4 352.7 390 427.6 465.3 502.8"), "?=======", -1},
+		{"constant survivors", only(piling("20 20 20 20 20 20")), "?=====", -1},
+		{"churn without a survivor", only(churning("20 10 10 10 10 10")).at("0 20 40 60 80 88"), "?=====", -1},
+		{"churn that varies", only(churning("12 30 9 25 14 28 11 26")), "?=======", -1},
+		{"informer factories in lockstep", only(piling("2 12 21 31 41 50 60")).at(informerTimes), "?=SLLLL", -1},
+		{"inotify instances", only(piling("14 30 60 100")).at("0 13 25 38"), "?=SL", -1},
+		{"sockets in CLOSE_WAIT, three quarters of them born in one interval", only(piling("2 4 10 20")).at("0 2 5 7"), "?==L", -1},
+		{"established sockets double", only(piling("4 16 36 80")).at("0 2 5 7"), "?=SL", -1},
+		{"accelerating threads", only(piling("3 8 20 45 90")).at("0 4 10 15 21"), "?=SLL", -1},
+		{"a dispatcher that saturates", only(piling("0 6 27 33 39")).at("0 0.94 1.94 2.9 3.98"), "?NSSL", -1},
+		{"counts without identities need four in a row", only(unidentified("3 42 82 122 162")).at("0 20 40 60 80"), "?SSLL", -1},
+		{"counts recover without identities", only(unidentified("3 42 82 122 162 4")).at("0 20 40 60 80 100"), "?SSLLL", 5},
+		{"a rise that churn explains is suspicious, not leaking", only(churning("0 20 40 60 80 100")), "?SSSSS", -1},
+		{"a cache that is emptied does not recover", only(piling("0 30 60 2 30 60 2 30")), "?SS=====", -1},
+		{"members leave one after another", only(piling("90 70 50 30 12")), "?=vvv", -1},
+		{"members that came at once and stayed", only(piling("0 0 0 0 0 0 0 38")).at(prometheusTimes), "???????N", -1},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			snaps := tc.in.snapshots(t)
+			var got strings.Builder
+			recovered := -2
+			for k := 1; k <= len(snaps); k++ {
+				judged := prefix(snaps, k).Judge(onlyFamily)
+				got.WriteString(letter(judged.Verdict))
+				recovered = judged.RecoveredAt
+			}
+			if diff := cmp.Diff(tc.verdicts, got.String()); diff != "" {
+				t.Errorf("verdicts (-want +got):\n%s", diff)
+			}
+			if recovered != tc.recovered {
+				t.Errorf("recovered at %d, want %d", recovered, tc.recovered)
+			}
+		})
+	}
+}
+
+func letter(v analysis.Verdict) string {
+	return map[analysis.Verdict]string{
+		analysis.Leaking: "L", analysis.Suspicious: "S", analysis.Scaling: "x", analysis.New: "N", analysis.Shrinking: "v",
+		analysis.Gone: "G", analysis.Stable: "=", analysis.TooFewPoints: "?",
+	}[v]
+}
+
+func TestHangingTargetsWithoutALoadReadAsALeakThatNamesTheOtherExplanation(t *testing.T) {
+	// corpus/series/prometheus-hanging-targets is scaling by truth. Its loops stay,
+	// one per target; only the number of targets can clear them. Its connections
+	// are opened anew for every scrape.
+	loops := only(piling("0 40 80 120 160 200 240 0")).at(prometheusTimes).series(t).Judge(onlyFamily)
+	if loops.Verdict != analysis.Leaking || loops.RecoveredAt != 7 {
+		t.Errorf("loops: %s, recovered at %d; want leaking, 7", loops.Verdict, loops.RecoveredAt)
+	}
+	wantText(t, loops, ruleMissing, "no load is known: a load that grew by as much would look the same")
+
+	connections := only(churning("0 40 80 120 160 200 240")).at(strings.TrimSuffix(prometheusTimes, " 152.2")).series(t).Judge(onlyFamily)
+	if connections.Verdict != analysis.Suspicious {
+		t.Errorf("connections: %s, want suspicious", connections.Verdict)
+	}
+}
+
+func TestTheRestartSeriesIsJudgedInsideItsFirstProcess(t *testing.T) {
+	sc := scenario{
+		families: map[string]string{
+			onlyFamily:  "1-3 1-42 1-82 1-122 1-162 1-16",
+			"g1:steady": "1001-1020 1001-1020 1001-1020 1001-1020 1001-1020 1001-1020",
+			"g1:churn":  "2001-2020 2101-2110 2201-2210 2301-2310 2401-2410 101-110",
+		},
+		newest: "2072 2514 2957 3400 3847 1218",
+	}.at("0 20 40.1 60.1 80.2 88.2")
+	s := sc.series(t)
+	if diff := cmp.Diff([]int{0, 0, 0, 0, 0, 1}, s.Epochs); diff != "" {
+		t.Fatalf("epochs (-want +got):\n%s", diff)
+	}
+	leak := s.Judge(onlyFamily)
+	if leak.Verdict != analysis.Leaking || leak.RecoveredAt != -1 || leak.Survivors != 42 || leak.Rise != 159 {
+		t.Errorf("%+v; want leaking, no recovery, 42 survivors, rise 159", leak)
+	}
+	wantText(t, leak, rulePresence, "since the restart at t5 there is one snapshot: 16 members")
+	for _, fingerprint := range []string{"g1:steady", "g1:churn"} {
+		if got := s.Judge(fingerprint).Verdict; got != analysis.Stable {
+			t.Errorf("%s: %s, want stable", fingerprint, got)
+		}
+	}
+}
+
+func TestMarksOfTheRuntimeOverrideEverything(t *testing.T) {
+	snaps := only(piling("3 3")).snapshots(t)
+	mark := func(snap *analysis.Snapshot) {
+		for g := range snap.Groups {
+			if snap.Groups[g].Family.Fingerprint == onlyFamily {
+				snap.Groups[g].Leaked = 2
+			}
+		}
+	}
+	mark(snaps[1])
+	judged := NewSeries(snaps).Judge(onlyFamily)
+	if judged.Verdict != analysis.Leaking {
+		t.Errorf("verdict %s, want leaking", judged.Verdict)
+	}
+	wantText(t, judged, ruleLeakedMark, "the runtime marked 2 members as leaked at t1: nothing that can still run can wake them")
+	if got := prefix(snaps, 1).Judge(onlyFamily).Verdict; got != analysis.TooFewPoints {
+		t.Errorf("before the mark: %s, want too few points", got)
+	}
+	snaps[1].Truncated, snaps[1].LowerBound = true, true
+	if got := NewSeries(snaps).Judge(onlyFamily).Verdict; got != analysis.Leaking {
+		t.Errorf("marks of a cut dump: %s, want leaking", got)
+	}
+}
+
+func TestACutDumpIsLeftOutAndNamed(t *testing.T) {
+	snaps := only(piling("50 60 3 80 90")).snapshots(t)
+	snaps[2].Truncated, snaps[2].LowerBound = true, true
+	judged := NewSeries(snaps).Judge(onlyFamily)
+	if judged.Verdict != analysis.Leaking {
+		t.Errorf("verdict %s, want leaking: %v", judged.Verdict, judged.Evidence)
+	}
+	wantText(t, judged, ruleMissing, "left out, because the dump is cut and its counts are lower bounds: t2")
+}
+
+func TestACutDumpWithACompleteTwinCountsAndIsNotFollowed(t *testing.T) {
+	snaps := only(piling("10 20 30 40 50")).snapshots(t)
+	snaps[2].Truncated = true
+	for g := range snaps[2].Groups {
+		group := &snaps[2].Groups[g]
+		group.Members.ID = group.Members.ID[:1]
+	}
+	s := NewSeries(snaps)
+	judged := s.Judge(onlyFamily)
+	if judged.Verdict != analysis.Leaking {
+		t.Errorf("verdict %s, want leaking", judged.Verdict)
+	}
+	wantText(t, judged, ruleCohort, "40 members born since t0 (t1 10, t3 20, t4 10); 30 were still there at the next snapshot, 30 of these at t4, from 2 intervals, the largest with 67 %")
+	if _, _, _, ok := s.Survivors(onlyFamily, 1, 2); ok {
+		t.Error("members of a cut dump were followed")
+	}
+}
+
+func TestNewAndGone(t *testing.T) {
+	version := func(values ...string) func([]*analysis.Snapshot) {
+		return func(snaps []*analysis.Snapshot) {
+			for i, v := range values {
+				snaps[i].Process.Version.Value = v
+			}
+		}
+	}
+	tests := []struct {
+		name   string
+		in     scenario
+		change func([]*analysis.Snapshot)
+		want   analysis.Verdict
+		text   string
+	}{
+		{"three members that were not there are new", only(piling("0 0 3")), nil, analysis.New, "not there before t2"},
+		{"two are not", only(piling("0 0 2")), nil, analysis.Stable, "not there before t2"},
+		{"new ends after two intervals", only(piling("0 5 5 5")), nil, analysis.Stable, "not there before t1"},
+		{"another version brings its own families", only(piling("0 5")), version("1.1", "1.2"), analysis.Stable, "absent in version 1.1, there in version 1.2"},
+		{"three members that left are gone", only(piling("4 4 0")), nil, analysis.Gone, "gone since t2"},
+		{"gone ends after two intervals", only(piling("4 0 0 0")), nil, analysis.Stable, "gone since t1"},
+		{"a family that left with its version is not gone", only(piling("4 0")), version("1.1", "1.2"), analysis.Stable, "there in version 1.1, absent in version 1.2"},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			snaps := tc.in.snapshots(t)
+			if tc.change != nil {
+				tc.change(snaps)
+			}
+			judged := NewSeries(snaps).Judge(onlyFamily)
+			if judged.Verdict != tc.want {
+				t.Errorf("verdict %s, want %s", judged.Verdict, tc.want)
+			}
+			wantText(t, judged, rulePresence, tc.text)
+		})
+	}
+}
+
+func TestWhatWasNotCapturedIsNamed(t *testing.T) {
+	watches := scenario{families: map[string]string{onlyFamily: "1-9 - 1-9"}, kind: analysis.KindWatch}.series(t).Judge(onlyFamily)
+	wantText(t, watches, ruleMissing, "no watches were captured at t1")
+}
+
+func TestTooFewPoints(t *testing.T) {
+	tests := []struct {
+		name string
+		in   scenario
+		text string
+	}{
+		{"one snapshot", only("1-900"), "one usable snapshot: growth needs two"},
+		{"the kind was captured once", scenario{families: map[string]string{onlyFamily: "1-9 -"}}, "one usable snapshot: growth needs two"},
+		{"every snapshot is another process", scenario{families: map[string]string{onlyFamily: "1-9 1-90 1-900"}, pids: "1 2 3"}, "3 snapshots, each of another process start: nothing can be compared"},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			judged := tc.in.series(t).Judge(onlyFamily)
+			if judged.Verdict != analysis.TooFewPoints || judged.RecoveredAt != -1 || judged.Survivors != -1 {
+				t.Errorf("%+v, want too few points", judged)
+			}
+			wantText(t, judged, ruleMissing, tc.text)
+		})
+	}
+	if got := only("1-9").series(t).Judge("g1:nobody").Verdict; got != analysis.TooFewPoints {
+		t.Errorf("an unknown family is %s, want too few points", got)
+	}
+}
+
+func TestEvidenceInWords(t *testing.T) {
+	tests := []struct {
+		name string
+		in   scenario
+		want []analysis.Evidence
+	}{
+		{
+			name: "two snapshots grew and nobody says that they grow",
+			in:   only(piling("4 40")).at("0 20"),
+			want: []analysis.Evidence{
+				{Rule: "series", Text: "2 snapshots over 20 s: grew by 36, from 4 (t0) to 40 (t1)"},
+				{Rule: "survivors", Text: "4 of 4 members of t0 are still there at t1, 36 are new"},
+				{Rule: "missing", Text: "2 snapshots: too few for a trend or for cohorts (all pairs of 2 rise by chance with p = 0.5)"},
+				{Rule: "missing", Text: "no load is known: a load that grew by as much would look the same"},
+				{Rule: "span", Text: "over 20 s: a backlog that drains later would look the same; one more snapshot in 30 minutes would tell"},
+			},
+		},
+		{
+			name: "a leak of hours",
+			in:   only(piling("40 60 80 100 120")).at("0 3600 7200 10800 14400"),
+			want: []analysis.Evidence{
+				{Rule: "series", Text: "5 snapshots over 4 h: rose by 80, from 40 (t0) to 120 (t4); slope +20/h (95 % interval +20/h to +20/h) makes 80 over the span, p = 0.014"},
+				{Rule: "cohort", Text: "80 members born since t0 (t1 20, t2 20, t3 20, t4 20); 60 were still there at the next snapshot, 60 of these at t4, from 3 intervals, the largest with 33 %"},
+				{Rule: "survivors", Text: "60 of 60 members of t1 are still there at t4, 60 are new"},
+				{Rule: "missing", Text: "no load is known: a load that grew by as much would look the same"},
+			},
+		},
+		{
+			name: "a rise that happened once",
+			in:   only(piling("10 40 40 41")).at("0 600 1200 1800"),
+			want: []analysis.Evidence{
+				{Rule: "series", Text: "4 snapshots over 30 min: rose by 31, from 10 (t0) to 41 (t3); slope +34/h (95 % interval 0/h to +180/h) makes 17 over the span, p = 0.087; a single step fits better than a line"},
+				{Rule: "rose_once", Text: "rose by 30 between t0 and t1, 30 of 31 in all"},
+				{Rule: "cohort", Text: "31 members born since t0 (t1 30, t3 1); 30 were still there at the next snapshot, 30 of these at t3, from 1 interval, the largest with 100 %"},
+				{Rule: "survivors", Text: "40 of 40 members of t1 are still there at t3, 1 are new"},
+			},
+		},
+		{
+			name: "no times and no identities",
+			in:   only(unidentified("5 5 6 5")).at("- - - -"),
+			want: []analysis.Evidence{
+				{Rule: "series", Text: "4 snapshots over 3 intervals: 5 at both ends (t0 and t3), between 5 and 6; within noise"},
+				{Rule: "missing", Text: "no identities: whether the members stayed cannot be said"},
+				{Rule: "missing", Text: "no capture times: rates are per snapshot"},
+			},
+		},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, tc.in.series(t).Judge(onlyFamily).Evidence); diff != "" {
+				t.Errorf("evidence (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestSlopesWithoutTimesArePerSnapshot(t *testing.T) {
+	judged := only(unidentified("0 20 40 60 80")).at("- - - - -").series(t).Judge(onlyFamily)
+	if judged.Slope != 20 || judged.SlopeUnit != "per snapshot" {
+		t.Errorf("slope %v %s, want 20 per snapshot", judged.Slope, judged.SlopeUnit)
+	}
+	mixed := only(unidentified("0 20 999 60 80")).at("0 3600 - 10800 14400").series(t).Judge(onlyFamily)
+	if mixed.Slope != 20 || mixed.SlopeUnit != "per hour" {
+		t.Errorf("with one time missing: slope %v %s, want 20 per hour", mixed.Slope, mixed.SlopeUnit)
+	}
+	wantText(t, mixed, ruleMissing, "without a time, left out of the slope: t2")
+}
+
+func TestCohorts(t *testing.T) {
+	tests := []struct {
+		name string
+		in   scenario
+		want bool
+	}{
+		{"members born in several intervals stay", only(piling("0 4 8 12 16")), true},
+		{"seven established members are not enough", only(piling("0 3 7 7 30")), false},
+		{"one interval is a burst", only(piling("0 20 20 20 20")), false},
+		{"nine tenths in one interval are a burst", only(piling("0 2 50 52 54")), false},
+		{"members that are replaced are churn", only(churning("9 9 9 9 9 9")), false},
+		{"a quarter of the established has left", only("1 1-13 1-25 11-37 11-49"), false},
+		{"a fifth of the established has left", only("1 1-21 1-41 1-41,50 10-41,60"), true},
+		{"eight snapshots need births in three intervals", only(piling("0 10 20 20 20 20 20 20")), false},
+		{"members of the first snapshot are never new", only(piling("50 50 50 50 50")), false},
+		{"requests seen twice within the spacing are not established", only("1 1,2-9 2-9,10 1,11-18 11-18,19 1,21-28 21-28,29 1").
+			at("0 600 600.3 1200 1200.3 1800 1800.3 2400"), false},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			s := tc.in.series(t)
+			p := s.newPart(&analysis.Family{Fingerprint: onlyFamily, Kind: analysis.KindGoroutine})
+			c, _ := p.bestCohort()
+			if c.holds != tc.want {
+				t.Errorf("holds = %v, want %v: born %v, established %v, alive %v", c.holds, tc.want, c.born, c.established, c.alive)
+			}
+		})
+	}
+}
+
+func wantText(t *testing.T, judged analysis.Judgement, rule, text string) {
+	t.Helper()
+	for _, e := range judged.Evidence {
+		if e.Rule == rule && e.Text == text {
+			return
+		}
+	}
+	t.Errorf("no evidence %s: %q in %q", rule, text, judged.Evidence)
+}

@@ -1,0 +1,114 @@
+package trend
+
+import (
+	"fmt"
+	"time"
+
+	"leakdiff/analysis"
+)
+
+// shortSeries is the span below which a backlog cannot be told from a leak.
+const shortSeries = 10 * time.Minute
+
+func (p *part) recoveryText(r recovery) analysis.Evidence {
+	text := fmt.Sprintf("back from %d (%s) to %d at %s, the start being %d; judged on what came before", r.peak.count,
+		p.label(r.peak), r.at.count, p.series.label(r.at.index), r.base)
+	if r.gone >= 0 {
+		text += fmt.Sprintf("; %d of the %d members of %s are gone", r.gone, len(p.crowd.members[r.peak.index]), p.label(r.peak))
+	}
+	if stays := r.at.count - r.base; stays > 0 {
+		text += fmt.Sprintf("; %d more than at the start remain", stays)
+	}
+	return analysis.Evidence{Rule: ruleRecovery, Text: text}
+}
+
+// missing names what could not be looked at.
+func (p *part) missing(s *signals) []analysis.Evidence {
+	var evidence []analysis.Evidence
+	say := func(format string, args ...any) {
+		evidence = append(evidence, one(ruleMissing, format, args...)...)
+	}
+	var cut, none []string
+	for i := range p.series.Snapshots[:p.end()+1] {
+		switch {
+		case p.series.Usable(i, p.family.Kind):
+		case p.series.captured(i, p.family.Kind):
+			cut = append(cut, p.series.label(i))
+		default:
+			none = append(none, p.series.label(i))
+		}
+	}
+	if len(none) > 0 {
+		say("no %s were captured at %s", several(p.family.Kind), list(none, 5))
+	}
+	if len(cut) > 0 {
+		say("left out, because the dump is cut and its counts are lower bounds: %s", list(cut, 5))
+	}
+	if s.line.n < 2 {
+		switch {
+		case s.usable == 0:
+			say("no snapshot gives a usable count")
+		case s.usable == 1:
+			say("one usable snapshot: growth needs two")
+		default:
+			say("%s, each of another process start: nothing can be compared", plural(s.usable, "snapshot"))
+		}
+		return evidence
+	}
+	if s.line.n < 4 {
+		say("%s: too few for a trend or for cohorts (all pairs of %d rise by chance with %s)",
+			plural(s.line.n, "snapshot"), s.line.n, chance(allPairsRise(s.line.n)))
+	}
+	grows := s.up > levelNone || s.cohorts
+	switch {
+	case !s.identified && p.unfollowed():
+		say("no identities: whether the members stayed cannot be said")
+	case s.line.n >= 4 && s.identified && !s.cohortsSeen:
+		say("no epoch has four snapshots with identities: no cohorts")
+	}
+	if !p.dated {
+		say("no capture times: rates are per snapshot")
+	} else if undated := p.undated(); len(undated) > 0 {
+		say("without a time, left out of the slope: %s", list(undated, 5))
+	}
+	if grows && !s.scaling {
+		say("no load is known: a load that grew by as much would look the same")
+	}
+	return evidence
+}
+
+// unfollowed reports whether some count has members that nobody can follow.
+func (p *part) unfollowed() bool {
+	for _, pt := range flatten(p.runs) {
+		if !p.crowd.complete[pt.index] {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *part) undated() []string {
+	var labels []string
+	for _, pt := range flatten(p.runs) {
+		if !pt.placed {
+			labels = append(labels, p.label(pt))
+		}
+	}
+	return labels
+}
+
+// spanText says what a short series cannot exclude.
+func (p *part) spanText(s *signals) []analysis.Evidence {
+	span := longestSpan(p.comparable())
+	if !p.dated || s.line.n < 2 || span >= shortSeries.Hours() {
+		return nil
+	}
+	text := "slower growth would not be seen"
+	switch s.verdict {
+	case analysis.Leaking, analysis.Suspicious, analysis.New:
+		text = "a backlog that drains later would look the same"
+	case analysis.Shrinking, analysis.Gone:
+		text = "a pause would look the same"
+	}
+	return one(ruleSpan, "over %s: %s; one more snapshot in 30 minutes would tell", p.span(span), text)
+}

@@ -1,0 +1,342 @@
+package trend
+
+import (
+	"math"
+	"slices"
+)
+
+// level is what one direction of the counts amounts to.
+type level int
+
+const (
+	levelNone level = iota
+	levelSuspicious
+	levelLeaking
+)
+
+// mostPoints bounds the work of the pair statistics, which grows with the square
+// of the snapshots: longer runs are thinned evenly to this many.
+const mostPoints = 256
+
+// line is evidence S: what the counts of a family do over time, pooled over the
+// epochs (statistics.md 3). Slopes are per hour, or per snapshot where the part
+// is not dated.
+type line struct {
+	// n counts the snapshots of epochs with at least two; longest is the largest
+	// number in one epoch.
+	n, longest int
+	// p is one-sided, for rising and for falling.
+	pUp, pDown float64
+	// slope is Theil and Sen's, low and high its 95 % interval.
+	slope, low, high float64
+	// growth is the slope over the longest epoch; rise is what was seen, the sum
+	// of last minus first.
+	growth float64
+	rise   int
+	// gate is the least growth that counts as an effect.
+	gate float64
+	// z is the rise in deviations of a Poisson count with overdispersion 2.
+	z float64
+	// straight says that a line fits as well as the best single step.
+	straight bool
+	// newer is the slope in the newer half of the longest epoch, newest that of
+	// the newer halves of all epochs.
+	newer, newest float64
+	epochs        int
+}
+
+// scratch is the room for pair slopes, kept from one family to the next.
+type scratch struct{ slopes []float64 }
+
+func fitLine(runs [][]point, room *scratch) line {
+	l := line{pUp: 1, pDown: 1, epochs: len(runs)}
+	if len(runs) == 0 {
+		return l
+	}
+	var firsts []float64
+	var longest []point
+	first, last := 0, 0
+	for _, run := range runs {
+		l.n += len(run)
+		first += run[0].count
+		last += run[len(run)-1].count
+		firsts = append(firsts, float64(run[0].count))
+		if len(run) > len(longest) || len(run) == len(longest) && spanOf(run) >= spanOf(longest) {
+			longest = run
+		}
+	}
+	l.longest = len(longest)
+	l.rise = last - first
+	if first+last > 0 {
+		l.z = float64(l.rise) / math.Sqrt(2*float64(first+last))
+	}
+	l.gate = leastGrowth(median(firsts))
+	if flat(runs) {
+		return l
+	}
+
+	thinned := make([][]point, len(runs))
+	for r, run := range runs {
+		thinned[r] = thin(run, mostPoints/len(runs))
+	}
+	s, variance := mannKendall(thinned)
+	l.pUp, l.pDown = tail(s, variance), tail(-s, variance)
+	room.slopes = pairSlopes(thinned, room.slopes[:0])
+	l.slope, l.low, l.high = sen(room.slopes, variance)
+	l.growth = l.slope * longestSpan(runs)
+	l.straight = straight(runs)
+	l.newer = room.theilSen(l.slope, thin(newerHalf(longest), mostPoints))
+	halves := make([][]point, len(thinned))
+	for r, run := range thinned {
+		halves[r] = newerHalf(run)
+	}
+	l.newest = room.theilSen(l.slope, halves...)
+	return l
+}
+
+// leastGrowth is the effect gate: 10 members, and 15 % of the typical start.
+func leastGrowth(start float64) float64 { return max(10, 0.15*max(1, start)) }
+
+// rising is the level of growth, falling that of the mirrored counts.
+func (l line) rising() level  { return l.level(1, l.pUp) }
+func (l line) falling() level { return l.level(-1, l.pDown) }
+
+// level is the table of evidence S in statistics.md 3.
+func (l line) level(sign, p float64) level {
+	if l.n < 2 || sign*l.growth < l.gate {
+		return levelNone
+	}
+	z := sign * l.z
+	switch {
+	case l.n < 4 || l.longest < 3:
+		if z >= 2.33 {
+			return levelSuspicious
+		}
+	case l.n < 6:
+		if z < 2.33 {
+			return levelNone
+		}
+		if p <= 0.05 && l.straight {
+			return levelLeaking
+		}
+		if p <= 0.25 {
+			return levelSuspicious
+		}
+	default:
+		if !l.goesOn(sign) {
+			return levelNone
+		}
+		if p <= enough(l.n) && l.straight {
+			return levelLeaking
+		}
+		if p <= 0.1 && z >= 1.64 {
+			return levelSuspicious
+		}
+	}
+	return levelNone
+}
+
+// enough is the p that "leaking" asks of six and more snapshots.
+func enough(n int) float64 {
+	if n >= 8 {
+		return 0.01
+	}
+	return 0.05
+}
+
+// goesOn reports whether the newer half still moves; with several epochs the
+// newer halves of all must, or every restart with a warm-up looks like a leak.
+func (l line) goesOn(sign float64) bool {
+	if sign*l.newer <= 0.3*sign*l.slope {
+		return false
+	}
+	return l.epochs < 2 || sign*l.newest > 0.3*sign*l.slope
+}
+
+// mannKendall counts rising minus falling pairs within epochs and gives the
+// variance of that count without a trend.
+func mannKendall(runs [][]point) (s int, variance float64) {
+	for _, run := range runs {
+		for i, a := range run {
+			for _, b := range run[i+1:] {
+				switch {
+				case b.count > a.count:
+					s++
+				case b.count < a.count:
+					s--
+				}
+			}
+		}
+		n := float64(len(run))
+		variance += n * (n - 1) * (2*n + 5) / 18
+	}
+	return s, variance
+}
+
+// tail is the one-sided p of s or more, with continuity correction.
+func tail(s int, variance float64) float64 {
+	if variance == 0 {
+		return 1
+	}
+	z := float64(s)
+	switch {
+	case s > 0:
+		z--
+	case s < 0:
+		z++
+	}
+	return 0.5 * math.Erfc(z/math.Sqrt(2*variance))
+}
+
+// allPairsRise is the exact chance that n counts without a trend rise in every
+// pair: 2 0.50, 3 0.167, 4 0.042, 5 0.008 (statistics.md 2).
+func allPairsRise(n int) float64 { return 1 / math.Gamma(float64(n)+1) }
+
+func pairSlopes(runs [][]point, slopes []float64) []float64 {
+	for _, run := range runs {
+		placed := placedOf(run)
+		for i, a := range placed {
+			for _, b := range placed[i+1:] {
+				if b.at != a.at {
+					slopes = append(slopes, float64(b.count-a.count)/(b.at-a.at))
+				}
+			}
+		}
+	}
+	return slopes
+}
+
+// sen is the median of pair slopes and its 95 % interval (Sen 1968: the slopes
+// 0.98 standard deviations of S to either side of the middle rank).
+func sen(slopes []float64, variance float64) (mid, low, high float64) {
+	n := len(slopes)
+	if n == 0 {
+		return 0, 0, 0
+	}
+	aside := 0.98 * math.Sqrt(variance)
+	rank := func(r float64) int { return min(n-1, max(0, int(math.Round(r)))) }
+	mid = median(slopes)
+	low = nth(slopes, rank(float64(n)/2-aside-1))
+	high = nth(slopes, rank(float64(n)/2+aside))
+	return mid, low, high
+}
+
+// theilSen is the median slope of all pairs within runs, otherwise where there
+// is no pair.
+func (room *scratch) theilSen(otherwise float64, runs ...[]point) float64 {
+	room.slopes = pairSlopes(runs, room.slopes[:0])
+	if len(room.slopes) == 0 {
+		return otherwise
+	}
+	return median(room.slopes)
+}
+
+// straight compares the line with one slope for all epochs and an intercept for
+// each with the best single step in one epoch: "step" where the step leaves less
+// than the line by more than a twentieth.
+func straight(runs [][]point) bool {
+	var sxx, sxy, syy, step float64
+	for _, run := range runs {
+		placed := placedOf(run)
+		if len(placed) < 2 {
+			continue
+		}
+		n := float64(len(placed))
+		var sumX, sumY float64
+		for _, pt := range placed {
+			sumX += pt.at
+			sumY += float64(pt.count)
+		}
+		left := 0.0
+		for k, pt := range placed {
+			dx, dy := pt.at-sumX/n, float64(pt.count)-sumY/n
+			sxx += dx * dx
+			sxy += dx * dy
+			syy += dy * dy
+			left += dy
+			if k+1 < len(placed) {
+				step = max(step, left*left*n/(float64(k+1)*(n-float64(k+1))))
+			}
+		}
+	}
+	if sxx == 0 {
+		return false
+	}
+	return syy-sxy*sxy/sxx <= 1.05*(syy-step)+1e-9*syy
+}
+
+func newerHalf(run []point) []point { return run[len(run)/2:] }
+
+// thin keeps at most limit points of a run, evenly, the first and last among
+// them.
+func thin(run []point, limit int) []point {
+	limit = max(limit, 2)
+	if len(run) <= limit {
+		return run
+	}
+	out := make([]point, limit)
+	for k := range out {
+		out[k] = run[k*(len(run)-1)/(limit-1)]
+	}
+	return out
+}
+
+func flat(runs [][]point) bool {
+	for _, run := range runs {
+		for _, pt := range run {
+			if pt.count != run[0].count {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// median reorders values and returns their middle, 0 of none.
+func median(values []float64) float64 {
+	n := len(values)
+	if n == 0 {
+		return 0
+	}
+	upper := nth(values, n/2)
+	if n%2 == 1 {
+		return upper
+	}
+	// nth leaves the lower half below n/2.
+	return (slices.Max(values[:n/2]) + upper) / 2
+}
+
+// nth reorders values so that the k-th smallest is at k, no larger ones before
+// it, and returns it (Hoare's selection; equal values are skipped in one step,
+// since pair slopes of small counts are mostly equal).
+func nth(values []float64, k int) float64 {
+	low, high := 0, len(values)-1
+	for low < high {
+		pivot := middle(values[low], values[(low+high)/2], values[high])
+		less, i, more := low, low, high
+		for i <= more {
+			switch {
+			case values[i] < pivot:
+				values[less], values[i] = values[i], values[less]
+				less++
+				i++
+			case values[i] > pivot:
+				values[i], values[more] = values[more], values[i]
+				more--
+			default:
+				i++
+			}
+		}
+		switch {
+		case k < less:
+			high = less - 1
+		case k > more:
+			low = more + 1
+		default:
+			return pivot
+		}
+	}
+	return values[k]
+}
+
+func middle(a, b, c float64) float64 { return max(min(a, b), min(max(a, b), c)) }

@@ -1,0 +1,74 @@
+package trend
+
+// recovery is the snapshot at which the cause of a growth went away
+// (statistics.md 4, Recovery).
+type recovery struct {
+	at point
+	// peak is the point before it, base the smallest count before that.
+	peak point
+	base int
+	// gone is how many members of the peak are gone; -1 without identities.
+	gone int
+}
+
+// recovered looks in the last epoch for the first snapshot at which what had
+// risen is gone and does not come back. Whether what rose was a leak is for the
+// caller to judge on the part before.
+func (p *part) recovered() (recovery, bool) {
+	run := p.lastRun()
+	if len(run) < 3 {
+		return recovery{}, false
+	}
+	base := run[0].count
+	for i := 2; i < len(run); i++ {
+		base = min(base, run[i-1].count)
+		r := recovery{at: run[i], peak: run[i-1], base: base, gone: -1}
+		rise := r.peak.count - r.base
+		if rise < 8 || 5*(run[i].count-r.base) > rise {
+			continue
+		}
+		if !p.staysDown(run[i:], r.base, rise) || !p.sameLeft(run[0], &r, rise) {
+			continue
+		}
+		return r, true
+	}
+	return recovery{}, false
+}
+
+// staysDown refuses families that grow again: a cache emptied at intervals is
+// not a leak that recovered.
+func (p *part) staysDown(later []point, base, rise int) bool {
+	for _, pt := range later {
+		if 2*(pt.count-base) > rise {
+			return false
+		}
+	}
+	return true
+}
+
+// sameLeft asks the identities, where both sides have them: those that rose must
+// be the ones that went, not others in their place.
+func (p *part) sameLeft(first point, r *recovery, rise int) bool {
+	c := p.crowd
+	if !c.complete[r.peak.index] || !c.complete[r.at.index] {
+		return true
+	}
+	still := make(map[int32]bool, len(c.members[r.at.index]))
+	for _, number := range c.members[r.at.index] {
+		still[number] = true
+	}
+	established, kept := 0, 0
+	r.gone = 0
+	for _, number := range c.members[r.peak.index] {
+		if !still[number] {
+			r.gone++
+		}
+		if seen := int(c.first[number]); seen > first.index && seen < r.peak.index {
+			established++
+			if still[number] {
+				kept++
+			}
+		}
+	}
+	return 5*r.gone >= 4*rise && 5*kept <= established
+}

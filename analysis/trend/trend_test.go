@@ -1,0 +1,156 @@
+package trend
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"leakdiff/analysis"
+)
+
+func TestCountsTellAbsentFromNotCaptured(t *testing.T) {
+	number := func(n int) *int { return &n }
+	want := []*int{number(0), number(4), nil, number(7)}
+	s := scenario{families: map[string]string{onlyFamily: ". 1-4 - #7"}}.series(t)
+	if diff := cmp.Diff(want, s.Counts(onlyFamily)); diff != "" {
+		t.Errorf("counts (-want +got):\n%s", diff)
+	}
+	if got := s.Counts("g1:nobody"); got != nil {
+		t.Errorf("counts of an unknown family = %v, want nil", got)
+	}
+}
+
+func TestATotalWithoutAnyFamilyIsNoListing(t *testing.T) {
+	snaps := scenario{families: map[string]string{onlyFamily: ". 1-4"}, kind: analysis.KindDescriptor}.snapshots(t)
+	files := 31
+	snaps[0].Totals.Descriptors = &files
+	s := NewSeries(snaps)
+	if got := s.Counts(onlyFamily)[0]; got != nil {
+		t.Errorf("count at t0 = %d, want nil: 31 descriptors were counted and none was named", *got)
+	}
+	if s.Usable(0, analysis.KindDescriptor) {
+		t.Error("t0 is usable, want not")
+	}
+}
+
+func TestALowerBoundIsACountThatNoTestMayUse(t *testing.T) {
+	snaps := only(piling("10 20 30")).snapshots(t)
+	snaps[1].LowerBound, snaps[1].Truncated = true, true
+	s := NewSeries(snaps)
+	got := []bool{s.Usable(0, analysis.KindGoroutine), s.Usable(1, analysis.KindGoroutine), s.Usable(1, analysis.KindDescriptor)}
+	if diff := cmp.Diff([]bool{true, false, false}, got); diff != "" {
+		t.Errorf("usable (-want +got):\n%s", diff)
+	}
+	if got := *s.Counts(onlyFamily)[1]; got != 20 {
+		t.Errorf("count at t1 = %d, want what was read, 20", got)
+	}
+}
+
+func TestFamiliesAreTheUnionInOrderOfFingerprints(t *testing.T) {
+	s := NewSeries(scenario{families: map[string]string{"g1:c": "1 .", "g1:a": ". 2", "g1:b": "3 3"}}.snapshots(t))
+	var got []string
+	for _, family := range s.Families {
+		got = append(got, family.Fingerprint)
+	}
+	if diff := cmp.Diff([]string{"g1:a", "g1:b", "g1:c"}, got); diff != "" {
+		t.Errorf("families (-want +got):\n%s", diff)
+	}
+}
+
+func TestSurvivors(t *testing.T) {
+	type result struct {
+		Survived, Born, Gone int
+		OK                   bool
+	}
+	tests := []struct {
+		name string
+		in   scenario
+		i, j int
+		want result
+	}{
+		{"members are followed by id", only("1-40 3-60"), 0, 1, result{38, 20, 2, true}},
+		{"a family that was absent has only births", only(". 1-8"), 0, 1, result{0, 8, 0, true}},
+		{"equal ids of two processes are not survivors", scenario{families: map[string]string{onlyFamily: "1-9 1-9"}, pids: "1 2"}, 0, 1, result{}},
+		{"counts have no survivors", only("#4 #4"), 0, 1, result{}},
+		{"a kind that was not captured has no survivors", scenario{families: map[string]string{onlyFamily: "1-4 -"}}, 0, 1, result{}},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			var got result
+			got.Survived, got.Born, got.Gone, got.OK = tc.in.series(t).Survivors(onlyFamily, tc.i, tc.j)
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("survivors (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestLifelinesRunFromFirstToLastSightWithinAnEpoch(t *testing.T) {
+	s := scenario{families: map[string]string{onlyFamily: "7,3 3,9 3,7 3"}, pids: "1 1 1 2"}.series(t)
+	id := func(n int64) analysis.Identity { return analysis.Identity{ID: n} }
+	want := []Lifeline{
+		{Identity: id(3), First: 0, Last: 2, Seen: 3},
+		{Identity: id(7), First: 0, Last: 2, Seen: 2},
+		{Identity: id(9), First: 1, Last: 1, Seen: 1},
+		{Identity: id(3), First: 3, Last: 3, Seen: 1},
+	}
+	if diff := cmp.Diff(want, s.Lifelines(onlyFamily, -1)); diff != "" {
+		t.Errorf("lifelines (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(want[:2], s.Lifelines(onlyFamily, 2)); diff != "" {
+		t.Errorf("bounded lifelines (-want +got):\n%s", diff)
+	}
+}
+
+func TestDescriptorsAreFollowedByNumberAndInode(t *testing.T) {
+	snaps := scenario{families: map[string]string{onlyFamily: "5,6 5,6"}, kind: analysis.KindDescriptor}.snapshots(t)
+	snaps[0].Groups[0].Members.Sub = []int64{100, 101}
+	snaps[1].Groups[0].Members.Sub = []int64{100, 999} // 6 was closed and opened again
+	survived, born, gone, ok := NewSeries(snaps).Survivors(onlyFamily, 0, 1)
+	if survived != 1 || born != 1 || gone != 1 || !ok {
+		t.Errorf("survived %d, born %d, gone %d, %v; want 1, 1, 1, true", survived, born, gone, ok)
+	}
+}
+
+func TestSmallestVisibleIsTheGateOfTheTypicalFamily(t *testing.T) {
+	twelve := "1-20 1-20 1-20 1-20 1-20 1-20 1-20 1-20 1-20 1-20 1-20 1-20 1-20"
+	hours := "0 900 1800 2700 3600 4500 5400 6300 7200 8100 9000 9900 10800"
+	got, ok := scenario{families: map[string]string{onlyFamily: twelve}}.at(hours).series(t).SmallestVisible()
+	// From 20: r = 1.64² + sqrt(1.64⁴ + 4 x 1.64² x 20) = 17.6, over 3 h.
+	want := Visible{Snapshots: 13, Span: "3 h", Rise: 18, Slope: 6, Unit: "per hour"}
+	if diff := cmp.Diff(want, got); diff != "" || !ok {
+		t.Errorf("visible, %v (-want +got):\n%s", ok, diff)
+	}
+	if text, want := got.Text(), "13 snapshots, 3 h; smallest growth that would have been seen: +6/h"; text != want {
+		t.Errorf("text = %q, want %q", text, want)
+	}
+	if _, ok := only("1-5").series(t).SmallestVisible(); ok {
+		t.Error("one snapshot shows a growth, want none")
+	}
+}
+
+func TestAGrowthAtTheSmallestVisibleRateIsSeen(t *testing.T) {
+	for _, counts := range []string{"0 2 4 6 8 10", "20 24 28 32 36 40", "100 107 114 121 128 136"} {
+		s := scenario{families: map[string]string{onlyFamily: unidentified(counts)}}.series(t)
+		v, ok := s.SmallestVisible()
+		if !ok {
+			t.Fatalf("%s: nothing visible", counts)
+		}
+		judged := s.Judge(onlyFamily)
+		seen := judged.Verdict == analysis.Leaking || judged.Verdict == analysis.Suspicious
+		if seen != (judged.Rise >= v.Rise) {
+			t.Errorf("%s: rise %d is %s, the smallest visible is %d", counts, judged.Rise, judged.Verdict, v.Rise)
+		}
+	}
+}
+
+func TestAKindsOwnTimeWins(t *testing.T) {
+	snaps := only(unidentified("0 10 20 30")).at("0 60 120 180").snapshots(t)
+	for _, snap := range snaps {
+		snap.Times = map[analysis.Kind]time.Time{analysis.KindGoroutine: testEpoch.Add(10 * snap.CapturedAt.Sub(testEpoch))}
+	}
+	if got := NewSeries(snaps).Judge(onlyFamily).Slope; got < 59.9 || got > 60.1 {
+		t.Errorf("slope = %v per hour, want 60: 10 each in 10 minutes", got)
+	}
+}

@@ -1,0 +1,88 @@
+package trend
+
+import (
+	"fmt"
+	"math"
+
+	"leakdiff/analysis"
+)
+
+// Visible is the smallest growth that a series would have shown.
+type Visible struct {
+	// Snapshots counts those that can be compared, Span is their longest epoch in
+	// words.
+	Snapshots int
+	Span      string
+	// Rise is in members over the span; Slope is per Unit.
+	Rise  int
+	Slope float64
+	Unit  string
+}
+
+// Text is the sentence for a series without growth: "12 snapshots, 3 h; smallest
+// growth that would have been seen: +4/h".
+func (v Visible) Text() string {
+	unit := "/h"
+	if v.Unit != "per hour" {
+		unit = " " + v.Unit
+	}
+	return fmt.Sprintf("%s, %s; smallest growth that would have been seen: +%s%s",
+		plural(v.Snapshots, "snapshot"), v.Span, decimal(v.Slope), unit)
+}
+
+// SmallestVisible answers for the family of median size among those of the kind
+// with most families. A growth is seen when evidence S is at least suspicious:
+// from b members it must pass the effect gate max(10, 15 % of b), and its z must
+// reach c = 1.64 with six snapshots and more, 2.33 with fewer. With z =
+// r / sqrt(2 (b + (b + r))) that is r = c² + sqrt(c⁴ + 4 c² b). The larger of the
+// two over the longest epoch is the slope. ok is false where nothing can be
+// compared.
+func (s *Series) SmallestVisible() (v Visible, ok bool) {
+	parts := s.commonest()
+	if len(parts) == 0 {
+		return Visible{}, false
+	}
+	starts := make([]float64, len(parts))
+	for i, p := range parts {
+		starts[i] = float64(p.runs[0][0].count)
+	}
+	start := median(starts)
+
+	p := parts[0]
+	runs := p.comparable()
+	span := longestSpan(runs)
+	if span == 0 {
+		return Visible{}, false
+	}
+	n := len(flatten(runs))
+	c := 2.33
+	if n >= 6 {
+		c = 1.64
+	}
+	rise := math.Ceil(max(leastGrowth(start), c*c+math.Sqrt(math.Pow(c, 4)+4*c*c*start)))
+	return Visible{
+		Snapshots: n, Span: p.span(span), Rise: int(rise), Slope: rise / span, Unit: p.slopeUnit(),
+	}, true
+}
+
+// commonest are the parts of the kind with most families, of two kinds with
+// equally many the one that pages show first.
+func (s *Series) commonest() []*part {
+	byKind := make(map[analysis.Kind][]*analysis.Family)
+	for _, family := range s.Families {
+		byKind[family.Kind] = append(byKind[family.Kind], family)
+	}
+	var families []*analysis.Family
+	for _, kind := range analysis.Kinds() {
+		if len(byKind[kind]) > len(families) {
+			families = byKind[kind]
+		}
+	}
+	var parts []*part
+	for _, family := range families {
+		if p := s.countsOf(family); len(p.comparable()) > 0 {
+			parts = append(parts, p)
+		}
+	}
+	return parts
+}

@@ -1,0 +1,115 @@
+package store
+
+import (
+	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/sha256"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+)
+
+// answerLife is how long an Idempotency-Key repeats its answer.
+const answerLife = 24 * time.Hour
+
+// Answer is what was answered to the first request with an Idempotency-Key.
+type Answer struct {
+	// RequestHash tells whether a second request is the same one.
+	RequestHash string
+	Status      int
+	Body        []byte
+}
+
+// Remember keeps an answer for 24 hours. The first answer of a key stays: a
+// second one is ignored. The body is sealed with the key, because an answer may
+// hold an owner key, and those are nowhere stored in the clear.
+func (s *Store) Remember(ctx context.Context, key string, a Answer) error {
+	body, err := s.seal(key, a.Body)
+	if err != nil {
+		return err
+	}
+	now := s.time()
+	_, err = s.writer.ExecContext(ctx, rememberSQL, lookupHash(key), a.RequestHash, a.Status, body,
+		now.Add(answerLife).UnixMicro(), now.UnixMicro())
+	return fault("remembering an answer", err)
+}
+
+const rememberSQL = `
+INSERT INTO answer (key_hash, request_hash, status, body, expires_at)
+VALUES (?1, ?2, ?3, ?4, ?5)
+ON CONFLICT (key_hash) DO UPDATE
+SET request_hash = excluded.request_hash,
+    status = excluded.status,
+    body = excluded.body,
+    expires_at = excluded.expires_at
+WHERE answer.expires_at <= ?6`
+
+// Recall returns the answer to repeat, and whether there is one.
+func (s *Store) Recall(ctx context.Context, key string) (a Answer, known bool, err error) {
+	var sealed []byte
+	err = s.reader.QueryRowContext(ctx, recallSQL, lookupHash(key), s.time().UnixMicro()).
+		Scan(&a.RequestHash, &a.Status, &sealed)
+	if errors.Is(err, sql.ErrNoRows) {
+		return Answer{}, false, nil
+	}
+	if err != nil {
+		return Answer{}, false, fault("recalling an answer", err)
+	}
+	if a.Body, err = unseal(key, sealed); err != nil {
+		return Answer{}, false, err
+	}
+	return a, true, nil
+}
+
+const recallSQL = `
+SELECT request_hash, status, body
+FROM answer
+WHERE key_hash = ? AND expires_at > ?`
+
+const forgetAnswersSQL = `
+DELETE FROM answer WHERE expires_at <= ?`
+
+func lookupHash(key string) []byte {
+	sum := sha256.Sum256([]byte("lookup\x00" + key))
+	return sum[:]
+}
+
+func sealer(key string) (cipher.AEAD, error) {
+	sum := sha256.Sum256([]byte("body\x00" + key))
+	block, err := aes.NewCipher(sum[:])
+	if err != nil {
+		return nil, err
+	}
+	return cipher.NewGCM(block)
+}
+
+func (s *Store) seal(key string, body []byte) ([]byte, error) {
+	aead, err := sealer(key)
+	if err != nil {
+		return nil, err
+	}
+	nonce := make([]byte, aead.NonceSize())
+	if _, err := io.ReadFull(s.random, nonce); err != nil {
+		return nil, fmt.Errorf("drawing a nonce: %w", err)
+	}
+	return aead.Seal(nonce, nonce, body, nil), nil
+}
+
+func unseal(key string, sealed []byte) ([]byte, error) {
+	aead, err := sealer(key)
+	if err != nil {
+		return nil, err
+	}
+	if len(sealed) < aead.NonceSize() {
+		return nil, errors.New("remembered answer is damaged")
+	}
+	nonce, rest := sealed[:aead.NonceSize()], sealed[aead.NonceSize():]
+	body, err := aead.Open(nil, nonce, rest, nil)
+	if err != nil {
+		return nil, fmt.Errorf("remembered answer is damaged: %w", err)
+	}
+	return body, nil
+}

@@ -1,0 +1,10 @@
+//go:build !(linux || darwin || freebsd)
+
+package blob
+
+import "errors"
+
+// Free is not known on this system.
+func (s *Store) Free() (int64, error) {
+	return 0, errors.ErrUnsupported
+}

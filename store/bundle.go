@@ -1,0 +1,357 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"leakdiff/analysis"
+)
+
+// Status is how far a bundle or a job has come.
+type Status string
+
+// A bundle is done while it has a result that readers see; a failed or cancelled
+// re-analysis leaves it done.
+const (
+	Queued    Status = "queued"
+	Running   Status = "running"
+	Done      Status = "done"
+	Failed    Status = "failed"
+	Cancelled Status = "cancelled"
+)
+
+// File is one uploaded file of a bundle; its bytes are the blob with that hash.
+type File struct {
+	Name   string
+	SHA256 string
+	// Size is in bytes as uploaded.
+	Size int64
+}
+
+// Progress counts what a running job has done, in a unit that its stage knows;
+// Total is 0 where it is unknown.
+type Progress struct {
+	Done, Total int64
+}
+
+// Bundle is one upload.
+type Bundle struct {
+	ID      string
+	CaseID  string
+	Name    string
+	Created time.Time
+	Status  Status
+	// Size is the sum over Files, in bytes.
+	Size  int64
+	Files []File
+	// Stage and Progress are of the running job, empty otherwise.
+	Stage    string
+	Progress Progress
+	// Error says why the last job failed; nil otherwise.
+	Error *analysis.Fault
+	// Engine computed the visible result; 0 where there is none.
+	Engine int
+	// Unpacked is the number of bytes after unpacking.
+	Unpacked            int64
+	Snapshots, Problems int
+}
+
+// AddBundle records an upload whose blobs are stored, with the job that will read
+// it, in one transaction: when it returns, both survive a crash. A case that does
+// not exist is *analysis.Fault "not_found"; a blob that is not stored (any more)
+// is "missing_blob": upload it again.
+func (s *Store) AddBundle(ctx context.Context, caseID, name string, files []File) (Bundle, Job, error) {
+	b := Bundle{CaseID: caseID, Name: name, Created: s.time(), Status: Queued, Files: slices.Clone(files)}
+	for _, f := range files {
+		b.Size += f.Size
+	}
+	var err error
+	if b.ID, err = s.newID("b"); err != nil {
+		return Bundle{}, Job{}, err
+	}
+	job := Job{BundleID: b.ID, Kind: Ingest, Status: Queued, Created: b.Created}
+	if job.ID, err = s.newID("j"); err != nil {
+		return Bundle{}, Job{}, err
+	}
+	// Until the rows are there, nothing keeps a deletion from taking the blobs.
+	s.referring.Lock()
+	defer s.referring.Unlock()
+	if err := s.haveBlobs(files); err != nil {
+		return Bundle{}, Job{}, err
+	}
+	err = s.write(ctx, "adding a bundle", func(tx *sql.Tx) error {
+		return insertBundle(ctx, tx, b, job)
+	})
+	if err != nil {
+		return Bundle{}, Job{}, err
+	}
+	return b, job, nil
+}
+
+func (s *Store) haveBlobs(files []File) error {
+	if len(files) == 0 {
+		return &analysis.Fault{Code: "empty", What: "the bundle has no file", Hint: "Upload at least one file."}
+	}
+	for _, f := range files {
+		if !s.blobs.Has(f.SHA256) {
+			return &analysis.Fault{
+				Code: "missing_blob", What: "the bytes of a file are not stored", Where: f.Name,
+				Why: "another case that held the same bytes was deleted just now", Hint: "Upload the file again.",
+			}
+		}
+	}
+	return nil
+}
+
+func insertBundle(ctx context.Context, tx *sql.Tx, b Bundle, job Job) error {
+	var seq int64
+	err := tx.QueryRowContext(ctx, insertBundleSQL, b.ID, b.CaseID, b.Name, b.Created.UnixMicro(), Queued, b.Size, contentHash(hashesOf(b.Files))).Scan(&seq)
+	if err != nil {
+		return orNotFound(err, "case", b.CaseID)
+	}
+	for place, f := range b.Files {
+		if _, err := tx.ExecContext(ctx, insertFileSQL, seq, place, f.Name, f.SHA256, f.Size); err != nil {
+			return err
+		}
+	}
+	if err := insertJob(ctx, tx, job, seq, 1); err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, touchCaseSQL, b.Created.UnixMicro(), b.CaseID)
+	return err
+}
+
+const insertBundleSQL = `
+INSERT INTO bundle (id, case_seq, name, created_at, status, size, content_hash)
+SELECT ?1, c.seq, ?3, ?4, ?5, ?6, ?7
+FROM cases c
+WHERE c.id = ?2
+RETURNING seq`
+
+const insertFileSQL = `
+INSERT INTO bundle_file (bundle_seq, place, name, sha256, size)
+VALUES (?, ?, ?, ?, ?)`
+
+const touchCaseSQL = `
+UPDATE cases SET updated_at = ? WHERE id = ?`
+
+func hashesOf(files []File) []string {
+	out := make([]string, len(files))
+	for i, f := range files {
+		out[i] = f.SHA256
+	}
+	return out
+}
+
+// contentHash is equal for the same set of files in any order.
+func contentHash(hashes []string) []byte {
+	sum := sha256.Sum256([]byte(strings.Join(slices.Sorted(slices.Values(hashes)), "\n")))
+	return sum[:]
+}
+
+// FindBundle returns the newest bundle of a case that holds exactly the files
+// with these hashes, in any order, and whether there is one.
+func (s *Store) FindBundle(ctx context.Context, caseID string, hashes []string) (b Bundle, found bool, err error) {
+	var id string
+	err = s.reader.QueryRowContext(ctx, findBundleSQL, caseID, contentHash(hashes)).Scan(&id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return Bundle{}, false, nil
+	}
+	if err != nil {
+		return Bundle{}, false, fault("looking for a bundle", err)
+	}
+	b, err = s.Bundle(ctx, id)
+	return b, err == nil, err
+}
+
+const findBundleSQL = `
+SELECT b.id
+FROM bundle b
+JOIN cases c ON c.seq = b.case_seq
+WHERE c.id = ? AND b.content_hash = ?
+ORDER BY b.seq DESC
+LIMIT 1`
+
+// Bundle returns a bundle; *analysis.Fault "not_found" where there is none.
+func (s *Store) Bundle(ctx context.Context, id string) (Bundle, error) {
+	found, err := s.bundles(ctx, bundleSQL, id)
+	if err == nil && len(found) == 0 {
+		err = notFound("bundle", id)
+	}
+	if err != nil {
+		return Bundle{}, err
+	}
+	return found[0], nil
+}
+
+// Bundles returns the bundles of a case in the order of upload.
+func (s *Store) Bundles(ctx context.Context, caseID string) ([]Bundle, error) {
+	return s.bundles(ctx, bundlesSQL, caseID)
+}
+
+const bundleColumns = `
+SELECT b.seq, b.id, c.id, b.name, b.created_at, b.status, b.size, b.fault, b.engine,
+       b.unpacked, b.snapshot_count, b.problem_count,
+       coalesce((SELECT j.id FROM job j WHERE j.bundle_seq = b.seq AND j.status = 'running'), '')
+FROM bundle b
+JOIN cases c ON c.seq = b.case_seq`
+
+const bundleSQL = bundleColumns + `
+WHERE b.id = ?`
+
+const bundlesSQL = bundleColumns + `
+WHERE c.id = ?
+ORDER BY b.seq`
+
+// A bundleRow is a bundle on its way out of the database.
+type bundleRow struct {
+	Bundle
+	seq int64
+	job string
+}
+
+func (s *Store) bundles(ctx context.Context, query, id string) (out []Bundle, err error) {
+	err = s.read(ctx, "reading bundles", func(tx *sql.Tx) error {
+		rows, err := collect(ctx, tx, scanBundle, query, id)
+		if err != nil {
+			return err
+		}
+		for _, r := range rows {
+			if r.Files, err = collect(ctx, tx, scanFile, filesSQL, r.seq); err != nil {
+				return err
+			}
+			if r.job != "" {
+				r.Stage, r.Progress = s.progress.of(r.job)
+			}
+			out = append(out, r.Bundle)
+		}
+		return nil
+	})
+	return out, err
+}
+
+func scanBundle(rows *sql.Rows) (r bundleRow, err error) {
+	var created int64
+	var failure string
+	err = rows.Scan(&r.seq, &r.ID, &r.CaseID, &r.Name, &created, &r.Status, &r.Size, &failure, &r.Engine,
+		&r.Unpacked, &r.Snapshots, &r.Problems, &r.job)
+	if err != nil {
+		return r, err
+	}
+	r.Created = fromMicros(created)
+	r.Error, err = readFault(failure)
+	return r, err
+}
+
+const filesSQL = `
+SELECT name, sha256, size
+FROM bundle_file
+WHERE bundle_seq = ?
+ORDER BY place`
+
+func scanFile(rows *sql.Rows) (f File, err error) {
+	return f, rows.Scan(&f.Name, &f.SHA256, &f.Size)
+}
+
+// A storedFault is the part of a fault that outlives the process.
+type storedFault struct {
+	Code  string `json:"code"`
+	What  string `json:"what"`
+	Where string `json:"where,omitempty"`
+	Why   string `json:"why,omitempty"`
+	Hint  string `json:"hint,omitempty"`
+}
+
+func writeFault(f *analysis.Fault) (string, error) {
+	if f == nil {
+		f = &analysis.Fault{Code: "unknown", What: "the analysis failed"}
+	}
+	text, err := json.Marshal(storedFault{
+		Code: f.Code, What: cmp.Or(f.What, "the analysis failed"), Where: f.Where, Why: f.Why, Hint: f.Hint,
+	})
+	return string(text), err
+}
+
+func readFault(text string) (*analysis.Fault, error) {
+	if text == "" {
+		return nil, nil
+	}
+	var f storedFault
+	if err := json.Unmarshal([]byte(text), &f); err != nil {
+		return nil, err
+	}
+	return &analysis.Fault{Code: f.Code, What: f.What, Where: f.Where, Why: f.Why, Hint: f.Hint}, nil
+}
+
+// RemoveBundle removes a bundle, its job and its snapshots, and the blobs that
+// nothing else refers to. A job that is running finds out at its next write.
+func (s *Store) RemoveBundle(ctx context.Context, id string) error {
+	var hashes []string
+	err := s.write(ctx, "removing a bundle", func(tx *sql.Tx) (err error) {
+		if hashes, err = collect(ctx, tx, scanOne[string], bundleBlobsSQL, id); err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, touchCaseOfBundleSQL, s.time().UnixMicro(), id); err != nil {
+			return err
+		}
+		result, err := tx.ExecContext(ctx, deleteBundleSQL, id)
+		if err := affected(result, err, notFound("bundle", id)); err != nil {
+			return err
+		}
+		return forgetWords(ctx, tx)
+	})
+	if err != nil {
+		return err
+	}
+	return s.reclaim(context.WithoutCancel(ctx), hashes)
+}
+
+const bundleBlobsSQL = `
+SELECT DISTINCT f.sha256
+FROM bundle b
+JOIN bundle_file f ON f.bundle_seq = b.seq
+WHERE b.id = ?`
+
+const touchCaseOfBundleSQL = `
+UPDATE cases SET updated_at = ?
+WHERE seq = (SELECT case_seq FROM bundle WHERE id = ?)`
+
+const deleteBundleSQL = `
+DELETE FROM bundle WHERE id = ?`
+
+// Artifacts returns the inventory of a bundle's visible result.
+func (s *Store) Artifacts(ctx context.Context, bundleID string) ([]analysis.Artifact, error) {
+	return inventory[analysis.Artifact](ctx, s, artifactsSQL, bundleID)
+}
+
+// Problems returns the problems of a bundle's visible result.
+func (s *Store) Problems(ctx context.Context, bundleID string) ([]analysis.Problem, error) {
+	return inventory[analysis.Problem](ctx, s, problemsSQL, bundleID)
+}
+
+const artifactsSQL = `
+SELECT artifacts FROM bundle WHERE id = ?`
+
+const problemsSQL = `
+SELECT problems FROM bundle WHERE id = ?`
+
+func inventory[T any](ctx context.Context, s *Store, query, bundleID string) ([]T, error) {
+	var blob []byte
+	if err := s.reader.QueryRowContext(ctx, query, bundleID).Scan(&blob); err != nil {
+		return nil, fault("reading an inventory", orNotFound(err, "bundle", bundleID))
+	}
+	if len(blob) == 0 {
+		return nil, nil
+	}
+	var p packer
+	defer p.close()
+	var out []T
+	return out, p.unpackJSON(blob, &out)
+}

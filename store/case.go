@@ -1,0 +1,200 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"time"
+)
+
+// Case is what a ticket is about: a named set of bundles.
+type Case struct {
+	ID    string
+	Title string
+	// Sample is the name of the sample that the case shows, empty for uploads.
+	Sample           string
+	Created, Updated time.Time
+	// Bundles counts every bundle, Snapshots the different snapshots in finished
+	// ones.
+	Bundles, Snapshots int
+	Summary
+}
+
+// Summary is what the list of cases shows of a case's last analysis. The store
+// caches it and never looks inside.
+type Summary struct {
+	Headline, Verdict string
+	Lowest, Highest   int
+	Spark             []int
+}
+
+// CreateCase makes an empty case; sample is the name of a sample or empty. The
+// owner key is returned here and never again: only its hash is stored.
+func (s *Store) CreateCase(ctx context.Context, title, sample string) (c Case, ownerKey string, err error) {
+	id, err := s.newID("c")
+	if err != nil {
+		return Case{}, "", err
+	}
+	ownerKey, hash, err := s.newKey()
+	if err != nil {
+		return Case{}, "", err
+	}
+	now := s.time()
+	_, err = s.writer.ExecContext(ctx, createCaseSQL, id, title, sample, hash, now.UnixMicro())
+	if err != nil {
+		return Case{}, "", fault("creating a case", err)
+	}
+	return Case{ID: id, Title: title, Sample: sample, Created: now, Updated: now}, ownerKey, nil
+}
+
+const createCaseSQL = `
+INSERT INTO cases (id, title, sample, owner_hash, created_at, updated_at)
+VALUES (?1, ?2, ?3, ?4, ?5, ?5)`
+
+// Case returns a case; *analysis.Fault with Code "not_found" where there is none.
+func (s *Store) Case(ctx context.Context, id string) (c Case, err error) {
+	err = s.read(ctx, "reading a case", func(tx *sql.Tx) error {
+		found, err := collect(ctx, tx, scanCase, caseSQL, id)
+		if err == nil && len(found) == 0 {
+			return notFound("case", id)
+		}
+		if err == nil {
+			c = found[0]
+		}
+		return err
+	})
+	return c, err
+}
+
+const caseColumns = `
+SELECT c.id, c.title, c.sample, c.created_at, c.updated_at,
+       c.headline, c.verdict, c.lowest, c.highest, c.spark,
+       (SELECT count(*) FROM bundle b WHERE b.case_seq = c.seq),
+       (SELECT count(DISTINCT v.id) FROM visible_snapshot v WHERE v.case_seq = c.seq)
+FROM cases c`
+
+const caseSQL = caseColumns + `
+WHERE c.id = ?`
+
+func scanCase(rows *sql.Rows) (c Case, err error) {
+	var created, updated int64
+	var spark string
+	err = rows.Scan(&c.ID, &c.Title, &c.Sample, &created, &updated,
+		&c.Headline, &c.Verdict, &c.Lowest, &c.Highest, &spark, &c.Bundles, &c.Snapshots)
+	if err != nil {
+		return c, err
+	}
+	c.Created, c.Updated = fromMicros(created), fromMicros(updated)
+	return c, json.Unmarshal([]byte(spark), &c.Spark)
+}
+
+// Cases returns up to limit cases, newest first, after skipping offset.
+func (s *Store) Cases(ctx context.Context, limit, offset int) (out []Case, err error) {
+	err = s.read(ctx, "listing cases", func(tx *sql.Tx) error {
+		out, err = collect(ctx, tx, scanCase, casesSQL, limit, offset)
+		return err
+	})
+	return out, err
+}
+
+const casesSQL = caseColumns + `
+ORDER BY c.created_at DESC, c.seq DESC
+LIMIT max(?, 0) OFFSET ?`
+
+// RenameCase gives a case another title.
+func (s *Store) RenameCase(ctx context.Context, id, title string) error {
+	result, err := s.writer.ExecContext(ctx, renameCaseSQL, title, s.time().UnixMicro(), id)
+	return fault("renaming a case", affected(result, err, notFound("case", id)))
+}
+
+const renameCaseSQL = `
+UPDATE cases SET title = ?, updated_at = ? WHERE id = ?`
+
+// SetCaseSummary caches what the list of cases shows. It does not count as an
+// update of the case.
+func (s *Store) SetCaseSummary(ctx context.Context, id string, sum Summary) error {
+	spark, err := json.Marshal(append([]int{}, sum.Spark...))
+	if err != nil {
+		return err
+	}
+	result, err := s.writer.ExecContext(ctx, setCaseSummarySQL,
+		sum.Headline, sum.Verdict, sum.Lowest, sum.Highest, string(spark), id)
+	return fault("keeping a case's summary", affected(result, err, notFound("case", id)))
+}
+
+const setCaseSummarySQL = `
+UPDATE cases SET headline = ?, verdict = ?, lowest = ?, highest = ?, spark = ?
+WHERE id = ?`
+
+// CheckOwner reports whether the key is the one that CreateCase returned. It is
+// false for a case that does not exist.
+func (s *Store) CheckOwner(ctx context.Context, caseID, key string) bool {
+	var hash []byte
+	if err := s.reader.QueryRowContext(ctx, caseOwnerSQL, caseID).Scan(&hash); err != nil {
+		return false
+	}
+	return fits(key, hash)
+}
+
+const caseOwnerSQL = `
+SELECT owner_hash FROM cases WHERE id = ?`
+
+// PermalinkFate says what becomes of a deleted case's permalinks.
+type PermalinkFate int
+
+const (
+	// WithdrawPermalinks makes them answer "gone".
+	WithdrawPermalinks PermalinkFate = iota
+	// KeepPermalinks leaves them readable, without their raw lines.
+	KeepPermalinks
+)
+
+// DeleteCase removes a case with its bundles, results and jobs, the words that
+// only it used, and every blob that no other case refers to.
+func (s *Store) DeleteCase(ctx context.Context, id string, fate PermalinkFate) error {
+	var hashes []string
+	err := s.write(ctx, "deleting a case", func(tx *sql.Tx) (err error) {
+		if hashes, err = collect(ctx, tx, scanOne[string], caseBlobsSQL, id); err != nil {
+			return err
+		}
+		if err := s.partPermalinks(ctx, tx, id, fate); err != nil {
+			return err
+		}
+		result, err := tx.ExecContext(ctx, deleteCaseSQL, id)
+		if err := affected(result, err, notFound("case", id)); err != nil {
+			return err
+		}
+		return forgetWords(ctx, tx)
+	})
+	if err != nil {
+		return err
+	}
+	return s.reclaim(context.WithoutCancel(ctx), hashes)
+}
+
+const caseBlobsSQL = `
+SELECT DISTINCT f.sha256
+FROM cases c
+JOIN bundle b ON b.case_seq = c.seq
+JOIN bundle_file f ON f.bundle_seq = b.seq
+WHERE c.id = ?`
+
+const deleteCaseSQL = `
+DELETE FROM cases WHERE id = ?`
+
+func (s *Store) partPermalinks(ctx context.Context, tx *sql.Tx, caseID string, fate PermalinkFate) error {
+	if fate == KeepPermalinks {
+		_, err := tx.ExecContext(ctx, stripPermalinksSQL, caseID)
+		return err
+	}
+	_, err := tx.ExecContext(ctx, withdrawPermalinksSQL, s.time().UnixMicro(), caseID)
+	return err
+}
+
+const stripPermalinksSQL = `
+UPDATE permalink SET raw = NULL
+WHERE case_seq = (SELECT seq FROM cases WHERE id = ?)`
+
+const withdrawPermalinksSQL = `
+UPDATE permalink SET withdrawn_at = coalesce(withdrawn_at, ?), record = NULL, raw = NULL
+WHERE case_seq = (SELECT seq FROM cases WHERE id = ?)`

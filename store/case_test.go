@@ -1,0 +1,178 @@
+package store
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"leakdiff/analysis"
+)
+
+func TestACaseComesBackAsCreated(t *testing.T) {
+	f := open(t)
+	want, _, err := f.CreateCase(f.ctx, "TICKET-1 kubelet \x00 'grows'", "kubelet-probe-leak")
+	f.ok(err)
+	got, err := f.Case(f.ctx, want.ID)
+	f.ok(err)
+	wantEqual(t, want, got)
+	if got.Created.Location() != time.UTC {
+		t.Errorf("created at %v, want UTC", got.Created)
+	}
+	_, err = f.Case(f.ctx, "c"+want.ID)
+	wantCode(t, err, "not_found")
+}
+
+func TestCasesAreListedNewestFirstInPages(t *testing.T) {
+	f := open(t)
+	for i := range 5 {
+		f.newCase(fmt.Sprint(i))
+	}
+	titles := func(limit, offset int) (out []string) {
+		cases, err := f.Cases(f.ctx, limit, offset)
+		f.ok(err)
+		for _, c := range cases {
+			out = append(out, c.Title)
+		}
+		return out
+	}
+	wantEqual(t, []string{"4", "3"}, titles(2, 0))
+	wantEqual(t, []string{"2", "1"}, titles(2, 2))
+	wantEqual(t, []string{"0"}, titles(2, 4))
+	wantEqual(t, []string(nil), titles(2, 6))
+	wantEqual(t, []string(nil), titles(-1, 0))
+}
+
+func TestACaseCountsItsBundlesAndVisibleSnapshots(t *testing.T) {
+	f := open(t)
+	c, other := f.newCase("a"), f.newCase("b")
+	f.filled(c.ID, "1", kubeletResult("2", "3"))
+	f.filled(c.ID, "2", kubeletResult("3", "4"))
+	f.upload(c.ID, "3")
+	f.filled(other.ID, "4", kubeletResult("5"))
+	got, err := f.Case(f.ctx, c.ID)
+	f.ok(err)
+	if got.Bundles != 3 || got.Snapshots != 3 {
+		t.Errorf("got %d bundles and %d snapshots, want 3 and 3 (one snapshot is in two bundles)", got.Bundles, got.Snapshots)
+	}
+}
+
+func TestRenamingChangesTitleAndTime(t *testing.T) {
+	f := open(t)
+	c := f.newCase("before")
+	f.ok(f.RenameCase(f.ctx, c.ID, "after"))
+	got, err := f.Case(f.ctx, c.ID)
+	f.ok(err)
+	if got.Title != "after" || !got.Updated.After(c.Updated) || !got.Created.Equal(c.Created) {
+		t.Errorf("got %+v", got)
+	}
+	wantCode(t, f.RenameCase(f.ctx, "cnone", "x"), "not_found")
+}
+
+func TestTheSummaryIsCached(t *testing.T) {
+	f := open(t)
+	c := f.newCase("a")
+	want := Summary{Headline: "+412 goroutines", Verdict: string(analysis.Leaking), Lowest: 88, Highest: 500, Spark: []int{88, 91, 500}}
+	f.ok(f.SetCaseSummary(f.ctx, c.ID, want))
+	cases, err := f.Cases(f.ctx, 10, 0)
+	f.ok(err)
+	wantEqual(t, want, cases[0].Summary)
+	f.ok(f.SetCaseSummary(f.ctx, c.ID, Summary{}))
+	got, err := f.Case(f.ctx, c.ID)
+	f.ok(err)
+	wantEqual(t, Summary{}, got.Summary)
+	wantCode(t, f.SetCaseSummary(f.ctx, "cnone", want), "not_found")
+}
+
+func TestOnlyTheOwnersKeyFits(t *testing.T) {
+	f := open(t)
+	a, keyA, err := f.CreateCase(f.ctx, "a", "")
+	f.ok(err)
+	_, keyB, err := f.CreateCase(f.ctx, "b", "")
+	f.ok(err)
+	for _, tc := range []struct {
+		name, id, key string
+		want          bool
+	}{
+		{"the owner's key", a.ID, keyA, true},
+		{"another case's key", a.ID, keyB, false},
+		{"no key", a.ID, "", false},
+		{"a part of the key", a.ID, keyA[:31], false},
+		{"no such case", "cnone", keyA, false},
+		{"no such case and no key", "cnone", "", false},
+	} {
+		if got := f.CheckOwner(f.ctx, tc.id, tc.key); got != tc.want {
+			t.Errorf("%s: got %v", tc.name, got)
+		}
+	}
+}
+
+func TestDeletingACaseRemovesEveryTraceOfIt(t *testing.T) {
+	f := open(t)
+	c := f.newCase("a title with words")
+	r := kubeletResult("2", "3")
+	r.Snapshots[0].Groups[0].Variants[0].Stack.Frames[0].File = "/home/alice/secret-project/main.go"
+	b := f.filled(c.ID, "raw upload", r)
+	f.ok(f.DeleteCase(f.ctx, c.ID, WithdrawPermalinks))
+	_, err := f.Case(f.ctx, c.ID)
+	wantCode(t, err, "not_found")
+	_, err = f.Bundle(f.ctx, b.ID)
+	wantCode(t, err, "not_found")
+	f.wantEmpty("cases", "bundle", "bundle_file", "job", "snapshot", "snapshot_family",
+		"family", "stack", "frame", "function", "function_family")
+	if list, err := f.Blobs().List(); err != nil || len(list) != 0 {
+		t.Errorf("blobs are left: %v, %v", list, err)
+	}
+	f.wantSound()
+	for _, text := range []string{"a title with words", "secret-project", "prober"} {
+		if files := grep(t, f.dir, text); len(files) > 0 {
+			t.Errorf("%q still stands in %v", text, files)
+		}
+	}
+	wantCode(t, f.DeleteCase(f.ctx, c.ID, WithdrawPermalinks), "not_found")
+}
+
+func TestDeletingACaseLeavesOtherCasesWhole(t *testing.T) {
+	f := open(t)
+	a, b := f.newCase("a"), f.newCase("b")
+	ra, rb := kubeletResult("2"), kubeletResult("3")
+	ra.Snapshots[0].Groups = append(ra.Snapshots[0].Groups, analysis.Group{
+		Family: &analysis.Family{Fingerprint: "g1:only-a", Kind: analysis.KindGoroutine, Title: "only.in.a", Loose: []string{"only.in.a"}}, OldestWait: -1})
+	f.filled(a.ID, "same bytes", ra)
+	f.filled(b.ID, "same bytes", rb)
+	f.upload(a.ID, "bytes of a alone")
+	f.ok(f.DeleteCase(f.ctx, a.ID, WithdrawPermalinks))
+	got, err := f.SnapshotsFull(f.ctx, b.ID, AllProcesses)
+	f.ok(err)
+	wantEqual(t, rb.Snapshots, got)
+	list, err := f.Blobs().List()
+	f.ok(err)
+	if len(list) != 1 {
+		t.Errorf("%d blobs are left, want the shared one", len(list))
+	}
+	found, err := f.SearchFunctions(f.ctx, "only.in.a", 10)
+	f.ok(err)
+	if len(found.Families) != 0 {
+		t.Errorf("search still finds %v", found.Families)
+	}
+	f.wantSound()
+}
+
+func TestTheDatabaseShrinksWhenCasesAreDeleted(t *testing.T) {
+	f := open(t)
+	pages := func() (n int) {
+		f.ok(f.writer.QueryRowContext(f.ctx, `PRAGMA page_count`).Scan(&n))
+		return n
+	}
+	empty := pages()
+	c := f.newCase("a")
+	r := kubeletResult("2")
+	for i := range 3000 {
+		r.Artifacts = append(r.Artifacts, analysis.Artifact{Path: fmt.Sprint(i*7919, "/", i*104729), Reason: fmt.Sprint(i * i)})
+	}
+	f.filled(c.ID, "x", r)
+	full := pages()
+	f.ok(f.DeleteCase(f.ctx, c.ID, WithdrawPermalinks))
+	if after := pages(); after >= full || after > empty+8 {
+		t.Errorf("%d pages when empty, %d when full, %d after deleting", empty, full, after)
+	}
+}

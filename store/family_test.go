@@ -1,0 +1,174 @@
+package store
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"leakdiff/analysis"
+)
+
+func TestAFamilyIsSeenWhereverItEverWas(t *testing.T) {
+	f := open(t)
+	a, b := f.newCase("case a"), f.newCase("case b")
+	f.filled(a.ID, "1", kubeletResult("2", "3"))
+	f.filled(a.ID, "2", kubeletResult("3"))
+	untimed := kubelet("4", time.Time{}, 8)
+	f.filled(b.ID, "3", Result{Snapshots: []analysis.Snapshot{untimed}})
+	got, err := f.FamilySightings(f.ctx, proberGroup(5).Family.Fingerprint)
+	f.ok(err)
+	at := func(i int) time.Time { return instant.Add(time.Duration(i) * time.Minute).Truncate(time.Microsecond) }
+	want := []Sighting{
+		{CaseID: a.ID, CaseTitle: "case a", SnapshotID: snapshotID("3"), Label: "t3", CapturedAt: at(1), Host: "node-a", Process: "kubelet", Count: 15},
+		{CaseID: a.ID, CaseTitle: "case a", SnapshotID: snapshotID("2"), Label: "t2", CapturedAt: at(0), Host: "node-a", Process: "kubelet", Count: 5},
+		{CaseID: b.ID, CaseTitle: "case b", SnapshotID: snapshotID("4"), Label: "t4", Host: "node-a", Process: "kubelet", Count: 8},
+	}
+	wantEqual(t, want, got)
+	f.ok(f.DeleteCase(f.ctx, a.ID, WithdrawPermalinks))
+	got, err = f.FamilySightings(f.ctx, proberGroup(5).Family.Fingerprint)
+	f.ok(err)
+	wantEqual(t, want[2:], got)
+}
+
+func TestAFamilyIsWordedAsTheNewestResultDoes(t *testing.T) {
+	f := open(t)
+	c := f.newCase("a")
+	f.filled(c.ID, "1", kubeletResult("2"))
+	newer := kubeletResult("3")
+	newer.Snapshots[0].Groups[0].Family.Title = "a better title"
+	f.filled(c.ID, "2", newer)
+	got, err := f.Family(f.ctx, proberGroup(5).Family.Fingerprint)
+	f.ok(err)
+	wantEqual(t, *newer.Snapshots[0].Groups[0].Family, got)
+	_, err = f.Family(f.ctx, "g1:none")
+	wantCode(t, err, "not_found")
+}
+
+func TestSearchFindsFamiliesThatHoldEveryWord(t *testing.T) {
+	f := open(t)
+	c := f.newCase("TICKET-77 Kubelet on node seven")
+	r := kubeletResult("2", "3")
+	r.Snapshots[0].Groups = append(r.Snapshots[0].Groups, analysis.Group{
+		Family: &analysis.Family{Fingerprint: "g1:vendored", Kind: analysis.KindGoroutine, Title: "cache.Run", Loose: []string{"client-go/tools/cache.(*Reflector).Run"}},
+		Variants: []analysis.Variant{{Fingerprint: "e1:9", Count: 1, Stack: &analysis.Stack{Frames: []analysis.Frame{
+			{Func: "github.com/acme/vendor/k8s.io/client-go/tools/cache.(*Reflector).Run", File: "x.go", Line: 1}}}}},
+		Count: 1, OldestWait: -1,
+	})
+	f.filled(c.ID, "1", r)
+	prober, sockets, vendored := "g1:"+strings.Repeat("a", 32), "d1:"+strings.Repeat("b", 32), "g1:vendored"
+	for query, want := range map[string][]string{
+		"prober":                     {prober},
+		"PROBER":                     {prober},
+		"prober.(*worker).run":       {prober},
+		"prober.(*worker).run ":      {prober},
+		"roundtrip addpod":           {prober},
+		"worker roundtrip prober":    {prober},
+		"prober reflector":           nil,
+		"acme":                       {vendored},
+		"Reflector).Run":             {vendored},
+		"10.96.0.1:443":              {sockets},
+		"tcp established":            {sockets},
+		"k8s.io":                     {prober, vendored},
+		"(*":                         {prober, vendored},
+		"pr":                         {prober},
+		"pr ru":                      {prober},
+		"k8s.io pr":                  {prober},
+		"nothing like this anywhere": nil,
+		`"quoted"`:                   nil,
+		`prober" OR "acme`:           nil,
+		"prober*":                    nil,
+		"NEAR(prober)":               nil,
+		"%":                          nil,
+		"_":                          nil,
+		"remote":                     nil,
+		"":                           nil,
+		"   ":                        nil,
+		"\x00":                       nil,
+		"\xff":                       nil,
+	} {
+		got, err := f.SearchFunctions(f.ctx, query, 10)
+		if err != nil {
+			t.Errorf("%q: %v", query, err)
+			continue
+		}
+		found := map[string]bool{}
+		for _, hit := range got.Families {
+			found[hit.Family.Fingerprint] = true
+		}
+		for _, fingerprint := range want {
+			if !found[fingerprint] {
+				t.Errorf("%q does not find %s", query, fingerprint)
+			}
+		}
+		if len(got.Families) != len(want) {
+			t.Errorf("%q finds %d families, want %d", query, len(got.Families), len(want))
+		}
+	}
+	got, err := f.SearchFunctions(f.ctx, "prober", 10)
+	f.ok(err)
+	wantEqual(t, []FamilyHit{{
+		Family: *r.Snapshots[0].Groups[0].Family, Cases: 1, Snapshots: 2, Highest: 15,
+		LastSeen: instant.Add(time.Minute).Truncate(time.Microsecond),
+	}}, got.Families)
+}
+
+func TestSearchFindsCasesAndProcesses(t *testing.T) {
+	f := open(t)
+	a, b := f.newCase("TICKET-77 Kubelet on node seven"), f.newCase("other kubelet")
+	f.filled(a.ID, "1", kubeletResult("2", "3"))
+	f.filled(b.ID, "2", kubeletResult("4"))
+	got, err := f.SearchFunctions(f.ctx, "ticket KUBELET", 10)
+	f.ok(err)
+	if len(got.Cases) != 1 || got.Cases[0].ID != a.ID || got.Cases[0].Snapshots != 2 || len(got.Processes) != 0 {
+		t.Errorf("got %+v", got)
+	}
+	got, err = f.SearchFunctions(f.ctx, "kubelet", 10)
+	f.ok(err)
+	if len(got.Cases) != 2 || got.Cases[0].ID != b.ID {
+		t.Errorf("got %+v, want both cases, the newest first", got.Cases)
+	}
+	wantEqual(t, []ProcessHit{{Host: "node-a", Name: "kubelet", Cases: 2, Snapshots: 3}}, got.Processes)
+	got, err = f.SearchFunctions(f.ctx, "node-a kube", 10)
+	f.ok(err)
+	if len(got.Processes) != 1 {
+		t.Errorf("got %+v", got.Processes)
+	}
+}
+
+func TestSearchStopsAtTheLimitWithTheLatestFirst(t *testing.T) {
+	f := open(t)
+	c := f.newCase("a")
+	for i := range 5 {
+		snap := kubelet(fmt.Sprint(2+i), instant.Add(time.Duration(i)*time.Hour), 5)
+		snap.Groups = []analysis.Group{{Family: &analysis.Family{Fingerprint: fmt.Sprint("g1:", i), Kind: analysis.KindGoroutine, Title: "t", Loose: []string{"shared.Func"}}, Count: i}}
+		f.filled(c.ID, fmt.Sprint(i), Result{Snapshots: []analysis.Snapshot{snap}})
+	}
+	got, err := f.SearchFunctions(f.ctx, "shared.func", 2)
+	f.ok(err)
+	if len(got.Families) != 2 || got.Families[0].Family.Fingerprint != "g1:4" || got.Families[1].Family.Fingerprint != "g1:3" {
+		t.Errorf("got %+v", got.Families)
+	}
+}
+
+// The plan must go through the indexes: a scan of all names grows with the years.
+func TestSearchOfLongWordsUsesTheTextIndex(t *testing.T) {
+	f := open(t)
+	plan := []string{}
+	rows, err := f.reader.QueryContext(f.ctx, `EXPLAIN QUERY PLAN `+searchFamiliesSQL, `["prober"]`, 10)
+	f.ok(err)
+	defer rows.Close()
+	for rows.Next() {
+		var id, parent, unused int
+		var detail string
+		f.ok(rows.Scan(&id, &parent, &unused, &detail))
+		plan = append(plan, detail)
+	}
+	f.ok(rows.Err())
+	text := strings.Join(plan, "\n")
+	for _, want := range []string{"SCAN t VIRTUAL TABLE INDEX 0:M", "SEARCH ff USING PRIMARY KEY", "SEARCH sf USING INDEX snapshot_family_by_family"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the plan lacks %q:\n%s", want, text)
+		}
+	}
+}

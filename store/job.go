@@ -1,0 +1,354 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"leakdiff/analysis"
+)
+
+// JobKind is what a job does.
+type JobKind string
+
+// Ingest reads a bundle for the first time, Reingest again with the present engine.
+const (
+	Ingest   JobKind = "ingest"
+	Reingest JobKind = "reingest"
+)
+
+// maxAttempts is how often a job may take the process down with it.
+const maxAttempts = 3
+
+// Job is work to be done for a bundle.
+type Job struct {
+	ID       string
+	BundleID string
+	Kind     JobKind
+	Status   Status
+	// Attempts counts the claims that did not end in an orderly way, with the
+	// present one.
+	Attempts int
+	Created  time.Time
+}
+
+func insertJob(ctx context.Context, tx *sql.Tx, job Job, bundleSeq, generation int64) error {
+	_, err := tx.ExecContext(ctx, insertJobSQL, job.ID, bundleSeq, job.Kind, job.Status, generation, job.Created.UnixMicro())
+	return err
+}
+
+const insertJobSQL = `
+INSERT INTO job (id, bundle_seq, kind, status, generation, created_at)
+VALUES (?, ?, ?, ?, ?, ?)`
+
+// ClaimJob takes the oldest queued job, and reports whether there was one. The
+// claim is durable, so that a job that kills the process is noticed at start.
+func (s *Store) ClaimJob(ctx context.Context) (job Job, claimed bool, err error) {
+	err = s.write(ctx, "claiming a job", func(tx *sql.Tx) error {
+		var created int64
+		err := tx.QueryRowContext(ctx, claimJobSQL).Scan(&job.ID, &job.Kind, &job.Status, &job.Attempts, &created)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		claimed = true
+		job.Created = fromMicros(created)
+		return tx.QueryRowContext(ctx, startBundleSQL, job.ID).Scan(&job.BundleID)
+	})
+	if err != nil {
+		return Job{}, false, err
+	}
+	return job, claimed, nil
+}
+
+const claimJobSQL = `
+UPDATE job SET status = 'running', attempts = attempts + 1
+WHERE seq = (SELECT min(seq) FROM job WHERE status = 'queued')
+RETURNING id, kind, status, attempts, created_at`
+
+const startBundleSQL = `
+UPDATE bundle SET status = 'running', fault = ''
+WHERE seq = (SELECT bundle_seq FROM job WHERE id = ?)
+RETURNING id`
+
+// SetProgress says how far a running job is. It is kept in memory and may be
+// called for every file.
+func (s *Store) SetProgress(jobID, stage string, done, total int64) {
+	s.progress.set(jobID, stage, Progress{Done: done, Total: total})
+}
+
+// progressBoard holds the progress of running jobs.
+type progressBoard struct {
+	mu   sync.Mutex
+	jobs map[string]stageProgress
+}
+
+type stageProgress struct {
+	stage    string
+	progress Progress
+}
+
+func (b *progressBoard) set(job, stage string, p Progress) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.jobs == nil {
+		b.jobs = map[string]stageProgress{}
+	}
+	b.jobs[job] = stageProgress{stage, p}
+}
+
+func (b *progressBoard) of(job string) (string, Progress) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.jobs[job].stage, b.jobs[job].progress
+}
+
+func (b *progressBoard) forget(job string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.jobs, job)
+}
+
+// FailJob ends a running job without a result; the fault is shown with the
+// bundle. An older result stays visible.
+func (s *Store) FailJob(ctx context.Context, jobID string, why *analysis.Fault) error {
+	return s.giveUp(ctx, jobID, Failed, why)
+}
+
+// CancelJob ends a queued or running job. A worker that still runs it learns so
+// at its next write ("cancelled"). An older result stays visible.
+func (s *Store) CancelJob(ctx context.Context, jobID string) error {
+	return s.giveUp(ctx, jobID, Cancelled, nil)
+}
+
+func (s *Store) giveUp(ctx context.Context, jobID string, end Status, why *analysis.Fault) error {
+	err := s.write(ctx, "ending a job", func(tx *sql.Tx) error {
+		target, err := targetOf(ctx, tx, jobID)
+		if err != nil {
+			return err
+		}
+		if target.status != Queued && target.status != Running {
+			return over(target.status)
+		}
+		return endJob(ctx, tx, target, end, why)
+	})
+	if err == nil {
+		s.progress.forget(jobID)
+	}
+	return err
+}
+
+// endJob removes what the job wrote and says how it ended.
+func endJob(ctx context.Context, tx *sql.Tx, t target, end Status, why *analysis.Fault) error {
+	text := ""
+	if end == Failed {
+		var err error
+		if text, err = writeFault(why); err != nil {
+			return err
+		}
+	}
+	if _, err := tx.ExecContext(ctx, deleteGenerationSQL, t.bundle, t.generation); err != nil {
+		return err
+	}
+	if _, err := tx.ExecContext(ctx, endJobSQL, end, t.job); err != nil {
+		return err
+	}
+	if _, err := tx.ExecContext(ctx, endBundleSQL, end, text, t.bundle); err != nil {
+		return err
+	}
+	return forgetWords(ctx, tx)
+}
+
+const deleteGenerationSQL = `
+DELETE FROM snapshot WHERE bundle_seq = ? AND generation = ?`
+
+const endJobSQL = `
+UPDATE job SET status = ? WHERE seq = ?`
+
+const endBundleSQL = `
+UPDATE bundle
+SET status = CASE WHEN generation > 0 THEN 'done' ELSE ?1 END, fault = ?2
+WHERE seq = ?3`
+
+// target is where a job writes.
+type target struct {
+	job, bundle, generation int64
+	status                  Status
+}
+
+func targetOf(ctx context.Context, tx *sql.Tx, jobID string) (t target, err error) {
+	err = tx.QueryRowContext(ctx, targetSQL, jobID).Scan(&t.job, &t.bundle, &t.generation, &t.status)
+	return t, orNotFound(err, "job", jobID)
+}
+
+const targetSQL = `
+SELECT seq, bundle_seq, generation, status FROM job WHERE id = ?`
+
+// runningTarget refuses jobs that are not running (any more).
+func runningTarget(ctx context.Context, tx *sql.Tx, jobID string) (target, error) {
+	t, err := targetOf(ctx, tx, jobID)
+	if err == nil && t.status != Running {
+		err = over(t.status)
+	}
+	return t, err
+}
+
+func over(status Status) error {
+	code := "conflict"
+	if status == Cancelled {
+		code = "cancelled"
+	}
+	return &analysis.Fault{Code: code, What: "the job is not running", Why: "it is " + string(status)}
+}
+
+// Requeue has a bundle analysed again; its present result stays visible until
+// the new one is complete. Where a job is queued or running already, that one is
+// returned.
+func (s *Store) Requeue(ctx context.Context, bundleID string) (Job, error) {
+	id, err := s.newID("j")
+	if err != nil {
+		return Job{}, err
+	}
+	job := Job{ID: id, BundleID: bundleID, Kind: Reingest, Status: Queued, Created: s.time()}
+	err = s.write(ctx, "queueing a bundle again", func(tx *sql.Tx) error {
+		var seq, generation int64
+		if err := tx.QueryRowContext(ctx, requeueBundleSQL, bundleID).Scan(&seq, &generation); err != nil {
+			return orNotFound(err, "bundle", bundleID)
+		}
+		open, err := collect(ctx, tx, scanJob, openJobSQL, seq)
+		if err != nil {
+			return err
+		}
+		if len(open) > 0 {
+			job = open[0]
+			return nil
+		}
+		if generation == 0 {
+			job.Kind = Ingest
+		}
+		if _, err := tx.ExecContext(ctx, deleteOldJobsSQL, seq); err != nil {
+			return err
+		}
+		if err := insertJob(ctx, tx, job, seq, generation+1); err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, queueBundleSQL, seq)
+		return err
+	})
+	if err != nil {
+		return Job{}, err
+	}
+	return job, nil
+}
+
+const requeueBundleSQL = `
+SELECT seq, generation FROM bundle WHERE id = ?`
+
+const jobColumns = `
+SELECT j.id, b.id, j.kind, j.status, j.attempts, j.created_at
+FROM job j
+JOIN bundle b ON b.seq = j.bundle_seq`
+
+const openJobSQL = jobColumns + `
+WHERE j.bundle_seq = ? AND j.status IN ('queued', 'running')`
+
+const jobSQL = jobColumns + `
+WHERE j.id = ?`
+
+const deleteOldJobsSQL = `
+DELETE FROM job WHERE bundle_seq = ?`
+
+const queueBundleSQL = `
+UPDATE bundle SET status = 'queued', fault = '' WHERE seq = ?`
+
+func scanJob(rows *sql.Rows) (j Job, err error) {
+	var created int64
+	err = rows.Scan(&j.ID, &j.BundleID, &j.Kind, &j.Status, &j.Attempts, &created)
+	j.Created = fromMicros(created)
+	return j, err
+}
+
+// Job returns a job; *analysis.Fault "not_found" where there is none (any more).
+func (s *Store) Job(ctx context.Context, id string) (j Job, err error) {
+	err = s.read(ctx, "reading a job", func(tx *sql.Tx) error {
+		found, err := collect(ctx, tx, scanJob, jobSQL, id)
+		if err == nil && len(found) == 0 {
+			return notFound("job", id)
+		}
+		if err == nil {
+			j = found[0]
+		}
+		return err
+	})
+	return j, err
+}
+
+// repair undoes what a crash left half done: jobs that were running are queued
+// again, or failed where they crashed the process too often; the rows that any
+// unfinished job wrote are removed.
+func (s *Store) repair(ctx context.Context) error {
+	return s.write(ctx, "repairing the database", func(tx *sql.Tx) error {
+		hopeless, err := collect(ctx, tx, scanOne[string], hopelessJobsSQL, maxAttempts)
+		if err != nil {
+			return err
+		}
+		for _, id := range hopeless {
+			t, err := targetOf(ctx, tx, id)
+			if err != nil {
+				return err
+			}
+			s.log.WarnContext(ctx, "job given up", "job", id)
+			if err := endJob(ctx, tx, t, Failed, crashed()); err != nil {
+				return err
+			}
+		}
+		again, err := rowsOf(tx.ExecContext(ctx, requeueRunningSQL))
+		if err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, requeueBundlesSQL); err != nil {
+			return err
+		}
+		left, err := rowsOf(tx.ExecContext(ctx, deleteUnfinishedSQL))
+		if err != nil {
+			return err
+		}
+		if again+left == 0 {
+			return nil
+		}
+		s.log.InfoContext(ctx, "repaired after a crash", "jobs_queued_again", again, "snapshots_removed", left)
+		return forgetWords(ctx, tx)
+	})
+}
+
+func crashed() *analysis.Fault {
+	return &analysis.Fault{
+		Code: "crashed",
+		What: "the bundle was not read",
+		Why:  fmt.Sprintf("the server stopped unexpectedly %d times while reading it", maxAttempts),
+		Hint: "Upload the files of the bundle one by one to find the one that does it, and report it.",
+	}
+}
+
+const hopelessJobsSQL = `
+SELECT id FROM job WHERE status = 'running' AND attempts >= ?`
+
+const requeueRunningSQL = `
+UPDATE job SET status = 'queued' WHERE status = 'running'`
+
+const requeueBundlesSQL = `
+UPDATE bundle SET status = 'queued' WHERE status = 'running'`
+
+const deleteUnfinishedSQL = `
+DELETE FROM snapshot
+WHERE seq IN (
+    SELECT s.seq
+    FROM snapshot s
+    JOIN bundle b ON b.seq = s.bundle_seq
+    WHERE s.generation <> b.generation
+)`

@@ -1,0 +1,578 @@
+package store
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"strings"
+
+	"leakdiff/analysis"
+)
+
+// The blob of a family's members, version 1:
+//
+//	byte     form: membersPlain, or membersZstd where everything after the checksum
+//	         is one zstd frame
+//	4 bytes  CRC-32C of the rest of the blob, little-endian
+//	uvarint  number of members
+//	uvarint  set of the columns present, bit i for column i
+//	columns  in the order of the bits, each one byte mode and then its values
+//
+// Columns keep the members' order. Offsets are written as the gap to the end of
+// the member before: goroutines of one family stand next to each other in a dump,
+// so that most gaps are equal.
+const (
+	membersPlain = 1
+	membersZstd  = 2
+
+	membersHeader = 1 + 4
+	// zstdWorth is the size below which a frame's own overhead eats the gain.
+	zstdWorth = 96
+	// streamFrom is the number of members above which the body is never built.
+	streamFrom = 1024
+	// maxMembers and maxText bound what decoding may allocate.
+	maxMembers = 1 << 26
+	maxText    = 16 << 20
+	maxBody    = 4 << 30
+)
+
+// The columns, by bit.
+const (
+	columnID = iota
+	columnSub
+	columnHash
+	columnParent
+	columnStates
+	columnState
+	columnWait
+	columnVariant
+	columnArtifact
+	columnLine
+	columnLength
+	columnOffset
+	columnDetail
+)
+
+// The modes of an integer column: signed varints of the values or of their
+// differences, one by one or as runs (value, length-1), or eight bytes each.
+const (
+	modeValues = iota
+	modeDeltas
+	modeValueRuns
+	modeDeltaRuns
+	modeFixed
+	modes
+)
+
+type integer interface {
+	uint16 | int32 | int64 | uint64
+}
+
+// encodeMembers gives the blob of m; no bytes at all for no members. An error
+// means that the columns contradict each other.
+func encodeMembers(p *packer, m *analysis.Members) ([]byte, error) {
+	n := m.Len()
+	if err := checkMembers(m, n); err != nil {
+		return nil, err
+	}
+	if n == 0 {
+		return nil, nil
+	}
+	blob := bytes.NewBuffer(make([]byte, membersHeader, 256))
+	form, err := writeBody(p, blob, m, n)
+	if err != nil {
+		return nil, err
+	}
+	out := blob.Bytes()
+	out[0] = form
+	binary.LittleEndian.PutUint32(out[1:], checksum(out[membersHeader:]))
+	return out, nil
+}
+
+func checksum(b []byte) uint32 { return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)) }
+
+// writeBody compresses where that pays. Large families are streamed through zstd,
+// so that a million members never stand in memory a second time.
+func writeBody(p *packer, blob *bytes.Buffer, m *analysis.Members, n int) (form byte, err error) {
+	if n > streamFrom {
+		enc, err := p.encoder()
+		if err != nil {
+			return 0, err
+		}
+		enc.Reset(blob)
+		if err := writeMembers(enc, m, n); err != nil {
+			return 0, err
+		}
+		return membersZstd, enc.Close()
+	}
+	if err := writeMembers(blob, m, n); err != nil {
+		return 0, err
+	}
+	body := blob.Bytes()[membersHeader:]
+	if len(body) < zstdWorth {
+		return membersPlain, nil
+	}
+	enc, err := p.encoder()
+	if err != nil {
+		return 0, err
+	}
+	packed := enc.EncodeAll(body, nil)
+	if len(packed) >= len(body) {
+		return membersPlain, nil
+	}
+	blob.Truncate(membersHeader)
+	blob.Write(packed)
+	return membersZstd, nil
+}
+
+func checkMembers(m *analysis.Members, n int) error {
+	if n > maxMembers {
+		return fmt.Errorf("members: %d in one family, at most %d can be kept", n, maxMembers)
+	}
+	for _, c := range []struct {
+		name string
+		len  int
+	}{
+		{"ID", len(m.ID)}, {"Sub", len(m.Sub)}, {"Hash", len(m.Hash)}, {"Parent", len(m.Parent)},
+		{"State", len(m.State)}, {"Wait", len(m.Wait)}, {"Variant", len(m.Variant)}, {"Artifact", len(m.Artifact)},
+		{"Line", len(m.Line)}, {"Offset", len(m.Offset)}, {"Length", len(m.Length)}, {"Detail", len(m.Detail)},
+	} {
+		if c.len != 0 && c.len != n {
+			return fmt.Errorf("members: column %s has %d entries for %d members", c.name, c.len, n)
+		}
+	}
+	if len(m.States) > 1<<16 {
+		return fmt.Errorf("members: %d states", len(m.States))
+	}
+	for _, state := range m.State {
+		if int(state) >= len(m.States) {
+			return fmt.Errorf("members: state %d of %d", state, len(m.States))
+		}
+	}
+	for _, texts := range [][]string{m.States, m.Detail} {
+		for _, text := range texts {
+			if len(text) > maxText {
+				return fmt.Errorf("members: a text of %d bytes, at most %d can be kept", len(text), maxText)
+			}
+		}
+	}
+	return nil
+}
+
+func writeMembers(w io.Writer, m *analysis.Members, n int) error {
+	var present uint64
+	for column, length := range map[int]int{
+		columnID: len(m.ID), columnSub: len(m.Sub), columnHash: len(m.Hash), columnParent: len(m.Parent),
+		columnStates: len(m.States), columnState: len(m.State), columnWait: len(m.Wait), columnVariant: len(m.Variant),
+		columnArtifact: len(m.Artifact), columnLine: len(m.Line), columnLength: len(m.Length),
+		columnOffset: len(m.Offset), columnDetail: len(m.Detail),
+	} {
+		if length > 0 {
+			present |= 1 << column
+		}
+	}
+	c := &columnWriter{w: bufio.NewWriterSize(w, 4096)}
+	c.uvarint(uint64(n))
+	c.uvarint(present)
+	writeColumn(c, m.ID)
+	writeColumn(c, m.Sub)
+	writeColumn(c, m.Hash)
+	writeColumn(c, m.Parent)
+	writeStates(c, m.States)
+	writeColumn(c, m.State)
+	writeColumn(c, m.Wait)
+	writeColumn(c, m.Variant)
+	writeColumn(c, m.Artifact)
+	writeColumn(c, m.Line)
+	writeColumn(c, m.Length)
+	c.column(len(m.Offset), func(i int) int64 { return m.Offset[i] - predictOffset(m, i) })
+	c.texts(m.Detail)
+	return c.w.Flush()
+}
+
+// predictOffset is where member i would begin if it followed the one before.
+func predictOffset(m *analysis.Members, i int) int64 {
+	if i == 0 {
+		return 0
+	}
+	if len(m.Length) == 0 {
+		return m.Offset[i-1]
+	}
+	return m.Offset[i-1] + int64(m.Length[i-1])
+}
+
+// columnWriter writes columns; bufio keeps the first error until Flush.
+type columnWriter struct {
+	w   *bufio.Writer
+	tmp [binary.MaxVarintLen64]byte
+}
+
+func (c *columnWriter) uvarint(v uint64) {
+	c.w.Write(c.tmp[:binary.PutUvarint(c.tmp[:], v)])
+}
+
+func writeColumn[T integer](c *columnWriter, values []T) {
+	c.column(len(values), func(i int) int64 { return int64(values[i]) })
+}
+
+// column writes n values in whichever mode is shortest; nothing for none.
+func (c *columnWriter) column(n int, at func(int) int64) {
+	if n == 0 {
+		return
+	}
+	mode := shortestMode(n, at)
+	c.w.WriteByte(byte(mode))
+	switch mode {
+	case modeFixed:
+		for i := range n {
+			c.w.Write(binary.LittleEndian.AppendUint64(c.tmp[:0], uint64(at(i))))
+		}
+	case modeValues, modeDeltas:
+		for v := range differences(n, at, mode == modeDeltas) {
+			c.uvarint(zigzag(v))
+		}
+	default:
+		for v, length := range runs(n, at, mode == modeDeltaRuns) {
+			c.uvarint(zigzag(v))
+			c.uvarint(uint64(length - 1))
+		}
+	}
+}
+
+func shortestMode(n int, at func(int) int64) int {
+	var size [modes]int
+	for v := range differences(n, at, false) {
+		size[modeValues] += varintLen(zigzag(v))
+	}
+	for v := range differences(n, at, true) {
+		size[modeDeltas] += varintLen(zigzag(v))
+	}
+	for v, length := range runs(n, at, false) {
+		size[modeValueRuns] += varintLen(zigzag(v)) + varintLen(uint64(length-1))
+	}
+	for v, length := range runs(n, at, true) {
+		size[modeDeltaRuns] += varintLen(zigzag(v)) + varintLen(uint64(length-1))
+	}
+	size[modeFixed] = 8 * n
+	best := modeValues
+	for mode := range modes {
+		if size[mode] < size[best] {
+			best = mode
+		}
+	}
+	return best
+}
+
+// differences yields the values, or each value less the one before it (the first
+// as it is); differences wrap around like all integers.
+func differences(n int, at func(int) int64, delta bool) func(yield func(int64) bool) {
+	return func(yield func(int64) bool) {
+		var last int64
+		for i := range n {
+			v := at(i)
+			if !yield(v - last) {
+				return
+			}
+			if delta {
+				last = v
+			}
+		}
+	}
+}
+
+// runs yields what differences does with the number of times in a row.
+func runs(n int, at func(int) int64, delta bool) func(yield func(int64, int) bool) {
+	return func(yield func(int64, int) bool) {
+		var value int64
+		length := 0
+		for v := range differences(n, at, delta) {
+			if length > 0 && v == value {
+				length++
+				continue
+			}
+			if length > 0 && !yield(value, length) {
+				return
+			}
+			value, length = v, 1
+		}
+		if length > 0 {
+			yield(value, length)
+		}
+	}
+}
+
+func writeStates(c *columnWriter, states []string) {
+	if len(states) == 0 {
+		return
+	}
+	c.uvarint(uint64(len(states)))
+	c.texts(states)
+}
+
+// texts writes the lengths as a column, then all bytes.
+func (c *columnWriter) texts(texts []string) {
+	c.column(len(texts), func(i int) int64 { return int64(len(texts[i])) })
+	for _, text := range texts {
+		c.w.WriteString(text)
+	}
+}
+
+func zigzag(v int64) uint64   { return uint64(v)<<1 ^ uint64(v>>63) }
+func unzigzag(u uint64) int64 { return int64(u>>1) ^ -int64(u&1) }
+
+func varintLen(v uint64) int {
+	n := 1
+	for v >= 0x80 {
+		v >>= 7
+		n++
+	}
+	return n
+}
+
+// decodeMembers undoes encodeMembers. want is the number of members that the row
+// promises; a blob that holds another number, or is damaged in any way, is an
+// error.
+func decodeMembers(p *packer, blob []byte, want int) (analysis.Members, error) {
+	if len(blob) == 0 && want == 0 {
+		return analysis.Members{}, nil
+	}
+	m, err := decodeBlob(p, blob, want)
+	if err != nil {
+		return analysis.Members{}, fmt.Errorf("members: %w", err)
+	}
+	return m, nil
+}
+
+func decodeBlob(p *packer, blob []byte, want int) (m analysis.Members, err error) {
+	if len(blob) < membersHeader {
+		return m, fmt.Errorf("%d bytes are too few", len(blob))
+	}
+	if want > maxMembers {
+		return m, fmt.Errorf("%d members are too many", want)
+	}
+	body := blob[membersHeader:]
+	if checksum(body) != binary.LittleEndian.Uint32(blob[1:]) {
+		return m, errors.New("the checksum does not fit")
+	}
+	switch blob[0] {
+	case membersPlain:
+		return readMembers(bytes.NewReader(body), want)
+	case membersZstd:
+		dec, err := p.decoder()
+		if err != nil {
+			return m, err
+		}
+		if err := dec.Reset(bytes.NewReader(body)); err != nil {
+			return m, err
+		}
+		return readMembers(bufio.NewReaderSize(io.LimitReader(dec, maxBody), 16<<10), want)
+	}
+	return m, fmt.Errorf("unknown form %d", blob[0])
+}
+
+type byteReader interface {
+	io.Reader
+	io.ByteReader
+}
+
+func readMembers(r byteReader, want int) (m analysis.Members, err error) {
+	n, err := binary.ReadUvarint(r)
+	if err != nil {
+		return m, broken(err)
+	}
+	if n != uint64(want) || want == 0 {
+		return m, fmt.Errorf("%d of them, the row has %d", n, want)
+	}
+	present, err := binary.ReadUvarint(r)
+	if err != nil {
+		return m, broken(err)
+	}
+	c := &columnReader{r: r, n: want, present: present}
+	m.ID = readColumn[int64](c, columnID)
+	m.Sub = readColumn[int64](c, columnSub)
+	m.Hash = readColumn[uint64](c, columnHash)
+	m.Parent = readColumn[int64](c, columnParent)
+	m.States = c.states()
+	m.State = readColumn[uint16](c, columnState)
+	m.Wait = readColumn[int32](c, columnWait)
+	m.Variant = readColumn[int32](c, columnVariant)
+	m.Artifact = readColumn[int32](c, columnArtifact)
+	m.Line = readColumn[int64](c, columnLine)
+	m.Length = readColumn[int32](c, columnLength)
+	m.Offset = readColumn[int64](c, columnOffset)
+	m.Detail = c.texts(columnDetail, want)
+	if c.err == nil && c.present != 0 {
+		c.err = fmt.Errorf("unknown columns %#x", c.present)
+	}
+	if c.err != nil {
+		return analysis.Members{}, c.err
+	}
+	for i := range m.Offset {
+		m.Offset[i] += predictOffset(&m, i)
+	}
+	if _, err := r.ReadByte(); err != io.EOF {
+		return analysis.Members{}, errors.New("bytes after the last column")
+	}
+	if m.Len() != want {
+		return analysis.Members{}, errors.New("neither identities nor places")
+	}
+	return m, checkMembers(&m, want)
+}
+
+// broken words the errors of a stream that ends or breaks too early.
+func broken(err error) error {
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	return fmt.Errorf("reading columns: %w", err)
+}
+
+// columnReader reads columns and keeps the first error.
+type columnReader struct {
+	r       byteReader
+	n       int
+	present uint64
+	err     error
+}
+
+// has reports whether a column follows and crosses it off.
+func (c *columnReader) has(column int) bool {
+	bit := uint64(1) << column
+	there := c.err == nil && c.present&bit != 0
+	c.present &^= bit
+	return there
+}
+
+func (c *columnReader) fail(format string, args ...any) {
+	if c.err == nil {
+		c.err = fmt.Errorf(format, args...)
+	}
+}
+
+func (c *columnReader) uvarint() uint64 {
+	v, err := binary.ReadUvarint(c.r)
+	if err != nil && c.err == nil {
+		c.err = broken(err)
+	}
+	return v
+}
+
+func readColumn[T integer](c *columnReader, column int) []T {
+	if !c.has(column) {
+		return nil
+	}
+	return readValues[T](c, c.n)
+}
+
+func readValues[T integer](c *columnReader, n int) []T {
+	mode, err := c.r.ReadByte()
+	if err != nil {
+		c.err = broken(err)
+		return nil
+	}
+	out := make([]T, 0, n)
+	var last int64
+	add := func(v int64) bool {
+		if mode == modeDeltas || mode == modeDeltaRuns {
+			v += last
+			last = v
+		}
+		if int64(T(v)) != v {
+			c.fail("value %d does not fit its column", v)
+			return false
+		}
+		out = append(out, T(v))
+		return true
+	}
+	switch mode {
+	case modeFixed:
+		var eight [8]byte
+		for len(out) < n && c.err == nil {
+			if _, err := io.ReadFull(c.r, eight[:]); err != nil {
+				c.err = broken(err)
+				return nil
+			}
+			add(int64(binary.LittleEndian.Uint64(eight[:])))
+		}
+	case modeValues, modeDeltas:
+		for len(out) < n && c.err == nil {
+			add(unzigzag(c.uvarint()))
+		}
+	case modeValueRuns, modeDeltaRuns:
+		for len(out) < n && c.err == nil {
+			v, more := unzigzag(c.uvarint()), c.uvarint()
+			if more >= uint64(n-len(out)) {
+				c.fail("a run of %d members, %d are left", more, n-len(out))
+				break
+			}
+			for range more + 1 {
+				if !add(v) {
+					break
+				}
+			}
+		}
+	default:
+		c.fail("unknown mode %d", mode)
+	}
+	return out
+}
+
+func (c *columnReader) states() []string {
+	if !c.has(columnStates) {
+		return nil
+	}
+	count := c.uvarint()
+	if c.err == nil && (count == 0 || count > 1<<16) {
+		c.fail("%d states", count)
+	}
+	if c.err != nil {
+		return nil
+	}
+	return c.strings(int(count))
+}
+
+func (c *columnReader) texts(column, n int) []string {
+	if !c.has(column) {
+		return nil
+	}
+	return c.strings(n)
+}
+
+func (c *columnReader) strings(n int) []string {
+	lengths := readValues[int64](c, n)
+	if c.err != nil {
+		return nil
+	}
+	out := make([]string, n)
+	for i, length := range lengths {
+		if c.err != nil {
+			return nil
+		}
+		if length < 0 || length > maxText {
+			c.fail("a text of %d bytes", length)
+			return nil
+		}
+		out[i] = c.text(length)
+	}
+	return out
+}
+
+// text reads one text without believing its length before the bytes are there.
+func (c *columnReader) text(length int64) string {
+	if length <= 64<<10 {
+		text := make([]byte, length)
+		if _, err := io.ReadFull(c.r, text); err != nil {
+			c.err = broken(err)
+		}
+		return string(text)
+	}
+	var text strings.Builder
+	if _, err := io.CopyN(&text, c.r, length); err != nil {
+		c.err = broken(err)
+	}
+	return text.String()
+}

@@ -1,0 +1,407 @@
+package store
+
+import (
+	"bufio"
+	"compress/gzip"
+	"encoding/binary"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"leakdiff/analysis"
+)
+
+func encode(t testing.TB, m *analysis.Members) []byte {
+	t.Helper()
+	var p packer
+	defer p.close()
+	blob, err := encodeMembers(&p, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return blob
+}
+
+func decode(t testing.TB, blob []byte, want int) analysis.Members {
+	t.Helper()
+	var p packer
+	defer p.close()
+	m, err := decodeMembers(&p, blob, want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func TestMembersComeBackAsTheyWere(t *testing.T) {
+	for name, m := range map[string]analysis.Members{
+		"none": {},
+		"a single goroutine": {
+			ID: []int64{1}, Parent: []int64{0}, State: []uint16{0}, States: []string{"running"}, Wait: []int32{-1},
+			Variant: []int32{0}, Artifact: []int32{0}, Line: []int64{1}, Offset: []int64{0}, Length: []int32{120},
+		},
+		"places without identities (debug=1)": {Offset: []int64{700, 10}, Line: []int64{9, 2}},
+		"identities without places":           {ID: []int64{5, 3, 9}},
+		"states that nobody is in":            {ID: []int64{5}, States: []string{"select", ""}},
+		"extreme numbers": {
+			ID:     []int64{-1 << 63, 1<<63 - 1, 0, -1},
+			Sub:    []int64{1<<63 - 1, -1 << 63, 7, 7},
+			Hash:   []uint64{1<<64 - 1, 0, 1 << 63, 12345},
+			Wait:   []int32{-1 << 31, 1<<31 - 1, 0, 0},
+			Offset: []int64{1<<63 - 1, -1 << 63, 0, 1},
+			Length: []int32{1<<31 - 1, -1 << 31, 0, 5},
+		},
+		"details that are not UTF-8": {ID: []int64{1, 2}, Detail: []string{"\xff\x00", ""}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := decode(t, encode(t, &m), m.Len())
+			if diff := cmp.Diff(m, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestEncodingRefusesColumnsThatContradictEachOther(t *testing.T) {
+	for name, m := range map[string]analysis.Members{
+		"a column that is too short":        {ID: []int64{1, 2}, Wait: []int32{1}},
+		"a column without members":          {Wait: []int32{1}},
+		"a state that has no name":          {ID: []int64{1}, State: []uint16{1}, States: []string{"select"}},
+		"a detail longer than can be kept":  {ID: []int64{1}, Detail: []string{strings.Repeat("x", maxText+1)}},
+		"more states than an index reaches": {ID: []int64{1}, States: make([]string, 1<<16+1)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var p packer
+			if _, err := encodeMembers(&p, &m); err == nil {
+				t.Error("no error")
+			}
+		})
+	}
+}
+
+// drawMembers makes columns of every shape: constant, regular, in runs, random.
+func drawMembers(t *rapid.T) analysis.Members {
+	n := rapid.OneOf(rapid.IntRange(0, 40), rapid.IntRange(streamFrom-1, streamFrom+2)).Draw(t, "n")
+	if n == 0 {
+		return analysis.Members{}
+	}
+	numbers := func(name string) []int64 {
+		return drawColumn(t, name, n, rapid.Int64())
+	}
+	m := analysis.Members{ID: numbers("id")}
+	if rapid.Bool().Draw(t, "no identities") {
+		m.ID = nil
+	}
+	optional := func(name string) bool { return rapid.Bool().Draw(t, "has "+name) }
+	if m.ID == nil || optional("offset") {
+		m.Offset = numbers("offset")
+	}
+	if optional("sub") {
+		m.Sub = numbers("sub")
+	}
+	if optional("hash") {
+		m.Hash = drawColumn(t, "hash", n, rapid.Uint64())
+	}
+	if optional("parent") {
+		m.Parent = numbers("parent")
+	}
+	if optional("state") {
+		m.States = rapid.SliceOfN(rapid.String(), 1, 3).Draw(t, "states")
+		m.State = drawColumn(t, "state", n, rapid.Uint16Range(0, uint16(len(m.States)-1)))
+	}
+	if optional("wait") {
+		m.Wait = drawColumn(t, "wait", n, rapid.Int32())
+	}
+	if optional("variant") {
+		m.Variant = drawColumn(t, "variant", n, rapid.Int32Range(-1, 4))
+	}
+	if optional("artifact") {
+		m.Artifact = drawColumn(t, "artifact", n, rapid.Int32Range(0, 4))
+	}
+	if optional("line") {
+		m.Line = numbers("line")
+	}
+	if optional("length") {
+		m.Length = drawColumn(t, "length", n, rapid.Int32())
+	}
+	if optional("detail") {
+		m.Detail = drawColumn(t, "detail", n, rapid.String())
+	}
+	return m
+}
+
+// drawColumn repeats a few drawn values, so that n may be large.
+func drawColumn[T any](t *rapid.T, name string, n int, of *rapid.Generator[T]) []T {
+	values := rapid.SliceOfN(of, 1, 8).Draw(t, name)
+	run := rapid.IntRange(1, 20).Draw(t, name+" run")
+	out := make([]T, n)
+	for i := range out {
+		out[i] = values[i/run%len(values)]
+	}
+	return out
+}
+
+func TestAnyMembersComeBackAsTheyWere(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := drawMembers(t)
+		var p packer
+		defer p.close()
+		blob, err := encodeMembers(&p, &m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := decodeMembers(&p, blob, m.Len())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(m, got); diff != "" {
+			t.Fatal(diff)
+		}
+	})
+}
+
+func TestDamagedMembersAreAnError(t *testing.T) {
+	m := leakedMembers(50)
+	good := encode(t, &m)
+	var p packer
+	defer p.close()
+	for i := range good {
+		bad := append([]byte(nil), good...)
+		bad[i] ^= 0x10
+		if _, err := decodeMembers(&p, bad, m.Len()); err == nil {
+			t.Errorf("byte %d flipped: no error", i)
+		}
+		if _, err := decodeMembers(&p, good[:i], m.Len()); err == nil {
+			t.Errorf("cut after %d bytes: no error", i)
+		}
+	}
+	if _, err := decodeMembers(&p, good, m.Len()+1); err == nil {
+		t.Error("another number than the row has: no error")
+	}
+}
+
+// leakedMembers are goroutines as a leak leaves them: ids in steps of a request's
+// goroutines, a few headers of different width, other families in between.
+func leakedMembers(n int) analysis.Members {
+	random := rand.New(rand.NewPCG(1, 2))
+	m := analysis.Members{States: []string{"select", "chan receive", "IO wait"}}
+	id, line, offset := int64(1000), int64(1), int64(0)
+	for i := range n {
+		id += 3 + random.Int64N(9)
+		length := int32(690 + len(strconv.FormatInt(id, 10)) + random.IntN(3))
+		m.ID = append(m.ID, id)
+		m.Parent = append(m.Parent, id-1-random.Int64N(3))
+		m.State = append(m.State, uint16(random.IntN(100)/98))
+		m.Wait = append(m.Wait, int32((n-i)/500))
+		m.Variant = append(m.Variant, int32(random.IntN(100)/95))
+		m.Artifact = append(m.Artifact, 0)
+		m.Line = append(m.Line, line)
+		m.Offset = append(m.Offset, offset)
+		m.Length = append(m.Length, length)
+		line += 12
+		offset += int64(length) + 1
+		if random.IntN(4) == 0 {
+			line += 18
+			offset += 1100 + random.Int64N(40)
+		}
+	}
+	return m
+}
+
+func TestMembersTakeUnderOnePercentOfTheDump(t *testing.T) {
+	const n = 100_000
+	m := leakedMembers(n)
+	raw := m.Offset[n-1] + int64(m.Length[n-1])
+	blob := encode(t, &m)
+	percent := 100 * float64(len(blob)) / float64(raw)
+	t.Logf("%d members: %d of %d bytes, %.2f %%, %.2f bytes each", n, len(blob), raw, percent, float64(len(blob))/n)
+	if percent >= 1 {
+		t.Errorf("%.2f %% of the dump, want under 1 %%", percent)
+	}
+}
+
+func corpus(t testing.TB, path string) string {
+	t.Helper()
+	root := os.Getenv("LEAKDIFF_CORPUS")
+	if root == "" {
+		root = filepath.Join("..", "..", "shared", "corpus")
+	}
+	full := filepath.Join(root, filepath.FromSlash(path))
+	if _, err := os.Stat(full); err != nil {
+		t.Skipf("corpus not present: %v", err)
+	}
+	return full
+}
+
+// A real dump of 100,305 goroutines: header lines only are looked at here, grouped
+// by the first function of the stack.
+func TestMembersOfARealDumpTakeUnderOnePercent(t *testing.T) {
+	file, err := os.Open(corpus(t, "large/grpc-100k-runtimeStack-full.txt.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	unzipped, err := gzip.NewReader(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	families, raw := scanDump(t, unzipped)
+	total, stored := 0, 0
+	for _, m := range families {
+		blob := encode(t, m)
+		if diff := cmp.Diff(*m, decode(t, blob, m.Len())); diff != "" {
+			t.Fatal(diff)
+		}
+		total += m.Len()
+		stored += len(blob)
+	}
+	if total != 100305 {
+		t.Errorf("%d goroutines, want 100305", total)
+	}
+	percent := 100 * float64(stored) / float64(raw)
+	t.Logf("%d members in %d families: %d of %d bytes, %.2f %%, %.2f bytes each",
+		total, len(families), stored, raw, percent, float64(stored)/float64(total))
+	if percent >= 1 {
+		t.Errorf("%.2f %% of the dump, want under 1 %%", percent)
+	}
+}
+
+func scanDump(t testing.TB, r interface{ Read([]byte) (int, error) }) (families map[string]*analysis.Members, raw int64) {
+	header := regexp.MustCompile(`^goroutine (\d+) \[([^,\]]+)(?:, (\d+) minutes)?[^\]]*\]:$`)
+	creator := regexp.MustCompile(`^created by .* in goroutine (\d+)$`)
+	families = map[string]*analysis.Members{}
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, 1<<20)
+	var offset, line int64
+	var open struct {
+		id, parent, wait, line, offset int64
+		state, function                string
+	}
+	finish := func() {
+		if open.id == 0 {
+			return
+		}
+		m := families[open.function]
+		if m == nil {
+			m = &analysis.Members{}
+			families[open.function] = m
+		}
+		state := -1
+		for i, s := range m.States {
+			if s == open.state {
+				state = i
+			}
+		}
+		if state < 0 {
+			state = len(m.States)
+			m.States = append(m.States, open.state)
+		}
+		m.ID = append(m.ID, open.id)
+		m.Parent = append(m.Parent, open.parent)
+		m.State = append(m.State, uint16(state))
+		m.Wait = append(m.Wait, int32(open.wait))
+		m.Variant = append(m.Variant, 0)
+		m.Artifact = append(m.Artifact, 0)
+		m.Line = append(m.Line, open.line)
+		m.Offset = append(m.Offset, open.offset)
+		m.Length = append(m.Length, int32(offset-open.offset))
+		open.id = 0
+	}
+	for lines.Scan() {
+		text := lines.Text()
+		line++
+		if match := header.FindStringSubmatch(text); match != nil {
+			finish()
+			open.id, _ = strconv.ParseInt(match[1], 10, 64)
+			open.state, open.function, open.parent, open.wait = match[2], "", 0, -1
+			if match[3] != "" {
+				open.wait, _ = strconv.ParseInt(match[3], 10, 64)
+			}
+			open.line, open.offset = line, offset
+		} else if open.function == "" {
+			open.function, _, _ = strings.Cut(text, "(")
+		} else if match := creator.FindStringSubmatch(text); match != nil {
+			open.parent, _ = strconv.ParseInt(match[1], 10, 64)
+		}
+		offset += int64(len(text)) + 1
+	}
+	finish()
+	if err := lines.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return families, offset
+}
+
+func FuzzDecodeMembers(f *testing.F) {
+	var p packer
+	small, large := leakedMembers(3), leakedMembers(300)
+	descriptors := analysis.Members{ID: []int64{7}, Sub: []int64{99}, Hash: []uint64{1 << 60}, Detail: []string{"7u TCP a->b"}}
+	for _, m := range []*analysis.Members{&small, &large, &descriptors} {
+		blob, err := encodeMembers(&p, m)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(blob, m.Len())
+	}
+	f.Fuzz(func(t *testing.T, blob []byte, want int) {
+		if want < 0 || want > 1<<12 {
+			return
+		}
+		var p packer
+		defer p.close()
+		if _, err := decodeMembers(&p, blob, want); err == nil && want > 0 && len(blob) < membersHeader {
+			t.Fatal("members out of nothing")
+		}
+		if len(blob) < membersHeader {
+			return
+		}
+		// With the right checksum the fuzzer reaches the columns.
+		sealed := append([]byte(nil), blob...)
+		binary.LittleEndian.PutUint32(sealed[1:], checksum(sealed[membersHeader:]))
+		m, err := decodeMembers(&p, sealed, want)
+		if err != nil {
+			return
+		}
+		again, err := encodeMembers(&p, &m)
+		if err != nil {
+			t.Fatalf("decoded members cannot be encoded: %v", err)
+		}
+		back, err := decodeMembers(&p, again, want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(m, back); diff != "" {
+			t.Fatal(diff)
+		}
+	})
+}
+
+func BenchmarkEncodeMembers(b *testing.B) {
+	m := leakedMembers(100_000)
+	var p packer
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := encodeMembers(&p, &m); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkDecodeMembers(b *testing.B) {
+	m := leakedMembers(100_000)
+	blob := encode(b, &m)
+	var p packer
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := decodeMembers(&p, blob, m.Len()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,48 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"leakdiff/analysis"
+	"leakdiff/migrations"
+)
+
+// migrate brings the database from the version in its user_version to the last
+// of all, each step in a transaction that also counts the version.
+func migrate(ctx context.Context, db *sql.DB, all []migrations.Migration) error {
+	var version int
+	if err := db.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&version); err != nil {
+		return err
+	}
+	if version > len(all) {
+		return &analysis.Fault{
+			Code: "newer_database",
+			What: "the data directory was written by a newer leakdiff",
+			Why:  fmt.Sprintf("its database has version %d, this program knows versions up to %d", version, len(all)),
+			Hint: "Start the newer program, or give this one another directory with --data.",
+		}
+	}
+	for _, m := range all[version:] {
+		if err := step(ctx, db, m); err != nil {
+			return fmt.Errorf("migration %d, %s: %w", m.Version, m.Name, err)
+		}
+	}
+	return nil
+}
+
+func step(ctx context.Context, db *sql.DB, m migrations.Migration) error {
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback()
+	if _, err := tx.ExecContext(ctx, m.SQL); err != nil {
+		return err
+	}
+	if _, err := tx.ExecContext(ctx, fmt.Sprintf(`PRAGMA user_version = %d`, m.Version)); err != nil {
+		return err
+	}
+	return tx.Commit()
+}

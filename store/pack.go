@@ -1,0 +1,113 @@
+package store
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// The first byte of a packed blob.
+const (
+	asIs      = 0
+	withZstd  = 1
+	packWorth = 256
+	// unpackLimit bounds what a damaged blob can make of itself.
+	unpackLimit = 256 << 20
+)
+
+// packer compresses and decompresses the blobs of one operation. It is for one
+// goroutine; the zero value is ready, close releases it.
+type packer struct {
+	enc *zstd.Encoder
+	dec *zstd.Decoder
+}
+
+func (p *packer) encoder() (*zstd.Encoder, error) {
+	if p.enc != nil {
+		return p.enc, nil
+	}
+	enc, err := zstd.NewWriter(nil,
+		zstd.WithEncoderLevel(zstd.SpeedDefault),
+		zstd.WithEncoderConcurrency(1),
+		zstd.WithLowerEncoderMem(true),
+		zstd.WithWindowSize(1<<20))
+	p.enc = enc
+	return enc, err
+}
+
+func (p *packer) decoder() (*zstd.Decoder, error) {
+	if p.dec != nil {
+		return p.dec, nil
+	}
+	dec, err := zstd.NewReader(nil,
+		zstd.WithDecoderConcurrency(1),
+		zstd.WithDecoderLowmem(true),
+		zstd.WithDecoderMaxMemory(unpackLimit))
+	p.dec = dec
+	return dec, err
+}
+
+func (p *packer) close() {
+	if p.enc != nil {
+		p.enc.Close()
+	}
+	if p.dec != nil {
+		p.dec.Close()
+	}
+}
+
+// pack compresses content where that makes it shorter.
+func (p *packer) pack(content []byte) ([]byte, error) {
+	if len(content) >= packWorth {
+		enc, err := p.encoder()
+		if err != nil {
+			return nil, err
+		}
+		out := enc.EncodeAll(content, []byte{withZstd})
+		if len(out) <= len(content) {
+			return out, nil
+		}
+	}
+	return append([]byte{asIs}, content...), nil
+}
+
+// unpack undoes pack.
+func (p *packer) unpack(blob []byte) ([]byte, error) {
+	if len(blob) == 0 {
+		return nil, errors.New("packed blob is empty")
+	}
+	switch blob[0] {
+	case asIs:
+		return blob[1:], nil
+	case withZstd:
+		dec, err := p.decoder()
+		if err != nil {
+			return nil, err
+		}
+		content, err := dec.DecodeAll(blob[1:], nil)
+		if err != nil {
+			return nil, fmt.Errorf("packed blob: %w", err)
+		}
+		return content, nil
+	}
+	return nil, fmt.Errorf("packed blob: unknown form %d", blob[0])
+}
+
+// packJSON packs v as JSON.
+func (p *packer) packJSON(v any) ([]byte, error) {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	return p.pack(text)
+}
+
+func (p *packer) unpackJSON(blob []byte, v any) error {
+	text, err := p.unpack(blob)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(text, v)
+}

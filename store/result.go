@@ -1,0 +1,299 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strconv"
+	"time"
+
+	"leakdiff/analysis"
+)
+
+// Result is what reading a bundle gave.
+type Result struct {
+	Artifacts []analysis.Artifact
+	Problems  []analysis.Problem
+	// Snapshots get the place they have here, after those of AddSnapshot.
+	Snapshots []analysis.Snapshot
+	// Unpacked is the number of bytes after unpacking.
+	Unpacked int64
+	// Engine is the version of the rules that computed the result.
+	Engine int
+}
+
+// AddSnapshot writes a snapshot of a running job, ahead of FinishJob, so that not
+// all of a large bundle must be in memory at once. Nobody sees it before
+// FinishJob. A snapshot that the job has already written is left as it is.
+func (s *Store) AddSnapshot(ctx context.Context, jobID string, snap analysis.Snapshot) error {
+	var p packer
+	defer p.close()
+	return s.addSnapshot(ctx, &p, jobID, &snap)
+}
+
+func (s *Store) addSnapshot(ctx context.Context, p *packer, jobID string, snap *analysis.Snapshot) error {
+	return s.write(ctx, "writing a snapshot", func(tx *sql.Tx) error {
+		t, err := runningTarget(ctx, tx, jobID)
+		if err != nil {
+			return err
+		}
+		return insertSnapshot(ctx, tx, p, t, snap)
+	})
+}
+
+// FinishJob writes the result of a running job, each snapshot in a transaction,
+// and makes all of it visible in the last one, in place of an older result. Until
+// then, and for ever if the process dies, nobody sees any of it. A job that is
+// done already is left alone. *analysis.Fault "cancelled" or "not_found" say that
+// the job was taken away in the meantime.
+func (s *Store) FinishJob(ctx context.Context, jobID string, r Result) error {
+	if done, err := s.isDone(ctx, jobID); done || err != nil {
+		return err
+	}
+	var p packer
+	defer p.close()
+	seen := map[string]string{}
+	problems := r.Problems
+	for i := range r.Snapshots {
+		snap := &r.Snapshots[i]
+		if first, again := seen[snap.ID]; again {
+			problems = append(problems[:len(problems):len(problems)], sameSnapshot(snap, first))
+			continue
+		}
+		seen[snap.ID] = snap.Label
+		if err := s.addSnapshot(ctx, &p, jobID, snap); err != nil {
+			return err
+		}
+	}
+	r.Problems = problems
+	if err := s.publish(ctx, &p, jobID, r); err != nil {
+		return err
+	}
+	s.progress.forget(jobID)
+	return nil
+}
+
+func (s *Store) isDone(ctx context.Context, jobID string) (bool, error) {
+	job, err := s.Job(ctx, jobID)
+	return err == nil && job.Status == Done, err
+}
+
+func sameSnapshot(snap *analysis.Snapshot, first string) analysis.Problem {
+	path := ""
+	if len(snap.Artifacts) > 0 {
+		path = snap.Artifacts[0].Path
+	}
+	return analysis.Problem{
+		Path: path, Offset: -1, Severity: analysis.Note,
+		What: fmt.Sprintf("snapshot %s is left out", snap.Label),
+		Why:  fmt.Sprintf("its files hold the same bytes as those of snapshot %s", first),
+		Hint: "nothing to do if the files were copied; otherwise the capture was written twice",
+	}
+}
+
+// publish is the transaction that flips the bundle to the new generation.
+func (s *Store) publish(ctx context.Context, p *packer, jobID string, r Result) error {
+	artifacts, err := p.packJSON(r.Artifacts)
+	if err != nil {
+		return err
+	}
+	problems, err := p.packJSON(r.Problems)
+	if err != nil {
+		return err
+	}
+	return s.write(ctx, "finishing a job", func(tx *sql.Tx) error {
+		t, err := runningTarget(ctx, tx, jobID)
+		if err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, publishSQL, t.generation, r.Engine, r.Unpacked, len(r.Problems), artifacts, problems, t.bundle)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, endJobSQL, Done, t.job); err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, touchCaseOfJobSQL, s.time().UnixMicro(), t.bundle); err != nil {
+			return err
+		}
+		replaced, err := rowsOf(tx.ExecContext(ctx, deleteOtherGenerationsSQL, t.bundle, t.generation))
+		if err != nil || replaced == 0 {
+			return err
+		}
+		return forgetWords(ctx, tx)
+	})
+}
+
+const publishSQL = `
+UPDATE bundle
+SET status = 'done', fault = '', generation = ?1, engine = ?2, unpacked = ?3,
+    snapshot_count = (SELECT count(*) FROM snapshot s WHERE s.bundle_seq = ?7 AND s.generation = ?1),
+    problem_count = ?4, artifacts = ?5, problems = ?6
+WHERE seq = ?7`
+
+const touchCaseOfJobSQL = `
+UPDATE cases SET updated_at = ?
+WHERE seq = (SELECT case_seq FROM bundle WHERE seq = ?)`
+
+const deleteOtherGenerationsSQL = `
+DELETE FROM snapshot WHERE bundle_seq = ? AND generation <> ?`
+
+// insertSnapshot writes a snapshot and its groups as rows of the target's
+// generation, unless they are there.
+func insertSnapshot(ctx context.Context, tx *sql.Tx, p *packer, t target, snap *analysis.Snapshot) error {
+	head, err := packHead(p, snap)
+	if err != nil {
+		return fmt.Errorf("snapshot %s: %w", snap.ID, err)
+	}
+	captured := utc(snap.CapturedAt)
+	seqs, err := collect(ctx, tx, scanOne[int64], insertSnapshotSQL, t.bundle, t.generation, snap.ID,
+		snap.Process.Host.Value, snap.Process.Name.Value, snap.Label, microsOrNull(captured), head)
+	if err != nil || len(seqs) == 0 {
+		return err
+	}
+	w, err := newWordWriter(ctx, tx)
+	if err != nil {
+		return err
+	}
+	defer w.close()
+	known := map[string]bool{}
+	for place := range snap.Groups {
+		g := &snap.Groups[place]
+		if g.Family == nil || known[g.Family.Fingerprint] {
+			return malformed(snap, place, "a family twice, or none")
+		}
+		known[g.Family.Fingerprint] = true
+		if err := insertGroup(ctx, w, p, seqs[0], place, g); err != nil {
+			return malformed(snap, place, err.Error())
+		}
+	}
+	return nil
+}
+
+const insertSnapshotSQL = `
+INSERT INTO snapshot (bundle_seq, generation, id, place, host, process, label, captured_at, head)
+VALUES (?1, ?2, ?3,
+        (SELECT count(*) FROM snapshot s WHERE s.bundle_seq = ?1 AND s.generation = ?2),
+        ?4, ?5, ?6, ?7, ?8)
+ON CONFLICT (bundle_seq, generation, id) DO NOTHING
+RETURNING seq`
+
+func malformed(snap *analysis.Snapshot, place int, why string) error {
+	return fmt.Errorf("snapshot %s, family %d: %s", snap.ID, place, why)
+}
+
+func insertGroup(ctx context.Context, w *wordWriter, p *packer, snapshot int64, place int, g *analysis.Group) error {
+	family, err := w.family(ctx, g.Family)
+	if err != nil {
+		return err
+	}
+	variants := appendSeqs(nil, int64(len(g.Variants)))
+	for i := range g.Variants {
+		v := &g.Variants[i]
+		stack, err := w.stack(ctx, family, v)
+		if err != nil {
+			return err
+		}
+		if v.Count < 0 {
+			return fmt.Errorf("variant with count %d", v.Count)
+		}
+		variants = appendSeqs(variants, stack, int64(v.Count))
+	}
+	states, err := json.Marshal(g.States)
+	if err != nil {
+		return err
+	}
+	waits, err := json.Marshal(g.Waits)
+	if err != nil {
+		return err
+	}
+	members, err := encodeMembers(p, &g.Members)
+	if err != nil {
+		return err
+	}
+	_, err = w.group.ExecContext(ctx, snapshot, family, place, g.Count, string(states), string(waits),
+		g.OldestWait, g.Leaked, variants, g.Members.Len(), blobOf(members))
+	return err
+}
+
+const insertGroupSQL = `
+INSERT INTO snapshot_family (snapshot_seq, family_seq, place, count, states, waits, oldest, leaked,
+                             variants, member_count, members)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+
+// blobOf keeps the driver from storing an empty blob as NULL.
+func blobOf(b []byte) []byte {
+	if b == nil {
+		return []byte{}
+	}
+	return b
+}
+
+// snapshotHead is a snapshot without its groups, as JSON that can hold every
+// figure.
+type snapshotHead struct {
+	analysis.Snapshot
+	Figures map[string]figure `json:"figures,omitempty"`
+}
+
+// figure is a number in text, because metrics may be NaN and limits infinite.
+type figure float64
+
+func (f figure) MarshalText() ([]byte, error) {
+	return strconv.AppendFloat(nil, float64(f), 'g', -1, 64), nil
+}
+
+func (f *figure) UnmarshalText(text []byte) error {
+	v, err := strconv.ParseFloat(string(text), 64)
+	*f = figure(v)
+	return err
+}
+
+func packHead(p *packer, snap *analysis.Snapshot) ([]byte, error) {
+	head := snapshotHead{Snapshot: *snap}
+	head.Groups = nil
+	head.Snapshot.Figures = nil
+	if len(snap.Figures) > 0 {
+		head.Figures = map[string]figure{}
+		for name, v := range snap.Figures {
+			head.Figures[name] = figure(v)
+		}
+	}
+	head.CapturedAt = utc(snap.CapturedAt)
+	if len(snap.Times) > 0 {
+		head.Times = maps.Clone(snap.Times)
+		for kind, t := range head.Times {
+			head.Times[kind] = utc(t)
+		}
+	}
+	head.Artifacts = append(snap.Artifacts[:0:0], snap.Artifacts...)
+	for i := range head.Artifacts {
+		head.Artifacts[i].Modified = utc(head.Artifacts[i].Modified)
+	}
+	return p.packJSON(head)
+}
+
+func unpackHead(p *packer, blob []byte) (analysis.Snapshot, error) {
+	var head snapshotHead
+	if err := p.unpackJSON(blob, &head); err != nil {
+		return analysis.Snapshot{}, fmt.Errorf("snapshot: %w", err)
+	}
+	if len(head.Figures) > 0 {
+		head.Snapshot.Figures = map[string]float64{}
+		for name, v := range head.Figures {
+			head.Snapshot.Figures[name] = float64(v)
+		}
+	}
+	return head.Snapshot, nil
+}
+
+// utc drops times that no JSON can hold: RFC 3339 ends with year 9999, and so do
+// honest clocks.
+func utc(t time.Time) time.Time {
+	if t.IsZero() || t.Year() < 1 || t.Year() > 9999 {
+		return time.Time{}
+	}
+	return t.UTC()
+}

@@ -1,0 +1,175 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"leakdiff/analysis"
+)
+
+// maxWords bounds a query; further words are ignored.
+const maxWords = 8
+
+// SearchResult is what holds all words of a query, over all cases.
+type SearchResult struct {
+	Families  []FamilyHit
+	Cases     []Case
+	Processes []ProcessHit
+}
+
+// FamilyHit is a family with where it was seen.
+type FamilyHit struct {
+	Family analysis.Family
+	// Cases and Snapshots count where it was seen, Highest is its largest count.
+	Cases, Snapshots, Highest int
+	// LastSeen is the latest capture, zero where none has a time.
+	LastSeen time.Time
+}
+
+// ProcessHit is a process with the cases that have snapshots of it.
+type ProcessHit struct {
+	Host, Name       string
+	Cases, Snapshots int
+}
+
+// SearchFunctions returns the families whose function names, title or attributes
+// contain every word of the query, the most recently seen first, and the cases
+// and processes named so, up to limit of each. Words are separated by blanks,
+// match anywhere in a name and without regard to case; "*" and "(" are letters
+// like any other: "prober.(*worker).run" is one word.
+func (s *Store) SearchFunctions(ctx context.Context, query string, limit int) (out SearchResult, err error) {
+	words := queryWords(query)
+	if len(words) == 0 || limit <= 0 {
+		return out, nil
+	}
+	list, err := json.Marshal(words)
+	if err != nil {
+		return out, err
+	}
+	err = s.read(ctx, "searching", func(tx *sql.Tx) error {
+		if out.Families, err = searchFamilies(ctx, tx, string(list), limit); err != nil {
+			return err
+		}
+		if out.Cases, err = collect(ctx, tx, scanCase, searchCasesSQL, string(list), limit); err != nil {
+			return err
+		}
+		out.Processes, err = collect(ctx, tx, scanProcess, searchProcessesSQL, string(list), limit)
+		return err
+	})
+	return out, err
+}
+
+// queryWords takes a query apart.
+//
+//	"Prober  worker prober"  ->  ["prober", "worker"]
+func queryWords(query string) []string {
+	var out []string
+	for _, word := range strings.Fields(strings.ToLower(strings.ToValidUTF8(strings.ReplaceAll(query, "\x00", " "), ""))) {
+		if len(out) < maxWords && !slices.Contains(out, word) {
+			out = append(out, word)
+		}
+	}
+	return out
+}
+
+// A trigram index knows words of three characters and more, as quoted phrases;
+// shorter ones are looked for in every name.
+const searchFamiliesSQL = `
+WITH word (w, phrase) AS MATERIALIZED (
+    SELECT value, '"' || replace(value, '"', '""') || '"'
+    FROM json_each(?1)
+),
+hit (w, family_seq) AS (
+    SELECT word.w, ff.family_seq
+    FROM word
+    CROSS JOIN function_text t
+    CROSS JOIN function_family ff ON ff.function_seq = t.rowid
+    WHERE length(word.w) >= 3 AND t.function_text MATCH word.phrase
+    UNION
+    SELECT word.w, t.rowid
+    FROM word
+    CROSS JOIN family_text t
+    WHERE length(word.w) >= 3 AND t.family_text MATCH word.phrase
+    UNION
+    SELECT word.w, ff.family_seq
+    FROM word
+    CROSS JOIN function ON instr(lower(function.name), word.w) > 0
+    CROSS JOIN function_family ff ON ff.function_seq = function.seq
+    WHERE length(word.w) < 3
+    UNION
+    SELECT word.w, family.seq
+    FROM word
+    CROSS JOIN family ON instr(lower(family.words), word.w) > 0
+    WHERE length(word.w) < 3
+),
+matched (family_seq) AS MATERIALIZED (
+    SELECT family_seq
+    FROM hit
+    GROUP BY family_seq
+    HAVING count(*) = (SELECT count(*) FROM word)
+)
+SELECT max(f.seq), count(DISTINCT v.case_seq), count(DISTINCT v.id), max(sf.count), max(v.captured_at)
+FROM matched
+CROSS JOIN family f ON f.seq = matched.family_seq
+CROSS JOIN snapshot_family sf ON sf.family_seq = f.seq
+JOIN visible_snapshot v ON v.seq = sf.snapshot_seq
+GROUP BY f.fingerprint
+ORDER BY max(v.captured_at) IS NULL, max(v.captured_at) DESC, max(sf.count) DESC, f.fingerprint
+LIMIT ?2`
+
+func searchFamilies(ctx context.Context, tx *sql.Tx, words string, limit int) ([]FamilyHit, error) {
+	type row struct {
+		seq int64
+		hit FamilyHit
+	}
+	rows, err := collect(ctx, tx, func(rows *sql.Rows) (r row, err error) {
+		var seen sql.NullInt64
+		err = rows.Scan(&r.seq, &r.hit.Cases, &r.hit.Snapshots, &r.hit.Highest, &seen)
+		r.hit.LastSeen = timeOrZero(seen)
+		return r, err
+	}, searchFamiliesSQL, words, limit)
+	if err != nil {
+		return nil, err
+	}
+	seqs := make([]int64, len(rows))
+	for i, r := range rows {
+		seqs[i] = r.seq
+	}
+	l := &loader{tx: tx, families: map[int64]*analysis.Family{}}
+	if err := l.loadFamilies(ctx, seqs); err != nil {
+		return nil, err
+	}
+	var out []FamilyHit
+	for _, r := range rows {
+		r.hit.Family = *l.families[r.seq]
+		out = append(out, r.hit)
+	}
+	return out, nil
+}
+
+const searchCasesSQL = caseColumns + `
+WHERE NOT EXISTS (
+    SELECT 1 FROM json_each(?1) word
+    WHERE instr(lower(c.title), word.value) = 0
+)
+ORDER BY c.created_at DESC, c.seq DESC
+LIMIT ?2`
+
+const searchProcessesSQL = `
+SELECT v.host, v.process, count(DISTINCT v.case_seq), count(DISTINCT v.id)
+FROM visible_snapshot v
+WHERE NOT EXISTS (
+    SELECT 1 FROM json_each(?1) word
+    WHERE instr(lower(v.process || ' ' || v.host), word.value) = 0
+)
+GROUP BY v.host, v.process
+ORDER BY count(DISTINCT v.case_seq) DESC, v.process, v.host
+LIMIT ?2`
+
+func scanProcess(rows *sql.Rows) (p ProcessHit, err error) {
+	return p, rows.Scan(&p.Host, &p.Name, &p.Cases, &p.Snapshots)
+}

@@ -1,0 +1,29 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+)
+
+// Setting returns what SetSetting stored under a name.
+func (s *Store) Setting(ctx context.Context, name string) (value string, set bool, err error) {
+	err = s.reader.QueryRowContext(ctx, settingSQL, name).Scan(&value)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", false, nil
+	}
+	return value, err == nil, fault("reading a setting", err)
+}
+
+const settingSQL = `
+SELECT value FROM setting WHERE name = ?`
+
+// SetSetting remembers a value for the whole installation ("samples loaded").
+func (s *Store) SetSetting(ctx context.Context, name, value string) error {
+	_, err := s.writer.ExecContext(ctx, setSettingSQL, name, value)
+	return fault("keeping a setting", err)
+}
+
+const setSettingSQL = `
+INSERT INTO setting (name, value) VALUES (?, ?)
+ON CONFLICT (name) DO UPDATE SET value = excluded.value`

@@ -1,0 +1,345 @@
+package store
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"leakdiff/analysis"
+)
+
+func TestSnapshotsComeBackAsWritten(t *testing.T) {
+	f := open(t)
+	c := f.newCase("a")
+	want := kubeletResult("2", "3", "4").Snapshots
+	untimed := kubelet("5", time.Time{}, 7)
+	untimed.Times, untimed.Figures, untimed.Groups = nil, nil, nil
+	want = append(want, untimed)
+	f.filled(c.ID, "1", Result{Snapshots: want})
+
+	full, err := f.SnapshotsFull(f.ctx, c.ID, AllProcesses)
+	f.ok(err)
+	wantEqual(t, want, full)
+	slim, err := f.Snapshots(f.ctx, c.ID)
+	f.ok(err)
+	wantEqual(t, withoutMembersOf(want), slim)
+	for _, snap := range want {
+		for _, g := range snap.Groups {
+			m, err := f.Members(f.ctx, c.ID, snap.ID, g.Family.Fingerprint)
+			f.ok(err)
+			wantEqual(t, g.Members, m)
+		}
+	}
+	if full[0].Groups[0].Family != full[1].Groups[0].Family {
+		t.Error("a family stands in memory once for each snapshot")
+	}
+}
+
+func TestTimesAreUTCAndThoseThatCannotBeAreDropped(t *testing.T) {
+	f := open(t)
+	c := f.newCase("a")
+	snap := kubelet("2", instant.In(time.FixedZone("CET", 3600)), 5)
+	snap.Artifacts[0].Modified = time.Date(50000, 1, 1, 0, 0, 0, 0, time.UTC)
+	f.filled(c.ID, "1", Result{Snapshots: []analysis.Snapshot{snap}})
+	got, err := f.Snapshots(f.ctx, c.ID)
+	f.ok(err)
+	if got[0].CapturedAt != instant || !got[0].Artifacts[0].Modified.IsZero() {
+		t.Errorf("captured at %v, modified at %v", got[0].CapturedAt, got[0].Artifacts[0].Modified)
+	}
+	if snap.Artifacts[0].Modified.IsZero() {
+		t.Error("writing changed the caller's snapshot")
+	}
+}
+
+func TestNamesFromHostileDumpsComeBackAsTheyWere(t *testing.T) {
+	f := open(t)
+	c := f.newCase("a")
+	for i, name := range []string{"", "nul\x00inside", "bad utf-8 \xff\xfe", `quotes " ' %`, strings.Repeat("long.", 20000), "日本語.関数"} {
+		snap := analysis.Snapshot{ID: fmt.Sprintf("s%d", i), Groups: []analysis.Group{{
+			Family:   &analysis.Family{Fingerprint: fmt.Sprint("g1:", i), Kind: analysis.KindGoroutine, Title: name, Loose: []string{name, name}, LooseCreator: name},
+			Variants: []analysis.Variant{{Fingerprint: "e1:x", Stack: &analysis.Stack{Frames: []analysis.Frame{{Func: name, File: name, Line: -1}}}, Count: 1}},
+		}}}
+		b := f.filled(c.ID, fmt.Sprint(i), Result{Snapshots: []analysis.Snapshot{snap}})
+		got, err := f.Snapshots(f.ctx, c.ID)
+		f.ok(err)
+		wantEqual(t, []analysis.Snapshot{snap}, got)
+		if _, err := f.SearchFunctions(f.ctx, name, 5); err != nil {
+			t.Errorf("searching %.20q: %v", name, err)
+		}
+		f.ok(f.RemoveBundle(f.ctx, b.ID))
+		f.wantEmpty("function", "family", "stack", "frame")
+		f.wantSound()
+	}
+}
+
+func TestASnapshotInSeveralBundlesIsShownOnce(t *testing.T) {
+	f := open(t)
+	c := f.newCase("a")
+	f.filled(c.ID, "1", kubeletResult("2", "3"))
+	f.filled(c.ID, "2", kubeletResult("3", "4"))
+	got, err := f.Snapshots(f.ctx, c.ID)
+	f.ok(err)
+	var ids []string
+	for _, snap := range got {
+		ids = append(ids, snap.ID)
+	}
+	wantEqual(t, []string{snapshotID("2"), snapshotID("3"), snapshotID("4")}, ids)
+}
+
+func TestASnapshotTwiceInOneBundleIsKeptOnceAndSaid(t *testing.T) {
+	f := open(t)
+	c := f.newCase("a")
+	r := kubeletResult("2", "3")
+	again := kubelet("2", instant, 5)
+	again.Label = "copy"
+	r.Snapshots = append(r.Snapshots, again)
+	b := f.filled(c.ID, "1", r)
+	got, err := f.Snapshots(f.ctx, c.ID)
+	f.ok(err)
+	if len(got) != 2 || got[0].Label != "t2" {
+		t.Errorf("got %d snapshots, the first is %s", len(got), got[0].Label)
+	}
+	problems, err := f.Problems(f.ctx, b.ID)
+	f.ok(err)
+	if len(problems) != 2 || !strings.Contains(problems[1].What, "copy") || !strings.Contains(problems[1].Why, "t2") || b.Problems != 2 {
+		t.Errorf("got %+v", problems)
+	}
+	if len(r.Problems) != 1 {
+		t.Error("finishing changed the caller's result")
+	}
+}
+
+func TestOneProcessCanBeReadAlone(t *testing.T) {
+	f := open(t)
+	c := f.newCase("a")
+	containerd, unknown := kubelet("3", instant, 5), kubelet("4", instant, 5)
+	containerd.Process.Name.Value = "containerd"
+	unknown.Process = analysis.Process{}
+	r := kubeletResult("2")
+	r.Snapshots = append(r.Snapshots, containerd, unknown)
+	f.filled(c.ID, "1", r)
+	for _, want := range r.Snapshots {
+		got, err := f.SnapshotsFull(f.ctx, c.ID, want.Process.Key())
+		f.ok(err)
+		wantEqual(t, []analysis.Snapshot{want}, got)
+	}
+	if got, err := f.SnapshotsFull(f.ctx, c.ID, "node-b\x00kubelet"); len(got) > 0 || err != nil {
+		t.Errorf("got %d, %v", len(got), err)
+	}
+}
+
+func TestACaseWithoutSnapshotsHasNone(t *testing.T) {
+	f := open(t)
+	c := f.newCase("a")
+	for _, id := range []string{c.ID, "cnone"} {
+		if got, err := f.SnapshotsFull(f.ctx, id, AllProcesses); len(got) > 0 || err != nil {
+			t.Errorf("got %d, %v", len(got), err)
+		}
+	}
+}
+
+func TestASnapshotIsFoundInItsCasesNewestFirst(t *testing.T) {
+	f := open(t)
+	older, newer, other := f.newCase("older"), f.newCase("newer"), f.newCase("other")
+	f.filled(older.ID, "1", kubeletResult("2"))
+	f.filled(newer.ID, "1", kubeletResult("2"))
+	f.filled(newer.ID, "2", kubeletResult("2"))
+	f.filled(other.ID, "3", kubeletResult("3"))
+	got, err := f.FindSnapshot(f.ctx, snapshotID("2"))
+	f.ok(err)
+	wantEqual(t, []string{newer.ID, older.ID}, got)
+	if got, err := f.FindSnapshot(f.ctx, "snone"); len(got) > 0 || err != nil {
+		t.Errorf("got %v, %v", got, err)
+	}
+}
+
+func TestMembersThatAreNotThereAreNotFound(t *testing.T) {
+	f := open(t)
+	c, other := f.newCase("a"), f.newCase("b")
+	f.filled(c.ID, "1", kubeletResult("2"))
+	fingerprint := proberGroup(5).Family.Fingerprint
+	for name, tc := range map[string][3]string{
+		"another case":     {other.ID, snapshotID("2"), fingerprint},
+		"another snapshot": {c.ID, snapshotID("3"), fingerprint},
+		"another family":   {c.ID, snapshotID("2"), "g1:none"},
+	} {
+		if _, err := f.Members(f.ctx, tc[0], tc[1], tc[2]); code(err) != "not_found" {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
+
+func TestNoCaseShowsTheFilePathsOfAnother(t *testing.T) {
+	f := open(t)
+	a, b := f.newCase("a"), f.newCase("b")
+	ra, rb := kubeletResult("2"), kubeletResult("3")
+	ra.Snapshots[0].Groups[0].Variants[0].Stack.Frames[0].File = "/home/alice/go/transport.go"
+	rb.Snapshots[0].Groups[0].Variants[0].Stack.Frames[0].File = "/home/bob/go/transport.go"
+	rb.Snapshots[0].Groups[0].Family.Title = "another wording"
+	f.filled(a.ID, "1", ra)
+	f.filled(b.ID, "2", rb)
+	for id, want := range map[string]Result{a.ID: ra, b.ID: rb} {
+		got, err := f.SnapshotsFull(f.ctx, id, AllProcesses)
+		f.ok(err)
+		wantEqual(t, want.Snapshots, got)
+	}
+	if f.rows("function") != 3 {
+		t.Errorf("%d function rows, want each of 3 names once", f.rows("function"))
+	}
+}
+
+func TestResultsThatContradictThemselvesAreRefusedWhole(t *testing.T) {
+	for name, spoil := range map[string]func(*analysis.Snapshot){
+		"a family twice":            func(s *analysis.Snapshot) { s.Groups = append(s.Groups, s.Groups[0]) },
+		"a group without family":    func(s *analysis.Snapshot) { s.Groups[1].Family = nil },
+		"columns of unequal length": func(s *analysis.Snapshot) { s.Groups[1].Members.Wait = []int32{1} },
+		"a variant counted below 0": func(s *analysis.Snapshot) { s.Groups[0].Variants[0].Count = -1 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := open(t)
+			c := f.newCase("a")
+			_, job := f.upload(c.ID, "1")
+			_, _, err := f.ClaimJob(f.ctx)
+			f.ok(err)
+			r := kubeletResult("2")
+			spoil(&r.Snapshots[0])
+			if err := f.FinishJob(f.ctx, job.ID, r); err == nil || !strings.Contains(err.Error(), r.Snapshots[0].ID) {
+				t.Errorf("got %v, want an error that names the snapshot", err)
+			}
+			f.wantEmpty("snapshot", "snapshot_family", "family", "function")
+		})
+	}
+}
+
+func TestADamagedRowIsAnErrorNotAWrongPage(t *testing.T) {
+	for name, damage := range map[string]string{
+		"members":        `UPDATE snapshot_family SET members = x'0102030405060708'`,
+		"member count":   `UPDATE snapshot_family SET member_count = member_count + 1`,
+		"variants":       `UPDATE snapshot_family SET variants = x'05'`,
+		"states":         `UPDATE snapshot_family SET states = '{'`,
+		"waits":          `UPDATE snapshot_family SET waits = '{}'`,
+		"head":           `UPDATE snapshot SET head = x'01ffff'`,
+		"head missing":   `UPDATE snapshot SET head = x''`,
+		"head form":      `UPDATE snapshot SET head = x'09'`,
+		"frames":         `UPDATE stack SET frames = x'ff'`,
+		"loose names":    `UPDATE family SET loose = x'ff'`,
+		"attributes":     `UPDATE family SET attributes = '['`,
+		"a stack's row":  `DELETE FROM stack`,
+		"variants empty": `UPDATE snapshot_family SET variants = x''`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := open(t)
+			c := f.newCase("a")
+			f.filled(c.ID, "1", kubeletResult("2"))
+			_, err := f.writer.ExecContext(f.ctx, damage)
+			f.ok(err)
+			if _, err := f.SnapshotsFull(f.ctx, c.ID, AllProcesses); err == nil {
+				t.Error("no error")
+			}
+		})
+	}
+}
+
+// Readers on other connections see one state while a result is replaced again and
+// again.
+func TestReadersNeverSeeAMixtureOfTwoResults(t *testing.T) {
+	f := open(t)
+	c := f.newCase("a")
+	b := f.filled(c.ID, "1", kubeletResult("2", "3"))
+	rounds := 12
+	if raceEnabled {
+		rounds = 3
+	}
+	stop := make(chan struct{})
+	var readers sync.WaitGroup
+	for range 2 {
+		readers.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				snaps, err := f.Snapshots(f.ctx, c.ID)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				var labels []string
+				for _, snap := range snaps {
+					labels = append(labels, snap.Label)
+				}
+				if got := strings.Join(labels, " "); got != "t2 t3" && got != "t4 t5 t6" {
+					t.Errorf("saw %q", got)
+					return
+				}
+			}
+		})
+	}
+	for round := range rounds {
+		_, err := f.Requeue(f.ctx, b.ID)
+		f.ok(err)
+		if round%2 == 0 {
+			f.ingest(kubeletResult("4", "5", "6"))
+		} else {
+			f.ingest(kubeletResult("2", "3"))
+		}
+	}
+	close(stop)
+	readers.Wait()
+}
+
+// The write of a large snapshot is a few rows: goroutines are none.
+func TestALargeSnapshotIsAFewRowsAndUnderOnePercentOfItsDump(t *testing.T) {
+	n := 100_000
+	if raceEnabled {
+		n = 2_000
+	}
+	f := open(t)
+	c := f.newCase("a")
+	snap := kubelet("2", instant, 5)
+	snap.Groups[0].Members = leakedMembers(n)
+	snap.Groups[0].Count = n
+	before := f.pageBytes()
+	start := time.Now()
+	f.filled(c.ID, "1", Result{Snapshots: []analysis.Snapshot{snap}})
+	took := time.Since(start)
+	grown := f.pageBytes() - before
+	raw := snap.Groups[0].Members.Offset[n-1]
+	t.Logf("%d goroutines: %d rows, %d KiB in the database for %d MiB of dump (%.2f %%), %v",
+		n, f.rows("snapshot_family"), grown>>10, raw>>20, 100*float64(grown)/float64(raw), took)
+	if f.rows("snapshot_family") != 3 {
+		t.Errorf("%d rows", f.rows("snapshot_family"))
+	}
+	if grown > raw/100 && n >= 100_000 {
+		t.Errorf("%d bytes for a dump of %d", grown, raw)
+	}
+	m, err := f.Members(f.ctx, c.ID, snap.ID, snap.Groups[0].Family.Fingerprint)
+	f.ok(err)
+	wantEqual(t, snap.Groups[0].Members, m)
+}
+
+func (f *fixture) pageBytes() int64 {
+	f.t.Helper()
+	var pages, size int64
+	f.ok(f.writer.QueryRowContext(f.ctx, `PRAGMA page_count`).Scan(&pages))
+	f.ok(f.writer.QueryRowContext(f.ctx, `PRAGMA page_size`).Scan(&size))
+	return pages * size
+}
+
+func BenchmarkFinishJob(b *testing.B) {
+	f := open(b)
+	c := f.newCase("bench")
+	r := kubeletResult("2")
+	r.Snapshots[0].Groups[0].Members = leakedMembers(100_000)
+	bundle, _ := f.upload(c.ID, "x")
+	f.ingest(r)
+	for b.Loop() {
+		if _, err := f.Requeue(f.ctx, bundle.ID); err != nil {
+			b.Fatal(err)
+		}
+		f.ingest(r)
+	}
+}

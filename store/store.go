@@ -1,0 +1,256 @@
+// Package store keeps cases, bundles, snapshots, families and permalinks in one
+// SQLite file, with the raw uploads as blobs beside it. It takes and gives the
+// domain types of analysis, contains all SQL, and promises that what it has
+// acknowledged survives a crash and that nobody ever reads half a result. It
+// refuses to know how results are computed, judged or shown.
+package store
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"errors"
+	"io"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	_ "modernc.org/sqlite" // the driver "sqlite"
+
+	"leakdiff/migrations"
+	"leakdiff/store/blob"
+)
+
+// The files of a data directory.
+const (
+	databaseFile = "leakdiff.db"
+	lockFile     = "leakdiff.lock"
+	blobDir      = "blobs"
+)
+
+const readers = 4
+
+// Config says where the data is. Only Dir is needed.
+type Config struct {
+	// Dir is created where it is missing.
+	Dir string
+	// Now and Random default to time.Now and crypto/rand.
+	Now    func() time.Time
+	Random io.Reader
+	// Log takes what nobody asked for: repairs at start, blobs collected. It
+	// defaults to silence.
+	Log *slog.Logger
+}
+
+// Store is an open data directory. Its methods may be called at the same time;
+// writes take turns.
+type Store struct {
+	now    func() time.Time
+	random io.Reader
+	log    *slog.Logger
+
+	lock   *os.File
+	writer *sql.DB
+	reader *sql.DB
+	blobs  *blob.Store
+
+	// referring orders the rows that refer to blobs and the removal of blobs that
+	// no row refers to.
+	referring sync.Mutex
+	progress  progressBoard
+}
+
+// Open opens the data directory, creates or migrates its database, and repairs
+// what a crash left: unfinished jobs are queued again, their rows removed. The
+// error is an *analysis.Fault with Code "locked" where another process has the
+// directory open, "newer_database" where a newer leakdiff wrote it, "damaged"
+// where it is no database.
+func Open(ctx context.Context, cfg Config) (*Store, error) {
+	s := &Store{now: cfg.Now, random: cfg.Random, log: cfg.Log}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	if s.random == nil {
+		s.random = rand.Reader
+	}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	if err := s.open(ctx, cfg.Dir); err != nil {
+		return nil, errors.Join(fault("opening the data directory", err), s.release())
+	}
+	return s, nil
+}
+
+func (s *Store) open(ctx context.Context, dir string) (err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	if s.lock, err = lock(filepath.Join(dir, lockFile)); err != nil {
+		return err
+	}
+	if s.blobs, err = blob.Open(filepath.Join(dir, blobDir)); err != nil {
+		return err
+	}
+	file, err := filepath.Abs(filepath.Join(dir, databaseFile))
+	if err != nil {
+		return err
+	}
+	if s.writer, err = connect(file, 1, "_txlock=immediate"); err != nil {
+		return err
+	}
+	all, err := migrations.All()
+	if err != nil {
+		return err
+	}
+	if err := migrate(ctx, s.writer, all); err != nil {
+		return err
+	}
+	if s.reader, err = connect(file, readers, "_query_only=on"); err != nil {
+		return err
+	}
+	if err := s.repair(ctx); err != nil {
+		return err
+	}
+	return s.Sweep(ctx)
+}
+
+// connect opens a pool of n connections. Busy timeout comes first, because
+// switching to WAL may already have to wait; deleted content is overwritten, and
+// the file shrinks when cases are deleted.
+func connect(file string, n int, extra string) (*sql.DB, error) {
+	dsn := "file:" + (&url.URL{Path: file}).EscapedPath() + "?_busy_timeout=5000&_auto_vacuum=incremental" +
+		"&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(ON)" +
+		"&_pragma=cache_size(-4096)&_pragma=temp_store(MEMORY)&_pragma=secure_delete(ON)" +
+		"&_pragma=journal_size_limit(8388608)&" + extra
+	db, err := sql.Open("sqlite", dsn)
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(n)
+	db.SetMaxIdleConns(n)
+	return db, nil
+}
+
+// Close gives running jobs back to the queue and releases the directory. Workers
+// must have stopped.
+func (s *Store) Close() error {
+	_, err := s.writer.Exec(requeueAtCloseSQL)
+	return errors.Join(fault("closing the database", err), s.release())
+}
+
+// A job that was running when the server was stopped has not crashed it.
+const requeueAtCloseSQL = `
+UPDATE job SET status = 'queued', attempts = attempts - 1
+WHERE status = 'running'`
+
+func (s *Store) release() error {
+	var errs []error
+	for _, db := range []*sql.DB{s.reader, s.writer} {
+		if db != nil {
+			errs = append(errs, db.Close())
+		}
+	}
+	if s.lock != nil {
+		errs = append(errs, s.lock.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Blobs are the raw uploads.
+func (s *Store) Blobs() *blob.Store { return s.blobs }
+
+// Ping reports whether the database answers.
+func (s *Store) Ping(ctx context.Context) error {
+	var one int
+	return fault("asking the database", s.reader.QueryRowContext(ctx, `SELECT 1`).Scan(&one))
+}
+
+// read runs f on one state of the database.
+func (s *Store) read(ctx context.Context, what string, f func(*sql.Tx) error) error {
+	tx, err := s.reader.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return fault(what, err)
+	}
+	defer tx.Rollback()
+	return fault(what, f(tx))
+}
+
+// write runs f as one durable transaction; an error undoes all of it.
+func (s *Store) write(ctx context.Context, what string, f func(*sql.Tx) error) error {
+	tx, err := s.writer.BeginTx(ctx, nil)
+	if err != nil {
+		return fault(what, err)
+	}
+	defer tx.Rollback()
+	if err := f(tx); err != nil {
+		return fault(what, err)
+	}
+	return fault(what, tx.Commit())
+}
+
+// time is the present as it is stored.
+func (s *Store) time() time.Time { return s.now().UTC().Truncate(time.Microsecond) }
+
+func fromMicros(us int64) time.Time { return time.UnixMicro(us).UTC() }
+
+// microsOrNull stores the zero time as NULL.
+func microsOrNull(t time.Time) sql.NullInt64 {
+	return sql.NullInt64{Int64: t.UnixMicro(), Valid: !t.IsZero()}
+}
+
+func timeOrZero(us sql.NullInt64) time.Time {
+	if !us.Valid {
+		return time.Time{}
+	}
+	return fromMicros(us.Int64)
+}
+
+// collect reads all rows of a query.
+func collect[T any](ctx context.Context, tx *sql.Tx, scan func(*sql.Rows) (T, error), query string, args ...any) ([]T, error) {
+	rows, err := tx.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var out []T
+	for rows.Next() {
+		v, err := scan(rows)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, v)
+	}
+	return out, rows.Err()
+}
+
+// scanOne scans rows of one column.
+func scanOne[T any](rows *sql.Rows) (v T, err error) {
+	return v, rows.Scan(&v)
+}
+
+// affected turns an update of no row into a refusal.
+func affected(result sql.Result, err error, none error) error {
+	if err != nil {
+		return err
+	}
+	n, err := result.RowsAffected()
+	if err != nil {
+		return err
+	}
+	if n == 0 {
+		return none
+	}
+	return nil
+}
+
+// rowsOf is affected's count where none is fine.
+func rowsOf(result sql.Result, err error) (int64, error) {
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}

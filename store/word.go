@@ -1,0 +1,275 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"hash"
+	"maps"
+	"slices"
+	"strings"
+
+	"leakdiff/analysis"
+)
+
+// wordWriter finds or adds the rows that are stored once: functions, frames,
+// families and stacks. It lives as long as one transaction and remembers what it
+// has found.
+type wordWriter struct {
+	statements []*sql.Stmt
+
+	findFunction, addFunction *sql.Stmt
+	findFrame, addFrame       *sql.Stmt
+	findFamily, addFamily     *sql.Stmt
+	findStack, addStack       *sql.Stmt
+	link, group               *sql.Stmt
+
+	functions map[string]int64
+	frames    map[analysis.Frame]int64
+}
+
+func newWordWriter(ctx context.Context, tx *sql.Tx) (*wordWriter, error) {
+	w := &wordWriter{functions: map[string]int64{}, frames: map[analysis.Frame]int64{}}
+	for _, s := range []struct {
+		to  **sql.Stmt
+		sql string
+	}{
+		{&w.findFunction, findFunctionSQL}, {&w.addFunction, addFunctionSQL},
+		{&w.findFrame, findFrameSQL}, {&w.addFrame, addFrameSQL},
+		{&w.findFamily, findFamilySQL}, {&w.addFamily, addFamilySQL},
+		{&w.findStack, findStackSQL}, {&w.addStack, addStackSQL},
+		{&w.link, linkSQL}, {&w.group, insertGroupSQL},
+	} {
+		stmt, err := tx.PrepareContext(ctx, s.sql)
+		if err != nil {
+			w.close()
+			return nil, err
+		}
+		*s.to = stmt
+		w.statements = append(w.statements, stmt)
+	}
+	return w, nil
+}
+
+func (w *wordWriter) close() {
+	for _, stmt := range w.statements {
+		stmt.Close()
+	}
+}
+
+const findFunctionSQL = `
+SELECT seq FROM function WHERE name = ?`
+
+const addFunctionSQL = `
+INSERT INTO function (name) VALUES (?) RETURNING seq`
+
+const findFrameSQL = `
+SELECT seq FROM frame WHERE function_seq = ? AND file = ? AND line = ?`
+
+const addFrameSQL = `
+INSERT INTO frame (function_seq, file, line) VALUES (?, ?, ?) RETURNING seq`
+
+const findFamilySQL = `
+SELECT seq FROM family WHERE fingerprint = ? AND digest = ?`
+
+const addFamilySQL = `
+INSERT INTO family (fingerprint, digest, kind, title, entry, loose, creator_seq, attributes, words)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+RETURNING seq`
+
+const findStackSQL = `
+SELECT seq FROM stack WHERE family_seq = ? AND digest = ?`
+
+const addStackSQL = `
+INSERT INTO stack (family_seq, fingerprint, digest, printed, frames, creator, elided, unavailable)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+RETURNING seq`
+
+const linkSQL = `
+INSERT INTO function_family (function_seq, family_seq) VALUES (?, ?)
+ON CONFLICT DO NOTHING`
+
+// once returns the row that find gives, or the one that add makes.
+func once(ctx context.Context, find, add *sql.Stmt, args ...any) (seq int64, err error) {
+	err = find.QueryRowContext(ctx, args...).Scan(&seq)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = add.QueryRowContext(ctx, args...).Scan(&seq)
+	}
+	return seq, err
+}
+
+func (w *wordWriter) function(ctx context.Context, name string) (int64, error) {
+	if seq, known := w.functions[name]; known {
+		return seq, nil
+	}
+	seq, err := once(ctx, w.findFunction, w.addFunction, name)
+	if err == nil {
+		w.functions[name] = seq
+	}
+	return seq, err
+}
+
+// frame returns the rows of a frame and of its function.
+func (w *wordWriter) frame(ctx context.Context, f analysis.Frame) (seq, function int64, err error) {
+	function, err = w.function(ctx, f.Func)
+	if err != nil {
+		return 0, 0, err
+	}
+	if seq, known := w.frames[f]; known {
+		return seq, function, nil
+	}
+	seq, err = once(ctx, w.findFrame, w.addFrame, function, f.File, f.Line)
+	if err == nil {
+		w.frames[f] = seq
+	}
+	return seq, function, err
+}
+
+// family returns the row of a family.
+func (w *wordWriter) family(ctx context.Context, f *analysis.Family) (seq int64, err error) {
+	digest := digestFamily(f)
+	err = w.findFamily.QueryRowContext(ctx, f.Fingerprint, digest).Scan(&seq)
+	if !errors.Is(err, sql.ErrNoRows) {
+		return seq, err
+	}
+	var functions []int64
+	for _, name := range f.Loose {
+		function, err := w.function(ctx, name)
+		if err != nil {
+			return 0, err
+		}
+		functions = append(functions, function)
+	}
+	loose := appendSeqs([]byte{}, functions...)
+	var creator sql.NullInt64
+	if f.LooseCreator != "" {
+		function, err := w.function(ctx, f.LooseCreator)
+		if err != nil {
+			return 0, err
+		}
+		creator = sql.NullInt64{Int64: function, Valid: true}
+		functions = append(functions, function)
+	}
+	attributes, err := json.Marshal(f.Attributes)
+	if err != nil {
+		return 0, err
+	}
+	err = w.addFamily.QueryRowContext(ctx, f.Fingerprint, digest, f.Kind, f.Title, f.Entry,
+		loose, creator, string(attributes), searchWords(f)).Scan(&seq)
+	if err != nil {
+		return 0, err
+	}
+	return seq, w.linkAll(ctx, seq, functions)
+}
+
+func (w *wordWriter) linkAll(ctx context.Context, family int64, functions []int64) error {
+	for _, function := range functions {
+		if _, err := w.link.ExecContext(ctx, function, family); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stack returns the row of a variant's exact stack within a family.
+func (w *wordWriter) stack(ctx context.Context, family int64, v *analysis.Variant) (seq int64, err error) {
+	digest := digestStack(v)
+	err = w.findStack.QueryRowContext(ctx, family, digest).Scan(&seq)
+	if !errors.Is(err, sql.ErrNoRows) {
+		return seq, err
+	}
+	printed := v.Stack
+	if printed == nil {
+		printed = &analysis.Stack{}
+	}
+	frames := []byte{}
+	var functions []int64
+	for _, f := range printed.Frames {
+		frame, function, err := w.frame(ctx, f)
+		if err != nil {
+			return 0, err
+		}
+		frames = appendSeqs(frames, frame)
+		functions = append(functions, function)
+	}
+	var creator int64
+	if printed.CreatedBy != (analysis.Frame{}) {
+		frame, function, err := w.frame(ctx, printed.CreatedBy)
+		if err != nil {
+			return 0, err
+		}
+		creator = frame
+		functions = append(functions, function)
+	}
+	err = w.addStack.QueryRowContext(ctx, family, v.Fingerprint, digest, v.Stack != nil,
+		frames, creator, printed.Elided, printed.Unavailable).Scan(&seq)
+	if err != nil {
+		return 0, err
+	}
+	return seq, w.linkAll(ctx, family, functions)
+}
+
+// searchWords are the texts of a family that are no function names.
+func searchWords(f *analysis.Family) string {
+	words := []string{f.Title}
+	for _, name := range slices.Sorted(maps.Keys(f.Attributes)) {
+		words = append(words, f.Attributes[name])
+	}
+	return strings.Join(words, "\n")
+}
+
+// digest is a hash over texts and numbers, each with its length.
+type digest struct{ h hash.Hash }
+
+func (d digest) text(s string) {
+	d.number(int64(len(s)))
+	d.h.Write([]byte(s))
+}
+
+func (d digest) number(v int64) {
+	var b [binary.MaxVarintLen64]byte
+	d.h.Write(b[:binary.PutVarint(b[:], v)])
+}
+
+func (d digest) frame(f analysis.Frame) {
+	d.text(f.Func)
+	d.text(f.File)
+	d.number(int64(f.Line))
+}
+
+func (d digest) sum() []byte { return d.h.Sum(nil)[:16] }
+
+func digestFamily(f *analysis.Family) []byte {
+	d := digest{sha256.New()}
+	for _, s := range []string{string(f.Kind), f.Title, f.Entry, f.LooseCreator} {
+		d.text(s)
+	}
+	d.number(int64(len(f.Loose)))
+	for _, name := range f.Loose {
+		d.text(name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(f.Attributes)) {
+		d.text(name)
+		d.text(f.Attributes[name])
+	}
+	return d.sum()
+}
+
+func digestStack(v *analysis.Variant) []byte {
+	d := digest{sha256.New()}
+	d.text(v.Fingerprint)
+	if v.Stack == nil {
+		return d.sum()
+	}
+	d.number(int64(len(v.Stack.Frames)))
+	for _, f := range v.Stack.Frames {
+		d.frame(f)
+	}
+	d.frame(v.Stack.CreatedBy)
+	d.number(int64(v.Stack.Elided))
+	d.text(v.Stack.Unavailable)
+	return d.sum()
+}

@@ -1,0 +1,48 @@
+// Single keys. An element with data-key="d" or data-key="g u" is focused (fields)
+// or clicked when its keys are pressed; data-key-label says what that does.
+// Keys are ignored in fields, with modifiers, and when switched off.
+(function () {
+  'use strict';
+  var dialog = document.getElementById('keys');
+  var typed = '', last = 0;
+  function off() { try { return localStorage.getItem('leakdiff.keys') === 'off'; } catch (e) { return false; } }
+  function field(el) { return el.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(el.tagName) && !/^(radio|checkbox|button|submit|file)$/.test(el.type); }
+  function find(keys) {
+    var all = [].filter.call(document.querySelectorAll('[data-key]'), function (el) { return el.dataset.key === keys && el.getClientRects().length; });
+    return all.filter(function (el) { return el.closest('main'); })[0] || all[0];
+  }
+  function prefix(keys) {
+    return [].some.call(document.querySelectorAll('[data-key]'), function (el) { return el.dataset.key.indexOf(keys + ' ') === 0; });
+  }
+  function list() {
+    if (!dialog) return;
+    var body = dialog.querySelector('tbody'), seen = { '/': 1 };
+    body.querySelectorAll('.page-key').forEach(function (tr) { tr.remove(); });
+    document.querySelectorAll('[data-key]').forEach(function (el) {
+      if (seen[el.dataset.key]) return;
+      seen[el.dataset.key] = 1;
+      var tr = body.insertRow(), th = document.createElement('th'), kbd = document.createElement('kbd');
+      tr.className = 'plain page-key'; th.scope = 'row'; kbd.textContent = el.dataset.key;
+      th.appendChild(kbd); tr.appendChild(th);
+      tr.insertCell().textContent = el.dataset.keyLabel || el.getAttribute('aria-label') || el.textContent.trim();
+    });
+    document.getElementById('keys-on').checked = !off();
+    dialog.showModal();
+  }
+  document.addEventListener('keydown', function (e) {
+    if (e.defaultPrevented || e.ctrlKey || e.metaKey || e.altKey || e.key.length !== 1 || field(e.target)) return;
+    if (dialog && dialog.open) return;
+    if (e.key === '?') { list(); e.preventDefault(); return; }
+    if (off()) return;
+    var now = Date.now();
+    var keys = typed && now - last < 1200 ? typed + ' ' + e.key : e.key;
+    var el = find(keys) || find(e.key);
+    typed = !el && prefix(keys) ? keys : ''; last = now;
+    if (!el) return;
+    e.preventDefault();
+    if (field(el)) { el.focus(); if (el.select) el.select(); } else el.click();
+  });
+  if (dialog) document.getElementById('keys-on').addEventListener('change', function (e) {
+    try { localStorage.setItem('leakdiff.keys', e.target.checked ? 'on' : 'off'); } catch (err) { /* private mode */ }
+  });
+})();

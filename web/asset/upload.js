@@ -1,0 +1,142 @@
+// Files and folders dropped anywhere, chosen, or pasted become one multipart
+// request; the names of its parts are relative paths. Figures shown are bytes
+// that left this computer; 100 % is only said when the server has stored them.
+(function () {
+  'use strict';
+  var form = document.getElementById('upload');
+  if (!form || !window.FormData) return;
+  var $ = function (id) { return document.getElementById(id); };
+  var max = +form.dataset.max, free = +form.dataset.free, listed = 40;
+  var xhr = null, files = [], rows = [], started = 0;
+
+  function size(n) {
+    var units = ['B', 'kB', 'MB', 'GB', 'TB'], i = 0;
+    while (n >= 999.5 && i < 4) { n /= 1000; i++; }
+    return (i && n < 9.95 ? n.toFixed(1) : Math.round(n)) + '\u00a0' + units[i];
+  }
+  function count(n) { return n === 1 ? '1 file' : n + ' files'; }
+  function sum(list) { return list.reduce(function (t, f) { return t + f.file.size; }, 0); }
+  function refuse(text) {
+    $('sending').hidden = true; $('refused').hidden = !text; $('refused').textContent = text;
+    form.classList.remove('busy');
+  }
+
+  // A dropped entry is a file or a directory; readEntries gives at most 100 at a time.
+  function walk(entry, path) {
+    if (entry.isFile) return new Promise(function (ok, no) {
+      entry.file(function (f) { ok([{ file: f, path: path + f.name }]); }, no);
+    });
+    var reader = entry.createReader(), found = [];
+    return new Promise(function (ok, no) {
+      (function more() {
+        reader.readEntries(function (entries) {
+          if (entries.length) { found = found.concat([].slice.call(entries)); more(); return; }
+          found.reduce(function (before, e) {
+            return before.then(function (list) { return walk(e, path + entry.name + '/').then(function (add) { return list.concat(add); }); });
+          }, Promise.resolve([])).then(ok, no);
+        }, no);
+      })();
+    });
+  }
+
+  function show() {
+    var list = $('sending-files');
+    list.textContent = ''; rows = [];
+    files.slice(0, listed).forEach(function (f) {
+      var li = document.createElement('li'), name = document.createElement('span'), text = document.createElement('span'), out = document.createElement('button');
+      name.className = 'path'; name.textContent = f.path;
+      text.className = 'num'; text.textContent = size(f.file.size);
+      out.type = 'button'; out.className = 'link'; out.textContent = 'leave out'; out.setAttribute('aria-label', 'leave out ' + f.path);
+      out.addEventListener('click', function () { leaveOut(f); });
+      li.append(name, text, out); list.append(li); rows.push(text);
+    });
+    if (files.length > listed) { var li = document.createElement('li'); li.className = 'muted'; li.textContent = 'and ' + count(files.length - listed) + ' more'; list.append(li); }
+  }
+
+  function leaveOut(f) {
+    if (xhr) { var x = xhr; xhr = null; x.abort(); }
+    files = files.filter(function (g) { return g !== f; });
+    if (files.length) send(files); else cancelled();
+  }
+
+  function cancelled() { files = []; refuse('The upload was cancelled; nothing was kept.'); }
+
+  function progress(sent, total) {
+    var rest = sent, seconds = (Date.now() - started) / 1000;
+    rows.forEach(function (row, i) {
+      var n = files[i].file.size, done = Math.max(0, Math.min(n, rest));
+      rest -= done;
+      row.textContent = size(done) + ' of ' + size(n) + (n ? ', ' + Math.floor(done * 100 / n) + '\u00a0%' : '');
+    });
+    $('sending-bar').max = total; $('sending-bar').value = sent;
+    var rate = seconds > .5 ? ', ' + size(sent / seconds) + '/s' : '';
+    say(sent < total ? count(files.length) + ': ' + size(sent) + ' of ' + size(total) + ', ' + Math.min(99, Math.floor(sent * 100 / total)) + '\u00a0%' + rate
+      : size(total) + ' sent' + rate + '; the server is storing them');
+  }
+  function say(text) { $('sending-text').textContent = text; }
+
+  function send(list) {
+    var total = sum(list);
+    if (!list.length) return refuse('There is no file in what was dropped.');
+    if (max && total > max) return refuse('These ' + count(list.length) + ' have ' + size(total) + '; one upload may have ' + size(max) + '. Leave out what is no dump, or pack it: text packs to a tenth.');
+    if (free && total > free) return refuse('These ' + count(list.length) + ' have ' + size(total) + '; the disk of the server has room for ' + size(free) + '. Delete a case first.');
+    files = list; started = Date.now();
+    $('refused').hidden = true; $('sending').hidden = false; form.classList.add('busy');
+    show(); progress(0, Math.max(total, 1));
+    var body = new FormData(), x = new XMLHttpRequest();
+    list.forEach(function (f) { body.append('file', f.file, f.path); });
+    xhr = x;
+    x.upload.addEventListener('progress', function (e) { if (x === xhr) progress(Math.min(e.loaded, total), Math.max(total, 1)); });
+    x.addEventListener('load', function () { if (x === xhr) answer(x); });
+    x.addEventListener('error', function () { if (x === xhr) { xhr = null; refuse('The connection broke before the server had everything; nothing was kept. Try again.'); } });
+    x.open('POST', form.dataset.api);
+    x.setRequestHeader('Accept', 'application/json');
+    x.send(body);
+  }
+
+  function answer(x) {
+    var a = {};
+    xhr = null;
+    try { a = JSON.parse(x.responseText); } catch (e) { /* a proxy's page */ }
+    if (x.status >= 200 && x.status < 300 && a.id) { say('Stored. Opening the bundle.'); location.assign('/bundles/' + encodeURIComponent(a.id)); return; }
+    refuse([a.detail || a.title || 'The server answered with status ' + x.status + '.', a.hint].filter(Boolean).join(' '));
+  }
+
+  function chosen(input) {
+    return [].map.call(input.files, function (f) { return { file: f, path: f.webkitRelativePath || f.name }; });
+  }
+
+  document.addEventListener('click', function (e) {
+    var b = e.target.closest && e.target.closest('[data-open]');
+    if (b) $(b.dataset.open).click();
+  });
+  ['files', 'folder'].forEach(function (id) {
+    $(id).addEventListener('change', function () { send(chosen(this)); this.value = ''; });
+  });
+  $('sending-cancel').addEventListener('click', function () { if (xhr) { var x = xhr; xhr = null; x.abort(); } cancelled(); });
+  form.addEventListener('submit', function (e) {
+    e.preventDefault();
+    var text = $('paste').value, name = $('paste-name').value.trim() || 'pasted.txt';
+    if (!text.trim()) { refuse('There is no text yet. Paste a dump, or choose files.'); $('paste').focus(); return; }
+    send([{ file: new File([text], name, { type: 'text/plain' }), path: name }]);
+  });
+
+  // Entering a child fires before leaving its parent, so the depth is counted.
+  var depth = 0;
+  function carriesFiles(e) { return e.dataTransfer && [].indexOf.call(e.dataTransfer.types, 'Files') >= 0; }
+  function over(on) { document.body.classList.toggle('dropping', on); }
+  document.addEventListener('dragenter', function (e) { if (carriesFiles(e)) { e.preventDefault(); depth++; over(true); } });
+  document.addEventListener('dragleave', function (e) { if (carriesFiles(e) && --depth <= 0) { depth = 0; over(false); } });
+  document.addEventListener('dragover', function (e) { if (carriesFiles(e)) { e.preventDefault(); e.dataTransfer.dropEffect = 'copy'; } });
+  document.addEventListener('drop', function (e) {
+    if (!carriesFiles(e)) return;
+    e.preventDefault(); depth = 0; over(false);
+    if (xhr) return refuseMore();
+    // Entries must be taken before the first await: the list is emptied afterwards.
+    var entries = [].map.call(e.dataTransfer.items, function (i) { return i.webkitGetAsEntry && i.webkitGetAsEntry(); }).filter(Boolean);
+    if (!entries.length) { send([].map.call(e.dataTransfer.files, function (f) { return { file: f, path: f.name }; })); return; }
+    Promise.all(entries.map(function (en) { return walk(en, ''); })).then(function (lists) { send([].concat.apply([], lists)); },
+      function () { refuse('A dropped file could not be read. Files that another program holds, or in /proc, must be copied first: cp -r.'); });
+  });
+  function refuseMore() { say('An upload is under way; drop these when it is finished, or cancel it.'); }
+})();

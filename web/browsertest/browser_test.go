@@ -1,0 +1,3 @@
+package browsertest
+
+import _ "github.com/chromedp/chromedp"

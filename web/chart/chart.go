@@ -1,0 +1,410 @@
+// Package chart draws the evidence as SVG: it takes labels, times and counts,
+// works out the geometry in Go and hands marks to one templ component. Colours
+// come from classes, so the same drawing serves light, dark, print and forced
+// colours. It refuses to know domain types, addresses and what a figure means.
+//
+// Every chart is drawn twice, for wide and for narrow pages, and style sheets
+// show one of the two; a chart is never scaled until its ticks are unreadable.
+// Beside each stands its twin, a table of the same figures.
+package chart
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Table is the twin of a chart: the same figures in rows.
+type Table struct {
+	Caption string
+	Head    []string
+	Rows    [][]string
+}
+
+// drawing is one finished SVG in user units of one CSS pixel.
+type drawing struct {
+	id, title, desc, class string
+	w, h                   float64
+	// hatch asks for the pattern that gaps are filled with.
+	hatch bool
+	// stretch fills any width: for drawings without text or circles.
+	stretch bool
+	marks   []mark
+}
+
+// A shape says which SVG element a mark becomes.
+type shape int
+
+const (
+	rect shape = iota
+	line
+	polyline
+	circle
+	text
+)
+
+// mark is one SVG element; the fields that its shape has no use for are zero.
+type mark struct {
+	shape          shape
+	class          string
+	x, y, x2, y2   float64
+	w, h, r        float64
+	points, anchor string
+	text           string
+	dashed         bool
+	hatched        bool
+}
+
+func (d *drawing) rect(class string, x, y, w, h float64) {
+	d.marks = append(d.marks, mark{shape: rect, class: class, x: x, y: y, w: max(w, 0), h: max(h, 0)})
+}
+
+func (d *drawing) hatchedRect(x, y, w, h float64) {
+	d.hatch = true
+	d.marks = append(d.marks, mark{shape: rect, x: x, y: y, w: max(w, 0), h: max(h, 0), hatched: true})
+}
+
+func (d *drawing) line(class string, x, y, x2, y2 float64) {
+	d.marks = append(d.marks, mark{shape: line, class: class, x: x, y: y, x2: x2, y2: y2})
+}
+
+func (d *drawing) path(class string, points []point) {
+	d.marks = append(d.marks, mark{shape: polyline, class: class, points: join(points)})
+}
+
+func (d *drawing) dashedPath(class string, points []point) {
+	d.marks = append(d.marks, mark{shape: polyline, class: class, points: join(points), dashed: true})
+}
+
+func (d *drawing) circle(class string, x, y, r float64) {
+	d.marks = append(d.marks, mark{shape: circle, class: class, x: x, y: y, r: r})
+}
+
+// label writes text with its baseline at y; anchor is start, middle or end.
+func (d *drawing) label(class, anchor string, x, y float64, s string) {
+	d.marks = append(d.marks, mark{shape: text, class: "c-t " + class, anchor: anchor, x: x, y: y, text: s})
+}
+
+type point struct{ x, y float64 }
+
+func join(points []point) string {
+	parts := make([]string, len(points))
+	for i, p := range points {
+		parts[i] = num(p.x) + "," + num(p.y)
+	}
+	return strings.Join(parts, " ")
+}
+
+// num writes a coordinate: 12.345 gives "12.3", 12 gives "12".
+func num(f float64) string {
+	return strconv.FormatFloat(math.Round(f*10)/10, 'f', -1, 64)
+}
+
+// figure writes a count with a thin space from 10 000 on.
+func figure(n int) string {
+	s := strconv.Itoa(n)
+	if n < 10000 {
+		return s
+	}
+	var b strings.Builder
+	for i, c := range s {
+		if i > 0 && (len(s)-i)%3 == 0 {
+			b.WriteRune('\u202f')
+		}
+		b.WriteRune(c)
+	}
+	return b.String()
+}
+
+// cell writes a count for a table; what was not captured is said.
+func cell(n *int) string {
+	if n == nil {
+		return "not captured"
+	}
+	return figure(*n)
+}
+
+// textWidth estimates the width of 12 px text, for collisions only.
+func textWidth(s string) float64 { return 6.9 * float64(len([]rune(s))) }
+
+// ticks gives at most n round values above 0 that cover top: 403 and 3 give
+// 200 and 400.
+func ticks(top, n int) []int {
+	if top <= 0 || n <= 0 {
+		return nil
+	}
+	step := niceStep(float64(top) / float64(n))
+	var out []int
+	for v := step; v <= top; v += step {
+		out = append(out, v)
+	}
+	if len(out) == 0 {
+		out = []int{top}
+	}
+	return out
+}
+
+// niceStep is the smallest of 1, 2, 5, 10, 20, 50, ... that is at least raw.
+func niceStep(raw float64) int {
+	step := 1
+	for {
+		for _, m := range []int{1, 2, 5} {
+			if float64(step*m) >= raw {
+				return step * m
+			}
+		}
+		if step > math.MaxInt/100 {
+			return step
+		}
+		step *= 10
+	}
+}
+
+// peak is the largest value and its place; -1 where nothing was captured.
+func peak(values []*int) (top, at int) {
+	at = -1
+	for i, v := range values {
+		if v != nil && (at < 0 || *v > top) {
+			top, at = *v, i
+		}
+	}
+	return top, at
+}
+
+// ends are the first and last captured values; -1 where nothing was.
+func ends(values []*int) (first, last int) {
+	first, last = -1, -1
+	for i, v := range values {
+		if v == nil {
+			continue
+		}
+		if first < 0 {
+			first = i
+		}
+		last = i
+	}
+	return first, last
+}
+
+// say lists captured values: "t0 87, t1 115".
+func say(labels []string, values []*int) string {
+	var parts []string
+	for i, v := range values {
+		if v != nil && i < len(labels) {
+			parts = append(parts, labels[i]+" "+figure(*v))
+		}
+	}
+	if len(parts) == 0 {
+		return "not captured"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// lineClass tells a line that ever rises above its first value from one that
+// does not.
+func lineClass(values []*int) string {
+	first, _ := ends(values)
+	top, _ := peak(values)
+	if first >= 0 && top > *values[first] {
+		return "up"
+	}
+	return "flat"
+}
+
+// A Gap is an interval without evidence that is much longer than the others;
+// it lies between columns At-1 and At.
+type Gap struct {
+	At       int
+	Duration time.Duration
+}
+
+// Gaps finds the intervals longer than three times the median; fewer than three
+// known intervals have no usual length, so none of them is a gap.
+func Gaps(times []time.Time) []Gap {
+	var lengths []time.Duration
+	for i := 1; i < len(times); i++ {
+		if d, ok := interval(times, i); ok {
+			lengths = append(lengths, d)
+		}
+	}
+	if len(lengths) < 3 {
+		return nil
+	}
+	slices.Sort(lengths)
+	median := lengths[len(lengths)/2]
+	if len(lengths)%2 == 0 {
+		median = (median + lengths[len(lengths)/2-1]) / 2
+	}
+	var out []Gap
+	for i := 1; i < len(times); i++ {
+		if d, ok := interval(times, i); ok && d > 3*median {
+			out = append(out, Gap{At: i, Duration: d})
+		}
+	}
+	return out
+}
+
+func interval(times []time.Time, i int) (time.Duration, bool) {
+	if times[i].IsZero() || times[i-1].IsZero() {
+		return 0, false
+	}
+	return times[i].Sub(times[i-1]), true
+}
+
+// axis places n columns between x0 and x1.
+type axis struct {
+	x []float64
+	// cut says that a gap was shortened to leave room for the evidence.
+	cut bool
+}
+
+// gapShare bounds what one gap may take of the width.
+const gapShare = 0.5
+
+// newAxis scales by time where all columns have one; otherwise untimed columns
+// stand evenly between their neighbours, and without any two times all columns
+// do. A gap takes at most half of the width.
+func newAxis(n int, times []time.Time, x0, x1 float64) axis {
+	weights, cut := spacing(n, times)
+	total := 0.0
+	for _, w := range weights {
+		total += w
+	}
+	a := axis{x: make([]float64, n), cut: cut}
+	at := 0.0
+	for i := range a.x {
+		if i > 0 {
+			at += weights[i]
+		}
+		switch {
+		case n == 1:
+			a.x[i] = (x0 + x1) / 2
+		case total == 0:
+			a.x[i] = x0 + (x1-x0)*float64(i)/float64(n-1)
+		default:
+			a.x[i] = x0 + (x1-x0)*at/total
+		}
+	}
+	return a
+}
+
+// spacing gives the weight of the interval before each column.
+func spacing(n int, times []time.Time) ([]float64, bool) {
+	weights := make([]float64, n)
+	filled := fill(n, times)
+	if filled == nil {
+		for i := 1; i < n; i++ {
+			weights[i] = 1
+		}
+		return weights, false
+	}
+	total := 0.0
+	for i := 1; i < n; i++ {
+		weights[i] = max(filled[i]-filled[i-1], 0)
+		total += weights[i]
+	}
+	cut := false
+	for _, g := range Gaps(times) {
+		rest := total - weights[g.At]
+		if weights[g.At] > rest*gapShare/(1-gapShare) && rest > 0 {
+			if weights[g.At] > 2*rest*gapShare/(1-gapShare) {
+				total -= weights[g.At] - rest*gapShare/(1-gapShare)
+				weights[g.At] = rest * gapShare / (1 - gapShare)
+				cut = true
+			}
+		}
+	}
+	return weights, cut
+}
+
+// fill gives seconds since the first known time for every column, untimed ones
+// evenly between their neighbours; nil where fewer than two times are known or
+// times run backwards.
+func fill(n int, times []time.Time) []float64 {
+	var known []int
+	for i := 0; i < n && i < len(times); i++ {
+		if times[i].IsZero() {
+			continue
+		}
+		if len(known) > 0 && times[i].Before(times[known[len(known)-1]]) {
+			return nil
+		}
+		known = append(known, i)
+	}
+	if len(known) < 2 {
+		return nil
+	}
+	start := times[known[0]]
+	mean := times[known[len(known)-1]].Sub(start).Seconds() / float64(known[len(known)-1]-known[0])
+	out := make([]float64, n)
+	for i := range out {
+		after, _ := slices.BinarySearch(known, i)
+		switch {
+		case after < len(known) && known[after] == i:
+			out[i] = times[i].Sub(start).Seconds()
+		case after == 0:
+			out[i] = -mean * float64(known[0]-i)
+		case after == len(known):
+			last := known[after-1]
+			out[i] = times[last].Sub(start).Seconds() + mean*float64(i-last)
+		default:
+			lo, hi := known[after-1], known[after]
+			from, to := times[lo].Sub(start).Seconds(), times[hi].Sub(start).Seconds()
+			out[i] = from + (to-from)*float64(i-lo)/float64(hi-lo)
+		}
+	}
+	return out
+}
+
+// duration writes a length of time in its two largest units: "4 min 50 s".
+func duration(d time.Duration) string {
+	d = d.Round(time.Second)
+	type unit struct {
+		name string
+		size time.Duration
+	}
+	units := []unit{{"d", 24 * time.Hour}, {"h", time.Hour}, {"min", time.Minute}, {"s", time.Second}}
+	for i, u := range units {
+		if d < u.size && u.size > time.Second {
+			continue
+		}
+		s := fmt.Sprintf("%d\u00a0%s", d/u.size, u.name)
+		if rest := d % u.size; i+1 < len(units) && rest >= units[i+1].size {
+			s += fmt.Sprintf(" %d\u00a0%s", rest/units[i+1].size, units[i+1].name)
+		}
+		return s
+	}
+	return "0\u00a0s"
+}
+
+// spread keeps labels apart: it takes places along one line with their widths
+// in order of importance and says which may be written.
+type spread struct{ taken []struct{ from, to float64 } }
+
+func (s *spread) free(from, to float64) bool {
+	for _, t := range s.taken {
+		if from < t.to && to > t.from {
+			return false
+		}
+	}
+	s.taken = append(s.taken, struct{ from, to float64 }{from, to})
+	return true
+}
+
+// names lists the elements that name the drawing for a screen reader.
+func (d drawing) names() string {
+	if d.desc == "" {
+		return d.id + "-t"
+	}
+	return d.id + "-t " + d.id + "-d"
+}
+
+func (d drawing) fit() string {
+	if d.stretch {
+		return "none"
+	}
+	return "xMidYMid meet"
+}

@@ -1,0 +1,445 @@
+package chart
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// SparkData is a small line of one family's counts, one step per snapshot.
+type SparkData struct {
+	// ID is unique in the page.
+	ID     string
+	Labels []string
+	Values []*int
+	// A and B are columns, -1 for none.
+	A, B int
+	// Large draws the size that stands beside a finding.
+	Large bool
+}
+
+func (s SparkData) draw() drawing {
+	w, h := 92.0, 26.0
+	if s.Large {
+		w, h = 132, 34
+	}
+	d := drawing{id: s.ID, title: say(s.Labels, s.Values), class: "spark", w: w, h: h}
+	base := h - 3
+	d.line("c-axis", 4, base+.5, w-4, base+.5)
+	n := len(s.Values)
+	if n == 0 {
+		return d
+	}
+	top, _ := peak(s.Values)
+	at := func(i int) point {
+		p := point{w / 2, base}
+		if n > 1 {
+			p.x = 4 + (w-8)*float64(i)/float64(n-1)
+		}
+		if v := s.Values[i]; v != nil && top > 0 {
+			p.y = base - (base-4)*float64(*v)/float64(top)
+		}
+		return p
+	}
+	inside := func(i int) bool { return i >= 0 && i < n && s.Values[i] != nil }
+	if inside(s.A) && inside(s.B) {
+		from, to := at(min(s.A, s.B)).x, at(max(s.A, s.B)).x
+		d.rect("c-abw", from, 0, to-from, base)
+	}
+	class := "c-line " + lineClass(s.Values)
+	runs(s.Values, at, func(run []point) {
+		if len(run) > 1 {
+			d.path(class, run)
+		} else {
+			d.circle("c-dot full "+lineClass(s.Values), run[0].x, run[0].y, 1.5)
+		}
+	})
+	if inside(s.A) {
+		d.circle("c-abd", at(s.A).x, at(s.A).y, 3)
+	}
+	if inside(s.B) {
+		d.circle("c-abd b", at(s.B).x, at(s.B).y, 3)
+	}
+	return d
+}
+
+// runs gives the stretches of captured neighbours.
+func runs(values []*int, at func(int) point, draw func([]point)) {
+	var run []point
+	for i, v := range values {
+		if v != nil {
+			run = append(run, at(i))
+			continue
+		}
+		if len(run) > 0 {
+			draw(run)
+		}
+		run = nil
+	}
+	if len(run) > 0 {
+		draw(run)
+	}
+}
+
+// SmallData is one of several small charts on a common scale.
+type SmallData struct {
+	ID, Title   string
+	Labels      []string
+	Times       []time.Time
+	Values      []*int
+	RecoveredAt int
+	// Max is the top of the scale that all charts of the page share.
+	Max int
+}
+
+func (s SmallData) draw(w, h float64) drawing {
+	d := drawing{id: fmt.Sprintf("%s-%g", s.ID, w), title: s.Title + ": " + say(s.Labels, s.Values), class: "small", w: w, h: h}
+	right := w - 30
+	base := h - 18
+	scale := max(s.Max, 1)
+	a := newAxis(len(s.Labels), s.Times, 8, right-4)
+	at := func(i int) point {
+		return point{a.x[i], base - (base-16)*float64(*s.Values[i])/float64(scale)}
+	}
+	if r := s.RecoveredAt; r >= 0 && r < len(a.x) {
+		d.rect("c-rec", a.x[r]-6, 8, 14, base-8)
+	}
+	d.line("c-axis", 0, base+.5, right, base+.5)
+	for _, v := range append([]int{0}, ticks(scale, 2)...) {
+		y := base - (base-16)*float64(v)/float64(scale)
+		if v > 0 {
+			d.line("c-grid", 0, y, right, y)
+		}
+		d.label("", "start", right+5, y+4, figure(v))
+	}
+	n := min(len(s.Values), len(a.x))
+	values := s.Values[:n]
+	class := lineClass(values)
+	first, last := ends(values)
+	if first < 0 {
+		return d
+	}
+	run := make([]point, 0, n)
+	previous := -1
+	gap := map[int]bool{}
+	for _, g := range Gaps(s.Times) {
+		gap[g.At] = true
+	}
+	flush := func() {
+		if len(run) > 1 {
+			d.path("c-line "+class, run)
+		}
+	}
+	for i, v := range values {
+		if v == nil {
+			continue
+		}
+		p := at(i)
+		if previous >= 0 && (i-previous > 1 || gap[i]) {
+			flush()
+			d.dashedPath("c-line "+class, []point{run[len(run)-1], p})
+			run = run[:0:0]
+		}
+		run, previous = append(run, p), i
+	}
+	flush()
+	for i, v := range values {
+		if v != nil {
+			d.circle("c-dot full "+class, at(i).x, at(i).y, 2)
+		}
+	}
+	_, top := peak(values)
+	mark := "k"
+	if class == "up" {
+		mark = "up"
+	}
+	p := at(top)
+	s2 := figure(*values[top])
+	d.label(mark, "middle", min(max(p.x, textWidth(s2)/2), right-4), max(p.y-7, 10), s2)
+	var room spread
+	for _, i := range []int{first, last, top} {
+		text := clip(s.Labels[i], 12)
+		half := textWidth(text)/2 + 2
+		x := min(max(a.x[i], half), w-half)
+		if room.free(x-half, x+half) {
+			d.label("s", "middle", x, h-4, text)
+		}
+	}
+	return d
+}
+
+// MembersData is one family's counts over time, on a page of its own.
+type MembersData struct {
+	ID, Title   string
+	Labels      []string
+	Times       []time.Time
+	Values      []*int
+	RecoveredAt int
+	Epochs      []int
+	A, B        int
+}
+
+func (m MembersData) draw(width float64) drawing {
+	lane := Lane{Name: "", Unit: "members", Values: m.Values, Epochs: m.Epochs, RecoveredAt: m.RecoveredAt}
+	t := TimelineData{ID: m.ID, Title: m.Title, Labels: m.Labels, Times: m.Times, Lanes: []Lane{lane}, A: -1, B: -1}
+	narrow := width < 600
+	f := timelineFrame{t: t, narrow: narrow, left: 34, right: width - 16, top: 30, laneH: 170}
+	if narrow {
+		f.left, f.right, f.top, f.laneH = 8, width-4, 34, 140
+	}
+	f.max, _ = peak(m.Values)
+	f.max = max(f.max, 1)
+	f.bottom = f.top + f.laneH + laneGap
+	d := drawing{id: fmt.Sprintf("%s-%g", m.ID, width), title: m.Title + ": " + say(m.Labels, m.Values), class: "timeline", w: width, h: f.bottom + 4}
+	f.d = &d
+	f.a = newAxis(len(m.Labels), m.Times, f.left+14, f.right-20)
+	f.gaps()
+	f.lane(0)
+	f.labels()
+	return d
+}
+
+func (m MembersData) table() Table {
+	out := Table{Caption: m.Title, Head: []string{"Snapshot", "Members"}}
+	for i, label := range m.Labels {
+		if i < len(m.Values) {
+			out.Rows = append(out.Rows, []string{label, cell(m.Values[i])})
+		}
+	}
+	return out
+}
+
+// Life is one member from its birth to its last sight, as columns.
+type Life struct {
+	Name        string
+	First, Last int
+}
+
+// LifelinesData are the members of one family, oldest first.
+type LifelinesData struct {
+	ID, Title string
+	Labels    []string
+	Values    []*int
+	Lives     []Life
+	// RecoveredAt is the column at which the cause went away, -1 where it did not.
+	RecoveredAt int
+}
+
+// maxLives bounds the lines of one chart; more are counted in words.
+const maxLives = 60
+
+func (l LifelinesData) more() int { return max(len(l.Lives)-maxLives, 0) }
+
+func (l LifelinesData) draw(w float64) drawing {
+	lives := l.Lives[:min(len(l.Lives), maxLives)]
+	step := 8.0
+	if len(lives) > 30 {
+		step = 5
+	}
+	cohorts := 0
+	for i := range lives {
+		if i == 0 || lives[i].First != lives[i-1].First {
+			cohorts++
+		}
+	}
+	h := 22 + float64(len(lives))*step + float64(cohorts)*9 + 26
+	d := drawing{id: fmt.Sprintf("%s-%g", l.ID, w), title: l.Title, desc: l.describe(), class: "lifelines", w: w, h: h}
+	left, right := 84.0, w-20
+	x := func(i int) float64 {
+		if len(l.Labels) < 2 {
+			return left
+		}
+		return left + (right-left)*float64(i)/float64(len(l.Labels)-1)
+	}
+	floor := h - 22
+	if r := l.RecoveredAt; r >= 0 && r < len(l.Labels) {
+		d.rect("c-rec", x(r)-9, 18, 18, floor-18)
+	}
+	var names, counts spread
+	for i, label := range l.Labels {
+		d.line("c-grid", x(i), 18, x(i), floor)
+		s := clip(label, 10)
+		half := textWidth(s)/2 + 2
+		at := min(x(i), w-half)
+		if names.free(at-half, at+half) {
+			d.label("", "middle", at, h-6, s)
+		}
+		if i < len(l.Values) && l.Values[i] != nil {
+			c := figure(*l.Values[i])
+			half := textWidth(c)/2 + 2
+			if counts.free(x(i)-half, x(i)+half) {
+				d.label("s", "middle", x(i), 12, c)
+			}
+		}
+	}
+	y := 20.0
+	for i, life := range lives {
+		y += step
+		if i > 0 && life.First != lives[i-1].First {
+			y += 9
+		}
+		if i == 0 || life.First != lives[i-1].First {
+			d.label("", "end", left-10, y+4, clip(life.Name, 11))
+		}
+		first, last := clamp(life.First, len(l.Labels)), clamp(life.Last, len(l.Labels))
+		if last > first {
+			d.line("lf", x(first), y, x(last), y)
+		}
+		d.circle("lfd", x(first), y, 2.5)
+		if last > first {
+			d.circle("lfd", x(last), y, 2.5)
+		}
+	}
+	return d
+}
+
+func clamp(i, n int) int { return min(max(i, 0), max(n-1, 0)) }
+
+func (l LifelinesData) describe() string {
+	born := map[int]int{}
+	for _, life := range l.Lives {
+		born[life.First]++
+	}
+	s := figure(len(l.Lives)) + " members"
+	for i, label := range l.Labels {
+		if born[i] > 0 {
+			s += ", " + figure(born[i]) + " first seen at " + label
+		}
+	}
+	return s + "."
+}
+
+func (l LifelinesData) table() Table {
+	out := Table{Caption: l.Title, Head: []string{"Member", "First seen", "Last seen"}}
+	for _, life := range l.Lives[:min(len(l.Lives), maxLives)] {
+		if len(l.Labels) > 0 {
+			out.Rows = append(out.Rows, []string{life.Name, l.Labels[clamp(life.First, len(l.Labels))], l.Labels[clamp(life.Last, len(l.Labels))]})
+		}
+	}
+	return out
+}
+
+// Bar is one bar of a histogram.
+type Bar struct {
+	Label string
+	Count int
+}
+
+// BarsData is a histogram. Growth says that the bars count what was born.
+type BarsData struct {
+	ID, Title, What string
+	Bars            []Bar
+	Growth          bool
+}
+
+func (b BarsData) draw(w float64) drawing {
+	h := 120.0
+	d := drawing{id: fmt.Sprintf("%s-%g", b.ID, w), title: b.Title, class: "bars", w: w, h: h}
+	top := 1
+	for i, bar := range b.Bars {
+		if i > 0 {
+			d.desc += ", "
+		}
+		d.desc += bar.Label + ": " + strconv.Itoa(bar.Count)
+		top = max(top, bar.Count)
+	}
+	d.line("c-axis", 0, 100.5, w, 100.5)
+	if len(b.Bars) == 0 {
+		return d
+	}
+	class := "c-bar flat"
+	if b.Growth {
+		class = "c-bar"
+	}
+	slot := w / float64(len(b.Bars))
+	bar := min(slot*.6, 34)
+	var names, counts spread
+	for i, v := range b.Bars {
+		x := slot * (float64(i) + .5)
+		height := 80 * float64(v.Count) / float64(top)
+		if v.Count > 0 {
+			d.rect(class, x-bar/2, 100-height, bar, height)
+			c := figure(v.Count)
+			half := textWidth(c) / 2
+			if counts.free(x-half, x+half) {
+				d.label("k", "middle", x, 95-height, c)
+			}
+		}
+		s := clip(v.Label, 12)
+		half := textWidth(s)/2 + 1
+		at := min(max(x, half), w-half)
+		if names.free(at-half, at+half) {
+			d.label("", "middle", at, 115, s)
+		}
+	}
+	return d
+}
+
+func (b BarsData) table() Table {
+	out := Table{Caption: b.Title, Head: []string{b.What, "Members"}}
+	for _, bar := range b.Bars {
+		out.Rows = append(out.Rows, []string{bar.Label, figure(bar.Count)})
+	}
+	return out
+}
+
+// StatesData are shares of one whole, largest first.
+type StatesData struct {
+	ID    string
+	Parts []Bar
+	Width int
+}
+
+func (s StatesData) draw() drawing {
+	w := float64(max(s.Width, 1))
+	d := drawing{id: s.ID, class: "statesbar", w: w, h: 12, stretch: true}
+	total := 0
+	for i, p := range s.Parts {
+		if i > 0 {
+			d.title += ", "
+		}
+		d.title += p.Label + " " + figure(p.Count)
+		total += p.Count
+	}
+	if total == 0 {
+		d.title = "no states"
+		return d
+	}
+	x := 0.0
+	for i, p := range s.Parts {
+		width := w * float64(p.Count) / float64(total)
+		d.rect("sb"+strconv.Itoa(min(i, 4)+1), x, 0, max(width-1, .5), 12)
+		x += width
+	}
+	return d
+}
+
+// SummaryData says what became of the members between A and B.
+type SummaryData struct {
+	ID                    string
+	Ended, Survived, Born int
+}
+
+func (s SummaryData) draw(w float64) drawing {
+	d := drawing{
+		id: fmt.Sprintf("%s-%g", s.ID, w), class: "summarybar", w: w, h: 14, stretch: true,
+		title: fmt.Sprintf("%s ended, %s survived, %s born", figure(s.Ended), figure(s.Survived), figure(s.Born)),
+	}
+	total := s.Ended + s.Survived + s.Born
+	if total == 0 {
+		return d
+	}
+	x := 0.0
+	for _, p := range []struct {
+		n     int
+		class string
+	}{{s.Ended, "c-ended"}, {s.Survived, "c-survived"}, {s.Born, "c-born"}} {
+		if p.n == 0 {
+			continue
+		}
+		width := w * float64(p.n) / float64(total)
+		d.rect(p.class, x, 0, max(width-1, 1.5), 14)
+		x += width
+	}
+	return d
+}

@@ -1,0 +1,378 @@
+package chart
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Lane is one series of a timeline: a count for every column, nil where the
+// series has no evidence there.
+type Lane struct {
+	Name, Unit string
+	Values     []*int
+	// Epochs are the columns at which a restart begins a new epoch.
+	Epochs []int
+	// RecoveredAt is the column at which the cause went away, -1 where it did not.
+	RecoveredAt int
+}
+
+// TimelineData is what a timeline shows. ID is unique in the page.
+type TimelineData struct {
+	ID, Title string
+	Labels    []string
+	// Times of the columns, zero where only the order is known.
+	Times []time.Time
+	Lanes []Lane
+	// A and B are columns, -1 for none.
+	A, B int
+	// TableBelow says that the page shows every figure itself.
+	TableBelow bool
+}
+
+// timelineFrame is the geometry of one timeline at one width.
+type timelineFrame struct {
+	t                  TimelineData
+	d                  *drawing
+	a                  axis
+	narrow             bool
+	left, right        float64
+	top, laneH, bottom float64
+	max                int
+}
+
+const (
+	laneGap  = 26.0
+	labelGap = 9.0
+)
+
+func (t TimelineData) draw(width float64) drawing {
+	narrow := width < 600
+	f := timelineFrame{t: t, narrow: narrow, left: 120, right: width - 34, top: 36, laneH: 128}
+	if narrow {
+		f.left, f.right, f.top, f.laneH = 8, width-4, 52, 112
+	}
+	for _, lane := range t.Lanes {
+		top, _ := peak(lane.Values)
+		f.max = max(f.max, top)
+	}
+	f.max = max(f.max, 1)
+	f.bottom = f.top + float64(len(t.Lanes))*(f.laneH+laneGap)
+	d := drawing{id: fmt.Sprintf("%s-%g", t.ID, width), title: t.Title, desc: t.describe(), class: "timeline", w: width, h: f.bottom + 26}
+	f.d = &d
+	f.a = newAxis(len(t.Labels), t.Times, f.left+14, f.right-20)
+	f.gaps()
+	for i := range t.Lanes {
+		f.lane(i)
+	}
+	f.labels()
+	f.picks()
+	return d
+}
+
+func (t TimelineData) describe() string {
+	parts := make([]string, 0, len(t.Lanes))
+	for _, lane := range t.Lanes {
+		parts = append(parts, lane.Name+", "+lane.Unit+": "+say(t.Labels, lane.Values))
+	}
+	return strings.Join(parts, ". ") + "."
+}
+
+// gaps hatches the intervals without evidence and says how long they last.
+func (f *timelineFrame) gaps() {
+	for _, g := range Gaps(f.t.Times) {
+		x0, x1 := f.a.x[g.At-1], f.a.x[g.At]
+		inset := min((x1-x0)*.1, 60)
+		f.d.hatchedRect(x0+inset, f.top-8, x1-x0-2*inset, f.bottom-f.top-4)
+		words := duration(g.Duration) + " without a snapshot"
+		if f.narrow {
+			words = "no snapshot for " + duration(g.Duration)
+		}
+		if f.a.cut {
+			words += ", not to scale"
+		}
+		mid := (x0 + x1) / 2
+		half := textWidth(words)/2 + 4
+		mid = min(max(mid, f.left+half-14), f.right-half)
+		y := f.top - 14
+		if f.narrow {
+			y = 14
+		}
+		if half*2 < f.right-f.left {
+			f.d.label("gaptext", "middle", mid, y, words)
+		}
+	}
+}
+
+// y gives the height of a count in lane i.
+func (f *timelineFrame) y(i, count int) float64 {
+	zero := f.top + float64(i)*(f.laneH+laneGap) + f.laneH
+	return zero - (f.laneH-18)*float64(count)/float64(f.max)
+}
+
+func (f *timelineFrame) lane(i int) {
+	lane := f.t.Lanes[i]
+	lane.Values = lane.Values[:min(len(lane.Values), len(f.a.x))]
+	zero := f.y(i, 0)
+	if at := lane.RecoveredAt; at >= 0 && at < len(f.a.x) {
+		half := 14.0
+		f.d.rect("c-rec", f.a.x[at]-half, zero-f.laneH, min(2*half, f.right-f.a.x[at]+half), f.laneH)
+	}
+	f.d.line("c-axis", f.left, zero, f.right, zero)
+	for _, v := range ticks(f.max, 4) {
+		f.d.line("c-grid", f.left, f.y(i, v), f.right, f.y(i, v))
+		if !f.narrow {
+			f.d.label("", "end", f.left-8, f.y(i, v)+4, figure(v))
+		}
+	}
+	switch {
+	case lane.Name == "": // a chart of one lane, named by its heading
+	case f.narrow:
+		f.d.label("k", "start", f.left, zero-f.laneH+8, clip(lane.Name, 30))
+	default:
+		f.d.label("k", "start", 0, zero-f.laneH+30, clip(lane.Name, 13))
+		f.d.label("", "start", 0, zero-f.laneH+46, lane.Unit)
+	}
+	f.lineOf(i, lane)
+	f.epochs(i, lane)
+	f.points(i, lane)
+}
+
+// lineOf draws the counts: firm between neighbours, dotted over a gap and over
+// columns where the series has no evidence, not at all over a restart.
+func (f *timelineFrame) lineOf(i int, lane Lane) {
+	first, _ := ends(lane.Values)
+	if first < 0 {
+		f.d.label("", "start", f.left+14, f.y(i, 0)-8, "no "+lane.Unit+" captured")
+		return
+	}
+	f.d.line("c-base", f.left, f.y(i, *lane.Values[first]), f.right, f.y(i, *lane.Values[first]))
+	loose := map[int]bool{}
+	for _, g := range Gaps(f.t.Times) {
+		loose[g.At] = true
+	}
+	restart := map[int]bool{}
+	for _, e := range lane.Epochs {
+		restart[e] = true
+	}
+	class := "c-line " + lineClass(lane.Values)
+	run := []point{{f.a.x[first], f.y(i, *lane.Values[first])}}
+	last := first
+	for at := first + 1; at < len(lane.Values); at++ {
+		if restart[at] {
+			f.stroke(class, run)
+			run, last = nil, -1
+		}
+		v := lane.Values[at]
+		if v == nil {
+			continue
+		}
+		p := point{f.a.x[at], f.y(i, *v)}
+		if last >= 0 && (at-last > 1 || loose[at]) {
+			f.stroke(class, run)
+			f.d.dashedPath(class, []point{run[len(run)-1], p})
+			run = nil
+		}
+		run, last = append(run, p), at
+	}
+	f.stroke(class, run)
+}
+
+func (f *timelineFrame) stroke(class string, run []point) {
+	if len(run) > 1 {
+		f.d.path(class, run)
+	}
+}
+
+func (f *timelineFrame) epochs(i int, lane Lane) {
+	for _, at := range lane.Epochs {
+		if at <= 0 || at >= len(f.a.x) {
+			continue
+		}
+		x := (f.a.x[at-1] + f.a.x[at]) / 2
+		f.d.line("c-epoch", x, f.y(i, 0)-f.laneH+4, x, f.y(i, 0))
+		f.d.label("s", "middle", x, f.y(i, 0)-f.laneH, "restart")
+	}
+}
+
+// points draws the dots and as many labels as fit: A, B, peak, last and first
+// before the others.
+func (f *timelineFrame) points(i int, lane Lane) {
+	class := lineClass(lane.Values)
+	for at, v := range lane.Values {
+		if v == nil || at >= len(f.a.x) {
+			continue
+		}
+		x, y := f.a.x[at], f.y(i, *v)
+		switch at {
+		case f.t.A:
+			f.d.circle("c-abd", x, y, 4)
+		case f.t.B:
+			f.d.circle("c-abd b", x, y, 4)
+		default:
+			f.d.circle("c-dot full "+class, x, y, 2.75)
+		}
+	}
+	var room spread
+	for _, at := range f.important(lane.Values) {
+		v := lane.Values[at]
+		s := figure(*v)
+		x, y := f.a.x[at], f.y(i, *v)
+		half := textWidth(s)/2 + 2
+		switch at {
+		case f.t.A:
+			x += half + 5
+		case f.t.B:
+			x -= half + 5
+		}
+		x = min(max(x, half), f.right+24-half)
+		if !room.free(x-half, x+half) {
+			continue
+		}
+		kind := "s"
+		switch {
+		case at == f.t.A || at == f.t.B:
+			kind = "k"
+		case at == lane.RecoveredAt:
+			kind = "rec"
+		}
+		f.d.label(kind, "middle", x, y-labelGap, s)
+	}
+}
+
+// important orders the captured columns: those a reader looks for first.
+func (f *timelineFrame) important(values []*int) []int {
+	_, top := peak(values)
+	first, last := ends(values)
+	var out []int
+	seen := map[int]bool{}
+	add := func(at int) {
+		if at >= 0 && at < len(values) && values[at] != nil && !seen[at] {
+			seen[at] = true
+			out = append(out, at)
+		}
+	}
+	for _, at := range []int{f.t.A, f.t.B, top, last, first} {
+		add(at)
+	}
+	if f.narrow && len(values) > 6 {
+		return out
+	}
+	for at := range values {
+		add(at)
+	}
+	return out
+}
+
+// labels names the columns below the last lane.
+func (f *timelineFrame) labels() {
+	y := f.bottom - laneGap
+	var room spread
+	order := []int{f.t.A, f.t.B, 0, len(f.t.Labels) - 1}
+	for i := range f.t.Labels {
+		order = append(order, i)
+	}
+	seen := map[int]bool{}
+	for _, i := range order {
+		if i < 0 || i >= len(f.t.Labels) || seen[i] {
+			continue
+		}
+		seen[i] = true
+		x := f.a.x[i]
+		f.d.line("c-axis", x, y, x, y+4)
+		s := clip(f.t.Labels[i], 16)
+		half := textWidth(s)/2 + 3
+		place := min(max(x, half), f.d.w-half)
+		if !room.free(place-half, place+half) {
+			continue
+		}
+		class := "s"
+		if i == f.t.A || i == f.t.B {
+			class = "ab"
+		}
+		f.d.label(class, "middle", place, y+17, s)
+	}
+}
+
+// picks draws A and B as verticals joined by a bar.
+func (f *timelineFrame) picks() {
+	disc := f.top - 18
+	ok := func(i int) bool { return i >= 0 && i < len(f.a.x) }
+	if ok(f.t.A) && ok(f.t.B) && f.t.A != f.t.B {
+		from, to := min(f.a.x[f.t.A], f.a.x[f.t.B]), max(f.a.x[f.t.A], f.a.x[f.t.B])
+		for _, piece := range around(from, to, f.gapText()) {
+			f.d.rect("c-abspan", piece.x, disc-1, piece.y-piece.x, 2)
+		}
+	}
+	for _, p := range []struct {
+		at                     int
+		class, letter, onClass string
+	}{{f.t.A, "c-abd", "A", "ab"}, {f.t.B, "c-abd b", "B", "abb"}} {
+		if !ok(p.at) {
+			continue
+		}
+		x := f.a.x[p.at]
+		f.d.line("c-ab", x, disc+9, x, f.bottom-laneGap)
+		f.d.circle(p.class, x, disc, 9)
+		f.d.label(p.onClass, "middle", x, disc+4.3, p.letter)
+	}
+}
+
+// gapText gives the stretches of the disc line that gap words cover, as pairs
+// in points.
+func (f *timelineFrame) gapText() []point {
+	if f.narrow {
+		return nil
+	}
+	var out []point
+	for _, m := range f.d.marks {
+		if m.shape == text && m.class == "c-t gaptext" {
+			half := textWidth(m.text)/2 + 6
+			out = append(out, point{m.x - half, m.x + half})
+		}
+	}
+	return out
+}
+
+// around cuts the covered stretches out of from..to.
+func around(from, to float64, covered []point) []point {
+	pieces := []point{{from, to}}
+	for _, c := range covered {
+		var next []point
+		for _, p := range pieces {
+			if c.y <= p.x || c.x >= p.y {
+				next = append(next, p)
+				continue
+			}
+			if c.x > p.x {
+				next = append(next, point{p.x, c.x})
+			}
+			if c.y < p.y {
+				next = append(next, point{c.y, p.y})
+			}
+		}
+		pieces = next
+	}
+	return pieces
+}
+
+func (t TimelineData) table() Table {
+	out := Table{Caption: t.Title, Head: append([]string{"Series"}, t.Labels...)}
+	for _, lane := range t.Lanes {
+		row := []string{lane.Name + ", " + lane.Unit}
+		for _, v := range lane.Values {
+			row = append(row, cell(v))
+		}
+		out.Rows = append(out.Rows, row)
+	}
+	return out
+}
+
+// clip shortens s to n characters.
+func clip(s string, n int) string {
+	r := []rune(s)
+	if len(r) <= n {
+		return s
+	}
+	return string(r[:n-1]) + "…"
+}

@@ -1,0 +1,18 @@
+// Package page writes HTML: each page takes one view model and prints it inside
+// the layout. It decides elements, names for assistive technology and order; it
+// refuses to format values, to know domain types, and to contain a script or a
+// style.
+package page
+
+import "strings"
+
+// apiAddress turns a permalink into its address in the API:
+//
+//	https://host/p/k7w2 → https://host/api/v1/permalinks/k7w2
+func apiAddress(permalink string) string {
+	i := strings.LastIndex(permalink, "/p/")
+	if i < 0 {
+		return permalink
+	}
+	return permalink[:i] + "/api/v1/permalinks/" + permalink[i+len("/p/"):]
+}

@@ -1,0 +1,332 @@
+package page_test
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/a-h/templ"
+
+	"leakdiff/analysis"
+	"leakdiff/web/page"
+	"leakdiff/web/view"
+)
+
+var write = flag.String("write", "", "write the rendered pages with their assets into this directory, to look at them")
+
+// hostile is a name as an attacker would choose it: markup, an attribute end
+// and a bidirectional override.
+const hostile = "<script>alert(1)</script>\" onclick=\"x\u202egpj"
+
+const engine = "leakdiff 1.0, engine 1, fingerprint g1"
+
+func render(t *testing.T, c templ.Component) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := c.Render(context.Background(), &b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// pages are all pages of this package with the figures of kubelet-probe-leak.
+func pages(name string) map[string]templ.Component {
+	list := map[string]templ.Component{}
+	home := view.NewHome(homeInput(name))
+	home.Shell.Engine = engine
+	list["home"] = page.Home(home)
+	bare := view.NewHome(view.HomeInput{Base: "http://localhost:8080", Upload: view.UploadInput{Free: 200_000_000, Reserved: 1_000_000_000}})
+	bare.Shell.Engine = engine
+	list["home-full"] = page.Home(bare)
+	for file, change := range map[string]func(*view.BundleInput){
+		"bundle":          func(*view.BundleInput) {},
+		"bundle-problems": func(in *view.BundleInput) { in.Show = "problems" },
+		"bundle-running": func(in *view.BundleInput) {
+			in.Status, in.Stage, in.Done, in.Total = "running", "unpacking", 412_000, 876_000
+			in.Text = "612 files unpacked, 1203 goroutines, 402 descriptors and 511 watches read"
+		},
+		"bundle-failed": func(in *view.BundleInput) {
+			in.Status, in.Stage, in.Error, in.Artifacts, in.Snapshots, in.Problems = "failed", "unpacking", "the archive is encrypted; upload it without a password", nil, nil, nil
+		},
+	} {
+		in := bundleInput(name)
+		change(&in)
+		b := view.NewBundle(in)
+		b.Shell.Engine = engine
+		list[file] = page.Bundle(b)
+	}
+	raw := view.NewRaw(view.RawInput{Bundle: "b1", BundleName: name, Path: "t1/kubelet/" + name, Offset: 90112, FirstLine: 1121, Size: 127441,
+		Excerpt:    []byte("goroutine 13960 [semacquire, 3 minutes]:\nsync.runtime_SemacquireMutex(0xc000a1\x1b[0m, 0x0?, 0x1?)\n\t/usr/local/go/src/runtime/sema.go:95 +0x25\n" + name + "\n"),
+		MarkOffset: 90112, MarkLength: 90, Download: "/bundles/b1/files/755a"})
+	raw.Shell.Engine = engine
+	list["raw"] = page.Raw(raw)
+	share := view.NewShare(shareInput(name))
+	share.Shell.Engine = engine
+	list["share"] = page.Share(share)
+	shared := view.NewShared("c1", name, "https://leakdiff.example/p/k7w2hq5nd3xr6vbtamc4zjigps5ay2ef", "ok-3f9c2a7d51", time.Date(2027, 2, 19, 0, 0, 0, 0, time.UTC), rules())
+	shared.Shell.Engine = engine
+	list["shared"] = page.Shared(shared)
+	gone := view.NewGone(view.GoneInput{Title: name, Counts: "9 snapshots of 2 processes, verdict leaking, 4 findings", Made: time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC), Ended: time.Date(2027, 2, 19, 0, 0, 0, 0, time.UTC)})
+	gone.Shell.Engine = engine
+	list["gone"] = page.Gone(gone)
+	never := view.NewNoSuchPermalink()
+	list["never"] = page.Gone(never)
+	search := view.NewSearch(name, []view.Hit{view.NewFunctionHit("k8s.io/kubernetes/pkg/kubelet/prober.(*worker).run", "0 → 40 in kubelet-probe-leak, 9 snapshots", "/families/g1:6b0f", "leaking")},
+		[]view.Hit{view.NewHit(name, "24 calls wait for one lock in containerd", "/cases/c1", "leaking")}, "")
+	list["search"] = page.Search(search)
+	list["search-none"] = page.Search(view.NewSearch("nosuch", nil, nil, ""))
+	list["error"] = page.Error(view.NewError(http.StatusRequestEntityTooLarge, &analysis.Fault{What: "The upload is too large", Where: name, Why: "3.1 GB, one upload may have 2.1 GB", Hint: "leave out what is no dump, or pack it"}, "q7w2-0012"))
+	list["help"] = page.Help(view.NewHelp("http://localhost:8080"))
+	list["frozen"] = page.Frozen(view.Shell{Title: name, Description: "9 snapshots", Engine: engine, Crumbs: []view.Link{{Text: "Cases", URL: "/"}}, Here: "x",
+		Seal: &view.Seal{Made: "21 Nov 2026, 03:20 UTC", Engine: "engine 1, fingerprint g1", Redaction: "redacted: 6 rules", Expires: "expires in 90 days", Twins: []view.Link{{Text: ".md", URL: "/p/k7w2.md"}}}},
+		frozenBody(name))
+	list["caseforms"] = page.Layout(view.Shell{Title: "forms"})
+	return list
+}
+
+func frozenBody(name string) templ.Component {
+	form := view.NewCaseForm("c1", name, 1, 18, 2)
+	return templ.Join(page.RenameCase(form), page.DeleteCase(form), page.Mind("Files of t1 are 4 min 25 s apart."), page.Delta(40), page.Delta(-3), page.Delta(0), page.VerdictStrong("leaking"))
+}
+
+func homeInput(name string) view.HomeInput {
+	return view.HomeInput{
+		Base:   "http://localhost:8080",
+		Upload: view.UploadInput{MaxBytes: 2 << 30, Free: 48_000_000_000, Reserved: 1_000_000_000},
+		Limits: []view.Limit{{Name: "One upload", Value: "2.1 GB"}, {Name: "Unpacked", Value: "32 GB, at most 200 : 1"}, {Name: "Files in a bundle", Value: view.Exact(200000)}, {Name: "Archives in archives", Value: "4 levels, 500 in all"}, {Name: "Reading time", Value: "10 min"}},
+		Total:  6,
+		Cases: []view.CaseSummary{
+			{ID: "c1", Title: name, Sentence: "24 calls wait for one lock in containerd; the kubelet grows with them.", Verdict: "leaking", Points: []int{87, 115, 140, 166, 192, 219, 243, 263, 87}, Snapshots: 18},
+			{ID: "c2", Title: "okhttp-leak", Sentence: "Each leaked client keeps 1 pool, 2 WebSocket and 2 HTTP threads: 3 clients become 90.", Verdict: "leaking", Points: []int{65, 105, 201, 401, 761}, Snapshots: 5},
+			{ID: "c3", Title: "prometheus-hanging-targets", Sentence: "3 goroutines for each new target, as expected. Back near the floor when they go.", Verdict: "scaling", Points: []int{27, 147, 267, 387, 507, 627, 747, 65}, Snapshots: 8},
+			{ID: "c4", Title: "inotify-leak", Sentence: "inotify instances of one process: 14, 30, 60, 100 within 38 s.", Verdict: "suspicious", Points: []int{14, 30, 60, 100}, Snapshots: 4},
+			{ID: "c5", Title: "just uploaded"},
+		},
+		Samples: []view.Sample{
+			{ID: "kubelet-probe-leak", Name: "kubelet behind a stuck runtime", Text: "Two processes, 9 snapshots, one culprit that does not grow.", Size: "1 470 files, 876 kB"},
+			{ID: "inotify-leak", Name: "inotify instances never closed", Text: "fdinfo only: 22 descriptors become 111, 27 watches become 157.", Size: "4 archives, 22 kB"},
+			{ID: "okhttp-leak", Name: "OkHttp clients never closed", Text: "Thread dumps: 65 threads become 761, in the ratio 1 : 2 : 2.", Size: "5 snapshots, 1 process"},
+		},
+	}
+}
+
+func rules() []view.RedactionRule {
+	return []view.RedactionRule{
+		{Name: "Host names", Text: "realnode1 becomes host-1", Count: "67 in 25 files"},
+		{Name: "Addresses", Text: "2 become ip-1, ip-2; ports stay", Count: "118 in 27 files"},
+		{Name: "Pointers", Text: "4080 become ptr-1 …; equal stays equal, so the lock can still be followed", Count: "41 780 in 54 files"},
+	}
+}
+
+func shareInput(name string) view.ShareInput {
+	return view.ShareInput{
+		Case: "c1", CaseTitle: name, View: "/cases/c1?show=all", Title: name, Rules: rules(),
+		Freezes: []string{"9 snapshots of 2 processes, 21 Nov 2026", "4 findings, 19 families and their figures"},
+		Counts:  "Verdict: leaking. +24, +48, +40 goroutines in three families; 9 snapshots, 9 min, 2 processes.", Full: "24 calls wait for one lock in containerd; the kubelet grows with them.",
+		Now: time.Date(2026, 11, 21, 3, 20, 0, 0, time.UTC),
+	}
+}
+
+// bundleInput is kubelet-probe-leak as its expected figures say it.
+func bundleInput(name string) view.BundleInput {
+	times := []string{"02:58:10", "02:58:36", "03:03:26", "03:04:03", "03:04:40", "03:05:18", "03:05:56", "03:06:33", "03:07:16"}
+	counts := map[string][2][]int{
+		"kubelet":    {{87, 115, 140, 166, 192, 219, 243, 263, 87}, {23, 24, 25, 26, 27, 28, 29, 30, 23}},
+		"containerd": {{28, 151, 192, 225, 258, 291, 324, 357, 28}, {19, 84, 101, 118, 135, 152, 169, 186, 19}},
+	}
+	in := view.BundleInput{
+		ID: "b1", CaseID: "c1", CaseTitle: name, Name: name, Status: "done", Stage: "done",
+		Size: 876_000, Unpacked: 6_664_755, Created: time.Date(2026, 11, 21, 3, 20, 0, 0, time.UTC),
+		Files: []view.UploadedFile{{Name: name, SHA256: "755a5c4a0000000000000000000000000000000000000000000000007190bfe8", Size: 876_000}},
+	}
+	high := func(value, source string) analysis.Fact {
+		return analysis.Fact{Value: value, Source: source, Confidence: analysis.High}
+	}
+	for i, clock := range times {
+		label := fmt.Sprintf("t%d", i)
+		if i == 8 {
+			label = "t8-shims-resumed"
+		}
+		at, err := time.Parse("2006-01-02 15:04:05", "2026-11-21 "+clock)
+		if err != nil {
+			panic(err)
+		}
+		dir := "kubelet-probe-leak/" + label + "/"
+		in.Artifacts = append(in.Artifacts, analysis.Artifact{Path: dir + "captured_at", Kind: "capture-time", Reason: "one RFC 3339 time, beside the process directories", Confidence: analysis.High, Status: analysis.Read, Outcome: "time", Size: 25, Files: 1})
+		for _, process := range []string{"kubelet", "containerd"} {
+			goroutines, descriptors := counts[process][0][i], counts[process][1][i]
+			artifacts := []analysis.Artifact{
+				{Path: dir + process + "/goroutine-debug2.txt", Kind: "goroutine-debug2", Reason: fmt.Sprintf("first line is a goroutine header; %d blocks", goroutines), Confidence: analysis.High, Status: analysis.Read, Outcome: fmt.Sprintf("%d goroutines", goroutines), Size: 127441, Files: 1, Members: goroutines},
+				{Path: dir + process + "/goroutine-debug1.txt", Kind: "goroutine-debug1", Reason: fmt.Sprintf("first line is “goroutine profile: total %d”", goroutines), Confidence: analysis.High, Status: analysis.Read, Outcome: fmt.Sprintf("agrees: %d", goroutines), Size: 48652, Files: 1, Members: goroutines},
+				{Path: dir + process + "/fdinfo/", Kind: "fdinfo", Reason: "files named by number with pos: and flags:", Confidence: analysis.High, Status: analysis.Read, Outcome: fmt.Sprintf("%d descriptors", descriptors), Size: 15338, Files: descriptors, Members: descriptors},
+				{Path: dir + process + "/cgroup", Kind: "cgroup", Reason: "10 lines N:controller:path", Confidence: analysis.Medium, Status: analysis.Ignored, Outcome: "not needed", Size: 151, Files: 1},
+				{Path: dir + process + "/pods.json", Kind: "json", Reason: "an object with \"kind\":\"PodList\" and no items; the path is only a hint", Confidence: analysis.Low, Status: analysis.Ignored, Outcome: "nothing in it", Size: 64, Files: 1},
+				{Path: dir + process + "/" + name, Kind: "empty", Reason: "0 bytes", Status: analysis.Empty, Files: 1, Problems: 1},
+			}
+			in.Artifacts = append(in.Artifacts, artifacts...)
+			in.Problems = append(in.Problems, analysis.Problem{Path: dir + process + "/" + name, Offset: -1, Severity: analysis.Note, What: "the metrics page of " + process + " is empty", Why: "The collector gave up; the requests live on in the dumps.", Hint: "leave /metrics out of the next collection."})
+			in.Snapshots = append(in.Snapshots, analysis.Snapshot{
+				ID: "s" + label + process, Label: label, CapturedAt: at, TimeFact: high(clock, "captured_at"), Artifacts: artifacts[:3],
+				Process: analysis.Process{Host: analysis.Fact{Value: "realnode1", Source: "--hostname-override in kubelet/cmdline", Confidence: analysis.Medium}, Name: high(process, "stat and Name of status"), PID: high("2706", "stat"), Start: high("169797", "stat, field 22")},
+				Totals:  analysis.Totals{Goroutines: &goroutines, Descriptors: &descriptors},
+			})
+		}
+	}
+	in.Problems = append(in.Problems,
+		analysis.Problem{Path: "kubelet-probe-leak/t1/kubelet/fdinfo/", Offset: -1, Severity: analysis.Warning, What: "one snapshot, files 4 min 25 s apart", Why: "The descriptors were read after the metrics page had hung. Counts are right, their time is not.", Hint: "nothing, or split t1 into two captures."},
+		analysis.Problem{Path: "kubelet-probe-leak/t1/kubelet/goroutine-debug2.txt", Line: 1121, Offset: 90112, Severity: analysis.Note, What: "a state that no known version of Go prints", Why: "It is shown as it was read.", Hint: "send the line if it stays."})
+	return in
+}
+
+func TestPagesAreWellBehaved(t *testing.T) {
+	forbidden := map[string]*regexp.Regexp{
+		"an inline style":          regexp.MustCompile(`(?i)<[^>]*\sstyle\s*=|<style`),
+		"an inline handler":        regexp.MustCompile(`(?i)<[^>"]*("[^"]*"[^>"]*)*\son[a-z]+\s*=`),
+		"an inline script":         regexp.MustCompile(`(?i)<script(>|[^>]*[^/]>[^<])`),
+		"unescaped hostile markup": regexp.MustCompile(`<script>alert`),
+		"a bidirectional override": regexp.MustCompile("\u202e"),
+		"an address outside":       regexp.MustCompile(`(src|href)="(https?:)?//[^l]`),
+		"an address with a scheme": regexp.MustCompile(`(?i)(src|href)="(javascript|data):`),
+	}
+	for name, c := range pages(hostile) {
+		t.Run(name, func(t *testing.T) {
+			html := render(t, c)
+			for what, re := range forbidden {
+				if m := re.FindString(html); m != "" {
+					t.Errorf("holds %s: %.120q", what, m)
+				}
+			}
+			if n := strings.Count(html, "<h1"); n != 1 && name != "caseforms" && name != "frozen" {
+				t.Errorf("%d h1, want 1", n)
+			}
+			if n := strings.Count(html, "btn primary"); n > 1 {
+				t.Errorf("%d primary buttons, want at most 1", n)
+			}
+			for _, want := range []string{`<html lang="en">`, `<main id="main"`, `href="#main"`, "This server makes no outgoing requests."} {
+				if !strings.Contains(html, want) {
+					t.Errorf("%q is missing", want)
+				}
+			}
+			labelled(t, html)
+			uniqueIDs(t, html)
+		})
+	}
+}
+
+var (
+	idRE  = regexp.MustCompile(`\sid="([^"]*)"`)
+	refRE = regexp.MustCompile(`\s(?:for|aria-labelledby|aria-describedby)="([^"]*)"`)
+)
+
+func uniqueIDs(t *testing.T, html string) {
+	t.Helper()
+	seen := map[string]bool{}
+	for _, m := range idRE.FindAllStringSubmatch(html, -1) {
+		if seen[m[1]] {
+			t.Errorf("id %q is there twice", m[1])
+		}
+		seen[m[1]] = true
+	}
+}
+
+func labelled(t *testing.T, html string) {
+	t.Helper()
+	ids := map[string]bool{}
+	for _, m := range idRE.FindAllStringSubmatch(html, -1) {
+		ids[m[1]] = true
+	}
+	for _, m := range refRE.FindAllStringSubmatch(html, -1) {
+		for id := range strings.FieldsSeq(m[1]) {
+			if !ids[id] {
+				t.Errorf("a label refers to %q, which does not exist", id)
+			}
+		}
+	}
+}
+
+func TestPagesSayWhatTheyMust(t *testing.T) {
+	list := pages("kubelet-probe-leak.tgz")
+	tests := map[string]struct{ page, want, not []string }{
+		"the start page":                      {[]string{"home"}, []string{"87 → 263", "webkitdirectory", `name="file" type="file" multiple`, `enctype="multipart/form-data"`, `action="/upload"`, "Nothing has been read yet.", "curl -T bundle.tgz http://localhost:8080/api/v1/bundles/"}, []string{`role="alert">Nothing can be`}},
+		"a nearly full disk":                  {[]string{"home-full"}, []string{"nearly full", "No case yet.", "built without samples"}, []string{`id="upload"`, "upload.js"}},
+		"a bundle that was read":              {[]string{"bundle"}, []string{"20\u00a0problems, none of them costs a goroutine.", "/raw/b1?path=kubelet-probe-leak%2Ft1%2Fkubelet%2Fgoroutine-debug2.txt&amp;offset=90112&amp;length=1", "9 × 2", "captured_at", "/snapshots/st0kubelet?case=c1", `aria-label="sure: low"`, "755a5c4a", "ticks after boot", `data-key="/"`}, []string{"http-equiv", "progress.js"}},
+		"a bundle that is being read":         {[]string{"bundle-running"}, []string{`data-events="/bundles/b1/events"`, `data-poll="/bundles/b1.json"`, `role="status"`, "may be closed", `<noscript><meta http-equiv="refresh" content="3"></noscript>`, "1203 goroutines", `action="/bundles/b1/cancel"`, `value="412000"`}, []string{"Problems"}},
+		"a bundle that failed":                {[]string{"bundle-failed"}, []string{"could not be read", "the archive is encrypted", "There is no snapshot"}, nil},
+		"an excerpt":                          {[]string{"raw"}, []string{`id="L1121" class="hl"`, `0xc000a1\x1b[0m`, "Download the whole file"}, nil},
+		"the form that freezes":               {[]string{"share"}, []string{`name="redact" value="on" checked`, `value="counts" checked`, "90 days, until 19 Feb 2027", `value="/cases/c1?show=all"`, "Host names"}, nil},
+		"the result of freezing":              {[]string{"shared"}, []string{"ok-3f9c2a7d51", `data-copy="link"`, "https://leakdiff.example/api/v1/permalinks/k7w2hq5nd3xr6vbtamc4zjigps5ay2ef"}, nil},
+		"a permalink that ended":              {[]string{"gone"}, []string{"expired on 19 Feb 2027", "9 snapshots of 2 processes", "Whom to ask"}, nil},
+		"a permalink that never was":          {[]string{"never"}, []string{"no frozen result at this address", "32 characters"}, nil},
+		"a search":                            {[]string{"search"}, []string{`<span class="p">k8s.io/kubernetes/pkg/kubelet/prober.</span><wbr><span class="n">(*worker).run</span>`, "1\u00a0family and 1\u00a0case"}, nil},
+		"a search that found nothing":         {[]string{"search-none"}, []string{"Nothing matches “nosuch”"}, nil},
+		"a refusal":                           {[]string{"error"}, []string{"413", "3.1 GB", "q7w2-0012", "leave out what is no dump"}, nil},
+		"the help":                            {[]string{"help"}, []string{"cp -r /proc/PID/fdinfo", "possible culprit", "goroutine?debug=2"}, nil},
+		"a frozen page links to no live page": {[]string{"frozen"}, []string{"Frozen result", "redacted: 6 rules", `content="noindex, nofollow"`, `og:description`, "1\u00a0bundle, 18\u00a0snapshots", `value="withdraw" checked`}, []string{`href="/"`, `id="keys"`, `role="search"`}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			html := render(t, list[tt.page[0]])
+			for _, want := range tt.want {
+				if !strings.Contains(html, want) && !strings.Contains(strings.ReplaceAll(html, "&#34;", `"`), want) {
+					t.Errorf("%q is missing", want)
+				}
+			}
+			for _, not := range tt.not {
+				if strings.Contains(html, not) {
+					t.Errorf("%q must not be there", not)
+				}
+			}
+		})
+	}
+}
+
+func TestALargeBundleStaysSmallEnoughToLoad(t *testing.T) {
+	in := bundleInput("x.tgz")
+	for i := range 2000 {
+		in.Artifacts = append(in.Artifacts, analysis.Artifact{Path: fmt.Sprintf("x/%d/%d/file-%d.txt", i%9, i%40, i), Kind: "text", Reason: "no line looks like a dump", Status: analysis.Ignored, Confidence: analysis.Medium, Size: 100, Files: 1})
+	}
+	html := render(t, page.Bundle(view.NewBundle(in)))
+	if n := strings.Count(html, "file-"); n < 2000 {
+		t.Errorf("%d files are shown, want at least 2000", n)
+	}
+	if len(html) > 2_500_000 {
+		t.Errorf("%d bytes of HTML for 2000 files, want at most 2.5 MB", len(html))
+	}
+}
+
+// TestWritePages is how the pages are looked at:
+//
+//	go test ./web/page -run WritePages -write DIR
+func TestWritePages(t *testing.T) {
+	if *write == "" {
+		t.Skip("no directory was given with -write")
+	}
+	assets, err := filepath.Glob("../asset/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range assets {
+		content, err := os.ReadFile(a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(*write, filepath.Base(a)), content, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	hashed := regexp.MustCompile(`/assets/[0-9a-f]+/`)
+	for name, c := range pages("kubelet-probe-leak.tgz") {
+		html := hashed.ReplaceAllString(render(t, c), "")
+		if err := os.WriteFile(filepath.Join(*write, name+".html"), []byte(html), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,1069 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/report"
+	"leakdiff/web/chart"
+)
+
+// BundleLine is one bundle of a case. Status is "read", "reading" or "failed";
+// Size is ready to print.
+type BundleLine struct {
+	ID, Name, Status, Size string
+	Snapshots, Problems    int
+}
+
+// Reading reports whether the bundle is still being read.
+func (b BundleLine) Reading() bool {
+	return b.Status == "reading" || b.Status == "queued" || b.Status == "running" || b.Status == "received"
+}
+
+// CaseInput is what a case page is made from.
+type CaseInput struct {
+	ID, Title string
+	Sample    bool
+	Report    report.Report
+	Bundles   []BundleLine
+	// Permalinks is how many frozen results were made of the case.
+	Permalinks int
+	Engine     string
+	// Frozen drops every form and every link to a live page.
+	Frozen bool
+}
+
+// Case is the page of one case.
+type Case struct {
+	Shell     Shell
+	ID, Title string
+	Sample    bool
+	Frozen    bool
+	Headline  string
+	// Lead qualifies the headline, empty mostly.
+	Lead string
+	// Form is what the forms that rename and delete the case show.
+	Form CaseForm
+	// Reading are the bundles that are still being read.
+	Reading  []Link
+	Timeline chart.TimelineData
+	About    string
+	Columns  []CaseColumn
+	Groups   []CaseGroup
+	// Pickers says that at least one series has two snapshots to compare.
+	Pickers  bool
+	Choices  []ChoiceGroup
+	A, B     string
+	Findings []CaseFinding
+	Quiet    []string
+	Rising   string
+	Minis    []CaseMini
+	MiniMax  string
+	Families []CaseFamily
+	// MoreFamilies counts the families that the table leaves out.
+	MoreFamilies int
+	FamilyCount  int
+	Bundles      []CaseBundle
+	Identity     []CaseIdentity
+	NotSeen      []string
+	Problems     []Problem
+	// MoreProblems counts the kinds of problems that the list leaves out.
+	MoreProblems int
+	ProblemCount int
+}
+
+// CaseColumn is one instant of the case.
+type CaseColumn struct {
+	Label, Clock, Full string
+}
+
+// CaseGroup is the rows of one series in the table of figures.
+type CaseGroup struct {
+	Process, About string
+	Rows           []CaseFigures
+	// Picks has an entry for every column, with an empty Value where the series
+	// has no snapshot; nil where there is nothing to compare.
+	Picks []CasePick
+	Links []Link
+}
+
+// CaseFigures is one row of figures, a cell for every column.
+type CaseFigures struct {
+	Name   string
+	Strong bool
+	Cells  []string
+}
+
+// CasePick is one pair of radio buttons.
+type CasePick struct {
+	Value, Text string
+	A, B        bool
+}
+
+// CaseFinding is one numbered finding.
+type CaseFinding struct {
+	Number         string
+	Anchor         string
+	Verdict        string
+	Title, Text    string
+	Process, Unit  string
+	Kind           string
+	Classes        []string
+	Evidence       []Pair
+	MoreEvidence   []Pair
+	Next           string
+	Spark          *chart.SparkData
+	From, To, Peak string
+	Families       []Link
+}
+
+// CaseMini is one small multiple.
+type CaseMini struct {
+	Process, Verdict string
+	Name             FamilyName
+	Chart            chart.SmallData
+	Note             string
+}
+
+// CaseFamily is one row of the table of all families.
+type CaseFamily struct {
+	Process, Kind, Verdict string
+	Name                   FamilyName
+	Counts                 []string
+	Rise                   string
+}
+
+// CaseBundle is one bundle in the side column.
+type CaseBundle struct {
+	Name, URL, Status, Size, Snapshots, Problems string
+	Reading                                      bool
+}
+
+// CaseIdentity says whose evidence a series is.
+type CaseIdentity struct {
+	Process string
+	Facts   []Pair
+}
+
+const (
+	maxMinis        = 8
+	maxCaseFamilies = 400
+	maxCaseProblems = 8
+)
+
+// grows reports whether a verdict says that a family grows.
+func grows(v analysis.Verdict) bool {
+	return v == analysis.Leaking || v == analysis.Suspicious || v == analysis.Scaling
+}
+
+// caseMaker holds what the parts of a case page share.
+type caseMaker struct {
+	in        CaseInput
+	snapshots map[string]*report.Snapshot
+	columns   []column
+	// place gives the column of a snapshot.
+	place map[string]int
+}
+
+// column is one instant at which at least one series has a snapshot.
+type column struct {
+	label string
+	at    time.Time
+}
+
+// NewCase makes the page of a case.
+func NewCase(in CaseInput) Case {
+	m := caseMaker{in: in, snapshots: map[string]*report.Snapshot{}}
+	for i := range in.Report.Snapshots {
+		m.snapshots[in.Report.Snapshots[i].ID] = &in.Report.Snapshots[i]
+	}
+	m.align()
+	c := Case{ID: in.ID, Title: Visible(in.Title), Sample: in.Sample, Frozen: in.Frozen}
+	c.Headline, c.Lead = m.headline()
+	c.Form = NewCaseForm(in.ID, in.Title, len(in.Bundles), len(in.Report.Snapshots), in.Permalinks)
+	for _, b := range in.Bundles {
+		if b.Reading() {
+			c.Reading = append(c.Reading, Link{Text: Visible(b.Name), URL: m.live(bundleURL(b.ID))})
+		}
+	}
+	m.figures(&c)
+	m.timeline(&c)
+	m.findings(&c)
+	m.families(&c)
+	m.side(&c)
+	c.Shell = Shell{
+		Title: c.Title, Description: c.Headline, Section: "cases", Engine: in.Engine,
+		Crumbs: []Link{{Text: "Cases", URL: "/"}}, Here: c.Title,
+	}
+	if !in.Frozen {
+		c.Shell.Actions = []Link{{Text: "Markdown", URL: caseURL(in.ID) + ".md"}, {Text: "JSON", URL: caseURL(in.ID) + ".json"}}
+		if len(c.Reading) > 0 {
+			c.Shell.Refresh = 3
+		}
+	}
+	return c
+}
+
+// live keeps an address on live pages and drops it on frozen ones.
+func (m *caseMaker) live(address string) string {
+	if m.in.Frozen {
+		return ""
+	}
+	return address
+}
+
+// sameInstant is how far apart the captures of one directory may lie: a hung
+// endpoint can put minutes between the processes of one capture.
+const sameInstant = 15 * time.Minute
+
+// align gives every snapshot a column. Snapshots of different series with the
+// same label and about the same time share one.
+func (m *caseMaker) align() {
+	m.place = map[string]int{}
+	type entry struct {
+		column
+		order float64
+		ids   []string
+	}
+	var entries []entry
+	for _, s := range m.in.Report.Series {
+		own := map[int]bool{}
+		before := -1.0
+		for i, id := range s.Snapshots {
+			snap := m.snapshots[id]
+			if snap == nil {
+				continue
+			}
+			at := timeOf(snap)
+			found := -1
+			for k := range entries {
+				if !own[k] && entries[k].label == snap.Label && near(entries[k].at, at) {
+					found = k
+					break
+				}
+			}
+			if found < 0 {
+				entries = append(entries, entry{column: column{label: snap.Label, at: at}, order: orderOf(at, before, i)})
+				found = len(entries) - 1
+			}
+			e := &entries[found]
+			if !at.IsZero() && (e.at.IsZero() || at.Before(e.at)) {
+				e.at = at
+			}
+			e.ids = append(e.ids, id)
+			own[found] = true
+			before = e.order
+		}
+	}
+	slices.SortStableFunc(entries, func(a, b entry) int { return cmp.Compare(a.order, b.order) })
+	for k, e := range entries {
+		m.columns = append(m.columns, e.column)
+		for _, id := range e.ids {
+			m.place[id] = k
+		}
+	}
+}
+
+// orderOf sorts by time; an untimed snapshot stays just behind the one before.
+func orderOf(at time.Time, before float64, index int) float64 {
+	if !at.IsZero() {
+		return float64(at.UnixMilli()) / 1000
+	}
+	if before >= 0 {
+		return before + 1e-4
+	}
+	return float64(index) * 1e-4
+}
+
+func near(a, b time.Time) bool {
+	return a.IsZero() || b.IsZero() || a.Sub(b).Abs() <= sameInstant
+}
+
+func timeOf(s *report.Snapshot) time.Time {
+	if s.CapturedAt == nil {
+		return time.Time{}
+	}
+	return *s.CapturedAt
+}
+
+// spreadOut puts one value per snapshot of a series into the case's columns.
+func (m *caseMaker) spreadOut(s *report.Series, values []*int) []*int {
+	out := make([]*int, len(m.columns))
+	for i, id := range s.Snapshots {
+		if k, ok := m.place[id]; ok && i < len(values) {
+			out[k] = values[i]
+		}
+	}
+	return out
+}
+
+func (m *caseMaker) totals(s *report.Series, k analysis.Kind) []*int {
+	out := make([]*int, len(s.Snapshots))
+	for i, id := range s.Snapshots {
+		if snap := m.snapshots[id]; snap != nil {
+			out[i] = snap.Totals.Of(k)
+		}
+	}
+	return out
+}
+
+func (m *caseMaker) label(s *report.Series, i int) string {
+	if i < 0 || i >= len(s.Snapshots) || m.snapshots[s.Snapshots[i]] == nil {
+		return ""
+	}
+	return Visible(m.snapshots[s.Snapshots[i]].Label)
+}
+
+// headline is the finding sentence of the case and what qualifies it.
+func (m *caseMaker) headline() (text, lead string) {
+	all := m.in.Report.Series
+	if len(all) == 0 {
+		return m.nothing()
+	}
+	var parts, quiet []string
+	said := ""
+	for i := range all {
+		s := &all[i]
+		part, span := m.rise(s, said)
+		if part == "" {
+			quiet = append(quiet, printable(s.Process))
+			continue
+		}
+		if said == "" {
+			said = span
+		}
+		parts = append(parts, part)
+	}
+	if len(parts) > 0 {
+		return m.rising(parts, quiet)
+	}
+	if m.single() {
+		return m.one()
+	}
+	if text := m.twice(); text != "" {
+		return text, "Two snapshots say what grew, not what keeps growing. A third one, taken some minutes later, would tell."
+	}
+	return m.stillness()
+}
+
+func (m *caseMaker) nothing() (string, string) {
+	for _, b := range m.in.Bundles {
+		if b.Reading() {
+			return Visible(b.Name) + " is being read.", "The figures appear here as soon as it is done."
+		}
+	}
+	if len(m.in.Bundles) == 0 {
+		return "This case is empty: no file was added to it yet.", ""
+	}
+	return "No evidence of any process was found in this case.", "The problems of each bundle say what was looked at and what to upload instead."
+}
+
+func (m *caseMaker) rising(parts, quiet []string) (string, string) {
+	const most = 3
+	more := ""
+	if len(parts) > most {
+		more = fmt.Sprintf("; %s more", Plural(int64(len(parts)-most), "process grows", "processes grow"))
+		parts = parts[:most]
+	}
+	lead := ""
+	if len(quiet) > 0 {
+		lead = "No growing family in " + listed(quiet, 5) + "."
+	}
+	return strings.Join(parts, "; ") + more + ".", lead
+}
+
+// rise says how one series rose: "kubelet: 87 to 263 goroutines between t0 and
+// t7, back at 87 at t8". A span that was said before is not repeated.
+func (m *caseMaker) rise(s *report.Series, said string) (text, span string) {
+	f := topFamily(s)
+	if f == nil {
+		return "", ""
+	}
+	kind := f.Kind
+	values := m.totals(s, kind)
+	first, top := bounds(values)
+	subject := ""
+	if first < 0 || deref(values[top]) <= deref(values[first]) {
+		values, subject = f.Counts, " in "+Visible(arrow(f.Title))
+		first, top = bounds(values)
+		if first < 0 || deref(values[top]) <= deref(values[first]) {
+			return "", ""
+		}
+	}
+	from, to := m.label(s, first), m.label(s, top)
+	text = fmt.Sprintf("%s: %s to %s%s", printable(s.Process), Number(int64(*values[first])), many(kind, *values[top]), subject)
+	span = from + "\x00" + to
+	if span != said {
+		text += " between " + from + " and " + to
+	} else if said != "" {
+		text = strings.Replace(text, " "+KindWord(kind, *values[top])+subject, subject, 1)
+	}
+	last := len(values) - 1
+	for last > top && values[last] == nil {
+		last--
+	}
+	if last > top && *values[last] <= *values[first]+(*values[top]-*values[first])/2 {
+		text += fmt.Sprintf(", back at %s at %s", Number(int64(*values[last])), m.label(s, last))
+	}
+	return text, span
+}
+
+// bounds are the first captured value and the largest.
+func bounds(values []*int) (first, top int) {
+	first, top = -1, -1
+	for i, v := range values {
+		if v == nil {
+			continue
+		}
+		if first < 0 {
+			first = i
+		}
+		if top < 0 || *v > *values[top] {
+			top = i
+		}
+	}
+	return first, top
+}
+
+// topFamily is the worst family that grows, nil where none does.
+func topFamily(s *report.Series) *report.Family {
+	var out *report.Family
+	for i := range s.Families {
+		f := &s.Families[i]
+		if !grows(f.Verdict) {
+			continue
+		}
+		if out == nil || f.Verdict.Rank() < out.Verdict.Rank() || f.Verdict.Rank() == out.Verdict.Rank() && kindRank(f.Kind) < kindRank(out.Kind) {
+			out = f
+		}
+	}
+	return out
+}
+
+func kindRank(k analysis.Kind) int { return slices.Index(analysis.Kinds(), k) }
+
+func (m *caseMaker) single() bool {
+	for _, s := range m.in.Report.Series {
+		if len(s.Snapshots) > 1 {
+			return false
+		}
+	}
+	return true
+}
+
+// one says what a single snapshot holds.
+func (m *caseMaker) one() (string, string) {
+	var parts []string
+	for i := range m.in.Report.Series {
+		s := &m.in.Report.Series[i]
+		if len(s.Snapshots) == 0 {
+			continue
+		}
+		parts = append(parts, printable(s.Process)+" has "+m.inventory(s, 0))
+	}
+	if len(parts) == 0 {
+		return "Nothing was counted in this case.", ""
+	}
+	more := ""
+	if len(parts) > 3 {
+		more = fmt.Sprintf("; %s more", Plural(int64(len(parts)-3), "process was read", "processes were read"))
+		parts = parts[:3]
+	}
+	return strings.Join(parts, "; ") + more + ".", "One snapshot shows what is there, not what grows. One more of the same process, taken some minutes later, is needed to say what grows."
+}
+
+// inventory lists the totals of one snapshot: "87 goroutines and 31 descriptors".
+func (m *caseMaker) inventory(s *report.Series, i int) string {
+	var out []string
+	for _, k := range analysis.Kinds() {
+		if v := m.totals(s, k)[i]; v != nil {
+			out = append(out, many(k, *v))
+		}
+	}
+	if len(out) == 0 {
+		return "nothing that could be counted"
+	}
+	return listed(out, len(out))
+}
+
+// twice says what two snapshots allow: that something grew.
+func (m *caseMaker) twice() string {
+	var parts []string
+	for i := range m.in.Report.Series {
+		s := &m.in.Report.Series[i]
+		if len(s.Snapshots) != 2 {
+			continue
+		}
+		for _, k := range analysis.Kinds() {
+			v := m.totals(s, k)
+			if v[0] != nil && v[1] != nil && *v[1] > *v[0] {
+				parts = append(parts, fmt.Sprintf("%s grew from %s to %s between %s and %s", printable(s.Process), Number(int64(*v[0])), many(k, *v[1]), m.label(s, 0), m.label(s, 1)))
+				break
+			}
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return strings.Join(parts[:min(len(parts), 3)], "; ") + "."
+}
+
+// stillness says that nothing grows and how small a growth would have been seen.
+func (m *caseMaker) stillness() (string, string) {
+	var quiet []string
+	for _, s := range m.in.Report.Series {
+		if s.Quiet == "" {
+			continue
+		}
+		text := Visible(s.Quiet)
+		if len(m.in.Report.Series) > 1 {
+			text = printable(s.Process) + ": " + text
+		}
+		quiet = append(quiet, text)
+	}
+	switch len(quiet) {
+	case 0:
+		return "No growing family found.", ""
+	case 1:
+		return quiet[0], ""
+	}
+	return fmt.Sprintf("No growing family found in any of %d processes.", len(m.in.Report.Series)), strings.Join(quiet, " ")
+}
+
+// listed joins words: "a, b and c", or "a, b and 4 more".
+func listed(words []string, most int) string {
+	if len(words) > most {
+		rest := len(words) - most
+		return strings.Join(words[:most], ", ") + fmt.Sprintf(" and %d more", rest)
+	}
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
+}
+
+// figures fills the table below the timeline, which is also the picker.
+func (m *caseMaker) figures(c *Case) {
+	for _, k := range m.columns {
+		clock := "–"
+		if !k.at.IsZero() {
+			clock = Clock(k.at)
+		}
+		c.Columns = append(c.Columns, CaseColumn{Label: Visible(k.label), Clock: clock, Full: Time(k.at)})
+	}
+	c.A, c.B = m.defaultPick()
+	for i := range m.in.Report.Series {
+		g := m.group(&m.in.Report.Series[i], c.A, c.B)
+		c.Pickers = c.Pickers || len(g.Picks) > 0
+		c.Groups = append(c.Groups, g)
+	}
+	var choices []Choice
+	for i := range m.in.Report.Series {
+		s := &m.in.Report.Series[i]
+		for k, id := range s.Snapshots {
+			if snap := m.snapshots[id]; snap != nil {
+				choices = append(choices, Choice{Value: id, Text: m.choice(s, k), Group: printable(s.Process)})
+			}
+		}
+	}
+	c.Choices = groupChoices(choices)
+}
+
+// choice describes a snapshot: "t1, 02:58:36, 115 goroutines".
+func (m *caseMaker) choice(s *report.Series, i int) string {
+	snap := m.snapshots[s.Snapshots[i]]
+	parts := []string{Visible(snap.Label)}
+	if at := timeOf(snap); !at.IsZero() {
+		parts = append(parts, Clock(at))
+	}
+	for _, k := range analysis.Kinds() {
+		if v := snap.Totals.Of(k); v != nil {
+			parts = append(parts, many(k, *v))
+			break
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// defaultPick proposes A and B: the first snapshot and the peak of the first
+// series that grows, else its ends.
+func (m *caseMaker) defaultPick() (a, b string) {
+	for _, want := range []bool{true, false} {
+		for i := range m.in.Report.Series {
+			s := &m.in.Report.Series[i]
+			f := topFamily(s)
+			if len(s.Snapshots) < 2 || want && f == nil {
+				continue
+			}
+			a, b = s.Snapshots[0], s.Snapshots[len(s.Snapshots)-1]
+			if f != nil {
+				if first, top := bounds(f.Counts); first >= 0 && top > first && top < len(s.Snapshots) {
+					a, b = s.Snapshots[first], s.Snapshots[top]
+				}
+			}
+			return a, b
+		}
+	}
+	return "", ""
+}
+
+func (m *caseMaker) group(s *report.Series, a, b string) CaseGroup {
+	g := CaseGroup{Process: printable(s.Process), About: m.about(s)}
+	for _, k := range analysis.Kinds() {
+		values := m.totals(s, k)
+		if first, _ := bounds(values); first < 0 {
+			continue
+		}
+		row := CaseFigures{Name: kindTitle(k), Strong: len(g.Rows) == 0}
+		for _, v := range m.spreadOut(s, values) {
+			row.Cells = append(row.Cells, orDash(v))
+		}
+		for i, id := range s.Snapshots {
+			snap := m.snapshots[id]
+			if k == analysis.KindGoroutine && snap != nil && snap.LowerBound && values[i] != nil {
+				row.Cells[m.place[id]] = "≥ " + row.Cells[m.place[id]]
+			}
+		}
+		g.Rows = append(g.Rows, row)
+	}
+	g.Links = make([]Link, len(m.columns))
+	for _, id := range s.Snapshots {
+		if k, ok := m.place[id]; ok {
+			g.Links[k] = Link{Text: Visible(m.snapshots[id].Label), URL: m.live(snapshotURL(id, m.in.ID))}
+		}
+	}
+	if len(s.Snapshots) < 2 || m.in.Frozen {
+		return g
+	}
+	g.Picks = make([]CasePick, len(m.columns))
+	for _, id := range s.Snapshots {
+		if k, ok := m.place[id]; ok {
+			g.Picks[k] = CasePick{Value: id, Text: printable(s.Process) + " " + Visible(m.snapshots[id].Label), A: id == a, B: id == b}
+		}
+	}
+	return g
+}
+
+// about says host, pid and restarts in a few words.
+func (m *caseMaker) about(s *report.Series) string {
+	var parts []string
+	pids := map[int]bool{}
+	epochs := map[int]bool{}
+	for _, id := range s.Snapshots {
+		if snap := m.snapshots[id]; snap != nil {
+			epochs[snap.Epoch] = true
+			if snap.PID != nil {
+				pids[*snap.PID] = true
+				if len(pids) == 1 && len(parts) == 0 {
+					parts = append(parts, "pid "+itoa(int64(*snap.PID)))
+				}
+			}
+		}
+	}
+	if len(pids) > 1 {
+		parts = []string{itoa(int64(len(pids))) + " pids"}
+	}
+	if s.Host != nil && *s.Host != "" {
+		parts = append(parts, "on "+Visible(*s.Host))
+	}
+	if len(epochs) > 1 {
+		parts = append(parts, Plural(int64(len(epochs)-1), "restart", "restarts"))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// timeline draws the kind of the worst finding, or goroutines first, for every
+// series with at least two snapshots.
+func (m *caseMaker) timeline(c *Case) {
+	t := chart.TimelineData{ID: "tl", Title: "Totals of each process over time", A: -1, B: -1, TableBelow: true}
+	for _, k := range m.columns {
+		t.Labels = append(t.Labels, Visible(k.label))
+		t.Times = append(t.Times, k.at)
+	}
+	if a, ok := m.place[c.A]; ok {
+		t.A = a
+	}
+	if b, ok := m.place[c.B]; ok {
+		t.B = b
+	}
+	const most = 8
+	for i := range m.in.Report.Series {
+		s := &m.in.Report.Series[i]
+		if lane, ok := m.lane(s); ok && len(t.Lanes) < most {
+			t.Lanes = append(t.Lanes, lane)
+		}
+	}
+	if len(m.columns) > 1 {
+		c.Timeline = t
+	}
+	c.About = m.span(len(t.Lanes))
+}
+
+func (m *caseMaker) lane(s *report.Series) (chart.Lane, bool) {
+	kind := analysis.Kind("")
+	if f := topFamily(s); f != nil {
+		kind = f.Kind
+	}
+	for _, k := range analysis.Kinds() {
+		if first, _ := bounds(m.totals(s, k)); kind == "" && first >= 0 {
+			kind = k
+		}
+	}
+	if kind == "" || len(s.Snapshots) < 2 {
+		return chart.Lane{}, false
+	}
+	lane := chart.Lane{Name: printable(s.Process), Unit: strings.ToLower(kindTitle(kind)), Values: m.spreadOut(s, m.totals(s, kind)), RecoveredAt: -1}
+	if f := topFamily(s); f != nil && f.RecoveredAt != nil {
+		if at, ok := m.place[*f.RecoveredAt]; ok {
+			lane.RecoveredAt = at
+		}
+	}
+	for i, id := range s.Snapshots {
+		if i > 0 && m.snapshots[id] != nil && m.snapshots[s.Snapshots[i-1]] != nil && m.snapshots[id].Epoch != m.snapshots[s.Snapshots[i-1]].Epoch {
+			lane.Epochs = append(lane.Epochs, m.place[id])
+		}
+	}
+	return lane, true
+}
+
+// span says when the evidence was taken.
+func (m *caseMaker) span(lanes int) string {
+	var first, last time.Time
+	untimed := 0
+	for _, k := range m.columns {
+		switch {
+		case k.at.IsZero():
+			untimed++
+		case first.IsZero():
+			first, last = k.at, k.at
+		default:
+			last = k.at
+		}
+	}
+	if first.IsZero() {
+		return "No time is known for these snapshots; they stand in the order of their names."
+	}
+	text := Day(first)
+	if Day(last) != Day(first) {
+		text += " to " + Day(last)
+	}
+	text += ", " + Plural(int64(len(m.columns)), "snapshot", "snapshots")
+	if d := last.Sub(first); d > 0 {
+		text += " over " + Duration(d)
+	}
+	text += ", times in UTC."
+	if lanes > 1 {
+		text += " All processes on one scale; dotted: no evidence in between."
+	}
+	if untimed > 0 {
+		text += fmt.Sprintf(" %s without a time placed by order.", Plural(int64(untimed), "snapshot", "snapshots"))
+	}
+	return text
+}
+
+func (m *caseMaker) findings(c *Case) {
+	growing, all := 0, 0
+	for i := range m.in.Report.Series {
+		s := &m.in.Report.Series[i]
+		for k := range s.Findings {
+			c.Findings = append(c.Findings, m.finding(s, i, &s.Findings[k], len(c.Findings)+1))
+		}
+		if s.Quiet != "" {
+			c.Quiet = append(c.Quiet, printable(s.Process)+": "+Visible(s.Quiet))
+		}
+		all += len(s.Families)
+		for _, f := range s.Families {
+			if grows(f.Verdict) {
+				growing++
+			}
+		}
+	}
+	if all > 0 {
+		c.Rising = fmt.Sprintf("%d of %s grow.", growing, Plural(int64(all), "family", "families"))
+	}
+}
+
+func (m *caseMaker) finding(s *report.Series, series int, f *report.Finding, number int) CaseFinding {
+	out := CaseFinding{
+		Number: itoa(int64(number)), Anchor: fmt.Sprintf("f-%d", number), Verdict: string(f.Verdict),
+		Title: Visible(arrow(f.Title)), Text: Visible(arrow(f.Text)), Next: Visible(f.Next), Process: printable(s.Process),
+	}
+	byPrint := map[string]*report.Family{}
+	for i := range s.Families {
+		byPrint[s.Families[i].Fingerprint] = &s.Families[i]
+	}
+	for i, fp := range f.Families {
+		family := byPrint[fp]
+		if family == nil {
+			continue
+		}
+		out.Families = append(out.Families, Link{Text: Visible(arrow(family.Title)), URL: m.live(m.familyURL(s, fp))})
+		if i > 0 {
+			continue
+		}
+		m.evidence(&out, family)
+		out.Kind = KindWord(family.Kind, 2)
+		for _, class := range family.Classes {
+			out.Classes = append(out.Classes, Visible(class))
+		}
+		if family.Unit != nil {
+			out.Unit = Visible(*family.Unit)
+		}
+		out.spark(fmt.Sprintf("fs-%d-%d", series, number), m.labels(s), family.Counts)
+	}
+	return out
+}
+
+// evidence puts the first three reasons into cells and takes them out of the
+// running text, which repeats them for readers without cells.
+func (m *caseMaker) evidence(out *CaseFinding, f *report.Family) {
+	for i, e := range f.Evidence {
+		text := Visible(arrow(e.Text))
+		p := Pair{Name: ruleWord(e.Rule), Value: text}
+		if i < 3 {
+			out.Evidence = append(out.Evidence, p)
+		} else {
+			out.MoreEvidence = append(out.MoreEvidence, p)
+		}
+		for _, form := range []string{capital(text) + ".", capital(text), text} {
+			if form != "" && strings.Contains(out.Text, " "+form) {
+				out.Text = strings.Replace(out.Text, " "+form, "", 1)
+				break
+			}
+		}
+	}
+}
+
+func capital(s string) string {
+	if s == "" {
+		return ""
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}
+
+// ruleWord is an evidence rule as a label: "rose_once" gives "Rose once".
+func ruleWord(rule string) string { return capital(strings.ReplaceAll(Visible(rule), "_", " ")) }
+
+func (f *CaseFinding) spark(id string, labels []string, counts []*int) {
+	first, top := bounds(counts)
+	if first < 0 {
+		return
+	}
+	f.Spark = &chart.SparkData{ID: id, Labels: labels, Values: counts, A: -1, B: -1, Large: true}
+	f.From, f.Peak = Number(int64(*counts[first])), Number(int64(*counts[top]))
+	for i := len(counts) - 1; i >= 0; i-- {
+		if counts[i] != nil {
+			f.To = Number(int64(*counts[i]))
+			break
+		}
+	}
+}
+
+func (m *caseMaker) labels(s *report.Series) []string {
+	out := make([]string, len(s.Snapshots))
+	for i := range s.Snapshots {
+		out[i] = m.label(s, i)
+	}
+	return out
+}
+
+func (m *caseMaker) familyURL(s *report.Series, fingerprint string) string {
+	host := ""
+	if s.Host != nil {
+		host = *s.Host
+	}
+	return familyURL(fingerprint, m.in.ID, SeriesKey(host, s.Process))
+}
+
+// families fills the small multiples and the folded table.
+func (m *caseMaker) families(c *Case) {
+	type ranked struct {
+		s *report.Series
+		f *report.Family
+	}
+	var list []ranked
+	for i := range m.in.Report.Series {
+		s := &m.in.Report.Series[i]
+		for k := range s.Families {
+			list = append(list, ranked{s, &s.Families[k]})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b ranked) int {
+		return cmp.Or(cmp.Compare(a.f.Verdict.Rank(), b.f.Verdict.Rank()), cmp.Compare(b.f.Rise, a.f.Rise))
+	})
+	c.FamilyCount = len(list)
+	top := 1
+	for i, r := range list {
+		name := m.name(r.s, r.f)
+		if i < maxCaseFamilies {
+			row := CaseFamily{Process: printable(r.s.Process), Kind: KindWord(r.f.Kind, 1), Verdict: string(r.f.Verdict), Name: name, Rise: Signed(r.f.Rise)}
+			for _, v := range m.spreadOut(r.s, r.f.Counts) {
+				row.Counts = append(row.Counts, orDash(v))
+			}
+			c.Families = append(c.Families, row)
+		}
+		if len(c.Minis) < maxMinis && grows(r.f.Verdict) && len(r.s.Snapshots) > 1 {
+			c.Minis = append(c.Minis, m.mini(r.s, r.f, name, len(c.Minis)))
+			if _, at := bounds(r.f.Counts); at >= 0 {
+				top = max(top, *r.f.Counts[at])
+			}
+		}
+	}
+	c.MoreFamilies = len(list) - len(c.Families)
+	for i := range c.Minis {
+		c.Minis[i].Chart.Max = top
+	}
+	c.MiniMax = Number(int64(top))
+}
+
+func (m *caseMaker) mini(s *report.Series, f *report.Family, name FamilyName, i int) CaseMini {
+	out := CaseMini{Process: printable(s.Process), Verdict: string(f.Verdict), Name: name}
+	data := chart.SmallData{ID: fmt.Sprintf("mini-%d", i), Title: name.Text(), Labels: m.labels(s), Values: f.Counts, RecoveredAt: -1}
+	for k, id := range s.Snapshots {
+		at := time.Time{}
+		if snap := m.snapshots[id]; snap != nil {
+			at = timeOf(snap)
+		}
+		data.Times = append(data.Times, at)
+		if f.RecoveredAt != nil && id == *f.RecoveredAt {
+			data.RecoveredAt = k
+		}
+	}
+	out.Chart = data
+	if f.Unit != nil {
+		out.Note = "unit " + Visible(*f.Unit)
+	} else {
+		out.Note = KindWord(f.Kind, 2)
+	}
+	return out
+}
+
+func (m *caseMaker) name(s *report.Series, f *report.Family) FamilyName {
+	n := newFamilyName(f.Title, f.Kind, f.Frames, f.CreatedBy, f.Attributes)
+	n.URL = m.live(m.familyURL(s, f.Fingerprint))
+	return n
+}
+
+// side fills the column beside the findings.
+func (m *caseMaker) side(c *Case) {
+	for _, b := range m.in.Bundles {
+		c.Bundles = append(c.Bundles, CaseBundle{
+			Name: Visible(b.Name), URL: m.live(bundleURL(b.ID)), Status: Visible(b.Status), Size: b.Size, Reading: b.Reading(),
+			Snapshots: Plural(int64(b.Snapshots), "snapshot", "snapshots"), Problems: Plural(int64(b.Problems), "problem", "problems"),
+		})
+	}
+	truncated := 0
+	missing := map[analysis.Kind]bool{}
+	for i := range m.in.Report.Series {
+		s := &m.in.Report.Series[i]
+		c.Identity = append(c.Identity, m.identity(s))
+		for _, id := range s.Snapshots {
+			if snap := m.snapshots[id]; snap != nil && snap.Truncated {
+				truncated++
+			}
+		}
+	}
+	for _, k := range []analysis.Kind{analysis.KindGoroutine, analysis.KindDescriptor, analysis.KindWatch} {
+		missing[k] = true
+		for i := range m.in.Report.Series {
+			if first, _ := bounds(m.totals(&m.in.Report.Series[i], k)); first >= 0 {
+				missing[k] = false
+			}
+		}
+		if missing[k] && len(m.in.Report.Series) > 0 {
+			c.NotSeen = append(c.NotSeen, fmt.Sprintf("No %s were captured.", KindWord(k, 2)))
+		}
+	}
+	if truncated == 0 && len(m.in.Report.Series) > 0 {
+		c.NotSeen = append(c.NotSeen, "No dump is cut.")
+	} else if truncated > 0 {
+		c.NotSeen = append(c.NotSeen, capital(Plural(int64(truncated), "snapshot is", "snapshots are"))+" cut: their figures are lower bounds.")
+	}
+	c.ProblemCount = len(m.in.Report.Problems)
+	c.Problems = NewProblems(m.in.Report.Problems)
+	if len(c.Problems) > maxCaseProblems {
+		c.MoreProblems = len(c.Problems) - maxCaseProblems
+		c.Problems = c.Problems[:maxCaseProblems]
+	}
+}
+
+func (m *caseMaker) identity(s *report.Series) CaseIdentity {
+	out := CaseIdentity{Process: printable(s.Process)}
+	add := func(name, value string) {
+		if value != "" {
+			out.Facts = append(out.Facts, Pair{name, value})
+		}
+	}
+	if s.Host != nil {
+		add("Host", Visible(*s.Host))
+	}
+	add("Process", m.about(s))
+	add("Snapshots", itoa(int64(len(s.Snapshots))))
+	sources := map[string]bool{}
+	first := ""
+	for _, id := range s.Snapshots {
+		if snap := m.snapshots[id]; snap != nil && snap.TimeSource != "" && !sources[snap.TimeSource] {
+			sources[snap.TimeSource] = true
+			first = cmp.Or(first, Visible(snap.TimeSource))
+		}
+	}
+	if len(sources) > 1 {
+		first += " and " + Plural(int64(len(sources)-1), "other source", "other sources")
+	}
+	add("Times", first)
+	return out
+}
+
+// Markdown is the case as text for a ticket.
+func (c Case) Markdown() string {
+	var m markdown
+	m.heading(1, c.Headline)
+	m.paragraph(c.Lead)
+	if len(c.Columns) > 0 {
+		head := []string{"Snapshot"}
+		times := []string{"Taken at (UTC)"}
+		for _, k := range c.Columns {
+			head = append(head, k.Label)
+			times = append(times, k.Clock)
+		}
+		rows := [][]string{times}
+		for _, g := range c.Groups {
+			for _, r := range g.Rows {
+				rows = append(rows, append([]string{g.Process + ", " + strings.ToLower(r.Name)}, r.Cells...))
+			}
+		}
+		m.table(1, head, rows)
+	}
+	if len(c.Findings) > 0 {
+		m.heading(2, "Findings")
+	}
+	for _, f := range c.Findings {
+		m.heading(3, f.Number+". "+f.Title+" ("+f.Verdict+", "+f.Process+")")
+		m.paragraph(f.Text)
+		for _, e := range append(slices.Clone(f.Evidence), f.MoreEvidence...) {
+			m.item(e.Name + ": " + e.Value)
+		}
+		m.gap()
+		if f.Next != "" {
+			m.paragraph("Next: " + f.Next)
+		}
+	}
+	for _, q := range c.Quiet {
+		m.paragraph(q)
+	}
+	if c.ProblemCount > 0 {
+		m.heading(2, "Problems")
+		for _, p := range c.Problems {
+			m.item(problemLine(p))
+		}
+		if c.MoreProblems > 0 {
+			m.item(fmt.Sprintf("and %d more kinds of problems", c.MoreProblems))
+		}
+		m.gap()
+	}
+	return m.String()
+}

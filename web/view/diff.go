@@ -1,0 +1,947 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/diff"
+	"leakdiff/analysis/report"
+	"leakdiff/web/chart"
+)
+
+// DiffInput is what a diff page is made from. The maps are by fingerprint.
+type DiffInput struct {
+	CaseID, CaseTitle string
+	// Series is the one that A and B belong to; of two series, that of B.
+	Series   report.Series
+	Result   diff.Result
+	Verdicts map[string]analysis.Judgement
+	Titles   map[string]string
+	// Counts over the snapshots of the series are for the small lines; Labels
+	// names these snapshots, AIndex and BIndex are -1 where A or B is none of them.
+	Counts         map[string][]*int
+	Labels         []string
+	AIndex, BIndex int
+	// Snapshots are the entries of the select boxes, Value is an id.
+	Snapshots []Choice
+	Query     url.Values
+	Engine    string
+	Frozen    bool
+}
+
+// Diff is the page that compares two snapshots.
+type Diff struct {
+	Shell          Shell
+	Headline       string
+	Frozen         bool
+	CaseID         string
+	A, B           DiffSide
+	Total          int
+	HasTotal       bool
+	Percent        string
+	Unit           string
+	Swap           string
+	Summary        *chart.SummaryData
+	Ended, Survive string
+	Born           string
+	Totals         []DiffTotal
+	Minds          []string
+	Tabs           []DiffTab
+	Filter         string
+	Kind           string
+	Heads          []DiffHead
+	Sections       []DiffSection
+	Spread         string
+	Choices        []ChoiceGroup
+	Twin           chart.Table
+	Empty          string
+}
+
+// DiffSide is A or B.
+type DiffSide struct {
+	ID, Label, Clock, Full, Process, URL string
+	Count                                string
+}
+
+// DiffTotal is the total of one kind in A and B.
+type DiffTotal struct {
+	Kind, A, B string
+	Delta      int
+	Known      bool
+}
+
+// DiffTab is one kind in the filter.
+type DiffTab struct {
+	Text, URL string
+	Current   bool
+}
+
+// DiffHead is one column head; Sort is the value of aria-sort.
+type DiffHead struct {
+	Text, URL, Sort, Arrow, Mark string
+	Numeric                      bool
+}
+
+// DiffSection is one group of rows.
+type DiffSection struct {
+	Name, Title, Note string
+	Rows              []DiffRow
+	Folded            bool
+}
+
+// DiffRow is one family in A and B.
+type DiffRow struct {
+	Anchor, Fingerprint string
+	Name                FamilyName
+	Spark               chart.SparkData
+	A, B                string
+	Delta               int
+	Percent             string
+	New, Gone, Survived string
+	Wait                string
+	Verdict             string
+	// Toggle opens or closes the row, empty where there is nothing to open.
+	Toggle string
+	// Detail is shown when Open; on frozen pages the reader opens it.
+	Open   bool
+	Detail *DiffDetail
+}
+
+// DiffDetail is what an open row shows.
+type DiffDetail struct {
+	Lead               string
+	FamilyURL          string
+	HeadA, HeadB       string
+	LabelA, LabelB     string
+	Stack              []StackRun
+	Elided             string
+	Attributes         []Pair
+	StatesA, StatesB   []State
+	BarA, BarB         *chart.StatesData
+	Waits              *chart.BarsData
+	WaitNote           string
+	Evidence           []Pair
+	Unequal, HasStacks bool
+}
+
+// StackRun is a stretch of aligned lines; a folded one is opened by the reader.
+type StackRun struct {
+	Fold  string
+	Lines []StackLine
+}
+
+// StackLine is one pair of frames. Mark is "del" (only in A), "add" (only in B),
+// "chg" (same function, other line) or "same"; A and B are nil where padded.
+type StackLine struct {
+	Mark string
+	A, B *FrameLine
+	// Creator marks the line that names who started the goroutine.
+	Creator bool
+}
+
+// FrameLine is one frame.
+type FrameLine struct {
+	Func Func
+	Loc  string
+}
+
+type diffMaker struct {
+	in   DiffInput
+	kind analysis.Kind
+	open map[string]bool
+	key  string
+	base string
+}
+
+// maxFrozenDetails bounds the stacks of a frozen page.
+const maxFrozenDetails = 60
+
+// NewDiff makes the page that compares two snapshots.
+func NewDiff(in DiffInput) Diff {
+	m := diffMaker{in: in, open: map[string]bool{}, kind: analysis.Kind(in.Query.Get("kind"))}
+	for _, fp := range in.Query["open"] {
+		m.open[fp] = true
+	}
+	host := ""
+	if in.Series.Host != nil {
+		host = *in.Series.Host
+	}
+	m.key = SeriesKey(host, in.Series.Process)
+	if !slices.Contains(analysis.Kinds(), m.kind) {
+		m.kind = ""
+	}
+	d := Diff{CaseID: in.CaseID, Frozen: in.Frozen, Kind: string(m.kind), Filter: Visible(in.Query.Get("q"))}
+	if in.Result.A == nil || in.Result.B == nil {
+		d.Headline = "There is nothing to compare: two snapshots are needed."
+		d.Shell = m.shell(d.Headline, "nothing to compare")
+		return d
+	}
+	m.base = "/diff/" + url.PathEscape(in.Result.A.ID) + ".." + url.PathEscape(in.Result.B.ID)
+	main := m.mainKind()
+	d.A, d.B = m.side(in.Result.A, main), m.side(in.Result.B, main)
+	d.Headline = m.headline(main)
+	d.Unit = KindWord(main, 2)
+	if a, b := in.Result.TotalA.Of(main), in.Result.TotalB.Of(main); a != nil && b != nil {
+		d.HasTotal, d.Total, d.Percent = true, *b-*a, Percent(*a, *b)
+	}
+	m.summary(&d, main)
+	m.totals(&d)
+	for _, w := range in.Result.Warnings {
+		d.Minds = append(d.Minds, Visible(w))
+	}
+	d.Swap = m.live(diffURL(in.Result.B.ID, in.Result.A.ID, in.CaseID))
+	d.Choices = groupChoices(in.Snapshots)
+	rows := m.rows()
+	d.Tabs = m.tabs()
+	d.Heads = m.heads()
+	d.Sections = m.sections(rows)
+	d.Spread = m.spreadName()
+	d.Twin = m.twin(d.Sections)
+	if len(rows) == 0 {
+		d.Empty = m.empty()
+	}
+	delta := ""
+	if d.HasTotal {
+		delta = "Δ " + Signed(d.Total) + " " + d.Unit + ", "
+	}
+	d.Shell = m.shell(delta+d.B.Process+", "+d.A.Label+" to "+d.B.Label, d.B.Process+", "+d.A.Label+" to "+d.B.Label)
+	d.Shell.Description = d.Headline
+	return d
+}
+
+func (m *diffMaker) live(address string) string {
+	if m.in.Frozen {
+		return ""
+	}
+	return address
+}
+
+func (m *diffMaker) shell(title, here string) Shell {
+	s := Shell{Title: title, Section: "cases", Engine: m.in.Engine, Here: here}
+	s.Crumbs = []Link{{Text: "Cases", URL: "/"}, {Text: Visible(m.in.CaseTitle), URL: caseURL(m.in.CaseID)}}
+	if !m.in.Frozen && m.base != "" {
+		q := url.Values{"case": {m.in.CaseID}}.Encode()
+		s.Actions = []Link{{Text: "Markdown", URL: m.base + ".md?" + q}, {Text: "JSON", URL: m.base + ".json?" + q}}
+	}
+	return s
+}
+
+// mainKind is the kind the headline speaks of: the filtered one, or the first
+// that both sides captured, or the first that either did.
+func (m *diffMaker) mainKind() analysis.Kind {
+	if m.kind != "" {
+		return m.kind
+	}
+	for _, k := range analysis.Kinds() {
+		if m.in.Result.TotalA.Of(k) != nil && m.in.Result.TotalB.Of(k) != nil {
+			return k
+		}
+	}
+	for _, k := range analysis.Kinds() {
+		if m.in.Result.TotalA.Of(k) != nil || m.in.Result.TotalB.Of(k) != nil {
+			return k
+		}
+	}
+	return analysis.KindGoroutine
+}
+
+func (m *diffMaker) side(s *analysis.Snapshot, kind analysis.Kind) DiffSide {
+	out := DiffSide{
+		ID: s.ID, Label: Visible(s.Label), Full: Time(s.CapturedAt), Process: printable(s.Process.Name.Value),
+		URL: m.live(snapshotURL(s.ID, m.in.CaseID)), Count: orDash(s.Totals.Of(kind)),
+	}
+	if !s.CapturedAt.IsZero() {
+		out.Clock = Clock(s.CapturedAt)
+	}
+	if out.Label == "" {
+		out.Label = "?"
+	}
+	return out
+}
+
+// headline says the change: "kubelet grew by 128 goroutines in 7 min 20 s: 131
+// were born, 3 ended."
+func (m *diffMaker) headline(kind analysis.Kind) string {
+	r := m.in.Result
+	who := printable(r.B.Process.Name.Value)
+	if r.A.Process.Key() != r.B.Process.Key() {
+		return fmt.Sprintf("A is %s and B is %s: two processes, %s and %s.", printable(r.A.Process.Name.Value), who, m.count(r.TotalA, kind), m.count(r.TotalB, kind))
+	}
+	a, b := r.TotalA.Of(kind), r.TotalB.Of(kind)
+	switch {
+	case a == nil && b == nil:
+		return fmt.Sprintf("%s: no %s were captured in A or B.", who, KindWord(kind, 2))
+	case a == nil:
+		return fmt.Sprintf("%s has %s in B; none were captured in A, so nothing can be compared.", who, many(kind, *b))
+	case b == nil:
+		return fmt.Sprintf("%s has %s in A; none were captured in B, so nothing can be compared.", who, many(kind, *a))
+	}
+	var text string
+	switch delta := *b - *a; {
+	case delta > 0:
+		text = fmt.Sprintf("%s grew by %s", who, many(kind, delta))
+	case delta < 0:
+		text = fmt.Sprintf("%s shrank by %s", who, many(kind, -delta))
+	default:
+		text = fmt.Sprintf("%s has %s in both", who, many(kind, *a))
+	}
+	if !r.A.CapturedAt.IsZero() && !r.B.CapturedAt.IsZero() && !r.A.CapturedAt.Equal(r.B.CapturedAt) {
+		text += " in " + Duration(r.B.CapturedAt.Sub(r.A.CapturedAt).Abs())
+		text = strings.Replace(text, " in both in ", " in both, ", 1)
+		if strings.Contains(text, " in both, ") {
+			text += " apart"
+		}
+	}
+	born, ok := r.Born[kind]
+	if !ok {
+		return text + "."
+	}
+	was := "were"
+	if born == 1 {
+		was = "was"
+	}
+	return fmt.Sprintf("%s: %s %s born, %s ended.", text, Number(int64(born)), was, Number(int64(r.Ended[kind])))
+}
+
+func (m *diffMaker) count(t analysis.Totals, kind analysis.Kind) string {
+	if v := t.Of(kind); v != nil {
+		return many(kind, *v)
+	}
+	return "no " + KindWord(kind, 2)
+}
+
+func (m *diffMaker) summary(d *Diff, kind analysis.Kind) {
+	born, ok := m.in.Result.Born[kind]
+	if !ok {
+		return
+	}
+	ended, survived := m.in.Result.Ended[kind], m.in.Result.Survived[kind]
+	d.Summary = &chart.SummaryData{ID: "flow", Ended: ended, Survived: survived, Born: born}
+	d.Ended, d.Survive, d.Born = Number(int64(ended)), Number(int64(survived)), Number(int64(born))
+}
+
+func (m *diffMaker) totals(d *Diff) {
+	for _, k := range analysis.Kinds() {
+		a, b := m.in.Result.TotalA.Of(k), m.in.Result.TotalB.Of(k)
+		if a == nil && b == nil {
+			continue
+		}
+		t := DiffTotal{Kind: kindTitle(k), A: orDash(a), B: orDash(b), Known: a != nil && b != nil}
+		if t.Known {
+			t.Delta = *b - *a
+		}
+		d.Totals = append(d.Totals, t)
+	}
+}
+
+// rows are those that pass the filter, sorted within their sections.
+func (m *diffMaker) rows() []diff.Row {
+	q := strings.ToLower(strings.TrimSpace(m.in.Query.Get("q")))
+	var out []diff.Row
+	for _, r := range m.in.Result.Rows {
+		if r.Family == nil || m.kind != "" && r.Family.Kind != m.kind {
+			continue
+		}
+		if q != "" && !m.matches(r, q) {
+			continue
+		}
+		out = append(out, r)
+	}
+	by, down := m.sorting()
+	if by == "" {
+		return out
+	}
+	slices.SortStableFunc(out, func(x, y diff.Row) int {
+		n := m.compare(x, y, by)
+		if down {
+			n = -n
+		}
+		return n
+	})
+	return out
+}
+
+func (m *diffMaker) matches(r diff.Row, q string) bool {
+	if strings.Contains(strings.ToLower(m.title(r.Family)), q) || strings.Contains(strings.ToLower(r.Family.LooseCreator), q) {
+		return true
+	}
+	for _, f := range r.Family.Loose {
+		if strings.Contains(strings.ToLower(f), q) {
+			return true
+		}
+	}
+	for _, v := range r.Family.Attributes {
+		if strings.Contains(strings.ToLower(v), q) {
+			return true
+		}
+	}
+	return false
+}
+
+func (m *diffMaker) title(f *analysis.Family) string {
+	if t := m.in.Titles[f.Fingerprint]; t != "" {
+		return t
+	}
+	return f.Title
+}
+
+var sortKeys = [...]string{"name", "a", "b", "delta", "new", "gone", "wait"}
+
+func (m *diffMaker) sorting() (by string, down bool) {
+	by = m.in.Query.Get("sort")
+	if !slices.Contains(sortKeys[:], by) {
+		return "", false
+	}
+	if dir := m.in.Query.Get("dir"); dir != "" {
+		return by, dir == "desc"
+	}
+	return by, by != "name"
+}
+
+func (m *diffMaker) compare(x, y diff.Row, by string) int {
+	switch by {
+	case "a":
+		return cmp.Compare(x.A, y.A)
+	case "b":
+		return cmp.Compare(x.B, y.B)
+	case "new":
+		return cmp.Compare(x.New, y.New)
+	case "gone":
+		return cmp.Compare(x.Gone, y.Gone)
+	case "wait":
+		return cmp.Compare(x.OldestWait, y.OldestWait)
+	case "name":
+		return cmp.Compare(m.title(x.Family), m.title(y.Family))
+	}
+	return cmp.Compare(x.Delta, y.Delta)
+}
+
+// address is this page with one part of its query changed; an empty value drops
+// the part.
+func (m *diffMaker) address(change map[string]string) string {
+	q := url.Values{"case": {m.in.CaseID}}
+	for k, v := range m.in.Query {
+		if k != "case" {
+			q[k] = slices.Clone(v)
+		}
+	}
+	for k, v := range change {
+		if v == "" {
+			q.Del(k)
+		} else {
+			q.Set(k, v)
+		}
+	}
+	return m.live(m.base + "?" + q.Encode())
+}
+
+func (m *diffMaker) tabs() []DiffTab {
+	count := map[analysis.Kind]int{}
+	for _, r := range m.in.Result.Rows {
+		if r.Family != nil {
+			count[r.Family.Kind]++
+		}
+	}
+	tabs := []DiffTab{{Text: "All " + Number(int64(len(m.in.Result.Rows))), URL: m.address(map[string]string{"kind": ""}), Current: m.kind == ""}}
+	for _, k := range analysis.Kinds() {
+		if count[k] > 0 || k == m.kind {
+			tabs = append(tabs, DiffTab{Text: kindTitle(k) + " " + Number(int64(count[k])), URL: m.address(map[string]string{"kind": string(k)}), Current: m.kind == k})
+		}
+	}
+	return tabs
+}
+
+func (m *diffMaker) heads() []DiffHead {
+	by, down := m.sorting()
+	head := func(text, key, mark string) DiffHead {
+		h := DiffHead{Text: text, Mark: mark, Numeric: key != "name"}
+		if key == "" {
+			return h
+		}
+		dir := "desc"
+		if key == "name" {
+			dir = "asc"
+		}
+		if by == key {
+			h.Sort, h.Arrow, dir = "ascending", "↑", "desc"
+			if down {
+				h.Sort, h.Arrow, dir = "descending", "↓", "asc"
+			}
+		} else if by == "" && key == "delta" {
+			h.Sort, h.Arrow = "descending", "↓"
+		}
+		h.URL = m.address(map[string]string{"sort": key, "dir": dir})
+		return h
+	}
+	return []DiffHead{
+		head("Family", "name", ""), {Text: m.spreadName()}, head("A", "a", "a"), head("B", "b", "b"), head("Δ", "delta", ""),
+		{Text: "%", Numeric: true}, head("New", "new", ""), head("Gone", "gone", ""), {Text: "Surv.", Numeric: true}, head("Oldest wait", "wait", ""), {Text: "Verdict"},
+	}
+}
+
+func (m *diffMaker) spreadName() string {
+	if len(m.in.Labels) < 2 {
+		return "Over time"
+	}
+	s := Visible(m.in.Labels[0]) + " to " + Visible(m.in.Labels[len(m.in.Labels)-1])
+	if len([]rune(s)) > 16 {
+		return "Over time"
+	}
+	return s
+}
+
+func (m *diffMaker) sections(rows []diff.Row) []DiffSection {
+	byName := map[diff.Section][]diff.Row{}
+	for _, r := range rows {
+		byName[r.Section] = append(byName[r.Section], r)
+	}
+	details := 0
+	var out []DiffSection
+	for _, section := range diff.Sections() {
+		s := DiffSection{Name: string(section), Title: capital(string(section)), Folded: section == diff.Unchanged, Note: m.note(section, byName[section])}
+		for i, r := range byName[section] {
+			row := m.row(r, section, i)
+			if m.wantDetail(row, section, &details) {
+				row.Detail = m.detail(r, row)
+			}
+			if row.Open && s.Folded {
+				s.Folded = false
+			}
+			s.Rows = append(s.Rows, row)
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// wantDetail decides which rows carry their stacks: those opened by address,
+// and on frozen pages all that changed, up to a bound.
+func (m *diffMaker) wantDetail(row DiffRow, section diff.Section, used *int) bool {
+	if row.Open {
+		return true
+	}
+	if !m.in.Frozen || section == diff.Unchanged || *used >= maxFrozenDetails {
+		return false
+	}
+	*used++
+	return true
+}
+
+// note counts a section in words.
+func (m *diffMaker) note(section diff.Section, rows []diff.Row) string {
+	if len(rows) == 0 {
+		if section == diff.Gone && m.in.Result.Ended[m.mainKind()] > 0 {
+			return "none; what ended was replaced in its own family"
+		}
+		return "none"
+	}
+	text := Plural(int64(len(rows)), "family", "families")
+	sum := map[analysis.Kind]int{}
+	for _, r := range rows {
+		if section == diff.Unchanged {
+			sum[r.Family.Kind] += r.B
+		} else {
+			sum[r.Family.Kind] += r.Delta
+		}
+	}
+	for _, k := range analysis.Kinds() {
+		if sum[k] == 0 {
+			continue
+		}
+		if section == diff.Unchanged {
+			text += ", " + many(k, sum[k])
+		} else {
+			text += ", " + Signed(sum[k]) + " " + KindWord(k, sum[k])
+		}
+	}
+	return text
+}
+
+func (m *diffMaker) row(r diff.Row, section diff.Section, i int) DiffRow {
+	f := r.Family
+	row := DiffRow{
+		Anchor: fmt.Sprintf("%s-%d", section, i+1), Fingerprint: f.Fingerprint,
+		Name: newFamilyName(m.title(f), f.Kind, f.Loose, f.LooseCreator, f.Attributes),
+		A:    Number(int64(r.A)), B: Number(int64(r.B)), Delta: r.Delta, Percent: Percent(r.A, r.B),
+		New: "n/a", Gone: "n/a", Survived: "n/a", Wait: m.wait(r), Verdict: string(m.in.Verdicts[f.Fingerprint].Verdict),
+		Open: m.open[f.Fingerprint],
+	}
+	row.Spark = chart.SparkData{ID: fmt.Sprintf("sp-%s-%d", section, i+1), Labels: m.in.Labels, Values: m.in.Counts[f.Fingerprint], A: m.in.AIndex, B: m.in.BIndex}
+	if r.Identified {
+		row.New, row.Gone, row.Survived = Number(int64(r.New)), Number(int64(r.Gone)), Number(int64(r.Survived))
+	}
+	row.Name.URL = m.live(familyURL(f.Fingerprint, m.in.CaseID, m.key))
+	if section != diff.Unchanged || row.Open {
+		row.Toggle = m.toggle(f.Fingerprint, row.Open)
+		if row.Toggle != "" {
+			row.Toggle += "#" + row.Anchor
+		}
+	}
+	return row
+}
+
+// toggle is this page with one row opened or closed.
+func (m *diffMaker) toggle(fingerprint string, isOpen bool) string {
+	q := url.Values{"case": {m.in.CaseID}}
+	for k, v := range m.in.Query {
+		if k != "case" && k != "open" {
+			q[k] = slices.Clone(v)
+		}
+	}
+	for _, fp := range slices.Sorted(maps.Keys(m.open)) {
+		if fp != fingerprint {
+			q.Add("open", fp)
+		}
+	}
+	if !isOpen {
+		q.Add("open", fingerprint)
+	}
+	return m.live(m.base + "?" + q.Encode())
+}
+
+func (m *diffMaker) wait(r diff.Row) string {
+	if r.OldestWait >= 0 {
+		return Wait(r.OldestWait)
+	}
+	if r.Family.Kind == analysis.KindGoroutine && r.Identified && r.B > 0 {
+		return Wait(0)
+	}
+	return "n/a"
+}
+
+func (m *diffMaker) detail(r diff.Row, row DiffRow) *DiffDetail {
+	d := &DiffDetail{
+		FamilyURL: row.Name.URL, LabelA: Visible(m.in.Result.A.Label), LabelB: Visible(m.in.Result.B.Label),
+		HeadA: m.stackHead(r.Family.Kind, r.A, r.VariantA), HeadB: m.stackHead(r.Family.Kind, r.B, r.VariantB),
+	}
+	d.Lead = m.lead(r, row)
+	if r.A == 0 {
+		r.VariantA = m.nearest(r.Family, d)
+	}
+	d.HasStacks = r.VariantA != nil || r.VariantB != nil
+	if d.HasStacks {
+		d.Stack = foldStack(diff.Align(r.VariantA, r.VariantB), r.VariantA, r.VariantB)
+		d.Elided = elided(r.VariantA, r.VariantB)
+	} else {
+		d.Attributes = attributePairs(r.Family.Attributes)
+	}
+	d.StatesA, d.BarA = states(row.Anchor+"-sa", r.StatesA)
+	d.StatesB, d.BarB = states(row.Anchor+"-sb", r.StatesB)
+	if g := report.GroupOf(m.in.Result.B, r.Family.Fingerprint); g != nil {
+		d.Waits = waitBars(row.Anchor+"-w", g)
+	}
+	for _, e := range m.in.Verdicts[r.Family.Fingerprint].Evidence {
+		d.Evidence = append(d.Evidence, Pair{ruleWord(e.Rule), Visible(e.Text)})
+	}
+	return d
+}
+
+// nearest sets what is most like the family at A beside it where A has none.
+func (m *diffMaker) nearest(f *analysis.Family, d *DiffDetail) *analysis.Stack {
+	g, why := diff.Nearest(m.in.Result.A, f)
+	if g == nil {
+		d.Lead += " Nothing near it either: " + Visible(why) + "."
+		return nil
+	}
+	d.Lead += fmt.Sprintf(" Nearest at A: %s, %s.", many(f.Kind, g.Count), Visible(why))
+	if len(g.Variants) == 0 {
+		return nil
+	}
+	d.HeadA = m.stackHead(f.Kind, g.Count, g.Variants[0].Stack) + ", nearest"
+	return g.Variants[0].Stack
+}
+
+func (m *diffMaker) stackHead(k analysis.Kind, n int, s *analysis.Stack) string {
+	text := many(k, n)
+	if s != nil {
+		text += ", " + Plural(int64(len(s.Frames)), "frame", "frames")
+	}
+	return text
+}
+
+// lead says in one sentence what the two sides have to do with each other.
+func (m *diffMaker) lead(r diff.Row, row DiffRow) string {
+	switch {
+	case r.A == 0:
+		return "No member of this family at A."
+	case r.B == 0:
+		return "No member of this family at B."
+	case !r.Identified:
+		return "The members cannot be followed: this evidence names no ids."
+	case r.Survived == 0:
+		return fmt.Sprintf("Nobody of A is still there: %s are gone, %s are new.", row.Gone, row.New)
+	case r.Gone == 0:
+		return fmt.Sprintf("Nobody left: all %s of A are still there, %s are new.", row.Survived, row.New)
+	}
+	return fmt.Sprintf("%s of A are still there, %s are gone, %s are new.", row.Survived, row.Gone, row.New)
+}
+
+// foldStack turns aligned frames into runs and folds four or more frames in a
+// row that are of one plumbing package and of one mark.
+func foldStack(pairs []diff.Pair, a, b *analysis.Stack) []StackRun {
+	const least = 4
+	var runs []StackRun
+	for i := 0; i < len(pairs); {
+		j := i + 1
+		pkg := plumbing(pairs[i])
+		for pkg != "" && j < len(pairs) && plumbing(pairs[j]) == pkg && pairs[j].Mark == pairs[i].Mark {
+			j++
+		}
+		var lines []StackLine
+		for _, p := range pairs[i:j] {
+			lines = append(lines, StackLine{Mark: markWord(p.Mark), A: frameLine(p.A), B: frameLine(p.B), Creator: isCreator(p, a, b)})
+		}
+		switch n := len(runs); {
+		case j-i >= least:
+			runs = append(runs, StackRun{Fold: fmt.Sprintf("%d frames of %s", j-i, pkg), Lines: lines})
+		case n > 0 && runs[n-1].Fold == "":
+			runs[n-1].Lines = append(runs[n-1].Lines, lines...)
+		default:
+			runs = append(runs, StackRun{Lines: lines})
+		}
+		i = j
+	}
+	return runs
+}
+
+// markWord is a mark of diff.Align as a class name.
+func markWord(mark string) string {
+	switch mark {
+	case diff.OtherLine:
+		return "chg"
+	case diff.OnlyA:
+		return "del"
+	case diff.OnlyB:
+		return "add"
+	}
+	return "same"
+}
+
+// isCreator tells the line of the creator, which Align puts under the frames.
+func isCreator(p diff.Pair, a, b *analysis.Stack) bool {
+	return a != nil && p.A == &a.CreatedBy || b != nil && p.B == &b.CreatedBy
+}
+
+// plumbingPackages say nothing about who leaks; runs of their frames fold.
+var plumbingPackages = [...]string{
+	"google.golang.org/grpc", "google.golang.org/protobuf", "golang.org/x/net", "github.com/containerd/ttrpc",
+	"go.opentelemetry.io", "github.com/grpc-ecosystem", "github.com/emicklei/go-restful", "k8s.io/apiserver/pkg",
+	"k8s.io/apimachinery/pkg/util", "net/http", "internal/poll", "crypto/tls", "runtime", "net",
+}
+
+// plumbing is the package that a pair belongs to, empty where it tells something.
+func plumbing(p diff.Pair) string {
+	f := p.A
+	if f == nil {
+		f = p.B
+	}
+	if f == nil {
+		return ""
+	}
+	path, _ := FuncName(f.Func)
+	path = strings.TrimSuffix(path, ".")
+	for _, pkg := range plumbingPackages {
+		if path == pkg || strings.HasPrefix(path, pkg+"/") {
+			return pkg
+		}
+	}
+	return ""
+}
+
+func frameLine(f *analysis.Frame) *FrameLine {
+	if f == nil {
+		return nil
+	}
+	out := &FrameLine{Func: longFunc(f.Func)}
+	if f.File != "" {
+		out.Loc = Visible(f.File[strings.LastIndexByte(f.File, '/')+1:])
+		if f.Line > 0 {
+			out.Loc += ":" + itoa(int64(f.Line))
+		}
+	}
+	return out
+}
+
+func elided(stacks ...*analysis.Stack) string {
+	for _, s := range stacks {
+		switch {
+		case s == nil:
+		case s.Elided > 0:
+			return Plural(int64(s.Elided), "frame was", "frames were") + " left out by the runtime."
+		case s.Elided < 0:
+			return "The runtime left out an unknown number of frames."
+		case s.Unavailable != "":
+			return Visible(s.Unavailable)
+		}
+	}
+	return ""
+}
+
+// states orders a distribution, largest first, with its bar.
+func states(id string, counts map[string]int) ([]State, *chart.StatesData) {
+	names := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
+		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b))
+	})
+	if len(names) == 0 {
+		return nil, nil
+	}
+	bar := &chart.StatesData{ID: id, Width: 160}
+	var out []State
+	for _, n := range names {
+		name := Visible(n)
+		if name == "" {
+			name = "no state"
+		}
+		out = append(out, State{name, Number(int64(counts[n]))})
+		bar.Parts = append(bar.Parts, chart.Bar{Label: name, Count: counts[n]})
+	}
+	return out, bar
+}
+
+// waitBars is the histogram of header minutes, without the empty end.
+func waitBars(id string, g *analysis.Group) *chart.BarsData {
+	last, total := -1, 0
+	for i, n := range g.Waits {
+		if n > 0 {
+			last = i
+		}
+		total += n
+	}
+	if total == 0 {
+		return nil
+	}
+	names := [...]string{"<1", "1–2", "3–5", "6–10", "11–30", "31–60", "1–4 h", "4–24 h", ">24 h"}
+	b := &chart.BarsData{ID: id, Title: "Waiting at least, minutes", What: "Minutes"}
+	for i := range g.Waits[:max(last+1, 3)] {
+		b.Bars = append(b.Bars, chart.Bar{Label: names[i], Count: g.Waits[i]})
+	}
+	return b
+}
+
+// twin holds the figures of the small lines.
+func (m *diffMaker) twin(all []DiffSection) chart.Table {
+	t := chart.Table{Caption: "Members of each family per snapshot", Head: []string{"Family"}}
+	for _, l := range m.in.Labels {
+		t.Head = append(t.Head, Visible(l))
+	}
+	for _, s := range all {
+		if s.Name == string(diff.Unchanged) {
+			continue
+		}
+		for _, r := range s.Rows {
+			row := []string{r.Name.Text()}
+			for _, v := range r.Spark.Values {
+				row = append(row, orDash(v))
+			}
+			if len(row) == len(t.Head) {
+				t.Rows = append(t.Rows, row)
+			}
+		}
+	}
+	return t
+}
+
+func (m *diffMaker) empty() string {
+	switch {
+	case m.in.Query.Get("q") != "":
+		return "No family matches “" + Visible(m.in.Query.Get("q")) + "”."
+	case m.kind != "":
+		return "No " + KindWord(m.kind, 2) + " were captured in A or B."
+	}
+	return "Neither snapshot holds a family: nothing was captured that could be compared."
+}
+
+// Markdown is the comparison as text for a ticket.
+func (d Diff) Markdown() string {
+	var m markdown
+	m.heading(1, d.Headline)
+	for _, w := range d.Minds {
+		m.paragraph("Mind: " + w)
+	}
+	if d.A.ID != "" {
+		m.item("A: " + d.A.Process + " " + d.A.Label + ", " + d.A.Full + " UTC")
+		m.item("B: " + d.B.Process + " " + d.B.Label + ", " + d.B.Full + " UTC")
+		m.gap()
+	}
+	if len(d.Totals) > 0 {
+		var rows [][]string
+		for _, t := range d.Totals {
+			delta := "n/a"
+			if t.Known {
+				delta = Signed(t.Delta)
+			}
+			rows = append(rows, []string{t.Kind, t.A, t.B, delta})
+		}
+		m.table(1, []string{"Total", "A", "B", "Δ"}, rows)
+	}
+	for _, s := range d.Sections {
+		m.heading(2, s.Title+": "+s.Note)
+		if s.Name == string(diff.Unchanged) || len(s.Rows) == 0 {
+			continue
+		}
+		var rows [][]string
+		for _, r := range s.Rows {
+			rows = append(rows, []string{r.Name.Text(), r.A, r.B, Signed(r.Delta), r.Percent, r.New, r.Gone, r.Survived, r.Wait, verdictWord(r.Verdict)})
+		}
+		m.table(1, []string{"Family", "A", "B", "Δ", "%", "New", "Gone", "Survived", "Oldest wait", "Verdict"}, rows)
+		for _, r := range s.Rows {
+			if r.Detail != nil {
+				m.heading(3, r.Name.Text())
+				m.paragraph(r.Detail.Lead)
+				for _, e := range r.Detail.Evidence {
+					m.item(e.Name + ": " + e.Value)
+				}
+				m.gap()
+				if r.Detail.HasStacks {
+					m.fence(r.Detail.text())
+				}
+			}
+		}
+	}
+	return m.String()
+}
+
+// text writes the stack pair as a unified diff.
+func (d *DiffDetail) text() []string {
+	var out []string
+	one := func(mark string, f *FrameLine, creator bool) {
+		if f == nil {
+			return
+		}
+		s := mark + " " + f.Func.Full
+		if creator {
+			s = mark + " created by " + f.Func.Full
+		}
+		if f.Loc != "" {
+			s += "  " + f.Loc
+		}
+		out = append(out, s)
+	}
+	for _, run := range d.Stack {
+		for _, l := range run.Lines {
+			switch l.Mark {
+			case "same":
+				one(" ", l.A, l.Creator)
+			case "chg":
+				one("~", l.B, l.Creator)
+			default:
+				one("-", l.A, l.Creator)
+				one("+", l.B, l.Creator)
+			}
+		}
+	}
+	return out
+}
+
+// verdictWord is a verdict in words: "too_few_points" gives "too few points".
+func verdictWord(v string) string {
+	if v == "" {
+		return "not judged"
+	}
+	return strings.ReplaceAll(v, "_", " ")
+}

@@ -1,0 +1,593 @@
+package view
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/family"
+	"leakdiff/analysis/report"
+	"leakdiff/analysis/trend"
+	"leakdiff/web/chart"
+)
+
+// FamilyInput is what a family page is made from. Labels, Times, Counts and
+// Groups have one entry per snapshot of the series; Groups are nil where the
+// family is absent.
+type FamilyInput struct {
+	CaseID, CaseTitle, Process string
+	Family                     report.Family
+	Domain                     *analysis.Family
+	Judgement                  analysis.Judgement
+	Labels                     []string
+	Times                      []time.Time
+	Counts                     []*int
+	// Epochs are the epoch of each snapshot, nil for one epoch.
+	Epochs []int
+	Groups []*analysis.Group
+	// Lifelines are in order of first sight.
+	Lifelines []trend.Lifeline
+	Steps     []family.Step
+	// Members are those of snapshot SnapshotIndex.
+	Members       []FamilyMember
+	SnapshotIndex int
+	Sightings     []Sighting
+	RawExcerpt    []RawLine
+	RawTitle      string
+	// RawURL is the excerpt's own page, empty for none.
+	RawURL string
+	Engine string
+	Frozen bool
+}
+
+// FamilyMember is a member with the address of its raw lines.
+type FamilyMember struct {
+	Member analysis.Member
+	RawURL string
+}
+
+// Sighting is a place where the family was seen as well.
+type Sighting struct {
+	CaseTitle, URL, Counts string
+}
+
+// Family is the page of one family.
+type Family struct {
+	Shell    Shell
+	Frozen   bool
+	Headline string
+	// Sentence is the headline without the name, for below the title.
+	Sentence    string
+	Name        FamilyName
+	Path        string
+	Verdict     string
+	Chips       []string
+	Fingerprint string
+	Figures     []KeyFigure
+	Why         string
+	Lead        string
+	Evidence    []Pair
+	Members     chart.MembersData
+	Lifelines   *chart.LifelinesData
+	LifeNote    string
+	Births      *chart.BarsData
+	BirthNote   string
+	Waits       *chart.BarsData
+	At          string
+	States      []State
+	StatesBar   *chart.StatesData
+	StateNote   string
+	Steps       []NormStep
+	Attributes  []Pair
+	Key         string
+	KeyNote     string
+	Variants    []FamilyVariant
+	Rows        []MemberRow
+	RowsNote    string
+	HasWaits    bool
+	IDHead      string
+	Raw         []RawLine
+	RawTitle    string
+	RawURL      string
+	Sightings   []Sighting
+}
+
+// KeyFigure is one key figure: the value and what it is.
+type KeyFigure struct {
+	Value, Text string
+	// Delta is set where the value is a change.
+	Delta    int
+	IsChange bool
+}
+
+// NormStep is one line of the normalisation table. Kept and Cut are the printed
+// text: what the rule left and what it cut off, in pieces.
+type NormStep struct {
+	Number  string
+	Pieces  []NormPiece
+	Rule    string
+	Title   bool
+	Creator bool
+	Dropped bool
+	To      Func
+}
+
+// NormPiece is a stretch of printed text; Cut ones are not part of the key.
+type NormPiece struct {
+	Text string
+	Cut  bool
+}
+
+// FamilyVariant is one exact stack of the family.
+type FamilyVariant struct {
+	Count, Fingerprint string
+	Frames             []FrameLine
+	Creator            *FrameLine
+}
+
+// MemberRow is one member of the chosen snapshot.
+type MemberRow struct {
+	ID, First, Seen, Wait, State, Detail string
+	RawText, RawURL                      string
+}
+
+const (
+	maxMemberRows = 200
+	maxVariants   = 8
+)
+
+type familyMaker struct{ in FamilyInput }
+
+// NewFamily makes the page of a family.
+func NewFamily(in FamilyInput) Family {
+	m := familyMaker{in}
+	f := Family{
+		Frozen: in.Frozen, Verdict: string(in.Judgement.Verdict), Fingerprint: Visible(in.Family.Fingerprint),
+		Key: Visible(in.Family.Fingerprint), RawTitle: Visible(in.RawTitle), Raw: in.RawExcerpt,
+		HasWaits: in.Family.Kind == analysis.KindGoroutine,
+	}
+	f.Name = newFamilyName(in.Family.Title, in.Family.Kind, in.Family.Frames, in.Family.CreatedBy, in.Family.Attributes)
+	f.Path = f.Name.Package
+	if in.SnapshotIndex >= 0 && in.SnapshotIndex < len(in.Labels) {
+		f.At = Visible(in.Labels[in.SnapshotIndex])
+	}
+	f.Sentence = m.sentence()
+	f.Headline = f.Name.Text() + " in " + f.Sentence
+	m.chips(&f)
+	m.figures(&f)
+	m.why(&f)
+	m.charts(&f)
+	m.group(&f)
+	m.steps(&f)
+	m.variants(&f)
+	m.members(&f)
+	if !in.Frozen {
+		f.RawURL = in.RawURL
+	}
+	for _, s := range in.Sightings {
+		out := Sighting{CaseTitle: Visible(s.CaseTitle), Counts: Visible(s.Counts)}
+		if !in.Frozen {
+			out.URL = s.URL
+		}
+		f.Sightings = append(f.Sightings, out)
+	}
+	f.Shell = m.shell(f)
+	return f
+}
+
+func (m *familyMaker) shell(f Family) Shell {
+	s := Shell{Title: f.Name.Text() + ", " + printable(m.in.Process), Description: f.Headline, Section: "cases", Engine: m.in.Engine}
+	s.Crumbs = []Link{{"Cases", "/"}, {Visible(m.in.CaseTitle), caseURL(m.in.CaseID)}}
+	s.Here = printable(m.in.Process) + ", family"
+	if !m.in.Frozen {
+		base := "/families/" + url.PathEscape(m.in.Family.Fingerprint)
+		q := url.Values{"case": {m.in.CaseID}}.Encode()
+		s.Actions = []Link{{"Markdown", base + ".md?" + q}, {"JSON", base + ".json?" + q}}
+	}
+	return s
+}
+
+// sentence is the family in figures: "containerd: 0 goroutines at t0, 24 at t7,
+// 0 at t8."
+func (m *familyMaker) sentence() string {
+	first, top := bounds(m.in.Counts)
+	if first < 0 {
+		return printable(m.in.Process) + ": not captured in any snapshot."
+	}
+	var parts []string
+	said := map[int]bool{}
+	for _, i := range []int{first, top, lastKnown(m.in.Counts)} {
+		if said[i] {
+			continue
+		}
+		said[i] = true
+		text := Number(int64(*m.in.Counts[i]))
+		if len(parts) == 0 {
+			text = many(m.in.Family.Kind, *m.in.Counts[i])
+		}
+		parts = append(parts, text+" at "+m.label(i))
+	}
+	return printable(m.in.Process) + ": " + strings.Join(parts, ", ") + "."
+}
+
+func lastKnown(counts []*int) int {
+	for i := len(counts) - 1; i >= 0; i-- {
+		if counts[i] != nil {
+			return i
+		}
+	}
+	return -1
+}
+
+func (m *familyMaker) label(i int) string {
+	if i < 0 || i >= len(m.in.Labels) {
+		return "?"
+	}
+	return Visible(m.in.Labels[i])
+}
+
+func (m *familyMaker) chips(f *Family) {
+	f.Chips = append(f.Chips, printable(m.in.Process), KindWord(m.in.Family.Kind, 2))
+	if m.in.Family.Unit != nil {
+		f.Chips = append(f.Chips, "unit "+Visible(*m.in.Family.Unit))
+	}
+	for _, c := range m.in.Family.Classes {
+		f.Chips = append(f.Chips, Visible(c))
+	}
+}
+
+func (m *familyMaker) figures(f *Family) {
+	first, top := bounds(m.in.Counts)
+	if first < 0 {
+		return
+	}
+	at := m.in.SnapshotIndex
+	if at < 0 || at >= len(m.in.Counts) || m.in.Counts[at] == nil {
+		at = top
+	}
+	n := *m.in.Counts[at]
+	f.Figures = append(f.Figures, KeyFigure{Value: Number(int64(n)), Text: "members at " + m.label(at)})
+	if first != at {
+		f.Figures = append(f.Figures, KeyFigure{IsChange: true, Delta: n - *m.in.Counts[first], Text: "since " + m.label(first)})
+	}
+	if s := m.in.Judgement.Survivors; s >= 0 {
+		f.Figures = append(f.Figures, KeyFigure{Value: Number(int64(s)), Text: "survivors since the growth began"})
+	}
+	if g := m.chosen(); g != nil && f.HasWaits && g.OldestWait >= 0 {
+		f.Figures = append(f.Figures, KeyFigure{Value: Wait(g.OldestWait), Text: "oldest wait at " + m.label(m.in.SnapshotIndex)})
+	} else if m.in.Family.OldestWait != nil {
+		f.Figures = append(f.Figures, KeyFigure{Value: Wait(*m.in.Family.OldestWait), Text: "oldest wait"})
+	}
+	if m.in.Judgement.Slope != 0 && grows(m.in.Judgement.Verdict) {
+		f.Figures = append(f.Figures, KeyFigure{Value: slope(m.in.Judgement.Slope), Text: "slope, " + slopeUnit(m.in.Judgement.SlopeUnit)})
+	}
+	if v := m.variantCount(); v > 0 {
+		f.Figures = append(f.Figures, KeyFigure{Value: itoa(int64(v)), Text: plainPlural(v, "exact stack", "exact stacks")})
+	}
+}
+
+// slope writes a rate with three figures: "384", "2.1", "−0.04".
+func slope(v float64) string {
+	s := fmt.Sprintf("%.3g", v)
+	if v >= 100 || v <= -100 {
+		s = Number(int64(v))
+	}
+	return strings.Replace(s, "-", minus, 1)
+}
+
+func slopeUnit(unit string) string {
+	if unit == "" {
+		return "per snapshot"
+	}
+	return Visible(strings.ReplaceAll(unit, "_", " "))
+}
+
+func plainPlural(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
+func (m *familyMaker) chosen() *analysis.Group {
+	if i := m.in.SnapshotIndex; i >= 0 && i < len(m.in.Groups) {
+		return m.in.Groups[i]
+	}
+	return nil
+}
+
+func (m *familyMaker) variantCount() int {
+	if g := m.chosen(); g != nil {
+		return len(g.Variants)
+	}
+	return 0
+}
+
+func (m *familyMaker) why(f *Family) {
+	if f.Verdict == "" {
+		f.Why = "No verdict"
+	} else {
+		f.Why = "Why " + verdictWord(f.Verdict)
+	}
+	for _, e := range m.in.Judgement.Evidence {
+		f.Evidence = append(f.Evidence, Pair{ruleWord(e.Rule), Visible(e.Text)})
+	}
+	switch m.in.Judgement.Verdict {
+	case analysis.Leaking, analysis.Scaling:
+		f.Lead = "Members born over several intervals that do not leave. A count alone would not be enough."
+	case analysis.Suspicious:
+		f.Lead = "It rises, but what would prove that nobody leaves is missing."
+	case analysis.TooFewPoints:
+		f.Lead = "Too few snapshots to say whether this grows."
+	}
+	if at := m.in.Judgement.RecoveredAt; at >= 0 && at < len(m.in.Labels) {
+		f.Lead = strings.TrimSpace(f.Lead + " The cause went away at " + m.label(at) + "; the part before it was judged.")
+	}
+}
+
+func (m *familyMaker) charts(f *Family) {
+	labels := make([]string, len(m.in.Labels))
+	for i := range labels {
+		labels[i] = m.label(i)
+	}
+	f.Members = chart.MembersData{ID: "members", Title: "Members per snapshot", Labels: labels, Times: m.in.Times, Values: m.in.Counts, RecoveredAt: m.in.Judgement.RecoveredAt, A: -1, B: -1}
+	for i := 1; i < len(m.in.Epochs); i++ {
+		if m.in.Epochs[i] != m.in.Epochs[i-1] {
+			f.Members.Epochs = append(f.Members.Epochs, i)
+		}
+	}
+	if len(m.in.Lifelines) == 0 {
+		f.LifeNote = "The members cannot be followed: this evidence names no ids."
+		return
+	}
+	life := &chart.LifelinesData{ID: "life", Title: "Members from birth to last sight", Labels: labels, Values: m.in.Counts, RecoveredAt: m.in.Judgement.RecoveredAt}
+	births := make([]int, len(labels))
+	for _, l := range m.in.Lifelines {
+		life.Lives = append(life.Lives, chart.Life{Name: identityText(m.in.Family.Kind, l.Identity), First: l.First, Last: l.Last})
+		if l.First >= 0 && l.First < len(births) {
+			births[l.First]++
+		}
+	}
+	f.Lifelines = life
+	f.LifeNote = "One line per " + KindWord(m.in.Family.Kind, 1) + ", from birth to last sight; the first of each cohort is named."
+	if len(labels) < 2 {
+		return
+	}
+	bars := &chart.BarsData{ID: "births", Title: "Births per interval", What: "First seen at", Growth: true}
+	known := m.firstSeen()
+	for i := known + 1; i < len(births); i++ {
+		bars.Bars = append(bars.Bars, chart.Bar{Label: labels[i], Count: births[i]})
+	}
+	f.Births = bars
+	f.BirthNote = "First seen at this snapshot and not at the one before."
+	if births[known] > 0 {
+		f.BirthNote += fmt.Sprintf(" %d were there at %s already.", births[known], labels[known])
+	}
+	if gaps := chart.Gaps(m.in.Times); len(gaps) > 0 {
+		f.BirthNote += " The interval before " + labels[gaps[0].At] + " lasted " + Duration(gaps[0].Duration) + "."
+	}
+}
+
+// firstSeen is the first snapshot that captured the kind at all.
+func (m *familyMaker) firstSeen() int {
+	first, _ := bounds(m.in.Counts)
+	return max(first, 0)
+}
+
+// identityText names a member: "14140" for a goroutine, "fd 25, wd 3" for a
+// watch.
+func identityText(k analysis.Kind, id analysis.Identity) string {
+	switch k {
+	case analysis.KindDescriptor:
+		return "fd " + itoa(id.ID)
+	case analysis.KindWatch:
+		return fmt.Sprintf("fd %d, wd %d", id.ID, id.Sub)
+	case analysis.KindThread:
+		return "#" + itoa(id.ID)
+	}
+	return itoa(id.ID)
+}
+
+func (m *familyMaker) group(f *Family) {
+	g := m.chosen()
+	if g == nil {
+		return
+	}
+	f.States, f.StatesBar = states("states", g.States)
+	if f.StatesBar != nil {
+		f.StatesBar.Width = 320
+	}
+	f.Waits = waitBars("waits", g)
+	if g.Leaked > 0 {
+		f.StateNote = fmt.Sprintf("The runtime marked %d of them (leaked).", g.Leaked)
+	}
+	if n := g.Members.Len(); n > 0 && n < g.Count {
+		f.StateNote = strings.TrimSpace(f.StateNote + fmt.Sprintf(" %d members could be read, %d were counted.", n, g.Count))
+	}
+}
+
+func (m *familyMaker) steps(f *Family) {
+	if len(m.in.Steps) == 0 {
+		f.Attributes = attributePairs(m.in.Family.Attributes)
+		return
+	}
+	n := 0
+	for _, s := range m.in.Steps {
+		step := NormStep{Pieces: pieces(s.Printed, s.Compared), Rule: Visible(s.Rule), Title: s.Title, Creator: s.Creator, Dropped: s.Compared == ""}
+		if !step.Dropped {
+			step.To = longFunc(s.Compared)
+			if !s.Creator {
+				n++
+				step.Number = itoa(int64(n))
+			}
+		}
+		f.Steps = append(f.Steps, step)
+	}
+	f.KeyNote = fmt.Sprintf("over %s and the creator. State and line numbers are not in it.", Plural(int64(n), "compared frame", "compared frames"))
+}
+
+// pieces marks what of the printed name is not compared:
+//
+//	"a/vendor/b.(*T).Run.func1(0x1)" compared as "b.(*T).Run"
+//	→ "a/vendor/" cut, "b.(*T).Run", ".func1(0x1)" cut
+func pieces(printed, compared string) []NormPiece {
+	if compared == "" {
+		return []NormPiece{{Text: Visible(printed), Cut: true}}
+	}
+	if at := strings.Index(printed, compared); at >= 0 {
+		return keep(NormPiece{printed[:at], true}, NormPiece{compared, false}, NormPiece{printed[at+len(compared):], true})
+	}
+	n := 0
+	for n < len(printed) && n < len(compared) && printed[n] == compared[n] {
+		n++
+	}
+	if n == 0 {
+		return []NormPiece{{Text: Visible(printed)}}
+	}
+	return keep(NormPiece{printed[:n], false}, NormPiece{printed[n:], true})
+}
+
+func keep(all ...NormPiece) []NormPiece {
+	var out []NormPiece
+	for _, p := range all {
+		if p.Text != "" {
+			out = append(out, NormPiece{Visible(p.Text), p.Cut})
+		}
+	}
+	return out
+}
+
+func (m *familyMaker) variants(f *Family) {
+	g := m.chosen()
+	if g == nil {
+		return
+	}
+	for _, v := range g.Variants[:min(len(g.Variants), maxVariants)] {
+		if v.Stack == nil {
+			continue
+		}
+		out := FamilyVariant{Count: many(m.in.Family.Kind, v.Count), Fingerprint: Visible(v.Fingerprint)}
+		for i := range v.Stack.Frames {
+			out.Frames = append(out.Frames, *frameLine(&v.Stack.Frames[i]))
+		}
+		if v.Stack.CreatedBy.Func != "" {
+			out.Creator = frameLine(&v.Stack.CreatedBy)
+		}
+		f.Variants = append(f.Variants, out)
+	}
+}
+
+func (m *familyMaker) members(f *Family) {
+	f.IDHead = capital(KindWord(m.in.Family.Kind, 1))
+	lives := map[analysis.Identity]trend.Lifeline{}
+	for _, l := range m.in.Lifelines {
+		if l.First <= m.in.SnapshotIndex && m.in.SnapshotIndex <= l.Last {
+			lives[l.Identity] = l
+		}
+	}
+	all := slices.Clone(m.in.Members)
+	slices.SortStableFunc(all, func(a, b FamilyMember) int {
+		if a.Member.Wait != b.Member.Wait {
+			return b.Member.Wait - a.Member.Wait
+		}
+		return int(min(max(a.Member.Identity.ID-b.Member.Identity.ID, -1), 1))
+	})
+	for _, fm := range all[:min(len(all), maxMemberRows)] {
+		f.Rows = append(f.Rows, m.memberRow(fm, lives))
+	}
+	switch {
+	case len(all) == 0:
+		f.RowsNote = "No member is listed: counts came from a dump without ids, or the family is absent here."
+	case len(all) > maxMemberRows:
+		f.RowsNote = fmt.Sprintf("%d of %s, longest wait first.", maxMemberRows, Number(int64(len(all))))
+	default:
+		f.RowsNote = fmt.Sprintf("All %s, longest wait first.", Number(int64(len(all))))
+	}
+	if !f.HasWaits {
+		f.RowsNote = strings.Replace(f.RowsNote, ", longest wait first", "", 1)
+	}
+}
+
+func (m *familyMaker) memberRow(fm FamilyMember, lives map[analysis.Identity]trend.Lifeline) MemberRow {
+	row := MemberRow{ID: "no id", First: "unknown", Seen: "unknown", Wait: Wait(fm.Member.Wait), State: Visible(fm.Member.State), Detail: Visible(fm.Member.Detail)}
+	if fm.Member.Identity != (analysis.Identity{}) {
+		row.ID = identityText(m.in.Family.Kind, fm.Member.Identity)
+	}
+	if fm.Member.Wait < 0 && m.in.Family.Kind == analysis.KindGoroutine {
+		row.Wait = Wait(0)
+	}
+	if row.State == "" {
+		row.State = "none"
+	}
+	if l, ok := lives[fm.Member.Identity]; ok {
+		row.First = m.label(l.First)
+		if l.First >= 0 && l.First < len(m.in.Times) && !m.in.Times[l.First].IsZero() {
+			row.First += ", " + Clock(m.in.Times[l.First])
+		}
+		row.Seen = Plural(int64(l.Seen), "snapshot", "snapshots")
+	}
+	if line := fm.Member.Place.Line; line > 0 {
+		row.RawText = "line " + Exact(line)
+	} else if fm.Member.Place.Offset > 0 {
+		row.RawText = "byte " + Exact(fm.Member.Place.Offset)
+	} else if fm.RawURL != "" {
+		row.RawText = "raw"
+	}
+	if !m.in.Frozen {
+		row.RawURL = fm.RawURL
+	}
+	return row
+}
+
+// Markdown is the family as text for a ticket.
+func (f Family) Markdown() string {
+	var m markdown
+	m.heading(1, f.Headline)
+	m.paragraph("Verdict: " + verdictWord(f.Verdict) + ". " + f.Lead)
+	for _, e := range f.Evidence {
+		m.item(e.Name + ": " + e.Value)
+	}
+	m.gap()
+	head, row := []string{"Snapshot"}, []string{"Members"}
+	for i, l := range f.Members.Labels {
+		head = append(head, l)
+		if i < len(f.Members.Values) {
+			row = append(row, orDash(f.Members.Values[i]))
+		}
+	}
+	m.table(1, head, [][]string{row})
+	if len(f.Attributes) > 0 {
+		var rows [][]string
+		for _, a := range f.Attributes {
+			rows = append(rows, []string{a.Name, a.Value})
+		}
+		m.table(2, []string{"Attribute", "Value"}, rows)
+	}
+	for i, v := range f.Variants {
+		if i > 0 {
+			break
+		}
+		m.heading(2, "Stack ("+v.Count+")")
+		var lines []string
+		for _, fr := range v.Frames {
+			lines = append(lines, strings.TrimSpace(fr.Func.Full+"  "+fr.Loc))
+		}
+		if v.Creator != nil {
+			lines = append(lines, strings.TrimSpace("created by "+v.Creator.Func.Full+"  "+v.Creator.Loc))
+		}
+		m.fence(lines)
+	}
+	if len(f.Raw) > 0 {
+		m.heading(2, "Raw: "+f.RawTitle)
+		lines := make([]string, len(f.Raw))
+		for i, l := range f.Raw {
+			lines[i] = l.Text
+		}
+		m.fence(lines)
+	}
+	m.paragraph("Fingerprint: " + f.Fingerprint)
+	return m.String()
+}

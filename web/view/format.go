@@ -1,0 +1,259 @@
+package view
+
+import (
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+const (
+	thinSpace = "\u202f"
+	hardSpace = "\u00a0"
+	minus     = "\u2212"
+)
+
+// Signed writes a change with its sign: "+412", "−3" (U+2212), "0".
+func Signed(n int) string {
+	switch {
+	case n > 0:
+		return "+" + Number(int64(n))
+	case n < 0:
+		return Number(int64(n))
+	}
+	return "0"
+}
+
+// Number writes a count with a thin space from 10 000 on: "9999", "10 000",
+// "−12 345".
+func Number(n int64) string {
+	if n > -10000 && n < 10000 {
+		return strings.Replace(strconv.FormatInt(n, 10), "-", minus, 1)
+	}
+	return Exact(n)
+}
+
+// Exact writes bytes and file counts, which are grouped from 1 000 on: "1 470".
+func Exact(n int64) string {
+	digits := strconv.FormatInt(n, 10)
+	sign := ""
+	if digits[0] == '-' {
+		sign, digits = minus, digits[1:]
+	}
+	var b strings.Builder
+	b.WriteString(sign)
+	for i, d := range digits {
+		if i > 0 && (len(digits)-i)%3 == 0 {
+			b.WriteString(thinSpace)
+		}
+		b.WriteRune(d)
+	}
+	return b.String()
+}
+
+// Bytes writes a size in decimal units: "0 B", "999 B", "1.4 kB", "876 kB",
+// "2.0 GB".
+func Bytes(n int64) string {
+	if n < 1000 && n > -1000 {
+		return Number(n) + hardSpace + "B"
+	}
+	value, unit := float64(n), 0
+	units := []string{"B", "kB", "MB", "GB", "TB", "PB", "EB"}
+	// 999.5 would be written as "1000".
+	for (value >= 999.5 || value <= -999.5) && unit < len(units)-1 {
+		value /= 1000
+		unit++
+	}
+	precision := 0
+	if value < 9.95 && value > -9.95 {
+		precision = 1
+	}
+	text := strconv.FormatFloat(value, 'f', precision, 64)
+	return strings.Replace(text, "-", minus, 1) + hardSpace + units[unit]
+}
+
+// Duration writes the two largest units of a duration: "12 s", "7 min 20 s",
+// "3 h", "2 d 4 h"; below one second in milliseconds.
+func Duration(d time.Duration) string {
+	if d < 0 {
+		return minus + Duration(-d)
+	}
+	if d < time.Second {
+		return strconv.FormatInt(d.Milliseconds(), 10) + hardSpace + "ms"
+	}
+	d = d.Round(time.Second)
+	units := []struct {
+		name   string
+		length time.Duration
+	}{{"d", 24 * time.Hour}, {"h", time.Hour}, {"min", time.Minute}, {"s", time.Second}}
+	for i, u := range units {
+		if d < u.length {
+			continue
+		}
+		text := strconv.FormatInt(int64(d/u.length), 10) + hardSpace + u.name
+		if i+1 == len(units) {
+			return text
+		}
+		next := units[i+1]
+		if rest := d % u.length / next.length; rest > 0 {
+			text += hardSpace + strconv.FormatInt(int64(rest), 10) + hardSpace + next.name
+		}
+		return text
+	}
+	return "0" + hardSpace + "s"
+}
+
+// Time writes a time in UTC to the second, "2026-11-21 02:58:10", and the zero
+// time as "time unknown".
+func Time(t time.Time) string {
+	if t.IsZero() {
+		return "time unknown"
+	}
+	return t.UTC().Format("2006-01-02 15:04:05")
+}
+
+// Clock writes the time of day in UTC, "02:58:10".
+func Clock(t time.Time) string {
+	if t.IsZero() {
+		return "time unknown"
+	}
+	return t.UTC().Format("15:04:05")
+}
+
+// Day writes a date for sentences: "19 Feb 2027".
+func Day(t time.Time) string {
+	if t.IsZero() {
+		return "an unknown day"
+	}
+	return t.UTC().Format("2 Jan 2006")
+}
+
+// Percent writes the change from a to b relative to a: "+111 %", "−8 %",
+// "0 %", and "new" where a is 0 and b is not.
+func Percent(a, b int) string {
+	if a == 0 {
+		if b == 0 {
+			return "0" + hardSpace + "%"
+		}
+		return "new"
+	}
+	change := float64(b-a) * 100 / float64(a)
+	rounded := int(change + 0.5)
+	if change < 0 {
+		rounded = int(change - 0.5)
+	}
+	if rounded == 0 && a != b {
+		if b > a {
+			return "<" + hardSpace + "+1" + hardSpace + "%"
+		}
+		return ">" + hardSpace + minus + "1" + hardSpace + "%"
+	}
+	return Signed(rounded) + hardSpace + "%"
+}
+
+// Wait writes the oldest wait of a family: "≥ 3 min"; "n/a" for -1, which is
+// where the kind has no waits or no member shows one. The runtime prints whole
+// minutes, rounded down, so it is a lower bound.
+func Wait(minutes int) string {
+	if minutes < 0 {
+		return "n/a"
+	}
+	if minutes == 0 {
+		return "<" + hardSpace + "1" + hardSpace + "min"
+	}
+	return "≥" + hardSpace + Duration(time.Duration(minutes)*time.Minute)
+}
+
+// FuncName splits a function into the package path, which is printed quietly,
+// and the name.
+//
+//	k8s.io/kubernetes/pkg/kubelet.(*podWorkers).UpdatePod
+//	→ "k8s.io/kubernetes/pkg/kubelet." and "(*podWorkers).UpdatePod"
+func FuncName(full string) (path, name string) {
+	// The last slash in front of any receiver, type parameter or anonymous
+	// function ends the directories; the first dot after it ends the package.
+	head := len(full)
+	if i := strings.IndexAny(full, "([ "); i >= 0 {
+		head = i
+	}
+	slash := strings.LastIndexByte(full[:head], '/') + 1
+	dot := strings.IndexByte(full[slash:], '.')
+	if dot < 0 {
+		return "", full
+	}
+	return full[:slash+dot+1], full[slash+dot+1:]
+}
+
+// ShortFunc is the function with the last element of its package path only:
+// "kubelet.(*podWorkers).UpdatePod".
+func ShortFunc(full string) string {
+	path, name := FuncName(full)
+	return path[strings.LastIndexByte(path, '/')+1:] + name
+}
+
+// Visible writes C0 and C1 controls, bidirectional and invisible characters and
+// bytes that are not UTF-8 as \xNN per byte; tabs become spaces up to the next
+// stop of eight. It is for text that came from an uploaded file.
+//
+//	"a\x1b[31mb" → `a\x1b[31mb`
+func Visible(s string) string {
+	if plain(s) {
+		return s
+	}
+	var b strings.Builder
+	column := 0
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == utf8.RuneError && n == 1:
+			column += hexByte(&b, s[i])
+		case r == '\t':
+			spaces := 8 - column%8
+			b.WriteString(strings.Repeat(" ", spaces))
+			column += spaces
+		case r < 0x20 || r >= 0x7f && r < 0xa0:
+			column += hexByte(&b, byte(r))
+		case hidden(r):
+			for _, c := range []byte(s[i : i+n]) {
+				column += hexByte(&b, c)
+			}
+		default:
+			b.WriteRune(r)
+			column++
+		}
+		i += n
+	}
+	return b.String()
+}
+
+func hexByte(b *strings.Builder, c byte) int {
+	const digits = "0123456789abcdef"
+	b.WriteString(`\x`)
+	b.WriteByte(digits[c>>4])
+	b.WriteByte(digits[c&15])
+	return 4
+}
+
+func plain(s string) bool {
+	for i := range len(s) {
+		if s[i] < 0x20 || s[i] >= 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+// hidden reports whether r changes the order of the text around it or shows
+// nothing: bidirectional controls, zero-width characters, line separators.
+func hidden(r rune) bool {
+	return unicode.Is(unicode.Bidi_Control, r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029'
+}
+
+// Plural writes a count with its noun: "1 problem", "15 problems".
+func Plural(n int64, one, many string) string {
+	if n == 1 {
+		return "1" + hardSpace + one
+	}
+	return Exact(n) + hardSpace + many
+}

@@ -1,0 +1,93 @@
+package view
+
+// Help is the page that says how to capture, upload and read.
+type Help struct {
+	Shell Shell
+	// Base is the server's own address for lines to paste into a shell.
+	Base     string
+	Captures []Capture
+	Verdicts []VerdictHelp
+	Words    []Term
+}
+
+// Capture is how one kind of evidence is taken without loss.
+type Capture struct {
+	Kind, Command, Why string
+}
+
+// VerdictHelp says what a verdict means.
+type VerdictHelp struct {
+	Verdict, Means string
+}
+
+// Term is one word of the glossary.
+type Term struct {
+	Word, Means string
+}
+
+// NewHelp makes the page for a server at base; the caller adds the engine line.
+func NewHelp(base string) Help {
+	return Help{
+		Shell: Shell{Title: "Help", Section: "help", Crumbs: []Link{{"Cases", "/"}}, Here: "Help"},
+		Base:  base, Captures: captures(), Verdicts: verdicts(), Words: words(),
+	}
+}
+
+func captures() []Capture {
+	return []Capture{
+		{"Goroutines with states, waits and ids", "curl -s 'http://127.0.0.1:6060/debug/pprof/goroutine?debug=2' > goroutine-debug2.txt",
+			"The only form in which one goroutine can be followed. It stops at 64 MiB; take debug=1 of the same moment beside it, it is always complete."},
+		{"Goroutines, complete counts", "curl -s 'http://127.0.0.1:6060/debug/pprof/goroutine?debug=1' > goroutine-debug1.txt",
+			"Small and complete, without states and ids."},
+		{"Goroutines of a Kubernetes node", "kubectl get --raw '/api/v1/nodes/NODE/proxy/debug/pprof/goroutine?debug=2' > goroutine-debug2.txt",
+			"Needs the node's debugging handlers to be on."},
+		{"Goroutines of a process without a pprof address", "kill -QUIT PID",
+			"The process ends; its last words are in its log or journal. Upload the log as it is."},
+		{"Descriptors and inotify watches", "cp -r /proc/PID/fdinfo fdinfo",
+			"tar and zip store these files as 0 bytes, because the kernel reports that size; cp reads them. Pack the copy."},
+		{"Targets of descriptors", "ls -l /proc/PID/fd > fd.txt",
+			"Says what each number of fdinfo is."},
+		{"Descriptors with addresses", "lsof -nP +c 0 -p PID > lsof.txt",
+			"-nP does not ask name servers, +c 0 does not cut the program's name."},
+		{"Threads of a JVM", "jcmd PID Thread.print -l > threads.txt",
+			"Has times, locks and numbers of threads. Three in a row are better than one."},
+		{"Node.js handles", "kill -USR2 PID",
+			"With node --report-on-signal. The report says how many handles of each kind are open."},
+		{"Which process this is", "cp /proc/PID/stat /proc/PID/status /proc/PID/limits /proc/PID/mountinfo .",
+			"Program, pid and start time: so that a restart is not read as a recovery."},
+		{"When it was taken", "date --iso-8601=seconds > captured_at",
+			"Beside the files: it is believed more than the times of files."},
+	}
+}
+
+func verdicts() []VerdictHelp {
+	return []VerdictHelp{
+		{"leaking", "Members were born over several intervals and none of them left, or their ages, or the runtime's own mark, prove that they stay."},
+		{"suspicious", "The count rose, and what would prove a leak is missing: too few intervals, or no identities."},
+		{"scaling", "It grows only with its load: so many for each pod, target or connection."},
+		{"new", "It was not there at first. Nothing more can be said yet."},
+		{"shrinking", "It fell in the snapshots that can be compared."},
+		{"gone", "It was there at first and is not any more."},
+		{"stable", "It did not grow by more than the smallest growth that could have been seen."},
+		{"too_few_points", "One snapshot, or none that can be compared: nothing is said about growth."},
+		{"possible_culprit", "It does not grow, is older than what grows, and holds what the others wait for."},
+	}
+}
+
+func words() []Term {
+	return []Term{
+		{"bundle", "One upload: an archive or a set of files, kept byte for byte."},
+		{"artifact", "One file inside a bundle, after unpacking."},
+		{"snapshot", "All evidence about one process at one time."},
+		{"series", "The snapshots of one program on one host, in the order of time."},
+		{"epoch", "A part of a series without a restart."},
+		{"family", "Goroutines, threads, descriptors or watches that are the same thing many times."},
+		{"member", "One goroutine, thread, descriptor or watch."},
+		{"survivor", "A member that is present, in the same family, in several snapshots of one epoch."},
+		{"unit", "Families that grow in a constant ratio: what one leaked thing costs."},
+		{"finding", "A sentence with figures: what grows, since when, the proof, the next step."},
+		{"case", "What a ticket is about: bundles whose series are looked at together."},
+		{"problem", "Something that was not understood or not believed, with its place and what to do."},
+		{"permalink", "A frozen result under its own address. It says the same in two years."},
+	}
+}

@@ -1,0 +1,232 @@
+package view
+
+import (
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	"leakdiff/analysis"
+)
+
+// Func is a function or another name in two parts: the path is printed quietly,
+// the name strongly. Full is what a pointer resting on it shows.
+type Func struct {
+	Path, Name, Full string
+}
+
+func shortFunc(full string) Func {
+	path, name := FuncName(ShortFunc(full))
+	return Func{Path: Visible(path), Name: Visible(name), Full: Visible(full)}
+}
+
+func longFunc(full string) Func {
+	path, name := FuncName(full)
+	return Func{Path: Visible(path), Name: Visible(name), Full: Visible(full)}
+}
+
+// FamilyName is how tables and headings name a family.
+type FamilyName struct {
+	Kind string
+	// Title is the short name; Aside is what tells it from a namesake ("via
+	// handlers.serve"), empty mostly.
+	Title Func
+	Aside string
+	// Function says that Title names a function and is set in the monospace.
+	Function bool
+	// Package is the import path behind the title; Creator who started it.
+	Package string
+	Creator *Func
+	// Attributes are "state CLOSE_WAIT" and the like, for kinds without stacks.
+	Attributes []Pair
+	URL        string
+	whole      string
+}
+
+// Text is the whole title in plain words.
+func (f FamilyName) Text() string { return f.whole }
+
+// Pair is a named value.
+type Pair struct {
+	Name, Value string
+}
+
+// asides are the words with which titles tell namesakes apart
+// (formats/goroutine.md section 8).
+var asides = [...]string{" via ", " in ", " <- ", " ← ", " ("}
+
+// newFamilyName names a family. Frames are leaf first and may be empty.
+func newFamilyName(title string, kind analysis.Kind, frames []string, creator string, attributes map[string]string) FamilyName {
+	out := FamilyName{Kind: KindWord(kind, 1), whole: Visible(arrow(title))}
+	if kind != analysis.KindGoroutine {
+		out.Title = Func{Name: Visible(title), Full: Visible(title)}
+		out.Attributes = attributePairs(attributes)
+		return out
+	}
+	main, aside := splitTitle(title)
+	if creator != "" {
+		aside = withoutCreator(aside)
+	}
+	out.Function, out.Aside = true, Visible(arrow(aside))
+	out.Title = shortFunc(main)
+	full := fullName(main, frames, creator)
+	if full != "" {
+		out.Title.Full = Visible(full)
+		path, _ := FuncName(full)
+		out.Package = Visible(strings.TrimSuffix(path, "."))
+	}
+	if creator != "" && ShortFunc(creator) != main {
+		f := shortFunc(creator)
+		out.Creator = &f
+	}
+	return out
+}
+
+// splitTitle separates the function from the words behind it:
+//
+//	"ttrpc.(*serverConn).run in ttrpc.readMessageHeader"
+//	→ "ttrpc.(*serverConn).run", "in ttrpc.readMessageHeader"
+func splitTitle(title string) (main, aside string) {
+	at := len(title)
+	for _, word := range asides {
+		if i := strings.Index(title, word); i > 0 && i < at {
+			at = i
+		}
+	}
+	return title[:at], strings.TrimSpace(title[at:])
+}
+
+// withoutCreator drops the creator from an aside; pages print it on a line of
+// its own:
+//
+//	"<- metrics.(*Base).Collect via collectors.(*log).Collect" → "via collectors.(*log).Collect"
+func withoutCreator(aside string) string {
+	rest, ok := strings.CutPrefix(aside, "<- ")
+	if !ok {
+		return aside
+	}
+	_, rest = splitTitle(rest)
+	return rest
+}
+
+// arrow writes the creator's mark of titles as one character.
+func arrow(title string) string { return strings.ReplaceAll(title, "<-", "←") }
+
+// fullName finds the frame or creator that a short title stands for.
+func fullName(short string, frames []string, creator string) string {
+	for _, f := range append(slices.Clone(frames), creator) {
+		if s := ShortFunc(f); f != "" && (s == short || strings.HasPrefix(s, short+".") || strings.HasSuffix(s, short)) {
+			path, _ := FuncName(f)
+			_, name := FuncName(short)
+			return path + name
+		}
+	}
+	return ""
+}
+
+func attributePairs(attributes map[string]string) []Pair {
+	var out []Pair
+	for _, k := range slices.Sorted(maps.Keys(attributes)) {
+		if attributes[k] != "" {
+			out = append(out, Pair{Visible(k), Visible(attributes[k])})
+		}
+	}
+	return out
+}
+
+// KindWord is the word for n members of a kind.
+func KindWord(k analysis.Kind, n int) string {
+	one, many := string(k), string(k)+"s"
+	if k == analysis.KindWatch {
+		one, many = "inotify watch", "inotify watches"
+	}
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
+// kindTitle is the plural as a row's or tab's name.
+func kindTitle(k analysis.Kind) string {
+	if k == analysis.KindWatch {
+		return "Watches"
+	}
+	word := KindWord(k, 2)
+	return strings.ToUpper(word[:1]) + word[1:]
+}
+
+// many writes a count with its kind: "24 goroutines".
+func many(k analysis.Kind, n int) string { return Number(int64(n)) + " " + KindWord(k, n) }
+
+// SeriesKey names a series in addresses: "host/name", or "/name" without host.
+func SeriesKey(host, process string) string { return host + "/" + process }
+
+func caseURL(id string) string { return "/cases/" + url.PathEscape(id) }
+
+func bundleURL(id string) string { return "/bundles/" + url.PathEscape(id) }
+
+func snapshotURL(id, caseID string) string {
+	return "/snapshots/" + url.PathEscape(id) + "?" + url.Values{"case": {caseID}}.Encode()
+}
+
+func diffURL(a, b, caseID string) string {
+	return "/diff/" + url.PathEscape(a) + ".." + url.PathEscape(b) + "?" + url.Values{"case": {caseID}}.Encode()
+}
+
+func familyURL(fingerprint, caseID, series string) string {
+	return "/families/" + url.PathEscape(fingerprint) + "?" + url.Values{"case": {caseID}, "series": {series}}.Encode()
+}
+
+// printable is the name to print where a process may have none.
+func printable(name string) string {
+	if name == "" {
+		return "unnamed process"
+	}
+	return Visible(name)
+}
+
+// Choice is one entry of a select box.
+type Choice struct {
+	Value, Text string
+	// Group is the process that the entry belongs to.
+	Group string
+}
+
+// ChoiceGroup is the entries of one process.
+type ChoiceGroup struct {
+	Name    string
+	Choices []Choice
+}
+
+func groupChoices(choices []Choice) []ChoiceGroup {
+	var out []ChoiceGroup
+	for _, c := range choices {
+		if n := len(out); n == 0 || out[n-1].Name != c.Group {
+			out = append(out, ChoiceGroup{Name: c.Group})
+		}
+		last := &out[len(out)-1]
+		last.Choices = append(last.Choices, c)
+	}
+	return out
+}
+
+// State is one state with its number of members.
+type State struct {
+	Name  string
+	Count string
+}
+
+func deref(n *int) int {
+	if n == nil {
+		return 0
+	}
+	return *n
+}
+
+// orDash writes a count; a dash says that the kind was not captured there.
+func orDash(n *int) string {
+	if n == nil {
+		return "–"
+	}
+	return Number(int64(*n))
+}

@@ -1,0 +1,165 @@
+package view
+
+import (
+	"net/url"
+	"time"
+)
+
+// Share is the form that freezes a result.
+type Share struct {
+	Shell     Shell
+	Case      string
+	View      string
+	Title     string
+	Freezes   []string
+	Redaction []RedactionRule
+	Previews  []Preview
+	Keep      []KeepOption
+}
+
+// RedactionRule is one rule in words: what is taken out, what stands there
+// instead, how often that happens ("67 in 25 files", may be empty).
+type RedactionRule struct {
+	Name, Text, Count string
+}
+
+// Preview is what a chat shows of a link before anyone opens it.
+type Preview struct {
+	// Value is counts, full or none.
+	Value, Name, Title, Text, Note string
+	Checked                        bool
+}
+
+// KeepOption is a time after which the permalink ends.
+type KeepOption struct {
+	Value, Text string
+	Selected    bool
+}
+
+// ShareInput is what the form is made of. View is the path and query of the
+// page that is frozen. Freezes says in words what becomes part of the copy.
+// Counts and Full are the previews' sentences.
+type ShareInput struct {
+	Case, CaseTitle, View, Title string
+	Freezes                      []string
+	Rules                        []RedactionRule
+	Counts, Full                 string
+	Now                          time.Time
+}
+
+// NewShare makes the form with the defaults: redacted, counts only, 90 days. The
+// caller adds the shell's engine line.
+func NewShare(in ShareInput) Share {
+	title := Visible(in.Title)
+	return Share{
+		Shell: Shell{
+			Title: "Share " + Visible(in.CaseTitle), Section: "cases",
+			Crumbs: []Link{{"Cases", "/"}, {in.CaseTitle, "/cases/" + url.PathEscape(in.Case)}}, Here: "Share",
+		},
+		Case: in.Case, View: in.View, Title: title, Freezes: in.Freezes, Redaction: in.Rules,
+		Previews: []Preview{
+			{Value: "counts", Name: "Counts only", Title: "A frozen leakdiff result", Text: Visible(in.Counts), Note: "No host, no function, no path.", Checked: true},
+			{Value: "full", Name: "Full", Title: title, Text: Visible(in.Full), Note: "Title and sentence, after redaction."},
+			{Value: "none", Name: "None", Note: "The address alone."},
+		},
+		Keep: keepOptions(in.Now),
+	}
+}
+
+func keepOptions(now time.Time) []KeepOption {
+	until := func(days int) string { return ", until " + Day(now.AddDate(0, 0, days)) }
+	return []KeepOption{
+		{"7d", "7 days" + until(7), false},
+		{"30d", "30 days" + until(30), false},
+		{"90d", "90 days" + until(90), true},
+		{"365d", "1 year" + until(365), false},
+		{"keep", "until it is withdrawn", false},
+	}
+}
+
+// Shared is shown once, after freezing: it alone holds the owner key.
+type Shared struct {
+	Shell    Shell
+	URL      string
+	OwnerKey string
+	Expires  string
+	Twins    []Link
+	Receipt  []RedactionRule
+}
+
+// NewShared makes the page after freezing; a zero expires means kept until
+// withdrawn. The caller adds the shell's engine line.
+func NewShared(caseID, caseTitle, address, ownerKey string, expires time.Time, receipt []RedactionRule) Shared {
+	s := Shared{
+		Shell: Shell{
+			Title: "The result is frozen", Section: "cases",
+			Crumbs: []Link{{"Cases", "/"}, {caseTitle, "/cases/" + url.PathEscape(caseID)}}, Here: "Shared",
+		},
+		URL: address, OwnerKey: ownerKey, Receipt: receipt,
+		Expires: "It stays until it is withdrawn.",
+		Twins:   []Link{{"Markdown", address + ".md"}, {"text", address + ".txt"}, {"JSON", address + ".json"}},
+	}
+	if !expires.IsZero() {
+		s.Expires = "It ends on " + Day(expires) + "; the key extends it."
+	}
+	return s
+}
+
+// Gone is the page of a permalink that ended (status 410), or that never was
+// (404), when Title is empty.
+type Gone struct {
+	Shell    Shell
+	Sentence string
+	// Showed says what was there: counts and dates.
+	Showed  string
+	Reasons []string
+	Ask     string
+}
+
+// GoneInput is what remains of an ended permalink. Counts is in words: "9
+// snapshots of 2 processes, verdict leaking, 4 findings".
+type GoneInput struct {
+	Title, Counts string
+	Made, Ended   time.Time
+	Withdrawn     bool
+	// Ask is whom to ask, empty for whoever wrote the ticket.
+	Ask string
+}
+
+// NewGone makes the page of an ended permalink; the caller adds the engine line.
+func NewGone(in GoneInput) Gone {
+	g := Gone{Shell: Shell{Title: "This result is gone", Description: ""}}
+	verb := "expired"
+	if in.Withdrawn {
+		verb = "was withdrawn"
+	}
+	g.Sentence = "This result " + verb + " on " + Day(in.Ended) + "."
+	if in.Title != "" {
+		g.Showed = "“" + Visible(in.Title) + "”: "
+	}
+	g.Showed += Visible(in.Counts) + ". Made on " + Day(in.Made) + "."
+	g.Reasons = []string{
+		"Its time was over: 90 days unless its owner chose another.",
+		"Its owner withdrew it.",
+		"The case it was made of was deleted together with its permalinks.",
+	}
+	g.Ask = in.Ask
+	if g.Ask == "" {
+		g.Ask = "Ask whoever put the link into the ticket: with the owner key an expired result can be extended, and from the bundle it can be made again."
+	}
+	return g
+}
+
+// NewNoSuchPermalink makes the page of an address that no permalink ever had.
+func NewNoSuchPermalink() Gone {
+	return Gone{
+		Shell:    Shell{Title: "No such result"},
+		Sentence: "There is no frozen result at this address.",
+		Reasons: []string{
+			"The address was cut: it has 32 characters after /p/.",
+			"It belongs to another leakdiff server.",
+			"It never was: addresses are not guessable and are never given twice.",
+		},
+		Ask: "Ask whoever put the link into the ticket for the whole address.",
+	}
+}

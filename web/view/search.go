@@ -1,0 +1,53 @@
+package view
+
+// Search is the page of what was found on the whole server.
+type Search struct {
+	Shell    Shell
+	Query    string
+	Families []Hit
+	Cases    []Hit
+	// Error says in words why the query was not understood.
+	Error string
+}
+
+// Hit is one thing that was found. Path and Name are the two parts of a
+// function; Path is empty for everything else.
+type Hit struct {
+	Path, Name, Text, URL, Verdict string
+}
+
+// NewFunctionHit is a hit on a family that is titled by a function.
+func NewFunctionHit(function, text, url, verdict string) Hit {
+	path, name := FuncName(function)
+	return Hit{Path: path, Name: name, Text: Visible(text), URL: url, Verdict: verdict}
+}
+
+// NewHit is any other hit.
+func NewHit(name, text, url, verdict string) Hit {
+	return Hit{Name: Visible(name), Text: Visible(text), URL: url, Verdict: verdict}
+}
+
+// NewSearch makes the page; the caller adds the shell's engine line.
+func NewSearch(query string, families, cases []Hit, problem string) Search {
+	title := "Search"
+	if query != "" {
+		title = "Search: " + Visible(query)
+	}
+	return Search{
+		Shell: Shell{Title: title, Query: Visible(query), Section: "search", Crumbs: []Link{{"Cases", "/"}}, Here: "Search"},
+		Query: Visible(query), Families: families, Cases: cases, Error: problem,
+	}
+}
+
+// Sentence says what was found.
+func (s Search) Sentence() string {
+	switch {
+	case s.Query == "":
+		return "Search functions, files and cases"
+	case s.Error != "":
+		return "The query was not understood"
+	case len(s.Families)+len(s.Cases) == 0:
+		return "Nothing matches “" + s.Query + "”"
+	}
+	return Plural(int64(len(s.Families)), "family", "families") + " and " + Plural(int64(len(s.Cases)), "case", "cases") + " match “" + s.Query + "”"
+}

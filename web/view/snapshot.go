@@ -1,0 +1,525 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"leakdiff/analysis"
+	"leakdiff/web/chart"
+)
+
+// SnapshotInput is what a snapshot page is made from.
+type SnapshotInput struct {
+	CaseID, CaseTitle string
+	Snapshot          *analysis.Snapshot
+	// Titles are by fingerprint.
+	Titles map[string]string
+	// Previous and Next are ids of the neighbours in the series, empty at its ends.
+	Previous, Next Choice
+	// Others are the entries of "Compare with", Value is an id.
+	Others   []Choice
+	BundleID string
+	Query    url.Values
+	Engine   string
+	Frozen   bool
+}
+
+// Snapshot is the page of one snapshot.
+type Snapshot struct {
+	Shell          Shell
+	Frozen         bool
+	ID, CaseID     string
+	Headline       string
+	Lead           string
+	Previous, Next *Link
+	Totals         []Pair
+	States         []State
+	StatesBar      *chart.StatesData
+	Figures        []Pair
+	Minds          []string
+	Tabs           []DiffTab
+	Kind, Filter   string
+	Heads          []DiffHead
+	Families       []SnapshotFamily
+	FamiliesNote   string
+	Others         []ChoiceGroup
+	Artifacts      []SnapshotArtifact
+	Problems       []Problem
+	Identity       []SnapshotFact
+}
+
+// SnapshotFamily is one row of the table of families.
+type SnapshotFamily struct {
+	Name         FamilyName
+	Count, Share string
+	Bar          *chart.StatesData
+	States       string
+	Wait         string
+}
+
+// SnapshotArtifact is one file that was read.
+type SnapshotArtifact struct {
+	Path, Kind, Reason, Outcome, Size, URL, Confidence string
+}
+
+// SnapshotFact is one line of the identity with its source.
+type SnapshotFact struct {
+	Name, Value, Source, Confidence string
+}
+
+const maxSnapshotFamilies = 500
+
+type snapshotMaker struct {
+	in   SnapshotInput
+	kind analysis.Kind
+	base string
+}
+
+// NewSnapshot makes the page of a snapshot.
+func NewSnapshot(in SnapshotInput) Snapshot {
+	m := snapshotMaker{in: in, kind: analysis.Kind(in.Query.Get("kind")), base: "/snapshots/" + url.PathEscape(in.Snapshot.ID)}
+	if !slices.Contains(analysis.Kinds(), m.kind) {
+		m.kind = ""
+	}
+	s := in.Snapshot
+	out := Snapshot{
+		Frozen: in.Frozen, ID: s.ID, CaseID: in.CaseID, Kind: string(m.kind), Filter: Visible(in.Query.Get("q")),
+		Headline: m.headline(), Lead: m.lead(), Minds: m.minds(), Problems: NewProblems(s.Problems),
+	}
+	for _, k := range analysis.Kinds() {
+		if v := s.Totals.Of(k); v != nil {
+			out.Totals = append(out.Totals, Pair{KindWord(k, *v), Number(int64(*v))})
+		}
+	}
+	out.States, out.StatesBar = m.states()
+	out.Figures = namedFigures(s.Figures)
+	out.Tabs, out.Heads = m.tabs(), m.heads()
+	m.families(&out)
+	m.artifacts(&out)
+	m.identity(&out)
+	if !in.Frozen {
+		out.Others = groupChoices(in.Others)
+		out.Previous, out.Next = m.neighbour(in.Previous), m.neighbour(in.Next)
+	}
+	out.Shell = m.shell(out.Headline)
+	return out
+}
+
+func (m *snapshotMaker) live(address string) string {
+	if m.in.Frozen {
+		return ""
+	}
+	return address
+}
+
+func (m *snapshotMaker) neighbour(c Choice) *Link {
+	if c.Value == "" {
+		return nil
+	}
+	return &Link{Text: Visible(c.Text), URL: snapshotURL(c.Value, m.in.CaseID)}
+}
+
+func (m *snapshotMaker) who() string { return printable(m.in.Snapshot.Process.Name.Value) }
+
+func (m *snapshotMaker) shell(headline string) Shell {
+	here := m.who()
+	if m.in.Snapshot.Label != "" {
+		here += ", " + Visible(m.in.Snapshot.Label)
+	}
+	s := Shell{
+		Title: here, Description: headline, Section: "cases", Engine: m.in.Engine, Here: here,
+		Crumbs: []Link{{"Cases", "/"}, {Visible(m.in.CaseTitle), caseURL(m.in.CaseID)}},
+	}
+	if !m.in.Frozen {
+		q := url.Values{"case": {m.in.CaseID}}.Encode()
+		s.Actions = []Link{{"Markdown", m.base + ".md?" + q}, {"JSON", m.base + ".json?" + q}}
+	}
+	return s
+}
+
+// headline counts the snapshot: "kubelet at t6 has 243 goroutines in 77
+// families, 29 descriptors and 355 inotify watches."
+func (m *snapshotMaker) headline() string {
+	s := m.in.Snapshot
+	count := map[analysis.Kind]int{}
+	for i := range s.Groups {
+		if s.Groups[i].Family != nil {
+			count[s.Groups[i].Family.Kind]++
+		}
+	}
+	var parts []string
+	for _, k := range analysis.Kinds() {
+		v := s.Totals.Of(k)
+		if v == nil {
+			continue
+		}
+		text := many(k, *v)
+		if k == analysis.KindGoroutine && s.LowerBound {
+			text = "at least " + text
+		}
+		if len(parts) == 0 && count[k] > 0 {
+			text += " in " + Plural(int64(count[k]), "family", "families")
+		}
+		parts = append(parts, text)
+	}
+	at := ""
+	if s.Label != "" {
+		at = " at " + Visible(s.Label)
+	}
+	if len(parts) == 0 {
+		return m.who() + at + ": nothing that could be counted was captured."
+	}
+	return m.who() + at + " has " + listed(parts, len(parts)) + "."
+}
+
+// lead says when, and what the largest family is.
+func (m *snapshotMaker) lead() string {
+	s := m.in.Snapshot
+	text := "The time is unknown; its place among the others is by order."
+	if !s.CapturedAt.IsZero() {
+		text = "Captured " + Time(s.CapturedAt) + " UTC"
+		if s.TimeFact.Source != "" {
+			text += ", known from " + Visible(s.TimeFact.Source)
+		}
+		text += "."
+	}
+	var top *analysis.Group
+	for i := range s.Groups {
+		if g := &s.Groups[i]; g.Family != nil && g.Family.Kind == m.main() && (top == nil || g.Count > top.Count) {
+			top = g
+		}
+	}
+	if total := s.Totals.Of(m.main()); top != nil && total != nil && *total > 0 {
+		text += fmt.Sprintf(" The largest family, %s, holds %s of %s.", Visible(arrow(m.title(top.Family))), Number(int64(top.Count)), many(m.main(), *total))
+	}
+	return text
+}
+
+// main is the kind that the page opens with.
+func (m *snapshotMaker) main() analysis.Kind {
+	if m.kind != "" {
+		return m.kind
+	}
+	for _, k := range analysis.Kinds() {
+		if m.in.Snapshot.Totals.Of(k) != nil {
+			return k
+		}
+	}
+	return analysis.KindGoroutine
+}
+
+func (m *snapshotMaker) minds() []string {
+	s := m.in.Snapshot
+	var out []string
+	switch {
+	case s.LowerBound:
+		out = append(out, "The goroutine dump is cut and nothing complete stands beside it: the figures are lower bounds.")
+	case s.Truncated:
+		out = append(out, "The goroutine dump is cut; totals come from a complete one of the same instant, ids and waits from what was read.")
+	}
+	for _, k := range analysis.Kinds() {
+		if at, ok := s.Times[k]; ok && !s.CapturedAt.IsZero() && !at.Equal(s.CapturedAt) {
+			word := "later"
+			if at.Before(s.CapturedAt) {
+				word = "earlier"
+			}
+			out = append(out, fmt.Sprintf("The %s were read %s %s than the snapshot's own time.", KindWord(k, 2), Duration(at.Sub(s.CapturedAt).Abs()), word))
+		}
+	}
+	if total := s.Totals.Descriptors; total != nil {
+		sum := 0
+		for i := range s.Groups {
+			if s.Groups[i].Family != nil && s.Groups[i].Family.Kind == analysis.KindDescriptor {
+				sum += s.Groups[i].Count
+			}
+		}
+		if sum > 0 && sum < *total {
+			out = append(out, capital(many(analysis.KindDescriptor, *total-sum))+" not in the listing: the total is counted, the families come from the listing that names endpoints.")
+		}
+	}
+	return out
+}
+
+// states adds the states of all families of the main kind up.
+func (m *snapshotMaker) states() ([]State, *chart.StatesData) {
+	sum := map[string]int{}
+	for i := range m.in.Snapshot.Groups {
+		g := &m.in.Snapshot.Groups[i]
+		if g.Family == nil || g.Family.Kind != m.main() {
+			continue
+		}
+		for s, n := range g.States {
+			sum[s] += n
+		}
+	}
+	out, bar := states("states", sum)
+	if bar != nil {
+		bar.Width = 1216
+	}
+	const most = 8
+	if len(out) > most {
+		rest := fmt.Sprintf("%d more states", len(out)-most)
+		n := 0
+		for _, p := range bar.Parts[most:] {
+			n += p.Count
+		}
+		out = append(out[:most:most], State{rest, Number(int64(n))})
+	}
+	return out, bar
+}
+
+// namedFigures are limits and metrics in words and order.
+func namedFigures(in map[string]float64) []Pair {
+	var out []Pair
+	for _, k := range slices.Sorted(maps.Keys(in)) {
+		v := in[k]
+		text := strconv.FormatFloat(v, 'g', 6, 64)
+		switch {
+		case strings.Contains(k, "bytes"):
+			text = Bytes(int64(v))
+		case v == float64(int64(v)):
+			text = Number(int64(v))
+		}
+		out = append(out, Pair{strings.ReplaceAll(Visible(k), "_", " "), text})
+	}
+	return out
+}
+
+func (m *snapshotMaker) title(f *analysis.Family) string {
+	if t := m.in.Titles[f.Fingerprint]; t != "" {
+		return t
+	}
+	return f.Title
+}
+
+func (m *snapshotMaker) address(change map[string]string) string {
+	q := url.Values{"case": {m.in.CaseID}}
+	for _, k := range []string{"kind", "q", "sort", "dir"} {
+		if v := m.in.Query.Get(k); v != "" {
+			q.Set(k, v)
+		}
+	}
+	for k, v := range change {
+		if v == "" {
+			q.Del(k)
+		} else {
+			q.Set(k, v)
+		}
+	}
+	return m.live(m.base + "?" + q.Encode())
+}
+
+func (m *snapshotMaker) tabs() []DiffTab {
+	count := map[analysis.Kind]int{}
+	for i := range m.in.Snapshot.Groups {
+		if f := m.in.Snapshot.Groups[i].Family; f != nil {
+			count[f.Kind]++
+		}
+	}
+	tabs := []DiffTab{{Text: "All " + Number(int64(len(m.in.Snapshot.Groups))), URL: m.address(map[string]string{"kind": ""}), Current: m.kind == ""}}
+	for _, k := range analysis.Kinds() {
+		if count[k] > 0 || m.kind == k {
+			tabs = append(tabs, DiffTab{Text: kindTitle(k) + " " + Number(int64(count[k])), URL: m.address(map[string]string{"kind": string(k)}), Current: m.kind == k})
+		}
+	}
+	return tabs
+}
+
+func (m *snapshotMaker) sorting() (by string, down bool) {
+	by = m.in.Query.Get("sort")
+	if !slices.Contains([]string{"name", "count", "wait"}, by) {
+		return "count", true
+	}
+	if dir := m.in.Query.Get("dir"); dir != "" {
+		return by, dir == "desc"
+	}
+	return by, by != "name"
+}
+
+func (m *snapshotMaker) heads() []DiffHead {
+	by, down := m.sorting()
+	head := func(text, key string) DiffHead {
+		dir := "desc"
+		if key == "name" {
+			dir = "asc"
+		}
+		h := DiffHead{Text: text, Numeric: key != "name"}
+		if by == key {
+			h.Sort, h.Arrow, dir = "ascending", "↑", "desc"
+			if down {
+				h.Sort, h.Arrow, dir = "descending", "↓", "asc"
+			}
+		}
+		h.URL = m.address(map[string]string{"sort": key, "dir": dir})
+		return h
+	}
+	return []DiffHead{head("Family", "name"), head("Members", "count"), {Text: "Share", Numeric: true}, {Text: "States"}, head("Oldest wait", "wait")}
+}
+
+func (m *snapshotMaker) families(out *Snapshot) {
+	var list []*analysis.Group
+	q := strings.ToLower(strings.TrimSpace(m.in.Query.Get("q")))
+	for i := range m.in.Snapshot.Groups {
+		g := &m.in.Snapshot.Groups[i]
+		if g.Family == nil || m.kind != "" && g.Family.Kind != m.kind || q != "" && !m.matches(g, q) {
+			continue
+		}
+		list = append(list, g)
+	}
+	by, down := m.sorting()
+	slices.SortStableFunc(list, func(a, b *analysis.Group) int {
+		n := 0
+		switch by {
+		case "name":
+			n = cmp.Compare(m.title(a.Family), m.title(b.Family))
+		case "wait":
+			n = cmp.Compare(a.OldestWait, b.OldestWait)
+		default:
+			n = cmp.Compare(a.Count, b.Count)
+		}
+		if down {
+			n = -n
+		}
+		return cmp.Or(n, cmp.Compare(a.Family.Fingerprint, b.Family.Fingerprint))
+	})
+	for i, g := range list[:min(len(list), maxSnapshotFamilies)] {
+		out.Families = append(out.Families, m.family(g, i))
+	}
+	switch {
+	case len(list) == 0 && q != "":
+		out.FamiliesNote = "No family matches “" + Visible(m.in.Query.Get("q")) + "”."
+	case len(list) == 0:
+		out.FamiliesNote = "No family: nothing of this kind was captured here."
+	case len(list) > maxSnapshotFamilies:
+		out.FamiliesNote = fmt.Sprintf("%d of %s; filter to see the others.", maxSnapshotFamilies, Plural(int64(len(list)), "family", "families"))
+	default:
+		out.FamiliesNote = Plural(int64(len(list)), "family", "families") + "."
+	}
+}
+
+func (m *snapshotMaker) matches(g *analysis.Group, q string) bool {
+	words := []string{m.title(g.Family), g.Family.LooseCreator}
+	words = append(words, g.Family.Loose...)
+	for _, v := range g.Family.Attributes {
+		words = append(words, v)
+	}
+	for _, w := range words {
+		if strings.Contains(strings.ToLower(w), q) {
+			return true
+		}
+	}
+	return false
+}
+
+func (m *snapshotMaker) family(g *analysis.Group, i int) SnapshotFamily {
+	f := g.Family
+	key := SeriesKey(m.in.Snapshot.Process.Host.Value, m.in.Snapshot.Process.Name.Value)
+	row := SnapshotFamily{
+		Name:  newFamilyName(m.title(f), f.Kind, f.Loose, f.LooseCreator, f.Attributes),
+		Count: Number(int64(g.Count)), Share: "n/a", Wait: Wait(g.OldestWait),
+	}
+	row.Name.URL = m.live(familyURL(f.Fingerprint, m.in.CaseID, key))
+	if total := m.in.Snapshot.Totals.Of(f.Kind); total != nil && *total > 0 {
+		row.Share = strconv.FormatFloat(100*float64(g.Count)/float64(*total), 'f', 1, 64) + hardSpace + "%"
+	}
+	if g.OldestWait < 0 && f.Kind == analysis.KindGoroutine && g.Members.Identified() {
+		row.Wait = Wait(0)
+	}
+	list, bar := states(fmt.Sprintf("st-%d", i), g.States)
+	if bar != nil {
+		bar.Width = 120
+		row.Bar = bar
+	}
+	var words []string
+	for k, s := range list {
+		if k == 3 {
+			words = append(words, fmt.Sprintf("%d more", len(list)-3))
+			break
+		}
+		words = append(words, s.Name+" "+s.Count)
+	}
+	row.States = strings.Join(words, ", ")
+	return row
+}
+
+func (m *snapshotMaker) artifacts(out *Snapshot) {
+	for _, a := range m.in.Snapshot.Artifacts {
+		row := SnapshotArtifact{
+			Path: Visible(a.Path), Kind: Visible(a.Kind), Reason: Visible(a.Reason), Outcome: Visible(a.Outcome),
+			Size: Bytes(a.Size), Confidence: string(a.Confidence),
+		}
+		if m.in.BundleID != "" && !strings.HasSuffix(a.Path, "/") && a.Size > 0 {
+			row.URL = m.live(RawURL(m.in.BundleID, a.Path, 0, min(a.Size, MaxExcerpt)))
+		}
+		out.Artifacts = append(out.Artifacts, row)
+	}
+}
+
+func (m *snapshotMaker) identity(out *Snapshot) {
+	p := m.in.Snapshot.Process
+	for _, f := range []struct {
+		name string
+		fact analysis.Fact
+	}{{"Host", p.Host}, {"Program", p.Name}, {"pid", p.PID}, {"Started", p.Start}, {"Version", p.Version}, {"Captured", m.in.Snapshot.TimeFact}} {
+		fact := SnapshotFact{Name: f.name, Value: Visible(f.fact.Value), Source: Visible(f.fact.Source), Confidence: string(f.fact.Confidence)}
+		if f.name == "Captured" && !m.in.Snapshot.CapturedAt.IsZero() {
+			fact.Value = Time(m.in.Snapshot.CapturedAt) + " UTC"
+		}
+		if fact.Value == "" {
+			fact.Value, fact.Source = "unknown", "nothing in the bundle says"
+			fact.Confidence = ""
+		}
+		out.Identity = append(out.Identity, fact)
+	}
+}
+
+// Markdown is the snapshot as text for a ticket.
+func (s Snapshot) Markdown() string {
+	var m markdown
+	m.heading(1, s.Headline)
+	m.paragraph(s.Lead)
+	for _, w := range s.Minds {
+		m.paragraph("Mind: " + w)
+	}
+	if len(s.States) > 0 {
+		words := make([]string, len(s.States))
+		for i, st := range s.States {
+			words[i] = st.Name + " " + st.Count
+		}
+		m.paragraph("States: " + strings.Join(words, ", ") + ".")
+	}
+	if len(s.Families) > 0 {
+		m.heading(2, "Families")
+		var rows [][]string
+		for _, f := range s.Families {
+			rows = append(rows, []string{f.Name.Text(), f.Name.Kind, f.States, f.Count, f.Share, f.Wait})
+		}
+		m.table(3, []string{"Family", "Kind", "States", "Members", "Share", "Oldest wait"}, rows)
+	} else {
+		m.paragraph(s.FamiliesNote)
+	}
+	if len(s.Artifacts) > 0 {
+		m.heading(2, "Read from")
+		for _, a := range s.Artifacts {
+			m.item(a.Path + " (" + a.Kind + "): " + a.Outcome)
+		}
+		m.gap()
+	}
+	if len(s.Problems) > 0 {
+		m.heading(2, "Problems")
+		for _, p := range s.Problems {
+			m.item(problemLine(p))
+		}
+		m.gap()
+	}
+	m.heading(2, "Identity")
+	for _, f := range s.Identity {
+		m.item(f.Name + ": " + f.Value + " (" + f.Source + ")")
+	}
+	return m.String()
+}

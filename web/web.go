@@ -1,0 +1,97 @@
+// Package web holds the assets of the pages: style sheet, scripts and icon. It
+// takes a file's name and gives its address, which contains a hash of the
+// content, so that browsers may keep it for ever. The pages themselves are in
+// web/page, what they show in web/view, the drawings in web/chart; none of them
+// knows storage or the network.
+package web
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"io/fs"
+	"net/http"
+	"path"
+	"strings"
+	"sync"
+	"time"
+)
+
+//go:embed asset
+var files embed.FS
+
+type asset struct {
+	content []byte
+	url     string
+}
+
+// assets are read and hashed once, by their names.
+var assets = sync.OnceValue(func() map[string]asset {
+	found := map[string]asset{}
+	entries, err := fs.ReadDir(files, "asset")
+	if err != nil {
+		panic(err) // the directory is part of the binary
+	}
+	for _, e := range entries {
+		content, err := fs.ReadFile(files, "asset/"+e.Name())
+		if err != nil {
+			panic(err)
+		}
+		sum := sha256.Sum256(content)
+		found[e.Name()] = asset{content, "/assets/" + hex.EncodeToString(sum[:8]) + "/" + e.Name()}
+	}
+	return found
+})
+
+// Asset returns the address of an embedded file, "/assets/0123456789abcdef/app.css".
+// It panics on a name that does not exist, which the tests of the pages find.
+func Asset(name string) string {
+	a, ok := assets()[name]
+	if !ok {
+		panic("web: no asset " + name)
+	}
+	return a.url
+}
+
+// Handler serves every address that Asset returns, for ever cacheable. The
+// address of an older release is redirected to the current content.
+func Handler() http.Handler { return http.HandlerFunc(serve) }
+
+func serve(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET, HEAD")
+		http.Error(w, "assets can only be read", http.StatusMethodNotAllowed)
+		return
+	}
+	rest, ok := strings.CutPrefix(r.URL.Path, "/assets/")
+	_, name, deep := strings.Cut(rest, "/")
+	a, known := assets()[name]
+	if !ok || !deep || !known {
+		http.NotFound(w, r)
+		return
+	}
+	if a.url != r.URL.Path {
+		w.Header().Set("Cache-Control", "no-store")
+		http.Redirect(w, r, a.url, http.StatusFound)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", contentType(name))
+	h.Set("Cache-Control", "public, max-age=31536000, immutable")
+	h.Set("X-Content-Type-Options", "nosniff")
+	http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(a.content))
+}
+
+// contentType does not ask the system's table, which differs between machines.
+func contentType(name string) string {
+	switch path.Ext(name) {
+	case ".css":
+		return "text/css; charset=utf-8"
+	case ".js":
+		return "text/javascript; charset=utf-8"
+	case ".svg":
+		return "image/svg+xml"
+	}
+	return "application/octet-stream"
+}
