@@ -31,6 +31,7 @@ func (s *Server) casePage(w http.ResponseWriter, r *http.Request) {
 		s.twinText(w, suffix, v.Markdown())
 		return
 	}
+	offerSharing(&v.Shell, r, l.ID)
 	s.render(w, r, http.StatusOK, page.Case(v))
 }
 
@@ -119,6 +120,7 @@ func (s *Server) snapshotPage(w http.ResponseWriter, r *http.Request) {
 	case ".json":
 		writeReport(w, onlySnapshot(l.built.Report, id))
 	case "":
+		offerSharing(&v.Shell, r, l.ID)
 		s.render(w, r, http.StatusOK, page.Snapshot(v))
 	default:
 		s.twinText(w, suffix, v.Markdown())

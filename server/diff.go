@@ -46,6 +46,7 @@ func (s *Server) diffPage(w http.ResponseWriter, r *http.Request) {
 	case ".json":
 		writeJSON(w, http.StatusOK, diffJSON(c))
 	case "":
+		offerSharing(&v.Shell, r, c.l.ID)
 		s.render(w, r, http.StatusOK, page.Diff(v))
 	default:
 		s.twinText(w, suffix, v.Markdown())

@@ -40,6 +40,7 @@ func (s *Server) familyPage(w http.ResponseWriter, r *http.Request) {
 	case ".json":
 		writeJSON(w, http.StatusOK, familyOf(l, line, fingerprint))
 	case "":
+		offerSharing(&v.Shell, r, l.ID)
 		s.render(w, r, http.StatusOK, page.Family(v))
 	default:
 		s.twinText(w, suffix, v.Markdown())

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/a-h/templ"
 
 	"leakdiff/analysis/family"
 	"leakdiff/analysis/ingest"
+	"leakdiff/web/view"
 )
 
 // render writes a page, whole or not at all.
@@ -41,6 +43,17 @@ func twin(id string) (string, string) {
 		}
 	}
 	return id, ""
+}
+
+// offerSharing adds the way to freeze what the page shows to its actions.
+func offerSharing(shell *view.Shell, r *http.Request, caseID string) {
+	u := *r.URL
+	q := u.Query()
+	if !strings.HasPrefix(u.Path, "/cases/") {
+		q.Set("case", caseID)
+	}
+	u.RawQuery = q.Encode()
+	shell.Actions = append(shell.Actions, view.Link{Text: "Share…", URL: "/share?view=" + url.QueryEscape(u.RequestURI())})
 }
 
 // engine is the footer's line.

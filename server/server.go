@@ -41,7 +41,7 @@ type Config struct {
 	Open bool
 	// TempDir holds spooled archives while they are read.
 	TempDir string
-	// UploadLimit is in bytes, default 2 GiB.
+	// UploadLimit is in bytes, default 2 GB.
 	UploadLimit int64
 	Budget      bundle.Budget
 	Samples     []Sample
@@ -54,7 +54,7 @@ type Sample struct {
 }
 
 // DefaultUploadLimit is the size of one upload in bytes.
-const DefaultUploadLimit = 2 << 30
+const DefaultUploadLimit = 2_000_000_000
 
 // Server serves one store.
 type Server struct {

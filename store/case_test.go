@@ -47,8 +47,8 @@ func TestACaseCountsItsBundlesAndVisibleSnapshots(t *testing.T) {
 	c, other := f.newCase("a"), f.newCase("b")
 	f.filled(c.ID, "1", kubeletResult("2", "3"))
 	f.filled(c.ID, "2", kubeletResult("3", "4"))
-	f.upload(c.ID, "3")
 	f.filled(other.ID, "4", kubeletResult("5"))
+	f.upload(c.ID, "3")
 	got, err := f.Case(f.ctx, c.ID)
 	f.ok(err)
 	if got.Bundles != 3 || got.Snapshots != 3 {

@@ -11,8 +11,12 @@ import (
 	"leakdiff/analysis"
 )
 
-// maxWords bounds a query; further words are ignored.
-const maxWords = 8
+// maxWords and maxWord (bytes) bound a query: further words are ignored, longer
+// ones cut. A phrase costs the index its length times the hits of its first letters.
+const (
+	maxWords = 8
+	maxWord  = 120
+)
 
 // SearchResult is what holds all words of a query, over all cases.
 type SearchResult struct {
@@ -68,8 +72,9 @@ func (s *Store) SearchFunctions(ctx context.Context, query string, limit int) (o
 //	"Prober  worker prober"  ->  ["prober", "worker"]
 func queryWords(query string) []string {
 	var out []string
-	for _, word := range strings.Fields(strings.ToLower(strings.ToValidUTF8(strings.ReplaceAll(query, "\x00", " "), ""))) {
-		if len(out) < maxWords && !slices.Contains(out, word) {
+	for _, word := range strings.Fields(strings.ToLower(strings.ReplaceAll(query, "\x00", " "))) {
+		word = strings.ToValidUTF8(word[:min(len(word), maxWord)], "")
+		if word != "" && len(out) < maxWords && !slices.Contains(out, word) {
 			out = append(out, word)
 		}
 	}

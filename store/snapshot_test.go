@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"leakdiff/analysis"
 )
@@ -65,8 +66,12 @@ func TestNamesFromHostileDumpsComeBackAsTheyWere(t *testing.T) {
 		got, err := f.Snapshots(f.ctx, c.ID)
 		f.ok(err)
 		wantEqual(t, []analysis.Snapshot{snap}, got)
-		if _, err := f.SearchFunctions(f.ctx, name, 5); err != nil {
+		found, err := f.SearchFunctions(f.ctx, name, 5)
+		if err != nil {
 			t.Errorf("searching %.20q: %v", name, err)
+		}
+		if searchable := name != "" && utf8.ValidString(name); searchable && len(found.Families) != 1 {
+			t.Errorf("searching %.20q finds %d families", name, len(found.Families))
 		}
 		f.ok(f.RemoveBundle(f.ctx, b.ID))
 		f.wantEmpty("function", "family", "stack", "frame")

@@ -514,7 +514,7 @@ func TestCutDumpsAreMarked(t *testing.T) {
 	last := whole[strings.LastIndex(whole, "\ngoroutine "):]
 	rest := strings.TrimSuffix(whole, last)
 	filler := func(size int) string {
-		return whole + strings.Repeat("x\n", (size-len(whole))/2) + strings.Repeat("\n", (size-len(whole))%2)
+		return whole + strings.Repeat("\n", (size-len(whole))%64) + strings.Repeat(strings.Repeat("x", 63)+"\n", (size-len(whole))/64)
 	}
 	tests := []struct {
 		name, text string
@@ -574,14 +574,14 @@ func TestHostileInputDoesNotGrowMemory(t *testing.T) {
 	tests := []struct {
 		name, start, repeat, problem string
 	}{
-		{"a line of 200 MiB", header, "x", "a line is longer than 64 KiB"},
-		{"a header of 200 MiB", "goroutine 1 [running labels:{", `"a": "b", `, "a line is longer than 64 KiB"},
-		{"a block without end", header, "main.f(0x1)\n\t/f.go:1 +0x1\n", "a goroutine's block is longer than 1 MiB"},
-		{"calls without files", header, "main.f(0x1)\n", "a goroutine's block is longer than 1 MiB"},
-		{"creators without end", header, "created by main.f\n", "a goroutine's block is longer than 1 MiB"},
-		{"ancestors without end", header, "[originating from goroutine 1]:\nmain.f(...)\n\t/f.go:1 +0x1\n", ""},
-		{"foreign lines without end", header, "what is this\n", "more problems are not listed"},
-		{"race reports without end", header, "WARNING: DATA RACE\n", "race detector"},
+		{"a line of 200 MiB", header, strings.Repeat("x", 4096), "a line is longer than 64 KiB"},
+		{"a header of 200 MiB", "goroutine 1 [running labels:{", strings.Repeat(`"a": "b", `, 100), "a line is longer than 64 KiB"},
+		{"a block without end", header, strings.Repeat("main.f(0x1)\n\t/f.go:1 +0x1\n", 100), "a goroutine's block is longer than 1 MiB"},
+		{"calls without files", header, strings.Repeat("main.f(0x1)\n", 100), "a goroutine's block is longer than 1 MiB"},
+		{"creators without end", header, strings.Repeat("created by main.f\n", 100), "a goroutine's block is longer than 1 MiB"},
+		{"ancestors without end", header, strings.Repeat("[originating from goroutine 1]:\nmain.f(...)\n\t/f.go:1 +0x1\n", 100), ""},
+		{"foreign lines without end", header, strings.Repeat("what is this\n", 100), "more problems are not listed"},
+		{"race reports without end", header, strings.Repeat("WARNING: DATA RACE\n", 100), "race detector"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -104,6 +104,9 @@ func (r *reader) member(m *bundle.Member) error {
 	}
 	if found.Kind == detect.Empty {
 		a.Status = analysis.Empty
+		r.problem(analysis.Problem{Path: m.Path, Offset: -1, Severity: analysis.Note,
+			What: "an empty file was captured", Why: "it has 0 bytes: what was to be written there did not answer, or had nothing to say",
+			Hint: "if its evidence matters, capture it again; nothing else depends on it"})
 	}
 	// The rest is read so that the hash and the size are those of the whole.
 	if _, err := io.Copy(io.Discard, body); err != nil {

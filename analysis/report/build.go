@@ -315,6 +315,7 @@ func frameNames(s *analysis.Stack) []string {
 func (l *Line) findings(families []Family) []Finding {
 	const most = 20
 	out := []Finding{}
+	told := map[string]bool{}
 	rest := 0
 	for i := range families {
 		f := &families[i]
@@ -322,18 +323,78 @@ func (l *Line) findings(families []Family) []Finding {
 			continue
 		}
 		if len(out) == most {
-			rest++
+			if !told[f.Fingerprint] {
+				rest++
+			}
 			continue
 		}
-		out = append(out, Finding{
-			Rank: len(out) + 1, Verdict: f.Verdict, Title: fmt.Sprintf("%s: %s %s", f.Title, rises(f.Counts), kindWord(f.Kind)),
-			Text: l.paragraph(f), Next: next(f), Families: []string{f.Fingerprint},
-		})
+		if told[f.Fingerprint] {
+			continue
+		}
+		out = append(out, l.finding(f, alike(f, families[i:]), len(out)+1))
+		for _, print := range out[len(out)-1].Families {
+			told[print] = true
+		}
 	}
 	if rest > 0 {
 		last := &out[len(out)-1]
 		last.Text += fmt.Sprintf(" %d more families that rise stand in the table.", rest)
 	}
+	return out
+}
+
+// alike are the families that say the same as f of other mounts: watches of one
+// verdict, file system, mask and status, as one watcher places them on every
+// hierarchy of cgroup v1. f itself comes first.
+func alike(f *Family, families []Family) []*Family {
+	same := []*Family{f}
+	if f.Kind != analysis.KindWatch || f.Attributes["mask"] == "" {
+		return same
+	}
+	for i := range families {
+		g := &families[i]
+		if g.Fingerprint == f.Fingerprint || g.Kind != f.Kind || g.Verdict != f.Verdict || (g.RecoveredAt == nil) != (f.RecoveredAt == nil) {
+			continue
+		}
+		equal := true
+		for _, name := range []string{"fstype", "mask", "inode", "status"} {
+			equal = equal && g.Attributes[name] == f.Attributes[name]
+		}
+		if equal {
+			same = append(same, g)
+		}
+	}
+	return same
+}
+
+func (l *Line) finding(f *Family, same []*Family, rank int) Finding {
+	out := Finding{Rank: rank, Verdict: f.Verdict, Text: l.paragraph(f), Next: next(f), Families: []string{f.Fingerprint}}
+	if len(same) == 1 {
+		out.Title = fmt.Sprintf("%s: %s %s", f.Title, rises(f.Counts), kindWord(f.Kind))
+		return out
+	}
+	counts := make([]*int, len(f.Counts))
+	for i := range counts {
+		for _, g := range same {
+			if g.Counts[i] == nil {
+				continue
+			}
+			if counts[i] == nil {
+				counts[i] = new(int)
+			}
+			*counts[i] += *g.Counts[i]
+		}
+	}
+	out.Title = fmt.Sprintf("inotify watches on %d %s mounts of %s: %s", len(same), f.Attributes["fstype"], plainProcess(l), rises(counts))
+	var mounts []string
+	for _, g := range same {
+		mounts = append(mounts, g.Attributes["mount"])
+		if g != f {
+			out.Families = append(out.Families, g.Fingerprint)
+		}
+	}
+	sort.Strings(mounts)
+	out.Text = fmt.Sprintf("%s: %s together over %s. The first of them, %s", strings.Join(mounts, ", "), series(counts), l.labels(), out.Text)
 	return out
 }
 

@@ -24,7 +24,7 @@ type serveCommand struct {
 	Access      string   `help:"Who may use a server that listens on other than loopback addresses: open means everybody who reaches it, without a password." enum:"loopback,open" default:"loopback"`
 	Host        []string `help:"Further host names that requests may ask for."`
 	BaseURL     string   `help:"Address under which people reach the server; its host name is allowed." name:"base-url"`
-	UploadLimit string   `help:"Size of one upload." default:"2GiB"`
+	UploadLimit string   `help:"Size of one upload." default:"2GB"`
 	NoSamples   bool     `help:"Do not load the sample cases."`
 	Verbose     bool     `help:"Log every request." short:"v"`
 }

@@ -18,6 +18,9 @@ type Bundle struct {
 	ID, CaseID         string
 	CaseTitle, Name    string
 	Running, Cancelled bool
+	// Unread says that reading ended before any file was known: there is no
+	// inventory to show.
+	Unread bool
 	// Sentence is the headline.
 	Sentence string
 	// Lead is why a bundle failed or what a running one is doing.
@@ -147,6 +150,10 @@ func NewBundle(in BundleInput) Bundle {
 	}
 	if b.Running {
 		b.Shell.Refresh = refreshSeconds
+		return b
+	}
+	if len(b.Stages) > 0 && len(in.Artifacts) == 0 && len(in.Problems) == 0 {
+		b.Unread = true
 		return b
 	}
 	b.Figures = figures(in)
