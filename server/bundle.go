@@ -83,6 +83,9 @@ type bundleState struct {
 	Text   string `json:"text"`
 	Error  string `json:"error,omitempty"`
 	Link   string `json:"link"`
+	// Done of Total files; no total is known before the end.
+	Done  int `json:"done"`
+	Total int `json:"total"`
 	// Files to Watches are what was read so far.
 	Files       int   `json:"files"`
 	Bytes       int64 `json:"bytes"`
@@ -99,7 +102,7 @@ func (s *Server) state(b store.Bundle) bundleState {
 	case b.Status == store.Queued:
 		out.Text = "received, waiting for its turn"
 	case running:
-		out.Stage, out.Text = p.Stage, p.Text()
+		out.Stage, out.Text, out.Done = p.Stage, p.Text(), p.Files
 		out.Files, out.Bytes, out.Goroutines, out.Descriptors, out.Watches = p.Files, p.Bytes, p.Goroutines, p.Descriptors, p.Watches
 	case b.Status == store.Done:
 		out.Text = fmt.Sprintf("done: %s", view.Plural(int64(b.Snapshots), "snapshot", "snapshots"))

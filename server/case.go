@@ -26,7 +26,12 @@ func (s *Server) casePage(w http.ResponseWriter, r *http.Request) {
 		writeReport(w, l.built.Report)
 		return
 	}
-	v := s.caseView(l, showing)
+	permalinks, err := s.store.PermalinkCount(r.Context(), id)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	v := s.caseView(l, permalinks, showing)
 	if suffix != "" {
 		s.twinText(w, suffix, v.Markdown())
 		return
@@ -62,8 +67,8 @@ func (s *Server) twinText(w http.ResponseWriter, suffix, markdown string) {
 	text(w, "text/markdown", markdown)
 }
 
-func (s *Server) caseView(l *loaded, why purpose) view.Case {
-	in := view.CaseInput{ID: l.ID, Title: l.Title, Sample: l.Sample != "", Report: l.built.Report, Engine: s.engine(), Frozen: bool(why)}
+func (s *Server) caseView(l *loaded, permalinks int, why purpose) view.Case {
+	in := view.CaseInput{ID: l.ID, Title: l.Title, Sample: l.Sample != "", Report: l.built.Report, Permalinks: permalinks, Engine: s.engine(), Frozen: bool(why)}
 	for _, b := range l.bundles {
 		in.Bundles = append(in.Bundles, view.BundleLine{ID: b.ID, Name: b.Name, Status: string(b.Status), Size: view.Bytes(b.Size), Snapshots: b.Snapshots, Problems: b.Problems})
 	}

@@ -37,7 +37,7 @@ func (s *Server) home(w http.ResponseWriter, r *http.Request) {
 		Upload: view.UploadInput{MaxBytes: s.cfg.UploadLimit, Free: free, Reserved: spare},
 	}
 	for _, c := range cases {
-		in.Cases = append(in.Cases, view.CaseSummary{ID: c.ID, Title: c.Title, Sentence: c.Headline, Verdict: c.Verdict, Points: c.Spark, Snapshots: c.Snapshots})
+		in.Cases = append(in.Cases, view.CaseSummary{ID: c.ID, Title: sampleTitle(c), Sentence: c.Headline, Verdict: c.Verdict, Points: c.Spark, Snapshots: c.Snapshots})
 	}
 	for _, sample := range s.cfg.Samples {
 		in.Samples = append(in.Samples, view.Sample{ID: sample.Name, Name: sample.Title, Text: sample.Text, Size: view.Bytes(int64(len(sample.Data)))})
@@ -156,4 +156,12 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request) {
 	v := view.NewSearch(query, families, cases, "")
 	v.Shell.Engine = s.engine()
 	s.render(w, r, http.StatusOK, page.Search(v))
+}
+
+// sampleTitle marks the cases that come with the program.
+func sampleTitle(c store.Case) string {
+	if c.Sample == "" {
+		return c.Title
+	}
+	return c.Title + " (sample)"
 }

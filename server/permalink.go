@@ -93,7 +93,7 @@ func (s *Server) frozenView(r *http.Request, address string) (frozen, *loaded, e
 }
 
 func (s *Server) freezeCase(l *loaded) (frozen, *loaded, error) {
-	v := s.caseView(l, keeping)
+	v := s.caseView(l, 0, keeping)
 	f, err := pack("case", v, v.Markdown(), l.built.Report, v.Headline)
 	return f, l, err
 }

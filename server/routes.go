@@ -30,7 +30,7 @@ func (s *Server) routes() http.Handler {
 	r.Get("/bundles/{id}/files/{sha}", s.bundleFile)
 	r.Post("/bundles/{id}/cancel", s.cancelBundle)
 	r.Post("/bundles/{id}/remove", s.removeBundle)
-	r.Post("/bundles/{id}/again", s.readAgain)
+	r.Post("/bundles/{id}/read", s.readAgain)
 
 	r.Get("/snapshots/{id}", s.snapshotPage)
 	r.Get("/diff-pick", s.pickDiff)

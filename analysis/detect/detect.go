@@ -1,0 +1,265 @@
+// Package detect says what a file is. It takes the first bytes of a file (the
+// content decides) and its path (only a hint, for files whose content alone says
+// nothing, such as an empty fdinfo file), and gives a kind with the reason for
+// it, a sentence about the content. It refuses to know how any kind is parsed.
+// The order of the tests is that of bundles.md section 3.
+package detect
+
+import (
+	"bytes"
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+
+	"leakdiff/analysis"
+)
+
+// Kind is what a file is, as shown on pages and in reports.
+type Kind = string
+
+// The kinds. What is recognised and named but not read yet is marked.
+const (
+	GoroutineDebug2 Kind = "goroutine-debug2" // debug=2 and runtime.Stack text
+	GoroutineCrash  Kind = "goroutine-crash"  // SIGQUIT, panic, fatal error
+	GoroutineDebug1 Kind = "goroutine-debug1"
+	GoroutineProto  Kind = "goroutine-proto"   // uncompressed profile.proto
+	Wrapped         Kind = "goroutine-wrapped" // behind log prefixes or escaped; named only
+	OtherProfile    Kind = "profile"           // heap, cpu, ...; named only
+	ExecutionTrace  Kind = "execution-trace"   // named only
+	RaceReport      Kind = "race-report"       // named only
+	FDInfo          Kind = "fdinfo"            // one file, or several joined below headings
+	FDInfoGrep      Kind = "fdinfo-grep"
+	EmptyFDInfo     Kind = "fdinfo-empty"
+	FDLink          Kind = "fd-link"
+	FDListing       Kind = "fd-listing" // ls -l, find or stat over /proc/PID/fd
+	Mountinfo       Kind = "mountinfo"
+	Limits          Kind = "limits"
+	Status          Kind = "status"
+	Stat            Kind = "stat"
+	Cmdline         Kind = "cmdline"
+	Cgroup          Kind = "cgroup"
+	Sysctls         Kind = "sysctls"
+	LsofTable       Kind = "lsof"
+	LsofFields      Kind = "lsof-fields"  // lsof -F and -F0
+	LsofJSON        Kind = "lsof-json"    // lsof -J; named only
+	Lsfd            Kind = "lsfd"         // util-linux; named only
+	SocketTable     Kind = "socket-table" // ss, netstat, /proc/net; named only
+	Metrics         Kind = "metrics"      // Prometheus text
+	MetricsJSON     Kind = "metrics-json" // HashiCorp; named only
+	CapturedAt      Kind = "captured-at"
+	ThreadDump      Kind = "thread-dump"    // JVM, every form; named only
+	ClientSummary   Kind = "client-summary" // Kubernetes clients of Jenkins; named only
+	NodeReport      Kind = "node-report"    // named only
+	Truth           Kind = "truth"          // expected*.json beside test data
+	JSON            Kind = "json"
+	HTML            Kind = "html"
+	Log             Kind = "log"
+	Text            Kind = "text"
+	Image           Kind = "image"
+	Binary          Kind = "binary"
+	Empty           Kind = "empty"
+	Link            Kind = "link"
+)
+
+// Head is what is known of a file before it is read.
+type Head struct {
+	// Bytes is its beginning: 64 KiB are enough for nearly all, see NeedMore.
+	Bytes []byte
+	// Whole says that Bytes is all of it.
+	Whole bool
+	// Path is its display path.
+	Path string
+	// Size is in bytes, -1 where unknown.
+	Size int64
+	// Link is the target of a symbolic link, empty for files.
+	Link string
+}
+
+// Result is a kind with its reason.
+type Result struct {
+	Kind Kind
+	// Reason is a sentence about the content without a full stop: "the first line
+	// is a goroutine header; 43 more follow".
+	Reason     string
+	Confidence analysis.Confidence
+	// NeedMore asks for up to SniffLimit bytes: what was seen is plain text in
+	// which a dump or listing may still begin (lsof.md section 1.4).
+	NeedMore bool
+}
+
+// SniffLimit is the most that Sniff asks for.
+const SniffLimit = 1 << 20
+
+// Sniff names the kind of a file. It never fails: what nothing else fits is
+// Text or Binary.
+func Sniff(h Head) Result {
+	v := newView(h)
+	if h.Link != "" {
+		return v.link()
+	}
+	for _, test := range []func(*view) (Result, bool){
+		(*view).empty,
+		(*view).magic,
+		(*view).trace,
+		(*view).proto,
+		(*view).debug1,
+		(*view).goroutines,
+		(*view).byName,
+		(*view).fields,
+		(*view).binary,
+		(*view).wrapped,
+		(*view).json,
+		(*view).threads,
+		(*view).race,
+		(*view).fdinfo,
+		(*view).fdListing,
+		(*view).lsof,
+		(*view).procfs,
+		(*view).sockets,
+		(*view).metrics,
+	} {
+		if r, ok := test(v); ok {
+			return r
+		}
+	}
+	return v.plain()
+}
+
+// view is a head prepared for the tests.
+type view struct {
+	Head
+	// text is Bytes without a byte order mark.
+	text []byte
+	// lines are the first lines that are not blank, without the line end, each
+	// cut to maxLine; the last line of an incomplete head is left out.
+	lines []string
+	// base is the last part of the path, dir the part before it.
+	base, dir string
+}
+
+const (
+	maxLines = 200
+	maxLine  = 1024
+)
+
+func newView(h Head) *view {
+	v := &view{Head: h, text: bytes.TrimPrefix(h.Bytes, []byte("\xef\xbb\xbf"))}
+	v.base = path.Base(h.Path)
+	v.dir = path.Base(path.Dir(h.Path))
+	rest := v.text
+	for len(rest) > 0 && len(v.lines) < maxLines {
+		line, after, ended := bytes.Cut(rest, []byte("\n"))
+		if !ended && !h.Whole && len(v.lines) > 0 {
+			break
+		}
+		rest = after
+		line = bytes.TrimRight(line[:min(len(line), maxLine)], "\r")
+		if len(bytes.TrimSpace(line)) > 0 {
+			v.lines = append(v.lines, string(line))
+		}
+	}
+	return v
+}
+
+// first is the first line that is not blank.
+func (v *view) first() string {
+	if len(v.lines) == 0 {
+		return ""
+	}
+	return v.lines[0]
+}
+
+// count counts the lines that a test accepts.
+func (v *view) count(test func(string) bool) int {
+	n := 0
+	for _, l := range v.lines {
+		if test(l) {
+			n++
+		}
+	}
+	return n
+}
+
+// most reports whether at least half of the lines, and at least n, are accepted.
+func (v *view) most(n int, test func(string) bool) bool {
+	got := v.count(test)
+	return got >= n && 2*got >= len(v.lines)
+}
+
+func (v *view) has(s string) bool { return bytes.Contains(v.text, []byte(s)) }
+
+// more counts for a reason: "3", or "at least 3" where only the beginning of the
+// file was seen.
+func (v *view) more(n int) string {
+	if v.Whole {
+		return strconv.Itoa(n)
+	}
+	return fmt.Sprintf("at least %d", n)
+}
+
+func high(kind Kind, reason string) (Result, bool) {
+	return Result{Kind: kind, Reason: reason, Confidence: analysis.High}, true
+}
+
+func medium(kind Kind, reason string) (Result, bool) {
+	return Result{Kind: kind, Reason: reason, Confidence: analysis.Medium}, true
+}
+
+func low(kind Kind, reason string) (Result, bool) {
+	return Result{Kind: kind, Reason: reason, Confidence: analysis.Low}, true
+}
+
+func no() (Result, bool) { return Result{}, false }
+
+// link names a symbolic link: a descriptor where its name is a number.
+func (v *view) link() Result {
+	kind, reason := Link, "a symbolic link, which is not followed"
+	if isNumber(v.base) {
+		kind, reason = FDLink, "a symbolic link whose name is a descriptor number"
+	}
+	return Result{Kind: kind, Reason: reason, Confidence: analysis.High}
+}
+
+func (v *view) empty() (Result, bool) {
+	if len(v.Bytes) > 0 || !v.Whole {
+		return no()
+	}
+	if isNumber(v.base) && fdDirectory(v.dir, "fdinfo") {
+		return high(EmptyFDInfo, "the file has no content; no fdinfo file of a live descriptor is empty")
+	}
+	return high(Empty, "the file has no content")
+}
+
+// fdDirectory reports whether a directory holds a copy of /proc/PID/fdinfo:
+// "fdinfo", "cpr_fdinfo", "fdinfo.copy".
+func fdDirectory(dir, word string) bool {
+	before, after, ok := strings.Cut(strings.ToLower(dir), word)
+	separated := func(c byte) bool { return strings.IndexByte("._-", c) >= 0 }
+	return ok && (before == "" || separated(before[len(before)-1])) && (after == "" || separated(after[0]))
+}
+
+func isNumber(s string) bool {
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return s != ""
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.Itoa(n) + " " + many
+}
+
+// quote shows the beginning of a line in a reason.
+func quote(s string) string {
+	s = strings.TrimSpace(s)
+	if len(s) > 40 {
+		s = strings.ToValidUTF8(s[:40], "") + "…"
+	}
+	return strconv.Quote(s)
+}

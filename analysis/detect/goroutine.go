@@ -1,0 +1,358 @@
+package detect
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+)
+
+// trace finds execution traces, which are often named .prof
+// (internal/trace/version: "go 1.26 trace\0\0\0").
+func (v *view) trace() (Result, bool) {
+	rest, ok := bytes.CutPrefix(v.text, []byte("go 1."))
+	if !ok {
+		return no()
+	}
+	version, _, ok := bytes.Cut(rest[:min(len(rest), 16)], []byte(" trace\x00"))
+	if !ok || !isNumber(string(version)) {
+		return no()
+	}
+	return high(ExecutionTrace, "it begins with \"go 1."+string(version)+" trace\": an execution trace, not a profile")
+}
+
+var debug1Line = regexp.MustCompile(`^(goroutine|goroutineleak) profile: total (\d+)`)
+
+// otherDebug1 are the first lines of the other profiles in debug=1 text
+// (runtime/pprof).
+var otherDebug1 = regexp.MustCompile(`^(heap profile: \d|threadcreate profile: total |--- contention:|--- mutex:|--- heapz )`)
+
+func (v *view) debug1() (Result, bool) {
+	for _, line := range v.lines[:min(len(v.lines), 20)] {
+		line = strings.TrimSpace(line)
+		if m := debug1Line.FindStringSubmatch(line); m != nil {
+			return high(GoroutineDebug1, "it begins with \""+m[0]+"\"")
+		}
+		if otherDebug1.MatchString(line) {
+			return high(OtherProfile, "it begins with "+quote(line)+": a profile of something else than goroutines")
+		}
+		// Only the response headers of curl -i may come before.
+		if !httpHeader(line) {
+			break
+		}
+	}
+	return no()
+}
+
+var httpHeaderLine = regexp.MustCompile(`^(HTTP/\d|[A-Za-z][A-Za-z0-9-]*: )`)
+
+func httpHeader(line string) bool { return httpHeaderLine.MatchString(line) }
+
+// headers is what was found of goroutine headers and crash marks.
+type headers struct {
+	n int
+	// first says that the first line that is no HTTP header is one.
+	first bool
+	// inside counts headers that have other text before them on their line.
+	inside int
+	// escaped counts headers behind a backslash and an n.
+	escaped int
+	// crash is the line that says why the program died.
+	crash string
+	// system says that goroutine 0 or a g's address was printed: only crashes do.
+	system bool
+}
+
+const headerWord = "goroutine "
+
+// goroutines finds debug=2, runtime.Stack and crash text. A dump has three
+// headers or begins with one; a single one after "panic:" is a crash
+// (goroutine.md section 5.7).
+func (v *view) goroutines() (Result, bool) {
+	h := v.headers()
+	if h.n == 0 || h.n < 3 && !h.first && h.crash == "" {
+		return no()
+	}
+	if h.crash != "" {
+		return high(GoroutineCrash, quote(h.crash)+" comes before "+v.more(h.n)+" goroutine "+noun(h.n))
+	}
+	if h.system {
+		return high(GoroutineCrash, v.more(h.n)+" goroutine "+noun(h.n)+", with addresses or goroutine 0 as only a signal or crash prints them")
+	}
+	if h.first {
+		return high(GoroutineDebug2, "the first line is a goroutine header; "+v.more(h.n-1)+" more follow")
+	}
+	return high(GoroutineDebug2, v.more(h.n)+" lines are goroutine headers")
+}
+
+func noun(n int) string {
+	if n == 1 {
+		return "header"
+	}
+	return "headers"
+}
+
+// wrapped finds dumps whose lines are prefixed or escaped.
+func (v *view) wrapped() (Result, bool) {
+	h := v.headers()
+	switch {
+	case h.escaped+h.inside >= 2 && h.escaped > h.inside:
+		return high(Wrapped, v.more(h.escaped)+" goroutine headers stand behind escaped line ends, as in a log field or a JSON string")
+	case h.inside >= 2:
+		return high(Wrapped, v.more(h.inside)+" goroutine headers stand behind a prefix on their line")
+	case h.escaped+h.inside == 1 && v.has("=== BEGIN goroutine stack dump ==="):
+		return high(Wrapped, "a log line says that a goroutine dump begins")
+	}
+	return no()
+}
+
+func (v *view) headers() headers {
+	var h headers
+	text, from := v.text, 0
+	for {
+		i := bytes.Index(text[from:], []byte(headerWord))
+		if i < 0 {
+			break
+		}
+		at := from + i
+		from = at + len(headerWord)
+		v.header(&h, at)
+	}
+	if h.n > 0 {
+		h.crash = crashMark(text)
+	}
+	return h
+}
+
+// header files the place where "goroutine " stands.
+func (v *view) header(h *headers, at int) {
+	length := headerLength(v.text[at:])
+	if length == 0 {
+		return
+	}
+	begin := bytes.LastIndexByte(v.text[:at], '\n') + 1
+	before := bytes.TrimLeft(v.text[begin:at], " \t")
+	switch {
+	case bytes.HasSuffix(before, []byte(`\n`)):
+		h.escaped++
+	case len(before) > 0:
+		h.inside++
+	case !endsLine(v.text[at+length:]):
+	default:
+		if h.n == 0 {
+			h.first = onlyHTTP(v.text[:begin])
+		}
+		h.n++
+		header := v.text[at : at+length]
+		h.system = h.system || bytes.HasPrefix(header, []byte("goroutine 0 ")) || bytes.Contains(header, []byte(" gp=0x"))
+	}
+}
+
+// headerLength measures a goroutine header, 0 where there is none. Labels may
+// hold brackets and colons (goroutine.md section 2), so the end is not looked at
+// closely.
+//
+//	"goroutine 5 [select, 6 minutes]:"                      all of it
+//	"goroutine 1 gp=0xc0 m=nil [select]:\nmain.main()"      up to the colon
+//	"goroutine 69 [chan receive] {controller: x}:"          all of it
+//	"goroutine profile: total 81"                           0
+func headerLength(b []byte) int {
+	line, _, _ := bytes.Cut(b[:min(len(b), 4096)], []byte("\n"))
+	i := len(headerWord)
+	digits := i
+	for i < len(line) && line[i] >= '0' && line[i] <= '9' {
+		i++
+	}
+	if i == digits || !bytes.HasPrefix(line[i:], []byte(" [")) && !bytes.HasPrefix(line[i:], []byte(" gp=")) {
+		return 0
+	}
+	if j := bytes.Index(line[i:], []byte("]:")); j >= 0 {
+		// A label may hold "]:" too: on a line of its own the header ends it.
+		if end := bytes.TrimRight(line, "\r \t"); bytes.HasSuffix(end, []byte(":")) {
+			return len(end)
+		}
+		return i + j + 2
+	}
+	if j := bytes.Index(line[i:], []byte("] {")); j >= 0 {
+		if k := bytes.Index(line[i+j:], []byte("}:")); k >= 0 {
+			return i + j + k + 2
+		}
+	}
+	return 0
+}
+
+// endsLine reports whether only blanks come before the end of the line.
+func endsLine(b []byte) bool {
+	line, _, _ := bytes.Cut(b, []byte("\n"))
+	return len(bytes.TrimSpace(line)) == 0
+}
+
+// onlyHTTP reports whether nothing but blank lines and response headers stand
+// there, the output of curl -i.
+func onlyHTTP(b []byte) bool {
+	if len(b) > 1<<14 {
+		return false
+	}
+	for line := range bytes.Lines(b) {
+		line := strings.TrimSpace(string(line))
+		if line != "" && !httpHeader(line) {
+			return false
+		}
+		if strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "SIG") {
+			return false
+		}
+	}
+	return true
+}
+
+// crashLine is what the runtime prints when a program dies (runtime/panic.go,
+// runtime/signal_unix.go).
+var crashLine = regexp.MustCompile(`(?m)^[ \t]*(panic: .*|fatal error: .*|SIG[A-Z0-9]+: .*|runtime: goroutine stack exceeds .*|unexpected fault address .*|\[signal .*)`)
+
+// crashMark gives the line that says why the program died, empty where it lives.
+func crashMark(text []byte) string {
+	if m := crashLine.Find(text); m != nil {
+		return strings.TrimSpace(string(m[:min(len(m), 200)]))
+	}
+	return ""
+}
+
+// race finds reports of the race detector, whose "Goroutine 7 (running) created
+// at:" is another grammar.
+func (v *view) race() (Result, bool) {
+	if n := bytes.Count(v.text, []byte("WARNING: DATA RACE")); n > 0 {
+		return high(RaceReport, plural(n, "report", "reports")+" of the race detector, which lists two goroutines, not all")
+	}
+	return no()
+}
+
+// proto finds uncompressed profiles. Their first field is the sample type; what
+// it measures is in the string table behind the samples
+// (github.com/google/pprof/proto/profile.proto).
+func (v *view) proto() (Result, bool) {
+	p := readProfile(v.text)
+	if !p.valid {
+		return no()
+	}
+	if len(p.names) == 0 {
+		return v.unnamedProfile()
+	}
+	what := strings.Join(p.names, ", ")
+	for _, name := range p.names {
+		if name == "goroutine" || name == "goroutineleak" {
+			return high(GoroutineProto, "a profile whose sample type is "+name)
+		}
+	}
+	return high(OtherProfile, "a profile whose sample types are "+what)
+}
+
+// unnamedProfile guesses by name where the string table lies further down.
+func (v *view) unnamedProfile() (Result, bool) {
+	reason := "a profile whose sample types are named further down than was looked"
+	name := strings.ToLower(v.base)
+	for _, other := range []string{"heap", "allocs", "cpu", "block", "mutex", "threadcreate"} {
+		if strings.Contains(name, other) {
+			return low(OtherProfile, reason+"; its name says "+other)
+		}
+	}
+	r, ok := low(GoroutineProto, reason)
+	r.NeedMore = !v.Whole && len(v.Bytes) < SniffLimit
+	return r, ok
+}
+
+// profile is what the beginning of a profile says of its sample types.
+type profile struct {
+	valid bool
+	names []string
+}
+
+// readProfile walks the top-level fields; strings begin with index 0.
+func readProfile(b []byte) profile {
+	if len(b) < 4 || b[0] != 0x0a {
+		return profile{}
+	}
+	var types []uint64
+	found := map[uint64]string{}
+	next := uint64(0)
+	for len(b) > 0 {
+		field, body, rest, ok := protoField(b)
+		if !ok {
+			break
+		}
+		b = rest
+		switch {
+		case field == 0 || field > 15:
+			return profile{}
+		case field == 1:
+			index, ok := sampleType(body)
+			if !ok {
+				return profile{}
+			}
+			types = append(types, index)
+		case field == 6:
+			found[next] = string(body[:min(len(body), 64)])
+			next++
+		}
+		if next > 64 {
+			break
+		}
+	}
+	p := profile{valid: len(types) > 0 && len(types) < 64}
+	for _, t := range types {
+		if name, ok := found[t]; ok && name != "" {
+			p.names = append(p.names, name)
+		}
+	}
+	return p
+}
+
+// sampleType reads {type, unit}, two varint fields.
+func sampleType(b []byte) (index uint64, ok bool) {
+	for len(b) > 0 {
+		field, _, rest, whole := protoField(b)
+		if !whole || field != 1 && field != 2 || b[0]&7 != 0 {
+			return 0, false
+		}
+		if field == 1 {
+			index, _ = uvarint(b[1:])
+			ok = true
+		}
+		b = rest
+	}
+	return index, ok
+}
+
+// protoField splits off one field; body is empty for numbers. ok is false where
+// the field is not whole or not allowed in a profile.
+func protoField(b []byte) (field uint64, body, rest []byte, ok bool) {
+	tag, n := uvarint(b)
+	if n == 0 {
+		return 0, nil, nil, false
+	}
+	b = b[n:]
+	value, n := uvarint(b)
+	if n == 0 {
+		return 0, nil, nil, false
+	}
+	b = b[n:]
+	switch tag & 7 {
+	case 0:
+		return tag >> 3, nil, b, true
+	case 2:
+		if value > uint64(len(b)) {
+			return 0, nil, nil, false
+		}
+		return tag >> 3, b[:value], b[value:], true
+	}
+	return 0, nil, nil, false
+}
+
+func uvarint(b []byte) (uint64, int) {
+	var v uint64
+	for i := range min(len(b), 10) {
+		v |= uint64(b[i]&0x7f) << (7 * i)
+		if b[i] < 0x80 {
+			return v, i + 1
+		}
+	}
+	return 0, 0
+}

@@ -1,0 +1,175 @@
+package detect
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+)
+
+// lsofHeader may stand far down, behind warnings, prompts or blanks.
+var lsofHeader = regexp.MustCompile(`(?m)^[^\n]{0,400}?\bCOMMAND +PID\b[^\n]*\bNAME\b`)
+
+// lsofRow is a row without a header: a command, a pid, perhaps thread, task and
+// group columns, a user, the descriptor and its type.
+var lsofRow = regexp.MustCompile(`^\s*\S.*?\s\d+\s+(?:\S+\s+){1,5}(?:cwd|rtd|txt|mem|mmap|DEL|NOFD|err|unk|ltx|\*\d{3}[rwu]?|\d+[rwu]?[A-Za-z-]?)\s+` +
+	`(?:REG|DIR|CHR|BLK|FIFO|LINK|unix|IPv4|IPv6|sock|raw|raw6|pack|a_inode|netlink|KQUEUE|PIPE|PSXSHM|PSXSEM|VREG|VDIR|unknown)\b`)
+
+// busyboxRow is "pid exe fd path" between tabs, of older ones "pid exe path".
+var busyboxRow = regexp.MustCompile(`^\d+\t/\S*\t(\d+\t)?\S`)
+
+func (v *view) lsof() (Result, bool) {
+	if bytes.Contains(v.text, []byte("COMMAND ")) {
+		if header := lsofHeader.Find(v.text); header != nil {
+			if bytes.Contains(header, []byte(" ASSOC ")) {
+				return high(Lsfd, "the header of a table of lsfd, with ASSOC where lsof has FD")
+			}
+			if bytes.Contains(header, []byte(" FD ")) {
+				return high(LsofTable, "the header \"COMMAND PID ... NAME\" of lsof")
+			}
+		}
+	}
+	if n := v.count(lsofRow.MatchString); n > 0 && 2*n >= len(v.lines) {
+		return medium(LsofTable, v.more(n)+" rows of lsof without its header")
+	}
+	if v.most(1, busyboxRow.MatchString) {
+		return medium(LsofTable, "rows \"pid, program, descriptor, target\" between tabs, as busybox lsof prints them")
+	}
+	return v.lsofNoise()
+}
+
+// lsofNoise takes a file of warnings alone as a listing without rows: it must
+// not look like a file that was not understood.
+func (v *view) lsofNoise() (Result, bool) {
+	if len(v.lines) == 0 || strings.HasSuffix(v.base, ".err") || !v.most(len(v.lines), lsofWarning) {
+		return no()
+	}
+	return medium(LsofTable, "nothing but warnings of lsof")
+}
+
+func lsofWarning(line string) bool {
+	line = strings.TrimSpace(line)
+	return strings.HasPrefix(line, "lsof: ") || line == "Output information may be incomplete."
+}
+
+// fields finds lsof -F and -F0: a process set, "p" and a pid, then a file set,
+// which begins with "f". -F0 ends fields with NULs, so this comes before binary.
+func (v *view) fields() (Result, bool) {
+	files, zero := 0, false
+	for i, line := range v.lines {
+		field, _, cut := strings.Cut(line, "\x00")
+		zero = zero || cut
+		switch {
+		case i == 0 && (field == "" || field[0] != 'p' || !isNumber(field[1:])):
+			return no()
+		case field == "" || strings.IndexByte("pgRcuLKMfaltGDdosikPnTFN", field[0]) < 0:
+			if i < 20 {
+				return no()
+			}
+		case field[0] == 'f':
+			files++
+		}
+	}
+	if files == 0 {
+		return no()
+	}
+	if zero {
+		return high(LsofFields, "fields of lsof -F0: a process, then "+v.more(files)+" files")
+	}
+	return high(LsofFields, "fields of lsof -F: a process, then "+v.more(files)+" files")
+}
+
+var (
+	fdinfoPos = regexp.MustCompile(`^\s*pos:\s*-?\d+$`)
+	// fdinfoGrep is a line of grep over fdinfo files, with -n and -c forms.
+	fdinfoGrep = regexp.MustCompile(`^(\S*/)?fdinfo[^/\s]*/\d+:(\d+:)?(inotify|fanotify|pos|flags|mnt_id|ino|tfd|eventfd|sigmask|\d+$)`)
+	// fdinfoHeading joins fdinfo files: "== 25 -> anon_inode:inotify" of a loop,
+	// "==> /proc/7/fdinfo/25 <==" of tail.
+	fdinfoHeading = regexp.MustCompile(`^==>? (\d+ -> |\S*\d+ <==$)`)
+	inotifyLine   = regexp.MustCompile(`^\s*(inotify wd:[0-9a-f]+ ino:|fanotify (flags|ino|mnt_id|sdev):)`)
+)
+
+func (v *view) fdinfo() (Result, bool) {
+	if n := v.count(fdinfoGrep.MatchString); n > 0 && 2*n >= len(v.lines) {
+		return high(FDInfoGrep, "lines of grep over fdinfo files: "+quote(v.first()))
+	}
+	if len(v.lines) >= 2 && fdinfoPos.MatchString(v.lines[0]) && isFlags(v.lines[1]) {
+		watches := v.count(inotifyLine.MatchString)
+		if watches > 0 {
+			return high(FDInfo, "it begins with pos and flags; "+v.more(watches)+" inotify or fanotify lines follow")
+		}
+		return high(FDInfo, "it begins with pos and flags")
+	}
+	if len(v.lines) >= 2 && fdinfoHeading.MatchString(v.lines[0]) && fdinfoPos.MatchString(v.lines[1]) {
+		return high(FDInfo, "several fdinfo files joined below headings: "+quote(v.first()))
+	}
+	if v.most(1, inotifyLine.MatchString) {
+		return medium(FDInfo, "inotify lines of fdinfo without the lines above them")
+	}
+	return no()
+}
+
+// isFlags accepts "flags:\t02004000": octal with a leading 0.
+func isFlags(line string) bool {
+	value, ok := strings.CutPrefix(strings.TrimSpace(line), "flags:")
+	value = strings.TrimSpace(value)
+	return ok && strings.HasPrefix(value, "0") && isNumber(value)
+}
+
+var (
+	// lsLink is ls -l of a link named by a number, quoted by -Q.
+	lsLink = regexp.MustCompile(`^\s*l[r-][w-][x-][-rwxsStT]{6}[.+@]?\s+\d+\s.*\s"?\d+"?( -> |$)`)
+	// findLink is "4 -> target" of find -printf '%f -> %l\n'; statLink the first
+	// line of stat's block.
+	findLink = regexp.MustCompile(`^\d+ -> \S`)
+	statLink = regexp.MustCompile(`^\s*File: ['"‘]?(\S*/)?\d+['"’]? -> `)
+)
+
+func (v *view) fdListing() (Result, bool) {
+	if n := v.count(lsLink.MatchString); n > 0 && 2*n >= len(v.lines) {
+		return high(FDListing, v.more(n)+" links named by numbers in the form of ls -l")
+	}
+	if n := v.count(findLink.MatchString); n > 1 && 2*n >= len(v.lines) {
+		return high(FDListing, v.more(n)+" lines \"number -> target\"")
+	}
+	if n := v.count(statLink.MatchString); n > 0 && statLink.MatchString(v.first()) {
+		return medium(FDListing, v.more(n)+" blocks of stat about links named by numbers")
+	}
+	return no()
+}
+
+// socketHeaders are first lines of socket tables.
+var socketHeaders = []struct {
+	pattern *regexp.Regexp
+	what    string
+}{
+	{regexp.MustCompile(`^(Netid\s+)?State\s+Recv-Q\s+Send-Q\s`), "the header of ss"},
+	{regexp.MustCompile(`^Proto\s+(RefCnt|Recv-Q)\s`), "the header of netstat"},
+	{regexp.MustCompile(`^Active (Internet connections|UNIX domain sockets)`), "the first line of netstat"},
+	{regexp.MustCompile(`^\s*sl\s+local_address\s`), "the header of /proc/net/tcp or udp"},
+	{regexp.MustCompile(`^Num\s+RefCount\s+Protocol\s`), "the header of /proc/net/unix"},
+	{regexp.MustCompile(`^sk\s+(Eth|RefCnt)\s`), "the header of /proc/net/netlink or packet"},
+	{regexp.MustCompile(`^(sockets: used|TCP: inuse) \d`), "the first line of /proc/net/sockstat"},
+	{regexp.MustCompile(`^Total: \d+`), "the first line of ss -s"},
+}
+
+var (
+	netstatRow = regexp.MustCompile(`^(tcp|udp)6?\s+\d+\s+\d+\s+\S+:\S+\s+\S+:\S+`)
+	ssRow      = regexp.MustCompile(`^((tcp|udp|u_str|u_dgr|nl|p_raw|p_dgr)\s+)?(ESTAB|LISTEN|UNCONN|CLOSE-WAIT|TIME-WAIT|SYN-SENT|FIN-WAIT-[12]|LAST-ACK)\s+\d+\s+\d+\s`)
+)
+
+func (v *view) sockets() (Result, bool) {
+	for _, line := range v.lines[:min(len(v.lines), 3)] {
+		for _, h := range socketHeaders {
+			if h.pattern.MatchString(line) && (!strings.HasPrefix(line, "Total: ") || v.has("\nTCP: ")) {
+				return high(SocketTable, h.what)
+			}
+		}
+	}
+	if v.most(1, netstatRow.MatchString) {
+		return medium(SocketTable, "rows of netstat without its header")
+	}
+	if v.most(1, ssRow.MatchString) {
+		return medium(SocketTable, "rows of ss without its header")
+	}
+	return no()
+}

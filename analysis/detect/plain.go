@@ -1,0 +1,234 @@
+package detect
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"leakdiff/analysis"
+)
+
+// magics are first bytes of files that hold no evidence, or that the unpacking
+// had to leave packed.
+var magics = []struct {
+	magic string
+	kind  Kind
+	what  string
+}{
+	{"\x89PNG\r\n\x1a\n", Image, "a PNG image"},
+	{"\xff\xd8\xff", Image, "a JPEG image"},
+	{"GIF8", Image, "a GIF image"},
+	{"%PDF-", Binary, "a PDF document"},
+	{"\x7fELF", Binary, "an ELF program or core file"},
+	{"\xca\xfe\xba\xbe", Binary, "a Java class file"},
+	{"JAVA PROFILE 1.0", Binary, "a heap dump of a JVM"},
+	{"SQLite format 3\x00", Binary, "an SQLite database"},
+	{"7z\xbc\xaf\x27\x1c", Binary, "a 7-Zip archive that was not opened"},
+	{"Rar!\x1a\x07", Binary, "a RAR archive that was not opened"},
+	{"D1ag", Binary, "an encrypted TiDB diag archive"},
+	{"Salted__", Binary, "a file encrypted with openssl"},
+	{"age-encryption.org/", Binary, "a file encrypted with age"},
+	{"-----BEGIN AGE ENCRYPTED FILE-----", Binary, "a file encrypted with age"},
+	{"-----BEGIN PGP MESSAGE-----", Binary, "a file encrypted with gpg"},
+	{"PK\x03\x04", Binary, "a zip archive that was not opened"},
+	{"PK\x05\x06", Binary, "an empty zip archive"},
+	{"\x1f\x8b\x08", Binary, "gzip data that was not unpacked"},
+	{"\x28\xb5\x2f\xfd", Binary, "zstd data that was not unpacked"},
+	{"\xfd7zXZ\x00", Binary, "xz data that was not unpacked"},
+	{"BZh", Binary, "bzip2 data that was not unpacked"},
+	{"\x04\x22\x4d\x18", Binary, "lz4 data that was not unpacked"},
+	{"\x02\x21\x4c\x18", Binary, "lz4 data that was not unpacked"},
+}
+
+func (v *view) magic() (Result, bool) {
+	for _, m := range magics {
+		if bytes.HasPrefix(v.Bytes, []byte(m.magic)) {
+			return high(m.kind, m.what)
+		}
+	}
+	if len(v.Bytes) >= 262 && string(v.Bytes[257:262]) == "ustar" {
+		return high(Binary, "a tar archive that was not opened")
+	}
+	return no()
+}
+
+// binary is what holds NULs, or more control bytes than any text does. UTF-16 is
+// named, for the unpacking turns it into UTF-8 when it can.
+func (v *view) binary() (Result, bool) {
+	sample := v.text[:min(len(v.text), 1<<16)]
+	if bytes.HasPrefix(v.Bytes, []byte("\xff\xfe")) || bytes.HasPrefix(v.Bytes, []byte("\xfe\xff")) {
+		return medium(Text, "it begins with the byte order mark of UTF-16")
+	}
+	nuls, others := bytes.Count(sample, []byte{0}), controls(sample)
+	switch {
+	case nuls == 0 && others*50 <= len(sample):
+		return no()
+	case nuls == 0:
+		return medium(Binary, fmt.Sprintf("%d of its first %d bytes are control bytes", others, len(sample)))
+	case nuls == len(sample):
+		return high(Binary, "nothing but NUL bytes")
+	case nuls*1000 < len(sample) && others*50 <= len(sample):
+		// A log with a few NULs in it (a crash in the middle of a write) is text.
+		return no()
+	}
+	return high(Binary, fmt.Sprintf("%d of its first %d bytes are NUL", nuls, len(sample)))
+}
+
+// controls counts control bytes that no text holds; NUL is counted apart, ESC
+// colours logs.
+func controls(b []byte) int {
+	n := 0
+	for _, c := range b {
+		if c != 0 && c < ' ' && strings.IndexByte("\t\n\v\f\r\b\x1b", c) < 0 || c == 0x7f {
+			n++
+		}
+	}
+	return n
+}
+
+// truthName is the truth beside recorded test data.
+var truthName = regexp.MustCompile(`(?i)^expected([._-].*)?\.json$`)
+
+func (v *view) json() (Result, bool) {
+	trimmed := bytes.TrimLeft(v.text, " \t\r\n")
+	if len(trimmed) == 0 || trimmed[0] != '{' && trimmed[0] != '[' || !looksJSON(trimmed) {
+		return no()
+	}
+	keys := func(all ...string) bool {
+		for _, key := range all {
+			if !bytes.Contains(trimmed, []byte(`"`+key+`"`)) {
+				return false
+			}
+		}
+		return true
+	}
+	switch {
+	case truthName.MatchString(v.base):
+		return high(Truth, "a file named "+v.base+" says what must be found, and is no evidence")
+	case keys("header", "reportVersion", "nodejsVersion"), keys("header", "libuv"):
+		return high(NodeReport, "JSON with the header of a Node.js diagnostic report")
+	case keys("Gauges", "Counters"):
+		return high(MetricsJSON, "JSON with Gauges and Counters, the metrics of a HashiCorp agent")
+	case keys("threadDump"):
+		return high(ThreadDump, "JSON of Thread.dump_to_file")
+	case keys("threads", "threadName"):
+		return high(ThreadDump, "JSON of the Spring Boot actuator's thread dump")
+	case keys("lsof_version"):
+		return high(LsofJSON, "JSON of lsof -J")
+	case keys("lsfd"):
+		return high(Lsfd, "JSON of lsfd")
+	case jsonLines(v.lines):
+		return v.wide(high(Log, "one JSON object on each line"))
+	}
+	return v.wide(high(JSON, "JSON without anything that is known here"))
+}
+
+// looksJSON tells "{" and "[" of JSON from those of logs ("[INFO] ..."). Without
+// the whole of a document its first token must do.
+func looksJSON(b []byte) bool {
+	d := json.NewDecoder(bytes.NewReader(b))
+	if _, err := d.Token(); err != nil {
+		return false
+	}
+	_, err := d.Token()
+	return err == nil
+}
+
+// jsonLines reports whether every line is an object of its own.
+func jsonLines(lines []string) bool {
+	for _, l := range lines {
+		if !strings.HasPrefix(l, "{") {
+			return false
+		}
+	}
+	return len(lines) > 1
+}
+
+// wide asks for more of what may still turn out to hold a dump.
+func (v *view) wide(r Result, ok bool) (Result, bool) {
+	r.NeedMore = !v.Whole && len(v.Bytes) < SniffLimit
+	return r, ok
+}
+
+// logLine begins with a time, or carries a level.
+var logLine = regexp.MustCompile(`^(<\d+>)?[\[(]?(\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d|\d\d:\d\d:\d\d[ .,]|(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) [ \d]\d \d\d:\d\d:\d\d|[IWEF]\d{4} \d\d:\d\d:\d\d|time="?\d{4}|ts=\d{4}|level=\w+ |\[?(TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL)\]?[: ])`)
+
+// hints are names in words for texts that are known to hold no evidence.
+var hints = []struct {
+	pattern *regexp.Regexp
+	what    string
+}{
+	{regexp.MustCompile(`(?i)^(404 page not found|403 Forbidden|Unauthorized|Internal Server Error|upstream connect error|no healthy upstream)`), "the answer of a server that refused"},
+	{regexp.MustCompile(`^(F S UID|USER\s+PID|UID\s+PID|\s*PID\s+(TTY|USER|COMMAND|PPID)|F\s+UID\s+PID)\b`), "a table of processes (ps)"},
+	{regexp.MustCompile(`^(lsof|lsfd|netstat|ss|bash|sh|cat|ls): `), "the error output of a command"},
+	{regexp.MustCompile(`^(apiVersion|kind): `), "a Kubernetes object in YAML"},
+	{regexp.MustCompile(`^cpu  \d+ `), "the processor times of /proc/stat"},
+}
+
+// plain names what is left: HTML, logs, other text.
+func (v *view) plain() Result {
+	r, _ := v.wide(v.plainText())
+	if r.Kind == Binary {
+		r.NeedMore = false
+	}
+	return r
+}
+
+func (v *view) plainText() (Result, bool) {
+	first := v.first()
+	start := strings.ToLower(strings.TrimSpace(first))
+	for _, tag := range []string{"<!doctype html", "<html", "<head", "<body", "<pre"} {
+		if strings.HasPrefix(start, tag) {
+			return high(HTML, "it begins with "+quote(first))
+		}
+	}
+	for _, h := range hints {
+		if h.pattern.MatchString(first) {
+			return medium(Text, h.what+": "+quote(first))
+		}
+	}
+	if n := v.count(logLine.MatchString); n > 0 && 3*n >= len(v.lines) {
+		return medium(Log, v.lines0(n)+" begin with a time or a level"+v.loneHeader())
+	}
+	if !utf8.Valid(v.text) && !validBut(v.text) {
+		return medium(Text, "text in another encoding than UTF-8"+v.loneHeader())
+	}
+	if v.count(func(l string) bool { return isNumber(strings.TrimSpace(l)) }) == len(v.lines) && len(v.lines) > 0 {
+		return medium(Text, "nothing but "+plural(len(v.lines), "number", "numbers"))
+	}
+	if strings.HasSuffix(strings.ToLower(v.base), ".log") {
+		return low(Log, "text; its name says that it is a log"+v.loneHeader())
+	}
+	if len(v.lines) == 0 {
+		return low(Text, "nothing but blanks")
+	}
+	return Result{Kind: Text, Reason: "text that is no known form: " + quote(printable(first)) + v.loneHeader(), Confidence: analysis.Low}, true
+}
+
+func (v *view) lines0(n int) string {
+	return fmt.Sprintf("%d of the first %d lines", n, len(v.lines))
+}
+
+// loneHeader says of a text with a header or two that this is not enough.
+func (v *view) loneHeader() string {
+	h := v.headers()
+	if n := h.n + h.inside + h.escaped; n > 0 {
+		return fmt.Sprintf("; %s in it make no dump", plural(n, "goroutine header", "goroutine headers"))
+	}
+	return ""
+}
+
+// validBut reports whether only the last character is cut, at the end of a head.
+func validBut(b []byte) bool {
+	for cut := 1; cut < utf8.UTFMax && cut <= len(b); cut++ {
+		if utf8.Valid(b[:len(b)-cut]) {
+			return true
+		}
+	}
+	return false
+}
+
+func printable(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }

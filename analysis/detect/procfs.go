@@ -1,0 +1,81 @@
+package detect
+
+import (
+	"regexp"
+	"strings"
+)
+
+var (
+	// cmdlineName and capturedName are the names of files whose content alone
+	// says nothing.
+	cmdlineName  = regexp.MustCompile(`(?i)^(.*[._-])?cmdline(\.txt)?$`)
+	environName  = regexp.MustCompile(`(?i)^(.*[._-])?environ(\.txt)?$`)
+	capturedName = regexp.MustCompile(`(?i)^captured[._-]at(\.txt)?$`)
+	rfc3339      = regexp.MustCompile(`^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d`)
+)
+
+// byName takes the small files of /proc and of collectors that only their name
+// explains, as far as their content does not contradict it.
+func (v *view) byName() (Result, bool) {
+	switch {
+	case !v.Whole || len(v.Bytes) > 1<<16:
+		return no()
+	case capturedName.MatchString(v.base) && len(v.lines) == 1:
+		if rfc3339.MatchString(strings.TrimSpace(v.first())) {
+			return high(CapturedAt, "one time in a file named "+v.base+": a collector's manifest")
+		}
+		return low(CapturedAt, "its name is "+v.base+", but it holds no RFC 3339 time")
+	case cmdlineName.MatchString(v.base) && len(v.lines) <= 2 && controls(v.text) == 0:
+		return medium(Cmdline, "its name is "+v.base+" and it holds arguments")
+	case environName.MatchString(v.base) && v.has("=") && v.has("\x00"):
+		return medium(Text, "an environment, which may hold secrets: not read")
+	}
+	return no()
+}
+
+var (
+	mountLine  = regexp.MustCompile(`^\d+ \d+ \d+:\d+ \S+ \S+ \S+ .*- \S+ \S*`)
+	statLine   = regexp.MustCompile(`^\d+ \(.*\) [RSDZTtWXxKPI] -?\d+ `)
+	cgroupLine = regexp.MustCompile(`^\d+:[^:/]*:/`)
+	sysctlLine = regexp.MustCompile(`^([a-z][a-z0-9_-]*[./][\w./:-]+ = |/proc/sys/\S+: ?\d)`)
+	fileNR     = regexp.MustCompile(`^\d+\s+\d+\s+\d+$`)
+)
+
+func (v *view) procfs() (Result, bool) {
+	first := v.first()
+	switch {
+	case strings.HasPrefix(first, "Limit ") && strings.Contains(first, "Soft Limit") && strings.Contains(first, "Hard Limit"):
+		return high(Limits, "the header of /proc/PID/limits")
+	case strings.HasPrefix(first, "Name:\t") && v.count(func(l string) bool { return strings.HasPrefix(l, "Pid:\t") || strings.HasPrefix(l, "Tgid:\t") }) > 0:
+		return high(Status, "it begins with Name and names a Pid, as /proc/PID/status does")
+	case len(v.lines) <= 2 && statLine.MatchString(first):
+		return high(Stat, "one line \"pid (name) state ...\" of /proc/PID/stat")
+	case v.most(1, mountLine.MatchString):
+		return high(Mountinfo, "lines of mountinfo: ids, device, root, mount point, \"-\", type")
+	case v.most(1, cgroupLine.MatchString):
+		return high(Cgroup, "lines \"number:controllers:/path\" of /proc/PID/cgroup")
+	case v.most(1, sysctlLine.MatchString):
+		return high(Sysctls, "kernel settings: "+quote(first))
+	case len(v.lines) == 1 && strings.HasPrefix(v.base, "file-nr") && fileNR.MatchString(strings.TrimSpace(first)):
+		return medium(Sysctls, "three numbers in a file named "+v.base)
+	case len(v.lines) == 1 && isNumber(strings.TrimSpace(first)) && strings.Contains("/"+v.Path, "/sys/fs/inotify/"):
+		return medium(Sysctls, "one number below sys/fs/inotify")
+	}
+	return no()
+}
+
+var (
+	metricType = regexp.MustCompile(`^# (TYPE|HELP) [a-zA-Z_:][\w:]* `)
+	metricLine = regexp.MustCompile(`^[a-zA-Z_:][\w:]*(\{.*\})? ([-+]?[\d.]+([eE][-+]?\d+)?|NaN|[-+]?Inf)( \d+)?$`)
+)
+
+func (v *view) metrics() (Result, bool) {
+	types, samples := v.count(metricType.MatchString), v.count(metricLine.MatchString)
+	switch {
+	case types > 0 && 2*(types+samples) >= len(v.lines):
+		return high(Metrics, "a \"# TYPE\" or \"# HELP\" line of the Prometheus text format")
+	case samples >= 5 && 2*samples >= len(v.lines):
+		return medium(Metrics, v.more(samples)+" samples of the Prometheus text format")
+	}
+	return no()
+}
