@@ -56,7 +56,8 @@ type headers struct {
 	inside int
 	// escaped counts headers behind a backslash and an n.
 	escaped int
-	// crash is the line that says why the program died.
+	// crash is the line that says why the program died, before the first header: a
+	// program may also die after it has written its dump.
 	crash string
 	// system says that goroutine 0 or a g's address was printed: only crashes do.
 	system bool
@@ -117,9 +118,6 @@ func (v *view) headers() headers {
 		from = at + len(headerWord)
 		v.header(&h, at)
 	}
-	if h.n > 0 {
-		h.crash = crashMark(text)
-	}
 	return h
 }
 
@@ -140,6 +138,7 @@ func (v *view) header(h *headers, at int) {
 	default:
 		if h.n == 0 {
 			h.first = onlyHTTP(v.text[:begin])
+			h.crash = crashMark(v.text[:begin])
 		}
 		h.n++
 		header := v.text[at : at+length]
@@ -192,12 +191,12 @@ func onlyHTTP(b []byte) bool {
 	if len(b) > 1<<14 {
 		return false
 	}
+	b = bytes.TrimSpace(b)
+	if len(b) > 0 && !bytes.HasPrefix(b, []byte("HTTP/")) {
+		return false
+	}
 	for line := range bytes.Lines(b) {
-		line := strings.TrimSpace(string(line))
-		if line != "" && !httpHeader(line) {
-			return false
-		}
-		if strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "SIG") {
+		if line := strings.TrimSpace(string(line)); line != "" && !httpHeader(line) {
 			return false
 		}
 	}
@@ -225,9 +224,9 @@ func (v *view) race() (Result, bool) {
 	return no()
 }
 
-// proto finds uncompressed profiles. Their first field is the sample type; what
-// it measures is in the string table behind the samples
-// (github.com/google/pprof/proto/profile.proto).
+// proto finds uncompressed profiles. They begin with the sample type (0x0a) or,
+// as the runtime writes them, the period type (0x5a); what they measure is in the
+// string table behind the samples (github.com/google/pprof/proto/profile.proto).
 func (v *view) proto() (Result, bool) {
 	p := readProfile(v.text)
 	if !p.valid {
@@ -267,7 +266,7 @@ type profile struct {
 
 // readProfile walks the top-level fields; strings begin with index 0.
 func readProfile(b []byte) profile {
-	if len(b) < 4 || b[0] != 0x0a {
+	if len(b) < 4 || b[0] != 0x0a && b[0] != 0x5a {
 		return profile{}
 	}
 	var types []uint64

@@ -3,7 +3,9 @@ package detect
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"regexp"
 	"strings"
 	"unicode/utf8"
@@ -126,15 +128,16 @@ func (v *view) json() (Result, bool) {
 	return v.wide(high(JSON, "JSON without anything that is known here"))
 }
 
-// looksJSON tells "{" and "[" of JSON from those of logs ("[INFO] ..."). Without
-// the whole of a document its first token must do.
+// looksJSON tells "{" and "[" of JSON from those of logs ("[INFO] ...",
+// "[2006-05-03 12:00]"), by the first tokens; the end of the head ends them.
 func looksJSON(b []byte) bool {
 	d := json.NewDecoder(bytes.NewReader(b))
-	if _, err := d.Token(); err != nil {
-		return false
+	for range 20 {
+		if _, err := d.Token(); err != nil {
+			return d.InputOffset() > 1 && (errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF))
+		}
 	}
-	_, err := d.Token()
-	return err == nil
+	return true
 }
 
 // jsonLines reports whether every line is an object of its own.

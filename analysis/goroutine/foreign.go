@@ -93,21 +93,30 @@ func (p *textParser) part(b []byte, indent int) bool {
 }
 
 // creator begins the frame of the go statement.
-//
-//	"main.leak in goroutine 1" -> creator main.leak, parent 1
 func (p *textParser) creator(b []byte, indent int) {
 	p.settle()
-	parent := int64(0)
-	if i := bytes.LastIndex(b, []byte(parentWord)); i > 0 {
-		if n, rest, ok := cutNumber(b[i+len(parentWord):]); ok && len(rest) == 0 {
-			b, parent = b[:i], n
-		}
-	}
+	b, parent := cutParent(b)
 	if p.ancestor < 0 {
 		p.g.Parent = parent
 	}
 	p.pending, p.indent = len(p.key), indent
 	p.key = append(append(append(p.key, markCreator), b...), '\n')
+}
+
+// cutParent splits the creator from the goroutine that ran it, 0 where there is
+// none.
+//
+//	"main.leak in goroutine 1" -> "main.leak", 1
+func cutParent(b []byte) (name []byte, parent int64) {
+	i := bytes.LastIndex(b, []byte(parentWord))
+	if i <= 0 {
+		return b, 0
+	}
+	n, rest, ok := cutNumber(b[i+len(parentWord):])
+	if !ok || len(rest) > 0 || n < 0 {
+		return b, 0
+	}
+	return b[:i], n
 }
 
 // insert adds a line of its own kind to the key.

@@ -205,7 +205,10 @@ func planOf(body []byte) (out plan, ok bool) {
 		if len(line) == 0 {
 			return out, out.lines > 1 && next == len(body)
 		}
-		text := bytes.TrimLeft(line, " \t")
+		text, ok := plainText(line)
+		if !ok {
+			return plan{}, false
+		}
 		if bytes.HasPrefix(text, []byte("...")) {
 			pos = next
 			continue
@@ -230,6 +233,14 @@ func planOf(body []byte) (out plan, ok bool) {
 	return out, out.creator
 }
 
+// plainText is a line without its indentation, false where anything unusual
+// stands before or behind it.
+func plainText(line []byte) ([]byte, bool) {
+	text := bytes.TrimLeft(line, " \t")
+	n := len(text)
+	return text, n > 0 && text[0] > ' ' && text[n-1] > ' '
+}
+
 // callGap finds the gap of a call or creator, of kind gapNone where a creator has
 // none.
 //
@@ -237,12 +248,13 @@ func planOf(body []byte) (out plan, ok bool) {
 //	"created by main.(*Pool).Start in goroutine ‹17›"
 func callGap(text []byte) (gapPlace, bool) {
 	if bytes.HasPrefix(text, []byte(creatorWord)) {
-		if i := bytes.LastIndex(text, []byte(parentWord)); i > 0 {
-			return gapPlace{i + len(parentWord), len(text), gapNumber}, true
+		name, parent := cutParent(text[len(creatorWord):])
+		if parent <= 0 {
+			return gapPlace{kind: gapNone}, true
 		}
-		return gapPlace{kind: gapNone}, true
+		return gapPlace{len(creatorWord) + len(name) + len(parentWord), len(text), gapNumber}, true
 	}
-	if len(text) == 0 || text[len(text)-1] != ')' {
+	if text[len(text)-1] != ')' {
 		return gapPlace{}, false
 	}
 	name := cutArgs(text)
@@ -253,7 +265,10 @@ func callGap(text []byte) (gapPlace, bool) {
 //
 //	"/src/pool.go:42 +0x1d fp=0x‹c00004› sp=0x‹c00004› pc=0x40841c"
 func (p *plan) place(line []byte, pos int) bool {
-	text := bytes.TrimLeft(line, " \t")
+	text, ok := plainText(line)
+	if !ok {
+		return false
+	}
 	file, ok := cutOffsets(text)
 	if !ok || len(file) == 0 {
 		return false

@@ -394,9 +394,12 @@ func cutOffsets(b []byte) ([]byte, bool) {
 
 // isOffset knows "+0x1d", "fp=0x1", "sp=0x1" and "pc=0x1".
 func isOffset(b []byte) bool {
-	if len(b) > 3 && b[0] == '+' {
-		return b[1] == '0' && b[2] == 'x'
+	if len(b) < 5 || b[0] == '+' {
+		return len(b) > 3 && b[0] == '+' && b[1] == '0' && b[2] == 'x'
 	}
-	return len(b) > 5 && b[1] == 'p' && string(b[2:5]) == "=0x" && (b[0] == 'f' || b[0] == 's') ||
-		len(b) > 5 && string(b[:5]) == "pc=0x"
+	switch string(b[:5]) {
+	case "fp=0x", "sp=0x", "pc=0x":
+		return true
+	}
+	return false
 }

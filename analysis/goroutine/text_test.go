@@ -487,7 +487,7 @@ func TestDamagedBlocksReadLikeLines(t *testing.T) {
 	for _, name := range []string{"debug2-go1.26.8.txt", "debug2-labels-go1.27.0.txt", "debug2-ancestors-go1.26.8.txt"} {
 		dumps[name] = dumps[name][len(dumps[name])*3/4:]
 	}
-	pieces := []string{"", "\n", "\n\n", "\t", " ", "(", ")", ")\n", ":", "\r", "\r\n", " +0x1", " fp=0x", " sp=0x", "main.x(0x1)\n\t/x.go:1 +0x1\n", "created by ", " in goroutine ", "...", "panic: x", "goroutine 7 [select]:\n", "0", "[originating from goroutine 3]:\n"}
+	pieces := []string{"", "\n", "\n\n", "\t", " ", "(", ")", ")\n", ":", "\r", "\r\n", " +0x1", " fp=0x", " sp=0x", "main.x(0x1)\n\t/x.go:1 +0x1\n", "created by ", " in goroutine ", "...", "panic: x", "goroutine 7 [select]:\n", "0", "\x01", "\x02\n", "\xef\xbb\xbf", "%2e", "[originating from goroutine 3]:\n"}
 	rapid.Check(t, func(t *rapid.T) {
 		dump := dumps[rapid.SampledFrom(names(dumps)).Draw(t, "dump")]
 		data := append(dump[:len(dump):len(dump)], dump...)

@@ -9,6 +9,7 @@ import (
 	"hash"
 	"io"
 	"path"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -329,6 +330,9 @@ func readLsof(r *reader, p *part, a *analysis.Artifact, parse func(func(int, *ls
 	}
 	for _, q := range order {
 		a.Members += len(q.listing.rows)
+	}
+	if a.Members > 0 {
+		order = slices.DeleteFunc(order, func(q *part) bool { return len(q.listing.rows) == 0 })
 	}
 	a.Outcome = plural(a.Members, "descriptor", "descriptors")
 	if len(order) > 1 {

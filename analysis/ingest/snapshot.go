@@ -736,7 +736,9 @@ func descriptorTotal(fdinfo, links, listed *part) *int {
 		n := len(links.links)
 		return &n
 	}
-	if listed != nil {
+	if listed != nil && len(listed.listing.rows) > 0 {
+		// Rows without a single number (cwd, txt, mem) are an excerpt: how many
+		// descriptors there were is not known.
 		n := len(listed.listing.rows)
 		return &n
 	}
