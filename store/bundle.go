@@ -17,8 +17,8 @@ import (
 // Status is how far a bundle or a job has come.
 type Status string
 
-// A bundle is done while it has a result that readers see; a failed or cancelled
-// re-analysis leaves it done.
+// The first result makes a bundle done. A re-analysis queues it again, while the
+// old result stays visible, and leaves it done however it ends.
 const (
 	Queued    Status = "queued"
 	Running   Status = "running"

@@ -317,7 +317,7 @@ func scanDump(t testing.TB, r interface{ Read([]byte) (int, error) }) (families 
 	for lines.Scan() {
 		text := lines.Text()
 		line++
-		if match := header.FindStringSubmatch(text); match != nil {
+		if match := submatch(header, "goroutine ", text); match != nil {
 			finish()
 			open.id, _ = strconv.ParseInt(match[1], 10, 64)
 			open.state, open.function, open.parent, open.wait = match[2], "", 0, -1
@@ -327,7 +327,7 @@ func scanDump(t testing.TB, r interface{ Read([]byte) (int, error) }) (families 
 			open.line, open.offset = line, offset
 		} else if open.function == "" {
 			open.function, _, _ = strings.Cut(text, "(")
-		} else if match := creator.FindStringSubmatch(text); match != nil {
+		} else if match := submatch(creator, "created by ", text); match != nil {
 			open.parent, _ = strconv.ParseInt(match[1], 10, 64)
 		}
 		offset += int64(len(text)) + 1
@@ -337,6 +337,14 @@ func scanDump(t testing.TB, r interface{ Read([]byte) (int, error) }) (families 
 		t.Fatal(err)
 	}
 	return families, offset
+}
+
+// submatch spares the expression the lines that cannot match.
+func submatch(re *regexp.Regexp, prefix, text string) []string {
+	if !strings.HasPrefix(text, prefix) {
+		return nil
+	}
+	return re.FindStringSubmatch(text)
 }
 
 func FuzzDecodeMembers(f *testing.F) {

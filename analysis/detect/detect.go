@@ -136,6 +136,8 @@ type view struct {
 	lines []string
 	// base is the last part of the path, dir the part before it.
 	base, dir string
+	// found are the goroutine headers, counted once.
+	found *headers
 }
 
 const (

@@ -107,18 +107,18 @@ func (v *view) wrapped() (Result, bool) {
 }
 
 func (v *view) headers() headers {
-	var h headers
-	text, from := v.text, 0
-	for {
-		i := bytes.Index(text[from:], []byte(headerWord))
-		if i < 0 {
-			break
-		}
-		at := from + i
-		from = at + len(headerWord)
-		v.header(&h, at)
+	if v.found != nil {
+		return *v.found
 	}
-	return h
+	v.found = &headers{}
+	for from := 0; ; {
+		i := bytes.Index(v.text[from:], []byte(headerWord))
+		if i < 0 {
+			return *v.found
+		}
+		v.header(v.found, from+i)
+		from += i + len(headerWord)
+	}
 }
 
 // header files the place where "goroutine " stands.
@@ -224,9 +224,10 @@ func (v *view) race() (Result, bool) {
 	return no()
 }
 
-// proto finds uncompressed profiles. They begin with the sample type (0x0a) or,
-// as the runtime writes them, the period type (0x5a); what they measure is in the
-// string table behind the samples (github.com/google/pprof/proto/profile.proto).
+// proto finds uncompressed profiles. They begin with the sample type (0x0a) or, as
+// the runtime writes goroutine and cpu profiles, the period type (0x5a) or the
+// time (0x48); what they measure is in the string table behind the samples
+// (github.com/google/pprof/proto/profile.proto).
 func (v *view) proto() (Result, bool) {
 	p := readProfile(v.text)
 	if !p.valid {
@@ -266,9 +267,6 @@ type profile struct {
 
 // readProfile walks the top-level fields; strings begin with index 0.
 func readProfile(b []byte) profile {
-	if len(b) < 4 || b[0] != 0x0a && b[0] != 0x5a {
-		return profile{}
-	}
 	var types []uint64
 	found := map[uint64]string{}
 	next := uint64(0)

@@ -165,7 +165,7 @@ var hints = []struct {
 	what    string
 }{
 	{regexp.MustCompile(`(?i)^(404 page not found|403 Forbidden|Unauthorized|Internal Server Error|upstream connect error|no healthy upstream)`), "the answer of a server that refused"},
-	{regexp.MustCompile(`^(F S UID|USER\s+PID|UID\s+PID|\s*PID\s+(TTY|USER|COMMAND|PPID)|F\s+UID\s+PID)\b`), "a table of processes (ps)"},
+	{regexp.MustCompile(`^(F S\s+UID|USER\s+PID|UID\s+PID|\s*PID\s+(TTY|USER|COMMAND|PPID)|F\s+UID\s+PID)\b`), "a table of processes (ps)"},
 	{regexp.MustCompile(`^(lsof|lsfd|netstat|ss|bash|sh|cat|ls): `), "the error output of a command"},
 	{regexp.MustCompile(`^(apiVersion|kind): `), "a Kubernetes object in YAML"},
 	{regexp.MustCompile(`^cpu  \d+ `), "the processor times of /proc/stat"},
@@ -194,7 +194,7 @@ func (v *view) plainText() (Result, bool) {
 		}
 	}
 	if n := v.count(logLine.MatchString); n > 0 && 3*n >= len(v.lines) {
-		return medium(Log, v.lines0(n)+" begin with a time or a level"+v.loneHeader())
+		return medium(Log, v.share(n)+" begin with a time or a level"+v.loneHeader())
 	}
 	if !utf8.Valid(v.text) && !validBut(v.text) {
 		return medium(Text, "text in another encoding than UTF-8"+v.loneHeader())
@@ -211,7 +211,7 @@ func (v *view) plainText() (Result, bool) {
 	return Result{Kind: Text, Reason: "text that is no known form: " + quote(printable(first)) + v.loneHeader(), Confidence: analysis.Low}, true
 }
 
-func (v *view) lines0(n int) string {
+func (v *view) share(n int) string {
 	return fmt.Sprintf("%d of the first %d lines", n, len(v.lines))
 }
 

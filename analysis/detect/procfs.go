@@ -74,7 +74,7 @@ func (v *view) metrics() (Result, bool) {
 	switch {
 	case types > 0 && 2*(types+samples) >= len(v.lines):
 		return high(Metrics, "a \"# TYPE\" or \"# HELP\" line of the Prometheus text format")
-	case samples >= 5 && 2*samples >= len(v.lines):
+	case samples >= 5 && 10*samples >= 9*len(v.lines):
 		return medium(Metrics, v.more(samples)+" samples of the Prometheus text format")
 	}
 	return no()

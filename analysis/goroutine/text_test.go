@@ -584,32 +584,33 @@ func (e *endless) Read(b []byte) (int, error) {
 }
 
 func TestHostileInputDoesNotGrowMemory(t *testing.T) {
-	const size = 200 << 20
+	const mebibyte = 1 << 20
 	header := "goroutine 1 [running]:\nmain.f(0x1)\n\t/f.go:1 +0x1\n"
 	tests := []struct {
 		name, start, repeat, problem string
+		size                         int64
 	}{
-		{"a line of 200 MiB", header, strings.Repeat("x", 4096), "a line is longer than 64 KiB"},
-		{"a header of 200 MiB", "goroutine 1 [running labels:{", strings.Repeat(`"a": "b", `, 100), "a line is longer than 64 KiB"},
-		{"a block without end", header, strings.Repeat("main.f(0x1)\n\t/f.go:1 +0x1\n", 100), "a goroutine's block is longer than 1 MiB"},
-		{"calls without files", header, strings.Repeat("main.f(0x1)\n", 100), "a goroutine's block is longer than 1 MiB"},
-		{"creators without end", header, strings.Repeat("created by main.f\n", 100), "a goroutine's block is longer than 1 MiB"},
-		{"ancestors without end", header, strings.Repeat("[originating from goroutine 1]:\nmain.f(...)\n\t/f.go:1 +0x1\n", 100), ""},
-		{"foreign lines without end", header, strings.Repeat("what is this\n", 100), "more problems are not listed"},
-		{"race reports without end", header, strings.Repeat("WARNING: DATA RACE\n", 100), "race detector"},
+		{"a line of 200 MiB", header, strings.Repeat("x", 4096), "a line is longer than 64 KiB", 200 * mebibyte},
+		{"a header of 200 MiB", "goroutine 1 [running labels:{", strings.Repeat(`"a": "b", `, 100), "a line is longer than 64 KiB", 200 * mebibyte},
+		{"a block without end", header, strings.Repeat("main.f(0x1)\n\t/f.go:1 +0x1\n", 100), "a goroutine's block is longer than 1 MiB", 32 * mebibyte},
+		{"calls without files", header, strings.Repeat("main.f(0x1)\n", 100), "a goroutine's block is longer than 1 MiB", 32 * mebibyte},
+		{"creators without end", header, strings.Repeat("created by main.f\n", 100), "a goroutine's block is longer than 1 MiB", 32 * mebibyte},
+		{"ancestors without end", header, strings.Repeat("[originating from goroutine 1]:\nmain.f(...)\n\t/f.go:1 +0x1\n", 100), "", 32 * mebibyte},
+		{"foreign lines without end", header, strings.Repeat("what is this\n", 100), "more problems are not listed", 32 * mebibyte},
+		{"race reports without end", header, strings.Repeat("WARNING: DATA RACE\n", 100), "race detector", 32 * mebibyte},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var before, after runtime.MemStats
 			runtime.GC()
 			runtime.ReadMemStats(&before)
-			input := io.MultiReader(strings.NewReader(tt.start), io.LimitReader(&endless{text: tt.repeat}, size))
+			input := io.MultiReader(strings.NewReader(tt.start), io.LimitReader(&endless{text: tt.repeat}, tt.size))
 			dump, problems, err := goroutine.ParseText(input, goroutine.Config{}, nil)
 			runtime.ReadMemStats(&after)
-			if err != nil || dump.Headers != 1 || dump.Bytes != size+int64(len(tt.start)) {
+			if err != nil || dump.Headers != 1 || dump.Bytes != tt.size+int64(len(tt.start)) {
 				t.Fatalf("got %+v, error %v", dump, err)
 			}
-			if grown := int64(after.TotalAlloc - before.TotalAlloc); grown > 64<<20 {
+			if grown := int64(after.TotalAlloc - before.TotalAlloc); grown > 16*mebibyte {
 				t.Errorf("allocated %d MiB", grown>>20)
 			}
 			if len(problems) > 105 {

@@ -98,9 +98,12 @@ func (m *Main) Run(ctx context.Context, args []string) int {
 }
 
 // limitMemory keeps the program small on shared nodes: dumps are streamed, so
-// a low ceiling costs only collector time. GOMEMLIMIT overrules it.
+// a low ceiling costs only collector time. GOMEMLIMIT and GOGC overrule it.
 func limitMemory(bytes int64) {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(bytes)
+	}
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(40)
 	}
 }

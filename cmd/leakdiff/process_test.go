@@ -42,7 +42,9 @@ var built = sync.OnceValues(func() (string, error) {
 })
 
 // buildDir is where built puts what it builds; TestMain removes it.
-func buildDir() string { return filepath.Join(os.TempDir(), "leakdiff-test-"+strconv.Itoa(os.Getpid())) }
+func buildDir() string {
+	return filepath.Join(os.TempDir(), "leakdiff-test-"+strconv.Itoa(os.Getpid()))
+}
 
 func TestMain(m *testing.M) {
 	if err := os.MkdirAll(buildDir(), 0o700); err != nil {

@@ -51,7 +51,11 @@ func openUnwatchedTab(t *testing.T, base string) *tab {
 	// The allocator makes a new user data directory and removes it at the end.
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(chromium(t)), chromedp.NoSandbox, chromedp.DisableGPU,
-		chromedp.Flag("disable-component-update", true), chromedp.WindowSize(1280, 900))
+		chromedp.Flag("disable-component-update", true),
+		// A page out of the back/forward cache loads without the events that
+		// chromedp waits for.
+		chromedp.Flag("disable-features", "Translate,BackForwardCache"),
+		chromedp.WindowSize(1280, 900))
 	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
 	t.Cleanup(stop)
 	ctx, closeTab := chromedp.NewContext(allocator)

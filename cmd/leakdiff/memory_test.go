@@ -1,0 +1,244 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"testing"
+	"time"
+
+	"leakdiff/analysis/report"
+)
+
+// memoryLimit is what the process of the server may ever hold, in KiB.
+const memoryLimit = 64 << 10
+
+var peakLine = regexp.MustCompile(`(?m)^VmHWM:\s+(\d+) kB$`)
+
+// peak is the most memory that the process held since forgetPeak, in KiB.
+func (s *serving) peak() int {
+	s.t.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	m := peakLine.FindSubmatch(status)
+	if m == nil {
+		s.t.Fatalf("no VmHWM in %s", status)
+	}
+	n, err := strconv.Atoi(string(m[1]))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return n
+}
+
+// forgetPeak sets the peak back to the present use (proc(5), clear_refs).
+func (s *serving) forgetPeak() {
+	s.t.Helper()
+	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", s.cmd.Process.Pid), []byte("5"), 0); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// within fails when the peak of a step is over the limit.
+func (s *serving) within(step string) {
+	s.t.Helper()
+	n := s.peak()
+	s.t.Logf("%-60s peak %.1f MiB", step, float64(n)/1024)
+	if n >= memoryLimit {
+		s.t.Errorf("%s: the process held %.1f MiB, the limit is %d MiB", step, float64(n)/1024, memoryLimit>>10)
+	}
+	s.forgetPeak()
+}
+
+func needProc(t *testing.T) {
+	t.Helper()
+	if _, err := os.Stat("/proc/self/clear_refs"); err != nil {
+		t.Skipf("the peak of a process is read from /proc: %v", err)
+	}
+}
+
+// body is an upload: one raw body, or a form of several files.
+type body struct {
+	kind string
+	open io.Reader
+}
+
+func fileBody(t *testing.T, path string) body {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return body{open: f}
+}
+
+func formBody(t *testing.T, paths ...string) body {
+	t.Helper()
+	var b bytes.Buffer
+	form := multipart.NewWriter(&b)
+	for _, path := range paths {
+		content, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		part, err := form.CreateFormFile("files", filepath.Base(path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := part.Write(content); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := form.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return body{kind: form.FormDataContentType(), open: &b}
+}
+
+// post uploads in the way a script would and waits for the result.
+func (s *serving) post(b body) upload {
+	s.t.Helper()
+	a, err := s.request(http.MethodPost, "/api/v1/bundles?wait=1", b.open, "Content-Type", b.kind)
+	if err != nil || a.status != http.StatusCreated {
+		s.t.Fatalf("uploading: %v, status %d: %s\n%s", err, a.status, a.body, s.stderr)
+	}
+	return decode[upload](s.t, a.body)
+}
+
+func onlySnapshot(t *testing.T, up upload) report.Snapshot {
+	t.Helper()
+	if up.Status != "done" || len(up.Snapshots) != 1 {
+		t.Fatalf("the upload is %s with %d snapshots, want done with 1: %s", up.Status, len(up.Snapshots), up.Error)
+	}
+	if up.Snapshots[0].Totals.Goroutines == nil {
+		t.Fatal("the snapshot has no goroutines")
+	}
+	return up.Snapshots[0]
+}
+
+func TestMemoryStaysFlatOverDumpsOfHundredThousandGoroutines(t *testing.T) {
+	needProc(t)
+	large := filepath.Join(corpus(t), "large")
+	cut := filepath.Join(large, "grpc-100k-pprof-debug2-TRUNCATED-64MiB.txt.gz")
+	twin := filepath.Join(large, "grpc-100k-debug1.txt")
+	tests := []struct {
+		name       string
+		body       body
+		goroutines int
+		truncated  bool
+		lower      bool
+	}{
+		{"a complete dump of 100 MB", fileBody(t, filepath.Join(large, "grpc-100k-runtimeStack-full.txt.gz")), 100305, false, false},
+		{"a dump cut at 64 MiB", fileBody(t, cut), 68103, true, true},
+		{"a cut dump with its debug=1 twin", formBody(t, cut, twin), 100305, true, false},
+		// 100,311 headers, without goroutine 0 and seven that the runtime created.
+		{"a SIGQUIT log of 165 MB", fileBody(t, filepath.Join(large, "grpc-100k-SIGQUIT.log.gz")), 100303, false, false},
+	}
+	// One process reads them all: what one leaves behind counts for the next.
+	s := serve(t, t.TempDir(), "--no-samples")
+	s.within("start")
+	var cases []string
+	for _, tt := range tests {
+		snap := onlySnapshot(t, s.post(tt.body))
+		s.within(tt.name)
+		if got := *snap.Totals.Goroutines; got != tt.goroutines {
+			t.Errorf("%s: %d goroutines, want %d", tt.name, got, tt.goroutines)
+		}
+		if snap.Truncated != tt.truncated || snap.LowerBound != tt.lower {
+			t.Errorf("%s: truncated %t, lower bound %t, want %t, %t", tt.name, snap.Truncated, snap.LowerBound, tt.truncated, tt.lower)
+		}
+		cases = append(cases, snap.ID)
+	}
+	for i, id := range cases {
+		s.get("/snapshots/" + id)
+		s.within("the page of " + tests[i].name)
+	}
+}
+
+// TestMemoryStaysFlatOverAGeneratedDump needs no corpus.
+func TestMemoryStaysFlatOverAGeneratedDump(t *testing.T) {
+	needProc(t)
+	const goroutines = 60_000
+	s := serve(t, t.TempDir(), "--no-samples")
+	bodyReader, bodyWriter := io.Pipe()
+	size := make(chan int64, 1)
+	go func() {
+		c := &counting{w: bodyWriter}
+		bodyWriter.CloseWithError(generatedDump(c, 100, goroutines, 32))
+		size <- c.n
+	}()
+	snap := onlySnapshot(t, s.put("generated.txt", bodyReader))
+	n := <-size
+	s.within(fmt.Sprintf("a generated dump of %d goroutines in %d MB", goroutines, n/1e6))
+	if n < 38e6 {
+		t.Errorf("the dump has %d bytes, too few to prove anything", n)
+	}
+	if got := *snap.Totals.Goroutines; got != goroutines+1 {
+		t.Errorf("%d goroutines, want %d", got, goroutines+1)
+	}
+	s.get("/snapshots/" + snap.ID)
+	s.within("its page")
+}
+
+// TestMemoryStaysFlatOverASeries uploads six dumps that the verdict needs side by
+// side.
+func TestMemoryStaysFlatOverASeries(t *testing.T) {
+	needProc(t)
+	s := serve(t, t.TempDir(), "--no-samples")
+	var packed bytes.Buffer
+	form := multipart.NewWriter(&packed)
+	var want []int
+	for i := range 6 {
+		n := 12_000 + 2000*i
+		want = append(want, n+1)
+		at := time.Date(2026, 11, 21, 3, i, 0, 0, time.UTC)
+		part, err := form.CreateFormFile("files", "app-"+at.Format("20060102T150405Z")+"-goroutine.txt.gz")
+		if err != nil {
+			t.Fatal(err)
+		}
+		z := gzip.NewWriter(part)
+		if err := generatedDump(z, 100, n, 32); err != nil {
+			t.Fatal(err)
+		}
+		if err := z.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := form.Close(); err != nil {
+		t.Fatal(err)
+	}
+	up := s.post(body{kind: form.FormDataContentType(), open: &packed})
+	s.within("six dumps of 12,000 to 22,000 goroutines")
+	var got []int
+	for _, snap := range up.Snapshots {
+		got = append(got, countsOf([]*int{snap.Totals.Goroutines})...)
+	}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("totals %v, want %v", got, want)
+	}
+	s.get(up.Link)
+	s.within("the page of the case")
+	s.get("/diff/" + up.Snapshots[0].ID + ".." + up.Snapshots[5].ID)
+	s.within("the page of the difference")
+}
+
+type counting struct {
+	w io.Writer
+	n int64
+}
+
+func (c *counting) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	c.n += int64(n)
+	return n, err
+}

@@ -1,0 +1,160 @@
+package browsertest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+	"github.com/google/go-cmp/cmp"
+)
+
+// wide and narrow are the widths, in CSS pixels, at which pages are looked at: a
+// laptop and a phone.
+const (
+	wide   = 1280
+	narrow = 390
+)
+
+// sight is a page to look at, by the name of its pictures and its address.
+type sight struct{ name, path string }
+
+func TestPagesFitAPhoneAndAreDrawnForPeople(t *testing.T) {
+	tb := openTab(t, startProgram(t))
+	sights := everyPage(t, tb.base)
+	if err := os.MkdirAll("screenshots", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range sights {
+		t.Run(s.name+" does not scroll sideways", func(t *testing.T) {
+			for _, width := range []int64{wide, narrow} {
+				tb.do(t, chromedp.EmulateViewport(width, 900))
+				tb.open(t, s.path)
+				if diff := cmp.Diff([]string{}, tooWide(t, tb)); diff != "" {
+					t.Errorf("at %d px these reach over the edge (-want +got):\n%s", width, diff)
+				}
+				for _, theme := range []string{"light", "dark"} {
+					tb.do(t, prefer(theme))
+					write(t, filepath.Join("screenshots", fmt.Sprintf("%s-%s-%d.png", s.name, theme, width)), string(run(t, tb, picture)))
+				}
+			}
+		})
+	}
+}
+
+// everyPage uploads the kubelet sample, freezes a comparison of it and gives the
+// address of each page.
+func everyPage(t *testing.T, base string) []sight {
+	t.Helper()
+	archive, err := os.Open(kubeletSample)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer archive.Close()
+	var up struct {
+		ID, Case, Status string
+		Snapshots        []struct{ ID, Label, Process string }
+	}
+	send(t, http.MethodPut, base+"/api/v1/bundles/kubelet-probe-leak.tar.gz?wait=1", archive, &up)
+	if up.Status != "done" {
+		t.Fatalf("the sample is %q after waiting for it", up.Status)
+	}
+	at := map[string]string{}
+	for _, s := range up.Snapshots {
+		at[s.Process+" "+s.Label] = s.ID
+	}
+	var found struct {
+		Series []struct {
+			Process  string
+			Families []struct{ Fingerprint, Kind, Title string }
+		}
+	}
+	if err := json.Unmarshal([]byte(get(t, base+"/cases/"+up.Case+".json")), &found); err != nil {
+		t.Fatal(err)
+	}
+	family := map[string]string{}
+	for _, series := range found.Series {
+		for _, f := range series.Families {
+			if key := f.Kind; series.Process == "kubelet" && family[key] == "" {
+				family[key] = f.Fingerprint
+			}
+		}
+	}
+	pair := "/diff/" + at["kubelet t1"] + ".." + at["kubelet t6"]
+	diff := pair + "?case=" + up.Case
+	var frozen struct{ Link string }
+	send(t, http.MethodPost, base+"/api/v1/permalinks", strings.NewReader(fmt.Sprintf(`{"case": %q, "view": %q, "redact": true, "keep": "90d", "preview": "counts"}`, up.Case, diff)), &frozen)
+	return []sight{
+		{"home", "/"},
+		{"bundle", "/bundles/" + up.ID},
+		{"case", "/cases/" + up.Case},
+		{"diff", diff},
+		{"diff-open", diff + "&open=" + family["goroutine"]},
+		{"family", "/families/" + family["goroutine"] + "?case=" + up.Case},
+		{"family-watch", "/families/" + family["watch"] + "?case=" + up.Case},
+		{"snapshot", "/snapshots/" + at["kubelet t6"] + "?case=" + up.Case},
+		{"share", "/share?view=" + strings.NewReplacer("?", "%3F", "&", "%26").Replace(diff)},
+		{"permalink", frozen.Link},
+		{"help", "/help"},
+		{"search", "/search?q=housekeeping"},
+	}
+}
+
+// send sends a body and reads the JSON answer, which must say 200 or 201.
+func send(t *testing.T, method, url string, body interface{ Read([]byte) (int, error) }, into any) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), method, url, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK && answer.StatusCode != http.StatusCreated {
+		t.Fatalf("%s %s: %s", method, url, answer.Status)
+	}
+	if err := json.NewDecoder(answer.Body).Decode(into); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// tooWide names what makes the page scroll sideways; it is empty when nothing does.
+func tooWide(t *testing.T, tb *tab) []string {
+	t.Helper()
+	return ask[[]string](t, tb, `(() => {
+		if (document.documentElement.scrollWidth <= innerWidth) return [];
+		const held = e => { for (e = e.parentElement; e && e !== document.documentElement; e = e.parentElement) if (getComputedStyle(e).overflowX !== 'visible') return true; };
+		return ['the page: ' + document.documentElement.scrollWidth + ' px'].concat([...document.body.querySelectorAll('*')]
+			.filter(e => e.getBoundingClientRect().right > innerWidth && !held(e)).slice(0, 10)
+			.map(e => e.tagName.toLowerCase() + (e.id && '#' + e.id) + (e.getAttribute('class') ? '.' + e.getAttribute('class') : '') + ': ' + Math.round(e.getBoundingClientRect().right) + ' px'));
+	})()`)
+}
+
+// prefer makes the browser prefer a colour scheme, "light" or "dark".
+func prefer(theme string) chromedp.Action[chromedp.Void] {
+	return chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		_, err := cdp.Call(ctx, target, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}},
+		})
+		return err
+	})
+}
+
+// picture is the whole page as PNG, as wide as the window.
+func picture(ctx context.Context, target *chromedp.Target) ([]byte, error) {
+	yes := true
+	shot, err := cdp.Call(ctx, target, page.CaptureScreenshot, page.CaptureScreenshotParams{
+		Format: page.CaptureScreenshotFormatPng, CaptureBeyondViewport: &yes, OptimizeForSpeed: &yes,
+	})
+	return shot.Data, err
+}
