@@ -26,6 +26,7 @@ func stroke(key string) chromedp.Action[chromedp.Void] {
 }
 
 func TestTheKeyboardReachesWhatMatters(t *testing.T) {
+	t.Parallel()
 	tb := openTab(t, startProgram(t))
 
 	t.Run("a slash goes to the search box and searches", func(t *testing.T) {
@@ -65,6 +66,7 @@ func TestTheKeyboardReachesWhatMatters(t *testing.T) {
 
 // The other tests trust that trouble on a page is heard; this one makes some.
 func TestTroubleOnAPageIsHeard(t *testing.T) {
+	t.Parallel()
 	tb := openUnwatchedTab(t, startProgram(t))
 	for _, c := range []struct{ name, script string }{
 		{"an exception", `setTimeout(() => { throw new Error('made by the test'); })`},

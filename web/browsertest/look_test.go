@@ -28,6 +28,7 @@ const (
 type sight struct{ name, path string }
 
 func TestPagesFitAPhoneAndAreDrawnForPeople(t *testing.T) {
+	t.Parallel()
 	tb := openTab(t, startProgram(t))
 	sights := everyPage(t, tb.base)
 	if err := os.MkdirAll("screenshots", 0o755); err != nil {
@@ -35,9 +36,9 @@ func TestPagesFitAPhoneAndAreDrawnForPeople(t *testing.T) {
 	}
 	for _, s := range sights {
 		t.Run(s.name+" does not scroll sideways", func(t *testing.T) {
+			tb.open(t, s.path)
 			for _, width := range []int64{wide, narrow} {
 				tb.do(t, chromedp.EmulateViewport(width, 900))
-				tb.open(t, s.path)
 				if diff := cmp.Diff([]string{}, tooWide(t, tb)); diff != "" {
 					t.Errorf("at %d px these reach over the edge (-want +got):\n%s", width, diff)
 				}
@@ -99,7 +100,6 @@ func everyPage(t *testing.T, base string) []sight {
 		{"diff", diff},
 		{"diff-open", diff + "&open=" + family["goroutine"]},
 		{"family", "/families/" + family["goroutine"] + "?case=" + up.Case},
-		{"family-watch", "/families/" + family["watch"] + "?case=" + up.Case},
 		{"snapshot", "/snapshots/" + at["kubelet t6"] + "?case=" + up.Case},
 		{"share", "/share?view=" + strings.NewReplacer("?", "%3F", "&", "%26").Replace(diff)},
 		{"permalink", frozen.Link},

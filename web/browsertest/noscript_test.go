@@ -19,6 +19,7 @@ var withoutScripts = chromedp.Func(func(ctx context.Context, target *chromedp.Ta
 })
 
 func TestEverythingWorksWithoutScripts(t *testing.T) {
+	t.Parallel()
 	tb := openTab(t, startProgram(t))
 	tb.do(t, withoutScripts)
 	var sentence string

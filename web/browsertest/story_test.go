@@ -33,6 +33,7 @@ var (
 )
 
 func TestAnEngineerFindsTheLeakAndSharesIt(t *testing.T) {
+	t.Parallel()
 	tb := openTab(t, startProgram(t))
 	var sentence, link string
 

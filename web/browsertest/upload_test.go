@@ -36,12 +36,13 @@ created by main.main in goroutine 1
 )
 
 func TestUploadsWithoutTheFileDialog(t *testing.T) {
+	t.Parallel()
 	tb := openTab(t, startProgram(t))
 
 	t.Run("a pasted dump becomes a case with one snapshot", func(t *testing.T) {
 		tb.open(t, "/")
 		tb.do(t, chromedp.SetValue(chromedp.CSS("#paste"), firstDump), chromedp.Click(`//button[contains(.,"Read the text")]`, chromedp.NodeVisible))
-		wantSnapshots(t, tb, map[string]string{"pasted": "2"})
+		wantSnapshots(t, tb, map[string]string{"#1": "2"})
 	})
 	t.Run("a paste without text is refused in words", func(t *testing.T) {
 		tb.open(t, "/")

@@ -1,0 +1,245 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/family"
+)
+
+// snapshot holds goroutines by function: each name maps to the ids in it.
+func snapshot(process, label string, minute int, byFunction map[string][]int64) analysis.Snapshot {
+	s := analysis.Snapshot{
+		ID: "s" + process + label, Label: label, Order: minute,
+		CapturedAt: time.Date(2026, 11, 21, 3, minute, 0, 0, time.UTC),
+	}
+	s.Process.Name.Value = process
+	total := 0
+	for name, ids := range byFunction {
+		stack := &analysis.Stack{Frames: []analysis.Frame{{Func: name, File: "/src/x.go", Line: 7}}, CreatedBy: analysis.Frame{Func: "main.main", File: "/src/x.go", Line: 3}}
+		g := analysis.Group{Family: family.OfStack(stack), Count: len(ids), OldestWait: -1, States: map[string]int{"select": len(ids)}}
+		g.Variants = []analysis.Variant{{Fingerprint: family.Exact(stack), Stack: stack, Count: len(ids)}}
+		for _, id := range ids {
+			g.Members.ID = append(g.Members.ID, id)
+			s.MaxGoroutineID = max(s.MaxGoroutineID, id)
+		}
+		s.Groups = append(s.Groups, g)
+		total += len(ids)
+	}
+	s.Totals.Goroutines = &total
+	return s
+}
+
+func upTo(n int64) []int64 {
+	var ids []int64
+	for i := int64(1); i <= n; i++ {
+		ids = append(ids, i*10)
+	}
+	return ids
+}
+
+// leak is a series in which main.leak gains ten members that stay, every ten
+// minutes, and main.pool stands still.
+func leak(process string, n int) []analysis.Snapshot {
+	var out []analysis.Snapshot
+	for i := range n {
+		out = append(out, snapshot(process, fmt.Sprintf("t%d", i), i*10, map[string][]int64{
+			process + "/main.leak": upTo(int64(10 * (i + 1))), process + "/main.pool": {1, 2, 3},
+		}))
+	}
+	return out
+}
+
+func TestALeakIsTheFirstFinding(t *testing.T) {
+	c := Build(leak("prober", 6), nil, Options{Version: "test"})
+	s := c.Report.Series[0]
+	if len(s.Findings) != 1 || s.Findings[0].Verdict != analysis.Leaking || s.Findings[0].Rank != 1 {
+		t.Fatalf("findings %+v", s.Findings)
+	}
+	f := s.Families[0]
+	var counts []int
+	for _, n := range f.Counts {
+		counts = append(counts, *n)
+	}
+	if d := cmp.Diff([]int{10, 20, 30, 40, 50, 60}, counts); d != "" {
+		t.Error(d)
+	}
+	if f.Frames[0] != "prober/main.leak" || f.CreatedBy != "main.main" || f.Survivors == nil {
+		t.Errorf("family %+v", f)
+	}
+	if s.Families[1].Verdict != analysis.Stable {
+		t.Errorf("the pool is %s", s.Families[1].Verdict)
+	}
+	if want := "prober: 13 to 63 goroutines; 1 family is leaking."; Headline(c) != want {
+		t.Errorf("headline %q, want %q", Headline(c), want)
+	}
+}
+
+func TestNothingGrowsIsSaidWithWhatWouldHaveBeenSeen(t *testing.T) {
+	var still []analysis.Snapshot
+	for i := range 6 {
+		still = append(still, snapshot("quiet", fmt.Sprintf("t%d", i), i*10, map[string][]int64{"main.pool": upTo(20)}))
+	}
+	c := Build(still, nil, Options{})
+	if q := c.Report.Series[0].Quiet; !strings.Contains(q, "No growing family found (6 snapshots") || !strings.Contains(q, "smallest growth that would have been seen: +") {
+		t.Errorf("quiet: %q", q)
+	}
+	one := Build(still[:1], nil, Options{})
+	if q := one.Report.Series[0].Quiet; !strings.Contains(q, "One snapshot shows what is there, not what grows") {
+		t.Errorf("one snapshot: %q", q)
+	}
+}
+
+func TestSnapshotsAreOrderedByTimeAndUntimedOnesKeepTheirPlace(t *testing.T) {
+	all := leak("prober", 5)
+	all[2].CapturedAt = time.Time{}
+	shuffled := []analysis.Snapshot{all[4], all[2], all[0], all[3], all[1]}
+	c := Build(shuffled, nil, Options{})
+	var got []string
+	for _, s := range c.Report.Snapshots {
+		got = append(got, s.Label)
+	}
+	if d := cmp.Diff([]string{"t0", "t1", "t2", "t3", "t4"}, got); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestTheSameSnapshotInTwoBundlesCountsOnce(t *testing.T) {
+	twice := append(leak("prober", 4), leak("prober", 4)...)
+	if c := Build(twice, nil, Options{}); len(c.Report.Snapshots) != 4 {
+		t.Errorf("%d snapshots, want 4", len(c.Report.Snapshots))
+	}
+}
+
+func TestTheReportIsTheSameInAnyOrder(t *testing.T) {
+	all := append(leak("a", 5), leak("b", 3)...)
+	var want bytes.Buffer
+	if err := JSON(&want, Build(all, nil, Options{}).Report); err != nil {
+		t.Fatal(err)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		order := rapid.Permutation(all).Draw(t, "order")
+		var got bytes.Buffer
+		if err := JSON(&got, Build(order, nil, Options{}).Report); err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got.Bytes(), want.Bytes()) {
+			t.Fatal("another order gave another report")
+		}
+	})
+}
+
+func TestTheContractHasNoNullLists(t *testing.T) {
+	var b bytes.Buffer
+	if err := JSON(&b, Build(nil, nil, Options{}).Report); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"snapshots": []`, `"series": []`, `"problems": []`} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%s is missing in %s", want, b.String())
+		}
+	}
+	b.Reset()
+	if err := JSON(&b, Build(leak("p", 2), nil, Options{}).Report); err != nil {
+		t.Fatal(err)
+	}
+	var doc map[string]any
+	if err := json.Unmarshal(b.Bytes(), &doc); err != nil {
+		t.Fatal(err)
+	}
+	f := doc["series"].([]any)[0].(map[string]any)["families"].([]any)[0].(map[string]any)
+	for _, key := range []string{"frames", "attributes", "states", "counts", "evidence", "classes", "known"} {
+		if f[key] == nil {
+			t.Errorf("%s is null", key)
+		}
+	}
+	for _, key := range []string{"recovered_at", "unit"} {
+		if v, there := f[key]; !there || v != nil {
+			t.Errorf("%s is %v", key, v)
+		}
+	}
+}
+
+func TestTextNeverDrivesTheTerminal(t *testing.T) {
+	evil := "main.\u202eleak\x1b]0;x\x07"
+	all := []analysis.Snapshot{snapshot("p\x1b]0;x\x07", "t0\r", 0, map[string][]int64{evil: upTo(30)})}
+	var b bytes.Buffer
+	if err := Text(&b, Build(all, []analysis.Problem{{Path: "a\x1bb", Offset: -1, Severity: analysis.Note, What: "odd\x9bname"}}, Options{}), Wide); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range b.String() {
+		if r != '\n' && unprintable(r) {
+			t.Fatalf("the text holds %U: %q", r, b.String())
+		}
+	}
+	for _, want := range []string{`\x1b`, `\u202e`} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%s is missing in %q", want, b.String())
+		}
+	}
+}
+
+func TestMarkdownOfADumpIsOnlyText(t *testing.T) {
+	for _, tc := range []struct{ in, want string }{
+		{"a|b", `a\|b`}, {"<img src=x>", `\<img src=x\>`}, {"[x](http://evil)", `\[x\](http:` + "\u200b" + `//evil)`},
+		{"main.(*T).run", `main.(\*T).run`}, {"line\nbreak", `line\\x0abreak`}, {"@everyone", "@\u200beveryone"},
+	} {
+		if got := MarkdownText(tc.in); got != tc.want {
+			t.Errorf("%q became %q, want %q", tc.in, got, tc.want)
+		}
+	}
+	if got := MarkdownCode("a``b"); got != "``` a``b ```" {
+		t.Errorf("a fence of %q", got)
+	}
+}
+
+func TestEqualProblemsAreSaidOnce(t *testing.T) {
+	var many []analysis.Problem
+	for i := range 5 {
+		many = append(many, analysis.Problem{Path: fmt.Sprint("f", i), Offset: -1, Severity: analysis.Warning, What: fmt.Sprintf("%d lines were lost", i), Hint: "do"})
+	}
+	many = append(many, analysis.Problem{Path: "bad", Offset: 3, Line: 2, Severity: analysis.Error, What: "broken"})
+	got := GroupProblems(many)
+	if len(got) != 2 || got[0].First.Path != "bad" || got[1].Count != 5 {
+		t.Errorf("groups %+v", got)
+	}
+}
+
+func TestWatchesOfOneKindOnSeveralMountsAreOneFinding(t *testing.T) {
+	var all []analysis.Snapshot
+	for i := range 6 {
+		s := snapshot("p", fmt.Sprintf("t%d", i), i*10, nil)
+		total := 0
+		for _, mount := range []string{"/sys/fs/cgroup/cpu", "/sys/fs/cgroup/pids"} {
+			f := &analysis.Family{Fingerprint: "w1:" + mount, Kind: analysis.KindWatch, Title: "watch in " + mount, Attributes: map[string]string{"fstype": "cgroup", "mask": "IN_CREATE", "mount": mount}}
+			g := analysis.Group{Family: f, Count: 10 * (i + 1), OldestWait: -1}
+			for k := range g.Count {
+				g.Members.ID = append(g.Members.ID, 25)
+				g.Members.Sub = append(g.Members.Sub, int64(k+1))
+			}
+			total += g.Count
+			s.Groups = append(s.Groups, g)
+		}
+		s.Totals = analysis.Totals{Watches: &total}
+		all = append(all, s)
+	}
+	s := Build(all, nil, Options{}).Report.Series[0]
+	if len(s.Findings) != 1 || len(s.Findings[0].Families) != 2 || !strings.Contains(s.Findings[0].Title, "20 to 120") {
+		t.Errorf("findings %+v", s.Findings)
+	}
+}
+
+func BenchmarkBuild(b *testing.B) {
+	all := leak("prober", 50)
+	for b.Loop() {
+		Build(all, nil, Options{})
+	}
+}
