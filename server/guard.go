@@ -152,6 +152,8 @@ var statuses = map[string]int{
 	"interrupted":     http.StatusBadRequest,
 	"method":          http.StatusMethodNotAllowed,
 	"too_many":        http.StatusTooManyRequests,
+	"invalid":         http.StatusBadRequest,
+	"cancelled":       http.StatusConflict,
 	"mismatched_body": http.StatusUnprocessableEntity,
 }
 

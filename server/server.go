@@ -95,6 +95,24 @@ func (s *Server) Handler() http.Handler { return s.handler }
 // first.
 func (s *Server) Start(ctx context.Context) {
 	s.pending.Go(func() { s.worker.run(ctx) })
+	s.pending.Go(func() { s.sweep(ctx) })
+}
+
+// sweep forgets what has expired, every hour: permalink records, remembered
+// answers and blobs that nobody refers to.
+func (s *Server) sweep(ctx context.Context) {
+	tick := time.NewTicker(time.Hour)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			if err := s.store.Sweep(ctx); err != nil && ctx.Err() == nil {
+				s.log.Error("sweeping failed", "error", err)
+			}
+		}
+	}
 }
 
 // Wait returns when the worker has stopped.

@@ -306,14 +306,15 @@ func TestOnlyAWalkThatOpensNothingFails(t *testing.T) {
 	}
 }
 
-// peaks are the most that a walk may hold, in MiB, the Go runtime included.
+// peaks are the most that a walk may hold, in MiB, the Go runtime included and
+// with room for what the race detector adds.
 var peaks = map[string]struct {
 	path string
 	mib  int
 }{
 	"a dictionary of 1 GiB":  {"bundles/hostile/dict1g.xz", 40},
 	"a window of 2 GiB":      {"bundles/hostile/zwin31.zst", 40},
-	"300 MB of one window":   {"bundles/hostile/zwin27.zst", 200},
+	"300 MB of one window":   {"bundles/hostile/zwin27.zst", 300},
 	"17 million nested zips": {"bundles/hostile/nested8.zip", 60},
 	"overlapping entries":    {"bundles/hostile/overlap.zip", 40},
 	"1 TiB of holes":         {"bundles/hostile/sparse-pax.tar", 40},

@@ -255,7 +255,7 @@ func TestJunkBehindAPackedFileIsAWarningOnly(t *testing.T) {
 	content := noise(1 << 20)
 	for name, pack := range packers(t) {
 		w := walk(t, testConfig(t), memory("d."+name, append(pack(content), "junk junk junk junk"...)))
-		if f := w.files[0]; !bytes.Equal(f.content, content) || f.truncated || !w.says("after the end of the "+name+" data were ignored") {
+		if f := w.files[0]; !bytes.Equal(f.content, content) || f.truncated || len(w.problems) != 1 || !w.says("after the end of the "+name+" data were ignored") {
 			t.Errorf("%s: %d bytes, truncated %v, problems %v", name, len(f.content), f.truncated, w.listing())
 		}
 	}
@@ -437,6 +437,23 @@ func TestReopeningWhatIsNotThereIsNotFound(t *testing.T) {
 		if !errors.As(err, &fault) || fault.Code != "not_found" || fault.Where != path {
 			t.Errorf("%q: err %v, want a Fault not_found", path, err)
 		}
+	}
+}
+
+func TestReopeningEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	inputs := []bundle.Input{memory("a.gz", gzipped(t, bytes.NewReader(noise(4<<20))))}
+	rc, err := bundle.Open(ctx, testConfig(t), inputs, "a.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rc.Close()
+	cancel()
+	if _, err := io.Copy(io.Discard, rc); !errors.Is(err, context.Canceled) {
+		t.Errorf("err %v, want the context's", err)
+	}
+	if _, err := bundle.Open(ctx, testConfig(t), inputs, "a.gz"); !errors.Is(err, context.Canceled) {
+		t.Errorf("err %v, want the context's", err)
 	}
 }
 

@@ -77,9 +77,13 @@ type ending struct {
 	path   string
 	limit  int
 	out    int64
+	done   bool
 }
 
 func (e *ending) Read(p []byte) (int, error) {
+	if e.done {
+		return 0, io.EOF
+	}
 	n, err := e.r.Read(p)
 	e.out += int64(n)
 	if err == nil || err == io.EOF {
@@ -87,6 +91,7 @@ func (e *ending) Read(p []byte) (int, error) {
 	}
 	if e.out > 0 && isTail(err) {
 		e.w.tail(e.path, e.format)
+		e.done = true
 		return n, io.EOF
 	}
 	return n, packingError(e.format, err, e.limit)
@@ -141,6 +146,8 @@ type gunzip struct {
 	br   *bufio.Reader
 	z    *gzip.Reader
 	path string
+	// err is what every later read returns.
+	err error
 }
 
 func (w *walk) gunzip(br *bufio.Reader, path string) (*gunzip, error) {
@@ -153,21 +160,20 @@ func (w *walk) gunzip(br *bufio.Reader, path string) (*gunzip, error) {
 }
 
 func (g *gunzip) Read(p []byte) (int, error) {
-	for {
+	for g.err == nil {
 		n, err := g.z.Read(p)
 		switch {
 		case err == io.EOF && n > 0:
 			return n, nil
 		case err == io.EOF:
-			if err := g.next(); err != nil {
-				return 0, err
-			}
+			g.err = g.next()
 		case err != nil:
 			return n, packingError(formatGzip, err, 0)
 		case n > 0:
 			return n, nil
 		}
 	}
+	return 0, g.err
 }
 
 // next begins the next member; io.EOF says that there is none.

@@ -65,12 +65,12 @@ func one(t *testing.T, w walked, size, goroutines int) file {
 	return f
 }
 
-// holdsAnd is holds with a warning of these words.
+// holdsAnd is holds with one problem, of these words.
 func holdsAnd(size, goroutines int, words ...string) outcome {
 	return func(t *testing.T, w walked) {
 		one(t, w, size, goroutines)
-		if !w.says(words...) {
-			t.Errorf("problems %v do not say %q", w.listing(), words)
+		if !w.says(words...) || len(w.problems) != 1 {
+			t.Errorf("problems %v do not say %q, once", w.listing(), words)
 		}
 	}
 }

@@ -49,13 +49,14 @@ func Open(ctx context.Context, cfg Config, inputs []Input, path string) (io.Read
 	case <-found:
 		return &reopened{PipeReader: pr, cancel: cancel, done: done}, nil
 	case err := <-done:
-		cancel()
 		select {
 		case <-found:
-			// The content was empty: the walk ended before anyone read.
-			return io.NopCloser(strings.NewReader("")), nil
+			// The walk ended before anyone read: the pipe holds its outcome.
+			done <- err
+			return &reopened{PipeReader: pr, cancel: cancel, done: done}, nil
 		default:
 		}
+		cancel()
 		if err != nil {
 			return nil, err
 		}

@@ -61,7 +61,8 @@ func ofFile(t testing.TB, path string) []bundle.Input {
 	return []bundle.Input{{Name: filepath.Base(path), Size: info.Size(), ModTime: info.ModTime(), Open: func() (io.ReadCloser, error) { return os.Open(path) }}}
 }
 
-// ofDirectory leaves the truth files out, as whoever packs a bundle would.
+// ofDirectory reads below a directory, the truth files with it: they are named
+// and not read.
 func ofDirectory(t testing.TB, dir string) []bundle.Input {
 	t.Helper()
 	inputs, err := bundle.FromFS(os.DirFS(dir), "")

@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -494,5 +495,104 @@ func waitFor(t *testing.T, what string, holds func() bool) {
 		case <-ctx.Done():
 			t.Fatalf("waited in vain for %s", what)
 		}
+	}
+}
+
+// TestKillAmongSmallUploadsLeavesNoHalfCase kills while several clients upload as
+// fast as they can, so that the kill falls between the steps of taking an upload
+// in: a case without its bundle must not remain.
+func TestKillAmongSmallUploadsLeavesNoHalfCase(t *testing.T) {
+	const clients = 3
+	for seed := range uint64(4) {
+		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
+			random := rand.New(rand.NewPCG(seed, 7))
+			dir := t.TempDir()
+			s := serve(t, dir, "--no-samples")
+			moment := time.Duration(40+random.IntN(160)) * time.Millisecond
+			timer := time.AfterFunc(moment, s.kill)
+			defer timer.Stop()
+			acknowledged := uploadTiny(s, clients)
+			s.kill()
+			t.Logf("killed after %s: %d uploads acknowledged", moment, len(acknowledged))
+
+			s = serve(t, dir, "--no-samples")
+			drain(t, s)
+			if status := s.stop(); status != exitDone {
+				t.Errorf("status %d after the restart: %s", status, s.stderr)
+			}
+			noHalfCase(t, dir, acknowledged, clients)
+			intact(t, dir)
+		})
+	}
+}
+
+// uploadTiny uploads from several clients until the server is gone, and returns
+// the acknowledged cases.
+func uploadTiny(s *serving, clients int) map[string]bool {
+	var mu sync.Mutex
+	acknowledged := map[string]bool{}
+	var all sync.WaitGroup
+	for client := range clients {
+		all.Go(func() {
+			for i := 0; ; i++ {
+				dump := fmt.Sprintf("goroutine 1 [running]:\nmain.from%d()\n\t/src/main.go:%d +0x1\n", client, i)
+				a, err := s.request(http.MethodPut, fmt.Sprintf("/api/v1/bundles/tiny-%d-%d.txt", client, i), strings.NewReader(dump))
+				if err != nil {
+					return
+				}
+				if a.status != http.StatusCreated {
+					s.t.Errorf("uploading gave %d: %s", a.status, a.body)
+					return
+				}
+				mu.Lock()
+				acknowledged[decode[upload](s.t, a.body).Case] = true
+				mu.Unlock()
+			}
+		})
+	}
+	all.Wait()
+	return acknowledged
+}
+
+// noHalfCase demands of a stopped server's directory that every acknowledged case
+// is there, that every case has its one bundle, done with one snapshot, and that
+// at most one upload of each client came in without being acknowledged.
+func noHalfCase(t *testing.T, dir string, acknowledged map[string]bool, clients int) {
+	t.Helper()
+	st, err := store.Open(t.Context(), store.Config{Dir: dir})
+	if err != nil {
+		t.Fatalf("the store refuses its directory: %v", err)
+	}
+	defer st.Close()
+	cases, err := st.Cases(t.Context(), 100_000, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	empty, unasked := 0, 0
+	for _, c := range cases {
+		bundles, err := st.Bundles(t.Context(), c.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(bundles) == 0 {
+			empty++
+			continue
+		}
+		if b := bundles[0]; len(bundles) != 1 || b.Status != store.Done || b.Snapshots != 1 {
+			t.Errorf("case %q: %d bundles, the first is %s with %d snapshots", c.Title, len(bundles), b.Status, b.Snapshots)
+		}
+		if !acknowledged[c.ID] && c.Title != "last" {
+			unasked++
+		}
+		delete(acknowledged, c.ID)
+	}
+	if empty > 0 {
+		t.Errorf("%d cases have no bundle: the kill fell between making a case and recording its upload", empty)
+	}
+	if len(acknowledged) > 0 {
+		t.Errorf("%d acknowledged cases are lost", len(acknowledged))
+	}
+	if unasked > clients {
+		t.Errorf("%d uploads came in without an answer, of %d clients", unasked, clients)
 	}
 }

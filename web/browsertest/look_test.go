@@ -43,7 +43,7 @@ func TestPagesFitAPhoneAndAreDrawnForPeople(t *testing.T) {
 					t.Errorf("at %d px these reach over the edge (-want +got):\n%s", width, diff)
 				}
 				for _, theme := range []string{"light", "dark"} {
-					tb.do(t, prefer(theme))
+					tb.do(t, prefer(theme), settled)
 					write(t, filepath.Join("screenshots", fmt.Sprintf("%s-%s-%d.png", s.name, theme, width)), string(run(t, tb, picture)))
 				}
 			}
@@ -149,6 +149,9 @@ func prefer(theme string) chromedp.Action[chromedp.Void] {
 		return err
 	})
 }
+
+// settled waits until nothing fades any more: colours change gradually.
+var settled = chromedp.Evaluate[chromedp.Void](`Promise.allSettled(document.getAnimations().map(a => a.finished))`, chromedp.EvalAwaitPromise)
 
 // picture is the whole page as PNG, as wide as the window.
 func picture(ctx context.Context, target *chromedp.Target) ([]byte, error) {

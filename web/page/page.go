@@ -16,3 +16,7 @@ func apiAddress(permalink string) string {
 	}
 	return permalink[:i] + "/api/v1/permalinks/" + permalink[i+len("/p/"):]
 }
+
+// openFindings is how many findings a case shows at once; the rest is one click
+// away, so that a page of thirty still has an end.
+const openFindings = 6
