@@ -164,7 +164,7 @@ func (s *Server) bundleFile(w http.ResponseWriter, r *http.Request) {
 		if f.SHA256 != pathValue(r, "sha") {
 			continue
 		}
-		body, err := s.store.Blobs().Open(f.SHA256)
+		body, err := s.blobs.Open(f.SHA256)
 		if err != nil {
 			s.fail(w, r, err)
 			return

@@ -26,7 +26,7 @@ func (s *Server) metrics() http.Handler {
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "leakdiff_disk_free_bytes", Help: "Bytes free on the volume that holds the uploads."}, func() float64 {
-			free, err := s.store.Blobs().Free()
+			free, err := s.blobs.Free()
 			if err != nil {
 				return -1
 			}

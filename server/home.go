@@ -27,7 +27,7 @@ func (s *Server) home(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
-	free, err := s.store.Blobs().Free()
+	free, err := s.blobs.Free()
 	if err != nil {
 		s.fail(w, r, err)
 		return
@@ -83,7 +83,7 @@ func (s *Server) LoadSamples(ctx context.Context) error {
 }
 
 func (s *Server) addSample(ctx context.Context, sample Sample) (store.Bundle, error) {
-	ref, err := s.store.Blobs().Put(ctx, bytes.NewReader(sample.Data), s.cfg.UploadLimit)
+	ref, err := s.blobs.Put(ctx, bytes.NewReader(sample.Data), s.cfg.UploadLimit)
 	if err != nil {
 		return store.Bundle{}, err
 	}

@@ -19,15 +19,10 @@ import (
 	"leakdiff/store"
 )
 
-// Blobs keeps raw uploads by their hash.
-type Blobs interface {
-	Free() (int64, error)
-	Open(sha string) (io.ReadCloser, error)
-}
-
 // Config says how to serve; the zero value of a limit means its default.
 type Config struct {
-	Store *store.Store
+	Store Storage
+	Blobs Blobs
 	Log   *slog.Logger
 	Now   func() time.Time
 	// Version is printed in the footer and in reports.
@@ -36,9 +31,6 @@ type Config struct {
 	// names that a request may ask for.
 	Listen string
 	Hosts  []string
-	// Open says that everybody who reaches the address may use it: access other
-	// than loopback was chosen with --access open.
-	Open bool
 	// TempDir holds spooled archives while they are read.
 	TempDir string
 	// UploadLimit is in bytes, default 2 GB.
@@ -59,7 +51,8 @@ const DefaultUploadLimit = 2_000_000_000
 // Server serves one store.
 type Server struct {
 	cfg     Config
-	store   *store.Store
+	store   Storage
+	blobs   Blobs
 	log     *slog.Logger
 	handler http.Handler
 	worker  *worker
@@ -82,7 +75,7 @@ func New(cfg Config) *Server {
 	if cfg.TempDir == "" {
 		cfg.TempDir = os.TempDir()
 	}
-	s := &Server{cfg: cfg, store: cfg.Store, log: cfg.Log, cases: newCaseCache(), started: cfg.Now()}
+	s := &Server{cfg: cfg, store: cfg.Store, blobs: cfg.Blobs, log: cfg.Log, cases: newCaseCache(), started: cfg.Now()}
 	s.worker = newWorker(s)
 	s.handler = s.guard(s.routes())
 	return s
@@ -144,7 +137,7 @@ func Loopback(address string) bool {
 func (s *Server) inputs(files []store.File) []bundle.Input {
 	out := make([]bundle.Input, len(files))
 	for i, f := range files {
-		out[i] = bundle.Input{Name: f.Name, Size: f.Size, Open: func() (io.ReadCloser, error) { return s.store.Blobs().Open(f.SHA256) }}
+		out[i] = bundle.Input{Name: f.Name, Size: f.Size, Open: func() (io.ReadCloser, error) { return s.blobs.Open(f.SHA256) }}
 	}
 	return out
 }

@@ -34,7 +34,7 @@ func newSite(t *testing.T) *site {
 
 func startSite(t *testing.T, st *store.Store, cfg Config) *site {
 	t.Helper()
-	cfg.Store, cfg.Version, cfg.TempDir = st, "test", t.TempDir()
+	cfg.Store, cfg.Blobs, cfg.Version, cfg.TempDir = st, st.Blobs(), "test", t.TempDir()
 	if cfg.Listen == "" {
 		cfg.Listen = "127.0.0.1:8080"
 	}

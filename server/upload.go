@@ -42,7 +42,7 @@ func (s *Server) roomFor(size int64) error {
 	if size > s.cfg.UploadLimit {
 		return refuse("too_large", "the upload is too large", "", fmt.Sprintf("%s were announced and the limit is %s", view.Bytes(size), view.Bytes(s.cfg.UploadLimit)), "upload the dumps alone instead of the whole bundle, or start the server with a higher --upload-limit")
 	}
-	free, err := s.store.Blobs().Free()
+	free, err := s.blobs.Free()
 	if err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func (s *Server) receiveBody(r *http.Request, name string) (received, error) {
 	if err := s.roomFor(r.ContentLength); err != nil {
 		return received{}, err
 	}
-	ref, err := s.store.Blobs().Put(r.Context(), r.Body, s.cfg.UploadLimit)
+	ref, err := s.blobs.Put(r.Context(), r.Body, s.cfg.UploadLimit)
 	if err != nil {
 		return received{}, s.interrupted(r, err)
 	}
@@ -110,7 +110,7 @@ func (s *Server) receiveForm(r *http.Request) (received, error) {
 		case name == "" && field != "text" && field != "paste":
 			continue
 		}
-		ref, err := s.store.Blobs().Put(r.Context(), p, left)
+		ref, err := s.blobs.Put(r.Context(), p, left)
 		if err != nil {
 			return received{}, s.interrupted(r, err)
 		}

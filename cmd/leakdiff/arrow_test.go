@@ -35,7 +35,7 @@ var arrows = map[string][]string{
 	"web/view":           {"analysis", "analysis/diff", "analysis/family", "analysis/report", "analysis/trend"},
 	"web/chart":          {"web/view"},
 	"web/page":           {"web", "web/chart", "web/view"},
-	"server":             {"analysis", "analysis/bundle", "analysis/diff", "analysis/family", "analysis/ingest", "analysis/redact", "analysis/report", "analysis/trend", "store", "web", "web/page", "web/view"},
+	"server":             {"analysis", "analysis/bundle", "analysis/diff", "analysis/family", "analysis/ingest", "analysis/redact", "analysis/report", "analysis/trend", "store", "store/blob", "web", "web/page", "web/view"},
 	"cmd/leakdiff":       {"analysis", "analysis/bundle", "analysis/ingest", "analysis/report", "samples", "server", "store"},
 }
 

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strings"
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/bundle"
@@ -75,7 +76,8 @@ func (r *reportCommand) reached(all report.Report) bool {
 // directory's files keep their paths below it; of several, each keeps its name.
 func (r *reportCommand) inputs(m *Main) ([]bundle.Input, error) {
 	var inputs []bundle.Input
-	for _, name := range r.Paths {
+	under := prefixes(r.Paths)
+	for i, name := range r.Paths {
 		if name == "-" {
 			inputs = append(inputs, bundle.Input{Name: "standard input", Size: -1, Open: func() (io.ReadCloser, error) { return io.NopCloser(m.Stdin), nil }})
 			continue
@@ -89,21 +91,50 @@ func (r *reportCommand) inputs(m *Main) ([]bundle.Input, error) {
 			return nil, &analysis.Fault{Code: "not_found", What: "cannot be read", Where: name, Why: why, Hint: "name files, directories or archives", Err: err}
 		}
 		if info.IsDir() {
-			prefix := ""
-			if len(r.Paths) > 1 {
-				prefix = filepath.Base(filepath.Clean(name))
-			}
-			below, err := bundle.FromFS(os.DirFS(name), prefix)
+			below, err := bundle.FromFS(os.DirFS(name), under[i])
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", name, err)
 			}
 			inputs = append(inputs, below...)
 			continue
 		}
+		label := under[i]
+		if label == "" {
+			label = path.Base(filepath.ToSlash(name))
+		}
 		inputs = append(inputs, bundle.Input{
-			Name: path.Base(filepath.ToSlash(name)), Size: info.Size(), ModTime: info.ModTime(),
+			Name: label, Size: info.Size(), ModTime: info.ModTime(),
 			Open: func() (io.ReadCloser, error) { return os.Open(name) },
 		})
 	}
 	return inputs, nil
+}
+
+// prefixes are what the files below each argument are listed under: nothing for
+// a single argument, its last element for several, and as much of its path as
+// tells it from the others where these are equal ("a/kubelet", "b/kubelet").
+func prefixes(paths []string) []string {
+	out := make([]string, len(paths))
+	if len(paths) < 2 {
+		return out
+	}
+	parts := make([][]string, len(paths))
+	for i, p := range paths {
+		if whole, err := filepath.Abs(p); err == nil {
+			p = whole
+		}
+		parts[i] = strings.Split(strings.Trim(filepath.ToSlash(p), "/"), "/")
+	}
+	for depth := 1; ; depth++ {
+		seen := map[string]bool{}
+		longest := 0
+		for i, p := range parts {
+			out[i] = strings.Join(p[max(0, len(p)-depth):], "/")
+			seen[out[i]] = true
+			longest = max(longest, len(p))
+		}
+		if len(seen) == len(paths) || depth >= longest {
+			return out
+		}
+	}
 }

@@ -1,0 +1,65 @@
+package server
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"leakdiff/analysis"
+	"leakdiff/store"
+	"leakdiff/store/blob"
+)
+
+// Blobs keeps raw uploads by their hash.
+type Blobs interface {
+	Put(ctx context.Context, r io.Reader, limit int64) (blob.Ref, error)
+	Open(sha string) (io.ReadCloser, error)
+	Free() (int64, error)
+}
+
+// Storage is what the server asks of a database; package store has it.
+type Storage interface {
+	Ping(ctx context.Context) error
+	Sweep(ctx context.Context) error
+	Setting(ctx context.Context, name string) (value string, set bool, err error)
+	SetSetting(ctx context.Context, name, value string) error
+
+	CreateCase(ctx context.Context, title, sample string) (c store.Case, ownerKey string, err error)
+	Case(ctx context.Context, id string) (store.Case, error)
+	Cases(ctx context.Context, limit, offset int) ([]store.Case, error)
+	CaseCount(ctx context.Context) (int, error)
+	CheckOwner(ctx context.Context, caseID, key string) bool
+	RenameCase(ctx context.Context, id, title string) error
+	SetCaseSummary(ctx context.Context, id string, sum store.Summary) error
+	DeleteCase(ctx context.Context, id string, fate store.PermalinkFate) error
+
+	AddBundle(ctx context.Context, caseID, name string, files []store.File) (store.Bundle, store.Job, error)
+	FindBundle(ctx context.Context, caseID string, hashes []string) (b store.Bundle, found bool, err error)
+	Bundle(ctx context.Context, id string) (store.Bundle, error)
+	Bundles(ctx context.Context, caseID string) ([]store.Bundle, error)
+	RemoveBundle(ctx context.Context, id string) error
+	Artifacts(ctx context.Context, bundleID string) ([]analysis.Artifact, error)
+	Problems(ctx context.Context, bundleID string) ([]analysis.Problem, error)
+
+	ClaimJob(ctx context.Context) (job store.Job, claimed bool, err error)
+	FinishJob(ctx context.Context, jobID string, r store.Result) error
+	FailJob(ctx context.Context, jobID string, why *analysis.Fault) error
+	CancelJob(ctx context.Context, jobID string) error
+	Requeue(ctx context.Context, bundleID string) (store.Job, error)
+
+	Snapshots(ctx context.Context, caseID string) ([]analysis.Snapshot, error)
+	SnapshotsFull(ctx context.Context, caseID, processKey string) ([]analysis.Snapshot, error)
+	FindSnapshot(ctx context.Context, id string) (caseIDs []string, err error)
+	SnapshotBundle(ctx context.Context, caseID, snapshotID string) (bundleID string, err error)
+	FamilySightings(ctx context.Context, fingerprint string) ([]store.Sighting, error)
+	SearchFunctions(ctx context.Context, query string, limit int) (store.SearchResult, error)
+
+	CreatePermalink(ctx context.Context, p store.Permalink) (out store.Permalink, ownerKey string, err error)
+	Permalink(ctx context.Context, id string) (store.Permalink, error)
+	PermalinkCount(ctx context.Context, caseID string) (int, error)
+	ExtendPermalink(ctx context.Context, id, key string, until time.Time) error
+	WithdrawPermalink(ctx context.Context, id, key string) error
+
+	Remember(ctx context.Context, key string, a store.Answer) error
+	Recall(ctx context.Context, key string) (a store.Answer, known bool, err error)
+}
