@@ -58,9 +58,6 @@ func (r *reader) report() {
 
 func (r *reader) problem(p analysis.Problem) { r.problems = append(r.problems, p) }
 
-// sniffLimit is how far into a file a listing's header may stand (lsof.md 1.4).
-const sniffLimit = 1 << 20
-
 // member reads one file of the bundle.
 func (r *reader) member(m *bundle.Member) error {
 	r.progress.Files++
@@ -70,13 +67,14 @@ func (r *reader) member(m *bundle.Member) error {
 		return nil
 	}
 	if m.Type != bundle.Regular {
+		r.special(m)
 		return nil
 	}
 	head := detect.Head{Bytes: m.Head, Path: m.Path, Size: m.Size, Whole: m.Whole()}
 	found := detect.Sniff(head)
 	if found.NeedMore {
-		head.Bytes = m.Peek(sniffLimit)
-		head.Whole = len(head.Bytes) < sniffLimit
+		head.Bytes = m.Peek(detect.SniffLimit)
+		head.Whole = len(head.Bytes) < detect.SniffLimit
 		found = detect.Sniff(head)
 	}
 	sum := &counter{hash: sha256.New()}
@@ -129,6 +127,18 @@ func (r *reader) member(m *bundle.Member) error {
 	r.keep(p, index)
 	r.progress.Bytes += sum.n
 	return nil
+}
+
+// special lists a member without content of its own: a hard link names an earlier
+// member, a device or pipe has none.
+func (r *reader) special(m *bundle.Member) {
+	reason := "a device, pipe or socket: it has no content in an archive"
+	if m.Type == bundle.Hardlink {
+		reason = "a hard link to " + strconv.Quote(clip(m.Link, 120)) + ", which is listed by itself"
+	}
+	r.artifacts = append(r.artifacts, analysis.Artifact{
+		Path: m.Path, Kind: string(m.Type), Reason: reason, Confidence: analysis.High, Status: analysis.Ignored, Files: 1,
+	})
 }
 
 // keep files the part under its capture directory. Listings have put their own
@@ -199,11 +209,14 @@ func (r *reader) advise(a *analysis.Artifact) {
 
 // notRead are kinds that hold evidence which this version does not take in.
 var notRead = map[string]struct{ what, hint string }{
-	detect.Wrapped:     {"a goroutine dump behind log prefixes or escapes was not read", "cut the prefix of each line (journalctl -o cat, kubectl logs without --timestamps, jq -r .log) and upload the result"},
-	detect.ThreadDump:  {"a JVM thread dump was recognised and not read", "this version reads goroutine dumps, descriptors and watches; keep the file with the ticket"},
-	detect.NodeReport:  {"a Node.js diagnostic report was recognised and not read", "upload the output of lsof -nP -p PID of the same process"},
-	detect.SocketTable: {"a socket table was recognised and not read", "upload lsof -nP -p PID of the same process, which names the descriptor of each socket"},
-	detect.EmptyFDInfo: {"an empty fdinfo file was captured", "run cp -r /proc/PID/fdinfo DIR first, then archive DIR: tar trusts the size 0 that procfs states"},
+	detect.Wrapped:       {"a goroutine dump behind log prefixes or escapes was not read", "cut the prefix of each line (journalctl -o cat, kubectl logs without --timestamps, jq -r .log) and upload the result"},
+	detect.ThreadDump:    {"a JVM thread dump was recognised and not read", "this version reads goroutine dumps, descriptors and watches; keep the file with the ticket"},
+	detect.NodeReport:    {"a Node.js diagnostic report was recognised and not read", "upload the output of lsof -nP -p PID of the same process"},
+	detect.SocketTable:   {"a socket table was recognised and not read", "upload lsof -nP -p PID of the same process, which names the descriptor of each socket"},
+	detect.Lsfd:          {"an lsfd listing was recognised and not read", "upload the output of lsof -nP of the same process"},
+	detect.LsofJSON:      {"lsof's JSON output was recognised and not read", "upload the table that lsof -nP prints without -J or -j"},
+	detect.ClientSummary: {"a client summary was recognised and not read", "keep the file with the ticket"},
+	detect.EmptyFDInfo:   {"an empty fdinfo file was captured", "run cp -r /proc/PID/fdinfo DIR first, then archive DIR: tar trusts the size 0 that procfs states"},
 }
 
 // formats are the readers of the kinds that this version understands. A reader
