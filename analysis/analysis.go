@@ -4,7 +4,10 @@
 // It imports the standard library only.
 package analysis
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Kind says what the members of a family are.
 type Kind string
@@ -198,7 +201,10 @@ type Snapshot struct {
 	Truncated bool `json:"truncated"`
 	// LowerBound says that the goroutine figures are what was read of a cut dump
 	// without a complete twin.
-	LowerBound bool       `json:"lower_bound,omitempty"`
+	LowerBound bool `json:"lower_bound,omitempty"`
+	// Incomplete names kinds whose families cannot be compared with those of other
+	// snapshots, because a part of their evidence was cut off.
+	Incomplete []Kind     `json:"incomplete,omitempty"`
 	Totals     Totals     `json:"totals"`
 	Artifacts  []Artifact `json:"artifacts"`
 	// Groups are the families present, by fingerprint; kinds not captured have
@@ -211,6 +217,13 @@ type Snapshot struct {
 	Figures map[string]float64 `json:"figures,omitempty"`
 	// Problems name artifacts of this snapshot.
 	Problems []Problem `json:"problems,omitempty"`
+}
+
+// Bounded reports whether the counts of a kind's families are lower bounds or
+// otherwise not comparable: those of a cut dump without a complete twin, or of
+// evidence that was cut off.
+func (s *Snapshot) Bounded(k Kind) bool {
+	return s.LowerBound && (k == KindGoroutine || k == KindThread) || slices.Contains(s.Incomplete, k)
 }
 
 // Family is what its members have in common, in every snapshot and bundle.

@@ -12,6 +12,7 @@ import (
 	"leakdiff/analysis/bundle"
 	"leakdiff/analysis/family"
 	"leakdiff/analysis/report"
+	"leakdiff/store"
 	"leakdiff/web/page"
 	"leakdiff/web/view"
 )
@@ -146,15 +147,27 @@ func (s *Server) familyView(r *http.Request, l *loaded, line *report.Line, finge
 	if err != nil {
 		return view.Family{}, err
 	}
-	others := map[string]bool{l.ID: true}
+	in.Sightings = elsewhere(seen, fingerprint, l.ID)
+	return view.NewFamily(in), nil
+}
+
+// elsewhere sums up where other cases show the family, each with its course.
+func elsewhere(seen []store.Sighting, fingerprint, caseID string) []view.Sighting {
+	counts := map[string][]*int{}
+	var out []view.Sighting
+	for i := len(seen) - 1; i >= 0; i-- {
+		// Sightings come with the latest capture first.
+		counts[seen[i].CaseID] = append(counts[seen[i].CaseID], &seen[i].Count)
+	}
+	told := map[string]bool{caseID: true}
 	for _, x := range seen {
-		if others[x.CaseID] {
+		if told[x.CaseID] {
 			continue
 		}
-		others[x.CaseID] = true
-		in.Sightings = append(in.Sightings, view.Sighting{CaseTitle: x.CaseTitle, URL: "/families/" + fingerprint + "?case=" + url.QueryEscape(x.CaseID), Counts: strconv.Itoa(x.Count) + " in " + x.Label})
+		told[x.CaseID] = true
+		out = append(out, view.Sighting{CaseTitle: x.CaseTitle, URL: "/families/" + fingerprint + "?case=" + url.QueryEscape(x.CaseID), Counts: x.Process + ": " + report.Rises(counts[x.CaseID])})
 	}
-	return view.NewFamily(in), nil
+	return out
 }
 
 // members lists the oldest members first, with the address of their raw lines.

@@ -75,6 +75,14 @@ func (s *Server) LoadSamples(ctx context.Context) error {
 		return err
 	}
 	for _, sample := range s.cfg.Samples {
+		// A crash between two samples must not load the first one twice.
+		_, loaded, err := s.sampleCase(ctx, sample.Name)
+		if err != nil {
+			return err
+		}
+		if loaded {
+			continue
+		}
 		if _, err := s.addSample(ctx, sample); err != nil {
 			return err
 		}
@@ -87,32 +95,42 @@ func (s *Server) addSample(ctx context.Context, sample Sample) (store.Bundle, er
 	if err != nil {
 		return store.Bundle{}, err
 	}
-	c, _, err := s.store.CreateCase(ctx, sample.Title, sample.Name)
-	if err != nil {
-		return store.Bundle{}, err
-	}
 	name := sample.Name + ".tar.gz"
-	b, _, err := s.store.AddBundle(ctx, c.ID, name, []store.File{{Name: name, SHA256: ref.SHA256, Size: ref.Size}})
-	if err != nil {
-		return store.Bundle{}, err
-	}
+	_, b, _, err := s.store.OpenCase(ctx, sample.Title, sample.Name, name, []store.File{{Name: name, SHA256: ref.SHA256, Size: ref.Size}})
 	s.worker.nudge()
-	return b, nil
+	return b, err
+}
+
+// sampleCase is the case that shows a sample, if there is one.
+func (s *Server) sampleCase(ctx context.Context, name string) (store.Case, bool, error) {
+	const page = 200
+	for offset := 0; ; offset += page {
+		cases, err := s.store.Cases(ctx, page, offset)
+		if err != nil {
+			return store.Case{}, false, err
+		}
+		for _, c := range cases {
+			if c.Sample == name && name != "" {
+				return c, true, nil
+			}
+		}
+		if len(cases) < page {
+			return store.Case{}, false, nil
+		}
+	}
 }
 
 // trySample opens the case of a sample, made anew if it was deleted.
 func (s *Server) trySample(w http.ResponseWriter, r *http.Request) {
 	name := pathValue(r, "name")
-	cases, err := s.store.Cases(r.Context(), 1000, 0)
+	c, loaded, err := s.sampleCase(r.Context(), name)
 	if err != nil {
 		s.fail(w, r, err)
 		return
 	}
-	for _, c := range cases {
-		if c.Sample == name {
-			http.Redirect(w, r, "/cases/"+c.ID, http.StatusSeeOther)
-			return
-		}
+	if loaded {
+		http.Redirect(w, r, "/cases/"+c.ID, http.StatusSeeOther)
+		return
 	}
 	for _, sample := range s.cfg.Samples {
 		if sample.Name != name {

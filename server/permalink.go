@@ -194,7 +194,7 @@ func (s *Server) sharePage(w http.ResponseWriter, r *http.Request) {
 			"Its Markdown, text and JSON twins.",
 			"No raw line beyond those on the page, no uploaded file, no link to this server's live pages.",
 		},
-		Counts: countsOnly(l), Full: safe.Headline, Now: s.cfg.Now(),
+		Counts: countsOnly(f.Kind, l), Full: safe.Headline, Now: s.cfg.Now(),
 	})
 	v.Shell.Engine = s.engine()
 	s.render(w, r, http.StatusOK, page.Share(v))
@@ -212,9 +212,17 @@ func receiptRows(receipt []redact.Receipt) []view.RedactionRule {
 	return out
 }
 
-// countsOnly says a case without a name in it.
-func countsOnly(l *loaded) string {
+// countsOnly says a result without a name in it.
+func countsOnly(kind string, l *loaded) string {
 	sum := report.Summary(l.built)
+	switch kind {
+	case "diff":
+		return "Two snapshots compared, from a case with the verdict " + strings.ReplaceAll(string(sum.Verdict), "_", " ") + "."
+	case "family":
+		return "One family over time, from a case with the verdict " + strings.ReplaceAll(string(sum.Verdict), "_", " ") + "."
+	case "snapshot":
+		return "One snapshot of a process."
+	}
 	return fmt.Sprintf("%s of %s, verdict %s.", view.Plural(int64(len(l.built.Report.Snapshots)), "snapshot", "snapshots"), view.Plural(int64(len(l.built.Report.Series)), "process", "processes"), strings.ReplaceAll(string(sum.Verdict), "_", " "))
 }
 
@@ -294,7 +302,7 @@ func (s *Server) freezeWish(r *http.Request, in wish) (result, *loaded, error) {
 	}
 	p, key, err := s.store.CreatePermalink(r.Context(), store.Permalink{
 		CaseID: l.ID, View: in.View, Title: title, Expires: until, Engine: ingest.Engine, Fingerprint: family.Version,
-		Record: record, Preview: in.Preview, Counts: countsOnly(l), Redacted: f.Redacted,
+		Record: record, Preview: in.Preview, Counts: countsOnly(f.Kind, l), Redacted: f.Redacted,
 	})
 	if err != nil {
 		return result{}, nil, err

@@ -24,7 +24,7 @@ type Storage interface {
 	Setting(ctx context.Context, name string) (value string, set bool, err error)
 	SetSetting(ctx context.Context, name, value string) error
 
-	CreateCase(ctx context.Context, title, sample string) (c store.Case, ownerKey string, err error)
+	OpenCase(ctx context.Context, title, sample, name string, files []store.File) (c store.Case, b store.Bundle, ownerKey string, err error)
 	Case(ctx context.Context, id string) (store.Case, error)
 	Cases(ctx context.Context, limit, offset int) ([]store.Case, error)
 	CaseCount(ctx context.Context) (int, error)

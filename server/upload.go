@@ -238,29 +238,20 @@ type placed struct {
 // place records an upload in a case, a new one when none is named, and its job
 // in the same transaction. Only then it may be acknowledged.
 func (s *Server) place(ctx context.Context, caseID string, up received) (placed, error) {
-	var out placed
+	defer s.worker.nudge()
 	if caseID == "" {
-		c, key, err := s.store.CreateCase(ctx, caseTitle(up.name), "")
-		if err != nil {
-			return placed{}, err
-		}
-		caseID, out.ownerKey = c.ID, key
-	} else {
-		have, ok, err := s.store.FindBundle(ctx, caseID, up.hashes())
-		if err != nil {
-			return placed{}, err
-		}
-		if ok {
-			return placed{bundle: have, again: true}, nil
-		}
+		_, b, key, err := s.store.OpenCase(ctx, caseTitle(up.name), "", up.name, up.files)
+		return placed{bundle: b, ownerKey: key}, err
 	}
-	b, _, err := s.store.AddBundle(ctx, caseID, up.name, up.files)
+	have, ok, err := s.store.FindBundle(ctx, caseID, up.hashes())
 	if err != nil {
 		return placed{}, err
 	}
-	out.bundle = b
-	s.worker.nudge()
-	return out, nil
+	if ok {
+		return placed{bundle: have, again: true}, nil
+	}
+	b, _, err := s.store.AddBundle(ctx, caseID, up.name, up.files)
+	return placed{bundle: b}, err
 }
 
 // upload takes the form of the start page and of a case.

@@ -68,6 +68,29 @@ type Bundle struct {
 // not exist is *analysis.Fault "not_found"; a blob that is not stored (any more)
 // is "missing_blob": upload it again.
 func (s *Store) AddBundle(ctx context.Context, caseID, name string, files []File) (Bundle, Job, error) {
+	return s.addBundle(ctx, caseID, name, files, func(*sql.Tx) error { return nil })
+}
+
+// OpenCase makes a case and records its first upload in one transaction: a crash
+// leaves both or nothing. The owner key is returned here and never again.
+func (s *Store) OpenCase(ctx context.Context, title, sample, name string, files []File) (c Case, b Bundle, ownerKey string, err error) {
+	c, ownerKey, hash, err := s.newCase(title, sample)
+	if err != nil {
+		return Case{}, Bundle{}, "", err
+	}
+	b, _, err = s.addBundle(ctx, c.ID, name, files, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, createCaseSQL, c.ID, title, sample, hash, c.Created.UnixMicro())
+		return err
+	})
+	if err != nil {
+		return Case{}, Bundle{}, "", err
+	}
+	return c, b, ownerKey, nil
+}
+
+// addBundle writes a bundle and its job after what first writes, in the same
+// transaction.
+func (s *Store) addBundle(ctx context.Context, caseID, name string, files []File, first func(*sql.Tx) error) (Bundle, Job, error) {
 	b := Bundle{CaseID: caseID, Name: name, Created: s.time(), Status: Queued, Files: slices.Clone(files)}
 	for _, f := range files {
 		b.Size += f.Size
@@ -87,6 +110,9 @@ func (s *Store) AddBundle(ctx context.Context, caseID, name string, files []File
 		return Bundle{}, Job{}, err
 	}
 	err = s.write(ctx, "adding a bundle", func(tx *sql.Tx) error {
+		if err := first(tx); err != nil {
+			return err
+		}
 		return insertBundle(ctx, tx, b, job)
 	})
 	if err != nil {

@@ -31,20 +31,26 @@ type Summary struct {
 // CreateCase makes an empty case; sample is the name of a sample or empty. The
 // owner key is returned here and never again: only its hash is stored.
 func (s *Store) CreateCase(ctx context.Context, title, sample string) (c Case, ownerKey string, err error) {
-	id, err := s.newID("c")
+	c, ownerKey, hash, err := s.newCase(title, sample)
 	if err != nil {
 		return Case{}, "", err
 	}
-	ownerKey, hash, err := s.newKey()
-	if err != nil {
-		return Case{}, "", err
-	}
-	now := s.time()
-	_, err = s.writer.ExecContext(ctx, createCaseSQL, id, title, sample, hash, now.UnixMicro())
+	_, err = s.writer.ExecContext(ctx, createCaseSQL, c.ID, title, sample, hash, c.Created.UnixMicro())
 	if err != nil {
 		return Case{}, "", fault("creating a case", err)
 	}
-	return Case{ID: id, Title: title, Sample: sample, Created: now, Updated: now}, ownerKey, nil
+	return c, ownerKey, nil
+}
+
+// newCase draws the id and the owner key of a case, and the key's hash.
+func (s *Store) newCase(title, sample string) (c Case, ownerKey string, hash []byte, err error) {
+	id, err := s.newID("c")
+	if err != nil {
+		return Case{}, "", nil, err
+	}
+	ownerKey, hash, err = s.newKey()
+	now := s.time()
+	return Case{ID: id, Title: title, Sample: sample, Created: now, Updated: now}, ownerKey, hash, err
 }
 
 const createCaseSQL = `

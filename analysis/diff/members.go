@@ -63,7 +63,7 @@ func listed(snap *analysis.Snapshot, kind analysis.Kind) bool {
 
 // lowerBound reports whether the counts of a kind are those of a cut dump.
 func lowerBound(snap *analysis.Snapshot, kind analysis.Kind) bool {
-	return snap.LowerBound && (kind == analysis.KindGoroutine || kind == analysis.KindThread)
+	return snap.Bounded(kind)
 }
 
 // follow counts the members of a kind over all families, where all of them can

@@ -246,3 +246,23 @@ func FuzzRun(f *testing.F) {
 		}
 	})
 }
+
+func TestAnFdinfoThatWasCutOffAccusesNobody(t *testing.T) {
+	files := map[string]string{"t0/leaker/fdinfo/3": watching, "t0/leaker/fdinfo/4": watching}
+	listed := "COMMAND  PID USER   FD   TYPE DEVICE SIZE/OFF NODE NAME\n"
+	for fd := 3; fd < 23; fd++ {
+		listed += fmt.Sprintf("leaker  4382 root  %3dr  a_inode 0,14 0 1038 inotify\n", fd)
+	}
+	files["t0/leaker/lsof.txt"] = listed
+	r := run(t, files)
+	s := r.Snapshots[0]
+	if *s.Totals.Descriptors != 20 || s.Totals.Watches != nil || !s.Bounded(analysis.KindDescriptor) {
+		t.Errorf("descriptors %d, watches %v, incomplete %v", *s.Totals.Descriptors, s.Totals.Watches, s.Incomplete)
+	}
+	for _, p := range r.Problems {
+		if strings.Contains(p.What, "2 of 20 descriptors") {
+			return
+		}
+	}
+	t.Errorf("nothing was said of it: %+v", r.Problems)
+}

@@ -139,6 +139,8 @@ type builder struct {
 	artifact map[int]int
 	byPrint  map[string]*analysis.Group
 	byExact  map[string]map[string]int
+	// said keeps a problem of this snapshot from being told twice.
+	said bool
 }
 
 func (b *builder) build() analysis.Snapshot {
@@ -680,6 +682,9 @@ func (b *builder) descriptors() {
 		links = b.g.form(detect.FDListing)
 	}
 	listed := b.richest()
+	if b.lacking(fdinfo, links, listed) {
+		fdinfo = nil
+	}
 	b.s.Totals.Descriptors = descriptorTotal(fdinfo, links, listed)
 	source := listed
 	var rows []analysis.Descriptor
@@ -693,15 +698,43 @@ func (b *builder) descriptors() {
 	default:
 		return
 	}
+	// An instance whose fdinfo file is not there has an unknown number of watches,
+	// not none.
 	watches := map[int]int{}
-	if fdinfo != nil && fdinfo.fdinfo != nil && len(fdinfo.fdinfo.infos) > 0 {
+	if fdinfo != nil && fdinfo.fdinfo != nil {
 		for _, info := range fdinfo.fdinfo.infos {
-			if info.Type == "inotify" || len(info.Watches) > 0 {
-				watches[info.FD] = len(info.Watches)
-			}
+			watches[info.FD] = len(info.Watches)
 		}
 	}
 	b.countDescriptors(source, rows, watches)
+}
+
+// lacking reports an fdinfo directory that is far from whole, as in an archive
+// that was cut: a listing of the same instant names at least a tenth and five
+// more descriptors. Its watches would read as a loss of watches.
+func (b *builder) lacking(fdinfo, links, listed *part) bool {
+	if fdinfo == nil || fdinfo.fdinfo == nil || fdinfo.form == detect.FDInfoGrep {
+		return false
+	}
+	have, want := len(fdinfo.fdinfo.infos)+fdinfo.fdinfo.empty, 0
+	if links != nil {
+		want = len(links.links)
+	}
+	if listed != nil {
+		want = max(want, len(listed.listing.rows))
+	}
+	if want-have < 5 || (want-have)*10 < want {
+		return false
+	}
+	if !b.said {
+		b.said = true
+		b.s.Incomplete = append(b.s.Incomplete, analysis.KindDescriptor, analysis.KindWatch)
+		b.r.problem(analysis.Problem{Path: fdinfo.path, Offset: -1, Severity: analysis.Warning,
+			What: fmt.Sprintf("fdinfo holds %d of %d descriptors and was left out", have, want),
+			Why:  "the other files of this capture name more descriptors; an archive that was cut or a copy that was stopped loses some",
+			Hint: "copy /proc/PID/fdinfo again with cp -r; the descriptors are counted from the listing, the watches not at all"})
+	}
+	return true
 }
 
 // richest is the listing with most descriptors; the table before the fields
@@ -809,6 +842,13 @@ func detailOf(d analysis.Descriptor) string {
 func (b *builder) watches() {
 	fdinfo := b.g.form(detect.FDInfo, detect.FDInfoGrep)
 	if fdinfo == nil || fdinfo.fdinfo == nil || len(fdinfo.fdinfo.infos) == 0 {
+		return
+	}
+	links := b.g.form(detect.FDLink)
+	if links == nil {
+		links = b.g.form(detect.FDListing)
+	}
+	if b.lacking(fdinfo, links, b.richest()) {
 		return
 	}
 	var mounts *family.Mounts

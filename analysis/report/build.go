@@ -370,7 +370,7 @@ func alike(f *Family, families []Family) []*Family {
 func (l *Line) finding(f *Family, same []*Family, rank int) Finding {
 	out := Finding{Rank: rank, Verdict: f.Verdict, Text: l.paragraph(f), Next: next(f), Families: []string{f.Fingerprint}}
 	if len(same) == 1 {
-		out.Title = fmt.Sprintf("%s: %s %s", f.Title, rises(f.Counts), kindWord(f.Kind))
+		out.Title = fmt.Sprintf("%s: %s %s", f.Title, Rises(f.Counts), kindWord(f.Kind))
 		return out
 	}
 	counts := make([]*int, len(f.Counts))
@@ -385,7 +385,7 @@ func (l *Line) finding(f *Family, same []*Family, rank int) Finding {
 			*counts[i] += *g.Counts[i]
 		}
 	}
-	out.Title = fmt.Sprintf("inotify watches on %d %s mounts of %s: %s", len(same), f.Attributes["fstype"], plainProcess(l), rises(counts))
+	out.Title = fmt.Sprintf("inotify watches on %d %s mounts of %s: %s", len(same), f.Attributes["fstype"], plainProcess(l), Rises(counts))
 	var mounts []string
 	for _, g := range same {
 		mounts = append(mounts, g.Attributes["mount"])
@@ -521,8 +521,8 @@ func plainProcess(l *Line) string {
 	return "an unnamed process"
 }
 
-// rises is the growth in figures: "0 to 24", with the peak where it fell again.
-func rises(counts []*int) string {
+// Rises is the growth in figures: "0 to 24", with the peak where it fell again.
+func Rises(counts []*int) string {
 	first, last, peak := 0, 0, 0
 	seen := false
 	for _, c := range counts {

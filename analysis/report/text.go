@@ -87,21 +87,40 @@ func seriesHeadline(l Line, s *Series) string {
 	if kind == "" {
 		return fmt.Sprintf("%s: %d snapshots.", name, len(l.Snapshots))
 	}
-	text := fmt.Sprintf("%s: %s %s", name, rises(counts), kindWord(kind))
+	text := fmt.Sprintf("%s: %s %s", name, Rises(counts), kindWord(kind))
 	if grows == 0 {
 		return text + "; no growing family was found."
 	}
 	word := map[analysis.Verdict]string{analysis.Leaking: "leaking", analysis.Suspicious: "suspicious", analysis.Scaling: "growing with its load"}[worst]
-	n := 0
+	n, over := 0, 0
+	until := ""
 	for _, f := range s.Families {
-		if f.Verdict == worst {
-			n++
+		if f.Verdict != worst {
+			continue
+		}
+		n++
+		if f.RecoveredAt != nil {
+			over++
+			until = labelOf(l, *f.RecoveredAt)
 		}
 	}
+	families, are, were := "families", "are", "were"
 	if n == 1 {
-		return fmt.Sprintf("%s; 1 family is %s.", text, word)
+		families, are, were = "family", "is", "was"
 	}
-	return fmt.Sprintf("%s; %d families are %s.", text, n, word)
+	if over == n {
+		return fmt.Sprintf("%s; %d %s %s %s until %s.", text, n, families, were, word, until)
+	}
+	return fmt.Sprintf("%s; %d %s %s %s.", text, n, families, are, word)
+}
+
+func labelOf(l Line, id string) string {
+	for _, s := range l.Snapshots {
+		if s.ID == id {
+			return s.Label
+		}
+	}
+	return id
 }
 
 // leadingKind is the kind that a series is best told by: goroutines, else the
@@ -342,6 +361,9 @@ func (p *printer) problems(problems []analysis.Problem) {
 
 func place(p analysis.Problem) string {
 	where := p.Path
+	if where == "" {
+		where = "the upload"
+	}
 	if p.Line > 0 {
 		where += fmt.Sprintf(", line %d", p.Line)
 	}
@@ -402,7 +424,7 @@ func cut(s string, n int) string {
 	return string(r[:n-1]) + "…"
 }
 
-// Printable shows control, bidi and invalid characters as \xNN or \uNNNN, so
+// Printable shows control, bidi and invalid characters byte by byte as \xNN, so
 // that a dump cannot drive the terminal or turn a line around.
 func Printable(s string) string {
 	clean := true
@@ -422,10 +444,10 @@ func Printable(s string) string {
 		switch {
 		case r == utf8.RuneError && size == 1:
 			fmt.Fprintf(&b, `\x%02x`, s[i])
-		case unprintable(r) && r < 0x100:
-			fmt.Fprintf(&b, `\x%02x`, r)
 		case unprintable(r):
-			fmt.Fprintf(&b, `\u%04x`, r)
+			for _, c := range []byte(s[i : i+size]) {
+				fmt.Fprintf(&b, `\x%02x`, c)
+			}
 		default:
 			b.WriteRune(r)
 		}

@@ -93,8 +93,7 @@ func (s *Series) Usable(i int, kind analysis.Kind) bool {
 	if !s.captured(i, kind) {
 		return false
 	}
-	stacks := kind == analysis.KindGoroutine || kind == analysis.KindThread
-	return !(stacks && s.Snapshots[i].LowerBound)
+	return !s.Snapshots[i].Bounded(kind)
 }
 
 // captured reports whether a family's absence in snapshot i means 0. A total
@@ -103,7 +102,7 @@ func (s *Series) Usable(i int, kind analysis.Kind) bool {
 // the total and belongs to no family.
 func (s *Series) captured(i int, kind analysis.Kind) bool {
 	total := s.Snapshots[i].Totals.Of(kind)
-	if total == nil {
+	if total == nil || slices.Contains(s.Snapshots[i].Incomplete, kind) {
 		return false
 	}
 	familyless := 0

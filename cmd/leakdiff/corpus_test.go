@@ -76,7 +76,10 @@ func ofDirectory(t testing.TB, dir string) []bundle.Input {
 func packTar(t testing.TB, dir string) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	z := gzip.NewWriter(&out)
+	z, err := gzip.NewWriterLevel(&out, gzip.BestSpeed)
+	if err != nil {
+		t.Fatal(err)
+	}
 	w := tar.NewWriter(z)
 	eachFile(t, dir, func(name string, content []byte, modified time.Time) error {
 		if err := w.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: int64(len(content)), ModTime: modified}); err != nil {

@@ -50,6 +50,9 @@ func (r *reportCommand) Run(ctx context.Context, m *Main) error {
 	if _, err := m.Stdout.Write(out.Bytes()); err != nil {
 		return err
 	}
+	if len(result.Snapshots) == 0 {
+		return &analysis.Fault{Code: "empty", What: "no evidence of any process was found", Hint: "the report says what each file is"}
+	}
 	if r.reached(c.Report) {
 		return errVerdictReached
 	}
