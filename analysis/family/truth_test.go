@@ -80,6 +80,7 @@ func (want row) checkable() bool {
 }
 
 func TestFamiliesCountWhatTheSeriesHold(t *testing.T) {
+	heavy(t)
 	for _, c := range []struct{ series, expected string }{
 		{"clientgo-informer-recreate", "expected.json"},
 		{"inotify-leak", "expected.json"},

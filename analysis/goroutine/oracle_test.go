@@ -69,6 +69,7 @@ func byGostackparse(list []*gostackparse.Goroutine) []opinion {
 }
 
 func TestGostackparseAgreesOnPlainDumps(t *testing.T) {
+	heavy(t)
 	var paths []string
 	for _, pattern := range []string{"series/*/*/*/goroutine-debug2.txt", "series/restart/*/*/p?-t?.txt", "goroutine/public/*.txt", "goroutine/gen/debug2-*.txt", "goroutine/signals/*.stacks.log"} {
 		found, _ := filepath.Glob(corpus(t, pattern))

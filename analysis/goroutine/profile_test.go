@@ -168,6 +168,7 @@ func TestOtherProfilesAreRefused(t *testing.T) {
 }
 
 func TestAProtoIsUnpackedUpToItsLimit(t *testing.T) {
+	heavy(t)
 	var bomb bytes.Buffer
 	packed := gzip.NewWriter(&bomb)
 	if _, err := io.CopyN(packed, &endless{text: strings.Repeat("\x00", 4096)}, 64<<20); err != nil {

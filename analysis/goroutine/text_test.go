@@ -460,6 +460,7 @@ func TestDisguisesGiveTheSameGoroutines(t *testing.T) {
 // TestKnownBlocksReadLikeLines compares reading in large pieces, where blocks are
 // recognised whole, with reading byte by byte, where they never are.
 func TestKnownBlocksReadLikeLines(t *testing.T) {
+	heavy(t)
 	var paths []string
 	for _, pattern := range []string{"goroutine/*/*", "series/*/t0/*/goroutine-debug2.txt"} {
 		found, _ := filepath.Glob(corpus(t, pattern))
@@ -584,6 +585,7 @@ func (e *endless) Read(b []byte) (int, error) {
 }
 
 func TestHostileInputDoesNotGrowMemory(t *testing.T) {
+	heavy(t)
 	const mebibyte = 1 << 20
 	header := "goroutine 1 [running]:\nmain.f(0x1)\n\t/f.go:1 +0x1\n"
 	tests := []struct {

@@ -337,6 +337,7 @@ func (w truth) acquits(t *testing.T, s report.Series, row samples.Row) {
 var goSeries = []string{"kubelet-probe-leak", "inotify-leak", "socket-leak", "clientgo-informer-recreate", "prometheus-hanging-targets", "restart"}
 
 func TestSeriesAgreeWithTheirTruthHoweverTheyArePacked(t *testing.T) {
+	heavy(t)
 	root := filepath.Join(corpus(t), "series")
 	for _, name := range goSeries {
 		t.Run(name, func(t *testing.T) {
@@ -473,6 +474,7 @@ var numeric = map[string]int{
 var wrapped = regexp.MustCompile(`^(bundles/log-wrapped/|goroutine/prefixed/|goroutine/signals/containerd-log-line-escaped)`)
 
 func TestFilesHoldWhatTheTableSays(t *testing.T) {
+	heavy(t)
 	root := corpus(t)
 	checked := 0
 	for _, row := range table(t, root) {

@@ -186,6 +186,7 @@ type ledger struct {
 // seeds spread over receiving, reading and saving, and demands that after a
 // start nobody can tell.
 func TestKilledServerKeepsWhatItAcknowledged(t *testing.T) {
+	heavy(t)
 	bundles := crashBundles(t)
 	want := undisturbed(t, bundles)
 	interrupted := 0
@@ -447,6 +448,7 @@ func ask[T any](t *testing.T, db *sql.DB, query string) (v T) {
 }
 
 func TestKillWithinAnUploadLeavesNothing(t *testing.T) {
+	heavy(t)
 	dir := t.TempDir()
 	s := serve(t, dir, "--no-samples")
 	conn := halfUpload(t, s)
@@ -468,6 +470,7 @@ func TestKillWithinAnUploadLeavesNothing(t *testing.T) {
 
 // TestStopWithinAnIngestRunsItAgain is the orderly twin of the kills.
 func TestStopWithinAnIngestRunsItAgain(t *testing.T) {
+	heavy(t)
 	bundles := crashBundles(t)
 	want := undisturbed(t, map[string][]byte{"grown.tar.gz": bundles["grown.tar.gz"]})
 	dir := t.TempDir()
@@ -505,6 +508,7 @@ func waitFor(t *testing.T, what string, holds func() bool) {
 // fast as they can, so that the kill falls between the steps of taking an upload
 // in: a case without its bundle must not remain.
 func TestKillAmongSmallUploadsLeavesNoHalfCase(t *testing.T) {
+	heavy(t)
 	const clients = 3
 	for seed := range uint64(4) {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {

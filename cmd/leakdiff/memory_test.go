@@ -127,6 +127,7 @@ func onlySnapshot(t *testing.T, up upload) report.Snapshot {
 }
 
 func TestMemoryStaysFlatOverDumpsOfHundredThousandGoroutines(t *testing.T) {
+	heavy(t)
 	needProc(t)
 	large := filepath.Join(corpus(t), "large")
 	cut := filepath.Join(large, "grpc-100k-pprof-debug2-TRUNCATED-64MiB.txt.gz")
@@ -167,6 +168,7 @@ func TestMemoryStaysFlatOverDumpsOfHundredThousandGoroutines(t *testing.T) {
 
 // TestMemoryStaysFlatOverAGeneratedDump needs no corpus.
 func TestMemoryStaysFlatOverAGeneratedDump(t *testing.T) {
+	heavy(t)
 	needProc(t)
 	const goroutines = 60_000
 	s := serve(t, t.TempDir(), "--no-samples")
@@ -193,6 +195,7 @@ func TestMemoryStaysFlatOverAGeneratedDump(t *testing.T) {
 // TestMemoryStaysFlatOverASeries uploads six dumps that the verdict needs side by
 // side.
 func TestMemoryStaysFlatOverASeries(t *testing.T) {
+	heavy(t)
 	needProc(t)
 	s := serve(t, t.TempDir(), "--no-samples")
 	var packed bytes.Buffer
