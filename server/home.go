@@ -33,7 +33,7 @@ func (s *Server) home(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	in := view.HomeInput{
-		Base: "http://" + r.Host, Limits: s.limits(), Total: total,
+		Base: s.base(r), Limits: s.limits(), Total: total,
 		Upload: view.UploadInput{MaxBytes: s.cfg.UploadLimit, Free: free, Reserved: spare},
 	}
 	for _, c := range cases {
@@ -148,7 +148,7 @@ func (s *Server) trySample(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) help(w http.ResponseWriter, r *http.Request) {
-	v := view.NewHelp("http://" + r.Host)
+	v := view.NewHelp(s.base(r))
 	v.Shell.Engine = s.engine()
 	s.render(w, r, http.StatusOK, page.Help(v))
 }

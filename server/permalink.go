@@ -192,7 +192,6 @@ func (s *Server) sharePage(w http.ResponseWriter, r *http.Request) {
 		Freezes: []string{
 			fmt.Sprintf("The %s as it stands now, with its figures, verdicts and evidence (%s).", f.Kind, view.Bytes(int64(len(safe.Model)+len(safe.Markdown)+len(safe.Data)))),
 			"Its Markdown, text and JSON twins.",
-			"No raw line beyond those on the page, no uploaded file, no link to this server's live pages.",
 		},
 		Counts: countsOnly(f.Kind, l), Full: safe.Headline, Now: s.cfg.Now(),
 	})
@@ -207,7 +206,11 @@ func receiptRows(receipt []redact.Receipt) []view.RedactionRule {
 	}
 	var out []view.RedactionRule
 	for _, x := range receipt {
-		out = append(out, view.RedactionRule{Name: strings.ToUpper(string(x.Rule[:1])) + string(x.Rule[1:]), Text: words[x.Rule], Count: fmt.Sprintf("%s, %d different", view.Plural(int64(x.Places), "place", "places"), x.Distinct)})
+		count := "nothing found"
+		if x.Places > 0 {
+			count = fmt.Sprintf("%s, %d different", view.Plural(int64(x.Places), "place", "places"), x.Distinct)
+		}
+		out = append(out, view.RedactionRule{Name: strings.ToUpper(string(x.Rule[:1])) + string(x.Rule[1:]), Text: words[x.Rule], Count: count})
 	}
 	return out
 }
@@ -337,7 +340,7 @@ func (s *Server) freeze(w http.ResponseWriter, r *http.Request) {
 	if out.ExpiresAt != nil {
 		expires = *out.ExpiresAt
 	}
-	v := view.NewShared(l.ID, l.Title, "http://"+r.Host+out.Link, out.OwnerKey, expires, receiptRows(out.Receipt))
+	v := view.NewShared(l.ID, l.Title, s.base(r)+out.Link, out.OwnerKey, expires, receiptRows(out.Receipt))
 	v.Shell.Engine = s.engine()
 	w.Header().Set("Cache-Control", "no-store")
 	s.render(w, r, http.StatusOK, page.Shared(v))

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -31,6 +32,9 @@ type Config struct {
 	// names that a request may ask for.
 	Listen string
 	Hosts  []string
+	// BaseURL is how people reach the server through a proxy, for links to paste;
+	// empty means the host that they asked for.
+	BaseURL string
 	// TempDir holds spooled archives while they are read.
 	TempDir string
 	// UploadLimit is in bytes, default 2 GB.
@@ -114,6 +118,14 @@ func (s *Server) Wait() { s.pending.Wait() }
 // bundleConfig is how uploads are unpacked.
 func (s *Server) bundleConfig() bundle.Config {
 	return bundle.Config{Budget: s.cfg.Budget, TempDir: s.cfg.TempDir, Now: s.cfg.Now}
+}
+
+// base is the address to put before a path in what people paste elsewhere.
+func (s *Server) base(r *http.Request) string {
+	if s.cfg.BaseURL != "" {
+		return strings.TrimSuffix(s.cfg.BaseURL, "/")
+	}
+	return "http://" + r.Host
 }
 
 // loopback reports whether only this machine can reach the server.

@@ -66,7 +66,7 @@ func (c *serveCommand) Run(ctx context.Context, m *Main) error {
 		hosts = append(hosts, c.BaseURL)
 	}
 	cfg := server.Config{
-		Store: st, Blobs: st.Blobs(), Log: log, Version: version, Listen: address, Hosts: hosts,
+		Store: st, Blobs: st.Blobs(), Log: log, Version: version, Listen: address, Hosts: hosts, BaseURL: c.BaseURL,
 		TempDir: spool, UploadLimit: limit,
 	}
 	if !c.NoSamples {
