@@ -1,6 +1,9 @@
 package analysis
 
-import "strings"
+import (
+	"encoding/json"
+	"strings"
+)
 
 // Fault is a refusal in the form every one takes: what, where, why and what to
 // do. Code is for machines ("too_large", "unreadable", "not_found", "busy").
@@ -30,3 +33,44 @@ func (f *Fault) Error() string {
 }
 
 func (f *Fault) Unwrap() error { return f.Err }
+
+// problemJSON is a problem in the public contract: null where a line or an offset
+// does not apply, and the artifact's path under both of its names.
+type problemJSON struct {
+	Path     string   `json:"path"`
+	Artifact string   `json:"artifact"`
+	Line     *int64   `json:"line"`
+	Offset   *int64   `json:"offset"`
+	Severity Severity `json:"severity"`
+	What     string   `json:"what"`
+	Why      string   `json:"why"`
+	Hint     string   `json:"hint"`
+}
+
+// MarshalJSON writes the problem as the contract has it.
+func (p Problem) MarshalJSON() ([]byte, error) {
+	out := problemJSON{Path: p.Path, Artifact: p.Path, Severity: p.Severity, What: p.What, Why: p.Why, Hint: p.Hint}
+	if p.Line > 0 {
+		out.Line = &p.Line
+	}
+	if p.Offset >= 0 {
+		out.Offset = &p.Offset
+	}
+	return json.Marshal(out)
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (p *Problem) UnmarshalJSON(text []byte) error {
+	var in problemJSON
+	if err := json.Unmarshal(text, &in); err != nil {
+		return err
+	}
+	*p = Problem{Path: in.Path, Offset: -1, Severity: in.Severity, What: in.What, Why: in.Why, Hint: in.Hint}
+	if in.Line != nil {
+		p.Line = *in.Line
+	}
+	if in.Offset != nil {
+		p.Offset = *in.Offset
+	}
+	return nil
+}

@@ -2,6 +2,7 @@ package server
 
 import (
 	"encoding/json"
+	"io"
 	"net/http"
 	"strings"
 
@@ -14,6 +15,16 @@ import (
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if strings.HasPrefix(r.URL.Path, "/api/") || strings.Contains(r.Header.Get("Accept"), "application/json") {
 		s.failAPI(w, r, err)
+		return
+	}
+	if _, suffix := twin(r.URL.Path); suffix == ".json" {
+		s.failAPI(w, r, err)
+		return
+	} else if suffix != "" {
+		f, status := s.fault(err)
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		w.WriteHeader(status)
+		io.WriteString(w, f.Error()+"\n")
 		return
 	}
 	f, status := s.fault(err)

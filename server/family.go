@@ -165,7 +165,7 @@ func elsewhere(seen []store.Sighting, fingerprint, caseID string) []view.Sightin
 			continue
 		}
 		told[x.CaseID] = true
-		out = append(out, view.Sighting{CaseTitle: x.CaseTitle, URL: "/families/" + fingerprint + "?case=" + url.QueryEscape(x.CaseID), Counts: x.Process + ": " + report.Rises(counts[x.CaseID])})
+		out = append(out, view.Sighting{CaseTitle: x.CaseTitle, URL: "/families/" + fingerprint + "?case=" + url.QueryEscape(x.CaseID), Counts: x.Process + ": " + report.Rises(counts[x.CaseID], nil)})
 	}
 	return out
 }

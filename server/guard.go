@@ -72,7 +72,7 @@ func routeOf(r *http.Request) string {
 // literal, localhost, the listen address or a name given at start.
 func (s *Server) allowedHost(hostport string) bool {
 	host := hostOnly(hostport)
-	if host == "localhost" {
+	if strings.EqualFold(host, "localhost") {
 		return true
 	}
 	if ip := net.ParseIP(host); ip != nil && ip.IsLoopback() {
@@ -131,6 +131,11 @@ func errorID() string {
 	b := make([]byte, 6)
 	rand.Read(b)
 	return hex.EncodeToString(b)
+}
+
+func isNotFound(err error) bool {
+	var f *analysis.Fault
+	return errors.As(err, &f) && f.Code == "not_found"
 }
 
 // statuses are the HTTP statuses of refusals by code; a code that is not here is

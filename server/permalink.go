@@ -255,6 +255,8 @@ func (s *Server) keepUntil(keep string) (time.Time, error) {
 		keep = "90d"
 	case "keep":
 		return time.Time{}, nil
+	case "1y":
+		keep = "365d"
 	}
 	var days int
 	if _, err := fmt.Sscanf(keep, "%dd", &days); err != nil || days < 1 || days > 3660 {
@@ -273,6 +275,9 @@ func (s *Server) freezeWish(r *http.Request, in wish) (result, *loaded, error) {
 	}
 	if in.Preview != "counts" && in.Preview != "full" && in.Preview != "none" {
 		return result{}, nil, refuse("bad_request", "the preview level was not understood", in.Preview, "", "use counts, full or none")
+	}
+	if in.Case != "" && strings.HasPrefix(in.View, "/cases/") && !strings.HasPrefix(in.View, "/cases/"+url.PathEscape(in.Case)) {
+		return result{}, nil, refuse("bad_request", "the view is of another case", in.View, "case says "+in.Case, "leave case out, or name the same case in both")
 	}
 	if in.View == "" && in.Case != "" {
 		in.View = "/cases/" + url.PathEscape(in.Case)
@@ -421,9 +426,9 @@ func (s *Server) permalink(w http.ResponseWriter, r *http.Request) {
 	case ".json":
 		writeJSONBytes(w, http.StatusOK, append([]byte(f.Data), '\n'))
 	case ".md", ".txt":
-		s.twinText(w, suffix, f.Markdown+"\n"+s.sealLine(p)+"\n")
+		s.twinText(w, suffix, f.Markdown+"\n"+s.sealLine(p, f)+"\n")
 	default:
-		c, err := f.unpack(s.seal(p), p.Title, description(p, f))
+		c, err := f.unpack(s.seal(p, f), publicTitle(p), description(p, f))
 		if err != nil {
 			s.fail(w, r, err)
 			return
@@ -446,6 +451,15 @@ func accepted(r *http.Request) string {
 	return ""
 }
 
+// publicTitle is the document's title, which chats show like the description:
+// only a full preview may name what the result is about.
+func publicTitle(p store.Permalink) string {
+	if p.Preview == "full" {
+		return p.Title
+	}
+	return "Frozen result"
+}
+
 // description is what a chat shows of the link before anyone opens it.
 func description(p store.Permalink, f frozen) string {
 	switch p.Preview {
@@ -457,7 +471,7 @@ func description(p store.Permalink, f frozen) string {
 	return p.Counts
 }
 
-func (s *Server) seal(p store.Permalink) *view.Seal {
+func (s *Server) seal(p store.Permalink, f frozen) *view.Seal {
 	seal := &view.Seal{
 		Made: view.Time(p.Created) + " UTC", Engine: fmt.Sprintf("engine %d, fingerprint g%d", p.Engine, p.Fingerprint),
 		Expires: "kept until withdrawn", Redaction: "not redacted",
@@ -467,22 +481,30 @@ func (s *Server) seal(p store.Permalink) *view.Seal {
 		seal.Expires = "expires " + view.Day(p.Expires)
 	}
 	if p.Redacted {
-		seal.Redaction = fmt.Sprintf("redacted: %d rules", len(redact.Rules()))
+		places := 0
+		for _, x := range f.Receipt {
+			places += x.Places
+		}
+		seal.Redaction = fmt.Sprintf("redacted: %s by %d rules", view.Plural(int64(places), "place", "places"), len(redact.Rules()))
 	}
 	return seal
 }
 
-func (s *Server) sealLine(p store.Permalink) string {
-	seal := s.seal(p)
+func (s *Server) sealLine(p store.Permalink, f frozen) string {
+	seal := s.seal(p, f)
 	return fmt.Sprintf("Frozen %s by leakdiff, %s, %s, %s.", seal.Made, seal.Engine, seal.Redaction, seal.Expires)
 }
 
 // noPermalink answers 410 for a result that ended and 404 for one that never
 // was, each with the likely reasons.
 func (s *Server) noPermalink(w http.ResponseWriter, r *http.Request, err error) {
+	if _, suffix := twin(r.URL.Path); suffix != "" {
+		s.fail(w, r, err)
+		return
+	}
 	var gone *store.Gone
 	if errors.As(err, &gone) {
-		v := view.NewGone(view.GoneInput{Title: gone.Title, Counts: gone.Counts, Made: gone.Created, Ended: gone.Ended, Withdrawn: gone.Withdrawn})
+		v := view.NewGone(view.GoneInput{Title: gone.Title, Counts: strings.TrimSuffix(gone.Counts, "."), Made: gone.Created, Ended: gone.Ended, Withdrawn: gone.Withdrawn})
 		s.render(w, r, http.StatusGone, page.Gone(v))
 		return
 	}

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"leakdiff/analysis"
 	"leakdiff/analysis/report"
 	"leakdiff/store"
 	"leakdiff/web/view"
@@ -57,9 +58,10 @@ func (s *Server) receiveBody(r *http.Request, name string) (received, error) {
 	if err := s.roomFor(r.ContentLength); err != nil {
 		return received{}, err
 	}
-	ref, err := s.blobs.Put(r.Context(), r.Body, s.cfg.UploadLimit)
+	body := &senderReader{r: r.Body}
+	ref, err := s.blobs.Put(r.Context(), body, s.cfg.UploadLimit)
 	if err != nil {
-		return received{}, s.interrupted(r, err)
+		return received{}, s.interrupted(r, errors.Join(err, body.err))
 	}
 	if ref.Size == 0 {
 		return received{}, refuse("empty", "the upload is empty", name, "not a single byte arrived", "check the path given to curl -T, and that the dump was written before it was sent")
@@ -67,8 +69,26 @@ func (s *Server) receiveBody(r *http.Request, name string) (received, error) {
 	return finish(name, []store.File{{Name: name, SHA256: ref.SHA256, Size: ref.Size}}), nil
 }
 
+// senderReader tells errors of the request's body from those of storing it.
+type senderReader struct {
+	r   io.Reader
+	err error
+}
+
+func (b *senderReader) Read(p []byte) (int, error) {
+	n, err := b.r.Read(p)
+	if err != nil && err != io.EOF {
+		b.err = fmt.Errorf("%w: %w", io.ErrUnexpectedEOF, err)
+	}
+	return n, err
+}
+
 // interrupted says that a body ended early in words that help the sender.
 func (s *Server) interrupted(r *http.Request, err error) error {
+	var fault *analysis.Fault
+	if errors.As(err, &fault) && (fault.Code == "too_large" || fault.Code == "disk_full") {
+		return err
+	}
 	if errors.Is(err, io.ErrUnexpectedEOF) || r.Context().Err() != nil {
 		return refuse("interrupted", "the upload stopped before its end", "", "the connection was closed by the sender", "send it again; nothing was kept")
 	}
@@ -110,9 +130,10 @@ func (s *Server) receiveForm(r *http.Request) (received, error) {
 		case name == "" && field != "text" && field != "paste":
 			continue
 		}
-		ref, err := s.blobs.Put(r.Context(), p, left)
+		body := &senderReader{r: p}
+		ref, err := s.blobs.Put(r.Context(), body, left)
 		if err != nil {
-			return received{}, s.interrupted(r, err)
+			return received{}, s.interrupted(r, errors.Join(err, body.err))
 		}
 		if name == "" {
 			if ref.Size == 0 {
@@ -395,7 +416,11 @@ func (s *Server) mayAdd(r *http.Request, caseID string) error {
 		return nil
 	}
 	if !s.store.CheckOwner(r.Context(), caseID, key) {
-		return refuse("forbidden", "adding to this case needs its owner key", caseID, "the key was missing or wrong", "send the owner_key of the answer that created the case as Authorization: Bearer")
+		why := "no key was sent"
+		if given {
+			why = "the key is wrong"
+		}
+		return refuse("forbidden", "adding to this case needs its owner key", caseID, why, "send the owner_key of the answer that created the case as Authorization: Bearer")
 	}
 	return nil
 }

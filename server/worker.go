@@ -73,7 +73,8 @@ func (w *worker) work(ctx context.Context, job store.Job) {
 	case ctx.Err() != nil:
 		w.s.log.Info("ingest interrupted by the end of the server, will be run again", "bundle", job.BundleID)
 	case errors.Is(err, context.Canceled):
-		if err := w.s.store.CancelJob(ctx, job.ID); err != nil {
+		// A case that was deleted while it was read took the job with it.
+		if err := w.s.store.CancelJob(ctx, job.ID); err != nil && !isNotFound(err) {
 			w.s.log.Error("cancelling failed", "bundle", job.BundleID, "error", err)
 		}
 	default:

@@ -22,6 +22,7 @@ var (
 	// formWord only says what kind of evidence a file is.
 	formWord  = regexp.MustCompile(`(?i)goroutineleak|goroutines?|go-routine|pprof|profile|debug[=._-]?[0123]|fdinfo|stacks?|dump|lsof|fds?|fdinfo|limits|status|stat|mountinfo|mounts|metrics|cmdline|cgroup|captured[._-]at|inotify|sysctls?|net[._-]?(tcp|udp|unix)6?|ss|netstat|threads?|proc|sigquit|sigusr1|trace|truncated|full|runtimestack|64mib|file-nr|heap|cpu|block|mutex|threadcreate`)
 	extension = regexp.MustCompile(`(?i)\.(txt|log|out|err|json|gz|zst|pb|prof|pprof|f0|f|md|lst|list|xz|bz2|lz4|stacks)$`)
+	copyMark  = regexp.MustCompile(` \(\d+\)$`)
 	digits    = regexp.MustCompile(`\d+`)
 	procDir   = regexp.MustCompile(`(?:^|/)proc/(\d+)(?:/|$)`)
 )
@@ -40,7 +41,8 @@ func captureDir(p string) string {
 // "p1-t4.debug1.txt" gives "p1-t4", "goroutine-debug2_0001.txt" gives "0001",
 // "lsof.txt" gives "".
 func stemOf(base string) string {
-	s := base
+	// " (2)" tells two members of one name apart and is no part of it.
+	s := copyMark.ReplaceAllString(base, "")
 	for extension.MatchString(s) {
 		s = extension.ReplaceAllString(s, "")
 	}

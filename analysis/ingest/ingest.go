@@ -94,6 +94,8 @@ func (r *reader) nothingFound(snapshots []analysis.Snapshot) {
 	}
 	why := fmt.Sprintf("%d files were looked at", len(r.artifacts))
 	switch {
+	case len(r.artifacts) == 0 && len(r.problems) > 0:
+		why = "nothing in it could be opened; the problems above say why"
 	case len(r.artifacts) == 0:
 		why = "there is no file in it"
 	case len(r.artifacts) == 1:

@@ -475,6 +475,9 @@ func readCapturedAt(r *reader, body io.Reader, p *part, a *analysis.Artifact) er
 	if err != nil {
 		return &analysis.Fault{Code: "unreadable", What: "is no RFC 3339 time", Why: strconv.Quote(strings.TrimSpace(string(text))), Hint: "write one time such as 2026-11-21T02:58:36Z into it"}
 	}
+	if at.Year() < 2000 || at.After(r.cfg.Now().Add(24*time.Hour)) {
+		return &analysis.Fault{Code: "unreadable", What: "is no plausible time", Why: at.UTC().Format(time.RFC3339) + " lies before 2000 or in the future", Hint: "correct the time, or delete the file: the order of the names is used then"}
+	}
 	p.captured = at.UTC()
 	a.Outcome = at.UTC().Format("2006-01-02 15:04:05 UTC")
 	return nil

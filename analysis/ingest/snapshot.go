@@ -7,6 +7,7 @@ import (
 	"hash/fnv"
 	"io"
 	"path"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -42,23 +43,30 @@ func (r *reader) snapshots() []analysis.Snapshot {
 // name gives every snapshot its id and label, and drops one that is the same
 // bytes as another.
 func (r *reader) name(snapshots []analysis.Snapshot) []analysis.Snapshot {
-	seen := map[string]string{}
+	seen := map[string]analysis.Snapshot{}
 	perProcess := map[string]int{}
 	kept := snapshots[:0]
 	for _, s := range snapshots {
 		key := s.Process.Key()
 		s.ID = snapshotID(key, s.Artifacts)
 		if first, twice := seen[s.ID]; twice {
-			r.problem(analysis.Problem{Path: s.Artifacts[0].Path, Offset: -1, Severity: analysis.Note,
-				What: "the same bytes were captured twice", Why: "they are already the snapshot of " + first, Hint: "nothing to do; the copy is not counted"})
-			continue
+			if first.CapturedAt.Equal(s.CapturedAt) && first.Label == s.Label {
+				r.problem(analysis.Problem{Path: s.Artifacts[0].Path, Offset: -1, Severity: analysis.Note,
+					What: "the same bytes were captured twice", Why: "they are already the snapshot of " + first.Artifacts[0].Path, Hint: "nothing to do; the copy is not counted"})
+				continue
+			}
+			// An idle process gives the same bytes at another time: a point of its own.
+			s.ID = snapshotID(key+"\x00"+s.Label+s.CapturedAt.String(), s.Artifacts)
 		}
 		perProcess[key]++
+		found := s.Label
 		if s.Label == "" {
 			s.Label = "#" + strconv.Itoa(perProcess[key])
 		}
 		if len(s.Artifacts) > 0 {
-			seen[s.ID] = s.Artifacts[0].Path
+			unlabelled := s
+			unlabelled.Label = found
+			seen[s.ID] = unlabelled
 		}
 		kept = append(kept, s)
 	}
@@ -203,7 +211,7 @@ func (b *builder) identify() {
 			label = stem
 		}
 	}
-	if b.g.ordinal > 0 {
+	if b.g.ordinal > 0 && b.g.parts[0].listing != nil {
 		label = strings.TrimSpace(label + " #" + strconv.Itoa(b.g.ordinal+1))
 	}
 	b.s.Label = label
@@ -497,6 +505,10 @@ func (b *builder) goroutines() {
 	dump := text.text.dump
 	if text.form == detect.GoroutineCrash && dump.Headers < 3 {
 		// One goroutine under a panic says nothing about how many there were.
+		b.r.problem(analysis.Problem{Path: text.path, Offset: -1, Severity: analysis.Note,
+			What: "a crash that shows " + plural(dump.Headers, "goroutine", "goroutines") + ", not a dump of all",
+			Why:  "Go prints the failing goroutine alone unless GOTRACEBACK=all is set",
+			Hint: "take a dump with /debug/pprof/goroutine?debug=2, or set GOTRACEBACK=all before the next crash"})
 		return
 	}
 	total := dump.Goroutines
@@ -508,6 +520,14 @@ func (b *builder) goroutines() {
 	case dump.Truncated && complete:
 		b.completeFromTwin(twin)
 		total = max(total, twin.profile.profile.Sum)
+		// The parser, which knows no twin, has asked for one.
+		b.r.problems = slices.DeleteFunc(b.r.problems, func(p analysis.Problem) bool {
+			return p.Path == text.path && strings.HasPrefix(p.What, "the dump is cut")
+		})
+		b.r.problem(analysis.Problem{Path: text.path, Offset: -1, Severity: analysis.Warning,
+			What: fmt.Sprintf("%d of at least %d goroutines were read from the cut dump", dump.Goroutines, total),
+			Why:  "the totals and the size of each family come from " + path.Base(twin.path) + ", which is whole; ids, states and waits are of those that were read",
+			Hint: "take the next capture with debug=1 as well, as here; it is small and never cut"})
 	case dump.Truncated:
 		b.s.LowerBound = true
 	case complete:

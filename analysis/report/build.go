@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -92,9 +93,31 @@ func Group(snapshots []analysis.Snapshot) []Line {
 	lines := make([]Line, 0, len(keys))
 	for _, k := range keys {
 		sortByTime(byKey[k])
+		tellApart(byKey[k])
 		lines = append(lines, Line{Key: k, Snapshots: byKey[k]})
 	}
 	return lines
+}
+
+// tellApart gives the snapshots of a series labels that differ: "#1" of two
+// bundles become "#1" and "#2", "t0" of two directories "t0" and "t0 (2)".
+func tellApart(s []*analysis.Snapshot) {
+	numbered := true
+	for _, x := range s {
+		numbered = numbered && strings.HasPrefix(x.Label, "#")
+	}
+	seen := map[string]int{}
+	for i, x := range s {
+		if numbered {
+			x.Label = "#" + strconv.Itoa(i+1)
+			continue
+		}
+		seen[x.Label]++
+		if n := seen[x.Label]; n > 1 {
+			x.Label += " (" + strconv.Itoa(n) + ")"
+			seen[x.Label]++
+		}
+	}
 }
 
 func weight(snapshots []*analysis.Snapshot) int {
@@ -370,7 +393,7 @@ func alike(f *Family, families []Family) []*Family {
 func (l *Line) finding(f *Family, same []*Family, rank int) Finding {
 	out := Finding{Rank: rank, Verdict: f.Verdict, Text: l.paragraph(f), Next: next(f), Families: []string{f.Fingerprint}}
 	if len(same) == 1 {
-		out.Title = fmt.Sprintf("%s: %s %s", f.Title, Rises(f.Counts), kindWord(f.Kind))
+		out.Title = fmt.Sprintf("%s: %s %s", f.Title, Rises(f.Counts, l.Trend.Epochs), kindWord(f.Kind))
 		return out
 	}
 	counts := make([]*int, len(f.Counts))
@@ -385,7 +408,7 @@ func (l *Line) finding(f *Family, same []*Family, rank int) Finding {
 			*counts[i] += *g.Counts[i]
 		}
 	}
-	out.Title = fmt.Sprintf("inotify watches on %d %s mounts of %s: %s", len(same), f.Attributes["fstype"], plainProcess(l), Rises(counts))
+	out.Title = fmt.Sprintf("inotify watches on %d %s mounts of %s: %s", len(same), f.Attributes["fstype"], plainProcess(l), Rises(counts, l.Trend.Epochs))
 	var mounts []string
 	for _, g := range same {
 		mounts = append(mounts, g.Attributes["mount"])
@@ -453,6 +476,9 @@ func (l *Line) labels() string {
 }
 
 func next(f *Family) string {
+	if f.Verdict == analysis.Scaling {
+		return "Nothing to mend by these figures: it follows its load. Look at the load if the total is too high."
+	}
 	switch f.Kind {
 	case analysis.KindGoroutine:
 		if f.RecoveredAt != nil {
@@ -460,6 +486,9 @@ func next(f *Family) string {
 		}
 		return "Open the family: its stack names what these goroutines wait for; take one more dump (debug=2) before a restart."
 	case analysis.KindDescriptor:
+		if f.Attributes["role"] == "server" {
+			return "Look at who connects to " + f.Attributes["local"] + ", and whether this side closes what it has accepted."
+		}
 		if f.Attributes["remote"] != "" {
 			return "Look for a client of " + f.Attributes["remote"] + " that is made per call and never closed."
 		}
@@ -521,21 +550,45 @@ func plainProcess(l *Line) string {
 	return "an unnamed process"
 }
 
-// Rises is the growth in figures: "0 to 24", with the peak where it fell again.
-func Rises(counts []*int) string {
-	first, last, peak := 0, 0, 0
-	seen := false
-	for _, c := range counts {
+// Rises is the growth in figures: "0 to 24", with the peak where it fell again
+// ("4 to 64 and back to 4"). Epochs may be nil; a restart is no recovery and is
+// said: "3 to 162, restarted with 16".
+func Rises(counts []*int, epochs []int) string {
+	var runs [][]int
+	epoch := -1
+	for i, c := range counts {
 		if c == nil {
 			continue
 		}
-		if !seen {
-			first, seen = *c, true
+		at := 0
+		if epochs != nil {
+			at = epochs[i]
 		}
-		last = *c
-		peak = max(peak, *c)
+		if at != epoch || len(runs) == 0 {
+			runs, epoch = append(runs, nil), at
+		}
+		runs[len(runs)-1] = append(runs[len(runs)-1], *c)
 	}
-	if peak > last {
+	if len(runs) == 0 {
+		return "not captured"
+	}
+	told := 0
+	for i, run := range runs {
+		if slices.Max(run)-run[0] > slices.Max(runs[told])-runs[told][0] {
+			told = i
+		}
+	}
+	text := course(runs[told])
+	if last := len(runs) - 1; last > told {
+		text += fmt.Sprintf(", restarted with %d", runs[last][0])
+	}
+	return text
+}
+
+// course is one epoch in figures.
+func course(run []int) string {
+	first, last, peak := run[0], run[len(run)-1], slices.Max(run)
+	if peak > last && peak > first {
 		return fmt.Sprintf("%d to %d and back to %d", first, peak, last)
 	}
 	return fmt.Sprintf("%d to %d", first, last)

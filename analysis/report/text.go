@@ -87,7 +87,7 @@ func seriesHeadline(l Line, s *Series) string {
 	if kind == "" {
 		return fmt.Sprintf("%s: %d snapshots.", name, len(l.Snapshots))
 	}
-	text := fmt.Sprintf("%s: %s %s", name, Rises(counts), kindWord(kind))
+	text := fmt.Sprintf("%s: %s %s", name, Rises(counts, l.Trend.Epochs), kindWord(kind))
 	if grows == 0 {
 		return text + "; no growing family was found."
 	}

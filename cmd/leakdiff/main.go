@@ -8,9 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"runtime/debug"
-	"syscall"
 
 	"github.com/alecthomas/kong"
 
@@ -28,11 +26,8 @@ const (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	m := &Main{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
-	status := m.Run(ctx, os.Args[1:])
-	stop()
-	os.Exit(status)
+	os.Exit(m.Run(context.Background(), os.Args[1:]))
 }
 
 // Main is the program with its surroundings, so that tests can start it.

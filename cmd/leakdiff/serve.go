@@ -8,8 +8,10 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"leakdiff/analysis"
@@ -34,6 +36,9 @@ type serveCommand struct {
 const serveMemory = 32 << 20
 
 func (c *serveCommand) Run(ctx context.Context, m *Main) error {
+	// Only serve ends in order; a report that waits for a pipe just dies.
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
 	if err := c.access(m); err != nil {
 		return err
 	}
