@@ -1,11 +1,13 @@
 package server
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
 	"io"
 	"mime/multipart"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -451,5 +453,60 @@ func TestAFrozenResultStandsAlone(t *testing.T) {
 	}
 	if r := s.get("/p/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"); r.status != 404 {
 		t.Errorf("a permalink that never was gave %d", r.status)
+	}
+}
+
+func TestABodyThatIsBrokenIsTheSendersFault(t *testing.T) {
+	s := newSite(t)
+	conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	io.WriteString(conn, "PUT /api/v1/bundles/lie HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nshort")
+	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusBadRequest {
+		t.Errorf("status %d, want 400", res.StatusCode)
+	}
+}
+
+func TestAPreviewOfCountsNamesNothing(t *testing.T) {
+	s := newSite(t)
+	up := s.put("dump.txt", []byte(tinyDump))
+	for preview, named := range map[string]bool{"counts": false, "none": false, "full": true} {
+		got := decode[result](t, s.do("POST", "/api/v1/permalinks", strings.NewReader(`{"case":"`+up.Case+`","preview":"`+preview+`","title":"secret-service is leaking"}`)).body)
+		page := s.get(got.Link).body
+		head, _, _ := strings.Cut(page, "</head>")
+		if strings.Contains(head, "secret-service") != named {
+			t.Errorf("preview %s: %s", preview, head)
+		}
+	}
+}
+
+func TestTwinsAnswerRefusalsInTheirOwnForm(t *testing.T) {
+	s := newSite(t)
+	s.run(t, []scenario{
+		{name: "JSON", path: "/cases/nope.json", status: 404, want: []string{`"status": 404`}, never: []string{"<html"}},
+		{name: "Markdown", path: "/cases/nope.md", status: 404, never: []string{"<html"}},
+		{name: "a permalink's JSON", path: "/p/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.json", status: 404, want: []string{`"status": 404`}, never: []string{"<html"}},
+	})
+}
+
+func TestTwoDumpsOfOneCaseHaveTwoLabels(t *testing.T) {
+	s := newSite(t)
+	first := s.put("dump.txt", []byte(tinyDump))
+	second := s.do("PUT", "/api/v1/bundles/dump.txt?wait=1&case="+first.Case, strings.NewReader(tinyDump+"\ngoroutine 99 [select]:\nmain.leak()\n\t/src/main.go:20 +0x1d\ncreated by main.main in goroutine 1\n\t/src/main.go:9 +0x1d\n"))
+	if second.status != 201 {
+		t.Fatalf("%d %s", second.status, second.body)
+	}
+	doc := s.get(first.Link + ".json").body
+	for _, label := range []string{`"label": "#1"`, `"label": "#2"`} {
+		if strings.Count(doc, label) != 1 {
+			t.Errorf("%s stands %d times", label, strings.Count(doc, label))
+		}
 	}
 }
