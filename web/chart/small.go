@@ -192,7 +192,7 @@ func (m MembersData) draw(width float64) drawing {
 	f.bottom = f.top + f.laneH + laneGap
 	d := drawing{id: fmt.Sprintf("%s-%g", m.ID, width), title: m.Title + ": " + say(m.Labels, m.Values), class: "timeline", w: width, h: f.bottom + 4}
 	f.d = &d
-	f.a = newAxis(len(m.Labels), m.Times, f.left+14, f.right-20)
+	f.scale()
 	f.gaps()
 	f.lane(0)
 	f.labels()
@@ -225,6 +225,9 @@ type LifelinesData struct {
 	RecoveredAt int
 }
 
+// maxLifeName bounds the name of a member, "fd 25, wd 571".
+const maxLifeName = 16
+
 // maxLives bounds the lines of one chart; more are counted in words.
 const maxLives = 60
 
@@ -244,7 +247,12 @@ func (l LifelinesData) draw(w float64) drawing {
 	}
 	h := 22 + float64(len(lives))*step + float64(cohorts)*9 + 26
 	d := drawing{id: fmt.Sprintf("%s-%g", l.ID, w), title: l.Title, desc: l.describe(), class: "lifelines", w: w, h: h}
-	left, right := 84.0, w-20
+	left, right := 30.0, w-20
+	for i, life := range lives {
+		if i == 0 || life.First != lives[i-1].First {
+			left = max(left, textWidth(clip(life.Name, maxLifeName))+14)
+		}
+	}
 	x := func(i int) float64 {
 		if len(l.Labels) < 2 {
 			return left
@@ -279,7 +287,7 @@ func (l LifelinesData) draw(w float64) drawing {
 			y += 9
 		}
 		if i == 0 || life.First != lives[i-1].First {
-			d.label("", "end", left-10, y+4, clip(life.Name, 11))
+			d.label("", "end", left-10, y+4, clip(life.Name, maxLifeName))
 		}
 		first, last := clamp(life.First, len(l.Labels)), clamp(life.Last, len(l.Labels))
 		if last > first {

@@ -60,7 +60,7 @@ func (t TimelineData) draw(width float64) drawing {
 	f.bottom = f.top + float64(len(t.Lanes))*(f.laneH+laneGap)
 	d := drawing{id: fmt.Sprintf("%s-%g", t.ID, width), title: t.Title, desc: t.describe(), class: "timeline", w: width, h: f.bottom + 26}
 	f.d = &d
-	f.a = newAxis(len(t.Labels), t.Times, f.left+14, f.right-20)
+	f.scale()
 	f.gaps()
 	for i := range t.Lanes {
 		f.lane(i)
@@ -68,6 +68,30 @@ func (t TimelineData) draw(width float64) drawing {
 	f.labels()
 	f.picks()
 	return d
+}
+
+// scale places the columns and leaves room for a figure at both ends.
+func (f *timelineFrame) scale() {
+	before, after := 14.0, 20.0
+	for _, lane := range f.t.Lanes {
+		first, last := ends(lane.Values)
+		if first == 0 {
+			before = max(before, textWidth(figure(*lane.Values[first]))+10-f.margin())
+		}
+		if last >= 0 && last == len(f.t.Labels)-1 {
+			after = max(after, textWidth(figure(*lane.Values[last]))+10-(f.d.w-f.right))
+		}
+	}
+	f.a = newAxis(len(f.t.Labels), f.t.Times, f.left+before, f.right-after)
+}
+
+// margin is the room left of the drawing that figures may use: on wide pages the
+// ticks stand there.
+func (f *timelineFrame) margin() float64 {
+	if f.narrow {
+		return f.left
+	}
+	return 0
 }
 
 func (t TimelineData) describe() string {
@@ -128,7 +152,7 @@ func (f *timelineFrame) lane(i int) {
 	switch {
 	case lane.Name == "": // a chart of one lane, named by its heading
 	case f.narrow:
-		f.d.label("k", "start", f.left, zero-f.laneH+8, clip(lane.Name, 30))
+		f.d.label("k", "start", f.nameX(lane.Name), zero-f.laneH+8, clip(lane.Name, nameLength))
 	default:
 		f.d.label("k", "start", 0, zero-f.laneH+30, clip(lane.Name, 13))
 		f.d.label("", "start", 0, zero-f.laneH+46, lane.Unit)
@@ -196,7 +220,8 @@ func (f *timelineFrame) epochs(i int, lane Lane) {
 }
 
 // points draws the dots and as many labels as fit: A, B, peak, last and first
-// before the others.
+// before the others. A label stands where it meets neither the line nor the
+// verticals of A and B; only the first five may do so where there is no such place.
 func (f *timelineFrame) points(i int, lane Lane) {
 	class := lineClass(lane.Values)
 	for at, v := range lane.Values {
@@ -213,22 +238,15 @@ func (f *timelineFrame) points(i int, lane Lane) {
 			f.d.circle("c-dot full "+class, x, y, 2.75)
 		}
 	}
-	var room spread
-	for _, at := range f.important(lane.Values) {
-		v := lane.Values[at]
-		s := figure(*v)
-		x, y := f.a.x[at], f.y(i, *v)
-		half := textWidth(s)/2 + 2
-		switch at {
-		case f.t.A:
-			x += half + 5
-		case f.t.B:
-			x -= half + 5
-		}
-		x = min(max(x, half), f.right+24-half)
-		if !room.free(x-half, x+half) {
+	strokes, taken := f.strokes(i, lane), f.nameBoxes(i, lane)
+	needed := f.needed(lane.Values)
+	for k, at := range f.important(lane.Values) {
+		s := figure(*lane.Values[at])
+		place, hits := f.place(point{f.a.x[at], f.y(i, *lane.Values[at])}, textWidth(s)/2, f.y(i, 0), strokes, taken)
+		if hits > 0 && k >= needed || hits >= blocked {
 			continue
 		}
+		taken = append(taken, place)
 		kind := "s"
 		switch {
 		case at == f.t.A || at == f.t.B:
@@ -236,8 +254,129 @@ func (f *timelineFrame) points(i int, lane Lane) {
 		case at == lane.RecoveredAt:
 			kind = "rec"
 		}
-		f.d.label(kind, "middle", x, y-labelGap, s)
+		f.d.label(kind, "middle", (place.x0+place.x1)/2, place.y1-1, s)
 	}
+}
+
+// strokes are what a label of lane i should not stand on: its line and the
+// verticals of A and B.
+func (f *timelineFrame) strokes(i int, lane Lane) []segment {
+	var out []segment
+	last := -1
+	for at, v := range lane.Values {
+		if v == nil {
+			continue
+		}
+		if last >= 0 {
+			out = append(out, segment{point{f.a.x[last], f.y(i, *lane.Values[last])}, point{f.a.x[at], f.y(i, *v)}})
+		}
+		last = at
+	}
+	for _, at := range []int{f.t.A, f.t.B} {
+		if at >= 0 && at < len(f.a.x) {
+			out = append(out, segment{point{f.a.x[at], 0}, point{f.a.x[at], f.bottom}})
+		}
+	}
+	return out
+}
+
+// nameBoxes is where the name of lane i stands inside its drawing.
+func (f *timelineFrame) nameBoxes(i int, lane Lane) []box {
+	if !f.narrow || lane.Name == "" {
+		return nil
+	}
+	y := f.y(i, 0) - f.laneH + 8
+	x := f.nameX(lane.Name)
+	return []box{{x, y - 10, x + textWidth(clip(lane.Name, nameLength)), y + 2}}
+}
+
+// nameLength bounds a lane's name on narrow pages.
+const nameLength = 30
+
+// nameX is the left edge of a lane's name on narrow pages: right of the verticals
+// of A and B, which would strike it through.
+func (f *timelineFrame) nameX(name string) float64 {
+	x, width := f.left, textWidth(clip(name, nameLength))
+	for range 2 {
+		for _, at := range []int{f.t.A, f.t.B} {
+			if at >= 0 && at < len(f.a.x) && f.a.x[at] > x-4 && f.a.x[at] < x+width && f.a.x[at]+8+width < f.right {
+				x = f.a.x[at] + 8
+			}
+		}
+	}
+	return x
+}
+
+// blocked is more than any place can hit by strokes alone: another text is there.
+const blocked = 1000
+
+// place tries the places around a point, the usual one first, and gives the one
+// that meets least; zero is the axis, which no label may cross.
+func (f *timelineFrame) place(p point, half, zero float64, strokes []segment, taken []box) (best box, hits int) {
+	const ascent = 9.0
+	hits = -1
+	for _, c := range []point{{0, -labelGap}, {-half - 7, -5}, {half + 7, -5}, {half + 7, 14}, {-half - 7, 14}, {0, 18}} {
+		b := box{p.x + c.x - half, p.y + c.y - ascent, p.x + c.x + half, p.y + c.y + 1}
+		n := 0
+		for _, s := range strokes {
+			if s.meets(b) {
+				n++
+			}
+		}
+		for _, t := range taken {
+			if b.x0 < t.x1+3 && b.x1+3 > t.x0 && b.y0 < t.y1 && b.y1 > t.y0 {
+				n += blocked
+			}
+		}
+		if b.x0 < 0 || b.x1 > f.d.w || b.y1 > zero {
+			n += blocked
+		}
+		if hits < 0 || n < hits {
+			best, hits = b, n
+		}
+		if hits == 0 {
+			break
+		}
+	}
+	return best, hits
+}
+
+// box is the room of a text, segment a straight stroke.
+type (
+	box     struct{ x0, y0, x1, y1 float64 }
+	segment struct{ from, to point }
+)
+
+// meets reports whether the stroke runs through the box (Liang and Barsky's
+// clipping: the stroke's part inside each pair of edges).
+func (s segment) meets(b box) bool {
+	dx, dy := s.to.x-s.from.x, s.to.y-s.from.y
+	enter, leave := 0.0, 1.0
+	for _, e := range [...]struct{ p, q float64 }{{-dx, s.from.x - b.x0}, {dx, b.x1 - s.from.x}, {-dy, s.from.y - b.y0}, {dy, b.y1 - s.from.y}} {
+		switch {
+		case e.p == 0 && e.q < 0:
+			return false
+		case e.p < 0:
+			enter = max(enter, e.q/e.p)
+		case e.p > 0:
+			leave = min(leave, e.q/e.p)
+		}
+	}
+	return enter < leave
+}
+
+// needed counts the columns at the head of important that are labelled even on a
+// stroke.
+func (f *timelineFrame) needed(values []*int) int {
+	_, top := peak(values)
+	first, last := ends(values)
+	seen := map[int]bool{}
+	for _, at := range []int{f.t.A, f.t.B, top, last, first} {
+		if at >= 0 && at < len(values) && values[at] != nil {
+			seen[at] = true
+		}
+	}
+	return len(seen)
 }
 
 // important orders the captured columns: those a reader looks for first.

@@ -106,7 +106,7 @@ func Share(v view.Share) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "<li>Not part of it: the uploaded files and the raw lines. They cannot be reached from the link.</li></ul></section><section aria-labelledby=\"chat\"><h2 id=\"chat\">What a chat shows before anyone opens it</h2><p class=\"muted\">Previews are fetched by machines that are not logged in.</p><fieldset class=\"previews\"><legend class=\"vh\">Preview</legend> ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "<li>Not part of it: the uploaded files, raw lines beyond those on the page, and every live page of this server. The link leads to none of them.</li></ul></section><section aria-labelledby=\"chat\"><h2 id=\"chat\">What a chat shows before anyone opens it</h2><p class=\"muted\">Previews are fetched by machines that are not logged in.</p><fieldset class=\"previews\"><legend class=\"vh\">Preview</legend> ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -68,16 +68,18 @@ type TreeNode struct {
 	Kind       string
 	Confidence string
 	Reason     string
-	// Status is read, ignored, empty or failed, or problem where there is any.
+	// Status is read, ignored, empty or failed, problem where there is any, or
+	// note where the problems are notes only.
 	Status  string
 	Outcome string
 	// URL is the address of the artifact's raw lines, empty where there are none.
 	URL      string
 	Children []*TreeNode
 
-	bytes    int64
-	problems int
-	path     string
+	bytes int64
+	// notes are those of the problems that cost nothing.
+	problems, notes int
+	path            string
 }
 
 // TimeRow is a time that was resolved, with the processes that it holds for.
@@ -442,6 +444,12 @@ const openAll = 60
 func tree(in BundleInput) []*TreeNode {
 	root := &TreeNode{Directory: true, Depth: -1}
 	directories := map[string]*TreeNode{"": root}
+	notes := map[string]int{}
+	for _, p := range in.Problems {
+		if p.Severity == analysis.Note {
+			notes[p.Path]++
+		}
+	}
 	shownCount := 0
 	for _, a := range in.Artifacts {
 		if !shown(a, in.Show) {
@@ -450,7 +458,7 @@ func tree(in BundleInput) []*TreeNode {
 		shownCount++
 		dir, name := splitPath(a.Path)
 		parent := directory(directories, dir)
-		parent.Children = append(parent.Children, artifactNode(in, a, name, parent.Depth+1))
+		parent.Children = append(parent.Children, artifactNode(in, a, name, parent.Depth+1, notes[a.Path]))
 	}
 	root.finish(shownCount <= openAll)
 	describe(directories, in.Snapshots)
@@ -476,23 +484,46 @@ func directory(known map[string]*TreeNode, path string) *TreeNode {
 	return node
 }
 
-func artifactNode(in BundleInput, a analysis.Artifact, name string, depth int) *TreeNode {
+func artifactNode(in BundleInput, a analysis.Artifact, name string, depth, notes int) *TreeNode {
 	node := &TreeNode{
 		Name: Visible(name), Depth: depth, Size: Exact(a.Size), Kind: a.Kind, Confidence: string(a.Confidence),
 		Reason: Visible(a.Reason), Status: string(a.Status), Outcome: Visible(a.Outcome),
-		bytes: a.Size, problems: a.Problems, path: a.Path,
+		bytes: a.Size, problems: a.Problems, notes: min(notes, a.Problems), path: a.Path,
 	}
 	if node.Outcome == "" {
 		node.Outcome = node.Status
 	}
 	if a.Problems > 0 {
-		node.Outcome += ", " + Plural(int64(a.Problems), "problem", "problems")
-		node.Status = "problem"
+		node.Outcome += ", " + node.problemWords()
+		node.Status = node.problemStatus(node.Status)
 	}
 	if a.Size > 0 && !strings.HasSuffix(a.Path, "/") {
 		node.URL = RawURL(in.ID, a.Path, 0, MaxExcerpt)
 	}
 	return node
+}
+
+// problemWords: "2 problems", "1 note", "1 problem, 3 notes".
+func (n *TreeNode) problemWords() string {
+	var parts []string
+	if costly := n.problems - n.notes; costly > 0 {
+		parts = append(parts, Plural(int64(costly), "problem", "problems"))
+	}
+	if n.notes > 0 {
+		parts = append(parts, Plural(int64(n.notes), "note", "notes"))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// problemStatus keeps the mark of a problem for what is more than a note.
+func (n *TreeNode) problemStatus(status string) string {
+	switch {
+	case n.problems > n.notes:
+		return "problem"
+	case status == string(analysis.Failed):
+		return status
+	}
+	return "note"
 }
 
 // finish sorts, adds up and opens the directories from the leaves upwards.
@@ -506,6 +537,7 @@ func (n *TreeNode) finish(openAll bool) {
 		c.finish(openAll)
 		n.bytes += c.bytes
 		n.problems += c.problems
+		n.notes += c.notes
 		used = used || c.Status == string(analysis.Read)
 	}
 	n.Open = openAll || n.Depth < 2
@@ -513,7 +545,7 @@ func (n *TreeNode) finish(openAll bool) {
 	n.Status, n.Outcome = "read", "complete"
 	switch {
 	case n.problems > 0:
-		n.Status, n.Outcome = "problem", Plural(int64(n.problems), "problem", "problems")
+		n.Status, n.Outcome = n.problemStatus(n.Status), n.problemWords()
 	case !used:
 		n.Status, n.Outcome = "ignored", "nothing used"
 	}
@@ -592,7 +624,7 @@ func totalsWords(t analysis.Totals) string {
 	var parts []string
 	for _, k := range analysis.Kinds() {
 		if n := t.Of(k); n != nil {
-			parts = append(parts, Number(int64(*n))+hardSpace+kindWords(k))
+			parts = append(parts, Number(int64(*n))+hardSpace+KindWord(k, *n))
 		}
 	}
 	return strings.Join(parts, ", ")

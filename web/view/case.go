@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/report"
@@ -751,11 +753,11 @@ func (m *caseMaker) span(lanes int) string {
 	if Day(last) != Day(first) {
 		text += " to " + Day(last)
 	}
-	text += ", " + Plural(int64(len(m.columns)), "snapshot", "snapshots")
+	text += ", " + m.counted()
 	if d := last.Sub(first); d > 0 {
 		text += " over " + Duration(d)
 	}
-	text += ", times in UTC."
+	text += "."
 	if lanes > 1 {
 		text += " All processes on one scale; dotted: no evidence in between."
 	}
@@ -763,6 +765,19 @@ func (m *caseMaker) span(lanes int) string {
 		text += fmt.Sprintf(" %s without a time placed by order.", Plural(int64(untimed), "snapshot", "snapshots"))
 	}
 	return text
+}
+
+// counted: "9 snapshots", or "18 snapshots of 2 processes at 9 instants".
+func (m *caseMaker) counted() string {
+	snapshots, instants := int64(len(m.place)), int64(len(m.columns))
+	text := Plural(snapshots, "snapshot", "snapshots")
+	if n := len(m.in.Report.Series); n > 1 {
+		text += " of " + Plural(int64(n), "process", "processes")
+	}
+	if snapshots == instants {
+		return text
+	}
+	return text + " at " + Plural(instants, "instant", "instants")
 }
 
 func (m *caseMaker) findings(c *Case) {
@@ -842,7 +857,11 @@ func capital(s string) string {
 	if s == "" {
 		return ""
 	}
-	return strings.ToUpper(s[:1]) + s[1:]
+	first, size := utf8.DecodeRuneInString(s)
+	if first == utf8.RuneError {
+		return s
+	}
+	return string(unicode.ToUpper(first)) + s[size:]
 }
 
 // ruleWord is an evidence rule as a label: "rose_once" gives "Rose once".

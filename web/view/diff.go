@@ -105,6 +105,9 @@ type DiffRow struct {
 	New, Gone, Survived string
 	Wait                string
 	Verdict             string
+	// Fate replaces the verdict where the series lost after B what it won from A
+	// to B: "gone by t8".
+	Fate string
 	// Toggle opens or closes the row, empty where there is nothing to open.
 	Toggle string
 	// Detail is shown when Open; on frozen pages the reader opens it.
@@ -571,6 +574,7 @@ func (m *diffMaker) row(r diff.Row, section diff.Section, i int) DiffRow {
 		New: "n/a", Gone: "n/a", Survived: "n/a", Wait: m.wait(r), Verdict: string(m.in.Verdicts[f.Fingerprint].Verdict),
 		Open: m.open[f.Fingerprint],
 	}
+	row.Fate = m.fate(r)
 	row.Spark = chart.SparkData{ID: fmt.Sprintf("sp-%s-%d", section, i+1), Labels: m.in.Labels, Values: m.in.Counts[f.Fingerprint], A: m.in.AIndex, B: m.in.BIndex}
 	if r.Identified {
 		row.New, row.Gone, row.Survived = Number(int64(r.New)), Number(int64(r.Gone)), Number(int64(r.Survived))
@@ -583,6 +587,39 @@ func (m *diffMaker) row(r diff.Row, section diff.Section, i int) DiffRow {
 		}
 	}
 	return row
+}
+
+// fate says what became of a row that rises from A to B in a series that falls
+// as a whole, so that the verdict does not contradict the row.
+func (m *diffMaker) fate(r diff.Row) string {
+	verdict := m.in.Verdicts[r.Family.Fingerprint].Verdict
+	if r.B <= r.A || verdict != analysis.Gone && verdict != analysis.Shrinking {
+		return ""
+	}
+	counts := m.in.Counts[r.Family.Fingerprint]
+	at, word := -1, "shrunk"
+	for i := max(m.in.BIndex, 0); i < min(len(counts), len(m.in.Labels)); i++ {
+		if counts[i] == nil {
+			continue
+		}
+		at = i
+		if *counts[i] == 0 {
+			word = "gone"
+			break
+		}
+	}
+	if at < 0 || at == m.in.BIndex {
+		return word + " later"
+	}
+	return word + " by " + Visible(m.in.Labels[at])
+}
+
+// verdictOf is the verdict of a row in words, or its fate.
+func (r DiffRow) verdictOf() string {
+	if r.Fate != "" {
+		return r.Fate
+	}
+	return verdictWord(r.Verdict)
 }
 
 // toggle is this page with one row opened or closed.
@@ -886,7 +923,7 @@ func (d Diff) Markdown() string {
 		}
 		var rows [][]string
 		for _, r := range s.Rows {
-			rows = append(rows, []string{r.Name.Text(), r.A, r.B, Signed(r.Delta), r.Percent, r.New, r.Gone, r.Survived, r.Wait, verdictWord(r.Verdict)})
+			rows = append(rows, []string{r.Name.Text(), r.A, r.B, Signed(r.Delta), r.Percent, r.New, r.Gone, r.Survived, r.Wait, r.verdictOf()})
 		}
 		m.table(1, []string{"Family", "A", "B", "Δ", "%", "New", "Gone", "Survived", "Oldest wait", "Verdict"}, rows)
 		for _, r := range s.Rows {

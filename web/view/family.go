@@ -2,8 +2,10 @@ package view
 
 import (
 	"fmt"
+	"math"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -262,27 +264,34 @@ func (m *familyMaker) figures(f *Family) {
 		f.Figures = append(f.Figures, KeyFigure{Value: Wait(*m.in.Family.OldestWait), Text: "oldest wait"})
 	}
 	if m.in.Judgement.Slope != 0 && grows(m.in.Judgement.Verdict) {
-		f.Figures = append(f.Figures, KeyFigure{Value: slope(m.in.Judgement.Slope), Text: "slope, " + slopeUnit(m.in.Judgement.SlopeUnit)})
+		f.Figures = append(f.Figures, KeyFigure{Value: slope(m.in.Judgement.Slope, m.in.Judgement.SlopeUnit), Text: "slope"})
 	}
 	if v := m.variantCount(); v > 0 {
 		f.Figures = append(f.Figures, KeyFigure{Value: itoa(int64(v)), Text: plainPlural(v, "exact stack", "exact stacks")})
 	}
 }
 
-// slope writes a rate with three figures: "384", "2.1", "−0.04".
-func slope(v float64) string {
-	s := fmt.Sprintf("%.3g", v)
-	if v >= 100 || v <= -100 {
-		s = Number(int64(v))
+// slope writes a rate as the evidence does: "+766/h", "+2.1 per snapshot",
+// "−0.04/h".
+func slope(v float64, unit string) string {
+	s := strconv.FormatFloat(math.Abs(v), 'g', 3, 64)
+	if math.Abs(v) >= 100 {
+		s = Number(int64(math.Round(math.Abs(v))))
 	}
-	return strings.Replace(s, "-", minus, 1)
-}
-
-func slopeUnit(unit string) string {
-	if unit == "" {
-		return "per snapshot"
+	sign := ""
+	switch {
+	case v > 0:
+		sign = "+"
+	case v < 0:
+		sign = minus
 	}
-	return Visible(strings.ReplaceAll(unit, "_", " "))
+	switch unit {
+	case "per hour":
+		return sign + s + "/h"
+	case "":
+		unit = "per snapshot"
+	}
+	return sign + s + " " + Visible(unit)
 }
 
 func plainPlural(n int, one, many string) string {
@@ -515,6 +524,8 @@ func (m *familyMaker) memberRow(fm FamilyMember, lives map[analysis.Identity]tre
 	row := MemberRow{ID: "no id", First: "unknown", Seen: "unknown", Wait: Wait(fm.Member.Wait), State: Visible(fm.Member.State), Detail: Visible(fm.Member.Detail)}
 	if fm.Member.Identity != (analysis.Identity{}) {
 		row.ID = identityText(m.in.Family.Kind, fm.Member.Identity)
+		// A listing that repeats the identity says it once.
+		row.Detail = strings.TrimPrefix(row.Detail, row.ID+", ")
 	}
 	if fm.Member.Wait < 0 && m.in.Family.Kind == analysis.KindGoroutine {
 		row.Wait = Wait(0)

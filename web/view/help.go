@@ -6,6 +6,8 @@ type Help struct {
 	// Base is the server's own address for lines to paste into a shell.
 	Base     string
 	Captures []Capture
+	// Uploads are the ways to send a bundle from a shell.
+	Uploads  []Capture
 	Verdicts []VerdictHelp
 	Words    []Term
 }
@@ -29,7 +31,16 @@ type Term struct {
 func NewHelp(base string) Help {
 	return Help{
 		Shell: Shell{Title: "Help", Section: "help", Crumbs: []Link{{"Cases", "/"}}, Here: "Help"},
-		Base:  base, Captures: captures(), Verdicts: verdicts(), Words: words(),
+		Base:  base, Captures: captures(), Uploads: uploads(base), Verdicts: verdicts(), Words: words(),
+	}
+}
+
+func uploads(base string) []Capture {
+	api := base + "/api/v1/bundles/"
+	return []Capture{
+		{"Pack and send", "tar czf bundle.tgz t0 t1 t2\ncurl -T bundle.tgz " + api, "The answer names the bundle and its case, and holds the case's owner key once."},
+		{"Send and wait for the result", "curl -T bundle.tgz '" + api + "?wait=1'", "Waits at most 60 s."},
+		{"Add to a case", "curl -T more.tgz -H 'Authorization: Bearer OWNER_KEY' '" + api + "?case=CASE'", "Another dump of the same process makes the series longer."},
 	}
 }
 

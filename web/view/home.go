@@ -36,6 +36,8 @@ type CaseRow struct {
 // Sample is a capture that comes with leakdiff.
 type Sample struct {
 	ID, Name, Text, Size string
+	// Loaded says that one of the cases shown was made of it.
+	Loaded bool
 }
 
 // CaseSummary is what the store knows about a case without opening it.
@@ -63,7 +65,10 @@ func NewHome(in HomeInput) Home {
 		Upload:  NewUpload(in.Upload),
 		Base:    in.Base,
 		Limits:  in.Limits,
-		Samples: in.Samples,
+		Samples: slices.Clone(in.Samples),
+	}
+	for i := range h.Samples {
+		h.Samples[i].Loaded = slices.ContainsFunc(in.Cases, func(c CaseSummary) bool { return c.Title == h.Samples[i].Name+" (sample)" })
 	}
 	for _, c := range in.Cases {
 		h.Cases = append(h.Cases, newCaseRow(c))

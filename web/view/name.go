@@ -59,7 +59,7 @@ var asides = [...]string{" via ", " in ", " <- ", " ← ", " ("}
 func newFamilyName(title string, kind analysis.Kind, frames []string, creator string, attributes map[string]string) FamilyName {
 	out := FamilyName{Kind: KindWord(kind, 1), whole: Visible(arrow(title))}
 	if kind != analysis.KindGoroutine {
-		out.Title = Func{Name: Visible(title), Full: Visible(title)}
+		out.Title = resourceName(title, attributes["mask"])
 		out.Attributes = attributePairs(attributes)
 		return out
 	}
@@ -80,6 +80,23 @@ func newFamilyName(title string, kind analysis.Kind, frames []string, creator st
 		out.Creator = &f
 	}
 	return out
+}
+
+// resourceName splits the name of what is not a function behind its last slash
+// and drops the mask, which stands among the attributes:
+//
+//	"inotify watch inside cgroup /sys/fs/cgroup/pids, IN_CREATE|IN_DELETE"
+//	→ "inotify watch inside cgroup /sys/fs/cgroup/", "pids"
+func resourceName(title, mask string) Func {
+	short := title
+	if names, _, _ := strings.Cut(mask, " ("); names != "" {
+		short = strings.TrimSuffix(title, ", "+names)
+	}
+	at := strings.LastIndexByte(short, '/') + 1
+	if at == len(short) {
+		at = 0
+	}
+	return Func{Path: Visible(short[:at]), Name: Visible(short[at:]), Full: Visible(title)}
 }
 
 // splitTitle separates the function from the words behind it:

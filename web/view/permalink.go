@@ -2,6 +2,7 @@ package view
 
 import (
 	"net/url"
+	"strings"
 	"time"
 )
 
@@ -50,7 +51,10 @@ type ShareInput struct {
 // NewShare makes the form with the defaults: redacted, counts only, 90 days. The
 // caller adds the shell's engine line.
 func NewShare(in ShareInput) Share {
-	title := Visible(in.Title)
+	title, full := Visible(in.Title), Visible(in.Full)
+	if full == title {
+		full = "" // one sentence is not said twice
+	}
 	return Share{
 		Shell: Shell{
 			Title: "Share " + Visible(in.CaseTitle), Section: "cases",
@@ -58,8 +62,8 @@ func NewShare(in ShareInput) Share {
 		},
 		Case: in.Case, View: in.View, Title: title, Freezes: in.Freezes, Redaction: in.Rules,
 		Previews: []Preview{
-			{Value: "counts", Name: "Counts only", Title: "A frozen leakdiff result", Text: Visible(in.Counts), Note: "No host, no function, no path.", Checked: true},
-			{Value: "full", Name: "Full", Title: title, Text: Visible(in.Full), Note: "Title and sentence, after redaction."},
+			{Value: "counts", Name: "Counts only", Title: "Frozen result", Text: Visible(in.Counts), Note: "No host, no function, no path.", Checked: true},
+			{Value: "full", Name: "Full", Title: title, Text: full, Note: "The sentence, after redaction."},
 			{Value: "none", Name: "None", Note: "The address alone."},
 		},
 		Keep: keepOptions(in.Now),
@@ -135,13 +139,12 @@ func NewGone(in GoneInput) Gone {
 	}
 	g.Sentence = "This result " + verb + " on " + Day(in.Ended) + "."
 	if in.Title != "" {
-		g.Showed = "“" + Visible(in.Title) + "”: "
+		g.Showed = "“" + strings.TrimSuffix(Visible(in.Title), ".") + "”: "
 	}
-	g.Showed += Visible(in.Counts) + ". Made on " + Day(in.Made) + "."
-	g.Reasons = []string{
-		"Its time was over: 90 days unless its owner chose another.",
-		"Its owner withdrew it.",
-		"The case it was made of was deleted together with its permalinks.",
+	g.Showed += strings.TrimSuffix(Visible(in.Counts), ".") + ". Made on " + Day(in.Made) + "."
+	g.Reasons = []string{"Its time was over: 90 days unless its owner chose another."}
+	if in.Withdrawn {
+		g.Reasons = []string{"Its owner withdrew it.", "The case it was made of was deleted together with its permalinks."}
 	}
 	g.Ask = in.Ask
 	if g.Ask == "" {

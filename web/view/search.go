@@ -1,5 +1,7 @@
 package view
 
+import "strings"
+
 // Search is the page of what was found on the whole server.
 type Search struct {
 	Shell    Shell
@@ -11,15 +13,21 @@ type Search struct {
 }
 
 // Hit is one thing that was found. Path and Name are the two parts of a
-// function; Path is empty for everything else.
+// function; Path is empty for everything else. Aside is what a title says behind
+// the function: its creator, or what tells it from a namesake.
 type Hit struct {
-	Path, Name, Text, URL, Verdict string
+	Path, Name, Aside, Text, URL, Verdict string
 }
 
-// NewFunctionHit is a hit on a family that is titled by a function.
-func NewFunctionHit(function, text, url, verdict string) Hit {
+// NewFunctionHit is a hit on a family by its title, which names a function
+// except for resources, whose names hold spaces.
+func NewFunctionHit(title, text, url, verdict string) Hit {
+	function, aside := splitTitle(title)
+	if strings.ContainsRune(function, ' ') {
+		return NewHit(title, text, url, verdict)
+	}
 	path, name := FuncName(function)
-	return Hit{Path: path, Name: name, Text: Visible(text), URL: url, Verdict: verdict}
+	return Hit{Path: Visible(path), Name: Visible(name), Aside: Visible(arrow(aside)), Text: Visible(text), URL: url, Verdict: verdict}
 }
 
 // NewHit is any other hit.

@@ -47,10 +47,13 @@ type Snapshot struct {
 	Heads          []DiffHead
 	Families       []SnapshotFamily
 	FamiliesNote   string
-	Others         []ChoiceGroup
-	Artifacts      []SnapshotArtifact
-	Problems       []Problem
-	Identity       []SnapshotFact
+	// Single are the families with one member, folded behind SingleNote.
+	Single     []SnapshotFamily
+	SingleNote string
+	Others     []ChoiceGroup
+	Artifacts  []SnapshotArtifact
+	Problems   []Problem
+	Identity   []SnapshotFact
 }
 
 // SnapshotFamily is one row of the table of families.
@@ -388,8 +391,16 @@ func (m *snapshotMaker) families(out *Snapshot) {
 		return cmp.Or(n, cmp.Compare(a.Family.Fingerprint, b.Family.Fingerprint))
 	})
 	for i, g := range list[:min(len(list), maxSnapshotFamilies)] {
-		out.Families = append(out.Families, m.family(g, i))
+		if g.Count == 1 && q == "" {
+			out.Single = append(out.Single, m.family(g, i))
+		} else {
+			out.Families = append(out.Families, m.family(g, i))
+		}
 	}
+	if len(out.Families) == 0 {
+		out.Families, out.Single = out.Single, nil
+	}
+	out.SingleNote = Plural(int64(len(out.Single)), "family", "families") + " with one member"
 	switch {
 	case len(list) == 0 && q != "":
 		out.FamiliesNote = "No family matches “" + Visible(m.in.Query.Get("q")) + "”."
@@ -431,7 +442,7 @@ func (m *snapshotMaker) family(g *analysis.Group, i int) SnapshotFamily {
 		row.Wait = Wait(0)
 	}
 	list, bar := states(fmt.Sprintf("st-%d", i), g.States)
-	if bar != nil {
+	if bar != nil && len(list) > 1 {
 		bar.Width = 120
 		row.Bar = bar
 	}
@@ -470,8 +481,11 @@ func (m *snapshotMaker) identity(out *Snapshot) {
 		if f.name == "Captured" && !m.in.Snapshot.CapturedAt.IsZero() {
 			fact.Value = Time(m.in.Snapshot.CapturedAt) + " UTC"
 		}
+		if f.name == "Started" {
+			fact.Value = startWords(fact.Value)
+		}
 		if fact.Value == "" {
-			fact.Value, fact.Source = "unknown", "nothing in the bundle says"
+			fact.Value, fact.Source = "not known", "not in this snapshot's files"
 			fact.Confidence = ""
 		}
 		out.Identity = append(out.Identity, fact)
@@ -496,7 +510,7 @@ func (s Snapshot) Markdown() string {
 	if len(s.Families) > 0 {
 		m.heading(2, "Families")
 		var rows [][]string
-		for _, f := range s.Families {
+		for _, f := range slices.Concat(s.Families, s.Single) {
 			rows = append(rows, []string{f.Name.Text(), f.Name.Kind, f.States, f.Count, f.Share, f.Wait})
 		}
 		m.table(3, []string{"Family", "Kind", "States", "Members", "Share", "Oldest wait"}, rows)
