@@ -63,6 +63,9 @@ type Result struct {
 	// moved from one family to another survived. A kind whose members cannot be
 	// followed is absent.
 	Born, Ended, Survived map[analysis.Kind]int
+	// Followed says that both are of one process start, so that members can be
+	// followed; counts of two starts do not grow or shrink.
+	Followed bool
 	// Warnings say in words what makes the two incomparable.
 	Warnings []string
 }
@@ -90,7 +93,7 @@ type Options struct {
 func Compare(a, b *analysis.Snapshot, options Options) Result {
 	same := related(a, b, options.Relation)
 	result := Result{
-		A: a, B: b, TotalA: a.Totals, TotalB: b.Totals,
+		A: a, B: b, TotalA: a.Totals, TotalB: b.Totals, Followed: same,
 		Born: map[analysis.Kind]int{}, Ended: map[analysis.Kind]int{}, Survived: map[analysis.Kind]int{},
 		Warnings: warnings(a, b, same),
 	}

@@ -179,7 +179,7 @@ func sampleDiff(t *testing.T, query url.Values) view.DiffInput {
 	b.Groups = []analysis.Group{{Family: rows[1].Family, Count: 20, Waits: [9]int{4, 13, 3}, OldestWait: 3}}
 	in := view.DiffInput{
 		CaseID: "cprobe", CaseTitle: "kubelet-probe-leak", Series: r.Series[0], Query: query, Labels: sampleLabels, AIndex: 1, BIndex: 6, Engine: "leakdiff 1.0, engine 1",
-		Result: diff.Result{A: a, B: b, Rows: rows, TotalA: a.Totals, TotalB: b.Totals,
+		Result: diff.Result{Followed: true, A: a, B: b, Rows: rows, TotalA: a.Totals, TotalB: b.Totals,
 			Born: map[analysis.Kind]int{analysis.KindGoroutine: 131}, Ended: map[analysis.Kind]int{analysis.KindGoroutine: 3}, Survived: map[analysis.Kind]int{analysis.KindGoroutine: 112},
 			Warnings: []string{"The descriptors and watches of t1 were read 3 min 38 s later than its goroutines."}},
 		Verdicts: map[string]analysis.Judgement{}, Titles: map[string]string{}, Counts: map[string][]*int{},

@@ -408,10 +408,19 @@ func (m *caseMaker) rise(s *report.Series, said string) (text, span string) {
 	for last > top && values[last] == nil {
 		last--
 	}
-	if last > top && *values[last] <= *values[first]+(*values[top]-*values[first])/2 {
+	if last > top && m.restarted(s, top, last) {
+		text += fmt.Sprintf("; restarted, %s at %s", Number(int64(*values[last])), m.label(s, last))
+	} else if last > top && *values[last] <= *values[first]+(*values[top]-*values[first])/2 {
 		text += fmt.Sprintf(", back at %s at %s", Number(int64(*values[last])), m.label(s, last))
 	}
 	return text, span
+}
+
+// restarted reports whether two snapshots are of different process starts: what
+// fell between them did not recover.
+func (m *caseMaker) restarted(s *report.Series, i, j int) bool {
+	a, b := m.snapshots[s.Snapshots[i]], m.snapshots[s.Snapshots[j]]
+	return a != nil && b != nil && a.Epoch != b.Epoch
 }
 
 // bounds are the first captured value and the largest.
@@ -975,14 +984,16 @@ func (m *caseMaker) side(c *Case) {
 			Snapshots: Plural(int64(b.Snapshots), "snapshot", "snapshots"), Problems: Plural(int64(b.Problems), "problem", "problems"),
 		})
 	}
-	truncated := 0
+	truncated, completed := 0, 0
 	missing := map[analysis.Kind]bool{}
 	for i := range m.in.Report.Series {
 		s := &m.in.Report.Series[i]
 		c.Identity = append(c.Identity, m.identity(s))
 		for _, id := range s.Snapshots {
-			if snap := m.snapshots[id]; snap != nil && snap.Truncated {
+			if snap := m.snapshots[id]; snap != nil && snap.LowerBound {
 				truncated++
+			} else if snap != nil && snap.Truncated {
+				completed++
 			}
 		}
 	}
@@ -997,7 +1008,10 @@ func (m *caseMaker) side(c *Case) {
 			c.NotSeen = append(c.NotSeen, fmt.Sprintf("No %s were captured.", KindWord(k, 2)))
 		}
 	}
-	if truncated == 0 && len(m.in.Report.Series) > 0 {
+	if completed > 0 {
+		c.NotSeen = append(c.NotSeen, capital(Plural(int64(completed), "dump is", "dumps are"))+" cut; totals come from a whole twin, ids and waits from what was read.")
+	}
+	if truncated == 0 && completed == 0 && len(m.in.Report.Series) > 0 {
 		c.NotSeen = append(c.NotSeen, "No dump is cut.")
 	} else if truncated > 0 {
 		c.NotSeen = append(c.NotSeen, capital(Plural(int64(truncated), "snapshot is", "snapshots are"))+" cut: their figures are lower bounds.")

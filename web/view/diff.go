@@ -284,6 +284,9 @@ func (m *diffMaker) headline(kind analysis.Kind) string {
 	case b == nil:
 		return fmt.Sprintf("%s has %s in A; none were captured in B, so nothing can be compared.", who, many(kind, *a))
 	}
+	if !r.Followed {
+		return fmt.Sprintf("%s was restarted between A and B: %s before, %s after.", who, many(kind, *a), Number(int64(*b)))
+	}
 	var text string
 	switch delta := *b - *a; {
 	case delta > 0:
@@ -708,6 +711,8 @@ func (m *diffMaker) lead(r diff.Row, row DiffRow) string {
 		return "No member of this family at A."
 	case r.B == 0:
 		return "No member of this family at B."
+	case !m.in.Result.Followed:
+		return "The members are not followed: the process was restarted between A and B."
 	case !r.Identified:
 		return "The members cannot be followed: this evidence names no ids."
 	case r.Survived == 0:
