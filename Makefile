@@ -20,7 +20,7 @@ build:
 # race detector would make 15 to 33 times slower: memory, kill -9, large captures.
 test: check build browser
 	LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go test -race ./...
-	LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go test ./analysis/goroutine ./analysis/family ./cmd/leakdiff
+	LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go test ./analysis/bundle ./analysis/goroutine ./analysis/family ./cmd/leakdiff
 	cd web/browsertest && LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go vet ./... && LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go test ./...
 
 # Formatting, generated files, vet and staticcheck. The import arrows are a test

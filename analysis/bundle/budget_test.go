@@ -92,6 +92,7 @@ func zipped(t testing.TB, entries ...entry) []byte {
 }
 
 func TestAGzipBombIsStoppedAndTheRestOfTheBundleIsRead(t *testing.T) {
+	heavy(t)
 	bomb := gzipped(t, &repeated{n: 256 << 20})
 	upload := tarred(t, entry{"before.txt", "a"}, entry{"bomb.gz", string(bomb)}, entry{"after.txt", "b"})
 	w := walk(t, testConfig(t), memory("upload.tar", upload))
@@ -107,6 +108,7 @@ func TestAGzipBombIsStoppedAndTheRestOfTheBundleIsRead(t *testing.T) {
 }
 
 func TestAStreamThatIsParsedAsADumpMayPackAnyRatio(t *testing.T) {
+	heavy(t)
 	packed := gzipped(t, &repeated{n: 96 << 20, c: 'g'})
 	inputs := []bundle.Input{memory("d.tar.gz", gzipped(t, bytes.NewReader(tarred(t,
 		entry{"dump.gz", string(packed)}, entry{"next.txt", "x"}))))}
@@ -156,6 +158,7 @@ func TestTheEntryBudgetStopsAMillionEmptyMembers(t *testing.T) {
 }
 
 func TestTheTimeBudgetIsCheckedWhileReading(t *testing.T) {
+	heavy(t)
 	cfg := testConfig(t)
 	now := testNow
 	cfg.Now = func() time.Time { now = now.Add(time.Millisecond); return now }
@@ -249,6 +252,7 @@ func TestHugeTarNamesStopTheArchiveAndKeepWhatCameBefore(t *testing.T) {
 }
 
 func TestALineOf200MiBPassesThrough(t *testing.T) {
+	heavy(t)
 	if testing.Short() {
 		t.Skip("reads 200 MiB; left out with -short")
 	}
@@ -324,6 +328,7 @@ var peaks = map[string]struct {
 // TestMemoryStaysFlat walks hostile uploads in a child process and reads the
 // most memory it ever held from /proc/self/status.
 func TestMemoryStaysFlat(t *testing.T) {
+	heavy(t)
 	if runtime.GOOS != "linux" {
 		t.Skip("reads VmHWM, which only Linux has")
 	}

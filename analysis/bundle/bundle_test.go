@@ -223,6 +223,7 @@ func noise(n int) []byte {
 }
 
 func TestACutStreamGivesAPrefixAndSaysSo(t *testing.T) {
+	heavy(t)
 	content := noise(3 << 20)
 	for name, pack := range packers(t) {
 		packed := pack(content)
@@ -338,6 +339,7 @@ func TestAUTF16PrefixOfAnythingIsAPrefixOfItsText(t *testing.T) {
 }
 
 func TestPeekSeesAMegabyteAndConsumesNothing(t *testing.T) {
+	heavy(t)
 	content := noise(3 << 20)
 	inputs := []bundle.Input{memory("a.tar.gz", gzipped(t, bytes.NewReader(tarred(t, entry{"big", string(content)}, entry{"small", "s"}))))}
 	_, _, err := bundle.Walk(context.Background(), testConfig(t), inputs, func(m *bundle.Member) error {
@@ -441,6 +443,7 @@ func TestReopeningWhatIsNotThereIsNotFound(t *testing.T) {
 }
 
 func TestReopeningEndsWithItsContext(t *testing.T) {
+	heavy(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	inputs := []bundle.Input{memory("a.gz", gzipped(t, bytes.NewReader(noise(4<<20))))}
 	rc, err := bundle.Open(ctx, testConfig(t), inputs, "a.gz")
@@ -567,6 +570,7 @@ func sparseTar(t *testing.T, size int64) []byte {
 }
 
 func TestHolesOfSparseFilesAreReadWithinTheBudgets(t *testing.T) {
+	heavy(t)
 	want := make([]byte, 1000)
 	want[100] = 'x'
 	w := walk(t, testConfig(t), memory("s.tar", sparseTar(t, 1000)))
