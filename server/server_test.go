@@ -375,6 +375,7 @@ func TestThePagesOfTheSampleHoldTogether(t *testing.T) {
 		{name: "the inventory lists every file", path: "/bundles/" + up.ID, status: 200, want: []string{"mountinfo", "captured_at"}},
 		{name: "the search finds a function", path: "/search?q=podWorkers", status: 200, want: []string{"podWorkers"}},
 	})
+	t.Run("frozen results stand alone", func(t *testing.T) { frozenResultsStandAlone(t, s, up, a, b) })
 }
 
 func TestDeletingForgetsACase(t *testing.T) {
@@ -402,18 +403,9 @@ func TestDeletingForgetsACase(t *testing.T) {
 	})
 }
 
-func TestAFrozenResultStandsAlone(t *testing.T) {
-	s := newSite(t)
-	up := s.put("kubelet-probe-leak.tar.gz", sample(t, "kubelet-probe-leak").Archive)
-	var a, b string
-	for _, snap := range up.Snapshots {
-		if snap.Process == "kubelet" && snap.Label == "t0" {
-			a = snap.ID
-		}
-		if snap.Process == "kubelet" && snap.Label == "t7" {
-			b = snap.ID
-		}
-	}
+// frozenResultsStandAlone freezes pages of the sample between two snapshots.
+func frozenResultsStandAlone(t *testing.T, s *site, up uploaded, a, b string) {
+	s = &site{t: t, s: s.s, url: s.url}
 	secrets := []string{"realnode1", "/srv/leak-lab/kubelet/run/secret", "10.77.0.1"}
 	for _, view := range []string{"/cases/" + up.Case, "/diff/" + a + ".." + b, "/snapshots/" + b} {
 		answer := s.do("POST", "/api/v1/permalinks", strings.NewReader(`{"case":"`+up.Case+`","view":"`+view+`"}`))
