@@ -80,22 +80,32 @@ func markdownSeries(b *strings.Builder, l *Line, s *Series) {
 	}
 }
 
-// MarkdownText makes text from a dump harmless in Markdown: no line breaks, no
-// table cells, emphasis, links or HTML of its own, no autolinks.
+// MarkdownText escapes what Markdown would read as more than text: table bars,
+// line ends, emphasis, code, HTML and links; a break after "://" and "www." keeps
+// renderers from linking by themselves.
+//
+//	"a|b <script> http://x" → "a\|b &lt;script&gt; http:\//x"
 func MarkdownText(s string) string {
-	s = Printable(s)
+	s = Printable(strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ").Replace(s))
 	var b strings.Builder
 	for _, r := range s {
-		if strings.ContainsRune("|\\`*_[]<>#~", r) {
+		switch r {
+		case '\\', '|', '`', '*', '_', '[', ']', '~':
 			b.WriteByte('\\')
+			b.WriteRune(r)
+		case '<':
+			b.WriteString("&lt;")
+		case '>':
+			b.WriteString("&gt;")
+		case '&':
+			b.WriteString("&amp;")
+		default:
+			b.WriteRune(r)
 		}
-		b.WriteRune(r)
 	}
-	out := b.String()
-	for _, scheme := range []string{"https://", "http://", "ftp://"} {
-		out = strings.ReplaceAll(out, scheme, strings.TrimSuffix(scheme, "://")+":\u200b//")
-	}
-	return strings.ReplaceAll(out, "@", "@\u200b")
+	out := strings.ReplaceAll(b.String(), "://", `:\//`)
+	out = strings.ReplaceAll(out, "www.", `www\.`)
+	return strings.ReplaceAll(out, "@", "&#64;")
 }
 
 // MarkdownCode sets text in a code span whose fence is longer than any run of

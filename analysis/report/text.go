@@ -424,39 +424,62 @@ func cut(s string, n int) string {
 	return string(r[:n-1]) + "…"
 }
 
-// Printable shows control, bidi and invalid characters byte by byte as \xNN, so
-// that a dump cannot drive the terminal or turn a line around.
+// Printable writes C0 and C1 controls, bidirectional and invisible characters and
+// bytes that are not UTF-8 as \xNN per byte; tabs become spaces up to the next
+// stop of eight. It is for text that came from an uploaded file.
+//
+//	"a\x1b[31mb" → `a\x1b[31mb`
 func Printable(s string) string {
-	clean := true
-	for _, r := range s {
-		if unprintable(r) {
-			clean = false
-			break
-		}
-	}
-	if clean && utf8.ValidString(s) {
+	if ascii(s) {
 		return s
 	}
 	var b strings.Builder
-	for i, w := 0, 0; i < len(s); i += w {
-		r, size := utf8.DecodeRuneInString(s[i:])
-		w = size
+	column := 0
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRuneInString(s[i:])
 		switch {
-		case r == utf8.RuneError && size == 1:
-			fmt.Fprintf(&b, `\x%02x`, s[i])
-		case unprintable(r):
-			for _, c := range []byte(s[i : i+size]) {
-				fmt.Fprintf(&b, `\x%02x`, c)
+		case r == utf8.RuneError && n == 1:
+			column += hexByte(&b, s[i])
+		case r == '\t':
+			spaces := 8 - column%8
+			b.WriteString(strings.Repeat(" ", spaces))
+			column += spaces
+		case r < 0x20 || r >= 0x7f && r < 0xa0:
+			column += hexByte(&b, byte(r))
+		case hidden(r):
+			for _, c := range []byte(s[i : i+n]) {
+				column += hexByte(&b, c)
 			}
 		default:
 			b.WriteRune(r)
+			column++
 		}
+		i += n
 	}
 	return b.String()
 }
 
-func unprintable(r rune) bool {
-	return r < 0x20 || r >= 0x7f && r < 0xa0 || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029'
+func hexByte(b *strings.Builder, c byte) int {
+	const digits = "0123456789abcdef"
+	b.WriteString(`\x`)
+	b.WriteByte(digits[c>>4])
+	b.WriteByte(digits[c&15])
+	return 4
+}
+
+func ascii(s string) bool {
+	for i := range len(s) {
+		if s[i] < 0x20 || s[i] >= 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+// hidden reports whether r changes the order of the text around it or shows
+// nothing: bidirectional controls, zero-width characters, line separators.
+func hidden(r rune) bool {
+	return unicode.Is(unicode.Bidi_Control, r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029'
 }
 
 // CaseSummary is a case in one line of a list.

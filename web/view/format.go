@@ -1,11 +1,10 @@
 package view
 
 import (
+	"leakdiff/analysis/report"
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 )
 
 const (
@@ -192,63 +191,9 @@ func ShortFunc(full string) string {
 	return path[strings.LastIndexByte(path, '/')+1:] + name
 }
 
-// Visible writes C0 and C1 controls, bidirectional and invisible characters and
-// bytes that are not UTF-8 as \xNN per byte; tabs become spaces up to the next
-// stop of eight. It is for text that came from an uploaded file.
-//
-//	"a\x1b[31mb" → `a\x1b[31mb`
-func Visible(s string) string {
-	if plain(s) {
-		return s
-	}
-	var b strings.Builder
-	column := 0
-	for i := 0; i < len(s); {
-		r, n := utf8.DecodeRuneInString(s[i:])
-		switch {
-		case r == utf8.RuneError && n == 1:
-			column += hexByte(&b, s[i])
-		case r == '\t':
-			spaces := 8 - column%8
-			b.WriteString(strings.Repeat(" ", spaces))
-			column += spaces
-		case r < 0x20 || r >= 0x7f && r < 0xa0:
-			column += hexByte(&b, byte(r))
-		case hidden(r):
-			for _, c := range []byte(s[i : i+n]) {
-				column += hexByte(&b, c)
-			}
-		default:
-			b.WriteRune(r)
-			column++
-		}
-		i += n
-	}
-	return b.String()
-}
-
-func hexByte(b *strings.Builder, c byte) int {
-	const digits = "0123456789abcdef"
-	b.WriteString(`\x`)
-	b.WriteByte(digits[c>>4])
-	b.WriteByte(digits[c&15])
-	return 4
-}
-
-func plain(s string) bool {
-	for i := range len(s) {
-		if s[i] < 0x20 || s[i] >= 0x7f {
-			return false
-		}
-	}
-	return true
-}
-
-// hidden reports whether r changes the order of the text around it or shows
-// nothing: bidirectional controls, zero-width characters, line separators.
-func hidden(r rune) bool {
-	return unicode.Is(unicode.Bidi_Control, r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029'
-}
+// Visible writes text that came from an uploaded file so that it can neither
+// drive a page nor turn a line around; see report.Printable.
+func Visible(s string) string { return report.Printable(s) }
 
 // Plural writes a count with its noun: "1 problem", "15 problems".
 func Plural(n int64, one, many string) string {

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"leakdiff/analysis/report"
 	"strconv"
 	"strings"
 )
@@ -75,33 +76,8 @@ func (m *markdown) fence(lines []string) {
 	m.b.WriteString(fence + "\n\n")
 }
 
-// inline escapes what Markdown would read as more than text: table bars, line
-// ends, emphasis, code, HTML and links; a zero-width break after "://" and
-// "www." keeps renderers from linking by themselves.
-//
-//	"a|b <script> http://x" → "a\|b &lt;script&gt; http:\//x"
-func inline(s string) string {
-	s = Visible(strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ").Replace(s))
-	var b strings.Builder
-	for _, r := range s {
-		switch r {
-		case '\\', '|', '`', '*', '_', '[', ']', '~':
-			b.WriteByte('\\')
-			b.WriteRune(r)
-		case '<':
-			b.WriteString("&lt;")
-		case '>':
-			b.WriteString("&gt;")
-		case '&':
-			b.WriteString("&amp;")
-		default:
-			b.WriteRune(r)
-		}
-	}
-	out := strings.ReplaceAll(b.String(), "://", `:\//`)
-	out = strings.ReplaceAll(out, "www.", `www\.`)
-	return strings.ReplaceAll(out, "@", "&#64;")
-}
+// inline writes text that Markdown reads as nothing but text.
+func inline(s string) string { return report.MarkdownText(s) }
 
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }
 
