@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"strings"
@@ -230,7 +231,7 @@ func FuzzRun(f *testing.F) {
 	f.Add([]byte("goroutine profile: total 1\n1 @ 0x1\n#\t0x1\tmain.f+0x1\t/x.go:1\n"), "g1.txt")
 	f.Fuzz(func(t *testing.T, body []byte, name string) {
 		in := bundle.Input{Name: name, Size: int64(len(body)), Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }}
-		r, err := Run(t.Context(), Config{Bundle: bundle.Config{TempDir: t.TempDir()}}, []bundle.Input{in})
+		r, err := Run(context.Background(), Config{Bundle: bundle.Config{TempDir: t.TempDir()}}, []bundle.Input{in})
 		if err != nil {
 			t.Fatal(err)
 		}
