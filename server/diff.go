@@ -3,6 +3,7 @@ package server
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"leakdiff/analysis"
@@ -58,6 +59,16 @@ func (s *Server) compare(r *http.Request, pair string) (*compared, error) {
 	if !ok {
 		return nil, refuse("not_found", "there is no such comparison", pair, "the address must name two snapshots with two dots between them", "choose them on the page of the case")
 	}
+	if r.URL.Query().Get("case") == "" {
+		common, err := s.commonCase(r, idA, idB)
+		if err != nil {
+			return nil, err
+		}
+		q := r.URL.Query()
+		q.Set("case", common)
+		r = r.Clone(r.Context())
+		r.URL.RawQuery = q.Encode()
+	}
 	l, lineA, a, err := s.snapshot(r, idA)
 	if err != nil {
 		return nil, err
@@ -69,6 +80,25 @@ func (s *Server) compare(r *http.Request, pair string) (*compared, error) {
 	c := &compared{l: l, lineA: lineA, lineB: lineB, a: a, b: b}
 	c.result = diff.Compare(lineA.Snapshots[a], lineB.Snapshots[b], diff.Options{Judgements: lineB.Judged, Relation: c.relation()})
 	return c, nil
+}
+
+// commonCase is the newest case that holds both snapshots; ids come from the
+// content, so that one may stand in several cases. Empty where there is none.
+func (s *Server) commonCase(r *http.Request, idA, idB string) (string, error) {
+	casesA, err := s.store.FindSnapshot(r.Context(), idA)
+	if err != nil {
+		return "", err
+	}
+	casesB, err := s.store.FindSnapshot(r.Context(), idB)
+	if err != nil {
+		return "", err
+	}
+	for _, c := range casesA {
+		if slices.Contains(casesB, c) {
+			return c, nil
+		}
+	}
+	return "", nil
 }
 
 // relation says whether members may be followed from A to B.

@@ -49,17 +49,19 @@ type Diff struct {
 	Summary        *chart.SummaryData
 	Ended, Survive string
 	Born           string
-	Totals         []DiffTotal
-	Minds          []string
-	Tabs           []DiffTab
-	Filter         string
-	Kind           string
-	Heads          []DiffHead
-	Sections       []DiffSection
-	Spread         string
-	Choices        []ChoiceGroup
-	Twin           chart.Table
-	Empty          string
+	// Unfollowed says why nobody can be followed from A to B, where that is so.
+	Unfollowed string
+	Totals     []DiffTotal
+	Minds      []string
+	Tabs       []DiffTab
+	Filter     string
+	Kind       string
+	Heads      []DiffHead
+	Sections   []DiffSection
+	Spread     string
+	Choices    []ChoiceGroup
+	Twin       chart.Table
+	Empty      string
 }
 
 // DiffSide is A or B.
@@ -324,6 +326,10 @@ func (m *diffMaker) count(t analysis.Totals, kind analysis.Kind) string {
 func (m *diffMaker) summary(d *Diff, kind analysis.Kind) {
 	born, ok := m.in.Result.Born[kind]
 	if !ok {
+		d.Unfollowed = "Who ended, survived and was born cannot be said: this evidence names no ids that could be followed from A to B."
+		if !m.in.Result.Followed {
+			d.Unfollowed = "Nobody is followed from A to B: they are of two process starts."
+		}
 		return
 	}
 	ended, survived := m.in.Result.Ended[kind], m.in.Result.Survived[kind]
