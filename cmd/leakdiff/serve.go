@@ -32,7 +32,7 @@ type serveCommand struct {
 }
 
 // serveMemory is what the Go runtime may use: with the program's own pages the
-// process stays under 64 MiB while it reads a dump of any size.
+// process stays under 64 MiB while it reads a dump of 100,000 goroutines.
 const serveMemory = 32 << 20
 
 func (c *serveCommand) Run(ctx context.Context, m *Main) error {
