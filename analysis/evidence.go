@@ -22,7 +22,94 @@ type Descriptor struct {
 	// State is the canonical socket state, ESTABLISHED, CLOSE_WAIT, ...
 	State   string
 	Deleted bool
-	Place   Place
+	// Idle says that the program itself holds the socket in a pool without
+	// waiting for it: a libuv handle that is not referenced (node.md section 1.4).
+	Idle  bool
+	Place Place
+}
+
+// Socket is one row of a socket table (ss, netstat, /proc/PID/net): a socket of
+// a network namespace, with its owner only where the table names it.
+type Socket struct {
+	// Protocol is tcp, tcp6, udp, udp6, unix, netlink, packet, raw or the table's
+	// own word in lower case.
+	Protocol string
+	// Local and Remote are host:port with numeric hosts where the table gives
+	// numbers, "*:port" for a wildcard, a path or "@name" for unix sockets.
+	Local, Remote string
+	// State is the canonical socket state of lsof.md section 4.
+	State string
+	// Inode is 0 where the table has none (netstat) or the socket has none any
+	// more (TIME_WAIT): such a row holds no descriptor.
+	Inode uint64
+	// Owners are the descriptors that the table names for the socket.
+	Owners []Owner
+	Place  Place
+}
+
+// Owner is a descriptor that refers to a socket. PID is 0 and FD -1 where the
+// table leaves them out.
+type Owner struct {
+	Program string
+	PID, FD int
+}
+
+// ThreadSort says who made a thread.
+type ThreadSort string
+
+// Java threads run Java code; VM threads belong to the virtual machine (GC,
+// compiler) and appear in some forms of a dump only; virtual threads have no
+// thread of the operating system.
+const (
+	JavaThread    ThreadSort = "java"
+	VMThread      ThreadSort = "vm"
+	VirtualThread ThreadSort = "virtual"
+)
+
+// Thread is one thread of a JVM as a dump shows it.
+type Thread struct {
+	// Name is as printed, with newlines; it may be empty.
+	Name string
+	Sort ThreadSort
+	// ID is HotSpot's #N, which is Id= and id= of the management forms and tid of
+	// dump_to_file; -1 where none was printed.
+	ID int64
+	// Native is nid, the id of the operating system's thread; 0 where unknown.
+	Native int64
+	Daemon bool
+	// State is the java.lang.Thread.State word (RUNNABLE, BLOCKED, WAITING,
+	// TIMED_WAITING, NEW, TERMINATED) or, where none was printed, the native
+	// condition as printed ("waiting on condition").
+	State string
+	// Carrying is the id of the virtual thread that this thread carries, -1 where
+	// it carries none.
+	Carrying int64
+	// Elapsed is the age in seconds, CPU the processor time in seconds; -1 where
+	// the form does not print them.
+	Elapsed, CPU float64
+	Stack        *Stack
+	// Capped says that the form leaves out frames below a number of its own
+	// ("\t..." after eight).
+	Capped bool
+	Locks  []Lock
+	// Line, Offset and Length are the thread's block in the artifact.
+	Line, Offset, Length int64
+}
+
+// Lock is a line of a thread's stack that names an object.
+type Lock struct {
+	// How is locked, waiting to lock, waiting on, parking to wait for, owns
+	// (ownable synchronizer), eliminated.
+	How string
+	// Object is the address or identity hash as printed ("0x00000000e0a1",
+	// "1b2c3d"), empty where it was not available; it is equal only inside one dump.
+	Object string
+	// Class is the object's class.
+	Class string
+	// Frame indexes the stack's frames, -1 for those below the stack.
+	Frame int
+	// Owner is the name of the thread that holds it, where the form says so.
+	Owner string
 }
 
 // Watch is one inotify watch as fdinfo shows it.
