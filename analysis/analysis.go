@@ -193,6 +193,9 @@ type Snapshot struct {
 	// believed.
 	CapturedAt time.Time `json:"captured_at,omitzero"`
 	TimeFact   Fact      `json:"time"`
+	// Zoneless says that CapturedAt, and with it Times, were read without a zone and
+	// taken as UTC; the case may say which zone they are of.
+	Zoneless bool `json:"zoneless,omitempty"`
 	// Times holds the time of each kind of evidence where it is known to differ
 	// from CapturedAt.
 	Times map[Kind]time.Time `json:"times,omitempty"`
@@ -215,8 +218,42 @@ type Snapshot struct {
 	// Figures are named numbers of context: metrics, limits and sysctls
 	// ("process_open_fds", "limit_open_files", "inotify_max_user_instances").
 	Figures map[string]float64 `json:"figures,omitempty"`
+	// Objects are the addresses that frames of waiting goroutines and of those inside
+	// the same objects name, by fingerprint; nil where a dump prints no arguments or
+	// nobody waits for a lock.
+	Objects map[string][]Object `json:"objects,omitempty"`
+	// Statements are what the evidence itself says in so many words: a deadlock, a
+	// saturated client.
+	Statements []Statement `json:"statements,omitempty"`
 	// Problems name artifacts of this snapshot.
 	Problems []Problem `json:"problems,omitempty"`
+}
+
+// Object is an address that one frame of some members of a family names, in one
+// dump: its first argument. Arguments that the runtime marks with a question mark
+// are not kept: they may be stale.
+type Object struct {
+	Address uint64 `json:"address"`
+	// Func is the frame's function as printed.
+	Func string `json:"func"`
+	// Lock says that the members wait for the lock at Address: Func is
+	// sync.(*Mutex).lockSlow, sync.(*RWMutex).Lock, RLock or rlockSlow, or the same
+	// in internal/sync, among the first three frames.
+	Lock bool `json:"lock,omitempty"`
+	// Count is the number of members, Members are the ids of at most 32 of them,
+	// smallest first.
+	Count   int     `json:"count"`
+	Members []int64 `json:"members"`
+}
+
+// Statement is a fact that one snapshot proves alone, without a series.
+type Statement struct {
+	// Key is equal where several snapshots state the same with other figures.
+	Key   string `json:"key"`
+	Title string `json:"title"`
+	Text  string `json:"text"`
+	// Path names the artifact that says so.
+	Path string `json:"path"`
 }
 
 // Bounded reports whether the counts of a kind's families are lower bounds or

@@ -59,7 +59,7 @@ func (s *Server) inventory(r *http.Request, b store.Bundle, in *view.BundleInput
 	if in.Problems, err = s.store.Problems(r.Context(), b.ID); err != nil {
 		return err
 	}
-	all, err := s.store.Snapshots(r.Context(), b.CaseID)
+	all, err := s.inventorySnapshots(r.Context(), b.CaseID)
 	if err != nil {
 		return err
 	}

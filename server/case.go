@@ -173,6 +173,9 @@ func (s *Server) snapshot(r *http.Request, id string) (*loaded, *report.Line, in
 		if line, i := l.line(id); line != nil {
 			return l, line, i, nil
 		}
+		if l.leftOut(id) {
+			return nil, nil, 0, leftOutFault(id)
+		}
 	}
 	return nil, nil, 0, refuse("not_found", "there is no such snapshot", id, "its case or bundle was deleted, or the address is wrong", "start from the list of cases")
 }

@@ -74,6 +74,9 @@ func (s *Server) compare(r *http.Request, pair string) (*compared, error) {
 		return nil, err
 	}
 	lineB, b := l.line(idB)
+	if lineB == nil && l.leftOut(idB) {
+		return nil, leftOutFault(idB)
+	}
 	if lineB == nil {
 		return nil, refuse("not_found", "the two snapshots are in different cases", idB, "only snapshots of one case are compared", "upload both into one case")
 	}

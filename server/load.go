@@ -2,9 +2,12 @@ package server
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"sync"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/identity"
 	"leakdiff/analysis/report"
 	"leakdiff/store"
 )
@@ -13,7 +16,10 @@ import (
 type loaded struct {
 	store.Case
 	bundles []store.Bundle
-	built   report.Case
+	// built is the report over the snapshots as they are after the edits.
+	built report.Case
+	edits []identity.Edit
+	said  identity.Outcome
 	// bundleOf names the bundle of each snapshot.
 	bundleOf map[string]string
 }
@@ -82,7 +88,11 @@ func (s *Server) load(ctx context.Context, caseID string) (*loaded, error) {
 	if err != nil {
 		return nil, err
 	}
-	key := stateKey(c, bundles)
+	edits, err := s.store.Edits(ctx, caseID)
+	if err != nil {
+		return nil, err
+	}
+	key := stateKey(c, bundles, edits)
 	if l := s.cases.get(key); l != nil {
 		fresh := *l
 		fresh.Case, fresh.bundles = c, bundles
@@ -92,8 +102,8 @@ func (s *Server) load(ctx context.Context, caseID string) (*loaded, error) {
 	if err != nil {
 		return nil, err
 	}
-	var problems []analysis.Problem
-	l := &loaded{Case: c, bundles: bundles, bundleOf: map[string]string{}}
+	l := &loaded{Case: c, bundles: bundles, edits: edits, said: identity.Resolve(snapshots, edits), bundleOf: map[string]string{}}
+	problems := l.said.Problems
 	for _, b := range bundles {
 		if b.Status != store.Done {
 			continue
@@ -111,18 +121,50 @@ func (s *Server) load(ctx context.Context, caseID string) (*loaded, error) {
 		}
 		l.bundleOf[snapshots[i].ID] = bundle
 	}
-	l.built = report.Build(snapshots, problems, report.Options{Version: s.cfg.Version})
+	l.built = report.Build(l.said.Snapshots, problems, report.Options{Version: s.cfg.Version})
 	s.cases.put(key, l)
 	return l, nil
 }
 
-// stateKey changes whenever a bundle of the case comes, goes or is read again.
-func stateKey(c store.Case, bundles []store.Bundle) string {
-	key := c.ID
+// inventorySnapshots are all snapshots of a case without members, as they are after its
+// edits, with those that were left out.
+func (s *Server) inventorySnapshots(ctx context.Context, caseID string) ([]analysis.Snapshot, error) {
+	found, err := s.store.Snapshots(ctx, caseID)
+	if err != nil {
+		return nil, err
+	}
+	edits, err := s.store.Edits(ctx, caseID)
+	if err != nil {
+		return nil, err
+	}
+	said := identity.Resolve(found, edits)
+	return append(said.Snapshots, said.LeftOut...), nil
+}
+
+// stateKey changes whenever a bundle of the case comes, goes or is read again,
+// and whenever it is edited or an edit is undone: edits are only ever added, and
+// undone once.
+func stateKey(c store.Case, bundles []store.Bundle, edits []identity.Edit) string {
+	undone := 0
+	for _, e := range edits {
+		if e.Undone {
+			undone++
+		}
+	}
+	key := fmt.Sprintf("%s+%d-%d", c.ID, len(edits), undone)
 	for _, b := range bundles {
 		key += "/" + b.ID + string(b.Status)
 	}
 	return key
+}
+
+// leftOut reports whether a person took the snapshot out of the case.
+func (l *loaded) leftOut(snapshotID string) bool {
+	return slices.ContainsFunc(l.said.LeftOut, func(s analysis.Snapshot) bool { return s.ID == snapshotID })
+}
+
+func leftOutFault(snapshotID string) error {
+	return refuse("not_found", "this snapshot was left out of its case", snapshotID, "a person took it out of all series and verdicts", "take it back in on the identity page of the case")
 }
 
 // line finds the series that holds a snapshot, with the snapshot's index.

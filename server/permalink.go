@@ -161,18 +161,9 @@ func (f frozen) redacted(names []string) (frozen, error) {
 	return f, nil
 }
 
-// secretNames are the host names that the case itself knows.
-func secretNames(l *loaded) []string {
-	var names []string
-	for _, line := range l.built.Lines {
-		for _, snap := range line.Snapshots {
-			if h := snap.Process.Host.Value; h != "" {
-				names = append(names, h)
-			}
-		}
-	}
-	return names
-}
+// secretNames are the host names that the case itself knows, those that a person
+// has replaced or left out among them.
+func secretNames(l *loaded) []string { return l.said.Hosts }
 
 // sharePage is the form that freezes a result; it shows what goes out.
 func (s *Server) sharePage(w http.ResponseWriter, r *http.Request) {

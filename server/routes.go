@@ -22,6 +22,10 @@ func (s *Server) routes() http.Handler {
 	r.Get("/help", s.help)
 
 	r.Get("/cases/{id}", s.casePage)
+	r.Get("/cases/{id}/identity", s.identityPage)
+	r.Get("/cases/{id}/identity.json", s.editsAPI)
+	r.Post("/cases/{id}/identity", s.editForm)
+	r.Post("/cases/{id}/identity/undo", s.undoForm)
 	r.Post("/cases/{id}/rename", s.renameCase)
 	r.Post("/cases/{id}/delete", s.deleteCase)
 
@@ -50,6 +54,9 @@ func (s *Server) routes() http.Handler {
 	r.Post("/api/v1/bundles", s.postBundle)
 	r.Get("/api/v1/bundles/{id}", s.getBundleAPI)
 	r.Get("/api/v1/cases/{id}", s.caseJSON)
+	r.Get("/api/v1/cases/{id}/edits", s.editsAPI)
+	r.Post("/api/v1/cases/{id}/edits", s.editAPI)
+	r.Delete("/api/v1/cases/{id}/edits/{number}", s.undoAPI)
 	r.Post("/api/v1/permalinks", s.freezeAPI)
 	r.Patch("/api/v1/permalinks/{id}", s.extendAPI)
 	r.Delete("/api/v1/permalinks/{id}", s.withdrawAPI)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/identity"
 	"leakdiff/store"
 	"leakdiff/store/blob"
 )
@@ -51,6 +52,10 @@ type Storage interface {
 	SnapshotsFull(ctx context.Context, caseID, processKey string) ([]analysis.Snapshot, error)
 	FindSnapshot(ctx context.Context, id string) (caseIDs []string, err error)
 	SnapshotBundle(ctx context.Context, caseID, snapshotID string) (bundleID string, err error)
+	AddEdit(ctx context.Context, caseID string, e identity.Edit) (identity.Edit, error)
+	Edits(ctx context.Context, caseID string) ([]identity.Edit, error)
+	UndoEdit(ctx context.Context, caseID string, number int64) error
+
 	FamilySightings(ctx context.Context, fingerprint string) ([]store.Sighting, error)
 	SearchFunctions(ctx context.Context, query string, limit int) (store.SearchResult, error)
 

@@ -44,6 +44,9 @@ func child(ctx context.Context, dir, role string) error {
 	if err != nil {
 		return err
 	}
+	if role == "edit" {
+		return editForever(ctx, s, caseID)
+	}
 	for seed := time.Now().UnixNano(); ; seed++ {
 		if err := childRound(ctx, s, caseID, seed); err != nil {
 			return err

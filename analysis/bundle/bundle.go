@@ -115,7 +115,10 @@ type Stats struct {
 
 // Walk unpacks the inputs in order and calls visit for every file and link in
 // them. A single archive gives its members without its own name in their paths;
-// of several inputs, archives give "input!/member" and other files "input".
+// of several inputs, archives give "input!/member" and other files "input". Inputs
+// that are the parts of one split file ("x.tar.gz-00" and "-01", "x.zip.001",
+// "x.tar.partaa", "x.z01" and "x.zip") are read as that file, under its name; a
+// part that is missing is asked for.
 //
 // Whatever is damaged, refused or over a budget becomes a problem, and the walk
 // goes on with what lies beside it. The error is ctx's, visit's, or a Fault with
@@ -129,12 +132,13 @@ func Walk(ctx context.Context, cfg Config, inputs []Input, visit func(*Member) e
 func (w *walk) run(inputs []Input) error {
 	var failed error
 	opened := 0
-	for _, in := range inputs {
+	uploads := w.join(inputs)
+	for _, in := range uploads {
 		if w.over() || !w.entry() {
 			break
 		}
-		s := stream{path: cleanPath(in.Name), size: in.Size, fileTime: in.ModTime}
-		if len(inputs) > 1 {
+		s := stream{path: cleanPath(in.Name), size: in.Size, fileTime: in.ModTime, parts: in.parts}
+		if len(uploads) > 1 {
 			s.path = w.names.take(s.path)
 			s.prefix = s.path + "!/"
 		}
@@ -142,10 +146,12 @@ func (w *walk) run(inputs []Input) error {
 			opened++
 			continue
 		}
-		if err := w.input(in, s); err != nil {
+		before := len(w.problems)
+		if err := w.input(in.Input, s); err != nil {
 			failed = err
 			continue
 		}
+		w.further(in, before)
 		opened++
 	}
 	w.tooDeep()

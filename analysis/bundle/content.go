@@ -16,8 +16,9 @@ type stream struct {
 	path, prefix       string
 	size               int64
 	modified, fileTime time.Time
-	// depth is how many archives lie around it.
-	depth int
+	// depth is how many archives lie around it; parts, how many inputs were joined
+	// to it, 0 for a whole one.
+	depth, parts int
 	// random is the same content for random access, nil where there is none.
 	random *random
 }

@@ -35,7 +35,8 @@ func identify(head []byte, whole bool) format {
 	switch {
 	case bytes.HasPrefix(head, []byte("\x1f\x8b\x08")):
 		return formatGzip
-	case bytes.HasPrefix(head, []byte("PK\x03\x04")), bytes.HasPrefix(head, []byte("PK\x05\x06")):
+	case bytes.HasPrefix(head, []byte("PK\x03\x04")), bytes.HasPrefix(head, []byte("PK\x05\x06")),
+		bytes.HasPrefix(head, []byte(zipSpanned+"PK\x03\x04")):
 		return formatZip
 	case isZstd(head):
 		return formatZstd

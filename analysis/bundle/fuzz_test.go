@@ -81,3 +81,43 @@ func FuzzWalk(f *testing.F) {
 		}
 	})
 }
+
+// FuzzSplit wants inputs of any names to be joined or listed without loss: what is
+// read never exceeds what was given, and each path occurs once.
+func FuzzSplit(f *testing.F) {
+	packed := gzipped(f, strings.NewReader("goroutine 1 [running]:\n"))
+	for _, names := range []string{
+		"x.tar.gz-00 x.tar.gz-01", "x.z01 x.z02 x.zip", "x.zip.001 x.zip.003", "x.partaa x.partab", "X.ZIP x.z01",
+		"x.gz.1 x.gz.1", "x.tar.gzzz", "x.z00 x.zip x.z99", "x.part9999 x.part0",
+	} {
+		f.Add(names, packed)
+		f.Add(names, zipped(f, entry{"a", "b"}))
+	}
+	f.Fuzz(func(t *testing.T, list string, content []byte) {
+		names := strings.Fields(list)
+		if len(names) == 0 || len(names) > 20 {
+			return
+		}
+		cfg := bundle.Config{
+			TempDir: t.TempDir(),
+			Budget:  bundle.Budget{Bytes: 4 << 20, RatioFloor: 1 << 20, Entries: 100, Archives: 10, Depth: 3, Duration: 5 * time.Second, Problems: 20},
+		}
+		seen := map[string]bool{}
+		_, problems, err := bundle.Walk(context.Background(), cfg, pieces(content, names...), func(m *bundle.Member) error {
+			if seen[m.Path] || m.Path == "" {
+				t.Errorf("path %q is double or empty", m.Path)
+			}
+			seen[m.Path] = true
+			_, err := io.Copy(io.Discard, m.Body)
+			return err
+		})
+		if err != nil || len(problems) > 21 || len(seen) == 0 && len(problems) == 0 {
+			t.Fatalf("err %v, %d problems, %d files", err, len(problems), len(seen))
+		}
+		for _, p := range problems {
+			if p.What == "" || p.Why == "" || p.Hint == "" {
+				t.Fatalf("%+v", p)
+			}
+		}
+	})
+}

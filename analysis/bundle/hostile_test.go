@@ -141,7 +141,7 @@ var hostile = map[string]outcome{
 		}
 	},
 	"overlap.zip": func(t *testing.T, w walked) {
-		refuses("249 entries", "share their data")(t, w)
+		refuses("249 entries", "data is that of another entry")(t, w)
 		if len(w.files) != 1 || w.stats.BytesOut > 60<<20 {
 			t.Errorf("%d files of %d bytes were read, want the first one of 50 MB", len(w.files), w.stats.BytesOut)
 		}

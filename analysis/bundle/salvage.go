@@ -2,7 +2,6 @@ package bundle
 
 import (
 	"encoding/binary"
-	"fmt"
 	"hash/crc32"
 	"io"
 	"math"
@@ -12,11 +11,15 @@ import (
 )
 
 // salvage walks the local headers of a zip archive from its beginning, for
-// archives without a usable central directory: cut uploads, and directories too
-// long to be kept.
+// archives without a usable central directory: cut uploads, directories too long to
+// be kept, and archives joined from several files, whose directory counts from the
+// beginning of each.
 func (w *walk) salvage(s stream, r *random, whole bool) {
 	l := w.lane(io.NewSectionReader(r, 0, r.size))
 	defer l.close()
+	if mark, _ := l.br.Peek(len(zipSpanned)); string(mark) == zipSpanned {
+		l.br.Discard(len(zipSpanned))
+	}
 	found := 0
 	for !w.over() {
 		w.at = s.path
@@ -33,7 +36,7 @@ func (w *walk) salvage(s stream, r *random, whole bool) {
 		return
 	}
 	w.problem(analysis.Error, s.path, "this is not a complete zip archive",
-		fmt.Sprintf("the directory at its end is missing; %d entries were found by their own headers", found), reupload)
+		"the directory at its end is missing; "+plural(found, "entry was found by its own header", "entries were found by their own headers"), reupload)
 }
 
 // local is the header before an entry's data (APPNOTE.TXT section 4.3.7).

@@ -63,7 +63,7 @@ func (w *walk) tarDamage(s stream, err error, found int) {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		what = "the tar archive stops before its end"
 	}
-	w.problem(analysis.Error, s.path, what, fmt.Sprintf("%s; the %d entries before it are kept", why, found), b.hint)
+	w.problem(analysis.Error, s.path, what, why+"; the "+plural(found, "entry before it is kept", "entries before it are kept"), b.hint)
 }
 
 func (w *walk) tarEntry(s stream, h *tar.Header, tr *tar.Reader, l *lane, others *tally) {

@@ -100,6 +100,12 @@ func walk(t testing.TB, cfg bundle.Config, inputs ...bundle.Input) walked {
 		out.files = append(out.files, f)
 		return nil
 	})
+	for _, p := range out.problems {
+		whole := p.Path == "" && strings.HasSuffix(p.What, "more problems are not listed")
+		if p.What == "" || p.Why == "" || p.Hint == "" || p.Severity == "" || p.Path == "" && !whole {
+			t.Errorf("a problem does not say what, where, why and what to do: %+v", p)
+		}
+	}
 	if left, _ := os.ReadDir(cfg.TempDir); len(left) > 0 {
 		t.Errorf("temporary files were left behind: %v", left)
 	}

@@ -10,11 +10,16 @@ import (
 	"hash/crc32"
 	"io"
 	"io/fs"
+	"math"
 	"slices"
 	"strings"
 
 	"leakdiff/analysis"
 )
+
+// zipSpanned begins the first part of an archive in several files (APPNOTE.TXT
+// section 8.5.4).
+const zipSpanned = "PK\x07\x08"
 
 // zipTail is where an end-of-central-directory record may begin: 22 bytes and a
 // comment of at most 65,535 before the end.
@@ -54,7 +59,20 @@ func (w *walk) zipped(s stream, l *lane, packings []string) {
 	var head [4]byte
 	r.ReadAt(head[:], 0)
 	entries, whole := countDirectory(r)
+	d, _ := directoryEnd(r, r.size)
 	switch {
+	case string(head[:]) == zipSpanned:
+		w.stats.Archives++
+		if d.disk+1 > s.parts && d.disk > 0 {
+			w.problem(analysis.Error, s.path, "a part of this split file is missing",
+				fmt.Sprintf("the archive has %d parts and %d were uploaded", d.disk+1, s.parts), "upload all parts (.z01, .z02, ..., .zip) together in one upload")
+		}
+		w.salvage(s, r, d.disk > 0)
+		return
+	case d.disk > 0:
+		w.problem(analysis.Error, s.path, "the other parts of this zip archive are missing",
+			fmt.Sprintf("it is the last of %d parts (.z01, .z02, ..., .zip)", d.disk+1),
+			"upload all parts together in one upload, or join them first: zip -s 0 x.zip --out whole.zip")
 	case whole && entries == 0:
 		w.stats.Archives++
 		w.empty(s)
@@ -117,8 +135,8 @@ func (w *walk) zip(s stream, zr *zip.Reader) {
 	}
 	others.report(w, s.path)
 	if refusedEntries > 0 {
-		w.problem(analysis.Error, s.path, fmt.Sprintf("%d entries of the zip archive were refused", refusedEntries),
-			"they share their data with another entry, as archives do that are made to unpack endlessly", reupload)
+		w.problem(analysis.Error, s.path, plural(refusedEntries, "entry of the zip archive was refused", "entries of the zip archive were refused"),
+			"its data is that of another entry as well, as in archives that are made to unpack endlessly", reupload)
 	}
 }
 
@@ -128,7 +146,9 @@ func (w *walk) zipEntry(s stream, f *zip.File, others *tally) {
 		return
 	}
 	mode := f.Mode()
-	if mode&(fs.ModeDevice|fs.ModeNamedPipe|fs.ModeSocket|fs.ModeCharDevice) != 0 {
+	// "dump | zip x.zip -" stores what came through the pipe as the pipe's content.
+	piped := mode&fs.ModeNamedPipe != 0 && f.UncompressedSize64 > 0
+	if mode&(fs.ModeDevice|fs.ModeNamedPipe|fs.ModeSocket|fs.ModeCharDevice) != 0 && !piped {
 		others.add(s.path)
 		w.link(s, Device, "")
 		return
@@ -266,8 +286,12 @@ func (z *sized) Read(p []byte) (int, error) {
 	return n, io.EOF
 }
 
-// directory says where the central directory lies.
-type directory struct{ end, size, offset int64 }
+// directory says where the central directory lies, and in which part of an archive
+// in several files, counted from 0.
+type directory struct {
+	end, size, offset int64
+	disk              int
+}
 
 // directoryEnd finds the end-of-central-directory record, in its zip64 form
 // where there is one.
@@ -284,6 +308,10 @@ func directoryEnd(r io.ReaderAt, size int64) (directory, bool) {
 	d := directory{
 		end:  size - int64(len(tail)) + int64(at),
 		size: int64(binary.LittleEndian.Uint32(record[12:])), offset: int64(binary.LittleEndian.Uint32(record[16:])),
+		disk: int(binary.LittleEndian.Uint16(record[4:])),
+	}
+	if d.disk == math.MaxUint16 { // zip64 says it elsewhere
+		d.disk = 0
 	}
 	if at < 20 || string(tail[at-20:at-16]) != "PK\x06\x07" {
 		return d, true

@@ -18,13 +18,13 @@ import (
 // Kind is what a file is, as shown on pages and in reports.
 type Kind = string
 
-// The kinds. What is recognised and named but not read yet is marked.
+// The kinds. What is recognised and named but not read is marked.
 const (
 	GoroutineDebug2 Kind = "goroutine-debug2" // debug=2 and runtime.Stack text
 	GoroutineCrash  Kind = "goroutine-crash"  // SIGQUIT, panic, fatal error
 	GoroutineDebug1 Kind = "goroutine-debug1"
 	GoroutineProto  Kind = "goroutine-proto"   // uncompressed profile.proto
-	Wrapped         Kind = "goroutine-wrapped" // behind log prefixes or escaped; named only
+	Wrapped         Kind = "goroutine-wrapped" // behind log prefixes or escaped
 	OtherProfile    Kind = "profile"           // heap, cpu, ...; named only
 	ExecutionTrace  Kind = "execution-trace"   // named only
 	RaceReport      Kind = "race-report"       // named only
@@ -42,23 +42,24 @@ const (
 	Sysctls         Kind = "sysctls"
 	LsofTable       Kind = "lsof"
 	LsofFields      Kind = "lsof-fields"  // lsof -F and -F0
-	LsofJSON        Kind = "lsof-json"    // lsof -J; named only
-	Lsfd            Kind = "lsfd"         // util-linux; named only
-	SocketTable     Kind = "socket-table" // ss and netstat; named only
-	NetTable        Kind = "net-table"    // /proc/PID/net/{tcp,tcp6,udp,unix,...}; named only
+	LsofJSON        Kind = "lsof-json"    // lsof -J
+	Lsfd            Kind = "lsfd"         // util-linux
+	SocketTable     Kind = "socket-table" // ss and netstat
+	NetTable        Kind = "net-table"    // /proc/PID/net/{tcp,tcp6,udp,unix,...}
 	SocketSummary   Kind = "socket-summary"
-	FDTargets       Kind = "fd-targets"    // link targets without numbers; named only
-	InodeList       Kind = "inode-list"    // find -printf '%i %p', debugfs ncheck; named only
-	InotifyTable    Kind = "inotify-table" // what the one-liners print; named only
+	FDTargets       Kind = "fd-targets"    // link targets without numbers
+	InodeList       Kind = "inode-list"    // find -printf '%i %p', debugfs ncheck
+	InotifyTable    Kind = "inotify-table" // what the one-liners print
 	Metrics         Kind = "metrics"       // Prometheus text
-	MetricsJSON     Kind = "metrics-json"  // HashiCorp; named only
+	MetricsJSON     Kind = "metrics-json"  // HashiCorp
 	CapturedAt      Kind = "captured-at"
-	ThreadDump      Kind = "thread-dump"    // JVM, every text form; named only
-	ThreadJSON      Kind = "thread-json"    // dump_to_file and actuator; named only
+	Manifest        Kind = "manifest"       // a collector's hostname, date, host.json
+	ThreadDump      Kind = "thread-dump"    // JVM, every text form
+	ThreadJSON      Kind = "thread-json"    // dump_to_file and actuator
 	ThreadForeign   Kind = "thread-foreign" // javacore, hot threads and others; named only
-	ClientSummary   Kind = "client-summary" // Kubernetes clients of Jenkins; named only
-	NodeReport      Kind = "node-report"    // named only
-	Truth           Kind = "truth"          // expected*.json beside test data
+	ClientSummary   Kind = "client-summary" // Kubernetes clients of Jenkins
+	NodeReport      Kind = "node-report"
+	Truth           Kind = "truth" // expected*.json beside test data
 	JSON            Kind = "json"
 	HTML            Kind = "html"
 	Log             Kind = "log"
@@ -113,9 +114,11 @@ func Sniff(h Head) Result {
 		(*view).debug1,
 		(*view).goroutines,
 		(*view).byName,
+		(*view).manifest,
 		(*view).fields,
 		(*view).binary,
 		(*view).wrapped,
+		(*view).lsofJSON,
 		(*view).json,
 		(*view).threads,
 		(*view).race,

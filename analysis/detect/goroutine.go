@@ -3,7 +3,10 @@ package detect
 import (
 	"bytes"
 	"regexp"
+	"strconv"
 	"strings"
+
+	"leakdiff/analysis/envelope"
 )
 
 // trace finds execution traces, which are often named .prof
@@ -73,6 +76,11 @@ func (v *view) goroutines() (Result, bool) {
 	if h.n == 0 || h.n < 3 && !h.first && h.crash == "" {
 		return no()
 	}
+	if h.n >= 3 && v.amidLog(h) {
+		if r, ok := v.wrapped(); ok {
+			return r, true
+		}
+	}
 	if h.crash != "" {
 		return high(GoroutineCrash, quote(h.crash)+" comes before "+v.more(h.n)+" goroutine "+noun(h.n))
 	}
@@ -92,18 +100,90 @@ func noun(n int) string {
 	return "headers"
 }
 
-// wrapped finds dumps whose lines are prefixed or escaped.
+// amidLog reports whether a page or a log surrounds the headers: their dumps are
+// unwrapped first. What a crash prints is read with the log lines before it.
+func (v *view) amidLog(h headers) bool {
+	if h.first || h.crash != "" {
+		return false
+	}
+	if strings.HasPrefix(v.first(), "<") {
+		return htmlTag.MatchString(v.first())
+	}
+	for _, line := range v.lines {
+		if strings.Contains(line, headerWord) {
+			return false
+		}
+		if logLine.MatchString(line) {
+			return true
+		}
+	}
+	return false
+}
+
+var htmlTag = regexp.MustCompile(`(?i)^<(!doctype|html|head|body|pre|div|p|code)\b`)
+
+// wrapped finds dumps whose lines are prefixed or escaped, or that stand between
+// the lines of a log, by unwrapping what was seen of the file.
 func (v *view) wrapped() (Result, bool) {
+	if !envelope.Promises(v.text) || v.has(`"threadDump"`) || v.has(`"threadName"`) {
+		return no()
+	}
+	sections, _, _, _ := envelope.Unwrap(bytes.NewReader(v.text), envelope.Config{})
+	for i := range sections {
+		s := &sections[i]
+		if s.Kind == envelope.KindGoroutine || !plainForm(s.Form) {
+			return high(Wrapped, v.wrapping(sections, s))
+		}
+	}
 	h := v.headers()
 	switch {
-	case h.escaped+h.inside >= 2 && h.escaped > h.inside:
+	case h.escaped >= 3 && h.escaped > h.inside:
 		return high(Wrapped, v.more(h.escaped)+" goroutine headers stand behind escaped line ends, as in a log field or a JSON string")
-	case h.inside >= 2:
+	case h.inside >= 3:
 		return high(Wrapped, v.more(h.inside)+" goroutine headers stand behind a prefix on their line")
 	case h.escaped+h.inside == 1 && v.has("=== BEGIN goroutine stack dump ==="):
 		return high(Wrapped, "a log line says that a goroutine dump begins")
 	}
 	return no()
+}
+
+// plainForm is what a dump looks like that needs no unwrapping.
+func plainForm(form string) bool { return form == "lines without a prefix" || form == "indented" }
+
+// wrapping says how the first of some dumps is wrapped, and how much they hold.
+//
+//	"journald lines of kubelet[1234] with 41 goroutine headers"
+//	"a text escaped in a log field, with at least 12 goroutine headers"
+func (v *view) wrapping(sections []envelope.Section, s *envelope.Section) string {
+	n := 0
+	for i := range sections {
+		if sections[i].Kind == s.Kind {
+			n += sections[i].Headers
+		}
+	}
+	form := s.Form + " lines"
+	switch {
+	case plainForm(s.Form):
+		form = "log lines around a dump"
+	case strings.Contains(s.Form, "escaped"):
+		form = "a text " + s.Form + ","
+		if before, how, ok := strings.Cut(s.Form, ", "); ok {
+			form = before + " lines with a text " + how + ","
+		}
+	case s.Form == "HTML":
+		form = "a page of HTML"
+	}
+	who := s.Source.Program
+	if who == "" {
+		who = s.Source.Container
+	}
+	if who != "" && s.Source.PID > 0 {
+		who += "[" + strconv.Itoa(s.Source.PID) + "]"
+	}
+	if who != "" {
+		form = strings.TrimSuffix(form, ",") + " of " + printable(who)
+	}
+	return form + " with " + v.more(n) + " " + s.Kind + " " + noun(n)
 }
 
 func (v *view) headers() headers {

@@ -137,39 +137,146 @@ func (v *view) fdListing() (Result, bool) {
 	return no()
 }
 
+// lsofJSON finds lsof -J below warnings, and -j: an object per file in a line of its
+// own, with the process in each.
+func (v *view) lsofJSON() (Result, bool) {
+	rows := 0
+	for i, line := range v.lines {
+		line = strings.TrimSpace(line)
+		switch {
+		case strings.HasPrefix(line, `{"lsof_version"`):
+			return high(LsofJSON, "JSON of lsof -J")
+		case jsonRow.MatchString(line):
+			rows++
+		case !lsofWarning(line) && i-rows > 20:
+			return no()
+		}
+	}
+	if rows > 0 && 2*rows >= len(v.lines) {
+		return high(LsofJSON, v.more(rows)+" files of lsof -j, an object on each line")
+	}
+	return no()
+}
+
+// jsonRow is an object of lsof -j; the process comes first (print.c of lsof 4.99.7).
+var jsonRow = regexp.MustCompile(`^\{"(pid|command)":.*"fd":.*"(access|lock|type|device|device_number|inode|protocol|name|tcp_info)":`)
+
 // socketHeaders are first lines of socket tables.
 var socketHeaders = []struct {
 	pattern *regexp.Regexp
+	kind    Kind
 	what    string
 }{
-	{regexp.MustCompile(`^(Netid\s+)?State\s+Recv-Q\s+Send-Q\s`), "the header of ss"},
-	{regexp.MustCompile(`^Proto\s+(RefCnt|Recv-Q)\s`), "the header of netstat"},
-	{regexp.MustCompile(`^Active (Internet connections|UNIX domain sockets)`), "the first line of netstat"},
-	{regexp.MustCompile(`^\s*sl\s+local_address\s`), "the header of /proc/net/tcp or udp"},
-	{regexp.MustCompile(`^Num\s+RefCount\s+Protocol\s`), "the header of /proc/net/unix"},
-	{regexp.MustCompile(`^sk\s+(Eth|RefCnt)\s`), "the header of /proc/net/netlink or packet"},
-	{regexp.MustCompile(`^(sockets: used|TCP: inuse) \d`), "the first line of /proc/net/sockstat"},
-	{regexp.MustCompile(`^Total: \d+`), "the first line of ss -s"},
+	{regexp.MustCompile(`^(Netid\s+)?State\s+Recv-Q\s+Send-Q\s`), SocketTable, "the header of ss"},
+	{regexp.MustCompile(`^Proto\s+(RefCnt|Recv-Q)\s`), SocketTable, "the header of netstat"},
+	{regexp.MustCompile(`^Active (Internet connections|UNIX domain sockets|LOCAL \(UNIX\) domain sockets)`), SocketTable, "the first line of netstat"},
+	{regexp.MustCompile(`^\s*sl\s+local_address\s`), NetTable, "the header of /proc/net/tcp or udp"},
+	{regexp.MustCompile(`^Num\s+RefCount\s+Protocol\s`), NetTable, "the header of /proc/net/unix"},
+	{regexp.MustCompile(`^sk\s+(Eth|RefCnt)\s`), NetTable, "the header of /proc/net/netlink or packet"},
+	{regexp.MustCompile(`^(sockets: used|TCP6?: inuse) \d`), SocketSummary, "the first line of /proc/net/sockstat"},
+	{regexp.MustCompile(`^Total: \d+`), SocketSummary, "the first line of ss -s"},
 }
 
 var (
-	netstatRow = regexp.MustCompile(`^(tcp|udp)6?\s+\d+\s+\d+\s+\S+:\S+\s+\S+:\S+`)
-	ssRow      = regexp.MustCompile(`^((tcp|udp|u_str|u_dgr|nl|p_raw|p_dgr)\s+)?(ESTAB|LISTEN|UNCONN|CLOSE-WAIT|TIME-WAIT|SYN-SENT|FIN-WAIT-[12]|LAST-ACK)\s+\d+\s+\d+\s`)
+	netstatRow = regexp.MustCompile(`^(tcp|udp)(4|6|46)?\s+\d+\s+\d+\s+\S+[:.]\S+\s+\S+[:.]\S+`)
+	ssRow      = regexp.MustCompile(`^((tcp|udp|u_str|u_dgr|u_seq|nl|p_raw|p_dgr|raw|sctp)\s+)?(ESTAB|LISTEN|UNCONN|CLOSE-WAIT|TIME-WAIT|SYN-SENT|SYN-RECV|FIN-WAIT-[12]|LAST-ACK|CLOSING)\s+\d+\s+\d+\s`)
+	// netRow is a row of /proc/net/tcp: addresses and a state in hex.
+	netRow = regexp.MustCompile(`^\s*\d+: [0-9A-F]{8,32}:[0-9A-F]{4} [0-9A-F]{8,32}:[0-9A-F]{4} [0-9A-F]{2} `)
 )
 
 func (v *view) sockets() (Result, bool) {
 	for _, line := range v.lines[:min(len(v.lines), 3)] {
 		for _, h := range socketHeaders {
 			if h.pattern.MatchString(line) && (!strings.HasPrefix(line, "Total: ") || v.has("\nTCP: ")) {
-				return high(SocketTable, h.what)
+				return high(h.kind, h.what)
 			}
 		}
 	}
-	if v.most(1, netstatRow.MatchString) {
+	switch {
+	case v.most(1, netstatRow.MatchString):
 		return medium(SocketTable, "rows of netstat without its header")
-	}
-	if v.most(1, ssRow.MatchString) {
+	case v.most(1, ssRow.MatchString):
 		return medium(SocketTable, "rows of ss without its header")
+	case v.most(1, netRow.MatchString):
+		return medium(NetTable, "rows of /proc/net/tcp or udp without their header")
+	}
+	return v.inotify()
+}
+
+var (
+	// inotifyHeader is what scripts print above their counts.
+	inotifyHeader = regexp.MustCompile(`^\s*(COUNT\s+(PROCESS\s+)?PID\s+USER\s+COMMAND|INUM\s+DEV\s+COUNT\s+TARGET|Pid\s+Uid\s+App\s+Watches\s+Instances|EXE\s+PID\s+FD-INFO\s+INOTIFY-WATCHES)\s*$`)
+	inotifyPerFD  = regexp.MustCompile(`^PID \d+, FD \d+ has \d+ watch`)
+	// inotifyTarget is an inode in hex and decimal, a count, and what debugfs printed.
+	inotifyTarget = regexp.MustCompile(`^[0-9a-f]+\s+\d+\s+\d+\s+(\d+\s+/\S|Inode\s+Pathname)`)
+	uniqRow       = regexp.MustCompile(`^\s*\d{1,8}\s+\d{1,8}(\s+\S.*)?$`)
+)
+
+// inotify finds tables that count inotify instances or watches. Those of uniq -c
+// look like any other: the word must stand in the file or its name.
+func (v *view) inotify() (Result, bool) {
+	for _, line := range v.lines[:min(len(v.lines), 20)] {
+		if inotifyHeader.MatchString(line) {
+			return high(InotifyTable, "the header of a table of inotify counts: "+quote(line))
+		}
+	}
+	switch {
+	case v.most(1, inotifyPerFD.MatchString):
+		return high(InotifyTable, v.more(v.count(inotifyPerFD.MatchString))+" lines \"PID n, FD n has n watches\"")
+	case v.most(1, inotifyTarget.MatchString):
+		return medium(InotifyTable, "rows \"inode in hex, in decimal, count, path\" of a script over inotify watches")
+	case v.most(1, uniqRow.MatchString) && (strings.Contains(strings.ToLower(v.base), "inotify") || v.has("inotify")):
+		return medium(InotifyTable, v.more(v.count(uniqRow.MatchString))+" rows \"count, pid, ...\" as uniq -c prints them, about inotify")
+	}
+	return v.inodes()
+}
+
+var (
+	inodePath = regexp.MustCompile(`^\s*\d+\s+/\S*`)
+	findLS    = regexp.MustCompile(`^\s*\d+\s+\d+\s+[-dlcbps][rwxsStT-]{9}[.+@]?\s+\d+\s+\S+\s+\S+\s.*\s/`)
+	inodeName = regexp.MustCompile(`(?i)inode|ncheck|(^|[^a-z])inum|cgroup`)
+	// pseudoTarget is the target of a link that is no path.
+	pseudoTarget = regexp.MustCompile(`^((socket|pipe|net|mnt|pid|uts|ipc|user|cgroup|time):\[\d+\]|anon_inode:\S+)$`)
+)
+
+// inodes finds lists of inode numbers with paths. Numbers before paths may be sizes:
+// the file's name or its paths must tell.
+func (v *view) inodes() (Result, bool) {
+	n := v.count(inodePath.MatchString)
+	switch {
+	case v.has("Inode\tPathname") && n > 0:
+		return high(InodeList, "the header of ncheck of debugfs, Inode and Pathname")
+	case v.most(1, findLS.MatchString):
+		return high(InodeList, v.more(v.count(findLS.MatchString))+" rows of find -ls, which begin with the inode")
+	case v.most(1, inodePath.MatchString) && (inodeName.MatchString(v.base) || v.has(" /sys/fs/cgroup") || v.has("\t/sys/fs/cgroup")):
+		return medium(InodeList, v.more(n)+" lines \"inode path\"")
+	}
+	return v.targets()
+}
+
+// targets finds the targets of fd links without the numbers of their descriptors.
+func (v *view) targets() (Result, bool) {
+	pseudo := v.count(pseudoTarget.MatchString)
+	paths := v.count(func(l string) bool { return strings.HasPrefix(l, "/") })
+	if pseudo < 2 || pseudo+paths < len(v.lines) || 10*pseudo < len(v.lines) {
+		return v.ceiling()
+	}
+	return medium(FDTargets, v.more(pseudo)+" of "+v.more(len(v.lines))+" lines are targets of fd links that are no paths")
+}
+
+// sysctlHeading is what tail puts above a file of /proc/sys.
+var sysctlHeading = regexp.MustCompile(`^==> \S*/sys/(fs|user|kernel|net)/\S+ <==$`)
+
+// ceiling finds limits of inotify in files of their own, outside of a copy of
+// /proc/sys, and below the headings of tail.
+func (v *view) ceiling() (Result, bool) {
+	name := strings.TrimSuffix(v.base, ".txt")
+	named := name == "max_user_watches" || name == "max_user_instances" || name == "max_queued_events"
+	switch {
+	case v.most(1, sysctlHeading.MatchString):
+		return high(Sysctls, "kernel settings below the headings of tail: "+quote(v.first()))
+	case named && len(v.lines) == 1 && isNumber(strings.TrimSpace(v.first())):
+		return medium(Sysctls, "one number in a file named "+v.base)
 	}
 	return no()
 }

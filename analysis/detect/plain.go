@@ -60,6 +60,10 @@ func (v *view) magic() (Result, bool) {
 // binary is what holds NULs, or more control bytes than any text does. UTF-16 is
 // named, for the unpacking turns it into UTF-8 when it can.
 func (v *view) binary() (Result, bool) {
+	if bytes.HasPrefix(v.text, []byte("__CURSOR=")) {
+		// journalctl -o export gives values that are no text with their length.
+		return no()
+	}
 	sample := v.text[:min(len(v.text), 1<<16)]
 	if bytes.HasPrefix(v.Bytes, []byte("\xff\xfe")) || bytes.HasPrefix(v.Bytes, []byte("\xfe\xff")) {
 		return medium(Text, "it begins with the byte order mark of UTF-16")
@@ -115,9 +119,9 @@ func (v *view) json() (Result, bool) {
 	case keys("Gauges", "Counters"):
 		return high(MetricsJSON, "JSON with Gauges and Counters, the metrics of a HashiCorp agent")
 	case keys("threadDump"):
-		return high(ThreadDump, "JSON of Thread.dump_to_file")
+		return high(ThreadJSON, "JSON of Thread.dump_to_file")
 	case keys("threads", "threadName"):
-		return high(ThreadDump, "JSON of the Spring Boot actuator's thread dump")
+		return high(ThreadJSON, "JSON of the Spring Boot actuator's thread dump")
 	case keys("lsof_version"):
 		return high(LsofJSON, "JSON of lsof -J")
 	case keys("lsfd"):

@@ -6,56 +6,94 @@ import (
 	"strings"
 )
 
-// threadForms are the header lines of the forms in threads.md; enough of them,
-// or one where the form has a line that says so, make a dump.
+// threadForms are the lines of the forms in threads.md by which they are known;
+// enough of them make a dump.
 var threadForms = []struct {
-	// word is in every header of the form, and header matches the whole line;
-	// without header the word alone is enough.
-	word   string
-	header *regexp.Regexp
-	what   string
-	enough int
+	// word is in every such line, first are the bytes that one can begin with,
+	// empty where text may stand in front, and line matches the whole of it.
+	word, first string
+	line        *regexp.Regexp
+	what        string
+	enough      int
+	kind        Kind
 }{
-	{"Full thread dump", nil, "\"Full thread dump\" of a JVM", 1},
-	{"= FULL THREAD DUMP =", nil, "\"FULL THREAD DUMP\" of JRockit", 1},
-	{"nid=", regexp.MustCompile(`^".*" .*\bnid=\S+ `), "thread headers with nid=", 2},
-	{"tid=", regexp.MustCompile(`^".*" .*\btid=\S+ `), "thread headers with tid=", 2},
-	{") state=", regexp.MustCompile(`^".*" id=\d+ \(0x[0-9a-f]+\) state=[A-Z_]+`), "thread headers of Jenkins support-core", 2},
-	{" Id=", regexp.MustCompile(`^".*" .*\bId=\d+ (Group=.* )?[A-Z_]+\b`), "thread headers with Id=, of ThreadInfo or Jenkins", 2},
-	{" - Thread t@", regexp.MustCompile(`^".*" - Thread t@\d+`), "thread headers with t@, of VisualVM", 2},
-	{"Thread[", regexp.MustCompile(`^Thread\[.*\] [A-Z_]+\s*$`), "threads as Thread.toString prints them", 2},
-	{": (state = ", regexp.MustCompile(`^Thread \d+: \(state = [A-Z_]+\)`), "thread headers of jstack -F", 1},
-	{"\n#", regexp.MustCompile(`^#\d+ "[^"]*"( virtual)?( [A-Z_]+ \d{4}-\S+)?\s*$`), "thread headers of Thread.dump_to_file", 2},
-	{"3XMTHREADINFO ", regexp.MustCompile(`^3XMTHREADINFO `), "thread lines of a javacore", 1},
-	{"::: {", regexp.MustCompile(`^::: \{.*\}`), "hot threads of Elasticsearch", 1},
+	{"jdk.ThreadDump {", "j", regexp.MustCompile(`^jdk\.ThreadDump \{`), "thread dumps in printed flight recorder events", 1, ThreadForeign},
+	{"Full thread dump", "", regexp.MustCompile(`Full thread dump(.*\b(VM|JDK)\b| *$)`), "\"Full thread dump\" of a JVM", 1, ThreadDump},
+	{"= FULL THREAD DUMP =", "=", regexp.MustCompile(`^===== FULL THREAD DUMP =`), "\"FULL THREAD DUMP\" of JRockit", 1, ThreadDump},
+	{"nid=", `"`, regexp.MustCompile(`^".*" .*\bnid=\S+ `), "thread headers with nid=", 2, ThreadDump},
+	{"tid=", `"`, regexp.MustCompile(`^".*" .*\btid=\S+ `), "thread headers with tid=", 2, ThreadDump},
+	{") state=", `"`, regexp.MustCompile(`^".*" id=\d+ \(0x[0-9a-f]+\) state=[A-Z_]+`), "thread headers of Jenkins support-core", 2, ThreadDump},
+	{" id=", `"`, regexp.MustCompile(`^".*" id=\d+ in [A-Z_]+\b`), "thread headers with id=, of a thread MX bean", 2, ThreadDump},
+	{" Id=", `"`, regexp.MustCompile(`^".*" .*\bId=\d+ (Group=.* )?[A-Z_]+\b`), "thread headers with Id=, of ThreadInfo or Jenkins", 2, ThreadDump},
+	{" - Thread t@", `"`, regexp.MustCompile(`^".*" - Thread t@\d+`), "thread headers with t@, of VisualVM", 2, ThreadDump},
+	{"Thread[", "T", regexp.MustCompile(`^Thread\[.*\]:? [A-Z_]+\s*$`), "threads as Thread.toString prints them", 2, ThreadDump},
+	{": (state = ", "T", regexp.MustCompile(`^Thread \d+: \(state = [A-Z_]+\)`), "thread headers of jstack -F", 1, ThreadDump},
+	{"Total blocked: ", "T", regexp.MustCompile(`^Total blocked: [\d,.]+ +Total waited: [\d,.]+`), "thread details copied from JConsole", 1, ThreadDump},
+	{"\n#", "#", regexp.MustCompile(`^#\d+ ".*"( virtual)?( [A-Z_]+ \d{4}-\S+)?\s*$`), "thread headers of Thread.dump_to_file", 2, ThreadDump},
+	{"3XMTHREADINFO ", "3", regexp.MustCompile(`^3XMTHREADINFO `), "thread lines of a javacore", 1, ThreadForeign},
+	{"1TISIGINFO ", "1", regexp.MustCompile(`^1TISIGINFO `), "the signal line of a javacore", 1, ThreadForeign},
+	{"::: {", ":", regexp.MustCompile(`^::: \{.*\}`), "hot threads of Elasticsearch", 1, ThreadForeign},
+	{"All thread stacktraces", "A", regexp.MustCompile(`^All thread stacktraces$`), "the thread list of GoCD's support text", 1, ThreadForeign},
 }
 
 func (v *view) threads() (Result, bool) {
 	if strings.HasPrefix(v.first(), "Active K8s Clients") {
 		return high(ClientSummary, "it begins with \"Active K8s Clients\", as the script for Jenkins prints it")
 	}
+	if r, ok := v.openFiles(); ok {
+		return r, true
+	}
 	for _, f := range threadForms {
-		n := bytes.Count(v.text, []byte(f.word))
-		if n > 0 && f.header != nil {
-			n = v.linesLike(f.header)
+		if !v.has(f.word) {
+			continue
 		}
-		if n >= f.enough {
-			return high(ThreadDump, f.what+": "+v.more(n)+" "+lineNoun(n))
+		if n := v.linesLike(f.first, f.line); n >= f.enough {
+			return high(f.kind, f.what+": "+v.more(n)+" "+lineNoun(n))
+		}
+	}
+	return v.virtualThreads()
+}
+
+// openFiles recognises file-descriptors.txt of Jenkins support-core by its words.
+func (v *view) openFiles() (Result, bool) {
+	if !v.has("All open files") || !v.has("Open File Descriptor Count") {
+		return no()
+	}
+	words := v.count(func(l string) bool {
+		l = strings.TrimSpace(l)
+		return l == "All open files" || strings.Contains(l, "Open File Descriptor Count")
+	})
+	if words < 2 {
+		return no()
+	}
+	return high(FDTargets, "\"Open File Descriptor Count\" and \"All open files\", as Jenkins support-core writes them")
+}
+
+// virtualThreads names what jcmd says of the machinery of virtual threads, which
+// lists none of them.
+func (v *view) virtualThreads() (Result, bool) {
+	for _, l := range v.lines[:min(len(v.lines), 4)] {
+		switch {
+		case strings.HasPrefix(l, "java.util.concurrent.ForkJoinPool@") && strings.Contains(l, ", parallelism = "):
+			return medium(Text, "the scheduler of virtual threads (jcmd Thread.vthread_scheduler), which lists no threads")
+		case l == "Master I/O poller:", l == "Read I/O pollers:":
+			return medium(Text, "the pollers of virtual threads (jcmd Thread.vthread_pollers), which list no threads")
 		}
 	}
 	return no()
 }
 
-// linesLike counts the lines of all of the text that look like a thread header.
-// What one begins with tells nearly all others apart from it at once.
-func (v *view) linesLike(header *regexp.Regexp) int {
+// linesLike counts the lines of all of the text that match. What a line begins
+// with tells nearly all others apart from it at once; blanks before it are borne.
+func (v *view) linesLike(first string, like *regexp.Regexp) int {
 	n := 0
 	for line := range bytes.Lines(v.text) {
-		if strings.IndexByte("\"T#3:", line[0]) < 0 {
+		line = bytes.TrimLeft(line, " \t")
+		if first != "" && (len(line) == 0 || strings.IndexByte(first, line[0]) < 0) {
 			continue
 		}
 		line = bytes.TrimRight(line[:min(len(line), maxLine)], "\r\n")
-		if header.Match(line) {
+		if like.Match(line) {
 			n++
 		}
 	}

@@ -25,6 +25,8 @@ func (s *Sockets) OfDescriptor(d analysis.Descriptor, watches int) *analysis.Fam
 	switch kind := strings.ToLower(d.Type); {
 	case kind == "unix" || strings.HasPrefix(name, "type=") || unixName.MatchString(name):
 		return ofUnix(d, name)
+	case kind != "socket" && internetProtocol(d) != "" && inodeName.MatchString(name):
+		return ofUnlistedSocket(d)
 	case isAnonymous(kind, name):
 		return ofAnonymous(d, name, watches)
 	case isPipe(kind, name):
@@ -70,6 +72,9 @@ var (
 	peerList = regexp.MustCompile(`(?:\s+|^)(\d+),([^,]+),\d+[rwuRWU]?`)
 	stateEnd = regexp.MustCompile(`\(([A-Z_-]+)\)\s*$`)
 
+	// The name of a socket by its inode alone, of fd links and of lsfd.
+	inodeName = regexp.MustCompile(`^(socket|[A-Z][A-Za-z0-9_-]*):\[\d+\]$`)
+
 	namespaceName = regexp.MustCompile(`^(cgroup|ipc|mnt|net|pid|pid_for_children|time|time_for_children|user|uts):\[\d+\]$`)
 )
 
@@ -87,8 +92,8 @@ func ofUnix(d analysis.Descriptor, name string) *analysis.Family {
 	if state == "ESTABLISHED" {
 		state = "CONNECTED"
 	}
-	if strings.HasPrefix(path, "socket:[") || path == "socket" || path == "*" {
-		path = ""
+	if inodeName.MatchString(path) || path == "socket" || path == "*" {
+		path = d.Local // of a socket table
 	}
 	path = PathPattern(strings.TrimSpace(path))
 	peer := ""
@@ -273,6 +278,22 @@ func ofFile(kind, name string, deleted bool) *analysis.Family {
 		Fingerprint: digest("d", key("d", attributes["type"], path, mark)),
 		Kind:        analysis.KindDescriptor, Title: title, Entry: path, Attributes: attributes,
 	}
+}
+
+// ofUnlistedSocket keys a socket whose protocol the listing knows and whose ends it
+// leaves out: nobody looked them up, which says nothing about the socket.
+//
+//	tcp, "TCP:[314882]" = TCP socket whose ends were not listed
+func ofUnlistedSocket(d analysis.Descriptor) *analysis.Family {
+	protocol, state := internetProtocol(d), SocketState(d.State)
+	f := plainFamily(strings.ToLower(protocol), "", protocol+" socket whose ends were not listed")
+	f.Fingerprint = digest("d", key("d", "unlisted socket", protocol, state))
+	f.Attributes["protocol"] = protocol
+	if state != "" {
+		f.Attributes["state"] = state
+		f.Title += ", " + state
+	}
+	return f
 }
 
 // ofUnknownSocket keys a socket that is in no table of the network namespace:

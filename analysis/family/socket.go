@@ -38,8 +38,15 @@ func parseEndpoint(text string) endpoint {
 	return e
 }
 
+// canonicalHost is the host that every listing agrees on. ss prints the interface
+// that an IPv4 socket is bound to, which no other does.
+//
+//	"[::ffff:10.0.0.1]" = "10.0.0.1"   "127.0.0.53%lo" = "127.0.0.53"   "[::]" = "*"
 func canonicalHost(host string) string {
 	host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
+	if address, _, zone := strings.Cut(host, "%"); zone && !strings.Contains(address, ":") {
+		host = address
+	}
 	addr, err := netip.ParseAddr(host)
 	if err != nil {
 		return host
@@ -84,7 +91,8 @@ type connection struct {
 }
 
 // connectionOf reads the Internet socket that a descriptor is; false where it is
-// none or its ends were not listed.
+// none or its ends were not listed. Descriptor.Idle is no part of it: whether a pool
+// waits for a socket differs from one moment to the next.
 func connectionOf(d analysis.Descriptor) (connection, bool) {
 	protocol := internetProtocol(d)
 	if protocol == "" || d.Local == "" && d.Remote == "" {
@@ -93,6 +101,14 @@ func connectionOf(d analysis.Descriptor) (connection, bool) {
 	c := connection{protocol: protocol, local: parseEndpoint(d.Local), state: SocketState(d.State)}
 	if d.Remote != "" {
 		c.remote = parseEndpoint(d.Remote)
+	}
+	switch {
+	case protocol == "UDP" || protocol == "UDPLITE":
+		c.state = "" // lsof prints none
+	case protocol == "TCP" && c.state == "" && d.Inode == 0 && c.remote.known():
+		// A handle of libuv: connected, for it names a peer. Every other source knows
+		// the state or the inode.
+		c.state = "ESTABLISHED"
 	}
 	return c, true
 }

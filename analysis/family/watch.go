@@ -2,6 +2,8 @@ package family
 
 import (
 	"fmt"
+	"iter"
+	"path"
 	"strings"
 
 	"leakdiff/analysis"
@@ -11,6 +13,9 @@ import (
 // A nil *Mounts knows nothing, and watches then have the status unknown.
 type Mounts struct {
 	byDevice map[uint32]analysis.Mount
+	// byPoint are all of them by mount point; of several at one point the last one
+	// hides the others.
+	byPoint map[string]analysis.Mount
 }
 
 // NewMounts indexes the lines of one mountinfo. Without any line nothing is
@@ -19,8 +24,9 @@ func NewMounts(m []analysis.Mount) *Mounts {
 	if len(m) == 0 {
 		return nil
 	}
-	out := &Mounts{byDevice: make(map[uint32]analysis.Mount, len(m))}
+	out := &Mounts{byDevice: make(map[uint32]analysis.Mount, len(m)), byPoint: make(map[string]analysis.Mount, len(m))}
 	for _, mount := range m {
+		out.byPoint[mount.Point] = mount
 		device := mount.Major<<20 | mount.Minor
 		have, ok := out.byDevice[device]
 		if !ok || nearer(mount, have) {
@@ -38,35 +44,173 @@ func nearer(a, b analysis.Mount) bool {
 	return a.Point < b.Point
 }
 
+// The statuses of what a watch is on.
+const (
+	statusUnknown   = "unknown"
+	statusMounted   = "mounted"
+	statusUnmounted = "not in mountinfo"
+	statusRemoved   = "removed cgroup"
+)
+
+// WatchTarget is what is known of the file or directory that a watch is on.
+type WatchTarget struct {
+	// Path is its path where an inode list names it, "" otherwise.
+	Path string
+	// Mount is the mount point of its file system, FSType its type; "" and "unknown"
+	// where the device is in no mountinfo.
+	Mount, FSType string
+	// Status is "mounted", "not in mountinfo" (strong: the file system is gone or in
+	// another mount namespace), "removed cgroup" (strong: its tree was listed and
+	// does not hold it), or "unknown" without any mountinfo.
+	Status string
+	// Why is the reason for Status in words, "" for mounted.
+	Why string
+}
+
+// Strong reports whether the status alone shows a watch on what is gone.
+func (t WatchTarget) Strong() bool { return t.Status == statusUnmounted || t.Status == statusRemoved }
+
+// InodeList are inode numbers with their paths on the watching host, as
+// find -printf '%i %p\n' lists them. Partial says that some may be missing.
+type InodeList struct {
+	Entries iter.Seq2[uint64, string]
+	Partial bool
+}
+
+// trees know the paths of watched inodes, by the device of the mount that each path
+// is on.
+type trees struct {
+	names map[inodeKey]string
+	// listed are the devices whose tree was listed from the root of the file system;
+	// files are those of them with files in the list, not only directories.
+	listed, files map[uint32]bool
+}
+
+type inodeKey struct {
+	device uint32
+	inode  uint64
+}
+
+// newTrees files inode lists under the mounts of the same instant: a path belongs to
+// the mount with the longest mount point before it. Lists may be long: only what a
+// watch may be on is kept.
+func newTrees(watches []analysis.Watch, m *Mounts, lists []InodeList) trees {
+	t := trees{names: map[inodeKey]string{}, listed: map[uint32]bool{}, files: map[uint32]bool{}}
+	watched := make(map[inodeKey]bool, len(watches))
+	for _, w := range watches {
+		watched[inodeKey{w.Device, w.Inode}] = true
+	}
+	for _, list := range lists {
+		for inode, name := range list.Entries {
+			mount, ok := m.of(name)
+			if !ok {
+				continue
+			}
+			device := mount.Major<<20 | mount.Minor
+			if key := (inodeKey{device, inode}); watched[key] {
+				t.names[key] = name
+			}
+			switch {
+			case name == mount.Point && mount.Root == "/" && !list.Partial:
+				t.listed[device] = true
+			case path.Base(name) == "cgroup.procs":
+				t.files[device] = true
+			}
+		}
+	}
+	return t
+}
+
+// of finds the mount that a path is on.
+//
+//	"/sys/fs/cgroup/cpu/kubepods" with mounts / and /sys/fs/cgroup/cpu = the latter
+func (m *Mounts) of(name string) (analysis.Mount, bool) {
+	for at := path.Clean(name); strings.HasPrefix(at, "/"); at = path.Dir(at) {
+		if mount, ok := m.byPoint[at]; ok {
+			return mount, true
+		}
+		if at == "/" {
+			break
+		}
+	}
+	return analysis.Mount{}, false
+}
+
+// NameWatches says of each watch what it is on, in their order, by the mounts and
+// inode lists of the same instant; m may be nil and lists missing. A cgroup keeps its
+// watches when it is removed (the kernel sends no IN_IGNORED), so that an inode which
+// the whole listed tree of its hierarchy does not hold is a removed one; a list of
+// directories alone says so of watches on directories only, which ask for IN_CREATE
+// or IN_DELETE. Other file systems drop the watches of what is deleted.
+func NameWatches(watches []analysis.Watch, m *Mounts, lists ...InodeList) []WatchTarget {
+	var t trees
+	if m != nil {
+		t = newTrees(watches, m, lists)
+	}
+	out := make([]WatchTarget, len(watches))
+	for i, w := range watches {
+		out[i] = m.target(w, t)
+	}
+	return out
+}
+
+func (m *Mounts) target(w analysis.Watch, t trees) WatchTarget {
+	if m == nil {
+		return WatchTarget{FSType: "unknown", Status: statusUnknown, Why: "no mountinfo was captured"}
+	}
+	found, ok := m.byDevice[w.Device]
+	if !ok {
+		return WatchTarget{
+			FSType: "unknown", Status: statusUnmounted,
+			Why: fmt.Sprintf("device %d:%d is in no line of mountinfo", w.Device>>20, w.Device&0xfffff),
+		}
+	}
+	target := WatchTarget{Path: t.names[inodeKey{w.Device, w.Inode}], FSType: found.FSType, Mount: found.Point, Status: statusMounted}
+	if target.Path == "" && t.lack(w, found.FSType) {
+		target.Status = statusRemoved
+		target.Why = fmt.Sprintf("inode %d is not in the listed tree of %s", w.Inode, found.Point)
+	}
+	return target
+}
+
+// lack reports whether a cgroup hierarchy was listed so far that a watch's inode
+// would be in the list if its cgroup were still there.
+func (t trees) lack(w analysis.Watch, fstype string) bool {
+	const directory = 0x300 // IN_CREATE, IN_DELETE
+	if fstype != "cgroup" && fstype != "cgroup2" || !t.listed[w.Device] {
+		return false
+	}
+	return t.files[w.Device] || w.Mask&directory != 0
+}
+
 // OfWatch returns the family of an inotify watch: file system type, pattern of
 // the mount point, whether it watches the root of a file system, the mask's 12
 // event bits (old kernels leak others), and whether its device is mounted
 // (procfs.md sections 1, 3 and 9).
-func (m *Mounts) OfWatch(w analysis.Watch) *analysis.Family {
-	fstype, mount, status := "unknown", "", "unknown"
-	if m != nil {
-		status = "not in mountinfo"
-		if found, ok := m.byDevice[w.Device]; ok {
-			fstype, mount, status = found.FSType, PathPattern(found.Point), "mounted"
-		}
-	}
+func (m *Mounts) OfWatch(w analysis.Watch) *analysis.Family { return OfTarget(w, m.target(w, trees{})) }
+
+// OfTarget is OfWatch for a watch that NameWatches has named: watches on removed
+// cgroups are a family of their own. A path is no part of the key; it differs from
+// watch to watch.
+func OfTarget(w analysis.Watch, t WatchTarget) *analysis.Family {
+	mount := PathPattern(t.Mount)
 	inode := "other"
-	if w.Inode == rootInode(fstype) {
+	if w.Inode == rootInode(t.FSType) {
 		inode = "root"
 	}
 	mask := maskNames(w.Mask & 0xfff)
 	attributes := map[string]string{
-		"fstype": fstype, "inode": inode, "status": status,
+		"fstype": t.FSType, "inode": inode, "status": t.Status,
 		"mask": fmt.Sprintf("%s (0x%x)", mask, w.Mask&0xfff),
 	}
 	if mount != "" {
 		attributes["mount"] = mount
 	}
 	return &analysis.Family{
-		Fingerprint: digest("w", key("w", fstype, mount, inode, fmt.Sprintf("%x", w.Mask&0xfff), status)),
+		Fingerprint: digest("w", key("w", t.FSType, mount, inode, fmt.Sprintf("%x", w.Mask&0xfff), t.Status)),
 		Kind:        analysis.KindWatch,
-		Title:       watchTitle(fstype, mount, inode, status, mask),
-		Entry:       watchTitle(fstype, mount, inode, status, ""),
+		Title:       watchTitle(t.FSType, mount, inode, t.Status, mask),
+		Entry:       watchTitle(t.FSType, mount, inode, t.Status, ""),
 		Attributes:  attributes,
 	}
 }
@@ -92,15 +236,18 @@ func rootInode(fstype string) uint64 {
 func watchTitle(fstype, mount, inode, status, mask string) string {
 	var b strings.Builder
 	b.WriteString("inotify watch ")
-	if inode == "root" {
+	switch {
+	case status == statusRemoved:
+		b.WriteString("on a removed cgroup of ")
+	case inode == "root":
 		b.WriteString("on the root of ")
-	} else {
+	default:
 		b.WriteString("inside ")
 	}
 	switch status {
-	case "mounted":
+	case statusMounted, statusRemoved:
 		b.WriteString(fstype + " " + mount)
-	case "unknown":
+	case statusUnknown:
 		b.WriteString("an unknown file system")
 	default:
 		b.WriteString("a file system " + status)

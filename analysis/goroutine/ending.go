@@ -35,14 +35,6 @@ func (p *textParser) finish() {
 			Hint: "a data race is worth a ticket of its own",
 		})
 	}
-	if p.dumper.found > 1 {
-		p.problems.always(analysis.Problem{
-			Offset: -1, Severity: analysis.Warning,
-			What: fmt.Sprintf("%d dumps follow one another in this file", p.dumper.found),
-			Why:  "each has a goroutine that writes it; they were read as one",
-			Hint: "split the file where the first goroutine of each dump stands",
-		})
-	}
 	if d.Headers == 0 && d.Race == 0 {
 		p.problems.always(analysis.Problem{
 			Offset: -1, Severity: analysis.Error,

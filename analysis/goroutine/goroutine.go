@@ -74,6 +74,10 @@ type Goroutine struct {
 	// Line counts from 1, Offset and Length are in bytes; they span the header to
 	// the last line that belongs to the goroutine.
 	Line, Offset, Length int64
+	// Body is the text below the header, with the arguments that Stack leaves out;
+	// nil for a block that is longer than the read buffer had left. It is
+	// valid during the callback only.
+	Body []byte
 }
 
 // The forms of a text dump.

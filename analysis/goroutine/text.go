@@ -221,6 +221,7 @@ func (p *textParser) header(b []byte, indent int) (begun bool, err error) {
 		p.dumper.crash, p.dump.Form = true, FormCrash
 	}
 	p.g = p.next
+	p.g.Body = nil
 	p.g.Line, p.g.Offset = p.lines.num, p.lines.off
 	p.open, p.done, p.doubtful = true, false, doubtful
 	p.key = p.key[:0]
@@ -298,6 +299,9 @@ func (p *textParser) deliver() error {
 	p.count(g)
 	if p.visit == nil {
 		return nil
+	}
+	if l := p.lines; p.body >= l.base && p.end >= p.body {
+		g.Body = l.buf[p.body-l.base : p.end-l.base]
 	}
 	return p.visit(g)
 }

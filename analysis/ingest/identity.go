@@ -20,7 +20,7 @@ var (
 	// shortToken is the part of such a name that tells it from the others.
 	shortToken = regexp.MustCompile(`(?i)^((?:t|s|n|snap|snapshot|round|run|step)?[._-]?\d{1,6})[._-][a-z].*$`)
 	// formWord only says what kind of evidence a file is.
-	formWord  = regexp.MustCompile(`(?i)goroutineleak|goroutines?|go-routine|pprof|profile|debug[=._-]?[0123]|fdinfo|stacks?|dump|lsof|fds?|fdinfo|limits|status|stat|mountinfo|mounts|metrics|cmdline|cgroup|captured[._-]at|inotify|sysctls?|net[._-]?(tcp|udp|unix)6?|ss|netstat|threads?|proc|sigquit|sigusr1|trace|truncated|full|runtimestack|64mib|file-nr|heap|cpu|block|mutex|threadcreate`)
+	formWord  = regexp.MustCompile(`(?i)goroutineleak|goroutine[._-]?stacks?|goroutines?|go-routine|pprof|profile|debug[=._-]?[0123]|fdinfo|stacks?|dump|lsof|fds?|fdinfo|limits|status|stat|mountinfo|mounts|metrics|cmdline|cgroup|captured[._-]at|inotify|sysctls?|net[._-]?(tcp|udp|unix)6?|ss|netstat|jstack|jcmd|threads?|proc|targets|sigquit|sigusr1|trace|truncated|full|runtimestack|64mib|file-nr|heap|cpu|block|mutex|threadcreate`)
 	extension = regexp.MustCompile(`(?i)\.(txt|log|out|err|json|gz|zst|pb|prof|pprof|f0|f|md|lst|list|xz|bz2|lz4|stacks)$`)
 	copyMark  = regexp.MustCompile(` \(\d+\)$`)
 	digits    = regexp.MustCompile(`\d+`)
@@ -104,29 +104,36 @@ func shorten(label string) string {
 }
 
 // nameTimes are the ways in which collectors write a time into a name
-// (bundles.md section 2).
-var nameTimes = []struct {
-	pattern *regexp.Regexp
-	layout  string
-}{
-	{regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d[:_-]?\d\d[:_-]?\d\d`), "2006-01-02T150405"},
-	{regexp.MustCompile(`\d{4}-\d\d-\d\d[-_.]\d\d[:_-]?\d\d[:_-]?\d\d`), "2006-01-02T150405"},
-	{regexp.MustCompile(`\d{8}[-_T]\d{6}`), "20060102T150405"},
+// (bundles.md section 2): year to second, with or without separators.
+var nameTimes = []*regexp.Regexp{
+	regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d[:_-]?\d\d[:_-]?\d\d`),
+	regexp.MustCompile(`\d{4}-\d\d-\d\d[-_.]\d\d[.:_-]?\d\d[.:_-]?\d\d`),
+	regexp.MustCompile(`\d{8}[-_T.]\d{6}`),
+	regexp.MustCompile(`\b20\d{12}\b`),
 }
 
-// timeInName finds a time in a file or directory name, taken as UTC.
+// nameZone may follow such a time: "+0100".
+var nameZone = regexp.MustCompile(`^([+-]\d\d):?(\d\d)(?:\D|$)`)
+
+// timeInName finds a time in a file or directory name, taken as UTC unless the
+// name states another zone.
 func timeInName(name string) (time.Time, bool) {
-	for _, n := range nameTimes {
-		found := n.pattern.FindString(name)
-		if found == "" {
+	for _, pattern := range nameTimes {
+		at := pattern.FindStringIndex(name)
+		if at == nil {
 			continue
 		}
-		d := digits.FindAllString(found, -1)
-		joined := strings.Join(d, "")
-		at, err := time.Parse("20060102150405", joined)
-		if err == nil && at.Year() >= 2000 {
-			return at, true
+		joined := strings.Join(digits.FindAllString(name[at[0]:at[1]], -1), "")
+		found, err := time.Parse("20060102150405", joined)
+		if err != nil || found.Year() < 2000 {
+			continue
 		}
+		if z := nameZone.FindStringSubmatch(name[at[1]:]); z != nil {
+			if zoned, err := time.Parse("20060102150405-0700", joined+z[1]+z[2]); err == nil {
+				found = zoned.UTC()
+			}
+		}
+		return found, true
 	}
 	return time.Time{}, false
 }
@@ -160,7 +167,26 @@ func naturalLess(a, b string) bool {
 		}
 		a, b = ra, rb
 	}
+	// "profile-before" was taken before "profile".
+	if first, _ := chunkOf(strings.TrimLeft(b, "-_. ")); a == "" && ordinalBefore(first) {
+		return false
+	}
+	if first, _ := chunkOf(strings.TrimLeft(a, "-_. ")); b == "" && ordinalBefore(first) {
+		return true
+	}
 	return a == "" && b != ""
+}
+
+func chunkOf(s string) (string, string) {
+	if s == "" {
+		return "", ""
+	}
+	return chunk(s)
+}
+
+func ordinalBefore(word string) bool {
+	at, ok := ordinalWords[word]
+	return ok && at == 0
 }
 
 // chunk splits off a run of digits, of letters, or one other byte.

@@ -35,8 +35,8 @@ type Progress struct {
 	// Files were unpacked so far; Bytes is their unpacked size.
 	Files int
 	Bytes int64
-	// Goroutines, Descriptors and Watches were read so far.
-	Goroutines, Descriptors, Watches int
+	// Goroutines, Threads, Descriptors and Watches were read so far.
+	Goroutines, Threads, Descriptors, Watches int
 	// Snapshots were formed so far.
 	Snapshots int
 }
@@ -49,7 +49,7 @@ func (p Progress) Text() string {
 	case "done":
 		return fmt.Sprintf("%d files read, %d snapshots", p.Files, p.Snapshots)
 	}
-	return fmt.Sprintf("%d files unpacked, %d goroutines, %d descriptors and %d watches read", p.Files, p.Goroutines, p.Descriptors, p.Watches)
+	return fmt.Sprintf("%d files unpacked, %d goroutines, %d threads, %d descriptors and %d watches read", p.Files, p.Goroutines, p.Threads, p.Descriptors, p.Watches)
 }
 
 // Result is all that one bundle holds.
@@ -75,6 +75,7 @@ func Run(ctx context.Context, cfg Config, inputs []bundle.Input) (Result, error)
 	}
 	r.problems = append(r.problems, problems...)
 	r.closeDirectories()
+	r.tellEmpty()
 	r.progress.Stage = "grouping"
 	r.report()
 	snapshots := r.snapshots()
@@ -84,6 +85,24 @@ func Run(ctx context.Context, cfg Config, inputs []bundle.Input) (Result, error)
 	r.progress.Snapshots = len(snapshots)
 	r.report()
 	return Result{Artifacts: r.artifacts, Problems: r.problems, Snapshots: snapshots, Unpacked: stats.BytesOut}, nil
+}
+
+// fewEmpty is how many empty files are told one by one.
+const fewEmpty = 3
+
+// tellEmpty names the empty files: some collectors leave dozens of them, which
+// must not bury the other problems.
+func (r *reader) tellEmpty() {
+	const why, hint = "what was to be written there did not answer, or had nothing to say", "if its evidence matters, capture it again; nothing else depends on it"
+	if len(r.empty) <= fewEmpty {
+		for _, path := range r.empty {
+			r.problem(analysis.Problem{Path: path, Offset: -1, Severity: analysis.Note, What: "an empty file was captured", Why: "it has 0 bytes: " + why, Hint: hint})
+		}
+		return
+	}
+	r.problem(analysis.Problem{Path: r.empty[0], Offset: -1, Severity: analysis.Note,
+		What: fmt.Sprintf("%d empty files were captured, this one and %d others", len(r.empty), len(r.empty)-1),
+		Why:  "each has 0 bytes: " + why, Hint: "the list of files names them; " + hint})
 }
 
 // nothingFound says it in words when a bundle held no evidence at all: the one

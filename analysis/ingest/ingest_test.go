@@ -35,6 +35,12 @@ container 4382 root    7u  IPv4 339779      0t0   TCP 127.0.0.1:38847->127.0.0.1
 prometheu 9999 root    1w   REG  254,0      100    77 /var/log/p.log
 `
 
+// crash is what SIGQUIT prints, with the scheduler's own goroutine first.
+const crash = "SIGQUIT: quit\nPC=0x46f2a1 m=0 sigcode=0\n\ngoroutine 0 [idle]:\nruntime.futex()\n\t/go/src/runtime/sys.s:557 +0x21\n" +
+	"\ngoroutine 1 [chan receive]:\nmain.main()\n\t/src/prober/main.go:10 +0x1d\n" +
+	"\ngoroutine 5 [select]:\nmain.a()\n\t/src/prober/main.go:20 +0x1d\ncreated by main.main\n\t/src/prober/main.go:9 +0x1d\n" +
+	"\ngoroutine 7 [select]:\nmain.a()\n\t/src/prober/main.go:20 +0x1d\ncreated by main.main\n\t/src/prober/main.go:9 +0x1d\n\nrax    0xca\n\n"
+
 func run(t *testing.T, files map[string]string) Result {
 	t.Helper()
 	var inputs []bundle.Input
@@ -109,6 +115,19 @@ func TestFilesBecomeSnapshots(t *testing.T) {
 			[]string{"containerd t0 2d"}},
 		{"an empty copy of fdinfo never says that there are no watches", map[string]string{"t0/leaker/fdinfo/3": "", "t0/leaker/fdinfo/4": ""},
 			[]string{"leaker t0 2d"}},
+		{"two dumps that follow one another are two snapshots", map[string]string{"t0/prober/goroutine.txt": dump(5) + "\n" + dump(5, 6, 7)},
+			[]string{"prober t0 #1 2g", "prober t0 #2 4g"}},
+		{"a crash that repeats its goroutines is two dumps", map[string]string{"crash.log": strings.Repeat(crash, 2)},
+			[]string{"prober #1 3g", "prober #2 3g"}},
+		{"two listings of one instant are variants of it", map[string]string{"t0/lsof-nP.txt": lsofTable, "t0/lsof-l.txt": lsofTable, "t1/lsof-nP.txt": lsofTable},
+			[]string{"container t0 2d", "prometheu t0 1d", "container t1 2d", "prometheu t1 1d"}},
+		{"two dumps of one form whose names differ in words are two", map[string]string{"t0/kubelet.txt": dump(5), "t0/containerd.txt": strings.ReplaceAll(dump(6, 7), "prober", "other")},
+			[]string{"other t0 3g", "prober t0 2g"}},
+		{"the host's settings and a process' limits find the snapshots below and beside them", map[string]string{
+			"host/proc/4382/status": "Name:\tcontainerd\nPid:\t4382\nThreads:\t9\n", "host/lsof.txt": lsofTable, "host/sysctl.txt": "fs.inotify.max_user_watches = 8192\n",
+		}, []string{"containerd #1 2d", "prometheu #1 1d"}},
+		{"the collector's date is the time where nothing else says it", map[string]string{"report/date": "Sat Nov 21 02:50:05 UTC 2026\n", "report/lsof.txt": lsofTable},
+			[]string{"container #1 2d at 02:50:05", "prometheu #1 1d at 02:50:05"}},
 		{"one goroutine under a panic is no dump", map[string]string{"crash.log": "panic: boom\n\ngoroutine 1 [running]:\nmain.main()\n\t/src/prober/main.go:10 +0x1d\nexit status 2\n"},
 			[]string{"prober #1"}},
 	} {

@@ -1,11 +1,13 @@
 package ingest
 
 import (
+	"slices"
 	"time"
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/goroutine"
 	"leakdiff/analysis/procfs"
+	"leakdiff/analysis/thread"
 )
 
 // A part is what one artifact says about one process at one time. A listing of
@@ -19,19 +21,35 @@ type part struct {
 	// kind of evidence it is: "p1-t4" for p1-t4.debug1.txt, "" for lsof.txt.
 	dir, stem string
 	form      string
-	// ordinal tells the listings of lsof's repeat mode apart.
+	// ordinal tells the dumps and listings of one file apart; section says that
+	// the file is a log or holds several.
 	ordinal  int
+	section  bool
 	pid      int
 	name     string
+	host     string
 	modified time.Time
-	// inner is the time that the content itself gives.
-	inner time.Time
+	// inner is the time that the content itself gives; zoneless, that it names no
+	// zone and is taken as UTC.
+	inner    time.Time
+	zoneless bool
+	// outcome replaces the artifact's own where the part is one of several.
+	outcome string
+	placing placing
+	// source names the wrapping that the part was freed of, "" for a plain file.
+	source string
 
 	text     *textDump
 	profile  *profileDump
 	fdinfo   *fdinfoSet
 	links    []analysis.Descriptor
 	listing  *listing
+	threads  *threadDump
+	node     *nodeReport
+	sockets  []analysis.Socket
+	clients  *thread.Clients
+	counts   *inotifyCounts
+	inodes   *procfs.Inodes
 	mounts   []analysis.Mount
 	limits   *procfs.Limits
 	status   *procfs.Status
@@ -41,15 +59,25 @@ type part struct {
 	figures  map[string]float64
 	version  string
 	captured time.Time
+	// ran is when the collector ran, by its own word.
+	ran time.Time
 }
 
-// textDump is a debug=2 or crash text, its goroutines as columns per stack.
+// textDump is a debug=2 or crash text, its goroutines as columns per stack. Where
+// several follow one another in a file, dump has the counts of this one alone.
 type textDump struct {
 	dump   goroutine.Dump
 	stacks map[*analysis.Stack]*columns
 	order  []*analysis.Stack
 	states []string
 	state  map[string]uint16
+	// first are the ids of the first goroutines: one of them again is the next
+	// dump.
+	first []int64
+	// arguments are the addresses named by the goroutines of each stack, noted
+	// counts them.
+	arguments map[*analysis.Stack]*arguments
+	noted     int
 }
 
 // columns are the goroutines of one exact stack.
@@ -87,15 +115,65 @@ type listing struct {
 
 // evidence reports whether the part counts something; the rest is context.
 func (p *part) evidence() bool {
-	return p.text != nil || p.profile != nil || p.fdinfo != nil || p.links != nil || p.listing != nil
+	return p.text != nil || p.profile != nil || p.fdinfo != nil || p.links != nil || p.listing != nil || p.threads != nil || p.node != nil || p.counts != nil
+}
+
+// own is how many members of its file are the part's own, and whether the file
+// holds others beside them.
+func (p *part) own() (int, bool) {
+	switch {
+	case p.outcome == "":
+		return 0, false
+	case p.listing != nil:
+		return len(p.listing.rows), true
+	case p.text != nil:
+		return p.text.dump.Headers, true
+	case p.threads != nil:
+		return p.threads.count, true
+	case p.profile != nil:
+		return p.profile.profile.Sum, true
+	case p.counts != nil:
+		return 0, true
+	}
+	return 0, false
+}
+
+// kind is what the part counts.
+func (p *part) kind() analysis.Kind {
+	switch {
+	case p.text != nil || p.profile != nil:
+		return analysis.KindGoroutine
+	case p.threads != nil:
+		return analysis.KindThread
+	}
+	return analysis.KindDescriptor
+}
+
+// another is a part for one of several dumps or processes of p's file.
+func (p *part) another(ordinal int) *part {
+	return &part{path: p.path, form: p.form, ordinal: ordinal, pid: p.pid, name: p.name, host: p.host, modified: p.modified,
+		inner: p.inner, zoneless: p.zoneless, section: p.section, artifact: -1}
 }
 
 func newTextDump() *textDump {
 	return &textDump{stacks: map[*analysis.Stack]*columns{}, state: map[string]uint16{}}
 }
 
-// key of a stack's columns: hidden goroutines are kept apart from others that
-// happen to share their stack.
+// manyFirst is how many ids of a dump's beginning are kept to see the next one
+// begin.
+const manyFirst = 16
+
+// next reports whether g begins another dump in the same text: it writes a dump,
+// or it is one of the goroutines with which this one began.
+func (t *textDump) next(g *goroutine.Goroutine) bool {
+	if g.ID <= 0 || len(t.order) == 0 {
+		return false
+	}
+	return g.Dumper && t.dump.Headers > 0 || slices.Contains(t.first, g.ID)
+}
+
+// add counts a goroutine. Hidden ones are kept apart from others that happen to
+// share their stack.
 func (t *textDump) add(g *goroutine.Goroutine) {
 	c := t.stacks[g.Stack]
 	if c == nil {
@@ -103,6 +181,8 @@ func (t *textDump) add(g *goroutine.Goroutine) {
 		t.stacks[g.Stack] = c
 		t.order = append(t.order, g.Stack)
 	}
+	t.count(g)
+	t.note(g)
 	state, ok := t.state[g.State]
 	if !ok {
 		if len(t.states) >= 1000 {
@@ -123,4 +203,22 @@ func (t *textDump) add(g *goroutine.Goroutine) {
 	c.length = append(c.length, int32(min(g.Length, 1<<31-1)))
 	c.state = append(c.state, state)
 	c.wait = append(c.wait, int32(g.Wait))
+}
+
+func (t *textDump) count(g *goroutine.Goroutine) {
+	d := &t.dump
+	d.Headers++
+	d.MaxID = max(d.MaxID, g.ID)
+	switch {
+	case g.ID <= 0:
+		d.Zero++
+		return
+	case g.System:
+		d.System++
+	default:
+		d.Goroutines++
+	}
+	if len(t.first) < manyFirst {
+		t.first = append(t.first, g.ID)
+	}
 }

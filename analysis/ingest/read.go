@@ -22,11 +22,15 @@ import (
 	"leakdiff/analysis/lsof"
 	"leakdiff/analysis/metrics"
 	"leakdiff/analysis/procfs"
+	"leakdiff/analysis/thread"
 )
 
 // reader collects what the members of one bundle hold.
 type reader struct {
-	cfg       Config
+	cfg Config
+	// formats is the table of formats, which holds readers that look things up in
+	// it themselves.
+	formats   map[string]formatReader
 	artifacts []analysis.Artifact
 	problems  []analysis.Problem
 	parts     []*part
@@ -34,6 +38,8 @@ type reader struct {
 	// walk ends, because archives have no order.
 	directories map[directoryKey]*directory
 	progress    Progress
+	// empty are the files without a byte.
+	empty []string
 }
 
 type directoryKey struct{ path, kind string }
@@ -47,7 +53,7 @@ type directory struct {
 }
 
 func newReader(cfg Config) *reader {
-	return &reader{cfg: cfg, directories: map[directoryKey]*directory{}, progress: Progress{Stage: "unpacking"}}
+	return &reader{cfg: cfg, formats: formats, directories: map[directoryKey]*directory{}, progress: Progress{Stage: "unpacking"}}
 }
 
 func (r *reader) report() {
@@ -84,12 +90,14 @@ func (r *reader) member(m *bundle.Member) error {
 		Files: 1, Modified: m.ModTime, Status: analysis.Ignored,
 	}
 	p := &part{path: m.Path, form: found.Kind, modified: m.ModTime}
-	read := formats[found.Kind]
+	read := r.formats[found.Kind]
 	if gathered(found.Kind) {
 		return r.gather(m, found, body, sum)
 	}
 	if read != nil {
-		m.Parsing()
+		if !scanned[found.Kind] {
+			m.Parsing()
+		}
 		a.Status = analysis.Read
 		before := len(r.problems)
 		if err := read(r, body, p, &a); err != nil {
@@ -103,9 +111,7 @@ func (r *reader) member(m *bundle.Member) error {
 	}
 	if found.Kind == detect.Empty {
 		a.Status = analysis.Empty
-		r.problem(analysis.Problem{Path: m.Path, Offset: -1, Severity: analysis.Note,
-			What: "an empty file was captured", Why: "it has 0 bytes: what was to be written there did not answer, or had nothing to say",
-			Hint: "if its evidence matters, capture it again; nothing else depends on it"})
+		r.empty = append(r.empty, m.Path)
 	}
 	// The rest is read so that the hash and the size are those of the whole.
 	if _, err := io.Copy(io.Discard, body); err != nil {
@@ -115,11 +121,8 @@ func (r *reader) member(m *bundle.Member) error {
 	}
 	a.Size, a.SHA256 = sum.n, sum.sum()
 	a.Truncated = a.Truncated || m.Truncated()
-	if m.Truncated() && p.text != nil && !p.text.dump.Truncated {
-		p.text.dump.Truncated, p.text.dump.TruncatedWhy = true, "its archive stops before its end"
-	}
-	if m.Truncated() && p.profile != nil {
-		p.profile.profile.Truncated = true
+	if m.Truncated() {
+		r.cut(p)
 	}
 	r.advise(&a)
 	index := len(r.artifacts)
@@ -128,6 +131,25 @@ func (r *reader) member(m *bundle.Member) error {
 	r.progress.Bytes += sum.n
 	return nil
 }
+
+// cut marks the dump at the end of a member that its archive cuts.
+func (r *reader) cut(p *part) {
+	if n := len(r.parts); n > 0 && r.newParts() < n {
+		p = r.parts[n-1]
+	}
+	const why = "its archive stops before its end"
+	switch {
+	case p.text != nil && !p.text.dump.Truncated:
+		p.text.dump.Truncated, p.text.dump.TruncatedWhy = true, why
+	case p.profile != nil:
+		p.profile.profile.Truncated = true
+	case p.threads != nil && !p.threads.dump.Truncated:
+		p.threads.dump.Truncated, p.threads.dump.TruncatedWhy = true, why
+	}
+}
+
+// scanned are kinds that hold no evidence unless a dump stands in them.
+var scanned = map[string]bool{detect.Log: true, detect.Text: true, detect.JSON: true, detect.HTML: true}
 
 // special lists a member without content of its own: a hard link names an earlier
 // member, a device or pipe has none.
@@ -141,17 +163,16 @@ func (r *reader) special(m *bundle.Member) {
 	})
 }
 
-// keep files the part under its capture directory. Listings have put their own
-// parts into r.parts already and leave p empty.
+// keep files the parts of an artifact under their capture directories. Readers of
+// files that may hold several have put theirs into r.parts already; what p itself
+// says, if anything, is one more.
 func (r *reader) keep(p *part, artifact int) {
-	for _, q := range r.parts[r.newParts(artifact):] {
+	added := r.parts[r.newParts():]
+	for _, q := range added {
 		q.artifact = artifact
 		place(q)
 	}
-	if p.form == detect.LsofTable || p.form == detect.LsofFields {
-		return
-	}
-	if formats[p.form] == nil || r.artifacts[artifact].Status != analysis.Read {
+	if len(added) > 0 && !p.says() || r.formats[p.form] == nil || r.artifacts[artifact].Status != analysis.Read {
 		return
 	}
 	p.artifact = artifact
@@ -159,17 +180,18 @@ func (r *reader) keep(p *part, artifact int) {
 	r.parts = append(r.parts, p)
 }
 
+// says reports whether a reader filled the part.
+func (p *part) says() bool {
+	return p.evidence() || p.figures != nil || p.mounts != nil || p.sysctls != nil
+}
+
 // newParts is the index of the first part that has no artifact yet.
-func (r *reader) newParts(artifact int) int {
+func (r *reader) newParts() int {
 	i := len(r.parts)
 	for i > 0 && r.parts[i-1].artifact < 0 {
 		i--
 	}
 	return i
-}
-
-func place(p *part) {
-	p.dir, p.stem = captureDir(p.path), stemOf(path.Base(p.path))
 }
 
 // worst makes an artifact "failed" when nothing of it was read and an error was
@@ -209,26 +231,21 @@ func (r *reader) advise(a *analysis.Artifact) {
 
 // notRead are kinds that hold evidence which this version does not take in.
 var notRead = map[string]struct{ what, hint string }{
-	detect.Wrapped:       {"a goroutine dump behind log prefixes or escapes was not read", "cut the prefix of each line (journalctl -o cat, kubectl logs without --timestamps, jq -r .log) and upload the result"},
-	detect.ThreadDump:    {"a JVM thread dump was recognised and not read", "this version reads goroutine dumps, descriptors and watches; keep the file with the ticket"},
-	detect.NodeReport:    {"a Node.js diagnostic report was recognised and not read", "upload the output of lsof -nP -p PID of the same process"},
-	detect.SocketTable:   {"a socket table was recognised and not read", "upload lsof -nP -p PID of the same process, which names the descriptor of each socket"},
-	detect.Lsfd:          {"an lsfd listing was recognised and not read", "upload the output of lsof -nP of the same process"},
-	detect.LsofJSON:      {"lsof's JSON output was recognised and not read", "upload the table that lsof -nP prints without -J or -j"},
-	detect.ClientSummary: {"a client summary was recognised and not read", "keep the file with the ticket"},
-	detect.EmptyFDInfo:   {"an empty fdinfo file was captured", "run cp -r /proc/PID/fdinfo DIR first, then archive DIR: tar trusts the size 0 that procfs states"},
+	detect.EmptyFDInfo: {"an empty fdinfo file was captured", "run cp -r /proc/PID/fdinfo DIR first, then archive DIR: tar trusts the size 0 that procfs states"},
 }
+
+type formatReader func(r *reader, body io.Reader, p *part, a *analysis.Artifact) error
 
 // formats are the readers of the kinds that this version understands. A reader
 // fills the part and the artifact's counts; its error means that nothing usable
 // was read.
-var formats = map[string]func(r *reader, body io.Reader, p *part, a *analysis.Artifact) error{
+var formats = map[string]formatReader{
 	detect.GoroutineDebug2: readText,
 	detect.GoroutineCrash:  readText,
 	detect.GoroutineDebug1: readDebug1,
 	detect.GoroutineProto:  readProto,
-	detect.LsofTable:       readLsofTable,
-	detect.LsofFields:      readLsofFields,
+	detect.LsofTable:       listed(lsof.ParseTable),
+	detect.LsofFields:      listed(lsof.ParseFields),
 	detect.FDListing:       readListing,
 	detect.FDInfoGrep:      readGrep,
 	detect.Mountinfo:       readMountinfo,
@@ -237,14 +254,38 @@ var formats = map[string]func(r *reader, body io.Reader, p *part, a *analysis.Ar
 	detect.Stat:            readStat,
 	detect.Cmdline:         readCmdline,
 	detect.Sysctls:         readSysctls,
-	detect.Metrics:         readMetrics,
+	detect.Metrics:         measured(metrics.Figures),
+	detect.MetricsJSON:     measured(metrics.FiguresJSON),
+	detect.LsofJSON:        listed(lsof.ParseJSON),
+	detect.Lsfd:            listed(lsof.ParseLsfd),
+	detect.SocketTable:     readSockets,
+	detect.NetTable:        readNet,
+	detect.ThreadDump:      threaded(thread.ParseText),
+	detect.ThreadJSON:      threaded(thread.ParseJSON),
+	detect.ThreadForeign:   readForeign,
+	detect.ClientSummary:   readClients,
+	detect.FDTargets:       readTargets,
+	detect.NodeReport:      readNode,
+	detect.InotifyTable:    readInotifyTable,
+	detect.InodeList:       readInodes,
+	detect.Wrapped:         readWrapped,
+	detect.Log:             readWrapped,
+	detect.Text:            readWrapped,
+	detect.JSON:            readWrapped,
+	detect.HTML:            readWrapped,
 	detect.CapturedAt:      readCapturedAt,
+	detect.Manifest:        readManifest,
 }
 
 func readText(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 	t := newTextDump()
+	all := []*textDump{t}
 	before := r.progress.Goroutines
 	dump, problems, err := goroutine.ParseText(body, goroutine.Config{Path: p.path}, func(g *goroutine.Goroutine) error {
+		if t.next(g) && len(all) < maxDumps {
+			t = newTextDump()
+			all = append(all, t)
+		}
 		t.add(g)
 		r.progress.Goroutines++
 		if r.progress.Goroutines%4096 == 0 {
@@ -257,14 +298,46 @@ func readText(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 		r.progress.Goroutines = before
 		return err
 	}
-	t.dump = dump
-	p.text = t
 	a.Members, a.Truncated = dump.Headers, dump.Truncated
 	a.Outcome = plural(dump.Headers, "goroutine", "goroutines")
 	if dump.Truncated {
 		a.Outcome = "at least " + a.Outcome + ", cut"
 	}
+	var parts []*part
+	for i, t := range all {
+		q := p.another(i)
+		q.text = t
+		t.dump.Form = dump.Form
+		if len(all) == 1 {
+			t.dump = dump
+		} else if t == all[len(all)-1] {
+			t.dump.Truncated, t.dump.TruncatedWhy = dump.Truncated, dump.TruncatedWhy
+		}
+		q.outcome = plural(t.dump.Headers, "goroutine", "goroutines")
+		parts = append(parts, q)
+	}
+	r.several(parts, a, "dump")
 	return nil
+}
+
+// maxDumps bounds the dumps of one file.
+const maxDumps = 1000
+
+// several files the parts of one artifact. Where there is more than one, each is
+// a snapshot of its own and says which it is.
+func (r *reader) several(parts []*part, a *analysis.Artifact, noun string) {
+	for i, q := range parts {
+		if len(parts) == 1 {
+			q.outcome, q.ordinal = "", 0
+			continue
+		}
+		q.section = true
+		q.outcome = fmt.Sprintf("%s %d of %d: %s", noun, i+1, len(parts), q.outcome)
+	}
+	if len(parts) > 1 {
+		a.Outcome += fmt.Sprintf(" in %d %ss", len(parts), noun)
+	}
+	r.parts = append(r.parts, parts...)
 }
 
 func readDebug1(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
@@ -300,59 +373,60 @@ func readProfile(r *reader, p *part, a *analysis.Artifact, parse func(func(*goro
 	return nil
 }
 
-func readLsofTable(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
-	return readLsof(r, p, a, func(visit func(int, *lsof.Row) error) (lsof.Listing, []analysis.Problem, error) {
-		return lsof.ParseTable(body, p.path, visit)
-	})
-}
+type listingParser func(io.Reader, string, func(int, *lsof.Row) error) (lsof.Listing, []analysis.Problem, error)
 
-func readLsofFields(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
-	return readLsof(r, p, a, func(visit func(int, *lsof.Row) error) (lsof.Listing, []analysis.Problem, error) {
-		return lsof.ParseFields(body, p.path, visit)
-	})
-}
-
-// readLsof makes a part for every process of the listing.
-func readLsof(r *reader, p *part, a *analysis.Artifact, parse func(func(int, *lsof.Row) error) (lsof.Listing, []analysis.Problem, error)) error {
-	type key struct{ ordinal, pid int }
-	byProcess := map[key]*part{}
-	var order []*part
-	all, problems, err := parse(func(ordinal int, row *lsof.Row) error {
-		if row.Unreadable {
+// listed reads a listing of descriptors: a part for every process of each of its
+// rounds.
+func listed(parse listingParser) func(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
+	return func(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
+		type key struct{ ordinal, pid int }
+		byProcess := map[key]*part{}
+		var order []*part
+		rounds := 1
+		all, problems, err := parse(body, p.path, func(ordinal int, row *lsof.Row) error {
+			rounds = max(rounds, ordinal+1)
+			if row.Unreadable {
+				return nil
+			}
+			k := key{ordinal, row.PID}
+			q := byProcess[k]
+			if q == nil {
+				q = p.another(ordinal)
+				q.pid, q.name, q.listing = row.PID, row.Command, &listing{command: row.Command}
+				byProcess[k] = q
+				order = append(order, q)
+			}
+			if !row.IsDescriptor {
+				q.listing.other++
+				a.Rows++
+				return nil
+			}
+			q.listing.rows = append(q.listing.rows, row.Descriptor)
+			r.progress.Descriptors++
 			return nil
+		})
+		r.problems = append(r.problems, problems...)
+		if err != nil && all.Rows == 0 {
+			return err
 		}
-		k := key{ordinal, row.PID}
-		q := byProcess[k]
-		if q == nil {
-			q = &part{path: p.path, form: p.form, ordinal: ordinal, pid: row.PID, name: row.Command, modified: p.modified, artifact: -1, listing: &listing{command: row.Command}}
-			byProcess[k] = q
-			order = append(order, q)
+		for _, q := range order {
+			a.Members += len(q.listing.rows)
+			q.outcome = fmt.Sprintf("%s of %s", plural(len(q.listing.rows), "descriptor", "descriptors"), processWord(q))
+			q.section = rounds > 1
 		}
-		if !row.IsDescriptor {
-			q.listing.other++
-			a.Rows++
-			return nil
+		if a.Members > 0 {
+			order = slices.DeleteFunc(order, func(q *part) bool { return len(q.listing.rows) == 0 })
 		}
-		q.listing.rows = append(q.listing.rows, row.Descriptor)
-		r.progress.Descriptors++
+		a.Outcome = plural(a.Members, "descriptor", "descriptors")
+		if len(order) > rounds {
+			a.Outcome += fmt.Sprintf(" of %d processes", len(order)/rounds)
+		}
+		if rounds > 1 {
+			a.Outcome += fmt.Sprintf(" in %d listings", rounds)
+		}
+		r.parts = append(r.parts, order...)
 		return nil
-	})
-	r.problems = append(r.problems, problems...)
-	if err != nil && all.Rows == 0 {
-		return err
 	}
-	for _, q := range order {
-		a.Members += len(q.listing.rows)
-	}
-	if a.Members > 0 {
-		order = slices.DeleteFunc(order, func(q *part) bool { return len(q.listing.rows) == 0 })
-	}
-	a.Outcome = plural(a.Members, "descriptor", "descriptors")
-	if len(order) > 1 {
-		a.Outcome += fmt.Sprintf(" of %d processes", len(order))
-	}
-	r.parts = append(r.parts, order...)
-	return nil
 }
 
 func readListing(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
@@ -447,11 +521,37 @@ func readSysctls(r *reader, body io.Reader, p *part, a *analysis.Artifact) error
 	return err
 }
 
-func readMetrics(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
-	figures, info, problems, err := metrics.Figures(body, p.path)
+type metricsParser func(io.Reader, string) (map[string]float64, metrics.Info, []analysis.Problem, error)
+
+func measured(parse metricsParser) func(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
+	return func(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
+		figures, info, problems, err := parse(body, p.path)
+		r.problems = append(r.problems, problems...)
+		p.figures, p.version, p.inner = figures, versionText(info), info.Time
+		a.Outcome = plural(len(figures), "figure", "figures")
+		return err
+	}
+}
+
+func readSockets(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
+	_, problems, err := lsof.ParseSockets(body, p.path, p.socket)
+	return r.tabled(p, a, problems, err)
+}
+
+func readNet(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
+	_, problems, err := procfs.ParseNet(body, p.path, p.socket)
+	return r.tabled(p, a, problems, err)
+}
+
+func (p *part) socket(s *analysis.Socket) error {
+	p.sockets = append(p.sockets, *s)
+	return nil
+}
+
+func (r *reader) tabled(p *part, a *analysis.Artifact, problems []analysis.Problem, err error) error {
 	r.problems = append(r.problems, problems...)
-	p.figures, p.version = figures, versionText(info)
-	a.Outcome = plural(len(figures), "figure", "figures")
+	a.Rows = len(p.sockets)
+	a.Outcome = plural(len(p.sockets), "socket", "sockets")
 	return err
 }
 
@@ -629,10 +729,7 @@ func (r *reader) closeDirectory(k directoryKey, d *directory) {
 	d.part.artifact = len(r.artifacts)
 	d.part.pid = pidOf(k.path)
 	r.artifacts = append(r.artifacts, a)
-	d.part.dir = captureDir(k.path)
-	if !strings.HasSuffix(k.path, "/") {
-		d.part.stem = stemOf(path.Base(k.path))
-	}
+	place(d.part)
 	r.parts = append(r.parts, d.part)
 }
 

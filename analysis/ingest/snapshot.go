@@ -4,9 +4,9 @@ import (
 	"crypto/sha256"
 	"encoding/base32"
 	"fmt"
-	"hash/fnv"
 	"io"
 	"path"
+	"regexp"
 	"slices"
 	"sort"
 	"strconv"
@@ -159,6 +159,7 @@ func (b *builder) build() analysis.Snapshot {
 	}
 	b.identify()
 	b.goroutines()
+	b.threads()
 	b.descriptors()
 	b.watches()
 	b.figures()
@@ -188,10 +189,12 @@ func (b *builder) adopt(p *part) int {
 	}
 	at := len(b.s.Artifacts)
 	a := b.r.artifacts[p.artifact]
+	if n, ok := p.own(); ok {
+		// One of several processes or dumps of a file counts for itself only.
+		a.Members, a.Outcome = n, p.outcome
+	}
 	if p.listing != nil {
-		// A listing of all processes counts here for this process only.
-		a.Members, a.Rows = len(p.listing.rows), p.listing.other
-		a.Outcome = fmt.Sprintf("%s of %s", plural(a.Members, "descriptor", "descriptors"), processWord(p))
+		a.Rows = p.listing.other
 	}
 	b.s.Artifacts = append(b.s.Artifacts, a)
 	b.artifact[p.artifact] = at
@@ -211,7 +214,7 @@ func (b *builder) identify() {
 			label = stem
 		}
 	}
-	if b.g.ordinal > 0 && b.g.parts[0].listing != nil {
+	if len(b.g.parts) > 0 && b.g.parts[0].section {
 		label = strings.TrimSpace(label + " #" + strconv.Itoa(b.g.ordinal+1))
 	}
 	b.s.Label = label
@@ -231,7 +234,16 @@ func (b *builder) identifyBy(p *analysis.Process, q *part) {
 	if q.stat != nil && q.stat.StartTicks > 0 {
 		p.Start = analysis.Fact{Value: strconv.FormatUint(q.stat.StartTicks, 10), Source: "ticks since boot in " + where, Confidence: analysis.High}
 	}
-	if host := hostOf(q.cmdline); host != "" {
+	switch host := hostOf(q.cmdline); {
+	case q.host != "" && q.section:
+		p.Host = analysis.Fact{Value: q.host, Source: "prefix of the log lines in " + where, Confidence: analysis.High}
+	case q.host != "" && q.form == detect.Manifest:
+		p.Host = analysis.Fact{Value: q.host, Source: where + " of the collector", Confidence: analysis.High}
+	case q.host != "":
+		p.Host = analysis.Fact{Value: q.host, Source: where, Confidence: analysis.High}
+	case q.placing.host != "" && p.Host.Confidence != analysis.High:
+		p.Host = q.placing.fact(q.placing.host)
+	case host != "" && p.Host.Confidence != analysis.High:
 		p.Host = analysis.Fact{Value: host, Source: "an option in " + where, Confidence: analysis.Medium}
 	}
 	if q.version != "" {
@@ -243,7 +255,8 @@ func (b *builder) identifyBy(p *analysis.Process, q *part) {
 // line, the binary of a proto, a listing's COMMAND, the directory, the program's
 // own functions.
 func (b *builder) nameProcess(p *analysis.Process, all []*part, dirName string) {
-	var kernel, argv, binary, listed string
+	var kernel, argv, binary, listed, logged, placed string
+	var placing placing
 	for _, q := range all {
 		switch {
 		case q.stat != nil || q.status != nil:
@@ -254,6 +267,13 @@ func (b *builder) nameProcess(p *analysis.Process, all []*part, dirName string) 
 			binary = q.name
 		case q.listing != nil:
 			listed = q.name
+		case q.node != nil && q.name != "":
+			argv = q.name
+		case q.name != "":
+			logged = q.name
+		}
+		if q.placing.process != "" {
+			placing, placed = q.placing, q.placing.process
 		}
 	}
 	whole := func(cut string, limit int) (string, bool) {
@@ -284,6 +304,10 @@ func (b *builder) nameProcess(p *analysis.Process, all []*part, dirName string) 
 			source += ", completed from the binary or directory"
 		}
 		set(name, source, analysis.High)
+	case logged != "":
+		set(logged, "prefix of the log lines", analysis.High)
+	case placed != "" && (binary == "" || genericName(binary)):
+		p.Name = placing.fact(placed)
 	case binary != "" && (dirName == "" || dirName == binary || genericName(binary)):
 		set(binary, "binary named in the profile", analysis.High)
 	case dirName != "" && b.contextNamesProcess(dirName):
@@ -348,9 +372,16 @@ func ordinal(word string) bool {
 	return ok
 }
 
+var (
+	// instantWord is a part of a name that says when: "t4".
+	instantWord = regexp.MustCompile(`(?i)\b[ts]\d+\b`)
+	// fileWord names a file and no program.
+	fileWord = regexp.MustCompile(`(?i)^(results?|outputs?|responses?|body|console|stdout|stderr|app|page|report|data|file|messages|syslog|journal.*|response)$`)
+)
+
 func processWordOfStem(stem string) string {
-	word := strings.Trim(digits.ReplaceAllString(stem, ""), "._- tT")
-	if len(word) < 3 || ordinal(word) {
+	word := strings.Trim(digits.ReplaceAllString(instantWord.ReplaceAllString(stem, ""), ""), "._- ")
+	if len(word) < 3 || ordinal(word) || fileWord.MatchString(word) {
 		return ""
 	}
 	return word
@@ -369,12 +400,13 @@ func (b *builder) when(s *analysis.Snapshot, believeModified bool) {
 		}
 		if s.CapturedAt.IsZero() {
 			s.CapturedAt = p.inner.UTC()
-			s.TimeFact = analysis.Fact{Value: s.CapturedAt.Format(time.RFC3339Nano), Source: "time inside " + path.Base(p.path), Confidence: analysis.High}
-		} else if d := p.inner.Sub(s.CapturedAt).Abs(); d > 2*time.Second {
+			s.TimeFact = analysis.Fact{Value: s.CapturedAt.Format(time.RFC3339Nano), Source: p.timeSource(), Confidence: analysis.High}
+			s.Zoneless = p.zoneless
+		} else if d := p.inner.Sub(s.CapturedAt).Abs(); d > sameInstant && !p.zoneless {
 			if s.Times == nil {
 				s.Times = map[analysis.Kind]time.Time{}
 			}
-			s.Times[analysis.KindGoroutine] = p.inner.UTC()
+			s.Times[p.kind()] = p.inner.UTC()
 		}
 	}
 	if !s.CapturedAt.IsZero() {
@@ -384,6 +416,13 @@ func (b *builder) when(s *analysis.Snapshot, believeModified bool) {
 		s.CapturedAt = at
 		s.TimeFact = analysis.Fact{Value: at.Format(time.RFC3339), Source: where, Confidence: analysis.Medium}
 		return
+	}
+	for _, p := range b.g.context {
+		if !p.ran.IsZero() {
+			s.CapturedAt = p.ran
+			s.TimeFact = analysis.Fact{Value: p.ran.Format(time.RFC3339), Source: "date in " + path.Base(p.path) + " of the collector", Confidence: analysis.Medium}
+			return
+		}
 	}
 	if !believeModified {
 		s.TimeFact = analysis.Fact{Source: "no time in the files or their names; order by name"}
@@ -398,6 +437,18 @@ func (b *builder) when(s *analysis.Snapshot, believeModified bool) {
 	if s.CapturedAt.IsZero() {
 		s.TimeFact = analysis.Fact{Source: "no time in the files or their names; order by name"}
 	}
+}
+
+// timeSource says where the inner time stands.
+func (p *part) timeSource() string {
+	source := "time inside " + path.Base(p.path)
+	if p.source != "" {
+		source = "time of the log lines in " + path.Base(p.path)
+	}
+	if p.zoneless {
+		source += ", which names no zone and is taken as UTC"
+	}
+	return source
 }
 
 // manifestTime finds captured_at in the directory or, nearest first, above it.
@@ -417,6 +468,9 @@ func (r *reader) manifestTime(dir string) (time.Time, string) {
 
 func (b *builder) namedTime() (time.Time, string, bool) {
 	for _, p := range b.g.parts {
+		if !p.placing.at.IsZero() {
+			return p.placing.at, "path of a " + p.placing.product, true
+		}
 		if at, ok := timeInName(path.Base(p.path)); ok {
 			return at, "file name", true
 		}
@@ -471,14 +525,7 @@ func (b *builder) group(f *analysis.Family) *analysis.Group {
 
 // variant finds or makes an exact stack within a family.
 func (b *builder) variant(g *analysis.Group, s *analysis.Stack) int {
-	exact := family.Exact(s)
-	at, ok := b.byExact[g.Family.Fingerprint][exact]
-	if !ok {
-		at = len(g.Variants)
-		g.Variants = append(g.Variants, analysis.Variant{Fingerprint: exact, Stack: s})
-		b.byExact[g.Family.Fingerprint][exact] = at
-	}
-	return at
+	return variantOf(g, b.byExact[g.Family.Fingerprint], s)
 }
 
 // goroutines fills totals and families from the text and its twins, which are
@@ -516,6 +563,7 @@ func (b *builder) goroutines() {
 	b.s.Truncated = dump.Truncated
 	complete := twin != nil && !twin.profile.profile.Truncated
 	b.countText(text)
+	b.objects(text.text)
 	switch {
 	case dump.Truncated && complete:
 		b.completeFromTwin(twin)
@@ -689,241 +737,30 @@ func (b *builder) families() []*analysis.Family {
 	return out
 }
 
-// descriptors fills the one list of descriptors: the total from fdinfo, else
-// the fd links, else a listing; families from the richest listing that names
-// endpoints (DESIGN.md section 9).
-func (b *builder) descriptors() {
-	fdinfo := b.g.form(detect.FDInfo, detect.FDInfoGrep)
-	if fdinfo == nil {
-		fdinfo = b.g.form(detect.EmptyFDInfo)
+// figure keeps a named number of context.
+func (b *builder) figure(name string, value float64) {
+	if b.s.Figures == nil {
+		b.s.Figures = map[string]float64{}
 	}
-	links := b.g.form(detect.FDLink)
-	if links == nil {
-		links = b.g.form(detect.FDListing)
-	}
-	listed := b.richest()
-	if b.lacking(fdinfo, links, listed) {
-		fdinfo = nil
-	}
-	b.s.Totals.Descriptors = descriptorTotal(fdinfo, links, listed)
-	source := listed
-	var rows []analysis.Descriptor
-	switch {
-	case listed != nil && len(listed.listing.rows) > 0:
-		rows = listed.listing.rows
-	case links != nil:
-		rows, source = links.links, links
-	case fdinfo != nil && fdinfo.fdinfo != nil:
-		rows, source = descriptorsOf(fdinfo.fdinfo), fdinfo
-	default:
-		return
-	}
-	// An instance whose fdinfo file is not there has an unknown number of watches,
-	// not none.
-	watches := map[int]int{}
-	if fdinfo != nil && fdinfo.fdinfo != nil {
-		for _, info := range fdinfo.fdinfo.infos {
-			watches[info.FD] = len(info.Watches)
-		}
-	}
-	b.countDescriptors(source, rows, watches)
-}
-
-// lacking reports an fdinfo directory that is far from whole, as in an archive
-// that was cut: a listing of the same instant names at least a tenth and five
-// more descriptors. Its watches would read as a loss of watches.
-func (b *builder) lacking(fdinfo, links, listed *part) bool {
-	if fdinfo == nil || fdinfo.fdinfo == nil || fdinfo.form == detect.FDInfoGrep {
-		return false
-	}
-	have, want := len(fdinfo.fdinfo.infos)+fdinfo.fdinfo.empty, 0
-	if links != nil {
-		want = len(links.links)
-	}
-	if listed != nil {
-		want = max(want, len(listed.listing.rows))
-	}
-	if want-have < 5 || (want-have)*10 < want {
-		return false
-	}
-	if !b.said {
-		b.said = true
-		b.s.Incomplete = append(b.s.Incomplete, analysis.KindDescriptor, analysis.KindWatch)
-		b.r.problem(analysis.Problem{Path: fdinfo.path, Offset: -1, Severity: analysis.Warning,
-			What: fmt.Sprintf("fdinfo holds %d of %d descriptors and was left out", have, want),
-			Why:  "the other files of this capture name more descriptors; an archive that was cut or a copy that was stopped loses some",
-			Hint: "copy /proc/PID/fdinfo again with cp -r; the descriptors are counted from the listing, the watches not at all"})
-	}
-	return true
-}
-
-// richest is the listing with most descriptors; the table before the fields
-// where they agree, since people read it.
-func (b *builder) richest() *part {
-	var best *part
-	for _, p := range b.g.parts {
-		if p.listing == nil {
-			continue
-		}
-		if best == nil || len(p.listing.rows) > len(best.listing.rows) ||
-			len(p.listing.rows) == len(best.listing.rows) && p.form == detect.LsofTable && best.form != detect.LsofTable {
-			best = p
-		}
-	}
-	return best
-}
-
-func descriptorTotal(fdinfo, links, listed *part) *int {
-	if fdinfo != nil && fdinfo.fdinfo != nil {
-		n := fdinfo.fdinfo.empty
-		for _, info := range fdinfo.fdinfo.infos {
-			if info.FD >= 0 {
-				n++
-			}
-		}
-		if n > 0 {
-			return &n
-		}
-	}
-	if links != nil {
-		n := len(links.links)
-		return &n
-	}
-	if listed != nil && len(listed.listing.rows) > 0 {
-		// Rows without a single number (cwd, txt, mem) are an excerpt: how many
-		// descriptors there were is not known.
-		n := len(listed.listing.rows)
-		return &n
-	}
-	return nil
-}
-
-// descriptorsOf makes descriptors of fdinfo alone: the type where an extra line
-// gives it away, "unknown" otherwise.
-func descriptorsOf(set *fdinfoSet) []analysis.Descriptor {
-	var out []analysis.Descriptor
-	for _, info := range set.infos {
-		if info.FD < 0 {
-			continue
-		}
-		d := analysis.Descriptor{FD: info.FD, Type: "unknown"}
-		if info.Type != "" {
-			d.Type, d.Name = "anon", "anon_inode:["+info.Type+"]"
-		}
-		out = append(out, d)
-	}
-	return out
-}
-
-func (b *builder) countDescriptors(source *part, rows []analysis.Descriptor, watches map[int]int) {
-	at := int32(b.adopt(source))
-	sockets := family.NewSockets(rows)
-	for _, d := range rows {
-		held, ok := watches[d.FD]
-		if !ok {
-			held = -1
-		}
-		g := b.group(sockets.OfDescriptor(d, held))
-		g.Count++
-		if d.State != "" {
-			g.States[d.State]++
-		}
-		m := &g.Members
-		if d.FD >= 0 {
-			m.ID = append(m.ID, int64(d.FD))
-			m.Sub = append(m.Sub, int64(d.Inode))
-		} else {
-			// A number that lsof cut cannot be followed; the inode alone can.
-			m.ID = append(m.ID, -1)
-			m.Sub = append(m.Sub, int64(d.Inode))
-		}
-		m.Artifact = append(m.Artifact, at)
-		m.Line = append(m.Line, d.Place.Line)
-		m.Offset = append(m.Offset, d.Place.Offset)
-		m.Length = append(m.Length, int32(min(d.Place.Length, 1<<31-1)))
-		m.Detail = append(m.Detail, detailOf(d))
-	}
-}
-
-// detailOf is a descriptor in words: "12u TCP 127.0.0.1:80->127.0.0.1:9 (LISTEN)".
-func detailOf(d analysis.Descriptor) string {
-	var words []string
-	if d.FD >= 0 {
-		words = append(words, strconv.Itoa(d.FD)+d.Access)
-	}
-	if d.Protocol != "" && !strings.Contains(d.Name, d.Protocol) {
-		words = append(words, d.Protocol)
-	}
-	words = append(words, d.Name)
-	return clip(strings.Join(words, " "), 400)
-}
-
-// watches counts inotify watches; an empty fdinfo archive says nothing of them.
-func (b *builder) watches() {
-	fdinfo := b.g.form(detect.FDInfo, detect.FDInfoGrep)
-	if fdinfo == nil || fdinfo.fdinfo == nil || len(fdinfo.fdinfo.infos) == 0 {
-		return
-	}
-	links := b.g.form(detect.FDLink)
-	if links == nil {
-		links = b.g.form(detect.FDListing)
-	}
-	if b.lacking(fdinfo, links, b.richest()) {
-		return
-	}
-	var mounts *family.Mounts
-	for _, p := range append(append([]*part{}, b.g.context...), b.g.parts...) {
-		if len(p.mounts) > 0 {
-			mounts = family.NewMounts(p.mounts)
-		}
-	}
-	at := int32(b.adopt(fdinfo))
-	total := 0
-	for _, info := range fdinfo.fdinfo.infos {
-		for _, w := range info.Watches {
-			total++
-			g := b.group(mounts.OfWatch(w))
-			g.Count++
-			m := &g.Members
-			m.ID = append(m.ID, int64(w.FD))
-			m.Sub = append(m.Sub, w.WD)
-			m.Hash = append(m.Hash, watchHash(w))
-			m.Artifact = append(m.Artifact, at)
-			m.Line = append(m.Line, w.Place.Line)
-			m.Offset = append(m.Offset, w.Place.Offset)
-			m.Length = append(m.Length, int32(min(w.Place.Length, 1<<31-1)))
-			m.Detail = append(m.Detail, fmt.Sprintf("fd %d, wd %d, device %d:%d, inode %d", w.FD, w.WD, w.Device>>20, w.Device&0xfffff, w.Inode))
-		}
-	}
-	b.s.Totals.Watches = &total
-}
-
-// watchHash folds the device and the file handle, the watch's identity beside
-// fd and wd; the inode stands in where the kernel printed no handle.
-func watchHash(w analysis.Watch) uint64 {
-	h := fnv.New64a()
-	if w.Handle != "" {
-		fmt.Fprintf(h, "%x/%x/%s", w.Device, w.HandleType, w.Handle)
-	} else {
-		fmt.Fprintf(h, "%x/%x", w.Device, w.Inode)
-	}
-	return h.Sum64()
+	b.s.Figures[name] = value
 }
 
 // figures keeps the named numbers of context.
 func (b *builder) figures() {
-	put := func(name string, value float64) {
-		if b.s.Figures == nil {
-			b.s.Figures = map[string]float64{}
-		}
-		b.s.Figures[name] = value
-	}
+	put := b.figure
 	for _, p := range append(append([]*part{}, b.g.context...), b.g.parts...) {
 		for name, value := range p.figures {
 			put(name, value)
 		}
 		for name, value := range p.sysctls {
 			put(name, float64(value))
+		}
+		if p.clients != nil {
+			for _, text := range p.clients.Findings() {
+				title, _, _ := strings.Cut(text, ":")
+				key := digits.ReplaceAllString(title, "N")
+				b.s.Statements = append(b.s.Statements, analysis.Statement{Key: key, Title: clip(title, 160), Text: text, Path: p.path})
+			}
 		}
 		if p.limits != nil {
 			if soft, ok := p.limits.OpenFiles(); ok && soft >= 0 {

@@ -48,9 +48,13 @@ func (r *Row) describe(protocol, state string) {
 // as DEVICE and the protocol as NODE.
 func (r *Row) describeIP(protocol string) {
 	d := &r.Descriptor
-	d.Inode = r.deviceInode()
-	d.Protocol = orNode(protocol, r.Node)
 	d.Name = strings.TrimRight(r.NameText, " ") // UDP ends with a blank
+	if word, ends, ok := toyboxName(r.NameText); ok && protocol == "" && isPlainNumber(r.Node) {
+		protocol, d.Name = word, ends // and Inode is NODE
+	} else {
+		d.Inode = r.deviceInode()
+	}
+	d.Protocol = orNode(protocol, r.Node)
 	if d.Protocol == "" && (d.State != "" || strings.HasSuffix(d.Name, ")")) {
 		d.Protocol = "TCP" // a field listing without P: only TCP has states
 	}
@@ -70,6 +74,15 @@ func (r *Row) describeIP(protocol string) {
 		d.State = canonicalState(state)
 	}
 	d.Local, d.Remote = endpoints(ends)
+}
+
+// toyboxName splits the protocol off NAME, where toybox prints it; its NODE is the
+// inode and its DEVICE empty (scan_ip in toybox's lsof.c).
+//
+//	"TCP 127.0.0.1:1->127.0.0.1:2 (ESTABLISHED)"   "TCP", "127.0.0.1:1->127.0.0.1:2 (ESTABLISHED)"
+func toyboxName(name string) (protocol, ends string, ok bool) {
+	protocol, ends, ok = strings.Cut(name, " ")
+	return protocol, ends, ok && (protocol == "TCP" || protocol == "UDP" || protocol == "RAW")
 }
 
 // describeUnix splits NAME into path and state.
@@ -121,7 +134,7 @@ func (r *Row) fileType() string {
 	case "PIPE":
 		return "pipe"
 	case "FIFO", "VFIFO":
-		if name == "pipe" || strings.HasPrefix(name, "pipe ") { // -E appends the peers
+		if name == "pipe" || strings.HasPrefix(name, "pipe ") || strings.HasPrefix(name, "pipe:[") { // -E appends the peers
 			return "pipe"
 		}
 		return "fifo"

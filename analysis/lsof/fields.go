@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/line"
 )
 
 // ParseFields reads what lsof -F and -F0 print (OUTPUT FOR OTHER PROGRAMS in
@@ -16,10 +17,10 @@ import (
 // tables shorten are whole. visit, part and error are as for ParseTable; the place
 // of a row is its whole file set.
 func ParseFields(r io.Reader, path string, visit func(part int, row *Row) error) (Listing, []analysis.Problem, error) {
-	in := newLineReader(r)
+	in := line.NewReader(r)
 	f := fieldReader{book: newBook(path), visit: visit}
 	for f.err == nil {
-		l, ok := in.next()
+		l, ok := in.Next()
 		if !ok {
 			break
 		}
@@ -27,10 +28,10 @@ func ParseFields(r io.Reader, path string, visit func(part int, row *Row) error)
 	}
 	f.flush()
 	if f.err == nil {
-		f.err = in.failure(path)
+		f.err = in.Failure(path)
 		f.Truncated = f.Truncated || f.err != nil
 	}
-	listing, probs := f.close(in.offset)
+	listing, probs := f.close(in.Offset())
 	return listing, probs, f.err
 }
 
@@ -44,16 +45,16 @@ type fieldReader struct {
 	protocol, state string
 	access, lock    string
 	inFile          bool
-	first           line // of the file set
+	first           line.Line // of the file set
 }
 
 // line takes one line: a field, or the NUL-terminated fields of one set.
 //
 //	"tREG"
 //	"f4\x00au\x00lW\x00tREG\x00"
-func (f *fieldReader) line(l line) {
-	text := l.text
-	if l.number == 1 {
+func (f *fieldReader) line(l line.Line) {
+	text := l.Text
+	if l.Number == 1 {
 		text = strings.TrimPrefix(text, "\ufeff")
 	}
 	switch {
@@ -71,7 +72,7 @@ func (f *fieldReader) line(l line) {
 	zeros := strings.Contains(text, "\x00")
 	for text != "" && f.err == nil {
 		field, rest, ended := strings.Cut(text, "\x00")
-		if !l.ended && !(zeros && ended) {
+		if !l.Ended && !(zeros && ended) {
 			f.cut(l)
 			return
 		}
@@ -81,19 +82,19 @@ func (f *fieldReader) line(l line) {
 		}
 	}
 	if f.inFile {
-		f.row.Descriptor.Place.Length = l.offset + l.length - f.first.offset
+		f.row.Descriptor.Place.Length = l.Offset + l.Length - f.first.Offset
 	}
 }
 
-func (f *fieldReader) cut(l line) {
+func (f *fieldReader) cut(l line.Line) {
 	f.Truncated = true
-	f.probs.add(analysis.Warning, l, "the last field is cut off", "the file ends without a line end after "+quote(l.text),
+	f.probs.Add(analysis.Warning, l, "the last field is cut off", "the file ends without a line end after "+line.Quote(l.Text),
 		"take the listing again; the figures are lower bounds")
 }
 
 // field takes one letter with its value. Lines of other programs between them are
 // told by their first character, or by a p or f without what belongs there.
-func (f *fieldReader) field(l line, field string) {
+func (f *fieldReader) field(l line.Line, field string) {
 	letter, value := field[0], strings.TrimSpace(field[1:])
 	isLetter := letter|0x20 >= 'a' && letter|0x20 <= 'z'
 	switch {
@@ -116,10 +117,10 @@ func (f *fieldReader) field(l line, field string) {
 	}
 }
 
-func (f *fieldReader) beginProcess(l line, value string) {
+func (f *fieldReader) beginProcess(l line.Line, value string) {
 	f.process = Row{}
 	if !setNumber(&f.process.PID, value) {
-		f.probs.add(analysis.Warning, l, "a process set has no pid", quote(value)+" is larger than any",
+		f.probs.Add(analysis.Warning, l, "a process set has no pid", line.Quote(value)+" is larger than any",
 			"its descriptors are listed without a process")
 	}
 	f.Form = Fields
@@ -127,7 +128,7 @@ func (f *fieldReader) beginProcess(l line, value string) {
 }
 
 // processField takes a field between p and the first f.
-func (f *fieldReader) processField(l line, letter byte, value string) {
+func (f *fieldReader) processField(l line.Line, letter byte, value string) {
 	p, good := &f.process, true
 	switch letter {
 	case 'c':
@@ -148,23 +149,23 @@ func (f *fieldReader) processField(l line, letter byte, value string) {
 		p.User = strings.Clone(value)
 	}
 	if !good {
-		f.probs.add(analysis.Note, l, "a field of a process is not understood", quote(value)+" is no number",
+		f.probs.Add(analysis.Note, l, "a field of a process is not understood", line.Quote(value)+" is no number",
 			"nothing: the other fields were read")
 	}
 }
 
-func (f *fieldReader) beginFile(l line, value string) {
+func (f *fieldReader) beginFile(l line.Line, value string) {
 	f.inFile, f.first = true, l
 	f.row = f.process
 	f.row.FDText = value
-	f.row.Descriptor.Place = l.place()
+	f.row.Descriptor.Place = l.Place()
 }
 
 // fileField takes a field of a file set.
 //
 //	"D0xfe00"           Descriptor.Device = "254:0"
 //	"TST=ESTABLISHED"   Descriptor.State
-func (f *fieldReader) fileField(l line, letter byte, value string) {
+func (f *fieldReader) fileField(l line.Line, letter byte, value string) {
 	r := &f.row
 	switch letter {
 	case 'a':
@@ -178,12 +179,11 @@ func (f *fieldReader) fileField(l line, letter byte, value string) {
 	case 'D':
 		dev, err := strconv.ParseUint(strings.TrimPrefix(value, "0x"), 16, 64)
 		if err != nil {
-			f.probs.add(analysis.Note, l, "a device is not understood", quote(value)+" is no hex number",
+			f.probs.Add(analysis.Note, l, "a device is not understood", line.Quote(value)+" is no hex number",
 				"nothing: the other fields were read")
 			return
 		}
-		major, minor := decodeStat(dev)
-		r.Descriptor.Device = strconv.FormatUint(major, 10) + ":" + strconv.FormatUint(minor, 10)
+		r.Descriptor.Device = statDevice(dev)
 	case 'd':
 		r.Device = value
 	case 's', 'o':
@@ -201,6 +201,14 @@ func (f *fieldReader) fileField(l line, letter byte, value string) {
 			f.state = state
 		}
 	}
+}
+
+// statDevice is a device number as stat packs it in the form of mountinfo.
+//
+//	0xfe00 = "254:0"
+func statDevice(dev uint64) string {
+	major, minor := decodeStat(dev)
+	return strconv.FormatUint(major, 10) + ":" + strconv.FormatUint(minor, 10)
 }
 
 // decodeStat splits a device number packed as stat does (sys/sysmacros.h), unlike

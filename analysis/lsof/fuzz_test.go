@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/line"
 )
 
 // seed adds real files, whole and cut in the middle.
@@ -34,7 +35,7 @@ func checkListing(t *testing.T, in []byte, l Listing, problems []analysis.Proble
 	if l.Bytes != int64(len(in)) || len(l.Skipped) > 20 || len(l.Columns) > 64 {
 		t.Fatalf("%d bytes: %+v", len(in), l)
 	}
-	if len(problems) > maxProblems+2 {
+	if len(problems) > line.MaxProblems+2 {
 		t.Fatalf("%d problems", len(problems))
 	}
 	for _, p := range problems {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/line"
 )
 
 // ParseListing reads ls -l of /proc/PID/fd by GNU or busybox, with -a, -Q or
@@ -30,10 +31,10 @@ func ParseListing(r io.Reader, path string, visit func(d *analysis.Descriptor) e
 // ParseListings is ParseListing for files with several listings: part counts them
 // from 0, pid is that of a heading like "/proc/2706/fd:", 0 where there is none.
 func ParseListings(r io.Reader, path string, visit func(part, pid int, d *analysis.Descriptor) error) (Listing, []analysis.Problem, error) {
-	in := newLineReader(r)
+	in := line.NewReader(r)
 	t := linkReader{book: newBook(path), visit: visit}
 	for t.err == nil {
-		l, ok := in.next()
+		l, ok := in.Next()
 		if !ok {
 			break
 		}
@@ -41,10 +42,10 @@ func ParseListings(r io.Reader, path string, visit func(part, pid int, d *analys
 	}
 	t.flush()
 	if t.err == nil {
-		t.err = in.failure(path)
+		t.err = in.Failure(path)
 		t.Truncated = t.Truncated || t.err != nil
 	}
-	listing, probs := t.close(in.offset)
+	listing, probs := t.close(in.Offset())
 	return listing, probs, t.err
 }
 
@@ -56,16 +57,16 @@ type linkReader struct {
 	pid   int
 	// held is the entry not yet visited, more the lines after it.
 	held    analysis.Descriptor
-	heldRow line
+	heldRow line.Line
 	holding bool
-	more    []line
+	more    []line.Line
 	// long says that entries have modes, so that "4 -> x" is not one.
 	long bool
 }
 
-func (t *linkReader) line(l line) {
-	l.text = plain(l.text)
-	text := strings.TrimSpace(l.text)
+func (t *linkReader) line(l line.Line) {
+	l.Text = plain(l.Text)
+	text := strings.TrimSpace(l.Text)
 	if dir, ok := directory(text); ok {
 		t.flush()
 		t.section()
@@ -89,13 +90,13 @@ func (t *linkReader) line(l line) {
 		t.other(l, text)
 		return
 	}
-	if !l.ended && d.Name == "" {
+	if !l.Ended && d.Name == "" {
 		t.flush()
 		t.cut(l)
 		return
 	}
 	t.flush()
-	d.Place = l.place()
+	d.Place = l.Place()
 	t.held, t.heldRow, t.holding = d, l, true
 }
 
@@ -107,14 +108,14 @@ func (t *linkReader) section() {
 	}
 }
 
-func (t *linkReader) cut(l line) {
+func (t *linkReader) cut(l line.Line) {
 	t.Truncated = true
-	t.probs.add(analysis.Warning, l, "the last entry is cut off", "the file ends inside "+quote(l.text),
+	t.probs.Add(analysis.Warning, l, "the last entry is cut off", "the file ends inside "+line.Quote(l.Text),
 		"take the listing again; the figures are lower bounds")
 }
 
 // other takes a line that is no entry: maybe the rest of a target.
-func (t *linkReader) other(l line, text string) {
+func (t *linkReader) other(l line.Line, text string) {
 	const most = 3
 	if text == "" && len(t.more) == 0 {
 		return
@@ -126,7 +127,7 @@ func (t *linkReader) other(l line, text string) {
 	t.noise(l, text)
 }
 
-func (t *linkReader) noise(l line, text string) {
+func (t *linkReader) noise(l line.Line, text string) {
 	kind := noiseKind(text)
 	switch {
 	case text == "":
@@ -135,7 +136,7 @@ func (t *linkReader) noise(l line, text string) {
 		kind = "entry that is no descriptor"
 	case strings.HasPrefix(text, "ls: "):
 		kind = "message of ls"
-		t.probs.add(analysis.Warning, l, "ls could not read a link", quote(text), "run ls as root, while the process lives")
+		t.probs.Add(analysis.Warning, l, "ls could not read a link", line.Quote(text), "run ls as root, while the process lives")
 	}
 	if kind == "command line" && t.Command == "" {
 		t.Command = text[:min(len(text), maxExample)]
@@ -155,8 +156,8 @@ func (t *linkReader) flush() {
 	if len(more) > 0 && len(more) <= 2 {
 		name := t.held.Name
 		for _, l := range more {
-			name += "\n" + l.text
-			t.held.Place.Length = l.offset + l.length - t.held.Place.Offset
+			name += "\n" + l.Text
+			t.held.Place.Length = l.Offset + l.Length - t.held.Place.Offset
 		}
 		access, place, fd := t.held.Access, t.held.Place, t.held.FD
 		t.held = link(fd, name)
@@ -164,7 +165,7 @@ func (t *linkReader) flush() {
 		more = nil
 	}
 	for _, l := range more {
-		t.noise(l, strings.TrimSpace(l.text))
+		t.noise(l, strings.TrimSpace(l.Text))
 	}
 	t.Form = Links
 	row := Row{PID: t.pid, FD: t.held.FD, IsDescriptor: true}
@@ -178,10 +179,10 @@ func (t *linkReader) flush() {
 //	"lr-x------. 1 root root 64 Jun 20 12:56 10 -> /dev/null"   FD 10, Access "r"
 //	`lrwx------ 1 root root 64 Nov 21 03:02 "12" -> "/a\\b"`     FD 12, Access "u"
 //	"4 -> socket:[1]"                                           FD 4
-func (t *linkReader) entry(l line, text string) (analysis.Descriptor, bool) {
+func (t *linkReader) entry(l line.Line, text string) (analysis.Descriptor, bool) {
 	left, target, arrow := strings.Cut(text, " -> ")
 	if arrow { // blanks at the end belong to the target
-		_, target, _ = strings.Cut(l.text, " -> ")
+		_, target, _ = strings.Cut(l.Text, " -> ")
 	}
 	mode := linkMode(left)
 	_, name := lastToken(left)

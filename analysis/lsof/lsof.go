@@ -1,18 +1,24 @@
-// Package lsof reads listings of open descriptors: the table and the field output
-// of lsof in every column variant, and ls -l of /proc/PID/fd. It takes readers and
-// hands every row to a visitor, with the descriptor it stands for and the place it
-// was read at; rows that threads repeat come once. Excerpts without a header,
-// indentation, prompts and warnings are expected. It refuses to know when a
-// listing was taken, which process matters, and whether anything leaks.
+// Package lsof reads listings of open descriptors and sockets: the table, the field
+// output and the JSON of lsof in every column variant, lsfd, the socket tables of ss
+// and netstat, and ls -l of /proc/PID/fd. It takes readers and hands every row to a
+// visitor, with the descriptor or socket it stands for and the place it was read
+// at; rows that threads repeat come once. Excerpts without a header, indentation,
+// prompts and warnings are expected. It refuses to know when a listing was taken,
+// which process matters, and whether anything leaks.
 package lsof
 
-import "leakdiff/analysis"
+import (
+	"leakdiff/analysis"
+	"leakdiff/analysis/line"
+)
 
 // The forms of a listing.
 const (
 	// Table has a header, Headerless is an excerpt of a table without one.
 	Table      = "table"
 	Headerless = "headerless"
+	// Busybox has "pid, program, descriptor, target" between tabs.
+	Busybox = "busybox"
 	// Fields is the output of lsof -F and -F0.
 	Fields = "fields"
 	// Links is ls -l of /proc/PID/fd, or "4 -> target" as find prints it.
@@ -31,7 +37,8 @@ type Row struct {
 	// User is a name, or a number with lsof -l.
 	User string
 	// FDText is the FD cell with access and lock ("4uW", "cwd", "*614u"). FD is its
-	// number, -1 where it has none or lsof kept only its last three digits: Star.
+	// number, -1 where it has none. Star says that it is a descriptor all the same:
+	// lsof kept only its last three digits, or an old busybox prints none.
 	FDText string
 	FD     int
 	Star   bool
@@ -105,7 +112,7 @@ const (
 // book keeps the figures of a listing while its lines are read.
 type book struct {
 	Listing
-	probs  *problems
+	probs  *line.Problems
 	merged merger
 	part   Part
 	open   bool // the current part has begun
@@ -113,14 +120,14 @@ type book struct {
 }
 
 func newBook(path string) *book {
-	return &book{probs: &problems{path: path}, merged: newMerger(), denied: map[int]bool{}}
+	return &book{probs: &line.Problems{Path: path}, merged: newMerger(), denied: map[int]bool{}}
 }
 
 // begin opens the current part at l, unless it is open.
-func (b *book) begin(l line) {
+func (b *book) begin(l line.Line) {
 	if !b.open {
 		b.open = true
-		b.part = Part{Offset: l.offset}
+		b.part = Part{Offset: l.Offset}
 	}
 }
 
@@ -138,7 +145,7 @@ func (b *book) next() {
 
 // count takes a row into the figures and reports whether it is the first of its
 // descriptor; rows that are no descriptor always are.
-func (b *book) count(l line, row *Row) bool {
+func (b *book) count(l line.Line, row *Row) bool {
 	b.begin(l)
 	b.Rows++
 	b.part.Rows++
@@ -151,7 +158,7 @@ func (b *book) count(l line, row *Row) bool {
 	}
 	first, full := b.merged.first(row)
 	if full {
-		b.probs.add(analysis.Warning, l, "too many descriptors to merge by process and number",
+		b.probs.Add(analysis.Warning, l, "too many descriptors to merge by process and number",
 			"memory is bounded", "split the listing by process; the count is too high if it repeats threads")
 	}
 	if first {
@@ -162,27 +169,18 @@ func (b *book) count(l line, row *Row) bool {
 }
 
 // deny notes a process that lsof could not look into.
-func (b *book) deny(l line, pid int) {
+func (b *book) deny(l line.Line, pid int) {
 	if b.denied[pid] || len(b.denied) >= maxUnreadable {
 		return
 	}
 	b.denied[pid] = true
 	b.Unreadable = append(b.Unreadable, pid)
-	b.probs.add(analysis.Warning, l, "a process was not readable for lsof",
-		quote(l.text)+" means that its descriptors are unknown, not that it has none", "run lsof as root")
+	b.probs.Add(analysis.Warning, l, "a process was not readable for lsof",
+		line.Quote(l.Text)+" means that its descriptors are unknown, not that it has none", "run lsof as root")
 }
 
 // skip counts a line that is no row.
-func (b *book) skip(l line, kind string) {
-	for i := range b.Skipped {
-		if b.Skipped[i].Kind == kind {
-			b.Skipped[i].Count++
-			return
-		}
-	}
-	text := l.text[:min(len(l.text), maxExample)]
-	b.Skipped = append(b.Skipped, Skipped{Kind: kind, Count: 1, First: l.place(), Example: text})
-}
+func (b *book) skip(l line.Line, kind string) { addSkipped(&b.Skipped, l, kind) }
 
 // close ends the last part and returns the listing.
 func (b *book) close(bytes int64) (Listing, []analysis.Problem) {
@@ -190,5 +188,5 @@ func (b *book) close(bytes int64) (Listing, []analysis.Problem) {
 		b.next()
 	}
 	b.Bytes = bytes
-	return b.Listing, b.probs.all()
+	return b.Listing, b.probs.All()
 }

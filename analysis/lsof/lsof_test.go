@@ -21,6 +21,7 @@ import (
 	"pgregory.net/rapid"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/line"
 )
 
 func sample(t testing.TB, name string) []byte {
@@ -650,7 +651,7 @@ func TestErrorsOfReaderAndVisitorComeBack(t *testing.T) {
 func TestProblemsAndNoiseAreBounded(t *testing.T) {
 	in := string(sample(t, "nP.txt")) + strings.Repeat("what is this\n", 5000) + strings.Repeat("x", 1<<20) + "\n"
 	got := parse(t, ParseTable, []byte(in))
-	if len(got.problems) != maxProblems+1 || len(got.Skipped) != 1 || got.Skipped[0].Count != 5001 || got.Descriptors != 82 {
+	if len(got.problems) != line.MaxProblems+1 || len(got.Skipped) != 1 || got.Skipped[0].Count != 5001 || got.Descriptors != 82 {
 		t.Errorf("got %d problems, %+v", len(got.problems), got.Skipped)
 	}
 	if p := got.problems[1]; p.Line != 91 || p.Why == "" || p.Hint == "" || p.Offset != int64(len(sample(t, "nP.txt")))+13 {

@@ -4,11 +4,12 @@ import (
 	"strings"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/line"
 )
 
 // noise files a line of a table that is no row. Lines that nobody explains are a
 // problem only where rows stand around them.
-func (t *tableReader) noise(l line, text string) {
+func (t *tableReader) noise(l line.Line, text string) {
 	kind := noiseKind(text)
 	if isLsfd(text) {
 		kind = "header of lsfd"
@@ -16,7 +17,7 @@ func (t *tableReader) noise(l line, text string) {
 	t.skip(l, kind)
 	switch kind {
 	case "header of lsfd":
-		t.probs.add(analysis.Warning, l, "this is a table of lsfd", "its columns are others than those of lsof",
+		t.probs.Add(analysis.Warning, l, "this is a table of lsfd", "its columns are others than those of lsof",
 			"save the output of lsof -nP as well")
 	case "command line":
 		if t.Command == "" {
@@ -27,12 +28,12 @@ func (t *tableReader) noise(l line, text string) {
 			t.Form = PIDs
 		}
 	case "other":
-		if !l.ended && t.open {
+		if !l.Ended && t.open {
 			t.cut(l)
 			return
 		}
 		if t.open {
-			t.probs.add(analysis.Note, l, "a line of the listing is no row", quote(l.text)+" has no descriptor below FD",
+			t.probs.Add(analysis.Note, l, "a line of the listing is no row", line.Quote(l.Text)+" has no descriptor below FD",
 				"nothing: the other rows were read")
 		}
 	}

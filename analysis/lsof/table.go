@@ -6,10 +6,11 @@ import (
 	"strings"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/line"
 )
 
 // ParseTable reads the table that lsof prints by default, in every column variant,
-// or an excerpt of it. Cells are cut out by the positions of the titles, since
+// or an excerpt of it, and what the lsof of busybox and toybox print. Cells are cut out by the positions of the titles, since
 // they may be empty (print.c of lsof; formats/lsof.md section 1); rows that do not
 // fit below their titles, and excerpts without any, are read by the look of their
 // tokens instead.
@@ -20,21 +21,21 @@ import (
 // reused: copy what is kept. The error is that of visit or of r; what was read
 // until then is returned with it.
 func ParseTable(r io.Reader, path string, visit func(part int, row *Row) error) (Listing, []analysis.Problem, error) {
-	in := newLineReader(r)
+	in := line.NewReader(r)
 	t := tableReader{book: newBook(path)}
 	var err error
 	for err == nil {
-		l, ok := in.next()
+		l, ok := in.Next()
 		if !ok {
 			break
 		}
 		err = t.line(l, visit)
 	}
 	if err == nil {
-		err = in.failure(path)
+		err = in.Failure(path)
 		t.Truncated = t.Truncated || err != nil
 	}
-	listing, probs := t.close(in.offset)
+	listing, probs := t.close(in.Offset())
 	return listing, probs, err
 }
 
@@ -43,13 +44,15 @@ type tableReader struct {
 	*book
 	columns columns
 	row     Row
+	// busybox says that row has the columns of busybox.
+	busybox bool
 }
 
-func (t *tableReader) line(l line, visit func(int, *Row) error) error {
-	if l.number == 1 {
-		l.text = strings.TrimPrefix(l.text, "\ufeff")
+func (t *tableReader) line(l line.Line, visit func(int, *Row) error) error {
+	if l.Number == 1 {
+		l.Text = strings.TrimPrefix(l.Text, "\ufeff")
 	}
-	text := strings.TrimSpace(l.text)
+	text := strings.TrimSpace(l.Text)
 	switch {
 	case text == "":
 		return nil
@@ -58,7 +61,7 @@ func (t *tableReader) line(l line, visit func(int, *Row) error) error {
 		t.next()
 		return nil
 	}
-	if c, ok := header(l.text); ok {
+	if c, ok := header(l.Text); ok {
 		t.head(l, c)
 		return nil
 	}
@@ -66,15 +69,18 @@ func (t *tableReader) line(l line, visit func(int, *Row) error) error {
 		t.noise(l, text)
 		return nil
 	}
-	if !l.ended && t.row.NameText == "" {
+	if !l.Ended && t.row.NameText == "" {
 		t.cut(l)
 		return nil
 	}
-	if !l.ended && t.row.Descriptor.Protocol == "TCP" && t.row.Descriptor.State == "" && t.row.Descriptor.Remote != "" {
+	if !l.Ended && t.row.Descriptor.Protocol == "TCP" && t.row.Descriptor.State == "" && t.row.Descriptor.Remote != "" {
 		t.Truncated = true // the row lost the end of its name
 	}
 	if t.Form != Table {
 		t.Form = Headerless
+	}
+	if t.busybox {
+		t.Form = Busybox
 	}
 	if !t.count(l, &t.row) {
 		return nil
@@ -83,7 +89,7 @@ func (t *tableReader) line(l line, visit func(int, *Row) error) error {
 }
 
 // head takes the titles over; a header below rows begins another listing.
-func (t *tableReader) head(l line, c columns) {
+func (t *tableReader) head(l line.Line, c columns) {
 	if t.part.Rows > 0 {
 		t.next()
 	}
@@ -92,25 +98,30 @@ func (t *tableReader) head(l line, c columns) {
 	t.Columns = c.titles()
 }
 
-func (t *tableReader) cut(l line) {
+func (t *tableReader) cut(l line.Line) {
 	t.Truncated = true
-	t.probs.add(analysis.Warning, l, "the last row is cut off", "the file ends inside "+quote(l.text),
+	t.probs.Add(analysis.Warning, l, "the last row is cut off", "the file ends inside "+line.Quote(l.Text),
 		"take the listing again; the figures are lower bounds")
 }
 
 // parse reads a row into t.row.
-func (t *tableReader) parse(l line) bool {
-	t.row = Row{}
-	if !t.columns.cells(l.text, &t.row) {
+func (t *tableReader) parse(l line.Line) bool {
+	t.row, t.busybox = Row{}, false
+	if t.row.setBusybox(l.Text) {
+		t.busybox = true
+		t.row.Descriptor.Place = l.Place()
+		return true
+	}
+	if !t.columns.cells(l.Text, &t.row) {
 		t.row = Row{}
-		if !excerpt(l.text, &t.row) {
+		if !excerpt(l.Text, &t.row) {
 			return false
 		}
 	}
 	t.row.Command = unescape(t.row.Command)
 	t.row.TaskCommand = unescape(t.row.TaskCommand)
 	t.row.Descriptor.Device = colonDevice(t.row.Device)
-	t.row.Descriptor.Place = l.place()
+	t.row.Descriptor.Place = l.Place()
 	t.row.describe("", "")
 	if t.row.FDText == "NOFD" {
 		t.row.Unreadable = true

@@ -1,8 +1,9 @@
 // Package metrics reads a page of metrics in the Prometheus text exposition format
-// or OpenMetrics, as programs serve it at /metrics. It takes a reader and hands
-// every sample to a visitor with the place it was read at; a broken line is a
-// problem and costs itself only. It refuses to know what the metrics mean, except
-// for the few figures about the process that every client library names alike.
+// or OpenMetrics, as programs serve it at /metrics, and the JSON that HashiCorp's
+// agents write. It takes a reader and hands every sample, or every interval, to a
+// visitor with the place it was read at; a broken line is a problem and costs
+// itself only. It refuses to know what the metrics mean, except for the few figures
+// about the process that every client library names alike.
 package metrics
 
 import (
@@ -14,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"leakdiff/analysis"
 )
@@ -256,6 +258,12 @@ type Build struct{ Metric, Version string }
 
 // Info is what a page says about the program.
 type Info struct {
+	// Time is when the metrics were taken, zero where the page does not say, as
+	// pages in text never do.
+	Time time.Time
+	// Program and Host are those of a HashiCorp agent ("nomad", "vm"), empty where
+	// the page does not name them.
+	Program, Host string
 	// GoVersion is that of go_info ("go1.26.8"), empty for other languages.
 	GoVersion string
 	// Builds are sorted by metric, bounded in number.
@@ -285,7 +293,8 @@ func isFigure(name string) bool {
 // samples, one for each configuration or state, are added up.
 func isDemand(name string) bool {
 	switch name {
-	case "prometheus_sd_discovered_targets", "kubelet_running_pods", "kubelet_desired_pods":
+	case "prometheus_sd_discovered_targets", "kubelet_running_pods", "kubelet_desired_pods",
+		"nomad_client_allocations_running", "nomad_nomad_job_status_running":
 		return true
 	}
 	return false
@@ -297,10 +306,9 @@ func isDemand(name string) bool {
 // (isDemand), as far as they are there. A figure that comes for several processes (a federation page) or is not
 // finite is left out, with a problem. The error is that of r only.
 func Figures(r io.Reader, path string) (map[string]float64, Info, []analysis.Problem, error) {
-	c := collector{figures: map[string]float64{}, several: map[string]bool{}, builds: map[string]string{}}
+	c := newCollector()
 	page, problems, err := Parse(r, path, c.take)
-	for _, name := range slices.Sorted(maps.Keys(c.several)) {
-		delete(c.figures, name)
+	for _, name := range c.unclear() {
 		problems = append(problems, analysis.Problem{
 			Path: path, Offset: -1, Severity: analysis.Warning,
 			What: name + " stands there more than once, or is no finite number",
@@ -324,16 +332,26 @@ type collector struct {
 	info    Info
 }
 
+func newCollector() *collector {
+	return &collector{figures: map[string]float64{}, several: map[string]bool{}, builds: map[string]string{}}
+}
+
+// unclear takes out and names the figures that came more than once.
+func (c *collector) unclear() []string {
+	names := slices.Sorted(maps.Keys(c.several))
+	for _, name := range names {
+		delete(c.figures, name)
+	}
+	return names
+}
+
 // take keeps the samples that Figures is after.
 //
 //	kubernetes_build_info{git_version="v1.34.4",..} 1   builds[kubernetes_build_info] = v1.34.4
 func (c *collector) take(s Sample) error {
 	switch {
 	case isFigure(s.Name):
-		if _, twice := c.figures[s.Name]; twice || math.IsNaN(s.Value) || math.IsInf(s.Value, 0) {
-			c.several[s.Name] = true
-		}
-		c.figures[s.Name] = s.Value
+		c.figure(s.Name, s.Value)
 	case isDemand(s.Name) && s.Value >= 0 && !math.IsInf(s.Value, 0):
 		c.figures[s.Name] += s.Value
 	case s.Name == "go_info":
@@ -348,4 +366,12 @@ func (c *collector) take(s Sample) error {
 		}
 	}
 	return nil
+}
+
+// figure keeps a figure of the process, which has one value only.
+func (c *collector) figure(name string, value float64) {
+	if _, twice := c.figures[name]; twice || math.IsNaN(value) || math.IsInf(value, 0) {
+		c.several[name] = true
+	}
+	c.figures[name] = value
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/line"
 )
 
 // Annotated is one descriptor of a file that joins many fdinfo files.
@@ -25,8 +26,8 @@ type Annotated struct {
 //	==> /proc/2706/fdinfo/25 <==
 //	== 25 -> anon_inode:inotify
 func ParseAnnotated(r io.Reader, path string) ([]Annotated, []analysis.Problem, error) {
-	probs := &problems{path: path}
-	in := newLineReader(r)
+	probs := &line.Problems{Path: path}
+	in := line.NewReader(r)
 	var all []Annotated
 	var body *fdinfoReader
 	flush := func() {
@@ -35,13 +36,13 @@ func ParseAnnotated(r io.Reader, path string) ([]Annotated, []analysis.Problem, 
 		}
 	}
 	for {
-		l, ok := in.next()
+		l, ok := in.Next()
 		if !ok {
 			break
 		}
 		head, ok := heading(l)
 		if ok && len(all) >= maxEntries {
-			probs.add(analysis.Warning, l, "too many descriptors", "only the first "+strconv.Itoa(maxEntries)+" are read",
+			probs.Add(analysis.Warning, l, "too many descriptors", "only the first "+strconv.Itoa(maxEntries)+" are read",
 				"split the file by process")
 			break
 		}
@@ -54,27 +55,27 @@ func ParseAnnotated(r io.Reader, path string) ([]Annotated, []analysis.Problem, 
 		case body == nil:
 			noteNoHeading(probs, l)
 		case body.info.Bodies == 0 && head.continues(l, all[len(all)-1].Target):
-			all[len(all)-1].Target = clip(all[len(all)-1].Target + "\n" + l.text)
+			all[len(all)-1].Target = clip(all[len(all)-1].Target + "\n" + l.Text)
 		default:
-			body.read(l, l.text)
+			body.read(l, l.Text)
 		}
 	}
 	flush()
-	return all, probs.all(), in.failure(path)
+	return all, probs.All(), in.Failure(path)
 }
 
 // continues reports whether l is the rest of a target that holds a line feed: it
 // stands between a heading with a target and the first line of fdinfo.
-func (Annotated) continues(l line, target string) bool {
-	return target != "" && !isHeaderKey(l.text) && !strings.HasPrefix(l.text, "inotify ")
+func (Annotated) continues(l line.Line, target string) bool {
+	return target != "" && !isHeaderKey(l.Text) && !strings.HasPrefix(l.Text, "inotify ")
 }
 
-func noteNoHeading(probs *problems, l line) {
-	if strings.TrimSpace(l.text) == "" {
+func noteNoHeading(probs *line.Problems, l line.Line) {
+	if strings.TrimSpace(l.Text) == "" {
 		return
 	}
-	probs.add(analysis.Note, l, "a line stands before the first heading",
-		quote(l.text)+" is neither \"== FD -> target\" nor \"==> path <==\"", "nothing: the sections below were read")
+	probs.Add(analysis.Note, l, "a line stands before the first heading",
+		line.Quote(l.Text)+" is neither \"== FD -> target\" nor \"==> path <==\"", "nothing: the sections below were read")
 }
 
 // heading reads the line above a section; target names of bpf maps and the like
@@ -82,13 +83,13 @@ func noteNoHeading(probs *problems, l line) {
 //
 //	"== 25 -> anon_inode:inotify"      FD 25, Target "anon_inode:inotify"
 //	"==> /proc/2706/fdinfo/25 <=="     PID 2706, FD 25
-func heading(l line) (Annotated, bool) {
-	if name, ok := strings.CutPrefix(l.text, "==> "); ok {
+func heading(l line.Line) (Annotated, bool) {
+	if name, ok := strings.CutPrefix(l.Text, "==> "); ok {
 		name, ok = strings.CutSuffix(strings.TrimRight(name, " "), " <==")
 		pid, fd, _, found := splitGrep(name + ":")
-		return Annotated{FDInfo: FDInfo{FD: fd, PID: pid}, Place: l.place()}, ok && found
+		return Annotated{FDInfo: FDInfo{FD: fd, PID: pid}, Place: l.Place()}, ok && found
 	}
-	rest, ok := strings.CutPrefix(l.text, "== ")
+	rest, ok := strings.CutPrefix(l.Text, "== ")
 	if !ok {
 		return Annotated{}, false
 	}
@@ -97,5 +98,5 @@ func heading(l line) (Annotated, bool) {
 	if !ok || err != nil || fd < 0 {
 		return Annotated{}, false
 	}
-	return Annotated{FDInfo: FDInfo{FD: fd}, Target: clip(target), Place: l.place()}, true
+	return Annotated{FDInfo: FDInfo{FD: fd}, Target: clip(target), Place: l.Place()}, true
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/line"
 )
 
 // maxCgroups bounds the lines of one cgroup file; the kernel has about a dozen
@@ -22,26 +23,26 @@ type Cgroup struct {
 
 // ParseCgroup reads /proc/PID/cgroup. The error is that of r only.
 func ParseCgroup(r io.Reader, path string) ([]Cgroup, []analysis.Problem, error) {
-	probs := &problems{path: path}
-	in := newLineReader(r)
+	probs := &line.Problems{Path: path}
+	in := line.NewReader(r)
 	var groups []Cgroup
 	for len(groups) < maxCgroups {
-		l, ok := in.next()
+		l, ok := in.Next()
 		if !ok {
 			break
 		}
-		if strings.TrimSpace(l.text) == "" {
+		if strings.TrimSpace(l.Text) == "" {
 			continue
 		}
-		g, ok := cgroupLine(l.text)
+		g, ok := cgroupLine(l.Text)
 		if !ok {
-			probs.add(analysis.Warning, l, "a cgroup line is not understood",
-				quote(l.text)+" is not hierarchy:controllers:path", "nothing: the other lines were read")
+			probs.Add(analysis.Warning, l, "a cgroup line is not understood",
+				line.Quote(l.Text)+" is not hierarchy:controllers:path", "nothing: the other lines were read")
 			continue
 		}
 		groups = append(groups, g)
 	}
-	return groups, probs.all(), in.failure(path)
+	return groups, probs.All(), in.Failure(path)
 }
 
 // cgroupLine reads one line; the path may hold colons.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/line"
 )
 
 // maxCmdline bounds the kept part of a command line; the kernel allows megabytes.
@@ -16,17 +17,17 @@ const maxCmdline = 256 << 10
 // whose NULs became blanks, where arguments with blanks cannot be told apart. A
 // kernel thread has none. The error is that of r only.
 func ParseCmdline(r io.Reader, path string) ([]string, []analysis.Problem, error) {
-	probs := &problems{path: path}
+	probs := &line.Problems{Path: path}
 	raw, err := io.ReadAll(io.LimitReader(r, maxCmdline+1))
 	if err != nil {
 		err = fmt.Errorf("reading %s: %w", path, err)
 	}
 	if len(raw) > maxCmdline {
 		raw = raw[:maxCmdline]
-		probs.add(analysis.Note, line{}, "the command line is longer than what is kept",
+		probs.Add(analysis.Note, line.Line{}, "the command line is longer than what is kept",
 			fmt.Sprintf("only its first %d bytes were read", maxCmdline), "nothing: the program's name is there")
 	}
-	return arguments(raw), probs.all(), err
+	return arguments(raw), probs.All(), err
 }
 
 // arguments splits a command line.

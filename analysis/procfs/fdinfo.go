@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/line"
 )
 
 // Bounds of one fdinfo file.
@@ -122,30 +123,30 @@ func DecodeSdev(v uint32) (major, minor uint32) { return v >> 20, v & 0xfffff }
 // ones, inotify lines alone, several bodies in one file. The error is that of r
 // only; what was read until then is returned with it.
 func ParseFDInfo(r io.Reader, path string, fd int) (FDInfo, []analysis.Problem, error) {
-	probs := &problems{path: path}
-	in := newLineReader(r)
+	probs := &line.Problems{Path: path}
+	in := line.NewReader(r)
 	body := newFDInfoReader(fd, probs)
 	for {
-		l, ok := in.next()
+		l, ok := in.Next()
 		if !ok {
 			break
 		}
-		body.read(l, l.text)
+		body.read(l, l.Text)
 	}
 	info := body.finish()
-	info.Empty = in.offset == 0
+	info.Empty = in.Offset() == 0
 	if info.Bodies > 1 {
-		probs.add(analysis.Note, line{}, fmt.Sprintf("the file holds %d fdinfo bodies", info.Bodies),
+		probs.Add(analysis.Note, line.Line{}, fmt.Sprintf("the file holds %d fdinfo bodies", info.Bodies),
 			"they were concatenated, so that watches cannot be told apart by descriptor",
 			"copy the directory with cp -r, or use grep -H . to keep the names")
 	}
-	return info, probs.all(), in.failure(path)
+	return info, probs.All(), in.Failure(path)
 }
 
 // fdinfoReader gathers the lines of one descriptor.
 type fdinfoReader struct {
 	info  FDInfo
-	probs *problems
+	probs *line.Problems
 	// indent is that of the first line; deeper lines continue the value of key.
 	indent int
 	key    string
@@ -153,14 +154,14 @@ type fdinfoReader struct {
 	over map[string]bool
 }
 
-func newFDInfoReader(fd int, probs *problems) *fdinfoReader {
+func newFDInfoReader(fd int, probs *line.Problems) *fdinfoReader {
 	return &fdinfoReader{info: FDInfo{FD: fd}, probs: probs, indent: -1}
 }
 
 func (b *fdinfoReader) finish() FDInfo { return b.info }
 
-// read takes one line; text is l.text without a file name that grep put before it.
-func (b *fdinfoReader) read(l line, text string) {
+// read takes one line; text is l.Text without a file name that grep put before it.
+func (b *fdinfoReader) read(l line.Line, text string) {
 	body := strings.TrimLeft(text, " \t")
 	if strings.TrimRight(body, " ") == "" {
 		return
@@ -200,10 +201,10 @@ func isHeaderKey(body string) bool {
 //	"flags:\t02004000"        Flags = 02004000
 //	"settime flags: 00"       Extra["settime flags"] = "00"
 //	"scm_fds: 3"              SCMFds = 3
-func (b *fdinfoReader) pair(l line, body string) {
+func (b *fdinfoReader) pair(l line.Line, body string) {
 	key, value, ok := keyValue(body)
 	if !ok {
-		b.probs.add(analysis.Warning, l, "a line of fdinfo has no key", quote(body)+" holds no colon",
+		b.probs.Add(analysis.Warning, l, "a line of fdinfo has no key", line.Quote(body)+" holds no colon",
 			"nothing: the other lines were read")
 		return
 	}
@@ -232,13 +233,13 @@ func (b *fdinfoReader) pair(l line, body string) {
 }
 
 // number parses a header value; of several bodies the first one counts.
-func number[T int64 | uint64](b *fdinfoReader, l line, key, value string, base int, to *T,
+func number[T int64 | uint64](b *fdinfoReader, l line.Line, key, value string, base int, to *T,
 	parse func(string, int, int) (T, error),
 ) bool {
 	v, err := parse(value, base, 64)
 	if err != nil {
-		b.probs.add(analysis.Warning, l, "the value of "+key+" is no number",
-			quote(value)+" is not a number of base "+strconv.Itoa(base), "nothing: the other lines were read")
+		b.probs.Add(analysis.Warning, l, "the value of "+key+" is no number",
+			line.Quote(value)+" is not a number of base "+strconv.Itoa(base), "nothing: the other lines were read")
 		return false
 	}
 	if b.info.Bodies <= 1 {
@@ -248,7 +249,7 @@ func number[T int64 | uint64](b *fdinfoReader, l line, key, value string, base i
 }
 
 // other keeps an extra line and what it says about the type.
-func (b *fdinfoReader) other(l line, key, value string) {
+func (b *fdinfoReader) other(l line.Line, key, value string) {
 	if t := typeOfKey(key); t != "" && b.info.Type == "" {
 		b.info.Type = t
 	}
@@ -317,22 +318,22 @@ func typeOfKey(key string) string {
 //
 //	"inotify wd:1e ino:1 sdev:16 mask:20 ignored_mask:0 fhandle-bytes:c fhandle-type:81 f_handle:0100.."
 //	WD 30, Inode 1, Device 22, Mask 0x20, HandleType 0x81, Handle "0100.."
-func (b *fdinfoReader) watch(l line, body string) {
+func (b *fdinfoReader) watch(l line.Line, body string) {
 	b.info.Type = "inotify"
-	w := analysis.Watch{FD: b.info.FD, Place: l.place()}
+	w := analysis.Watch{FD: b.info.FD, Place: l.Place()}
 	fields := hexFields{text: body}
 	w.WD = int64(fields.hex("wd", 32))
 	w.Inode = fields.hex("ino", 64)
 	w.Device = uint32(fields.hex("sdev", 32))
 	w.Mask = uint32(fields.hex("mask", 32))
 	w.HandleType, w.Handle = fields.handle()
-	if !l.ended && !fields.whole("ignored_mask") {
-		b.probs.add(analysis.Warning, l, "the last watch is cut off", "the file ends inside "+quote(body),
+	if !l.Ended && !fields.whole("ignored_mask") {
+		b.probs.Add(analysis.Warning, l, "the last watch is cut off", "the file ends inside "+line.Quote(body),
 			"take the file again; watches after this one are missing")
 		return
 	}
 	if fields.bad != "" {
-		b.probs.add(analysis.Warning, l, "a watch is not understood in full", fields.bad,
+		b.probs.Add(analysis.Warning, l, "a watch is not understood in full", fields.bad,
 			"nothing: the watch is counted with what could be read")
 	}
 	if !b.room(len(b.info.Watches), maxWatches, l, "watches") {
@@ -345,14 +346,14 @@ func (b *fdinfoReader) watch(l line, body string) {
 //
 //	"fanotify mnt_id:1e mflags:0 mask:1000 ignored_mask:0"   MountID 30, Mask 0x1000
 //	"fanotify flags:0 event-flags:8000"                      Extra["fanotify"]
-func (b *fdinfoReader) mark(l line, body string) {
+func (b *fdinfoReader) mark(l line.Line, body string) {
 	b.info.Type = "fanotify"
 	if strings.HasPrefix(body, "fanotify flags:") {
 		b.other(l, "fanotify", strings.TrimSpace(strings.TrimPrefix(body, "fanotify")))
 		return
 	}
 	fields := hexFields{text: body}
-	m := Mark{Place: l.place(), Flags: uint32(fields.hex("mflags", 32)), Mask: uint32(fields.hex("mask", 32))}
+	m := Mark{Place: l.Place(), Flags: uint32(fields.hex("mflags", 32)), Mask: uint32(fields.hex("mask", 32))}
 	m.IgnoredMask = uint32(fields.hex("ignored_mask", 32))
 	if _, ok := fields.find("ino"); ok {
 		m.Inode = fields.hex("ino", 64)
@@ -365,7 +366,7 @@ func (b *fdinfoReader) mark(l line, body string) {
 	}
 	m.HandleType, m.Handle = fields.handle()
 	if fields.bad != "" {
-		b.probs.add(analysis.Warning, l, "a fanotify mark is not understood in full", fields.bad,
+		b.probs.Add(analysis.Warning, l, "a fanotify mark is not understood in full", fields.bad,
 			"nothing: the mark is kept with what could be read")
 	}
 	if b.room(len(b.info.Marks), maxMarks, l, "fanotify marks") {
@@ -377,13 +378,13 @@ func (b *fdinfoReader) mark(l line, body string) {
 //
 //	"tfd:       16 events:       19 data: ffffffff00000016  pos:0 ino:1a2f4 sdev:f"
 //	FD 16, Events 0x19, Inode 0x1a2f4, Device 15
-func (b *fdinfoReader) target(l line, body string) {
+func (b *fdinfoReader) target(l line.Line, body string) {
 	b.info.Type = "epoll"
 	fields := hexFields{text: body}
 	value, _ := fields.find("tfd")
 	fd, err := strconv.Atoi(value)
 	if err != nil {
-		b.probs.add(analysis.Warning, l, "an epoll target has no descriptor", quote(value)+" is no number",
+		b.probs.Add(analysis.Warning, l, "an epoll target has no descriptor", line.Quote(value)+" is no number",
 			"nothing: the other lines were read")
 		return
 	}
@@ -397,7 +398,7 @@ func (b *fdinfoReader) target(l line, body string) {
 }
 
 // room reports whether a list may grow, and says once that it may not.
-func (b *fdinfoReader) room(have, most int, l line, what string) bool {
+func (b *fdinfoReader) room(have, most int, l line.Line, what string) bool {
 	if have < most {
 		return true
 	}
@@ -406,7 +407,7 @@ func (b *fdinfoReader) room(have, most int, l line, what string) bool {
 			b.over = map[string]bool{}
 		}
 		b.over[what] = true
-		b.probs.add(analysis.Warning, l, "more than "+strconv.Itoa(most)+" "+what+" in one fdinfo file",
+		b.probs.Add(analysis.Warning, l, "more than "+strconv.Itoa(most)+" "+what+" in one fdinfo file",
 			"the rest is not kept, to bound memory", "no kernel prints that many: the file was made up or joined")
 	}
 	return false
@@ -458,7 +459,7 @@ func (f *hexFields) hex(key string, bits int) uint64 {
 	}
 	v, err := strconv.ParseUint(value, 16, bits)
 	if err != nil {
-		f.complain("its " + key + " " + quote(value) + " is no hex number of " + strconv.Itoa(bits) + " bits")
+		f.complain("its " + key + " " + line.Quote(value) + " is no hex number of " + strconv.Itoa(bits) + " bits")
 		return 0
 	}
 	return v

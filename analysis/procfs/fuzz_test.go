@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/line"
 )
 
 // seed adds real files, whole and cut in the middle.
@@ -23,7 +24,7 @@ func checkBounds(t *testing.T, in []byte, problems []analysis.Problem, err error
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(problems) > maxProblems+1 {
+	if len(problems) > line.MaxProblems+1 {
 		t.Fatalf("%d problems", len(problems))
 	}
 	for _, p := range problems {

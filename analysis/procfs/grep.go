@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/line"
 )
 
 // maxEntries bounds how many descriptors one listing may name.
@@ -18,17 +19,17 @@ const maxEntries = 1 << 17
 // counts of "grep -c" become FDInfo.Counted. The error is that of r only.
 func ParseGrep(r io.Reader, path string) ([]FDInfo, int, []analysis.Problem, error) {
 	type key struct{ pid, fd int }
-	probs := &problems{path: path}
-	in := newLineReader(r)
+	probs := &line.Problems{Path: path}
+	in := line.NewReader(r)
 	var order []*fdinfoReader
 	byKey := map[key]*fdinfoReader{}
 	full := false
 	for {
-		l, ok := in.next()
+		l, ok := in.Next()
 		if !ok {
 			break
 		}
-		pid, fd, text, ok := splitGrep(l.text)
+		pid, fd, text, ok := splitGrep(l.Text)
 		if !ok {
 			noteNoGrep(probs, l)
 			continue
@@ -37,7 +38,7 @@ func ParseGrep(r io.Reader, path string) ([]FDInfo, int, []analysis.Problem, err
 		b := byKey[k]
 		if b == nil && len(order) >= maxEntries {
 			if !full {
-				probs.add(analysis.Warning, l, "too many descriptors", "only the first "+strconv.Itoa(maxEntries)+" are read",
+				probs.Add(analysis.Warning, l, "too many descriptors", "only the first "+strconv.Itoa(maxEntries)+" are read",
 					"split the listing by process")
 			}
 			full = true
@@ -62,7 +63,7 @@ func ParseGrep(r io.Reader, path string) ([]FDInfo, int, []analysis.Problem, err
 			pid = 0
 		}
 	}
-	return infos, pid, probs.all(), in.failure(path)
+	return infos, pid, probs.All(), in.Failure(path)
 }
 
 // grepLine reads the part after the file name: a line of fdinfo, one with the
@@ -71,7 +72,7 @@ func ParseGrep(r io.Reader, path string) ([]FDInfo, int, []analysis.Problem, err
 //	"inotify wd:1 .."     a watch
 //	"5:inotify wd:1 .."   a watch
 //	"48"                  Counted = 48
-func (b *fdinfoReader) grepLine(l line, text string) {
+func (b *fdinfoReader) grepLine(l line.Line, text string) {
 	digits, rest := leadingDigits(text)
 	if digits != "" && strings.HasPrefix(rest, ":") {
 		b.read(l, rest[1:])
@@ -87,16 +88,16 @@ func (b *fdinfoReader) grepLine(l line, text string) {
 }
 
 // noteNoGrep reports a line without a file name, unless it is one of grep's own.
-func noteNoGrep(probs *problems, l line) {
-	text := strings.TrimSpace(l.text)
+func noteNoGrep(probs *line.Problems, l line.Line) {
+	text := strings.TrimSpace(l.Text)
 	if text == "" || text == "--" {
 		return
 	}
 	if strings.HasPrefix(text, "grep:") {
-		probs.add(analysis.Warning, l, "grep could not read a file", quote(text), "run it as root, while the process lives")
+		probs.Add(analysis.Warning, l, "grep could not read a file", line.Quote(text), "run it as root, while the process lives")
 		return
 	}
-	probs.add(analysis.Note, l, "a line names no fdinfo file", quote(text)+" does not begin with .../fdinfo/N:",
+	probs.Add(analysis.Note, l, "a line names no fdinfo file", line.Quote(text)+" does not begin with .../fdinfo/N:",
 		"nothing: the other lines were read")
 }
 

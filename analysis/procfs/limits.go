@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/line"
 )
 
 // maxLimits bounds the rows of one limits file; kernels print 16.
@@ -32,31 +33,36 @@ func (l Limits) OpenFiles() (soft int64, ok bool) {
 	return row.Soft, ok
 }
 
-// ParseLimits reads /proc/PID/limits (fs/proc/base.c, proc_pid_limits). The error
-// is that of r only.
+// ParseLimits reads /proc/PID/limits (fs/proc/base.c, proc_pid_limits), also behind
+// the file name that grep puts before each line, and the table of prlimit(1), whose
+// NOFILE is "Max open files". The error is that of r only.
 func ParseLimits(r io.Reader, path string) (Limits, []analysis.Problem, error) {
-	probs := &problems{path: path}
-	in := newLineReader(r)
+	probs := &line.Problems{Path: path}
+	in := line.NewReader(r)
 	limits := Limits{}
 	for {
-		l, ok := in.next()
+		l, ok := in.Next()
 		if !ok {
 			break
 		}
-		if text := strings.TrimSpace(l.text); text == "" || strings.HasPrefix(text, "Limit ") {
+		text := strings.TrimSpace(l.Text)
+		if file, rest, ok := strings.Cut(text, "limits:"); ok && strings.HasSuffix(file, "/") { // grep -H
+			text = rest
+		}
+		if text == "" || strings.HasPrefix(text, "Limit ") || strings.HasPrefix(text, "RESOURCE ") {
 			continue
 		}
-		name, row, ok := limitRow(l.text)
-		if !ok || !l.ended && row.Units == "" {
-			probs.add(analysis.Warning, l, "a limit is not understood",
-				quote(l.text)+" is not a name with a soft and a hard value", "nothing: the other limits were read")
+		name, row, ok := limitRow(text)
+		if !ok || !l.Ended && row.Units == "" {
+			probs.Add(analysis.Warning, l, "a limit is not understood",
+				line.Quote(l.Text)+" is not a name with a soft and a hard value", "nothing: the other limits were read")
 			continue
 		}
 		if len(limits) < maxLimits {
 			limits[name] = row
 		}
 	}
-	return limits, probs.all(), in.failure(path)
+	return limits, probs.All(), in.Failure(path)
 }
 
 // limitRow reads one row. The name ends where the first value stands, so that
@@ -72,9 +78,19 @@ func limitRow(text string) (string, Limit, bool) {
 		if !ok1 || !ok2 {
 			continue
 		}
-		return strings.Join(fields[:i], " "), Limit{Soft: soft, Hard: hard, Units: strings.Join(fields[i+2:], " ")}, true
+		return limitName(fields[:i]), Limit{Soft: soft, Hard: hard, Units: strings.Join(fields[i+2:], " ")}, true
 	}
 	return "", Limit{}, false
+}
+
+// limitName is the name of a row as the kernel has it.
+//
+//	"NOFILE" "max number of open files" = "Max open files"
+func limitName(words []string) string {
+	if words[0] == "NOFILE" {
+		return "Max open files"
+	}
+	return strings.Join(words, " ")
 }
 
 // limitValue reads one value; what exceeds int64 becomes its maximum.

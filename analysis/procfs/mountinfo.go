@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/line"
 )
 
 // maxMounts bounds one mountinfo; the kernel's own default is 100,000 per
@@ -17,34 +18,34 @@ const maxMounts = 1 << 18
 // have many lines: all are kept, in order. Escapes of blanks in paths are undone.
 // It says nothing of other mount namespaces. The error is that of r only.
 func ParseMountinfo(r io.Reader, path string) ([]analysis.Mount, []analysis.Problem, error) {
-	probs := &problems{path: path}
-	in := newLineReader(r)
+	probs := &line.Problems{Path: path}
+	in := line.NewReader(r)
 	var mounts []analysis.Mount
 	for {
-		l, ok := in.next()
+		l, ok := in.Next()
 		if !ok {
 			break
 		}
-		if strings.TrimSpace(l.text) == "" {
+		if strings.TrimSpace(l.Text) == "" {
 			continue
 		}
 		if len(mounts) >= maxMounts {
-			probs.add(analysis.Warning, l, "too many mounts", "only the first "+strconv.Itoa(maxMounts)+" are read",
+			probs.Add(analysis.Warning, l, "too many mounts", "only the first "+strconv.Itoa(maxMounts)+" are read",
 				"watches on the others will look as if they had no mount")
 			break
 		}
-		m, err := mountLine(l.text)
-		if err == nil && !l.ended && m.Source == "" {
+		m, err := mountLine(l.Text)
+		if err == nil && !l.Ended && m.Source == "" {
 			err = errors.New("the file ends inside it")
 		}
 		if err != nil {
-			probs.add(analysis.Warning, l, "a mount is not understood", err.Error(),
+			probs.Add(analysis.Warning, l, "a mount is not understood", err.Error(),
 				"watches on its device will look as if they had no mount")
 			continue
 		}
 		mounts = append(mounts, m)
 	}
-	return mounts, probs.all(), in.failure(path)
+	return mounts, probs.All(), in.Failure(path)
 }
 
 // mountLine reads one mount. Zero or more optional fields stand before the "-".
@@ -63,7 +64,7 @@ func mountLine(text string) (analysis.Mount, error) {
 	}
 	major, minor, ok := device(fields[2])
 	if !ok {
-		return analysis.Mount{}, errors.New(quote(fields[2]) + " is no major:minor")
+		return analysis.Mount{}, errors.New(line.Quote(fields[2]) + " is no major:minor")
 	}
 	m := analysis.Mount{
 		ID: id, Parent: parent, Major: major, Minor: minor,

@@ -17,6 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/line"
 )
 
 func sample(t testing.TB, name string) []byte {
@@ -554,10 +555,10 @@ func TestAReadErrorKeepsWhatCameBefore(t *testing.T) {
 func TestProblemsAreBounded(t *testing.T) {
 	in := strings.Repeat("no key at all\n", 5000)
 	_, problems, _ := ParseFDInfo(strings.NewReader(in), "25", 25)
-	if len(problems) != maxProblems+1 {
-		t.Fatalf("got %d problems, want %d", len(problems), maxProblems+1)
+	if len(problems) != line.MaxProblems+1 {
+		t.Fatalf("got %d problems, want %d", len(problems), line.MaxProblems+1)
 	}
-	if got := problems[maxProblems].What; !strings.Contains(got, "4900") {
+	if got := problems[line.MaxProblems].What; !strings.Contains(got, "4900") {
 		t.Errorf("summary: got %q, want 4900 more", got)
 	}
 	if p := problems[2]; p.Line != 3 || p.Offset != 28 || p.Why == "" || p.Hint == "" || p.Path != "25" {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/line"
 )
 
 // Stat is the part of /proc/PID/stat that identifies the process.
@@ -22,27 +23,27 @@ type Stat struct {
 // ParseStat reads /proc/PID/stat (proc_pid_stat(5)). The comm may hold blanks,
 // parentheses and line feeds: it ends at the last ")". The error is that of r only.
 func ParseStat(r io.Reader, path string) (Stat, []analysis.Problem, error) {
-	probs := &problems{path: path}
-	in := newLineReader(r)
+	probs := &line.Problems{Path: path}
+	in := line.NewReader(r)
 	text := ""
 	const most = 16 // a comm is at most 64 bytes, so that few line feeds fit
 	for range most {
-		l, ok := in.next()
+		l, ok := in.Next()
 		if !ok {
 			break
 		}
-		text += l.text
+		text += l.Text
 		if stat, ok := statLine(text); ok {
-			return stat, probs.all(), nil
+			return stat, probs.All(), nil
 		}
 		text += "\n"
 	}
 	if strings.TrimSpace(text) != "" {
-		probs.add(analysis.Warning, line{number: 1}, "this is no stat of a process",
-			quote(text)+" is not \"pid (comm) state ...\" with 22 fields",
+		probs.Add(analysis.Warning, line.Line{Number: 1}, "this is no stat of a process",
+			line.Quote(text)+" is not \"pid (comm) state ...\" with 22 fields",
 			"the start time is unknown, so that a restart shows only in other evidence")
 	}
-	return Stat{}, probs.all(), in.failure(path)
+	return Stat{}, probs.All(), in.Failure(path)
 }
 
 // statLine reads the one line of the file; fields after the comm count from 3.

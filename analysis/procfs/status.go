@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/line"
 )
 
 // Status is the part of /proc/PID/status that names the process and sizes it.
@@ -28,16 +29,16 @@ type Status struct {
 // ParseStatus reads /proc/PID/status (proc_pid_status(5)). Keys that it does not
 // need are passed over. The error is that of r only.
 func ParseStatus(r io.Reader, path string) (Status, []analysis.Problem, error) {
-	probs := &problems{path: path}
-	in := newLineReader(r)
+	probs := &line.Problems{Path: path}
+	in := line.NewReader(r)
 	status := Status{UID: -1}
 	known := 0
 	for {
-		l, ok := in.next()
+		l, ok := in.Next()
 		if !ok {
 			break
 		}
-		key, value, ok := keyValue(l.text)
+		key, value, ok := keyValue(l.Text)
 		if !ok {
 			continue
 		}
@@ -46,15 +47,15 @@ func ParseStatus(r io.Reader, path string) (Status, []analysis.Problem, error) {
 			known++
 		}
 		if !good {
-			probs.add(analysis.Warning, l, "the value of "+key+" is not understood", quote(value)+" is no number",
+			probs.Add(analysis.Warning, l, "the value of "+key+" is not understood", line.Quote(value)+" is no number",
 				"nothing: the other values were read")
 		}
 	}
-	if known == 0 && in.offset > 0 {
-		probs.add(analysis.Warning, line{}, "this is no status of a process", "it has none of Name, Pid, PPid, Uid, Threads",
+	if known == 0 && in.Offset() > 0 {
+		probs.Add(analysis.Warning, line.Line{}, "this is no status of a process", "it has none of Name, Pid, PPid, Uid, Threads",
 			"check which file was captured")
 	}
-	return status, probs.all(), in.failure(path)
+	return status, probs.All(), in.Failure(path)
 }
 
 // set takes one "Key: value" of the file; found tells whether the key is one of

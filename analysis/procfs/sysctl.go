@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/line"
 )
 
 // maxSysctls bounds the kept values; "sysctl -a" prints about a thousand.
@@ -13,7 +14,8 @@ const maxSysctls = 1 << 14
 
 // ParseSysctls reads kernel settings with whole numbers, by their dotted name
 // ("fs.inotify.max_user_watches"). It takes the output of sysctl, of grep over
-// /proc/sys, and a file of /proc/sys itself, whose name then comes from path. The
+// /proc/sys, and a file of /proc/sys itself, whose name then comes from path or from
+// the heading that tail puts above it. The
 // three numbers of file-nr become fs.file-nr.allocated, .unused and .max
 // (proc_sys_fs(5)). Settings that are no number are passed over. The error is
 // that of r only.
@@ -22,25 +24,30 @@ const maxSysctls = 1 << 14
 //	/proc/sys/fs/inotify/max_user_watches:192536
 //	1440	0	2466177
 func ParseSysctls(r io.Reader, path string) (map[string]int64, []analysis.Problem, error) {
-	probs := &problems{path: path}
-	in := newLineReader(r)
+	probs := &line.Problems{Path: path}
+	in := line.NewReader(r)
 	out := map[string]int64{}
+	file := path
 	for {
-		l, ok := in.next()
+		l, ok := in.Next()
 		if !ok {
 			break
 		}
-		name, value, ok := sysctlLine(l.text, path)
+		if heading, ok := strings.CutPrefix(l.Text, "==> "); ok { // tail -n +1 /proc/sys/fs/inotify/*
+			file = strings.TrimSuffix(strings.TrimRight(heading, " "), " <==")
+			continue
+		}
+		name, value, ok := sysctlLine(l.Text, file)
 		if !ok || len(out) >= maxSysctls {
 			continue
 		}
 		setSysctl(out, name, strings.Fields(value))
 	}
-	if len(out) == 0 && in.offset > 0 {
-		probs.add(analysis.Note, line{}, "no kernel setting was found", "no line is \"name = number\" or \"path:number\"",
+	if len(out) == 0 && in.Offset() > 0 {
+		probs.Add(analysis.Note, line.Line{}, "no kernel setting was found", "no line is \"name = number\" or \"path:number\"",
 			"save the output of: sysctl fs.inotify fs.file-nr")
 	}
-	return out, probs.all(), in.failure(path)
+	return out, probs.All(), in.Failure(path)
 }
 
 // sysctlLine splits a line into the setting's dotted name and value.
@@ -85,8 +92,8 @@ func settingOfPath(path string) string {
 	}
 	base := strings.TrimSuffix(path[strings.LastIndexByte(path, '/')+1:], ".txt")
 	switch base {
-	case "file-nr":
-		return "fs.file-nr"
+	case "file-nr", "file-max", "nr_open":
+		return "fs." + base
 	case "max_user_watches", "max_user_instances", "max_queued_events":
 		return "fs.inotify." + base
 	}

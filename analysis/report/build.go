@@ -10,6 +10,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/family"
+	"leakdiff/analysis/identity"
 	"leakdiff/analysis/trend"
 )
 
@@ -66,9 +67,9 @@ func Build(snapshots []analysis.Snapshot, problems []analysis.Problem, o Options
 func Group(snapshots []analysis.Snapshot) []Line {
 	byKey := map[string][]*analysis.Snapshot{}
 	seen := map[string]bool{}
+	series := identity.SeriesKeys(snapshots)
 	for i := range snapshots {
-		s := &snapshots[i]
-		key := s.Process.Key()
+		s, key := &snapshots[i], series[i]
 		if seen[key+s.ID] {
 			continue // the same bytes in two bundles of one case
 		}
@@ -234,7 +235,7 @@ func (l *Line) summaries() []Snapshot {
 func (l *Line) series() Series {
 	first := l.Snapshots[0]
 	s := Series{
-		Process: first.Process.Name.Value, Host: textOrNil(first.Process.Host.Value),
+		PID: l.pid(), Process: first.Process.Name.Value, Host: textOrNil(first.Process.Host.Value),
 		Snapshots: make([]string, len(l.Snapshots)), Families: []Family{}, Units: []Unit{}, Findings: []Finding{},
 	}
 	for i, x := range l.Snapshots {
@@ -253,12 +254,25 @@ func (l *Line) series() Series {
 		}
 		return a.Fingerprint < b.Fingerprint
 	})
-	s.Findings = l.findings(s.Families)
+	s.Findings = append(s.Findings, l.findings(s.Families)...)
+	s.Findings = append(s.Findings, l.facts(len(s.Findings))...)
 	s.Limits = limits(s.Families, s.Findings)
 	if len(s.Findings) == 0 {
 		s.Quiet = l.quiet()
 	}
 	return s
+}
+
+// pid is that of a series which is one of several of its name.
+func (l *Line) pid() *int {
+	if strings.Count(l.Key, "\x00") < 2 {
+		return nil
+	}
+	pid, err := strconv.Atoi(l.Snapshots[0].Process.PID.Value)
+	if err != nil {
+		return nil
+	}
+	return &pid
 }
 
 // family writes one family; states, frames and waits are those of the last
@@ -362,6 +376,34 @@ func (l *Line) findings(families []Family) []Finding {
 	if rest > 0 {
 		last := &out[len(out)-1]
 		last.Text += fmt.Sprintf(" %d more families that rise stand in the table.", rest)
+	}
+	return out
+}
+
+// facts are findings that single snapshots prove: deadlocks and the like. What
+// several snapshots state is told once, in the words of the last.
+func (l *Line) facts(before int) []Finding {
+	var out []Finding
+	at := map[string]int{}
+	var seen [][]string
+	for _, s := range l.Snapshots {
+		for _, f := range s.Statements {
+			i, ok := at[f.Key]
+			if !ok {
+				if len(out) == 20 {
+					continue
+				}
+				i, at[f.Key] = len(out), len(out)
+				out, seen = append(out, Finding{}), append(seen, nil)
+			}
+			out[i] = Finding{Rank: before + i + 1, Kind: FactFinding, Title: f.Title, Text: f.Text, Families: []string{}}
+			seen[i] = append(seen[i], s.Label)
+		}
+	}
+	for i := range out {
+		if len(l.Snapshots) > 1 {
+			out[i].Text += " Seen in " + strings.Join(seen[i], ", ") + "."
+		}
 	}
 	return out
 }

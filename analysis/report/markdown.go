@@ -62,7 +62,7 @@ func markdownSeries(b *strings.Builder, l *Line, s *Series) {
 		b.WriteString("\n")
 	}
 	for _, f := range s.Findings {
-		fmt.Fprintf(b, "%d. **%s** %s. %s\n", f.Rank, f.Verdict, MarkdownText(f.Title), MarkdownText(f.Text))
+		fmt.Fprintf(b, "%d. **%s** %s. %s\n", f.Rank, f.Mark(), MarkdownText(f.Title), MarkdownText(f.Text))
 	}
 	if len(s.Limits) > 0 {
 		fmt.Fprintf(b, "\nWhat these verdicts cannot exclude: %s\n", MarkdownText(strings.Join(s.Limits, " ")))

@@ -60,6 +60,8 @@ type Artifact struct {
 type Series struct {
 	Process string  `json:"process"`
 	Host    *string `json:"host"`
+	// PID is given where several processes of this name live at the same time.
+	PID *int `json:"pid,omitempty"`
 	// Snapshots are ids in time order; every counts list has one entry for each.
 	Snapshots []string  `json:"snapshots"`
 	Families  []Family  `json:"families"`
@@ -71,6 +73,17 @@ type Series struct {
 	// grows; empty otherwise.
 	Quiet string `json:"quiet,omitempty"`
 }
+
+// Mark is the finding's verdict in one word, or "fact".
+func (f Finding) Mark() string {
+	if f.Kind == FactFinding {
+		return FactFinding
+	}
+	return string(f.Verdict)
+}
+
+// FactFinding is a finding without a family: a deadlock, a saturated client.
+const FactFinding = "fact"
 
 // Family is one family over all snapshots of its series.
 type Family struct {
@@ -111,7 +124,10 @@ type Unit struct {
 
 // Finding is a sentence with figures about what grows.
 type Finding struct {
-	Rank     int              `json:"rank"`
+	Rank int `json:"rank"`
+	// Kind is FactFinding for what single snapshots prove, empty for what the
+	// series shows.
+	Kind     string           `json:"kind,omitempty"`
 	Verdict  analysis.Verdict `json:"verdict"`
 	Title    string           `json:"title"`
 	Text     string           `json:"text"`

@@ -208,7 +208,7 @@ func (p *printer) series(c *Case, i int) {
 	}
 	for _, f := range s.Findings {
 		p.line("")
-		p.wrap("", fmt.Sprintf("%d. [%s] %s", f.Rank, f.Verdict, f.Title))
+		p.wrap("", fmt.Sprintf("%d. [%s] %s", f.Rank, f.Mark(), f.Title))
 		p.wrap("   ", f.Text)
 		if f.Next != "" {
 			p.wrap("   ", "Next: "+f.Next)

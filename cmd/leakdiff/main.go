@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	_ "time/tzdata" // people enter zones by name, on machines that may have no zone files
 
 	"github.com/alecthomas/kong"
 

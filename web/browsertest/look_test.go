@@ -97,6 +97,7 @@ func everyPage(t *testing.T, base string) []sight {
 		{"home", "/"},
 		{"bundle", "/bundles/" + up.ID},
 		{"case", "/cases/" + up.Case},
+		{"identity", "/cases/" + up.Case + "/identity"},
 		{"diff", diff},
 		{"diff-open", diff + "&open=" + family["goroutine"]},
 		{"family", "/families/" + family["goroutine"] + "?case=" + up.Case},

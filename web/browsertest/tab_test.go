@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -111,6 +112,14 @@ func (tb *tab) note(format string, args ...any) {
 	tb.mu.Lock()
 	defer tb.mu.Unlock()
 	tb.trouble = append(tb.trouble, fmt.Sprintf(format, args...))
+}
+
+// ignore forgets what was heard with these words in it: the answer to a form that
+// was refused on purpose.
+func (tb *tab) ignore(words string) {
+	tb.mu.Lock()
+	defer tb.mu.Unlock()
+	tb.trouble = slices.DeleteFunc(tb.trouble, func(said string) bool { return strings.Contains(said, words) })
 }
 
 // troubles is what was heard so far.

@@ -16,6 +16,8 @@ import (
 	"github.com/a-h/templ"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/identity"
+	"leakdiff/analysis/report"
 	"leakdiff/web/page"
 	"leakdiff/web/view"
 )
@@ -46,6 +48,22 @@ func pages(name string) map[string]templ.Component {
 	bare := view.NewHome(view.HomeInput{Base: "http://localhost:8080", Upload: view.UploadInput{Free: 200_000_000, Reserved: 1_000_000_000}})
 	bare.Shell.Engine = engine
 	list["home-full"] = page.Home(bare)
+	for file, change := range map[string]func(*view.IdentityInput){
+		"identity": func(*view.IdentityInput) {},
+		"identity-refused": func(in *view.IdentityInput) {
+			in.NeedsKey = true
+			in.Refused = &view.RefusedEdit{
+				Edit:  identity.Edit{Kind: identity.Process, Target: in.Lines[0].Snapshots[1].ID, Value: name},
+				Fault: &analysis.Fault{Code: "invalid", Where: "value", What: "the name is too long", Why: name, Hint: "shorten it"},
+			}
+		},
+	} {
+		in := identityInput(name)
+		change(&in)
+		v := view.NewIdentity(in)
+		v.Shell.Engine = engine
+		list[file] = page.Identity(v)
+	}
 	for file, change := range map[string]func(*view.BundleInput){
 		"bundle":          func(*view.BundleInput) {},
 		"bundle-problems": func(in *view.BundleInput) { in.Show = "problems" },
@@ -186,6 +204,33 @@ func bundleInput(name string) view.BundleInput {
 	return in
 }
 
+// identityInput is a case of two series with every sort of edit.
+func identityInput(name string) view.IdentityInput {
+	found := bundleInput(name).Snapshots
+	for i := range found {
+		found[i].Label = name + found[i].Label
+		found[i].Order = i
+	}
+	found[2].CapturedAt, found[2].TimeFact = time.Time{}, analysis.Fact{Source: name}
+	in := view.IdentityInput{CaseID: "c1", CaseTitle: name, BundleOf: map[string]string{}, Done: 1, Bundles: []view.IdentityBundle{{ID: "b1", Name: name, Artifacts: bundleInput(name).Artifacts}}}
+	for i, e := range []identity.Edit{
+		{Kind: identity.Host, Target: identity.All(identity.Key(&found[0]), found[0].Process), Value: name},
+		{Kind: identity.LeaveOut, Target: identity.Key(&found[4])},
+		{Kind: identity.Series, Target: identity.Key(&found[6]), Value: identity.Into(identity.Key(&found[1]), found[1].Process)},
+		{Kind: identity.PID, Target: "e1.7.1.aaaaaaaaaaaaa", Value: "7"},
+		{Kind: identity.Process, Target: identity.Key(&found[8]), Value: name, Undone: true},
+	} {
+		e.ID, e.At, e.By, e.Note = int64(i+1), found[0].CapturedAt, "owner", name
+		in.Edits = append(in.Edits, e)
+	}
+	for i := range found {
+		in.BundleOf[found[i].ID] = "b1"
+	}
+	in.Said = identity.Resolve(found, in.Edits)
+	in.Lines = report.Group(in.Said.Snapshots)
+	return in
+}
+
 func TestPagesAreWellBehaved(t *testing.T) {
 	forbidden := map[string]*regexp.Regexp{
 		"an inline style":          regexp.MustCompile(`(?i)<[^>]*\sstyle\s*=|<style`),
@@ -257,6 +302,8 @@ func TestPagesSayWhatTheyMust(t *testing.T) {
 	tests := map[string]struct{ page, want, not []string }{
 		"the start page":                      {[]string{"home"}, []string{"87 → 263", "webkitdirectory", `name="file" type="file" multiple`, `enctype="multipart/form-data"`, `action="/upload"`, "Nothing has been read yet.", "curl -T bundle.tgz http://localhost:8080/api/v1/bundles/"}, []string{`role="alert">Nothing can be`}},
 		"a nearly full disk":                  {[]string{"home-full"}, []string{"nearly full", "No case yet.", "built without samples"}, []string{`id="upload"`, "upload.js"}},
+		"what was recognised":                 {[]string{"identity"}, []string{"17\u00a0snapshots of 2\u00a0processes", "4\u00a0edits are in force", "1\u00a0edit changes nothing any more", "its evidence is no longer in the case", "Take back in", "Do it again", "up\"", "63\u00a0files of kubelet-probe-leak.tgz", `action="/cases/c1/identity/undo"`, "Done. Host: realnode1 → kubelet-probe-leak.tgz"}, []string{`role="alert"`, `name="key"`}},
+		"an edit that was refused":            {[]string{"identity-refused"}, []string{`role="alert">The name is too long (kubelet-probe-leak.tgz). Shorten it.`, `autofocus`, `name="key"`}, nil},
 		"a bundle that was read":              {[]string{"bundle"}, []string{"20\u00a0problems, none of them costs a goroutine.", "/raw/b1?path=kubelet-probe-leak%2Ft1%2Fkubelet%2Fgoroutine-debug2.txt&amp;offset=90112&amp;length=1", "9 × 2", "captured_at", "/snapshots/st0kubelet?case=c1", `aria-label="sure: low"`, "755a5c4a", "ticks after boot", `data-key="/"`}, []string{"http-equiv", "progress.js"}},
 		"a bundle that is being read":         {[]string{"bundle-running"}, []string{`data-events="/bundles/b1/events"`, `data-poll="/bundles/b1.json"`, `role="status"`, "may be closed", `<noscript><meta http-equiv="refresh" content="3"></noscript>`, "1203 goroutines", `action="/bundles/b1/cancel"`, `value="412000"`}, []string{"Problems"}},
 		"a bundle that failed":                {[]string{"bundle-failed"}, []string{"could not be read", "the archive is encrypted", "755a5c4a", `action="/bundles/b1/read"`}, []string{"Every line was understood", `id="times"`}},

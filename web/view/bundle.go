@@ -166,7 +166,7 @@ func NewBundle(in BundleInput) Bundle {
 	b.Problems = newProblems(in.Problems, link)
 	b.ProblemSum = problemSum(len(in.Problems), len(b.Problems))
 	b.Times, b.TimesNote = times(in)
-	b.Identity = identity(in.Snapshots)
+	b.Identity = identityGroups(in.Snapshots)
 	return b
 }
 
@@ -758,8 +758,8 @@ func laterWords(s analysis.Snapshot) string {
 	return strings.Join(parts, ", ")
 }
 
-// identity says for each process what is believed and from where.
-func identity(snapshots []analysis.Snapshot) []IdentityGroup {
+// identityGroups says for each process what is believed and from where.
+func identityGroups(snapshots []analysis.Snapshot) []IdentityGroup {
 	var keys []string
 	byKey := map[string][]analysis.Process{}
 	for _, s := range snapshots {

@@ -813,7 +813,7 @@ func (m *caseMaker) findings(c *Case) {
 
 func (m *caseMaker) finding(s *report.Series, series int, f *report.Finding, number int) CaseFinding {
 	out := CaseFinding{
-		Number: itoa(int64(number)), Anchor: fmt.Sprintf("f-%d", number), Verdict: string(f.Verdict),
+		Number: itoa(int64(number)), Anchor: fmt.Sprintf("f-%d", number), Verdict: f.Mark(),
 		Title: Visible(arrow(f.Title)), Text: Visible(arrow(f.Text)), Next: Visible(f.Next), Process: printable(s.Process),
 	}
 	byPrint := map[string]*report.Family{}

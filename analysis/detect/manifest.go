@@ -1,0 +1,38 @@
+package detect
+
+import (
+	"regexp"
+	"strings"
+)
+
+var (
+	hostnameFile = regexp.MustCompile(`^hostname(_-f)?(\.txt)?$`)
+	hostnameText = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,252}$`)
+	dateFile     = regexp.MustCompile(`^date(_--utc)?(\.txt)?$`)
+	dateText     = regexp.MustCompile(`^([A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d |[A-Z][a-z]{2} \d\d? [A-Z][a-z]{2} \d{4} |\d{4}-\d\d-\d\d[T ]\d\d:\d\d)`)
+	hostJSON     = regexp.MustCompile(`^(agent-)?host\.json$`)
+	hostKey      = regexp.MustCompile(`"[Hh]ostname"\s*:\s*"[^"]+"`)
+	hostVariable = regexp.MustCompile(`(?m)^HOSTNAME=\S+$`)
+	hostLine     = regexp.MustCompile(`(?mi)^\s*(hostname|host name)\s*:\s*\S+\s*$`)
+)
+
+// manifest finds the small files with which collectors say where and when they
+// ran. Their names alone say nothing; their content must fit.
+func (v *view) manifest() (Result, bool) {
+	one := strings.TrimSpace(v.first())
+	switch {
+	case !v.Whole:
+		return no()
+	case hostnameFile.MatchString(v.base) && len(v.lines) == 1 && hostnameText.MatchString(one):
+		return high(Manifest, "one word in a file named "+v.base+": the name of the host")
+	case dateFile.MatchString(v.base) && len(v.lines) == 1 && dateText.MatchString(one):
+		return high(Manifest, "one date in a file named "+v.base+": when the collector ran")
+	case hostJSON.MatchString(v.base) && hostKey.Match(v.text):
+		return high(Manifest, "JSON in a file named "+v.base+" that names the host")
+	case strings.HasSuffix(v.base, "environment.txt") && hostVariable.Match(v.text):
+		return high(Manifest, "an environment, of which only the name of the host is read")
+	case strings.HasPrefix(v.base, "diagnostics.y") && hostLine.Match(v.text):
+		return high(Manifest, "YAML in a file named "+v.base+" that names the host")
+	}
+	return no()
+}

@@ -1,0 +1,129 @@
+// Package envelope takes dumps out of what logs and other texts wrapped around
+// them: prefixes of journald, syslog, CRI, docker, kubectl, stern and compose,
+// escapes of a log field or a JSON string, HTML, indentation, or nothing but the
+// program's own log lines before and behind. It takes the bytes of one file and
+// gives each dump in it as plain text, with who wrote it, when, and where every
+// goroutine or thread of it stands in the file. It refuses to know what the dump
+// says: it looks at the beginnings of lines, never into a stack.
+package envelope
+
+import (
+	"io"
+	"time"
+
+	"leakdiff/analysis"
+)
+
+// Source is who wrote the lines, as the prefixes say; zero where nothing says it.
+type Source struct {
+	Host, Program, Unit, Namespace, Pod, Container string
+	PID                                            int
+}
+
+// The kinds of dumps that a section may promise.
+const (
+	KindGoroutine = "goroutine"
+	KindThread    = "thread"
+)
+
+// Section is one dump, unwrapped to plain text. Its text is held compressed.
+type Section struct {
+	Source Source
+	// Form says how the dump was wrapped, in words for a reason on a page:
+	// "journald", "CRI", "docker JSON, escaped in a log field".
+	Form string
+	// Time is that of the line that begins the dump, zero if unknown.
+	Time time.Time
+	// Zoneless says that the stamp had no zone and was read as UTC, Yearless that
+	// it had no year: it got the latest year in which it is not after Config.Now.
+	Zoneless, Yearless bool
+	// Line and Offset are where the dump begins in the artifact; Line counts from 1.
+	Line, Offset int64
+	// Bytes is the length of the plain text.
+	Bytes int64
+	// Kind says which kind of dump the text promises.
+	Kind string
+	// Headers counts the goroutine headers, or the lines of a thread dump that
+	// begin with a quote.
+	Headers int
+	// Truncated says that the text stops before the dump does, TruncatedWhy by what
+	// sign.
+	Truncated    bool
+	TruncatedWhy string
+
+	text  spool
+	marks checkpoints
+}
+
+// Open gives the plain text from its beginning. It may be called several times,
+// and at the same time.
+func (s *Section) Open() (io.ReadCloser, error) { return s.text.open() }
+
+// Locate gives the place in the artifact of an offset into the plain text: that
+// of the line where the last goroutine or thread at or before it begins. Behind a
+// prefix raw is where the whole line begins; inside an escaped string it is where
+// the header itself stands.
+func (s *Section) Locate(offset int64) (line, raw int64) {
+	return s.marks.find(offset, s.Line, s.Offset)
+}
+
+// Config bounds what Unwrap keeps. The zero value means the defaults.
+type Config struct {
+	// Path goes into every problem.
+	Path string
+	// Now gives stamps without a year theirs; where it is zero such stamps are no
+	// time.
+	Now time.Time
+	// MaxSections is how many dumps are kept, 1,000 by default.
+	MaxSections int
+	// MaxKept bounds the compressed bytes held for all sections, 32 MiB by default.
+	MaxKept int64
+	// MaxProblems is how many problems are listed, 100 by default.
+	MaxProblems int
+}
+
+func (c Config) withDefaults() Config {
+	if c.MaxSections <= 0 {
+		c.MaxSections = 1000
+	}
+	if c.MaxKept <= 0 {
+		c.MaxKept = 32 << 20
+	}
+	if c.MaxProblems <= 0 {
+		c.MaxProblems = 100
+	}
+	return c
+}
+
+// Info is what was seen of the input as a whole.
+type Info struct {
+	// Sections counts the dumps, Lines and Bytes the whole input.
+	Sections, Lines, Bytes int64
+	// Form is that of the sections, or of the first one and "others".
+	Form string
+	// Headers counts the headers in all sections.
+	Headers int
+	// LoneHeaders counts the goroutine headers of crash traces: a panic, a fatal
+	// error or a log line that shows one or two goroutines is no dump
+	// (goroutine.md section 5.7).
+	LoneHeaders int
+	// Kept is how many compressed bytes the sections hold.
+	Kept int64
+}
+
+// Unwrap reads all of r and gives the dumps in it in the order in which they
+// begin. Text without any dump passes at about the speed of a search for a byte.
+// The error is that of r; the sections found until then are given all the same.
+func Unwrap(r io.Reader, cfg Config) ([]Section, Info, []analysis.Problem, error) {
+	s := newScanner(r, cfg.withDefaults())
+	s.run()
+	return s.result()
+}
+
+// Promises reports whether the text holds the marker of a dump: a cheap test that
+// may say yes to a crash trace, never no to a dump.
+func Promises(text []byte) bool {
+	m := newMarkers(true)
+	_, found := m.next(text, 0, len(text), 0, true)
+	return found
+}

@@ -1,0 +1,697 @@
+package envelope
+
+import (
+	"bytes"
+	"fmt"
+
+	"leakdiff/analysis"
+)
+
+const (
+	// maxPending is how much of a line that comes in parts is put together before
+	// it is looked at. Real lines of a dump are below 2 KiB.
+	maxPending = 64 << 10
+	// pendingTail is what is kept of it then: enough for the beginning of a string.
+	pendingTail = 2 * stringSpan
+	// splitFrom is from what length on a line may have been split by journald
+	// (LineMax) or a syslog daemon: 1 KiB is the smallest limit (RFC 3164).
+	splitFrom = 1000
+	// maxForeign is after how many lines of others in a row a dump has ended.
+	maxForeign = 200
+	// maxStrays is how many unknown lines in a row a block may hold.
+	maxStrays = 3
+	// maxOpening bounds what comes between the first line of a crash and its first
+	// header: the text of a panic, the stack of the scheduler.
+	maxOpening      = 256
+	maxOpeningBytes = 64 << 10
+	// maxIDs is how many ids of a dump are remembered to notice the next one.
+	maxIDs = 4096
+)
+
+// place is where a text stands in the artifact. off is where its line begins, text
+// where the text itself begins; exact says that the text stands there byte for
+// byte.
+type place struct {
+	line, off, text int64
+	exact           bool
+}
+
+func (p place) skip(n int) place {
+	if p.exact {
+		p.text += int64(n)
+	}
+	return p
+}
+
+// source is one writer among those of a file. It puts the parts of its lines
+// together, decodes strings, and cuts dumps out of its lines by these rules:
+//
+// A dump begins with a goroutine header, together with the lines since "SIGQUIT:
+// quit", "panic:" or "fatal error:" before it; or with "Full thread dump" and the
+// date before it. It goes on as long as its lines come. Lines that begin as a log's
+// do (a stamp, a level, klog's header, a JSON object) are left out wherever they
+// cut in; others are left out behind a blank line and kept within a block, where
+// the parser judges them. After 200 lines in a row that are left out the dump has
+// ended.
+//
+// A new dump begins within one at a BEGIN marker, at a signal, at a panic whose
+// next header is running, at a running goroutine where nothing crashed (only the
+// one that writes a dump runs), and at an id that was there before. With
+// GOTRACEBACK=crash each thread prints "SIGQUIT: quit" again, behind "-----", and
+// goroutines a second time: that is still the same dump.
+type source struct {
+	to     *scanner
+	id     Source
+	layers string // their names, for a reason
+	used   int64  // number of the last line
+	// stamp is that of the line being read, or moment where a record told it.
+	stamp  []byte
+	moment moment
+
+	pending       []byte
+	pendingAt     place
+	pendingMoment moment
+	run           escapeRun
+	runForm       string
+	// runFiled is how many sections were filed before the string began.
+	runFiled int
+
+	open    *building
+	opening opening
+	begin   bool // a BEGIN marker came
+	// before is the line before, as far as it may say when a dump was made.
+	before       [128]byte
+	beforeLength int
+	beforeAt     place
+	beforeEnd    byte
+
+	colours, markup []byte
+}
+
+// opening holds the lines since a crash began, until a header shows that it tells
+// of goroutines.
+type opening struct {
+	active, signal bool
+	stamped        bool // the lines begin with a stamp
+	lines          int
+	text           []byte
+	at             place
+	moment         moment
+}
+
+// building is a dump being written.
+type building struct {
+	Section
+	w     spoolWriter
+	inner inner
+	ids   map[int64]struct{}
+	// sure says that even one goroutine makes a dump: a signal or a BEGIN marker
+	// announced it, or a function that dumps all is on a stack.
+	sure bool
+	// crash says that other running goroutines may follow the first one, signal that
+	// they do so in spite of lines that cut in, relay that threads repeat goroutines.
+	crash, signal, relay bool
+	dashes               bool // the line before was "-----"
+	blank                bool // the line before was blank
+	strays               int
+	foreign              int
+	after                bool // the end of a thread dump was seen
+	deadlocks            bool
+	full                 bool // no more is kept
+}
+
+func (s *source) now() moment {
+	if s.moment.time.IsZero() && len(s.stamp) > 0 {
+		s.moment = readStamp(string(s.stamp), s.to.cfg.Now)
+	}
+	return s.moment
+}
+
+// busy reports whether the lines to come matter.
+func (s *source) busy() bool {
+	return s.open != nil || s.opening.active || s.run.active || len(s.pending) > 0
+}
+
+// feed takes a line of the source without its prefix, or a part of one.
+func (s *source) feed(b []byte, partial bool, at place) {
+	if bytes.IndexByte(b, 0x1b) >= 0 {
+		s.colours = dropColours(s.colours[:0], b)
+		b, at.exact = s.colours, false
+	}
+	if s.run.active {
+		b, at = s.resume(b, partial, at)
+		if b == nil {
+			return
+		}
+	}
+	if !partial && len(s.pending) == 0 {
+		s.text(b, at)
+		return
+	}
+	if len(s.pending) == 0 {
+		s.pendingAt, s.pendingMoment = at, s.now()
+	}
+	// Parts do not follow one another in the artifact unless they are pieces of one
+	// line; the place of the first stands for all.
+	s.pendingAt.exact = s.pendingAt.exact && at.exact && at.text == s.pendingAt.text+int64(len(s.pending))
+	s.pending = append(s.pending, b...)
+	if !partial {
+		line := s.pending
+		s.pending = s.pending[:0]
+		s.moment = s.pendingMoment
+		s.text(line, s.pendingAt)
+		return
+	}
+	if len(s.pending) > maxPending {
+		s.overflow()
+	}
+}
+
+// overflow looks for the beginning of a dump in a line that is too long to be put
+// together.
+func (s *source) overflow() {
+	b := s.pending
+	s.pending = s.pending[:0]
+	s.moment = s.pendingMoment
+	n := s.strings(b, s.pendingAt, true)
+	if s.run.active {
+		return
+	}
+	n = max(n, len(b)-pendingTail)
+	s.pendingAt = s.pendingAt.skip(n)
+	s.pending = append(s.pending, b[n:]...)
+}
+
+// text takes a whole line.
+func (s *source) text(b []byte, at place) {
+	if bytes.IndexByte(b, '\\') >= 0 && s.strings(b, at, false) > 0 {
+		return
+	}
+	if !s.to.html {
+		s.line(b, at, true)
+		return
+	}
+	s.markup = dropTags(b)
+	for line := range bytes.SplitSeq(s.markup, []byte("\n")) {
+		s.line(line, place{line: at.line, off: at.off, text: at.off}, true)
+	}
+}
+
+// strings takes the dumps out of the strings in a line and returns how far it
+// came. The last string may go on in what follows.
+func (s *source) strings(b []byte, at place, partial bool) int {
+	from := 0
+	for {
+		marker, depth, ok := escapedMarker(b, from)
+		if !ok {
+			return from
+		}
+		start, quote := stringStart(b[from:], marker-from, depth)
+		start += from
+		s.startRun(b[:start], depth, quote)
+		n, ended := s.run.feed(b[start:], at.skip(start), s.plain)
+		from = start + n
+		if !ended {
+			s.pause(len(b), partial)
+			return len(b)
+		}
+		s.endRun(b[from:], false)
+	}
+}
+
+// startRun begins to decode a string; what stands before it may tell the time.
+func (s *source) startRun(before []byte, depth int, quote byte) {
+	s.close()
+	s.opening = opening{}
+	s.runForm = "escaped in a log field"
+	if before = trim(before); bytes.HasSuffix(bytes.TrimRight(before, `"'\ `), []byte(":")) || bytes.HasPrefix(before, []byte("{")) {
+		s.runForm = "escaped in a JSON string"
+	}
+	if m := lineMoment(before, s.to.cfg.Now); m.better(s.now()) {
+		s.moment = m
+	}
+	s.runFiled = len(s.to.sections)
+	s.run.start(depth, quote)
+}
+
+// resume goes on with a string, and returns what follows it, nil where it has not
+// ended yet.
+func (s *source) resume(b []byte, partial bool, at place) ([]byte, place) {
+	if s.run.split && len(trim(b)) > 0 && isLogLine(trim(b)) {
+		s.endRun(nil, true)
+		return b, at
+	}
+	s.run.split = false
+	n, ended := s.run.feed(b, at, s.plain)
+	if !ended {
+		s.pause(len(b), partial)
+		return nil, at
+	}
+	s.endRun(b[n:], false)
+	return b[n:], at.skip(n)
+}
+
+// pause waits for the rest of a string. Lines that no limit can have split end it.
+func (s *source) pause(length int, partial bool) {
+	s.run.split = !partial
+	if !partial && (length < splitFrom || s.layers == "") {
+		s.endRun(nil, true)
+	}
+}
+
+// endRun ends a string; what stands behind it may tell the time. cut says that
+// the string did not end.
+func (s *source) endRun(behind []byte, cut bool) {
+	if len(s.run.line) > 0 {
+		s.line(s.run.line, s.run.place, false)
+	}
+	s.run.active = false
+	if o := s.open; o != nil && cut {
+		o.Truncated, o.TruncatedWhy = true, "the string that holds it does not end"
+	}
+	s.close()
+	s.to.date(s.runFiled, s.id, fieldMoment(behind, s.to.cfg.Now))
+	s.opening, s.begin, s.runForm = opening{}, false, ""
+}
+
+func (s *source) plain(b []byte, at place) { s.line(b, at, true) }
+
+// line takes a line of text without the layers around it. newline is false for
+// the last line of a string or file that does not end with one.
+func (s *source) line(b []byte, at place, newline bool) {
+	o := s.open
+	t := trim(b)
+	if len(t) == 0 {
+		if s.opening.active {
+			s.opening.add(nil)
+		} else if o != nil {
+			o.blankLine()
+		}
+		s.beforeLength = 0
+		return
+	}
+	matched := false
+	if o != nil && (o.inner.mode == innerUndecided || o.inner.mode == innerEach) {
+		b, t, matched = o.strip(b, t)
+		if len(t) == 0 {
+			o.blankLine()
+			return
+		}
+	}
+	switch h, ok := readHeader(t); {
+	case ok:
+		s.header(h, b, t, at, matched, newline)
+	case s.marked(b, t, at, newline):
+	default:
+		s.other(b, t, at, newline)
+	}
+	s.remember(t, at)
+}
+
+// strip takes the logger's prefix off a line of the dump being written.
+func (o *building) strip(b, t []byte) (line, trimmed []byte, matched bool) {
+	rest, ok := o.inner.cut(b)
+	if o.inner.mode == innerUndecided {
+		o.inner.mode = innerFirst
+		if ok {
+			o.inner.mode = innerEach
+		}
+	}
+	if !ok || o.inner.mode != innerEach {
+		return b, t, false
+	}
+	return rest, trim(rest), true
+}
+
+// remember keeps what the next line may need of this one.
+func (s *source) remember(t []byte, at place) {
+	s.beforeLength = copy(s.before[:], t)
+	s.beforeAt, s.beforeEnd = at, t[len(t)-1]
+}
+
+// header takes a goroutine header: it goes on with the dump being written, or
+// begins one.
+func (s *source) header(h header, b, t []byte, at place, matched, newline bool) {
+	if s.goesOn(h, b, matched) {
+		s.opening = opening{}
+		s.open.header(h, b, at, newline)
+		return
+	}
+	s.close()
+	o := s.begins(KindGoroutine, at)
+	o.crash = s.opening.active || h.system || h.id == 0
+	o.signal = s.opening.signal
+	o.sure = s.begin || o.signal
+	if s.opening.active {
+		o.Line, o.Offset = s.opening.at.line, s.opening.at.off
+		if !(moment{o.Time, o.Zoneless, o.Yearless}).better(s.opening.moment) {
+			o.at(s.opening.moment)
+		}
+		o.mark(s.opening.at)
+		o.write(s.opening.text, false)
+	}
+	s.opening, s.begin = opening{}, false
+	if indent := len(b) - len(bytes.TrimLeft(b, " \t")); indent > 0 {
+		o.inner = inner{template: bytes.Clone(b[:indent]), mode: innerEach}
+		b = b[indent:]
+	}
+	o.header(h, b, at, newline)
+}
+
+// goesOn reports whether a header belongs to the dump being written.
+func (s *source) goesOn(h header, b []byte, matched bool) bool {
+	o := s.open
+	if o == nil || o.Kind != KindGoroutine || s.begin {
+		return false
+	}
+	if s.opening.active && (s.opening.signal || h.running || h.id == 0) {
+		return false
+	}
+	if o.inner.mode == innerEach && !matched && len(trim(o.inner.template)) > 0 {
+		return false
+	}
+	if _, twice := o.ids[h.id]; twice && !o.relay {
+		return false
+	}
+	return !h.running || h.system || o.signal || o.crash && o.foreign == 0
+}
+
+// begins opens a section.
+func (s *source) begins(kind string, at place) *building {
+	o := &building{Section: Section{Source: s.id, Form: s.form(), Line: at.line, Offset: at.off, Kind: kind}, ids: map[int64]struct{}{}}
+	o.w = spoolWriter{lend: &s.to.lend, kept: &s.to.kept, max: s.to.cfg.MaxKept}
+	o.at(s.now())
+	if o.Time.IsZero() && s.beforeLength > 0 && (s.beforeEnd == '<' || s.beforeEnd == ':') {
+		// klog prints the entry that holds a dump on the line before it.
+		entry := s.before[:s.beforeLength]
+		o.at(lineMoment(entry, s.to.cfg.Now))
+		if _, pid, ok := klogStamp(entry); ok && o.Source.PID == 0 {
+			o.Source.PID = pid
+		}
+	}
+	s.open = o
+	return o
+}
+
+func (o *building) at(m moment) { o.Time, o.Zoneless, o.Yearless = m.time, m.zoneless, m.yearless }
+
+func (s *source) form() string {
+	form := s.layers
+	add := func(word string) {
+		if form != "" {
+			form += ", "
+		}
+		form += word
+	}
+	if s.to.html {
+		add("HTML")
+	}
+	if s.run.active {
+		add(s.runForm)
+	}
+	return form
+}
+
+// marked takes lines with a marker that is no header of its own: those of BEGIN
+// and END, of a thread dump, and a header behind a logger's prefix.
+func (s *source) marked(b, t []byte, at place, newline bool) bool {
+	i := nextMarker(b)
+	if i < 0 {
+		if bytes.Contains(b, []byte(endWord)) {
+			s.close()
+			return true
+		}
+		return false
+	}
+	if bytes.HasPrefix(b[i:], []byte(threadWord)) {
+		return s.threads(b, i, at, newline)
+	}
+	if bytes.Contains(b, []byte(beginWord)) {
+		s.close()
+		s.opening, s.begin = opening{}, true
+		return true
+	}
+	h, ok := readHeader(trim(b[i:]))
+	if !ok || i == 0 {
+		return false
+	}
+	s.close()
+	prefix := b[:i]
+	if m := lineMoment(prefix, s.to.cfg.Now); m.better(s.now()) {
+		s.moment = m
+	}
+	s.opening.active = s.opening.active && (s.opening.signal || s.opening.stamped && cutStamp(prefix) > 0)
+	s.header(h, b[i:], t, at, false, newline)
+	if _, pid, ok := klogStamp(bytes.TrimLeft(prefix, " \t")); ok && s.open.Source.PID == 0 {
+		s.open.Source.PID = pid
+	}
+	s.open.inner = inner{template: bytes.Clone(prefix), mode: innerUndecided}
+	return true
+}
+
+// threads begins a thread dump.
+//
+//	2026-11-21 02:46:53
+//	Full thread dump OpenJDK 64-Bit Server VM (17.0.15+6 mixed mode, sharing):
+func (s *source) threads(b []byte, i int, at place, newline bool) bool {
+	if !bytes.Contains(b[i:], []byte("VM")) && !bytes.ContainsRune(b[i:], '(') {
+		return false
+	}
+	s.close()
+	s.opening, s.begin = opening{}, false
+	date := s.before[:s.beforeLength]
+	if n := cutStamp(date); n < len(date) {
+		date = trim(date[n:])
+	}
+	if n := cutStamp(date); n == 0 || n != len(date) {
+		date = nil
+	} else {
+		at.line, at.off = s.beforeAt.line, s.beforeAt.off
+	}
+	if m := lineMoment(b[:i], s.to.cfg.Now); i > 0 && m.better(s.now()) {
+		s.moment = m
+	}
+	o := s.begins(KindThread, at)
+	o.mark(at)
+	if date != nil {
+		if o.Time.IsZero() {
+			o.at(readStamp(string(date), s.to.cfg.Now))
+		}
+		o.write(date, true)
+	}
+	if len(trim(b[:i])) > 0 {
+		o.inner = inner{template: bytes.Clone(b[:i]), mode: innerUndecided}
+	}
+	o.write(b[i:], newline)
+	return true
+}
+
+// other takes a line without any marker.
+func (s *source) other(b, t []byte, at place, newline bool) {
+	o := s.open
+	stamp := cutStamp(t)
+	if opener, signal := isOpener(trim(t[stamp:])); opener {
+		if o != nil && o.dashes && signal {
+			o.relay = true
+			o.write(b, newline)
+			return
+		}
+		if !s.opening.active || signal {
+			s.opening = opening{active: true, signal: signal, stamped: stamp > 0, at: at, moment: s.now()}
+			if m := readStamp(string(t[:stamp]), s.to.cfg.Now); m.better(s.opening.moment) {
+				s.opening.moment = m
+			}
+		}
+	}
+	if s.opening.active {
+		s.opening.add(b)
+		if !s.opening.active && o != nil {
+			o.foreign += maxOpening
+		}
+		return
+	}
+	switch {
+	case o == nil:
+	case o.Kind == KindThread:
+		o.threadLine(b, t, at, newline)
+	default:
+		o.goroutineLine(b, t, newline)
+	}
+	if o != nil && (o.foreign > maxForeign || o.after && o.foreign > 0) {
+		s.close()
+	}
+}
+
+// add keeps a line of the opening; when it gets too long nothing came of it.
+func (p *opening) add(b []byte) {
+	if p.stamped {
+		b = bytes.TrimPrefix(b[cutStamp(b):], []byte(" "))
+	}
+	p.text = append(append(p.text, b...), '\n')
+	if p.lines++; p.lines > maxOpening || len(p.text) > maxOpeningBytes {
+		*p = opening{}
+	}
+}
+
+func (o *building) header(h header, b []byte, at place, newline bool) {
+	if len(o.ids) < maxIDs && h.id != 0 {
+		o.ids[h.id] = struct{}{}
+	}
+	if o.w.spent() {
+		o.full = true
+	}
+	o.Headers++
+	o.mark(at)
+	o.write(b, newline)
+	o.foreign = 0
+}
+
+// mark notes where in the artifact the next line stands.
+func (o *building) mark(at place) {
+	if !o.full {
+		o.w.charge(o.marks.add(mark{o.w.size, at.line, at.off}))
+	}
+}
+
+// goroutineLine takes a line of a goroutine dump, or one that cut in.
+func (o *building) goroutineLine(b, t []byte, newline bool) {
+	switch {
+	case isDumpLine(t, b[0] == ' ' || b[0] == '\t'):
+		o.sure = o.sure || bytes.Contains(t, []byte("pprof.writeGoroutineStacks("))
+		o.strays, o.foreign = 0, 0
+	case isLogLine(t), o.blank, o.strays >= maxStrays:
+		o.foreign++
+		return
+	default:
+		o.strays++
+	}
+	dashes := bytes.HasPrefix(t, []byte("-----"))
+	o.write(b, newline)
+	o.dashes = dashes
+}
+
+// afterThreads are how lines begin that follow the last thread of a dump.
+var afterThreads = [...]string{" ", "\t", `"`, "Heap", "Found ", "===", "Java stack information", "JNI "}
+
+// threadLine takes a line of a thread dump, or one that cut in.
+func (o *building) threadLine(b, t []byte, at place, newline bool) {
+	known := false
+	for _, word := range afterThreads {
+		known = known || bytes.HasPrefix(b, []byte(word))
+	}
+	switch {
+	case !known && (isLogLine(t) || o.after):
+		o.foreign++
+		return
+	case !known:
+		o.foreign++ // a name of several lines, or the text of another program
+	default:
+		o.foreign = 0
+	}
+	o.after = o.after || bytes.HasPrefix(b, []byte("JNI global ref"))
+	o.deadlocks = o.deadlocks || bytes.HasPrefix(b, []byte("Found "))
+	if b[0] == '"' && !o.deadlocks {
+		if o.w.spent() {
+			o.full = true
+		}
+		o.Headers++
+		o.mark(at)
+	}
+	o.write(b, newline)
+}
+
+func (o *building) blankLine() {
+	if !o.full {
+		o.w.add([]byte{'\n'})
+	}
+	o.blank = true
+}
+
+func (o *building) write(b []byte, newline bool) {
+	o.blank, o.dashes = false, false
+	o.full = o.full || o.w.over()
+	if o.full {
+		return
+	}
+	o.w.add(b)
+	if newline {
+		o.w.add([]byte{'\n'})
+	}
+}
+
+// close ends the dump being written, and files it if it is one.
+func (s *source) close() {
+	o := s.open
+	if o == nil {
+		return
+	}
+	s.open = nil
+	if name := o.inner.name(); name != "" {
+		if o.Form != "" {
+			o.Form += ", "
+		}
+		o.Form += name
+	}
+	if o.Form == "" {
+		o.Form = "lines without a prefix"
+	}
+	s.to.file(o)
+}
+
+// file keeps a dump. One or two goroutines make none, unless something announced
+// it.
+func (s *scanner) file(o *building) {
+	lone := o.Kind == KindGoroutine && o.Headers < 3 && !o.sure
+	switch {
+	case lone:
+		s.info.LoneHeaders += o.Headers
+		o.w.drop()
+		return
+	case o.Headers == 0:
+		o.w.drop()
+		return
+	case len(s.sections) >= s.cfg.MaxSections, o.full && o.w.size == 0:
+		s.left++
+		o.w.drop()
+		return
+	}
+	o.Bytes = o.w.size
+	o.text = o.w.close()
+	if o.full {
+		o.Truncated, o.TruncatedWhy = true, fmt.Sprintf("only %d MiB are kept, compressed, of all dumps of one file", s.cfg.MaxKept>>20)
+	}
+	if o.Truncated {
+		s.problem(analysis.Problem{
+			Line: o.Line, Offset: o.Offset, Severity: analysis.Warning,
+			What: "a dump inside other text is cut",
+			Why:  o.TruncatedWhy,
+			Hint: "upload the dump by itself: journalctl -o cat, kubectl logs without prefixes, jq -r",
+		})
+	}
+	s.sections = append(s.sections, o.Section)
+}
+
+// date gives the sections of a source since some index a time that was found
+// behind them.
+func (s *scanner) date(from int, id Source, m moment) {
+	for i := from; i < len(s.sections); i++ {
+		o := &s.sections[i]
+		if o.Source == id && m.better(moment{o.Time, o.Zoneless, o.Yearless}) {
+			o.Time, o.Zoneless, o.Yearless = m.time, m.zoneless, m.yearless
+		}
+	}
+}
+
+// end closes what the input left open.
+func (s *source) end() {
+	if s.run.active {
+		s.endRun(nil, true)
+	}
+	if len(s.pending) > 0 {
+		line := s.pending
+		s.pending = nil
+		s.text(line, s.pendingAt)
+	}
+	s.close()
+	s.opening, s.begin = opening{}, false
+}

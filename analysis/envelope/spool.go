@@ -1,0 +1,202 @@
+package envelope
+
+import (
+	"bytes"
+	"encoding/binary"
+	"io"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+const (
+	// spoolBlock is how much plain text is collected before it is compressed, and
+	// how long the compressed chunks are.
+	spoolBlock = 64 << 10
+	// spoolWindow is small, for the decoder of every opened section needs as much;
+	// the lines of a dump repeat within a few KiB.
+	spoolWindow = 1 << 20
+	// markStride is how many checkpoints one look-up may have to decode.
+	markStride = 128
+)
+
+// spool is text held compressed.
+type spool struct{ chunks [][]byte }
+
+func (s *spool) open() (io.ReadCloser, error) {
+	readers := make([]io.Reader, len(s.chunks))
+	for i, c := range s.chunks {
+		readers[i] = bytes.NewReader(c)
+	}
+	d, err := zstd.NewReader(io.MultiReader(readers...),
+		zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(spoolWindow))
+	if err != nil {
+		return nil, err
+	}
+	return d.IOReadCloser(), nil
+}
+
+// encoders lends zstd encoders, which are costly to make, to the spools of one
+// Unwrap.
+type encoders struct{ free []*zstd.Encoder }
+
+func (e *encoders) borrow(w io.Writer) *zstd.Encoder {
+	if n := len(e.free); n > 0 {
+		enc := e.free[n-1]
+		e.free = e.free[:n-1]
+		enc.Reset(w)
+		return enc
+	}
+	enc, err := zstd.NewWriter(w, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
+		zstd.WithWindowSize(spoolWindow), zstd.WithLowerEncoderMem(true), zstd.WithEncoderCRC(false))
+	if err != nil {
+		panic("envelope: the options of the encoder are constant: " + err.Error())
+	}
+	return enc
+}
+
+func (e *encoders) giveBack(enc *zstd.Encoder) { e.free = append(e.free, enc) }
+
+// spoolWriter fills a spool. The first block stays uncompressed until it is full
+// or the section is accepted: most candidates are crash traces and are dropped.
+type spoolWriter struct {
+	lend  *encoders
+	kept  *int64 // compressed bytes of all sections
+	enc   *zstd.Encoder
+	plain []byte
+	out   spool
+	size  int64 // plain bytes written
+	own   int64 // compressed bytes of this spool
+	max   int64 // of kept
+}
+
+// spent reports whether nothing more may be kept. What waits to be compressed is
+// taken to shrink to a quarter.
+func (w *spoolWriter) spent() bool { return *w.kept+int64(len(w.plain)/4) >= w.max }
+
+// over reports whether more than spent was kept, by what one block may bring.
+func (w *spoolWriter) over() bool { return *w.kept > w.max+4*spoolBlock }
+
+// charge counts bytes that are held beside the text.
+func (w *spoolWriter) charge(n int) {
+	w.own += int64(n)
+	*w.kept += int64(n)
+}
+
+// Write takes compressed bytes from the encoder.
+func (w *spoolWriter) Write(b []byte) (int, error) {
+	for rest := b; len(rest) > 0; {
+		last := len(w.out.chunks) - 1
+		if last < 0 || len(w.out.chunks[last]) == cap(w.out.chunks[last]) {
+			// Chunks grow with what there is, so that small sections cost little.
+			w.out.chunks = append(w.out.chunks, make([]byte, 0, min(spoolBlock, max(512, len(rest), int(w.own)))))
+			last++
+		}
+		c := w.out.chunks[last]
+		n := min(len(rest), cap(c)-len(c))
+		w.out.chunks[last] = append(c, rest[:n]...)
+		rest = rest[n:]
+		w.charge(n)
+	}
+	return len(b), nil
+}
+
+func (w *spoolWriter) add(b []byte) {
+	w.size += int64(len(b))
+	for len(b) > 0 {
+		n := min(len(b), spoolBlock-len(w.plain))
+		w.plain = append(w.plain, b[:n]...)
+		b = b[n:]
+		if len(w.plain) == spoolBlock {
+			w.flush()
+		}
+	}
+}
+
+func (w *spoolWriter) flush() {
+	if w.enc == nil {
+		w.enc = w.lend.borrow(w)
+	}
+	w.enc.Write(w.plain) // Write of this type never fails
+	w.plain = w.plain[:0]
+}
+
+// close gives what was written.
+func (w *spoolWriter) close() spool {
+	w.flush()
+	w.enc.Close()
+	w.lend.giveBack(w.enc)
+	w.enc, w.plain = nil, nil
+	return w.out
+}
+
+// drop forgets what was written.
+func (w *spoolWriter) drop() {
+	if w.enc != nil {
+		w.enc.Reset(io.Discard)
+		w.lend.giveBack(w.enc)
+	}
+	*w.kept -= w.own
+	w.enc, w.plain, w.out = nil, nil, spool{}
+}
+
+// checkpoints map the beginnings of goroutines in a plain text to their places in
+// the artifact: the differences from one to the next as varints, some 8 bytes
+// for a goroutine.
+type checkpoints struct {
+	data  []byte
+	index []markAt
+	n     int
+	last  mark
+}
+
+type mark struct{ plain, line, raw int64 }
+
+// markAt is where in data a checkpoint ends, and its value.
+type markAt struct {
+	at   int
+	mark mark
+}
+
+// add appends a checkpoint and returns how many bytes it takes.
+func (c *checkpoints) add(m mark) int {
+	before := len(c.data)
+	c.data = binary.AppendUvarint(c.data, uint64(m.plain-c.last.plain))
+	c.data = binary.AppendVarint(c.data, m.line-c.last.line)
+	c.data = binary.AppendVarint(c.data, m.raw-c.last.raw)
+	c.last = m
+	if c.n%markStride == 0 {
+		c.index = append(c.index, markAt{len(c.data), m})
+	}
+	c.n++
+	return len(c.data) - before
+}
+
+// find gives the last checkpoint at or before a plain offset, or the given place
+// where there is none.
+func (c *checkpoints) find(plain, line, raw int64) (int64, int64) {
+	lo, hi := 0, len(c.index)
+	for lo < hi {
+		if mid := (lo + hi) / 2; c.index[mid].mark.plain <= plain {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	if lo == 0 {
+		return line, raw
+	}
+	m, data := c.index[lo-1].mark, c.data[c.index[lo-1].at:]
+	for len(data) > 0 {
+		step, n := binary.Uvarint(data)
+		if m.plain+int64(step) > plain {
+			break
+		}
+		data = data[n:]
+		lines, n := binary.Varint(data)
+		data = data[n:]
+		bytes, n := binary.Varint(data)
+		data = data[n:]
+		m = mark{m.plain + int64(step), m.line + lines, m.raw + bytes}
+	}
+	return m.line, m.raw
+}

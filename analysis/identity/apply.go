@@ -1,0 +1,467 @@
+package identity
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"leakdiff/analysis"
+)
+
+// enteredSource begins the source of every value that a person gave.
+const enteredSource = "entered by a person"
+
+// Resolve applies the edits that are not undone, one after the other, and says
+// what became of each. It changes neither of its arguments.
+func Resolve(snapshots []analysis.Snapshot, edits []Edit) Outcome {
+	w := newWork(snapshots)
+	inForce := slices.DeleteFunc(slices.Clone(edits), func(e Edit) bool { return e.Undone })
+	slices.SortStableFunc(inForce, func(a, b Edit) int { return int(a.ID - b.ID) })
+	w.zone(inForce)
+	for _, e := range inForce {
+		if e.Kind != Zone {
+			w.apply(e)
+		}
+	}
+	w.arrange()
+	return w.outcome(inForce)
+}
+
+// work is a case while its edits are applied.
+type work struct {
+	found []analysis.Snapshot
+	now   []analysis.Snapshot
+	marks []mark
+	left  []bool
+	// moves are those of snapshots by index, in the order in which they were made.
+	moves []move
+	// reordered are the snapshots whose time or series an edit has changed.
+	reordered []bool
+	effects   map[int64]Effect
+	location  *time.Location
+}
+
+// move puts a snapshot before or after another one of its series.
+type move struct {
+	edit     int64
+	at, next int
+	after    bool
+}
+
+func newWork(snapshots []analysis.Snapshot) *work {
+	w := &work{
+		found: snapshots, now: make([]analysis.Snapshot, len(snapshots)), marks: marksOf(snapshots),
+		left: make([]bool, len(snapshots)), reordered: make([]bool, len(snapshots)),
+		effects: map[int64]Effect{}, location: time.UTC,
+	}
+	for i, s := range snapshots {
+		// Whoever builds a report puts other labels and families into the copies.
+		s.Groups = slices.Clone(s.Groups)
+		w.now[i] = s
+	}
+	return w
+}
+
+// zone shifts the times that were read without a zone, before anything else: a
+// time that was entered is never shifted. The last zone holds.
+func (w *work) zone(edits []Edit) {
+	decided := false
+	for i := len(edits) - 1; i >= 0; i-- {
+		e := edits[i]
+		if e.Kind != Zone {
+			continue
+		}
+		location, err := ParseZone(e.Value)
+		if err != nil {
+			w.effects[e.ID] = Effect{Why: err.Error()}
+			continue
+		}
+		if decided {
+			w.effects[e.ID] = Effect{Why: "a later edit gives another zone", Harmless: true}
+			continue
+		}
+		decided, w.location = true, location
+		w.effects[e.ID] = w.shift(location)
+	}
+}
+
+func (w *work) shift(location *time.Location) Effect {
+	effect := Effect{Was: "UTC"}
+	for i := range w.now {
+		s := &w.now[i]
+		if !s.Zoneless || s.CapturedAt.IsZero() {
+			continue
+		}
+		was := s.CapturedAt
+		s.CapturedAt = inZone(was, location)
+		s.TimeFact.Value = s.CapturedAt.Format(time.RFC3339Nano)
+		s.TimeFact.Source += fmt.Sprintf(", in the zone %s %s (was: %s, taken as UTC)", location, enteredSource, clock(was))
+		if len(s.Times) > 0 {
+			s.Times = maps.Clone(s.Times)
+			for kind, t := range s.Times {
+				s.Times[kind] = inZone(t, location)
+			}
+		}
+		w.reordered[i] = true
+		effect.Snapshots = append(effect.Snapshots, s.ID)
+	}
+	if len(effect.Snapshots) == 0 {
+		effect.Why, effect.Harmless = "every time of this case came with its zone", true
+	}
+	return effect
+}
+
+// inZone reads the clock of a time that was taken as UTC in another zone.
+func inZone(t time.Time, location *time.Location) time.Time {
+	t = t.UTC()
+	return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), location).UTC()
+}
+
+func clock(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") }
+
+// apply applies one edit to the snapshots that its target means now.
+func (w *work) apply(e Edit) {
+	meant, why := w.meant(e.Target)
+	if why == "" {
+		why = w.change(e, meant)
+	}
+	if why != "" {
+		w.effects[e.ID] = Effect{Why: why}
+	}
+}
+
+// meant are the indexes of the snapshots that a target names.
+func (w *work) meant(target string) (list []int, why string) {
+	const gone = "its evidence is no longer in the case"
+	ref, err := parseReference(target)
+	if err != nil || ref.scope == "into" || ref.scope == "before" || ref.scope == "after" {
+		return nil, "its target is not understood"
+	}
+	at, ok := find(w.marks, ref.mark)
+	if !ok && ref.scope != "series" {
+		return nil, gone
+	}
+	if ref.scope == "" {
+		return []int{at}, ""
+	}
+	keys := SeriesKeys(w.now)
+	if ok {
+		list = w.sequence(keys, keys[at])
+	} else {
+		key := ref.host + "\x00" + ref.name
+		list = append(w.sequence(keys, key), w.sequence(keys, key+"\x00"+ref.mark.pid)...)
+	}
+	if ref.scope == "from" {
+		list = list[slices.Index(list, at):]
+	}
+	if len(list) == 0 {
+		return nil, gone
+	}
+	return list, ""
+}
+
+// change gives the reason why an edit cannot be applied, or applies it.
+func (w *work) change(e Edit, meant []int) (why string) {
+	switch e.Kind {
+	case Host, Process, PID:
+		w.set(e, meant, e.Value)
+		return ""
+	case Series:
+		return w.join(e, meant)
+	case Time:
+		return w.retime(e, meant)
+	case LeaveOut, Keep:
+		w.note(e, meant, "")
+		for _, i := range meant {
+			w.left[i] = e.Kind == LeaveOut
+		}
+		return ""
+	case Order:
+		return w.reorder(e, meant)
+	}
+	return "its kind is not known to this version of leakdiff"
+}
+
+func (w *work) note(e Edit, meant []int, was string) {
+	effect := Effect{Was: was}
+	for _, i := range meant {
+		effect.Snapshots = append(effect.Snapshots, w.now[i].ID)
+	}
+	w.effects[e.ID] = effect
+}
+
+// set changes one fact of the processes.
+func (w *work) set(e Edit, meant []int, value string) {
+	w.note(e, meant, fact(&w.now[meant[0]].Process, e.Kind).Value)
+	for _, i := range meant {
+		*fact(&w.now[i].Process, e.Kind) = entered(value, *fact(&w.found[i].Process, e.Kind))
+		w.reordered[i] = w.reordered[i] || e.Kind != PID
+	}
+}
+
+func fact(p *analysis.Process, k Kind) *analysis.Fact {
+	switch k {
+	case Host:
+		return &p.Host
+	case PID:
+		return &p.PID
+	}
+	return &p.Name
+}
+
+// entered is a fact that a person gave, with what had been found.
+func entered(value string, found analysis.Fact) analysis.Fact {
+	was := "not known"
+	if found.Known() {
+		was = strings.TrimSuffix(found.Value+", "+found.Source, ", ")
+	}
+	return analysis.Fact{Value: value, Source: enteredSource + " (was: " + was + ")", Confidence: analysis.High}
+}
+
+// join moves snapshots into another series.
+func (w *work) join(e Edit, meant []int) (why string) {
+	host, name, why := w.destination(e.Value)
+	if why != "" {
+		return why
+	}
+	was := w.now[meant[0]].Process
+	w.note(e, meant, strings.TrimPrefix(was.Host.Value+"/"+was.Name.Value, "/"))
+	for _, i := range meant {
+		p := &w.now[i].Process
+		if p.Host.Value != host {
+			p.Host = entered(host, w.found[i].Process.Host)
+		}
+		if p.Name.Value != name {
+			p.Name = entered(name, w.found[i].Process.Name)
+		}
+		w.reordered[i] = true
+	}
+	return ""
+}
+
+func (w *work) destination(value string) (host, name, why string) {
+	if !strings.HasPrefix(value, "into:") {
+		host, name, _ = strings.Cut(value, "/")
+		return host, name, ""
+	}
+	ref, err := parseReference(value)
+	if err != nil {
+		return "", "", "the series that it names is not understood"
+	}
+	if at, ok := find(w.marks, ref.mark); ok {
+		p := w.now[at].Process
+		return p.Host.Value, p.Name.Value, ""
+	}
+	return ref.host, ref.name, ""
+}
+
+// retime gives a snapshot another time, or none; it holds for all of its evidence.
+func (w *work) retime(e Edit, meant []int) (why string) {
+	if len(meant) != 1 {
+		return "a time is that of one snapshot"
+	}
+	i := meant[0]
+	at := time.Time{}
+	if e.Value != "" {
+		var err error
+		if at, err = time.Parse(time.RFC3339Nano, e.Value); err != nil {
+			return "its time is not understood"
+		}
+	}
+	s := &w.now[i]
+	was := ""
+	if !s.CapturedAt.IsZero() {
+		was = s.CapturedAt.Format(time.RFC3339Nano)
+	}
+	w.note(e, meant, was)
+	found := w.found[i].TimeFact
+	if t := w.found[i].CapturedAt; !t.IsZero() {
+		found.Value = clock(t)
+	}
+	s.CapturedAt, s.Zoneless, s.Times = at.UTC(), false, nil
+	s.TimeFact = entered("", found)
+	if at.IsZero() {
+		s.CapturedAt = time.Time{}
+	} else {
+		s.TimeFact.Value = s.CapturedAt.Format(time.RFC3339Nano)
+	}
+	w.reordered[i] = true
+	return ""
+}
+
+// reorder remembers a move; a second one of the same snapshot replaces the first.
+func (w *work) reorder(e Edit, meant []int) (why string) {
+	ref, err := parseReference(e.Value)
+	if err != nil || ref.scope != "before" && ref.scope != "after" {
+		return "its place is not understood"
+	}
+	if len(meant) != 1 {
+		return "only one snapshot is moved at a time"
+	}
+	next, ok := find(w.marks, ref.mark)
+	if !ok {
+		return "the snapshot beside which it was put is no longer in the case"
+	}
+	w.note(e, meant, "")
+	for _, m := range w.moves {
+		if m.at == meant[0] {
+			w.effects[m.edit] = Effect{Why: "a later edit moves the same snapshot", Harmless: true}
+		}
+	}
+	w.moves = slices.DeleteFunc(w.moves, func(m move) bool { return m.at == meant[0] })
+	w.moves = append(w.moves, move{e.ID, meant[0], next, ref.scope == "after"})
+	return ""
+}
+
+// sequence are the snapshots of a series in order: by time, those without one at
+// the place that their bundle or a person gave them.
+func (w *work) sequence(keys []string, key string) []int {
+	var timed, untimed []int
+	for i := range w.now {
+		switch {
+		case keys[i] != key:
+		case w.now[i].CapturedAt.IsZero():
+			untimed = append(untimed, i)
+		default:
+			timed = append(timed, i)
+		}
+	}
+	slices.SortStableFunc(timed, func(a, b int) int {
+		if c := w.now[a].CapturedAt.Compare(w.now[b].CapturedAt); c != 0 {
+			return c
+		}
+		return w.now[a].Order - w.now[b].Order
+	})
+	out := timed
+	for _, u := range untimed {
+		at := slices.IndexFunc(out, func(x int) bool { return w.now[x].Order > w.now[u].Order })
+		if at < 0 {
+			at = len(out)
+		}
+		out = slices.Insert(out, at, u)
+	}
+	for _, m := range w.moves {
+		out, _ = m.in(out, w.now)
+	}
+	return out
+}
+
+const timeHolds = "the snapshot has a time, which gives its place"
+
+// in gives the list after the move, and why nothing was moved.
+func (m move) in(list []int, now []analysis.Snapshot) ([]int, string) {
+	from, to := slices.Index(list, m.at), slices.Index(list, m.next)
+	switch {
+	case from < 0 || m.at == m.next:
+		return list, ""
+	case !now[m.at].CapturedAt.IsZero():
+		return list, timeHolds
+	case to < 0:
+		return list, "the snapshot beside which it was put is in another series"
+	}
+	list = slices.Delete(list, from, from+1)
+	to = slices.Index(list, m.next)
+	if m.after {
+		to++
+	}
+	return slices.Insert(list, to, m.at), ""
+}
+
+// arrange puts the snapshots of every series that edits have touched in order:
+// among the places that they take in the whole list, and by Order where a person
+// has moved one.
+func (w *work) arrange() {
+	keys := SeriesKeys(w.now)
+	touched := map[string]bool{}
+	for i := range w.now {
+		if w.reordered[i] {
+			touched[keys[i]] = true
+		}
+	}
+	moved := map[string]bool{}
+	for _, m := range w.moves {
+		key := keys[m.at]
+		if _, why := m.in(w.sequence(keys, key), w.now); why != "" {
+			w.effects[m.edit] = Effect{Why: why, Harmless: why == timeHolds}
+			continue
+		}
+		touched[key], moved[key] = true, true
+	}
+	order := make([]int, len(w.now))
+	for i := range order {
+		order[i] = i
+	}
+	for _, key := range slices.Sorted(maps.Keys(touched)) {
+		list := w.sequence(keys, key)
+		places := slices.Sorted(slices.Values(list))
+		for n, i := range list {
+			order[places[n]] = i
+			if moved[key] {
+				w.now[i].Order = n
+			}
+		}
+	}
+	w.permute(order)
+}
+
+func (w *work) permute(order []int) {
+	now, left, marks := make([]analysis.Snapshot, len(order)), make([]bool, len(order)), make([]mark, len(order))
+	for n, i := range order {
+		now[n], left[n], marks[n] = w.now[i], w.left[i], w.marks[i]
+	}
+	w.now, w.left, w.marks = now, left, marks
+}
+
+func (w *work) outcome(edits []Edit) Outcome {
+	out := Outcome{Effects: w.effects, Keys: map[string]string{}, Hosts: w.hosts(), Zone: w.location}
+	for i, s := range w.now {
+		out.Keys[s.ID] = w.marks[i].String()
+		if w.left[i] {
+			s.Groups = nil
+			out.LeftOut = append(out.LeftOut, s)
+			continue
+		}
+		out.Snapshots = append(out.Snapshots, s)
+	}
+	for _, e := range edits {
+		if effect := w.effects[e.ID]; effect.Why != "" && !effect.Harmless {
+			out.Problems = append(out.Problems, analysis.Problem{
+				Path: fmt.Sprintf("edit %d", e.ID), Offset: -1, Severity: analysis.Warning, What: fmt.Sprintf("edit %d (%s) changes nothing", e.ID, e.Kind.Words()), Why: effect.Why,
+				Hint: "undo it on the identity page of the case, or say there again what holds now",
+			})
+		}
+	}
+	return out
+}
+
+// hosts are all host names, so that a shared result can hide those as well that a
+// person has replaced.
+func (w *work) hosts() []string {
+	var out []string
+	for i := range w.now {
+		for _, h := range []string{w.found[i].Process.Host.Value, w.now[i].Process.Host.Value} {
+			if h != "" && !slices.Contains(out, h) {
+				out = append(out, h)
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Words is the kind in words.
+func (k Kind) Words() string {
+	switch k {
+	case Process:
+		return "program"
+	case Zone:
+		return "time zone"
+	case LeaveOut:
+		return "leave out"
+	case Keep:
+		return "take back in"
+	}
+	return string(k)
+}

@@ -1,0 +1,90 @@
+// Package identity applies what people said about a case's snapshots: whose
+// evidence they are, when they were taken, in which order, and which of them
+// count. It takes snapshots as they were recognised and the edits of a case, and
+// gives corrected copies with what became of each edit. It refuses to know
+// storage, pages and how anything was recognised; an edit names evidence, never a
+// derived name, so that it holds when a newer engine reads the same bytes again.
+package identity
+
+import (
+	"time"
+
+	"leakdiff/analysis"
+)
+
+// Kind says what an edit changes.
+type Kind string
+
+// The kinds of edits, with what their Value is.
+const (
+	// Host, Process and PID are names and a decimal pid.
+	Host    Kind = "host"
+	Process Kind = "process"
+	PID     Kind = "pid"
+	// Time is RFC 3339, or empty where no time is known.
+	Time Kind = "time"
+	// Zone is the IANA name or the offset ("+02:00") of times that were read
+	// without a zone. It is of the whole case.
+	Zone Kind = "zone"
+	// Order moves a snapshot without a time: Before(key) or After(key).
+	Order Kind = "order"
+	// LeaveOut takes snapshots out of series and verdicts, Keep takes them back.
+	LeaveOut Kind = "leave_out"
+	Keep     Kind = "keep"
+	// Series moves snapshots into another series: Into(key, process) for that of a
+	// snapshot, or "host/process" for one by name.
+	Series Kind = "series"
+)
+
+// Edit is one thing that a person said about a case. Edits are applied in the
+// order of their ids; of two about one value the later one holds.
+type Edit struct {
+	ID int64     `json:"id"`
+	At time.Time `json:"at"`
+	// By is a role, never a person's name: "owner" or "upload".
+	By   string `json:"by"`
+	Kind Kind   `json:"kind"`
+	// Target is WholeCase, One(key), From(key) or All(key, process).
+	Target string `json:"target"`
+	Value  string `json:"value"`
+	Note   string `json:"note,omitempty"`
+	Undone bool   `json:"undone"`
+}
+
+// Outcome is a case after its edits.
+type Outcome struct {
+	// Snapshots are those that count.
+	Snapshots []analysis.Snapshot
+	// LeftOut are the others, without their groups.
+	LeftOut []analysis.Snapshot
+	// Problems name the edits that match nothing any more.
+	Problems []analysis.Problem
+	// Effects are by Edit.ID, for every edit that is not undone.
+	Effects map[int64]Effect
+	// Keys are the evidence keys of all snapshots, by snapshot id.
+	Keys map[string]string
+	// Hosts are all host names of the case, as found and as entered.
+	Hosts []string
+	// Zone is that of times without one, UTC unless an edit says otherwise.
+	Zone *time.Location
+}
+
+// Effect is what became of an edit.
+type Effect struct {
+	// Snapshots are the ids of those it was applied to.
+	Snapshots []string
+	// Was is the value that the first of them had before, empty where unknown.
+	Was string
+	// Why says why it changed nothing, empty where it did. Harmless says that this
+	// is as it should be, because something else holds instead.
+	Why      string
+	Harmless bool
+}
+
+// Apply gives corrected copies of the snapshots that count, and a problem for
+// every edit that matches nothing any more. Ids and labels do not change. Without
+// edits in force the copies equal the input.
+func Apply(snapshots []analysis.Snapshot, edits []Edit) ([]analysis.Snapshot, []analysis.Problem) {
+	out := Resolve(snapshots, edits)
+	return out.Snapshots, out.Problems
+}

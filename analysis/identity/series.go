@@ -1,0 +1,52 @@
+package identity
+
+import "leakdiff/analysis"
+
+// SeriesKeys names the series of each snapshot: host and program, and the pid as
+// well where processes of one name live at the same time, such as the shells in a
+// listing of all processes. Those are not restarts of one another.
+func SeriesKeys(snapshots []analysis.Snapshot) []string {
+	keys := make([]string, len(snapshots))
+	named := map[string][]int{}
+	for i := range snapshots {
+		keys[i] = snapshots[i].Process.Key()
+		named[keys[i]] = append(named[keys[i]], i)
+	}
+	for _, list := range named {
+		if !simultaneous(snapshots, list) {
+			continue
+		}
+		for _, i := range list {
+			keys[i] += "\x00" + snapshots[i].Process.PID.Value
+		}
+	}
+	return keys
+}
+
+// simultaneous reports whether one file or one instant shows two pids.
+func simultaneous(snapshots []analysis.Snapshot, list []int) bool {
+	seen := map[string]string{}
+	for _, i := range list {
+		s := &snapshots[i]
+		pid := s.Process.PID.Value
+		if pid == "" {
+			continue
+		}
+		var marks []string
+		for _, a := range s.Artifacts {
+			if a.SHA256 != "" && a.Members > 0 {
+				marks = append(marks, a.SHA256+s.Label)
+			}
+		}
+		if !s.CapturedAt.IsZero() {
+			marks = append(marks, s.CapturedAt.String())
+		}
+		for _, m := range marks {
+			if other, ok := seen[m]; ok && other != pid {
+				return true
+			}
+			seen[m] = pid
+		}
+	}
+	return false
+}

@@ -1,0 +1,251 @@
+package ingest
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/detect"
+	"leakdiff/analysis/family"
+	"leakdiff/analysis/lsof"
+	"leakdiff/analysis/procfs"
+)
+
+// descriptors fills the one list of descriptors: the total from fdinfo, else
+// the fd links, else a listing; families from the richest listing that names
+// endpoints (DESIGN.md section 9). Other sources only add to its rows.
+func (b *builder) descriptors() {
+	fdinfo := b.g.form(detect.FDInfo, detect.FDInfoGrep)
+	if fdinfo == nil {
+		fdinfo = b.g.form(detect.EmptyFDInfo)
+	}
+	links := b.g.form(detect.FDLink, detect.FDListing, detect.FDTargets)
+	listed := b.richest()
+	if b.lacking(fdinfo, links, listed) {
+		fdinfo = nil
+	}
+	b.s.Totals.Descriptors = descriptorTotal(fdinfo, links, listed)
+	source, rows := b.rows(fdinfo, links, listed)
+	if source == nil {
+		return
+	}
+	if n := len(rows); b.s.Totals.Descriptors == nil && n > 0 {
+		b.s.Totals.Descriptors = &n
+	}
+	// An instance whose fdinfo file is not there has an unknown number of watches,
+	// not none.
+	watches := map[int]int{}
+	if fdinfo != nil && fdinfo.fdinfo != nil {
+		for _, info := range fdinfo.fdinfo.infos {
+			watches[info.FD] = len(info.Watches)
+		}
+	}
+	b.countDescriptors(source, rows, watches)
+	if b.node() != nil {
+		b.pooled(b.g.form(detect.NodeReport).path)
+	}
+}
+
+// rows are the descriptors of the source that says most of each, joined with
+// what socket tables and a Node report know of them.
+func (b *builder) rows(fdinfo, links, listed *part) (source *part, rows []analysis.Descriptor) {
+	sockets, tables := b.sockets()
+	switch {
+	case listed != nil && len(listed.listing.rows) > 0:
+		source, rows = listed, listed.listing.rows
+	case links != nil:
+		source, rows = links, links.links
+	case fdinfo != nil && fdinfo.fdinfo != nil && len(fdinfo.fdinfo.infos) > 0:
+		source, rows = fdinfo, procfs.Descriptors(fdinfo.fdinfo.infos, sockets)
+	case b.node() != nil:
+		source = b.g.form(detect.NodeReport)
+		return source, b.node().handles
+	case len(tables) > 0:
+		return tables[0], lsof.OwnedDescriptors(sockets)[b.g.pid()]
+	default:
+		return nil, nil
+	}
+	// A listing that names endpoints is not overruled: the tables were taken at
+	// another moment.
+	if len(sockets) > 0 && (source != listed || !listed.listing.endpoints()) {
+		rows = slices.Clone(rows)
+		if lsof.JoinSockets(rows, sockets, b.g.pid()) > 0 {
+			for _, t := range tables {
+				b.adopt(t)
+			}
+		}
+	}
+	b.handles(rows)
+	return source, rows
+}
+
+// sockets are the rows of all socket tables of the snapshot.
+func (b *builder) sockets() (rows []analysis.Socket, tables []*part) {
+	for _, p := range append(append([]*part{}, b.g.parts...), b.g.context...) {
+		if len(p.sockets) > 0 {
+			rows = append(rows, p.sockets...)
+			tables = append(tables, p)
+		}
+	}
+	return rows, tables
+}
+
+// lacking reports an fdinfo directory that is far from whole, as in an archive
+// that was cut: a listing of the same instant names at least a tenth and five
+// more descriptors. Its watches would read as a loss of watches.
+func (b *builder) lacking(fdinfo, links, listed *part) bool {
+	if fdinfo == nil || fdinfo.fdinfo == nil || fdinfo.form == detect.FDInfoGrep {
+		return false
+	}
+	have, want := len(fdinfo.fdinfo.infos)+fdinfo.fdinfo.empty, 0
+	if links != nil {
+		want = len(links.links)
+	}
+	if listed != nil {
+		want = max(want, len(listed.listing.rows))
+	}
+	if want-have < 5 || (want-have)*10 < want {
+		return false
+	}
+	if !b.said {
+		b.said = true
+		b.s.Incomplete = append(b.s.Incomplete, analysis.KindDescriptor, analysis.KindWatch)
+		b.r.problem(analysis.Problem{Path: fdinfo.path, Offset: -1, Severity: analysis.Warning,
+			What: fmt.Sprintf("fdinfo holds %d of %d descriptors and was left out", have, want),
+			Why:  "the other files of this capture name more descriptors; an archive that was cut or a copy that was stopped loses some",
+			Hint: "copy /proc/PID/fdinfo again with cp -r; the descriptors are counted from the listing, the watches not at all"})
+	}
+	return true
+}
+
+// richest is the listing whose families people can read best among those with
+// nearly the most descriptors: files of one instant are taken one after the
+// other and differ by a few (lsof.md section 5.3). Numeric endpoints come before
+// names, the table before the fields.
+func (b *builder) richest() *part {
+	most := 0
+	for _, p := range b.g.parts {
+		if p.listing != nil {
+			most = max(most, len(p.listing.rows))
+		}
+	}
+	var best *part
+	bestRank := [3]int{}
+	for _, p := range b.g.parts {
+		if p.listing == nil || len(p.listing.rows)+2+most/50 < most {
+			continue
+		}
+		rank := [3]int{-p.listing.named(), 0, len(p.listing.rows)}
+		if p.form == detect.LsofTable {
+			rank[1] = 1
+		}
+		if best == nil || slices.Compare(rank[:], bestRank[:]) > 0 {
+			best, bestRank = p, rank
+		}
+	}
+	return best
+}
+
+// endpoints reports whether the listing says where its sockets lead.
+func (l *listing) endpoints() bool {
+	return slices.ContainsFunc(l.rows, func(d analysis.Descriptor) bool { return d.Local != "" || d.Remote != "" })
+}
+
+// named counts the sockets whose remote host is a name and not an address.
+func (l *listing) named() int {
+	n := 0
+	for _, d := range l.rows {
+		at := strings.LastIndexByte(d.Remote, ':')
+		if at <= 0 || d.Remote[:at] == "*" {
+			continue
+		}
+		if _, err := netip.ParseAddr(strings.Trim(d.Remote[:at], "[]")); err != nil {
+			n++
+		}
+	}
+	return n
+}
+
+func descriptorTotal(fdinfo, links, listed *part) *int {
+	if fdinfo != nil && fdinfo.fdinfo != nil {
+		n := fdinfo.fdinfo.empty
+		for _, info := range fdinfo.fdinfo.infos {
+			if info.FD >= 0 {
+				n++
+			}
+		}
+		if n > 0 {
+			return &n
+		}
+	}
+	if links != nil {
+		n := len(links.links)
+		return &n
+	}
+	if listed != nil && len(listed.listing.rows) > 0 {
+		// Rows without a single number (cwd, txt, mem) are an excerpt: how many
+		// descriptors there were is not known.
+		n := len(listed.listing.rows)
+		return &n
+	}
+	return nil
+}
+
+func (b *builder) countDescriptors(source *part, rows []analysis.Descriptor, watches map[int]int) {
+	at := int32(b.adopt(source))
+	sockets := family.NewSockets(rows)
+	for _, d := range rows {
+		held, ok := watches[d.FD]
+		if !ok {
+			held = -1
+		}
+		g := b.group(sockets.OfDescriptor(d, held))
+		g.Count++
+		if d.State != "" {
+			g.States[d.State]++
+		}
+		m := &g.Members
+		if d.FD >= 0 {
+			m.ID = append(m.ID, int64(d.FD))
+			m.Sub = append(m.Sub, int64(d.Inode))
+		} else {
+			// A number that lsof cut cannot be followed; the inode alone can.
+			m.ID = append(m.ID, -1)
+			m.Sub = append(m.Sub, int64(d.Inode))
+		}
+		m.Artifact = append(m.Artifact, at)
+		m.Line = append(m.Line, d.Place.Line)
+		m.Offset = append(m.Offset, d.Place.Offset)
+		m.Length = append(m.Length, int32(min(d.Place.Length, 1<<31-1)))
+		m.Detail = append(m.Detail, detailOf(d))
+	}
+}
+
+// detailOf is a descriptor in words: "12u TCP 127.0.0.1:80->127.0.0.1:9 (LISTEN)".
+func detailOf(d analysis.Descriptor) string {
+	var words []string
+	if d.FD >= 0 {
+		words = append(words, strconv.Itoa(d.FD)+d.Access)
+	}
+	if d.Protocol != "" && !strings.Contains(d.Name, d.Protocol) {
+		words = append(words, d.Protocol)
+	}
+	words = append(words, d.Name)
+	if d.Local != "" && !strings.Contains(d.Name, d.Local) {
+		ends := d.Local
+		if d.Remote != "" {
+			ends += "->" + d.Remote
+		}
+		words = append(words, ends)
+		if d.State != "" {
+			words = append(words, "("+d.State+")")
+		}
+	}
+	if d.Idle {
+		words = append(words, "idle: nothing in the event loop waits for it")
+	}
+	return clip(strings.Join(words, " "), 400)
+}

@@ -1,0 +1,196 @@
+package ingest
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/family"
+	"leakdiff/analysis/goroutine"
+)
+
+// Bounds of what is kept of addresses. Waiters of locks are noted one by one, so
+// that a queue is counted right; of the others only some, since those of them that
+// hold a lock are few.
+const (
+	mostArguments  = 50_000
+	otherMembers   = 64
+	otherFrames    = 16
+	objectMembers  = 32
+	familyObjects  = 256
+	lockFrameDepth = 3
+)
+
+// arguments are the first arguments of the frames of one stack's goroutines.
+type arguments struct {
+	// frames index the frames that are noted: the lock, and methods.
+	frames []int
+	lock   int // index of the frame that waits for a lock, -1 without
+	seen   int
+	found  map[argument]*analysis.Object
+}
+
+type argument struct {
+	frame   int
+	address uint64
+}
+
+// lockFuncs wait for the lock that is their receiver.
+var lockFuncs = []string{"sync.(*Mutex).lockSlow", "sync.(*RWMutex).Lock", "sync.(*RWMutex).RLock", "sync.(*RWMutex).rlockSlow",
+	"internal/sync.(*Mutex).lockSlow"}
+
+// argumentsOf chooses the frames of a stack whose receiver is worth keeping.
+func argumentsOf(s *analysis.Stack) *arguments {
+	a := &arguments{lock: -1, found: map[argument]*analysis.Object{}}
+	for i, f := range s.Frames {
+		switch {
+		case i < lockFrameDepth && slices.Contains(lockFuncs, f.Func):
+			a.lock = i
+			a.frames = append(a.frames, i)
+		case len(a.frames) < otherFrames && receiver(f.Func) != "" && !strings.HasPrefix(f.Func, "sync.") && !strings.HasPrefix(f.Func, "internal/"):
+			a.frames = append(a.frames, i)
+		}
+	}
+	return a
+}
+
+// receiver is the package and type of a method.
+//
+//	"example.org/pool.(*Pool).Get" = "example.org/pool.(*Pool)", "main.run" = ""
+func receiver(function string) string {
+	dot := strings.LastIndexByte(function, '.')
+	if dot <= 0 || function[dot-1] != ')' {
+		return ""
+	}
+	return function[:dot]
+}
+
+// note keeps the addresses that a goroutine's frames name.
+func (t *textDump) note(g *goroutine.Goroutine) {
+	if g.Body == nil || g.ID <= 0 || g.System || g.Dumper {
+		return
+	}
+	a := t.arguments[g.Stack]
+	if a == nil {
+		a = argumentsOf(g.Stack)
+		if t.arguments == nil {
+			t.arguments = map[*analysis.Stack]*arguments{}
+		}
+		t.arguments[g.Stack] = a
+	}
+	if len(a.frames) == 0 || t.noted >= mostArguments || a.lock < 0 && a.seen >= otherMembers {
+		return
+	}
+	a.seen++
+	next, frame := 0, 0
+	for line := range bytes.Lines(g.Body) {
+		if next == len(a.frames) || bytes.HasPrefix(line, []byte("created by ")) {
+			return
+		}
+		if line[0] == '\t' || line[0] == ' ' || !bytes.HasSuffix(bytes.TrimRight(line, "\r\n"), []byte(")")) {
+			continue
+		}
+		if frame == a.frames[next] {
+			if address, ok := firstArgument(line); ok {
+				t.keep(a, g, frame, address)
+			}
+			next++
+		}
+		frame++
+	}
+}
+
+// firstArgument reads the first argument of a call; one with a question mark may
+// be stale and is none.
+//
+//	"sync.(*Mutex).lockSlow(0xc000012345)" = 0xc000012345
+func firstArgument(line []byte) (uint64, bool) {
+	for i := 1; i < len(line); i++ {
+		if line[i] != '(' || line[i-1] == '.' {
+			continue
+		}
+		text, ok := bytes.CutPrefix(line[i+1:], []byte("0x"))
+		end := bytes.IndexAny(text, ",)")
+		if !ok || end < 0 {
+			return 0, false
+		}
+		address, err := strconv.ParseUint(string(text[:end]), 16, 64)
+		return address, err == nil && address >= 4096
+	}
+	return 0, false
+}
+
+func (t *textDump) keep(a *arguments, g *goroutine.Goroutine, frame int, address uint64) {
+	key := argument{frame, address}
+	o := a.found[key]
+	if o == nil {
+		t.noted++
+		o = &analysis.Object{Address: address, Func: g.Stack.Frames[frame].Func, Lock: frame == a.lock}
+		a.found[key] = o
+	}
+	o.Count++
+	if len(o.Members) < objectMembers {
+		o.Members = append(o.Members, g.ID)
+	}
+}
+
+// objects keeps of all addresses those that can say who holds what others wait
+// for: the locks, and the receivers of the types through which the waiters came.
+func (b *builder) objects(t *textDump) {
+	types := map[string]bool{}
+	for s, a := range t.arguments {
+		if a.lock < 0 || len(a.found) == 0 {
+			continue
+		}
+		for _, f := range s.Frames[a.lock+1:] {
+			if kind := receiver(f.Func); kind != "" && !strings.HasPrefix(kind, "sync.") && !strings.HasPrefix(kind, "internal/sync.") {
+				types[kind] = true
+				break
+			}
+		}
+	}
+	if len(types) == 0 {
+		return
+	}
+	found := map[string][]analysis.Object{}
+	for _, s := range t.order {
+		a := t.arguments[s]
+		if a == nil || t.stacks[s].hidden {
+			continue
+		}
+		print := family.OfStack(s).Fingerprint
+		for _, o := range a.found {
+			if o.Lock || types[receiver(o.Func)] {
+				found[print] = addObject(found[print], *o)
+			}
+		}
+	}
+	for print, all := range found {
+		slices.SortFunc(all, func(x, y analysis.Object) int {
+			return cmp.Or(y.Count-x.Count, cmp.Compare(x.Address, y.Address), strings.Compare(x.Func, y.Func))
+		})
+		all = all[:min(len(all), familyObjects)]
+		for i := range all {
+			slices.Sort(all[i].Members)
+			all[i].Members = all[i].Members[:min(len(all[i].Members), objectMembers)]
+		}
+		found[print] = all
+	}
+	b.s.Objects = found
+}
+
+// addObject joins what two exact stacks of one family name alike.
+func addObject(all []analysis.Object, o analysis.Object) []analysis.Object {
+	for i := range all {
+		if all[i].Address == o.Address && all[i].Func == o.Func && all[i].Lock == o.Lock {
+			all[i].Count += o.Count
+			all[i].Members = append(slices.Clone(all[i].Members), o.Members...)
+			return all
+		}
+	}
+	o.Members = slices.Clone(o.Members)
+	return append(all, o)
+}

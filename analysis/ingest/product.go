@@ -1,0 +1,137 @@
+package ingest
+
+import (
+	"path"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"leakdiff/analysis"
+)
+
+// A product is what the paths of one collector's bundles say (bundles.md
+// section 2). Rules are tried after the content has been recognised: they name
+// whose evidence a file is, never what it is.
+type product struct {
+	// name is said as the source of what the rule found.
+	name string
+	// path matches the whole display path or its end. Its groups named host,
+	// process, pid, time and unix are taken; "capture" is the directory that holds
+	// one capture, where it is not the file's own.
+	path *regexp.Regexp
+	// process is the program where the path does not name it.
+	process string
+}
+
+// products, most special first.
+var products = []product{
+	{"nomad operator debug", pattern(`nomad-debug-[^/]+/server/(?P<host>[^/.]+)[^/]*/`), "nomad"},
+	{"nomad operator debug", pattern(`nomad-debug-[^/]+/client/(?P<host>[^/]+)/`), "nomad"},
+	{"consul debug", pattern(`consul-debug-[^/]+/(?P<time>\d{4}-\d\d-\d\dT[^/]+)/`), "consul"},
+	{"consul debug", pattern(`consul-debug-[^/]+/`), "consul"},
+	{"vault debug", pattern(`vault-debug-[^/]+/(?P<time>\d{4}-\d\d-\d\dT[^/]+)/`), "vault"},
+	{"CockroachDB debug zip", pattern(`(?:^|/)nodes/(?P<host>\d+)/goroutines/goroutine_dump\.(?P<time>\d{4}-\d\d-\d\dT\d\d_\d\d_\d\d(?:\.\d+)?)\.`), "cockroach"},
+	{"CockroachDB debug zip", pattern(`(?:^|/)nodes/(?P<host>\d+)/(?:stacks|stacks_with_labels)\.txt$`), "cockroach"},
+	{"MinIO profile", pattern(`(?:^|/)profile-(?P<host>[^/]+?)-goroutines(?:-before)?(?:,debug=\d)?\.txt$`), "minio"},
+	{"Grafana Alloy support bundle", pattern(`alloy-support-bundle[^/]*/`), "alloy"},
+	{"Elastic Agent diagnostics", pattern(`(?:elastic-agent|edot)-diagnostics-[^/]*/components/(?P<process>[^/]+)/`), ""},
+	{"Elastic Agent diagnostics", pattern(`(?:elastic-agent|edot)-diagnostics-[^/]*/`), "elastic-agent"},
+	{"Datadog flare", pattern(`(?:^|[/!])(?P<host>[^/!]+)/go-routine-dump\.log$`), "datadog-agent"},
+	{"Mattermost support packet", pattern(`(?:^|[/!])(?P<host>[^/!]+)/goroutines$`), "mattermost"},
+	{"CRI-O on SIGUSR1", pattern(`crio-goroutine-stacks-(?P<time>[^/]+?)\.log$`), "crio"},
+	{"dockerd on SIGUSR1", pattern(`(?:^|/)goroutine-stacks-(?P<time>[^/]+?)\.log$`), "dockerd"},
+	{"containerd on SIGUSR1", pattern(`containerd\.(?P<pid>\d+)\.stacks\.log$`), "containerd"},
+	{"EKS log collector", pattern(`docker/docker-trace\.txt$`), "dockerd"},
+	{"must-gather", pattern(`etcd_info/ceo_pprof_goroutine_dump\.txt$`), "cluster-etcd-operator"},
+	{"Cilium sysdump", pattern(`gops-(?P<host>[a-z0-9-]+?)-(?P<process>cilium-[a-z-]+|clustermesh-[a-z-]+|hubble-[a-z-]+)-(?P<time>\d{8}-\d{6})-stack\.txt$`), ""},
+	{"Cilium sysdump", pattern(`gops-(?P<host>cilium-[a-z0-9]+)-(?P<time>\d{8}-\d{6})-stack\.txt$`), "cilium-agent"},
+	{"kube-burner", pattern(`(?:^|/)(?P<process>[a-z][a-z-]*?)-(?P<host>[a-z0-9.-]+)-(?P<unix>1[5-9]\d{8})\.pprof$`), ""},
+	{"Rancher profile collector", pattern(`(?:^|/)(?P<host>[a-z0-9-]+)-goroutine-(?P<time>\d{4}-\d\d-\d\d[T_-][^/]+)$`), ""},
+	{"TiDB diag", pattern(`(?:^|/)(?P<host>[^/]+)/(?P<process>tidb|tikv|pd|ticdc|tiflash)[^/]*/perf/goroutine\.txt$`), ""},
+	{"Jenkins support bundle", pattern(`(?P<capture>.*?)nodes/(?P<host>master)/`), "jenkins"},
+	{"Jenkins support bundle", pattern(`(?P<capture>.*?)nodes/slave/(?P<host>[^/]+)/`), "jenkins-agent"},
+	{"Jenkins support bundle", pattern(`(?:slow-request-threaddumps|high-load/cpu|deadlocks)/(?:DeadlockDetected-)?(?P<time>\d{8}-\d{6})[^/]*$`), "jenkins"},
+	{"Elasticsearch diagnostics", pattern(`(?:^|/)syscalls/jstack\.txt$`), "elasticsearch"},
+	{"thread dump script", pattern(`_threads\.(?P<unix>1[5-9]\d{8})\.txt$`), ""},
+	{"Troubleshoot bundle", pattern(`support-bundle-[^/]+/[^/]+/(?P<namespace>[^/]+)/(?P<host>[^/]+)/(?P<process>[^/]+)-std(?:out|err)\.txt$`), ""},
+	{"sos report", pattern(`(?P<capture>(?:^|.*[/!])sosreport-(?P<host>[^/]+?)(?:-\d{3,})?-\d{4}-\d\d-\d\d-[a-z]+)/`), ""},
+	{"sos report", pattern(`(?P<capture>(?:^|.*[/!]))sos_commands/`), ""},
+}
+
+func pattern(expr string) *regexp.Regexp { return regexp.MustCompile(expr) }
+
+// A placing is what a product's rule reads out of a path.
+type placing struct {
+	product, host, process string
+	// capture is the directory of one capture; captured says that the rule gave
+	// it, since it may be empty.
+	capture  string
+	captured bool
+	pid      int
+	at       time.Time
+}
+
+// placingOf applies the first rule that matches a path.
+func placingOf(p string) placing {
+	for _, rule := range products {
+		found := rule.path.FindStringSubmatch(p)
+		if found == nil {
+			continue
+		}
+		out := placing{product: rule.name, process: rule.process}
+		for i, name := range rule.path.SubexpNames() {
+			out.take(name, found[i])
+		}
+		return out
+	}
+	return placing{}
+}
+
+func (p *placing) take(name, value string) {
+	switch name {
+	case "capture":
+		p.capture, p.captured = strings.TrimRight(value, "/"), true
+	case "process":
+		p.process = value
+	}
+	if value == "" {
+		return
+	}
+	switch name {
+	case "host":
+		p.host = value
+	case "pid":
+		p.pid, _ = strconv.Atoi(value)
+	case "time":
+		p.at, _ = timeInName(value)
+	case "unix":
+		if seconds, err := strconv.ParseInt(value, 10, 64); err == nil {
+			p.at = time.Unix(seconds, 0).UTC()
+		}
+	}
+}
+
+// place puts a part into its capture directory, with what the paths of known
+// collectors say of it.
+func place(p *part) {
+	p.dir, p.stem = captureDir(p.path), stemOf(path.Base(strings.TrimSuffix(p.path, "/")))
+	p.placing = placingOf(p.path)
+	if p.placing.captured && p.sharesCapture() {
+		p.dir = p.placing.capture
+	}
+	if p.pid == 0 {
+		p.pid = p.placing.pid
+	}
+}
+
+// sharesCapture reports whether the part belongs to the collector's one capture:
+// dumps and listings do, while what lies below proc/PID describes that process.
+func (p *part) sharesCapture() bool {
+	return p.threads != nil || p.listing != nil || p.links != nil || p.clients != nil
+}
+
+// fact is a value that the rule of a product found.
+func (p placing) fact(value string) analysis.Fact {
+	return analysis.Fact{Value: value, Source: "path of a " + p.product, Confidence: analysis.High}
+}

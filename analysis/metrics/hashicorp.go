@@ -1,0 +1,276 @@
+package metrics
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"leakdiff/analysis"
+)
+
+// Interval is one object of HashiCorp's metrics: what an agent measured in ten
+// seconds.
+type Interval struct {
+	Info
+	// Figures are named as those of Figures, with go_memstats_alloc_bytes,
+	// go_memstats_sys_bytes and go_memstats_heap_objects beside them.
+	Figures map[string]float64
+	// Gauges is how many the object holds.
+	Gauges int
+	// Unclear names figures that were left out, because they have several values.
+	Unclear []string
+	// Line, Offset and Length are the object's place.
+	Line, Offset, Length int64
+}
+
+// ParseJSON reads the metrics of nomad, consul and vault (go-metrics,
+// InmemSink.DisplayMetrics: /v1/metrics, /v1/agent/metrics, /v1/sys/metrics), one
+// object or, as consul debug writes them, one after the other, and visits every
+// whole one. Info.Time is the object's Timestamp, at which its interval began, so
+// that gauges may be up to ten seconds younger. Only gauges are read. Of a cut
+// file, the last object is left out, with a problem. The error is that of visit or
+// of r.
+func ParseJSON(r io.Reader, path string, visit func(Interval) error) ([]analysis.Problem, error) {
+	in := &source{r: r}
+	dec := json.NewDecoder(in)
+	dec.UseNumber()
+	in.passed = dec.InputOffset
+	p := &jsonPage{tokens: tokens{dec: dec}, in: in, problems: problems{path: path}}
+	return p.run(visit)
+}
+
+// FiguresJSON is Figures for HashiCorp's JSON (ParseJSON). Of several objects in
+// one file the last whole one counts, which is closest to what was captured when
+// the file was closed.
+func FiguresJSON(r io.Reader, path string) (map[string]float64, Info, []analysis.Problem, error) {
+	var last Interval
+	problems, err := ParseJSON(r, path, func(i Interval) error {
+		last = i
+		return nil
+	})
+	for _, name := range last.Unclear {
+		problems = append(problems, analysis.Problem{
+			Path: path, Line: last.Line, Offset: last.Offset, Severity: analysis.Warning,
+			What: name + " stands there more than once, or is no finite number",
+			Why:  fmt.Sprintf("the object with its %d gauges seems to be about several processes", last.Gauges),
+			Hint: "save the metrics of the agent itself",
+		})
+	}
+	if last.Figures == nil {
+		last.Figures = map[string]float64{}
+	}
+	return last.Figures, last.Info, problems, err
+}
+
+// jsonPage is a file of HashiCorp's metrics while it is read.
+type jsonPage struct {
+	tokens
+	in       *source
+	problems problems
+	now      struct {
+		Interval
+		collector *collector
+		stamp     string
+		known     bool
+	}
+}
+
+func (p *jsonPage) run(visit func(Interval) error) ([]analysis.Problem, error) {
+	whole := 0
+	for {
+		err := p.interval()
+		switch {
+		case err == io.EOF && whole > 0:
+			return p.problems.all(), nil
+		case err != nil:
+			return p.failed(err, whole)
+		case !p.now.known:
+			p.report(analysis.Error, "this is no page of HashiCorp metrics", "it has neither Timestamp nor Gauges",
+				"save /v1/metrics (nomad), /v1/agent/metrics (consul) or /v1/sys/metrics (vault) of the agent")
+			return p.problems.all(), nil
+		}
+		whole++
+		if err := visit(p.now.Interval); err != nil {
+			return p.problems.all(), err
+		}
+	}
+}
+
+// failed says why no whole object follows.
+func (p *jsonPage) failed(err error, whole int) ([]analysis.Problem, error) {
+	p.now.Line, p.now.Offset = p.place()
+	var syntax *json.SyntaxError
+	switch {
+	case p.in.err != nil:
+		return p.problems.all(), fmt.Errorf("reading %s: %w", p.problems.path, p.in.err)
+	case errors.As(err, &syntax), errors.Is(err, errBounds):
+		p.report(analysis.Error, "the metrics are no JSON from here on", err.Error(),
+			"save them again; "+fmt.Sprintf("%d intervals before this place were read", whole))
+	default:
+		p.report(analysis.Warning, "the metrics are cut off", "they end in the middle of their JSON",
+			"wait until the capture has ended; "+fmt.Sprintf("%d intervals before the cut were read", whole))
+	}
+	return p.problems.all(), nil
+}
+
+func (p *jsonPage) report(severity analysis.Severity, what, why, hint string) {
+	p.problems.add(severity, line{number: p.now.Line, offset: p.now.Offset}, what, why, hint)
+}
+
+func (p *jsonPage) place() (number, offset int64) {
+	offset = max(p.dec.InputOffset()-1, 0)
+	return p.in.line(offset), offset
+}
+
+// interval reads the next object.
+func (p *jsonPage) interval() error {
+	p.now.Interval, p.now.collector, p.now.stamp, p.now.known = Interval{}, newCollector(), "", false
+	t, err := p.next()
+	if err != nil {
+		return err
+	}
+	p.now.Line, p.now.Offset = p.place()
+	if t != json.Delim('{') {
+		return p.leave(0)
+	}
+	if err := p.members(p.member); err != nil {
+		return err
+	}
+	p.now.Length = p.dec.InputOffset() - p.now.Offset
+	if p.now.known {
+		p.now.Time = p.time()
+	}
+	p.now.Unclear = p.now.collector.unclear()
+	p.now.Figures = p.now.collector.figures
+	return nil
+}
+
+func (p *jsonPage) member(key string) error {
+	switch key {
+	case "Timestamp":
+		p.now.known = true
+		return p.text(&p.now.stamp)
+	case "Gauges":
+		p.now.known = true
+		return p.array(p.gauge)
+	}
+	_, err := p.value()
+	return err
+}
+
+// time reads the stamp, which Go printed (time.Time.String); one that says nothing
+// is a problem.
+//
+//	"2026-11-21 02:55:50 +0000 UTC"
+func (p *jsonPage) time() time.Time {
+	stamp, _, _ := strings.Cut(p.now.stamp, " m=")
+	at, err := time.Parse("2006-01-02 15:04:05 -0700 MST", stamp)
+	if err != nil {
+		p.report(analysis.Warning, "the metrics have no time", quote(stamp)+" is not like 2026-11-21 02:55:50 +0000 UTC",
+			"nothing: their time is taken from the files beside them")
+		return time.Time{}
+	}
+	return at.UTC()
+}
+
+// gauge reads one gauge.
+//
+//	{"Name":"nomad.runtime.num_goroutines","Value":459,"Labels":{"host":"vm"}}   go_goroutines = 459
+func (p *jsonPage) gauge() error {
+	t, err := p.next()
+	if err != nil || t != json.Delim('{') {
+		return errors.Join(err, p.leaveOpened(t))
+	}
+	var name, host string
+	value, numeric := 0.0, false
+	err = p.members(func(key string) error {
+		switch key {
+		case "Name":
+			return p.text(&name)
+		case "Value":
+			t, err := p.value()
+			if n, ok := t.(json.Number); ok {
+				v, bad := number(n.String())
+				value, numeric = v, bad == nil
+			}
+			return err
+		case "Labels":
+			return p.labels(&host)
+		}
+		_, err := p.value()
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	p.now.Gauges++
+	if numeric {
+		p.keep(name, host, value)
+	}
+	return nil
+}
+
+func (p *jsonPage) labels(host *string) error {
+	t, err := p.next()
+	if err != nil || t != json.Delim('{') {
+		return errors.Join(err, p.leaveOpened(t))
+	}
+	return p.members(func(key string) error {
+		if key == "host" {
+			return p.text(host)
+		}
+		_, err := p.value()
+		return err
+	})
+}
+
+// keep files a gauge under the name that other evidence uses for the same.
+func (p *jsonPage) keep(name, host string, value float64) {
+	program, between, last, ok := runtimeGauge(name)
+	if !ok {
+		flat := strings.ReplaceAll(name, ".", "_")
+		if isDemand(flat) {
+			p.now.collector.take(Sample{Name: flat, Value: value})
+		}
+		return
+	}
+	figure := map[string]string{
+		"num_goroutines": "go_goroutines", "alloc_bytes": "go_memstats_alloc_bytes",
+		"sys_bytes": "go_memstats_sys_bytes", "heap_objects": "go_memstats_heap_objects",
+	}[last]
+	if figure == "" {
+		return
+	}
+	p.now.collector.figure(figure, value)
+	p.now.Program = program
+	if host == "" {
+		host = between
+	}
+	p.now.Host = host
+}
+
+// runtimeGauge takes apart the name of a gauge about the Go runtime: the service,
+// its host unless disable_hostname is set (go-metrics, Config.EnableHostname), and
+// what is measured.
+//
+//	"nomad.runtime.num_goroutines"            nomad, "", num_goroutines
+//	"consul.web-1.dc1.runtime.alloc_bytes"    consul, web-1.dc1, alloc_bytes
+func runtimeGauge(name string) (program, host, last string, ok bool) {
+	before, last, ok := cutLast(name, ".runtime.")
+	if !ok || before == "" || strings.Contains(last, ".") {
+		return "", "", "", false
+	}
+	program, host, _ = strings.Cut(before, ".")
+	return program, host, last, true
+}
+
+func cutLast(text, sep string) (before, after string, found bool) {
+	i := strings.LastIndex(text, sep)
+	if i < 0 {
+		return text, "", false
+	}
+	return text[:i], text[i+len(sep):], true
+}

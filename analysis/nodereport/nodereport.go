@@ -1,0 +1,186 @@
+// Package nodereport reads diagnostic reports of Node.js (process.report, signals,
+// fatal errors). It takes a reader and hands every libuv handle that holds a
+// descriptor to a visitor, the handles of worker threads included; limits,
+// identity and memory come back as one Report. It refuses to know which handles
+// are too many, keeps neither the environment nor the network interfaces, and
+// reads no descriptor that libuv does not own: files opened through fs are not in
+// a report.
+package nodereport
+
+import (
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Report is what a report says beside its descriptors.
+type Report struct {
+	// Time is that of dumpEventTimeStamp. dumpEventTime is only taken without it:
+	// Node writes local time there and a Z behind it (src/node_report.cc).
+	Time time.Time
+	PID  int
+	// Program is the base name of the script, or of the executable where none was
+	// named ("node -e ..."); Executable is the base name of the executable.
+	Host, Program, Executable string
+	// NodeVersion is as printed, "v22.23.3".
+	NodeVersion string
+	// Event and Trigger say why the report was written: "JavaScript API", "API";
+	// "Allocation failed", "FatalError"; "SIGUSR2", "Signal".
+	Event, Trigger string
+	Cwd            string
+	// CommandLine is bounded in number and length.
+	CommandLine []string
+	// SoftOpenFiles and HardOpenFiles are the limits on open descriptors, Unlimited
+	// or 0 where the report does not say.
+	SoftOpenFiles, HardOpenFiles int64
+	// Handles counts the libuv handles of all threads by type, loops left out.
+	Handles map[string]int
+	// ReferencedTCP and UnreferencedTCP add up to Handles["tcp"]. An unreferenced
+	// tcp handle is a pooled connection that nobody waits for.
+	ReferencedTCP, UnreferencedTCP int
+	// Descriptors is how many were visited.
+	Descriptors int
+	// Watched counts the fs_event and fs_poll handles by the file that they look at,
+	// bounded in number. On Linux those of one loop share a single descriptor.
+	Watched map[string]int
+	// HeapUsed, HeapLimit, RSS and MaxRSS are in bytes and 0 where unknown; the heap
+	// is that of the main thread.
+	HeapUsed, HeapLimit, RSS, MaxRSS int64
+	ReportVersion                    int
+	// Workers is the number of worker threads whose reports lie inside.
+	Workers int
+	// Secrets says that the report holds environment variables.
+	Secrets bool
+	// Truncated says that the report stops before its end: handles and figures are
+	// lower bounds.
+	Truncated bool
+}
+
+// Unlimited is the value of a limit that is none.
+const Unlimited = -1
+
+// Figures are the report's numbers under the names that other evidence uses for
+// the same (limit_open_files, process_resident_memory_bytes, resident memory in
+// bytes), the others beginning with "node_"; what is unknown is left out. The
+// handles of a truncated report are left out too.
+func (r Report) Figures() map[string]float64 {
+	out := map[string]float64{}
+	for name, value := range map[string]int64{
+		"limit_open_files": r.SoftOpenFiles, "process_resident_memory_bytes": r.RSS,
+		"node_heap_used_bytes": r.HeapUsed, "node_heap_limit_bytes": r.HeapLimit,
+	} {
+		if value > 0 {
+			out[name] = float64(value)
+		}
+	}
+	if r.Truncated || len(r.Handles) == 0 {
+		return out
+	}
+	handles := 0
+	for _, n := range r.Handles {
+		handles += n
+	}
+	out["node_handles"] = float64(handles)
+	out["node_tcp_handles"] = float64(r.ReferencedTCP + r.UnreferencedTCP)
+	out["node_tcp_unreferenced"] = float64(r.UnreferencedTCP)
+	out["node_workers"] = float64(r.Workers)
+	return out
+}
+
+// Types lists the types of Handles, the most frequent first.
+func (r Report) Types() []string {
+	return slices.SortedFunc(maps.Keys(r.Handles), func(a, b string) int {
+		if d := r.Handles[b] - r.Handles[a]; d != 0 {
+			return d
+		}
+		return strings.Compare(a, b)
+	})
+}
+
+// program is the base name of the script that a command line runs, or of its
+// executable. Options before the script are Node's own.
+//
+//	["/opt/bin/node", "--no-warnings", "/srv/watch.mjs", "10"]   "watch.mjs", "node"
+//	["node", "-r", "dotenv/config", "server.js"]                 "server.js", "node"
+//	["node", "-e", "setInterval(f, 1e9)"]                        "node", "node"
+func program(words []string) (script, executable string) {
+	if len(words) == 0 {
+		return "", ""
+	}
+	executable = base(words[0])
+	for i := 1; i < len(words); i++ {
+		switch word := words[i]; {
+		case word == "-e", word == "--eval", word == "-p", word == "--print", word == "-pe":
+			return executable, executable
+		case takesValue(word):
+			i++
+		case word == "--" && i+1 < len(words):
+			return base(words[i+1]), executable
+		case word != "" && !strings.HasPrefix(word, "-"):
+			return base(word), executable
+		}
+	}
+	return executable, executable
+}
+
+// takesValue reports whether an option's value is the next word (node --help).
+func takesValue(option string) bool {
+	switch option {
+	case "-r", "--require", "--import", "--loader", "--experimental-loader", "-C", "--conditions",
+		"--env-file", "--title", "--icu-data-dir", "--input-type", "--inspect-port", "--report-dir",
+		"--report-directory", "--report-filename", "--report-signal", "--diagnostic-dir", "--openssl-config":
+		return true
+	}
+	return false
+}
+
+// base is the last element of a path of any system.
+//
+//	"C:\\app\\server.js"   "server.js"
+func base(name string) string {
+	return path.Base(strings.ReplaceAll(name, `\`, "/"))
+}
+
+// Exhausted recognises a line of a log in which Node, or another program, says
+// that it ran out of descriptors or watches, and says out of what. Near that limit
+// no report can be written either: the line is evidence.
+//
+//	"Error: EMFILE: too many open files, open '/dev/null'"                  descriptors of the process
+//	"Failed to open Node.js report file: report.json (errno: 24)"           descriptors of the process
+//	"Error: ENOSPC: System limit for number of file watchers reached, ..."  inotify watches
+func Exhausted(line string) (what string, ok bool) {
+	has := func(part string) bool { return strings.Contains(line, part) }
+	switch {
+	case has("System limit for number of file watchers reached"):
+		return "inotify watches", true
+	case hasWord(line, "ENFILE"), has("too many open files in system"), has("Too many open files in system"):
+		return "descriptors of the machine", true
+	case hasWord(line, "EMFILE"), has("too many open files"), has("Too many open files"),
+		has("Failed to open Node.js report file") && has("(errno: 24)"):
+		return "descriptors of the process", true
+	}
+	return "", false
+}
+
+// hasWord reports whether an error's name stands in a line by itself.
+//
+//	"connect EMFILE 10.0.0.1:443"   EMFILE
+func hasWord(line, word string) bool {
+	for at := 0; ; {
+		i := strings.Index(line[at:], word)
+		if i < 0 {
+			return false
+		}
+		before, after := at+i-1, at+i+len(word)
+		if (before < 0 || !wordByte(line[before])) && (after == len(line) || !wordByte(line[after])) {
+			return true
+		}
+		at = after
+	}
+}
+
+func wordByte(c byte) bool {
+	return c == '_' || c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z'
+}

@@ -1,0 +1,82 @@
+package procfs
+
+import (
+	"strconv"
+
+	"leakdiff/analysis"
+)
+
+// Descriptors makes descriptors of fdinfo files alone, in their order; their number
+// and access are known. sockets are those of the tables of the same instant, which
+// tell what is a socket; its ends are for a join by inode to fill in. A socket is
+// told from a file with the same inode number by its mount: all sockets are on the
+// one that most matches are on. The type is "unknown" where nothing gives it away.
+func Descriptors(infos []FDInfo, sockets []analysis.Socket) []analysis.Descriptor {
+	inodes := make(map[uint64]bool, len(sockets))
+	for i := range sockets {
+		inodes[sockets[i].Inode] = sockets[i].Inode != 0
+	}
+	mount := socketMount(infos, inodes)
+	var out []analysis.Descriptor
+	for i := range infos {
+		info := &infos[i]
+		if info.FD < 0 {
+			continue
+		}
+		d := analysis.Descriptor{FD: info.FD, Type: "unknown", Access: info.Access()}
+		switch {
+		case info.Type == "unix": // scm_fds
+			d.Type, d.Inode = "unix", info.Inode
+		case info.Type != "":
+			d.Type, d.Name = extraType(info.Type)
+		case mayBeSocket(info, inodes) && info.MountID == mount:
+			d.Type, d.Inode, d.Name = "socket", info.Inode, "socket:["+strconv.FormatUint(info.Inode, 10)+"]"
+		}
+		if info.DeadPid {
+			d.State = "dead"
+		}
+		out = append(out, d)
+	}
+	return out
+}
+
+// extraType is the type and the link name that go with the extra lines of fdinfo.
+//
+//	"epoll" = anon, "anon_inode:[eventpoll]"   "tun" = char, "/dev/net/tun"
+func extraType(sort string) (kind, name string) {
+	switch sort {
+	case "epoll":
+		return "anon", "anon_inode:[eventpoll]"
+	case "inotify", "bpf-map", "bpf-prog":
+		return "anon", "anon_inode:" + sort
+	case "bpf-link":
+		return "anon", "anon_inode:bpf_link"
+	case "tun":
+		return "char", "/dev/net/tun"
+	case "ptmx":
+		return "char", "/dev/ptmx"
+	}
+	return "anon", "anon_inode:[" + sort + "]"
+}
+
+// mayBeSocket reports whether a file has the inode number of a socket and is open as
+// all sockets are.
+func mayBeSocket(info *FDInfo, inodes map[uint64]bool) bool {
+	return info.HasInode && inodes[info.Inode] && info.Access() == "u" && (info.Type == "" || info.Type == "unix")
+}
+
+// socketMount is the mount id of the sockets, -1 where none was found.
+func socketMount(infos []FDInfo, inodes map[uint64]bool) int {
+	votes, best := map[int]int{}, -1
+	for i := range infos {
+		info := &infos[i]
+		if !mayBeSocket(info, inodes) {
+			continue
+		}
+		votes[info.MountID]++
+		if n := votes[info.MountID]; best < 0 || n > votes[best] || n == votes[best] && info.MountID < best {
+			best = info.MountID
+		}
+	}
+	return best
+}

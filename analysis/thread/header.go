@@ -1,0 +1,415 @@
+package thread
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+
+	"leakdiff/analysis"
+)
+
+// header is the line that begins a thread.
+type header struct {
+	form   string
+	thread analysis.Thread
+	// stacked says that HotSpot printed a stack's address behind the condition,
+	// which threads of the virtual machine lack.
+	stacked bool
+	// inWait says that the thread waits in Object.wait.
+	inWait bool
+	// lock is what the header says that the thread waits for, with Class empty
+	// where it says nothing; ownerID is -1 where no owner's id was printed.
+	lock    analysis.Lock
+	ownerID int64
+	// when is the time of this thread in dump_to_file.
+	when string
+}
+
+func newHeader(form string) header {
+	return header{form: form, thread: newThread(), ownerID: -1}
+}
+
+// mayBegin is the cheap test before parseHeader.
+func mayBegin(s string) bool {
+	switch s[0] {
+	case '"', '#':
+		return true
+	case 'T':
+		return strings.HasPrefix(s, "Thread[") || strings.HasPrefix(s, "Thread ")
+	case 'V':
+		return strings.HasPrefix(s, "VirtualThread[")
+	}
+	return false
+}
+
+// joinable reports whether s may be the first part of a header whose name holds a
+// line feed.
+func joinable(s string) bool {
+	switch s[0] {
+	case '"':
+		return true
+	case '#':
+		return numberedName.MatchString(s)
+	case 'T':
+		return strings.HasPrefix(s, "Thread[")
+	}
+	return false
+}
+
+// parseHeader reads the header of any form, free of surrounding space. A name may
+// hold quotes, line feeds and what looks like attributes, so that these are
+// matched from the right.
+func parseHeader(s string) (header, bool) {
+	if len(s) > maxHeader {
+		return header{}, false
+	}
+	switch s[0] {
+	case '"':
+		return quotedHeader(s)
+	case '#':
+		return dumpToFileHeader(s)
+	case 'T':
+		if h, ok := jstackFHeader(s); ok {
+			return h, true
+		}
+		return toStringHeader(s)
+	case 'V':
+		return virtualHeader(s)
+	}
+	return header{}, false
+}
+
+const (
+	// maxHeader and maxAttributes bound the work on lines that only look like a
+	// header; real ones have some hundred bytes and a name.
+	maxHeader     = 16 << 10
+	maxAttributes = 4 << 10
+)
+
+// maxQuotes is how many quotes of one line are tried as the end of the name; a
+// header has two behind it at most, unless an owner's name holds more.
+const maxQuotes = 64
+
+func quotedHeader(s string) (header, bool) {
+	end := len(s)
+	for range maxQuotes {
+		end = strings.LastIndexByte(s[:end], '"')
+		if end <= 0 {
+			break
+		}
+		rest := s[end+1:]
+		if len(rest) > maxAttributes {
+			break
+		}
+		if rest == "" || rest[0] != ' ' {
+			continue
+		}
+		if h, ok := attributes(strings.TrimLeft(rest, " ")); ok {
+			h.thread.Name = text(s[1:end])
+			return h, true
+		}
+	}
+	return header{}, false
+}
+
+// attributes reads what stands behind a quoted name.
+func attributes(s string) (header, bool) {
+	switch {
+	case strings.HasPrefix(s, "id="):
+		return idHeader(s)
+	case strings.HasPrefix(s, "- Thread t@"):
+		return visualVMHeader(s)
+	case strings.Contains(s, "tid="):
+		return hotSpotHeader(s)
+	case strings.Contains(s, "Id="):
+		return threadInfoHeader(s)
+	}
+	return header{}, false
+}
+
+// hotSpotHeader reads what jstack, kill -3 and jcmd print (threads.md section 1),
+// in the spelling of any release.
+//
+//	#9 [11442] daemon prio=10 os_prio=0 cpu=0.33ms elapsed=4.46s tid=0x00007fc8040e45d0 nid=11442 waiting on condition  [0x00007fc803ffe000]
+//	os_prio=0 cpu=3.21ms elapsed=3.01s tid=0x00007fc784007bb0 nid=11837 runnable
+//	prio=10 tid=60000000044e3840 nid=1194 lwp_id=9992026 runnable [9fffffffb6f00000..9fffffffb6f00a40]
+func hotSpotHeader(s string) (header, bool) {
+	h := newHeader(FormHotSpot)
+	t := &h.thread
+	var tid, nid, priority bool
+	for s != "" {
+		word, rest, _ := strings.Cut(s, " ")
+		key, value, assigned := strings.Cut(word, "=")
+		switch {
+		case word == "":
+		case word == "daemon":
+			t.Daemon = true
+		case word == "virtual":
+			t.Sort = analysis.VirtualThread
+		case word[0] == '#' && isDigits(word[1:]):
+			t.ID = number(word[1:])
+		case word[0] == '[' && strings.HasSuffix(word, "]") && isDigits(word[1:len(word)-1]) && !nid && !tid:
+			t.Native = number(word[1 : len(word)-1])
+		case !assigned || !isKey(key):
+			h.condition(s)
+			return h, tid && (nid || priority || h.stacked)
+		case key == "tid":
+			tid = true
+		case key == "nid":
+			nid = true
+			t.Native = native(value)
+		case key == "lwp_id":
+			h.form = FormHPUX
+			t.Native = native(value)
+		case key == "prio" || key == "os_prio":
+			priority = true
+		case key == "cpu":
+			t.CPU = seconds(value)
+		case key == "elapsed":
+			t.Elapsed = seconds(value)
+		}
+		s = rest
+	}
+	return h, tid && (nid || priority)
+}
+
+// condition reads the tail of a HotSpot header.
+//
+//	"in Object.wait()  [0x00007fc7ec7fe000]" -> "in Object.wait()"
+func (h *header) condition(s string) {
+	if open := strings.LastIndexByte(s, '['); open >= 0 && strings.HasSuffix(strings.TrimRight(s, " "), "]") {
+		s, h.stacked = s[:open], true
+	}
+	s = strings.TrimSpace(s)
+	h.inWait = strings.HasPrefix(s, "in Object.wa")
+	h.thread.State = text(s)
+}
+
+func isKey(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c != '_' && (c < 'a' || c > 'z') {
+			return false
+		}
+	}
+	return s != ""
+}
+
+var (
+	states = `(NEW|RUNNABLE|BLOCKED|WAITING|TIMED_WAITING|TERMINATED)`
+
+	supportCore = regexp.MustCompile(`^id=(\d+) \(0x[0-9a-f]+\) state=` + states + `\b(?: cpu=\d+%)?(?: \(.*\))?$`)
+	inState     = regexp.MustCompile(`^id=(\d+) in ` + states + `(?: on (?:lock=)?(\S+))?(?: \(.*\))?$`)
+	jrockit     = regexp.MustCompile(`^id=(\d+|\?) idx=0x[0-9a-f]+ tid=(\d+)(?: lastJavaFrame=\S+)? prio=\d+ (.*)$`)
+	visualVM    = regexp.MustCompile(`^- Thread t@(\d+)$`)
+	threadInfo  = regexp.MustCompile(`(?s)^(daemon )?(?:prio=\d+ )?Id=(\d+) (Group=.*? )?(?:in )?` + states +
+		`(?: on (?:lock=)?(\S+))?(?: owned by "(.*)" Id=(-?\d+))?(?: \(suspended\))?(?: \((?:running )?in native\))?$`)
+
+	getAllStackTraces = regexp.MustCompile(`(?s)^Thread\[(?:#(\d+),)?(.*),(\d+),([^\]]*)\]:? ` + states + `$`)
+	virtualToString   = regexp.MustCompile(`(?s)^VirtualThread\[#(\d+)(?:,(.*))?\]/(\w+)(?:@.*?)?(?: ` + states + `)?$`)
+	jstackF           = regexp.MustCompile(`^Thread (\d+): \(state = ([A-Z_]+)\)`)
+	dumpToFile        = regexp.MustCompile(`(?s)^#(\d+) "(.*)"( virtual)?(?: ` + states + ` (\d{4}-\d\d-\d\dT\S+))?$`)
+	numberedName      = regexp.MustCompile(`^#\d+ "`)
+)
+
+// idHeader reads the three forms that begin with "id=": Jenkins support-core, the
+// JDK's ThreadMonitor example, JRockit.
+//
+//	id=11 (0xb) state=TIMED_WAITING cpu=0%
+//	id=3149 in RUNNABLE (running in native)
+//	id=1 idx=0x4 tid=11648 prio=5 alive, in native, waiting
+func idHeader(s string) (header, bool) {
+	if m := supportCore.FindStringSubmatch(s); m != nil {
+		h := newHeader(FormSupportCore)
+		h.thread.ID, h.thread.State = number(m[1]), text(m[2])
+		return h, true
+	}
+	if m := inState.FindStringSubmatch(s); m != nil {
+		h := newHeader(FormThreadInfo)
+		h.thread.ID, h.thread.State = number(m[1]), text(m[2])
+		h.waits(m[3])
+		return h, true
+	}
+	m := jrockit.FindStringSubmatch(s)
+	if m == nil {
+		return header{}, false
+	}
+	h := newHeader(FormJRockit)
+	h.thread.Native = number(m[2])
+	if m[1] != "?" {
+		h.thread.ID = number(m[1])
+	}
+	var state []string
+	for word := range strings.SplitSeq(m[3], ", ") {
+		if word == "daemon" {
+			h.thread.Daemon = true
+			continue
+		}
+		state = append(state, word)
+	}
+	h.thread.State = text(strings.Join(state, ", "))
+	return h, true
+}
+
+// waits notes what a header says that its thread waits for.
+//
+//	"java.lang.Object@e2144e4"
+func (h *header) waits(object string) {
+	if object == "" {
+		return
+	}
+	h.lock.How = "waiting on"
+	if h.thread.State == "BLOCKED" {
+		h.lock.How = "waiting to lock"
+	}
+	h.lock.Class, h.lock.Object = cutObject(object)
+}
+
+// visualVMHeader reads the form of VisualVM and of the actuator's text; the state
+// is on the next line.
+//
+//   - Thread t@332
+func visualVMHeader(s string) (header, bool) {
+	m := visualVM.FindStringSubmatch(s)
+	if m == nil {
+		return header{}, false
+	}
+	h := newHeader(FormVisualVM)
+	h.thread.ID = number(m[1])
+	return h, true
+}
+
+// threadInfoHeader reads ThreadInfo.toString and Jenkins' /threadDump.
+//
+//	daemon prio=8 Id=3 WAITING on java.lang.ref.ReferenceQueue$Lock@4d76f3f8
+//	Id=14 Group=main WAITING on C@3d71d552 owned by "Deadlock-lock-2" Id=15
+func threadInfoHeader(s string) (header, bool) {
+	m := threadInfo.FindStringSubmatch(s)
+	if m == nil {
+		return header{}, false
+	}
+	h := newHeader(FormThreadInfo)
+	if m[3] != "" {
+		h.form = FormJenkins
+	}
+	h.thread.Daemon = m[1] != ""
+	h.thread.ID, h.thread.State = number(m[2]), text(m[4])
+	h.waits(m[5])
+	if m[7] != "" {
+		h.lock.Owner, h.ownerID = text(m[6]), number(m[7])
+	}
+	return h, true
+}
+
+// toStringHeader reads Thread.toString with the state behind it. The name may
+// hold commas.
+//
+//	Thread[pool-7-thread-1,5,main] TIMED_WAITING
+//	Thread[#33,kafka,5,main] WAITING
+func toStringHeader(s string) (header, bool) {
+	m := getAllStackTraces.FindStringSubmatch(s)
+	if m == nil {
+		return header{}, false
+	}
+	h := newHeader(FormStackTraces)
+	h.thread.Name, h.thread.State = text(m[2]), text(m[5])
+	if m[1] != "" {
+		h.thread.ID = number(m[1])
+	}
+	return h, true
+}
+
+// virtualHeader reads VirtualThread.toString.
+//
+//	VirtualThread[#106,SubPoller-0]/waiting WAITING
+func virtualHeader(s string) (header, bool) {
+	m := virtualToString.FindStringSubmatch(s)
+	if m == nil {
+		return header{}, false
+	}
+	h := newHeader(FormStackTraces)
+	h.thread.Sort = analysis.VirtualThread
+	h.thread.ID, h.thread.Name, h.thread.State = number(m[1]), text(m[2]), text(m[4])
+	if m[4] == "" {
+		h.thread.State = text(strings.ToUpper(m[3]))
+	}
+	return h, true
+}
+
+// jstackFHeader reads jstack -F. Its states are those of the virtual machine:
+// BLOCKED there is everything that waits.
+//
+//	Thread 16653: (state = BLOCKED)
+func jstackFHeader(s string) (header, bool) {
+	m := jstackF.FindStringSubmatch(s)
+	if m == nil {
+		return header{}, false
+	}
+	h := newHeader(FormJstackF)
+	h.thread.Native, h.thread.State = number(m[1]), "state = "+m[2]
+	return h, true
+}
+
+// dumpToFileHeader reads jcmd Thread.dump_to_file.
+//
+//	#48 "vt-worker-4" virtual
+//	#51 "vt-worker-4" virtual BLOCKED 2026-11-21T02:54:23.475659678Z
+func dumpToFileHeader(s string) (header, bool) {
+	m := dumpToFile.FindStringSubmatch(s)
+	if m == nil {
+		return header{}, false
+	}
+	h := newHeader(FormDumpToFile)
+	h.thread.ID, h.thread.Name, h.thread.State, h.when = number(m[1]), text(m[2]), text(m[4]), m[5]
+	if m[3] != "" {
+		h.thread.Sort = analysis.VirtualThread
+	}
+	return h, true
+}
+
+// internal are the threads of HotSpot itself that carry a number: the forms of
+// MX beans hide them (JavaThread::is_hidden_from_external_view).
+func internal(name string) bool {
+	name = strings.TrimRight(name, "0123456789")
+	switch name {
+	case "C1 CompilerThread", "C2 CompilerThread", "CompilerThread", "JVMCI CompilerThread", "JVMCI-native CompilerThread",
+		"Service Thread", "Monitor Deflation Thread", "Sweeper thread", "Attach Listener", "Low Memory Detector",
+		"Surrogate Locker Thread (Concurrent GC)", "StringDedupThread":
+		return true
+	}
+	return false
+}
+
+func isDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+
+// number saturates at the limits of int64.
+func number(s string) int64 {
+	n, _ := strconv.ParseInt(s, 10, 64)
+	return n
+}
+
+// native reads a thread id of the operating system: "0x4aaa" until JDK 20,
+// "11433" later.
+func native(s string) int64 {
+	n, err := strconv.ParseInt(s, 0, 64)
+	if err != nil || n < 0 {
+		return 0
+	}
+	return n
+}
+
+// seconds reads a duration as HotSpot prints it, -1 where it is none.
+//
+//	"301.03ms" -> 0.30103, "4.52s" -> 4.52
+func seconds(s string) float64 {
+	unit := 1.0
+	if cut, ok := strings.CutSuffix(s, "ms"); ok {
+		s, unit = cut, 1e-3
+	} else {
+		s = strings.TrimSuffix(s, "s")
+	}
+	n, err := strconv.ParseFloat(s, 64)
+	if err != nil || n < 0 || n > 1e12 {
+		return -1
+	}
+	return n * unit
+}

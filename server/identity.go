@@ -1,0 +1,290 @@
+package server
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/identity"
+	"leakdiff/store"
+	"leakdiff/web/page"
+	"leakdiff/web/view"
+)
+
+// maxForm bounds the bodies of edits.
+const maxForm = 16 << 10
+
+// identityPage shows what was recognised in a case, from which source, with a
+// form beside every value.
+func (s *Server) identityPage(w http.ResponseWriter, r *http.Request) {
+	l, err := s.load(r.Context(), pathValue(r, "id"))
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	s.showIdentity(w, r, l, http.StatusOK, nil)
+}
+
+// showIdentity renders the page; refused is the form that was not taken.
+func (s *Server) showIdentity(w http.ResponseWriter, r *http.Request, l *loaded, status int, refused *view.RefusedEdit) {
+	in := view.IdentityInput{
+		CaseID: l.ID, CaseTitle: l.Title, Lines: l.built.Lines, Said: l.said, Edits: l.edits, BundleOf: l.bundleOf,
+		All: r.URL.Query().Get("all") != "", NeedsKey: !s.loopback(), Refused: refused,
+	}
+	in.Done, _ = strconv.ParseInt(r.URL.Query().Get("done"), 10, 64)
+	in.Undone, _ = strconv.ParseInt(r.URL.Query().Get("undone"), 10, 64)
+	for _, b := range l.bundles {
+		if b.Status != store.Done {
+			continue
+		}
+		artifacts, err := s.store.Artifacts(r.Context(), b.ID)
+		if err != nil {
+			s.fail(w, r, err)
+			return
+		}
+		in.Bundles = append(in.Bundles, view.IdentityBundle{ID: b.ID, Name: b.Name, Artifacts: artifacts})
+	}
+	v := view.NewIdentity(in)
+	v.Shell.Engine = s.engine()
+	s.render(w, r, status, page.Identity(v))
+}
+
+// mayEdit gives the role in which somebody edits a case: its owner, by the key in
+// the header or the form, or whoever may upload because only this machine can
+// reach the server.
+func (s *Server) mayEdit(r *http.Request, caseID, formKey string) (role string, err error) {
+	key, given := bearer(r)
+	if !given && formKey != "" {
+		key, given = formKey, true
+	}
+	if !given && s.loopback() {
+		return "upload", nil
+	}
+	if !s.store.CheckOwner(r.Context(), caseID, key) {
+		why := "no key was sent"
+		if given {
+			why = "the key is wrong"
+		}
+		return "", refuse("forbidden", "changing this case needs its owner key", "key", why, "it is the owner_key of the answer that created the case; scripts send it as Authorization: Bearer")
+	}
+	return "owner", nil
+}
+
+// addEdit checks an edit, keeps it and lets the list of cases know.
+func (s *Server) addEdit(r *http.Request, l *loaded, e identity.Edit, key string) (identity.Edit, error) {
+	role, err := s.mayEdit(r, l.ID, key)
+	if err != nil {
+		return e, err
+	}
+	if e, err = l.said.Check(e); err != nil {
+		return e, err
+	}
+	e.By = role
+	if e, err = s.store.AddEdit(r.Context(), l.ID, e); err != nil {
+		return e, err
+	}
+	s.edited(r, l.ID)
+	return e, nil
+}
+
+func (s *Server) edited(r *http.Request, caseID string) {
+	if err := s.summarise(r.Context(), caseID); err != nil {
+		s.log.Error("summing up a case failed", "case", caseID, "error", err)
+	}
+}
+
+// editForm takes one of the small forms of the page. A value that is not taken is
+// explained beside its field.
+func (s *Server) editForm(w http.ResponseWriter, r *http.Request) {
+	l, err := s.load(r.Context(), pathValue(r, "id"))
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	if err := r.ParseForm(); err != nil {
+		s.fail(w, r, formFault(err))
+		return
+	}
+	e := identity.Edit{
+		Kind: identity.Kind(r.PostForm.Get("kind")), Target: r.PostForm.Get("target"), Value: r.PostForm.Get("value"), Note: r.PostForm.Get("note"),
+	}
+	if again := r.PostForm.Get("again"); again != "" {
+		if e, err = madeBefore(l.edits, again); err != nil {
+			s.fail(w, r, err)
+			return
+		}
+	}
+	made, err := s.addEdit(r, l, e, r.PostForm.Get("key"))
+	var f *analysis.Fault
+	if errors.As(err, &f) && (f.Code == "invalid" || f.Code == "forbidden") {
+		_, status := s.fault(err)
+		s.showIdentity(w, r, l, status, &view.RefusedEdit{Edit: e, Fault: f})
+		return
+	}
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	http.Redirect(w, r, identityURL(l.ID, "done", made.ID), http.StatusSeeOther)
+}
+
+// madeBefore is an edit to be made once more, by its number.
+func madeBefore(edits []identity.Edit, number string) (identity.Edit, error) {
+	for _, e := range edits {
+		if strconv.FormatInt(e.ID, 10) == number {
+			return identity.Edit{Kind: e.Kind, Target: e.Target, Value: e.Value, Note: e.Note}, nil
+		}
+	}
+	return identity.Edit{}, noSuchEdit(number)
+}
+
+func noSuchEdit(number string) error {
+	return refuse("not_found", "there is no such edit", fmt.Sprintf("%.40q", number), "edits are named by their number", "the identity page of the case lists every edit")
+}
+
+func identityURL(caseID, outcome string, number int64) string {
+	return fmt.Sprintf("/cases/%s/identity?%s=%d", url.PathEscape(caseID), outcome, number)
+}
+
+func formFault(err error) error {
+	var tooLarge *http.MaxBytesError
+	if errors.As(err, &tooLarge) {
+		return err
+	}
+	return refuse("bad_request", "the form was not understood", "", err.Error(), "go back and try again")
+}
+
+// undoForm takes an edit back.
+func (s *Server) undoForm(w http.ResponseWriter, r *http.Request) {
+	l, err := s.load(r.Context(), pathValue(r, "id"))
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	if err := r.ParseForm(); err != nil {
+		s.fail(w, r, formFault(err))
+		return
+	}
+	number, err := s.undo(r, l.ID, r.PostForm.Get("number"), r.PostForm.Get("key"))
+	var f *analysis.Fault
+	if errors.As(err, &f) && f.Code == "forbidden" {
+		_, status := s.fault(err)
+		s.showIdentity(w, r, l, status, &view.RefusedEdit{Undo: number, Fault: f})
+		return
+	}
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	http.Redirect(w, r, identityURL(l.ID, "undone", number), http.StatusSeeOther)
+}
+
+func (s *Server) undo(r *http.Request, caseID, text, key string) (number int64, err error) {
+	number, err = strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return 0, noSuchEdit(text)
+	}
+	if _, err := s.mayEdit(r, caseID, key); err != nil {
+		return number, err
+	}
+	if err := s.store.UndoEdit(r.Context(), caseID, number); err != nil {
+		return number, err
+	}
+	s.edited(r, caseID)
+	return number, nil
+}
+
+// editJSON is an edit with what became of it; Snapshots are ids.
+type editJSON struct {
+	identity.Edit
+	Snapshots []string `json:"snapshots"`
+	Was       string   `json:"was,omitempty"`
+	// Unused says why an edit in force changes nothing.
+	Unused string `json:"unused,omitempty"`
+}
+
+func newEditJSON(e identity.Edit, said identity.Outcome) editJSON {
+	effect := said.Effects[e.ID]
+	return editJSON{Edit: e, Snapshots: append([]string{}, effect.Snapshots...), Was: effect.Was, Unused: effect.Why}
+}
+
+// editsAPI is GET /api/v1/cases/{id}/edits and the JSON twin of the page.
+func (s *Server) editsAPI(w http.ResponseWriter, r *http.Request) {
+	l, err := s.load(r.Context(), pathValue(r, "id"))
+	if err != nil {
+		s.failAPI(w, r, err)
+		return
+	}
+	out := struct {
+		Case    string     `json:"case"`
+		Zone    string     `json:"zone"`
+		Edits   []editJSON `json:"edits"`
+		LeftOut []string   `json:"left_out"`
+	}{Case: l.ID, Zone: l.said.Zone.String(), Edits: []editJSON{}, LeftOut: []string{}}
+	for _, e := range l.edits {
+		out.Edits = append(out.Edits, newEditJSON(e, l.said))
+	}
+	for _, snap := range l.said.LeftOut {
+		out.LeftOut = append(out.LeftOut, snap.ID)
+	}
+	writeJSON(w, http.StatusOK, out)
+}
+
+// editAPI is POST /api/v1/cases/{id}/edits. A target is a snapshot's id, "from:ID"
+// for it and the later ones of its series, "series:ID" for all of its series, or
+// "case".
+func (s *Server) editAPI(w http.ResponseWriter, r *http.Request) {
+	l, err := s.load(r.Context(), pathValue(r, "id"))
+	if err != nil {
+		s.failAPI(w, r, err)
+		return
+	}
+	var in struct {
+		Kind   identity.Kind `json:"kind"`
+		Target string        `json:"target"`
+		Value  string        `json:"value"`
+		Note   string        `json:"note"`
+	}
+	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxForm))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&in); err != nil {
+		var tooLarge *http.MaxBytesError
+		if !errors.As(err, &tooLarge) {
+			err = refuse("bad_request", "the body is not the expected JSON", "", err.Error(), `send {"kind": "process", "target": "series:SNAPSHOT", "value": "kubelet"}`)
+		}
+		s.failAPI(w, r, err)
+		return
+	}
+	made, err := s.addEdit(r, l, identity.Edit{Kind: in.Kind, Target: in.Target, Value: in.Value, Note: in.Note}, "")
+	if err != nil {
+		s.failAPI(w, r, err)
+		return
+	}
+	after, err := s.load(r.Context(), l.ID)
+	if err != nil {
+		s.failAPI(w, r, err)
+		return
+	}
+	w.Header().Set("Location", fmt.Sprintf("/api/v1/cases/%s/edits/%d", url.PathEscape(l.ID), made.ID))
+	writeJSON(w, http.StatusCreated, newEditJSON(made, after.said))
+}
+
+// undoAPI is DELETE /api/v1/cases/{id}/edits/{number}.
+func (s *Server) undoAPI(w http.ResponseWriter, r *http.Request) {
+	id := pathValue(r, "id")
+	if _, err := s.store.Case(r.Context(), id); err != nil {
+		s.failAPI(w, r, err)
+		return
+	}
+	if _, err := s.undo(r, id, pathValue(r, "number"), ""); err != nil {
+		s.failAPI(w, r, err)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}

@@ -1,0 +1,104 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/identity"
+)
+
+// maxEdits bounds the edits of one case: all of them are applied whenever it is
+// looked at.
+const maxEdits = 2000
+
+// AddEdit keeps what somebody said about a case's snapshots and returns it with
+// its number and time. It is durable when it returns. The error is an
+// *analysis.Fault with Code "not_found" where there is no such case, "too_many"
+// where it has 2000 edits.
+func (s *Store) AddEdit(ctx context.Context, caseID string, e identity.Edit) (identity.Edit, error) {
+	e.At, e.Undone = s.time(), false
+	err := s.write(ctx, "keeping an edit", func(tx *sql.Tx) error {
+		result, err := tx.ExecContext(ctx, touchCaseSQL, e.At.UnixMicro(), caseID)
+		if err := affected(result, err, notFound("case", caseID)); err != nil {
+			return err
+		}
+		if err := tx.QueryRowContext(ctx, nextEditSQL, caseID).Scan(&e.ID); err != nil {
+			return err
+		}
+		if e.ID > maxEdits {
+			return &analysis.Fault{
+				Code: "too_many", What: "the case has too many edits", Where: caseID, Why: fmt.Sprintf("the limit is %d", maxEdits),
+				Hint: "Upload its bundles into a new case and give their files the right names first.",
+			}
+		}
+		_, err = tx.ExecContext(ctx, addEditSQL, caseID, e.ID, e.At.UnixMicro(), e.By, string(e.Kind), e.Target, e.Value, e.Note)
+		return err
+	})
+	if err != nil {
+		return identity.Edit{}, err
+	}
+	return e, nil
+}
+
+// Edits are never deleted alone, so that the count gives the next number.
+const nextEditSQL = `
+SELECT count(*) + 1
+FROM edit e
+JOIN cases c ON c.seq = e.case_seq
+WHERE c.id = ?`
+
+const addEditSQL = `
+INSERT INTO edit (case_seq, number, made_at, made_by, kind, target, value, note)
+SELECT seq, ?2, ?3, ?4, ?5, ?6, ?7, ?8 FROM cases WHERE id = ?1`
+
+// Edits are all edits of a case in the order in which they were made, those that
+// were undone among them. A case that does not exist has none.
+func (s *Store) Edits(ctx context.Context, caseID string) (out []identity.Edit, err error) {
+	err = s.read(ctx, "reading edits", func(tx *sql.Tx) error {
+		out, err = collect(ctx, tx, scanEdit, editsSQL, caseID)
+		return err
+	})
+	return out, err
+}
+
+const editsSQL = `
+SELECT e.number, e.made_at, e.made_by, e.kind, e.target, e.value, e.note, e.undone_at IS NOT NULL
+FROM edit e
+JOIN cases c ON c.seq = e.case_seq
+WHERE c.id = ?
+ORDER BY e.number`
+
+func scanEdit(rows *sql.Rows) (e identity.Edit, err error) {
+	var made int64
+	err = rows.Scan(&e.ID, &made, &e.By, &e.Kind, &e.Target, &e.Value, &e.Note, &e.Undone)
+	e.At = fromMicros(made)
+	return e, err
+}
+
+// UndoEdit marks an edit as undone; it stays in the list. The error is an
+// *analysis.Fault with Code "not_found" where the case has no such edit, or none
+// any more that is not undone.
+func (s *Store) UndoEdit(ctx context.Context, caseID string, number int64) error {
+	now := s.time().UnixMicro()
+	return s.write(ctx, "undoing an edit", func(tx *sql.Tx) error {
+		result, err := tx.ExecContext(ctx, undoEditSQL, now, caseID, number)
+		if err := affected(result, err, noSuchEdit(number)); err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, touchCaseSQL, now, caseID)
+		return err
+	})
+}
+
+const undoEditSQL = `
+UPDATE edit SET undone_at = ?1
+WHERE case_seq = (SELECT seq FROM cases WHERE id = ?2) AND number = ?3 AND undone_at IS NULL`
+
+func noSuchEdit(number int64) error {
+	return &analysis.Fault{
+		Code: "not_found", What: "there is no such edit to undo", Where: fmt.Sprintf("edit %d", number),
+		Why: "it was undone before, or the number is wrong", Hint: "the identity page of the case lists every edit",
+	}
+}

@@ -1,0 +1,701 @@
+package view
+
+import (
+	"fmt"
+	"net/url"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/identity"
+	"leakdiff/analysis/report"
+)
+
+// Identity is the page of what was recognised in a case: every value with its
+// source, its confidence and a form to correct it.
+type Identity struct {
+	Shell  Shell
+	CaseID string
+	// Sentence sums up what is believed; Mind is what could be wrong.
+	Sentence, Mind string
+	// Said is the outcome of the edit that led here, with its number to undo it.
+	Said     string
+	SaidEdit int64
+	// Refused is why a form was not taken whose field is not on the page.
+	Refused string
+	// NeedsKey says that forms ask for the owner key.
+	NeedsKey bool
+	Zone     ZoneForm
+	Series   []IdentitySeries
+	// More leads to the series that are not shown.
+	More    *Link
+	LeftOut []LeftOutRow
+	History []HistoryRow
+	Loose   []LooseBundle
+}
+
+// URL is the address that takes the forms: URL("/undo") that undoes.
+func (v Identity) URL(below string) string { return caseURL(v.CaseID) + "/identity" + below }
+
+// ZoneForm is the zone of times that were read without one.
+type ZoneForm struct {
+	Text, Value, Error string
+}
+
+// IdentitySeries is one process with its snapshots.
+type IdentitySeries struct {
+	ID, Name, Host, About string
+	// Sources says where the values come from.
+	Sources string
+	// Target is that of an edit of the whole series.
+	Target string
+	// Others are the series that this one can be merged into.
+	Others []Choice
+	Rows   []IdentitySnapshot
+}
+
+// IdentitySnapshot is one snapshot. Up and Down are the new places of one without
+// a time, empty where it cannot be moved.
+type IdentitySnapshot struct {
+	ID, Label, URL          string
+	Time, Host, Process     Cell
+	PID                     Cell
+	Start, StartSource      string
+	StartConfidence         string
+	Evidence                string
+	Files                   []EvidenceFile
+	Up, Down, From          string
+	SplitValue, SplitError  string
+	SplitTarget, MergeError string
+}
+
+// Cell is a believed value with its form.
+type Cell struct {
+	// Kind is that of the edit, Label the name of the field.
+	Kind, Label string
+	// Text is what is believed; Entry what the field holds.
+	Text, Entry string
+	Source      string
+	Confidence  string
+	Entered     bool
+	// Scopes are the targets to choose from; one is not asked for.
+	Scopes []Choice
+	Scope  string
+	Hint   string
+	Error  string
+	// ID names the field in the page.
+	ID string
+}
+
+// EvidenceFile is a file that a snapshot was read from.
+type EvidenceFile struct {
+	Path, Kind, Reason, Confidence, Outcome string
+}
+
+// LeftOutRow is a snapshot that does not count.
+type LeftOutRow struct {
+	ID, Text string
+}
+
+// HistoryRow is one edit; Unused says why one in force changes nothing.
+type HistoryRow struct {
+	Number  int64
+	What    string
+	Applies string
+	Note    string
+	Made    string
+	Undone  bool
+	Unused  string
+	// Lost says that this needs somebody's attention.
+	Lost bool
+}
+
+// LooseBundle is the files of a bundle that belong to no snapshot.
+type LooseBundle struct {
+	Name, URL, About, More string
+	Files                  []EvidenceFile
+}
+
+// IdentityBundle is a bundle with its files.
+type IdentityBundle struct {
+	ID, Name  string
+	Artifacts []analysis.Artifact
+}
+
+// RefusedEdit is a form that was not taken, or the undoing of an edit.
+type RefusedEdit struct {
+	Edit  identity.Edit
+	Undo  int64
+	Fault *analysis.Fault
+}
+
+// IdentityInput is what the page is made of. Done and Undone are the edit that
+// led here, 0 for none.
+type IdentityInput struct {
+	CaseID, CaseTitle string
+	Lines             []report.Line
+	Said              identity.Outcome
+	Edits             []identity.Edit
+	Bundles           []IdentityBundle
+	BundleOf          map[string]string
+	All, NeedsKey     bool
+	Done, Undone      int64
+	Refused           *RefusedEdit
+}
+
+const (
+	// maxSeries and maxLoose bound the page: a listing of a whole host has hundreds
+	// of processes.
+	maxSeries = 30
+	maxLoose  = 100
+)
+
+type identityMaker struct {
+	in     IdentityInput
+	labels map[string]string
+	// placed says that a refused form was found on the page.
+	placed bool
+}
+
+// NewIdentity makes the page; the caller adds the shell's engine line.
+func NewIdentity(in IdentityInput) Identity {
+	m := &identityMaker{in: in, labels: map[string]string{}}
+	for _, l := range in.Lines {
+		for _, s := range l.Snapshots {
+			m.labels[s.ID] = Visible(s.Label)
+		}
+	}
+	for _, s := range in.Said.LeftOut {
+		m.labels[s.ID] = Visible(s.Label)
+	}
+	v := Identity{CaseID: in.CaseID, NeedsKey: in.NeedsKey, Sentence: m.sentence(), Mind: m.mind()}
+	v.Shell = Shell{
+		Title: "Identity, " + Visible(in.CaseTitle), Section: "cases", Here: "Identity",
+		Crumbs:  []Link{{"Cases", "/"}, {Visible(in.CaseTitle), caseURL(in.CaseID)}},
+		Actions: []Link{{"JSON", v.URL(".json")}},
+	}
+	v.Zone = m.zone()
+	shown := in.Lines
+	if len(shown) > maxSeries && !in.All {
+		shown = shown[:maxSeries]
+		v.More = &Link{"Show " + Plural(int64(len(in.Lines)-maxSeries), "more process", "more processes"), v.URL("?all=1")}
+	}
+	for i := range shown {
+		v.Series = append(v.Series, m.series(i))
+	}
+	v.LeftOut = m.leftOut()
+	v.History = m.history()
+	v.Loose = m.loose()
+	v.Said, v.SaidEdit = m.said()
+	if r := in.Refused; r != nil && !m.placed {
+		v.Refused = faultWords(r.Fault)
+	}
+	return v
+}
+
+func faultWords(f *analysis.Fault) string {
+	text := capital(f.What)
+	if f.Why != "" {
+		text += " (" + f.Why + ")"
+	}
+	text += "."
+	if f.Hint != "" {
+		text += " " + capital(f.Hint) + "."
+	}
+	return Visible(text)
+}
+
+// each calls f for every snapshot that counts.
+func (m *identityMaker) each(f func(s *analysis.Snapshot)) {
+	for _, l := range m.in.Lines {
+		for _, s := range l.Snapshots {
+			f(s)
+		}
+	}
+}
+
+// sentence: "18 snapshots of 2 processes; times from captured_at (certain); nobody
+// has changed anything."
+func (m *identityMaker) sentence() string {
+	n := 0
+	m.each(func(*analysis.Snapshot) { n++ })
+	if n == 0 {
+		return "No snapshot of any process counts in this case."
+	}
+	out := []string{Plural(int64(n), "snapshot", "snapshots") + " of " + Plural(int64(len(m.in.Lines)), "process", "processes"), m.timeSources(n)}
+	inForce := len(m.in.Said.Effects)
+	switch inForce {
+	case 0:
+		out = append(out, "nobody has changed anything")
+	default:
+		out = append(out, Plural(int64(inForce), "edit is", "edits are")+" in force")
+	}
+	return strings.Join(out, "; ") + "."
+}
+
+// timeSources: "times from file names (medium) and captured_at (certain), 2
+// without a time".
+func (m *identityMaker) timeSources(n int) string {
+	count := map[string]int{}
+	var order []string
+	untimed := 0
+	m.each(func(s *analysis.Snapshot) {
+		if s.CapturedAt.IsZero() {
+			untimed++
+			return
+		}
+		words := sourceWords(s.TimeFact)
+		if count[words] == 0 {
+			order = append(order, words)
+		}
+		count[words]++
+	})
+	slices.SortStableFunc(order, func(a, b string) int { return count[b] - count[a] })
+	switch {
+	case untimed == n:
+		return "no time is known, the order is that of the names"
+	case untimed > 0:
+		return "times from " + listWords(order) + ", " + Exact(int64(untimed)) + " without a time"
+	}
+	return "times from " + listWords(order)
+}
+
+// sourceWords names the sort of a time's source with its confidence:
+//
+//	"kubelet-probe-leak/t1/captured_at"  ->  captured_at (certain)
+func sourceWords(f analysis.Fact) string {
+	source := f.Source
+	switch {
+	case strings.HasPrefix(source, "entered by a person"):
+		return "what people entered"
+	case strings.HasPrefix(source, "time inside"):
+		source = "inside the files"
+	case strings.HasPrefix(source, "file name"):
+		source = "the files’ names"
+	case strings.HasPrefix(source, "file time"):
+		source = "file times in the archive"
+	case !strings.Contains(source, " "):
+		source = path.Base(source)
+	}
+	return Visible(source) + " (" + sureWord(string(f.Confidence)) + ")"
+}
+
+// sureWord is the word of the bars.
+func sureWord(confidence string) string {
+	if confidence == string(analysis.High) {
+		return "certain"
+	}
+	return confidence
+}
+
+// mind says what could be wrong.
+func (m *identityMaker) mind() string {
+	var untimed, zoneless, lowTime, lowName, unnamed int64
+	m.each(func(s *analysis.Snapshot) {
+		switch {
+		case s.CapturedAt.IsZero():
+			untimed++
+		case s.TimeFact.Confidence == analysis.Low:
+			lowTime++
+		}
+		if s.Zoneless && !s.CapturedAt.IsZero() {
+			zoneless++
+		}
+		switch {
+		case !s.Process.Name.Known():
+			unnamed++
+		case s.Process.Name.Confidence == analysis.Low:
+			lowName++
+		}
+	})
+	var out []string
+	if zoneless > 0 {
+		out = append(out, Plural(zoneless, "time", "times")+" came without a zone and "+isAre(zoneless)+" taken as "+m.in.Said.Zone.String()+".")
+	}
+	if untimed > 0 {
+		out = append(out, Plural(untimed, "snapshot has", "snapshots have")+" no time: the order is that of the names, and rates are per snapshot.")
+	}
+	if lowTime > 0 {
+		out = append(out, "The "+Plural(lowTime, "time", "times")+" of low confidence may be those of copying, not of capturing.")
+	}
+	if lowName > 0 {
+		out = append(out, "The program of "+Plural(lowName, "snapshot", "snapshots")+" is a guess.")
+	}
+	if unnamed > 0 {
+		out = append(out, "Nothing names the program of "+Plural(unnamed, "snapshot", "snapshots")+".")
+	}
+	if n := int64(len(m.in.Said.Problems)); n > 0 {
+		out = append(out, Plural(n, "edit changes", "edits change")+" nothing any more; the list below says why.")
+	}
+	return strings.Join(out, " ")
+}
+
+func isAre(n int64) string {
+	if n == 1 {
+		return "is"
+	}
+	return "are"
+}
+
+func (m *identityMaker) zone() ZoneForm {
+	z := ZoneForm{Value: m.in.Said.Zone.String()}
+	n := int64(0)
+	m.each(func(s *analysis.Snapshot) {
+		if s.Zoneless && !s.CapturedAt.IsZero() {
+			n++
+		}
+	})
+	z.Text = "Every time of this case came with its zone."
+	if n > 0 {
+		z.Text = Plural(n, "time", "times") + " of this case came without a zone."
+	}
+	if r := m.in.Refused; r != nil && r.Edit.Kind == identity.Zone && r.Fault.Where == "value" {
+		z.Value, z.Error, m.placed = r.Edit.Value, faultWords(r.Fault), true
+	}
+	return z
+}
+
+func (m *identityMaker) series(index int) IdentitySeries {
+	line := m.in.Lines[index]
+	first := line.Snapshots[0]
+	n := int64(len(line.Snapshots))
+	out := IdentitySeries{
+		ID: "p" + strconv.Itoa(index+1), Name: printable(first.Process.Name.Value), Host: Visible(first.Process.Host.Value),
+		About: Plural(n, "snapshot", "snapshots"), Sources: sources(line.Snapshots), Target: "series:" + first.ID,
+	}
+	for i, other := range m.in.Lines[:min(len(m.in.Lines), maxSeries)] {
+		if i != index {
+			s := other.Snapshots[0]
+			out.Others = append(out.Others, Choice{Value: "into:" + s.ID, Text: lineWords(other)})
+		}
+	}
+	for i, s := range line.Snapshots {
+		out.Rows = append(out.Rows, m.snapshot(out.ID, line, i, s))
+	}
+	return out
+}
+
+// sources: "Time from captured_at (certain); host from an option in cmdline
+// (medium); program from stat or status (certain)."
+func sources(snapshots []*analysis.Snapshot) string {
+	var out []string
+	for _, field := range []struct {
+		name string
+		of   func(*analysis.Snapshot) analysis.Fact
+	}{
+		{"time", func(s *analysis.Snapshot) analysis.Fact { return s.TimeFact }},
+		{"host", func(s *analysis.Snapshot) analysis.Fact { return s.Process.Host }},
+		{"program", func(s *analysis.Snapshot) analysis.Fact { return s.Process.Name }},
+		{"pid", func(s *analysis.Snapshot) analysis.Fact { return s.Process.PID }},
+		{"start", func(s *analysis.Snapshot) analysis.Fact { return s.Process.Start }},
+	} {
+		var words []string
+		for _, s := range snapshots {
+			if f := field.of(s); f.Known() && !slices.Contains(words, sourceWords(f)) {
+				words = append(words, sourceWords(f))
+			}
+		}
+		if len(words) > 0 {
+			out = append(out, field.name+" from "+listWords(words))
+		}
+	}
+	if len(out) == 0 {
+		return "Nothing in the files says whose they are."
+	}
+	return capital(strings.Join(out, "; ")) + "."
+}
+
+// lineWords names a series, with its pid where it is one of several of its name:
+// "bash on node-7, pid 11".
+func lineWords(l report.Line) string {
+	p := l.Snapshots[0].Process
+	if strings.Count(l.Key, "\x00") > 1 && p.PID.Known() {
+		return seriesWords(p) + ", pid " + Visible(p.PID.Value)
+	}
+	return seriesWords(p)
+}
+
+// seriesWords names a process: "kubelet on node-7".
+func seriesWords(p analysis.Process) string {
+	if p.Host.Known() {
+		return processName(p) + " on " + Visible(p.Host.Value)
+	}
+	return processName(p)
+}
+
+func (m *identityMaker) snapshot(series string, line report.Line, i int, s *analysis.Snapshot) IdentitySnapshot {
+	out := IdentitySnapshot{
+		ID: series + "-" + strconv.Itoa(i+1), Label: m.labels[s.ID], URL: snapshotURL(s.ID, m.in.CaseID),
+		Start: "n/a", Evidence: totalsWords(s.Totals), SplitTarget: "from:" + s.ID, From: s.ID,
+	}
+	if f := s.Process.Start; f.Known() {
+		out.Start, out.StartSource, out.StartConfidence = strings.TrimSuffix(startWords(Visible(f.Value)), " after boot"), Visible(f.Source), string(f.Confidence)
+	}
+	if out.Evidence == "" {
+		out.Evidence = "figures only"
+	}
+	for _, a := range s.Artifacts {
+		out.Files = append(out.Files, evidenceFile(a))
+	}
+	scopes := m.scopes(line, i, s)
+	out.Time = m.cell(out.ID, identity.Time, "Time", s.TimeFact, []Choice{{Value: s.ID}})
+	out.Time.Text, out.Time.Entry = "not known", ""
+	if !s.CapturedAt.IsZero() {
+		out.Time.Text = Time(s.CapturedAt)
+		out.Time.Entry = entryTime(s.CapturedAt)
+	}
+	out.Time.Hint = "In UTC, or with an offset such as +01:00. Empty: not known."
+	if zone := m.in.Said.Zone; zone.String() != "UTC" {
+		if out.Time.Entry != "" {
+			out.Time.Entry += " UTC"
+		}
+		out.Time.Hint = "Of the zone " + Visible(zone.String()) + " unless UTC or an offset stands behind it. Empty: not known."
+	}
+	out.Host = m.cell(out.ID, identity.Host, "Host", s.Process.Host, scopes)
+	out.Process = m.cell(out.ID, identity.Process, "Program", s.Process.Name, scopes)
+	out.PID = m.cell(out.ID, identity.PID, "Pid", s.Process.PID, slices.Concat(scopes[len(scopes)-1:], scopes[:len(scopes)-1]))
+	m.move(&out, line, i)
+	m.refuse(&out, s)
+	return out
+}
+
+// entryTime writes a time as the field takes it, with what a second hides.
+func entryTime(t time.Time) string {
+	return t.UTC().Format("2006-01-02 15:04:05.999999999")
+}
+
+// scopes are the targets of an edit, the whole series first and one snapshot last.
+func (m *identityMaker) scopes(line report.Line, i int, s *analysis.Snapshot) []Choice {
+	one := Choice{Value: s.ID, Text: m.labels[s.ID] + " only"}
+	n := len(line.Snapshots)
+	if n == 1 {
+		return []Choice{one}
+	}
+	out := []Choice{{Value: "series:" + s.ID, Text: "all " + strconv.Itoa(n) + " of this series"}}
+	if i > 0 && i < n-1 {
+		out = append(out, Choice{Value: "from:" + s.ID, Text: m.labels[s.ID] + " and later"})
+	}
+	return append(out, one)
+}
+
+func (m *identityMaker) cell(row string, kind identity.Kind, label string, f analysis.Fact, scopes []Choice) Cell {
+	c := Cell{
+		Kind: string(kind), Label: label, Text: "not known", Source: Visible(f.Source), Confidence: string(f.Confidence),
+		Entered: strings.HasPrefix(f.Source, "entered by a person"), Scopes: scopes, ID: row + "-" + string(kind),
+	}
+	if f.Known() {
+		c.Text = Visible(f.Value)
+		c.Entry = c.Text
+	}
+	return c
+}
+
+// move offers another place to a snapshot without a time.
+func (m *identityMaker) move(out *IdentitySnapshot, line report.Line, i int) {
+	if !line.Snapshots[i].CapturedAt.IsZero() {
+		return
+	}
+	if i > 0 {
+		out.Up = "before:" + line.Snapshots[i-1].ID
+	}
+	if i+1 < len(line.Snapshots) {
+		out.Down = "after:" + line.Snapshots[i+1].ID
+	}
+}
+
+// refuse puts the words of a refused form beside its field.
+func (m *identityMaker) refuse(out *IdentitySnapshot, s *analysis.Snapshot) {
+	r := m.in.Refused
+	if r == nil || m.placed {
+		return
+	}
+	if _, id := cutTarget(r.Edit.Target); id != s.ID {
+		return
+	}
+	words := faultWords(r.Fault)
+	for _, c := range []*Cell{&out.Time, &out.Host, &out.Process, &out.PID} {
+		if c.Kind == string(r.Edit.Kind) {
+			c.Error, c.Hint, c.Entry, c.Scope, m.placed = words, "", Visible(r.Edit.Value), r.Edit.Target, true
+		}
+	}
+	if r.Edit.Kind == identity.Series && strings.HasPrefix(r.Edit.Target, "from:") {
+		out.SplitError, out.SplitValue, m.placed = words, Visible(r.Edit.Value), true
+	}
+}
+
+func cutTarget(target string) (scope, id string) {
+	if scope, id, ok := strings.Cut(target, ":"); ok {
+		return scope, id
+	}
+	return "", target
+}
+
+func evidenceFile(a analysis.Artifact) EvidenceFile {
+	out := EvidenceFile{Path: Visible(a.Path), Kind: a.Kind, Reason: Visible(a.Reason), Confidence: string(a.Confidence), Outcome: Visible(a.Outcome)}
+	if out.Outcome == "" {
+		out.Outcome = string(a.Status)
+	}
+	if a.Problems > 0 {
+		out.Outcome += ", " + Plural(int64(a.Problems), "problem", "problems")
+	}
+	return out
+}
+
+func (m *identityMaker) leftOut() []LeftOutRow {
+	var out []LeftOutRow
+	for _, s := range m.in.Said.LeftOut {
+		text := []string{Visible(s.Label) + " of " + seriesWords(s.Process)}
+		if !s.CapturedAt.IsZero() {
+			text = append(text, Time(s.CapturedAt))
+		}
+		out = append(out, LeftOutRow{ID: s.ID, Text: strings.Join(append(text, totalsWords(s.Totals)), ", ")})
+	}
+	return out
+}
+
+// history lists the edits, the latest first.
+func (m *identityMaker) history() []HistoryRow {
+	var out []HistoryRow
+	for _, e := range slices.Backward(m.in.Edits) {
+		effect := m.in.Said.Effects[e.ID]
+		row := HistoryRow{
+			Number: e.ID, What: m.what(e, effect), Note: Visible(e.Note), Made: Time(e.At) + " by " + roleWords(e.By),
+			Undone: e.Undone, Unused: Visible(effect.Why), Lost: effect.Why != "" && !effect.Harmless,
+		}
+		row.Applies = m.snapshotWords(effect.Snapshots)
+		out = append(out, row)
+	}
+	return out
+}
+
+func roleWords(role string) string {
+	if role == "owner" {
+		return "the owner"
+	}
+	return "somebody at this server"
+}
+
+// snapshotWords: "t0, t1 and 7 more of kubelet".
+func (m *identityMaker) snapshotWords(ids []string) string {
+	var labels []string
+	for _, id := range ids {
+		labels = append(labels, m.labels[id])
+	}
+	return listWords(labels)
+}
+
+// what says an edit in words: "program: kubelet → kubelet-7".
+func (m *identityMaker) what(e identity.Edit, effect identity.Effect) string {
+	value := Visible(e.Value)
+	change := func(field, value string) string {
+		switch {
+		case len(effect.Snapshots) == 0:
+			return field + ": " + value
+		case effect.Was == "":
+			return field + ": not known → " + value
+		}
+		return field + ": " + Visible(effect.Was) + " → " + value
+	}
+	switch e.Kind {
+	case identity.Zone:
+		return "times without a zone are of " + value
+	case identity.LeaveOut:
+		return "left out"
+	case identity.Keep:
+		return "taken back in"
+	case identity.Order:
+		scope, _ := cutTarget(e.Value)
+		return "moved " + scope + " " + m.named(e.Value)
+	case identity.Series:
+		return change("series", m.intoWords(e.Value))
+	case identity.Time:
+		effect.Was = timeText(effect.Was)
+		return change("time", timeText(e.Value))
+	}
+	return change(e.Kind.Words(), value)
+}
+
+// timeText: "2026-11-21T02:58:10.25Z" gives "2026-11-21 02:58:10", "" "not known".
+func timeText(rfc3339 string) string {
+	at, err := time.Parse(time.RFC3339Nano, rfc3339)
+	if err != nil {
+		return "not known"
+	}
+	return Time(at)
+}
+
+func (m *identityMaker) named(reference string) string {
+	if id, ok := m.in.Said.Snapshot(reference); ok {
+		return m.labels[id]
+	}
+	return "a snapshot that is no longer there"
+}
+
+func (m *identityMaker) intoWords(value string) string {
+	if !strings.HasPrefix(value, "into:") {
+		return strings.TrimPrefix(Visible(value), "/")
+	}
+	id, ok := m.in.Said.Snapshot(value)
+	if ok {
+		for _, l := range m.in.Lines {
+			if slices.ContainsFunc(l.Snapshots, func(s *analysis.Snapshot) bool { return s.ID == id }) {
+				return seriesWords(l.Snapshots[0].Process)
+			}
+		}
+	}
+	return "another one"
+}
+
+// said words the outcome of the edit that led to the page.
+func (m *identityMaker) said() (string, int64) {
+	for _, e := range m.in.Edits {
+		effect := m.in.Said.Effects[e.ID]
+		switch {
+		case e.ID == m.in.Done && !e.Undone && effect.Why != "":
+			return "Kept, but it changes nothing: " + Visible(effect.Why) + ".", e.ID
+		case e.ID == m.in.Done && !e.Undone:
+			return fmt.Sprintf("Done. %s (%s). Everything was worked out anew.", capital(m.what(e, effect)), m.snapshotWords(effect.Snapshots)), e.ID
+		case e.ID == m.in.Undone && e.Undone:
+			return "Undone. " + capital(m.what(e, effect)) + ". Everything was worked out anew.", 0
+		}
+	}
+	return "", 0
+}
+
+// loose lists the files of each bundle that belong to no snapshot.
+func (m *identityMaker) loose() []LooseBundle {
+	used := map[string]bool{}
+	mark := func(s *analysis.Snapshot) {
+		for _, a := range s.Artifacts {
+			used[m.in.BundleOf[s.ID]+"\x00"+a.Path] = true
+		}
+	}
+	m.each(mark)
+	for i := range m.in.Said.LeftOut {
+		mark(&m.in.Said.LeftOut[i])
+	}
+	var out []LooseBundle
+	for _, b := range m.in.Bundles {
+		l := LooseBundle{Name: Visible(b.Name), URL: "/bundles/" + url.PathEscape(b.ID)}
+		n := int64(0)
+		for _, a := range b.Artifacts {
+			if used[b.ID+"\x00"+a.Path] {
+				continue
+			}
+			if n++; n <= maxLoose {
+				l.Files = append(l.Files, evidenceFile(a))
+			}
+		}
+		if n > maxLoose {
+			l.More = "and " + Exact(n-maxLoose) + " more; the page of the bundle lists them all"
+		}
+		if n > 0 {
+			l.About = Plural(n, "file", "files") + " of " + l.Name
+			out = append(out, l)
+		}
+	}
+	return out
+}

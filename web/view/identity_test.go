@@ -1,0 +1,178 @@
+package view
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/identity"
+	"leakdiff/analysis/report"
+)
+
+// recognised is n snapshots of a program; change makes them differ.
+func recognised(n int, change func(i int, s *analysis.Snapshot)) []analysis.Snapshot {
+	var out []analysis.Snapshot
+	for i := range n {
+		at := time.Date(2026, 11, 21, 3, i, 0, 0, time.UTC)
+		s := analysis.Snapshot{
+			ID: fmt.Sprintf("s%d", i), Label: fmt.Sprintf("t%d", i), Order: i, CapturedAt: at,
+			TimeFact:  analysis.Fact{Value: at.Format(time.RFC3339), Source: "file name", Confidence: analysis.Medium},
+			Process:   analysis.Process{Name: analysis.Fact{Value: "kubelet", Source: "stat or status", Confidence: analysis.High}},
+			Artifacts: []analysis.Artifact{{Path: fmt.Sprintf("t%d/dump.txt", i), SHA256: fmt.Sprintf("%064d", i), Members: 3}},
+		}
+		change(i, &s)
+		out = append(out, s)
+	}
+	return out
+}
+
+func identityOf(found []analysis.Snapshot, edits ...identity.Edit) IdentityInput {
+	for i := range edits {
+		edits[i].ID = int64(i + 1)
+	}
+	in := IdentityInput{CaseID: "c1", CaseTitle: "case", Edits: edits, Said: identity.Resolve(found, edits)}
+	in.Lines = report.Group(in.Said.Snapshots)
+	return in
+}
+
+func noTime(s *analysis.Snapshot) {
+	s.CapturedAt, s.TimeFact = time.Time{}, analysis.Fact{Source: "no time in the files or their names; order by name"}
+}
+
+func TestTheIdentityPageOpensWithWhatIsBelieved(t *testing.T) {
+	asFound := func(int, *analysis.Snapshot) {}
+	for _, tc := range []struct {
+		name   string
+		found  []analysis.Snapshot
+		edits  []identity.Edit
+		want   string
+		doubts string
+	}{
+		{name: "times from names", found: recognised(7, asFound), want: "7\u00a0snapshots of 1\u00a0process; times from the files’ names (medium); nobody has changed anything."},
+		{name: "nothing", want: "No snapshot of any process counts in this case."},
+		{name: "no time at all", found: recognised(2, func(_ int, s *analysis.Snapshot) { noTime(s) }),
+			want:   "2\u00a0snapshots of 1\u00a0process; no time is known, the order is that of the names; nobody has changed anything.",
+			doubts: "2\u00a0snapshots have no time: the order is that of the names, and rates are per snapshot."},
+		{name: "several sources", found: recognised(4, func(i int, s *analysis.Snapshot) {
+			switch i {
+			case 0:
+				s.TimeFact = analysis.Fact{Value: "x", Source: "case/t0/captured_at", Confidence: analysis.High}
+			case 1:
+				s.TimeFact = analysis.Fact{Value: "x", Source: "file time in the archive", Confidence: analysis.Low}
+			case 3:
+				noTime(s)
+			}
+		}), want: "4\u00a0snapshots of 1\u00a0process; times from captured_at (certain), file times in the archive (low) and the files’ names (medium), 1 without a time; nobody has changed anything.",
+			doubts: "1\u00a0snapshot has no time: the order is that of the names, and rates are per snapshot. The 1\u00a0time of low confidence may be those of copying, not of capturing."},
+		{name: "times without a zone", found: recognised(2, func(_ int, s *analysis.Snapshot) { s.Zoneless = true }),
+			edits:  []identity.Edit{{Kind: identity.Zone, Target: identity.WholeCase, Value: "+02:00"}},
+			want:   "2\u00a0snapshots of 1\u00a0process; times from the files’ names (medium); 1\u00a0edit is in force.",
+			doubts: "2\u00a0times came without a zone and are taken as +02:00."},
+		{name: "names that are guesses", found: recognised(2, func(i int, s *analysis.Snapshot) {
+			s.Process.Name.Confidence = analysis.Low
+			if i == 1 {
+				s.Process.Name = analysis.Fact{}
+			}
+		}), want: "2\u00a0snapshots of 2\u00a0processes; times from the files’ names (medium); nobody has changed anything.",
+			doubts: "The program of 1\u00a0snapshot is a guess. Nothing names the program of 1\u00a0snapshot."},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			v := NewIdentity(identityOf(tc.found, tc.edits...))
+			if diff := cmp.Diff([]string{tc.want, tc.doubts}, []string{v.Sentence, v.Mind}); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestEditsAreSaidInWords(t *testing.T) {
+	found := recognised(3, func(i int, s *analysis.Snapshot) {
+		if i == 2 {
+			s.Process.Name.Value = "shim"
+		}
+	})
+	key := func(i int) string { return identity.Key(&found[i]) }
+	v := NewIdentity(identityOf(found,
+		identity.Edit{Kind: identity.Process, Target: identity.All(key(0), found[0].Process), Value: "kubelet-7"},
+		identity.Edit{Kind: identity.Host, Target: identity.One(key(0)), Value: "node-7"},
+		identity.Edit{Kind: identity.Time, Target: identity.One(key(0)), Value: "2026-11-21T04:00:00Z"},
+		identity.Edit{Kind: identity.Time, Target: identity.One(key(1))},
+		identity.Edit{Kind: identity.Series, Target: identity.One(key(2)), Value: identity.Into(key(1), found[1].Process)},
+		identity.Edit{Kind: identity.Order, Target: identity.One(key(1)), Value: identity.After(key(2))},
+		identity.Edit{Kind: identity.LeaveOut, Target: identity.One(key(2))},
+		identity.Edit{Kind: identity.PID, Target: identity.One(key(2)), Value: "42", Undone: true},
+		identity.Edit{Kind: identity.Order, Target: identity.One(key(1)), Value: "before:e1..1.aaaaaaaaaaaaa"},
+		identity.Edit{Kind: identity.Zone, Target: identity.WholeCase, Value: "Z"},
+	))
+	want := []string{
+		"times without a zone are of Z [] every time of this case came with its zone",
+		"moved before a snapshot that is no longer there [] the snapshot beside which it was put is no longer in the case",
+		"pid: 42 [] ",
+		"left out [t2] ",
+		"moved after t2 [t1] ",
+		"series: shim → kubelet-7 [t2] ",
+		"time: 2026-11-21 03:01:00 → not known [t1] ",
+		"time: 2026-11-21 03:00:00 → 2026-11-21 04:00:00 [t0] ",
+		"host: not known → node-7 [t0] ",
+		"program: kubelet → kubelet-7 [t0 and t1] ",
+	}
+	var got []string
+	for _, h := range v.History {
+		got = append(got, fmt.Sprintf("%s [%s] %s", h.What, h.Applies, h.Unused))
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAFormOffersWhatItCanHoldFor(t *testing.T) {
+	v := NewIdentity(identityOf(recognised(3, func(_ int, s *analysis.Snapshot) { noTime(s) })))
+	var got [][]string
+	for _, r := range v.Series[0].Rows {
+		row := []string{r.Label, r.Up, r.Down}
+		for _, s := range r.Process.Scopes {
+			row = append(row, s.Value)
+		}
+		got = append(got, append(row, r.PID.Scopes[0].Value, r.Time.Scopes[0].Value))
+	}
+	want := [][]string{
+		{"t0", "", "after:s1", "series:s0", "s0", "s0", "s0"},
+		{"t1", "before:s0", "after:s2", "series:s1", "from:s1", "s1", "s1", "s1"},
+		{"t2", "before:s1", "", "series:s2", "s2", "s2", "s2"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAListingOfAWholeHostFoldsMostOfItsProcesses(t *testing.T) {
+	in := identityOf(recognised(200, func(i int, s *analysis.Snapshot) { s.Process.Name.Value = fmt.Sprintf("p%03d", i) }))
+	v := NewIdentity(in)
+	if len(v.Series) != maxSeries || v.More == nil || v.More.Text != "Show 170\u00a0more processes" || len(v.Series[0].Others) != maxSeries-1 {
+		t.Errorf("%d series with %d others, then %+v", len(v.Series), len(v.Series[0].Others), v.More)
+	}
+	in.All = true
+	if v := NewIdentity(in); len(v.Series) != 200 || v.More != nil {
+		t.Errorf("%d series, then %+v", len(v.Series), v.More)
+	}
+}
+
+func TestFilesOfNoSnapshotAreListedWithTheirReason(t *testing.T) {
+	found := recognised(2, func(int, *analysis.Snapshot) {})
+	in := identityOf(found, identity.Edit{Kind: identity.LeaveOut, Target: identity.Key(&found[1])})
+	in.BundleOf = map[string]string{"s0": "b1", "s1": "b1"}
+	in.Bundles = []IdentityBundle{
+		{ID: "b1", Name: "one.tgz", Artifacts: []analysis.Artifact{found[0].Artifacts[0], found[1].Artifacts[0], {Path: "README", Kind: "text", Reason: "prose", Status: analysis.Ignored}}},
+		{ID: "b2", Name: "two.tgz", Artifacts: []analysis.Artifact{found[0].Artifacts[0]}},
+	}
+	want := []LooseBundle{
+		{Name: "one.tgz", URL: "/bundles/b1", About: "1\u00a0file of one.tgz", Files: []EvidenceFile{{Path: "README", Kind: "text", Reason: "prose", Outcome: "ignored"}}},
+		{Name: "two.tgz", URL: "/bundles/b2", About: "1\u00a0file of two.tgz", Files: []EvidenceFile{{Path: "t0/dump.txt", Outcome: ""}}},
+	}
+	if diff := cmp.Diff(want, NewIdentity(in).Loose); diff != "" {
+		t.Error(diff)
+	}
+}
