@@ -87,7 +87,9 @@ func parseText(t testing.TB, r io.Reader) parsed {
 	var out parsed
 	var err error
 	out.Dump, out.problems, err = goroutine.ParseText(r, goroutine.Config{Path: "dump"}, func(g *goroutine.Goroutine) error {
-		out.list = append(out.list, *g)
+		kept := *g
+		kept.Body = nil // valid during the callback only
+		out.list = append(out.list, kept)
 		return nil
 	})
 	if err != nil {

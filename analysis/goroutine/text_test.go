@@ -421,7 +421,9 @@ func TestAnyPrefixGivesAPrefixOfTheGoroutines(t *testing.T) {
 func parseRapid(t *rapid.T, r io.Reader) (out parsed) {
 	var err error
 	out.Dump, out.problems, err = goroutine.ParseText(r, goroutine.Config{}, func(g *goroutine.Goroutine) error {
-		out.list = append(out.list, *g)
+		kept := *g
+		kept.Body = nil // valid during the callback only
+		out.list = append(out.list, kept)
 		return nil
 	})
 	if err != nil {

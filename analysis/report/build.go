@@ -195,7 +195,11 @@ func (l *Line) adopt() {
 
 func (l *Line) judge() {
 	l.adopt()
-	l.Trend = trend.NewSeries(l.Snapshots)
+	in := trend.Input{Snapshots: l.Snapshots, Objects: make([]map[string][]trend.Object, len(l.Snapshots))}
+	for i, s := range l.Snapshots {
+		in.Objects[i] = s.Objects
+	}
+	l.Trend = trend.NewSeriesOf(in)
 	l.Judged = l.Trend.JudgeAll()
 	stacks := map[string][]*analysis.Stack{}
 	for _, s := range l.Snapshots {
@@ -241,8 +245,11 @@ func (l *Line) series() Series {
 	for i, x := range l.Snapshots {
 		s.Snapshots[i] = x.ID
 	}
+	roles := l.Trend.Roles()
 	for _, f := range l.Trend.Families {
-		s.Families = append(s.Families, l.family(f))
+		out := l.family(f)
+		out.Role = string(roles[f.Fingerprint])
+		s.Families = append(s.Families, out)
 	}
 	sort.SliceStable(s.Families, func(i, j int) bool {
 		a, b := &s.Families[i], &s.Families[j]
@@ -254,10 +261,11 @@ func (l *Line) series() Series {
 		}
 		return a.Fingerprint < b.Fingerprint
 	})
-	s.Findings = append(s.Findings, l.findings(s.Families)...)
-	s.Findings = append(s.Findings, l.facts(len(s.Findings))...)
+	s.Units = l.units()
+	s.Bounds = l.bounds()
+	s.Findings = l.findings(s.Families)
 	s.Limits = limits(s.Families, s.Findings)
-	if len(s.Findings) == 0 {
+	if !slices.ContainsFunc(s.Families, func(f Family) bool { return rising(f.Verdict) }) {
 		s.Quiet = l.quiet()
 	}
 	return s
@@ -298,6 +306,12 @@ func (l *Line) family(f *analysis.Family) Family {
 	}
 	if j.Survivors >= 0 {
 		out.Survivors = &j.Survivors
+	}
+	if unit := l.Trend.UnitOf(f.Fingerprint); unit != "" {
+		out.Unit = &unit
+	}
+	if rising(j.Verdict) {
+		out.Onset = l.onset(f.Fingerprint)
 	}
 	if g := l.last(f.Fingerprint); g != nil {
 		for state, n := range g.States {
@@ -345,200 +359,6 @@ func frameNames(s *analysis.Stack) []string {
 		out[i] = f.Func
 	}
 	return out
-}
-
-// findings are one numbered paragraph for every family that leaks or is
-// suspicious, worst first; at most twenty, the rest is counted in the last.
-func (l *Line) findings(families []Family) []Finding {
-	const most = 20
-	out := []Finding{}
-	told := map[string]bool{}
-	rest := 0
-	for i := range families {
-		f := &families[i]
-		if f.Verdict != analysis.Leaking && f.Verdict != analysis.Suspicious && f.Verdict != analysis.Scaling {
-			continue
-		}
-		if len(out) == most {
-			if !told[f.Fingerprint] {
-				rest++
-			}
-			continue
-		}
-		if told[f.Fingerprint] {
-			continue
-		}
-		out = append(out, l.finding(f, alike(f, families[i:]), len(out)+1))
-		for _, print := range out[len(out)-1].Families {
-			told[print] = true
-		}
-	}
-	if rest > 0 {
-		last := &out[len(out)-1]
-		last.Text += fmt.Sprintf(" %d more families that rise stand in the table.", rest)
-	}
-	return out
-}
-
-// facts are findings that single snapshots prove: deadlocks and the like. What
-// several snapshots state is told once, in the words of the last.
-func (l *Line) facts(before int) []Finding {
-	var out []Finding
-	at := map[string]int{}
-	var seen [][]string
-	for _, s := range l.Snapshots {
-		for _, f := range s.Statements {
-			i, ok := at[f.Key]
-			if !ok {
-				if len(out) == 20 {
-					continue
-				}
-				i, at[f.Key] = len(out), len(out)
-				out, seen = append(out, Finding{}), append(seen, nil)
-			}
-			out[i] = Finding{Rank: before + i + 1, Kind: FactFinding, Title: f.Title, Text: f.Text, Families: []string{}}
-			seen[i] = append(seen[i], s.Label)
-		}
-	}
-	for i := range out {
-		if len(l.Snapshots) > 1 {
-			out[i].Text += " Seen in " + strings.Join(seen[i], ", ") + "."
-		}
-	}
-	return out
-}
-
-// alike are the families that say the same as f of other mounts: watches of one
-// verdict, file system, mask and status, as one watcher places them on every
-// hierarchy of cgroup v1. f itself comes first.
-func alike(f *Family, families []Family) []*Family {
-	same := []*Family{f}
-	if f.Kind != analysis.KindWatch || f.Attributes["mask"] == "" {
-		return same
-	}
-	for i := range families {
-		g := &families[i]
-		if g.Fingerprint == f.Fingerprint || g.Kind != f.Kind || g.Verdict != f.Verdict || (g.RecoveredAt == nil) != (f.RecoveredAt == nil) {
-			continue
-		}
-		equal := true
-		for _, name := range []string{"fstype", "mask", "inode", "status"} {
-			equal = equal && g.Attributes[name] == f.Attributes[name]
-		}
-		if equal {
-			same = append(same, g)
-		}
-	}
-	return same
-}
-
-func (l *Line) finding(f *Family, same []*Family, rank int) Finding {
-	out := Finding{Rank: rank, Verdict: f.Verdict, Text: l.paragraph(f), Next: next(f), Families: []string{f.Fingerprint}}
-	if len(same) == 1 {
-		out.Title = fmt.Sprintf("%s: %s %s", f.Title, Rises(f.Counts, l.Trend.Epochs), kindWord(f.Kind))
-		return out
-	}
-	counts := make([]*int, len(f.Counts))
-	for i := range counts {
-		for _, g := range same {
-			if g.Counts[i] == nil {
-				continue
-			}
-			if counts[i] == nil {
-				counts[i] = new(int)
-			}
-			*counts[i] += *g.Counts[i]
-		}
-	}
-	out.Title = fmt.Sprintf("inotify watches on %d %s mounts of %s: %s", len(same), f.Attributes["fstype"], plainProcess(l), Rises(counts, l.Trend.Epochs))
-	var mounts []string
-	for _, g := range same {
-		mounts = append(mounts, g.Attributes["mount"])
-		if g != f {
-			out.Families = append(out.Families, g.Fingerprint)
-		}
-	}
-	sort.Strings(mounts)
-	out.Text = fmt.Sprintf("%s: %s together over %s. The first of them, %s", strings.Join(mounts, ", "), series(counts), l.labels(), out.Text)
-	return out
-}
-
-// paragraph says a finding with its figures and its proof. What limits every
-// verdict of the series alike is said once, in Series.Limits.
-func (l *Line) paragraph(f *Family) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s, %s: %s.", plainProcess(l), l.labels(), series(f.Counts))
-	for _, e := range f.Evidence {
-		if limiting(e) {
-			continue
-		}
-		b.WriteString(" ")
-		b.WriteString(sentence(e.Text))
-	}
-	return b.String()
-}
-
-// limiting evidence says what a verdict cannot exclude.
-func limiting(e analysis.Evidence) bool { return e.Rule == "missing" || e.Rule == "span" }
-
-// limits are what the verdicts of all findings cannot exclude, each said once,
-// most frequent first.
-func limits(families []Family, findings []Finding) []string {
-	found := map[string]bool{}
-	for _, f := range findings {
-		for _, print := range f.Families {
-			found[print] = true
-		}
-	}
-	times := map[string]int{}
-	var order []string
-	for _, f := range families {
-		if !found[f.Fingerprint] {
-			continue
-		}
-		for _, e := range f.Evidence {
-			if text := sentence(e.Text); limiting(e) {
-				if times[text] == 0 {
-					order = append(order, text)
-				}
-				times[text]++
-			}
-		}
-	}
-	sort.SliceStable(order, func(i, j int) bool { return times[order[i]] > times[order[j]] })
-	return order[:min(len(order), 4)]
-}
-
-func (l *Line) labels() string {
-	first, last := l.Snapshots[0], l.Snapshots[len(l.Snapshots)-1]
-	if first == last {
-		return first.Label
-	}
-	return first.Label + " to " + last.Label
-}
-
-func next(f *Family) string {
-	if f.Verdict == analysis.Scaling {
-		return "Nothing to mend by these figures: it follows its load. Look at the load if the total is too high."
-	}
-	switch f.Kind {
-	case analysis.KindGoroutine:
-		if f.RecoveredAt != nil {
-			return "Open the family and compare the last snapshot before the recovery with the first: what ended there held these goroutines."
-		}
-		return "Open the family: its stack names what these goroutines wait for; take one more dump (debug=2) before a restart."
-	case analysis.KindDescriptor:
-		if f.Attributes["role"] == "server" {
-			return "Look at who connects to " + f.Attributes["local"] + ", and whether this side closes what it has accepted."
-		}
-		if f.Attributes["remote"] != "" {
-			return "Look for a client of " + f.Attributes["remote"] + " that is made per call and never closed."
-		}
-		return "Look for the code that opens these and never closes them; compare with the goroutine families that rise by the same steps."
-	case analysis.KindWatch:
-		return "Look up the mounts and cgroups of these watches; a device that is in no mountinfo line proves a watch on something unmounted."
-	}
-	return ""
 }
 
 // quiet says what "nothing grows" is worth.

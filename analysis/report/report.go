@@ -6,6 +6,7 @@
 package report
 
 import (
+	"strings"
 	"time"
 
 	"leakdiff/analysis"
@@ -63,10 +64,12 @@ type Series struct {
 	// PID is given where several processes of this name live at the same time.
 	PID *int `json:"pid,omitempty"`
 	// Snapshots are ids in time order; every counts list has one entry for each.
-	Snapshots []string  `json:"snapshots"`
-	Families  []Family  `json:"families"`
-	Units     []Unit    `json:"units"`
-	Findings  []Finding `json:"findings"`
+	Snapshots []string `json:"snapshots"`
+	Families  []Family `json:"families"`
+	Units     []Unit   `json:"units"`
+	// Bounds are the limits of the process and its user that the figures know.
+	Bounds   []Bound   `json:"limits"`
+	Findings []Finding `json:"findings"`
 	// Limits say in words what the verdicts of the findings cannot exclude.
 	Limits []string `json:"verdict_limits,omitempty"`
 	// Quiet says in words how small a growth would have been seen where no family
@@ -74,16 +77,29 @@ type Series struct {
 	Quiet string `json:"quiet,omitempty"`
 }
 
-// Mark is the finding's verdict in one word, or "fact".
-func (f Finding) Mark() string {
-	if f.Kind == FactFinding {
-		return FactFinding
-	}
-	return string(f.Verdict)
-}
+// The kinds of findings that are no verdict: what one snapshot proves alone, what
+// may hold what grows, what follows from it, what the capture itself adds, and a
+// limit that is near.
+const (
+	FactFinding     = "fact"
+	HolderFinding   = "may_hold"
+	FollowFinding   = "follows"
+	ObserverFinding = "observer_effect"
+	LimitFinding    = "limit"
+)
 
-// FactFinding is a finding without a family: a deadlock, a saturated client.
-const FactFinding = "fact"
+// Mark is the finding's verdict in a word or two, or what it is instead.
+func (f Finding) Mark() string {
+	switch f.Kind {
+	case "":
+		return string(f.Verdict)
+	case HolderFinding:
+		return "possible culprit"
+	case FollowFinding:
+		return "follows"
+	}
+	return strings.ReplaceAll(f.Kind, "_", " ")
+}
 
 // Family is one family over all snapshots of its series.
 type Family struct {
@@ -104,8 +120,11 @@ type Family struct {
 	OldestWait  *int                `json:"oldest_wait_minutes"`
 	Rise        int                 `json:"rise"`
 	Unit        *string             `json:"unit"`
-	Classes     []string            `json:"classes"`
-	Known       []string            `json:"known"`
+	// Role is victim, possible_culprit or observer_effect; never a verdict.
+	Role    string   `json:"role,omitempty"`
+	Onset   *Onset   `json:"onset,omitempty"`
+	Classes []string `json:"classes"`
+	Known   []string `json:"known"`
 }
 
 // Variant is another exact stack of a family.
@@ -117,20 +136,65 @@ type Variant struct {
 
 // Unit is a set of families that rise together at a constant ratio.
 type Unit struct {
-	ID     string             `json:"id"`
-	Ratio  map[string]float64 `json:"ratio"`
-	Counts []int              `json:"counts"`
+	ID string `json:"id"`
+	// Ratio is members per instance, by fingerprint.
+	Ratio map[string]float64 `json:"ratio"`
+	// Counts are the instances since the first snapshot; null where a family of the
+	// unit has no evidence.
+	Counts  []*int           `json:"counts"`
+	Verdict analysis.Verdict `json:"verdict"`
+	// Text is the unit in words: "7 families rise together, ...".
+	Text string `json:"text"`
+	// Evidence is about the counts of all its families added up.
+	Evidence []analysis.Evidence `json:"evidence"`
+}
+
+// Bound is a limit of the system, how much of it is used, and how long it lasts.
+type Bound struct {
+	What  string  `json:"what"`
+	Bound float64 `json:"bound"`
+	Used  float64 `json:"used"`
+	// PerHour is the rate with its 95 % interval, HoursLeft the time until it is full
+	// with the ends that follow; null where the snapshots tell no rate or the use
+	// does not rise.
+	PerHour   *[3]float64 `json:"per_hour"`
+	HoursLeft *[3]float64 `json:"hours_left"`
+	Text      string      `json:"text"`
+	// Counts are the uses, one per snapshot.
+	Counts []*float64 `json:"counts"`
+}
+
+// Onset is when a growth began: windows between neighbouring snapshots, by their
+// ids, that hold 95 % of the probability together.
+type Onset struct {
+	From    *time.Time `json:"from"`
+	To      *time.Time `json:"to"`
+	Windows []Window   `json:"windows"`
+	Text    string     `json:"text"`
+}
+
+// Window is the time between two neighbouring snapshots.
+type Window struct {
+	From   string   `json:"from"`
+	To     string   `json:"to"`
+	Share  float64  `json:"share"`
+	Events []string `json:"events,omitempty"`
 }
 
 // Finding is a sentence with figures about what grows.
 type Finding struct {
 	Rank int `json:"rank"`
-	// Kind is FactFinding for what single snapshots prove, empty for what the
-	// series shows.
-	Kind     string           `json:"kind,omitempty"`
-	Verdict  analysis.Verdict `json:"verdict"`
-	Title    string           `json:"title"`
-	Text     string           `json:"text"`
-	Next     string           `json:"next,omitempty"`
-	Families []string         `json:"families"`
+	// Kind is empty where a verdict is told; see Mark.
+	Kind    string           `json:"kind,omitempty"`
+	Verdict analysis.Verdict `json:"verdict,omitempty"`
+	Title   string           `json:"title"`
+	Text    string           `json:"text"`
+	Next    string           `json:"next,omitempty"`
+	// Families are fingerprints, the one to look at first in front.
+	Families []string `json:"families"`
+	// Unit is the id of the unit that the finding is about.
+	Unit string `json:"unit,omitempty"`
+	// Counts are the members of all its families, Evidence is about them.
+	Counts   []*int              `json:"counts,omitempty"`
+	Evidence []analysis.Evidence `json:"evidence,omitempty"`
 }

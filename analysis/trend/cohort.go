@@ -6,7 +6,8 @@ import "time"
 // and do not leave (statistics.md 3). Intervals are numbered by the snapshot that
 // ends them; the first snapshot's members are never new.
 type cohort struct {
-	run []point
+	run   []point
+	dated bool
 	// born, established and alive have one entry per point of run: members first
 	// seen there, those of them still there at the next counted snapshot, those of
 	// these still there at the end.
@@ -14,6 +15,11 @@ type cohort struct {
 	// tested says which intervals have a next counted snapshot.
 	tested []bool
 	holds  bool
+	// turnover says that more than a fifth of those who had stayed for a while are
+	// gone: sessions, not a leak, whatever ages and counts say.
+	turnover bool
+	// alone says that the cohorts are enough by themselves.
+	alone bool
 	// largest is the largest share of one interval in the established alive.
 	largest float64
 }
@@ -22,11 +28,18 @@ type cohort struct {
 // stay.
 const fewestCohortPoints = 4
 
+// fewestEstablished members must have stayed to the end.
+const fewestEstablished = 8
+
+// mostGone is the share of the established, those of the first snapshot among
+// them, whose leaving contradicts a leak.
+const mostGone = 0.2
+
 // The spacing minimum of statistics.md, Scale: members must outlive at least
 // this, or requests in flight would count as established.
 const (
 	shortestSpacing = 500 * time.Millisecond
-	longestSpacing  = 30 * time.Minute
+	longestSpacing  = time.Hour
 )
 
 func spacing(run []point) float64 {
@@ -34,15 +47,65 @@ func spacing(run []point) float64 {
 	return max(shortestSpacing.Hours(), min(longestSpacing.Hours(), share))
 }
 
-// newCohort follows the members of one run. All its points are followed ones.
-func newCohort(run []point, members *crowd, dated bool) cohort {
-	c := cohort{
-		run:         run,
-		born:        make([]int, len(run)),
-		established: make([]int, len(run)),
-		alive:       make([]int, len(run)),
-		tested:      make([]bool, len(run)),
+// gone counts the members that were there for a while and are not at the end: seen
+// at two counted snapshots, the first snapshot's among them. Sessions that take
+// turns show it in the members that were there before anybody looked.
+func (c *cohort) gone(members *crowd, settled []int32) (gone, stayed int) {
+	run := c.run
+	next := nextCounted(run, 0, leastSpacing(run, c.dated))
+	old := make([]bool, len(members.first))
+	if next > 0 {
+		for _, number := range members.members[run[next].index] {
+			old[number] = int(members.first[number]) <= run[0].index
+		}
 	}
+	for number := range old {
+		if old[number] || settled[number] > 0 {
+			gone++
+		}
+	}
+	for _, number := range members.members[run[len(run)-1].index] {
+		if old[number] || settled[number] > 0 {
+			gone--
+			stayed++
+		}
+	}
+	return gone, stayed
+}
+
+// newCohort follows the members of one run, all of whose points are followed
+// ones. Whom the end does not show decides nothing before there are enough who
+// stayed: the rest is followed only then.
+func newCohort(run []point, members *crowd, dated bool) cohort {
+	c := cohort{run: run, dated: dated}
+	if c.stayed(members) < fewestEstablished {
+		return c
+	}
+	c.follow(members)
+	return c
+}
+
+// stayed counts the members at the end that were born in an interval of the run
+// and not just before its end.
+func (c *cohort) stayed(members *crowd) int {
+	n := 0
+	first, last := c.run[0].index, c.run[len(c.run)-2].index
+	for _, number := range members.members[c.run[len(c.run)-1].index] {
+		if born := int(members.first[number]); born > first && born <= last {
+			n++
+		}
+	}
+	return n
+}
+
+// follow fills in who was born, settled and stayed, and judges.
+func (c *cohort) follow(members *crowd) {
+	if c.born != nil {
+		return
+	}
+	run := c.run
+	c.born, c.established, c.alive = make([]int, len(run)), make([]int, len(run)), make([]int, len(run))
+	c.tested = make([]bool, len(run))
 	interval := make([]int32, len(members.first)) // 0 for members of the first point
 	for k := 1; k < len(run); k++ {
 		for _, number := range members.members[run[k].index] {
@@ -54,8 +117,9 @@ func newCohort(run []point, members *crowd, dated bool) cohort {
 		}
 	}
 	settled := make([]int32, len(members.first))
+	least := leastSpacing(run, c.dated)
 	for k := 1; k < len(run); k++ {
-		next := nextCounted(run, k, dated)
+		next := nextCounted(run, k, least)
 		if next < 0 {
 			continue
 		}
@@ -72,17 +136,24 @@ func newCohort(run []point, members *crowd, dated bool) cohort {
 			c.alive[k]++
 		}
 	}
+	gone, stayed := c.gone(members, settled)
+	c.turnover = gone+stayed >= fewestEstablished && float64(gone) > mostGone*float64(gone+stayed)
 	c.judge()
-	return c
+	c.alone = c.holds && c.steady() && 10*gone <= stayed
+}
+
+// leastSpacing is the spacing minimum of a run, 0 where not all of it is dated:
+// then the next point counts.
+func leastSpacing(run []point, dated bool) float64 {
+	if dated && len(placedOf(run)) == len(run) {
+		return spacing(run)
+	}
+	return 0
 }
 
 // nextCounted is the first point at least the spacing minimum after point k, -1
-// where there is none. Without dates it is the next one.
-func nextCounted(run []point, k int, dated bool) int {
-	least := 0.0
-	if dated && len(placedOf(run)) == len(run) {
-		least = spacing(run)
-	}
+// where there is none.
+func nextCounted(run []point, k int, least float64) int {
 	for m := k + 1; m < len(run); m++ {
 		if least == 0 || run[m].at-run[k].at >= least {
 			return m
@@ -103,8 +174,8 @@ func (c *cohort) judge() {
 			time += spans[k-1]
 		}
 	}
-	c.holds = len(c.run) >= fewestCohortPoints && alive >= 8 && 5*(established-alive) <= established &&
-		intervals >= fewestIntervals(len(c.run))
+	c.holds = len(c.run) >= fewestCohortPoints && alive >= fewestEstablished && 5*(established-alive) <= established &&
+		intervals >= fewestIntervals(len(c.run)) && 5*c.newer(spans, time) >= alive
 	for k := 1; k < len(c.run) && alive > 0; k++ {
 		share := float64(c.alive[k]) / float64(alive)
 		c.largest = max(c.largest, share)
@@ -116,6 +187,40 @@ func (c *cohort) judge() {
 			c.holds = false
 		}
 	}
+}
+
+// newer counts the established alive of the intervals that end in the newer half
+// of the time that can have any. A pool that fills after a start has few of them:
+// without births that go on it would look like a leak for ever.
+func (c *cohort) newer(spans []float64, time float64) int {
+	n, passed := 0, 0.0
+	for k := 1; k < len(c.run); k++ {
+		if !c.tested[k] {
+			continue
+		}
+		if passed += spans[k-1]; 2*passed > time {
+			n += c.alive[k]
+		}
+	}
+	return n
+}
+
+// steady asks more of cohorts than holds does: births in most of the intervals that
+// can have any (in six of many, in four at least), and in the newer half as many as even births
+// would give it, nearly.
+func (c *cohort) steady() bool {
+	tested, intervals, time := 0, 0, 0.0
+	spans := lengths(c.run)
+	for k := 1; k < len(c.run); k++ {
+		if c.tested[k] {
+			tested++
+			time += spans[k-1]
+		}
+		if c.alive[k] > 0 {
+			intervals++
+		}
+	}
+	return intervals >= 4 && intervals >= min((tested+1)/2, 6) && 10*c.newer(spans, time) >= 4*sum(c.alive)
 }
 
 func fewestIntervals(n int) int {

@@ -14,44 +14,77 @@ type crowd struct {
 	members [][]int32
 	// complete says that members is everyone: no member of the count is unknown.
 	complete []bool
+	// all says that every snapshot is complete.
+	all bool
 	// identity and first belong to the numbers; first is the snapshot of the first
 	// sight, cut dumps included.
 	identity []analysis.Identity
 	first    []int32
 }
 
-func (s *Series) newCrowd(family *analysis.Family) *crowd {
+func (s *Series) newCrowd(family *analysis.Family, usable []bool) *crowd {
 	row := s.groups[family.Fingerprint]
 	c := &crowd{members: make([][]int32, len(row)), complete: make([]bool, len(row))}
-	numbers := make(map[analysis.Identity]int32)
-	seen := []int32(nil) // the last snapshot that listed each number
+	book := numbers{crowd: c, plain: make(map[int64]int32)}
 	for i, group := range row {
 		if i > 0 && s.Epochs[i] != s.Epochs[i-1] {
-			clear(numbers)
+			clear(book.plain)
+			clear(book.full)
 		}
-		c.complete[i] = s.Usable(i, family.Kind) && (group == nil || everyone(group))
-		if group == nil || !group.Members.Identified() {
-			continue
+		c.complete[i] = usable[i] && (group == nil || everyone(group))
+		if group != nil && group.Members.Identified() {
+			c.members[i] = book.enter(int32(i), &group.Members)
 		}
-		present := make([]int32, 0, len(group.Members.ID))
-		for m := range group.Members.ID {
-			id := group.Members.Identity(m)
-			number, known := numbers[id]
-			if !known {
-				number = int32(len(c.identity))
-				numbers[id] = number
-				c.identity = append(c.identity, id)
-				c.first = append(c.first, int32(i))
-				seen = append(seen, -1)
-			}
-			if seen[number] != int32(i) {
-				seen[number] = int32(i)
-				present = append(present, number)
-			}
-		}
-		c.members[i] = present
 	}
+	c.all = !slices.Contains(c.complete, false)
 	return c
+}
+
+// numbers gives every identity of an epoch its number.
+type numbers struct {
+	crowd *crowd
+	// plain holds identities that are a number alone, as those of goroutines are;
+	// full holds the rest.
+	plain map[int64]int32
+	full  map[analysis.Identity]int32
+	// seen is the last snapshot that listed each number.
+	seen []int32
+}
+
+// enter numbers the members of snapshot i, each once.
+func (n *numbers) enter(i int32, members *analysis.Members) []int32 {
+	present := make([]int32, 0, len(members.ID))
+	for m, id := range members.ID {
+		number, known := int32(0), false
+		if len(members.Sub) == 0 && len(members.Hash) == 0 {
+			if number, known = n.plain[id]; !known {
+				number = n.add(i, analysis.Identity{ID: id})
+				n.plain[id] = number
+			}
+		} else {
+			full := members.Identity(m)
+			if number, known = n.full[full]; !known {
+				if n.full == nil {
+					n.full = make(map[analysis.Identity]int32)
+				}
+				number = n.add(i, full)
+				n.full[full] = number
+			}
+		}
+		if n.seen[number] != i {
+			n.seen[number] = i
+			present = append(present, number)
+		}
+	}
+	return present
+}
+
+func (n *numbers) add(i int32, id analysis.Identity) int32 {
+	number := int32(len(n.crowd.identity))
+	n.crowd.identity = append(n.crowd.identity, id)
+	n.crowd.first = append(n.crowd.first, i)
+	n.seen = append(n.seen, -1)
+	return number
 }
 
 // everyone reports whether a group's members are identified and as many as its
@@ -77,6 +110,9 @@ func (c *crowd) both(i, j int) int {
 
 // followed are the points of a run whose members are all identified.
 func (c *crowd) followed(run []point) []point {
+	if c.all {
+		return run
+	}
 	var out []point
 	for _, pt := range run {
 		if c.complete[pt.index] {
@@ -137,8 +173,7 @@ func (s *Series) Lifelines(fingerprint string, limit int) []Lifeline {
 	if row == nil {
 		return nil
 	}
-	family := &analysis.Family{Fingerprint: fingerprint, Kind: s.kindOf(row)}
-	crowd := s.newCrowd(family)
+	crowd := s.parts[fingerprint].crowd
 	lines := make([]Lifeline, len(crowd.identity))
 	for number := range lines {
 		lines[number] = Lifeline{Identity: crowd.identity[number], First: int(crowd.first[number])}

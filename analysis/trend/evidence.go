@@ -6,21 +6,22 @@ import (
 	"leakdiff/analysis"
 )
 
-// gatherMarks looks for the "(leaked)" marks of the runtime's leak profile: proof
+// measureMarks looks for the "(leaked)" marks of the runtime's leak profile: proof
 // by reachability, in cut dumps too.
-func gatherMarks(p *part, s *signals, _ *scratch) []analysis.Evidence {
-	marked, at := 0, 0
-	for i, group := range p.series.groups[p.family.Fingerprint][:p.end()+1] {
-		if group != nil && group.Leaked > 0 && group.Leaked >= marked {
-			marked, at = group.Leaked, i
+func (p *part) measureMarks(s *signals) {
+	for _, m := range p.marks {
+		if m.index <= p.end() && m.members >= s.marked {
+			s.marked, s.markedAt = m.members, m.index
 		}
 	}
-	if marked == 0 {
+}
+
+func tellMarks(p *part, s *signals) []analysis.Evidence {
+	if s.marked == 0 {
 		return nil
 	}
-	s.marked = true
 	return one(ruleLeakedMark, "the runtime marked %s as leaked at %s: nothing that can still run can wake them",
-		plural(marked, "member"), p.series.label(at))
+		plural(s.marked, "member"), p.series.label(s.markedAt))
 }
 
 // end is the last snapshot that the part speaks of: marks count in cut dumps too,
@@ -32,21 +33,21 @@ func (p *part) end() int {
 	return len(p.series.Snapshots) - 1
 }
 
-// gatherCounts is evidence S.
-func gatherCounts(p *part, s *signals, room *scratch) []analysis.Evidence {
-	runs := p.comparable()
-	s.line = fitLine(runs, room)
-	s.up, s.down = s.line.rising(), s.line.falling()
+// tellCounts puts evidence S into words.
+func tellCounts(p *part, s *signals) []analysis.Evidence {
 	if s.line.n < 2 {
 		return nil
 	}
+	runs := p.comparable()
 	return one(ruleSeries, "%s%s", p.course(runs), p.weight(s, longestSpan(runs)))
 }
 
-// weight says what the course of the counts amounts to, with its figures.
+// weight says what the course of the counts amounts to, with its figures. The
+// typical rate is Theil and Sen's: half of all pairs of snapshots move faster.
 func (p *part) weight(s *signals, span float64) string {
 	l := s.line
-	moved := s.up > levelNone || s.down > levelNone
+	l.fill(p.comparable(), new(scratch))
+	moved := s.risen > levelNone || s.down > levelNone || s.onceDown != ""
 	switch {
 	case l.n < 4 && moved:
 		// Too few counts for a trend: say what happened, never what is happening.
@@ -54,20 +55,36 @@ func (p *part) weight(s *signals, span float64) string {
 	case l.n < 4 || l.growth == 0:
 		return "; within noise"
 	case moved:
-		text := fmt.Sprintf("; slope %s (95 %% interval %s to %s) makes %s over the span, %s", p.rate(l.slope),
-			p.rate(l.low), p.rate(l.high), decimal(l.growth), chance(l.p()))
-		if !l.straight {
-			text += "; a single step fits better than a line"
-		}
-		return text
+		return fmt.Sprintf("; %s, %s%s", p.pace(l, span), chance(l.p()), steps(l))
+	case abs(l.growth) < l.gate && abs(float64(l.rise)) >= l.gate:
+		return fmt.Sprintf("; no steady growth: between most snapshots it is %s, and a change counts from %s on", p.rate(l.slope), decimal(l.gate))
 	case abs(l.growth) < l.gate:
-		return fmt.Sprintf("; within noise: slope %s makes %s over %s, less than %s", p.rate(l.slope),
+		return fmt.Sprintf("; within noise: the typical rate %s would make %s in %s, and a change counts from %s on", p.rate(l.slope),
 			decimal(l.growth), p.span(span), decimal(l.gate))
 	case l.n >= 6 && !l.goesOn(l.sign()):
-		return fmt.Sprintf("; slope %s, %s, but the newer half hardly moves", p.rate(l.slope), chance(l.p()))
+		return fmt.Sprintf("; typical rate %s, %s, but the newer half hardly moves", p.rate(l.slope), chance(l.p()))
 	default:
-		return fmt.Sprintf("; slope %s, not distinguishable from noise (%s)", p.rate(l.slope), chance(l.p()))
+		return fmt.Sprintf("; typical rate %s, not distinguishable from noise (%s)", p.rate(l.slope), chance(l.p()))
 	}
+}
+
+// pace tells the rate, and where the change was uneven, both rates: the whole
+// change over the whole span and the typical one between two snapshots. Printing
+// only the typical one beside a rise that it does not give confuses readers.
+func (p *part) pace(l line, span float64) string {
+	typical := fmt.Sprintf("%s (95 %% interval %s to %s)", p.rate(l.slope), p.rate(l.low), p.rate(l.high))
+	whole := float64(l.rise)
+	if l.epochs > 1 || span == 0 || abs(l.growth-whole) <= 0.25*abs(whole) {
+		return "typical rate " + typical
+	}
+	return fmt.Sprintf("%s on the whole, but unevenly: %s between most snapshots", p.rate(whole/span), typical)
+}
+
+func steps(l line) string {
+	if l.straight {
+		return ""
+	}
+	return "; a single step fits better than a line"
 }
 
 // course tells what the counts did: "9 snapshots over 9 min 5 s: rose by 48, from
@@ -129,21 +146,28 @@ func (l line) sign() float64 {
 	return 1
 }
 
-// gatherRoseOnce takes back the level of counts that moved once.
-func gatherRoseOnce(p *part, s *signals, _ *scratch) []analysis.Evidence {
-	runs := p.comparable()
-	var evidence []analysis.Evidence
-	if s.up > levelNone {
-		if text, once := p.movedOnce(runs, 1); once {
-			s.up = levelNone
-			evidence = one(ruleRoseOnce, "rose %s", text)
+// measureOnce takes back the level of counts that moved once. Ages overrule it for
+// a rise: births that go on are no step.
+func (p *part) measureOnce(s *signals) {
+	if s.up > levelNone && !s.ages.holds {
+		if text, once := p.movedOnce(p.comparable(), 1); once {
+			s.up, s.onceUp = levelNone, text
 		}
 	}
 	if s.down > levelNone {
-		if text, once := p.movedOnce(runs, -1); once {
-			s.down = levelNone
-			evidence = append(evidence, one(ruleRoseOnce, "fell %s", text)...)
+		if text, once := p.movedOnce(p.comparable(), -1); once {
+			s.down, s.onceDown = levelNone, text
 		}
+	}
+}
+
+func tellOnce(_ *part, s *signals) []analysis.Evidence {
+	var evidence []analysis.Evidence
+	if s.onceUp != "" {
+		evidence = one(ruleRoseOnce, "rose %s", s.onceUp)
+	}
+	if s.onceDown != "" {
+		evidence = append(evidence, one(ruleRoseOnce, "fell %s", s.onceDown)...)
 	}
 	return evidence
 }
@@ -217,23 +241,33 @@ func standsStill(steps []step) bool {
 	return true
 }
 
-// gatherCohorts is evidence C, for the epoch where it says most.
-func gatherCohorts(p *part, s *signals, _ *scratch) []analysis.Evidence {
+// measureCohorts is evidence C, for the epoch where it says most.
+func (p *part) measureCohorts(s *signals) {
 	for _, run := range p.runs {
 		s.identified = s.identified || p.identifies(run)
 	}
 	if !s.identified {
+		return
+	}
+	if s.cohort, s.cohortsSeen = p.bestCohort(); !s.cohortsSeen {
+		return
+	}
+	if s.ages.holds || s.up > levelNone {
+		s.cohort.follow(p.crowd)
+	}
+	s.cohorts, s.turnover = s.cohort.holds, s.cohort.turnover
+}
+
+func tellCohorts(p *part, s *signals) []analysis.Evidence {
+	if !s.cohortsSeen {
 		return nil
 	}
-	c, ok := p.bestCohort()
-	if !ok {
-		return nil
-	}
-	s.cohortsSeen, s.cohorts = true, c.holds
+	c := s.cohort
+	c.follow(p.crowd)
 	born, established, alive := sum(c.born), sum(c.established), sum(c.alive)
-	last := c.run[len(c.run)-1]
+	first, last := c.run[0], c.run[len(c.run)-1]
 	if born == 0 {
-		return one(ruleCohort, "no member was born from %s to %s", p.label(c.run[0]), p.label(last))
+		return one(ruleCohort, "no member was born from %s to %s", p.label(first), p.label(last))
 	}
 	var births []string
 	intervals := 0
@@ -246,7 +280,7 @@ func gatherCohorts(p *part, s *signals, _ *scratch) []analysis.Evidence {
 		}
 	}
 	text := fmt.Sprintf("%s born since %s (%s); %d were still there at the next snapshot", plural(born, "member"),
-		p.label(c.run[0]), list(births, 12), established)
+		p.label(first), list(births, 12), established)
 	if established > 0 {
 		text += fmt.Sprintf(", %d of these at %s", alive, p.label(last))
 	}
@@ -259,19 +293,41 @@ func gatherCohorts(p *part, s *signals, _ *scratch) []analysis.Evidence {
 // identifies reports whether identities can speak for or against a growth in a
 // run. One dump with ids at the end of a series of counts cannot.
 func (p *part) identifies(run []point) bool {
-	followed := p.crowd.followed(run)
-	peopled := 0
-	for _, pt := range followed {
-		if pt.count > 0 {
+	followed, peopled := 0, 0
+	for k := range run {
+		if !p.crowd.complete[run[k].index] {
+			continue
+		}
+		followed++
+		if run[k].count > 0 {
 			peopled++
 		}
+		if peopled >= 2 {
+			return true
+		}
 	}
-	return peopled >= 2 || peopled == 1 && len(followed) >= fewestCohortPoints
+	return peopled == 1 && followed >= fewestCohortPoints
 }
 
-// gatherSurvivors compares the end of the judged part with the snapshot where
-// the family first grew, in the last epoch that allows it.
-func gatherSurvivors(p *part, s *signals, _ *scratch) []analysis.Evidence {
+// survivors counts the members at the end of the judged part that were there
+// when the family first grew, in the last epoch that allows it; -1 without
+// identities.
+func (p *part) survivors() int {
+	for r := len(p.runs) - 1; r >= 0; r-- {
+		followed := p.crowd.followed(p.runs[r])
+		if len(followed) < 2 {
+			continue
+		}
+		from := firstGrowth(p.runs[r])
+		if most(followed) == 0 || !p.crowd.complete[from.index] {
+			return -1
+		}
+		return p.crowd.both(from.index, followed[len(followed)-1].index)
+	}
+	return -1
+}
+
+func tellSurvivors(p *part, _ *signals) []analysis.Evidence {
 	for r := len(p.runs) - 1; r >= 0; r-- {
 		followed := p.crowd.followed(p.runs[r])
 		if len(followed) < 2 {
@@ -279,10 +335,6 @@ func gatherSurvivors(p *part, s *signals, _ *scratch) []analysis.Evidence {
 		}
 		if most(followed) == 0 {
 			return nil
-		}
-		last := followed[len(followed)-1]
-		if from := firstGrowth(p.runs[r]); p.crowd.complete[from.index] {
-			s.survivors = p.crowd.both(from.index, last.index)
 		}
 		return one(ruleSurvivors, "%s", p.survivorText(followed))
 	}
@@ -320,8 +372,23 @@ func firstGrowth(run []point) point {
 	return run[0]
 }
 
-// gatherPresence finds families that came or went as a whole in the last epoch.
-func gatherPresence(p *part, s *signals, _ *scratch) []analysis.Evidence {
+// measurePresence finds families that came or went as a whole in the last epoch.
+func (p *part) measurePresence(s *signals) {
+	run := p.lastRun()
+	if len(run) < 2 {
+		return
+	}
+	last := len(run) - 1
+	if k := arrival(run); k > 0 {
+		_, _, other := p.versions(run[k-1], run[k])
+		s.appeared = !other && run[last].count >= 3 && k >= last-1
+	} else if k := departure(run); k > 0 {
+		_, _, other := p.versions(run[k-1], run[k])
+		s.vanished = !other && most(run) >= 3 && k >= last-1
+	}
+}
+
+func tellPresence(p *part, _ *signals) []analysis.Evidence {
 	run := p.lastRun()
 	if len(run) < 2 {
 		if len(run) == 1 && len(p.runs) > 1 {
@@ -329,19 +396,16 @@ func gatherPresence(p *part, s *signals, _ *scratch) []analysis.Evidence {
 		}
 		return nil
 	}
-	last := len(run) - 1
 	if k := arrival(run); k > 0 {
 		if before, after, other := p.versions(run[k-1], run[k]); other {
 			return one(rulePresence, "absent in version %s, there in version %s", before, after)
 		}
-		s.appeared = run[last].count >= 3 && k >= last-1
 		return one(rulePresence, "not there before %s", p.label(run[k]))
 	}
 	if k := departure(run); k > 0 {
 		if before, after, other := p.versions(run[k-1], run[k]); other {
 			return one(rulePresence, "there in version %s, absent in version %s", before, after)
 		}
-		s.vanished = most(run) >= 3 && k >= last-1
 		return one(rulePresence, "gone since %s", p.label(run[k]))
 	}
 	return nil

@@ -1,57 +1,169 @@
 package trend
 
-import "leakdiff/analysis"
+import (
+	"runtime"
+	"sync"
+
+	"leakdiff/analysis"
+)
 
 // The rules that evidence names. Pages and texts may key on them.
 const (
 	ruleLeakedMark = "leaked_mark"
 	ruleSeries     = "series"
 	ruleRoseOnce   = "rose_once"
+	ruleAges       = "ages"
 	ruleCohort     = "cohort"
 	ruleSurvivors  = "survivors"
+	rulePlateau    = "plateau"
+	ruleObjects    = "objects"
 	rulePresence   = "presence"
 	ruleRecovery   = "recovery"
+	ruleUnit       = "unit"
 	ruleMissing    = "missing"
 	ruleSpan       = "span"
 	ruleLoad       = "load"
+	ruleDecides    = "decides"
 )
+
+// study is what all families of a series amount to, before any words.
+type study struct {
+	of    map[string]*inquiry
+	order []*inquiry
+	units []*unit
+}
+
+// inquiry is one family under judgement.
+type inquiry struct {
+	// part is what is judged: the whole, or what came before a recovery.
+	part      *part
+	signals   *signals
+	recovered *recovery
+	unit      *unit
+}
+
+func (s *Series) studied() *study {
+	s.once.Do(func() { s.study = s.newStudy() })
+	return s.study
+}
+
+func (s *Series) newStudy() *study {
+	st := &study{of: make(map[string]*inquiry, len(s.Families)), order: make([]*inquiry, len(s.Families))}
+	// Families know nothing of each other until units are formed.
+	workers := min(runtime.GOMAXPROCS(0), 1+len(s.Families)/64)
+	var wait sync.WaitGroup
+	for w := range workers {
+		wait.Go(func() {
+			room := new(scratch)
+			for k := w; k < len(s.ordered); k += workers {
+				st.order[k] = s.ordered[k].inquire(room)
+			}
+		})
+	}
+	wait.Wait()
+	for _, q := range st.order {
+		st.of[q.part.family.Fingerprint] = q
+	}
+	st.units = s.newUnits(st.order, new(scratch))
+	return st
+}
+
+// inquire measures a family, on the part before its cause went away where that
+// part proves a leak.
+func (p *part) inquire(room *scratch) *inquiry {
+	if r, ok := p.recovered(); ok {
+		before := p.before(r.at.index)
+		// Of two or three snapshots before it, a fall says rather that a backlog has
+		// drained.
+		if signals := before.measure(room); signals.proven() && (signals.line.n >= 4 || signals.marked > 0) {
+			return &inquiry{part: before, signals: signals, recovered: &r}
+		}
+	}
+	return &inquiry{part: p, signals: p.measure(room)}
+}
+
+// Verdicts are the verdicts on all families, by fingerprint, without their words.
+func (s *Series) Verdicts() map[string]analysis.Verdict {
+	all := make(map[string]analysis.Verdict, len(s.Families))
+	for _, q := range s.studied().order {
+		all[q.part.family.Fingerprint] = q.verdict()
+	}
+	return all
+}
 
 // Judge says what may be said about one family: the verdict of statistics.md 4
 // and, in its order, the evidence for and against, with figures. An unknown
 // fingerprint has too few points. Two calls give equal judgements.
 func (s *Series) Judge(fingerprint string) analysis.Judgement {
-	return s.judge(fingerprint, new(scratch))
-}
-
-// JudgeAll judges every family, by fingerprint.
-func (s *Series) JudgeAll() map[string]analysis.Judgement {
-	room := new(scratch)
-	all := make(map[string]analysis.Judgement, len(s.Families))
-	for _, family := range s.Families {
-		all[family.Fingerprint] = s.judge(family.Fingerprint, room)
-	}
-	return all
-}
-
-func (s *Series) judge(fingerprint string, room *scratch) analysis.Judgement {
-	row := s.groups[fingerprint]
-	if row == nil {
+	q := s.studied().of[fingerprint]
+	if q == nil {
 		return analysis.Judgement{
 			Verdict: analysis.TooFewPoints, RecoveredAt: -1, Survivors: -1, SlopeUnit: "per hour",
 			Evidence: []analysis.Evidence{{Rule: ruleMissing, Text: "no snapshot of this series has this family"}},
 		}
 	}
-	family := &analysis.Family{Fingerprint: fingerprint, Kind: s.kindOf(row)}
-	whole := s.newPart(family)
-	if r, ok := whole.recovered(); ok {
-		before := whole.before(r.at.index)
-		if judged, signals := before.judge(room); signals.proven() {
-			judged.RecoveredAt = r.at.index
-			judged.Evidence = append(judged.Evidence, before.recoveryText(r))
-			return judged
-		}
+	return q.told()
+}
+
+// JudgeAll judges every family, by fingerprint.
+func (s *Series) JudgeAll() map[string]analysis.Judgement {
+	all := make(map[string]analysis.Judgement, len(s.Families))
+	for _, q := range s.studied().order {
+		all[q.part.family.Fingerprint] = q.told()
 	}
-	judged, _ := whole.judge(room)
+	return all
+}
+
+// verdict is the family's own, or that of the unit that proves more.
+func (q *inquiry) verdict() analysis.Verdict {
+	if q.unit != nil && q.unit.proven() && !q.signals.proven() {
+		return q.unit.verdict
+	}
+	return q.signals.verdict
+}
+
+// recovery is that of the family, or of the unit whose verdict it has.
+func (q *inquiry) recovery() *recovery {
+	if q.recovered == nil && q.unit != nil && q.verdict() != q.signals.verdict {
+		return q.unit.recovered[q.part.family.Fingerprint]
+	}
+	return q.recovered
+}
+
+// judged is what the verdict speaks of: a recovery that the unit proves cuts the
+// part as one of its own does.
+func (q *inquiry) judged() (*part, *signals) {
+	r := q.recovery()
+	if r == nil || q.part.until > 0 {
+		return q.part, q.signals
+	}
+	p := q.part.before(r.at.index)
+	return p, p.measure(new(scratch))
+}
+
+func (q *inquiry) told() analysis.Judgement {
+	p, s := q.judged()
+	r := q.recovery()
+	var evidence []analysis.Evidence
+	for _, tell := range tellers() {
+		evidence = append(evidence, tell(p, s)...)
+	}
+	if q.unit != nil {
+		evidence = append(evidence, q.unit.toldOf(q)...)
+	}
+	evidence = append(evidence, p.missing(s)...)
+	evidence = append(evidence, p.spanText(s, q.verdict())...)
+	whole := s.line
+	whole.fill(p.comparable(), new(scratch))
+	judged := analysis.Judgement{
+		Verdict: q.verdict(), RecoveredAt: -1, Survivors: p.survivors(),
+		Slope: whole.slope, SlopeUnit: p.slopeUnit(), Rise: s.line.rise,
+	}
+	if r != nil {
+		judged.RecoveredAt = r.at.index
+		evidence = append(evidence, p.recoveryText(*r))
+	}
+	judged.Evidence = append(evidence, p.decides(s, q.verdict(), r != nil)...)
 	return judged
 }
 
@@ -61,55 +173,73 @@ type signals struct {
 
 	usable int
 	line   line
-	// up and down are the levels of S, none where the counts moved only once.
-	up, down level
-	marked   bool
-	// scaling says that the counts follow an external load.
-	scaling bool
-	cohorts bool
-	// cohortsSeen says that some epoch had enough snapshots for cohorts.
+	// up and down are the levels of S, none where the counts moved only once;
+	// risen is the level before that.
+	up, down, risen level
+	// onceUp and onceDown tell a movement that happened once.
+	onceUp, onceDown string
+	marked           int
+	markedAt         int
+	follows          follows
+	ages             ages
+	// cohort is the best one, and cohorts says that it holds. cohortsSeen says that
+	// some epoch had enough snapshots for one.
+	cohort      cohort
+	cohorts     bool
 	cohortsSeen bool
+	// turnover says that identities show members leave: most of those that stayed
+	// for a while are gone.
+	turnover bool
 	// identified says that some epoch lets members be followed at all.
 	identified bool
 	// appeared and vanished are set while the family is new or just gone.
 	appeared, vanished bool
-	survivors          int
 }
 
 // proven reports a verdict that outlives the recovery of its cause.
-func (s *signals) proven() bool {
-	return s.verdict == analysis.Leaking || s.verdict == analysis.Scaling
+func (s *signals) proven() bool { return proves(s.verdict) }
+
+func proves(v analysis.Verdict) bool { return v == analysis.Leaking || v == analysis.Scaling }
+
+// measure collects the evidence of a part and decides. Each step may use those
+// before it: ages overrule "rose once", and a load is asked where anything accuses.
+func (p *part) measure(room *scratch) *signals {
+	s := &signals{usable: p.usable()}
+	p.measureMarks(s)
+	s.line = fitLine(p.comparable(), room)
+	s.up, s.down = s.line.rising(), s.line.falling()
+	s.risen = s.up
+	s.ages = p.measureAges(room)
+	p.measureOnce(s)
+	p.measureCohorts(s)
+	p.measureLoad(s, room)
+	p.measurePresence(s)
+	s.verdict = analysis.Stable
+	for _, row := range verdicts() {
+		if verdict, ok := row(s); ok {
+			s.verdict = verdict
+			break
+		}
+	}
+	return s
 }
 
-// gatherers are the kinds of evidence in the order in which they are told. Each
-// adds what it found to the signals. Further evidence has its place here: ages of
-// one dump (A) before roseOnce, which they overrule; counts per load (SL) after
-// load; shared objects (O) after survivors.
-func gatherers() []func(*part, *signals, *scratch) []analysis.Evidence {
-	return []func(*part, *signals, *scratch) []analysis.Evidence{
-		gatherMarks,
-		gatherCounts,
-		gatherLoad,
-		gatherRoseOnce,
-		gatherCohorts,
-		gatherSurvivors,
-		gatherPresence,
+// tellers put the evidence into words, in the order in which it is read.
+func tellers() []func(*part, *signals) []analysis.Evidence {
+	return []func(*part, *signals) []analysis.Evidence{
+		tellMarks, tellCounts, tellLoad, tellOnce, tellAges, tellCohorts, tellSurvivors, tellPlateau, tellObjects, tellPresence,
 	}
 }
 
 // verdicts are the rows of statistics.md 4, first match wins.
-func verdicts() []func(*signals) (analysis.Verdict, bool) {
-	return []func(*signals) (analysis.Verdict, bool){
-		func(s *signals) (analysis.Verdict, bool) { return analysis.Leaking, s.marked },
-		func(s *signals) (analysis.Verdict, bool) { return analysis.TooFewPoints, s.line.n < 2 },
-		func(s *signals) (analysis.Verdict, bool) { return analysis.Scaling, s.scaling },
+func verdicts() [8]func(*signals) (analysis.Verdict, bool) {
+	return [8]func(*signals) (analysis.Verdict, bool){
+		func(s *signals) (analysis.Verdict, bool) { return analysis.Leaking, s.marked > 0 },
+		func(s *signals) (analysis.Verdict, bool) { return analysis.TooFewPoints, s.line.n < 2 && !s.ages.holds },
+		func(s *signals) (analysis.Verdict, bool) { return analysis.Scaling, s.follows.scales },
+		func(s *signals) (analysis.Verdict, bool) { return analysis.Leaking, s.accuses() },
 		func(s *signals) (analysis.Verdict, bool) {
-			byIdentity := s.up >= levelSuspicious && s.cohorts
-			byCounts := s.up == levelLeaking && !s.identified
-			return analysis.Leaking, byIdentity || byCounts
-		},
-		func(s *signals) (analysis.Verdict, bool) {
-			return analysis.Suspicious, s.cohorts || s.up >= levelSuspicious
+			return analysis.Suspicious, s.cohorts || s.ages.holds || s.up >= levelSuspicious
 		},
 		func(s *signals) (analysis.Verdict, bool) { return analysis.Shrinking, s.down >= levelSuspicious },
 		func(s *signals) (analysis.Verdict, bool) { return analysis.New, s.appeared },
@@ -117,22 +247,23 @@ func verdicts() []func(*signals) (analysis.Verdict, bool) {
 	}
 }
 
-func (p *part) judge(room *scratch) (analysis.Judgement, *signals) {
-	s := &signals{verdict: analysis.Stable, usable: p.usable(), survivors: -1}
-	var evidence []analysis.Evidence
-	for _, gather := range gatherers() {
-		evidence = append(evidence, gather(p, s, room)...)
+// accuses is the row "leaking" of statistics.md 4. Where most of those who had
+// stayed are gone again, members take turns, whatever else rises; and cohorts that
+// grew after one start of the process count beside ages only while the counts of
+// its other starts go on as well: a pool fills anew after every restart.
+func (s *signals) accuses() bool {
+	switch {
+	case s.turnover:
+		return false
+	case s.cohorts && s.up >= levelSuspicious:
+		return s.line.epochs < 2 || s.up == levelLeaking || s.ages.holds
+	case s.cohort.alone && s.line.epochs < 2:
+		return true
+	case s.cohorts && s.ages.holds:
+		return s.line.epochs < 2 || s.line.n < 6 || s.line.goesOn(1)
+	case s.ages.holds:
+		return s.up == levelLeaking || s.line.n < 4 && s.up >= levelSuspicious
+	default:
+		return s.up == levelLeaking && !s.identified
 	}
-	for _, row := range verdicts() {
-		if verdict, ok := row(s); ok {
-			s.verdict = verdict
-			break
-		}
-	}
-	evidence = append(evidence, p.missing(s)...)
-	evidence = append(evidence, p.spanText(s)...)
-	return analysis.Judgement{
-		Verdict: s.verdict, RecoveredAt: -1, Evidence: evidence, Survivors: s.survivors,
-		Slope: s.line.slope, SlopeUnit: p.slopeUnit(), Rise: s.line.rise,
-	}, s
 }

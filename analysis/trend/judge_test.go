@@ -252,26 +252,29 @@ func TestEvidenceInWords(t *testing.T) {
 				{Rule: "missing", Text: "2 snapshots: too few for a trend or for cohorts (all pairs of 2 rise by chance with p = 0.5)"},
 				{Rule: "missing", Text: "no load is known: a load that grew by as much would look the same"},
 				{Rule: "span", Text: "over 20 s: a backlog that drains later would look the same; one more snapshot in 30 minutes would tell"},
+				{Rule: "decides", Text: "2 more snapshots in 30 minutes would decide: births in two of them that stay are a leak"},
 			},
 		},
 		{
 			name: "a leak of hours",
 			in:   only(piling("40 60 80 100 120")).at("0 3600 7200 10800 14400"),
 			want: []analysis.Evidence{
-				{Rule: "series", Text: "5 snapshots over 4 h: rose by 80, from 40 (t0) to 120 (t4); slope +20/h (95 % interval +20/h to +20/h) makes 80 over the span, p = 0.014"},
+				{Rule: "series", Text: "5 snapshots over 4 h: rose by 80, from 40 (t0) to 120 (t4); typical rate +20/h (95 % interval +20/h to +20/h), p = 0.014"},
 				{Rule: "cohort", Text: "80 members born since t0 (t1 20, t2 20, t3 20, t4 20); 60 were still there at the next snapshot, 60 of these at t4, from 3 intervals, the largest with 33 %"},
 				{Rule: "survivors", Text: "60 of 60 members of t1 are still there at t4, 60 are new"},
 				{Rule: "missing", Text: "no load is known: a load that grew by as much would look the same"},
+				{Rule: "decides", Text: "it would no longer be leaking if most of the 60 members that stayed were gone at a later snapshot, or if a load grew by as much"},
 			},
 		},
 		{
 			name: "a rise that happened once",
 			in:   only(piling("10 40 40 41")).at("0 600 1200 1800"),
 			want: []analysis.Evidence{
-				{Rule: "series", Text: "4 snapshots over 30 min: rose by 31, from 10 (t0) to 41 (t3); slope +34/h (95 % interval 0/h to +180/h) makes 17 over the span, p = 0.087; a single step fits better than a line"},
+				{Rule: "series", Text: "4 snapshots over 30 min: rose by 31, from 10 (t0) to 41 (t3); +62/h on the whole, but unevenly: +34/h (95 % interval 0/h to +180/h) between most snapshots, p = 0.087; a single step fits better than a line"},
 				{Rule: "rose_once", Text: "rose by 30 between t0 and t1, 30 of 31 in all"},
 				{Rule: "cohort", Text: "31 members born since t0 (t1 30, t3 1); 30 were still there at the next snapshot, 30 of these at t3, from 1 interval, the largest with 100 %"},
 				{Rule: "survivors", Text: "40 of 40 members of t1 are still there at t3, 1 are new"},
+				{Rule: "decides", Text: "a rise to 42 or more at a later snapshot would change this"},
 			},
 		},
 		{
@@ -281,6 +284,7 @@ func TestEvidenceInWords(t *testing.T) {
 				{Rule: "series", Text: "4 snapshots over 3 intervals: 5 at both ends (t0 and t3), between 5 and 6; within noise"},
 				{Rule: "missing", Text: "no identities: whether the members stayed cannot be said"},
 				{Rule: "missing", Text: "no capture times: rates are per snapshot"},
+				{Rule: "decides", Text: "a rise to 23 or more at a later snapshot would change this"},
 			},
 		},
 	}
@@ -326,7 +330,7 @@ func TestCohorts(t *testing.T) {
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
 			s := tc.in.series(t)
-			p := s.newPart(&analysis.Family{Fingerprint: onlyFamily, Kind: analysis.KindGoroutine})
+			p := s.parts[onlyFamily]
 			c, _ := p.bestCohort()
 			if c.holds != tc.want {
 				t.Errorf("holds = %v, want %v: born %v, established %v, alive %v", c.holds, tc.want, c.born, c.established, c.alive)

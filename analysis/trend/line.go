@@ -16,7 +16,7 @@ const (
 
 // mostPoints bounds the work of the pair statistics, which grows with the square
 // of the snapshots: longer runs are thinned evenly to this many.
-const mostPoints = 256
+const mostPoints = 50
 
 // line is evidence S: what the counts of a family do over time, pooled over the
 // epochs (statistics.md 3). Slopes are per hour, or per snapshot where the part
@@ -43,55 +43,124 @@ type line struct {
 	// the newer halves of all epochs.
 	newer, newest float64
 	epochs        int
+	// filled says that slopes and shape were computed; variance is that of S.
+	filled   bool
+	variance float64
 }
 
 // scratch is the room for pair slopes, kept from one family to the next.
-type scratch struct{ slopes []float64 }
+type scratch struct {
+	slopes, ages []float64
+	thinned      []point
+	counts       []int
+	at           []float64
+}
 
+// fitLine measures the counts. What only a growth beyond the gate asks for is
+// filled in where the pairs of counts do not exclude one; fill does the rest.
 func fitLine(runs [][]point, room *scratch) line {
 	l := line{pUp: 1, pDown: 1, epochs: len(runs)}
 	if len(runs) == 0 {
 		return l
 	}
-	var firsts []float64
-	var longest []point
+	var firsts [4]float64
+	starts := firsts[:0]
 	first, last := 0, 0
 	for _, run := range runs {
 		l.n += len(run)
+		l.longest = max(l.longest, len(run))
 		first += run[0].count
 		last += run[len(run)-1].count
-		firsts = append(firsts, float64(run[0].count))
-		if len(run) > len(longest) || len(run) == len(longest) && spanOf(run) >= spanOf(longest) {
-			longest = run
-		}
+		starts = append(starts, float64(run[0].count))
 	}
-	l.longest = len(longest)
 	l.rise = last - first
 	if first+last > 0 {
 		l.z = float64(l.rise) / math.Sqrt(2*float64(first+last))
 	}
-	l.gate = leastGrowth(median(firsts))
+	l.gate = leastGrowth(median(starts))
 	if flat(runs) {
+		l.filled = true
 		return l
 	}
-
-	thinned := make([][]point, len(runs))
-	for r, run := range runs {
-		thinned[r] = thin(run, mostPoints/len(runs))
+	if l.mayGrow(runs, room) {
+		l.fill(runs, room)
 	}
-	s, variance := mannKendall(thinned)
+	return l
+}
+
+// mayGrow counts, for the pairs of all runs, those that rise and fall, and those
+// whose slope would pass the gate over the longest span, up or down. Where fewer
+// than half of the pairs pass, their median does not.
+func (l *line) mayGrow(runs [][]point, room *scratch) bool {
+	span := longestSpan(runs)
+	pairs, passing := 0, 0
+	s, variance := 0, 0.0
+	for _, run := range runs {
+		n := float64(min(len(run), max(2, mostPoints/len(runs))))
+		variance += n * (n - 1) * (2*n + 5) / 18
+		room.spread(thin(run, mostPoints/len(runs), room))
+		for i, count := range room.counts {
+			at, least := room.at[i], l.gate/span
+			later := room.at[i+1:]
+			for j, other := range room.counts[i+1:] {
+				rise := other - count
+				// The sign without a branch: noise would mispredict every other one.
+				s += (rise >> 63) | int(uint(-rise)>>63)
+				if apart := later[j] - at; apart > 0 {
+					pairs++
+					if float64(max(rise, -rise)) >= least*apart {
+						passing++
+					}
+				}
+			}
+		}
+	}
 	l.pUp, l.pDown = tail(s, variance), tail(-s, variance)
-	room.slopes = pairSlopes(thinned, room.slopes[:0])
-	l.slope, l.low, l.high = sen(room.slopes, variance)
+	l.variance = variance
+	return 2*passing+2 >= pairs
+}
+
+// spread lays the counts and times of a run side by side; a time that is not known
+// is NaN, which is apart from nothing.
+func (room *scratch) spread(run []point) {
+	room.counts, room.at = room.counts[:0], room.at[:0]
+	for k := range run {
+		at := run[k].at
+		if !run[k].placed {
+			at = math.NaN()
+		}
+		room.counts = append(room.counts, run[k].count)
+		room.at = append(room.at, at)
+	}
+}
+
+// fill computes the slopes and the shape.
+func (l *line) fill(runs [][]point, room *scratch) {
+	if l.filled || len(runs) == 0 {
+		return
+	}
+	l.filled = true
+	var longest []point
+	room.slopes = room.slopes[:0]
+	for _, run := range runs {
+		if len(run) > len(longest) || len(run) == len(longest) && spanOf(run) >= spanOf(longest) {
+			longest = run
+		}
+		room.slopes = pairSlopes(thin(run, mostPoints/len(runs), room), room.slopes)
+	}
+	l.slope, l.low, l.high = sen(room.slopes, l.variance)
 	l.growth = l.slope * longestSpan(runs)
 	l.straight = straight(runs)
-	l.newer = room.theilSen(l.slope, thin(newerHalf(longest), mostPoints))
-	halves := make([][]point, len(thinned))
-	for r, run := range thinned {
-		halves[r] = newerHalf(run)
+	l.newer = room.theilSen(l.slope, pairSlopes(thin(newerHalf(longest), mostPoints, room), room.slopes[:0]))
+	l.newest = l.newer
+	if len(runs) < 2 {
+		return
 	}
-	l.newest = room.theilSen(l.slope, halves...)
-	return l
+	room.slopes = room.slopes[:0]
+	for _, run := range runs {
+		room.slopes = pairSlopes(newerHalf(thin(run, mostPoints/len(runs), room)), room.slopes)
+	}
+	l.newest = room.theilSen(l.slope, room.slopes)
 }
 
 // leastGrowth is the effect gate: 10 members, and 15 % of the typical start.
@@ -103,7 +172,7 @@ func (l line) falling() level { return l.level(-1, l.pDown) }
 
 // level is the table of evidence S in statistics.md 3.
 func (l line) level(sign, p float64) level {
-	if l.n < 2 || sign*l.growth < l.gate {
+	if l.n < 2 || !l.filled || sign*l.growth < l.gate {
 		return levelNone
 	}
 	z := sign * l.z
@@ -153,26 +222,6 @@ func (l line) goesOn(sign float64) bool {
 	return l.epochs < 2 || sign*l.newest > 0.3*sign*l.slope
 }
 
-// mannKendall counts rising minus falling pairs within epochs and gives the
-// variance of that count without a trend.
-func mannKendall(runs [][]point) (s int, variance float64) {
-	for _, run := range runs {
-		for i, a := range run {
-			for _, b := range run[i+1:] {
-				switch {
-				case b.count > a.count:
-					s++
-				case b.count < a.count:
-					s--
-				}
-			}
-		}
-		n := float64(len(run))
-		variance += n * (n - 1) * (2*n + 5) / 18
-	}
-	return s, variance
-}
-
 // tail is the one-sided p of s or more, with continuity correction.
 func tail(s int, variance float64) float64 {
 	if variance == 0 {
@@ -192,14 +241,13 @@ func tail(s int, variance float64) float64 {
 // pair: 2 0.50, 3 0.167, 4 0.042, 5 0.008 (statistics.md 2).
 func allPairsRise(n int) float64 { return 1 / math.Gamma(float64(n)+1) }
 
-func pairSlopes(runs [][]point, slopes []float64) []float64 {
-	for _, run := range runs {
-		placed := placedOf(run)
-		for i, a := range placed {
-			for _, b := range placed[i+1:] {
-				if b.at != a.at {
-					slopes = append(slopes, float64(b.count-a.count)/(b.at-a.at))
-				}
+// pairSlopes appends the slopes of all pairs of a run that have two times.
+func pairSlopes(run []point, slopes []float64) []float64 {
+	for i := range run {
+		a := &run[i]
+		for j := i + 1; j < len(run); j++ {
+			if b := &run[j]; a.placed && b.placed && b.at != a.at {
+				slopes = append(slopes, float64(b.count-a.count)/(b.at-a.at))
 			}
 		}
 	}
@@ -221,14 +269,13 @@ func sen(slopes []float64, variance float64) (mid, low, high float64) {
 	return mid, low, high
 }
 
-// theilSen is the median slope of all pairs within runs, otherwise where there
-// is no pair.
-func (room *scratch) theilSen(otherwise float64, runs ...[]point) float64 {
-	room.slopes = pairSlopes(runs, room.slopes[:0])
-	if len(room.slopes) == 0 {
+// theilSen is the median of slopes, otherwise where there is none.
+func (room *scratch) theilSen(otherwise float64, slopes []float64) float64 {
+	room.slopes = slopes
+	if len(slopes) == 0 {
 		return otherwise
 	}
-	return median(room.slopes)
+	return median(slopes)
 }
 
 // straight compares the line with one slope for all epochs and an intercept for
@@ -268,23 +315,23 @@ func straight(runs [][]point) bool {
 func newerHalf(run []point) []point { return run[len(run)/2:] }
 
 // thin keeps at most limit points of a run, evenly, the first and last among
-// them.
-func thin(run []point, limit int) []point {
+// them. What it returns is good until the next call.
+func thin(run []point, limit int, room *scratch) []point {
 	limit = max(limit, 2)
 	if len(run) <= limit {
 		return run
 	}
-	out := make([]point, limit)
-	for k := range out {
-		out[k] = run[k*(len(run)-1)/(limit-1)]
+	room.thinned = room.thinned[:0]
+	for k := range limit {
+		room.thinned = append(room.thinned, run[k*(len(run)-1)/(limit-1)])
 	}
-	return out
+	return room.thinned
 }
 
 func flat(runs [][]point) bool {
 	for _, run := range runs {
-		for _, pt := range run {
-			if pt.count != run[0].count {
+		for k := range run {
+			if run[k].count != run[0].count {
 				return false
 			}
 		}

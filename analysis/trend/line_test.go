@@ -90,7 +90,7 @@ func TestLevelsOfCounts(t *testing.T) {
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
-			l := fitLine(tc.runs, new(scratch))
+			l := filledLine(tc.runs)
 			if got := l.rising(); got != tc.want {
 				t.Errorf("level = %d, want %d (%+v)", got, tc.want, l)
 			}
@@ -101,15 +101,23 @@ func TestLevelsOfCounts(t *testing.T) {
 					mirrored[r] = append(mirrored[r], pt)
 				}
 			}
-			if got := fitLine(mirrored, new(scratch)); got.slope != -l.slope || math.Abs(got.pDown-l.pUp) > 1e-12 {
+			if got := filledLine(mirrored); got.slope != -l.slope || math.Abs(got.pDown-l.pUp) > 1e-12 {
 				t.Errorf("mirrored: slope %v, p %v; want %v, %v", got.slope, got.pDown, -l.slope, l.pUp)
 			}
 		})
 	}
 }
 
+// filledLine is the line with what a judgement asks for only beyond the gate.
+func filledLine(runs [][]point) line {
+	room := new(scratch)
+	l := fitLine(runs, room)
+	l.fill(runs, room)
+	return l
+}
+
 func TestTheSlopeIgnoresOneOutlier(t *testing.T) {
-	l := fitLine([][]point{runOf(0, 10, 20, 500, 40, 50, 60)}, new(scratch))
+	l := filledLine([][]point{runOf(0, 10, 20, 500, 40, 50, 60)})
 	if l.slope != 10 {
 		t.Errorf("slope = %v, want 10", l.slope)
 	}
@@ -121,7 +129,7 @@ func TestTheSlopeIgnoresOneOutlier(t *testing.T) {
 func TestUndatedPointsStayInCountsAndOutOfSlopes(t *testing.T) {
 	run := runOf(0, 10, 999, 30, 40)
 	run[2].placed = false
-	l := fitLine([][]point{run}, new(scratch))
+	l := filledLine([][]point{run})
 	if l.n != 5 || l.slope != 10 {
 		t.Errorf("n = %d, slope = %v; want 5 and 10", l.n, l.slope)
 	}
@@ -132,7 +140,7 @@ func TestThinningKeepsBothEnds(t *testing.T) {
 	for i := range counts {
 		counts[i] = i
 	}
-	got := thin(runOf(counts...), 100)
+	got := thin(runOf(counts...), 100, new(scratch))
 	if len(got) != 100 || got[0].count != 0 || got[99].count != 4999 {
 		t.Errorf("%d points from %d to %d, want 100 from 0 to 4999", len(got), got[0].count, got[99].count)
 	}

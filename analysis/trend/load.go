@@ -1,72 +1,202 @@
 package trend
 
 import (
+	_ "embed"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"leakdiff/analysis"
 )
 
-// demands are figures of a snapshot that count as a load: demand from outside,
-// which a process cannot create by leaking (statistics.md 4, External demand).
-// Open connections, watchers, queues or goroutines are results and never stand
-// here.
-func demands() []string {
-	return []string{"prometheus_sd_discovered_targets", "kubelet_running_pods", "kubelet_desired_pods"}
-}
+//go:embed demand.txt
+var demandList string
 
-// gatherLoad says that a family rises in proportion to a load: through the
-// origin, within 15 % in every snapshot.
-func gatherLoad(p *part, s *signals, _ *scratch) []analysis.Evidence {
-	if s.up < levelSuspicious {
-		return nil
-	}
-	for _, name := range demands() {
-		if factor, loads, ok := p.scalesWith(name); ok {
-			s.scaling = true
-			return []analysis.Evidence{{Rule: ruleLoad, Text: fmt.Sprintf(
-				"%s for each unit of %s, which went from %s to %s: within 15 %% of that in every snapshot",
-				decimal(factor), name, decimal(loads[0]), decimal(loads[len(loads)-1]))}}
+// demands are the names of figures that count as a load, in the order of
+// demand.txt.
+func demands() []string {
+	var names []string
+	for line := range strings.Lines(demandList) {
+		if name := strings.TrimSpace(line); name != "" && !strings.HasPrefix(name, "#") {
+			names = append(names, name)
 		}
 	}
-	return nil
+	return names
 }
 
-// scalesWith returns members per unit of load, and the loads at the points of the
-// part, when the family follows that load.
-func (p *part) scalesWith(name string) (factor float64, loads []float64, ok bool) {
+// load is one demand over the series, NaN where a snapshot does not know it.
+type load struct {
+	name   string
+	values []float64
+}
+
+// newLoads collects the demands that some snapshot knows, those that people gave
+// first.
+func (s *Series) newLoads() []load {
+	var loads []load
+	for _, name := range slices.Sorted(maps.Keys(s.in.Loads)) {
+		values := unknown(len(s.Snapshots))
+		copy(values, s.in.Loads[name])
+		loads = append(loads, load{name, values})
+	}
+	for _, name := range demands() {
+		values, known := unknown(len(s.Snapshots)), false
+		for i, snap := range s.Snapshots {
+			if value, ok := snap.Figures[name]; ok {
+				values[i], known = value, true
+			}
+		}
+		if _, given := s.in.Loads[name]; known && !given {
+			loads = append(loads, load{name, values})
+		}
+	}
+	return loads
+}
+
+func unknown(n int) []float64 {
+	values := make([]float64, n)
+	for i := range values {
+		values[i] = math.NaN()
+	}
+	return values
+}
+
+// follows is what a load says about a family.
+type follows struct {
+	load *load
+	// factor is members per unit of load, where the family scales.
+	factor float64
+	// first and last are the load at the ends of the part.
+	first, last float64
+	scales      bool
+	// perUnit is evidence SL: the line of count / load, brought back to the typical
+	// load so that its figures are members.
+	perUnit line
+	tested  bool
+}
+
+// measureLoad asks every load that is known at all points of the part: whether
+// the family scales with one, and what its counts per load do.
+func (p *part) measureLoad(s *signals, room *scratch) {
+	if s.risen < levelSuspicious && !s.cohorts && !s.ages.holds {
+		return
+	}
+	for k := range p.series.loads {
+		l := &p.series.loads[k]
+		if !p.knows(l) {
+			continue
+		}
+		f := follows{load: l}
+		points := flatten(p.runs)
+		f.first, f.last = l.values[points[0].index], l.values[points[len(points)-1].index]
+		f.factor, f.scales = p.scalesWith(l)
+		if !f.scales {
+			f.perUnit, f.tested = p.normalised(l, room)
+		}
+		if f.scales || s.follows.load == nil {
+			s.follows = f
+		}
+		if f.scales {
+			return
+		}
+	}
+}
+
+func (p *part) knows(l *load) bool {
+	n := 0
+	for _, run := range p.runs {
+		for _, pt := range run {
+			if math.IsNaN(l.values[pt.index]) {
+				return false
+			}
+			n++
+		}
+	}
+	return n > 0
+}
+
+// scalesWith returns members per unit of load when the family follows that load:
+// through the origin, within 15 % in every snapshot (statistics.md 4). A load that
+// varies by 10 to 20 % may clear a family as well, but then the match must be as
+// much closer as the load says less.
+func (p *part) scalesWith(l *load) (factor float64, ok bool) {
 	var ratios, used []float64
 	for _, run := range p.runs {
 		for _, pt := range run {
-			load, known := p.series.Snapshots[pt.index].Figures[name]
-			if !known {
-				return 0, nil, false
-			}
-			loads = append(loads, load)
-			if load > 0 {
+			if load := l.values[pt.index]; load > 0 {
 				used = append(used, load)
 				ratios = append(ratios, float64(pt.count)/load)
 			}
 		}
 	}
-	if len(used) < 2 || slices.Max(used) < 1.2*slices.Min(used) {
-		return 0, nil, false
+	if len(used) < 2 {
+		return 0, false
 	}
-	slices.Sort(ratios)
-	factor = ratios[len(ratios)/2]
-	if len(ratios)%2 == 0 {
-		factor = (ratios[len(ratios)/2-1] + ratios[len(ratios)/2]) / 2
+	varies := slices.Max(used)/slices.Min(used) - 1
+	if varies < 0.1 {
+		return 0, false
 	}
-	i := 0
+	allowed := 0.15 * min(1, varies*varies/0.04)
+	factor = median(ratios)
 	for _, run := range p.runs {
 		for _, pt := range run {
-			want := factor * loads[i]
-			i++
-			if math.Abs(float64(pt.count)-want) > max(2, 0.15*want) {
-				return 0, nil, false
+			want := factor * l.values[pt.index]
+			if math.Abs(float64(pt.count)-want) > max(2, allowed*want) {
+				return 0, false
 			}
 		}
 	}
-	return factor, loads, true
+	return factor, true
+}
+
+// normalised is evidence SL: the line of the counts as they would be at the
+// typical load. ok is false where some load is 0.
+func (p *part) normalised(l *load, room *scratch) (of line, ok bool) {
+	var loads []float64
+	for _, pt := range flatten(p.runs) {
+		if l.values[pt.index] <= 0 {
+			return line{}, false
+		}
+		loads = append(loads, l.values[pt.index])
+	}
+	typical := median(loads)
+	var runs [][]point
+	for _, run := range p.comparable() {
+		own := slices.Clone(run)
+		for k := range own {
+			own[k].count = int(math.Round(float64(own[k].count) * typical / l.values[own[k].index]))
+		}
+		runs = append(runs, own)
+	}
+	of = fitLine(runs, room)
+	of.fill(runs, room)
+	return of, true
+}
+
+func tellLoad(p *part, s *signals) []analysis.Evidence {
+	f := s.follows
+	switch {
+	case f.load == nil:
+		return nil
+	case f.scales:
+		return one(ruleLoad, "%s for each unit of %s, which went from %s to %s: within 15 %% of that in every snapshot",
+			decimal(f.factor), f.load.name, decimal(f.first), decimal(f.last))
+	}
+	text := fmt.Sprintf("%s went from %s to %s and does not explain it", f.load.name, decimal(f.first), decimal(f.last))
+	if f.tested {
+		text += fmt.Sprintf("; per unit of it, at the typical load, the typical rate is %s: %s", p.rate(f.perUnit.slope), f.perUnit.rising())
+	}
+	return one(ruleLoad, "%s", text)
+}
+
+func (l level) String() string {
+	switch l {
+	case levelLeaking:
+		return "a growth of its own"
+	case levelSuspicious:
+		return "perhaps a growth of its own"
+	}
+	return "no growth beyond noise"
 }

@@ -11,11 +11,71 @@ type point struct {
 	// index is the place in Series.Snapshots.
 	index int
 	count int
-	// at is in hours since the family's first dated point, or in snapshots where
+	// at is in hours since the kind's first dated point, or in snapshots where
 	// the part is not dated. placed is false for an undated point among dated
 	// ones: it is left out of slopes, not out of counts or cohorts.
 	at     float64
 	placed bool
+}
+
+// grid is where in time the usable snapshots of one kind lie, in runs of one
+// epoch each; counts are 0.
+type grid struct {
+	runs  [][]point
+	dated bool
+	// usable says of each snapshot whether its counts may be tested.
+	usable []bool
+	// first is the time from which at counts, zero where nothing is dated.
+	first time.Time
+}
+
+func (s *Series) newGrid(kind analysis.Kind) *grid {
+	g := &grid{usable: make([]bool, len(s.Snapshots))}
+	epoch := -1
+	for i := range s.Snapshots {
+		if g.usable[i] = s.Usable(i, kind); !g.usable[i] {
+			continue
+		}
+		if s.Epochs[i] != epoch {
+			epoch = s.Epochs[i]
+			g.runs = append(g.runs, nil)
+		}
+		last := len(g.runs) - 1
+		g.runs[last] = append(g.runs[last], point{index: i})
+	}
+	g.place(func(i int) time.Time { return s.takenAt(i, kind) })
+	return g
+}
+
+// place gives every point its time, or its order where no epoch has two dates.
+func (g *grid) place(takenAt func(int) time.Time) {
+	for _, run := range g.runs {
+		var first time.Time
+		for _, pt := range run {
+			at := takenAt(pt.index)
+			if at.IsZero() {
+				continue
+			}
+			if g.first.IsZero() {
+				g.first = at
+			}
+			if first.IsZero() {
+				first = at
+			}
+			g.dated = g.dated || !at.Equal(first)
+		}
+	}
+	for _, run := range g.runs {
+		for k := range run {
+			at := takenAt(run[k].index)
+			switch {
+			case !g.dated:
+				run[k].at, run[k].placed = float64(run[k].index), true
+			case !at.IsZero():
+				run[k].at, run[k].placed = at.Sub(g.first).Hours(), true
+			}
+		}
+	}
 }
 
 // part is what is judged of one family: its usable counts, in runs of one epoch
@@ -25,72 +85,37 @@ type part struct {
 	family *analysis.Family
 	runs   [][]point
 	dated  bool
+	first  time.Time
 	crowd  *crowd
+	// marks are the snapshots that mark members as leaked, cut dumps among them.
+	marks []mark
 	// until is the snapshot before which the part ends, 0 for the whole series.
 	until int
 }
 
+// mark is how many members the runtime marked in a snapshot.
+type mark struct{ index, members int }
+
 // newPart collects the usable counts and the members of a family.
-func (s *Series) newPart(family *analysis.Family) *part {
-	p := s.countsOf(family)
-	p.crowd = s.newCrowd(family)
-	return p
-}
-
-// countsOf is a part that cannot follow members.
-func (s *Series) countsOf(family *analysis.Family) *part {
-	p := &part{series: s, family: family}
+func (s *Series) newPart(family *analysis.Family, g *grid) *part {
+	p := &part{series: s, family: family, dated: g.dated, first: g.first, crowd: s.newCrowd(family, g.usable)}
 	row := s.groups[family.Fingerprint]
-	epoch := -1
 	for i, group := range row {
-		if !s.Usable(i, family.Kind) {
-			continue
+		if group != nil && group.Leaked > 0 {
+			p.marks = append(p.marks, mark{i, group.Leaked})
 		}
-		if s.Epochs[i] != epoch {
-			epoch = s.Epochs[i]
-			p.runs = append(p.runs, nil)
-		}
-		count := 0
-		if group != nil {
-			count = group.Count
-		}
-		last := len(p.runs) - 1
-		p.runs[last] = append(p.runs[last], point{index: i, count: count})
 	}
-	p.place()
+	for _, run := range g.runs {
+		own := make([]point, len(run))
+		copy(own, run)
+		for k := range own {
+			if group := row[own[k].index]; group != nil {
+				own[k].count = group.Count
+			}
+		}
+		p.runs = append(p.runs, own)
+	}
 	return p
-}
-
-// place gives every point its time, or its order where no epoch has two dates.
-func (p *part) place() {
-	var zero time.Time
-	for _, run := range p.runs {
-		var first time.Time
-		for _, pt := range run {
-			at := p.series.takenAt(pt.index, p.family.Kind)
-			if at.IsZero() {
-				continue
-			}
-			if zero.IsZero() {
-				zero = at
-			}
-			if first.IsZero() {
-				first = at
-			}
-			p.dated = p.dated || !at.Equal(first)
-		}
-	}
-	for _, run := range p.runs {
-		for k := range run {
-			at := p.series.takenAt(run[k].index, p.family.Kind)
-			switch {
-			case !p.dated:
-				run[k].at, run[k].placed = float64(run[k].index), true
-			case !at.IsZero():
-				run[k].at, run[k].placed = at.Sub(zero).Hours(), true
-			}
-		}
-	}
 }
 
 // before is the part as if the series ended just before snapshot index.
@@ -120,6 +145,15 @@ func (p *part) usable() int {
 
 // comparable are the runs in which something can be compared.
 func (p *part) comparable() [][]point {
+	short := 0
+	for _, run := range p.runs {
+		if len(run) < 2 {
+			short++
+		}
+	}
+	if short == 0 {
+		return p.runs
+	}
 	var runs [][]point
 	for _, run := range p.runs {
 		if len(run) >= 2 {
@@ -148,11 +182,17 @@ func (p *part) slopeUnit() string {
 // spanOf is the length of a run in the part's unit, 0 with fewer than two placed
 // points.
 func spanOf(run []point) float64 {
-	placed := placedOf(run)
-	if len(placed) < 2 {
+	first, last := 0, len(run)-1
+	for first <= last && !run[first].placed {
+		first++
+	}
+	for last > first && !run[last].placed {
+		last--
+	}
+	if last <= first {
 		return 0
 	}
-	return placed[len(placed)-1].at - placed[0].at
+	return run[last].at - run[first].at
 }
 
 // longestSpan is the largest span of all runs.
@@ -166,8 +206,10 @@ func longestSpan(runs [][]point) float64 {
 
 func placedOf(run []point) []point {
 	all := true
-	for _, pt := range run {
-		all = all && pt.placed
+	for k := range run {
+		if all = run[k].placed; !all {
+			break
+		}
 	}
 	if all {
 		return run

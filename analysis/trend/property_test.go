@@ -100,6 +100,29 @@ func TestTheOrderOfMembersChangesNothing(t *testing.T) {
 	})
 }
 
+func TestVerdictsWithoutWordsAreThoseOfTheJudgements(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		sc := drawn(rt)
+		words := map[string]analysis.Verdict{}
+		for f, j := range sc.series(t).JudgeAll() {
+			words[f] = j.Verdict
+		}
+		if diff := cmp.Diff(words, sc.series(t).Verdicts()); diff != "" {
+			rt.Fatalf("verdicts (-judged +alone):\n%s", diff)
+		}
+	})
+}
+
+func TestEveryVerdictSaysWhatWouldChangeIt(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		for f, j := range drawn(rt).series(t).JudgeAll() {
+			if !slices.ContainsFunc(j.Evidence, func(e analysis.Evidence) bool { return e.Rule == ruleDecides }) {
+				rt.Fatalf("%s is %s and nothing would change it: %v", f, j.Verdict, j.Evidence)
+			}
+		}
+	})
+}
+
 func TestTheHourOfTheDayChangesNothing(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		sc := drawn(rt)

@@ -27,16 +27,23 @@ func (p *part) recovered() (recovery, bool) {
 		if rise < 8 || 5*(run[i].count-r.base) > rise {
 			continue
 		}
-		if !p.staysDown(run[i:], r.base, rise) || !p.sameLeft(run[0], &r, rise) {
+		if !p.staysDown(run[i:], min(r.base, run[i].count), rise) {
+			return recovery{}, false
+		}
+		if !p.sameLeft(run[0], &r, rise) {
 			continue
+		}
+		if p.takesTurns(run[i:]) {
+			return recovery{}, false
 		}
 		return r, true
 	}
 	return recovery{}, false
 }
 
-// staysDown refuses families that grow again: a cache emptied at intervals is
-// not a leak that recovered.
+// staysDown refuses families that grow again, from where they fell to: a cache
+// emptied at intervals is not a leak that recovered, and neither is it the last
+// time.
 func (p *part) staysDown(later []point, base, rise int) bool {
 	for _, pt := range later {
 		if 2*(pt.count-base) > rise {
@@ -44,6 +51,18 @@ func (p *part) staysDown(later []point, base, rise int) bool {
 		}
 	}
 	return true
+}
+
+// takesTurns refuses families whose members come and go after the fall as well:
+// what is freed every day was never a leak.
+func (p *part) takesTurns(later []point) bool {
+	followed := p.crowd.followed(later)
+	if len(followed) < 3 {
+		return false
+	}
+	c := cohort{run: followed, dated: p.dated}
+	c.follow(p.crowd)
+	return c.turnover
 }
 
 // sameLeft asks the identities, where both sides have them: those that rose must

@@ -1,19 +1,43 @@
 // Package trend says which families of a series grow and why one should believe
 // it. It takes the snapshots of one program on one host in time order and gives
 // epochs, counts, survivors, lifelines and a judgement on every family, each with
-// its evidence in words and figures. The rules are those of statistics.md: what
-// is compared is compared inside one epoch, and identities beat counts. It is
-// pure: it knows no file, clock, store or chance, and it refuses to know what a
-// family is called or what it is normal for one to do.
+// its evidence in words and figures; then the units of families that rise
+// together, when the growth began, what may hold it, which limit it reaches and
+// which version brought it. The rules are those of statistics.md: what is
+// compared is compared inside one epoch, and identities beat counts. It is pure:
+// it knows no file, clock, store or chance, and it refuses to know what a family
+// is called or what it is normal for one to do.
 package trend
 
 import (
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"leakdiff/analysis"
 )
+
+// Input is what a series is made of. Snapshots are in time order; everything else
+// may be missing.
+type Input struct {
+	Snapshots []*analysis.Snapshot
+	// Loads are demands from outside that people gave, by name: one value per
+	// snapshot, NaN where unknown. A name that Snapshot.Figures has as well wins.
+	Loads map[string][]float64
+	// Events are what people or bundles say happened: deploys, restarts, outages.
+	Events []Event
+	// Objects are the addresses that frames name, by snapshot and fingerprint; nil
+	// where the parser kept no arguments.
+	Objects []map[string][]Object
+	// Elapsed are the ages of members in hours, by snapshot and fingerprint, in the
+	// order of Group.Members, where a dump prints them (a JVM's elapsed=); negative
+	// where a member has none. Elsewhere the header minutes are the ages.
+	Elapsed []map[string][]float64
+	// Observer names the families that exist because somebody looked (metrics
+	// handlers of a hung page, the dumping request), by fingerprint.
+	Observer map[string]bool
+}
 
 // Series is one program on one host over time. It does not change after
 // NewSeries and may be read from several goroutines.
@@ -25,21 +49,40 @@ type Series struct {
 	// Families is the union over all snapshots, ordered by fingerprint.
 	Families []*analysis.Family
 
+	in Input
 	// groups holds one entry per snapshot, nil where the family is absent.
 	groups map[string][]*analysis.Group
 	// listed says which kinds have families in a snapshot, by index.
 	listed []map[analysis.Kind]bool
+	// parts holds the counts and members of each family, ready to be judged.
+	parts map[string]*part
+	// ordered are the parts in the order of Families.
+	ordered []*part
+	loads   []load
+	// oldest is the longest wait of a goroutine in hours, starts the first snapshot
+	// of the epoch, for each snapshot.
+	oldest []float64
+	starts []int
+
+	once  sync.Once
+	study *study
 }
 
 // NewSeries makes a series of snapshots that are already in time order.
-func NewSeries(snaps []*analysis.Snapshot) *Series {
+func NewSeries(snaps []*analysis.Snapshot) *Series { return NewSeriesOf(Input{Snapshots: snaps}) }
+
+// NewSeriesOf makes a series of all that is known. It numbers every member, so
+// that what follows no longer asks for identities.
+func NewSeriesOf(in Input) *Series {
 	s := &Series{
-		Snapshots: snaps,
-		Epochs:    Epochs(snaps),
+		Snapshots: in.Snapshots,
+		Epochs:    Epochs(in.Snapshots),
+		in:        in,
 		groups:    make(map[string][]*analysis.Group),
-		listed:    make([]map[analysis.Kind]bool, len(snaps)),
+		listed:    make([]map[analysis.Kind]bool, len(in.Snapshots)),
+		parts:     make(map[string]*part),
 	}
-	for i, snap := range snaps {
+	for i, snap := range in.Snapshots {
 		s.listed[i] = make(map[analysis.Kind]bool)
 		for j := range snap.Groups {
 			group := &snap.Groups[j]
@@ -50,6 +93,18 @@ func NewSeries(snaps []*analysis.Snapshot) *Series {
 	slices.SortFunc(s.Families, func(a, b *analysis.Family) int {
 		return strings.Compare(a.Fingerprint, b.Fingerprint)
 	})
+	grids := make(map[analysis.Kind]*grid)
+	for _, family := range s.Families {
+		kind := s.kindOf(s.groups[family.Fingerprint])
+		if grids[kind] == nil {
+			grids[kind] = s.newGrid(kind)
+		}
+		p := s.newPart(family, grids[kind])
+		s.parts[family.Fingerprint] = p
+		s.ordered = append(s.ordered, p)
+	}
+	s.loads = s.newLoads()
+	s.oldest, s.starts = s.oldestWaits()
 	return s
 }
 
@@ -120,6 +175,10 @@ func (s *Series) kindOf(row []*analysis.Group) analysis.Kind {
 	}
 	return ""
 }
+
+// EpochStart is the first snapshot of the epoch of snapshot i: figures "since"
+// some snapshot never reach back beyond it.
+func (s *Series) EpochStart(i int) int { return s.starts[i] }
 
 // takenAt is when the evidence of a kind was taken, zero where only an order is
 // known.

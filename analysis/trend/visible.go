@@ -80,7 +80,7 @@ func (s *Series) commonest() []*part {
 	}
 	var parts []*part
 	for _, family := range families {
-		if p := s.countsOf(family); len(p.comparable()) > 0 {
+		if p := s.parts[family.Fingerprint]; len(p.comparable()) > 0 {
 			parts = append(parts, p)
 		}
 	}

@@ -29,7 +29,7 @@ var arrows = map[string][]string{
 	"analysis/family":     {"analysis"},
 	"analysis/diff":       {"analysis"},
 	"analysis/trend":      {"analysis"},
-	"analysis/lab":        {"analysis", "analysis/family", "analysis/goroutine", "analysis/trend"},
+	"analysis/lab":        {"analysis", "analysis/trend"},
 	"analysis/redact":     {"analysis"},
 	"analysis/report":     {"analysis", "analysis/identity", "analysis/family", "analysis/diff", "analysis/trend"},
 	"analysis/ingest":     {"analysis", "analysis/bundle", "analysis/detect", "analysis/envelope", "analysis/goroutine", "analysis/thread", "analysis/nodereport", "analysis/procfs", "analysis/lsof", "analysis/metrics", "analysis/family"},

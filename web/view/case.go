@@ -829,23 +829,31 @@ func (m *caseMaker) finding(s *report.Series, series int, f *report.Finding, num
 		if i > 0 {
 			continue
 		}
-		m.evidence(&out, family)
-		out.Kind = KindWord(family.Kind, 2)
+		evidence, counts := f.Evidence, f.Counts
+		if evidence == nil {
+			evidence, counts = family.Evidence, family.Counts
+		}
+		m.evidence(&out, evidence)
+		if f.Unit == "" {
+			out.Kind = KindWord(family.Kind, 2)
+		}
 		for _, class := range family.Classes {
 			out.Classes = append(out.Classes, Visible(class))
 		}
 		if family.Unit != nil {
 			out.Unit = Visible(*family.Unit)
 		}
-		out.spark(fmt.Sprintf("fs-%d-%d", series, number), m.labels(s), family.Counts)
+		if f.Kind == "" {
+			out.spark(fmt.Sprintf("fs-%d-%d", series, number), m.labels(s), counts)
+		}
 	}
 	return out
 }
 
 // evidence puts the first three reasons into cells and takes them out of the
 // running text, which repeats them for readers without cells.
-func (m *caseMaker) evidence(out *CaseFinding, f *report.Family) {
-	for i, e := range f.Evidence {
+func (m *caseMaker) evidence(out *CaseFinding, evidence []analysis.Evidence) {
+	for i, e := range evidence {
 		text := Visible(arrow(e.Text))
 		p := Pair{Name: ruleWord(e.Rule), Value: text}
 		if i < 3 {

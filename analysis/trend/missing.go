@@ -71,7 +71,7 @@ func (p *part) missing(s *signals) []analysis.Evidence {
 	} else if undated := p.undated(); len(undated) > 0 {
 		say("without a time, left out of the slope: %s", list(undated, 5))
 	}
-	if grows && !s.scaling {
+	if grows && s.follows.load == nil {
 		say("no load is known: a load that grew by as much would look the same")
 	}
 	return evidence
@@ -98,13 +98,13 @@ func (p *part) undated() []string {
 }
 
 // spanText says what a short series cannot exclude.
-func (p *part) spanText(s *signals) []analysis.Evidence {
+func (p *part) spanText(s *signals, verdict analysis.Verdict) []analysis.Evidence {
 	span := longestSpan(p.comparable())
 	if !p.dated || s.line.n < 2 || span >= shortSeries.Hours() {
 		return nil
 	}
 	text := "slower growth would not be seen"
-	switch s.verdict {
+	switch verdict {
 	case analysis.Leaking, analysis.Suspicious, analysis.New:
 		text = "a backlog that drains later would look the same"
 	case analysis.Shrinking, analysis.Gone:

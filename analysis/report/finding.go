@@ -1,0 +1,354 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"sort"
+	"strings"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/trend"
+)
+
+// mostFindings is how many findings a series tells; the rest is counted.
+const mostFindings = 20
+
+// rising reports a verdict that accuses or explains a growth.
+func rising(v analysis.Verdict) bool {
+	return v == analysis.Leaking || v == analysis.Suspicious || v == analysis.Scaling
+}
+
+// findings are numbered paragraphs in the order in which they explain each other
+// (trend.Explain): what grows, what may hold it, what follows, what the capture
+// adds; then what single snapshots prove, and limits that are near.
+func (l *Line) findings(families []Family) []Finding {
+	byPrint := map[string]*Family{}
+	for i := range families {
+		byPrint[families[i].Fingerprint] = &families[i]
+	}
+	out := []Finding{}
+	rest := 0
+	points := l.Trend.Explain()
+	for i := 0; i < len(points); i++ {
+		p := points[i]
+		if len(out) == mostFindings {
+			rest += len(p.Families)
+			continue
+		}
+		if p.Section == trend.MayHold {
+			// All that may hold one thing are one finding.
+			same := []trend.Point{p}
+			for i+1 < len(points) && points[i+1].Section == trend.MayHold && points[i+1].Of == p.Of {
+				i++
+				same = append(same, points[i])
+			}
+			out = append(out, l.holders(same, byPrint))
+			continue
+		}
+		out = append(out, l.point(p, byPrint))
+	}
+	if rest > 0 {
+		last := &out[len(out)-1]
+		last.Text += fmt.Sprintf(" %d more families that rise stand in the table.", rest)
+	}
+	out = append(out, l.facts()...)
+	out = append(out, l.near()...)
+	for i := range out {
+		out[i].Rank = i + 1
+	}
+	return out
+}
+
+// point tells a unit or a family.
+func (l *Line) point(p trend.Point, byPrint map[string]*Family) Finding {
+	kinds := map[trend.Section]string{trend.Follows: FollowFinding, trend.Observed: ObserverFinding}
+	f := Finding{Kind: kinds[p.Section], Verdict: p.Verdict, Unit: p.Unit, Families: lead(p.Families, byPrint)}
+	first := byPrint[f.Families[0]]
+	f.Next = next(first)
+	if p.Unit != "" {
+		l.unit(&f, p.Unit, byPrint)
+		return f
+	}
+	f.Title = fmt.Sprintf("%s: %s %s", first.Title, Rises(first.Counts, l.Trend.Epochs), kindWord(first.Kind))
+	f.Counts, f.Evidence = first.Counts, first.Evidence
+	f.Text = l.paragraph(series(first.Counts), first.Evidence)
+	if len(p.Why) > 0 && p.Section != trend.WhatGrows && p.Section != trend.LoadFollows {
+		f.Text += " " + sentence(strings.Join(p.Why, "; "))
+	}
+	if o := first.Onset; o != nil && o.Text != "" {
+		f.Text += " " + sentence(o.Text)
+	}
+	return f
+}
+
+// lead puts the family first that says most of the cause: code before what it
+// holds.
+func lead(prints []string, byPrint map[string]*Family) []string {
+	out := slices.Clone(prints)
+	rank := func(print string) int { return slices.Index(analysis.Kinds(), byPrint[print].Kind) }
+	slices.SortStableFunc(out, func(a, b string) int { return rank(a) - rank(b) })
+	return out
+}
+
+// unit tells families that rise together as one cause.
+func (l *Line) unit(f *Finding, id string, byPrint map[string]*Family) {
+	for _, u := range l.Trend.Units() {
+		if u.ID != id {
+			continue
+		}
+		first := byPrint[f.Families[0]]
+		f.Counts, f.Evidence = u.Counts, u.Evidence
+		f.Title = fmt.Sprintf("%s and %s that %s with it: %s members", first.Title, plural(len(u.Families)-1, "family", "families"),
+			verb(len(u.Families)-1), Rises(u.Counts, l.Trend.Epochs))
+		f.Text = l.paragraph(series(u.Counts), append([]analysis.Evidence{{Rule: "unit", Text: u.Text()}}, u.Evidence...))
+		var shares []string
+		for _, share := range u.Families {
+			if len(shares) == 12 {
+				shares = append(shares, fmt.Sprintf("%d more", len(u.Families)-12))
+				break
+			}
+			shares = append(shares, fmt.Sprintf("%s × %s", number(share.Ratio), byPrint[share.Fingerprint].Title))
+		}
+		f.Text += " Each instance holds " + strings.Join(shares, "; ") + "."
+		for _, e := range first.Evidence {
+			if e.Rule == "leaked_mark" || e.Rule == "objects" || e.Rule == "decides" {
+				f.Evidence = append(f.Evidence, e)
+				f.Text += " " + sentence(e.Text)
+			}
+		}
+		if o, ok := l.Trend.UnitOnset(id); ok && len(o.Windows) > 0 {
+			f.Text += " " + sentence(l.windowText(o))
+		}
+		return
+	}
+}
+
+func verb(n int) string {
+	if n == 1 {
+		return "rises"
+	}
+	return "rise"
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// number writes a ratio without needless decimals: 3, 2.1.
+func number(v float64) string {
+	if v == math.Trunc(v) {
+		return fmt.Sprintf("%.0f", v)
+	}
+	return fmt.Sprintf("%.1f", v)
+}
+
+// holders tells who may hold what a growing family waits for.
+func (l *Line) holders(points []trend.Point, byPrint map[string]*Family) Finding {
+	waiting := byPrint[points[0].Of]
+	f := Finding{Kind: HolderFinding, Title: "What " + waiting.Title + " waits for may be held by " + byPrint[points[0].Families[0]].Title}
+	if n := len(points) - 1; n > 0 {
+		f.Title += fmt.Sprintf(" or %s", plural(n, "other family", "other families"))
+	}
+	var words []string
+	for _, p := range points {
+		held := byPrint[p.Families[0]]
+		f.Families = append(f.Families, p.Families[0])
+		words = append(words, fmt.Sprintf("%s (%s) %s", held.Title, series(held.Counts), strings.Join(p.Why, "; ")))
+	}
+	f.Text = strings.Join(words, ". ") + ". Possible, not proven: look at these stacks before blaming those that wait."
+	f.Next = "Open the first of them and see what it waits for itself; it is the one to report, not the family that grows behind it."
+	return f
+}
+
+// paragraph says a finding with its figures and its proof. What limits every
+// verdict of the series alike is said once, in Series.Limits.
+func (l *Line) paragraph(counts string, evidence []analysis.Evidence) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s, %s: %s.", plainProcess(l), l.labels(), counts)
+	for _, e := range evidence {
+		if limiting(e) || e.Rule == "unit" && strings.HasPrefix(e.Text, "rises together") {
+			continue
+		}
+		b.WriteString(" ")
+		b.WriteString(sentence(e.Text))
+	}
+	return b.String()
+}
+
+// facts are findings that single snapshots prove: deadlocks and the like. What
+// several snapshots state is told once, in the words of the last.
+func (l *Line) facts() []Finding {
+	var out []Finding
+	at := map[string]int{}
+	var seen [][]string
+	for _, s := range l.Snapshots {
+		for _, f := range s.Statements {
+			i, ok := at[f.Key]
+			if !ok {
+				if len(out) == mostFindings {
+					continue
+				}
+				i, at[f.Key] = len(out), len(out)
+				out, seen = append(out, Finding{}), append(seen, nil)
+			}
+			out[i] = Finding{Kind: FactFinding, Title: f.Title, Text: f.Text, Families: []string{}}
+			seen[i] = append(seen[i], s.Label)
+		}
+	}
+	for i := range out {
+		if len(l.Snapshots) > 1 {
+			out[i].Text += " Seen in " + strings.Join(seen[i], ", ") + "."
+		}
+	}
+	return out
+}
+
+// near are limits that are nearly used up, or will be within a day.
+func (l *Line) near() []Finding {
+	var out []Finding
+	limits := l.Trend.Limits()
+	slices.SortStableFunc(limits, func(a, b trend.Limit) int { return cmp.Compare(a.Hours, b.Hours) })
+	for _, b := range limits {
+		soon := b.Known && b.Hours <= 24
+		if b.Used < 0.8*b.Bound && !soon {
+			continue
+		}
+		out = append(out, Finding{Kind: LimitFinding, Title: fmt.Sprintf("%s: %s of %s used", b.What, number(b.Used), number(b.Bound)), Text: sentence(b.Text()), Families: []string{},
+			Next: "Raise the limit only to gain time: what grows will reach the next one as well."})
+	}
+	return out
+}
+
+func (l *Line) units() []Unit {
+	out := []Unit{}
+	for _, u := range l.Trend.Units() {
+		unit := Unit{ID: u.ID, Ratio: map[string]float64{}, Verdict: u.Verdict, Text: u.Text(), Evidence: u.Evidence, Counts: make([]*int, len(u.Instances))}
+		for _, share := range u.Families {
+			unit.Ratio[share.Fingerprint] = math.Round(share.Ratio*10) / 10
+		}
+		for i, n := range u.Instances {
+			if n != nil {
+				whole := int(math.Round(*n))
+				unit.Counts[i] = &whole
+			}
+		}
+		out = append(out, unit)
+	}
+	return out
+}
+
+func (l *Line) bounds() []Bound {
+	out := []Bound{}
+	for _, b := range l.Trend.Limits() {
+		bound := Bound{What: b.What, Bound: b.Bound, Used: b.Used, Text: b.Text(), Counts: b.Counts}
+		if b.Known && !math.IsInf(b.Hours, 0) {
+			bound.PerHour = &[3]float64{b.Rate, b.RateLow, b.RateHigh}
+			if !math.IsInf(b.HoursHigh, 0) {
+				bound.HoursLeft = &[3]float64{b.Hours, b.HoursLow, b.HoursHigh}
+			}
+		}
+		out = append(out, bound)
+	}
+	return out
+}
+
+func (l *Line) onset(fingerprint string) *Onset {
+	o, ok := l.Trend.Onset(fingerprint)
+	if !ok || len(o.Windows) == 0 {
+		return nil
+	}
+	out := &Onset{Text: l.Trend.OnsetText(fingerprint), Windows: []Window{}}
+	if !o.From.IsZero() {
+		out.From = &o.From
+	}
+	if !o.To.IsZero() {
+		out.To = &o.To
+	}
+	for _, w := range o.Windows {
+		window := Window{From: l.Snapshots[w.From].ID, To: l.Snapshots[w.To].ID, Share: math.Round(w.Mass*1000) / 1000}
+		for _, e := range w.Events {
+			window.Events = append(window.Events, e.Kind+" "+e.Text)
+		}
+		out.Windows = append(out.Windows, window)
+	}
+	return out
+}
+
+// windowText says when a unit began: "it began between t0 and t1".
+func (l *Line) windowText(o trend.Onset) string {
+	first, last := o.Windows[0], o.Windows[len(o.Windows)-1]
+	return fmt.Sprintf("it began between %s and %s", l.Snapshots[first.From].Label, l.Snapshots[last.To].Label)
+}
+
+// limiting evidence says what a verdict cannot exclude.
+func limiting(e analysis.Evidence) bool { return e.Rule == "missing" || e.Rule == "span" }
+
+// limits are what the verdicts of all findings cannot exclude, each said once,
+// most frequent first.
+func limits(families []Family, findings []Finding) []string {
+	found := map[string]bool{}
+	for _, f := range findings {
+		if f.Kind != "" {
+			continue
+		}
+		for _, print := range f.Families {
+			found[print] = true
+		}
+	}
+	times := map[string]int{}
+	var order []string
+	for _, f := range families {
+		if !found[f.Fingerprint] {
+			continue
+		}
+		for _, e := range f.Evidence {
+			if text := sentence(e.Text); limiting(e) {
+				if times[text] == 0 {
+					order = append(order, text)
+				}
+				times[text]++
+			}
+		}
+	}
+	sort.SliceStable(order, func(i, j int) bool { return times[order[i]] > times[order[j]] })
+	return order[:min(len(order), 4)]
+}
+
+func (l *Line) labels() string {
+	first, last := l.Snapshots[0], l.Snapshots[len(l.Snapshots)-1]
+	if first == last {
+		return first.Label
+	}
+	return first.Label + " to " + last.Label
+}
+
+func next(f *Family) string {
+	if f.Verdict == analysis.Scaling {
+		return "Nothing to mend by these figures: it follows its load. Look at the load if the total is too high."
+	}
+	switch f.Kind {
+	case analysis.KindGoroutine:
+		if f.RecoveredAt != nil {
+			return "Open the family and compare the last snapshot before the recovery with the first: what ended there held these goroutines."
+		}
+		return "Open the family: its stack names what these goroutines wait for; take one more dump (debug=2) before a restart."
+	case analysis.KindThread:
+		return "Open the family: its name says which pool or client made these threads; look for one that is made per call and never shut down."
+	case analysis.KindDescriptor:
+		if f.Attributes["role"] == "server" {
+			return "Look at who connects to " + f.Attributes["local"] + ", and whether this side closes what it has accepted."
+		}
+		if f.Attributes["remote"] != "" {
+			return "Look for a client of " + f.Attributes["remote"] + " that is made per call and never closed."
+		}
+		return "Look for the code that opens these and never closes them; compare with the goroutine families that rise by the same steps."
+	case analysis.KindWatch:
+		return "Look up the mounts and cgroups of these watches; a device that is in no mountinfo line proves a watch on something unmounted."
+	}
+	return ""
+}

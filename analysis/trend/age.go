@@ -1,0 +1,214 @@
+package trend
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"leakdiff/analysis"
+)
+
+// ages is evidence A: how long the members of the last dump have been there
+// (statistics.md 3). Uniform ages are a leak, one bin is a burst, exponential
+// ones are churn.
+type ages struct {
+	// at is the snapshot; known says that it shows ages at all.
+	at    int
+	known bool
+	// members is the count, kept those old enough and not of the start.
+	members, kept int
+	// hours
+	uptime, oldest, middle float64
+	// largest is the share of the fullest of twelve bins, filled how many are used,
+	// younger the share of members younger than half of the oldest.
+	largest, younger float64
+	filled           int
+	holds            bool
+}
+
+// The minima of evidence A in hours; the shares of uptime are for kinds whose
+// ages are known to the second.
+const (
+	leastAge      = 0.5
+	leastOldest   = 2
+	leastAgeShare = 0.02
+	ageBins       = 12
+)
+
+// measureAges looks at the last point of the part.
+func (p *part) measureAges(room *scratch) ages {
+	run := p.lastRun()
+	if len(run) == 0 {
+		return ages{}
+	}
+	last := run[len(run)-1]
+	hours, exact := p.agesAt(last.index, room.ages[:0])
+	room.ages = hours
+	a := ages{at: last.index, known: len(hours) > 0, members: last.count}
+	if !a.known {
+		return a
+	}
+	if a.uptime = p.series.uptime(last.index, p.family.Kind, hours); a.uptime <= 0 {
+		return a
+	}
+	floor, oldest := leastAge, max(leastOldest, 0.25*a.uptime)
+	if exact {
+		floor, oldest = leastAgeShare*a.uptime, 0.25*a.uptime
+	}
+	kept := hours[:0]
+	for _, h := range hours {
+		if h >= floor && h <= 0.95*a.uptime {
+			kept = append(kept, h)
+		}
+	}
+	a.judge(kept, floor, oldest)
+	return a
+}
+
+// judge spreads the kept ages over twelve equal bins from the floor to the
+// oldest.
+func (a *ages) judge(kept []float64, floor, leastOldest float64) {
+	a.kept = len(kept)
+	if a.kept < 10 || 20*a.kept < a.members {
+		return
+	}
+	a.oldest = slices.Max(kept)
+	a.middle = median(kept)
+	var bins [ageBins]int
+	young := 0
+	for _, h := range kept {
+		bin := 0
+		if a.oldest > floor {
+			bin = min(ageBins-1, int((h-floor)/(a.oldest-floor)*ageBins))
+		}
+		bins[bin]++
+		if 2*h < a.oldest {
+			young++
+		}
+	}
+	for _, n := range bins {
+		if n > 0 {
+			a.filled++
+		}
+		a.largest = max(a.largest, float64(n)/float64(a.kept))
+	}
+	a.younger = float64(young) / float64(a.kept)
+	a.holds = a.oldest >= leastOldest && a.largest <= 0.5 && a.filled >= 4 && a.middle >= 0.30*a.oldest && a.younger >= 0.2
+}
+
+// agesAt appends the ages of the members of snapshot i in hours, none where the
+// kind shows none or the family wakes on timers; exact says that they are not
+// whole minutes.
+func (p *part) agesAt(i int, hours []float64) (out []float64, exact bool) {
+	group := p.series.groups[p.family.Fingerprint][i]
+	if group == nil {
+		return hours, false
+	}
+	if i < len(p.series.in.Elapsed) {
+		for _, h := range p.series.in.Elapsed[i][p.family.Fingerprint] {
+			if h >= 0 {
+				hours = append(hours, h)
+			}
+		}
+		if len(hours) > 0 {
+			return hours, true
+		}
+	}
+	if p.family.Kind != analysis.KindGoroutine || wakesOnTimers(group) {
+		return hours, false
+	}
+	for _, minutes := range group.Members.Wait {
+		// Below one minute nothing is printed.
+		hours = append(hours, float64(max(0, minutes))/60)
+	}
+	return hours, false
+}
+
+// wakesOnTimers reports a family whose waits begin anew at every tick.
+func wakesOnTimers(group *analysis.Group) bool {
+	if group.States["sleep"] > 0 {
+		return true
+	}
+	loose := group.Family.Loose
+	return len(loose) > 0 && strings.HasSuffix(loose[0], "time.Sleep")
+}
+
+// uptime is the age of the process at snapshot i in hours: from its metrics or its
+// start time, else that of its oldest goroutine or of its epoch's first snapshot;
+// of other kinds that of their oldest member.
+func (s *Series) uptime(i int, kind analysis.Kind, hours []float64) float64 {
+	at := s.takenAt(i, kind)
+	if !at.IsZero() {
+		if began, ok := s.began(i); ok && at.After(began) {
+			return at.Sub(began).Hours()
+		}
+	}
+	oldest := s.oldest[i]
+	for _, h := range hours {
+		oldest = max(oldest, h)
+	}
+	if first := s.takenAt(s.starts[i], kind); !first.IsZero() && !at.IsZero() {
+		oldest = max(oldest, at.Sub(first).Hours())
+	}
+	return oldest
+}
+
+// oldestWaits are the longest waits of goroutines in hours and the first snapshot
+// of the epoch, per snapshot.
+func (s *Series) oldestWaits() (oldest []float64, starts []int) {
+	oldest, starts = make([]float64, len(s.Snapshots)), make([]int, len(s.Snapshots))
+	for i, snap := range s.Snapshots {
+		starts[i] = i
+		if i > 0 && s.Epochs[i] == s.Epochs[i-1] {
+			starts[i] = starts[i-1]
+		}
+		for g := range snap.Groups {
+			if group := &snap.Groups[g]; group.Family.Kind == analysis.KindGoroutine {
+				oldest[i] = max(oldest[i], float64(group.OldestWait)/60)
+			}
+		}
+	}
+	return oldest, starts
+}
+
+// began is when the process of snapshot i started, where that is a date.
+func (s *Series) began(i int) (time.Time, bool) {
+	snap := s.Snapshots[i]
+	if seconds := snap.Figures["process_start_time_seconds"]; seconds > 0 {
+		return time.UnixMilli(int64(seconds * 1000)).UTC(), true
+	}
+	at, err := time.Parse(time.RFC3339, snap.Process.Start.Value)
+	return at, err == nil
+}
+
+func tellAges(p *part, s *signals) []analysis.Evidence {
+	a := s.ages
+	if !a.known || a.oldest == 0 || s.line.n >= 2 && a.oldest < leastAge {
+		return nil
+	}
+	text := fmt.Sprintf("at %s %d of %d members are older than %s and younger than the process (%s): oldest %s, half older than %s, %s of 12 age classes used, the fullest with %s",
+		p.series.label(a.at), a.kept, a.members, duration(hoursLong(leastAge)), duration(hoursLong(a.uptime)), duration(hoursLong(a.oldest)),
+		duration(hoursLong(a.middle)), strconv.Itoa(a.filled), percent(a.largest))
+	if a.holds {
+		return one(ruleAges, "%s: born again and again, and none has left", text)
+	}
+	return one(ruleAges, "%s: %s", text, a.against())
+}
+
+// against says which of the rules of evidence A does not hold.
+func (a ages) against() string {
+	switch {
+	case a.largest > 0.5 || a.filled < 4:
+		return "most came at once"
+	case a.middle < 0.30*a.oldest:
+		return "the old ones are few, as in churn"
+	case a.younger < 0.2:
+		return "no births lately"
+	default:
+		return "too young for a judgement by age"
+	}
+}
+
+func hoursLong(h float64) time.Duration { return time.Duration(h * float64(time.Hour)) }

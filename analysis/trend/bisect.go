@@ -1,0 +1,441 @@
+package trend
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"leakdiff/analysis"
+)
+
+// Exposure is what one epoch of one program showed of a family: the rows of a
+// bisection. Epochs of different hosts and bundles stand side by side; families
+// are matched by the loose fingerprint, because states and lines change with the
+// version.
+type Exposure struct {
+	Version string
+	// Released orders versions where it is known; else the versions' own order does.
+	Released time.Time
+	// Hours is from the epoch's first to its last usable snapshot, Snapshots how many
+	// there are.
+	Hours     float64
+	Snapshots int
+	// Rise is last minus first, Rate per hour (Theil and Sen).
+	Rise int
+	Rate float64
+	// PerUnit is the rate per unit of the load named Load, NaN where there is none.
+	PerUnit float64
+	Load    string
+	// Where names host or node pool, for the confounds.
+	Where string
+	// Leaks says that the epoch alone shows the growth.
+	Leaks bool
+}
+
+// Finding of a version.
+type VersionVerdict string
+
+// What may be said about a version. Unknown ones lack exposure.
+const (
+	Good    VersionVerdict = "good"
+	Bad     VersionVerdict = "bad"
+	Unknown VersionVerdict = "unknown"
+)
+
+// VersionRow is one line of the version table.
+type VersionRow struct {
+	Version string
+	Verdict VersionVerdict
+	Epochs  int
+	// Hours of all its epochs, Rate the median per hour, PerUnit the median per unit
+	// of load (NaN without one).
+	Hours, Rate, PerUnit float64
+	// Below is the rate that no growth in these hours excludes at 95 %: 3 over the
+	// hours; NaN for bad versions.
+	Below float64
+	// Mass is the posterior probability that this is the first bad version.
+	Mass float64
+}
+
+// Bisection is which version brought a growth.
+type Bisection struct {
+	// Rows are in order of version.
+	Rows []VersionRow
+	// FirstBad is the version, only where every older one is good and every newer one
+	// bad; else it is empty and the answer is after LastGood, up to EarliestBad.
+	FirstBad              string
+	LastGood, EarliestBad string
+	// Set is the smallest set of versions with 95 % of the probability.
+	Set []string
+	// Next is the version to test, for NextHours hours with a snapshot every fifth of
+	// it, under the same load; empty where nothing is open.
+	Next      string
+	NextHours float64
+	// Confounds are what else differs between good and bad versions.
+	Confounds []string
+}
+
+// Text is the answer in a sentence.
+func (b Bisection) Text() string {
+	var text string
+	switch {
+	case b.FirstBad != "":
+		text = "first bad version: " + b.FirstBad
+	case b.EarliestBad == "":
+		return "no version is known to be bad"
+	case b.LastGood == "":
+		text = "bad from " + b.EarliestBad + " at the latest; no older version is known to be good"
+	default:
+		text = fmt.Sprintf("after %s, at the latest in %s", b.LastGood, b.EarliestBad)
+	}
+	if len(b.Set) > 1 {
+		text += "; 95 % of the probability: " + list(b.Set, 6)
+	}
+	if b.Next != "" {
+		text += fmt.Sprintf("; test %s next, for %s with a snapshot every %s, under the same load", b.Next,
+			duration(hoursLong(b.NextHours)), duration(hoursLong(b.NextHours/5)))
+	}
+	if len(b.Confounds) > 0 {
+		text += "; also different: " + list(b.Confounds, 4)
+	}
+	return text
+}
+
+// Exposures are the epochs of this series in which a family can be counted, with
+// the version of their snapshots; those without a version are left out. An epoch
+// whose version changes is cut there.
+func (s *Series) Exposures(fingerprint string) []Exposure {
+	whole := s.parts[fingerprint]
+	if whole == nil {
+		return nil
+	}
+	if q := s.studied().of[fingerprint]; q != nil {
+		whole, _ = q.judged()
+	}
+	var out []Exposure
+	for _, run := range whole.runs {
+		for from := 0; from < len(run); {
+			version := s.versionAt(run[from].index)
+			to := from + 1
+			for to < len(run) && s.versionAt(run[to].index) == version {
+				to++
+			}
+			if version != "" && to-from >= 2 && whole.dated {
+				out = append(out, whole.exposure(run[from:to], version))
+			}
+			from = to
+		}
+	}
+	return out
+}
+
+func (s *Series) versionAt(i int) string { return s.Snapshots[i].Process.Version.Value }
+
+func (p *part) exposure(run []point, version string) Exposure {
+	own := *p
+	own.runs = [][]point{run}
+	room := new(scratch)
+	signals := own.measure(room)
+	signals.line.fill(own.comparable(), room)
+	snap := p.series.Snapshots[run[0].index]
+	e := Exposure{
+		Version: version, Hours: spanOf(run), Snapshots: len(run), Rise: run[len(run)-1].count - run[0].count,
+		Rate: signals.line.slope, PerUnit: math.NaN(), Where: snap.Process.Host.Value,
+		Leaks: signals.proven() || signals.verdict == analysis.Suspicious && signals.line.n >= 3,
+	}
+	for _, l := range p.series.loads {
+		if own.knows(&l) {
+			sum := 0.0
+			for _, pt := range run {
+				sum += l.values[pt.index]
+			}
+			if mean := sum / float64(len(run)); mean > 0 {
+				e.Load, e.PerUnit = l.name, e.Rate/mean
+				break
+			}
+		}
+	}
+	return e
+}
+
+// Bisect tables the versions and says which brought the growth (statistics.md 7).
+// A version is bad where one of its epochs leaks. It is good where none does and
+// the hours would have shown the rate r of the bad ones: 3/r hours exclude one
+// member at 95 %, and ten times as many the effect that counts, ten members.
+// The first bad version has a uniform prior; each row's likelihood is that of its
+// rise, Poisson with overdispersion 2.
+func Bisect(exposures []Exposure) Bisection {
+	rows := versionRows(exposures)
+	rate := badRate(rows)
+	for k := range rows {
+		r := &rows[k]
+		if r.Verdict == Bad {
+			r.Below = math.NaN()
+			continue
+		}
+		r.Below = 3 / r.Hours
+		if rate > 0 && r.Hours >= hoursNeeded(rate) {
+			r.Verdict = Good
+		}
+	}
+	b := Bisection{Rows: rows}
+	b.bracket()
+	b.spread(exposures, rate)
+	b.advise(rate)
+	b.Confounds = confounds(exposures, rows)
+	return b
+}
+
+// hoursNeeded is the exposure after which no growth clears a version: 3/r for a
+// single member at 95 %, times the effect of ten.
+func hoursNeeded(rate float64) float64 { return 10 * 3 / rate }
+
+func versionRows(exposures []Exposure) []VersionRow {
+	by := make(map[string][]Exposure)
+	released := make(map[string]time.Time)
+	for _, e := range exposures {
+		by[e.Version] = append(by[e.Version], e)
+		if !e.Released.IsZero() {
+			released[e.Version] = e.Released
+		}
+	}
+	var rows []VersionRow
+	for version, list := range by {
+		r := VersionRow{Version: version, Epochs: len(list), Verdict: Unknown, PerUnit: math.NaN()}
+		var rates, units []float64
+		for _, e := range list {
+			r.Hours += e.Hours
+			rates = append(rates, e.Rate)
+			if !math.IsNaN(e.PerUnit) {
+				units = append(units, e.PerUnit)
+			}
+			if e.Leaks {
+				r.Verdict = Bad
+			}
+		}
+		r.Rate = median(rates)
+		if len(units) > 0 {
+			r.PerUnit = median(units)
+		}
+		rows = append(rows, r)
+	}
+	slices.SortFunc(rows, func(a, b VersionRow) int {
+		if x, y := released[a.Version], released[b.Version]; !x.IsZero() && !y.IsZero() && !x.Equal(y) {
+			return x.Compare(y)
+		}
+		return compareVersions(a.Version, b.Version)
+	})
+	return rows
+}
+
+// badRate is the median rate of the bad versions, 0 where none rises.
+func badRate(rows []VersionRow) float64 {
+	var rates []float64
+	for _, r := range rows {
+		if r.Verdict == Bad && r.Rate > 0 {
+			rates = append(rates, r.Rate)
+		}
+	}
+	return median(rates)
+}
+
+// bracket finds the last good and the earliest bad version, and the first bad one
+// where nothing between them is open.
+func (b *Bisection) bracket() {
+	first := slices.IndexFunc(b.Rows, func(r VersionRow) bool { return r.Verdict == Bad })
+	if first < 0 {
+		return
+	}
+	b.EarliestBad = b.Rows[first].Version
+	clear := true
+	for k, r := range b.Rows {
+		switch {
+		case k < first && r.Verdict == Good:
+			b.LastGood = r.Version
+		case k < first, k > first && r.Verdict != Bad:
+			clear = false
+		}
+	}
+	if clear && first > 0 {
+		b.FirstBad = b.EarliestBad
+	}
+}
+
+// spread gives every version its probability of being the first bad one: with it
+// and all newer ones growing at the bad rate, and all older ones not.
+func (b *Bisection) spread(exposures []Exposure, rate float64) {
+	if b.EarliestBad == "" || rate <= 0 {
+		return
+	}
+	logs := make([]float64, len(b.Rows))
+	best := math.Inf(-1)
+	for first := range b.Rows {
+		for k, row := range b.Rows {
+			for _, e := range exposures {
+				if e.Version == row.Version {
+					logs[first] += e.likelihood(rate, k >= first)
+				}
+			}
+		}
+		best = max(best, logs[first])
+	}
+	total := 0.0
+	for k := range b.Rows {
+		b.Rows[k].Mass = math.Exp(logs[k] - best)
+		total += b.Rows[k].Mass
+	}
+	order := make([]int, len(b.Rows))
+	for k := range b.Rows {
+		b.Rows[k].Mass /= total
+		order[k] = k
+	}
+	slices.SortStableFunc(order, func(x, y int) int { return cmp.Compare(b.Rows[y].Mass, b.Rows[x].Mass) })
+	mass, taken := 0.0, 0
+	for mass < 0.95 && taken < len(order) {
+		mass += b.Rows[order[taken]].Mass
+		taken++
+	}
+	chosen := order[:taken]
+	slices.Sort(chosen)
+	for _, k := range chosen {
+		b.Set = append(b.Set, b.Rows[k].Version)
+	}
+}
+
+// likelihood is the log of the chance to see the rise with or without the leak:
+// normal, with the variance of a Poisson count of overdispersion 2 and the
+// scatter of two counts at the gate. Rates differ between hosts, so the leak's
+// own rate is only known to a factor of two.
+func (e Exposure) likelihood(rate float64, leaks bool) float64 {
+	mean, spread := 0.0, 0.0
+	if leaks {
+		mean = rate * e.Hours
+		spread = mean / 2
+	}
+	variance := 2*mean + 25 + spread*spread
+	off := float64(e.Rise) - mean
+	return -off*off/(2*variance) - 0.5*math.Log(variance)
+}
+
+// advise names the version whose test halves the open probability, not the list.
+func (b *Bisection) advise(rate float64) {
+	if rate <= 0 || b.FirstBad != "" {
+		return
+	}
+	below, best := 0.0, math.Inf(1)
+	for _, r := range b.Rows {
+		below += r.Mass
+		// A test of r tells whether the first bad one is r or older, or newer.
+		if off := math.Abs(below - 0.5); r.Verdict == Unknown && off < best {
+			best, b.Next = off, r.Version
+		}
+	}
+	if b.Next != "" {
+		b.NextHours = hoursNeeded(rate)
+	}
+}
+
+// confounds lists what goes with the verdict as much as the version does.
+func confounds(exposures []Exposure, rows []VersionRow) []string {
+	verdict := make(map[string]VersionVerdict)
+	for _, r := range rows {
+		verdict[r.Version] = r.Verdict
+	}
+	where := make(map[VersionVerdict]map[string]bool)
+	load := make(map[VersionVerdict]map[string]bool)
+	for _, e := range exposures {
+		v := verdict[e.Version]
+		if where[v] == nil {
+			where[v], load[v] = make(map[string]bool), make(map[string]bool)
+		}
+		where[v][e.Where] = true
+		load[v][e.Load] = true
+	}
+	var out []string
+	if len(where[Good]) > 0 && len(where[Bad]) > 0 && disjointKeys(where[Good], where[Bad]) {
+		out = append(out, "good and bad versions ran on different hosts")
+	}
+	if len(load[Good]) > 0 && len(load[Bad]) > 0 && disjointKeys(load[Good], load[Bad]) {
+		out = append(out, "the load is known of one side only")
+	}
+	return out
+}
+
+func disjointKeys(a, b map[string]bool) bool {
+	for k := range a {
+		if b[k] {
+			return false
+		}
+	}
+	return true
+}
+
+// compareVersions orders by numbers where both have one: v1.9 before v1.10, and a
+// pre-release before its release.
+func compareVersions(a, b string) int {
+	x, y := versionParts(a), versionParts(b)
+	for k := 0; k < len(x) && k < len(y); k++ {
+		if c := comparePart(x[k], y[k]); c != 0 {
+			return c
+		}
+	}
+	switch {
+	case len(x) < len(y):
+		return -prerelease(y[len(x)])
+	case len(x) > len(y):
+		return prerelease(x[len(y)])
+	}
+	return strings.Compare(a, b)
+}
+
+// prerelease is -1 for a word after the numbers ("rc"), which makes a version
+// older, and 1 for one more number.
+func prerelease(part string) int {
+	if part[0] < '0' || part[0] > '9' {
+		return -1
+	}
+	return 1
+}
+
+// versionParts splits into runs of digits and of letters: "v1.10-rc1" is 1 10 rc 1.
+func versionParts(v string) []string {
+	var parts []string
+	class := func(c byte) int {
+		switch {
+		case c >= '0' && c <= '9':
+			return 1
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z':
+			return 2
+		}
+		return 0
+	}
+	v = strings.TrimPrefix(v, "v")
+	for i := 0; i < len(v); {
+		c, j := class(v[i]), i
+		for j < len(v) && class(v[j]) == c {
+			j++
+		}
+		if c != 0 {
+			parts = append(parts, v[i:j])
+		}
+		i = j
+	}
+	return parts
+}
+
+func comparePart(a, b string) int {
+	numberA, numberB := a[0] >= '0' && a[0] <= '9', b[0] >= '0' && b[0] <= '9'
+	switch {
+	case numberA && numberB:
+		a, b = strings.TrimLeft(a, "0"), strings.TrimLeft(b, "0")
+		return cmp.Or(len(a)-len(b), strings.Compare(a, b))
+	case numberA:
+		return 1
+	case numberB:
+		return -1
+	}
+	return strings.Compare(a, b)
+}

@@ -1,0 +1,107 @@
+package trend
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"leakdiff/analysis"
+)
+
+// decides says what would change a verdict: the next snapshot and what it would
+// have to show.
+func (p *part) decides(s *signals, verdict analysis.Verdict, recovered bool) []analysis.Evidence {
+	say := func(format string, args ...any) []analysis.Evidence { return one(ruleDecides, format, args...) }
+	switch verdict {
+	case analysis.Leaking:
+		switch {
+		case recovered:
+			return say("the same growth after the recovery would show that its cause is still there")
+		case s.marked > 0:
+			return say("nothing would change this: a mark of the runtime is a proof")
+		}
+		return say("it would no longer be leaking if most of %s were gone at a later snapshot, or if a load grew by as much", p.those(s))
+	case analysis.Scaling:
+		return say("it would be leaking if it went on rising while %s stands still", s.follows.name())
+	case analysis.Suspicious:
+		return say("%s", p.proofOfGrowth(s))
+	case analysis.New:
+		return say("one more snapshot%s would tell: more members by then are a growth, the same ones a step", p.later())
+	case analysis.Shrinking, analysis.Gone:
+		return say("members that come back at the next snapshot%s would change this", p.later())
+	case analysis.Stable:
+		if s.line.n < 2 {
+			return nil
+		}
+		return say("a rise to %d or more at a later snapshot would change this", p.alarm())
+	case analysis.TooFewPoints:
+		if s.usable == 0 {
+			return say("a complete dump would tell")
+		}
+		return say("one more snapshot of the same process%s would show whether it grows; three more, whether its members stay", p.later())
+	}
+	return nil
+}
+
+func (f follows) name() string {
+	if f.load == nil {
+		return "the load of its unit"
+	}
+	return f.load.name
+}
+
+// those names who must be gone for a leak to be none.
+func (p *part) those(s *signals) string {
+	if n := sum(s.cohort.alive); n > 0 {
+		return fmt.Sprintf("the %d members that stayed", n)
+	}
+	if s.ages.holds {
+		return fmt.Sprintf("the %d old members", s.ages.kept)
+	}
+	return "the members counted last"
+}
+
+// proofOfGrowth says what a suspicion lacks.
+func (p *part) proofOfGrowth(s *signals) string {
+	lacking := fewestCohortPoints - s.line.n
+	switch {
+	case !s.identified && p.unfollowed():
+		return fmt.Sprintf("a dump that names its members (debug=2 for goroutines)%s would tell whether they stay", p.later())
+	case lacking > 1:
+		return fmt.Sprintf("%d more snapshots%s would decide: births in two of them that stay are a leak", lacking, p.later())
+	case s.cohorts:
+		return fmt.Sprintf("a count that goes on rising at the next snapshot%s would make it leaking", p.later())
+	case s.ages.holds:
+		return fmt.Sprintf("one more snapshot%s would decide: members born since that stay make it leaking", p.later())
+	default:
+		return fmt.Sprintf("one more snapshot%s would decide: leaking if the members born so far are still there and others have joined them, stable if it is flat", p.later())
+	}
+}
+
+// later is when the next snapshot would say most: the usual distance of the
+// snapshots, and half an hour where that is shorter.
+func (p *part) later() string {
+	runs := p.comparable()
+	span := longestSpan(runs)
+	if !p.dated || span == 0 {
+		if p.dated || len(p.runs) > 0 && !p.first.IsZero() {
+			return " in 30 minutes"
+		}
+		return ""
+	}
+	usual := span / float64(max(1, len(runs[0])-1))
+	wait := max(30*time.Minute, hoursLong(usual).Round(time.Minute))
+	if wait == 30*time.Minute {
+		return " in 30 minutes"
+	}
+	return " in " + duration(wait)
+}
+
+// alarm is the count from which on the present level would be a growth.
+func (p *part) alarm() int {
+	run := p.lastRun()
+	start := run[0].count
+	z := 2.33
+	rise := max(leastGrowth(float64(start)), z*z+math.Sqrt(math.Pow(z, 4)+4*z*z*float64(start)))
+	return max(most(run)+1, start+int(math.Ceil(rise)))
+}

@@ -1,0 +1,172 @@
+package trend
+
+import (
+	"cmp"
+	"slices"
+
+	"leakdiff/analysis"
+)
+
+// Point is one thing worth telling of a series: a unit, or a family that rises
+// alone, with what may hold it. Points come in the order in which they explain
+// each other.
+type Point struct {
+	Section Section
+	// Unit is the id of a unit, empty for a single family.
+	Unit string
+	// Families are the fingerprints, largest rise first.
+	Families []string
+	Verdict  analysis.Verdict
+	// RecoveredAt is -1 where the cause is still there.
+	RecoveredAt int
+	// Rise is in members, over all its families.
+	Rise int
+	// Of is the point's fingerprint that a culprit may hold or an effect follows
+	// from, empty elsewhere.
+	Of string
+	// Why are the reasons in words.
+	Why []string
+}
+
+// Section is the place of a point in the explanation.
+type Section string
+
+// The sections in order: what grows, what may hold it, what follows from it, what
+// the capture itself adds, what only follows its load.
+const (
+	WhatGrows   Section = "grows"
+	MayHold     Section = "may_hold"
+	Follows     Section = "follows"
+	Observed    Section = "observer_effect"
+	LoadFollows Section = "scaling"
+)
+
+// Explain orders what a series shows so that it explains itself: each growing unit
+// or family, the possible culprits right after it, then growth that began later in
+// families that wait for the same lock, then what the capture adds, then what only
+// follows its load. Within a section proof goes before suspicion and a larger
+// rise before a smaller one.
+func (s *Series) Explain() []Point {
+	var grown, observed, scaled []Point
+	done := make(map[string]bool)
+	for _, u := range s.Units() {
+		p := Point{Section: WhatGrows, Unit: u.ID, Verdict: u.Verdict, RecoveredAt: u.RecoveredAt, Why: []string{u.Text()}}
+		for _, f := range u.Families {
+			p.Families = append(p.Families, f.Fingerprint)
+			p.Rise += f.Rise
+		}
+		if !grows(u.Verdict) && !slices.ContainsFunc(p.Families, func(f string) bool { return grows(s.studied().of[f].verdict()) }) {
+			continue
+		}
+		for _, f := range p.Families {
+			done[f] = true
+			if v := s.studied().of[f].verdict(); v.Rank() < p.Verdict.Rank() {
+				p.Verdict = v
+			}
+		}
+		grown = append(grown, p)
+	}
+	for _, q := range s.studied().order {
+		f := q.part.family.Fingerprint
+		if done[f] || !grows(q.verdict()) {
+			continue
+		}
+		p := Point{Section: WhatGrows, Families: []string{f}, Verdict: q.verdict(), RecoveredAt: -1, Rise: q.signals.line.rise}
+		if r := q.recovery(); r != nil {
+			p.RecoveredAt = r.at.index
+		}
+		grown = append(grown, p)
+	}
+	slices.SortStableFunc(grown, func(a, b Point) int {
+		return cmp.Or(a.Verdict.Rank()-b.Verdict.Rank(), b.Rise-a.Rise, cmp.Compare(a.Families[0], b.Families[0]))
+	})
+	var own []Point
+	for _, p := range grown {
+		switch {
+		case p.Verdict == analysis.Scaling:
+			p.Section = LoadFollows
+			scaled = append(scaled, p)
+		case s.observes(p):
+			p.Section = Observed
+			observed = append(observed, p)
+		default:
+			own = append(own, p)
+		}
+	}
+	return slices.Concat(s.withCulprits(own), observed, scaled)
+}
+
+// observes reports a point all of whose families exist because somebody looked.
+func (s *Series) observes(p Point) bool {
+	for _, f := range p.Families {
+		if !s.in.Observer[f] {
+			return false
+		}
+	}
+	return true
+}
+
+// withCulprits sets the possible culprits behind the first point that waits for
+// them, and moves points that wait for the same lock as an earlier one behind it.
+func (s *Series) withCulprits(points []Point) []Point {
+	var out []Point
+	told := make(map[string]bool)
+	locks := make(map[uint64]string)
+	for _, p := range points {
+		for _, f := range p.Families {
+			for _, lock := range s.lastLocks(f) {
+				if first, seen := locks[lock]; seen && p.Section == WhatGrows && first != p.Families[0] {
+					p.Section, p.Of = Follows, first
+				} else if !seen {
+					locks[lock] = p.Families[0]
+				}
+			}
+		}
+		out = append(out, p)
+		for _, f := range p.Families {
+			for _, c := range s.Suspects(f) {
+				if told[c.Fingerprint] {
+					continue
+				}
+				told[c.Fingerprint] = true
+				out = append(out, Point{
+					Section: MayHold, Families: []string{c.Fingerprint}, Verdict: s.studied().of[c.Fingerprint].verdict(),
+					RecoveredAt: -1, Of: f, Why: c.Why,
+				})
+			}
+		}
+	}
+	return out
+}
+
+func (s *Series) lastLocks(fingerprint string) []uint64 {
+	for i := min(len(s.in.Objects), len(s.Snapshots)) - 1; i >= 0; i-- {
+		if locks := s.locksOf(i, fingerprint); len(locks) > 0 {
+			return locks
+		}
+	}
+	return nil
+}
+
+// Roles says which families are victims, possible culprits or there because
+// somebody looked, by fingerprint.
+func (s *Series) Roles() map[string]Role {
+	roles := make(map[string]Role)
+	for f, observes := range s.in.Observer {
+		if observes && s.parts[f] != nil {
+			roles[f] = ObserverEffect
+		}
+	}
+	for _, q := range s.studied().order {
+		f := q.part.family.Fingerprint
+		for _, c := range s.Suspects(f) {
+			if !grows(s.studied().of[c.Fingerprint].verdict()) {
+				roles[c.Fingerprint] = PossibleCulprit
+			}
+			if _, has := roles[f]; !has {
+				roles[f] = Victim
+			}
+		}
+	}
+	return roles
+}

@@ -1,0 +1,202 @@
+package trend
+
+import (
+	"fmt"
+	"math"
+
+	"leakdiff/analysis"
+)
+
+// Limit is a bound that the system sets to a process, how much of it is used and
+// how long it lasts at the present rate.
+type Limit struct {
+	// Figure is the name in Snapshot.Figures that holds the bound.
+	Figure string
+	// What is used up: "open files", "inotify watches".
+	What string
+	// Bound and Used are those of the last snapshot that knows both, At.
+	Bound, Used float64
+	At          int
+	// Counts are the uses, one per snapshot; nil where unknown.
+	Counts []*float64
+	// Rate is per hour, with its 95 % interval; Hours is the time left at that rate,
+	// HoursLow at the upper and HoursHigh at the lower end of the interval. Infinite
+	// where the use does not rise. Known is false where the snapshots tell no rate.
+	Rate, RateLow, RateHigh    float64
+	Hours, HoursLow, HoursHigh float64
+	Known                      bool
+	// Shared says that other processes of the same user or host use the bound too,
+	// so that the time left is at most this.
+	Shared bool
+}
+
+// Text is the sentence for a limit: "open files: 812 of 1024 (79 %); at +40/h (95
+// % interval +31/h to +52/h) full in 5 h 18 min (4 h 5 min to 6 h 50 min)".
+func (l Limit) Text() string {
+	text := fmt.Sprintf("%s: %s of %s (%s)", l.What, decimal(l.Used), decimal(l.Bound), percent(l.Used/l.Bound))
+	switch {
+	case !l.Known:
+		return text + "; the snapshots tell no rate"
+	case l.Used >= l.Bound:
+		return text + ": full"
+	case math.IsInf(l.Hours, 1):
+		return text + "; does not rise"
+	}
+	text += fmt.Sprintf("; at +%s/h (95 %% interval %s/h to %s/h) full in %s", decimal(l.Rate), signed(l.RateLow), signed(l.RateHigh), hoursText(l.Hours))
+	if math.IsInf(l.HoursHigh, 1) {
+		text += fmt.Sprintf(" (%s at the earliest)", hoursText(l.HoursLow))
+	} else {
+		text += fmt.Sprintf(" (%s to %s)", hoursText(l.HoursLow), hoursText(l.HoursHigh))
+	}
+	if l.Shared {
+		text += ", sooner where others of the same user use them too"
+	}
+	return text
+}
+
+func signed(v float64) string {
+	if v > 0 {
+		return "+" + decimal(v)
+	}
+	return decimal(v)
+}
+
+// hoursText writes a time left; beyond ten years it is no forecast.
+func hoursText(h float64) string {
+	if h > 10*365*24 {
+		return "more than 10 years"
+	}
+	return duration(hoursLong(h))
+}
+
+// bound is a limit that snapshots may know, and how its use is found.
+type bound struct {
+	figure, what string
+	used         func(*Series, int) (float64, bool)
+	shared       bool
+}
+
+func bounds() []bound {
+	total := func(kind analysis.Kind) func(*Series, int) (float64, bool) {
+		return func(s *Series, i int) (float64, bool) {
+			n := s.Snapshots[i].Totals.Of(kind)
+			if n == nil {
+				return 0, false
+			}
+			return float64(*n), true
+		}
+	}
+	figure := func(name string) func(*Series, int) (float64, bool) {
+		return func(s *Series, i int) (float64, bool) {
+			v, ok := s.Snapshots[i].Figures[name]
+			return v, ok
+		}
+	}
+	openFiles := func(s *Series, i int) (float64, bool) {
+		if n, ok := total(analysis.KindDescriptor)(s, i); ok {
+			return n, true
+		}
+		return figure("process_open_fds")(s, i)
+	}
+	threads := func(s *Series, i int) (float64, bool) {
+		if n, ok := figure("os_threads")(s, i); ok {
+			return n, true
+		}
+		return total(analysis.KindThread)(s, i)
+	}
+	return []bound{
+		{"limit_open_files", "open files", openFiles, false},
+		{"process_max_fds", "open files", openFiles, false},
+		{"inotify_max_user_watches", "inotify watches", total(analysis.KindWatch), true},
+		{"fs.inotify.max_user_watches", "inotify watches", total(analysis.KindWatch), true},
+		{"inotify_max_user_instances", "inotify instances", (*Series).instances, true},
+		{"fs.inotify.max_user_instances", "inotify instances", (*Series).instances, true},
+		{"limit_processes", "threads", threads, true},
+		{"pids_max", "threads", threads, true},
+		{"kernel.threads-max", "threads", threads, true},
+		{"limit_memory_bytes", "memory (bytes)", figure("resident_memory_bytes"), false},
+		{"memory_max_bytes", "memory (bytes)", figure("resident_memory_bytes"), false},
+	}
+}
+
+// instances counts the inotify instances: descriptors of a family that the parser
+// calls inotify.
+func (s *Series) instances(i int) (float64, bool) {
+	if !s.captured(i, analysis.KindDescriptor) {
+		return 0, false
+	}
+	n := 0
+	for g := range s.Snapshots[i].Groups {
+		group := &s.Snapshots[i].Groups[g]
+		f := group.Family
+		if f.Kind == analysis.KindDescriptor && (f.Attributes["type"] == "inotify" || f.Attributes["name"] == "inotify" || f.Attributes["path"] == "anon_inode:inotify") {
+			n += group.Count
+		}
+	}
+	return float64(n), true
+}
+
+// Limits are the bounds that some snapshot knows beside their use, in a fixed
+// order. Rates are those of the last epoch: a restart gives everything back. One
+// that two figures tell is told once.
+func (s *Series) Limits() []Limit {
+	var out []Limit
+	told := make(map[string]bool)
+	for _, b := range bounds() {
+		if l, ok := s.limit(b); ok && !told[b.what] {
+			told[b.what] = true
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+func (s *Series) limit(b bound) (Limit, bool) {
+	l := Limit{Figure: b.figure, What: b.what, At: -1, Counts: make([]*float64, len(s.Snapshots)), Shared: b.shared}
+	for i, snap := range s.Snapshots {
+		used, ok := b.used(s, i)
+		if !ok {
+			continue
+		}
+		l.Counts[i] = &used
+		if bound := snap.Figures[b.figure]; bound > 0 && !math.IsInf(bound, 0) && bound < 1e18 {
+			l.Bound, l.Used, l.At = bound, used, i
+		}
+	}
+	if l.At < 0 {
+		return Limit{}, false
+	}
+	l.forecast(s)
+	return l, true
+}
+
+// forecast draws the line of the last epoch on to the bound.
+func (l *Limit) forecast(s *Series) {
+	var run []point
+	start := -1.0
+	for i := 0; i <= l.At; i++ {
+		at := s.Snapshots[i].CapturedAt
+		if s.Epochs[i] != s.Epochs[l.At] || l.Counts[i] == nil || at.IsZero() {
+			continue
+		}
+		hours := float64(at.UnixNano()) / 3.6e12
+		if start < 0 {
+			start = hours
+		}
+		run = append(run, point{index: i, count: int(*l.Counts[i]), at: hours - start, placed: true})
+	}
+	if len(run) < 2 || spanOf(run) == 0 {
+		return
+	}
+	room := new(scratch)
+	fit := fitLine([][]point{run}, room)
+	fit.fill([][]point{run}, room)
+	l.Rate, l.RateLow, l.RateHigh, l.Known = fit.slope, fit.low, fit.high, true
+	left := func(rate float64) float64 {
+		if rate <= 0 {
+			return math.Inf(1)
+		}
+		return max(0, l.Bound-l.Used) / rate
+	}
+	l.Hours, l.HoursLow, l.HoursHigh = left(l.Rate), left(l.RateHigh), left(l.RateLow)
+}

@@ -1,0 +1,343 @@
+package trend
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"leakdiff/analysis"
+)
+
+// Event is something that happened to the program and may have started a growth.
+type Event struct {
+	At time.Time
+	// Kind is deploy, upgrade, config, restart, outage, version or a word of the
+	// person who entered it.
+	Kind string
+	Text string
+}
+
+// Window is the time between two neighbouring snapshots.
+type Window struct {
+	// From and To are indexes of Series.Snapshots.
+	From, To int
+	// Mass is the share of the posterior probability that lies in it.
+	Mass float64
+	// Events are those inside.
+	Events []Event
+}
+
+// Onset is when a growth began.
+type Onset struct {
+	// Windows is the smallest set that holds 95 % of the probability, in time order:
+	// never one culprit, always all that the counts cannot tell apart.
+	Windows []Window
+	// From and To are the ends of the set, zero where the snapshots have no time.
+	From, To time.Time
+	// Oldest is the oldest member of the last dump that was born after the start of
+	// its process and stayed; zero where ages are blind. It is known to about two
+	// minutes.
+	Oldest   time.Time
+	OldestAt int
+}
+
+// Text says the windows and what lies in them: "between t1 and t3 (95 %): deploy
+// 1.4 at 03:12".
+func (o Onset) text(s *Series) string {
+	var words []string
+	var events []string
+	for _, w := range o.joined() {
+		words = append(words, fmt.Sprintf("between %s and %s", s.label(w.From), s.label(w.To)))
+		for _, e := range w.Events {
+			events = append(events, fmt.Sprintf("%s %s at %s", e.Kind, e.Text, e.At.UTC().Format("2006-01-02 15:04:05Z")))
+		}
+	}
+	text := "began " + list(words, 4) + " (95 % of the probability)"
+	if !o.Oldest.IsZero() {
+		text += "; the oldest member that stayed is from " + o.Oldest.UTC().Format("2006-01-02 15:04Z")
+	}
+	if len(events) > 0 {
+		text += "; in that time: " + list(events, 5)
+	}
+	return text
+}
+
+// joined are the windows with neighbours made one.
+func (o Onset) joined() []Window {
+	var out []Window
+	for _, w := range o.Windows {
+		if k := len(out) - 1; k >= 0 && out[k].To == w.From {
+			out[k].To, out[k].Mass = w.To, out[k].Mass+w.Mass
+			out[k].Events = slices.Concat(out[k].Events, w.Events)
+			continue
+		}
+		out = append(out, w)
+	}
+	return out
+}
+
+// OnsetText is the sentence for Onset, "" where it is not known.
+func (s *Series) OnsetText(fingerprint string) string {
+	if o, ok := s.Onset(fingerprint); ok {
+		return o.text(s)
+	}
+	return ""
+}
+
+// Onset says when the growth of a family began: from the series by a hinge whose
+// place has a likelihood in every interval (statistics.md 7), and from the ages
+// in its last dump. ok is false for families that do not grow and where neither
+// tells.
+func (s *Series) Onset(fingerprint string) (o Onset, ok bool) {
+	q := s.studied().of[fingerprint]
+	if q == nil {
+		return Onset{}, false
+	}
+	v := q.verdict()
+	if v != analysis.Leaking && v != analysis.Suspicious && v != analysis.Scaling && v != analysis.New {
+		return Onset{}, false
+	}
+	p, signals := q.judged()
+	return p.onset(signals.ages)
+}
+
+// UnitOnset says when the families of a unit began to rise together, from their
+// counts added up. ok is false for an unknown unit and where nothing tells.
+func (s *Series) UnitOnset(id string) (o Onset, ok bool) {
+	for _, u := range s.studied().units {
+		if u.id == id {
+			return u.part.onset(ages{})
+		}
+	}
+	return Onset{}, false
+}
+
+func (p *part) onset(a ages) (o Onset, ok bool) {
+	s := p.series
+	o = Onset{Windows: p.onsetWindows(), OldestAt: -1}
+	if a.kept > 0 && a.oldest > 0 {
+		if at := s.takenAt(a.at, p.family.Kind); !at.IsZero() {
+			o.Oldest, o.OldestAt = at.Add(-hoursLong(a.oldest)), a.at
+		}
+	}
+	for k := range o.Windows {
+		w := &o.Windows[k]
+		from, to := s.takenAt(w.From, p.family.Kind), s.takenAt(w.To, p.family.Kind)
+		w.Events = s.eventsIn(from, to)
+		if k == 0 {
+			o.From = from
+		}
+		o.To = to
+	}
+	return o, len(o.Windows) > 0 || !o.Oldest.IsZero()
+}
+
+// eventsIn are the events after from and not after to, in time order: those that
+// were given, and the restarts and other versions that the snapshots show.
+func (s *Series) eventsIn(from, to time.Time) []Event {
+	if from.IsZero() || to.IsZero() {
+		return nil
+	}
+	var out []Event
+	for _, e := range s.Events() {
+		if e.At.After(from) && !e.At.After(to) {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// Events are the events given and those that the snapshots show themselves, in
+// time order: a restart where an epoch begins, a version where it changes.
+func (s *Series) Events() []Event {
+	out := slices.Clone(s.in.Events)
+	for i := 1; i < len(s.Snapshots); i++ {
+		at := s.Snapshots[i].CapturedAt
+		if at.IsZero() {
+			continue
+		}
+		if s.Epochs[i] != s.Epochs[i-1] {
+			when := at
+			if began, ok := s.began(i); ok {
+				when = began
+			}
+			out = append(out, Event{At: when, Kind: "restart", Text: "before " + s.label(i)})
+		}
+		if before, after := s.Snapshots[i-1].Process.Version.Value, s.Snapshots[i].Process.Version.Value; differ(before, after) {
+			out = append(out, Event{At: at, Kind: "version", Text: before + " to " + after})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Event) int { return a.At.Compare(b.At) })
+	return out
+}
+
+// onsetSteps is the number of places tried inside each interval.
+const onsetSteps = 8
+
+// onsetWindows is the hinge y = a of its epoch + b max(0, t-k), b > 0, weights
+// 1/count: the profile likelihood of k, summed over each interval, gives its
+// share of the probability. The smallest set with 95 % is returned, in time
+// order.
+func (p *part) onsetWindows() []Window {
+	var placed []point
+	var epochs []int
+	for r, run := range p.comparable() {
+		for _, pt := range placedOf(run) {
+			placed = append(placed, pt)
+			epochs = append(epochs, r)
+		}
+	}
+	if len(placed) < 3 {
+		return nil
+	}
+	h := newHinge(placed, epochs)
+	type scored struct {
+		w     Window
+		fits  []float64
+		width float64
+	}
+	var all []scored
+	best := math.Inf(1)
+	for k := 1; k < len(placed); k++ {
+		if epochs[k] != epochs[k-1] || placed[k].at <= placed[k-1].at {
+			continue
+		}
+		sc := scored{w: Window{From: placed[k-1].index, To: placed[k].index}, width: placed[k].at - placed[k-1].at}
+		for step := range onsetSteps {
+			at := placed[k-1].at + sc.width*(float64(step)+0.5)/onsetSteps
+			left := h.residual(at)
+			sc.fits = append(sc.fits, left)
+			best = min(best, left)
+		}
+		all = append(all, sc)
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	// Counts scatter more than Poisson: the best fit's own scatter sets the scale,
+	// never below overdispersion 2.
+	scale := max(2, best/float64(max(1, len(placed)-len(p.runs)-2)))
+	total := 0.0
+	for k := range all {
+		for _, left := range all[k].fits {
+			all[k].w.Mass += math.Exp(-(left-best)/(2*scale)) * all[k].width / onsetSteps
+		}
+		total += all[k].w.Mass
+	}
+	windows := make([]Window, len(all))
+	for k := range all {
+		windows[k] = all[k].w
+		windows[k].Mass /= total
+	}
+	return smallestSet(windows)
+}
+
+// smallestSet keeps the windows of most mass until 95 % are reached, in time
+// order.
+func smallestSet(windows []Window) []Window {
+	slices.SortStableFunc(windows, func(a, b Window) int {
+		switch {
+		case a.Mass > b.Mass:
+			return -1
+		case a.Mass < b.Mass:
+			return 1
+		}
+		return a.From - b.From
+	})
+	mass := 0.0
+	for k, w := range windows {
+		if mass += w.Mass; mass >= 0.95 {
+			windows = windows[:k+1]
+			break
+		}
+	}
+	slices.SortFunc(windows, func(a, b Window) int { return a.From - b.From })
+	return windows
+}
+
+// hinge fits a level per epoch and one slope after a bend by weighted least
+// squares.
+type hinge struct {
+	points []point
+	epochs []int
+	weight []float64
+}
+
+func newHinge(points []point, epochs []int) *hinge {
+	h := &hinge{points: points, epochs: epochs, weight: make([]float64, len(points))}
+	for k, pt := range points {
+		h.weight[k] = 1 / math.Max(1, float64(pt.count))
+	}
+	return h
+}
+
+// residual is the weighted sum of squares that the best hinge with its bend at k
+// leaves.
+func (h *hinge) residual(bend float64) float64 {
+	epochs := h.epochs[len(h.epochs)-1] + 1
+	sumW, sumX, sumY := make([]float64, epochs), make([]float64, epochs), make([]float64, epochs)
+	for k, pt := range h.points {
+		e, w, x := h.epochs[k], h.weight[k], math.Max(0, pt.at-bend)
+		sumW[e] += w
+		sumX[e] += w * x
+		sumY[e] += w * float64(pt.count)
+	}
+	var sxx, sxy, syy float64
+	for k, pt := range h.points {
+		e, w := h.epochs[k], h.weight[k]
+		dx, dy := math.Max(0, pt.at-bend)-sumX[e]/sumW[e], float64(pt.count)-sumY[e]/sumW[e]
+		sxx += w * dx * dx
+		sxy += w * dx * dy
+		syy += w * dy * dy
+	}
+	if sxx == 0 || sxy <= 0 {
+		return syy
+	}
+	return syy - sxy*sxy/sxx
+}
+
+// Births are the members of one hour of the clock that are still there.
+type Births struct {
+	// Hour is its start, in UTC.
+	Hour time.Time
+	Born int
+}
+
+// Births dates the members of a family in snapshot i by their ages, one entry per
+// hour from the oldest to the dump, without those that came with the process. It
+// is empty where ages are blind or the snapshot has no time. At most 90 days are
+// told; what is older counts in the first hour.
+func (s *Series) Births(fingerprint string, i int) []Births {
+	p := s.parts[fingerprint]
+	if p == nil || i < 0 || i >= len(s.Snapshots) {
+		return nil
+	}
+	at := s.takenAt(i, p.family.Kind)
+	ages, _ := p.agesAt(i, nil)
+	if at.IsZero() || len(ages) == 0 {
+		return nil
+	}
+	uptime := s.uptime(i, p.family.Kind, ages)
+	oldest := 0.0
+	kept := ages[:0]
+	for _, h := range ages {
+		if uptime > 0 && h > 0.95*uptime && h > 0 {
+			continue
+		}
+		kept = append(kept, min(h, 90*24))
+		oldest = max(oldest, min(h, 90*24))
+	}
+	if len(kept) == 0 {
+		return nil
+	}
+	first := at.Add(-hoursLong(oldest)).UTC().Truncate(time.Hour)
+	out := make([]Births, int(at.Sub(first)/time.Hour)+1)
+	for k := range out {
+		out[k].Hour = first.Add(time.Duration(k) * time.Hour)
+	}
+	for _, h := range kept {
+		out[int(at.Add(-hoursLong(h)).Sub(first)/time.Hour)].Born++
+	}
+	return out
+}

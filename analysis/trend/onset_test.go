@@ -1,0 +1,181 @@
+package trend
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"leakdiff/analysis"
+)
+
+func TestOnsetIsTheWindowInWhichTheCountsBend(t *testing.T) {
+	snaps := only(piling("50 50 50 50 80 110 140 170 200")).at("0 3600 7200 10800 14400 18000 21600 25200 28800").snapshots(t)
+	events := []Event{{At: hour(3.5), Kind: "deploy", Text: "1.4"}, {At: hour(6.5), Kind: "deploy", Text: "1.5"}}
+	s := NewSeriesOf(Input{Snapshots: snaps, Events: events})
+	o, ok := s.Onset(onlyFamily)
+	if !ok || len(o.Windows) == 0 {
+		t.Fatal("no onset")
+	}
+	inside := false
+	for _, w := range o.Windows {
+		inside = inside || w.From == 3 && w.To == 4
+		if w.From > 4 || w.To < 3 {
+			t.Errorf("window %s to %s is far from the bend", snaps[w.From].Label, snaps[w.To].Label)
+		}
+	}
+	if !inside {
+		t.Errorf("windows %+v do not hold t3 to t4", o.Windows)
+	}
+	text := s.OnsetText(onlyFamily)
+	if !strings.Contains(text, "deploy 1.4 at 2026-11-21 06:30:00Z") || strings.Contains(text, "1.5") {
+		t.Errorf("text %q names other events than the deploy in the window", text)
+	}
+}
+
+func TestAFamilyThatDoesNotGrowHasNoOnset(t *testing.T) {
+	if o, ok := only(piling("50 50 50 50")).series(t).Onset(onlyFamily); ok {
+		t.Errorf("%+v", o)
+	}
+}
+
+func TestAUnitHasTheOnsetOfItsMembers(t *testing.T) {
+	s := lockstep(map[string]string{"a": "0 0 0 0 20 40 60 80", "b": "0 0 0 0 10 20 30 40"}).series(t)
+	o, ok := s.UnitOnset("u1")
+	if !ok || !slices.ContainsFunc(o.Windows, func(w Window) bool { return w.From == 3 && w.To == 4 }) {
+		t.Errorf("windows %+v do not hold t3 to t4", o.Windows)
+	}
+	if _, ok := s.UnitOnset("u9"); ok {
+		t.Error("an unknown unit has an onset")
+	}
+}
+
+func TestOnsetOfOneDumpIsItsOldestLeakedMember(t *testing.T) {
+	snap := aged(48, every(60, 1440, 60)...)
+	o, ok := NewSeries([]*analysis.Snapshot{snap}).Onset(onlyFamily)
+	if want := testEpoch.Add(-hoursLong(24)); !ok || !o.Oldest.Equal(want) {
+		t.Errorf("oldest %v, want %v", o.Oldest, want)
+	}
+}
+
+func TestRestartsAndVersionsAreEventsOfTheirOwn(t *testing.T) {
+	sc := only(piling("10 20 3 9"))
+	sc.pids = "1 1 2 2"
+	snaps := sc.snapshots(t)
+	for i, v := range []string{"1.3", "1.3", "1.4", "1.4"} {
+		snaps[i].Process.Version.Value = v
+	}
+	var got []string
+	for _, e := range NewSeries(snaps).Events() {
+		got = append(got, e.Kind+" "+e.Text)
+	}
+	if diff := cmp.Diff([]string{"restart before t2", "version 1.3 to 1.4"}, got); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+}
+
+// TestTheSetOfWindowsCoversTheTruth is the table of statistics.md 7 in small: 14
+// days, base 100, 12 snapshots, growth of twice the base after a bend.
+func TestTheSetOfWindowsCoversTheTruth(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 8))
+	const runs = 300
+	covered, size := 0, 0
+	for range runs {
+		bend := 24 * (2 + 8*r.Float64())
+		sc := scenario{}
+		var counts, at []string
+		var times []float64
+		for k := range 12 {
+			times = append(times, 24*14*(float64(k)+r.Float64())/12)
+		}
+		for _, x := range times {
+			mean := 100.0
+			if x > bend {
+				mean += 200 * (x - bend) / (24*14 - bend)
+			}
+			counts = append(counts, strconv.Itoa(int(math.Round(mean+math.Sqrt(mean)*r.NormFloat64()))))
+			at = append(at, strconv.FormatFloat(x*3600, 'f', 0, 64))
+		}
+		sc = only(unidentified(strings.Join(counts, " "))).at(strings.Join(at, " "))
+		windows := sc.series(t).parts[onlyFamily].onsetWindows()
+		size += len(windows)
+		for _, w := range windows {
+			if times[w.From] <= bend && bend <= times[w.To] {
+				covered++
+			}
+		}
+	}
+	if share := float64(covered) / runs; share < 0.93 {
+		t.Errorf("the set covers the bend in %.3f of the runs, want 0.95", share)
+	}
+	if mean := float64(size) / runs; mean > 5.5 {
+		t.Errorf("the set has %.1f windows in the mean, want at most 5.5", mean)
+	}
+}
+
+func TestLimitsTellTheTimeLeft(t *testing.T) {
+	snaps := scenario{families: map[string]string{onlyFamily: piling("100 140 180 220")}, kind: analysis.KindDescriptor}.at("0 3600 7200 10800").snapshots(t)
+	for _, snap := range snaps {
+		snap.Figures = map[string]float64{"limit_open_files": 1020, "process_max_fds": 1020}
+	}
+	limits := NewSeries(snaps).Limits()
+	if len(limits) != 1 {
+		t.Fatalf("%d limits, want open files once: %+v", len(limits), limits)
+	}
+	// 800 left at 40 an hour.
+	if got, want := limits[0].Text(), "open files: 220 of 1020 (22 %); at +40/h (95 % interval +40/h to +40/h) full in 20 h (20 h to 20 h)"; got != want {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}
+
+func TestLimitsOfALevelUseAndOfOneSnapshot(t *testing.T) {
+	watches := scenario{families: map[string]string{onlyFamily: piling("50 50 50")}, kind: analysis.KindWatch}.snapshots(t)
+	for _, snap := range watches {
+		snap.Figures = map[string]float64{"inotify_max_user_watches": 8192}
+	}
+	if got, want := NewSeries(watches).Limits()[0].Text(), "inotify watches: 50 of 8192 (0.61 %); does not rise"; !strings.HasPrefix(got, "inotify watches: 50 of 8192") || !strings.HasSuffix(got, "does not rise") {
+		t.Errorf("got %q, want like %q", got, want)
+	}
+	if got := NewSeries(watches[:1]).Limits()[0].Text(); !strings.HasSuffix(got, "the snapshots tell no rate") {
+		t.Errorf("got %q", got)
+	}
+	if got := only("1-9").series(t).Limits(); len(got) != 0 {
+		t.Errorf("limits nobody captured: %+v", got)
+	}
+}
+
+func TestInotifyInstancesAreCountedByTheirDescriptors(t *testing.T) {
+	snaps := scenario{families: map[string]string{onlyFamily: piling("14 30 60 100"), "d1:pipes": piling("5 5 5 5")}, kind: analysis.KindDescriptor}.at("0 3600 7200 10800").snapshots(t)
+	for _, snap := range snaps {
+		snap.Figures = map[string]float64{"fs.inotify.max_user_instances": 128}
+		for g := range snap.Groups {
+			if f := snap.Groups[g].Family; f.Fingerprint == onlyFamily {
+				f.Attributes = map[string]string{"type": "anon_inode", "name": "inotify"}
+			}
+		}
+	}
+	limits := NewSeries(snaps).Limits()
+	if len(limits) != 1 || limits[0].Used != 100 || limits[0].What != "inotify instances" {
+		t.Fatalf("%+v; want 100 inotify instances", limits)
+	}
+	// 16, 30 and 40 an hour: half of all pairs rise faster than 29.
+	if l := limits[0]; l.Hours <= 0 || l.Hours > 2 || !strings.HasSuffix(l.Text(), "sooner where others of the same user use them too") {
+		t.Errorf("%v hours left: %q", l.Hours, l.Text())
+	}
+}
+
+func TestARestartGivesTheLimitBack(t *testing.T) {
+	sc := scenario{families: map[string]string{onlyFamily: piling("800 900 1000 10 12 14")}, kind: analysis.KindDescriptor, pids: "1 1 1 2 2 2"}.at("0 3600 7200 10800 14400 18000")
+	snaps := sc.snapshots(t)
+	for _, snap := range snaps {
+		snap.Figures = map[string]float64{"limit_open_files": 1024}
+	}
+	l := NewSeries(snaps).Limits()[0]
+	if l.Rate != 2 || math.Abs(l.Hours-505) > 1e-9 {
+		t.Errorf("rate %v, %v hours; want 2 and 505, of the new process alone", l.Rate, l.Hours)
+	}
+}

@@ -1,0 +1,61 @@
+package trend
+
+import (
+	"fmt"
+	"math"
+
+	"leakdiff/analysis"
+)
+
+// tellPlateau says of a level count whether the same members stay or others take
+// their places: "plateau at 80: of 80 members at t0, 0 are still there at t5, 400
+// were born, about 960/h". A leak's count cannot be level; churn is its innocent
+// double.
+func tellPlateau(p *part, s *signals) []analysis.Evidence {
+	if s.up > levelNone || s.down > levelNone || s.line.n < 2 || s.cohorts {
+		return nil
+	}
+	run := p.lastRun()
+	followed := p.crowd.followed(run)
+	if len(followed) < 2 || len(followed) != len(run) || fewest(run) == 0 {
+		return nil
+	}
+	low, high := fewest(run), most(run)
+	// Level: within the gate, or within what counts with overdispersion 2 scatter.
+	if float64(high-low) >= max(leastGrowth(float64(run[0].count)), 4*math.Sqrt(2*float64(high))) {
+		return nil
+	}
+	born := 0
+	for k := 1; k < len(followed); k++ {
+		for _, number := range p.crowd.members[followed[k].index] {
+			if int(p.crowd.first[number]) > followed[k-1].index {
+				born++
+			}
+		}
+	}
+	last := followed[len(followed)-1]
+	// With fewer than one member in two born and gone it is a standing population.
+	gone := followed[0].count + born - last.count
+	if 2*born < last.count || 2*gone < last.count {
+		return nil
+	}
+	text := fmt.Sprintf("plateau at %s: %s %s replaced at a level count", between(low, high), plural(born, "member"), were(born))
+	if hours := spanOf(followed); p.dated && hours > 0 {
+		text += fmt.Sprintf(", about %s/h new", decimal(float64(born)/hours))
+	}
+	return one(rulePlateau, "%s, and the old ones leave", text)
+}
+
+func between(low, high int) string {
+	if low == high {
+		return itoa(low)
+	}
+	return fmt.Sprintf("%d to %d", low, high)
+}
+
+func were(n int) string {
+	if n == 1 {
+		return "was"
+	}
+	return "were"
+}

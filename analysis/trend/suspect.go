@@ -1,0 +1,217 @@
+package trend
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"leakdiff/analysis"
+)
+
+// Role is what a family may be in what grows; never a verdict.
+type Role string
+
+// The roles of DESIGN section 9.
+const (
+	Victim          Role = "victim"
+	PossibleCulprit Role = "possible_culprit"
+	ObserverEffect  Role = "observer_effect"
+)
+
+// Suspect is a family that may hold what a growing one waits for.
+type Suspect struct {
+	Fingerprint string
+	// Members are the ids that evidence O names, at most five.
+	Members []int64
+	// Why are the reasons, the strongest first, in words.
+	Why []string
+	// weight orders: an object beats a function, a function beats an age.
+	weight int
+}
+
+// Suspects are the possible culprits for a growing family whose members wait, the
+// likeliest first, at most five: candidates of evidence O; families that do not
+// grow, were not in the first snapshot, and share a lock's type, a function of the
+// program or the creator with the waiting one (statistics.md 6). They are never
+// more than possible. It is empty for families that do not grow or do not wait.
+func (s *Series) Suspects(fingerprint string) []Suspect {
+	q := s.studied().of[fingerprint]
+	if q == nil || !grows(q.verdict()) {
+		return nil
+	}
+	p, _ := q.judged()
+	at := p.end()
+	for at >= 0 && s.groups[fingerprint][at] == nil {
+		at--
+	}
+	if at < 0 {
+		return nil
+	}
+	group := s.groups[fingerprint][at]
+	if !waits(group) {
+		return nil
+	}
+	found := make(map[string]*Suspect)
+	s.byObject(found, fingerprint, at)
+	s.byStack(found, group, at)
+	out := make([]Suspect, 0, len(found))
+	for _, f := range found {
+		out = append(out, *f)
+	}
+	slices.SortFunc(out, func(a, b Suspect) int {
+		return cmp.Or(b.weight-a.weight, strings.Compare(a.Fingerprint, b.Fingerprint))
+	})
+	return out[:min(len(out), 5)]
+}
+
+func grows(v analysis.Verdict) bool {
+	return v == analysis.Leaking || v == analysis.Suspicious || v == analysis.Scaling
+}
+
+// waits reports a family most of whose members wait for somebody else: a lock, a
+// condition, a wait group or a channel.
+func waits(group *analysis.Group) bool {
+	n := 0
+	for state, count := range group.States {
+		switch {
+		case strings.HasPrefix(state, "semacquire"), strings.HasPrefix(state, "sync."), strings.HasPrefix(state, "chan "), state == "BLOCKED":
+			n += count
+		}
+	}
+	return 2*n > group.Count
+}
+
+// byObject adds the candidates of evidence O.
+func (s *Series) byObject(found map[string]*Suspect, fingerprint string, at int) {
+	for _, h := range s.Holds(fingerprint, at) {
+		for _, c := range h.Holders {
+			f := suspect(found, c.Fingerprint)
+			f.weight += 100
+			f.Members = append(f.Members, c.ID)
+			why := fmt.Sprintf("goroutine %d is in %s, a method of the object whose lock 0x%x %d goroutines wait for", c.ID, c.Func, h.Lock, h.Waiters)
+			if n := s.childrenOf(c); n > 0 {
+				why += ", and has " + plural2(n, "child", "children")
+			}
+			f.Why = append(f.Why, why)
+			for _, o := range c.Children {
+				child := suspect(found, o.Fingerprint)
+				child.weight += 50
+				child.Why = append(child.Why, fmt.Sprintf("%d of them may have been started by goroutine %d", o.Count, c.ID))
+			}
+		}
+		for _, family := range h.Families {
+			f := suspect(found, family)
+			f.weight += 20
+			f.Why = append(f.Why, fmt.Sprintf("several are inside the object whose lock 0x%x is waited for", h.Lock))
+		}
+	}
+}
+
+func suspect(found map[string]*Suspect, fingerprint string) *Suspect {
+	if found[fingerprint] == nil {
+		found[fingerprint] = &Suspect{Fingerprint: fingerprint}
+	}
+	return found[fingerprint]
+}
+
+// byStack adds level families that came before or with the growth, were not in
+// the first snapshot, and have a receiver type or a creator in common with the
+// waiting one.
+func (s *Series) byStack(found map[string]*Suspect, waiting *analysis.Group, at int) {
+	types, creators := kindsOf(waiting)
+	first := s.parts[waiting.Family.Fingerprint].bornAt()
+	for _, family := range s.Families {
+		fingerprint := family.Fingerprint
+		group := s.groups[fingerprint][at]
+		if fingerprint == waiting.Family.Fingerprint || group == nil || family.Kind != waiting.Family.Kind {
+			continue
+		}
+		if other := s.studied().of[fingerprint]; grows(other.verdict()) {
+			continue
+		}
+		own, ownCreators := kindsOf(group)
+		var why []string
+		weight := 0
+		if shared := inBoth(types, own); len(shared) > 0 {
+			weight += 10
+			why = append(why, "is in methods of "+list(shared, 2)+" as well")
+		}
+		if shared := inBoth(creators, ownCreators); len(shared) > 0 {
+			weight += 3
+			why = append(why, "was started by "+shared[0]+" as well")
+		}
+		if weight == 0 {
+			continue
+		}
+		p := s.parts[fingerprint]
+		born := p.bornAt()
+		if !p.absentAtFirst() || born < 0 || first >= 0 && born > first {
+			// In the first snapshot too, or later than what waits: a standing part of
+			// the program unless an object speaks for it.
+			continue
+		}
+		weight += 5
+		why = append(why, fmt.Sprintf("does not grow, was not there before %s", s.label(born)))
+		f := suspect(found, fingerprint)
+		f.weight += weight
+		f.Why = append(f.Why, why...)
+	}
+}
+
+// kindsOf are the receiver types in a family's stacks, those of the standard
+// library left out, and its creators.
+func kindsOf(group *analysis.Group) (types, creators []string) {
+	for _, v := range group.Variants {
+		if v.Stack == nil {
+			continue
+		}
+		for _, frame := range v.Stack.Frames {
+			kind := receiverType(frame.Func)
+			if kind != "" && !standard(kind) && !slices.Contains(types, kind) {
+				types = append(types, kind)
+			}
+		}
+		if c := v.Stack.CreatedBy.Func; c != "" && !standard(c) && !slices.Contains(creators, c) {
+			creators = append(creators, c)
+		}
+	}
+	return types, creators
+}
+
+// standard reports a name of Go's standard library: no dot in the first element of
+// its path, and not main.
+func standard(name string) bool {
+	first, _, path := strings.Cut(name, "/")
+	if !path {
+		first, _, _ = strings.Cut(name, ".")
+		return first != "main"
+	}
+	return !strings.Contains(first, ".")
+}
+
+func inBoth(a, b []string) []string {
+	var both []string
+	for _, x := range a {
+		if slices.Contains(b, x) {
+			both = append(both, x)
+		}
+	}
+	return both
+}
+
+// bornAt is the first snapshot of the last epoch with members, -1 where there is
+// none.
+func (p *part) bornAt() int {
+	for _, pt := range p.lastRun() {
+		if pt.count > 0 {
+			return pt.index
+		}
+	}
+	return -1
+}
+
+func (p *part) absentAtFirst() bool {
+	run := p.lastRun()
+	return len(run) > 0 && run[0].count == 0
+}

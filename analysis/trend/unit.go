@@ -1,0 +1,498 @@
+package trend
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"leakdiff/analysis"
+)
+
+// Unit is a set of families that rise together at a constant ratio: one leaked
+// session is 12 goroutines and 5 descriptors (statistics.md 5). Counts cannot tell
+// causes of one rhythm apart, so a unit is "rise together" and never "have one
+// cause".
+type Unit struct {
+	// ID is "u1", "u2", ... by rise.
+	ID      string
+	Verdict analysis.Verdict
+	// RecoveredAt is the snapshot at which the members went away together, -1 where
+	// they did not. Units are formed on what came before.
+	RecoveredAt int
+	// Families are in order of rise, the seed first.
+	Families []Share
+	// Counts are the members of all families added up, per snapshot; nil where a
+	// family has no evidence. Instances are the units since the part's first
+	// snapshot: the added rise over the added ratio.
+	Counts    []*int
+	Instances []*float64
+	// Evidence is about the counts added up.
+	Evidence []analysis.Evidence
+}
+
+// Share is one family of a unit.
+type Share struct {
+	Fingerprint string
+	Kind        analysis.Kind
+	// Ratio is members per instance, a whole number where all ratios are within a
+	// tenth of one.
+	Ratio float64
+	// Rise is what the family rose by on the judged part.
+	Rise int
+}
+
+// Each tells one instance by kind: "12 goroutines, 5 descriptors each".
+func (u Unit) Each() string {
+	var words []string
+	for _, kind := range analysis.Kinds() {
+		ratio := 0.0
+		for _, f := range u.Families {
+			if f.Kind == kind {
+				ratio += f.Ratio
+			}
+		}
+		switch {
+		case ratio == 1:
+			words = append(words, "1 "+string(kind))
+		case ratio > 0:
+			words = append(words, decimal(ratio)+" "+several(kind))
+		}
+	}
+	return strings.Join(words, ", ") + " each"
+}
+
+// Ratios writes the shares in the order of the families: "2:1:1".
+func (u Unit) Ratios() string {
+	words := make([]string, len(u.Families))
+	for i, f := range u.Families {
+		words[i] = decimal(f.Ratio)
+	}
+	return strings.Join(words, ":")
+}
+
+// Text is the sentence for a unit: "7 families rise together, 1:1:2, +24: 3
+// goroutines, 1 watch each".
+func (u Unit) Text() string {
+	text := fmt.Sprintf("%d families rise together, %s", len(u.Families), u.Ratios())
+	for i := len(u.Instances) - 1; i >= 0; i-- {
+		if n := u.Instances[i]; n != nil && (u.RecoveredAt < 0 || i < u.RecoveredAt) {
+			return text + fmt.Sprintf("; +%s: %s", decimal(math.Round(*n)), u.Each())
+		}
+	}
+	return text
+}
+
+// Units are the families that rise together, largest rise first.
+func (s *Series) Units() []Unit {
+	var out []Unit
+	for _, u := range s.studied().units {
+		out = append(out, u.told())
+	}
+	return out
+}
+
+// UnitOf is the id of a family's unit, "" where it rises alone.
+func (s *Series) UnitOf(fingerprint string) string {
+	if q := s.studied().of[fingerprint]; q != nil && q.unit != nil {
+		return q.unit.id
+	}
+	return ""
+}
+
+// unit is a Unit in the making.
+type unit struct {
+	id      string
+	members []*riser
+	// part has the counts of all members added up and their identities united.
+	part      *part
+	signals   *signals
+	verdict   analysis.Verdict
+	recovered map[string]*recovery
+}
+
+// riser is a family that may be part of a unit.
+type riser struct {
+	q         *inquiry
+	part      *part
+	recovered *recovery
+	rise      int
+	ratio     float64
+	// of holds the count at each snapshot, -1 where there is none to use.
+	of []int32
+}
+
+// Smallest rise of a riser, and the fewest intervals in which it must rise: what
+// only stepped has no rhythm. One member less is enough for a family that never
+// falls and rises in four intervals, which chance does not do.
+const (
+	leastRise      = 5
+	fewestRises    = 2
+	steadyRise     = 4
+	fewestInCommon = 3
+)
+
+// newUnits groups the risers by their rhythm and judges every group by its counts
+// added up.
+func (s *Series) newUnits(all []*inquiry, room *scratch) []*unit {
+	risers := s.risers(all)
+	var units []*unit
+	for _, r := range risers {
+		best, least := -1, math.Inf(1)
+		for k, u := range units {
+			if off, ok := s.together(r, u.members[0]); ok && off < least {
+				best, least = k, off
+			}
+		}
+		if best < 0 {
+			units = append(units, &unit{members: []*riser{r}})
+			continue
+		}
+		units[best].members = append(units[best].members, r)
+	}
+	units = slices.DeleteFunc(units, func(u *unit) bool { return len(u.members) < 2 })
+	for k, u := range units {
+		u.id = "u" + itoa(k+1)
+		u.proportion()
+		u.judge(s, room)
+		for _, r := range u.members {
+			r.q.unit = u
+		}
+	}
+	return units
+}
+
+// risers are the candidates of statistics.md 5, largest rise first.
+func (s *Series) risers(all []*inquiry) []*riser {
+	ends := recoveries(all)
+	var risers []*riser
+	for _, q := range all {
+		if q.part.gain() < steadyRise && len(ends) == 0 {
+			continue
+		}
+		r := &riser{q: q, part: q.part, recovered: q.recovered}
+		if r.recovered == nil {
+			r.recovered = q.part.leftWith(ends)
+			if r.recovered != nil {
+				r.part = q.part.before(r.recovered.at.index)
+			}
+		}
+		if r.rise = r.part.gain(); !r.part.hasRhythm(r.rise) {
+			continue
+		}
+		r.of = make([]int32, len(s.Snapshots))
+		for i := range r.of {
+			r.of[i] = -1
+		}
+		for _, run := range r.part.runs {
+			for _, pt := range run {
+				r.of[pt.index] = int32(pt.count)
+			}
+		}
+		risers = append(risers, r)
+	}
+	slices.SortStableFunc(risers, func(a, b *riser) int {
+		return cmp.Or(cmp.Compare(b.rise, a.rise), cmp.Compare(a.q.part.family.Kind, b.q.part.family.Kind),
+			strings.Compare(a.q.part.family.Fingerprint, b.q.part.family.Fingerprint))
+	})
+	return risers
+}
+
+// recoveries are the snapshots at which some proven growth ended, in order.
+func recoveries(all []*inquiry) []int {
+	var ends []int
+	for _, q := range all {
+		if q.recovered != nil && !slices.Contains(ends, q.recovered.at.index) {
+			ends = append(ends, q.recovered.at.index)
+		}
+	}
+	slices.Sort(ends)
+	return ends
+}
+
+// leftWith reports that a family too small for a recovery of its own fell back
+// where another one did.
+func (p *part) leftWith(ends []int) *recovery {
+	run := p.lastRun()
+	if len(ends) == 0 || len(run) < 3 {
+		return nil
+	}
+	base := run[0].count
+	for k := 1; k < len(run); k++ {
+		base = min(base, run[k-1].count)
+		rise := run[k-1].count - base
+		if k < 2 || rise < steadyRise || !slices.Contains(ends, run[k].index) || 5*(run[k].count-base) > rise || !p.staysDown(run[k:], base, rise) {
+			continue
+		}
+		return &recovery{at: run[k], peak: run[k-1], base: base, gone: -1}
+	}
+	return nil
+}
+
+// gain is the sum of increments within epochs.
+func (p *part) gain() int {
+	gain := 0
+	for _, run := range p.runs {
+		gain += run[len(run)-1].count - run[0].count
+	}
+	return gain
+}
+
+// hasRhythm reports whether a part that rises by rise does so often enough to be
+// compared with others.
+func (p *part) hasRhythm(rise int) bool {
+	if rise < steadyRise {
+		return false
+	}
+	rises, fallen := 0, 0
+	for _, run := range p.runs {
+		for k := 1; k < len(run); k++ {
+			switch by := run[k].count - run[k-1].count; {
+			case by > 0:
+				rises++
+			case by < 0:
+				fallen -= by
+			}
+		}
+	}
+	if fallen > rise {
+		return false // noise
+	}
+	return rise >= leastRise && rises >= fewestRises || fallen == 0 && rises >= steadyRise
+}
+
+// together reports whether f rises as s does, at a constant ratio from interval to
+// interval, and the largest deviation as a share of the rise of f. Intervals
+// without evidence of one of them are left out of both.
+func (s *Series) together(f, seed *riser) (off float64, ok bool) {
+	riseF, riseS, common, longest := 0, 0, 0, 0
+	s.inCommon(f, seed, func(stepF, stepS, run int) bool {
+		riseF, riseS, longest = riseF+stepF, riseS+stepS, max(longest, run)
+		common++
+		return true
+	})
+	if longest < fewestInCommon-1 || riseF <= 0 || riseS <= 0 || common == 0 {
+		return 0, false
+	}
+	allowed := 0.05 * float64(riseF)
+	if riseF < 20 {
+		allowed = max(1, allowed)
+	} else {
+		allowed = max(2, allowed)
+	}
+	ratio := float64(riseF) / float64(riseS)
+	sumF, sumS, worst := 0, 0, 0.0
+	s.inCommon(f, seed, func(stepF, stepS, _ int) bool {
+		sumF, sumS = sumF+stepF, sumS+stepS
+		worst = max(worst, abs(float64(sumF)-ratio*float64(sumS)))
+		return worst <= allowed+1e-9
+	})
+	return worst / float64(riseF), worst <= allowed+1e-9
+}
+
+// inCommon calls visit with the increments of two risers over each interval
+// between snapshots that show both, and the number of intervals so far in the
+// epoch.
+func (s *Series) inCommon(a, b *riser, visit func(stepA, stepB, run int) bool) {
+	before, run := -1, 0
+	for i := range a.of {
+		if a.of[i] < 0 || b.of[i] < 0 {
+			continue
+		}
+		if before >= 0 && s.Epochs[before] == s.Epochs[i] {
+			run++
+			if !visit(int(a.of[i]-a.of[before]), int(b.of[i]-b.of[before]), run) {
+				return
+			}
+		} else {
+			run = 0
+		}
+		before = i
+	}
+}
+
+// proportion sets the ratios to the smallest rise, multiplied by 2, 3 or 4 where
+// that makes all of them nearly whole.
+func (u *unit) proportion() {
+	smallest := u.members[0].rise
+	for _, r := range u.members {
+		smallest = min(smallest, r.rise)
+	}
+	for factor := 1.0; factor <= 4; factor++ {
+		whole := true
+		for _, r := range u.members {
+			r.ratio = factor * float64(r.rise) / float64(smallest)
+			whole = whole && abs(r.ratio-math.Round(r.ratio)) <= 0.1
+		}
+		if whole {
+			for _, r := range u.members {
+				r.ratio = math.Round(r.ratio)
+			}
+			return
+		}
+	}
+	for _, r := range u.members {
+		r.ratio = math.Round(10*float64(r.rise)/float64(smallest)) / 10
+	}
+}
+
+// judge looks at the unit as at one family: the counts of its members added up and
+// their identities united. It proves more than they do where growth, cohorts and
+// births in three intervals agree.
+func (u *unit) judge(s *Series, room *scratch) {
+	u.part = u.added(s)
+	u.signals = u.part.measure(room)
+	u.verdict = u.members[0].q.signals.verdict
+	if u.signals.up >= levelSuspicious && u.signals.cohorts && birthIntervals(u.signals.cohort) >= 3 {
+		if !proves(u.verdict) {
+			u.verdict = analysis.Leaking
+		}
+		if u.signals.follows.scales {
+			u.verdict = analysis.Scaling
+		}
+	}
+	u.recovered = make(map[string]*recovery)
+	for _, r := range u.members {
+		if r.recovered != nil {
+			u.recovered[r.q.part.family.Fingerprint] = r.recovered
+		}
+	}
+}
+
+func (u *unit) proven() bool {
+	return proves(u.verdict) && u.signals.up >= levelSuspicious && u.signals.cohorts && birthIntervals(u.signals.cohort) >= 3
+}
+
+func birthIntervals(c cohort) int {
+	n := 0
+	for _, born := range c.born {
+		if born > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// added is the part with the counts of all members at the snapshots that show all
+// of them.
+func (u *unit) added(s *Series) *part {
+	seed := u.members[0].part
+	sum := &part{
+		series: s, family: seed.family, dated: seed.dated, first: seed.first, until: seed.until,
+		crowd: &crowd{members: make([][]int32, len(s.Snapshots)), complete: make([]bool, len(s.Snapshots))},
+	}
+	for _, run := range seed.runs {
+		var points []point
+		for _, pt := range run {
+			pt.count = 0
+			everywhere := true
+			for _, r := range u.members {
+				everywhere = everywhere && r.of[pt.index] >= 0
+				pt.count += int(r.of[pt.index])
+			}
+			if everywhere {
+				points = append(points, pt)
+			}
+		}
+		if len(points) > 0 {
+			sum.runs = append(sum.runs, points)
+		}
+	}
+	for i := range s.Snapshots {
+		sum.crowd.complete[i] = true
+	}
+	for _, r := range u.members {
+		sum.crowd.unite(r.part.crowd)
+	}
+	return sum
+}
+
+// unite adds the members of another family.
+func (c *crowd) unite(other *crowd) {
+	offset := int32(len(c.first))
+	c.first = append(c.first, other.first...)
+	c.identity = append(c.identity, other.identity...)
+	for i, present := range other.members {
+		c.complete[i] = c.complete[i] && other.complete[i]
+		for _, number := range present {
+			c.members[i] = append(c.members[i], number+offset)
+		}
+	}
+}
+
+func (u *unit) told() Unit {
+	p := u.part
+	out := Unit{
+		ID: u.id, Verdict: u.verdict, RecoveredAt: -1,
+		Counts: make([]*int, len(p.series.Snapshots)), Instances: make([]*float64, len(p.series.Snapshots)),
+	}
+	ratio := 0.0
+	for _, r := range u.members {
+		f := r.q.part.family
+		out.Families = append(out.Families, Share{Fingerprint: f.Fingerprint, Kind: f.Kind, Ratio: r.ratio, Rise: r.rise})
+		ratio += r.ratio
+		if r.recovered != nil && (out.RecoveredAt < 0 || r.recovered.at.index < out.RecoveredAt) {
+			out.RecoveredAt = r.recovered.at.index
+		}
+	}
+	u.count(&out, ratio)
+	out.Evidence = append(tellCounts(p, u.signals), tellCohorts(p, u.signals)...)
+	return out
+}
+
+// count fills in the whole series, recovery included: what is shown is not cut.
+func (u *unit) count(out *Unit, ratio float64) {
+	start, epoch := 0, -1
+	for i := range u.part.series.Snapshots {
+		total, everywhere := 0, true
+		for _, r := range u.members {
+			p := u.part.series.parts[r.q.part.family.Fingerprint]
+			count, ok := p.countAt(i)
+			everywhere = everywhere && ok
+			total += count
+		}
+		if !everywhere {
+			continue
+		}
+		if e := u.part.series.Epochs[i]; e != epoch {
+			start, epoch = total, e
+		}
+		instances := float64(total-start) / ratio
+		out.Counts[i], out.Instances[i] = &total, &instances
+	}
+}
+
+// countAt is the usable count at a snapshot.
+func (p *part) countAt(i int) (int, bool) {
+	for _, run := range p.runs {
+		if k, ok := slices.BinarySearchFunc(run, i, func(pt point, i int) int { return cmp.Compare(pt.index, i) }); ok {
+			return run[k].count, true
+		}
+	}
+	return 0, false
+}
+
+// toldOf adds to a family's evidence that it rises as part of a unit.
+func (u *unit) toldOf(q *inquiry) []analysis.Evidence {
+	var own *riser
+	for _, r := range u.members {
+		if r.q == q {
+			own = r
+		}
+	}
+	text := fmt.Sprintf("rises together with %s as part of %s (%s of each instance)", plural2(len(u.members)-1, "other family", "other families"), u.id, decimal(own.ratio))
+	if q.verdict() != q.signals.verdict {
+		c := u.signals.cohort
+		text += fmt.Sprintf("; alone it would be %s: added up they rose by %d, and %d members born in %d intervals stayed",
+			strings.ReplaceAll(string(q.signals.verdict), "_", " "), u.signals.line.rise, sum(c.alive), birthIntervals(c))
+	}
+	return one(ruleUnit, "%s", text)
+}
+
+func plural2(n int, single, several string) string {
+	if n == 1 {
+		return "1 " + single
+	}
+	return itoa(n) + " " + several
+}
