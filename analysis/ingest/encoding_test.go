@@ -1,0 +1,122 @@
+package ingest
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/bundle"
+	"leakdiff/analysis/family"
+)
+
+func corpus(t *testing.T, elements ...string) string {
+	t.Helper()
+	root := os.Getenv("LEAKDIFF_CORPUS")
+	if root == "" {
+		root = "../../../shared/corpus"
+	}
+	path := filepath.Join(append([]string{root}, elements...)...)
+	if _, err := os.Stat(path); err != nil {
+		t.Skipf("the corpus is not present (set LEAKDIFF_CORPUS): %v", err)
+	}
+	return path
+}
+
+// only reads one file and returns its one snapshot.
+func only(t *testing.T, path string) analysis.Snapshot {
+	t.Helper()
+	in := bundle.Input{Name: filepath.Base(path), Open: func() (io.ReadCloser, error) { return os.Open(path) }}
+	r, err := Run(t.Context(), Config{Bundle: bundle.Config{TempDir: t.TempDir()}}, []bundle.Input{in})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Snapshots) != 1 {
+		t.Fatalf("%s: %d snapshots, want 1; %v", path, len(r.Snapshots), r.Problems)
+	}
+	return r.Snapshots[0]
+}
+
+// countsOf are the members of each family by loose fingerprint; forms without
+// creators find their families by adopters, which may be nil.
+func countsOf(s analysis.Snapshot, adopters map[string]string) map[string]int {
+	out := map[string]int{}
+	for _, g := range s.Groups {
+		print := g.Family.Fingerprint
+		if adopter := adopters[print]; adopter != "" && !g.Members.Identified() {
+			print = adopter
+		}
+		out[print] += g.Count
+	}
+	return out
+}
+
+func familiesOf(s analysis.Snapshot) []*analysis.Family {
+	var out []*analysis.Family
+	for _, g := range s.Groups {
+		out = append(out, g.Family)
+	}
+	return out
+}
+
+// The twelve wrapped files hold the same bytes as the plain dump; debug=1 and the
+// proto were taken of the same process in the same second.
+func TestEveryEncodingOfOneProcessGivesTheSameFamilies(t *testing.T) {
+	plain := only(t, corpus(t, "goroutine", "gen", "debug2-go1.26.8.txt"))
+	want := countsOf(plain, nil)
+	sum := 0
+	for _, n := range want {
+		sum += n
+	}
+	if sum != 80 {
+		t.Fatalf("%d goroutines in families, want 80: 81 less the one that writes the dump", sum)
+	}
+	adopters := family.Adopters(familiesOf(plain))
+	wrapped, err := filepath.Glob(corpus(t, "goroutine", "prefixed", "*"))
+	if err != nil || len(wrapped) < 12 {
+		t.Fatalf("%d wrapped files, %v", len(wrapped), err)
+	}
+	files := append(wrapped, corpus(t, "goroutine", "gen", "debug1-go1.26.8.txt"), corpus(t, "goroutine", "gen", "debug0-go1.26.8.pb.gz"))
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			if d := cmp.Diff(want, countsOf(only(t, file), adopters)); d != "" {
+				t.Errorf("families (-debug=2 +this):\n%s", d)
+			}
+		})
+	}
+}
+
+// moving are the functions of the recorded program whose goroutines are caught in
+// other work from run to run: newborns, and closures that only some builds have.
+// Counted by hand in the files (see the test of this name in package family).
+var moving = regexp.MustCompile(`^main\.(hold|leak|main)|^main\.leak(Lock|Recv|Send)`)
+
+// SIGQUIT stops another run of the same program: but for the moving, it has the
+// families of debug=2, in the same numbers.
+func TestSIGQUITGivesTheFamiliesOfDebug2(t *testing.T) {
+	for _, release := range []string{"1.18.10", "1.21.13", "1.23.12", "1.25.5", "1.26.8", "1.27.0"} {
+		t.Run(release, func(t *testing.T) {
+			plain := only(t, corpus(t, "goroutine", "gen", "debug2-go"+release+".txt"))
+			crash := only(t, corpus(t, "goroutine", "gen", "sigquit-go"+release+".txt"))
+			want, got := countsOf(plain, nil), countsOf(crash, nil)
+			compared := 0
+			for _, g := range append(plain.Groups, crash.Groups...) {
+				print, title := g.Family.Fingerprint, g.Family.Title
+				if moving.MatchString(title) {
+					continue
+				}
+				compared++
+				if want[print] != got[print] {
+					t.Errorf("%s: %d by debug=2, %d by SIGQUIT", title, want[print], got[print])
+				}
+			}
+			if compared < 30 {
+				t.Errorf("%d families were compared", compared)
+			}
+		})
+	}
+}
