@@ -42,6 +42,9 @@ type Members struct {
 	States  []string
 	Wait    []int32
 	Variant []int32
+	// Age is in seconds since the member was born, where the dump prints it (a JVM's
+	// elapsed=); -1 where it does not for one of them.
+	Age []int32
 	// Artifact, Line, Offset and Length are the Place of each member.
 	Artifact []int32
 	Line     []int64

@@ -55,6 +55,7 @@ const (
 	columnLength
 	columnOffset
 	columnDetail
+	columnAge
 )
 
 // The modes of an integer column: signed varints of the values or of their
@@ -140,6 +141,7 @@ func checkMembers(m *analysis.Members, n int) error {
 		{"ID", len(m.ID)}, {"Sub", len(m.Sub)}, {"Hash", len(m.Hash)}, {"Parent", len(m.Parent)},
 		{"State", len(m.State)}, {"Wait", len(m.Wait)}, {"Variant", len(m.Variant)}, {"Artifact", len(m.Artifact)},
 		{"Line", len(m.Line)}, {"Offset", len(m.Offset)}, {"Length", len(m.Length)}, {"Detail", len(m.Detail)},
+		{"Age", len(m.Age)},
 	} {
 		if c.len != 0 && c.len != n {
 			return fmt.Errorf("members: column %s has %d entries for %d members", c.name, c.len, n)
@@ -169,7 +171,7 @@ func writeMembers(w io.Writer, m *analysis.Members, n int) error {
 		columnID: len(m.ID), columnSub: len(m.Sub), columnHash: len(m.Hash), columnParent: len(m.Parent),
 		columnStates: len(m.States), columnState: len(m.State), columnWait: len(m.Wait), columnVariant: len(m.Variant),
 		columnArtifact: len(m.Artifact), columnLine: len(m.Line), columnLength: len(m.Length),
-		columnOffset: len(m.Offset), columnDetail: len(m.Detail),
+		columnOffset: len(m.Offset), columnDetail: len(m.Detail), columnAge: len(m.Age),
 	} {
 		if length > 0 {
 			present |= 1 << column
@@ -191,6 +193,7 @@ func writeMembers(w io.Writer, m *analysis.Members, n int) error {
 	writeColumn(c, m.Length)
 	c.column(len(m.Offset), func(i int) int64 { return m.Offset[i] - predictOffset(m, i) })
 	c.texts(m.Detail)
+	writeColumn(c, m.Age)
 	return c.w.Flush()
 }
 
@@ -405,6 +408,7 @@ func readMembers(r byteReader, want int) (m analysis.Members, err error) {
 	m.Length = readColumn[int32](c, columnLength)
 	m.Offset = readColumn[int64](c, columnOffset)
 	m.Detail = c.texts(columnDetail, want)
+	m.Age = readColumn[int32](c, columnAge)
 	if c.err == nil && c.present != 0 {
 		c.err = fmt.Errorf("unknown columns %#x", c.present)
 	}

@@ -119,6 +119,9 @@ func drawMembers(t *rapid.T) analysis.Members {
 	if optional("wait") {
 		m.Wait = drawColumn(t, "wait", n, rapid.Int32())
 	}
+	if optional("age") {
+		m.Age = drawColumn(t, "age", n, rapid.Int32Range(-1, 1<<30))
+	}
 	if optional("variant") {
 		m.Variant = drawColumn(t, "variant", n, rapid.Int32Range(-1, 4))
 	}

@@ -22,6 +22,8 @@ type threadDump struct {
 	exact  map[string]map[string]int
 	prints map[*analysis.Stack]string
 	count  int
+	// aged says that some thread has an age.
+	aged bool
 	// unnumbered threads have no id with which they could be followed.
 	unnumbered int
 	// javaOnly says that the form lists no threads of the virtual machine.
@@ -110,6 +112,12 @@ func (d *threadDump) add(t *analysis.Thread, f *analysis.Family) {
 	}
 	m.ID = append(m.ID, id)
 	m.Hash = append(m.Hash, hash)
+	age := int32(-1)
+	if t.Elapsed >= 0 {
+		age = int32(min(t.Elapsed, 1<<30))
+		d.aged = true
+	}
+	m.Age = append(m.Age, age)
 	m.Line = append(m.Line, t.Line)
 	m.Offset = append(m.Offset, t.Offset)
 	m.Length = append(m.Length, int32(min(t.Length, 1<<31-1)))
@@ -173,6 +181,9 @@ func (b *builder) threads() {
 		}
 		if !d.numbered() {
 			m.ID, m.Hash = nil, nil
+		}
+		if !d.aged {
+			m.Age = nil
 		}
 		b.byPrint[print] = g
 	}

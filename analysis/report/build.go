@@ -195,9 +195,10 @@ func (l *Line) adopt() {
 
 func (l *Line) judge() {
 	l.adopt()
-	in := trend.Input{Snapshots: l.Snapshots, Objects: make([]map[string][]trend.Object, len(l.Snapshots))}
+	in := trend.Input{Snapshots: l.Snapshots, Objects: make([]map[string][]trend.Object, len(l.Snapshots)), Elapsed: make([]map[string][]float64, len(l.Snapshots))}
 	for i, s := range l.Snapshots {
 		in.Objects[i] = s.Objects
+		in.Elapsed[i] = agesOf(s)
 	}
 	l.Trend = trend.NewSeriesOf(in)
 	l.Judged = l.Trend.JudgeAll()
@@ -212,6 +213,26 @@ func (l *Line) judge() {
 		}
 	}
 	l.Titles = family.Titles(l.Trend.Families, func(fingerprint string) []*analysis.Stack { return stacks[fingerprint] })
+}
+
+// agesOf are the ages of members in hours, where the dump prints them.
+func agesOf(s *analysis.Snapshot) map[string][]float64 {
+	var out map[string][]float64
+	for i := range s.Groups {
+		ages := s.Groups[i].Members.Age
+		if len(ages) == 0 {
+			continue
+		}
+		hours := make([]float64, len(ages))
+		for k, seconds := range ages {
+			hours[k] = float64(seconds) / 3600
+		}
+		if out == nil {
+			out = map[string][]float64{}
+		}
+		out[s.Groups[i].Family.Fingerprint] = hours
+	}
+	return out
 }
 
 func (l *Line) summaries() []Snapshot {
