@@ -8,7 +8,7 @@ DATA    ?= .data
 FUZZTIME ?= 10s
 CHROMIUM := $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
 
-.PHONY: run build test check generate fuzz bench vuln browser clean
+.PHONY: run build test check generate fuzz bench lab vuln browser clean
 
 run: build
 	$(BINARY) serve --listen $(LISTEN) --data $(DATA)
@@ -20,7 +20,7 @@ build:
 # race detector would make 15 to 33 times slower: memory, kill -9, large captures.
 test: check build browser
 	LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go test -race ./...
-	LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go test ./analysis/bundle ./analysis/goroutine ./analysis/family ./cmd/leakdiff
+	LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go test ./analysis/bundle ./analysis/envelope ./analysis/goroutine ./analysis/family ./analysis/lab ./analysis/metrics ./analysis/nodereport ./cmd/leakdiff
 	cd web/browsertest && LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go vet ./... && LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go test ./...
 
 # Formatting, generated files, vet and staticcheck. The import arrows are a test
@@ -73,6 +73,13 @@ fuzz:
 
 bench:
 	go test -run '^$$' -bench . -benchmem ./...
+
+# The laboratory: recall, false positives and precision of the verdicts over
+# simulated classes of leaks and of what only looks like one, beside the naive rule;
+# then the goroutine-leak kernels that ship with the Go toolchain, run for real.
+lab:
+	LEAKDIFF_LAB=250 go test -count=1 -v -run '^TestLaboratoryPrints' ./analysis/lab
+	LEAKDIFF_KERNELS=all go test -count=1 -v -timeout 30m -run 'Kernel' ./analysis/lab
 
 # Known vulnerabilities of the dependencies; needs the network.
 vuln:

@@ -409,6 +409,11 @@ func listed(parse listingParser) func(r *reader, body io.Reader, p *part, a *ana
 		if err != nil && all.Rows == 0 {
 			return err
 		}
+		if all.Form == lsof.Headerless {
+			r.problem(analysis.Problem{Path: p.path, Line: 1, Offset: 0, Severity: analysis.Note,
+				What: "an excerpt of a listing, without its header", Why: "the columns are told by their look, and rows that were left out are not known",
+				Hint: "upload the whole output: lsof -nP -p PID > lsof.txt"})
+		}
 		for _, q := range order {
 			a.Members += len(q.listing.rows)
 			q.outcome = fmt.Sprintf("%s of %s", plural(len(q.listing.rows), "descriptor", "descriptors"), processWord(q))
