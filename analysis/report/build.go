@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"sort"
 	"strconv"
@@ -18,6 +19,10 @@ import (
 type Options struct {
 	// Version is the program's version.
 	Version string
+	// Events are what people say happened: deploys, upgrades, outages.
+	Events []trend.Event
+	// Loads are demands from outside that people gave, by name and snapshot id.
+	Loads map[string]map[string]float64
 }
 
 // Line is one series with everything that was computed of it; pages draw from
@@ -48,7 +53,7 @@ func Build(snapshots []analysis.Snapshot, problems []analysis.Problem, o Options
 		Problems: append([]analysis.Problem{}, problems...),
 	}}
 	for i := range lines {
-		lines[i].judge()
+		lines[i].judge(o)
 		c.Report.Snapshots = append(c.Report.Snapshots, lines[i].summaries()...)
 		c.Report.Series = append(c.Report.Series, lines[i].series())
 	}
@@ -193,13 +198,14 @@ func (l *Line) adopt() {
 	}
 }
 
-func (l *Line) judge() {
+func (l *Line) judge(o Options) {
 	l.adopt()
 	in := trend.Input{Snapshots: l.Snapshots, Objects: make([]map[string][]trend.Object, len(l.Snapshots)), Elapsed: make([]map[string][]float64, len(l.Snapshots))}
 	for i, s := range l.Snapshots {
 		in.Objects[i] = s.Objects
 		in.Elapsed[i] = agesOf(s)
 	}
+	in.Events, in.Loads = o.Events, l.loads(o.Loads)
 	l.Trend = trend.NewSeriesOf(in)
 	l.Judged = l.Trend.JudgeAll()
 	stacks := map[string][]*analysis.Stack{}
@@ -213,6 +219,26 @@ func (l *Line) judge() {
 		}
 	}
 	l.Titles = family.Titles(l.Trend.Families, func(fingerprint string) []*analysis.Stack { return stacks[fingerprint] })
+}
+
+// loads are the values that people gave for snapshots of this series, NaN where
+// they gave none.
+func (l *Line) loads(given map[string]map[string]float64) map[string][]float64 {
+	out := map[string][]float64{}
+	for name, values := range given {
+		row, known := make([]float64, len(l.Snapshots)), false
+		for i, s := range l.Snapshots {
+			v, ok := values[s.ID]
+			if known = known || ok; !ok {
+				v = math.NaN()
+			}
+			row[i] = v
+		}
+		if known {
+			out[name] = row
+		}
+	}
+	return out
 }
 
 // agesOf are the ages of members in hours, where the dump prints them.
