@@ -5,6 +5,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"compress/gzip"
+	"fmt"
 	"io"
 	"io/fs"
 	"maps"
@@ -631,4 +632,55 @@ func admits(row map[string]string, r report.Report) bool {
 	return len(r.Problems) > 0 && slices.ContainsFunc([]string{"cut", "lost", "truncated", "incomplete", "excerpt"}, func(word string) bool {
 		return strings.Contains(row["notes"], word)
 	})
+}
+
+// socketInode is the inode of an internet socket in a row of lsof.
+var socketInode = regexp.MustCompile(`(IPv[46]\s+)(\d+)(\s+0t0\s+TCP)`)
+
+// The same capture with a fresh inode for every socket at every step is a program
+// that opens as many connections and closes them: high, level, and nobody stays.
+func TestChurningSocketsAreAPlateauAndNoLeak(t *testing.T) {
+	listing, err := os.ReadFile(filepath.Join(corpus(t), "series", "node-agent-leak", "t5", "node", "lsof-nP-p.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var inputs []bundle.Input
+	fresh := 1_000_000
+	for step := range 6 {
+		body := socketInode.ReplaceAllFunc(listing, func(row []byte) []byte {
+			fresh++
+			return socketInode.ReplaceAll(row, []byte("${1}"+strconv.Itoa(fresh)+"${3}"))
+		})
+		dir := fmt.Sprintf("t%d/node/", step)
+		inputs = append(inputs, ofBytes(dir+"lsof.txt", body)...)
+		inputs = append(inputs, ofBytes(dir+"captured_at", fmt.Appendf(nil, "2026-11-21T0%d:00:00Z\n", step))...)
+	}
+	s, _ := seriesOf(t, reportOf(t, inputs), "node")
+	for _, f := range s.Families {
+		if f.Attributes["remote"] != "127.0.0.1:42635" {
+			continue
+		}
+		if d := cmp.Diff([]int{593, 593, 593, 593, 593, 593}, valuesOf(f.Counts)); d != "" {
+			t.Errorf("counts (-want +got):\n%s", d)
+		}
+		said := ""
+		for _, e := range f.Evidence {
+			said += e.Text + "\n"
+		}
+		if f.Verdict != analysis.Stable || !strings.Contains(said, "plateau at 593") {
+			t.Errorf("%s, with %s", f.Verdict, said)
+		}
+		return
+	}
+	t.Error("no family of the connections to the server")
+}
+
+func valuesOf(counts []*int) []int {
+	var out []int
+	for _, n := range counts {
+		if n != nil {
+			out = append(out, *n)
+		}
+	}
+	return out
 }
