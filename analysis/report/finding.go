@@ -113,7 +113,7 @@ func (l *Line) unit(f *Finding, id string, byPrint map[string]*Family) {
 		}
 		f.Text += " Each instance holds " + strings.Join(shares, "; ") + "."
 		for _, e := range first.Evidence {
-			if e.Rule == "leaked_mark" || e.Rule == "objects" || e.Rule == "decides" {
+			if ofLead[e.Rule] {
 				f.Evidence = append(f.Evidence, e)
 				f.Text += " " + sentence(e.Text)
 			}
@@ -124,6 +124,9 @@ func (l *Line) unit(f *Finding, id string, byPrint map[string]*Family) {
 		return
 	}
 }
+
+// ofLead is what the first family's own evidence adds to that of its unit.
+var ofLead = map[string]bool{"leaked_mark": true, "load": true, "ages": true, "objects": true, "recovery": true, "decides": true}
 
 func verb(n int) string {
 	if n == 1 {
@@ -215,13 +218,25 @@ func (l *Line) near() []Finding {
 	slices.SortStableFunc(limits, func(a, b trend.Limit) int { return cmp.Compare(a.Hours, b.Hours) })
 	for _, b := range limits {
 		soon := b.Known && b.Hours <= 24
-		if b.Used < 0.8*b.Bound && !soon {
+		if b.Used < 0.8*b.Bound && (!soon || fell(b.Counts)) {
 			continue
 		}
 		out = append(out, Finding{Kind: LimitFinding, Title: fmt.Sprintf("%s: %s of %s used", b.What, number(b.Used), number(b.Bound)), Text: sentence(b.Text()), Families: []string{},
 			Next: "Raise the limit only to gain time: what grows will reach the next one as well."})
 	}
 	return out
+}
+
+// fell reports a use that has gone back from its highest by more than a fifth:
+// its rate is then that of the past.
+func fell(counts []*float64) bool {
+	highest, last := 0.0, 0.0
+	for _, n := range counts {
+		if n != nil {
+			highest, last = max(highest, *n), *n
+		}
+	}
+	return last < 0.8*highest
 }
 
 func (l *Line) units() []Unit {
