@@ -22,6 +22,7 @@ type threadDump struct {
 	exact  map[string]map[string]int
 	prints map[*analysis.Stack]string
 	count  int
+	locks monitors
 	// aged says that some thread has an age.
 	aged bool
 	// unnumbered threads have no id with which they could be followed.
@@ -95,6 +96,7 @@ func (d *threadDump) add(t *analysis.Thread, f *analysis.Family) {
 	if t.State != "" {
 		g.States[t.State]++
 	}
+	d.locks.add(t, f.Fingerprint)
 	m := &g.Members
 	variant := int32(-1)
 	if t.Stack != nil {
@@ -194,6 +196,7 @@ func (b *builder) threads() {
 		b.s.Incomplete = append(b.s.Incomplete, analysis.KindThread)
 	}
 	b.deadlocks(best)
+	b.contended(best)
 	b.otherThreads(best, all)
 	if d.dump.MainElapsed > 0 && !best.inner.IsZero() {
 		started := best.inner.Add(-time.Duration(d.dump.MainElapsed * float64(time.Second)))
