@@ -3,4 +3,4 @@
 package metrics
 
 // pieces is how many pieces of 500 bytes a hostile stream has.
-const pieces = 50_000
+const pieces = 40_000

@@ -3,4 +3,4 @@
 package nodereport_test
 
 // pieces is how many pieces of 500 bytes a hostile stream has.
-const pieces = 50_000
+const pieces = 40_000
