@@ -9,6 +9,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/report"
+	"leakdiff/analysis/trend"
 	"leakdiff/store"
 	"leakdiff/web/page"
 	"leakdiff/web/view"
@@ -72,7 +73,21 @@ func (s *Server) caseView(l *loaded, permalinks int, why purpose) view.Case {
 	for _, b := range l.bundles {
 		in.Bundles = append(in.Bundles, view.BundleLine{ID: b.ID, Name: b.Name, Status: string(b.Status), Size: view.Bytes(b.Size), Snapshots: b.Snapshots, Problems: b.Problems})
 	}
+	for i := range l.built.Lines {
+		in.More = append(in.More, drawn(&l.built.Lines[i]))
+	}
 	return view.NewCase(in)
+}
+
+// drawn is what the page draws of a series beside its report.
+func drawn(line *report.Line) view.CaseMore {
+	out := view.CaseMore{Events: line.Trend.Events(), Onsets: map[string]trend.Onset{}, Points: line.Trend.Explain()}
+	for _, u := range line.Trend.Units() {
+		if o, ok := line.Trend.UnitOnset(u.ID); ok {
+			out.Onsets[u.ID] = o
+		}
+	}
+	return out
 }
 
 func (s *Server) renameCase(w http.ResponseWriter, r *http.Request) {

@@ -12,6 +12,7 @@ import (
 	"leakdiff/analysis/bundle"
 	"leakdiff/analysis/family"
 	"leakdiff/analysis/report"
+	"leakdiff/analysis/trend"
 	"leakdiff/store"
 	"leakdiff/web/page"
 	"leakdiff/web/view"
@@ -128,8 +129,11 @@ func (s *Server) familyView(r *http.Request, l *loaded, line *report.Line, finge
 		Family: familyOf(l, line, fingerprint), Domain: group.Family, Judgement: judged,
 		Counts: line.Trend.Counts(fingerprint), Epochs: line.Trend.Epochs, Lifelines: line.Trend.Lifelines(fingerprint, maxLifelines),
 		SnapshotIndex: at, Engine: s.engine(), Frozen: bool(why),
+		SeriesKey: seriesKey(line), Events: line.Trend.Events(), Hours: line.Trend.Births(fingerprint, at),
+		Kin: kin(l, line, fingerprint), Locks: locks(line, fingerprint, at), Bisection: bisection(l, line, fingerprint),
 	}
 	for _, snap := range line.Snapshots {
+		in.IDs = append(in.IDs, snap.ID)
 		in.Labels = append(in.Labels, snap.Label)
 		in.Times = append(in.Times, snap.CapturedAt)
 		in.Groups = append(in.Groups, report.GroupOf(snap, fingerprint))
@@ -149,6 +153,66 @@ func (s *Server) familyView(r *http.Request, l *loaded, line *report.Line, finge
 	}
 	in.Sightings = elsewhere(seen, fingerprint, l.ID)
 	return view.NewFamily(in), nil
+}
+
+// kin are the families of the same series that explain this one: those of its
+// unit, who may hold what it waits for, and whose waiting it may be the cause of.
+func kin(l *loaded, line *report.Line, fingerprint string) view.FamilyKin {
+	var out view.FamilyKin
+	series := seriesOf(l, line)
+	byPrint := map[string]report.Family{}
+	for _, f := range series.Families {
+		byPrint[f.Fingerprint] = f
+	}
+	id := line.Trend.UnitOf(fingerprint)
+	for i := range series.Units {
+		if series.Units[i].ID == id {
+			out.Unit = &series.Units[i]
+		}
+	}
+	for _, u := range line.Trend.Units() {
+		if u.ID != id {
+			continue
+		}
+		for _, share := range u.Families {
+			if share.Fingerprint != fingerprint {
+				out.Members = append(out.Members, view.Kin{Family: byPrint[share.Fingerprint], Ratio: share.Ratio})
+			}
+		}
+	}
+	for _, suspect := range line.Trend.Suspects(fingerprint) {
+		out.Holders = append(out.Holders, view.Kin{Family: byPrint[suspect.Fingerprint], Why: suspect.Why})
+	}
+	for _, p := range line.Trend.Explain() {
+		if p.Section == trend.MayHold && len(p.Families) > 0 && p.Families[0] == fingerprint {
+			out.Behind = append(out.Behind, view.Kin{Family: byPrint[p.Of], Why: p.Why})
+		}
+	}
+	return out
+}
+
+// maxLocks is how many locks a family page names.
+const maxLocks = 3
+
+func locks(line *report.Line, fingerprint string, at int) []trend.Hold {
+	held := line.Trend.Holds(fingerprint, at)
+	return held[:min(len(held), maxLocks)]
+}
+
+// bisection compares the versions that the case's series of this program ran,
+// whatever their host.
+func bisection(l *loaded, line *report.Line, fingerprint string) trend.Bisection {
+	var all []trend.Exposure
+	for i := range l.built.Lines {
+		other := &l.built.Lines[i]
+		if other.Snapshots[0].Process.Name.Value == line.Snapshots[0].Process.Name.Value {
+			all = append(all, other.Trend.Exposures(fingerprint)...)
+		}
+	}
+	if len(all) < 2 {
+		return trend.Bisection{}
+	}
+	return trend.Bisect(all)
 }
 
 // elsewhere sums up where other cases show the family, each with its course.

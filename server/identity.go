@@ -110,9 +110,7 @@ func (s *Server) editForm(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, formFault(err))
 		return
 	}
-	e := identity.Edit{
-		Kind: identity.Kind(r.PostForm.Get("kind")), Target: r.PostForm.Get("target"), Value: r.PostForm.Get("value"), Note: r.PostForm.Get("note"),
-	}
+	e := editOf(r.PostForm)
 	if again := r.PostForm.Get("again"); again != "" {
 		if e, err = madeBefore(l.edits, again); err != nil {
 			s.fail(w, r, err)
@@ -131,6 +129,19 @@ func (s *Server) editForm(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	http.Redirect(w, r, identityURL(l.ID, "done", made.ID), http.StatusSeeOther)
+}
+
+// editOf reads a form. Those of events and loads have a field for each part of the
+// value.
+func editOf(form url.Values) identity.Edit {
+	e := identity.Edit{Kind: identity.Kind(form.Get("kind")), Target: form.Get("target"), Value: form.Get("value"), Note: form.Get("note")}
+	switch e.Kind {
+	case identity.Happened:
+		e.Value = identity.EventValue(form.Get("at"), form.Get("what"), form.Get("text"))
+	case identity.Load:
+		e.Value = identity.LoadValue(form.Get("name"), form.Get("numbers"))
+	}
+	return e
 }
 
 // madeBefore is an edit to be made once more, by its number.
@@ -226,7 +237,13 @@ func (s *Server) editsAPI(w http.ResponseWriter, r *http.Request) {
 		Zone    string     `json:"zone"`
 		Edits   []editJSON `json:"edits"`
 		LeftOut []string   `json:"left_out"`
-	}{Case: l.ID, Zone: l.said.Zone.String(), Edits: []editJSON{}, LeftOut: []string{}}
+		// Events are in time order; Loads are by name and snapshot id.
+		Events []identity.Event              `json:"events"`
+		Loads  map[string]map[string]float64 `json:"loads"`
+	}{
+		Case: l.ID, Zone: l.said.Zone.String(), Edits: []editJSON{}, LeftOut: []string{},
+		Events: append([]identity.Event{}, l.said.Events...), Loads: l.said.Loads,
+	}
 	for _, e := range l.edits {
 		out.Edits = append(out.Edits, newEditJSON(e, l.said))
 	}
@@ -238,7 +255,9 @@ func (s *Server) editsAPI(w http.ResponseWriter, r *http.Request) {
 
 // editAPI is POST /api/v1/cases/{id}/edits. A target is a snapshot's id, "from:ID"
 // for it and the later ones of its series, "series:ID" for all of its series, or
-// "case".
+// "case". The value of an event is "TIME; KIND; TEXT", that of a load
+// "NAME; NUMBERS", with a number or a dash for each snapshot of the series or with
+// pairs LABEL=NUMBER.
 func (s *Server) editAPI(w http.ResponseWriter, r *http.Request) {
 	l, err := s.load(r.Context(), pathValue(r, "id"))
 	if err != nil {

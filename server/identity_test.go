@@ -1,16 +1,22 @@
 package server
 
 import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"leakdiff/analysis/report"
+	"leakdiff/analysis/trend"
 )
 
 // dumpOf is a dump of n goroutines that wait in main.leak.
@@ -314,4 +320,237 @@ func TestLeavingSnapshotsOutChangesTheVerdict(t *testing.T) {
 	if diff := cmp.Diff(before, verdicts()); diff != "" {
 		t.Errorf("after undoing: %s", diff)
 	}
+}
+
+// captures packs a series of the corpus without the files of one name.
+func captures(t *testing.T, series, leaveOut string) []byte {
+	t.Helper()
+	root := os.Getenv("LEAKDIFF_CORPUS")
+	if root == "" {
+		root = "../../shared/corpus"
+	}
+	files, err := filepath.Glob(filepath.Join(root, "series", series, "*", "*", "*"))
+	if err != nil || len(files) == 0 {
+		t.Skipf("the corpus is not present (set LEAKDIFF_CORPUS): %d files, %v", len(files), err)
+	}
+	var b bytes.Buffer
+	gz := gzip.NewWriter(&b)
+	tw := tar.NewWriter(gz)
+	for _, file := range files {
+		info, err := os.Stat(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.IsDir() || filepath.Base(file) == leaveOut {
+			continue
+		}
+		content, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name, err := filepath.Rel(filepath.Join(root, "series"), file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := tw.WriteHeader(&tar.Header{Name: filepath.ToSlash(name), Mode: 0o600, Size: int64(len(content))}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := tw.Write(content); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := tw.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := gz.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// verdicts are the growing families of the first series, by title.
+func (s *site) verdicts(caseID string) map[string]string {
+	s.t.Helper()
+	out := map[string]string{}
+	for _, f := range decode[report.Report](s.t, s.get("/api/v1/cases/"+caseID).body).Series[0].Families {
+		if f.Onset != nil {
+			out[f.Title] = string(f.Verdict)
+		}
+	}
+	return out
+}
+
+func TestALoadThatAFamilyFollowsMakesItScaling(t *testing.T) {
+	s := newSite(t)
+	up := s.put("prometheus.tar.gz", captures(t, "prometheus-hanging-targets", "metrics.txt"))
+	target := "series:" + up.Snapshots[0].ID
+	// expected.json: the scrape loops, both ends of their connections and the sockets.
+	all := func(verdict string) map[string]string {
+		return map[string]string{
+			"TCP client to 127.0.0.1:18091, ESTABLISHED":                                                               verdict,
+			"scrape.(*targetScraper).scrape <- scrape.(*scrapePool).sync":                                              verdict,
+			"net/http.(*persistConn).readLoop <- net/http.(*Transport).dialConn in internal/poll.(*pollDesc).waitRead": verdict,
+			"net/http.(*persistConn).writeLoop <- net/http.(*Transport).dialConn":                                      verdict,
+		}
+	}
+	if diff := cmp.Diff(all("leaking"), s.verdicts(up.Case)); diff != "" {
+		t.Fatalf("without a load: %s", diff)
+	}
+	other := s.edit(up.Case, "load", target, "jobs; 3 3 4 3 3 4 3 3")
+	if diff := cmp.Diff(all("leaking"), s.verdicts(up.Case)); diff != "" {
+		t.Errorf("a load that does not rise with it: %s", diff)
+	}
+	n := s.edit(up.Case, "load", target, "targets; 0 40 80 120 160 200 240 0")
+	if diff := cmp.Diff(all("scaling"), s.verdicts(up.Case)); diff != "" {
+		t.Errorf("with the targets as load: %s", diff)
+	}
+	s.run(t, []scenario{
+		{name: "the outcome is said in verdicts", path: fmt.Sprintf("%s/identity?done=%d", up.Link, n), status: 200, want: []string{"Done. Load targets: 0 40 80 120 160 200 240 0. Of prometheus 4\u00a0families are scaling, none suspicious and none leaking now.", "How much was asked of it (2\u00a0loads)"}},
+		{name: "the evidence names the load", path: "/api/v1/cases/" + up.Case, status: 200, want: []string{"1 for each unit of targets, which went from 0 to 240"}},
+		{name: "the list of edits tells it by snapshot", path: "/api/v1/cases/" + up.Case + "/edits", status: 200, want: []string{`"targets": {`, `"` + up.Snapshots[6].ID + `": 240`, `"jobs": {`}},
+	})
+	if r := s.do("POST", "/bundles/"+up.ID+"/read", strings.NewReader(""), "Content-Type", formType); r.status != 303 {
+		t.Fatalf("reading again gave %d", r.status)
+	}
+	if _, err := s.s.worker.settled(t.Context(), up.ID); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(all("scaling"), s.verdicts(up.Case)); diff != "" {
+		t.Errorf("after reading the bundle again: %s", diff)
+	}
+	for _, number := range []int64{n, other} {
+		if r := s.do("DELETE", fmt.Sprintf("/api/v1/cases/%s/edits/%d", up.Case, number), nil); r.status != 204 {
+			t.Fatalf("undoing gave %d: %s", r.status, r.body)
+		}
+		if diff := cmp.Diff(all("leaking"), s.verdicts(up.Case)); diff != "" {
+			t.Errorf("after undoing %d: %s", number, diff)
+		}
+	}
+}
+
+func TestAnEventInsideTheOnsetIsNamedWithIt(t *testing.T) {
+	s := newSite(t)
+	up := s.put("kubelet-probe-leak.tar.gz", sample(t, "kubelet-probe-leak").Archive)
+	onset := func() (text string, windows []report.Window, from, to string) {
+		doc := decode[report.Report](t, s.get("/api/v1/cases/"+up.Case).body)
+		for _, series := range doc.Series {
+			for _, f := range series.Families {
+				if series.Process == "kubelet" && f.Verdict == "leaking" && f.Onset != nil && f.Onset.From != nil {
+					return f.Onset.Text, f.Onset.Windows, f.Onset.From.Format("2006-01-02 15:04:05"), f.Onset.To.Format("2006-01-02 15:04:05.999999999")
+				}
+			}
+		}
+		t.Fatal("no family of kubelet leaks")
+		return
+	}
+	before, _, from, to := onset()
+	if strings.Contains(before, "deploy") {
+		t.Fatal(before)
+	}
+	first := s.edit(up.Case, "event", "case", to+"; deploy; prober 1.31 <b>on</b> all nodes")
+	s.edit(up.Case, "event", "", to+"Z; outage; of the registry")
+	s.edit(up.Case, "event", "case", "2001-01-01 00:00; config; long ago, from "+from)
+	text, windows, _, _ := onset()
+	for _, want := range []string{"deploy prober 1.31 <b>on</b> all nodes at ", "outage of the registry at "} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the onset is %q, want %q in it", text, want)
+		}
+	}
+	if strings.Contains(text, "long ago") {
+		t.Errorf("an event of another time is named: %q", text)
+	}
+	if last := windows[len(windows)-1]; len(last.Events) != 2 {
+		t.Errorf("the last window holds %q", last.Events)
+	}
+	s.run(t, []scenario{
+		{name: "the page lists all in their order", path: up.Link + "/identity?done=1", status: 200, want: []string{"Done. Event: ", "prober 1.31 &lt;b&gt;on&lt;/b&gt; all nodes; it lies between t", "before t0 of kubelet on realnode1"}, never: []string{"<b>on</b>"}},
+		{name: "and its data", path: "/api/v1/cases/" + up.Case + "/edits", status: 200, want: []string{`"kind": "outage"`, `"text": "of the registry"`}},
+	})
+	s.do("DELETE", fmt.Sprintf("/api/v1/cases/%s/edits/%d", up.Case, first), nil)
+	if text, _, _, _ := onset(); strings.Contains(text, "deploy") || !strings.Contains(text, "outage of the registry") {
+		t.Errorf("after undoing the first: %q", text)
+	}
+}
+
+func TestASharedResultHidesHostsInEventsToo(t *testing.T) {
+	s := newSite(t)
+	up := s.put("kubelet-probe-leak.tar.gz", sample(t, "kubelet-probe-leak").Archive)
+	for _, at := range []string{"02:57:00", "02:58:00", "02:59:00", "03:00:00", "03:01:00", "03:02:00", "03:03:00", "03:04:00", "03:05:00"} {
+		s.edit(up.Case, "event", "case", "2026-11-21 "+at+"; deploy; prober on realnode1")
+	}
+	if !strings.Contains(s.get("/api/v1/cases/"+up.Case).body, "deploy prober on realnode1") {
+		t.Fatal("no event is named with any growth")
+	}
+	shared := decode[result](t, s.do("POST", "/api/v1/permalinks", strings.NewReader(`{"case":"`+up.Case+`"}`)).body)
+	s.run(t, []scenario{
+		{name: "its page", path: shared.Link, status: 200, never: []string{"realnode1"}},
+		{name: "its JSON", path: shared.Link + ".json", status: 200, want: []string{"deploy prober on host-"}, never: []string{"realnode1"}},
+	})
+}
+
+func TestVersionsThatPeopleEnterAreBisected(t *testing.T) {
+	s := newSite(t)
+	counts := []int{20, 20, 20, 20, 20, 20, 40, 60, 80, 100, 120, 140}
+	up := s.untimed(t, counts...)
+	at := map[string]string{}
+	for _, snap := range up.Snapshots {
+		at[snap.Label] = snap.ID
+	}
+	for i := range counts {
+		s.edit(up.Case, "time", at[fmt.Sprintf("t%d", i)], fmt.Sprintf("2026-11-21 %02d:00", i+1))
+	}
+	s.edit(up.Case, "version", "series:"+at["t0"], "1.30.0")
+	n := s.edit(up.Case, "version", "from:"+at["t6"], "1.31.0")
+	table := func() trend.Bisection {
+		l, err := s.s.load(t.Context(), up.Case)
+		if err != nil {
+			t.Fatal(err)
+		}
+		line := l.built.Lines[0]
+		return trend.Bisect(line.Trend.Exposures(line.Trend.Families[0].Fingerprint))
+	}
+	got := table()
+	if got.FirstBad != "1.31.0" || len(got.Rows) != 2 || got.Rows[0].Verdict != trend.Good || got.Rows[1].Rate != 20 {
+		t.Errorf("%s: %+v", got.Text(), got.Rows)
+	}
+	s.run(t, []scenario{{name: "the page shows both with their source", path: up.Link + "/identity", status: 200, want: []string{"1.30.0", "1.31.0", "entered by a person (was: not known)", "Version of t6"}}})
+	s.do("DELETE", fmt.Sprintf("/api/v1/cases/%s/edits/%d", up.Case, n), nil)
+	if got := table(); len(got.Rows) != 1 || got.FirstBad != "" {
+		t.Errorf("after undoing: %s: %+v", got.Text(), got.Rows)
+	}
+}
+
+func TestTheFormsOfEventsAndLoads(t *testing.T) {
+	s := newSite(t)
+	up := s.untimed(t, 3, 13, 23)
+	page, target := up.Link+"/identity", "series:"+up.Snapshots[0].ID
+	header := []string{"Content-Type", formType}
+	event := func(at, kind, text string) string {
+		return postForm("kind", "event", "target", "case", "at", at, "what", kind, "text", text)
+	}
+	load := func(name, numbers string) string {
+		return postForm("kind", "load", "target", target, "name", name, "numbers", numbers)
+	}
+	s.run(t, []scenario{
+		{name: "the page has both", path: page, status: 200, want: []string{"What happened", "How much was asked of it", "One number for each of t0 t1 t2, in this order", `<option value="outage">`}, never: []string{`role="alert"`}},
+		{name: "a bad time", method: "POST", path: page, body: event("noon <b>", "deploy", "1.4"), header: header, status: 400, want: []string{`role="alert">This is no time.`, `value="noon &lt;b&gt;"`, `value="deploy"`, `value="1.4"`}, never: []string{"noon <b>", "<b>Not taken</b>"}},
+		{name: "a time with the separator", method: "POST", path: page, body: event("2026-11-21; 03:00", "deploy", "1.4"), header: header, status: 400, want: []string{"This is no time.", `value="deploy"`}},
+		{name: "two words as kind", method: "POST", path: page, body: event("2026-11-21 03:00", "big deploy", "1.4"), header: header, status: 400, want: []string{"not a single word", `value="big deploy"`}},
+		{name: "no text", method: "POST", path: page, body: event("2026-11-21 03:00", "deploy", ""), header: header, status: 400, want: []string{"Nothing says what happened."}},
+		{name: "a control character", method: "POST", path: page, body: event("2026-11-21 03:00", "deploy", "a\x1b[31mb"), header: header, status: 400, want: []string{"U+001B"}, never: []string{"\x1b", "<b>Not taken</b>"}},
+		{name: "too few numbers", method: "POST", path: page, body: load("sessions", "12 14"), header: header, status: 400, want: []string{`role="alert">These are 2 numbers for 3 snapshots. Enter one for each of t0 t1 t2, a dash where it is not known.`, ">12 14</textarea>", `value="sessions"`}, never: []string{"<b>Not taken</b>"}},
+		{name: "no number", method: "POST", path: page, body: load("sessions", "12 lots 14"), header: header, status: 400, want: []string{"This is no number (&#34;lots&#34;)."}},
+		{name: "no name", method: "POST", path: page, body: load("", "12 13 14"), header: header, status: 400, want: []string{"The load has no name.", ">12 13 14</textarea>"}},
+		{name: "a load of the whole case", method: "POST", path: page, body: postForm("kind", "load", "target", "case", "name", "sessions", "numbers", "1 2 3"), header: header, status: 400, want: []string{"<b>Not taken</b>", "A load is that of a whole series"}},
+		{name: "nothing was kept of all that", path: page + ".json", status: 200, want: []string{`"edits": []`, `"events": []`, `"loads": {}`}},
+		{name: "an event", method: "POST", path: page, body: event("2026-11-21 03:00", "deploy", "1.4; all nodes"), header: header, status: 303},
+		{name: "of dumps without a time it has no place", path: page + "?done=1", status: 200, want: []string{"Kept, but it changes nothing: no snapshot of the case has a time", "deploy 1.4; all nodes"}},
+		{name: "a column from a table", method: "POST", path: page, body: load("sessions", "12\r\n–\r\n14.50"), header: header, status: 303},
+		{name: "the load is shown with its place", path: page + "?done=2", status: 200, want: []string{"Done. Load sessions: 12 – 14.5. Of ", "12 – 14.5"}},
+		{name: "the same event twice", method: "POST", path: page, body: event("2026-11-21T03:00:00Z", "deploy", "1.4; all nodes"), header: header, status: 400, want: []string{"The case has this event already."}},
+		{name: "undoing the load", method: "POST", path: page + "/undo", body: postForm("number", "2"), header: header, status: 303},
+		{name: "is said", path: page + "?undone=2", status: 200, want: []string{"Undone. Load sessions: 12 – 14.5."}, never: []string{"1\u00a0load)"}},
+		{name: "making it again", method: "POST", path: page, body: postForm("again", "2"), header: header, status: 303},
+		{name: "gives the same", path: page + "?done=3", status: 200, want: []string{"Done. Load sessions: 12 – 14.5."}},
+	})
 }

@@ -9,6 +9,7 @@ import (
 	"leakdiff/analysis"
 	"leakdiff/analysis/identity"
 	"leakdiff/analysis/report"
+	"leakdiff/analysis/trend"
 	"leakdiff/store"
 )
 
@@ -121,9 +122,18 @@ func (s *Server) load(ctx context.Context, caseID string) (*loaded, error) {
 		}
 		l.bundleOf[snapshots[i].ID] = bundle
 	}
-	l.built = report.Build(l.said.Snapshots, problems, report.Options{Version: s.cfg.Version})
+	l.built = report.Build(l.said.Snapshots, problems, report.Options{Version: s.cfg.Version, Events: happened(l.said), Loads: l.said.Loads})
 	s.cases.put(key, l)
 	return l, nil
+}
+
+// happened are the events that people entered, as verdicts take them.
+func happened(said identity.Outcome) []trend.Event {
+	var out []trend.Event
+	for _, e := range said.Events {
+		out = append(out, trend.Event{At: e.At, Kind: e.Kind, Text: e.Text})
+	}
+	return out
 }
 
 // inventorySnapshots are all snapshots of a case without members, as they are after its

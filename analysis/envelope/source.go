@@ -290,7 +290,7 @@ func (s *source) line(b []byte, at place, newline bool) {
 		s.beforeLength = 0
 		return
 	}
-	matched := false
+	matched, whole := false, b
 	if o != nil && (o.inner.mode == innerUndecided || o.inner.mode == innerEach) {
 		b, t, matched = o.strip(b, t)
 		if len(t) == 0 {
@@ -301,6 +301,10 @@ func (s *source) line(b []byte, at place, newline bool) {
 	switch h, ok := readHeader(t); {
 	case ok:
 		s.header(h, b, t, at, matched, newline)
+		if n := s.open; matched && n != nil && n != o && n.Time.IsZero() {
+			// The stamp was cut off with the prefix of the dump before.
+			n.at(lineMoment(whole, s.to.cfg.Now))
+		}
 	case s.marked(b, t, at, newline):
 	default:
 		s.other(b, t, at, newline)
@@ -337,8 +341,13 @@ func (s *source) header(h header, b, t []byte, at place, matched, newline bool) 
 		s.open.header(h, b, at, newline)
 		return
 	}
+	before := s.open
 	s.close()
 	o := s.begins(KindGoroutine, at)
+	if matched && before != nil {
+		// The prefix that was cut off this header stands on the next lines, too.
+		o.inner = before.inner
+	}
 	o.crash = s.opening.active || h.system || h.id == 0
 	o.signal = s.opening.signal
 	o.sure = s.begin || o.signal
@@ -373,7 +382,7 @@ func (s *source) goesOn(h header, b []byte, matched bool) bool {
 	if _, twice := o.ids[h.id]; twice && !o.relay {
 		return false
 	}
-	return !h.running || h.system || o.signal || o.crash && o.foreign == 0
+	return !h.running || h.system || o.signal || o.crash && o.foreign == 0 && o.strays == 0
 }
 
 // begins opens a section.

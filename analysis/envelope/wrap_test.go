@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"leakdiff/analysis/envelope"
@@ -374,5 +375,35 @@ func TestAnyPrefixGivesAPrefix(t *testing.T) {
 				t.Fatalf("%s cut at %d of %d: got %d goroutines of %d", w.name, end, len(wrapped), len(got), len(want))
 			}
 		}
+	}
+}
+
+// The prefix that a dump's own lines share was cut off the first header of the next
+// dump, whose other lines begin with another stamp.
+func TestTheNextDumpBehindStampsKeepsItsFirstGoroutine(t *testing.T) {
+	dump := func(stamp string, n int) string {
+		var b strings.Builder
+		for i := range n {
+			state := "select"
+			if i == 0 {
+				state = "running"
+			}
+			for line := range strings.Lines(fmt.Sprintf("goroutine %d [%s]:\nmain.f()\n\t/x/main.go:1 +0x1\ncreated by main.main in goroutine 1\n\t/x/main.go:2 +0x2\n\n", i+1, state)) {
+				b.WriteString(stamp + " " + line)
+			}
+		}
+		return b.String()
+	}
+	text := dump("2026-11-21T03:00:00.0Z", 6) + dump("2026-11-21T03:05:00.0Z", 7)
+	sections, info, problems, err := envelope.Unwrap(strings.NewReader(text), envelope.Config{})
+	if err != nil || len(problems) > 0 || info.LoneHeaders != 0 {
+		t.Fatalf("%v, %v, %d lone headers", err, problems, info.LoneHeaders)
+	}
+	var got []string
+	for _, s := range sections {
+		got = append(got, fmt.Sprintf("%d at %s", s.Headers, s.Time.Format("15:04")))
+	}
+	if d := cmp.Diff([]string{"6 at 03:00", "7 at 03:05"}, got); d != "" {
+		t.Error(d)
 	}
 }

@@ -21,12 +21,15 @@ func Resolve(snapshots []analysis.Snapshot, edits []Edit) Outcome {
 	slices.SortStableFunc(inForce, func(a, b Edit) int { return int(a.ID - b.ID) })
 	w.zone(inForce)
 	for _, e := range inForce {
-		if e.Kind != Zone {
+		if e.Kind != Zone && e.Kind != Happened && e.Kind != Load {
 			w.apply(e)
 		}
 	}
 	w.arrange()
-	return w.outcome(inForce)
+	out := w.outcome()
+	out.Events, out.Loads = w.events(inForce), w.loads(inForce)
+	out.Problems = problems(inForce, w.effects)
+	return out
 }
 
 // work is a case while its edits are applied.
@@ -165,7 +168,7 @@ func (w *work) meant(target string) (list []int, why string) {
 // change gives the reason why an edit cannot be applied, or applies it.
 func (w *work) change(e Edit, meant []int) (why string) {
 	switch e.Kind {
-	case Host, Process, PID:
+	case Host, Process, PID, Version:
 		w.set(e, meant, e.Value)
 		return ""
 	case Series:
@@ -197,7 +200,7 @@ func (w *work) set(e Edit, meant []int, value string) {
 	w.note(e, meant, fact(&w.now[meant[0]].Process, e.Kind).Value)
 	for _, i := range meant {
 		*fact(&w.now[i].Process, e.Kind) = entered(value, *fact(&w.found[i].Process, e.Kind))
-		w.reordered[i] = w.reordered[i] || e.Kind != PID
+		w.reordered[i] = w.reordered[i] || e.Kind == Host || e.Kind == Process
 	}
 }
 
@@ -207,6 +210,8 @@ func fact(p *analysis.Process, k Kind) *analysis.Fact {
 		return &p.Host
 	case PID:
 		return &p.PID
+	case Version:
+		return &p.Version
 	}
 	return &p.Name
 }
@@ -318,32 +323,43 @@ func (w *work) reorder(e Edit, meant []int) (why string) {
 // sequence are the snapshots of a series in order: by time, those without one at
 // the place that their bundle or a person gave them.
 func (w *work) sequence(keys []string, key string) []int {
-	var timed, untimed []int
+	var list []int
 	for i := range w.now {
-		switch {
-		case keys[i] != key:
-		case w.now[i].CapturedAt.IsZero():
+		if keys[i] == key {
+			list = append(list, i)
+		}
+	}
+	out := inOrder(w.now, list)
+	for _, m := range w.moves {
+		out, _ = m.in(out, w.now)
+	}
+	return out
+}
+
+// inOrder sorts snapshots of a series by time; those without one keep the place
+// that their Order gives them among the others.
+func inOrder(snapshots []analysis.Snapshot, list []int) []int {
+	var timed, untimed []int
+	for _, i := range list {
+		if snapshots[i].CapturedAt.IsZero() {
 			untimed = append(untimed, i)
-		default:
+		} else {
 			timed = append(timed, i)
 		}
 	}
 	slices.SortStableFunc(timed, func(a, b int) int {
-		if c := w.now[a].CapturedAt.Compare(w.now[b].CapturedAt); c != 0 {
+		if c := snapshots[a].CapturedAt.Compare(snapshots[b].CapturedAt); c != 0 {
 			return c
 		}
-		return w.now[a].Order - w.now[b].Order
+		return snapshots[a].Order - snapshots[b].Order
 	})
 	out := timed
 	for _, u := range untimed {
-		at := slices.IndexFunc(out, func(x int) bool { return w.now[x].Order > w.now[u].Order })
+		at := slices.IndexFunc(out, func(x int) bool { return snapshots[x].Order > snapshots[u].Order })
 		if at < 0 {
 			at = len(out)
 		}
 		out = slices.Insert(out, at, u)
-	}
-	for _, m := range w.moves {
-		out, _ = m.in(out, w.now)
 	}
 	return out
 }
@@ -414,7 +430,7 @@ func (w *work) permute(order []int) {
 	w.now, w.left, w.marks = now, left, marks
 }
 
-func (w *work) outcome(edits []Edit) Outcome {
+func (w *work) outcome() Outcome {
 	out := Outcome{Effects: w.effects, Keys: map[string]string{}, Hosts: w.hosts(), Zone: w.location}
 	for i, s := range w.now {
 		out.Keys[s.ID] = w.marks[i].String()
@@ -425,9 +441,15 @@ func (w *work) outcome(edits []Edit) Outcome {
 		}
 		out.Snapshots = append(out.Snapshots, s)
 	}
+	return out
+}
+
+// problems name the edits that change nothing and should.
+func problems(edits []Edit, effects map[int64]Effect) []analysis.Problem {
+	var out []analysis.Problem
 	for _, e := range edits {
-		if effect := w.effects[e.ID]; effect.Why != "" && !effect.Harmless {
-			out.Problems = append(out.Problems, analysis.Problem{
+		if effect := effects[e.ID]; effect.Why != "" && !effect.Harmless {
+			out = append(out, analysis.Problem{
 				Path: fmt.Sprintf("edit %d", e.ID), Offset: -1, Severity: analysis.Warning, What: fmt.Sprintf("edit %d (%s) changes nothing", e.ID, e.Kind.Words()), Why: effect.Why,
 				Hint: "undo it on the identity page of the case, or say there again what holds now",
 			})

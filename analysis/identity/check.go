@@ -19,19 +19,40 @@ const (
 	maxName = 200
 	maxNote = 300
 	maxText = 1000
+
+	maxVersion   = 100
+	maxEventKind = 40
+	maxEventText = 200
+	maxLoadName  = 60
+	// maxLoad is room for the numbers of maxAsked snapshots, named by evidence.
+	maxLoad = 80_000
+)
+
+// Limits of a case, in edits that are in force; maxAsked is that of the snapshots
+// of one load.
+const (
+	maxEvents = 200
+	maxLoads  = 20
+	maxAsked  = 500
 )
 
 // Check gives an edit as it is kept: without spaces around it, its snapshots
 // named by their evidence instead of the ids that pages and scripts use, its time
 // as RFC 3339. A time without a zone is of the case's. The error is an
 // *analysis.Fault with Code "invalid" whose Where is the field: kind, target,
-// value or note.
+// value or note; "value.time", "value.kind" and "value.text" are the parts of an
+// event, "value.name" and "value.numbers" those of a load.
 func (o Outcome) Check(e Edit) (Edit, error) {
 	e.Value, e.Note = strings.TrimSpace(e.Value), strings.TrimSpace(e.Note)
 	if err := checkText("note", e.Note, maxNote); err != nil {
 		return e, err
 	}
-	if err := checkText("value", e.Value, maxText); err != nil {
+	limit := maxText
+	if e.Kind == Load {
+		// A column copied from a table comes with line ends.
+		e.Value, limit = strings.Join(strings.Fields(e.Value), " "), maxLoad
+	}
+	if err := checkText("value", e.Value, limit); err != nil {
 		return e, err
 	}
 	var err error
@@ -64,13 +85,16 @@ func checkText(field, text string, limit int) error {
 
 // target turns "sabc…", "from:sabc…" and "series:sabc…" into evidence.
 func (o Outcome) target(e Edit) (string, error) {
-	if e.Kind == Zone {
+	if e.Kind == Zone || e.Kind == Happened {
 		if e.Target != WholeCase && e.Target != "" {
-			return "", invalid("target", "a zone is that of the whole case", "", `leave the target out, or send "case"`)
+			return "", invalid("target", map[Kind]string{Zone: "a zone", Happened: "an event"}[e.Kind]+" is that of the whole case", "", `leave the target out, or send "case"`)
 		}
 		return WholeCase, nil
 	}
 	scope, id := cutScope(e.Target)
+	if e.Kind == Load && scope != "series" {
+		return "", invalid("target", "a load is that of a whole series", "", "send series:ID with the id of one of its snapshots")
+	}
 	if scope == "into" || scope == "before" || scope == "after" {
 		return "", invalid("target", "the target is not understood", "", "send a snapshot's id, from:ID or series:ID")
 	}
@@ -124,6 +148,12 @@ func (o Outcome) value(e Edit) (string, error) {
 		return e.Value, checkName(e.Value)
 	case PID:
 		return checkPID(e.Value)
+	case Version:
+		return e.Value, checkVersion(e.Value)
+	case Happened:
+		return o.checkEvent(e.Value)
+	case Load:
+		return o.checkLoad(e)
 	case Time:
 		return checkTime(e.Value, o.Zone)
 	case Zone:
@@ -156,7 +186,7 @@ func (o Outcome) value(e Edit) (string, error) {
 		}
 		return host + "/" + name, checkName(name)
 	}
-	return e.Value, invalid("kind", "there is no such kind of edit", fmt.Sprintf("%.40q", string(e.Kind)), "it is one of host, process, pid, time, zone, order, leave_out, keep, series")
+	return e.Value, invalid("kind", "there is no such kind of edit", fmt.Sprintf("%.40q", string(e.Kind)), "it is one of host, process, pid, version, time, zone, order, leave_out, keep, series, event, load")
 }
 
 // timed reports whether the snapshot of a target has a time.
@@ -191,6 +221,16 @@ func checkName(name string) error {
 	return nil
 }
 
+func checkVersion(version string) error {
+	switch {
+	case version == "":
+		return invalid("value", "the version has no name", "", "enter it, or undo an earlier edit to get back what was found")
+	case len(version) > maxVersion:
+		return invalid("value", "the version's name is too long", fmt.Sprintf("it has %d bytes and the limit is %d", len(version), maxVersion), "enter the version alone, such as 1.31.2")
+	}
+	return nil
+}
+
 func checkPID(text string) (string, error) {
 	n, err := strconv.ParseUint(text, 10, 31)
 	if err != nil || n == 0 {
@@ -203,13 +243,21 @@ func checkPID(text string) (string, error) {
 // datetime-local fields do.
 var timeLayouts = [...]string{"2006-01-02 15:04:05", "2006-01-02T15:04:05", "2006-01-02 15:04", "2006-01-02T15:04"}
 
-// checkTime reads a time; one without a zone is of the given one. Empty means
-// that no time is known.
+// checkTime gives a time as it is kept. Empty means that no time is known.
 func checkTime(text string, zone *time.Location) (string, error) {
 	if text == "" {
 		return "", nil
 	}
+	return readTime("value", text, zone, "; leave it empty if no time is known")
+}
+
+// readTime reads a time as RFC 3339; one without a zone is of the given one. More
+// is what the hint says behind the form of a time.
+func readTime(field, text string, zone *time.Location, more string) (string, error) {
 	at, err := time.Parse(time.RFC3339Nano, joined(text))
+	if err != nil {
+		at, err = time.Parse("2006-01-02T15:04Z07:00", joined(text))
+	}
 	if zone == nil {
 		zone = time.UTC
 	}
@@ -219,10 +267,10 @@ func checkTime(text string, zone *time.Location) (string, error) {
 		}
 	}
 	if err != nil {
-		return text, invalid("value", "this is no time", "", "write it like 2026-11-21 02:58:10, with +01:00 or Z behind it if it is not of the case's zone; leave it empty if no time is known")
+		return text, invalid(field, "this is no time", "", "write it like 2026-11-21 02:58:10, with +01:00 or Z behind it if it is not of the case's zone"+more)
 	}
 	if at = at.UTC(); at.Year() < 1990 || at.Year() > 2199 {
-		return text, invalid("value", "this time cannot be right", "the year is "+strconv.Itoa(at.Year()), "write it like 2026-11-21 02:58:10")
+		return text, invalid(field, "this time cannot be right", "the year is "+strconv.Itoa(at.Year()), "write it like 2026-11-21 02:58:10")
 	}
 	return at.Format(time.RFC3339Nano), nil
 }

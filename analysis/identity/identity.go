@@ -1,6 +1,6 @@
 // Package identity applies what people said about a case's snapshots: whose
-// evidence they are, when they were taken, in which order, and which of them
-// count. It takes snapshots as they were recognised and the edits of a case, and
+// evidence they are, when they were taken, in which order, which of them count,
+// what happened meanwhile and how much was asked of a program. It takes snapshots as they were recognised and the edits of a case, and
 // gives corrected copies with what became of each edit. It refuses to know
 // storage, pages and how anything was recognised; an edit names evidence, never a
 // derived name, so that it holds when a newer engine reads the same bytes again.
@@ -17,10 +17,12 @@ type Kind string
 
 // The kinds of edits, with what their Value is.
 const (
-	// Host, Process and PID are names and a decimal pid.
+	// Host, Process, PID and Version are names, a decimal pid and the version of the
+	// program.
 	Host    Kind = "host"
 	Process Kind = "process"
 	PID     Kind = "pid"
+	Version Kind = "version"
 	// Time is RFC 3339, or empty where no time is known.
 	Time Kind = "time"
 	// Zone is the IANA name or the offset ("+02:00") of times that were read
@@ -34,6 +36,12 @@ const (
 	// Series moves snapshots into another series: Into(key, process) for that of a
 	// snapshot, or "host/process" for one by name.
 	Series Kind = "series"
+	// Happened is an event of the whole case, see EventValue. Events stand side by
+	// side.
+	Happened Kind = "event"
+	// Load is a demand on a series, see LoadValue. Of two with one name the later
+	// one holds.
+	Load Kind = "load"
 )
 
 // Edit is one thing that a person said about a case. Edits are applied in the
@@ -67,6 +75,11 @@ type Outcome struct {
 	Hosts []string
 	// Zone is that of times without one, UTC unless an edit says otherwise.
 	Zone *time.Location
+	// Events are what people say happened, in time order.
+	Events []Event
+	// Loads are the demands that people gave, by name and snapshot id; a snapshot
+	// whose demand is not known is missing.
+	Loads map[string]map[string]float64
 }
 
 // Effect is what became of an edit.

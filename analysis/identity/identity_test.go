@@ -403,7 +403,7 @@ func FuzzReferencesAreReadWithoutPanic(f *testing.F) {
 	}
 	in := series("h", "x", 3, asIs)
 	f.Fuzz(func(t *testing.T, target, value string) {
-		for _, k := range []Kind{Host, Series, Order, Time, Zone} {
+		for _, k := range []Kind{Host, Series, Order, Time, Zone, Version, Happened, Load} {
 			out := Resolve(in, []Edit{{ID: 1, Kind: k, Target: target, Value: value}})
 			if n := len(out.Snapshots) + len(out.LeftOut); n != len(in) {
 				t.Errorf("%d snapshots, want %d", n, len(in))
@@ -415,7 +415,7 @@ func FuzzReferencesAreReadWithoutPanic(f *testing.F) {
 // editOf draws an edit of one of the snapshots.
 func editOf(rt *rapid.T, in []analysis.Snapshot, id int64) Edit {
 	s := in[rapid.IntRange(0, len(in)-1).Draw(rt, "snapshot")]
-	e := Edit{ID: id, Kind: rapid.SampledFrom([]Kind{Host, Process, PID, Time, Order, LeaveOut, Keep, Series}).Draw(rt, "kind")}
+	e := Edit{ID: id, Kind: rapid.SampledFrom([]Kind{Host, Process, PID, Version, Time, Order, LeaveOut, Keep, Series, Happened, Load}).Draw(rt, "kind")}
 	e.Target = rapid.SampledFrom([]string{One(key(s)), From(key(s)), All(key(s), s.Process)}).Draw(rt, "target")
 	other := in[rapid.IntRange(0, len(in)-1).Draw(rt, "other")]
 	switch e.Kind {
@@ -431,6 +431,12 @@ func editOf(rt *rapid.T, in []analysis.Snapshot, id int64) Edit {
 		e.Value = other.Process.Name.Value + rapid.SampledFrom([]string{"", "-2"}).Draw(rt, "value")
 	case PID:
 		e.Value = "7"
+	case Version:
+		e.Value = rapid.SampledFrom([]string{"1.30", "1.31"}).Draw(rt, "version")
+	case Happened:
+		e.Target, e.Value = WholeCase, EventValue("2026-11-21T02:59:00Z", "deploy", rapid.SampledFrom([]string{"a", "b"}).Draw(rt, "text"))
+	case Load:
+		e.Target, e.Value = All(key(s), s.Process), LoadValue("sessions", key(s)+"=12 "+key(other)+"=-")
 	}
 	return e
 }
@@ -533,6 +539,42 @@ func TestCheckKeepsWhatIsRightAndExplainsWhatIsWrong(t *testing.T) {
 		{name: "a merge", in: Edit{Kind: Series, Target: "stwo", Value: "into:sone"}, want: Edit{Kind: Series, Target: key(in[1]), Value: "into:" + k + ":node/kubelet"}},
 		{name: "a split", in: Edit{Kind: Series, Target: "from:stwo", Value: "n2/kubelet"}, want: Edit{Kind: Series, Target: "from:" + key(in[1]), Value: "n2/kubelet"}},
 
+		{name: "a version", in: Edit{Kind: Version, Target: "from:stwo", Value: " v1.31.2+rke2 (go1.22) "}, want: Edit{Kind: Version, Target: "from:" + key(in[1]), Value: "v1.31.2+rke2 (go1.22)"}},
+		{name: "an event is of the whole case and of its zone", in: Edit{Kind: Happened, Value: "2026-11-21 04:58; deploy;  1.4; all nodes "}, want: Edit{Kind: Happened, Target: WholeCase, Value: "2026-11-21T02:58:00Z; deploy; 1.4; all nodes"}},
+		{name: "an event of an own kind with an offset", in: Edit{Kind: Happened, Target: WholeCase, Value: "2026-11-21 04:58 -01:00;umzug-süd;x"}, want: Edit{Kind: Happened, Target: WholeCase, Value: "2026-11-21T05:58:00Z; umzug-süd; x"}},
+		{name: "a load in the order of the series", in: Edit{Kind: Load, Target: "series:sone", Value: "open sessions; 12, 013.50 -"}, want: Edit{Kind: Load, Target: "series:" + k + ":node/kubelet", Value: "open sessions; " + k + "=12 " + key(in[1]) + "=13.5 " + key(in[2]) + "=-"}},
+		{name: "a load by labels and ids", in: Edit{Kind: Load, Target: "series:stwo", Value: "pods; t3=0 sone=7"}, want: Edit{Kind: Load, Target: "series:" + key(in[1]) + ":node/kubelet", Value: "pods; " + k + "=7 " + key(in[1]) + "=- " + key(in[2]) + "=0"}},
+		{name: "a load by evidence, as it is kept, with some that is gone", in: Edit{Kind: Load, Target: "series:sone", Value: "pods; e1.7.1.aaaaaaaaaaaaa=3 " + key(in[2]) + "=2 " + k + "=1"}, want: Edit{Kind: Load, Target: "series:" + k + ":node/kubelet", Value: "pods; " + k + "=1 " + key(in[1]) + "=- " + key(in[2]) + "=2 e1.7.1.aaaaaaaaaaaaa=3"}},
+
+		{name: "no version", in: Edit{Kind: Version, Target: "sone", Value: " "}, field: "value", what: "the version has no name"},
+		{name: "a long version", in: Edit{Kind: Version, Target: "sone", Value: strings.Repeat("1", 101)}, field: "value", what: "the version's name is too long"},
+		{name: "an event of one snapshot", in: Edit{Kind: Happened, Target: "sone", Value: "2026-11-21 04:58; deploy; x"}, field: "target", what: "an event is that of the whole case"},
+		{name: "an event without a time", in: Edit{Kind: Happened, Value: "; deploy; x"}, field: "value.time", what: "the event has no time"},
+		{name: "an event at no time", in: Edit{Kind: Happened, Value: "noon; deploy; x"}, field: "value.time", what: "this is no time"},
+		{name: "an event of another age", in: Edit{Kind: Happened, Value: "1026-11-21 04:58; deploy; x"}, field: "value.time", what: "this time cannot be right"},
+		{name: "an event without a kind", in: Edit{Kind: Happened, Value: "2026-11-21 04:58; ; x"}, field: "value.kind", what: "the event has no kind"},
+		{name: "an event with a long kind", in: Edit{Kind: Happened, Value: "2026-11-21 04:58;" + strings.Repeat("k", 41) + "; x"}, field: "value.kind", what: "the kind of the event is too long"},
+		{name: "an event of two kinds", in: Edit{Kind: Happened, Value: "2026-11-21 04:58; deploy config; x"}, field: "value.kind", what: "the kind of the event is not a single word"},
+		{name: "an event without a text", in: Edit{Kind: Happened, Value: "2026-11-21 04:58; deploy"}, field: "value.text", what: "nothing says what happened"},
+		{name: "an event with a long text", in: Edit{Kind: Happened, Value: "2026-11-21 04:58; deploy; " + strings.Repeat("x", 201)}, field: "value.text", what: "the text of the event is too long"},
+		{name: "an event on two lines", in: Edit{Kind: Happened, Value: "2026-11-21 04:58; deploy; a\nb"}, field: "value", what: "the text holds a character that cannot be seen"},
+		{name: "a load of one snapshot", in: Edit{Kind: Load, Target: "sone", Value: "pods; 1 2 3"}, field: "target", what: "a load is that of a whole series"},
+		{name: "a load of a series that is not there", in: Edit{Kind: Load, Target: "series:sfour", Value: "pods; 1 2 3"}, field: "target", what: "there is no such snapshot in this case"},
+		{name: "a load of evidence that is gone", in: Edit{Kind: Load, Target: "series:e1.7.1.aaaaaaaaaaaaa:x/y", Value: "pods; 1 2 3"}, field: "target", what: "no such snapshot counts in this case"},
+		{name: "a load without a name", in: Edit{Kind: Load, Target: "series:sone", Value: "; 1 2 3"}, field: "value.name", what: "the load has no name"},
+		{name: "a load with a long name", in: Edit{Kind: Load, Target: "series:sone", Value: strings.Repeat("p", 61) + "; 1 2 3"}, field: "value.name", what: "the load's name is too long"},
+		{name: "a load that is no name", in: Edit{Kind: Load, Target: "series:sone", Value: "a=b; 1 2 3"}, field: "value.name", what: "the load's name holds an equals sign"},
+		{name: "too few numbers", in: Edit{Kind: Load, Target: "series:sone", Value: "pods; 1 2"}, field: "value.numbers", what: "these are 2 numbers for 3 snapshots"},
+		{name: "no numbers", in: Edit{Kind: Load, Target: "series:sone", Value: "pods"}, field: "value.numbers", what: "these are 0 numbers for 3 snapshots"},
+		{name: "one number alone", in: Edit{Kind: Load, Target: "series:sone", Value: "pods; - 2 -"}, field: "value.numbers", what: "a load needs the numbers of two snapshots at least"},
+		{name: "a decimal comma", in: Edit{Kind: Load, Target: "series:sone", Value: "pods; 1,5 2,5 3,5"}, field: "value.numbers", what: "this is no number"},
+		{name: "a negative number", in: Edit{Kind: Load, Target: "series:sone", Value: "pods; 1 -2 3"}, field: "value.numbers", what: "this is no number"},
+		{name: "no end", in: Edit{Kind: Load, Target: "series:sone", Value: "pods; 1 Inf 3"}, field: "value.numbers", what: "this is no number"},
+		{name: "a label that no snapshot has", in: Edit{Kind: Load, Target: "series:sone", Value: "pods; t0=1 t7=2"}, field: "value.numbers", what: "this series has no such snapshot"},
+		{name: "a snapshot twice", in: Edit{Kind: Load, Target: "series:sone", Value: "pods; t0=1 sone=2"}, field: "value.numbers", what: "a snapshot has two numbers"},
+		{name: "text behind the numbers", in: Edit{Kind: Load, Target: "series:sone", Value: "pods; t0=1 t1=2 t3"}, field: "value.numbers", what: "something stands behind the last number"},
+		{name: "a load without end", in: Edit{Kind: Load, Target: "series:sone", Value: "pods; " + strings.Repeat("1 ", 50_000)}, field: "value", what: "the text is too long"},
+
 		{name: "no name", in: Edit{Kind: Process, Target: "sone", Value: " "}, field: "value", what: "the program has no name"},
 		{name: "no host", in: Edit{Kind: Host, Target: "sone"}, field: "value", what: "the host has no name"},
 		{name: "a host with a space", in: Edit{Kind: Host, Target: "sone", Value: "a b"}, field: "value", what: "this is no host name"},
@@ -573,6 +615,216 @@ func TestCheckKeepsWhatIsRightAndExplainsWhatIsWrong(t *testing.T) {
 			var f *analysis.Fault
 			if !errors.As(err, &f) || f.Code != "invalid" || f.Where != tc.field || f.What != tc.what || f.Hint == "" {
 				t.Errorf("got %+v, want %s: %s", f, tc.field, tc.what)
+			}
+		})
+	}
+}
+
+// loadOf is a load as Check keeps it.
+func loadOf(t *testing.T, out Outcome, id int64, target, value string) Edit {
+	t.Helper()
+	e, err := out.Check(Edit{Kind: Load, Target: target, Value: value})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.ID = id
+	return e
+}
+
+func TestALoadHoldsForEvidence(t *testing.T) {
+	in := append(series("", "kubelet", 3, timed), series("", "shim", 2, timed)...)
+	out := Resolve(in, nil)
+	kubelet, shim := "series:"+in[0].ID, "series:"+in[3].ID
+	first := loadOf(t, out, 1, kubelet, "pods; 10 20 30")
+	again := loadOf(t, out, 2, kubelet, "pods; 11 - 31")
+	other := loadOf(t, out, 3, shim, "pods; 1 2")
+	undone := again
+	undone.Undone = true
+	gone := Edit{ID: 4, Kind: Load, Target: first.Target, Value: "gone; e1.7.1.aaaaaaaaaaaaa=3"}
+	more := append(slices.Clone(in), timed(snap("", "kubelet", "t3", 3)))
+	for _, tc := range []struct {
+		name  string
+		in    []analysis.Snapshot
+		edits []Edit
+		want  map[string]map[string]float64
+		why   map[int64]string
+		lost  int
+	}{
+		{name: "nothing", in: in, want: map[string]map[string]float64{}},
+		{name: "one", in: in, edits: []Edit{first}, want: map[string]map[string]float64{"pods": {"skubelett0": 10, "skubelett1": 20, "skubelett2": 30}}},
+		{name: "a later one replaces all of it, even where it knows nothing", in: in, edits: []Edit{first, again}, want: map[string]map[string]float64{"pods": {"skubelett0": 11, "skubelett2": 31}}, why: map[int64]string{1: "a later edit gives this load anew"}},
+		{name: "without the later one the first holds", in: in, edits: []Edit{first, undone}, want: map[string]map[string]float64{"pods": {"skubelett0": 10, "skubelett1": 20, "skubelett2": 30}}},
+		{name: "that of another series stands beside it", in: in, edits: []Edit{again, other}, want: map[string]map[string]float64{"pods": {"skubelett0": 11, "skubelett2": 31, "sshimt0": 1, "sshimt1": 2}}},
+		{name: "it holds when the files are read anew", in: reanalysed(in), edits: []Edit{first}, want: map[string]map[string]float64{"pods": {"snewskubelett0": 10, "snewskubelett1": 20, "snewskubelett2": 30}}},
+		{name: "a new snapshot has no number", in: more, edits: []Edit{first}, want: map[string]map[string]float64{"pods": {"skubelett0": 10, "skubelett1": 20, "skubelett2": 30}}},
+		{name: "other times and names do not move it", in: in, edits: []Edit{first, {ID: 5, Kind: Time, Target: One(key(in[0])), Value: "2026-11-21T05:00:00Z"}, {ID: 6, Kind: Process, Target: One(key(in[1])), Value: "x"}}, want: map[string]map[string]float64{"pods": {"skubelett0": 10, "skubelett1": 20, "skubelett2": 30}}},
+		{name: "evidence that is gone", in: in, edits: []Edit{gone}, want: map[string]map[string]float64{}, why: map[int64]string{4: "its evidence is no longer in the case"}, lost: 1},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got := Resolve(tc.in, tc.edits)
+			if diff := cmp.Diff(tc.want, got.Loads); diff != "" {
+				t.Error(diff)
+			}
+			why := map[int64]string{}
+			for id, effect := range got.Effects {
+				if effect.Why != "" {
+					why[id] = effect.Why
+				}
+			}
+			if len(tc.why)+len(why) > 0 {
+				if diff := cmp.Diff(tc.why, why); diff != "" {
+					t.Error(diff)
+				}
+			}
+			if len(got.Problems) != tc.lost {
+				t.Errorf("%d problems, want %d: %v", len(got.Problems), tc.lost, got.Problems)
+			}
+		})
+	}
+}
+
+func TestAListOfNumbersIsInTheOrderOfTheSeries(t *testing.T) {
+	// The files came in another order than their times.
+	in := series("", "kubelet", 3, timed)
+	slices.Reverse(in)
+	out := Resolve(in, nil)
+	e := loadOf(t, out, 1, "series:skubelett2", "pods; 10 20 30")
+	if diff := cmp.Diff(map[string]float64{"skubelett0": 10, "skubelett1": 20, "skubelett2": 30}, Resolve(in, []Edit{e}).Loads["pods"]); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"10", "20", "30"}, LoadNumbers(e.Value)); diff != "" {
+		t.Error(diff)
+	}
+	// One that was left out has no number, and none is asked for.
+	left := []Edit{{ID: 1, Kind: LeaveOut, Target: One(key(in[1]))}}
+	e = loadOf(t, Resolve(in, left), 2, "series:skubelett2", "pods; 10 30")
+	if diff := cmp.Diff(map[string]float64{"skubelett0": 10, "skubelett2": 30}, Resolve(in, append(left, e)).Loads["pods"]); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestEventsStandSideBySide(t *testing.T) {
+	in := series("", "kubelet", 2, timed)
+	edits := []Edit{
+		{ID: 1, Kind: Happened, Target: WholeCase, Value: "2026-11-21T03:00:00Z; deploy; 1.4"},
+		{ID: 2, Kind: Happened, Target: WholeCase, Value: "2026-11-21T02:58:00Z; outage; of the registry; short"},
+		{ID: 3, Kind: Happened, Target: WholeCase, Value: "2026-11-21T03:00:00Z; deploy; 1.5"},
+		{ID: 4, Kind: Happened, Target: WholeCase, Value: "noon; deploy; 1.6"},
+	}
+	at := time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
+	want := []Event{{2, at.Add(-2 * time.Minute), "outage", "of the registry; short"}, {1, at, "deploy", "1.4"}, {3, at, "deploy", "1.5"}}
+	out := Resolve(in, edits)
+	if diff := cmp.Diff(want, out.Events); diff != "" {
+		t.Error(diff)
+	}
+	if len(out.Problems) != 1 || out.Effects[4].Why != "its time is not understood" || out.Effects[1].Why != "" {
+		t.Errorf("%v %v", out.Problems, out.Effects)
+	}
+	edits[0].Undone = true
+	if diff := cmp.Diff([]Event{want[0], want[2]}, Resolve(in, edits).Events); diff != "" {
+		t.Error("after undoing one:", diff)
+	}
+	untimed := Resolve(series("", "dump", 2, asIs), edits[1:2])
+	if effect := untimed.Effects[2]; len(untimed.Events) != 1 || effect.Why == "" || !effect.Harmless {
+		t.Errorf("without times: %+v", effect)
+	}
+}
+
+func TestVersionsAreEntered(t *testing.T) {
+	in := series("", "kubelet", 3, timed)
+	in[2].Process.Version = fact1("1.29", "build info")
+	got, problems := Apply(in, []Edit{
+		{ID: 1, Kind: Version, Target: All(key(in[0]), in[0].Process), Value: "1.30"},
+		{ID: 2, Kind: Version, Target: From(key(in[1])), Value: "1.31"},
+		{ID: 3, Kind: Version, Target: One(key(in[2])), Value: "1.32"},
+	})
+	want := []analysis.Fact{
+		{Value: "1.30", Source: "entered by a person (was: not known)", Confidence: analysis.High},
+		{Value: "1.31", Source: "entered by a person (was: not known)", Confidence: analysis.High},
+		{Value: "1.32", Source: "entered by a person (was: 1.29, build info)", Confidence: analysis.High},
+	}
+	for i, s := range got {
+		if diff := cmp.Diff(want[i], s.Process.Version); diff != "" {
+			t.Error(diff)
+		}
+	}
+	if len(problems) > 0 || in[2].Process.Version.Value != "1.29" {
+		t.Error(problems, in[2].Process.Version)
+	}
+}
+
+func TestACaseHoldsSoManyEventsAndLoads(t *testing.T) {
+	in := append(series("", "kubelet", 2, timed), series("", "shim", 2, timed)...)
+	var edits []Edit
+	for i := range maxEvents {
+		edits = append(edits, Edit{ID: int64(i + 1), Kind: Happened, Target: WholeCase, Value: EventValue("2026-11-21T03:00:00Z", "deploy", fmt.Sprint(i))})
+	}
+	out := Resolve(in, nil)
+	for i := range maxLoads {
+		target := "series:" + in[i%2*2].ID
+		edits = append(edits, loadOf(t, out, int64(1000+i), target, fmt.Sprintf("load %d; 1 2", i/2)))
+	}
+	full := Resolve(in, edits)
+	for _, tc := range []struct {
+		name  string
+		in    Edit
+		field string
+	}{
+		{"one event more", Edit{Kind: Happened, Value: "2026-11-21 03:00; deploy; one more"}, "value.text"},
+		{"one load more", Edit{Kind: Load, Target: "series:" + in[0].ID, Value: "one more; 1 2"}, "value.name"},
+		{"a load that replaces another", Edit{Kind: Load, Target: "series:" + in[1].ID, Value: "load 3; 2 3"}, ""},
+	} {
+		_, err := full.Check(tc.in)
+		var f *analysis.Fault
+		if errors.As(err, &f); (f == nil) != (tc.field == "") || f != nil && (f.Where != tc.field || !strings.Contains(f.What, "too many")) {
+			t.Errorf("%s: %v", tc.name, err)
+		}
+		edits[0].Undone, edits[len(edits)-1].Undone = true, true
+		if _, err := Resolve(in, edits).Check(tc.in); err != nil {
+			t.Errorf("%s after undoing one: %v", tc.name, err)
+		}
+		edits[0].Undone, edits[len(edits)-1].Undone = false, false
+	}
+}
+
+func TestWhatCheckKeepsStaysTheSame(t *testing.T) {
+	in := append(series("node", "kubelet", 4, timed), series("", "dump", 3, asIs)...)
+	out := Resolve(in, []Edit{{ID: 1, Kind: Zone, Target: WholeCase, Value: "+02:00"}})
+	rapid.Check(t, func(rt *rapid.T) {
+		e := Edit{Kind: Happened, Value: rapid.StringMatching(`2026-11-2\d \d\d:[0-5]\d; ?[a-z]{1,8} ?;[a-z ;]{1,9}`).Draw(rt, "event")}
+		if rapid.Bool().Draw(rt, "load") {
+			e = Edit{Kind: Load, Target: "series:" + in[rapid.SampledFrom([]int{0, 4}).Draw(rt, "series")].ID, Value: rapid.StringMatching(`[a-z]{1,5};( (\d{1,3}(\.\d)?|-)){3,4}`).Draw(rt, "load value")}
+		}
+		once, err := out.Check(e)
+		if err != nil {
+			return
+		}
+		twice, err := out.Check(once)
+		if diff := cmp.Diff(once, twice); diff != "" || err != nil {
+			rt.Fatal(diff, err)
+		}
+	})
+}
+
+func BenchmarkResolveLoads(b *testing.B) {
+	in := series("", "kubelet", maxAsked, timed)
+	out := Resolve(in, nil)
+	var edits []Edit
+	for i := range maxLoads {
+		numbers := strings.Repeat("1 ", maxAsked)
+		e, err := out.Check(Edit{Kind: Load, Target: "series:" + in[0].ID, Value: fmt.Sprintf("load %d; %s", i, numbers)})
+		if err != nil {
+			b.Fatal(err)
+		}
+		e.ID = int64(i + 1)
+		edits = append(edits, e)
+	}
+	for name, found := range map[string][]analysis.Snapshot{"as it was": in, "read anew": reanalysed(in)} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if out := Resolve(found, edits); len(out.Loads) != maxLoads {
+					b.Fatal(len(out.Loads))
+				}
 			}
 		})
 	}

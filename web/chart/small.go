@@ -2,6 +2,7 @@ package chart
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -16,6 +17,8 @@ type SparkData struct {
 	A, B int
 	// Large draws the size that stands beside a finding.
 	Large bool
+	// Epochs are the columns at which a restart begins a new epoch.
+	Epochs []int
 }
 
 func (s SparkData) draw() drawing {
@@ -47,7 +50,7 @@ func (s SparkData) draw() drawing {
 		d.rect("c-abw", from, 0, to-from, base)
 	}
 	class := "c-line " + lineClass(s.Values)
-	runs(s.Values, at, func(run []point) {
+	runs(s.Values, s.Epochs, at, func(run []point) {
 		if len(run) > 1 {
 			d.path(class, run)
 		} else {
@@ -63,10 +66,14 @@ func (s SparkData) draw() drawing {
 	return d
 }
 
-// runs gives the stretches of captured neighbours.
-func runs(values []*int, at func(int) point, draw func([]point)) {
+// runs gives the stretches of captured neighbours of one epoch.
+func runs(values []*int, epochs []int, at func(int) point, draw func([]point)) {
 	var run []point
 	for i, v := range values {
+		if slices.Contains(epochs, i) && len(run) > 0 {
+			draw(run)
+			run = nil
+		}
 		if v != nil {
 			run = append(run, at(i))
 			continue
@@ -90,10 +97,21 @@ type SmallData struct {
 	RecoveredAt int
 	// Max is the top of the scale that all charts of the page share.
 	Max int
+	// Epochs, Onset, Events and Limit are those of a Lane.
+	Epochs []int
+	Onset  *Span
+	Events []Event
+	Limit  int
+}
+
+// Top is the highest value, or the limit where its line is drawn.
+func (s SmallData) Top() int {
+	top, _ := peak(s.Values)
+	return ceiling(s.Limit, top)
 }
 
 func (s SmallData) draw(w, h float64) drawing {
-	d := drawing{id: fmt.Sprintf("%s-%g", s.ID, w), title: s.Title + ": " + say(s.Labels, s.Values), class: "small", w: w, h: h}
+	d := drawing{id: fmt.Sprintf("%s-%g", s.ID, w), title: s.Title + ": " + say(s.Labels, s.Values) + told(s.Labels, s.Onset, s.Epochs, s.Events), class: "small", w: w, h: h}
 	right := w - 30
 	base := h - 18
 	scale := max(s.Max, 1)
@@ -104,13 +122,39 @@ func (s SmallData) draw(w, h float64) drawing {
 	if r := s.RecoveredAt; r >= 0 && r < len(a.x) {
 		d.rect("c-rec", a.x[r]-6, 8, 14, base-8)
 	}
+	if s.Onset.inside(len(a.x)) {
+		d.rect("c-onset", a.x[s.Onset.From], 8, a.x[s.Onset.To]-a.x[s.Onset.From], base-8)
+	}
+	for _, g := range Gaps(s.Times) {
+		inset := (a.x[g.At] - a.x[g.At-1]) * .15
+		d.hatchedRect(a.x[g.At-1]+inset, 8, a.x[g.At]-a.x[g.At-1]-2*inset, base-8)
+	}
+	for _, e := range s.Epochs {
+		if e > 0 && e < len(a.x) {
+			x := (a.x[e-1] + a.x[e]) / 2
+			d.line("c-epoch", x, 8, x, base)
+		}
+	}
+	for _, e := range s.Events {
+		if x, ok := a.between(e); ok {
+			d.line("c-event", x, 8, x, base)
+		}
+	}
 	d.line("c-axis", 0, base+.5, right, base+.5)
 	for _, v := range append([]int{0}, ticks(scale, 2)...) {
 		y := base - (base-16)*float64(v)/float64(scale)
 		if v > 0 {
 			d.line("c-grid", 0, y, right, y)
 		}
+		if s.Limit > 0 && v > 0 && v < s.Limit && float64(s.Limit-v)*(base-16) < 14*float64(scale) {
+			continue // the limit's own figure stands there
+		}
 		d.label("", "start", right+5, y+4, figure(v))
+	}
+	if s.Limit > 0 && s.Limit <= scale {
+		y := base - (base-16)*float64(s.Limit)/float64(scale)
+		d.line("c-limit", 0, y, right, y)
+		d.label("limit", "start", right+5, y+4, figure(s.Limit))
 	}
 	n := min(len(s.Values), len(a.x))
 	values := s.Values[:n]
@@ -135,6 +179,10 @@ func (s SmallData) draw(w, h float64) drawing {
 			continue
 		}
 		p := at(i)
+		if slices.Contains(s.Epochs, i) {
+			flush()
+			run, previous = run[:0:0], -1
+		}
 		if previous >= 0 && (i-previous > 1 || gap[i]) {
 			flush()
 			d.dashedPath("c-line "+class, []point{run[len(run)-1], p})
@@ -177,10 +225,13 @@ type MembersData struct {
 	RecoveredAt int
 	Epochs      []int
 	A, B        int
+	// Onset and Events are those of a Lane.
+	Onset  *Span
+	Events []Event
 }
 
 func (m MembersData) draw(width float64) drawing {
-	lane := Lane{Name: "", Unit: "members", Values: m.Values, Epochs: m.Epochs, RecoveredAt: m.RecoveredAt}
+	lane := Lane{Name: "", Unit: "members", Values: m.Values, Epochs: m.Epochs, RecoveredAt: m.RecoveredAt, Onset: m.Onset, Events: m.Events}
 	t := TimelineData{ID: m.ID, Title: m.Title, Labels: m.Labels, Times: m.Times, Lanes: []Lane{lane}, A: -1, B: -1}
 	narrow := width < 600
 	f := timelineFrame{t: t, narrow: narrow, left: 34, right: width - 16, top: 30, laneH: 170}
@@ -190,9 +241,10 @@ func (m MembersData) draw(width float64) drawing {
 	f.max, _ = peak(m.Values)
 	f.max = max(f.max, 1)
 	f.bottom = f.top + f.laneH + laneGap
-	d := drawing{id: fmt.Sprintf("%s-%g", m.ID, width), title: m.Title + ": " + say(m.Labels, m.Values), class: "timeline", w: width, h: f.bottom + 4}
+	d := drawing{id: fmt.Sprintf("%s-%g", m.ID, width), title: m.Title + ": " + say(m.Labels, m.Values) + told(m.Labels, m.Onset, m.Epochs, m.Events), class: "timeline", w: width, h: f.bottom + 4}
 	f.d = &d
 	f.scale()
+	f.shade(0, lane)
 	f.gaps()
 	f.lane(0)
 	f.labels()
@@ -203,10 +255,18 @@ func (m MembersData) table() Table {
 	out := Table{Caption: m.Title, Head: []string{"Snapshot", "Members"}}
 	for i, label := range m.Labels {
 		if i < len(m.Values) {
-			out.Rows = append(out.Rows, []string{label, cell(m.Values[i])})
+			out.Rows = append(out.Rows, []string{marked(label, i, m.Epochs), cell(m.Values[i])})
 		}
 	}
 	return out
+}
+
+// marked names the first column of an epoch: "t6 (restarted)".
+func marked(label string, i int, epochs []int) string {
+	if slices.Contains(epochs, i) {
+		return label + " (restarted)"
+	}
+	return label
 }
 
 // Life is one member from its birth to its last sight, as columns.

@@ -15,6 +15,38 @@ type Lane struct {
 	Epochs []int
 	// RecoveredAt is the column at which the cause went away, -1 where it did not.
 	RecoveredAt int
+	// Onset are the columns between which the growth began, nil where unknown.
+	Onset *Span
+	// Events are what else happened to the program: a new version, a deploy.
+	Events []Event
+	// Limit bounds what the lane counts, 0 for none.
+	Limit int
+}
+
+// Span is the room between two columns.
+type Span struct{ From, To int }
+
+// Event is something that happened between the columns At and At+1, at the share
+// Part of the way: 0 is at the column itself.
+type Event struct {
+	At   int
+	Part float64
+	Text string
+}
+
+// limitRoom is how many times its highest value a chart is made higher for the
+// line of a limit; one that lies further away is told in words by the page.
+const limitRoom = 3
+
+// near reports whether the limit of values up to top is drawn.
+func near(limit, top int) bool { return limit > 0 && top > 0 && limit <= limitRoom*top }
+
+// ceiling is the top of a scale for values up to top with a limit.
+func ceiling(limit, top int) int {
+	if near(limit, top) {
+		return max(limit, top)
+	}
+	return top
 }
 
 // TimelineData is what a timeline shows. ID is unique in the page.
@@ -54,13 +86,16 @@ func (t TimelineData) draw(width float64) drawing {
 	}
 	for _, lane := range t.Lanes {
 		top, _ := peak(lane.Values)
-		f.max = max(f.max, top)
+		f.max = max(f.max, ceiling(lane.Limit, top))
 	}
 	f.max = max(f.max, 1)
 	f.bottom = f.top + float64(len(t.Lanes))*(f.laneH+laneGap)
 	d := drawing{id: fmt.Sprintf("%s-%g", t.ID, width), title: t.Title, desc: t.describe(), class: "timeline", w: width, h: f.bottom + 26}
 	f.d = &d
 	f.scale()
+	for i, lane := range t.Lanes {
+		f.shade(i, lane)
+	}
 	f.gaps()
 	for i := range t.Lanes {
 		f.lane(i)
@@ -97,9 +132,34 @@ func (f *timelineFrame) margin() float64 {
 func (t TimelineData) describe() string {
 	parts := make([]string, 0, len(t.Lanes))
 	for _, lane := range t.Lanes {
-		parts = append(parts, lane.Name+", "+lane.Unit+": "+say(t.Labels, lane.Values))
+		parts = append(parts, lane.Name+", "+lane.Unit+": "+say(t.Labels, lane.Values)+told(t.Labels, lane.Onset, lane.Epochs, lane.Events))
 	}
 	return strings.Join(parts, ". ") + "."
+}
+
+// told says in words what a drawing shows beside its counts: "; growth began
+// between t1 and t2; restart before t6; version 1.2 to 1.3 after t3".
+func told(labels []string, onset *Span, epochs []int, events []Event) string {
+	var b strings.Builder
+	if onset.inside(len(labels)) {
+		fmt.Fprintf(&b, "; growth began between %s and %s", labels[onset.From], labels[onset.To])
+	}
+	for _, at := range epochs {
+		if at > 0 && at < len(labels) {
+			b.WriteString("; restart before " + labels[at])
+		}
+	}
+	for _, e := range events {
+		if e.At >= 0 && e.At < len(labels) {
+			b.WriteString("; " + e.Text + " after " + labels[e.At])
+		}
+	}
+	return b.String()
+}
+
+// inside reports whether there is a span and both its columns exist.
+func (s *Span) inside(columns int) bool {
+	return s != nil && s.From >= 0 && s.To > s.From && s.To < columns
 }
 
 // gaps hatches the intervals without evidence and says how long they last.
@@ -142,6 +202,7 @@ func (f *timelineFrame) lane(i int) {
 		half := 14.0
 		f.d.rect("c-rec", f.a.x[at]-half, zero-f.laneH, min(2*half, f.right-f.a.x[at]+half), f.laneH)
 	}
+	f.onset(i, lane)
 	f.d.line("c-axis", f.left, zero, f.right, zero)
 	for _, v := range ticks(f.max, 4) {
 		f.d.line("c-grid", f.left, f.y(i, v), f.right, f.y(i, v))
@@ -157,9 +218,81 @@ func (f *timelineFrame) lane(i int) {
 		f.d.label("k", "start", 0, zero-f.laneH+30, clip(lane.Name, 13))
 		f.d.label("", "start", 0, zero-f.laneH+46, lane.Unit)
 	}
+	f.limit(i, lane)
 	f.lineOf(i, lane)
 	f.epochs(i, lane)
+	f.events(i, lane)
 	f.points(i, lane)
+}
+
+// shade marks the room in which the growth began; it lies below gaps and lines.
+func (f *timelineFrame) shade(i int, lane Lane) {
+	if lane.Onset.inside(len(f.a.x)) {
+		x0, x1 := f.a.x[lane.Onset.From], f.a.x[lane.Onset.To]
+		f.d.rect("c-onset", x0, f.y(i, 0)-f.laneH, x1-x0, f.laneH)
+	}
+}
+
+// onset says what the shade is where the words fit; on narrow pages the name of
+// the lane stands there.
+func (f *timelineFrame) onset(i int, lane Lane) {
+	if !lane.Onset.inside(len(f.a.x)) {
+		return
+	}
+	x0, x1 := f.a.x[lane.Onset.From], f.a.x[lane.Onset.To]
+	if !f.narrow && textWidth(onsetWords)+8 < x1-x0 {
+		f.d.label("up", "middle", (x0+x1)/2, f.y(i, 0)-f.laneH+11, onsetWords)
+	}
+}
+
+const onsetWords = "growth began here"
+
+// limit draws the bound of what the lane counts, with its figure.
+func (f *timelineFrame) limit(i int, lane Lane) {
+	top, _ := peak(lane.Values)
+	if !near(lane.Limit, top) {
+		return
+	}
+	y := f.y(i, lane.Limit)
+	f.d.line("c-limit", f.left, y, f.right, y)
+	f.d.label("limit", "start", f.left+4, y+13, "limit "+figure(lane.Limit))
+}
+
+// events marks what happened with a line and, where there is room, a word.
+func (f *timelineFrame) events(i int, lane Lane) {
+	var room spread
+	for _, at := range lane.Epochs {
+		if at > 0 && at < len(f.a.x) {
+			x := (f.a.x[at-1] + f.a.x[at]) / 2
+			room.free(x-24, x+24)
+		}
+	}
+	y := f.y(i, 0) - f.laneH
+	for _, e := range lane.Events {
+		x, ok := f.a.between(e)
+		if !ok {
+			continue
+		}
+		f.d.line("c-event", x, y+4, x, f.y(i, 0))
+		s := clip(e.Text, 28)
+		half := textWidth(s)/2 + 3
+		mid := min(max(x, f.left+half), f.right-half)
+		if room.free(mid-half, mid+half) {
+			f.d.label("s", "middle", mid, y, s)
+		}
+	}
+}
+
+// between is the place of an event among the columns.
+func (a axis) between(e Event) (float64, bool) {
+	if e.At < 0 || e.At >= len(a.x) {
+		return 0, false
+	}
+	x := a.x[e.At]
+	if e.At+1 < len(a.x) {
+		x += (a.x[e.At+1] - x) * min(max(e.Part, 0), 1)
+	}
+	return x, true
 }
 
 // lineOf draws the counts: firm between neighbours, dotted over a gap and over
@@ -238,7 +371,7 @@ func (f *timelineFrame) points(i int, lane Lane) {
 			f.d.circle("c-dot full "+class, x, y, 2.75)
 		}
 	}
-	strokes, taken := f.strokes(i, lane), f.nameBoxes(i, lane)
+	strokes, taken := f.strokes(i, lane), append(f.nameBoxes(i, lane), f.wordBoxes(i)...)
 	needed := f.needed(lane.Values)
 	for k, at := range f.important(lane.Values) {
 		s := figure(*lane.Values[at])
@@ -288,6 +421,23 @@ func (f *timelineFrame) nameBoxes(i int, lane Lane) []box {
 	y := f.y(i, 0) - f.laneH + 8
 	x := f.nameX(lane.Name)
 	return []box{{x, y - 10, x + textWidth(clip(lane.Name, nameLength)), y + 2}}
+}
+
+// wordBoxes is where the words of onset and limit of lane i stand.
+func (f *timelineFrame) wordBoxes(i int) []box {
+	var out []box
+	low, high := f.y(i, 0)-f.laneH, f.y(i, 0)
+	for _, m := range f.d.marks {
+		if m.shape != text || m.y < low || m.y > high || m.class != "c-t limit" && m.text != onsetWords {
+			continue
+		}
+		from := m.x
+		if m.anchor == "middle" {
+			from -= textWidth(m.text) / 2
+		}
+		out = append(out, box{from, m.y - 10, from + textWidth(m.text), m.y + 2})
+	}
+	return out
 }
 
 // nameLength bounds a lane's name on narrow pages.

@@ -35,6 +35,8 @@ type CaseInput struct {
 	// Permalinks is how many frozen results were made of the case.
 	Permalinks int
 	Engine     string
+	// More has an entry for each series of the report, or is empty.
+	More []CaseMore
 	// Frozen drops every form and every link to a live page.
 	Frozen bool
 }
@@ -53,6 +55,7 @@ type Case struct {
 	// Reading are the bundles that are still being read.
 	Reading  []Link
 	Timeline chart.TimelineData
+	Legend   []LegendItem
 	About    string
 	Columns  []CaseColumn
 	Groups   []CaseGroup
@@ -64,7 +67,13 @@ type Case struct {
 	Quiet    []string
 	Rising   string
 	Minis    []CaseMini
-	MiniMax  string
+	// MoreMinis are folded behind the first.
+	MoreMinis []CaseMini
+	MiniMax   string
+	MiniNote  string
+	Limits    []CaseLimit
+	Units     []CaseUnit
+	// Families are those outside of units.
 	Families []CaseFamily
 	// MoreFamilies counts the families that the table leaves out.
 	MoreFamilies int
@@ -81,6 +90,8 @@ type Case struct {
 // CaseColumn is one instant of the case.
 type CaseColumn struct {
 	Label, Clock, Full string
+	// Restart names the processes that were restarted before this instant.
+	Restart string
 }
 
 // CaseGroup is the rows of one series in the table of figures.
@@ -120,23 +131,34 @@ type CaseFinding struct {
 	Next           string
 	Spark          *chart.SparkData
 	From, To, Peak string
-	Families       []Link
+	// Course is From, Peak and To in words where a restart lies between them.
+	Course   string
+	Families []Link
+	// Each is one instance of a unit: "1 goroutine, 6 watches each".
+	Each      string
+	ShareHead string
+	Shares    []CaseShare
 }
 
 // CaseMini is one small multiple.
 type CaseMini struct {
 	Process, Verdict string
-	Name             FamilyName
-	Chart            chart.SmallData
-	Note             string
+	// Unit follows the process where the chart is of a unit, which Name leads:
+	// ", unit u1, 7 families, led by".
+	Unit  string
+	Name  FamilyName
+	Chart chart.SmallData
+	Note  string
 }
 
 // CaseFamily is one row of the table of all families.
 type CaseFamily struct {
 	Process, Kind, Verdict string
-	Name                   FamilyName
-	Counts                 []string
-	Rise                   string
+	// Role is victim or possible_culprit, Each the members in one instance of a unit.
+	Role, Each string
+	Name       FamilyName
+	Counts     []string
+	Rise       string
 }
 
 // CaseBundle is one bundle in the side column.
@@ -152,7 +174,6 @@ type CaseIdentity struct {
 }
 
 const (
-	maxMinis        = 8
 	maxCaseFamilies = 400
 	maxCaseProblems = 8
 )
@@ -195,6 +216,8 @@ func NewCase(in CaseInput) Case {
 	m.figures(&c)
 	m.timeline(&c)
 	m.findings(&c)
+	m.minis(&c)
+	m.limits(&c)
 	m.families(&c)
 	m.side(&c)
 	c.Shell = Shell{
@@ -566,6 +589,14 @@ func (m *caseMaker) figures(c *Case) {
 		}
 		c.Columns = append(c.Columns, CaseColumn{Label: Visible(k.label), Clock: clock, Full: Time(k.at)})
 	}
+	for i := range m.in.Report.Series {
+		s := &m.in.Report.Series[i]
+		for _, at := range m.restarts(s) {
+			if k := m.column(s.Snapshots[at]); k >= 0 {
+				c.Columns[k].Restart = strings.TrimPrefix(c.Columns[k].Restart+", "+printable(s.Process), ", ")
+			}
+		}
+	}
 	c.A, c.B = m.defaultPick()
 	for i := range m.in.Report.Series {
 		g := m.group(&m.in.Report.Series[i], c.A, c.B)
@@ -704,17 +735,33 @@ func (m *caseMaker) timeline(c *Case) {
 	const most = 8
 	for i := range m.in.Report.Series {
 		s := &m.in.Report.Series[i]
-		if lane, ok := m.lane(s); ok && len(t.Lanes) < most {
+		if lane, ok := m.lane(s, i, t.Times); ok && len(t.Lanes) < most {
 			t.Lanes = append(t.Lanes, lane)
 		}
 	}
 	if len(m.columns) > 1 {
-		c.Timeline = t
+		c.Timeline, c.Legend = t, legend(t)
 	}
 	c.About = m.span(len(t.Lanes))
 }
 
-func (m *caseMaker) lane(s *report.Series) (chart.Lane, bool) {
+// legend explains the marks that the timeline has, and no others.
+func legend(t chart.TimelineData) []LegendItem {
+	if len(t.Lanes) == 0 {
+		return nil
+	}
+	out := []LegendItem{{"base", "first snapshot"}}
+	has := func(f func(chart.Lane) bool) bool { return slices.ContainsFunc(t.Lanes, f) }
+	if has(func(l chart.Lane) bool { return l.Onset != nil }) {
+		out = append(out, LegendItem{"ons", "growth began"})
+	}
+	if has(func(l chart.Lane) bool { return l.RecoveredAt >= 0 }) {
+		out = append(out, LegendItem{"rec", "recovery"})
+	}
+	return out
+}
+
+func (m *caseMaker) lane(s *report.Series, series int, times []time.Time) (chart.Lane, bool) {
 	kind := analysis.Kind("")
 	if f := topFamily(s); f != nil {
 		kind = f.Kind
@@ -733,12 +780,29 @@ func (m *caseMaker) lane(s *report.Series) (chart.Lane, bool) {
 			lane.RecoveredAt = at
 		}
 	}
+	if f := topFamily(s); f != nil {
+		lane.Onset = spanOf(f.Onset, m.column)
+	}
+	lane.Events = eventMarks(m.more(series).Events, times)
+	for _, b := range s.Bounds {
+		if b.What == "open files" && kind == analysis.KindDescriptor || b.What == "threads" && kind == analysis.KindThread || b.What == "inotify watches" && kind == analysis.KindWatch {
+			lane.Limit = int(b.Bound)
+		}
+	}
 	for i, id := range s.Snapshots {
 		if i > 0 && m.snapshots[id] != nil && m.snapshots[s.Snapshots[i-1]] != nil && m.snapshots[id].Epoch != m.snapshots[s.Snapshots[i-1]].Epoch {
 			lane.Epochs = append(lane.Epochs, m.place[id])
 		}
 	}
 	return lane, true
+}
+
+// column is the place of a snapshot, -1 for none.
+func (m *caseMaker) column(id string) int {
+	if at, ok := m.place[id]; ok {
+		return at
+	}
+	return -1
 }
 
 // span says when the evidence was taken.
@@ -833,7 +897,10 @@ func (m *caseMaker) finding(s *report.Series, series int, f *report.Finding, num
 		if evidence == nil {
 			evidence, counts = family.Evidence, family.Counts
 		}
-		m.evidence(&out, evidence)
+		if f.Kind != report.HolderFinding {
+			// What a holder's own counts show says nothing about what it holds.
+			m.evidence(&out, evidence)
+		}
 		if f.Unit == "" {
 			out.Kind = KindWord(family.Kind, 2)
 		}
@@ -843,10 +910,14 @@ func (m *caseMaker) finding(s *report.Series, series int, f *report.Finding, num
 		if family.Unit != nil {
 			out.Unit = Visible(*family.Unit)
 		}
-		if f.Kind == "" {
-			out.spark(fmt.Sprintf("fs-%d-%d", series, number), m.labels(s), counts)
+		if f.Kind != report.HolderFinding && counts != nil {
+			out.spark(fmt.Sprintf("fs-%d-%d", series, number), m.labels(s), counts, m.restarts(s))
 		}
 	}
+	if u := unitOf(s, f.Unit); u != nil {
+		m.unitFinding(&out, s, series, u)
+	}
+	m.shares(&out, s, series, f, byPrint)
 	return out
 }
 
@@ -884,12 +955,15 @@ func capital(s string) string {
 // ruleWord is an evidence rule as a label: "rose_once" gives "Rose once".
 func ruleWord(rule string) string { return capital(strings.ReplaceAll(Visible(rule), "_", " ")) }
 
-func (f *CaseFinding) spark(id string, labels []string, counts []*int) {
+func (f *CaseFinding) spark(id string, labels []string, counts []*int, epochs []int) {
 	first, top := bounds(counts)
 	if first < 0 {
 		return
 	}
-	f.Spark = &chart.SparkData{ID: id, Labels: labels, Values: counts, A: -1, B: -1, Large: true}
+	f.Spark = &chart.SparkData{ID: id, Labels: labels, Values: counts, A: -1, B: -1, Large: true, Epochs: epochs}
+	if len(epochs) > 0 {
+		f.Course = course(counts, epochs)
+	}
 	f.From, f.Peak = Number(int64(*counts[first])), Number(int64(*counts[top]))
 	for i := len(counts) - 1; i >= 0; i-- {
 		if counts[i] != nil {
@@ -915,7 +989,7 @@ func (m *caseMaker) familyURL(s *report.Series, fingerprint string) string {
 	return familyURL(fingerprint, m.in.ID, SeriesKey(host, s.Process))
 }
 
-// families fills the small multiples and the folded table.
+// families fills the folded table: units first, then families alone.
 func (m *caseMaker) families(c *Case) {
 	type ranked struct {
 		s *report.Series
@@ -932,50 +1006,32 @@ func (m *caseMaker) families(c *Case) {
 		return cmp.Or(cmp.Compare(a.f.Verdict.Rank(), b.f.Verdict.Rank()), cmp.Compare(b.f.Rise, a.f.Rise))
 	})
 	c.FamilyCount = len(list)
-	top := 1
+	unit := map[*report.Unit]int{}
 	for i, r := range list {
-		name := m.name(r.s, r.f)
-		if i < maxCaseFamilies {
-			row := CaseFamily{Process: printable(r.s.Process), Kind: KindWord(r.f.Kind, 1), Verdict: string(r.f.Verdict), Name: name, Rise: Signed(r.f.Rise)}
-			for _, v := range m.spreadOut(r.s, r.f.Counts) {
-				row.Counts = append(row.Counts, orDash(v))
-			}
+		if i == maxCaseFamilies {
+			c.MoreFamilies = len(list) - i
+			break
+		}
+		row := CaseFamily{Process: printable(r.s.Process), Kind: KindWord(r.f.Kind, 1), Verdict: string(r.f.Verdict), Role: r.f.Role, Name: m.name(r.s, r.f), Rise: Signed(r.f.Rise)}
+		for _, v := range m.spreadOut(r.s, r.f.Counts) {
+			row.Counts = append(row.Counts, orDash(v))
+		}
+		var u *report.Unit
+		if r.f.Unit != nil {
+			u = unitOf(r.s, *r.f.Unit)
+		}
+		if u == nil {
 			c.Families = append(c.Families, row)
+			continue
 		}
-		if len(c.Minis) < maxMinis && grows(r.f.Verdict) && len(r.s.Snapshots) > 1 {
-			c.Minis = append(c.Minis, m.mini(r.s, r.f, name, len(c.Minis)))
-			if _, at := bounds(r.f.Counts); at >= 0 {
-				top = max(top, *r.f.Counts[at])
-			}
+		at, ok := unit[u]
+		if !ok {
+			at = len(c.Units)
+			unit[u], c.Units = at, append(c.Units, m.unitRow(r.s, u, at))
 		}
+		row.Each = ratio(u.Ratio[r.f.Fingerprint])
+		c.Units[at].Families = append(c.Units[at].Families, row)
 	}
-	c.MoreFamilies = len(list) - len(c.Families)
-	for i := range c.Minis {
-		c.Minis[i].Chart.Max = top
-	}
-	c.MiniMax = Number(int64(top))
-}
-
-func (m *caseMaker) mini(s *report.Series, f *report.Family, name FamilyName, i int) CaseMini {
-	out := CaseMini{Process: printable(s.Process), Verdict: string(f.Verdict), Name: name}
-	data := chart.SmallData{ID: fmt.Sprintf("mini-%d", i), Title: name.Text(), Labels: m.labels(s), Values: f.Counts, RecoveredAt: -1}
-	for k, id := range s.Snapshots {
-		at := time.Time{}
-		if snap := m.snapshots[id]; snap != nil {
-			at = timeOf(snap)
-		}
-		data.Times = append(data.Times, at)
-		if f.RecoveredAt != nil && id == *f.RecoveredAt {
-			data.RecoveredAt = k
-		}
-	}
-	out.Chart = data
-	if f.Unit != nil {
-		out.Note = "unit " + Visible(*f.Unit)
-	} else {
-		out.Note = KindWord(f.Kind, 2)
-	}
-	return out
 }
 
 func (m *caseMaker) name(s *report.Series, f *report.Family) FamilyName {
@@ -1059,6 +1115,8 @@ func (m *caseMaker) identity(s *report.Series) CaseIdentity {
 	return out
 }
 
+var limitHeads = [...]string{"Limit of", "Used", "Limit", "Share", "Per hour (95 %)", "Time left (95 %)"}
+
 // Markdown is the case as text for a ticket.
 func (c Case) Markdown() string {
 	var m markdown
@@ -1068,7 +1126,11 @@ func (c Case) Markdown() string {
 		head := []string{"Snapshot"}
 		times := []string{"Taken at (UTC)"}
 		for _, k := range c.Columns {
-			head = append(head, k.Label)
+			label := k.Label
+			if k.Restart != "" {
+				label += " (restarted: " + k.Restart + ")"
+			}
+			head = append(head, label)
 			times = append(times, k.Clock)
 		}
 		rows := [][]string{times}
@@ -1088,10 +1150,18 @@ func (c Case) Markdown() string {
 		for _, e := range append(slices.Clone(f.Evidence), f.MoreEvidence...) {
 			m.item(e.Name + ": " + e.Value)
 		}
-		m.gap()
+		m.shares(f.Shares)
 		if f.Next != "" {
 			m.paragraph("Next: " + f.Next)
 		}
+	}
+	if len(c.Limits) > 0 {
+		m.heading(2, "Limits")
+		var rows [][]string
+		for _, l := range c.Limits {
+			rows = append(rows, []string{l.Process + ", " + l.What, l.Used, l.Bound, l.Share, l.Rate, l.Left})
+		}
+		m.table(1, limitHeads[:], rows)
 	}
 	for _, q := range c.Quiet {
 		m.paragraph(q)

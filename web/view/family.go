@@ -33,6 +33,15 @@ type FamilyInput struct {
 	// Lifelines are in order of first sight.
 	Lifelines []trend.Lifeline
 	Steps     []family.Step
+	// IDs are those of the snapshots, SeriesKey names the series in addresses.
+	IDs       []string
+	SeriesKey string
+	Events    []trend.Event
+	// Hours are the births by the ages in snapshot SnapshotIndex.
+	Hours     []trend.Births
+	Kin       FamilyKin
+	Locks     []trend.Hold
+	Bisection trend.Bisection
 	// Members are those of snapshot SnapshotIndex.
 	Members       []FamilyMember
 	SnapshotIndex int
@@ -72,29 +81,41 @@ type Family struct {
 	Why         string
 	Lead        string
 	Evidence    []Pair
-	Members     chart.MembersData
-	Lifelines   *chart.LifelinesData
-	LifeNote    string
-	Births      *chart.BarsData
-	BirthNote   string
-	Waits       *chart.BarsData
-	At          string
-	States      []State
-	StatesBar   *chart.StatesData
-	StateNote   string
-	Steps       []NormStep
-	Attributes  []Pair
-	Key         string
-	KeyNote     string
-	Variants    []FamilyVariant
-	Rows        []MemberRow
-	RowsNote    string
-	HasWaits    bool
-	IDHead      string
-	Raw         []RawLine
-	RawTitle    string
-	RawURL      string
-	Sightings   []Sighting
+	// Cannot is what the verdict does not exclude, Decides what would change it.
+	Cannot, Decides []string
+	Onset           string
+	Role, RoleText  string
+	Unit            *FamilyUnit
+	Holders, Behind []CaseShare
+	Locks           []FamilyLock
+	Versions        *FamilyVersions
+	HourBars, Ages  *chart.BarsData
+	HourNote        string
+	IsThread        bool
+	Members         chart.MembersData
+	MembersNote     string
+	Lifelines       *chart.LifelinesData
+	LifeNote        string
+	Births          *chart.BarsData
+	BirthNote       string
+	Waits           *chart.BarsData
+	At              string
+	States          []State
+	StatesBar       *chart.StatesData
+	StateNote       string
+	Steps           []NormStep
+	Attributes      []Pair
+	Key             string
+	KeyNote         string
+	Variants        []FamilyVariant
+	Rows            []MemberRow
+	RowsNote        string
+	HasWaits        bool
+	IDHead          string
+	Raw             []RawLine
+	RawTitle        string
+	RawURL          string
+	Sightings       []Sighting
 }
 
 // KeyFigure is one key figure: the value and what it is.
@@ -149,7 +170,7 @@ func NewFamily(in FamilyInput) Family {
 	f := Family{
 		Frozen: in.Frozen, Verdict: string(in.Judgement.Verdict), Fingerprint: Visible(in.Family.Fingerprint),
 		Key: Visible(in.Family.Fingerprint), RawTitle: Visible(in.RawTitle), Raw: in.RawExcerpt,
-		HasWaits: in.Family.Kind == analysis.KindGoroutine,
+		HasWaits: in.Family.Kind == analysis.KindGoroutine, IsThread: in.Family.Kind == analysis.KindThread,
 	}
 	f.Name = newFamilyName(in.Family.Title, in.Family.Kind, in.Family.Frames, in.Family.CreatedBy, in.Family.Attributes)
 	f.Path = f.Name.Package
@@ -166,6 +187,8 @@ func NewFamily(in FamilyInput) Family {
 	m.steps(&f)
 	m.variants(&f)
 	m.members(&f)
+	m.kin(&f)
+	m.hourBars(&f)
 	if !in.Frozen {
 		f.RawURL = in.RawURL
 	}
@@ -199,9 +222,21 @@ func (m *familyMaker) sentence() string {
 	if first < 0 {
 		return printable(m.in.Process) + ": not captured in any snapshot."
 	}
+	// The epoch that rose most is told with its first, highest and last figure; a
+	// restart after it with what the new process began with.
+	start, end := m.epochStart(top), len(m.in.Counts)
+	for _, at := range m.restarts() {
+		if at > top {
+			end = at
+			break
+		}
+	}
+	if k := m.firstOf(top); start > 0 || m.in.Counts[first] == nil {
+		first = k
+	}
 	var parts []string
 	said := map[int]bool{}
-	for _, i := range []int{first, top, lastKnown(m.in.Counts)} {
+	for _, i := range []int{first, top, lastKnown(m.in.Counts[:end])} {
 		if said[i] {
 			continue
 		}
@@ -211,6 +246,14 @@ func (m *familyMaker) sentence() string {
 			text = many(m.in.Family.Kind, *m.in.Counts[i])
 		}
 		parts = append(parts, text+" at "+m.label(i))
+	}
+	for _, at := range m.restarts() {
+		if at >= end && m.in.Counts[at] != nil {
+			parts = append(parts, "restarted with "+Number(int64(*m.in.Counts[at]))+" at "+m.label(at))
+		}
+	}
+	if last := lastKnown(m.in.Counts); last > end && !slices.Contains(m.restarts(), last) {
+		parts = append(parts, Number(int64(*m.in.Counts[last]))+" at "+m.label(last))
 	}
 	return printable(m.in.Process) + ": " + strings.Join(parts, ", ") + "."
 }
@@ -251,9 +294,12 @@ func (m *familyMaker) figures(f *Family) {
 		at = top
 	}
 	n := *m.in.Counts[at]
+	first = m.firstOf(at)
 	f.Figures = append(f.Figures, KeyFigure{Value: Number(int64(n)), Text: "members at " + m.label(at)})
 	if first != at {
 		f.Figures = append(f.Figures, KeyFigure{IsChange: true, Delta: n - *m.in.Counts[first], Text: "since " + m.label(first)})
+	} else if m.epochStart(at) > 0 {
+		f.Figures = append(f.Figures, KeyFigure{Value: "restarted", Text: "before " + m.label(at) + ": nobody is older"})
 	}
 	if s := m.in.Judgement.Survivors; s >= 0 {
 		f.Figures = append(f.Figures, KeyFigure{Value: Number(int64(s)), Text: "survivors since the growth began"})
@@ -321,8 +367,9 @@ func (m *familyMaker) why(f *Family) {
 	} else {
 		f.Why = "Why " + verdictWord(f.Verdict)
 	}
-	for _, e := range m.in.Judgement.Evidence {
-		f.Evidence = append(f.Evidence, Pair{ruleWord(e.Rule), Visible(e.Text)})
+	f.Evidence, f.Cannot, f.Decides = reasonsOf(m.in.Judgement.Evidence)
+	if o := m.in.Family.Onset; o != nil && o.Text != "" {
+		f.Onset = "The growth " + Visible(o.Text) + "."
 	}
 	switch m.in.Judgement.Verdict {
 	case analysis.Leaking, analysis.Scaling:
@@ -343,11 +390,10 @@ func (m *familyMaker) charts(f *Family) {
 		labels[i] = m.label(i)
 	}
 	f.Members = chart.MembersData{ID: "members", Title: "Members per snapshot", Labels: labels, Times: m.in.Times, Values: m.in.Counts, RecoveredAt: m.in.Judgement.RecoveredAt, A: -1, B: -1}
-	for i := 1; i < len(m.in.Epochs); i++ {
-		if m.in.Epochs[i] != m.in.Epochs[i-1] {
-			f.Members.Epochs = append(f.Members.Epochs, i)
-		}
-	}
+	f.Members.Epochs = m.restarts()
+	f.Members.Onset = spanOf(m.in.Family.Onset, func(id string) int { return slices.Index(m.in.IDs, id) })
+	f.Members.Events = eventMarks(m.in.Events, m.in.Times)
+	f.MembersNote = m.membersNote(f)
 	if len(m.in.Lifelines) == 0 {
 		f.LifeNote = "The members cannot be followed: this evidence names no ids."
 		return
@@ -368,6 +414,9 @@ func (m *familyMaker) charts(f *Family) {
 	bars := &chart.BarsData{ID: "births", Title: "Births per interval", What: "First seen at", Growth: true}
 	known := m.firstSeen()
 	for i := known + 1; i < len(births); i++ {
+		if slices.Contains(f.Members.Epochs, i) {
+			continue // a new process: all that it has were first seen here
+		}
 		bars.Bars = append(bars.Bars, chart.Bar{Label: labels[i], Count: births[i]})
 	}
 	f.Births = bars
@@ -375,9 +424,34 @@ func (m *familyMaker) charts(f *Family) {
 	if births[known] > 0 {
 		f.BirthNote += fmt.Sprintf(" %d were there at %s already.", births[known], labels[known])
 	}
+	for _, at := range f.Members.Epochs {
+		f.BirthNote += fmt.Sprintf(" %d are of the process that was started before %s and are not counted here.", births[at], labels[at])
+	}
 	if gaps := chart.Gaps(m.in.Times); len(gaps) > 0 {
 		f.BirthNote += " The interval before " + labels[gaps[0].At] + " lasted " + Duration(gaps[0].Duration) + "."
 	}
+}
+
+// membersNote explains the marks that the chart of members has.
+func (m *familyMaker) membersNote(f *Family) string {
+	note := "True time scale"
+	for _, mark := range []struct {
+		words string
+		shown bool
+	}{
+		{"dotted: no evidence", len(chart.Gaps(m.in.Times)) > 0},
+		{"orange band: the growth began there", f.Members.Onset != nil},
+		{"blue band: recovery", f.Members.RecoveredAt >= 0},
+		{"dashed: restart", len(f.Members.Epochs) > 0},
+	} {
+		if mark.shown {
+			note += "; " + mark.words
+		}
+	}
+	for _, e := range f.Members.Events {
+		note += "; " + e.Text + " after " + m.label(e.At)
+	}
+	return note + "."
 }
 
 // firstSeen is the first snapshot that captured the kind at all.
@@ -409,7 +483,7 @@ func (m *familyMaker) group(f *Family) {
 	if f.StatesBar != nil {
 		f.StatesBar.Width = 320
 	}
-	f.Waits = waitBars("waits", g)
+	f.Waits, f.Ages = waitBars("waits", g), ageBars(g)
 	if g.Leaked > 0 {
 		f.StateNote = fmt.Sprintf("The runtime marked %d of them (leaked).", g.Leaked)
 	}
@@ -434,6 +508,17 @@ func (m *familyMaker) steps(f *Family) {
 			}
 		}
 		f.Steps = append(f.Steps, step)
+	}
+	if m.in.Family.Kind == analysis.KindThread {
+		// Threads are titled by another rule than goroutines, and compared by more.
+		title := threadTitle(m.in.Family.Title)
+		for i := range f.Steps {
+			s := &f.Steps[i]
+			s.Title = title != "" && !s.Dropped && strings.HasSuffix(s.To.Full, title)
+		}
+		f.Attributes = attributePairs(m.in.Family.Attributes)
+		f.KeyNote = fmt.Sprintf("over the sort of the thread, the pattern of its name, running, waiting or blocked, and %s. Line numbers are not in it.", Plural(int64(n), "compared frame", "compared frames"))
+		return
 	}
 	f.KeyNote = fmt.Sprintf("over %s and the creator. State and line numbers are not in it.", Plural(int64(n), "compared frame", "compared frames"))
 }
@@ -507,11 +592,15 @@ func (m *familyMaker) members(f *Family) {
 	for _, fm := range all[:min(len(all), maxMemberRows)] {
 		f.Rows = append(f.Rows, m.memberRow(fm, lives))
 	}
+	total := len(all)
+	if g := m.chosen(); g != nil {
+		total = max(total, g.Members.Len())
+	}
 	switch {
 	case len(all) == 0:
 		f.RowsNote = "No member is listed: counts came from a dump without ids, or the family is absent here."
-	case len(all) > maxMemberRows:
-		f.RowsNote = fmt.Sprintf("%d of %s, longest wait first.", maxMemberRows, Number(int64(len(all))))
+	case total > len(f.Rows):
+		f.RowsNote = fmt.Sprintf("The oldest %d of %s, longest wait first.", len(f.Rows), Number(int64(total)))
 	default:
 		f.RowsNote = fmt.Sprintf("All %s, longest wait first.", Number(int64(len(all))))
 	}
@@ -569,7 +658,37 @@ func (f Family) Markdown() string {
 			row = append(row, orDash(f.Members.Values[i]))
 		}
 	}
+	for _, at := range f.Members.Epochs {
+		if at < len(f.Members.Labels) {
+			head[at+1] += " (restarted)"
+		}
+	}
 	m.table(1, head, [][]string{row})
+	for _, text := range slices.Concat([]string{f.Onset}, f.Cannot, f.Decides, []string{f.HourNote}) {
+		m.paragraph(text)
+	}
+	if f.Unit != nil {
+		m.heading(2, "Unit "+f.Unit.ID)
+		m.paragraph(f.Unit.Text)
+		m.shares(f.Unit.Rows)
+	}
+	if len(f.Holders) > 0 {
+		m.heading(2, "Possible holders of what it waits for")
+		m.shares(f.Holders)
+	}
+	if len(f.Behind) > 0 {
+		m.heading(2, "Who may wait for it")
+		m.shares(f.Behind)
+	}
+	if f.Versions != nil {
+		m.heading(2, "Versions")
+		m.paragraph(f.Versions.Text)
+		var rows [][]string
+		for _, v := range f.Versions.Rows {
+			rows = append(rows, []string{v.Version, v.Rate, v.Exposure, v.Verdict, v.Share})
+		}
+		m.table(1, []string{"Version", "Per hour", "Exposure", "Verdict", "First bad"}, rows)
+	}
 	if len(f.Attributes) > 0 {
 		var rows [][]string
 		for _, a := range f.Attributes {

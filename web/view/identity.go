@@ -1,7 +1,6 @@
 package view
 
 import (
-	"fmt"
 	"net/url"
 	"path"
 	"slices"
@@ -29,6 +28,7 @@ type Identity struct {
 	// NeedsKey says that forms ask for the owner key.
 	NeedsKey bool
 	Zone     ZoneForm
+	Events   EventForm
 	Series   []IdentitySeries
 	// More leads to the series that are not shown.
 	More    *Link
@@ -45,6 +45,35 @@ type ZoneForm struct {
 	Text, Value, Error string
 }
 
+// EventForm is what people say happened, with a form for more. At, Kind and Text
+// are what a refused form held.
+type EventForm struct {
+	About    string
+	Rows     []SaidRow
+	Kinds    []string
+	At, Kind string
+	Text     string
+	Hint     string
+	// Error stands beside the field Wrong: time, kind or text.
+	Error, Wrong string
+}
+
+// LoadForm is how much was asked of a process, with a form for more.
+type LoadForm struct {
+	About         string
+	Rows          []SaidRow
+	Name, Numbers string
+	Hint          string
+	// Error stands beside the field Wrong: name or numbers.
+	Error, Wrong string
+}
+
+// SaidRow is something that a person said, with the number of the edit.
+type SaidRow struct {
+	Number      int64
+	Text, Aside string
+}
+
 // IdentitySeries is one process with its snapshots.
 type IdentitySeries struct {
 	ID, Name, Host, About string
@@ -55,6 +84,7 @@ type IdentitySeries struct {
 	// Others are the series that this one can be merged into.
 	Others []Choice
 	Rows   []IdentitySnapshot
+	Loads  LoadForm
 }
 
 // IdentitySnapshot is one snapshot. Up and Down are the new places of one without
@@ -62,7 +92,7 @@ type IdentitySeries struct {
 type IdentitySnapshot struct {
 	ID, Label, URL          string
 	Time, Host, Process     Cell
-	PID                     Cell
+	PID, Version            Cell
 	Start, StartSource      string
 	StartConfidence         string
 	Evidence                string
@@ -177,7 +207,7 @@ func NewIdentity(in IdentityInput) Identity {
 		Crumbs:  []Link{{"Cases", "/"}, {Visible(in.CaseTitle), caseURL(in.CaseID)}},
 		Actions: []Link{{"JSON", v.URL(".json")}},
 	}
-	v.Zone = m.zone()
+	v.Zone, v.Events = m.zone(), m.events()
 	shown := in.Lines
 	if len(shown) > maxSeries && !in.All {
 		shown = shown[:maxSeries]
@@ -375,6 +405,7 @@ func (m *identityMaker) series(index int) IdentitySeries {
 	for i, s := range line.Snapshots {
 		out.Rows = append(out.Rows, m.snapshot(out.ID, line, i, s))
 	}
+	out.Loads = m.loads(line)
 	return out
 }
 
@@ -390,6 +421,7 @@ func sources(snapshots []*analysis.Snapshot) string {
 		{"host", func(s *analysis.Snapshot) analysis.Fact { return s.Process.Host }},
 		{"program", func(s *analysis.Snapshot) analysis.Fact { return s.Process.Name }},
 		{"pid", func(s *analysis.Snapshot) analysis.Fact { return s.Process.PID }},
+		{"version", func(s *analysis.Snapshot) analysis.Fact { return s.Process.Version }},
 		{"start", func(s *analysis.Snapshot) analysis.Fact { return s.Process.Start }},
 	} {
 		var words []string
@@ -456,6 +488,7 @@ func (m *identityMaker) snapshot(series string, line report.Line, i int, s *anal
 	}
 	out.Host = m.cell(out.ID, identity.Host, "Host", s.Process.Host, scopes)
 	out.Process = m.cell(out.ID, identity.Process, "Program", s.Process.Name, scopes)
+	out.Version = m.cell(out.ID, identity.Version, "Version", s.Process.Version, scopes)
 	out.PID = m.cell(out.ID, identity.PID, "Pid", s.Process.PID, slices.Concat(scopes[len(scopes)-1:], scopes[:len(scopes)-1]))
 	m.move(&out, line, i)
 	m.refuse(&out, s)
@@ -516,7 +549,7 @@ func (m *identityMaker) refuse(out *IdentitySnapshot, s *analysis.Snapshot) {
 		return
 	}
 	words := faultWords(r.Fault)
-	for _, c := range []*Cell{&out.Time, &out.Host, &out.Process, &out.PID} {
+	for _, c := range []*Cell{&out.Time, &out.Host, &out.Process, &out.PID, &out.Version} {
 		if c.Kind == string(r.Edit.Kind) {
 			c.Error, c.Hint, c.Entry, c.Scope, m.placed = words, "", Visible(r.Edit.Value), r.Edit.Target, true
 		}
@@ -611,6 +644,10 @@ func (m *identityMaker) what(e identity.Edit, effect identity.Effect) string {
 		return "moved " + scope + " " + m.named(e.Value)
 	case identity.Series:
 		return change("series", m.intoWords(e.Value))
+	case identity.Happened:
+		return "event: " + eventWords(e.Value)
+	case identity.Load:
+		return "load " + loadWords(e.Value)
 	case identity.Time:
 		effect.Was = timeText(effect.Was)
 		return change("time", timeText(e.Value))
@@ -657,7 +694,7 @@ func (m *identityMaker) said() (string, int64) {
 		case e.ID == m.in.Done && !e.Undone && effect.Why != "":
 			return "Kept, but it changes nothing: " + Visible(effect.Why) + ".", e.ID
 		case e.ID == m.in.Done && !e.Undone:
-			return fmt.Sprintf("Done. %s (%s). Everything was worked out anew.", capital(m.what(e, effect)), m.snapshotWords(effect.Snapshots)), e.ID
+			return "Done. " + capital(m.what(e, effect)) + m.about(e, effect) + ". Everything was worked out anew.", e.ID
 		case e.ID == m.in.Undone && e.Undone:
 			return "Undone. " + capital(m.what(e, effect)) + ". Everything was worked out anew.", 0
 		}

@@ -176,3 +176,91 @@ func TestFilesOfNoSnapshotAreListedWithTheirReason(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+func TestEventsAndLoadsAreSaidInWords(t *testing.T) {
+	found := recognised(3, func(int, *analysis.Snapshot) {})
+	all := identity.All(identity.Key(&found[0]), found[0].Process)
+	keys := identity.Resolve(found, nil).Keys
+	numbers := func(values ...string) string {
+		text := ""
+		for i, v := range values {
+			text += keys[fmt.Sprintf("s%d", i)] + "=" + v + " "
+		}
+		return text
+	}
+	in := identityOf(found,
+		identity.Edit{Kind: identity.Happened, Target: identity.WholeCase, Value: "2026-11-21T03:00:30Z; deploy; 1.4\u202e"},
+		identity.Edit{Kind: identity.Happened, Target: identity.WholeCase, Value: "2026-11-21T02:00:00Z; outage; a"},
+		identity.Edit{Kind: identity.Happened, Target: identity.WholeCase, Value: "2026-11-21T05:00:00Z; config; b"},
+		identity.Edit{Kind: identity.Load, Target: all, Value: "pods; " + numbers("1", "2", "3")},
+		identity.Edit{Kind: identity.Load, Target: all, Value: "pods; " + numbers("10", "-", "12.5")},
+		identity.Edit{Kind: identity.Version, Target: all, Value: "1.31"},
+	)
+	in.Done = 1
+	v := NewIdentity(in)
+	var got []string
+	for _, h := range v.History {
+		got = append(got, fmt.Sprintf("%s [%s] %s", h.What, h.Applies, h.Unused))
+	}
+	want := []string{
+		"version: not known → 1.31 [t0, t1 and t2] ",
+		"load pods: 10 – 12.5 [t0 and t2] ",
+		"load pods: 1 2 3 [] a later edit gives this load anew",
+		"event: 2026-11-21 05:00:00 config, b [] ",
+		"event: 2026-11-21 02:00:00 outage, a [] ",
+		"event: 2026-11-21 03:00:30 deploy, 1.4\\u202e [] ",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	rows := []SaidRow{
+		{2, "2026-11-21 02:00:00 outage a", "before t0 of kubelet"},
+		{1, "2026-11-21 03:00:30 deploy 1.4\\u202e", "between t0 and t1 of kubelet"},
+		{3, "2026-11-21 05:00:00 config b", "after t2 of kubelet"},
+	}
+	if diff := cmp.Diff(rows, v.Events.Rows); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]SaidRow{{5, "pods:", "10 – 12.5"}}, v.Series[0].Loads.Rows); diff != "" {
+		t.Error(diff)
+	}
+	if want := "Done. Event: 2026-11-21 03:00:30 deploy, 1.4\\u202e; it lies between t0 and t1 of kubelet. Everything was worked out anew."; v.Said != want {
+		t.Errorf("%q, want %q", v.Said, want)
+	}
+}
+
+func TestARefusedEventOrLoadKeepsWhatWasEntered(t *testing.T) {
+	found := append(recognised(2, func(int, *analysis.Snapshot) {}), recognised(2, func(_ int, s *analysis.Snapshot) { s.ID, s.Process.Name.Value = "x"+s.ID, "shim" })...)
+	fault := func(field string) *analysis.Fault {
+		return &analysis.Fault{Code: "invalid", Where: field, What: "it is wrong", Hint: "do it right"}
+	}
+	in := identityOf(found)
+	in.Refused = &RefusedEdit{Edit: identity.Edit{Kind: identity.Happened, Value: identity.EventValue("no;on", "deploy", "a; b")}, Fault: fault("value.time")}
+	v := NewIdentity(in)
+	got := []string{v.Events.At, v.Events.Kind, v.Events.Text, v.Events.Wrong, v.Events.Error, v.Refused}
+	if diff := cmp.Diff([]string{"no,on", "deploy", "a; b", "time", "It is wrong. Do it right.", ""}, got); diff != "" {
+		t.Error(diff)
+	}
+	in.Refused = &RefusedEdit{Edit: identity.Edit{Kind: identity.Load, Target: "series:xs0", Value: identity.LoadValue("pods", "1\n2\r\n3")}, Fault: fault("value")}
+	for _, s := range NewIdentity(in).Series {
+		want := []string{"", "", "", ""}
+		if s.Name == "shim" {
+			want = []string{"pods", "1 2 3", "numbers", "It is wrong. Do it right."}
+		}
+		if diff := cmp.Diff(want, []string{s.Loads.Name, s.Loads.Numbers, s.Loads.Wrong, s.Loads.Error}); diff != "" {
+			t.Errorf("%s: %s", s.Name, diff)
+		}
+	}
+	in.Refused.Fault = fault("target")
+	if v := NewIdentity(in); v.Refused != "It is wrong. Do it right." || v.Series[0].Loads.Error != "" {
+		t.Errorf("a fault of no field of the form: %q", v.Refused)
+	}
+}
+
+func TestALongLoadIsShortened(t *testing.T) {
+	found := recognised(40, func(int, *analysis.Snapshot) {})
+	v := NewIdentity(identityOf(found))
+	if want := "One number for each of t0 t1 t2 t3 t4 t5 t6 t7 t8 t9 t10 t11 t12 t13 t14 t15 t16 t17 t18 t19 … t38 t39, in this order, a dash where it is not known; or pairs such as t0=12."; v.Series[0].Loads.Hint != want {
+		t.Error(cmp.Diff(want, v.Series[0].Loads.Hint))
+	}
+}

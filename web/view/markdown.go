@@ -95,3 +95,11 @@ func problemLine(p Problem) string {
 	}
 	return s
 }
+
+// shares lists families with what is said of each.
+func (m *markdown) shares(rows []CaseShare) {
+	for _, r := range rows {
+		m.item(strings.TrimSpace(r.Name.Text() + ": " + r.Facts + ". " + r.Reason))
+	}
+	m.gap()
+}
