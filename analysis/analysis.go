@@ -207,9 +207,12 @@ type Snapshot struct {
 	LowerBound bool `json:"lower_bound,omitempty"`
 	// Incomplete names kinds whose families cannot be compared with those of other
 	// snapshots, because a part of their evidence was cut off.
-	Incomplete []Kind     `json:"incomplete,omitempty"`
-	Totals     Totals     `json:"totals"`
-	Artifacts  []Artifact `json:"artifacts"`
+	Incomplete []Kind `json:"incomplete,omitempty"`
+	// Forms says how much a kind's evidence shows, where snapshots that show more
+	// cannot be compared with those that show less: see the Form constants.
+	Forms     map[Kind]string `json:"forms,omitempty"`
+	Totals    Totals          `json:"totals"`
+	Artifacts []Artifact      `json:"artifacts"`
 	// Groups are the families present, by fingerprint; kinds not captured have
 	// none, see Totals.
 	Groups []Group `json:"groups,omitempty"`
@@ -255,6 +258,21 @@ type Statement struct {
 	// Path names the artifact that says so.
 	Path string `json:"path"`
 }
+
+// What the evidence of a kind shows.
+const (
+	// FormEnds lists where sockets lead; FormBare has sockets of which only the
+	// inode is known.
+	FormEnds = "ends"
+	FormBare = "bare"
+	// FormFull lists the threads of the virtual machine too, FormJava does not,
+	// FormCapped cuts every stack after a few frames, FormVirtual lists virtual
+	// threads, which no other form does.
+	FormFull    = "full"
+	FormJava    = "java"
+	FormCapped  = "capped"
+	FormVirtual = "virtual"
+)
 
 // Bounded reports whether the counts of a kind's families are lower bounds or
 // otherwise not comparable: those of a cut dump without a complete twin, or of

@@ -23,12 +23,12 @@ const (
 	GoroutineDebug2 Kind = "goroutine-debug2" // debug=2 and runtime.Stack text
 	GoroutineCrash  Kind = "goroutine-crash"  // SIGQUIT, panic, fatal error
 	GoroutineDebug1 Kind = "goroutine-debug1"
-	GoroutineProto  Kind = "goroutine-proto"   // uncompressed profile.proto
-	Wrapped         Kind = "goroutine-wrapped" // behind log prefixes or escaped
-	OtherProfile    Kind = "profile"           // heap, cpu, ...; named only
-	ExecutionTrace  Kind = "execution-trace"   // named only
-	RaceReport      Kind = "race-report"       // named only
-	FDInfo          Kind = "fdinfo"            // one file, or several joined below headings
+	GoroutineProto  Kind = "goroutine-proto" // uncompressed profile.proto
+	Wrapped         Kind = "wrapped-dump"    // behind log prefixes or escaped
+	OtherProfile    Kind = "profile"         // heap, cpu, ...; named only
+	ExecutionTrace  Kind = "execution-trace" // named only
+	RaceReport      Kind = "race-report"     // named only
+	FDInfo          Kind = "fdinfo"          // one file, or several joined below headings
 	FDInfoGrep      Kind = "fdinfo-grep"
 	EmptyFDInfo     Kind = "fdinfo-empty"
 	FDLink          Kind = "fd-link"

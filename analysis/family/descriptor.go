@@ -305,7 +305,7 @@ func ofUnknownSocket(d analysis.Descriptor, name string) *analysis.Family {
 	if p, ok := strings.CutPrefix(name, "protocol: "); ok {
 		protocol = strings.ToUpper(strings.TrimSpace(p))
 	}
-	title := "socket of unknown protocol"
+	title := "socket whose ends are not known"
 	if protocol != "" {
 		title = protocol + " socket outside the net tables"
 	}

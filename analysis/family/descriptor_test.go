@@ -87,13 +87,13 @@ func TestDescriptorFamilies(t *testing.T) {
 		{
 			"a socket of which only the link is known has an unknown protocol",
 			analysis.Descriptor{Type: "socket", Name: "socket:[60463]", Inode: 60463}, -1,
-			"socket of unknown protocol",
+			"socket whose ends are not known",
 			map[string]string{"type": "socket"},
 		},
 		{
 			"a socket that can't be identified has an unknown protocol",
 			analysis.Descriptor{Type: "sock", Name: "can't identify protocol"}, -1,
-			"socket of unknown protocol",
+			"socket whose ends are not known",
 			map[string]string{"type": "socket"},
 		},
 		{

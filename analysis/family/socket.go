@@ -47,6 +47,13 @@ func canonicalHost(host string) string {
 	if address, _, zone := strings.Cut(host, "%"); zone && !strings.Contains(address, ":") {
 		host = address
 	}
+	switch host {
+	case "localhost", "localhost.localdomain":
+		// lsof without -n, beside another listing with it.
+		return "127.0.0.1"
+	case "ip6-localhost", "localhost6":
+		return "::1"
+	}
 	addr, err := netip.ParseAddr(host)
 	if err != nil {
 		return host

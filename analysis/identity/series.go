@@ -1,6 +1,10 @@
 package identity
 
-import "leakdiff/analysis"
+import (
+	"slices"
+
+	"leakdiff/analysis"
+)
 
 // SeriesKeys names the series of each snapshot: host and program, and the pid as
 // well where processes of one name live at the same time, such as the shells in a
@@ -23,7 +27,8 @@ func SeriesKeys(snapshots []analysis.Snapshot) []string {
 	return keys
 }
 
-// simultaneous reports whether one file or one instant shows two pids.
+// simultaneous reports whether one file or one instant shows two pids, or a pid
+// comes back after another: a process that was restarted does not.
 func simultaneous(snapshots []analysis.Snapshot, list []int) bool {
 	seen := map[string]string{}
 	for _, i := range list {
@@ -47,6 +52,23 @@ func simultaneous(snapshots []analysis.Snapshot, list []int) bool {
 			}
 			seen[m] = pid
 		}
+	}
+	return returns(snapshots, list)
+}
+
+func returns(snapshots []analysis.Snapshot, list []int) bool {
+	order := slices.Clone(list)
+	slices.SortStableFunc(order, func(a, b int) int { return snapshots[a].CapturedAt.Compare(snapshots[b].CapturedAt) })
+	gone, now := map[string]bool{}, ""
+	for _, i := range order {
+		pid := snapshots[i].Process.PID.Value
+		if pid == "" || pid == now || snapshots[i].CapturedAt.IsZero() {
+			continue
+		}
+		if gone[pid] {
+			return true
+		}
+		gone[now], now = true, pid
 	}
 	return false
 }

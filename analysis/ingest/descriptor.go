@@ -44,6 +44,7 @@ func (b *builder) descriptors() {
 		}
 	}
 	b.countDescriptors(source, rows, watches)
+	b.form(analysis.KindDescriptor, socketForm(rows))
 	if b.node() != nil {
 		b.pooled(b.g.form(detect.NodeReport).path)
 	}
@@ -64,7 +65,7 @@ func (b *builder) rows(fdinfo, links, listed *part) (source *part, rows []analys
 		source = b.g.form(detect.NodeReport)
 		return source, b.node().handles
 	case len(tables) > 0:
-		return tables[0], lsof.OwnedDescriptors(sockets)[b.g.pid()]
+		return tables[0], lsof.OwnedDescriptors(sockets)[b.pid()]
 	default:
 		return nil, nil
 	}
@@ -72,7 +73,7 @@ func (b *builder) rows(fdinfo, links, listed *part) (source *part, rows []analys
 	// another moment.
 	if len(sockets) > 0 && (source != listed || !listed.listing.endpoints()) {
 		rows = slices.Clone(rows)
-		if lsof.JoinSockets(rows, sockets, b.g.pid()) > 0 {
+		if lsof.JoinSockets(rows, sockets, b.pid()) > 0 {
 			for _, t := range tables {
 				b.adopt(t)
 			}
@@ -80,6 +81,38 @@ func (b *builder) rows(fdinfo, links, listed *part) (source *part, rows []analys
 	}
 	b.handles(rows)
 	return source, rows
+}
+
+// pid is that of the process, 0 where nothing says it.
+func (b *builder) pid() int {
+	pid, _ := strconv.Atoi(b.s.Process.PID.Value)
+	return pid
+}
+
+// form keeps how much the evidence of a kind shows.
+func (b *builder) form(kind analysis.Kind, form string) {
+	if form == "" {
+		return
+	}
+	if b.s.Forms == nil {
+		b.s.Forms = map[analysis.Kind]string{}
+	}
+	b.s.Forms[kind] = form
+}
+
+// socketForm says whether the sockets of a list show where they lead; "" where
+// there are none.
+func socketForm(rows []analysis.Descriptor) string {
+	form := ""
+	for _, d := range rows {
+		switch {
+		case d.Remote != "" || d.Local != "":
+			return analysis.FormEnds
+		case d.Type == "socket" || strings.HasPrefix(d.Name, "socket:["):
+			form = analysis.FormBare
+		}
+	}
+	return form
 }
 
 // sockets are the rows of all socket tables of the snapshot.

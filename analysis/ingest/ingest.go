@@ -69,6 +69,9 @@ func Run(ctx context.Context, cfg Config, inputs []bundle.Input) (Result, error)
 		cfg.Now = time.Now
 	}
 	r := newReader(cfg)
+	if len(inputs) == 1 {
+		r.archive = inputs[0].Name
+	}
 	stats, problems, err := bundle.Walk(ctx, cfg.Bundle, inputs, r.member)
 	if err != nil {
 		return Result{}, err

@@ -73,6 +73,12 @@ func sortedNames(files map[string]string) []string {
 // brief is a snapshot in one line: "kubelet t0 87g 23d 44w at 02:58:10".
 func brief(s analysis.Snapshot) string {
 	out := s.Process.Name.Value + " " + s.Label
+	if s.Process.Host.Source == "directory name" {
+		out = s.Process.Host.Value + "/" + out
+	}
+	if s.Totals.Threads != nil && s.Process.PID.Known() {
+		out += " pid " + s.Process.PID.Value
+	}
 	for _, k := range []struct {
 		kind analysis.Kind
 		mark string
@@ -126,6 +132,15 @@ func TestFilesBecomeSnapshots(t *testing.T) {
 		{"the host's settings and a process' limits find the snapshots below and beside them", map[string]string{
 			"host/proc/4382/status": "Name:\tcontainerd\nPid:\t4382\nThreads:\t9\n", "host/lsof.txt": lsofTable, "host/sysctl.txt": "fs.inotify.max_user_watches = 8192\n",
 		}, []string{"containerd #1 2d", "prometheu #1 1d"}},
+		{"two directories with captures of the same moments are two hosts", map[string]string{
+			"node-a/dump-1.txt": dump(5), "node-a/dump-2.txt": dump(5, 6), "node-b/dump-1.txt": dump(7), "node-b/dump-2.txt": dump(7, 8, 9),
+		}, []string{"node-a/prober 1 2g", "node-a/prober 2 3g", "node-b/prober 1 2g", "node-b/prober 2 4g"}},
+		{"two directories one after the other are one series", map[string]string{"monday/dump.txt": dump(5), "tuesday/dump.txt": dump(5, 6)},
+			[]string{"prober #1 2g", "prober #2 3g"}},
+		{"pids in the names of thread dumps are processes", map[string]string{
+			"jstack.2620.t0.txt": jstack("2026-11-21 02:46:52", [2]string{"a", waiting("0x10")}), "jstack.2620.t1.txt": jstack("2026-11-21 02:47:52", [2]string{"a", waiting("0x10")}),
+			"jstack.99.t0.txt": jstack("2026-11-21 02:46:52", [2]string{"b", waiting("0x10")}, [2]string{"c", waiting("0x11")}),
+		}, []string{" 99.t0 pid 99 at 02:46:52", " 2620.t0 pid 2620 at 02:46:52", " 2620.t1 pid 2620 at 02:47:52"}},
 		{"the collector's date is the time where nothing else says it", map[string]string{"report/date": "Sat Nov 21 02:50:05 UTC 2026\n", "report/lsof.txt": lsofTable},
 			[]string{"container #1 2d at 02:50:05", "prometheu #1 1d at 02:50:05"}},
 		{"one goroutine under a panic is no dump", map[string]string{"crash.log": "panic: boom\n\ngoroutine 1 [running]:\nmain.main()\n\t/src/prober/main.go:10 +0x1d\nexit status 2\n"},

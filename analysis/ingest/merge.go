@@ -279,6 +279,9 @@ func together(p, q *part) bool {
 	if p.artifact == q.artifact && p.ordinal != q.ordinal {
 		return false
 	}
+	if p.dumps() && q.dumps() && p.pid != 0 && q.pid != 0 && p.pid != q.pid {
+		return false
+	}
 	if !p.inner.IsZero() && !q.inner.IsZero() && p.inner.Sub(q.inner).Abs() > sameInstant && (p.form == q.form || p.dumps() && q.dumps()) {
 		return false
 	}

@@ -52,6 +52,7 @@ var products = []product{
 	{"Jenkins support bundle", pattern(`(?P<capture>.*?)nodes/(?P<host>master)/`), "jenkins"},
 	{"Jenkins support bundle", pattern(`(?P<capture>.*?)nodes/slave/(?P<host>[^/]+)/`), "jenkins-agent"},
 	{"Jenkins support bundle", pattern(`(?:slow-request-threaddumps|high-load/cpu|deadlocks)/(?:DeadlockDetected-)?(?P<time>\d{8}-\d{6})[^/]*$`), "jenkins"},
+	{"file named by its pid", pattern(`(?:^|[/!])(?:jstack|jcmd|threads?|thread-?dump|tdump|javacore)[._-](?P<pid>\d{2,7})[._-][^/]*$`), ""},
 	{"Elasticsearch diagnostics", pattern(`(?:^|/)syscalls/jstack\.txt$`), "elasticsearch"},
 	{"thread dump script", pattern(`_threads\.(?P<unix>1[5-9]\d{8})\.txt$`), ""},
 	{"Troubleshoot bundle", pattern(`support-bundle-[^/]+/[^/]+/(?P<namespace>[^/]+)/(?P<host>[^/]+)/(?P<process>[^/]+)-std(?:out|err)\.txt$`), ""},

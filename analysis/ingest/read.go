@@ -38,6 +38,9 @@ type reader struct {
 	// walk ends, because archives have no order.
 	directories map[directoryKey]*directory
 	progress    Progress
+	// archive is the name of the one upload that holds everything, "" where there are
+	// several.
+	archive string
 	// empty are the files without a byte.
 	empty []string
 }

@@ -32,6 +32,7 @@ func (r *reader) snapshots() []analysis.Snapshot {
 	}
 	completeNames(out)
 	shareHost(out)
+	hostsByDirectory(out, all)
 	out = r.name(out)
 	arrange(out)
 	for i := range out {
@@ -105,6 +106,93 @@ func shareHost(snapshots []analysis.Snapshot) {
 			snapshots[i].Process.Host = analysis.Fact{Value: host.Value, Confidence: analysis.Medium, Source: "another process of the same bundle"}
 		}
 	}
+}
+
+// hostsByDirectory tells hosts apart that only their directories name: captures of
+// one program in two directories that were taken over the same time, or have the
+// same labels, are not one process after the other.
+func hostsByDirectory(snapshots []analysis.Snapshot, all []*group) {
+	type place struct{ key, where string }
+	at := map[place][]int{}
+	wheres := map[string][]string{}
+	for i, s := range snapshots {
+		where := whereOf(all[i].dir, s.Process.Name.Value)
+		if s.Process.Host.Known() || s.Process.PID.Known() || where == "" {
+			continue
+		}
+		p := place{s.Process.Key(), where}
+		if len(at[p]) == 0 {
+			wheres[p.key] = append(wheres[p.key], where)
+		}
+		at[p] = append(at[p], i)
+	}
+	for key, list := range wheres {
+		apart := false
+		for i, a := range list {
+			for _, b := range list[i+1:] {
+				apart = apart || sideBySide(snapshots, at[place{key, a}], at[place{key, b}])
+			}
+		}
+		if !apart {
+			continue
+		}
+		for _, where := range list {
+			for _, i := range at[place{key, where}] {
+				snapshots[i].Process.Host = analysis.Fact{Value: where, Source: "directory name", Confidence: analysis.Low}
+			}
+		}
+	}
+}
+
+// whereOf is what a directory's path says apart from when and which program.
+func whereOf(dir, process string) string {
+	var words []string
+	for _, word := range strings.Split(strings.ReplaceAll(dir, "!", ""), "/") {
+		if word != "" && word != process && !token.MatchString(word) {
+			words = append(words, word)
+		}
+	}
+	return strings.Join(words, "/")
+}
+
+// sideBySide reports whether two lists of snapshots, of two at least, overlap in
+// time or, without times, in their labels.
+func sideBySide(snapshots []analysis.Snapshot, a, b []int) bool {
+	if len(a) < 2 || len(b) < 2 {
+		return false
+	}
+	labels := map[string]bool{}
+	for _, i := range a {
+		labels[snapshots[i].Label] = true
+	}
+	shared := 0
+	for _, i := range b {
+		if labels[snapshots[i].Label] {
+			shared++
+		}
+	}
+	firstA, lastA := span(snapshots, a)
+	firstB, lastB := span(snapshots, b)
+	if firstA.IsZero() || firstB.IsZero() {
+		return shared >= 2
+	}
+	return firstA.Before(lastB) && firstB.Before(lastA)
+}
+
+func span(snapshots []analysis.Snapshot, list []int) (first, last time.Time) {
+	for _, i := range list {
+		at := snapshots[i].CapturedAt
+		if at.IsZero() {
+			continue
+		}
+		if first.IsZero() || at.Before(first) {
+			first = at
+		}
+		if at.After(last) {
+			last = at
+		}
+	}
+	return first, last
 }
 
 // arrange orders snapshots by time; those without a time keep the place that
@@ -375,13 +463,26 @@ func ordinal(word string) bool {
 var (
 	// instantWord is a part of a name that says when: "t4".
 	instantWord = regexp.MustCompile(`(?i)\b[ts]\d+\b`)
-	// fileWord names a file and no program.
-	fileWord = regexp.MustCompile(`(?i)^(results?|outputs?|responses?|body|console|stdout|stderr|app|page|report|data|file|messages|syslog|journal.*|response)$`)
 )
+
+// programs are names that a file may carry; any other word in a file's name says
+// something else ("monday").
+var programs = wordSet(`kubelet containerd containerd-shim-runc-v2 dockerd crio etcd kube-apiserver kube-controller-manager kube-scheduler kube-proxy
+	coredns cilium-agent cilium-operator calico-node antrea-agent prometheus alertmanager grafana loki thanos alloy node_exporter nomad consul vault
+	cockroach minio influxd tidb tikv pd traefik caddy haproxy envoy istiod pilot-discovery jenkins elasticsearch java node mattermost teleport rancher
+	longhorn-manager velero argocd harbor telegraf filebeat metricbeat elastic-agent datadog-agent syncthing gitea`)
+
+func wordSet(text string) map[string]bool {
+	out := map[string]bool{}
+	for _, w := range strings.Fields(text) {
+		out[w] = true
+	}
+	return out
+}
 
 func processWordOfStem(stem string) string {
 	word := strings.Trim(digits.ReplaceAllString(instantWord.ReplaceAllString(stem, ""), ""), "._- ")
-	if len(word) < 3 || ordinal(word) || fileWord.MatchString(word) {
+	if !programs[word] {
 		return ""
 	}
 	return word
@@ -415,6 +516,11 @@ func (b *builder) when(s *analysis.Snapshot, believeModified bool) {
 	if at, where, ok := b.namedTime(); ok {
 		s.CapturedAt = at
 		s.TimeFact = analysis.Fact{Value: at.Format(time.RFC3339), Source: where, Confidence: analysis.Medium}
+		return
+	}
+	if at, ok := timeInName(b.r.archive); ok {
+		s.CapturedAt = at
+		s.TimeFact = analysis.Fact{Value: at.Format(time.RFC3339), Source: "name of the upload", Confidence: analysis.Medium}
 		return
 	}
 	for _, p := range b.g.context {

@@ -22,7 +22,7 @@ type threadDump struct {
 	exact  map[string]map[string]int
 	prints map[*analysis.Stack]string
 	count  int
-	locks monitors
+	locks  monitors
 	// aged says that some thread has an age.
 	aged bool
 	// unnumbered threads have no id with which they could be followed.
@@ -195,6 +195,7 @@ func (b *builder) threads() {
 		b.s.Truncated = true
 		b.s.Incomplete = append(b.s.Incomplete, analysis.KindThread)
 	}
+	b.form(analysis.KindThread, d.shows())
 	b.deadlocks(best)
 	b.contended(best)
 	b.otherThreads(best, all)
@@ -206,6 +207,20 @@ func (b *builder) threads() {
 	for executor, n := range d.dump.Containers {
 		b.figure("jvm_containers_"+executor, float64(n))
 	}
+}
+
+// shows is how much the form of the dump says.
+func (t *threadDump) shows() string {
+	switch t.dump.Form {
+	case thread.FormThreadInfo:
+		return analysis.FormCapped
+	case thread.FormDumpToFile, thread.FormDumpToFileJSON:
+		return analysis.FormVirtual
+	}
+	if t.javaOnly {
+		return analysis.FormJava
+	}
+	return analysis.FormFull
 }
 
 // threadRank orders the dumps of an instant by what they say of each thread.

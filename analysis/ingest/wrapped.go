@@ -103,7 +103,8 @@ func (r *reader) section(s *envelope.Section, p *part, a *analysis.Artifact) ([]
 			q.pid = s.Source.PID
 		}
 		q.source = s.Form
-		if q.inner.IsZero() && !s.Time.IsZero() {
+		if !s.Time.IsZero() && (q.inner.IsZero() || q.zoneless && !s.Zoneless) {
+			// The dump's own line names no zone; the log's does.
 			q.inner, q.zoneless = s.Time, s.Zoneless
 		}
 		if s.Truncated {

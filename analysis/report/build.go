@@ -33,6 +33,8 @@ type Line struct {
 	Judged    map[string]analysis.Judgement
 	Titles    map[string]string
 	Snapshots []*analysis.Snapshot
+	// Mixed says which snapshots show less than others of the series.
+	Mixed []string
 }
 
 // Case is a report with its working material.
@@ -200,6 +202,7 @@ func (l *Line) adopt() {
 
 func (l *Line) judge(o Options) {
 	l.adopt()
+	l.level()
 	in := trend.Input{Snapshots: l.Snapshots, Objects: make([]map[string][]trend.Object, len(l.Snapshots)), Elapsed: make([]map[string][]float64, len(l.Snapshots))}
 	for i, s := range l.Snapshots {
 		in.Objects[i] = s.Objects
@@ -311,7 +314,7 @@ func (l *Line) series() Series {
 	s.Units = l.units()
 	s.Bounds = l.bounds()
 	s.Findings = l.findings(s.Families)
-	s.Limits = limits(s.Families, s.Findings)
+	s.Limits = append(limits(s.Families, s.Findings), l.Mixed...)
 	if !slices.ContainsFunc(s.Families, func(f Family) bool { return rising(f.Verdict) }) {
 		s.Quiet = l.quiet()
 	}
@@ -341,6 +344,12 @@ func (l *Line) family(f *analysis.Family) Family {
 	}
 	if out.Title == "" {
 		out.Title = f.Title
+	}
+	for i, s := range l.Snapshots {
+		// A form that cannot show the family does not say that it is not there.
+		if n := out.Counts[i]; n != nil && *n == 0 && slices.Contains(s.Incomplete, f.Kind) {
+			out.Counts[i] = nil
+		}
 	}
 	if out.Attributes == nil {
 		out.Attributes = map[string]string{}

@@ -31,6 +31,9 @@ func Epochs(snaps []*analysis.Snapshot) []int {
 // start is what is known of one process start.
 type start struct {
 	pid, began string
+	// at is when the process started by its metrics or the age of its main thread,
+	// in seconds since 1970; 0 where neither says it.
+	at float64
 	// reference is the latest snapshot with goroutine ids, complete ones before
 	// cut ones.
 	reference *analysis.Snapshot
@@ -43,10 +46,20 @@ func (s *start) learn(snap *analysis.Snapshot) {
 	if snap.Process.Start.Known() {
 		s.began = snap.Process.Start.Value
 	}
+	if at := snap.Figures[startFigure]; at > 0 {
+		s.at = at
+	}
 	if highest(snap) > 0 && (!cut(snap) || s.reference == nil) {
 		s.reference = snap
 	}
 }
+
+// startFigure is when a process began; two figures of one process differ by the
+// rounding of clocks, at most by sameStart seconds.
+const (
+	startFigure = "process_start_time_seconds"
+	sameStart   = 10
+)
 
 func (s *start) endedBy(snap *analysis.Snapshot) bool {
 	pid, began := snap.Process.PID.Value, snap.Process.Start.Value
@@ -61,6 +74,9 @@ func (s *start) endedBy(snap *analysis.Snapshot) bool {
 		if s.pid != "" && pid != "" {
 			return false
 		}
+	}
+	if at := snap.Figures[startFigure]; s.at > 0 && at > s.at+sameStart {
+		return true
 	}
 	return s.idsDeny(snap)
 }

@@ -1,0 +1,387 @@
+package main
+
+import (
+	"archive/tar"
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"context"
+	_ "embed"
+	"fmt"
+	"io"
+	"maps"
+	"path"
+	"strconv"
+	"strings"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/bundle"
+	"leakdiff/analysis/family"
+	"leakdiff/analysis/ingest"
+	"leakdiff/analysis/lsof"
+	"leakdiff/analysis/thread"
+)
+
+//go:embed testdata/lsof.txt
+var realListing string
+
+//go:embed testdata/fdinfo-inotify.txt
+var inotifyFile string
+
+//go:embed testdata/fdinfo-plain.txt
+var plainFile string
+
+//go:embed testdata/threads.txt
+var realThreads string
+
+// wanted is how much faster than the plain implementations the parsers shall be.
+const wanted = 3
+
+// measureFormats compares the readers of the other formats with the plain programs
+// that somebody would write for the same figures. Those keep no places and bear no
+// damage, and the one for archives neither hashes files nor asks what they are.
+func measureFormats(s *suite) error {
+	for _, f := range []func(*suite) error{measureListing, measureDirectory, measureThreads} {
+		if err := f(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// compare runs both sides in turns and demands the same counts.
+func compare(s *suite, what string, count int, ours, plain func() (families, error)) error {
+	var times [2]series
+	for range s.size.rounds {
+		var got, want families
+		var err, plainErr error
+		times[0].time(func() { got, err = ours() })
+		times[1].time(func() { want, plainErr = plain() })
+		if err != nil || plainErr != nil {
+			return fmt.Errorf("%s: %v, %v", what, err, plainErr)
+		}
+		if !maps.Equal(got, want) {
+			return fmt.Errorf("%s: counted %v, the plain implementation %v", what, got, want)
+		}
+	}
+	s.add(row{
+		what: what, ours: fmt.Sprintf("%s, %.0f a ms", rounded(times[0].median()), float64(count)/times[0].median().Seconds()/1e3),
+		peer: "bufio.Scanner " + rounded(times[1].median()),
+	}.judged(ratio(times[1], times[0]), atLeast(wanted)))
+	return nil
+}
+
+// listing prints rows of lsof for as many processes as it takes, each with the
+// descriptors of the real one under other numbers.
+func listing(rows int) string {
+	head, body, _ := strings.Cut(realListing, "\n")
+	var out strings.Builder
+	out.WriteString(head + "\n")
+	for pid := 10_000; rows > 0; pid++ {
+		for line := range strings.Lines(strings.ReplaceAll(body, " 18123 ", " "+strconv.Itoa(pid)+" ")) {
+			if rows == 0 {
+				break
+			}
+			out.WriteString(line)
+			rows--
+		}
+	}
+	return out.String()
+}
+
+func measureListing(s *suite) error {
+	text := listing(s.size.rows)
+	what := fmt.Sprintf("lsof, %d rows: descriptors by type", s.size.rows)
+	return compare(s, what, s.size.rows, func() (families, error) {
+		out := families{}
+		_, _, err := lsof.ParseTable(strings.NewReader(text), "lsof.txt", func(_ int, r *lsof.Row) error {
+			if r.IsDescriptor {
+				out[r.Type]++
+			}
+			return nil
+		})
+		return out, err
+	}, func() (families, error) { return plainListing(strings.NewReader(text)) })
+}
+
+// plainRow is a row of lsof as a plain program would keep it.
+type plainRow struct {
+	command, user, access, kind, device, size, name string
+	pid, fd                                         int
+	inode                                           uint64
+	protocol, local, remote, state                  string
+}
+
+// plainListing reads the rows of a table of lsof and counts descriptors by type.
+func plainListing(r io.Reader) (families, error) {
+	var rows []plainRow
+	out := families{}
+	scanner := bufio.NewScanner(r)
+	for scanner.Scan() {
+		fields := strings.Fields(scanner.Text())
+		if len(fields) < 9 || fields[0] == "COMMAND" {
+			continue
+		}
+		row := plainRow{command: fields[0], user: fields[2], kind: fields[4], device: fields[5], size: fields[6], name: strings.Join(fields[8:], " ")}
+		row.pid, _ = strconv.Atoi(fields[1])
+		number := strings.TrimRight(fields[3], "rwuRWUN ")
+		fd, err := strconv.Atoi(number)
+		if err != nil {
+			continue
+		}
+		row.fd, row.access = fd, strings.TrimPrefix(fields[3], number)
+		row.inode, _ = strconv.ParseUint(fields[7], 10, 64)
+		if fields[7] == "TCP" || fields[7] == "UDP" {
+			row.protocol = fields[7]
+			row.local, row.remote, _ = strings.Cut(fields[8], "->")
+			if len(fields) > 9 {
+				row.state = strings.Trim(fields[9], "()")
+			}
+		}
+		rows = append(rows, row)
+	}
+	for _, row := range rows {
+		out[row.kind]++
+	}
+	return out, scanner.Err()
+}
+
+// directory packs an fdinfo directory as tar.gz: every fourth file is an inotify
+// instance with four watches.
+func directory(files int) ([]byte, error) {
+	var out bytes.Buffer
+	zip := gzip.NewWriter(&out)
+	archive := tar.NewWriter(zip)
+	for fd := range files {
+		body := fdinfo(fd)
+		err := archive.WriteHeader(&tar.Header{Name: "capture/fdinfo/" + strconv.Itoa(fd), Mode: 0o400, Size: int64(len(body))})
+		if err != nil {
+			return nil, err
+		}
+		if _, err := io.WriteString(archive, body); err != nil {
+			return nil, err
+		}
+	}
+	if err := archive.Close(); err != nil {
+		return nil, err
+	}
+	if err := zip.Close(); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), nil
+}
+
+func fdinfo(fd int) string {
+	if fd%4 != 0 {
+		return plainFile
+	}
+	body, watch, _ := strings.Cut(inotifyFile, "inotify ")
+	for wd := range 4 {
+		body += "inotify " + strings.Replace(watch, "wd:1 ino:1 ", fmt.Sprintf("wd:%x ino:%x ", wd+1, fd*4+wd), 1)
+	}
+	return body
+}
+
+func measureDirectory(s *suite) error {
+	packed, err := directory(s.size.files)
+	if err != nil {
+		return err
+	}
+	what := fmt.Sprintf("fdinfo, %d files in a tar.gz: descriptors and watches", s.size.files)
+	return compare(s, what, s.size.files, func() (families, error) {
+		return ingested(packed)
+	}, func() (families, error) { return plainDirectory(bytes.NewReader(packed)) })
+}
+
+// ingested reads an upload as the server does, hashes and families included.
+func ingested(packed []byte) (families, error) {
+	input := bundle.Input{Name: "fdinfo.tar.gz", Size: int64(len(packed)), Open: func() (io.ReadCloser, error) {
+		return io.NopCloser(bytes.NewReader(packed)), nil
+	}}
+	result, err := ingest.Run(context.Background(), ingest.Config{}, []bundle.Input{input})
+	if err != nil {
+		return nil, err
+	}
+	out := families{}
+	for _, snap := range result.Snapshots {
+		if n := snap.Totals.Descriptors; n != nil {
+			out["descriptors"] += *n
+		}
+		if n := snap.Totals.Watches; n != nil {
+			out["watches"] += *n
+		}
+	}
+	return out, nil
+}
+
+// plainInfo is a file of fdinfo as a plain program would keep it.
+type plainInfo struct {
+	fd, mount         int
+	pos, flags, inode uint64
+	watches           []plainWatch
+}
+
+type plainWatch struct {
+	wd, inode, device, mask uint64
+	handle                  string
+}
+
+// plainDirectory reads the files of an archive and counts them and their watches.
+func plainDirectory(r io.Reader) (families, error) {
+	zip, err := gzip.NewReader(r)
+	if err != nil {
+		return nil, err
+	}
+	var infos []plainInfo
+	archive := tar.NewReader(zip)
+	for {
+		h, err := archive.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		info, err := plainFDInfo(archive)
+		if err != nil {
+			return nil, err
+		}
+		if info.fd, err = strconv.Atoi(path.Base(h.Name)); err == nil {
+			infos = append(infos, info)
+		}
+	}
+	out := families{}
+	for _, info := range infos {
+		out["descriptors"]++
+		out["watches"] += len(info.watches)
+	}
+	return out, nil
+}
+
+func plainFDInfo(r io.Reader) (info plainInfo, err error) {
+	scanner := bufio.NewScanner(r)
+	for scanner.Scan() {
+		fields := strings.Fields(scanner.Text())
+		if len(fields) < 2 {
+			continue
+		}
+		switch fields[0] {
+		case "pos:":
+			info.pos, err = strconv.ParseUint(fields[1], 10, 64)
+		case "flags:":
+			info.flags, err = strconv.ParseUint(fields[1], 8, 64)
+		case "mnt_id:":
+			info.mount, err = strconv.Atoi(fields[1])
+		case "ino:":
+			info.inode, err = strconv.ParseUint(fields[1], 10, 64)
+		case "inotify":
+			var w plainWatch
+			for _, f := range fields[1:] {
+				key, value, _ := strings.Cut(f, ":")
+				switch key {
+				case "wd":
+					w.wd, err = strconv.ParseUint(value, 16, 64)
+				case "ino":
+					w.inode, err = strconv.ParseUint(value, 16, 64)
+				case "sdev":
+					w.device, err = strconv.ParseUint(value, 16, 64)
+				case "mask":
+					w.mask, err = strconv.ParseUint(value, 16, 64)
+				case "f_handle":
+					w.handle = value
+				}
+			}
+			info.watches = append(info.watches, w)
+		}
+		if err != nil {
+			return info, err
+		}
+	}
+	return info, scanner.Err()
+}
+
+// threads prints a dump of a JVM: the real threads again and again, under other
+// ids.
+func threads(count int) string {
+	blocks := strings.Split(strings.TrimSpace(realThreads), "\n\n")
+	var out strings.Builder
+	out.WriteString("2026-11-21 02:47:13\nFull thread dump OpenJDK 64-Bit Server VM (17.0.15+6-Debian-1deb12u1 mixed mode, sharing):\n\n")
+	for i := range count {
+		block := blocks[i%len(blocks)]
+		from := strings.Index(block, "tid=0x")
+		nid := strings.Index(block, " nid=0x")
+		fmt.Fprintf(&out, "%stid=0x%016x nid=0x%x%s\n\n", block[:from], 0x7f33d0000000+i*64, 4096+i, block[nid+len(" nid=0x")+strings.IndexByte(block[nid+len(" nid=0x"):], ' '):])
+	}
+	return out.String()
+}
+
+func measureThreads(s *suite) error {
+	text := threads(s.size.threads)
+	what := fmt.Sprintf("jstack, %d threads: by state, families formed", s.size.threads)
+	return compare(s, what, s.size.threads, func() (families, error) {
+		out := families{}
+		var known family.Threads
+		_, _, err := thread.ParseText(strings.NewReader(text), thread.Config{}, func(_ int, t *analysis.Thread) error {
+			known.OfThread(t)
+			out["threads"]++
+			out["frames"] += len(t.Stack.Frames)
+			return nil
+		})
+		return out, err
+	}, func() (families, error) { return plainThreads(strings.NewReader(text)) })
+}
+
+// plainThread is a thread as a plain program would keep it.
+type plainThread struct {
+	name, id, native, state string
+	frames                  []plainFrame
+}
+
+type plainFrame struct {
+	function, file string
+	line           int
+}
+
+// plainThreads reads the threads of a dump, groups them by name without its digits
+// and by stack, and counts threads and frames.
+func plainThreads(r io.Reader) (families, error) {
+	var all []*plainThread
+	var t *plainThread
+	scanner := bufio.NewScanner(r)
+	for scanner.Scan() {
+		line := scanner.Text()
+		switch {
+		case strings.HasPrefix(line, `"`):
+			t = &plainThread{name: line[1:strings.LastIndexByte(line, '"')]}
+			all = append(all, t)
+			for _, f := range strings.Fields(line) {
+				if value, ok := strings.CutPrefix(f, "tid="); ok {
+					t.id = value
+				}
+				if value, ok := strings.CutPrefix(f, "nid="); ok {
+					t.native = value
+				}
+			}
+		case strings.HasPrefix(line, "   java.lang.Thread.State: "):
+			t.state = strings.Fields(line)[1]
+		case strings.HasPrefix(line, "\tat "):
+			function, place, _ := strings.Cut(strings.TrimSuffix(line[len("\tat "):], ")"), "(")
+			file, number, _ := strings.Cut(place, ":")
+			n, _ := strconv.Atoi(number)
+			t.frames = append(t.frames, plainFrame{function, file, n})
+		}
+	}
+	digits := strings.NewReplacer("0", "", "1", "", "2", "", "3", "", "4", "", "5", "", "6", "", "7", "", "8", "", "9", "")
+	out, groups := families{}, map[string]int{}
+	for _, t := range all {
+		out["threads"]++
+		out["frames"] += len(t.frames)
+		var key strings.Builder
+		key.WriteString(digits.Replace(t.name))
+		for _, f := range t.frames {
+			key.WriteString("\n" + f.function)
+		}
+		groups[key.String()]++
+	}
+	return out, scanner.Err()
+}

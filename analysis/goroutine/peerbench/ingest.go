@@ -1,0 +1,328 @@
+package main
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+)
+
+const mebi = 1 << 20
+
+// measureIngest uploads one large dump as raw text, .gz and .zst, each to a server
+// of its own, from the first byte sent to the answer that names the snapshot.
+func measureIngest(s *suite) error {
+	dir, err := os.MkdirTemp("", "peerbench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	binary, err := program(dir)
+	if err != nil {
+		return err
+	}
+	raw := filepath.Join(dir, "dump.txt")
+	size, err := printFile(raw, dumpConfig{Goroutines: s.size.uploaded, Stacks: fewStacks, Seed: 1})
+	if err != nil {
+		return err
+	}
+	empty, err := emptyDatabase(binary, dir)
+	if err != nil {
+		return err
+	}
+	s.note("The dump of %d goroutines has %.0f MB.", s.size.uploaded, float64(size)/1e6)
+	for _, form := range []string{"raw", ".gz", ".zst"} {
+		path := raw
+		if form != "raw" {
+			if path, err = packed(raw, form); err != nil {
+				return err
+			}
+		}
+		run, err := ingest1(binary, filepath.Join(dir, "data"+form), path, s.size.uploaded, empty)
+		if err != nil {
+			return fmt.Errorf("%s: %w", form, err)
+		}
+		run.report(s, form, size)
+		if form == "raw" {
+			s.add(row2(fmt.Sprintf("database growth, %d goroutines", s.size.uploaded), fmt.Sprintf("%.3f %% of raw", run.grown(size)), run.grown(size), below(1, " %")))
+		}
+	}
+	return realGrowth(s, binary, dir, empty)
+}
+
+// ingestRun is one upload.
+type ingestRun struct {
+	wall, busy time.Duration
+	peak       int64
+	database   int64 // growth in bytes
+	bound      bound
+}
+
+func (r ingestRun) grown(raw int64) float64 { return 100 * float64(r.database) / float64(raw) }
+
+func (r ingestRun) report(s *suite, form string, raw int64) {
+	what := fmt.Sprintf("upload to queryable, %d goroutines, %s", s.size.uploaded, form)
+	s.add(row{
+		what: what, ours: fmt.Sprintf("%s, %.1f cores", rounded(r.wall), r.busy.Seconds()/r.wall.Seconds()),
+		bound: rounded(r.bound.sum()),
+	}.judged(float64(r.wall)/float64(r.bound.sum()), atMost(2)))
+	mib := float64(r.peak) / mebi
+	s.add(row2("  peak memory of the server (VmHWM)", fmt.Sprintf("%.1f MiB", mib), mib, below(64, " MiB")))
+	s.note("The bound of %s is decompression and SHA-256 %s, write and fsync of the stored %.1f MB %s. Packing raw text for the store would be %s more.",
+		form, rounded(r.bound.read), float64(r.bound.stored)/1e6, rounded(r.bound.write), rounded(r.bound.pack))
+}
+
+// ingest1 uploads a file to a fresh server and then measures the bound on the same
+// file.
+func ingest1(binary, data, path string, goroutines int, empty int64) (run ingestRun, err error) {
+	srv, err := serve(binary, data)
+	if err != nil {
+		return run, err
+	}
+	began := time.Now()
+	up, err := srv.putFile(path)
+	run.wall = time.Since(began)
+	if err != nil {
+		srv.stop()
+		return run, err
+	}
+	if run.busy, err = srv.busy(); err == nil {
+		run.peak, err = srv.peak()
+	}
+	if stopped := srv.stop(); err == nil {
+		err = stopped
+	}
+	if err != nil {
+		return run, err
+	}
+	if len(up.Snapshots) != 1 || up.Snapshots[0].goroutines() != goroutines {
+		return run, fmt.Errorf("the answer does not name one snapshot of %d goroutines but %d, the first of %d", goroutines, len(up.Snapshots), up.Snapshots[0].goroutines())
+	}
+	if run.database, err = databaseSize(data); err != nil {
+		return run, err
+	}
+	run.database -= empty
+	run.bound, err = measureBound(data, path)
+	return run, err
+}
+
+// bound is what no server that keeps the upload can do without.
+type bound struct {
+	// read is decompressing the upload and hashing what comes out, write is one
+	// write with fsync of what the server stored.
+	read, write time.Duration
+	stored      int64
+	// pack is compressing raw text as the store does; it is not part of the bound.
+	pack time.Duration
+}
+
+func (b bound) sum() time.Duration { return b.read + b.write }
+
+func measureBound(data, path string) (b bound, err error) {
+	began := time.Now()
+	if err := eachByte(path, sha256.New()); err != nil {
+		return b, err
+	}
+	b.read = time.Since(began)
+	blob, err := largestBlob(filepath.Join(data, "blobs"))
+	if err != nil {
+		return b, err
+	}
+	stored, err := os.ReadFile(blob)
+	if err != nil {
+		return b, err
+	}
+	b.stored = int64(len(stored))
+	began = time.Now()
+	f, err := os.Create(filepath.Join(data, "written"))
+	if err != nil {
+		return b, err
+	}
+	defer os.Remove(f.Name())
+	defer f.Close()
+	if _, err := f.Write(stored); err != nil {
+		return b, err
+	}
+	if err := f.Sync(); err != nil {
+		return b, err
+	}
+	b.write = time.Since(began)
+	if !strings.HasSuffix(path, ".txt") {
+		return b, nil
+	}
+	began = time.Now()
+	pack, err := zstd.NewWriter(io.Discard, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true))
+	if err != nil {
+		return b, err
+	}
+	if err := eachByte(path, pack); err != nil {
+		return b, err
+	}
+	err = pack.Close()
+	b.pack = time.Since(began)
+	return b, err
+}
+
+// eachByte decompresses a file into w, with the libraries of the product on one
+// core.
+func eachByte(path string, w io.Writer) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	var r io.Reader = f
+	switch filepath.Ext(path) {
+	case ".gz":
+		if r, err = gzip.NewReader(f); err != nil {
+			return err
+		}
+	case ".zst":
+		z, err := zstd.NewReader(f, zstd.WithDecoderConcurrency(1))
+		if err != nil {
+			return err
+		}
+		defer z.Close()
+		r = z
+	}
+	_, err = io.CopyBuffer(struct{ io.Writer }{w}, struct{ io.Reader }{r}, make([]byte, 128<<10))
+	return err
+}
+
+// packed compresses a file beside it, as gzip and zstd do by default.
+func packed(path, ext string) (string, error) {
+	in, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer in.Close()
+	out, err := os.Create(path + ext)
+	if err != nil {
+		return "", err
+	}
+	defer out.Close()
+	var w io.WriteCloser
+	switch ext {
+	case ".gz":
+		w = gzip.NewWriter(out)
+	case ".zst":
+		if w, err = zstd.NewWriter(out, zstd.WithEncoderLevel(zstd.SpeedDefault)); err != nil {
+			return "", err
+		}
+	}
+	if _, err := io.Copy(w, in); err != nil {
+		return "", err
+	}
+	return out.Name(), w.Close()
+}
+
+// printFile writes a dump to a file and returns its size.
+func printFile(path string, c dumpConfig) (int64, error) {
+	d, err := newDump(c)
+	if err != nil {
+		return 0, err
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	return io.CopyBuffer(struct{ io.Writer }{f}, d, make([]byte, 1<<20))
+}
+
+// emptyDatabase is the size of a database in which nothing is.
+func emptyDatabase(binary, dir string) (int64, error) {
+	data := filepath.Join(dir, "empty")
+	srv, err := serve(binary, data)
+	if err != nil {
+		return 0, err
+	}
+	if err := srv.stop(); err != nil {
+		return 0, err
+	}
+	return databaseSize(data)
+}
+
+func databaseSize(data string) (size int64, err error) {
+	files, err := filepath.Glob(filepath.Join(data, "leakdiff.db*"))
+	if err != nil || len(files) == 0 {
+		return 0, fmt.Errorf("no database in %s: %v", data, err)
+	}
+	for _, f := range files {
+		info, err := os.Stat(f)
+		if err != nil {
+			return 0, err
+		}
+		size += info.Size()
+	}
+	return size, nil
+}
+
+func largestBlob(dir string) (largest string, err error) {
+	size := int64(-1)
+	err = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		info, err := e.Info()
+		if err == nil && info.Size() > size {
+			largest, size = path, info.Size()
+		}
+		return err
+	})
+	if err == nil && largest == "" {
+		err = fmt.Errorf("no blob in %s", dir)
+	}
+	return largest, err
+}
+
+// realGrowth is the growth of the database by a real dump of over 100 MB, where
+// the corpus is present.
+func realGrowth(s *suite, binary, dir string, empty int64) error {
+	const what = "database growth, real SIGQUIT dump of 100,305 goroutines"
+	path := filepath.Join(os.Getenv("LEAKDIFF_CORPUS"), "large", "grpc-100k-SIGQUIT.log.gz")
+	if os.Getenv("LEAKDIFF_CORPUS") == "" {
+		path = filepath.Join("..", "..", "..", "..", "shared", "corpus", "large", "grpc-100k-SIGQUIT.log.gz")
+	}
+	if _, err := os.Stat(path); err != nil {
+		s.note("%s was not measured: the corpus is not present (LEAKDIFF_CORPUS).", what)
+		return nil
+	}
+	size := new(counting)
+	if err := eachByte(path, size); err != nil {
+		return err
+	}
+	srv, err := serve(binary, filepath.Join(dir, "real"))
+	if err != nil {
+		return err
+	}
+	_, err = srv.putFile(path)
+	if stopped := srv.stop(); err == nil {
+		err = stopped
+	}
+	if err != nil {
+		return err
+	}
+	database, err := databaseSize(filepath.Join(dir, "real"))
+	if err != nil {
+		return err
+	}
+	grown := 100 * float64(database-empty) / float64(size.n)
+	s.add(row2(what, fmt.Sprintf("%.3f %% of raw", grown), grown, below(0.1, " %")))
+	return nil
+}
+
+// counting counts what is written to it.
+type counting struct{ n int64 }
+
+func (c *counting) Write(p []byte) (int, error) {
+	c.n += int64(len(p))
+	return len(p), nil
+}

@@ -1,0 +1,101 @@
+// Command peerbench measures leakdiff against peers and bounds: gostackparse and a
+// walk over lines for the parser, plain bufio.Scanner implementations for the other
+// formats, decompression with SHA-256 and one durable write for a whole ingest. It
+// generates its own dumps from real stacks, checks that every side counts the same,
+// starts the real server for what a person would wait for, and prints one table. It
+// refuses to state a time without what it is compared with, or to keep a figure of
+// an earlier run.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+)
+
+// size is how large everything is.
+type size struct {
+	name string
+	// rounds is how often each side runs.
+	rounds int
+	// parsed, uploaded and loaded are goroutines of one dump: in the parser
+	// benchmarks, over loopback, and in the ingests beside which pages are asked for.
+	parsed, uploaded, loaded int
+	// rows of lsof, files of fdinfo, threads of a JVM.
+	rows, files, threads int
+	// lines and points are the series of the large case and their snapshots.
+	lines, points int
+	// requests is how often each page is asked for.
+	requests int
+}
+
+var (
+	full  = size{"full", 3, 250_000, 1_000_000, 500_000, 100_000, 20_000, 20_000, 50, 100, 200}
+	short = size{"short", 3, 40_000, 100_000, 150_000, 20_000, 4_000, 5_000, 10, 20, 50}
+)
+
+// part is one group of rows.
+type part struct {
+	name    string
+	measure func(*suite) error
+}
+
+var parts = []part{
+	{"parse", measureParsers},
+	{"formats", measureFormats},
+	{"ingest", measureIngest},
+	{"pages", measurePages},
+}
+
+func main() {
+	if err := run(os.Args[1:], os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "peerbench:", err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string, out io.Writer) error {
+	flags := flag.NewFlagSet("peerbench", flag.ContinueOnError)
+	small := flags.Bool("short", false, "smaller dumps: about two minutes")
+	file := flags.String("out", "", "file to write the table to")
+	only := flags.String("only", "", "parts to run, with commas: parse, formats, ingest, pages")
+	profiles := flags.String("profiles", "", "directory for pprof files of the parser and of an ingest, in place of the table")
+	printing := flags.Int("dump", 0, "print a dump of so many goroutines, in place of the table")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	s := &suite{size: full, out: out, began: time.Now()}
+	if *small {
+		s.size = short
+	}
+	switch {
+	case *printing > 0:
+		d, err := newDump(dumpConfig{Goroutines: *printing, Stacks: min(fewStacks, *printing), Seed: 1})
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(out, d)
+		return err
+	case *profiles != "":
+		return writeProfiles(s, *profiles)
+	}
+	for _, p := range parts {
+		if *only != "" && !slices.Contains(strings.Split(*only, ","), p.name) {
+			continue
+		}
+		if err := p.measure(s); err != nil {
+			return fmt.Errorf("%s: %w", p.name, err)
+		}
+	}
+	var table strings.Builder
+	s.markdown(&table)
+	fmt.Fprint(out, "\n"+table.String())
+	if *file == "" {
+		return nil
+	}
+	return os.WriteFile(*file, []byte(table.String()), 0o644)
+}
