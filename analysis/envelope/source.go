@@ -115,6 +115,7 @@ type building struct {
 	blank                bool // the line before was blank
 	strays               int
 	foreign              int
+	profile              bool // a profile in text form, not a dump
 	after                bool // the end of a thread dump was seen
 	deadlocks            bool
 	full                 bool // no more is kept
@@ -373,7 +374,7 @@ func (s *source) goesOn(h header, b []byte, matched bool) bool {
 	if o == nil || o.Kind != KindGoroutine || s.begin {
 		return false
 	}
-	if s.opening.active && (s.opening.signal || h.running || h.id == 0) {
+	if o.profile || s.opening.active && (s.opening.signal || h.running || h.id == 0) {
 		return false
 	}
 	if o.inner.mode == innerEach && !matched && len(trim(o.inner.template)) > 0 {
@@ -435,6 +436,10 @@ func (s *source) marked(b, t []byte, at place, newline bool) bool {
 	if bytes.HasPrefix(b[i:], []byte(threadWord)) {
 		return s.threads(b, i, at, newline)
 	}
+	if bytes.HasPrefix(b[i:], []byte(profileWord)) {
+		s.profile(b, i, at, newline)
+		return true
+	}
 	if bytes.Contains(b, []byte(beginWord)) {
 		s.close()
 		s.opening, s.begin = opening{}, true
@@ -493,6 +498,26 @@ func (s *source) threads(b []byte, i int, at place, newline bool) bool {
 	}
 	o.write(b[i:], newline)
 	return true
+}
+
+// profile begins a goroutine profile in text form:
+//
+//	goroutine profile: total 81
+//	10 @ 0x4902a1
+//	#	0x4902a1	main.run+0x21	/src/main.go:12
+func (s *source) profile(b []byte, i int, at place, newline bool) {
+	s.close()
+	s.opening, s.begin = opening{}, false
+	if m := lineMoment(b[:i], s.to.cfg.Now); i > 0 && m.better(s.now()) {
+		s.moment = m
+	}
+	o := s.begins(KindGoroutine, at)
+	o.mark(at)
+	o.sure, o.profile, o.Headers = true, true, 1
+	if len(trim(b[:i])) > 0 {
+		o.inner = inner{template: bytes.Clone(b[:i]), mode: innerUndecided}
+	}
+	o.write(b[i:], newline)
 }
 
 // other takes a line without any marker.
@@ -564,6 +589,10 @@ func (o *building) mark(at place) {
 
 // goroutineLine takes a line of a goroutine dump, or one that cut in.
 func (o *building) goroutineLine(b, t []byte, newline bool) {
+	if o.profile {
+		o.profileLine(b, t, newline)
+		return
+	}
 	switch {
 	case isDumpLine(t, b[0] == ' ' || b[0] == '\t'):
 		o.sure = o.sure || bytes.Contains(t, []byte("pprof.writeGoroutineStacks("))
@@ -577,6 +606,17 @@ func (o *building) goroutineLine(b, t []byte, newline bool) {
 	dashes := bytes.HasPrefix(t, []byte("-----"))
 	o.write(b, newline)
 	o.dashes = dashes
+}
+
+// profileLine takes a line of a profile: a record, a frame or its labels.
+func (o *building) profileLine(b, t []byte, newline bool) {
+	count, _, record := bytes.Cut(t, []byte(" @ 0x"))
+	if t[0] != '#' && !(record && len(bytes.Trim(count, "0123456789")) == 0) {
+		o.foreign++
+		return
+	}
+	o.foreign = 0
+	o.write(b, newline)
 }
 
 // afterThreads are how lines begin that follow the last thread of a dump.

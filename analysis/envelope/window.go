@@ -148,8 +148,10 @@ type markers struct {
 const (
 	headerWord = "goroutine "
 	threadWord = "Full thread dump "
-	beginWord  = "=== BEGIN goroutine stack dump ==="
-	endWord    = "=== END goroutine stack dump ==="
+	// profileWord begins a goroutine profile in text form (debug=1).
+	profileWord = "goroutine profile: total "
+	beginWord   = "=== BEGIN goroutine stack dump ==="
+	endWord     = "=== END goroutine stack dump ==="
 	// markerSpan is within how many bytes a marker shows that it is one.
 	markerSpan = 64
 )
@@ -213,6 +215,7 @@ func (m *markers) find(i int, buf []byte, from int, base int64, final bool) int 
 //	"goroutine 5 [select]:"                -> true
 //	"goroutine 1 gp=0xc0 m=nil [select]:"  -> true
 //	"=== BEGIN goroutine stack dump ==="   -> true
+//	"goroutine profile: total 81"          -> true
 //	"goroutine 5 was blocked"              -> false
 func isMarker(buf []byte, at int) bool {
 	i := at + len(headerWord)
@@ -222,6 +225,9 @@ func isMarker(buf []byte, at int) bool {
 	}
 	if i > digits {
 		return bytes.HasPrefix(buf[i:], []byte(" [")) || bytes.HasPrefix(buf[i:], []byte(" gp="))
+	}
+	if bytes.HasPrefix(buf[at:], []byte(profileWord)) {
+		return true
 	}
 	return bytes.HasSuffix(buf[:at], []byte("=== BEGIN ")) && bytes.HasPrefix(buf[i:], []byte("stack dump"))
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -87,6 +88,30 @@ func TestEveryEncodingOfOneProcessGivesTheSameFamilies(t *testing.T) {
 				t.Errorf("families (-debug=2 +this):\n%s", d)
 			}
 		})
+	}
+}
+
+// Programs write pprof.Lookup("goroutine").WriteTo(os.Stderr, 1) into their logs.
+func TestAProfileInsideALogIsReadLikeOneAlone(t *testing.T) {
+	file := corpus(t, "goroutine", "gen", "debug1-go1.26.8.txt")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := countsOf(only(t, file), nil)
+	for name, prefix := range map[string]string{"CRI": "2026-11-21T03:00:00.000000001Z stderr F ", "kubectl": "2026-11-21T03:00:00.0Z ", "journald": "Nov 21 03:00:00 node1 app[7]: "} {
+		log := prefix + "starting\n"
+		for line := range strings.Lines(string(text)) {
+			log += prefix + line
+		}
+		log += prefix + "going on\n"
+		s := run(t, map[string]string{"pod.log": log}).Snapshots
+		if len(s) != 1 {
+			t.Fatalf("%s: %d snapshots", name, len(s))
+		}
+		if d := cmp.Diff(want, countsOf(s[0], nil)); d != "" {
+			t.Errorf("%s (-alone +in the log):\n%s", name, d)
+		}
 	}
 }
 

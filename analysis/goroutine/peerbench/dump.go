@@ -8,6 +8,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"strconv"
+	"sync"
 	"time"
 )
 
@@ -88,7 +89,7 @@ func newDump(c dumpConfig) (*dump, error) {
 	if c.Stacks < 1 || c.Stacks > c.Goroutines {
 		return nil, fmt.Errorf("%d stacks in a dump of %d goroutines", c.Stacks, c.Goroutines)
 	}
-	templates, err := templatesOf(realStacks)
+	templates, err := realTemplates()
 	if err != nil {
 		return nil, err
 	}
@@ -262,6 +263,10 @@ const (
 	pointerDigits = 10
 	randomDigits  = 7
 )
+
+// realTemplates are read once: the case with thousands of small dumps needs them
+// for each.
+var realTemplates = sync.OnceValues(func() ([]template, error) { return templatesOf(realStacks) })
 
 func templatesOf(text []byte) ([]template, error) {
 	var all []template
