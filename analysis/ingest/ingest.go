@@ -13,6 +13,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/bundle"
+	"leakdiff/analysis/detect"
 )
 
 // Engine is the version of the rules that turn bytes into snapshots; results of
@@ -123,12 +124,35 @@ func (r *reader) nothingFound(snapshots []analysis.Snapshot) {
 	case len(r.artifacts) == 1:
 		why = r.artifacts[0].Reason
 	}
+	if r.tablesOnly() {
+		r.problem(analysis.Problem{
+			Path: r.firstPath(), Offset: -1, Severity: analysis.Error,
+			What: "socket tables alone belong to no process",
+			Why:  "a table of /proc/net lists the sockets of a network namespace by inode, and names no owner",
+			Hint: "upload the descriptors of the process beside it: ls -l /proc/PID/fd > fd.txt, or lsof -nP -p PID; they are joined by inode",
+		})
+		return
+	}
 	r.problem(analysis.Problem{
 		Path: r.firstPath(), Offset: -1, Severity: analysis.Error,
 		What: "no evidence of any process was found",
 		Why:  why,
 		Hint: "upload a goroutine dump (/debug/pprof/goroutine?debug=2), a copy of /proc/PID/fdinfo made with cp -r, or the output of lsof -nP",
 	})
+}
+
+// tablesOnly reports whether all that was read are socket tables.
+func (r *reader) tablesOnly() bool {
+	tables := 0
+	for _, a := range r.artifacts {
+		if a.Status == analysis.Read {
+			if a.Kind != detect.NetTable && a.Kind != detect.SocketTable {
+				return false
+			}
+			tables++
+		}
+	}
+	return tables > 0
 }
 
 func (r *reader) firstPath() string {

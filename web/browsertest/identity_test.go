@@ -263,3 +263,87 @@ func TestDumpsWithoutATimeAreGivenOne(t *testing.T) {
 		write(t, filepath.Join("screenshots", fmt.Sprintf("identity-open-dark-%d.png", wide)), string(run(t, tb, picture)))
 	})
 }
+
+// fill replaces what stands in a field.
+func fill(selector, value string) chromedp.Action[chromedp.Void] {
+	return chromedp.SetValue(chromedp.CSS(selector), value)
+}
+
+func TestAnEngineerSaysWhatHappenedAndWhatWasAsked(t *testing.T) {
+	t.Parallel()
+	tb := openTab(t, startProgram(t))
+	tb.do(t, withoutScripts) // every form works without them
+	path := "/cases/" + upload(t, tb.base, absolute(t, kubeletSample))
+	said := func(t *testing.T) string {
+		return run(t, tb, chromedp.Text(chromedp.CSS("main [role=status]")))
+	}
+	kubelet := `section:has(h2):has(> details[id$="-asked"])`
+	step(t, "an event that is none keeps what was entered", func(t *testing.T) {
+		tb.open(t, path+"/identity")
+		tb.do(t, fill("#event-time", "noon"), fill("#event-kind", "deploy"), fill("#event-text", "prober 1.31"))
+		tb.do(t, chromedp.Click(`//section[@id="happened"]//button[normalize-space()="Save"]`, chromedp.NodeVisible), chromedp.WaitVisible(`//section[@id="happened"]//*[@role="alert"]`))
+		if got := run(t, tb, chromedp.Value(chromedp.CSS("#event-text"))); got != "prober 1.31" {
+			t.Errorf("the field holds %q, want what was entered", got)
+		}
+		if got := ask[string](t, tb, `document.activeElement.id`); got != "event-time" {
+			t.Errorf("the focus is in %q, want the field that is wrong", got)
+		}
+	})
+	step(t, "an event is named with the growth that began then", func(t *testing.T) {
+		var found struct {
+			Series []struct {
+				Families []struct {
+					Onset *struct{ From, To string }
+				}
+			}
+		}
+		if err := json.Unmarshal([]byte(get(t, tb.base+path+".json")), &found); err != nil {
+			t.Fatal(err)
+		}
+		var to string
+		for _, f := range found.Series[0].Families {
+			if f.Onset != nil && f.Onset.To != "" {
+				to = f.Onset.To
+				break
+			}
+		}
+		if to == "" {
+			t.Fatal("no growth has a beginning")
+		}
+		tb.do(t, fill("#event-time", to))
+		tb.follow(t, chromedp.Click(`//section[@id="happened"]//button[normalize-space()="Save"]`, chromedp.NodeVisible))
+		if text := said(t); !strings.Contains(text, "deploy, prober 1.31; it lies between t") {
+			t.Errorf("the page says %q", text)
+		}
+		if text := get(t, tb.base+path+".json"); !strings.Contains(text, "deploy prober 1.31 at ") {
+			t.Error("no onset names the event")
+		}
+	})
+	step(t, "a load is entered as a column", func(t *testing.T) {
+		tb.do(t, chromedp.Click(chromedp.CSS(kubelet+` details[id$="-asked"] > summary`), chromedp.NodeVisible))
+		tb.do(t, fill(kubelet+` input[name="name"]`, "pods"), fill(kubelet+` textarea`, "10\n10\n10\n10\n11\n10\n10\n10\n-"))
+		tb.follow(t, chromedp.Click(chromedp.CSS(kubelet+` details[id$="-asked"] form.compare button`), chromedp.NodeVisible))
+		if text := said(t); !strings.Contains(text, "Load pods: 10 10 10 10 11 10 10 10 –. Of ") {
+			t.Errorf("the page says %q", text)
+		}
+	})
+	step(t, "both are listed, on a phone as well", func(t *testing.T) {
+		for _, width := range []int64{narrow, wide} {
+			tb.do(t, chromedp.EmulateViewport(width, 900))
+			if diff := cmp.Diff([]string{}, tooWide(t, tb)); diff != "" {
+				t.Errorf("at %d these reach over the edge (-want +got):\n%s", width, diff)
+			}
+			write(t, filepath.Join("screenshots", fmt.Sprintf("identity-said-light-%d.png", width)), string(run(t, tb, picture)))
+		}
+	})
+	step(t, "undoing the load leaves the event", func(t *testing.T) {
+		tb.follow(t, chromedp.Click(chromedp.CSS(kubelet+` details[id$="-asked"] li button`), chromedp.NodeVisible))
+		if text := said(t); !strings.Contains(text, "Undone. Load pods") {
+			t.Errorf("the page says %q", text)
+		}
+		if n := ask[int](t, tb, `document.querySelectorAll('#happened li').length`); n != 1 {
+			t.Errorf("%d events are listed, want 1", n)
+		}
+	})
+	tb.ignore("status of 400")
+}

@@ -461,7 +461,7 @@ func seriesWords(p analysis.Process) string {
 func (m *identityMaker) snapshot(series string, line report.Line, i int, s *analysis.Snapshot) IdentitySnapshot {
 	out := IdentitySnapshot{
 		ID: series + "-" + strconv.Itoa(i+1), Label: m.labels[s.ID], URL: snapshotURL(s.ID, m.in.CaseID),
-		Start: "n/a", Evidence: totalsWords(s.Totals), SplitTarget: "from:" + s.ID, From: s.ID,
+		Start: "not known", Evidence: totalsWords(s.Totals), SplitTarget: "from:" + s.ID, From: s.ID,
 	}
 	if f := s.Process.Start; f.Known() {
 		out.Start, out.StartSource, out.StartConfidence = strings.TrimSuffix(startWords(Visible(f.Value)), " after boot"), Visible(f.Source), string(f.Confidence)

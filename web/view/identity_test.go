@@ -208,14 +208,14 @@ func TestEventsAndLoadsAreSaidInWords(t *testing.T) {
 		"load pods: 1 2 3 [] a later edit gives this load anew",
 		"event: 2026-11-21 05:00:00 config, b [] ",
 		"event: 2026-11-21 02:00:00 outage, a [] ",
-		"event: 2026-11-21 03:00:30 deploy, 1.4\\u202e [] ",
+		"event: 2026-11-21 03:00:30 deploy, 1.4\\xe2\\x80\\xae [] ",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 	rows := []SaidRow{
 		{2, "2026-11-21 02:00:00 outage a", "before t0 of kubelet"},
-		{1, "2026-11-21 03:00:30 deploy 1.4\\u202e", "between t0 and t1 of kubelet"},
+		{1, "2026-11-21 03:00:30 deploy 1.4\\xe2\\x80\\xae", "between t0 and t1 of kubelet"},
 		{3, "2026-11-21 05:00:00 config b", "after t2 of kubelet"},
 	}
 	if diff := cmp.Diff(rows, v.Events.Rows); diff != "" {
@@ -224,7 +224,7 @@ func TestEventsAndLoadsAreSaidInWords(t *testing.T) {
 	if diff := cmp.Diff([]SaidRow{{5, "pods:", "10 – 12.5"}}, v.Series[0].Loads.Rows); diff != "" {
 		t.Error(diff)
 	}
-	if want := "Done. Event: 2026-11-21 03:00:30 deploy, 1.4\\u202e; it lies between t0 and t1 of kubelet. Everything was worked out anew."; v.Said != want {
+	if want := "Done. Event: 2026-11-21 03:00:30 deploy, 1.4\\xe2\\x80\\xae; it lies between t0 and t1 of kubelet. Everything was worked out anew."; v.Said != want {
 		t.Errorf("%q, want %q", v.Said, want)
 	}
 }
