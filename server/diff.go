@@ -127,8 +127,11 @@ func (s *Server) diffView(c *compared, query url.Values, why purpose) view.Diff 
 	if c.lineA == c.lineB {
 		in.AIndex = c.a
 	}
-	for _, snap := range c.lineB.Snapshots {
+	for i, snap := range c.lineB.Snapshots {
 		in.Labels = append(in.Labels, snap.Label)
+		if i > 0 && c.lineB.Trend.Epochs[i] != c.lineB.Trend.Epochs[i-1] {
+			in.Restarts = append(in.Restarts, i)
+		}
 	}
 	return view.NewDiff(in)
 }

@@ -52,7 +52,7 @@ func (s *Server) limits() []view.Limit {
 	b := s.budget()
 	return []view.Limit{
 		{Name: "One upload", Value: view.Bytes(s.cfg.UploadLimit)},
-		{Name: "Unpacked", Value: fmt.Sprintf("%s, at most %d : 1", view.Bytes(b.Bytes), b.Ratio)},
+		{Name: "Unpacked", Value: fmt.Sprintf("%s, at most %d : 1", view.Binary(b.Bytes), b.Ratio)},
 		{Name: "Files in a bundle", Value: view.Number(int64(b.Entries))},
 		{Name: "Archives in archives", Value: fmt.Sprintf("%d levels, %d in all", b.Depth, b.Archives)},
 		{Name: "Reading time", Value: view.Duration(b.Duration)},

@@ -178,7 +178,7 @@ func TestLifelinesAreBoundedAndSaySo(t *testing.T) {
 		l.Lives = append(l.Lives, Life{Name: fmt.Sprint(i), First: 1, Last: 1})
 	}
 	html := render(t, Lifelines(l))
-	for _, want := range []string{"and 15 more members, not drawn", "75 members, 75 first seen at t1", ">75<"} {
+	for _, want := range []string{"60 of 75 members, some of every cohort; 15 are not drawn", "75 members, 75 first seen at t1", ">75<"} {
 		if !strings.Contains(html, want) {
 			t.Errorf("chart lacks %q", want)
 		}

@@ -112,9 +112,9 @@ func (s SmallData) Top() int {
 
 func (s SmallData) draw(w, h float64) drawing {
 	d := drawing{id: fmt.Sprintf("%s-%g", s.ID, w), title: s.Title + ": " + say(s.Labels, s.Values) + told(s.Labels, s.Onset, s.Epochs, s.Events), class: "small", w: w, h: h}
-	right := w - 30
-	base := h - 18
 	scale := max(s.Max, 1)
+	right := w - max(30, textWidth(figure(scale))+7)
+	base := h - 18
 	a := newAxis(len(s.Labels), s.Times, 8, right-4)
 	at := func(i int) point {
 		return point{a.x[i], base - (base-16)*float64(*s.Values[i])/float64(scale)}
@@ -293,8 +293,26 @@ const maxLives = 60
 
 func (l LifelinesData) more() int { return max(len(l.Lives)-maxLives, 0) }
 
+// shown are at most maxLives lines: from every cohort its share, so that the
+// newest is drawn as well, and at least one of each while there is room.
+func (l LifelinesData) shown() []Life {
+	if l.more() == 0 {
+		return l.Lives
+	}
+	var out []Life
+	taken := 0
+	for i, life := range l.Lives {
+		first := i == 0 || life.First != l.Lives[i-1].First
+		if due := (i + 1) * maxLives / len(l.Lives); (first || taken < due) && len(out) < maxLives {
+			out = append(out, life)
+			taken++
+		}
+	}
+	return out
+}
+
 func (l LifelinesData) draw(w float64) drawing {
-	lives := l.Lives[:min(len(l.Lives), maxLives)]
+	lives := l.shown()
 	step := 8.0
 	if len(lives) > 30 {
 		step = 5
@@ -379,7 +397,7 @@ func (l LifelinesData) describe() string {
 
 func (l LifelinesData) table() Table {
 	out := Table{Caption: l.Title, Head: []string{"Member", "First seen", "Last seen"}}
-	for _, life := range l.Lives[:min(len(l.Lives), maxLives)] {
+	for _, life := range l.shown() {
 		if len(l.Labels) > 0 {
 			out.Rows = append(out.Rows, []string{life.Name, l.Labels[clamp(life.First, len(l.Labels))], l.Labels[clamp(life.Last, len(l.Labels))]})
 		}

@@ -255,7 +255,7 @@ func (f *timelineFrame) limit(i int, lane Lane) {
 	}
 	y := f.y(i, lane.Limit)
 	f.d.line("c-limit", f.left, y, f.right, y)
-	f.d.label("limit", "start", f.left+4, y+13, "limit "+figure(lane.Limit))
+	f.d.label("limit", "middle", (f.left+f.right)/2, y+13, "limit "+figure(lane.Limit))
 }
 
 // events marks what happened with a line and, where there is room, a word.

@@ -1908,7 +1908,7 @@ func diffDetail(d view.DiffDetail) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		if d.HasStacks || d.Waits != nil {
+		if d.HasWaits || d.Waits != nil {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 160, "<section><h4 class=\"h4\">Waiting at least, minutes, at B</h4>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

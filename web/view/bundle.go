@@ -218,8 +218,23 @@ func readSentence(in BundleInput) string {
 	return Exact(read) + " of " + Exact(total) + " files were read."
 }
 
+// member is what a bundle is read for, by the kinds of its artifacts: stacks
+// before descriptors and watches; evidence where it holds none of them.
+func member(kinds map[string]string) string {
+	for _, m := range []struct{ word, kinds string }{{"goroutine", "goroutine"}, {"thread", "thread"}, {"handle", "node-report"}, {"descriptor", "fd lsof ss-"}} {
+		for _, kind := range kinds {
+			for _, part := range strings.Fields(m.kinds) {
+				if strings.Contains(kind, part) {
+					return m.word
+				}
+			}
+		}
+	}
+	return "piece of evidence"
+}
+
 // problemSentence says what the problems cost. Notes cost nothing; problems of
-// artifacts without stacks cost no goroutine.
+// artifacts without stacks cost no goroutine or thread.
 func problemSentence(in BundleInput) string {
 	kinds := map[string]string{}
 	for _, a := range in.Artifacts {
@@ -245,9 +260,9 @@ func problemSentence(in BundleInput) string {
 	case costly == 0:
 		return count + ", none of them costs evidence."
 	case stacks == 0 && n == 1:
-		return count + ", it costs no goroutine."
+		return count + ", it costs no " + member(kinds) + "."
 	case stacks == 0:
-		return count + ", none of them costs a goroutine."
+		return count + ", none of them costs a " + member(kinds) + "."
 	case n == 1:
 		return count + ", it costs evidence."
 	case costly == 1:

@@ -64,9 +64,11 @@ type Case struct {
 	Choices  []ChoiceGroup
 	A, B     string
 	Findings []CaseFinding
-	Quiet    []string
-	Rising   string
-	Minis    []CaseMini
+	// FindingsNote says in which order the findings stand.
+	FindingsNote string
+	Quiet        []string
+	Rising       string
+	Minis        []CaseMini
 	// MoreMinis are folded behind the first.
 	MoreMinis []CaseMini
 	MiniMax   string
@@ -870,6 +872,12 @@ func (m *caseMaker) findings(c *Case) {
 			}
 		}
 	}
+	switch n := int64(len(c.Findings)); {
+	case n > 0 && growing > 0:
+		c.FindingsNote = fmt.Sprintf("%d: what grows, worst first, then what may hold it and what follows.", n)
+	case n > 0:
+		c.FindingsNote = Plural(n, "finding", "findings") + "."
+	}
 	if all > 0 {
 		c.Rising = fmt.Sprintf("%d of %s grow.", growing, Plural(int64(all), "family", "families"))
 	}
@@ -1068,6 +1076,9 @@ func (m *caseMaker) side(c *Case) {
 				missing[k] = false
 			}
 		}
+		if k == analysis.KindGoroutine && m.threaded() {
+			continue // a Java process has none
+		}
 		if missing[k] && len(m.in.Report.Series) > 0 {
 			c.NotSeen = append(c.NotSeen, fmt.Sprintf("No %s were captured.", KindWord(k, 2)))
 		}
@@ -1086,6 +1097,11 @@ func (m *caseMaker) side(c *Case) {
 		c.MoreProblems = len(c.Problems) - maxCaseProblems
 		c.Problems = c.Problems[:maxCaseProblems]
 	}
+}
+
+// threaded reports whether any process was captured by its threads.
+func (m *caseMaker) threaded() bool {
+	return slices.ContainsFunc(m.in.Report.Snapshots, func(s report.Snapshot) bool { return s.Totals.Threads != nil })
 }
 
 func (m *caseMaker) identity(s *report.Series) CaseIdentity {

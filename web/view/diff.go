@@ -27,6 +27,8 @@ type DiffInput struct {
 	Counts         map[string][]*int
 	Labels         []string
 	AIndex, BIndex int
+	// Restarts are the snapshots of the series that begin a new process start.
+	Restarts []int
 	// Snapshots are the entries of the select boxes, Value is an id.
 	Snapshots []Choice
 	Query     url.Values
@@ -132,6 +134,8 @@ type DiffDetail struct {
 	WaitNote           string
 	Evidence           []Pair
 	Unequal, HasStacks bool
+	// HasWaits says that members of this kind print how long they wait.
+	HasWaits bool
 }
 
 // StackRun is a stretch of aligned lines; a folded one is opened by the reader.
@@ -584,7 +588,7 @@ func (m *diffMaker) row(r diff.Row, section diff.Section, i int) DiffRow {
 		Open: m.open[f.Fingerprint],
 	}
 	row.Fate = m.fate(r)
-	row.Spark = chart.SparkData{ID: fmt.Sprintf("sp-%s-%d", section, i+1), Labels: m.in.Labels, Values: m.in.Counts[f.Fingerprint], A: m.in.AIndex, B: m.in.BIndex}
+	row.Spark = chart.SparkData{ID: fmt.Sprintf("sp-%s-%d", section, i+1), Labels: m.in.Labels, Values: m.in.Counts[f.Fingerprint], A: m.in.AIndex, B: m.in.BIndex, Epochs: m.in.Restarts}
 	if r.Identified {
 		row.New, row.Gone, row.Survived = Number(int64(r.New)), Number(int64(r.Gone)), Number(int64(r.Survived))
 	}
@@ -654,10 +658,21 @@ func (m *diffMaker) wait(r diff.Row) string {
 	if r.OldestWait >= 0 {
 		return Wait(r.OldestWait)
 	}
-	if r.Family.Kind == analysis.KindGoroutine && r.Identified && r.B > 0 {
+	if r.Family.Kind == analysis.KindGoroutine && r.B > 0 && (r.Identified || m.listed(r.Family.Fingerprint)) {
 		return Wait(0)
 	}
 	return "n/a"
+}
+
+// listed reports whether B lists the members of a family one by one: then the
+// absence of a wait is known, even where nobody can be followed from A.
+func (m *diffMaker) listed(fingerprint string) bool {
+	for i := range m.in.Result.B.Groups {
+		if g := &m.in.Result.B.Groups[i]; g.Family != nil && g.Family.Fingerprint == fingerprint {
+			return g.Members.Identified()
+		}
+	}
+	return false
 }
 
 func (m *diffMaker) detail(r diff.Row, row DiffRow) *DiffDetail {
@@ -670,6 +685,7 @@ func (m *diffMaker) detail(r diff.Row, row DiffRow) *DiffDetail {
 		r.VariantA = m.nearest(r.Family, d)
 	}
 	d.HasStacks = r.VariantA != nil || r.VariantB != nil
+	d.HasWaits = d.HasStacks && r.Family.Kind == analysis.KindGoroutine
 	if d.HasStacks {
 		d.Stack = foldStack(diff.Align(r.VariantA, r.VariantB), r.VariantA, r.VariantB)
 		d.Elided = elided(r.VariantA, r.VariantB)
@@ -682,7 +698,7 @@ func (m *diffMaker) detail(r diff.Row, row DiffRow) *DiffDetail {
 		d.Waits = waitBars(row.Anchor+"-w", g)
 	}
 	for _, e := range m.in.Verdicts[r.Family.Fingerprint].Evidence {
-		d.Evidence = append(d.Evidence, Pair{ruleWord(e.Rule), Visible(e.Text)})
+		d.Evidence = append(d.Evidence, Pair{ruleWord(e.Rule), Visible(arrow(e.Text))})
 	}
 	return d
 }
@@ -874,7 +890,10 @@ func waitBars(id string, g *analysis.Group) *chart.BarsData {
 // twin holds the figures of the small lines.
 func (m *diffMaker) twin(all []DiffSection) chart.Table {
 	t := chart.Table{Caption: "Members of each family per snapshot", Head: []string{"Family"}}
-	for _, l := range m.in.Labels {
+	for i, l := range m.in.Labels {
+		if slices.Contains(m.in.Restarts, i) {
+			l += " (restarted)"
+		}
 		t.Head = append(t.Head, Visible(l))
 	}
 	for _, s := range all {

@@ -38,10 +38,12 @@ type FamilyInput struct {
 	SeriesKey string
 	Events    []trend.Event
 	// Hours are the births by the ages in snapshot SnapshotIndex.
-	Hours     []trend.Births
-	Kin       FamilyKin
-	Locks     []trend.Hold
-	Bisection trend.Bisection
+	Hours []trend.Births
+	Kin   FamilyKin
+	Locks []trend.Hold
+	// Statements are what snapshot SnapshotIndex proves alone.
+	Statements []analysis.Statement
+	Bisection  trend.Bisection
 	// Members are those of snapshot SnapshotIndex.
 	Members       []FamilyMember
 	SnapshotIndex int
@@ -88,34 +90,36 @@ type Family struct {
 	Unit            *FamilyUnit
 	Holders, Behind []CaseShare
 	Locks           []FamilyLock
-	Versions        *FamilyVersions
-	HourBars, Ages  *chart.BarsData
-	HourNote        string
-	IsThread        bool
-	Members         chart.MembersData
-	MembersNote     string
-	Lifelines       *chart.LifelinesData
-	LifeNote        string
-	Births          *chart.BarsData
-	BirthNote       string
-	Waits           *chart.BarsData
-	At              string
-	States          []State
-	StatesBar       *chart.StatesData
-	StateNote       string
-	Steps           []NormStep
-	Attributes      []Pair
-	Key             string
-	KeyNote         string
-	Variants        []FamilyVariant
-	Rows            []MemberRow
-	RowsNote        string
-	HasWaits        bool
-	IDHead          string
-	Raw             []RawLine
-	RawTitle        string
-	RawURL          string
-	Sightings       []Sighting
+	// Stated is what the snapshot states of these members: whose lock they wait for.
+	Stated         []Pair
+	Versions       *FamilyVersions
+	HourBars, Ages *chart.BarsData
+	HourNote       string
+	IsThread       bool
+	Members        chart.MembersData
+	MembersNote    string
+	Lifelines      *chart.LifelinesData
+	LifeNote       string
+	Births         *chart.BarsData
+	BirthNote      string
+	Waits          *chart.BarsData
+	At             string
+	States         []State
+	StatesBar      *chart.StatesData
+	StateNote      string
+	Steps          []NormStep
+	Attributes     []Pair
+	Key            string
+	KeyNote        string
+	Variants       []FamilyVariant
+	Rows           []MemberRow
+	RowsNote       string
+	HasWaits       bool
+	IDHead         string
+	Raw            []RawLine
+	RawTitle       string
+	RawURL         string
+	Sightings      []Sighting
 }
 
 // KeyFigure is one key figure: the value and what it is.
@@ -394,6 +398,10 @@ func (m *familyMaker) charts(f *Family) {
 	f.Members.Onset = spanOf(m.in.Family.Onset, func(id string) int { return slices.Index(m.in.IDs, id) })
 	f.Members.Events = eventMarks(m.in.Events, m.in.Times)
 	f.MembersNote = m.membersNote(f)
+	if len(labels) < 2 {
+		f.LifeNote = "One snapshot has no lifelines: a second one shows who stays."
+		return
+	}
 	if len(m.in.Lifelines) == 0 {
 		f.LifeNote = "The members cannot be followed: this evidence names no ids."
 		return

@@ -72,6 +72,20 @@ func Bytes(n int64) string {
 	return strings.Replace(text, "-", minus, 1) + hardSpace + units[unit]
 }
 
+// Binary writes a size that is a whole number of binary units in these, as the
+// documents and flags do: "32 GiB", "64 MiB"; any other in decimal ones.
+func Binary(n int64) string {
+	for _, u := range []struct {
+		name string
+		size int64
+	}{{"GiB", 1 << 30}, {"MiB", 1 << 20}} {
+		if n >= u.size && n%u.size == 0 {
+			return Exact(n/u.size) + hardSpace + u.name
+		}
+	}
+	return Bytes(n)
+}
+
 // Duration writes the two largest units of a duration: "12 s", "7 min 20 s",
 // "3 h", "2 d 4 h"; below one second in milliseconds.
 func Duration(d time.Duration) string {
@@ -181,7 +195,25 @@ func FuncName(full string) (path, name string) {
 	if dot < 0 {
 		return "", full
 	}
+	if slash == 0 {
+		if full[0] >= 'A' && full[0] <= 'Z' {
+			return "", full // a Java class without a package; Go has no such names
+		}
+		dot = max(dot, javaPackage(full[:head]))
+	}
 	return full[:slash+dot+1], full[slash+dot+1:]
+}
+
+// javaPackage is the dot that ends the package of a Java method, before the first
+// part that begins with a capital: 9 for "java.lang.Thread.run", -1 for
+// "main.run".
+func javaPackage(name string) int {
+	for i := 0; i+1 < len(name); i++ {
+		if name[i] == '.' && name[i+1] >= 'A' && name[i+1] <= 'Z' {
+			return i
+		}
+	}
+	return -1
 }
 
 // ShortFunc is the function with the last element of its package path only:

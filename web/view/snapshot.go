@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"leakdiff/analysis"
 	"leakdiff/web/chart"
@@ -42,11 +43,13 @@ type Snapshot struct {
 	StatesBar      *chart.StatesData
 	Figures        []Pair
 	Minds          []string
-	Tabs           []DiffTab
-	Kind, Filter   string
-	Heads          []DiffHead
-	Families       []SnapshotFamily
-	FamiliesNote   string
+	// Facts are what this snapshot proves alone: a deadlock and the like.
+	Facts        []Pair
+	Tabs         []DiffTab
+	Kind, Filter string
+	Heads        []DiffHead
+	Families     []SnapshotFamily
+	FamiliesNote string
 	// Single are the families with one member, folded behind SingleNote.
 	Single     []SnapshotFamily
 	SingleNote string
@@ -99,6 +102,9 @@ func NewSnapshot(in SnapshotInput) Snapshot {
 			out.Totals = append(out.Totals, Pair{KindWord(k, *v), Number(int64(*v))})
 		}
 	}
+	for _, f := range s.Statements {
+		out.Facts = append(out.Facts, Pair{Visible(f.Title), Visible(f.Text)})
+	}
 	out.States, out.StatesBar = m.states()
 	out.Figures = namedFigures(s.Figures)
 	out.Tabs, out.Heads = m.tabs(), m.heads()
@@ -106,7 +112,7 @@ func NewSnapshot(in SnapshotInput) Snapshot {
 	m.artifacts(&out)
 	m.identity(&out)
 	if !in.Frozen {
-		out.Others = groupChoices(in.Others)
+		out.Others = groupChoices(slices.DeleteFunc(slices.Clone(in.Others), func(c Choice) bool { return c.Value == s.ID }))
 		out.Previous, out.Next = m.neighbour(in.Previous), m.neighbour(in.Next)
 	}
 	out.Shell = m.shell(out.Headline)
@@ -283,6 +289,8 @@ func namedFigures(in map[string]float64) []Pair {
 		v := in[k]
 		text := strconv.FormatFloat(v, 'g', 6, 64)
 		switch {
+		case strings.HasSuffix(k, "start_time_seconds"):
+			k, text = strings.TrimSuffix(k, "_seconds"), Time(time.Unix(int64(v), 0))+" UTC"
 		case strings.Contains(k, "bytes"):
 			text = Bytes(int64(v))
 		case v == float64(int64(v)):
@@ -506,6 +514,10 @@ func (s Snapshot) Markdown() string {
 			words[i] = st.Name + " " + st.Count
 		}
 		m.paragraph("States: " + strings.Join(words, ", ") + ".")
+	}
+	for _, f := range s.Facts {
+		m.heading(2, f.Name)
+		m.paragraph(f.Value)
 	}
 	if len(s.Families) > 0 {
 		m.heading(2, "Families")

@@ -248,7 +248,7 @@ func measureShape(s *suite, shape shape) error {
 		s.add(rowOf("  of it without forming families", times[3], times[4], len(text)).judged(ratio(times[4], times[3]), target{unit: "×"}))
 	}
 	if shape.bound > 0 {
-		row.peer = ""
+		row.what, row.peer = "  against a walk over its lines", ""
 		s.add(row.judged(ratio(times[2], times[0]), atLeast(shape.bound)))
 	}
 	if shape.allocs > 0 {

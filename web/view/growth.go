@@ -1,0 +1,539 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"leakdiff/analysis/report"
+	"leakdiff/analysis/trend"
+	"leakdiff/web/chart"
+)
+
+// CaseMore is what the report leaves out of one series and a page draws.
+type CaseMore struct {
+	Events []trend.Event
+	// Onsets are those of units, by id.
+	Onsets map[string]trend.Onset
+	// Points are the explanation of the series; holders are among them.
+	Points []trend.Point
+}
+
+// CaseShare is a family of a finding: what one instance of the unit holds of it,
+// or why it may hold what others wait for.
+type CaseShare struct {
+	Name   FamilyName
+	Facts  string
+	Reason string
+}
+
+// CaseUnit is the rows of one unit in the table of families: a sum, and the
+// families that it unfolds to.
+type CaseUnit struct {
+	Anchor, ID, Process, Each string
+	Counts                    []string
+	Rise, Verdict             string
+	Families                  []CaseFamily
+}
+
+// CaseLimit is one limit of a process.
+type CaseLimit struct {
+	Process, What, Used, Bound, Share string
+	// Rate and Left are with their 95 % intervals.
+	Rate, Left string
+	Chart      chart.SmallData
+	Note       string
+}
+
+// LegendItem says what a mark of the timeline means; Class draws the mark.
+type LegendItem struct{ Class, Text string }
+
+// most small charts that stand open, and that are drawn at all.
+const (
+	maxMinis     = 8
+	maxMoreMinis = 24
+	maxLimits    = 12
+)
+
+func (m *caseMaker) more(series int) CaseMore {
+	if series < len(m.in.More) {
+		return m.in.More[series]
+	}
+	return CaseMore{}
+}
+
+// unitOf finds a unit of a series, nil where there is none.
+func unitOf(s *report.Series, id string) *report.Unit {
+	for i := range s.Units {
+		if s.Units[i].ID == id {
+			return &s.Units[i]
+		}
+	}
+	return nil
+}
+
+// each is one instance of a unit by kind, the end of its sentence:
+//
+//	"7 families rise together, 1:1:2; +60: 1 goroutine, 6 watches each"
+//	→ "1 goroutine, 6 watches"
+func each(u *report.Unit) string {
+	text := u.Text
+	if at := strings.LastIndex(text, ": "); at >= 0 {
+		text = text[at+2:]
+	}
+	return Visible(strings.TrimSuffix(text, " each"))
+}
+
+// average is said where ratios are no whole numbers.
+func average(u *report.Unit) string {
+	for _, v := range u.Ratio {
+		if v != math.Trunc(v) {
+			return "on average "
+		}
+	}
+	return ""
+}
+
+// ratio writes members per instance: "1", "4.3".
+func ratio(v float64) string { return strconv.FormatFloat(math.Round(v*10)/10, 'f', -1, 64) }
+
+// course is a count from first to last with its peak between: "4 → 64 → 4". What
+// fell at a restart is no way back and is said: "3 → 162, restarted with 16".
+func course(counts []*int, epochs []int) string {
+	start := -1
+	var runs [][]int
+	for i, v := range counts {
+		if slices.Contains(epochs, i) {
+			start = -1
+		}
+		if v == nil {
+			continue
+		}
+		if start < 0 {
+			start, runs = i, append(runs, nil)
+		}
+		runs[len(runs)-1] = append(runs[len(runs)-1], *v)
+	}
+	if len(runs) == 0 {
+		return "not captured"
+	}
+	told := 0
+	for i, run := range runs {
+		if slices.Max(run)-run[0] > slices.Max(runs[told])-runs[told][0] {
+			told = i
+		}
+	}
+	run := runs[told]
+	first, top, last := run[0], slices.Max(run), run[len(run)-1]
+	text := Number(int64(first))
+	if top > first && top > last {
+		text += " → " + Number(int64(top))
+	}
+	text += " → " + Number(int64(last))
+	if end := len(runs) - 1; end > told {
+		text += ", restarted with " + Number(int64(runs[end][0]))
+	}
+	return text
+}
+
+// restarts are the snapshots of a series that begin a new process start.
+func (m *caseMaker) restarts(s *report.Series) []int {
+	var out []int
+	for i := 1; i < len(s.Snapshots); i++ {
+		if m.restarted(s, i-1, i) {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// unitFinding replaces the running text of a unit, which repeats ratios and
+// families, by what one instance is and how many there are.
+func (m *caseMaker) unitFinding(out *CaseFinding, s *report.Series, series int, u *report.Unit) {
+	out.Unit, out.Each = Visible(u.ID), each(u)+" each"
+	first, top := bounds(u.Counts)
+	text := fmt.Sprintf("%s rise in lockstep: one instance is %s%s.", capital(Plural(int64(len(u.Ratio)), "family", "families")), average(u), each(u))
+	if first >= 0 && *u.Counts[top] > 0 {
+		text += fmt.Sprintf(" %s of it came between %s and %s", Plural(int64(*u.Counts[top]), "instance", "instances"), m.label(s, first), m.label(s, top))
+		if last := lastKnown(u.Counts); last > top && m.restarted(s, top, last) {
+			text += ", then the process was restarted"
+		} else if last > top && *u.Counts[last] < *u.Counts[top] {
+			left := Number(int64(*u.Counts[last]))
+			if *u.Counts[last] == 0 {
+				left = "none"
+			}
+			text += fmt.Sprintf("; %s left at %s", left, m.label(s, last))
+		}
+		text += "."
+	}
+	if o, ok := m.more(series).Onsets[u.ID]; ok && len(o.Windows) > 0 {
+		from, to := o.Windows[0].From, o.Windows[len(o.Windows)-1].To
+		text += fmt.Sprintf(" It began between %s and %s.", m.label(s, from), m.label(s, to))
+	}
+	out.Text = text
+}
+
+// shares lists the families of a finding; holders come with their reasons.
+func (m *caseMaker) shares(out *CaseFinding, s *report.Series, series int, f *report.Finding, byPrint map[string]*report.Family) {
+	if len(f.Families) < 2 && f.Kind != report.HolderFinding {
+		return
+	}
+	u := unitOf(s, f.Unit)
+	reasons := m.reasons(series, f)
+	for _, fp := range f.Families {
+		family := byPrint[fp]
+		if family == nil {
+			continue
+		}
+		share := CaseShare{Name: m.name(s, family), Facts: KindWord(family.Kind, 2) + " " + course(family.Counts, m.restarts(s)), Reason: Visible(arrow(reasons[fp]))}
+		share.Facts += createdBy(share.Name)
+		if u != nil {
+			share.Facts = ratio(u.Ratio[fp]) + " in each instance, " + share.Facts
+		}
+		out.Shares = append(out.Shares, share)
+	}
+	switch {
+	case f.Kind == report.HolderFinding:
+		out.ShareHead = Plural(int64(len(out.Shares)), "possible holder", "possible holders") + ", and why"
+		if len(reasons) > 0 {
+			out.Text = "Possible, not proven: they do not grow, were there before the growth or wait inside what the others wait for. Look at these stacks before blaming those that wait."
+		}
+	case u != nil:
+		out.ShareHead = Plural(int64(len(out.Shares)), "family", "families") + " of unit " + Visible(u.ID)
+	default:
+		out.ShareHead = Plural(int64(len(out.Shares)), "family", "families")
+	}
+}
+
+// createdBy is what tells families of one name apart.
+func createdBy(n FamilyName) string {
+	if n.Creator == nil {
+		return ""
+	}
+	return ", created by " + n.Creator.Path + n.Creator.Name
+}
+
+// reasons are why families may hold what others wait for, by fingerprint.
+func (m *caseMaker) reasons(series int, f *report.Finding) map[string]string {
+	if f.Kind != report.HolderFinding || len(f.Families) == 0 {
+		return nil
+	}
+	points := m.more(series).Points
+	of := ""
+	for _, p := range points {
+		if p.Section == trend.MayHold && len(p.Families) > 0 && p.Families[0] == f.Families[0] {
+			of = p.Of
+			break
+		}
+	}
+	out := map[string]string{}
+	for _, p := range points {
+		if p.Section == trend.MayHold && p.Of == of && len(p.Families) > 0 {
+			out[p.Families[0]] = capital(strings.Join(p.Why, "; ")) + "."
+		}
+	}
+	return out
+}
+
+// spanOf turns windows of snapshots into the columns of a chart; column gives
+// the column of a snapshot's id, -1 for none.
+func spanOf(o *report.Onset, column func(id string) int) *chart.Span {
+	if o == nil || len(o.Windows) == 0 {
+		return nil
+	}
+	s := &chart.Span{From: column(o.Windows[0].From), To: column(o.Windows[len(o.Windows)-1].To)}
+	if s.From < 0 || s.To <= s.From {
+		return nil
+	}
+	return s
+}
+
+// eventMarks places events between timed columns. A restart that the epochs show
+// themselves is drawn with them.
+func eventMarks(events []trend.Event, times []time.Time) []chart.Event {
+	var out []chart.Event
+	for _, e := range events {
+		if e.Kind == "restart" && strings.HasPrefix(e.Text, "before ") {
+			continue
+		}
+		if mark, ok := placed(e, times); ok {
+			out = append(out, mark)
+		}
+	}
+	return out
+}
+
+func placed(e trend.Event, times []time.Time) (chart.Event, bool) {
+	mark := chart.Event{At: -1, Text: Visible(strings.TrimSpace(e.Kind + " " + e.Text))}
+	for i, t := range times {
+		if t.IsZero() || t.After(e.At) {
+			continue
+		}
+		mark.At, mark.Part = i, 0
+		if i+1 < len(times) && times[i+1].After(t) {
+			mark.Part = e.At.Sub(t).Seconds() / times[i+1].Sub(t).Seconds()
+		}
+	}
+	return mark, mark.At >= 0 && mark.Part <= 1
+}
+
+func (m *caseMaker) times(s *report.Series) []time.Time {
+	out := make([]time.Time, len(s.Snapshots))
+	for i, id := range s.Snapshots {
+		if snap := m.snapshots[id]; snap != nil {
+			out[i] = timeOf(snap)
+		}
+	}
+	return out
+}
+
+// minis are the small charts: every unit, then every family that grows.
+func (m *caseMaker) minis(c *Case) {
+	type ranked struct {
+		mini CaseMini
+		rank int
+		unit bool
+		rise int
+	}
+	var list []ranked
+	for i := range m.in.Report.Series {
+		s := &m.in.Report.Series[i]
+		if len(s.Snapshots) < 2 {
+			continue
+		}
+		for k := range s.Units {
+			if u := &s.Units[k]; grows(u.Verdict) {
+				_, top := bounds(u.Counts)
+				if top >= 0 {
+					list = append(list, ranked{m.unitMini(s, i, u), u.Verdict.Rank(), true, *u.Counts[top]})
+				}
+			}
+		}
+		for k := range s.Families {
+			if f := &s.Families[k]; grows(f.Verdict) {
+				list = append(list, ranked{m.mini(s, i, f), f.Verdict.Rank(), false, f.Rise})
+			}
+		}
+	}
+	slices.SortStableFunc(list, func(a, b ranked) int {
+		if a.unit != b.unit {
+			if a.unit {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(b.rise, a.rise))
+	})
+	top := 1
+	for i, r := range list {
+		r.mini.Chart.ID = fmt.Sprintf("mini-%d", i)
+		switch {
+		case i < maxMinis:
+			c.Minis = append(c.Minis, r.mini)
+		case i < maxMinis+maxMoreMinis:
+			c.MoreMinis = append(c.MoreMinis, r.mini)
+		default:
+			continue
+		}
+		top = max(top, r.mini.Chart.Top())
+	}
+	for _, minis := range [][]CaseMini{c.Minis, c.MoreMinis} {
+		for i := range minis {
+			minis[i].Chart.Max = top
+		}
+	}
+	c.MiniMax = Number(int64(top))
+	c.MiniNote = fmt.Sprintf("Common scale, 0 to %s", c.MiniMax)
+	if slices.ContainsFunc(list, func(r ranked) bool { return r.unit }) {
+		c.MiniNote = "Units are counted in instances, families in members. " + c.MiniNote
+	}
+	c.MiniNote += m.miniMarks(append(slices.Clone(c.Minis), c.MoreMinis...))
+}
+
+// miniMarks explains the marks that at least one small chart has.
+func (m *caseMaker) miniMarks(minis []CaseMini) string {
+	has := func(f func(chart.SmallData) bool) bool {
+		return slices.ContainsFunc(minis, func(c CaseMini) bool { return f(c.Chart) })
+	}
+	text := "."
+	for _, mark := range []struct {
+		words string
+		shown bool
+	}{
+		{"orange band: the growth began there", has(func(d chart.SmallData) bool { return d.Onset != nil })},
+		{"blue band: recovery", has(func(d chart.SmallData) bool { return d.RecoveredAt >= 0 })},
+		{"dashed vertical: restart", has(func(d chart.SmallData) bool { return len(d.Epochs) > 0 })},
+		{"dotted vertical: an event", has(func(d chart.SmallData) bool { return len(d.Events) > 0 })},
+		{"hatched: no evidence", has(func(d chart.SmallData) bool { return len(chart.Gaps(d.Times)) > 0 })},
+	} {
+		if mark.shown {
+			text = strings.Replace(text, ".", "; "+mark.words+".", 1)
+		}
+	}
+	return text
+}
+
+// small is a chart over the snapshots of one series.
+func (m *caseMaker) small(s *report.Series, series int, title string, values []*int) chart.SmallData {
+	d := chart.SmallData{Title: title, Labels: m.labels(s), Times: m.times(s), Values: values, RecoveredAt: -1, Epochs: m.restarts(s)}
+	d.Events = eventMarks(m.more(series).Events, d.Times)
+	return d
+}
+
+func (m *caseMaker) mini(s *report.Series, series int, f *report.Family) CaseMini {
+	name := m.name(s, f)
+	out := CaseMini{Process: printable(s.Process), Verdict: string(f.Verdict), Name: name, Chart: m.small(s, series, name.Text(), f.Counts), Note: KindWord(f.Kind, 2)}
+	out.Chart.Onset = spanOf(f.Onset, func(id string) int { return slices.Index(s.Snapshots, id) })
+	if f.RecoveredAt != nil {
+		out.Chart.RecoveredAt = slices.Index(s.Snapshots, *f.RecoveredAt)
+	}
+	if f.Unit != nil {
+		out.Note += ", unit " + Visible(*f.Unit)
+	}
+	out.Note += m.beganWords(s, out.Chart.Onset)
+	return out
+}
+
+func (m *caseMaker) beganWords(s *report.Series, onset *chart.Span) string {
+	if onset == nil {
+		return ""
+	}
+	return ", began " + m.label(s, onset.From) + " to " + m.label(s, onset.To)
+}
+
+func (m *caseMaker) unitMini(s *report.Series, series int, u *report.Unit) CaseMini {
+	out := CaseMini{Process: printable(s.Process), Verdict: string(u.Verdict), Unit: ", unit " + Visible(u.ID), Note: each(u) + " each"}
+	out.Chart = m.small(s, series, printable(s.Process)+", unit "+Visible(u.ID)+", instances", u.Counts)
+	for i := range s.Findings {
+		f := &s.Findings[i]
+		if f.Unit != u.ID || len(f.Families) == 0 {
+			continue
+		}
+		for k := range s.Families {
+			if s.Families[k].Fingerprint == f.Families[0] {
+				out.Name = m.name(s, &s.Families[k])
+				out.Unit += fmt.Sprintf(", %d families, led by", len(u.Ratio))
+				if at := s.Families[k].RecoveredAt; at != nil {
+					out.Chart.RecoveredAt = slices.Index(s.Snapshots, *at)
+				}
+			}
+		}
+	}
+	if o, ok := m.more(series).Onsets[u.ID]; ok && len(o.Windows) > 0 {
+		out.Chart.Onset = &chart.Span{From: o.Windows[0].From, To: o.Windows[len(o.Windows)-1].To}
+		out.Note += m.beganWords(s, out.Chart.Onset)
+	}
+	return out
+}
+
+// limits are what the system bounds, nearest first within a series.
+func (m *caseMaker) limits(c *Case) {
+	for i := range m.in.Report.Series {
+		s := &m.in.Report.Series[i]
+		for k := range s.Bounds {
+			if b := &s.Bounds[k]; b.Bound > 0 && len(c.Limits) < maxLimits {
+				limit := m.limit(s, i, b)
+				limit.Chart.ID = fmt.Sprintf("limit-%d", len(c.Limits))
+				c.Limits = append(c.Limits, limit)
+			}
+		}
+	}
+}
+
+func (m *caseMaker) limit(s *report.Series, series int, b *report.Bound) CaseLimit {
+	out := CaseLimit{
+		Process: printable(s.Process), What: capital(Visible(b.What)), Used: Number(int64(b.Used)), Bound: Number(int64(b.Bound)),
+		Share: strconv.FormatFloat(100*b.Used/b.Bound, 'f', 0, 64) + hardSpace + "%",
+	}
+	out.Rate, out.Left = rateAndLeft(b)
+	if strings.Contains(b.What, "(bytes)") {
+		out.What, out.Used, out.Bound = "Memory", Bytes(int64(b.Used)), Bytes(int64(b.Bound))
+		if b.PerHour != nil {
+			p := *b.PerHour
+			out.Rate = fmt.Sprintf("%s (%s to %s)", Bytes(int64(p[0])), Bytes(int64(p[1])), Bytes(int64(p[2])))
+		}
+	}
+	if strings.Contains(b.Text, "sooner where others") {
+		out.Left += ", sooner where others of the same user use it too"
+	}
+	whole := make([]*int, len(b.Counts))
+	for i, v := range b.Counts {
+		if v != nil {
+			n := int(math.Round(*v))
+			whole[i] = &n
+		}
+	}
+	out.Chart = m.small(s, series, out.Process+", "+out.What+" in use, limit "+out.Bound, whole)
+	out.Chart.Limit = int(math.Round(b.Bound))
+	_, top := bounds(whole)
+	out.Chart.Max = max(out.Chart.Top(), 1)
+	out.Note = out.Used + " of " + out.Bound + " used"
+	if top >= 0 && out.Chart.Max < out.Chart.Limit && *whole[top] > 0 {
+		out.Note = fmt.Sprintf("the limit of %s lies %s times above this chart", out.Bound, Number(int64(b.Bound/float64(*whole[top]))))
+	} else if top >= 0 {
+		out.Note += "; dashed: the limit"
+	}
+	if last := lastKnown(whole); top >= 0 && 5**whole[last] < 4**whole[top] {
+		out.Left += "; its use has gone back since"
+	}
+	return out
+}
+
+// rateAndLeft writes rate and time left with the ends of their intervals.
+func rateAndLeft(b *report.Bound) (rate, left string) {
+	if b.PerHour == nil {
+		_, why, _ := strings.Cut(b.Text, "; ")
+		return "n/a", cmp.Or(Visible(why), "full")
+	}
+	p := *b.PerHour
+	rate = fmt.Sprintf("%s (%s to %s)", perHour(p[0]), perHour(p[1]), perHour(p[2]))
+	if b.HoursLeft != nil {
+		h := *b.HoursLeft
+		return rate, fmt.Sprintf("%s (%s to %s)", hours(h[0]), hours(h[1]), hours(h[2]))
+	}
+	if p[0] <= 0 || b.Used >= b.Bound {
+		return rate, "does not rise"
+	}
+	return rate, fmt.Sprintf("%s (%s at the earliest)", hours((b.Bound-b.Used)/p[0]), hours((b.Bound-b.Used)/p[2]))
+}
+
+// perHour writes a rate with its sign: "+1140", "−0.4".
+func perHour(v float64) string {
+	switch {
+	case math.Abs(v) >= 100:
+		return Signed(int(math.Round(v)))
+	case v < 0:
+		return minus + strconv.FormatFloat(-v, 'g', 3, 64)
+	}
+	return "+" + strconv.FormatFloat(v, 'g', 3, 64)
+}
+
+func hours(h float64) string {
+	if h > 24*365*100 {
+		return "more than 100 years"
+	}
+	d := time.Duration(h * float64(time.Hour))
+	for _, u := range []struct{ from, to time.Duration }{{24 * time.Hour, time.Hour}, {time.Hour, time.Minute}} {
+		if d >= u.from {
+			d = d.Round(u.to)
+			break
+		}
+	}
+	return Duration(d)
+}
+
+// unitRows groups the families of units for the table; alone are the others.
+func (m *caseMaker) unitRow(s *report.Series, u *report.Unit, n int) CaseUnit {
+	row := CaseUnit{Anchor: fmt.Sprintf("unit-%d", n), ID: Visible(u.ID), Process: printable(s.Process), Each: each(u) + " each", Verdict: string(u.Verdict)}
+	for _, v := range m.spreadOut(s, u.Counts) {
+		row.Counts = append(row.Counts, orDash(v))
+	}
+	if _, top := bounds(u.Counts); top >= 0 {
+		row.Rise = Signed(*u.Counts[top])
+	}
+	return row
+}
