@@ -8,7 +8,7 @@ DATA    ?= .data
 FUZZTIME ?= 10s
 CHROMIUM := $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
 
-.PHONY: run build test check generate fuzz bench lab vuln browser clean
+.PHONY: run build test check generate fuzz bench bench-short lab vuln browser clean
 
 run: build
 	$(BINARY) serve --listen $(LISTEN) --data $(DATA)
@@ -71,8 +71,11 @@ fuzz:
 	  done; \
 	done
 
-bench:
-	go test -run '^$$' -bench . -benchmem ./...
+# One table: ours, peer, bound, ratio, target; bench-short takes about two minutes.
+bench: build
+	cd analysis/goroutine/peerbench && LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go run . -out bench.md
+bench-short: build
+	cd analysis/goroutine/peerbench && LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go run . -short
 
 # The laboratory: recall, false positives and precision of the verdicts over
 # simulated classes of leaks and of what only looks like one, beside the naive rule;

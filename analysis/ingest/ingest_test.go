@@ -135,6 +135,8 @@ func TestFilesBecomeSnapshots(t *testing.T) {
 		{"two directories with captures of the same moments are two hosts", map[string]string{
 			"node-a/dump-1.txt": dump(5), "node-a/dump-2.txt": dump(5, 6), "node-b/dump-1.txt": dump(7), "node-b/dump-2.txt": dump(7, 8, 9),
 		}, []string{"node-a/prober 1 2g", "node-a/prober 2 3g", "node-b/prober 1 2g", "node-b/prober 2 4g"}},
+		{"nodes of one round are hosts", map[string]string{"t0/node-a/prober/goroutine.txt": dump(5), "t0/node-b/prober/goroutine.txt": dump(5, 6)},
+			[]string{"node-a/prober t0 2g", "node-b/prober t0 3g"}},
 		{"two directories one after the other are one series", map[string]string{"monday/dump.txt": dump(5), "tuesday/dump.txt": dump(5, 6)},
 			[]string{"prober #1 2g", "prober #2 3g"}},
 		{"pids in the names of thread dumps are processes", map[string]string{

@@ -155,9 +155,13 @@ func whereOf(dir, process string) string {
 	return strings.Join(words, "/")
 }
 
-// sideBySide reports whether two lists of snapshots, of two at least, overlap in
-// time or, without times, in their labels.
+// sideBySide reports whether two lists of snapshots overlap in time or, without
+// times, in their labels; two single ones must have the same label and time.
 func sideBySide(snapshots []analysis.Snapshot, a, b []int) bool {
+	if len(a) == 1 && len(b) == 1 {
+		x, y := &snapshots[a[0]], &snapshots[b[0]]
+		return x.Label != "" && x.Label == y.Label && x.CapturedAt.Equal(y.CapturedAt)
+	}
 	if len(a) < 2 || len(b) < 2 {
 		return false
 	}
