@@ -114,12 +114,14 @@ func (l *Line) unit(f *Finding, id string, byPrint map[string]*Family) {
 		f.Text += " Each instance holds " + strings.Join(shares, "; ") + "."
 		for _, e := range first.Evidence {
 			if ofLead[e.Rule] {
+				// The figures of one family must not be read as those of the unit.
+				e.Text = "in the first family: " + e.Text
 				f.Evidence = append(f.Evidence, e)
 				f.Text += " " + sentence(e.Text)
 			}
 		}
-		if o, ok := l.Trend.UnitOnset(id); ok && len(o.Windows) > 0 {
-			f.Text += " " + sentence(l.windowText(o))
+		if from, to, ok := firstRise(u.Counts); ok {
+			f.Text += fmt.Sprintf(" The first rise is between %s and %s.", l.Snapshots[from].Label, l.Snapshots[to].Label)
 		}
 		return
 	}
@@ -211,6 +213,10 @@ func (l *Line) facts() []Finding {
 	return out
 }
 
+// leastUsed is the share of a limit below which a rate of some seconds says
+// nothing about when it will be full.
+const leastUsed = 0.05
+
 // near are limits that are nearly used up, or will be within a day.
 func (l *Line) near() []Finding {
 	var out []Finding
@@ -218,7 +224,7 @@ func (l *Line) near() []Finding {
 	slices.SortStableFunc(limits, func(a, b trend.Limit) int { return cmp.Compare(a.Hours, b.Hours) })
 	for _, b := range limits {
 		soon := b.Known && b.Hours <= 24
-		if b.Used < 0.8*b.Bound && (!soon || fell(b.Counts)) {
+		if b.Used < 0.8*b.Bound && (!soon || fell(b.Counts) || b.Used < leastUsed*b.Bound) {
 			continue
 		}
 		out = append(out, Finding{Kind: LimitFinding, Title: fmt.Sprintf("%s: %s of %s used", b.What, number(b.Used), number(b.Bound)), Text: sentence(b.Text()), Families: []string{},
@@ -294,10 +300,20 @@ func (l *Line) onset(fingerprint string) *Onset {
 	return out
 }
 
-// windowText says when a unit began: "it began between t0 and t1".
-func (l *Line) windowText(o trend.Onset) string {
-	first, last := o.Windows[0], o.Windows[len(o.Windows)-1]
-	return fmt.Sprintf("it began between %s and %s", l.Snapshots[first.From].Label, l.Snapshots[last.To].Label)
+// firstRise is the first interval, between snapshots that count, in which a count
+// rose.
+func firstRise(counts []*int) (from, to int, ok bool) {
+	last := -1
+	for i, n := range counts {
+		if n == nil {
+			continue
+		}
+		if last >= 0 && *n > *counts[last] {
+			return last, i, true
+		}
+		last = i
+	}
+	return 0, 0, false
 }
 
 // limiting evidence says what a verdict cannot exclude.
@@ -351,7 +367,7 @@ func next(f *Family) string {
 		if f.RecoveredAt != nil {
 			return "Open the family and compare the last snapshot before the recovery with the first: what ended there held these goroutines."
 		}
-		return "Open the family: its stack names what these goroutines wait for; take one more dump (debug=2) before a restart."
+		return "Open the family: its stack names what these goroutines wait for; take one more dump before a restart, it is gone afterwards."
 	case analysis.KindThread:
 		return "Open the family: its name says which pool or client made these threads; look for one that is made per call and never shut down."
 	case analysis.KindDescriptor:
