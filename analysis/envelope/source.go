@@ -513,7 +513,7 @@ func (s *source) profile(b []byte, i int, at place, newline bool) {
 	}
 	o := s.begins(KindGoroutine, at)
 	o.mark(at)
-	o.sure, o.profile, o.Headers = true, true, 1
+	o.profile, o.Headers = true, 1
 	if len(trim(b[:i])) > 0 {
 		o.inner = inner{template: bytes.Clone(b[:i]), mode: innerUndecided}
 	}
@@ -615,6 +615,7 @@ func (o *building) profileLine(b, t []byte, newline bool) {
 		o.foreign++
 		return
 	}
+	o.sure = o.sure || record
 	o.foreign = 0
 	o.write(b, newline)
 }

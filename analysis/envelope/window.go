@@ -226,8 +226,10 @@ func isMarker(buf []byte, at int) bool {
 	if i > digits {
 		return bytes.HasPrefix(buf[i:], []byte(" [")) || bytes.HasPrefix(buf[i:], []byte(" gp="))
 	}
-	if bytes.HasPrefix(buf[at:], []byte(profileWord)) {
-		return true
+	if rest, ok := bytes.CutPrefix(buf[at:], []byte(profileWord)); ok {
+		// Prose goes on behind the number.
+		end := bytes.TrimLeft(rest, "0123456789")
+		return len(end) < len(rest) && (len(end) == 0 || bytes.IndexByte([]byte("\r\n\\\"#"), end[0]) >= 0)
 	}
 	return bytes.HasSuffix(buf[:at], []byte("=== BEGIN ")) && bytes.HasPrefix(buf[i:], []byte("stack dump"))
 }

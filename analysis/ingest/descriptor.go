@@ -44,7 +44,11 @@ func (b *builder) descriptors() {
 		}
 	}
 	b.countDescriptors(source, rows, watches)
-	b.form(analysis.KindDescriptor, socketForm(rows))
+	form := socketForm(rows)
+	if form != "" && source != links && source != fdinfo {
+		form = analysis.FormEnds // a listing shows the ends where there are any
+	}
+	b.form(analysis.KindDescriptor, form)
 	if b.node() != nil {
 		b.pooled(b.g.form(detect.NodeReport).path)
 	}

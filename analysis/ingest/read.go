@@ -41,6 +41,10 @@ type reader struct {
 	// archive is the name of the one upload that holds everything, "" where there are
 	// several.
 	archive string
+	// lone says that all of the upload is one snapshot; stems are the words of file
+	// names with the numbers that stand beside each.
+	lone  bool
+	stems map[string]map[string]bool
 	// empty are the files without a byte.
 	empty []string
 }

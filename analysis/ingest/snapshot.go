@@ -21,6 +21,17 @@ import (
 // snapshots forms the snapshots of the bundle, in time order.
 func (r *reader) snapshots() []analysis.Snapshot {
 	all := groups(r.parts)
+	r.stems = map[string]map[string]bool{}
+	for _, g := range all {
+		word := wordOfStem(g.stem)
+		if r.stems[word] == nil {
+			r.stems[word] = map[string]bool{}
+		}
+		if t := g.token(); t != "" {
+			r.stems[word][t] = true
+		}
+	}
+	r.lone = len(all) == 1
 	believe := believableTimes(all)
 	out := make([]analysis.Snapshot, 0, len(all))
 	for i, g := range all {
@@ -148,7 +159,8 @@ func hostsByDirectory(snapshots []analysis.Snapshot, all []*group) {
 func whereOf(dir, process string) string {
 	var words []string
 	for _, word := range strings.Split(strings.ReplaceAll(dir, "!", ""), "/") {
-		if word != "" && word != process && !token.MatchString(word) {
+		said := strings.Trim(formWord.ReplaceAllString(word, ""), "._- ")
+		if word != "" && word != process && !token.MatchString(word) && said != "" && !ordinal(strings.ToLower(said)) {
 			words = append(words, word)
 		}
 	}
@@ -409,7 +421,7 @@ func (b *builder) nameProcess(p *analysis.Process, all []*part, dirName string) 
 	default:
 		if name := b.mainPackage(); name != "" {
 			set(name, "package of main.main or of the program's own functions", analysis.Low)
-		} else if word := processWordOfStem(b.g.stem); word != "" {
+		} else if word := b.r.processWordOfStem(b.g.stem); word != "" {
 			set(word, "file name", analysis.Low)
 		}
 	}
@@ -484,12 +496,21 @@ func wordSet(text string) map[string]bool {
 	return out
 }
 
-func processWordOfStem(stem string) string {
-	word := strings.Trim(digits.ReplaceAllString(instantWord.ReplaceAllString(stem, ""), ""), "._- ")
-	if !programs[word] {
-		return ""
+// fileWord names a file and no program.
+var fileWord = regexp.MustCompile(`(?i)^(results?|outputs?|responses?|body|console|stdout|stderr|app|page|report|data|file|messages|syslog|journal.*|capture|test)$`)
+
+// processWordOfStem is the program that a file's name gives: a known one, or a
+// word that stands in the names of several instants ("billing-t0", "billing-t1").
+func (r *reader) processWordOfStem(stem string) string {
+	word := wordOfStem(stem)
+	if programs[word] || len(word) >= 3 && !ordinal(word) && !fileWord.MatchString(word) && len(r.stems[word]) >= 2 {
+		return word
 	}
-	return word
+	return ""
+}
+
+func wordOfStem(stem string) string {
+	return strings.Trim(digits.ReplaceAllString(instantWord.ReplaceAllString(stem, ""), ""), "._- ")
 }
 
 // when resolves the time: a collector's manifest, the data itself, names, and
@@ -522,17 +543,17 @@ func (b *builder) when(s *analysis.Snapshot, believeModified bool) {
 		s.TimeFact = analysis.Fact{Value: at.Format(time.RFC3339), Source: where, Confidence: analysis.Medium}
 		return
 	}
-	if at, ok := timeInName(b.r.archive); ok {
-		s.CapturedAt = at
-		s.TimeFact = analysis.Fact{Value: at.Format(time.RFC3339), Source: "name of the upload", Confidence: analysis.Medium}
-		return
-	}
 	for _, p := range b.g.context {
 		if !p.ran.IsZero() {
 			s.CapturedAt = p.ran
 			s.TimeFact = analysis.Fact{Value: p.ran.Format(time.RFC3339), Source: "date in " + path.Base(p.path) + " of the collector", Confidence: analysis.Medium}
 			return
 		}
+	}
+	if at, ok := timeInName(b.r.archive); ok && (b.r.lone || b.oneCapture()) {
+		s.CapturedAt = at
+		s.TimeFact = analysis.Fact{Value: at.Format(time.RFC3339), Source: "name of the upload", Confidence: analysis.Medium}
+		return
 	}
 	if !believeModified {
 		s.TimeFact = analysis.Fact{Source: "no time in the files or their names; order by name"}
@@ -547,6 +568,17 @@ func (b *builder) when(s *analysis.Snapshot, believeModified bool) {
 	if s.CapturedAt.IsZero() {
 		s.TimeFact = analysis.Fact{Source: "no time in the files or their names; order by name"}
 	}
+}
+
+// oneCapture reports whether a known collector puts one capture of each host into
+// such an archive.
+func (b *builder) oneCapture() bool {
+	for _, p := range b.g.parts {
+		if p.placing.captured {
+			return true
+		}
+	}
+	return false
 }
 
 // timeSource says where the inner time stands.

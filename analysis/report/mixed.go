@@ -26,8 +26,11 @@ func (l *Line) level() {
 		l.leaveOut(threads[analysis.FormVirtual], analysis.KindThread, "list virtual threads, which the other snapshots cannot, and are left out of verdicts on threads")
 	}
 	sockets := l.forms(analysis.KindDescriptor)
-	if len(sockets[analysis.FormEnds]) > 0 {
-		l.leaveOut(sockets[analysis.FormBare], analysis.KindDescriptor, "do not show where their sockets lead and are left out of verdicts on descriptors")
+	if bare := sockets[analysis.FormBare]; len(bare) > 0 && len(sockets[analysis.FormEnds]) > 0 {
+		for i := range l.Snapshots {
+			l.Snapshots[i] = joinSockets(l.Snapshots[i])
+		}
+		l.mixed(bare, "do not show where their sockets lead; in all of them the sockets are compared as one family")
 	}
 }
 
@@ -63,6 +66,40 @@ func (l *Line) mixed(which []int, why string) {
 		labels[k] = l.Snapshots[i].Label
 	}
 	l.Mixed = append(l.Mixed, fmt.Sprintf("The snapshots were captured in several forms: those at %s %s.", strings.Join(labels, ", "), why))
+}
+
+// anySocket is the family of all sockets, whatever is known of their ends.
+var anySocket = &analysis.Family{
+	Fingerprint: "d1:736f636b6574732d6f662d616e792d31", Kind: analysis.KindDescriptor, Title: "socket, its ends not known in every snapshot",
+	Entry: "socket", Attributes: map[string]string{"type": "socket"},
+}
+
+// internet are the protocols whose sockets a list of links alone cannot tell apart.
+var internet = []string{"TCP", "UDP", "UDPLITE", "SCTP", "DCCP", "MPTCP", "IP"}
+
+// joinSockets is a snapshot with one family of all sockets. Their inodes are the
+// same in every form, so that each can still be followed.
+func joinSockets(s *analysis.Snapshot) *analysis.Snapshot {
+	out := *s
+	out.Groups = nil
+	all := analysis.Group{Family: anySocket, OldestWait: -1, States: map[string]int{}}
+	for _, g := range s.Groups {
+		a := g.Family.Attributes
+		if g.Family.Kind != analysis.KindDescriptor || a["type"] != "socket" && !slices.Contains(internet, a["protocol"]) {
+			out.Groups = append(out.Groups, g)
+			continue
+		}
+		all.Count += g.Count
+		m, n := &all.Members, &g.Members
+		m.ID, m.Sub = append(m.ID, n.ID...), append(m.Sub, n.Sub...)
+		m.Artifact, m.Line = append(m.Artifact, n.Artifact...), append(m.Line, n.Line...)
+		m.Offset, m.Length = append(m.Offset, n.Offset...), append(m.Length, n.Length...)
+		m.Detail = append(m.Detail, n.Detail...)
+	}
+	if all.Count > 0 {
+		out.Groups = append(out.Groups, all)
+	}
+	return &out
 }
 
 // withoutVM is a snapshot without the threads of the virtual machine.

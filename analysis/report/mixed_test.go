@@ -18,6 +18,12 @@ func mixedSeries(kind analysis.Kind, forms []string, counts []int) []analysis.Sn
 	for i, form := range forms {
 		s := analysis.Snapshot{ID: fmt.Sprint("s", i), Label: fmt.Sprint("t", i), CapturedAt: time.Date(2026, 11, 21, i, 0, 0, 0, time.UTC), Forms: map[analysis.Kind]string{kind: form}}
 		total := counts[i]
+		if kind == analysis.KindDescriptor {
+			own = &analysis.Family{Fingerprint: "d1:00000000000000000000000000000001", Kind: kind, Title: "TCP client", Attributes: map[string]string{"protocol": "TCP"}}
+			if form == analysis.FormBare {
+				own = &analysis.Family{Fingerprint: "d1:00000000000000000000000000000002", Kind: kind, Title: "socket", Attributes: map[string]string{"type": "socket"}}
+			}
+		}
 		if counts[i] > 0 {
 			s.Groups = append(s.Groups, analysis.Group{Family: own, Count: counts[i]})
 		}
@@ -48,7 +54,7 @@ func TestFormsThatShowLessAccuseAndAcquitNobody(t *testing.T) {
 			[]string{analysis.FormFull, analysis.FormJava, analysis.FormFull}, []int{9, 9, 9}, "worker [9 9 9] stable; ", "9 9 9 "},
 		{"equal forms keep them", analysis.KindThread, []string{analysis.FormFull, analysis.FormFull}, []int{9, 9}, "worker [9 9] stable; GC Thread#N [3 3] stable; ", "12 12 "},
 		{"a list without ends does not say that a connection is new", analysis.KindDescriptor,
-			[]string{analysis.FormBare, analysis.FormBare, analysis.FormEnds, analysis.FormEnds}, []int{0, 0, 380, 380}, "worker [n/a n/a 380 380] stable; ", "0 0 380 380 "},
+			[]string{analysis.FormBare, analysis.FormBare, analysis.FormEnds, analysis.FormEnds}, []int{380, 380, 380, 380}, "socket, its ends not known in every snapshot [380 380 380 380] stable; ", "380 380 380 380 "},
 		{"capped stacks are not gone in full ones", analysis.KindThread,
 			[]string{analysis.FormJava, analysis.FormCapped, analysis.FormJava}, []int{9, 0, 9}, "worker [9 n/a 9] stable; ", "9 0 9 "},
 	} {
