@@ -428,6 +428,14 @@ func FuzzUnwrap(f *testing.F) {
 		f.Add([]byte(w.wrap("SIGQUIT: quit\nPC=0x1 m=0 sigcode=0\n\n" + three + "\n-----\n")))
 	}
 	f.Add([]byte("2026-11-21 02:46:53\nFull thread dump OpenJDK VM (17):\n\n\"main\" #1 prio=5 tid=0x1 nid=0x1 runnable\n\tat a.b(c)\n\nJNI global refs: 1\n\nHeap\n"))
+	for _, prefix := range []string{
+		"<165>1 2026-11-21T02:58:36.003Z   1234 - - ",
+		"<165>1 2026-11-21T02:58:36.003Z \u00a0 kubelet 1234 - - ",
+		"<165>1 2026-11-21T02:58:36.003Z \t \t \t - - ",
+		"Nov 21 03:05:00 \u00a0 \t: ",
+	} {
+		f.Add([]byte(prefix + strings.ReplaceAll(three, "\n", "\n"+prefix)))
+	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		sections, info, _, err := envelope.Unwrap(bytes.NewReader(data), envelope.Config{Now: begin})
 		if err != nil {

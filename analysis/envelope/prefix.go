@@ -144,7 +144,7 @@ func cutSyslog5424(b []byte) (cut, bool) {
 	end := 0
 	for range 3 {
 		i := bytes.IndexByte(rest[end:], ' ')
-		if i < 0 {
+		if i <= 0 { // RFC 5424 writes "-" for a word that is not known
 			return cut{}, false
 		}
 		end += i + 1
@@ -311,7 +311,9 @@ func (l layer) name() string {
 
 // source adds what the layer's who says.
 func (l layer) source(who string, s *Source) {
-	words := strings.Fields(who)
+	// A prefix is cut at spaces alone, so a tab or a no-break space inside a word of
+	// it parts nothing here either.
+	words := strings.Split(who, " ")
 	switch l.kind {
 	case layerSyslog:
 		s.Host = words[0]
