@@ -13,7 +13,7 @@ import (
 // tar walks a tar archive: v7, ustar, GNU and PAX, sparse members included.
 func (w *walk) tar(s stream, l *lane) {
 	tr := tar.NewReader(l.br)
-	found, others, damaged := 0, &tally{}, false
+	found, folders, others, damaged := 0, 0, &tally{}, false
 	for !w.over() {
 		w.at = s.path
 		h, err := tr.Next()
@@ -32,22 +32,26 @@ func (w *walk) tar(s stream, l *lane) {
 		if !w.entry() {
 			break
 		}
+		if h.Typeflag == tar.TypeDir {
+			folders++
+			continue
+		}
 		w.tarEntry(s, h, tr, l, others)
 	}
 	others.report(w, s.path)
-	if found == 0 && !damaged && !w.over() {
+	if found == folders && !damaged && !w.over() {
 		w.empty(s)
 	}
 }
 
-// empty says that an archive held nothing: worth a warning for an upload, usual
+// empty says that an archive held no files, or only directories: worth a warning for an upload, usual
 // for the archives inside support bundles.
 func (w *walk) empty(s stream) {
 	severity := analysis.Warning
 	if s.depth > 0 {
 		severity = analysis.Note
 	}
-	w.problem(severity, s.path, "the archive is empty", "it holds no file", reupload)
+	w.problem(severity, s.path, "the archive is empty", "it holds no files", reupload)
 }
 
 func (w *walk) tarDamage(s stream, err error, found int) {
@@ -67,9 +71,6 @@ func (w *walk) tarDamage(s stream, err error, found int) {
 }
 
 func (w *walk) tarEntry(s stream, h *tar.Header, tr *tar.Reader, l *lane, others *tally) {
-	if h.Typeflag == tar.TypeDir {
-		return
-	}
 	child, ok := s.member(w, h.Name)
 	if !ok {
 		return

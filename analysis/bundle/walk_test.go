@@ -154,3 +154,15 @@ func headers(content []byte) int {
 }
 
 var errVisit = errors.New("visit failed")
+
+func TestAnArchiveOfDirectoriesAloneIsSaidToHoldNoFiles(t *testing.T) {
+	for name, content := range map[string][]byte{
+		"x.tar":    tarred(t, entry{"a/", ""}, entry{"a/b/", ""}),
+		"x.tar.gz": gzipped(t, bytes.NewReader(tarred(t, entry{"a/", ""}))),
+		"x.zip":    zipped(t, entry{"a/", ""}, entry{"a/b/", ""}),
+	} {
+		if w := walk(t, testConfig(t), memory(name, content)); len(w.files) > 0 || !w.says("the archive is empty", "it holds no files") {
+			t.Errorf("%s: %q, %q", name, w.paths(), w.listing())
+		}
+	}
+}

@@ -113,12 +113,13 @@ func (e ended) Read([]byte) (int, error) {
 func (w *walk) zip(s stream, zr *zip.Reader) {
 	shared := overlapping(zr.File)
 	others := &tally{}
-	refusedEntries := 0
+	refusedEntries, folders := 0, 0
 	for i, f := range zr.File {
 		if !w.entry() {
 			break
 		}
-		if f.Mode().IsDir() || strings.HasSuffix(f.Name, "/") {
+		if strings.HasSuffix(f.Name, "/") || f.Mode().IsDir() && f.UncompressedSize64 == 0 {
+			folders++
 			continue
 		}
 		child, ok := s.member(w, f.Name)
@@ -134,6 +135,9 @@ func (w *walk) zip(s stream, zr *zip.Reader) {
 		w.zipEntry(child, f, others)
 	}
 	others.report(w, s.path)
+	if folders > 0 && folders == len(zr.File) {
+		w.empty(s)
+	}
 	if refusedEntries > 0 {
 		w.problem(analysis.Error, s.path, plural(refusedEntries, "entry of the zip archive was refused", "entries of the zip archive were refused"),
 			"its data is that of another entry as well, as in archives that are made to unpack endlessly", reupload)
