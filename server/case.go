@@ -9,7 +9,6 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/report"
-	"leakdiff/analysis/trend"
 	"leakdiff/store"
 	"leakdiff/web/page"
 	"leakdiff/web/view"
@@ -81,13 +80,7 @@ func (s *Server) caseView(l *loaded, permalinks int, why purpose) view.Case {
 
 // drawn is what the page draws of a series beside its report.
 func drawn(line *report.Line) view.CaseMore {
-	out := view.CaseMore{Events: line.Trend.Events(), Onsets: map[string]trend.Onset{}, Points: line.Trend.Explain()}
-	for _, u := range line.Trend.Units() {
-		if o, ok := line.Trend.UnitOnset(u.ID); ok {
-			out.Onsets[u.ID] = o
-		}
-	}
-	return out
+	return view.CaseMore{Events: line.Trend.Events(), Points: line.Trend.Explain()}
 }
 
 func (s *Server) renameCase(w http.ResponseWriter, r *http.Request) {

@@ -60,6 +60,7 @@ func Build(snapshots []analysis.Snapshot, problems []analysis.Problem, o Options
 		c.Report.Series = append(c.Report.Series, lines[i].series())
 	}
 	c.Lines = lines
+	between(lines, c.Report.Series)
 	if c.Report.Snapshots == nil {
 		c.Report.Snapshots = []Snapshot{}
 	}
@@ -203,7 +204,7 @@ func (l *Line) adopt() {
 func (l *Line) judge(o Options) {
 	l.adopt()
 	l.level()
-	in := trend.Input{Snapshots: l.Snapshots, Objects: make([]map[string][]trend.Object, len(l.Snapshots)), Elapsed: make([]map[string][]float64, len(l.Snapshots))}
+	in := trend.Input{Snapshots: l.Snapshots, Observer: observers(l.Snapshots), Objects: make([]map[string][]trend.Object, len(l.Snapshots)), Elapsed: make([]map[string][]float64, len(l.Snapshots))}
 	for i, s := range l.Snapshots {
 		in.Objects[i] = s.Objects
 		in.Elapsed[i] = agesOf(s)
@@ -367,7 +368,7 @@ func (l *Line) family(f *analysis.Family) Family {
 		out.Unit = &unit
 	}
 	if rising(j.Verdict) {
-		out.Onset = l.onset(f.Fingerprint)
+		out.Onset = l.familyOnset(f.Fingerprint)
 	}
 	if g := l.last(f.Fingerprint); g != nil {
 		for state, n := range g.States {

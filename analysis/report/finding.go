@@ -47,6 +47,10 @@ func (l *Line) findings(families []Family) []Finding {
 			out = append(out, l.holders(same, byPrint))
 			continue
 		}
+		if p.Section == trend.Observed {
+			out = append(out, l.observer(p, byPrint))
+			continue
+		}
 		out = append(out, l.point(p, byPrint))
 	}
 	if rest > 0 {
@@ -63,7 +67,7 @@ func (l *Line) findings(families []Family) []Finding {
 
 // point tells a unit or a family.
 func (l *Line) point(p trend.Point, byPrint map[string]*Family) Finding {
-	kinds := map[trend.Section]string{trend.Follows: FollowFinding, trend.Observed: ObserverFinding}
+	kinds := map[trend.Section]string{trend.Follows: FollowFinding}
 	f := Finding{Kind: kinds[p.Section], Verdict: p.Verdict, Unit: p.Unit, Families: lead(p.Families, byPrint)}
 	first := byPrint[f.Families[0]]
 	f.Next = next(first)
@@ -78,7 +82,7 @@ func (l *Line) point(p trend.Point, byPrint map[string]*Family) Finding {
 		f.Text += " " + sentence(strings.Join(p.Why, "; "))
 	}
 	if o := first.Onset; o != nil && o.Text != "" {
-		f.Text += " " + sentence(o.Text)
+		f.Text += " The growth " + o.Text + "."
 	}
 	return f
 }
@@ -111,17 +115,25 @@ func (l *Line) unit(f *Finding, id string, byPrint map[string]*Family) {
 			}
 			shares = append(shares, fmt.Sprintf("%s × %s", number(share.Ratio), byPrint[share.Fingerprint].Title))
 		}
-		f.Text += " Each instance holds " + strings.Join(shares, "; ") + "."
+		if u.Countable() {
+			f.Text += " Each instance holds " + strings.Join(shares, "; ") + "."
+		} else {
+			f.Text += " In that ratio: " + strings.Join(shares, "; ") + "."
+		}
+		var ofFirst []string
 		for _, e := range first.Evidence {
 			if ofLead[e.Rule] {
 				// The figures of one family must not be read as those of the unit.
+				ofFirst = append(ofFirst, strings.TrimSuffix(e.Text, "."))
 				e.Text = "in the first family: " + e.Text
 				f.Evidence = append(f.Evidence, e)
-				f.Text += " " + sentence(e.Text)
 			}
 		}
-		if from, to, ok := firstRise(u.Counts); ok {
-			f.Text += fmt.Sprintf(" The first rise is between %s and %s.", l.Snapshots[from].Label, l.Snapshots[to].Label)
+		if len(ofFirst) > 0 {
+			f.Text += " In the first family: " + strings.Join(ofFirst, "; ") + "."
+		}
+		if text := l.Trend.UnitOnsetText(id); text != "" {
+			f.Text += " The growth " + text + "."
 		}
 		return
 	}
@@ -248,7 +260,10 @@ func fell(counts []*float64) bool {
 func (l *Line) units() []Unit {
 	out := []Unit{}
 	for _, u := range l.Trend.Units() {
-		unit := Unit{ID: u.ID, Ratio: map[string]float64{}, Verdict: u.Verdict, Text: u.Text(), Evidence: u.Evidence, Counts: make([]*int, len(u.Instances))}
+		unit := Unit{ID: u.ID, Ratio: map[string]float64{}, Verdict: u.Verdict, Each: u.Each(), Text: u.Text(), Evidence: u.Evidence, Counts: make([]*int, len(u.Instances)), Members: u.Counts}
+		if o, ok := l.Trend.UnitOnset(u.ID); ok {
+			unit.Onset = l.onset(o, l.Trend.UnitOnsetText(u.ID))
+		}
 		for _, share := range u.Families {
 			unit.Ratio[share.Fingerprint] = math.Round(share.Ratio*10) / 10
 		}
@@ -278,12 +293,19 @@ func (l *Line) bounds() []Bound {
 	return out
 }
 
-func (l *Line) onset(fingerprint string) *Onset {
+func (l *Line) familyOnset(fingerprint string) *Onset {
 	o, ok := l.Trend.Onset(fingerprint)
-	if !ok || len(o.Windows) == 0 {
+	if !ok {
 		return nil
 	}
-	out := &Onset{Text: l.Trend.OnsetText(fingerprint), Windows: []Window{}}
+	return l.onset(o, l.Trend.OnsetText(fingerprint))
+}
+
+func (l *Line) onset(o trend.Onset, text string) *Onset {
+	if len(o.Windows) == 0 {
+		return nil
+	}
+	out := &Onset{Text: text, Before: o.Before, Windows: []Window{}}
 	if !o.From.IsZero() {
 		out.From = &o.From
 	}
@@ -298,22 +320,6 @@ func (l *Line) onset(fingerprint string) *Onset {
 		out.Windows = append(out.Windows, window)
 	}
 	return out
-}
-
-// firstRise is the first interval, between snapshots that count, in which a count
-// rose.
-func firstRise(counts []*int) (from, to int, ok bool) {
-	last := -1
-	for i, n := range counts {
-		if n == nil {
-			continue
-		}
-		if last >= 0 && *n > *counts[last] {
-			return last, i, true
-		}
-		last = i
-	}
-	return 0, 0, false
 }
 
 // limiting evidence says what a verdict cannot exclude.

@@ -139,10 +139,15 @@ type Unit struct {
 	ID string `json:"id"`
 	// Ratio is members per instance, by fingerprint.
 	Ratio map[string]float64 `json:"ratio"`
-	// Counts are the instances since the first snapshot; null where a family of the
-	// unit has no evidence.
+	// Counts are the instances since the first snapshot, Members those of all its
+	// families; null where a family of the unit has no evidence.
 	Counts  []*int           `json:"counts"`
+	Members []*int           `json:"members"`
 	Verdict analysis.Verdict `json:"verdict"`
+	// Each is one instance by kind, "1 goroutine, 6 watches"; empty where ratios or
+	// steps are such that instances cannot be counted.
+	Each  string `json:"each,omitempty"`
+	Onset *Onset `json:"onset,omitempty"`
 	// Text is the unit in words: "7 families rise together, ...".
 	Text string `json:"text"`
 	// Evidence is about the counts of all its families added up.
@@ -170,7 +175,9 @@ type Onset struct {
 	From    *time.Time `json:"from"`
 	To      *time.Time `json:"to"`
 	Windows []Window   `json:"windows"`
-	Text    string     `json:"text"`
+	// Before says that it may have begun before the first snapshot.
+	Before bool   `json:"before,omitempty"`
+	Text   string `json:"text"`
 }
 
 // Window is the time between two neighbouring snapshots.

@@ -282,34 +282,45 @@ func pick(total, n int) []int {
 	return out
 }
 
-// families prints every family that moved, worst first.
+// families prints every family that moved, worst first. Those that came and went
+// between the first snapshot and the last are counted: they explain nothing that is
+// there.
 func (p *printer) families(s *Series) {
-	moved, still := 0, 0
-	for _, f := range s.Families {
-		if f.Verdict == analysis.Stable || f.Verdict == analysis.TooFewPoints {
+	var moved []*Family
+	still, passed := 0, 0
+	for i := range s.Families {
+		switch f := &s.Families[i]; {
+		case f.Verdict == analysis.Stable || f.Verdict == analysis.TooFewPoints:
 			still++
-		} else {
-			moved++
+		case f.Verdict == analysis.Gone && f.Rise == 0:
+			passed++
+		default:
+			moved = append(moved, f)
 		}
 	}
-	if moved > 0 {
+	if len(moved) > 0 {
 		p.line("")
 		p.line("%-10s %-10s %7s  %s", "verdict", "kind", "rise", "family")
-		for _, f := range s.Families {
-			if f.Verdict == analysis.Stable || f.Verdict == analysis.TooFewPoints {
-				continue
-			}
+		for _, f := range moved {
 			p.line("%-10s %-10s %+7d  %s", f.Verdict, f.Kind, f.Rise, cut(f.Title, max(20, p.width-32)))
 		}
 	}
-	if still > 0 {
-		p.line("")
-		if moved == 0 && len(s.Snapshots) == 1 {
-			p.largest(s)
-			return
-		}
-		p.line("%d families do not move beyond noise.", still)
+	if still+passed == 0 {
+		return
 	}
+	p.line("")
+	if len(moved) == 0 && len(s.Snapshots) == 1 {
+		p.largest(s)
+		return
+	}
+	var words []string
+	if still > 0 {
+		words = append(words, plural(still, "family does not move beyond noise", "families do not move beyond noise"))
+	}
+	if passed > 0 {
+		words = append(words, plural(passed, "family came and went", "families came and went"))
+	}
+	p.line("%s.", strings.Join(words, "; "))
 }
 
 // largest lists what one snapshot holds most of.

@@ -98,7 +98,7 @@ func (p *part) course(runs [][]point) string {
 	for _, run := range runs {
 		n += len(run)
 	}
-	text := fmt.Sprintf("%s%s over %s: ", plural(n, "snapshot"), where, p.span(longestSpan(runs)))
+	text := fmt.Sprintf("%s%s over %s: ", plural(n, "snapshot"), where, p.over(runs))
 	for r, run := range runs {
 		if r == 4 {
 			return text + fmt.Sprintf(" and %d more epochs", len(runs)-r)

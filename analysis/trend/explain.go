@@ -91,6 +91,9 @@ func (s *Series) Explain() []Point {
 			observed = append(observed, p)
 		default:
 			own = append(own, p)
+			if share, ok := s.observedShare(p); ok {
+				observed = append(observed, share)
+			}
 		}
 	}
 	return slices.Concat(s.withCulprits(own), observed, scaled)
@@ -104,6 +107,21 @@ func (s *Series) observes(p Point) bool {
 		}
 	}
 	return true
+}
+
+// observedShare is the part of a unit that exists because somebody looked: its
+// requests keep the rhythm of the cause that they wait for.
+func (s *Series) observedShare(p Point) (Point, bool) {
+	share := Point{Section: Observed, Verdict: p.Verdict, RecoveredAt: p.RecoveredAt}
+	for _, f := range p.Families {
+		if s.in.Observer[f] {
+			share.Families = append(share.Families, f)
+			share.Rise += s.studied().of[f].part.gain()
+		} else if share.Of == "" {
+			share.Of = f
+		}
+	}
+	return share, len(share.Families) > 0
 }
 
 // withCulprits sets the possible culprits behind the first point that waits for

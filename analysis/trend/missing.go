@@ -110,5 +110,5 @@ func (p *part) spanText(s *signals, verdict analysis.Verdict) []analysis.Evidenc
 	case analysis.Shrinking, analysis.Gone:
 		text = "a pause would look the same"
 	}
-	return one(ruleSpan, "over %s: %s; one more snapshot in 30 minutes would tell", p.span(span), text)
+	return one(ruleSpan, "over %s: %s; one more snapshot in 30 minutes would tell", p.over(p.comparable()), text)
 }

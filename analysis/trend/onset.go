@@ -40,6 +40,9 @@ type Onset struct {
 	// minutes.
 	Oldest   time.Time
 	OldestAt int
+	// Before says that the growth may have begun before the first snapshot: it was as
+	// fast in the first interval as later, from a count that was not zero.
+	Before bool
 }
 
 // Text says the windows and what lies in them: "between t1 and t3 (95 %): deploy
@@ -53,7 +56,18 @@ func (o Onset) text(s *Series) string {
 			events = append(events, fmt.Sprintf("%s %s at %s", e.Kind, e.Text, e.At.UTC().Format("2006-01-02 15:04:05Z")))
 		}
 	}
-	text := "began " + list(words, 4) + " (95 % of the probability)"
+	var text string
+	switch {
+	case len(words) == 0:
+		text = "began before the first snapshot"
+	case o.Before:
+		text = "began before " + s.label(o.Windows[len(o.Windows)-1].To) + ", perhaps before " + s.label(o.Windows[0].From) +
+			": it was as fast in the first interval as later"
+	case len(o.Windows) == 1:
+		text = "began " + words[0]
+	default:
+		text = "began " + list(words, 4) + " (95 % of the probability)"
+	}
 	if !o.Oldest.IsZero() {
 		text += "; the oldest member that stayed is from " + o.Oldest.UTC().Format("2006-01-02 15:04Z")
 	}
@@ -99,23 +113,48 @@ func (s *Series) Onset(fingerprint string) (o Onset, ok bool) {
 		return Onset{}, false
 	}
 	p, signals := q.judged()
-	return p.onset(signals.ages)
+	return p.onset(signals.ages, q.left())
+}
+
+// left is the count to which a family fell when its cause went away, -1 where it
+// did not.
+func (q *inquiry) left() int {
+	if r := q.recovery(); r != nil {
+		return r.at.count
+	}
+	return -1
 }
 
 // UnitOnset says when the families of a unit began to rise together, from their
 // counts added up. ok is false for an unknown unit and where nothing tells.
 func (s *Series) UnitOnset(id string) (o Onset, ok bool) {
 	for _, u := range s.studied().units {
-		if u.id == id {
-			return u.part.onset(ages{})
+		if u.id != id {
+			continue
 		}
+		left := -1
+		if told := u.told(); told.RecoveredAt >= 0 && told.Counts[told.RecoveredAt] != nil {
+			left = *told.Counts[told.RecoveredAt]
+		}
+		return u.part.onset(ages{}, left)
 	}
 	return Onset{}, false
 }
 
-func (p *part) onset(a ages) (o Onset, ok bool) {
+// UnitOnsetText is the sentence for UnitOnset, "" where it is not known.
+func (s *Series) UnitOnsetText(id string) string {
+	if o, ok := s.UnitOnset(id); ok {
+		return o.text(s)
+	}
+	return ""
+}
+
+// onset takes the ages of the last dump, and what was left when the cause went
+// away, -1 where it did not.
+func (p *part) onset(a ages, left int) (o Onset, ok bool) {
 	s := p.series
 	o = Onset{Windows: p.onsetWindows(), OldestAt: -1}
+	o.Before = len(o.Windows) > 0 && p.grewBefore(o.Windows[0].From, left)
 	if a.kept > 0 && a.oldest > 0 {
 		if at := s.takenAt(a.at, p.family.Kind); !at.IsZero() {
 			o.Oldest, o.OldestAt = at.Add(-hoursLong(a.oldest)), a.at
@@ -130,7 +169,48 @@ func (p *part) onset(a ages) (o Onset, ok bool) {
 		}
 		o.To = to
 	}
+	if !o.Oldest.IsZero() && !o.From.IsZero() {
+		o.Before = o.Before && !o.Oldest.After(o.From)
+	}
 	return o, len(o.Windows) > 0 || !o.Oldest.IsZero()
+}
+
+// grewBefore reports a growth whose onset lies in the first interval of the
+// series, though that rose at half the later rate or more, from members that are
+// not known to be healthy: what was left when the cause went away is.
+func (p *part) grewBefore(from, left int) bool {
+	runs := p.comparable()
+	if len(runs) == 0 || runs[0][0].index != from {
+		return false
+	}
+	run := runs[0]
+	first, last := run[0], run[len(run)-1]
+	healthy := left >= 0 && 5*left >= 4*first.count
+	if first.count == 0 || healthy || len(run) < 3 || last.at <= run[1].at || run[1].at <= first.at {
+		return false
+	}
+	later := float64(last.count-run[1].count) / (last.at - run[1].at)
+	return float64(run[1].count-first.count)/(run[1].at-first.at) >= 0.5*later
+}
+
+// begun is the index of the first snapshot that is beyond the scatter of all
+// counts before it and below which no later one of its epoch falls: growth had
+// begun by then, wherever a line fits best. It is -1 where no count is.
+func (p *part) begun() int {
+	for _, run := range p.comparable() {
+		lowest := slices.Clone(run)
+		for k := len(run) - 2; k >= 0; k-- {
+			lowest[k].count = min(run[k].count, lowest[k+1].count)
+		}
+		highest := 0
+		for k := 1; k < len(run); k++ {
+			highest = max(highest, run[k-1].count)
+			if float64(lowest[k].count-highest) > 3*math.Sqrt(float64(highest+1)) {
+				return run[k].index
+			}
+		}
+	}
+	return -1
 }
 
 // eventsIn are the events after from and not after to, in time order: those that
@@ -177,8 +257,8 @@ const onsetSteps = 8
 
 // onsetWindows is the hinge y = a of its epoch + b max(0, t-k), b > 0, weights
 // 1/count: the profile likelihood of k, summed over each interval, gives its
-// share of the probability. The smallest set with 95 % is returned, in time
-// order.
+// share of the probability; intervals after growth had begun have none. The
+// smallest set with 95 % is returned, in time order.
 func (p *part) onsetWindows() []Window {
 	var placed []point
 	var epochs []int
@@ -196,6 +276,9 @@ func (p *part) onsetWindows() []Window {
 		w     Window
 		fits  []float64
 		width float64
+		// none says that there was no member yet at the end: what leaks stays, so that
+		// nothing can have begun to.
+		none bool
 	}
 	var all []scored
 	best := math.Inf(1)
@@ -203,7 +286,7 @@ func (p *part) onsetWindows() []Window {
 		if epochs[k] != epochs[k-1] || placed[k].at <= placed[k-1].at {
 			continue
 		}
-		sc := scored{w: Window{From: placed[k-1].index, To: placed[k].index}, width: placed[k].at - placed[k-1].at}
+		sc := scored{w: Window{From: placed[k-1].index, To: placed[k].index}, width: placed[k].at - placed[k-1].at, none: placed[k].count == 0}
 		for step := range onsetSteps {
 			at := placed[k-1].at + sc.width*(float64(step)+0.5)/onsetSteps
 			left := h.residual(at)
@@ -218,12 +301,25 @@ func (p *part) onsetWindows() []Window {
 	// Counts scatter more than Poisson: the best fit's own scatter sets the scale,
 	// never below overdispersion 2.
 	scale := max(2, best/float64(max(1, len(placed)-len(p.runs)-2)))
-	total := 0.0
+	begun, total := p.begun(), 0.0
 	for k := range all {
+		if begun >= 0 && all[k].w.To > begun || all[k].none {
+			continue
+		}
 		for _, left := range all[k].fits {
 			all[k].w.Mass += math.Exp(-(left-best)/(2*scale)) * all[k].width / onsetSteps
 		}
 		total += all[k].w.Mass
+	}
+	if total < 1e-9 { // the line bends after the counts had left their level
+		for k := range all {
+			if all[k].w.To == begun {
+				all[k].w.Mass, total = 1, 1
+			}
+		}
+	}
+	if total == 0 {
+		return nil
 	}
 	windows := make([]Window, len(all))
 	for k := range all {

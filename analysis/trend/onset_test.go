@@ -179,3 +179,19 @@ func TestARestartGivesTheLimitBack(t *testing.T) {
 		t.Errorf("rate %v, %v hours; want 2 and 505, of the new process alone", l.Rate, l.Hours)
 	}
 }
+
+func TestOnsetNeverContradictsTheCounts(t *testing.T) {
+	for _, tt := range []struct{ name, counts, want string }{
+		{"a rise in the first interval that is more than scatter", "37 121 177 232 288 344 400 456", "began before t1, perhaps before t0: it was as fast in the first interval as later"},
+		{"nothing there until the third snapshot", "0 0 17 35 53 68 84 100", "began between t1 and t2"},
+		{"from nothing at once", "0 10 20 30 40 50 60", "began between t0 and t1"},
+		{"as fast from the first snapshot on", "60 120 180 240 300 360", "began before t1, perhaps before t0: it was as fast in the first interval as later"},
+		{"back to where it started", "37 121 177 232 288 344 400 456 36", "began between t0 and t1"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := only(piling(tt.counts)).series(t).OnsetText(onlyFamily); got != tt.want {
+				t.Errorf("%q, want %q", got, tt.want)
+			}
+		})
+	}
+}

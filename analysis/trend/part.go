@@ -195,6 +195,25 @@ func spanOf(run []point) float64 {
 	return run[last].at - run[first].at
 }
 
+// over writes how long the longest run lasts, between its snapshots: the evidence
+// of one kind may be seconds apart from that of another, and a text with two
+// lengths of one series would be read as two series.
+func (p *part) over(runs [][]point) string {
+	var longest []point
+	for _, run := range runs {
+		if longest == nil || spanOf(run) > spanOf(longest) {
+			longest = run
+		}
+	}
+	if placed := placedOf(longest); p.dated && len(placed) > 1 {
+		first, last := p.series.Snapshots[placed[0].index].CapturedAt, p.series.Snapshots[placed[len(placed)-1].index].CapturedAt
+		if !first.IsZero() && last.After(first) {
+			return duration(last.Sub(first))
+		}
+	}
+	return p.span(spanOf(longest))
+}
+
 // longestSpan is the largest span of all runs.
 func longestSpan(runs [][]point) float64 {
 	longest := 0.0

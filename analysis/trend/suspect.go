@@ -30,8 +30,15 @@ type Suspect struct {
 	weight int
 }
 
+// byAddress is the weight from which a suspect is named by an object's address, and
+// mostSuspects how many are told.
+const (
+	byAddress    = 20
+	mostSuspects = 4
+)
+
 // Suspects are the possible culprits for a growing family whose members wait, the
-// likeliest first, at most five: candidates of evidence O; families that do not
+// likeliest first, at most four: candidates of evidence O; families that do not
 // grow, were not in the first snapshot, and share a lock's type, a function of the
 // program or the creator with the waiting one (statistics.md 6). They are never
 // more than possible. It is empty for families that do not grow or do not wait.
@@ -62,7 +69,11 @@ func (s *Series) Suspects(fingerprint string) []Suspect {
 	slices.SortFunc(out, func(a, b Suspect) int {
 		return cmp.Or(b.weight-a.weight, strings.Compare(a.Fingerprint, b.Fingerprint))
 	})
-	return out[:min(len(out), 5)]
+	if len(out) > 0 && out[0].weight >= byAddress {
+		// An address names them: what only shares a type would dilute that.
+		out = slices.DeleteFunc(out, func(f Suspect) bool { return f.weight < byAddress })
+	}
+	return out[:min(len(out), mostSuspects)]
 }
 
 func grows(v analysis.Verdict) bool {

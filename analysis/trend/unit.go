@@ -43,8 +43,27 @@ type Share struct {
 	Rise int
 }
 
-// Each tells one instance by kind: "12 goroutines, 5 descriptors each".
+// leastInstances is how many instances must have come before they are counted: two
+// of them are rather steps that several causes took together.
+const leastInstances = 3
+
+// Countable reports whether the rise is a number of equal instances: every ratio is
+// whole, and at least three have come.
+func (u Unit) Countable() bool {
+	for _, f := range u.Families {
+		if f.Ratio != math.Trunc(f.Ratio) || float64(f.Rise) < (leastInstances-0.5)*f.Ratio {
+			return false
+		}
+	}
+	return len(u.Families) > 0
+}
+
+// Each tells one instance by kind: "12 goroutines, 5 descriptors"; "" where
+// instances cannot be counted.
 func (u Unit) Each() string {
+	if !u.Countable() {
+		return ""
+	}
 	var words []string
 	for _, kind := range analysis.Kinds() {
 		ratio := 0.0
@@ -60,7 +79,7 @@ func (u Unit) Each() string {
 			words = append(words, decimal(ratio)+" "+several(kind))
 		}
 	}
-	return strings.Join(words, ", ") + " each"
+	return strings.Join(words, ", ")
 }
 
 // Ratios writes the shares in the order of the families: "2:1:1".
@@ -72,13 +91,16 @@ func (u Unit) Ratios() string {
 	return strings.Join(words, ":")
 }
 
-// Text is the sentence for a unit: "7 families rise together, 1:1:2, +24: 3
-// goroutines, 1 watch each".
+// Text is the sentence for a unit: "3 families rise together, 1:1:2; +24: 3
+// goroutines, 1 watch each", or "3 families rise together, in the ratio 4.3:2.1:1".
 func (u Unit) Text() string {
+	if !u.Countable() {
+		return fmt.Sprintf("%d families rise together, in the ratio %s", len(u.Families), u.Ratios())
+	}
 	text := fmt.Sprintf("%d families rise together, %s", len(u.Families), u.Ratios())
 	for i := len(u.Instances) - 1; i >= 0; i-- {
 		if n := u.Instances[i]; n != nil && (u.RecoveredAt < 0 || i < u.RecoveredAt) {
-			return text + fmt.Sprintf("; +%s: %s", decimal(math.Round(*n)), u.Each())
+			return text + fmt.Sprintf("; +%s: %s", decimal(math.Round(*n)), u.Each()+" each")
 		}
 	}
 	return text
@@ -481,7 +503,10 @@ func (u *unit) toldOf(q *inquiry) []analysis.Evidence {
 			own = r
 		}
 	}
-	text := fmt.Sprintf("rises together with %s as part of %s (%s of each instance)", plural2(len(u.members)-1, "other family", "other families"), u.id, decimal(own.ratio))
+	text := fmt.Sprintf("rises together with %s as part of %s", plural2(len(u.members)-1, "other family", "other families"), u.id)
+	if u.told().Countable() {
+		text += fmt.Sprintf(" (%s of each instance)", decimal(own.ratio))
+	}
 	if q.verdict() != q.signals.verdict {
 		c := u.signals.cohort
 		text += fmt.Sprintf("; alone it would be %s: added up they rose by %d, and %d members born in %d intervals stayed",

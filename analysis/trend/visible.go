@@ -61,7 +61,7 @@ func (s *Series) SmallestVisible() (v Visible, ok bool) {
 	}
 	rise := math.Ceil(max(leastGrowth(start), c*c+math.Sqrt(math.Pow(c, 4)+4*c*c*start)))
 	return Visible{
-		Snapshots: n, Span: p.span(span), Rise: int(rise), Slope: rise / span, Unit: p.slopeUnit(),
+		Snapshots: n, Span: p.over(runs), Rise: int(rise), Slope: rise / span, Unit: p.slopeUnit(),
 	}, true
 }
 

@@ -22,7 +22,8 @@ func sampleUnit(t *testing.T) view.CaseInput {
 	s.Families[4].Role = "possible_culprit"
 	s.Units = []report.Unit{{
 		ID: "u1", Ratio: map[string]float64{housekeeping: 2, podWorker: 1}, Counts: counts(0, 4, 6, 8, 10, 12, 14, 24, 0), Verdict: analysis.Leaking,
-		Text: "2 families rise together, 2:1; +24: 3 goroutines each",
+		Each: "3 goroutines", Text: "2 families rise together, 2:1; +24: 3 goroutines each",
+		Onset: &report.Onset{Windows: []report.Window{{From: s.Snapshots[1], To: s.Snapshots[2], Share: 1}}, Text: "began between t1 and t2"},
 	}}
 	s.Findings[0].Unit, s.Findings[0].Families = "u1", []string{housekeeping, podWorker}
 	s.Findings = append(s.Findings,
@@ -38,7 +39,6 @@ func sampleUnit(t *testing.T) view.CaseInput {
 		uses[i] = &v
 	}
 	s.Bounds = []report.Bound{{What: "open files", Bound: 40, Used: 31, PerHour: &[3]float64{53, 50, 56}, HoursLeft: &[3]float64{.17, .16, .18}, Counts: uses, Text: "open files: 31 of 40"}}
-	in.More = []view.CaseMore{{Onsets: map[string]trend.Onset{"u1": {Windows: []trend.Window{{From: 1, To: 2, Mass: 1}}}}}}
 	return in
 }
 
@@ -46,7 +46,7 @@ func TestTheCasePageShowsUnitsHoldersFactsAndLimits(t *testing.T) {
 	html := render(t, Case(view.NewCase(sampleUnit(t))))
 	keepPage(t, "case-unit", html)
 	for _, want := range []string{
-		"one instance is 3 goroutines", "It began between t1 and t2.", "families of unit u1", "2 in each instance", `<tbody class="unit">`, `type="checkbox"`,
+		"one instance is 3 goroutines", "The growth began between t1 and t2.", "families of unit u1", "2 in each instance", `<tbody class="unit">`, `type="checkbox"`,
 		`v strong culprit"><i aria-hidden="true">◆</i>possible culprit`, `<i aria-hidden="true">●</i>fact`, `<i aria-hidden="true">↳</i>follows`,
 		`<i aria-hidden="true">○</i>observer effect`, `v strong limit"><i aria-hidden="true">▮</i>limit`,
 		"c-onset", "growth began", "c-limit", "+53 (+50 to +56)", "10\u00a0min\u00a012\u00a0s (9\u00a0min\u00a036\u00a0s to 10\u00a0min\u00a048\u00a0s)",
@@ -63,7 +63,7 @@ func TestTheFamilyPageShowsItsKinAndItsVersions(t *testing.T) {
 	in := sampleFamily(t)
 	others := sampleReport(t).Series[0].Families
 	in.Kin = view.FamilyKin{
-		Unit:    &report.Unit{ID: "u1", Ratio: map[string]float64{in.Family.Fingerprint: 1, housekeeping: 2}, Text: "2 families rise together, 1:2; +24: 3 goroutines each"},
+		Unit:    &report.Unit{ID: "u1", Ratio: map[string]float64{in.Family.Fingerprint: 1, housekeeping: 2}, Each: "3 goroutines", Text: "2 families rise together, 1:2; +24: 3 goroutines each"},
 		Members: []view.Kin{{Family: others[0], Ratio: 2}},
 		Holders: []view.Kin{{Family: others[4], Why: []string{"older than the growth"}}},
 		Behind:  []view.Kin{{Family: others[1], Why: []string{"waits for its lock"}}},

@@ -784,6 +784,11 @@ func (m *caseMaker) lane(s *report.Series, series int, times []time.Time) (chart
 	}
 	if f := topFamily(s); f != nil {
 		lane.Onset = spanOf(f.Onset, m.column)
+		if f.Unit != nil {
+			if u := unitOf(s, *f.Unit); u != nil {
+				lane.Onset = spanOf(u.Onset, m.column)
+			}
+		}
 	}
 	lane.Events = eventMarks(m.more(series).Events, times)
 	for _, b := range s.Bounds {
@@ -1037,7 +1042,9 @@ func (m *caseMaker) families(c *Case) {
 			at = len(c.Units)
 			unit[u], c.Units = at, append(c.Units, m.unitRow(r.s, u, at))
 		}
-		row.Each = ratio(u.Ratio[r.f.Fingerprint])
+		if u.Each != "" {
+			row.Each = ratio(u.Ratio[r.f.Fingerprint])
+		}
 		c.Units[at].Families = append(c.Units[at].Families, row)
 	}
 }

@@ -17,8 +17,6 @@ import (
 // CaseMore is what the report leaves out of one series and a page draws.
 type CaseMore struct {
 	Events []trend.Event
-	// Onsets are those of units, by id.
-	Onsets map[string]trend.Onset
 	// Points are the explanation of the series; holders are among them.
 	Points []trend.Point
 }
@@ -76,26 +74,32 @@ func unitOf(s *report.Series, id string) *report.Unit {
 	return nil
 }
 
-// each is one instance of a unit by kind, the end of its sentence:
-//
-//	"7 families rise together, 1:1:2; +60: 1 goroutine, 6 watches each"
-//	→ "1 goroutine, 6 watches"
+// each is one instance of a unit by kind: "1 goroutine, 6 watches each"; "" where
+// instances cannot be counted.
 func each(u *report.Unit) string {
-	text := u.Text
-	if at := strings.LastIndex(text, ": "); at >= 0 {
-		text = text[at+2:]
+	if u.Each == "" {
+		return ""
 	}
-	return Visible(strings.TrimSuffix(text, " each"))
+	return Visible(u.Each) + " each"
 }
 
-// average is said where ratios are no whole numbers.
-func average(u *report.Unit) string {
-	for _, v := range u.Ratio {
-		if v != math.Trunc(v) {
-			return "on average "
-		}
+// lockstep is a unit in a sentence: "7 families rise in lockstep: one instance is 1
+// goroutine, 6 watches."
+func lockstep(u *report.Unit) string {
+	text := capital(Plural(int64(len(u.Ratio)), "family", "families")) + " rise in lockstep"
+	if u.Each != "" {
+		text += ": one instance is " + Visible(u.Each)
 	}
-	return ""
+	return text + "."
+}
+
+// told are the counts to show of a unit: its instances, or its members where those
+// cannot be counted.
+func told(u *report.Unit) (counts []*int, noun, nouns string) {
+	if u.Each == "" {
+		return u.Members, "member", "members"
+	}
+	return u.Counts, "instance", "instances"
 }
 
 // ratio writes members per instance: "1", "4.3".
@@ -154,25 +158,25 @@ func (m *caseMaker) restarts(s *report.Series) []int {
 // unitFinding replaces the running text of a unit, which repeats ratios and
 // families, by what one instance is and how many there are.
 func (m *caseMaker) unitFinding(out *CaseFinding, s *report.Series, series int, u *report.Unit) {
-	out.Unit, out.Each = Visible(u.ID), each(u)+" each"
-	first, top := bounds(u.Counts)
-	text := fmt.Sprintf("%s rise in lockstep: one instance is %s%s.", capital(Plural(int64(len(u.Ratio)), "family", "families")), average(u), each(u))
-	if first >= 0 && *u.Counts[top] > 0 {
-		text += fmt.Sprintf(" %s of it came between %s and %s", Plural(int64(*u.Counts[top]), "instance", "instances"), m.label(s, first), m.label(s, top))
-		if last := lastKnown(u.Counts); last > top && m.restarted(s, top, last) {
+	out.Unit, out.Each = Visible(u.ID), each(u)
+	counts, noun, nouns := told(u)
+	first, top := bounds(counts)
+	text := lockstep(u)
+	if first >= 0 && *counts[top] > *counts[first] {
+		text += fmt.Sprintf(" %s came between %s and %s", Plural(int64(*counts[top]-*counts[first]), noun, nouns), m.label(s, first), m.label(s, top))
+		if last := lastKnown(counts); last > top && m.restarted(s, top, last) {
 			text += ", then the process was restarted"
-		} else if last > top && *u.Counts[last] < *u.Counts[top] {
-			left := Number(int64(*u.Counts[last]))
-			if *u.Counts[last] == 0 {
+		} else if last > top && *counts[last] < *counts[top] {
+			left := Number(int64(max(0, *counts[last]-*counts[first])))
+			if *counts[last] <= *counts[first] {
 				left = "none"
 			}
-			text += fmt.Sprintf("; %s left at %s", left, m.label(s, last))
+			text += fmt.Sprintf("; %s of them left at %s", left, m.label(s, last))
 		}
 		text += "."
 	}
-	if o, ok := m.more(series).Onsets[u.ID]; ok && len(o.Windows) > 0 {
-		from, to := o.Windows[0].From, o.Windows[len(o.Windows)-1].To
-		text += fmt.Sprintf(" It began between %s and %s.", m.label(s, from), m.label(s, to))
+	if u.Onset != nil {
+		text += " The growth " + Visible(u.Onset.Text) + "."
 	}
 	out.Text = text
 }
@@ -192,7 +196,9 @@ func (m *caseMaker) shares(out *CaseFinding, s *report.Series, series int, f *re
 		share := CaseShare{Name: m.name(s, family), Facts: KindWord(family.Kind, 2) + " " + course(family.Counts, m.restarts(s)), Reason: Visible(arrow(reasons[fp]))}
 		share.Facts += createdBy(share.Name)
 		if u != nil {
-			share.Facts = ratio(u.Ratio[fp]) + " in each instance, " + share.Facts
+			if u.Each != "" {
+				share.Facts = ratio(u.Ratio[fp]) + " in each instance, " + share.Facts
+			}
 		}
 		out.Shares = append(out.Shares, share)
 	}
@@ -307,9 +313,10 @@ func (m *caseMaker) minis(c *Case) {
 		}
 		for k := range s.Units {
 			if u := &s.Units[k]; grows(u.Verdict) {
-				_, top := bounds(u.Counts)
+				counts, _, _ := told(u)
+				_, top := bounds(counts)
 				if top >= 0 {
-					list = append(list, ranked{m.unitMini(s, i, u), u.Verdict.Rank(), true, *u.Counts[top]})
+					list = append(list, ranked{m.unitMini(s, i, u), u.Verdict.Rank(), true, *counts[top]})
 				}
 			}
 		}
@@ -406,8 +413,12 @@ func (m *caseMaker) beganWords(s *report.Series, onset *chart.Span) string {
 }
 
 func (m *caseMaker) unitMini(s *report.Series, series int, u *report.Unit) CaseMini {
-	out := CaseMini{Process: printable(s.Process), Verdict: string(u.Verdict), Unit: ", unit " + Visible(u.ID), Note: each(u) + " each"}
-	out.Chart = m.small(s, series, printable(s.Process)+", unit "+Visible(u.ID)+", instances", u.Counts)
+	out := CaseMini{Process: printable(s.Process), Verdict: string(u.Verdict), Unit: ", unit " + Visible(u.ID), Note: each(u)}
+	counts, _, nouns := told(u)
+	if u.Each == "" {
+		out.Note = "members of " + Plural(int64(len(u.Ratio)), "family", "families")
+	}
+	out.Chart = m.small(s, series, printable(s.Process)+", unit "+Visible(u.ID)+", "+nouns, counts)
 	for i := range s.Findings {
 		f := &s.Findings[i]
 		if f.Unit != u.ID || len(f.Families) == 0 {
@@ -423,10 +434,8 @@ func (m *caseMaker) unitMini(s *report.Series, series int, u *report.Unit) CaseM
 			}
 		}
 	}
-	if o, ok := m.more(series).Onsets[u.ID]; ok && len(o.Windows) > 0 {
-		out.Chart.Onset = &chart.Span{From: o.Windows[0].From, To: o.Windows[len(o.Windows)-1].To}
-		out.Note += m.beganWords(s, out.Chart.Onset)
-	}
+	out.Chart.Onset = spanOf(u.Onset, func(id string) int { return slices.Index(s.Snapshots, id) })
+	out.Note += m.beganWords(s, out.Chart.Onset)
 	return out
 }
 
@@ -528,12 +537,13 @@ func hours(h float64) string {
 
 // unitRows groups the families of units for the table; alone are the others.
 func (m *caseMaker) unitRow(s *report.Series, u *report.Unit, n int) CaseUnit {
-	row := CaseUnit{Anchor: fmt.Sprintf("unit-%d", n), ID: Visible(u.ID), Process: printable(s.Process), Each: each(u) + " each", Verdict: string(u.Verdict)}
-	for _, v := range m.spreadOut(s, u.Counts) {
+	row := CaseUnit{Anchor: fmt.Sprintf("unit-%d", n), ID: Visible(u.ID), Process: printable(s.Process), Each: each(u), Verdict: string(u.Verdict)}
+	counts, _, _ := told(u)
+	for _, v := range m.spreadOut(s, counts) {
 		row.Counts = append(row.Counts, orDash(v))
 	}
-	if _, top := bounds(u.Counts); top >= 0 {
-		row.Rise = Signed(*u.Counts[top])
+	if first, top := bounds(counts); top >= 0 {
+		row.Rise = Signed(*counts[top] - *counts[first])
 	}
 	return row
 }

@@ -58,8 +58,9 @@ func unitCase() CaseInput {
 		{Fingerprint: "g1:1", Kind: analysis.KindGoroutine, Title: "main.hold", Verdict: analysis.Stable, Counts: numbers(1, 1, 1), Role: "possible_culprit"},
 	}
 	s.Units = []report.Unit{{
-		ID: "u1", Ratio: map[string]float64{"g1:0": 2, "d1:0": 1}, Counts: numbers(0, 4, 8), Verdict: analysis.Leaking,
-		Text: "2 families rise together, 2:1; +8: 2 goroutines, 1 descriptor each",
+		ID: "u1", Ratio: map[string]float64{"g1:0": 2, "d1:0": 1}, Counts: numbers(0, 4, 8), Members: numbers(0, 12, 24), Verdict: analysis.Leaking,
+		Each: "2 goroutines, 1 descriptor", Text: "2 families rise together, 2:1; +8: 2 goroutines, 1 descriptor each",
+		Onset: &report.Onset{Windows: []report.Window{{From: r.Snapshots[0].ID, To: r.Snapshots[1].ID, Share: 1}}, Text: "began between t0 and t1"},
 	}}
 	s.Findings = []report.Finding{
 		{Rank: 1, Verdict: analysis.Leaking, Title: "main.leak and 1 family that rises with it", Text: "app, t0 to t2: long.", Families: []string{"g1:0", "d1:0"}, Unit: "u1", Counts: numbers(0, 12, 24)},
@@ -67,7 +68,6 @@ func unitCase() CaseInput {
 	}
 	s.Bounds = []report.Bound{{What: "open files", Bound: 20, Used: 8, PerHour: &[3]float64{240, 200, 280}, HoursLeft: &[3]float64{.05, .04, .06}, Counts: []*float64{ptr(0), ptr(4), ptr(8)}}}
 	return CaseInput{ID: "c", Report: r, More: []CaseMore{{
-		Onsets: map[string]trend.Onset{"u1": {Windows: []trend.Window{{From: 0, To: 1, Mass: .97}}}},
 		Points: []trend.Point{{Section: trend.MayHold, Families: []string{"g1:1"}, Of: "g1:0", Why: []string{"older than the growth", "does not grow"}}},
 		Events: []trend.Event{{At: time.Date(2026, 11, 21, 3, 0, 30, 0, time.UTC), Kind: "deploy", Text: "build 7"}},
 	}}}
@@ -77,7 +77,7 @@ func ptr(v float64) *float64 { return &v }
 
 func TestAFindingAboutAUnitSpeaksOfInstances(t *testing.T) {
 	f := NewCase(unitCase()).Findings[0]
-	if d := cmp.Diff("2\u00a0families rise in lockstep: one instance is 2 goroutines, 1 descriptor. 8\u00a0instances of it came between t0 and t2. It began between t0 and t1.", f.Text); d != "" {
+	if d := cmp.Diff("2\u00a0families rise in lockstep: one instance is 2 goroutines, 1 descriptor. 8\u00a0instances came between t0 and t2. The growth began between t0 and t1.", f.Text); d != "" {
 		t.Error(d)
 	}
 	if d := cmp.Diff("2 goroutines, 1 descriptor each", f.Each); d != "" {
@@ -89,6 +89,20 @@ func TestAFindingAboutAUnitSpeaksOfInstances(t *testing.T) {
 	}
 	if d := cmp.Diff([]string{"2 in each instance, goroutines 0 → 16", "1 in each instance, descriptors 0 → 8"}, facts); d != "" {
 		t.Error(d)
+	}
+}
+
+func TestAUnitWhoseInstancesCannotBeCountedSpeaksOfMembers(t *testing.T) {
+	in := unitCase()
+	u := &in.Report.Series[0].Units[0]
+	u.Each, u.Ratio["g1:0"] = "", 2.3
+	c := NewCase(in)
+	f := c.Findings[0]
+	if d := cmp.Diff("2\u00a0families rise in lockstep. 24\u00a0members came between t0 and t2. The growth began between t0 and t1.", f.Text); d != "" {
+		t.Error(d)
+	}
+	if f.Each != "" || f.Shares[0].Facts != "goroutines 0 → 16" || c.Units[0].Rise != "+24" {
+		t.Errorf("an instance is told: %+v, unit %+v", f, c.Units[0])
 	}
 }
 

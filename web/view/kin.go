@@ -103,7 +103,7 @@ func (m *familyMaker) firstOf(i int) int {
 
 func (m *familyMaker) kin(f *Family) {
 	if u := m.in.Kin.Unit; u != nil {
-		f.Unit = &FamilyUnit{ID: Visible(u.ID), Text: fmt.Sprintf("%s rise in lockstep: one instance is %s%s.", capital(Plural(int64(len(u.Ratio)), "family", "families")), average(u), each(u))}
+		f.Unit = &FamilyUnit{ID: Visible(u.ID), Text: lockstep(u)}
 		for _, k := range m.in.Kin.Members {
 			f.Unit.Rows = append(f.Unit.Rows, m.kinRow(k))
 		}
@@ -152,7 +152,7 @@ func (m *familyMaker) kinRow(k Kin) CaseShare {
 		row.Name.URL = familyURL(k.Family.Fingerprint, m.in.CaseID, m.in.SeriesKey)
 	}
 	row.Facts = KindWord(k.Family.Kind, 2) + " " + course(k.Family.Counts, m.restarts()) + createdBy(row.Name)
-	if k.Ratio > 0 {
+	if k.Ratio > 0 && m.in.Kin.Unit != nil && m.in.Kin.Unit.Each != "" {
 		row.Facts = ratio(k.Ratio) + " in each instance, " + row.Facts
 	}
 	if len(k.Why) > 0 {

@@ -1,0 +1,165 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"leakdiff/analysis"
+)
+
+// Functions that stand in the stack of a goroutine that waits for another process,
+// and of one that works for another process.
+var (
+	calling = []string{
+		"google.golang.org/grpc.(*ClientConn).Invoke", "google.golang.org/grpc.(*clientStream).", "google.golang.org/grpc.newClientStream",
+		"github.com/containerd/ttrpc.(*Client).Call", "github.com/containerd/ttrpc.(*Client).dispatch",
+		"net/http.(*Client).do", "net/http.(*persistConn).roundTrip", "net/http.(*Transport).roundTrip", "net/rpc.(*Client).Call",
+	}
+	serving = []string{
+		"google.golang.org/grpc.(*Server).", "github.com/containerd/ttrpc.(*serverConn).", "net/http.(*conn).serve", "net/http.(*Server).Serve",
+		"net/rpc.(*Server).",
+	}
+)
+
+// sameRound is how far apart the snapshots of two processes may be and still show
+// one moment, where their labels do not say so.
+const sameRound = 30 * time.Second
+
+// between says which growth of one process waits for the growth of another: both
+// rise by the same rhythm (the rule of units, statistics.md 5), one side is inside
+// outgoing calls and the other serves calls. Counts alone would join any two steady
+// growths, so that nothing is said without the stacks.
+func between(lines []Line, series []Series) {
+	for a := range series {
+		for b := range series {
+			if a == b || !sameHost(&lines[a], &lines[b]) {
+				continue
+			}
+			rounds := roundsOf(lines[a].Snapshots, lines[b].Snapshots)
+			for i := range series[a].Findings {
+				caller := &series[a].Findings[i]
+				if !caller.rises() || !lines[a].inside(caller, calling) {
+					continue
+				}
+				for k := range series[b].Findings {
+					server := &series[b].Findings[k]
+					if server.rises() && lines[b].inside(server, serving) && inStep(caller.Counts, server.Counts, rounds) {
+						tell(&series[a], &series[b], caller, server)
+					}
+				}
+			}
+		}
+	}
+}
+
+func tell(a, b *Series, caller, server *Finding) {
+	across := func(f *Finding, text string) {
+		f.Text += " " + sentence(text)
+		f.Evidence = append(slices.Clip(f.Evidence), analysis.Evidence{Rule: "across_processes", Text: text})
+	}
+	across(caller, fmt.Sprintf("it waits inside calls to another process, and finding %d of %s (%s) rises in step with it while it serves calls: look there first",
+		server.Rank, b.Process, leadTitle(b, server)))
+	across(server, fmt.Sprintf("finding %d of %s (%s) rises in step with it and waits inside outgoing calls: it follows from this one",
+		caller.Rank, a.Process, leadTitle(a, caller)))
+}
+
+func leadTitle(s *Series, f *Finding) string {
+	for i := range s.Families {
+		if s.Families[i].Fingerprint == f.Families[0] {
+			return s.Families[i].Title
+		}
+	}
+	return f.Title
+}
+
+func (f *Finding) rises() bool {
+	return (f.Kind == "" || f.Kind == FollowFinding) && rising(f.Verdict) && len(f.Families) > 0 && len(f.Counts) > 0
+}
+
+func sameHost(a, b *Line) bool {
+	x, y := a.Snapshots[0].Process.Host.Value, b.Snapshots[0].Process.Host.Value
+	return x == y || x == "" || y == ""
+}
+
+// roundsOf pairs the snapshots of two series that show one moment.
+func roundsOf(a, b []*analysis.Snapshot) (out [][2]int) {
+	from := 0
+	for i, x := range a {
+		for k := from; k < len(b); k++ {
+			y := b[k]
+			apart := x.CapturedAt.Sub(y.CapturedAt).Abs()
+			timed := !x.CapturedAt.IsZero() && !y.CapturedAt.IsZero()
+			if timed && apart <= sameRound || x.Label != "" && x.Label == y.Label && (!timed || apart <= 10*time.Minute) {
+				out, from = append(out, [2]int{i, k}), k+1
+				break
+			}
+		}
+	}
+	return out
+}
+
+// inside reports a finding with a family whose members are all within one of the
+// functions, or started by it.
+func (l *Line) inside(f *Finding, functions []string) bool {
+	known := func(name string) bool {
+		return slices.ContainsFunc(functions, func(known string) bool { return strings.HasPrefix(name, known) })
+	}
+	for _, print := range f.Families {
+		g := l.largest(print)
+		if g == nil || len(g.Variants) == 0 {
+			continue
+		}
+		all := true
+		for _, v := range g.Variants {
+			all = all && v.Stack != nil && (known(v.Stack.CreatedBy.Func) || slices.ContainsFunc(v.Stack.Frames, func(f analysis.Frame) bool { return known(f.Func) }))
+		}
+		if all {
+			return true
+		}
+	}
+	return false
+}
+
+// largest is the group of a family in the snapshot with most members of it.
+func (l *Line) largest(print string) (out *analysis.Group) {
+	for _, s := range l.Snapshots {
+		if g := GroupOf(s, print); g != nil && (out == nil || g.Count > out.Count) {
+			out = g
+		}
+	}
+	return out
+}
+
+// inStep reports two counts that rise together at a constant ratio, over at least
+// four moments up to the first fall of one of them.
+func inStep(a, b []*int, rounds [][2]int) bool {
+	var x, y []float64
+	for _, r := range rounds {
+		m, n := a[r[0]], b[r[1]]
+		if m == nil || n == nil {
+			continue
+		}
+		if k := len(x) - 1; k >= 0 && (float64(*m) < x[k]/2 || float64(*n) < y[k]/2) {
+			break // the cause went away, or a restart
+		}
+		x, y = append(x, float64(*m)), append(y, float64(*n))
+	}
+	if len(x) < 4 {
+		return false
+	}
+	last := len(x) - 1
+	riseX, riseY := x[last]-x[0], y[last]-y[0]
+	if riseX < 8 || riseY < 8 {
+		return false
+	}
+	allowed := max(2, 0.05*riseY)
+	for k := range x {
+		if math.Abs((y[k]-y[0])-riseY/riseX*(x[k]-x[0])) > allowed {
+			return false
+		}
+	}
+	return true
+}
