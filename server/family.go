@@ -130,7 +130,7 @@ func (s *Server) familyView(r *http.Request, l *loaded, line *report.Line, finge
 		Counts: line.Trend.Counts(fingerprint), Epochs: line.Trend.Epochs, Lifelines: line.Trend.Lifelines(fingerprint, maxLifelines),
 		SnapshotIndex: at, Engine: s.engine(), Frozen: bool(why),
 		SeriesKey: seriesKey(line), Events: line.Trend.Events(), Hours: line.Trend.Births(fingerprint, at),
-		Kin: kin(l, line, fingerprint), Locks: locks(line, fingerprint, at), Bisection: bisection(l, line, fingerprint),
+		Kin: kin(l, line, fingerprint), Locks: locks(line, fingerprint, at), Bisection: report.Bisect(l.built.Lines, line.Snapshots[0].Process.Name.Value, group.Family),
 	}
 	for _, snap := range line.Snapshots {
 		in.IDs = append(in.IDs, snap.ID)
@@ -197,22 +197,6 @@ const maxLocks = 3
 func locks(line *report.Line, fingerprint string, at int) []trend.Hold {
 	held := line.Trend.Holds(fingerprint, at)
 	return held[:min(len(held), maxLocks)]
-}
-
-// bisection compares the versions that the case's series of this program ran,
-// whatever their host.
-func bisection(l *loaded, line *report.Line, fingerprint string) trend.Bisection {
-	var all []trend.Exposure
-	for i := range l.built.Lines {
-		other := &l.built.Lines[i]
-		if other.Snapshots[0].Process.Name.Value == line.Snapshots[0].Process.Name.Value {
-			all = append(all, other.Trend.Exposures(fingerprint)...)
-		}
-	}
-	if len(all) < 2 {
-		return trend.Bisection{}
-	}
-	return trend.Bisect(all)
 }
 
 // elsewhere sums up where other cases show the family, each with its course.

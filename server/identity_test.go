@@ -507,13 +507,24 @@ func TestVersionsThatPeopleEnterAreBisected(t *testing.T) {
 			t.Fatal(err)
 		}
 		line := l.built.Lines[0]
-		return trend.Bisect(line.Trend.Exposures(line.Trend.Families[0].Fingerprint))
+		return trend.Bisect(line.Trend.Exposures(line.Trend.Families[0]))
 	}
 	got := table()
 	if got.FirstBad != "1.31.0" || len(got.Rows) != 2 || got.Rows[0].Verdict != trend.Good || got.Rows[1].Rate != 20 {
 		t.Errorf("%s: %+v", got.Text(), got.Rows)
 	}
-	s.run(t, []scenario{{name: "the page shows both with their source", path: up.Link + "/identity", status: 200, want: []string{"1.30.0", "1.31.0", "entered by a person (was: not known)", "Version of t6"}}})
+	s.run(t, []scenario{{name: "the page shows both with their source", path: up.Link + "/identity", status: 200, want: []string{"1.30.0", "1.31.0", "entered by a person (was: not known)", "Version of t6"}},
+		{name: "the finding names the version", path: up.Link, status: 200, want: []string{"Versions", "first bad version: 1.31.0"}, never: []string{"test 1.3"}},
+	})
+	// Two snapshots an hour apart neither convict a version nor clear it.
+	short := s.edit(up.Case, "version", "from:"+at["t4"], "1.30.5")
+	again := s.edit(up.Case, "version", "from:"+at["t6"], "1.31.0")
+	s.run(t, []scenario{
+		{name: "the finding says which version to test next, and for how long", path: up.Link, status: 200, want: []string{"after 1.30.0, at the latest in 1.31.0", "test 1.30.5 next, for 1 h 30 min with a snapshot every 18 min, under the same load"}, never: []string{"first bad version"}},
+	})
+	for _, number := range []int64{again, short} {
+		s.do("DELETE", fmt.Sprintf("/api/v1/cases/%s/edits/%d", up.Case, number), nil)
+	}
 	s.do("DELETE", fmt.Sprintf("/api/v1/cases/%s/edits/%d", up.Case, n), nil)
 	if got := table(); len(got.Rows) != 1 || got.FirstBad != "" {
 		t.Errorf("after undoing: %s: %+v", got.Text(), got.Rows)

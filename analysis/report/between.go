@@ -58,12 +58,13 @@ func between(lines []Line, series []Series) {
 func tell(a, b *Series, caller, server *Finding) {
 	across := func(f *Finding, text string) {
 		f.Text += " " + sentence(text)
-		f.Evidence = append(slices.Clip(f.Evidence), analysis.Evidence{Rule: "across_processes", Text: text})
+		// In front: it says where to look, before any figure does.
+		f.Evidence = append([]analysis.Evidence{{Rule: "across_processes", Text: text}}, f.Evidence...)
 	}
-	across(caller, fmt.Sprintf("it waits inside calls to another process, and finding %d of %s (%s) rises in step with it while it serves calls: look there first",
-		server.Rank, b.Process, leadTitle(b, server)))
-	across(server, fmt.Sprintf("finding %d of %s (%s) rises in step with it and waits inside outgoing calls: it follows from this one",
-		caller.Rank, a.Process, leadTitle(a, caller)))
+	across(caller, fmt.Sprintf("it waits inside calls to another process, and %s in %s rises in step with it while it serves calls: look there first",
+		leadTitle(b, server), b.Process))
+	across(server, fmt.Sprintf("%s in %s rises in step with it and waits inside outgoing calls: that follows from this one",
+		leadTitle(a, caller), a.Process))
 }
 
 func leadTitle(s *Series, f *Finding) string {

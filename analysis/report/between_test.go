@@ -53,8 +53,8 @@ func TestGrowthThatWaitsForAnotherProcessNamesIt(t *testing.T) {
 					text[s.Process] += f.Text
 				}
 			}
-			caller := strings.Contains(text["client"], "finding 1 of server (") || strings.Contains(text["client"], "Finding 1 of server (")
-			server := strings.Contains(text["server"], "Finding 1 of client (")
+			caller := strings.Contains(text["client"], "in server rises in step with it while it serves calls")
+			server := strings.Contains(text["server"], "in client rises in step with it and waits inside outgoing calls")
 			if caller != tt.want || server != tt.want {
 				t.Errorf("client says it %t, server says it %t, want %t\nclient: %s\nserver: %s", caller, server, tt.want, text["client"], text["server"])
 			}

@@ -61,6 +61,7 @@ func Build(snapshots []analysis.Snapshot, problems []analysis.Problem, o Options
 	}
 	c.Lines = lines
 	between(lines, c.Report.Series)
+	versions(lines, c.Report.Series)
 	if c.Report.Snapshots == nil {
 		c.Report.Snapshots = []Snapshot{}
 	}

@@ -240,9 +240,24 @@ func (l *Line) near() []Finding {
 			continue
 		}
 		out = append(out, Finding{Kind: LimitFinding, Title: fmt.Sprintf("%s: %s of %s used", b.What, number(b.Used), number(b.Bound)), Text: sentence(b.Text()), Families: []string{},
-			Next: "Raise the limit only to gain time: what grows will reach the next one as well."})
+			Next: raise(b.What) + " only to gain time: what grows will reach the next limit as well."})
 	}
 	return out
+}
+
+// raise says how a limit is raised.
+func raise(what string) string {
+	switch what {
+	case "open files":
+		return "Raise the soft limit (prlimit --nofile, LimitNOFILE of the unit)"
+	case "threads":
+		return "Raise the number of tasks (ulimit -u, TasksMax of the unit)"
+	case "inotify instances":
+		return "Raise fs.inotify.max_user_instances (sysctl -w, all processes of the user share it)"
+	case "inotify watches":
+		return "Raise fs.inotify.max_user_watches (sysctl -w, all processes of the user share it)"
+	}
+	return "Raise the limit"
 }
 
 // fell reports a use that has gone back from its highest by more than a fifth:

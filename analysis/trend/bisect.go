@@ -106,21 +106,23 @@ func (b Bisection) Text() string {
 
 // Exposures are the epochs of this series in which a family can be counted, with
 // the version of their snapshots; those without a version are left out. An epoch
-// whose version changes is cut there.
-func (s *Series) Exposures(fingerprint string) []Exposure {
-	whole := s.parts[fingerprint]
+// whose version changes is cut there. A series that has no member of the family at
+// all counts 0 throughout: that is what a good version shows.
+func (s *Series) Exposures(family *analysis.Family) []Exposure {
+	whole := s.parts[family.Fingerprint]
 	if whole == nil {
-		return nil
+		whole = s.without(family)
 	}
-	if q := s.studied().of[fingerprint]; q != nil {
+	if q := s.studied().of[family.Fingerprint]; q != nil {
 		whole, _ = q.judged()
 	}
+	versions := s.versions()
 	var out []Exposure
 	for _, run := range whole.runs {
 		for from := 0; from < len(run); {
-			version := s.versionAt(run[from].index)
+			version := versions[run[from].index]
 			to := from + 1
-			for to < len(run) && s.versionAt(run[to].index) == version {
+			for to < len(run) && versions[run[to].index] == version {
 				to++
 			}
 			if version != "" && to-from >= 2 && whole.dated {
@@ -132,19 +134,47 @@ func (s *Series) Exposures(fingerprint string) []Exposure {
 	return out
 }
 
-func (s *Series) versionAt(i int) string { return s.Snapshots[i].Process.Version.Value }
+// without is the part of a family that the series never shows.
+func (s *Series) without(family *analysis.Family) *part {
+	g := s.newGrid(family.Kind)
+	return &part{
+		series: s, family: family, dated: g.dated, first: g.first, runs: g.runs,
+		crowd: &crowd{members: make([][]int32, len(s.Snapshots)), complete: slices.Clone(g.usable)},
+	}
+}
+
+// versions are those of the snapshots. A process keeps its version until it is
+// restarted: one that only some snapshots of an epoch know holds for the others.
+func (s *Series) versions() []string {
+	out := make([]string, len(s.Snapshots))
+	for from := 0; from < len(out); {
+		to, known, several := from, "", false
+		for ; to < len(out) && s.Epochs[to] == s.Epochs[from]; to++ {
+			out[to] = s.Snapshots[to].Process.Version.Value
+			several = several || known != "" && out[to] != "" && out[to] != known
+			known = cmp.Or(known, out[to])
+		}
+		for i := from; i < to && !several; i++ {
+			out[i] = known
+		}
+		from = to
+	}
+	return out
+}
 
 func (p *part) exposure(run []point, version string) Exposure {
 	own := *p
 	own.runs = [][]point{run}
-	room := new(scratch)
-	signals := own.measure(room)
-	signals.line.fill(own.comparable(), room)
-	snap := p.series.Snapshots[run[0].index]
 	e := Exposure{
 		Version: version, Hours: spanOf(run), Snapshots: len(run), Rise: run[len(run)-1].count - run[0].count,
-		Rate: signals.line.slope, PerUnit: math.NaN(), Where: snap.Process.Host.Value,
-		Leaks: signals.proven() || signals.verdict == analysis.Suspicious && signals.line.n >= 3,
+		PerUnit: math.NaN(), Where: p.series.Snapshots[run[0].index].Process.Host.Value,
+	}
+	if p.series.groups[p.family.Fingerprint] != nil {
+		room := new(scratch)
+		signals := own.measure(room)
+		signals.line.fill(own.comparable(), room)
+		e.Rate = signals.line.slope
+		e.Leaks = signals.proven() || signals.verdict == analysis.Suspicious && signals.line.n >= 3
 	}
 	for _, l := range p.series.loads {
 		if own.knows(&l) {

@@ -907,11 +907,15 @@ func (m *caseMaker) finding(s *report.Series, series int, f *report.Finding, num
 			continue
 		}
 		evidence, counts := f.Evidence, f.Counts
-		if evidence == nil {
-			evidence, counts = family.Evidence, family.Counts
+		if counts == nil {
+			counts = family.Counts
 		}
-		if f.Kind != report.HolderFinding {
-			// What a holder's own counts show says nothing about what it holds.
+		if evidence == nil {
+			evidence = family.Evidence
+		}
+		if f.Kind != report.HolderFinding && f.Kind != report.ObserverFinding {
+			// What a holder's own counts show says nothing about what it holds, and those
+			// of the capture's families are told together.
 			m.evidence(&out, evidence)
 		}
 		if f.Unit == "" {
