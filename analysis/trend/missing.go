@@ -2,6 +2,7 @@ package trend
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"leakdiff/analysis"
@@ -72,9 +73,33 @@ func (p *part) missing(s *signals) []analysis.Evidence {
 		say("without a time, left out of the slope: %s", list(undated, 5))
 	}
 	if grows && s.follows.load == nil {
-		say("no load is known: a load that grew by as much would look the same")
+		if name, at := p.partialLoad(); name != "" {
+			say("%s is not known at %s, so that the growth cannot be set against it: enter it on the identity page", name, list(at, 5))
+		} else {
+			say("no load is known: a load that grew by as much would look the same")
+		}
 	}
 	return evidence
+}
+
+// partialLoad is the first load that only some of the counts have, and where it is
+// not known.
+func (p *part) partialLoad() (name string, unknown []string) {
+	for _, l := range p.series.loads {
+		known := 0
+		unknown = unknown[:0]
+		for _, pt := range flatten(p.runs) {
+			if math.IsNaN(l.values[pt.index]) {
+				unknown = append(unknown, p.label(pt))
+			} else {
+				known++
+			}
+		}
+		if known > 0 && len(unknown) > 0 {
+			return l.name, unknown
+		}
+	}
+	return "", nil
 }
 
 // unfollowed reports whether some count has members that nobody can follow.

@@ -3,6 +3,7 @@ package trend
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -240,3 +241,16 @@ func TestAPoolThatFilledAfterTheStartHoldsNoCohorts(t *testing.T) {
 }
 
 func hour(n float64) time.Time { return testEpoch.Add(hoursLong(n)) }
+
+func TestALoadThatSomeSnapshotsLackIsAskedFor(t *testing.T) {
+	snaps := only(piling("10 20 30 40 50 60")).snapshots(t)
+	s := NewSeriesOf(Input{Snapshots: snaps, Loads: map[string][]float64{"targets": {10, 20, 30, 40, 50, math.NaN()}}})
+	var texts []string
+	for _, e := range s.Judge(onlyFamily).Evidence {
+		texts = append(texts, e.Text)
+	}
+	all := strings.Join(texts, "\n")
+	if !strings.Contains(all, "targets is not known at t5") || strings.Contains(all, "no load is known") {
+		t.Errorf("evidence:\n%s", all)
+	}
+}
