@@ -17,27 +17,25 @@ import (
 // casePage is the timeline of all series of a case, with what was found.
 func (s *Server) casePage(w http.ResponseWriter, r *http.Request) {
 	id, suffix := twin(pathValue(r, "id"))
-	l, err := s.load(r.Context(), id)
-	if err != nil {
-		s.fail(w, r, err)
-		return
-	}
-	if suffix == ".json" {
-		writeReport(w, l.built.Report)
-		return
-	}
-	permalinks, err := s.store.PermalinkCount(r.Context(), id)
-	if err != nil {
-		s.fail(w, r, err)
-		return
-	}
-	v := s.caseView(l, permalinks, showing)
-	if suffix != "" {
-		s.twinText(w, suffix, v.Markdown())
-		return
-	}
-	offerSharing(&v.Shell, r, l.ID)
-	s.render(w, r, http.StatusOK, page.Case(v))
+	s.show(w, r, func() (string, error) { return id, nil }, func() (written, error) {
+		l, err := s.load(r.Context(), id)
+		if err != nil {
+			return written{}, err
+		}
+		if suffix == ".json" {
+			return reportOf(l.built.Report)
+		}
+		permalinks, err := s.store.PermalinkCount(r.Context(), id)
+		if err != nil {
+			return written{}, err
+		}
+		v := s.caseView(l, permalinks, showing)
+		if suffix != "" {
+			return twinOf(suffix, v.Markdown()), nil
+		}
+		offerSharing(&v.Shell, r, l.ID)
+		return pageOf(r.Context(), page.Case(v))
+	})
 }
 
 func (s *Server) caseJSON(w http.ResponseWriter, r *http.Request) {
@@ -50,21 +48,25 @@ func (s *Server) caseJSON(w http.ResponseWriter, r *http.Request) {
 }
 
 func writeReport(w http.ResponseWriter, r report.Report) {
-	var b bytes.Buffer
-	if err := report.JSON(&b, r); err != nil {
+	made, err := reportOf(r)
+	if err != nil {
 		http.Error(w, "encoding failed", http.StatusInternalServerError)
 		return
 	}
-	writeJSONBytes(w, http.StatusOK, b.Bytes())
+	writeJSONBytes(w, http.StatusOK, made.body)
+}
+
+func reportOf(r report.Report) (written, error) {
+	var b bytes.Buffer
+	err := report.JSON(&b, r)
+	return written{jsonType, b.Bytes()}, err
 }
 
 // twinText answers the Markdown of a page, as Markdown or as plain text.
 func (s *Server) twinText(w http.ResponseWriter, suffix, markdown string) {
-	if suffix == ".txt" {
-		text(w, "text/plain", markdown)
-		return
-	}
-	text(w, "text/markdown", markdown)
+	made := twinOf(suffix, markdown)
+	w.Header().Set("Content-Type", made.kind)
+	w.Write(made.body)
 }
 
 func (s *Server) caseView(l *loaded, permalinks int, why purpose) view.Case {
@@ -123,21 +125,21 @@ func (s *Server) deleteCase(w http.ResponseWriter, r *http.Request) {
 // snapshotPage shows one snapshot.
 func (s *Server) snapshotPage(w http.ResponseWriter, r *http.Request) {
 	id, suffix := twin(pathValue(r, "id"))
-	l, line, i, err := s.snapshot(r, id)
-	if err != nil {
-		s.fail(w, r, err)
-		return
-	}
-	v := s.snapshotView(l, line, i, r.URL.Query(), showing)
-	switch suffix {
-	case ".json":
-		writeReport(w, onlySnapshot(l.built.Report, id))
-	case "":
+	s.show(w, r, func() (string, error) { return s.caseOf(r, id) }, func() (written, error) {
+		l, line, i, err := s.snapshot(r, id)
+		if err != nil {
+			return written{}, err
+		}
+		if suffix == ".json" {
+			return reportOf(onlySnapshot(l.built.Report, id))
+		}
+		v := s.snapshotView(l, line, i, r.URL.Query(), showing)
+		if suffix != "" {
+			return twinOf(suffix, v.Markdown()), nil
+		}
 		offerSharing(&v.Shell, r, l.ID)
-		s.render(w, r, http.StatusOK, page.Snapshot(v))
-	default:
-		s.twinText(w, suffix, v.Markdown())
-	}
+		return pageOf(r.Context(), page.Snapshot(v))
+	})
 }
 
 // onlySnapshot is the report of one snapshot of a case.
@@ -160,32 +162,44 @@ func onlySnapshot(all report.Report, id string) report.Report {
 	return out
 }
 
+// caseOf is the case that the query names, or the newest one that holds the
+// snapshot.
+func (s *Server) caseOf(r *http.Request, id string) (string, error) {
+	if caseID := r.URL.Query().Get("case"); caseID != "" {
+		return caseID, nil
+	}
+	cases, err := s.store.FindSnapshot(r.Context(), id)
+	if err == nil && len(cases) == 0 {
+		err = noSnapshot(id)
+	}
+	if err != nil {
+		return "", err
+	}
+	return cases[0], nil
+}
+
+func noSnapshot(id string) error {
+	return refuse("not_found", "there is no such snapshot", id, "its case or bundle was deleted, or the address is wrong", "start from the list of cases")
+}
+
 // snapshot finds a snapshot in the case that the query names, or in the newest
 // one that holds it.
 func (s *Server) snapshot(r *http.Request, id string) (*loaded, *report.Line, int, error) {
-	caseID := r.URL.Query().Get("case")
-	if caseID == "" {
-		cases, err := s.store.FindSnapshot(r.Context(), id)
-		if err != nil {
-			return nil, nil, 0, err
-		}
-		if len(cases) > 0 {
-			caseID = cases[0]
-		}
+	caseID, err := s.caseOf(r, id)
+	if err != nil {
+		return nil, nil, 0, err
 	}
-	if caseID != "" {
-		l, err := s.load(r.Context(), caseID)
-		if err != nil {
-			return nil, nil, 0, err
-		}
-		if line, i := l.line(id); line != nil {
-			return l, line, i, nil
-		}
-		if l.leftOut(id) {
-			return nil, nil, 0, leftOutFault(id)
-		}
+	l, err := s.load(r.Context(), caseID)
+	if err != nil {
+		return nil, nil, 0, err
 	}
-	return nil, nil, 0, refuse("not_found", "there is no such snapshot", id, "its case or bundle was deleted, or the address is wrong", "start from the list of cases")
+	if line, i := l.line(id); line != nil {
+		return l, line, i, nil
+	}
+	if l.leftOut(id) {
+		return nil, nil, 0, leftOutFault(id)
+	}
+	return nil, nil, 0, noSnapshot(id)
 }
 
 func (s *Server) snapshotView(l *loaded, line *report.Line, i int, query url.Values, why purpose) view.Snapshot {

@@ -37,47 +37,59 @@ type compared struct {
 // diffPage compares two snapshots side by side.
 func (s *Server) diffPage(w http.ResponseWriter, r *http.Request) {
 	pair, suffix := twin(pathValue(r, "pair"))
-	c, err := s.compare(r, pair)
-	if err != nil {
-		s.fail(w, r, err)
-		return
-	}
-	v := s.diffView(c, r.URL.Query(), showing)
-	switch suffix {
-	case ".json":
-		writeJSON(w, http.StatusOK, diffJSON(c))
-	case "":
+	s.show(w, r, func() (string, error) { return s.caseOfPair(r, pair) }, func() (written, error) {
+		c, err := s.compare(r, pair)
+		if err != nil {
+			return written{}, err
+		}
+		if suffix == ".json" {
+			return jsonOf(diffJSON(c))
+		}
+		v := s.diffView(c, r.URL.Query(), showing)
+		if suffix != "" {
+			return twinOf(suffix, v.Markdown()), nil
+		}
 		offerSharing(&v.Shell, r, c.l.ID)
-		s.render(w, r, http.StatusOK, page.Diff(v))
-	default:
-		s.twinText(w, suffix, v.Markdown())
+		return pageOf(r.Context(), page.Diff(v))
+	})
+}
+
+// caseOfPair is the case that the query names, or the newest one that holds both
+// snapshots; where none does, one that holds the first, so that the answer can say
+// what is wrong.
+func (s *Server) caseOfPair(r *http.Request, pair string) (string, error) {
+	idA, idB, ok := strings.Cut(pair, "..")
+	if !ok {
+		return "", refuse("not_found", "there is no such comparison", pair, "the address must name two snapshots with two dots between them", "choose them on the page of the case")
 	}
+	if r.URL.Query().Get("case") == "" {
+		if common, err := s.commonCase(r, idA, idB); common != "" || err != nil {
+			return common, err
+		}
+	}
+	return s.caseOf(r, idA)
 }
 
 func (s *Server) compare(r *http.Request, pair string) (*compared, error) {
-	idA, idB, ok := strings.Cut(pair, "..")
-	if !ok {
-		return nil, refuse("not_found", "there is no such comparison", pair, "the address must name two snapshots with two dots between them", "choose them on the page of the case")
-	}
-	if r.URL.Query().Get("case") == "" {
-		common, err := s.commonCase(r, idA, idB)
-		if err != nil {
-			return nil, err
-		}
-		q := r.URL.Query()
-		q.Set("case", common)
-		r = r.Clone(r.Context())
-		r.URL.RawQuery = q.Encode()
-	}
-	l, lineA, a, err := s.snapshot(r, idA)
+	caseID, err := s.caseOfPair(r, pair)
 	if err != nil {
 		return nil, err
 	}
-	lineB, b := l.line(idB)
-	if lineB == nil && l.leftOut(idB) {
-		return nil, leftOutFault(idB)
+	idA, idB, _ := strings.Cut(pair, "..")
+	l, err := s.load(r.Context(), caseID)
+	if err != nil {
+		return nil, err
 	}
-	if lineB == nil {
+	lineA, a := l.line(idA)
+	lineB, b := l.line(idB)
+	switch {
+	case l.leftOut(idA):
+		return nil, leftOutFault(idA)
+	case l.leftOut(idB):
+		return nil, leftOutFault(idB)
+	case lineA == nil:
+		return nil, noSnapshot(idA)
+	case lineB == nil:
 		return nil, refuse("not_found", "the two snapshots are in different cases", idB, "only snapshots of one case are compared", "upload both into one case")
 	}
 	c := &compared{l: l, lineA: lineA, lineB: lineB, a: a, b: b}

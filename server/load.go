@@ -25,87 +25,94 @@ type loaded struct {
 	bundleOf map[string]string
 }
 
-// maxCached bounds the computed cases kept in memory, and maxCachedMembers the
-// size of one that is worth keeping: a million members are read again instead.
+// maxCached bounds the computed cases kept in memory, and maxCachedBytes what they
+// may weigh together: a case of a million members is read again instead.
 const (
-	maxCached        = 4
-	maxCachedMembers = 50_000
+	maxCached      = 8
+	maxCachedBytes = 32 << 20
 )
 
-// caseCache keeps the last computed cases by their state in the store.
-type caseCache struct {
-	mu    sync.Mutex
-	order []string
-	cases map[string]*loaded
+// weight is about how many bytes a computed case takes: columns and the numbers of
+// verdicts for each member, words for each family of a snapshot.
+func (l *loaded) weight() int {
+	bytes := 0
+	for _, line := range l.built.Lines {
+		for _, s := range line.Snapshots {
+			bytes += 2_000 + 600*len(s.Groups)
+			for i := range s.Groups {
+				bytes += 80 * s.Groups[i].Members.Len()
+			}
+		}
+	}
+	return bytes
 }
 
-func newCaseCache() *caseCache { return &caseCache{cases: map[string]*loaded{}} }
+// caseCache keeps the cases that were last asked for, by their state in the store.
+type caseCache struct {
+	mu    sync.Mutex
+	size  int
+	order []string
+	cases map[string]cachedCase
+}
+
+type cachedCase struct {
+	l      *loaded
+	weight int
+}
+
+func newCaseCache() *caseCache { return &caseCache{cases: map[string]cachedCase{}} }
 
 func (c *caseCache) get(key string) *loaded {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.cases[key]
+	found, ok := c.cases[key]
+	if ok {
+		c.order = append(slices.DeleteFunc(c.order, func(k string) bool { return k == key }), key)
+	}
+	return found.l
 }
 
 func (c *caseCache) put(key string, l *loaded) {
-	members := 0
-	for _, line := range l.built.Lines {
-		for _, s := range line.Snapshots {
-			for i := range s.Groups {
-				members += s.Groups[i].Members.Len()
-			}
-		}
-	}
-	if members > maxCachedMembers {
+	weight := l.weight()
+	if weight > maxCachedBytes {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if _, ok := c.cases[key]; !ok {
-		c.order = append(c.order, key)
-	}
-	c.cases[key] = l
-	for len(c.order) > maxCached {
-		delete(c.cases, c.order[0])
-		c.order = c.order[1:]
+	c.drop(key)
+	c.order, c.cases[key] = append(c.order, key), cachedCase{l, weight}
+	c.size += weight
+	for len(c.order) > maxCached || c.size > maxCachedBytes {
+		c.drop(c.order[0])
 	}
 }
 
-// forget drops every computed case, after a bundle was read again.
-func (c *caseCache) forget() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	clear(c.cases)
-	c.order = nil
+func (c *caseCache) drop(key string) {
+	if found, ok := c.cases[key]; ok {
+		c.size -= found.weight
+		delete(c.cases, key)
+		c.order = slices.DeleteFunc(c.order, func(k string) bool { return k == key })
+	}
 }
 
 // load reads a case and computes its report, or takes it from the cache.
 func (s *Server) load(ctx context.Context, caseID string) (*loaded, error) {
-	c, err := s.store.Case(ctx, caseID)
+	now, err := s.caseState(ctx, caseID)
 	if err != nil {
 		return nil, err
 	}
-	bundles, err := s.store.Bundles(ctx, caseID)
-	if err != nil {
-		return nil, err
-	}
-	edits, err := s.store.Edits(ctx, caseID)
-	if err != nil {
-		return nil, err
-	}
-	key := stateKey(c, bundles, edits)
-	if l := s.cases.get(key); l != nil {
+	if l := s.cases.get(now.key); l != nil {
 		fresh := *l
-		fresh.Case, fresh.bundles = c, bundles
+		fresh.Case, fresh.bundles = now.Case, now.bundles
 		return &fresh, nil
 	}
 	snapshots, err := s.store.SnapshotsFull(ctx, caseID, store.AllProcesses)
 	if err != nil {
 		return nil, err
 	}
-	l := &loaded{Case: c, bundles: bundles, edits: edits, said: identity.Resolve(snapshots, edits), bundleOf: map[string]string{}}
+	l := &loaded{Case: now.Case, bundles: now.bundles, edits: now.edits, said: identity.Resolve(snapshots, now.edits), bundleOf: map[string]string{}}
 	problems := l.said.Problems
-	for _, b := range bundles {
+	for _, b := range now.bundles {
 		if b.Status != store.Done {
 			continue
 		}
@@ -123,7 +130,7 @@ func (s *Server) load(ctx context.Context, caseID string) (*loaded, error) {
 		l.bundleOf[snapshots[i].ID] = bundle
 	}
 	l.built = report.Build(l.said.Snapshots, problems, report.Options{Version: s.cfg.Version, Events: happened(l.said), Loads: l.said.Loads})
-	s.cases.put(key, l)
+	s.cases.put(now.key, l)
 	return l, nil
 }
 
@@ -151,8 +158,8 @@ func (s *Server) inventorySnapshots(ctx context.Context, caseID string) ([]analy
 	return append(said.Snapshots, said.LeftOut...), nil
 }
 
-// stateKey changes whenever a bundle of the case comes, goes or is read again,
-// and whenever it is edited or an edit is undone: edits are only ever added, and
+// stateKey changes whenever a bundle of the case comes, goes or is read again to
+// another result (equal bytes read by one engine give an equal one), and whenever it is edited or an edit is undone: edits are only ever added, and
 // undone once.
 func stateKey(c store.Case, bundles []store.Bundle, edits []identity.Edit) string {
 	undone := 0
@@ -163,7 +170,7 @@ func stateKey(c store.Case, bundles []store.Bundle, edits []identity.Edit) strin
 	}
 	key := fmt.Sprintf("%s+%d-%d", c.ID, len(edits), undone)
 	for _, b := range bundles {
-		key += "/" + b.ID + string(b.Status)
+		key += fmt.Sprintf("/%s%s-%d-%d-%d", b.ID, b.Status, b.Engine, b.Snapshots, b.Problems)
 	}
 	return key
 }

@@ -28,13 +28,6 @@ func (s *Server) render(w http.ResponseWriter, r *http.Request, status int, c te
 	w.Write(b.Bytes())
 }
 
-// text writes a twin of a page.
-func text(w http.ResponseWriter, kind, body string) {
-	w.Header().Set("Content-Type", kind+"; charset=utf-8")
-	w.WriteHeader(http.StatusOK)
-	w.Write([]byte(body))
-}
-
 // twin splits the suffix of a page's twin off an id: ids hold no dot.
 func twin(id string) (string, string) {
 	for _, suffix := range []string{".json", ".md", ".txt"} {

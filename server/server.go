@@ -61,6 +61,7 @@ type Server struct {
 	handler http.Handler
 	worker  *worker
 	cases   *caseCache
+	shown   *shownCache
 	started time.Time
 	pending sync.WaitGroup
 }
@@ -79,7 +80,7 @@ func New(cfg Config) *Server {
 	if cfg.TempDir == "" {
 		cfg.TempDir = os.TempDir()
 	}
-	s := &Server{cfg: cfg, store: cfg.Store, blobs: cfg.Blobs, log: cfg.Log, cases: newCaseCache(), started: cfg.Now()}
+	s := &Server{cfg: cfg, store: cfg.Store, blobs: cfg.Blobs, log: cfg.Log, cases: newCaseCache(), shown: newShownCache(), started: cfg.Now()}
 	s.worker = newWorker(s)
 	s.handler = s.guard(s.routes())
 	return s

@@ -20,12 +20,12 @@ import (
 
 // site is a running server with a database of its own.
 type site struct {
-	t   *testing.T
+	t   testing.TB
 	s   *Server
 	url string
 }
 
-func newSite(t *testing.T) *site {
+func newSite(t testing.TB) *site {
 	t.Helper()
 	st, err := store.Open(t.Context(), store.Config{Dir: t.TempDir()})
 	if err != nil {
@@ -34,7 +34,7 @@ func newSite(t *testing.T) *site {
 	return startSite(t, st, Config{})
 }
 
-func startSite(t *testing.T, st *store.Store, cfg Config) *site {
+func startSite(t testing.TB, st *store.Store, cfg Config) *site {
 	t.Helper()
 	cfg.Store, cfg.Blobs, cfg.Version, cfg.TempDir = st, st.Blobs(), "test", t.TempDir()
 	if cfg.Listen == "" {
@@ -100,7 +100,7 @@ func (s *site) put(name string, body []byte) uploaded {
 	return decode[uploaded](s.t, r.body)
 }
 
-func decode[T any](t *testing.T, text string) T {
+func decode[T any](t testing.TB, text string) T {
 	t.Helper()
 	var v T
 	if err := json.Unmarshal([]byte(text), &v); err != nil {

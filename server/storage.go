@@ -61,6 +61,8 @@ type Storage interface {
 
 	CreatePermalink(ctx context.Context, p store.Permalink) (out store.Permalink, ownerKey string, err error)
 	Permalink(ctx context.Context, id string) (store.Permalink, error)
+	// Changes stays the same while nothing is written.
+	Changes(ctx context.Context) (int64, error)
 	PermalinkCount(ctx context.Context, caseID string) (int, error)
 	ExtendPermalink(ctx context.Context, id, key string, until time.Time) error
 	WithdrawPermalink(ctx context.Context, id, key string) error

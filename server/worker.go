@@ -68,7 +68,6 @@ func (w *worker) work(ctx context.Context, job store.Job) {
 	err := w.ingest(jobCtx, job)
 	switch {
 	case err == nil:
-		w.s.cases.forget()
 		w.summarise(ctx, job.BundleID)
 	case ctx.Err() != nil:
 		w.s.log.Info("ingest interrupted by the end of the server, will be run again", "bundle", job.BundleID)

@@ -31,7 +31,8 @@ const (
 	blobDir      = "blobs"
 )
 
-const readers = 4
+// readers is how many connections read: four requests at once, and Changes.
+const readers = 5
 
 // Config says where the data is. Only Dir is needed.
 type Config struct {
@@ -61,6 +62,10 @@ type Store struct {
 	// no row refers to.
 	referring sync.Mutex
 	progress  progressBoard
+
+	// watcher is the connection that Changes asks, nil until then.
+	watch   sync.Mutex
+	watcher *sql.Conn
 }
 
 // Open opens the data directory, creates or migrates its database, and repairs
@@ -124,7 +129,7 @@ func (s *Store) open(ctx context.Context, dir string) (err error) {
 func connect(file string, n int, extra string) (*sql.DB, error) {
 	dsn := "file:" + (&url.URL{Path: file}).EscapedPath() + "?_busy_timeout=5000&_auto_vacuum=incremental" +
 		"&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(ON)" +
-		"&_pragma=cache_size(-4096)&_pragma=temp_store(MEMORY)&_pragma=secure_delete(ON)" +
+		"&_pragma=cache_size(-1024)&_pragma=temp_store(MEMORY)&_pragma=secure_delete(ON)" +
 		"&_pragma=journal_size_limit(8388608)&" + extra
 	db, err := sql.Open("sqlite", dsn)
 	if err != nil {
@@ -149,6 +154,9 @@ WHERE status = 'running'`
 
 func (s *Store) release() error {
 	var errs []error
+	if s.watcher != nil {
+		errs = append(errs, s.watcher.Close())
+	}
 	for _, db := range []*sql.DB{s.reader, s.writer} {
 		if db != nil {
 			errs = append(errs, db.Close())

@@ -170,9 +170,9 @@ func compare(family *analysis.Family, a, b *analysis.Group, same bool) Row {
 	}
 	if same && everyone(a) && everyone(b) {
 		row.Identified = true
-		before, after := identities(a), identities(b)
+		before, after := identitiesOf(a), identitiesOf(b)
 		row.Survived = common(before, after)
-		row.New, row.Gone = len(after)-row.Survived, len(before)-row.Survived
+		row.New, row.Gone = after.len()-row.Survived, before.len()-row.Survived
 	}
 	return row
 }

@@ -1,39 +1,10 @@
 package diff
 
 import (
-	"cmp"
 	"slices"
 
 	"leakdiff/analysis"
 )
-
-type identitySet map[analysis.Identity]struct{}
-
-// identities are those of a group, none of a family that is absent.
-func identities(group *analysis.Group) identitySet {
-	set := make(identitySet)
-	set.add(group)
-	return set
-}
-
-func (set identitySet) add(group *analysis.Group) {
-	if group == nil {
-		return
-	}
-	for i := range group.Members.ID {
-		set[group.Members.Identity(i)] = struct{}{}
-	}
-}
-
-func common(a, b identitySet) int {
-	n := 0
-	for id := range a {
-		if _, both := b[id]; both {
-			n++
-		}
-	}
-	return n
-}
 
 // everyone reports whether each counted member of a group has an identity: the
 // twin of a cut dump gives a count that its text cannot follow.
@@ -76,26 +47,26 @@ func (r *Result) follow(kind analysis.Kind) {
 	}
 	survived := common(before, after)
 	r.Survived[kind] = survived
-	r.Born[kind] = len(after) - survived
-	r.Ended[kind] = len(before) - survived
+	r.Born[kind] = after.len() - survived
+	r.Ended[kind] = before.len() - survived
 }
 
 func all(snap *analysis.Snapshot, kind analysis.Kind) (identitySet, bool) {
 	if !listed(snap, kind) || lowerBound(snap, kind) {
-		return nil, false
+		return identitySet{}, false
 	}
-	set := make(identitySet)
+	var groups []*analysis.Group
 	for i := range snap.Groups {
 		group := &snap.Groups[i]
 		if group.Family.Kind != kind {
 			continue
 		}
 		if !everyone(group) {
-			return nil, false
+			return identitySet{}, false
 		}
-		set.add(group)
+		groups = append(groups, group)
 	}
-	return set, true
+	return identitiesOf(groups...), true
 }
 
 // Survivors are the members of a family that are in target and in final and were
@@ -113,16 +84,12 @@ func Survivors(target, baseline, final *analysis.Snapshot, fingerprint string) [
 			return nil
 		}
 	}
-	old, last := identities(groups[1]), identities(groups[2])
+	old, last := identitiesOf(groups[1]), identitiesOf(groups[2])
 	var survivors []analysis.Identity
-	for id := range identities(groups[0]) {
-		_, was := old[id]
-		if _, is := last[id]; is && !was {
+	for _, id := range identitiesOf(groups[0]).whole() {
+		if last.has(id) && !old.has(id) {
 			survivors = append(survivors, id)
 		}
 	}
-	slices.SortFunc(survivors, func(a, b analysis.Identity) int {
-		return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Sub, b.Sub), cmp.Compare(a.Hash, b.Hash))
-	})
 	return survivors
 }

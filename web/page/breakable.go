@@ -32,8 +32,10 @@ func pathAndName(f view.Func) templ.Component {
 	})
 }
 
+var breaks = strings.NewReplacer("/", "/<wbr>", "|", "|<wbr>")
+
 // withBreaks escapes text and adds the places to break. Escapes hold neither of
 // the two characters.
 func withBreaks(text string) string {
-	return strings.NewReplacer("/", "/<wbr>", "|", "|<wbr>").Replace(templ.EscapeString(text))
+	return breaks.Replace(templ.EscapeString(text))
 }

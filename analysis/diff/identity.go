@@ -1,0 +1,103 @@
+package diff
+
+import (
+	"cmp"
+	"slices"
+
+	"leakdiff/analysis"
+)
+
+// identitySet is a set of identities in order. Nearly all identities are a number
+// alone, as those of goroutines are; a set with others holds all of them in full.
+// Two sorted columns are compared several times as fast as two maps are filled.
+type identitySet struct {
+	ids  []int64
+	full []analysis.Identity
+}
+
+// identitiesOf are those of groups; nil stands for a family that is absent.
+func identitiesOf(groups ...*analysis.Group) identitySet {
+	n, plain := 0, true
+	for _, group := range groups {
+		if group != nil {
+			n += len(group.Members.ID)
+			plain = plain && len(group.Members.Sub) == 0 && len(group.Members.Hash) == 0
+		}
+	}
+	if n == 0 {
+		return identitySet{}
+	}
+	if plain {
+		ids := make([]int64, 0, n)
+		for _, group := range groups {
+			if group != nil {
+				ids = append(ids, group.Members.ID...)
+			}
+		}
+		slices.Sort(ids)
+		return identitySet{ids: slices.Compact(ids)}
+	}
+	full := make([]analysis.Identity, 0, n)
+	for _, group := range groups {
+		if group == nil {
+			continue
+		}
+		for i := range group.Members.ID {
+			full = append(full, group.Members.Identity(i))
+		}
+	}
+	slices.SortFunc(full, compareIdentity)
+	return identitySet{full: slices.Compact(full)}
+}
+
+func compareIdentity(a, b analysis.Identity) int {
+	return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Sub, b.Sub), cmp.Compare(a.Hash, b.Hash))
+}
+
+func (s identitySet) len() int { return len(s.ids) + len(s.full) }
+
+// whole is the set with every identity in full.
+func (s identitySet) whole() []analysis.Identity {
+	if s.full != nil || len(s.ids) == 0 {
+		return s.full
+	}
+	full := make([]analysis.Identity, len(s.ids))
+	for i, id := range s.ids {
+		full[i] = analysis.Identity{ID: id}
+	}
+	return full
+}
+
+// common is how many identities are in both.
+func common(a, b identitySet) int {
+	if a.full == nil && b.full == nil {
+		return inBoth(a.ids, b.ids, cmp.Compare[int64])
+	}
+	return inBoth(a.whole(), b.whole(), compareIdentity)
+}
+
+// inBoth counts what two sorted lists without doubles have in common.
+func inBoth[T any](a, b []T, compare func(x, y T) int) int {
+	n := 0
+	for len(a) > 0 && len(b) > 0 {
+		switch order := compare(a[0], b[0]); {
+		case order < 0:
+			a = a[1:]
+		case order > 0:
+			b = b[1:]
+		default:
+			n, a, b = n+1, a[1:], b[1:]
+		}
+	}
+	return n
+}
+
+// has reports whether an identity is in the set.
+func (s identitySet) has(id analysis.Identity) bool {
+	if s.full == nil {
+		_, found := slices.BinarySearch(s.ids, id.ID)
+		return found && id.Sub == 0 && id.Hash == 0
+	}
+	_, found := slices.BinarySearchFunc(s.full, id, compareIdentity)
+	return found
+}

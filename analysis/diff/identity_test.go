@@ -1,0 +1,49 @@
+package diff
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"leakdiff/analysis"
+)
+
+// TestIdentitySetsAreThoseOfAMap compares with the obvious way, on members of
+// which some are a number alone, some have more parts and some occur twice.
+func TestIdentitySetsAreThoseOfAMap(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		group := func(name string) *analysis.Group {
+			m := analysis.Members{ID: rapid.SliceOfN(rapid.Int64Range(0, 9), 0, 12).Draw(t, name)}
+			if len(m.ID) > 0 && rapid.Bool().Draw(t, name+" in full") {
+				m.Sub = rapid.SliceOfN(rapid.Int64Range(0, 1), len(m.ID), len(m.ID)).Draw(t, name+" sub")
+			}
+			return &analysis.Group{Members: m}
+		}
+		byMap := func(groups ...*analysis.Group) map[analysis.Identity]bool {
+			out := map[analysis.Identity]bool{}
+			for _, g := range groups {
+				for i := range g.Members.ID {
+					out[g.Members.Identity(i)] = true
+				}
+			}
+			return out
+		}
+		a1, a2, b := group("a1"), group("a2"), group("b")
+		a, wantA, setB, wantB := identitiesOf(a1, nil, a2), byMap(a1, a2), identitiesOf(b), byMap(b)
+		both := 0
+		for id := range wantA {
+			if !a.has(id) {
+				t.Errorf("%v is missing", id)
+			}
+			if setB.has(id) != wantB[id] {
+				t.Errorf("%v: has %t", id, setB.has(id))
+			}
+			if wantB[id] {
+				both++
+			}
+		}
+		if a.len() != len(wantA) || common(a, setB) != both || common(setB, a) != both {
+			t.Errorf("%d members, want %d; %d in both, want %d", a.len(), len(wantA), common(a, setB), both)
+		}
+	})
+}

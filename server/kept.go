@@ -1,0 +1,218 @@
+package server
+
+import (
+	"bytes"
+	"container/list"
+	"context"
+	"encoding/json"
+	"fmt"
+	"hash/maphash"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/a-h/templ"
+
+	"leakdiff/analysis/identity"
+	"leakdiff/store"
+)
+
+// A shown page is bytes that were written before: the page, or a twin of it.
+type shown struct {
+	kind string
+	body []byte
+	// etag is strong: it is the hash of the body.
+	etag string
+	// state is what the page was made of, and changes the state of the whole store
+	// when that was last found to be so, at the time checked.
+	state   string
+	changes int64
+	checked time.Time
+}
+
+// maxShown bounds the pages that are kept, and maxShownPage a single one.
+// shownFor is how long a page may go unchecked while nothing is written: permalinks
+// expire without a write.
+const (
+	maxShown     = 16 << 20
+	maxShownPage = 6 << 20
+	shownFor     = time.Minute
+)
+
+// shownCache keeps the pages that were last asked for, by their address.
+type shownCache struct {
+	mu    sync.Mutex
+	size  int
+	order *list.List // of *shownEntry, the last used in front
+	by    map[string]*list.Element
+}
+
+type shownEntry struct {
+	address string
+	page    shown
+}
+
+func newShownCache() *shownCache {
+	return &shownCache{order: list.New(), by: map[string]*list.Element{}}
+}
+
+func (c *shownCache) get(address string) (shown, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	at, ok := c.by[address]
+	if !ok {
+		return shown{}, false
+	}
+	c.order.MoveToFront(at)
+	return at.Value.(*shownEntry).page, true
+}
+
+func (c *shownCache) put(address string, p shown) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if at, ok := c.by[address]; ok {
+		c.size -= len(at.Value.(*shownEntry).page.body)
+		c.order.Remove(at)
+		delete(c.by, address)
+	}
+	if len(p.body) > maxShownPage {
+		return
+	}
+	c.by[address] = c.order.PushFront(&shownEntry{address, p})
+	c.size += len(p.body)
+	for c.size > maxShown {
+		last := c.order.Back()
+		entry := last.Value.(*shownEntry)
+		c.size -= len(entry.page.body)
+		c.order.Remove(last)
+		delete(c.by, entry.address)
+	}
+}
+
+// caseState is everything of a case that its pages are made of, without the evidence.
+type caseState struct {
+	store.Case
+	bundles []store.Bundle
+	edits   []identity.Edit
+	key     string
+	// settled says that no bundle is being read: its progress is no reason to keep a
+	// page.
+	settled bool
+}
+
+func (s *Server) caseState(ctx context.Context, caseID string) (out caseState, err error) {
+	if out.Case, err = s.store.Case(ctx, caseID); err != nil {
+		return out, err
+	}
+	if out.bundles, err = s.store.Bundles(ctx, caseID); err != nil {
+		return out, err
+	}
+	if out.edits, err = s.store.Edits(ctx, caseID); err != nil {
+		return out, err
+	}
+	out.key, out.settled = stateKey(out.Case, out.bundles, out.edits), true
+	for _, b := range out.bundles {
+		out.settled = out.settled && (b.Status == store.Done || b.Status == store.Failed)
+	}
+	return out, nil
+}
+
+// written is one answer of a handler: its content type and body.
+type written struct {
+	kind string
+	body []byte
+}
+
+// show answers a page of a case from memory where it was made before and nothing
+// of the case has changed since; otherwise it makes it and keeps it. find says
+// which case the page is of.
+func (s *Server) show(w http.ResponseWriter, r *http.Request, find func() (caseID string, err error), make func() (written, error)) {
+	address := r.URL.RequestURI()
+	changes, err := s.store.Changes(r.Context())
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	kept, ok := s.shown.get(address)
+	if ok && kept.changes == changes && s.cfg.Now().Sub(kept.checked).Abs() < shownFor {
+		kept.answer(w, r)
+		return
+	}
+	key, settled, err := s.shownState(r.Context(), find)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	if !ok || kept.state != key {
+		made, err := make()
+		if err != nil {
+			s.fail(w, r, err)
+			return
+		}
+		kept = shown{kind: made.kind, body: made.body, state: key, etag: strongTag(made.body)}
+	}
+	if settled {
+		kept.changes, kept.checked = changes, s.cfg.Now()
+		s.shown.put(address, kept)
+	}
+	kept.answer(w, r)
+}
+
+// shownState is what a page of a case depends on beside its address.
+func (s *Server) shownState(ctx context.Context, find func() (string, error)) (key string, settled bool, err error) {
+	caseID, err := find()
+	if err != nil {
+		return "", false, err
+	}
+	st, err := s.caseState(ctx, caseID)
+	if err != nil {
+		return "", false, err
+	}
+	permalinks, err := s.store.PermalinkCount(ctx, caseID)
+	if err != nil {
+		return "", false, err
+	}
+	return strings.Join([]string{st.key, st.Title, strconv.Itoa(permalinks)}, "\x00"), st.settled, nil
+}
+
+// tagSeed is of this process: pages are kept by it alone.
+var tagSeed = maphash.MakeSeed()
+
+// strongTag names a body by a hash of it: the state that it was made of says less,
+// since another binary writes other pages of the same state.
+func strongTag(body []byte) string {
+	return fmt.Sprintf(`"%016x-%x"`, maphash.Bytes(tagSeed, body), len(body))
+}
+
+func (p shown) answer(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("ETag", p.etag)
+	h.Set("Content-Type", p.kind)
+	// ServeContent answers If-None-Match, ranges and HEAD.
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(p.body))
+}
+
+// pageOf renders a page for show.
+func pageOf(ctx context.Context, c templ.Component) (written, error) {
+	var b bytes.Buffer
+	err := c.Render(ctx, &b)
+	return written{"text/html; charset=utf-8", b.Bytes()}, err
+}
+
+const jsonType = "application/json; charset=utf-8"
+
+// jsonOf is a twin for programs.
+func jsonOf(v any) (written, error) {
+	body, err := json.MarshalIndent(v, "", " ")
+	return written{jsonType, append(body, '\n')}, err
+}
+
+// twinOf is the Markdown of a page, as Markdown or as plain text.
+func twinOf(suffix, markdown string) written {
+	if suffix == ".txt" {
+		return written{"text/plain; charset=utf-8", []byte(markdown)}
+	}
+	return written{"text/markdown; charset=utf-8", []byte(markdown)}
+}

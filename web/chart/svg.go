@@ -1,0 +1,89 @@
+package chart
+
+import (
+	"context"
+	"html"
+	"io"
+	"math"
+	"strconv"
+
+	"github.com/a-h/templ"
+)
+
+// svg writes a drawing. Tables hold one in every row: it is put together in one
+// piece, which takes a fifth of the time of a template for each mark.
+func svg(d drawing) templ.Component {
+	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
+		_, err := w.Write(d.markup(make([]byte, 0, 256+128*len(d.marks))))
+		return err
+	})
+}
+
+// tag appends elements and their attributes.
+type tag []byte
+
+func (t tag) text(name, value string) tag {
+	t = append(append(append(t, ' '), name...), `="`...)
+	return append(append(t, html.EscapeString(value)...), '"')
+}
+
+// word is text that this package wrote itself: there is nothing to escape.
+func (t tag) word(name, value string) tag {
+	return append(append(append(append(append(t, ' '), name...), `="`...), value...), '"')
+}
+
+func (t tag) number(name string, v float64) tag {
+	t = append(append(append(t, ' '), name...), `="`...)
+	return append(strconv.AppendFloat(t, math.Round(v*10)/10, 'f', -1, 64), '"')
+}
+
+// markup appends the drawing as an svg element.
+func (d drawing) markup(b []byte) []byte {
+	t := append(tag(b), "<svg"...).word("class", d.class).word("viewBox", "0 0 "+num(d.w)+" "+num(d.h))
+	t = t.number("width", d.w).number("height", d.h).word("role", "img").word("preserveAspectRatio", d.fit()).text("aria-labelledby", d.names())
+	t = append(append(t, "><title"...).text("id", d.id+"-t"), '>')
+	t = append(append(t, html.EscapeString(d.title)...), "</title>"...)
+	if d.desc != "" {
+		t = append(append(t, "<desc"...).text("id", d.id+"-d"), '>')
+		t = append(append(t, html.EscapeString(d.desc)...), "</desc>"...)
+	}
+	if d.hatch {
+		t = append(t, "<defs><pattern"...).text("id", d.id+"-h")
+		t = append(t, ` width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><line x1="0" y1="0" x2="0" y2="6" class="c-grid"></line></pattern></defs>`...)
+	}
+	for i := range d.marks {
+		t = d.marks[i].markup(t, d.id)
+	}
+	return append(t, "</svg>"...)
+}
+
+// markup appends one element; id is that of its drawing.
+func (m *mark) markup(t tag, id string) tag {
+	switch m.shape {
+	case rect:
+		t = append(t, "<rect"...)
+		if !m.hatched {
+			t = t.word("class", m.class)
+		}
+		t = t.number("x", m.x).number("y", m.y).number("width", m.w).number("height", m.h)
+		if m.hatched {
+			t = t.text("fill", "url(#"+id+"-h)")
+		}
+		return append(t, "></rect>"...)
+	case line:
+		t = append(t, "<line"...).word("class", m.class).number("x1", m.x).number("y1", m.y).number("x2", m.x2).number("y2", m.y2)
+		return append(t, "></line>"...)
+	case polyline:
+		t = append(t, "<polyline"...).word("class", m.class).word("points", m.points)
+		if m.dashed {
+			t = t.word("stroke-dasharray", "2 5")
+		}
+		return append(t, "></polyline>"...)
+	case circle:
+		t = append(t, "<circle"...).word("class", m.class).number("cx", m.x).number("cy", m.y).number("r", m.r)
+		return append(t, "></circle>"...)
+	default:
+		t = append(t, "<text"...).word("class", m.class).number("x", m.x).number("y", m.y).word("text-anchor", m.anchor)
+		return append(append(append(t, '>'), html.EscapeString(m.text)...), "</text>"...)
+	}
+}
