@@ -59,6 +59,10 @@ type Case struct {
 	About    string
 	Columns  []CaseColumn
 	Groups   []CaseGroup
+	// ColumnNote says that not every snapshot has a column; Others are the processes
+	// that the table has no rows for.
+	ColumnNote string
+	Others     []CaseOther
 	// Pickers says that at least one series has two snapshots to compare.
 	Pickers  bool
 	Choices  []ChoiceGroup
@@ -94,6 +98,12 @@ type CaseColumn struct {
 	Label, Clock, Full string
 	// Restart names the processes that were restarted before this instant.
 	Restart string
+}
+
+// CaseOther is a process in a line: what it had first and last, and the address that
+// compares both.
+type CaseOther struct {
+	Process, About, Course, URL string
 }
 
 // CaseGroup is the rows of one series in the table of figures.
@@ -192,6 +202,8 @@ type caseMaker struct {
 	columns   []column
 	// place gives the column of a snapshot.
 	place map[string]int
+	// shown are the columns that the tables show, in order.
+	shown []int
 }
 
 // column is one instant at which at least one series has a snapshot.
@@ -582,32 +594,48 @@ func listed(words []string, most int) string {
 	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
 }
 
+// What the table of figures shows at most: more columns and rows are no table any
+// more. The rest stands in the lists below it and in lines of their own.
+const (
+	maxColumns = 24
+	maxGroups  = 12
+)
+
 // figures fills the table below the timeline, which is also the picker.
 func (m *caseMaker) figures(c *Case) {
+	var columns []CaseColumn
 	for _, k := range m.columns {
 		clock := "–"
 		if !k.at.IsZero() {
 			clock = Clock(k.at)
 		}
-		c.Columns = append(c.Columns, CaseColumn{Label: Visible(k.label), Clock: clock, Full: Time(k.at)})
+		columns = append(columns, CaseColumn{Label: Visible(k.label), Clock: clock, Full: Time(k.at)})
 	}
 	for i := range m.in.Report.Series {
 		s := &m.in.Report.Series[i]
 		for _, at := range m.restarts(s) {
 			if k := m.column(s.Snapshots[at]); k >= 0 {
-				c.Columns[k].Restart = strings.TrimPrefix(c.Columns[k].Restart+", "+printable(s.Process), ", ")
+				columns[k].Restart = strings.TrimPrefix(columns[k].Restart+", "+printable(s.Process), ", ")
 			}
 		}
 	}
 	c.A, c.B = m.defaultPick()
-	for i := range m.in.Report.Series {
-		g := m.group(&m.in.Report.Series[i], c.A, c.B)
-		c.Pickers = c.Pickers || len(g.Picks) > 0
-		c.Groups = append(c.Groups, g)
+	m.shown = m.worthAColumn(columns, c.A, c.B)
+	c.Columns = narrow(columns, m.shown)
+	if len(c.Columns) < len(columns) {
+		c.ColumnNote = fmt.Sprintf("%d of %d snapshots have a column; the lists below hold all of them.", len(c.Columns), len(columns))
 	}
+	rows := m.worthRows()
 	var choices []Choice
 	for i := range m.in.Report.Series {
 		s := &m.in.Report.Series[i]
+		if !rows[i] {
+			c.Others = append(c.Others, m.other(s))
+			continue
+		}
+		g := m.group(s, c.A, c.B)
+		c.Pickers = c.Pickers || len(g.Picks) > 0
+		c.Groups = append(c.Groups, g)
 		for k, id := range s.Snapshots {
 			if snap := m.snapshots[id]; snap != nil {
 				choices = append(choices, Choice{Value: id, Text: m.choice(s, k), Group: printable(s.Process)})
@@ -615,6 +643,81 @@ func (m *caseMaker) figures(c *Case) {
 		}
 	}
 	c.Choices = groupChoices(choices)
+}
+
+// worthAColumn chooses the columns of the table, in order: the ends, what is
+// proposed as A and B, restarts, and others evenly spread between.
+func (m *caseMaker) worthAColumn(all []CaseColumn, a, b string) []int {
+	var out []int
+	add := func(k int) {
+		if k >= 0 && k < len(all) && len(out) < maxColumns && !slices.Contains(out, k) {
+			out = append(out, k)
+		}
+	}
+	if len(all) > maxColumns {
+		for _, k := range []int{0, len(all) - 1, m.column(a), m.column(b)} {
+			add(k)
+		}
+		for k := range all {
+			if all[k].Restart != "" && len(out) < maxColumns/2 {
+				add(k)
+			}
+		}
+		for n := maxColumns - len(out); len(out) < maxColumns; n++ {
+			for k := range n {
+				add(k * (len(all) - 1) / max(n-1, 1))
+			}
+		}
+	} else {
+		for k := range all {
+			add(k)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// worthRows says which series have rows in the table: those that grow, and the
+// first of the others.
+func (m *caseMaker) worthRows() []bool {
+	out := make([]bool, len(m.in.Report.Series))
+	n := 0
+	for _, growing := range []bool{true, false} {
+		for i := range m.in.Report.Series {
+			if !out[i] && n < maxGroups && (!growing || topFamily(&m.in.Report.Series[i]) != nil) {
+				out[i], n = true, n+1
+			}
+		}
+	}
+	return out
+}
+
+func (m *caseMaker) other(s *report.Series) CaseOther {
+	out := CaseOther{Process: printable(s.Process), About: strings.TrimPrefix(m.about(s)+", "+Plural(int64(len(s.Snapshots)), "snapshot", "snapshots"), ", ")}
+	for _, k := range analysis.Kinds() {
+		if values := m.totals(s, k); lastKnown(values) >= 0 {
+			out.Course = KindWord(k, 2) + " " + course(values, m.restarts(s))
+			break
+		}
+	}
+	if last := len(s.Snapshots) - 1; last > 0 {
+		out.URL = m.live("/diff/" + s.Snapshots[0] + ".." + s.Snapshots[last] + "?case=" + m.in.ID)
+	} else {
+		out.URL = m.live(snapshotURL(s.Snapshots[0], m.in.ID))
+	}
+	return out
+}
+
+// narrow are the entries of the columns that are shown.
+func narrow[T any](all []T, shown []int) []T {
+	if len(shown) >= len(all) {
+		return all
+	}
+	out := make([]T, 0, len(shown))
+	for _, k := range shown {
+		out = append(out, all[k])
+	}
+	return out
 }
 
 // choice describes a snapshot: "t1, 02:58:36, 115 goroutines".
@@ -672,6 +775,7 @@ func (m *caseMaker) group(s *report.Series, a, b string) CaseGroup {
 				row.Cells[m.place[id]] = "≥ " + row.Cells[m.place[id]]
 			}
 		}
+		row.Cells = narrow(row.Cells, m.shown)
 		g.Rows = append(g.Rows, row)
 	}
 	g.Links = make([]Link, len(m.columns))
@@ -680,6 +784,7 @@ func (m *caseMaker) group(s *report.Series, a, b string) CaseGroup {
 			g.Links[k] = Link{Text: Visible(m.snapshots[id].Label), URL: m.live(snapshotURL(id, m.in.ID))}
 		}
 	}
+	g.Links = narrow(g.Links, m.shown)
 	if len(s.Snapshots) < 2 || m.in.Frozen {
 		return g
 	}
@@ -689,6 +794,7 @@ func (m *caseMaker) group(s *report.Series, a, b string) CaseGroup {
 			g.Picks[k] = CasePick{Value: id, Text: printable(s.Process) + " " + Visible(m.snapshots[id].Label), A: id == a, B: id == b}
 		}
 	}
+	g.Picks = narrow(g.Picks, m.shown)
 	return g
 }
 
@@ -1030,7 +1136,7 @@ func (m *caseMaker) families(c *Case) {
 			break
 		}
 		row := CaseFamily{Process: printable(r.s.Process), Kind: KindWord(r.f.Kind, 1), Verdict: string(r.f.Verdict), Role: r.f.Role, Name: m.name(r.s, r.f), Rise: Signed(r.f.Rise)}
-		for _, v := range m.spreadOut(r.s, r.f.Counts) {
+		for _, v := range narrow(m.spreadOut(r.s, r.f.Counts), m.shown) {
 			row.Counts = append(row.Counts, orDash(v))
 		}
 		var u *report.Unit
@@ -1167,6 +1273,10 @@ func (c Case) Markdown() string {
 			}
 		}
 		m.table(1, head, rows)
+		m.paragraph(c.ColumnNote)
+		for _, o := range c.Others {
+			m.item(o.Process + ", " + o.About + ": " + o.Course)
+		}
 	}
 	if len(c.Findings) > 0 {
 		m.heading(2, "Findings")

@@ -539,7 +539,7 @@ func hours(h float64) string {
 func (m *caseMaker) unitRow(s *report.Series, u *report.Unit, n int) CaseUnit {
 	row := CaseUnit{Anchor: fmt.Sprintf("unit-%d", n), ID: Visible(u.ID), Process: printable(s.Process), Each: each(u), Verdict: string(u.Verdict)}
 	counts, _, _ := told(u)
-	for _, v := range m.spreadOut(s, counts) {
+	for _, v := range narrow(m.spreadOut(s, counts), m.shown) {
 		row.Counts = append(row.Counts, orDash(v))
 	}
 	if first, top := bounds(counts); top >= 0 {
