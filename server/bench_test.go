@@ -47,10 +47,41 @@ func BenchmarkDiffPage(b *testing.B) {
 	})
 }
 
+// BenchmarkSearch looks for a word that every snapshot of a large case has.
+func BenchmarkSearch(b *testing.B) {
+	s := newSite(b)
+	fleet(b, s)
+	for b.Loop() {
+		if r := s.get("/search?q=main.start"); r.status != 200 {
+			b.Fatal(r.status)
+		}
+	}
+}
+
 // BenchmarkCasePage makes the page of 50 processes with 100 snapshots each, as
 // after a start of the server, and answers it from memory.
 func BenchmarkCasePage(b *testing.B) {
 	s := newSite(b)
+	up := fleet(b, s)
+	b.Run("made", func(b *testing.B) {
+		for i := 0; b.Loop(); i++ {
+			s.s.cases = newCaseCache()
+			if r := s.get(fmt.Sprintf("%s?try=%d", up.Link, i)); r.status != 200 {
+				b.Fatal(r.status)
+			}
+		}
+	})
+	b.Run("kept", func(b *testing.B) {
+		for b.Loop() {
+			if r := s.get(up.Link); r.status != 200 {
+				b.Fatal(r.status)
+			}
+		}
+	})
+}
+
+// fleet uploads 100 dumps of each of 50 processes.
+func fleet(b *testing.B, s *site) uploaded {
 	var archive bytes.Buffer
 	tw := tar.NewWriter(&archive)
 	began := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
@@ -74,19 +105,5 @@ func BenchmarkCasePage(b *testing.B) {
 	if len(up.Snapshots) != 5000 {
 		b.Fatalf("%d snapshots", len(up.Snapshots))
 	}
-	b.Run("made", func(b *testing.B) {
-		for i := 0; b.Loop(); i++ {
-			s.s.cases = newCaseCache()
-			if r := s.get(fmt.Sprintf("%s?try=%d", up.Link, i)); r.status != 200 {
-				b.Fatal(r.status)
-			}
-		}
-	})
-	b.Run("kept", func(b *testing.B) {
-		for b.Loop() {
-			if r := s.get(up.Link); r.status != 200 {
-				b.Fatal(r.status)
-			}
-		}
-	})
+	return up
 }

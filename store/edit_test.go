@@ -113,7 +113,10 @@ func TestADatabaseOfTheFirstVersionTakesEdits(t *testing.T) {
 	f := open(t)
 	c := f.newCase("a")
 	f.filled(c.ID, "x", kubeletResult("2"))
-	_, err := f.writer.ExecContext(f.ctx, `DROP TABLE edit; PRAGMA user_version = 1`)
+	_, err := f.writer.ExecContext(f.ctx, `
+		DROP TABLE edit;
+		DROP TRIGGER family_bundle_insert; DROP TRIGGER family_bundle_delete; DROP TABLE family_bundle;
+		PRAGMA user_version = 1`)
 	f.ok(err)
 	f.crash()
 	f.edit(c.ID, identity.Host, "e1..1.", "node-7")

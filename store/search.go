@@ -28,7 +28,8 @@ type SearchResult struct {
 // FamilyHit is a family with where it was seen.
 type FamilyHit struct {
 	Family analysis.Family
-	// Cases and Snapshots count where it was seen, Highest is its largest count.
+	// Cases and Snapshots count where it was seen, a snapshot once for each bundle that
+	// holds it; Highest is its largest count.
 	Cases, Snapshots, Highest int
 	// LastSeen is the latest capture, zero where none has a time.
 	LastSeen time.Time
@@ -117,13 +118,13 @@ matched (family_seq) AS MATERIALIZED (
     GROUP BY family_seq
     HAVING count(*) = (SELECT count(*) FROM word)
 )
-SELECT max(f.seq), count(DISTINCT v.case_seq), count(DISTINCT v.id), max(sf.count), max(v.captured_at)
+SELECT max(f.seq), count(DISTINCT b.case_seq), sum(fb.snapshots), max(fb.highest), max(fb.last_seen)
 FROM matched
 CROSS JOIN family f ON f.seq = matched.family_seq
-CROSS JOIN snapshot_family sf ON sf.family_seq = f.seq
-JOIN visible_snapshot v ON v.seq = sf.snapshot_seq
+CROSS JOIN family_bundle fb ON fb.family_seq = f.seq
+JOIN bundle b ON b.seq = fb.bundle_seq AND b.generation = fb.generation
 GROUP BY f.fingerprint
-ORDER BY max(v.captured_at) IS NULL, max(v.captured_at) DESC, max(sf.count) DESC, f.fingerprint
+ORDER BY max(fb.last_seen) IS NULL, max(fb.last_seen) DESC, max(fb.highest) DESC, f.fingerprint
 LIMIT ?2`
 
 func searchFamilies(ctx context.Context, tx *sql.Tx, words string, limit int) ([]FamilyHit, error) {

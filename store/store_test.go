@@ -193,6 +193,22 @@ func (f *fixture) wantSound() {
 		f.t.Error("a foreign key points nowhere")
 	}
 	f.ok(rows.Err())
+	var apart int
+	f.ok(f.writer.QueryRowContext(f.ctx, `
+		WITH summed AS (
+		    SELECT sf.family_seq, s.bundle_seq, s.generation, count(*) AS snapshots, max(sf.count) AS highest, max(s.captured_at) AS last_seen
+		    FROM snapshot_family sf
+		    JOIN snapshot s ON s.seq = sf.snapshot_seq
+		    GROUP BY sf.family_seq, s.bundle_seq, s.generation
+		)
+		SELECT count(*) FROM (
+		    SELECT * FROM (SELECT * FROM summed EXCEPT SELECT * FROM family_bundle)
+		    UNION ALL
+		    SELECT * FROM (SELECT * FROM family_bundle EXCEPT SELECT * FROM summed)
+		)`).Scan(&apart))
+	if apart > 0 {
+		f.t.Errorf("%d rows of family_bundle are not the sums that they stand for", apart)
+	}
 	for _, index := range []string{"function_text", "family_text"} {
 		_, err := f.writer.ExecContext(f.ctx, fmt.Sprintf(`INSERT INTO %[1]s (%[1]s, rank) VALUES ('integrity-check', 1)`, index))
 		f.ok(err)
@@ -352,7 +368,7 @@ func TestConnectionsAreConfiguredAsDesigned(t *testing.T) {
 	for name, db := range map[string]*sql.DB{"writer": f.writer, "reader": f.reader} {
 		for pragma, want := range map[string]string{
 			"journal_mode": "wal", "synchronous": "2", "foreign_keys": "1", "busy_timeout": "5000",
-			"cache_size": "-4096", "secure_delete": "1", "auto_vacuum": "2",
+			"cache_size": "-1024", "secure_delete": "1", "auto_vacuum": "2",
 		} {
 			var got string
 			f.ok(db.QueryRowContext(f.ctx, "PRAGMA "+pragma).Scan(&got))
