@@ -583,3 +583,50 @@ func TestHolesOfSparseFilesAreReadWithinTheBudgets(t *testing.T) {
 	}
 	w.file(t, "next")
 }
+
+// locked marks the entries of a zip archive as encrypted, in both headers.
+func locked(t testing.TB, data []byte, aes bool) []byte {
+	t.Helper()
+	out := bytes.Clone(data)
+	for signature, flags := range map[string]int{"PK\x03\x04": 6, "PK\x01\x02": 8} {
+		for at := 0; ; at++ {
+			i := bytes.Index(out[at:], []byte(signature))
+			if i < 0 {
+				break
+			}
+			at += i
+			out[at+flags] |= 1
+			if aes {
+				out[at+flags+2] = 99
+			}
+		}
+	}
+	return out
+}
+
+func TestEncryptedFilesNameTheirArchiveAndWhatOpensIt(t *testing.T) {
+	text := strings.Repeat("x", 100)
+	plain := zipped(t, entry{name: "logs/a.txt", body: text}, entry{name: "b.txt", body: text}, entry{name: "c.txt", body: text})
+	inner := zipped(t, entry{name: "a.txt", body: text})
+	for name, c := range map[string]struct {
+		file string
+		data []byte
+		want []string
+	}{
+		"some files":        {"case 7.zip", locked(t, plain, false), []string{"case 7.zip: logs/a.txt and 2 other files in it are encrypted", "unzip -P PASSWORD case 7.zip or 7z x case 7.zip"}},
+		"one file":          {"x.zip", locked(t, inner, false), []string{"x.zip: a.txt in it is encrypted", "made with a password"}},
+		"AES":               {"x.zip", locked(t, inner, true), []string{"x.zip: a.txt in it is encrypted", "(7z x x.zip)"}},
+		"a zip in a gzip":   {"x.zip.gz", gzipped(t, bytes.NewReader(locked(t, inner, false))), []string{"x.zip.gz: a.txt in it is encrypted"}},
+		"without directory": {"x.zip", locked(t, inner, false)[:60], []string{"x.zip: a.txt in it is encrypted"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := walk(t, testConfig(t), memory(c.file, c.data))
+			if !w.says(c.want...) {
+				t.Errorf("problems %v do not say %q", w.listing(), c.want)
+			}
+			if n := strings.Count(strings.Join(w.listing(), "\n"), "encrypted"); n != 1 {
+				t.Errorf("%d problems tell of it, want 1: %v", n, w.listing())
+			}
+		})
+	}
+}

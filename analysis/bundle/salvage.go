@@ -20,7 +20,8 @@ func (w *walk) salvage(s stream, r *random, whole bool) {
 	if mark, _ := l.br.Peek(len(zipSpanned)); string(mark) == zipSpanned {
 		l.br.Discard(len(zipSpanned))
 	}
-	found := 0
+	found, locked := 0, &encrypted{}
+	defer locked.report(w, s.path)
 	for !w.over() {
 		w.at = s.path
 		h, ok := readLocal(l)
@@ -28,7 +29,7 @@ func (w *walk) salvage(s stream, r *random, whole bool) {
 			break
 		}
 		found++
-		if !w.entry() || !w.salvageEntry(s, l, h) {
+		if !w.entry() || !w.salvageEntry(s, l, h, locked) {
 			break
 		}
 	}
@@ -89,9 +90,12 @@ func (h *local) widen(extra []byte) {
 
 // salvageEntry reads one entry and stands at the next header afterwards; false
 // where that cannot be found.
-func (w *walk) salvageEntry(s stream, l *lane, h local) bool {
-	unreadable := zipRefusal(h.method, h.flags)
-	if h.sizesUndefined && (unreadable != nil || h.method != methodDeflate) {
+func (w *walk) salvageEntry(s stream, l *lane, h local, locked *encrypted) bool {
+	unreadable, secret := zipRefusal(h.method), isEncrypted(h.method, h.flags)
+	if secret {
+		locked.add(h.name, h.method)
+	}
+	if h.sizesUndefined && (unreadable != nil || secret || h.method != methodDeflate) {
 		// Only deflate says by itself where it ends.
 		return false
 	}
@@ -104,6 +108,7 @@ func (w *walk) salvageEntry(s stream, l *lane, h local) bool {
 		child, ok = s.member(w, h.name)
 	}
 	switch {
+	case secret:
 	case ok && unreadable != nil:
 		w.problem(analysis.Error, child.path, unreadable.what, unreadable.why, unreadable.hint)
 	case ok || h.sizesUndefined:

@@ -62,7 +62,7 @@ func (w walked) listing() []string {
 // says reports whether a problem's words contain all of these.
 func (w walked) says(words ...string) bool {
 	for _, p := range w.problems {
-		text := p.What + " " + p.Why + " " + p.Hint
+		text := p.Path + ": " + p.What + " " + p.Why + " " + p.Hint
 		all := true
 		for _, word := range words {
 			all = all && strings.Contains(text, word)

@@ -11,6 +11,7 @@ import (
 	"io"
 	"io/fs"
 	"math"
+	"path"
 	"slices"
 	"strings"
 
@@ -112,7 +113,7 @@ func (e ended) Read([]byte) (int, error) {
 // zip walks the entries that the central directory lists.
 func (w *walk) zip(s stream, zr *zip.Reader) {
 	shared := overlapping(zr.File)
-	others := &tally{}
+	others, locked := &tally{}, &encrypted{}
 	refusedEntries, folders := 0, 0
 	for i, f := range zr.File {
 		if !w.entry() {
@@ -132,9 +133,10 @@ func (w *walk) zip(s stream, zr *zip.Reader) {
 		}
 		child.modified = f.Modified
 		child.size = int64(min(f.UncompressedSize64, 1<<62))
-		w.zipEntry(child, f, others)
+		w.zipEntry(child, f, others, locked)
 	}
 	others.report(w, s.path)
+	locked.report(w, s.path)
 	if folders > 0 && folders == len(zr.File) {
 		w.empty(s)
 	}
@@ -144,8 +146,12 @@ func (w *walk) zip(s stream, zr *zip.Reader) {
 	}
 }
 
-func (w *walk) zipEntry(s stream, f *zip.File, others *tally) {
-	if r := zipRefusal(f.Method, f.Flags); r != nil {
+func (w *walk) zipEntry(s stream, f *zip.File, others *tally, locked *encrypted) {
+	if isEncrypted(f.Method, f.Flags) {
+		locked.add(f.Name, f.Method)
+		return
+	}
+	if r := zipRefusal(f.Method); r != nil {
 		w.problem(analysis.Error, s.path, r.what, r.why, r.hint)
 		return
 	}
@@ -201,10 +207,7 @@ func (w *walk) zipMethod(method uint16, br *bufio.Reader, path string) (decoder,
 }
 
 // zipRefusal names what cannot be read, before any byte of it is.
-func zipRefusal(method, flags uint16) *refusal {
-	if flags&1 != 0 || method == 99 {
-		return &refusal{"this entry is encrypted", "the zip archive was made with a password", "make the archive again without a password"}
-	}
+func zipRefusal(method uint16) *refusal {
 	switch method {
 	case methodStore, methodDeflate, methodBzip2, methodZstd:
 		return nil
@@ -221,6 +224,45 @@ func zipRefusal(method, flags uint16) *refusal {
 		hint += "; Windows Explorer takes Deflate64 above 2 GB"
 	}
 	return &refusal{"the packing method of this entry is not supported", fmt.Sprintf("it is %s (method %d)", name, method), hint}
+}
+
+// methodAES stands for the encryption of WinZip; what it packs is said elsewhere.
+const methodAES = 99
+
+func isEncrypted(method, flags uint16) bool { return flags&1 != 0 || method == methodAES }
+
+// encrypted counts the entries of an archive that need its password.
+type encrypted struct {
+	n     int
+	first string
+	aes   bool
+}
+
+func (e *encrypted) add(name string, method uint16) {
+	if e.n == 0 {
+		e.first = cleanPath(name)
+	}
+	e.n++
+	e.aes = e.aes || method == methodAES
+}
+
+// report names the archive, the first entry, and what opens it: unzip of Info-ZIP
+// knows no AES.
+func (e *encrypted) report(w *walk, archive string) {
+	if e.n == 0 {
+		return
+	}
+	what := e.first + " in it is encrypted"
+	if e.n > 1 {
+		what = fmt.Sprintf("%s and %s in it are encrypted", e.first, plural(e.n-1, "other file", "other files"))
+	}
+	name := path.Base(archive)
+	open := "unzip -P PASSWORD " + name + " or 7z x " + name
+	if e.aes {
+		open = "7z x " + name
+	}
+	w.problem(analysis.Error, archive, what, "the zip archive was made with a password",
+		"unpack it where the password is known ("+open+") and upload the files, or an archive of them without a password")
 }
 
 // overlapping finds entries whose packed data lies inside another entry's; the

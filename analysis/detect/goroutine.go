@@ -59,6 +59,8 @@ type headers struct {
 	inside int
 	// escaped counts headers behind a backslash and an n.
 	escaped int
+	// tagged says that a header has a tag of HTML before it.
+	tagged bool
 	// crash is the line that says why the program died, before the first header: a
 	// program may also die after it has written its dump.
 	crash string
@@ -106,6 +108,9 @@ func (v *view) amidLog(h headers) bool {
 	if h.first || h.crash != "" {
 		return false
 	}
+	if h.tagged {
+		return true
+	}
 	if strings.HasPrefix(v.first(), "<") {
 		return htmlTag.MatchString(v.first())
 	}
@@ -113,12 +118,16 @@ func (v *view) amidLog(h headers) bool {
 		if strings.Contains(line, headerWord) {
 			return false
 		}
-		if logLine.MatchString(line) {
+		// A loop of date and curl makes no log.
+		if logLine.MatchString(line) && !envelope.IsDate([]byte(line)) {
 			return true
 		}
 	}
 	return false
 }
+
+// lastTag is what a page puts right before the first line of a block.
+var lastTag = regexp.MustCompile(`<[A-Za-z][^<>]*>$`)
 
 var htmlTag = regexp.MustCompile(`(?i)^<(!doctype|html|head|body|pre|div|p|code)\b`)
 
@@ -214,6 +223,7 @@ func (v *view) header(h *headers, at int) {
 		h.escaped++
 	case len(before) > 0:
 		h.inside++
+		h.tagged = h.tagged || lastTag.Match(before[max(0, len(before)-200):])
 	case !endsLine(v.text[at+length:]):
 	default:
 		if h.n == 0 {

@@ -2,7 +2,9 @@ package detect
 
 import (
 	"bytes"
+	"encoding/json"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -138,7 +140,8 @@ func (v *view) fdListing() (Result, bool) {
 }
 
 // lsofJSON finds lsof -J below warnings, and -j: an object per file in a line of its
-// own, with the process in each.
+// own, with the process in each. The order of the members does not matter, nor do
+// the lines they stand on.
 func (v *view) lsofJSON() (Result, bool) {
 	rows := 0
 	for i, line := range v.lines {
@@ -146,8 +149,13 @@ func (v *view) lsofJSON() (Result, bool) {
 		switch {
 		case strings.HasPrefix(line, `{"lsof_version"`):
 			return high(LsofJSON, "JSON of lsof -J")
-		case jsonRow.MatchString(line):
+		case strings.HasPrefix(line, "{") && isLsofFile([]byte(line)):
 			rows++
+		case strings.HasPrefix(line, "{") || strings.HasPrefix(line, "["):
+			if at := strings.Index(string(v.text), line); rows == 0 && isLsofFile(v.text[max(at, 0):]) {
+				return high(LsofJSON, "JSON with the files of processes, as lsof -J and -j give them")
+			}
+			return no()
 		case !lsofWarning(line) && i-rows > 20:
 			return no()
 		}
@@ -158,8 +166,82 @@ func (v *view) lsofJSON() (Result, bool) {
 	return no()
 }
 
-// jsonRow is an object of lsof -j; the process comes first (print.c of lsof 4.99.7).
-var jsonRow = regexp.MustCompile(`^\{"(pid|command)":.*"fd":.*"(access|lock|type|device|device_number|inode|protocol|name|tcp_info)":`)
+// lsofMembers are members of a file in the JSON of lsof (print.c of 4.99.7).
+var lsofMembers = map[string]bool{"access": true, "lock": true, "type": true, "device": true, "device_number": true, "inode": true,
+	"protocol": true, "name": true, "tcp_info": true, "size": true, "offset": true, "nlink": true, "link_count": true, "file_flags": true}
+
+// isLsofFile reports whether the first object with "fd" has a process in it or
+// around it, and members of lsof.
+//
+//	{"fd":"3","name":"/dev/null","pid":1}                 -> true
+//	{"command":"a","files":[{"fd":"3","type":"CHR",       -> true
+//	{"level":"info","pid":1,"msg":"fd","fd":3}            -> false
+func isLsofFile(b []byte) bool {
+	d := json.NewDecoder(bytes.NewReader(b))
+	var open []jsonObject
+	for range 500 {
+		token, err := d.Token()
+		top := len(open) - 1
+		if err != nil {
+			return slices.ContainsFunc(open, jsonObject.file) && slices.ContainsFunc(open, jsonObject.process)
+		}
+		switch token := token.(type) {
+		case json.Delim:
+			if token == '{' || token == '[' {
+				open = append(open, jsonObject{list: token == '['})
+				continue
+			}
+			if top < 0 || open[top].file() {
+				return top >= 0 && slices.ContainsFunc(open, jsonObject.process)
+			}
+			if open = open[:top]; top > 0 {
+				open[top-1].value = false
+			}
+		case string:
+			if top >= 0 && !open[top].list && !open[top].value {
+				open[top].key(token)
+				continue
+			}
+			if top >= 0 {
+				open[top].value = false
+			}
+		default:
+			if top >= 0 {
+				open[top].value = false
+			}
+		}
+	}
+	return false
+}
+
+// jsonObject is what was seen of an object, or a list.
+type jsonObject struct {
+	list, value       bool // value says that one comes next
+	fd, owner, member bool
+	known, unknown    int
+}
+
+func (o *jsonObject) key(name string) {
+	o.value = true
+	switch {
+	case name == "fd":
+		o.fd = true
+	case name == "pid", name == "command", name == "files":
+		o.owner = true
+		o.known++
+	case name == "ppid", name == "pgid", name == "tid", name == "uid", name == "login", strings.HasPrefix(name, "task"):
+		o.known++
+	case lsofMembers[name]:
+		o.member = true
+		o.known++
+	default:
+		o.unknown++
+	}
+}
+
+// file and process report what the object can be.
+func (o jsonObject) file() bool    { return o.fd && o.member && o.known > 2*o.unknown }
+func (o jsonObject) process() bool { return o.owner }
 
 // socketHeaders are first lines of socket tables.
 var socketHeaders = []struct {

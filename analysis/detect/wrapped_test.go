@@ -1,6 +1,7 @@
 package detect_test
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -10,6 +11,15 @@ import (
 // each puts a prefix before each line.
 func each(prefix, text string) string {
 	return prefix + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n"+prefix) + "\n"
+}
+
+// records makes a JSON string of each line, with something between them.
+func records(text, between string) string {
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	for i := range lines {
+		lines[i] = strconv.Quote(lines[i])
+	}
+	return strings.Join(lines, between)
 }
 
 func TestAWrappedDumpIsNamedByItsWrapping(t *testing.T) {
@@ -29,6 +39,14 @@ func TestAWrappedDumpIsNamedByItsWrapping(t *testing.T) {
 		"a log field in journald":     {`Nov 21 03:05:00 node-1 containerd[7]: time="2026-11-21T02:58:36Z" msg="` + escaped + `"`, detect.Wrapped, "journald lines with a text escaped in a log field of containerd[7] with 3 goroutine headers"},
 		"a JSON string":               {`{"response":{"status":200,"body":"` + escaped + `"}}`, detect.Wrapped, "escaped in a JSON string"},
 		"a page":                      {"<html>\n<pre>\n" + three + "</pre></html>", detect.Wrapped, "a page of HTML with 3 goroutine headers"},
+		"a page without its head":     {"<h2>Dump of today</h2>\n<pre>" + three + "</pre>\n", detect.Wrapped, "a page of HTML with 3 goroutine headers"},
+		"a block pasted below a text": {"The dump:\n<pre class=\"x\">" + three + "</pre>\n", detect.Wrapped, "a page of HTML"},
+		"a date above a dump":         {"2026-11-21 03:00:00\n" + three, detect.GoroutineDebug2, "3 lines are goroutine headers"},
+		"a loop of date and curl":     {strings.Repeat("2026-11-21T03:00:00+01:00\n"+three, 2), detect.GoroutineDebug2, "6 lines are goroutine headers"},
+		"a clock in a frame":          {"--- 03:05:00 ---\n" + three, detect.GoroutineDebug2, "3 lines are goroutine headers"},
+		"records of Google's logs":    {`[{"textPayload":` + records(three, `,"timestamp":"2026-11-21T03:00:00Z","resource":{"labels":{"container_name":"app"}}},{"textPayload":`) + `,"timestamp":1}]`, detect.Wrapped, "Google Cloud Logging JSON lines of app with 3 goroutine headers"},
+		"the answer of Loki":          {`{"data":{"result":[{"stream":{"pod":"web-0"},"values":[["1795230000000000000",` + records(three, `],["1795230000000000000",`) + `]]}]}}`, detect.Wrapped, "Loki JSON lines with 3 goroutine headers"},
+		"the output of logcli":        {each(`2026-11-21T03:00:00Z {container="app"} `, three), detect.Wrapped, "logcli lines of app with 3 goroutine headers"},
 		"a dump in a log":             {log + three + log, detect.Wrapped, "log lines around a dump with 3 goroutine headers"},
 		"threads in a log":            {each("2026-11-21T02:58:36Z stdout F ", threads), detect.Wrapped, "CRI lines with 1 thread header"},
 		"threads as they are":         {"hello\n" + threads, detect.ThreadDump, "Full thread dump"},

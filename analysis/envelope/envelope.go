@@ -1,6 +1,7 @@
 // Package envelope takes dumps out of what logs and other texts wrapped around
-// them: prefixes of journald, syslog, CRI, docker, kubectl, stern and compose,
-// escapes of a log field or a JSON string, HTML, indentation, or nothing but the
+// them: prefixes of journald, syslog, CRI, docker, kubectl, stern, logcli and
+// compose, escapes of a log field or a JSON string, JSON of journald, Loki, Google
+// Cloud Logging, CloudWatch and others, HTML, indentation, or nothing but the
 // program's own log lines before and behind. It takes the bytes of one file and
 // gives each dump in it as plain text, with who wrote it, when, and where every
 // goroutine or thread of it stands in the file. It refuses to know what the dump
@@ -32,11 +33,14 @@ type Section struct {
 	// Form says how the dump was wrapped, in words for a reason on a page:
 	// "journald", "CRI", "docker JSON, escaped in a log field".
 	Form string
-	// Time is that of the line that begins the dump, zero if unknown.
+	// Time is that of the line that begins the dump, or of the one before it that
+	// says when it was taken; zero if unknown.
 	Time time.Time
 	// Zoneless says that the stamp had no zone and was read as UTC, Yearless that
 	// it had no year: it got the latest year in which it is not after Config.Now.
-	Zoneless, Yearless bool
+	// Dayless says that it was a clock without a date, which got the latest day in
+	// the same way.
+	Zoneless, Yearless, Dayless bool
 	// Line and Offset are where the dump begins in the artifact; Line counts from 1.
 	Line, Offset int64
 	// Bytes is the length of the plain text.
@@ -112,7 +116,8 @@ type Info struct {
 }
 
 // Unwrap reads all of r and gives the dumps in it in the order in which they
-// begin. Text without any dump passes at about the speed of a search for a byte.
+// begin. Text without any dump passes at about the speed of a search for a byte;
+// only JSON whose records need more than a line each is read as a whole.
 // The error is that of r; the sections found until then are given all the same.
 func Unwrap(r io.Reader, cfg Config) ([]Section, Info, []analysis.Problem, error) {
 	s := newScanner(r, cfg.withDefaults())
@@ -125,5 +130,5 @@ func Unwrap(r io.Reader, cfg Config) ([]Section, Info, []analysis.Problem, error
 func Promises(text []byte) bool {
 	m := newMarkers(true)
 	_, found := m.next(text, 0, len(text), 0, true)
-	return found
+	return found || documentName(text) != ""
 }

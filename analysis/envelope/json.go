@@ -10,7 +10,7 @@ import (
 // eachMember gives the members of the JSON object that a line is, values as they
 // stand there. It is false where the line is no whole object.
 func eachMember(b []byte, visit func(key, value []byte)) bool {
-	b = skipBlank(b)
+	b = bareObject(b)
 	if len(b) == 0 || b[0] != '{' {
 		return false
 	}
@@ -38,6 +38,19 @@ func eachMember(b []byte, visit func(key, value []byte)) bool {
 		b = skipBlank(b[1:])
 	}
 	return len(b) > 0 && b[0] == '}'
+}
+
+// bareObject takes off what stands before a record that has its own line: the field
+// name of server-sent events, and the record separator of RFC 7464.
+//
+//	`data: {"MESSAGE":"x"}` -> `{"MESSAGE":"x"}`
+//	"\x1e{\"MESSAGE\":1}"    -> `{"MESSAGE":1}`
+func bareObject(b []byte) []byte {
+	b = bytes.TrimLeft(b, " \t\x1e")
+	if rest, ok := bytes.CutPrefix(b, []byte("data:")); ok {
+		b = bytes.TrimLeft(rest, " ")
+	}
+	return b
 }
 
 func skipBlank(b []byte) []byte {

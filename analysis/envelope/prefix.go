@@ -33,6 +33,7 @@ const (
 	layerJSON
 	layerVerbose
 	layerExport
+	layerDocument
 )
 
 // cut is a line without one layer.
@@ -299,6 +300,8 @@ func (l layer) name() string {
 		return "journald verbose"
 	case layerExport:
 		return "journald export"
+	case layerDocument:
+		return l.key
 	}
 	switch l.key {
 	case "log":
@@ -402,10 +405,32 @@ func (r *record) set(key, value []byte, now time.Time) {
 		if n, err := strconv.ParseInt(string(value), 10, 64); err == nil && n > 0 {
 			r.moment = moment{time: time.UnixMicro(n).UTC()}
 		}
-	case "time", "ts", "timestamp", "@timestamp":
+	case "time", "ts", "timestamp", "@timestamp", "TimeGenerated", "timeUnixNano":
 		if m := readTime(value, now); m.better(r.moment) {
 			r.moment = m
 		}
+	}
+}
+
+// label takes a member of an object of labels, which may stand below another one:
+// {"pod":{"name":"web-0"}} is {"pod_name":"web-0"}.
+func (r *record) label(parent, key, value []byte) {
+	name := string(key)
+	switch string(parent) {
+	case "pod", "node", "container", "namespace", "host":
+		name = string(parent) + "_" + name
+	}
+	switch name {
+	case "pod", "pod_name":
+		r.source.Pod = string(value)
+	case "container", "container_name":
+		r.source.Container = string(value)
+	case "namespace", "namespace_name":
+		r.source.Namespace = string(value)
+	case "host", "hostname", "host_name", "node", "node_name", "nodename", "compute.googleapis.com/resource_name", "k8s.node.name":
+		r.source.Host = string(value)
+	case "unit", "systemd_unit":
+		r.source.program(string(value))
 	}
 }
 
@@ -415,8 +440,11 @@ func readTime(value []byte, now time.Time) moment {
 	if n := cutStamp(value); n > 0 && n != 17 {
 		return readStamp(string(value[:n]), now)
 	}
+	if n, err := strconv.ParseInt(string(value), 10, 64); err == nil && n > 1e17 {
+		return moment{time: time.Unix(0, n).UTC()} // a float would be too coarse
+	}
 	seconds, err := strconv.ParseFloat(string(value), 64)
-	if err != nil || seconds < 1e8 {
+	if err != nil || seconds < 1e8 || seconds > 1e19 {
 		return moment{}
 	}
 	for seconds > 1e11 {

@@ -20,9 +20,9 @@ type fields struct {
 // the fields of journalctl -o export and -o verbose.
 func (s *scanner) guessRecord(b []byte) (layer, bool) {
 	t := bytes.TrimLeft(b, " \t")
-	switch {
-	case len(t) > 0 && t[0] == '{':
-		return guessObject(t)
+	switch bare := bareObject(b); {
+	case len(bare) > 0 && bare[0] == '{':
+		return guessObject(bare)
 	case bytes.HasPrefix(b, []byte("MESSAGE=")) && s.nearby("__REALTIME_TIMESTAMP="), s.binaryMessage():
 		return layer{kind: layerExport}, true
 	case len(t) < len(b) && bytes.HasPrefix(t, []byte("MESSAGE=")) && s.nearby(" [s="):
@@ -82,7 +82,10 @@ func (s *scanner) object(b []byte, l layer, at place) {
 			r.text, r.found = appendValue(r.text[:0], value), true
 			return
 		}
-		if len(value) < 256 && value[0] != '{' && value[0] != '[' {
+		switch {
+		case value[0] == '{' && isLabels(key):
+			r.labels(key, value)
+		case len(value) < 256 && value[0] != '{' && value[0] != '[':
 			r.set(key, appendValue(scratch[:0], value), s.cfg.Now)
 		}
 	})
@@ -98,18 +101,22 @@ func (s *scanner) object(b []byte, l layer, at place) {
 	r.found = false
 }
 
+// labels takes an object of labels, and those inside it.
+func (r *record) labels(name, value []byte) {
+	var scratch [64]byte
+	eachMember(value, func(key, value []byte) {
+		switch {
+		case value[0] == '{' && len(value) < headerSpan:
+			r.labels(key, value)
+		case value[0] == '"' && len(value) < 256:
+			r.label(name, key, appendValue(scratch[:0], value))
+		}
+	})
+}
+
 // emit gives the text of a record to its source.
 func (s *scanner) emit(r *record, partial bool, at place) {
-	id := &r.source
-	s.key = append(s.key[:0], r.stream...)
-	for _, word := range []string{id.Host, id.Namespace, id.Pod, id.Container, id.Program, id.Unit} {
-		s.key = append(append(s.key, 0), word...)
-	}
-	s.key = strconv.AppendInt(append(s.key, 0), int64(id.PID), 10)
-	src := s.source(s.key, nil)
-	src.id = *id
-	src.stamp, src.moment = src.stamp[:0], r.moment
-	s.last = src
+	src := s.recordSource(r)
 	text := r.text
 	if !partial {
 		text = bytes.TrimSuffix(text, []byte("\n"))
@@ -122,6 +129,21 @@ func (s *scanner) emit(r *record, partial bool, at place) {
 		}
 		text = rest
 	}
+}
+
+// recordSource finds the source that a record names.
+func (s *scanner) recordSource(r *record) *source {
+	id := &r.source
+	s.key = append(s.key[:0], r.stream...)
+	for _, word := range []string{id.Host, id.Namespace, id.Pod, id.Container, id.Program, id.Unit} {
+		s.key = append(append(s.key, 0), word...)
+	}
+	s.key = strconv.AppendInt(append(s.key, 0), int64(id.PID), 10)
+	src := s.source(s.key, nil)
+	src.id = *id
+	src.stamp, src.moment = src.stamp[:0], r.moment
+	s.last = src
+	return src
 }
 
 // field takes a line of a record of several lines.

@@ -43,6 +43,9 @@ type scanner struct {
 	record  record
 	fields  fields
 
+	// newestFirst says that the records of the input come in falling order of time.
+	newestFirst bool
+
 	lend     encoders
 	kept     int64
 	sections []Section
@@ -57,8 +60,21 @@ func newScanner(r io.Reader, cfg Config) *scanner {
 }
 
 func (s *scanner) run() {
-	s.in.fill()
+	for s.in.end < documentHead && s.in.err == nil {
+		s.in.fill()
+	}
 	head := s.in.buf[:s.in.end]
+	if name := documentName(head); name != "" {
+		if name == logcliName {
+			s.logcli()
+		} else {
+			s.document(name)
+		}
+		for _, src := range s.sources {
+			src.end()
+		}
+		return
+	}
 	s.marks = newMarkers(bytes.Contains(head, []byte(`"MESSAGE"`)))
 	s.html = bytes.HasPrefix(trim(head[:min(len(head), 512)]), []byte("<")) && startsHTML(trim(head))
 	for s.in.skim(s.marks) {
@@ -83,6 +99,10 @@ func startsHTML(b []byte) bool {
 
 func (s *scanner) result() ([]Section, Info, []analysis.Problem, error) {
 	slices.SortStableFunc(s.sections, func(a, b Section) int { return int(min(max(a.Offset-b.Offset, -1), 1)) })
+	if s.newestFirst {
+		slices.Reverse(s.sections)
+	}
+	s.days()
 	s.info.Sections, s.info.Bytes, s.info.Kept = int64(len(s.sections)), s.in.offset(), s.kept
 	s.info.Lines = s.in.line
 	if s.in.end > 0 && s.in.buf[s.in.end-1] != '\n' {
@@ -121,6 +141,16 @@ func (s *scanner) result() ([]Section, Info, []analysis.Problem, error) {
 		err = nil
 	}
 	return s.sections, s.info, s.problems, err
+}
+
+// days finds the days of clocks without a date: none is after the dump behind it.
+func (s *scanner) days() {
+	for i := len(s.sections) - 2; i >= 0; i-- {
+		o, next := &s.sections[i], &s.sections[i+1]
+		if o.Dayless && !o.Time.IsZero() && !next.Time.IsZero() && o.Source == next.Source {
+			o.Time = notAfter(o.Time, next.Time)
+		}
+	}
 }
 
 func (s *scanner) problem(p analysis.Problem) {
@@ -299,7 +329,7 @@ func markerIn(b []byte) int {
 	if i := nextMarker(b); i >= 0 {
 		return i
 	}
-	if len(b) > 0 && (b[0] == '{' || b[0] == '[') {
+	if bare := bareObject(b); len(bare) > 0 && (bare[0] == '{' || bare[0] == '[') {
 		if i := bytes.Index(b, []byte("103,111,114,111,117,116,105,110,101,32,")); i >= 0 {
 			return i
 		}
@@ -311,6 +341,8 @@ func markerIn(b []byte) int {
 // learn finds out what layers lie around a line with a marker, unless those known
 // already lead to it.
 func (s *scanner) learn(b []byte, marker int) {
+	// Pages are saved in parts, too, and pasted below a text.
+	s.html = s.html || endsWithTag(b[:marker])
 	if s.known(b, marker) {
 		return
 	}

@@ -78,12 +78,12 @@ type source struct {
 
 	open    *building
 	opening opening
+	said    announcement
 	begin   bool // a BEGIN marker came
 	// before is the line before, as far as it may say when a dump was made.
 	before       [128]byte
 	beforeLength int
 	beforeAt     place
-	beforeEnd    byte
 
 	colours, markup []byte
 }
@@ -97,6 +97,54 @@ type opening struct {
 	text           []byte
 	at             place
 	moment         moment
+}
+
+// announcement is what the lines before a dump say of it.
+type announcement struct {
+	moment moment
+	pid    int
+	// left is for how many more lines the dump may stay away.
+	left int
+}
+
+const (
+	// dateLeft is how many lines may come between a date and its dump: those that
+	// curl -i and curl's progress print.
+	dateLeft = 20
+	// entryLeft is the same for the log entry that announces a dump.
+	entryLeft = 1
+)
+
+// notice takes a line outside of stacks, which may say when the next dump is made,
+// and reports whether it says nothing else.
+//
+//	"=== 2026-11-21T03:00:00Z ==="
+//	"I1121 03:05:00.123456    1234 server.go:12] goroutine dump:"
+func (s *source) notice(t []byte) bool {
+	s.said.left--
+	if m, ok := dateLine(t, s.to.cfg.Now); ok {
+		if s.said.left < 0 || !s.said.moment.better(m) {
+			s.said = announcement{moment: m, left: dateLeft}
+		}
+		return true
+	}
+	if !isLogLine(t) || !announcesDump(t) {
+		return false
+	}
+	_, pid, _ := klogStamp(t)
+	if m := lineMoment(t, s.to.cfg.Now); !m.time.IsZero() || pid > 0 {
+		s.said = announcement{moment: m, pid: pid, left: entryLeft}
+	}
+	return false
+}
+
+// announcesDump reports whether a log entry leads to the text behind it.
+func announcesDump(t []byte) bool {
+	if end := t[len(t)-1]; end == ':' || end == '<' {
+		return true
+	}
+	t = bytes.ToLower(t[max(0, len(t)-maxDateLine):])
+	return bytes.Contains(t, []byte("goroutine")) || bytes.Contains(t, []byte("dump")) || bytes.Contains(t, []byte("stack"))
 }
 
 // building is a dump being written.
@@ -331,7 +379,7 @@ func (o *building) strip(b, t []byte) (line, trimmed []byte, matched bool) {
 // remember keeps what the next line may need of this one.
 func (s *source) remember(t []byte, at place) {
 	s.beforeLength = copy(s.before[:], t)
-	s.beforeAt, s.beforeEnd = at, t[len(t)-1]
+	s.beforeAt = at
 }
 
 // header takes a goroutine header: it goes on with the dump being written, or
@@ -354,7 +402,7 @@ func (s *source) header(h header, b, t []byte, at place, matched, newline bool) 
 	o.sure = s.begin || o.signal
 	if s.opening.active {
 		o.Line, o.Offset = s.opening.at.line, s.opening.at.off
-		if !(moment{o.Time, o.Zoneless, o.Yearless}).better(s.opening.moment) {
+		if !o.moment().better(s.opening.moment) {
 			o.at(s.opening.moment)
 		}
 		o.mark(s.opening.at)
@@ -391,19 +439,24 @@ func (s *source) begins(kind string, at place) *building {
 	o := &building{Section: Section{Source: s.id, Form: s.form(), Line: at.line, Offset: at.off, Kind: kind}, ids: map[int64]struct{}{}}
 	o.w = spoolWriter{lend: &s.to.lend, kept: &s.to.kept, max: s.to.cfg.MaxKept}
 	o.at(s.now())
-	if o.Time.IsZero() && s.beforeLength > 0 && (s.beforeEnd == '<' || s.beforeEnd == ':') {
-		// klog prints the entry that holds a dump on the line before it.
-		entry := s.before[:s.beforeLength]
-		o.at(lineMoment(entry, s.to.cfg.Now))
-		if _, pid, ok := klogStamp(entry); ok && o.Source.PID == 0 {
-			o.Source.PID = pid
+	if a := s.said; a.left >= 0 {
+		if a.moment.better(o.moment()) {
+			o.at(a.moment)
+		}
+		if o.Source.PID == 0 {
+			o.Source.PID = a.pid
 		}
 	}
+	s.said = announcement{}
 	s.open = o
 	return o
 }
 
-func (o *building) at(m moment) { o.Time, o.Zoneless, o.Yearless = m.time, m.zoneless, m.yearless }
+func (o *Section) at(m moment) {
+	o.Time, o.Zoneless, o.Yearless, o.Dayless = m.time, m.zoneless, m.yearless, m.dayless
+}
+
+func (o *Section) moment() moment { return moment{o.Time, o.Zoneless, o.Yearless, o.Dayless} }
 
 func (s *source) form() string {
 	form := s.layers
@@ -523,6 +576,11 @@ func (s *source) profile(b []byte, i int, at place, newline bool) {
 // other takes a line without any marker.
 func (s *source) other(b, t []byte, at place, newline bool) {
 	o := s.open
+	known, date := false, false
+	if o == nil || o.Kind == KindGoroutine {
+		known = o != nil && isDumpLine(t, b[0] == ' ' || b[0] == '\t')
+		date = !known && s.notice(t)
+	}
 	stamp := cutStamp(t)
 	if opener, signal := isOpener(trim(t[stamp:])); opener {
 		if o != nil && o.dashes && signal {
@@ -548,8 +606,12 @@ func (s *source) other(b, t []byte, at place, newline bool) {
 	case o == nil:
 	case o.Kind == KindThread:
 		o.threadLine(b, t, at, newline)
+	case o.profile:
+		o.profileLine(b, t, newline)
+	case date:
+		o.foreign++
 	default:
-		o.goroutineLine(b, t, newline)
+		o.goroutineLine(b, t, known, newline)
 	}
 	if o != nil && (o.foreign > maxForeign || o.after && o.foreign > 0) {
 		s.close()
@@ -587,14 +649,11 @@ func (o *building) mark(at place) {
 	}
 }
 
-// goroutineLine takes a line of a goroutine dump, or one that cut in.
-func (o *building) goroutineLine(b, t []byte, newline bool) {
-	if o.profile {
-		o.profileLine(b, t, newline)
-		return
-	}
+// goroutineLine takes a line of a goroutine dump, known by its look, or one that
+// cut in.
+func (o *building) goroutineLine(b, t []byte, known, newline bool) {
 	switch {
-	case isDumpLine(t, b[0] == ' ' || b[0] == '\t'):
+	case known:
 		o.sure = o.sure || bytes.Contains(t, []byte("pprof.writeGoroutineStacks("))
 		o.strays, o.foreign = 0, 0
 	case isLogLine(t), o.blank, o.strays >= maxStrays:
@@ -726,8 +785,8 @@ func (s *scanner) file(o *building) {
 func (s *scanner) date(from int, id Source, m moment) {
 	for i := from; i < len(s.sections); i++ {
 		o := &s.sections[i]
-		if o.Source == id && m.better(moment{o.Time, o.Zoneless, o.Yearless}) {
-			o.Time, o.Zoneless, o.Yearless = m.time, m.zoneless, m.yearless
+		if o.Source == id && m.better(o.moment()) {
+			o.at(m)
 		}
 	}
 }

@@ -148,6 +148,8 @@ func threeLetters(table string, b []byte) int {
 type moment struct {
 	time               time.Time
 	zoneless, yearless bool
+	// dayless says that the day is a guess: there was nothing but a clock.
+	dayless bool
 }
 
 // better reports whether m says more than other.
@@ -155,7 +157,20 @@ func (m moment) better(other moment) bool {
 	if m.time.IsZero() || other.time.IsZero() {
 		return !m.time.IsZero()
 	}
-	return other.yearless && !m.yearless || other.yearless == m.yearless && other.zoneless && !m.zoneless
+	return m.missing() < other.missing()
+}
+
+// missing weighs what a stamp leaves out.
+func (m moment) missing() int {
+	switch {
+	case m.dayless:
+		return 3
+	case m.yearless:
+		return 2
+	case m.zoneless:
+		return 1
+	}
+	return 0
 }
 
 // readStamp reads what cutStamp cut. A stamp without a year gets the latest one
@@ -181,17 +196,7 @@ func readStamp(text string, now time.Time) moment {
 	}
 	rest := text[19:]
 	t, rest = addFraction(t, rest)
-	zone := strings.TrimSpace(rest)
-	switch {
-	case zone == "Z" || zone == "UTC" || zone == "GMT":
-		return moment{time: t}
-	case len(zone) >= 3 && (zone[0] == '+' || zone[0] == '-'):
-		if offset, err := time.Parse("-0700", (strings.ReplaceAll(zone, ":", "") + "00")[:5]); err == nil {
-			_, seconds := offset.Zone()
-			return moment{time: t.Add(-time.Duration(seconds) * time.Second)}
-		}
-	}
-	return moment{time: t, zoneless: true}
+	return zoned(t, strings.TrimSpace(rest))
 }
 
 // addFraction adds ".123456" to a time and returns what follows.

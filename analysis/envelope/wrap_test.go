@@ -148,6 +148,8 @@ func compose(fs ...func(string) string) func(string) string {
 
 var kubelet = envelope.Source{Host: "node-1", Program: "kubelet", PID: 1234}
 
+var web = envelope.Source{Host: "node-1", Namespace: "shop", Pod: "web-0", Container: "app"}
+
 var wrappers = []struct {
 	name string
 	wrap func(string) string
@@ -180,6 +182,15 @@ var wrappers = []struct {
 		return prefix + strings.ReplaceAll(strings.TrimSuffix(s, "\n"), "\n", "\n"+strings.Repeat(" ", len(prefix))) + "\n"
 	}, form: "journald", source: kubelet, timed: true, yearless: true, zoneless: true},
 	{name: "journald JSON", wrap: journalJSON, form: "journald JSON", source: envelope.Source{Host: "node-1", Program: "kubelet", Unit: "kubelet.service", PID: 1234}, timed: true},
+	{name: "journald JSON, pretty", wrap: journalPretty, form: "journald JSON", source: envelope.Source{Host: "node-1", Program: "kubelet", Unit: "kubelet.service", PID: 1234}, timed: true},
+	{name: "journald JSON, server-sent events", wrap: framed("data: ", "\n\n"), form: "journald JSON", source: envelope.Source{Host: "node-1", Program: "kubelet", Unit: "kubelet.service", PID: 1234}, timed: true},
+	{name: "journald JSON, RFC 7464", wrap: framed("\x1e", "\n"), form: "journald JSON", source: envelope.Source{Host: "node-1", Program: "kubelet", Unit: "kubelet.service", PID: 1234}, timed: true},
+	{name: "Loki", wrap: func(s string) string { return loki(s, nil) }, form: "Loki JSON", source: web, timed: true},
+	{name: "logcli", wrap: logcli, form: "logcli", source: envelope.Source{Namespace: "shop", Pod: "web-0", Container: "app"}, timed: true},
+	{name: "Google Cloud Logging", wrap: func(s string) string { return google(s, nil) }, form: "Google Cloud Logging JSON", source: web, timed: true},
+	{name: "Google Cloud Logging, structured, on lines", wrap: googleStructured, form: "Google Cloud Logging JSON", source: web, timed: true},
+	{name: "CloudWatch", wrap: cloudWatch, form: "CloudWatch JSON", timed: true},
+	{name: "Elasticsearch", wrap: elastic, form: "Elasticsearch JSON", source: web, timed: true},
 	{name: "journald export", wrap: journalExport, form: "journald export", source: envelope.Source{Host: "node-1", Program: "kubelet", Unit: "kubelet.service", PID: 1234}, timed: true},
 	{name: "journald verbose", wrap: journalVerbose, form: "journald verbose", source: kubelet, timed: true},
 	{name: "RFC 3164", wrap: each(func(now time.Time) string { return "<13>" + now.Format(time.Stamp) + " node-1 kubelet[1234]: " }), form: "journald", source: kubelet, timed: true, yearless: true, zoneless: true},

@@ -60,7 +60,7 @@ func (f *fieldReader) line(l line.Line) {
 	switch {
 	case strings.TrimSpace(text) == "":
 		return
-	case strings.HasPrefix(text, "m=") || strings.HasPrefix(text, "==="): // repeat mode
+	case strings.HasPrefix(text, "m=") || f.separates(text): // repeat mode
 		f.flush()
 		f.begin(l)
 		f.next()

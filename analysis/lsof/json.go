@@ -21,7 +21,8 @@ const (
 // "processes" that have "files", or one object per file in a line of its own, with
 // the process in each (json_print_proc_fields and json_print_file in print.c; text
 // is escaped but need not be UTF-8). Any subset of the members may be there,
-// numbers may be strings. lsof 4.99.7 leaves out the name of IP sockets: their
+// numbers may be strings, and they may stand in any order, as jq -S leaves them: the
+// files of a process wait for its id. lsof 4.99.7 leaves out the name of IP sockets: their
 // descriptor is then named "socket:[inode]" and waits for a socket table. visit,
 // part and error are as for ParseTable; the place of a row is its object.
 func ParseJSON(r io.Reader, path string, visit func(part int, row *Row) error) (Listing, []analysis.Problem, error) {
@@ -37,11 +38,26 @@ type objectReader struct {
 	row   Row
 	form  string
 	fill  func(*Row, *record)
+	// waiting are files whose process is told behind them; it ends with owner.
+	waiting []waiting
+	owner   *record
+	lost    int
+}
+
+// maxWaiting is how many files of a process may stand before its id.
+const maxWaiting = 1 << 17
+
+type waiting struct {
+	row Row
+	at  line.Line
 }
 
 func (t *objectReader) run(path string) (Listing, []analysis.Problem, error) {
 	t.in.visit, t.in.skip, t.in.bad = t.object, t.between, t.broken
 	err := t.in.run(path)
+	if err == nil {
+		err = t.release()
+	}
 	t.Truncated = t.Truncated || err != nil && t.in.err != nil
 	listing, probs := t.close(t.in.at)
 	return listing, probs, err
@@ -49,6 +65,14 @@ func (t *objectReader) run(path string) (Listing, []analysis.Problem, error) {
 
 // object takes one object: a row, or what stands around rows.
 func (t *objectReader) object(o *record) error {
+	if o == t.owner {
+		for i := range t.waiting {
+			t.waiting[i].row.identify(o)
+		}
+		if err := t.release(); err != nil {
+			return err
+		}
+	}
 	switch {
 	case o.has("fd"), o.has("assoc"):
 		return t.file(o)
@@ -77,16 +101,53 @@ func (t *objectReader) file(o *record) error {
 		}
 	}
 	at := line.Line{Number: o.place.Line, Offset: o.place.Offset, Length: o.place.Length, Text: t.row.NameText}
-	if !t.count(at, &t.row) {
+	if o.outer != nil && (t.row.PID == 0 || t.row.Command == "") {
+		if t.owner != o.outer {
+			if err := t.release(); err != nil {
+				return err
+			}
+			t.owner = o.outer
+		}
+		if len(t.waiting) < maxWaiting {
+			t.waiting = append(t.waiting, waiting{t.row, at})
+			return nil
+		}
+		if t.row.PID == 0 {
+			t.lost++
+			return nil
+		}
+	}
+	return t.whole(at, &t.row)
+}
+
+// whole gives a whole row on.
+func (t *objectReader) whole(at line.Line, row *Row) error {
+	if !t.count(at, row) {
 		return nil
 	}
-	return t.visit(t.Parts, &t.row)
+	return t.visit(t.Parts, row)
+}
+
+// release gives the files on that waited for their process.
+func (t *objectReader) release() error {
+	if t.lost > 0 {
+		t.probs.Add(analysis.Warning, line.Line{}, strconv.Itoa(t.lost)+" files of a process were not read",
+			"they stand before its id, and only "+strconv.Itoa(maxWaiting)+" are held", "upload the output of lsof -J as it is, without sorting its keys")
+	}
+	all := t.waiting
+	t.waiting, t.owner, t.lost = nil, nil, 0
+	for i := range all {
+		if err := t.whole(all[i].at, &all[i].row); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // between takes a line that is no JSON: a warning, or the mark of repeat mode.
 func (t *objectReader) between(l line.Line) {
 	text := strings.TrimSpace(l.Text)
-	if strings.HasPrefix(text, "===") || t.form == JSON && strings.HasPrefix(text, "m=") {
+	if t.separates(text) || t.form == JSON && strings.HasPrefix(text, "m=") {
 		t.begin(l)
 		t.next()
 		return

@@ -2,9 +2,11 @@ package lsof
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -331,4 +333,95 @@ func FuzzLsfd(f *testing.F) {
 	seed(f, "lsfd.txt", "lsfd.json")
 	f.Add([]byte("systemd            1437  jet     4  rw- eventpoll anon_inodefs    15  1060 tfds=5,6,9\n"))
 	fuzzRows(f, ParseLsfd)
+}
+
+// TestTheOrderOfMembersDoesNotMatter sorts the keys as jq -S does: the files of a
+// process then stand before its id.
+func TestTheOrderOfMembersDoesNotMatter(t *testing.T) {
+	for _, name := range []string{"J.json", "j.jsonl"} {
+		raw := bytes.ToValidUTF8(sample(t, name), []byte("?"))
+		want := parse(t, ParseJSON, raw).rows
+		for form, indent := range map[string]string{"sorted": "", "sorted, over lines": "  "} {
+			var out bytes.Buffer
+			for d := json.NewDecoder(bytes.NewReader(raw)); d.More(); {
+				var v any
+				if err := d.Decode(&v); err != nil {
+					t.Fatal(err)
+				}
+				e := json.NewEncoder(&out) // which sorts keys
+				e.SetIndent("", indent)
+				e.SetEscapeHTML(false)
+				if err := e.Encode(v); err != nil {
+					t.Fatal(err)
+				}
+			}
+			got := parse(t, ParseJSON, out.Bytes())
+			for i := range got.rows {
+				if i < len(want) {
+					got.rows[i].Descriptor.Place = want[i].Descriptor.Place
+				}
+			}
+			if diff := cmp.Diff(want, got.rows); diff != "" || len(got.problems) > 0 {
+				t.Errorf("%s %s: problems %v (-want +got):\n%s", name, form, got.problems, diff)
+			}
+		}
+	}
+}
+
+func TestFilesWithoutAProcessAreRowsAllTheSame(t *testing.T) {
+	for name, in := range map[string]string{
+		"no id at all":           `{"processes":[{"files":[{"fd":"3","type":"CHR","name":"/dev/null"}]}]}`,
+		"the file ends before":   `{"processes":[{"files":[{"fd":"3","type":"CHR","name":"/dev/null"}],"pid":`,
+		"an id, but no command":  `{"processes":[{"pid":7,"files":[{"fd":"3","type":"CHR","name":"/dev/null"}]}]}`,
+		"a command, but no id":   `{"processes":[{"command":"a","files":[{"fd":"3","type":"CHR","name":"/dev/null"}]}]}`,
+		"an id behind the files": `{"processes":[{"command":"a","files":[{"fd":"3","type":"CHR","name":"/dev/null"}],"pid":7}]}`,
+	} {
+		if got := parse(t, ParseJSON, []byte(in)); len(got.rows) != 1 || got.rows[0].Descriptor.Name != "/dev/null" {
+			t.Errorf("%s: got %+v", name, got)
+		}
+	}
+}
+
+func TestFilesThatWaitTooLongForTheirProcessAreNamed(t *testing.T) {
+	in := `{"processes":[{"files":[` + strings.Repeat(`{"fd":"3","type":"CHR"},`, maxWaiting+5) + `{"fd":"4","type":"CHR"}],"pid":7}]}`
+	got := parse(t, ParseJSON, []byte(in))
+	if got.Rows != maxWaiting || len(got.problems) != 1 || !strings.HasPrefix(got.problems[0].What, "6 files") {
+		t.Errorf("got %d rows, %v", got.Rows, got.problems)
+	}
+}
+
+// TestKeptRowsDoNotKeepTheirLines measures what a visitor that keeps descriptors
+// holds of long rows.
+func TestKeptRowsDoNotKeepTheirLines(t *testing.T) {
+	const rows = 50_000
+	var in strings.Builder
+	in.WriteString("COMMAND     PID   USER   FD      TYPE             DEVICE SIZE/OFF       NODE NAME\n")
+	for i := range rows {
+		in.WriteString("kubelet    1000   root " + padded(strconv.Itoa(i%9999)+"u", 5) + "     unix 0xffff888012345678      0t0 " + padded(strconv.Itoa(70000000+i), 10) + " type=STREAM (CONNECTED)" + strings.Repeat(" ", 400) + "\n")
+	}
+	text := in.String()
+	kept := make([]analysis.Descriptor, 0, rows)
+	before := inUse()
+	_, _, err := ParseTable(strings.NewReader(text), "x", func(_ int, row *Row) error {
+		kept = append(kept, row.Descriptor)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	held := inUse() - before
+	if held > 2<<20 {
+		t.Errorf("%d rows hold %d KiB beside their descriptors", len(kept), held>>10)
+	}
+	runtime.KeepAlive(kept)
+	runtime.KeepAlive(text)
+}
+
+func padded(s string, n int) string { return strings.Repeat(" ", max(0, n-len(s))) + s }
+
+func inUse() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
 }

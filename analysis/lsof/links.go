@@ -170,6 +170,7 @@ func (t *linkReader) flush() {
 	t.Form = Links
 	row := Row{PID: t.pid, FD: t.held.FD, IsDescriptor: true}
 	if t.count(t.heldRow, &row) {
+		t.words.descriptor(&t.held)
 		t.err = t.visit(t.Parts, t.pid, &t.held)
 	}
 }

@@ -8,6 +8,8 @@
 package lsof
 
 import (
+	"strings"
+
 	"leakdiff/analysis"
 	"leakdiff/analysis/line"
 )
@@ -114,13 +116,14 @@ type book struct {
 	Listing
 	probs  *line.Problems
 	merged merger
+	words  words
 	part   Part
 	open   bool // the current part has begun
 	denied map[int]bool
 }
 
 func newBook(path string) *book {
-	return &book{probs: &line.Problems{Path: path}, merged: newMerger(), denied: map[int]bool{}}
+	return &book{probs: &line.Problems{Path: path}, merged: newMerger(), words: words{}, denied: map[int]bool{}}
 }
 
 // begin opens the current part at l, unless it is open.
@@ -143,9 +146,28 @@ func (b *book) next() {
 	b.merged.reset()
 }
 
+// separates knows the line between two listings of repeat mode. A date in the same
+// frame may also stand above the first one.
+//
+//	"=======" "====03:05:00===="              true
+//	"=== 2026-11-21T03:00:00Z ===", at the top  false
+func (b *book) separates(text string) bool {
+	return strings.HasPrefix(text, "===") && (b.open || b.Parts > 0 || !isDate(text))
+}
+
 // count takes a row into the figures and reports whether it is the first of its
-// descriptor; rows that are no descriptor always are.
+// descriptor; rows that are no descriptor always are. The row is then freed of its
+// line.
 func (b *book) count(l line.Line, row *Row) bool {
+	if !b.isFirst(l, row) {
+		return false
+	}
+	row.Command, row.User = b.words.of(row.Command), b.words.of(row.User)
+	b.words.descriptor(&row.Descriptor)
+	return true
+}
+
+func (b *book) isFirst(l line.Line, row *Row) bool {
 	b.begin(l)
 	b.Rows++
 	b.part.Rows++

@@ -884,3 +884,28 @@ func TestAListingOfAllProcessesBehindWarnings(t *testing.T) {
 		return
 	}
 }
+
+// TestALoopOfDateAndLsofGivesARoundForEachDate: the dates are no rows, and open no
+// listing of their own.
+func TestALoopOfDateAndLsofGivesARoundForEachDate(t *testing.T) {
+	table := "COMMAND  PID USER   FD   TYPE DEVICE SIZE/OFF NODE NAME\nkubelet 1437 root    3r   CHR    1,3      0t0    4 /dev/null\n"
+	fields := "p1437\nckubelet\nf3\nar\ntCHR\nn/dev/null\n"
+	json := `{"lsof_version":"4.99.7","processes":[{"pid":1437,"files":[{"fd":"3","type":"CHR","name":"/dev/null"}]}]}` + "\n"
+	for name, c := range map[string]struct {
+		parse parser
+		one   string
+	}{"table": {ParseTable, table}, "fields": {ParseFields, fields}, "JSON": {ParseJSON, json}} {
+		for _, date := range []string{"Sat Nov 21 03:0%d:00 UTC 2026\n", "=== 2026-11-21T03:0%d:00+00:00 ===\n", "====03:0%d:00====\n", "==> 2026-11-21T03:0%d:00Z <==\n", "2026-11-21 03:0%d:00+01:00\n"} {
+			if name != "table" && !strings.HasPrefix(date, "===") {
+				continue // nothing else parts these
+			}
+			got := parse(t, c.parse, []byte(fmt.Sprintf(date, 0)+c.one+fmt.Sprintf(date, 5)+c.one))
+			if got.Rows != 2 || len(got.rows) != 2 || got.Descriptors != 1 || len(got.problems) > 0 {
+				t.Errorf("%s, %s got %+v, %v", name, date, got.Listing, got.problems)
+			}
+			if name != "JSON" && got.Parts != 2 { // the end of an object parts JSON as well
+				t.Errorf("%s, %s got %d parts", name, date, got.Parts)
+			}
+		}
+	}
+}

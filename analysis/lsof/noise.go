@@ -1,6 +1,7 @@
 package lsof
 
 import (
+	"regexp"
 	"strings"
 
 	"leakdiff/analysis"
@@ -51,6 +52,7 @@ func isLsfd(text string) bool {
 //	"lsof: WARNING: can't stat() tmpfs file system /x"    "warning"
 //	"Output information may be incomplete."               "warning, second line"
 //	"$ sudo lsof -p 1"                                    "command line"
+//	"Sat Nov 21 03:00:00 UTC 2026"                        "date"
 func noiseKind(text string) string {
 	message, isMessage := strings.CutPrefix(text, "lsof: ")
 	switch {
@@ -72,9 +74,20 @@ func noiseKind(text string) string {
 		return "pid"
 	case strings.Trim(text, ".…") == "":
 		return "ellipsis"
+	case isDate(text):
+		return "date"
 	}
 	return "other"
 }
+
+// dateLine is what loops of date and lsof put above each listing, and lsof -r
+// between them. What time it is, is read elsewhere.
+var dateLine = regexp.MustCompile(`^[^A-Za-z0-9]*([A-Z][a-z]{2},? [^>]{0,16})?(\d{4}[-/]\d\d[-/]\d\d[T _])?\d\d:\d\d:\d\d[^>a-z]{0,40}$`)
+
+// isDate recognises such a line.
+//
+//	"Sat Nov 21 03:00:00 UTC 2026" "=== 2026-11-21T03:00:00+00:00 ===" "03:00:00"   true
+func isDate(text string) bool { return len(text) <= 80 && dateLine.MatchString(text) }
 
 // isPrompt recognises a shell prompt with or without a command.
 //

@@ -27,11 +27,23 @@ const (
 // around it are below, nearest first; those of objects inside it are joined to it
 // with their key before a dot ("tcp_info.state").
 type record struct {
-	members map[string]string
+	members []member
 	outer   *record
 	place   analysis.Place
 	// key is the member that holds the object, "" in arrays and at the top.
 	key string
+}
+
+type member struct{ key, value string }
+
+// find gives the member of that key, nil where there is none. Objects have few.
+func (r *record) find(key string) *member {
+	for i := range r.members {
+		if r.members[i].key == key {
+			return &r.members[i]
+		}
+	}
+	return nil
 }
 
 // value is the text of the first of several keys that the object or one around it
@@ -39,8 +51,8 @@ type record struct {
 func (r *record) value(keys ...string) string {
 	for _, key := range keys {
 		for at := r; at != nil; at = at.outer {
-			if v, ok := at.members[key]; ok {
-				return v
+			if m := at.find(key); m != nil {
+				return m.value
 			}
 		}
 	}
@@ -48,20 +60,11 @@ func (r *record) value(keys ...string) string {
 }
 
 // has reports whether the object itself has a member.
-func (r *record) has(key string) bool {
-	_, ok := r.members[key]
-	return ok
-}
+func (r *record) has(key string) bool { return r.find(key) != nil }
 
 func (r *record) set(key, value string) {
-	if len(r.members) >= maxMembers {
-		return
-	}
-	if r.members == nil {
-		r.members = map[string]string{}
-	}
-	if _, ok := r.members[key]; !ok {
-		r.members[key] = value
+	if len(r.members) < maxMembers && r.find(key) == nil {
+		r.members = append(r.members, member{key, value})
 	}
 }
 
@@ -241,8 +244,8 @@ func (s *objects) object(outer *record, key string, depth int) error {
 // end hands an object over. One that is a member of another is a part of that.
 func (s *objects) end(o *record) error {
 	if o.outer != nil && o.key != "" {
-		for name, v := range o.members {
-			o.outer.set(o.key+"."+name, v)
+		for _, m := range o.members {
+			o.outer.set(o.key+"."+m.key, m.value)
 		}
 		return nil
 	}

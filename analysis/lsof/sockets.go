@@ -48,7 +48,7 @@ type Sockets struct {
 // what is kept. The error is that of visit or of r.
 func ParseSockets(r io.Reader, path string, visit func(s *analysis.Socket) error) (Sockets, []analysis.Problem, error) {
 	in := line.NewReader(r)
-	t := socketReader{probs: &line.Problems{Path: path}, visit: visit}
+	t := socketReader{probs: &line.Problems{Path: path}, words: words{}, visit: visit}
 	t.Protocols, t.States = map[string]int{}, map[string]int{}
 	for t.err == nil {
 		l, ok := in.Next()
@@ -70,6 +70,7 @@ func ParseSockets(r io.Reader, path string, visit func(s *analysis.Socket) error
 type socketReader struct {
 	Sockets
 	probs   *line.Problems
+	words   words
 	visit   func(*analysis.Socket) error
 	err     error
 	held    analysis.Socket
@@ -151,6 +152,7 @@ func (t *socketReader) flush() {
 	case t.owners && len(s.Owners) == 0:
 		t.Unowned++
 	}
+	t.words.socket(s)
 	t.err = t.visit(s)
 }
 

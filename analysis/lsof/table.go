@@ -56,7 +56,7 @@ func (t *tableReader) line(l line.Line, visit func(int, *Row) error) error {
 	switch {
 	case text == "":
 		return nil
-	case strings.HasPrefix(text, "==="):
+	case t.separates(text):
 		t.begin(l)
 		t.next()
 		return nil
