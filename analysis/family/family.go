@@ -26,8 +26,13 @@ const Version = 1
 //
 //	digest("g", "g1\nmain.main\n") = "g1:" + 32 hex digits
 func digest(letter, canonical string) string {
-	sum := sha256.Sum256([]byte(canonical))
-	return letter + strconv.Itoa(Version) + ":" + hex.EncodeToString(sum[:16])
+	return digestOf(letter, []byte(canonical))
+}
+
+func digestOf(letter string, canonical []byte) string {
+	sum := sha256.Sum256(canonical)
+	out := strconv.AppendInt(append(make([]byte, 0, 40), letter...), Version, 10)
+	return string(hex.AppendEncode(append(out, ':'), sum[:16]))
 }
 
 // prefix opens a canonical text.
@@ -39,27 +44,48 @@ func prefix(letter string) string { return letter + strconv.Itoa(Version) + "\n"
 // one: it holds across builds, Go versions and the forms that print a creator.
 // debug=1 and proto print none; see WithoutCreator for what that costs.
 func OfStack(s *analysis.Stack) *analysis.Family {
-	r := read(s)
-	loose := make([]string, len(r.kept))
-	for i, k := range r.kept {
-		loose[i] = r.frames[k].loose
+	r := read(s, nameOf)
+	return r.family()
+}
+
+// Stacks is OfStack and Exact for many: it remembers the names of functions that came
+// before, which the stacks of one program share. The zero value is ready; it is of
+// use to one goroutine at a time.
+type Stacks struct {
+	names map[string]naming
+}
+
+// maxNames bounds the memory of Stacks. Programs have some thousand functions that
+// goroutines wait in.
+const maxNames = 1 << 15
+
+// OfStack returns what the function OfStack returns.
+func (c *Stacks) OfStack(s *analysis.Stack) *analysis.Family {
+	r := read(s, c.name)
+	return r.family()
+}
+
+func (c *Stacks) name(printed string) naming {
+	n, ok := c.names[printed]
+	if ok {
+		return n
 	}
-	return &analysis.Family{
-		Fingerprint:  digest("g", r.canonical()),
-		Kind:         analysis.KindGoroutine,
-		Title:        r.title().Text,
-		Loose:        loose,
-		LooseCreator: r.looseCreator,
-		Entry:        entry(r.functions(), r.looseCreator),
+	n = nameOf(printed)
+	if c.names == nil {
+		c.names = map[string]naming{}
 	}
+	if len(c.names) < maxNames {
+		c.names[printed] = n
+	}
+	return n
 }
 
 // Canonical returns the text whose hash is the loose fingerprint: the version,
 // the creator, then the compared functions from the outermost inwards, one a
 // line.
 func Canonical(s *analysis.Stack) string {
-	r := read(s)
-	return r.canonical()
+	r := read(s, nameOf)
+	return string(canonicalText(nil, r.loose(), r.looseCreator, r.unavailable))
 }
 
 // WithoutCreator returns the loose fingerprint that s has in a form that prints
@@ -116,7 +142,7 @@ func (c claims) add(f *analysis.Family, loose []string) {
 		return
 	}
 	for _, creator := range []string{"", loose[len(loose)-1]} {
-		orphan := digest("g", canonicalText(loose, creator, ""))
+		orphan := digestOf("g", canonicalText(nil, loose, creator, ""))
 		if !slices.Contains(c[orphan], f.Fingerprint) {
 			c[orphan] = append(c[orphan], f.Fingerprint)
 		}
@@ -127,7 +153,17 @@ func (c claims) add(f *analysis.Family, loose []string) {
 // digits over the exact function names, file bases and lines, and the creator
 // with its line (goroutine.md section 8, steps 1 to 4).
 func Exact(s *analysis.Stack) string {
-	r := read(s)
+	r := read(s, nameOf)
+	return r.exact(s)
+}
+
+// Exact returns what the function Exact returns.
+func (c *Stacks) Exact(s *analysis.Stack) string {
+	r := read(s, c.name)
+	return r.exact(s)
+}
+
+func (r *reading) exact(s *analysis.Stack) string {
 	var b strings.Builder
 	b.WriteString(prefix("e"))
 	if r.creator.printed != "" && !r.creator.hidden {
@@ -171,8 +207,8 @@ type Step struct {
 // Explain lists every frame of s as printed, leaf first, the creator last, with
 // the rules that changed it and what is compared of it.
 func Explain(s *analysis.Stack) []Step {
-	r := read(s)
-	named := r.title().Function
+	r := read(s, nameOf)
+	named := r.title(r.functions()).Function
 	steps := make([]Step, 0, len(r.frames)+1)
 	titled := false
 	for i := range r.frames {

@@ -245,6 +245,24 @@ func TestCanonicalIgnoresWhatDiffersBetweenGoroutines(t *testing.T) {
 	})
 }
 
+func TestRememberedNamesChangeNothing(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var known family.Stacks
+		for _, s := range rapid.SliceOfN(stacks(), 1, 20).Draw(t, "stacks") {
+			explained := family.Explain(s)
+			if diff := cmp.Diff(family.OfStack(s), known.OfStack(s)); diff != "" {
+				t.Fatalf("alone (-), remembered (+):\n%s", diff)
+			}
+			if got, want := known.Exact(s), family.Exact(s); got != want {
+				t.Fatalf("exact fingerprint %s, remembered %s", want, got)
+			}
+			if diff := cmp.Diff(explained, family.Explain(s)); diff != "" {
+				t.Fatalf("explained before (-), after (+):\n%s", diff)
+			}
+		}
+	})
+}
+
 func TestExplainAgreesWithCanonical(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := stacks().Draw(t, "stack")

@@ -1,7 +1,7 @@
 package family
 
 import (
-	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -13,7 +13,10 @@ type naming struct {
 	// closure says that the name was one of a function literal or wrapper inside
 	// the loose function.
 	closure bool
-	// rules are the steps that changed the name, in words.
+	// owner is that of the loose name.
+	owner owner
+	// rules are the steps that changed the name, in words. Frames of one function
+	// share them; what is appended later must not reach the others.
 	rules []string
 }
 
@@ -31,56 +34,46 @@ func LooseName(printed string) string { return nameOf(printed).loose }
 
 func nameOf(printed string) naming {
 	n := naming{exact: printed}
-	n.repeat(&n.exact, []step{
-		{"arguments and offset cut", cutArguments},
-		{"goroutine number cut", cutGoroutine},
-		{"vendor prefix cut", cutVendor},
-		{"dots unescaped", unescape},
-	})
+	for before := ""; before != n.exact; {
+		before = n.exact
+		n.take(&n.exact, "arguments and offset cut", cutArguments(n.exact))
+		n.take(&n.exact, "goroutine number cut", cutGoroutine(n.exact))
+		n.take(&n.exact, "vendor prefix cut", cutVendor(n.exact))
+		n.take(&n.exact, "dots unescaped", unescape(n.exact))
+	}
 	n.loose = n.exact
-	n.repeat(&n.loose, []step{
-		{"type arguments cut", cutTypeArguments},
-		{"closure number cut", n.cutClosure},
-		{"renamed (catalogue)", rename},
+	for before := ""; before != n.loose; {
+		before = n.loose
+		n.take(&n.loose, "type arguments cut", cutTypeArguments(n.loose))
+		n.take(&n.loose, "closure number cut", n.cutClosure(n.loose))
+		n.take(&n.loose, "renamed (catalogue)", rename(n.loose))
 		// Cutting type arguments can bring a prefix to light; real names do not.
-		{"vendor prefix cut", cutVendor},
-		{"arguments and offset cut", cutArguments},
-		{"goroutine number cut", cutGoroutine},
-		{"dots unescaped", unescape},
-	})
+		n.take(&n.loose, "vendor prefix cut", cutVendor(n.loose))
+		n.take(&n.loose, "arguments and offset cut", cutArguments(n.loose))
+		n.take(&n.loose, "goroutine number cut", cutGoroutine(n.loose))
+		n.take(&n.loose, "dots unescaped", unescape(n.loose))
+	}
+	n.owner = ownerOf(n.loose)
 	return n
 }
 
-// step is one rule about names. Each application shortens the name or follows a
-// rename, and no rename leads to another one, so that repeat ends.
-type step struct {
-	rule  string
-	apply func(string) string
-}
-
-// repeat applies steps until none of them changes the name any more, which makes
-// the names their own normal form.
-func (n *naming) repeat(name *string, steps []step) {
-	for changed := true; changed; {
-		changed = false
-		for _, s := range steps {
-			after := s.apply(*name)
-			if after == *name || after == "" {
-				continue
-			}
-			*name, changed = after, true
-			n.note(s.rule)
-		}
+// take makes after the name, if a rule changed it and left something of it. Rules
+// are applied until none of them changes the name any more, which makes the names
+// their own normal form. That ends: each application shortens the name or follows
+// a rename, and no rename leads to another one.
+func (n *naming) take(name *string, rule, after string) {
+	if after == *name || after == "" {
+		return
 	}
+	*name = after
+	n.note(rule)
 }
 
 func (n *naming) note(rule string) {
-	for _, have := range n.rules {
-		if have == rule {
-			return
-		}
+	if slices.Contains(n.rules, rule) {
+		return
 	}
-	n.rules = append(n.rules, rule)
+	n.rules = append(slices.Clip(n.rules), rule)
 }
 
 // cutArguments cuts the last balanced groups of parentheses and offsets;
@@ -90,11 +83,9 @@ func (n *naming) note(rule string) {
 //	"main.hold.func7+0x4b"      = "main.hold.func7"
 func cutArguments(name string) string {
 	for {
-		start := len(name)
+		start := offset(name)
 		if strings.HasSuffix(name, ")") {
 			start = openingParenthesis(name)
-		} else if at := offset.FindStringIndex(name); at != nil {
-			start = at[0]
 		}
 		if start <= 0 || start == len(name) {
 			return name
@@ -103,7 +94,18 @@ func cutArguments(name string) string {
 	}
 }
 
-var offset = regexp.MustCompile(`\+0x[0-9a-f]{1,16}$`)
+// offset finds the offset at the end of name, or the end of name where there is
+// none.
+//
+//	"main.hold.func7+0x4b" = 15
+func offset(name string) int {
+	const mark, digits = "+0x", 16
+	hex := strings.TrimRight(name, "0123456789abcdef")
+	if n := len(name) - len(hex); n < 1 || n > digits || !strings.HasSuffix(hex, mark) {
+		return len(name)
+	}
+	return len(hex) - len(mark)
+}
 
 // openingParenthesis finds the partner of the parenthesis that ends name, or
 // the end of name where there is none.
@@ -128,6 +130,9 @@ func openingParenthesis(name string) int {
 //
 //	"main.main in goroutine 17" = "main.main"
 func cutGoroutine(name string) string {
+	if strings.IndexByte(name, ' ') < 0 {
+		return name
+	}
 	at := strings.LastIndex(name, " in goroutine ")
 	if at <= 0 || strings.Trim(name[at+len(" in goroutine "):], "0123456789") != "" {
 		return name
@@ -183,9 +188,40 @@ func cutTypeArguments(name string) string {
 	return b.String()
 }
 
-// literal finds what compilers append for function literals, wrappers and
-// range-over-func bodies.
-var literal = regexp.MustCompile(`(?:\.(?:func|gowrap|deferwrap)[0-9]+|-range[0-9]+|-fm|·dwrap·[0-9]+)(?:[.\-]|$)`)
+// literal finds the first mark that compilers append for function literals,
+// wrappers and range-over-func bodies; -1 where there is none.
+//
+//	"(*T).Do.func1.2" = 7, "Do-range1" = 2, "Do-fm" = 2, "Do.function1" = -1
+func literal(name string) int {
+	for i := 0; i < len(name); i++ {
+		switch name[i] {
+		case '.', '-', dwrap[0]:
+		default:
+			continue
+		}
+		for _, mark := range literalMarks {
+			rest, ok := strings.CutPrefix(name[i:], mark.word)
+			if !ok {
+				continue
+			}
+			after := rest
+			if mark.numbered {
+				after = strings.TrimLeft(rest, "0123456789")
+			}
+			if mark.numbered == (len(after) < len(rest)) && (after == "" || after[0] == '.' || after[0] == '-') {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+const dwrap = "·dwrap·"
+
+var literalMarks = [...]struct {
+	word     string
+	numbered bool
+}{{".func", true}, {".gowrap", true}, {".deferwrap", true}, {"-range", true}, {"-fm", false}, {dwrap, true}}
 
 // cutClosure cuts the first mark of a function literal or wrapper and all that
 // follows, so that a chain of inlined closures folds into its outermost
@@ -197,9 +233,9 @@ var literal = regexp.MustCompile(`(?:\.(?:func|gowrap|deferwrap)[0-9]+|-range[0-
 func (n *naming) cutClosure(name string) string {
 	head, rest := splitPackage(name)
 	after := rest
-	if at := literal.FindStringIndex(after); at != nil && at[0] > 0 {
-		n.closure = n.closure || after[at[0]] == '.' || strings.HasPrefix(after[at[0]:], "·")
-		after = after[:at[0]]
+	if at := literal(after); at > 0 {
+		n.closure = n.closure || after[at] != '-'
+		after = after[:at]
 	}
 	if at := strings.Index(after, "func·"); at >= 0 && strings.Trim(after[at+len("func·"):], "0123456789") == "" {
 		n.closure = true
@@ -238,6 +274,9 @@ func cutInlined(rest string) string {
 //	"seq.1" = "seq"
 //	"init.0" = "init.0"
 func cutNumbered(rest string) string {
+	if !digitBehindDot(rest) {
+		return rest // nearly all names: nothing to take apart
+	}
 	parts := strings.Split(rest, ".")
 	if parts[0] == "init" {
 		return rest
@@ -253,6 +292,15 @@ func cutNumbered(rest string) string {
 		return strings.Join(parts[:max(i-1, receiver+1)], ".")
 	}
 	return rest
+}
+
+func digitBehindDot(name string) bool {
+	for i := 1; i < len(name); i++ {
+		if name[i-1] == '.' && name[i]-'0' < 10 {
+			return true
+		}
+	}
+	return false
 }
 
 // importPath is the name's text before the first parenthesis or bracket, up to
@@ -272,20 +320,39 @@ func importPath(name string) string {
 //	"gopkg.in/yaml.v2.(*D).Parse"  = "gopkg.in/yaml.v2.", "(*D).Parse"
 //	"panic"                        = "", "panic"
 func splitPackage(name string) (head, rest string) {
-	path := name
-	if at := strings.IndexAny(path, "[("); at >= 0 {
-		path = path[:at]
+	slash, dot, stop := 0, -1, len(name)
+	for i := 0; i < stop; i++ {
+		switch name[i] {
+		case '/':
+			slash, dot = i+1, -1
+		case '.':
+			if dot < 0 {
+				dot = i
+			}
+		case '[', '(':
+			stop = i
+		}
 	}
-	slash := strings.LastIndexByte(path, '/') + 1
-	dot := strings.IndexByte(path[slash:], '.')
 	if dot < 0 {
 		return name[:slash], name[slash:]
 	}
-	end := slash + dot + 1
-	if at := dotted.FindString(path[end:]); at != "" && slash > 0 {
-		end += len(at)
+	end := dot + 1
+	if slash > 0 {
+		end += dotted(name[end:stop])
 	}
 	return name[:end], name[end:]
 }
 
-var dotted = regexp.MustCompile(`^(v[0-9]+|go)\.`)
+// dotted is the length of what stands behind a dot inside the last path element
+// and belongs to it, its own dot included; 0 where nothing does.
+//
+//	"v2.(*D).Parse" = 3, "go.(*Conn).readLoop" = 3, "(*D).Parse" = 0
+func dotted(rest string) int {
+	part, _, more := strings.Cut(rest, ".")
+	version, ok := strings.CutPrefix(part, "v")
+	numbered := ok && version != "" && strings.Trim(version, "0123456789") == ""
+	if more && (numbered || part == "go") {
+		return len(part) + 1
+	}
+	return 0
+}

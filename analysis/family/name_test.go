@@ -1,6 +1,8 @@
 package family
 
 import (
+	"path"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -105,7 +107,70 @@ func FuzzLooseName(f *testing.F) {
 	for _, c := range nameCases {
 		f.Add(c.printed)
 	}
-	f.Fuzz(func(t *testing.T, printed string) { checkNormal(t, printed) })
+	f.Fuzz(func(t *testing.T, printed string) {
+		checkNormal(t, printed)
+		checkPatterns(t, printed)
+	})
+}
+
+// The rules as patterns, which say what the scanners in name.go and plumbing.go do.
+var (
+	offsetPattern  = regexp.MustCompile(`\+0x[0-9a-f]{1,16}$`)
+	literalPattern = regexp.MustCompile(`(?:\.(?:func|gowrap|deferwrap)[0-9]+|-range[0-9]+|-fm|·dwrap·[0-9]+)(?:[.\-]|$)`)
+	dottedPattern  = regexp.MustCompile(`^(v[0-9]+|go)\.`)
+	numberPattern  = regexp.MustCompile(`\.[0-9]+(?:\.|$)`)
+)
+
+func TestScannersAgreeWithTheirPatterns(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) { checkPatterns(t, printedName().Draw(t, "name")) })
+}
+
+// packageOf is the head of splitPackage.
+func packageOf(name string) string {
+	path := name
+	if at := strings.IndexAny(path, "[("); at >= 0 {
+		path = path[:at]
+	}
+	slash := strings.LastIndexByte(path, '/') + 1
+	dot := strings.IndexByte(path[slash:], '.')
+	if dot < 0 {
+		return path[:slash]
+	}
+	end := slash + dot + 1
+	if slash > 0 {
+		end += len(dottedPattern.FindString(path[end:]))
+	}
+	return path[:end]
+}
+
+func checkPatterns(t failer, name string) {
+	first := func(pattern *regexp.Regexp, missing int) int {
+		if at := pattern.FindStringIndex(name); at != nil {
+			return at[0]
+		}
+		return missing
+	}
+	if got, want := offset(name), first(offsetPattern, len(name)); got != want {
+		t.Fatalf("offset of %q at %d, want %d", name, got, want)
+	}
+	if got, want := literal(name), first(literalPattern, -1); got != want {
+		t.Fatalf("mark of a literal in %q at %d, want %d", name, got, want)
+	}
+	if head, rest := splitPackage(name); head != packageOf(name) || head+rest != name {
+		t.Fatalf("%q is split into %q and %q, want the head %q", name, head, rest, packageOf(name))
+	}
+	if got := cutNumbered(name); got != name && !numberPattern.MatchString(name) {
+		t.Fatalf("%q is cut to %q, but has no number behind a dot", name, got)
+	}
+	for _, pattern := range []string{"*.pb.go", "zz_generated*", "*_Handler"} {
+		want, err := path.Match(pattern, name)
+		if err != nil {
+			t.Fatalf("%s: %v", pattern, err)
+		}
+		if got := globOf(pattern).matches(name); got != want {
+			t.Fatalf("%s matches %q: got %v, want %v", pattern, name, got, want)
+		}
+	}
 }
 
 func TestEmbeddedLists(t *testing.T) {
@@ -136,12 +201,12 @@ func TestEmbeddedLists(t *testing.T) {
 		{"k8s.io/cri-api/pkg/apis/runtime/v1._RuntimeService_Version_Handler", true},
 		{"github.com/go-chi/chi/v5.(*Mux).ServeHTTP", true},
 	} {
-		if got := shippedPlumbing().carries(function{loose: c.function}); got != c.carries {
+		if got := shippedPlumbing().carries(c.function); got != c.carries {
 			t.Errorf("plumbing %s: got %v, want %v", c.function, got, c.carries)
 		}
 	}
 	for _, file := range []string{"/src/api/task.pb.go", "/src/zz_generated.deepcopy.go"} {
-		if !shippedPlumbing().carries(function{loose: "example.com/api.Do", file: file}) {
+		if !shippedPlumbing().generated(file) {
 			t.Errorf("functions of %s are generated and name nothing", file)
 		}
 	}

@@ -2,7 +2,6 @@ package family
 
 import (
 	_ "embed"
-	"path"
 	"strings"
 	"sync"
 )
@@ -17,7 +16,23 @@ var renamesText string
 type plumbing struct {
 	packages, trees map[string]bool
 	suffixes        []string
-	files, funcs    []string
+	files, funcs    []glob
+}
+
+// glob is a pattern with one star, which matches anything but slashes.
+type glob struct{ before, after string }
+
+func globOf(text string) glob {
+	before, after, _ := strings.Cut(text, "*")
+	return glob{before, after}
+}
+
+func (g glob) matches(name string) bool {
+	rest, ok := strings.CutPrefix(name, g.before)
+	if !ok || !strings.HasSuffix(rest, g.after) {
+		return false
+	}
+	return strings.IndexByte(rest[:len(rest)-len(g.after)], '/') < 0
 }
 
 var shippedPlumbing = sync.OnceValue(func() *plumbing { return parsePlumbing(plumbingText) })
@@ -28,9 +43,9 @@ func parsePlumbing(text string) *plumbing {
 		rule := fields[0]
 		switch {
 		case rule == "file":
-			p.files = append(p.files, fields[1])
+			p.files = append(p.files, globOf(fields[1]))
 		case rule == "func":
-			p.funcs = append(p.funcs, fields[1])
+			p.funcs = append(p.funcs, globOf(fields[1]))
 		case strings.HasPrefix(rule, ".../"):
 			p.suffixes = append(p.suffixes, strings.TrimPrefix(rule, "..."))
 		case strings.HasSuffix(rule, "/..."):
@@ -54,9 +69,28 @@ func records(text string) [][]string {
 	return out
 }
 
-// carries reports whether a function is plumbing.
-func (p *plumbing) carries(f function) bool {
-	pkg := importPath(f.loose)
+// owner says whose code a function is.
+type owner uint8
+
+const (
+	somebody owner = iota
+	standardLibrary
+	plumbed // plumbing, by its name; see generated for that by its file
+)
+
+func ownerOf(loose string) owner {
+	switch {
+	case standard(loose):
+		return standardLibrary
+	case shippedPlumbing().carries(loose):
+		return plumbed
+	}
+	return somebody
+}
+
+// carries reports whether a function is plumbing by its name.
+func (p *plumbing) carries(loose string) bool {
+	pkg := importPath(loose)
 	if p.packages[pkg] {
 		return true
 	}
@@ -70,12 +104,15 @@ func (p *plumbing) carries(f function) bool {
 			return true
 		}
 	}
-	return matches(p.files, base(f.file)) || matches(p.funcs, lastPart(f.loose))
+	return matches(p.funcs, lastPart(loose))
 }
 
-func matches(globs []string, name string) bool {
-	for _, glob := range globs {
-		if ok, _ := path.Match(glob, name); ok {
+// generated reports whether the functions of a file are plumbing.
+func (p *plumbing) generated(file string) bool { return matches(p.files, base(file)) }
+
+func matches(globs []glob, name string) bool {
+	for _, g := range globs {
+		if g.matches(name) {
 			return true
 		}
 	}

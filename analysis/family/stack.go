@@ -44,20 +44,20 @@ type reading struct {
 	unavailable  string
 }
 
-func read(s *analysis.Stack) reading {
-	r := reading{frames: make([]frame, len(s.Frames)), unavailable: s.Unavailable}
+// read applies the rules to a stack; name is nameOf, or remembers what it found.
+func read(s *analysis.Stack, name func(string) naming) reading {
+	r := reading{frames: make([]frame, len(s.Frames)), kept: make([]int, 0, len(s.Frames)), unavailable: s.Unavailable}
 	for i, f := range s.Frames {
 		r.frames[i] = frame{printed: f.Func, file: f.File, line: f.Line}
-		// Deep recursion repeats one name; each frame notes rules of its own.
+		// Deep recursion repeats one name.
 		if i > 0 && f.Func == s.Frames[i-1].Func {
 			r.frames[i].naming = r.frames[i-1].naming
-			r.frames[i].rules = slices.Clip(r.frames[i].rules)
 			continue
 		}
-		r.frames[i].naming = nameOf(f.Func)
+		r.frames[i].naming = name(f.Func)
 	}
 	if s.CreatedBy.Func != "" {
-		r.creator = frame{naming: nameOf(s.CreatedBy.Func), printed: s.CreatedBy.Func, file: s.CreatedBy.File, line: s.CreatedBy.Line}
+		r.creator = frame{naming: name(s.CreatedBy.Func), printed: s.CreatedBy.Func, file: s.CreatedBy.File, line: s.CreatedBy.Line}
 	}
 	r.hideRuntime()
 	r.hideWrappers()
@@ -90,7 +90,7 @@ func (r *reading) hideRuntime() {
 	}
 	f := &r.frames[outermost]
 	f.hidden, f.dropped = false, false
-	f.rules = append(f.rules[:len(f.rules)-1], "system goroutine, outermost frame kept")
+	f.rules = append(slices.Clip(f.rules[:len(f.rules)-1]), "system goroutine, outermost frame kept")
 }
 
 // wrapsEntry recognises the compiler's wrapper around the function of a go
@@ -160,7 +160,7 @@ func (r *reading) foldLocks() {
 			inside = append(inside, i)
 			continue
 		}
-		if importPath(f.loose) == "sync" {
+		if strings.HasPrefix(f.loose, "sync.") && importPath(f.loose) == "sync" {
 			for _, k := range inside {
 				r.frames[k].drop("lock plumbing, folded into " + lastPart(f.loose))
 			}
@@ -243,34 +243,47 @@ func (r *reading) outermostPrinted() *frame {
 	return nil
 }
 
-func (r *reading) canonical() string {
+// loose are the names that are compared, leaf first.
+func (r *reading) loose() []string {
 	loose := make([]string, len(r.kept))
 	for i, k := range r.kept {
 		loose[i] = r.frames[k].loose
 	}
-	return canonicalText(loose, r.looseCreator, r.unavailable)
+	return loose
 }
 
-// canonicalText is what is hashed. The creator and an outermost frame of the
+func (r *reading) family() *analysis.Family {
+	var buffer [1 << 10]byte // most texts fit
+	loose, functions := r.loose(), r.functions()
+	return &analysis.Family{
+		Fingerprint:  digestOf("g", canonicalText(buffer[:0], loose, r.looseCreator, r.unavailable)),
+		Kind:         analysis.KindGoroutine,
+		Title:        r.title(functions).Text,
+		Loose:        loose,
+		LooseCreator: r.looseCreator,
+		Entry:        entry(functions, r.looseCreator),
+	}
+}
+
+// canonicalText appends what is hashed. The creator and an outermost frame of the
 // same function are written once: crash text prints the wrapper of a go
 // statement, other forms do not, and before Go 1.21 its name is a closure's.
-func canonicalText(loose []string, creator, unavailable string) string {
-	var b strings.Builder
-	b.WriteString(prefix("g"))
+func canonicalText(to []byte, loose []string, creator, unavailable string) []byte {
+	to = append(to, prefix("g")...)
 	outer := len(loose) - 1
 	if creator != "" {
-		b.WriteString("created by " + creator + "\n")
+		to = append(append(append(to, "created by "...), creator...), '\n')
 		if outer >= 0 && loose[outer] == creator {
 			outer--
 		}
 	}
 	for i := outer; i >= 0; i-- {
-		b.WriteString(loose[i] + "\n")
+		to = append(append(to, loose[i]...), '\n')
 	}
 	if unavailable != "" {
-		b.WriteString("unavailable " + unavailable + "\n")
+		to = append(append(append(to, "unavailable "...), unavailable...), '\n')
 	}
-	return b.String()
+	return to
 }
 
 // functions are the compared frames, leaf first, as titles see them.
@@ -278,7 +291,7 @@ func (r *reading) functions() []function {
 	out := make([]function, len(r.kept))
 	for i, k := range r.kept {
 		f := &r.frames[k]
-		out[i] = function{loose: f.loose, exact: f.exact, file: f.file}
+		out[i] = function{loose: f.loose, exact: f.exact, file: f.file, owner: f.owner}
 	}
 	return out
 }

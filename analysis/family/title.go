@@ -11,7 +11,10 @@ import (
 // only the family is known and none of its stacks.
 type function struct {
 	loose, exact, file string
+	owner              owner
 }
+
+func functionOf(loose string) function { return function{loose: loose, owner: ownerOf(loose)} }
 
 // Title names a goroutine family by its discriminating function.
 type Title struct {
@@ -27,15 +30,15 @@ type Title struct {
 // TitleOf returns the title of a stack outside any dump, with the full names for
 // those who want to know more.
 func TitleOf(s *analysis.Stack) Title {
-	r := read(s)
-	return r.title()
+	r := read(s, nameOf)
+	return r.title(r.functions())
 }
 
-func (r *reading) title() Title {
+func (r *reading) title(functions []function) Title {
 	if r.unavailable != "" {
 		return unavailableTitle(r.looseCreator)
 	}
-	return titleOf(r.functions(), r.looseCreator)
+	return titleOf(functions, r.looseCreator)
 }
 
 func unavailableTitle(creator string) Title {
@@ -74,10 +77,10 @@ func discriminating(frames []function, creator string) string {
 			return f.loose
 		}
 	}
-	if creator != "" && telling(list, function{loose: creator}) {
+	if creator != "" && telling(list, functionOf(creator)) {
 		return creator
 	}
-	if at := outermost(frames, func(f function) bool { return !standard(f.loose) }); at >= 0 {
+	if at := outermost(frames, func(f function) bool { return f.owner != standardLibrary }); at >= 0 {
 		return frames[at].loose
 	}
 	if at := outermost(frames, func(f function) bool { return !machinery(f.loose) }); at >= 0 {
@@ -90,13 +93,15 @@ func discriminating(frames []function, creator string) string {
 }
 
 // telling reports whether a function names somebody's own code.
-func telling(list *plumbing, f function) bool { return !standard(f.loose) && !list.carries(f) }
+func telling(list *plumbing, f function) bool {
+	return f.owner == somebody && !list.generated(f.file)
+}
 
 // foreign is the frame nearest the leaf outside the standard library, -1 where
 // there is none.
 func foreign(frames []function) int {
 	for i, f := range frames {
-		if !standard(f.loose) {
+		if f.owner != standardLibrary {
 			return i
 		}
 	}
@@ -189,13 +194,14 @@ func entitle(f *analysis.Family, variants func(string) []*analysis.Stack) *title
 		stacks = variants(f.Fingerprint)
 	}
 	if len(stacks) > 0 {
-		r := read(stacks[0])
-		t.frames, t.title = r.functions(), r.title()
+		r := read(stacks[0], nameOf)
+		t.frames = r.functions()
+		t.title = r.title(t.frames)
 		t.text = t.title.Text
 		return t
 	}
 	for _, name := range f.Loose {
-		t.frames = append(t.frames, function{loose: name})
+		t.frames = append(t.frames, functionOf(name))
 	}
 	if t.title = titleOf(t.frames, f.LooseCreator); len(t.frames) > 0 {
 		t.text = t.title.Text
@@ -239,7 +245,7 @@ func distinguish(alike []*titled) {
 // distinction is what tells a family from its namesakes; only holds for the
 // functions that none of them has.
 func (t *titled) distinction(only func(function) bool) string {
-	if at := outermost(t.frames, func(f function) bool { return only(f) && !standard(f.loose) }); at >= 0 {
+	if at := outermost(t.frames, func(f function) bool { return only(f) && f.owner != standardLibrary }); at >= 0 {
 		return " via " + short(t.frames[at].loose)
 	}
 	if at := outermost(t.frames, func(f function) bool { return only(f) && !machinery(f.loose) }); at >= 0 {

@@ -49,8 +49,7 @@ func (h *headerReader) parse(t []byte, cut bool, g *Goroutine) (ok, crash bool) 
 		rest, crash = rest[bracket:], true
 	}
 	*g = Goroutine{ID: id, Wait: -1}
-	if status, ok := cutPlainBracket(rest[1:]); ok {
-		h.status(status, g)
+	if h.plainStatus(rest[1:], g) {
 		return true, crash
 	}
 	status, labels, ok := cutBracket(rest[1:])
@@ -87,20 +86,28 @@ func registers(b []byte) bool {
 	return len(b) > 0
 }
 
-// cutPlainBracket is cutBracket for headers without labels, nearly all.
+// plainStatus reads what stands behind the opening bracket of nearly all headers:
+// a state without flags, with or without minutes.
 //
-//	"select, 6 minutes]:" -> "select, 6 minutes"
-func cutPlainBracket(b []byte) ([]byte, bool) {
-	end := len(b) - 2
-	if end < 0 || b[end] != ']' || b[end+1] != ':' {
-		return nil, false
+//	"select, 6 minutes]:"
+func (h *headerReader) plainStatus(b []byte, g *Goroutine) bool {
+	end := 0
+	for end < len(b) && (b[end]|0x20-'a' < 26 || b[end] == ' ' || b[end] == '.') {
+		end++
 	}
-	for _, c := range b[:end] {
-		if c == '"' || c == ']' {
-			return nil, false
+	word, rest, wait := b[:end], b[end:], int64(-1)
+	if len(rest) > 2 && rest[0] == ',' && rest[1] == ' ' {
+		n, behind, ok := cutNumber(rest[2:])
+		if !ok || !bytes.HasPrefix(behind, []byte(minutesWord)) {
+			return false
 		}
+		wait, rest = n, behind[len(minutesWord):]
 	}
-	return b[:end], true
+	if string(rest) != "]:" {
+		return false
+	}
+	g.State, g.Wait = h.name(word), int(max(-1, min(wait, math.MaxInt32)))
+	return true
 }
 
 // cutBracket splits what follows the opening bracket. Quoted label values may

@@ -13,23 +13,38 @@ import (
 //	created by main.(*Pool).Start in goroutine ‹number›
 //		/src/pool.go:20 +0x9a
 //
-// The bytes between those gaps are the edges of a tree, and all blocks of a dump
-// share it: a block is read by comparing a span, skipping a gap, comparing the
-// next span. What comes out is what textParser made of the block that taught the
-// tree, so it cannot merge two stacks; where it knows nothing textParser reads the
-// lines.
+// The bytes between those gaps are spans, and all blocks of a dump share them in a
+// tree: a block is read by comparing a span, skipping a gap, comparing the next
+// span. What comes out is what textParser made of the block that taught the tree,
+// so it cannot merge two stacks; where it knows nothing textParser reads the lines.
 type knownBlocks struct {
-	first [256]knownSpan // by leaf function, the only place with many alternatives
+	first [256]branch // by leaf function, the only place with many alternatives
 	spans int
 	bytes int
+
+	plan  plan // of the block that is learned
+	texts slab[byte]
+	lists slab[span]
+	ends  slab[knownEnd]
+	runs  slab[run]
 }
 
 const (
+	// eagerSpans is up to which size the tree learns a stack at its first
+	// appearance. Later it learns what came twice: a dump of stacks that are all
+	// different would teach it in vain.
+	eagerSpans = 1 << 11
 	// The tree stops growing at these sizes; real dumps need some hundreds of
 	// spans, and a handful of alternatives after each.
-	maxSpans        = 1 << 16
+	maxSpans        = 1 << 18
 	maxSpanBytes    = 32 << 20
 	maxAlternatives = 256
+	// maxAlike is how many alternatives may have one length and one end, so that
+	// nobody can make every block be compared with hundreds of long ones.
+	maxAlike = 16
+	// maxTaught is how many blocks of one stack are learned: their offsets or the
+	// frames that were inlined may differ.
+	maxTaught = 32
 	// maxGap is the longest line of arguments that is skipped unseen.
 	maxGap = 4 << 10
 )
@@ -44,84 +59,118 @@ const (
 	gapNone               // nothing: the block is complete
 )
 
-// knownSpan is a node of the tree. Its bytes are no prefix of another alternative
-// of the same parent: the next byte decides what follows.
-type knownSpan struct {
-	text []byte
-	then gap
-	next []alternative
-	end  *knownEnd // for gapNone
+// span is the length of a text within that of its run, and what follows it.
+type span struct {
+	length int
+	then   gap
 }
 
-// alternative is a span that may follow, with what tells most others from it at
-// the price of one comparison: its last eight bytes.
+// run is an edge of the tree: spans after which blocks are all alike, one behind
+// the other in memory, as they are read.
+type run struct {
+	text  []byte // of all spans
+	spans []span
+	next  branch
+	end   *knownEnd // in place of next, where the last span ends the block
+}
+
+// branch is a place where blocks begin to differ. No first span of a run is a
+// prefix of that of another one: the next byte decides what follows.
+type branch []alternative
+
+// alternative is a run that may follow, with what tells its first span from most
+// others at the price of one comparison: its last eight bytes.
 type alternative struct {
 	length int
 	tail   uint64
-	span   *knownSpan
+	run    *run
 }
 
 // knownEnd is what is known of a block that ends here.
 type knownEnd struct {
-	keptStack
-	key     []byte
-	lines   int64 // of the body, with the blank line at its end
-	creator bool  // the block ends with a creator, otherwise with a blank line
+	*keptStack
+	key   []byte
+	lines int64 // of the body, with the blank line at its end
+	blank int   // length of that line; 0 where a creator ends the block
 }
 
 // find walks the tree along b and returns how many bytes the block has, and the
 // parent that its creator names.
 func (k *knownBlocks) find(b []byte) (end *knownEnd, length int, parent int64) {
-	pos := 0
+	whole := len(b)
 	for at := k.enter(b); ; {
-		span := at.follow(b[pos:])
-		if span == nil {
+		r := at.follow(b)
+		if r == nil {
 			return nil, 0, 0
 		}
-		pos += len(span.text)
-		switch span.then {
-		case gapArgs:
-			rest := b[pos:min(len(b), pos+maxGap)]
-			i := bytes.IndexByte(rest, '\n')
-			if i < 1 || rest[i-1] != ')' {
+		text := r.text
+		for i := range r.spans {
+			s := &r.spans[i]
+			if s.length > len(b) || i > 0 && string(b[:s.length]) != string(text[:s.length]) {
 				return nil, 0, 0
 			}
-			pos += i - 1
-		case gapAddress:
-			for pos < len(b) && b[pos] > ' ' {
-				pos++
+			b, text = b[s.length:], text[s.length:]
+			switch s.then {
+			case gapArgs:
+				n := argsLength(b[:min(len(b), maxGap)])
+				if n < 0 {
+					return nil, 0, 0
+				}
+				b = b[n:]
+			case gapAddress:
+				n := 0
+				for n < len(b) && b[n] > ' ' {
+					n++
+				}
+				b = b[n:]
+			case gapNumber:
+				n, rest, ok := cutNumber(b)
+				if !ok || n < 0 {
+					return nil, 0, 0
+				}
+				parent, b = n, rest
 			}
-		case gapNumber:
-			n, rest, ok := cutNumber(b[pos:])
-			if !ok || n < 0 {
-				return nil, 0, 0
-			}
-			parent, pos = n, len(b)-len(rest)
-		case gapNone:
-			return span.end, pos, parent
 		}
-		at = span
+		if r.end != nil {
+			return r.end, whole - len(b), parent
+		}
+		at = &r.next
 	}
 }
 
+// argsLength is how many bytes stand before the parenthesis that ends the line, -1
+// where none does.
+//
+//	"0x1, {0x2})\n\t/src/pool.go:42" = 10
+func argsLength(b []byte) int {
+	i := bytes.IndexByte(b, '\n') - 1
+	if i >= 0 && b[i] == '\r' {
+		i--
+	}
+	if i < 0 || b[i] != ')' {
+		return -1
+	}
+	return i
+}
+
 // enter returns the root of the tree for a leaf function.
-func (k *knownBlocks) enter(b []byte) *knownSpan {
+func (k *knownBlocks) enter(b []byte) *branch {
 	name := cutArgs(b[:min(len(b), 256)])
 	return &k.first[uint8(tailOf(name)*0x9e3779b97f4a7c15>>56)]
 }
 
-// follow returns the alternative that b begins with.
-func (s *knownSpan) follow(b []byte) *knownSpan {
-	for i := range s.next {
-		a := &s.next[i]
+// follow returns the run whose first span b begins with.
+func (at branch) follow(b []byte) *run {
+	for i := range at {
+		a := &at[i]
 		if a.length > len(b) || tailOf(b[:a.length]) != a.tail {
 			continue
 		}
-		if span := a.span; string(b[:a.length]) == string(span.text) {
+		if r := a.run; string(b[:a.length]) == string(r.text[:a.length]) {
 			if i > 0 { // frequent ones wander to the front
-				s.next[i-1], s.next[i] = s.next[i], s.next[i-1]
+				at[i-1], at[i] = at[i], at[i-1]
 			}
-			return span
+			return r
 		}
 	}
 	return nil
@@ -135,55 +184,121 @@ func tailOf(b []byte) uint64 {
 	return binary.LittleEndian.Uint64(b[len(b)-8:])
 }
 
-// learn adds a block. body is everything behind its header, up to its last line
-// or a blank line after that.
-func (k *knownBlocks) learn(body []byte, found keptStack, key []byte) {
-	if k.spans >= maxSpans || k.bytes >= maxSpanBytes {
+// learn adds a block, unless the tree is full, the block is not plain or the tree
+// could not tell it from another one. body is everything behind its header, up to
+// its last line or a blank line after that.
+func (k *knownBlocks) learn(body []byte, found *keptStack, key []byte) {
+	if k.bytes >= maxSpanBytes {
 		return
 	}
-	plan, ok := planOf(body)
-	if !ok {
+	plan := &k.plan
+	if !plan.of(body) || k.spans+len(plan.pieces) > maxSpans {
 		return
 	}
-	at, begin := k.enter(body), 0
-	for _, gap := range plan.gaps {
-		if at = k.grow(at, body[begin:gap.begin], gap.kind); at == nil {
+	at, rest := k.enter(body), plan.pieces
+	for {
+		r, clash := at.among(rest[0])
+		if clash || r == nil && len(*at) >= maxAlternatives {
 			return
 		}
-		begin = gap.end
-	}
-	if at = k.grow(at, body[begin:], gapNone); at != nil && at.end == nil {
-		at.end = &knownEnd{found, bytes.Clone(key), plan.lines, plan.creator}
-		k.bytes += len(key)
+		if r == nil {
+			end := k.ends.one()
+			*end = knownEnd{found, k.texts.keep(key), plan.lines, plan.blank}
+			*at = append(*at, k.run(rest, end))
+			return
+		}
+		n := r.shared(rest)
+		if n == len(r.spans) && r.end != nil {
+			return // known already
+		}
+		if n < len(r.spans) {
+			r.split(n)
+		}
+		at, rest = &r.next, rest[n:]
 	}
 }
 
-// grow returns the alternative of at with this text, nil where there can be none.
-func (k *knownBlocks) grow(at *knownSpan, text []byte, then gap) *knownSpan {
-	for _, a := range at.next {
-		next := a.span
-		if next.then == then && bytes.Equal(next.text, text) {
-			return next
+// among returns the run that begins with a piece, nil where none does. A clash is
+// one whose first span begins with the piece, or the reverse, or one too many that
+// is hard to tell from it.
+func (at branch) among(p piece) (found *run, clash bool) {
+	alike, tail := 0, tailOf(p.text)
+	for _, a := range at {
+		text := a.run.text[:a.length]
+		if a.run.spans[0].then == p.then && bytes.Equal(text, p.text) {
+			return a.run, false
 		}
-		if bytes.HasPrefix(next.text, text) || bytes.HasPrefix(text, next.text) {
-			return nil
+		clash = clash || bytes.HasPrefix(text, p.text) || bytes.HasPrefix(p.text, text)
+		if a.length == len(p.text) && a.tail == tail {
+			alike++
 		}
 	}
-	if len(at.next) >= maxAlternatives {
-		return nil
-	}
-	added := &knownSpan{text: bytes.Clone(text), then: then}
-	at.next = append(at.next, alternative{len(text), tailOf(text), added})
-	k.spans++
-	k.bytes += len(text)
-	return added
+	return nil, clash || alike >= maxAlike
 }
 
-// plan says where the gaps of a block are.
+// shared is how many pieces the run begins with.
+func (r *run) shared(pieces []piece) int {
+	text := r.text
+	for n, s := range r.spans {
+		if n == len(pieces) || s.then != pieces[n].then || string(text[:s.length]) != string(pieces[n].text) {
+			return n
+		}
+		text = text[s.length:]
+	}
+	return len(r.spans)
+}
+
+// split makes all behind the first n spans a run of its own.
+func (r *run) split(n int) {
+	at := 0
+	for _, s := range r.spans[:n] {
+		at += s.length
+	}
+	lower := &run{text: r.text[at:], spans: r.spans[n:], next: r.next, end: r.end}
+	r.text, r.spans = r.text[:at:at], r.spans[:n:n]
+	r.next, r.end = branch{alternativeOf(lower)}, nil
+}
+
+// run makes a run of pieces.
+func (k *knownBlocks) run(pieces []piece, end *knownEnd) alternative {
+	size := 0
+	for _, p := range pieces {
+		size += len(p.text)
+	}
+	r := k.runs.one()
+	*r = run{text: k.texts.take(size)[:0], spans: k.lists.take(len(pieces))[:0], end: end}
+	for _, p := range pieces {
+		r.text = append(r.text, p.text...)
+		r.spans = append(r.spans, span{len(p.text), p.then})
+	}
+	k.spans += len(pieces)
+	k.bytes += size + len(end.key)
+	return alternativeOf(r)
+}
+
+func alternativeOf(r *run) alternative {
+	n := r.spans[0].length
+	return alternative{n, tailOf(r.text[:n]), r}
+}
+
+// plan is a block taken apart at its gaps.
 type plan struct {
-	gaps    []gapPlace
+	pieces  []piece
+	cut     int // where in the block the next piece begins
 	lines   int64
+	blank   int
 	creator bool
+}
+
+type piece struct {
+	text []byte
+	then gap
+}
+
+// add ends a piece before a gap.
+func (p *plan) add(body []byte, g gapPlace) {
+	p.pieces = append(p.pieces, piece{body[p.cut:g.begin], g.kind})
+	p.cut = g.end
 }
 
 type gapPlace struct {
@@ -191,23 +306,25 @@ type gapPlace struct {
 	kind       gap
 }
 
-// planOf finds the gaps. It is false for all but the plainest blocks: calls and
+// of takes a block apart. It is false for all but the plainest ones: calls and
 // files in turn, as the runtime of the gc compiler prints them, and at the end a
-// creator or a blank line.
-func planOf(body []byte) (out plan, ok bool) {
+// creator or a blank line. Lines may end as those of Windows.
+func (p *plan) of(body []byte) bool {
+	*p = plan{pieces: p.pieces[:0]}
 	for pos := 0; pos < len(body); {
-		line, _, ended := bytes.Cut(body[pos:], []byte{'\n'})
-		next := pos + len(line) + 1
-		if !ended || out.creator {
-			return plan{}, false
+		line, next := cutBodyLine(body, pos)
+		if next < 0 || p.creator {
+			return false
 		}
-		out.lines++
+		p.lines++
 		if len(line) == 0 {
-			return out, out.lines > 1 && next == len(body)
+			p.blank = next - pos
+			p.add(body, gapPlace{len(body), len(body), gapNone})
+			return p.lines > 1 && next == len(body)
 		}
 		text, ok := plainText(line)
 		if !ok {
-			return plan{}, false
+			return false
 		}
 		if bytes.HasPrefix(text, []byte("...")) {
 			pos = next
@@ -215,22 +332,33 @@ func planOf(body []byte) (out plan, ok bool) {
 		}
 		gap, ok := callGap(text)
 		if !ok {
-			return plan{}, false
+			return false
 		}
-		out.creator = gap.kind != gapArgs
+		p.creator = gap.kind != gapArgs
 		if gap.kind != gapNone {
 			shift := pos + len(line) - len(text)
-			out.gaps = append(out.gaps, gapPlace{gap.begin + shift, gap.end + shift, gap.kind})
+			p.add(body, gapPlace{gap.begin + shift, gap.end + shift, gap.kind})
 		}
 		pos = next
-		line, _, ended = bytes.Cut(body[pos:], []byte{'\n'})
-		if !ended || !out.place(line, pos) {
-			return plan{}, false
+		line, next = cutBodyLine(body, pos)
+		if next < 0 || !p.place(body, line, pos) {
+			return false
 		}
-		out.lines++
-		pos += len(line) + 1
+		p.lines++
+		pos = next
 	}
-	return out, out.creator
+	p.add(body, gapPlace{len(body), len(body), gapNone})
+	return p.creator
+}
+
+// cutBodyLine returns the line at pos without its end, and where the next one
+// begins; -1 where this one does not end.
+func cutBodyLine(body []byte, pos int) (line []byte, next int) {
+	i := bytes.IndexByte(body[pos:], '\n')
+	if i < 0 {
+		return nil, -1
+	}
+	return bytes.TrimSuffix(body[pos:pos+i], []byte{'\r'}), pos + i + 1
 }
 
 // plainText is a line without its indentation, false where anything unusual
@@ -264,7 +392,7 @@ func callGap(text []byte) (gapPlace, bool) {
 // place adds the gaps of a file line.
 //
 //	"/src/pool.go:42 +0x1d fp=0x‹c00004› sp=0x‹c00004› pc=0x40841c"
-func (p *plan) place(line []byte, pos int) bool {
+func (p *plan) place(body, line []byte, pos int) bool {
 	text, ok := plainText(line)
 	if !ok {
 		return false
@@ -284,7 +412,7 @@ func (p *plan) place(line []byte, pos int) bool {
 		for end < len(line) && line[end] > ' ' {
 			end++
 		}
-		p.gaps = append(p.gaps, gapPlace{pos + begin, pos + end, gapAddress})
+		p.add(body, gapPlace{pos + begin, pos + end, gapAddress})
 		offsets = end
 	}
 	return true

@@ -120,6 +120,17 @@ func (l *lineReader) long() ([]byte, bool) {
 	}
 }
 
+// ensure tries to have n unread bytes in the buffer, by one read at most.
+func (l *lineReader) ensure(n int) {
+	if l.end-l.start >= n || l.err != nil {
+		return
+	}
+	copy(l.buf, l.buf[l.start:l.end])
+	l.base += int64(l.start)
+	l.start, l.end = 0, l.end-l.start
+	l.fill()
+}
+
 // fill reads once more behind the unread bytes, moving them to the front when
 // there is no room left.
 func (l *lineReader) fill() {

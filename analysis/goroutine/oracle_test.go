@@ -2,9 +2,12 @@ package goroutine_test
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"net/url"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -26,6 +29,11 @@ type opinion struct {
 	Locked bool
 	Parent string // panicparse only
 	Stack  analysis.Stack
+}
+
+func (o opinion) equal(other opinion) bool {
+	return o.ID == other.ID && o.State == other.State && o.Wait == other.Wait && o.Locked == other.Locked &&
+		slices.Equal(o.Stack.Frames, other.Stack.Frames) && o.Stack.CreatedBy == other.Stack.CreatedBy
 }
 
 func ours(list []goroutine.Goroutine) []opinion {
@@ -94,6 +102,91 @@ func TestGostackparseAgreesOnPlainDumps(t *testing.T) {
 	}
 	if dumps < 45 || goroutines < 10000 {
 		t.Errorf("only %d dumps with %d goroutines were compared", dumps, goroutines)
+	}
+}
+
+// otherForms print a dump as other programs would have it.
+var otherForms = map[string]func([]byte) []byte{
+	"debug=2": func(b []byte) []byte { return b },
+	"CRLF":    func(b []byte) []byte { return bytes.ReplaceAll(b, []byte("\n"), []byte("\r\n")) },
+	"labels":  labelled,
+	"SIGQUIT": crashed,
+}
+
+var (
+	bracket = regexp.MustCompile(`(?m)^(goroutine \d+ )(\[.*)(\]:)$`)
+	offset  = regexp.MustCompile(`(?m)^\t.* \+0x[0-9a-f]+$`)
+	header  = regexp.MustCompile(`(?m)^goroutine \d+ .*\n`)
+)
+
+// labelled adds one of seven label sets to each header.
+func labelled(dump []byte) []byte {
+	n := 0
+	return bracket.ReplaceAllFunc(dump, func(b []byte) []byte {
+		n++
+		return bracket.ReplaceAll(b, fmt.Appendf(nil, "$1$2 labels:{%q: %q}$3", "endpoint", "/objects/]:, "+strconv.Itoa(n%7)))
+	})
+}
+
+// crashed adds what GOTRACEBACK=system does, with other addresses each time.
+func crashed(dump []byte) []byte {
+	n := 0
+	dump = bracket.ReplaceAllFunc(dump, func(b []byte) []byte {
+		n++
+		return bracket.ReplaceAll(b, fmt.Appendf(nil, "${1}gp=0xc000%06x m=nil $2$3", n))
+	})
+	dump = offset.ReplaceAllFunc(dump, func(b []byte) []byte {
+		n++
+		return fmt.Appendf(nil, "%s fp=0xc%x sp=0xc%x pc=0x40841c", b, n*n, n*7)
+	})
+	return append([]byte("SIGQUIT: quit\nPC=0x491de1 m=0 sigcode=0\n\n"), dump...)
+}
+
+// distinct gives the innermost function of each goroutine another import path.
+func distinct(dump []byte) []byte {
+	n := 0
+	return header.ReplaceAllFunc(dump, func(b []byte) []byte {
+		n++
+		return fmt.Appendf(nil, "%svariant%d/", b, n)
+	})
+}
+
+// TestGostackparseAgreesOnOtherForms reads dumps in forms that gostackparse knows
+// little of, and compares with what it says about the plain text. The dumps come
+// several times, so that all ways of reading are taken: stacks that are new, that
+// come again and that are recognised, and those that are all distinct.
+func TestGostackparseAgreesOnOtherForms(t *testing.T) {
+	heavy(t)
+	dumps := map[string][]byte{}
+	for _, path := range []string{
+		corpus(t, "series", "kubelet-probe-leak", "t7", "kubelet", "goroutine-debug2.txt"),
+		corpus(t, "series", "kubelet-probe-leak", "t7", "containerd", "goroutine-debug2.txt"),
+		corpus(t, "goroutine", "public", "stackgazer-crdb-stacks.txt"),
+	} {
+		dumps[filepath.Base(filepath.Dir(path))] = append(read(t, path), '\n')
+	}
+	for _, name := range names(dumps) {
+		again := bytes.Repeat(dumps[name], 4)
+		// A distinct stack is learned at its second appearance and known at its third.
+		apart := bytes.Repeat(distinct(bytes.Repeat(dumps[name], 4)), 3)
+		for _, text := range [][]byte{again, apart} {
+			list, errs := gostackparse.Parse(bytes.NewReader(text))
+			if len(errs) > 0 || len(list) < 300 {
+				t.Fatalf("%s: gostackparse read %d goroutines: %v", name, len(list), errs)
+			}
+			want := byGostackparse(list)
+			for form, print := range otherForms {
+				got := ours(parseBytes(t, print(text)).list)
+				if len(got) != len(want) {
+					t.Fatalf("%s as %s: got %d goroutines, want %d", name, form, len(got), len(want))
+				}
+				for i := range got {
+					if !got[i].equal(want[i]) {
+						t.Fatalf("%s as %s: gostackparse on the plain text (-), leakdiff (+):\n%s", name, form, cmp.Diff(want[i], got[i]))
+					}
+				}
+			}
+		}
 	}
 }
 

@@ -45,13 +45,20 @@ type stackTable struct {
 	max    int
 	bytes  int
 	others int // goroutines that came with a new stack after the table was full
-	full   *analysis.Stack
+	full   keptStack
+
+	slots  slab[keptStack]
+	stacks slab[analysis.Stack]
+	frames slab[analysis.Frame]
+	texts  textSlab
 }
 
 // keptStack is a stack with what its functions tell about a goroutine.
 type keptStack struct {
 	stack *analysis.Stack
 	traits
+	seen   int // goroutines that were looked up
+	taught int // blocks that knownBlocks learned
 }
 
 func newStackTable(maxStacks int) *stackTable {
@@ -60,29 +67,33 @@ func newStackTable(maxStacks int) *stackTable {
 		kept:  map[[2]uint64]*keptStack{},
 		names: map[string]string{},
 		max:   maxStacks,
-		full:  &analysis.Stack{Unavailable: "too many distinct stacks"},
+		full:  keptStack{stack: &analysis.Stack{Unavailable: "too many distinct stacks"}},
 	}
 }
 
 // get returns the stack of a key. It allocates for new stacks only.
-func (t *stackTable) get(key []byte) keptStack {
+func (t *stackTable) get(key []byte) *keptStack {
 	sum := [2]uint64{maphash.Bytes(t.seeds[0], key), maphash.Bytes(t.seeds[1], key)}
 	if found := t.kept[sum]; found != nil {
-		return *found
+		found.seen++
+		return found
 	}
 	if len(t.kept) >= t.max || t.bytes >= maxStackBytes {
 		t.others++
-		return keptStack{stack: t.full, traits: traitsOf(key)}
+		t.full.traits = traitsOf(key)
+		return &t.full
 	}
-	added := &keptStack{stack: t.build(key), traits: traitsOf(key)}
+	added := t.slots.one()
+	*added = keptStack{stack: t.build(key), traits: traitsOf(key), seen: 1}
 	t.bytes += len(key) + frameBytes*len(added.stack.Frames)
 	t.kept[sum] = added
-	return *added
+	return added
 }
 
 // build makes the stack that a key describes.
 func (t *stackTable) build(key []byte) *analysis.Stack {
-	stack := &analysis.Stack{Frames: make([]analysis.Frame, 0, bytes.Count(key, []byte{'\n'})/2)}
+	stack := t.stacks.one()
+	stack.Frames = t.frames.take(bytes.Count(key, []byte{'\n'}) / 2)[:0]
 	for len(key) > 0 {
 		var line []byte
 		line, key = cutLine(key)
@@ -113,9 +124,15 @@ func (t *stackTable) name(b []byte) string {
 	if s, ok := t.names[string(b)]; ok {
 		return s
 	}
-	s := validText(b)
+	if !utf8.Valid(b) {
+		s := validText(b)
+		t.bytes += len(s)
+		t.names[string(b)] = s
+		return s
+	}
+	s := t.texts.keep(b)
 	t.bytes += len(s)
-	t.names[string(b)] = s
+	t.names[s] = s
 	return s
 }
 

@@ -24,7 +24,7 @@ type textParser struct {
 	dump     Dump
 
 	// The block being read, from a header to the next one.
-	g        Goroutine
+	g        *Goroutine
 	open     bool      // g was begun and not yet given to visit
 	done     bool      // no more frames: the creator or foreign text came
 	doubtful bool      // the header may be text of a panic value
@@ -38,7 +38,7 @@ type textParser struct {
 	body     int64     // offset after the header
 	match    *knownEnd // what known found; key is then not filled yet
 
-	next   Goroutine  // header being read
+	next   *Goroutine // header being read
 	blank  bool       // the line before was blank
 	strays int        // lines in this block that were not understood
 	stray  strayLine  // the last of them, as long as it may prove to be a function
@@ -66,6 +66,8 @@ func ParseText(r io.Reader, cfg Config, visit func(*Goroutine) error) (Dump, []a
 		stacks:   newStackTable(cfg.MaxStacks),
 		problems: problems{path: cfg.Path, max: cfg.MaxProblems},
 		visit:    visit,
+		g:        &Goroutine{},
+		next:     &Goroutine{},
 		pending:  -1,
 		ancestor: -1,
 	}
@@ -204,7 +206,7 @@ func (p *textParser) overflow() {
 // header begins a block, after it gave the one before to visit, and reports
 // whether the line was a header.
 func (p *textParser) header(b []byte, indent int) (begun bool, err error) {
-	ok, crash := p.headers.parse(b, p.lines.dropped > 0, &p.next)
+	ok, crash := p.headers.parse(b, p.lines.dropped > 0, p.next)
 	if !ok {
 		p.forget()
 		p.other(b, indent)
@@ -220,8 +222,7 @@ func (p *textParser) header(b []byte, indent int) (begun bool, err error) {
 	if crash || p.next.ID <= 0 {
 		p.dumper.crash, p.dump.Form = true, FormCrash
 	}
-	p.g = p.next
-	p.g.Body = nil
+	p.g, p.next = p.next, p.g
 	p.g.Line, p.g.Offset = p.lines.num, p.lines.off
 	p.open, p.done, p.doubtful = true, false, doubtful
 	p.key = p.key[:0]
@@ -232,6 +233,10 @@ func (p *textParser) header(b []byte, indent int) (begun bool, err error) {
 	return true, nil
 }
 
+// wholeBlock is what nearly all blocks are shorter than. Where less is left in the
+// buffer, the next block is brought in as a whole before it is looked at.
+const wholeBlock = 8 << 10
+
 // recognise skips the body of a known block and reports whether it skipped a
 // blank line, too. The state is then what the lines would have made it.
 func (p *textParser) recognise() (blank bool) {
@@ -239,24 +244,36 @@ func (p *textParser) recognise() (blank bool) {
 	if p.doubtful || !l.ended || l.dropped > 0 {
 		return false
 	}
+	l.ensure(wholeBlock)
 	found, length, parent := p.known.find(l.buf[l.start:l.end])
 	if found == nil {
 		return false
 	}
-	p.match, p.done, p.g.Parent = found, found.creator, parent
+	p.match, p.done, p.g.Parent = found, found.blank == 0, parent
 	l.start += length
 	l.num += found.lines
-	p.end = l.pos()
-	if !found.creator {
-		p.end--
+	p.end = l.pos() - int64(found.blank)
+	if found.blank > 0 {
 		return true
 	}
-	if l.start < l.end && l.buf[l.start] == '\n' {
-		l.start++
-		l.num++
-		return true
+	n := blankLine(l.buf[l.start:l.end])
+	if n == 0 {
+		return false
 	}
-	return false
+	l.start += n
+	l.num++
+	return true
+}
+
+// blankLine is the length of an empty line that b begins with, 0 where it does not.
+func blankLine(b []byte) int {
+	switch {
+	case len(b) > 0 && b[0] == '\n':
+		return 1
+	case len(b) > 1 && b[0] == '\r' && b[1] == '\n':
+		return 2
+	}
+	return 0
 }
 
 // forget goes on with the lines behind a known block that does not end yet.
@@ -273,8 +290,8 @@ func (p *textParser) deliver() error {
 		return nil
 	}
 	p.open = false
-	g := &p.g
-	var found keptStack
+	g := p.g
+	var found *keptStack
 	if p.match != nil {
 		found, p.match = p.match.keptStack, nil
 		p.bodyless, p.unplaced = false, false
@@ -308,17 +325,20 @@ func (p *textParser) deliver() error {
 
 // teach lets the tree know a block that is still in the buffer, if its body is
 // all that made its key.
-func (p *textParser) teach(found keptStack) {
+func (p *textParser) teach(found *keptStack) {
 	l := p.lines
-	if p.strays > 0 || p.ancestor >= 0 || p.unplaced || p.body < l.base ||
-		len(p.key) > maxKey || found.stack == p.stacks.full {
+	if p.strays > 0 || p.ancestor >= 0 || p.unplaced || p.body < l.base || len(p.key) > maxKey || found == &p.stacks.full {
 		return
 	}
-	body := l.buf[p.body-l.base : p.end-l.base]
-	if behind := int(p.end - l.base); behind < l.end && l.buf[behind] == '\n' && found.stack.CreatedBy.Func == "" {
-		body = l.buf[p.body-l.base : behind+1]
+	if found.taught >= maxTaught || found.seen == 1 && p.known.spans > eagerSpans {
+		return
 	}
-	p.known.learn(body, found, p.key)
+	found.taught++
+	begin, end := int(p.body-l.base), int(p.end-l.base)
+	if found.stack.CreatedBy.Func == "" {
+		end += blankLine(l.buf[end:l.end])
+	}
+	p.known.learn(l.buf[begin:end], found, p.key)
 }
 
 func (p *textParser) count(g *Goroutine) {
@@ -338,7 +358,7 @@ func (p *textParser) count(g *Goroutine) {
 // isDumper reports whether g writes the dump: a running goroutine with a debug=2
 // writer on its stack, or else the first of the text and any with its stack.
 func (p *textParser) isDumper(writing bool) bool {
-	g, d := &p.g, &p.dumper
+	g, d := p.g, &p.dumper
 	if g.State != "running" || g.ID <= 0 || d.crash && !writing || p.dump.Form == FormCrash && !writing {
 		return false
 	}

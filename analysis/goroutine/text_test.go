@@ -460,8 +460,6 @@ func TestDisguisesGiveTheSameGoroutines(t *testing.T) {
 	}
 }
 
-// TestKnownBlocksReadLikeLines compares reading in large pieces, where blocks are
-// recognised whole, with reading byte by byte, where they never are.
 func TestKnownBlocksReadLikeLines(t *testing.T) {
 	heavy(t)
 	var paths []string
@@ -478,9 +476,10 @@ func TestKnownBlocksReadLikeLines(t *testing.T) {
 		}
 		data := read(t, path)
 		data = bytes.Join([][]byte{data, data, []byte("tail\n")}, []byte("\n"))
-		want, got := parseText(t, iotest.OneByteReader(bytes.NewReader(data))), parseBytes(t, data)
-		if diff := cmp.Diff(want, got, cmp.AllowUnexported(parsed{})); diff != "" {
-			t.Errorf("%s: by lines (-), by blocks (+):\n%s", path, diff)
+		sameByLines(t, data)
+		sameByLines(t, bytes.ReplaceAll(data, []byte("\n"), []byte("\r\n")))
+		if t.Failed() {
+			t.Fatalf("in %s", path)
 		}
 	}
 }
@@ -490,6 +489,9 @@ func TestDamagedBlocksReadLikeLines(t *testing.T) {
 	dumps := plain(t)
 	for _, name := range []string{"debug2-go1.26.8.txt", "debug2-labels-go1.27.0.txt", "debug2-ancestors-go1.26.8.txt"} {
 		dumps[name] = dumps[name][len(dumps[name])*3/4:]
+	}
+	for _, name := range names(dumps) {
+		dumps[name+" with CRLF"] = bytes.ReplaceAll(dumps[name], []byte("\n"), []byte("\r\n"))
 	}
 	pieces := []string{"", "\n", "\n\n", "\t", " ", "(", ")", ")\n", ":", "\r", "\r\n", " +0x1", " fp=0x", " sp=0x", "main.x(0x1)\n\t/x.go:1 +0x1\n", "created by ", " in goroutine ", "...", "panic: x", "goroutine 7 [select]:\n", "0", "\x01", "\x02\n", "\xef\xbb\xbf", "%2e", "[originating from goroutine 3]:\n"}
 	rapid.Check(t, func(t *rapid.T) {
@@ -506,6 +508,20 @@ func TestDamagedBlocksReadLikeLines(t *testing.T) {
 			t.Fatalf("by lines (-), by blocks (+):\n%s", cmp.Diff(want, got, cmp.AllowUnexported(parsed{})))
 		}
 	})
+}
+
+// TestBlocksThatAreHardToTellApartReadLikeLines has more names of one length and
+// end than the tree keeps side by side, beside a name that begins another one and a
+// call that is inlined now and then.
+func TestBlocksThatAreHardToTellApartReadLikeLines(t *testing.T) {
+	var text strings.Builder
+	for i := range 200 {
+		fmt.Fprintf(&text, "goroutine %d [select]:\nmain.worker%02dOfThePool(0x%x)\n\t/f.go:1 +0x1\n", i+2, i%50, i)
+		text.WriteString([]string{"main.a(0x1)\n", "main.a(...)\n", "main.ab()\n"}[i%3] + "\t/f.go:2 +0x1\ncreated by main.g in goroutine 1\n\t/g.go:1 +0x1\n\n")
+	}
+	if got := sameByLines(t, []byte(text.String())); got.Headers != 200 || got.Truncated {
+		t.Errorf("got %+v", got.Dump)
+	}
 }
 
 func TestPlacesSpanTheBlock(t *testing.T) {
@@ -675,6 +691,23 @@ func TestKnownGoroutinesCostNoAllocation(t *testing.T) {
 	}
 }
 
+func TestNewStacksCostFewAllocations(t *testing.T) {
+	dump := read(t, "testdata/debug2-go1.26.8.txt")
+	parse := func(times int) float64 {
+		data := distinct(bytes.Repeat(append(dump, '\n'), times))
+		return testing.AllocsPerRun(1, func() {
+			found, _, err := goroutine.ParseText(bytes.NewReader(data), goroutine.Config{}, nil)
+			if err != nil || found.Headers != 81*times {
+				t.Fatalf("got %+v, error %v", found, err)
+			}
+		})
+	}
+	few, many := parse(20), parse(70)
+	if each := (many - few) / (50 * 81); each > 0.5 {
+		t.Errorf("got %.3f allocations for each stack", each)
+	}
+}
+
 func TestErrorsOfReaderAndVisitorComeBack(t *testing.T) {
 	dump := read(t, "testdata/debug2-go1.26.8.txt")
 	broken := errors.New("broken")
@@ -701,6 +734,18 @@ func TestNothingIsAnError(t *testing.T) {
 	}
 }
 
+// sameByLines compares reading in large pieces, where blocks are recognised whole,
+// with reading byte by byte, where they never are.
+func sameByLines(t testing.TB, data []byte) parsed {
+	t.Helper()
+	got := parseBytes(t, data)
+	slow := parseText(t, iotest.OneByteReader(bytes.NewReader(data)))
+	if !reflect.DeepEqual(slow, got) {
+		t.Errorf("by lines (-), by blocks (+):\n%s", cmp.Diff(slow, got, cmp.AllowUnexported(parsed{})))
+	}
+	return got
+}
+
 func FuzzText(f *testing.F) {
 	entries, err := os.ReadDir("testdata")
 	if err != nil {
@@ -714,11 +759,9 @@ func FuzzText(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		data = append(data[:len(data):len(data)], data...) // so that blocks are recognised
-		got := parseBytes(t, data)
-		slow := parseText(t, iotest.OneByteReader(bytes.NewReader(data)))
-		if !reflect.DeepEqual(slow, got) {
-			t.Errorf("by lines (-), by blocks (+):\n%s", cmp.Diff(slow, got, cmp.AllowUnexported(parsed{})))
-		}
+		windows := bytes.ReplaceAll(data, []byte("\n"), []byte("\r\n"))
+		sameByLines(t, append(windows, data...))
+		got := sameByLines(t, data)
 		if got.Headers != len(got.list) || got.Bytes != int64(len(data)) || len(got.problems) > 106 {
 			t.Errorf("got %+v for %d goroutines, %d problems", got.Dump, len(got.list), len(got.problems))
 		}
