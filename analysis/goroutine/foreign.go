@@ -39,7 +39,29 @@ func (p *textParser) other(b []byte, indent int) {
 		p.close()
 	case p.open && !p.done:
 		p.foreign(b, indent)
+	case p.open && p.created && indent > 0:
+		p.seam(b)
 	}
+}
+
+// seam warns of a file that was written over an older and longer one without being
+// cut first: the new dump ends, and the rest of an old line or frame follows.
+//
+//	created by main.start in goroutine 1
+//		/src/main.go:9 +0x1d
+//	ol).run(0xc000010000)
+//		/src/pool.go:42 +0x1d
+func (p *textParser) seam(b []byte) {
+	if _, place := cutOffsets(b); !place || p.seams > 0 || bytes.IndexByte(b, '/') < 0 || bytes.IndexByte(b, ' ') < 0 {
+		return
+	}
+	p.seams++
+	p.problems.add(analysis.Problem{
+		Line: p.lines.num, Offset: p.lines.off, Severity: analysis.Warning,
+		What: "what follows here may be the end of an older dump",
+		Why:  "a line of a stack stands behind a goroutine that was complete: the file seems to have been written over a longer one",
+		Hint: "capture into a new file; the goroutines from this line on may be of the older dump, which makes the counts too high",
+	})
 }
 
 // close ends the block before the next header does.

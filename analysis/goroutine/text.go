@@ -33,6 +33,8 @@ type textParser struct {
 	ancestor int       // where in key the ancestors' frames begin, or -1
 	indent   int       // of the pending function
 	unplaced bool      // the block ended with a function without file
+	created  bool      // the creator's file was read: the block is complete
+	seams    int       // places that seem to be the end of an older dump
 	bodyless bool      // the block had no body
 	end      int64     // offset after the last line that belongs to g
 	body     int64     // offset after the header
@@ -166,6 +168,7 @@ func (p *textParser) place(b []byte, indent int) bool {
 	}
 	p.key = append(append(p.key, file...), '\n')
 	p.done = p.key[p.pending] == markCreator
+	p.created = p.done
 	if p.ancestor >= 0 {
 		p.key = p.key[:p.ancestor]
 	}
@@ -224,7 +227,7 @@ func (p *textParser) header(b []byte, indent int) (begun bool, err error) {
 	}
 	p.g, p.next = p.next, p.g
 	p.g.Line, p.g.Offset = p.lines.num, p.lines.off
-	p.open, p.done, p.doubtful = true, false, doubtful
+	p.open, p.done, p.created, p.doubtful = true, false, false, doubtful
 	p.key = p.key[:0]
 	p.pending, p.ancestor = -1, -1
 	p.strays, p.stray.waits = 0, false
@@ -280,6 +283,7 @@ func blankLine(b []byte) int {
 func (p *textParser) forget() {
 	if p.match != nil {
 		p.key = append(p.key[:0], p.match.key...)
+		p.created = p.match.blank == 0
 		p.match = nil
 	}
 }

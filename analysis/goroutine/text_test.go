@@ -774,3 +774,32 @@ func FuzzText(f *testing.F) {
 		}
 	})
 }
+
+func TestTheEndOfAnOlderDumpBehindANewOneIsSuspected(t *testing.T) {
+	block := func(id int) string {
+		return fmt.Sprintf("goroutine %d [select]:\nmain.(*Pool).run(0xc000010000)\n\t/src/pool.go:42 +0x1d\ncreated by main.start in goroutine 1\n\t/src/main.go:9 +0x1d\n\n", id)
+	}
+	older := block(7) + block(8) + block(9)
+	for _, tt := range []struct {
+		name, text string
+		want       bool
+	}{
+		{"a dump alone", block(1) + block(2), false},
+		{"two dumps one after the other", block(1) + block(2) + older, false},
+		{"the rest of a file line", block(1) + "\t/src/pool.go:42 +0x1d\n" + older, true},
+		{"the rest of a function", block(1) + block(2) + "ol).run(0xc000010000)\n\t/src/pool.go:42 +0x1d\ncreated by main.start in goroutine 1\n\t/src/main.go:9 +0x1d\n\n" + older, true},
+		{"a log line between goroutines", block(1) + "2026/11/21 03:00:00 server.go:12: slow +0x1d\n" + older, false},
+		{"text of the user between dumps", block(1) + "  dump 2, after the restart\n" + older, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, problems, err := goroutine.ParseText(strings.NewReader(tt.text), goroutine.Config{}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := slices.ContainsFunc(problems, func(p analysis.Problem) bool { return strings.Contains(p.What, "the end of an older dump") })
+			if got != tt.want {
+				t.Errorf("suspected: %t, problems %+v", got, problems)
+			}
+		})
+	}
+}
