@@ -1,5 +1,7 @@
 package analysis
 
+import "iter"
+
 // Identity lets a member be followed through the snapshots of one epoch. Equal
 // identities in different epochs mean nothing.
 //
@@ -51,15 +53,64 @@ type Members struct {
 	Offset   []int64
 	Length   []int32
 	Detail   []string
+	// Packed are goroutines on their way from a dump to the store: then there are no
+	// columns but States, which their states index, until Unpack makes them.
+	Packed []Packing
+}
+
+// Packing is the members of one variant.
+type Packing struct {
+	*Packed
+	Variant, Artifact int32
 }
 
 // Len is the number of members.
-func (m *Members) Len() int { return max(len(m.ID), len(m.Offset)) }
+func (m *Members) Len() int {
+	n := max(len(m.ID), len(m.Offset))
+	for _, p := range m.Packed {
+		n += p.Len()
+	}
+	return n
+}
 
 // Identified reports whether the members can be followed.
-func (m *Members) Identified() bool { return len(m.ID) > 0 }
+func (m *Members) Identified() bool { return len(m.ID) > 0 || len(m.Packed) > 0 }
 
-// Identity returns the identity of member i.
+// Unpack makes columns of packed goroutines: those of each variant in turn.
+func (m *Members) Unpack() {
+	if len(m.Packed) == 0 {
+		return
+	}
+	n := m.Len()
+	out := Members{
+		ID: make([]int64, 0, n), Parent: make([]int64, 0, n), State: make([]uint16, 0, n), Wait: make([]int32, 0, n),
+		Variant: make([]int32, 0, n), Artifact: make([]int32, 0, n),
+		Line: make([]int64, 0, n), Offset: make([]int64, 0, n), Length: make([]int32, 0, n),
+	}
+	index := make(map[uint16]uint16)
+	for _, p := range m.Packed {
+		for _, state := range p.States() {
+			if _, ok := index[state]; !ok {
+				index[state] = uint16(len(out.States))
+				out.States = append(out.States, m.States[state])
+			}
+		}
+		for g := range p.All() {
+			out.ID = append(out.ID, g.ID)
+			out.Parent = append(out.Parent, g.Parent)
+			out.State = append(out.State, index[g.State])
+			out.Wait = append(out.Wait, g.Wait)
+			out.Variant = append(out.Variant, p.Variant)
+			out.Artifact = append(out.Artifact, p.Artifact)
+			out.Line = append(out.Line, g.Line)
+			out.Offset = append(out.Offset, g.Offset)
+			out.Length = append(out.Length, g.Length)
+		}
+	}
+	*m = out
+}
+
+// Identity returns the identity of member i of columns.
 func (m *Members) Identity(i int) Identity {
 	id := Identity{ID: m.ID[i]}
 	if len(m.Sub) > 0 {
@@ -71,7 +122,64 @@ func (m *Members) Identity(i int) Identity {
 	return id
 }
 
-// At returns member i.
+// IDs yields the ids of members that can be followed.
+func (m *Members) IDs() iter.Seq[int64] {
+	return column(m, m.ID, func(g *PackedMember) int64 { return g.ID })
+}
+
+// Parents yields the creators, none where no member's is known.
+func (m *Members) Parents() iter.Seq[int64] {
+	return column(m, m.Parent, func(g *PackedMember) int64 { return g.Parent })
+}
+
+// Waits yields the minutes, none where the kind has none.
+func (m *Members) Waits() iter.Seq[int32] {
+	return column(m, m.Wait, func(g *PackedMember) int32 { return g.Wait })
+}
+
+func column[T any](m *Members, values []T, of func(*PackedMember) T) iter.Seq[T] {
+	return func(yield func(T) bool) {
+		for _, v := range values {
+			if !yield(v) {
+				return
+			}
+		}
+		for _, p := range m.Packed {
+			for g := range p.All() {
+				if !yield(of(&g)) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// All yields the members, packed or not.
+func (m *Members) All() iter.Seq[Member] {
+	return func(yield func(Member) bool) {
+		for i := range max(len(m.ID), len(m.Offset)) {
+			if !yield(m.At(i)) {
+				return
+			}
+		}
+		for _, p := range m.Packed {
+			for g := range p.All() {
+				if !yield(p.member(m.States, &g)) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func (p Packing) member(states []string, g *PackedMember) Member {
+	return Member{
+		Identity: Identity{ID: g.ID}, Parent: g.Parent, State: states[g.State], Wait: int(g.Wait), Variant: int(p.Variant),
+		Place: Place{Artifact: int(p.Artifact), Line: g.Line, Offset: g.Offset, Length: int64(g.Length)},
+	}
+}
+
+// At returns member i of columns.
 func (m *Members) At(i int) Member {
 	out := Member{Wait: -1, Variant: -1}
 	if len(m.ID) > 0 {

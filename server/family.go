@@ -220,17 +220,19 @@ func elsewhere(seen []store.Sighting, fingerprint, caseID string) []view.Sightin
 
 // members lists the oldest members first, with the address of their raw lines.
 func members(g *analysis.Group, snap *analysis.Snapshot, bundleID string) []view.FamilyMember {
-	n := g.Members.Len()
+	all := g.Members // a copy: the group is shared
+	all.Unpack()
+	n := all.Len()
 	order := make([]int, n)
 	for i := range order {
 		order[i] = i
 	}
-	if g.Members.Identified() {
-		sort.SliceStable(order, func(i, j int) bool { return g.Members.ID[order[i]] < g.Members.ID[order[j]] })
+	if all.Identified() {
+		sort.SliceStable(order, func(i, j int) bool { return all.ID[order[i]] < all.ID[order[j]] })
 	}
 	var out []view.FamilyMember
 	for _, i := range order[:min(n, maxMembers)] {
-		m := g.Members.At(i)
+		m := all.At(i)
 		out = append(out, view.FamilyMember{Member: m, RawURL: rawURL(m, snap, bundleID)})
 	}
 	return out

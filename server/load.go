@@ -40,7 +40,12 @@ func (l *loaded) weight() int {
 		for _, s := range line.Snapshots {
 			bytes += 2_000 + 600*len(s.Groups)
 			for i := range s.Groups {
-				bytes += 80 * s.Groups[i].Members.Len()
+				// Packed goroutines and their numbers in the verdict, or columns.
+				each := 80
+				if len(s.Groups[i].Members.Packed) > 0 {
+					each = 24
+				}
+				bytes += each * s.Groups[i].Members.Len()
 			}
 		}
 	}
@@ -49,10 +54,12 @@ func (l *loaded) weight() int {
 
 // caseCache keeps the cases that were last asked for, by their state in the store.
 type caseCache struct {
-	mu    sync.Mutex
-	size  int
-	order []string
-	cases map[string]cachedCase
+	mu sync.Mutex
+	// computing are the states being computed, each with what closes at the end.
+	computing map[string]chan struct{}
+	size      int
+	order     []string
+	cases     map[string]cachedCase
 }
 
 type cachedCase struct {
@@ -60,7 +67,9 @@ type cachedCase struct {
 	weight int
 }
 
-func newCaseCache() *caseCache { return &caseCache{cases: map[string]cachedCase{}} }
+func newCaseCache() *caseCache {
+	return &caseCache{cases: map[string]cachedCase{}, computing: map[string]chan struct{}{}}
+}
 
 func (c *caseCache) get(key string) *loaded {
 	c.mu.Lock()
@@ -70,6 +79,28 @@ func (c *caseCache) get(key string) *loaded {
 		c.order = append(slices.DeleteFunc(c.order, func(k string) bool { return k == key }), key)
 	}
 	return found.l
+}
+
+// alone waits until nobody computes the state and reserves it until the returned
+// function is called: two requests for one large case take the memory of one.
+func (c *caseCache) alone(key string) (done func()) {
+	for {
+		c.mu.Lock()
+		busy := c.computing[key]
+		if busy == nil {
+			mine := make(chan struct{})
+			c.computing[key] = mine
+			c.mu.Unlock()
+			return func() {
+				c.mu.Lock()
+				delete(c.computing, key)
+				c.mu.Unlock()
+				close(mine)
+			}
+		}
+		c.mu.Unlock()
+		<-busy
+	}
 }
 
 func (c *caseCache) put(key string, l *loaded) {
@@ -101,12 +132,13 @@ func (s *Server) load(ctx context.Context, caseID string) (*loaded, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer s.cases.alone(now.key)()
 	if l := s.cases.get(now.key); l != nil {
 		fresh := *l
 		fresh.Case, fresh.bundles = now.Case, now.bundles
 		return &fresh, nil
 	}
-	snapshots, err := s.store.SnapshotsFull(ctx, caseID, store.AllProcesses)
+	snapshots, err := s.store.SnapshotsPacked(ctx, caseID)
 	if err != nil {
 		return nil, err
 	}

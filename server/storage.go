@@ -49,7 +49,8 @@ type Storage interface {
 	Requeue(ctx context.Context, bundleID string) (store.Job, error)
 
 	Snapshots(ctx context.Context, caseID string) ([]analysis.Snapshot, error)
-	SnapshotsFull(ctx context.Context, caseID, processKey string) ([]analysis.Snapshot, error)
+	SnapshotsPacked(ctx context.Context, caseID string) ([]analysis.Snapshot, error)
+	SnapshotsAged(ctx context.Context, caseID string) ([]analysis.Snapshot, error)
 	FindSnapshot(ctx context.Context, id string) (caseIDs []string, err error)
 	SnapshotBundle(ctx context.Context, caseID, snapshotID string) (bundleID string, err error)
 	AddEdit(ctx context.Context, caseID string, e identity.Edit) (identity.Edit, error)

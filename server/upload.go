@@ -12,11 +12,13 @@ import (
 	"mime/multipart"
 	"net/http"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/identity"
 	"leakdiff/analysis/report"
 	"leakdiff/store"
 	"leakdiff/web/view"
@@ -435,16 +437,46 @@ func (s *Server) answer(ctx context.Context, b store.Bundle) (uploaded, error) {
 	if b.Status != store.Done {
 		return out, nil
 	}
-	l, err := s.load(ctx, b.CaseID)
+	built, err := s.briefly(ctx, b.CaseID, s.store.Snapshots)
 	if err != nil {
 		return out, err
 	}
-	for _, snap := range l.built.Report.Snapshots {
-		if l.bundleOf[snap.ID] == b.ID {
+	for _, snap := range built.Report.Snapshots {
+		bundle, err := s.store.SnapshotBundle(ctx, b.CaseID, snap.ID)
+		if err != nil {
+			return out, err
+		}
+		if bundle == b.ID {
 			out.Snapshots = append(out.Snapshots, snap)
 		}
 	}
 	return out, nil
+}
+
+// briefly is the report of a case for what speaks of no single member. Only series
+// of several snapshots follow members; where there is none, a million of them are not
+// loaded, and read gives what is: Snapshots for a list, SnapshotsAged for verdicts.
+func (s *Server) briefly(ctx context.Context, caseID string, read func(context.Context, string) ([]analysis.Snapshot, error)) (report.Case, error) {
+	found, err := read(ctx, caseID)
+	if err != nil {
+		return report.Case{}, err
+	}
+	edits, err := s.store.Edits(ctx, caseID)
+	if err != nil {
+		return report.Case{}, err
+	}
+	said := identity.Resolve(found, edits)
+	for i := range said.Snapshots {
+		said.Snapshots[i].Objects = nil // they name members
+	}
+	if slices.ContainsFunc(report.Group(said.Snapshots), func(l report.Line) bool { return len(l.Snapshots) > 1 }) {
+		l, err := s.load(ctx, caseID)
+		if err != nil {
+			return report.Case{}, err
+		}
+		return l.built, nil
+	}
+	return report.Build(said.Snapshots, nil, report.Options{Version: s.cfg.Version, Events: happened(said), Loads: said.Loads}), nil
 }
 
 // getBundleAPI is the state of an upload, for those who do not wait.

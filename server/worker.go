@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -68,7 +69,9 @@ func (w *worker) work(ctx context.Context, job store.Job) {
 	err := w.ingest(jobCtx, job)
 	switch {
 	case err == nil:
-		w.summarise(ctx, job.BundleID)
+		// The job is done and is not run again: its summary is finished even where the
+		// server ends.
+		w.summarise(context.WithoutCancel(ctx), job.BundleID)
 	case ctx.Err() != nil:
 		w.s.log.Info("ingest interrupted by the end of the server, will be run again", "bundle", job.BundleID)
 	case errors.Is(err, context.Canceled):
@@ -84,6 +87,9 @@ func (w *worker) work(ctx context.Context, job store.Job) {
 	}
 }
 
+// largeBundle is how many bytes leave enough garbage behind to be worth a collection.
+const largeBundle = 64 << 20
+
 func (w *worker) ingest(ctx context.Context, job store.Job) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -94,14 +100,26 @@ func (w *worker) ingest(ctx context.Context, job store.Job) (err error) {
 	if err != nil {
 		return err
 	}
-	result, err := ingest.Run(ctx, ingest.Config{Bundle: w.s.bundleConfig(), Progress: w.report, Now: w.s.cfg.Now}, w.s.inputs(b.Files))
+	cfg := ingest.Config{Bundle: w.s.bundleConfig(), Progress: w.report, Now: w.s.cfg.Now, Packed: true}
+	inputs := w.s.inputs(b.Files)
+	if len(inputs) == 1 {
+		cfg.SHA256, inputs[0].ModTime = b.Files[0].SHA256, b.Created
+	}
+	result, err := ingest.Run(ctx, cfg, inputs)
 	if err != nil {
 		return err
 	}
+	if result.Unpacked > largeBundle {
+		// What reading left behind goes before the database takes memory of its own.
+		debug.FreeOSMemory()
+	}
 	w.report(ingest.Progress{Stage: "saving", Files: len(result.Artifacts), Snapshots: len(result.Snapshots)})
-	return w.s.store.FinishJob(ctx, job.ID, store.Result{
+	err = w.s.store.FinishJob(ctx, job.ID, store.Result{
 		Artifacts: result.Artifacts, Problems: result.Problems, Snapshots: result.Snapshots, Unpacked: result.Unpacked, Engine: ingest.Engine,
 	})
+	// Whoever waits for the bundle need not wait for the summary of its case.
+	w.report(ingest.Progress{Stage: "done", Files: len(result.Artifacts), Snapshots: len(result.Snapshots)})
+	return err
 }
 
 // summarise keeps the sentence and figures that the list of cases shows.
@@ -116,11 +134,11 @@ func (w *worker) summarise(ctx context.Context, bundleID string) {
 }
 
 func (s *Server) summarise(ctx context.Context, caseID string) error {
-	c, err := s.load(ctx, caseID)
+	built, err := s.briefly(ctx, caseID, s.store.SnapshotsAged)
 	if err != nil {
 		return err
 	}
-	sum := report.Summary(c.built)
+	sum := report.Summary(built)
 	return s.store.SetCaseSummary(ctx, caseID, store.Summary{
 		Headline: sum.Headline, Verdict: string(sum.Verdict), Lowest: sum.Lowest, Highest: sum.Highest, Spark: sum.Spark,
 	})
@@ -179,11 +197,11 @@ func (w *worker) settled(ctx context.Context, bundleID string) (store.Bundle, er
 		case <-ctx.Done():
 			return b, ctx.Err()
 		case <-changed:
-			// Progress moves often; the status is asked a few times a second.
+			// Progress moves often; the status is asked some times a second.
 			select {
 			case <-ctx.Done():
 				return b, ctx.Err()
-			case <-time.After(100 * time.Millisecond):
+			case <-time.After(20 * time.Millisecond):
 			}
 		case <-time.After(time.Second):
 		}

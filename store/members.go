@@ -8,17 +8,26 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
-	"strings"
+	"slices"
 
 	"leakdiff/analysis"
 )
 
-// The blob of a family's members, version 1:
+// The blob of a family's members:
 //
-//	byte     form: membersPlain, or membersZstd where everything after the checksum
-//	         is one zstd frame
+//	byte     form; those with zstd have one zstd frame after the checksum
 //	4 bytes  CRC-32C of the rest of the blob, little-endian
 //	uvarint  number of members
+//
+// and then columns, or, for goroutines that come packed (analysis.Packed),
+//
+//	states   their number, then as a column of texts
+//	uvarint  number of variants with members; for each of them
+//	         variant, artifact, number of states, the index of each state, number of
+//	         members, number of bytes of their values (all uvarint), sets, values
+//
+// Columns are
+//
 //	uvarint  set of the columns present, bit i for column i
 //	columns  in the order of the bits, each one byte mode and then its values
 //
@@ -26,8 +35,10 @@ import (
 // the member before: goroutines of one family stand next to each other in a dump,
 // so that most gaps are equal.
 const (
-	membersPlain = 1
-	membersZstd  = 2
+	membersPlain  = 1
+	membersZstd   = 2
+	packingsPlain = 3
+	packingsZstd  = 4
 
 	membersHeader = 1 + 4
 	// zstdWorth is the size below which a frame's own overhead eats the gain.
@@ -83,15 +94,27 @@ func encodeMembers(p *packer, m *analysis.Members) ([]byte, error) {
 	if n == 0 {
 		return nil, nil
 	}
-	blob := bytes.NewBuffer(make([]byte, membersHeader, 256))
+	blob := bytes.NewBuffer(make([]byte, membersHeader, max(256, packedSize(m))))
 	form, err := writeBody(p, blob, m, n)
 	if err != nil {
 		return nil, err
+	}
+	if len(m.Packed) > 0 {
+		form += packingsPlain - membersPlain
 	}
 	out := blob.Bytes()
 	out[0] = form
 	binary.LittleEndian.PutUint32(out[1:], checksum(out[membersHeader:]))
 	return out, nil
+}
+
+// packedSize is about as long as the blob of packed goroutines: zstd gains little.
+func packedSize(m *analysis.Members) (n int) {
+	for _, p := range m.Packed {
+		sets, values := p.Data()
+		n += len(sets)/2 + len(values)
+	}
+	return n
 }
 
 func checksum(b []byte) uint32 { return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)) }
@@ -155,6 +178,16 @@ func checkMembers(m *analysis.Members, n int) error {
 			return fmt.Errorf("members: state %d of %d", state, len(m.States))
 		}
 	}
+	for _, p := range m.Packed {
+		if len(m.ID) > 0 || len(m.Offset) > 0 || p.Variant < 0 || p.Artifact < 0 {
+			return fmt.Errorf("members: variant %d packed beside %d in columns", p.Variant, max(len(m.ID), len(m.Offset)))
+		}
+		for _, state := range p.States() {
+			if int(state) >= len(m.States) {
+				return fmt.Errorf("members: state %d of %d", state, len(m.States))
+			}
+		}
+	}
 	for _, texts := range [][]string{m.States, m.Detail} {
 		for _, text := range texts {
 			if len(text) > maxText {
@@ -166,6 +199,9 @@ func checkMembers(m *analysis.Members, n int) error {
 }
 
 func writeMembers(w io.Writer, m *analysis.Members, n int) error {
+	if len(m.Packed) > 0 {
+		return writePackings(w, m, n)
+	}
 	var present uint64
 	for column, length := range map[int]int{
 		columnID: len(m.ID), columnSub: len(m.Sub), columnHash: len(m.Hash), columnParent: len(m.Parent),
@@ -194,6 +230,39 @@ func writeMembers(w io.Writer, m *analysis.Members, n int) error {
 	c.column(len(m.Offset), func(i int) int64 { return m.Offset[i] - predictOffset(m, i) })
 	c.texts(m.Detail)
 	writeColumn(c, m.Age)
+	return c.w.Flush()
+}
+
+// writePackings writes packed goroutines as they are, and of the dump's states those that the
+// family has.
+func writePackings(w io.Writer, m *analysis.Members, n int) error {
+	index := map[uint16]uint64{}
+	var states []string
+	for _, p := range m.Packed {
+		for _, state := range p.States() {
+			if _, known := index[state]; !known {
+				index[state] = uint64(len(states))
+				states = append(states, m.States[state])
+			}
+		}
+	}
+	c := &columnWriter{w: bufio.NewWriterSize(w, 4096)}
+	c.uvarint(uint64(n))
+	writeStates(c, states)
+	c.uvarint(uint64(len(m.Packed)))
+	for _, p := range m.Packed {
+		c.uvarint(uint64(p.Variant))
+		c.uvarint(uint64(p.Artifact))
+		c.uvarint(uint64(len(p.States())))
+		for _, state := range p.States() {
+			c.uvarint(index[state])
+		}
+		sets, values := p.Data()
+		c.uvarint(uint64(len(sets)))
+		c.uvarint(uint64(len(values)))
+		c.w.Write(sets)
+		c.w.Write(values)
+	}
 	return c.w.Flush()
 }
 
@@ -340,6 +409,35 @@ func varintLen(v uint64) int {
 // promises; a blob that holds another number, or is damaged in any way, is an
 // error.
 func decodeMembers(p *packer, blob []byte, want int) (analysis.Members, error) {
+	m, err := openMembers(p, blob, want)
+	if err != nil {
+		return analysis.Members{}, err
+	}
+	m.Unpack()
+	if m.Len() != want {
+		return analysis.Members{}, errors.New("members: fewer values than members")
+	}
+	return m, nil
+}
+
+// decodeAges is decodeMembers for the columns Wait and Age alone.
+func decodeAges(p *packer, blob []byte, want int) (analysis.Members, error) {
+	m, err := openMembers(p, blob, want)
+	if err != nil {
+		return analysis.Members{}, err
+	}
+	aged := analysis.Members{Wait: m.Wait, Age: m.Age}
+	for _, packing := range m.Packed {
+		aged.Wait = slices.Grow(aged.Wait, packing.Len())
+		for g := range packing.All() {
+			aged.Wait = append(aged.Wait, g.Wait)
+		}
+	}
+	return aged, nil
+}
+
+// openMembers decodes members but leaves packed goroutines packed.
+func openMembers(p *packer, blob []byte, want int) (analysis.Members, error) {
 	if len(blob) == 0 && want == 0 {
 		return analysis.Members{}, nil
 	}
@@ -361,10 +459,14 @@ func decodeBlob(p *packer, blob []byte, want int) (m analysis.Members, err error
 	if checksum(body) != binary.LittleEndian.Uint32(blob[1:]) {
 		return m, errors.New("the checksum does not fit")
 	}
+	read := readMembers
+	if blob[0] == packingsPlain || blob[0] == packingsZstd {
+		read = readPackings
+	}
 	switch blob[0] {
-	case membersPlain:
-		return readMembers(bytes.NewReader(body), want)
-	case membersZstd:
+	case membersPlain, packingsPlain:
+		return read(bytes.NewReader(body), want)
+	case membersZstd, packingsZstd:
 		dec, err := p.decoder()
 		if err != nil {
 			return m, err
@@ -372,7 +474,7 @@ func decodeBlob(p *packer, blob []byte, want int) (m analysis.Members, err error
 		if err := dec.Reset(bytes.NewReader(body)); err != nil {
 			return m, err
 		}
-		return readMembers(bufio.NewReaderSize(io.LimitReader(dec, maxBody), 16<<10), want)
+		return read(bufio.NewReaderSize(io.LimitReader(dec, maxBody), 16<<10), want)
 	}
 	return m, fmt.Errorf("unknown form %d", blob[0])
 }
@@ -382,13 +484,83 @@ type byteReader interface {
 	io.ByteReader
 }
 
-func readMembers(r byteReader, want int) (m analysis.Members, err error) {
+func readNumber(r byteReader, want int) error {
 	n, err := binary.ReadUvarint(r)
 	if err != nil {
-		return m, broken(err)
+		return broken(err)
 	}
 	if n != uint64(want) || want == 0 {
-		return m, fmt.Errorf("%d of them, the row has %d", n, want)
+		return fmt.Errorf("%d of them, the row has %d", n, want)
+	}
+	return nil
+}
+
+func readPackings(r byteReader, want int) (m analysis.Members, err error) {
+	if err := readNumber(r, want); err != nil {
+		return m, err
+	}
+	c := &columnReader{r: r, n: want, present: 1 << columnStates}
+	m.States = c.states()
+	left := want
+	for range c.below(uint64(want) + 1) {
+		p := c.packing(left, len(m.States))
+		if c.err != nil {
+			return analysis.Members{}, c.err
+		}
+		left -= p.Len()
+		m.Packed = append(m.Packed, p)
+	}
+	if c.err != nil {
+		return analysis.Members{}, c.err
+	}
+	if _, err := r.ReadByte(); err != io.EOF {
+		return analysis.Members{}, errors.New("bytes after the last variant")
+	}
+	if left != 0 {
+		return analysis.Members{}, fmt.Errorf("%d members of %d are missing", left, want)
+	}
+	return m, nil
+}
+
+func (c *columnReader) packing(left, states int) (p analysis.Packing) {
+	p.Variant, p.Artifact = int32(c.below(1<<31)), int32(c.below(1<<31))
+	used := make([]uint16, 0, min(left, states))
+	for range c.below(uint64(states) + 1) {
+		used = append(used, uint16(c.below(uint64(states))))
+	}
+	n, size := c.below(uint64(left)+1), c.below(maxBody)
+	sets, values := c.bytes(int64(n)), c.bytes(int64(size))
+	p.Packed = analysis.NewPacked(used, sets, values)
+	return p
+}
+
+// bytes reads n bytes without believing the number before they are there.
+func (c *columnReader) bytes(n int64) []byte {
+	var out bytes.Buffer
+	if c.err != nil {
+		return nil
+	}
+	if _, err := io.CopyN(&out, c.r, n); err != nil {
+		c.err = broken(err)
+	}
+	return out.Bytes()
+}
+
+// below reads a number that must be less than limit; it is 0 after an error.
+func (c *columnReader) below(limit uint64) uint64 {
+	v := c.uvarint()
+	if c.err == nil && v >= limit {
+		c.fail("%d where less than %d is possible", v, limit)
+	}
+	if c.err != nil {
+		return 0
+	}
+	return v
+}
+
+func readMembers(r byteReader, want int) (m analysis.Members, err error) {
+	if err := readNumber(r, want); err != nil {
+		return m, err
 	}
 	present, err := binary.ReadUvarint(r)
 	if err != nil {
@@ -574,9 +746,5 @@ func (c *columnReader) text(length int64) string {
 		}
 		return string(text)
 	}
-	var text strings.Builder
-	if _, err := io.CopyN(&text, c.r, length); err != nil {
-		c.err = broken(err)
-	}
-	return text.String()
+	return string(c.bytes(length))
 }

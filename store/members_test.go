@@ -230,6 +230,72 @@ func TestMembersTakeUnderOnePercentOfTheDump(t *testing.T) {
 	}
 }
 
+// packedOf are the goroutines of m as a dump gives them: packed, each variant by
+// itself, with states of which the family has not all.
+func packedOf(m *analysis.Members) analysis.Members {
+	out := analysis.Members{States: append([]string{"a state of another family"}, m.States...)}
+	variants := map[int32]*analysis.Packed{}
+	for i := range m.ID {
+		p := variants[m.Variant[i]]
+		if p == nil {
+			p = &analysis.Packed{}
+			variants[m.Variant[i]] = p
+			out.Packed = append(out.Packed, analysis.Packing{Packed: p, Variant: m.Variant[i], Artifact: m.Artifact[i]})
+		}
+		p.Append(analysis.PackedMember{ID: m.ID[i], Parent: m.Parent[i], State: m.State[i] + 1, Wait: m.Wait[i], Line: m.Line[i], Offset: m.Offset[i], Length: m.Length[i]})
+	}
+	return out
+}
+
+func TestPackedGoroutinesComeBackAsColumns(t *testing.T) {
+	for _, n := range []int{1, 2, 50, streamFrom + 1, 20_000} {
+		m := leakedMembers(n)
+		packed := packedOf(&m)
+		got := decode(t, encode(t, &packed), n)
+		packed.Unpack()
+		if diff := cmp.Diff(packed, got); diff != "" {
+			t.Errorf("%d goroutines: %s", n, diff)
+		}
+	}
+}
+
+func TestEncodingRefusesPackedGoroutinesThatContradictTheRest(t *testing.T) {
+	m := leakedMembers(3)
+	for name, damage := range map[string]func(*analysis.Members){
+		"columns beside them":  func(p *analysis.Members) { p.ID = []int64{1} },
+		"a state without name": func(p *analysis.Members) { p.States = nil },
+		"a variant below zero": func(p *analysis.Members) { p.Packed[0].Variant = -1 },
+	} {
+		packed := packedOf(&m)
+		damage(&packed)
+		var p packer
+		if _, err := encodeMembers(&p, &packed); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+func TestDamagedPackedGoroutinesAreAnError(t *testing.T) {
+	m := leakedMembers(50)
+	packed := packedOf(&m)
+	good := encode(t, &packed)
+	var p packer
+	defer p.close()
+	for i := range good {
+		bad := append([]byte(nil), good...)
+		bad[i] ^= 0x10
+		if _, err := decodeMembers(&p, bad, m.Len()); err == nil {
+			t.Errorf("byte %d flipped: no error", i)
+		}
+		if _, err := decodeMembers(&p, good[:i], m.Len()); err == nil {
+			t.Errorf("cut after %d bytes: no error", i)
+		}
+	}
+	if _, err := decodeMembers(&p, good, m.Len()+1); err == nil {
+		t.Error("another number than the row has: no error")
+	}
+}
+
 func corpus(t testing.TB, path string) string {
 	t.Helper()
 	root := os.Getenv("LEAKDIFF_CORPUS")
@@ -354,7 +420,8 @@ func FuzzDecodeMembers(f *testing.F) {
 	var p packer
 	small, large := leakedMembers(3), leakedMembers(300)
 	descriptors := analysis.Members{ID: []int64{7}, Sub: []int64{99}, Hash: []uint64{1 << 60}, Detail: []string{"7u TCP a->b"}}
-	for _, m := range []*analysis.Members{&small, &large, &descriptors} {
+	packedSmall, packedLarge := packedOf(&small), packedOf(&large)
+	for _, m := range []*analysis.Members{&small, &large, &descriptors, &packedSmall, &packedLarge} {
 		blob, err := encodeMembers(&p, m)
 		if err != nil {
 			f.Fatal(err)

@@ -29,10 +29,24 @@ func (s *Store) SnapshotsFull(ctx context.Context, caseID, processKey string) ([
 	return s.snapshots(ctx, caseID, processKey, withMembers)
 }
 
+// SnapshotsPacked is SnapshotsFull of all processes with goroutines left packed, in
+// about five bytes each.
+func (s *Store) SnapshotsPacked(ctx context.Context, caseID string) ([]analysis.Snapshot, error) {
+	return s.snapshots(ctx, caseID, AllProcesses, withPacked)
+}
+
+// SnapshotsAged is Snapshots with nothing of the members but Wait and Age: all that
+// a snapshot that stands alone can say of growth, in four bytes a goroutine.
+func (s *Store) SnapshotsAged(ctx context.Context, caseID string) ([]analysis.Snapshot, error) {
+	return s.snapshots(ctx, caseID, AllProcesses, withAges)
+}
+
 type depth int
 
 const (
 	withoutMembers depth = iota
+	withAges
+	withPacked
 	withMembers
 )
 
@@ -55,8 +69,13 @@ func (s *Store) snapshots(ctx context.Context, caseID, key string, d depth) (out
 		if out, err = l.assemble(rows, groups); err != nil {
 			return err
 		}
-		if d == withMembers {
-			return l.members(ctx, rows, out)
+		switch d {
+		case withMembers:
+			return l.members(ctx, rows, out, decodeMembers)
+		case withPacked:
+			return l.members(ctx, rows, out, openMembers)
+		case withAges:
+			return l.members(ctx, rows, out, decodeAges)
 		}
 		return nil
 	})
@@ -369,8 +388,10 @@ func (l *loader) assemble(rows []snapshotRow, groups []groupRow) ([]analysis.Sna
 	return out, nil
 }
 
+type memberDecoder func(p *packer, blob []byte, want int) (analysis.Members, error)
+
 // members decodes the members of every group, one snapshot after the other.
-func (l *loader) members(ctx context.Context, rows []snapshotRow, out []analysis.Snapshot) error {
+func (l *loader) members(ctx context.Context, rows []snapshotRow, out []analysis.Snapshot, decode memberDecoder) error {
 	for i, r := range rows {
 		place := 0
 		_, err := collect(ctx, l.tx, func(rows *sql.Rows) (struct{}, error) {
@@ -379,7 +400,7 @@ func (l *loader) members(ctx context.Context, rows []snapshotRow, out []analysis
 			if err := rows.Scan(&count, &blob); err != nil {
 				return struct{}{}, err
 			}
-			m, err := decodeMembers(l.p, blob, count)
+			m, err := decode(l.p, blob, count)
 			if err == nil {
 				out[i].Groups[place].Members = m
 			}

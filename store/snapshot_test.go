@@ -38,6 +38,34 @@ func TestSnapshotsComeBackAsWritten(t *testing.T) {
 	}
 }
 
+func TestPackedSnapshotsHoldWhatTheFullOnesHold(t *testing.T) {
+	f := open(t)
+	c := f.newCase("a")
+	snap := kubelet("2", instant, 5)
+	members := leakedMembers(3000)
+	snap.Groups[0].Members = packedOf(&members)
+	f.filled(c.ID, "1", Result{Snapshots: []analysis.Snapshot{snap}})
+
+	full, err := f.SnapshotsFull(f.ctx, c.ID, AllProcesses)
+	f.ok(err)
+	packed, err := f.SnapshotsPacked(f.ctx, c.ID)
+	f.ok(err)
+	aged, err := f.SnapshotsAged(f.ctx, c.ID)
+	f.ok(err)
+	if m := &packed[0].Groups[0].Members; len(m.Packed) == 0 || len(m.ID) > 0 {
+		t.Errorf("%d packings, %d ids", len(m.Packed), len(m.ID))
+	}
+	for i := range full[0].Groups {
+		want := &full[0].Groups[i].Members
+		wantEqual(t, analysis.Members{Wait: want.Wait, Age: want.Age}, aged[0].Groups[i].Members)
+		packed[0].Groups[i].Members.Unpack()
+		wantEqual(t, *want, packed[0].Groups[i].Members)
+	}
+	one, err := f.Members(f.ctx, c.ID, snap.ID, snap.Groups[0].Family.Fingerprint)
+	f.ok(err)
+	wantEqual(t, full[0].Groups[0].Members, one)
+}
+
 func TestTimesAreUTCAndThoseThatCannotBeAreDropped(t *testing.T) {
 	f := open(t)
 	c := f.newCase("a")

@@ -20,7 +20,7 @@ func identitiesOf(groups ...*analysis.Group) identitySet {
 	n, plain := 0, true
 	for _, group := range groups {
 		if group != nil {
-			n += len(group.Members.ID)
+			n += group.Members.Len()
 			plain = plain && len(group.Members.Sub) == 0 && len(group.Members.Hash) == 0
 		}
 	}
@@ -31,7 +31,7 @@ func identitiesOf(groups ...*analysis.Group) identitySet {
 		ids := make([]int64, 0, n)
 		for _, group := range groups {
 			if group != nil {
-				ids = append(ids, group.Members.ID...)
+				ids = slices.AppendSeq(ids, group.Members.IDs())
 			}
 		}
 		slices.Sort(ids)
@@ -42,8 +42,11 @@ func identitiesOf(groups ...*analysis.Group) identitySet {
 		if group == nil {
 			continue
 		}
-		for i := range group.Members.ID {
-			full = append(full, group.Members.Identity(i))
+		if !group.Members.Identified() {
+			continue
+		}
+		for m := range group.Members.All() {
+			full = append(full, m.Identity)
 		}
 	}
 	slices.SortFunc(full, compareIdentity)

@@ -33,6 +33,8 @@ type part struct {
 	// zone and is taken as UTC.
 	inner    time.Time
 	zoneless bool
+	// dayless says that inner was a clock without a date.
+	dayless bool
 	// outcome replaces the artifact's own where the part is one of several.
 	outcome string
 	placing placing
@@ -63,11 +65,11 @@ type part struct {
 	ran time.Time
 }
 
-// textDump is a debug=2 or crash text, its goroutines as columns per stack. Where
+// textDump is a debug=2 or crash text, its goroutines packed per stack. Where
 // several follow one another in a file, dump has the counts of this one alone.
 type textDump struct {
 	dump   goroutine.Dump
-	stacks map[*analysis.Stack]*columns
+	stacks map[*analysis.Stack]*goroutines
 	order  []*analysis.Stack
 	states []string
 	state  map[string]uint16
@@ -80,14 +82,13 @@ type textDump struct {
 	noted     int
 }
 
-// columns are the goroutines of one exact stack.
-type columns struct {
-	id, parent, line, offset []int64
-	state                    []uint16
-	wait, length             []int32
-	leaked                   int
-	// hidden members count in no family: goroutine 0, the runtime's own, and the
-	// goroutine that wrote the dump.
+// goroutines are those of one exact stack, with states as indexes of
+// textDump.states.
+type goroutines struct {
+	analysis.Packed
+	leaked int
+	// hidden ones count in no family and are not kept: goroutine 0, the runtime's
+	// own, and the goroutine that wrote the dump.
 	hidden bool
 }
 
@@ -156,7 +157,7 @@ func (p *part) another(ordinal int) *part {
 }
 
 func newTextDump() *textDump {
-	return &textDump{stacks: map[*analysis.Stack]*columns{}, state: map[string]uint16{}}
+	return &textDump{stacks: map[*analysis.Stack]*goroutines{}, state: map[string]uint16{}}
 }
 
 // manyFirst is how many ids of a dump's beginning are kept to see the next one
@@ -177,32 +178,39 @@ func (t *textDump) next(g *goroutine.Goroutine) bool {
 func (t *textDump) add(g *goroutine.Goroutine) {
 	c := t.stacks[g.Stack]
 	if c == nil {
-		c = &columns{hidden: g.System || g.Dumper || g.ID == 0}
+		c = &goroutines{hidden: g.System || g.Dumper || g.ID == 0}
 		t.stacks[g.Stack] = c
 		t.order = append(t.order, g.Stack)
 	}
 	t.count(g)
 	t.note(g)
-	state, ok := t.state[g.State]
-	if !ok {
-		if len(t.states) >= 1000 {
-			state = 999 // hostile: more words than the runtime knows
-		} else {
-			state = uint16(len(t.states))
-			t.states = append(t.states, g.State)
-			t.state[g.State] = state
-		}
+	if c.hidden {
+		return
 	}
 	if g.Leaked {
 		c.leaked++
 	}
-	c.id = append(c.id, g.ID)
-	c.parent = append(c.parent, g.Parent)
-	c.line = append(c.line, g.Line)
-	c.offset = append(c.offset, g.Offset)
-	c.length = append(c.length, int32(min(g.Length, 1<<31-1)))
-	c.state = append(c.state, state)
-	c.wait = append(c.wait, int32(g.Wait))
+	c.Append(analysis.PackedMember{
+		ID: g.ID, Parent: g.Parent, State: t.stateIndex(g.State), Wait: int32(g.Wait),
+		Line: g.Line, Offset: g.Offset, Length: int32(min(g.Length, 1<<31-1)),
+	})
+}
+
+// maxStates is more words than the runtime knows.
+const maxStates = 1000
+
+func (t *textDump) stateIndex(word string) uint16 {
+	state, known := t.state[word]
+	if known {
+		return state
+	}
+	if len(t.states) >= maxStates {
+		return maxStates - 1
+	}
+	state = uint16(len(t.states))
+	t.states = append(t.states, word)
+	t.state[word] = state
+	return state
 }
 
 func (t *textDump) count(g *goroutine.Goroutine) {

@@ -2,11 +2,11 @@ package ingest
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"path"
 	"slices"
@@ -18,6 +18,7 @@ import (
 	"leakdiff/analysis"
 	"leakdiff/analysis/bundle"
 	"leakdiff/analysis/detect"
+	"leakdiff/analysis/envelope"
 	"leakdiff/analysis/goroutine"
 	"leakdiff/analysis/lsof"
 	"leakdiff/analysis/metrics"
@@ -90,8 +91,8 @@ func (r *reader) member(m *bundle.Member) error {
 		head.Whole = len(head.Bytes) < detect.SniffLimit
 		found = detect.Sniff(head)
 	}
-	sum := &counter{hash: sha256.New()}
-	body := io.TeeReader(m.Body, sum)
+	body := open(m, r.knownHash(m, found.Kind))
+	defer body.close()
 	a := analysis.Artifact{
 		Path: m.Path, Kind: found.Kind, Reason: found.Reason, Confidence: found.Confidence,
 		Files: 1, Modified: m.ModTime, Status: analysis.Ignored,
@@ -99,34 +100,35 @@ func (r *reader) member(m *bundle.Member) error {
 	p := &part{path: m.Path, form: found.Kind, modified: m.ModTime}
 	read := r.formats[found.Kind]
 	if gathered(found.Kind) {
-		return r.gather(m, found, body, sum)
+		return r.gather(m, found, body)
 	}
+	var failed error
+	before := len(r.problems)
 	if read != nil {
 		if !scanned[found.Kind] {
 			m.Parsing()
 		}
 		a.Status = analysis.Read
-		before := len(r.problems)
-		if err := read(r, body, p, &a); err != nil {
-			if stop := m.Stop(err); stop != nil {
-				return stop
-			}
-			a.Status = analysis.Failed
-			r.refused(m.Path, err)
+		failed = read(r, body, p, &a)
+	}
+	// The rest is read so that the hash and the size are those of the whole.
+	if err := cmp.Or(body.rest(), failed); err != nil {
+		if stop := m.Stop(err); stop != nil {
+			return stop
 		}
+	}
+	if failed != nil {
+		a.Status = analysis.Failed
+		r.refused(m.Path, failed)
+	}
+	if read != nil {
 		r.worst(&a, before)
 	}
 	if found.Kind == detect.Empty {
 		a.Status = analysis.Empty
 		r.empty = append(r.empty, m.Path)
 	}
-	// The rest is read so that the hash and the size are those of the whole.
-	if _, err := io.Copy(io.Discard, body); err != nil {
-		if stop := m.Stop(err); stop != nil {
-			return stop
-		}
-	}
-	a.Size, a.SHA256 = sum.n, sum.sum()
+	a.Size, a.SHA256 = body.n, body.sum()
 	a.Truncated = a.Truncated || m.Truncated()
 	if m.Truncated() {
 		r.cut(p)
@@ -135,8 +137,17 @@ func (r *reader) member(m *bundle.Member) error {
 	index := len(r.artifacts)
 	r.artifacts = append(r.artifacts, a)
 	r.keep(p, index)
-	r.progress.Bytes += sum.n
+	r.progress.Bytes += body.n
 	return nil
+}
+
+// knownHash is the hash of the one input, if the member is that input itself and no
+// part of it: evidence as it was sent.
+func (r *reader) knownHash(m *bundle.Member, kind string) string {
+	if r.formats[kind] == nil || m.FileTime.IsZero() || m.Size < 0 || len(m.Compressed) > 0 || m.Encoding != "" {
+		return ""
+	}
+	return r.cfg.SHA256
 }
 
 // cut marks the dump at the end of a member that its archive cuts.
@@ -288,11 +299,19 @@ func readText(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 	t := newTextDump()
 	all := []*textDump{t}
 	before := r.progress.Goroutines
-	dump, problems, err := goroutine.ParseText(body, goroutine.Config{Path: p.path}, func(g *goroutine.Goroutine) error {
-		if t.next(g) && len(all) < maxDumps {
+	// The lines of date between the dumps of a loop say when each was taken.
+	dates := envelope.NewDates(r.written(p))
+	begins, end := []int64{0}, int64(0)
+	dump, problems, err := goroutine.ParseText(io.TeeReader(body, dates), goroutine.Config{Path: p.path}, func(g *goroutine.Goroutine) error {
+		dated := g.State == "running" && dates.Between(end, g.Offset)
+		if (t.next(g) || dated && t.dump.Headers > 0) && len(all) < maxDumps {
 			t = newTextDump()
-			all = append(all, t)
+			all, begins = append(all, t), append(begins, g.Offset)
 		}
+		if t.dump.Headers == 0 {
+			begins[len(begins)-1] = g.Offset
+		}
+		end = g.Offset + g.Length
 		t.add(g)
 		r.progress.Goroutines++
 		if r.progress.Goroutines%4096 == 0 {
@@ -310,10 +329,12 @@ func readText(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 	if dump.Truncated {
 		a.Outcome = "at least " + a.Outcome + ", cut"
 	}
+	times := dates.Of(begins)
 	var parts []*part
 	for i, t := range all {
 		q := p.another(i)
 		q.text = t
+		q.dated(times[i])
 		t.dump.Form = dump.Form
 		if len(all) == 1 {
 			t.dump = dump
@@ -325,6 +346,22 @@ func readText(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 	}
 	r.several(parts, a, "dump")
 	return nil
+}
+
+// dated takes the time that a line before the dump tells.
+func (p *part) dated(s envelope.Stamp) {
+	if !s.Time.IsZero() {
+		p.inner, p.zoneless, p.dayless = s.Time, s.Zoneless, s.Dayless
+	}
+}
+
+// written is when a file was written at the latest.
+func (r *reader) written(p *part) time.Time {
+	now := r.cfg.Now()
+	if p.modified.Year() < 2000 || p.modified.After(now) {
+		return now
+	}
+	return p.modified
 }
 
 // maxDumps bounds the dumps of one file.
@@ -390,7 +427,8 @@ func listed(parse listingParser) func(r *reader, body io.Reader, p *part, a *ana
 		byProcess := map[key]*part{}
 		var order []*part
 		rounds := 1
-		all, problems, err := parse(body, p.path, func(ordinal int, row *lsof.Row) error {
+		dates := envelope.NewDates(r.written(p))
+		all, problems, err := parse(io.TeeReader(body, dates), p.path, func(ordinal int, row *lsof.Row) error {
 			rounds = max(rounds, ordinal+1)
 			if row.Unreadable {
 				return nil
@@ -421,7 +459,15 @@ func listed(parse listingParser) func(r *reader, body io.Reader, p *part, a *ana
 				What: "an excerpt of a listing, without its header", Why: "the columns are told by their look, and rows that were left out are not known",
 				Hint: "upload the whole output: lsof -nP -p PID > lsof.txt"})
 		}
+		begins := make([]int64, len(all.PerPart))
+		for i := range begins {
+			begins[i] = all.PerPart[i].Offset
+		}
+		times := dates.Of(begins)
 		for _, q := range order {
+			if q.ordinal < len(times) {
+				q.dated(times[q.ordinal])
+			}
 			a.Members += len(q.listing.rows)
 			q.outcome = fmt.Sprintf("%s of %s", plural(len(q.listing.rows), "descriptor", "descriptors"), processWord(q))
 			q.section = rounds > 1
@@ -601,7 +647,7 @@ func gathered(kind string) bool { return kind == detect.FDInfo || kind == detect
 
 // gather adds one fdinfo file to its directory. A file outside a directory of
 // numbers is an artifact of its own.
-func (r *reader) gather(m *bundle.Member, found detect.Result, body io.Reader, sum *counter) error {
+func (r *reader) gather(m *bundle.Member, found detect.Result, body *content) error {
 	fd, err := strconv.Atoi(path.Base(m.Path))
 	dir := directoryOf(m.Path)
 	if err != nil {
@@ -611,32 +657,31 @@ func (r *reader) gather(m *bundle.Member, found detect.Result, body io.Reader, s
 	if d.part.fdinfo == nil {
 		d.part.fdinfo = &fdinfoSet{}
 	}
+	var failed error
 	if found.Kind == detect.EmptyFDInfo {
 		d.part.fdinfo.empty++
 	} else {
 		infos, problems, err := readFDInfo(m, body, fd)
-		if err != nil {
-			if stop := m.Stop(err); stop != nil {
-				return stop
-			}
-			d.broken++
-			r.refused(m.Path, err)
-		}
+		failed = err
 		r.problems = append(r.problems, problems...)
 		for i := range infos {
 			r.progress.Watches += len(infos[i].Watches)
 		}
 		d.part.fdinfo.infos = append(d.part.fdinfo.infos, infos...)
 	}
-	if _, err := io.Copy(io.Discard, body); err != nil {
+	if err := cmp.Or(body.rest(), failed); err != nil {
 		if stop := m.Stop(err); stop != nil {
 			return stop
 		}
 	}
+	if failed != nil {
+		d.broken++
+		r.refused(m.Path, failed)
+	}
 	r.progress.Descriptors++
-	d.size += sum.n
-	d.hashes = append(d.hashes, path.Base(m.Path)+" "+sum.sum())
-	r.progress.Bytes += sum.n
+	d.size += body.n
+	d.hashes = append(d.hashes, path.Base(m.Path)+" "+body.sum())
+	r.progress.Bytes += body.n
 	return nil
 }
 
@@ -744,19 +789,6 @@ func (r *reader) closeDirectory(k directoryKey, d *directory) {
 	place(d.part)
 	r.parts = append(r.parts, d.part)
 }
-
-// counter hashes and counts what passes through it.
-type counter struct {
-	hash hash.Hash
-	n    int64
-}
-
-func (c *counter) Write(p []byte) (int, error) {
-	c.n += int64(len(p))
-	return c.hash.Write(p)
-}
-
-func (c *counter) sum() string { return hex.EncodeToString(c.hash.Sum(nil)) }
 
 // directoryOf is the path up to and with its last slash: "t0/fdinfo/7" gives
 // "t0/fdinfo/".

@@ -268,7 +268,7 @@ func (b *builder) build() analysis.Snapshot {
 	b.watches()
 	b.figures()
 	for _, g := range b.byPrint {
-		sort.SliceStable(g.Variants, func(i, j int) bool { return g.Variants[i].Count > g.Variants[j].Count })
+		orderVariants(g)
 		b.s.Groups = append(b.s.Groups, *g)
 	}
 	sort.Slice(b.s.Groups, func(i, j int) bool {
@@ -284,6 +284,34 @@ func (b *builder) build() analysis.Snapshot {
 		}
 	}
 	return b.s
+}
+
+// orderVariants puts the largest variants first, and has the members index them
+// there.
+func orderVariants(g *analysis.Group) {
+	if len(g.Variants) < 2 {
+		return
+	}
+	order := make([]int, len(g.Variants))
+	for i := range order {
+		order[i] = i
+	}
+	sort.SliceStable(order, func(i, j int) bool { return g.Variants[order[i]].Count > g.Variants[order[j]].Count })
+	sorted := make([]analysis.Variant, len(order))
+	place := make([]int32, len(order))
+	for to, from := range order {
+		sorted[to], place[from] = g.Variants[from], int32(to)
+	}
+	g.Variants = sorted
+	for i, v := range g.Members.Variant {
+		if v >= 0 {
+			g.Members.Variant[i] = place[v]
+		}
+	}
+	for i := range g.Members.Packed {
+		p := &g.Members.Packed[i]
+		p.Variant = place[p.Variant]
+	}
 }
 
 // adopt lists the artifact of a part once.
@@ -590,6 +618,9 @@ func (p *part) timeSource() string {
 	if p.zoneless {
 		source += ", which names no zone and is taken as UTC"
 	}
+	if p.dayless {
+		source += ", and no day: the last one that fits is taken"
+	}
 	return source
 }
 
@@ -747,39 +778,26 @@ func (b *builder) countText(p *part) {
 		}
 		g := b.group(family.OfStack(stack))
 		v := b.variant(g, stack)
-		g.Variants[v].Count += len(c.id)
-		g.Count += len(c.id)
+		g.Variants[v].Count += c.Len()
 		g.Leaked += c.leaked
-		b.appendColumns(g, c, p.text.states, int32(at), int32(v))
+		sum(g, &c.Packed, p.text.states)
+		g.Members.States = p.text.states
+		g.Members.Packed = append(g.Members.Packed, analysis.Packing{Packed: &c.Packed, Variant: int32(v), Artifact: int32(at)})
 	}
 }
 
-func (b *builder) appendColumns(g *analysis.Group, c *columns, states []string, artifact, variant int32) {
-	m := &g.Members
-	index := map[uint16]uint16{}
-	for i := range c.id {
-		state, ok := index[c.state[i]]
-		if !ok {
-			state = stateIndex(m, states[c.state[i]])
-			index[c.state[i]] = state
-		}
-		m.State = append(m.State, state)
-		m.Artifact = append(m.Artifact, artifact)
-		m.Variant = append(m.Variant, variant)
-		g.States[states[c.state[i]]]++
-		if w := int(c.wait[i]); w >= 0 {
-			g.Waits[waitBucket(w)]++
-			g.OldestWait = max(g.OldestWait, w)
-		} else {
-			g.Waits[0]++
-		}
+// sum adds goroutines to the figures of their family.
+func sum(g *analysis.Group, p *analysis.Packed, states []string) {
+	counts := make([]int, len(states))
+	for m := range p.All() {
+		counts[m.State]++
+		g.Waits[waitBucket(int(m.Wait))]++
+		g.OldestWait = max(g.OldestWait, int(m.Wait))
 	}
-	m.ID = append(m.ID, c.id...)
-	m.Parent = append(m.Parent, c.parent...)
-	m.Line = append(m.Line, c.line...)
-	m.Offset = append(m.Offset, c.offset...)
-	m.Length = append(m.Length, c.length...)
-	m.Wait = append(m.Wait, c.wait...)
+	for _, state := range p.States() {
+		g.States[states[state]] += counts[state]
+	}
+	g.Count += p.Len()
 }
 
 func stateIndex(m *analysis.Members, state string) uint16 {

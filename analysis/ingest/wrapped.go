@@ -96,7 +96,8 @@ func (r *reader) section(s *envelope.Section, p *part, a *analysis.Artifact) ([]
 		if q.name == "" {
 			q.name = s.Source.Container
 		}
-		if q.host == "" {
+		if s.Source.Pod != "" {
+			// A pod's own host name; the pods of one node are not one process.
 			q.host = s.Source.Pod
 		}
 		if q.pid == 0 {
@@ -105,7 +106,7 @@ func (r *reader) section(s *envelope.Section, p *part, a *analysis.Artifact) ([]
 		q.source = s.Form
 		if !s.Time.IsZero() && (q.inner.IsZero() || q.zoneless && !s.Zoneless) {
 			// The dump's own line names no zone; the log's does.
-			q.inner, q.zoneless = s.Time, s.Zoneless
+			q.inner, q.zoneless, q.dayless = s.Time, s.Zoneless, s.Dayless
 		}
 		if s.Truncated {
 			r.cut(q)
@@ -126,21 +127,17 @@ var holdsMembers = map[string]bool{
 
 // relocate turns places in the unwrapped text into places in the file.
 func (p *part) relocate(s *envelope.Section) {
-	move := func(line, offset []int64, length []int32) {
-		for i := range offset {
-			_, end := s.Locate(offset[i] + int64(length[i]))
-			line[i], offset[i] = s.Locate(offset[i])
-			length[i] = int32(min(max(end-offset[i], 0), 1<<31-1))
-		}
-	}
 	if p.text != nil {
 		for _, c := range p.text.stacks {
-			move(c.line, c.offset, c.length)
+			c.Packed = relocated(&c.Packed, s)
 		}
 	}
 	if p.threads != nil {
 		for _, g := range p.threads.groups {
-			move(g.Members.Line, g.Members.Offset, g.Members.Length)
+			m := &g.Members
+			for i := range m.Offset {
+				m.Line[i], m.Offset[i], m.Length[i] = spanOf(s, m.Offset[i], m.Length[i])
+			}
 		}
 	}
 	if p.profile != nil {
@@ -151,4 +148,19 @@ func (p *part) relocate(s *envelope.Section) {
 			rec.Length = max(end-rec.Offset, 0)
 		}
 	}
+}
+
+// spanOf is the place in the file of length bytes at an offset of the unwrapped text.
+func spanOf(s *envelope.Section, offset int64, length int32) (line, at int64, n int32) {
+	_, end := s.Locate(offset + int64(length))
+	line, at = s.Locate(offset)
+	return line, at, int32(min(max(end-at, 0), 1<<31-1))
+}
+
+func relocated(p *analysis.Packed, s *envelope.Section) (out analysis.Packed) {
+	for m := range p.All() {
+		m.Line, m.Offset, m.Length = spanOf(s, m.Offset, m.Length)
+		out.Append(m)
+	}
+	return out
 }

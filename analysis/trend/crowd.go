@@ -16,20 +16,22 @@ type crowd struct {
 	complete []bool
 	// all says that every snapshot is complete.
 	all bool
-	// identity and first belong to the numbers; first is the snapshot of the first
-	// sight, cut dumps included.
-	identity []analysis.Identity
-	first    []int32
+	// ids and first belong to the numbers; first is the snapshot of the first sight, cut
+	// dumps included. whole are the identities of kinds that are followed by more than
+	// an id; the rest has none.
+	ids   []int64
+	first []int32
+	whole []analysis.Identity
 }
 
 func (s *Series) newCrowd(family *analysis.Family, usable []bool) *crowd {
 	row := s.groups[family.Fingerprint]
 	c := &crowd{members: make([][]int32, len(row)), complete: make([]bool, len(row))}
-	book := numbers{crowd: c, plain: make(map[int64]int32)}
+	book := numbers{crowd: c}
 	for i, group := range row {
 		if i > 0 && s.Epochs[i] != s.Epochs[i-1] {
-			clear(book.plain)
-			clear(book.full)
+			book.ids, book.of = nil, nil
+			clear(book.whole)
 		}
 		c.complete[i] = usable[i] && (group == nil || everyone(group))
 		if group != nil && group.Members.Identified() {
@@ -43,35 +45,65 @@ func (s *Series) newCrowd(family *analysis.Family, usable []bool) *crowd {
 // numbers gives every identity of an epoch its number.
 type numbers struct {
 	crowd *crowd
-	// plain holds identities that are a number alone, as those of goroutines are;
-	// full holds the rest.
-	plain map[int64]int32
-	full  map[analysis.Identity]int32
-	// seen is the last snapshot that listed each number.
-	seen []int32
+	// ids are those seen so far in order, of are their numbers: identities that are a
+	// number alone, as those of goroutines are.
+	ids []int64
+	of  []int32
+	// whole holds the rest, seen the last snapshot that listed each number.
+	whole map[analysis.Identity]int32
+	seen  map[int32]int32
 }
 
 // enter numbers the members of snapshot i, each once.
 func (n *numbers) enter(i int32, members *analysis.Members) []int32 {
-	present := make([]int32, 0, len(members.ID))
-	for m, id := range members.ID {
-		number, known := int32(0), false
-		if len(members.Sub) == 0 && len(members.Hash) == 0 {
-			if number, known = n.plain[id]; !known {
-				number = n.add(i, analysis.Identity{ID: id})
-				n.plain[id] = number
-			}
-		} else {
-			full := members.Identity(m)
-			if number, known = n.full[full]; !known {
-				if n.full == nil {
-					n.full = make(map[analysis.Identity]int32)
-				}
-				number = n.add(i, full)
-				n.full[full] = number
-			}
+	if len(members.Sub) > 0 || len(members.Hash) > 0 {
+		return n.enterWhole(i, members)
+	}
+	now := slices.AppendSeq(make([]int64, 0, members.Len()), members.IDs())
+	slices.Sort(now)
+	now = slices.Compact(now)
+	present := make([]int32, 0, len(now))
+	if len(n.ids) == 0 {
+		for _, id := range now {
+			present = append(present, n.add(i, id))
 		}
-		if n.seen[number] != i {
+		n.ids, n.of = now, present
+		return present
+	}
+	ids, of := make([]int64, 0, len(now)+len(n.ids)/4), make([]int32, 0, len(now)+len(n.ids)/4)
+	before := 0
+	for _, id := range now {
+		for before < len(n.ids) && n.ids[before] < id {
+			ids, of = append(ids, n.ids[before]), append(of, n.of[before])
+			before++
+		}
+		number := int32(0)
+		if before < len(n.ids) && n.ids[before] == id {
+			number = n.of[before]
+			before++
+		} else {
+			number = n.add(i, id)
+		}
+		ids, of, present = append(ids, id), append(of, number), append(present, number)
+	}
+	n.ids, n.of = append(ids, n.ids[before:]...), append(of, n.of[before:]...)
+	return present
+}
+
+func (n *numbers) enterWhole(i int32, members *analysis.Members) []int32 {
+	if n.whole == nil {
+		n.whole, n.seen = make(map[analysis.Identity]int32), make(map[int32]int32)
+	}
+	present := make([]int32, 0, len(members.ID))
+	for m := range members.ID {
+		identity := members.Identity(m)
+		number, known := n.whole[identity]
+		if !known {
+			number = n.add(i, identity.ID)
+			n.crowd.keepWhole(identity)
+			n.whole[identity] = number
+		}
+		if last, listed := n.seen[number]; !listed || last != i {
 			n.seen[number] = i
 			present = append(present, number)
 		}
@@ -79,12 +111,25 @@ func (n *numbers) enter(i int32, members *analysis.Members) []int32 {
 	return present
 }
 
-func (n *numbers) add(i int32, id analysis.Identity) int32 {
-	number := int32(len(n.crowd.identity))
-	n.crowd.identity = append(n.crowd.identity, id)
+func (n *numbers) add(i int32, id int64) int32 {
+	n.crowd.ids = append(n.crowd.ids, id)
 	n.crowd.first = append(n.crowd.first, i)
-	n.seen = append(n.seen, -1)
-	return number
+	return int32(len(n.crowd.ids) - 1)
+}
+
+// keepWhole keeps the identity of the last number.
+func (c *crowd) keepWhole(identity analysis.Identity) {
+	for len(c.whole) < len(c.ids)-1 {
+		c.whole = append(c.whole, analysis.Identity{ID: c.ids[len(c.whole)]})
+	}
+	c.whole = append(c.whole, identity)
+}
+
+func (c *crowd) identity(number int) analysis.Identity {
+	if number < len(c.whole) {
+		return c.whole[number]
+	}
+	return analysis.Identity{ID: c.ids[number]}
 }
 
 // everyone reports whether a group's members are identified and as many as its
@@ -151,8 +196,11 @@ func identitiesOf(group *analysis.Group) map[analysis.Identity]struct{} {
 	if group == nil {
 		return set
 	}
-	for m := range group.Members.ID {
-		set[group.Members.Identity(m)] = struct{}{}
+	if !group.Members.Identified() {
+		return set
+	}
+	for m := range group.Members.All() {
+		set[m.Identity] = struct{}{}
 	}
 	return set
 }
@@ -174,9 +222,9 @@ func (s *Series) Lifelines(fingerprint string, limit int) []Lifeline {
 		return nil
 	}
 	crowd := s.parts[fingerprint].crowd
-	lines := make([]Lifeline, len(crowd.identity))
+	lines := make([]Lifeline, len(crowd.ids))
 	for number := range lines {
-		lines[number] = Lifeline{Identity: crowd.identity[number], First: int(crowd.first[number])}
+		lines[number] = Lifeline{Identity: crowd.identity(number), First: int(crowd.first[number])}
 	}
 	for i, present := range crowd.members {
 		for _, number := range present {

@@ -150,7 +150,7 @@ func goroutineIDs(snap *analysis.Snapshot) func(yield func(int64) bool) {
 			if snap.Groups[i].Family.Kind != analysis.KindGoroutine {
 				continue
 			}
-			for _, id := range snap.Groups[i].Members.ID {
+			for id := range snap.Groups[i].Members.IDs() {
 				if !yield(id) {
 					return
 				}

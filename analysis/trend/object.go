@@ -183,9 +183,12 @@ func (q *queue) enter(s *Series, i int, group *analysis.Group) {
 			}
 		}
 	}
-	for m, minutes := range group.Members.Wait {
-		if q.ids[group.Members.ID[m]] {
-			q.oldest = max(q.oldest, int(minutes))
+	if !group.Members.Identified() {
+		return
+	}
+	for m := range group.Members.All() {
+		if q.ids[m.Identity.ID] {
+			q.oldest = max(q.oldest, m.Wait)
 		}
 	}
 }
@@ -203,12 +206,11 @@ func entryOf(stack *analysis.Stack) string {
 
 // holdersIn are the candidates of one family.
 func (s *Series) holdersIn(i int, group *analysis.Group, q *queue) []Holder {
-	if group.Family.Kind != analysis.KindGoroutine {
+	if group.Family.Kind != analysis.KindGoroutine || !group.Members.Identified() {
 		return nil
 	}
 	var out []Holder
-	for m := range group.Members.ID {
-		member := group.Members.At(m)
+	for member := range group.Members.All() {
 		id := member.Identity.ID
 		if q.ids[id] || id >= q.least && member.Wait < max(1, q.oldest) {
 			continue
@@ -273,13 +275,14 @@ func (s *Series) offspring(i int, c *Holder) []Offspring {
 	for g := range s.Snapshots[i].Groups {
 		group := &s.Snapshots[i].Groups[g]
 		o := Offspring{Fingerprint: group.Family.Fingerprint}
-		if o.ByID = slices.ContainsFunc(group.Members.Parent, func(id int64) bool { return id > 0 }); o.ByID {
-			for _, parent := range group.Members.Parent {
-				if parent == c.ID {
-					o.Count++
-				}
+		for parent := range group.Members.Parents() {
+			o.ByID = o.ByID || parent > 0
+			if parent == c.ID {
+				o.Count++
 			}
-		} else {
+		}
+		if !o.ByID {
+			o.Count = 0
 			for _, v := range group.Variants {
 				if v.Stack.CreatedBy.Func != "" && functions[v.Stack.CreatedBy.Func] {
 					o.Count += v.Count

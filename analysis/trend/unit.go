@@ -434,7 +434,7 @@ func (u *unit) added(s *Series) *part {
 func (c *crowd) unite(other *crowd) {
 	offset := int32(len(c.first))
 	c.first = append(c.first, other.first...)
-	c.identity = append(c.identity, other.identity...)
+	c.ids = append(c.ids, other.ids...)
 	for i, present := range other.members {
 		c.complete[i] = c.complete[i] && other.complete[i]
 		for _, number := range present {

@@ -25,8 +25,11 @@ import (
 )
 
 const (
-	// window bounds the memory of the compressor and of every reader.
-	window = 1 << 20
+	// window is how far back the compressor looks: twice as far takes twice the time,
+	// because its tables leave the caches, and makes dumps 6 % smaller at best.
+	window = 512 << 10
+	// maxWindow bounds the memory of every reader.
+	maxWindow = 1 << 20
 
 	packed   = ".zst"
 	verbatim = ".raw"
@@ -99,7 +102,7 @@ func unpack(file *os.File) (io.ReadCloser, error) {
 	dec, err := zstd.NewReader(file,
 		zstd.WithDecoderConcurrency(1),
 		zstd.WithDecoderLowmem(true),
-		zstd.WithDecoderMaxWindow(window))
+		zstd.WithDecoderMaxWindow(maxWindow))
 	if err != nil {
 		file.Close()
 		return nil, fmt.Errorf("reading blob: %w", err)

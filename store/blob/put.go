@@ -7,10 +7,10 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"os"
 	"path/filepath"
+	"sync"
 	"syscall"
 	"time"
 
@@ -32,15 +32,13 @@ func (s *Store) Put(ctx context.Context, r io.Reader, limit int64) (Ref, error) 
 	defer os.Remove(file.Name())
 	defer file.Close()
 
-	sum := sha256.New()
-	size, suffix, err := fill(ctx, file, sum, r, limit)
+	ref, suffix, err := fill(ctx, file, r, limit)
 	if err != nil {
 		return Ref{}, err
 	}
 	if err := file.Sync(); err != nil {
 		return Ref{}, fault(err)
 	}
-	ref := Ref{SHA256: hex.EncodeToString(sum.Sum(nil)), Size: size}
 	ref.Stored, err = s.keep(file, ref.SHA256, suffix)
 	return ref, err
 }
@@ -76,51 +74,105 @@ func (s *Store) keep(file *os.File, sha, suffix string) (stored int64, err error
 	return info.Size(), syncDir(dir)
 }
 
-// fill copies r into file and sum and returns the number of raw bytes and the
-// suffix that says how they were written.
-func fill(ctx context.Context, file *os.File, sum hash.Hash, r io.Reader, limit int64) (size int64, suffix string, err error) {
-	src := &source{ctx: ctx, r: r, sum: sum, limit: limit}
-	head := make([]byte, 8)
-	n, err := io.ReadFull(src, head)
-	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
-		return 0, "", err
+// fill copies r into file, while another goroutine hashes it, and returns what it
+// read and the suffix that says how it was written.
+func fill(ctx context.Context, file *os.File, r io.Reader, limit int64) (ref Ref, suffix string, err error) {
+	src := &source{ctx: ctx, r: r, limit: limit}
+	h := newHasher()
+	defer h.end()
+	first := <-h.free
+	n, done := readFull(src, first)
+	out, suffix, err := writer(file, first[:n])
+	if err != nil {
+		return Ref{}, "", fault(err)
 	}
-	head = head[:n]
-	in := io.MultiReader(bytes.NewReader(head), src)
-	if compressed(head) {
-		suffix = verbatim
-		_, err = io.CopyBuffer(onlyWriter{file}, in, make([]byte, 64<<10))
-	} else {
-		suffix = packed
-		err = compress(file, in)
+	for buf := first; ; n, done = readFull(src, buf) {
+		h.full <- buf[:n]
+		if _, err = out.Write(buf[:n]); err != nil || done {
+			break
+		}
+		buf = <-h.free
+	}
+	if closed := out.Close(); err == nil {
+		err = closed
 	}
 	if src.err != nil {
-		return 0, "", src.err
+		return Ref{}, "", src.err
 	}
 	if err != nil {
-		return 0, "", fault(err)
+		return Ref{}, "", fault(err)
 	}
-	return src.size, suffix, nil
+	return Ref{SHA256: h.end(), Size: src.size}, suffix, nil
 }
 
-// onlyWriter hides ReadFrom, which would allocate a buffer of its own.
-type onlyWriter struct{ io.Writer }
+// readFull reads until buf is full or src has no more.
+func readFull(src *source, buf []byte) (n int, done bool) {
+	for n < len(buf) {
+		m, err := src.Read(buf[n:])
+		n += m
+		if err != nil {
+			return n, true
+		}
+	}
+	return n, false
+}
 
-func compress(file *os.File, in io.Reader) error {
+// A hasher hashes buffers in a goroutine: whoever takes one from free, fills it and
+// sends it to full may go on reading it until he takes the next.
+type hasher struct {
+	full, free chan []byte
+	sum        chan string
+	once       sync.Once
+	hex        string
+}
+
+const (
+	hashBuffers = 3
+	hashBuffer  = 256 << 10
+)
+
+func newHasher() *hasher {
+	h := &hasher{full: make(chan []byte, hashBuffers), free: make(chan []byte, hashBuffers), sum: make(chan string, 1)}
+	for range hashBuffers {
+		h.free <- make([]byte, hashBuffer)
+	}
+	go func() {
+		sum := sha256.New()
+		for buf := range h.full {
+			sum.Write(buf)
+			h.free <- buf[:cap(buf)]
+		}
+		h.sum <- hex.EncodeToString(sum.Sum(nil))
+	}()
+	return h
+}
+
+// end returns the hash of all that was sent; nothing may be sent after it.
+func (h *hasher) end() string {
+	h.once.Do(func() {
+		close(h.full)
+		h.hex = <-h.sum
+	})
+	return h.hex
+}
+
+// writer writes to file as content that begins with head is to be stored.
+func writer(file *os.File, head []byte) (out io.WriteCloser, suffix string, err error) {
+	if compressed(head) {
+		return unclosed{file}, verbatim, nil
+	}
 	enc, err := zstd.NewWriter(file,
 		zstd.WithEncoderLevel(zstd.SpeedFastest),
 		zstd.WithEncoderConcurrency(1),
 		zstd.WithLowerEncoderMem(true),
 		zstd.WithWindowSize(window))
-	if err != nil {
-		return err
-	}
-	if _, err := io.CopyBuffer(onlyWriter{enc}, in, make([]byte, 64<<10)); err != nil {
-		enc.Close()
-		return err
-	}
-	return enc.Close()
+	return enc, packed, err
 }
+
+// unclosed leaves the file open, which is still to be synced.
+type unclosed struct{ io.Writer }
+
+func (unclosed) Close() error { return nil }
 
 // compressed recognises content that compressing again would only cost time:
 // gzip (RFC 1952), zstd (RFC 8878), zip and xz by their first bytes.
@@ -133,13 +185,12 @@ func compressed(head []byte) bool {
 	return false
 }
 
-// source reads the upload: it hashes and counts what passes, stops at the limit
-// and at the end of the context, and remembers why, so that a failing reader can
-// be told from a failing disk.
+// source reads the upload: it counts what passes, stops at the limit and at the end
+// of the context, and remembers why, so that a failing reader can be told from a
+// failing disk.
 type source struct {
 	ctx   context.Context
 	r     io.Reader
-	sum   hash.Hash
 	limit int64
 	size  int64
 	err   error
@@ -154,7 +205,6 @@ func (s *source) Read(p []byte) (int, error) {
 		return 0, s.err
 	}
 	n, err := s.r.Read(p)
-	s.sum.Write(p[:n])
 	s.size += int64(n)
 	if s.limit > 0 && s.size > s.limit {
 		s.err = tooLarge(s.limit)

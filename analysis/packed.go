@@ -1,0 +1,261 @@
+package analysis
+
+import (
+	"encoding/binary"
+	"iter"
+	"math/bits"
+)
+
+// Packed holds the goroutines of one exact stack in the order of their dump, in
+// about five bytes each where columns take 53. Of each it says how it differs from
+// what those before it lead to expect: a byte with the set of its fields that do, and
+// among the values of all a varint (encoding/binary) of its id less the id expected
+// and one of each field, in the order of their bits. The zero value holds no goroutine.
+type Packed struct {
+	sets, values []byte
+	states       []uint16
+	last         expectation
+}
+
+// The fields that are left out where they are as expected.
+const (
+	packedParent = 1 << iota // id less that of the creator
+	packedState              // index of Packed.states, unsigned
+	packedWait               // minutes less those of the one before
+	packedLength             // length less that expected with ids and minutes of this width
+	packedGap                // bytes from the end of the one before
+	packedLine               // line less the line expected
+	packedEnd
+)
+
+// PackedMember is one goroutine of Packed.
+type PackedMember struct {
+	ID, Parent int64
+	// State indexes a table that the caller keeps.
+	State uint16
+	// Wait is in minutes, -1 where none was printed.
+	Wait int32
+	// Line counts from 1, Offset and Length are in bytes.
+	Line, Offset int64
+	Length       int32
+}
+
+// NewPacked takes what Data and States gave.
+func NewPacked(states []uint16, sets, values []byte) *Packed {
+	return &Packed{sets: sets, values: values, states: states}
+}
+
+// Len is the number of goroutines.
+func (p *Packed) Len() int { return len(p.sets) }
+
+// Data are a set for each goroutine, and the values of all.
+func (p *Packed) Data() (sets, values []byte) { return p.sets, p.values }
+
+// States are the states that the goroutines are in, in the order of their first
+// use.
+func (p *Packed) States() []uint16 { return p.states }
+
+// Append adds a goroutine. A value of NewPacked must not be added to.
+func (p *Packed) Append(m PackedMember) {
+	if len(p.sets) == 0 {
+		p.last = beginning()
+	}
+	e := &p.last
+	m.State = p.stateIndex(m.State)
+	var set byte
+	p.values = binary.AppendVarint(p.values, m.ID-e.row)
+	if m.Parent != e.Parent {
+		set |= packedParent
+		p.values = binary.AppendVarint(p.values, m.ID-m.Parent)
+	}
+	if m.State != e.State {
+		set |= packedState
+		p.values = binary.AppendUvarint(p.values, uint64(m.State))
+	}
+	if m.Wait != e.Wait {
+		set |= packedWait
+		p.values = binary.AppendVarint(p.values, int64(m.Wait)-int64(e.Wait))
+	}
+	if bare := m.bare(); bare != e.bareLength {
+		set |= packedLength
+		p.values = binary.AppendVarint(p.values, bare-e.bareLength)
+	}
+	gap := m.Offset - e.end()
+	if gap != 1 {
+		set |= packedGap
+		p.values = binary.AppendVarint(p.values, gap)
+	}
+	if line := e.line(gap); m.Line != line {
+		set |= packedLine
+		p.values = binary.AppendVarint(p.values, m.Line-line)
+	}
+	p.sets = append(p.sets, set)
+	e.follow(m, gap)
+}
+
+// stateIndex numbers the states of this stack, which are few.
+func (p *Packed) stateIndex(state uint16) uint16 {
+	for i, s := range p.states {
+		if s == state {
+			return uint16(i)
+		}
+	}
+	p.states = append(p.states, state)
+	return uint16(len(p.states) - 1)
+}
+
+// All yields the goroutines. Where the data is damaged it ends before the last of
+// them.
+func (p *Packed) All() iter.Seq[PackedMember] {
+	return func(yield func(PackedMember) bool) {
+		r := packedReader{values: p.values, last: beginning()}
+		for i, set := range p.sets {
+			m := r.next(set)
+			if r.damaged || int(m.State) >= len(p.states) || i == len(p.sets)-1 && len(r.values) > 0 {
+				return
+			}
+			m.State = p.states[m.State]
+			if !yield(m) {
+				return
+			}
+		}
+	}
+}
+
+// expectation is what the goroutines of a stack so far say of the next one.
+type expectation struct {
+	PackedMember // the last one, with State as an index of Packed.states
+	// row is the id from which the next ascends: the runtime lists goroutines by
+	// slots, and one that reuses a slot is far from its neighbours. Two such in a row
+	// begin a new row.
+	row int64
+	far bool
+	// bareLength is the length without what the header prints of ids and minutes.
+	bareLength int64
+	// step is the number of lines from one to another that follows it directly.
+	step int64
+}
+
+// farID is how far from its neighbours an id is out of the row.
+const farID = 1 << 18
+
+func beginning() expectation { return expectation{PackedMember: PackedMember{Wait: -1}} }
+
+// follow takes m, which lies gap bytes behind the end of the one before.
+func (e *expectation) follow(m PackedMember, gap int64) {
+	distance := m.ID - e.row
+	far := distance >= farID || distance <= -farID
+	if !far || e.far {
+		e.row = m.ID
+	}
+	e.far = far
+	e.bareLength = m.bare()
+	if gap == 1 {
+		e.step = m.Line - e.Line
+	}
+	e.PackedMember = m
+}
+
+func (e *expectation) end() int64 { return e.Offset + int64(e.Length) }
+
+// line supposes that the gap has as many lines for its bytes as the dump before it.
+func (e *expectation) line(gap int64) int64 {
+	line := e.Line + e.step
+	if gap <= 1 || e.Line <= 0 || e.Offset <= 0 {
+		return line
+	}
+	high, low := bits.Mul64(uint64(gap-1), uint64(e.Line))
+	if high > 0 {
+		return line
+	}
+	return line + int64(low/uint64(e.Offset))
+}
+
+// bare is the length without what differs between two goroutines of one stack.
+//
+//	"goroutine 4711 [select, 8 minutes]:" of parent 12 is 4 + 2 + 1 + 10 longer
+func (m *PackedMember) bare() int64 {
+	n := int64(m.Length) - digits(m.ID) - digits(m.Parent)
+	if m.Wait > 0 {
+		n -= digits(int64(m.Wait)) + int64(len(",  minutes"))
+	}
+	return n
+}
+
+// whole undoes bare.
+func (m *PackedMember) whole(bare int64) int64 {
+	return bare + int64(m.Length) - m.bare()
+}
+
+func digits(n int64) int64 {
+	width := int64(0)
+	for ; n > 0; n /= 10 {
+		width++
+	}
+	return width
+}
+
+// packedReader reads goroutines; damage stays.
+type packedReader struct {
+	values  []byte
+	last    expectation
+	damaged bool
+}
+
+func (r *packedReader) next(set byte) PackedMember {
+	r.damaged = r.damaged || set >= packedEnd
+	e := &r.last
+	m := e.PackedMember
+	m.ID = e.row + r.varint()
+	if set&packedParent != 0 {
+		m.Parent = m.ID - r.varint()
+	}
+	if set&packedState != 0 {
+		m.State = uint16(r.uvarint(1 << 16))
+	}
+	if set&packedWait != 0 {
+		m.Wait = r.narrow(int64(e.Wait) + r.varint())
+	}
+	bare := e.bareLength
+	if set&packedLength != 0 {
+		bare += r.varint()
+	}
+	m.Length = r.narrow(m.whole(bare))
+	gap := int64(1)
+	if set&packedGap != 0 {
+		gap = r.varint()
+	}
+	m.Offset = e.end() + gap
+	m.Line = e.line(gap)
+	if set&packedLine != 0 {
+		m.Line += r.varint()
+	}
+	e.follow(m, gap)
+	return m
+}
+
+func (r *packedReader) varint() int64 {
+	v, n := binary.Varint(r.values)
+	r.take(n)
+	return v
+}
+
+func (r *packedReader) uvarint(below uint64) uint64 {
+	v, n := binary.Uvarint(r.values)
+	r.take(n)
+	r.damaged = r.damaged || v >= below
+	return v
+}
+
+func (r *packedReader) take(n int) {
+	if n <= 0 {
+		r.damaged, r.values = true, nil
+		return
+	}
+	r.values = r.values[n:]
+}
+
+func (r *packedReader) narrow(v int64) int32 {
+	r.damaged = r.damaged || v != int64(int32(v))
+	return int32(v)
+}
