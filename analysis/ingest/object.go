@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/family"
 	"leakdiff/analysis/goroutine"
 )
 
@@ -161,7 +160,7 @@ func (b *builder) objects(t *textDump) {
 		if a == nil || t.stacks[s].hidden {
 			continue
 		}
-		print := family.OfStack(s).Fingerprint
+		print := b.r.stacks.OfStack(s).Fingerprint
 		for _, o := range a.found {
 			if o.Lock || types[receiver(o.Func)] {
 				found[print] = addObject(found[print], *o)

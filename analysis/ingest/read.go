@@ -19,6 +19,7 @@ import (
 	"leakdiff/analysis/bundle"
 	"leakdiff/analysis/detect"
 	"leakdiff/analysis/envelope"
+	"leakdiff/analysis/family"
 	"leakdiff/analysis/goroutine"
 	"leakdiff/analysis/lsof"
 	"leakdiff/analysis/metrics"
@@ -48,6 +49,8 @@ type reader struct {
 	stems map[string]map[string]bool
 	// empty are the files without a byte.
 	empty []string
+	// stacks remembers the names of functions for all dumps of an upload.
+	stacks family.Stacks
 }
 
 type directoryKey struct{ path, kind string }

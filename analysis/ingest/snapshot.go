@@ -698,7 +698,7 @@ func (b *builder) group(f *analysis.Family) *analysis.Group {
 
 // variant finds or makes an exact stack within a family.
 func (b *builder) variant(g *analysis.Group, s *analysis.Stack) int {
-	return variantOf(g, b.byExact[g.Family.Fingerprint], s)
+	return variantAs(g, b.byExact[g.Family.Fingerprint], b.r.stacks.Exact(s), s)
 }
 
 // goroutines fills totals and families from the text and its twins, which are
@@ -776,7 +776,7 @@ func (b *builder) countText(p *part) {
 		if c.hidden {
 			continue
 		}
-		g := b.group(family.OfStack(stack))
+		g := b.group(b.r.stacks.OfStack(stack))
 		v := b.variant(g, stack)
 		g.Variants[v].Count += c.Len()
 		g.Leaked += c.leaked
@@ -826,7 +826,7 @@ func (b *builder) countTwin(p *part) {
 		if dumping(stack) {
 			continue
 		}
-		g := b.group(family.OfStack(stack))
+		g := b.group(b.r.stacks.OfStack(stack))
 		v := b.variant(g, stack)
 		g.Variants[v].Count += p.profile.counts[i]
 		g.Count += p.profile.counts[i]
@@ -865,7 +865,7 @@ func (b *builder) completeFromTwin(p *part) {
 		if dumping(stack) {
 			continue
 		}
-		f := family.OfStack(stack)
+		f := b.r.stacks.OfStack(stack)
 		if adopted := b.byPrint[adopters[f.Fingerprint]]; adopted != nil {
 			f = adopted.Family
 		}

@@ -142,12 +142,7 @@ func nameHash(name string) uint64 {
 	return h.Sum64()
 }
 
-// variantOf finds or makes an exact stack of a family.
-func variantOf(g *analysis.Group, exact map[string]int, s *analysis.Stack) int {
-	print := family.Exact(s)
-	return variantAs(g, exact, print, s)
-}
-
+// variantAs finds or makes an exact stack of a family, by its fingerprint.
 func variantAs(g *analysis.Group, exact map[string]int, print string, s *analysis.Stack) int {
 	at, ok := exact[print]
 	if !ok {
