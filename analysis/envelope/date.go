@@ -231,12 +231,21 @@ func (d *dateWords) moment(now time.Time) (moment, bool) {
 	return zoned(day.Add(clock), d.zone), day.Day() == d.day
 }
 
+// zones are the names that date(1) prints and that mean one thing only, in hours.
+// CST, IST and BST are zones of several continents.
+var zones = map[string]float64{
+	"Z": 0, "UTC": 0, "GMT": 0, "WET": 0, "WEST": 1, "CET": 1, "CEST": 2, "EET": 2, "EEST": 3, "MSK": 3,
+	"EST": -5, "EDT": -4, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7, "AKST": -9, "AKDT": -8, "HST": -10,
+	"SAST": 2, "EAT": 3, "WIB": 7, "HKT": 8, "SGT": 8, "JST": 9, "KST": 9, "AEST": 10, "AEDT": 11, "ACST": 9.5, "NZST": 12, "NZDT": 13,
+}
+
 // zoned takes a time of the zone of that name, where the name is known, for one in
-// UTC otherwise: "CET" and the like mean other things elsewhere.
+// UTC otherwise.
 func zoned(t time.Time, zone string) moment {
+	if hours, known := zones[zone]; known {
+		return moment{time: t.Add(-time.Duration(hours * float64(time.Hour)))}
+	}
 	switch {
-	case zone == "Z" || zone == "UTC" || zone == "GMT":
-		return moment{time: t}
 	case len(zone) >= 3 && (zone[0] == '+' || zone[0] == '-'):
 		if offset, err := time.Parse("-0700", (strings.ReplaceAll(zone, ":", "") + "00")[:5]); err == nil {
 			_, seconds := offset.Zone()

@@ -131,10 +131,14 @@ func (l *lineReader) ensure(n int) {
 	l.fill()
 }
 
+// leastRoom is how much room is worth a read. What was read stays in front of it, so
+// that the last block of a text is whole in the buffer when the end is found.
+const leastRoom = 4 << 10
+
 // fill reads once more behind the unread bytes, moving them to the front when
 // there is no room left.
 func (l *lineReader) fill() {
-	if l.start == l.end || l.end == len(l.buf) {
+	if l.end == len(l.buf) || l.start == l.end && len(l.buf)-l.end < leastRoom {
 		copy(l.buf, l.buf[l.start:l.end])
 		l.base += int64(l.start)
 		l.end -= l.start

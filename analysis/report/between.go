@@ -61,6 +61,7 @@ func tell(a, b *Series, caller, server *Finding) {
 		// In front: it says where to look, before any figure does.
 		f.Evidence = append([]analysis.Evidence{{Rule: "across_processes", Text: text}}, f.Evidence...)
 	}
+	caller.Behind = true
 	across(caller, fmt.Sprintf("it waits inside calls to another process, and %s in %s rises in step with it while it serves calls: look there first",
 		leadTitle(b, server), b.Process))
 	across(server, fmt.Sprintf("%s in %s rises in step with it and waits inside outgoing calls: that follows from this one",

@@ -7,7 +7,6 @@ import (
 	"sort"
 	"strconv"
 	"strings"
-	"time"
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/family"
@@ -424,28 +423,24 @@ func (l *Line) quiet() string {
 	if len(l.Snapshots) < 2 {
 		return "One snapshot shows what is there, not what grows. Add a second one, taken some minutes later."
 	}
-	text := fmt.Sprintf("No growing family found (%d snapshots", len(l.Snapshots))
-	if span := l.span(); span > 0 {
-		text += ", " + spanWords(span)
-	}
 	if visible, ok := l.Trend.SmallestVisible(); ok {
 		return "No growing family found (" + visible.Text() + ")."
 	}
-	return text + ")."
+	return sentence(l.nothing())
 }
 
-func (l *Line) span() time.Duration {
-	var first, last time.Time
+// nothing says why a series with several snapshots tells nothing about growth.
+func (l *Line) nothing() string {
+	cut := 0
 	for _, s := range l.Snapshots {
-		if s.CapturedAt.IsZero() {
-			continue
+		if s.LowerBound {
+			cut++
 		}
-		if first.IsZero() {
-			first = s.CapturedAt
-		}
-		last = s.CapturedAt
 	}
-	return last.Sub(first)
+	if cut > 0 {
+		return fmt.Sprintf("nothing can be said about growth: %d of %d snapshots are cut, so that their counts are lower bounds, and no two others can be compared", cut, len(l.Snapshots))
+	}
+	return fmt.Sprintf("nothing can be said about growth: of %d snapshots no two are complete and of one process start", len(l.Snapshots))
 }
 
 // Many is a number with the word for members of the kind: "24 goroutines".
@@ -498,6 +493,9 @@ func Rises(counts []*int, epochs []int) string {
 			told = i
 		}
 	}
+	if len(runs) == 1 && len(runs[0]) == 1 {
+		return strconv.Itoa(runs[0][0])
+	}
 	text := course(runs[told])
 	if last := len(runs) - 1; last > told {
 		text += fmt.Sprintf(", restarted with %d", runs[last][0])
@@ -514,15 +512,31 @@ func course(run []int) string {
 	return fmt.Sprintf("%d to %d", first, last)
 }
 
-func series(counts []*int) string {
+// inWords are counts in the order of the snapshots; those of a cut dump are lower
+// bounds.
+func (l *Line) inWords(counts []*int, kind analysis.Kind) string {
 	words := make([]string, len(counts))
 	for i, c := range counts {
 		words[i] = "–"
 		if c != nil {
 			words[i] = strconv.Itoa(*c)
+			if l.Snapshots[i].Bounded(kind) {
+				words[i] = "≥" + words[i]
+			}
 		}
 	}
 	return strings.Join(words, " ")
+}
+
+// rises is Rises over the snapshots whose counts are no lower bounds.
+func (l *Line) rises(counts []*int, kind analysis.Kind) string {
+	whole := slices.Clone(counts)
+	for i := range whole {
+		if l.Snapshots[i].Bounded(kind) {
+			whole[i] = nil
+		}
+	}
+	return Rises(whole, l.Trend.Epochs)
 }
 
 func lastCount(counts []*int) int {
@@ -538,20 +552,10 @@ func sentence(s string) string {
 	if s == "" || strings.HasSuffix(s, ".") {
 		return s
 	}
-	return strings.ToUpper(s[:1]) + s[1:] + "."
-}
-
-func spanWords(d time.Duration) string {
-	d = d.Round(time.Second)
-	switch {
-	case d >= 48*time.Hour:
-		return fmt.Sprintf("%.1f days", d.Hours()/24)
-	case d >= time.Hour:
-		return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
-	case d >= time.Minute:
-		return fmt.Sprintf("%d min %d s", int(d.Minutes()), int(d.Seconds())%60)
+	if first, _, _ := strings.Cut(s, " "); strings.ContainsAny(first, "_.(*/:") {
+		return s + "." // a name of the program: with a capital it is another one
 	}
-	return fmt.Sprintf("%d s", int(d.Seconds()))
+	return strings.ToUpper(s[:1]) + s[1:] + "."
 }
 
 func textOrNil(s string) *string {

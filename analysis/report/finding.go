@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"sort"
+	"strconv"
 	"strings"
 
 	"leakdiff/analysis"
@@ -75,16 +76,35 @@ func (l *Line) point(p trend.Point, byPrint map[string]*Family) Finding {
 		l.unit(&f, p.Unit, byPrint)
 		return f
 	}
-	f.Title = fmt.Sprintf("%s: %s %s", first.Title, Rises(first.Counts, l.Trend.Epochs), kindWord(first.Kind))
+	f.Title = fmt.Sprintf("%s: %s %s", first.Title, l.rises(first.Counts, first.Kind), kindWord(first.Kind))
 	f.Counts, f.Evidence = first.Counts, first.Evidence
-	f.Text = l.paragraph(series(first.Counts), first.Evidence)
+	f.Text = l.paragraph(l.inWords(first.Counts, first.Kind), first.Evidence)
 	if len(p.Why) > 0 && p.Section != trend.WhatGrows && p.Section != trend.LoadFollows {
 		f.Text += " " + sentence(strings.Join(p.Why, "; "))
 	}
 	if o := first.Onset; o != nil && o.Text != "" {
 		f.Text += " The growth " + o.Text + "."
 	}
+	if len(l.Snapshots) == 1 {
+		f.Text += l.births(first.Fingerprint)
+	}
 	return f
+}
+
+// births says how many members came in each hour, by their ages: what one snapshot
+// alone shows of a rate.
+func (l *Line) births(fingerprint string) string {
+	born := l.Trend.Births(fingerprint, len(l.Snapshots)-1)
+	if len(born) < 3 {
+		return ""
+	}
+	const most = 12
+	cut := max(0, len(born)-most)
+	words := make([]string, 0, most)
+	for _, b := range born[cut:] {
+		words = append(words, strconv.Itoa(b.Born))
+	}
+	return fmt.Sprintf(" Born in each hour from %s on, by their ages: %s.", born[cut].Hour.UTC().Format("2006-01-02 15:04Z"), strings.Join(words, " "))
 }
 
 // lead puts the family first that says most of the cause: code before what it
@@ -105,8 +125,8 @@ func (l *Line) unit(f *Finding, id string, byPrint map[string]*Family) {
 		first := byPrint[f.Families[0]]
 		f.Counts, f.Evidence = u.Counts, u.Evidence
 		f.Title = fmt.Sprintf("%s and %s that %s with it: %s members", first.Title, plural(len(u.Families)-1, "family", "families"),
-			verb(len(u.Families)-1), Rises(u.Counts, l.Trend.Epochs))
-		f.Text = l.paragraph(series(u.Counts), append([]analysis.Evidence{{Rule: "unit", Text: u.Text()}}, u.Evidence...))
+			verb(len(u.Families)-1), l.rises(u.Counts, first.Kind))
+		f.Text = l.paragraph(l.inWords(u.Counts, first.Kind), append([]analysis.Evidence{{Rule: "unit", Text: u.Text()}}, u.Evidence...))
 		var shares []string
 		for _, share := range u.Families {
 			if len(shares) == 12 {
@@ -175,7 +195,7 @@ func (l *Line) holders(points []trend.Point, byPrint map[string]*Family) Finding
 	for _, p := range points {
 		held := byPrint[p.Families[0]]
 		f.Families = append(f.Families, p.Families[0])
-		words = append(words, fmt.Sprintf("%s (%s) %s", held.Title, series(held.Counts), strings.Join(p.Why, "; ")))
+		words = append(words, fmt.Sprintf("%s (%s) %s", held.Title, l.inWords(held.Counts, held.Kind), strings.Join(p.Why, "; ")))
 	}
 	f.Text = strings.Join(words, ". ") + ". Possible, not proven: look at these stacks before blaming those that wait."
 	f.Next = "Open the first of them and see what it waits for itself; it is the one to report, not the family that grows behind it."
@@ -317,9 +337,6 @@ func (l *Line) familyOnset(fingerprint string) *Onset {
 }
 
 func (l *Line) onset(o trend.Onset, text string) *Onset {
-	if len(o.Windows) == 0 {
-		return nil
-	}
 	out := &Onset{Text: text, Before: o.Before, Windows: []Window{}}
 	if !o.From.IsZero() {
 		out.From = &o.From

@@ -76,7 +76,7 @@ func markdownSeries(b *strings.Builder, l *Line, s *Series) {
 			b.WriteString("\n| family | kind | counts | verdict |\n|---|---|---|---|\n")
 			moved = true
 		}
-		fmt.Fprintf(b, "| %s | %s | %s | %s |\n", MarkdownText(f.Title), f.Kind, series(f.Counts), f.Verdict)
+		fmt.Fprintf(b, "| %s | %s | %s | %s |\n", MarkdownText(f.Title), f.Kind, l.inWords(f.Counts, f.Kind), f.Verdict)
 	}
 }
 

@@ -81,8 +81,8 @@ func (l *Line) observer(p trend.Point, byPrint map[string]*Family) Finding {
 		}
 	}
 	f := Finding{Kind: ObserverFinding, Verdict: p.Verdict, Families: prints, Counts: counts}
-	f.Title = fmt.Sprintf("Requests for metrics or profiles hang: %s %s", Rises(counts, l.Trend.Epochs), kindWord(first.Kind))
-	f.Text = fmt.Sprintf("%s, %s: %s in %s that answer requests for metrics or profiles, the first %s.", plainProcess(l), l.labels(), series(counts),
+	f.Title = fmt.Sprintf("Requests for metrics or profiles hang: %s %s", l.rises(counts, first.Kind), kindWord(first.Kind))
+	f.Text = fmt.Sprintf("%s, %s: %s in %s that answer requests for metrics or profiles, the first %s.", plainProcess(l), l.labels(), l.inWords(counts, first.Kind),
 		plural(len(prints), "family", "families"), first.Title)
 	if p.Of != "" {
 		f.Text += " They rise with " + byPrint[p.Of].Title + "."

@@ -201,6 +201,8 @@ type Finding struct {
 	Families []string `json:"families"`
 	// Unit is the id of the unit that the finding is about.
 	Unit string `json:"unit,omitempty"`
+	// Behind says that it waits for a finding of another process, which comes first.
+	Behind bool `json:"behind,omitempty"`
 	// Counts are the members of all its families, Evidence is about them.
 	Counts   []*int              `json:"counts,omitempty"`
 	Evidence []analysis.Evidence `json:"evidence,omitempty"`

@@ -243,3 +243,42 @@ func BenchmarkBuild(b *testing.B) {
 		Build(all, nil, Options{})
 	}
 }
+
+func TestCutDumpsSayNothingAboutGrowth(t *testing.T) {
+	cut := func(snapshots []analysis.Snapshot, which ...int) []analysis.Snapshot {
+		for _, i := range which {
+			snapshots[i].Truncated, snapshots[i].LowerBound = true, true
+		}
+		return snapshots
+	}
+	all := Build(cut(leak("app", 3), 0, 1, 2), nil, Options{})
+	for _, text := range []string{Headline(all), all.Report.Series[0].Quiet} {
+		if !strings.Contains(text, "othing can be said about growth") || strings.Contains(text, "o growing family") {
+			t.Errorf("only cut dumps: %s", text)
+		}
+	}
+	some := leak("app", 6)
+	last := &some[5]
+	last.Groups[0].Count, *last.Totals.Goroutines = 3, 6
+	c := Build(cut(some, 5), nil, Options{})
+	var text bytes.Buffer
+	if err := Text(&text, c, Wide); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(text.String(), "back to") || !strings.Contains(text.String(), "≥3") {
+		t.Errorf("a cut dump reads as a fall:\n%s", text.String())
+	}
+}
+
+func TestANameAtTheBeginningOfASentenceStaysAsItIs(t *testing.T) {
+	for text, want := range map[string]string{
+		"kubelet_running_pods is not known":   "kubelet_running_pods is not known.",
+		"prober.(*worker).run rises":          "prober.(*worker).run rises.",
+		"rose by 5":                           "Rose by 5.",
+		"over 3 h: slower growth is not seen": "Over 3 h: slower growth is not seen.",
+	} {
+		if got := sentence(text); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -87,7 +88,10 @@ func seriesHeadline(l Line, s *Series) string {
 	if kind == "" {
 		return fmt.Sprintf("%s: %d snapshots.", name, len(l.Snapshots))
 	}
-	text := fmt.Sprintf("%s: %s %s", name, Rises(counts, l.Trend.Epochs), kindWord(kind))
+	text := fmt.Sprintf("%s: %s %s", name, l.rises(counts, kind), kindWord(kind))
+	if _, compared := l.Trend.SmallestVisible(); grows == 0 && !compared {
+		return fmt.Sprintf("%s: %s.", name, l.nothing())
+	}
 	if grows == 0 {
 		return text + "; no growing family was found."
 	}
@@ -218,7 +222,8 @@ func (p *printer) series(c *Case, i int) {
 		p.line("")
 		p.wrap("", "What these verdicts cannot exclude: "+strings.Join(s.Limits, " "))
 	}
-	p.families(s)
+	_, compared := l.Trend.SmallestVisible()
+	p.families(s, compared)
 }
 
 // totals is the table with one column for each snapshot; long series show the
@@ -226,17 +231,20 @@ func (p *printer) series(c *Case, i int) {
 func (p *printer) totals(l *Line) {
 	cols := pick(len(l.Snapshots), max(3, (p.width-14)/9))
 	head, taken := fmt.Sprintf("%-12s", "snapshot"), fmt.Sprintf("%-12s", "taken, UTC")
-	timed := false
-	for _, i := range cols {
+	timed, layout := false, "15:04:05"
+	if first, last := l.Snapshots[0].CapturedAt, l.Snapshots[len(l.Snapshots)-1].CapturedAt; first.UTC().YearDay() != last.UTC().YearDay() && !first.IsZero() {
+		taken, layout = fmt.Sprintf("%-12s", "day, UTC"), "02 15:04"
+	}
+	for k, i := range cols {
 		s := l.Snapshots[i]
 		label := s.Label
-		if l.Trend.Epochs[i] > 0 && (i == 0 || l.Trend.Epochs[i] != l.Trend.Epochs[i-1]) {
+		if k > 0 && l.Trend.Epochs[i] != l.Trend.Epochs[cols[k-1]] {
 			label = "| " + label
 		}
 		head += fmt.Sprintf("%9s", cut(label, 8))
 		clock := "?"
 		if !s.CapturedAt.IsZero() {
-			clock, timed = s.CapturedAt.UTC().Format("15:04:05"), true
+			clock, timed = s.CapturedAt.UTC().Format(layout), true
 		}
 		taken += fmt.Sprintf("%9s", clock)
 	}
@@ -251,7 +259,7 @@ func (p *printer) totals(l *Line) {
 			if n := l.Snapshots[i].Totals.Of(k); n != nil {
 				known = true
 				cell = strconv.Itoa(*n)
-				if l.Snapshots[i].LowerBound && k == analysis.KindGoroutine {
+				if l.Snapshots[i].Bounded(k) {
 					cell += "+"
 				}
 			}
@@ -260,6 +268,9 @@ func (p *printer) totals(l *Line) {
 		if known {
 			p.line("%s", row)
 		}
+	}
+	if len(cols) < len(l.Snapshots) {
+		p.line("%d of %d snapshots are shown", len(cols), len(l.Snapshots))
 	}
 	if l.Trend.Epochs[len(l.Snapshots)-1] > 0 {
 		p.line("| marks a restart: members are not followed across it")
@@ -285,13 +296,16 @@ func pick(total, n int) []int {
 // families prints every family that moved, worst first. Those that came and went
 // between the first snapshot and the last are counted: they explain nothing that is
 // there.
-func (p *printer) families(s *Series) {
+func (p *printer) families(s *Series, compared bool) {
 	var moved []*Family
-	still, passed := 0, 0
+	still, level, passed := 0, 0, 0
 	for i := range s.Families {
 		switch f := &s.Families[i]; {
 		case f.Verdict == analysis.Stable || f.Verdict == analysis.TooFewPoints:
 			still++
+			if slices.ContainsFunc(f.Evidence, levelled) {
+				level++
+			}
 		case f.Verdict == analysis.Gone && f.Rise == 0:
 			passed++
 		default:
@@ -315,12 +329,24 @@ func (p *printer) families(s *Series) {
 	}
 	var words []string
 	if still > 0 {
-		words = append(words, plural(still, "family does not move beyond noise", "families do not move beyond noise"))
+		text := plural(still, "family shows no growth that goes on", "families show no growth that goes on")
+		if level > 0 {
+			text += fmt.Sprintf(" (%d of them rose, and then stayed level)", level)
+		}
+		if !compared {
+			text = plural(still, "more family", "more families")
+		}
+		words = append(words, text)
 	}
 	if passed > 0 {
 		words = append(words, plural(passed, "family came and went", "families came and went"))
 	}
 	p.line("%s.", strings.Join(words, "; "))
+}
+
+// levelled is evidence of a rise that does not go on.
+func levelled(e analysis.Evidence) bool {
+	return e.Rule == "rose_once" && strings.HasPrefix(e.Text, "rose") || e.Rule == "series" && strings.Contains(e.Text, "rose") && strings.Contains(e.Text, "the newer half hardly moves")
 }
 
 // largest lists what one snapshot holds most of.

@@ -192,7 +192,7 @@ func tellAges(p *part, s *signals) []analysis.Evidence {
 		p.series.label(a.at), a.kept, a.members, duration(hoursLong(leastAge)), duration(hoursLong(a.uptime)), duration(hoursLong(a.oldest)),
 		duration(hoursLong(a.middle)), strconv.Itoa(a.filled), percent(a.largest))
 	if a.holds {
-		return one(ruleAges, "%s: born again and again, and none has left", text)
+		return one(ruleAges, "%s: born all along, and old ones are still there", text)
 	}
 	return one(ruleAges, "%s: %s", text, a.against())
 }

@@ -50,7 +50,8 @@ type VersionRow struct {
 	Version string
 	Verdict VersionVerdict
 	Epochs  int
-	// Hours of all its epochs, Rate the median per hour, PerUnit the median per unit
+	// Hours of all its epochs, Rate the median per hour (NaN where no epoch has two
+	// snapshots), PerUnit the median per unit
 	// of load (NaN without one).
 	Hours, Rate, PerUnit float64
 	// Below is the rate that no growth in these hours excludes at 95 %: 3 over the
@@ -125,8 +126,13 @@ func (s *Series) Exposures(family *analysis.Family) []Exposure {
 			for to < len(run) && versions[run[to].index] == version {
 				to++
 			}
-			if version != "" && to-from >= 2 && whole.dated {
+			switch {
+			case version == "" || !whole.dated:
+			case to-from >= 2:
 				out = append(out, whole.exposure(run[from:to], version))
+			default:
+				// One snapshot says nothing of its version, but that there was one.
+				out = append(out, Exposure{Version: version, Snapshots: 1, PerUnit: math.NaN(), Where: s.Snapshots[run[from].index].Process.Host.Value})
 			}
 			from = to
 		}
@@ -238,7 +244,9 @@ func versionRows(exposures []Exposure) []VersionRow {
 		var rates, units []float64
 		for _, e := range list {
 			r.Hours += e.Hours
-			rates = append(rates, e.Rate)
+			if e.Snapshots > 1 {
+				rates = append(rates, e.Rate)
+			}
 			if !math.IsNaN(e.PerUnit) {
 				units = append(units, e.PerUnit)
 			}
@@ -246,7 +254,10 @@ func versionRows(exposures []Exposure) []VersionRow {
 				r.Verdict = Bad
 			}
 		}
-		r.Rate = median(rates)
+		r.Rate = math.NaN()
+		if len(rates) > 0 {
+			r.Rate = median(rates)
+		}
 		if len(units) > 0 {
 			r.PerUnit = median(units)
 		}

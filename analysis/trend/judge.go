@@ -152,7 +152,7 @@ func (q *inquiry) told() analysis.Judgement {
 		evidence = append(evidence, q.unit.toldOf(q)...)
 	}
 	evidence = append(evidence, p.missing(s)...)
-	evidence = append(evidence, p.spanText(s, q.verdict())...)
+	evidence = append(evidence, p.spanText(s, q.verdict(), r != nil)...)
 	whole := s.line
 	whole.fill(p.comparable(), new(scratch))
 	judged := analysis.Judgement{

@@ -123,10 +123,13 @@ func (p *part) undated() []string {
 }
 
 // spanText says what a short series cannot exclude.
-func (p *part) spanText(s *signals, verdict analysis.Verdict) []analysis.Evidence {
+func (p *part) spanText(s *signals, verdict analysis.Verdict, recovered bool) []analysis.Evidence {
 	span := longestSpan(p.comparable())
 	if !p.dated || s.line.n < 2 || span >= shortSeries.Hours() {
 		return nil
+	}
+	if recovered {
+		return one(ruleSpan, "it grew for %s and went away: a backlog that has drained looks the same", p.over(p.comparable()))
 	}
 	text := "slower growth would not be seen"
 	switch verdict {

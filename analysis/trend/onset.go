@@ -58,6 +58,8 @@ func (o Onset) text(s *Series) string {
 	}
 	var text string
 	switch {
+	case len(o.Windows) > 2 && o.Windows[0].From == 0 && o.Windows[len(o.Windows)-1].To == len(s.Snapshots)-1:
+		text = "cannot be dated by its counts: it may have begun anywhere between " + s.label(0) + " and " + s.label(len(s.Snapshots)-1)
 	case len(words) == 0:
 		text = "began before the first snapshot"
 	case o.Before:
@@ -155,7 +157,7 @@ func (p *part) onset(a ages, left int) (o Onset, ok bool) {
 	s := p.series
 	o = Onset{Windows: p.onsetWindows(), OldestAt: -1}
 	o.Before = len(o.Windows) > 0 && p.grewBefore(o.Windows[0].From, left)
-	if a.kept > 0 && a.oldest > 0 {
+	if a.kept > 0 && a.oldest > 0 && (len(o.Windows) == 0 || s.Epochs[a.at] == s.Epochs[o.Windows[0].From]) {
 		if at := s.takenAt(a.at, p.family.Kind); !at.IsZero() {
 			o.Oldest, o.OldestAt = at.Add(-hoursLong(a.oldest)), a.at
 		}

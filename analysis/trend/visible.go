@@ -3,6 +3,7 @@ package trend
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"leakdiff/analysis"
 )
@@ -17,6 +18,10 @@ type Visible struct {
 	Rise  int
 	Slope float64
 	Unit  string
+	// Base is the size of the typical family, Largest that of the largest, in which
+	// only LargestSlope would have been seen.
+	Base, Largest int
+	LargestSlope  float64
 }
 
 // Text is the sentence for a series without growth: "12 snapshots, 3 h; smallest
@@ -26,8 +31,11 @@ func (v Visible) Text() string {
 	if v.Unit != "per hour" {
 		unit = " " + v.Unit
 	}
-	return fmt.Sprintf("%s, %s; smallest growth that would have been seen: +%s%s",
-		plural(v.Snapshots, "snapshot"), v.Span, decimal(v.Slope), unit)
+	text := fmt.Sprintf("%s, %s; smallest growth that would have been seen: +%s%s", plural(v.Snapshots, "snapshot"), v.Span, decimal(v.Slope), unit)
+	if v.LargestSlope > 1.2*v.Slope {
+		text += fmt.Sprintf(" in families of about %s, +%s%s in the largest, of %d", plural(v.Base, "member"), decimal(v.LargestSlope), unit, v.Largest)
+	}
+	return text
 }
 
 // SmallestVisible answers for the family of median size among those of the kind
@@ -59,9 +67,13 @@ func (s *Series) SmallestVisible() (v Visible, ok bool) {
 	if n >= 6 {
 		c = 1.64
 	}
-	rise := math.Ceil(max(leastGrowth(start), c*c+math.Sqrt(math.Pow(c, 4)+4*c*c*start)))
+	least := func(start float64) float64 {
+		return math.Ceil(max(leastGrowth(start), c*c+math.Sqrt(math.Pow(c, 4)+4*c*c*start)))
+	}
+	largest := slices.Max(starts)
 	return Visible{
-		Snapshots: n, Span: p.over(runs), Rise: int(rise), Slope: rise / span, Unit: p.slopeUnit(),
+		Snapshots: n, Span: p.over(runs), Rise: int(least(start)), Slope: least(start) / span, Unit: p.slopeUnit(),
+		Base: int(math.Round(start)), Largest: int(largest), LargestSlope: least(largest) / span,
 	}, true
 }
 

@@ -209,7 +209,10 @@ func (m *familyMaker) versions(f *Family) {
 	}
 	out := &FamilyVersions{Text: capital(Visible(b.Text())) + "."}
 	for _, r := range b.Rows {
-		line := VersionLine{Version: Visible(r.Version), Rate: perHour(r.Rate), Verdict: string(r.Verdict), Share: "n/a"}
+		line := VersionLine{Version: Visible(r.Version), Rate: "n/a", Verdict: string(r.Verdict), Share: "n/a"}
+		if !math.IsNaN(r.Rate) {
+			line.Rate = perHour(r.Rate)
+		}
 		line.Exposure = hours(r.Hours) + " in " + Plural(int64(r.Epochs), "process start", "process starts")
 		if !math.IsNaN(r.PerUnit) {
 			line.Rate += " (" + perHour(r.PerUnit) + " per unit of load)"
