@@ -63,19 +63,47 @@ func (p *part) those(s *signals) string {
 
 // proofOfGrowth says what a suspicion lacks.
 func (p *part) proofOfGrowth(s *signals) string {
-	lacking := fewestCohortPoints - s.line.n
+	lacking := fewestCohortPoints - max(s.line.n, min(1, s.usable))
 	switch {
 	case !s.identified && p.unfollowed():
 		return fmt.Sprintf("a dump that names its members (debug=2 for goroutines)%s would tell whether they stay", p.later())
 	case lacking > 1:
-		return fmt.Sprintf("%d more snapshots%s would decide: births in two of them that stay are a leak", lacking, p.later())
+		return fmt.Sprintf("%d more snapshots%s would decide: births in two of them that stay are a leak", lacking, p.laterAt(s))
 	case s.cohorts:
-		return fmt.Sprintf("a count that goes on rising at the next snapshot%s would make it leaking", p.later())
+		return fmt.Sprintf("a count that goes on rising at the next snapshot%s would speak for a leak", p.laterAt(s))
 	case s.ages.holds:
-		return fmt.Sprintf("one more snapshot%s would decide: members born since that stay make it leaking", p.later())
+		return fmt.Sprintf("one more snapshot%s would tell more: members born since that stay speak for a leak", p.laterAt(s))
 	default:
-		return fmt.Sprintf("one more snapshot%s would decide: leaking if the members born so far are still there and others have joined them, stable if it is flat", p.later())
+		return fmt.Sprintf("one more snapshot%s would tell more: a leak keeps the members born so far and adds others, a plateau is flat", p.laterAt(s))
 	}
+}
+
+// enoughBirths is how many births evidence C wants to see established, and some more
+// that have no time to be.
+const enoughBirths = fewestEstablished + 4
+
+// laterAt is later, or when enough members will have been born at the present rate
+// where that takes longer.
+func (p *part) laterAt(s *signals) string {
+	rate := 0.0
+	switch {
+	case s.ages.kept > 0 && s.ages.oldest > 0:
+		rate = float64(s.ages.kept) / s.ages.oldest
+	case p.dated && s.line.slope > 0:
+		rate = s.line.slope
+	}
+	if rate <= 0 || !p.dated && p.first.IsZero() {
+		return p.later()
+	}
+	needed := hoursLong(enoughBirths / rate)
+	usual := p.usual()
+	if needed <= usual || needed > 30*24*time.Hour {
+		return p.later()
+	}
+	if needed > time.Hour {
+		needed = needed.Round(30 * time.Minute)
+	}
+	return " in " + duration(needed.Round(time.Minute))
 }
 
 // later is when the next snapshot would say most: the usual distance of the
@@ -89,12 +117,19 @@ func (p *part) later() string {
 		}
 		return ""
 	}
-	usual := span / float64(max(1, len(runs[0])-1))
-	wait := max(30*time.Minute, hoursLong(usual).Round(time.Minute))
-	if wait == 30*time.Minute {
-		return " in 30 minutes"
+	if wait := p.usual(); wait > 30*time.Minute {
+		return " in " + duration(wait)
 	}
-	return " in " + duration(wait)
+	return " in 30 minutes"
+}
+
+// usual is the usual distance of the snapshots, half an hour where that is shorter.
+func (p *part) usual() time.Duration {
+	runs := p.comparable()
+	if len(runs) == 0 {
+		return 30 * time.Minute
+	}
+	return max(30*time.Minute, hoursLong(longestSpan(runs)/float64(max(1, len(runs[0])-1))).Round(time.Minute))
 }
 
 // alarm is the count from which on the present level would be a growth.

@@ -348,3 +348,10 @@ func wantText(t *testing.T, judged analysis.Judgement, rule, text string) {
 	}
 	t.Errorf("no evidence %s: %q in %q", rule, text, judged.Evidence)
 }
+
+func TestTheNextSnapshotIsNamedWhenEnoughCanHaveBeenBorn(t *testing.T) {
+	// 24 members in 24 hours are one an hour: 12 births take twelve.
+	snap := aged(48, every(60, 1440, 60)...)
+	got := NewSeries([]*analysis.Snapshot{snap}).Judge(onlyFamily)
+	wantText(t, got, ruleDecides, "3 more snapshots in 12 h would decide: births in two of them that stay are a leak")
+}
