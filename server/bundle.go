@@ -63,12 +63,12 @@ func (s *Server) inventory(r *http.Request, b store.Bundle, in *view.BundleInput
 	if err != nil {
 		return err
 	}
+	owners, err := s.store.SnapshotBundles(r.Context(), b.CaseID)
+	if err != nil {
+		return err
+	}
 	for _, snap := range all {
-		owner, err := s.store.SnapshotBundle(r.Context(), b.CaseID, snap.ID)
-		if err != nil {
-			return err
-		}
-		if owner == b.ID {
+		if owners[snap.ID] == b.ID {
 			in.Snapshots = append(in.Snapshots, snap)
 		}
 	}

@@ -209,34 +209,51 @@ func (s *Server) snapshotView(l *loaded, line *report.Line, i int, query url.Val
 		Others: choices(l), BundleID: l.bundleOf[snap.ID], Query: query, Engine: s.engine(), Frozen: bool(why),
 	}
 	if i > 0 {
-		in.Previous = choice(line.Snapshots[i-1])
+		in.Previous = choice(line.Snapshots[i-1], false)
 	}
 	if i+1 < len(line.Snapshots) {
-		in.Next = choice(line.Snapshots[i+1])
+		in.Next = choice(line.Snapshots[i+1], false)
 	}
 	return view.NewSnapshot(in)
 }
 
 // choices are all snapshots of a case for the select boxes.
 func choices(l *loaded) []view.Choice {
+	days := map[string]bool{}
+	for _, line := range l.built.Lines {
+		for _, s := range line.Snapshots {
+			if !s.CapturedAt.IsZero() {
+				days[view.ShortDay(s.CapturedAt)] = true
+			}
+		}
+	}
 	var out []view.Choice
 	for _, line := range l.built.Lines {
 		for _, s := range line.Snapshots {
-			out = append(out, choice(s))
+			out = append(out, choice(s, len(days) > 1))
 		}
 	}
 	return out
 }
 
-// choice is one snapshot in a select box: "t1, 02:58:36, 115 goroutines".
-func choice(s *analysis.Snapshot) view.Choice {
+// choice is one snapshot in a select box: "t1, 02:58:36, 115 goroutines", with the
+// day where the case has several.
+func choice(s *analysis.Snapshot, dated bool) view.Choice {
 	words := []string{s.Label}
-	if !s.CapturedAt.IsZero() {
+	switch {
+	case s.CapturedAt.IsZero():
+	case dated:
+		words = append(words, view.ShortDay(s.CapturedAt)+" "+view.Clock(s.CapturedAt))
+	default:
 		words = append(words, view.Clock(s.CapturedAt))
 	}
 	for _, k := range analysis.Kinds() {
 		if n := s.Totals.Of(k); n != nil {
-			words = append(words, report.Many(k, *n))
+			text := report.Many(k, *n)
+			if s.Bounded(k) {
+				text = "≥ " + text
+			}
+			words = append(words, text)
 			break
 		}
 	}

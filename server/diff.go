@@ -141,6 +141,7 @@ func (s *Server) diffView(c *compared, query url.Values, why purpose) view.Diff 
 	}
 	for i, snap := range c.lineB.Snapshots {
 		in.Labels = append(in.Labels, snap.Label)
+		in.Lower = append(in.Lower, snap.Bounded(analysis.KindGoroutine))
 		if i > 0 && c.lineB.Trend.Epochs[i] != c.lineB.Trend.Epochs[i-1] {
 			in.Restarts = append(in.Restarts, i)
 		}

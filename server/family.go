@@ -135,6 +135,7 @@ func (s *Server) familyView(r *http.Request, l *loaded, line *report.Line, finge
 	for _, snap := range line.Snapshots {
 		in.IDs = append(in.IDs, snap.ID)
 		in.Labels = append(in.Labels, snap.Label)
+		in.Lower = append(in.Lower, snap.Bounded(group.Family.Kind))
 		in.Times = append(in.Times, snap.CapturedAt)
 		in.Groups = append(in.Groups, report.GroupOf(snap, fingerprint))
 	}

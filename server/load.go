@@ -142,7 +142,7 @@ func (s *Server) load(ctx context.Context, caseID string) (*loaded, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &loaded{Case: now.Case, bundles: now.bundles, edits: now.edits, said: identity.Resolve(snapshots, now.edits), bundleOf: map[string]string{}}
+	l := &loaded{Case: now.Case, bundles: now.bundles, edits: now.edits, said: identity.Resolve(snapshots, now.edits)}
 	problems := l.said.Problems
 	for _, b := range now.bundles {
 		if b.Status != store.Done {
@@ -154,12 +154,8 @@ func (s *Server) load(ctx context.Context, caseID string) (*loaded, error) {
 		}
 		problems = append(problems, p...)
 	}
-	for i := range snapshots {
-		bundle, err := s.store.SnapshotBundle(ctx, caseID, snapshots[i].ID)
-		if err != nil {
-			return nil, err
-		}
-		l.bundleOf[snapshots[i].ID] = bundle
+	if l.bundleOf, err = s.store.SnapshotBundles(ctx, caseID); err != nil {
+		return nil, err
 	}
 	l.built = report.Build(l.said.Snapshots, problems, report.Options{Version: s.cfg.Version, Events: happened(l.said), Loads: l.said.Loads})
 	s.cases.put(now.key, l)

@@ -52,7 +52,7 @@ type Storage interface {
 	SnapshotsPacked(ctx context.Context, caseID string) ([]analysis.Snapshot, error)
 	SnapshotsAged(ctx context.Context, caseID string) ([]analysis.Snapshot, error)
 	FindSnapshot(ctx context.Context, id string) (caseIDs []string, err error)
-	SnapshotBundle(ctx context.Context, caseID, snapshotID string) (bundleID string, err error)
+	SnapshotBundles(ctx context.Context, caseID string) (bundleOf map[string]string, err error)
 	AddEdit(ctx context.Context, caseID string, e identity.Edit) (identity.Edit, error)
 	Edits(ctx context.Context, caseID string) ([]identity.Edit, error)
 	UndoEdit(ctx context.Context, caseID string, number int64) error

@@ -441,12 +441,12 @@ func (s *Server) answer(ctx context.Context, b store.Bundle) (uploaded, error) {
 	if err != nil {
 		return out, err
 	}
+	owners, err := s.store.SnapshotBundles(ctx, b.CaseID)
+	if err != nil {
+		return out, err
+	}
 	for _, snap := range built.Report.Snapshots {
-		bundle, err := s.store.SnapshotBundle(ctx, b.CaseID, snap.ID)
-		if err != nil {
-			return out, err
-		}
-		if bundle == b.ID {
+		if owners[snap.ID] == b.ID {
 			out.Snapshots = append(out.Snapshots, snap)
 		}
 	}

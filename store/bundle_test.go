@@ -123,19 +123,20 @@ func TestRemovingOneOfTwoBundlesKeepsWhatBothHold(t *testing.T) {
 	c := f.newCase("a")
 	first := f.filled(c.ID, "same", kubeletResult("2"))
 	second := f.filled(c.ID, "same", kubeletResult("2"))
-	if got, err := f.SnapshotBundle(f.ctx, c.ID, snapshotID("2")); err != nil || got != first.ID {
+	if got, err := f.SnapshotBundles(f.ctx, c.ID); err != nil || got[snapshotID("2")] != first.ID {
 		t.Errorf("got %s, %v, want the first bundle", got, err)
 	}
 	f.ok(f.RemoveBundle(f.ctx, first.ID))
-	if got, err := f.SnapshotBundle(f.ctx, c.ID, snapshotID("2")); err != nil || got != second.ID {
+	if got, err := f.SnapshotBundles(f.ctx, c.ID); err != nil || got[snapshotID("2")] != second.ID {
 		t.Errorf("got %s, %v, want the second bundle", got, err)
 	}
 	if !f.Blobs().Has(second.Files[0].SHA256) {
 		t.Error("a blob that is still used was deleted")
 	}
 	f.ok(f.RemoveBundle(f.ctx, second.ID))
-	_, err := f.SnapshotBundle(f.ctx, c.ID, snapshotID("2"))
-	wantCode(t, err, "not_found")
+	if got, err := f.SnapshotBundles(f.ctx, c.ID); err != nil || len(got) > 0 {
+		t.Errorf("got %v, %v, want none", got, err)
+	}
 }
 
 func TestTheInventoryComesBackAsWritten(t *testing.T) {

@@ -459,17 +459,28 @@ FROM cases c
 WHERE c.seq IN (SELECT v.case_seq FROM visible_snapshot v WHERE v.id = ?)
 ORDER BY c.created_at DESC, c.seq DESC`
 
-// SnapshotBundle returns the bundle that Snapshots takes a snapshot from: the
-// first of the case that shows it.
-func (s *Store) SnapshotBundle(ctx context.Context, caseID, snapshotID string) (bundleID string, err error) {
-	err = s.reader.QueryRowContext(ctx, snapshotBundleSQL, caseID, snapshotID).Scan(&bundleID)
-	return bundleID, fault("looking for a snapshot's bundle", orNotFound(err, "snapshot", snapshotID))
+// SnapshotBundles returns the bundle that Snapshots takes each snapshot of a case
+// from: the first of the case that shows it.
+func (s *Store) SnapshotBundles(ctx context.Context, caseID string) (map[string]string, error) {
+	type row struct{ snapshot, bundle string }
+	out := map[string]string{}
+	err := s.read(ctx, "looking for the bundles of snapshots", func(tx *sql.Tx) error {
+		rows, err := collect(ctx, tx, func(rows *sql.Rows) (r row, err error) {
+			return r, rows.Scan(&r.snapshot, &r.bundle)
+		}, snapshotBundlesSQL, caseID)
+		for _, r := range rows {
+			if _, first := out[r.snapshot]; !first {
+				out[r.snapshot] = r.bundle
+			}
+		}
+		return err
+	})
+	return out, err
 }
 
-const snapshotBundleSQL = `
-SELECT v.bundle_id
+const snapshotBundlesSQL = `
+SELECT v.id, v.bundle_id
 FROM visible_snapshot v
 JOIN cases c ON c.seq = v.case_seq
-WHERE c.id = ? AND v.id = ?
-ORDER BY v.bundle_seq
-LIMIT 1`
+WHERE c.id = ?
+ORDER BY v.bundle_seq`

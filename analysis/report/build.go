@@ -552,7 +552,7 @@ func sentence(s string) string {
 	if s == "" || strings.HasSuffix(s, ".") {
 		return s
 	}
-	if first, _, _ := strings.Cut(s, " "); strings.ContainsAny(first, "_.(*/:") {
+	if first, _, _ := strings.Cut(s, " "); strings.ContainsAny(strings.TrimRight(first, ".,:;"), "_.(*/") {
 		return s + "." // a name of the program: with a capital it is another one
 	}
 	return strings.ToUpper(s[:1]) + s[1:] + "."

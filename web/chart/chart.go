@@ -42,6 +42,7 @@ const (
 	rect shape = iota
 	line
 	polyline
+	polygon
 	circle
 	text
 )
@@ -56,6 +57,8 @@ type mark struct {
 	text           string
 	dashed         bool
 	hatched        bool
+	// full is shown when the reader points at the mark: what a label has no room for.
+	full string
 }
 
 func (d *drawing) rect(class string, x, y, w, h float64) {
@@ -82,6 +85,14 @@ func (d *drawing) dashedPath(class string, points []point) {
 func (d *drawing) circle(class string, x, y, r float64) {
 	d.marks = append(d.marks, mark{shape: circle, class: class, x: x, y: y, r: r})
 }
+
+// triangle is the open mark of a lower bound: it points to where the value may be.
+func (d *drawing) triangle(class string, x, y, r float64) {
+	d.marks = append(d.marks, mark{shape: polygon, class: class, points: join([]point{{x - r, y + r*.8}, {x, y - r}, {x + r, y + r*.8}})})
+}
+
+// explain gives the last mark the text that its label has no room for.
+func (d *drawing) explain(full string) { d.marks[len(d.marks)-1].full = full }
 
 // label writes text with its baseline at y; anchor is start, middle or end.
 func (d *drawing) label(class, anchor string, x, y float64, s string) {
@@ -120,11 +131,36 @@ func figure(n int) string {
 }
 
 // cell writes a count for a table; what was not captured is said.
-func cell(n *int) string {
+func cell(n *int, lower bool) string {
 	if n == nil {
 		return "not captured"
 	}
-	return figure(*n)
+	return atLeast(*n, lower)
+}
+
+// atLeast writes a count, or that it is a lower bound: "≥ 175".
+func atLeast(n int, lower bool) string {
+	if lower {
+		return "≥\u00a0" + figure(n)
+	}
+	return figure(n)
+}
+
+// isLower reports whether value i is a lower bound.
+func isLower(lower []bool, i int) bool { return i >= 0 && i < len(lower) && lower[i] }
+
+// whole are the values without lower bounds: those that a line may join.
+func whole(values []*int, lower []bool) []*int {
+	if !slices.Contains(lower, true) {
+		return values
+	}
+	out := slices.Clone(values)
+	for i := range out {
+		if isLower(lower, i) {
+			out[i] = nil
+		}
+	}
+	return out
 }
 
 // textWidth estimates the width of 12 px text, for collisions only.
@@ -189,13 +225,18 @@ func ends(values []*int) (first, last int) {
 	return first, last
 }
 
-// say lists captured values: "t0 87, t1 115".
-func say(labels []string, values []*int) string {
+// say lists captured values: "t0 87, t1 115, t2 at least 40".
+func say(labels []string, values []*int, lower []bool) string {
 	var parts []string
 	for i, v := range values {
-		if v != nil && i < len(labels) {
-			parts = append(parts, labels[i]+" "+figure(*v))
+		if v == nil || i >= len(labels) {
+			continue
 		}
+		word := " "
+		if isLower(lower, i) {
+			word = " at least "
+		}
+		parts = append(parts, labels[i]+word+figure(*v))
 	}
 	if len(parts) == 0 {
 		return "not captured"

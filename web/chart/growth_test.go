@@ -34,7 +34,7 @@ func TestATimelineShadesTheOnsetAndSaysSo(t *testing.T) {
 	if len(event) != 1 || event[0].x <= shade.x || event[0].x >= shade.x+shade.w {
 		t.Errorf("the event stands at %+v, want it inside of %+v", event, shade)
 	}
-	for _, want := range []string{"growth began between t1 and t2", "version 1.1 to 1.2 after t1"} {
+	for _, want := range []string{"growth began between t1 and t2", "version 1.1 to 1.2 between t1 and t2"} {
 		if !strings.Contains(d.desc, want) {
 			t.Errorf("description %q lacks %q", d.desc, want)
 		}

@@ -19,6 +19,8 @@ type SparkData struct {
 	Large bool
 	// Epochs are the columns at which a restart begins a new epoch.
 	Epochs []int
+	// Lower says of each value whether it is a lower bound.
+	Lower []bool
 }
 
 func (s SparkData) draw() drawing {
@@ -26,7 +28,7 @@ func (s SparkData) draw() drawing {
 	if s.Large {
 		w, h = 132, 34
 	}
-	d := drawing{id: s.ID, title: say(s.Labels, s.Values), class: "spark", w: w, h: h}
+	d := drawing{id: s.ID, title: say(s.Labels, s.Values, s.Lower), class: "spark", w: w, h: h}
 	base := h - 3
 	d.line("c-axis", 4, base+.5, w-4, base+.5)
 	n := len(s.Values)
@@ -49,14 +51,19 @@ func (s SparkData) draw() drawing {
 		from, to := at(min(s.A, s.B)).x, at(max(s.A, s.B)).x
 		d.rect("c-abw", from, 0, to-from, base)
 	}
-	class := "c-line " + lineClass(s.Values)
-	runs(s.Values, s.Epochs, at, func(run []point) {
+	class := lineClass(whole(s.Values, s.Lower))
+	runs(s.Values, s.Epochs, s.Lower, at, func(run []point) {
 		if len(run) > 1 {
-			d.path(class, run)
+			d.path("c-line "+class, run)
 		} else {
-			d.circle("c-dot full "+lineClass(s.Values), run[0].x, run[0].y, 1.5)
+			d.circle("c-dot full "+class, run[0].x, run[0].y, 1.5)
 		}
 	})
+	for i, v := range s.Values {
+		if v != nil && isLower(s.Lower, i) {
+			d.triangle("c-dot "+class, at(i).x, at(i).y, 3)
+		}
+	}
 	if inside(s.A) {
 		d.circle("c-abd", at(s.A).x, at(s.A).y, 3)
 	}
@@ -66,13 +73,17 @@ func (s SparkData) draw() drawing {
 	return d
 }
 
-// runs gives the stretches of captured neighbours of one epoch.
-func runs(values []*int, epochs []int, at func(int) point, draw func([]point)) {
+// runs gives the stretches of captured neighbours of one epoch; a lower bound
+// neither belongs to one nor ends it.
+func runs(values []*int, epochs []int, lower []bool, at func(int) point, draw func([]point)) {
 	var run []point
 	for i, v := range values {
 		if slices.Contains(epochs, i) && len(run) > 0 {
 			draw(run)
 			run = nil
+		}
+		if v != nil && isLower(lower, i) {
+			continue
 		}
 		if v != nil {
 			run = append(run, at(i))
@@ -97,8 +108,9 @@ type SmallData struct {
 	RecoveredAt int
 	// Max is the top of the scale that all charts of the page share.
 	Max int
-	// Epochs, Onset, Events and Limit are those of a Lane.
+	// Epochs, Onset, Events, Limit and Lower are those of a Lane.
 	Epochs []int
+	Lower  []bool
 	Onset  *Span
 	Events []Event
 	Limit  int
@@ -111,7 +123,7 @@ func (s SmallData) Top() int {
 }
 
 func (s SmallData) draw(w, h float64) drawing {
-	d := drawing{id: fmt.Sprintf("%s-%g", s.ID, w), title: s.Title + ": " + say(s.Labels, s.Values) + told(s.Labels, s.Onset, s.Epochs, s.Events), class: "small", w: w, h: h}
+	d := drawing{id: fmt.Sprintf("%s-%g", s.ID, w), title: s.Title + ": " + say(s.Labels, s.Values, s.Lower) + told(s.Labels, s.Onset, s.Epochs, s.Events), class: "small", w: w, h: h}
 	scale := max(s.Max, 1)
 	right := w - max(30, textWidth(figure(scale))+7)
 	base := h - 18
@@ -157,8 +169,14 @@ func (s SmallData) draw(w, h float64) drawing {
 		d.label("limit", "start", right+5, y+4, figure(s.Limit))
 	}
 	n := min(len(s.Values), len(a.x))
-	values := s.Values[:n]
+	values := whole(s.Values[:n], s.Lower)
 	class := lineClass(values)
+	for i, v := range s.Values[:n] {
+		if v != nil && isLower(s.Lower, i) {
+			d.triangle("c-dot "+class, at(i).x, at(i).y, 3)
+			d.explain(s.Labels[i] + ": " + atLeast(*v, true) + ", the dump is cut")
+		}
+	}
 	first, last := ends(values)
 	if first < 0 {
 		return d
@@ -225,13 +243,14 @@ type MembersData struct {
 	RecoveredAt int
 	Epochs      []int
 	A, B        int
-	// Onset and Events are those of a Lane.
+	// Onset, Events and Lower are those of a Lane.
 	Onset  *Span
 	Events []Event
+	Lower  []bool
 }
 
 func (m MembersData) draw(width float64) drawing {
-	lane := Lane{Name: "", Unit: "members", Values: m.Values, Epochs: m.Epochs, RecoveredAt: m.RecoveredAt, Onset: m.Onset, Events: m.Events}
+	lane := Lane{Name: "", Unit: "members", Values: m.Values, Epochs: m.Epochs, RecoveredAt: m.RecoveredAt, Onset: m.Onset, Events: m.Events, Lower: m.Lower}
 	t := TimelineData{ID: m.ID, Title: m.Title, Labels: m.Labels, Times: m.Times, Lanes: []Lane{lane}, A: -1, B: -1}
 	narrow := width < 600
 	f := timelineFrame{t: t, narrow: narrow, left: 34, right: width - 16, top: 30, laneH: 170}
@@ -240,8 +259,11 @@ func (m MembersData) draw(width float64) drawing {
 	}
 	f.max, _ = peak(m.Values)
 	f.max = max(f.max, 1)
-	f.bottom = f.top + f.laneH + laneGap
-	d := drawing{id: fmt.Sprintf("%s-%g", m.ID, width), title: m.Title + ": " + say(m.Labels, m.Values) + told(m.Labels, m.Onset, m.Epochs, m.Events), class: "timeline", w: width, h: f.bottom + 4}
+	if all := ticks(f.max, 4); !narrow && len(all) > 0 {
+		f.left = max(f.left, 1.1*textWidth(figure(all[len(all)-1]))+12)
+	}
+	f.rows()
+	d := drawing{id: fmt.Sprintf("%s-%g", m.ID, width), title: m.Title + ": " + say(m.Labels, m.Values, m.Lower) + told(m.Labels, m.Onset, m.Epochs, m.Events), class: "timeline", w: width, h: f.bottom + 4}
 	f.d = &d
 	f.scale()
 	f.shade(0, lane)
@@ -255,7 +277,7 @@ func (m MembersData) table() Table {
 	out := Table{Caption: m.Title, Head: []string{"Snapshot", "Members"}}
 	for i, label := range m.Labels {
 		if i < len(m.Values) {
-			out.Rows = append(out.Rows, []string{marked(label, i, m.Epochs), cell(m.Values[i])})
+			out.Rows = append(out.Rows, []string{marked(label, i, m.Epochs), cell(m.Values[i], isLower(m.Lower, i))})
 		}
 	}
 	return out

@@ -72,18 +72,29 @@ func (m *mark) markup(t tag, id string) tag {
 		return append(t, "></rect>"...)
 	case line:
 		t = append(t, "<line"...).word("class", m.class).number("x1", m.x).number("y1", m.y).number("x2", m.x2).number("y2", m.y2)
-		return append(t, "></line>"...)
+		return append(m.pointedAt(append(t, '>')), "</line>"...)
 	case polyline:
 		t = append(t, "<polyline"...).word("class", m.class).word("points", m.points)
 		if m.dashed {
 			t = t.word("stroke-dasharray", "2 5")
 		}
 		return append(t, "></polyline>"...)
+	case polygon:
+		t = append(t, "<polygon"...).word("class", m.class).word("points", m.points)
+		return append(m.pointedAt(append(t, '>')), "</polygon>"...)
 	case circle:
 		t = append(t, "<circle"...).word("class", m.class).number("cx", m.x).number("cy", m.y).number("r", m.r)
 		return append(t, "></circle>"...)
 	default:
 		t = append(t, "<text"...).word("class", m.class).number("x", m.x).number("y", m.y).word("text-anchor", m.anchor)
-		return append(append(append(t, '>'), html.EscapeString(m.text)...), "</text>"...)
+		return append(append(m.pointedAt(append(t, '>')), html.EscapeString(m.text)...), "</text>"...)
 	}
+}
+
+// pointedAt appends what is shown when the reader points at the mark.
+func (m *mark) pointedAt(t tag) tag {
+	if m.full == "" {
+		return t
+	}
+	return append(append(append(t, "<title>"...), html.EscapeString(m.full)...), "</title>"...)
 }

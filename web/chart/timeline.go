@@ -2,6 +2,7 @@ package chart
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -21,6 +22,9 @@ type Lane struct {
 	Events []Event
 	// Limit bounds what the lane counts, 0 for none.
 	Limit int
+	// Lower says of each value whether it is a lower bound: such a point stands off
+	// the line and proves neither a rise nor a fall.
+	Lower []bool
 }
 
 // Span is the room between two columns.
@@ -32,6 +36,24 @@ type Event struct {
 	At   int
 	Part float64
 	Text string
+}
+
+// When says where among the snapshots an event lies: "at t5", "between t4 and t5",
+// "after t9".
+func (e Event) When(labels []string) string {
+	if e.At < 0 || e.At >= len(labels) {
+		return ""
+	}
+	last := e.At+1 >= len(labels)
+	switch {
+	case e.Part <= 0:
+		return "at " + labels[e.At]
+	case last:
+		return "after " + labels[e.At]
+	case e.Part >= 1:
+		return "at " + labels[e.At+1]
+	}
+	return "between " + labels[e.At] + " and " + labels[e.At+1]
 }
 
 // limitRoom is how many times its highest value a chart is made higher for the
@@ -70,12 +92,17 @@ type timelineFrame struct {
 	narrow             bool
 	left, right        float64
 	top, laneH, bottom float64
-	max                int
+	// head is the room above each lane for the rows of words: what happened, and
+	// above it where the growth began.
+	head      float64
+	eventRows int
+	max       int
 }
 
 const (
 	laneGap  = 26.0
 	labelGap = 9.0
+	wordRow  = 16.0
 )
 
 func (t TimelineData) draw(width float64) drawing {
@@ -89,7 +116,7 @@ func (t TimelineData) draw(width float64) drawing {
 		f.max = max(f.max, ceiling(lane.Limit, top))
 	}
 	f.max = max(f.max, 1)
-	f.bottom = f.top + float64(len(t.Lanes))*(f.laneH+laneGap)
+	f.rows()
 	d := drawing{id: fmt.Sprintf("%s-%g", t.ID, width), title: t.Title, desc: t.describe(), class: "timeline", w: width, h: f.bottom + 26}
 	f.d = &d
 	f.scale()
@@ -105,20 +132,50 @@ func (t TimelineData) draw(width float64) drawing {
 	return d
 }
 
+// rows makes room for the words above the lanes, a row for each sort: what shares a
+// row would run into one another.
+func (f *timelineFrame) rows() {
+	began := 0
+	for _, lane := range f.t.Lanes {
+		if len(lane.Events) > 0 || len(lane.Epochs) > 0 {
+			f.eventRows = 1
+		}
+		if lane.Onset.inside(len(f.t.Labels)) && !f.narrow {
+			began = 1
+		}
+	}
+	f.head = wordRow * float64(f.eventRows+began)
+	f.bottom = f.top + float64(len(f.t.Lanes))*(f.head+f.laneH+laneGap)
+}
+
+// roof is the upper edge of lane i, above which its words stand.
+func (f *timelineFrame) roof(i int) float64 { return f.y(i, 0) - f.laneH }
+
+// width is the room that a text takes: print has larger letters.
+func (f *timelineFrame) width(s string) float64 {
+	if f.narrow {
+		return textWidth(s)
+	}
+	return 1.4 * textWidth(s)
+}
+
 // scale places the columns and leaves room for a figure at both ends.
 func (f *timelineFrame) scale() {
 	before, after := 14.0, 20.0
 	for _, lane := range f.t.Lanes {
 		first, last := ends(lane.Values)
 		if first == 0 {
-			before = max(before, textWidth(figure(*lane.Values[first]))+10-f.margin())
+			before = max(before, f.width(lane.figure(first))+10-f.margin())
 		}
 		if last >= 0 && last == len(f.t.Labels)-1 {
-			after = max(after, textWidth(figure(*lane.Values[last]))+10-(f.d.w-f.right))
+			after = max(after, f.width(lane.figure(last))+10-(f.d.w-f.right))
 		}
 	}
 	f.a = newAxis(len(f.t.Labels), f.t.Times, f.left+before, f.right-after)
 }
+
+// figure writes value i as its label does.
+func (l Lane) figure(i int) string { return atLeast(*l.Values[i], isLower(l.Lower, i)) }
 
 // margin is the room left of the drawing that figures may use: on wide pages the
 // ticks stand there.
@@ -132,13 +189,13 @@ func (f *timelineFrame) margin() float64 {
 func (t TimelineData) describe() string {
 	parts := make([]string, 0, len(t.Lanes))
 	for _, lane := range t.Lanes {
-		parts = append(parts, lane.Name+", "+lane.Unit+": "+say(t.Labels, lane.Values)+told(t.Labels, lane.Onset, lane.Epochs, lane.Events))
+		parts = append(parts, lane.Name+", "+lane.Unit+": "+say(t.Labels, lane.Values, lane.Lower)+told(t.Labels, lane.Onset, lane.Epochs, lane.Events))
 	}
 	return strings.Join(parts, ". ") + "."
 }
 
 // told says in words what a drawing shows beside its counts: "; growth began
-// between t1 and t2; restart before t6; version 1.2 to 1.3 after t3".
+// between t1 and t2; restart before t6; version 1.2 to 1.3 at t3".
 func told(labels []string, onset *Span, epochs []int, events []Event) string {
 	var b strings.Builder
 	if onset.inside(len(labels)) {
@@ -150,8 +207,8 @@ func told(labels []string, onset *Span, epochs []int, events []Event) string {
 		}
 	}
 	for _, e := range events {
-		if e.At >= 0 && e.At < len(labels) {
-			b.WriteString("; " + e.Text + " after " + labels[e.At])
+		if when := e.When(labels); when != "" {
+			b.WriteString("; " + e.Text + " " + when)
 		}
 	}
 	return b.String()
@@ -164,6 +221,14 @@ func (s *Span) inside(columns int) bool {
 
 // gaps hatches the intervals without evidence and says how long they last.
 func (f *timelineFrame) gaps() {
+	var room spread
+	if !f.narrow {
+		for _, at := range []int{f.t.A, f.t.B} {
+			if at >= 0 && at < len(f.a.x) {
+				room.free(f.a.x[at]-12, f.a.x[at]+12)
+			}
+		}
+	}
 	for _, g := range Gaps(f.t.Times) {
 		x0, x1 := f.a.x[g.At-1], f.a.x[g.At]
 		inset := min((x1-x0)*.1, 60)
@@ -175,22 +240,24 @@ func (f *timelineFrame) gaps() {
 		if f.a.cut {
 			words += ", not to scale"
 		}
-		mid := (x0 + x1) / 2
-		half := textWidth(words)/2 + 4
-		mid = min(max(mid, f.left+half-14), f.right-half)
 		y := f.top - 14
 		if f.narrow {
 			y = 14
 		}
-		if half*2 < f.right-f.left {
-			f.d.label("gaptext", "middle", mid, y, words)
+		for _, s := range []string{words, duration(g.Duration)} {
+			half := f.width(s)/2 + 4
+			mid := min(max((x0+x1)/2, f.left+half-14), f.right-half)
+			if half*2 < f.right-f.left && room.free(mid-half, mid+half) {
+				f.d.label("gaptext", "middle", mid, y, s)
+				break
+			}
 		}
 	}
 }
 
 // y gives the height of a count in lane i.
 func (f *timelineFrame) y(i, count int) float64 {
-	zero := f.top + float64(i)*(f.laneH+laneGap) + f.laneH
+	zero := f.top + float64(i)*(f.head+f.laneH+laneGap) + f.head + f.laneH
 	return zero - (f.laneH-18)*float64(count)/float64(f.max)
 }
 
@@ -214,22 +281,55 @@ func (f *timelineFrame) lane(i int) {
 	case lane.Name == "": // a chart of one lane, named by its heading
 	case f.narrow:
 		f.d.label("k", "start", f.nameX(lane.Name), zero-f.laneH+8, clip(lane.Name, nameLength))
+		f.d.explain(lane.Name)
 	default:
-		f.d.label("k", "start", 0, zero-f.laneH+30, clip(lane.Name, 13))
-		f.d.label("", "start", 0, zero-f.laneH+46, lane.Unit)
+		f.d.label("k", "start", 0, f.roof(i)+4, clip(lane.Name, sideLength))
+		f.d.explain(lane.Name)
+		f.d.label("", "start", 0, f.unitY(i, lane.Unit), lane.Unit)
 	}
 	f.limit(i, lane)
 	f.lineOf(i, lane)
-	f.epochs(i, lane)
-	f.events(i, lane)
+	f.happened(i, lane)
 	f.points(i, lane)
+}
+
+// sideLength bounds a lane's name beside it: it ends before the plot begins.
+const sideLength = 13
+
+// tickBoxes is where the figures of the axis of lane i stand.
+func (f *timelineFrame) tickBoxes(i int) []box {
+	if f.narrow {
+		return nil
+	}
+	var out []box
+	for _, v := range ticks(f.max, 4) {
+		y := f.y(i, v) + 4
+		out = append(out, box{f.left - 8 - f.width(figure(v)), y - 11, f.left - 8, y + 3})
+	}
+	return out
+}
+
+// unitY is the baseline of the unit below the name, where it meets no figure of the
+// axis.
+func (f *timelineFrame) unitY(i int, unit string) float64 {
+	wide := f.width(unit) + 4
+	for y := f.roof(i) + 20; y < f.y(i, 0); y += 4 {
+		met := false
+		for _, t := range f.tickBoxes(i) {
+			met = met || t.x0 < wide && y-11 < t.y1 && y+3 > t.y0
+		}
+		if !met {
+			return y
+		}
+	}
+	return f.y(i, 0) + 14
 }
 
 // shade marks the room in which the growth began; it lies below gaps and lines.
 func (f *timelineFrame) shade(i int, lane Lane) {
 	if lane.Onset.inside(len(f.a.x)) {
 		x0, x1 := f.a.x[lane.Onset.From], f.a.x[lane.Onset.To]
-		f.d.rect("c-onset", x0, f.y(i, 0)-f.laneH, x1-x0, f.laneH)
+		f.d.rect("c-onset", x0, f.roof(i), x1-x0, f.laneH)
 	}
 }
 
@@ -240,8 +340,13 @@ func (f *timelineFrame) onset(i int, lane Lane) {
 		return
 	}
 	x0, x1 := f.a.x[lane.Onset.From], f.a.x[lane.Onset.To]
-	if !f.narrow && textWidth(onsetWords)+8 < x1-x0 {
-		f.d.label("up", "middle", (x0+x1)/2, f.y(i, 0)-f.laneH+11, onsetWords)
+	if f.narrow {
+		return
+	}
+	half := f.width(onsetWords)/2 + 4
+	mid := min(max((x0+x1)/2, f.left+half), f.right-half)
+	if y := f.roof(i) - 4 - wordRow*float64(f.eventRows); x0 < mid+half && mid-half < x1 && f.clear(mid-half, mid+half) {
+		f.d.label("up", "middle", mid, y, onsetWords)
 	}
 }
 
@@ -258,27 +363,58 @@ func (f *timelineFrame) limit(i int, lane Lane) {
 	f.d.label("limit", "middle", (f.left+f.right)/2, y+13, "limit "+figure(lane.Limit))
 }
 
-// events marks what happened with a line and, where there is room, a word.
-func (f *timelineFrame) events(i int, lane Lane) {
-	var room spread
-	for _, at := range lane.Epochs {
-		if at > 0 && at < len(f.a.x) {
-			x := (f.a.x[at-1] + f.a.x[at]) / 2
-			room.free(x-24, x+24)
+// clear reports whether a text above a lane meets neither vertical of A and B.
+func (f *timelineFrame) clear(from, to float64) bool {
+	for _, at := range []int{f.t.A, f.t.B} {
+		if at >= 0 && at < len(f.a.x) && f.a.x[at] > from && f.a.x[at] < to {
+			return false
 		}
 	}
-	y := f.y(i, 0) - f.laneH
+	return true
+}
+
+// happened marks restarts and events with a line each and, where there is room in
+// the row above the lane, a word. The line tells the whole to who points at it.
+func (f *timelineFrame) happened(i int, lane Lane) {
+	var room spread
+	for _, at := range lane.Epochs {
+		if at <= 0 || at >= len(f.a.x) {
+			continue
+		}
+		x := (f.a.x[at-1] + f.a.x[at]) / 2
+		f.d.line("c-epoch", x, f.roof(i)+2, x, f.y(i, 0))
+		f.d.explain("restart before " + f.t.Labels[at])
+		f.say(i, &room, x, "restart")
+	}
 	for _, e := range lane.Events {
 		x, ok := f.a.between(e)
 		if !ok {
 			continue
 		}
-		f.d.line("c-event", x, y+4, x, f.y(i, 0))
-		s := clip(e.Text, 28)
-		half := textWidth(s)/2 + 3
-		mid := min(max(x, f.left+half), f.right-half)
-		if room.free(mid-half, mid+half) {
-			f.d.label("s", "middle", mid, y, s)
+		f.d.line("c-event", x, f.roof(i)+2, x, f.y(i, 0))
+		f.d.explain(e.Text + " " + e.When(f.t.Labels))
+		f.say(i, &room, x, clip(e.Text, 28), clip(e.Text, 12))
+	}
+}
+
+// say writes the first of the words that fits into the row above lane i: over x,
+// right of it or left of it.
+func (f *timelineFrame) say(i int, room *spread, x float64, words ...string) {
+	for _, s := range words {
+		wide := f.width(s) + 4
+		if wide > f.right-f.left {
+			continue
+		}
+		mid := min(max(x, f.left+wide/2), f.right-wide/2)
+		for _, place := range []struct {
+			anchor   string
+			x        float64
+			from, to float64
+		}{{"middle", mid, mid - wide/2, mid + wide/2}, {"start", x + 4, x + 1, x + 4 + wide}, {"end", x - 4, x - 4 - wide, x - 1}} {
+			if place.from >= f.left && place.to <= f.right && f.clear(place.from, place.to) && room.free(place.from, place.to) {
+				f.d.label("s", place.anchor, place.x, f.roof(i)-4, s)
+				return
+			}
 		}
 	}
 }
@@ -296,9 +432,14 @@ func (a axis) between(e Event) (float64, bool) {
 }
 
 // lineOf draws the counts: firm between neighbours, dotted over a gap and over
-// columns where the series has no evidence, not at all over a restart.
+// columns where the series has no evidence or a lower bound only, not at all over a
+// restart.
 func (f *timelineFrame) lineOf(i int, lane Lane) {
+	lane.Values = whole(lane.Values, lane.Lower)
 	first, _ := ends(lane.Values)
+	if first < 0 && slices.Contains(lane.Lower, true) {
+		return
+	}
 	if first < 0 {
 		f.d.label("", "start", f.left+14, f.y(i, 0)-8, "no "+lane.Unit+" captured")
 		return
@@ -341,41 +482,34 @@ func (f *timelineFrame) stroke(class string, run []point) {
 	}
 }
 
-func (f *timelineFrame) epochs(i int, lane Lane) {
-	for _, at := range lane.Epochs {
-		if at <= 0 || at >= len(f.a.x) {
-			continue
-		}
-		x := (f.a.x[at-1] + f.a.x[at]) / 2
-		f.d.line("c-epoch", x, f.y(i, 0)-f.laneH+4, x, f.y(i, 0))
-		f.d.label("s", "middle", x, f.y(i, 0)-f.laneH, "restart")
-	}
-}
-
 // points draws the dots and as many labels as fit: A, B, peak, last and first
 // before the others. A label stands where it meets neither the line nor the
 // verticals of A and B; only the first five may do so where there is no such place.
 func (f *timelineFrame) points(i int, lane Lane) {
-	class := lineClass(lane.Values)
+	complete := whole(lane.Values, lane.Lower)
+	class := lineClass(complete)
 	for at, v := range lane.Values {
 		if v == nil || at >= len(f.a.x) {
 			continue
 		}
 		x, y := f.a.x[at], f.y(i, *v)
-		switch at {
-		case f.t.A:
+		switch {
+		case isLower(lane.Lower, at):
+			f.d.triangle("c-dot "+class, x, y, 4.5)
+			f.d.explain(f.t.Labels[at] + ": " + lane.figure(at) + ", the dump is cut")
+		case at == f.t.A:
 			f.d.circle("c-abd", x, y, 4)
-		case f.t.B:
+		case at == f.t.B:
 			f.d.circle("c-abd b", x, y, 4)
 		default:
 			f.d.circle("c-dot full "+class, x, y, 2.75)
 		}
 	}
-	strokes, taken := f.strokes(i, lane), append(f.nameBoxes(i, lane), f.wordBoxes(i)...)
-	needed := f.needed(lane.Values)
-	for k, at := range f.important(lane.Values) {
-		s := figure(*lane.Values[at])
-		place, hits := f.place(point{f.a.x[at], f.y(i, *lane.Values[at])}, textWidth(s)/2, f.y(i, 0), strokes, taken)
+	strokes, taken := f.strokes(i, complete), slices.Concat(f.nameBoxes(i, lane), f.wordBoxes(i), f.tickBoxes(i))
+	needed := f.needed(complete)
+	for k, at := range f.important(complete, lane.Values) {
+		s := lane.figure(at)
+		place, hits := f.place(point{f.a.x[at], f.y(i, *lane.Values[at])}, f.width(s)/2, f.y(i, 0), strokes, taken)
 		if hits > 0 && k >= needed || hits >= blocked {
 			continue
 		}
@@ -393,15 +527,15 @@ func (f *timelineFrame) points(i int, lane Lane) {
 
 // strokes are what a label of lane i should not stand on: its line and the
 // verticals of A and B.
-func (f *timelineFrame) strokes(i int, lane Lane) []segment {
+func (f *timelineFrame) strokes(i int, values []*int) []segment {
 	var out []segment
 	last := -1
-	for at, v := range lane.Values {
+	for at, v := range values {
 		if v == nil {
 			continue
 		}
 		if last >= 0 {
-			out = append(out, segment{point{f.a.x[last], f.y(i, *lane.Values[last])}, point{f.a.x[at], f.y(i, *v)}})
+			out = append(out, segment{point{f.a.x[last], f.y(i, *values[last])}, point{f.a.x[at], f.y(i, *v)}})
 		}
 		last = at
 	}
@@ -415,8 +549,12 @@ func (f *timelineFrame) strokes(i int, lane Lane) []segment {
 
 // nameBoxes is where the name of lane i stands inside its drawing.
 func (f *timelineFrame) nameBoxes(i int, lane Lane) []box {
-	if !f.narrow || lane.Name == "" {
+	if lane.Name == "" {
 		return nil
+	}
+	if !f.narrow {
+		y := f.roof(i) + 4
+		return []box{{0, y - 12, f.width(clip(lane.Name, sideLength)), y + 3}}
 	}
 	y := f.y(i, 0) - f.laneH + 8
 	x := f.nameX(lane.Name)
@@ -529,20 +667,28 @@ func (f *timelineFrame) needed(values []*int) int {
 	return len(seen)
 }
 
-// important orders the captured columns: those a reader looks for first.
-func (f *timelineFrame) important(values []*int) []int {
+// important orders the captured columns: those a reader looks for first, then
+// lower bounds, which all holds as well.
+func (f *timelineFrame) important(values, all []*int) []int {
 	_, top := peak(values)
 	first, last := ends(values)
 	var out []int
 	seen := map[int]bool{}
 	add := func(at int) {
-		if at >= 0 && at < len(values) && values[at] != nil && !seen[at] {
+		if at >= 0 && at < len(all) && all[at] != nil && !seen[at] {
 			seen[at] = true
 			out = append(out, at)
 		}
 	}
 	for _, at := range []int{f.t.A, f.t.B, top, last, first} {
-		add(at)
+		if at >= 0 && at < len(values) && values[at] != nil {
+			add(at)
+		}
+	}
+	for at := range all {
+		if values[at] == nil {
+			add(at)
+		}
 	}
 	if f.narrow && len(values) > 6 {
 		return out
@@ -616,7 +762,7 @@ func (f *timelineFrame) gapText() []point {
 	var out []point
 	for _, m := range f.d.marks {
 		if m.shape == text && m.class == "c-t gaptext" {
-			half := textWidth(m.text)/2 + 6
+			half := f.width(m.text)/2 + 2
 			out = append(out, point{m.x - half, m.x + half})
 		}
 	}
@@ -649,8 +795,8 @@ func (t TimelineData) table() Table {
 	out := Table{Caption: t.Title, Head: append([]string{"Series"}, t.Labels...)}
 	for _, lane := range t.Lanes {
 		row := []string{lane.Name + ", " + lane.Unit}
-		for _, v := range lane.Values {
-			row = append(row, cell(v))
+		for i, v := range lane.Values {
+			row = append(row, cell(v, isLower(lane.Lower, i)))
 		}
 		out.Rows = append(out.Rows, row)
 	}

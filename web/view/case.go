@@ -93,9 +93,10 @@ type Case struct {
 	ProblemCount int
 }
 
-// CaseColumn is one instant of the case.
+// CaseColumn is one instant of the case. Day is set where the columns are of several
+// days and this one is not of the day before it.
 type CaseColumn struct {
-	Label, Clock, Full string
+	Label, Day, Clock, Full string
 	// Restart names the processes that were restarted before this instant.
 	Restart string
 }
@@ -204,6 +205,8 @@ type caseMaker struct {
 	place map[string]int
 	// shown are the columns that the tables show, in order.
 	shown []int
+	// dated says that the columns are of several days.
+	dated bool
 }
 
 // column is one instant at which at least one series has a snapshot.
@@ -219,6 +222,11 @@ func NewCase(in CaseInput) Case {
 		m.snapshots[in.Report.Snapshots[i].ID] = &in.Report.Snapshots[i]
 	}
 	m.align()
+	times := make([]time.Time, len(m.columns))
+	for i, k := range m.columns {
+		times[i] = k.at
+	}
+	m.dated = severalDays(times)
 	c := Case{ID: in.ID, Title: Visible(in.Title), Sample: in.Sample, Frozen: in.Frozen}
 	c.Headline, c.Lead = m.headline()
 	c.Form = NewCaseForm(in.ID, in.Title, len(in.Bundles), len(in.Report.Snapshots), in.Permalinks)
@@ -340,6 +348,20 @@ func (m *caseMaker) spreadOut(s *report.Series, values []*int) []*int {
 	return out
 }
 
+// spreadLower does the same for what is said of the values.
+func (m *caseMaker) spreadLower(s *report.Series, lower []bool) []bool {
+	if lower == nil {
+		return nil
+	}
+	out := make([]bool, len(m.columns))
+	for i, id := range s.Snapshots {
+		if k, ok := m.place[id]; ok {
+			out[k] = isLower(lower, i)
+		}
+	}
+	return out
+}
+
 func (m *caseMaker) totals(s *report.Series, k analysis.Kind) []*int {
 	out := make([]*int, len(s.Snapshots))
 	for i, id := range s.Snapshots {
@@ -348,6 +370,11 @@ func (m *caseMaker) totals(s *report.Series, k analysis.Kind) []*int {
 		}
 	}
 	return out
+}
+
+// complete are the totals that are no lower bounds.
+func (m *caseMaker) complete(s *report.Series, k analysis.Kind) []*int {
+	return whole(m.totals(s, k), m.lower(s, k))
 }
 
 func (m *caseMaker) label(s *report.Series, i int) string {
@@ -423,11 +450,13 @@ func (m *caseMaker) rise(s *report.Series, said string) (text, span string) {
 		return "", ""
 	}
 	kind := f.Kind
-	values := m.totals(s, kind)
+	all, lower := m.totals(s, kind), m.lower(s, kind)
+	values := whole(all, lower)
 	first, top := bounds(values)
 	subject := ""
 	if first < 0 || deref(values[top]) <= deref(values[first]) {
-		values, subject = f.Counts, " in "+Visible(arrow(f.Title))
+		all, subject = f.Counts, " in "+Visible(arrow(f.Title))
+		values = whole(all, lower)
 		first, top = bounds(values)
 		if first < 0 || deref(values[top]) <= deref(values[first]) {
 			return "", ""
@@ -449,6 +478,9 @@ func (m *caseMaker) rise(s *report.Series, said string) (text, span string) {
 		text += fmt.Sprintf("; restarted, %s at %s", Number(int64(*values[last])), m.label(s, last))
 	} else if last > top && *values[last] <= *values[first]+(*values[top]-*values[first])/2 {
 		text += fmt.Sprintf(", back at %s at %s", Number(int64(*values[last])), m.label(s, last))
+	}
+	if end := lastKnown(all); end > last && isLower(lower, end) {
+		text += fmt.Sprintf("; %s at %s, which is cut", atLeast(Number(int64(*all[end])), true), m.label(s, end))
 	}
 	return text, span
 }
@@ -529,7 +561,7 @@ func (m *caseMaker) inventory(s *report.Series, i int) string {
 	var out []string
 	for _, k := range analysis.Kinds() {
 		if v := m.totals(s, k)[i]; v != nil {
-			out = append(out, many(k, *v))
+			out = append(out, atLeast(many(k, *v), bounded(m.snapshots[s.Snapshots[i]], k)))
 		}
 	}
 	if len(out) == 0 {
@@ -547,7 +579,7 @@ func (m *caseMaker) twice() string {
 			continue
 		}
 		for _, k := range analysis.Kinds() {
-			v := m.totals(s, k)
+			v := m.complete(s, k)
 			if v[0] != nil && v[1] != nil && *v[1] > *v[0] {
 				parts = append(parts, fmt.Sprintf("%s grew from %s to %s between %s and %s", printable(s.Process), Number(int64(*v[0])), many(k, *v[1]), m.label(s, 0), m.label(s, 1)))
 				break
@@ -621,7 +653,8 @@ func (m *caseMaker) figures(c *Case) {
 	}
 	c.A, c.B = m.defaultPick()
 	m.shown = m.worthAColumn(columns, c.A, c.B)
-	c.Columns = narrow(columns, m.shown)
+	c.Columns = slices.Clone(narrow(columns, m.shown))
+	m.days(c.Columns)
 	if len(c.Columns) < len(columns) {
 		c.ColumnNote = fmt.Sprintf("%d of %d snapshots have a column; the lists below hold all of them.", len(c.Columns), len(columns))
 	}
@@ -643,6 +676,22 @@ func (m *caseMaker) figures(c *Case) {
 		}
 	}
 	c.Choices = groupChoices(choices)
+}
+
+// days names the day of the first of the shown columns and of each where it changes.
+func (m *caseMaker) days(shown []CaseColumn) {
+	if !m.dated {
+		return
+	}
+	before := ""
+	for i := range shown {
+		at := m.columns[m.shown[i]].at
+		if at.IsZero() || Day(at) == before {
+			continue
+		}
+		before = Day(at)
+		shown[i].Day = ShortDay(at)
+	}
 }
 
 // worthAColumn chooses the columns of the table, in order: the ends, what is
@@ -695,7 +744,7 @@ func (m *caseMaker) worthRows() []bool {
 func (m *caseMaker) other(s *report.Series) CaseOther {
 	out := CaseOther{Process: printable(s.Process), About: strings.TrimPrefix(m.about(s)+", "+Plural(int64(len(s.Snapshots)), "snapshot", "snapshots"), ", ")}
 	for _, k := range analysis.Kinds() {
-		if values := m.totals(s, k); lastKnown(values) >= 0 {
+		if values := m.complete(s, k); lastKnown(values) >= 0 {
 			out.Course = KindWord(k, 2) + " " + course(values, m.restarts(s))
 			break
 		}
@@ -720,16 +769,21 @@ func narrow[T any](all []T, shown []int) []T {
 	return out
 }
 
-// choice describes a snapshot: "t1, 02:58:36, 115 goroutines".
+// choice describes a snapshot: "t1, 02:58:36, 115 goroutines", with the date where
+// the case spans several days.
 func (m *caseMaker) choice(s *report.Series, i int) string {
 	snap := m.snapshots[s.Snapshots[i]]
 	parts := []string{Visible(snap.Label)}
 	if at := timeOf(snap); !at.IsZero() {
-		parts = append(parts, Clock(at))
+		clock := Clock(at)
+		if m.dated {
+			clock = ShortDay(at) + " " + clock
+		}
+		parts = append(parts, clock)
 	}
 	for _, k := range analysis.Kinds() {
 		if v := snap.Totals.Of(k); v != nil {
-			parts = append(parts, many(k, *v))
+			parts = append(parts, atLeast(many(k, *v), bounded(snap, k)))
 			break
 		}
 	}
@@ -737,7 +791,7 @@ func (m *caseMaker) choice(s *report.Series, i int) string {
 }
 
 // defaultPick proposes A and B: the first snapshot and the peak of the first
-// series that grows, else its ends.
+// series that grows, else its ends; a cut one only where no two others are there.
 func (m *caseMaker) defaultPick() (a, b string) {
 	for _, want := range []bool{true, false} {
 		for i := range m.in.Report.Series {
@@ -746,9 +800,9 @@ func (m *caseMaker) defaultPick() (a, b string) {
 			if len(s.Snapshots) < 2 || want && f == nil {
 				continue
 			}
-			a, b = s.Snapshots[0], s.Snapshots[len(s.Snapshots)-1]
+			a, b = m.endsOf(s)
 			if f != nil {
-				if first, top := bounds(f.Counts); first >= 0 && top > first && top < len(s.Snapshots) {
+				if first, top := bounds(whole(f.Counts, m.lower(s, f.Kind))); first >= 0 && top > first && top < len(s.Snapshots) {
 					a, b = s.Snapshots[first], s.Snapshots[top]
 				}
 			}
@@ -756,6 +810,20 @@ func (m *caseMaker) defaultPick() (a, b string) {
 		}
 	}
 	return "", ""
+}
+
+// endsOf are the first and the last snapshot that are not cut, or of all.
+func (m *caseMaker) endsOf(s *report.Series) (a, b string) {
+	var complete []string
+	for i, id := range s.Snapshots {
+		if lower := m.lower(s, analysis.KindGoroutine, analysis.KindThread); !isLower(lower, i) {
+			complete = append(complete, id)
+		}
+	}
+	if len(complete) < 2 {
+		complete = s.Snapshots
+	}
+	return complete[0], complete[len(complete)-1]
 }
 
 func (m *caseMaker) group(s *report.Series, a, b string) CaseGroup {
@@ -766,15 +834,7 @@ func (m *caseMaker) group(s *report.Series, a, b string) CaseGroup {
 			continue
 		}
 		row := CaseFigures{Name: kindTitle(k), Strong: len(g.Rows) == 0}
-		for _, v := range m.spreadOut(s, values) {
-			row.Cells = append(row.Cells, orDash(v))
-		}
-		for i, id := range s.Snapshots {
-			snap := m.snapshots[id]
-			if k == analysis.KindGoroutine && snap != nil && snap.LowerBound && values[i] != nil {
-				row.Cells[m.place[id]] = "≥ " + row.Cells[m.place[id]]
-			}
-		}
+		row.Cells = cells(m.spreadOut(s, values), m.spreadLower(s, m.lower(s, k)))
 		row.Cells = narrow(row.Cells, m.shown)
 		g.Rows = append(g.Rows, row)
 	}
@@ -866,6 +926,9 @@ func legend(t chart.TimelineData) []LegendItem {
 	if has(func(l chart.Lane) bool { return l.RecoveredAt >= 0 }) {
 		out = append(out, LegendItem{"rec", "recovery"})
 	}
+	if has(func(l chart.Lane) bool { return slices.Contains(l.Lower, true) }) {
+		out = append(out, LegendItem{"", "△ ≥ a cut dump: at least as many, off the line"})
+	}
 	return out
 }
 
@@ -883,6 +946,7 @@ func (m *caseMaker) lane(s *report.Series, series int, times []time.Time) (chart
 		return chart.Lane{}, false
 	}
 	lane := chart.Lane{Name: printable(s.Process), Unit: strings.ToLower(kindTitle(kind)), Values: m.spreadOut(s, m.totals(s, kind)), RecoveredAt: -1}
+	lane.Lower = m.spreadLower(s, m.lower(s, kind))
 	if f := topFamily(s); f != nil && f.RecoveredAt != nil {
 		if at, ok := m.place[*f.RecoveredAt]; ok {
 			lane.RecoveredAt = at
@@ -896,7 +960,7 @@ func (m *caseMaker) lane(s *report.Series, series int, times []time.Time) (chart
 			}
 		}
 	}
-	lane.Events = eventMarks(m.more(series).Events, times)
+	lane.Events = m.columnEvents(s, m.more(series).Events, times)
 	for _, b := range s.Bounds {
 		if b.What == "open files" && kind == analysis.KindDescriptor || b.What == "threads" && kind == analysis.KindThread || b.What == "inotify watches" && kind == analysis.KindWatch {
 			lane.Limit = int(b.Bound)
@@ -966,19 +1030,67 @@ func (m *caseMaker) counted() string {
 	return text + " at " + Plural(instants, "instant", "instants")
 }
 
-func (m *caseMaker) findings(c *Case) {
-	growing, all := 0, 0
+// placedFinding is a finding with its series.
+type placedFinding struct {
+	series int
+	f      *report.Finding
+	rank   int
+}
+
+// The ranks of findings of all processes of a case: what is told as a cause, what
+// waits for another process, what the capture adds, and what is merely so.
+const (
+	causeRank = iota
+	behindRank
+	observerRank
+	factRank
+)
+
+// ranked are the findings of all series in the order in which they are told. What may
+// hold something, or follows from it, stays behind the finding it belongs to.
+func (m *caseMaker) ranked() []placedFinding {
+	var out []placedFinding
 	for i := range m.in.Report.Series {
 		s := &m.in.Report.Series[i]
+		before := causeRank
 		for k := range s.Findings {
-			c.Findings = append(c.Findings, m.finding(s, i, &s.Findings[k], len(c.Findings)+1))
+			f := &s.Findings[k]
+			rank := causeRank
+			switch {
+			case f.Kind == report.ObserverFinding:
+				rank = observerRank
+			case f.Kind == report.FactFinding || f.Kind == report.LimitFinding:
+				rank = factRank
+			case f.Behind:
+				rank = behindRank
+			case f.Kind == report.HolderFinding && k > 0:
+				rank = before
+			}
+			before = rank
+			out = append(out, placedFinding{i, f, rank})
 		}
+	}
+	slices.SortStableFunc(out, func(a, b placedFinding) int { return cmp.Compare(a.rank, b.rank) })
+	return out
+}
+
+func (m *caseMaker) findings(c *Case) {
+	growing, aged, all := 0, 0, 0
+	for _, r := range m.ranked() {
+		c.Findings = append(c.Findings, m.finding(&m.in.Report.Series[r.series], r.series, r.f, len(c.Findings)+1))
+	}
+	for i := range m.in.Report.Series {
+		s := &m.in.Report.Series[i]
 		if s.Quiet != "" {
 			c.Quiet = append(c.Quiet, printable(s.Process)+": "+Visible(s.Quiet))
 		}
 		all += len(s.Families)
 		for _, f := range s.Families {
-			if grows(f.Verdict) {
+			switch {
+			case !grows(f.Verdict):
+			case len(s.Snapshots) < 2:
+				aged++
+			default:
 				growing++
 			}
 		}
@@ -989,9 +1101,26 @@ func (m *caseMaker) findings(c *Case) {
 	case n > 0:
 		c.FindingsNote = Plural(n, "finding", "findings") + "."
 	}
-	if all > 0 {
-		c.Rising = fmt.Sprintf("%d of %s grow.", growing, Plural(int64(all), "family", "families"))
+	c.Rising = risingWords(growing, aged, all, m.single())
+}
+
+// risingWords counts what grows, and of processes with one snapshot, of which nothing
+// can be seen to grow, what the ages of the members say instead.
+func risingWords(growing, aged, all int, single bool) string {
+	if all == 0 {
+		return ""
 	}
+	families := Plural(int64(all), "family", "families")
+	alike := fmt.Sprintf("%d of %s %s like a leak by the ages of %s members.", aged, families, plainPlural(aged, "looks", "look"), plainPlural(aged, "its", "their"))
+	switch {
+	case single && aged == 0:
+		return fmt.Sprintf("None of %s looks like a leak by the ages of its members.", families)
+	case single:
+		return alike
+	case aged > 0:
+		return fmt.Sprintf("%d of %s grow. ", growing, families) + alike
+	}
+	return fmt.Sprintf("%d of %s grow.", growing, families)
 }
 
 func (m *caseMaker) finding(s *report.Series, series int, f *report.Finding, number int) CaseFinding {
@@ -1034,7 +1163,8 @@ func (m *caseMaker) finding(s *report.Series, series int, f *report.Finding, num
 			out.Unit = Visible(*family.Unit)
 		}
 		if f.Kind != report.HolderFinding && counts != nil {
-			out.spark(fmt.Sprintf("fs-%d-%d", series, number), m.labels(s), counts, m.restarts(s))
+			lower := m.lower(s, kindsOf(s, func(fp string) bool { return slices.Contains(f.Families, fp) })...)
+			out.spark(fmt.Sprintf("fs-%d-%d", series, number), m.labels(s), counts, lower, m.restarts(s))
 		}
 	}
 	if u := unitOf(s, f.Unit); u != nil {
@@ -1069,8 +1199,8 @@ func capital(s string) string {
 		return ""
 	}
 	first, size := utf8.DecodeRuneInString(s)
-	if first == utf8.RuneError {
-		return s
+	if word, _, _ := strings.Cut(s, " "); first == utf8.RuneError || strings.ContainsAny(strings.TrimRight(word, ".,:;"), "_.(*/") {
+		return s // a name of the program: with a capital it is another one
 	}
 	return string(unicode.ToUpper(first)) + s[size:]
 }
@@ -1078,12 +1208,15 @@ func capital(s string) string {
 // ruleWord is an evidence rule as a label: "rose_once" gives "Rose once".
 func ruleWord(rule string) string { return capital(strings.ReplaceAll(Visible(rule), "_", " ")) }
 
-func (f *CaseFinding) spark(id string, labels []string, counts []*int, epochs []int) {
+// spark draws a finding's counts and tells their course: of those that are no lower
+// bounds, and of two at least, as one alone has none.
+func (f *CaseFinding) spark(id string, labels []string, all []*int, lower []bool, epochs []int) {
+	counts := whole(all, lower)
 	first, top := bounds(counts)
-	if first < 0 {
+	if first < 0 || len(labels) < 2 {
 		return
 	}
-	f.Spark = &chart.SparkData{ID: id, Labels: labels, Values: counts, A: -1, B: -1, Large: true, Epochs: epochs}
+	f.Spark = &chart.SparkData{ID: id, Labels: labels, Values: all, A: -1, B: -1, Large: true, Epochs: epochs, Lower: lower}
 	if len(epochs) > 0 {
 		f.Course = course(counts, epochs)
 	}
@@ -1136,9 +1269,7 @@ func (m *caseMaker) families(c *Case) {
 			break
 		}
 		row := CaseFamily{Process: printable(r.s.Process), Kind: KindWord(r.f.Kind, 1), Verdict: string(r.f.Verdict), Role: r.f.Role, Name: m.name(r.s, r.f), Rise: Signed(r.f.Rise)}
-		for _, v := range narrow(m.spreadOut(r.s, r.f.Counts), m.shown) {
-			row.Counts = append(row.Counts, orDash(v))
-		}
+		row.Counts = narrow(cells(m.spreadOut(r.s, r.f.Counts), m.spreadLower(r.s, m.lower(r.s, r.f.Kind))), m.shown)
 		var u *report.Unit
 		if r.f.Unit != nil {
 			u = unitOf(r.s, *r.f.Unit)
@@ -1264,7 +1395,7 @@ func (c Case) Markdown() string {
 				label += " (restarted: " + k.Restart + ")"
 			}
 			head = append(head, label)
-			times = append(times, k.Clock)
+			times = append(times, strings.TrimSpace(k.Day+" "+k.Clock))
 		}
 		rows := [][]string{times}
 		for _, g := range c.Groups {

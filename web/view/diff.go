@@ -29,6 +29,8 @@ type DiffInput struct {
 	AIndex, BIndex int
 	// Restarts are the snapshots of the series that begin a new process start.
 	Restarts []int
+	// Lower says of each snapshot of the series whether its counts are lower bounds.
+	Lower []bool
 	// Snapshots are the entries of the select boxes, Value is an id.
 	Snapshots []Choice
 	Query     url.Values
@@ -112,6 +114,8 @@ type DiffRow struct {
 	// Fate replaces the verdict where the series lost after B what it won from A
 	// to B: "gone by t8".
 	Fate string
+	// Unknown says that A or B is a lower bound: there is no difference to tell.
+	Unknown bool
 	// Toggle opens or closes the row, empty where there is nothing to open.
 	Toggle string
 	// Detail is shown when Open; on frozen pages the reader opens it.
@@ -195,7 +199,7 @@ func NewDiff(in DiffInput) Diff {
 	d.A, d.B = m.side(in.Result.A, main), m.side(in.Result.B, main)
 	d.Headline = m.headline(main)
 	d.Unit = KindWord(main, 2)
-	if a, b := in.Result.TotalA.Of(main), in.Result.TotalB.Of(main); a != nil && b != nil {
+	if a, b := in.Result.TotalA.Of(main), in.Result.TotalB.Of(main); a != nil && b != nil && len(m.cut(main)) == 0 {
 		d.HasTotal, d.Total, d.Percent = true, *b-*a, Percent(*a, *b)
 	}
 	m.summary(&d, main)
@@ -262,7 +266,7 @@ func (m *diffMaker) mainKind() analysis.Kind {
 func (m *diffMaker) side(s *analysis.Snapshot, kind analysis.Kind) DiffSide {
 	out := DiffSide{
 		ID: s.ID, Label: Visible(s.Label), Full: Time(s.CapturedAt), Process: printable(s.Process.Name.Value),
-		URL: m.live(snapshotURL(s.ID, m.in.CaseID)), Count: orDash(s.Totals.Of(kind)),
+		URL: m.live(snapshotURL(s.ID, m.in.CaseID)), Count: atLeast(orDash(s.Totals.Of(kind)), s.Bounded(kind)),
 	}
 	if !s.CapturedAt.IsZero() {
 		out.Clock = Clock(s.CapturedAt)
@@ -271,6 +275,26 @@ func (m *diffMaker) side(s *analysis.Snapshot, kind analysis.Kind) DiffSide {
 		out.Label = "?"
 	}
 	return out
+}
+
+// cut are the sides whose figures of a kind are lower bounds.
+func (m *diffMaker) cut(kind analysis.Kind) []*analysis.Snapshot {
+	var out []*analysis.Snapshot
+	for _, s := range []*analysis.Snapshot{m.in.Result.A, m.in.Result.B} {
+		if s.Bounded(kind) && s.Totals.Of(kind) != nil {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// cutWords says which sides are cut: "t5 is cut (at least 255 goroutines)".
+func (m *diffMaker) cutWords(kind analysis.Kind) string {
+	var out []string
+	for _, s := range m.cut(kind) {
+		out = append(out, fmt.Sprintf("%s is cut (at least %s)", Visible(s.Label), many(kind, *s.Totals.Of(kind))))
+	}
+	return listed(out, len(out))
 }
 
 // headline says the change: "kubelet grew by 128 goroutines in 7 min 20 s: 131
@@ -289,6 +313,9 @@ func (m *diffMaker) headline(kind analysis.Kind) string {
 		return fmt.Sprintf("%s has %s in B; none were captured in A, so nothing can be compared.", who, many(kind, *b))
 	case b == nil:
 		return fmt.Sprintf("%s has %s in A; none were captured in B, so nothing can be compared.", who, many(kind, *a))
+	}
+	if cut := m.cutWords(kind); cut != "" {
+		return fmt.Sprintf("%s: %s and %s cannot be compared: %s.", who, Visible(r.A.Label), Visible(r.B.Label), cut)
 	}
 	if !r.Followed {
 		return fmt.Sprintf("%s was restarted between A and B: %s before, %s after.", who, many(kind, *a), Number(int64(*b)))
@@ -328,6 +355,10 @@ func (m *diffMaker) count(t analysis.Totals, kind analysis.Kind) string {
 }
 
 func (m *diffMaker) summary(d *Diff, kind analysis.Kind) {
+	if cut := m.cutWords(kind); cut != "" && m.in.Result.Followed {
+		d.Unfollowed = "How many ended and were born cannot be said: " + cut + "."
+		return
+	}
 	born, ok := m.in.Result.Born[kind]
 	if !ok {
 		d.Unfollowed = "Who ended, survived and was born cannot be said: this evidence names no ids that could be followed from A to B."
@@ -347,7 +378,10 @@ func (m *diffMaker) totals(d *Diff) {
 		if a == nil && b == nil {
 			continue
 		}
-		t := DiffTotal{Kind: kindTitle(k), A: orDash(a), B: orDash(b), Known: a != nil && b != nil}
+		t := DiffTotal{
+			Kind: kindTitle(k), A: atLeast(orDash(a), m.in.Result.A.Bounded(k)), B: atLeast(orDash(b), m.in.Result.B.Bounded(k)),
+			Known: a != nil && b != nil && len(m.cut(k)) == 0,
+		}
 		if t.Known {
 			t.Delta = *b - *a
 		}
@@ -513,13 +547,26 @@ func (m *diffMaker) spreadName() string {
 
 func (m *diffMaker) sections(rows []diff.Row) []DiffSection {
 	byName := map[diff.Section][]diff.Row{}
+	order := diff.Sections()
 	for _, r := range rows {
-		byName[r.Section] = append(byName[r.Section], r)
+		section := r.Section
+		if len(m.cut(r.Family.Kind)) > 0 {
+			section = notCompared
+		}
+		byName[section] = append(byName[section], r)
+	}
+	if cut := byName[notCompared]; len(cut) > 0 {
+		// Sections that are empty because of the cut would say that nothing grows.
+		order = slices.DeleteFunc(order, func(s diff.Section) bool { return len(byName[s]) == 0 })
+		order = append(order, notCompared)
+		if by, _ := m.sorting(); by == "" {
+			slices.SortStableFunc(cut, func(x, y diff.Row) int { return cmp.Compare(max(y.A, y.B), max(x.A, x.B)) })
+		}
 	}
 	details := 0
 	var out []DiffSection
-	for _, section := range diff.Sections() {
-		s := DiffSection{Name: string(section), Title: capital(string(section)), Folded: section == diff.Unchanged, Note: m.note(section, byName[section])}
+	for _, section := range order {
+		s := DiffSection{Name: string(section), Title: ruleWord(string(section)), Folded: section == diff.Unchanged, Note: m.note(section, byName[section])}
 		for i, r := range byName[section] {
 			row := m.row(r, section, i)
 			if m.wantDetail(row, section, &details) {
@@ -534,6 +581,10 @@ func (m *diffMaker) sections(rows []diff.Row) []DiffSection {
 	}
 	return out
 }
+
+// notCompared is the section of the families that a cut dump counts too low: they
+// neither grow nor shrink.
+const notCompared diff.Section = "not_compared"
 
 // wantDetail decides which rows carry their stacks: those opened by address,
 // and on frozen pages all that changed, up to a bound.
@@ -557,6 +608,9 @@ func (m *diffMaker) note(section diff.Section, rows []diff.Row) string {
 		return "none"
 	}
 	text := Plural(int64(len(rows)), "family", "families")
+	if section == notCompared {
+		return text + "; " + m.cutWords(rows[0].Family.Kind) + ", its figures prove neither growth nor shrinking"
+	}
 	sum := map[analysis.Kind]int{}
 	for _, r := range rows {
 		if section == diff.Unchanged {
@@ -587,10 +641,19 @@ func (m *diffMaker) row(r diff.Row, section diff.Section, i int) DiffRow {
 		New: "n/a", Gone: "n/a", Survived: "n/a", Wait: m.wait(r), Verdict: string(m.in.Verdicts[f.Fingerprint].Verdict),
 		Open: m.open[f.Fingerprint],
 	}
-	row.Fate = m.fate(r)
+	row.Unknown = section == notCompared
+	if !row.Unknown {
+		row.Fate = m.fate(r)
+	}
 	row.Spark = chart.SparkData{ID: fmt.Sprintf("sp-%s-%d", section, i+1), Labels: m.in.Labels, Values: m.in.Counts[f.Fingerprint], A: m.in.AIndex, B: m.in.BIndex, Epochs: m.in.Restarts}
+	if f.Kind == analysis.KindGoroutine || f.Kind == analysis.KindThread {
+		row.Spark.Lower = m.lower(f.Kind)
+	}
 	if r.Identified {
 		row.New, row.Gone, row.Survived = Number(int64(r.New)), Number(int64(r.Gone)), Number(int64(r.Survived))
+	}
+	if row.Unknown {
+		m.unknown(&row, r)
 	}
 	row.Name.URL = m.live(familyURL(f.Fingerprint, m.in.CaseID, m.key))
 	if section != diff.Unchanged || row.Open {
@@ -600,6 +663,49 @@ func (m *diffMaker) row(r diff.Row, section diff.Section, i int) DiffRow {
 		}
 	}
 	return row
+}
+
+// lower says of each snapshot of the series whether it counts too few of a kind; of A
+// and B it is known in any case.
+func (m *diffMaker) lower(k analysis.Kind) []bool {
+	out := make([]bool, len(m.in.Labels))
+	copy(out, m.in.Lower)
+	for _, side := range []struct {
+		at   int
+		snap *analysis.Snapshot
+	}{{m.in.AIndex, m.in.Result.A}, {m.in.BIndex, m.in.Result.B}} {
+		if side.at >= 0 && side.at < len(out) && side.snap.Bounded(k) {
+			out[side.at] = true
+		}
+	}
+	return out
+}
+
+// unknown leaves in a row only what a cut dump proves: how many there were at least,
+// and where members are followed, that those it names were there.
+func (m *diffMaker) unknown(row *DiffRow, r diff.Row) {
+	cutA, cutB := m.in.Result.A.Bounded(r.Family.Kind), m.in.Result.B.Bounded(r.Family.Kind)
+	row.A, row.B = atLeast(row.A, cutA), atLeast(row.B, cutB)
+	row.Delta, row.Percent = 0, "n/a"
+	if !r.Identified {
+		return
+	}
+	row.Survived = proven(r.Survived)
+	row.New, row.Gone = proven(r.New), proven(r.Gone)
+	if cutA {
+		row.New = "n/a" // the cut may have taken it from A
+	}
+	if cutB {
+		row.Gone = "n/a" // the cut may have taken it from B
+	}
+}
+
+// proven writes a count of which there may be more; none proves nothing.
+func proven(n int) string {
+	if n == 0 {
+		return "n/a"
+	}
+	return atLeast(Number(int64(n)), true)
 }
 
 // fate says what became of a row that rises from A to B in a series that falls
@@ -729,6 +835,8 @@ func (m *diffMaker) stackHead(k analysis.Kind, n int, s *analysis.Stack) string 
 // lead says in one sentence what the two sides have to do with each other.
 func (m *diffMaker) lead(r diff.Row, row DiffRow) string {
 	switch {
+	case row.Unknown:
+		return "A dump is cut: who is not in it may still have been there."
 	case r.A == 0:
 		return "No member of this family at A."
 	case r.B == 0:
@@ -902,9 +1010,7 @@ func (m *diffMaker) twin(all []DiffSection) chart.Table {
 		}
 		for _, r := range s.Rows {
 			row := []string{r.Name.Text()}
-			for _, v := range r.Spark.Values {
-				row = append(row, orDash(v))
-			}
+			row = append(row, cells(r.Spark.Values, r.Spark.Lower)...)
 			if len(row) == len(t.Head) {
 				t.Rows = append(t.Rows, row)
 			}
@@ -953,7 +1059,11 @@ func (d Diff) Markdown() string {
 		}
 		var rows [][]string
 		for _, r := range s.Rows {
-			rows = append(rows, []string{r.Name.Text(), r.A, r.B, Signed(r.Delta), r.Percent, r.New, r.Gone, r.Survived, r.Wait, r.verdictOf()})
+			delta := Signed(r.Delta)
+			if r.Unknown {
+				delta = "n/a"
+			}
+			rows = append(rows, []string{r.Name.Text(), r.A, r.B, delta, r.Percent, r.New, r.Gone, r.Survived, r.Wait, r.verdictOf()})
 		}
 		m.table(1, []string{"Family", "A", "B", "Δ", "%", "New", "Gone", "Survived", "Oldest wait", "Verdict"}, rows)
 		for _, r := range s.Rows {

@@ -29,6 +29,8 @@ type FamilyInput struct {
 	Counts                     []*int
 	// Epochs are the epoch of each snapshot, nil for one epoch.
 	Epochs []int
+	// Lower says of each snapshot whether its count is a lower bound.
+	Lower  []bool
 	Groups []*analysis.Group
 	// Lifelines are in order of first sight.
 	Lifelines []trend.Lifeline
@@ -166,11 +168,15 @@ const (
 	maxVariants   = 8
 )
 
-type familyMaker struct{ in FamilyInput }
+type familyMaker struct {
+	in FamilyInput
+	// whole are the counts that are no lower bounds.
+	whole []*int
+}
 
 // NewFamily makes the page of a family.
 func NewFamily(in FamilyInput) Family {
-	m := familyMaker{in}
+	m := familyMaker{in, whole(in.Counts, in.Lower)}
 	f := Family{
 		Frozen: in.Frozen, Verdict: string(in.Judgement.Verdict), Fingerprint: Visible(in.Family.Fingerprint),
 		Key: Visible(in.Family.Fingerprint), RawTitle: Visible(in.RawTitle), Raw: in.RawExcerpt,
@@ -222,7 +228,10 @@ func (m *familyMaker) shell(f Family) Shell {
 // sentence is the family in figures: "containerd: 0 goroutines at t0, 24 at t7,
 // 0 at t8."
 func (m *familyMaker) sentence() string {
-	first, top := bounds(m.in.Counts)
+	first, top := bounds(m.whole)
+	if at := lastKnown(m.in.Counts); first < 0 && at >= 0 {
+		return printable(m.in.Process) + ": " + atLeast(many(m.in.Family.Kind, *m.in.Counts[at]), true) + " at " + m.label(at) + ", which is cut."
+	}
 	if first < 0 {
 		return printable(m.in.Process) + ": not captured in any snapshot."
 	}
@@ -235,13 +244,13 @@ func (m *familyMaker) sentence() string {
 			break
 		}
 	}
-	if k := m.firstOf(top); start > 0 || m.in.Counts[first] == nil {
+	if k := m.firstOf(top); start > 0 || m.whole[first] == nil {
 		first = k
 	}
 	var parts []string
 	said := map[int]bool{}
-	for _, i := range []int{first, top, lastKnown(m.in.Counts[:end])} {
-		if said[i] {
+	for _, i := range []int{first, top, lastKnown(m.whole[:end])} {
+		if said[i] || i < 0 || m.whole[i] == nil {
 			continue
 		}
 		said[i] = true
@@ -252,11 +261,11 @@ func (m *familyMaker) sentence() string {
 		parts = append(parts, text+" at "+m.label(i))
 	}
 	for _, at := range m.restarts() {
-		if at >= end && m.in.Counts[at] != nil {
+		if at >= end && m.whole[at] != nil {
 			parts = append(parts, "restarted with "+Number(int64(*m.in.Counts[at]))+" at "+m.label(at))
 		}
 	}
-	if last := lastKnown(m.in.Counts); last > end && !slices.Contains(m.restarts(), last) {
+	if last := lastKnown(m.whole); last > end && !slices.Contains(m.restarts(), last) {
 		parts = append(parts, Number(int64(*m.in.Counts[last]))+" at "+m.label(last))
 	}
 	return printable(m.in.Process) + ": " + strings.Join(parts, ", ") + "."
@@ -299,8 +308,11 @@ func (m *familyMaker) figures(f *Family) {
 	}
 	n := *m.in.Counts[at]
 	first = m.firstOf(at)
-	f.Figures = append(f.Figures, KeyFigure{Value: Number(int64(n)), Text: "members at " + m.label(at)})
-	if first != at {
+	cut := isLower(m.in.Lower, at)
+	f.Figures = append(f.Figures, KeyFigure{Value: atLeast(Number(int64(n)), cut), Text: "members at " + m.label(at)})
+	if cut {
+		// A lower bound is no change since anything.
+	} else if first != at {
 		f.Figures = append(f.Figures, KeyFigure{IsChange: true, Delta: n - *m.in.Counts[first], Text: "since " + m.label(first)})
 	} else if m.epochStart(at) > 0 {
 		f.Figures = append(f.Figures, KeyFigure{Value: "restarted", Text: "before " + m.label(at) + ": nobody is older"})
@@ -377,8 +389,16 @@ func (m *familyMaker) why(f *Family) {
 	}
 	switch m.in.Judgement.Verdict {
 	case analysis.Leaking, analysis.Scaling:
+		if len(m.in.Labels) < 2 {
+			f.Lead = "One snapshot shows no growth: the ages of its members are those that only a leak leaves behind."
+			break
+		}
 		f.Lead = "Members born over several intervals that do not leave. A count alone would not be enough."
 	case analysis.Suspicious:
+		if len(m.in.Labels) < 2 {
+			f.Lead = "One snapshot shows no growth: the ages of its members are those that a leak leaves behind."
+			break
+		}
 		f.Lead = "It rises, but what would prove that nobody leaves is missing."
 	case analysis.TooFewPoints:
 		f.Lead = "Too few snapshots to say whether this grows."
@@ -394,7 +414,7 @@ func (m *familyMaker) charts(f *Family) {
 		labels[i] = m.label(i)
 	}
 	f.Members = chart.MembersData{ID: "members", Title: "Members per snapshot", Labels: labels, Times: m.in.Times, Values: m.in.Counts, RecoveredAt: m.in.Judgement.RecoveredAt, A: -1, B: -1}
-	f.Members.Epochs = m.restarts()
+	f.Members.Epochs, f.Members.Lower = m.restarts(), m.in.Lower
 	f.Members.Onset = spanOf(m.in.Family.Onset, func(id string) int { return slices.Index(m.in.IDs, id) })
 	f.Members.Events = eventMarks(m.in.Events, m.in.Times)
 	f.MembersNote = m.membersNote(f)
@@ -449,6 +469,7 @@ func (m *familyMaker) membersNote(f *Family) string {
 	}{
 		{"dotted: no evidence", len(chart.Gaps(m.in.Times)) > 0},
 		{"orange band: the growth began there", f.Members.Onset != nil},
+		{"△: a cut dump, at least as many", slices.Contains(m.in.Lower, true)},
 		{"blue band: recovery", f.Members.RecoveredAt >= 0},
 		{"dashed: restart", len(f.Members.Epochs) > 0},
 	} {
@@ -457,7 +478,7 @@ func (m *familyMaker) membersNote(f *Family) string {
 		}
 	}
 	for _, e := range f.Members.Events {
-		note += "; " + e.Text + " after " + m.label(e.At)
+		note += "; " + e.Text + " " + e.When(f.Members.Labels)
 	}
 	return note + "."
 }
@@ -663,7 +684,7 @@ func (f Family) Markdown() string {
 	for i, l := range f.Members.Labels {
 		head = append(head, l)
 		if i < len(f.Members.Values) {
-			row = append(row, orDash(f.Members.Values[i]))
+			row = append(row, atLeast(orDash(f.Members.Values[i]), isLower(f.Members.Lower, i)))
 		}
 	}
 	for _, at := range f.Members.Epochs {

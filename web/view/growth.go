@@ -47,7 +47,8 @@ type CaseLimit struct {
 	Note       string
 }
 
-// LegendItem says what a mark of the timeline means; Class draws the mark.
+// LegendItem says what a mark of the timeline means; Class draws the mark, none where
+// the text begins with it.
 type LegendItem struct{ Class, Text string }
 
 // most small charts that stand open, and that are drawn at all.
@@ -160,6 +161,7 @@ func (m *caseMaker) restarts(s *report.Series) []int {
 func (m *caseMaker) unitFinding(out *CaseFinding, s *report.Series, series int, u *report.Unit) {
 	out.Unit, out.Each = Visible(u.ID), each(u)
 	counts, noun, nouns := told(u)
+	counts = whole(counts, m.unitLower(s, u))
 	first, top := bounds(counts)
 	text := lockstep(u)
 	if first >= 0 && *counts[top] > *counts[first] {
@@ -193,7 +195,7 @@ func (m *caseMaker) shares(out *CaseFinding, s *report.Series, series int, f *re
 		if family == nil {
 			continue
 		}
-		share := CaseShare{Name: m.name(s, family), Facts: KindWord(family.Kind, 2) + " " + course(family.Counts, m.restarts(s)), Reason: Visible(arrow(reasons[fp]))}
+		share := CaseShare{Name: m.name(s, family), Facts: KindWord(family.Kind, 2) + " " + course(whole(family.Counts, m.lower(s, family.Kind)), m.restarts(s)), Reason: Visible(arrow(reasons[fp]))}
 		share.Facts += createdBy(share.Name)
 		if u != nil {
 			if u.Each != "" {
@@ -273,6 +275,22 @@ func eventMarks(events []trend.Event, times []time.Time) []chart.Event {
 	return out
 }
 
+// columnEvents places events between the columns of a case. One at the very time of a
+// snapshot of its series is at its column, which may be of a moment before.
+func (m *caseMaker) columnEvents(s *report.Series, events []trend.Event, times []time.Time) []chart.Event {
+	own := slices.Clone(events)
+	for i := range own {
+		for k, at := range m.times(s) {
+			if !at.IsZero() && at.Equal(own[i].At) {
+				if c := m.column(s.Snapshots[k]); c >= 0 {
+					own[i].At = times[c]
+				}
+			}
+		}
+	}
+	return eventMarks(own, times)
+}
+
 func placed(e trend.Event, times []time.Time) (chart.Event, bool) {
 	mark := chart.Event{At: -1, Text: Visible(strings.TrimSpace(e.Kind + " " + e.Text))}
 	for i, t := range times {
@@ -314,7 +332,7 @@ func (m *caseMaker) minis(c *Case) {
 		for k := range s.Units {
 			if u := &s.Units[k]; grows(u.Verdict) {
 				counts, _, _ := told(u)
-				_, top := bounds(counts)
+				_, top := bounds(whole(counts, m.unitLower(s, u)))
 				if top >= 0 {
 					list = append(list, ranked{m.unitMini(s, i, u), u.Verdict.Rank(), true, *counts[top]})
 				}
@@ -372,6 +390,7 @@ func (m *caseMaker) miniMarks(minis []CaseMini) string {
 		shown bool
 	}{
 		{"orange band: the growth began there", has(func(d chart.SmallData) bool { return d.Onset != nil })},
+		{"△: a cut dump, at least as many", has(func(d chart.SmallData) bool { return slices.Contains(d.Lower, true) })},
 		{"blue band: recovery", has(func(d chart.SmallData) bool { return d.RecoveredAt >= 0 })},
 		{"dashed vertical: restart", has(func(d chart.SmallData) bool { return len(d.Epochs) > 0 })},
 		{"dotted vertical: an event", has(func(d chart.SmallData) bool { return len(d.Events) > 0 })},
@@ -394,6 +413,7 @@ func (m *caseMaker) small(s *report.Series, series int, title string, values []*
 func (m *caseMaker) mini(s *report.Series, series int, f *report.Family) CaseMini {
 	name := m.name(s, f)
 	out := CaseMini{Process: printable(s.Process), Verdict: string(f.Verdict), Name: name, Chart: m.small(s, series, name.Text(), f.Counts), Note: KindWord(f.Kind, 2)}
+	out.Chart.Lower = m.lower(s, f.Kind)
 	out.Chart.Onset = spanOf(f.Onset, func(id string) int { return slices.Index(s.Snapshots, id) })
 	if f.RecoveredAt != nil {
 		out.Chart.RecoveredAt = slices.Index(s.Snapshots, *f.RecoveredAt)
@@ -434,6 +454,7 @@ func (m *caseMaker) unitMini(s *report.Series, series int, u *report.Unit) CaseM
 			}
 		}
 	}
+	out.Chart.Lower = m.unitLower(s, u)
 	out.Chart.Onset = spanOf(u.Onset, func(id string) int { return slices.Index(s.Snapshots, id) })
 	out.Note += m.beganWords(s, out.Chart.Onset)
 	return out
@@ -539,9 +560,9 @@ func hours(h float64) string {
 func (m *caseMaker) unitRow(s *report.Series, u *report.Unit, n int) CaseUnit {
 	row := CaseUnit{Anchor: fmt.Sprintf("unit-%d", n), ID: Visible(u.ID), Process: printable(s.Process), Each: each(u), Verdict: string(u.Verdict)}
 	counts, _, _ := told(u)
-	for _, v := range narrow(m.spreadOut(s, counts), m.shown) {
-		row.Counts = append(row.Counts, orDash(v))
-	}
+	lower := m.unitLower(s, u)
+	row.Counts = narrow(cells(m.spreadOut(s, counts), m.spreadLower(s, lower)), m.shown)
+	counts = whole(counts, lower)
 	if first, top := bounds(counts); top >= 0 {
 		row.Rise = Signed(*counts[top] - *counts[first])
 	}

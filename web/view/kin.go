@@ -91,10 +91,10 @@ func (m *familyMaker) restarts() []int {
 	return out
 }
 
-// firstOf is the first captured snapshot of the epoch of snapshot i.
+// firstOf is the first snapshot of the epoch of snapshot i that was captured whole.
 func (m *familyMaker) firstOf(i int) int {
-	for k := m.epochStart(i); k <= i && k < len(m.in.Counts); k++ {
-		if m.in.Counts[k] != nil {
+	for k := m.epochStart(i); k <= i && k < len(m.whole); k++ {
+		if m.whole[k] != nil {
 			return k
 		}
 	}

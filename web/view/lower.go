@@ -1,0 +1,102 @@
+package view
+
+import (
+	"slices"
+	"time"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/report"
+)
+
+// bounded reports whether the figure of a kind is a lower bound: a cut dump without
+// a complete twin says how many there were at least.
+func bounded(s *report.Snapshot, k analysis.Kind) bool {
+	switch {
+	case s == nil:
+		return false
+	case k == analysis.KindThread:
+		return s.LowerBound || s.Truncated
+	}
+	return s.LowerBound && k == analysis.KindGoroutine
+}
+
+// lower says of each snapshot of a series whether its figures of any of the kinds
+// are lower bounds; nil where none is.
+func (m *caseMaker) lower(s *report.Series, kinds ...analysis.Kind) []bool {
+	out := make([]bool, len(s.Snapshots))
+	for i, id := range s.Snapshots {
+		out[i] = slices.ContainsFunc(kinds, func(k analysis.Kind) bool { return bounded(m.snapshots[id], k) })
+	}
+	if !slices.Contains(out, true) {
+		return nil
+	}
+	return out
+}
+
+// kindsOf are the kinds of some families of a series, by fingerprint.
+func kindsOf(s *report.Series, fingerprints func(string) bool) []analysis.Kind {
+	var out []analysis.Kind
+	for i := range s.Families {
+		if f := &s.Families[i]; fingerprints(f.Fingerprint) && !slices.Contains(out, f.Kind) {
+			out = append(out, f.Kind)
+		}
+	}
+	return out
+}
+
+// unitLower is lower for the counts of a unit.
+func (m *caseMaker) unitLower(s *report.Series, u *report.Unit) []bool {
+	return m.lower(s, kindsOf(s, func(fp string) bool { _, ok := u.Ratio[fp]; return ok })...)
+}
+
+// whole are the counts without lower bounds, which prove neither a rise nor a fall.
+func whole(counts []*int, lower []bool) []*int {
+	if !slices.Contains(lower, true) {
+		return counts
+	}
+	out := slices.Clone(counts)
+	for i := range out {
+		if i < len(lower) && lower[i] {
+			out[i] = nil
+		}
+	}
+	return out
+}
+
+// isLower reports whether entry i is a lower bound.
+func isLower(lower []bool, i int) bool { return i >= 0 && i < len(lower) && lower[i] }
+
+// atLeast writes "≥ " before the text of a lower bound.
+func atLeast(text string, lower bool) string {
+	if lower && text != "" && text != "–" {
+		return "≥" + hardSpace + text
+	}
+	return text
+}
+
+// cells writes counts for a table, lower bounds as such.
+func cells(counts []*int, lower []bool) []string {
+	out := make([]string, len(counts))
+	for i, v := range counts {
+		out[i] = atLeast(orDash(v), isLower(lower, i))
+	}
+	return out
+}
+
+// severalDays reports whether times are not all of one day.
+func severalDays(times []time.Time) bool {
+	day := ""
+	for _, t := range times {
+		if t.IsZero() {
+			continue
+		}
+		if day != "" && Day(t) != day {
+			return true
+		}
+		day = Day(t)
+	}
+	return false
+}
+
+// ShortDay writes a date beside a clock: "3 May".
+func ShortDay(t time.Time) string { return t.UTC().Format("2" + hardSpace + "Jan") }
