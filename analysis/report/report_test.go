@@ -259,7 +259,12 @@ func TestCutDumpsSayNothingAboutGrowth(t *testing.T) {
 	}
 	some := leak("app", 6)
 	last := &some[5]
-	last.Groups[0].Count, *last.Totals.Goroutines = 3, 6
+	for i := range last.Groups { // in the order of a map
+		if last.Groups[i].Count > 3 {
+			last.Groups[i].Count = 3
+		}
+	}
+	*last.Totals.Goroutines = 6
 	c := Build(cut(some, 5), nil, Options{})
 	var text bytes.Buffer
 	if err := Text(&text, c, Wide); err != nil {

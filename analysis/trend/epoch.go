@@ -9,8 +9,8 @@ import (
 // Epochs numbers the process starts of snapshots in time order, from 0: one
 // number per snapshot. A new epoch begins where pid or start time differ from
 // what was known before; else where the goroutine ids prove another process,
-// because the largest one fell and fewer than half of the earlier ones are still
-// there, or because the two sets have nothing in common (statistics.md 1). A cut
+// because the largest one fell, fewer than half of the earlier ones are still
+// there and none has waited through, or because the two sets have nothing in common (statistics.md 1). A cut
 // dump proves nothing by what it lacks, and a snapshot without goroutine ids
 // stays in the epoch before it.
 func Epochs(snaps []*analysis.Snapshot) []int {
@@ -90,9 +90,28 @@ func (s *start) idsDeny(snap *analysis.Snapshot) bool {
 	}
 	if highest(snap) < highest(s.reference) {
 		kept, all := stillThere(s.reference, snap)
-		return all > 0 && 2*kept < all
+		return all > 0 && 2*kept < all && !(kept > 0 && waitedThrough(s.reference, snap))
 	}
 	return !cut(s.reference) && disjoint(s.reference, snap)
+}
+
+// waitedThrough reports that a goroutine of later has waited since before earlier was
+// taken, by times that the captures name themselves: the process lived then. Most of
+// its goroutines may have ended at once, when the cause of a leak went away.
+func waitedThrough(earlier, later *analysis.Snapshot) bool {
+	for _, s := range []*analysis.Snapshot{earlier, later} {
+		if s.CapturedAt.IsZero() || s.TimeFact.Confidence != analysis.High {
+			return false
+		}
+	}
+	// Waits are in whole minutes, and the times of two captures in seconds.
+	since := later.CapturedAt.Sub(earlier.CapturedAt).Minutes() + 1
+	for i := range later.Groups {
+		if g := &later.Groups[i]; g.Family.Kind == analysis.KindGoroutine && since > 1 && float64(g.OldestWait) > since {
+			return true
+		}
+	}
+	return false
 }
 
 // stillThere counts the goroutine ids of earlier, and those of them in later.

@@ -57,6 +57,39 @@ func TestEpochs(t *testing.T) {
 			want: []int{0, 0, 1},
 		},
 		{
+			name: "most may end at once without a restart where one has waited through",
+			in:   scenario{families: map[string]string{onlyFamily: "1-200 1-290 1-40"}}.at("0 3600 7200"),
+			change: func(s []*analysis.Snapshot) {
+				for i := range s {
+					s[i].TimeFact.Confidence = analysis.High
+					s[i].Groups[0].OldestWait = 90 + 60*i
+				}
+			},
+			want: []int{0, 0, 0},
+		},
+		{
+			name: "nobody has waited longer than since the snapshot before: a restart",
+			in:   scenario{families: map[string]string{onlyFamily: "1-200 1-290 1-40"}}.at("0 3600 7200"),
+			change: func(s []*analysis.Snapshot) {
+				for i := range s {
+					s[i].TimeFact.Confidence = analysis.High
+					s[i].Groups[0].OldestWait = 50
+				}
+			},
+			want: []int{0, 0, 1},
+		},
+		{
+			name: "times of files, which copying changes, prove no wait",
+			in:   scenario{families: map[string]string{onlyFamily: "1-200 1-290 1-40"}}.at("0 36 72"),
+			change: func(s []*analysis.Snapshot) {
+				for i := range s {
+					s[i].TimeFact.Confidence = analysis.Low
+					s[i].Groups[0].OldestWait = 90
+				}
+			},
+			want: []int{0, 0, 1},
+		},
+		{
 			name: "the newest goroutine may end without a restart",
 			in:   scenario{families: map[string]string{onlyFamily: "1-200 1-199"}},
 			want: []int{0, 0},
