@@ -25,7 +25,7 @@ SINGLE  := $(PARSERS:%=./analysis/%)
 # and what measures memory, kills processes or reads large captures.
 test: check build browser
 	LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go test -race $$(go list ./... | grep -vE '/analysis/($(subst $() ,|,$(PARSERS)))$$')
-	LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go test $(SINGLE) ./analysis/bundle ./cmd/leakdiff
+	LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go test $(SINGLE) ./analysis/bundle ./cmd/leakdiff ./server
 	cd web/browsertest && LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go vet ./... && LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go test ./...
 
 # Formatting, generated files, vet and staticcheck. The import arrows are a test

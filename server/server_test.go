@@ -111,6 +111,9 @@ func decode[T any](t testing.TB, text string) T {
 
 func sample(t *testing.T, name string) samples.Sample {
 	t.Helper()
+	if raceEnabled {
+		t.Skip("the race detector makes a database of this size forty times slower; make test runs it without")
+	}
 	all, err := samples.All()
 	if err != nil {
 		t.Fatal(err)
