@@ -30,7 +30,7 @@ func (s *Series) newCrowd(family *analysis.Family, usable []bool) *crowd {
 	book := numbers{crowd: c}
 	for i, group := range row {
 		if i > 0 && s.Epochs[i] != s.Epochs[i-1] {
-			book.ids, book.of = nil, nil
+			book.now, book.before, book.highest = numbered{}, nil, 0
 			clear(book.whole)
 		}
 		c.complete[i] = usable[i] && (group == nil || everyone(group))
@@ -45,13 +45,78 @@ func (s *Series) newCrowd(family *analysis.Family, usable []bool) *crowd {
 // numbers gives every identity of an epoch its number.
 type numbers struct {
 	crowd *crowd
-	// ids are those seen so far in order, of are their numbers: identities that are a
-	// number alone, as those of goroutines are.
-	ids []int64
-	of  []int32
+	// now are the members of the last snapshot; before are those that had left by then,
+	// in lists of falling length. Identities here are a number alone, as those of
+	// goroutines are.
+	now    numbered
+	before []numbered
+	// highest is the largest id so far: what is above it is new, and most births are.
+	highest int64
 	// whole holds the rest, seen the last snapshot that listed each number.
 	whole map[analysis.Identity]int32
 	seen  map[int32]int32
+}
+
+// numbered are ids in order, with their numbers.
+type numbered struct {
+	ids []int64
+	of  []int32
+}
+
+func (l *numbered) add(id int64, number int32) {
+	l.ids, l.of = append(l.ids, id), append(l.of, number)
+}
+
+// find is the number of an id, -1 where it is not there.
+func (l numbered) find(id int64) int32 {
+	if at, ok := slices.BinarySearch(l.ids, id); ok {
+		return l.of[at]
+	}
+	return -1
+}
+
+// join merges two lists; an id that is in both has the same number in both.
+func (l numbered) join(other numbered) numbered {
+	out := numbered{make([]int64, 0, len(l.ids)+len(other.ids)), make([]int32, 0, len(l.ids)+len(other.ids))}
+	b := 0
+	for a, id := range l.ids {
+		for ; b < len(other.ids) && other.ids[b] < id; b++ {
+			out.add(other.ids[b], other.of[b])
+		}
+		if b < len(other.ids) && other.ids[b] == id {
+			b++
+		}
+		out.add(id, l.of[a])
+	}
+	out.ids, out.of = append(out.ids, other.ids[b:]...), append(out.of, other.of[b:]...)
+	return out
+}
+
+// leave keeps those that are gone. Lists are joined as soon as the last is half as
+// long as the one before, so that there are few, and none is copied often.
+func (n *numbers) leave(gone numbered) {
+	if len(gone.ids) == 0 {
+		return
+	}
+	for k := len(n.before) - 1; k >= 0 && len(n.before[k].ids) <= 2*len(gone.ids); k-- {
+		gone = n.before[k].join(gone)
+		n.before = n.before[:k]
+	}
+	n.before = append(n.before, gone)
+}
+
+// known is the number of an id that the last snapshot does not list, -1 for a new
+// one.
+func (n *numbers) known(id int64) int32 {
+	if id > n.highest {
+		return -1
+	}
+	for _, list := range n.before {
+		if number := list.find(id); number >= 0 {
+			return number
+		}
+	}
+	return -1
 }
 
 // enter numbers the members of snapshot i, each once.
@@ -59,34 +124,33 @@ func (n *numbers) enter(i int32, members *analysis.Members) []int32 {
 	if len(members.Sub) > 0 || len(members.Hash) > 0 {
 		return n.enterWhole(i, members)
 	}
-	now := slices.AppendSeq(make([]int64, 0, members.Len()), members.IDs())
-	slices.Sort(now)
-	now = slices.Compact(now)
-	present := make([]int32, 0, len(now))
-	if len(n.ids) == 0 {
-		for _, id := range now {
-			present = append(present, n.add(i, id))
+	ids := slices.AppendSeq(make([]int64, 0, members.Len()), members.IDs())
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	present := make([]int32, 0, len(ids))
+	var gone numbered
+	at := 0
+	for _, id := range ids {
+		for ; at < len(n.now.ids) && n.now.ids[at] < id; at++ {
+			gone.add(n.now.ids[at], n.now.of[at])
 		}
-		n.ids, n.of = now, present
-		return present
-	}
-	ids, of := make([]int64, 0, len(now)+len(n.ids)/4), make([]int32, 0, len(now)+len(n.ids)/4)
-	before := 0
-	for _, id := range now {
-		for before < len(n.ids) && n.ids[before] < id {
-			ids, of = append(ids, n.ids[before]), append(of, n.of[before])
-			before++
-		}
-		number := int32(0)
-		if before < len(n.ids) && n.ids[before] == id {
-			number = n.of[before]
-			before++
-		} else {
+		number := int32(-1)
+		if at < len(n.now.ids) && n.now.ids[at] == id {
+			number = n.now.of[at]
+			at++
+		} else if number = n.known(id); number < 0 {
 			number = n.add(i, id)
 		}
-		ids, of, present = append(ids, id), append(of, number), append(present, number)
+		present = append(present, number)
 	}
-	n.ids, n.of = append(ids, n.ids[before:]...), append(of, n.of[before:]...)
+	for ; at < len(n.now.ids); at++ {
+		gone.add(n.now.ids[at], n.now.of[at])
+	}
+	if len(ids) > 0 {
+		n.highest = max(n.highest, ids[len(ids)-1])
+	}
+	n.leave(gone)
+	n.now = numbered{ids, present}
 	return present
 }
 
