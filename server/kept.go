@@ -58,6 +58,12 @@ func newShownCache() *shownCache {
 	return &shownCache{order: list.New(), by: map[string]*list.Element{}}
 }
 
+func (c *shownCache) weight() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.size
+}
+
 func (c *shownCache) get(address string) (shown, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -156,6 +162,7 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request, find func() (caseI
 	if settled {
 		kept.changes, kept.checked = changes, s.cfg.Now()
 		s.shown.put(address, kept)
+		s.weigh()
 	}
 	kept.answer(w, r)
 }

@@ -103,6 +103,12 @@ func (c *caseCache) alone(key string) (done func()) {
 	}
 }
 
+func (c *caseCache) weight() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.size
+}
+
 func (c *caseCache) put(key string, l *loaded) {
 	weight := l.weight()
 	if weight > maxCachedBytes {
@@ -159,6 +165,7 @@ func (s *Server) load(ctx context.Context, caseID string) (*loaded, error) {
 	}
 	l.built = report.Build(l.said.Snapshots, problems, report.Options{Version: s.cfg.Version, Events: happened(l.said), Loads: l.said.Loads})
 	s.cases.put(now.key, l)
+	s.weigh()
 	return l, nil
 }
 

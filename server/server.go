@@ -40,7 +40,11 @@ type Config struct {
 	// UploadLimit is in bytes, default 2 GB.
 	UploadLimit int64
 	Budget      bundle.Budget
-	Samples     []Sample
+	// Kept, where it is set, is told how many bytes the cases and pages in memory
+	// weigh, whenever that changes: a memory limit that leaves them out would make the
+	// collector run without end.
+	Kept    func(bytes int)
+	Samples []Sample
 }
 
 // Sample is a bundle that comes with the program.
@@ -84,6 +88,13 @@ func New(cfg Config) *Server {
 	s.worker = newWorker(s)
 	s.handler = s.guard(s.routes())
 	return s
+}
+
+// weigh tells what is kept in memory.
+func (s *Server) weigh() {
+	if s.cfg.Kept != nil {
+		s.cfg.Kept(s.cases.weight() + s.shown.weight())
+	}
 }
 
 // Handler answers every request.

@@ -71,6 +71,7 @@ func (c *serveCommand) Run(ctx context.Context, m *Main) error {
 		hosts = append(hosts, c.BaseURL)
 	}
 	cfg := server.Config{
+		Kept:  func(bytes int) { limitMemory(serveMemory + 2*int64(bytes)) },
 		Store: st, Blobs: st.Blobs(), Log: log, Version: version, Listen: address, Hosts: hosts, BaseURL: c.BaseURL,
 		TempDir: spool, UploadLimit: limit,
 	}
