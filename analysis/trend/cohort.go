@@ -1,6 +1,9 @@
 package trend
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // cohort is evidence C in one epoch: members that were born in several intervals
 // and do not leave (statistics.md 3). Intervals are numbered by the snapshot that
@@ -107,7 +110,20 @@ func (c *cohort) follow(members *crowd) {
 	c.born, c.established, c.alive = make([]int, len(run)), make([]int, len(run)), make([]int, len(run))
 	c.tested = make([]bool, len(run))
 	interval := make([]int32, len(members.first)) // 0 for members of the first point
+	ordered := slices.IsSorted(members.first)
 	for k := 1; k < len(run); k++ {
+		if ordered {
+			// Numbers are given in the order of first sight: those born since the point
+			// before are a range of them.
+			from, to := firstAfter(members.first, run[k-1].index), firstAfter(members.first, run[k].index)
+			for _, number := range members.members[run[k].index] {
+				if number >= from && number < to {
+					interval[number] = int32(k)
+					c.born[k]++
+				}
+			}
+			continue
+		}
 		for _, number := range members.members[run[k].index] {
 			first := int(members.first[number])
 			if first > run[k-1].index && first <= run[k].index {
@@ -140,6 +156,12 @@ func (c *cohort) follow(members *crowd) {
 	c.turnover = gone+stayed >= fewestEstablished && float64(gone) > mostGone*float64(gone+stayed)
 	c.judge()
 	c.alone = c.holds && c.steady() && 10*gone <= stayed
+}
+
+// firstAfter is the lowest number that was first seen after a snapshot.
+func firstAfter(first []int32, index int) int32 {
+	at, _ := slices.BinarySearch(first, int32(index+1))
+	return int32(at)
 }
 
 // leastSpacing is the spacing minimum of a run, 0 where not all of it is dated:

@@ -16,7 +16,7 @@ const (
 
 // mostPoints bounds the work of the pair statistics, which grows with the square
 // of the snapshots: longer runs are thinned evenly to this many.
-const mostPoints = 50
+const mostPoints = 36
 
 // line is evidence S: what the counts of a family do over time, pooled over the
 // epochs (statistics.md 3). Slopes are per hour, or per snapshot where the part
