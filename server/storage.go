@@ -32,7 +32,13 @@ type Storage interface {
 	CheckOwner(ctx context.Context, caseID, key string) bool
 	RenameCase(ctx context.Context, id, title string) error
 	SetCaseSummary(ctx context.Context, id string, sum store.Summary) error
+	CasesToSummarise(ctx context.Context) (ids []string, err error)
 	DeleteCase(ctx context.Context, id string, fate store.PermalinkFate) error
+	SetField(ctx context.Context, caseID, name, value string) (before store.Field, err error)
+	Fields(ctx context.Context, caseID string) (map[string]store.Field, error)
+	SetMark(ctx context.Context, caseID string, m store.Mark) (before store.Mark, err error)
+	Marks(ctx context.Context, caseID string) ([]store.Mark, error)
+	Memories(ctx context.Context, fingerprint string) ([]store.Memory, error)
 
 	AddBundle(ctx context.Context, caseID, name string, files []store.File) (store.Bundle, store.Job, error)
 	FindBundle(ctx context.Context, caseID string, hashes []string) (b store.Bundle, found bool, err error)

@@ -42,6 +42,7 @@ func (w *worker) nudge() {
 }
 
 func (w *worker) run(ctx context.Context) {
+	w.catchUp(ctx)
 	for ctx.Err() == nil {
 		job, ok, err := w.s.store.ClaimJob(ctx)
 		if err != nil && ctx.Err() == nil {
@@ -130,6 +131,20 @@ func (w *worker) summarise(ctx context.Context, bundleID string) {
 	}
 	if err := w.s.summarise(ctx, b.CaseID); err != nil {
 		w.s.log.Error("summing up a case failed", "case", b.CaseID, "error", err)
+	}
+}
+
+// catchUp writes the summaries that a crash left out: between a result or an edit and
+// the summary of its case.
+func (w *worker) catchUp(ctx context.Context) {
+	ids, err := w.s.store.CasesToSummarise(ctx)
+	if err != nil {
+		w.s.log.Error("looking for cases without a summary failed", "error", err)
+	}
+	for _, id := range ids {
+		if err := w.s.summarise(ctx, id); err != nil && ctx.Err() == nil {
+			w.s.log.Error("summing up a case failed", "case", id, "error", err)
+		}
 	}
 }
 

@@ -165,8 +165,9 @@ const insertFileSQL = `
 INSERT INTO bundle_file (bundle_seq, place, name, sha256, size)
 VALUES (?, ?, ?, ?, ?)`
 
+// A case that changed has no summary that holds, see SetCaseSummary.
 const touchCaseSQL = `
-UPDATE cases SET updated_at = ? WHERE id = ?`
+UPDATE cases SET updated_at = ?, summarised = 0 WHERE id = ?`
 
 func hashesOf(files []File) []string {
 	out := make([]string, len(files))
@@ -346,7 +347,7 @@ JOIN bundle_file f ON f.bundle_seq = b.seq
 WHERE b.id = ?`
 
 const touchCaseOfBundleSQL = `
-UPDATE cases SET updated_at = ?
+UPDATE cases SET updated_at = ?, summarised = 0
 WHERE seq = (SELECT case_seq FROM bundle WHERE id = ?)`
 
 const deleteBundleSQL = `

@@ -129,8 +129,24 @@ func (s *Store) SetCaseSummary(ctx context.Context, id string, sum Summary) erro
 }
 
 const setCaseSummarySQL = `
-UPDATE cases SET headline = ?, verdict = ?, lowest = ?, highest = ?, spark = ?
+UPDATE cases SET headline = ?, verdict = ?, lowest = ?, highest = ?, spark = ?, summarised = 1
 WHERE id = ?`
+
+// CasesToSummarise are the cases whose results or edits are newer than their summary:
+// somebody is about to write it, or a crash came in between.
+func (s *Store) CasesToSummarise(ctx context.Context) (ids []string, err error) {
+	err = s.read(ctx, "looking for cases without a summary", func(tx *sql.Tx) error {
+		ids, err = collect(ctx, tx, scanOne[string], casesToSummariseSQL)
+		return err
+	})
+	return ids, err
+}
+
+const casesToSummariseSQL = `
+SELECT c.id FROM cases c
+WHERE c.summarised = 0
+  AND EXISTS (SELECT 1 FROM bundle b WHERE b.case_seq = c.seq AND b.status = 'done')
+ORDER BY c.seq`
 
 // CheckOwner reports whether the key is the one that CreateCase returned. It is
 // false for a case that does not exist.

@@ -134,7 +134,7 @@ SET status = 'done', fault = '', generation = ?1, engine = ?2, unpacked = ?3,
 WHERE seq = ?7`
 
 const touchCaseOfJobSQL = `
-UPDATE cases SET updated_at = ?
+UPDATE cases SET updated_at = ?, summarised = 0
 WHERE seq = (SELECT case_seq FROM bundle WHERE seq = ?)`
 
 const deleteOtherGenerationsSQL = `

@@ -259,9 +259,6 @@ func TestHugeTarNamesStopTheArchiveAndKeepWhatCameBefore(t *testing.T) {
 
 func TestALineOf200MiBPassesThrough(t *testing.T) {
 	heavy(t)
-	if testing.Short() {
-		t.Skip("reads 200 MiB; left out with -short")
-	}
 	line := bundle.Input{Name: "line.txt", Size: -1, Open: func() (io.ReadCloser, error) { return io.NopCloser(&repeated{n: 200 << 20, c: 'x'}), nil }}
 	var sizes []int64
 	_, problems, err := bundle.Walk(context.Background(), testConfig(t), []bundle.Input{line, memory("rest.txt", []byte("rest"))}, func(m *bundle.Member) error {

@@ -559,14 +559,14 @@ func sparseTar(t *testing.T, size int64) []byte {
 	tw := tar.NewWriter(&out)
 	body := "1\n100\n1\n"
 	body += strings.Repeat("\x00", 512-len(body)) + "x"
-	records := map[string]string{"XXX.sparse.major": "1", "XXX.sparse.minor": "0", "XXX.sparse.name": "s", "XXX.sparse.realsize": strconv.FormatInt(size, 10)}
+	records := map[string]string{"PAX.sparse.major": "1", "PAX.sparse.minor": "0", "PAX.sparse.name": "s", "PAX.sparse.realsize": strconv.FormatInt(size, 10)}
 	if err := tw.WriteHeader(&tar.Header{Name: "GNUSparseFile.0/s", Size: int64(len(body)), Format: tar.FormatPAX, PAXRecords: records}); err != nil {
 		t.Fatal(err)
 	}
 	io.WriteString(tw, body)
 	tw.WriteHeader(&tar.Header{Name: "next"})
 	tw.Close()
-	return bytes.ReplaceAll(out.Bytes(), []byte("XXX.sparse"), []byte("GNU.sparse"))
+	return bytes.ReplaceAll(out.Bytes(), []byte("PAX.sparse"), []byte("GNU.sparse"))
 }
 
 func TestHolesOfSparseFilesAreReadWithinTheBudgets(t *testing.T) {

@@ -374,7 +374,7 @@ func (m *caseMaker) minis(c *Case) {
 	c.MiniMax = Number(int64(top))
 	c.MiniNote = fmt.Sprintf("Common scale, 0 to %s", c.MiniMax)
 	if slices.ContainsFunc(list, func(r ranked) bool { return r.unit }) {
-		c.MiniNote = "Units are counted in instances, families in members. " + c.MiniNote
+		c.MiniNote = "Units are counted in instances where their members come at whole ratios, all else in members. " + c.MiniNote
 	}
 	c.MiniNote += m.miniMarks(append(slices.Clone(c.Minis), c.MoreMinis...))
 }

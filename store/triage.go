@@ -1,0 +1,136 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+
+	"leakdiff/analysis"
+)
+
+// Mark is what people said about a family of a process.
+type Mark struct {
+	Process, Fingerprint string
+	analysis.Triage
+}
+
+// Marks are what was said about families in a case, and the benign ones that were
+// remembered for its processes; a mark of the case itself comes before a remembered
+// one of the same family.
+func (s *Store) Marks(ctx context.Context, caseID string) (out []Mark, err error) {
+	err = s.read(ctx, "reading triage", func(tx *sql.Tx) error {
+		out, err = collect(ctx, tx, scanMark, marksSQL, caseID)
+		return err
+	})
+	return out, err
+}
+
+const marksSQL = `
+SELECT t.process, t.fingerprint, t.state, t.note, t.outcome, t.edited_at, 0 AS remembered
+FROM triage t
+JOIN cases c ON c.seq = t.case_seq
+WHERE c.id = ?1
+UNION ALL
+SELECT b.process, b.fingerprint, 'benign', b.reason, '', b.edited_at, 1
+FROM benign b
+WHERE b.process IN (
+        SELECT v.process FROM visible_snapshot v JOIN cases c ON c.seq = v.case_seq WHERE c.id = ?1
+        UNION
+        SELECT e.value FROM edit e JOIN cases c ON c.seq = e.case_seq WHERE c.id = ?1 AND e.undone_at IS NULL)
+  AND NOT EXISTS (
+        SELECT 1 FROM triage t JOIN cases c ON c.seq = t.case_seq
+        WHERE c.id = ?1 AND t.process = b.process AND t.fingerprint = b.fingerprint)
+ORDER BY remembered, 1, 2`
+
+func scanMark(rows *sql.Rows) (m Mark, err error) {
+	var at int64
+	err = rows.Scan(&m.Process, &m.Fingerprint, &m.State, &m.Note, &m.Outcome, &at, &m.Remembered)
+	m.At = fromMicros(at)
+	return m, err
+}
+
+// SetMark keeps what somebody says about a family in a case and returns what stood
+// there before, remembered or not. A benign family is benign in every process of the
+// name from then on; another state takes that back. The error is an *analysis.Fault
+// with Code "not_found" where there is no such case, "invalid" for a mark that says
+// too little.
+func (s *Store) SetMark(ctx context.Context, caseID string, m Mark) (before Mark, err error) {
+	if err := m.Check(); err != nil {
+		return Mark{}, err
+	}
+	now := s.time().UnixMicro()
+	err = s.write(ctx, "keeping triage", func(tx *sql.Tx) error {
+		result, err := tx.ExecContext(ctx, touchCaseSQL, now, caseID)
+		if err := affected(result, err, notFound("case", caseID)); err != nil {
+			return err
+		}
+		found, err := collect(ctx, tx, scanMark, markSQL, caseID, m.Process, m.Fingerprint)
+		if err != nil {
+			return err
+		}
+		if len(found) > 0 {
+			before = found[0]
+		}
+		if _, err := tx.ExecContext(ctx, setMarkSQL, caseID, m.Process, m.Fingerprint, string(m.State), m.Note, m.Outcome, now); err != nil {
+			return err
+		}
+		if m.State == analysis.Benign {
+			_, err = tx.ExecContext(ctx, rememberBenignSQL, m.Process, m.Fingerprint, m.Note, now)
+		} else {
+			_, err = tx.ExecContext(ctx, forgetBenignSQL, m.Process, m.Fingerprint)
+		}
+		return err
+	})
+	return before, err
+}
+
+const markSQL = `
+SELECT process, fingerprint, state, note, outcome, edited_at, remembered FROM (` + marksSQL + `)
+WHERE process = ?2 AND fingerprint = ?3`
+
+const setMarkSQL = `
+INSERT INTO triage (case_seq, process, fingerprint, state, note, outcome, edited_at)
+SELECT seq, ?2, ?3, ?4, ?5, ?6, ?7 FROM cases WHERE id = ?1
+ON CONFLICT (case_seq, process, fingerprint) DO UPDATE SET
+    state = excluded.state, note = excluded.note, outcome = excluded.outcome, edited_at = excluded.edited_at`
+
+const rememberBenignSQL = `
+INSERT INTO benign (process, fingerprint, reason, edited_at) VALUES (?, ?, ?, ?)
+ON CONFLICT (process, fingerprint) DO UPDATE SET reason = excluded.reason, edited_at = excluded.edited_at`
+
+const forgetBenignSQL = `
+DELETE FROM benign WHERE process = ? AND fingerprint = ?`
+
+// Memory is what was said about a family in one case.
+type Memory struct {
+	CaseID, CaseTitle string
+	Mark
+}
+
+// Memories are what people said about a family in all cases, the newest first, and
+// the processes in which it is benign although the case that said so is gone.
+func (s *Store) Memories(ctx context.Context, fingerprint string) (out []Memory, err error) {
+	err = s.read(ctx, "reading what was said of a family", func(tx *sql.Tx) error {
+		out, err = collect(ctx, tx, scanMemory, memoriesSQL, fingerprint)
+		return err
+	})
+	return out, err
+}
+
+const memoriesSQL = `
+SELECT c.id, c.title, t.process, t.fingerprint, t.state, t.note, t.outcome, t.edited_at
+FROM triage t
+JOIN cases c ON c.seq = t.case_seq
+WHERE t.fingerprint = ?1 AND (t.state <> '' OR t.note <> '' OR t.outcome <> '')
+UNION ALL
+SELECT '', '', b.process, b.fingerprint, 'benign', b.reason, '', b.edited_at
+FROM benign b
+WHERE b.fingerprint = ?1 AND NOT EXISTS (
+    SELECT 1 FROM triage t WHERE t.fingerprint = ?1 AND t.process = b.process AND t.state = 'benign')
+ORDER BY 8 DESC, 1`
+
+func scanMemory(rows *sql.Rows) (m Memory, err error) {
+	var at int64
+	err = rows.Scan(&m.CaseID, &m.CaseTitle, &m.Process, &m.Fingerprint, &m.State, &m.Note, &m.Outcome, &at)
+	m.At = fromMicros(at)
+	return m, err
+}
