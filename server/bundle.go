@@ -34,7 +34,7 @@ func (s *Server) bundlePage(w http.ResponseWriter, r *http.Request) {
 	state := s.state(b)
 	in := view.BundleInput{
 		ID: b.ID, CaseID: c.ID, CaseTitle: c.Title, Name: b.Name, Status: string(b.Status), Stage: state.Stage, Text: state.Text,
-		Error: state.Error, Size: b.Size, Unpacked: b.Unpacked, Created: b.Created, Show: r.URL.Query().Get("show"),
+		Error: state.Error, Size: b.Size, Unpacked: b.Unpacked, Created: b.Created, Show: r.URL.Query().Get("show"), NeedsKey: !s.loopback(),
 	}
 	for _, f := range b.Files {
 		in.Files = append(in.Files, view.UploadedFile{Name: f.Name, SHA256: f.SHA256, Size: f.Size})
@@ -216,6 +216,11 @@ func (s *Server) removeBundle(w http.ResponseWriter, r *http.Request) {
 	id := pathValue(r, "id")
 	b, err := s.store.Bundle(r.Context(), id)
 	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	if _, err := s.mayEdit(r, b.CaseID, r.FormValue("key")); err != nil {
 		s.fail(w, r, err)
 		return
 	}

@@ -29,7 +29,7 @@ func (s *Server) casePage(w http.ResponseWriter, r *http.Request) {
 		if err != nil {
 			return written{}, err
 		}
-		v := s.caseView(l, permalinks, showing)
+		v := s.caseView(l, permalinks, showing, r.URL.Query()["over"]...)
 		if suffix != "" {
 			return twinOf(suffix, v.Markdown()), nil
 		}
@@ -69,8 +69,16 @@ func (s *Server) twinText(w http.ResponseWriter, suffix, markdown string) {
 	w.Write(made.body)
 }
 
-func (s *Server) caseView(l *loaded, permalinks int, why purpose) view.Case {
-	in := view.CaseInput{ID: l.ID, Title: l.Title, Sample: l.Sample != "", Report: l.built.Report, Permalinks: permalinks, Engine: s.engine(), Frozen: bool(why)}
+// caseView shows a case; over names the fields whose value of somebody else was
+// replaced just now.
+func (s *Server) caseView(l *loaded, permalinks int, why purpose, over ...string) view.Case {
+	in := view.CaseInput{
+		ID: l.ID, Title: l.Title, Sample: l.Sample != "", Report: l.built.Report, Permalinks: permalinks, Engine: s.engine(), Frozen: bool(why),
+		Fields: map[string]view.CaseField{}, Over: over, NeedsKey: !s.loopback(),
+	}
+	for name, f := range l.fields {
+		in.Fields[name] = view.CaseField(f)
+	}
 	for _, b := range l.bundles {
 		in.Bundles = append(in.Bundles, view.BundleLine{ID: b.ID, Name: b.Name, Status: string(b.Status), Size: view.Bytes(b.Size), Snapshots: b.Snapshots, Problems: b.Problems})
 	}
@@ -85,24 +93,13 @@ func drawn(line *report.Line) view.CaseMore {
 	return view.CaseMore{Events: line.Trend.Events(), Points: line.Trend.Explain()}
 }
 
-func (s *Server) renameCase(w http.ResponseWriter, r *http.Request) {
-	id := pathValue(r, "id")
-	r.Body = http.MaxBytesReader(w, r.Body, 64<<10)
-	title := strings.TrimSpace(r.FormValue("title"))
-	if title == "" || len(title) > 300 {
-		s.fail(w, r, refuse("bad_request", "a case needs a title of 1 to 300 bytes", "", "", "give it the ticket's number or a few words"))
-		return
-	}
-	if err := s.store.RenameCase(r.Context(), id, title); err != nil {
-		s.fail(w, r, err)
-		return
-	}
-	http.Redirect(w, r, "/cases/"+url.PathEscape(id), http.StatusSeeOther)
-}
-
 func (s *Server) deleteCase(w http.ResponseWriter, r *http.Request) {
 	id := pathValue(r, "id")
 	r.Body = http.MaxBytesReader(w, r.Body, 64<<10)
+	if _, err := s.mayEdit(r, id, r.FormValue("key")); err != nil {
+		s.fail(w, r, err)
+		return
+	}
 	bundles, err := s.store.Bundles(r.Context(), id)
 	if err != nil {
 		s.fail(w, r, err)

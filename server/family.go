@@ -153,7 +153,60 @@ func (s *Server) familyView(r *http.Request, l *loaded, line *report.Line, finge
 		return view.Family{}, err
 	}
 	in.Sightings = elsewhere(seen, fingerprint, l.ID)
+	if err := s.said(r, &in, l); err != nil {
+		return view.Family{}, err
+	}
 	return view.NewFamily(in), nil
+}
+
+// said adds what people said of the family, here and in other cases, and how it ended
+// there.
+func (s *Server) said(r *http.Request, in *view.FamilyInput, l *loaded) error {
+	fingerprint := in.Family.Fingerprint
+	in.Modules = l.fields[modulesField].Value
+	in.Triage = view.TriageInput{NeedsKey: !s.loopback(), Over: r.URL.Query().Get("over") == "triage", OtherCases: len(in.Sightings)}
+	for _, m := range l.marks {
+		if m.Process == in.Process && m.Fingerprint == fingerprint {
+			in.Triage.Triage, in.Triage.Replaced = m.Triage, m.Replaced
+		}
+	}
+	memories, err := s.store.Memories(r.Context(), fingerprint)
+	if err != nil {
+		return err
+	}
+	for _, x := range memories {
+		if x.CaseID == l.ID {
+			continue
+		}
+		address := ""
+		if x.CaseID != "" {
+			address = familyIn(fingerprint, x.CaseID)
+		}
+		in.Triage.Memories = append(in.Triage.Memories, view.TriageMemory{Process: x.Process, CaseTitle: x.CaseTitle, URL: address, Triage: x.Triage})
+	}
+	endings, err := s.store.EndingsOf(r.Context(), fingerprint)
+	if err != nil {
+		return err
+	}
+	for i := range in.Sightings {
+		seen := &in.Sightings[i]
+		seen.Verdict = string(analysis.Stable)
+		for _, e := range endings {
+			if seen.URL != familyIn(fingerprint, e.CaseID) {
+				continue
+			}
+			if seen.Verdict = e.Verdict; e.Recovered {
+				seen.Said = "its cause went away"
+			}
+			break
+		}
+	}
+	return nil
+}
+
+// familyIn is the address of a family in a case.
+func familyIn(fingerprint, caseID string) string {
+	return "/families/" + fingerprint + "?case=" + url.QueryEscape(caseID)
 }
 
 // kin are the families of the same series that explain this one: those of its
@@ -214,7 +267,7 @@ func elsewhere(seen []store.Sighting, fingerprint, caseID string) []view.Sightin
 			continue
 		}
 		told[x.CaseID] = true
-		out = append(out, view.Sighting{CaseTitle: x.CaseTitle, URL: "/families/" + fingerprint + "?case=" + url.QueryEscape(x.CaseID), Counts: x.Process + ": " + report.Rises(counts[x.CaseID], nil)})
+		out = append(out, view.Sighting{CaseTitle: x.CaseTitle, URL: familyIn(fingerprint, x.CaseID), Counts: x.Process + ": " + report.Rises(counts[x.CaseID], nil)})
 	}
 	return out
 }

@@ -102,6 +102,8 @@ type caseState struct {
 	store.Case
 	bundles []store.Bundle
 	edits   []identity.Edit
+	marks   []store.Mark
+	fields  map[string]store.Field
 	key     string
 	// settled says that no bundle is being read: its progress is no reason to keep a
 	// page.
@@ -118,7 +120,13 @@ func (s *Server) caseState(ctx context.Context, caseID string) (out caseState, e
 	if out.edits, err = s.store.Edits(ctx, caseID); err != nil {
 		return out, err
 	}
-	out.key, out.settled = stateKey(out.Case, out.bundles, out.edits), true
+	if out.marks, err = s.store.Marks(ctx, caseID); err != nil {
+		return out, err
+	}
+	if out.fields, err = s.store.Fields(ctx, caseID); err != nil {
+		return out, err
+	}
+	out.key, out.settled = stateKey(out.Case, out.bundles, out.edits, out.marks), true
 	for _, b := range out.bundles {
 		out.settled = out.settled && (b.Status == store.Done || b.Status == store.Failed)
 	}
@@ -181,7 +189,7 @@ func (s *Server) shownState(ctx context.Context, find func() (string, error)) (k
 	if err != nil {
 		return "", false, err
 	}
-	return strings.Join([]string{st.key, st.Title, strconv.Itoa(permalinks)}, "\x00"), st.settled, nil
+	return strings.Join([]string{st.key, st.Title, strconv.Itoa(permalinks), fmt.Sprint(st.fields)}, "\x00"), st.settled, nil
 }
 
 // tagSeed is of this process: pages are kept by it alone.

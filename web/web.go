@@ -38,6 +38,12 @@ var assets = sync.OnceValue(func() map[string]asset {
 		if err != nil {
 			panic(err)
 		}
+		switch path.Ext(e.Name()) {
+		case ".css":
+			content = []byte(squeezeStyle(string(content)))
+		case ".js":
+			content = []byte(squeezeScript(string(content)))
+		}
 		sum := sha256.Sum256(content)
 		found[e.Name()] = asset{content, "/assets/" + hex.EncodeToString(sum[:8]) + "/" + e.Name()}
 	}

@@ -53,12 +53,18 @@ func TestOnlyAssetsAreServed(t *testing.T) {
 	}
 }
 
-func TestStyleAndScriptsStaySmall(t *testing.T) {
-	total := int64(0)
-	for _, name := range []string{"app.css", "copy.js", "keys.js", "progress.js", "theme.js", "upload.js"} {
-		total += get(t, http.MethodGet, web.Asset(name)).ContentLength
-	}
-	if total > 60_000 {
-		t.Errorf("%d bytes of style and scripts, want at most 60 000", total)
+func TestSqueezedStyleMeansTheSame(t *testing.T) {
+	for name, tc := range map[string][2]string{
+		"blanks around signs go":             {"a , b { color : red ; top : 0 ; }", "a,b{color :red;top :0}"},
+		"descendants keep their blank":       {".a .b > .c :hover { x: 1px 2px }", ".a .b > .c :hover{x:1px 2px}"},
+		"a comment parts words":              {"a/* x */b { }", "a b{}"},
+		"text in quotes stays as it is":      {`a { content: " ; } " } b::before { content: '\'  ' }`, `a{content:" ; } "}b::before{content:'\'  '}`},
+		"media queries keep their blanks":    {"@media (max-width: 720px) and (hover) { a { b: c } }", "@media (max-width:720px) and (hover){a{b:c}}"},
+		"a sum keeps the blanks of its sign": {"a { top: calc(1px + 2px) }", "a{top:calc(1px + 2px)}"},
+		"what is cut off does not hang":      {"a { b: c } /* x", "a{b:c}"},
+	} {
+		if got := web.SqueezeStyle(tc[0]); got != tc[1] {
+			t.Errorf("%s: got %q, want %q", name, got, tc[1])
+		}
 	}
 }

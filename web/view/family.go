@@ -46,6 +46,9 @@ type FamilyInput struct {
 	// Statements are what snapshot SnapshotIndex proves alone.
 	Statements []analysis.Statement
 	Bisection  trend.Bisection
+	Triage     TriageInput
+	// Modules are the prefixes of the reader's own functions, separated by blanks.
+	Modules string
 	// Members are those of snapshot SnapshotIndex.
 	Members       []FamilyMember
 	SnapshotIndex int
@@ -67,6 +70,8 @@ type FamilyMember struct {
 // Sighting is a place where the family was seen as well.
 type Sighting struct {
 	CaseTitle, URL, Counts string
+	// Verdict is how it ended there, Said what people made of it.
+	Verdict, Said string
 }
 
 // Family is the page of one family.
@@ -122,6 +127,8 @@ type Family struct {
 	RawTitle       string
 	RawURL         string
 	Sightings      []Sighting
+	// Triage is nil on frozen pages where nobody said anything.
+	Triage *FamilyTriage
 }
 
 // KeyFigure is one key figure: the value and what it is.
@@ -155,6 +162,17 @@ type FamilyVariant struct {
 	Count, Fingerprint string
 	Frames             []FrameLine
 	Creator            *FrameLine
+	// Runs are the same frames with those folded that are not of one's own modules;
+	// empty where no modules are known.
+	Runs []FrameRun
+	// Text is the stack to be copied.
+	Text string
+}
+
+// FrameRun is a stretch of frames; a folded one is opened by the reader.
+type FrameRun struct {
+	Fold   string
+	Frames []FrameLine
 }
 
 // MemberRow is one member of the chosen snapshot.
@@ -202,13 +220,13 @@ func NewFamily(in FamilyInput) Family {
 	if !in.Frozen {
 		f.RawURL = in.RawURL
 	}
-	for _, s := range in.Sightings {
-		out := Sighting{CaseTitle: Visible(s.CaseTitle), Counts: Visible(s.Counts)}
-		if !in.Frozen {
-			out.URL = s.URL
+	if !in.Frozen {
+		// The titles of other cases are nothing that the reader of a shared page shall see.
+		for _, s := range in.Sightings {
+			f.Sightings = append(f.Sightings, Sighting{CaseTitle: Visible(s.CaseTitle), Counts: Visible(s.Counts), URL: s.URL, Verdict: s.Verdict, Said: Visible(s.Said)})
 		}
-		f.Sightings = append(f.Sightings, out)
 	}
+	m.triage(&f)
 	f.Shell = m.shell(f)
 	return f
 }
@@ -599,8 +617,50 @@ func (m *familyMaker) variants(f *Family) {
 		if v.Stack.CreatedBy.Func != "" {
 			out.Creator = frameLine(&v.Stack.CreatedBy)
 		}
+		out.Runs = ownRuns(v.Stack.Frames, out.Frames, strings.Fields(m.in.Modules))
+		out.Text = out.plain()
 		f.Variants = append(f.Variants, out)
 	}
+}
+
+// plain is the stack in lines, leaf first.
+func (v FamilyVariant) plain() string {
+	var lines []string
+	for _, fr := range v.Frames {
+		lines = append(lines, strings.TrimSpace(fr.Func.Full+"  "+fr.Loc))
+	}
+	if v.Creator != nil {
+		lines = append(lines, strings.TrimSpace("created by "+v.Creator.Func.Full+"  "+v.Creator.Loc))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// ownRuns folds what lies between frames of one's own modules, given by the prefixes
+// of their functions.
+func ownRuns(frames []analysis.Frame, lines []FrameLine, modules []string) []FrameRun {
+	var out []FrameRun
+	own := false
+	for i, f := range frames {
+		is := slices.ContainsFunc(modules, func(prefix string) bool { return strings.HasPrefix(f.Func, prefix) })
+		own = own || is
+		if len(out) == 0 || (out[len(out)-1].Fold == "") != is {
+			out = append(out, FrameRun{})
+			if !is {
+				out[len(out)-1].Fold = "folded"
+			}
+		}
+		last := &out[len(out)-1]
+		last.Frames = append(last.Frames, lines[i])
+	}
+	if !own {
+		return nil // a stack without own frames is shown whole
+	}
+	for i := range out {
+		if out[i].Fold != "" {
+			out[i].Fold = Plural(int64(len(out[i].Frames)), "frame of other modules", "frames of other modules")
+		}
+	}
+	return out
 }
 
 func (m *familyMaker) members(f *Family) {
@@ -680,6 +740,9 @@ func (f Family) Markdown() string {
 		m.item(e.Name + ": " + e.Value)
 	}
 	m.gap()
+	if f.Triage != nil && f.Triage.Text != "" {
+		m.paragraph("Triage: " + f.Triage.Text)
+	}
 	head, row := []string{"Snapshot"}, []string{"Members"}
 	for i, l := range f.Members.Labels {
 		head = append(head, l)
@@ -730,14 +793,7 @@ func (f Family) Markdown() string {
 			break
 		}
 		m.heading(2, "Stack ("+v.Count+")")
-		var lines []string
-		for _, fr := range v.Frames {
-			lines = append(lines, strings.TrimSpace(fr.Func.Full+"  "+fr.Loc))
-		}
-		if v.Creator != nil {
-			lines = append(lines, strings.TrimSpace("created by "+v.Creator.Func.Full+"  "+v.Creator.Loc))
-		}
-		m.fence(lines)
+		m.fence(strings.Split(v.plain(), "\n"))
 	}
 	if len(f.Raw) > 0 {
 		m.heading(2, "Raw: "+f.RawTitle)
