@@ -147,9 +147,12 @@ func (f frozen) unpack(seal *view.Seal, title, description string) (templ.Compon
 }
 
 // redacted replaces secrets in everything that the record holds.
-func (f frozen) redacted(names []string) (frozen, error) {
-	r := redact.New(names)
-	var err error
+func (f frozen) redacted(r *redact.Redactor) (frozen, error) {
+	// What the data name is hidden in every text, in whatever pieces it stands there.
+	err := errors.Join(r.Learn(f.Data), r.Learn(f.Model))
+	if err != nil {
+		return f, err
+	}
 	if f.Model, err = r.JSON(f.Model); err != nil {
 		return f, err
 	}
@@ -161,9 +164,42 @@ func (f frozen) redacted(names []string) (frozen, error) {
 	return f, nil
 }
 
-// secretNames are the host names that the case itself knows, those that a person
-// has replaced or left out among them.
-func secretNames(l *loaded) []string { return l.said.Hosts }
+// redactor knows the names that the case itself tells anywhere: hosts, those that a
+// person has replaced or left out among them, and pods, namespaces, users and
+// directories of its evidence.
+func redactor(l *loaded) *redact.Redactor {
+	r := redact.New(l.said.Hosts)
+	seen := map[string]bool{}
+	learn := func(s string) {
+		if !seen[s] {
+			seen[s] = true
+			r.LearnText(s)
+		}
+	}
+	for _, line := range l.built.Lines {
+		for _, snap := range line.Snapshots {
+			r.Know(redact.Users, snap.Users...)
+			for _, a := range snap.Artifacts {
+				learn(a.Path)
+			}
+			for i := range snap.Groups {
+				g := &snap.Groups[i]
+				learn(g.Family.Title)
+				for name, value := range g.Family.Attributes {
+					r.LearnPair(name, value)
+				}
+				for _, detail := range g.Members.Detail[:min(len(g.Members.Detail), mostDetails)] {
+					learn(detail)
+				}
+			}
+		}
+	}
+	return r
+}
+
+// mostDetails is how many members of a family are looked through for names; more than
+// any page shows.
+const mostDetails = 500
 
 // sharePage is the form that freezes a result; it shows what goes out.
 func (s *Server) sharePage(w http.ResponseWriter, r *http.Request) {
@@ -173,9 +209,18 @@ func (s *Server) sharePage(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
-	safe, err := f.redacted(secretNames(l))
+	safe, err := f.redacted(redactor(l))
 	if err != nil {
 		s.fail(w, r, err)
+		return
+	}
+	if r.URL.Query().Get("look") != "" {
+		c, err := safe.unpack(s.unsealed(safe), safe.Headline, "")
+		if err != nil {
+			s.fail(w, r, err)
+			return
+		}
+		s.render(w, r, http.StatusOK, c)
 		return
 	}
 	v := view.NewShare(view.ShareInput{
@@ -184,7 +229,7 @@ func (s *Server) sharePage(w http.ResponseWriter, r *http.Request) {
 			fmt.Sprintf("The %s as it stands now, with its figures, verdicts and evidence (%s).", f.Kind, view.Bytes(int64(len(safe.Model)+len(safe.Markdown)+len(safe.Data)))),
 			"Its Markdown, text and JSON twins.",
 		},
-		Counts: countsOnly(f.Kind, l), Full: safe.Headline, Now: s.cfg.Now(),
+		Counts: countsOnly(f.Kind, l), Full: safe.Headline, Now: s.cfg.Now(), Markdown: safe.Markdown,
 	})
 	v.Shell.Engine = s.engine()
 	s.render(w, r, http.StatusOK, page.Share(v))
@@ -193,6 +238,8 @@ func (s *Server) sharePage(w http.ResponseWriter, r *http.Request) {
 func receiptRows(receipt []redact.Receipt) []view.RedactionRule {
 	words := map[redact.Rule]string{
 		redact.Tokens: "become token-1, token-2 …", redact.Hosts: "become host-1, host-2 …", redact.Addresses: "become ip-1, ip-2 …; ports and loopback stay",
+		redact.Arguments: "become arg-1, arg-2 …; numbers and switches stay", redact.Pods: "become pod-1, pod-2 …", redact.Namespaces: "become namespace-1 …", redact.Users: "become user-1, user-2 …",
+		redact.Paths: "names in paths become path-1, path-2 …; directories of the system and files of stacks stay",
 		redact.Homes: "become user-1, user-2 …", redact.Ids: "become id-1, id-2 …; equal stays equal", redact.Pointers: "become ptr-1, ptr-2 …; equal stays equal, so a lock can still be followed",
 	}
 	var out []view.RedactionRule
@@ -284,8 +331,9 @@ func (s *Server) freezeWish(r *http.Request, in wish) (result, *loaded, error) {
 	if err != nil {
 		return result{}, nil, err
 	}
+	hide := redactor(l)
 	if in.Redact == nil || *in.Redact {
-		if f, err = f.redacted(secretNames(l)); err != nil {
+		if f, err = f.redacted(hide); err != nil {
 			return result{}, nil, err
 		}
 	}
@@ -293,7 +341,7 @@ func (s *Server) freezeWish(r *http.Request, in wish) (result, *loaded, error) {
 	if title == "" {
 		title = f.Headline
 	} else if f.Redacted {
-		title = redact.New(secretNames(l)).Text(title)
+		title = hide.Text(title)
 	}
 	record, err := json.Marshal(f)
 	if err != nil {
@@ -324,10 +372,15 @@ func (s *Server) freeze(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	keepSecrets := r.PostForm.Get("redact") != ""
-	out, l, err := s.freezeWish(r, wish{
+	s.frozenAs(w, r, wish{
 		Case: r.PostForm.Get("case"), View: r.PostForm.Get("view"), Redact: &keepSecrets,
 		Keep: r.PostForm.Get("keep"), Preview: r.PostForm.Get("preview"), Title: r.PostForm.Get("title"),
 	})
+}
+
+// frozenAs freezes and shows the link with its key, once.
+func (s *Server) frozenAs(w http.ResponseWriter, r *http.Request, in wish) {
+	out, l, err := s.freezeWish(r, in)
 	if err != nil {
 		s.fail(w, r, err)
 		return
@@ -468,17 +521,30 @@ func (s *Server) seal(p store.Permalink, f frozen) *view.Seal {
 		Expires: "kept until withdrawn", Redaction: "not redacted",
 		Twins: []view.Link{{Text: ".md", URL: "/p/" + p.ID + ".md"}, {Text: ".txt", URL: "/p/" + p.ID + ".txt"}, {Text: ".json", URL: "/p/" + p.ID + ".json"}},
 	}
+	if p.CaseID != "" && (p.Engine != ingest.Engine || p.Fingerprint != family.Version) {
+		seal.Newer = fmt.Sprintf("Computed by engine %d, fingerprint g%d; this server has engine %d, fingerprint g%d.", p.Engine, p.Fingerprint, ingest.Engine, family.Version)
+		seal.Again = "/p/" + p.ID + "/again"
+	}
 	if !p.Expires.IsZero() {
 		seal.Expires = "expires " + view.Day(p.Expires)
 	}
 	if p.Redacted {
-		places := 0
-		for _, x := range f.Receipt {
-			places += x.Places
-		}
-		seal.Redaction = fmt.Sprintf("redacted: %s by %d rules", view.Plural(int64(places), "place", "places"), len(redact.Rules()))
+		seal.Redaction = redactionWords(f.Receipt)
 	}
 	return seal
+}
+
+// unsealed says that a page is how a frozen one would look.
+func (s *Server) unsealed(f frozen) *view.Seal {
+	return &view.Seal{Preview: true, Engine: s.engine(), Redaction: redactionWords(f.Receipt)}
+}
+
+func redactionWords(receipt []redact.Receipt) string {
+	places := 0
+	for _, x := range receipt {
+		places += x.Places
+	}
+	return fmt.Sprintf("redacted: %s by %d rules", view.Plural(int64(places), "place", "places"), len(receipt))
 }
 
 func (s *Server) sealLine(p store.Permalink, f frozen) string {
@@ -504,6 +570,55 @@ func (s *Server) noPermalink(w http.ResponseWriter, r *http.Request, err error) 
 		return
 	}
 	s.render(w, r, http.StatusNotFound, page.Gone(view.NewNoSuchPermalink()))
+}
+
+// freezeAgain makes a second link of what an older engine froze, computed by this one;
+// the old link stays what it is. It needs the owner key of the case, or a server that
+// only its own machine reaches.
+func (s *Server) freezeAgain(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	p, err := s.store.Permalink(r.Context(), pathValue(r, "id"))
+	if err != nil {
+		s.noPermalink(w, r, err)
+		return
+	}
+	if p.CaseID == "" {
+		s.fail(w, r, refuse("not_found", "the case of this result was deleted", "", "there is nothing left to compute it from", "upload the bundle again"))
+		return
+	}
+	if _, err := s.mayEdit(r, p.CaseID, r.FormValue("key")); err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	if reading, err := s.refresh(r.Context(), p.CaseID); err != nil || reading {
+		if err == nil {
+			err = refuse("busy", "the bundles of this case are being read by the new engine", "", "the result is computed from them", "try again in a moment")
+		}
+		s.fail(w, r, err)
+		return
+	}
+	keep := "keep"
+	if !p.Expires.IsZero() {
+		keep = fmt.Sprintf("%dd", max(1, int(p.Expires.Sub(p.Created).Hours()/24)))
+	}
+	s.frozenAs(w, r, wish{Case: p.CaseID, View: p.View, Redact: &p.Redacted, Keep: keep, Preview: p.Preview})
+}
+
+// refresh has bundles read again that an older engine has read, and reports whether
+// that goes on.
+func (s *Server) refresh(ctx context.Context, caseID string) (reading bool, err error) {
+	bundles, err := s.store.Bundles(ctx, caseID)
+	for _, b := range bundles {
+		if b.Status == store.Done && b.Engine != ingest.Engine {
+			if _, err := s.store.Requeue(ctx, b.ID); err != nil {
+				return false, err
+			}
+			s.worker.nudge()
+			reading = true
+		}
+		reading = reading || b.Status == store.Queued || b.Status == store.Running
+	}
+	return reading, err
 }
 
 // withdrawForm ends a result with its owner key from a page without scripts.

@@ -49,6 +49,7 @@ func (s *Server) routes() http.Handler {
 	r.Get("/p/{id}", s.permalink)
 	r.Get("/p/{id}/{tail}", s.permalink)
 	r.Post("/p/{id}/withdraw", s.withdrawForm)
+	r.Post("/p/{id}/again", s.freezeAgain)
 
 	r.Put("/api/v1/bundles", s.putBundle)
 	r.Put("/api/v1/bundles/*", s.putBundle)

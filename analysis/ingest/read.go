@@ -444,6 +444,7 @@ func listed(parse listingParser) func(r *reader, body io.Reader, p *part, a *ana
 				byProcess[k] = q
 				order = append(order, q)
 			}
+			q.listing.user(row.User)
 			if !row.IsDescriptor {
 				q.listing.other++
 				a.Rows++

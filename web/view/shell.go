@@ -36,6 +36,11 @@ type Shell struct {
 // Seal says what a frozen page is.
 type Seal struct {
 	Made, Engine, Expires, Redaction string
+	// Preview says that nothing is frozen yet: the page shows how it would look.
+	Preview bool
+	// Newer says that an older engine computed the page; Again is where it is computed
+	// anew, under an address of its own.
+	Newer, Again string
 	// Twins are the same result as Markdown, text and JSON.
 	Twins []Link
 }
