@@ -38,24 +38,6 @@ func (s *Server) casePage(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-func (s *Server) caseJSON(w http.ResponseWriter, r *http.Request) {
-	l, err := s.load(r.Context(), pathValue(r, "id"))
-	if err != nil {
-		s.failAPI(w, r, err)
-		return
-	}
-	writeReport(w, l.built.Report)
-}
-
-func writeReport(w http.ResponseWriter, r report.Report) {
-	made, err := reportOf(r)
-	if err != nil {
-		http.Error(w, "encoding failed", http.StatusInternalServerError)
-		return
-	}
-	writeJSONBytes(w, http.StatusOK, made.body)
-}
-
 func reportOf(r report.Report) (written, error) {
 	var b bytes.Buffer
 	err := report.JSON(&b, r)
@@ -94,29 +76,34 @@ func drawn(line *report.Line) view.CaseMore {
 }
 
 func (s *Server) deleteCase(w http.ResponseWriter, r *http.Request) {
-	id := pathValue(r, "id")
 	r.Body = http.MaxBytesReader(w, r.Body, 64<<10)
-	if _, err := s.mayEdit(r, id, r.FormValue("key")); err != nil {
+	if err := s.dropCase(r, pathValue(r, "id"), r.FormValue("key"), r.FormValue("permalinks")); err != nil {
 		s.fail(w, r, err)
 		return
+	}
+	http.Redirect(w, r, "/", http.StatusSeeOther)
+}
+
+// dropCase deletes a case; its permalinks are withdrawn unless they are to be kept.
+func (s *Server) dropCase(r *http.Request, id, key, permalinks string) error {
+	if _, err := s.store.Case(r.Context(), id); err != nil {
+		return err
+	}
+	if _, err := s.mayEdit(r, id, key); err != nil {
+		return err
 	}
 	bundles, err := s.store.Bundles(r.Context(), id)
 	if err != nil {
-		s.fail(w, r, err)
-		return
+		return err
 	}
 	fate := store.WithdrawPermalinks
-	if r.FormValue("permalinks") == "keep" {
+	if permalinks == "keep" {
 		fate = store.KeepPermalinks
 	}
 	for _, b := range bundles {
 		s.worker.cancel(b.ID)
 	}
-	if err := s.store.DeleteCase(r.Context(), id, fate); err != nil {
-		s.fail(w, r, err)
-		return
-	}
-	http.Redirect(w, r, "/", http.StatusSeeOther)
+	return s.store.DeleteCase(r.Context(), id, fate)
 }
 
 // snapshotPage shows one snapshot.

@@ -10,7 +10,7 @@ import (
 
 // routes shows every URL of the server. A name that ends with .md, .txt or
 // .json is the twin of the page without it.
-func (s *Server) routes() http.Handler {
+func (s *Server) routes() chi.Router {
 	r := chi.NewRouter()
 	r.NotFound(s.notFound)
 	r.MethodNotAllowed(s.methodNotAllowed)
@@ -51,25 +51,40 @@ func (s *Server) routes() http.Handler {
 	r.Post("/p/{id}/withdraw", s.withdrawForm)
 	r.Post("/p/{id}/again", s.freezeAgain)
 
-	r.Put("/api/v1/bundles", s.putBundle)
-	r.Put("/api/v1/bundles/*", s.putBundle)
-	r.Post("/api/v1/bundles", s.postBundle)
-	r.Get("/api/v1/bundles/{id}", s.getBundleAPI)
-	r.Get("/api/v1/cases/{id}", s.caseJSON)
-	r.Patch("/api/v1/cases/{id}", s.fieldsAPI)
-	r.Get("/api/v1/cases/{id}/triage", s.marksAPI)
-	r.Put("/api/v1/cases/{id}/triage", s.markAPI)
-	r.Get("/api/v1/cases/{id}/edits", s.editsAPI)
-	r.Post("/api/v1/cases/{id}/edits", s.editAPI)
-	r.Delete("/api/v1/cases/{id}/edits/{number}", s.undoAPI)
-	r.Post("/api/v1/permalinks", s.freezeAPI)
-	r.Patch("/api/v1/permalinks/{id}", s.extendAPI)
-	r.Delete("/api/v1/permalinks/{id}", s.withdrawAPI)
+	root := r
+	r.Group(func(r chi.Router) {
+		r.Use(s.limitRate())
+		r.Put("/api/v1/bundles", s.putBundle)
+		r.Put("/api/v1/bundles/*", s.putBundle)
+		r.Post("/api/v1/bundles", s.postBundle)
+		r.Get("/api/v1/bundles/{id}", s.getBundleAPI)
+		r.Delete("/api/v1/bundles/{id}", s.deleteBundleAPI)
+		r.Get("/api/v1/bundles/{id}/inventory", s.inventoryAPI)
+		r.Get("/api/v1/cases", s.casesAPI)
+		r.Get("/api/v1/cases/{id}", twinAPI(root, "/cases/"))
+		r.Delete("/api/v1/cases/{id}", s.deleteCaseAPI)
+		r.Get("/api/v1/cases/{id}/bundles", s.bundlesAPI)
+		r.Get("/api/v1/families/{fingerprint}", s.sightingsAPI)
+		r.Get("/api/v1/search", s.searchAPI)
+		r.Get("/api/v1/snapshots/{id}", twinAPI(root, "/snapshots/"))
+		r.Get("/api/v1/diffs/{id}", twinAPI(root, "/diff/"))
+		r.Get("/api/v1/permalinks/{id}", twinAPI(root, "/p/"))
+		r.Get("/api/v1/openapi.json", s.openapi)
+		r.Patch("/api/v1/cases/{id}", s.fieldsAPI)
+		r.Get("/api/v1/cases/{id}/triage", s.marksAPI)
+		r.Put("/api/v1/cases/{id}/triage", s.markAPI)
+		r.Get("/api/v1/cases/{id}/edits", s.editsAPI)
+		r.Post("/api/v1/cases/{id}/edits", s.editAPI)
+		r.Delete("/api/v1/cases/{id}/edits/{number}", s.undoAPI)
+		r.Post("/api/v1/permalinks", s.freezeAPI)
+		r.Patch("/api/v1/permalinks/{id}", s.extendAPI)
+		r.Delete("/api/v1/permalinks/{id}", s.withdrawAPI)
+	})
 
 	r.Get("/healthz", s.healthz)
 	r.Handle("/metrics", s.metrics())
 	r.Handle("/assets/*", web.Handler())
-	return head(r)
+	return r
 }
 
 // head answers HEAD like GET; net/http drops the body.

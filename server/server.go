@@ -86,7 +86,7 @@ func New(cfg Config) *Server {
 	}
 	s := &Server{cfg: cfg, store: cfg.Store, blobs: cfg.Blobs, log: cfg.Log, cases: newCaseCache(), shown: newShownCache(), started: cfg.Now()}
 	s.worker = newWorker(s)
-	s.handler = underPath(pathOf(cfg.BaseURL), s.guard(s.routes()))
+	s.handler = underPath(pathOf(cfg.BaseURL), s.guard(head(s.routes())))
 	return s
 }
 
