@@ -26,7 +26,7 @@ type reportCommand struct {
 }
 
 func (r *reportCommand) Run(ctx context.Context, m *Main) error {
-	inputs, err := r.inputs(m)
+	inputs, err := inputsOf(m, r.Paths)
 	if err != nil {
 		return err
 	}
@@ -75,12 +75,12 @@ func (r *reportCommand) reached(all report.Report) bool {
 	return false
 }
 
-// inputs opens nothing yet: it lists what the arguments name. A single
+// inputsOf opens nothing yet: it lists what the arguments name. A single
 // directory's files keep their paths below it; of several, each keeps its name.
-func (r *reportCommand) inputs(m *Main) ([]bundle.Input, error) {
+func inputsOf(m *Main, paths []string) ([]bundle.Input, error) {
 	var inputs []bundle.Input
-	under := prefixes(r.Paths)
-	for i, name := range r.Paths {
+	under := prefixes(paths)
+	for i, name := range paths {
 		if name == "-" {
 			inputs = append(inputs, bundle.Input{Name: "standard input", Size: -1, Open: func() (io.ReadCloser, error) { return io.NopCloser(m.Stdin), nil }})
 			continue
