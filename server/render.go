@@ -46,7 +46,7 @@ func offerSharing(shell *view.Shell, r *http.Request, caseID string) {
 		q.Set("case", caseID)
 	}
 	u.RawQuery = q.Encode()
-	shell.Actions = append(shell.Actions, view.Link{Text: "Share…", URL: "/share?view=" + url.QueryEscape(u.RequestURI())})
+	shell.Actions = append(shell.Actions, view.Link{Text: view.Sharing, URL: "/share?view=" + url.QueryEscape(u.RequestURI())})
 }
 
 // engine is the footer's line.

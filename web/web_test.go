@@ -17,7 +17,7 @@ func get(t *testing.T, method, path string) *http.Response {
 }
 
 func TestAnAssetMayBeKeptForEver(t *testing.T) {
-	for name, kind := range map[string]string{"app.css": "text/css", "upload.js": "text/javascript", "icon.svg": "image/svg+xml"} {
+	for name, kind := range map[string]string{"page.css": "text/css", "upload.js": "text/javascript", "icon.svg": "image/svg+xml"} {
 		t.Run(name, func(t *testing.T) {
 			r := get(t, http.MethodGet, web.Asset(name))
 			if r.StatusCode != http.StatusOK || !strings.HasPrefix(r.Header.Get("Content-Type"), kind) {
@@ -31,9 +31,9 @@ func TestAnAssetMayBeKeptForEver(t *testing.T) {
 }
 
 func TestTheAddressOfAnOlderReleaseLeadsToTheCurrentContent(t *testing.T) {
-	r := get(t, http.MethodGet, "/assets/0123456789abcdef/app.css")
-	if r.StatusCode != http.StatusFound || r.Header.Get("Location") != web.Asset("app.css") {
-		t.Errorf("status %d to %q, want 302 to %q", r.StatusCode, r.Header.Get("Location"), web.Asset("app.css"))
+	r := get(t, http.MethodGet, "/assets/0123456789abcdef/page.css")
+	if r.StatusCode != http.StatusFound || r.Header.Get("Location") != web.Asset("page.css") {
+		t.Errorf("status %d to %q, want 302 to %q", r.StatusCode, r.Header.Get("Location"), web.Asset("page.css"))
 	}
 	if got := r.Header.Get("Cache-Control"); got != "no-store" {
 		t.Errorf("Cache-Control is %q, want no-store", got)
@@ -41,14 +41,14 @@ func TestTheAddressOfAnOlderReleaseLeadsToTheCurrentContent(t *testing.T) {
 }
 
 func TestOnlyAssetsAreServed(t *testing.T) {
-	for _, path := range []string{"/assets/", "/assets/x", "/assets/x/", "/assets/x/web.go", "/assets/x/../web.go", "/assets/x/asset/app.css", "/other"} {
+	for _, path := range []string{"/assets/", "/assets/x", "/assets/x/", "/assets/x/web.go", "/assets/x/../web.go", "/assets/x/asset/page.css", "/other"} {
 		t.Run(path, func(t *testing.T) {
 			if r := get(t, http.MethodGet, path); r.StatusCode != http.StatusNotFound {
 				t.Errorf("status %d, want 404", r.StatusCode)
 			}
 		})
 	}
-	if r := get(t, http.MethodPost, web.Asset("app.css")); r.StatusCode != http.StatusMethodNotAllowed {
+	if r := get(t, http.MethodPost, web.Asset("page.css")); r.StatusCode != http.StatusMethodNotAllowed {
 		t.Errorf("POST gives %d, want 405", r.StatusCode)
 	}
 }

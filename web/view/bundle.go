@@ -142,6 +142,7 @@ func NewBundle(in BundleInput) Bundle {
 	}
 	b.Sentence, b.Lead = bundleSentence(in)
 	b.Shell = Shell{
+		Sheet: "inventory",
 		Title: "Bundle " + b.Name, Section: "cases",
 		Crumbs: []Link{{"Cases", "/"}}, Here: in.Name,
 		Actions: []Link{{"JSON", "/bundles/" + url.PathEscape(in.ID) + ".json"}},

@@ -106,7 +106,7 @@ type HomeInput struct {
 // NewHome makes the start page; the caller adds the shell's engine line.
 func NewHome(in HomeInput) Home {
 	h := Home{
-		Shell:   Shell{Title: "What is leaking?", Section: "cases"},
+		Shell:   Shell{Title: "What is leaking?", Section: "cases", Sheet: "home"},
 		Upload:  NewUpload(in.Upload),
 		Base:    in.Base,
 		Limits:  in.Limits,

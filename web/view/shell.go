@@ -8,6 +8,9 @@ type Link struct {
 	Text, URL string
 }
 
+// Sharing is the action that freezes a page.
+const Sharing = "Share…"
+
 // Shell is what every page has around its own content.
 type Shell struct {
 	// Title is the document's title without " · leakdiff"; Description is for
@@ -21,6 +24,9 @@ type Shell struct {
 	Actions []Link
 	// Section is the navigation entry that is current: cases, search, help.
 	Section string
+	// Sheet is the style sheet of the page: home, inventory, or empty for the one that
+	// results have.
+	Sheet string
 	// Engine is the footer's line ("leakdiff 1.0, engine 1, fingerprint g1").
 	Engine string
 	// Query is the text in the search box.
