@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/flame"
 	"leakdiff/analysis/report"
 	"leakdiff/store"
 	"leakdiff/web/page"
@@ -29,7 +30,7 @@ func (s *Server) casePage(w http.ResponseWriter, r *http.Request) {
 		if err != nil {
 			return written{}, err
 		}
-		v := s.caseView(l, permalinks, showing)
+		v := s.caseView(l, permalinks, r.URL.Query(), showing)
 		if suffix != "" {
 			return twinOf(suffix, v.Markdown()), nil
 		}
@@ -69,7 +70,7 @@ func (s *Server) twinText(w http.ResponseWriter, suffix, markdown string) {
 	w.Write(made.body)
 }
 
-func (s *Server) caseView(l *loaded, permalinks int, why purpose) view.Case {
+func (s *Server) caseView(l *loaded, permalinks int, query url.Values, why purpose) view.Case {
 	in := view.CaseInput{ID: l.ID, Title: l.Title, Sample: l.Sample != "", Report: l.built.Report, Permalinks: permalinks, Engine: s.engine(), Frozen: bool(why)}
 	for _, b := range l.bundles {
 		in.Bundles = append(in.Bundles, view.BundleLine{ID: b.ID, Name: b.Name, Status: string(b.Status), Size: view.Bytes(b.Size), Snapshots: b.Snapshots, Problems: b.Problems})
@@ -77,6 +78,7 @@ func (s *Server) caseView(l *loaded, permalinks int, why purpose) view.Case {
 	for i := range l.built.Lines {
 		in.More = append(in.More, drawn(&l.built.Lines[i]))
 	}
+	moreCharts(&in, l, query)
 	return view.NewCase(in)
 }
 
@@ -213,6 +215,10 @@ func (s *Server) snapshotView(l *loaded, line *report.Line, i int, query url.Val
 	}
 	if i+1 < len(line.Snapshots) {
 		in.Next = choice(line.Snapshots[i+1], false)
+	}
+	kinds := view.FlameKinds(snap)
+	if kind := view.FlameKind(query.Get("kind"), kinds); kind != "" && (query.Get("kind") == "" || query.Get("kind") == string(kind)) {
+		in.Flame = flame.Of(snap.Groups, kind)
 	}
 	return view.NewSnapshot(in)
 }

@@ -17,9 +17,10 @@ type FlameData struct {
 // FlameBox is one call. Its weight is at least that of its children together and of
 // those that were left out.
 type FlameBox struct {
-	// Name is what is written, Bare its end, for boxes with less room; Told is shown
-	// when the reader points at the box: the whole name and all figures.
-	Name, Bare, Told string
+	// Name is what is written; Bare and Last are ends of it for boxes with less room:
+	// without package, and without receiver. Told is shown when the reader points at
+	// the box: the whole name and all figures.
+	Name, Bare, Last, Told string
 	// Figure stands at the right edge; FigureFirst says that it matters more than the
 	// name where there is no room for both.
 	Figure      string
@@ -42,7 +43,7 @@ const (
 	// boxLetter is the width of a letter of the monospace at 12 px.
 	boxLetter = 7.23
 	// A box narrower than these on a wide or narrow page is folded with its like.
-	narrowestWide, narrowestNarrow = 4.0, 7.0
+	narrowestWide, narrowestNarrow = 4.0, 16.0
 )
 
 func (f FlameData) draw(w float64) drawing {
@@ -150,18 +151,22 @@ func (b *FlameBox) words(room float64) (name, fig string) {
 	return b.cut(letters), ""
 }
 
-// cut is the name in n letters: whole, without its package, or its beginning. The
-// package gives way first, because functions of one package stand side by side.
+// cut is the name in n letters: whole, without its package, without its receiver,
+// or the beginning of that. What functions that stand side by side share gives way
+// first.
 func (b *FlameBox) cut(n int) string {
-	switch {
-	case utf8.RuneCountInString(b.Name) <= n:
-		return b.Name
-	case b.Bare != "" && utf8.RuneCountInString(b.Bare) <= n:
-		return b.Bare
-	case n < 3:
-		return ""
-	case b.Bare != "":
-		return clip(b.Bare, n)
+	shortest := b.Name
+	for _, name := range []string{b.Name, b.Bare, b.Last} {
+		if name == "" {
+			continue
+		}
+		if utf8.RuneCountInString(name) <= n {
+			return name
+		}
+		shortest = name
 	}
-	return clip(b.Name, n)
+	if n < 3 {
+		return ""
+	}
+	return clip(shortest, n)
 }

@@ -388,10 +388,7 @@ type RatesData struct {
 
 func (r RatesData) draw(w, h float64) drawing {
 	d := drawing{id: fmt.Sprintf("%s-%g", r.ID, w), title: r.Title + ", " + r.Unit, desc: r.describe(), class: "small", w: w, h: h}
-	top := 1
-	for float64(top) < min(r.Max, 1e15) {
-		top = niceStep(float64(top) + .5)
-	}
+	top := max(int(min(r.Max, 1e15)+.999), 1)
 	right, base := w-max(30, textWidth(figure(top))+7), h-18
 	a := newAxis(len(r.Labels), r.Times, 8, right-4)
 	y := func(v float64) float64 { return base - (base-16)*v/float64(top) }
@@ -424,7 +421,7 @@ func (r RatesData) draw(w, h float64) drawing {
 	if best >= 0 && r.Bars[best].Born > 0 {
 		b := r.Bars[best]
 		words := rate(b.Each)
-		half := textWidth(words) / 2
+		half := 1.2 * textWidth(words) / 2
 		d.label("up", "middle", min(max((a.x[b.From]+a.x[b.To])/2, half), right-half), max(y(b.Each)-5, 10), words)
 	}
 	var room spread
