@@ -327,9 +327,9 @@ func (f *stackFrame) legend(y float64) float64 {
 		x, ly := from+each*float64(k/max(rows, 1)), y+float64(k%max(rows, 1))*20
 		f.d.rect("ly "+f.s.look(k), x, ly, 18, 14)
 		f.d.fillWith(f.s.fill(k))
-		f.d.label("lyn", "middle", x+9, ly+11, strconv.Itoa(k+1))
-		room := int((each-18-8-16)/7.2) - len([]rune(l.Course)) - 2
-		f.d.label("k", "start", x+26, ly+11, clip(l.Name, max(room, 8)))
+		f.d.label("s", "end", x+36, ly+11, strconv.Itoa(k+1))
+		room := int((each-42-12)/7.2) - len([]rune(l.Course)) - 2
+		f.d.label("k", "start", x+42, ly+11, clip(l.Name, max(room, 8)))
 		f.d.explain(l.Full)
 		f.d.label("s", "end", x+each-12, ly+11, l.Course)
 	}

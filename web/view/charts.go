@@ -37,10 +37,11 @@ type CaseCharts struct {
 
 // ProcessCharts are those of one series.
 type ProcessCharts struct {
-	Process   string
-	Stacks    []CaseStack
-	Births    []CaseRate
-	BirthNote string
+	Process string
+	Stacks  []CaseStack
+	// BirthTitle says per what births are counted.
+	BirthTitle, BirthNote string
+	Births                []CaseRate
 }
 
 // CaseStack is a whole and its parts over time.
@@ -204,6 +205,11 @@ func (m *caseMaker) byFamily(s *report.Series, k analysis.Kind) CaseStack {
 	slices.SortStableFunc(all, func(a, b ranked) int {
 		return cmp.Or(cmp.Compare(b.rise, a.rise), cmp.Compare(b.top, a.top), strings.Compare(a.f.Fingerprint, b.f.Fingerprint))
 	})
+	shown := min(len(all), maxLayers)
+	_, highest := swing(whole(totals, lower), epochs)
+	for shown > 1 && all[shown-1].rise == 0 && all[shown-1].top*20 < highest {
+		shown-- // neither grows nor is large: it stands with the others
+	}
 	d := chart.StackData{Title: printable(s.Process) + ": " + KindWord(k, 2) + " by family", Unit: KindWord(k, 2), Labels: m.labels(s), Times: m.times(s), Totals: totals, Epochs: epochs, Lower: lower}
 	var layers []chart.Layer
 	sum := make([]*int, len(s.Snapshots))
@@ -212,15 +218,14 @@ func (m *caseMaker) byFamily(s *report.Series, k analysis.Kind) CaseStack {
 			sum[i] = new(int)
 		}
 	}
-	for _, r := range all[:min(len(all), maxLayers)] {
+	for _, r := range all[:shown] {
 		name := m.name(s, r.f)
 		short := strings.TrimSpace(name.Title.Path + name.Title.Name + " " + name.Aside)
 		layers = append(layers, chart.Layer{Name: short, Full: name.Text(), Course: course(whole(r.f.Counts, lower), epochs), Values: r.f.Counts, Grows: r.rise > 0 && grows(r.f.Verdict)})
 		add(sum, r.f.Counts)
 	}
 	rest, others := remainder(totals, sum)
-	if others || len(all) > maxLayers {
-		n := len(all) - min(len(all), maxLayers)
+	if n := len(all) - shown; others || n > 0 {
 		name := Plural(int64(n), "other family", "other families")
 		if n == 0 {
 			name = "in no family"
@@ -328,7 +333,7 @@ func stackStates(d *chart.StackData, states []map[string]int) bool {
 		add(sum, values)
 	}
 	if rest, others := remainder(d.Totals, sum); others {
-		name := "no state printed"
+		name := "without a printed state"
 		if n := len(names) - maxLayers; n > 0 {
 			name = Plural(int64(n), "other state", "other states")
 		}
@@ -352,6 +357,7 @@ func (m *caseMaker) births(out *ProcessCharts, s *report.Series, cohorts map[str
 	if !timed(times) {
 		unit = "per snapshot"
 	}
+	out.BirthTitle = "Births " + unit
 	top := 0.0
 	for _, f := range list[:min(len(list), maxBirths)] {
 		name := m.name(s, f)
@@ -377,7 +383,10 @@ func (m *caseMaker) births(out *ProcessCharts, s *report.Series, cohorts map[str
 		out.BirthNote = fmt.Sprintf("%d of %s, the worst first. ", maxBirths, Plural(int64(len(list)), "growing family", "growing families"))
 	}
 	if len(list) > 0 {
-		out.BirthNote += "Counted by identity: not in any snapshot before, " + unit + ", on one scale. A bar is as wide as its interval, so that its area is how many were born."
+		out.BirthNote += "Counted by identity: not in any snapshot before. One scale for all."
+		if unit == "per hour" {
+			out.BirthNote += " A bar is as wide as its interval, so that its area is how many were born."
+		}
 	}
 }
 
