@@ -813,7 +813,7 @@ func moreCharts(v view.Case) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(v.Charts.Processes) > 0 {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 64, "<details class=\"fold\"")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 64, "<details class=\"morecharts\"")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
