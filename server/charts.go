@@ -10,11 +10,12 @@ import (
 	"leakdiff/web/view"
 )
 
-// The further charts of a case are made on every view, folded, where the case is as
-// small as most are; of a larger one only for the processes that the reader asks
-// for, ?charts=host/program, or the first of them, ?charts=1.
+// The further charts of a process take about 3 ms and 120 kB of a page. They are made
+// on every view, folded, for the first process of a case as small as most are; of
+// others and of larger cases where the reader asks for them, ?charts=host/program or
+// ?charts=1 for the first of all.
 const (
-	maxDrawnUnasked = 4
+	maxDrawnUnasked = 1
 	maxDrawnPoints  = 100
 	maxDrawn        = 4
 )
@@ -40,13 +41,17 @@ func drawnLines(l *loaded, asked string) []int {
 			}
 		}
 	}
-	if asked == "" && (len(all) > maxDrawnUnasked || points > maxDrawnPoints) {
-		return nil
+	most := maxDrawn
+	if asked == "" {
+		most = maxDrawnUnasked
+		if points > maxDrawnPoints {
+			return nil
+		}
 	}
 	slices.SortStableFunc(all, func(a, b int) int {
 		return growing(&l.built.Report.Series[b]) - growing(&l.built.Report.Series[a])
 	})
-	return all[:min(len(all), maxDrawn)]
+	return all[:min(len(all), most)]
 }
 
 // growing is 1 for a series with a growing family, 0 for another.

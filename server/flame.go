@@ -158,4 +158,3 @@ func flameJSON(g graph) any {
 	out.Root = node(g.in.Tree.Root)
 	return out
 }
-

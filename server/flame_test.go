@@ -156,19 +156,19 @@ func TestTheFurtherChartsOfALargeCaseAreMadeWhenAskedFor(t *testing.T) {
 	s := newSite(t)
 	files := map[string]string{}
 	for _, process := range []string{"alpha", "beta", "gamma", "delta", "epsilon"} {
-		for i := range 3 {
+		for i := range 21 {
 			n := 5
 			if process == "gamma" {
 				n += 10 * i
 			}
-			files[fmt.Sprintf("capture/2026110%dT000000Z/%s/goroutine-debug2.txt", i+1, process)] = calling(n, 3)
+			files[fmt.Sprintf("capture/202611%02dT000000Z/%s/goroutine-debug2.txt", i+1, process)] = calling(n, 3)
 		}
 	}
 	body, kind := form(t, files, nil)
 	r := s.do("POST", "/api/v1/bundles?wait=1", body, "Content-Type", kind)
 	up := decode[uploaded](t, r.body)
-	if len(up.Snapshots) != 15 {
-		t.Fatalf("%d snapshots, want 15: %s", len(up.Snapshots), r.body)
+	if len(up.Snapshots) != 105 {
+		t.Fatalf("%d snapshots, want 105: %s", len(up.Snapshots), r.body)
 	}
 	drawn := func(path string) (n int, html string) {
 		r := s.get(path)
@@ -182,6 +182,9 @@ func TestTheFurtherChartsOfALargeCaseAreMadeWhenAskedFor(t *testing.T) {
 	}
 	if n, html := drawn(up.Link + "?charts=1"); n != maxDrawn || !strings.Contains(html, "4 of 5\u00a0processes are drawn") {
 		t.Errorf("%d processes are drawn, want the first %d", n, maxDrawn)
+	}
+	if _, html := drawn(up.Link + "?charts=1"); !strings.Contains(html, `<h3 id="h-pc0">gamma</h3>`) {
+		t.Error("the process that grows is not drawn first")
 	}
 	if n, html := drawn(up.Link + "?charts=%2Fbeta"); n != 1 || !strings.Contains(html, `<h3 id="h-pc0">beta</h3>`) {
 		t.Errorf("%d processes are drawn, want beta alone", n)

@@ -67,24 +67,34 @@ type mark struct {
 	hatched        bool
 	// full is shown when the reader points at the mark: what a label has no room for.
 	full string
-	// fill is the pattern that the mark is filled with, empty for the colour of its class.
+	// fill is the pattern that the mark is filled with, none for the colour of its class.
 	fill pattern
-	// A framed mark is a rectangle with text at its left and figure at its right edge, and
-	// leads to href.
-	href, figure string
+	// frame is what only a framed mark has; tables hold hundreds of drawings with
+	// marks of the other shapes.
+	frame *frame
 }
 
+// A frame is around the text of a mark, has a figure at its right edge and leads to
+// href.
+type frame struct{ href, figure string }
+
 // A pattern is a fill that tells areas apart without their colour.
-type pattern string
+type pattern uint8
 
 const (
+	none pattern = iota
 	// rising and falling are hatched against each other.
-	rising  pattern = "up"
-	falling pattern = "down"
+	rising
+	falling
 	// even is hatched level, rest is dotted.
-	even pattern = "even"
-	rest pattern = "rest"
+	even
+	rest
 )
+
+// String names the pattern in ids and classes.
+func (p pattern) String() string {
+	return [...]string{"", "up", "down", "even", "rest"}[p]
+}
 
 func (d *drawing) rect(class string, x, y, w, h float64) {
 	d.marks = append(d.marks, mark{shape: rect, class: class, x: x, y: y, w: max(w, 0), h: max(h, 0)})
@@ -97,7 +107,7 @@ func (d *drawing) hatchedRect(x, y, w, h float64) {
 
 // fillWith fills the last mark with a pattern.
 func (d *drawing) fillWith(p pattern) {
-	if p == "" {
+	if p == none {
 		return
 	}
 	d.marks[len(d.marks)-1].fill = p

@@ -48,15 +48,15 @@ const (
 
 func (f FlameData) draw(w float64) drawing {
 	d := drawing{id: fmt.Sprintf("%s-%g", f.ID, w), title: f.Title, desc: f.Desc, class: "flame", w: w, linked: f.Root.linked()}
-	frame := flameFrame{d: &d, least: narrowestWide}
+	g := flameFrame{d: &d, least: narrowestWide}
 	if w < 600 {
-		frame.least = narrowestNarrow
+		g.least = narrowestNarrow
 	}
 	if f.Root.Weight > 0 {
-		frame.scale = w / float64(f.Root.Weight)
-		frame.box(&f.Root, 0, 0)
+		g.scale = w / float64(f.Root.Weight)
+		g.box(&f.Root, 0, 0)
 	}
-	d.h = max(frame.bottom, boxHeight) + 1
+	d.h = max(g.bottom, boxHeight) + 1
 	return d
 }
 
@@ -89,8 +89,8 @@ func (f *flameFrame) box(b *FlameBox, x float64, depth int) {
 	if b.Found {
 		class += " found"
 	}
-	m := mark{shape: framed, class: class, x: x, y: y, w: max(w-1, 1), h: boxHeight, href: b.URL, full: b.Told}
-	m.text, m.figure = b.words(w - 1 - 2*boxPad)
+	m := mark{shape: framed, class: class, x: x, y: y, w: max(w-1, 1), h: boxHeight, full: b.Told, frame: &frame{href: b.URL}}
+	m.text, m.frame.figure = b.words(w - 1 - 2*boxPad)
 	f.d.marks = append(f.d.marks, m)
 	f.d.fillWith(b.pattern())
 	left, leftWeight := b.Left, b.LeftWeight
@@ -114,7 +114,7 @@ func (f *flameFrame) rest(b *FlameBox, left int, w, x float64, depth int) {
 	}
 	y := boxStep * float64(depth)
 	f.bottom = max(f.bottom, y+boxHeight)
-	m := mark{shape: framed, class: "fb left", x: x, y: y, w: max(w-1, 1), h: boxHeight, href: b.URL}
+	m := mark{shape: framed, class: "fb left", x: x, y: y, w: max(w-1, 1), h: boxHeight, frame: &frame{href: b.URL}}
 	m.full = figure(left) + " more below " + b.Name
 	text := figure(left) + " more"
 	if float64(len(text))*boxLetter <= w-1-2*boxPad {
@@ -130,7 +130,7 @@ func (b *FlameBox) pattern() pattern {
 	case "down":
 		return falling
 	}
-	return ""
+	return none
 }
 
 // words are what fits into room pixels: the name whole or cut, and the figure.

@@ -43,8 +43,8 @@ func TestNarrowBoxesAreFoldedIntoOne(t *testing.T) {
 			t.Fatalf("at %g %d boxes are drawn, want the root, the wide one and the rest", w, len(d.marks))
 		}
 		rest := d.marks[2]
-		if !strings.HasPrefix(rest.full, "100 more below") || rest.href != "/zoom/all" || rest.w < w/12 {
-			t.Errorf("at %g the rest is %q, %g wide, to %s", w, rest.full, rest.w, rest.href)
+		if !strings.HasPrefix(rest.full, "100 more below") || rest.frame.href != "/zoom/all" || rest.w < w/12 {
+			t.Errorf("at %g the rest is %q, %g wide, to %s", w, rest.full, rest.w, rest.frame.href)
 		}
 	}
 }

@@ -220,7 +220,7 @@ func (s StackData) fill(k int) pattern {
 	case l.Rest:
 		return rest
 	case k%2 == 0:
-		return ""
+		return none
 	case l.Grows:
 		return rising
 	}
@@ -306,7 +306,7 @@ func (f *stackFrame) columns() {
 		}
 		seen[i] = true
 		words := clip(f.s.Labels[i], 14)
-		half := textWidth(words)/2 + 3
+		half := 1.1*textWidth(words)/2 + 5
 		x := min(max(f.a.x[i], half), f.d.w-half)
 		if room.free(x-half, x+half) {
 			f.d.line("c-axis", f.a.x[i], f.base, f.a.x[i], f.base+4)
@@ -430,7 +430,7 @@ func (r RatesData) draw(w, h float64) drawing {
 			continue
 		}
 		words := clip(r.Labels[i], 12)
-		half := textWidth(words)/2 + 2
+		half := 1.15*textWidth(words)/2 + 2
 		x := min(max(a.x[i], half), w-half)
 		if room.free(x-half, x+half) {
 			d.label("s", "middle", x, h-4, words)

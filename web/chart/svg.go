@@ -61,7 +61,7 @@ func (d drawing) markup(b []byte) []byte {
 // fills appends the patterns that marks are filled with.
 func (d drawing) fills(t tag) tag {
 	for _, p := range d.patterns {
-		t = append(t, "<defs><pattern"...).word("class", "pt "+string(p)).text("id", d.id+"-"+string(p)).word("width", "6").word("height", "6")
+		t = append(t, "<defs><pattern"...).word("class", "pt "+p.String()).text("id", d.id+"-"+p.String()).word("width", "6").word("height", "6")
 		t = t.word("patternUnits", "userSpaceOnUse").word("patternTransform", p.turn())
 		t = append(t, `><rect width="6" height="6"></rect>`...)
 		if p == rest {
@@ -88,10 +88,10 @@ func (p pattern) turn() string {
 
 // filled names the pattern of the mark.
 func (t tag) filled(m *mark, id string) tag {
-	if m.fill == "" {
+	if m.fill == none {
 		return t
 	}
-	return t.text("fill", "url(#"+id+"-"+string(m.fill)+")")
+	return t.text("fill", "url(#"+id+"-"+m.fill.String()+")")
 }
 
 // markup appends one element; id is that of its drawing.
@@ -141,12 +141,12 @@ func (m *mark) pointedAt(t tag) tag {
 // boxed appends a rectangle and what is written in it, as one link.
 func (m *mark) boxed(t tag, id string) tag {
 	name := "a"
-	if m.href == "" {
+	if m.frame.href == "" {
 		name = "g"
 	}
 	t = append(append(t, '<'), name...).word("class", m.class)
-	if m.href != "" {
-		t = t.text("href", m.href)
+	if m.frame.href != "" {
+		t = t.text("href", m.frame.href)
 	}
 	t = m.pointedAt(append(t, '>'))
 	t = append(t, "<rect"...).number("x", m.x).number("y", m.y).number("width", m.w).number("height", m.h).filled(m, id)
@@ -155,9 +155,9 @@ func (m *mark) boxed(t tag, id string) tag {
 		t = append(t, "<text"...).number("x", m.x+boxPad).number("y", m.y+boxLine)
 		t = append(append(append(t, '>'), html.EscapeString(m.text)...), "</text>"...)
 	}
-	if m.figure != "" {
+	if m.frame.figure != "" {
 		t = append(t, "<text"...).word("class", "fig").number("x", m.x+m.w-boxPad).number("y", m.y+boxLine).word("text-anchor", "end")
-		t = append(append(append(t, '>'), html.EscapeString(m.figure)...), "</text>"...)
+		t = append(append(append(t, '>'), html.EscapeString(m.frame.figure)...), "</text>"...)
 	}
 	return append(append(append(t, "</"...), name...), '>')
 }

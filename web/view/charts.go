@@ -90,10 +90,10 @@ func (m *caseMaker) charts(c *Case) {
 		}
 	case len(out.Processes) == 0:
 		out.Note = "Families stacked, states and births over time, for each process."
-		left = append([]Link{{Text: "Draw the first", URL: m.chartsURL("1")}}, left...)
+		left = append([]Link{{Text: "Draw the first ones", URL: m.chartsURL("1")}}, left...)
 	}
 	if n := len(out.Processes); n > 0 && len(left) > 0 {
-		out.Note = fmt.Sprintf("%d of %s are drawn; the others by their link.", n, Plural(int64(n+len(left)), "process", "processes"))
+		out.Note = fmt.Sprintf("%d of %s %s drawn; the others by their link.", n, Plural(int64(n+len(left)), "process", "processes"), plainPlural(n, "is", "are"))
 	}
 	if more := len(left) - maxChartLinks; more > 0 {
 		left, out.More = left[:maxChartLinks], fmt.Sprintf("and %d more, at ?charts= with host/program", more)
@@ -226,7 +226,7 @@ func (m *caseMaker) byFamily(s *report.Series, k analysis.Kind) CaseStack {
 	}
 	rest, others := remainder(totals, sum)
 	if n := len(all) - shown; others || n > 0 {
-		name := Plural(int64(n), "other family", "other families")
+		name := "others, " + Plural(int64(n), "family", "families")
 		if n == 0 {
 			name = "in no family"
 		}
@@ -335,7 +335,7 @@ func stackStates(d *chart.StackData, states []map[string]int) bool {
 	if rest, others := remainder(d.Totals, sum); others {
 		name := "without a printed state"
 		if n := len(names) - maxLayers; n > 0 {
-			name = Plural(int64(n), "other state", "other states")
+			name = "others, " + Plural(int64(n), "state", "states")
 		}
 		d.Layers = append(d.Layers, chart.Layer{Name: name, Full: name, Course: course(whole(rest, d.Lower), d.Epochs), Values: rest, Rest: true})
 	}

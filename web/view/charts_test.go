@@ -47,7 +47,7 @@ func TestFamiliesThatRoseMostAreStackedOnTheOthers(t *testing.T) {
 	in := drawnCase([]int{101, 121, 161}, []int{50, 50, 50}, []int{5, 15, 35}, []int{1, 1, 1}, []int{4, 14, 34}, []int{40, 40, 40})
 	in.Report.Series[0].Families[1].Verdict = analysis.Leaking
 	// f2 neither rises nor is large; the member that belongs to no family stands with it.
-	want := []string{"1\u00a0other family 2 2 2", "main.f1 5 15 35 ▲", "main.f3 4 14 34", "main.f0 50 50 50", "main.f4 40 40 40"}
+	want := []string{"others, 1\u00a0family 2 2 2", "main.f1 5 15 35 ▲", "main.f3 4 14 34", "main.f0 50 50 50", "main.f4 40 40 40"}
 	if d := cmp.Diff(want, layersOf(in)); d != "" {
 		t.Error(d)
 	}
@@ -61,7 +61,7 @@ func TestNoMoreThanSevenFamiliesAreTold(t *testing.T) {
 		sum[0], sum[1] = sum[0]+10, sum[1]+10+i
 	}
 	layers := layersOf(drawnCase(sum, families...))
-	if len(layers) != 1+maxLayers || !strings.HasPrefix(layers[0], "23\u00a0other families") || !strings.HasPrefix(layers[1], "main.f29 ") {
+	if len(layers) != 1+maxLayers || !strings.HasPrefix(layers[0], "others, 23\u00a0families") || !strings.HasPrefix(layers[1], "main.f29 ") {
 		t.Errorf("the layers are %q", layers)
 	}
 }

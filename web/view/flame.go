@@ -73,6 +73,8 @@ const (
 	maxFlameEnds  = 12
 	excerptRows   = 7
 	narrowestBox  = 4.0 / 1216
+	// In an excerpt only boxes count that can be read.
+	narrowestRead = 12.0 / 1216
 )
 
 // FlameKind is the kind that a page shows: the one asked for where it has stacks,
@@ -335,13 +337,14 @@ func (m *flameMaker) name(n *flame.Node, root bool) string {
 type plan map[*flame.Node]bool
 
 // planned are the widest nodes below the box of the page, at most maxFlameBoxes in
-// rows: a node's parent is wider and stands before it, so that it has a box as well.
-func (m *flameMaker) planned(rows int) plan {
+// rows and none below narrowest: a node's parent is wider and stands before it, so
+// that it has a box as well.
+func (m *flameMaker) planned(rows int, narrowest float64) plan {
 	type entry struct {
 		node  *flame.Node
 		depth int
 	}
-	least := float64(m.weight(m.root)) * narrowestBox
+	least := float64(m.weight(m.root)) * narrowest
 	var all []entry
 	level := []*flame.Node{m.root}
 	for depth := 0; depth < rows && len(level) > 0; depth++ {
@@ -367,7 +370,7 @@ func (m *flameMaker) planned(rows int) plan {
 }
 
 func (m *flameMaker) chart(out *Flame) {
-	drawn := m.planned(maxFlameRows)
+	drawn := m.planned(maxFlameRows, narrowestBox)
 	out.Legend = m.legend()
 	data := m.data(drawn)
 	data.Twin = m.twin(drawn)
@@ -541,7 +544,7 @@ func module(function string) string {
 		return javaModule(path)
 	case !strings.Contains(parts[0], "."):
 		return "" // the standard library
-	case parts[0] == "github.com" || parts[0] == "gitlab.com" || parts[0] == "bitbucket.org":
+	case parts[0] == "github.com" || parts[0] == "gitlab.com" || parts[0] == "bitbucket.org" || parts[1] == "x":
 		return strings.Join(parts[:min(len(parts), 3)], "/")
 	}
 	return parts[0] + "/" + strings.Split(parts[1], ".")[0]
@@ -713,7 +716,7 @@ func (m *flameMaker) ends(out *Flame) {
 		if title == "" {
 			title = f.Title
 		}
-		end := FlameEnd{Name: newFamilyName(title, f.Kind, f.Loose, f.LooseCreator, f.Attributes), Count: Number(int64(after[f.Fingerprint]))}
+		end := FlameEnd{Name: newFamilyName(title, f.Kind, f.Loose, f.LooseCreator, f.Attributes), Count: atLeast(Number(int64(after[f.Fingerprint])), m.in.B.Bounded(m.kind))}
 		if m.changes() {
 			end.Count = fmt.Sprintf("%s → %s", Number(int64(before[f.Fingerprint])), Number(int64(after[f.Fingerprint])))
 		}
@@ -753,7 +756,7 @@ func flameExcerpt(in FlameInput) *chart.FlameData {
 		return nil
 	}
 	m := newFlameMaker(in)
-	d := m.data(m.planned(excerptRows))
+	d := m.data(m.planned(excerptRows, narrowestRead))
 	d.Desc = fmt.Sprintf("The upper %d rows of a tree of calls, root on top.", excerptRows)
 	return d
 }

@@ -62,6 +62,7 @@ func TestWhoseCodeAFunctionIs(t *testing.T) {
 		"github.com/google/cadvisor/manager.New":      "github.com/google/cadvisor",
 		"google.golang.org/grpc.(*ClientConn).Invoke": "google.golang.org/grpc",
 		"net/http.(*conn).serve":                      "",
+		"golang.org/x/net/http2.readFrameHeader":      "golang.org/x/net",
 		"runtime.gopark":                              "",
 		"main.(*Pool).run":                            "main",
 		"java.lang.Thread.run":                        "",
