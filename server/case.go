@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/flame"
 	"leakdiff/analysis/report"
 	"leakdiff/store"
 	"leakdiff/web/page"
@@ -29,7 +30,7 @@ func (s *Server) casePage(w http.ResponseWriter, r *http.Request) {
 		if err != nil {
 			return written{}, err
 		}
-		v := s.caseView(l, permalinks, showing, r.URL.Query()["over"]...)
+		v := s.caseView(l, permalinks, r.URL.Query(), showing)
 		if suffix != "" {
 			return twinOf(suffix, v.Markdown()), nil
 		}
@@ -51,12 +52,12 @@ func (s *Server) twinText(w http.ResponseWriter, suffix, markdown string) {
 	w.Write(made.body)
 }
 
-// caseView shows a case; over names the fields whose value of somebody else was
-// replaced just now.
-func (s *Server) caseView(l *loaded, permalinks int, why purpose, over ...string) view.Case {
+// caseView shows a case; "over" in the query names the fields whose value of somebody
+// else was replaced just now.
+func (s *Server) caseView(l *loaded, permalinks int, query url.Values, why purpose) view.Case {
 	in := view.CaseInput{
 		ID: l.ID, Title: l.Title, Sample: l.Sample != "", Report: l.built.Report, Permalinks: permalinks, Engine: s.engine(), Frozen: bool(why),
-		Fields: map[string]view.CaseField{}, Over: over, NeedsKey: !s.loopback(),
+		Fields: map[string]view.CaseField{}, Over: query["over"], NeedsKey: !s.loopback(),
 	}
 	for name, f := range l.fields {
 		in.Fields[name] = view.CaseField(f)
@@ -67,6 +68,7 @@ func (s *Server) caseView(l *loaded, permalinks int, why purpose, over ...string
 	for i := range l.built.Lines {
 		in.More = append(in.More, drawn(&l.built.Lines[i]))
 	}
+	moreCharts(&in, l, query)
 	return view.NewCase(in)
 }
 
@@ -197,6 +199,10 @@ func (s *Server) snapshotView(l *loaded, line *report.Line, i int, query url.Val
 	}
 	if i+1 < len(line.Snapshots) {
 		in.Next = choice(line.Snapshots[i+1], false)
+	}
+	kinds := view.FlameKinds(snap)
+	if kind := view.FlameKind(query.Get("kind"), kinds); kind != "" && (query.Get("kind") == "" || query.Get("kind") == string(kind)) {
+		in.Flame = flame.Of(snap.Groups, kind)
 	}
 	return view.NewSnapshot(in)
 }

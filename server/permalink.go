@@ -33,7 +33,7 @@ const (
 // frozen is the record of a permalink: all that its page and its twins are
 // rendered from.
 type frozen struct {
-	// Kind is case, diff, family or snapshot, and says what Model is.
+	// Kind is case, diff, family, snapshot or flame, and says what Model is.
 	Kind  string          `json:"kind"`
 	Model json.RawMessage `json:"model"`
 	// Markdown is the twin for tickets, Data the twin for programs.
@@ -54,13 +54,16 @@ func (s *Server) frozenView(r *http.Request, address string) (frozen, *loaded, e
 	kind, id, _ := strings.Cut(strings.TrimPrefix(u.Path, "/"), "/")
 	inner := r.Clone(r.Context())
 	inner.URL = u
+	if bare, ok := strings.CutSuffix(id, "/"+flamePath); ok && (kind == "snapshots" || kind == "diff") {
+		return s.freezeFlame(inner, kind, bare)
+	}
 	switch kind {
 	case "cases":
 		l, err := s.load(r.Context(), id)
 		if err != nil {
 			return frozen{}, nil, err
 		}
-		return s.freezeCase(l)
+		return s.freezeCase(l, u.Query())
 	case "diff":
 		c, err := s.compare(inner, id)
 		if err != nil {
@@ -92,8 +95,8 @@ func (s *Server) frozenView(r *http.Request, address string) (frozen, *loaded, e
 	return frozen{}, nil, bad
 }
 
-func (s *Server) freezeCase(l *loaded) (frozen, *loaded, error) {
-	v := s.caseView(l, 0, keeping)
+func (s *Server) freezeCase(l *loaded, query url.Values) (frozen, *loaded, error) {
+	v := s.caseView(l, 0, query, keeping)
 	f, err := pack("case", v, v.Markdown(), l.built.Report, v.Headline)
 	return f, l, err
 }
@@ -142,6 +145,13 @@ func (f frozen) unpack(seal *view.Seal, title, description string) (templ.Compon
 		}
 		v.Shell = shell
 		return page.Snapshot(v), nil
+	case "flame":
+		var v view.Flame
+		if err := json.Unmarshal(f.Model, &v); err != nil {
+			return nil, err
+		}
+		v.Shell = shell
+		return page.Flame(v), nil
 	}
 	return nil, fmt.Errorf("a frozen record has the unknown kind %q", f.Kind)
 }
@@ -263,6 +273,8 @@ func countsOnly(kind string, l *loaded) string {
 		return "One family over time, from a case with the verdict " + strings.ReplaceAll(string(sum.Verdict), "_", " ") + "."
 	case "snapshot":
 		return "One snapshot of a process."
+	case "flame":
+		return "The merged stacks of a process."
 	}
 	return fmt.Sprintf("%s of %s, verdict %s.", view.Plural(int64(len(l.built.Report.Snapshots)), "snapshot", "snapshots"), view.Plural(int64(len(l.built.Report.Series)), "process", "processes"), strings.ReplaceAll(string(sum.Verdict), "_", " "))
 }

@@ -40,6 +40,8 @@ func (s *Server) routes() chi.Router {
 	r.Get("/snapshots/{id}", s.snapshotPage)
 	r.Get("/diff-pick", s.pickDiff)
 	r.Get("/diff/{pair}", s.diffPage)
+	r.Get("/snapshots/{id}/{page}", s.snapshotFlame)
+	r.Get("/diff/{pair}/{page}", s.diffFlame)
 	r.Get("/families/{fingerprint}", s.familyPage)
 	r.Get("/raw/{bundle}", s.rawExcerpt)
 	r.Get("/raw/{bundle}/download", s.rawDownload)

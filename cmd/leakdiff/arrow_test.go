@@ -28,6 +28,7 @@ var arrows = map[string][]string{
 	"analysis/metrics":    {"analysis"},
 	"analysis/family":     {"analysis"},
 	"analysis/diff":       {"analysis"},
+	"analysis/flame":      {"analysis"},
 	"analysis/trend":      {"analysis"},
 	"analysis/lab":        {"analysis", "analysis/trend"},
 	"analysis/redact":     {"analysis"},
@@ -38,10 +39,10 @@ var arrows = map[string][]string{
 	"store/blob":          {"analysis"},
 	"store":               {"analysis", "analysis/identity", "store/blob", "migrations"},
 	"web":                 {},
-	"web/view":            {"analysis", "analysis/identity", "analysis/diff", "analysis/family", "analysis/report", "analysis/trend", "web/chart"},
+	"web/view":            {"analysis", "analysis/identity", "analysis/diff", "analysis/family", "analysis/flame", "analysis/report", "analysis/trend", "web/chart"},
 	"web/chart":           {},
 	"web/page":            {"web", "web/chart", "web/view"},
-	"server":              {"analysis", "analysis/identity", "analysis/bundle", "analysis/diff", "analysis/family", "analysis/ingest", "analysis/redact", "analysis/report", "analysis/trend", "store", "store/blob", "web", "web/page", "web/view"},
+	"server":              {"analysis", "analysis/identity", "analysis/bundle", "analysis/diff", "analysis/family", "analysis/flame", "analysis/ingest", "analysis/redact", "analysis/report", "analysis/trend", "store", "store/blob", "web", "web/page", "web/view"},
 	"cmd/leakdiff":        {"analysis", "analysis/bundle", "analysis/ingest", "analysis/report", "samples", "server", "store"},
 }
 

@@ -37,6 +37,9 @@ type CaseInput struct {
 	Engine     string
 	// More has an entry for each series of the report, or is empty.
 	More []CaseMore
+	// Charts is what the reader asked for of the further charts: "1" for the first
+	// processes, else a series; empty for nothing.
+	Charts string
 	// Frozen drops every form and every link to a live page.
 	Frozen bool
 	// Fields are what people keep about the case, by name; Over names those whose
@@ -84,8 +87,10 @@ type Case struct {
 	MoreMinis []CaseMini
 	MiniMax   string
 	MiniNote  string
-	Limits    []CaseLimit
-	Units     []CaseUnit
+	// Charts are further charts, nil where there is nothing to draw.
+	Charts *CaseCharts
+	Limits []CaseLimit
+	Units  []CaseUnit
 	// Families are those outside of units.
 	Families []CaseFamily
 	// MoreFamilies counts the families that the table leaves out.
@@ -257,6 +262,7 @@ func NewCase(in CaseInput) Case {
 	m.findings(&c)
 	m.minis(&c)
 	m.limits(&c)
+	m.charts(&c)
 	m.families(&c)
 	m.side(&c)
 	c.Shell = Shell{

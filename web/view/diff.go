@@ -240,6 +240,9 @@ func (m *diffMaker) shell(title, here string) Shell {
 	if !m.in.Frozen && m.base != "" {
 		q := url.Values{"case": {m.in.CaseID}}.Encode()
 		s.Actions = []Link{{Text: "Markdown", URL: m.base + ".md?" + q}, {Text: "JSON", URL: m.base + ".json?" + q}}
+		if len(FlameKinds(m.in.Result.A, m.in.Result.B)) > 0 {
+			s.Actions = append([]Link{{Text: "Flame graph", URL: m.base + "/flame?" + q}}, s.Actions...)
+		}
 	}
 	return s
 }

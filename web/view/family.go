@@ -109,6 +109,9 @@ type Family struct {
 	LifeNote       string
 	Births         *chart.BarsData
 	BirthNote      string
+	// StatesOver are the states in every snapshot, nil where there are no two.
+	StatesOver     *chart.StackData
+	StatesOverNote string
 	Waits          *chart.BarsData
 	At             string
 	States         []State
@@ -436,6 +439,7 @@ func (m *familyMaker) charts(f *Family) {
 	f.Members.Onset = spanOf(m.in.Family.Onset, func(id string) int { return slices.Index(m.in.IDs, id) })
 	f.Members.Events = eventMarks(m.in.Events, m.in.Times)
 	f.MembersNote = m.membersNote(f)
+	m.statesOver(f)
 	if len(labels) < 2 {
 		f.LifeNote = "One snapshot has no lifelines: a second one shows who stays."
 		return
@@ -475,6 +479,23 @@ func (m *familyMaker) charts(f *Family) {
 	}
 	if gaps := chart.Gaps(m.in.Times); len(gaps) > 0 {
 		f.BirthNote += " The interval before " + labels[gaps[0].At] + " lasted " + Duration(gaps[0].Duration) + "."
+	}
+}
+
+// statesOver stacks the states of the members, where there are several of both.
+func (m *familyMaker) statesOver(f *Family) {
+	if len(m.in.Labels) < 2 {
+		return
+	}
+	d := chart.StackData{ID: "states-over", Title: "States per snapshot", Unit: KindWord(m.in.Family.Kind, 2), Labels: f.Members.Labels, Times: m.in.Times, Totals: m.in.Counts, Epochs: m.restarts(), Lower: m.in.Lower}
+	states := make([]map[string]int, len(m.in.Groups))
+	for i, g := range m.in.Groups {
+		if g != nil {
+			states[i] = g.States
+		}
+	}
+	if stackStates(&d, states) {
+		f.StatesOver, f.StatesOverNote = &d, stackNote(d, statesWords)
 	}
 }
 

@@ -19,6 +19,8 @@ type CaseMore struct {
 	Events []trend.Event
 	// Points are the explanation of the series; holders are among them.
 	Points []trend.Point
+	// Drawn is what the further charts are made from, nil where they are not drawn.
+	Drawn *CaseDrawn
 }
 
 // CaseShare is a family of a finding: what one instance of the unit holds of it,

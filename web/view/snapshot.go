@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/flame"
 	"leakdiff/web/chart"
 )
 
@@ -25,9 +26,11 @@ type SnapshotInput struct {
 	// Others are the entries of "Compare with", Value is an id.
 	Others   []Choice
 	BundleID string
-	Query    url.Values
-	Engine   string
-	Frozen   bool
+	// Flame is the merged stacks of the kind that the page opens with, nil for none.
+	Flame  *flame.Tree
+	Query  url.Values
+	Engine string
+	Frozen bool
 }
 
 // Snapshot is the page of one snapshot.
@@ -41,8 +44,15 @@ type Snapshot struct {
 	Totals         []Pair
 	States         []State
 	StatesBar      *chart.StatesData
-	Figures        []Pair
-	Minds          []string
+	// Waits is the histogram of the waits that were printed, nil where none was.
+	Waits    *chart.BarsData
+	WaitNote string
+	// Flame is the upper part of the flame graph, whose page is at FlameURL.
+	Flame               *chart.FlameData
+	FlameURL, FlameNote string
+	FlameLegend         []FlameKey
+	Figures             []Pair
+	Minds               []string
 	// Facts are what this snapshot proves alone: a deadlock and the like.
 	Facts        []Pair
 	Tabs         []DiffTab
@@ -106,6 +116,8 @@ func NewSnapshot(in SnapshotInput) Snapshot {
 		out.Facts = append(out.Facts, Pair{Visible(f.Title), Visible(f.Text)})
 	}
 	out.States, out.StatesBar = m.states()
+	m.waits(&out)
+	m.flame(&out)
 	out.Figures = namedFigures(s.Figures)
 	out.Tabs, out.Heads = m.tabs(), m.heads()
 	m.families(&out)
@@ -280,6 +292,41 @@ func (m *snapshotMaker) states() ([]State, *chart.StatesData) {
 		out = append(out[:most:most], State{rest, Number(int64(n))})
 	}
 	return out, bar
+}
+
+// waits adds the wait histograms of all families up.
+func (m *snapshotMaker) waits(out *Snapshot) {
+	if m.main() != analysis.KindGoroutine {
+		return
+	}
+	var sum analysis.Group
+	for i := range m.in.Snapshot.Groups {
+		g := &m.in.Snapshot.Groups[i]
+		if g.Family == nil || g.Family.Kind != analysis.KindGoroutine {
+			continue
+		}
+		for k, n := range g.Waits {
+			sum.Waits[k] += n
+		}
+	}
+	if out.Waits = waitBars("waits", &sum); out.Waits == nil {
+		return
+	}
+	out.WaitNote = "All goroutines of this snapshot. A lower bound: it counts from the first garbage collection after parking; “<1” holds those that print none as well."
+}
+
+// flame adds the upper part of the flame graph.
+func (m *snapshotMaker) flame(out *Snapshot) {
+	if m.in.Flame == nil {
+		return
+	}
+	in := FlameInput{CaseID: m.in.CaseID, B: m.in.Snapshot, Tree: m.in.Flame, Titles: m.in.Titles, Query: url.Values{"kind": {string(m.in.Flame.Kind)}}, Frozen: m.in.Frozen}
+	if out.Flame = flameExcerpt(in); out.Flame == nil {
+		return
+	}
+	out.FlameLegend = newFlameMaker(in).legend()
+	out.FlameURL = m.live(m.base + "/flame?" + url.Values{"case": {m.in.CaseID}, "kind": {string(m.in.Flame.Kind)}}.Encode())
+	out.FlameNote = fmt.Sprintf("%s by what they call: who created them on top, the first rows of it.", capital(many(m.in.Flame.Kind, m.in.Flame.Root.Count)))
 }
 
 // namedFigures are limits and metrics in words and order.
