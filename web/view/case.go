@@ -1381,9 +1381,9 @@ func (m *caseMaker) identity(s *report.Series) CaseIdentity {
 
 var limitHeads = [...]string{"Limit of", "Used", "Limit", "Share", "Per hour (95 %)", "Time left (95 %)"}
 
-// Markdown is the case as text for a ticket.
-func (c Case) Markdown() string {
-	var m markdown
+// Document is the case as text for a ticket.
+func (c Case) Document() Document {
+	var m Document
 	m.heading(1, c.Headline)
 	m.paragraph(c.Lead)
 	if len(c.Columns) > 0 {
@@ -1444,5 +1444,5 @@ func (c Case) Markdown() string {
 		}
 		m.gap()
 	}
-	return m.String()
+	return m
 }

@@ -1029,9 +1029,9 @@ func (m *diffMaker) empty() string {
 	return "Neither snapshot holds a family: nothing was captured that could be compared."
 }
 
-// Markdown is the comparison as text for a ticket.
-func (d Diff) Markdown() string {
-	var m markdown
+// Document is the comparison as text for a ticket.
+func (d Diff) Document() Document {
+	var m Document
 	m.heading(1, d.Headline)
 	for _, w := range d.Minds {
 		m.paragraph("Mind: " + w)
@@ -1080,7 +1080,7 @@ func (d Diff) Markdown() string {
 			}
 		}
 	}
-	return m.String()
+	return m
 }
 
 // text writes the stack pair as a unified diff.

@@ -671,9 +671,9 @@ func (m *familyMaker) memberRow(fm FamilyMember, lives map[analysis.Identity]tre
 	return row
 }
 
-// Markdown is the family as text for a ticket.
-func (f Family) Markdown() string {
-	var m markdown
+// Document is the family as text for a ticket.
+func (f Family) Document() Document {
+	var m Document
 	m.heading(1, f.Headline)
 	m.paragraph("Verdict: " + verdictWord(f.Verdict) + ". " + f.Lead)
 	for _, e := range f.Evidence {
@@ -748,5 +748,5 @@ func (f Family) Markdown() string {
 		m.fence(lines)
 	}
 	m.paragraph("Fingerprint: " + f.Fingerprint)
-	return m.String()
+	return m
 }

@@ -500,9 +500,9 @@ func (m *snapshotMaker) identity(out *Snapshot) {
 	}
 }
 
-// Markdown is the snapshot as text for a ticket.
-func (s Snapshot) Markdown() string {
-	var m markdown
+// Document is the snapshot as text for a ticket.
+func (s Snapshot) Document() Document {
+	var m Document
 	m.heading(1, s.Headline)
 	m.paragraph(s.Lead)
 	for _, w := range s.Minds {
@@ -547,5 +547,5 @@ func (s Snapshot) Markdown() string {
 	for _, f := range s.Identity {
 		m.item(f.Name + ": " + f.Value + " (" + f.Source + ")")
 	}
-	return m.String()
+	return m
 }
