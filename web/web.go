@@ -38,6 +38,9 @@ var assets = sync.OnceValue(func() map[string]asset {
 		if err != nil {
 			panic(err)
 		}
+		if strings.HasSuffix(e.Name(), ".css") {
+			content = []byte(squeeze(string(content)))
+		}
 		sum := sha256.Sum256(content)
 		found[e.Name()] = asset{content, "/assets/" + hex.EncodeToString(sum[:8]) + "/" + e.Name()}
 	}

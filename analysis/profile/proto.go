@@ -108,7 +108,10 @@ func newMaker(s *analysis.Snapshot, kind analysis.Kind) *maker {
 	if own, ok := s.Times[kind]; ok {
 		at = own
 	}
-	p := &profile.Profile{SampleType: []*profile.ValueType{{Type: string(kind), Unit: "count"}}, Mapping: []*profile.Mapping{mapping}}
+	// Merge cannot compare profiles without a period's type; an empty one says none.
+	p := &profile.Profile{
+		SampleType: []*profile.ValueType{{Type: string(kind), Unit: "count"}}, PeriodType: &profile.ValueType{}, Mapping: []*profile.Mapping{mapping},
+	}
 	if !at.IsZero() {
 		p.TimeNanos = at.UnixNano()
 	}

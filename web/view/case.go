@@ -196,6 +196,15 @@ func grows(v analysis.Verdict) bool {
 	return v == analysis.Leaking || v == analysis.Suspicious || v == analysis.Scaling
 }
 
+// MoreOf is what the page draws of each series beside its report.
+func MoreOf(c report.Case) []CaseMore {
+	out := make([]CaseMore, len(c.Lines))
+	for i := range c.Lines {
+		out[i] = CaseMore{Events: c.Lines[i].Trend.Events(), Points: c.Lines[i].Trend.Explain()}
+	}
+	return out
+}
+
 // caseMaker holds what the parts of a case page share.
 type caseMaker struct {
 	in        CaseInput
@@ -247,7 +256,7 @@ func NewCase(in CaseInput) Case {
 		Crumbs: []Link{{Text: "Cases", URL: "/"}}, Here: c.Title,
 	}
 	if !in.Frozen {
-		c.Shell.Actions = []Link{{Text: "Markdown", URL: caseURL(in.ID) + ".md"}, {Text: "JSON", URL: caseURL(in.ID) + ".json"}}
+		c.Shell.Offer(caseURL(in.ID), "", WithoutStacks)
 		if len(c.Reading) > 0 {
 			c.Shell.Refresh = 3
 		}

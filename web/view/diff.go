@@ -239,7 +239,7 @@ func (m *diffMaker) shell(title, here string) Shell {
 	s.Crumbs = []Link{{Text: "Cases", URL: "/"}, {Text: Visible(m.in.CaseTitle), URL: caseURL(m.in.CaseID)}}
 	if !m.in.Frozen && m.base != "" {
 		q := url.Values{"case": {m.in.CaseID}}.Encode()
-		s.Actions = []Link{{Text: "Markdown", URL: m.base + ".md?" + q}, {Text: "JSON", URL: m.base + ".json?" + q}}
+		s.Offer(m.base, "?"+q, Stacks(hasStacks(m.in.Result.A, m.in.Result.B)))
 	}
 	return s
 }

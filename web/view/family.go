@@ -220,7 +220,7 @@ func (m *familyMaker) shell(f Family) Shell {
 	if !m.in.Frozen {
 		base := "/families/" + url.PathEscape(m.in.Family.Fingerprint)
 		q := url.Values{"case": {m.in.CaseID}}.Encode()
-		s.Actions = []Link{{"Markdown", base + ".md?" + q}, {"JSON", base + ".json?" + q}}
+		s.Offer(base, "?"+q, WithoutStacks)
 	}
 	return s
 }

@@ -146,7 +146,7 @@ func (m *snapshotMaker) shell(headline string) Shell {
 	}
 	if !m.in.Frozen {
 		q := url.Values{"case": {m.in.CaseID}}.Encode()
-		s.Actions = []Link{{"Markdown", m.base + ".md?" + q}, {"JSON", m.base + ".json?" + q}}
+		s.Offer(m.base, "?"+q, Stacks(hasStacks(m.in.Snapshot)))
 	}
 	return s
 }
