@@ -43,7 +43,7 @@ var arrows = map[string][]string{
 	"web/chart":           {},
 	"web/page":            {"web", "web/chart", "web/view"},
 	"server":              {"analysis", "analysis/identity", "analysis/bundle", "analysis/diff", "analysis/family", "analysis/ingest", "analysis/profile", "analysis/redact", "analysis/report", "analysis/trend", "store", "store/blob", "web", "web/page", "web/view"},
-	"cmd/leakdiff":        {"analysis", "analysis/bundle", "analysis/ingest", "analysis/report", "samples", "server", "store", "web/page", "web/view"},
+	"cmd/leakdiff":        {"analysis", "analysis/bundle", "analysis/family", "analysis/ingest", "analysis/report", "samples", "server", "store", "web/page", "web/view"},
 }
 
 func TestImportsPointDownOnly(t *testing.T) {

@@ -167,6 +167,9 @@ func problemLine(p Problem) string {
 // Markdown is the case as Markdown.
 func (c Case) Markdown() string { return c.Document().Markdown() }
 
+// Jira is the case as Jira markup.
+func (c Case) Jira() string { return c.Document().Jira() }
+
 // Markdown is the comparison as Markdown.
 func (d Diff) Markdown() string { return d.Document().Markdown() }
 
