@@ -2,6 +2,7 @@ package chart
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -62,7 +63,7 @@ func File(c Chart, style func(classes []string) string) []byte {
 		classes = append(classes, "c-grid")
 	}
 	slices.Sort(classes)
-	body := d.markup(nil)
+	body := framed(d.markup(nil), d)
 	// The title must be the first element; the style follows it.
 	at := bytes.Index(body, []byte("</title>")) + len("</title>")
 	if end := bytes.Index(body, []byte("</desc>")); end > 0 {
@@ -71,4 +72,14 @@ func File(c Chart, style func(classes []string) string) []byte {
 	return slices.Concat(
 		[]byte(`<svg xmlns="http://www.w3.org/2000/svg"`), body[len("<svg"):at],
 		[]byte("<style>"+style(slices.Compact(classes))+"</style>"), body[at:], []byte("\n"))
+}
+
+// margin is what a drawing has around it where no page gives it any.
+const margin = 12
+
+// framed widens a drawing by the margin.
+func framed(body []byte, d drawing) []byte {
+	bare := fmt.Sprintf(`viewBox="0 0 %s %s" width="%s" height="%s"`, num(d.w), num(d.h), num(d.w), num(d.h))
+	w, h := num(d.w+2*margin), num(d.h+2*margin)
+	return bytes.Replace(body, []byte(bare), fmt.Appendf(nil, `viewBox="-%d -%d %s %s" width="%s" height="%s"`, margin, margin, w, h, w, h), 1)
 }

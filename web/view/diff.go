@@ -239,7 +239,8 @@ func (m *diffMaker) shell(title, here string) Shell {
 	s.Crumbs = []Link{{Text: "Cases", URL: "/"}, {Text: Visible(m.in.CaseTitle), URL: caseURL(m.in.CaseID)}}
 	if !m.in.Frozen && m.base != "" {
 		q := url.Values{"case": {m.in.CaseID}}.Encode()
-		s.Offer(m.base, "?"+q, Stacks(hasStacks(m.in.Result.A, m.in.Result.B)))
+		s.Offer(m.base, "?"+sameView(m.in.Query, m.in.CaseID), Stacks(hasStacks(m.in.Result.A, m.in.Result.B)))
+		s.offerExpert(m.base, q)
 	}
 	return s
 }

@@ -1,6 +1,9 @@
 package view
 
 import (
+	"maps"
+	"net/url"
+
 	"leakdiff/analysis"
 	"leakdiff/web/chart"
 )
@@ -30,6 +33,13 @@ func (s *Shell) Offer(base, query string, stacks Stacks) {
 	s.Pictures = base + ".svg" + query
 }
 
+// offerExpert adds the way to pprof's own pages where there are stacks.
+func (s *Shell) offerExpert(base, query string) {
+	if len(s.Twins) == len(twinNames) {
+		s.Actions = append(s.Actions, Link{Text: "Expert view", URL: base + "/pprof?" + query})
+	}
+}
+
 // Stacks says whether a page is of members with stacks.
 type Stacks bool
 
@@ -49,6 +59,18 @@ func ChartFile(p Page, name string, style func(classes []string) string) (file [
 		return nil, chart.Names(all)
 	}
 	return chart.File(found, style), nil
+}
+
+// sameView is the query of a page for its twins, so that they are of what it shows:
+// its filter, order and open rows, and its case.
+func sameView(query url.Values, caseID string) string {
+	q := maps.Clone(query)
+	if q == nil {
+		q = url.Values{}
+	}
+	q.Set("case", caseID)
+	q.Del("chart")
+	return q.Encode()
 }
 
 // hasStacks reports whether each snapshot has members with stacks.

@@ -219,8 +219,14 @@ func (m *familyMaker) shell(f Family) Shell {
 	s.Here = printable(m.in.Process) + ", family"
 	if !m.in.Frozen {
 		base := "/families/" + url.PathEscape(m.in.Family.Fingerprint)
-		q := url.Values{"case": {m.in.CaseID}}.Encode()
-		s.Offer(base, "?"+q, WithoutStacks)
+		q := url.Values{"case": {m.in.CaseID}}
+		if m.in.SeriesKey != "" {
+			q.Set("series", m.in.SeriesKey)
+		}
+		if at := m.in.SnapshotIndex; at >= 0 && at < len(m.in.IDs) {
+			q.Set("at", m.in.IDs[at])
+		}
+		s.Offer(base, "?"+q.Encode(), WithoutStacks)
 	}
 	return s
 }

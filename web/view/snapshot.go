@@ -146,7 +146,8 @@ func (m *snapshotMaker) shell(headline string) Shell {
 	}
 	if !m.in.Frozen {
 		q := url.Values{"case": {m.in.CaseID}}.Encode()
-		s.Offer(m.base, "?"+q, Stacks(hasStacks(m.in.Snapshot)))
+		s.Offer(m.base, "?"+sameView(m.in.Query, m.in.CaseID), Stacks(hasStacks(m.in.Snapshot)))
+		s.offerExpert(m.base, q)
 	}
 	return s
 }
