@@ -830,7 +830,7 @@ func exports(shell view.Shell) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 67, "\">Copy</button></li><li class=\"needs-js\"><details class=\"menu\"><summary data-key=\"C\" data-key-label=\"Copy this page as…\" aria-label=\"Copy as\">as…</summary><ul>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 67, "\">Copy</button></li><li class=\"needs-js\"><details class=\"menu noprint\"><summary data-key=\"C\" data-key-label=\"Copy this page as…\" aria-label=\"Copy as\">as…</summary><ul>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -872,7 +872,7 @@ func exports(shell view.Shell) templ.Component {
 			}
 		}
 		if len(shell.Twins) > 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 72, "<li><details class=\"menu\"><summary data-key=\"e\" data-key-label=\"Take this page as a file\">Export</summary><ul>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 72, "<li><details class=\"menu noprint\"><summary data-key=\"e\" data-key-label=\"Take this page as a file\">Export</summary><ul>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
