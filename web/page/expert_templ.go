@@ -179,7 +179,7 @@ func Expert(v view.Expert) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, "\" referrerpolicy=\"no-referrer\"></iframe><p class=\"note\">This is the web interface of pprof. Its views Graph, Source and Disassemble are switched off: they need programs or files of this server. What is opened here ends after a quarter of an hour; reload this page then.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, "\" referrerpolicy=\"no-referrer\"></iframe><p class=\"note\">This is the web interface of pprof. Its views Graph, Source and Disassemble are switched off: they need programs or files of this server. A sandbox downloads nothing either: take the profile with the button above. What is opened here ends after a quarter of an hour; reload this page then.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
