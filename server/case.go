@@ -32,7 +32,10 @@ func (s *Server) casePage(w http.ResponseWriter, r *http.Request) {
 		}
 		v := s.caseView(l, permalinks, r.URL.Query(), showing)
 		if suffix != "" {
-			return twinOf(suffix, v.Markdown()), nil
+			return s.twinOf(r, suffix, exported{
+				page: v, alone: aloneCase(s.caseView(l, 0, r.URL.Query(), keeping)), shell: s.copied(v.Shell), name: l.Title,
+				csv: func(w io.Writer) error { return report.CSV(w, l.built.Report) },
+			})
 		}
 		offerSharing(&v.Shell, r, l.ID)
 		return pageOf(r.Context(), page.Case(v))
@@ -42,14 +45,7 @@ func (s *Server) casePage(w http.ResponseWriter, r *http.Request) {
 func reportOf(r report.Report) (written, error) {
 	var b bytes.Buffer
 	err := report.JSON(&b, r)
-	return written{jsonType, b.Bytes()}, err
-}
-
-// twinText answers the Markdown of a page, as Markdown or as plain text.
-func (s *Server) twinText(w http.ResponseWriter, suffix, markdown string) {
-	made := twinOf(suffix, markdown)
-	w.Header().Set("Content-Type", made.kind)
-	w.Write(made.body)
+	return written{kind: jsonType, body: b.Bytes()}, err
 }
 
 // caseView shows a case; "over" in the query names the fields whose value of somebody
@@ -65,16 +61,9 @@ func (s *Server) caseView(l *loaded, permalinks int, query url.Values, why purpo
 	for _, b := range l.bundles {
 		in.Bundles = append(in.Bundles, view.BundleLine{ID: b.ID, Name: b.Name, Status: string(b.Status), Size: view.Bytes(b.Size), Snapshots: b.Snapshots, Problems: b.Problems})
 	}
-	for i := range l.built.Lines {
-		in.More = append(in.More, drawn(&l.built.Lines[i]))
-	}
+	in.More = view.MoreOf(l.built)
 	moreCharts(&in, l, query)
 	return view.NewCase(in)
-}
-
-// drawn is what the page draws of a series beside its report.
-func drawn(line *report.Line) view.CaseMore {
-	return view.CaseMore{Events: line.Trend.Events(), Points: line.Trend.Explain()}
 }
 
 func (s *Server) deleteCase(w http.ResponseWriter, r *http.Request) {
@@ -117,23 +106,29 @@ func (s *Server) snapshotPage(w http.ResponseWriter, r *http.Request) {
 			return written{}, err
 		}
 		if suffix == ".json" {
-			return reportOf(onlySnapshot(l.built.Report, id))
+			return reportOf(onlySnapshot(l, line, i))
 		}
 		v := s.snapshotView(l, line, i, r.URL.Query(), showing)
 		if suffix != "" {
-			return twinOf(suffix, v.Markdown()), nil
+			return s.twinOf(r, suffix, exported{
+				page: v, alone: aloneSnapshot(s.snapshotView(l, line, i, r.URL.Query(), keeping)), shell: s.copied(v.Shell), name: v.Shell.Title,
+				csv:    func(w io.Writer) error { return report.SnapshotCSV(w, onlySnapshot(l, line, i), id) },
+				stacks: []*analysis.Snapshot{line.Snapshots[i]},
+			})
 		}
 		offerSharing(&v.Shell, r, l.ID)
 		return pageOf(r.Context(), page.Snapshot(v))
 	})
 }
 
-// onlySnapshot is the report of one snapshot of a case.
-func onlySnapshot(all report.Report, id string) report.Report {
+// onlySnapshot is the report of one snapshot of a case, with its families.
+func onlySnapshot(l *loaded, line *report.Line, i int) report.Report {
+	all, id := l.built.Report, line.Snapshots[i].ID
 	out := all
 	out.Snapshots = nil
 	for _, s := range all.Snapshots {
 		if s.ID == id {
+			s.Families = line.SnapshotFamilies(line.Snapshots[i])
 			out.Snapshots = append(out.Snapshots, s)
 		}
 	}

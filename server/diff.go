@@ -43,11 +43,14 @@ func (s *Server) diffPage(w http.ResponseWriter, r *http.Request) {
 			return written{}, err
 		}
 		if suffix == ".json" {
-			return jsonOf(diffJSON(c))
+			return jsonOf(c.data())
 		}
 		v := s.diffView(c, r.URL.Query(), showing)
 		if suffix != "" {
-			return twinOf(suffix, v.Markdown()), nil
+			return s.twinOf(r, suffix, exported{
+				page: v, alone: aloneDiff(s.diffView(c, r.URL.Query(), keeping)), shell: s.copied(v.Shell), name: v.Shell.Here,
+				csv: c.data().CSV, stacks: []*analysis.Snapshot{c.result.A, c.result.B},
+			})
 		}
 		offerSharing(&v.Shell, r, c.l.ID)
 		return pageOf(r.Context(), page.Diff(v))
@@ -158,45 +161,5 @@ func seriesOf(l *loaded, line *report.Line) report.Series {
 	return report.Series{}
 }
 
-// diffJSON is the comparison as data; rows as on the page.
-func diffJSON(c *compared) any {
-	type row struct {
-		Fingerprint string           `json:"fingerprint"`
-		Kind        analysis.Kind    `json:"kind"`
-		Title       string           `json:"title"`
-		Section     string           `json:"section"`
-		A           int              `json:"a"`
-		B           int              `json:"b"`
-		Delta       int              `json:"delta"`
-		New         *int             `json:"new"`
-		Gone        *int             `json:"gone"`
-		Survived    *int             `json:"survived"`
-		OldestWait  *int             `json:"oldest_wait_minutes"`
-		Verdict     analysis.Verdict `json:"verdict"`
-	}
-	out := struct {
-		Schema   string          `json:"schema"`
-		A        string          `json:"a"`
-		B        string          `json:"b"`
-		TotalsA  analysis.Totals `json:"totals_a"`
-		TotalsB  analysis.Totals `json:"totals_b"`
-		Rows     []row           `json:"rows"`
-		Warnings []string        `json:"warnings"`
-	}{Schema: "leakdiff.diff/1", A: c.result.A.ID, B: c.result.B.ID, TotalsA: c.result.TotalA, TotalsB: c.result.TotalB, Rows: []row{}, Warnings: append([]string{}, c.result.Warnings...)}
-	for _, d := range c.result.Rows {
-		r := row{Fingerprint: d.Family.Fingerprint, Kind: d.Family.Kind, Title: c.lineB.Titles[d.Family.Fingerprint], Section: string(d.Section), A: d.A, B: d.B, Delta: d.Delta, Verdict: c.lineB.Judged[d.Family.Fingerprint].Verdict}
-		if r.Title == "" {
-			r.Title = d.Family.Title
-		}
-		if d.Identified {
-			born, gone, survived := d.New, d.Gone, d.Survived
-			r.New, r.Gone, r.Survived = &born, &gone, &survived
-		}
-		if d.OldestWait >= 0 {
-			oldest := d.OldestWait
-			r.OldestWait = &oldest
-		}
-		out.Rows = append(out.Rows, r)
-	}
-	return out
-}
+// data is the comparison as data; rows as on the page.
+func (c *compared) data() report.Comparison { return report.NewComparison(c.result, c.lineB) }

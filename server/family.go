@@ -38,15 +38,30 @@ func (s *Server) familyPage(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
-	switch suffix {
-	case ".json":
-		writeJSON(w, http.StatusOK, familyOf(l, line, fingerprint))
-	case "":
+	if suffix == "" {
 		offerSharing(&v.Shell, r, l.ID)
 		s.render(w, r, http.StatusOK, page.Family(v))
-	default:
-		s.twinText(w, suffix, v.Markdown())
+		return
 	}
+	at := chosen(r, line, fingerprint)
+	if suffix == ".json" {
+		writeJSON(w, http.StatusOK, line.Membership(familyOf(l, line, fingerprint), at, maxMembers))
+		return
+	}
+	kept, err := s.familyView(r, l, line, fingerprint, keeping)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	made, err := s.twinOf(r, suffix, exported{
+		page: v, alone: aloneFamily(kept), shell: s.copied(v.Shell), name: v.Shell.Title,
+		csv: line.Membership(familyOf(l, line, fingerprint), at, 0).CSV,
+	})
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	made.write(w)
 }
 
 func (s *Server) familyLine(r *http.Request, fingerprint string) (*loaded, *report.Line, error) {
@@ -107,10 +122,11 @@ func familyOf(l *loaded, line *report.Line, fingerprint string) report.Family {
 	return report.Family{}
 }
 
-func (s *Server) familyView(r *http.Request, l *loaded, line *report.Line, fingerprint string, why purpose) (view.Family, error) {
-	judged := line.Judged[fingerprint]
+// chosen is the snapshot that a family is shown at: that of the query, else the last
+// that holds it before its cause went away.
+func chosen(r *http.Request, line *report.Line, fingerprint string) int {
 	at := lastIndex(line, fingerprint)
-	if judged.RecoveredAt > 0 {
+	if judged := line.Judged[fingerprint]; judged.RecoveredAt > 0 {
 		// What a reader wants to see is the family before its cause went away.
 		if before := judged.RecoveredAt - 1; report.GroupOf(line.Snapshots[before], fingerprint) != nil {
 			at = before
@@ -123,6 +139,12 @@ func (s *Server) familyView(r *http.Request, l *loaded, line *report.Line, finge
 			}
 		}
 	}
+	return at
+}
+
+func (s *Server) familyView(r *http.Request, l *loaded, line *report.Line, fingerprint string, why purpose) (view.Family, error) {
+	judged := line.Judged[fingerprint]
+	at := chosen(r, line, fingerprint)
 	group := report.GroupOf(line.Snapshots[at], fingerprint)
 	in := view.FamilyInput{
 		CaseID: l.ID, CaseTitle: l.Title, Process: line.Snapshots[0].Process.Name.Value,

@@ -60,7 +60,9 @@ func (s *Server) flameAnswer(r *http.Request, g graph, suffix string) (written, 
 	}
 	v := view.NewFlame(g.in)
 	if suffix != "" {
-		return twinOf(suffix, v.Markdown()), nil
+		still := g.in
+		still.Frozen = bool(keeping)
+		return s.twinOf(r, suffix, exported{page: v, alone: aloneFlame(view.NewFlame(still)), shell: s.copied(v.Shell), csv: flameCSV(v), name: v.Headline})
 	}
 	offerSharing(&v.Shell, r, g.l.ID)
 	return pageOf(r.Context(), page.Flame(v))

@@ -5,12 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
-
-	"github.com/a-h/templ"
 
 	"leakdiff/analysis/family"
 	"leakdiff/analysis/ingest"
@@ -70,7 +69,7 @@ func (s *Server) frozenView(r *http.Request, address string) (frozen, *loaded, e
 			return frozen{}, nil, err
 		}
 		v := s.diffView(c, u.Query(), keeping)
-		f, err := pack("diff", v, v.Markdown(), diffJSON(c), v.Headline)
+		f, err := pack("diff", v, v.Markdown(), c.data(), v.Headline)
 		return f, c.l, err
 	case "families":
 		l, line, err := s.familyLine(inner, id)
@@ -81,7 +80,7 @@ func (s *Server) frozenView(r *http.Request, address string) (frozen, *loaded, e
 		if err != nil {
 			return frozen{}, nil, err
 		}
-		f, err := pack("family", v, v.Markdown(), familyOf(l, line, id), v.Headline)
+		f, err := pack("family", v, v.Markdown(), line.Membership(familyOf(l, line, id), chosen(inner, line, id), maxMembers), v.Headline)
 		return f, l, err
 	case "snapshots":
 		l, line, i, err := s.snapshot(inner, id)
@@ -89,7 +88,7 @@ func (s *Server) frozenView(r *http.Request, address string) (frozen, *loaded, e
 			return frozen{}, nil, err
 		}
 		v := s.snapshotView(l, line, i, u.Query(), keeping)
-		f, err := pack("snapshot", v, v.Markdown(), onlySnapshot(l.built.Report, id), v.Headline)
+		f, err := pack("snapshot", v, v.Markdown(), onlySnapshot(l, line, i), v.Headline)
 		return f, l, err
 	}
 	return frozen{}, nil, bad
@@ -113,47 +112,40 @@ func pack(kind string, model any, markdown string, data any, headline string) (f
 	return frozen{Kind: kind, Model: m, Markdown: markdown, Data: d, Headline: headline}, nil
 }
 
-// unpack makes the page of a record, with its seal.
-func (f frozen) unpack(seal *view.Seal, title, description string) (templ.Component, error) {
-	shell := view.Shell{Title: title, Description: description, Seal: seal, Engine: seal.Engine}
+// unpack reads the page of a record and what its twins are written from.
+func (f frozen) unpack() (exported, error) {
 	switch f.Kind {
 	case "case":
-		var v view.Case
-		if err := json.Unmarshal(f.Model, &v); err != nil {
-			return nil, err
-		}
-		v.Shell = shell
-		return page.Case(v), nil
+		v, r, err := opened[view.Case, report.Report](f)
+		return exported{page: v, alone: aloneCase(v), csv: func(w io.Writer) error { return report.CSV(w, r) }}, err
 	case "diff":
-		var v view.Diff
-		if err := json.Unmarshal(f.Model, &v); err != nil {
-			return nil, err
-		}
-		v.Shell = shell
-		return page.Diff(v), nil
+		v, c, err := opened[view.Diff, report.Comparison](f)
+		return exported{page: v, alone: aloneDiff(v), csv: c.CSV}, err
 	case "family":
-		var v view.Family
-		if err := json.Unmarshal(f.Model, &v); err != nil {
-			return nil, err
-		}
-		v.Shell = shell
-		return page.Family(v), nil
+		v, m, err := opened[view.Family, report.Membership](f)
+		return exported{page: v, alone: aloneFamily(v), csv: m.CSV}, err
 	case "snapshot":
-		var v view.Snapshot
-		if err := json.Unmarshal(f.Model, &v); err != nil {
-			return nil, err
-		}
-		v.Shell = shell
-		return page.Snapshot(v), nil
+		v, r, err := opened[view.Snapshot, report.Report](f)
+		return exported{page: v, alone: aloneSnapshot(v), csv: func(w io.Writer) error {
+			id := ""
+			if len(r.Snapshots) > 0 {
+				id = r.Snapshots[0].ID
+			}
+			return report.SnapshotCSV(w, r, id)
+		}}, err
 	case "flame":
-		var v view.Flame
-		if err := json.Unmarshal(f.Model, &v); err != nil {
-			return nil, err
-		}
-		v.Shell = shell
-		return page.Flame(v), nil
+		v, _, err := opened[view.Flame, json.RawMessage](f)
+		return exported{page: v, alone: aloneFlame(v), csv: flameCSV(v)}, err
 	}
-	return nil, fmt.Errorf("a frozen record has the unknown kind %q", f.Kind)
+	return exported{}, fmt.Errorf("a frozen record has the unknown kind %q", f.Kind)
+}
+
+// opened decodes the page of a record and its data.
+func opened[Page, Data any](f frozen) (v Page, d Data, err error) {
+	if err = json.Unmarshal(f.Model, &v); err == nil {
+		err = json.Unmarshal(f.Data, &d)
+	}
+	return v, d, err
 }
 
 // redacted replaces secrets in everything that the record holds.
@@ -225,19 +217,19 @@ func (s *Server) sharePage(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if r.URL.Query().Get("look") != "" {
-		c, err := safe.unpack(s.unsealed(safe), safe.Headline, "")
+		e, err := safe.unpack()
 		if err != nil {
 			s.fail(w, r, err)
 			return
 		}
-		s.render(w, r, http.StatusOK, c)
+		s.render(w, r, http.StatusOK, e.alone(view.Shell{Title: safe.Headline, Seal: s.unsealed(safe), Engine: s.engine()}))
 		return
 	}
 	v := view.NewShare(view.ShareInput{
 		Case: l.ID, CaseTitle: l.Title, View: address, Title: safe.Headline, Rules: receiptRows(safe.Receipt),
 		Freezes: []string{
 			fmt.Sprintf("The %s as it stands now, with its figures, verdicts and evidence (%s).", f.Kind, view.Bytes(int64(len(safe.Model)+len(safe.Markdown)+len(safe.Data)))),
-			"Its Markdown, text and JSON twins.",
+			"The same as Markdown, Jira markup, text, HTML file, CSV, JSON and its charts as SVG.",
 		},
 		Counts: countsOnly(f.Kind, l), Full: safe.Headline, Now: s.cfg.Now(), Markdown: safe.Markdown,
 	})
@@ -481,16 +473,30 @@ func (s *Server) permalink(w http.ResponseWriter, r *http.Request) {
 	switch suffix {
 	case ".json":
 		writeJSONBytes(w, http.StatusOK, append([]byte(f.Data), '\n'))
-	case ".md", ".txt":
-		s.twinText(w, suffix, f.Markdown+"\n"+s.sealLine(p, f)+"\n")
-	default:
-		c, err := f.unpack(s.seal(p, f), publicTitle(p), description(p, f))
-		if err != nil {
-			s.fail(w, r, err)
-			return
-		}
-		s.render(w, r, http.StatusOK, c)
+		return
+	case ".md":
+		written{kind: "text/markdown; charset=utf-8", body: []byte(f.Markdown + "\n" + s.sealLine(p, f) + "\n")}.write(w)
+		return
 	}
+	e, err := f.unpack()
+	if err != nil {
+		s.fail(w, r, fmt.Errorf("permalink %s: %w", id, err))
+		return
+	}
+	e.name, e.note = "frozen "+id, s.sealLine(p, f)
+	e.shell = view.Shell{Title: publicTitle(p), Description: description(p, f), Seal: s.seal(p, f)}
+	e.shell.Engine = e.shell.Seal.Engine
+	if suffix == "" {
+		e.shell.Offer("/p/"+p.ID, "", view.WithoutStacks)
+		s.render(w, r, http.StatusOK, e.alone(e.shell))
+		return
+	}
+	made, err := s.twinOf(r, suffix, e)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	made.write(w)
 }
 
 // accepted is the twin that the client asks for by Accept, "" for the page.
@@ -531,7 +537,6 @@ func (s *Server) seal(p store.Permalink, f frozen) *view.Seal {
 	seal := &view.Seal{
 		Made: view.Time(p.Created) + " UTC", Engine: fmt.Sprintf("engine %d, fingerprint g%d", p.Engine, p.Fingerprint),
 		Expires: "kept until withdrawn", Redaction: "not redacted",
-		Twins: []view.Link{{Text: ".md", URL: "/p/" + p.ID + ".md"}, {Text: ".txt", URL: "/p/" + p.ID + ".txt"}, {Text: ".json", URL: "/p/" + p.ID + ".json"}},
 	}
 	if p.CaseID != "" && (p.Engine != ingest.Engine || p.Fingerprint != family.Version) {
 		seal.Newer = fmt.Sprintf("Computed by engine %d, fingerprint g%d; this server has engine %d, fingerprint g%d.", p.Engine, p.Fingerprint, ingest.Engine, family.Version)

@@ -8,8 +8,9 @@ import (
 	"leakdiff/web"
 )
 
-// routes shows every URL of the server. A name that ends with .md, .txt or
-// .json is the twin of the page without it.
+// routes shows every URL of the server. A name that ends with .md, .jira, .txt, .html,
+// .csv, .json or .svg is the twin of the page without it; snapshots and comparisons
+// have .folded and .pb.gz as well.
 func (s *Server) routes() chi.Router {
 	r := chi.NewRouter()
 	r.NotFound(s.notFound)
@@ -38,10 +39,13 @@ func (s *Server) routes() chi.Router {
 	r.Post("/bundles/{id}/read", s.readAgain)
 
 	r.Get("/snapshots/{id}", s.snapshotPage)
+	r.Get("/snapshots/{id}/pprof", s.snapshotExpert)
 	r.Get("/diff-pick", s.pickDiff)
 	r.Get("/diff/{pair}", s.diffPage)
 	r.Get("/snapshots/{id}/{page}", s.snapshotFlame)
+	r.Get("/diff/{pair}/pprof", s.diffExpert)
 	r.Get("/diff/{pair}/{page}", s.diffFlame)
+	r.Get("/x/{token}/{view}", s.expert)
 	r.Get("/families/{fingerprint}", s.familyPage)
 	r.Get("/raw/{bundle}", s.rawExcerpt)
 	r.Get("/raw/{bundle}/download", s.rawDownload)

@@ -66,6 +66,7 @@ type Server struct {
 	worker  *worker
 	cases   *caseCache
 	shown   *shownCache
+	mounts  *mounts
 	started time.Time
 	pending sync.WaitGroup
 }
@@ -84,7 +85,7 @@ func New(cfg Config) *Server {
 	if cfg.TempDir == "" {
 		cfg.TempDir = os.TempDir()
 	}
-	s := &Server{cfg: cfg, store: cfg.Store, blobs: cfg.Blobs, log: cfg.Log, cases: newCaseCache(), shown: newShownCache(), started: cfg.Now()}
+	s := &Server{cfg: cfg, store: cfg.Store, blobs: cfg.Blobs, log: cfg.Log, cases: newCaseCache(), shown: newShownCache(), mounts: newMounts(cfg.Log, cfg.Now), started: cfg.Now()}
 	s.worker = newWorker(s)
 	s.handler = underPath(pathOf(cfg.BaseURL), s.guard(head(s.routes())))
 	return s
@@ -93,7 +94,7 @@ func New(cfg Config) *Server {
 // weigh tells what is kept in memory.
 func (s *Server) weigh() {
 	if s.cfg.Kept != nil {
-		s.cfg.Kept(s.cases.weight() + s.shown.weight())
+		s.cfg.Kept(s.cases.weight() + s.shown.weight() + s.mounts.weight())
 	}
 }
 

@@ -44,6 +44,8 @@ type Snapshot struct {
 	LowerBound bool            `json:"lower_bound,omitempty"`
 	Totals     analysis.Totals `json:"totals"`
 	Artifacts  []Artifact      `json:"artifacts"`
+	// Families are those of this snapshot, in the report of a single one.
+	Families []SnapshotFamily `json:"families,omitempty"`
 }
 
 // Artifact is one file, or one directory of descriptor files, of a snapshot.

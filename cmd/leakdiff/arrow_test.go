@@ -31,6 +31,7 @@ var arrows = map[string][]string{
 	"analysis/flame":      {"analysis"},
 	"analysis/trend":      {"analysis"},
 	"analysis/lab":        {"analysis", "analysis/trend"},
+	"analysis/profile":    {"analysis"},
 	"analysis/redact":     {"analysis"},
 	"analysis/report":     {"analysis", "analysis/identity", "analysis/family", "analysis/diff", "analysis/trend"},
 	"analysis/ingest":     {"analysis", "analysis/bundle", "analysis/detect", "analysis/envelope", "analysis/goroutine", "analysis/thread", "analysis/nodereport", "analysis/procfs", "analysis/lsof", "analysis/metrics", "analysis/family"},
@@ -42,8 +43,8 @@ var arrows = map[string][]string{
 	"web/view":            {"analysis", "analysis/identity", "analysis/diff", "analysis/family", "analysis/flame", "analysis/report", "analysis/trend", "web/chart"},
 	"web/chart":           {},
 	"web/page":            {"web", "web/chart", "web/view"},
-	"server":              {"analysis", "analysis/identity", "analysis/bundle", "analysis/diff", "analysis/family", "analysis/flame", "analysis/ingest", "analysis/redact", "analysis/report", "analysis/trend", "store", "store/blob", "web", "web/page", "web/view"},
-	"cmd/leakdiff":        {"analysis", "analysis/bundle", "analysis/ingest", "analysis/report", "samples", "server", "store"},
+	"server":              {"analysis", "analysis/identity", "analysis/bundle", "analysis/diff", "analysis/family", "analysis/flame", "analysis/ingest", "analysis/profile", "analysis/redact", "analysis/report", "analysis/trend", "store", "store/blob", "web", "web/page", "web/view"},
+	"cmd/leakdiff":        {"analysis", "analysis/bundle", "analysis/family", "analysis/ingest", "analysis/report", "samples", "server", "store", "web/page", "web/view"},
 }
 
 func TestImportsPointDownOnly(t *testing.T) {

@@ -20,7 +20,7 @@ import (
 
 type reportCommand struct {
 	Paths           []string `arg:"" name:"path" help:"Files, directories and archives; - reads standard input."`
-	Format          string   `help:"text, md or json." enum:"text,md,json" default:"text"`
+	Format          string   `help:"text, md, json, html, csv or jira." enum:"text,md,json,html,csv,jira" default:"text"`
 	FailOn          string   `help:"Exit with status 1 when a family is leaking, or at least suspicious." enum:"never,leaking,suspicious" default:"never"`
 	IgnoreRecovered bool     `help:"Families whose cause went away do not trip --fail-on."`
 }
@@ -36,14 +36,7 @@ func (r *reportCommand) Run(ctx context.Context, m *Main) error {
 	}
 	c := report.Build(result.Snapshots, result.Problems, report.Options{Version: version})
 	out := &bytes.Buffer{}
-	switch r.Format {
-	case "json":
-		err = report.JSON(out, c.Report)
-	case "md":
-		err = report.Markdown(out, c)
-	default:
-		err = report.Text(out, c, report.Wide)
-	}
+	err = r.write(ctx, out, c)
 	if err != nil {
 		return err
 	}

@@ -106,7 +106,7 @@ func pages(name string) map[string]templ.Component {
 	list["error"] = page.Error(view.NewError(http.StatusRequestEntityTooLarge, &analysis.Fault{What: "The upload is too large", Where: name, Why: "3.1 GB, one upload may have 2.1 GB", Hint: "leave out what is no dump, or pack it"}, "q7w2-0012"))
 	list["help"] = page.Help(view.NewHelp("http://localhost:8080"))
 	list["frozen"] = page.Frozen(view.Shell{Title: name, Description: "9 snapshots", Engine: engine, Crumbs: []view.Link{{Text: "Cases", URL: "/"}}, Here: "x",
-		Seal: &view.Seal{Made: "21 Nov 2026, 03:20 UTC", Engine: "engine 1, fingerprint g1", Redaction: "redacted: 6 rules", Expires: "expires in 90 days", Twins: []view.Link{{Text: ".md", URL: "/p/k7w2.md"}}}},
+		Seal: &view.Seal{Made: "21 Nov 2026, 03:20 UTC", Engine: "engine 1, fingerprint g1", Redaction: "redacted: 6 rules", Expires: "expires in 90 days"}, Twins: []view.Link{{Text: "Markdown", URL: "/p/k7w2.md"}}},
 		frozenBody(name))
 	list["caseforms"] = page.Layout(view.Shell{Title: "forms"})
 	return list

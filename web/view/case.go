@@ -87,10 +87,10 @@ type Case struct {
 	MoreMinis []CaseMini
 	MiniMax   string
 	MiniNote  string
-	// Charts are further charts, nil where there is nothing to draw.
-	Charts *CaseCharts
-	Limits []CaseLimit
-	Units  []CaseUnit
+	// Further are further charts, nil where there is nothing to draw.
+	Further *CaseCharts
+	Limits  []CaseLimit
+	Units   []CaseUnit
 	// Families are those outside of units.
 	Families []CaseFamily
 	// MoreFamilies counts the families that the table leaves out.
@@ -216,6 +216,15 @@ func grows(v analysis.Verdict) bool {
 	return v == analysis.Leaking || v == analysis.Suspicious || v == analysis.Scaling
 }
 
+// MoreOf is what the page draws of each series beside its report.
+func MoreOf(c report.Case) []CaseMore {
+	out := make([]CaseMore, len(c.Lines))
+	for i := range c.Lines {
+		out[i] = CaseMore{Events: c.Lines[i].Trend.Events(), Points: c.Lines[i].Trend.Explain()}
+	}
+	return out
+}
+
 // caseMaker holds what the parts of a case page share.
 type caseMaker struct {
 	in        CaseInput
@@ -270,7 +279,7 @@ func NewCase(in CaseInput) Case {
 		Crumbs: []Link{{Text: "Cases", URL: "/"}}, Here: c.Title,
 	}
 	if !in.Frozen {
-		c.Shell.Actions = []Link{{Text: "Markdown", URL: caseURL(in.ID) + ".md"}, {Text: "JSON", URL: caseURL(in.ID) + ".json"}}
+		c.Shell.Offer(caseURL(in.ID), "", WithoutStacks)
 		if len(c.Reading) > 0 {
 			c.Shell.Refresh = 3
 		}
@@ -1433,9 +1442,9 @@ func (m *caseMaker) identity(s *report.Series) CaseIdentity {
 
 var limitHeads = [...]string{"Limit of", "Used", "Limit", "Share", "Per hour (95 %)", "Time left (95 %)"}
 
-// Markdown is the case as text for a ticket.
-func (c Case) Markdown() string {
-	var m markdown
+// Document is the case as text for a ticket.
+func (c Case) Document() Document {
+	var m Document
 	m.heading(1, c.Headline)
 	m.paragraph(c.Lead)
 	if len(c.Columns) > 0 {
@@ -1501,5 +1510,5 @@ func (c Case) Markdown() string {
 		}
 		m.gap()
 	}
-	return m.String()
+	return m
 }

@@ -99,7 +99,7 @@ func (m *caseMaker) charts(c *Case) {
 		left, out.More = left[:maxChartLinks], fmt.Sprintf("and %d more, at ?charts= with host/program", more)
 	}
 	out.Links = left
-	c.Charts = &out
+	c.Further = &out
 }
 
 func (m *caseMaker) chartsURL(which string) string {

@@ -30,7 +30,7 @@ func drawnCase(totals []int, families ...[]int) CaseInput {
 // layersOf are the parts of the first stack: "main.f1 5 6 7".
 func layersOf(in CaseInput) []string {
 	var out []string
-	for _, l := range NewCase(in).Charts.Processes[0].Stacks[0].Chart.Layers {
+	for _, l := range NewCase(in).Further.Processes[0].Stacks[0].Chart.Layers {
 		line := l.Name
 		for _, v := range l.Values {
 			line += " " + orDash(v)
@@ -72,7 +72,7 @@ func TestWhatWasNotCapturedOrNotListedHasNoParts(t *testing.T) {
 	if d := cmp.Diff([]string{"in no family 6 – – 6", "main.f0 4 – – 8"}, layersOf(in)); d != "" {
 		t.Error(d)
 	}
-	if NewCase(drawnCase([]int{-1, -1}, []int{-1, -1})).Charts.Processes[0].Stacks != nil {
+	if NewCase(drawnCase([]int{-1, -1}, []int{-1, -1})).Further.Processes[0].Stacks != nil {
 		t.Error("a process without any figure has a chart of it")
 	}
 }
@@ -99,7 +99,7 @@ func TestThePartsAddUpToTheWhole(t *testing.T) {
 		for i := range totals {
 			totals[i] += rapid.IntRange(0, 3).Draw(t, "in no family")
 		}
-		d := NewCase(drawnCase(totals, families...)).Charts.Processes[0].Stacks[0].Chart
+		d := NewCase(drawnCase(totals, families...)).Further.Processes[0].Stacks[0].Chart
 		for i := range totals {
 			sum := 0
 			for _, l := range d.Layers {
@@ -116,7 +116,7 @@ func TestAChartOfPartsExplainsItsMarks(t *testing.T) {
 	in := drawnCase([]int{10, 20, 5, 15}, []int{1, 11, 1, 2})
 	in.Report.Snapshots[1].LowerBound = true
 	in.Report.Snapshots[2].Epoch, in.Report.Snapshots[3].Epoch = 1, 1
-	st := NewCase(in).Charts.Processes[0].Stacks[0]
+	st := NewCase(in).Further.Processes[0].Stacks[0]
 	if d := cmp.Diff([]bool{false, true, false, false}, st.Chart.Lower); d != "" {
 		t.Error(d)
 	}
@@ -160,7 +160,7 @@ func TestBirthsAreRatesOfTheirInterval(t *testing.T) {
 	in := drawnCase([]int{1, 11, 71}, []int{0, 10, 70})
 	in.Report.Series[0].Families[0].Verdict = analysis.Leaking
 	in.More[0].Drawn.Cohorts = map[string][]trend.Cohort{"g1:00": {{From: 0, To: 1, Born: 10}, {From: 1, To: 2, Born: 60}}}
-	p := NewCase(in).Charts.Processes[0]
+	p := NewCase(in).Further.Processes[0]
 	if len(p.Births) != 1 || p.BirthTitle != "Births per hour" {
 		t.Fatalf("%d charts, titled %q", len(p.Births), p.BirthTitle)
 	}
@@ -173,11 +173,11 @@ func TestBirthsAreRatesOfTheirInterval(t *testing.T) {
 		t.Errorf("scale %g, note %q", p.Births[0].Chart.Max, p.Births[0].Note)
 	}
 	in.Report.Snapshots[1].CapturedAt = nil
-	if p := NewCase(in).Charts.Processes[0]; p.BirthTitle != "Births per snapshot" || p.Births[0].Chart.Bars[1].Each != 60 {
+	if p := NewCase(in).Further.Processes[0]; p.BirthTitle != "Births per snapshot" || p.Births[0].Chart.Bars[1].Each != 60 {
 		t.Errorf("without times: %q, %v", p.BirthTitle, p.Births[0].Chart.Bars)
 	}
 	in.More[0].Drawn.Cohorts = nil
-	if p := NewCase(in).Charts.Processes[0]; !strings.Contains(p.BirthNote, "No growing family has members that can be followed") {
+	if p := NewCase(in).Further.Processes[0]; !strings.Contains(p.BirthNote, "No growing family has members that can be followed") {
 		t.Errorf("without identities: %q", p.BirthNote)
 	}
 }
@@ -199,11 +199,11 @@ func TestAFrozenCaseKeepsItsChartsAndNoLink(t *testing.T) {
 	other := oneSeries("other", analysis.Stable, "", 5, 5)
 	in.Report.Series = append(in.Report.Series, other.Series...)
 	in.Report.Snapshots = append(in.Report.Snapshots, other.Snapshots...)
-	if c := NewCase(in).Charts; len(c.Links) != 1 || c.Links[0].URL != "/cases/c?charts=%2Fother#charts" {
+	if c := NewCase(in).Further; len(c.Links) != 1 || c.Links[0].URL != "/cases/c?charts=%2Fother#charts" {
 		t.Errorf("the other process has the links %v", c.Links)
 	}
 	in.Frozen = true
-	if c := NewCase(in).Charts; len(c.Processes) != 1 || len(c.Links) != 0 {
+	if c := NewCase(in).Further; len(c.Processes) != 1 || len(c.Links) != 0 {
 		t.Errorf("kept: %d processes, links %v", len(c.Processes), c.Links)
 	}
 }

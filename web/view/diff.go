@@ -239,10 +239,11 @@ func (m *diffMaker) shell(title, here string) Shell {
 	s.Crumbs = []Link{{Text: "Cases", URL: "/"}, {Text: Visible(m.in.CaseTitle), URL: caseURL(m.in.CaseID)}}
 	if !m.in.Frozen && m.base != "" {
 		q := url.Values{"case": {m.in.CaseID}}.Encode()
-		s.Actions = []Link{{Text: "Markdown", URL: m.base + ".md?" + q}, {Text: "JSON", URL: m.base + ".json?" + q}}
 		if len(FlameKinds(m.in.Result.A, m.in.Result.B)) > 0 {
-			s.Actions = append([]Link{{Text: "Flame graph", URL: m.base + "/flame?" + q}}, s.Actions...)
+			s.Actions = append(s.Actions, Link{Text: "Flame graph", URL: m.base + "/flame?" + q})
 		}
+		s.Offer(m.base, "?"+sameView(m.in.Query, m.in.CaseID), Stacks(hasStacks(m.in.Result.A, m.in.Result.B)))
+		s.offerExpert(m.base, q)
 	}
 	return s
 }
@@ -1032,9 +1033,9 @@ func (m *diffMaker) empty() string {
 	return "Neither snapshot holds a family: nothing was captured that could be compared."
 }
 
-// Markdown is the comparison as text for a ticket.
-func (d Diff) Markdown() string {
-	var m markdown
+// Document is the comparison as text for a ticket.
+func (d Diff) Document() Document {
+	var m Document
 	m.heading(1, d.Headline)
 	for _, w := range d.Minds {
 		m.paragraph("Mind: " + w)
@@ -1083,7 +1084,7 @@ func (d Diff) Markdown() string {
 			}
 		}
 	}
-	return m.String()
+	return m
 }
 
 // text writes the stack pair as a unified diff.

@@ -240,8 +240,14 @@ func (m *familyMaker) shell(f Family) Shell {
 	s.Here = printable(m.in.Process) + ", family"
 	if !m.in.Frozen {
 		base := "/families/" + url.PathEscape(m.in.Family.Fingerprint)
-		q := url.Values{"case": {m.in.CaseID}}.Encode()
-		s.Actions = []Link{{"Markdown", base + ".md?" + q}, {"JSON", base + ".json?" + q}}
+		q := url.Values{"case": {m.in.CaseID}}
+		if m.in.SeriesKey != "" {
+			q.Set("series", m.in.SeriesKey)
+		}
+		if at := m.in.SnapshotIndex; at >= 0 && at < len(m.in.IDs) {
+			q.Set("at", m.in.IDs[at])
+		}
+		s.Offer(base, "?"+q.Encode(), WithoutStacks)
 	}
 	return s
 }
@@ -752,9 +758,9 @@ func (m *familyMaker) memberRow(fm FamilyMember, lives map[analysis.Identity]tre
 	return row
 }
 
-// Markdown is the family as text for a ticket.
-func (f Family) Markdown() string {
-	var m markdown
+// Document is the family as text for a ticket.
+func (f Family) Document() Document {
+	var m Document
 	m.heading(1, f.Headline)
 	m.paragraph("Verdict: " + verdictWord(f.Verdict) + ". " + f.Lead)
 	for _, e := range f.Evidence {
@@ -825,5 +831,5 @@ func (f Family) Markdown() string {
 		m.fence(lines)
 	}
 	m.paragraph("Fingerprint: " + f.Fingerprint)
-	return m.String()
+	return m
 }

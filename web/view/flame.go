@@ -740,7 +740,8 @@ func (m *flameMaker) shell(headline string) Shell {
 		s.Crumbs = append(s.Crumbs, Link{m.who() + ", " + snapshotName(m.in.B), snapshotURL(m.in.B.ID, m.in.CaseID)})
 	}
 	if !m.in.Frozen {
-		s.Actions = []Link{{"Markdown", m.twinURL(".md")}, {"JSON", m.twinURL(".json")}}
+		base, query, _ := strings.Cut(m.twinURL(""), "?")
+		s.Offer(base, "?"+query, WithoutStacks)
 	}
 	return s
 }
@@ -761,9 +762,20 @@ func flameExcerpt(in FlameInput) *chart.FlameData {
 	return d
 }
 
-// Markdown is the graph as text for a ticket: its widest calls, indented.
-func (f Flame) Markdown() string {
-	var m markdown
+// Charts is the graph.
+func (f Flame) Charts() []chart.Chart {
+	if f.Chart == nil {
+		return nil
+	}
+	return []chart.Chart{*f.Chart}
+}
+
+// Markdown is the graph as Markdown.
+func (f Flame) Markdown() string { return f.Document().Markdown() }
+
+// Document is the graph as text for a ticket: its widest calls, indented.
+func (f Flame) Document() Document {
+	var m Document
 	m.heading(1, f.Headline)
 	m.paragraph(f.Lead)
 	for _, w := range f.Minds {
@@ -771,9 +783,9 @@ func (f Flame) Markdown() string {
 	}
 	if f.Chart == nil {
 		m.paragraph(f.Empty)
-		return m.String()
+		return m
 	}
 	m.table(1, f.Chart.Twin.Head, f.Chart.Twin.Rows)
 	m.paragraph(f.Note)
-	return m.String()
+	return m
 }

@@ -40,11 +40,17 @@ type FamilyName struct {
 	// Attributes are "state CLOSE_WAIT" and the like, for kinds without stacks.
 	Attributes []Pair
 	URL        string
-	whole      string
+	// Whole is the title in plain words; frozen records of older versions lack it.
+	Whole string `json:",omitempty"`
 }
 
 // Text is the whole title in plain words.
-func (f FamilyName) Text() string { return f.whole }
+func (f FamilyName) Text() string {
+	if f.Whole != "" {
+		return f.Whole
+	}
+	return strings.TrimSpace(f.Title.Path + f.Title.Name + " " + f.Aside)
+}
 
 // Pair is a named value.
 type Pair struct {
@@ -57,7 +63,7 @@ var asides = [...]string{" via ", " in ", " <- ", " ← ", " ("}
 
 // newFamilyName names a family. Frames are leaf first and may be empty.
 func newFamilyName(title string, kind analysis.Kind, frames []string, creator string, attributes map[string]string) FamilyName {
-	out := FamilyName{Kind: KindWord(kind, 1), whole: Visible(arrow(title))}
+	out := FamilyName{Kind: KindWord(kind, 1), Whole: Visible(arrow(title))}
 	if kind != analysis.KindGoroutine {
 		out.Title = resourceName(title, attributes["mask"])
 		out.Attributes = attributePairs(attributes)

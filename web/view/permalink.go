@@ -98,6 +98,8 @@ type Shared struct {
 // NewShared makes the page after freezing; a zero expires means kept until
 // withdrawn. The caller adds the shell's engine line.
 func NewShared(caseID, caseTitle, address, ownerKey string, expires time.Time, receipt []RedactionRule) Shared {
+	var file Shell
+	file.Offer(address, "", WithoutStacks)
 	s := Shared{
 		Shell: Shell{
 			Title: "The result is frozen", Section: "cases",
@@ -105,7 +107,7 @@ func NewShared(caseID, caseTitle, address, ownerKey string, expires time.Time, r
 		},
 		URL: address, OwnerKey: ownerKey, Receipt: receipt,
 		Expires: "It stays until it is withdrawn.",
-		Twins:   []Link{{"Markdown", address + ".md"}, {"text", address + ".txt"}, {"JSON", address + ".json"}},
+		Twins:   file.Twins,
 	}
 	if !expires.IsZero() {
 		s.Expires = "It ends on " + Day(expires) + "; the key extends it."

@@ -34,6 +34,12 @@ type Shell struct {
 	// Seal is set on frozen pages only: they link to no live page, so layout
 	// drops navigation, crumbs, search and actions and prints the seal instead.
 	Seal *Seal
+	// Copies are the twins that one key copies, Twins all of them, as files. Pictures is
+	// the address of the charts as files, see Picture.
+	Copies, Twins []Link
+	Pictures      string
+	// Standalone says that the page is one file without scripts: its style is inside.
+	Standalone bool
 	// Refresh is a number of seconds after which a page without scripts loads
 	// itself again, 0 for never.
 	Refresh int
@@ -47,6 +53,6 @@ type Seal struct {
 	// Newer says that an older engine computed the page; Again is where it is computed
 	// anew, under an address of its own.
 	Newer, Again string
-	// Twins are the same result as Markdown, text and JSON.
-	Twins []Link
+	// Name is what the page is instead of a frozen result.
+	Name string
 }

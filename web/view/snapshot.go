@@ -158,7 +158,8 @@ func (m *snapshotMaker) shell(headline string) Shell {
 	}
 	if !m.in.Frozen {
 		q := url.Values{"case": {m.in.CaseID}}.Encode()
-		s.Actions = []Link{{"Markdown", m.base + ".md?" + q}, {"JSON", m.base + ".json?" + q}}
+		s.Offer(m.base, "?"+sameView(m.in.Query, m.in.CaseID), Stacks(hasStacks(m.in.Snapshot)))
+		s.offerExpert(m.base, q)
 	}
 	return s
 }
@@ -547,9 +548,9 @@ func (m *snapshotMaker) identity(out *Snapshot) {
 	}
 }
 
-// Markdown is the snapshot as text for a ticket.
-func (s Snapshot) Markdown() string {
-	var m markdown
+// Document is the snapshot as text for a ticket.
+func (s Snapshot) Document() Document {
+	var m Document
 	m.heading(1, s.Headline)
 	m.paragraph(s.Lead)
 	for _, w := range s.Minds {
@@ -594,5 +595,5 @@ func (s Snapshot) Markdown() string {
 	for _, f := range s.Identity {
 		m.item(f.Name + ": " + f.Value + " (" + f.Source + ")")
 	}
-	return m.String()
+	return m
 }
