@@ -5,6 +5,7 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -268,9 +269,16 @@ const apiRate = 6000
 // limitRate bounds what one address asks of the API and says in headers how much of it
 // is left.
 func (s *Server) limitRate() func(http.Handler) http.Handler {
-	return httprate.Limit(apiRate, time.Minute, httprate.WithKeyFuncs(httprate.KeyByIP), httprate.WithLimitHandler(func(w http.ResponseWriter, r *http.Request) {
+	return httprate.LimitBy(apiRate, time.Minute, peer, httprate.WithLimitHandler(func(w http.ResponseWriter, r *http.Request) {
 		s.failAPI(w, r, refuse("too_many", "this address asks too much", "", fmt.Sprintf("one address may send %d requests a minute", apiRate), "wait as long as Retry-After says, in seconds"))
 	}))
+}
+
+// peer is the address that a connection comes from; behind a proxy it is the proxy's,
+// and the bound holds for all that come through it.
+func peer(r *http.Request) (string, error) {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	return host, err
 }
 
 // twinAPI answers with the JSON twin of a page: the same bytes, the same ETag.
