@@ -110,11 +110,12 @@ type Config struct {
 	// MaxProblems is how many problems are listed, 100 by default.
 	MaxProblems int
 	// Stream, where it is set, reads the text of a dump while Unwrap is still reading
-	// the input, so that the text is never held. It is called once for each dump, and
-	// is never active twice at a time: a dump whose first block (64 KiB) is full while
-	// another one is being read is held as it is without Stream. It may stop reading.
-	// Section.Streamed tells which call was whose; to a dump that was given up
-	// (MaxSections) belongs none.
+	// the input, so that the text is never held. It is called once for each dump, in a
+	// goroutine of its own; the call before has returned then, and the last one has
+	// when Unwrap returns. A dump whose first block (64 KiB) is full while another one
+	// is being read is held as it is without Stream. It may stop reading, and a panic
+	// of it is one of Unwrap. Section.Streamed tells which call was whose; to a dump
+	// that was given up (MaxSections) belongs none.
 	Stream func(text io.Reader)
 }
 

@@ -413,6 +413,11 @@ func (s *scanner) guess(b []byte) (layer, cut, bool) {
 	if l, ok := s.guessRecord(b); ok {
 		return l, cut{}, true
 	}
+	return guessPrefix(b)
+}
+
+// guessPrefix is guess for a line that is no record.
+func guessPrefix(b []byte) (layer, cut, bool) {
 	for _, kind := range []layerKind{layerSyslog5424, layerCRI, layerKubectl, layerSyslog, layerCompose} {
 		l := layer{kind: kind}
 		if c, ok := l.cut(b); ok {

@@ -137,8 +137,7 @@ func (w *spoolWriter) flush() {
 		w.streamed = w.to.given
 	}
 	if w.streamed > 0 {
-		w.to.give(w.plain)
-		w.plain = w.plain[:0]
+		w.plain = w.to.give(w.plain)
 		return
 	}
 	if w.enc == nil {

@@ -12,8 +12,8 @@ import "bytes"
 // What holds in walking for a line that trotting takes:
 //   - the layers are cut off where they were cut off the line before, and the line
 //     has the same source (see shape);
-//   - no byte of it begins a colour or an escape, and nothing in it is a marker, but
-//     a header's at its beginning: learning finds nothing new, no string begins;
+//   - no byte of it begins a colour, and nothing in it is a marker, but a header's at
+//     its beginning: learning finds nothing new, no string begins;
 //   - isDumpLine says yes to it, or it is blank, or a header that goes on with the
 //     dump; it opens no crash and tells no date.
 
@@ -30,10 +30,10 @@ type trotter struct {
 	// logger says that prefix ends with that of the program's own logger.
 	logger bool
 	// arrays says that a line may hold an array of bytes, whose marker is a list of
-	// numbers; guessed that each header is looked at for layers.
-	arrays, guessed bool
-	// colour and slash find the bytes that call for more than comparing.
-	colour, slash finder
+	// numbers; guessed that walking looks at each header for layers, record that it
+	// may find one of those that are records.
+	arrays, guessed, record bool
+	colour                  finder // of escape sequences
 	// wait is for how many lines trotting is not tried, after it came to nothing.
 	wait, patience int
 	lines          int64  // taken
@@ -104,132 +104,10 @@ func (s *source) steady() bool {
 		!s.run.active && len(s.pending) == 0 && !s.opening.active && !s.begin
 }
 
-// shapes learns the shape of lines from the line before, which walking took.
-func (s *scanner) shapes(src *source) bool {
-	t, w := &s.trotter, s.in
-	t.next = -1
-	if w.pos == 0 || w.buf[w.pos-1] != '\n' {
-		return false
-	}
-	begin := bytes.LastIndexByte(w.buf[:w.pos-1], '\n') + 1
-	line := withoutReturn(w.buf[begin : w.pos-1])
-	if begin == 0 || bytes.IndexByte(line, 0x1b) >= 0 {
-		return false
-	}
-	t.prefix.reset()
-	t.suffix.reset()
-	bare := bareObject(line)
-	t.arrays = len(bare) > 0 && (bare[0] == '{' || bare[0] == '[')
-	t.object = len(s.layers) > 0 && s.layers[0].kind == layerJSON
-	text, ok := line, true
-	switch {
-	case t.object:
-		text, ok = s.objectShape(line)
-	case len(s.layers) > 0:
-		text, ok = s.layerShape(line)
-	}
-	if !ok || !s.indentedBy(line) && s.sources[string(s.key)] != src {
-		return false
-	}
-	t.logger = false
-	if in := &src.open.inner; in.mode == innerEach && !t.loggerShape(in, text) {
-		return false
-	}
-	t.prefix.ready()
-	t.suffix.ready()
-	t.guessed = len(s.layers) == 0 && len(trim(t.prefix.text)) > 0
-	return nextMarker(t.prefix.text) < 0 && nextMarker(t.suffix.text) < 0
-}
-
-// layerShape learns the prefix that the layers are.
-func (s *scanner) layerShape(line []byte) (text []byte, ok bool) {
-	p := &s.trotter.prefix
-	if s.indentedBy(line) {
-		p.fixed(line[:s.indent])
-		return line[s.indent:], true
-	}
-	text = line
-	for _, l := range s.layers {
-		c, ok := l.cut(text)
-		// Without a blank at its end a prefix may go on in the next line.
-		if n := len(text) - len(c.text); !ok || c.partial || n == 0 || text[n-1] != ' ' {
-			return nil, false
-		} else if m := len(c.stamp); m > 0 {
-			at := cap(text) - cap(c.stamp)
-			p.fixed(text[:at])
-			p.stamp(text[at : at+m])
-			p.fixed(text[at+m : n])
-		} else {
-			p.fixed(text[:n])
-		}
-		text = c.text
-	}
-	return text, true
-}
-
-// indentedBy reports whether a line continues a message of journald.
-func (s *scanner) indentedBy(line []byte) bool {
-	return len(s.layers) > 0 && s.layers[0].kind == layerSyslog && s.indent > 0 && len(line) >= s.indent &&
-		run(line[:s.indent], func(c byte) bool { return c == ' ' }) == s.indent
-}
-
-// loggerShape adds the prefix of the program's own logger, or the indentation.
-func (t *trotter) loggerShape(in *inner, text []byte) bool {
-	rest, ok := in.cut(text)
-	n := len(text) - len(rest)
-	if !ok || n == 0 || !isBlank(text[n-1]) || t.object && bytes.ContainsAny(text[:n], `"\`) {
-		return false
-	}
-	t.logger = len(trim(text[:n])) > 0
-	t.prefix.stamp(text[:n])
-	return true
-}
-
-// objectShape learns what stands round the text in a JSON object.
-//
-//	`{"log":"main.main()\n","stream":"stderr","time":"2026-11-21T02:58:36.123Z"}`
-//	prefix `{"log":"`, text `main.main()`, suffix `\n","stream":"stderr","time":"0000-00-00T00:00:00.000Z"}`
-func (s *scanner) objectShape(line []byte) (text []byte, ok bool) {
-	t, l := &s.trotter, s.layers[0]
-	to, from, found := &t.prefix, 0, 0
-	whole := eachMember(line, func(key, value []byte) {
-		at := cap(line) - cap(value)
-		switch {
-		case string(key) == l.key && len(value) >= 2 && value[0] == '"':
-			found++
-			text = value[1 : len(value)-1]
-			to.fixed(line[from : at+1])
-			to, from = &t.suffix, at+len(value)-1
-			if t.ended = bytes.HasSuffix(text, []byte(`\n`)); t.ended {
-				text, from = text[:len(text)-2], from-2
-			}
-		case isTimeKey(key):
-			to.fixed(line[from:at])
-			to.stamp(value)
-			from = at + len(value)
-		}
-	})
-	t.suffix.fixed(line[from:])
-	text = bytes.TrimPrefix(text, []byte(`\t`))
-	return text, whole && found == 1 && (t.ended || !l.newlines) && bytes.IndexByte(text, '\\') < 0
-}
-
-// isTimeKey knows the members of which record.set takes a time and nothing else.
-func isTimeKey(key []byte) bool {
-	switch string(key) {
-	case "time", "ts", "timestamp", "@timestamp":
-		return true
-	}
-	return false
-}
-
 // trotOn takes lines as long as they have the shape.
 func (s *scanner) trotOn(src *source, most int) (taken int) {
 	t, w, o := &s.trotter, s.in, src.open
 	end := t.colour.before(w, 0x1b)
-	if !t.object {
-		end = min(end, t.slash.before(w, '\\'))
-	}
 	var last, before []byte // the last line; the last text that the next line may need
 	var beforeAt place
 	wiped := false // by a blank line
@@ -240,7 +118,7 @@ func (s *scanner) trotOn(src *source, most int) (taken int) {
 		}
 		line := withoutReturn(w.buf[w.pos : w.pos+n])
 		text, tab, ok := t.cut(line)
-		if !ok || t.arrays && bytes.Contains(text, []byte("103,")) {
+		if !ok || t.arrays && bytes.IndexByte(text, ',') >= 0 && bytes.Contains(text, []byte("103,")) {
 			break
 		}
 		kind := kindOf(text, tab)
@@ -292,12 +170,12 @@ func (s *scanner) trotOn(src *source, most int) (taken int) {
 // trotHeader takes the header of a goroutine of the same dump.
 func (s *scanner) trotHeader(src *source, line, text []byte) bool {
 	h, ok := readHeader(text)
-	if !ok || !src.goesOn(h, text, src.open.inner.mode == innerEach) {
+	// A backslash may end a header in a string of many lines.
+	if !ok || bytes.IndexByte(text, '\\') >= 0 || !src.goesOn(h, text, src.open.inner.mode == innerEach) {
 		return false
 	}
-	if s.trotter.guessed {
-		s.learn(line, len(line)-len(text))
-		if s.html || len(s.layers) > 0 {
+	if t := &s.trotter; t.guessed {
+		if _, _, ok := guessPrefix(line); ok || t.record {
 			return false
 		}
 	}

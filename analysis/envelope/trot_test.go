@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -143,6 +144,8 @@ func TestLongDumpsAreTrottedOver(t *testing.T) {
 	}
 }
 
+var fractions = regexp.MustCompile(`\.\d+Z`)
+
 // damages are what may happen to the lines of a log.
 var damages = []func(line string, r *rand.Rand) string{
 	func(string, *rand.Rand) string { return "" },
@@ -156,6 +159,11 @@ var damages = []func(line string, r *rand.Rand) string{
 	func(l string, r *rand.Rand) string { return strings.Replace(l, "2026", "2025", 1) },
 	func(l string, r *rand.Rand) string { return strings.Replace(l, "1", "23", 1) },
 	func(l string, r *rand.Rand) string { return strings.Replace(l, ": ", ":", 1) },
+	func(l string, r *rand.Rand) string { return strings.Replace(l, "] ", "]", 1) },
+	func(l string, r *rand.Rand) string { return strings.Replace(l, "| ", "|", 1) },
+	func(l string, r *rand.Rand) string { return strings.Replace(l, ".1", ".", 1) },
+	func(l string, r *rand.Rand) string { return fractions.ReplaceAllString(l, ".Z") },
+	func(l string, r *rand.Rand) string { return strings.Replace(l, ":36", ":36.1234567890123", 1) },
 	func(l string, r *rand.Rand) string { return l + "panic: boom\n\n" },
 	func(l string, r *rand.Rand) string { return l + "SIGQUIT: quit\nPC=0x1 m=0 sigcode=0\n\n" },
 	func(l string, r *rand.Rand) string { return l + "-- Boot 1f2e --\n" },
@@ -218,6 +226,44 @@ func TestTrottingGivesWhatWalkingGivesForDamagedLines(t *testing.T) {
 	})
 }
 
+// TestTrottingLeavesWhatItDoesNotKnowToWalking puts lines among those of a dump that
+// look nearly like them.
+func TestTrottingLeavesWhatItDoesNotKnowToWalking(t *testing.T) {
+	lines := strings.SplitAfter(strings.TrimSuffix(first(plains(t)["kubelet"], 80), "\n"), "\n")
+	for name, prefix := range map[string]string{"raw": "", "CRI": "2026-11-21T02:58:36.1Z stderr F ", "stamps": "2026-11-21T02:58:36.1Z ", "docker": `{"log":"`} {
+		for _, put := range []string{
+			"some words", "2026-11-21 02:58:36.123 INFO done (all)", "[main].f(0x1)", "-main.f(0x1)", "main.f(goroutine 7 [select]:)",
+			"main.f(0x1) ", " main.f(0x1)", "\t/a b/c.go:1 +0x1", "\t/c.go:x +0x1", "\t[x/c.go:1 +0x1", "created by main.f in goroutine", "created by  in goroutine 1",
+			"goroutine 900 [running]:", "goroutine 1 [select]:", `goroutine 901 [select]:\nmain.f()\n\t/x.go:1 +0x1\n\ngoroutine 902 [select]:`,
+			"panic: boom", "SIGQUIT: quit", "-----", "=== BEGIN goroutine stack dump ===", "=== END goroutine stack dump ===", "(0x1)", ".(0x1)", "\t", " ",
+			"goroutine profile: total 81", "Full thread dump OpenJDK (x)", "Sat Nov 21 03:00:00 UTC 2026", "2026-11-21 02:46:53", "[originating from goroutine 5]:",
+		} {
+			for _, every := range []int{2, 5, 40} {
+				var out strings.Builder
+				add := func(line string) {
+					if name == "docker" {
+						line = strings.TrimPrefix(jsonQuoted(line), `"`)
+						out.WriteString(prefix + strings.TrimSuffix(line, `"`) + `","stream":"stderr","time":"2026-11-21T02:58:36.1Z"}` + "\n")
+						return
+					}
+					out.WriteString(prefix + line)
+				}
+				for i, line := range lines {
+					if i%every == every-1 {
+						add(put + "\n")
+					}
+					if name == "CRI" && i%50 == 49 { // a part without a text, and one with it
+						out.WriteString(strings.Replace(prefix, "F", "P", 1) + "\n" + strings.Replace(prefix, "F", "P", 1) + "main.")
+						out.WriteString("f()\n")
+					}
+					add(line)
+				}
+				sameAsWalking(t, []byte(out.String()), envelope.Config{Now: begin})
+			}
+		}
+	}
+}
+
 // TestTrottingMindsTheSources mixes the lines of several writers.
 func TestTrottingMindsTheSources(t *testing.T) {
 	all := plains(t)
@@ -254,24 +300,29 @@ func TestTrottingMindsTheSources(t *testing.T) {
 	}
 }
 
+// TestASourceThatIsSilentEndsItsDumpInEitherGait lets one source speak again about
+// when its silence ends its dump.
 func TestASourceThatIsSilentEndsItsDumpInEitherGait(t *testing.T) {
-	plain := plains(t)["kubelet"]
-	var out strings.Builder
-	lines := strings.SplitAfter(plain, "\n")
-	for _, line := range lines[:len(lines)/2] {
-		out.WriteString("[pod/a-0/x] " + line)
+	lines := strings.SplitAfter(strings.TrimSuffix(plains(t)["kubelet"], "\n"), "\n")
+	var other strings.Builder
+	for i := range 7000 {
+		fmt.Fprintf(&other, "[pod/b-0/x] goroutine %d [select]:\n[pod/b-0/x] main.f()\n[pod/b-0/x] \t/srv/main.go:1 +0x1\n", 1+i)
 	}
-	for i := range 30 {
-		for line := range strings.Lines(plain) {
-			out.WriteString("[pod/b-0/x] " + strings.Replace(line, "goroutine ", fmt.Sprintf("goroutine %d", 1+i), 1))
-		}
-	}
-	for _, line := range lines[len(lines)/2:] {
-		if line != "" {
+	for _, silent := range []int{19_900, 19_999, 20_030, 20_064, 20_100, 20_500} {
+		var out strings.Builder
+		for _, line := range lines[:len(lines)/2] {
 			out.WriteString("[pod/a-0/x] " + line)
 		}
+		for line := range strings.Lines(other.String()) {
+			if silent--; silent >= 0 {
+				out.WriteString(line)
+			}
+		}
+		for _, line := range lines[len(lines)/2:] {
+			out.WriteString("[pod/a-0/x] " + line)
+		}
+		sameAsWalking(t, []byte(out.String()), envelope.Config{})
 	}
-	sameAsWalking(t, []byte(out.String()), envelope.Config{})
 }
 
 func FuzzTrotting(f *testing.F) {
@@ -311,4 +362,40 @@ func TestPlacesAreTheSameInAnyOrder(t *testing.T) {
 		at += int64(len(line))
 		raw += int64(len(lines[min(n, len(lines)-1)]))
 	}
+}
+
+func TestAReaderOfAStreamMayStopOrPanic(t *testing.T) {
+	var log strings.Builder
+	for i := range 4 {
+		log.WriteString(strings.Repeat(dump(1+i, "select", "select", "select")+"\n", 1))
+		for n := range 5000 {
+			fmt.Fprintf(&log, "goroutine %d [select]:\nmain.f()\n\t/srv/main.go:1 +0x1\n\n", 100+n)
+		}
+		log.WriteString(strings.Repeat("2026-11-21 02:58:30.123 INFO working on it\n", 500))
+	}
+	t.Run("stop", func(t *testing.T) {
+		calls := 0
+		sections, _, _ := unwrap(t, []byte(log.String()), envelope.Config{Stream: func(r io.Reader) {
+			if calls++; calls%2 == 0 {
+				r.Read(make([]byte, 10))
+			}
+		}})
+		if len(sections) != 4 || calls != 4 || sections[3].Streamed != 4 || sections[3].Headers != 5003 {
+			t.Errorf("%d sections of %d calls: %+v", len(sections), calls, sections)
+		}
+		if _, err := sections[0].Open(); err == nil {
+			t.Error("a text that was streamed is there again")
+		}
+	})
+	t.Run("panic", func(t *testing.T) {
+		defer func() {
+			if v := recover(); v != "a parser is broken" {
+				t.Errorf("got %v", v)
+			}
+		}()
+		unwrap(t, []byte(log.String()), envelope.Config{Stream: func(r io.Reader) {
+			io.CopyN(io.Discard, r, 100_000)
+			panic("a parser is broken")
+		}})
+	})
 }
