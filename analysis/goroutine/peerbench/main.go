@@ -72,12 +72,13 @@ func run(args []string, out io.Writer) error {
 	small := flags.Bool("short", false, "smaller dumps: about two minutes")
 	file := flags.String("out", "", "file to write the table to")
 	only := flags.String("only", "", "parts to run, with commas: parse, formats (lsof, fdinfo, threads), ingest, pages")
+	rows := flags.String("rows", "", "with -only parse: the dumps to parse, by a part of their name")
 	profiles := flags.String("profiles", "", "directory for pprof files of the parser and of an ingest, in place of the table")
 	printing := flags.Int("dump", 0, "print a dump of so many goroutines, in place of the table")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	s := &suite{size: full, out: out, began: time.Now()}
+	s := &suite{size: full, rowsOf: *rows, out: out, began: time.Now()}
 	if *small {
 		s.size = short
 	}
