@@ -476,7 +476,8 @@ func (s *Server) briefly(ctx context.Context, caseID string, read func(context.C
 		}
 		return l.built, nil
 	}
-	return report.Build(said.Snapshots, nil, report.Options{Version: s.cfg.Version, Events: happened(said), Loads: said.Loads}), nil
+	known, _ := s.knowledge()
+	return report.Build(said.Snapshots, nil, report.Options{Version: s.cfg.Version, Events: happened(said), Loads: said.Loads, Knowledge: known}), nil
 }
 
 // getBundleAPI is the state of an upload, for those who do not wait.

@@ -462,6 +462,9 @@ func (c *Catalogue) Thresholds(class string) []Threshold {
 	return out
 }
 
+// AllThresholds are all that circulate.
+func (c *Catalogue) AllThresholds() []Threshold { return c.doc.Thresholds }
+
 // Corrections are those of the advice on a class; all of them for an empty key.
 func (c *Catalogue) Corrections(class string) []Correction {
 	var out []Correction

@@ -492,9 +492,9 @@ func (h *Healthy) reason(s Seen) string {
 	text := fmt.Sprintf("a normal stack of %s, expected %s", h.Normal.Library, h.Normal.Expected.Text)
 	switch {
 	case !h.Known && h.Normal.Expected.Per != "" && h.Normal.Expected.Each > 0:
-		text += fmt.Sprintf(" (how many of the unit %q there are is not known)", h.Normal.Expected.Per)
+		text += ", " + h.Normal.Expected.Per + " count unknown"
 	case h.Known && h.Normal.Expected.Per != "process":
-		text += fmt.Sprintf(": %d here, by the count of the unit %q in the same snapshot", h.Expected, h.Normal.Expected.Per)
+		text += fmt.Sprintf(", that is %d by the %s count of the same snapshot", h.Expected, h.Normal.Expected.Per)
 	}
 	if h.Known && !h.Within {
 		text += fmt.Sprintf("; %d are above that", s.Count)
@@ -512,8 +512,8 @@ type Rank struct {
 
 // RuleNormal and RuleKnown are the evidence that a catalogue gives.
 const (
-	RuleNormal = "normal"
-	RuleKnown  = "known"
+	RuleNormal = "normal_stack"
+	RuleKnown  = "known_leak"
 )
 
 // Weigh sets a verdict against the catalogue: what is healthy within its expected

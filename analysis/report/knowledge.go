@@ -143,7 +143,7 @@ func (l *Line) seen(f *analysis.Family, g *analysis.Group, at int) knowledge.See
 	s := l.Snapshots[at]
 	return knowledge.Seen{
 		Family: f, Program: s.Process.Name.Value, States: g.States, Count: g.Count, OldestWait: g.OldestWait,
-		Timed:   f.Kind == analysis.KindGoroutine && g.Members.Identified(),
+		Timed:   f.Kind == analysis.KindGoroutine && len(g.States) > 0,
 		Verdict: j.Verdict, Proven: l.proven(f.Fingerprint, j),
 		Versions: l.versionsOf(g, at),
 	}

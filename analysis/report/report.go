@@ -127,8 +127,8 @@ type Family struct {
 	Rise        int                 `json:"rise"`
 	Unit        *string             `json:"unit"`
 	// Role is victim, possible_culprit or observer_effect; never a verdict.
-	Role    string   `json:"role,omitempty"`
-	Onset   *Onset   `json:"onset,omitempty"`
+	Role  string `json:"role,omitempty"`
+	Onset *Onset `json:"onset,omitempty"`
 	// Classes are keys of the catalogue's classes; Known are the ids of known leaks that
 	// state and growth speak for as well.
 	Classes []string `json:"classes"`

@@ -104,7 +104,7 @@ func everyPage(t *testing.T, base string) []sight {
 		{"snapshot", "/snapshots/" + at["kubelet t6"] + "?case=" + up.Case},
 		{"share", "/share?view=" + strings.NewReplacer("?", "%3F", "&", "%26").Replace(diff)},
 		{"permalink", frozen.Link},
-		{"help", "/help"},
+		{"knowledge", "/knowledge"}, {"help", "/help"},
 		{"search", "/search?q=housekeeping"},
 	}
 }
