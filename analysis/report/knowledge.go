@@ -348,7 +348,7 @@ func (l *Line) learn(f *Finding, byPrint map[string]*Family) {
 		return
 	}
 	seen := map[string]bool{}
-	signs := map[string]int{}
+	signs, place := map[string]int{}, map[string]int{}
 	var order []string
 	for _, print := range f.Families {
 		family := byPrint[print]
@@ -364,6 +364,7 @@ func (l *Line) learn(f *Finding, byPrint map[string]*Family) {
 				key := kindOrSign(family.Kind, hit.Sign)
 				if signs[key] == 0 {
 					order = append(order, key)
+					place[key] = signPlace(hit)
 				}
 				signs[key] += peak(family.Counts)
 			}
@@ -375,10 +376,16 @@ func (l *Line) learn(f *Finding, byPrint map[string]*Family) {
 			}
 		}
 	}
+	slices.SortStableFunc(order, func(a, b string) int { return place[a] - place[b] })
 	for _, key := range order {
 		f.Signs = append(f.Signs, fmt.Sprintf("%d %s", signs[key], key))
 	}
 	f.Known = f.Known[:min(len(f.Known), mostKnown)]
+}
+
+// signPlace orders the signs of a class as the catalogue does: the gravest first.
+func signPlace(hit knowledge.ClassHit) int {
+	return slices.IndexFunc(hit.Class.Patterns, func(p knowledge.ClassPattern) bool { return p.Sign == hit.Sign })
 }
 
 // kindOrSign is a sign with the members it counts in front, where it does not name

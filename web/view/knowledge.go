@@ -349,9 +349,9 @@ type Knowledge struct {
 	Thresholds       []Pair
 	ThresholdNote    string
 	Problems         []Problem
-	// OwnNote says where own files are read from.
-	OwnNote string
-	Own     int
+	// OwnDir is where own files are read from, Own how many items they hold.
+	OwnDir string
+	Own    int
 }
 
 // KnownGroup are the known leaks of one sort.
@@ -410,9 +410,7 @@ func NewKnowledge(in KnowledgeInput) Knowledge {
 	if in.Query != "" {
 		k.Summary += " with these words"
 	}
-	if in.Dir != "" {
-		k.OwnNote = "Own entries: put a file of the same schema, named *.json, into " + Visible(in.Dir) + ". It is read at the next request; an entry with the id of another replaces it."
-	}
+	k.OwnDir = Visible(in.Dir)
 	if k.Own > 0 {
 		k.Shell.Actions = append(k.Shell.Actions, Link{"Own entries as JSON", "/knowledge.json?own=1"})
 	}
