@@ -13,9 +13,10 @@ type index struct {
 	patterns []pattern
 	number   map[patternKey]int
 	// whole are patterns by their whole text, method those without the front of their
-	// path by what stands behind their last dot; open are tried one by one.
-	whole, method map[string][]int
-	open          []int
+	// path by what stands behind their last dot, begin open ones by their first bytes;
+	// open are the few others that are open, tried one by one.
+	whole, method, begin map[string][]int
+	open                 []int
 
 	entries []entryIndex
 	normals []normalIndex
@@ -31,6 +32,9 @@ type index struct {
 	classByKind map[analysis.Kind][]int
 	statements  []int
 }
+
+// beginning is how many bytes of open patterns are looked up.
+const beginning = 16
 
 type patternKey struct {
 	text string
@@ -60,7 +64,7 @@ type classIndex struct {
 }
 
 func newIndex(doc *Document) *index {
-	x := &index{number: map[patternKey]int{}, whole: map[string][]int{}, method: map[string][]int{}, byPrint: map[string][]int{},
+	x := &index{number: map[patternKey]int{}, whole: map[string][]int{}, method: map[string][]int{}, begin: map[string][]int{}, byPrint: map[string][]int{},
 		byKind: map[analysis.Kind][]int{}, classByKind: map[analysis.Kind][]int{}}
 	for i := range doc.Known {
 		x.addEntry(&doc.Known[i])
@@ -90,6 +94,8 @@ func (x *index) add(text string, java bool) int {
 	x.patterns = append(x.patterns, p)
 	x.entriesOf, x.normalsOf, x.classesOf = append(x.entriesOf, nil), append(x.normalsOf, nil), append(x.classesOf, nil)
 	switch {
+	case p.open && !p.short && len(p.text) >= beginning:
+		x.begin[p.text[:beginning]] = append(x.begin[p.text[:beginning]], n)
 	case p.open:
 		x.open = append(x.open, n)
 	case p.short:
@@ -178,24 +184,19 @@ func (x *index) addClass(c *Class, p *ClassPattern) {
 
 // hits are the numbers of the patterns that a frame matches.
 func (x *index) hits(name string) []int {
-	out := x.whole[name]
-	if short := x.method[name[strings.LastIndexByte(name, '.')+1:]]; len(short) > 0 {
-		out = slices.Clone(out)
-		for _, n := range short {
+	out := slices.Clip(x.whole[name]) // what is appended must not reach the index
+	try := func(numbers []int) {
+		for _, n := range numbers {
 			if x.patterns[n].matches(name) {
 				out = append(out, n)
 			}
 		}
 	}
-	cloned := false
-	for _, n := range x.open {
-		if x.patterns[n].matches(name) {
-			if !cloned {
-				out, cloned = slices.Clone(out), true
-			}
-			out = append(out, n)
-		}
+	try(x.method[name[strings.LastIndexByte(name, '.')+1:]])
+	if len(name) >= beginning {
+		try(x.begin[name[:beginning]])
 	}
+	try(x.open)
 	return out
 }
 

@@ -715,3 +715,33 @@ func knownOf(doc *Document) []Entry {
 	}
 	return doc.Known
 }
+
+// wideSeen are families of stacks as deep as those of a kubelet, some of them known.
+func wideSeen(n int) []Seen {
+	out := make([]Seen, n)
+	for i := range out {
+		frames := []string{"sync.runtime_notifyListWait", "sync.(*Cond).Wait"}
+		for k := range 16 {
+			frames = append(frames, fmt.Sprintf("example.org/team%d/service/pkg%d.(*Worker).step%d", i%40, k, i))
+		}
+		switch i % 10 {
+		case 0:
+			frames = append(frames, "k8s.io/kubernetes/pkg/kubelet.(*podWorkers).podWorkerLoop")
+		case 1:
+			frames = append(frames, "github.com/google/cadvisor/manager.(*containerData).housekeeping")
+		}
+		out[i] = Seen{Family: family.OfStack(stackOf("example.org/main.start", frames...)), States: map[string]int{"select": 5}, Count: 5, OldestWait: -1, Verdict: analysis.Stable}
+	}
+	return out
+}
+
+// BenchmarkMatch asks about 500 families of one case, each once.
+func BenchmarkMatch(b *testing.B) {
+	c, seen := Builtin(), wideSeen(500)
+	for b.Loop() {
+		m := c.NewMatcher()
+		for i := range seen {
+			m.Match(seen[i])
+		}
+	}
+}

@@ -98,13 +98,11 @@ type Result struct {
 type Matcher struct {
 	c      *Catalogue
 	traits map[string]*traits
-	// frames remembers what a function matches: the families of a program share most.
-	frames map[string][]int
 }
 
 // NewMatcher makes a matcher of a catalogue.
 func (c *Catalogue) NewMatcher() *Matcher {
-	return &Matcher{c: c, traits: map[string]*traits{}, frames: map[string][]int{}}
+	return &Matcher{c: c, traits: map[string]*traits{}}
 }
 
 // traits are what a family's stack and attributes match, whatever its counts.
@@ -125,31 +123,22 @@ func (m *Matcher) of(f *analysis.Family) *traits {
 	return t
 }
 
-func (m *Matcher) hits(name string) []int {
-	found, ok := m.frames[name]
-	if !ok {
-		found = m.c.index.hits(name)
-		m.frames[name] = found
-	}
-	return found
-}
-
 func (m *Matcher) newTraits(f *analysis.Family) *traits {
 	x, t := m.c.index, &traits{}
 	found := make([][]int, len(f.Loose))
-	entries, classes, normals := map[int]bool{}, map[int]bool{}, map[int]bool{}
+	entries, classes, normals := set{}, set{}, set{}
 	for i, name := range f.Loose {
-		found[i] = m.hits(name)
+		found[i] = x.hits(name)
 		for _, n := range found[i] {
-			mark(entries, x.entriesOf[n])
-			mark(classes, x.classesOf[n])
-			mark(normals, x.normalsOf[n])
+			entries.add(x.entriesOf[n])
+			classes.add(x.classesOf[n])
+			normals.add(x.normalsOf[n])
 		}
 	}
-	mark(entries, x.byCreator)
-	mark(entries, x.byPrint[f.Fingerprint])
-	mark(entries, x.byKind[f.Kind])
-	mark(classes, x.classByKind[f.Kind])
+	entries.add(x.byCreator)
+	entries.add(x.byPrint[f.Fingerprint])
+	entries.add(x.byKind[f.Kind])
+	classes.add(x.classByKind[f.Kind])
 	for at := range entries {
 		if n, ok := m.entryFits(at, f, found); ok {
 			t.entries = append(t.entries, candidate{at, n})
@@ -167,9 +156,12 @@ func (m *Matcher) newTraits(f *analysis.Family) *traits {
 	return t
 }
 
-func mark(set map[int]bool, numbers []int) {
+// set are the numbers of a few items.
+type set map[int]bool
+
+func (s set) add(numbers []int) {
 	for _, n := range numbers {
-		set[n] = true
+		s[n] = true
 	}
 }
 
@@ -211,10 +203,10 @@ func (m *Matcher) classFits(at int, f *analysis.Family, found [][]int) bool {
 // normalsFor are the normal stacks that a family is one of: a listed frame is the
 // first that is not what any goroutine of the library waits in. The one nearest to
 // the leaf comes first.
-func (m *Matcher) normalsFor(set map[int]bool, f *analysis.Family, found [][]int) []int {
+func (m *Matcher) normalsFor(likely set, f *analysis.Family, found [][]int) []int {
 	type place struct{ at, depth int }
 	var places []place
-	for at := range set {
+	for at := range likely {
 		in := &m.c.index.normals[at]
 		if !created(in.creators, f.LooseCreator) {
 			continue

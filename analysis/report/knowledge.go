@@ -83,18 +83,19 @@ type Threshold struct {
 // against its answers.
 func (l *Line) consult(c *knowledge.Catalogue, m *knowledge.Matcher) {
 	l.catalogue, l.Known, l.weighed = c, make(map[string]knowledge.Result, len(l.Trend.Families)), map[string]bool{}
-	at := l.lastOf()
+	last := l.lastOf()
 	units := make([]knowledge.Units, len(l.Snapshots))
 	for _, f := range l.Trend.Families {
-		i, ok := at[f.Fingerprint]
+		at, ok := last[f.Fingerprint]
 		if !ok {
 			continue
 		}
-		if units[i] == nil {
-			units[i] = unitsOf(l.Snapshots[i])
+		at = l.judgedAt(f, at)
+		if units[at.snapshot] == nil {
+			units[at.snapshot] = unitsOf(l.Snapshots[at.snapshot])
 		}
-		seen := l.seen(f, l.group(i, f.Fingerprint), i)
-		seen.Units = units[i]
+		seen := l.seen(f, at)
+		seen.Units = units[at.snapshot]
 		result := m.Match(seen)
 		l.Known[f.Fingerprint] = result
 		if rank, ok := result.Weigh(seen); ok {
@@ -110,14 +111,20 @@ func (l *Line) consult(c *knowledge.Catalogue, m *knowledge.Matcher) {
 	l.withUnits()
 }
 
+// sighting is a family in one snapshot.
+type sighting struct {
+	snapshot int
+	group    *analysis.Group
+}
+
 // lastOf is the last snapshot that holds each family.
-func (l *Line) lastOf() map[string]int {
-	out := make(map[string]int, len(l.Trend.Families))
+func (l *Line) lastOf() map[string]sighting {
+	out := make(map[string]sighting, len(l.Trend.Families))
 	for i := len(l.Snapshots) - 1; i >= 0; i-- {
 		for k := range l.Snapshots[i].Groups {
-			print := l.Snapshots[i].Groups[k].Family.Fingerprint
-			if _, ok := out[print]; !ok {
-				out[print] = i
+			g := &l.Snapshots[i].Groups[k]
+			if _, ok := out[g.Family.Fingerprint]; !ok {
+				out[g.Family.Fingerprint] = sighting{i, g}
 			}
 		}
 		if len(out) == len(l.Trend.Families) {
@@ -127,25 +134,27 @@ func (l *Line) lastOf() map[string]int {
 	return out
 }
 
-func (l *Line) group(i int, fingerprint string) *analysis.Group {
-	return GroupOf(l.Snapshots[i], fingerprint)
+// judgedAt is the last snapshot that holds a family, or where its cause went away, the
+// one just before.
+func (l *Line) judgedAt(f *analysis.Family, last sighting) sighting {
+	at := l.Judged[f.Fingerprint].RecoveredAt - 1
+	if at < 0 {
+		return last
+	}
+	if before := GroupOf(l.Snapshots[at], f.Fingerprint); before != nil {
+		return sighting{at, before}
+	}
+	return last
 }
 
-// seen is what the catalogue is told of a family: as it stands at its last snapshot,
-// or where its cause went away, just before.
-func (l *Line) seen(f *analysis.Family, g *analysis.Group, at int) knowledge.Seen {
-	j := l.Judged[f.Fingerprint]
-	if j.RecoveredAt > 0 {
-		if before := GroupOf(l.Snapshots[j.RecoveredAt-1], f.Fingerprint); before != nil {
-			g, at = before, j.RecoveredAt-1
-		}
-	}
-	s := l.Snapshots[at]
+// seen is what the catalogue is told of a family.
+func (l *Line) seen(f *analysis.Family, at sighting) knowledge.Seen {
+	j, g, s := l.Judged[f.Fingerprint], at.group, l.Snapshots[at.snapshot]
 	return knowledge.Seen{
 		Family: f, Program: s.Process.Name.Value, States: g.States, Count: g.Count, OldestWait: g.OldestWait,
 		Timed:   f.Kind == analysis.KindGoroutine && len(g.States) > 0,
 		Verdict: j.Verdict, Proven: l.proven(f.Fingerprint, j),
-		Versions: l.versionsOf(g, at),
+		Versions: l.versionsOf(g, at.snapshot),
 	}
 }
 
