@@ -131,7 +131,10 @@ func creators(texts []string) []pattern {
 
 func (x *index) addEntry(e *Entry) {
 	s := e.Signature
-	in := entryIndex{entry: e, frames: x.sequence(s.Frames, false), java: x.sequence(s.Frames, true), creators: creators(s.CreatedBy), states: stateClasses(s.WaitStates)}
+	in := entryIndex{entry: e, frames: x.sequence(s.Frames, false), creators: creators(s.CreatedBy), states: stateClasses(s.WaitStates)}
+	if slices.Contains(e.Kinds, string(analysis.KindThread)) {
+		in.java = x.sequence(s.Frames, true)
+	}
 	at := len(x.entries)
 	x.entries = append(x.entries, in)
 	for _, n := range slices.Concat(in.frames, in.java) {
