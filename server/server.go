@@ -7,6 +7,7 @@ package server
 import (
 	"context"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
@@ -45,6 +46,10 @@ type Config struct {
 	// collector run without end.
 	Kept    func(bytes int)
 	Samples []Sample
+	// Knowledge holds own files of the catalogue, *.json, nil for none; KnowledgeDir is
+	// where people put them.
+	Knowledge    fs.FS
+	KnowledgeDir string
 }
 
 // Sample is a bundle that comes with the program.
@@ -68,7 +73,9 @@ type Server struct {
 	shown   *shownCache
 	mounts  *mounts
 	started time.Time
-	pending sync.WaitGroup
+	// catalogue is asked about every family.
+	catalogue catalogue
+	pending   sync.WaitGroup
 }
 
 // New makes a server; Start begins to work off ingest jobs.
@@ -86,6 +93,7 @@ func New(cfg Config) *Server {
 		cfg.TempDir = os.TempDir()
 	}
 	s := &Server{cfg: cfg, store: cfg.Store, blobs: cfg.Blobs, log: cfg.Log, cases: newCaseCache(), shown: newShownCache(), mounts: newMounts(cfg.Log, cfg.Now), started: cfg.Now()}
+	s.catalogue.dir = cfg.Knowledge
 	s.worker = newWorker(s)
 	s.handler = underPath(pathOf(cfg.BaseURL), s.guard(head(s.routes())))
 	return s

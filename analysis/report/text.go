@@ -214,6 +214,11 @@ func (p *printer) series(c *Case, i int) {
 		p.line("")
 		p.wrap("", fmt.Sprintf("%d. [%s] %s", f.Rank, f.Mark(), f.Title))
 		p.wrap("   ", f.Text)
+		for _, a := range c.Report.Advice(&f) {
+			if !a.More {
+				p.wrap("   ", a.Label+": "+a.Text)
+			}
+		}
 		if f.Next != "" {
 			p.wrap("   ", "Next: "+f.Next)
 		}
@@ -226,8 +231,22 @@ func (p *printer) series(c *Case, i int) {
 		p.line("")
 		p.wrap("", "What these verdicts cannot exclude: "+strings.Join(s.Limits, " "))
 	}
+	p.context(s)
 	_, compared := l.Trend.SmallestVisible()
 	p.families(s, compared)
+}
+
+// context is what stands beside the proof: thresholds that circulate, and what is
+// normal.
+func (p *printer) context(s *Series) {
+	if text := ThresholdText(s.Thresholds); text != "" {
+		p.line("")
+		p.wrap("", text)
+	}
+	if s.Healthy != nil {
+		p.line("")
+		p.wrap("", s.Healthy.Text)
+	}
 }
 
 // totals is the table with one column for each snapshot; long series show the

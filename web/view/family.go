@@ -11,6 +11,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/family"
+	"leakdiff/analysis/knowledge"
 	"leakdiff/analysis/report"
 	"leakdiff/analysis/trend"
 	"leakdiff/web/chart"
@@ -59,6 +60,8 @@ type FamilyInput struct {
 	RawURL string
 	Engine string
 	Frozen bool
+	// Catalogue is what was asked about the family, nil for nothing.
+	Catalogue *knowledge.Catalogue
 }
 
 // FamilyMember is a member with the address of its raw lines.
@@ -132,6 +135,8 @@ type Family struct {
 	Sightings      []Sighting
 	// Triage is nil on frozen pages where nobody said anything.
 	Triage *FamilyTriage
+	// Knowledge is nil on pages that were frozen before there was a catalogue.
+	Knowledge *FamilyKnowledge
 }
 
 // KeyFigure is one key figure: the value and what it is.
@@ -219,6 +224,7 @@ func NewFamily(in FamilyInput) Family {
 	m.variants(&f)
 	m.members(&f)
 	m.kin(&f)
+	f.Knowledge = newFamilyKnowledge(in.Family, in.Catalogue, in.Frozen)
 	m.hourBars(&f)
 	if !in.Frozen {
 		f.RawURL = in.RawURL
@@ -785,6 +791,13 @@ func (f Family) Document() Document {
 	m.table(1, head, [][]string{row})
 	for _, text := range slices.Concat([]string{f.Onset}, f.Cannot, f.Decides, []string{f.HourNote}) {
 		m.paragraph(text)
+	}
+	if k := f.Knowledge; k != nil {
+		m.heading(2, "What is known of it")
+		m.known(k.Advice, k.Known, k.KnownNote)
+		if k.Normal != nil {
+			m.paragraph(k.Normal.Reason)
+		}
 	}
 	if f.Unit != nil {
 		m.heading(2, "Unit "+f.Unit.ID)
