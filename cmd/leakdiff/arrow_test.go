@@ -42,7 +42,9 @@ var arrows = map[string][]string{
 	"web/chart":           {},
 	"web/page":            {"web", "web/chart", "web/view"},
 	"server":              {"analysis", "analysis/identity", "analysis/bundle", "analysis/diff", "analysis/family", "analysis/ingest", "analysis/redact", "analysis/report", "analysis/trend", "store", "store/blob", "web", "web/page", "web/view"},
-	"cmd/leakdiff":        {"analysis", "analysis/bundle", "analysis/ingest", "analysis/report", "samples", "server", "store"},
+	// What opens a live process stands apart from everything that reads evidence.
+	"cmd/leakdiff/capture": {},
+	"cmd/leakdiff":         {"analysis", "analysis/bundle", "analysis/ingest", "analysis/report", "cmd/leakdiff/capture", "samples", "server", "store"},
 }
 
 func TestImportsPointDownOnly(t *testing.T) {
