@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -162,8 +164,19 @@ func (f frozen) redacted(names []string) (frozen, error) {
 }
 
 // secretNames are the host names that the case itself knows, those that a person
-// has replaced or left out among them.
-func secretNames(l *loaded) []string { return l.said.Hosts }
+// has replaced or left out among them, and the pods that watches belong to.
+func secretNames(l *loaded) []string {
+	names := slices.Clone(l.said.Hosts)
+	pods := map[string]bool{}
+	for _, snap := range l.said.Snapshots {
+		for _, targets := range snap.Watched {
+			for _, t := range targets {
+				pods[t.Pod] = true
+			}
+		}
+	}
+	return slices.AppendSeq(names, maps.Keys(pods))
+}
 
 // sharePage is the form that freezes a result; it shows what goes out.
 func (s *Server) sharePage(w http.ResponseWriter, r *http.Request) {

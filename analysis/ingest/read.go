@@ -47,6 +47,10 @@ type reader struct {
 	// names with the numbers that stand beside each.
 	lone  bool
 	stems map[string]map[string]bool
+	// former is what watches were on whose target is gone in some capture.
+	former map[watchKey]formerTarget
+	// recoded are the files whose bytes in the upload are packed or encoded otherwise.
+	recoded map[string]bool
 	// empty are the files without a byte.
 	empty []string
 	// stacks remembers the names of functions for all dumps of an upload.
@@ -64,7 +68,7 @@ type directory struct {
 }
 
 func newReader(cfg Config) *reader {
-	return &reader{cfg: cfg, formats: formats, directories: map[directoryKey]*directory{}, progress: Progress{Stage: "unpacking"}}
+	return &reader{cfg: cfg, formats: formats, directories: map[directoryKey]*directory{}, recoded: map[string]bool{}, progress: Progress{Stage: "unpacking"}}
 }
 
 func (r *reader) report() {
@@ -86,6 +90,9 @@ func (r *reader) member(m *bundle.Member) error {
 	if m.Type != bundle.Regular {
 		r.special(m)
 		return nil
+	}
+	if len(m.Compressed) > 0 || m.Encoding != "" {
+		r.recoded[m.Path] = true
 	}
 	head := detect.Head{Bytes: m.Head, Path: m.Path, Size: m.Size, Whole: m.Whole()}
 	found := detect.Sniff(head)
@@ -296,6 +303,8 @@ var formats = map[string]formatReader{
 	detect.HTML:            readWrapped,
 	detect.CapturedAt:      readCapturedAt,
 	detect.Manifest:        readManifest,
+	detect.Capture:         readCapture,
+	detect.WatchTargets:    readHandles,
 }
 
 func readText(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {

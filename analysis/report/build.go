@@ -370,6 +370,7 @@ func (l *Line) family(f *analysis.Family) Family {
 	if rising(j.Verdict) {
 		out.Onset = l.familyOnset(f.Fingerprint)
 	}
+	out.Watched = l.watched(f.Fingerprint)
 	if g := l.last(f.Fingerprint); g != nil {
 		for state, n := range g.States {
 			out.States[state] = n

@@ -125,6 +125,8 @@ type Family struct {
 	Onset   *Onset   `json:"onset,omitempty"`
 	Classes []string `json:"classes"`
 	Known   []string `json:"known"`
+	// Watched says what the watches of the last snapshot are on.
+	Watched []analysis.Target `json:"watched,omitempty"`
 }
 
 // Variant is another exact stack of a family.

@@ -46,6 +46,8 @@ type FamilyInput struct {
 	// Statements are what snapshot SnapshotIndex proves alone.
 	Statements []analysis.Statement
 	Bisection  trend.Bisection
+	// Watched says what the watches of snapshot SnapshotIndex are on.
+	Watched []analysis.Target
 	// Members are those of snapshot SnapshotIndex.
 	Members       []FamilyMember
 	SnapshotIndex int
@@ -114,6 +116,8 @@ type Family struct {
 	Key            string
 	KeyNote        string
 	Variants       []FamilyVariant
+	Watched        []WatchedRow
+	WatchedNote    string
 	Rows           []MemberRow
 	RowsNote       string
 	HasWaits       bool
@@ -196,6 +200,7 @@ func NewFamily(in FamilyInput) Family {
 	m.group(&f)
 	m.steps(&f)
 	m.variants(&f)
+	m.watched(&f)
 	m.members(&f)
 	m.kin(&f)
 	m.hourBars(&f)
@@ -724,6 +729,15 @@ func (f Family) Markdown() string {
 			rows = append(rows, []string{a.Name, a.Value})
 		}
 		m.table(2, []string{"Attribute", "Value"}, rows)
+	}
+	if len(f.Watched) > 0 {
+		m.heading(2, "What they watch at "+f.At)
+		m.paragraph(f.WatchedNote)
+		var rows [][]string
+		for _, w := range f.Watched {
+			rows = append(rows, []string{w.What, w.Watches, w.Still, w.Pod})
+		}
+		m.table(1, []string{"Target", "Watches", "Still there?", "Pod"}, rows)
 	}
 	for i, v := range f.Variants {
 		if i > 0 {
