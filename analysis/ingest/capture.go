@@ -77,10 +77,17 @@ func readCapture(r *reader, body io.Reader, p *part, a *analysis.Artifact) error
 	}
 	lost := 0
 	for _, s := range m.Steps {
-		if s.Status != "done" {
-			lost++
-			r.problem(s.problem(m, p.path))
+		if s.Status == "done" {
+			continue
 		}
+		lost++
+		// What cannot be had of a process is missing in every round.
+		why := fmt.Sprint(p.host, p.pid, s.Name, s.Error)
+		if s.Status == "skipped" && r.skipped[why] {
+			continue
+		}
+		r.skipped[why] = true
+		r.problem(s.problem(m, p.path))
 	}
 	a.Outcome = fmt.Sprintf("round %d of %d, %s", m.Round+1, m.Rounds, plural(len(m.Steps), "step", "steps"))
 	if lost > 0 {

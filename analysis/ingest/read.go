@@ -49,6 +49,8 @@ type reader struct {
 	stems map[string]map[string]bool
 	// former is what watches were on whose target is gone in some capture.
 	former map[watchKey]formerTarget
+	// skipped are the steps of captures that were not tried, told once.
+	skipped map[string]bool
 	// recoded are the files whose bytes in the upload are packed or encoded otherwise.
 	recoded map[string]bool
 	// empty are the files without a byte.
@@ -68,7 +70,7 @@ type directory struct {
 }
 
 func newReader(cfg Config) *reader {
-	return &reader{cfg: cfg, formats: formats, directories: map[directoryKey]*directory{}, recoded: map[string]bool{}, progress: Progress{Stage: "unpacking"}}
+	return &reader{cfg: cfg, formats: formats, directories: map[directoryKey]*directory{}, recoded: map[string]bool{}, skipped: map[string]bool{}, progress: Progress{Stage: "unpacking"}}
 }
 
 func (r *reader) report() {
