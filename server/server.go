@@ -45,6 +45,9 @@ type Config struct {
 	// collector run without end.
 	Kept    func(bytes int)
 	Samples []Sample
+	// Script is what /collect.sh gives: it captures a process where no program may be
+	// copied. Without one there is no such page.
+	Script []byte
 }
 
 // Sample is a bundle that comes with the program.

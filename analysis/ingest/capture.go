@@ -124,9 +124,24 @@ func (r *reader) verify() {
 			continue
 		}
 		for _, s := range p.capture.Steps {
-			if s.File != "" {
-				r.verifyStep(p, s, byPath[directoryOf(p.path)+s.File])
+			if s.File == "" {
+				continue
 			}
+			where := directoryOf(p.path) + s.File
+			r.verifyStep(p, s, byPath[where])
+			if s.Status == "partial" {
+				r.cutParts(where)
+			}
+		}
+	}
+}
+
+// cutParts marks what was read of a file that the capture did not get to the end of: a
+// dump may end between two goroutines and look whole.
+func (r *reader) cutParts(where string) {
+	for _, q := range r.parts {
+		if q.path == where {
+			q.cut("the capture did not get to its end")
 		}
 	}
 }
@@ -207,6 +222,20 @@ func (m *captureManifest) podNames() map[string]string {
 		out[pod.UID] = pod.Namespace + "/" + pod.Name
 	}
 	return out
+}
+
+// halfRead keeps the kinds out of comparisons whose descriptors were not read to the
+// end.
+func (b *builder) halfRead() {
+	p := b.g.capture()
+	if p == nil {
+		return
+	}
+	for _, s := range p.capture.Steps {
+		if s.Status == "partial" && s.Name == "fdinfo" {
+			b.s.Incomplete = append(b.s.Incomplete, analysis.KindDescriptor, analysis.KindWatch)
+		}
+	}
 }
 
 // start is the process' start as stat gives it, "" where unknown.

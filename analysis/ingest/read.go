@@ -167,7 +167,11 @@ func (r *reader) cut(p *part) {
 	if n := len(r.parts); n > 0 && r.newParts() < n {
 		p = r.parts[n-1]
 	}
-	const why = "its archive stops before its end"
+	p.cut("its archive stops before its end")
+}
+
+// cut marks the dump of a part as one that is not whole.
+func (p *part) cut(why string) {
 	switch {
 	case p.text != nil && !p.text.dump.Truncated:
 		p.text.dump.Truncated, p.text.dump.TruncatedWhy = true, why

@@ -268,6 +268,7 @@ func (b *builder) build() analysis.Snapshot {
 	b.threads()
 	b.descriptors()
 	b.watches()
+	b.halfRead()
 	b.figures()
 	for _, g := range b.byPrint {
 		orderVariants(g)

@@ -288,7 +288,7 @@ get() {
 	case ${g_url#*://} in */*) ;; *) g_url=$g_url$2 ;; esac
 	g_url=${g_url%/goroutine}$3
 	if has curl; then
-		limited curl -q -K "$work/curlrc" -gfsS --max-time "$budget" ${insecure:+-k} ${g_socket:+--unix-socket "$g_socket"} "$g_url"
+		limited curl -q -K "$work/curlrc" -NgfsS --max-time "$budget" ${insecure:+-k} ${g_socket:+--unix-socket "$g_socket"} "$g_url"
 		return
 	fi
 	if [ -n "$g_socket" ]; then
