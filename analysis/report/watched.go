@@ -24,7 +24,7 @@ const fewPods = 4
 // remains says of families of watches how many targets are gone, and which pods they
 // belonged to; "" where nothing is gone or no pod is known.
 //
-//	" 43 watches are on what is gone, 41 of them of 12 pods: shop/cart-7d9f, … and 8 others."
+//	" 43 watches are on what is gone; 41 of them belonged to 12 pods: shop/cart-7d9f, … and 8 others."
 func remains(families []*Family) string {
 	gone, known := 0, 0
 	var pods []string
@@ -52,11 +52,11 @@ func remains(families []*Family) string {
 	if more := len(pods) - fewPods; more > 0 {
 		named += fmt.Sprintf(" and %s", plural(more, "other", "others"))
 	}
-	whose := "of"
+	whose := "they"
 	if known < gone {
-		whose = fmt.Sprintf("%d of them of", known)
+		whose = fmt.Sprintf("%d of them", known)
 	}
-	return fmt.Sprintf(" %s on what is gone, %s %s: %s.", pluralVerb(gone), whose, plural(len(pods), "pod", "pods"), named)
+	return fmt.Sprintf(" %s on what is gone; %s belonged to %s: %s.", pluralVerb(gone), whose, plural(len(pods), "pod", "pods"), named)
 }
 
 func pluralVerb(n int) string {

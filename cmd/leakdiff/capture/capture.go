@@ -134,18 +134,19 @@ func Run(ctx context.Context, cfg Config, a *Archive) (Summary, error) {
 		if !c.sleep(ctx, start.Add(time.Duration(n)*c.cfg.Every)) {
 			break
 		}
-		found, err := c.round(ctx, n)
-		if err != nil {
+		visits, err := c.round(ctx, n)
+		if err := errors.Join(err, a.flush()); err != nil {
 			return c.summary, err
 		}
-		if err := a.flush(); err != nil {
-			return c.summary, err
+		// What is told of a round can be read, should the program be killed now.
+		for _, v := range visits {
+			c.say(v.line())
 		}
-		if !found && n > 0 {
+		if len(visits) == 0 && n > 0 {
 			c.say("no process is left to capture")
 			break
 		}
-		if !found {
+		if len(visits) == 0 {
 			return c.summary, c.nobody()
 		}
 	}
@@ -233,8 +234,7 @@ func (c *collector) nobody() error {
 }
 
 // round captures every process once, all of them at the same time.
-func (c *collector) round(ctx context.Context, n int) (found bool, err error) {
-	var visits []*visit
+func (c *collector) round(ctx context.Context, n int) (visits []*visit, err error) {
 	for _, t := range c.cfg.Targets {
 		for _, p := range c.present(t) {
 			visits = append(visits, c.visit(n, p))
@@ -242,7 +242,7 @@ func (c *collector) round(ctx context.Context, n int) (found bool, err error) {
 	}
 	ending := c.left(n, visits)
 	if len(visits) == 0 && len(ending) == 0 {
-		return false, nil
+		return nil, nil
 	}
 	c.summary.Rounds = n + 1
 	var wait sync.WaitGroup
@@ -255,10 +255,7 @@ func (c *collector) round(ctx context.Context, n int) (found bool, err error) {
 		errs = append(errs, v.finish(false))
 	}
 	c.summary.Captures += len(visits)
-	for _, v := range visits {
-		c.say(v.line())
-	}
-	return len(visits) > 0, errors.Join(errs...)
+	return visits, errors.Join(errs...)
 }
 
 // present are the processes of a target that are there now.
