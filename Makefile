@@ -8,7 +8,7 @@ DATA    ?= .data
 FUZZTIME ?= 10s
 CHROMIUM := $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
 
-.PHONY: run build test check generate fuzz bench bench-short lab vuln browser clean
+.PHONY: run build test check generate fuzz bench bench-short lab vuln browser shells clean
 
 run: build
 	$(BINARY) serve --listen $(LISTEN) --data $(DATA)
@@ -23,7 +23,7 @@ SINGLE  := $(PARSERS:%=./analysis/%)
 
 # Everything that must hold before a commit lands. The second pass runs the parsers,
 # and what measures memory, kills processes or reads large captures.
-test: check build browser
+test: check build browser shells
 	LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go test -race $$(go list ./... | grep -vE '/analysis/($(subst $() ,|,$(PARSERS)))$$')
 	LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go test $(SINGLE) ./analysis/bundle ./cmd/leakdiff ./server
 	cd web/browsertest && LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go vet ./... && LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go test ./...
@@ -59,6 +59,19 @@ browser:
 	    echo "* chromium is missing: THE BROWSER TESTS WILL NOT RUN.      *"; \
 	    echo "* install it (apt-get install chromium) and run make test.  *"; \
 	    echo "************************************************************"; \
+	  fi; \
+	fi
+
+# The shells that the capture script is tested under, by the same rules.
+shells:
+	@if ! command -v busybox >/dev/null || ! command -v dash >/dev/null; then \
+	  if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
+	    echo "installing busybox and dash"; \
+	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq busybox dash >/dev/null; \
+	  elif [ "$${CI:-}" = true ]; then \
+	    echo "busybox or dash is missing and CI=true"; exit 1; \
+	  else \
+	    echo "busybox or dash is missing: the capture script is not tested under it"; \
 	  fi; \
 	fi
 
