@@ -2,6 +2,8 @@ package ingest
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -152,7 +154,7 @@ func (r *reader) verifyStep(p *part, s captureStep, a *analysis.Artifact) {
 		r.problem(analysis.Problem{Path: p.path, Offset: -1, Severity: analysis.Warning,
 			What: path.Base(s.File) + " is missing", Why: "the manifest of the capture names it, and it is not in the upload",
 			Hint: "upload the archive as leakdiff collect wrote it"})
-	case s.SHA256 == "" || r.recoded[a.Path] || a.SHA256 == s.SHA256:
+	case s.SHA256 == "" || r.recoded[a.Path] || a.SHA256 == s.SHA256 || a.SHA256 == r.joinedSum(a, s.SHA256):
 	case a.Truncated:
 		r.problem(analysis.Problem{Path: a.Path, Offset: -1, Severity: analysis.Warning,
 			What: "is shorter than when it was captured", Why: "its archive ends inside it: its hash is not that of the manifest", Hint: "upload the whole archive"})
@@ -161,6 +163,16 @@ func (r *reader) verifyStep(p *part, s captureStep, a *analysis.Artifact) {
 			What: "differs from what was captured", Why: "its SHA-256 is " + clip(a.SHA256, 12) + " and the manifest of the capture says " + clip(s.SHA256, 12),
 			Hint: "it was changed or damaged after the capture; upload the archive as leakdiff collect wrote it"})
 	}
+}
+
+// joinedSum is the hash that one file of joined fdinfo files has as an artifact, which
+// is made as for a directory.
+func (r *reader) joinedSum(a *analysis.Artifact, sum string) string {
+	if !gathered(a.Kind) {
+		return ""
+	}
+	joined := sha256.Sum256([]byte(path.Base(a.Path) + " " + sum + "\n"))
+	return hex.EncodeToString(joined[:])
 }
 
 // capture is the manifest that the snapshot's directory holds, nil without one.

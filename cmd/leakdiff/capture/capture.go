@@ -9,7 +9,8 @@
 //	leakdiff-HOST-20261121T030405Z/t0/kubelet-4711/     a round, a process
 //	    stat status cmdline cgroup limits mountinfo     as the kernel prints them, cmdline without secrets
 //	    proc_net_tcp …                                  tables of the process' network namespace
-//	    fdinfo/N fd/N                                   read one by one; fd/N are links whose targets are data
+//	    fdinfo/N fd/N                                   read one by one; fd/N are links whose targets are data;
+//	                                                    of many descriptors fdinfo.txt, fd.txt (manyFiles)
 //	    inotify-sysctls.txt                             "/proc/sys/fs/inotify/NAME:VALUE", and file-nr
 //	    cgroup-inodes.txt                               "INODE PATH" of the cgroups, as the process sees them
 //	    watches.jsonl                                   what each watched file handle leads to: WatchTarget

@@ -19,7 +19,7 @@ unset http_proxy https_proxy all_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY
 
 tool='collect.sh 1.0'
 pids='' names='' pprofs='' metrics='' every=30 count=10 budget=10 header='' insecure=''
-most=100000 force='' sigquit='' nodereport='' lsof=1 jvm=1 host='' proc=/proc out=leakdiff-capture.tar.gz
+many=1000 most=100000 force='' sigquit='' nodereport='' lsof=1 jvm=1 host='' proc=/proc out=leakdiff-capture.tar.gz
 newline='
 '
 
@@ -351,6 +351,19 @@ n
 }' | tr '\n\001' '\000\n'
 }
 
+# joined FILE writes the files of fdinfo/ as one, each below its name. /dev/null makes
+# tail print the name even of a single file.
+joined() {
+	(cd "$dir" && find fdinfo -type f -exec tail -n +1 /dev/null {} + | grep -v '^==> /dev/null <==$') >"$dir/fdinfo.txt" &&
+		rm -rf "${dir:?}/fdinfo"
+}
+
+# targets writes the links of fd/ as lines "N -> TARGET".
+targets() {
+	(cd "$dir/fd" && for link in *; do printf '%s -> %s\n' "$link" "$(readlink "$link" | tr '\n' ' ')"; done) >"$dir/fd.txt" &&
+		rm -rf "${dir:?}/fd"
+}
+
 descriptors() {
 	at=$(now) from=$(date +%s)
 	limited cp -R "$proc/$pid/fdinfo" "$dir/" 2>"$work/error"
@@ -358,6 +371,7 @@ descriptors() {
 	chmod -R u+rwX "$dir/fdinfo" 2>/dev/null
 	# What was closed meanwhile is empty; no fdinfo of an open descriptor is.
 	find "$dir/fdinfo" -type f -size 0 -exec rm -f {} + 2>/dev/null
+	watches=$(find "$dir/fdinfo" -type f -exec cat {} + 2>/dev/null | grep -c '^inotify ')
 	directory fdinfo
 	at=$(now) from=$(date +%s)
 	limited cp -PR "$proc/$pid/fd" "$dir/" 2>"$work/error"
@@ -377,27 +391,32 @@ directory() {
 		step "$1" failed '' "$at" "$from" "$error"
 		return
 	fi
+	error=''
+	case $status in 137 | 124 | 143) error="no end within ${budget}s" ;; esac
+	state='done'
+	[ -z "$error" ] || state=partial
+	if [ $files -gt $many ]; then
+		# So many files would be too many for a reader after some rounds.
+		case $1 in fd) targets ;; *) joined ;; esac
+		step "$1" $state "$1.txt" "$at" "$from" "$error" "$(wc -c <"$dir/$1.txt")" '' "$(hash <"$dir/$1.txt")"
+		return
+	fi
 	case $1 in
 	fd)
 		sum=''
-		if [ $files -le 1000 ]; then
-			sum=$(for link in "$dir"/fd/*; do printf '%s %s\n' "${link##*/}" "$(readlink "$link")"; done | sort | hash)
-		fi
+		sum=$(for link in "$dir"/fd/*; do printf '%s %s\n' "${link##*/}" "$(readlink "$link")"; done | sort | hash)
 		;;
 	*) sum=$(cd "$dir/$1" && find . -type f -exec sha256sum {} + 2>/dev/null | sed 's|^\([0-9a-f]*\) [ *]\./\(.*\)$|\2 \1|' | sort | hash) ;;
 	esac
 	has sha256sum || sum=''
-	case $status in
-	137 | 124 | 143) step "$1" partial "$1/" "$at" "$from" "no end within ${budget}s" '' $files "$sum" ;;
-	*) step "$1" 'done' "$1/" "$at" "$from" '' '' $files "$sum" ;;
-	esac
+	step "$1" $state "$1/" "$at" "$from" "$error" '' $files "$sum"
 }
 
 # cgroups lists the inodes of all cgroups under the paths that the process sees. Files
 # are listed too where a watch asks for events that directories do not have alone.
 cgroups() {
 	only='-type d'
-	for mask in $(sed -n 's/^inotify .* mask:\([0-9a-f]*\) .*/\1/p' "$dir"/fdinfo/* | sort -u); do
+	for mask in $(find "$dir" -path '*/fdinfo*' -type f -exec sed -n 's/^inotify .* mask:\([0-9a-f]*\) .*/\1/p' {} + | sort -u); do
 		[ $((0x$mask & 0x300)) -ne 0 ] || only=''
 	done
 	while read -r _ _ _ root point rest; do
@@ -426,7 +445,6 @@ kernel() {
 		[ ! -e "$proc/$pid/net/$table" ] || take net/$table proc_net_$table limited cat "$proc/$pid/net/$table"
 	done
 	take sysctls inotify-sysctls.txt sysctls
-	watches=$(cat "$dir"/fdinfo/* 2>/dev/null | grep -c '^inotify ')
 	[ "$watches" -eq 0 ] && return
 	: >"$work/unlisted"
 	take 'cgroup inodes' cgroup-inodes.txt cgroups
@@ -632,15 +650,9 @@ mkdir -p "$work/$top"
 : >"$work/seen"
 start=$(date +%s) round=0 captures=0
 while [ $round -lt "$count" ] && [ -z "$stopping" ]; do
-	wait=$((start + round * every - $(date +%s)))
-	if [ $wait -gt 0 ]; then
-		# Only a wait is interrupted by a signal at once.
-		sleep $wait &
-		sleeper=$!
-		wait $sleeper
-		kill $sleeper 2>/dev/null
-		[ -z "$stopping" ] || break
-	fi
+	# In short sleeps: a signal that comes just before one is noticed after it.
+	while [ -z "$stopping" ] && [ $((start + round * every)) -gt "$(date +%s)" ]; do sleep 1; done
+	[ -z "$stopping" ] || break
 	all=$pids
 	while IFS= read -r wanted; do
 		[ -z "$wanted" ] || all="$all $(named "$wanted" | tr '\n' ' ')"
@@ -671,7 +683,7 @@ NAMES
 	fi
 	round=$((round + 1))
 done
-[ -z "$stopping" ] || say "warning: ended by a signal in round $((round + 1)) of $count; the archive holds what was there"
+[ -z "$stopping" ] || say "warning: ended by a signal after $round of $count rounds; the archive holds what was there"
 [ $captures -gt 0 ] || exit 2
 
 # From here on nothing may interrupt: the archive is whole or not there.

@@ -58,9 +58,20 @@ func (v *visit) kernel(ctx context.Context) {
 	v.take(ctx, "cgroup inodes", "cgroup-inodes.txt", func(ctx context.Context, w io.Writer) error {
 		return listCgroups(ctx, file("root"), mounts, watches, w)
 	})
+	denied := make(chan error, 1)
 	v.take(ctx, "watch targets", "watches.jsonl", func(ctx context.Context, w io.Writer) error {
-		return v.c.resolve(ctx, pid, mounts, watches, w)
+		err := v.c.resolve(ctx, pid, mounts, watches, w)
+		if errors.Is(err, errDenied) {
+			denied <- err
+			return nil
+		}
+		return err
 	})
+	select {
+	case err := <-denied:
+		v.skip("watch handles", Skipped, err)
+	default:
+	}
 }
 
 // sysctls are the limits that descriptors and watches run into.

@@ -74,6 +74,36 @@ func TestAnEndpointThatHangsCostsItsOwnStepOnly(t *testing.T) {
 	}
 }
 
+// Ten thousand files in each round would be more than a reader takes.
+func TestManyDescriptorsAreFewFiles(t *testing.T) {
+	for _, by := range takers(t) {
+		t.Run(by.name, func(t *testing.T) {
+			p, about := server(t)
+			p.ask("open 1500", &about)
+			file := by.take(t, one(p.pid(), about.Address))
+			r := read(t, file)
+			if lost := problems(r); len(lost) > 0 {
+				t.Errorf("problems: %q", lost)
+			}
+			s := &r.Snapshots[0]
+			if got := counted(s, analysis.KindDescriptor, "/dev/zero"); got != 1500 {
+				t.Errorf("%d descriptors of /dev/zero, want 1500", got)
+			}
+			if got, want := *s.Totals.Descriptors, settled(t, p, about); got != want {
+				t.Errorf("%d descriptors, want %d", got, want)
+			}
+			for _, a := range s.Artifacts {
+				if strings.HasPrefix(a.Kind, "fd") && a.Members != settled(t, p, about) {
+					t.Errorf("%s has %d descriptors", a.Path, a.Members)
+				}
+			}
+			if n := len(members(t, file)); n > 100 {
+				t.Errorf("the archive has %d files", n)
+			}
+		})
+	}
+}
+
 func TestAProcessThatDiesInBetweenIsToldOnce(t *testing.T) {
 	p, about := server(t)
 	cfg := one(p.pid(), about.Address)

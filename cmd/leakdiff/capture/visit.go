@@ -267,6 +267,10 @@ func (v *visit) takeDirectory(ctx context.Context, name, dir string, put func(st
 			return nil
 		}
 	}
+	if len(got.entries) > manyFiles {
+		v.join(s, dir+".txt", got.entries, got.err)
+		return got.entries
+	}
 	var lines []string
 	err := got.err
 	for _, e := range got.entries {
@@ -284,6 +288,30 @@ func (v *visit) takeDirectory(ctx context.Context, name, dir string, put func(st
 	}
 	v.closeStep(s, err)
 	return got.entries
+}
+
+// manyFiles is how many files a directory may have. A process with ten thousand
+// descriptors would make more files in ten rounds than a reader takes.
+const manyFiles = 1000
+
+// join makes one file of a directory: fdinfo files below headings as "tail -n +1"
+// prints them, links as lines "N -> TARGET".
+func (v *visit) join(s Step, file string, entries []entry, err error) {
+	var text bytes.Buffer
+	for _, e := range entries {
+		if s.Name == "fd" {
+			fmt.Fprintf(&text, "%s -> %s\n", e.name, strings.ReplaceAll(string(e.text), "\n", " "))
+		} else {
+			fmt.Fprintf(&text, "==> fdinfo/%s <==\n%s\n", e.name, e.text)
+		}
+	}
+	if broken := v.putFile(path.Join(v.dir, file), s.At.Time, text.Bytes()); broken != nil {
+		v.closeStep(s, broken)
+		return
+	}
+	sum := sha256.Sum256(text.Bytes())
+	s.File, s.Bytes, s.SHA256 = file, int64(text.Len()), hex.EncodeToString(sum[:])
+	v.closeStep(s, err)
 }
 
 func (v *visit) putFile(name string, at time.Time, text []byte) error {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -197,6 +198,9 @@ func (c *collector) resolve(ctx context.Context, pid int, mounts []mount, watche
 	return r.denied
 }
 
+// errDenied is why no handle can be opened at all.
+var errDenied = errors.New("file handles cannot be opened without CAP_DAC_READ_SEARCH: run as root to have the watches named that no list names")
+
 // resolver opens file handles on the mounts of a process.
 type resolver struct {
 	c      *collector
@@ -270,7 +274,7 @@ func (r *resolver) target(x watch) WatchTarget {
 	case isStale(err) && !unanswerable[on.fstype]:
 		t.State = Stale
 	case isDenied(err):
-		r.denied = fmt.Errorf("file handles cannot be opened without CAP_DAC_READ_SEARCH: %w", err)
+		r.denied = errDenied
 	default:
 		t.Error = err.Error()
 	}

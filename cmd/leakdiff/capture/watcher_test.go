@@ -73,6 +73,7 @@ func watchThings() {
 		watch(fd, cgroups[i])
 		all = append(all, watched{Path: strings.TrimPrefix(cgroups[i], os.Args[3]), Pod: endings[i], State: analysis.TargetThere})
 	}
+	var held []*os.File
 	told := json.NewEncoder(os.Stdout)
 	told.Encode(all)
 	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
@@ -83,8 +84,9 @@ func watchThings() {
 				i := way + ways*(n%podsPer)
 				if way == 1 {
 					// Held by an open descriptor, as a process of the pod may.
-					_, err := os.Open(volumes[i] + "/token")
+					f, err := os.Open(volumes[i] + "/token")
 					check(err)
+					held = append(held, f)
 				}
 				if way == 2 && holder.Process == nil {
 					holder.SysProcAttr = &unix.SysProcAttr{Cloneflags: unix.CLONE_NEWNS}
@@ -103,6 +105,9 @@ func watchThings() {
 			}
 		}
 		told.Encode(all)
+	}
+	for _, f := range held {
+		f.Close()
 	}
 	if holder.Process != nil {
 		holder.Process.Kill()
