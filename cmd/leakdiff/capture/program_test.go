@@ -1,3 +1,5 @@
+//go:build linux
+
 package capture_test
 
 import (
@@ -25,6 +27,9 @@ func TestMain(m *testing.M) {
 	case "":
 		os.Exit(m.Run())
 	case "server":
+		serveProfiles()
+	case "secluded":
+		raiseLoopback()
 		serveProfiles()
 	case "watcher":
 		watchThings()

@@ -281,3 +281,33 @@ func TestWhatIsAlreadyGoneIsToldByItsHandle(t *testing.T) {
 		t.Error(d)
 	}
 }
+
+// raiseLoopback brings up the loopback of a network namespace that was just made.
+func raiseLoopback() {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	check(err)
+	defer unix.Close(fd)
+	lo, err := unix.NewIfreq("lo")
+	check(err)
+	lo.SetUint16(unix.IFF_UP)
+	check(unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, lo))
+}
+
+func TestLoopbackMeansThatOfTheProcess(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root can make a network namespace")
+	}
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), roleVariable+"=secluded")
+	cmd.SysProcAttr = &unix.SysProcAttr{Cloneflags: unix.CLONE_NEWNET}
+	p := start(t, cmd)
+	var about served
+	if err := json.Unmarshal([]byte(p.line()), &about); err != nil {
+		t.Fatal(err)
+	}
+	p.ask("leak 12", &about)
+	r := read(t, runCollect(t, one(p.pid(), about.Address)))
+	if got := counted(&r.Snapshots[0], analysis.KindGoroutine, "(*profileServer).leak"); got != 12 {
+		t.Errorf("%d leaked goroutines, want 12: %q", got, problems(r))
+	}
+}
