@@ -13,8 +13,9 @@ CHROMIUM := $(shell command -v chromium || command -v chromium-browser || comman
 run: build
 	$(BINARY) serve --listen $(LISTEN) --data $(DATA)
 
+# Static: leakdiff collect is copied to nodes and into containers with another libc, or none.
 build:
-	go build -trimpath -o $(BINARY) ./cmd/leakdiff
+	CGO_ENABLED=0 go build -trimpath -o $(BINARY) ./cmd/leakdiff
 
 # The parsers start no goroutines: the race detector would find nothing in them and
 # make them 15 to 33 times slower.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"debug/elf"
 	"io"
 	"os"
 	"os/exec"
@@ -79,6 +80,20 @@ func TestACollectThatIsKilledLeavesWhatItHad(t *testing.T) {
 	}
 	if left, _ := os.ReadDir(dir); len(left) != 1 {
 		t.Errorf("%d files are left, want the partial one", len(left))
+	}
+}
+
+// The program is copied to nodes and into containers that have another libc, or none.
+func TestTheProgramNeedsNoLibrary(t *testing.T) {
+	f, err := elf.Open(binary(t))
+	if err != nil {
+		t.Skipf("it is no ELF file: %v", err)
+	}
+	defer f.Close()
+	for _, p := range f.Progs {
+		if p.Type == elf.PT_INTERP {
+			t.Error("it asks for a dynamic linker")
+		}
 	}
 }
 
