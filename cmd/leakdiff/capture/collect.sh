@@ -117,7 +117,7 @@ has() { command -v "$1" >/dev/null 2>&1; }
 
 near=.
 case $out in -) near=${TMPDIR:-/tmp} ;; */*) near=${out%/*} ;; esac
-work=$(mktemp -d "${near:-/}/.leakdiff-XXXXXX") || fail "no directory can be made in ${near:-/}"
+work=$(mktemp -d -p "${near:-/}") || fail "no directory can be made in ${near:-/}"
 trap 'chmod -R u+rwX "$work" 2>/dev/null; rm -rf "$work"' EXIT
 stopping=''
 trap 'stopping=1' INT TERM HUP
