@@ -167,6 +167,7 @@ func (s *Server) familyView(r *http.Request, l *loaded, line *report.Line, finge
 	snap := line.Snapshots[at]
 	bundleID := l.bundleOf[snap.ID]
 	in.Members, in.Statements = members(group, snap, bundleID), snap.Statements
+	in.Watched = snap.Watched[fingerprint]
 	if err := s.firstLines(r, &in, group, snap, bundleID); err != nil {
 		return view.Family{}, err
 	}

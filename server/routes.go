@@ -90,6 +90,7 @@ func (s *Server) routes() chi.Router {
 		r.Delete("/api/v1/permalinks/{id}", s.withdrawAPI)
 	})
 
+	r.Get("/collect.sh", s.collectScript)
 	r.Get("/healthz", s.healthz)
 	r.Handle("/metrics", s.metrics())
 	r.Handle("/assets/*", web.Handler())

@@ -50,6 +50,9 @@ type Config struct {
 	// where people put them.
 	Knowledge    fs.FS
 	KnowledgeDir string
+	// Script is what /collect.sh gives: it captures a process where no program may be
+	// copied. Without one there is no such page.
+	Script []byte
 }
 
 // Sample is a bundle that comes with the program.

@@ -394,6 +394,7 @@ func (l *Line) family(f *analysis.Family) Family {
 		out.Onset = l.familyOnset(f.Fingerprint)
 	}
 	l.explain(&out)
+	out.Watched = l.watched(f.Fingerprint)
 	if g := l.last(f.Fingerprint); g != nil {
 		for state, n := range g.States {
 			out.States[state] = n

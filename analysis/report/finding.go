@@ -77,8 +77,13 @@ func (l *Line) point(p trend.Point, byPrint map[string]*Family) Finding {
 	f := Finding{Kind: kinds[p.Section], Verdict: p.Verdict, Unit: p.Unit, Families: lead(p.Families, byPrint)}
 	first := byPrint[f.Families[0]]
 	f.Next = next(first)
+	var members []*Family
+	for _, print := range f.Families {
+		members = append(members, byPrint[print])
+	}
 	if p.Unit != "" {
 		l.unit(&f, p.Unit, byPrint)
+		f.Text += remains(members)
 		return f
 	}
 	f.Title = fmt.Sprintf("%s: %s %s", first.Title, l.rises(first.Counts, first.Kind), kindWord(first.Kind))
@@ -93,6 +98,7 @@ func (l *Line) point(p trend.Point, byPrint map[string]*Family) Finding {
 	if len(l.Snapshots) == 1 {
 		f.Text += l.births(first.Fingerprint)
 	}
+	f.Text += remains(members)
 	return f
 }
 

@@ -145,6 +145,8 @@ type Family struct {
 	KnownLeaks []KnownLeak `json:"known_leaks,omitempty"`
 	// Normal is the normal stack that the family is one of.
 	Normal *Normal `json:"normal,omitempty"`
+	// Watched says what the watches of the last snapshot are on.
+	Watched []analysis.Target `json:"watched,omitempty"`
 }
 
 // Variant is another exact stack of a family.

@@ -45,7 +45,9 @@ var arrows = map[string][]string{
 	"web/chart":           {},
 	"web/page":            {"web", "web/chart", "web/view"},
 	"server":              {"analysis", "analysis/identity", "analysis/bundle", "analysis/diff", "analysis/family", "analysis/flame", "analysis/ingest", "analysis/knowledge", "analysis/profile", "analysis/redact", "analysis/report", "analysis/trend", "store", "store/blob", "web", "web/page", "web/view"},
-	"cmd/leakdiff":        {"analysis", "analysis/bundle", "analysis/family", "analysis/ingest", "analysis/knowledge", "analysis/report", "samples", "server", "store", "web/page", "web/view"},
+	// What opens a live process stands apart from everything that reads evidence.
+	"cmd/leakdiff/capture": {},
+	"cmd/leakdiff":         {"analysis", "analysis/bundle", "analysis/family", "analysis/ingest", "analysis/knowledge", "analysis/report", "cmd/leakdiff/capture", "samples", "server", "store", "web/page", "web/view"},
 }
 
 func TestImportsPointDownOnly(t *testing.T) {

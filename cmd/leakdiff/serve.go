@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"leakdiff/analysis"
+	"leakdiff/cmd/leakdiff/capture"
 	"leakdiff/samples"
 	"leakdiff/server"
 	"leakdiff/store"
@@ -74,7 +75,7 @@ func (c *serveCommand) Run(ctx context.Context, m *Main) error {
 	cfg := server.Config{
 		Kept:  func(bytes int) { limitMemory(serveMemory + 2*int64(bytes)) },
 		Store: st, Blobs: st.Blobs(), Log: log, Version: version, Listen: address, Hosts: hosts, BaseURL: c.BaseURL,
-		TempDir: spool, UploadLimit: limit,
+		TempDir: spool, UploadLimit: limit, Script: capture.Script(),
 		KnowledgeDir: c.Knowledge,
 	}
 	if cfg.KnowledgeDir == "" {

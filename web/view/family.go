@@ -50,6 +50,8 @@ type FamilyInput struct {
 	Triage     TriageInput
 	// Modules are the prefixes of the reader's own functions, separated by blanks.
 	Modules string
+	// Watched says what the watches of snapshot SnapshotIndex are on.
+	Watched []analysis.Target
 	// Members are those of snapshot SnapshotIndex.
 	Members       []FamilyMember
 	SnapshotIndex int
@@ -125,6 +127,8 @@ type Family struct {
 	Key            string
 	KeyNote        string
 	Variants       []FamilyVariant
+	Watched        []WatchedRow
+	WatchedNote    string
 	Rows           []MemberRow
 	RowsNote       string
 	HasWaits       bool
@@ -222,6 +226,7 @@ func NewFamily(in FamilyInput) Family {
 	m.group(&f)
 	m.steps(&f)
 	m.variants(&f)
+	m.watched(&f)
 	m.members(&f)
 	m.kin(&f)
 	f.Knowledge = newFamilyKnowledge(in.Family, in.Catalogue, in.Frozen)
@@ -827,6 +832,15 @@ func (f Family) Document() Document {
 			rows = append(rows, []string{a.Name, a.Value})
 		}
 		m.table(2, []string{"Attribute", "Value"}, rows)
+	}
+	if len(f.Watched) > 0 {
+		m.heading(2, "What they watch at "+f.At)
+		m.paragraph(f.WatchedNote)
+		var rows [][]string
+		for _, w := range f.Watched {
+			rows = append(rows, []string{w.What, w.Watches, w.Still, w.Pod})
+		}
+		m.table(1, []string{"Target", "Watches", "Still there?", "Pod"}, rows)
 	}
 	for i, v := range f.Variants {
 		if i > 0 {
