@@ -175,21 +175,26 @@ type Sockets struct {
 // harm.
 func NewSockets(all []analysis.Descriptor) *Sockets {
 	s := &Sockets{ports: map[string]bool{}, ends: map[string]bool{}, near: map[string]int{}, far: map[string]int{}}
-	for _, d := range all {
-		c, ok := connectionOf(d)
-		if !ok {
-			continue
-		}
-		if c.state == "LISTEN" {
-			s.ports[c.protocol+" "+c.local.port] = true
-			s.ends[c.protocol+" "+c.local.String()] = true
-		}
-		if c.remote.known() {
-			s.near[c.protocol+" "+c.local.String()]++
-			s.far[c.protocol+" "+c.remote.String()]++
-		}
+	for i := range all {
+		s.Add(&all[i])
 	}
 	return s
+}
+
+// Add indexes one more descriptor of the snapshot.
+func (s *Sockets) Add(d *analysis.Descriptor) {
+	c, ok := connectionOf(*d)
+	if !ok {
+		return
+	}
+	if c.state == "LISTEN" {
+		s.ports[c.protocol+" "+c.local.port] = true
+		s.ends[c.protocol+" "+c.local.String()] = true
+	}
+	if c.remote.known() {
+		s.near[c.protocol+" "+c.local.String()]++
+		s.far[c.protocol+" "+c.remote.String()]++
+	}
 }
 
 // The roles of a socket.

@@ -32,7 +32,7 @@ func (b *builder) descriptors() {
 	if source == nil {
 		return
 	}
-	if n := len(rows); b.s.Totals.Descriptors == nil && n > 0 {
+	if n := rows.len(); b.s.Totals.Descriptors == nil && n > 0 {
 		b.s.Totals.Descriptors = &n
 	}
 	// An instance whose fdinfo file is not there has an unknown number of watches,
@@ -56,34 +56,37 @@ func (b *builder) descriptors() {
 
 // rows are the descriptors of the source that says most of each, joined with
 // what socket tables and a Node report know of them.
-func (b *builder) rows(fdinfo, links, listed *part) (source *part, rows []analysis.Descriptor) {
+func (b *builder) rows(fdinfo, links, listed *part) (source *part, rows list) {
 	sockets, tables := b.sockets()
 	switch {
-	case listed != nil && len(listed.listing.rows) > 0:
-		source, rows = listed, listed.listing.rows
+	case listed != nil && listed.listing.rows.len() > 0:
+		source, rows.packed = listed, listed.listing.rows
 	case links != nil:
-		source, rows = links, links.links
+		source, rows.plain = links, links.links
 	case fdinfo != nil && fdinfo.fdinfo != nil && len(fdinfo.fdinfo.infos) > 0:
-		source, rows = fdinfo, procfs.Descriptors(fdinfo.fdinfo.infos, sockets)
+		source, rows.plain = fdinfo, procfs.Descriptors(fdinfo.fdinfo.infos, sockets)
 	case b.node() != nil:
 		source = b.g.form(detect.NodeReport)
-		return source, b.node().handles
+		return source, list{plain: b.node().handles}
 	case len(tables) > 0:
-		return tables[0], lsof.OwnedDescriptors(sockets)[b.pid()]
+		return tables[0], list{plain: lsof.OwnedDescriptors(sockets)[b.pid()]}
 	default:
-		return nil, nil
+		return nil, list{}
 	}
 	// A listing that names endpoints is not overruled: the tables were taken at
 	// another moment.
 	if len(sockets) > 0 && (source != listed || !listed.listing.endpoints()) {
-		rows = slices.Clone(rows)
-		if lsof.JoinSockets(rows, sockets, b.pid()) > 0 {
+		rows = list{plain: rows.unpacked()}
+		if lsof.JoinSockets(rows.plain, sockets, b.pid()) > 0 {
 			for _, t := range tables {
 				b.adopt(t)
 			}
 		}
 	}
-	b.handles(rows)
+	if b.node() != nil {
+		rows = list{plain: rows.unpacked()}
+		b.handles(rows.plain)
+	}
 	return source, rows
 }
 
@@ -106,9 +109,9 @@ func (b *builder) form(kind analysis.Kind, form string) {
 
 // socketForm says whether the sockets of a list show where they lead; "" where
 // there are none.
-func socketForm(rows []analysis.Descriptor) string {
+func socketForm(rows list) string {
 	form := ""
-	for _, d := range rows {
+	for d := range rows.all() {
 		switch {
 		case d.Remote != "" || d.Local != "":
 			return analysis.FormEnds
@@ -142,7 +145,7 @@ func (b *builder) lacking(fdinfo, links, listed *part) bool {
 		want = len(links.links)
 	}
 	if listed != nil {
-		want = max(want, len(listed.listing.rows))
+		want = max(want, listed.listing.rows.len())
 	}
 	if want-have < 5 || (want-have)*10 < want {
 		return false
@@ -166,16 +169,16 @@ func (b *builder) richest() *part {
 	most := 0
 	for _, p := range b.g.parts {
 		if p.listing != nil {
-			most = max(most, len(p.listing.rows))
+			most = max(most, p.listing.rows.len())
 		}
 	}
 	var best *part
 	bestRank := [3]int{}
 	for _, p := range b.g.parts {
-		if p.listing == nil || len(p.listing.rows)+2+most/50 < most {
+		if p.listing == nil || p.listing.rows.len()+2+most/50 < most {
 			continue
 		}
-		rank := [3]int{-p.listing.named(), 0, len(p.listing.rows)}
+		rank := [3]int{-p.listing.named(), 0, p.listing.rows.len()}
 		if p.form == detect.LsofTable {
 			rank[1] = 1
 		}
@@ -188,13 +191,18 @@ func (b *builder) richest() *part {
 
 // endpoints reports whether the listing says where its sockets lead.
 func (l *listing) endpoints() bool {
-	return slices.ContainsFunc(l.rows, func(d analysis.Descriptor) bool { return d.Local != "" || d.Remote != "" })
+	for d := range l.rows.all() {
+		if d.Local != "" || d.Remote != "" {
+			return true
+		}
+	}
+	return false
 }
 
 // named counts the sockets whose remote host is a name and not an address.
 func (l *listing) named() int {
 	n := 0
-	for _, d := range l.rows {
+	for d := range l.rows.all() {
 		at := strings.LastIndexByte(d.Remote, ':')
 		if at <= 0 || d.Remote[:at] == "*" {
 			continue
@@ -222,24 +230,27 @@ func descriptorTotal(fdinfo, links, listed *part) *int {
 		n := len(links.links)
 		return &n
 	}
-	if listed != nil && len(listed.listing.rows) > 0 {
+	if listed != nil && listed.listing.rows.len() > 0 {
 		// Rows without a single number (cwd, txt, mem) are an excerpt: how many
 		// descriptors there were is not known.
-		n := len(listed.listing.rows)
+		n := listed.listing.rows.len()
 		return &n
 	}
 	return nil
 }
 
-func (b *builder) countDescriptors(source *part, rows []analysis.Descriptor, watches map[int]int) {
+func (b *builder) countDescriptors(source *part, rows list, watches map[int]int) {
 	at := int32(b.adopt(source))
-	sockets := family.NewSockets(rows)
-	for _, d := range rows {
+	sockets := family.NewSockets(nil)
+	for d := range rows.all() {
+		sockets.Add(d)
+	}
+	for d := range rows.all() {
 		held, ok := watches[d.FD]
 		if !ok {
 			held = -1
 		}
-		g := b.group(sockets.OfDescriptor(d, held))
+		g := b.group(sockets.OfDescriptor(*d, held))
 		g.Count++
 		if d.State != "" {
 			g.States[d.State]++
@@ -262,7 +273,7 @@ func (b *builder) countDescriptors(source *part, rows []analysis.Descriptor, wat
 }
 
 // detailOf is a descriptor in words: "12u TCP 127.0.0.1:80->127.0.0.1:9 (LISTEN)".
-func detailOf(d analysis.Descriptor) string {
+func detailOf(d *analysis.Descriptor) string {
 	var words []string
 	if d.FD >= 0 {
 		words = append(words, strconv.Itoa(d.FD)+d.Access)

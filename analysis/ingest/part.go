@@ -110,7 +110,7 @@ type fdinfoSet struct {
 // listing is what lsof says of one process.
 type listing struct {
 	command string
-	rows    []analysis.Descriptor
+	rows    *rows
 	other   int
 }
 
@@ -126,7 +126,7 @@ func (p *part) own() (int, bool) {
 	case p.outcome == "":
 		return 0, false
 	case p.listing != nil:
-		return len(p.listing.rows), true
+		return p.listing.rows.len(), true
 	case p.text != nil:
 		return p.text.dump.Headers, true
 	case p.threads != nil:

@@ -429,6 +429,9 @@ func listed(parse listingParser) func(r *reader, body io.Reader, p *part, a *ana
 		type key struct{ ordinal, pid int }
 		byProcess := map[key]*part{}
 		var order []*part
+		var last key
+		var q *part
+		words := newRowWords()
 		rounds := 1
 		dates := envelope.NewDates(r.written(p))
 		all, problems, err := parse(io.TeeReader(body, dates), p.path, func(ordinal int, row *lsof.Row) error {
@@ -436,20 +439,22 @@ func listed(parse listingParser) func(r *reader, body io.Reader, p *part, a *ana
 			if row.Unreadable {
 				return nil
 			}
-			k := key{ordinal, row.PID}
-			q := byProcess[k]
-			if q == nil {
-				q = p.another(ordinal)
-				q.pid, q.name, q.listing = row.PID, row.Command, &listing{command: row.Command}
-				byProcess[k] = q
-				order = append(order, q)
+			if k := (key{ordinal, row.PID}); q == nil || k != last {
+				q, last = byProcess[k], k
+				if q == nil {
+					q = p.another(ordinal)
+					q.pid, q.name = row.PID, strings.Clone(row.Command)
+					q.listing = &listing{command: q.name, rows: &rows{words: words}}
+					byProcess[k] = q
+					order = append(order, q)
+				}
 			}
 			if !row.IsDescriptor {
 				q.listing.other++
 				a.Rows++
 				return nil
 			}
-			q.listing.rows = append(q.listing.rows, row.Descriptor)
+			q.listing.rows.add(&row.Descriptor)
 			r.progress.Descriptors++
 			return nil
 		})
@@ -471,12 +476,12 @@ func listed(parse listingParser) func(r *reader, body io.Reader, p *part, a *ana
 			if q.ordinal < len(times) {
 				q.dated(times[q.ordinal])
 			}
-			a.Members += len(q.listing.rows)
-			q.outcome = fmt.Sprintf("%s of %s", plural(len(q.listing.rows), "descriptor", "descriptors"), processWord(q))
+			a.Members += q.listing.rows.len()
+			q.outcome = fmt.Sprintf("%s of %s", plural(q.listing.rows.len(), "descriptor", "descriptors"), processWord(q))
 			q.section = rounds > 1
 		}
 		if a.Members > 0 {
-			order = slices.DeleteFunc(order, func(q *part) bool { return len(q.listing.rows) == 0 })
+			order = slices.DeleteFunc(order, func(q *part) bool { return q.listing.rows.len() == 0 })
 		}
 		a.Outcome = plural(a.Members, "descriptor", "descriptors")
 		if len(order) > rounds {
