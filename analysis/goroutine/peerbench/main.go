@@ -46,7 +46,9 @@ type part struct {
 
 var parts = []part{
 	{"parse", measureParsers},
-	{"formats", measureFormats},
+	{"lsof", measureListing},
+	{"fdinfo", measureDirectory},
+	{"jstack", measureThreads},
 	{"ingest", measureIngest},
 	{"pages", measurePages},
 }
@@ -62,7 +64,7 @@ func run(args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("peerbench", flag.ContinueOnError)
 	small := flags.Bool("short", false, "smaller dumps: about two minutes")
 	file := flags.String("out", "", "file to write the table to")
-	only := flags.String("only", "", "parts to run, with commas: parse, formats, ingest, pages")
+	only := flags.String("only", "", "parts to run, with commas: parse, lsof, fdinfo, jstack, ingest, pages")
 	profiles := flags.String("profiles", "", "directory for pprof files of the parser and of an ingest, in place of the table")
 	printing := flags.Int("dump", 0, "print a dump of so many goroutines, in place of the table")
 	if err := flags.Parse(args); err != nil {
