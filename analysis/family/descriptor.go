@@ -21,6 +21,12 @@ func (s *Sockets) OfDescriptor(d analysis.Descriptor, watches int) *analysis.Fam
 	if c, ok := connectionOf(d); ok {
 		return s.ofConnection(c)
 	}
+	return s.known.descriptor(&d, watches, ofNoConnection)
+}
+
+// ofNoConnection is the family of a descriptor that is no Internet socket with ends.
+func ofNoConnection(p *analysis.Descriptor, watches int) *analysis.Family {
+	d := *p
 	name, deleted := cutDeleted(d)
 	switch kind := strings.ToLower(d.Type); {
 	case kind == "unix" || strings.HasPrefix(name, "type=") || unixName.MatchString(name):

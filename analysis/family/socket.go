@@ -169,6 +169,7 @@ type Sockets struct {
 	// near and far count the sockets that have an end as their local or remote
 	// one.
 	near, far map[string]int
+	known     *Known
 }
 
 // NewSockets indexes the descriptors of one snapshot; others than sockets do no
@@ -246,37 +247,50 @@ func (s *Sockets) listens(protocol string, remote, local endpoint) bool {
 // connections of one service, the ephemeral port, is left out.
 func (s *Sockets) ofConnection(c connection) *analysis.Family {
 	role := s.role(c)
-	a := map[string]string{"type": strings.ToLower(c.protocol), "protocol": c.protocol, "role": role}
-	var local, remote, title string
+	var local, remote string
 	switch role {
 	case roleListen:
 		local = c.local.String()
-		a["type"] = listener
-		title = c.protocol + " listener on " + local
 	case roleBound:
 		if c.local.ephemeral() {
 			c.local.port = ""
 		}
 		local = c.local.String()
-		title = c.protocol + " socket bound to " + local
 	case roleClient:
 		remote = c.remote.String()
-		title = c.protocol + " client to " + remote
 	default:
 		local, remote = c.local.String(), c.remote.host
-		title = c.protocol + " server on " + local + " for " + remote
+	}
+	return s.known.connection([5]string{c.protocol, role, local, remote, c.state}, func() *analysis.Family {
+		return connectionFamily(c.protocol, role, local, remote, c.state)
+	})
+}
+
+func connectionFamily(protocol, role, local, remote, state string) *analysis.Family {
+	a := map[string]string{"type": strings.ToLower(protocol), "protocol": protocol, "role": role}
+	var title string
+	switch role {
+	case roleListen:
+		a["type"] = listener
+		title = protocol + " listener on " + local
+	case roleBound:
+		title = protocol + " socket bound to " + local
+	case roleClient:
+		title = protocol + " client to " + remote
+	default:
+		title = protocol + " server on " + local + " for " + remote
 	}
 	f := &analysis.Family{
-		Fingerprint: digest("d", key("d", "socket", c.protocol, role, local, remote, c.state)),
+		Fingerprint: digest("d", key("d", "socket", protocol, role, local, remote, state)),
 		Kind:        analysis.KindDescriptor, Title: title, Entry: title, Attributes: a,
 	}
-	for name, value := range map[string]string{"local": local, "remote": remote, "state": c.state} {
+	for name, value := range map[string]string{"local": local, "remote": remote, "state": state} {
 		if value != "" {
 			a[name] = value
 		}
 	}
-	if c.state != "" && role != roleListen {
-		f.Title += ", " + c.state
+	if state != "" && role != roleListen {
+		f.Title += ", " + state
 	}
 	return f
 }

@@ -9,7 +9,6 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/detect"
-	"leakdiff/analysis/family"
 	"leakdiff/analysis/lsof"
 	"leakdiff/analysis/procfs"
 )
@@ -39,8 +38,8 @@ func (b *builder) descriptors() {
 	// not none.
 	watches := map[int]int{}
 	if fdinfo != nil && fdinfo.fdinfo != nil {
-		for _, info := range fdinfo.fdinfo.infos {
-			watches[info.FD] = len(info.Watches)
+		for i := range fdinfo.fdinfo.infos {
+			watches[fdinfo.fdinfo.infos[i].FD] = len(fdinfo.fdinfo.infos[i].Watches)
 		}
 	}
 	b.countDescriptors(source, rows, watches)
@@ -217,8 +216,8 @@ func (l *listing) named() int {
 func descriptorTotal(fdinfo, links, listed *part) *int {
 	if fdinfo != nil && fdinfo.fdinfo != nil {
 		n := fdinfo.fdinfo.empty
-		for _, info := range fdinfo.fdinfo.infos {
-			if info.FD >= 0 {
+		for i := range fdinfo.fdinfo.infos {
+			if fdinfo.fdinfo.infos[i].FD >= 0 {
 				n++
 			}
 		}
@@ -241,59 +240,140 @@ func descriptorTotal(fdinfo, links, listed *part) *int {
 
 func (b *builder) countDescriptors(source *part, rows list, watches map[int]int) {
 	at := int32(b.adopt(source))
-	sockets := family.NewSockets(nil)
+	sockets := b.r.known.NewSockets()
 	for d := range rows.all() {
 		sockets.Add(d)
 	}
+	c := counter{b: b}
 	for d := range rows.all() {
 		held, ok := watches[d.FD]
 		if !ok {
 			held = -1
 		}
-		g := b.group(sockets.OfDescriptor(*d, held))
-		g.Count++
+		c.count(sockets.OfDescriptor(*d, held))
+	}
+	c.make(columnsOf{sub: true})
+	i := 0
+	for d := range rows.all() {
+		g := c.group(i)
+		i++
 		if d.State != "" {
 			g.States[d.State]++
 		}
 		m := &g.Members
-		if d.FD >= 0 {
-			m.ID = append(m.ID, int64(d.FD))
-			m.Sub = append(m.Sub, int64(d.Inode))
-		} else {
-			// A number that lsof cut cannot be followed; the inode alone can.
-			m.ID = append(m.ID, -1)
-			m.Sub = append(m.Sub, int64(d.Inode))
-		}
+		// A number that lsof cut is -1 and cannot be followed; the inode alone can.
+		m.ID = append(m.ID, int64(max(d.FD, -1)))
+		m.Sub = append(m.Sub, int64(d.Inode))
 		m.Artifact = append(m.Artifact, at)
 		m.Line = append(m.Line, d.Place.Line)
 		m.Offset = append(m.Offset, d.Place.Offset)
 		m.Length = append(m.Length, int32(min(d.Place.Length, 1<<31-1)))
-		m.Detail = append(m.Detail, detailOf(d))
+		c.text = appendDetail(c.text, d)
+		c.clip()
+	}
+	c.finish()
+}
+
+// counter makes the groups of members that were sorted into families before, with
+// columns of the right size: those of a node are a good part of all that is kept.
+type counter struct {
+	b      *builder
+	groups []*analysis.Group
+	index  map[*analysis.Group]int32
+	// of is the group of each member, sizes how many each group has.
+	of    []int32
+	sizes []int
+	// text are the details, ends where each of them ends.
+	text []byte
+	ends []int
+}
+
+// count takes the family of the next member.
+func (c *counter) count(f *analysis.Family) {
+	g := c.b.group(f)
+	g.Count++
+	n, known := c.index[g]
+	if !known {
+		if c.index == nil {
+			c.index = map[*analysis.Group]int32{}
+		}
+		n = int32(len(c.groups))
+		c.index[g] = n
+		c.groups, c.sizes = append(c.groups, g), append(c.sizes, 0)
+	}
+	c.sizes[n]++
+	c.of = append(c.of, n)
+}
+
+// columnsOf says which columns the members have beside those that all have.
+type columnsOf struct{ sub, hash bool }
+
+// make makes room for the members that were counted.
+func (c *counter) make(columns columnsOf) {
+	for i, g := range c.groups {
+		m, n := &g.Members, c.sizes[i]
+		m.ID, m.Artifact, m.Line = slices.Grow(m.ID, n), slices.Grow(m.Artifact, n), slices.Grow(m.Line, n)
+		m.Offset, m.Length, m.Detail = slices.Grow(m.Offset, n), slices.Grow(m.Length, n), slices.Grow(m.Detail, n)
+		if columns.sub {
+			m.Sub = slices.Grow(m.Sub, n)
+		}
+		if columns.hash {
+			m.Hash = slices.Grow(m.Hash, n)
+		}
 	}
 }
 
-// detailOf is a descriptor in words: "12u TCP 127.0.0.1:80->127.0.0.1:9 (LISTEN)".
-func detailOf(d *analysis.Descriptor) string {
-	var words []string
+// group is that of the member counted as number i.
+func (c *counter) group(i int) *analysis.Group { return c.groups[c.of[i]] }
+
+// maxDetail is how long a detail is at most, in bytes.
+const maxDetail = 400
+
+// clip ends the detail that was written to text.
+func (c *counter) clip() {
+	from := 0
+	if n := len(c.ends); n > 0 {
+		from = c.ends[n-1]
+	}
+	if len(c.text)-from > maxDetail {
+		c.text = append(c.text[:from+maxDetail], "…"...)
+	}
+	c.ends = append(c.ends, len(c.text))
+}
+
+// finish gives the members their details, which lie in one string.
+func (c *counter) finish() {
+	text, from := string(c.text), 0
+	for i, end := range c.ends {
+		m := &c.group(i).Members
+		m.Detail = append(m.Detail, text[from:end])
+		from = end
+	}
+}
+
+// appendDetail appends a descriptor in words.
+//
+//	"12u TCP 127.0.0.1:80->127.0.0.1:9 (LISTEN)"
+func appendDetail(b []byte, d *analysis.Descriptor) []byte {
 	if d.FD >= 0 {
-		words = append(words, strconv.Itoa(d.FD)+d.Access)
+		b = append(strconv.AppendInt(b, int64(d.FD), 10), d.Access...)
+		b = append(b, ' ')
 	}
 	if d.Protocol != "" && !strings.Contains(d.Name, d.Protocol) {
-		words = append(words, d.Protocol)
+		b = append(append(b, d.Protocol...), ' ')
 	}
-	words = append(words, d.Name)
+	b = append(b, d.Name...)
 	if d.Local != "" && !strings.Contains(d.Name, d.Local) {
-		ends := d.Local
+		b = append(append(b, ' '), d.Local...)
 		if d.Remote != "" {
-			ends += "->" + d.Remote
+			b = append(append(b, "->"...), d.Remote...)
 		}
-		words = append(words, ends)
 		if d.State != "" {
-			words = append(words, "("+d.State+")")
+			b = append(append(append(b, " ("...), d.State...), ')')
 		}
 	}
 	if d.Idle {
-		words = append(words, "idle: nothing in the event loop waits for it")
+		b = append(b, " idle: nothing in the event loop waits for it"...)
 	}
-	return clip(strings.Join(words, " "), 400)
+	return b
 }

@@ -2,8 +2,8 @@ package ingest
 
 import (
 	"fmt"
-	"hash/fnv"
 	"io"
+	"strconv"
 	"strings"
 
 	"leakdiff/analysis"
@@ -74,17 +74,24 @@ func (b *builder) watches() {
 	if b.lacking(fdinfo, b.g.form(detect.FDLink, detect.FDListing), b.richest()) {
 		return
 	}
-	var all []analysis.Watch
-	for _, info := range fdinfo.fdinfo.infos {
-		all = append(all, info.Watches...)
+	n := 0
+	for i := range fdinfo.fdinfo.infos {
+		n += len(fdinfo.fdinfo.infos[i].Watches)
+	}
+	all := make([]analysis.Watch, 0, n)
+	for i := range fdinfo.fdinfo.infos {
+		all = append(all, fdinfo.fdinfo.infos[i].Watches...)
 	}
 	at := int32(b.adopt(fdinfo))
 	mounts, lists := b.places()
 	targets := family.NameWatches(all, mounts, lists...)
-	for i, w := range all {
-		g := b.group(family.OfTarget(w, targets[i]))
-		g.Count++
-		m := &g.Members
+	c := counter{b: b}
+	for i := range all {
+		c.count(b.r.known.OfTarget(all[i], targets[i]))
+	}
+	c.make(columnsOf{sub: true, hash: true})
+	for i := range all {
+		w, m := &all[i], &c.group(i).Members
 		m.ID = append(m.ID, int64(w.FD))
 		m.Sub = append(m.Sub, w.WD)
 		m.Hash = append(m.Hash, watchHash(w))
@@ -92,8 +99,10 @@ func (b *builder) watches() {
 		m.Line = append(m.Line, w.Place.Line)
 		m.Offset = append(m.Offset, w.Place.Offset)
 		m.Length = append(m.Length, int32(min(w.Place.Length, 1<<31-1)))
-		m.Detail = append(m.Detail, watchDetail(w, targets[i]))
+		c.text = appendWatch(c.text, w, &targets[i])
+		c.clip()
 	}
+	c.finish()
 	total := len(all)
 	b.s.Totals.Watches = &total
 }
@@ -151,25 +160,40 @@ func (b *builder) countedWatches() {
 	b.s.Totals.Watches = &total
 }
 
-// watchDetail is a watch in words, with what it is on where that is known.
-func watchDetail(w analysis.Watch, t family.WatchTarget) string {
-	text := fmt.Sprintf("fd %d, wd %d, device %d:%d, inode %d", w.FD, w.WD, w.Device>>20, w.Device&0xfffff, w.Inode)
-	if t.Path != "" {
-		text += " = " + t.Path
-	} else if t.Why != "" {
-		text += ": " + t.Why
+// appendWatch appends a watch in words, with what it is on where that is known.
+//
+//	"fd 7, wd 1, device 0:28, inode 60 = /sys/fs/cgroup/a"
+func appendWatch(b []byte, w *analysis.Watch, t *family.WatchTarget) []byte {
+	b = strconv.AppendInt(append(b, "fd "...), int64(w.FD), 10)
+	b = strconv.AppendInt(append(b, ", wd "...), w.WD, 10)
+	b = strconv.AppendUint(append(b, ", device "...), uint64(w.Device>>20), 10)
+	b = strconv.AppendUint(append(b, ':'), uint64(w.Device&0xfffff), 10)
+	b = strconv.AppendUint(append(b, ", inode "...), w.Inode, 10)
+	switch {
+	case t.Path != "":
+		b = append(b, " = "+strings.ReplaceAll(t.Path, "\n", " ")...)
+	case t.Why != "":
+		b = append(append(b, ": "...), strings.ReplaceAll(t.Why, "\n", " ")...)
 	}
-	return clip(strings.ReplaceAll(text, "\n", " "), 400)
+	return b
 }
 
 // watchHash folds the device and the file handle, the watch's identity beside
 // fd and wd; the inode stands in where the kernel printed no handle.
-func watchHash(w analysis.Watch) uint64 {
-	h := fnv.New64a()
+//
+//	"1c/81/0100.." or "1c/3c", FNV-1a
+func watchHash(w *analysis.Watch) uint64 {
+	var text [64]byte
+	b := append(strconv.AppendUint(text[:0], uint64(w.Device), 16), '/')
 	if w.Handle != "" {
-		fmt.Fprintf(h, "%x/%x/%s", w.Device, w.HandleType, w.Handle)
+		b = append(strconv.AppendUint(b, uint64(w.HandleType), 16), '/')
+		b = append(b, w.Handle...)
 	} else {
-		fmt.Fprintf(h, "%x/%x", w.Device, w.Inode)
+		b = strconv.AppendUint(b, w.Inode, 16)
 	}
-	return h.Sum64()
+	h := uint64(0xcbf29ce484222325)
+	for _, c := range b {
+		h = (h ^ uint64(c)) * 0x100000001b3
+	}
+	return h
 }

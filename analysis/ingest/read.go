@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"path"
 	"slices"
@@ -51,6 +52,11 @@ type reader struct {
 	empty []string
 	// stacks remembers the names of functions for all dumps of an upload.
 	stacks family.Stacks
+	// known remembers the families of descriptors and watches.
+	known family.Known
+	// hash is that of the open member, text what is written to be hashed.
+	hash hash.Hash
+	text []byte
 }
 
 type directoryKey struct{ path, kind string }
@@ -64,7 +70,7 @@ type directory struct {
 }
 
 func newReader(cfg Config) *reader {
-	return &reader{cfg: cfg, formats: formats, directories: map[directoryKey]*directory{}, progress: Progress{Stage: "unpacking"}}
+	return &reader{cfg: cfg, formats: formats, directories: map[directoryKey]*directory{}, progress: Progress{Stage: "unpacking"}, hash: sha256.New()}
 }
 
 func (r *reader) report() {
@@ -94,17 +100,17 @@ func (r *reader) member(m *bundle.Member) error {
 		head.Whole = len(head.Bytes) < detect.SniffLimit
 		found = detect.Sniff(head)
 	}
-	body := open(m, r.knownHash(m, found.Kind))
+	body := r.open(m, r.knownHash(m, found.Kind))
 	defer body.close()
+	if gathered(found.Kind) {
+		return r.gather(m, found, body)
+	}
 	a := analysis.Artifact{
 		Path: m.Path, Kind: found.Kind, Reason: found.Reason, Confidence: found.Confidence,
 		Files: 1, Modified: m.ModTime, Status: analysis.Ignored,
 	}
 	p := &part{path: m.Path, form: found.Kind, modified: m.ModTime}
 	read := r.formats[found.Kind]
-	if gathered(found.Kind) {
-		return r.gather(m, found, body)
-	}
 	var failed error
 	before := len(r.problems)
 	if read != nil {
@@ -525,9 +531,9 @@ func readGrep(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 
 func countWatches(r *reader, set *fdinfoSet, a *analysis.Artifact) {
 	a.Members, a.Watches = 0, 0
-	for _, info := range set.infos {
-		a.Watches += len(info.Watches)
-		if info.FD >= 0 {
+	for i := range set.infos {
+		a.Watches += len(set.infos[i].Watches)
+		if set.infos[i].FD >= 0 {
 			a.Members++
 		}
 	}
@@ -669,13 +675,14 @@ func (r *reader) gather(m *bundle.Member, found detect.Result, body *content) er
 	if found.Kind == detect.EmptyFDInfo {
 		d.part.fdinfo.empty++
 	} else {
-		infos, problems, err := readFDInfo(m, body, fd)
-		failed = err
+		set := d.part.fdinfo
+		before := len(set.infos)
+		var problems []analysis.Problem
+		problems, failed = set.read(m, body, fd)
 		r.problems = append(r.problems, problems...)
-		for i := range infos {
-			r.progress.Watches += len(infos[i].Watches)
+		for i := before; i < len(set.infos); i++ {
+			r.progress.Watches += len(set.infos[i].Watches)
 		}
-		d.part.fdinfo.infos = append(d.part.fdinfo.infos, infos...)
 	}
 	if err := cmp.Or(body.rest(), failed); err != nil {
 		if stop := m.Stop(err); stop != nil {
@@ -688,24 +695,25 @@ func (r *reader) gather(m *bundle.Member, found detect.Result, body *content) er
 	}
 	r.progress.Descriptors++
 	d.size += body.n
-	d.hashes = append(d.hashes, path.Base(m.Path)+" "+body.sum())
+	r.text = append(append(append(r.text[:0], path.Base(m.Path)...), ' '), body.sum()...)
+	d.hashes = append(d.hashes, string(r.text))
 	r.progress.Bytes += body.n
 	return nil
 }
 
-// readFDInfo reads one file of /proc/PID/fdinfo, or many that were joined into
-// one below headings ("==> 25 <==").
-func readFDInfo(m *bundle.Member, body io.Reader, fd int) ([]procfs.FDInfo, []analysis.Problem, error) {
+// read adds one file of /proc/PID/fdinfo, or many that were joined into one below
+// headings ("==> 25 <==").
+func (s *fdinfoSet) read(m *bundle.Member, body io.Reader, fd int) ([]analysis.Problem, error) {
 	if !bytes.HasPrefix(bytes.TrimSpace(m.Head), []byte("==")) {
 		info, problems, err := procfs.ParseFDInfo(body, m.Path, fd)
-		return []procfs.FDInfo{info}, problems, err
+		s.infos = append(s.infos, info)
+		return problems, err
 	}
 	joined, problems, err := procfs.ParseAnnotated(body, m.Path)
-	infos := make([]procfs.FDInfo, len(joined))
 	for i := range joined {
-		infos[i] = joined[i].FDInfo
+		s.infos = append(s.infos, joined[i].FDInfo)
 	}
-	return infos, problems, err
+	return problems, err
 }
 
 // link keeps a symbolic link's target as data: the descriptors of /proc/PID/fd.
@@ -755,14 +763,18 @@ func (r *reader) closeDirectory(k directoryKey, d *directory) {
 	sort.Strings(d.hashes)
 	sum := sha256.New()
 	for _, h := range d.hashes {
-		io.WriteString(sum, h+"\n")
+		r.text = append(append(r.text[:0], h...), '\n')
+		sum.Write(r.text)
 	}
 	a := analysis.Artifact{
 		Path: k.path, Kind: k.kind, Reason: d.reason, Confidence: analysis.High, Status: analysis.Read,
 		Files: len(d.hashes), Size: d.size, SHA256: hex.EncodeToString(sum.Sum(nil)), Modified: d.part.modified,
 	}
 	if set := d.part.fdinfo; set != nil {
-		sort.Slice(set.infos, func(i, j int) bool { return set.infos[i].FD < set.infos[j].FD })
+		less := func(i, j int) bool { return set.infos[i].FD < set.infos[j].FD }
+		if !sort.SliceIsSorted(set.infos, less) {
+			sort.Slice(set.infos, less)
+		}
 		watches, descriptors := r.progress.Watches, r.progress.Descriptors
 		countWatches(r, set, &a)
 		r.progress.Watches, r.progress.Descriptors = watches, descriptors
