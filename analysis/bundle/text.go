@@ -37,7 +37,7 @@ func transcode(head []byte, br *bufio.Reader) (encoding string, r io.Reader) {
 func looksUTF16(head []byte, high int) bool {
 	head = head[:min(len(head), 4096)&^1]
 	pairs := len(head) / 2
-	if pairs < 16 {
+	if pairs < 16 || bytes.IndexByte(head, 0) < 0 {
 		return false
 	}
 	ascii := 0
