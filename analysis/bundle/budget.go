@@ -48,6 +48,8 @@ type walk struct {
 	flates []flateReader
 	head   []byte
 	peeker *bufio.Reader
+	// small is the member of smallLeaf.
+	small Member
 }
 
 func newWalk(ctx context.Context, cfg Config, visit func(*Member) error) *walk {

@@ -110,6 +110,19 @@ func (e *entries) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
+// small is the content of the present entry where all of it fits into a head; it is
+// valid until the next read.
+func (e *entries) small() []byte {
+	if e.slow != nil || e.left == 0 || e.left >= headSize {
+		return nil
+	}
+	content, err := e.br.Peek(int(e.left))
+	if err != nil {
+		return nil
+	}
+	return content
+}
+
 // plain reads the header of a file, directory or symbolic link that one block says
 // all about, in the ustar form or that of GNU; false leaves it to tar.Reader. Fields
 // and their places are those of POSIX.1-1988 (tar.h).

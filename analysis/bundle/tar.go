@@ -90,7 +90,9 @@ func (w *walk) tarEntry(s stream, h *tar.Header, tr *entries, l *lane, others *t
 		return
 	}
 	if !sparse(h) {
-		w.content(child, tr)
+		if small := tr.small(); small == nil || !w.smallLeaf(child, small) {
+			w.content(child, tr)
+		}
 		return
 	}
 	if h.Size > w.budget.Bytes-w.spent {

@@ -18,8 +18,10 @@ const listener = "listener"
 // change at every run ("[eventpoll:16,20]") and ephemeral ports are not part of
 // any key.
 func (s *Sockets) OfDescriptor(d analysis.Descriptor, watches int) *analysis.Family {
-	if c, ok := connectionOf(d); ok {
-		return s.ofConnection(c)
+	if hasEnds(&d) {
+		if c, ok := connectionOf(d); ok {
+			return s.ofConnection(c)
+		}
 	}
 	return s.known.descriptor(&d, watches, ofNoConnection)
 }

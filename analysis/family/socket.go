@@ -102,7 +102,7 @@ type connection struct {
 // waits for a socket differs from one moment to the next.
 func connectionOf(d analysis.Descriptor) (connection, bool) {
 	protocol := internetProtocol(d)
-	if protocol == "" || d.Local == "" && d.Remote == "" {
+	if protocol == "" || !hasEnds(&d) {
 		return connection{}, false
 	}
 	c := connection{protocol: protocol, local: parseEndpoint(d.Local), state: SocketState(d.State)}
@@ -119,6 +119,8 @@ func connectionOf(d analysis.Descriptor) (connection, bool) {
 	}
 	return c, true
 }
+
+func hasEnds(d *analysis.Descriptor) bool { return d.Local != "" || d.Remote != "" }
 
 // internetProtocol is TCP, UDP, ... or empty; IPv6 makes no other family, since
 // one listener serves both.
@@ -184,6 +186,9 @@ func NewSockets(all []analysis.Descriptor) *Sockets {
 
 // Add indexes one more descriptor of the snapshot.
 func (s *Sockets) Add(d *analysis.Descriptor) {
+	if !hasEnds(d) {
+		return
+	}
 	c, ok := connectionOf(*d)
 	if !ok {
 		return

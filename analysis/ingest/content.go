@@ -27,9 +27,10 @@ type content struct {
 }
 
 // open begins to read a member whose hash may be known. Only one is open at a time:
-// they share the hash.
+// they share their state.
 func (r *reader) open(m *bundle.Member, known string) *content {
-	c := &content{body: m.Body, large: !m.Whole(), known: known}
+	c := &r.content
+	*c = content{body: m.Body, large: !m.Whole(), known: known}
 	if known == "" {
 		r.hash.Reset()
 		c.hash = r.hash

@@ -38,6 +38,7 @@ func (b *builder) descriptors() {
 	// not none.
 	watches := map[int]int{}
 	if fdinfo != nil && fdinfo.fdinfo != nil {
+		watches = make(map[int]int, len(fdinfo.fdinfo.infos))
 		for i := range fdinfo.fdinfo.infos {
 			watches[fdinfo.fdinfo.infos[i].FD] = len(fdinfo.fdinfo.infos[i].Watches)
 		}
@@ -280,6 +281,9 @@ type counter struct {
 	b      *builder
 	groups []*analysis.Group
 	index  map[*analysis.Group]int32
+	// last is the family of the member before, which is of the group at.
+	last *analysis.Family
+	at   int32
 	// of is the group of each member, sizes how many each group has.
 	of    []int32
 	sizes []int
@@ -290,8 +294,15 @@ type counter struct {
 
 // count takes the family of the next member.
 func (c *counter) count(f *analysis.Family) {
-	g := c.b.group(f)
-	g.Count++
+	if f != c.last {
+		c.last, c.at = f, c.indexOf(c.b.group(f))
+	}
+	c.groups[c.at].Count++
+	c.sizes[c.at]++
+	c.of = append(c.of, c.at)
+}
+
+func (c *counter) indexOf(g *analysis.Group) int32 {
 	n, known := c.index[g]
 	if !known {
 		if c.index == nil {
@@ -301,8 +312,7 @@ func (c *counter) count(f *analysis.Family) {
 		c.index[g] = n
 		c.groups, c.sizes = append(c.groups, g), append(c.sizes, 0)
 	}
-	c.sizes[n]++
-	c.of = append(c.of, n)
+	return n
 }
 
 // columnsOf says which columns the members have beside those that all have.

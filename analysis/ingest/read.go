@@ -54,9 +54,10 @@ type reader struct {
 	stacks family.Stacks
 	// known remembers the families of descriptors and watches.
 	known family.Known
-	// hash is that of the open member, text what is written to be hashed.
-	hash hash.Hash
-	text []byte
+	// content is the open member, hash its hash, text what is written to be hashed.
+	content content
+	hash    hash.Hash
+	text    []byte
 }
 
 type directoryKey struct{ path, kind string }
@@ -704,6 +705,15 @@ func (r *reader) gather(m *bundle.Member, found detect.Result, body *content) er
 // read adds one file of /proc/PID/fdinfo, or many that were joined into one below
 // headings ("==> 25 <==").
 func (s *fdinfoSet) read(m *bundle.Member, body io.Reader, fd int) ([]analysis.Problem, error) {
+	if len(s.infos) == cap(s.infos) {
+		s.infos = slices.Grow(s.infos, max(16, len(s.infos))) // they are large
+	}
+	if m.Whole() {
+		if info, ok := procfs.ParseUsual(m.Head, fd); ok {
+			s.infos = append(s.infos, info)
+			return nil, nil
+		}
+	}
 	if !bytes.HasPrefix(bytes.TrimSpace(m.Head), []byte("==")) {
 		info, problems, err := procfs.ParseFDInfo(body, m.Path, fd)
 		s.infos = append(s.infos, info)
