@@ -253,7 +253,7 @@ func (b *builder) countDescriptors(source *part, rows list, watches map[int]int)
 		}
 		c.count(sockets.OfDescriptor(*d, held))
 	}
-	c.make(columnsOf{sub: true})
+	c.rows(at, false)
 	i := 0
 	for d := range rows.all() {
 		g := c.group(i)
@@ -261,22 +261,14 @@ func (b *builder) countDescriptors(source *part, rows list, watches map[int]int)
 		if d.State != "" {
 			g.States[d.State]++
 		}
-		m := &g.Members
+		c.text = appendDetail(c.text[:0], d)
 		// A number that lsof cut is -1 and cannot be followed; the inode alone can.
-		m.ID = append(m.ID, int64(max(d.FD, -1)))
-		m.Sub = append(m.Sub, int64(d.Inode))
-		m.Artifact = append(m.Artifact, at)
-		m.Line = append(m.Line, d.Place.Line)
-		m.Offset = append(m.Offset, d.Place.Offset)
-		m.Length = append(m.Length, int32(min(d.Place.Length, 1<<31-1)))
-		c.text = appendDetail(c.text, d)
-		c.clip()
+		g.Members.Rows.Append(analysis.Identity{ID: int64(max(d.FD, -1)), Sub: int64(d.Inode)}, d.Place, c.detail())
 	}
-	c.finish()
+	c.seal()
 }
 
-// counter makes the groups of members that were sorted into families before, with
-// columns of the right size: those of a node are a good part of all that is kept.
+// counter makes the groups of members that are sorted into families first.
 type counter struct {
 	b      *builder
 	groups []*analysis.Group
@@ -284,12 +276,10 @@ type counter struct {
 	// last is the family of the member before, which is of the group at.
 	last *analysis.Family
 	at   int32
-	// of is the group of each member, sizes how many each group has.
-	of    []int32
-	sizes []int
-	// text are the details, ends where each of them ends.
+	// of is the group of each member.
+	of []int32
+	// text is the detail of the present member.
 	text []byte
-	ends []int
 }
 
 // count takes the family of the next member.
@@ -298,7 +288,6 @@ func (c *counter) count(f *analysis.Family) {
 		c.last, c.at = f, c.indexOf(c.b.group(f))
 	}
 	c.groups[c.at].Count++
-	c.sizes[c.at]++
 	c.of = append(c.of, c.at)
 }
 
@@ -310,55 +299,34 @@ func (c *counter) indexOf(g *analysis.Group) int32 {
 		}
 		n = int32(len(c.groups))
 		c.index[g] = n
-		c.groups, c.sizes = append(c.groups, g), append(c.sizes, 0)
+		c.groups = append(c.groups, g)
 	}
 	return n
 }
 
-// columnsOf says which columns the members have beside those that all have.
-type columnsOf struct{ sub, hash bool }
+// rows begins the rows of each group.
+func (c *counter) rows(artifact int32, hashed bool) {
+	for _, g := range c.groups {
+		g.Members.Rows = &analysis.Rows{Artifact: artifact, Hashed: hashed}
+	}
+}
 
-// make makes room for the members that were counted.
-func (c *counter) make(columns columnsOf) {
-	for i, g := range c.groups {
-		m, n := &g.Members, c.sizes[i]
-		m.ID, m.Artifact, m.Line = slices.Grow(m.ID, n), slices.Grow(m.Artifact, n), slices.Grow(m.Line, n)
-		m.Offset, m.Length, m.Detail = slices.Grow(m.Offset, n), slices.Grow(m.Length, n), slices.Grow(m.Detail, n)
-		if columns.sub {
-			m.Sub = slices.Grow(m.Sub, n)
-		}
-		if columns.hash {
-			m.Hash = slices.Grow(m.Hash, n)
-		}
+func (c *counter) seal() {
+	for _, g := range c.groups {
+		g.Members.Rows.Seal()
 	}
 }
 
 // group is that of the member counted as number i.
 func (c *counter) group(i int) *analysis.Group { return c.groups[c.of[i]] }
 
-// maxDetail is how long a detail is at most, in bytes.
-const maxDetail = 400
-
-// clip ends the detail that was written to text.
-func (c *counter) clip() {
-	from := 0
-	if n := len(c.ends); n > 0 {
-		from = c.ends[n-1]
+// detail is text, clipped.
+func (c *counter) detail() []byte {
+	const most = 400
+	if len(c.text) > most {
+		c.text = append(c.text[:most], "…"...)
 	}
-	if len(c.text)-from > maxDetail {
-		c.text = append(c.text[:from+maxDetail], "…"...)
-	}
-	c.ends = append(c.ends, len(c.text))
-}
-
-// finish gives the members their details, which lie in one string.
-func (c *counter) finish() {
-	text, from := string(c.text), 0
-	for i, end := range c.ends {
-		m := &c.group(i).Members
-		m.Detail = append(m.Detail, text[from:end])
-		from = end
-	}
+	return c.text
 }
 
 // appendDetail appends a descriptor in words.

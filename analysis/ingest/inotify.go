@@ -89,20 +89,13 @@ func (b *builder) watches() {
 	for i := range all {
 		c.count(b.r.known.OfTarget(all[i], targets[i]))
 	}
-	c.make(columnsOf{sub: true, hash: true})
+	c.rows(at, true)
 	for i := range all {
-		w, m := &all[i], &c.group(i).Members
-		m.ID = append(m.ID, int64(w.FD))
-		m.Sub = append(m.Sub, w.WD)
-		m.Hash = append(m.Hash, watchHash(w))
-		m.Artifact = append(m.Artifact, at)
-		m.Line = append(m.Line, w.Place.Line)
-		m.Offset = append(m.Offset, w.Place.Offset)
-		m.Length = append(m.Length, int32(min(w.Place.Length, 1<<31-1)))
-		c.text = appendWatch(c.text, w, &targets[i])
-		c.clip()
+		w := &all[i]
+		c.text = appendWatch(c.text[:0], w, &targets[i])
+		c.group(i).Members.Rows.Append(analysis.Identity{ID: int64(w.FD), Sub: w.WD, Hash: watchHash(w)}, w.Place, c.detail())
 	}
-	c.finish()
+	c.seal()
 	total := len(all)
 	b.s.Totals.Watches = &total
 }

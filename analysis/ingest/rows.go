@@ -116,7 +116,7 @@ func appendPart(data []byte, whole, part string) []byte {
 // all yields the descriptors in their order; each is valid until the next.
 func (r *rows) all() iter.Seq[*analysis.Descriptor] {
 	return func(yield func(*analysis.Descriptor) bool) {
-		if r == nil {
+		if r == nil || r.data == nil {
 			return
 		}
 		in := unpacking{words: r.words, data: string(r.data)}
@@ -129,6 +129,9 @@ func (r *rows) all() iter.Seq[*analysis.Descriptor] {
 		}
 	}
 }
+
+// release frees the descriptors of which families were formed; their number stays.
+func (r *rows) release() { r.data = nil }
 
 func (r *rows) len() int {
 	if r == nil {

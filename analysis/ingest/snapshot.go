@@ -40,6 +40,11 @@ func (r *reader) snapshots() []analysis.Snapshot {
 		s.Order = i
 		b.when(&s, believe)
 		out = append(out, s)
+		for _, p := range g.parts {
+			if p.listing != nil && p.listing.rows != nil {
+				p.listing.rows.release()
+			}
+		}
 	}
 	completeNames(out)
 	shareHost(out)

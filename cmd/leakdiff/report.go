@@ -25,19 +25,27 @@ type reportCommand struct {
 	IgnoreRecovered bool     `help:"Families whose cause went away do not trip --fail-on."`
 }
 
+// reportMemory is where a report begins to collect more often: it runs beside what
+// it is about.
+const reportMemory = 112 << 20
+
 func (r *reportCommand) Run(ctx context.Context, m *Main) error {
 	inputs, err := r.inputs(m)
 	if err != nil {
 		return err
 	}
-	result, err := ingest.Run(ctx, ingest.Config{Bundle: bundle.Config{TempDir: os.TempDir()}}, inputs)
+	limitMemory(reportMemory)
+	result, err := ingest.Run(ctx, ingest.Config{Bundle: bundle.Config{TempDir: os.TempDir()}, Packed: true}, inputs)
 	if err != nil {
 		return err
 	}
 	c := report.Build(result.Snapshots, result.Problems, report.Options{Version: version})
+	nothing := len(result.Snapshots) == 0
 	out := &bytes.Buffer{}
 	switch r.Format {
 	case "json":
+		// Members and trends are no part of it, and would stand beside its text.
+		result, c.Lines = ingest.Result{}, nil
 		err = report.JSON(out, c.Report)
 	case "md":
 		err = report.Markdown(out, c)
@@ -50,7 +58,7 @@ func (r *reportCommand) Run(ctx context.Context, m *Main) error {
 	if _, err := m.Stdout.Write(out.Bytes()); err != nil {
 		return err
 	}
-	if len(result.Snapshots) == 0 {
+	if nothing {
 		return &analysis.Fault{Code: "empty", What: "no evidence of any process was found", Hint: "the report says what each file is"}
 	}
 	if r.reached(c.Report) {
