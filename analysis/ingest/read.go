@@ -94,6 +94,9 @@ func (r *reader) member(m *bundle.Member) error {
 		r.special(m)
 		return nil
 	}
+	if d := r.usual(m); d != nil {
+		return r.file(d, m, r.open(m, ""), nil)
+	}
 	head := detect.Head{Bytes: m.Head, Path: m.Path, Size: m.Size, Whole: m.Whole()}
 	found := detect.Sniff(head)
 	if found.NeedMore {
@@ -685,6 +688,11 @@ func (r *reader) gather(m *bundle.Member, found detect.Result, body *content) er
 			r.progress.Watches += len(set.infos[i].Watches)
 		}
 	}
+	return r.file(d, m, body, failed)
+}
+
+// file counts a file of a directory whose content was read as far as it could be.
+func (r *reader) file(d *directory, m *bundle.Member, body *content, failed error) error {
 	if err := cmp.Or(body.rest(), failed); err != nil {
 		if stop := m.Stop(err); stop != nil {
 			return stop
@@ -702,26 +710,45 @@ func (r *reader) gather(m *bundle.Member, found detect.Result, body *content) er
 	return nil
 }
 
-// read adds one file of /proc/PID/fdinfo, or many that were joined into one below
-// headings ("==> 25 <==").
-func (s *fdinfoSet) read(m *bundle.Member, body io.Reader, fd int) ([]analysis.Problem, error) {
+// usual reads a file like the ones before it in its directory, which says by all of its
+// lines what it is; nil leaves it to be named first.
+func (r *reader) usual(m *bundle.Member) *directory {
+	dir := directoryOf(m.Path)
+	d := r.directories[directoryKey{dir, detect.FDInfo}]
+	if d == nil || d.part.fdinfo == nil || !m.Whole() {
+		return nil
+	}
+	fd, err := strconv.ParseUint(m.Path[len(dir):], 10, 31)
+	if err != nil {
+		return nil
+	}
+	info, ok := procfs.ParseUsual(m.Head, int(fd))
+	if !ok {
+		return nil
+	}
+	d.part.fdinfo.add(info)
+	r.progress.Watches += len(info.Watches)
+	return d
+}
+
+func (s *fdinfoSet) add(info procfs.FDInfo) {
 	if len(s.infos) == cap(s.infos) {
 		s.infos = slices.Grow(s.infos, max(16, len(s.infos))) // they are large
 	}
-	if m.Whole() {
-		if info, ok := procfs.ParseUsual(m.Head, fd); ok {
-			s.infos = append(s.infos, info)
-			return nil, nil
-		}
-	}
+	s.infos = append(s.infos, info)
+}
+
+// read adds one file of /proc/PID/fdinfo, or many that were joined into one below
+// headings ("==> 25 <==").
+func (s *fdinfoSet) read(m *bundle.Member, body io.Reader, fd int) ([]analysis.Problem, error) {
 	if !bytes.HasPrefix(bytes.TrimSpace(m.Head), []byte("==")) {
 		info, problems, err := procfs.ParseFDInfo(body, m.Path, fd)
-		s.infos = append(s.infos, info)
+		s.add(info)
 		return problems, err
 	}
 	joined, problems, err := procfs.ParseAnnotated(body, m.Path)
 	for i := range joined {
-		s.infos = append(s.infos, joined[i].FDInfo)
+		s.add(joined[i].FDInfo)
 	}
 	return problems, err
 }

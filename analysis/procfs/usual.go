@@ -7,13 +7,16 @@ import (
 )
 
 // ParseUsual reads one whole fdinfo file of usual lines alone, in their usual order:
-// pos, flags, mnt_id, ino, watches. It gives what ParseFDInfo gives, which has no
+// pos, flags, mnt_id, ino, watches. Only fdinfo files have such lines. It gives what ParseFDInfo gives, which has no
 // problem with such a file, in a fraction of the time: a capture has tens of thousands
 // of them. Any other file is left to ParseFDInfo: ok is then false.
 func ParseUsual(text []byte, fd int) (info FDInfo, ok bool) {
 	in := usualReader{text: text}
 	info = FDInfo{FD: fd, Bodies: 1}
 	info.Pos = int64(in.number("pos:\t", 10))
+	if !in.has("flags:\t0") {
+		return info, false
+	}
 	info.Flags = in.number("flags:\t", 8)
 	if in.has("mnt_id:\t") {
 		info.MountID = int(in.number("mnt_id:\t", 10))

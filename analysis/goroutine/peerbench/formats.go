@@ -224,7 +224,7 @@ func ingested(packed []byte) (families, error) {
 	input := bundle.Input{Name: "fdinfo.tar.gz", Size: int64(len(packed)), Open: func() (io.ReadCloser, error) {
 		return io.NopCloser(bytes.NewReader(packed)), nil
 	}}
-	result, err := ingest.Run(context.Background(), ingest.Config{}, []bundle.Input{input})
+	result, err := ingest.Run(context.Background(), ingest.Config{Packed: true}, []bundle.Input{input})
 	if err != nil {
 		return nil, err
 	}
