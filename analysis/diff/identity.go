@@ -21,7 +21,7 @@ func identitiesOf(groups ...*analysis.Group) identitySet {
 	for _, group := range groups {
 		if group != nil {
 			n += group.Members.Len()
-			plain = plain && len(group.Members.Sub) == 0 && len(group.Members.Hash) == 0
+			plain = plain && group.Members.Numbered()
 		}
 	}
 	if n == 0 {
@@ -39,14 +39,8 @@ func identitiesOf(groups ...*analysis.Group) identitySet {
 	}
 	full := make([]analysis.Identity, 0, n)
 	for _, group := range groups {
-		if group == nil {
-			continue
-		}
-		if !group.Members.Identified() {
-			continue
-		}
-		for m := range group.Members.All() {
-			full = append(full, m.Identity)
+		if group != nil {
+			full = slices.AppendSeq(full, group.Members.Identities())
 		}
 	}
 	slices.SortFunc(full, compareIdentity)

@@ -26,12 +26,17 @@ type reportCommand struct {
 	IgnoreRecovered bool     `help:"Families whose cause went away do not trip --fail-on."`
 }
 
+// reportMemory is where a report begins to collect more often: it runs beside what
+// it is about.
+const reportMemory = 112 << 20
+
 func (r *reportCommand) Run(ctx context.Context, m *Main) error {
 	inputs, err := inputsOf(m, r.Paths)
 	if err != nil {
 		return err
 	}
-	result, err := ingest.Run(ctx, ingest.Config{Bundle: bundle.Config{TempDir: os.TempDir()}}, inputs)
+	limitMemory(reportMemory)
+	result, err := ingest.Run(ctx, ingest.Config{Bundle: bundle.Config{TempDir: os.TempDir()}, Packed: true}, inputs)
 	if err != nil {
 		return err
 	}
@@ -40,6 +45,11 @@ func (r *reportCommand) Run(ctx context.Context, m *Main) error {
 		return err
 	}
 	c := report.Build(result.Snapshots, append(result.Problems, problems...), report.Options{Version: version, Knowledge: known})
+	nothing := len(result.Snapshots) == 0
+	if r.Format == "json" {
+		// Members and trends are no part of it, and would stand beside its text.
+		result, c.Lines = ingest.Result{}, nil
+	}
 	out := &bytes.Buffer{}
 	err = r.write(ctx, out, c)
 	if err != nil {
@@ -48,7 +58,7 @@ func (r *reportCommand) Run(ctx context.Context, m *Main) error {
 	if _, err := m.Stdout.Write(out.Bytes()); err != nil {
 		return err
 	}
-	if len(result.Snapshots) == 0 {
+	if nothing {
 		return &analysis.Fault{Code: "empty", What: "no evidence of any process was found", Hint: "the report says what each file is"}
 	}
 	if r.reached(c.Report) {
