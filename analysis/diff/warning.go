@@ -44,6 +44,7 @@ func warnings(a, b *analysis.Snapshot, same bool) []string {
 	c.process(same)
 	c.completeness()
 	c.kinds()
+	c.forms()
 	c.times()
 	c.limits()
 	return c.out
@@ -98,6 +99,11 @@ func (c *comparison) completeness() {
 		case side.snap.Truncated:
 			c.say("The dump of %s is cut: counts are from its complete twin, members only from what was read.", side.name)
 		}
+		for _, kind := range side.snap.Incomplete {
+			if side.snap.Totals.Of(kind) != nil {
+				c.say("The evidence of %s at %s shows less than that of others: counts of its families are lower bounds.", strings.ToLower(several(kind)), side.name)
+			}
+		}
 	}
 }
 
@@ -117,6 +123,37 @@ func (c *comparison) kinds() {
 			c.say("%s of %s were counted and not listed: their families are not compared.", several(kind), c.nameB)
 		}
 	}
+}
+
+// forms names kinds whose evidence shows more in one snapshot than in the other.
+func (c *comparison) forms() {
+	for _, kind := range analysis.Kinds() {
+		before, after := c.a.Forms[kind], c.b.Forms[kind]
+		if before == "" || after == "" || before == after {
+			continue
+		}
+		c.say("%s were captured in two forms: %s %s, %s %s. A family may be new or gone only because of that.",
+			several(kind), c.nameA, shows(before), c.nameB, shows(after))
+	}
+}
+
+// shows is what a form of evidence tells, in words.
+func shows(form string) string {
+	switch form {
+	case analysis.FormEnds:
+		return "says where sockets lead"
+	case analysis.FormBare:
+		return "knows sockets by their inodes alone"
+	case analysis.FormFull:
+		return "lists the threads of the virtual machine too"
+	case analysis.FormJava:
+		return "lists the threads of Java alone"
+	case analysis.FormCapped:
+		return "cuts every stack after a few frames"
+	case analysis.FormVirtual:
+		return "lists virtual threads"
+	}
+	return "is of the form " + form
 }
 
 func several(kind analysis.Kind) string {
@@ -139,6 +176,13 @@ func (c *comparison) times() {
 	if from.IsZero() || to.IsZero() {
 		c.say("No capture time of %s: the length of the interval is unknown.", strings.Join(c.untimed(), " and "))
 		return
+	}
+	if c.a.Zoneless != c.b.Zoneless {
+		name := c.nameA
+		if c.b.Zoneless {
+			name = c.nameB
+		}
+		c.say("The time of %s was read without a zone and taken as UTC: the length of the interval may be off by hours.", name)
 	}
 	if to.Before(from) {
 		c.say("B was captured before A, by %s.", from.Sub(to).Round(time.Second))
@@ -179,14 +223,32 @@ func clock(at time.Time) string { return at.UTC().Format("15:04:05") }
 // limits compares the limits and sysctls that both snapshots know.
 func (c *comparison) limits() {
 	for _, name := range slices.Sorted(maps.Keys(c.a.Figures)) {
-		if !strings.HasPrefix(name, "limit_") && !strings.HasPrefix(name, "inotify_max_") {
+		if !strings.HasPrefix(name, "limit_") && !strings.HasPrefix(name, "inotify_max_") && name != "process_max_fds" {
 			continue
+		}
+		if _, limits := c.a.Figures["limit_open_files"]; limits && name == "process_max_fds" {
+			continue // the same limit, known twice
 		}
 		was := c.a.Figures[name]
 		if is, known := c.b.Figures[name]; known && is != was {
-			c.say("Another limit: %s is %s at %s and %s at %s.", name, number(was), c.nameA, number(is), c.nameB)
+			c.say("Another limit: %s is %s at %s and %s at %s.", limitWords(name), number(was), c.nameA, number(is), c.nameB)
 		}
 	}
+}
+
+// limitWords names a limit as people look it up:
+//
+//	limitWords("limit_open_files") = "open files (RLIMIT_NOFILE)"
+//	limitWords("inotify_max_user_watches") = "fs.inotify.max_user_watches"
+func limitWords(name string) string {
+	switch name {
+	case "limit_open_files", "process_max_fds":
+		return "open files (RLIMIT_NOFILE)"
+	}
+	if sysctl, ok := strings.CutPrefix(name, "inotify_"); ok {
+		return "fs.inotify." + sysctl
+	}
+	return strings.ReplaceAll(strings.TrimPrefix(name, "limit_"), "_", " ")
 }
 
 func number(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
