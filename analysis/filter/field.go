@@ -49,7 +49,7 @@ func Fields() []Help {
 		{Created, "created:podWorkers", "who started the goroutine"},
 		{State, "state:select", "a state that members are in"},
 		{Wait, "wait>10m", "the oldest member waits longer; s, m, h and d"},
-		{Count, "count>50", "members, of two snapshots those of the later"},
+		{Count, "count>50", "members: of two snapshots those of the later, of a series the most"},
 		{Delta, "delta>0", "change of the members"},
 		{Growth, "growth>5/h", "change per hour; /m, /h and /d"},
 		{Kind, "kind:goroutine", "goroutine, thread, descriptor or watch"},

@@ -127,9 +127,9 @@ func TestAnErrorSaysWhereWhatAndWhatToWrite(t *testing.T) {
 		column int
 		says   string
 	}{
-		"a mistyped field":                          {"prober fun:x", 8, `no field is called "fun", expected func, perhaps`},
-		"a field by another name":                   {"package:net", 1, "pkg, perhaps"},
-		"a field that does not exist":               {"localhost:8080", 1, `quote a text that holds :: "localhost:8080"`},
+		"a mistyped field":                          {"prober fun:x", 8, `no field is called "fun", expected a field such as func`},
+		"a field by another name":                   {"package:net", 1, "a field such as pkg"},
+		"a field that does not exist":               {"localhost:8080", 1, `quote it: "localhost:8080"`},
 		"a value that is missing":                   {"func: x", 6, "a value is missing behind func:, expected a word"},
 		"a number that is none":                     {"count>many", 7, `"many" is no number, expected a number`},
 		"a time that is none":                       {"wait>10x", 6, `"10x" is no time, expected a time such as 10m`},

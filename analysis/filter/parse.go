@@ -174,9 +174,9 @@ func (p *parser) field(t *Term) error {
 	name := p.rest()[:n]
 	field, ok := known(name)
 	if !ok {
-		quoted := `quote a text that holds ` + string(op) + `: "` + p.word() + `"`
+		quoted := `to look for the text itself, quote it: "` + p.word() + `"`
 		if near := nearest(name); near != "" {
-			return p.failAt(p.at, fmt.Sprintf("no field is called %q", name), string(near)+", perhaps", quoted)
+			return p.failAt(p.at, fmt.Sprintf("no field is called %q", name), "a field such as "+string(near), quoted)
 		}
 		return p.failAt(p.at, fmt.Sprintf("no field is called %q", name), names(), quoted)
 	}

@@ -22,6 +22,8 @@ type Report struct {
 	Snapshots []Snapshot         `json:"snapshots"`
 	Series    []Series           `json:"series"`
 	Problems  []analysis.Problem `json:"problems"`
+	// Filter says which families the series list, nil where all.
+	Filter *Filtered `json:"filter,omitempty"`
 }
 
 // Engine says what computed the report.

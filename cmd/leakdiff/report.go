@@ -14,6 +14,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/bundle"
+	"leakdiff/analysis/filter"
 	"leakdiff/analysis/ingest"
 	"leakdiff/analysis/report"
 )
@@ -22,10 +23,15 @@ type reportCommand struct {
 	Paths           []string `arg:"" name:"path" help:"Files, directories and archives; - reads standard input."`
 	Format          string   `help:"text, md or json." enum:"text,md,json" default:"text"`
 	FailOn          string   `help:"Exit with status 1 when a family is leaking, or at least suspicious." enum:"never,leaking,suspicious" default:"never"`
+	Filter          string   `help:"Print only families that pass: 'func:prober wait>10m delta>0 -pkg:net/http /re/ a|b'. Findings and --fail-on are of all."`
 	IgnoreRecovered bool     `help:"Families whose cause went away do not trip --fail-on."`
 }
 
 func (r *reportCommand) Run(ctx context.Context, m *Main) error {
+	asked, err := filter.Parse(r.Filter)
+	if err != nil {
+		return filterFault(r.Filter, err)
+	}
 	inputs, err := r.inputs(m)
 	if err != nil {
 		return err
@@ -35,10 +41,13 @@ func (r *reportCommand) Run(ctx context.Context, m *Main) error {
 		return err
 	}
 	c := report.Build(result.Snapshots, result.Problems, report.Options{Version: version})
+	if !asked.Empty() {
+		c = c.Listing(asked)
+	}
 	out := &bytes.Buffer{}
 	switch r.Format {
 	case "json":
-		err = report.JSON(out, c.Report)
+		err = report.JSON(out, *c.Listed())
 	case "md":
 		err = report.Markdown(out, c)
 	default:
@@ -57,6 +66,15 @@ func (r *reportCommand) Run(ctx context.Context, m *Main) error {
 		return errVerdictReached
 	}
 	return nil
+}
+
+// filterFault says where a filter was not understood, before anything is read.
+func filterFault(text string, err error) error {
+	var e *filter.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	return &analysis.Fault{Code: "usage", What: e.Said(), Where: fmt.Sprintf("--filter %q, column %d", text, e.Column), Hint: e.Hint, Err: err}
 }
 
 // reached reports whether a verdict trips --fail-on; suspicious includes
