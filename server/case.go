@@ -17,7 +17,7 @@ import (
 // casePage is the timeline of all series of a case, with what was found.
 func (s *Server) casePage(w http.ResponseWriter, r *http.Request) {
 	id, suffix := twin(pathValue(r, "id"))
-	s.show(w, r, func() (string, error) { return id, nil }, func() (written, error) {
+	s.show(w, r, func() ([]string, error) { return []string{id}, nil }, func() (written, error) {
 		l, err := s.load(r.Context(), id)
 		if err != nil {
 			return written{}, err
@@ -125,7 +125,7 @@ func (s *Server) deleteCase(w http.ResponseWriter, r *http.Request) {
 // snapshotPage shows one snapshot.
 func (s *Server) snapshotPage(w http.ResponseWriter, r *http.Request) {
 	id, suffix := twin(pathValue(r, "id"))
-	s.show(w, r, func() (string, error) { return s.caseOf(r, id) }, func() (written, error) {
+	s.show(w, r, func() ([]string, error) { return only(s.caseOf(r, id)) }, func() (written, error) {
 		l, line, i, err := s.snapshot(r, id)
 		if err != nil {
 			return written{}, err
@@ -161,6 +161,8 @@ func onlySnapshot(all report.Report, id string) report.Report {
 	}
 	return out
 }
+
+func only(caseID string, err error) ([]string, error) { return []string{caseID}, err }
 
 // caseOf is the case that the query names, or the newest one that holds the
 // snapshot.

@@ -7,7 +7,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/maphash"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -133,8 +135,8 @@ type written struct {
 
 // show answers a page of a case from memory where it was made before and nothing
 // of the case has changed since; otherwise it makes it and keeps it. find says
-// which case the page is of.
-func (s *Server) show(w http.ResponseWriter, r *http.Request, find func() (caseID string, err error), make func() (written, error)) {
+// which cases the page is of.
+func (s *Server) show(w http.ResponseWriter, r *http.Request, find func() (caseIDs []string, err error), make func() (written, error)) {
 	address := r.URL.RequestURI()
 	changes, err := s.store.Changes(r.Context())
 	if err != nil {
@@ -167,21 +169,43 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request, find func() (caseI
 	kept.answer(w, r)
 }
 
-// shownState is what a page of a case depends on beside its address.
-func (s *Server) shownState(ctx context.Context, find func() (string, error)) (key string, settled bool, err error) {
-	caseID, err := find()
+// shownState is what a page of cases depends on beside its address.
+func (s *Server) shownState(ctx context.Context, find func() ([]string, error)) (key string, settled bool, err error) {
+	cases, err := find()
 	if err != nil {
 		return "", false, err
 	}
-	st, err := s.caseState(ctx, caseID)
-	if err != nil {
-		return "", false, err
+	var keys []string
+	settled = true
+	for _, caseID := range cases {
+		st, err := s.caseState(ctx, caseID)
+		if err != nil {
+			return "", false, err
+		}
+		permalinks, err := s.store.PermalinkCount(ctx, caseID)
+		if err != nil {
+			return "", false, err
+		}
+		said, err := s.said(ctx, caseID)
+		if err != nil {
+			return "", false, err
+		}
+		keys, settled = append(keys, st.key, st.Title, strconv.Itoa(permalinks), said), settled && st.settled
 	}
-	permalinks, err := s.store.PermalinkCount(ctx, caseID)
+	return strings.Join(keys, "\x00"), settled, nil
+}
+
+// said is every field of a case in one text.
+func (s *Server) said(ctx context.Context, caseID string) (string, error) {
+	fields, err := s.store.Fields(ctx, caseID)
 	if err != nil {
-		return "", false, err
+		return "", err
 	}
-	return strings.Join([]string{st.key, st.Title, strconv.Itoa(permalinks)}, "\x00"), st.settled, nil
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		fmt.Fprintf(&b, "%q=%q ", name, fields[name].Value)
+	}
+	return b.String(), nil
 }
 
 // tagSeed is of this process: pages are kept by it alone.
@@ -201,11 +225,15 @@ func (p shown) answer(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(p.body))
 }
 
+// usualPage is the size of most pages with a table of families.
+const usualPage = 128 << 10
+
 // pageOf renders a page for show.
 func pageOf(ctx context.Context, c templ.Component) (written, error) {
 	var b bytes.Buffer
+	b.Grow(usualPage)
 	err := c.Render(ctx, &b)
-	return written{"text/html; charset=utf-8", b.Bytes()}, err
+	return written{"text/html; charset=utf-8", bytes.Clone(b.Bytes())}, err
 }
 
 const jsonType = "application/json; charset=utf-8"

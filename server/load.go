@@ -23,6 +23,7 @@ type loaded struct {
 	said  identity.Outcome
 	// bundleOf names the bundle of each snapshot.
 	bundleOf map[string]string
+	pairs    *pairs
 }
 
 // maxCached bounds the computed cases kept in memory, and maxCachedBytes what they
@@ -148,7 +149,7 @@ func (s *Server) load(ctx context.Context, caseID string) (*loaded, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &loaded{Case: now.Case, bundles: now.bundles, edits: now.edits, said: identity.Resolve(snapshots, now.edits)}
+	l := &loaded{Case: now.Case, bundles: now.bundles, edits: now.edits, said: identity.Resolve(snapshots, now.edits), pairs: &pairs{}}
 	problems := l.said.Problems
 	for _, b := range now.bundles {
 		if b.Status != store.Done {

@@ -66,8 +66,12 @@ func (s *Server) frozenView(r *http.Request, address string) (frozen, *loaded, e
 		if err != nil {
 			return frozen{}, nil, err
 		}
+		data, err := diffJSON(c, u.Query())
+		if err != nil {
+			return frozen{}, nil, err
+		}
 		v := s.diffView(c, u.Query(), keeping)
-		f, err := pack("diff", v, v.Markdown(), diffJSON(c), v.Headline)
+		f, err := pack("diff", v, v.Markdown(), data, v.Headline)
 		return f, c.l, err
 	case "families":
 		l, line, err := s.familyLine(inner, id)

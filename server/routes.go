@@ -26,6 +26,7 @@ func (s *Server) routes() http.Handler {
 	r.Get("/cases/{id}/identity.json", s.editsAPI)
 	r.Post("/cases/{id}/identity", s.editForm)
 	r.Post("/cases/{id}/identity/undo", s.undoForm)
+	r.Post("/cases/{id}/baseline", s.chooseBaseline)
 	r.Post("/cases/{id}/rename", s.renameCase)
 	r.Post("/cases/{id}/delete", s.deleteCase)
 

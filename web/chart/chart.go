@@ -442,10 +442,3 @@ func (d drawing) names() string {
 	}
 	return d.id + "-t " + d.id + "-d"
 }
-
-func (d drawing) fit() string {
-	if d.stretch {
-		return "none"
-	}
-	return "xMidYMid meet"
-}

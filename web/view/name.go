@@ -44,7 +44,12 @@ type FamilyName struct {
 }
 
 // Text is the whole title in plain words.
-func (f FamilyName) Text() string { return f.whole }
+func (f FamilyName) Text() string {
+	if f.whole == "" { // of a frozen page
+		return f.Title.Full
+	}
+	return f.whole
+}
 
 // Pair is a named value.
 type Pair struct {
