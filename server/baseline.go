@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"leakdiff/analysis"
@@ -20,11 +21,7 @@ const baselineField = "baseline "
 // was chosen, else the first.
 func (s *Server) baseline(ctx context.Context, l *loaded, line *report.Line) (view.Baseline, error) {
 	out := view.Baseline{Snapshot: line.Snapshots[0]}
-	fields, err := s.store.Fields(ctx, l.ID)
-	if err != nil {
-		return out, err
-	}
-	chosen := fields[baselineField+seriesKey(line)].Value
+	chosen := l.fields[baselineField+seriesKey(line)].Value
 	if chosen == "" {
 		return out, nil
 	}
@@ -65,6 +62,22 @@ func (s *Server) snapshotNamed(ctx context.Context, l *loaded, name string) (*an
 		return nil, nil, nil
 	}
 	return line.Snapshots[i], l, nil
+}
+
+// withBaselines are a case and those that its baselines are of: what its pages are
+// made of. A case that is gone is no reason to refuse the page.
+func (s *Server) withBaselines(ctx context.Context, caseID string) ([]string, error) {
+	st, err := s.caseState(ctx, caseID)
+	if err != nil {
+		return nil, err
+	}
+	cases := []string{caseID}
+	for _, other := range baselineCases(st.fields) {
+		if _, err := s.caseState(ctx, other); err == nil && !slices.Contains(cases, other) {
+			cases = append(cases, other)
+		}
+	}
+	return cases, nil
 }
 
 // baselineCases are the other cases that baselines of a case are of.

@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"net/http"
 	"net/url"
@@ -17,7 +18,7 @@ import (
 // casePage is the timeline of all series of a case, with what was found.
 func (s *Server) casePage(w http.ResponseWriter, r *http.Request) {
 	id, suffix := twin(pathValue(r, "id"))
-	s.show(w, r, func() ([]string, error) { return []string{id}, nil }, func() (written, error) {
+	s.show(w, r, func() ([]string, error) { return s.withBaselines(r.Context(), id) }, func() (written, error) {
 		l, err := s.load(r.Context(), id)
 		if err != nil {
 			return written{}, err
@@ -29,7 +30,10 @@ func (s *Server) casePage(w http.ResponseWriter, r *http.Request) {
 		if err != nil {
 			return written{}, err
 		}
-		v := s.caseView(l, permalinks, showing)
+		v, err := s.caseView(r.Context(), l, permalinks, r.URL.Query(), showing)
+		if err != nil {
+			return written{}, err
+		}
 		if suffix != "" {
 			return twinOf(suffix, v.Markdown()), nil
 		}
@@ -69,20 +73,29 @@ func (s *Server) twinText(w http.ResponseWriter, suffix, markdown string) {
 	w.Write(made.body)
 }
 
-func (s *Server) caseView(l *loaded, permalinks int, why purpose) view.Case {
-	in := view.CaseInput{ID: l.ID, Title: l.Title, Sample: l.Sample != "", Report: l.built.Report, Permalinks: permalinks, Engine: s.engine(), Frozen: bool(why)}
+func (s *Server) caseView(ctx context.Context, l *loaded, permalinks int, query url.Values, why purpose) (view.Case, error) {
+	in := view.CaseInput{Query: query, Baselines: map[string]view.Baseline{}, ID: l.ID, Title: l.Title, Sample: l.Sample != "", Report: l.built.Report, Permalinks: permalinks, Engine: s.engine(), Frozen: bool(why)}
 	for _, b := range l.bundles {
 		in.Bundles = append(in.Bundles, view.BundleLine{ID: b.ID, Name: b.Name, Status: string(b.Status), Size: view.Bytes(b.Size), Snapshots: b.Snapshots, Problems: b.Problems})
 	}
 	for i := range l.built.Lines {
-		in.More = append(in.More, drawn(&l.built.Lines[i]))
+		line := &l.built.Lines[i]
+		in.More = append(in.More, drawn(line))
+		if l.fields[baselineField+seriesKey(line)].Value == "" {
+			continue
+		}
+		baseline, err := s.baseline(ctx, l, line)
+		if err != nil {
+			return view.Case{}, err
+		}
+		in.Baselines[seriesKey(line)] = baseline
 	}
-	return view.NewCase(in)
+	return view.NewCase(in), nil
 }
 
 // drawn is what the page draws of a series beside its report.
 func drawn(line *report.Line) view.CaseMore {
-	return view.CaseMore{Events: line.Trend.Events(), Points: line.Trend.Explain()}
+	return view.CaseMore{Events: line.Trend.Events(), Points: line.Trend.Explain(), Facts: line.Facts}
 }
 
 func (s *Server) renameCase(w http.ResponseWriter, r *http.Request) {
@@ -207,7 +220,7 @@ func (s *Server) snapshot(r *http.Request, id string) (*loaded, *report.Line, in
 func (s *Server) snapshotView(l *loaded, line *report.Line, i int, query url.Values, why purpose) view.Snapshot {
 	snap := line.Snapshots[i]
 	in := view.SnapshotInput{
-		CaseID: l.ID, CaseTitle: l.Title, Snapshot: snap, Titles: line.Titles,
+		CaseID: l.ID, CaseTitle: l.Title, Snapshot: snap, Titles: line.Titles, Families: seriesOf(l, line).Families,
 		Others: choices(l), BundleID: l.bundleOf[snap.ID], Query: query, Engine: s.engine(), Frozen: bool(why),
 	}
 	if i > 0 {

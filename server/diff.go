@@ -72,19 +72,12 @@ func (s *Server) casesOfPair(r *http.Request, pair string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	cases := []string{caseB}
-	if caseA != caseB {
-		cases = append(cases, caseA)
-	}
-	fields, err := s.store.Fields(r.Context(), caseB)
+	cases, err := s.withBaselines(r.Context(), caseB)
 	if err != nil {
 		return nil, err
 	}
-	for _, other := range baselineCases(fields) {
-		// A baseline whose case is gone is no reason to refuse the page.
-		if _, err := s.store.Case(r.Context(), other); err == nil && !slices.Contains(cases, other) {
-			cases = append(cases, other)
-		}
+	if !slices.Contains(cases, caseA) {
+		cases = append(cases, caseA)
 	}
 	return cases, nil
 }

@@ -104,13 +104,61 @@ type caseState struct {
 	store.Case
 	bundles []store.Bundle
 	edits   []identity.Edit
-	key     string
+	// fields are what people said of the case, by name.
+	fields map[string]store.Field
+	key    string
 	// settled says that no bundle is being read: its progress is no reason to keep a
 	// page.
 	settled bool
 }
 
-func (s *Server) caseState(ctx context.Context, caseID string) (out caseState, err error) {
+// stateCache keeps the states that were read since the store last changed: a page
+// asks several times, and the pages of one reader follow one another.
+type stateCache struct {
+	mu      sync.Mutex
+	changes int64
+	by      map[string]caseState
+}
+
+// maxStates bounds the states that are kept.
+const maxStates = 64
+
+func (c *stateCache) get(changes int64, caseID string) (caseState, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.changes != changes {
+		return caseState{}, false
+	}
+	st, ok := c.by[caseID]
+	return st, ok
+}
+
+func (c *stateCache) put(changes int64, st caseState) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.changes != changes || len(c.by) >= maxStates || c.by == nil {
+		c.changes, c.by = changes, map[string]caseState{}
+	}
+	c.by[st.ID] = st
+}
+
+func (s *Server) caseState(ctx context.Context, caseID string) (caseState, error) {
+	// Asked before the state is read: what is committed in between is asked for anew.
+	changes, err := s.store.Changes(ctx)
+	if err != nil {
+		return caseState{}, err
+	}
+	if st, ok := s.states.get(changes, caseID); ok {
+		return st, nil
+	}
+	st, err := s.readState(ctx, caseID)
+	if err == nil && st.settled {
+		s.states.put(changes, st)
+	}
+	return st, err
+}
+
+func (s *Server) readState(ctx context.Context, caseID string) (out caseState, err error) {
 	if out.Case, err = s.store.Case(ctx, caseID); err != nil {
 		return out, err
 	}
@@ -120,11 +168,23 @@ func (s *Server) caseState(ctx context.Context, caseID string) (out caseState, e
 	if out.edits, err = s.store.Edits(ctx, caseID); err != nil {
 		return out, err
 	}
+	if out.fields, err = s.store.Fields(ctx, caseID); err != nil {
+		return out, err
+	}
 	out.key, out.settled = stateKey(out.Case, out.bundles, out.edits), true
 	for _, b := range out.bundles {
 		out.settled = out.settled && (b.Status == store.Done || b.Status == store.Failed)
 	}
 	return out, nil
+}
+
+// saidKey changes with every field.
+func (st *caseState) saidKey() string {
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(st.fields)) {
+		fmt.Fprintf(&b, "%q=%q ", name, st.fields[name].Value)
+	}
+	return b.String()
 }
 
 // written is one answer of a handler: its content type and body.
@@ -186,26 +246,9 @@ func (s *Server) shownState(ctx context.Context, find func() ([]string, error)) 
 		if err != nil {
 			return "", false, err
 		}
-		said, err := s.said(ctx, caseID)
-		if err != nil {
-			return "", false, err
-		}
-		keys, settled = append(keys, st.key, st.Title, strconv.Itoa(permalinks), said), settled && st.settled
+		keys, settled = append(keys, st.key, st.Title, strconv.Itoa(permalinks), st.saidKey()), settled && st.settled
 	}
 	return strings.Join(keys, "\x00"), settled, nil
-}
-
-// said is every field of a case in one text.
-func (s *Server) said(ctx context.Context, caseID string) (string, error) {
-	fields, err := s.store.Fields(ctx, caseID)
-	if err != nil {
-		return "", err
-	}
-	var b strings.Builder
-	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		fmt.Fprintf(&b, "%q=%q ", name, fields[name].Value)
-	}
-	return b.String(), nil
 }
 
 // tagSeed is of this process: pages are kept by it alone.

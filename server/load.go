@@ -17,6 +17,8 @@ import (
 type loaded struct {
 	store.Case
 	bundles []store.Bundle
+	// fields are what people said of the case, by name.
+	fields map[string]store.Field
 	// built is the report over the snapshots as they are after the edits.
 	built report.Case
 	edits []identity.Edit
@@ -142,14 +144,14 @@ func (s *Server) load(ctx context.Context, caseID string) (*loaded, error) {
 	defer s.cases.alone(now.key)()
 	if l := s.cases.get(now.key); l != nil {
 		fresh := *l
-		fresh.Case, fresh.bundles = now.Case, now.bundles
+		fresh.Case, fresh.bundles, fresh.fields = now.Case, now.bundles, now.fields
 		return &fresh, nil
 	}
 	snapshots, err := s.store.SnapshotsPacked(ctx, caseID)
 	if err != nil {
 		return nil, err
 	}
-	l := &loaded{Case: now.Case, bundles: now.bundles, edits: now.edits, said: identity.Resolve(snapshots, now.edits), pairs: &pairs{}}
+	l := &loaded{Case: now.Case, bundles: now.bundles, fields: now.fields, edits: now.edits, said: identity.Resolve(snapshots, now.edits), pairs: &pairs{}}
 	problems := l.said.Problems
 	for _, b := range now.bundles {
 		if b.Status != store.Done {

@@ -33,7 +33,7 @@ const (
 // frozen is the record of a permalink: all that its page and its twins are
 // rendered from.
 type frozen struct {
-	// Kind is case, diff, family or snapshot, and says what Model is.
+	// Kind is case, diff, compare, family or snapshot, and says what Model is.
 	Kind  string          `json:"kind"`
 	Model json.RawMessage `json:"model"`
 	// Markdown is the twin for tickets, Data the twin for programs.
@@ -60,7 +60,7 @@ func (s *Server) frozenView(r *http.Request, address string) (frozen, *loaded, e
 		if err != nil {
 			return frozen{}, nil, err
 		}
-		return s.freezeCase(l)
+		return s.freezeCase(r.Context(), l, u.Query())
 	case "diff":
 		c, err := s.compare(inner, id)
 		if err != nil {
@@ -72,6 +72,21 @@ func (s *Server) frozenView(r *http.Request, address string) (frozen, *loaded, e
 		}
 		v := s.diffView(c, u.Query(), keeping)
 		f, err := pack("diff", v, v.Markdown(), data, v.Headline)
+		return f, c.l, err
+	case "compare":
+		c, err := s.several(inner)
+		if err != nil {
+			return frozen{}, nil, err
+		}
+		data, err := s.severalJSON(inner, c, u.Query())
+		if err != nil {
+			return frozen{}, nil, err
+		}
+		v, err := s.severalView(inner, c, u.Query(), keeping)
+		if err != nil {
+			return frozen{}, nil, err
+		}
+		f, err := pack("compare", v, v.Markdown(), data, v.Headline)
 		return f, c.l, err
 	case "families":
 		l, line, err := s.familyLine(inner, id)
@@ -96,8 +111,11 @@ func (s *Server) frozenView(r *http.Request, address string) (frozen, *loaded, e
 	return frozen{}, nil, bad
 }
 
-func (s *Server) freezeCase(l *loaded) (frozen, *loaded, error) {
-	v := s.caseView(l, 0, keeping)
+func (s *Server) freezeCase(ctx context.Context, l *loaded, query url.Values) (frozen, *loaded, error) {
+	v, err := s.caseView(ctx, l, 0, query, keeping)
+	if err != nil {
+		return frozen{}, nil, err
+	}
 	f, err := pack("case", v, v.Markdown(), l.built.Report, v.Headline)
 	return f, l, err
 }
@@ -132,6 +150,13 @@ func (f frozen) unpack(seal *view.Seal, title, description string) (templ.Compon
 		}
 		v.Shell = shell
 		return page.Diff(v), nil
+	case "compare":
+		var v view.Compare
+		if err := json.Unmarshal(f.Model, &v); err != nil {
+			return nil, err
+		}
+		v.Shell = shell
+		return page.Compare(v), nil
 	case "family":
 		var v view.Family
 		if err := json.Unmarshal(f.Model, &v); err != nil {
@@ -214,6 +239,8 @@ func receiptRows(receipt []redact.Receipt) []view.RedactionRule {
 func countsOnly(kind string, l *loaded) string {
 	sum := report.Summary(l.built)
 	switch kind {
+	case "compare":
+		return "Several snapshots compared, from a case with the verdict " + strings.ReplaceAll(string(sum.Verdict), "_", " ") + "."
 	case "diff":
 		return "Two snapshots compared, from a case with the verdict " + strings.ReplaceAll(string(sum.Verdict), "_", " ") + "."
 	case "family":

@@ -40,6 +40,10 @@ func (s *Server) routes() http.Handler {
 	r.Get("/snapshots/{id}", s.snapshotPage)
 	r.Get("/diff-pick", s.pickDiff)
 	r.Get("/diff/{pair}", s.diffPage)
+	r.Get("/diff-other", s.elsewherePage)
+	for _, suffix := range []string{"", ".md", ".txt", ".json"} {
+		r.Get("/compare"+suffix, s.comparePage)
+	}
 	r.Get("/families/{fingerprint}", s.familyPage)
 	r.Get("/raw/{bundle}", s.rawExcerpt)
 	r.Get("/raw/{bundle}/download", s.rawDownload)

@@ -66,6 +66,7 @@ type Server struct {
 	worker  *worker
 	cases   *caseCache
 	shown   *shownCache
+	states  stateCache
 	started time.Time
 	pending sync.WaitGroup
 }

@@ -13,6 +13,7 @@ import (
 	"io/fs"
 	"net/http"
 	"path"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -38,11 +39,30 @@ var assets = sync.OnceValue(func() map[string]asset {
 		if err != nil {
 			panic(err)
 		}
+		if path.Ext(e.Name()) == ".css" {
+			content = packed(content)
+		}
 		sum := sha256.Sum256(content)
 		found[e.Name()] = asset{content, "/assets/" + hex.EncodeToString(sum[:8]) + "/" + e.Name()}
 	}
 	return found
 })
+
+var (
+	comments = regexp.MustCompile(`(?s)/\*.*?\*/`)
+	blanks   = regexp.MustCompile(`\s+`)
+	// Blanks beside these mean nothing in any place of a style sheet.
+	needless = regexp.MustCompile(` ?([{};]) ?`)
+)
+
+// packed is a style sheet without comments and indentation. Its strings hold
+// neither, nor braces and semicolons.
+//
+//	"/* a */\n.x { color: red }\n" → ".x{color: red}"
+func packed(css []byte) []byte {
+	css = blanks.ReplaceAll(comments.ReplaceAll(css, nil), []byte(" "))
+	return bytes.TrimSpace(needless.ReplaceAll(css, []byte("$1")))
+}
 
 // Asset returns the address of an embedded file, "/assets/0123456789abcdef/app.css".
 // It panics on a name that does not exist, which the tests of the pages find.

@@ -1,8 +1,12 @@
 package web_test
 
 import (
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -53,12 +57,42 @@ func TestOnlyAssetsAreServed(t *testing.T) {
 	}
 }
 
-func TestStyleAndScriptsStaySmall(t *testing.T) {
-	total := int64(0)
-	for _, name := range []string{"app.css", "copy.js", "keys.js", "progress.js", "theme.js", "upload.js"} {
-		total += get(t, http.MethodGet, web.Asset(name)).ContentLength
+func TestStyleAndScriptsOfAPageStaySmall(t *testing.T) {
+	everywhere := []string{"app.css", "chart.css", "copy.js", "keys.js", "theme.js"}
+	for page, more := range map[string][]string{"the first page": {"upload.js"}, "a bundle": {"progress.js"}, "a comparison": {"diff.css"}} {
+		total := int64(0)
+		for _, name := range append(slices.Clone(everywhere), more...) {
+			total += get(t, http.MethodGet, web.Asset(name)).ContentLength
+		}
+		if total > 60_000 {
+			t.Errorf("%s: %d bytes of style and scripts, want at most 60 000", page, total)
+		}
+		t.Logf("%s: %d bytes", page, total)
 	}
-	if total > 60_000 {
-		t.Errorf("%d bytes of style and scripts, want at most 60 000", total)
+}
+
+func TestStyleIsServedWithoutCommentsAndAsItIsWritten(t *testing.T) {
+	for _, name := range []string{"app.css", "chart.css", "diff.css"} {
+		written, err := os.ReadFile("asset/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := get(t, http.MethodGet, web.Asset(name))
+		served, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		bare := regexp.MustCompile(`(?s)/\*.*?\*/|\s`)
+		if want, got := bare.ReplaceAllString(string(written), ""), bare.ReplaceAllString(string(served), ""); got != want {
+			t.Errorf("%s is served with other rules than it has", name)
+		}
+		if strings.Contains(string(served), "/*") || strings.Contains(string(served), "\n") {
+			t.Errorf("%s is served with comments or lines", name)
+		}
+		for _, quoted := range regexp.MustCompile(`"[^"]*"`).FindAllString(bare.ReplaceAllString(string(written), " "), -1) {
+			if strings.ContainsAny(quoted, "{};") {
+				t.Errorf("%s holds the string %s, in which blanks would be lost", name, quoted)
+			}
+		}
 	}
 }

@@ -38,6 +38,12 @@ func ticks(start string) bool { return strings.Trim(start, "0123456789") == "" }
 
 func differ(a, b analysis.Fact) bool { return a.Known() && b.Known() && a.Value != b.Value }
 
+// Warnings says in words what makes two snapshots hard to compare, the worst first,
+// as Compare does, without comparing them.
+func Warnings(a, b *analysis.Snapshot, relation Relation) []string {
+	return warnings(a, b, related(a, b, relation))
+}
+
 // warnings lists what makes two snapshots hard to compare, the worst first.
 func warnings(a, b *analysis.Snapshot, same bool) []string {
 	c := comparison{a: a, b: b, nameA: label(a, "A"), nameB: label(b, "B")}

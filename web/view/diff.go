@@ -674,10 +674,8 @@ func (m *diffMaker) facts(r *diff.Row) *filter.Facts {
 		facts.Wait = filter.Known(0)
 	}
 	if known := m.families[f.Fingerprint]; known != nil {
-		facts.Classes = known.Classes
-		if known.Unit != nil {
-			facts.Unit = *known.Unit
-		}
+		in := report.FactsOf(known)
+		facts.Classes, facts.Unit, facts.Triage = in.Classes, in.Unit, in.Triage
 	}
 	if m.asked.Uses(filter.Label) {
 		for i, n := range m.in.Counts[f.Fingerprint] {
@@ -1069,7 +1067,7 @@ func (m *diffMaker) toggle(fingerprint string, isOpen bool) string {
 	if m.in.Frozen {
 		return ""
 	}
-	address := m.base + "?" + m.query
+	address := "?" + m.query
 	for _, fp := range slices.Sorted(maps.Keys(m.open)) {
 		if fp != fingerprint {
 			address += "&open=" + url.QueryEscape(fp)

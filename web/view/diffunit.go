@@ -85,14 +85,15 @@ func (m *diffMaker) bandFigure(counts []*int, s *analysis.Snapshot) figure {
 
 // countBand names the lead of a band and says how many of its families are shown.
 func (m *diffMaker) countBand(u *DiffUnit) {
-	u.Lead = u.Rows[0].Name.Text()
+	u.Lead = u.Rows[0].Name.Title.Path + u.Rows[0].Name.Title.Name
 	total := 0
 	for i := range m.in.Series.Units {
 		if unit := &m.in.Series.Units[i]; Visible(unit.ID) == u.ID {
 			total = len(unit.Ratio)
 		}
 	}
-	if u.Families = Plural(int64(total), "family", "families"); len(u.Rows) < total {
+	u.Families = Plural(int64(total), "family", "families") + " in step"
+	if len(u.Rows) < total {
 		u.Families = fmt.Sprintf("%d of %s", len(u.Rows), u.Families)
 	}
 }

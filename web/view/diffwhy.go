@@ -171,8 +171,11 @@ func part(x, y *analysis.Family) string {
 		equal++
 	}
 	at := func(f *analysis.Family) string {
-		if equal >= len(f.Loose) {
+		switch {
+		case equal >= len(f.Loose):
 			return "ends there"
+		case equal == 0:
+			return "begins with " + Visible(f.Loose[len(f.Loose)-1])
 		}
 		return "goes on with " + Visible(f.Loose[len(f.Loose)-1-equal])
 	}

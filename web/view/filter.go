@@ -15,6 +15,8 @@ type FilterBox struct {
 	// Text is as it was typed. Hidden are the other parts of the address.
 	Text   string
 	Hidden []Pair
+	// Anchor is where the page with the answer opens, empty for its top.
+	Anchor string
 	// Error says what was not understood; Before is the text in front of it, Wrong
 	// the rest.
 	Error, Hint   string
@@ -39,7 +41,7 @@ func newFilterBox(text string) (filter.Filter, FilterBox) {
 	case errors.As(err, &wrong):
 		runes := []rune(text)
 		at := min(wrong.Column-1, len(runes))
-		box.Error, box.Hint, box.Column = Visible(capital(wrong.Said())), Visible(wrong.Hint), wrong.Column
+		box.Error, box.Hint, box.Column = Visible(capital(wrong.Said())), Visible(capital(wrong.Hint)), wrong.Column
 		box.Before, box.Wrong = Visible(string(runes[max(0, at-maxShownFilter):at])), Visible(string(runes[at:min(len(runes), at+maxShownFilter)]))
 	default:
 		box.Error = "The filter was not understood."

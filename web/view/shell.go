@@ -3,6 +3,8 @@
 // knows neither HTML nor storage.
 package view
 
+import "slices"
+
 // Link is a named address inside leakdiff.
 type Link struct {
 	Text, URL string
@@ -31,6 +33,14 @@ type Shell struct {
 	// Refresh is a number of seconds after which a page without scripts loads
 	// itself again, 0 for never.
 	Refresh int
+	// Styles are the style sheets that only some pages need.
+	Styles []string
+}
+
+// Styled is the shell with another style sheet.
+func (s Shell) Styled(name string) Shell {
+	s.Styles = append(slices.Clip(s.Styles), name)
+	return s
 }
 
 // Seal says what a frozen page is.
