@@ -109,7 +109,7 @@ func Compare(v view.Compare) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if v.Figures != "" {
+			if v.Figures != "" && !v.Frozen {
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "<b>Figures: ")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err

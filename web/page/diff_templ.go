@@ -115,7 +115,7 @@ func Diff(v view.Diff) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				if v.Figures != "" {
+				if v.Figures != "" && !v.Frozen {
 					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "<b>A and B: ")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
@@ -1191,7 +1191,7 @@ func diffTable(v view.Diff, s view.DiffSection) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if s.More != "" {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 103, "<p class=\"note more\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 103, "<p class=\"note left\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

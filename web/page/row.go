@@ -134,11 +134,10 @@ func (b markup) diffRow(r *view.DiffRow) markup {
 		}
 		b = b.raw(`<a class="tw" href="`).text(r.Toggle).raw(`" aria-expanded="`, expanded, `" aria-label="`, word).text(r.Name.Text()).raw(`">`, glyph, `</a>`)
 	}
-	b = b.familyTitle(&r.Name).familyBy(&r.Name)
 	if r.Unit != "" {
 		b = b.raw(`<span class="chip">`).text(r.Unit).raw(`</span>`)
 	}
-	b = b.raw(`</td><td class="sp">`)
+	b = b.familyTitle(&r.Name).familyBy(&r.Name).raw(`</td><td class="sp">`)
 	b = r.Spark.Append(b)
 	b = b.raw(`</td>`).cell("A", "num").figure(r.A, r.SignA).raw(`</td>`).cell("B", "num").figure(r.B, r.SignB).raw(`</td>`).cell("Δ", "num")
 	if r.Unknown {

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -51,6 +52,21 @@ func (b *Baseline) words() string {
 		return text + ", the first snapshot; the chosen one is not there any more"
 	}
 	return text + ", the first snapshot"
+}
+
+// foreign says that the baseline is of another process than a snapshot, "" where it
+// is of the same.
+func (b *Baseline) foreign(s *analysis.Snapshot) string {
+	if b.Snapshot == nil || b.Snapshot.Process.Key() == s.Process.Key() {
+		return ""
+	}
+	of := func(p analysis.Process) string {
+		if p.Host.Known() {
+			return printable(p.Name.Value) + " on " + Visible(p.Host.Value)
+		}
+		return printable(p.Name.Value)
+	}
+	return fmt.Sprintf("The baseline is of %s and the figures of %s: counts of two processes are compared.", of(b.Snapshot.Process), of(s.Process))
 }
 
 // columns writes the figures of families in snapshots.

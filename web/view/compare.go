@@ -153,6 +153,11 @@ func NewCompare(in CompareInput) Compare {
 	for _, w := range in.Warnings {
 		c.Minds = append(c.Minds, Visible(w))
 	}
+	if n := len(in.Result.Snapshots); n > 0 && m.columns.show == showBase {
+		if foreign := in.Baseline.foreign(in.Result.Snapshots[n-1]); foreign != "" {
+			c.Minds = append(c.Minds, foreign)
+		}
+	}
 	m.heads(&c)
 	m.totals(&c)
 	m.sections(&c)

@@ -283,6 +283,9 @@ func NewDiff(in DiffInput) Diff {
 	for _, w := range in.Result.Warnings {
 		d.Minds = append(d.Minds, Visible(w))
 	}
+	if foreign := in.Baseline.foreign(in.Result.B); m.columns.show == showBase && foreign != "" {
+		d.Minds = append(d.Minds, foreign)
+	}
 	rows := m.rows(&d.Box)
 	m.tools(&d)
 	d.Tabs = m.tabs()
