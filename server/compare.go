@@ -246,6 +246,9 @@ func (c *several) warnings() []string {
 	}
 	first, last := &c.columns[0], &c.columns[len(c.columns)-1]
 	relation := diff.Unstated
+	if first.l != last.l {
+		relation = diff.Unproven
+	}
 	if first.line == last.line {
 		relation = diff.SameEpoch
 		if first.line.Trend.Epochs[first.at] != last.line.Trend.Epochs[last.at] {

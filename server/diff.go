@@ -222,6 +222,8 @@ func (s *Server) commonCase(r *http.Request, idA, idB string) (string, error) {
 // relation says whether members may be followed from A to B.
 func (c *compared) relation() diff.Relation {
 	switch {
+	case c.la != c.l:
+		return diff.Unproven
 	case c.lineA != c.lineB:
 		return diff.Unstated
 	case c.lineA.Trend.Epochs[c.a] != c.lineA.Trend.Epochs[c.b]:

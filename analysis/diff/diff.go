@@ -98,6 +98,9 @@ const (
 	Unstated   Relation = ""
 	SameEpoch  Relation = "same epoch"
 	OtherEpoch Relation = "other epoch"
+	// Unproven is for snapshots that nobody filed under one process: they are related
+	// only where pid and start time are known and equal.
+	Unproven Relation = "unproven"
 )
 
 // Options are what a caller knows beyond the two snapshots.
@@ -114,7 +117,7 @@ func Compare(a, b *analysis.Snapshot, options Options) Result {
 	result := Result{
 		A: a, B: b, TotalA: a.Totals, TotalB: b.Totals, Followed: same,
 		Born: map[analysis.Kind]int{}, Ended: map[analysis.Kind]int{}, Survived: map[analysis.Kind]int{},
-		Warnings: warnings(a, b, same),
+		Warnings: warnings(a, b, same, options.Relation),
 	}
 	before, after := groupsOf(a), groupsOf(b)
 	known := make(identities, len(before)+len(after))

@@ -253,6 +253,13 @@ func TestWarnings(t *testing.T) {
 			s.a.Figures = map[string]float64{"limit_open_files": 1024, "process_open_fds": 9}
 			s.b.Figures = map[string]float64{"limit_open_files": 65536, "process_open_fds": 12}
 		}, Options{}, []string{"Another limit: open files (RLIMIT_NOFILE) is 1024 at t1 and 65536 at t6."}},
+		{"two captures that nobody filed under one process", func(s sides) {}, Options{Relation: Unproven},
+			[]string{"Nothing says that t1 and t6 are of one process. Members are not followed."}},
+		{"two captures that name one process", func(s sides) {
+			for _, p := range []*analysis.Process{&s.a.Process, &s.b.Process} {
+				p.PID.Value, p.Start.Value = "7", "100"
+			}
+		}, Options{Relation: Unproven}, nil},
 		{"a limit known from metrics", func(s sides) {
 			s.a.Figures, s.b.Figures = map[string]float64{"process_max_fds": 1024}, map[string]float64{"process_max_fds": 2048}
 		}, Options{}, []string{"Another limit: open files (RLIMIT_NOFILE) is 1024 at t1 and 2048 at t6."}},

@@ -18,6 +18,9 @@ func related(a, b *analysis.Snapshot, relation Relation) bool {
 		return true
 	case OtherEpoch:
 		return false
+	case Unproven:
+		x, y := a.Process, b.Process
+		return x.PID.Known() && y.PID.Known() && x.Start.Known() && x.Start.Value == y.Start.Value && !otherProgram(a, b) && !otherPID(a, b)
 	}
 	return !otherProgram(a, b) && !otherPID(a, b) && !otherStart(a, b)
 }
@@ -41,12 +44,12 @@ func differ(a, b analysis.Fact) bool { return a.Known() && b.Known() && a.Value 
 // Warnings says in words what makes two snapshots hard to compare, the worst first,
 // as Compare does, without comparing them.
 func Warnings(a, b *analysis.Snapshot, relation Relation) []string {
-	return warnings(a, b, related(a, b, relation))
+	return warnings(a, b, related(a, b, relation), relation)
 }
 
 // warnings lists what makes two snapshots hard to compare, the worst first.
-func warnings(a, b *analysis.Snapshot, same bool) []string {
-	c := comparison{a: a, b: b, nameA: label(a, "A"), nameB: label(b, "B")}
+func warnings(a, b *analysis.Snapshot, same bool, relation Relation) []string {
+	c := comparison{a: a, b: b, relation: relation, nameA: label(a, "A"), nameB: label(b, "B")}
 	c.process(same)
 	c.completeness()
 	c.kinds()
@@ -59,6 +62,7 @@ func warnings(a, b *analysis.Snapshot, same bool) []string {
 type comparison struct {
 	a, b         *analysis.Snapshot
 	nameA, nameB string
+	relation     Relation
 	out          []string
 }
 
@@ -85,6 +89,8 @@ func (c *comparison) process(same bool) {
 	case same:
 	case otherPID(c.a, c.b):
 		c.say("Two processes: pid %s at %s, %s at %s. Members are not followed.", x.PID.Value, c.nameA, y.PID.Value, c.nameB)
+	case c.relation == Unproven && !otherStart(c.a, c.b):
+		c.say("Nothing says that %s and %s are of one process. Members are not followed.", c.nameA, c.nameB)
 	default:
 		c.say("The process was restarted between %s and %s. Members are not followed, and counts start again.", c.nameA, c.nameB)
 	}

@@ -529,6 +529,9 @@ func (m *diffMaker) headline(kind analysis.Kind) string {
 	if cut := m.cutWords(kind); cut != "" {
 		return fmt.Sprintf("%s: %s and %s cannot be compared: %s.", who, Visible(r.A.Label), Visible(r.B.Label), cut)
 	}
+	if !r.Followed && m.in.OtherID != "" {
+		return fmt.Sprintf("%s of two cases: %s in A, %s in B; members are not followed.", who, many(kind, *a), Number(int64(*b)))
+	}
 	if !r.Followed {
 		return fmt.Sprintf("%s was restarted between A and B: %s before, %s after.", who, many(kind, *a), Number(int64(*b)))
 	}
@@ -576,6 +579,9 @@ func (m *diffMaker) summary(d *Diff, kind analysis.Kind) {
 		d.Unfollowed = "Who ended, survived and was born cannot be said: this evidence names no ids that could be followed from A to B."
 		if !m.in.Result.Followed {
 			d.Unfollowed = "Nobody is followed from A to B: they are of two process starts."
+			if m.in.OtherID != "" {
+				d.Unfollowed = "Nobody is followed from A to B: they are of two cases."
+			}
 		}
 		return
 	}
@@ -873,7 +879,7 @@ func (m *diffMaker) fillSection(s *DiffSection, section diff.Section, rows []dif
 				shown = append(shown[:len(shown):len(shown)], r)
 			}
 		}
-		s.More = fmt.Sprintf("%s more are not shown.", Plural(int64(len(rows)-len(shown)), "family", "families"))
+		s.More = fmt.Sprintf("%s not shown.", Plural(int64(len(rows)-len(shown)), "more family is", "more families are"))
 		s.MoreURL = m.address(map[string]string{"all": "1"}) + "#h-" + s.Name
 	}
 	for i, r := range shown {
@@ -1161,6 +1167,8 @@ func (m *diffMaker) lead(r diff.Row, row DiffRow) string {
 		return "No member of this family at A."
 	case r.B == 0:
 		return "No member of this family at B."
+	case !m.in.Result.Followed && m.in.OtherID != "":
+		return "The members are not followed: A and B are of two cases."
 	case !m.in.Result.Followed:
 		return "The members are not followed: the process was restarted between A and B."
 	case !r.Identified:
