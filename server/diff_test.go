@@ -248,7 +248,7 @@ func TestUnitsStandAboveTheirFamilies(t *testing.T) {
 	}
 	up := s.worker(t, "worker", counts)
 	s.run(t, []scenario{
-		{name: "as a band with its own figures", path: pairOf(up, 1, 5, ""), status: 200, want: []string{`<tbody class="unit">`, "<b>u1</b>", "3\u00a0families in step"}},
+		{name: "as a band with its own figures", path: pairOf(up, 1, 5, ""), status: 200, want: []string{`<tbody class="unit">`, `">u1</b>`, "3\u00a0families in step"}},
 		{name: "a filter shows a part of them", path: pairOf(up, 1, 5, "&q=pool"), status: 200, want: []string{"1 of 3\u00a0families in step"}},
 		{name: "an order of the reader's own names the unit beside each", path: pairOf(up, 1, 5, "&sort=b"), status: 200, want: []string{`<span class="chip">u1</span>`}, never: []string{`<tbody class="unit">`}},
 	})

@@ -191,10 +191,6 @@ func snapshotURL(id, caseID string) string {
 	return "/snapshots/" + url.PathEscape(id) + "?" + url.Values{"case": {caseID}}.Encode()
 }
 
-func diffURL(a, b, caseID string) string {
-	return "/diff/" + url.PathEscape(a) + ".." + url.PathEscape(b) + "?" + url.Values{"case": {caseID}}.Encode()
-}
-
 func familyURL(fingerprint, caseID, series string) string {
 	return "/families/" + url.PathEscape(fingerprint) + "?" + url.Values{"case": {caseID}, "series": {series}}.Encode()
 }
