@@ -46,8 +46,9 @@ check:
 generate:
 	go tool templ generate -path web
 
-# A browser for the browser tests, from Debian's packages where that is allowed.
-browser:
+# A browser for the browser tests, from Debian's packages where that is allowed, and
+# the rules of accessibility that they check.
+browser: web/browsertest/node_modules/axe-core/package.json
 	@if [ -z "$(CHROMIUM)" ]; then \
 	  if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
 	    echo "installing chromium"; \
@@ -60,6 +61,15 @@ browser:
 	    echo "* install it (apt-get install chromium) and run make test.  *"; \
 	    echo "************************************************************"; \
 	  fi; \
+	fi
+
+web/browsertest/node_modules/axe-core/package.json: web/browsertest/package-lock.json
+	@if command -v npm >/dev/null; then \
+	  cd web/browsertest && npm ci --silent --no-audit --no-fund --ignore-scripts && touch node_modules/axe-core/package.json; \
+	elif [ "$${CI:-}" = true ]; then \
+	  echo "npm is missing and CI=true"; exit 1; \
+	else \
+	  echo "npm is missing: the rules of accessibility will not be checked"; \
 	fi
 
 # Each fuzz target in turn, FUZZTIME each. When the time is up while a slow input

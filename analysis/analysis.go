@@ -225,6 +225,9 @@ type Snapshot struct {
 	// the same objects name, by fingerprint; nil where a dump prints no arguments or
 	// nobody waits for a lock.
 	Objects map[string][]Object `json:"objects,omitempty"`
+	// Users are the names of users that a listing gives; nothing is made of them, but
+	// shared results must not tell them.
+	Users []string `json:"users,omitempty"`
 	// Statements are what the evidence itself says in so many words: a deadlock, a
 	// saturated client.
 	Statements []Statement `json:"statements,omitempty"`

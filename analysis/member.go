@@ -124,7 +124,20 @@ func (m *Members) Identity(i int) Identity {
 
 // IDs yields the ids of members that can be followed.
 func (m *Members) IDs() iter.Seq[int64] {
-	return column(m, m.ID, func(g *PackedMember) int64 { return g.ID })
+	return func(yield func(int64) bool) {
+		for _, id := range m.ID {
+			if !yield(id) {
+				return
+			}
+		}
+		for _, p := range m.Packed {
+			for id := range p.IDs() {
+				if !yield(id) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // Parents yields the creators, none where no member's is known.

@@ -122,6 +122,47 @@ func (p *Packed) All() iter.Seq[PackedMember] {
 	}
 }
 
+// IDs yields the ids of the goroutines, of damaged data at least those that All
+// yields. It passes over the other fields, each of which is one varint, without
+// reading them.
+func (p *Packed) IDs() iter.Seq[int64] {
+	return func(yield func(int64) bool) {
+		var e expectation
+		values := p.values
+		for i, set := range p.sets {
+			v, n := binary.Varint(values)
+			if n <= 0 {
+				return
+			}
+			values = values[n:]
+			if values = behind(values, bits.OnesCount8(set)); values == nil || i == len(p.sets)-1 && len(values) > 0 {
+				return
+			}
+			id := e.row + v
+			if !yield(id) {
+				return
+			}
+			e.ascend(id)
+		}
+	}
+}
+
+// behind cuts n varints off values; nil where there are fewer.
+func behind(values []byte, n int) []byte {
+	for at, b := range values {
+		if n == 0 {
+			return values[at:]
+		}
+		if b < 0x80 {
+			n--
+		}
+	}
+	if n > 0 {
+		return nil
+	}
+	return values[len(values):]
+}
+
 // expectation is what the goroutines of a stack so far say of the next one.
 type expectation struct {
 	PackedMember // the last one, with State as an index of Packed.states
@@ -143,17 +184,22 @@ func beginning() expectation { return expectation{PackedMember: PackedMember{Wai
 
 // follow takes m, which lies gap bytes behind the end of the one before.
 func (e *expectation) follow(m PackedMember, gap int64) {
-	distance := m.ID - e.row
-	far := distance >= farID || distance <= -farID
-	if !far || e.far {
-		e.row = m.ID
-	}
-	e.far = far
+	e.ascend(m.ID)
 	e.bareLength = m.bare()
 	if gap == 1 {
 		e.step = m.Line - e.Line
 	}
 	e.PackedMember = m
+}
+
+// ascend takes the id of a goroutine into its row.
+func (e *expectation) ascend(id int64) {
+	distance := id - e.row
+	far := distance >= farID || distance <= -farID
+	if !far || e.far {
+		e.row = id
+	}
+	e.far = far
 }
 
 func (e *expectation) end() int64 { return e.Offset + int64(e.Length) }

@@ -60,6 +60,39 @@ func TestAnyGoroutinesComeBackAsTheyWerePacked(t *testing.T) {
 	})
 }
 
+func ids(p *analysis.Packed) []int64 {
+	var out []int64
+	for m := range p.All() {
+		out = append(out, m.ID)
+	}
+	return out
+}
+
+func TestIDsAreThoseOfTheGoroutinesAlsoWhereDataIsDamaged(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var members []analysis.PackedMember
+		var before analysis.PackedMember
+		for range rapid.IntRange(0, 100).Draw(t, "n") {
+			before = drawGoroutine(t, before)
+			members = append(members, before)
+		}
+		p := pack(members)
+		if diff := cmp.Diff(ids(p), slices.Collect(p.IDs())); diff != "" {
+			t.Fatal(diff)
+		}
+		sets, values := p.Data()
+		damaged := bytes.Clone(values[:rapid.IntRange(0, len(values)).Draw(t, "cut")])
+		if len(damaged) > 0 {
+			damaged[rapid.IntRange(0, len(damaged)-1).Draw(t, "at")] = rapid.Byte().Draw(t, "byte")
+		}
+		p = analysis.NewPacked(p.States(), sets, damaged)
+		want := ids(p)
+		if got := slices.Collect(p.IDs()); len(got) < len(want) || !slices.Equal(got[:len(want)], want) {
+			t.Fatalf("got %v, want at least %v", got, want)
+		}
+	})
+}
+
 // leaked are n goroutines of one stack that follow one another.
 func leaked(n int) []analysis.PackedMember {
 	var out []analysis.PackedMember

@@ -31,6 +31,25 @@ type Triage struct {
 // Empty reports whether nothing was said.
 func (t Triage) Empty() bool { return t.State == Unreviewed && t.Note == "" && t.Outcome == "" }
 
+// Words is the mark in a line: "benign: one per pod; outcome: none". Empty where nothing
+// was said.
+func (t Triage) Words() string {
+	if t.Empty() {
+		return ""
+	}
+	words := string(t.State)
+	if t.State == Unreviewed {
+		words = "unreviewed"
+	}
+	if t.Note != "" {
+		words += ": " + t.Note
+	}
+	if t.Outcome != "" {
+		words += "; outcome: " + t.Outcome
+	}
+	return words
+}
+
 // Check refuses a mark that says too little or too much; the error is a *Fault with
 // Code "invalid".
 func (t Triage) Check() error {

@@ -100,6 +100,10 @@ func (s *Server) chooseBaseline(w http.ResponseWriter, r *http.Request) {
 	if _, asked := r.Form["snapshot"]; !asked {
 		name = r.FormValue("a")
 	}
+	if _, err := s.mayEdit(r, id, r.FormValue("key")); err != nil {
+		s.fail(w, r, err)
+		return
+	}
 	l, err := s.load(r.Context(), id)
 	if err != nil {
 		s.fail(w, r, err)

@@ -34,7 +34,7 @@ func (s *Server) bundlePage(w http.ResponseWriter, r *http.Request) {
 	state := s.state(b)
 	in := view.BundleInput{
 		ID: b.ID, CaseID: c.ID, CaseTitle: c.Title, Name: b.Name, Status: string(b.Status), Stage: state.Stage, Text: state.Text,
-		Error: state.Error, Size: b.Size, Unpacked: b.Unpacked, Created: b.Created, Show: r.URL.Query().Get("show"),
+		Error: state.Error, Size: b.Size, Unpacked: b.Unpacked, Created: b.Created, Show: r.URL.Query().Get("show"), NeedsKey: !s.loopback(),
 	}
 	for _, f := range b.Files {
 		in.Files = append(in.Files, view.UploadedFile{Name: f.Name, SHA256: f.SHA256, Size: f.Size})
@@ -213,21 +213,29 @@ func faultText(f *analysis.Fault) string {
 
 // removeBundle deletes a bundle with its snapshots from its case.
 func (s *Server) removeBundle(w http.ResponseWriter, r *http.Request) {
-	id := pathValue(r, "id")
-	b, err := s.store.Bundle(r.Context(), id)
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	caseID, err := s.dropBundle(r, pathValue(r, "id"), r.FormValue("key"))
 	if err != nil {
 		s.fail(w, r, err)
 		return
 	}
+	http.Redirect(w, r, "/cases/"+caseID, http.StatusSeeOther)
+}
+
+func (s *Server) dropBundle(r *http.Request, id, key string) (caseID string, err error) {
+	b, err := s.store.Bundle(r.Context(), id)
+	if err != nil {
+		return "", err
+	}
+	if _, err := s.mayEdit(r, b.CaseID, key); err != nil {
+		return "", err
+	}
 	s.worker.cancel(id)
 	if err := s.store.RemoveBundle(r.Context(), id); err != nil {
-		s.fail(w, r, err)
-		return
+		return "", err
 	}
-	if err := s.summarise(r.Context(), b.CaseID); err != nil {
-		s.log.Error("summing up a case failed", "case", b.CaseID, "error", err)
-	}
-	http.Redirect(w, r, "/cases/"+b.CaseID, http.StatusSeeOther)
+	s.edited(r, b.CaseID)
+	return b.CaseID, nil
 }
 
 // readAgain runs the ingest of a bundle once more, with today's rules.

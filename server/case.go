@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/flame"
 	"leakdiff/analysis/report"
 	"leakdiff/store"
 	"leakdiff/web/page"
@@ -35,52 +36,43 @@ func (s *Server) casePage(w http.ResponseWriter, r *http.Request) {
 			return written{}, err
 		}
 		if suffix != "" {
-			return twinOf(suffix, v.Markdown()), nil
+			alone, err := s.caseView(r.Context(), l, 0, r.URL.Query(), keeping)
+			if err != nil {
+				return written{}, err
+			}
+			return s.twinOf(r, suffix, exported{
+				page: v, alone: aloneCase(alone), shell: s.copied(v.Shell), name: l.Title,
+				csv: func(w io.Writer) error { return report.CSV(w, l.built.Report) },
+			})
 		}
 		offerSharing(&v.Shell, r, l.ID)
 		return pageOf(r.Context(), page.Case(v))
 	})
 }
 
-func (s *Server) caseJSON(w http.ResponseWriter, r *http.Request) {
-	l, err := s.load(r.Context(), pathValue(r, "id"))
-	if err != nil {
-		s.failAPI(w, r, err)
-		return
-	}
-	writeReport(w, l.built.Report)
-}
-
-func writeReport(w http.ResponseWriter, r report.Report) {
-	made, err := reportOf(r)
-	if err != nil {
-		http.Error(w, "encoding failed", http.StatusInternalServerError)
-		return
-	}
-	writeJSONBytes(w, http.StatusOK, made.body)
-}
-
 func reportOf(r report.Report) (written, error) {
 	var b bytes.Buffer
 	err := report.JSON(&b, r)
-	return written{jsonType, b.Bytes()}, err
+	return written{kind: jsonType, body: b.Bytes()}, err
 }
 
-// twinText answers the Markdown of a page, as Markdown or as plain text.
-func (s *Server) twinText(w http.ResponseWriter, suffix, markdown string) {
-	made := twinOf(suffix, markdown)
-	w.Header().Set("Content-Type", made.kind)
-	w.Write(made.body)
-}
-
+// caseView shows a case; "over" in the query names the fields whose value of somebody
+// else was replaced just now.
 func (s *Server) caseView(ctx context.Context, l *loaded, permalinks int, query url.Values, why purpose) (view.Case, error) {
-	in := view.CaseInput{Query: query, Baselines: map[string]view.Baseline{}, ID: l.ID, Title: l.Title, Sample: l.Sample != "", Report: l.built.Report, Permalinks: permalinks, Engine: s.engine(), Frozen: bool(why)}
+	in := view.CaseInput{
+		ID: l.ID, Title: l.Title, Sample: l.Sample != "", Report: l.built.Report, Permalinks: permalinks, Engine: s.engine(), Frozen: bool(why),
+		Fields: map[string]view.CaseField{}, Over: query["over"], NeedsKey: !s.loopback(), Query: query, Baselines: map[string]view.Baseline{},
+	}
+	for name, f := range l.fields {
+		in.Fields[name] = view.CaseField(f)
+	}
 	for _, b := range l.bundles {
 		in.Bundles = append(in.Bundles, view.BundleLine{ID: b.ID, Name: b.Name, Status: string(b.Status), Size: view.Bytes(b.Size), Snapshots: b.Snapshots, Problems: b.Problems})
 	}
+	in.More = view.MoreOf(l.built)
+	moreCharts(&in, l, query)
 	for i := range l.built.Lines {
 		line := &l.built.Lines[i]
-		in.More = append(in.More, drawn(line))
 		if l.fields[baselineField+seriesKey(line)].Value == "" {
 			continue
 		}
@@ -93,46 +85,35 @@ func (s *Server) caseView(ctx context.Context, l *loaded, permalinks int, query 
 	return view.NewCase(in), nil
 }
 
-// drawn is what the page draws of a series beside its report.
-func drawn(line *report.Line) view.CaseMore {
-	return view.CaseMore{Events: line.Trend.Events(), Points: line.Trend.Explain(), Facts: line.Facts}
-}
-
-func (s *Server) renameCase(w http.ResponseWriter, r *http.Request) {
-	id := pathValue(r, "id")
+func (s *Server) deleteCase(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, 64<<10)
-	title := strings.TrimSpace(r.FormValue("title"))
-	if title == "" || len(title) > 300 {
-		s.fail(w, r, refuse("bad_request", "a case needs a title of 1 to 300 bytes", "", "", "give it the ticket's number or a few words"))
-		return
-	}
-	if err := s.store.RenameCase(r.Context(), id, title); err != nil {
+	if err := s.dropCase(r, pathValue(r, "id"), r.FormValue("key"), r.FormValue("permalinks")); err != nil {
 		s.fail(w, r, err)
 		return
 	}
-	http.Redirect(w, r, "/cases/"+url.PathEscape(id), http.StatusSeeOther)
+	http.Redirect(w, r, "/", http.StatusSeeOther)
 }
 
-func (s *Server) deleteCase(w http.ResponseWriter, r *http.Request) {
-	id := pathValue(r, "id")
-	r.Body = http.MaxBytesReader(w, r.Body, 64<<10)
+// dropCase deletes a case; its permalinks are withdrawn unless they are to be kept.
+func (s *Server) dropCase(r *http.Request, id, key, permalinks string) error {
+	if _, err := s.store.Case(r.Context(), id); err != nil {
+		return err
+	}
+	if _, err := s.mayEdit(r, id, key); err != nil {
+		return err
+	}
 	bundles, err := s.store.Bundles(r.Context(), id)
 	if err != nil {
-		s.fail(w, r, err)
-		return
+		return err
 	}
 	fate := store.WithdrawPermalinks
-	if r.FormValue("permalinks") == "keep" {
+	if permalinks == "keep" {
 		fate = store.KeepPermalinks
 	}
 	for _, b := range bundles {
 		s.worker.cancel(b.ID)
 	}
-	if err := s.store.DeleteCase(r.Context(), id, fate); err != nil {
-		s.fail(w, r, err)
-		return
-	}
-	http.Redirect(w, r, "/", http.StatusSeeOther)
+	return s.store.DeleteCase(r.Context(), id, fate)
 }
 
 // snapshotPage shows one snapshot.
@@ -144,23 +125,29 @@ func (s *Server) snapshotPage(w http.ResponseWriter, r *http.Request) {
 			return written{}, err
 		}
 		if suffix == ".json" {
-			return reportOf(onlySnapshot(l.built.Report, id))
+			return reportOf(onlySnapshot(l, line, i))
 		}
 		v := s.snapshotView(l, line, i, r.URL.Query(), showing)
 		if suffix != "" {
-			return twinOf(suffix, v.Markdown()), nil
+			return s.twinOf(r, suffix, exported{
+				page: v, alone: aloneSnapshot(s.snapshotView(l, line, i, r.URL.Query(), keeping)), shell: s.copied(v.Shell), name: v.Shell.Title,
+				csv:    func(w io.Writer) error { return report.SnapshotCSV(w, onlySnapshot(l, line, i), id) },
+				stacks: []*analysis.Snapshot{line.Snapshots[i]},
+			})
 		}
 		offerSharing(&v.Shell, r, l.ID)
 		return pageOf(r.Context(), page.Snapshot(v))
 	})
 }
 
-// onlySnapshot is the report of one snapshot of a case.
-func onlySnapshot(all report.Report, id string) report.Report {
+// onlySnapshot is the report of one snapshot of a case, with its families.
+func onlySnapshot(l *loaded, line *report.Line, i int) report.Report {
+	all, id := l.built.Report, line.Snapshots[i].ID
 	out := all
 	out.Snapshots = nil
 	for _, s := range all.Snapshots {
 		if s.ID == id {
+			s.Families = line.SnapshotFamilies(line.Snapshots[i])
 			out.Snapshots = append(out.Snapshots, s)
 		}
 	}
@@ -228,6 +215,10 @@ func (s *Server) snapshotView(l *loaded, line *report.Line, i int, query url.Val
 	}
 	if i+1 < len(line.Snapshots) {
 		in.Next = choice(line.Snapshots[i+1], false)
+	}
+	kinds := view.FlameKinds(snap)
+	if kind := view.FlameKind(query.Get("kind"), kinds); kind != "" && (query.Get("kind") == "" || query.Get("kind") == string(kind)) {
+		in.Flame = flame.Of(snap.Groups, kind)
 	}
 	return view.NewSnapshot(in)
 }

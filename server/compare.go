@@ -51,22 +51,12 @@ func (s *Server) comparePage(w http.ResponseWriter, r *http.Request) {
 			return written{}, err
 		}
 		query := r.URL.Query()
-		if suffix == ".json" {
-			data, err := s.severalJSON(r, c, query)
-			if err != nil {
-				return written{}, err
-			}
-			return jsonOf(data)
-		}
 		if suffix != "" {
-			query.Set("all", "1")
+			return s.severalTwin(r, c, suffix, query)
 		}
 		v, err := s.severalView(r, c, query, showing)
 		if err != nil {
 			return written{}, err
-		}
-		if suffix != "" {
-			return twinOf(suffix, v.Markdown()), nil
 		}
 		offerSharing(&v.Shell, r, c.l.ID)
 		return pageOf(r.Context(), page.Compare(v))
@@ -84,7 +74,7 @@ func (s *Server) casesOfCompare(r *http.Request) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range chosen(q) {
+	for _, name := range namedSnapshots(q) {
 		if other, _, elsewhere := strings.Cut(name, "/"); elsewhere && !slices.Contains(cases, other) {
 			cases = append(cases, other)
 		}
@@ -92,8 +82,8 @@ func (s *Server) casesOfCompare(r *http.Request) ([]string, error) {
 	return cases, nil
 }
 
-// chosen are the snapshots that an address names, each once.
-func chosen(q url.Values) []string {
+// namedSnapshots are the snapshots that an address names, each once.
+func namedSnapshots(q url.Values) []string {
 	var out []string
 	for _, name := range q["s"] {
 		if name != "" && !slices.Contains(out, name) && len(out) < maxChosen {
@@ -114,7 +104,7 @@ func (s *Server) several(r *http.Request) (*several, error) {
 		return nil, err
 	}
 	c := &several{l: l}
-	names := chosen(q)
+	names := namedSnapshots(q)
 	if len(names) == 0 {
 		names = usual(l, q.Get("series"))
 	}
@@ -277,56 +267,48 @@ func (s *Server) severalView(r *http.Request, c *several, query url.Values, why 
 	return view.NewCompare(in), nil
 }
 
-// severalJSON is the table as data: the rows that pass the filter.
-func (s *Server) severalJSON(r *http.Request, c *several, query url.Values) (any, error) {
+// severalTwin writes the table as a file, which has no link to unfold.
+func (s *Server) severalTwin(r *http.Request, c *several, suffix string, query url.Values) (written, error) {
+	data, err := s.severalData(r, c, query)
+	if err != nil {
+		return written{}, err
+	}
+	if suffix == ".json" {
+		return jsonOf(data)
+	}
+	query.Set("all", "1")
+	v, err := s.severalView(r, c, query, showing)
+	if err != nil {
+		return written{}, err
+	}
+	alone, err := s.severalView(r, c, query, keeping)
+	if err != nil {
+		return written{}, err
+	}
+	return s.twinOf(r, suffix, exported{page: v, alone: aloneCompare(alone), shell: s.copied(v.Shell), name: v.Shell.Here, csv: data.CSV})
+}
+
+// severalData is the table as data: the rows that pass the filter.
+func (s *Server) severalData(r *http.Request, c *several, query url.Values) (report.Several, error) {
 	in, err := s.severalInput(r, c, query)
 	if err != nil {
-		return nil, err
+		return report.Several{}, err
 	}
 	passes, err := view.CompareFilter(in)
 	if err != nil {
-		return nil, err
+		return report.Several{}, err
 	}
-	type snapshot struct {
-		ID    string `json:"id"`
-		Label string `json:"label"`
-		Case  string `json:"case"`
+	var rows []diff.Course
+	for _, course := range c.result.Rows {
+		if passes(course) {
+			rows = append(rows, course)
+		}
 	}
-	type row struct {
-		Fingerprint string           `json:"fingerprint"`
-		Kind        analysis.Kind    `json:"kind"`
-		Title       string           `json:"title"`
-		Section     string           `json:"section"`
-		Counts      []*int           `json:"counts"`
-		Delta       *int             `json:"delta"`
-		Verdict     analysis.Verdict `json:"verdict"`
-	}
-	out := struct {
-		Schema    string     `json:"schema"`
-		Snapshots []snapshot `json:"snapshots"`
-		LeftOut   int        `json:"left_out"`
-		Rows      []row      `json:"rows"`
-		Warnings  []string   `json:"warnings"`
-		Filter    string     `json:"filter,omitempty"`
-	}{Schema: "leakdiff.compare/1", LeftOut: c.leftOut, Rows: []row{}, Warnings: append([]string{}, in.Warnings...), Filter: query.Get("q")}
+	out := report.NewSeveral(rows, c.line)
+	out.LeftOut, out.Filter, out.Warnings = c.leftOut, query.Get("q"), append(out.Warnings, in.Warnings...)
 	for i := range c.columns {
 		snap := c.columns[i].snapshot()
-		out.Snapshots = append(out.Snapshots, snapshot{snap.ID, snap.Label, c.columns[i].l.ID})
-	}
-	for i := range c.result.Rows {
-		course := &c.result.Rows[i]
-		if !passes(*course) {
-			continue
-		}
-		f := course.Family
-		line := row{Fingerprint: f.Fingerprint, Kind: f.Kind, Title: c.line.Titles[f.Fingerprint], Section: string(course.Section), Counts: course.Counts, Verdict: c.line.Judged[f.Fingerprint].Verdict}
-		if line.Title == "" {
-			line.Title = f.Title
-		}
-		if course.Compared {
-			line.Delta = &course.Delta
-		}
-		out.Rows = append(out.Rows, line)
+		out.Snapshots = append(out.Snapshots, report.SeveralSnapshot{ID: snap.ID, Label: snap.Label, Case: c.columns[i].l.ID})
 	}
 	return out, nil
 }
@@ -349,7 +331,7 @@ func (s *Server) elsewherePage(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	v := view.Elsewhere{
-		CaseID: l.ID, Find: strings.TrimSpace(q.Get("find")), Headline: "Choose a snapshot of another case as A",
+		NeedsKey: !s.loopback(), CaseID: l.ID, Find: strings.TrimSpace(q.Get("find")), Headline: "Choose a snapshot of another case as A",
 		Lead: "A healthy node, or the same program before an upgrade. Members cannot be followed from one process to another: counts are compared.",
 	}
 	line, _ := l.line(q.Get("b"))
@@ -372,7 +354,7 @@ func (s *Server) elsewherePage(w http.ResponseWriter, r *http.Request) {
 	if q.Get("into") == "compare" || q.Get("b") == "" {
 		v.Headline = "Add a snapshot of another case"
 		with := func(first []string) string {
-			return "/compare?" + url.Values{"case": {l.ID}, "series": {v.Series}, "s": append(first, chosen(q)...)}.Encode()
+			return "/compare?" + url.Values{"case": {l.ID}, "series": {v.Series}, "s": append(first, namedSnapshots(q)...)}.Encode()
 		}
 		into = func(name string) string { return with([]string{name}) }
 		v.Back = with(nil) + "&show=base"
@@ -392,7 +374,7 @@ func (s *Server) elsewherePage(w http.ResponseWriter, r *http.Request) {
 
 // listElsewhere fills in the cases that hold the text, the newest first.
 func (s *Server) listElsewhere(r *http.Request, v *view.Elsewhere, l *loaded, into func(name string) string) error {
-	cases, err := s.store.Cases(r.Context(), soughtCases, 0)
+	cases, _, err := s.store.Cases(r.Context(), store.CaseQuery{Everything: true, Limit: soughtCases})
 	if err != nil {
 		return err
 	}

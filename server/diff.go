@@ -48,16 +48,23 @@ func (s *Server) diffPage(w http.ResponseWriter, r *http.Request) {
 		}
 		query := r.URL.Query()
 		if suffix == ".json" {
-			data, err := diffJSON(c, query)
+			data, err := c.data(query)
 			if err != nil {
 				return written{}, err
 			}
 			return jsonOf(data)
 		}
 		if suffix != "" {
-			query.Set("all", "1") // a text has no link to unfold
+			query.Set("all", "1") // a file has no link to unfold
+			data, err := c.data(query)
+			if err != nil {
+				return written{}, err
+			}
 			v := s.diffView(c, query, showing)
-			return twinOf(suffix, v.Markdown()), nil
+			return s.twinOf(r, suffix, exported{
+				page: v, alone: aloneDiff(s.diffView(c, query, keeping)), shell: s.copied(v.Shell), name: v.Shell.Here,
+				csv: data.CSV, stacks: []*analysis.Snapshot{c.result.A, c.result.B},
+			})
 		}
 		v := s.diffView(c, query, showing)
 		offerSharing(&v.Shell, r, c.l.ID)
@@ -234,7 +241,7 @@ func (c *compared) relation() diff.Relation {
 
 func (s *Server) diffView(c *compared, query url.Values, why purpose) view.Diff {
 	in := diffInput(c, query)
-	in.Engine, in.Frozen = s.engine(), bool(why)
+	in.Engine, in.Frozen, in.NeedsKey = s.engine(), bool(why), !s.loopback()
 	return view.NewDiff(in)
 }
 
@@ -311,54 +318,20 @@ func seriesOf(l *loaded, line *report.Line) report.Series {
 	return report.Series{}
 }
 
-// diffJSON is the comparison as data; rows as on the page, those that pass its
-// filter.
-func diffJSON(c *compared, query url.Values) (any, error) {
+// data is the comparison as data: the rows of the page that pass its filter.
+func (c *compared) data(query url.Values) (report.Comparison, error) {
 	passes, err := view.DiffFilter(diffInput(c, query))
 	if err != nil {
-		return nil, err
+		return report.Comparison{}, err
 	}
-	type row struct {
-		Fingerprint string           `json:"fingerprint"`
-		Kind        analysis.Kind    `json:"kind"`
-		Title       string           `json:"title"`
-		Section     string           `json:"section"`
-		A           int              `json:"a"`
-		B           int              `json:"b"`
-		Delta       int              `json:"delta"`
-		New         *int             `json:"new"`
-		Gone        *int             `json:"gone"`
-		Survived    *int             `json:"survived"`
-		OldestWait  *int             `json:"oldest_wait_minutes"`
-		Verdict     analysis.Verdict `json:"verdict"`
+	result := c.result
+	result.Rows = nil
+	for _, row := range c.result.Rows {
+		if passes(row) {
+			result.Rows = append(result.Rows, row)
+		}
 	}
-	out := struct {
-		Schema   string          `json:"schema"`
-		A        string          `json:"a"`
-		B        string          `json:"b"`
-		TotalsA  analysis.Totals `json:"totals_a"`
-		TotalsB  analysis.Totals `json:"totals_b"`
-		Rows     []row           `json:"rows"`
-		Warnings []string        `json:"warnings"`
-		Filter   string          `json:"filter,omitempty"`
-	}{Filter: query.Get("q"), Schema: "leakdiff.diff/1", A: c.result.A.ID, B: c.result.B.ID, TotalsA: c.result.TotalA, TotalsB: c.result.TotalB, Rows: []row{}, Warnings: append([]string{}, c.result.Warnings...)}
-	for _, d := range c.result.Rows {
-		if !passes(d) {
-			continue
-		}
-		r := row{Fingerprint: d.Family.Fingerprint, Kind: d.Family.Kind, Title: c.lineB.Titles[d.Family.Fingerprint], Section: string(d.Section), A: d.A, B: d.B, Delta: d.Delta, Verdict: c.lineB.Judged[d.Family.Fingerprint].Verdict}
-		if r.Title == "" {
-			r.Title = d.Family.Title
-		}
-		if d.Identified {
-			born, gone, survived := d.New, d.Gone, d.Survived
-			r.New, r.Gone, r.Survived = &born, &gone, &survived
-		}
-		if d.OldestWait >= 0 {
-			oldest := d.OldestWait
-			r.OldestWait = &oldest
-		}
-		out.Rows = append(out.Rows, r)
-	}
+	out := report.NewComparison(result, c.lineB)
+	out.Filter = query.Get("q")
 	return out, nil
 }

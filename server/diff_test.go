@@ -174,7 +174,7 @@ func TestSnapshotsOfTwoCasesAreCompared(t *testing.T) {
 	})
 	t.Run("a change in the other case makes the page anew", func(t *testing.T) {
 		before := s.get(cross + "?case=" + up.Case + "&acase=" + healthy.Case)
-		s.do("POST", healthy.Link+"/rename", strings.NewReader("title=healthy-node"), "Content-Type", formType)
+		s.do("POST", healthy.Link+"/fields", strings.NewReader("title=healthy-node"), "Content-Type", formType)
 		after := s.get(cross + "?case=" + up.Case + "&acase=" + healthy.Case)
 		if before.body == after.body || !strings.Contains(after.body, "A is of another case, healthy-node") {
 			t.Error("the page still names the case as before")

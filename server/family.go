@@ -38,15 +38,30 @@ func (s *Server) familyPage(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
-	switch suffix {
-	case ".json":
-		writeJSON(w, http.StatusOK, familyOf(l, line, fingerprint))
-	case "":
+	if suffix == "" {
 		offerSharing(&v.Shell, r, l.ID)
 		s.render(w, r, http.StatusOK, page.Family(v))
-	default:
-		s.twinText(w, suffix, v.Markdown())
+		return
 	}
+	at := chosen(r, line, fingerprint)
+	if suffix == ".json" {
+		writeJSON(w, http.StatusOK, line.Membership(familyOf(l, line, fingerprint), at, maxMembers))
+		return
+	}
+	kept, err := s.familyView(r, l, line, fingerprint, keeping)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	made, err := s.twinOf(r, suffix, exported{
+		page: v, alone: aloneFamily(kept), shell: s.copied(v.Shell), name: v.Shell.Title,
+		csv: line.Membership(familyOf(l, line, fingerprint), at, 0).CSV,
+	})
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	made.write(w)
 }
 
 func (s *Server) familyLine(r *http.Request, fingerprint string) (*loaded, *report.Line, error) {
@@ -107,10 +122,11 @@ func familyOf(l *loaded, line *report.Line, fingerprint string) report.Family {
 	return report.Family{}
 }
 
-func (s *Server) familyView(r *http.Request, l *loaded, line *report.Line, fingerprint string, why purpose) (view.Family, error) {
-	judged := line.Judged[fingerprint]
+// chosen is the snapshot that a family is shown at: that of the query, else the last
+// that holds it before its cause went away.
+func chosen(r *http.Request, line *report.Line, fingerprint string) int {
 	at := lastIndex(line, fingerprint)
-	if judged.RecoveredAt > 0 {
+	if judged := line.Judged[fingerprint]; judged.RecoveredAt > 0 {
 		// What a reader wants to see is the family before its cause went away.
 		if before := judged.RecoveredAt - 1; report.GroupOf(line.Snapshots[before], fingerprint) != nil {
 			at = before
@@ -123,6 +139,12 @@ func (s *Server) familyView(r *http.Request, l *loaded, line *report.Line, finge
 			}
 		}
 	}
+	return at
+}
+
+func (s *Server) familyView(r *http.Request, l *loaded, line *report.Line, fingerprint string, why purpose) (view.Family, error) {
+	judged := line.Judged[fingerprint]
+	at := chosen(r, line, fingerprint)
 	group := report.GroupOf(line.Snapshots[at], fingerprint)
 	in := view.FamilyInput{
 		CaseID: l.ID, CaseTitle: l.Title, Process: line.Snapshots[0].Process.Name.Value,
@@ -153,7 +175,60 @@ func (s *Server) familyView(r *http.Request, l *loaded, line *report.Line, finge
 		return view.Family{}, err
 	}
 	in.Sightings = elsewhere(seen, fingerprint, l.ID)
+	if err := s.said(r, &in, l); err != nil {
+		return view.Family{}, err
+	}
 	return view.NewFamily(in), nil
+}
+
+// said adds what people said of the family, here and in other cases, and how it ended
+// there.
+func (s *Server) said(r *http.Request, in *view.FamilyInput, l *loaded) error {
+	fingerprint := in.Family.Fingerprint
+	in.Modules = l.fields[modulesField].Value
+	in.Triage = view.TriageInput{NeedsKey: !s.loopback(), Over: r.URL.Query().Get("over") == "triage", OtherCases: len(in.Sightings)}
+	for _, m := range l.marks {
+		if m.Process == in.Process && m.Fingerprint == fingerprint {
+			in.Triage.Triage, in.Triage.Replaced = m.Triage, m.Replaced
+		}
+	}
+	memories, err := s.store.Memories(r.Context(), fingerprint)
+	if err != nil {
+		return err
+	}
+	for _, x := range memories {
+		if x.CaseID == l.ID {
+			continue
+		}
+		address := ""
+		if x.CaseID != "" {
+			address = familyIn(fingerprint, x.CaseID)
+		}
+		in.Triage.Memories = append(in.Triage.Memories, view.TriageMemory{Process: x.Process, CaseTitle: x.CaseTitle, URL: address, Triage: x.Triage})
+	}
+	endings, err := s.store.EndingsOf(r.Context(), fingerprint)
+	if err != nil {
+		return err
+	}
+	for i := range in.Sightings {
+		seen := &in.Sightings[i]
+		seen.Verdict = string(analysis.Stable)
+		for _, e := range endings {
+			if seen.URL != familyIn(fingerprint, e.CaseID) {
+				continue
+			}
+			if seen.Verdict = e.Verdict; e.Recovered {
+				seen.Said = "its cause went away"
+			}
+			break
+		}
+	}
+	return nil
+}
+
+// familyIn is the address of a family in a case.
+func familyIn(fingerprint, caseID string) string {
+	return "/families/" + fingerprint + "?case=" + url.QueryEscape(caseID)
 }
 
 // kin are the families of the same series that explain this one: those of its
@@ -214,7 +289,7 @@ func elsewhere(seen []store.Sighting, fingerprint, caseID string) []view.Sightin
 			continue
 		}
 		told[x.CaseID] = true
-		out = append(out, view.Sighting{CaseTitle: x.CaseTitle, URL: "/families/" + fingerprint + "?case=" + url.QueryEscape(x.CaseID), Counts: x.Process + ": " + report.Rises(counts[x.CaseID], nil)})
+		out = append(out, view.Sighting{CaseTitle: x.CaseTitle, URL: familyIn(fingerprint, x.CaseID), Counts: x.Process + ": " + report.Rises(counts[x.CaseID], nil)})
 	}
 	return out
 }

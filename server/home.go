@@ -5,7 +5,10 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/url"
+	"strconv"
 	"strings"
+	"time"
 
 	"leakdiff/analysis/bundle"
 	"leakdiff/store"
@@ -13,16 +16,52 @@ import (
 	"leakdiff/web/view"
 )
 
-// recentCases is how many cases the start page lists.
+// recentCases is how many cases one page of the list shows.
 const recentCases = 100
 
+// caseChoice reads which cases are asked for; days are of UTC, the last one whole.
+func caseChoice(query url.Values) (c view.CaseChoice, q store.CaseQuery, err error) {
+	c = view.CaseChoice{
+		Text: query.Get("text"), Process: query.Get("process"), Host: query.Get("host"), Verdict: query.Get("verdict"),
+		Since: query.Get("since"), Until: query.Get("until"), Archived: query.Get("archived"), Page: 1,
+	}
+	q = store.CaseQuery{Text: strings.TrimSpace(c.Text), Process: strings.TrimSpace(c.Process), Host: strings.TrimSpace(c.Host), Verdict: c.Verdict, Limit: recentCases}
+	for _, d := range []struct {
+		text string
+		to   *time.Time
+		days int
+	}{{c.Since, &q.Since, 0}, {c.Until, &q.Until, 1}} {
+		if d.text == "" {
+			continue
+		}
+		day, err := time.Parse(time.DateOnly, d.text)
+		if err != nil {
+			return c, q, refuse("bad_request", "this day was not understood", d.text, "days are written as 2026-11-21", "correct the day, or leave the field empty")
+		}
+		*d.to = day.AddDate(0, 0, d.days)
+	}
+	switch c.Archived {
+	case "yes":
+		q.Archived = true
+	case "all":
+		q.Everything = true
+	default:
+		c.Archived = ""
+	}
+	if n, err := strconv.Atoi(query.Get("page")); err == nil && n > 1 {
+		c.Page = min(n, 1_000_000)
+		q.Offset = (c.Page - 1) * recentCases
+	}
+	return c, q, nil
+}
+
 func (s *Server) home(w http.ResponseWriter, r *http.Request) {
-	cases, err := s.store.Cases(r.Context(), recentCases, 0)
+	choice, q, err := caseChoice(r.URL.Query())
 	if err != nil {
 		s.fail(w, r, err)
 		return
 	}
-	total, err := s.store.CaseCount(r.Context())
+	cases, total, err := s.store.Cases(r.Context(), q)
 	if err != nil {
 		s.fail(w, r, err)
 		return
@@ -33,11 +72,11 @@ func (s *Server) home(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	in := view.HomeInput{
-		Base: s.base(r), Limits: s.limits(), Total: total,
+		Base: s.base(r), Limits: s.limits(), Total: total, Choice: choice,
 		Upload: view.UploadInput{MaxBytes: s.cfg.UploadLimit, Free: free, Reserved: spare},
 	}
 	for _, c := range cases {
-		in.Cases = append(in.Cases, view.CaseSummary{ID: c.ID, Title: sampleTitle(c), Sentence: c.Headline, Verdict: c.Verdict, Points: c.Spark, Snapshots: c.Snapshots})
+		in.Cases = append(in.Cases, view.CaseSummary{ID: c.ID, Title: sampleTitle(c), Sentence: c.Headline, Verdict: c.Verdict, Points: c.Spark, Snapshots: c.Snapshots, Ticket: c.Ticket, Archived: c.Archived, Created: c.Created})
 	}
 	for _, sample := range s.cfg.Samples {
 		in.Samples = append(in.Samples, view.Sample{ID: sample.Name, Name: sample.Title, Text: sample.Text, Size: view.Bytes(int64(len(sample.Data)))})
@@ -105,7 +144,7 @@ func (s *Server) addSample(ctx context.Context, sample Sample) (store.Bundle, er
 func (s *Server) sampleCase(ctx context.Context, name string) (store.Case, bool, error) {
 	const page = 200
 	for offset := 0; ; offset += page {
-		cases, err := s.store.Cases(ctx, page, offset)
+		cases, _, err := s.store.Cases(ctx, store.CaseQuery{Everything: true, Limit: page, Offset: offset})
 		if err != nil {
 			return store.Case{}, false, err
 		}
@@ -156,7 +195,7 @@ func (s *Server) help(w http.ResponseWriter, r *http.Request) {
 // search looks for functions, processes and case titles on the whole server.
 func (s *Server) search(w http.ResponseWriter, r *http.Request) {
 	query := strings.TrimSpace(r.URL.Query().Get("q"))
-	var families, cases []view.Hit
+	var families, cases, processes []view.Hit
 	if query != "" {
 		found, err := s.store.SearchFunctions(r.Context(), query, 100)
 		if err != nil {
@@ -168,12 +207,32 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request) {
 			families = append(families, view.NewFunctionHit(f.Family.Title, seen, "/families/"+f.Family.Fingerprint, ""))
 		}
 		for _, c := range found.Cases {
-			cases = append(cases, view.NewHit(c.Title, c.Headline, "/cases/"+c.ID, c.Verdict))
+			cases = append(cases, view.NewHit(ticketTitle(c), c.Headline, "/cases/"+c.ID, c.Verdict))
+		}
+		for _, p := range found.Processes {
+			name, where := p.Name, url.Values{"process": {p.Name}, "archived": {"all"}}
+			if name == "" {
+				name = "an unnamed process"
+			}
+			if p.Host != "" {
+				name += " on " + p.Host
+				where.Set("host", p.Host)
+			}
+			seen := view.Plural(int64(p.Snapshots), "snapshot", "snapshots") + " in " + view.Plural(int64(p.Cases), "case", "cases")
+			processes = append(processes, view.NewHit(name, seen, "/?"+where.Encode()+"#recent", ""))
 		}
 	}
-	v := view.NewSearch(query, families, cases, "")
+	v := view.NewSearch(query, families, cases, processes)
 	v.Shell.Engine = s.engine()
 	s.render(w, r, http.StatusOK, page.Search(v))
+}
+
+// ticketTitle is the title with the ticket.
+func ticketTitle(c store.Case) string {
+	if c.Ticket == "" {
+		return sampleTitle(c)
+	}
+	return sampleTitle(c) + ", " + c.Ticket
 }
 
 // sampleTitle marks the cases that come with the program.

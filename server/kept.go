@@ -23,8 +23,7 @@ import (
 
 // A shown page is bytes that were written before: the page, or a twin of it.
 type shown struct {
-	kind string
-	body []byte
+	written
 	// etag is strong: it is the hash of the body.
 	etag string
 	// state is what the page was made of, and changes the state of the whole store
@@ -104,6 +103,7 @@ type caseState struct {
 	store.Case
 	bundles []store.Bundle
 	edits   []identity.Edit
+	marks   []store.Mark
 	// fields are what people said of the case, by name.
 	fields map[string]store.Field
 	key    string
@@ -168,10 +168,13 @@ func (s *Server) readState(ctx context.Context, caseID string) (out caseState, e
 	if out.edits, err = s.store.Edits(ctx, caseID); err != nil {
 		return out, err
 	}
+	if out.marks, err = s.store.Marks(ctx, caseID); err != nil {
+		return out, err
+	}
 	if out.fields, err = s.store.Fields(ctx, caseID); err != nil {
 		return out, err
 	}
-	out.key, out.settled = stateKey(out.Case, out.bundles, out.edits), true
+	out.key, out.settled = stateKey(out.Case, out.bundles, out.edits, out.marks), true
 	for _, b := range out.bundles {
 		out.settled = out.settled && (b.Status == store.Done || b.Status == store.Failed)
 	}
@@ -191,6 +194,31 @@ func (st *caseState) saidKey() string {
 type written struct {
 	kind string
 	body []byte
+	// policy replaces the content security policy of the pages, file is the name to
+	// save it under, saved says that browsers save it and do not show it.
+	policy, file string
+	saved        bool
+}
+
+// headers says what the body is.
+func (d written) headers(h http.Header) {
+	h.Set("Content-Type", d.kind)
+	if d.policy != "" {
+		h.Set("Content-Security-Policy", d.policy)
+	}
+	if d.file != "" {
+		how := "inline"
+		if d.saved {
+			how = "attachment"
+		}
+		h.Set("Content-Disposition", how+`; filename="`+d.file+`"`)
+	}
+}
+
+// write answers what is not kept.
+func (d written) write(w http.ResponseWriter) {
+	d.headers(w.Header())
+	w.Write(d.body)
 }
 
 // show answers a page of a case from memory where it was made before and nothing
@@ -219,7 +247,7 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request, find func() (caseI
 			s.fail(w, r, err)
 			return
 		}
-		kept = shown{kind: made.kind, body: made.body, state: key, etag: strongTag(made.body)}
+		kept = shown{written: made, state: key, etag: strongTag(made.body)}
 	}
 	if settled {
 		kept.changes, kept.checked = changes, s.cfg.Now()
@@ -263,7 +291,7 @@ func strongTag(body []byte) string {
 func (p shown) answer(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("ETag", p.etag)
-	h.Set("Content-Type", p.kind)
+	p.headers(h)
 	// ServeContent answers If-None-Match, ranges and HEAD.
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(p.body))
 }
@@ -276,21 +304,11 @@ func pageOf(ctx context.Context, c templ.Component) (written, error) {
 	var b bytes.Buffer
 	b.Grow(usualPage)
 	err := c.Render(ctx, &b)
-	return written{"text/html; charset=utf-8", bytes.Clone(b.Bytes())}, err
+	return written{kind: htmlType, body: bytes.Clone(b.Bytes())}, err
 }
-
-const jsonType = "application/json; charset=utf-8"
 
 // jsonOf is a twin for programs.
 func jsonOf(v any) (written, error) {
 	body, err := json.MarshalIndent(v, "", " ")
-	return written{jsonType, append(body, '\n')}, err
-}
-
-// twinOf is the Markdown of a page, as Markdown or as plain text.
-func twinOf(suffix, markdown string) written {
-	if suffix == ".txt" {
-		return written{"text/plain; charset=utf-8", []byte(markdown)}
-	}
-	return written{"text/markdown; charset=utf-8", []byte(markdown)}
+	return written{kind: jsonType, body: append(body, '\n')}, err
 }

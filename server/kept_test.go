@@ -37,7 +37,7 @@ func TestAPageIsSentOnceUntilItsCaseChanges(t *testing.T) {
 	}{
 		{"a write elsewhere", func() { s.untimed(t, 1, 2) }, nil, ""},
 		{"another title", func() {
-			s.do("POST", up.Link+"/rename", strings.NewReader("title=Ticket+4711"), "Content-Type", formType)
+			s.do("POST", up.Link+"/fields", strings.NewReader("title=Ticket+4711"), "Content-Type", formType)
 		}, []string{up.Link}, "Ticket 4711"},
 		{"an edit", func() { s.edit(up.Case, "process", "series:"+a, "renamed-program") }, pages, "renamed-program"},
 	} {

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"fmt"
+	"hash/fnv"
 	"slices"
 	"sync"
 
@@ -17,12 +18,13 @@ import (
 type loaded struct {
 	store.Case
 	bundles []store.Bundle
-	// fields are what people said of the case, by name.
-	fields map[string]store.Field
 	// built is the report over the snapshots as they are after the edits.
 	built report.Case
 	edits []identity.Edit
 	said  identity.Outcome
+	// fields are what people keep about the case, by name.
+	fields map[string]store.Field
+	marks  []store.Mark
 	// bundleOf names the bundle of each snapshot.
 	bundleOf map[string]string
 	pairs    *pairs
@@ -151,7 +153,7 @@ func (s *Server) load(ctx context.Context, caseID string) (*loaded, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &loaded{Case: now.Case, bundles: now.bundles, fields: now.fields, edits: now.edits, said: identity.Resolve(snapshots, now.edits), pairs: &pairs{}}
+	l := &loaded{Case: now.Case, bundles: now.bundles, edits: now.edits, fields: now.fields, marks: now.marks, said: identity.Resolve(snapshots, now.edits), pairs: &pairs{}}
 	problems := l.said.Problems
 	for _, b := range now.bundles {
 		if b.Status != store.Done {
@@ -166,10 +168,19 @@ func (s *Server) load(ctx context.Context, caseID string) (*loaded, error) {
 	if l.bundleOf, err = s.store.SnapshotBundles(ctx, caseID); err != nil {
 		return nil, err
 	}
-	l.built = report.Build(l.said.Snapshots, problems, report.Options{Version: s.cfg.Version, Events: happened(l.said), Loads: l.said.Loads})
+	l.built = report.Build(l.said.Snapshots, problems, report.Options{Version: s.cfg.Version, Events: happened(l.said), Loads: l.said.Loads, Triage: sorted(now.marks)})
 	s.cases.put(now.key, l)
 	s.weigh()
 	return l, nil
+}
+
+// sorted is what people said of families, as reports take it.
+func sorted(marks []store.Mark) map[report.Sorted]analysis.Triage {
+	out := map[report.Sorted]analysis.Triage{}
+	for _, m := range marks {
+		out[report.Sorted{Process: m.Process, Fingerprint: m.Fingerprint}] = m.Triage
+	}
+	return out
 }
 
 // happened are the events that people entered, as verdicts take them.
@@ -199,7 +210,7 @@ func (s *Server) inventorySnapshots(ctx context.Context, caseID string) ([]analy
 // stateKey changes whenever a bundle of the case comes, goes or is read again to
 // another result (equal bytes read by one engine give an equal one), and whenever it is edited or an edit is undone: edits are only ever added, and
 // undone once.
-func stateKey(c store.Case, bundles []store.Bundle, edits []identity.Edit) string {
+func stateKey(c store.Case, bundles []store.Bundle, edits []identity.Edit, marks []store.Mark) string {
 	undone := 0
 	for _, e := range edits {
 		if e.Undone {
@@ -207,6 +218,11 @@ func stateKey(c store.Case, bundles []store.Bundle, edits []identity.Edit) strin
 		}
 	}
 	key := fmt.Sprintf("%s+%d-%d", c.ID, len(edits), undone)
+	said := fnv.New64a()
+	for _, m := range marks {
+		fmt.Fprintf(said, "%q%q%q%q%q%v", m.Process, m.Fingerprint, m.State, m.Note, m.Outcome, m.Remembered)
+	}
+	key += fmt.Sprintf("+%x", said.Sum64())
 	for _, b := range bundles {
 		key += fmt.Sprintf("/%s%s-%d-%d-%d", b.ID, b.Status, b.Engine, b.Snapshots, b.Problems)
 	}

@@ -5,12 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
-
-	"github.com/a-h/templ"
 
 	"leakdiff/analysis/family"
 	"leakdiff/analysis/ingest"
@@ -33,7 +32,7 @@ const (
 // frozen is the record of a permalink: all that its page and its twins are
 // rendered from.
 type frozen struct {
-	// Kind is case, diff, compare, family or snapshot, and says what Model is.
+	// Kind is case, diff, compare, family, snapshot or flame, and says what Model is.
 	Kind  string          `json:"kind"`
 	Model json.RawMessage `json:"model"`
 	// Markdown is the twin for tickets, Data the twin for programs.
@@ -54,6 +53,9 @@ func (s *Server) frozenView(r *http.Request, address string) (frozen, *loaded, e
 	kind, id, _ := strings.Cut(strings.TrimPrefix(u.Path, "/"), "/")
 	inner := r.Clone(r.Context())
 	inner.URL = u
+	if bare, ok := strings.CutSuffix(id, "/"+flamePath); ok && (kind == "snapshots" || kind == "diff") {
+		return s.freezeFlame(inner, kind, bare)
+	}
 	switch kind {
 	case "cases":
 		l, err := s.load(r.Context(), id)
@@ -66,7 +68,7 @@ func (s *Server) frozenView(r *http.Request, address string) (frozen, *loaded, e
 		if err != nil {
 			return frozen{}, nil, err
 		}
-		data, err := diffJSON(c, u.Query())
+		data, err := c.data(u.Query())
 		if err != nil {
 			return frozen{}, nil, err
 		}
@@ -78,7 +80,7 @@ func (s *Server) frozenView(r *http.Request, address string) (frozen, *loaded, e
 		if err != nil {
 			return frozen{}, nil, err
 		}
-		data, err := s.severalJSON(inner, c, u.Query())
+		data, err := s.severalData(inner, c, u.Query())
 		if err != nil {
 			return frozen{}, nil, err
 		}
@@ -97,7 +99,7 @@ func (s *Server) frozenView(r *http.Request, address string) (frozen, *loaded, e
 		if err != nil {
 			return frozen{}, nil, err
 		}
-		f, err := pack("family", v, v.Markdown(), familyOf(l, line, id), v.Headline)
+		f, err := pack("family", v, v.Markdown(), line.Membership(familyOf(l, line, id), chosen(inner, line, id), maxMembers), v.Headline)
 		return f, l, err
 	case "snapshots":
 		l, line, i, err := s.snapshot(inner, id)
@@ -105,7 +107,7 @@ func (s *Server) frozenView(r *http.Request, address string) (frozen, *loaded, e
 			return frozen{}, nil, err
 		}
 		v := s.snapshotView(l, line, i, u.Query(), keeping)
-		f, err := pack("snapshot", v, v.Markdown(), onlySnapshot(l.built.Report, id), v.Headline)
+		f, err := pack("snapshot", v, v.Markdown(), onlySnapshot(l, line, i), v.Headline)
 		return f, l, err
 	}
 	return frozen{}, nil, bad
@@ -132,53 +134,52 @@ func pack(kind string, model any, markdown string, data any, headline string) (f
 	return frozen{Kind: kind, Model: m, Markdown: markdown, Data: d, Headline: headline}, nil
 }
 
-// unpack makes the page of a record, with its seal.
-func (f frozen) unpack(seal *view.Seal, title, description string) (templ.Component, error) {
-	shell := view.Shell{Title: title, Description: description, Seal: seal, Engine: seal.Engine}
+// unpack reads the page of a record and what its twins are written from.
+func (f frozen) unpack() (exported, error) {
 	switch f.Kind {
 	case "case":
-		var v view.Case
-		if err := json.Unmarshal(f.Model, &v); err != nil {
-			return nil, err
-		}
-		v.Shell = shell
-		return page.Case(v), nil
+		v, r, err := opened[view.Case, report.Report](f)
+		return exported{page: v, alone: aloneCase(v), csv: func(w io.Writer) error { return report.CSV(w, r) }}, err
 	case "diff":
-		var v view.Diff
-		if err := json.Unmarshal(f.Model, &v); err != nil {
-			return nil, err
-		}
-		v.Shell = shell
-		return page.Diff(v), nil
+		v, c, err := opened[view.Diff, report.Comparison](f)
+		return exported{page: v, alone: aloneDiff(v), csv: c.CSV}, err
 	case "compare":
-		var v view.Compare
-		if err := json.Unmarshal(f.Model, &v); err != nil {
-			return nil, err
-		}
-		v.Shell = shell
-		return page.Compare(v), nil
+		v, c, err := opened[view.Compare, report.Several](f)
+		return exported{page: v, alone: aloneCompare(v), csv: c.CSV}, err
 	case "family":
-		var v view.Family
-		if err := json.Unmarshal(f.Model, &v); err != nil {
-			return nil, err
-		}
-		v.Shell = shell
-		return page.Family(v), nil
+		v, m, err := opened[view.Family, report.Membership](f)
+		return exported{page: v, alone: aloneFamily(v), csv: m.CSV}, err
 	case "snapshot":
-		var v view.Snapshot
-		if err := json.Unmarshal(f.Model, &v); err != nil {
-			return nil, err
-		}
-		v.Shell = shell
-		return page.Snapshot(v), nil
+		v, r, err := opened[view.Snapshot, report.Report](f)
+		return exported{page: v, alone: aloneSnapshot(v), csv: func(w io.Writer) error {
+			id := ""
+			if len(r.Snapshots) > 0 {
+				id = r.Snapshots[0].ID
+			}
+			return report.SnapshotCSV(w, r, id)
+		}}, err
+	case "flame":
+		v, _, err := opened[view.Flame, json.RawMessage](f)
+		return exported{page: v, alone: aloneFlame(v), csv: flameCSV(v)}, err
 	}
-	return nil, fmt.Errorf("a frozen record has the unknown kind %q", f.Kind)
+	return exported{}, fmt.Errorf("a frozen record has the unknown kind %q", f.Kind)
+}
+
+// opened decodes the page of a record and its data.
+func opened[Page, Data any](f frozen) (v Page, d Data, err error) {
+	if err = json.Unmarshal(f.Model, &v); err == nil {
+		err = json.Unmarshal(f.Data, &d)
+	}
+	return v, d, err
 }
 
 // redacted replaces secrets in everything that the record holds.
-func (f frozen) redacted(names []string) (frozen, error) {
-	r := redact.New(names)
-	var err error
+func (f frozen) redacted(r *redact.Redactor) (frozen, error) {
+	// What the data name is hidden in every text, in whatever pieces it stands there.
+	err := errors.Join(r.Learn(f.Data), r.Learn(f.Model))
+	if err != nil {
+		return f, err
+	}
 	if f.Model, err = r.JSON(f.Model); err != nil {
 		return f, err
 	}
@@ -190,9 +191,42 @@ func (f frozen) redacted(names []string) (frozen, error) {
 	return f, nil
 }
 
-// secretNames are the host names that the case itself knows, those that a person
-// has replaced or left out among them.
-func secretNames(l *loaded) []string { return l.said.Hosts }
+// redactor knows the names that the case itself tells anywhere: hosts, those that a
+// person has replaced or left out among them, and pods, namespaces, users and
+// directories of its evidence.
+func redactor(l *loaded) *redact.Redactor {
+	r := redact.New(l.said.Hosts)
+	seen := map[string]bool{}
+	learn := func(s string) {
+		if !seen[s] {
+			seen[s] = true
+			r.LearnText(s)
+		}
+	}
+	for _, line := range l.built.Lines {
+		for _, snap := range line.Snapshots {
+			r.Know(redact.Users, snap.Users...)
+			for _, a := range snap.Artifacts {
+				learn(a.Path)
+			}
+			for i := range snap.Groups {
+				g := &snap.Groups[i]
+				learn(g.Family.Title)
+				for name, value := range g.Family.Attributes {
+					r.LearnPair(name, value)
+				}
+				for _, detail := range g.Members.Detail[:min(len(g.Members.Detail), mostDetails)] {
+					learn(detail)
+				}
+			}
+		}
+	}
+	return r
+}
+
+// mostDetails is how many members of a family are looked through for names; more than
+// any page shows.
+const mostDetails = 500
 
 // sharePage is the form that freezes a result; it shows what goes out.
 func (s *Server) sharePage(w http.ResponseWriter, r *http.Request) {
@@ -202,18 +236,27 @@ func (s *Server) sharePage(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
-	safe, err := f.redacted(secretNames(l))
+	safe, err := f.redacted(redactor(l))
 	if err != nil {
 		s.fail(w, r, err)
+		return
+	}
+	if r.URL.Query().Get("look") != "" {
+		e, err := safe.unpack()
+		if err != nil {
+			s.fail(w, r, err)
+			return
+		}
+		s.render(w, r, http.StatusOK, e.alone(view.Shell{Title: safe.Headline, Seal: s.unsealed(safe), Engine: s.engine()}))
 		return
 	}
 	v := view.NewShare(view.ShareInput{
 		Case: l.ID, CaseTitle: l.Title, View: address, Title: safe.Headline, Rules: receiptRows(safe.Receipt),
 		Freezes: []string{
 			fmt.Sprintf("The %s as it stands now, with its figures, verdicts and evidence (%s).", f.Kind, view.Bytes(int64(len(safe.Model)+len(safe.Markdown)+len(safe.Data)))),
-			"Its Markdown, text and JSON twins.",
+			"The same as Markdown, Jira markup, text, HTML file, CSV, JSON and its charts as SVG.",
 		},
-		Counts: countsOnly(f.Kind, l), Full: safe.Headline, Now: s.cfg.Now(),
+		Counts: countsOnly(f.Kind, l), Full: safe.Headline, Now: s.cfg.Now(), Markdown: safe.Markdown,
 	})
 	v.Shell.Engine = s.engine()
 	s.render(w, r, http.StatusOK, page.Share(v))
@@ -222,6 +265,8 @@ func (s *Server) sharePage(w http.ResponseWriter, r *http.Request) {
 func receiptRows(receipt []redact.Receipt) []view.RedactionRule {
 	words := map[redact.Rule]string{
 		redact.Tokens: "become token-1, token-2 …", redact.Hosts: "become host-1, host-2 …", redact.Addresses: "become ip-1, ip-2 …; ports and loopback stay",
+		redact.Arguments: "become arg-1, arg-2 …; numbers and switches stay", redact.Pods: "become pod-1, pod-2 …", redact.Namespaces: "become namespace-1 …", redact.Users: "become user-1, user-2 …",
+		redact.Paths: "names in paths become path-1, path-2 …; directories of the system and files of stacks stay",
 		redact.Homes: "become user-1, user-2 …", redact.Ids: "become id-1, id-2 …; equal stays equal", redact.Pointers: "become ptr-1, ptr-2 …; equal stays equal, so a lock can still be followed",
 	}
 	var out []view.RedactionRule
@@ -247,6 +292,8 @@ func countsOnly(kind string, l *loaded) string {
 		return "One family over time, from a case with the verdict " + strings.ReplaceAll(string(sum.Verdict), "_", " ") + "."
 	case "snapshot":
 		return "One snapshot of a process."
+	case "flame":
+		return "The merged stacks of a process."
 	}
 	return fmt.Sprintf("%s of %s, verdict %s.", view.Plural(int64(len(l.built.Report.Snapshots)), "snapshot", "snapshots"), view.Plural(int64(len(l.built.Report.Series)), "process", "processes"), strings.ReplaceAll(string(sum.Verdict), "_", " "))
 }
@@ -315,8 +362,9 @@ func (s *Server) freezeWish(r *http.Request, in wish) (result, *loaded, error) {
 	if err != nil {
 		return result{}, nil, err
 	}
+	hide := redactor(l)
 	if in.Redact == nil || *in.Redact {
-		if f, err = f.redacted(secretNames(l)); err != nil {
+		if f, err = f.redacted(hide); err != nil {
 			return result{}, nil, err
 		}
 	}
@@ -324,7 +372,7 @@ func (s *Server) freezeWish(r *http.Request, in wish) (result, *loaded, error) {
 	if title == "" {
 		title = f.Headline
 	} else if f.Redacted {
-		title = redact.New(secretNames(l)).Text(title)
+		title = hide.Text(title)
 	}
 	record, err := json.Marshal(f)
 	if err != nil {
@@ -355,10 +403,15 @@ func (s *Server) freeze(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	keepSecrets := r.PostForm.Get("redact") != ""
-	out, l, err := s.freezeWish(r, wish{
+	s.frozenAs(w, r, wish{
 		Case: r.PostForm.Get("case"), View: r.PostForm.Get("view"), Redact: &keepSecrets,
 		Keep: r.PostForm.Get("keep"), Preview: r.PostForm.Get("preview"), Title: r.PostForm.Get("title"),
 	})
+}
+
+// frozenAs freezes and shows the link with its key, once.
+func (s *Server) frozenAs(w http.ResponseWriter, r *http.Request, in wish) {
+	out, l, err := s.freezeWish(r, in)
 	if err != nil {
 		s.fail(w, r, err)
 		return
@@ -447,16 +500,30 @@ func (s *Server) permalink(w http.ResponseWriter, r *http.Request) {
 	switch suffix {
 	case ".json":
 		writeJSONBytes(w, http.StatusOK, append([]byte(f.Data), '\n'))
-	case ".md", ".txt":
-		s.twinText(w, suffix, f.Markdown+"\n"+s.sealLine(p, f)+"\n")
-	default:
-		c, err := f.unpack(s.seal(p, f), publicTitle(p), description(p, f))
-		if err != nil {
-			s.fail(w, r, err)
-			return
-		}
-		s.render(w, r, http.StatusOK, c)
+		return
+	case ".md":
+		written{kind: "text/markdown; charset=utf-8", body: []byte(f.Markdown + "\n" + s.sealLine(p, f) + "\n")}.write(w)
+		return
 	}
+	e, err := f.unpack()
+	if err != nil {
+		s.fail(w, r, fmt.Errorf("permalink %s: %w", id, err))
+		return
+	}
+	e.name, e.note = "frozen "+id, s.sealLine(p, f)
+	e.shell = view.Shell{Title: publicTitle(p), Description: description(p, f), Seal: s.seal(p, f)}
+	e.shell.Engine = e.shell.Seal.Engine
+	if suffix == "" {
+		e.shell.Offer("/p/"+p.ID, "", view.WithoutStacks)
+		s.render(w, r, http.StatusOK, e.alone(e.shell))
+		return
+	}
+	made, err := s.twinOf(r, suffix, e)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	made.write(w)
 }
 
 // accepted is the twin that the client asks for by Accept, "" for the page.
@@ -497,19 +564,31 @@ func (s *Server) seal(p store.Permalink, f frozen) *view.Seal {
 	seal := &view.Seal{
 		Made: view.Time(p.Created) + " UTC", Engine: fmt.Sprintf("engine %d, fingerprint g%d", p.Engine, p.Fingerprint),
 		Expires: "kept until withdrawn", Redaction: "not redacted",
-		Twins: []view.Link{{Text: ".md", URL: "/p/" + p.ID + ".md"}, {Text: ".txt", URL: "/p/" + p.ID + ".txt"}, {Text: ".json", URL: "/p/" + p.ID + ".json"}},
+	}
+	if p.CaseID != "" && (p.Engine != ingest.Engine || p.Fingerprint != family.Version) {
+		seal.Newer = fmt.Sprintf("Computed by engine %d, fingerprint g%d; this server has engine %d, fingerprint g%d.", p.Engine, p.Fingerprint, ingest.Engine, family.Version)
+		seal.Again = "/p/" + p.ID + "/again"
 	}
 	if !p.Expires.IsZero() {
 		seal.Expires = "expires " + view.Day(p.Expires)
 	}
 	if p.Redacted {
-		places := 0
-		for _, x := range f.Receipt {
-			places += x.Places
-		}
-		seal.Redaction = fmt.Sprintf("redacted: %s by %d rules", view.Plural(int64(places), "place", "places"), len(redact.Rules()))
+		seal.Redaction = redactionWords(f.Receipt)
 	}
 	return seal
+}
+
+// unsealed says that a page is how a frozen one would look.
+func (s *Server) unsealed(f frozen) *view.Seal {
+	return &view.Seal{Preview: true, Engine: s.engine(), Redaction: redactionWords(f.Receipt)}
+}
+
+func redactionWords(receipt []redact.Receipt) string {
+	places := 0
+	for _, x := range receipt {
+		places += x.Places
+	}
+	return fmt.Sprintf("redacted: %s by %d rules", view.Plural(int64(places), "place", "places"), len(receipt))
 }
 
 func (s *Server) sealLine(p store.Permalink, f frozen) string {
@@ -535,6 +614,55 @@ func (s *Server) noPermalink(w http.ResponseWriter, r *http.Request, err error) 
 		return
 	}
 	s.render(w, r, http.StatusNotFound, page.Gone(view.NewNoSuchPermalink()))
+}
+
+// freezeAgain makes a second link of what an older engine froze, computed by this one;
+// the old link stays what it is. It needs the owner key of the case, or a server that
+// only its own machine reaches.
+func (s *Server) freezeAgain(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	p, err := s.store.Permalink(r.Context(), pathValue(r, "id"))
+	if err != nil {
+		s.noPermalink(w, r, err)
+		return
+	}
+	if p.CaseID == "" {
+		s.fail(w, r, refuse("not_found", "the case of this result was deleted", "", "there is nothing left to compute it from", "upload the bundle again"))
+		return
+	}
+	if _, err := s.mayEdit(r, p.CaseID, r.FormValue("key")); err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	if reading, err := s.refresh(r.Context(), p.CaseID); err != nil || reading {
+		if err == nil {
+			err = refuse("busy", "the bundles of this case are being read by the new engine", "", "the result is computed from them", "try again in a moment")
+		}
+		s.fail(w, r, err)
+		return
+	}
+	keep := "keep"
+	if !p.Expires.IsZero() {
+		keep = fmt.Sprintf("%dd", max(1, int(p.Expires.Sub(p.Created).Hours()/24)))
+	}
+	s.frozenAs(w, r, wish{Case: p.CaseID, View: p.View, Redact: &p.Redacted, Keep: keep, Preview: p.Preview})
+}
+
+// refresh has bundles read again that an older engine has read, and reports whether
+// that goes on.
+func (s *Server) refresh(ctx context.Context, caseID string) (reading bool, err error) {
+	bundles, err := s.store.Bundles(ctx, caseID)
+	for _, b := range bundles {
+		if b.Status == store.Done && b.Engine != ingest.Engine {
+			if _, err := s.store.Requeue(ctx, b.ID); err != nil {
+				return false, err
+			}
+			s.worker.nudge()
+			reading = true
+		}
+		reading = reading || b.Status == store.Queued || b.Status == store.Running
+	}
+	return reading, err
 }
 
 // withdrawForm ends a result with its owner key from a page without scripts.

@@ -23,19 +23,9 @@ func (s *Server) render(w http.ResponseWriter, r *http.Request, status int, c te
 		http.Error(w, "error "+id+": the page could not be rendered; the log of the server names it under this id", http.StatusInternalServerError)
 		return
 	}
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Content-Type", htmlType)
 	w.WriteHeader(status)
 	w.Write(b.Bytes())
-}
-
-// twin splits the suffix of a page's twin off an id: ids hold no dot.
-func twin(id string) (string, string) {
-	for _, suffix := range []string{".json", ".md", ".txt"} {
-		if bare, ok := strings.CutSuffix(id, suffix); ok {
-			return bare, suffix
-		}
-	}
-	return id, ""
 }
 
 // offerSharing adds the way to freeze what the page shows to its actions.
@@ -46,7 +36,7 @@ func offerSharing(shell *view.Shell, r *http.Request, caseID string) {
 		q.Set("case", caseID)
 	}
 	u.RawQuery = q.Encode()
-	shell.Actions = append(shell.Actions, view.Link{Text: "Share…", URL: "/share?view=" + url.QueryEscape(u.RequestURI())})
+	shell.Actions = append(shell.Actions, view.Link{Text: view.Sharing, URL: "/share?view=" + url.QueryEscape(u.RequestURI())})
 }
 
 // engine is the footer's line.

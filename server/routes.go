@@ -8,9 +8,10 @@ import (
 	"leakdiff/web"
 )
 
-// routes shows every URL of the server. A name that ends with .md, .txt or
-// .json is the twin of the page without it.
-func (s *Server) routes() http.Handler {
+// routes shows every URL of the server. A name that ends with .md, .jira, .txt, .html,
+// .csv, .json or .svg is the twin of the page without it; snapshots and comparisons
+// have .folded and .pb.gz as well.
+func (s *Server) routes() chi.Router {
 	r := chi.NewRouter()
 	r.NotFound(s.notFound)
 	r.MethodNotAllowed(s.methodNotAllowed)
@@ -27,7 +28,8 @@ func (s *Server) routes() http.Handler {
 	r.Post("/cases/{id}/identity", s.editForm)
 	r.Post("/cases/{id}/identity/undo", s.undoForm)
 	r.Post("/cases/{id}/baseline", s.chooseBaseline)
-	r.Post("/cases/{id}/rename", s.renameCase)
+	r.Post("/cases/{id}/fields", s.fieldForm)
+	r.Post("/cases/{id}/triage", s.triageForm)
 	r.Post("/cases/{id}/delete", s.deleteCase)
 
 	r.Get("/bundles/{id}", s.bundlePage)
@@ -38,12 +40,18 @@ func (s *Server) routes() http.Handler {
 	r.Post("/bundles/{id}/read", s.readAgain)
 
 	r.Get("/snapshots/{id}", s.snapshotPage)
+	r.Get("/snapshots/{id}/pprof", s.snapshotExpert)
 	r.Get("/diff-pick", s.pickDiff)
 	r.Get("/diff/{pair}", s.diffPage)
 	r.Get("/diff-other", s.elsewherePage)
-	for _, suffix := range []string{"", ".md", ".txt", ".json"} {
+	r.Get("/compare", s.comparePage)
+	for _, suffix := range suffixes {
 		r.Get("/compare"+suffix, s.comparePage)
 	}
+	r.Get("/snapshots/{id}/{page}", s.snapshotFlame)
+	r.Get("/diff/{pair}/pprof", s.diffExpert)
+	r.Get("/diff/{pair}/{page}", s.diffFlame)
+	r.Get("/x/{token}/{view}", s.expert)
 	r.Get("/families/{fingerprint}", s.familyPage)
 	r.Get("/raw/{bundle}", s.rawExcerpt)
 	r.Get("/raw/{bundle}/download", s.rawDownload)
@@ -53,23 +61,42 @@ func (s *Server) routes() http.Handler {
 	r.Get("/p/{id}", s.permalink)
 	r.Get("/p/{id}/{tail}", s.permalink)
 	r.Post("/p/{id}/withdraw", s.withdrawForm)
+	r.Post("/p/{id}/again", s.freezeAgain)
 
-	r.Put("/api/v1/bundles", s.putBundle)
-	r.Put("/api/v1/bundles/*", s.putBundle)
-	r.Post("/api/v1/bundles", s.postBundle)
-	r.Get("/api/v1/bundles/{id}", s.getBundleAPI)
-	r.Get("/api/v1/cases/{id}", s.caseJSON)
-	r.Get("/api/v1/cases/{id}/edits", s.editsAPI)
-	r.Post("/api/v1/cases/{id}/edits", s.editAPI)
-	r.Delete("/api/v1/cases/{id}/edits/{number}", s.undoAPI)
-	r.Post("/api/v1/permalinks", s.freezeAPI)
-	r.Patch("/api/v1/permalinks/{id}", s.extendAPI)
-	r.Delete("/api/v1/permalinks/{id}", s.withdrawAPI)
+	root := r
+	r.Group(func(r chi.Router) {
+		r.Use(s.limitRate())
+		r.Put("/api/v1/bundles", s.putBundle)
+		r.Put("/api/v1/bundles/*", s.putBundle)
+		r.Post("/api/v1/bundles", s.postBundle)
+		r.Get("/api/v1/bundles/{id}", s.getBundleAPI)
+		r.Delete("/api/v1/bundles/{id}", s.deleteBundleAPI)
+		r.Get("/api/v1/bundles/{id}/inventory", s.inventoryAPI)
+		r.Get("/api/v1/cases", s.casesAPI)
+		r.Get("/api/v1/cases/{id}", twinAPI(root, "/cases/"))
+		r.Delete("/api/v1/cases/{id}", s.deleteCaseAPI)
+		r.Get("/api/v1/cases/{id}/bundles", s.bundlesAPI)
+		r.Get("/api/v1/families/{fingerprint}", s.sightingsAPI)
+		r.Get("/api/v1/search", s.searchAPI)
+		r.Get("/api/v1/snapshots/{id}", twinAPI(root, "/snapshots/"))
+		r.Get("/api/v1/diffs/{id}", twinAPI(root, "/diff/"))
+		r.Get("/api/v1/permalinks/{id}", twinAPI(root, "/p/"))
+		r.Get("/api/v1/openapi.json", s.openapi)
+		r.Patch("/api/v1/cases/{id}", s.fieldsAPI)
+		r.Get("/api/v1/cases/{id}/triage", s.marksAPI)
+		r.Put("/api/v1/cases/{id}/triage", s.markAPI)
+		r.Get("/api/v1/cases/{id}/edits", s.editsAPI)
+		r.Post("/api/v1/cases/{id}/edits", s.editAPI)
+		r.Delete("/api/v1/cases/{id}/edits/{number}", s.undoAPI)
+		r.Post("/api/v1/permalinks", s.freezeAPI)
+		r.Patch("/api/v1/permalinks/{id}", s.extendAPI)
+		r.Delete("/api/v1/permalinks/{id}", s.withdrawAPI)
+	})
 
 	r.Get("/healthz", s.healthz)
 	r.Handle("/metrics", s.metrics())
 	r.Handle("/assets/*", web.Handler())
-	return head(r)
+	return r
 }
 
 // head answers HEAD like GET; net/http drops the body.

@@ -67,6 +67,7 @@ type Server struct {
 	cases   *caseCache
 	shown   *shownCache
 	states  stateCache
+	mounts  *mounts
 	started time.Time
 	pending sync.WaitGroup
 }
@@ -85,16 +86,16 @@ func New(cfg Config) *Server {
 	if cfg.TempDir == "" {
 		cfg.TempDir = os.TempDir()
 	}
-	s := &Server{cfg: cfg, store: cfg.Store, blobs: cfg.Blobs, log: cfg.Log, cases: newCaseCache(), shown: newShownCache(), started: cfg.Now()}
+	s := &Server{cfg: cfg, store: cfg.Store, blobs: cfg.Blobs, log: cfg.Log, cases: newCaseCache(), shown: newShownCache(), mounts: newMounts(cfg.Log, cfg.Now), started: cfg.Now()}
 	s.worker = newWorker(s)
-	s.handler = s.guard(s.routes())
+	s.handler = underPath(pathOf(cfg.BaseURL), s.guard(head(s.routes())))
 	return s
 }
 
 // weigh tells what is kept in memory.
 func (s *Server) weigh() {
 	if s.cfg.Kept != nil {
-		s.cfg.Kept(s.cases.weight() + s.shown.weight())
+		s.cfg.Kept(s.cases.weight() + s.shown.weight() + s.mounts.weight())
 	}
 }
 

@@ -388,7 +388,7 @@ func TestDeletingForgetsACase(t *testing.T) {
 	if r := s.get(kept.Link); r.status != 200 {
 		t.Fatalf("the permalink gave %d: %s", r.status, r.body)
 	}
-	if r := s.do("POST", "/cases/"+up.Case+"/rename", strings.NewReader("title=INC-7"), "Content-Type", "application/x-www-form-urlencoded"); r.status != 303 {
+	if r := s.do("POST", "/cases/"+up.Case+"/fields", strings.NewReader("title=INC-7"), "Content-Type", "application/x-www-form-urlencoded"); r.status != 303 {
 		t.Fatalf("renaming gave %d", r.status)
 	}
 	if r := s.get("/"); !strings.Contains(r.body, "INC-7") {

@@ -27,8 +27,7 @@ type Storage interface {
 
 	OpenCase(ctx context.Context, title, sample, name string, files []store.File) (c store.Case, b store.Bundle, ownerKey string, err error)
 	Case(ctx context.Context, id string) (store.Case, error)
-	Cases(ctx context.Context, limit, offset int) ([]store.Case, error)
-	CaseCount(ctx context.Context) (int, error)
+	Cases(ctx context.Context, q store.CaseQuery) (cases []store.Case, total int, err error)
 	CheckOwner(ctx context.Context, caseID, key string) bool
 	RenameCase(ctx context.Context, id, title string) error
 	SetCaseSummary(ctx context.Context, id string, sum store.Summary) error
@@ -38,6 +37,7 @@ type Storage interface {
 	Fields(ctx context.Context, caseID string) (map[string]store.Field, error)
 	SetMark(ctx context.Context, caseID string, m store.Mark) (before store.Mark, err error)
 	Marks(ctx context.Context, caseID string) ([]store.Mark, error)
+	EndingsOf(ctx context.Context, fingerprint string) ([]store.CaseEnding, error)
 	Memories(ctx context.Context, fingerprint string) ([]store.Memory, error)
 
 	AddBundle(ctx context.Context, caseID, name string, files []store.File) (store.Bundle, store.Job, error)

@@ -476,7 +476,11 @@ func (s *Server) briefly(ctx context.Context, caseID string, read func(context.C
 		}
 		return l.built, nil
 	}
-	return report.Build(said.Snapshots, nil, report.Options{Version: s.cfg.Version, Events: happened(said), Loads: said.Loads}), nil
+	marks, err := s.store.Marks(ctx, caseID)
+	if err != nil {
+		return report.Case{}, err
+	}
+	return report.Build(said.Snapshots, nil, report.Options{Version: s.cfg.Version, Events: happened(said), Loads: said.Loads, Triage: sorted(marks)}), nil
 }
 
 // getBundleAPI is the state of an upload, for those who do not wait.

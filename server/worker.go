@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"leakdiff/analysis"
 	"leakdiff/analysis/ingest"
 	"leakdiff/analysis/report"
 	"leakdiff/store"
@@ -42,13 +43,13 @@ func (w *worker) nudge() {
 }
 
 func (w *worker) run(ctx context.Context) {
-	w.catchUp(ctx)
 	for ctx.Err() == nil {
 		job, ok, err := w.s.store.ClaimJob(ctx)
 		if err != nil && ctx.Err() == nil {
 			w.s.log.Error("claiming a job failed", "error", err)
 		}
 		if !ok || err != nil {
+			w.catchUp(ctx)
 			select {
 			case <-ctx.Done():
 			case <-w.wake:
@@ -134,8 +135,8 @@ func (w *worker) summarise(ctx context.Context, bundleID string) {
 	}
 }
 
-// catchUp writes the summaries that a crash left out: between a result or an edit and
-// the summary of its case.
+// catchUp writes the summaries that are older than what they sum up: after a crash in
+// between, and where triage in one case speaks of others.
 func (w *worker) catchUp(ctx context.Context) {
 	ids, err := w.s.store.CasesToSummarise(ctx)
 	if err != nil {
@@ -156,7 +157,21 @@ func (s *Server) summarise(ctx context.Context, caseID string) error {
 	sum := report.Summary(built)
 	return s.store.SetCaseSummary(ctx, caseID, store.Summary{
 		Headline: sum.Headline, Verdict: string(sum.Verdict), Lowest: sum.Lowest, Highest: sum.Highest, Spark: sum.Spark,
+		Endings: endings(built.Report.Series),
 	})
+}
+
+// endings are the families that did something else than stay as they were.
+func endings(series []report.Series) []store.Ending {
+	var out []store.Ending
+	for _, s := range series {
+		for _, f := range s.Families {
+			if f.Verdict != analysis.Stable && f.Verdict != analysis.TooFewPoints {
+				out = append(out, store.Ending{Process: s.Process, Fingerprint: f.Fingerprint, Verdict: string(f.Verdict), Recovered: f.RecoveredAt != nil})
+			}
+		}
+	}
+	return out
 }
 
 func (w *worker) begin(bundleID string, stop context.CancelFunc) {

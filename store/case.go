@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"strings"
 	"time"
 )
 
@@ -17,6 +18,9 @@ type Case struct {
 	// Bundles counts every bundle, Snapshots the different snapshots in finished
 	// ones.
 	Bundles, Snapshots int
+	// Ticket and Archived are fields that people keep.
+	Ticket   string
+	Archived bool
 	Summary
 }
 
@@ -26,6 +30,15 @@ type Summary struct {
 	Headline, Verdict string
 	Lowest, Highest   int
 	Spark             []int
+	// Endings are how families ended that are not stable; a Case that is read has none.
+	Endings []Ending
+}
+
+// Ending is what became of a family in a case.
+type Ending struct {
+	Process, Fingerprint, Verdict string
+	// Recovered says that its cause went away within the series.
+	Recovered bool
 }
 
 // CreateCase makes an empty case; sample is the name of a sample or empty. The
@@ -76,7 +89,9 @@ const caseColumns = `
 SELECT c.id, c.title, c.sample, c.created_at, c.updated_at,
        c.headline, c.verdict, c.lowest, c.highest, c.spark,
        (SELECT count(*) FROM bundle b WHERE b.case_seq = c.seq),
-       (SELECT count(DISTINCT v.id) FROM visible_snapshot v WHERE v.case_seq = c.seq)
+       (SELECT count(DISTINCT v.id) FROM visible_snapshot v WHERE v.case_seq = c.seq),
+       coalesce((SELECT f.value FROM case_field f WHERE f.case_seq = c.seq AND f.field = 'ticket'), ''),
+       EXISTS (SELECT 1 FROM case_field f WHERE f.case_seq = c.seq AND f.field = 'archived' AND f.value <> '')
 FROM cases c`
 
 const caseSQL = caseColumns + `
@@ -86,7 +101,7 @@ func scanCase(rows *sql.Rows) (c Case, err error) {
 	var created, updated int64
 	var spark string
 	err = rows.Scan(&c.ID, &c.Title, &c.Sample, &created, &updated,
-		&c.Headline, &c.Verdict, &c.Lowest, &c.Highest, &spark, &c.Bundles, &c.Snapshots)
+		&c.Headline, &c.Verdict, &c.Lowest, &c.Highest, &spark, &c.Bundles, &c.Snapshots, &c.Ticket, &c.Archived)
 	if err != nil {
 		return c, err
 	}
@@ -94,18 +109,51 @@ func scanCase(rows *sql.Rows) (c Case, err error) {
 	return c, json.Unmarshal([]byte(spark), &c.Spark)
 }
 
-// Cases returns up to limit cases, newest first, after skipping offset.
-func (s *Store) Cases(ctx context.Context, limit, offset int) (out []Case, err error) {
-	err = s.read(ctx, "listing cases", func(tx *sql.Tx) error {
-		out, err = collect(ctx, tx, scanCase, casesSQL, limit, offset)
-		return err
-	})
-	return out, err
+// CaseQuery chooses cases; its zero value is all that are not archived. Words match
+// anywhere and without regard to case.
+type CaseQuery struct {
+	// Text is looked for in title and ticket, Process and Host in the names of the
+	// processes as they were captured.
+	Text, Process, Host string
+	Verdict             string
+	// Since and Until bound the time of the upload; zero is open.
+	Since, Until time.Time
+	// Archived chooses the archived ones, and Everything both.
+	Archived, Everything bool
+	Limit, Offset        int
 }
 
-const casesSQL = caseColumns + `
+// Cases returns the chosen cases, newest first, and how many there are in all.
+func (s *Store) Cases(ctx context.Context, q CaseQuery) (out []Case, total int, err error) {
+	args := []any{strings.ToLower(q.Text), strings.ToLower(q.Process), strings.ToLower(q.Host), q.Verdict,
+		microsOrNull(q.Since), microsOrNull(q.Until), q.Archived, q.Everything}
+	err = s.read(ctx, "listing cases", func(tx *sql.Tx) error {
+		if err := tx.QueryRowContext(ctx, countCasesSQL, args...).Scan(&total); err != nil {
+			return err
+		}
+		out, err = collect(ctx, tx, scanCase, casesSQL, append(args, q.Limit, q.Offset)...)
+		return err
+	})
+	return out, total, err
+}
+
+const chosenCasesSQL = `
+WHERE (?1 = '' OR instr(lower(c.title), ?1) > 0 OR EXISTS (
+        SELECT 1 FROM case_field f WHERE f.case_seq = c.seq AND f.field = 'ticket' AND instr(lower(f.value), ?1) > 0))
+  AND (?2 = '' AND ?3 = '' OR EXISTS (
+        SELECT 1 FROM visible_snapshot v
+        WHERE v.case_seq = c.seq AND instr(lower(v.process), ?2) > 0 AND instr(lower(v.host), ?3) > 0))
+  AND (?4 = '' OR c.verdict = ?4)
+  AND (?5 IS NULL OR c.created_at >= ?5) AND (?6 IS NULL OR c.created_at < ?6)
+  AND (?8 OR ?7 = EXISTS (
+        SELECT 1 FROM case_field f WHERE f.case_seq = c.seq AND f.field = 'archived' AND f.value <> ''))`
+
+const casesSQL = caseColumns + chosenCasesSQL + `
 ORDER BY c.created_at DESC, c.seq DESC
-LIMIT max(?, 0) OFFSET ?`
+LIMIT max(?9, 0) OFFSET ?10`
+
+const countCasesSQL = `
+SELECT count(*) FROM cases c` + chosenCasesSQL
 
 // RenameCase gives a case another title.
 func (s *Store) RenameCase(ctx context.Context, id, title string) error {
@@ -123,10 +171,55 @@ func (s *Store) SetCaseSummary(ctx context.Context, id string, sum Summary) erro
 	if err != nil {
 		return err
 	}
-	result, err := s.writer.ExecContext(ctx, setCaseSummarySQL,
-		sum.Headline, sum.Verdict, sum.Lowest, sum.Highest, string(spark), id)
-	return fault("keeping a case's summary", affected(result, err, notFound("case", id)))
+	return s.write(ctx, "keeping a case's summary", func(tx *sql.Tx) error {
+		result, err := tx.ExecContext(ctx, setCaseSummarySQL,
+			sum.Headline, sum.Verdict, sum.Lowest, sum.Highest, string(spark), id)
+		if err := affected(result, err, notFound("case", id)); err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, forgetEndingsSQL, id); err != nil {
+			return err
+		}
+		for _, e := range sum.Endings {
+			if _, err := tx.ExecContext(ctx, addEndingSQL, id, e.Fingerprint, e.Process, e.Verdict, e.Recovered); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
+
+const forgetEndingsSQL = `
+DELETE FROM ending WHERE case_seq = (SELECT seq FROM cases WHERE id = ?)`
+
+const addEndingSQL = `
+INSERT OR REPLACE INTO ending (case_seq, fingerprint, process, verdict, recovered)
+SELECT seq, ?2, ?3, ?4, ?5 FROM cases WHERE id = ?1`
+
+// CaseEnding is how a family ended in a case.
+type CaseEnding struct {
+	CaseID string
+	Ending
+}
+
+// EndingsOf are the cases in which a family did something else than stay as it was.
+func (s *Store) EndingsOf(ctx context.Context, fingerprint string) (out []CaseEnding, err error) {
+	err = s.read(ctx, "reading how a family ended", func(tx *sql.Tx) error {
+		out, err = collect(ctx, tx, func(rows *sql.Rows) (e CaseEnding, err error) {
+			err = rows.Scan(&e.CaseID, &e.Process, &e.Fingerprint, &e.Verdict, &e.Recovered)
+			return e, err
+		}, endingsOfSQL, fingerprint)
+		return err
+	})
+	return out, err
+}
+
+const endingsOfSQL = `
+SELECT c.id, e.process, e.fingerprint, e.verdict, e.recovered
+FROM ending e
+JOIN cases c ON c.seq = e.case_seq
+WHERE e.fingerprint = ?
+ORDER BY c.created_at DESC, e.process`
 
 const setCaseSummarySQL = `
 UPDATE cases SET headline = ?, verdict = ?, lowest = ?, highest = ?, spark = ?, summarised = 1

@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -28,7 +29,7 @@ func TestCasesAreListedNewestFirstInPages(t *testing.T) {
 		f.newCase(fmt.Sprint(i))
 	}
 	titles := func(limit, offset int) (out []string) {
-		cases, err := f.Cases(f.ctx, limit, offset)
+		cases, _, err := f.Cases(f.ctx, CaseQuery{Limit: limit, Offset: offset})
 		f.ok(err)
 		for _, c := range cases {
 			out = append(out, c.Title)
@@ -73,7 +74,7 @@ func TestTheSummaryIsCached(t *testing.T) {
 	c := f.newCase("a")
 	want := Summary{Headline: "+412 goroutines", Verdict: string(analysis.Leaking), Lowest: 88, Highest: 500, Spark: []int{88, 91, 500}}
 	f.ok(f.SetCaseSummary(f.ctx, c.ID, want))
-	cases, err := f.Cases(f.ctx, 10, 0)
+	cases, _, err := f.Cases(f.ctx, CaseQuery{Limit: 10})
 	f.ok(err)
 	wantEqual(t, want, cases[0].Summary)
 	f.ok(f.SetCaseSummary(f.ctx, c.ID, Summary{}))
@@ -174,5 +175,54 @@ func TestTheDatabaseShrinksWhenCasesAreDeleted(t *testing.T) {
 	f.ok(f.DeleteCase(f.ctx, c.ID, WithdrawPermalinks))
 	if after := pages(); after >= full || after > empty+8 {
 		t.Errorf("%d pages when empty, %d when full, %d after deleting", empty, full, after)
+	}
+}
+
+func TestTheListOfCasesIsChosenByWhatTheyHold(t *testing.T) {
+	f := open(t)
+	kubelet, empty := f.newCase("Node down"), f.newCase("Another")
+	f.filled(kubelet.ID, "a", kubeletResult("1"))
+	process := kubeletResult("1").Snapshots[0].Process
+	f.ok(f.SetCaseSummary(f.ctx, kubelet.ID, Summary{Verdict: string(analysis.Leaking)}))
+	put := f.newCase("put away")
+	for _, field := range []struct{ id, name, value string }{{put.ID, "archived", "yes"}, {empty.ID, "ticket", "INC-4711"}} {
+		_, err := f.SetField(f.ctx, field.id, field.name, field.value)
+		f.ok(err)
+	}
+	for name, tc := range map[string]struct {
+		q    CaseQuery
+		want []string
+	}{
+		"all but archived ones":      {CaseQuery{}, []string{empty.ID, kubelet.ID}},
+		"archived ones alone":        {CaseQuery{Archived: true}, []string{put.ID}},
+		"everything":                 {CaseQuery{Everything: true}, []string{put.ID, empty.ID, kubelet.ID}},
+		"a word of the title":        {CaseQuery{Text: "NODE"}, []string{kubelet.ID}},
+		"a ticket":                   {CaseQuery{Text: "inc-47"}, []string{empty.ID}},
+		"a process":                  {CaseQuery{Process: process.Name.Value[:4]}, []string{kubelet.ID}},
+		"a process on another host":  {CaseQuery{Process: process.Name.Value, Host: "no-such-host"}, nil},
+		"a verdict":                  {CaseQuery{Verdict: "leaking"}, []string{kubelet.ID}},
+		"since a later day":          {CaseQuery{Since: f.clock.now.Add(time.Hour)}, nil},
+		"until an earlier day":       {CaseQuery{Until: kubelet.Created}, nil},
+		"two conditions at once":     {CaseQuery{Verdict: "leaking", Text: "another"}, nil},
+		"a percent sign is a letter": {CaseQuery{Text: "%"}, nil},
+	} {
+		tc.q.Limit = 10
+		cases, total, err := f.Cases(f.ctx, tc.q)
+		f.ok(err)
+		var got []string
+		for _, c := range cases {
+			got = append(got, c.ID)
+		}
+		if !slices.Equal(got, tc.want) || total != len(tc.want) {
+			t.Errorf("%s: got %v (%d in all), want %v", name, got, total, tc.want)
+		}
+	}
+	cases, total, err := f.Cases(f.ctx, CaseQuery{Limit: 1, Offset: 1})
+	f.ok(err)
+	if len(cases) != 1 || cases[0].ID != kubelet.ID || total != 2 {
+		t.Errorf("the second page holds %+v of %d", cases, total)
+	}
+	if listed, _, err := f.Cases(f.ctx, CaseQuery{Text: "inc", Limit: 1}); err != nil || listed[0].Ticket != "INC-4711" || listed[0].Archived {
+		t.Errorf("listed %+v, %v", listed, err)
 	}
 }

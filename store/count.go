@@ -2,15 +2,6 @@ package store
 
 import "context"
 
-// CaseCount is the number of all cases.
-func (s *Store) CaseCount(ctx context.Context) (n int, err error) {
-	err = s.reader.QueryRowContext(ctx, caseCountSQL).Scan(&n)
-	return n, fault("counting cases", err)
-}
-
-const caseCountSQL = `
-SELECT count(*) FROM cases`
-
 // PermalinkCount is the number of a case's permalinks that can still be read.
 func (s *Store) PermalinkCount(ctx context.Context, caseID string) (n int, err error) {
 	err = s.reader.QueryRowContext(ctx, permalinkCountSQL, caseID, s.time().UnixMicro()).Scan(&n)

@@ -5,16 +5,6 @@ import (
 	"time"
 )
 
-func TestCasesAreCounted(t *testing.T) {
-	f := open(t)
-	for want := range 3 {
-		if got, err := f.CaseCount(f.ctx); got != want || err != nil {
-			t.Errorf("got %d, %v, want %d", got, err, want)
-		}
-		f.newCase("a")
-	}
-}
-
 func TestOnlyReadablePermalinksOfTheCaseAreCounted(t *testing.T) {
 	f := open(t)
 	c, other := f.newCase("a"), f.newCase("b")

@@ -42,8 +42,8 @@ type ProcessHit struct {
 }
 
 // SearchFunctions returns the families whose function names, title or attributes
-// contain every word of the query, the most recently seen first, and the cases
-// and processes named so, up to limit of each. Words are separated by blanks,
+// contain every word of the query, or whose fingerprint begins with it, the most
+// recently seen first, and the cases (by title or ticket) and processes named so, up to limit of each. Words are separated by blanks,
 // match anywhere in a name and without regard to case; "*" and "(" are letters
 // like any other: "prober.(*worker).run" is one word.
 func (s *Store) SearchFunctions(ctx context.Context, query string, limit int) (out SearchResult, err error) {
@@ -111,6 +111,11 @@ hit (w, family_seq) AS (
     FROM word
     CROSS JOIN family ON instr(lower(family.words), word.w) > 0
     WHERE length(word.w) < 3
+    UNION
+    SELECT word.w, family.seq
+    FROM word
+    CROSS JOIN family ON family.fingerprint >= word.w AND family.fingerprint < word.w || '~'
+    WHERE word.w GLOB '[gtdw][0-9]*:*'
 ),
 matched (family_seq) AS MATERIALIZED (
     SELECT family_seq
@@ -160,7 +165,9 @@ func searchFamilies(ctx context.Context, tx *sql.Tx, words string, limit int) ([
 const searchCasesSQL = caseColumns + `
 WHERE NOT EXISTS (
     SELECT 1 FROM json_each(?1) word
-    WHERE instr(lower(c.title), word.value) = 0
+    WHERE instr(lower(c.title), word.value) = 0 AND NOT EXISTS (
+        SELECT 1 FROM case_field f
+        WHERE f.case_seq = c.seq AND f.field = 'ticket' AND instr(lower(f.value), word.value) > 0)
 )
 ORDER BY c.created_at DESC, c.seq DESC
 LIMIT ?2`

@@ -589,7 +589,7 @@ func TestAContextThatEndedIsSaidAsSuch(t *testing.T) {
 	if _, _, err := f.CreateCase(ctx, "a", ""); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
-	if _, err := f.Cases(ctx, 1, 0); !errors.Is(err, context.Canceled) {
+	if _, _, err := f.Cases(ctx, CaseQuery{Limit: 1}); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 }

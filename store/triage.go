@@ -11,6 +11,8 @@ import (
 type Mark struct {
 	Process, Fingerprint string
 	analysis.Triage
+	// Replaced is the mark that stood there before, in words.
+	Replaced string
 }
 
 // Marks are what was said about families in a case, and the benign ones that were
@@ -25,12 +27,12 @@ func (s *Store) Marks(ctx context.Context, caseID string) (out []Mark, err error
 }
 
 const marksSQL = `
-SELECT t.process, t.fingerprint, t.state, t.note, t.outcome, t.edited_at, 0 AS remembered
+SELECT t.process, t.fingerprint, t.state, t.note, t.outcome, t.edited_at, 0 AS remembered, t.replaced
 FROM triage t
 JOIN cases c ON c.seq = t.case_seq
 WHERE c.id = ?1
 UNION ALL
-SELECT b.process, b.fingerprint, 'benign', b.reason, '', b.edited_at, 1
+SELECT b.process, b.fingerprint, 'benign', b.reason, '', b.edited_at, 1, ''
 FROM benign b
 WHERE b.process IN (
         SELECT v.process FROM visible_snapshot v JOIN cases c ON c.seq = v.case_seq WHERE c.id = ?1
@@ -43,7 +45,7 @@ ORDER BY remembered, 1, 2`
 
 func scanMark(rows *sql.Rows) (m Mark, err error) {
 	var at int64
-	err = rows.Scan(&m.Process, &m.Fingerprint, &m.State, &m.Note, &m.Outcome, &at, &m.Remembered)
+	err = rows.Scan(&m.Process, &m.Fingerprint, &m.State, &m.Note, &m.Outcome, &at, &m.Remembered, &m.Replaced)
 	m.At = fromMicros(at)
 	return m, err
 }
@@ -70,7 +72,7 @@ func (s *Store) SetMark(ctx context.Context, caseID string, m Mark) (before Mark
 		if len(found) > 0 {
 			before = found[0]
 		}
-		if _, err := tx.ExecContext(ctx, setMarkSQL, caseID, m.Process, m.Fingerprint, string(m.State), m.Note, m.Outcome, now); err != nil {
+		if _, err := tx.ExecContext(ctx, setMarkSQL, caseID, m.Process, m.Fingerprint, string(m.State), m.Note, m.Outcome, now, before.Words()); err != nil {
 			return err
 		}
 		if m.State == analysis.Benign {
@@ -78,24 +80,32 @@ func (s *Store) SetMark(ctx context.Context, caseID string, m Mark) (before Mark
 		} else {
 			_, err = tx.ExecContext(ctx, forgetBenignSQL, m.Process, m.Fingerprint)
 		}
+		if err == nil && (m.State == analysis.Benign) != (before.State == analysis.Benign) {
+			// What other cases say of the family in their summary changes as well.
+			_, err = tx.ExecContext(ctx, staleSummariesSQL, m.Process, m.Fingerprint)
+		}
 		return err
 	})
 	return before, err
 }
 
 const markSQL = `
-SELECT process, fingerprint, state, note, outcome, edited_at, remembered FROM (` + marksSQL + `)
+SELECT process, fingerprint, state, note, outcome, edited_at, remembered, replaced FROM (` + marksSQL + `)
 WHERE process = ?2 AND fingerprint = ?3`
 
 const setMarkSQL = `
-INSERT INTO triage (case_seq, process, fingerprint, state, note, outcome, edited_at)
-SELECT seq, ?2, ?3, ?4, ?5, ?6, ?7 FROM cases WHERE id = ?1
+INSERT INTO triage (case_seq, process, fingerprint, state, note, outcome, edited_at, replaced)
+SELECT seq, ?2, ?3, ?4, ?5, ?6, ?7, ?8 FROM cases WHERE id = ?1
 ON CONFLICT (case_seq, process, fingerprint) DO UPDATE SET
-    state = excluded.state, note = excluded.note, outcome = excluded.outcome, edited_at = excluded.edited_at`
+    state = excluded.state, note = excluded.note, outcome = excluded.outcome, edited_at = excluded.edited_at, replaced = excluded.replaced`
 
 const rememberBenignSQL = `
 INSERT INTO benign (process, fingerprint, reason, edited_at) VALUES (?, ?, ?, ?)
 ON CONFLICT (process, fingerprint) DO UPDATE SET reason = excluded.reason, edited_at = excluded.edited_at`
+
+const staleSummariesSQL = `
+UPDATE cases SET summarised = 0
+WHERE seq IN (SELECT e.case_seq FROM ending e WHERE e.process = ? AND e.fingerprint = ?)`
 
 const forgetBenignSQL = `
 DELETE FROM benign WHERE process = ? AND fingerprint = ?`

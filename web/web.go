@@ -13,7 +13,6 @@ import (
 	"io/fs"
 	"net/http"
 	"path"
-	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -27,6 +26,27 @@ type asset struct {
 	url     string
 }
 
+// sheets are style sheets put together of files, each for a group of pages: none of
+// them carries what only others need. What is for print comes last and wins.
+var sheets = map[string][]string{
+	"home.css":      {"base", "raw", "home", "print"},
+	"page.css":      {"base", "case", "diff", "raw", "print"},
+	"inventory.css": {"base", "case", "raw", "inventory", "print"},
+}
+
+// style puts a sheet together.
+func style(parts []string) ([]byte, error) {
+	var b strings.Builder
+	for _, part := range parts {
+		content, err := fs.ReadFile(files, "asset/"+part+".css")
+		if err != nil {
+			return nil, err
+		}
+		b.Write(content)
+	}
+	return []byte(squeezeStyle(b.String())), nil
+}
+
 // assets are read and hashed once, by their names.
 var assets = sync.OnceValue(func() map[string]asset {
 	found := map[string]asset{}
@@ -34,37 +54,37 @@ var assets = sync.OnceValue(func() map[string]asset {
 	if err != nil {
 		panic(err) // the directory is part of the binary
 	}
+	add := func(name string, content []byte) {
+		sum := sha256.Sum256(content)
+		found[name] = asset{content, "/assets/" + hex.EncodeToString(sum[:8]) + "/" + name}
+	}
+	for name, parts := range sheets {
+		content, err := style(parts)
+		if err != nil {
+			panic(err)
+		}
+		add(name, content)
+	}
 	for _, e := range entries {
+		if name := e.Name(); path.Ext(name) == ".css" && name != "chart.css" {
+			continue // a part of a sheet
+		}
 		content, err := fs.ReadFile(files, "asset/"+e.Name())
 		if err != nil {
 			panic(err)
 		}
-		if path.Ext(e.Name()) == ".css" {
-			content = packed(content)
+		switch path.Ext(e.Name()) {
+		case ".css":
+			content = []byte(squeezeStyle(string(content)))
+		case ".js":
+			content = []byte(squeezeScript(string(content)))
 		}
-		sum := sha256.Sum256(content)
-		found[e.Name()] = asset{content, "/assets/" + hex.EncodeToString(sum[:8]) + "/" + e.Name()}
+		add(e.Name(), content)
 	}
 	return found
 })
 
-var (
-	comments = regexp.MustCompile(`(?s)/\*.*?\*/`)
-	blanks   = regexp.MustCompile(`\s+`)
-	// Blanks beside these mean nothing in any place of a style sheet.
-	needless = regexp.MustCompile(` ?([{};]) ?`)
-)
-
-// packed is a style sheet without comments and indentation. Its strings hold
-// neither, nor braces and semicolons.
-//
-//	"/* a */\n.x { color: red }\n" → ".x{color: red}"
-func packed(css []byte) []byte {
-	css = blanks.ReplaceAll(comments.ReplaceAll(css, nil), []byte(" "))
-	return bytes.TrimSpace(needless.ReplaceAll(css, []byte("$1")))
-}
-
-// Asset returns the address of an embedded file, "/assets/0123456789abcdef/app.css".
+// Asset returns the address of an embedded file, "/assets/0123456789abcdef/page.css".
 // It panics on a name that does not exist, which the tests of the pages find.
 func Asset(name string) string {
 	a, ok := assets()[name]

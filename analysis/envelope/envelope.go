@@ -54,21 +54,46 @@ type Section struct {
 	// sign.
 	Truncated    bool
 	TruncatedWhy string
+	// Streamed says which one of the dumps given to Config.Stream this is, counted
+	// from 1; 0 where the text is held.
+	Streamed int
 
 	text  spool
 	marks checkpoints
 }
 
-// Open gives the plain text from its beginning. It may be called several times,
-// and at the same time.
-func (s *Section) Open() (io.ReadCloser, error) { return s.text.open() }
+// Open gives the plain text from its beginning, unless it was streamed. It may be
+// called several times, and at the same time.
+func (s *Section) Open() (io.ReadCloser, error) {
+	if s.Streamed > 0 {
+		return nil, errStreamed
+	}
+	return s.text.open()
+}
 
 // Locate gives the place in the artifact of an offset into the plain text: that
 // of the line where the last goroutine or thread at or before it begins. Behind a
 // prefix raw is where the whole line begins; inside an escaped string it is where
 // the header itself stands.
-func (s *Section) Locate(offset int64) (line, raw int64) {
-	return s.marks.find(offset, s.Line, s.Offset)
+func (s *Section) Locate(offset int64) (line, raw int64) { return s.Places().Locate(offset) }
+
+// Places looks the places of many offsets up, fast where they ascend.
+type Places struct {
+	cursor    cursor
+	line, raw int64 // where there is no checkpoint
+}
+
+// Places gives what Locate gives for many offsets.
+func (s *Section) Places() *Places {
+	return &Places{cursor: cursor{in: &s.marks}, line: s.Line, raw: s.Offset}
+}
+
+// Locate is Section.Locate.
+func (p *Places) Locate(offset int64) (line, raw int64) {
+	if m, ok := p.cursor.find(offset); ok {
+		return m.line, m.raw
+	}
+	return p.line, p.raw
 }
 
 // Config bounds what Unwrap keeps. The zero value means the defaults.
@@ -84,6 +109,14 @@ type Config struct {
 	MaxKept int64
 	// MaxProblems is how many problems are listed, 100 by default.
 	MaxProblems int
+	// Stream, where it is set, reads the text of a dump while Unwrap is still reading
+	// the input, so that the text is never held. It is called once for each dump, in a
+	// goroutine of its own; the call before has returned then, and the last one has
+	// when Unwrap returns. A dump whose first block (64 KiB) is full while another one
+	// is being read is held as it is without Stream. It may stop reading, and a panic
+	// of it is one of Unwrap. Section.Streamed tells which call was whose; to a dump
+	// that was given up (MaxSections) belongs none.
+	Stream func(text io.Reader)
 }
 
 func (c Config) withDefaults() Config {
@@ -121,6 +154,7 @@ type Info struct {
 // The error is that of r; the sections found until then are given all the same.
 func Unwrap(r io.Reader, cfg Config) ([]Section, Info, []analysis.Problem, error) {
 	s := newScanner(r, cfg.withDefaults())
+	defer s.stream.abandon()
 	s.run()
 	return s.result()
 }

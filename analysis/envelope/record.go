@@ -75,9 +75,21 @@ func guessObject(b []byte) (l layer, ok bool) {
 // object takes a line that is a JSON object.
 func (s *scanner) object(b []byte, l layer, at place) {
 	r := &s.record
+	if !s.readObject(b, l) || !r.found {
+		return
+	}
+	at.exact = false
+	partial := l.newlines && (len(r.text) == 0 || r.text[len(r.text)-1] != '\n')
+	s.emit(r, partial, at)
+	r.found = false
+}
+
+// readObject reads the record that a line is, false where it is no whole object.
+func (s *scanner) readObject(b []byte, l layer) bool {
+	r := &s.record
 	*r = record{text: r.text[:0]}
 	var scratch [64]byte
-	whole := eachMember(b, func(key, value []byte) {
+	return eachMember(b, func(key, value []byte) {
 		if string(key) == l.key {
 			r.text, r.found = appendValue(r.text[:0], value), true
 			return
@@ -89,16 +101,6 @@ func (s *scanner) object(b []byte, l layer, at place) {
 			r.set(key, appendValue(scratch[:0], value), s.cfg.Now)
 		}
 	})
-	if !whole {
-		return
-	}
-	if !r.found {
-		return
-	}
-	at.exact = false
-	partial := l.newlines && (len(r.text) == 0 || r.text[len(r.text)-1] != '\n')
-	s.emit(r, partial, at)
-	r.found = false
 }
 
 // labels takes an object of labels, and those inside it.

@@ -24,8 +24,9 @@ const (
 	lookEvery = 64
 )
 
-// scanner reads a file in two gaits. It skims to the next marker of a dump, goes
-// back some lines, and walks line by line as long as a dump is open.
+// scanner reads a file in three gaits. It skims to the next marker of a dump, goes
+// back some lines, and walks line by line as long as a dump is open; it trots over
+// the lines of a stack (see trotter).
 type scanner struct {
 	cfg   Config
 	in    *window
@@ -43,10 +44,15 @@ type scanner struct {
 	record  record
 	fields  fields
 
+	trotter trotter
+	// walking says that it never trots: the result has to be the same.
+	walking bool
+
 	// newestFirst says that the records of the input come in falling order of time.
 	newestFirst bool
 
 	lend     encoders
+	stream   stream
 	kept     int64
 	sections []Section
 	left     int // dumps that were not kept
@@ -56,7 +62,7 @@ type scanner struct {
 }
 
 func newScanner(r io.Reader, cfg Config) *scanner {
-	return &scanner{cfg: cfg, in: newWindow(r), sources: map[string]*source{}}
+	return &scanner{cfg: cfg, in: newWindow(r), sources: map[string]*source{}, stream: stream{read: cfg.Stream}}
 }
 
 func (s *scanner) run() {
@@ -237,16 +243,21 @@ func (s *scanner) rewind() {
 
 // walk takes lines until nothing is open any more.
 func (s *scanner) walk() {
-	for n := 1; ; n++ {
-		p, ok := s.in.next()
-		if !ok {
-			break
+	for n, whole := 0, true; ; {
+		if taken := s.trot(lookEvery - n%lookEvery); taken > 0 {
+			n, whole = n+taken, true
+		} else {
+			p, ok := s.in.next()
+			if !ok {
+				break
+			}
+			s.lines++
+			s.take(p)
+			n, whole = n+1, p.last
 		}
-		s.lines++
-		s.take(p)
 		s.walked = s.in.offset()
 		// A marker may lie up to rewindLines ahead.
-		if n > 2*rewindLines && n%lookEvery == 0 && p.last && !s.busy() {
+		if n > 2*rewindLines && n%lookEvery == 0 && whole && !s.busy() {
 			break
 		}
 	}
@@ -270,8 +281,8 @@ func (s *scanner) busy() bool {
 func (s *scanner) take(p piece) {
 	b := p.text
 	at := place{line: p.line, off: p.off, text: p.off, exact: true}
-	if p.last && len(b) > 0 && b[len(b)-1] == '\r' {
-		b = b[:len(b)-1]
+	if p.last {
+		b = withoutReturn(b)
 	}
 	switch {
 	case !p.first:
@@ -402,6 +413,11 @@ func (s *scanner) guess(b []byte) (layer, cut, bool) {
 	if l, ok := s.guessRecord(b); ok {
 		return l, cut{}, true
 	}
+	return guessPrefix(b)
+}
+
+// guessPrefix is guess for a line that is no record.
+func guessPrefix(b []byte) (layer, cut, bool) {
 	for _, kind := range []layerKind{layerSyslog5424, layerCRI, layerKubectl, layerSyslog, layerCompose} {
 		l := layer{kind: kind}
 		if c, ok := l.cut(b); ok {

@@ -437,7 +437,7 @@ func (s *source) goesOn(h header, b []byte, matched bool) bool {
 // begins opens a section.
 func (s *source) begins(kind string, at place) *building {
 	o := &building{Section: Section{Source: s.id, Form: s.form(), Line: at.line, Offset: at.off, Kind: kind}, ids: map[int64]struct{}{}}
-	o.w = spoolWriter{lend: &s.to.lend, kept: &s.to.kept, max: s.to.cfg.MaxKept}
+	o.w = spoolWriter{lend: &s.to.lend, kept: &s.to.kept, max: s.to.cfg.MaxKept, to: &s.to.stream}
 	o.at(s.now())
 	if a := s.said; a.left >= 0 {
 		if a.moment.better(o.moment()) {
@@ -722,9 +722,11 @@ func (o *building) write(b []byte, newline bool) {
 	if o.full {
 		return
 	}
-	o.w.add(b)
+	o.w.accepted = !o.lone()
 	if newline {
-		o.w.add([]byte{'\n'})
+		o.w.addLine(b)
+	} else {
+		o.w.add(b)
 	}
 }
 
@@ -747,12 +749,14 @@ func (s *source) close() {
 	s.to.file(o)
 }
 
-// file keeps a dump. One or two goroutines make none, unless something announced
-// it.
+// lone reports whether this is one or two goroutines, which make no dump unless
+// something announced it.
+func (o *building) lone() bool { return o.Kind == KindGoroutine && o.Headers < 3 && !o.sure }
+
+// file keeps a dump.
 func (s *scanner) file(o *building) {
-	lone := o.Kind == KindGoroutine && o.Headers < 3 && !o.sure
 	switch {
-	case lone:
+	case o.lone():
 		s.info.LoneHeaders += o.Headers
 		o.w.drop()
 		return
@@ -766,6 +770,7 @@ func (s *scanner) file(o *building) {
 	}
 	o.Bytes = o.w.size
 	o.text = o.w.close()
+	o.Streamed = o.w.streamed
 	if o.full {
 		o.Truncated, o.TruncatedWhy = true, fmt.Sprintf("only %d MiB are kept, compressed, of all dumps of one file", s.cfg.MaxKept>>20)
 	}

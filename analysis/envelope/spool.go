@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"io"
+	"sort"
 
 	"github.com/klauspost/compress/zstd"
 )
@@ -59,7 +60,14 @@ func (e *encoders) giveBack(enc *zstd.Encoder) { e.free = append(e.free, enc) }
 // spoolWriter fills a spool. The first block stays uncompressed until it is full
 // or the section is accepted: most candidates are crash traces and are dropped.
 type spoolWriter struct {
-	lend  *encoders
+	lend *encoders
+	// to is where the text goes instead, if it is accepted when the first block is
+	// full or the text ends, and no other dump is being read; streamed is which dump
+	// it is there.
+	to       *stream
+	accepted bool
+	streamed int
+
 	kept  *int64 // compressed bytes of all sections
 	enc   *zstd.Encoder
 	plain []byte
@@ -112,7 +120,26 @@ func (w *spoolWriter) add(b []byte) {
 	}
 }
 
+// addLine adds a line and its newline.
+func (w *spoolWriter) addLine(b []byte) {
+	if len(w.plain)+len(b) >= spoolBlock-1 {
+		w.add(b)
+		w.add([]byte{'\n'})
+		return
+	}
+	w.size += int64(len(b) + 1)
+	w.plain = append(append(w.plain, b...), '\n')
+}
+
 func (w *spoolWriter) flush() {
+	if w.streamed == 0 && w.enc == nil && w.accepted && w.to.read != nil && !w.to.open {
+		w.to.begin()
+		w.streamed = w.to.given
+	}
+	if w.streamed > 0 {
+		w.plain = w.to.give(w.plain)
+		return
+	}
 	if w.enc == nil {
 		w.enc = w.lend.borrow(w)
 	}
@@ -123,6 +150,11 @@ func (w *spoolWriter) flush() {
 // close gives what was written.
 func (w *spoolWriter) close() spool {
 	w.flush()
+	if w.streamed > 0 {
+		w.to.end()
+		w.plain = nil
+		return spool{}
+	}
 	w.enc.Close()
 	w.lend.giveBack(w.enc)
 	w.enc, w.plain = nil, nil
@@ -131,6 +163,9 @@ func (w *spoolWriter) close() spool {
 
 // drop forgets what was written.
 func (w *spoolWriter) drop() {
+	if w.streamed > 0 {
+		w.to.end()
+	}
 	if w.enc != nil {
 		w.enc.Reset(io.Discard)
 		w.lend.giveBack(w.enc)
@@ -171,32 +206,37 @@ func (c *checkpoints) add(m mark) int {
 	return len(c.data) - before
 }
 
-// find gives the last checkpoint at or before a plain offset, or the given place
-// where there is none.
-func (c *checkpoints) find(plain, line, raw int64) (int64, int64) {
-	lo, hi := 0, len(c.index)
-	for lo < hi {
-		if mid := (lo + hi) / 2; c.index[mid].mark.plain <= plain {
-			lo = mid + 1
-		} else {
-			hi = mid
+// cursor looks checkpoints up. From one look-up to the next further on it decodes
+// only what lies between.
+type cursor struct {
+	in    *checkpoints
+	chunk int // of the index
+	at    int // where the next checkpoint begins in data
+	mark  mark
+	valid bool
+}
+
+// find gives the last checkpoint at or before a plain offset, false where there is
+// none.
+func (c *cursor) find(plain int64) (mark, bool) {
+	index := c.in.index
+	if next := c.chunk + 1; !c.valid || plain < c.mark.plain || next < len(index) && index[next].mark.plain <= plain {
+		n := sort.Search(len(index), func(i int) bool { return index[i].mark.plain > plain })
+		if c.valid = n > 0; !c.valid {
+			return mark{}, false
 		}
+		c.chunk, c.at, c.mark = n-1, index[n-1].at, index[n-1].mark
 	}
-	if lo == 0 {
-		return line, raw
-	}
-	m, data := c.index[lo-1].mark, c.data[c.index[lo-1].at:]
-	for len(data) > 0 {
+	for c.at < len(c.in.data) {
+		data := c.in.data[c.at:]
 		step, n := binary.Uvarint(data)
-		if m.plain+int64(step) > plain {
+		if c.mark.plain+int64(step) > plain {
 			break
 		}
-		data = data[n:]
-		lines, n := binary.Varint(data)
-		data = data[n:]
-		bytes, n := binary.Varint(data)
-		data = data[n:]
-		m = mark{m.plain + int64(step), m.line + lines, m.raw + bytes}
+		lines, m := binary.Varint(data[n:])
+		raw, k := binary.Varint(data[n+m:])
+		c.at += n + m + k
+		c.mark = mark{c.mark.plain + int64(step), c.mark.line + lines, c.mark.raw + raw}
 	}
-	return m.line, m.raw
+	return c.mark, true
 }

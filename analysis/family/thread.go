@@ -19,8 +19,9 @@ func OfThread(t *analysis.Thread) *analysis.Family { return new(Threads).OfThrea
 // Threads is OfThread for many: it remembers names and stacks that came before.
 // The zero value is ready; it is of use to one goroutine at a time.
 type Threads struct {
-	names    map[string]nameReading
-	stacks   map[*analysis.Stack]stackReading
+	names    map[string]*nameReading
+	read     map[string]*nameReading // by normalised name
+	stacks   map[*analysis.Stack]*stackReading
 	families map[threadKey]*analysis.Family
 }
 
@@ -29,12 +30,14 @@ const maxRemembered = 100_000
 
 // threadKey is what makes two threads one family, before it is written out.
 type threadKey struct {
-	sort        analysis.ThreadSort
-	name, class string
-	stack       *analysis.Stack
-	capped      bool
+	sort   analysis.ThreadSort
+	name   *nameReading
+	class  string
+	stack  *analysis.Stack
+	capped bool
 }
 
+// nameReading is a normalised name and the pool that it says.
 type nameReading struct{ name, pool string }
 
 // OfThread returns the family of a thread; equal families of one Threads are the
@@ -42,11 +45,11 @@ type nameReading struct{ name, pool string }
 func (c *Threads) OfThread(t *analysis.Thread) *analysis.Family {
 	n := c.name(t.Name)
 	r := c.stack(t.Stack)
-	k := threadKey{sort: t.Sort, name: n.name, class: threadClass(t, r), stack: t.Stack, capped: t.Capped}
+	k := threadKey{sort: t.Sort, name: n, class: threadClass(t, r), stack: t.Stack, capped: t.Capped}
 	if f := c.families[k]; f != nil {
 		return f
 	}
-	f := familyOf(k, n.pool, r)
+	f := familyOf(k, r)
 	if c.families == nil {
 		c.families = map[threadKey]*analysis.Family{}
 	}
@@ -56,15 +59,20 @@ func (c *Threads) OfThread(t *analysis.Thread) *analysis.Family {
 	return f
 }
 
-func (c *Threads) name(printed string) nameReading {
-	n, ok := c.names[printed]
-	if ok {
+func (c *Threads) name(printed string) *nameReading {
+	if n := c.names[printed]; n != nil {
 		return n
 	}
-	n.name = ThreadName(printed)
-	n.pool = poolOf(n.name)
+	name := ThreadName(printed)
+	n := c.read[name]
+	if n == nil {
+		n = &nameReading{name: name, pool: poolOf(name)}
+	}
 	if c.names == nil {
-		c.names = map[string]nameReading{}
+		c.names, c.read = map[string]*nameReading{}, map[string]*nameReading{}
+	}
+	if len(c.read) < maxRemembered {
+		c.read[name] = n
 	}
 	if len(c.names) < maxRemembered {
 		c.names[printed] = n
@@ -72,32 +80,32 @@ func (c *Threads) name(printed string) nameReading {
 	return n
 }
 
-func (c *Threads) stack(s *analysis.Stack) stackReading {
+func (c *Threads) stack(s *analysis.Stack) *stackReading {
 	if s == nil {
-		return stackReading{}
+		return &stackReading{}
 	}
-	r, ok := c.stacks[s]
-	if ok {
+	if r := c.stacks[s]; r != nil {
 		return r
 	}
-	r = readJava(s)
+	r := readJava(s)
 	if c.stacks == nil {
-		c.stacks = map[*analysis.Stack]stackReading{}
+		c.stacks = map[*analysis.Stack]*stackReading{}
 	}
 	if len(c.stacks) < maxRemembered {
-		c.stacks[s] = r
+		c.stacks[s] = &r
 	}
-	return r
+	return &r
 }
 
-func familyOf(k threadKey, pool string, r stackReading) *analysis.Family {
+func familyOf(k threadKey, r *stackReading) *analysis.Family {
+	name, pool := k.name.name, k.name.pool
 	f := &analysis.Family{
 		Fingerprint: digest("t", canonicalThread(k, r)),
 		Kind:        analysis.KindThread,
 		Title:       threadTitle(k, r),
 		Loose:       r.loose(),
 		Entry:       pool,
-		Attributes:  map[string]string{"name": k.name, "pool": pool, "sort": string(k.sort)},
+		Attributes:  map[string]string{"name": name, "pool": pool, "sort": string(k.sort)},
 	}
 	if k.class != "" {
 		f.Attributes["state"] = k.class
@@ -113,13 +121,13 @@ func familyOf(k threadKey, pool string, r stackReading) *analysis.Family {
 // off, then the compared frames from the outermost inwards, one a line.
 func CanonicalThread(t *analysis.Thread) string {
 	r := new(Threads).stack(t.Stack)
-	return canonicalThread(threadKey{sort: t.Sort, name: ThreadName(t.Name), class: threadClass(t, r), capped: t.Capped}, r)
+	return canonicalThread(threadKey{sort: t.Sort, name: &nameReading{name: ThreadName(t.Name)}, class: threadClass(t, r), capped: t.Capped}, r)
 }
 
-func canonicalThread(k threadKey, r stackReading) string {
+func canonicalThread(k threadKey, r *stackReading) string {
 	var b strings.Builder
 	// Names can hold line feeds.
-	b.WriteString(key("t", string(k.sort), strconv.Quote(k.name), k.class))
+	b.WriteString(key("t", string(k.sort), strconv.Quote(k.name.name), k.class))
 	if k.capped {
 		b.WriteString("cut off\n")
 	}
@@ -196,7 +204,7 @@ const (
 // threadClass is the class of a thread's state. Forms that print none, and jstack
 // -F, whose BLOCKED is everything that waits, leave it to the innermost frame,
 // which cannot tell a thread that waits for a monitor.
-func threadClass(t *analysis.Thread, r stackReading) string {
+func threadClass(t *analysis.Thread, r *stackReading) string {
 	if t.Sort == analysis.VMThread {
 		return ""
 	}
@@ -621,8 +629,8 @@ const maxTitleName = 120
 // threadTitle is the name and the frame that tells most.
 //
 //	"OkHttp ConnectionPool · ConnectionPool.lambda$new"
-func threadTitle(k threadKey, r stackReading) string {
-	title := strings.Join(strings.Fields(k.name), " ")
+func threadTitle(k threadKey, r *stackReading) string {
+	title := strings.Join(strings.Fields(k.name.name), " ")
 	if len(title) > maxTitleName {
 		title = strings.ToValidUTF8(title[:maxTitleName], "") + "…"
 	}

@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"leakdiff/analysis"
@@ -110,8 +111,19 @@ type fdinfoSet struct {
 // listing is what lsof says of one process.
 type listing struct {
 	command string
-	rows    []analysis.Descriptor
-	other   int
+	// users are those whose descriptors it lists.
+	users []string
+	rows  []analysis.Descriptor
+	other int
+}
+
+// mostUsers bounds the users of one process: it runs as one or two.
+const mostUsers = 8
+
+func (l *listing) user(name string) {
+	if name != "" && len(l.users) < mostUsers && !slices.Contains(l.users, name) {
+		l.users = append(l.users, strings.Clone(name))
+	}
 }
 
 // evidence reports whether the part counts something; the rest is context.

@@ -13,6 +13,7 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"leakdiff/analysis"
@@ -303,9 +304,9 @@ func readText(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 	all := []*textDump{t}
 	before := r.progress.Goroutines
 	// The lines of date between the dumps of a loop say when each was taken.
-	dates := envelope.NewDates(r.written(p))
+	dates := &textDates{dates: envelope.NewDates(r.written(p))}
 	begins, end := []int64{0}, int64(0)
-	dump, problems, err := goroutine.ParseText(io.TeeReader(body, dates), goroutine.Config{Path: p.path}, func(g *goroutine.Goroutine) error {
+	dump, problems, err := goroutine.ParseText(dates.ahead(body), goroutine.Config{Path: p.path}, func(g *goroutine.Goroutine) error {
 		dated := g.State == "running" && dates.Between(end, g.Offset)
 		if (t.next(g) || dated && t.dump.Headers > 0) && len(all) < maxDumps {
 			t = newTextDump()
@@ -349,6 +350,41 @@ func readText(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 	}
 	r.several(parts, a, "dump")
 	return nil
+}
+
+// textDates are the lines of date in a text that is parsed at the same time.
+type textDates struct {
+	mu    sync.Mutex
+	dates *envelope.Dates
+}
+
+// ahead looks for dates in what is read of body before it is given out.
+func (d *textDates) ahead(body io.Reader) io.Reader {
+	if c, ok := body.(*content); ok {
+		c.before(d)
+		return c
+	}
+	return io.TeeReader(body, d)
+}
+
+func (d *textDates) Write(b []byte) (int, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.dates.Write(b)
+}
+
+// Between is that of envelope.Dates, for what was given out.
+func (d *textDates) Between(from, to int64) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.dates.Between(from, to)
+}
+
+// Of is that of envelope.Dates, for all that was read.
+func (d *textDates) Of(dumps []int64) []envelope.Stamp {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.dates.Of(dumps)
 }
 
 // dated takes the time that a line before the dump tells.
@@ -444,6 +480,7 @@ func listed(parse listingParser) func(r *reader, body io.Reader, p *part, a *ana
 				byProcess[k] = q
 				order = append(order, q)
 			}
+			q.listing.user(row.User)
 			if !row.IsDescriptor {
 				q.listing.other++
 				a.Rows++

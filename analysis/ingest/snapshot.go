@@ -327,6 +327,11 @@ func (b *builder) adopt(p *part) int {
 	}
 	if p.listing != nil {
 		a.Rows = p.listing.other
+		for _, name := range p.listing.users {
+			if !slices.Contains(b.s.Users, name) {
+				b.s.Users = append(b.s.Users, name)
+			}
+		}
 	}
 	b.s.Artifacts = append(b.s.Artifacts, a)
 	b.artifact[p.artifact] = at

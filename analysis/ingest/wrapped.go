@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/detect"
@@ -15,15 +16,25 @@ import (
 // is freed of its wrapping, named by its content like any file, and read by the
 // same parser; its places are then those in the file that carries it.
 func readWrapped(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
-	sections, info, problems, err := envelope.Unwrap(body, envelope.Config{Path: p.path, Now: r.cfg.Now()})
+	var streamed []*wrapped
+	sections, info, problems, err := envelope.Unwrap(body, envelope.Config{
+		Path: p.path, Now: r.cfg.Now(),
+		Stream: func(text io.Reader) { streamed = append(streamed, r.dump(text, p)) },
+	})
 	r.problems = append(r.problems, problems...)
 	var parts []*part
 	for i := range sections {
-		found, fault := r.section(&sections[i], p, a)
-		if fault != nil {
-			r.refused(p.path, fault)
+		s := &sections[i]
+		var w *wrapped
+		if s.Streamed > 0 {
+			w = streamed[s.Streamed-1]
+		} else {
+			w = r.held(s, p)
 		}
-		parts = append(parts, found...)
+		parts = append(parts, r.section(s, w, a)...)
+		if w.fault != nil {
+			r.refused(p.path, w.fault)
+		}
 	}
 	if len(parts) == 0 {
 		if a.Kind != detect.Wrapped {
@@ -59,38 +70,59 @@ func readWrapped(r *reader, body io.Reader, p *part, a *analysis.Artifact) error
 	return nil
 }
 
-// section reads one unwrapped dump as the file that it would have been.
-func (r *reader) section(s *envelope.Section, p *part, a *analysis.Artifact) ([]*part, error) {
+// wrapped is what was read of one dump before its places in the file are known.
+type wrapped struct {
+	parts    []*part
+	problems []analysis.Problem
+	counts   analysis.Artifact
+	fault    error
+}
+
+// held reads a dump that Unwrap kept.
+func (r *reader) held(s *envelope.Section, p *part) *wrapped {
 	body, err := s.Open()
 	if err != nil {
-		return nil, err
+		return &wrapped{fault: err}
 	}
 	defer body.Close()
-	rest := bufio.NewReaderSize(body, detect.SniffLimit)
-	head, err := rest.Peek(detect.SniffLimit)
+	return r.dump(body, p)
+}
+
+// dump reads one unwrapped dump as the file that it would have been.
+func (r *reader) dump(text io.Reader, p *part) *wrapped {
+	w := &wrapped{}
+	// One byte more than is looked at tells whether that is all.
+	rest := bufio.NewReaderSize(text, detect.SniffLimit+1)
+	head, err := rest.Peek(detect.SniffLimit + 1)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, err
+		w.fault = err
+		return w
 	}
-	found := detect.Sniff(detect.Head{Bytes: head, Path: "", Size: s.Bytes, Whole: int64(len(head)) == s.Bytes})
+	found := detect.Sniff(detect.Head{Bytes: head[:min(len(head), detect.SniffLimit)], Size: -1, Whole: len(head) <= detect.SniffLimit})
 	read := r.formats[found.Kind]
 	if read == nil || !holdsMembers[found.Kind] {
-		return nil, nil
+		return w
 	}
 	inner := &part{path: p.path, form: found.Kind, modified: p.modified, artifact: -1}
 	before, problems := len(r.parts), len(r.problems)
-	var counts analysis.Artifact
-	err = read(r, rest, inner, &counts)
-	parts := append([]*part{}, r.parts[before:]...)
-	r.parts = r.parts[:before]
-	if len(parts) == 0 && inner.says() {
-		parts = append(parts, inner)
+	w.fault = read(r, rest, inner, &w.counts)
+	w.parts, w.problems = slices.Clone(r.parts[before:]), slices.Clone(r.problems[problems:])
+	r.parts, r.problems = r.parts[:before], r.problems[:problems]
+	if len(w.parts) == 0 && inner.says() {
+		w.parts = append(w.parts, inner)
 	}
-	for i := problems; i < len(r.problems); i++ {
-		if at := &r.problems[i]; at.Offset >= 0 {
+	return w
+}
+
+// section tells the parts of a dump what the log around it says.
+func (r *reader) section(s *envelope.Section, w *wrapped, a *analysis.Artifact) []*part {
+	for _, at := range w.problems {
+		if at.Offset >= 0 {
 			at.Line, at.Offset = s.Locate(at.Offset)
 		}
+		r.problem(at)
 	}
-	for _, q := range parts {
+	for _, q := range w.parts {
 		q.relocate(s)
 		q.name, q.host = s.Source.Program, s.Source.Host
 		if q.name == "" {
@@ -111,12 +143,12 @@ func (r *reader) section(s *envelope.Section, p *part, a *analysis.Artifact) ([]
 		if s.Truncated {
 			r.cut(q)
 		}
-		a.Truncated = a.Truncated || s.Truncated || counts.Truncated
+		a.Truncated = a.Truncated || s.Truncated || w.counts.Truncated
 		if q.outcome == "" {
-			q.outcome = counts.Outcome
+			q.outcome = w.counts.Outcome
 		}
 	}
-	return parts, err
+	return w.parts
 }
 
 // holdsMembers are the kinds whose dumps are looked for inside other text.
@@ -127,39 +159,41 @@ var holdsMembers = map[string]bool{
 
 // relocate turns places in the unwrapped text into places in the file.
 func (p *part) relocate(s *envelope.Section) {
+	places := s.Places()
 	if p.text != nil {
 		for _, c := range p.text.stacks {
-			c.Packed = relocated(&c.Packed, s)
+			c.Packed = relocated(&c.Packed, places)
 		}
 	}
 	if p.threads != nil {
 		for _, g := range p.threads.groups {
 			m := &g.Members
 			for i := range m.Offset {
-				m.Line[i], m.Offset[i], m.Length[i] = spanOf(s, m.Offset[i], m.Length[i])
+				m.Line[i], m.Offset[i], m.Length[i] = spanOf(places, m.Offset[i], m.Length[i])
 			}
 		}
 	}
 	if p.profile != nil {
 		for i := range p.profile.offsets {
 			rec := &p.profile.offsets[i]
-			_, end := s.Locate(rec.Offset + rec.Length)
-			rec.Line, rec.Offset = s.Locate(rec.Offset)
+			offset := rec.Offset
+			rec.Line, rec.Offset = places.Locate(offset)
+			_, end := places.Locate(offset + rec.Length)
 			rec.Length = max(end-rec.Offset, 0)
 		}
 	}
 }
 
 // spanOf is the place in the file of length bytes at an offset of the unwrapped text.
-func spanOf(s *envelope.Section, offset int64, length int32) (line, at int64, n int32) {
-	_, end := s.Locate(offset + int64(length))
-	line, at = s.Locate(offset)
+func spanOf(places *envelope.Places, offset int64, length int32) (line, at int64, n int32) {
+	line, at = places.Locate(offset)
+	_, end := places.Locate(offset + int64(length))
 	return line, at, int32(min(max(end-at, 0), 1<<31-1))
 }
 
-func relocated(p *analysis.Packed, s *envelope.Section) (out analysis.Packed) {
+func relocated(p *analysis.Packed, places *envelope.Places) (out analysis.Packed) {
 	for m := range p.All() {
-		m.Line, m.Offset, m.Length = spanOf(s, m.Offset, m.Length)
+		m.Line, m.Offset, m.Length = spanOf(places, m.Offset, m.Length)
 		out.Append(m)
 	}
 	return out

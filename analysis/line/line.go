@@ -50,7 +50,26 @@ type Reader struct {
 
 // NewReader returns a Reader of r.
 func NewReader(r io.Reader) *Reader {
-	return &Reader{r: bufio.NewReaderSize(r, 32<<10)}
+	return &Reader{r: bufio.NewReaderSize(&sticky{r: r}, buffered)}
+}
+
+// buffered is how much of the stream is in memory at a time, and most that Ahead
+// shows.
+const buffered = 32 << 10
+
+// sticky repeats the end or failure of a stream, since bufio.Reader forgets what
+// Peek met.
+type sticky struct {
+	r   io.Reader
+	err error
+}
+
+func (s *sticky) Read(p []byte) (n int, err error) {
+	if s.err != nil {
+		return 0, s.err
+	}
+	n, s.err = s.r.Read(p)
+	return n, s.err
 }
 
 // Next returns the next line; false at the end of the stream or its failure.
@@ -95,6 +114,24 @@ func (s *Reader) fill() (total int64, ended bool) {
 		s.err = err
 		return total, err == nil
 	}
+}
+
+// Ahead shows the next n bytes, which Next has still to read: fewer at the end of
+// the stream and where n is more than is held in memory. They are valid until Next
+// reads a line that is not wholly among them, or Ahead is called again.
+func (s *Reader) Ahead(n int) []byte {
+	if s.err != nil {
+		return nil
+	}
+	b, _ := s.r.Peek(min(n, buffered))
+	return b
+}
+
+// Skip passes over the first n bytes of Ahead, which are whole lines, so many.
+func (s *Reader) Skip(n int, lines int64) {
+	s.r.Discard(n)
+	s.offset += int64(n)
+	s.number += lines
 }
 
 // Offset is how many bytes were read.

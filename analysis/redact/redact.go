@@ -19,16 +19,23 @@ type Rule string
 
 // The rules, in the order in which they are applied.
 const (
-	Tokens    Rule = "tokens and passwords"
-	Hosts     Rule = "host names"
-	Addresses Rule = "network addresses"
-	Homes     Rule = "home directories and user names in paths"
-	Ids       Rule = "pod, container and request ids"
-	Pointers  Rule = "pointers"
+	Tokens     Rule = "tokens and passwords"
+	Arguments  Rule = "values of command line arguments"
+	Hosts      Rule = "host names"
+	Pods       Rule = "pod names"
+	Namespaces Rule = "namespaces"
+	Users      Rule = "user names"
+	Addresses  Rule = "network addresses"
+	Homes      Rule = "home directories and user names in paths"
+	Paths      Rule = "paths of data"
+	Ids        Rule = "pod, container and request ids"
+	Pointers   Rule = "pointers"
 )
 
 // Rules lists every rule in order.
-func Rules() []Rule { return []Rule{Tokens, Hosts, Addresses, Homes, Ids, Pointers} }
+func Rules() []Rule {
+	return []Rule{Tokens, Arguments, Hosts, Pods, Namespaces, Users, Addresses, Homes, Paths, Ids, Pointers}
+}
 
 // Receipt says how often each rule replaced something, and how many different
 // values it found.
@@ -41,7 +48,10 @@ type Receipt struct {
 // Redactor replaces secrets in the texts of one result. It is not safe for
 // concurrent use.
 type Redactor struct {
-	hosts  *regexp.Regexp
+	// known are names by the rule that hides them; named finds any of them and is
+	// made when it is first needed.
+	known  map[string]Rule
+	named  *regexp.Regexp
 	names  map[Rule]map[string]string
 	places map[Rule]int
 }
@@ -63,23 +73,10 @@ var (
 	print = regexp.MustCompile(`\b[gtdwe]\d+:[0-9a-f]{32}\b`)
 )
 
-// New makes a redactor that also knows these host, pod and user names. Names of
-// fewer than three bytes are left alone, since they would hit ordinary words.
-func New(names []string) *Redactor {
-	r := &Redactor{names: map[Rule]map[string]string{}, places: map[Rule]int{}}
-	var known []string
-	for _, n := range names {
-		if len(n) >= 3 && n != "localhost" {
-			known = append(known, regexp.QuoteMeta(n))
-		}
-	}
-	if len(known) > 0 {
-		// The longest first, so that node-10 is not taken for node-1.
-		sort.Slice(known, func(i, j int) bool {
-			return len(known[i]) > len(known[j]) || len(known[i]) == len(known[j]) && known[i] < known[j]
-		})
-		r.hosts = regexp.MustCompile(`(?i)` + strings.Join(known, "|"))
-	}
+// New makes a redactor that also knows these host names.
+func New(hosts []string) *Redactor {
+	r := &Redactor{known: map[string]Rule{}, names: map[Rule]map[string]string{}, places: map[Rule]int{}}
+	r.Know(Hosts, hosts...)
 	return r
 }
 
@@ -93,9 +90,14 @@ func (r *Redactor) Text(s string) string {
 		p := userinfo.FindStringSubmatch(m)
 		return p[1] + r.name(Tokens, "token", p[2]) + p[3]
 	})
-	if r.hosts != nil {
-		s = r.hosts.ReplaceAllStringFunc(s, func(m string) string { return r.name(Hosts, "host", strings.ToLower(m)) })
-	}
+	s = argument.ReplaceAllStringFunc(s, func(m string) string {
+		p := argument.FindStringSubmatch(m)
+		if plainValue.MatchString(p[2]) || r.pseudonym(p[2]) {
+			return m
+		}
+		return p[1] + r.name(Arguments, "arg", p[2])
+	})
+	s = r.knownNames(s)
 	s = ipv4.ReplaceAllStringFunc(s, r.address)
 	s = ipv6.ReplaceAllStringFunc(s, r.address)
 	s = home.ReplaceAllStringFunc(s, func(m string) string {

@@ -38,6 +38,46 @@ func TestText(t *testing.T) {
 	}
 }
 
+func TestNamesThatADocumentTellsAreHiddenInEveryText(t *testing.T) {
+	doc := `{"attributes":{"user":"alice","name":"/srv/acme-payroll/salaries.db","role":"root"},
+		"rows":[{"Name":"namespace","Value":"payroll"},{"Name":"pod","Value":"cart-7"}],
+		"text":"logs of /var/log/pods/shop_basket-3_6f1c2d3e/app.log and k8s_app_ledger-0_billing_x"}`
+	for _, tc := range []struct{ name, in, want string }{
+		{"a piece of a path", "salaries.db", "path-1"},
+		{"the rest of it", "/srv/acme-payroll/", "/srv/path-1/"},
+		{"a word that only contains it stays", "acme-payroll2", "acme-payroll2"},
+		{"a user", "opened by alice", "opened by user-1"},
+		{"a namespace and a pod of pairs", "payroll/cart-7", "namespace-1/pod-1"},
+		{"a namespace and a pod of a log's directory", "basket-3 in shop", "pod-1 in namespace-1"},
+		{"a namespace and a pod of a container", "ledger-0 in billing", "pod-1 in namespace-1"},
+		{"what every machine has stays", "/var/log/pods, root, /usr/lib/x.so", "/var/log/pods, root, /usr/lib/x.so"},
+		{"arguments", "--kubeconfig=/x/y --v=4 --debug=true -pass=hunter2", "--kubeconfig=arg-1 --v=4 --debug=true -pass=arg-2"},
+		{"words of results stay", `"verdict":"leaking"`, `"verdict":"leaking"`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := New(nil)
+			if err := r.Learn([]byte(doc)); err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(tc.want, r.Text(tc.in)); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+func TestADirectoryCalledLikeAVerdictBreaksNothing(t *testing.T) {
+	doc := []byte(`{"name":"/srv/leaking/goroutine/secret-1","verdict":"leaking","kind":"goroutine"}`)
+	r := New(nil)
+	if err := r.Learn(doc); err != nil {
+		t.Fatal(err)
+	}
+	got, err := r.JSON(doc)
+	if want := `{"kind":"goroutine","name":"/srv/leaking/goroutine/path-1","verdict":"leaking"}`; err != nil || string(got) != want {
+		t.Errorf("got %s, %v, want %s", got, err, want)
+	}
+}
+
 func TestJSONKeepsShapeAndNumbers(t *testing.T) {
 	r := New([]string{"node-a"})
 	got, err := r.JSON([]byte(`{"host":"node-a","n":12345678901234567890,"list":["10.0.0.1",null,true]}`))

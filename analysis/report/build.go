@@ -22,6 +22,8 @@ type Options struct {
 	Events []trend.Event
 	// Loads are demands from outside that people gave, by name and snapshot id.
 	Loads map[string]map[string]float64
+	// Triage is what people said about families.
+	Triage map[Sorted]analysis.Triage
 }
 
 // Line is one series with everything that was computed of it; pages draw from
@@ -63,6 +65,9 @@ func Build(snapshots []analysis.Snapshot, problems []analysis.Problem, o Options
 	c.Lines = lines
 	between(lines, c.Report.Series)
 	versions(lines, c.Report.Series)
+	for i := range c.Report.Series {
+		triage(&c.Report.Series[i], o.Triage)
+	}
 	if c.Report.Snapshots == nil {
 		c.Report.Snapshots = []Snapshot{}
 	}

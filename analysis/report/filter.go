@@ -47,7 +47,10 @@ func (l *Line) Facts(f *Family) *filter.Facts {
 func FactsOf(f *Family) *filter.Facts {
 	facts := &filter.Facts{
 		Title: f.Title, Kind: f.Kind, Frames: f.Frames, Creator: f.CreatedBy, Attributes: f.Attributes, States: f.States,
-		Verdict: f.Verdict, Evidence: f.Evidence, Classes: f.Classes, Delta: filter.Known(float64(f.Rise)),
+		Verdict: f.Verdict, Evidence: f.Evidence, Classes: f.Classes, Delta: filter.Known(float64(f.Rise)), Triage: f.Triage,
+	}
+	if facts.Triage == nil {
+		facts.Triage = &analysis.Triage{} // nobody said anything: it is unreviewed
 	}
 	for _, v := range f.Variants {
 		facts.Frames = append(facts.Frames[:len(facts.Frames):len(facts.Frames)], v.Frames...)

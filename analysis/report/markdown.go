@@ -68,6 +68,9 @@ func markdownSeries(b *strings.Builder, l *Line, s *Series, asked bool) {
 	for _, f := range s.Findings {
 		fmt.Fprintf(b, "%d. **%s** %s. %s\n", f.Rank, f.Mark(), MarkdownText(f.Title), MarkdownText(f.Text))
 	}
+	for _, f := range s.SetAside {
+		fmt.Fprintf(b, "\nMarked benign: %s\n", MarkdownText(f.Title))
+	}
 	if len(s.Limits) > 0 {
 		fmt.Fprintf(b, "\nWhat these verdicts cannot exclude: %s\n", MarkdownText(strings.Join(s.Limits, " ")))
 	}

@@ -46,6 +46,8 @@ type Snapshot struct {
 	LowerBound bool            `json:"lower_bound,omitempty"`
 	Totals     analysis.Totals `json:"totals"`
 	Artifacts  []Artifact      `json:"artifacts"`
+	// Families are those of this snapshot, in the report of a single one.
+	Families []SnapshotFamily `json:"families,omitempty"`
 }
 
 // Artifact is one file, or one directory of descriptor files, of a snapshot.
@@ -72,6 +74,8 @@ type Series struct {
 	// Bounds are the limits of the process and its user that the figures know.
 	Bounds   []Bound   `json:"limits"`
 	Findings []Finding `json:"findings"`
+	// SetAside are the findings whose families somebody called benign.
+	SetAside []Finding `json:"set_aside,omitempty"`
 	// Limits say in words what the verdicts of the findings cannot exclude.
 	Limits []string `json:"verdict_limits,omitempty"`
 	// Quiet says in words how small a growth would have been seen where no family
@@ -88,6 +92,8 @@ const (
 	FollowFinding   = "follows"
 	ObserverFinding = "observer_effect"
 	LimitFinding    = "limit"
+	// SuspectFinding is a family that a person suspects and no rule.
+	SuspectFinding = "marked_suspicious"
 )
 
 // Mark is the finding's verdict in a word or two, or what it is instead.
@@ -127,6 +133,8 @@ type Family struct {
 	Onset   *Onset   `json:"onset,omitempty"`
 	Classes []string `json:"classes"`
 	Known   []string `json:"known"`
+	// Triage is what a person said about the family, nil where nobody did.
+	Triage *analysis.Triage `json:"triage,omitempty"`
 }
 
 // Variant is another exact stack of a family.

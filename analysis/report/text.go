@@ -81,10 +81,10 @@ func seriesHeadline(l Line, s *Series) string {
 	grows := 0
 	worst := analysis.Stable
 	for _, f := range s.Families {
-		if f.Verdict.Rank() < worst.Rank() {
-			worst = f.Verdict
+		if f.accused().Rank() < worst.Rank() {
+			worst = f.accused()
 		}
-		if f.Verdict == analysis.Leaking || f.Verdict == analysis.Suspicious || f.Verdict == analysis.Scaling {
+		if rising(f.accused()) {
 			grows++
 		}
 	}
@@ -102,7 +102,7 @@ func seriesHeadline(l Line, s *Series) string {
 	n, over := 0, 0
 	until := ""
 	for _, f := range s.Families {
-		if f.Verdict != worst {
+		if f.accused() != worst {
 			continue
 		}
 		n++
@@ -220,6 +220,10 @@ func (p *printer) series(c *Case, i int) {
 		if f.Next != "" {
 			p.wrap("   ", "Next: "+f.Next)
 		}
+	}
+	for _, f := range s.SetAside {
+		p.line("")
+		p.wrap("", "Marked benign: "+f.Title)
 	}
 	if len(s.Limits) > 0 {
 		p.line("")
@@ -564,8 +568,8 @@ func Summary(c Case) CaseSummary {
 	s := CaseSummary{Headline: Headline(c), Verdict: analysis.TooFewPoints}
 	for i := range c.Report.Series {
 		for _, f := range c.Report.Series[i].Families {
-			if f.Verdict.Rank() < s.Verdict.Rank() {
-				s.Verdict = f.Verdict
+			if f.accused().Rank() < s.Verdict.Rank() {
+				s.Verdict = f.accused()
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package thread
 
 import (
+	"slices"
 	"strings"
 
 	"leakdiff/analysis"
@@ -51,7 +52,7 @@ func (p *textParser) deadlockLine(l line.Line, s string) (bool, error) {
 	if mayBegin(s) && !strings.HasSuffix(s, ":") {
 		if h, ok := parseHeader(s); ok {
 			p.held = ""
-			return true, p.beginThread(l, l, h)
+			return true, p.beginThread(l, l, &h)
 		}
 	}
 	if p.section == deadlockLinks {
@@ -132,16 +133,17 @@ func named(class, object string) string {
 // forms of MX beans do not name. It is bounded; a ring beyond it is not found.
 type ownerBook struct {
 	threads int
-	// waits has the waiting threads by their number in the dump, byID the same by
-	// thread id; holders has the number of the thread that holds an object.
-	waits   map[int]waiting
-	byID    map[int64]int
+	// waits are the waiting threads in the order of the dump; holders has the number
+	// in the dump of the thread that holds an object.
+	waits   []waiting
 	holders map[string]int
 }
 
 type waiting struct {
 	name, class, object string
-	ownerID             int64
+	number              int
+	// id and ownerID are those of the thread and of what it waits for, -1 unknown.
+	id, ownerID int64
 }
 
 func (b *ownerBook) reset() { *b = ownerBook{} }
@@ -153,75 +155,85 @@ func (b *ownerBook) add(t *analysis.Thread, ownerID int64) {
 	if len(b.waits)+len(b.holders) > maxOwners || len(t.Locks) == 0 {
 		return
 	}
-	if b.waits == nil {
-		b.waits, b.byID, b.holders = map[int]waiting{}, map[int64]int{}, map[string]int{}
-	}
+	waits := false
 	for _, l := range t.Locks {
 		switch l.How {
 		case "locked", "owns":
 			if key := objectKey(l.Object); key != "" {
+				if b.holders == nil {
+					b.holders = map[string]int{}
+				}
 				b.holders[key] = number
 			}
 		case "waiting to lock", "parking to wait for", "waiting on":
-			if l.How == "waiting on" && l.Owner == "" && ownerID < 0 {
+			if waits || l.How == "waiting on" && l.Owner == "" && ownerID < 0 {
 				continue
 			}
-			if _, known := b.waits[number]; known {
-				continue
-			}
-			b.waits[number] = waiting{name: t.Name, class: l.Class, object: l.Object, ownerID: ownerID}
-			if t.ID >= 0 {
-				b.byID[t.ID] = number
-			}
+			waits = true
+			b.waits = append(b.waits, waiting{name: t.Name, class: l.Class, object: l.Object, number: number, id: t.ID, ownerID: ownerID})
 		}
 	}
 }
 
-// next is the waiting thread that holds what a thread waits for.
-func (b *ownerBook) next(number int) (int, bool) {
-	w := b.waits[number]
+// byID has the places in waits by the ids of threads.
+func (b *ownerBook) byID() map[int64]int {
+	out := map[int64]int{}
+	for at, w := range b.waits {
+		if w.id >= 0 {
+			out[w.id] = at
+		}
+	}
+	return out
+}
+
+// next is which of the waiting threads holds what one of them waits for.
+func (b *ownerBook) next(at int, byID map[int64]int) (int, bool) {
+	w := &b.waits[at]
 	if w.ownerID >= 0 {
-		n, ok := b.byID[w.ownerID]
-		return n, ok
+		next, ok := byID[w.ownerID]
+		return next, ok
 	}
 	holder, ok := b.holders[objectKey(w.object)]
-	if !ok || holder == number {
+	if !ok || holder == w.number {
 		return 0, false
 	}
-	_, ok = b.waits[holder]
-	return holder, ok
+	return slices.BinarySearchFunc(b.waits, holder, func(w waiting, number int) int { return w.number - number })
 }
 
 // rings are the cycles of waiting threads, in the order of the dump.
 func (b *ownerBook) rings() []Deadlock {
 	var out []Deadlock
-	seen := map[int]int{} // the walk that came by, from 1
-	for start, walk := 0, 1; start < b.threads && len(out) < maxDeadlocks; start++ {
-		if _, waits := b.waits[start]; !waits || seen[start] != 0 {
+	var byID map[int64]int
+	if slices.ContainsFunc(b.waits, func(w waiting) bool { return w.ownerID >= 0 }) {
+		byID = b.byID()
+	}
+	next := func(at int) (int, bool) { return b.next(at, byID) }
+	seen := make([]int, len(b.waits)) // the walk that came by, from 1
+	for start := 0; start < len(b.waits) && len(out) < maxDeadlocks; start++ {
+		if seen[start] != 0 {
 			continue
 		}
 		at, ok := start, true
 		for ok && seen[at] == 0 {
-			seen[at] = walk
-			at, ok = b.next(at)
+			seen[at] = start + 1
+			at, ok = next(at)
 		}
-		if ok && seen[at] == walk {
-			out = append(out, b.ring(at))
+		if ok && seen[at] == start+1 {
+			out = append(out, b.ring(at, next))
 		}
-		walk++
 	}
 	return out
 }
 
-func (b *ownerBook) ring(start int) Deadlock {
+func (b *ownerBook) ring(start int, next func(int) (int, bool)) Deadlock {
 	d := Deadlock{Derived: true}
 	for at := start; ; {
 		w := b.waits[at]
-		next, _ := b.next(at)
+		holder, _ := next(at)
 		if len(d.Threads) < maxLinks {
-			d.Threads = append(d.Threads, DeadlockLink{Name: w.name, Waits: named(w.class, w.object), HeldBy: b.waits[next].name})
+			d.Threads = append(d.Threads, DeadlockLink{Name: w.name, Waits: named(w.class, w.object), HeldBy: b.waits[holder].name})
 		}
-		if at = next; at == start {
+		if at = holder; at == start {
 			return d
 		}
 	}

@@ -65,7 +65,9 @@ func parseHeader(s string) (header, bool) {
 	}
 	switch s[0] {
 	case '"':
-		return quotedHeader(s)
+		var h header
+		ok := h.quoted(s)
+		return h, ok
 	case '#':
 		return dumpToFileHeader(s)
 	case 'T':
@@ -90,10 +92,12 @@ const (
 // header has two behind it at most, unless an owner's name holds more.
 const maxQuotes = 64
 
-func quotedHeader(s string) (header, bool) {
-	end := len(s)
+// quoted reads a header that begins with the quoted name. It writes where h is, as
+// do those below, since a header is some hundred bytes and a dump has nothing else
+// that is read for every thread.
+func (h *header) quoted(s string) bool {
+	end := lastQuote(s)
 	for range maxQuotes {
-		end = strings.LastIndexByte(s[:end], '"')
 		if end <= 0 {
 			break
 		}
@@ -101,45 +105,58 @@ func quotedHeader(s string) (header, bool) {
 		if len(rest) > maxAttributes {
 			break
 		}
-		if rest == "" || rest[0] != ' ' {
-			continue
+		if rest != "" && rest[0] == ' ' {
+			if h.attributes(strings.TrimLeft(rest, " ")) {
+				h.thread.Name = text(s[1:end])
+				return true
+			}
 		}
-		if h, ok := attributes(strings.TrimLeft(rest, " ")); ok {
-			h.thread.Name = text(s[1:end])
-			return h, true
-		}
+		end = strings.LastIndexByte(s[:end], '"')
 	}
-	return header{}, false
+	return false
+}
+
+// lastQuote is strings.LastIndexByte, which looks at single bytes, for a line with
+// two quotes mostly.
+func lastQuote(s string) int {
+	end := 1 + strings.IndexByte(s[1:], '"')
+	if end > 0 && strings.IndexByte(s[end+1:], '"') < 0 {
+		return end
+	}
+	return strings.LastIndexByte(s, '"')
 }
 
 // attributes reads what stands behind a quoted name.
-func attributes(s string) (header, bool) {
+func (h *header) attributes(s string) (ok bool) {
 	switch {
 	case strings.HasPrefix(s, "id="):
-		return idHeader(s)
+		*h, ok = idHeader(s)
 	case strings.HasPrefix(s, "- Thread t@"):
-		return visualVMHeader(s)
+		*h, ok = visualVMHeader(s)
 	case strings.Contains(s, "tid="):
-		return hotSpotHeader(s)
+		return h.hotSpot(s)
 	case strings.Contains(s, "Id="):
-		return threadInfoHeader(s)
+		*h, ok = threadInfoHeader(s)
 	}
-	return header{}, false
+	return ok
 }
 
-// hotSpotHeader reads what jstack, kill -3 and jcmd print (threads.md section 1),
+// hotSpot reads what jstack, kill -3 and jcmd print (threads.md section 1),
 // in the spelling of any release.
 //
 //	#9 [11442] daemon prio=10 os_prio=0 cpu=0.33ms elapsed=4.46s tid=0x00007fc8040e45d0 nid=11442 waiting on condition  [0x00007fc803ffe000]
 //	os_prio=0 cpu=3.21ms elapsed=3.01s tid=0x00007fc784007bb0 nid=11837 runnable
 //	prio=10 tid=60000000044e3840 nid=1194 lwp_id=9992026 runnable [9fffffffb6f00000..9fffffffb6f00a40]
-func hotSpotHeader(s string) (header, bool) {
-	h := newHeader(FormHotSpot)
+func (h *header) hotSpot(s string) bool {
+	*h = newHeader(FormHotSpot)
 	t := &h.thread
 	var tid, nid, priority bool
 	for s != "" {
-		word, rest, _ := strings.Cut(s, " ")
-		key, value, assigned := strings.Cut(word, "=")
+		word, rest, equals := cutWord(s)
+		key, value, assigned := word, "", equals >= 0
+		if assigned {
+			key, value = word[:equals], word[equals+1:]
+		}
 		switch {
 		case word == "":
 		case word == "daemon":
@@ -150,9 +167,9 @@ func hotSpotHeader(s string) (header, bool) {
 			t.ID = number(word[1:])
 		case word[0] == '[' && strings.HasSuffix(word, "]") && isDigits(word[1:len(word)-1]) && !nid && !tid:
 			t.Native = number(word[1 : len(word)-1])
-		case !assigned || !isKey(key):
+		case !assigned:
 			h.condition(s)
-			return h, tid && (nid || priority || h.stacked)
+			return tid && (nid || priority || h.stacked)
 		case key == "tid":
 			tid = true
 		case key == "nid":
@@ -167,10 +184,30 @@ func hotSpotHeader(s string) (header, bool) {
 			t.CPU = seconds(value)
 		case key == "elapsed":
 			t.Elapsed = seconds(value)
+		case !isKey(key):
+			h.condition(s)
+			return tid && (nid || priority || h.stacked)
 		}
 		s = rest
 	}
-	return h, tid && (nid || priority)
+	return tid && (nid || priority)
+}
+
+// cutWord takes the first word off s and says where its first "=" is, -1 where it
+// has none. It is one pass since headers are what is left to read of most threads.
+//
+//	"cpu=0.33ms elapsed=4.46s" -> "cpu=0.33ms", "elapsed=4.46s", 3
+func cutWord(s string) (word, rest string, equals int) {
+	equals = -1
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c == ' ':
+			return s[:i], s[i+1:], equals
+		case c == '=' && equals < 0:
+			equals = i
+		}
+	}
+	return s, "", equals
 }
 
 // condition reads the tail of a HotSpot header.
@@ -182,7 +219,17 @@ func (h *header) condition(s string) {
 	}
 	s = strings.TrimSpace(s)
 	h.inWait = strings.HasPrefix(s, "in Object.wa")
-	h.thread.State = text(s)
+	h.thread.State = conditionText(s)
+}
+
+// conditionText is text for the few conditions that nearly all threads have.
+func conditionText(s string) string {
+	for _, frequent := range [...]string{"waiting on condition", "runnable", "in Object.wait()", "waiting for monitor entry", "sleeping"} {
+		if s == frequent {
+			return frequent
+		}
+	}
+	return text(s)
 }
 
 func isKey(s string) bool {
@@ -379,7 +426,14 @@ func internal(name string) bool {
 	return false
 }
 
-func isDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+func isDigits(s string) bool {
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return s != ""
+}
 
 // number saturates at the limits of int64.
 func number(s string) int64 {
@@ -407,9 +461,39 @@ func seconds(s string) float64 {
 	} else {
 		s = strings.TrimSuffix(s, "s")
 	}
-	n, err := strconv.ParseFloat(s, 64)
-	if err != nil || n < 0 || n > 1e12 {
-		return -1
+	n, ok := decimal(s)
+	if !ok {
+		var err error
+		if n, err = strconv.ParseFloat(s, 64); err != nil || n < 0 || n > 1e12 {
+			return -1
+		}
 	}
 	return n * unit
+}
+
+// decimal reads the numbers that headers have, as strconv.ParseFloat does: both
+// parts of the quotient are exact, so that it is rounded once.
+//
+//	"301.03" -> 301.03, true
+//	"1e3", "1234567890123456" -> 0, false
+func decimal(s string) (n float64, ok bool) {
+	const mostDigits = 12
+	digits, scale, point := 0, 1.0, false
+	if len(s) == 0 || len(s) > mostDigits || s[0] == '.' || s[len(s)-1] == '.' {
+		return 0, false
+	}
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c == '.' && !point:
+			point = true
+		case c < '0' || c > '9':
+			return 0, false
+		default:
+			digits = digits*10 + int(c-'0')
+			if point {
+				scale *= 10
+			}
+		}
+	}
+	return float64(digits) / scale, true
 }

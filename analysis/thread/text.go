@@ -27,6 +27,7 @@ const (
 type textParser struct {
 	lines    *line.Reader
 	stacks   *stackTable
+	known    *knownBodies // nil where every line is to be read on its own
 	problems *problems
 	visit    func(int, *analysis.Thread) error
 	dumps    []Dump
@@ -52,6 +53,10 @@ type textParser struct {
 	stated, monitorWait bool
 	released            string
 	foreign             foreignText
+	// same is what is known of all lines below the header, nil where they were read
+	// one by one; learned has what they say while one of its kind is learned.
+	same    *body
+	learned *lesson
 
 	// held is a line that may be the beginning of a header, a deadlock's name or an
 	// owner's name with line feeds.
@@ -89,28 +94,46 @@ type foreignText struct {
 // locked. The error is that of r or of visit.
 func ParseText(r io.Reader, cfg Config, visit func(ordinal int, t *analysis.Thread) error) ([]Dump, []analysis.Problem, error) {
 	cfg = cfg.withDefaults()
-	p := &textParser{lines: line.NewReader(r), stacks: newStackTable(cfg.MaxStacks), problems: newProblems(cfg), visit: visit}
-	var err error
-	for err == nil {
-		l, ok := p.lines.Next()
-		if !ok {
-			break
-		}
-		err = p.line(l)
+	return newTextParser(r, cfg, visit).run(cfg.Path)
+}
+
+func newTextParser(r io.Reader, cfg Config, visit func(int, *analysis.Thread) error) *textParser {
+	return &textParser{lines: line.NewReader(r), stacks: newStackTable(cfg.MaxStacks), known: newKnownBodies(), problems: newProblems(cfg), visit: visit}
+}
+
+func (p *textParser) run(path string) ([]Dump, []analysis.Problem, error) {
+	more, err := true, error(nil)
+	for more && err == nil {
+		more, err = p.next()
 	}
 	if err == nil {
 		err = p.endDump()
 	}
 	if err == nil {
-		err = p.lines.Failure(cfg.Path)
+		err = p.lines.Failure(path)
 	}
 	p.summarise()
 	return p.dumps, p.problems.all(), err
 }
 
+// next reads a header with what stands below it, or a line; false at the end.
+func (p *textParser) next() (bool, error) {
+	if read, err := p.block(); read {
+		return true, err
+	}
+	l, ok := p.lines.Next()
+	if !ok {
+		return false, nil
+	}
+	return true, p.line(l)
+}
+
+// blanks are what may surround a line.
+const blanks = " \t\r\v\f\uFEFF"
+
 // line sorts one line.
 func (p *textParser) line(l line.Line) error {
-	s := strings.Trim(l.Text, " \t\r\v\f\uFEFF")
+	s := strings.Trim(l.Text, blanks)
 	if s == "" {
 		p.foreign.blank = true
 		if p.held != "" {
@@ -238,13 +261,13 @@ func (p *textParser) header(l line.Line, s string) (bool, error) {
 			if p.foreign.count -= p.heldLines; p.foreign.count <= 0 {
 				p.foreign = foreignText{blank: p.foreign.blank}
 			}
-			return true, p.beginThread(at, l, h)
+			return true, p.beginThread(at, l, &h)
 		}
 	}
 	if mayBegin(s) {
 		if h, ok := parseHeader(s); ok {
 			p.held = ""
-			return true, p.beginThread(l, l, h)
+			return true, p.beginThread(l, l, &h)
 		}
 		if joinable(s) && !strings.HasSuffix(s, ":") {
 			p.held, p.heldLines, p.heldAt = s, 1, l
@@ -253,7 +276,7 @@ func (p *textParser) header(l line.Line, s string) (bool, error) {
 	}
 	if h, ok := p.jconsoleHeader(s); ok {
 		p.held = ""
-		return true, p.beginThread(p.before[2], l, h)
+		return true, p.beginThread(p.before[2], l, &h)
 	}
 	if p.held != "" {
 		p.hold(s)
@@ -304,7 +327,7 @@ func isState(s string) bool {
 
 // beginThread ends the thread before and opens another one, in a new dump where
 // the form says so. first and last are the lines of the header.
-func (p *textParser) beginThread(first, last line.Line, h header) error {
+func (p *textParser) beginThread(first, last line.Line, h *header) error {
 	if err := p.deliver(); err != nil {
 		return err
 	}
@@ -324,10 +347,10 @@ func (p *textParser) beginThread(first, last line.Line, h header) error {
 	case FormHPUX, FormJenkins:
 		p.dump.Form = h.form
 	}
-	p.h, p.open, p.begin, p.end = h, true, first, last.Offset+last.Length
+	p.h, p.open, p.begin, p.end = *h, true, first, last.Offset+last.Length
 	p.frames, p.locks, p.more, p.owned = p.frames[:0], p.locks[:0], 0, false
 	p.stated, p.monitorWait, p.released = false, h.inWait, ""
-	p.foreign = foreignText{}
+	p.foreign, p.same = foreignText{}, nil
 	if h.lock.How != "" {
 		p.addLock(h.lock)
 	}
@@ -397,6 +420,7 @@ func (p *textParser) inside(l line.Line, s string) bool {
 	if p.dump == nil || p.section != threads {
 		return true // text around dumps is nobody's
 	}
+	p.same = nil
 	if p.dump.Threads == 0 && !p.open {
 		p.opening(s)
 		return true
@@ -534,6 +558,9 @@ func (p *textParser) dash(s string) bool {
 // addLock adds what a line says about an object, except for the monitor that
 // Object.wait released and what the header said already.
 func (p *textParser) addLock(l analysis.Lock) {
+	if p.learned != nil {
+		p.learned.locks = append(p.learned.locks, l)
+	}
 	switch l.How {
 	case "waiting on":
 		if l.Object != "" && p.released == "" {
@@ -586,8 +613,15 @@ func (p *textParser) owner(s string) {
 func (p *textParser) threadState(s string) {
 	word, rest, _ := strings.Cut(s, " ")
 	p.h.thread.State, p.stated = text(word), true
-	p.monitorWait = p.monitorWait || strings.Contains(word, "WAITING") && strings.Contains(rest, "(on object monitor)")
+	p.monitorWait = p.monitorWait || waitsOnMonitor(word, rest)
 	p.stateObject(rest)
+}
+
+// waitsOnMonitor reports whether a state is that of Object.wait.
+//
+//	"TIMED_WAITING", "(on object monitor)" -> true
+func waitsOnMonitor(word, rest string) bool {
+	return strings.Contains(word, "WAITING") && strings.Contains(rest, "(on object monitor)")
 }
 
 // stateObject reads what a state line, or the line below it, says of the object.
@@ -686,11 +720,7 @@ func (p *textParser) deliver() error {
 	t := &p.h.thread
 	number := p.begin.Number
 	p.begin.Number = 0
-	elided := p.more
-	if t.Capped {
-		elided = -1
-	}
-	t.Stack = p.stacks.get(p.frames, elided)
+	t.Stack = p.stack()
 	t.Sort = p.sort()
 	t.Locks = p.locks
 	if len(p.frames) == 0 {
@@ -706,6 +736,23 @@ func (p *textParser) deliver() error {
 		return nil
 	}
 	return p.visit(p.dump.Ordinal, t)
+}
+
+// stack is that of the thread being read.
+func (p *textParser) stack() *analysis.Stack {
+	if p.same != nil && p.same.stack != nil {
+		return p.same.stack
+	}
+	elided := p.more
+	if p.h.thread.Capped {
+		elided = -1
+	}
+	s := p.stacks.get(p.frames, elided)
+	if p.same != nil && s != p.stacks.full {
+		p.same.stack = s
+		p.known.keep(p.same)
+	}
+	return s
 }
 
 func (p *textParser) count(t *analysis.Thread) {
@@ -856,9 +903,12 @@ func (p *textParser) summarise() {
 // remember keeps a line for what stands below it.
 func (p *textParser) remember(l line.Line, s string) {
 	copy(p.before[:], p.before[1:])
-	l.Text = s[:min(len(s), 512)]
+	l.Text = kept(s)
 	p.before[2] = l
 }
+
+// kept is as much of a line as what stands below it may need.
+func kept(s string) string { return s[:min(len(s), 512)] }
 
 func plural(n int, one, many string) string {
 	if n == 1 {

@@ -29,8 +29,10 @@ var arrows = map[string][]string{
 	"analysis/family":     {"analysis"},
 	"analysis/diff":       {"analysis"},
 	"analysis/filter":     {"analysis"},
+	"analysis/flame":      {"analysis"},
 	"analysis/trend":      {"analysis"},
 	"analysis/lab":        {"analysis", "analysis/trend"},
+	"analysis/profile":    {"analysis"},
 	"analysis/redact":     {"analysis"},
 	"analysis/report":     {"analysis", "analysis/identity", "analysis/family", "analysis/filter", "analysis/diff", "analysis/trend"},
 	"analysis/ingest":     {"analysis", "analysis/bundle", "analysis/detect", "analysis/envelope", "analysis/goroutine", "analysis/thread", "analysis/nodereport", "analysis/procfs", "analysis/lsof", "analysis/metrics", "analysis/family"},
@@ -39,11 +41,11 @@ var arrows = map[string][]string{
 	"store/blob":          {"analysis"},
 	"store":               {"analysis", "analysis/identity", "store/blob", "migrations"},
 	"web":                 {},
-	"web/view":            {"analysis", "analysis/identity", "analysis/diff", "analysis/filter", "analysis/family", "analysis/report", "analysis/trend", "web/chart"},
+	"web/view":            {"analysis", "analysis/identity", "analysis/diff", "analysis/filter", "analysis/family", "analysis/flame", "analysis/report", "analysis/trend", "web/chart"},
 	"web/chart":           {},
 	"web/page":            {"web", "web/chart", "web/view"},
-	"server":              {"analysis", "analysis/identity", "analysis/bundle", "analysis/diff", "analysis/family", "analysis/filter", "analysis/ingest", "analysis/redact", "analysis/report", "analysis/trend", "store", "store/blob", "web", "web/page", "web/view"},
-	"cmd/leakdiff":        {"analysis", "analysis/bundle", "analysis/filter", "analysis/ingest", "analysis/report", "samples", "server", "store"},
+	"server":              {"analysis", "analysis/identity", "analysis/bundle", "analysis/diff", "analysis/family", "analysis/filter", "analysis/flame", "analysis/ingest", "analysis/profile", "analysis/redact", "analysis/report", "analysis/trend", "store", "store/blob", "web", "web/page", "web/view"},
+	"cmd/leakdiff":        {"analysis", "analysis/bundle", "analysis/family", "analysis/filter", "analysis/ingest", "analysis/report", "samples", "server", "store", "web/page", "web/view"},
 }
 
 func TestImportsPointDownOnly(t *testing.T) {

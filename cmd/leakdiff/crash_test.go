@@ -336,7 +336,7 @@ func casesIn(t *testing.T, dir string, known ledger) map[string]string {
 		t.Fatalf("the store refuses its directory: %v", err)
 	}
 	defer st.Close()
-	all, err := st.Cases(t.Context(), 1000, 0)
+	all, _, err := st.Cases(t.Context(), store.CaseQuery{Limit: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -571,7 +571,7 @@ func noHalfCase(t *testing.T, dir string, acknowledged map[string]bool, clients 
 		t.Fatalf("the store refuses its directory: %v", err)
 	}
 	defer st.Close()
-	cases, err := st.Cases(t.Context(), 100_000, 0)
+	cases, _, err := st.Cases(t.Context(), store.CaseQuery{Limit: 100_000})
 	if err != nil {
 		t.Fatal(err)
 	}

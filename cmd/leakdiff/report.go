@@ -21,7 +21,7 @@ import (
 
 type reportCommand struct {
 	Paths           []string `arg:"" name:"path" help:"Files, directories and archives; - reads standard input."`
-	Format          string   `help:"text, md or json." enum:"text,md,json" default:"text"`
+	Format          string   `help:"text, md, json, html, csv or jira." enum:"text,md,json,html,csv,jira" default:"text"`
 	FailOn          string   `help:"Exit with status 1 when a family is leaking, or at least suspicious." enum:"never,leaking,suspicious" default:"never"`
 	Filter          string   `help:"Print only families that pass: 'func:prober wait>10m delta>0 -pkg:net/http /re/ a|b'. Findings and --fail-on are of all."`
 	IgnoreRecovered bool     `help:"Families whose cause went away do not trip --fail-on."`
@@ -32,7 +32,7 @@ func (r *reportCommand) Run(ctx context.Context, m *Main) error {
 	if err != nil {
 		return filterFault(r.Filter, err)
 	}
-	inputs, err := r.inputs(m)
+	inputs, err := inputsOf(m, r.Paths)
 	if err != nil {
 		return err
 	}
@@ -45,14 +45,7 @@ func (r *reportCommand) Run(ctx context.Context, m *Main) error {
 		c = c.Listing(asked)
 	}
 	out := &bytes.Buffer{}
-	switch r.Format {
-	case "json":
-		err = report.JSON(out, *c.Listed())
-	case "md":
-		err = report.Markdown(out, c)
-	default:
-		err = report.Text(out, c, report.Wide)
-	}
+	err = r.write(ctx, out, c)
 	if err != nil {
 		return err
 	}
@@ -93,12 +86,12 @@ func (r *reportCommand) reached(all report.Report) bool {
 	return false
 }
 
-// inputs opens nothing yet: it lists what the arguments name. A single
+// inputsOf opens nothing yet: it lists what the arguments name. A single
 // directory's files keep their paths below it; of several, each keeps its name.
-func (r *reportCommand) inputs(m *Main) ([]bundle.Input, error) {
+func inputsOf(m *Main, paths []string) ([]bundle.Input, error) {
 	var inputs []bundle.Input
-	under := prefixes(r.Paths)
-	for i, name := range r.Paths {
+	under := prefixes(paths)
+	for i, name := range paths {
 		if name == "-" {
 			inputs = append(inputs, bundle.Input{Name: "standard input", Size: -1, Open: func() (io.ReadCloser, error) { return io.NopCloser(m.Stdin), nil }})
 			continue

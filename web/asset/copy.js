@@ -1,5 +1,6 @@
 // A button with data-copy="id" copies the text of the element with that id, or
-// of the address in its data-copy-url (a Markdown twin).
+// of the address in its data-copy-url (a twin of the page). A details.menu takes the
+// focus when it opens; Escape and a click elsewhere close it.
 (function () {
   'use strict';
   function write(text) {
@@ -25,5 +26,16 @@
       setTimeout(function () { button.textContent = text; }, 1600);
     }
     read(button).then(write).then(function () { say('Copied'); }, function () { say('Copying was refused; select the text'); });
+  });
+  function close(menu) { menu.open = false; }
+  document.addEventListener('toggle', function (e) {
+    if (e.target.matches('.menu[open]')) e.target.querySelector('ul a, ul button').focus();
+  }, true);
+  document.addEventListener('keydown', function (e) {
+    var menu = e.key === 'Escape' && document.querySelector('.menu[open]');
+    if (menu) { close(menu); menu.querySelector('summary').focus(); }
+  });
+  document.addEventListener('click', function (e) {
+    document.querySelectorAll('.menu[open]').forEach(function (m) { if (!m.contains(e.target)) close(m); });
   });
 })();

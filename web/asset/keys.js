@@ -16,7 +16,7 @@
   }
   function list() {
     if (!dialog) return;
-    var body = dialog.querySelector('tbody'), seen = { '/': 1 };
+    var body = dialog.querySelector('tbody'), seen = { '/': 1, x: 1 };
     body.querySelectorAll('.page-key').forEach(function (tr) { tr.remove(); });
     document.querySelectorAll('[data-key]').forEach(function (el) {
       if (seen[el.dataset.key]) return;
@@ -37,6 +37,7 @@
     var now = Date.now();
     var keys = typed && now - last < 1200 ? typed + ' ' + e.key : e.key;
     var el = find(keys) || find(e.key);
+    if (!el && e.key === 'x') el = find(document.activeElement === find('a') ? 'b' : 'a');
     typed = !el && prefix(keys) ? keys : ''; last = now;
     if (!el) return;
     e.preventDefault();

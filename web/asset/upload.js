@@ -98,7 +98,7 @@
     var a = {};
     xhr = null;
     try { a = JSON.parse(x.responseText); } catch (e) { /* a proxy's page */ }
-    if (x.status >= 200 && x.status < 300 && a.id) { say('Stored. Opening the bundle.'); location.assign('/bundles/' + encodeURIComponent(a.id)); return; }
+    if (x.status >= 200 && x.status < 300 && a.id) { say('Stored. Opening the bundle.'); location.assign(form.dataset.to + encodeURIComponent(a.id)); return; }
     refuse([a.detail || a.title || 'The server answered with status ' + x.status + '.', a.hint].filter(Boolean).join(' '));
   }
 

@@ -47,7 +47,7 @@ func TestGrowthCanBeReadChosenAndPrinted(t *testing.T) {
 	tb := openTab(t, startProgram(t))
 	address := kubeletCase(t, tb.base)
 
-	t.Run("the keys a, b and c choose and compare", func(t *testing.T) {
+	t.Run("the keys a, b and d choose and compare", func(t *testing.T) {
 		tb.open(t, address)
 		for _, key := range []string{"a", "b"} {
 			tb.do(t, stroke(key))
@@ -57,7 +57,7 @@ func TestGrowthCanBeReadChosenAndPrinted(t *testing.T) {
 			ask[chromedp.Void](t, tb, `document.activeElement.blur()`)
 		}
 		tb.do(t, chooseOption("a", "t1,", "115 goroutines"), chooseOption("b", "t6,", "243 goroutines"))
-		tb.follow(t, stroke("c"))
+		tb.follow(t, stroke("d"))
 		if got := run(t, tb, chromedp.Text(chromedp.CSS("main h1"))); !strings.Contains(got, "128 goroutines") {
 			t.Errorf("the headline %q does not say 128 goroutines", got)
 		}

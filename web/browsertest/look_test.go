@@ -106,8 +106,12 @@ func everyPage(t *testing.T, base string) []sight {
 		{"compare-elsewhere", "/diff-other?case=" + up.Case + "&b=" + at["kubelet t6"]},
 		{"family", "/families/" + family["goroutine"] + "?case=" + up.Case},
 		{"snapshot", "/snapshots/" + at["kubelet t6"] + "?case=" + up.Case},
+		{"flame", "/snapshots/" + at["kubelet t6"] + "/flame?case=" + up.Case},
+		{"flame-diff", pair + "/flame?case=" + up.Case},
+		{"case-charts", "/cases/" + up.Case + "?charts=1"},
 		{"share", "/share?view=" + strings.NewReplacer("?", "%3F", "&", "%26").Replace(diff)},
 		{"permalink", frozen.Link},
+		{"expert", "/snapshots/" + at["kubelet t6"] + "/pprof?case=" + up.Case},
 		{"help", "/help"},
 		{"search", "/search?q=housekeeping"},
 	}

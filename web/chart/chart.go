@@ -22,6 +22,8 @@ type Table struct {
 	Caption string
 	Head    []string
 	Rows    [][]string
+	// URLs are where the first cells lead, one for each row; nil where none does.
+	URLs []string
 }
 
 // drawing is one finished SVG in user units of one CSS pixel.
@@ -32,7 +34,12 @@ type drawing struct {
 	hatch bool
 	// stretch fills any width: for drawings without text or circles.
 	stretch bool
-	marks   []mark
+	// linked says that marks are links: what is inside an image has no links for
+	// assistive technology, so such a drawing is a group.
+	linked bool
+	// patterns are the fills that marks name.
+	patterns []pattern
+	marks    []mark
 }
 
 // A shape says which SVG element a mark becomes.
@@ -45,6 +52,7 @@ const (
 	polygon
 	circle
 	text
+	framed
 )
 
 // mark is one SVG element; the fields that its shape has no use for are zero.
@@ -59,6 +67,33 @@ type mark struct {
 	hatched        bool
 	// full is shown when the reader points at the mark: what a label has no room for.
 	full string
+	// fill is the pattern that the mark is filled with, none for the colour of its class.
+	fill pattern
+	// frame is what only a framed mark has; tables hold hundreds of drawings with
+	// marks of the other shapes.
+	frame *frame
+}
+
+// A frame is around the text of a mark, has a figure at its right edge and leads to
+// href.
+type frame struct{ href, figure string }
+
+// A pattern is a fill that tells areas apart without their colour.
+type pattern uint8
+
+const (
+	none pattern = iota
+	// rising and falling are hatched against each other.
+	rising
+	falling
+	// even is hatched level, rest is dotted.
+	even
+	rest
+)
+
+// String names the pattern in ids and classes.
+func (p pattern) String() string {
+	return [...]string{"", "up", "down", "even", "rest"}[p]
 }
 
 func (d *drawing) rect(class string, x, y, w, h float64) {
@@ -68,6 +103,21 @@ func (d *drawing) rect(class string, x, y, w, h float64) {
 func (d *drawing) hatchedRect(x, y, w, h float64) {
 	d.hatch = true
 	d.marks = append(d.marks, mark{shape: rect, x: x, y: y, w: max(w, 0), h: max(h, 0), hatched: true})
+}
+
+// fillWith fills the last mark with a pattern.
+func (d *drawing) fillWith(p pattern) {
+	if p == none {
+		return
+	}
+	d.marks[len(d.marks)-1].fill = p
+	if !slices.Contains(d.patterns, p) {
+		d.patterns = append(d.patterns, p)
+	}
+}
+
+func (d *drawing) area(class string, points []point) {
+	d.marks = append(d.marks, mark{shape: polygon, class: class, points: join(points)})
 }
 
 func (d *drawing) line(class string, x, y, x2, y2 float64) {
@@ -441,4 +491,19 @@ func (d drawing) names() string {
 		return d.id + "-t"
 	}
 	return d.id + "-t " + d.id + "-d"
+}
+
+func (d drawing) fit() string {
+	if d.stretch {
+		return "none"
+	}
+	return "xMidYMid meet"
+}
+
+// role says what the drawing is to assistive technology.
+func (d drawing) role() string {
+	if d.linked {
+		return "group"
+	}
+	return "img"
 }

@@ -43,7 +43,7 @@ func (t tag) number(name string, v float64) tag {
 // markup appends the drawing as an svg element.
 func (d drawing) markup(b []byte) []byte {
 	t := append(tag(b), "<svg"...).word("class", d.class).word("viewBox", "0 0 "+num(d.w)+" "+num(d.h))
-	t = t.number("width", d.w).number("height", d.h).word("role", "img")
+	t = t.number("width", d.w).number("height", d.h).word("role", d.role())
 	if d.stretch {
 		t = t.word("preserveAspectRatio", "none")
 	}
@@ -58,10 +58,47 @@ func (d drawing) markup(b []byte) []byte {
 		t = append(t, "<defs><pattern"...).text("id", d.id+"-h")
 		t = append(t, ` width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><line x1="0" y1="0" x2="0" y2="6" class="c-grid"></line></pattern></defs>`...)
 	}
+	t = d.fills(t)
 	for i := range d.marks {
 		t = d.marks[i].markup(t, d.id)
 	}
 	return append(t, "</svg>"...)
+}
+
+// fills appends the patterns that marks are filled with.
+func (d drawing) fills(t tag) tag {
+	for _, p := range d.patterns {
+		t = append(t, "<defs><pattern"...).word("class", "pt "+p.String()).text("id", d.id+"-"+p.String()).word("width", "6").word("height", "6")
+		t = t.word("patternUnits", "userSpaceOnUse").word("patternTransform", p.turn())
+		t = append(t, `><rect width="6" height="6"></rect>`...)
+		if p == rest {
+			t = append(t, `<circle cx="3" cy="3" r="1"></circle>`...)
+		} else {
+			t = append(t, `<line x1="0" y1="0" x2="0" y2="6"></line>`...)
+		}
+		t = append(t, "</pattern></defs>"...)
+	}
+	return t
+}
+
+func (p pattern) turn() string {
+	switch p {
+	case rising:
+		return "rotate(45)"
+	case falling:
+		return "rotate(-45)"
+	case even:
+		return "rotate(90)"
+	}
+	return "rotate(0)"
+}
+
+// filled names the pattern of the mark.
+func (t tag) filled(m *mark, id string) tag {
+	if m.fill == none {
+		return t
+	}
+	return t.text("fill", "url(#"+id+"-"+m.fill.String()+")")
 }
 
 // markup appends one element; id is that of its drawing.
@@ -76,7 +113,7 @@ func (m *mark) markup(t tag, id string) tag {
 		if m.hatched {
 			t = t.text("fill", "url(#"+id+"-h)")
 		}
-		return append(t, "></rect>"...)
+		return append(m.pointedAt(append(t.filled(m, id), '>')), "</rect>"...)
 	case line:
 		t = append(t, "<line"...).word("class", m.class).number("x1", m.x).number("y1", m.y).number("x2", m.x2).number("y2", m.y2)
 		return append(m.pointedAt(append(t, '>')), "</line>"...)
@@ -87,11 +124,13 @@ func (m *mark) markup(t tag, id string) tag {
 		}
 		return append(t, "></polyline>"...)
 	case polygon:
-		t = append(t, "<polygon"...).word("class", m.class).word("points", m.points)
+		t = append(t, "<polygon"...).word("class", m.class).word("points", m.points).filled(m, id)
 		return append(m.pointedAt(append(t, '>')), "</polygon>"...)
 	case circle:
 		t = append(t, "<circle"...).word("class", m.class).number("cx", m.x).number("cy", m.y).number("r", m.r)
 		return append(t, "></circle>"...)
+	case framed:
+		return m.boxed(t, id)
 	default:
 		t = append(t, "<text"...).word("class", m.class).number("x", m.x).number("y", m.y).word("text-anchor", m.anchor)
 		return append(append(m.pointedAt(append(t, '>')), html.EscapeString(m.text)...), "</text>"...)
@@ -105,3 +144,33 @@ func (m *mark) pointedAt(t tag) tag {
 	}
 	return append(append(append(t, "<title>"...), html.EscapeString(m.full)...), "</title>"...)
 }
+
+// boxed appends a rectangle and what is written in it, as one link.
+func (m *mark) boxed(t tag, id string) tag {
+	name := "a"
+	if m.frame.href == "" {
+		name = "g"
+	}
+	t = append(append(t, '<'), name...).word("class", m.class)
+	if m.frame.href != "" {
+		t = t.text("href", m.frame.href)
+	}
+	t = m.pointedAt(append(t, '>'))
+	t = append(t, "<rect"...).number("x", m.x).number("y", m.y).number("width", m.w).number("height", m.h).filled(m, id)
+	t = append(t, "></rect>"...)
+	if m.text != "" {
+		t = append(t, "<text"...).number("x", m.x+boxPad).number("y", m.y+boxLine)
+		t = append(append(append(t, '>'), html.EscapeString(m.text)...), "</text>"...)
+	}
+	if m.frame.figure != "" {
+		t = append(t, "<text"...).word("class", "fig").number("x", m.x+m.w-boxPad).number("y", m.y+boxLine).word("text-anchor", "end")
+		t = append(append(append(t, '>'), html.EscapeString(m.frame.figure)...), "</text>"...)
+	}
+	return append(append(append(t, "</"...), name...), '>')
+}
+
+// Inside a box of 24 px: what stands left and right of its text, and the baseline.
+const (
+	boxPad  = 5
+	boxLine = 16.5
+)

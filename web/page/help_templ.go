@@ -313,7 +313,7 @@ func Help(v view.Help) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 30, "</dl></section><section class=\"block\" aria-labelledby=\"help-keys\"><header><h2 id=\"help-keys\">Keys</h2></header><p><kbd>/</kbd> goes to the search box, <kbd>?</kbd> lists the keys of a page and switches them off.</p></section>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 30, "</dl></section><section class=\"block\" aria-labelledby=\"help-keys\"><header><h2 id=\"help-keys\">Keys</h2></header><p><kbd>/</kbd> goes to the search box, <kbd>c</kbd> copies a page as Markdown, <kbd>C</kbd> as Jira markup or plain text, <kbd>e</kbd> takes it as a file, <kbd>?</kbd> lists the keys of a page and switches them off.</p></section>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -4,7 +4,13 @@
 // style.
 package page
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/a-h/templ"
+
+	"leakdiff/web"
+)
 
 // apiAddress turns a permalink into its address in the API:
 //
@@ -20,3 +26,12 @@ func apiAddress(permalink string) string {
 // openFindings is how many findings a case shows at once; the rest is one click
 // away, so that a page of thirty still has an end.
 const openFindings = 6
+
+// StandalonePolicy is the content security policy of a page in one file: its own
+// style by its hash, and nothing else from anywhere.
+func StandalonePolicy() string {
+	return "default-src 'none'; style-src " + web.StyleHash() + "; base-uri 'none'; form-action 'none'"
+}
+
+// inlineStyle holds the style of all pages, which is ours and has no end tag inside.
+func inlineStyle() templ.Component { return templ.Raw("<style>" + web.Style() + "</style>") }

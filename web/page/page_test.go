@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -18,6 +19,7 @@ import (
 	"leakdiff/analysis"
 	"leakdiff/analysis/identity"
 	"leakdiff/analysis/report"
+	"leakdiff/web"
 	"leakdiff/web/page"
 	"leakdiff/web/view"
 )
@@ -98,21 +100,21 @@ func pages(name string) map[string]templ.Component {
 	never := view.NewNoSuchPermalink()
 	list["never"] = page.Gone(never)
 	search := view.NewSearch(name, []view.Hit{view.NewFunctionHit("k8s.io/kubernetes/pkg/kubelet/prober.(*worker).run", "0 → 40 in kubelet-probe-leak, 9 snapshots", "/families/g1:6b0f", "leaking")},
-		[]view.Hit{view.NewHit(name, "24 calls wait for one lock in containerd", "/cases/c1", "leaking")}, "")
+		[]view.Hit{view.NewHit(name, "24 calls wait for one lock in containerd", "/cases/c1", "leaking")}, nil)
 	list["search"] = page.Search(search)
-	list["search-none"] = page.Search(view.NewSearch("nosuch", nil, nil, ""))
+	list["search-none"] = page.Search(view.NewSearch("nosuch", nil, nil, nil))
 	list["error"] = page.Error(view.NewError(http.StatusRequestEntityTooLarge, &analysis.Fault{What: "The upload is too large", Where: name, Why: "3.1 GB, one upload may have 2.1 GB", Hint: "leave out what is no dump, or pack it"}, "q7w2-0012"))
 	list["help"] = page.Help(view.NewHelp("http://localhost:8080"))
 	list["frozen"] = page.Frozen(view.Shell{Title: name, Description: "9 snapshots", Engine: engine, Crumbs: []view.Link{{Text: "Cases", URL: "/"}}, Here: "x",
-		Seal: &view.Seal{Made: "21 Nov 2026, 03:20 UTC", Engine: "engine 1, fingerprint g1", Redaction: "redacted: 6 rules", Expires: "expires in 90 days", Twins: []view.Link{{Text: ".md", URL: "/p/k7w2.md"}}}},
+		Seal: &view.Seal{Made: "21 Nov 2026, 03:20 UTC", Engine: "engine 1, fingerprint g1", Redaction: "redacted: 6 rules", Expires: "expires in 90 days"}, Twins: []view.Link{{Text: "Markdown", URL: "/p/k7w2.md"}}},
 		frozenBody(name))
 	list["caseforms"] = page.Layout(view.Shell{Title: "forms"})
 	return list
 }
 
 func frozenBody(name string) templ.Component {
-	form := view.NewCaseForm("c1", name, 1, 18, 2)
-	return templ.Join(page.RenameCase(form), page.DeleteCase(form), page.Mind("Files of t1 are 4 min 25 s apart."), page.Delta(40), page.Delta(-3), page.Delta(0), page.VerdictStrong("leaking"))
+	form := view.CaseForm{ID: "c1", Title: view.Visible(name), Holds: view.Plural(1, "bundle", "bundles") + ", " + view.Plural(18, "snapshot", "snapshots"), Permalinks: 2}
+	return templ.Join(page.DeleteCase(form), page.Mind("Files of t1 are 4 min 25 s apart."), page.Delta(40), page.Delta(-3), page.Delta(0), page.VerdictStrong("leaking"))
 }
 
 func homeInput(name string) view.HomeInput {
@@ -312,7 +314,7 @@ func TestPagesSayWhatTheyMust(t *testing.T) {
 		"the result of freezing":              {[]string{"shared"}, []string{"ok-3f9c2a7d51", `data-copy="link"`, "https://leakdiff.example/api/v1/permalinks/k7w2hq5nd3xr6vbtamc4zjigps5ay2ef"}, nil},
 		"a permalink that ended":              {[]string{"gone"}, []string{"expired on 19 Feb 2027", "9 snapshots of 2 processes", "Whom to ask"}, nil},
 		"a permalink that never was":          {[]string{"never"}, []string{"no frozen result at this address", "32 characters"}, nil},
-		"a search":                            {[]string{"search"}, []string{`<span class="p">k8s.io/kubernetes/pkg/kubelet/prober.</span><wbr><span class="n">(*worker).run</span>`, "1\u00a0family and 1\u00a0case"}, nil},
+		"a search":                            {[]string{"search"}, []string{`<span class="p">k8s.io/kubernetes/pkg/kubelet/prober.</span><wbr><span class="n">(*worker).run</span>`, "1\u00a0family, 0\u00a0processes and 1\u00a0case"}, nil},
 		"a search that found nothing":         {[]string{"search-none"}, []string{"Nothing matches “nosuch”"}, nil},
 		"a refusal":                           {[]string{"error"}, []string{"413", "3.1 GB", "q7w2-0012", "leave out what is no dump"}, nil},
 		"the help":                            {[]string{"help"}, []string{"cp -r /proc/PID/fdinfo", "possible culprit", "goroutine?debug=2"}, nil},
@@ -374,6 +376,24 @@ func TestWritePages(t *testing.T) {
 		html := hashed.ReplaceAllString(render(t, c), "")
 		if err := os.WriteFile(filepath.Join(*write, name+".html"), []byte(html), 0o644); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+func TestNoPageNeedsMuchStyleAndScript(t *testing.T) {
+	linked := regexp.MustCompile(`(?:href|src)="(/assets/[^"]+\.(?:css|js))"`)
+	for name, c := range pages("a") {
+		size := int64(0)
+		for _, m := range linked.FindAllStringSubmatch(render(t, c), -1) {
+			w := httptest.NewRecorder()
+			web.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, m[1], nil))
+			if w.Code != http.StatusOK {
+				t.Fatalf("%s: status %d", m[1], w.Code)
+			}
+			size += int64(w.Body.Len())
+		}
+		if size == 0 || size > 60_000 {
+			t.Errorf("%s: %d bytes of style and scripts, want at most 60 000", name, size)
 		}
 	}
 }

@@ -258,7 +258,7 @@ func keepPage(t *testing.T, name, html string) {
 		return
 	}
 	var css strings.Builder
-	for _, f := range []string{"app.css", "chart.css"} {
+	for _, f := range []string{"base.css", "case.css", "raw.css", "inventory.css", "home.css", "print.css", "chart.css"} {
 		b, err := os.ReadFile(filepath.Join("..", "asset", f))
 		if err != nil {
 			t.Fatal(err)

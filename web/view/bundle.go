@@ -18,6 +18,8 @@ type Bundle struct {
 	ID, CaseID         string
 	CaseTitle, Name    string
 	Running, Cancelled bool
+	// NeedsKey says that removing asks for the owner key.
+	NeedsKey bool
 	// Unread says that reading ended before any file was known: there is no
 	// inventory to show.
 	Unread bool
@@ -126,6 +128,7 @@ type BundleInput struct {
 	Problems                    []analysis.Problem
 	Snapshots                   []analysis.Snapshot
 	Show                        string
+	NeedsKey                    bool
 }
 
 // refreshSeconds is how often a page without scripts asks for news.
@@ -134,11 +137,12 @@ const refreshSeconds = 3
 // NewBundle makes the page; the caller adds the shell's engine line.
 func NewBundle(in BundleInput) Bundle {
 	b := Bundle{
-		ID: in.ID, CaseID: in.CaseID, CaseTitle: Visible(in.CaseTitle), Name: Visible(in.Name),
+		ID: in.ID, NeedsKey: in.NeedsKey, CaseID: in.CaseID, CaseTitle: Visible(in.CaseTitle), Name: Visible(in.Name),
 		Running: running(in.Status), Cancelled: in.Status == "cancelled", Done: in.Done, Total: in.Total,
 	}
 	b.Sentence, b.Lead = bundleSentence(in)
 	b.Shell = Shell{
+		Sheet: "inventory",
 		Title: "Bundle " + b.Name, Section: "cases",
 		Crumbs: []Link{{"Cases", "/"}}, Here: in.Name,
 		Actions: []Link{{"JSON", "/bundles/" + url.PathEscape(in.ID) + ".json"}},

@@ -43,8 +43,16 @@ type CaseInput struct {
 	// series; only those that a person chose.
 	Baselines map[string]Baseline
 	Query     url.Values
+	// Charts is what the reader asked for of the further charts: "1" for the first
+	// processes, else a series; empty for nothing.
+	Charts string
 	// Frozen drops every form and every link to a live page.
 	Frozen bool
+	// Fields are what people keep about the case, by name; Over names those whose
+	// value of somebody else the last save replaced.
+	Fields   map[string]CaseField
+	Over     []string
+	NeedsKey bool
 }
 
 // Case is the page of one case.
@@ -76,15 +84,19 @@ type Case struct {
 	Findings []CaseFinding
 	// FindingsNote says in which order the findings stand.
 	FindingsNote string
-	Quiet        []string
-	Rising       string
-	Minis        []CaseMini
+	// SetAside are the findings that somebody called benign, with the reasons.
+	SetAside []CaseAside
+	Quiet    []string
+	Rising   string
+	Minis    []CaseMini
 	// MoreMinis are folded behind the first.
 	MoreMinis []CaseMini
 	MiniMax   string
 	MiniNote  string
-	Limits    []CaseLimit
-	Units     []CaseUnit
+	// Further are further charts, nil where there is nothing to draw.
+	Further *CaseCharts
+	Limits  []CaseLimit
+	Units   []CaseUnit
 	// Families are those outside of units.
 	Families []CaseFamily
 	// MoreFamilies counts the families that the table leaves out.
@@ -145,18 +157,20 @@ type CasePick struct {
 
 // CaseFinding is one numbered finding.
 type CaseFinding struct {
-	Number         string
-	Anchor         string
-	Verdict        string
-	Title, Text    string
-	Process, Unit  string
-	Kind           string
-	Classes        []string
-	Evidence       []Pair
-	MoreEvidence   []Pair
-	Next           string
-	Spark          *chart.SparkData
-	From, To, Peak string
+	Number        string
+	Anchor        string
+	Verdict       string
+	Title, Text   string
+	Process, Unit string
+	Kind          string
+	Classes       []string
+	// Triage is what somebody decided about its families, TriageText why.
+	Triage, TriageText string
+	Evidence           []Pair
+	MoreEvidence       []Pair
+	Next               string
+	Spark              *chart.SparkData
+	From, To, Peak     string
 	// Course is From, Peak and To in words where a restart lies between them.
 	Course   string
 	Families []Link
@@ -164,6 +178,12 @@ type CaseFinding struct {
 	Each      string
 	ShareHead string
 	Shares    []CaseShare
+}
+
+// CaseAside is a finding that somebody called benign.
+type CaseAside struct {
+	Title, Process, Verdict, Text string
+	Families                      []Link
 }
 
 // CaseMini is one small multiple.
@@ -209,6 +229,15 @@ func grows(v analysis.Verdict) bool {
 	return v == analysis.Leaking || v == analysis.Suspicious || v == analysis.Scaling
 }
 
+// MoreOf is what the page draws of each series beside its report.
+func MoreOf(c report.Case) []CaseMore {
+	out := make([]CaseMore, len(c.Lines))
+	for i := range c.Lines {
+		out[i] = CaseMore{Events: c.Lines[i].Trend.Events(), Points: c.Lines[i].Trend.Explain(), Facts: c.Lines[i].Facts}
+	}
+	return out
+}
+
 // caseMaker holds what the parts of a case page share.
 type caseMaker struct {
 	in        CaseInput
@@ -242,7 +271,9 @@ func NewCase(in CaseInput) Case {
 	m.dated = severalDays(times)
 	c := Case{ID: in.ID, Title: Visible(in.Title), Sample: in.Sample, Frozen: in.Frozen}
 	c.Headline, c.Lead = m.headline()
-	c.Form = NewCaseForm(in.ID, in.Title, len(in.Bundles), len(in.Report.Snapshots), in.Permalinks)
+	if !in.Frozen {
+		c.Form = m.form()
+	}
 	for _, b := range in.Bundles {
 		if b.Reading() {
 			c.Reading = append(c.Reading, Link{Text: Visible(b.Name), URL: m.live(bundleURL(b.ID))})
@@ -253,6 +284,7 @@ func NewCase(in CaseInput) Case {
 	m.findings(&c)
 	m.minis(&c)
 	m.limits(&c)
+	m.charts(&c)
 	m.families(&c)
 	if len(in.Report.Series) > 0 && len(in.Report.Series[0].Snapshots) > 1 && !in.Frozen {
 		c.Several = "/compare?" + url.Values{"case": {in.ID}, "series": {m.seriesKey(&in.Report.Series[0])}}.Encode()
@@ -263,7 +295,7 @@ func NewCase(in CaseInput) Case {
 		Crumbs: []Link{{Text: "Cases", URL: "/"}}, Here: c.Title,
 	}
 	if !in.Frozen {
-		c.Shell.Actions = []Link{{Text: "Markdown", URL: caseURL(in.ID) + ".md"}, {Text: "JSON", URL: caseURL(in.ID) + ".json"}}
+		c.Shell.Offer(caseURL(in.ID), "", WithoutStacks)
 		if len(c.Reading) > 0 {
 			c.Shell.Refresh = 3
 		}
@@ -1114,10 +1146,13 @@ func (m *caseMaker) findings(c *Case) {
 		if s.Quiet != "" {
 			c.Quiet = append(c.Quiet, printable(s.Process)+": "+Visible(s.Quiet))
 		}
+		for k := range s.SetAside {
+			c.SetAside = append(c.SetAside, m.setAside(s, &s.SetAside[k]))
+		}
 		all += len(s.Families)
 		for _, f := range s.Families {
 			switch {
-			case !grows(f.Verdict):
+			case !grows(f.Verdict) || f.Benign():
 			case len(s.Snapshots) < 2:
 				aged++
 			default:
@@ -1197,10 +1232,36 @@ func (m *caseMaker) finding(s *report.Series, series int, f *report.Finding, num
 			out.spark(fmt.Sprintf("fs-%d-%d", series, number), m.labels(s), counts, lower, m.restarts(s))
 		}
 	}
+	out.Triage, out.TriageText = triaged(marksOf(f, byPrint))
 	if u := unitOf(s, f.Unit); u != nil {
 		m.unitFinding(&out, s, series, u)
 	}
 	m.shares(&out, s, series, f, byPrint)
+	return out
+}
+
+func marksOf(f *report.Finding, byPrint map[string]*report.Family) []*analysis.Triage {
+	var out []*analysis.Triage
+	for _, print := range f.Families {
+		if family := byPrint[print]; family != nil {
+			out = append(out, family.Triage)
+		}
+	}
+	return out
+}
+
+// setAside tells a finding that somebody called benign in a line.
+func (m *caseMaker) setAside(s *report.Series, f *report.Finding) CaseAside {
+	out := CaseAside{Title: Visible(arrow(f.Title)), Process: printable(s.Process), Verdict: f.Mark()}
+	var marks []*analysis.Triage
+	for i := range s.Families {
+		if family := &s.Families[i]; slices.Contains(f.Families, family.Fingerprint) {
+			marks = append(marks, family.Triage)
+			out.Families = append(out.Families, Link{Text: Visible(arrow(family.Title)), URL: m.live(m.familyURL(s, family.Fingerprint))})
+		}
+	}
+	_, out.Text = triaged(marks)
+	out.Text = Visible(out.Text)
 	return out
 }
 
@@ -1425,9 +1486,9 @@ func (m *caseMaker) identity(s *report.Series) CaseIdentity {
 
 var limitHeads = [...]string{"Limit of", "Used", "Limit", "Share", "Per hour (95 %)", "Time left (95 %)"}
 
-// Markdown is the case as text for a ticket.
-func (c Case) Markdown() string {
-	var m markdown
+// Document is the case as text for a ticket.
+func (c Case) Document() Document {
+	var m Document
 	m.heading(1, c.Headline)
 	m.paragraph(c.Lead)
 	if len(c.Columns) > 0 {
@@ -1459,6 +1520,7 @@ func (c Case) Markdown() string {
 	for _, f := range c.Findings {
 		m.heading(3, f.Number+". "+f.Title+" ("+f.Verdict+", "+f.Process+")")
 		m.paragraph(f.Text)
+		m.paragraph(f.TriageText)
 		for _, e := range append(slices.Clone(f.Evidence), f.MoreEvidence...) {
 			m.item(e.Name + ": " + e.Value)
 		}
@@ -1467,6 +1529,10 @@ func (c Case) Markdown() string {
 			m.paragraph("Next: " + f.Next)
 		}
 	}
+	for _, a := range c.SetAside {
+		m.item("set aside: " + a.Title + " (" + a.Process + "). " + a.Text)
+	}
+	m.gap()
 	if len(c.Limits) > 0 {
 		m.heading(2, "Limits")
 		var rows [][]string
@@ -1488,5 +1554,5 @@ func (c Case) Markdown() string {
 		}
 		m.gap()
 	}
-	return m.String()
+	return m
 }

@@ -10,6 +10,7 @@ import (
 	"leakdiff/analysis/diff"
 	"leakdiff/analysis/filter"
 	"leakdiff/analysis/report"
+	"leakdiff/web/chart"
 )
 
 // CompareInput is what the page with any number of snapshots is made from.
@@ -173,8 +174,8 @@ func NewCompare(in CompareInput) Compare {
 		Crumbs: []Link{{Text: "Cases", URL: "/"}, {Text: Visible(in.CaseTitle), URL: caseURL(in.CaseID)}},
 	}
 	if !in.Frozen {
-		q := in.Query.Encode()
-		c.Shell.Actions = []Link{{Text: "Markdown", URL: "/compare.md?" + q}, {Text: "JSON", URL: "/compare.json?" + q}}
+		c.Shell.Offer("/compare", "?"+sameView(in.Query, in.CaseID), WithoutStacks)
+		c.Shell.Pictures = ""
 	}
 	return c
 }
@@ -536,9 +537,15 @@ func CompareFilter(in CompareInput) (func(diff.Course) bool, error) {
 	}, nil
 }
 
-// Markdown is the table as text for a ticket.
-func (c Compare) Markdown() string {
-	var m markdown
+// Markdown is the table for a ticket.
+func (c Compare) Markdown() string { return c.Document().Markdown() }
+
+// Charts are none: the table is its own figures.
+func (c Compare) Charts() []chart.Chart { return nil }
+
+// Document is the table as text for a ticket.
+func (c Compare) Document() Document {
+	var m Document
 	m.heading(1, c.Headline)
 	for _, w := range c.Minds {
 		m.paragraph("Mind: " + w)
@@ -580,5 +587,5 @@ func (c Compare) Markdown() string {
 			m.table(1, head, rows)
 		}
 	}
-	return m.String()
+	return m
 }

@@ -46,6 +46,8 @@ type DiffInput struct {
 	Query    url.Values
 	Engine   string
 	Frozen   bool
+	// NeedsKey says that forms ask for the owner key.
+	NeedsKey bool
 }
 
 // Diff is the page that compares two snapshots.
@@ -107,8 +109,9 @@ type DiffBaseline struct {
 	Series, Back string
 	// A and B are the values that name the sides, empty where one is the baseline.
 	A, B string
-	// Chosen says that there is a choice to forget.
-	Chosen bool
+	// Chosen says that there is a choice to forget, NeedsKey that choosing asks for the
+	// owner key.
+	Chosen, NeedsKey bool
 }
 
 // DiffTotal is the total of one kind in A and B.
@@ -403,7 +406,7 @@ func (m *diffMaker) pers() []DiffTab {
 
 func (m *diffMaker) baseline() *DiffBaseline {
 	b, r := &m.in.Baseline, &m.in.Result
-	out := &DiffBaseline{Text: b.words(), Series: m.key, Back: m.address(nil), Chosen: b.Chosen || b.Gone}
+	out := &DiffBaseline{Text: b.words(), Series: m.key, Back: m.address(nil), Chosen: b.Chosen || b.Gone, NeedsKey: m.in.NeedsKey}
 	if b.Snapshot == nil || b.Snapshot.ID != r.A.ID || !b.Chosen {
 		out.A = r.A.ID
 		if m.in.OtherID != "" {
@@ -450,8 +453,16 @@ func (m *diffMaker) shell(title, here string) Shell {
 	s := Shell{Title: title, Section: "cases", Engine: m.in.Engine, Here: here}
 	s.Crumbs = []Link{{Text: "Cases", URL: "/"}, {Text: Visible(m.in.CaseTitle), URL: caseURL(m.in.CaseID)}}
 	if !m.in.Frozen && m.base != "" {
-		q := url.Values{"case": {m.in.CaseID}}.Encode()
-		s.Actions = []Link{{Text: "Markdown", URL: m.base + ".md?" + q}, {Text: "JSON", URL: m.base + ".json?" + q}}
+		own := url.Values{"case": {m.in.CaseID}}
+		if m.in.OtherID != "" {
+			own.Set("acase", m.in.OtherID)
+		}
+		q := own.Encode()
+		if len(FlameKinds(m.in.Result.A, m.in.Result.B)) > 0 {
+			s.Actions = append(s.Actions, Link{Text: "Flame graph", URL: m.base + "/flame?" + q})
+		}
+		s.Offer(m.base, "?"+sameView(m.parts(), m.in.CaseID), Stacks(hasStacks(m.in.Result.A, m.in.Result.B)))
+		s.offerExpert(m.base, q)
 	}
 	return s
 }
@@ -1376,9 +1387,9 @@ func ofCase(l *Link) string {
 	return ", of the case " + l.Text
 }
 
-// Markdown is the comparison as text for a ticket.
-func (d Diff) Markdown() string {
-	var m markdown
+// Document is the comparison as text for a ticket.
+func (d Diff) Document() Document {
+	var m Document
 	m.heading(1, d.Headline)
 	for _, w := range d.Minds {
 		m.paragraph("Mind: " + w)
@@ -1440,7 +1451,7 @@ func (d Diff) Markdown() string {
 			}
 		}
 	}
-	return m.String()
+	return m
 }
 
 // text writes the stack pair as a unified diff.

@@ -147,7 +147,7 @@ func (m *diffMaker) twoFamilies(a, b *diff.Row) *DiffWhy {
 	for _, p := range pairs {
 		out.Lines = append(out.Lines, StackLine{Mark: markWord(p.Mark), A: frameLine(p.A), B: frameLine(p.B), Creator: isCreator(p, first, second)})
 	}
-	out.Lead = part(x, y)
+	out.Lead = parting(x, y)
 	if out.Lead == "" {
 		out.Lead = attributesPart(out.Attributes)
 	}
@@ -163,9 +163,9 @@ func looseStack(f *analysis.Family) *analysis.Stack {
 	return s
 }
 
-// part names the first frame, from the outermost inwards, at which two families go
+// parting names the first frame, from the outermost inwards, at which two families go
 // different ways; "" where their stacks are equal.
-func part(x, y *analysis.Family) string {
+func parting(x, y *analysis.Family) string {
 	equal := 0
 	for equal < len(x.Loose) && equal < len(y.Loose) && x.Loose[len(x.Loose)-1-equal] == y.Loose[len(y.Loose)-1-equal] {
 		equal++

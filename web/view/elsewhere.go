@@ -10,8 +10,10 @@ type Elsewhere struct {
 	Hidden []Pair
 	// Series and Back go with a baseline that is chosen here.
 	Series, Back string
-	Cases        []ElsewhereCase
-	Empty, More  string
+	// NeedsKey says that choosing asks for the owner key.
+	NeedsKey    bool
+	Cases       []ElsewhereCase
+	Empty, More string
 }
 
 // ElsewhereCase is another case with its snapshots.

@@ -158,13 +158,15 @@ func TestMarkdownCannotBeLeftByHostileText(t *testing.T) {
 		"\u202ereversed":  `\\xe2\\x80\\xaereversed`,
 		"&lt;already&gt;": "&amp;lt;already&amp;gt;",
 	} {
-		if got := inline(in); got != want {
-			t.Errorf("inline(%q) is %q, want %q", in, got, want)
+		var m Document
+		m.paragraph(in)
+		if got := strings.TrimSuffix(m.Markdown(), "\n"); got != want {
+			t.Errorf("%q is written as %q, want %q", in, got, want)
 		}
 	}
-	var m markdown
+	var m Document
 	m.fence([]string{"a ```` b", "`"})
-	if got := m.String(); !strings.HasPrefix(got, "`````\n") || !strings.HasSuffix(got, "\n`````\n") {
+	if got := m.Markdown(); !strings.HasPrefix(got, "`````\n") || !strings.HasSuffix(got, "\n`````\n") {
 		t.Errorf("fence is %q", got)
 	}
 }

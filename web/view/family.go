@@ -46,6 +46,9 @@ type FamilyInput struct {
 	// Statements are what snapshot SnapshotIndex proves alone.
 	Statements []analysis.Statement
 	Bisection  trend.Bisection
+	Triage     TriageInput
+	// Modules are the prefixes of the reader's own functions, separated by blanks.
+	Modules string
 	// Members are those of snapshot SnapshotIndex.
 	Members       []FamilyMember
 	SnapshotIndex int
@@ -67,6 +70,8 @@ type FamilyMember struct {
 // Sighting is a place where the family was seen as well.
 type Sighting struct {
 	CaseTitle, URL, Counts string
+	// Verdict is how it ended there, Said what people made of it.
+	Verdict, Said string
 }
 
 // Family is the page of one family.
@@ -104,6 +109,9 @@ type Family struct {
 	LifeNote       string
 	Births         *chart.BarsData
 	BirthNote      string
+	// StatesOver are the states in every snapshot, nil where there are no two.
+	StatesOver     *chart.StackData
+	StatesOverNote string
 	Waits          *chart.BarsData
 	At             string
 	States         []State
@@ -122,6 +130,8 @@ type Family struct {
 	RawTitle       string
 	RawURL         string
 	Sightings      []Sighting
+	// Triage is nil on frozen pages where nobody said anything.
+	Triage *FamilyTriage
 }
 
 // KeyFigure is one key figure: the value and what it is.
@@ -155,6 +165,17 @@ type FamilyVariant struct {
 	Count, Fingerprint string
 	Frames             []FrameLine
 	Creator            *FrameLine
+	// Runs are the same frames with those folded that are not of one's own modules;
+	// empty where no modules are known.
+	Runs []FrameRun
+	// Text is the stack to be copied.
+	Text string
+}
+
+// FrameRun is a stretch of frames; a folded one is opened by the reader.
+type FrameRun struct {
+	Fold   string
+	Frames []FrameLine
 }
 
 // MemberRow is one member of the chosen snapshot.
@@ -202,13 +223,13 @@ func NewFamily(in FamilyInput) Family {
 	if !in.Frozen {
 		f.RawURL = in.RawURL
 	}
-	for _, s := range in.Sightings {
-		out := Sighting{CaseTitle: Visible(s.CaseTitle), Counts: Visible(s.Counts)}
-		if !in.Frozen {
-			out.URL = s.URL
+	if !in.Frozen {
+		// The titles of other cases are nothing that the reader of a shared page shall see.
+		for _, s := range in.Sightings {
+			f.Sightings = append(f.Sightings, Sighting{CaseTitle: Visible(s.CaseTitle), Counts: Visible(s.Counts), URL: s.URL, Verdict: s.Verdict, Said: Visible(s.Said)})
 		}
-		f.Sightings = append(f.Sightings, out)
 	}
+	m.triage(&f)
 	f.Shell = m.shell(f)
 	return f
 }
@@ -219,8 +240,14 @@ func (m *familyMaker) shell(f Family) Shell {
 	s.Here = printable(m.in.Process) + ", family"
 	if !m.in.Frozen {
 		base := "/families/" + url.PathEscape(m.in.Family.Fingerprint)
-		q := url.Values{"case": {m.in.CaseID}}.Encode()
-		s.Actions = []Link{{"Markdown", base + ".md?" + q}, {"JSON", base + ".json?" + q}}
+		q := url.Values{"case": {m.in.CaseID}}
+		if m.in.SeriesKey != "" {
+			q.Set("series", m.in.SeriesKey)
+		}
+		if at := m.in.SnapshotIndex; at >= 0 && at < len(m.in.IDs) {
+			q.Set("at", m.in.IDs[at])
+		}
+		s.Offer(base, "?"+q.Encode(), WithoutStacks)
 	}
 	return s
 }
@@ -418,6 +445,7 @@ func (m *familyMaker) charts(f *Family) {
 	f.Members.Onset = spanOf(m.in.Family.Onset, func(id string) int { return slices.Index(m.in.IDs, id) })
 	f.Members.Events = eventMarks(m.in.Events, m.in.Times)
 	f.MembersNote = m.membersNote(f)
+	m.statesOver(f)
 	if len(labels) < 2 {
 		f.LifeNote = "One snapshot has no lifelines: a second one shows who stays."
 		return
@@ -457,6 +485,23 @@ func (m *familyMaker) charts(f *Family) {
 	}
 	if gaps := chart.Gaps(m.in.Times); len(gaps) > 0 {
 		f.BirthNote += " The interval before " + labels[gaps[0].At] + " lasted " + Duration(gaps[0].Duration) + "."
+	}
+}
+
+// statesOver stacks the states of the members, where there are several of both.
+func (m *familyMaker) statesOver(f *Family) {
+	if len(m.in.Labels) < 2 {
+		return
+	}
+	d := chart.StackData{ID: "states-over", Title: "States per snapshot", Unit: KindWord(m.in.Family.Kind, 2), Labels: f.Members.Labels, Times: m.in.Times, Totals: m.in.Counts, Epochs: m.restarts(), Lower: m.in.Lower}
+	states := make([]map[string]int, len(m.in.Groups))
+	for i, g := range m.in.Groups {
+		if g != nil {
+			states[i] = g.States
+		}
+	}
+	if stackStates(&d, states) {
+		f.StatesOver, f.StatesOverNote = &d, stackNote(d, statesWords)
 	}
 }
 
@@ -605,8 +650,50 @@ func (m *familyMaker) variants(f *Family) {
 		if v.Stack.CreatedBy.Func != "" {
 			out.Creator = frameLine(&v.Stack.CreatedBy)
 		}
+		out.Runs = ownRuns(v.Stack.Frames, out.Frames, strings.Fields(m.in.Modules))
+		out.Text = out.plain()
 		f.Variants = append(f.Variants, out)
 	}
+}
+
+// plain is the stack in lines, leaf first.
+func (v FamilyVariant) plain() string {
+	var lines []string
+	for _, fr := range v.Frames {
+		lines = append(lines, strings.TrimSpace(fr.Func.Full+"  "+fr.Loc))
+	}
+	if v.Creator != nil {
+		lines = append(lines, strings.TrimSpace("created by "+v.Creator.Func.Full+"  "+v.Creator.Loc))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// ownRuns folds what lies between frames of one's own modules, given by the prefixes
+// of their functions.
+func ownRuns(frames []analysis.Frame, lines []FrameLine, modules []string) []FrameRun {
+	var out []FrameRun
+	own := false
+	for i, f := range frames {
+		is := slices.ContainsFunc(modules, func(prefix string) bool { return strings.HasPrefix(f.Func, prefix) })
+		own = own || is
+		if len(out) == 0 || (out[len(out)-1].Fold == "") != is {
+			out = append(out, FrameRun{})
+			if !is {
+				out[len(out)-1].Fold = "folded"
+			}
+		}
+		last := &out[len(out)-1]
+		last.Frames = append(last.Frames, lines[i])
+	}
+	if !own {
+		return nil // a stack without own frames is shown whole
+	}
+	for i := range out {
+		if out[i].Fold != "" {
+			out[i].Fold = Plural(int64(len(out[i].Frames)), "frame of other modules", "frames of other modules")
+		}
+	}
+	return out
 }
 
 func (m *familyMaker) members(f *Family) {
@@ -677,15 +764,18 @@ func (m *familyMaker) memberRow(fm FamilyMember, lives map[analysis.Identity]tre
 	return row
 }
 
-// Markdown is the family as text for a ticket.
-func (f Family) Markdown() string {
-	var m markdown
+// Document is the family as text for a ticket.
+func (f Family) Document() Document {
+	var m Document
 	m.heading(1, f.Headline)
 	m.paragraph("Verdict: " + verdictWord(f.Verdict) + ". " + f.Lead)
 	for _, e := range f.Evidence {
 		m.item(e.Name + ": " + e.Value)
 	}
 	m.gap()
+	if f.Triage != nil && f.Triage.Text != "" {
+		m.paragraph("Triage: " + f.Triage.Text)
+	}
 	head, row := []string{"Snapshot"}, []string{"Members"}
 	for i, l := range f.Members.Labels {
 		head = append(head, l)
@@ -736,14 +826,7 @@ func (f Family) Markdown() string {
 			break
 		}
 		m.heading(2, "Stack ("+v.Count+")")
-		var lines []string
-		for _, fr := range v.Frames {
-			lines = append(lines, strings.TrimSpace(fr.Func.Full+"  "+fr.Loc))
-		}
-		if v.Creator != nil {
-			lines = append(lines, strings.TrimSpace("created by "+v.Creator.Func.Full+"  "+v.Creator.Loc))
-		}
-		m.fence(lines)
+		m.fence(strings.Split(v.plain(), "\n"))
 	}
 	if len(f.Raw) > 0 {
 		m.heading(2, "Raw: "+f.RawTitle)
@@ -754,5 +837,5 @@ func (f Family) Markdown() string {
 		m.fence(lines)
 	}
 	m.paragraph("Fingerprint: " + f.Fingerprint)
-	return m.String()
+	return m
 }

@@ -23,6 +23,8 @@ type CaseMore struct {
 	// Facts are what is known of a family, for filters; nil where only the report is
 	// there.
 	Facts func(*report.Family) *filter.Facts
+	// Drawn is what the further charts are made from, nil where they are not drawn.
+	Drawn *CaseDrawn
 }
 
 // CaseShare is a family of a finding: what one instance of the unit holds of it,

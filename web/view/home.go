@@ -1,8 +1,11 @@
 package view
 
 import (
+	"fmt"
 	"net/url"
 	"slices"
+	"strconv"
+	"time"
 )
 
 // Home is the start page.
@@ -10,11 +13,15 @@ type Home struct {
 	Shell  Shell
 	Upload Upload
 	// Base is the server's own address for lines to paste into a shell.
-	Base    string
-	Limits  []Limit
-	Cases   []CaseRow
-	More    string
-	Samples []Sample
+	Base   string
+	Limits []Limit
+	Cases  []CaseRow
+	// Choice is what is shown in the form above the cases, Shown says what the list
+	// holds; Newer and Older are the neighbouring pages, empty for none.
+	Choice       CaseChoice
+	Shown        string
+	Newer, Older string
+	Samples      []Sample
 }
 
 // Limit is one line of the limits table: "Files in a bundle", "200 000".
@@ -31,6 +38,40 @@ type CaseRow struct {
 	Range     string
 	Snapshots string
 	Verdict   string
+	// Ticket, day of the upload and whether it is put away.
+	Ticket, Day string
+	Archived    bool
+}
+
+// CaseChoice is which cases are asked for, as it stands in the address.
+type CaseChoice struct {
+	Text, Process, Host, Verdict, Since, Until string
+	// Archived is empty, "yes" or "all".
+	Archived string
+	Page     int
+}
+
+// narrow reports whether anything but a page is asked for.
+func (c CaseChoice) narrow() bool {
+	c.Page = 0
+	return c != CaseChoice{}
+}
+
+// Open reports whether the form is unfolded.
+func (c CaseChoice) Open() bool { return c.narrow() }
+
+// address is the list at another page.
+func (c CaseChoice) address(page int) string {
+	q := url.Values{}
+	for name, value := range map[string]string{"text": c.Text, "process": c.Process, "host": c.Host, "verdict": c.Verdict, "since": c.Since, "until": c.Until, "archived": c.Archived} {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	if page > 1 {
+		q.Set("page", strconv.Itoa(page))
+	}
+	return "/?" + q.Encode() + "#recent"
 }
 
 // Sample is a capture that comes with leakdiff.
@@ -45,23 +86,27 @@ type CaseSummary struct {
 	ID, Title, Sentence, Verdict string
 	Points                       []int
 	Snapshots                    int
+	Ticket                       string
+	Archived                     bool
+	Created                      time.Time
 }
 
-// HomeInput is what the start page is made of. Total is the number of all cases,
-// of which Cases are the most recent.
+// HomeInput is what the start page is made of. Total is the number of all cases that
+// are asked for, of which Cases are one page.
 type HomeInput struct {
 	Base    string
 	Upload  UploadInput
 	Limits  []Limit
 	Cases   []CaseSummary
 	Total   int
+	Choice  CaseChoice
 	Samples []Sample
 }
 
 // NewHome makes the start page; the caller adds the shell's engine line.
 func NewHome(in HomeInput) Home {
 	h := Home{
-		Shell:   Shell{Title: "What is leaking?", Section: "cases"},
+		Shell:   Shell{Title: "What is leaking?", Section: "cases", Sheet: "home"},
 		Upload:  NewUpload(in.Upload),
 		Base:    in.Base,
 		Limits:  in.Limits,
@@ -73,16 +118,42 @@ func NewHome(in HomeInput) Home {
 	for _, c := range in.Cases {
 		h.Cases = append(h.Cases, newCaseRow(c))
 	}
-	if in.Total > len(in.Cases) {
-		h.More = "The most recent " + Exact(int64(len(in.Cases))) + " of " + Exact(int64(in.Total)) + " cases. The search box finds the others."
-	}
+	h.list(in)
 	return h
+}
+
+// list says what the list of cases holds and where it goes on.
+func (h *Home) list(in HomeInput) {
+	const perPage = 100
+	h.Choice = in.Choice
+	for _, text := range []*string{&h.Choice.Text, &h.Choice.Process, &h.Choice.Host, &h.Choice.Since, &h.Choice.Until} {
+		*text = Visible(*text)
+	}
+	first := (max(in.Choice.Page, 1) - 1) * perPage
+	switch {
+	case in.Total == 0 && in.Choice.narrow():
+		h.Shown = "No case fits."
+	case in.Total > len(in.Cases) && len(in.Cases) > 0:
+		h.Shown = fmt.Sprintf("%s to %s of %s, the newest first.", Exact(int64(first+1)), Exact(int64(first+len(in.Cases))), Plural(int64(in.Total), "case", "cases"))
+	case in.Choice.narrow():
+		h.Shown = plainPlural(in.Total, "1 case fits.", Exact(int64(in.Total))+" cases fit.")
+	}
+	if in.Choice.Page > 1 {
+		h.Newer = in.Choice.address(in.Choice.Page - 1)
+	}
+	if first+len(in.Cases) < in.Total {
+		h.Older = in.Choice.address(max(in.Choice.Page, 1) + 1)
+	}
 }
 
 func newCaseRow(c CaseSummary) CaseRow {
 	row := CaseRow{
 		URL: "/cases/" + url.PathEscape(c.ID), Title: Visible(c.Title), Sentence: Visible(c.Sentence),
 		Points: c.Points, Snapshots: Number(int64(c.Snapshots)), Verdict: c.Verdict,
+		Ticket: Visible(c.Ticket), Archived: c.Archived,
+	}
+	if !c.Created.IsZero() {
+		row.Day = Day(c.Created)
 	}
 	if row.Title == "" {
 		row.Title = "untitled case"

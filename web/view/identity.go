@@ -203,6 +203,7 @@ func NewIdentity(in IdentityInput) Identity {
 	}
 	v := Identity{CaseID: in.CaseID, NeedsKey: in.NeedsKey, Sentence: m.sentence(), Mind: m.mind()}
 	v.Shell = Shell{
+		Sheet: "inventory",
 		Title: "Identity, " + Visible(in.CaseTitle), Section: "cases", Here: "Identity",
 		Crumbs:  []Link{{"Cases", "/"}, {Visible(in.CaseTitle), caseURL(in.CaseID)}},
 		Actions: []Link{{"JSON", v.URL(".json")}},

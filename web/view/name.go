@@ -40,15 +40,16 @@ type FamilyName struct {
 	// Attributes are "state CLOSE_WAIT" and the like, for kinds without stacks.
 	Attributes []Pair
 	URL        string
-	whole      string
+	// Whole is the title in plain words; frozen records of older versions lack it.
+	Whole string `json:",omitempty"`
 }
 
 // Text is the whole title in plain words.
 func (f FamilyName) Text() string {
-	if f.whole == "" { // of a frozen page
-		return f.Title.Full
+	if f.Whole != "" {
+		return f.Whole
 	}
-	return f.whole
+	return strings.TrimSpace(f.Title.Path + f.Title.Name + " " + f.Aside)
 }
 
 // Pair is a named value.
@@ -62,7 +63,7 @@ var asides = [...]string{" via ", " in ", " <- ", " ← ", " ("}
 
 // newFamilyName names a family. Frames are leaf first and may be empty.
 func newFamilyName(title string, kind analysis.Kind, frames []string, creator string, attributes map[string]string) FamilyName {
-	out := FamilyName{Kind: KindWord(kind, 1), whole: Visible(arrow(title))}
+	out := FamilyName{Kind: KindWord(kind, 1), Whole: Visible(arrow(title))}
 	if kind != analysis.KindGoroutine {
 		out.Title = resourceName(title, attributes["mask"])
 		out.Attributes = attributePairs(attributes)
@@ -189,6 +190,10 @@ func bundleURL(id string) string { return "/bundles/" + url.PathEscape(id) }
 
 func snapshotURL(id, caseID string) string {
 	return "/snapshots/" + url.PathEscape(id) + "?" + url.Values{"case": {caseID}}.Encode()
+}
+
+func diffURL(a, b, caseID string) string {
+	return "/diff/" + url.PathEscape(a) + ".." + url.PathEscape(b) + "?" + url.Values{"case": {caseID}}.Encode()
 }
 
 func familyURL(fingerprint, caseID, series string) string {

@@ -16,6 +16,8 @@ type Share struct {
 	Redaction []RedactionRule
 	Previews  []Preview
 	Keep      []KeepOption
+	// Look is the page as its readers would see it, Markdown its twin.
+	Look, Markdown string
 }
 
 // RedactionRule is one rule in words: what is taken out, what stands there
@@ -45,7 +47,9 @@ type ShareInput struct {
 	Freezes                      []string
 	Rules                        []RedactionRule
 	Counts, Full                 string
-	Now                          time.Time
+	// Markdown is the twin for tickets, as it would be frozen.
+	Markdown string
+	Now      time.Time
 }
 
 // NewShare makes the form with the defaults: redacted, counts only, 90 days. The
@@ -66,7 +70,7 @@ func NewShare(in ShareInput) Share {
 			{Value: "full", Name: "Full", Title: title, Text: full, Note: "The sentence, after redaction."},
 			{Value: "none", Name: "None", Note: "The address alone."},
 		},
-		Keep: keepOptions(in.Now),
+		Keep: keepOptions(in.Now), Markdown: visibleLines(in.Markdown), Look: "/share?" + url.Values{"view": {in.View}, "look": {"1"}}.Encode(),
 	}
 }
 
@@ -94,6 +98,8 @@ type Shared struct {
 // NewShared makes the page after freezing; a zero expires means kept until
 // withdrawn. The caller adds the shell's engine line.
 func NewShared(caseID, caseTitle, address, ownerKey string, expires time.Time, receipt []RedactionRule) Shared {
+	var file Shell
+	file.Offer(address, "", WithoutStacks)
 	s := Shared{
 		Shell: Shell{
 			Title: "The result is frozen", Section: "cases",
@@ -101,7 +107,7 @@ func NewShared(caseID, caseTitle, address, ownerKey string, expires time.Time, r
 		},
 		URL: address, OwnerKey: ownerKey, Receipt: receipt,
 		Expires: "It stays until it is withdrawn.",
-		Twins:   []Link{{"Markdown", address + ".md"}, {"text", address + ".txt"}, {"JSON", address + ".json"}},
+		Twins:   file.Twins,
 	}
 	if !expires.IsZero() {
 		s.Expires = "It ends on " + Day(expires) + "; the key extends it."
@@ -165,4 +171,13 @@ func NewNoSuchPermalink() Gone {
 		},
 		Ask: "Ask whoever put the link into the ticket for the whole address.",
 	}
+}
+
+// visibleLines is Visible for a text of several lines.
+func visibleLines(text string) string {
+	lines := strings.Split(text, "\n")
+	for i := range lines {
+		lines[i] = Visible(lines[i])
+	}
+	return strings.Join(lines, "\n")
 }

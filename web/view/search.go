@@ -8,8 +8,8 @@ type Search struct {
 	Query    string
 	Families []Hit
 	Cases    []Hit
-	// Error says in words why the query was not understood.
-	Error string
+	// Processes lead to the cases that hold them.
+	Processes []Hit
 }
 
 // Hit is one thing that was found. Path and Name are the two parts of a
@@ -36,14 +36,14 @@ func NewHit(name, text, url, verdict string) Hit {
 }
 
 // NewSearch makes the page; the caller adds the shell's engine line.
-func NewSearch(query string, families, cases []Hit, problem string) Search {
+func NewSearch(query string, families, cases, processes []Hit) Search {
 	title := "Search"
 	if query != "" {
 		title = "Search: " + Visible(query)
 	}
 	return Search{
 		Shell: Shell{Title: title, Query: Visible(query), Section: "search", Crumbs: []Link{{"Cases", "/"}}, Here: "Search"},
-		Query: Visible(query), Families: families, Cases: cases, Error: problem,
+		Query: Visible(query), Families: families, Cases: cases, Processes: processes,
 	}
 }
 
@@ -51,11 +51,9 @@ func NewSearch(query string, families, cases []Hit, problem string) Search {
 func (s Search) Sentence() string {
 	switch {
 	case s.Query == "":
-		return "Search functions, files and cases"
-	case s.Error != "":
-		return "The query was not understood"
-	case len(s.Families)+len(s.Cases) == 0:
+		return "Search functions, resources, processes and cases"
+	case len(s.Families)+len(s.Cases)+len(s.Processes) == 0:
 		return "Nothing matches “" + s.Query + "”"
 	}
-	return Plural(int64(len(s.Families)), "family", "families") + " and " + Plural(int64(len(s.Cases)), "case", "cases") + " match “" + s.Query + "”"
+	return Plural(int64(len(s.Families)), "family", "families") + ", " + Plural(int64(len(s.Processes)), "process", "processes") + " and " + Plural(int64(len(s.Cases)), "case", "cases") + " match “" + s.Query + "”"
 }

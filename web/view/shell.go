@@ -3,12 +3,13 @@
 // knows neither HTML nor storage.
 package view
 
-import "slices"
-
 // Link is a named address inside leakdiff.
 type Link struct {
 	Text, URL string
 }
+
+// Sharing is the action that freezes a page.
+const Sharing = "Share…"
 
 // Shell is what every page has around its own content.
 type Shell struct {
@@ -23,6 +24,9 @@ type Shell struct {
 	Actions []Link
 	// Section is the navigation entry that is current: cases, search, help.
 	Section string
+	// Sheet is the style sheet of the page: home, inventory, or empty for the one that
+	// results have.
+	Sheet string
 	// Engine is the footer's line ("leakdiff 1.0, engine 1, fingerprint g1").
 	Engine string
 	// Query is the text in the search box.
@@ -30,22 +34,25 @@ type Shell struct {
 	// Seal is set on frozen pages only: they link to no live page, so layout
 	// drops navigation, crumbs, search and actions and prints the seal instead.
 	Seal *Seal
+	// Copies are the twins that one key copies, Twins all of them, as files. Pictures is
+	// the address of the charts as files, see Picture.
+	Copies, Twins []Link
+	Pictures      string
+	// Standalone says that the page is one file without scripts: its style is inside.
+	Standalone bool
 	// Refresh is a number of seconds after which a page without scripts loads
 	// itself again, 0 for never.
 	Refresh int
-	// Styles are the style sheets that only some pages need.
-	Styles []string
-}
-
-// Styled is the shell with another style sheet.
-func (s Shell) Styled(name string) Shell {
-	s.Styles = append(slices.Clip(s.Styles), name)
-	return s
 }
 
 // Seal says what a frozen page is.
 type Seal struct {
 	Made, Engine, Expires, Redaction string
-	// Twins are the same result as Markdown, text and JSON.
-	Twins []Link
+	// Preview says that nothing is frozen yet: the page shows how it would look.
+	Preview bool
+	// Newer says that an older engine computed the page; Again is where it is computed
+	// anew, under an address of its own.
+	Newer, Again string
+	// Name is what the page is instead of a frozen result.
+	Name string
 }

@@ -12,6 +12,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/filter"
+	"leakdiff/analysis/flame"
 	"leakdiff/analysis/report"
 	"leakdiff/web/chart"
 )
@@ -30,9 +31,11 @@ type SnapshotInput struct {
 	// Others are the entries of "Compare with", Value is an id.
 	Others   []Choice
 	BundleID string
-	Query    url.Values
-	Engine   string
-	Frozen   bool
+	// Flame is the merged stacks of the kind that the page opens with, nil for none.
+	Flame  *flame.Tree
+	Query  url.Values
+	Engine string
+	Frozen bool
 }
 
 // Snapshot is the page of one snapshot.
@@ -46,8 +49,15 @@ type Snapshot struct {
 	Totals         []Pair
 	States         []State
 	StatesBar      *chart.StatesData
-	Figures        []Pair
-	Minds          []string
+	// Waits is the histogram of the waits that were printed, nil where none was.
+	Waits    *chart.BarsData
+	WaitNote string
+	// Flame is the upper part of the flame graph, whose page is at FlameURL.
+	Flame               *chart.FlameData
+	FlameURL, FlameNote string
+	FlameLegend         []FlameKey
+	Figures             []Pair
+	Minds               []string
 	// Facts are what this snapshot proves alone: a deadlock and the like.
 	Facts        []Pair
 	Tabs         []DiffTab
@@ -113,6 +123,8 @@ func NewSnapshot(in SnapshotInput) Snapshot {
 		out.Facts = append(out.Facts, Pair{Visible(f.Title), Visible(f.Text)})
 	}
 	out.States, out.StatesBar = m.states()
+	m.waits(&out)
+	m.flame(&out)
 	out.Figures = namedFigures(s.Figures)
 	out.Tabs, out.Heads = m.tabs(), m.heads()
 	m.families(&out)
@@ -153,7 +165,8 @@ func (m *snapshotMaker) shell(headline string) Shell {
 	}
 	if !m.in.Frozen {
 		q := url.Values{"case": {m.in.CaseID}}.Encode()
-		s.Actions = []Link{{"Markdown", m.base + ".md?" + q}, {"JSON", m.base + ".json?" + q}}
+		s.Offer(m.base, "?"+sameView(m.in.Query, m.in.CaseID), Stacks(hasStacks(m.in.Snapshot)))
+		s.offerExpert(m.base, q)
 	}
 	return s
 }
@@ -287,6 +300,41 @@ func (m *snapshotMaker) states() ([]State, *chart.StatesData) {
 		out = append(out[:most:most], State{rest, Number(int64(n))})
 	}
 	return out, bar
+}
+
+// waits adds the wait histograms of all families up.
+func (m *snapshotMaker) waits(out *Snapshot) {
+	if m.main() != analysis.KindGoroutine {
+		return
+	}
+	var sum analysis.Group
+	for i := range m.in.Snapshot.Groups {
+		g := &m.in.Snapshot.Groups[i]
+		if g.Family == nil || g.Family.Kind != analysis.KindGoroutine {
+			continue
+		}
+		for k, n := range g.Waits {
+			sum.Waits[k] += n
+		}
+	}
+	if out.Waits = waitBars("waits", &sum); out.Waits == nil {
+		return
+	}
+	out.WaitNote = "All goroutines of this snapshot. A lower bound: it counts from the first garbage collection after parking; “<1” holds those that print none as well."
+}
+
+// flame adds the upper part of the flame graph.
+func (m *snapshotMaker) flame(out *Snapshot) {
+	if m.in.Flame == nil {
+		return
+	}
+	in := FlameInput{CaseID: m.in.CaseID, B: m.in.Snapshot, Tree: m.in.Flame, Titles: m.in.Titles, Query: url.Values{"kind": {string(m.in.Flame.Kind)}}, Frozen: m.in.Frozen}
+	if out.Flame = flameExcerpt(in); out.Flame == nil {
+		return
+	}
+	out.FlameLegend = newFlameMaker(in).legend()
+	out.FlameURL = m.live(m.base + "/flame?" + url.Values{"case": {m.in.CaseID}, "kind": {string(m.in.Flame.Kind)}}.Encode())
+	out.FlameNote = fmt.Sprintf("%s by what they call: who created them on top, the first rows of it.", capital(many(m.in.Flame.Kind, m.in.Flame.Root.Count)))
 }
 
 // namedFigures are limits and metrics in words and order.
@@ -541,9 +589,9 @@ func (m *snapshotMaker) identity(out *Snapshot) {
 	}
 }
 
-// Markdown is the snapshot as text for a ticket.
-func (s Snapshot) Markdown() string {
-	var m markdown
+// Document is the snapshot as text for a ticket.
+func (s Snapshot) Document() Document {
+	var m Document
 	m.heading(1, s.Headline)
 	m.paragraph(s.Lead)
 	for _, w := range s.Minds {
@@ -588,5 +636,5 @@ func (s Snapshot) Markdown() string {
 	for _, f := range s.Identity {
 		m.item(f.Name + ": " + f.Value + " (" + f.Source + ")")
 	}
-	return m.String()
+	return m
 }

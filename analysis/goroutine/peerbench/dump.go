@@ -23,7 +23,15 @@ const (
 	labels              // debug=2 of Go 1.26 and later with a label set in each header
 	sigquit             // a crash text: gp=, m= in headers, fp=, sp=, pc= behind files
 	crlf                // debug=2 with Windows line ends
-	cri                 // debug=2 as a container runtime logs it, a prefix on each line
+
+	// debug=2 as programs log it, a prefix on each line.
+	cri        // a container runtime
+	docker     // docker's json-file driver
+	journal    // journalctl -o short
+	klog       // the program itself, line by line
+	timestamps // kubectl logs --timestamps
+	stern      // stern
+	compose    // docker compose logs
 )
 
 // dumpConfig says which dump to print. Equal configs give equal bytes.
@@ -219,15 +227,46 @@ func (d *dump) wrap(block []byte) {
 	switch d.cfg.Form {
 	case crlf:
 		d.out = append(d.out, bytes.ReplaceAll(block, []byte("\n"), []byte("\r\n"))...)
-	case cri:
+	case plain, labels, sigquit:
+		d.out = append(d.out, block...)
+	default:
 		for line := range bytes.Lines(block) {
 			d.at = d.at.Add(time.Duration(1000 + d.r.IntN(100_000)))
-			d.out = d.at.AppendFormat(d.out, "2006-01-02T15:04:05.000000000Z07:00")
-			d.out = append(append(d.out, " stderr F "...), line...)
+			d.logged(line[:len(line)-1])
 		}
-	default:
-		d.out = append(d.out, block...)
 	}
+}
+
+// logged prints a line as a log has it.
+func (d *dump) logged(line []byte) {
+	stamp := func(layout string) { d.out = d.at.AppendFormat(d.out, layout) }
+	word := func(text string) { d.out = append(d.out, text...) }
+	switch d.cfg.Form {
+	case cri:
+		stamp("2006-01-02T15:04:05.000000000Z07:00")
+		word(" stderr F ")
+	case docker:
+		word(`{"log":"`)
+		d.out = append(d.out, bytes.ReplaceAll(line, []byte("\t"), []byte(`\t`))...)
+		word(`\n","stream":"stderr","time":"`)
+		stamp(time.RFC3339Nano)
+		word("\"}\n")
+		return
+	case journal:
+		stamp(time.Stamp)
+		word(" node-1 kubelet[1234]: ")
+	case klog:
+		stamp("E0102 15:04:05.000000")
+		word("    1234 panic.go:12] ")
+	case timestamps:
+		stamp("2006-01-02T15:04:05.000000000Z07:00")
+		word(" ")
+	case stern:
+		word("web-7d4b9-x1 app ")
+	case compose:
+		word("api-1  | ")
+	}
+	d.out = append(append(d.out, line...), '\n')
 }
 
 // template is one real goroutine, cut where others of its stack differ.

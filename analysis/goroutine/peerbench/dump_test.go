@@ -33,7 +33,7 @@ func TestEqualConfigsPrintEqualDumps(t *testing.T) {
 }
 
 func TestADumpIsTheSameHoweverItIsRead(t *testing.T) {
-	for _, f := range []form{plain, labels, sigquit, crlf, cri} {
+	for f := plain; f <= compose; f++ {
 		c := dumpConfig{Goroutines: 60, Stacks: 20, Form: f, Seed: 1}
 		d, err := newDump(c)
 		if err != nil {

@@ -37,17 +37,9 @@ var realThreads string
 // wanted is how much faster than the plain implementations the parsers shall be.
 const wanted = 3
 
-// measureFormats compares the readers of the other formats with the plain programs
-// that somebody would write for the same figures. Those keep no places and bear no
-// damage, and the one for archives neither hashes files nor asks what they are.
-func measureFormats(s *suite) error {
-	for _, f := range []func(*suite) error{measureListing, measureDirectory, measureThreads} {
-		if err := f(s); err != nil {
-			return err
-		}
-	}
-	return nil
-}
+// The readers of the other formats are compared with the plain programs that
+// somebody would write for the same figures. Those keep no places and bear no damage,
+// and the one for archives neither hashes files nor asks what they are.
 
 // compare runs both sides in turns and demands the same counts.
 func compare(s *suite, what string, count int, ours, plain func() (families, error)) error {

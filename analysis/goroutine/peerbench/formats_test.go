@@ -36,8 +36,13 @@ func TestPlainImplementationsCountWhatIsThere(t *testing.T) {
 
 func TestTheFormatsCountLikeThePlainImplementations(t *testing.T) {
 	s := &suite{size: size{rounds: 1, rows: 500, files: 40, threads: 100}, out: new(bytes.Buffer)}
-	if err := measureFormats(s); err != nil {
-		t.Error(err)
+	for _, p := range parts {
+		if !p.chosen("formats") {
+			continue
+		}
+		if err := p.measure(s); err != nil {
+			t.Error(err)
+		}
 	}
 	if len(s.rows) != 3 {
 		t.Errorf("%d rows, want 3", len(s.rows))

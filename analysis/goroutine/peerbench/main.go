@@ -38,17 +38,26 @@ var (
 	short = size{"short", 3, 40_000, 100_000, 150_000, 20_000, 4_000, 5_000, 10, 20, 50}
 )
 
-// part is one group of rows.
+// part is one group of rows; several may go by one more name.
 type part struct {
-	name    string
-	measure func(*suite) error
+	name, group string
+	measure     func(*suite) error
 }
 
 var parts = []part{
-	{"parse", measureParsers},
-	{"formats", measureFormats},
-	{"ingest", measureIngest},
-	{"pages", measurePages},
+	{"parse", "", measureParsers},
+	{"lsof", "formats", measureListing},
+	{"fdinfo", "formats", measureDirectory},
+	{"threads", "formats", measureThreads},
+	{"ingest", "", measureIngest},
+	{"pages", "", measurePages},
+}
+
+// chosen reports whether a part is among those that -only names; all are where it
+// names none.
+func (p part) chosen(only string) bool {
+	names := strings.Split(only, ",")
+	return only == "" || slices.Contains(names, p.name) || slices.Contains(names, p.group)
 }
 
 func main() {
@@ -62,13 +71,14 @@ func run(args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("peerbench", flag.ContinueOnError)
 	small := flags.Bool("short", false, "smaller dumps: about two minutes")
 	file := flags.String("out", "", "file to write the table to")
-	only := flags.String("only", "", "parts to run, with commas: parse, formats, ingest, pages")
+	only := flags.String("only", "", "parts to run, with commas: parse, formats (lsof, fdinfo, threads), ingest, pages")
+	rows := flags.String("rows", "", "with -only parse: the dumps to parse, by a part of their name")
 	profiles := flags.String("profiles", "", "directory for pprof files of the parser and of an ingest, in place of the table")
 	printing := flags.Int("dump", 0, "print a dump of so many goroutines, in place of the table")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	s := &suite{size: full, out: out, began: time.Now()}
+	s := &suite{size: full, rowsOf: *rows, out: out, began: time.Now()}
 	if *small {
 		s.size = short
 	}
@@ -84,7 +94,7 @@ func run(args []string, out io.Writer) error {
 		return writeProfiles(s, *profiles)
 	}
 	for _, p := range parts {
-		if *only != "" && !slices.Contains(strings.Split(*only, ","), p.name) {
+		if !p.chosen(*only) {
 			continue
 		}
 		if err := p.measure(s); err != nil {

@@ -85,7 +85,9 @@ func trimmed(v float64) string {
 // suite gathers rows.
 type suite struct {
 	size size
-	rows []row
+	// rowsOf chooses dumps by a part of their name.
+	rowsOf string
+	rows   []row
 	// notes are what could not be measured here, and parts of composed figures.
 	notes []string
 	out   io.Writer

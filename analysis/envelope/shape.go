@@ -1,0 +1,250 @@
+package envelope
+
+import (
+	"bytes"
+	"encoding/binary"
+)
+
+// shape is what the lines of one writer have in common before or behind their
+// text: bytes that are the same in each line, and digits that differ. The layers
+// cut a prefix by its letters, blanks and signs and by where digits stand, never by
+// what these are, so that two prefixes of one shape are cut at the same place.
+type shape struct {
+	text []byte // as in one line, every digit that may differ as '0'
+	free []bool // of each byte, whether it is such a digit
+	// words is text by eight bytes; the last word overlaps the one before.
+	words []word
+	// from and to are where in text the fraction of a second stands: RFC 3339 with
+	// nanoseconds leaves zeros at its end out. Equal where there is none.
+	from, to int
+}
+
+// word compares eight bytes at once.
+type word struct {
+	at   int
+	want uint64
+	// six is 6 for each byte that may be any digit: it lifts what follows '9' out of
+	// the four lower bits. strict are the bits that have to be zero.
+	six, strict uint64
+}
+
+// maxFraction is how many digits a fraction has at most.
+const maxFraction = 9
+
+func (s *shape) reset() {
+	s.text, s.free, s.words = s.text[:0], s.free[:0], s.words[:0]
+	s.from, s.to = 0, 0
+}
+
+// fixed adds bytes that are the same in every line.
+func (s *shape) fixed(b []byte) {
+	s.text = append(s.text, b...)
+	for range b {
+		s.free = append(s.free, false)
+	}
+}
+
+// stamp adds a text whose digits may differ, and of whose first fraction the
+// length may.
+func (s *shape) stamp(b []byte) {
+	begin := len(s.text)
+	for _, c := range b {
+		digit := isDigit(c)
+		if digit {
+			c = '0'
+		}
+		s.text, s.free = append(s.text, c), append(s.free, digit)
+	}
+	if s.to > 0 || len(b) == 0 || b[0] == '[' {
+		return // what stands in brackets has a length that cutBracketed minds
+	}
+	if i := bytes.Index(s.text[begin:], []byte(":00.")); i >= 0 {
+		s.from = begin + i + len(":00.")
+		s.to = s.from + run(b[i+len(":00."):], isDigit)
+	}
+}
+
+// ready ends what was added.
+func (s *shape) ready() {
+	for at := 0; at < len(s.text); at += 8 {
+		if at+8 > len(s.text) {
+			at = max(0, len(s.text)-8)
+		}
+		w := word{at: at}
+		for i := range min(8, len(s.text)-at) {
+			w.want |= uint64(s.text[at+i]) << (8 * i)
+			if s.free[at+i] {
+				w.six |= 0x06 << (8 * i)
+				w.strict |= 0xf0 << (8 * i)
+			} else {
+				w.strict |= 0xff << (8 * i)
+			}
+		}
+		s.words = append(s.words, w)
+	}
+}
+
+// match is how many bytes at the beginning of a line have the shape, false where
+// they do not.
+func (s *shape) match(b []byte) (int, bool) {
+	for i := range s.words {
+		w := &s.words[i]
+		if len(b) >= w.at+8 {
+			d := binary.LittleEndian.Uint64(b[w.at:]) ^ w.want
+			if (d|(d+w.six))&w.strict == 0 {
+				continue
+			}
+		}
+		if s.from < s.to {
+			return s.slow(b, min(w.at, s.from))
+		}
+		return s.slow(b, w.at)
+	}
+	// A longer fraction goes on where this one ends, unless something else follows.
+	if s.from < s.to && s.to == len(s.text) {
+		return s.slow(b, s.from)
+	}
+	return len(s.text), true
+}
+
+// slow compares byte by byte from an index on, and lets the fraction have another
+// length.
+func (s *shape) slow(b []byte, i int) (int, bool) {
+	for j := i; j < len(s.text); {
+		if j == s.from && s.to > s.from {
+			n := run(b[i:], isDigit)
+			if n == 0 || n > maxFraction {
+				return 0, false
+			}
+			i, j = i+n, s.to
+			continue
+		}
+		if i == len(b) || s.free[j] && !isDigit(b[i]) || !s.free[j] && b[i] != s.text[j] {
+			return 0, false
+		}
+		i++
+		j++
+	}
+	return i, true
+}
+
+// shapes learns the shape of lines from the line before, which walking took.
+func (s *scanner) shapes(src *source) bool {
+	t, w := &s.trotter, s.in
+	t.next = -1
+	if w.pos == 0 || w.buf[w.pos-1] != '\n' {
+		return false
+	}
+	begin := bytes.LastIndexByte(w.buf[:w.pos-1], '\n') + 1
+	line := withoutReturn(w.buf[begin : w.pos-1])
+	if begin == 0 || bytes.IndexByte(line, 0x1b) >= 0 {
+		return false
+	}
+	t.prefix.reset()
+	t.suffix.reset()
+	bare := bareObject(line)
+	t.arrays = len(bare) > 0 && (bare[0] == '{' || bare[0] == '[')
+	t.object = len(s.layers) > 0 && s.layers[0].kind == layerJSON
+	text, ok := line, true
+	switch {
+	case t.object:
+		text, ok = s.objectShape(line)
+	case len(s.layers) > 0:
+		text, ok = s.layerShape(line)
+	}
+	if !ok || !s.indentedBy(line) && s.sources[string(s.key)] != src {
+		return false
+	}
+	t.logger = false
+	if in := &src.open.inner; in.mode == innerEach && !t.loggerShape(in, text) {
+		return false
+	}
+	t.prefix.ready()
+	t.suffix.ready()
+	bare = trim(t.prefix.text)
+	t.guessed = len(s.layers) == 0 && len(bare) > 0
+	t.record = t.arrays || bytes.HasPrefix(bare, []byte("MESSAGE=")) || t.guessed && s.nearby("\nMESSAGE\n")
+	return nextMarker(t.prefix.text) < 0 && nextMarker(t.suffix.text) < 0
+}
+
+// layerShape learns the prefix that the layers are.
+func (s *scanner) layerShape(line []byte) (text []byte, ok bool) {
+	p := &s.trotter.prefix
+	if s.indentedBy(line) {
+		p.fixed(line[:s.indent])
+		return line[s.indent:], true
+	}
+	text = line
+	for _, l := range s.layers {
+		c, ok := l.cut(text)
+		// Without a blank at its end a prefix may go on in the next line.
+		if n := len(text) - len(c.text); !ok || c.partial || n == 0 || text[n-1] != ' ' {
+			return nil, false
+		} else if m := len(c.stamp); m > 0 {
+			at := cap(text) - cap(c.stamp)
+			p.fixed(text[:at])
+			p.stamp(text[at : at+m])
+			p.fixed(text[at+m : n])
+		} else {
+			p.fixed(text[:n])
+		}
+		text = c.text
+	}
+	return text, true
+}
+
+// indentedBy reports whether a line continues a message of journald.
+func (s *scanner) indentedBy(line []byte) bool {
+	return len(s.layers) > 0 && s.layers[0].kind == layerSyslog && s.indent > 0 && len(line) >= s.indent &&
+		run(line[:s.indent], func(c byte) bool { return c == ' ' }) == s.indent
+}
+
+// loggerShape adds the prefix of the program's own logger, or the indentation.
+func (t *trotter) loggerShape(in *inner, text []byte) bool {
+	rest, ok := in.cut(text)
+	n := len(text) - len(rest)
+	if !ok || n == 0 || !isBlank(text[n-1]) || t.object && bytes.ContainsAny(text[:n], `"\`) {
+		return false
+	}
+	t.logger = len(trim(text[:n])) > 0
+	t.prefix.stamp(text[:n])
+	return true
+}
+
+// objectShape learns what stands round the text in a JSON object.
+//
+//	`{"log":"main.main()\n","stream":"stderr","time":"2026-11-21T02:58:36.123Z"}`
+//	prefix `{"log":"`, text `main.main()`, suffix `\n","stream":"stderr","time":"0000-00-00T00:00:00.000Z"}`
+func (s *scanner) objectShape(line []byte) (text []byte, ok bool) {
+	t, l := &s.trotter, s.layers[0]
+	to, from, found := &t.prefix, 0, 0
+	whole := eachMember(line, func(key, value []byte) {
+		at := cap(line) - cap(value)
+		switch {
+		case string(key) == l.key && len(value) >= 2 && value[0] == '"':
+			found++
+			text = value[1 : len(value)-1]
+			to.fixed(line[from : at+1])
+			to, from = &t.suffix, at+len(value)-1
+			if t.ended = bytes.HasSuffix(text, []byte(`\n`)); t.ended {
+				text, from = text[:len(text)-2], from-2
+			}
+		case isTimeKey(key):
+			to.fixed(line[from:at])
+			to.stamp(value)
+			from = at + len(value)
+		}
+	})
+	t.suffix.fixed(line[from:])
+	text = bytes.TrimPrefix(text, []byte(`\t`))
+	return text, whole && found == 1 && (t.ended || !l.newlines) && bytes.IndexByte(text, '\\') < 0
+}
+
+// isTimeKey knows the members of which record.set takes a time and nothing else.
+func isTimeKey(key []byte) bool {
+	switch string(key) {
+	case "time", "ts", "timestamp", "@timestamp":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,363 @@
+package envelope
+
+import "bytes"
+
+// The third gait of the scanner. Nearly all lines of a long dump in a log have the
+// prefix of the line before them and a text that can be nothing but a line of a
+// stack. Such lines need none of the questions that walking asks of each: trotting
+// compares their prefix by eight bytes at a time, knows their text by strict rules,
+// and copies it. Any other line is left to walking, which reads it as if there were
+// no other gait.
+//
+// What holds in walking for a line that trotting takes:
+//   - the layers are cut off where they were cut off the line before, and the line
+//     has the same source (see shape);
+//   - no byte of it begins a colour, and nothing in it is a marker, but a header's at
+//     its beginning: learning finds nothing new, no string begins;
+//   - isDumpLine says yes to it, or it is blank, or a header that goes on with the
+//     dump; it opens no crash and tells no date.
+
+// trotter is what trotting knows from one call to the next.
+type trotter struct {
+	// prefix stands before the text of each line, suffix behind it in a JSON object.
+	prefix, suffix shape
+	// next is the offset of the line behind those that have this shape, -1 where
+	// there are none.
+	next int64
+	// object says that the lines are JSON objects, ended that the text in each ends
+	// with an escaped newline.
+	object, ended bool
+	// logger says that prefix ends with that of the program's own logger.
+	logger bool
+	// arrays says that a line may hold an array of bytes, whose marker is a list of
+	// numbers; guessed that walking looks at each header for layers, record that it
+	// may find one of those that are records.
+	arrays, guessed, record bool
+	colour                  finder // of escape sequences
+	// wait is for how many lines trotting is not tried, after it came to nothing.
+	wait, patience int
+	lines          int64  // taken
+	line           []byte // of a JSON object, decoded
+}
+
+// maxPatience is after how many lines at the latest trotting is tried again.
+const maxPatience = 64
+
+// maxTrot bounds the lines of one call.
+const maxTrot = 4096
+
+// finder knows where a byte comes next, so that each byte of the input is searched
+// once.
+type finder struct {
+	at    int64 // of the byte, or of what was not searched yet
+	found bool
+}
+
+// before is the index in the window before which c does not occur.
+func (f *finder) before(w *window, c byte) int {
+	if here := w.offset(); f.at < here {
+		f.at, f.found = here, false
+	}
+	if from := int(f.at - w.base); !f.found {
+		i := bytes.IndexByte(w.buf[from:w.end], c)
+		if f.found = i >= 0; !f.found {
+			i = w.end - from
+		}
+		f.at += int64(i)
+	}
+	return int(f.at - w.base)
+}
+
+// trot takes up to most lines, or more where the scanner has but one source, and
+// returns how many.
+func (s *scanner) trot(most int) int {
+	t, w := &s.trotter, s.in
+	if t.wait > 0 {
+		t.wait--
+		return 0
+	}
+	if len(s.sources) == 1 {
+		most = maxTrot // nobody else may fall silent
+	}
+	src := s.last
+	if src == nil || !src.steady() || s.html || w.inLine || s.walking {
+		return 0
+	}
+	taken := 0
+	if t.next == w.offset() || s.shapes(src) {
+		taken = s.trotOn(src, most)
+	}
+	if taken == 0 {
+		t.patience = min(2*t.patience+1, maxPatience)
+		t.wait = t.patience
+		return 0
+	}
+	t.patience = 0
+	return taken
+}
+
+// steady reports whether the source is in the middle of a dump of goroutines, with
+// nothing begun beside it.
+func (s *source) steady() bool {
+	o := s.open
+	return o != nil && o.Kind == KindGoroutine && !o.profile && !o.lone() && o.inner.mode != innerUndecided &&
+		!s.run.active && len(s.pending) == 0 && !s.opening.active && !s.begin
+}
+
+// trotOn takes lines as long as they have the shape.
+func (s *scanner) trotOn(src *source, most int) (taken int) {
+	t, w, o := &s.trotter, s.in, src.open
+	end := t.colour.before(w, 0x1b)
+	var last, before []byte // the last line; the last text that the next line may need
+	var beforeAt place
+	wiped := false // by a blank line
+	for taken < most {
+		n := bytes.IndexByte(w.buf[w.pos:end], '\n')
+		if n < 0 {
+			break
+		}
+		line := withoutReturn(w.buf[w.pos : w.pos+n])
+		text, tab, ok := t.cut(line)
+		if !ok || t.arrays && bytes.IndexByte(text, ',') >= 0 && bytes.Contains(text, []byte("103,")) {
+			break
+		}
+		kind := kindOf(text, tab)
+		if kind == otherText || kind == headerText && !s.trotHeader(src, line, text) {
+			break
+		}
+		switch kind {
+		case blankText:
+			o.blankLine()
+			if !t.logger {
+				before, wiped = nil, true
+			}
+		case stackText:
+			o.strays, o.foreign = 0, 0
+			switch {
+			case !tab:
+				o.write(text, true)
+			case t.object:
+				t.line = append(append(t.line[:0], '\t'), text...)
+				o.write(t.line, true)
+			default:
+				o.write(line[len(line)-len(text)-1:], true)
+			}
+		}
+		if kind != blankText {
+			before, beforeAt = text, place{line: w.line + 1, off: w.offset()}
+		}
+		last = line
+		w.pos += n + 1
+		w.line++
+		taken++
+	}
+	if taken == 0 {
+		return 0
+	}
+	s.lines += int64(taken)
+	t.lines += int64(taken)
+	t.next = w.offset()
+	switch {
+	case before != nil:
+		src.remember(before, beforeAt)
+	case wiped:
+		src.beforeLength = 0
+	}
+	s.pass(last)
+	return taken
+}
+
+// trotHeader takes the header of a goroutine of the same dump.
+func (s *scanner) trotHeader(src *source, line, text []byte) bool {
+	h, ok := readHeader(text)
+	// A backslash may end a header in a string of many lines.
+	if !ok || bytes.IndexByte(text, '\\') >= 0 || !src.goesOn(h, text, src.open.inner.mode == innerEach) {
+		return false
+	}
+	if t := &s.trotter; t.guessed {
+		if _, _, ok := guessPrefix(line); ok || t.record {
+			return false
+		}
+	}
+	src.open.header(h, text, place{line: s.in.line + 1, off: s.in.offset()}, true)
+	return true
+}
+
+// pass leaves the scanner as walking would behind a line.
+func (s *scanner) pass(line []byte) {
+	if s.trotter.object {
+		s.readObject(line, s.layers[0])
+		s.recordSource(&s.record)
+		s.record.found = false
+		return
+	}
+	s.peel(line)
+}
+
+// cut gives the text of a line that has the shape, without the tab that it begins
+// with.
+//
+//	"2026-11-21T02:58:36.123456789Z stderr F \t/srv/main.go:12 +0x1d" -> "/srv/main.go:12 +0x1d", true
+func (t *trotter) cut(line []byte) (text []byte, tab, ok bool) {
+	n, ok := t.prefix.match(line)
+	if !ok {
+		return nil, false, false
+	}
+	text = line[n:]
+	if t.object {
+		return t.cutObject(text)
+	}
+	if tab = len(text) > 0 && text[0] == '\t'; tab {
+		text = text[1:]
+	}
+	return text, tab, true
+}
+
+// cutObject does the same behind the prefix of a JSON object.
+//
+//	`\t/srv/main.go:12 +0x1d\n","stream":"stderr"}` -> "/srv/main.go:12 +0x1d", true
+func (t *trotter) cutObject(b []byte) (text []byte, tab, ok bool) {
+	if tab = len(b) > 1 && b[0] == '\\' && b[1] == 't'; tab {
+		b = b[2:]
+	}
+	n := bytes.IndexByte(b, '"')
+	if t.ended {
+		n -= len(`\n`)
+	}
+	if n < 0 || bytes.IndexByte(b[:n], '\\') >= 0 {
+		return nil, false, false
+	}
+	m, ok := t.suffix.match(b[n:])
+	return b[:n], tab, ok && m == len(b)-n
+}
+
+// withoutReturn takes the return of a Windows line end off.
+func withoutReturn(b []byte) []byte {
+	if len(b) > 0 && b[len(b)-1] == '\r' {
+		return b[:len(b)-1]
+	}
+	return b
+}
+
+// textKind is what a text is beyond doubt.
+type textKind int
+
+const (
+	otherText textKind = iota
+	blankText
+	headerText
+	stackText // a line that isDumpLine knows
+)
+
+// kindOf tells the text of a line, of which a tab was taken off or not. All that it
+// knows but headers holds no marker: those have a blank between words.
+func kindOf(text []byte, tab bool) textKind {
+	if len(text) == 0 {
+		if tab {
+			return otherText
+		}
+		return blankText
+	}
+	known := false
+	switch c := text[0]; {
+	case c <= ' ' || c == '[' || c == '-' || text[len(text)-1] <= ' ':
+	case tab:
+		known = isPlainPlace(text)
+	case c == 'g' && bytes.HasPrefix(text, []byte(headerWord)):
+		return headerText
+	case c == 'c' && bytes.HasPrefix(text, []byte(creatorWord)):
+		known = isPlainCreator(text[len(creatorWord):])
+	default:
+		known = isPlainCall(text)
+	}
+	if known {
+		return stackText
+	}
+	return otherText
+}
+
+const creatorWord = "created by "
+
+// isPlainPlace knows a file and line without a blank in its path, and the
+// addresses behind it.
+//
+//	"/srv/pool.go:42 +0x1d"                                              -> true
+//	"/srv/pool.go:42 +0x1d fp=0xc000047790 sp=0xc000047718 pc=0x40841c" -> true
+func isPlainPlace(t []byte) bool {
+	end := bytes.IndexByte(t, ' ')
+	if end < 0 {
+		end = len(t)
+	}
+	i := end
+	for i > 0 && isDigit(t[i-1]) {
+		i--
+	}
+	return i < end && i > 1 && t[i-1] == ':' && areOffsets(t[end:])
+}
+
+// areOffsets knows " +0x1d fp=0xc000047790", and nothing.
+func areOffsets(b []byte) bool {
+	for len(b) > 0 {
+		switch {
+		case len(b) > 4 && string(b[:4]) == " +0x":
+			b = b[4:]
+		case len(b) > 6 && string(b[3:6]) == "=0x" && (string(b[:3]) == " fp" || string(b[:3]) == " sp" || string(b[:3]) == " pc"):
+			b = b[6:]
+		default:
+			return false
+		}
+		n := 0
+		for n < len(b) && hexDigit[b[n]] {
+			n++
+		}
+		b = b[n:]
+	}
+	return true
+}
+
+// isPlainCreator knows what follows "created by ".
+//
+//	"main.(*Pool).start in goroutine 17" -> true
+//	"main.start[struct { a int }]"       -> false
+func isPlainCreator(t []byte) bool {
+	i := bytes.IndexByte(t, ' ')
+	if i < 0 {
+		return true
+	}
+	id, ok := bytes.CutPrefix(t[i:], []byte(" in goroutine "))
+	return ok && len(id) > 0 && digits(id)
+}
+
+// isPlainCall knows a call whose name has no blank. Neither has a marker a place in
+// the arguments: each has blanks and an r, as have no addresses.
+//
+//	"main.(*T[...]).run(0xc000010000, {0x1?, 0x2?}, ...)" -> true
+//	"closing (client went away)"                          -> false
+func isPlainCall(t []byte) bool {
+	if t[len(t)-1] != ')' {
+		return false
+	}
+	i := bytes.IndexByte(t, '(')
+	for i > 0 && t[i-1] == '.' {
+		j := bytes.IndexByte(t[i+1:], '(')
+		if j < 0 {
+			return false
+		}
+		i += j + 1
+	}
+	if i <= 0 {
+		return false
+	}
+	blank := bytes.IndexByte(t, ' ')
+	return blank < 0 || blank > i && bytes.IndexByte(t[i:], 'r') < 0
+}
+
+// hexDigit are the bytes of addresses.
+var hexDigit = set("0123456789abcdef")
+
+func set(members string) (in [256]bool) {
+	for _, c := range []byte(members) {
+		in[c] = true
+	}
+	return in
+}

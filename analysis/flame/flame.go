@@ -1,0 +1,246 @@
+// Package flame merges the stacks of a snapshot, or of two, into one tree of calls:
+// what many members have in common is one node with their number. It takes the
+// families of snapshots with their normalised frames and gives counts, and for two
+// snapshots what rose and fell below each node. It is pure, and it refuses to know
+// widths, colours, which change is good, and members without a stack, which it only
+// counts.
+package flame
+
+import (
+	"cmp"
+	"hash/fnv"
+	"slices"
+	"strconv"
+	"strings"
+
+	"leakdiff/analysis"
+)
+
+// maxNodes bounds a tree: stacks come from uploads. Families are entered largest
+// first, so that what is cut off is the smallest.
+const maxNodes = 100_000
+
+// Node is one call, with everything that was called from it.
+type Node struct {
+	// Func is the normalised name of the function; empty at the root.
+	Func string
+	// Creator says that Func did not call but started what is below: "created by".
+	Creator bool
+	// Key names the path from the root to the node, equal in every tree that has the
+	// path: 16 lower-case hex digits, "0" at the root.
+	Key string
+	// Count is the number of members at or below the node, in a tree of two snapshots
+	// those of the later one; Before are those of the earlier one.
+	Before, Count int
+	// Rise sums what families at or below the node rose, Fall what others of them
+	// fell: Count - Before is Rise - Fall. Both are 0 in the tree of one snapshot.
+	Rise, Fall int
+	// Families end here: the function is their leaf, or their stack is cut off here.
+	Families []*analysis.Family
+	// Children are ordered by name.
+	Children []*Node
+
+	byName map[string]*Node
+}
+
+// Change is what rose less what fell.
+func (n *Node) Change() int { return n.Rise - n.Fall }
+
+// Tree is the merged stacks of one kind.
+type Tree struct {
+	Kind analysis.Kind
+	Root *Node
+	// Bare and BareBefore count members whose family has no stack ("stack
+	// unavailable"): they are not in the tree.
+	Bare, BareBefore int
+	// Cut is the number of families whose innermost frames were left out because the
+	// tree is full.
+	Cut int
+
+	nodes int
+}
+
+// Of merges the stacks of the groups of one snapshot.
+func Of(groups []analysis.Group, kind analysis.Kind) *Tree {
+	t := newTree(kind)
+	for _, p := range paired(nil, groups, kind) {
+		t.enter(p, counted)
+	}
+	t.finish()
+	return t
+}
+
+// Between merges the stacks of two snapshots, a before b. A family that only one of
+// them lists has 0 members in the other: whether that may be said is for the caller
+// to know.
+func Between(a, b []analysis.Group, kind analysis.Kind) *Tree {
+	t := newTree(kind)
+	for _, p := range paired(a, b, kind) {
+		t.enter(p, compared)
+	}
+	t.finish()
+	return t
+}
+
+func newTree(kind analysis.Kind) *Tree {
+	return &Tree{Kind: kind, Root: &Node{Key: "0"}}
+}
+
+// pair is one family with its members in both snapshots.
+type pair struct {
+	family        *analysis.Family
+	before, count int
+}
+
+// paired joins the groups of a kind by fingerprint, largest first.
+func paired(a, b []analysis.Group, kind analysis.Kind) []pair {
+	at := map[string]int{}
+	var out []pair
+	of := func(g *analysis.Group) *pair {
+		i, known := at[g.Family.Fingerprint]
+		if !known {
+			i = len(out)
+			at[g.Family.Fingerprint] = i
+			out = append(out, pair{family: g.Family})
+		}
+		return &out[i]
+	}
+	for i := range a {
+		if g := &a[i]; g.Family != nil && g.Family.Kind == kind {
+			of(g).before += g.Count
+		}
+	}
+	for i := range b {
+		if g := &b[i]; g.Family != nil && g.Family.Kind == kind {
+			of(g).count += g.Count
+		}
+	}
+	slices.SortFunc(out, func(x, y pair) int {
+		return cmp.Or(cmp.Compare(max(y.before, y.count), max(x.before, x.count)), strings.Compare(x.family.Fingerprint, y.family.Fingerprint))
+	})
+	return out
+}
+
+// counting says what of a pair a node adds up.
+type counting int
+
+const (
+	counted counting = iota
+	compared
+)
+
+// enter adds a family along its path from the root.
+func (t *Tree) enter(p pair, how counting) {
+	f := p.family
+	if len(f.Loose) == 0 {
+		t.Bare += p.count
+		t.BareBefore += p.before
+		return
+	}
+	n := t.Root
+	n.add(p, how)
+	outer := len(f.Loose) - 1
+	if f.LooseCreator != "" {
+		if n = t.step(n, f.LooseCreator, true, p, how); n == nil {
+			return
+		}
+		if f.Loose[outer] == f.LooseCreator && outer > 0 {
+			// Some forms of a dump print the wrapper of the go statement as a frame:
+			// it is compared once (family.canonicalText), so it is drawn once.
+			outer--
+		}
+	}
+	for i := outer; i >= 0; i-- {
+		if n = t.step(n, f.Loose[i], false, p, how); n == nil {
+			return
+		}
+	}
+	n.Families = append(n.Families, f)
+}
+
+// step goes from n to its child of that name and adds the pair there; where the
+// tree is full the family ends at n and the result is nil.
+func (t *Tree) step(n *Node, name string, creator bool, p pair, how counting) *Node {
+	key := name
+	if creator {
+		key = "created by " + name
+	}
+	child := n.byName[key]
+	if child == nil {
+		if t.nodes >= maxNodes {
+			n.Families = append(n.Families, p.family)
+			t.Cut++
+			return nil
+		}
+		t.nodes++
+		child = &Node{Func: name, Creator: creator, Key: keyBelow(n.Key, key)}
+		if n.byName == nil {
+			n.byName = map[string]*Node{}
+		}
+		n.byName[key] = child
+		n.Children = append(n.Children, child)
+	}
+	child.add(p, how)
+	return child
+}
+
+func (n *Node) add(p pair, how counting) {
+	n.Count += p.count
+	n.Before += p.before
+	if how == compared {
+		n.Rise += max(p.count-p.before, 0)
+		n.Fall += max(p.before-p.count, 0)
+	}
+}
+
+// keyBelow names the path to the child of that name.
+func keyBelow(parent, name string) string {
+	h := fnv.New64a()
+	h.Write([]byte(parent))
+	h.Write([]byte{0})
+	h.Write([]byte(name))
+	s := strconv.FormatUint(h.Sum64(), 16)
+	return strings.Repeat("0", 16-len(s)) + s
+}
+
+// finish orders what was entered and lets go of what only entering needs.
+func (t *Tree) finish() {
+	open := []*Node{t.Root}
+	for len(open) > 0 {
+		n := open[len(open)-1]
+		open = open[:len(open)-1]
+		n.byName = nil
+		slices.SortFunc(n.Children, func(a, b *Node) int {
+			return cmp.Or(strings.Compare(a.Func, b.Func), strings.Compare(a.Key, b.Key))
+		})
+		open = append(open, n.Children...)
+	}
+}
+
+// Path leads from the root to the node with the key, both included; nil where the
+// tree has no such node.
+func (t *Tree) Path(key string) []*Node {
+	return t.Root.path(key, nil)
+}
+
+func (n *Node) path(key string, above []*Node) []*Node {
+	above = append(above, n)
+	if n.Key == key {
+		return slices.Clone(above)
+	}
+	for _, c := range n.Children {
+		if found := c.path(key, above); found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
+// Own are the members whose stack ends at the node, in the later snapshot.
+func (n *Node) Own() int {
+	own := n.Count
+	for _, c := range n.Children {
+		own -= c.Count
+	}
+	return own
+}

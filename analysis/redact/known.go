@@ -1,0 +1,216 @@
+package redact
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"sort"
+	"strings"
+)
+
+// shortest is the length of the shortest name that is replaced: shorter ones would hit
+// ordinary words.
+const shortest = 3
+
+// words are the pseudonyms of rules that hide known names.
+var words = map[Rule]string{Hosts: "host", Pods: "pod", Namespaces: "namespace", Users: "user", Paths: "path"}
+
+// keyed are the members of JSON objects, and the names in pairs of a name and a value,
+// that hold secrets of one rule.
+var keyed = map[string]Rule{
+	"host": Hosts, "hostname": Hosts, "node": Hosts, "nodename": Hosts,
+	"pod": Pods, "pod_name": Pods, "namespace": Namespaces, "pod_namespace": Namespaces,
+	"user": Users, "username": Users, "login": Users,
+}
+
+var (
+	// argument is a flag with its value: "--kubeconfig=/etc/x".
+	argument = regexp.MustCompile(`((?:^|[\s"'\[(,])--?[A-Za-z][\w.-]*=)([^\s"',;)\]]+)`)
+	// plainValue tells nothing: a number, a time, a word that switches.
+	plainValue = regexp.MustCompile(`^(?:[0-9.]+(?:[a-zA-Z]{1,3}|%)?|true|false|on|off|yes|no|[0-2]|debug|info|json|text)$`)
+	// podLog is the directory of a pod's logs: "/pods/shop_cart-7_6f1c…".
+	podLog = regexp.MustCompile(`/pods/([a-z0-9][a-z0-9.-]*)_([a-z0-9][a-z0-9.-]*|<pod>)_`)
+	// container is a container's name as the kubelet made it: "k8s_app_cart-7_shop_…".
+	container = regexp.MustCompile(`k8s_[^_\s/]+_([a-z0-9][a-z0-9.-]*)_([a-z0-9][a-z0-9.-]*)_`)
+	// podWord is a pod in a command line or message: "pod/cart-7".
+	podWord = regexp.MustCompile(`(?:^|[\s"'(=])pods?/([a-z0-9][a-z0-9.-]{2,})`)
+	// namespaceWord is a namespace in one: "--namespace shop", "namespace=shop".
+	namespaceWord = regexp.MustCompile(`(?:--namespace|\bnamespace)[ =:]"?([a-z0-9][a-z0-9.-]{2,})`)
+	// dataPath is an absolute path outside of the directories that every machine has.
+	dataPath = regexp.MustCompile(`(?:^|[\s"'(=,\[])(/[A-Za-z0-9._@+-]+(?:/[A-Za-z0-9._@+<>-]+)+)`)
+	// listed is a row of lsof: "shopd 4711 alice 12u  REG".
+	listed = regexp.MustCompile(`(?m)^\S+\s+\d+\s+(?:\d+\s+)?([A-Za-z_][\w.-]*)\s+(?:\d+[a-zA-Z]{1,2}|cwd|rtd|txt|mem)\s`)
+	// source is the file of a stack's line.
+	source = regexp.MustCompile(`\.(?:go|s|c|cc|java|kt|js|ts|py|rs)(?::\d+)?$`)
+)
+
+// systemRoots are directories whose content says what a machine runs, not whose it is.
+var systemRoots = []string{"proc", "sys", "dev", "usr", "lib", "lib64", "bin", "sbin", "etc", "run", "boot", "var", "tmp", "nix"}
+
+// plainNames are directories and files that everybody has, users and namespaces that
+// every system has, and the words by which results name kinds, verdicts and marks.
+var plainNames = strings.Fields(`app apps bin build cache conf config current data db default dist etc go home index info lib lib64 lock log logs main
+	mnt module modules node_modules opt out pkg private public root run server service shared src srv state status storage target temp test tmp users var vendor volumes work www
+	nobody daemon www-data kube-system kube-public kube-node-lease
+	add chg del same leaking suspicious scaling stable shrinking new gone growing unchanged shrunk not_compared too_few_points fact may_hold follows limit
+	goroutine goroutines thread threads descriptor descriptors watch watches file files pipe socket fifo inotify case diff family snapshot note warning error`)
+
+// Know makes the redactor replace these names wherever they stand. Names of fewer than
+// three bytes are left alone.
+func (r *Redactor) Know(rule Rule, names ...string) {
+	for _, n := range names {
+		n = strings.ToLower(n)
+		if _, have := r.known[n]; have || len(n) < shortest || n == "localhost" || n == "none" || n == "null" || n == "unknown" || n[0] == '<' {
+			continue
+		}
+		if rule != Hosts && slices.Contains(plainNames, n) {
+			continue
+		}
+		r.known[n], r.named = rule, nil
+	}
+}
+
+// Learn looks through a JSON document for names of hosts, pods, namespaces, users and
+// directories that are hidden wherever they stand from then on, also where a text holds
+// only a part of what told them.
+func (r *Redactor) Learn(doc []byte) error {
+	d := json.NewDecoder(bytes.NewReader(doc))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return fmt.Errorf("redact: %w", err)
+	}
+	r.learn("", v)
+	return nil
+}
+
+func (r *Redactor) learn(key string, v any) {
+	switch v := v.(type) {
+	case string:
+		if rule, ok := keyed[strings.ToLower(key)]; ok && !strings.ContainsAny(v, " \t/") {
+			r.Know(rule, v)
+		}
+		r.LearnText(v)
+	case []any:
+		for _, x := range v {
+			r.learn(key, x)
+		}
+	case map[string]any:
+		name := key
+		for k, x := range v {
+			if text, ok := x.(string); ok && strings.EqualFold(k, "name") {
+				name = text
+			}
+		}
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			if strings.EqualFold(k, "value") {
+				r.learn(name, v[k])
+			} else {
+				r.learn(k, v[k])
+			}
+			r.LearnText(k)
+		}
+	}
+}
+
+// LearnText looks through one text for such names.
+func (r *Redactor) LearnText(s string) {
+	for _, m := range listed.FindAllStringSubmatch(s, -1) {
+		r.Know(Users, m[1])
+	}
+	for _, m := range podLog.FindAllStringSubmatch(s, -1) {
+		r.Know(Namespaces, m[1])
+		r.Know(Pods, m[2])
+	}
+	for _, m := range container.FindAllStringSubmatch(s, -1) {
+		r.Know(Pods, m[1])
+		r.Know(Namespaces, m[2])
+	}
+	for _, m := range podWord.FindAllStringSubmatch(s, -1) {
+		r.Know(Pods, m[1])
+	}
+	for _, m := range namespaceWord.FindAllStringSubmatch(s, -1) {
+		r.Know(Namespaces, m[1])
+	}
+	for _, m := range dataPath.FindAllStringSubmatch(s, -1) {
+		r.learnPath(m[1])
+	}
+}
+
+// learnPath takes the names of a path below its first directory, unless it is one of
+// the system or the file of a program's source.
+func (r *Redactor) learnPath(path string) {
+	parts := strings.Split(strings.Trim(path, "/"), "/")
+	if slices.Contains(systemRoots, parts[0]) || source.MatchString(path) || home.MatchString(path) && len(parts) < 3 {
+		return
+	}
+	for i, part := range parts {
+		first := i == 0 || i == 1 && (parts[0] == "home" || parts[0] == "Users")
+		if !first && strings.ContainsFunc(part, letter) {
+			r.Know(Paths, part)
+		}
+	}
+}
+
+func letter(c rune) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
+
+// LearnPair takes the value of a named attribute.
+func (r *Redactor) LearnPair(name, value string) { r.learn(name, value) }
+
+// knownNames replaces what Know and Learn were told. Names of hosts are found inside
+// of longer ones ("node-7.internal"), the others only where no letter or digit touches
+// them.
+func (r *Redactor) knownNames(s string) string {
+	if len(r.known) == 0 {
+		return s
+	}
+	if r.named == nil {
+		r.named = compile(r.known)
+	}
+	var b strings.Builder
+	done := 0
+	for at := 0; at < len(s); {
+		m := r.named.FindStringIndex(s[at:])
+		if m == nil {
+			break
+		}
+		from, to := at+m[0], at+m[1]
+		name := strings.ToLower(s[from:to])
+		rule := r.known[name]
+		if rule != Hosts && (from > 0 && touches(s[from-1], s[from]) || to < len(s) && touches(s[to], s[to-1])) {
+			at = from + 1
+			continue
+		}
+		b.WriteString(s[done:from])
+		b.WriteString(r.name(rule, words[rule], name))
+		done, at = to, to
+	}
+	return b.String() + s[done:]
+}
+
+// touches reports two letters or digits side by side.
+func touches(a, b byte) bool { return alphanumeric(a) && alphanumeric(b) }
+
+func alphanumeric(c byte) bool { return letter(rune(c)) || c >= '0' && c <= '9' }
+
+// compile makes one pattern of all names, the longest first, so that node-10 is not
+// taken for node-1.
+func compile(known map[string]Rule) *regexp.Regexp {
+	names := slices.Collect(maps.Keys(known))
+	sort.Slice(names, func(i, j int) bool {
+		return len(names[i]) > len(names[j]) || len(names[i]) == len(names[j]) && names[i] < names[j]
+	})
+	for i, n := range names {
+		names[i] = regexp.QuoteMeta(n)
+	}
+	return regexp.MustCompile(`(?i)` + strings.Join(names, "|"))
+}
+
+// made is a pseudonym as name writes them.
+var made = regexp.MustCompile(`^(?:token|arg|host|pod|namespace|user|ip|path|id|ptr)-\d+$`)
+
+// pseudonym reports text that was replaced before.
+func (r *Redactor) pseudonym(s string) bool { return made.MatchString(s) }

@@ -1,0 +1,263 @@
+package report
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"leakdiff/analysis"
+)
+
+// CSV writes the families of every series, a row each and a column for each snapshot:
+// RFC 4180, UTF-8, the first row names the columns. Empty cells were not captured.
+//
+// Text that a spreadsheet would compute (it begins with = + - @, a tab or a carriage
+// return, also behind spaces) gets an apostrophe in front. Figures are written as
+// digits with a hyphen for minus and are never text: a spreadsheet reads -3 as the
+// number that it is, and a figure cannot hold a formula.
+func CSV(w io.Writer, r Report) error {
+	labels, at := snapshotColumns(r)
+	head := []string{"process", "host", "kind", "family", "fingerprint", "verdict", "role", "unit", "rise", "survivors", "oldest_wait_minutes", "recovered_at", "created_by", "attributes", "lower_bounds"}
+	s := newSheet(w, append(head, labels...))
+	for _, series := range r.Series {
+		for _, f := range series.Families {
+			row := []any{series.Process, series.Host, string(f.Kind), f.Title, f.Fingerprint, string(f.Verdict), f.Role, f.Unit, f.Rise, f.Survivors, f.OldestWait,
+				r.label(f.RecoveredAt), f.CreatedBy, pairs(f.Attributes), r.lowerBounds(series, f.Kind)}
+			counts := make([]any, len(labels))
+			for i, id := range series.Snapshots {
+				if column, ok := at[id]; ok && i < len(f.Counts) {
+					counts[column] = f.Counts[i]
+				}
+			}
+			s.row(append(row, counts...))
+		}
+	}
+	return s.end()
+}
+
+// snapshotColumns names a column for each label; series whose snapshots have equal
+// labels share them.
+func snapshotColumns(r Report) (labels []string, at map[string]int) {
+	at = map[string]int{}
+	known := map[string]int{}
+	byID := map[string]Snapshot{}
+	for _, s := range r.Snapshots {
+		byID[s.ID] = s
+	}
+	for _, series := range r.Series {
+		times := map[string]int{}
+		for i, id := range series.Snapshots {
+			label := byID[id].Label
+			if label == "" {
+				label = fmt.Sprintf("#%d", i+1)
+			}
+			times[label]++
+			if n := times[label]; n > 1 {
+				label = fmt.Sprintf("%s (%d)", label, n)
+			}
+			column, ok := known[label]
+			if !ok {
+				column = len(labels)
+				known[label] = column
+				labels = append(labels, label)
+			}
+			at[id] = column
+		}
+	}
+	return labels, at
+}
+
+// label is that of a snapshot, empty for none.
+func (r Report) label(id *string) string {
+	for _, s := range r.Snapshots {
+		if id != nil && s.ID == *id {
+			return s.Label
+		}
+	}
+	return ""
+}
+
+// lowerBounds are the labels of snapshots whose counts of the kind are at least so
+// many.
+func (r Report) lowerBounds(series Series, kind analysis.Kind) string {
+	if kind != analysis.KindGoroutine && kind != analysis.KindThread {
+		return ""
+	}
+	var out []string
+	for _, s := range r.Snapshots {
+		if s.LowerBound && slices.Contains(series.Snapshots, s.ID) {
+			out = append(out, s.Label)
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+// SnapshotCSV writes the families of one snapshot of a report, a row each.
+func SnapshotCSV(w io.Writer, r Report, id string) error {
+	s := newSheet(w, []string{"process", "snapshot", "captured_at", "kind", "family", "fingerprint", "members", "states", "oldest_wait_minutes", "verdict"})
+	for _, snap := range r.Snapshots {
+		if snap.ID != id {
+			continue
+		}
+		verdicts := map[string]analysis.Verdict{}
+		families := snap.Families
+		for _, series := range r.Series {
+			i := slices.Index(series.Snapshots, id)
+			for _, f := range series.Families {
+				verdicts[f.Fingerprint] = f.Verdict
+				if snap.Families == nil && i >= 0 && i < len(f.Counts) && f.Counts[i] != nil && *f.Counts[i] > 0 {
+					families = append(families, SnapshotFamily{Fingerprint: f.Fingerprint, Kind: f.Kind, Title: f.Title, Members: *f.Counts[i]})
+				}
+			}
+		}
+		for _, f := range families {
+			s.row([]any{snap.Process, snap.Label, snap.CapturedAt, string(f.Kind), f.Title, f.Fingerprint, f.Members, countsInWords(f.States), f.OldestWait, string(verdicts[f.Fingerprint])})
+		}
+	}
+	return s.end()
+}
+
+// CSV writes the rows of the comparison.
+func (c Comparison) CSV(w io.Writer) error {
+	s := newSheet(w, []string{"section", "kind", "family", "fingerprint", "a", "b", "delta", "new", "gone", "survived", "oldest_wait_minutes", "verdict"})
+	for _, r := range c.Rows {
+		s.row([]any{r.Section, string(r.Kind), r.Title, r.Fingerprint, r.A, r.B, r.Delta, r.New, r.Gone, r.Survived, r.OldestWait, string(r.Verdict)})
+	}
+	return s.end()
+}
+
+// CSV writes the members, a row each.
+func (m Membership) CSV(w io.Writer) error {
+	s := newSheet(w, []string{"family", "snapshot", "id", "sub", "created_by_id", "state", "wait_minutes", "first_seen", "path", "line", "offset", "detail"})
+	for _, x := range m.Members {
+		row := []any{m.Title, m.At, x.ID, nil, nil, x.State, x.Wait, x.FirstSeen, x.Path, nil, x.Offset, x.Detail}
+		for column, n := range map[int]int64{3: x.Sub, 4: x.Parent, 9: x.Line} {
+			if n != 0 {
+				row[column] = n
+			}
+		}
+		s.row(row)
+	}
+	return s.end()
+}
+
+// countsInWords writes "select 40; running 1", the most frequent first.
+func countsInWords(counts map[string]int) string {
+	names := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
+		if counts[a] != counts[b] {
+			return counts[b] - counts[a]
+		}
+		return strings.Compare(a, b)
+	})
+	for i, name := range names {
+		names[i] = fmt.Sprintf("%s %d", name, counts[name])
+	}
+	return strings.Join(names, "; ")
+}
+
+// pairs writes "remote 10.0.0.1:443; state CLOSE_WAIT".
+func pairs(attributes map[string]string) string {
+	var out []string
+	for _, k := range slices.Sorted(maps.Keys(attributes)) {
+		if attributes[k] != "" {
+			out = append(out, k+" "+attributes[k])
+		}
+	}
+	return strings.Join(out, "; ")
+}
+
+// sheet writes rows; the first fault stays.
+// TableCSV writes a table of text as CSV; see CSV for what becomes of the cells.
+func TableCSV(w io.Writer, head []string, rows [][]string) error {
+	s := newSheet(w, head)
+	for _, row := range rows {
+		cells := make([]any, len(row))
+		for i, c := range row {
+			cells[i] = c
+		}
+		s.row(cells)
+	}
+	return s.end()
+}
+
+type sheet struct {
+	w   *csv.Writer
+	err error
+}
+
+func newSheet(w io.Writer, head []string) *sheet {
+	s := &sheet{w: csv.NewWriter(w)}
+	s.w.UseCRLF = true
+	cells := make([]any, len(head))
+	for i, h := range head {
+		cells[i] = h
+	}
+	s.row(cells)
+	return s
+}
+
+func (s *sheet) row(cells []any) {
+	if s.err != nil {
+		return
+	}
+	out := make([]string, len(cells))
+	for i, c := range cells {
+		out[i] = sheetCell(c)
+	}
+	s.err = s.w.Write(out)
+}
+
+func (s *sheet) end() error {
+	s.w.Flush()
+	if s.err != nil {
+		return s.err
+	}
+	return s.w.Error()
+}
+
+// sheetCell writes text, a figure, a time, or nothing.
+func sheetCell(v any) string {
+	switch v := v.(type) {
+	case string:
+		return sheetText(v)
+	case *string:
+		if v != nil {
+			return sheetText(*v)
+		}
+	case int:
+		return strconv.Itoa(v)
+	case int64:
+		return strconv.FormatInt(v, 10)
+	case *int:
+		if v != nil {
+			return strconv.Itoa(*v)
+		}
+	case *int64:
+		if v != nil {
+			return strconv.FormatInt(*v, 10)
+		}
+	case *time.Time:
+		if v != nil {
+			return v.UTC().Format(time.RFC3339)
+		}
+	}
+	return ""
+}
+
+// sheetText keeps a spreadsheet from computing text. Full-width signs count as well:
+// some spreadsheets read them as the plain ones.
+//
+//	"=HYPERLINK(1)" → "'=HYPERLINK(1)"
+func sheetText(s string) string {
+	begin := strings.TrimLeft(s, " \n\u00a0")
+	s = Printable(s)
+	if begin != "" && strings.ContainsRune("=+-@\t\r＝＋－＠", []rune(begin)[0]) {
+		return "'" + s
+	}
+	return s
+}

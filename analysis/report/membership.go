@@ -1,0 +1,131 @@
+package report
+
+import (
+	"slices"
+
+	"leakdiff/analysis"
+)
+
+// SnapshotFamily is a family as one snapshot shows it.
+type SnapshotFamily struct {
+	Fingerprint string         `json:"fingerprint"`
+	Kind        analysis.Kind  `json:"kind"`
+	Title       string         `json:"title"`
+	Members     int            `json:"members"`
+	States      map[string]int `json:"states"`
+	OldestWait  *int           `json:"oldest_wait_minutes"`
+}
+
+// SnapshotFamilies are the families of one snapshot of the series, the largest first.
+func (l *Line) SnapshotFamilies(s *analysis.Snapshot) []SnapshotFamily {
+	out := []SnapshotFamily{}
+	for i := range s.Groups {
+		g := &s.Groups[i]
+		if g.Family == nil {
+			continue
+		}
+		f := SnapshotFamily{Fingerprint: g.Family.Fingerprint, Kind: g.Family.Kind, Title: l.Titles[g.Family.Fingerprint], Members: g.Count, States: g.States}
+		if f.Title == "" {
+			f.Title = g.Family.Title
+		}
+		if f.States == nil {
+			f.States = map[string]int{}
+		}
+		if g.OldestWait >= 0 {
+			oldest := g.OldestWait
+			f.OldestWait = &oldest
+		}
+		out = append(out, f)
+	}
+	slices.SortStableFunc(out, func(a, b SnapshotFamily) int { return b.Members - a.Members })
+	return out
+}
+
+// Membership is a family with its members in one snapshot.
+type Membership struct {
+	Family
+	// At is the label of the snapshot, MembersTotal how many members it shows; Members
+	// may be fewer of them, the smallest ids first.
+	At           string   `json:"at"`
+	MembersTotal int      `json:"members_total"`
+	Members      []Member `json:"members"`
+}
+
+// Member is one member of a family in one snapshot.
+type Member struct {
+	// ID is the goroutine id, the thread's number or the descriptor; null where a dump
+	// prints none. Sub is the inode or the watch descriptor.
+	ID     *int64 `json:"id"`
+	Sub    int64  `json:"sub,omitempty"`
+	Parent int64  `json:"created_by_id,omitempty"`
+	State  string `json:"state,omitempty"`
+	Wait   *int   `json:"wait_minutes"`
+	// FirstSeen is the label of the first snapshot of the same process start that
+	// shows it in this family.
+	FirstSeen string `json:"first_seen,omitempty"`
+	Path      string `json:"path"`
+	Line      int64  `json:"line,omitempty"`
+	Offset    int64  `json:"offset"`
+	Detail    string `json:"detail,omitempty"`
+}
+
+// Membership lists at most limit members of a family in snapshot at of the series;
+// limit 0 is no limit.
+func (l *Line) Membership(family Family, at, limit int) Membership {
+	snap := l.Snapshots[at]
+	out := Membership{Family: family, At: snap.Label, Members: []Member{}}
+	g := GroupOf(snap, family.Fingerprint)
+	if g == nil {
+		return out
+	}
+	out.MembersTotal = g.Count
+	all := slices.Collect(g.Members.All())
+	identified := g.Members.Identified()
+	if identified {
+		slices.SortStableFunc(all, func(a, b analysis.Member) int { return int(min(1, max(-1, a.Identity.ID-b.Identity.ID))) })
+	}
+	if limit > 0 && len(all) > limit {
+		all = all[:limit]
+	}
+	first := map[analysis.Identity]string{}
+	if identified {
+		first = l.firstSeen(family.Fingerprint, at)
+	}
+	for _, m := range all {
+		x := Member{Parent: m.Parent, State: m.State, Line: m.Place.Line, Offset: m.Place.Offset, Detail: m.Detail, Sub: m.Identity.Sub}
+		if identified {
+			id := m.Identity.ID
+			x.ID, x.FirstSeen = &id, first[m.Identity]
+		}
+		if m.Wait >= 0 {
+			wait := m.Wait
+			x.Wait = &wait
+		}
+		if m.Place.Artifact >= 0 && m.Place.Artifact < len(snap.Artifacts) {
+			x.Path = snap.Artifacts[m.Place.Artifact].Path
+		}
+		out.Members = append(out.Members, x)
+	}
+	return out
+}
+
+// firstSeen is the label of the first snapshot of each member, within the process
+// start of snapshot at.
+func (l *Line) firstSeen(fingerprint string, at int) map[analysis.Identity]string {
+	out := map[analysis.Identity]string{}
+	for i := 0; i <= at; i++ {
+		if l.Trend.Epochs[i] != l.Trend.Epochs[at] {
+			continue
+		}
+		g := GroupOf(l.Snapshots[i], fingerprint)
+		if g == nil || !g.Members.Identified() {
+			continue
+		}
+		for m := range g.Members.All() {
+			if _, known := out[m.Identity]; !known {
+				out[m.Identity] = l.Snapshots[i].Label
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,86 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"leakdiff/analysis"
+)
+
+// Benign reports a family that a person called benign: its verdict stands, but it is
+// no accusation and no headline counts it.
+func (f *Family) Benign() bool {
+	return f.Triage != nil && f.Triage.State == analysis.Benign
+}
+
+// accused is the verdict that headlines and lists speak of.
+func (f *Family) accused() analysis.Verdict {
+	if f.Benign() {
+		return analysis.Stable
+	}
+	return f.Verdict
+}
+
+// Sorted names a family of a process in Options.Triage.
+type Sorted struct{ Process, Fingerprint string }
+
+// triage writes what people said beside the families, sets findings aside all of whose
+// families are benign, and tells those that somebody suspects although no rule does.
+func triage(s *Series, said map[Sorted]analysis.Triage) {
+	byPrint := map[string]*Family{}
+	for i := range s.Families {
+		f := &s.Families[i]
+		byPrint[f.Fingerprint] = f
+		if mark, ok := said[Sorted{s.Process, f.Fingerprint}]; ok && !mark.Empty() {
+			f.Triage = &mark
+		}
+	}
+	told := map[string]bool{}
+	kept := s.Findings[:0:0]
+	for _, f := range s.Findings {
+		if benign(f, byPrint) {
+			f.Rank = 0
+			s.SetAside = append(s.SetAside, f)
+			continue
+		}
+		for _, print := range f.Families {
+			told[print] = true
+		}
+		kept = append(kept, f)
+	}
+	at := slices.IndexFunc(kept, func(f Finding) bool { return f.Kind != "" })
+	if at < 0 {
+		at = len(kept)
+	}
+	var suspected []Finding
+	for i := range s.Families {
+		if f := &s.Families[i]; f.Triage != nil && f.Triage.State == analysis.MarkedSuspect && !told[f.Fingerprint] {
+			suspected = append(suspected, suspicion(f))
+		}
+	}
+	s.Findings = append([]Finding{}, slices.Insert(kept, at, suspected...)...)
+	for i := range s.Findings {
+		s.Findings[i].Rank = i + 1
+	}
+}
+
+// benign reports a finding that is about nothing but benign families.
+func benign(f Finding, byPrint map[string]*Family) bool {
+	return len(f.Families) > 0 && !slices.ContainsFunc(f.Families, func(print string) bool {
+		family := byPrint[print]
+		return family == nil || !family.Benign()
+	})
+}
+
+func suspicion(f *Family) Finding {
+	text := fmt.Sprintf("Somebody marked this family as suspicious; by the figures it is %s.", strings.ReplaceAll(string(f.Verdict), "_", " "))
+	if f.Triage.Note != "" {
+		text += " Their note: " + sentence(f.Triage.Note)
+	}
+	return Finding{
+		Kind: SuspectFinding, Verdict: f.Verdict, Families: []string{f.Fingerprint}, Counts: f.Counts, Evidence: f.Evidence,
+		Title: fmt.Sprintf("%s: %s %s", f.Title, Rises(f.Counts, nil), kindWord(f.Kind)), Text: text,
+		Next: "Take further snapshots, or say on its page what it turned out to be.",
+	}
+}

@@ -1,0 +1,269 @@
+package main
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/bundle"
+)
+
+type pushCommand struct {
+	Server string   `required:"" help:"Address of the server, http://HOST:PORT, with its path where it has one."`
+	Paths  []string `arg:"" name:"path" help:"Files, directories and archives; - reads standard input."`
+	Case   string   `help:"Add to this case instead of making one."`
+	Key    string   `help:"Owner key of the case; better given as LEAKDIFF_KEY."`
+	Share  bool     `help:"Freeze the result, redacted and for 90 days, and print that link."`
+	Title  string   `help:"Title of the case, for example the number of the ticket."`
+}
+
+// pushed is what the server answers to an upload, as far as push needs it.
+type pushed struct {
+	ID        string `json:"id"`
+	Link      string `json:"link"`
+	Case      string `json:"case"`
+	OwnerKey  string `json:"owner_key"`
+	Status    string `json:"status"`
+	Problems  int    `json:"problems"`
+	Error     string `json:"error"`
+	Snapshots []any  `json:"snapshots"`
+}
+
+func (c *pushCommand) Run(ctx context.Context, m *Main) error {
+	base, err := url.Parse(c.Server)
+	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" {
+		return &analysis.Fault{Code: "invalid", What: "this is no address of a server", Where: c.Server, Why: "it does not begin with http:// or https:// and a host", Hint: "use for example --server http://127.0.0.1:8080"}
+	}
+	c.Server = strings.TrimSuffix(c.Server, "/")
+	inputs, err := inputsOf(m, c.Paths)
+	if err != nil {
+		return err
+	}
+	up, err := c.upload(ctx, inputs)
+	if err != nil {
+		return err
+	}
+	if up, err = c.settled(ctx, up); err != nil {
+		return err
+	}
+	if up.OwnerKey != "" {
+		c.Key = up.OwnerKey
+		fmt.Fprintln(m.Stderr, "owner key of the case, shown only now:", up.OwnerKey)
+	}
+	if up.Status != "done" {
+		return &analysis.Fault{Code: "unreadable", What: "the upload is stored, but was not read to its end", Where: c.Server + up.Link, Why: strings.TrimSpace(up.Status + " " + up.Error), Hint: "open the link; the page says what happened to each file"}
+	}
+	fmt.Fprintf(m.Stderr, "%d snapshots, %d problems\n", len(up.Snapshots), up.Problems)
+	if c.Title != "" {
+		if err := c.call(ctx, http.MethodPatch, "/api/v1/cases/"+url.PathEscape(up.Case), map[string]any{"title": c.Title}, nil); err != nil {
+			return err
+		}
+	}
+	link := up.Link
+	if c.Share {
+		var frozen struct{ Link string }
+		if err := c.call(ctx, http.MethodPost, "/api/v1/permalinks", map[string]any{"case": up.Case, "view": up.Link, "redact": true, "keep": "90d", "preview": "counts"}, &frozen); err != nil {
+			return err
+		}
+		link = frozen.Link
+	}
+	fmt.Fprintln(m.Stdout, c.Server+link)
+	return nil
+}
+
+// upload sends a single file as it is, so that its bytes keep their hash, and
+// everything else as a tar archive that is made while it is sent.
+func (c *pushCommand) upload(ctx context.Context, inputs []bundle.Input) (pushed, error) {
+	name, size := "upload.tar", int64(-1)
+	var body io.ReadCloser
+	if len(inputs) == 1 && !directory(c.Paths[0]) {
+		name, size = filepath.Base(inputs[0].Name), inputs[0].Size
+		var err error
+		if body, err = inputs[0].Open(); err != nil {
+			return pushed{}, unreadable(inputs[0].Name, err)
+		}
+		if size == 0 {
+			size = -1 // files of /proc say so whatever they hold
+		}
+	} else {
+		r, w := io.Pipe()
+		go func() { w.CloseWithError(pack(w, inputs)) }()
+		body = r
+	}
+	defer body.Close()
+	query := url.Values{"wait": {"1"}}
+	if c.Case != "" {
+		query.Set("case", c.Case)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPut, c.Server+"/api/v1/bundles/"+url.PathEscape(name)+"?"+query.Encode(), body)
+	if err != nil {
+		return pushed{}, err
+	}
+	req.ContentLength = size
+	req.Header.Set("Content-Type", "application/octet-stream")
+	req.Header.Set("Idempotency-Key", rand.Text())
+	var out pushed
+	return out, c.send(req, &out)
+}
+
+func directory(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// pack writes the inputs as a tar archive. What says that it is empty may be a file of
+// /proc: it is read first.
+func pack(w io.Writer, inputs []bundle.Input) error {
+	archive := tar.NewWriter(w)
+	for _, in := range inputs {
+		if err := packOne(archive, in); err != nil {
+			return unreadable(in.Name, err)
+		}
+	}
+	return archive.Close()
+}
+
+func packOne(archive *tar.Writer, in bundle.Input) error {
+	body, err := in.Open()
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	size, from := in.Size, io.Reader(body)
+	if size <= 0 {
+		spool, err := os.CreateTemp("", "leakdiff-push")
+		if err != nil {
+			return err
+		}
+		defer os.Remove(spool.Name())
+		defer spool.Close()
+		if size, err = io.Copy(spool, body); err != nil {
+			return err
+		}
+		if _, err := spool.Seek(0, io.SeekStart); err != nil {
+			return err
+		}
+		from = spool
+	}
+	modified := in.ModTime
+	if modified.IsZero() {
+		modified = time.Unix(0, 0)
+	}
+	if err := archive.WriteHeader(&tar.Header{Name: in.Name, Mode: 0o600, Size: size, ModTime: modified, Format: tar.FormatPAX}); err != nil {
+		return err
+	}
+	// A file that grows while it is read is sent as it was when its size was asked.
+	n, err := io.Copy(archive, io.LimitReader(from, size))
+	if err == nil && n < size {
+		err = fmt.Errorf("it became shorter while it was read: %d of %d bytes", n, size)
+	}
+	return err
+}
+
+func unreadable(name string, err error) error {
+	return &analysis.Fault{Code: "unreadable", What: "cannot be read", Where: name, Why: err.Error(), Hint: "check that you may read it and send again: nothing was kept", Err: err}
+}
+
+// settled asks until the bundle is no longer queued or read.
+func (c *pushCommand) settled(ctx context.Context, up pushed) (pushed, error) {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for up.Status == "queued" || up.Status == "running" {
+		select {
+		case <-ctx.Done():
+			return up, ctx.Err()
+		case <-tick.C:
+		}
+		next := pushed{OwnerKey: up.OwnerKey}
+		if err := c.call(ctx, http.MethodGet, "/api/v1/bundles/"+url.PathEscape(up.ID), nil, &next); err != nil {
+			return up, err
+		}
+		next.OwnerKey = up.OwnerKey
+		up = next
+	}
+	return up, nil
+}
+
+// call sends JSON and reads JSON.
+func (c *pushCommand) call(ctx context.Context, method, path string, body, into any) error {
+	var r io.Reader
+	if body != nil {
+		text, err := json.Marshal(body)
+		if err != nil {
+			return err
+		}
+		r = bytes.NewReader(text)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, c.Server+path, r)
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	return c.send(req, into)
+}
+
+// send demands success; a refusal is told in the server's own words.
+func (c *pushCommand) send(req *http.Request, into any) error {
+	if c.Key != "" {
+		req.Header.Set("Authorization", "Bearer "+c.Key)
+	}
+	req.Header.Set("Accept", "application/json")
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		var fault *analysis.Fault
+		if errors.As(err, &fault) {
+			return fault
+		}
+		return &analysis.Fault{Code: "unreachable", What: "the server does not answer", Where: c.Server, Why: reason(err), Hint: "check the address, and that leakdiff serve runs there", Err: err}
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(res.Body, 64<<20))
+	if err != nil {
+		return &analysis.Fault{Code: "unreachable", What: "the server's answer broke off", Where: c.Server, Why: err.Error(), Hint: "send again: the same bytes are stored once", Err: err}
+	}
+	if res.StatusCode >= 300 {
+		return refused(c.Server, res.Status, text)
+	}
+	if into == nil || len(text) == 0 {
+		return nil
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		return &analysis.Fault{Code: "unreachable", What: "this is not a leakdiff server", Where: c.Server, Why: "its answer is no JSON: " + err.Error(), Hint: "check the address, with the path of a proxy", Err: err}
+	}
+	return nil
+}
+
+// reason is the innermost words of a transport error, without the address and method
+// that the fault names already.
+func reason(err error) string {
+	var wrapped *url.Error
+	if errors.As(err, &wrapped) {
+		err = wrapped.Err
+	}
+	return err.Error()
+}
+
+// refused reads problem+json; another program's page is told by its status.
+func refused(server, status string, body []byte) error {
+	var p struct{ Title, Detail, Code, Where, Hint string }
+	if err := json.Unmarshal(body, &p); err != nil || p.Title == "" {
+		return &analysis.Fault{Code: "refused", What: "the server refused the request", Where: server, Why: "status " + status, Hint: "check the address, with the path of a proxy"}
+	}
+	where := server
+	if p.Where != "" {
+		where += ": " + p.Where
+	}
+	return &analysis.Fault{Code: p.Code, What: p.Title, Where: where, Why: p.Detail, Hint: p.Hint}
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// dumpsDir holds three dumps of one process in which a goroutine is added each time.
+func dumpsDir(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	leak := "\n\ngoroutine %d [chan receive]:\nmain.leak()\n\t/src/main.go:20 +0x1d\ncreated by main.main in goroutine 1\n\t/src/main.go:9 +0x1d"
+	text := "goroutine 1 [running]:\nmain.main()\n\t/src/main.go:10 +0x1d"
+	for i, name := range []string{"t0", "t1", "t2"} {
+		for k := range 4 {
+			text += strings.Replace(leak, "%d", string(rune('1'+i))+string(rune('0'+k)), 1)
+		}
+		if err := os.MkdirAll(filepath.Join(dir, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name, "goroutines.txt"), []byte(text+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func TestPushUploadsAndPrintsOneLink(t *testing.T) {
+	s := serve(t, filepath.Join(t.TempDir(), "data"), "--no-samples")
+	dir := dumpsDir(t)
+	one := filepath.Join(dir, "t0", "goroutines.txt")
+	var caseID string
+	for _, tc := range []struct {
+		name   string
+		args   []string
+		prefix string
+		says   string
+	}{
+		{"a directory is one case", []string{"--title", "INC-7", dir}, "/cases/", "3 snapshots, 0 problems"},
+		{"a file as it is", []string{one}, "/cases/", "1 snapshots"},
+		{"several files and directories", []string{one, filepath.Join(dir, "t1")}, "/cases/", "2 snapshots"},
+		{"frozen at once", []string{"--share", dir}, "/p/", "3 snapshots"},
+		{"a file of the kernel, which says that it is empty", []string{"/proc/self/limits"}, "/cases/", "owner key"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got := execute(t, nil, append([]string{"push", "--server", s.url + "/"}, tc.args...)...)
+			if got.status != 0 || !strings.HasPrefix(got.stdout, s.url+tc.prefix) || strings.Count(got.stdout, "\n") != 1 || !strings.Contains(got.stderr, tc.says) {
+				t.Fatalf("status %d\nstdout %q\nstderr %q", got.status, got.stdout, got.stderr)
+			}
+			if caseID == "" {
+				caseID = strings.TrimSpace(strings.TrimPrefix(got.stdout, s.url+"/cases/"))
+			}
+			page, err := s.request(http.MethodGet, strings.TrimSpace(strings.TrimPrefix(got.stdout, s.url)), nil)
+			if err != nil || page.status != 200 {
+				t.Errorf("the link gives %d, %v", page.status, err)
+			}
+		})
+	}
+	page, err := s.request(http.MethodGet, "/cases/"+caseID, nil)
+	if err != nil || !strings.Contains(page.body, "INC-7") {
+		t.Errorf("the title is not kept: %v", err)
+	}
+	if got := execute(t, nil, "push", "--server", s.url, "--case", caseID, one); got.status != 0 || !strings.Contains(got.stdout, caseID) {
+		t.Errorf("adding to a case: %+v", got)
+	}
+}
+
+func TestPushSaysWhatIsWrong(t *testing.T) {
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.Write([]byte("<html>")) }))
+	defer other.Close()
+	down := httptest.NewServer(nil)
+	down.Close()
+	s := serve(t, filepath.Join(t.TempDir(), "data"), "--no-samples")
+	one := filepath.Join(dumpsDir(t), "t0", "goroutines.txt")
+	for _, tc := range []struct {
+		name string
+		args []string
+		want string
+	}{
+		{"no address", []string{"--server", "localhost:8080", one}, "does not begin with http://"},
+		{"nobody answers", []string{"--server", down.URL, one}, "the server does not answer"},
+		{"another program", []string{"--server", other.URL, one}, "not a leakdiff server"},
+		{"no such file", []string{"--server", s.url, one + "x"}, "there is no such file or directory"},
+		{"no such case", []string{"--server", s.url, "--case", "cnone", one}, "there is no such case"},
+		{"a wrong key", []string{"--server", s.url, "--case", "cnone", "--key", "x", one}, "there is no such case"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got := execute(t, nil, append([]string{"push"}, tc.args...)...)
+			if got.status != 2 || got.stdout != "" || !strings.Contains(got.stderr, tc.want) || strings.Contains(got.stderr, "panic") {
+				t.Errorf("status %d\nstdout %q\nstderr %q, want %q", got.status, got.stdout, got.stderr, tc.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,301 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/go-chi/httprate"
+
+	"leakdiff/analysis"
+	"leakdiff/store"
+)
+
+// caseListed is a case in a list.
+type caseListed struct {
+	ID        string           `json:"id"`
+	Title     string           `json:"title"`
+	Link      string           `json:"link"`
+	Ticket    string           `json:"ticket"`
+	Archived  bool             `json:"archived"`
+	CreatedAt time.Time        `json:"created_at"`
+	UpdatedAt time.Time        `json:"updated_at"`
+	Headline  string           `json:"headline"`
+	Verdict   analysis.Verdict `json:"verdict"`
+	Bundles   int              `json:"bundles"`
+	Snapshots int              `json:"snapshots"`
+}
+
+func listedCase(c store.Case) caseListed {
+	return caseListed{
+		ID: c.ID, Title: c.Title, Link: "/cases/" + c.ID, Ticket: c.Ticket, Archived: c.Archived, CreatedAt: c.Created, UpdatedAt: c.Updated,
+		Headline: c.Headline, Verdict: analysis.Verdict(c.Verdict), Bundles: c.Bundles, Snapshots: c.Snapshots,
+	}
+}
+
+// casesAPI is GET /api/v1/cases, chosen by the same parameters as the list of the start
+// page. A page that is not the last names the next one, in the body and as Link.
+func (s *Server) casesAPI(w http.ResponseWriter, r *http.Request) {
+	choice, q, err := caseChoice(r.URL.Query())
+	if err != nil {
+		s.failAPI(w, r, err)
+		return
+	}
+	cases, total, err := s.store.Cases(r.Context(), q)
+	if err != nil {
+		s.failAPI(w, r, err)
+		return
+	}
+	out := struct {
+		Cases []caseListed `json:"cases"`
+		Total int          `json:"total"`
+		Page  int          `json:"page"`
+		Next  string       `json:"next,omitempty"`
+	}{Cases: []caseListed{}, Total: total, Page: choice.Page}
+	for _, c := range cases {
+		out.Cases = append(out.Cases, listedCase(c))
+	}
+	if q.Offset+len(cases) < total && len(cases) > 0 {
+		next := r.URL.Query()
+		next.Set("page", strconv.Itoa(choice.Page+1))
+		out.Next = "/api/v1/cases?" + next.Encode()
+		w.Header().Set("Link", "<"+out.Next+`>; rel="next"`)
+	}
+	writeJSON(w, http.StatusOK, out)
+}
+
+// bundlesAPI is GET /api/v1/cases/{id}/bundles.
+func (s *Server) bundlesAPI(w http.ResponseWriter, r *http.Request) {
+	c, err := s.store.Case(r.Context(), pathValue(r, "id"))
+	if err != nil {
+		s.failAPI(w, r, err)
+		return
+	}
+	bundles, err := s.store.Bundles(r.Context(), c.ID)
+	if err != nil {
+		s.failAPI(w, r, err)
+		return
+	}
+	type file struct {
+		Name   string `json:"name"`
+		SHA256 string `json:"sha256"`
+		Size   int64  `json:"size"`
+	}
+	type bundle struct {
+		ID        string       `json:"id"`
+		Name      string       `json:"name"`
+		Status    store.Status `json:"status"`
+		CreatedAt time.Time    `json:"created_at"`
+		Size      int64        `json:"size"`
+		Unpacked  int64        `json:"unpacked"`
+		Engine    int          `json:"engine"`
+		Snapshots int          `json:"snapshots"`
+		Problems  int          `json:"problems"`
+		Files     []file       `json:"files"`
+	}
+	out := []bundle{}
+	for _, b := range bundles {
+		x := bundle{b.ID, b.Name, b.Status, b.Created, b.Size, b.Unpacked, b.Engine, b.Snapshots, b.Problems, []file{}}
+		for _, f := range b.Files {
+			x.Files = append(x.Files, file{f.Name, f.SHA256, f.Size})
+		}
+		out = append(out, x)
+	}
+	writeJSON(w, http.StatusOK, map[string]any{"case": c.ID, "bundles": out})
+}
+
+// inventoryAPI is GET /api/v1/bundles/{id}/inventory: every file with its kind, the
+// reason for it and what became of it, and every problem.
+func (s *Server) inventoryAPI(w http.ResponseWriter, r *http.Request) {
+	id := pathValue(r, "id")
+	if _, err := s.store.Bundle(r.Context(), id); err != nil {
+		s.failAPI(w, r, err)
+		return
+	}
+	artifacts, err := s.store.Artifacts(r.Context(), id)
+	if err != nil {
+		s.failAPI(w, r, err)
+		return
+	}
+	problems, err := s.store.Problems(r.Context(), id)
+	if err != nil {
+		s.failAPI(w, r, err)
+		return
+	}
+	writeJSON(w, http.StatusOK, map[string]any{"bundle": id, "artifacts": append([]analysis.Artifact{}, artifacts...), "problems": append([]analysis.Problem{}, problems...)})
+}
+
+// searchAPI is GET /api/v1/search?q=&limit=.
+func (s *Server) searchAPI(w http.ResponseWriter, r *http.Request) {
+	query, limit := strings.TrimSpace(r.URL.Query().Get("q")), 100
+	if text := r.URL.Query().Get("limit"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || n > 500 {
+			s.failAPI(w, r, refuse("bad_request", "the limit was not understood", text, "it is a number from 1 to 500", "leave it out for 100"))
+			return
+		}
+		limit = n
+	}
+	if query == "" {
+		s.failAPI(w, r, refuse("bad_request", "nothing is searched for", "q", "the parameter is missing or empty", "send ?q=prober"))
+		return
+	}
+	found, err := s.store.SearchFunctions(r.Context(), query, limit)
+	if err != nil {
+		s.failAPI(w, r, err)
+		return
+	}
+	type family struct {
+		Fingerprint string        `json:"fingerprint"`
+		Kind        analysis.Kind `json:"kind"`
+		Title       string        `json:"title"`
+		Cases       int           `json:"cases"`
+		Snapshots   int           `json:"snapshots"`
+		Highest     int           `json:"highest"`
+		LastSeen    *time.Time    `json:"last_seen"`
+	}
+	type process struct {
+		Host      string `json:"host"`
+		Process   string `json:"process"`
+		Cases     int    `json:"cases"`
+		Snapshots int    `json:"snapshots"`
+	}
+	families, processes, cases := []family{}, []process{}, []caseListed{}
+	for _, f := range found.Families {
+		x := family{f.Family.Fingerprint, f.Family.Kind, f.Family.Title, f.Cases, f.Snapshots, f.Highest, nil}
+		if !f.LastSeen.IsZero() {
+			x.LastSeen = &f.LastSeen
+		}
+		families = append(families, x)
+	}
+	for _, p := range found.Processes {
+		processes = append(processes, process{p.Host, p.Name, p.Cases, p.Snapshots})
+	}
+	for _, c := range found.Cases {
+		cases = append(cases, listedCase(c))
+	}
+	writeJSON(w, http.StatusOK, map[string]any{"query": query, "families": families, "processes": processes, "cases": cases})
+}
+
+// sightingsAPI is GET /api/v1/families/{fingerprint}: every case that shows the family,
+// and what people made of it.
+func (s *Server) sightingsAPI(w http.ResponseWriter, r *http.Request) {
+	fingerprint := pathValue(r, "fingerprint")
+	seen, err := s.store.FamilySightings(r.Context(), fingerprint)
+	if err == nil && len(seen) == 0 {
+		err = refuse("not_found", "there is no such family", fingerprint, "no case on this server holds it any more, or the fingerprint is wrong", "search for a function instead")
+	}
+	if err != nil {
+		s.failAPI(w, r, err)
+		return
+	}
+	endings, err := s.store.EndingsOf(r.Context(), fingerprint)
+	if err != nil {
+		s.failAPI(w, r, err)
+		return
+	}
+	memories, err := s.store.Memories(r.Context(), fingerprint)
+	if err != nil {
+		s.failAPI(w, r, err)
+		return
+	}
+	type place struct {
+		Case    string           `json:"case"`
+		Title   string           `json:"title"`
+		Process string           `json:"process"`
+		Highest int              `json:"highest"`
+		Verdict analysis.Verdict `json:"verdict"`
+		// Recovered says that its cause went away within the series.
+		Recovered bool   `json:"recovered"`
+		Link      string `json:"link"`
+	}
+	type said struct {
+		Case string `json:"case"`
+		triageJSON
+	}
+	places, at := []place{}, map[[2]string]int{}
+	for _, x := range seen {
+		key := [2]string{x.CaseID, x.Process}
+		i, have := at[key]
+		if !have {
+			i = len(places)
+			at[key] = i
+			places = append(places, place{Case: x.CaseID, Title: x.CaseTitle, Process: x.Process, Verdict: analysis.Stable, Link: "/families/" + url.PathEscape(fingerprint) + "?case=" + url.QueryEscape(x.CaseID)})
+		}
+		places[i].Highest = max(places[i].Highest, x.Count)
+	}
+	for _, e := range endings {
+		if i, have := at[[2]string{e.CaseID, e.Process}]; have {
+			places[i].Verdict, places[i].Recovered = analysis.Verdict(e.Verdict), e.Recovered
+		}
+	}
+	triage := []said{}
+	for _, m := range memories {
+		triage = append(triage, said{m.CaseID, newTriageJSON(m.Mark)})
+	}
+	writeJSON(w, http.StatusOK, map[string]any{"fingerprint": fingerprint, "cases": places, "triage": triage})
+}
+
+// deleteCaseAPI is DELETE /api/v1/cases/{id}, with ?permalinks=keep to keep what was
+// shared of it.
+func (s *Server) deleteCaseAPI(w http.ResponseWriter, r *http.Request) {
+	if err := s.dropCase(r, pathValue(r, "id"), "", r.URL.Query().Get("permalinks")); err != nil {
+		s.failAPI(w, r, err)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// deleteBundleAPI is DELETE /api/v1/bundles/{id}.
+func (s *Server) deleteBundleAPI(w http.ResponseWriter, r *http.Request) {
+	if _, err := s.dropBundle(r, pathValue(r, "id"), ""); err != nil {
+		s.failAPI(w, r, err)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// apiRate is how many requests one address may send to the API in a minute.
+const apiRate = 6000
+
+// limitRate bounds what one address asks of the API and says in headers how much of it
+// is left.
+func (s *Server) limitRate() func(http.Handler) http.Handler {
+	return httprate.LimitBy(apiRate, time.Minute, peer, httprate.WithLimitHandler(func(w http.ResponseWriter, r *http.Request) {
+		s.failAPI(w, r, refuse("too_many", "this address asks too much", "", fmt.Sprintf("one address may send %d requests a minute", apiRate), "wait as long as Retry-After says, in seconds"))
+	}))
+}
+
+// peer is the address that a connection comes from; behind a proxy it is the proxy's,
+// and the bound holds for all that come through it.
+func peer(r *http.Request) (string, error) {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	return host, err
+}
+
+// twinAPI answers with the JSON twin of a page: the same bytes, the same ETag.
+func twinAPI(root http.Handler, page string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		inner := r.Clone(context.WithValue(r.Context(), chi.RouteCtxKey, nil))
+		inner.URL.Path, inner.URL.RawPath = page+pathValue(r, "id")+".json", ""
+		root.ServeHTTP(w, inner)
+	}
+}
+
+//go:embed openapi.json
+var openapiDocument []byte
+
+// openapi is the description of this API, OpenAPI 3.1.
+func (s *Server) openapi(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", jsonType)
+	w.Header().Set("ETag", strongTag(openapiDocument))
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(openapiDocument))
+}

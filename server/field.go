@@ -1,0 +1,125 @@
+package server
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"leakdiff/store"
+)
+
+// The fields that people keep about a case, beside its title.
+const (
+	titleField    = "title"
+	ticketField   = "ticket"
+	modulesField  = "modules"
+	archivedField = "archived"
+)
+
+// fieldLimits are the longest values in bytes.
+var fieldLimits = map[string]int{titleField: 300, ticketField: 500, modulesField: 2000, archivedField: 3}
+
+// setField keeps a field of a case; "not_found" for one that does not exist.
+func (s *Server) setField(r *http.Request, caseID, name, value, key string) (before store.Field, err error) {
+	if _, err := s.mayEdit(r, caseID, key); err != nil {
+		return before, err
+	}
+	value = strings.TrimSpace(value)
+	limit, known := fieldLimits[name]
+	switch {
+	case !known:
+		return before, refuse("bad_request", "there is no such field", name, "a case has title, ticket, modules and archived", "use one of these")
+	case len(value) > limit:
+		return before, refuse("invalid", "the value is too long", name, "it is kept in full in the list of cases", "shorten it and put the rest into the ticket")
+	case name == titleField && value == "":
+		return before, refuse("bad_request", "a case needs a title of 1 to 300 bytes", "", "", "give it the ticket's number or a few words")
+	case name == archivedField && value != "" && value != "yes":
+		return before, refuse("invalid", "a case is archived or not", value, "the value is neither yes nor empty", `send "yes", or "" to take it back`)
+	}
+	if name == titleField {
+		c, err := s.store.Case(r.Context(), caseID)
+		if err != nil {
+			return before, err
+		}
+		if err := s.store.RenameCase(r.Context(), caseID, value); err != nil {
+			return before, err
+		}
+		before.Value = c.Title
+	}
+	kept, err := s.store.SetField(r.Context(), caseID, name, value)
+	if err != nil {
+		return before, err
+	}
+	if before.Value == "" || kept.Value != "" {
+		before = kept
+	}
+	s.edited(r, caseID)
+	return before, nil
+}
+
+// fieldForm takes the fields of one form of the case page. Only those that differ from
+// what the page showed ("was-NAME") are written, so that two people who edit different
+// fields do not undo each other.
+func (s *Server) fieldForm(w http.ResponseWriter, r *http.Request) {
+	id := pathValue(r, "id")
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	if err := r.ParseForm(); err != nil {
+		s.fail(w, r, formFault(err))
+		return
+	}
+	var over []string
+	for _, name := range []string{titleField, ticketField, modulesField, archivedField} {
+		values, sent := r.PostForm[name]
+		was := r.PostForm.Get("was-" + name)
+		if !sent || strings.TrimSpace(values[0]) == was && r.PostForm.Has("was-"+name) {
+			continue
+		}
+		before, err := s.setField(r, id, name, values[0], r.PostForm.Get("key"))
+		if err != nil {
+			s.fail(w, r, err)
+			return
+		}
+		if r.PostForm.Has("was-"+name) && before.Value != was && before.Value != strings.TrimSpace(values[0]) {
+			over = append(over, name)
+		}
+	}
+	q := ""
+	if len(over) > 0 {
+		slices.Sort(over)
+		q = "?" + url.Values{"over": over}.Encode()
+	}
+	http.Redirect(w, r, "/cases/"+url.PathEscape(id)+q+"#about", http.StatusSeeOther)
+}
+
+// fieldsAPI is PATCH /api/v1/cases/{id} with any of {"title", "ticket", "modules",
+// "archived"}; it answers what each replaced.
+func (s *Server) fieldsAPI(w http.ResponseWriter, r *http.Request) {
+	id := pathValue(r, "id")
+	var in map[string]string
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxForm)).Decode(&in); err != nil {
+		var tooLarge *http.MaxBytesError
+		if !errors.As(err, &tooLarge) {
+			err = refuse("bad_request", "the body is not the expected JSON", "", err.Error(), `send {"ticket": "INC-4711"}`)
+		}
+		s.failAPI(w, r, err)
+		return
+	}
+	replaced := map[string]string{}
+	names := make([]string, 0, len(in))
+	for name := range in {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		before, err := s.setField(r, id, name, in[name], "")
+		if err != nil {
+			s.failAPI(w, r, err)
+			return
+		}
+		replaced[name] = before.Value
+	}
+	writeJSON(w, http.StatusOK, map[string]any{"case": id, "replaced": replaced})
+}

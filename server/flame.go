@@ -1,0 +1,162 @@
+package server
+
+import (
+	"net/http"
+	"slices"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/flame"
+	"leakdiff/web/page"
+	"leakdiff/web/view"
+)
+
+// flamePath is the last element of the addresses of flame graphs; its twins have a
+// suffix.
+const flamePath = "flame"
+
+// snapshotFlame shows the merged stacks of one snapshot.
+func (s *Server) snapshotFlame(w http.ResponseWriter, r *http.Request) {
+	id := pathValue(r, "id")
+	name, suffix := twin(pathValue(r, "page"))
+	if name != flamePath {
+		s.notFound(w, r)
+		return
+	}
+	s.show(w, r, func() ([]string, error) { return only(s.caseOf(r, id)) }, func() (written, error) {
+		g, err := s.flameOf(r, id)
+		if err != nil {
+			return written{}, err
+		}
+		return s.flameAnswer(r, g, suffix)
+	})
+}
+
+// diffFlame shows the merged stacks of what changed between two snapshots.
+func (s *Server) diffFlame(w http.ResponseWriter, r *http.Request) {
+	pair := pathValue(r, "pair")
+	name, suffix := twin(pathValue(r, "page"))
+	if name != flamePath {
+		s.notFound(w, r)
+		return
+	}
+	s.show(w, r, func() ([]string, error) { return s.casesOfPair(r, pair) }, func() (written, error) {
+		g, err := s.flameBetween(r, pair)
+		if err != nil {
+			return written{}, err
+		}
+		return s.flameAnswer(r, g, suffix)
+	})
+}
+
+// graph is a flame graph with the case that it is of.
+type graph struct {
+	l  *loaded
+	in view.FlameInput
+}
+
+func (s *Server) flameAnswer(r *http.Request, g graph, suffix string) (written, error) {
+	if suffix == ".json" {
+		return jsonOf(flameJSON(g))
+	}
+	v := view.NewFlame(g.in)
+	if suffix != "" {
+		still := g.in
+		still.Frozen = bool(keeping)
+		return s.twinOf(r, suffix, exported{page: v, alone: aloneFlame(view.NewFlame(still)), shell: s.copied(v.Shell), csv: flameCSV(v), name: v.Headline})
+	}
+	offerSharing(&v.Shell, r, g.l.ID)
+	return pageOf(r.Context(), page.Flame(v))
+}
+
+func (s *Server) flameOf(r *http.Request, id string) (graph, error) {
+	l, line, i, err := s.snapshot(r, id)
+	if err != nil {
+		return graph{}, err
+	}
+	b := line.Snapshots[i]
+	g := graph{l, view.FlameInput{CaseID: l.ID, CaseTitle: l.Title, SeriesKey: seriesKey(line), B: b, Kinds: view.FlameKinds(b), Titles: line.Titles, Query: r.URL.Query(), Engine: s.engine()}}
+	g.in.Tree = flame.Of(b.Groups, view.FlameKind(g.in.Query.Get("kind"), g.in.Kinds))
+	if b.Bounded(g.in.Tree.Kind) {
+		g.in.Warnings = []string{"The dump is cut and nothing complete stands beside it: every figure is a lower bound."}
+	}
+	return g, nil
+}
+
+func (s *Server) flameBetween(r *http.Request, pair string) (graph, error) {
+	c, err := s.compare(r, pair)
+	if err != nil {
+		return graph{}, err
+	}
+	a, b := c.lineA.Snapshots[c.a], c.lineB.Snapshots[c.b]
+	g := graph{c.l, view.FlameInput{
+		CaseID: c.l.ID, CaseTitle: c.l.Title, SeriesKey: seriesKey(c.lineB), A: a, B: b, Kinds: view.FlameKinds(a, b),
+		Titles: c.lineB.Titles, Warnings: slices.Clone(c.result.Warnings), Query: r.URL.Query(), Engine: s.engine(),
+	}}
+	g.in.Tree = flame.Between(a.Groups, b.Groups, view.FlameKind(g.in.Query.Get("kind"), g.in.Kinds))
+	return g, nil
+}
+
+// freezeFlame keeps a graph: the page at an address below a snapshot or a pair.
+func (s *Server) freezeFlame(inner *http.Request, kind, id string) (frozen, *loaded, error) {
+	of := s.flameOf
+	if kind == "diff" {
+		of = s.flameBetween
+	}
+	g, err := of(inner, id)
+	if err != nil {
+		return frozen{}, nil, err
+	}
+	g.in.Frozen = bool(keeping)
+	v := view.NewFlame(g.in)
+	f, err := pack("flame", v, v.Markdown(), flameJSON(g), v.Headline)
+	return f, g.l, err
+}
+
+// flameNode is a node of the tree as data.
+type flameNode struct {
+	Function string       `json:"function"`
+	Creator  bool         `json:"creator,omitempty"`
+	Key      string       `json:"key"`
+	Before   *int         `json:"before,omitempty"`
+	Count    int          `json:"count"`
+	Rise     *int         `json:"rise,omitempty"`
+	Fall     *int         `json:"fall,omitempty"`
+	Families []string     `json:"families,omitempty"`
+	Children []*flameNode `json:"children,omitempty"`
+}
+
+// flameJSON is the whole tree as data; that of a pair has the figures of both.
+func flameJSON(g graph) any {
+	out := struct {
+		Schema   string        `json:"schema"`
+		A        string        `json:"a,omitempty"`
+		B        string        `json:"b"`
+		Kind     analysis.Kind `json:"kind"`
+		NoStack  int           `json:"no_stack"`
+		Lower    bool          `json:"lower_bound"`
+		Warnings []string      `json:"warnings"`
+		Root     *flameNode    `json:"root"`
+	}{
+		Schema: "leakdiff.flame/1", B: g.in.B.ID, Kind: g.in.Tree.Kind, NoStack: g.in.Tree.Bare, Lower: g.in.B.Bounded(g.in.Tree.Kind),
+		Warnings: append([]string{}, g.in.Warnings...),
+	}
+	if g.in.A != nil {
+		out.A, out.Lower = g.in.A.ID, out.Lower || g.in.A.Bounded(g.in.Tree.Kind)
+	}
+	var node func(n *flame.Node) *flameNode
+	node = func(n *flame.Node) *flameNode {
+		x := &flameNode{Function: n.Func, Creator: n.Creator, Key: n.Key, Count: n.Count}
+		if g.in.A != nil {
+			x.Before, x.Rise, x.Fall = &n.Before, &n.Rise, &n.Fall
+		}
+		for _, f := range n.Families {
+			x.Families = append(x.Families, f.Fingerprint)
+		}
+		for _, c := range n.Children {
+			x.Children = append(x.Children, node(c))
+		}
+		return x
+	}
+	out.Root = node(g.in.Tree.Root)
+	return out
+}

@@ -1,0 +1,196 @@
+package server
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers"
+	"github.com/getkin/kin-openapi/routers/gorillamux"
+	"github.com/go-chi/chi/v5"
+
+	"leakdiff/analysis/report"
+)
+
+// contract is the served description with what was asked of it so far.
+type contract struct {
+	*site
+	router routers.Router
+	doc    *openapi3.T
+	seen   map[string]bool
+}
+
+func newContract(t *testing.T) *contract {
+	t.Helper()
+	s := newSite(t)
+	served := s.get("/api/v1/openapi.json")
+	doc, err := openapi3.NewLoader().LoadFromData([]byte(served.body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := doc.Validate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if doc.OpenAPI != "3.1.0" {
+		t.Errorf("the document is OpenAPI %s", doc.OpenAPI)
+	}
+	router, err := gorillamux.NewRouter(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &contract{s, router, doc, map[string]bool{}}
+}
+
+// ask sends a request that must fit the description and checks that the answer does.
+func (c *contract) ask(t *testing.T, method, path, body, kind string, status int) string {
+	t.Helper()
+	request := func() *http.Request {
+		r, err := http.NewRequestWithContext(t.Context(), method, c.url+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if kind != "" {
+			r.Header.Set("Content-Type", kind)
+		}
+		return r
+	}
+	r := request()
+	r.URL.Scheme, r.URL.Host = "", ""
+	route, params, err := c.router.FindRoute(r)
+	if err != nil {
+		t.Fatalf("%s %s is not described: %v", method, path, err)
+	}
+	c.seen[method+" "+route.Path] = true
+	in := &openapi3filter.RequestValidationInput{Request: r, PathParams: params, Route: route, Options: &openapi3filter.Options{AuthenticationFunc: openapi3filter.NoopAuthenticationFunc}}
+	if status < 400 && kind == jsonKind {
+		if err := openapi3filter.ValidateRequest(t.Context(), in); err != nil {
+			t.Errorf("%s %s: the request: %v", method, path, err)
+		}
+	}
+	res, err := http.DefaultClient.Do(request())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.StatusCode != status {
+		t.Fatalf("%s %s: status %d, want %d: %s", method, path, res.StatusCode, status, text)
+	}
+	out := &openapi3filter.ResponseValidationInput{RequestValidationInput: in, Status: res.StatusCode, Header: res.Header, Body: io.NopCloser(bytes.NewReader(text)), Options: &openapi3filter.Options{IncludeResponseStatus: true}}
+	if err := openapi3filter.ValidateResponse(t.Context(), out); err != nil {
+		t.Errorf("%s %s: the answer: %v", method, path, err)
+	}
+	if res.Header.Get("X-RateLimit-Remaining") == "" {
+		t.Errorf("%s %s: no X-RateLimit-Remaining", method, path)
+	}
+	return string(text)
+}
+
+const jsonKind = "application/json"
+
+func TestTheAPIIsWhatItsDescriptionSays(t *testing.T) {
+	c := newContract(t)
+	up := c.untimed(t, 3, 13, 23, 33)
+	second := decode[uploaded](t, c.ask(t, "PUT", "/api/v1/bundles/tiny.txt?wait=1", tinyDump, "application/octet-stream", 201))
+	third := decode[uploaded](t, c.ask(t, "PUT", "/api/v1/bundles?wait=1", tinyDump+"\n", "application/octet-stream", 201))
+	c.ask(t, "PUT", "/api/v1/bundles/tiny.txt?wait=1&case="+second.Case, tinyDump, "application/octet-stream", 200)
+	body, kind := form(t, map[string]string{"t0.txt": dumpOf(2), "t1.txt": dumpOf(9)}, nil)
+	c.ask(t, "POST", "/api/v1/bundles?wait=1", body.String(), kind, 201)
+
+	c.ask(t, "GET", "/api/v1/openapi.json", "", "", 200)
+	c.ask(t, "GET", "/api/v1/bundles/"+up.ID, "", "", 200)
+	c.ask(t, "GET", "/api/v1/bundles/"+up.ID+"/inventory", "", "", 200)
+	c.ask(t, "GET", "/api/v1/bundles/bnone", "", "", 404)
+	c.ask(t, "GET", "/api/v1/cases?text=t&page=1", "", "", 200)
+	c.ask(t, "GET", "/api/v1/cases?since=then", "", "", 400)
+	doc := decode[report.Report](t, c.ask(t, "GET", "/api/v1/cases/"+up.Case, "", "", 200))
+	series := doc.Series[0]
+	print := series.Findings[0].Families[0]
+	c.ask(t, "GET", "/api/v1/cases/cnone", "", "", 404)
+	c.ask(t, "PATCH", "/api/v1/cases/"+up.Case, `{"ticket":"INC-1"}`, jsonKind, 200)
+	c.ask(t, "PATCH", "/api/v1/cases/"+up.Case, `{"colour":"red"}`, jsonKind, 400)
+	c.ask(t, "GET", "/api/v1/cases/"+up.Case+"/bundles", "", "", 200)
+	c.ask(t, "PUT", "/api/v1/cases/"+up.Case+"/triage", fmt.Sprintf(`{"process":%q,"fingerprint":%q,"state":"benign","note":"a pool"}`, series.Process, print), jsonKind, 200)
+	c.ask(t, "GET", "/api/v1/cases/"+up.Case+"/triage", "", "", 200)
+	edit := decode[editJSON](t, c.ask(t, "POST", "/api/v1/cases/"+up.Case+"/edits", `{"kind":"process","target":"series:`+up.Snapshots[0].ID+`","value":"shopd"}`, jsonKind, 201))
+	c.ask(t, "GET", "/api/v1/cases/"+up.Case+"/edits", "", "", 200)
+	c.ask(t, "DELETE", fmt.Sprintf("/api/v1/cases/%s/edits/%d", up.Case, edit.ID), "", "", 204)
+	c.ask(t, "GET", "/api/v1/snapshots/"+up.Snapshots[0].ID+"?case="+up.Case, "", "", 200)
+	c.ask(t, "GET", "/api/v1/snapshots/snone", "", "", 404)
+	c.ask(t, "GET", "/api/v1/diffs/"+up.Snapshots[0].ID+".."+up.Snapshots[3].ID+"?case="+up.Case, "", "", 200)
+	c.ask(t, "GET", "/api/v1/families/"+print, "", "", 200)
+	c.ask(t, "GET", "/api/v1/families/g1:00", "", "", 404)
+	c.ask(t, "GET", "/api/v1/search?q=main.leak", "", "", 200)
+	c.ask(t, "GET", "/api/v1/search?q=", "", "", 400)
+	made := decode[result](t, c.ask(t, "POST", "/api/v1/permalinks", fmt.Sprintf(`{"case":%q,"view":%q,"redact":true,"keep":"30d","preview":"counts"}`, up.Case, up.Link), jsonKind, 201))
+	c.ask(t, "GET", "/api/v1/permalinks/"+made.ID, "", "", 200)
+	for _, x := range []struct{ method, body string }{{"PATCH", `{"keep":"90d"}`}, {"DELETE", ""}} {
+		r := c.do(x.method, "/api/v1/permalinks/"+made.ID, strings.NewReader(x.body), "Authorization", "Bearer "+made.OwnerKey, "Content-Type", jsonKind)
+		if r.status != 204 {
+			t.Errorf("%s with the owner key: %d %s", x.method, r.status, r.body)
+		}
+		c.seen[x.method+" /api/v1/permalinks/{id}"] = true
+	}
+	c.ask(t, "GET", "/api/v1/permalinks/"+made.ID, "", "", 410)
+	c.ask(t, "DELETE", "/api/v1/bundles/"+third.ID, "", "", 204)
+	c.ask(t, "DELETE", "/api/v1/cases/"+second.Case, "", "", 204)
+	c.ask(t, "DELETE", "/api/v1/cases/"+second.Case, "", "", 404)
+
+	t.Run("and nothing of either is left out", func(t *testing.T) {
+		served := map[string]bool{}
+		parameter := regexp.MustCompile(`\{[^}]*\}|\*`)
+		err := chi.Walk(c.s.routes(), func(method, route string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {
+			if strings.HasPrefix(route, "/api/") {
+				served[method+" "+parameter.ReplaceAllString(route, "{}")] = true
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		described := map[string]bool{}
+		for path, item := range c.doc.Paths.Map() {
+			for method := range item.Operations() {
+				described[method+" "+parameter.ReplaceAllString(path, "{}")] = true
+				if !c.seen[method+" "+path] {
+					t.Errorf("%s %s is described and was not asked", method, path)
+				}
+			}
+		}
+		for route := range served {
+			if !described[route] {
+				t.Errorf("%s is served and not described", route)
+			}
+		}
+		for route := range described {
+			if !served[route] {
+				t.Errorf("%s is described and not served", route)
+			}
+		}
+	})
+}
+
+func TestTheAPIAnswersAreKeptByTheirETag(t *testing.T) {
+	s := newSite(t)
+	up := s.untimed(t, 3, 13)
+	for _, path := range []string{"/api/v1/cases/" + up.Case, "/api/v1/diffs/" + up.Snapshots[0].ID + ".." + up.Snapshots[1].ID + "?case=" + url.QueryEscape(up.Case), "/api/v1/snapshots/" + up.Snapshots[0].ID, "/api/v1/openapi.json"} {
+		first := s.get(path)
+		tag := first.header.Get("ETag")
+		if first.status != 200 || tag == "" || strings.HasPrefix(tag, "W/") {
+			t.Errorf("%s: %d with ETag %q", path, first.status, tag)
+		}
+		if again := s.do("GET", path, nil, "If-None-Match", tag); again.status != http.StatusNotModified {
+			t.Errorf("%s again: %d", path, again.status)
+		}
+	}
+}

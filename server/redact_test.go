@@ -1,0 +1,144 @@
+package server
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"leakdiff/analysis/report"
+)
+
+// planted are secrets by what they are; listing puts each into a capture.
+var planted = map[string]string{
+	"a host name":         "node-umbrella-7",
+	"an address":          "203.0.113.77",
+	"a user":              "alicia",
+	"a directory of data": "acme-payroll",
+	"a file of data":      "salaries-2026.db",
+	"a pod":               "basket-77f9",
+	"a namespace":         "checkout-eu",
+	"a pod's id":          "6f1c2d3e-1111-4a4b-8c8d-123456789abc",
+	"a container's id":    strings.Repeat("fe", 32),
+	"a home directory":    "carolina",
+	"a case's own host":   "bastion-umbrella",
+}
+
+// listing is what lsof prints of a process with n files and n connections.
+func listing(n int) string {
+	p := planted
+	var b strings.Builder
+	b.WriteString("COMMAND   PID USER   FD   TYPE DEVICE SIZE/OFF    NODE NAME\n")
+	row := func(fd int, kind, node, name string) {
+		fmt.Fprintf(&b, "shopd    4711 %s %4du  %s  254,1     4096 %7s %s\n", p["a user"], fd, kind, node, name)
+	}
+	for i := range n {
+		row(10+i, "REG", fmt.Sprint(1000+i), "/srv/"+p["a directory of data"]+"/"+p["a file of data"])
+		row(200+i, "REG", fmt.Sprint(2000+i), "/var/log/pods/"+p["a namespace"]+"_"+p["a pod"]+"_"+p["a pod's id"]+"/app/0.log")
+		row(400+i, "REG", fmt.Sprint(3000+i), "/home/"+p["a home directory"]+"/notes.txt")
+		row(600+i, "IPv4", "TCP", "10.0.0.5:4"+fmt.Sprint(1000+i)+"->"+p["an address"]+":5432 (ESTABLISHED)")
+		row(800+i, "REG", fmt.Sprint(4000+i), "/run/containerd/io.containerd.runtime.v2.task/k8s.io/"+p["a container's id"]+"/log")
+	}
+	return b.String()
+}
+
+func TestNothingPlantedIsShared(t *testing.T) {
+	s := newSite(t)
+	files := map[string]string{}
+	for i, n := range []int{3, 13, 23, 33} {
+		files[fmt.Sprintf("t%d/hostname", i)] = planted["a host name"] + "\n"
+		files[fmt.Sprintf("t%d/captured_at", i)] = fmt.Sprintf("2026-07-01T0%d:00:00Z\n", i)
+		files[fmt.Sprintf("t%d/lsof.txt", i)] = listing(n)
+	}
+	up := s.put("capture.tar.gz", tgz(t, files))
+	if len(up.Snapshots) != 4 {
+		t.Fatalf("%d snapshots, want 4", len(up.Snapshots))
+	}
+	s.edit(up.Case, "host", "series:"+up.Snapshots[0].ID, planted["a case's own host"])
+	doc := decode[report.Report](t, s.get("/api/v1/cases/"+up.Case).body)
+	family := ""
+	for _, f := range doc.Series[0].Families {
+		if strings.Contains(f.Title, planted["a directory of data"]) {
+			family = f.Fingerprint
+		}
+	}
+	if family == "" || len(doc.Series[0].Findings) == 0 {
+		t.Fatalf("the planted leak is not found: %+v", doc.Series[0].Findings)
+	}
+	s.do("PUT", "/api/v1/cases/"+up.Case+"/triage", strings.NewReader(fmt.Sprintf(`{"process":%q,"fingerprint":%q,"state":"suspicious","note":"ask %s about %s"}`, doc.Series[0].Process, family, planted["a user"], planted["a pod"])))
+	in := "?case=" + up.Case
+	views := map[string]string{
+		"the case": "/cases/" + up.Case, "a comparison": "/diff/" + up.Snapshots[0].ID + ".." + up.Snapshots[3].ID + in,
+		"a family": "/families/" + url.PathEscape(family) + in, "a snapshot": "/snapshots/" + up.Snapshots[3].ID + in,
+	}
+	clean := func(t *testing.T, what, text string) {
+		t.Helper()
+		for name, secret := range planted {
+			if at := strings.Index(strings.ToLower(text), secret); at >= 0 {
+				t.Errorf("%s tells %s: …%s…", what, name, text[max(0, at-120):min(len(text), at+len(secret)+60)])
+			}
+		}
+	}
+	for name, address := range views {
+		t.Run(name, func(t *testing.T) {
+			live := s.get(address).body
+			seen := false
+			for _, secret := range planted {
+				seen = seen || strings.Contains(live, secret)
+			}
+			if !seen {
+				t.Fatal("the live page shows no secret: the test proves nothing")
+			}
+			clean(t, "the share form", between(s.get("/share?view="+url.QueryEscape(address)).body, "<h1", "</html>"))
+			for _, preview := range []string{"counts", "full", "none"} {
+				r := s.do("POST", "/api/v1/permalinks", strings.NewReader(fmt.Sprintf(`{"case":%q,"view":%q,"preview":%q,"title":"what %s saw on %s"}`, up.Case, address, preview, planted["a user"], planted["a host name"])))
+				if r.status != 201 {
+					t.Fatalf("freezing gave %d: %s", r.status, r.body)
+				}
+				clean(t, "the answer", r.body)
+				made := decode[result](t, r.body)
+				for _, suffix := range []string{"", ".md", ".txt", ".json"} {
+					page := s.get("/p/" + made.ID + suffix)
+					if page.status != 200 {
+						t.Fatalf("%s gives %d", suffix, page.status)
+					}
+					clean(t, "the page"+suffix+" with preview "+preview, page.body)
+					for k, v := range page.header {
+						clean(t, "the header "+k, strings.Join(v, " "))
+					}
+				}
+				s.do("DELETE", "/api/v1/permalinks/"+made.ID, nil, "Authorization", "Bearer "+made.OwnerKey)
+				gone := s.get("/p/" + made.ID)
+				if gone.status != 410 {
+					t.Fatalf("withdrawn, yet %d", gone.status)
+				}
+				clean(t, "the page that says it is gone", gone.body)
+			}
+		})
+	}
+}
+
+// tgz packs files, sorted by name.
+func tgz(t *testing.T, files map[string]string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	zip := gzip.NewWriter(&b)
+	w := tar.NewWriter(zip)
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if err := w.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: int64(len(files[name]))}); err != nil {
+			t.Fatal(err)
+		}
+		io.WriteString(w, files[name])
+	}
+	if err := errors.Join(w.Close(), zip.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}

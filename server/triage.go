@@ -1,0 +1,150 @@
+package server
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"leakdiff/analysis"
+	"leakdiff/store"
+)
+
+// triageForm keeps what somebody says about a family and leads back to its page. The
+// last one to save wins; who replaced a mark that came after the page was opened is
+// told.
+func (s *Server) triageForm(w http.ResponseWriter, r *http.Request) {
+	id := pathValue(r, "id")
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	if err := r.ParseForm(); err != nil {
+		s.fail(w, r, formFault(err))
+		return
+	}
+	form := r.PostForm
+	process, err := url.QueryUnescape(form.Get("process"))
+	series, seriesErr := url.QueryUnescape(form.Get("series"))
+	if err = errors.Join(err, seriesErr); err != nil {
+		s.fail(w, r, formFault(err))
+		return
+	}
+	m := store.Mark{Process: process, Fingerprint: form.Get("fingerprint"), Triage: analysis.Triage{
+		State: analysis.TriageState(form.Get("state")), Note: strings.TrimSpace(form.Get("note")), Outcome: strings.TrimSpace(form.Get("outcome")),
+	}}
+	before, err := s.setMark(r, id, m, form.Get("key"))
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	q := url.Values{"case": {id}, "series": {series}}
+	if since(form.Get("seen"), before.At) && before.Words() != m.Words() {
+		q.Set("over", "triage")
+	}
+	http.Redirect(w, r, "/families/"+url.PathEscape(m.Fingerprint)+"?"+q.Encode()+"#triage", http.StatusSeeOther)
+}
+
+// since reports whether something was written after the state that a form showed, in
+// microseconds.
+func since(seen string, at time.Time) bool {
+	shown, err := strconv.ParseInt(seen, 10, 64)
+	return err == nil && !at.IsZero() && at.UnixMicro() > shown
+}
+
+func (s *Server) setMark(r *http.Request, caseID string, m store.Mark, key string) (before store.Mark, err error) {
+	if _, err := s.mayEdit(r, caseID, key); err != nil {
+		return before, err
+	}
+	l, err := s.load(r.Context(), caseID)
+	if err != nil {
+		return before, err
+	}
+	if !l.has(m.Process, m.Fingerprint) {
+		return before, refuse("not_found", "the case has no such family", m.Fingerprint, "no snapshot of "+strconv.Quote(m.Process)+" in it shows one", "take the fingerprint and the process from the case's JSON")
+	}
+	if before, err = s.store.SetMark(r.Context(), caseID, m); err != nil {
+		return before, err
+	}
+	s.edited(r, caseID)
+	s.worker.nudge()
+	return before, nil
+}
+
+// has reports whether a process of the case shows the family.
+func (l *loaded) has(process, fingerprint string) bool {
+	for _, series := range l.built.Report.Series {
+		if series.Process != process {
+			continue
+		}
+		for _, f := range series.Families {
+			if f.Fingerprint == fingerprint {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// triageJSON is a mark in the API.
+type triageJSON struct {
+	Process     string               `json:"process"`
+	Fingerprint string               `json:"fingerprint"`
+	State       analysis.TriageState `json:"state"`
+	Note        string               `json:"note"`
+	Outcome     string               `json:"outcome"`
+	At          *time.Time           `json:"at"`
+	Remembered  bool                 `json:"remembered"`
+	Replaced    string               `json:"replaced"`
+}
+
+func newTriageJSON(m store.Mark) triageJSON {
+	return triageJSON{m.Process, m.Fingerprint, m.State, m.Note, m.Outcome, &m.At, m.Remembered, m.Replaced}
+}
+
+// marksAPI is GET /api/v1/cases/{id}/triage.
+func (s *Server) marksAPI(w http.ResponseWriter, r *http.Request) {
+	id := pathValue(r, "id")
+	if _, err := s.store.Case(r.Context(), id); err != nil {
+		s.failAPI(w, r, err)
+		return
+	}
+	marks, err := s.store.Marks(r.Context(), id)
+	if err != nil {
+		s.failAPI(w, r, err)
+		return
+	}
+	out := []triageJSON{}
+	for _, m := range marks {
+		out = append(out, newTriageJSON(m))
+	}
+	writeJSON(w, http.StatusOK, map[string]any{"case": id, "triage": out})
+}
+
+// markAPI is PUT /api/v1/cases/{id}/triage with {"process", "fingerprint", "state",
+// "note", "outcome"}; it answers the mark with the one that it replaced.
+func (s *Server) markAPI(w http.ResponseWriter, r *http.Request) {
+	id := pathValue(r, "id")
+	var in struct {
+		Process, Fingerprint, Note, Outcome string
+		State                               analysis.TriageState
+	}
+	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxForm))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&in); err != nil {
+		var tooLarge *http.MaxBytesError
+		if !errors.As(err, &tooLarge) {
+			err = refuse("bad_request", "the body is not the expected JSON", "", err.Error(), `send {"process": "kubelet", "fingerprint": "g1:...", "state": "benign", "note": "one per pod"}`)
+		}
+		s.failAPI(w, r, err)
+		return
+	}
+	m := store.Mark{Process: in.Process, Fingerprint: in.Fingerprint, Triage: analysis.Triage{State: in.State, Note: strings.TrimSpace(in.Note), Outcome: strings.TrimSpace(in.Outcome), At: s.cfg.Now()}}
+	before, err := s.setMark(r, id, m, "")
+	if err != nil {
+		s.failAPI(w, r, err)
+		return
+	}
+	m.Replaced = before.Words()
+	writeJSON(w, http.StatusOK, newTriageJSON(m))
+}

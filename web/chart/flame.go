@@ -1,0 +1,172 @@
+package chart
+
+import (
+	"fmt"
+	"unicode/utf8"
+)
+
+// FlameData is a tree of calls with its root on top: the width of a box is its
+// share, and what it calls hangs below it. ID is unique in the page.
+type FlameData struct {
+	ID, Title, Desc string
+	Root            FlameBox
+	// Twin holds the figures of the widest boxes.
+	Twin Table
+}
+
+// FlameBox is one call. Its weight is at least that of its children together and of
+// those that were left out.
+type FlameBox struct {
+	// Name is what is written; Bare and Last are ends of it for boxes with less room:
+	// without package, and without receiver. Told is shown when the reader points at
+	// the box: the whole name and all figures.
+	Name, Bare, Last, Told string
+	// Figure stands at the right edge; FigureFirst says that it matters more than the
+	// name where there is no room for both.
+	Figure      string
+	FigureFirst bool `json:",omitempty"`
+	Weight      int
+	// Look is f0 to f5 for a tint, up, down or same for a change.
+	Look string
+	// URL leads to the drawing of this box alone, empty for none.
+	URL string `json:",omitempty"`
+	// Found says that the reader searched for it.
+	Found    bool       `json:",omitempty"`
+	Children []FlameBox `json:",omitempty"`
+	// Left counts the children that were left out, LeftWeight is theirs.
+	Left, LeftWeight int `json:",omitempty"`
+}
+
+const (
+	boxHeight = 24.0
+	boxStep   = boxHeight + 1
+	// boxLetter is the width of a letter of the monospace at 12 px.
+	boxLetter = 7.23
+	// A box narrower than these on a wide or narrow page is folded with its like.
+	narrowestWide, narrowestNarrow = 4.0, 16.0
+)
+
+func (f FlameData) draw(w float64) drawing {
+	d := drawing{id: fmt.Sprintf("%s-%g", f.ID, w), title: f.Title, desc: f.Desc, class: "flame", w: w, linked: f.Root.linked()}
+	g := flameFrame{d: &d, least: narrowestWide}
+	if w < 600 {
+		g.least = narrowestNarrow
+	}
+	if f.Root.Weight > 0 {
+		g.scale = w / float64(f.Root.Weight)
+		g.box(&f.Root, 0, 0)
+	}
+	d.h = max(g.bottom, boxHeight) + 1
+	return d
+}
+
+// linked reports whether any box leads somewhere.
+func (b *FlameBox) linked() bool {
+	if b.URL != "" {
+		return true
+	}
+	for i := range b.Children {
+		if b.Children[i].linked() {
+			return true
+		}
+	}
+	return false
+}
+
+// flameFrame is the geometry of one drawing.
+type flameFrame struct {
+	d            *drawing
+	scale, least float64
+	bottom       float64
+}
+
+// box draws a call at x in row depth, and below it what it calls.
+func (f *flameFrame) box(b *FlameBox, x float64, depth int) {
+	w := float64(b.Weight) * f.scale
+	y := boxStep * float64(depth)
+	f.bottom = max(f.bottom, y+boxHeight)
+	class := "fb " + b.Look
+	if b.Found {
+		class += " found"
+	}
+	m := mark{shape: framed, class: class, x: x, y: y, w: max(w-1, 1), h: boxHeight, full: b.Told, frame: &frame{href: b.URL}}
+	m.text, m.frame.figure = b.words(w - 1 - 2*boxPad)
+	f.d.marks = append(f.d.marks, m)
+	f.d.fillWith(b.pattern())
+	left, leftWeight := b.Left, b.LeftWeight
+	for i := range b.Children {
+		c := &b.Children[i]
+		if float64(c.Weight)*f.scale < f.least {
+			left++
+			leftWeight += c.Weight
+			continue
+		}
+		f.box(c, x, depth+1)
+		x += float64(c.Weight) * f.scale
+	}
+	f.rest(b, left, float64(leftWeight)*f.scale, x, depth+1)
+}
+
+// rest stands for the calls that have no box of their own.
+func (f *flameFrame) rest(b *FlameBox, left int, w, x float64, depth int) {
+	if left == 0 || w < 2 {
+		return
+	}
+	y := boxStep * float64(depth)
+	f.bottom = max(f.bottom, y+boxHeight)
+	m := mark{shape: framed, class: "fb left", x: x, y: y, w: max(w-1, 1), h: boxHeight, frame: &frame{href: b.URL}}
+	m.full = figure(left) + " more below " + b.Name
+	text := figure(left) + " more"
+	if float64(len(text))*boxLetter <= w-1-2*boxPad {
+		m.text = text
+	}
+	f.d.marks = append(f.d.marks, m)
+}
+
+func (b *FlameBox) pattern() pattern {
+	switch b.Look {
+	case "up":
+		return rising
+	case "down":
+		return falling
+	}
+	return none
+}
+
+// words are what fits into room pixels: the name whole or cut, and the figure.
+func (b *FlameBox) words(room float64) (name, fig string) {
+	letters := int(room / boxLetter)
+	figure := utf8.RuneCountInString(b.Figure)
+	beside := letters - figure - 2
+	const telling = 8
+	switch {
+	case figure > 0 && beside >= min(utf8.RuneCountInString(b.Name), telling):
+		return b.cut(beside), b.Figure
+	case b.FigureFirst && figure > 0:
+		if letters >= figure {
+			return "", b.Figure
+		}
+		return "", ""
+	}
+	return b.cut(letters), ""
+}
+
+// cut is the name in n letters: whole, without its package, without its receiver,
+// or the beginning of that. What functions that stand side by side share gives way
+// first.
+func (b *FlameBox) cut(n int) string {
+	shortest := b.Name
+	for _, name := range []string{b.Name, b.Bare, b.Last} {
+		if name == "" {
+			continue
+		}
+		if utf8.RuneCountInString(name) <= n {
+			return name
+		}
+		shortest = name
+	}
+	if n < 3 {
+		return ""
+	}
+	return clip(shortest, n)
+}

@@ -1,0 +1,4 @@
+package web
+
+// SqueezeStyle is squeezeStyle for its test.
+var SqueezeStyle = squeezeStyle

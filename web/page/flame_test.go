@@ -1,0 +1,128 @@
+package page
+
+import (
+	"encoding/json"
+	"net/url"
+	"strings"
+	"testing"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/flame"
+	"leakdiff/analysis/trend"
+	"leakdiff/web/view"
+)
+
+// sampleFlame is the graph of the sample's t6, with A that of what changed since.
+func sampleFlame(t *testing.T, pair string, query url.Values) view.FlameInput {
+	t.Helper()
+	s := sampleSnapshot(t, nil).Snapshot
+	in := view.FlameInput{CaseID: "cprobe", CaseTitle: "kubelet-probe-leak", B: s, Kinds: []analysis.Kind{analysis.KindGoroutine}, Query: query, Engine: "leakdiff 1.0, engine 1"}
+	in.Tree = flame.Of(s.Groups, analysis.KindGoroutine)
+	if pair != "" {
+		before := *s
+		before.Label, before.Groups = pair, append([]analysis.Group(nil), s.Groups...)
+		for i := range before.Groups {
+			before.Groups[i].Count += 5 - i%11
+		}
+		in.A, in.Tree = &before, flame.Between(before.Groups, s.Groups, analysis.KindGoroutine)
+	}
+	return in
+}
+
+func TestTheFlamePagesAreWellFormedWithEveryControl(t *testing.T) {
+	for _, tt := range []struct {
+		name, pair string
+		query      url.Values
+		want       []string
+	}{
+		{"flame", "", url.Values{"q": {"run"}}, []string{`aria-label="Order"`, `role="status"`, "Families below this box", `role="group"`, "Skip the boxes of the graph"}},
+		{"flame-pair", "t1", nil, []string{`aria-label="Width of a box"`, "▲", "▼", "no net change"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			in := sampleFlame(t, tt.pair, tt.query)
+			if in.Tree.Root.Count == 0 {
+				t.Fatal("the sample has no stacks")
+			}
+			html := render(t, Flame(view.NewFlame(in)))
+			keepPage(t, tt.name, html)
+			for _, want := range tt.want {
+				if !strings.Contains(html, want) {
+					t.Errorf("page lacks %q", want)
+				}
+			}
+			wellFormed(t, html)
+			in.Frozen = true
+			v := view.NewFlame(in)
+			v.Shell = view.Shell{Title: "kept", Seal: &view.Seal{Made: "2026-11-21"}}
+			kept := render(t, Flame(v))
+			wellFormed(t, kept)
+			for _, never := range []string{`href="/snap`, `href="/diff`, `href="/fam`, "<form", "Skip the boxes"} {
+				if strings.Contains(kept, never) {
+					t.Errorf("the kept page has %q", never)
+				}
+			}
+		})
+	}
+}
+
+func TestTheCasePageShowsItsFurtherCharts(t *testing.T) {
+	in := sampleCase(t)
+	in.Charts = "1"
+	in.More = make([]view.CaseMore, len(in.Report.Series))
+	for i := range in.More {
+		s := &in.Report.Series[i]
+		in.More[i].Drawn = &view.CaseDrawn{Cohorts: map[string][]trend.Cohort{}, States: map[analysis.Kind][]map[string]int{analysis.KindGoroutine: make([]map[string]int, len(s.Snapshots))}}
+		for k := range s.Snapshots {
+			in.More[i].Drawn.States[analysis.KindGoroutine][k] = map[string]int{"select": 20 + k, "IO wait": 3}
+		}
+		for _, f := range s.Families {
+			in.More[i].Drawn.Cohorts[f.Fingerprint] = []trend.Cohort{{From: 0, To: 1, Born: 4}, {From: 1, To: 2, Born: 2}}
+		}
+	}
+	html := render(t, Case(view.NewCase(in)))
+	keepPage(t, "case-charts", html)
+	for _, want := range []string{`id="charts"`, `class="morecharts" open`, "Goroutines by family", "States of its goroutines", "Births per hour", "t0 to t1: 4 born", "4\u00a0min 50\u00a0s without a snapshot"} {
+		if !strings.Contains(html, want) {
+			t.Errorf("page lacks %q", want)
+		}
+	}
+	wellFormed(t, html)
+}
+
+func TestRecordsFromBeforeTheseChartsStillRender(t *testing.T) {
+	for name, record := range map[string]string{
+		"case":     `{"ID":"c","Title":"old","Headline":"h","Frozen":true}`,
+		"snapshot": `{"ID":"s","Headline":"h","Frozen":true}`,
+		"family":   `{"Headline":"h","Sentence":"s","Frozen":true}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			var html string
+			switch name {
+			case "case":
+				var v view.Case
+				unpack(t, record, &v)
+				html = render(t, Case(v))
+			case "snapshot":
+				var v view.Snapshot
+				unpack(t, record, &v)
+				html = render(t, Snapshot(v))
+			default:
+				var v view.Family
+				unpack(t, record, &v)
+				html = render(t, Family(v))
+			}
+			for _, never := range []string{"More charts", "Flame graph", "States over time"} {
+				if strings.Contains(html, never) {
+					t.Errorf("the page has an empty place for %q", never)
+				}
+			}
+		})
+	}
+}
+
+func unpack(t *testing.T, record string, into any) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(record), into); err != nil {
+		t.Fatal(err)
+	}
+}

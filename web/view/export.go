@@ -1,0 +1,197 @@
+package view
+
+import (
+	"maps"
+	"net/url"
+
+	"leakdiff/analysis"
+	"leakdiff/web/chart"
+)
+
+// twinNames are the suffixes of a page's twins and what they are called.
+var twinNames = [...]struct{ suffix, name string }{
+	{".md", "Markdown"}, {".jira", "Jira"}, {".txt", "Plain text"}, {".html", "HTML file"}, {".csv", "CSV"}, {".json", "JSON"},
+	{".folded", "Folded stacks"}, {".pb.gz", "pprof profile"},
+}
+
+// copied is how many of the names can be copied: those that a ticket takes.
+const copied = 3
+
+// Offer names the twins of a page: base is its address without suffix, query what
+// follows it, empty or with its question mark. Stacks says that it has stacks, which
+// other tools read.
+func (s *Shell) Offer(base, query string, stacks Stacks) {
+	names := twinNames[:]
+	if !stacks {
+		names = names[:len(names)-2]
+	}
+	s.Twins = nil
+	for _, t := range names {
+		s.Twins = append(s.Twins, Link{Text: t.name, URL: base + t.suffix + query})
+	}
+	s.Copies = s.Twins[:copied:copied]
+	s.Pictures = base + ".svg" + query
+}
+
+// offerExpert adds the way to pprof's own pages where there are stacks.
+func (s *Shell) offerExpert(base, query string) {
+	if len(s.Twins) == len(twinNames) {
+		s.Actions = append(s.Actions, Link{Text: "Expert view", URL: base + "/pprof?" + query})
+	}
+}
+
+// Stacks says whether a page is of members with stacks.
+type Stacks bool
+
+// Page is a page that has twins.
+type Page interface {
+	Document() Document
+	Charts() []chart.Chart
+}
+
+// ChartFile is a chart of a page as an SVG file; style gives the style of classes. An
+// empty name is the first chart. Where there is none of the name it lists those that
+// there are.
+func ChartFile(p Page, name string, style func(classes []string) string) (file []byte, names []string) {
+	all := p.Charts()
+	found, ok := chart.Find(all, name)
+	if !ok {
+		return nil, chart.Names(all)
+	}
+	return chart.File(found, style), nil
+}
+
+// sameView is the query of a page for its twins, so that they are of what it shows:
+// its filter, order and open rows, and its case.
+func sameView(query url.Values, caseID string) string {
+	q := maps.Clone(query)
+	if q == nil {
+		q = url.Values{}
+	}
+	q.Set("case", caseID)
+	q.Del("chart")
+	return q.Encode()
+}
+
+// hasStacks reports whether each snapshot has members with stacks.
+func hasStacks(all ...*analysis.Snapshot) bool {
+	for _, s := range all {
+		if s.Totals.Goroutines == nil && s.Totals.Threads == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// WithStacks and WithoutStacks are both.
+const (
+	WithStacks    Stacks = true
+	WithoutStacks Stacks = false
+)
+
+// Picture is the address of a chart as a file, empty where there is none.
+func (s Shell) Picture(chartID string) string {
+	if s.Pictures == "" || chartID == "" {
+		return ""
+	}
+	separator := "?"
+	for _, c := range s.Pictures {
+		if c == '?' {
+			separator = "&"
+		}
+	}
+	return s.Pictures + separator + "chart=" + chartID
+}
+
+// Charts are the charts of the page, the one to show first in front.
+func (c Case) Charts() []chart.Chart {
+	out := []chart.Chart{c.Timeline}
+	for _, f := range c.Findings {
+		if f.Spark != nil {
+			out = append(out, *f.Spark)
+		}
+	}
+	for _, minis := range [][]CaseMini{c.Minis, c.MoreMinis} {
+		for _, m := range minis {
+			out = append(out, m.Chart)
+		}
+	}
+	for _, l := range c.Limits {
+		out = append(out, l.Chart)
+	}
+	if c.Further != nil {
+		for _, p := range c.Further.Processes {
+			for _, x := range p.Stacks {
+				out = append(out, x.Chart)
+			}
+			for _, x := range p.Births {
+				out = append(out, x.Chart)
+			}
+		}
+	}
+	return out
+}
+
+// Charts are the charts of the page, the one to show first in front.
+func (d Diff) Charts() []chart.Chart {
+	var out []chart.Chart
+	if d.Summary != nil {
+		out = append(out, *d.Summary)
+	}
+	for _, s := range d.Sections {
+		for _, r := range s.all() {
+			out = append(out, r.Spark)
+			if r.Detail == nil {
+				continue
+			}
+			if r.Detail.Waits != nil {
+				out = append(out, *r.Detail.Waits)
+			}
+			for _, bar := range []*chart.StatesData{r.Detail.BarA, r.Detail.BarB} {
+				if bar != nil {
+					out = append(out, *bar)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// Charts are the charts of the page, the one to show first in front.
+func (f Family) Charts() []chart.Chart {
+	out := []chart.Chart{f.Members}
+	if f.Lifelines != nil {
+		out = append(out, *f.Lifelines)
+	}
+	for _, b := range []*chart.BarsData{f.Births, f.HourBars, f.Ages, f.Waits} {
+		if b != nil {
+			out = append(out, *b)
+		}
+	}
+	if f.StatesBar != nil {
+		out = append(out, *f.StatesBar)
+	}
+	if f.StatesOver != nil {
+		out = append(out, *f.StatesOver)
+	}
+	return out
+}
+
+// Charts are the charts of the page, the one to show first in front.
+func (s Snapshot) Charts() []chart.Chart {
+	var out []chart.Chart
+	if s.StatesBar != nil {
+		out = append(out, *s.StatesBar)
+	}
+	if s.Waits != nil {
+		out = append(out, *s.Waits)
+	}
+	for _, families := range [][]SnapshotFamily{s.Families, s.Single} {
+		for _, f := range families {
+			if f.Bar != nil {
+				out = append(out, *f.Bar)
+			}
+		}
+	}
+	return out
+}

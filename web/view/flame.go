@@ -1,0 +1,791 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/flame"
+	"leakdiff/web/chart"
+)
+
+// FlameInput is what the page of a flame graph is made from: the merged stacks of
+// snapshot B or, with A, of what changed between both.
+type FlameInput struct {
+	CaseID, CaseTitle, SeriesKey string
+	// A is nil on the page of one snapshot.
+	A, B *analysis.Snapshot
+	Tree *flame.Tree
+	// Kinds are those that have stacks here, Titles the names of families.
+	Kinds    []analysis.Kind
+	Titles   map[string]string
+	Warnings []string
+	Query    url.Values
+	Engine   string
+	Frozen   bool
+}
+
+// Flame is the page of a flame graph.
+type Flame struct {
+	Shell    Shell
+	Frozen   bool
+	Headline string
+	Lead     string
+	Minds    []string
+	// Tabs choose the kind, Widths what a box measures, Orders which comes first.
+	Tabs, Widths, Orders []DiffTab
+	// Path leads from the root to the box that the page is about, which has no URL.
+	Path []Link
+	// Hidden are the fields that the search keeps, Filter is what was searched for.
+	Hidden      []Pair
+	Filter      string
+	FilterFound string
+	Legend      []FlameKey
+	// Chart is nil where there is nothing to draw; Empty says why.
+	Chart *chart.FlameData
+	Empty string
+	Note  string
+	// Ends are the families whose stacks are below the box, widest first.
+	Ends    []FlameEnd
+	EndNote string
+}
+
+// FlameKey explains one look of boxes.
+type FlameKey struct{ Look, Text string }
+
+// FlameEnd is one family below the box of the page.
+type FlameEnd struct {
+	Name  FamilyName
+	Count string
+}
+
+// What is drawn at most: boxes over all, rows from the box of the page, rows of the
+// twin, families below it. narrowestBox is the share of the width below which a box
+// is not worth its bytes: 4 of 1216 pixels.
+const (
+	maxFlameBoxes = 1000
+	maxFlameRows  = 60
+	maxFlameTwin  = 200
+	maxFlameEnds  = 12
+	excerptRows   = 7
+	narrowestBox  = 4.0 / 1216
+	// In an excerpt only boxes count that can be read.
+	narrowestRead = 12.0 / 1216
+)
+
+// FlameKind is the kind that a page shows: the one asked for where it has stacks,
+// else the first that has; empty where none has.
+func FlameKind(asked string, kinds []analysis.Kind) analysis.Kind {
+	if slices.Contains(kinds, analysis.Kind(asked)) {
+		return analysis.Kind(asked)
+	}
+	if len(kinds) > 0 {
+		return kinds[0]
+	}
+	return ""
+}
+
+// FlameKinds are the kinds of which at least one of the snapshots has families with
+// a stack, where all of them list families of it.
+func FlameKinds(snapshots ...*analysis.Snapshot) []analysis.Kind {
+	var out []analysis.Kind
+	for _, k := range []analysis.Kind{analysis.KindGoroutine, analysis.KindThread} {
+		stacks, everywhere := false, true
+		for _, s := range snapshots {
+			listed := false
+			for i := range s.Groups {
+				if f := s.Groups[i].Family; f != nil && f.Kind == k {
+					listed, stacks = true, stacks || len(f.Loose) > 0
+				}
+			}
+			everywhere = everywhere && listed
+		}
+		if stacks && everywhere {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+// flameMaker holds what the parts of a flame graph share.
+type flameMaker struct {
+	in   FlameInput
+	base string
+	kind analysis.Kind
+	// root is the box of the page, path leads to it.
+	root *flame.Node
+	path []*flame.Node
+	// members says that boxes of a pair measure the members at B, not the change;
+	// unknown that the pair has no change to tell.
+	members, unknown bool
+	byName           bool
+	sought           string
+	tints            map[string]string
+}
+
+// NewFlame makes the page of a flame graph.
+func NewFlame(in FlameInput) Flame {
+	m := newFlameMaker(in)
+	out := Flame{Frozen: in.Frozen, Filter: Visible(in.Query.Get("q")), Minds: in.Warnings}
+	out.Headline, out.Lead = m.headline(), m.lead()
+	if !in.Frozen {
+		m.controls(&out)
+	}
+	if in.Query.Get("zoom") != "" && m.root == in.Tree.Root && in.Query.Get("zoom") != "0" {
+		out.Minds = append(slices.Clone(out.Minds), "The box that the address names is not in this graph; the whole is shown.")
+	}
+	for i, n := range m.path {
+		link := Link{Text: m.name(n, i == 0)}
+		if i < len(m.path)-1 {
+			link.URL = m.zoom(n)
+		}
+		out.Path = append(out.Path, link)
+	}
+	m.ends(&out)
+	if m.weight(m.root) == 0 {
+		out.Empty = m.empty()
+	} else {
+		m.chart(&out)
+	}
+	out.Shell = m.shell(out.Headline)
+	return out
+}
+
+func newFlameMaker(in FlameInput) *flameMaker {
+	m := &flameMaker{in: in, kind: in.Tree.Kind, root: in.Tree.Root, sought: strings.ToLower(strings.TrimSpace(in.Query.Get("q")))}
+	m.base = "/snapshots/" + url.PathEscape(in.B.ID) + "/flame"
+	if in.A != nil {
+		m.base = "/diff/" + url.PathEscape(in.A.ID) + ".." + url.PathEscape(in.B.ID) + "/flame"
+		m.unknown = in.A.Bounded(m.kind) || in.B.Bounded(m.kind)
+		m.members = m.unknown || in.Query.Get("width") == "members"
+	}
+	m.byName = in.Query.Get("order") == "name"
+	m.path = in.Tree.Path(in.Query.Get("zoom"))
+	if m.path == nil {
+		m.path = []*flame.Node{in.Tree.Root}
+	}
+	m.root = m.path[len(m.path)-1]
+	m.tints = m.modules()
+	return m
+}
+
+func (m *flameMaker) pair() bool { return m.in.A != nil }
+
+// changes reports whether the page tells what rose and fell.
+func (m *flameMaker) changes() bool { return m.pair() && !m.unknown }
+
+// weight is what the width of a box measures.
+func (m *flameMaker) weight(n *flame.Node) int {
+	if m.pair() && !m.members {
+		return n.Rise + n.Fall
+	}
+	return n.Count
+}
+
+func (m *flameMaker) who() string { return printable(m.in.B.Process.Name.Value) }
+
+// when names the snapshots: "at t6", "from t1 to t6".
+func (m *flameMaker) when() string {
+	if m.pair() {
+		return "from " + snapshotName(m.in.A) + " to " + snapshotName(m.in.B)
+	}
+	return "at " + snapshotName(m.in.B)
+}
+
+func snapshotName(s *analysis.Snapshot) string {
+	if s.Label != "" {
+		return Visible(s.Label)
+	}
+	return "an unnamed snapshot"
+}
+
+// headline is the graph in a sentence: "kubelet from t1 to t6: +131 and −3
+// goroutines, by what they call."
+func (m *flameMaker) headline() string {
+	n := m.root
+	text := m.who() + " " + m.when() + ": "
+	switch {
+	case m.changes() && n.Rise == 0 && n.Fall == 0:
+		text += "no change among " + many(m.kind, n.Count)
+	case m.changes():
+		var parts []string
+		if n.Rise > 0 {
+			parts = append(parts, Signed(n.Rise))
+		}
+		if n.Fall > 0 {
+			parts = append(parts, Signed(-n.Fall))
+		}
+		text += strings.Join(parts, " and ") + " " + KindWord(m.kind, n.Rise+n.Fall)
+	default:
+		text += atLeast(many(m.kind, n.Count), m.in.B.Bounded(m.kind))
+	}
+	if len(m.path) > 1 {
+		verb := " in "
+		if n.Creator {
+			verb = " created by "
+		}
+		return text + verb + Visible(ShortFunc(n.Func)) + "."
+	}
+	return text + ", by what they call."
+}
+
+// lead says how to read the graph and what it leaves out.
+func (m *flameMaker) lead() string {
+	text := "Stacks merged from their outermost function downwards, as families compare them: without arguments, lines and state. "
+	switch {
+	case m.changes() && !m.members:
+		text += "A box is as wide as what rose and what fell below it together; its figure is the one less the other."
+	case m.pair():
+		text += "A box is as wide as its " + KindWord(m.kind, 2) + " at " + snapshotName(m.in.B) + "."
+	default:
+		text += "A box is as wide as its " + KindWord(m.kind, 2) + "."
+	}
+	if bare := m.in.Tree.Bare; bare > 0 && len(m.path) == 1 {
+		text += " " + capital(many(m.kind, bare)) + " " + plainPlural(bare, "has", "have") + " no stack in the dump and " + plainPlural(bare, "is", "are") + " not drawn."
+	}
+	if total := m.in.B.Totals.Of(m.kind); !m.pair() && total != nil && len(m.path) == 1 && *total > m.root.Count+m.in.Tree.Bare {
+		n := *total - m.root.Count - m.in.Tree.Bare
+		text += " " + capital(many(m.kind, n)) + " of the total " + plainPlural(n, "belongs", "belong") + " to no family: " + plainPlural(n, "it", "they") + " printed the dump or " + plainPlural(n, "is", "are") + " the runtime's own."
+	}
+	if m.in.Tree.Cut > 0 {
+		text += fmt.Sprintf(" The innermost frames of %s are left out: this graph is full.", Plural(int64(m.in.Tree.Cut), "family", "families"))
+	}
+	return text
+}
+
+func (m *flameMaker) empty() string {
+	if m.kind == "" {
+		return "No stack was captured " + m.when() + ": descriptors and watches have none. Add a goroutine or thread dump."
+	}
+	if m.changes() && !m.members {
+		return "No call rose or fell " + m.when() + ". Choose “members” to see what is there."
+	}
+	return "No " + KindWord(m.kind, 1) + " has a stack " + m.when() + "."
+}
+
+// address is this page with other query values; an empty value drops a name.
+func (m *flameMaker) address(change ...string) string {
+	if m.in.Frozen {
+		return ""
+	}
+	q := url.Values{"case": {m.in.CaseID}}
+	for _, k := range []string{"kind", "zoom", "q", "order", "width"} {
+		if v := m.in.Query.Get(k); v != "" {
+			q.Set(k, v)
+		}
+	}
+	for i := 0; i+1 < len(change); i += 2 {
+		if change[i+1] == "" {
+			q.Del(change[i])
+		} else {
+			q.Set(change[i], change[i+1])
+		}
+	}
+	return m.base + "?" + q.Encode()
+}
+
+// zoom is the page about a node.
+func (m *flameMaker) zoom(n *flame.Node) string {
+	if n == m.in.Tree.Root {
+		return m.address("zoom", "", "kind", string(m.kind))
+	}
+	return m.address("zoom", n.Key, "kind", string(m.kind))
+}
+
+func (m *flameMaker) controls(out *Flame) {
+	for _, k := range m.in.Kinds {
+		out.Tabs = append(out.Tabs, DiffTab{Text: kindTitle(k), URL: m.address("kind", string(k), "zoom", ""), Current: k == m.kind})
+	}
+	if m.changes() {
+		out.Widths = []DiffTab{
+			{Text: "change", URL: m.address("width", ""), Current: !m.members},
+			{Text: "members at " + snapshotName(m.in.B), URL: m.address("width", "members"), Current: m.members},
+		}
+	}
+	first := "largest first"
+	if m.changes() {
+		first = "by change"
+	}
+	out.Orders = []DiffTab{{Text: first, URL: m.address("order", ""), Current: !m.byName}, {Text: "by name", URL: m.address("order", "name"), Current: m.byName}}
+	for _, k := range []string{"case", "kind", "zoom", "order", "width"} {
+		v := m.in.Query.Get(k)
+		if k == "case" {
+			v = m.in.CaseID
+		}
+		if v != "" {
+			out.Hidden = append(out.Hidden, Pair{k, v})
+		}
+	}
+}
+
+// name is what is written on a box.
+func (m *flameMaker) name(n *flame.Node, root bool) string {
+	if root {
+		return "all " + KindWord(m.kind, 2)
+	}
+	if n.Creator {
+		return "← " + Visible(ShortFunc(n.Func))
+	}
+	return Visible(ShortFunc(n.Func))
+}
+
+// plan is which nodes get a box.
+type plan map[*flame.Node]bool
+
+// planned are the widest nodes below the box of the page, at most maxFlameBoxes in
+// rows and none below narrowest: a node's parent is wider and stands before it, so
+// that it has a box as well.
+func (m *flameMaker) planned(rows int, narrowest float64) plan {
+	type entry struct {
+		node  *flame.Node
+		depth int
+	}
+	least := float64(m.weight(m.root)) * narrowest
+	var all []entry
+	level := []*flame.Node{m.root}
+	for depth := 0; depth < rows && len(level) > 0; depth++ {
+		var next []*flame.Node
+		for _, n := range level {
+			all = append(all, entry{n, depth})
+			for _, c := range n.Children {
+				if w := m.weight(c); w > 0 && float64(w) >= least {
+					next = append(next, c)
+				}
+			}
+		}
+		level = next
+	}
+	slices.SortStableFunc(all, func(a, b entry) int {
+		return cmp.Or(cmp.Compare(m.weight(b.node), m.weight(a.node)), cmp.Compare(a.depth, b.depth))
+	})
+	out := plan{}
+	for _, e := range all[:min(len(all), maxFlameBoxes)] {
+		out[e.node] = true
+	}
+	return out
+}
+
+func (m *flameMaker) chart(out *Flame) {
+	drawn := m.planned(maxFlameRows, narrowestBox)
+	out.Legend = m.legend()
+	data := m.data(drawn)
+	data.Twin = m.twin(drawn)
+	out.Chart = data
+	all, found, members := m.count()
+	if m.sought != "" {
+		switch found {
+		case 0:
+			out.FilterFound = fmt.Sprintf("No function here has “%s” in its name.", Visible(m.in.Query.Get("q")))
+		default:
+			out.FilterFound = fmt.Sprintf("%s with “%s”, on the stacks of %s of %s.", Plural(int64(found), "call", "calls"), Visible(m.in.Query.Get("q")), Number(int64(members)), many(m.kind, m.root.Count))
+		}
+	}
+	out.Note = Plural(int64(all), "call", "calls") + "; what is too narrow to see stands together as “n more”."
+	if m.deeper() {
+		out.Note += fmt.Sprintf(" Calls below row %d are left out.", maxFlameRows)
+	}
+	if !m.in.Frozen {
+		out.Note += " A box opens the graph of what is below it."
+	}
+}
+
+// deeper reports whether a stack goes on below the last row.
+func (m *flameMaker) deeper() bool {
+	level := []*flame.Node{m.root}
+	for depth := 0; depth < maxFlameRows && len(level) > 0; depth++ {
+		var next []*flame.Node
+		for _, n := range level {
+			next = append(next, n.Children...)
+		}
+		level = next
+	}
+	return len(level) > 0
+}
+
+func (m *flameMaker) data(drawn plan) *chart.FlameData {
+	d := &chart.FlameData{ID: "flame", Title: m.headline(), Root: m.box(m.root, drawn, len(m.path) == 1, "")}
+	d.Desc = fmt.Sprintf("A tree of calls, root on top, with %s; the table below has its widest.", Plural(int64(len(drawn)), "box", "boxes"))
+	return d
+}
+
+// box is one node with those below it that are drawn; above is the figure of the box
+// over it, which need not be said again where there is little room.
+func (m *flameMaker) box(n *flame.Node, drawn plan, root bool, above string) chart.FlameBox {
+	b := chart.FlameBox{Name: m.name(n, root), Told: m.told(n, root), Weight: m.weight(n), Look: m.look(n, root), Figure: m.figure(n)}
+	b.FigureFirst = m.changes() && b.Figure != above
+	if !root {
+		_, bare := FuncName(n.Func)
+		mark := ""
+		if n.Creator {
+			mark = "← "
+		}
+		b.Bare, b.Last = mark+Visible(bare), mark+Visible(bare[strings.LastIndexByte(bare, '.')+1:])
+	}
+	b.Found = m.sought != "" && !root && strings.Contains(strings.ToLower(n.Func), m.sought)
+	b.URL = m.zoom(n)
+	for _, c := range m.ordered(n.Children) {
+		switch w := m.weight(c); {
+		case drawn[c]:
+			b.Children = append(b.Children, m.box(c, drawn, false, b.Figure))
+		case w > 0:
+			b.Left++
+			b.LeftWeight += w
+		}
+	}
+	return b
+}
+
+// ordered are calls as they stand side by side: with most members, or most change,
+// first.
+func (m *flameMaker) ordered(nodes []*flame.Node) []*flame.Node {
+	if m.byName {
+		return nodes
+	}
+	out := slices.Clone(nodes)
+	slices.SortStableFunc(out, func(a, b *flame.Node) int {
+		if m.changes() {
+			return cmp.Or(cmp.Compare(b.Change(), a.Change()), cmp.Compare(m.weight(b), m.weight(a)))
+		}
+		return cmp.Compare(m.weight(b), m.weight(a))
+	})
+	return out
+}
+
+// figure is written at the edge of a box: "56", "▲+40", "▼−3", "=".
+func (m *flameMaker) figure(n *flame.Node) string {
+	if m.changes() {
+		return changeWords(n.Change(), "=")
+	}
+	return Number(int64(n.Count))
+}
+
+func changeWords(change int, none string) string {
+	switch {
+	case change > 0:
+		return "▲" + Signed(change)
+	case change < 0:
+		return "▼" + Signed(change)
+	}
+	return none
+}
+
+// told is what is shown when the reader points at a box.
+func (m *flameMaker) told(n *flame.Node, root bool) string {
+	name := "all"
+	switch {
+	case !root && n.Creator:
+		name = "created by " + Visible(n.Func)
+	case !root:
+		name = Visible(n.Func)
+	}
+	if m.changes() {
+		text := fmt.Sprintf("%s: %s → %s, %s", name, Number(int64(n.Before)), many(m.kind, n.Count), changeWords(n.Change(), "= 0"))
+		if n.Rise > 0 && n.Fall > 0 {
+			text += fmt.Sprintf(" (%s and %s)", Signed(n.Rise), Signed(-n.Fall))
+		}
+		return text
+	}
+	text := fmt.Sprintf("%s: %s", name, atLeast(many(m.kind, n.Count), m.in.B.Bounded(m.kind)))
+	if whole := m.in.Tree.Root.Count; whole > 0 {
+		text += ", " + share(n.Count, whole)
+	}
+	if own := n.Own(); own > 0 && own < n.Count {
+		text += ", " + Number(int64(own)) + " end here"
+	}
+	return text
+}
+
+func share(n, of int) string {
+	return strconv.FormatFloat(100*float64(n)/float64(of), 'f', 1, 64) + hardSpace + "%"
+}
+
+// look is the tint of a box: that of its module, or of its change.
+func (m *flameMaker) look(n *flame.Node, root bool) string {
+	if m.changes() {
+		switch c := n.Change(); {
+		case c > 0:
+			return "up"
+		case c < 0:
+			return "down"
+		}
+		return "same"
+	}
+	if root {
+		return "f0"
+	}
+	if tint := m.tints[module(n.Func)]; tint != "" {
+		return tint
+	}
+	return "f0"
+}
+
+// module is whose code a function is: the first path elements of its package.
+//
+//	k8s.io/kubernetes/pkg/kubelet.(*podWorkers).UpdatePod → k8s.io/kubernetes
+//	github.com/google/cadvisor/manager.New                → github.com/google/cadvisor
+//	net/http.(*conn).serve, runtime.gopark                → ""
+//	okhttp3.internal.concurrent.TaskRunner.run            → okhttp3.internal
+//	java.lang.Thread.run                                  → ""
+func module(function string) string {
+	path, _ := FuncName(function)
+	path = strings.TrimSuffix(path, ".")
+	parts := strings.Split(path, "/")
+	switch {
+	case len(parts) == 1 && !strings.Contains(path, "."):
+		if path == "main" {
+			return path
+		}
+		return ""
+	case len(parts) == 1:
+		return javaModule(path)
+	case !strings.Contains(parts[0], "."):
+		return "" // the standard library
+	case parts[0] == "github.com" || parts[0] == "gitlab.com" || parts[0] == "bitbucket.org" || parts[1] == "x":
+		return strings.Join(parts[:min(len(parts), 3)], "/")
+	}
+	return parts[0] + "/" + strings.Split(parts[1], ".")[0]
+}
+
+func javaModule(path string) string {
+	parts := strings.Split(path, ".")
+	switch parts[0] {
+	case "java", "javax", "jdk", "sun":
+		return ""
+	}
+	return strings.Join(parts[:min(len(parts), 2)], ".")
+}
+
+// maxTints is how many modules have a tint of their own.
+const maxTints = 5
+
+// modules gives the modules with most members on their stacks a tint each, f1 to f5,
+// whatever the page is zoomed to.
+func (m *flameMaker) modules() map[string]string {
+	out := map[string]string{}
+	for i, name := range m.widestModules() {
+		out[name] = "f" + strconv.Itoa(i+1)
+	}
+	return out
+}
+
+// widestModules counts a module once on each stack.
+func (m *flameMaker) widestModules() []string {
+	weights := map[string]int{}
+	var walk func(n *flame.Node, above string)
+	walk = func(n *flame.Node, above string) {
+		for _, c := range n.Children {
+			name := module(c.Func)
+			if name != "" && name != above {
+				weights[name] += m.weight(c)
+			}
+			walk(c, name)
+		}
+	}
+	walk(m.in.Tree.Root, "")
+	var names []string
+	for name, w := range weights {
+		if w > 0 {
+			names = append(names, name)
+		}
+	}
+	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(weights[b], weights[a]), cmp.Compare(a, b)) })
+	return names[:min(len(names), maxTints)]
+}
+
+func (m *flameMaker) legend() []FlameKey {
+	if m.changes() {
+		return []FlameKey{{"up", "▲ more at " + snapshotName(m.in.B)}, {"down", "▼ fewer at " + snapshotName(m.in.B)}, {"same", "= no net change"}}
+	}
+	var out []FlameKey
+	for i, name := range m.widestModules() {
+		out = append(out, FlameKey{"f" + strconv.Itoa(i+1), Visible(name)})
+	}
+	return append(out, FlameKey{"f0", "standard library and others"})
+}
+
+// count says how many calls are below the box of the page, how many of them were
+// searched for, and how many members have such a call on their stack.
+func (m *flameMaker) count() (all, found, members int) {
+	var walk func(n *flame.Node, inside bool)
+	walk = func(n *flame.Node, inside bool) {
+		all++
+		if m.sought != "" && n.Func != "" && strings.Contains(strings.ToLower(n.Func), m.sought) {
+			found++
+			if !inside {
+				members += n.Count
+			}
+			inside = true
+		}
+		for _, c := range n.Children {
+			if m.weight(c) > 0 {
+				walk(c, inside)
+			}
+		}
+	}
+	walk(m.root, false)
+	return all, found, members
+}
+
+// twin lists the widest boxes in the order of the graph.
+func (m *flameMaker) twin(drawn plan) chart.Table {
+	t := chart.Table{Caption: "Calls by their place in the graph, the widest " + strconv.Itoa(maxFlameTwin), Head: []string{"Function", "Level", "Members", "Share"}}
+	if m.changes() {
+		t.Head = []string{"Function", "Level", snapshotName(m.in.A), snapshotName(m.in.B), "Rose", "Fell", "Change"}
+	}
+	widest := make([]*flame.Node, 0, len(drawn))
+	for n := range drawn {
+		widest = append(widest, n)
+	}
+	slices.SortFunc(widest, func(a, b *flame.Node) int {
+		return cmp.Or(cmp.Compare(m.weight(b), m.weight(a)), strings.Compare(a.Key, b.Key))
+	})
+	listed := plan{}
+	for _, n := range widest[:min(len(widest), maxFlameTwin)] {
+		listed[n] = true
+	}
+	var walk func(n *flame.Node, level int)
+	walk = func(n *flame.Node, level int) {
+		if listed[n] {
+			t.Rows = append(t.Rows, m.row(n, level))
+			t.URLs = append(t.URLs, m.zoom(n))
+		}
+		for _, c := range m.ordered(n.Children) {
+			walk(c, level+1)
+		}
+	}
+	walk(m.root, len(m.path)-1)
+	if len(t.Rows) == len(drawn) {
+		t.Caption = "Calls by their place in the graph"
+	}
+	return t
+}
+
+func (m *flameMaker) row(n *flame.Node, level int) []string {
+	name := m.name(n, level == 0)
+	if level > 0 {
+		name = Visible(n.Func)
+		if n.Creator {
+			name = "created by " + name
+		}
+	}
+	if m.changes() {
+		return []string{name, strconv.Itoa(level), Number(int64(n.Before)), Number(int64(n.Count)), Signed(n.Rise), Signed(-n.Fall), changeWords(n.Change(), "= 0")}
+	}
+	return []string{name, strconv.Itoa(level), atLeast(Number(int64(n.Count)), m.in.B.Bounded(m.kind)), share(n.Count, max(m.in.Tree.Root.Count, 1))}
+}
+
+// ends lists the families whose stacks are below the box of the page.
+func (m *flameMaker) ends(out *Flame) {
+	var families []*analysis.Family
+	var walk func(n *flame.Node)
+	walk = func(n *flame.Node) {
+		families = append(families, n.Families...)
+		for _, c := range n.Children {
+			walk(c)
+		}
+	}
+	walk(m.root)
+	of := func(s *analysis.Snapshot) map[string]int {
+		out := map[string]int{}
+		if s != nil {
+			for i := range s.Groups {
+				if f := s.Groups[i].Family; f != nil {
+					out[f.Fingerprint] += s.Groups[i].Count
+				}
+			}
+		}
+		return out
+	}
+	before, after := of(m.in.A), of(m.in.B)
+	size := func(f *analysis.Family) int {
+		if m.changes() {
+			return max(after[f.Fingerprint]-before[f.Fingerprint], before[f.Fingerprint]-after[f.Fingerprint])
+		}
+		return after[f.Fingerprint]
+	}
+	families = slices.DeleteFunc(families, func(f *analysis.Family) bool { return size(f) == 0 })
+	slices.SortFunc(families, func(a, b *analysis.Family) int {
+		return cmp.Or(cmp.Compare(size(b), size(a)), strings.Compare(a.Fingerprint, b.Fingerprint))
+	})
+	for _, f := range families[:min(len(families), maxFlameEnds)] {
+		title := m.in.Titles[f.Fingerprint]
+		if title == "" {
+			title = f.Title
+		}
+		end := FlameEnd{Name: newFamilyName(title, f.Kind, f.Loose, f.LooseCreator, f.Attributes), Count: atLeast(Number(int64(after[f.Fingerprint])), m.in.B.Bounded(m.kind))}
+		if m.changes() {
+			end.Count = fmt.Sprintf("%s → %s", Number(int64(before[f.Fingerprint])), Number(int64(after[f.Fingerprint])))
+		}
+		if !m.in.Frozen {
+			end.Name.URL = familyURL(f.Fingerprint, m.in.CaseID, m.in.SeriesKey)
+		}
+		out.Ends = append(out.Ends, end)
+	}
+	if len(families) > maxFlameEnds {
+		out.EndNote = fmt.Sprintf("%d of %s, the largest.", maxFlameEnds, Plural(int64(len(families)), "family", "families"))
+	}
+}
+
+func (m *flameMaker) shell(headline string) Shell {
+	here := "Flame graph"
+	s := Shell{Title: here + ", " + m.who() + " " + m.when(), Description: headline, Section: "cases", Engine: m.in.Engine, Here: here}
+	s.Crumbs = []Link{{"Cases", "/"}, {Visible(m.in.CaseTitle), caseURL(m.in.CaseID)}}
+	if m.pair() {
+		s.Crumbs = append(s.Crumbs, Link{m.who() + ", " + snapshotName(m.in.A) + " to " + snapshotName(m.in.B), diffURL(m.in.A.ID, m.in.B.ID, m.in.CaseID)})
+	} else {
+		s.Crumbs = append(s.Crumbs, Link{m.who() + ", " + snapshotName(m.in.B), snapshotURL(m.in.B.ID, m.in.CaseID)})
+	}
+	if !m.in.Frozen {
+		base, query, _ := strings.Cut(m.twinURL(""), "?")
+		s.Offer(base, "?"+query, WithoutStacks)
+	}
+	return s
+}
+
+func (m *flameMaker) twinURL(suffix string) string {
+	return strings.Replace(m.address(), "/flame?", "/flame"+suffix+"?", 1)
+}
+
+// flameExcerpt is the upper part of a snapshot's graph, for its page; nil where the
+// snapshot has no stacks.
+func flameExcerpt(in FlameInput) *chart.FlameData {
+	if in.Tree == nil || in.Tree.Root.Count == 0 {
+		return nil
+	}
+	m := newFlameMaker(in)
+	d := m.data(m.planned(excerptRows, narrowestRead))
+	d.Desc = fmt.Sprintf("The upper %d rows of a tree of calls, root on top.", excerptRows)
+	return d
+}
+
+// Charts is the graph.
+func (f Flame) Charts() []chart.Chart {
+	if f.Chart == nil {
+		return nil
+	}
+	return []chart.Chart{*f.Chart}
+}
+
+// Markdown is the graph as Markdown.
+func (f Flame) Markdown() string { return f.Document().Markdown() }
+
+// Document is the graph as text for a ticket: its widest calls, indented.
+func (f Flame) Document() Document {
+	var m Document
+	m.heading(1, f.Headline)
+	m.paragraph(f.Lead)
+	for _, w := range f.Minds {
+		m.paragraph("Mind: " + w)
+	}
+	if f.Chart == nil {
+		m.paragraph(f.Empty)
+		return m
+	}
+	m.table(1, f.Chart.Twin.Head, f.Chart.Twin.Rows)
+	m.paragraph(f.Note)
+	return m
+}
