@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"net/http"
 	"net/url"
@@ -18,7 +19,7 @@ import (
 // casePage is the timeline of all series of a case, with what was found.
 func (s *Server) casePage(w http.ResponseWriter, r *http.Request) {
 	id, suffix := twin(pathValue(r, "id"))
-	s.show(w, r, func() (string, error) { return id, nil }, func() (written, error) {
+	s.show(w, r, func() ([]string, error) { return s.withBaselines(r.Context(), id) }, func() (written, error) {
 		l, err := s.load(r.Context(), id)
 		if err != nil {
 			return written{}, err
@@ -30,10 +31,17 @@ func (s *Server) casePage(w http.ResponseWriter, r *http.Request) {
 		if err != nil {
 			return written{}, err
 		}
-		v := s.caseView(l, permalinks, r.URL.Query(), showing)
+		v, err := s.caseView(r.Context(), l, permalinks, r.URL.Query(), showing)
+		if err != nil {
+			return written{}, err
+		}
 		if suffix != "" {
+			alone, err := s.caseView(r.Context(), l, 0, r.URL.Query(), keeping)
+			if err != nil {
+				return written{}, err
+			}
 			return s.twinOf(r, suffix, exported{
-				page: v, alone: aloneCase(s.caseView(l, 0, r.URL.Query(), keeping)), shell: s.copied(v.Shell), name: l.Title,
+				page: v, alone: aloneCase(alone), shell: s.copied(v.Shell), name: l.Title,
 				csv: func(w io.Writer) error { return report.CSV(w, l.built.Report) },
 			})
 		}
@@ -50,10 +58,10 @@ func reportOf(r report.Report) (written, error) {
 
 // caseView shows a case; "over" in the query names the fields whose value of somebody
 // else was replaced just now.
-func (s *Server) caseView(l *loaded, permalinks int, query url.Values, why purpose) view.Case {
+func (s *Server) caseView(ctx context.Context, l *loaded, permalinks int, query url.Values, why purpose) (view.Case, error) {
 	in := view.CaseInput{
 		ID: l.ID, Title: l.Title, Sample: l.Sample != "", Report: l.built.Report, Permalinks: permalinks, Engine: s.engine(), Frozen: bool(why),
-		Fields: map[string]view.CaseField{}, Over: query["over"], NeedsKey: !s.loopback(),
+		Fields: map[string]view.CaseField{}, Over: query["over"], NeedsKey: !s.loopback(), Query: query, Baselines: map[string]view.Baseline{},
 	}
 	for name, f := range l.fields {
 		in.Fields[name] = view.CaseField(f)
@@ -63,7 +71,18 @@ func (s *Server) caseView(l *loaded, permalinks int, query url.Values, why purpo
 	}
 	in.More = view.MoreOf(l.built)
 	moreCharts(&in, l, query)
-	return view.NewCase(in)
+	for i := range l.built.Lines {
+		line := &l.built.Lines[i]
+		if l.fields[baselineField+seriesKey(line)].Value == "" {
+			continue
+		}
+		baseline, err := s.baseline(ctx, l, line)
+		if err != nil {
+			return view.Case{}, err
+		}
+		in.Baselines[seriesKey(line)] = baseline
+	}
+	return view.NewCase(in), nil
 }
 
 func (s *Server) deleteCase(w http.ResponseWriter, r *http.Request) {
@@ -100,7 +119,7 @@ func (s *Server) dropCase(r *http.Request, id, key, permalinks string) error {
 // snapshotPage shows one snapshot.
 func (s *Server) snapshotPage(w http.ResponseWriter, r *http.Request) {
 	id, suffix := twin(pathValue(r, "id"))
-	s.show(w, r, func() (string, error) { return s.caseOf(r, id) }, func() (written, error) {
+	s.show(w, r, func() ([]string, error) { return only(s.caseOf(r, id)) }, func() (written, error) {
 		l, line, i, err := s.snapshot(r, id)
 		if err != nil {
 			return written{}, err
@@ -142,6 +161,8 @@ func onlySnapshot(l *loaded, line *report.Line, i int) report.Report {
 	}
 	return out
 }
+
+func only(caseID string, err error) ([]string, error) { return []string{caseID}, err }
 
 // caseOf is the case that the query names, or the newest one that holds the
 // snapshot.
@@ -186,7 +207,7 @@ func (s *Server) snapshot(r *http.Request, id string) (*loaded, *report.Line, in
 func (s *Server) snapshotView(l *loaded, line *report.Line, i int, query url.Values, why purpose) view.Snapshot {
 	snap := line.Snapshots[i]
 	in := view.SnapshotInput{
-		CaseID: l.ID, CaseTitle: l.Title, Snapshot: snap, Titles: line.Titles,
+		CaseID: l.ID, CaseTitle: l.Title, Snapshot: snap, Titles: line.Titles, Families: seriesOf(l, line).Families,
 		Others: choices(l), BundleID: l.bundleOf[snap.ID], Query: query, Engine: s.engine(), Frozen: bool(why),
 	}
 	if i > 0 {

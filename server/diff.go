@@ -1,10 +1,12 @@
 package server
 
 import (
+	"math"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/diff"
@@ -28,76 +30,181 @@ func (s *Server) pickDiff(w http.ResponseWriter, r *http.Request) {
 
 // compared is two snapshots with what was computed of the pair.
 type compared struct {
-	l            *loaded
+	// l is the case of B, la that of A: mostly the same.
+	l, la        *loaded
 	lineA, lineB *report.Line
 	a, b         int
 	result       diff.Result
+	baseline     view.Baseline
 }
 
 // diffPage compares two snapshots side by side.
 func (s *Server) diffPage(w http.ResponseWriter, r *http.Request) {
 	pair, suffix := twin(pathValue(r, "pair"))
-	s.show(w, r, func() (string, error) { return s.caseOfPair(r, pair) }, func() (written, error) {
+	s.show(w, r, func() ([]string, error) { return s.casesOfPair(r, pair) }, func() (written, error) {
 		c, err := s.compare(r, pair)
 		if err != nil {
 			return written{}, err
 		}
+		query := r.URL.Query()
 		if suffix == ".json" {
-			return jsonOf(c.data())
+			data, err := c.data(query)
+			if err != nil {
+				return written{}, err
+			}
+			return jsonOf(data)
 		}
-		v := s.diffView(c, r.URL.Query(), showing)
 		if suffix != "" {
+			query.Set("all", "1") // a file has no link to unfold
+			data, err := c.data(query)
+			if err != nil {
+				return written{}, err
+			}
+			v := s.diffView(c, query, showing)
 			return s.twinOf(r, suffix, exported{
-				page: v, alone: aloneDiff(s.diffView(c, r.URL.Query(), keeping)), shell: s.copied(v.Shell), name: v.Shell.Here,
-				csv: c.data().CSV, stacks: []*analysis.Snapshot{c.result.A, c.result.B},
+				page: v, alone: aloneDiff(s.diffView(c, query, keeping)), shell: s.copied(v.Shell), name: v.Shell.Here,
+				csv: data.CSV, stacks: []*analysis.Snapshot{c.result.A, c.result.B},
 			})
 		}
+		v := s.diffView(c, query, showing)
 		offerSharing(&v.Shell, r, c.l.ID)
 		return pageOf(r.Context(), page.Diff(v))
 	})
 }
 
-// caseOfPair is the case that the query names, or the newest one that holds both
-// snapshots; where none does, one that holds the first, so that the answer can say
-// what is wrong.
-func (s *Server) caseOfPair(r *http.Request, pair string) (string, error) {
+// casesOfPair are the cases that a comparison depends on: that of B, that of A, and
+// that of the baseline.
+func (s *Server) casesOfPair(r *http.Request, pair string) ([]string, error) {
+	caseB, caseA, err := s.caseOfPair(r, pair)
+	if err != nil {
+		return nil, err
+	}
+	cases, err := s.withBaselines(r.Context(), caseB)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.Contains(cases, caseA) {
+		cases = append(cases, caseA)
+	}
+	return cases, nil
+}
+
+// caseOfPair is the case of B and the one of A: those that the query names, or the
+// newest one that holds both snapshots, or the newest of each.
+func (s *Server) caseOfPair(r *http.Request, pair string) (caseB, caseA string, err error) {
 	idA, idB, ok := strings.Cut(pair, "..")
 	if !ok {
-		return "", refuse("not_found", "there is no such comparison", pair, "the address must name two snapshots with two dots between them", "choose them on the page of the case")
+		return "", "", refuse("not_found", "there is no such comparison", pair, "the address must name two snapshots with two dots between them", "choose them on the page of the case")
 	}
-	if r.URL.Query().Get("case") == "" {
-		if common, err := s.commonCase(r, idA, idB); common != "" || err != nil {
-			return common, err
+	q := r.URL.Query()
+	caseB, caseA = q.Get("case"), q.Get("acase")
+	if caseB == "" && caseA == "" {
+		if caseB, err = s.commonCase(r, idA, idB); caseB != "" || err != nil {
+			return caseB, caseB, err
+		}
+		if caseA, err = s.newestCase(r, idA); err != nil {
+			return "", "", err
 		}
 	}
-	return s.caseOf(r, idA)
+	if caseB == "" {
+		if caseB, err = s.newestCase(r, idB); err != nil {
+			return "", "", err
+		}
+	}
+	if caseA == "" {
+		caseA = caseB
+	}
+	return caseB, caseA, nil
+}
+
+func (s *Server) newestCase(r *http.Request, id string) (string, error) {
+	cases, err := s.store.FindSnapshot(r.Context(), id)
+	if err == nil && len(cases) == 0 {
+		err = noSnapshot(id)
+	}
+	if err != nil {
+		return "", err
+	}
+	return cases[0], nil
 }
 
 func (s *Server) compare(r *http.Request, pair string) (*compared, error) {
-	caseID, err := s.caseOfPair(r, pair)
+	caseB, caseA, err := s.caseOfPair(r, pair)
 	if err != nil {
 		return nil, err
 	}
 	idA, idB, _ := strings.Cut(pair, "..")
-	l, err := s.load(r.Context(), caseID)
-	if err != nil {
+	c := &compared{}
+	if c.l, err = s.load(r.Context(), caseB); err != nil {
 		return nil, err
 	}
-	lineA, a := l.line(idA)
-	lineB, b := l.line(idB)
-	switch {
-	case l.leftOut(idA):
-		return nil, leftOutFault(idA)
-	case l.leftOut(idB):
-		return nil, leftOutFault(idB)
-	case lineA == nil:
-		return nil, noSnapshot(idA)
-	case lineB == nil:
-		return nil, refuse("not_found", "the two snapshots are in different cases", idB, "only snapshots of one case are compared", "upload both into one case")
+	if c.la = c.l; caseA != caseB {
+		if c.la, err = s.load(r.Context(), caseA); err != nil {
+			return nil, err
+		}
 	}
-	c := &compared{l: l, lineA: lineA, lineB: lineB, a: a, b: b}
-	c.result = diff.Compare(lineA.Snapshots[a], lineB.Snapshots[b], diff.Options{Judgements: lineB.Judged, Relation: c.relation()})
-	return c, nil
+	c.lineA, c.a = c.la.line(idA)
+	c.lineB, c.b = c.l.line(idB)
+	switch {
+	case c.la.leftOut(idA):
+		return nil, leftOutFault(idA)
+	case c.l.leftOut(idB):
+		return nil, leftOutFault(idB)
+	case c.lineA == nil && c.lineB != nil && caseA == caseB:
+		return nil, refuse("not_found", "A is no snapshot of this case", idA, "the case of A must be named where it is another one", "choose A with “A snapshot of another case” on a comparison, or add &acase= and its case to the address")
+	case c.lineA == nil:
+		return nil, noSnapshot(idA)
+	case c.lineB == nil:
+		return nil, noSnapshot(idB)
+	}
+	c.result = c.l.pair(c.la, idA, idB, func() diff.Result {
+		return diff.Compare(c.lineA.Snapshots[c.a], c.lineB.Snapshots[c.b], diff.Options{Judgements: c.lineB.Judged, Relation: c.relation()})
+	})
+	if c.la != c.l {
+		c.result.Warnings = append([]string{"A is of another case, " + c.la.Title + ". Verdicts and small lines are those of B's case."}, c.result.Warnings...)
+	}
+	c.baseline, err = s.baseline(r.Context(), c.l, c.lineB)
+	return c, err
+}
+
+// maxPairs bounds the comparisons that a computed case keeps.
+const maxPairs = 4
+
+// pairs are the comparisons that were last asked for of a computed case: the same
+// one is written anew for every filter, order and opened row.
+type pairs struct {
+	mu    sync.Mutex
+	order []string
+	by    map[string]diff.Result
+}
+
+// pair compares two snapshots of a case once.
+func (l *loaded) pair(other *loaded, idA, idB string, compare func() diff.Result) diff.Result {
+	if other != l || l.pairs == nil {
+		return compare()
+	}
+	key := idA + ".." + idB
+	l.pairs.mu.Lock()
+	found, ok := l.pairs.by[key]
+	l.pairs.mu.Unlock()
+	if ok {
+		return found
+	}
+	found = compare()
+	l.pairs.mu.Lock()
+	defer l.pairs.mu.Unlock()
+	if l.pairs.by == nil {
+		l.pairs.by = map[string]diff.Result{}
+	}
+	if len(l.pairs.order) == maxPairs {
+		delete(l.pairs.by, l.pairs.order[0])
+		l.pairs.order = l.pairs.order[1:]
+	}
+	if _, twice := l.pairs.by[key]; !twice {
+		l.pairs.order = append(l.pairs.order, key)
+	}
+	l.pairs.by[key] = found
+	return found
 }
 
 // commonCase is the newest case that holds both snapshots; ids come from the
@@ -122,6 +229,8 @@ func (s *Server) commonCase(r *http.Request, idA, idB string) (string, error) {
 // relation says whether members may be followed from A to B.
 func (c *compared) relation() diff.Relation {
 	switch {
+	case c.la != c.l:
+		return diff.Unproven
 	case c.lineA != c.lineB:
 		return diff.Unstated
 	case c.lineA.Trend.Epochs[c.a] != c.lineA.Trend.Epochs[c.b]:
@@ -131,13 +240,26 @@ func (c *compared) relation() diff.Relation {
 }
 
 func (s *Server) diffView(c *compared, query url.Values, why purpose) view.Diff {
+	in := diffInput(c, query)
+	in.Engine, in.Frozen, in.NeedsKey = s.engine(), bool(why), !s.loopback()
+	return view.NewDiff(in)
+}
+
+func diffInput(c *compared, query url.Values) view.DiffInput {
 	counts := map[string][]*int{}
 	for _, row := range c.result.Rows {
 		counts[row.Family.Fingerprint] = c.lineB.Trend.Counts(row.Family.Fingerprint)
 	}
 	in := view.DiffInput{
 		CaseID: c.l.ID, CaseTitle: c.l.Title, Series: seriesOf(c.l, c.lineB), Result: c.result, Verdicts: c.lineB.Judged,
-		Titles: c.lineB.Titles, Counts: counts, AIndex: -1, BIndex: c.b, Snapshots: choices(c.l), Query: query, Engine: s.engine(), Frozen: bool(why),
+		Titles: c.lineB.Titles, Counts: counts, AIndex: -1, BIndex: c.b, Snapshots: choices(c.l), Query: query,
+	}
+	in.Baseline, in.Loads = c.baseline, loadsOf(c.lineA, c.lineB)
+	in.Previous = map[string]*analysis.Snapshot{}
+	before(in.Previous, c.lineA, c.a)
+	before(in.Previous, c.lineB, c.b)
+	if c.la != c.l {
+		in.OtherID, in.Other = c.la.ID, &view.Link{Text: c.la.Title, URL: "/cases/" + url.PathEscape(c.la.ID)}
 	}
 	if c.lineA == c.lineB {
 		in.AIndex = c.a
@@ -149,7 +271,42 @@ func (s *Server) diffView(c *compared, query url.Values, why purpose) view.Diff 
 			in.Restarts = append(in.Restarts, i)
 		}
 	}
-	return view.NewDiff(in)
+	return in
+}
+
+// before adds the snapshot in front of number i of a series, where both are of one
+// process start.
+func before(out map[string]*analysis.Snapshot, line *report.Line, i int) {
+	if i > 0 && line.Trend.Epochs[i] == line.Trend.Epochs[i-1] {
+		out[line.Snapshots[i].ID] = line.Snapshots[i-1]
+	}
+}
+
+// loadsOf are what figures of the series can be divided by.
+func loadsOf(lines ...*report.Line) []view.Load {
+	var out []view.Load
+	add := func(name, words string, line *report.Line, values []float64) {
+		at := slices.IndexFunc(out, func(l view.Load) bool { return l.Name == name })
+		if at < 0 {
+			at = len(out)
+			out = append(out, view.Load{Name: name, Words: words, Values: map[string]float64{}})
+		}
+		for i, v := range values {
+			if !math.IsNaN(v) {
+				out[at].Values[line.Snapshots[i].ID] = v
+			}
+		}
+	}
+	for i, line := range lines {
+		if slices.Contains(lines[:i], line) {
+			continue
+		}
+		for _, load := range line.Trend.Loads() {
+			add(load.Name, load.Name, line, load.Values)
+		}
+		add("uptime", "hour of uptime", line, line.Trend.Uptimes())
+	}
+	return out
 }
 
 func seriesOf(l *loaded, line *report.Line) report.Series {
@@ -161,5 +318,20 @@ func seriesOf(l *loaded, line *report.Line) report.Series {
 	return report.Series{}
 }
 
-// data is the comparison as data; rows as on the page.
-func (c *compared) data() report.Comparison { return report.NewComparison(c.result, c.lineB) }
+// data is the comparison as data: the rows of the page that pass its filter.
+func (c *compared) data(query url.Values) (report.Comparison, error) {
+	passes, err := view.DiffFilter(diffInput(c, query))
+	if err != nil {
+		return report.Comparison{}, err
+	}
+	result := c.result
+	result.Rows = nil
+	for _, row := range c.result.Rows {
+		if passes(row) {
+			result.Rows = append(result.Rows, row)
+		}
+	}
+	out := report.NewComparison(result, c.lineB)
+	out.Filter = query.Get("q")
+	return out, nil
+}

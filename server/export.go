@@ -169,13 +169,17 @@ func (s *Server) copied(shell view.Shell) view.Shell {
 	return view.Shell{Title: shell.Title, Description: "", Engine: s.engine(), Seal: &view.Seal{Name: "Copy of a page", Engine: s.engine(), Redaction: "not redacted"}}
 }
 
-// aloneCase, aloneDiff, aloneFamily and aloneSnapshot put a page into another frame.
+// aloneCase, aloneDiff, aloneCompare, aloneFamily and aloneSnapshot put a page into another frame.
 func aloneCase(v view.Case) func(view.Shell) templ.Component {
 	return func(shell view.Shell) templ.Component { v.Shell = shell; return page.Case(v) }
 }
 
 func aloneDiff(v view.Diff) func(view.Shell) templ.Component {
 	return func(shell view.Shell) templ.Component { v.Shell = shell; return page.Diff(v) }
+}
+
+func aloneCompare(v view.Compare) func(view.Shell) templ.Component {
+	return func(shell view.Shell) templ.Component { v.Shell = shell; return page.Compare(v) }
 }
 
 func aloneFamily(v view.Family) func(view.Shell) templ.Component {

@@ -22,7 +22,7 @@ func (s *Server) snapshotFlame(w http.ResponseWriter, r *http.Request) {
 		s.notFound(w, r)
 		return
 	}
-	s.show(w, r, func() (string, error) { return s.caseOf(r, id) }, func() (written, error) {
+	s.show(w, r, func() ([]string, error) { return only(s.caseOf(r, id)) }, func() (written, error) {
 		g, err := s.flameOf(r, id)
 		if err != nil {
 			return written{}, err
@@ -39,7 +39,7 @@ func (s *Server) diffFlame(w http.ResponseWriter, r *http.Request) {
 		s.notFound(w, r)
 		return
 	}
-	s.show(w, r, func() (string, error) { return s.caseOfPair(r, pair) }, func() (written, error) {
+	s.show(w, r, func() ([]string, error) { return s.casesOfPair(r, pair) }, func() (written, error) {
 		g, err := s.flameBetween(r, pair)
 		if err != nil {
 			return written{}, err

@@ -7,7 +7,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/maphash"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -102,14 +104,61 @@ type caseState struct {
 	bundles []store.Bundle
 	edits   []identity.Edit
 	marks   []store.Mark
-	fields  map[string]store.Field
-	key     string
+	// fields are what people said of the case, by name.
+	fields map[string]store.Field
+	key    string
 	// settled says that no bundle is being read: its progress is no reason to keep a
 	// page.
 	settled bool
 }
 
-func (s *Server) caseState(ctx context.Context, caseID string) (out caseState, err error) {
+// stateCache keeps the states that were read since the store last changed: a page
+// asks several times, and the pages of one reader follow one another.
+type stateCache struct {
+	mu      sync.Mutex
+	changes int64
+	by      map[string]caseState
+}
+
+// maxStates bounds the states that are kept.
+const maxStates = 64
+
+func (c *stateCache) get(changes int64, caseID string) (caseState, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.changes != changes {
+		return caseState{}, false
+	}
+	st, ok := c.by[caseID]
+	return st, ok
+}
+
+func (c *stateCache) put(changes int64, st caseState) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.changes != changes || len(c.by) >= maxStates || c.by == nil {
+		c.changes, c.by = changes, map[string]caseState{}
+	}
+	c.by[st.ID] = st
+}
+
+func (s *Server) caseState(ctx context.Context, caseID string) (caseState, error) {
+	// Asked before the state is read: what is committed in between is asked for anew.
+	changes, err := s.store.Changes(ctx)
+	if err != nil {
+		return caseState{}, err
+	}
+	if st, ok := s.states.get(changes, caseID); ok {
+		return st, nil
+	}
+	st, err := s.readState(ctx, caseID)
+	if err == nil && st.settled {
+		s.states.put(changes, st)
+	}
+	return st, err
+}
+
+func (s *Server) readState(ctx context.Context, caseID string) (out caseState, err error) {
 	if out.Case, err = s.store.Case(ctx, caseID); err != nil {
 		return out, err
 	}
@@ -130,6 +179,15 @@ func (s *Server) caseState(ctx context.Context, caseID string) (out caseState, e
 		out.settled = out.settled && (b.Status == store.Done || b.Status == store.Failed)
 	}
 	return out, nil
+}
+
+// saidKey changes with every field.
+func (st *caseState) saidKey() string {
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(st.fields)) {
+		fmt.Fprintf(&b, "%q=%q ", name, st.fields[name].Value)
+	}
+	return b.String()
 }
 
 // written is one answer of a handler: its content type and body.
@@ -165,8 +223,8 @@ func (d written) write(w http.ResponseWriter) {
 
 // show answers a page of a case from memory where it was made before and nothing
 // of the case has changed since; otherwise it makes it and keeps it. find says
-// which case the page is of.
-func (s *Server) show(w http.ResponseWriter, r *http.Request, find func() (caseID string, err error), make func() (written, error)) {
+// which cases the page is of.
+func (s *Server) show(w http.ResponseWriter, r *http.Request, find func() (caseIDs []string, err error), make func() (written, error)) {
 	address := r.URL.RequestURI() + "\x00" + s.knownVersion()
 	changes, err := s.store.Changes(r.Context())
 	if err != nil {
@@ -199,21 +257,26 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request, find func() (caseI
 	kept.answer(w, r)
 }
 
-// shownState is what a page of a case depends on beside its address.
-func (s *Server) shownState(ctx context.Context, find func() (string, error)) (key string, settled bool, err error) {
-	caseID, err := find()
+// shownState is what a page of cases depends on beside its address.
+func (s *Server) shownState(ctx context.Context, find func() ([]string, error)) (key string, settled bool, err error) {
+	cases, err := find()
 	if err != nil {
 		return "", false, err
 	}
-	st, err := s.caseState(ctx, caseID)
-	if err != nil {
-		return "", false, err
+	var keys []string
+	settled = true
+	for _, caseID := range cases {
+		st, err := s.caseState(ctx, caseID)
+		if err != nil {
+			return "", false, err
+		}
+		permalinks, err := s.store.PermalinkCount(ctx, caseID)
+		if err != nil {
+			return "", false, err
+		}
+		keys, settled = append(keys, st.key, st.Title, strconv.Itoa(permalinks), st.saidKey()), settled && st.settled
 	}
-	permalinks, err := s.store.PermalinkCount(ctx, caseID)
-	if err != nil {
-		return "", false, err
-	}
-	return strings.Join([]string{st.key, st.Title, strconv.Itoa(permalinks), fmt.Sprint(st.fields)}, "\x00"), st.settled, nil
+	return strings.Join(keys, "\x00"), settled, nil
 }
 
 // tagSeed is of this process: pages are kept by it alone.
@@ -233,11 +296,15 @@ func (p shown) answer(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(p.body))
 }
 
+// usualPage is the size of most pages with a table of families.
+const usualPage = 128 << 10
+
 // pageOf renders a page for show.
 func pageOf(ctx context.Context, c templ.Component) (written, error) {
 	var b bytes.Buffer
+	b.Grow(usualPage)
 	err := c.Render(ctx, &b)
-	return written{kind: htmlType, body: b.Bytes()}, err
+	return written{kind: htmlType, body: bytes.Clone(b.Bytes())}, err
 }
 
 // jsonOf is a twin for programs.

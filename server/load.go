@@ -30,6 +30,7 @@ type loaded struct {
 	bundleOf map[string]string
 	// known is the catalogue that the report was made with.
 	known *knowledge.Catalogue
+	pairs *pairs
 }
 
 // maxCached bounds the computed cases kept in memory, and maxCachedBytes what they
@@ -157,7 +158,7 @@ func (s *Server) load(ctx context.Context, caseID string) (*loaded, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &loaded{Case: now.Case, bundles: now.bundles, edits: now.edits, fields: now.fields, marks: now.marks, said: identity.Resolve(snapshots, now.edits)}
+	l := &loaded{Case: now.Case, bundles: now.bundles, edits: now.edits, fields: now.fields, marks: now.marks, said: identity.Resolve(snapshots, now.edits), pairs: &pairs{}}
 	problems := l.said.Problems
 	for _, b := range now.bundles {
 		if b.Status != store.Done {

@@ -32,7 +32,7 @@ const (
 // frozen is the record of a permalink: all that its page and its twins are
 // rendered from.
 type frozen struct {
-	// Kind is case, diff, family, snapshot or flame, and says what Model is.
+	// Kind is case, diff, compare, family, snapshot or flame, and says what Model is.
 	Kind  string          `json:"kind"`
 	Model json.RawMessage `json:"model"`
 	// Markdown is the twin for tickets, Data the twin for programs.
@@ -62,14 +62,33 @@ func (s *Server) frozenView(r *http.Request, address string) (frozen, *loaded, e
 		if err != nil {
 			return frozen{}, nil, err
 		}
-		return s.freezeCase(l, u.Query())
+		return s.freezeCase(r.Context(), l, u.Query())
 	case "diff":
 		c, err := s.compare(inner, id)
 		if err != nil {
 			return frozen{}, nil, err
 		}
+		data, err := c.data(u.Query())
+		if err != nil {
+			return frozen{}, nil, err
+		}
 		v := s.diffView(c, u.Query(), keeping)
-		f, err := pack("diff", v, v.Markdown(), c.data(), v.Headline)
+		f, err := pack("diff", v, v.Markdown(), data, v.Headline)
+		return f, c.l, err
+	case "compare":
+		c, err := s.several(inner)
+		if err != nil {
+			return frozen{}, nil, err
+		}
+		data, err := s.severalData(inner, c, u.Query())
+		if err != nil {
+			return frozen{}, nil, err
+		}
+		v, err := s.severalView(inner, c, u.Query(), keeping)
+		if err != nil {
+			return frozen{}, nil, err
+		}
+		f, err := pack("compare", v, v.Markdown(), data, v.Headline)
 		return f, c.l, err
 	case "families":
 		l, line, err := s.familyLine(inner, id)
@@ -94,8 +113,11 @@ func (s *Server) frozenView(r *http.Request, address string) (frozen, *loaded, e
 	return frozen{}, nil, bad
 }
 
-func (s *Server) freezeCase(l *loaded, query url.Values) (frozen, *loaded, error) {
-	v := s.caseView(l, 0, query, keeping)
+func (s *Server) freezeCase(ctx context.Context, l *loaded, query url.Values) (frozen, *loaded, error) {
+	v, err := s.caseView(ctx, l, 0, query, keeping)
+	if err != nil {
+		return frozen{}, nil, err
+	}
 	f, err := pack("case", v, v.Markdown(), l.built.Report, v.Headline)
 	return f, l, err
 }
@@ -121,6 +143,9 @@ func (f frozen) unpack() (exported, error) {
 	case "diff":
 		v, c, err := opened[view.Diff, report.Comparison](f)
 		return exported{page: v, alone: aloneDiff(v), csv: c.CSV}, err
+	case "compare":
+		v, c, err := opened[view.Compare, report.Several](f)
+		return exported{page: v, alone: aloneCompare(v), csv: c.CSV}, err
 	case "family":
 		v, m, err := opened[view.Family, report.Membership](f)
 		return exported{page: v, alone: aloneFamily(v), csv: m.CSV}, err
@@ -269,6 +294,8 @@ func receiptRows(receipt []redact.Receipt) []view.RedactionRule {
 func countsOnly(kind string, l *loaded) string {
 	sum := report.Summary(l.built)
 	switch kind {
+	case "compare":
+		return "Several snapshots compared, from a case with the verdict " + strings.ReplaceAll(string(sum.Verdict), "_", " ") + "."
 	case "diff":
 		return "Two snapshots compared, from a case with the verdict " + strings.ReplaceAll(string(sum.Verdict), "_", " ") + "."
 	case "family":

@@ -30,6 +30,7 @@ func (s *Server) routes() chi.Router {
 	r.Get("/cases/{id}/identity.json", s.editsAPI)
 	r.Post("/cases/{id}/identity", s.editForm)
 	r.Post("/cases/{id}/identity/undo", s.undoForm)
+	r.Post("/cases/{id}/baseline", s.chooseBaseline)
 	r.Post("/cases/{id}/fields", s.fieldForm)
 	r.Post("/cases/{id}/triage", s.triageForm)
 	r.Post("/cases/{id}/delete", s.deleteCase)
@@ -45,6 +46,11 @@ func (s *Server) routes() chi.Router {
 	r.Get("/snapshots/{id}/pprof", s.snapshotExpert)
 	r.Get("/diff-pick", s.pickDiff)
 	r.Get("/diff/{pair}", s.diffPage)
+	r.Get("/diff-other", s.elsewherePage)
+	r.Get("/compare", s.comparePage)
+	for _, suffix := range suffixes {
+		r.Get("/compare"+suffix, s.comparePage)
+	}
 	r.Get("/snapshots/{id}/{page}", s.snapshotFlame)
 	r.Get("/diff/{pair}/pprof", s.diffExpert)
 	r.Get("/diff/{pair}/{page}", s.diffFlame)

@@ -74,6 +74,7 @@ type Server struct {
 	worker  *worker
 	cases   *caseCache
 	shown   *shownCache
+	states  stateCache
 	mounts  *mounts
 	started time.Time
 	// catalogue is asked about every family.

@@ -30,7 +30,7 @@ type asset struct {
 // them carries what only others need. What is for print comes last and wins.
 var sheets = map[string][]string{
 	"home.css":      {"base", "raw", "home", "print"},
-	"page.css":      {"base", "case", "raw", "print"},
+	"page.css":      {"base", "case", "diff", "raw", "print"},
 	"inventory.css": {"base", "case", "raw", "inventory", "print"},
 }
 

@@ -29,6 +29,25 @@ const (
 // Sections lists every section in the order in which pages show them.
 func Sections() []Section { return []Section{Growing, New, Unchanged, Shrunk, Gone} }
 
+// rank is the place of a section on the page.
+func (s Section) rank() int {
+	switch s {
+	case Growing:
+		return 0
+	case New:
+		return 1
+	case Between:
+		return 2
+	case Unchanged:
+		return 3
+	case Shrunk:
+		return 4
+	case Gone:
+		return 5
+	}
+	return 6
+}
+
 // Row is one family in both snapshots.
 type Row struct {
 	Family *analysis.Family
@@ -79,6 +98,9 @@ const (
 	Unstated   Relation = ""
 	SameEpoch  Relation = "same epoch"
 	OtherEpoch Relation = "other epoch"
+	// Unproven is for snapshots that nobody filed under one process: they are related
+	// only where pid and start time are known and equal.
+	Unproven Relation = "unproven"
 )
 
 // Options are what a caller knows beyond the two snapshots.
@@ -95,9 +117,10 @@ func Compare(a, b *analysis.Snapshot, options Options) Result {
 	result := Result{
 		A: a, B: b, TotalA: a.Totals, TotalB: b.Totals, Followed: same,
 		Born: map[analysis.Kind]int{}, Ended: map[analysis.Kind]int{}, Survived: map[analysis.Kind]int{},
-		Warnings: warnings(a, b, same),
+		Warnings: warnings(a, b, same, options.Relation),
 	}
 	before, after := groupsOf(a), groupsOf(b)
+	known := make(identities, len(before)+len(after))
 	both := make(map[analysis.Kind]bool)
 	for _, kind := range analysis.Kinds() {
 		both[kind] = listed(a, kind) && listed(b, kind)
@@ -108,7 +131,7 @@ func Compare(a, b *analysis.Snapshot, options Options) Result {
 		if !both[family.Kind] {
 			continue
 		}
-		row := compare(family, was, is, same)
+		row := compare(family, was, is, same, known)
 		if row.A == 0 && row.B == 0 {
 			continue
 		}
@@ -118,7 +141,7 @@ func Compare(a, b *analysis.Snapshot, options Options) Result {
 	slices.SortFunc(result.Rows, inPageOrder)
 	if same {
 		for _, kind := range analysis.Kinds() {
-			result.follow(kind)
+			result.follow(kind, known)
 		}
 	}
 	return result
@@ -154,7 +177,7 @@ func familyOf(a, b *analysis.Group) *analysis.Family {
 	return a.Family
 }
 
-func compare(family *analysis.Family, a, b *analysis.Group, same bool) Row {
+func compare(family *analysis.Family, a, b *analysis.Group, same bool, known identities) Row {
 	row := Row{Family: family, OldestWait: -1}
 	if a != nil {
 		row.A, row.StatesA, row.VariantA = a.Count, a.States, frequent(a.Variants)
@@ -170,7 +193,7 @@ func compare(family *analysis.Family, a, b *analysis.Group, same bool) Row {
 	}
 	if same && everyone(a) && everyone(b) {
 		row.Identified = true
-		before, after := identitiesOf(a), identitiesOf(b)
+		before, after := known.of(a), known.of(b)
 		row.Survived = common(before, after)
 		row.New, row.Gone = after.len()-row.Survived, before.len()-row.Survived
 	}
@@ -211,7 +234,7 @@ func grows(verdict analysis.Verdict) bool {
 
 func inPageOrder(a, b Row) int {
 	return cmp.Or(
-		cmp.Compare(slices.Index(Sections(), a.Section), slices.Index(Sections(), b.Section)),
+		cmp.Compare(a.Section.rank(), b.Section.rank()),
 		cmp.Compare(abs(b.Delta), abs(a.Delta)),
 		cmp.Compare(b.B, a.B),
 		strings.Compare(a.Family.Fingerprint, b.Family.Fingerprint),

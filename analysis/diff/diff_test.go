@@ -252,7 +252,28 @@ func TestWarnings(t *testing.T) {
 		{"another limit", func(s sides) {
 			s.a.Figures = map[string]float64{"limit_open_files": 1024, "process_open_fds": 9}
 			s.b.Figures = map[string]float64{"limit_open_files": 65536, "process_open_fds": 12}
-		}, Options{}, []string{"Another limit: limit_open_files is 1024 at t1 and 65536 at t6."}},
+		}, Options{}, []string{"Another limit: open files (RLIMIT_NOFILE) is 1024 at t1 and 65536 at t6."}},
+		{"two captures that nobody filed under one process", func(s sides) {}, Options{Relation: Unproven},
+			[]string{"Nothing says that t1 and t6 are of one process. Members are not followed."}},
+		{"two captures that name one process", func(s sides) {
+			for _, p := range []*analysis.Process{&s.a.Process, &s.b.Process} {
+				p.PID.Value, p.Start.Value = "7", "100"
+			}
+		}, Options{Relation: Unproven}, nil},
+		{"a limit known from metrics", func(s sides) {
+			s.a.Figures, s.b.Figures = map[string]float64{"process_max_fds": 1024}, map[string]float64{"process_max_fds": 2048}
+		}, Options{}, []string{"Another limit: open files (RLIMIT_NOFILE) is 1024 at t1 and 2048 at t6."}},
+		{"another sysctl", func(s sides) {
+			s.a.Figures, s.b.Figures = map[string]float64{"inotify_max_user_watches": 8192}, map[string]float64{"inotify_max_user_watches": 1048576}
+		}, Options{}, []string{"Another limit: fs.inotify.max_user_watches is 8192 at t1 and 1048576 at t6."}},
+		{"sockets whose ends one side does not show", func(s sides) {
+			s.a.Forms = map[analysis.Kind]string{analysis.KindDescriptor: analysis.FormBare}
+			s.b.Forms = map[analysis.Kind]string{analysis.KindDescriptor: analysis.FormEnds}
+		}, Options{}, []string{"Descriptors were captured in two forms: t1 knows sockets by their inodes alone, t6 says where sockets lead. A family may be new or gone only because of that."}},
+		{"evidence that shows less than others", func(s sides) { s.b.Incomplete = []analysis.Kind{analysis.KindGoroutine} }, Options{},
+			[]string{"The evidence of goroutines at t6 shows less than that of others: counts of its families are lower bounds."}},
+		{"a time without a zone", func(s sides) { s.b.Zoneless = true }, Options{},
+			[]string{"The time of t6 was read without a zone and taken as UTC: the length of the interval may be off by hours."}},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {

@@ -15,34 +15,53 @@ type identitySet struct {
 	full []analysis.Identity
 }
 
-// identitiesOf are those of groups; nil stands for a family that is absent.
-func identitiesOf(groups ...*analysis.Group) identitySet {
+// identities are those of groups, each read once: packed columns are read from their
+// beginning, and a family's and its kind's members are both asked for.
+type identities map[*analysis.Group]identitySet
+
+// of are the identities of one group; nil stands for a family that is absent.
+func (all identities) of(group *analysis.Group) identitySet {
+	if group == nil || !group.Members.Identified() {
+		return identitySet{}
+	}
+	set, known := all[group]
+	if !known {
+		set = identitiesOf(&group.Members)
+		all[group] = set
+	}
+	return set
+}
+
+// united are the identities of several groups.
+func (all identities) united(groups []*analysis.Group) identitySet {
 	n, plain := 0, true
 	for _, group := range groups {
-		if group != nil {
-			n += group.Members.Len()
-			plain = plain && group.Members.Numbered()
-		}
-	}
-	if n == 0 {
-		return identitySet{}
+		set := all.of(group)
+		n, plain = n+set.len(), plain && set.full == nil
 	}
 	if plain {
 		ids := make([]int64, 0, n)
 		for _, group := range groups {
-			if group != nil {
-				ids = slices.AppendSeq(ids, group.Members.IDs())
-			}
+			ids = append(ids, all.of(group).ids...)
 		}
 		slices.Sort(ids)
 		return identitySet{ids: slices.Compact(ids)}
 	}
 	full := make([]analysis.Identity, 0, n)
 	for _, group := range groups {
-		if group != nil {
-			full = slices.AppendSeq(full, group.Members.Identities())
-		}
+		full = append(full, all.of(group).whole()...)
 	}
+	slices.SortFunc(full, compareIdentity)
+	return identitySet{full: slices.Compact(full)}
+}
+
+func identitiesOf(m *analysis.Members) identitySet {
+	if m.Numbered() {
+		ids := slices.AppendSeq(make([]int64, 0, m.Len()), m.IDs())
+		slices.Sort(ids)
+		return identitySet{ids: slices.Compact(ids)}
+	}
+	full := slices.AppendSeq(make([]analysis.Identity, 0, m.Len()), m.Identities())
 	slices.SortFunc(full, compareIdentity)
 	return identitySet{full: slices.Compact(full)}
 }

@@ -29,7 +29,7 @@ func TestIdentitySetsAreThoseOfAMap(t *testing.T) {
 			return out
 		}
 		a1, a2, b := group("a1"), group("a2"), group("b")
-		a, wantA, setB, wantB := identitiesOf(a1, nil, a2), byMap(a1, a2), identitiesOf(b), byMap(b)
+		a, wantA, setB, wantB := identities{}.united([]*analysis.Group{a1, nil, a2}), byMap(a1, a2), identities{}.of(b), byMap(b)
 		both := 0
 		for id := range wantA {
 			if !a.has(id) {

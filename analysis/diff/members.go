@@ -39,9 +39,9 @@ func lowerBound(snap *analysis.Snapshot, kind analysis.Kind) bool {
 
 // follow counts the members of a kind over all families, where all of them can
 // be followed.
-func (r *Result) follow(kind analysis.Kind) {
-	before, okA := all(r.A, kind)
-	after, okB := all(r.B, kind)
+func (r *Result) follow(kind analysis.Kind, known identities) {
+	before, okA := known.all(r.A, kind)
+	after, okB := known.all(r.B, kind)
 	if !okA || !okB {
 		return
 	}
@@ -51,7 +51,8 @@ func (r *Result) follow(kind analysis.Kind) {
 	r.Ended[kind] = before.len() - survived
 }
 
-func all(snap *analysis.Snapshot, kind analysis.Kind) (identitySet, bool) {
+// all are the identities of a kind; false where some of its members have none.
+func (known identities) all(snap *analysis.Snapshot, kind analysis.Kind) (identitySet, bool) {
 	if !listed(snap, kind) || lowerBound(snap, kind) {
 		return identitySet{}, false
 	}
@@ -66,7 +67,7 @@ func all(snap *analysis.Snapshot, kind analysis.Kind) (identitySet, bool) {
 		}
 		groups = append(groups, group)
 	}
-	return identitiesOf(groups...), true
+	return known.united(groups), true
 }
 
 // Survivors are the members of a family that are in target and in final and were
@@ -84,9 +85,10 @@ func Survivors(target, baseline, final *analysis.Snapshot, fingerprint string) [
 			return nil
 		}
 	}
-	old, last := identitiesOf(groups[1]), identitiesOf(groups[2])
+	known := identities{}
+	old, last := known.of(groups[1]), known.of(groups[2])
 	var survivors []analysis.Identity
-	for _, id := range identitiesOf(groups[0]).whole() {
+	for _, id := range known.of(groups[0]).whole() {
 		if last.has(id) && !old.has(id) {
 			survivors = append(survivors, id)
 		}

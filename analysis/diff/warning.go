@@ -18,6 +18,9 @@ func related(a, b *analysis.Snapshot, relation Relation) bool {
 		return true
 	case OtherEpoch:
 		return false
+	case Unproven:
+		x, y := a.Process, b.Process
+		return x.PID.Known() && y.PID.Known() && x.Start.Known() && x.Start.Value == y.Start.Value && !otherProgram(a, b) && !otherPID(a, b)
 	}
 	return !otherProgram(a, b) && !otherPID(a, b) && !otherStart(a, b)
 }
@@ -38,12 +41,19 @@ func ticks(start string) bool { return strings.Trim(start, "0123456789") == "" }
 
 func differ(a, b analysis.Fact) bool { return a.Known() && b.Known() && a.Value != b.Value }
 
+// Warnings says in words what makes two snapshots hard to compare, the worst first,
+// as Compare does, without comparing them.
+func Warnings(a, b *analysis.Snapshot, relation Relation) []string {
+	return warnings(a, b, related(a, b, relation), relation)
+}
+
 // warnings lists what makes two snapshots hard to compare, the worst first.
-func warnings(a, b *analysis.Snapshot, same bool) []string {
-	c := comparison{a: a, b: b, nameA: label(a, "A"), nameB: label(b, "B")}
+func warnings(a, b *analysis.Snapshot, same bool, relation Relation) []string {
+	c := comparison{a: a, b: b, relation: relation, nameA: label(a, "A"), nameB: label(b, "B")}
 	c.process(same)
 	c.completeness()
 	c.kinds()
+	c.forms()
 	c.times()
 	c.limits()
 	return c.out
@@ -52,6 +62,7 @@ func warnings(a, b *analysis.Snapshot, same bool) []string {
 type comparison struct {
 	a, b         *analysis.Snapshot
 	nameA, nameB string
+	relation     Relation
 	out          []string
 }
 
@@ -78,6 +89,8 @@ func (c *comparison) process(same bool) {
 	case same:
 	case otherPID(c.a, c.b):
 		c.say("Two processes: pid %s at %s, %s at %s. Members are not followed.", x.PID.Value, c.nameA, y.PID.Value, c.nameB)
+	case c.relation == Unproven && !otherStart(c.a, c.b):
+		c.say("Nothing says that %s and %s are of one process. Members are not followed.", c.nameA, c.nameB)
 	default:
 		c.say("The process was restarted between %s and %s. Members are not followed, and counts start again.", c.nameA, c.nameB)
 	}
@@ -97,6 +110,11 @@ func (c *comparison) completeness() {
 			c.say("The dump of %s is cut: its counts are lower bounds and prove neither growth nor shrinking.", side.name)
 		case side.snap.Truncated:
 			c.say("The dump of %s is cut: counts are from its complete twin, members only from what was read.", side.name)
+		}
+		for _, kind := range side.snap.Incomplete {
+			if side.snap.Totals.Of(kind) != nil {
+				c.say("The evidence of %s at %s shows less than that of others: counts of its families are lower bounds.", strings.ToLower(several(kind)), side.name)
+			}
 		}
 	}
 }
@@ -119,6 +137,37 @@ func (c *comparison) kinds() {
 	}
 }
 
+// forms names kinds whose evidence shows more in one snapshot than in the other.
+func (c *comparison) forms() {
+	for _, kind := range analysis.Kinds() {
+		before, after := c.a.Forms[kind], c.b.Forms[kind]
+		if before == "" || after == "" || before == after {
+			continue
+		}
+		c.say("%s were captured in two forms: %s %s, %s %s. A family may be new or gone only because of that.",
+			several(kind), c.nameA, shows(before), c.nameB, shows(after))
+	}
+}
+
+// shows is what a form of evidence tells, in words.
+func shows(form string) string {
+	switch form {
+	case analysis.FormEnds:
+		return "says where sockets lead"
+	case analysis.FormBare:
+		return "knows sockets by their inodes alone"
+	case analysis.FormFull:
+		return "lists the threads of the virtual machine too"
+	case analysis.FormJava:
+		return "lists the threads of Java alone"
+	case analysis.FormCapped:
+		return "cuts every stack after a few frames"
+	case analysis.FormVirtual:
+		return "lists virtual threads"
+	}
+	return "is of the form " + form
+}
+
 func several(kind analysis.Kind) string {
 	switch kind {
 	case analysis.KindGoroutine:
@@ -139,6 +188,13 @@ func (c *comparison) times() {
 	if from.IsZero() || to.IsZero() {
 		c.say("No capture time of %s: the length of the interval is unknown.", strings.Join(c.untimed(), " and "))
 		return
+	}
+	if c.a.Zoneless != c.b.Zoneless {
+		name := c.nameA
+		if c.b.Zoneless {
+			name = c.nameB
+		}
+		c.say("The time of %s was read without a zone and taken as UTC: the length of the interval may be off by hours.", name)
 	}
 	if to.Before(from) {
 		c.say("B was captured before A, by %s.", from.Sub(to).Round(time.Second))
@@ -179,14 +235,32 @@ func clock(at time.Time) string { return at.UTC().Format("15:04:05") }
 // limits compares the limits and sysctls that both snapshots know.
 func (c *comparison) limits() {
 	for _, name := range slices.Sorted(maps.Keys(c.a.Figures)) {
-		if !strings.HasPrefix(name, "limit_") && !strings.HasPrefix(name, "inotify_max_") {
+		if !strings.HasPrefix(name, "limit_") && !strings.HasPrefix(name, "inotify_max_") && name != "process_max_fds" {
 			continue
+		}
+		if _, limits := c.a.Figures["limit_open_files"]; limits && name == "process_max_fds" {
+			continue // the same limit, known twice
 		}
 		was := c.a.Figures[name]
 		if is, known := c.b.Figures[name]; known && is != was {
-			c.say("Another limit: %s is %s at %s and %s at %s.", name, number(was), c.nameA, number(is), c.nameB)
+			c.say("Another limit: %s is %s at %s and %s at %s.", limitWords(name), number(was), c.nameA, number(is), c.nameB)
 		}
 	}
+}
+
+// limitWords names a limit as people look it up:
+//
+//	limitWords("limit_open_files") = "open files (RLIMIT_NOFILE)"
+//	limitWords("inotify_max_user_watches") = "fs.inotify.max_user_watches"
+func limitWords(name string) string {
+	switch name {
+	case "limit_open_files", "process_max_fds":
+		return "open files (RLIMIT_NOFILE)"
+	}
+	if sysctl, ok := strings.CutPrefix(name, "inotify_"); ok {
+		return "fs.inotify." + sysctl
+	}
+	return strings.ReplaceAll(strings.TrimPrefix(name, "limit_"), "_", " ")
 }
 
 func number(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }

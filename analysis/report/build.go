@@ -53,6 +53,8 @@ type Case struct {
 	Report Report
 	// Lines are in the order of Report.Series.
 	Lines []Line
+	// listed is the report with the families that a filter lets pass.
+	listed Report
 }
 
 // Build forms the series of a case, judges every family and numbers the

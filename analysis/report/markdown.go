@@ -14,8 +14,12 @@ import (
 func Markdown(w io.Writer, c Case) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n", MarkdownText(Headline(c)))
-	for i := range c.Report.Series {
-		markdownSeries(&b, &c.Report, &c.Lines[i], &c.Report.Series[i])
+	listed := c.Listed()
+	if listed.Filter != nil {
+		fmt.Fprintf(&b, "\n%s\n", MarkdownText(listed.Filter.Said()))
+	}
+	for i := range listed.Series {
+		markdownSeries(&b, &c.Report, &c.Lines[i], &listed.Series[i], listed.Filter != nil)
 	}
 	if groups := GroupProblems(c.Report.Problems); len(groups) > 0 {
 		b.WriteString("\n## Problems\n\n")
@@ -35,7 +39,7 @@ func Markdown(w io.Writer, c Case) error {
 	return err
 }
 
-func markdownSeries(b *strings.Builder, r *Report, l *Line, s *Series) {
+func markdownSeries(b *strings.Builder, r *Report, l *Line, s *Series, asked bool) {
 	fmt.Fprintf(b, "\n## %s\n\n", MarkdownText(plainProcess(l)))
 	b.WriteString("| |")
 	for _, x := range l.Snapshots {
@@ -81,7 +85,7 @@ func markdownSeries(b *strings.Builder, r *Report, l *Line, s *Series) {
 	}
 	moved := false
 	for _, f := range s.Families {
-		if f.Verdict == analysis.Stable || f.Verdict == analysis.TooFewPoints {
+		if !asked && (f.Verdict == analysis.Stable || f.Verdict == analysis.TooFewPoints) {
 			continue
 		}
 		if !moved {

@@ -24,6 +24,8 @@ type Report struct {
 	Problems  []analysis.Problem `json:"problems"`
 	// Knowledge is what the catalogue says of the classes that findings name.
 	Knowledge *Knowledge `json:"knowledge,omitempty"`
+	// Filter says which families the series list, nil where all.
+	Filter *Filtered `json:"filter,omitempty"`
 }
 
 // Engine says what computed the report.

@@ -37,6 +37,9 @@ func Text(w io.Writer, c Case, width Width) error {
 	p := &printer{w: w, width: int(width)}
 	r := c.Report
 	p.wrap("", Headline(c))
+	if f := c.Listed().Filter; f != nil {
+		p.wrap("", f.Said())
+	}
 	for i := range r.Series {
 		p.series(&c, i)
 	}
@@ -232,6 +235,10 @@ func (p *printer) series(c *Case, i int) {
 		p.wrap("", "What these verdicts cannot exclude: "+strings.Join(s.Limits, " "))
 	}
 	p.context(s)
+	if c.listed.Filter != nil {
+		p.passing(&c.listed.Series[i])
+		return
+	}
 	_, compared := l.Trend.SmallestVisible()
 	p.families(s, compared)
 }
@@ -247,6 +254,30 @@ func (p *printer) context(s *Series) {
 		p.line("")
 		p.wrap("", s.Healthy.Text)
 	}
+}
+
+// passing lists the families that a filter lets pass, those that do not move too:
+// they are what was asked for.
+func (p *printer) passing(s *Series) {
+	p.line("")
+	if len(s.Families) == 0 {
+		p.line("no family passes the filter")
+		return
+	}
+	p.line("%-14s %-10s %8s %7s  %s", "verdict", "kind", "most", "rise", "family")
+	for _, f := range s.Families {
+		p.line("%-14s %-10s %8d %+7d  %s", strings.ReplaceAll(string(f.Verdict), "_", " "), f.Kind, most(f.Counts), f.Rise, cut(f.Title, max(20, p.width-44)))
+	}
+}
+
+func most(counts []*int) int {
+	n := 0
+	for _, c := range counts {
+		if c != nil {
+			n = max(n, *c)
+		}
+	}
+	return n
 }
 
 // totals is the table with one column for each snapshot; long series show the

@@ -32,6 +32,33 @@ type load struct {
 	values []float64
 }
 
+// Load is one demand from outside over the snapshots, NaN where it is not known.
+type Load struct {
+	Name   string
+	Values []float64
+}
+
+// Loads are the demands that some snapshot knows, those that people gave first.
+func (s *Series) Loads() []Load {
+	out := make([]Load, len(s.loads))
+	for i, l := range s.loads {
+		out[i] = Load{l.name, slices.Clone(l.values)}
+	}
+	return out
+}
+
+// Uptimes are the hours that the process had run at each snapshot, NaN where its
+// start is not known.
+func (s *Series) Uptimes() []float64 {
+	out := unknown(len(s.Snapshots))
+	for i, snap := range s.Snapshots {
+		if began, ok := s.began(i); ok && snap.CapturedAt.After(began) {
+			out[i] = snap.CapturedAt.Sub(began).Hours()
+		}
+	}
+	return out
+}
+
 // newLoads collects the demands that some snapshot knows, those that people gave
 // first.
 func (s *Series) newLoads() []load {

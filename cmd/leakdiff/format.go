@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net/url"
 	"path/filepath"
 	"strings"
 
@@ -19,9 +20,9 @@ import (
 func (r *reportCommand) write(ctx context.Context, w io.Writer, c report.Case) error {
 	switch r.Format {
 	case "json":
-		return report.JSON(w, c.Report)
+		return report.JSON(w, *c.Listed())
 	case "csv":
-		return report.CSV(w, c.Report)
+		return report.CSV(w, *c.Listed())
 	case "md":
 		return report.Markdown(w, c)
 	case "jira":
@@ -45,5 +46,5 @@ func (r *reportCommand) page(c report.Case) view.Case {
 			names[i] = "standard input"
 		}
 	}
-	return view.NewCase(view.CaseInput{Title: strings.Join(names, ", "), Report: c.Report, More: view.MoreOf(c), Frozen: true})
+	return view.NewCase(view.CaseInput{Title: strings.Join(names, ", "), Report: c.Report, More: view.MoreOf(c), Query: url.Values{"q": {r.Filter}}, Frozen: true})
 }

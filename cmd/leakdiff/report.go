@@ -14,6 +14,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/bundle"
+	"leakdiff/analysis/filter"
 	"leakdiff/analysis/ingest"
 	"leakdiff/analysis/report"
 )
@@ -23,6 +24,7 @@ type reportCommand struct {
 	Format          string   `help:"text, md, json, html, csv or jira." enum:"text,md,json,html,csv,jira" default:"text"`
 	FailOn          string   `help:"Exit with status 1 when a family is leaking, or at least suspicious." enum:"never,leaking,suspicious" default:"never"`
 	Knowledge       string   `help:"Directory with own knowledge files, *.json, that add to the catalogue or replace its entries." type:"path"`
+	Filter          string   `help:"Print only families that pass: 'func:prober wait>10m delta>0 -pkg:net/http /re/ a|b'. Findings and --fail-on are of all."`
 	IgnoreRecovered bool     `help:"Families whose cause went away do not trip --fail-on."`
 }
 
@@ -31,6 +33,10 @@ type reportCommand struct {
 const reportMemory = 112 << 20
 
 func (r *reportCommand) Run(ctx context.Context, m *Main) error {
+	asked, err := filter.Parse(r.Filter)
+	if err != nil {
+		return filterFault(r.Filter, err)
+	}
 	inputs, err := inputsOf(m, r.Paths)
 	if err != nil {
 		return err
@@ -45,6 +51,9 @@ func (r *reportCommand) Run(ctx context.Context, m *Main) error {
 		return err
 	}
 	c := report.Build(result.Snapshots, append(result.Problems, problems...), report.Options{Version: version, Knowledge: known})
+	if !asked.Empty() {
+		c = c.Listing(asked)
+	}
 	nothing := len(result.Snapshots) == 0
 	if r.Format == "json" {
 		// Members and trends are no part of it, and would stand beside its text.
@@ -65,6 +74,15 @@ func (r *reportCommand) Run(ctx context.Context, m *Main) error {
 		return errVerdictReached
 	}
 	return nil
+}
+
+// filterFault says where a filter was not understood, before anything is read.
+func filterFault(text string, err error) error {
+	var e *filter.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	return &analysis.Fault{Code: "usage", What: e.Said(), Where: fmt.Sprintf("--filter %q, column %d", text, e.Column), Hint: e.Hint, Err: err}
 }
 
 // reached reports whether a verdict trips --fail-on; suspicious includes

@@ -493,13 +493,6 @@ func (d drawing) names() string {
 	return d.id + "-t " + d.id + "-d"
 }
 
-func (d drawing) fit() string {
-	if d.stretch {
-		return "none"
-	}
-	return "xMidYMid meet"
-}
-
 // role says what the drawing is to assistive technology.
 func (d drawing) role() string {
 	if d.linked {

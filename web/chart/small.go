@@ -28,7 +28,7 @@ func (s SparkData) draw() drawing {
 	if s.Large {
 		w, h = 132, 34
 	}
-	d := drawing{id: s.ID, title: say(s.Labels, s.Values, s.Lower), class: "spark", w: w, h: h}
+	d := drawing{id: s.ID, title: s.say(), class: "spark", w: w, h: h}
 	base := h - 3
 	d.line("c-axis", 4, base+.5, w-4, base+.5)
 	n := len(s.Values)
@@ -54,7 +54,7 @@ func (s SparkData) draw() drawing {
 	class := lineClass(whole(s.Values, s.Lower))
 	runs(s.Values, s.Epochs, s.Lower, at, func(run []point) {
 		if len(run) > 1 {
-			d.path("c-line "+class, run)
+			d.path("c-line "+class, thinned(run))
 		} else {
 			d.circle("c-dot full "+class, run[0].x, run[0].y, 1.5)
 		}
@@ -71,6 +71,60 @@ func (s SparkData) draw() drawing {
 		d.circle("c-abd b", at(s.B).x, at(s.B).y, 3)
 	}
 	return d
+}
+
+// mostSaid is how many values the title of a small line lists: a table holds a line
+// in every row, and beside it all figures.
+const mostSaid = 24
+
+// say lists the values, of a long series the first, the highest, those of A and B,
+// and the last.
+func (s SparkData) say() string {
+	n := len(s.Values)
+	if n <= mostSaid {
+		return say(s.Labels, s.Values, s.Lower)
+	}
+	first, last := ends(s.Values)
+	_, top := peak(s.Values)
+	var labels []string
+	var values []*int
+	var lower []bool
+	for i := range s.Values {
+		if (i == first || i == last || i == top || i == s.A || i == s.B) && i < len(s.Labels) {
+			labels, values, lower = append(labels, s.Labels[i]), append(values, s.Values[i]), append(lower, isLower(s.Lower, i))
+		}
+	}
+	return say(labels, values, lower) + ", of " + strconv.Itoa(n) + " snapshots"
+}
+
+// thinned leaves out points of a line that lie within half a pixel of the one before:
+// of those the first, the lowest, the highest and the last stay.
+func thinned(run []point) []point {
+	const near = 0.5
+	if len(run) < 3 || run[len(run)-1].x-run[0].x >= near*float64(len(run)-1) {
+		return run
+	}
+	var out []point
+	for from := 0; from < len(run); {
+		to, low, high := from+1, from, from
+		for to < len(run) && run[to].x-run[from].x < near {
+			if run[to].y < run[high].y {
+				high = to
+			}
+			if run[to].y > run[low].y {
+				low = to
+			}
+			to++
+		}
+		kept := []int{from, min(low, high), max(low, high), to - 1}
+		for i, at := range kept {
+			if i == 0 || at > kept[i-1] {
+				out = append(out, run[at])
+			}
+		}
+		from = to
+	}
+	return out
 }
 
 // runs gives the stretches of captured neighbours of one epoch; a lower bound

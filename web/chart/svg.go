@@ -19,6 +19,9 @@ func svg(d drawing) templ.Component {
 	})
 }
 
+// Append writes the small line behind b, for rows that are put together in one piece.
+func (s SparkData) Append(b []byte) []byte { return s.draw().markup(b) }
+
 // tag appends elements and their attributes.
 type tag []byte
 
@@ -40,7 +43,11 @@ func (t tag) number(name string, v float64) tag {
 // markup appends the drawing as an svg element.
 func (d drawing) markup(b []byte) []byte {
 	t := append(tag(b), "<svg"...).word("class", d.class).word("viewBox", "0 0 "+num(d.w)+" "+num(d.h))
-	t = t.number("width", d.w).number("height", d.h).word("role", d.role()).word("preserveAspectRatio", d.fit()).text("aria-labelledby", d.names())
+	t = t.number("width", d.w).number("height", d.h).word("role", d.role())
+	if d.stretch {
+		t = t.word("preserveAspectRatio", "none")
+	}
+	t = t.text("aria-labelledby", d.names())
 	t = append(append(t, "><title"...).text("id", d.id+"-t"), '>')
 	t = append(append(t, html.EscapeString(d.title)...), "</title>"...)
 	if d.desc != "" {

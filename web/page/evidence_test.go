@@ -237,11 +237,20 @@ func TestADiffOfFourHundredFamiliesStaysSmall(t *testing.T) {
 	if strings.Contains(html, "unchanged.stack") {
 		t.Error("an unchanged row carries its stack")
 	}
-	if len(html) > 1_500_000 {
+	if len(html) > 150_000 {
 		t.Errorf("page has %d bytes", len(html))
 	}
-	if n := strings.Count(html, `<tr id="unchanged-`); n != 401 {
-		t.Errorf("page has %d unchanged rows, want 401", n)
+	if n := strings.Count(html, `<tr id="unchanged-`); n != 50 {
+		t.Errorf("page has %d unchanged rows, want the first 50", n)
+	}
+	for _, want := range []string{"351\u00a0more families are not shown.", "all=1"} {
+		if !strings.Contains(html, want) {
+			t.Errorf("page lacks %q", want)
+		}
+	}
+	in.Query = url.Values{"all": {"1"}}
+	if n := strings.Count(render(t, Diff(view.NewDiff(in))), `<tr id="unchanged-`); n != 401 {
+		t.Errorf("the whole page has %d unchanged rows, want 401", n)
 	}
 }
 

@@ -3,6 +3,7 @@ package view
 import (
 	"cmp"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/filter"
 	"leakdiff/analysis/report"
 	"leakdiff/web/chart"
 )
@@ -37,6 +39,10 @@ type CaseInput struct {
 	Engine     string
 	// More has an entry for each series of the report, or is empty.
 	More []CaseMore
+	// Baselines are the snapshots that figures are compared to, by the key of the
+	// series; only those that a person chose.
+	Baselines map[string]Baseline
+	Query     url.Values
 	// Charts is what the reader asked for of the further charts: "1" for the first
 	// processes, else a series; empty for nothing.
 	Charts string
@@ -96,10 +102,15 @@ type Case struct {
 	// MoreFamilies counts the families that the table leaves out.
 	MoreFamilies int
 	FamilyCount  int
-	Bundles      []CaseBundle
-	Identity     []CaseIdentity
-	NotSeen      []string
-	Problems     []Problem
+	// Box filters the families; Applied says on a frozen page what was filtered.
+	Box     FilterBox
+	Applied string
+	// Several is the page with all snapshots of the first series side by side.
+	Several  string
+	Bundles  []CaseBundle
+	Identity []CaseIdentity
+	NotSeen  []string
+	Problems []Problem
 	// MoreProblems counts the kinds of problems that the list leaves out.
 	MoreProblems int
 	ProblemCount int
@@ -129,6 +140,8 @@ type CaseGroup struct {
 	// has no snapshot; nil where there is nothing to compare.
 	Picks []CasePick
 	Links []Link
+	// Baseline names the one that was chosen.
+	Baseline string
 }
 
 // CaseFigures is one row of figures, a cell for every column.
@@ -227,7 +240,7 @@ func grows(v analysis.Verdict) bool {
 func MoreOf(c report.Case) []CaseMore {
 	out := make([]CaseMore, len(c.Lines))
 	for i := range c.Lines {
-		out[i] = CaseMore{Events: c.Lines[i].Trend.Events(), Points: c.Lines[i].Trend.Explain()}
+		out[i] = CaseMore{Events: c.Lines[i].Trend.Events(), Points: c.Lines[i].Trend.Explain(), Facts: c.Lines[i].Facts}
 	}
 	return out
 }
@@ -283,6 +296,9 @@ func NewCase(in CaseInput) Case {
 	m.limits(&c)
 	m.charts(&c)
 	m.families(&c)
+	if len(in.Report.Series) > 0 && len(in.Report.Series[0].Snapshots) > 1 && !in.Frozen {
+		c.Several = "/compare?" + url.Values{"case": {in.ID}, "series": {m.seriesKey(&in.Report.Series[0])}}.Encode()
+	}
 	m.side(&c)
 	c.Shell = Shell{
 		Title: c.Title, Description: c.Headline, Section: "cases", Engine: in.Engine,
@@ -848,10 +864,21 @@ func (m *caseMaker) defaultPick() (a, b string) {
 					a, b = s.Snapshots[first], s.Snapshots[top]
 				}
 			}
+			if base, chosen := m.in.Baselines[m.seriesKey(s)]; chosen && base.CaseID == "" && base.Snapshot.ID != b {
+				a = base.Snapshot.ID
+			}
 			return a, b
 		}
 	}
 	return "", ""
+}
+
+func (m *caseMaker) seriesKey(s *report.Series) string {
+	host := ""
+	if s.Host != nil {
+		host = *s.Host
+	}
+	return SeriesKey(host, s.Process)
 }
 
 // endsOf are the first and the last snapshot that are not cut, or of all.
@@ -870,6 +897,9 @@ func (m *caseMaker) endsOf(s *report.Series) (a, b string) {
 
 func (m *caseMaker) group(s *report.Series, a, b string) CaseGroup {
 	g := CaseGroup{Process: printable(s.Process), About: m.about(s)}
+	if b, chosen := m.in.Baselines[m.seriesKey(s)]; chosen {
+		g.Baseline = b.words()
+	}
 	for _, k := range analysis.Kinds() {
 		values := m.totals(s, k)
 		if first, _ := bounds(values); first < 0 {
@@ -1310,11 +1340,7 @@ func (m *caseMaker) labels(s *report.Series) []string {
 }
 
 func (m *caseMaker) familyURL(s *report.Series, fingerprint string) string {
-	host := ""
-	if s.Host != nil {
-		host = *s.Host
-	}
-	return familyURL(fingerprint, m.in.ID, SeriesKey(host, s.Process))
+	return familyURL(fingerprint, m.in.ID, m.seriesKey(s))
 }
 
 // families fills the folded table: units first, then families alone.
@@ -1324,16 +1350,24 @@ func (m *caseMaker) families(c *Case) {
 		f *report.Family
 	}
 	var list []ranked
+	asked, box := newFilterBox(m.in.Query.Get("q"))
 	for i := range m.in.Report.Series {
 		s := &m.in.Report.Series[i]
+		c.FamilyCount += len(s.Families)
 		for k := range s.Families {
-			list = append(list, ranked{s, &s.Families[k]})
+			if asked.Empty() || asked.Match(m.facts(i, &s.Families[k])) {
+				list = append(list, ranked{s, &s.Families[k]})
+			}
 		}
+	}
+	box.passed(len(list), c.FamilyCount)
+	box.Anchor = "#h-all"
+	if c.Box = box; m.in.Frozen && !asked.Empty() {
+		c.Applied = "Filter " + box.Text + ": " + box.Note
 	}
 	slices.SortStableFunc(list, func(a, b ranked) int {
 		return cmp.Or(cmp.Compare(a.f.Verdict.Rank(), b.f.Verdict.Rank()), cmp.Compare(b.f.Rise, a.f.Rise))
 	})
-	c.FamilyCount = len(list)
 	unit := map[*report.Unit]int{}
 	for i, r := range list {
 		if i == maxCaseFamilies {
@@ -1360,6 +1394,16 @@ func (m *caseMaker) families(c *Case) {
 		}
 		c.Units[at].Families = append(c.Units[at].Families, row)
 	}
+}
+
+// facts are what is known of a family, for filters.
+func (m *caseMaker) facts(series int, f *report.Family) *filter.Facts {
+	if ask := m.more(series).Facts; ask != nil {
+		return ask(f)
+	}
+	facts := report.FactsOf(f)
+	facts.Process = m.in.Report.Series[series].Process
+	return facts
 }
 
 func (m *caseMaker) name(s *report.Series, f *report.Family) FamilyName {

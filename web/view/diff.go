@@ -10,6 +10,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/diff"
+	"leakdiff/analysis/filter"
 	"leakdiff/analysis/report"
 	"leakdiff/web/chart"
 )
@@ -33,9 +34,20 @@ type DiffInput struct {
 	Lower []bool
 	// Snapshots are the entries of the select boxes, Value is an id.
 	Snapshots []Choice
-	Query     url.Values
-	Engine    string
-	Frozen    bool
+	// Other is the case that A is of where it is another one than that of B.
+	Other *Link
+	// OtherID is the id of that case.
+	OtherID  string
+	Baseline Baseline
+	// Previous are the snapshots before A and B in their series, by the ids of these,
+	// where both are of one process start.
+	Previous map[string]*analysis.Snapshot
+	Loads    []Load
+	Query    url.Values
+	Engine   string
+	Frozen   bool
+	// NeedsKey says that forms ask for the owner key.
+	NeedsKey bool
 }
 
 // Diff is the page that compares two snapshots.
@@ -58,20 +70,48 @@ type Diff struct {
 	Totals     []DiffTotal
 	Minds      []string
 	Tabs       []DiffTab
-	Filter     string
-	Kind       string
-	Heads      []DiffHead
-	Sections   []DiffSection
-	Spread     string
-	Choices    []ChoiceGroup
-	Twin       chart.Table
-	Empty      string
+	Box        FilterBox
+	// Shows are the choices of what the figures are, Pers what they may be divided by,
+	// Figures what they are now in words, "" for members.
+	Shows, Pers []DiffTab
+	Figures     string
+	// Stacks is split or unified, "" where the width of the page decides; Split and
+	// Unified are the addresses that say so.
+	Stacks, Split, Unified string
+	// Applied says in words what the reader chose of the page: filter, order, figures.
+	Applied  string
+	Why      *DiffWhy
+	Baseline *DiffBaseline
+	// Several is the page with any number of snapshots, Elsewhere the one on which
+	// snapshots of other cases are found.
+	Several, Elsewhere string
+	Kind               string
+	Heads              []DiffHead
+	Sections           []DiffSection
+	Spread             string
+	Choices            []ChoiceGroup
+	Twin               chart.Table
+	Empty              string
 }
 
 // DiffSide is A or B.
 type DiffSide struct {
 	ID, Label, Clock, Full, Process, URL string
 	Count                                string
+	// Case is set where the side is of another case.
+	Case *Link
+}
+
+// DiffBaseline is the form that chooses the baseline of a series.
+type DiffBaseline struct {
+	Text string
+	// Series is the key of the series, Back the address to return to.
+	Series, Back string
+	// A and B are the values that name the sides, empty where one is the baseline.
+	A, B string
+	// Chosen says that there is a choice to forget, NeedsKey that choosing asks for the
+	// owner key.
+	Chosen, NeedsKey bool
 }
 
 // DiffTotal is the total of one kind in A and B.
@@ -96,8 +136,29 @@ type DiffHead struct {
 // DiffSection is one group of rows.
 type DiffSection struct {
 	Name, Title, Note string
-	Rows              []DiffRow
-	Folded            bool
+	// Units are families that rise together; Rows are the others.
+	Units  []DiffUnit
+	Rows   []DiffRow
+	Folded bool
+	// More says how many families are left out, MoreURL shows them.
+	More, MoreURL string
+}
+
+// Empty reports a section without a row.
+func (s DiffSection) Empty() bool { return len(s.Units) == 0 && len(s.Rows) == 0 }
+
+// DiffUnit is a band above the families that rise together.
+type DiffUnit struct {
+	ID, Each string
+	// Lead is the title of the family that rises most; Families says how many there
+	// are, and how many of them the page shows.
+	Lead, Families string
+	A, B           string
+	SignA, SignB   int
+	Delta          int
+	Known          bool
+	Verdict        string
+	Rows           []DiffRow
 }
 
 // DiffRow is one family in A and B.
@@ -106,11 +167,15 @@ type DiffRow struct {
 	Name                FamilyName
 	Spark               chart.SparkData
 	A, B                string
+	// SignA and SignB are of figures that are changes.
+	SignA, SignB        int
 	Delta               int
 	Percent             string
 	New, Gone, Survived string
-	Wait                string
-	Verdict             string
+	// Unit names the unit where the rows are not grouped by it.
+	Unit    string
+	Wait    string
+	Verdict string
 	// Fate replaces the verdict where the series lost after B what it won from A
 	// to B: "gone by t8".
 	Fate string
@@ -125,8 +190,10 @@ type DiffRow struct {
 
 // DiffDetail is what an open row shows.
 type DiffDetail struct {
-	Lead               string
-	FamilyURL          string
+	Lead      string
+	FamilyURL string
+	// Why explains the key of the family, Nearest where it parts from the nearest one.
+	Why, WhyNot        string
 	HeadA, HeadB       string
 	LabelA, LabelB     string
 	Stack              []StackRun
@@ -169,6 +236,14 @@ type diffMaker struct {
 	open map[string]bool
 	key  string
 	base string
+	// query is the address without the rows that it opens; aside is what every
+	// address of a family ends with.
+	query, aside string
+	asked        filter.Filter
+	columns      columns
+	families     map[string]*report.Family
+	// groups are those of B, by fingerprint.
+	groups map[string]*analysis.Group
 }
 
 // maxFrozenDetails bounds the stacks of a frozen page.
@@ -188,15 +263,19 @@ func NewDiff(in DiffInput) Diff {
 	if !slices.Contains(analysis.Kinds(), m.kind) {
 		m.kind = ""
 	}
-	d := Diff{CaseID: in.CaseID, Frozen: in.Frozen, Kind: string(m.kind), Filter: Visible(in.Query.Get("q"))}
+	d := Diff{CaseID: in.CaseID, Frozen: in.Frozen, Kind: string(m.kind)}
+	m.asked, d.Box = newFilterBox(in.Query.Get("q"))
 	if in.Result.A == nil || in.Result.B == nil {
 		d.Headline = "There is nothing to compare: two snapshots are needed."
 		d.Shell = m.shell(d.Headline, "nothing to compare")
 		return d
 	}
-	m.base = "/diff/" + url.PathEscape(in.Result.A.ID) + ".." + url.PathEscape(in.Result.B.ID)
+	m.prepare()
 	main := m.mainKind()
 	d.A, d.B = m.side(in.Result.A, main), m.side(in.Result.B, main)
+	if in.Other != nil {
+		d.A.Case = &Link{Text: Visible(in.Other.Text), URL: m.live(in.Other.URL)}
+	}
 	d.Headline = m.headline(main)
 	d.Unit = KindWord(main, 2)
 	if a, b := in.Result.TotalA.Of(main), in.Result.TotalB.Of(main); a != nil && b != nil && len(m.cut(main)) == 0 {
@@ -207,16 +286,20 @@ func NewDiff(in DiffInput) Diff {
 	for _, w := range in.Result.Warnings {
 		d.Minds = append(d.Minds, Visible(w))
 	}
-	d.Swap = m.live(diffURL(in.Result.B.ID, in.Result.A.ID, in.CaseID))
-	d.Choices = groupChoices(in.Snapshots)
-	rows := m.rows()
+	if foreign := in.Baseline.foreign(in.Result.B); m.columns.show == showBase && foreign != "" {
+		d.Minds = append(d.Minds, foreign)
+	}
+	rows := m.rows(&d.Box)
+	m.tools(&d)
 	d.Tabs = m.tabs()
 	d.Heads = m.heads()
 	d.Sections = m.sections(rows)
+	d.Why = m.why()
 	d.Spread = m.spreadName()
 	d.Twin = m.twin(d.Sections)
+	d.Applied = m.applied(&d.Box)
 	if len(rows) == 0 {
-		d.Empty = m.empty()
+		d.Empty = m.empty(&d.Box)
 	}
 	delta := ""
 	if d.HasTotal {
@@ -225,6 +308,138 @@ func NewDiff(in DiffInput) Diff {
 	d.Shell = m.shell(delta+d.B.Process+", "+d.A.Label+" to "+d.B.Label, d.B.Process+", "+d.A.Label+" to "+d.B.Label)
 	d.Shell.Description = d.Headline
 	return d
+}
+
+// prepare works out what every row needs.
+func (m *diffMaker) prepare() {
+	in := &m.in
+	m.base = "/diff/" + url.PathEscape(in.Result.A.ID) + ".." + url.PathEscape(in.Result.B.ID)
+	m.columns = newColumns(in.Query.Get("show"), in.Query.Get("per"), in.Baseline.Snapshot, in.Previous, in.Loads)
+	m.families = make(map[string]*report.Family, len(in.Series.Families))
+	for i := range in.Series.Families {
+		m.families[in.Series.Families[i].Fingerprint] = &in.Series.Families[i]
+	}
+	m.groups = make(map[string]*analysis.Group, len(in.Result.B.Groups))
+	for i := range in.Result.B.Groups {
+		if g := &in.Result.B.Groups[i]; g.Family != nil {
+			m.groups[g.Family.Fingerprint] = g
+		}
+	}
+	q := m.parts()
+	q.Del("open")
+	m.query = q.Encode()
+	m.aside = "?" + url.Values{"case": {in.CaseID}, "series": {m.key}}.Encode()
+}
+
+// parts is the query of this page, with its cases.
+func (m *diffMaker) parts() url.Values {
+	q := url.Values{"case": {m.in.CaseID}}
+	for k, v := range m.in.Query {
+		if k != "case" && k != "acase" {
+			q[k] = slices.Clone(v)
+		}
+	}
+	if m.in.OtherID != "" {
+		q.Set("acase", m.in.OtherID)
+	}
+	return q
+}
+
+// tools are the controls above the tables.
+func (m *diffMaker) tools(d *Diff) {
+	d.Figures = m.columns.words(&m.in.Baseline)
+	d.Stacks = m.in.Query.Get("stacks")
+	if d.Stacks != "split" && d.Stacks != "unified" {
+		d.Stacks = ""
+	}
+	if m.in.Frozen {
+		return
+	}
+	in := &m.in
+	d.Swap = m.swap()
+	d.Choices = groupChoices(in.Snapshots)
+	d.Split, d.Unified = m.address(map[string]string{"stacks": "split"}), m.address(map[string]string{"stacks": "unified"})
+	for k, values := range m.parts() {
+		for _, v := range values {
+			if k != "q" && k != "open" {
+				d.Box.Hidden = append(d.Box.Hidden, Pair{k, v})
+			}
+		}
+	}
+	slices.SortFunc(d.Box.Hidden, func(a, b Pair) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Value, b.Value)) })
+	for _, s := range []struct{ show, text string }{{showMembers, "Members"}, {showBase, "Change to base"}, {showPrevious, "Change to previous"}} {
+		d.Shows = append(d.Shows, DiffTab{Text: s.text, URL: m.address(map[string]string{"show": s.show}), Current: m.columns.show == s.show})
+	}
+	d.Pers = m.pers()
+	d.Baseline = m.baseline()
+	d.Several = "/compare?" + url.Values{"case": {in.CaseID}, "series": {m.key}}.Encode()
+	d.Elsewhere = "/diff-other?" + url.Values{"case": {in.CaseID}, "b": {in.Result.B.ID}}.Encode()
+}
+
+func (m *diffMaker) swap() string {
+	q := url.Values{"case": {m.in.CaseID}}
+	if m.in.OtherID != "" {
+		q = url.Values{"case": {m.in.OtherID}, "acase": {m.in.CaseID}}
+	}
+	for _, k := range []string{"q", "kind", "stacks", "per"} {
+		if v := m.in.Query.Get(k); v != "" {
+			q.Set(k, v)
+		}
+	}
+	return "/diff/" + url.PathEscape(m.in.Result.B.ID) + ".." + url.PathEscape(m.in.Result.A.ID) + "?" + q.Encode()
+}
+
+// pers are what figures may be divided by, none where A or B does not know it.
+func (m *diffMaker) pers() []DiffTab {
+	var out []DiffTab
+	for i := range m.in.Loads {
+		l := &m.in.Loads[i]
+		if l.Values[m.in.Result.A.ID] > 0 && l.Values[m.in.Result.B.ID] > 0 {
+			out = append(out, DiffTab{Text: "per " + l.Words, URL: m.address(map[string]string{"per": l.Name}), Current: m.columns.load == l})
+		}
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	return append([]DiffTab{{Text: "as counted", URL: m.address(map[string]string{"per": ""}), Current: m.columns.load == nil}}, out...)
+}
+
+func (m *diffMaker) baseline() *DiffBaseline {
+	b, r := &m.in.Baseline, &m.in.Result
+	out := &DiffBaseline{Text: b.words(), Series: m.key, Back: m.address(nil), Chosen: b.Chosen || b.Gone, NeedsKey: m.in.NeedsKey}
+	if b.Snapshot == nil || b.Snapshot.ID != r.A.ID || !b.Chosen {
+		out.A = r.A.ID
+		if m.in.OtherID != "" {
+			out.A = m.in.OtherID + "/" + r.A.ID
+		}
+	}
+	if b.Snapshot == nil || b.Snapshot.ID != r.B.ID {
+		out.B = r.B.ID
+	}
+	return out
+}
+
+// applied says what was chosen of the page: "Filter func:prober: 3 of 77 families
+// pass. Sorted by New, descending."
+func (m *diffMaker) applied(box *FilterBox) string {
+	var words []string
+	if box.Text != "" && box.Error == "" {
+		words = append(words, "Filter "+box.Text+": "+box.Note)
+	}
+	if m.kind != "" {
+		words = append(words, "Only "+KindWord(m.kind, 2)+".")
+	}
+	if by, down := m.sorting(); by != "" {
+		order := "ascending"
+		if down {
+			order = "descending"
+		}
+		words = append(words, "Sorted by "+sortWord(by)+", "+order+".")
+	}
+	if figures := m.columns.words(&m.in.Baseline); figures != "" {
+		words = append(words, "A and B: "+figures+"; Δ in members.")
+	}
+	return strings.Join(words, " ")
 }
 
 func (m *diffMaker) live(address string) string {
@@ -238,11 +453,15 @@ func (m *diffMaker) shell(title, here string) Shell {
 	s := Shell{Title: title, Section: "cases", Engine: m.in.Engine, Here: here}
 	s.Crumbs = []Link{{Text: "Cases", URL: "/"}, {Text: Visible(m.in.CaseTitle), URL: caseURL(m.in.CaseID)}}
 	if !m.in.Frozen && m.base != "" {
-		q := url.Values{"case": {m.in.CaseID}}.Encode()
+		own := url.Values{"case": {m.in.CaseID}}
+		if m.in.OtherID != "" {
+			own.Set("acase", m.in.OtherID)
+		}
+		q := own.Encode()
 		if len(FlameKinds(m.in.Result.A, m.in.Result.B)) > 0 {
 			s.Actions = append(s.Actions, Link{Text: "Flame graph", URL: m.base + "/flame?" + q})
 		}
-		s.Offer(m.base, "?"+sameView(m.in.Query, m.in.CaseID), Stacks(hasStacks(m.in.Result.A, m.in.Result.B)))
+		s.Offer(m.base, "?"+sameView(m.parts(), m.in.CaseID), Stacks(hasStacks(m.in.Result.A, m.in.Result.B)))
 		s.offerExpert(m.base, q)
 	}
 	return s
@@ -321,6 +540,9 @@ func (m *diffMaker) headline(kind analysis.Kind) string {
 	if cut := m.cutWords(kind); cut != "" {
 		return fmt.Sprintf("%s: %s and %s cannot be compared: %s.", who, Visible(r.A.Label), Visible(r.B.Label), cut)
 	}
+	if !r.Followed && m.in.OtherID != "" {
+		return fmt.Sprintf("%s of two cases: %s in A, %s in B; members are not followed.", who, many(kind, *a), Number(int64(*b)))
+	}
 	if !r.Followed {
 		return fmt.Sprintf("%s was restarted between A and B: %s before, %s after.", who, many(kind, *a), Number(int64(*b)))
 	}
@@ -368,6 +590,9 @@ func (m *diffMaker) summary(d *Diff, kind analysis.Kind) {
 		d.Unfollowed = "Who ended, survived and was born cannot be said: this evidence names no ids that could be followed from A to B."
 		if !m.in.Result.Followed {
 			d.Unfollowed = "Nobody is followed from A to B: they are of two process starts."
+			if m.in.OtherID != "" {
+				d.Unfollowed = "Nobody is followed from A to B: they are of two cases."
+			}
 		}
 		return
 	}
@@ -394,18 +619,20 @@ func (m *diffMaker) totals(d *Diff) {
 }
 
 // rows are those that pass the filter, sorted within their sections.
-func (m *diffMaker) rows() []diff.Row {
-	q := strings.ToLower(strings.TrimSpace(m.in.Query.Get("q")))
+func (m *diffMaker) rows(box *FilterBox) []diff.Row {
 	var out []diff.Row
+	of := 0
 	for _, r := range m.in.Result.Rows {
 		if r.Family == nil || m.kind != "" && r.Family.Kind != m.kind {
 			continue
 		}
-		if q != "" && !m.matches(r, q) {
-			continue
+		of++
+		if m.asked.Empty() || m.asked.Match(m.facts(&r)) {
+			out = append(out, r)
 		}
-		out = append(out, r)
 	}
+	box.unknown(m.asked, "the time between A and B is not known, or nobody can be followed", m.unknownFields()...)
+	box.passed(len(out), of)
 	by, down := m.sorting()
 	if by == "" {
 		return out
@@ -420,21 +647,69 @@ func (m *diffMaker) rows() []diff.Row {
 	return out
 }
 
-func (m *diffMaker) matches(r diff.Row, q string) bool {
-	if strings.Contains(strings.ToLower(m.title(r.Family)), q) || strings.Contains(strings.ToLower(r.Family.LooseCreator), q) {
-		return true
+func (m *diffMaker) unknownFields() []filter.Field {
+	if m.hours(m.mainKind()) > 0 {
+		return nil
 	}
-	for _, f := range r.Family.Loose {
-		if strings.Contains(strings.ToLower(f), q) {
-			return true
+	return []filter.Field{filter.Growth}
+}
+
+// hours is the time from A to B in which a kind may have grown, 0 where it is not
+// known.
+func (m *diffMaker) hours(k analysis.Kind) float64 {
+	a, b := m.in.Result.A, m.in.Result.B
+	from, to := a.CapturedAt, b.CapturedAt
+	if at, ok := a.Times[k]; ok {
+		from = at
+	}
+	if at, ok := b.Times[k]; ok {
+		to = at
+	}
+	if from.IsZero() || to.IsZero() || !m.in.Result.Followed {
+		return 0
+	}
+	return max(0, to.Sub(from).Hours())
+}
+
+// facts are what the page knows of a family, for filters.
+func (m *diffMaker) facts(r *diff.Row) *filter.Facts {
+	f := r.Family
+	facts := &filter.Facts{
+		Title: m.title(f), Kind: f.Kind, Frames: f.Loose, Creator: f.LooseCreator, Attributes: f.Attributes, States: r.StatesB,
+		Verdict: m.in.Verdicts[f.Fingerprint].Verdict, Evidence: m.in.Verdicts[f.Fingerprint].Evidence,
+		Process: m.in.Result.B.Process.Name.Value, Count: filter.Known(float64(r.B)),
+	}
+	if facts.States == nil {
+		facts.States = r.StatesA
+	}
+	if len(m.cut(f.Kind)) == 0 {
+		facts.Delta = filter.Known(float64(r.Delta))
+		if hours := m.hours(f.Kind); hours > 0 {
+			facts.Growth = filter.Known(float64(r.Delta) / hours)
 		}
 	}
-	for _, v := range r.Family.Attributes {
-		if strings.Contains(strings.ToLower(v), q) {
-			return true
+	if r.OldestWait >= 0 {
+		facts.Wait = filter.Known(float64(r.OldestWait))
+	} else if m.wait(*r) != "n/a" {
+		facts.Wait = filter.Known(0)
+	}
+	if known := m.families[f.Fingerprint]; known != nil {
+		in := report.FactsOf(known)
+		facts.Classes, facts.Unit, facts.Triage = in.Classes, in.Unit, in.Triage
+	}
+	if m.asked.Uses(filter.Label) {
+		for i, n := range m.in.Counts[f.Fingerprint] {
+			if n != nil && *n > 0 && i < len(m.in.Labels) {
+				facts.Labels = append(facts.Labels, m.in.Labels[i])
+			}
 		}
 	}
-	return false
+	if m.asked.Uses(filter.FD) || m.asked.Uses(filter.Inode) {
+		if g := cmp.Or(m.groups[f.Fingerprint], report.GroupOf(m.in.Result.A, f.Fingerprint)); g != nil {
+			facts.Members = &g.Members
+		}
+	}
+	return facts
 }
 
 func (m *diffMaker) title(f *analysis.Family) string {
@@ -444,11 +719,24 @@ func (m *diffMaker) title(f *analysis.Family) string {
 	return f.Title
 }
 
-var sortKeys = [...]string{"name", "a", "b", "delta", "new", "gone", "wait"}
+// sortWord is an order that an address may ask for, in words; "" for any other.
+func sortWord(by string) string {
+	switch by {
+	case "name", "new", "gone":
+		return by
+	case "a", "b":
+		return strings.ToUpper(by)
+	case "delta":
+		return "Δ"
+	case "wait":
+		return "oldest wait"
+	}
+	return ""
+}
 
 func (m *diffMaker) sorting() (by string, down bool) {
 	by = m.in.Query.Get("sort")
-	if !slices.Contains(sortKeys[:], by) {
+	if sortWord(by) == "" {
 		return "", false
 	}
 	if dir := m.in.Query.Get("dir"); dir != "" {
@@ -478,12 +766,10 @@ func (m *diffMaker) compare(x, y diff.Row, by string) int {
 // address is this page with one part of its query changed; an empty value drops
 // the part.
 func (m *diffMaker) address(change map[string]string) string {
-	q := url.Values{"case": {m.in.CaseID}}
-	for k, v := range m.in.Query {
-		if k != "case" {
-			q[k] = slices.Clone(v)
-		}
+	if m.in.Frozen {
+		return ""
 	}
+	q := m.parts()
 	for k, v := range change {
 		if v == "" {
 			q.Del(k)
@@ -491,7 +777,7 @@ func (m *diffMaker) address(change map[string]string) string {
 			q.Set(k, v)
 		}
 	}
-	return m.live(m.base + "?" + q.Encode())
+	return m.base + "?" + q.Encode()
 }
 
 func (m *diffMaker) tabs() []DiffTab {
@@ -571,19 +857,69 @@ func (m *diffMaker) sections(rows []diff.Row) []DiffSection {
 	var out []DiffSection
 	for _, section := range order {
 		s := DiffSection{Name: string(section), Title: ruleWord(string(section)), Folded: section == diff.Unchanged, Note: m.note(section, byName[section])}
-		for i, r := range byName[section] {
-			row := m.row(r, section, i)
-			if m.wantDetail(row, section, &details) {
-				row.Detail = m.detail(r, row)
-			}
-			if row.Open && s.Folded {
-				s.Folded = false
-			}
-			s.Rows = append(s.Rows, row)
-		}
+		m.fillSection(&s, section, byName[section], &details)
 		out = append(out, s)
 	}
 	return out
+}
+
+// maxRows bounds the families that a section shows before they are asked for, by
+// what a reader looks through; what did not change is looked through least.
+const (
+	maxRows      = 100
+	maxUnchanged = 50
+)
+
+// fillSection makes the rows of a section. Families of a unit stand under its band,
+// those that rise alone follow; in an order of the reader's own there are no bands.
+func (m *diffMaker) fillSection(s *DiffSection, section diff.Section, rows []diff.Row, details *int) {
+	most := maxRows
+	if section == diff.Unchanged {
+		most = maxUnchanged
+	}
+	by, _ := m.sorting()
+	banded := by == "" && (section == diff.Growing || section == diff.New)
+	shown := rows
+	if left := len(rows) - most; left > 0 && !m.in.Frozen && m.in.Query.Get("all") == "" {
+		if banded {
+			rows = m.unitsFirst(rows)
+		}
+		shown = rows[:most]
+		for _, r := range rows[most:] {
+			if m.open[r.Family.Fingerprint] {
+				shown = append(shown[:len(shown):len(shown)], r)
+			}
+		}
+		s.More = fmt.Sprintf("%s not shown.", Plural(int64(len(rows)-len(shown)), "more family is", "more families are"))
+		s.MoreURL = m.address(map[string]string{"all": "1"}) + "#h-" + s.Name
+	}
+	for i, r := range shown {
+		row := m.row(r, section, i)
+		if m.wantDetail(row, section, details) {
+			row.Detail = m.detail(r, row)
+		}
+		if row.Open && s.Folded {
+			s.Folded = false
+		}
+		unit := m.unitOf(r.Family.Fingerprint)
+		switch {
+		case unit == nil:
+			s.Rows = append(s.Rows, row)
+		case !banded:
+			row.Unit = Visible(unit.ID)
+			s.Rows = append(s.Rows, row)
+		default:
+			at := slices.IndexFunc(s.Units, func(u DiffUnit) bool { return u.ID == Visible(unit.ID) })
+			if at < 0 {
+				at = len(s.Units)
+				s.Units = append(s.Units, m.band(unit))
+			}
+			s.Units[at].Rows = append(s.Units[at].Rows, row)
+		}
+	}
+	for i := range s.Units {
+		m.countBand(&s.Units[i])
+	}
 }
 
 // notCompared is the section of the families that a cut dump counts too low: they
@@ -640,11 +976,13 @@ func (m *diffMaker) row(r diff.Row, section diff.Section, i int) DiffRow {
 	f := r.Family
 	row := DiffRow{
 		Anchor: fmt.Sprintf("%s-%d", section, i+1), Fingerprint: f.Fingerprint,
-		Name: newFamilyName(m.title(f), f.Kind, f.Loose, f.LooseCreator, f.Attributes),
-		A:    Number(int64(r.A)), B: Number(int64(r.B)), Delta: r.Delta, Percent: Percent(r.A, r.B),
+		Name:  newFamilyName(m.title(f), f.Kind, f.Loose, f.LooseCreator, f.Attributes),
+		Delta: r.Delta, Percent: Percent(r.A, r.B),
 		New: "n/a", Gone: "n/a", Survived: "n/a", Wait: m.wait(r), Verdict: string(m.in.Verdicts[f.Fingerprint].Verdict),
 		Open: m.open[f.Fingerprint],
 	}
+	a, b := m.columns.of(m.in.Result.A, f, r.A), m.columns.of(m.in.Result.B, f, r.B)
+	row.A, row.SignA, row.B, row.SignB = a.Text, a.Sign, b.Text, b.Sign
 	row.Unknown = section == notCompared
 	if !row.Unknown {
 		row.Fate = m.fate(r)
@@ -659,7 +997,7 @@ func (m *diffMaker) row(r diff.Row, section diff.Section, i int) DiffRow {
 	if row.Unknown {
 		m.unknown(&row, r)
 	}
-	row.Name.URL = m.live(familyURL(f.Fingerprint, m.in.CaseID, m.key))
+	row.Name.URL = m.live("/families/" + url.PathEscape(f.Fingerprint) + m.aside)
 	if section != diff.Unchanged || row.Open {
 		row.Toggle = m.toggle(f.Fingerprint, row.Open)
 		if row.Toggle != "" {
@@ -689,7 +1027,6 @@ func (m *diffMaker) lower(k analysis.Kind) []bool {
 // and where members are followed, that those it names were there.
 func (m *diffMaker) unknown(row *DiffRow, r diff.Row) {
 	cutA, cutB := m.in.Result.A.Bounded(r.Family.Kind), m.in.Result.B.Bounded(r.Family.Kind)
-	row.A, row.B = atLeast(row.A, cutA), atLeast(row.B, cutB)
 	row.Delta, row.Percent = 0, "n/a"
 	if !r.Identified {
 		return
@@ -747,21 +1084,19 @@ func (r DiffRow) verdictOf() string {
 
 // toggle is this page with one row opened or closed.
 func (m *diffMaker) toggle(fingerprint string, isOpen bool) string {
-	q := url.Values{"case": {m.in.CaseID}}
-	for k, v := range m.in.Query {
-		if k != "case" && k != "open" {
-			q[k] = slices.Clone(v)
-		}
+	if m.in.Frozen {
+		return ""
 	}
+	address := "?" + m.query
 	for _, fp := range slices.Sorted(maps.Keys(m.open)) {
 		if fp != fingerprint {
-			q.Add("open", fp)
+			address += "&open=" + url.QueryEscape(fp)
 		}
 	}
 	if !isOpen {
-		q.Add("open", fingerprint)
+		address += "&open=" + url.QueryEscape(fingerprint)
 	}
-	return m.live(m.base + "?" + q.Encode())
+	return address
 }
 
 func (m *diffMaker) wait(r diff.Row) string {
@@ -777,12 +1112,8 @@ func (m *diffMaker) wait(r diff.Row) string {
 // listed reports whether B lists the members of a family one by one: then the
 // absence of a wait is known, even where nobody can be followed from A.
 func (m *diffMaker) listed(fingerprint string) bool {
-	for i := range m.in.Result.B.Groups {
-		if g := &m.in.Result.B.Groups[i]; g.Family != nil && g.Family.Fingerprint == fingerprint {
-			return g.Members.Identified()
-		}
-	}
-	return false
+	g := m.groups[fingerprint]
+	return g != nil && g.Members.Identified()
 }
 
 func (m *diffMaker) detail(r diff.Row, row DiffRow) *DiffDetail {
@@ -791,6 +1122,7 @@ func (m *diffMaker) detail(r diff.Row, row DiffRow) *DiffDetail {
 		HeadA: m.stackHead(r.Family.Kind, r.A, r.VariantA), HeadB: m.stackHead(r.Family.Kind, r.B, r.VariantB),
 	}
 	d.Lead = m.lead(r, row)
+	d.Why = m.whyURL(r.Family.Fingerprint)
 	if r.A == 0 {
 		r.VariantA = m.nearest(r.Family, d)
 	}
@@ -804,7 +1136,7 @@ func (m *diffMaker) detail(r diff.Row, row DiffRow) *DiffDetail {
 	}
 	d.StatesA, d.BarA = states(row.Anchor+"-sa", r.StatesA)
 	d.StatesB, d.BarB = states(row.Anchor+"-sb", r.StatesB)
-	if g := report.GroupOf(m.in.Result.B, r.Family.Fingerprint); g != nil {
+	if g := m.groups[r.Family.Fingerprint]; g != nil {
 		d.Waits = waitBars(row.Anchor+"-w", g)
 	}
 	for _, e := range m.in.Verdicts[r.Family.Fingerprint].Evidence {
@@ -821,6 +1153,7 @@ func (m *diffMaker) nearest(f *analysis.Family, d *DiffDetail) *analysis.Stack {
 		return nil
 	}
 	d.Lead += fmt.Sprintf(" Nearest at A: %s, %s.", many(f.Kind, g.Count), Visible(why))
+	d.WhyNot = m.whyURL(f.Fingerprint, g.Family.Fingerprint)
 	if len(g.Variants) == 0 {
 		return nil
 	}
@@ -845,6 +1178,8 @@ func (m *diffMaker) lead(r diff.Row, row DiffRow) string {
 		return "No member of this family at A."
 	case r.B == 0:
 		return "No member of this family at B."
+	case !m.in.Result.Followed && m.in.OtherID != "":
+		return "The members are not followed: A and B are of two cases."
 	case !m.in.Result.Followed:
 		return "The members are not followed: the process was restarted between A and B."
 	case !r.Identified:
@@ -1012,7 +1347,7 @@ func (m *diffMaker) twin(all []DiffSection) chart.Table {
 		if s.Name == string(diff.Unchanged) {
 			continue
 		}
-		for _, r := range s.Rows {
+		for _, r := range s.all() {
 			row := []string{r.Name.Text()}
 			row = append(row, cells(r.Spark.Values, r.Spark.Lower)...)
 			if len(row) == len(t.Head) {
@@ -1023,14 +1358,33 @@ func (m *diffMaker) twin(all []DiffSection) chart.Table {
 	return t
 }
 
-func (m *diffMaker) empty() string {
+func (m *diffMaker) empty(box *FilterBox) string {
 	switch {
-	case m.in.Query.Get("q") != "":
-		return "No family matches “" + Visible(m.in.Query.Get("q")) + "”."
+	case !m.asked.Empty():
+		return box.nothing()
 	case m.kind != "":
 		return "No " + KindWord(m.kind, 2) + " were captured in A or B."
 	}
 	return "Neither snapshot holds a family: nothing was captured that could be compared."
+}
+
+// all are the rows of a section in the order of the page.
+func (s DiffSection) all() []DiffRow {
+	if len(s.Units) == 0 {
+		return s.Rows
+	}
+	var out []DiffRow
+	for _, u := range s.Units {
+		out = append(out, u.Rows...)
+	}
+	return append(out, s.Rows...)
+}
+
+func ofCase(l *Link) string {
+	if l == nil {
+		return ""
+	}
+	return ", of the case " + l.Text
 }
 
 // Document is the comparison as text for a ticket.
@@ -1040,8 +1394,11 @@ func (d Diff) Document() Document {
 	for _, w := range d.Minds {
 		m.paragraph("Mind: " + w)
 	}
+	if d.Applied != "" {
+		m.paragraph(d.Applied)
+	}
 	if d.A.ID != "" {
-		m.item("A: " + d.A.Process + " " + d.A.Label + ", " + d.A.Full + " UTC")
+		m.item("A: " + d.A.Process + " " + d.A.Label + ", " + d.A.Full + " UTC" + ofCase(d.A.Case))
 		m.item("B: " + d.B.Process + " " + d.B.Label + ", " + d.B.Full + " UTC")
 		m.gap()
 	}
@@ -1058,11 +1415,21 @@ func (d Diff) Document() Document {
 	}
 	for _, s := range d.Sections {
 		m.heading(2, s.Title+": "+s.Note)
-		if s.Name == string(diff.Unchanged) || len(s.Rows) == 0 {
+		if s.Name == string(diff.Unchanged) || s.Empty() {
 			continue
 		}
+		for _, u := range s.Units {
+			delta := "n/a"
+			if u.Known {
+				delta = Signed(u.Delta)
+			}
+			m.item(strings.TrimSpace("unit "+u.ID+", "+u.Lead+", "+u.Families+" "+u.Each) + ": A " + u.A + ", B " + u.B + ", Δ " + delta)
+		}
+		if len(s.Units) > 0 {
+			m.gap()
+		}
 		var rows [][]string
-		for _, r := range s.Rows {
+		for _, r := range s.all() {
 			delta := Signed(r.Delta)
 			if r.Unknown {
 				delta = "n/a"
@@ -1070,7 +1437,7 @@ func (d Diff) Document() Document {
 			rows = append(rows, []string{r.Name.Text(), r.A, r.B, delta, r.Percent, r.New, r.Gone, r.Survived, r.Wait, r.verdictOf()})
 		}
 		m.table(1, []string{"Family", "A", "B", "Δ", "%", "New", "Gone", "Survived", "Oldest wait", "Verdict"}, rows)
-		for _, r := range s.Rows {
+		for _, r := range s.all() {
 			if r.Detail != nil {
 				m.heading(3, r.Name.Text())
 				m.paragraph(r.Detail.Lead)
@@ -1125,4 +1492,22 @@ func verdictWord(v string) string {
 		return "not judged"
 	}
 	return strings.ReplaceAll(v, "_", " ")
+}
+
+// DiffFilter is what the filter of a comparison's address lets pass; a Fault with
+// Code "bad_request" where it is not understood.
+func DiffFilter(in DiffInput) (func(diff.Row) bool, error) {
+	m := diffMaker{in: in, kind: analysis.Kind(in.Query.Get("kind"))}
+	asked, err := filter.Parse(in.Query.Get("q"))
+	if err != nil {
+		return nil, filterFault(err)
+	}
+	m.asked = asked
+	if !slices.Contains(analysis.Kinds(), m.kind) {
+		m.kind = ""
+	}
+	m.prepare()
+	return func(r diff.Row) bool {
+		return (m.kind == "" || r.Family.Kind == m.kind) && (asked.Empty() || asked.Match(m.facts(&r)))
+	}, nil
 }

@@ -139,7 +139,7 @@ func (d Diff) Charts() []chart.Chart {
 		out = append(out, *d.Summary)
 	}
 	for _, s := range d.Sections {
-		for _, r := range s.Rows {
+		for _, r := range s.all() {
 			out = append(out, r.Spark)
 			if r.Detail == nil {
 				continue

@@ -582,18 +582,8 @@ func (m *familyMaker) steps(f *Family) {
 		f.Attributes = attributePairs(m.in.Family.Attributes)
 		return
 	}
-	n := 0
-	for _, s := range m.in.Steps {
-		step := NormStep{Pieces: pieces(s.Printed, s.Compared), Rule: Visible(s.Rule), Title: s.Title, Creator: s.Creator, Dropped: s.Compared == ""}
-		if !step.Dropped {
-			step.To = longFunc(s.Compared)
-			if !s.Creator {
-				n++
-				step.Number = itoa(int64(n))
-			}
-		}
-		f.Steps = append(f.Steps, step)
-	}
+	steps, n := normSteps(m.in.Steps)
+	f.Steps = steps
 	if m.in.Family.Kind == analysis.KindThread {
 		// Threads are titled by another rule than goroutines, and compared by more.
 		title := threadTitle(m.in.Family.Title)
@@ -606,6 +596,22 @@ func (m *familyMaker) steps(f *Family) {
 		return
 	}
 	f.KeyNote = fmt.Sprintf("over %s and the creator. State and line numbers are not in it.", Plural(int64(n), "compared frame", "compared frames"))
+}
+
+// normSteps writes the rules that made a key, and counts the frames that are in it.
+func normSteps(steps []family.Step) (out []NormStep, n int) {
+	for _, s := range steps {
+		step := NormStep{Pieces: pieces(s.Printed, s.Compared), Rule: Visible(s.Rule), Title: s.Title, Creator: s.Creator, Dropped: s.Compared == ""}
+		if !step.Dropped {
+			step.To = longFunc(s.Compared)
+			if !s.Creator {
+				n++
+				step.Number = itoa(int64(n))
+			}
+		}
+		out = append(out, step)
+	}
+	return out, n
 }
 
 // pieces marks what of the printed name is not compared:

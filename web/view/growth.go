@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"leakdiff/analysis/filter"
 	"leakdiff/analysis/report"
 	"leakdiff/analysis/trend"
 	"leakdiff/web/chart"
@@ -19,6 +20,9 @@ type CaseMore struct {
 	Events []trend.Event
 	// Points are the explanation of the series; holders are among them.
 	Points []trend.Point
+	// Facts are what is known of a family, for filters; nil where only the report is
+	// there.
+	Facts func(*report.Family) *filter.Facts
 	// Drawn is what the further charts are made from, nil where they are not drawn.
 	Drawn *CaseDrawn
 }

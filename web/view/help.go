@@ -1,5 +1,11 @@
 package view
 
+import (
+	"strings"
+
+	"leakdiff/analysis/filter"
+)
+
 // Help is the page that says how to capture, upload and read.
 type Help struct {
 	Shell Shell
@@ -10,6 +16,9 @@ type Help struct {
 	Uploads  []Capture
 	Verdicts []VerdictHelp
 	Words    []Term
+	// Filters are the fields of the filter language with an example each, FilterSigns
+	// its signs.
+	Filters, FilterSigns []Term
 }
 
 // Capture is how one kind of evidence is taken without loss.
@@ -31,7 +40,7 @@ type Term struct {
 func NewHelp(base string) Help {
 	return Help{
 		Shell: Shell{Title: "Help", Section: "help", Crumbs: []Link{{"Cases", "/"}}, Here: "Help"},
-		Base:  base, Captures: captures(), Uploads: uploads(base), Verdicts: verdicts(), Words: words(),
+		Base:  base, Captures: captures(), Uploads: uploads(base), Verdicts: verdicts(), Words: words(), Filters: filterFields(), FilterSigns: filterSigns(),
 	}
 }
 
@@ -82,6 +91,29 @@ func verdicts() []VerdictHelp {
 		{"stable", "It did not grow by more than the smallest growth that could have been seen."},
 		{"too_few_points", "One snapshot, or none that can be compared: nothing is said about growth."},
 		{"possible_culprit", "It does not grow, is older than what grows, and holds what the others wait for."},
+	}
+}
+
+func filterFields() []Term {
+	var out []Term
+	for _, h := range filter.Fields() {
+		out = append(out, Term{h.Example, h.Means})
+	}
+	var names []string
+	for _, a := range filter.Attributes() {
+		names = append(names, string(a))
+	}
+	return append(out, Term{"remote:10.0.0.1", "an attribute of a descriptor, watch or thread: " + strings.Join(names, ", ")})
+}
+
+func filterSigns() []Term {
+	return []Term{
+		{"prober RunPodSandbox", "Both words, in functions, creator, title or attributes, without regard to case."},
+		{"prober|housekeeping", "One of them. Behind func:a|b, b is asked of func as well; func:a | b asks it of everything."},
+		{"-net/http", "Not this. It binds closest: leave out two with -a -b."},
+		{`"created by"`, `Blanks, bars and colons as they are; \" is a quote inside.`},
+		{`/\(\*worker\)\.run$/`, "An RE2 expression. Without the closing slash it is a path."},
+		{"count>=50", "More, at least, less, at most, equal: > >= < <= =. Text takes : for contains and = for equal."},
 	}
 }
 

@@ -11,7 +11,9 @@ import (
 	"time"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/filter"
 	"leakdiff/analysis/flame"
+	"leakdiff/analysis/report"
 	"leakdiff/web/chart"
 )
 
@@ -21,6 +23,9 @@ type SnapshotInput struct {
 	Snapshot          *analysis.Snapshot
 	// Titles are by fingerprint.
 	Titles map[string]string
+	// Families are those of the series, for what one snapshot alone does not know of
+	// a family: verdict, unit, triage.
+	Families []report.Family
 	// Previous and Next are ids of the neighbours in the series, empty at its ends.
 	Previous, Next Choice
 	// Others are the entries of "Compare with", Value is an id.
@@ -56,7 +61,9 @@ type Snapshot struct {
 	// Facts are what this snapshot proves alone: a deadlock and the like.
 	Facts        []Pair
 	Tabs         []DiffTab
-	Kind, Filter string
+	Kind         string
+	Box          FilterBox
+	Applied      string
 	Heads        []DiffHead
 	Families     []SnapshotFamily
 	FamiliesNote string
@@ -104,7 +111,7 @@ func NewSnapshot(in SnapshotInput) Snapshot {
 	}
 	s := in.Snapshot
 	out := Snapshot{
-		Frozen: in.Frozen, ID: s.ID, CaseID: in.CaseID, Kind: string(m.kind), Filter: Visible(in.Query.Get("q")),
+		Frozen: in.Frozen, ID: s.ID, CaseID: in.CaseID, Kind: string(m.kind),
 		Headline: m.headline(), Lead: m.lead(), Minds: m.minds(), Problems: NewProblems(s.Problems),
 	}
 	for _, k := range analysis.Kinds() {
@@ -422,14 +429,24 @@ func (m *snapshotMaker) heads() []DiffHead {
 
 func (m *snapshotMaker) families(out *Snapshot) {
 	var list []*analysis.Group
-	q := strings.ToLower(strings.TrimSpace(m.in.Query.Get("q")))
+	asked, box := newFilterBox(m.in.Query.Get("q"))
+	families := make(map[string]*report.Family, len(m.in.Families))
+	for i := range m.in.Families {
+		families[m.in.Families[i].Fingerprint] = &m.in.Families[i]
+	}
+	of := 0
 	for i := range m.in.Snapshot.Groups {
 		g := &m.in.Snapshot.Groups[i]
-		if g.Family == nil || m.kind != "" && g.Family.Kind != m.kind || q != "" && !m.matches(g, q) {
+		if g.Family == nil || m.kind != "" && g.Family.Kind != m.kind {
 			continue
 		}
-		list = append(list, g)
+		if of++; asked.Empty() || asked.Match(m.facts(g, families[g.Family.Fingerprint])) {
+			list = append(list, g)
+		}
 	}
+	box.unknown(asked, "one snapshot has no change; compare it with another", filter.Delta, filter.Growth)
+	box.passed(len(list), of)
+	m.box(out, box)
 	by, down := m.sorting()
 	slices.SortStableFunc(list, func(a, b *analysis.Group) int {
 		n := 0
@@ -447,7 +464,7 @@ func (m *snapshotMaker) families(out *Snapshot) {
 		return cmp.Or(n, cmp.Compare(a.Family.Fingerprint, b.Family.Fingerprint))
 	})
 	for i, g := range list[:min(len(list), maxSnapshotFamilies)] {
-		if g.Count == 1 && q == "" {
+		if g.Count == 1 && asked.Empty() {
 			out.Single = append(out.Single, m.family(g, i))
 		} else {
 			out.Families = append(out.Families, m.family(g, i))
@@ -458,8 +475,8 @@ func (m *snapshotMaker) families(out *Snapshot) {
 	}
 	out.SingleNote = Plural(int64(len(out.Single)), "family", "families") + " with one member"
 	switch {
-	case len(list) == 0 && q != "":
-		out.FamiliesNote = "No family matches “" + Visible(m.in.Query.Get("q")) + "”."
+	case len(list) == 0 && !asked.Empty():
+		out.FamiliesNote = box.nothing()
 	case len(list) == 0:
 		out.FamiliesNote = "No family: nothing of this kind was captured here."
 	case len(list) > maxSnapshotFamilies:
@@ -469,18 +486,42 @@ func (m *snapshotMaker) families(out *Snapshot) {
 	}
 }
 
-func (m *snapshotMaker) matches(g *analysis.Group, q string) bool {
-	words := []string{m.title(g.Family), g.Family.LooseCreator}
-	words = append(words, g.Family.Loose...)
-	for _, v := range g.Family.Attributes {
-		words = append(words, v)
+// box adds the other parts of the address to the filter; on a frozen page words take
+// its place.
+func (m *snapshotMaker) box(out *Snapshot, box FilterBox) {
+	if m.in.Frozen {
+		if box.Text != "" && box.Error == "" {
+			out.Applied = "Filter " + box.Text + ": " + box.Note
+		}
+		return
 	}
-	for _, w := range words {
-		if strings.Contains(strings.ToLower(w), q) {
-			return true
+	box.Hidden = []Pair{{"case", m.in.CaseID}}
+	for _, k := range []string{"kind", "sort", "dir"} {
+		if v := m.in.Query.Get(k); v != "" {
+			box.Hidden = append(box.Hidden, Pair{k, v})
 		}
 	}
-	return false
+	out.Box = box
+}
+
+// facts are what is known of a family in this snapshot, for filters.
+func (m *snapshotMaker) facts(g *analysis.Group, in *report.Family) *filter.Facts {
+	f := g.Family
+	facts := &filter.Facts{
+		Title: m.title(f), Kind: f.Kind, Frames: f.Loose, Creator: f.LooseCreator, Attributes: f.Attributes, States: g.States,
+		Labels: []string{m.in.Snapshot.Label}, Process: m.in.Snapshot.Process.Name.Value, Members: &g.Members, Count: filter.Known(float64(g.Count)),
+	}
+	switch {
+	case g.OldestWait >= 0:
+		facts.Wait = filter.Known(float64(g.OldestWait))
+	case f.Kind == analysis.KindGoroutine && g.Members.Identified():
+		facts.Wait = filter.Known(0)
+	}
+	if in != nil {
+		known := report.FactsOf(in)
+		facts.Verdict, facts.Evidence, facts.Unit, facts.Classes, facts.Triage = known.Verdict, known.Evidence, known.Unit, known.Classes, known.Triage
+	}
+	return facts
 }
 
 func (m *snapshotMaker) family(g *analysis.Group, i int) SnapshotFamily {

@@ -1,0 +1,201 @@
+package filter
+
+import (
+	"strings"
+
+	"leakdiff/analysis"
+)
+
+// Facts is a Row made of what is known of a family. What is left out is not known.
+type Facts struct {
+	Title   string
+	Kind    analysis.Kind
+	Frames  []string
+	Creator string
+	// Attributes are those of the family, by name.
+	Attributes map[string]string
+	// States counts members by state.
+	States  map[string]int
+	Verdict analysis.Verdict
+	// Evidence is what the verdict rests on.
+	Evidence []analysis.Evidence
+	// Triage is nil where nobody could say anything.
+	Triage *analysis.Triage
+	// Labels are the snapshots in which it has members.
+	Labels  []string
+	Unit    string
+	Classes []string
+	Process string
+	// Members are looked through for descriptors and inodes; nil where unknown.
+	Members *analysis.Members
+
+	Wait, Count, Delta, Growth Figure
+}
+
+// Figure is a number that may be unknown.
+type Figure struct {
+	Value float64
+	Known bool
+}
+
+// Known is a number.
+func Known(v float64) Figure { return Figure{v, true} }
+
+// Words are the values of a field of text.
+func (f *Facts) Words(field Field) []string {
+	switch field {
+	case "":
+		return f.names()
+	case Func:
+		return f.Frames
+	case Pkg:
+		return packages(f.Frames)
+	case Created:
+		return one(f.Creator)
+	case State:
+		return f.states()
+	case Kind:
+		return one(string(f.Kind))
+	case Verdict:
+		return one(string(f.Verdict))
+	case Triage:
+		return f.triage()
+	case Rule:
+		var rules []string
+		for _, e := range f.Evidence {
+			rules = append(rules, e.Rule)
+		}
+		return rules
+	case Label:
+		return f.Labels
+	case Unit:
+		return one(f.Unit)
+	case Class:
+		return f.Classes
+	case Process:
+		return one(f.Process)
+	}
+	return one(f.Attributes[string(field)])
+}
+
+// names are what a bare word is looked for in.
+func (f *Facts) names() []string {
+	names := make([]string, 0, len(f.Frames)+len(f.Attributes)+2)
+	names = append(append(names, f.Title, f.Creator), f.Frames...)
+	for _, value := range f.Attributes {
+		names = append(names, value)
+	}
+	return names
+}
+
+func (f *Facts) states() []string {
+	var states []string
+	for state, n := range f.States {
+		if n > 0 {
+			states = append(states, state)
+		}
+	}
+	return append(states, one(f.Attributes["state"])...)
+}
+
+func (f *Facts) triage() []string {
+	switch {
+	case f.Triage == nil:
+		return nil
+	case f.Triage.State == analysis.Unreviewed:
+		return []string{"unreviewed"}
+	}
+	return []string{string(f.Triage.State)}
+}
+
+func one(word string) []string {
+	if word == "" {
+		return nil
+	}
+	return []string{word}
+}
+
+// packages are the packages of functions, each once for neighbours.
+func packages(functions []string) []string {
+	var out []string
+	for _, function := range functions {
+		if pkg := packageOf(function); pkg != "" && (len(out) == 0 || out[len(out)-1] != pkg) {
+			out = append(out, pkg)
+		}
+	}
+	return out
+}
+
+// packageOf cuts a function name behind its package.
+//
+//	"k8s.io/kubernetes/pkg/kubelet/prober.(*worker).run" = "k8s.io/kubernetes/pkg/kubelet/prober"
+//	"java.util.concurrent.ThreadPoolExecutor.getTask" = "java.util.concurrent"
+func packageOf(function string) string {
+	head := function
+	if i := strings.IndexAny(head, "([ "); i >= 0 {
+		head = head[:i]
+	}
+	slash := strings.LastIndexByte(head, '/') + 1
+	dot := strings.IndexByte(head[slash:], '.')
+	if slash == 0 && dot >= 0 {
+		dot = max(dot, classAt(head))
+	}
+	if dot < 0 {
+		return ""
+	}
+	return head[:slash+dot]
+}
+
+// classAt is the dot in front of a Java class, which Go's packages without a slash
+// never have another dot before: 9 for "java.lang.Thread.run", 4 for "main.T.Run".
+func classAt(name string) int {
+	for i := 0; i+1 < len(name); i++ {
+		if name[i] == '.' && name[i+1] >= 'A' && name[i+1] <= 'Z' {
+			return i
+		}
+	}
+	return -1
+}
+
+// Numbers are the values of a field of numbers.
+func (f *Facts) Numbers(field Field) []float64 {
+	switch field {
+	case Wait:
+		return f.Wait.values()
+	case Count:
+		return f.Count.values()
+	case Delta:
+		return f.Delta.values()
+	case Growth:
+		return f.Growth.values()
+	case FD, Inode:
+		return f.descriptors(field)
+	}
+	return nil
+}
+
+func (f Figure) values() []float64 {
+	if !f.Known {
+		return nil
+	}
+	return []float64{f.Value}
+}
+
+// descriptors are the numbers or inodes of the members; the members of a watch are
+// on inotify descriptors and have no inode.
+func (f *Facts) descriptors(field Field) []float64 {
+	if f.Members == nil || f.Kind != analysis.KindDescriptor && (f.Kind != analysis.KindWatch || field == Inode) {
+		return nil
+	}
+	column := f.Members.ID
+	if field == Inode {
+		column = f.Members.Sub
+	}
+	numbers := make([]float64, 0, len(column))
+	for _, n := range column {
+		if n != 0 || field == FD {
+			numbers = append(numbers, float64(n))
+		}
+	}
+	return numbers
+}

@@ -1,0 +1,440 @@
+package server
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/diff"
+	"leakdiff/analysis/report"
+	"leakdiff/store"
+	"leakdiff/web/page"
+	"leakdiff/web/view"
+)
+
+// maxColumns bounds the snapshots that stand side by side, maxChosen those that an
+// address may name, usualColumns those that are shown where it names none.
+const (
+	maxColumns   = 50
+	maxChosen    = 500
+	usualColumns = 12
+)
+
+// several is any number of snapshots with what was computed of them.
+type several struct {
+	l       *loaded
+	line    *report.Line
+	columns []severalColumn
+	leftOut int
+	result  diff.Many
+}
+
+// severalColumn is a snapshot with the case and series that it is of.
+type severalColumn struct {
+	value string
+	l     *loaded
+	line  *report.Line
+	at    int
+}
+
+func (c *severalColumn) snapshot() *analysis.Snapshot { return c.line.Snapshots[c.at] }
+
+// comparePage shows any number of snapshots side by side.
+func (s *Server) comparePage(w http.ResponseWriter, r *http.Request) {
+	_, suffix := twin(r.URL.Path)
+	s.show(w, r, func() ([]string, error) { return s.casesOfCompare(r) }, func() (written, error) {
+		c, err := s.several(r)
+		if err != nil {
+			return written{}, err
+		}
+		query := r.URL.Query()
+		if suffix != "" {
+			return s.severalTwin(r, c, suffix, query)
+		}
+		v, err := s.severalView(r, c, query, showing)
+		if err != nil {
+			return written{}, err
+		}
+		offerSharing(&v.Shell, r, c.l.ID)
+		return pageOf(r.Context(), page.Compare(v))
+	})
+}
+
+// casesOfCompare are the cases that the address names, its own first.
+func (s *Server) casesOfCompare(r *http.Request) ([]string, error) {
+	q := r.URL.Query()
+	own := q.Get("case")
+	if own == "" {
+		return nil, refuse("bad_request", "the case is missing", "", "the address must name it", "start from the page of the case")
+	}
+	cases, err := s.withBaselines(r.Context(), own)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range namedSnapshots(q) {
+		if other, _, elsewhere := strings.Cut(name, "/"); elsewhere && !slices.Contains(cases, other) {
+			cases = append(cases, other)
+		}
+	}
+	return cases, nil
+}
+
+// namedSnapshots are the snapshots that an address names, each once.
+func namedSnapshots(q url.Values) []string {
+	var out []string
+	for _, name := range q["s"] {
+		if name != "" && !slices.Contains(out, name) && len(out) < maxChosen {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+func (s *Server) several(r *http.Request) (*several, error) {
+	q := r.URL.Query()
+	if q.Get("case") == "" {
+		_, err := s.casesOfCompare(r)
+		return nil, err
+	}
+	l, err := s.load(r.Context(), q.Get("case"))
+	if err != nil {
+		return nil, err
+	}
+	c := &several{l: l}
+	names := namedSnapshots(q)
+	if len(names) == 0 {
+		names = usual(l, q.Get("series"))
+	}
+	for _, name := range names {
+		col, err := s.column(r, l, name)
+		if err != nil {
+			return nil, err
+		}
+		c.columns = append(c.columns, col)
+	}
+	if len(c.columns) == 0 {
+		return nil, refuse("not_found", "the case has no snapshot to compare", l.ID, "nothing was read yet, or everything was left out", "add files to the case")
+	}
+	if n := len(c.columns); n > maxColumns {
+		c.columns = spread(c.columns, maxColumns)
+		c.leftOut = n - maxColumns
+	}
+	// What the table is about is the series of the last column: foreign snapshots are
+	// put in front to compare with.
+	c.line = c.columns[len(c.columns)-1].line
+	for _, col := range c.columns {
+		if col.l == l {
+			c.line = col.line
+		}
+	}
+	var snapshots []*analysis.Snapshot
+	for i := range c.columns {
+		snapshots = append(snapshots, c.columns[i].snapshot())
+	}
+	c.result = diff.CompareMany(snapshots, c.line.Judged)
+	return c, nil
+}
+
+// usual are the snapshots of a series that are shown where none are chosen.
+func usual(l *loaded, series string) []string {
+	var line *report.Line
+	for i := range l.built.Lines {
+		if line == nil || seriesKey(&l.built.Lines[i]) == series && seriesKey(line) != series {
+			line = &l.built.Lines[i]
+		}
+	}
+	if line == nil {
+		return nil
+	}
+	var out []string
+	for _, snap := range spread(line.Snapshots, usualColumns) {
+		out = append(out, snap.ID)
+	}
+	return out
+}
+
+// spread are at most n of a list, the first and the last among them, evenly.
+func spread[T any](all []T, n int) []T {
+	if len(all) <= n {
+		return all
+	}
+	out := make([]T, n)
+	for i := range out {
+		out[i] = all[i*(len(all)-1)/(n-1)]
+	}
+	return out
+}
+
+func (s *Server) column(r *http.Request, l *loaded, name string) (severalColumn, error) {
+	of, id := l, name
+	if caseID, foreign, elsewhere := strings.Cut(name, "/"); elsewhere {
+		other, err := s.load(r.Context(), caseID)
+		if err != nil {
+			return severalColumn{}, err
+		}
+		of, id = other, foreign
+	}
+	if of.leftOut(id) {
+		return severalColumn{}, leftOutFault(id)
+	}
+	line, at := of.line(id)
+	if line == nil {
+		return severalColumn{}, noSnapshot(id)
+	}
+	return severalColumn{value: name, l: of, line: line, at: at}, nil
+}
+
+func (s *Server) severalInput(r *http.Request, c *several, query url.Values) (view.CompareInput, error) {
+	in := view.CompareInput{
+		CaseID: c.l.ID, CaseTitle: c.l.Title, Series: seriesOf(c.columns[len(c.columns)-1].l, c.line), Result: c.result, Verdicts: c.line.Judged, Titles: c.line.Titles,
+		LeftOut: c.leftOut, Snapshots: choices(c.l), Query: query, Previous: map[string]*analysis.Snapshot{}, Warnings: c.warnings(),
+	}
+	for _, col := range c.columns {
+		if col.line == c.line {
+			in.Series = seriesOf(col.l, col.line)
+		}
+	}
+	var lines []*report.Line
+	for i := range c.columns {
+		col := &c.columns[i]
+		lines = append(lines, col.line)
+		out := view.CompareColumn{Value: col.value}
+		if col.l != c.l {
+			out.CaseID, out.Case = col.l.ID, &view.Link{Text: col.l.Title, URL: "/cases/" + url.PathEscape(col.l.ID)}
+		}
+		if i > 0 && c.columns[i-1].line == col.line {
+			left := &c.columns[i-1]
+			if out.Restart = col.line.Trend.Epochs[left.at] != col.line.Trend.Epochs[col.at]; !out.Restart {
+				in.Previous[col.snapshot().ID] = left.snapshot()
+			}
+		}
+		in.Columns = append(in.Columns, out)
+	}
+	in.Loads = loadsOf(lines...)
+	var err error
+	in.Baseline, err = s.baseline(r.Context(), c.l, c.ownLine())
+	return in, err
+}
+
+// ownLine is the series of the case itself that the table is about.
+func (c *several) ownLine() *report.Line {
+	for i := len(c.columns) - 1; i >= 0; i-- {
+		if c.columns[i].l == c.l {
+			return c.columns[i].line
+		}
+	}
+	return &c.l.built.Lines[0]
+}
+
+// warnings are those of the first column and the last, and of what lies between.
+func (c *several) warnings() []string {
+	if len(c.columns) < 2 {
+		return nil
+	}
+	first, last := &c.columns[0], &c.columns[len(c.columns)-1]
+	relation := diff.Unstated
+	if first.l != last.l {
+		relation = diff.Unproven
+	}
+	if first.line == last.line {
+		relation = diff.SameEpoch
+		if first.line.Trend.Epochs[first.at] != last.line.Trend.Epochs[last.at] {
+			relation = diff.OtherEpoch
+		}
+	}
+	out := diff.Warnings(first.snapshot(), last.snapshot(), relation)
+	var cut []string
+	for _, col := range c.columns[1 : len(c.columns)-1] {
+		if snap := col.snapshot(); snap.LowerBound {
+			cut = append(cut, snap.Label)
+		}
+	}
+	if len(cut) > 0 {
+		out = append(out, fmt.Sprintf("The dumps of %s are cut: their figures are lower bounds, marked ≥, and nothing is compared with them.", strings.Join(cut, ", ")))
+	}
+	return out
+}
+
+func (s *Server) severalView(r *http.Request, c *several, query url.Values, why purpose) (view.Compare, error) {
+	in, err := s.severalInput(r, c, query)
+	in.Engine, in.Frozen = s.engine(), bool(why)
+	if err != nil {
+		return view.Compare{}, err
+	}
+	return view.NewCompare(in), nil
+}
+
+// severalTwin writes the table as a file, which has no link to unfold.
+func (s *Server) severalTwin(r *http.Request, c *several, suffix string, query url.Values) (written, error) {
+	data, err := s.severalData(r, c, query)
+	if err != nil {
+		return written{}, err
+	}
+	if suffix == ".json" {
+		return jsonOf(data)
+	}
+	query.Set("all", "1")
+	v, err := s.severalView(r, c, query, showing)
+	if err != nil {
+		return written{}, err
+	}
+	alone, err := s.severalView(r, c, query, keeping)
+	if err != nil {
+		return written{}, err
+	}
+	return s.twinOf(r, suffix, exported{page: v, alone: aloneCompare(alone), shell: s.copied(v.Shell), name: v.Shell.Here, csv: data.CSV})
+}
+
+// severalData is the table as data: the rows that pass the filter.
+func (s *Server) severalData(r *http.Request, c *several, query url.Values) (report.Several, error) {
+	in, err := s.severalInput(r, c, query)
+	if err != nil {
+		return report.Several{}, err
+	}
+	passes, err := view.CompareFilter(in)
+	if err != nil {
+		return report.Several{}, err
+	}
+	var rows []diff.Course
+	for _, course := range c.result.Rows {
+		if passes(course) {
+			rows = append(rows, course)
+		}
+	}
+	out := report.NewSeveral(rows, c.line)
+	out.LeftOut, out.Filter, out.Warnings = c.leftOut, query.Get("q"), append(out.Warnings, in.Warnings...)
+	for i := range c.columns {
+		snap := c.columns[i].snapshot()
+		out.Snapshots = append(out.Snapshots, report.SeveralSnapshot{ID: snap.ID, Label: snap.Label, Case: c.columns[i].l.ID})
+	}
+	return out, nil
+}
+
+// What the page that finds a snapshot of another case lists, and how many cases it
+// looks through.
+const (
+	listedCases     = 8
+	listedSnapshots = 40
+	soughtCases     = 1000
+)
+
+// elsewherePage lists recent cases with their snapshots, to compare with or to take
+// as the baseline.
+func (s *Server) elsewherePage(w http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	l, err := s.load(r.Context(), q.Get("case"))
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	v := view.Elsewhere{
+		NeedsKey: !s.loopback(), CaseID: l.ID, Find: strings.TrimSpace(q.Get("find")), Headline: "Choose a snapshot of another case as A",
+		Lead: "A healthy node, or the same program before an upgrade. Members cannot be followed from one process to another: counts are compared.",
+	}
+	line, _ := l.line(q.Get("b"))
+	if line == nil && len(l.built.Lines) > 0 {
+		line = &l.built.Lines[0]
+	}
+	if line == nil {
+		s.fail(w, r, noSnapshot(q.Get("b")))
+		return
+	}
+	v.Series = q.Get("series")
+	if v.Series == "" {
+		v.Series = seriesKey(line)
+	}
+	into := func(name string) string {
+		caseID, id, _ := strings.Cut(name, "/")
+		return "/diff/" + url.PathEscape(id) + ".." + url.PathEscape(q.Get("b")) + "?" + url.Values{"case": {l.ID}, "acase": {caseID}}.Encode()
+	}
+	v.Back = "/diff/" + url.PathEscape(line.Snapshots[0].ID) + ".." + url.PathEscape(q.Get("b")) + "?" + url.Values{"case": {l.ID}, "show": {"base"}}.Encode()
+	if q.Get("into") == "compare" || q.Get("b") == "" {
+		v.Headline = "Add a snapshot of another case"
+		with := func(first []string) string {
+			return "/compare?" + url.Values{"case": {l.ID}, "series": {v.Series}, "s": append(first, namedSnapshots(q)...)}.Encode()
+		}
+		into = func(name string) string { return with([]string{name}) }
+		v.Back = with(nil) + "&show=base"
+	}
+	for _, name := range []string{"case", "b", "into", "series", "s"} {
+		for _, value := range q[name] {
+			v.Hidden = append(v.Hidden, view.Pair{Name: name, Value: value})
+		}
+	}
+	if err := s.listElsewhere(r, &v, l, into); err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	v.Shell = view.Shell{Title: v.Headline, Section: "cases", Here: v.Headline, Engine: s.engine(), Crumbs: []view.Link{{Text: "Cases", URL: "/"}, {Text: view.Visible(l.Title), URL: "/cases/" + url.PathEscape(l.ID)}}}
+	s.render(w, r, http.StatusOK, page.Elsewhere(v))
+}
+
+// listElsewhere fills in the cases that hold the text, the newest first.
+func (s *Server) listElsewhere(r *http.Request, v *view.Elsewhere, l *loaded, into func(name string) string) error {
+	cases, _, err := s.store.Cases(r.Context(), store.CaseQuery{Everything: true, Limit: soughtCases})
+	if err != nil {
+		return err
+	}
+	more := 0
+	for _, c := range cases {
+		if c.ID == l.ID || c.Snapshots == 0 {
+			continue
+		}
+		named := holds(c.Title, v.Find) || holds(c.Headline, v.Find)
+		if len(v.Cases) == listedCases {
+			if named {
+				more++
+			}
+			continue
+		}
+		shown, err := s.elsewhereCase(r, c, named, v.Find, into)
+		if err != nil {
+			return err
+		}
+		if len(shown.Snapshots) > 0 {
+			v.Cases = append(v.Cases, shown)
+		}
+	}
+	switch {
+	case more > 0:
+		v.More = view.Plural(int64(more), "more case is", "more cases are") + " not listed; search by title, process or snapshot."
+	case len(v.Cases) == 0 && v.Find != "":
+		v.Empty = "No other case holds “" + view.Visible(v.Find) + "” in its title, sentence, processes or snapshots."
+	case len(v.Cases) == 0:
+		v.Empty = "There is no other case on this server. Upload the capture of a healthy node as a case of its own."
+	}
+	return nil
+}
+
+func holds(text, wanted string) bool {
+	return strings.Contains(strings.ToLower(text), strings.ToLower(wanted))
+}
+
+// elsewhereCase lists the snapshots of a case: all where its name holds the text,
+// else those that do.
+func (s *Server) elsewhereCase(r *http.Request, c store.Case, named bool, find string, into func(name string) string) (view.ElsewhereCase, error) {
+	out := view.ElsewhereCase{Title: view.Visible(sampleTitle(c)), About: view.Visible(c.Headline)}
+	l, err := s.load(r.Context(), c.ID)
+	if err != nil {
+		return out, err
+	}
+	left := 0
+	for _, choice := range choices(l) {
+		if !named && !holds(choice.Group, find) && !holds(choice.Text, find) {
+			continue
+		}
+		if len(out.Snapshots) == listedSnapshots {
+			left++
+			continue
+		}
+		name := c.ID + "/" + choice.Value
+		out.Snapshots = append(out.Snapshots, view.ElsewhereSnapshot{Text: view.Visible(choice.Group + " " + choice.Text), URL: into(name), Value: name})
+	}
+	if left > 0 {
+		out.More = view.Plural(int64(left), "more snapshot", "more snapshots") + "; search for its label."
+	}
+	return out, nil
+}

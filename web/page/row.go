@@ -1,0 +1,235 @@
+package page
+
+import (
+	"context"
+	"html"
+	"io"
+
+	"github.com/a-h/templ"
+
+	"leakdiff/web/view"
+)
+
+// Rows of families come by the hundred, so that they are put together here in one
+// piece: a template takes five times as long, most of it for turning each string
+// into a string.
+
+// markup appends HTML.
+type markup []byte
+
+// raw is HTML that this package wrote itself.
+func (b markup) raw(parts ...string) markup {
+	for _, p := range parts {
+		b = append(b, p...)
+	}
+	return b
+}
+
+// text is anything else.
+func (b markup) text(s string) markup { return append(b, html.EscapeString(s)...) }
+
+// pieced is a component that writes once.
+func pieced(size int, write func(markup) markup) templ.Component {
+	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
+		_, err := w.Write(write(make(markup, 0, size)))
+		return err
+	})
+}
+
+// familyTitle is a family's name in a table: one line on wide pages, linked when
+// live.
+func familyTitle(n view.FamilyName) templ.Component {
+	return pieced(512, func(b markup) markup { return b.familyTitle(&n) })
+}
+
+func (b markup) familyTitle(n *view.FamilyName) markup {
+	b = b.raw(`<div class="ft">`)
+	if n.URL != "" {
+		b = b.raw(`<a class="quiet" href="`).text(n.URL).raw(`">`).familyWord(n).raw(`</a>`)
+	} else {
+		b = b.familyWord(n)
+	}
+	if n.Aside != "" {
+		b = b.raw(` <span class="via">`).text(n.Aside).raw(`</span>`)
+	}
+	return b.raw(`</div>`)
+}
+
+// familyWord is the name alone. Where that of something that is no function does not
+// fit on one line the path in front gives way, because names differ at their end.
+func (b markup) familyWord(n *view.FamilyName) markup {
+	if n.Function {
+		return b.raw(`<span class="fn" title="`).text(n.Title.Full).raw(`"><span class="p">`).text(n.Title.Path).raw(`</span><wbr><span class="n">`).text(n.Title.Name).raw(`</span></span>`)
+	}
+	return b.raw(`<b class="res" title="`).text(n.Title.Full).raw(`">`).pathAndName(&n.Title).raw(`</b>`)
+}
+
+func (b markup) pathAndName(f *view.Func) markup {
+	if f.Path != "" {
+		b = b.raw(`<span class="p">`, withBreaks(f.Path), `</span>`)
+	}
+	return b.raw(`<span class="n">`, withBreaks(f.Name), `</span>`)
+}
+
+// familyBy is the second line: package and creator, or attributes.
+func familyBy(n view.FamilyName) templ.Component {
+	return pieced(512, func(b markup) markup { return b.familyBy(&n) })
+}
+
+func (b markup) familyBy(n *view.FamilyName) markup {
+	b = b.raw(`<div class="by">`)
+	if n.Package != "" {
+		b = b.raw(`<span class="fn">`, withBreaks(n.Package), `</span> `)
+	}
+	if n.Creator != nil {
+		if n.Package != "" {
+			b = b.raw(`<span class="sep">·</span> `)
+		}
+		b = b.raw(`created by <span class="fn" title="`).text(n.Creator.Full).raw(`">`).text(n.Creator.Path).text(n.Creator.Name).raw(`</span>`)
+	}
+	for i, a := range n.Attributes {
+		if i > 0 {
+			b = b.raw(`<span class="sep">·</span> `)
+		}
+		b = b.text(a.Name).raw(` <span class="soft">`, withBreaks(a.Value), `</span> `)
+	}
+	if !n.Function && len(n.Attributes) == 0 {
+		b = b.text(n.Kind)
+	}
+	return b.raw(`</div>`)
+}
+
+// diffRows are families in A and B, each with what it shows when it is opened.
+func diffRows(v view.Diff, rows []view.DiffRow) templ.Component {
+	return templ.ComponentFunc(func(ctx context.Context, w io.Writer) error {
+		b := make(markup, 0, 4096)
+		for i := range rows {
+			r := &rows[i]
+			b = b[:0].diffRow(r)
+			if _, err := w.Write(b); err != nil {
+				return err
+			}
+			if r.Detail == nil {
+				continue
+			}
+			if err := diffOpen(v, *r).Render(ctx, w); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// diffRow is one family in A and B, closed.
+func (b markup) diffRow(r *view.DiffRow) markup {
+	b = b.raw(`<tr id="`).text(r.Anchor)
+	if r.Open {
+		b = b.raw(`" class="isopen`)
+	}
+	b = b.raw(`"><td class="fam">`)
+	if r.Toggle != "" {
+		word, glyph, expanded := "Open ", "▸", "false"
+		if r.Open {
+			word, glyph, expanded = "Close ", "▾", "true"
+		}
+		b = b.raw(`<a class="tw" href="`).text(r.Toggle).raw(`" aria-expanded="`, expanded, `" aria-label="`, word).text(r.Name.Text()).raw(`">`, glyph, `</a>`)
+	}
+	if r.Unit != "" {
+		b = b.raw(`<span class="chip">`).text(r.Unit).raw(`</span>`)
+	}
+	b = b.familyTitle(&r.Name).familyBy(&r.Name).raw(`</td><td class="sp">`)
+	b = r.Spark.Append(b)
+	b = b.raw(`</td>`).cell("A", "num").figure(r.A, r.SignA).raw(`</td>`).cell("B", "num").figure(r.B, r.SignB).raw(`</td>`).cell("Δ", "num")
+	if r.Unknown {
+		b = b.figure("n/a", 0)
+	} else {
+		b = b.delta(r.Delta)
+	}
+	b = b.raw(`</td>`).cell("%", "num soft").figure(r.Percent, 0).raw(`</td>`).cell("New", "num").figure(r.New, 0).raw(`</td>`)
+	b = b.cell("Gone", "num").figure(r.Gone, 0).raw(`</td>`).cell("Survived", "num").figure(r.Survived, 0).raw(`</td>`)
+	b = b.cell("Oldest wait", "num soft").figure(r.Wait, 0).raw(`</td><td class="ver">`)
+	switch {
+	case r.Fate != "":
+		b = b.raw(`<span class="v later"><i aria-hidden="true">×</i>`).text(r.Fate).raw(`</span>`)
+	case r.Verdict != "":
+		b = b.verdict(r.Verdict)
+	default:
+		b = b.raw(`<span class="muted">not judged</span>`)
+	}
+	return b.raw(`</td></tr>`)
+}
+
+func (b markup) cell(label, class string) markup {
+	return b.raw(`<td class="`, class, `" data-l="`, label, `">`)
+}
+
+// figure prints a figure; a change is drawn with its sign.
+func (b markup) figure(text string, sign int) markup {
+	switch {
+	case sign > 0:
+		return b.raw(`<span class="d up"><i aria-hidden="true">▲</i>`).text(text).raw(`</span>`)
+	case sign < 0:
+		return b.raw(`<span class="d down"><i aria-hidden="true">▼</i>`).text(text).raw(`</span>`)
+	case text == "n/a":
+		return b.raw(`<span class="muted">n/a</span>`)
+	}
+	return b.text(text)
+}
+
+func (b markup) delta(n int) markup {
+	switch {
+	case n > 0:
+		return b.figure(view.Signed(n), 1)
+	case n < 0:
+		return b.figure(view.Signed(n), -1)
+	}
+	return b.raw(`<span class="d eq"><i aria-hidden="true">=</i>0</span>`)
+}
+
+func (b markup) verdict(verdict string) markup {
+	l := look(verdict)
+	return b.raw(`<span class="v `, l.class, `"><i aria-hidden="true">`, l.glyph, `</i>`).text(l.word).raw(`</span>`)
+}
+
+// signed prints one figure.
+func signed(text string, sign int) templ.Component {
+	return pieced(64, func(b markup) markup { return b.figure(text, sign) })
+}
+
+// compareRows are families over any number of snapshots.
+func compareRows(rows []view.CompareRow) templ.Component {
+	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
+		b := make(markup, 0, 4096)
+		for i := range rows {
+			b = b[:0].compareRow(&rows[i])
+			if _, err := w.Write(b); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (b markup) compareRow(r *view.CompareRow) markup {
+	b = b.raw(`<tr><th scope="row">`)
+	if r.Unit != "" {
+		b = b.raw(`<span class="chip">`).text(r.Unit).raw(`</span>`)
+	}
+	b = b.familyTitle(&r.Name).familyBy(&r.Name).raw(`</th>`)
+	for _, c := range r.Cells {
+		b = b.raw(`<td>`).figure(c.Text, c.Sign).raw(`</td>`)
+	}
+	b = b.raw(`<td>`)
+	if r.Compared {
+		b = b.delta(r.Delta)
+	} else {
+		b = b.figure("n/a", 0)
+	}
+	b = b.raw(`</td><td class="ver">`)
+	if r.Verdict != "" {
+		b = b.verdict(r.Verdict)
+	} else {
+		b = b.raw(`<span class="muted">not judged</span>`)
+	}
+	return b.raw(`</td></tr>`)
+}

@@ -1,0 +1,591 @@
+package view
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/diff"
+	"leakdiff/analysis/filter"
+	"leakdiff/analysis/report"
+	"leakdiff/web/chart"
+)
+
+// CompareInput is what the page with any number of snapshots is made from.
+type CompareInput struct {
+	CaseID, CaseTitle string
+	// Series is the one that most of the snapshots are of: verdicts, units and titles
+	// come from it.
+	Series   report.Series
+	Result   diff.Many
+	Verdicts map[string]analysis.Judgement
+	Titles   map[string]string
+	// Columns say of each snapshot where it comes from.
+	Columns []CompareColumn
+	// LeftOut says how many chosen snapshots have no column.
+	LeftOut  int
+	Warnings []string
+	Baseline Baseline
+	// Previous are the snapshots in the columns to the left, by id, where both are of
+	// one process start.
+	Previous map[string]*analysis.Snapshot
+	Loads    []Load
+	// Snapshots are what can be chosen, Value as in the address.
+	Snapshots []Choice
+	Query     url.Values
+	Engine    string
+	Frozen    bool
+}
+
+// CompareColumn is one chosen snapshot. Value is what the address says, Case the
+// case where it is of another one, Restart that the process was restarted before it.
+type CompareColumn struct {
+	Value   string
+	Case    *Link
+	CaseID  string
+	Restart bool
+}
+
+// Compare is the page with any number of snapshots side by side.
+type Compare struct {
+	Shell    Shell
+	Headline string
+	Frozen   bool
+	CaseID   string
+	Heads    []CompareHead
+	Totals   []CompareTotal
+	Minds    []string
+	Box      FilterBox
+	Tabs     []DiffTab
+	Shows    []DiffTab
+	Pers     []DiffTab
+	Figures  string
+	Applied  string
+	Sections []CompareSection
+	Picks    []PickGroup
+	Hidden   []Pair
+	LeftOut  string
+	// Elsewhere is the page on which snapshots of other cases are found.
+	Elsewhere string
+	Empty     string
+}
+
+// CompareHead is the head of a column.
+type CompareHead struct {
+	Label, Clock, Full, URL string
+	// Note is the case of a foreign snapshot, or says that the process was restarted.
+	Note string
+}
+
+// CompareTotal is a row of sums above the families.
+type CompareTotal struct {
+	Name  string
+	Cells []CompareCell
+}
+
+// CompareCell is one figure; Sign is of a change.
+type CompareCell struct {
+	Text string
+	Sign int
+}
+
+// CompareSection is one group of families.
+type CompareSection struct {
+	Name, Title, Note string
+	Rows              []CompareRow
+	More, MoreURL     string
+}
+
+// CompareRow is one family over the columns.
+type CompareRow struct {
+	Fingerprint string
+	Name        FamilyName
+	Cells       []CompareCell
+	Delta       int
+	// Compared says that at least two columns are complete.
+	Compared bool
+	Verdict  string
+	Unit     string
+}
+
+// PickGroup is the snapshots of one process to choose from.
+type PickGroup struct {
+	Name  string
+	Picks []Pick
+}
+
+// Pick is one snapshot to choose.
+type Pick struct {
+	Value, Text string
+	Checked     bool
+}
+
+type compareMaker struct {
+	in       CompareInput
+	kind     analysis.Kind
+	asked    filter.Filter
+	columns  columns
+	families map[string]*report.Family
+	aside    string
+}
+
+// NewCompare makes the page.
+func NewCompare(in CompareInput) Compare {
+	host := ""
+	if in.Series.Host != nil {
+		host = *in.Series.Host
+	}
+	key := SeriesKey(host, in.Series.Process)
+	m := compareMaker{
+		in: in, kind: analysis.Kind(in.Query.Get("kind")), families: map[string]*report.Family{},
+		columns: newColumns(in.Query.Get("show"), in.Query.Get("per"), in.Baseline.Snapshot, in.Previous, in.Loads),
+		aside:   "?" + url.Values{"case": {in.CaseID}, "series": {key}}.Encode(),
+	}
+	if !slices.Contains(analysis.Kinds(), m.kind) {
+		m.kind = ""
+	}
+	for i := range in.Series.Families {
+		m.families[in.Series.Families[i].Fingerprint] = &in.Series.Families[i]
+	}
+	c := Compare{CaseID: in.CaseID, Frozen: in.Frozen}
+	m.asked, c.Box = newFilterBox(in.Query.Get("q"))
+	for _, w := range in.Warnings {
+		c.Minds = append(c.Minds, Visible(w))
+	}
+	if n := len(in.Result.Snapshots); n > 0 && m.columns.show == showBase {
+		if foreign := in.Baseline.foreign(in.Result.Snapshots[n-1]); foreign != "" {
+			c.Minds = append(c.Minds, foreign)
+		}
+	}
+	m.heads(&c)
+	m.totals(&c)
+	m.sections(&c)
+	m.tools(&c, key)
+	c.Headline = m.headline()
+	c.Applied = m.applied(&c.Box)
+	if in.LeftOut > 0 {
+		c.LeftOut = fmt.Sprintf("%s left out: the table has room for %d, the first and the last among them.", Plural(int64(in.LeftOut), "chosen snapshot is", "chosen snapshots are"), len(in.Columns))
+	}
+	here := printable(in.Series.Process) + ", " + Plural(int64(len(in.Columns)), "snapshot", "snapshots")
+	c.Shell = Shell{
+		Title: here, Description: c.Headline, Section: "cases", Engine: in.Engine, Here: here,
+		Crumbs: []Link{{Text: "Cases", URL: "/"}, {Text: Visible(in.CaseTitle), URL: caseURL(in.CaseID)}},
+	}
+	if !in.Frozen {
+		c.Shell.Offer("/compare", "?"+sameView(in.Query, in.CaseID), WithoutStacks)
+		c.Shell.Pictures = ""
+	}
+	return c
+}
+
+func (m *compareMaker) live(address string) string {
+	if m.in.Frozen {
+		return ""
+	}
+	return address
+}
+
+// address is this page with one part of its query changed.
+func (m *compareMaker) address(name, value string) string {
+	q := url.Values{}
+	for k, v := range m.in.Query {
+		q[k] = slices.Clone(v)
+	}
+	q.Set("case", m.in.CaseID)
+	if q.Set(name, value); value == "" {
+		q.Del(name)
+	}
+	return m.live("/compare?" + q.Encode())
+}
+
+func (m *compareMaker) heads(c *Compare) {
+	for i, s := range m.in.Result.Snapshots {
+		col := m.in.Columns[i]
+		h := CompareHead{Label: Visible(s.Label), Full: Time(s.CapturedAt)}
+		if !s.CapturedAt.IsZero() {
+			h.Clock = Clock(s.CapturedAt)
+		}
+		id := m.in.CaseID
+		switch {
+		case col.Case != nil:
+			id, h.Note = col.CaseID, Visible(col.Case.Text)
+		case s.Process.Name.Value != m.in.Series.Process:
+			h.Note = printable(s.Process.Name.Value)
+		case col.Restart:
+			h.Note = "restarted"
+		}
+		h.URL = m.live(snapshotURL(s.ID, id))
+		c.Heads = append(c.Heads, h)
+	}
+}
+
+func (m *compareMaker) totals(c *Compare) {
+	for _, k := range analysis.Kinds() {
+		row, known := CompareTotal{Name: kindTitle(k)}, false
+		for _, s := range m.in.Result.Snapshots {
+			n := s.Totals.Of(k)
+			known = known || n != nil
+			row.Cells = append(row.Cells, CompareCell{Text: atLeast(orDash(n), n != nil && s.Bounded(k))})
+		}
+		if known && (m.kind == "" || m.kind == k) {
+			c.Totals = append(c.Totals, row)
+		}
+	}
+	if l := m.columns.load; l != nil {
+		row := CompareTotal{Name: capital(l.Words)}
+		for _, s := range m.in.Result.Snapshots {
+			text := "–"
+			if v, ok := l.Values[s.ID]; ok {
+				text = decimal(v)
+			}
+			row.Cells = append(row.Cells, CompareCell{Text: text})
+		}
+		c.Totals = append(c.Totals, row)
+	}
+}
+
+// rows are those that pass kind and filter.
+func (m *compareMaker) rows(box *FilterBox) []diff.Course {
+	var out []diff.Course
+	of := 0
+	for i := range m.in.Result.Rows {
+		r := &m.in.Result.Rows[i]
+		if m.kind != "" && r.Family.Kind != m.kind {
+			continue
+		}
+		of++
+		if m.asked.Empty() || m.asked.Match(m.facts(r)) {
+			out = append(out, *r)
+		}
+	}
+	box.passed(len(out), of)
+	return out
+}
+
+// facts are what the page knows of a family, for filters: the figures of the last
+// snapshot that has members, and the change over the columns.
+func (m *compareMaker) facts(r *diff.Course) *filter.Facts {
+	f := r.Family
+	judged := m.in.Verdicts[f.Fingerprint]
+	facts := &filter.Facts{
+		Title: m.title(f), Kind: f.Kind, Frames: f.Loose, Creator: f.LooseCreator, Attributes: f.Attributes, States: r.States,
+		Verdict: judged.Verdict, Evidence: judged.Evidence, Process: m.in.Series.Process, Members: r.Members,
+	}
+	if known := m.families[f.Fingerprint]; known != nil {
+		in := report.FactsOf(known)
+		facts.Classes, facts.Unit, facts.Triage = in.Classes, in.Unit, in.Triage
+	}
+	for i, n := range r.Counts {
+		if n == nil {
+			continue
+		}
+		facts.Count = filter.Known(max(facts.Count.Value, float64(*n)))
+		if *n > 0 {
+			facts.Labels = append(facts.Labels, m.in.Result.Snapshots[i].Label)
+		}
+	}
+	if r.Compared {
+		facts.Delta = filter.Known(float64(r.Delta))
+	}
+	if judged.SlopeUnit == "per hour" {
+		facts.Growth = filter.Known(judged.Slope)
+	}
+	switch {
+	case r.OldestWait >= 0:
+		facts.Wait = filter.Known(float64(r.OldestWait))
+	case f.Kind == analysis.KindGoroutine && r.Members != nil && r.Members.Identified():
+		facts.Wait = filter.Known(0)
+	}
+	return facts
+}
+
+func (m *compareMaker) title(f *analysis.Family) string {
+	if t := m.in.Titles[f.Fingerprint]; t != "" {
+		return t
+	}
+	return f.Title
+}
+
+func (m *compareMaker) sections(c *Compare) {
+	rows := m.rows(&c.Box)
+	bySection := map[diff.Section][]diff.Course{}
+	for _, r := range rows {
+		bySection[r.Section] = append(bySection[r.Section], r)
+	}
+	order := diff.ManySections()
+	if len(bySection[""]) > 0 {
+		order = append(order, "")
+	}
+	for _, section := range order {
+		list := bySection[section]
+		s := CompareSection{Name: string(section), Title: sectionTitle(section), Note: m.note(section, list)}
+		most := maxRows
+		if section == diff.Unchanged {
+			most = 0 // folded: they are counted, and asked for
+		}
+		shown := list
+		if len(list) > most && m.in.Query.Get("all") == "" && !(m.in.Frozen && section != diff.Unchanged) {
+			shown = list[:most]
+			s.More = fmt.Sprintf("%s not shown.", Plural(int64(len(list)-most), "family is", "families are"))
+			if s.MoreURL = m.address("all", "1"); s.MoreURL != "" {
+				s.MoreURL += "#h-" + s.Name
+			}
+		}
+		for i := range shown {
+			s.Rows = append(s.Rows, m.row(&shown[i]))
+		}
+		c.Sections = append(c.Sections, s)
+	}
+	switch {
+	case len(m.in.Result.Snapshots) < 2:
+		c.Empty = "One snapshot alone grows from nothing: choose a second one."
+	case len(rows) == 0 && !m.asked.Empty():
+		c.Empty = c.Box.nothing()
+	case len(rows) == 0:
+		c.Empty = "No snapshot holds a family: nothing was captured that could be compared."
+	}
+}
+
+func sectionTitle(s diff.Section) string {
+	switch s {
+	case "":
+		return "Not compared"
+	case diff.Between:
+		return "Changed and came back"
+	}
+	return ruleWord(string(s))
+}
+
+func (m *compareMaker) note(section diff.Section, rows []diff.Course) string {
+	if len(rows) == 0 {
+		return "none"
+	}
+	text := Plural(int64(len(rows)), "family", "families")
+	if section == "" {
+		return text + "; fewer than two of the snapshots are complete for them"
+	}
+	sum := map[analysis.Kind]int{}
+	for _, r := range rows {
+		sum[r.Family.Kind] += r.Delta
+	}
+	for _, k := range analysis.Kinds() {
+		if sum[k] != 0 {
+			text += ", " + Signed(sum[k]) + " " + KindWord(k, sum[k])
+		}
+	}
+	return text
+}
+
+func (m *compareMaker) row(r *diff.Course) CompareRow {
+	f := r.Family
+	row := CompareRow{
+		Fingerprint: f.Fingerprint, Name: newFamilyName(m.title(f), f.Kind, f.Loose, f.LooseCreator, f.Attributes),
+		Delta: r.Delta, Compared: r.Compared, Verdict: string(m.in.Verdicts[f.Fingerprint].Verdict), Cells: make([]CompareCell, len(r.Counts)),
+	}
+	row.Name.URL = m.live("/families/" + f.Fingerprint + m.aside)
+	if known := m.families[f.Fingerprint]; known != nil && known.Unit != nil {
+		row.Unit = Visible(*known.Unit)
+	}
+	for i, n := range r.Counts {
+		row.Cells[i].Text = "–"
+		if n != nil {
+			cell := m.columns.of(m.in.Result.Snapshots[i], f, *n)
+			row.Cells[i] = CompareCell{Text: cell.Text, Sign: cell.Sign}
+		}
+	}
+	return row
+}
+
+// tools are the controls above the table.
+func (m *compareMaker) tools(c *Compare, key string) {
+	c.Figures = m.columns.words(&m.in.Baseline)
+	if m.in.Frozen {
+		return
+	}
+	count := map[analysis.Kind]int{}
+	for i := range m.in.Result.Rows {
+		count[m.in.Result.Rows[i].Family.Kind]++
+	}
+	c.Tabs = []DiffTab{{Text: "All " + Number(int64(len(m.in.Result.Rows))), URL: m.address("kind", ""), Current: m.kind == ""}}
+	for _, k := range analysis.Kinds() {
+		if count[k] > 0 {
+			c.Tabs = append(c.Tabs, DiffTab{Text: kindTitle(k) + " " + Number(int64(count[k])), URL: m.address("kind", string(k)), Current: m.kind == k})
+		}
+	}
+	for _, s := range []struct{ show, text string }{{showMembers, "Members"}, {showBase, "Change to base"}, {showPrevious, "Change to previous"}} {
+		c.Shows = append(c.Shows, DiffTab{Text: s.text, URL: m.address("show", s.show), Current: m.columns.show == s.show})
+	}
+	c.Pers = append(c.Pers, DiffTab{Text: "as counted", URL: m.address("per", ""), Current: m.columns.load == nil})
+	for i := range m.in.Loads {
+		l := &m.in.Loads[i]
+		known := 0
+		for _, s := range m.in.Result.Snapshots {
+			if l.Values[s.ID] > 0 {
+				known++
+			}
+		}
+		if known >= 2 {
+			c.Pers = append(c.Pers, DiffTab{Text: "per " + l.Words, URL: m.address("per", l.Name), Current: m.columns.load == l})
+		}
+	}
+	for k, values := range m.in.Query {
+		for _, v := range values {
+			if k != "q" {
+				c.Box.Hidden = append(c.Box.Hidden, Pair{k, v})
+			}
+			if k != "s" && k != "series" && k != "all" {
+				c.Hidden = append(c.Hidden, Pair{k, v})
+			}
+		}
+	}
+	byName := func(a, b Pair) int { return strings.Compare(a.Name, b.Name) }
+	slices.SortStableFunc(c.Box.Hidden, byName)
+	slices.SortStableFunc(c.Hidden, byName)
+	m.picks(c)
+	q := url.Values{"case": {m.in.CaseID}, "into": {"compare"}, "series": {key}}
+	for _, col := range m.in.Columns {
+		q.Add("s", col.Value)
+	}
+	c.Elsewhere = "/diff-other?" + q.Encode()
+}
+
+// picks are the snapshots to choose from: those of the case, and the foreign ones
+// that have a column.
+func (m *compareMaker) picks(c *Compare) {
+	chosen := map[string]bool{}
+	for i, col := range m.in.Columns {
+		chosen[col.Value] = true
+		if col.Case == nil {
+			continue
+		}
+		name := "Case " + Visible(col.Case.Text)
+		if n := len(c.Picks); n == 0 || c.Picks[n-1].Name != name {
+			c.Picks = append(c.Picks, PickGroup{Name: name})
+		}
+		last := &c.Picks[len(c.Picks)-1]
+		last.Picks = append(last.Picks, Pick{Value: col.Value, Text: c.Heads[i].Label + ", " + c.Heads[i].Clock, Checked: true})
+	}
+	for _, g := range groupChoices(m.in.Snapshots) {
+		group := PickGroup{Name: printable(g.Name)}
+		for _, s := range g.Choices {
+			group.Picks = append(group.Picks, Pick{Value: s.Value, Text: Visible(s.Text), Checked: chosen[s.Value]})
+		}
+		c.Picks = append(c.Picks, group)
+	}
+}
+
+// headline counts what happened: "kubelet, t0 to t8, 9 snapshots: 15 families grew,
+// 2 are new, 1 shrank."
+func (m *compareMaker) headline() string {
+	snapshots := m.in.Result.Snapshots
+	who := printable(m.in.Series.Process)
+	if len(snapshots) < 2 {
+		return who + ": choose at least two snapshots."
+	}
+	count := map[diff.Section]int{}
+	for i := range m.in.Result.Rows {
+		count[m.in.Result.Rows[i].Section]++
+	}
+	var parts []string
+	say := func(s diff.Section, one, many string) {
+		if n := count[s]; n > 0 {
+			parts = append(parts, Plural(int64(n), "family "+one, "families "+many))
+		}
+	}
+	say(diff.Growing, "grew", "grew")
+	say(diff.New, "is new", "are new")
+	say(diff.Between, "changed and came back", "changed and came back")
+	say(diff.Shrunk, "shrank", "shrank")
+	say(diff.Gone, "is gone", "are gone")
+	if len(parts) == 0 {
+		parts = []string{"no family changed"}
+	}
+	return fmt.Sprintf("%s, %s to %s, %s: %s.", who, Visible(snapshots[0].Label), Visible(snapshots[len(snapshots)-1].Label),
+		Plural(int64(len(snapshots)), "snapshot", "snapshots"), listed(parts, len(parts)))
+}
+
+func (m *compareMaker) applied(box *FilterBox) string {
+	var words []string
+	if box.Text != "" && box.Error == "" {
+		words = append(words, "Filter "+box.Text+": "+box.Note)
+	}
+	if m.kind != "" {
+		words = append(words, "Only "+KindWord(m.kind, 2)+".")
+	}
+	if figures := m.columns.words(&m.in.Baseline); figures != "" {
+		words = append(words, "Figures: "+figures+"; Δ in members.")
+	}
+	return strings.Join(words, " ")
+}
+
+// CompareFilter is what the filter of the address lets pass; a Fault with Code
+// "bad_request" where it is not understood.
+func CompareFilter(in CompareInput) (func(diff.Course) bool, error) {
+	asked, err := filter.Parse(in.Query.Get("q"))
+	if err != nil {
+		return nil, filterFault(err)
+	}
+	m := compareMaker{in: in, families: map[string]*report.Family{}}
+	for i := range in.Series.Families {
+		m.families[in.Series.Families[i].Fingerprint] = &in.Series.Families[i]
+	}
+	kind := analysis.Kind(in.Query.Get("kind"))
+	return func(r diff.Course) bool {
+		return (!slices.Contains(analysis.Kinds(), kind) || r.Family.Kind == kind) && (asked.Empty() || asked.Match(m.facts(&r)))
+	}, nil
+}
+
+// Markdown is the table for a ticket.
+func (c Compare) Markdown() string { return c.Document().Markdown() }
+
+// Charts are none: the table is its own figures.
+func (c Compare) Charts() []chart.Chart { return nil }
+
+// Document is the table as text for a ticket.
+func (c Compare) Document() Document {
+	var m Document
+	m.heading(1, c.Headline)
+	for _, w := range c.Minds {
+		m.paragraph("Mind: " + w)
+	}
+	if c.Applied != "" {
+		m.paragraph(c.Applied)
+	}
+	if c.LeftOut != "" {
+		m.paragraph(c.LeftOut)
+	}
+	head := []string{"Family"}
+	for _, h := range c.Heads {
+		head = append(head, strings.TrimSpace(h.Label+" "+h.Note))
+	}
+	head = append(head, "Δ", "Verdict")
+	cells := func(name string, row []CompareCell, rest ...string) []string {
+		out := []string{name}
+		for _, c := range row {
+			out = append(out, c.Text)
+		}
+		return append(out, rest...)
+	}
+	var rows [][]string
+	for _, t := range c.Totals {
+		rows = append(rows, cells(t.Name, t.Cells, "", ""))
+	}
+	m.table(1, head, rows)
+	for _, s := range c.Sections {
+		m.heading(2, s.Title+": "+s.Note)
+		rows = nil
+		for _, r := range s.Rows {
+			delta := "n/a"
+			if r.Compared {
+				delta = Signed(r.Delta)
+			}
+			rows = append(rows, cells(r.Name.Text(), r.Cells, delta, verdictWord(r.Verdict)))
+		}
+		if len(rows) > 0 && s.Name != string(diff.Unchanged) {
+			m.table(1, head, rows)
+		}
+	}
+	return m
+}

@@ -1,0 +1,99 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/diff"
+	"leakdiff/analysis/report"
+)
+
+// unitOf is the unit that a family rises with, nil where it rises alone.
+func (m *diffMaker) unitOf(fingerprint string) *report.Unit {
+	f := m.families[fingerprint]
+	if f == nil || f.Unit == nil {
+		return nil
+	}
+	return unitOf(&m.in.Series, *f.Unit)
+}
+
+// unitsFirst puts rows in the order in which bands show them.
+func (m *diffMaker) unitsFirst(rows []diff.Row) []diff.Row {
+	out := slices.Clone(rows)
+	slices.SortStableFunc(out, func(x, y diff.Row) int {
+		a, b := m.unitOf(x.Family.Fingerprint), m.unitOf(y.Family.Fingerprint)
+		switch {
+		case (a == nil) == (b == nil):
+			return 0
+		case a != nil:
+			return -1
+		}
+		return 1
+	})
+	return out
+}
+
+// band is the row above the families of a unit, with its figures at A and B.
+func (m *diffMaker) band(u *report.Unit) DiffUnit {
+	out := DiffUnit{ID: Visible(u.ID), Each: each(u), Verdict: string(u.Verdict)}
+	counts, _, _ := told(u)
+	a, b := m.bandFigure(counts, m.in.Result.A), m.bandFigure(counts, m.in.Result.B)
+	out.A, out.SignA, out.B, out.SignB = a.Text, a.Sign, b.Text, b.Sign
+	if x, y := m.unitCount(counts, m.in.Result.A), m.unitCount(counts, m.in.Result.B); x != nil && y != nil && m.in.Result.Followed {
+		out.Known, out.Delta = true, *y-*x
+	}
+	return out
+}
+
+// unitCount is what a unit counts in a snapshot of its series, nil where it counts
+// nothing there.
+func (m *diffMaker) unitCount(counts []*int, s *analysis.Snapshot) *int {
+	if s == nil {
+		return nil
+	}
+	at := slices.Index(m.in.Series.Snapshots, s.ID)
+	if at < 0 || at >= len(counts) {
+		return nil
+	}
+	return counts[at]
+}
+
+func (m *diffMaker) bandFigure(counts []*int, s *analysis.Snapshot) figure {
+	n := m.unitCount(counts, s)
+	if n == nil {
+		return figure{Text: "n/a"}
+	}
+	value, ok := m.columns.scaled(s, *n)
+	if !ok {
+		return figure{Text: "n/a"}
+	}
+	if m.columns.show == showMembers {
+		return figure{Text: decimal(value)}
+	}
+	to := m.columns.against(s)
+	before := m.unitCount(counts, to)
+	if before == nil {
+		return figure{Text: "n/a"}
+	}
+	from, ok := m.columns.scaled(to, *before)
+	if !ok {
+		return figure{Text: "n/a"}
+	}
+	return change(value - from)
+}
+
+// countBand names the lead of a band and says how many of its families are shown.
+func (m *diffMaker) countBand(u *DiffUnit) {
+	u.Lead = u.Rows[0].Name.Title.Path + u.Rows[0].Name.Title.Name
+	total := 0
+	for i := range m.in.Series.Units {
+		if unit := &m.in.Series.Units[i]; Visible(unit.ID) == u.ID {
+			total = len(unit.Ratio)
+		}
+	}
+	u.Families = Plural(int64(total), "family", "families") + " in step"
+	if len(u.Rows) < total {
+		u.Families = fmt.Sprintf("%d of %s", len(u.Rows), u.Families)
+	}
+}
