@@ -23,10 +23,10 @@ PARSERS := detect envelope family goroutine lab line lsof metrics nodereport pro
 SINGLE  := $(PARSERS:%=./analysis/%)
 
 # Everything that must hold before a commit lands. The second pass runs the parsers,
-# and what measures memory, kills processes or reads large captures.
+# and what measures memory, starts and kills processes or reads large captures.
 test: check build browser shells
-	LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go test -race $$(go list ./... | grep -vE '/analysis/($(subst $() ,|,$(PARSERS)))$$')
-	LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go test $(SINGLE) ./analysis/bundle ./cmd/leakdiff ./server
+	LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go test -race $$(go list ./... | grep -vE '/analysis/($(subst $() ,|,$(PARSERS)))$$|/cmd/leakdiff/capture$$')
+	LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go test $(SINGLE) ./analysis/bundle ./cmd/leakdiff/... ./server
 	cd web/browsertest && LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go vet ./... && LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go test ./...
 
 # Formatting, generated files, vet and staticcheck. The import arrows are a test

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"leakdiff/analysis"
 	"leakdiff/analysis/family"
 	"leakdiff/analysis/ingest"
 	"leakdiff/analysis/redact"
@@ -175,11 +176,7 @@ func opened[Page, Data any](f frozen) (v Page, d Data, err error) {
 
 // redacted replaces secrets in everything that the record holds.
 func (f frozen) redacted(r *redact.Redactor) (frozen, error) {
-	// What the data name is hidden in every text, in whatever pieces it stands there.
-	err := errors.Join(r.Learn(f.Data), r.Learn(f.Model))
-	if err != nil {
-		return f, err
-	}
+	var err error
 	if f.Model, err = r.JSON(f.Model); err != nil {
 		return f, err
 	}
@@ -191,11 +188,20 @@ func (f frozen) redacted(r *redact.Redactor) (frozen, error) {
 	return f, nil
 }
 
-// redactor knows the names that the case itself tells anywhere: hosts, those that a
+// redactor knows the names that the evidence of the case tells anywhere, and hides them
+// in whatever pieces they stand in a text: hosts, those that a
 // person has replaced or left out among them, and pods, namespaces, users and
 // directories of its evidence.
 func redactor(l *loaded) *redact.Redactor {
 	r := redact.New(l.said.Hosts)
+	for _, line := range l.built.Lines {
+		r.Keep(line.Snapshots[0].Process.Name.Value)
+		for _, f := range line.Trend.Families {
+			if f.Kind == analysis.KindGoroutine || f.Kind == analysis.KindThread {
+				r.Keep(append(f.Loose[:len(f.Loose):len(f.Loose)], f.LooseCreator)...)
+			}
+		}
+	}
 	seen := map[string]bool{}
 	learn := func(s string) {
 		if !seen[s] {

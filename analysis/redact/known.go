@@ -1,9 +1,6 @@
 package redact
 
 import (
-	"bytes"
-	"encoding/json"
-	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -18,8 +15,7 @@ const shortest = 3
 // words are the pseudonyms of rules that hide known names.
 var words = map[Rule]string{Hosts: "host", Pods: "pod", Namespaces: "namespace", Users: "user", Paths: "path"}
 
-// keyed are the members of JSON objects, and the names in pairs of a name and a value,
-// that hold secrets of one rule.
+// keyed are the attributes that hold secrets of one rule.
 var keyed = map[string]Rule{
 	"host": Hosts, "hostname": Hosts, "node": Hosts, "nodename": Hosts,
 	"pod": Pods, "pod_name": Pods, "namespace": Namespaces, "pod_namespace": Namespaces,
@@ -54,6 +50,7 @@ var systemRoots = []string{"proc", "sys", "dev", "usr", "lib", "lib64", "bin", "
 // every system has, and the words by which results name kinds, verdicts and marks.
 var plainNames = strings.Fields(`app apps bin build cache conf config current data db default dist etc go home index info lib lib64 lock log logs main
 	mnt module modules node_modules opt out pkg private public root run server service shared src srv state status storage target temp test tmp users var vendor volumes work www
+	container containers containerd docker kubelet kubernetes overlay overlay2 pod pods sandbox sandboxes snapshots sock socket sockets mounts rootfs
 	nobody daemon www-data kube-system kube-public kube-node-lease
 	add chg del same leaking suspicious scaling stable shrinking new gone growing unchanged shrunk not_compared too_few_points fact may_hold follows limit
 	goroutine goroutines thread threads descriptor descriptors watch watches file files pipe socket fifo inotify case diff family snapshot note warning error`)
@@ -66,57 +63,29 @@ func (r *Redactor) Know(rule Rule, names ...string) {
 		if _, have := r.known[n]; have || len(n) < shortest || n == "localhost" || n == "none" || n == "null" || n == "unknown" || n[0] == '<' {
 			continue
 		}
-		if rule != Hosts && slices.Contains(plainNames, n) {
+		if rule != Hosts && (r.public[n] || slices.Contains(plainNames, n)) {
 			continue
 		}
 		r.known[n], r.named = rule, nil
 	}
 }
 
-// Learn looks through a JSON document for names of hosts, pods, namespaces, users and
-// directories that are hidden wherever they stand from then on, also where a text holds
-// only a part of what told them.
-func (r *Redactor) Learn(doc []byte) error {
-	d := json.NewDecoder(bytes.NewReader(doc))
-	d.UseNumber()
-	var v any
-	if err := d.Decode(&v); err != nil {
-		return fmt.Errorf("redact: %w", err)
-	}
-	r.learn("", v)
-	return nil
-}
-
-func (r *Redactor) learn(key string, v any) {
-	switch v := v.(type) {
-	case string:
-		if rule, ok := keyed[strings.ToLower(key)]; ok && !strings.ContainsAny(v, " \t/") {
-			r.Know(rule, v)
+// Keep says which names are no secret: programs, and functions with their packages, of
+// which each word counts. A directory called like one of them stays.
+func (r *Redactor) Keep(names ...string) {
+	for _, n := range names {
+		for _, element := range strings.Split(strings.ToLower(n), "/") {
+			r.public[element] = true
 		}
-		r.LearnText(v)
-	case []any:
-		for _, x := range v {
-			r.learn(key, x)
-		}
-	case map[string]any:
-		name := key
-		for k, x := range v {
-			if text, ok := x.(string); ok && strings.EqualFold(k, "name") {
-				name = text
-			}
-		}
-		for _, k := range slices.Sorted(maps.Keys(v)) {
-			if strings.EqualFold(k, "value") {
-				r.learn(name, v[k])
-			} else {
-				r.learn(k, v[k])
-			}
-			r.LearnText(k)
+		for _, word := range strings.FieldsFunc(strings.ToLower(n), func(c rune) bool { return strings.ContainsRune("/.()*[]·,{} ", c) }) {
+			r.public[word] = true
 		}
 	}
 }
 
-// LearnText looks through one text for such names.
+// LearnText looks through one text for names of users, pods, namespaces and
+// directories, which are hidden wherever they stand from then on, also where a text
+// holds only a part of what told them.
 func (r *Redactor) LearnText(s string) {
 	for _, m := range listed.FindAllStringSubmatch(s, -1) {
 		r.Know(Users, m[1])
@@ -157,8 +126,14 @@ func (r *Redactor) learnPath(path string) {
 
 func letter(c rune) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
 
-// LearnPair takes the value of a named attribute.
-func (r *Redactor) LearnPair(name, value string) { r.learn(name, value) }
+// LearnPair takes the value of a named attribute: the user "alice", the name
+// "/srv/shop/orders.db".
+func (r *Redactor) LearnPair(name, value string) {
+	if rule, ok := keyed[strings.ToLower(name)]; ok && !strings.ContainsAny(value, " \t/") {
+		r.Know(rule, value)
+	}
+	r.LearnText(value)
+}
 
 // knownNames replaces what Know and Learn were told. Names of hosts are found inside
 // of longer ones ("node-7.internal"), the others only where no letter or digit touches
@@ -184,11 +159,25 @@ func (r *Redactor) knownNames(s string) string {
 			at = from + 1
 			continue
 		}
+		if rule == Paths && word(name) && !inPath(s, from, to) {
+			at = to // a directory's name may be an ordinary word
+			continue
+		}
 		b.WriteString(s[done:from])
 		b.WriteString(r.name(rule, words[rule], name))
 		done, at = to, to
 	}
 	return b.String() + s[done:]
+}
+
+// word reports a name of nothing but letters.
+func word(name string) bool {
+	return !strings.ContainsFunc(name, func(c rune) bool { return !letter(c) })
+}
+
+// inPath reports a part of a text that is the whole of it or stands beside a slash.
+func inPath(s string, from, to int) bool {
+	return from == 0 && to == len(s) || from > 0 && s[from-1] == '/' || to < len(s) && s[to] == '/'
 }
 
 // touches reports two letters or digits side by side.

@@ -50,16 +50,20 @@ type Receipt struct {
 type Redactor struct {
 	// known are names by the rule that hides them; named finds any of them and is
 	// made when it is first needed.
-	known  map[string]Rule
+	known map[string]Rule
+	// public are words that are no secret: those of programs and functions.
+	public map[string]bool
 	named  *regexp.Regexp
 	names  map[Rule]map[string]string
 	places map[Rule]int
 }
 
+const secretWord = `(?:access[_-]?|auth[_-]?|api[_-]?)?(?:token|key|secret|password|passwd|pwd|signature|sig)`
+
 var (
 	// token is a secret named by its key: "token=abc", "Authorization: Bearer x",
 	// "--password hunter2".
-	token = regexp.MustCompile(`(?i)((?:authorization:\s*(?:bearer|basic)|bearer|(?:access[_-]?|auth[_-]?|api[_-]?)?(?:token|key|secret|password|passwd|pwd|signature|sig))(?:["']?\s*[=:]\s*["']?|\s+))([^\s"'&,;)}\]]{4,})`)
+	token = regexp.MustCompile(`(?i)((?:authorization:\s*(?:bearer|basic)\s+|\bbearer\s+|` + secretWord + `["']?\s*[=:]\s*["']?|--?` + secretWord + `\s+))([^\s"'&,;)}\]]{4,})`)
 	// userinfo is the name and password of a URL.
 	userinfo = regexp.MustCompile(`(://)([^/\s:@]+(?::[^/\s@]*)?)(@)`)
 	ipv4     = regexp.MustCompile(`\b(?:\d{1,3}\.){3}\d{1,3}\b`)
@@ -75,7 +79,7 @@ var (
 
 // New makes a redactor that also knows these host names.
 func New(hosts []string) *Redactor {
-	r := &Redactor{known: map[string]Rule{}, names: map[Rule]map[string]string{}, places: map[Rule]int{}}
+	r := &Redactor{known: map[string]Rule{}, public: map[string]bool{}, names: map[Rule]map[string]string{}, places: map[Rule]int{}}
 	r.Know(Hosts, hosts...)
 	return r
 }

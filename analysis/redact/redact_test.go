@@ -25,6 +25,8 @@ func TestText(t *testing.T) {
 		{"a fingerprint stays", "g1:" + strings.Repeat("ab", 16), "g1:" + strings.Repeat("ab", 16)},
 		{"a pointer is replaced and small numbers stay", "Lock(0xc00009c898, 0x1f)", "Lock(ptr-1, 0x1f)"},
 		{"a token in a URL is replaced", "GET /x?token=s3cr3tvalue&n=1", "GET /x?token=token-1&n=1"},
+		{"prose about signatures is no secret", "no entry has this signature together with its state; the key question", "no entry has this signature together with its state; the key question"},
+		{"a flag and its value are a secret", "--password hunter2 -token abcdef", "--password token-1 -token token-2"},
 		{"a bearer header is replaced", "Authorization: Bearer eyJhbGciOi", "Authorization: Bearer token-1"},
 		{"a password in a URL is replaced", "https://bob:hunter2@db/x", "https://token-1@db/x"},
 		{"a function name stays", "k8s.io/kubernetes/pkg/kubelet.(*podWorkers).UpdatePod", "k8s.io/kubernetes/pkg/kubelet.(*podWorkers).UpdatePod"},
@@ -38,15 +40,24 @@ func TestText(t *testing.T) {
 	}
 }
 
-func TestNamesThatADocumentTellsAreHiddenInEveryText(t *testing.T) {
-	doc := `{"attributes":{"user":"alice","name":"/srv/acme-payroll/salaries.db","role":"root"},
-		"rows":[{"Name":"namespace","Value":"payroll"},{"Name":"pod","Value":"cart-7"}],
-		"text":"logs of /var/log/pods/shop_basket-3_6f1c2d3e/app.log and k8s_app_ledger-0_billing_x"}`
+func TestNamesThatEvidenceTellsAreHiddenInEveryText(t *testing.T) {
+	learn := func(r *Redactor) {
+		for _, x := range [][2]string{{"user", "alice"}, {"name", "/srv/acme-payroll/salaries.db"}, {"role", "root"}, {"namespace", "payroll"}, {"pod", "cart-7"}} {
+			r.LearnPair(x[0], x[1])
+		}
+		r.LearnText("logs of /var/log/pods/shop_basket-3_6f1c2d3e/app.log and k8s_app_ledger-0_billing_x")
+		r.LearnText("/srv/harbour/x")
+		r.LearnText("shopd 4711 walter 12u  REG 254,1 4096 1000 /srv/acme-payroll/x.db")
+	}
 	for _, tc := range []struct{ name, in, want string }{
 		{"a piece of a path", "salaries.db", "path-1"},
 		{"the rest of it", "/srv/acme-payroll/", "/srv/path-1/"},
+		{"a directory's name that is a word, in a path", "/srv/harbour/x", "/srv/path-1/x"},
+		{"and alone", "harbour", "path-1"},
+		{"but not in a sentence", "a safe harbour for ships", "a safe harbour for ships"},
 		{"a word that only contains it stays", "acme-payroll2", "acme-payroll2"},
 		{"a user", "opened by alice", "opened by user-1"},
+		{"a user of a listing's row", "walter", "user-1"},
 		{"a namespace and a pod of pairs", "payroll/cart-7", "namespace-1/pod-1"},
 		{"a namespace and a pod of a log's directory", "basket-3 in shop", "pod-1 in namespace-1"},
 		{"a namespace and a pod of a container", "ledger-0 in billing", "pod-1 in namespace-1"},
@@ -56,9 +67,7 @@ func TestNamesThatADocumentTellsAreHiddenInEveryText(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r := New(nil)
-			if err := r.Learn([]byte(doc)); err != nil {
-				t.Fatal(err)
-			}
+			learn(r)
 			if d := cmp.Diff(tc.want, r.Text(tc.in)); d != "" {
 				t.Error(d)
 			}
@@ -66,12 +75,19 @@ func TestNamesThatADocumentTellsAreHiddenInEveryText(t *testing.T) {
 	}
 }
 
+func TestADirectoryCalledLikeTheProgramStaysAndItsOwnersNameGoes(t *testing.T) {
+	r := New(nil)
+	r.Keep("shopd", "example.com/basket/pkg.(*Pool).Get", "k8s.io/api.F")
+	r.LearnText("/srv/umbrella-7/shopd/basket/pool/k8s.io/secret-7")
+	if got, want := r.Text("shopd of umbrella-7: /srv/umbrella-7/shopd/basket/pool/k8s.io/secret-7"), "shopd of path-1: /srv/path-1/shopd/basket/pool/k8s.io/path-2"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestADirectoryCalledLikeAVerdictBreaksNothing(t *testing.T) {
 	doc := []byte(`{"name":"/srv/leaking/goroutine/secret-1","verdict":"leaking","kind":"goroutine"}`)
 	r := New(nil)
-	if err := r.Learn(doc); err != nil {
-		t.Fatal(err)
-	}
+	r.LearnPair("name", "/srv/leaking/goroutine/secret-1")
 	got, err := r.JSON(doc)
 	if want := `{"kind":"goroutine","name":"/srv/leaking/goroutine/path-1","verdict":"leaking"}`; err != nil || string(got) != want {
 		t.Errorf("got %s, %v, want %s", got, err, want)
