@@ -8,13 +8,14 @@ DATA    ?= .data
 FUZZTIME ?= 10s
 CHROMIUM := $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
 
-.PHONY: run build test check generate fuzz bench bench-short lab vuln browser clean
+.PHONY: run build test check generate fuzz bench bench-short lab vuln browser shells clean
 
 run: build
 	$(BINARY) serve --listen $(LISTEN) --data $(DATA)
 
+# Static: leakdiff collect is copied to nodes and into containers with another libc, or none.
 build:
-	go build -trimpath -o $(BINARY) ./cmd/leakdiff
+	CGO_ENABLED=0 go build -trimpath -o $(BINARY) ./cmd/leakdiff
 
 # The parsers start no goroutines: the race detector would find nothing in them and
 # make them 15 to 33 times slower.
@@ -23,7 +24,7 @@ SINGLE  := $(PARSERS:%=./analysis/%)
 
 # Everything that must hold before a commit lands. The second pass runs the parsers,
 # and what measures memory, kills processes or reads large captures.
-test: check build browser
+test: check build browser shells
 	LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go test -race $$(go list ./... | grep -vE '/analysis/($(subst $() ,|,$(PARSERS)))$$')
 	LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go test $(SINGLE) ./analysis/bundle ./cmd/leakdiff ./server
 	cd web/browsertest && LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go vet ./... && LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go test ./...
@@ -70,6 +71,19 @@ web/browsertest/node_modules/axe-core/package.json: web/browsertest/package-lock
 	  echo "npm is missing and CI=true"; exit 1; \
 	else \
 	  echo "npm is missing: the rules of accessibility will not be checked"; \
+	fi
+
+# The shells that the capture script is tested under, by the same rules.
+shells:
+	@if ! command -v busybox >/dev/null || ! command -v dash >/dev/null; then \
+	  if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
+	    echo "installing busybox and dash"; \
+	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq busybox dash >/dev/null; \
+	  elif [ "$${CI:-}" = true ]; then \
+	    echo "busybox or dash is missing and CI=true"; exit 1; \
+	  else \
+	    echo "busybox or dash is missing: the capture script is not tested under it"; \
+	  fi; \
 	fi
 
 # Each fuzz target in turn, FUZZTIME each. When the time is up while a slow input

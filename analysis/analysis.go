@@ -228,6 +228,8 @@ type Snapshot struct {
 	// Users are the names of users that a listing gives; nothing is made of them, but
 	// shared results must not tell them.
 	Users []string `json:"users,omitempty"`
+	// Watched says of each family of watches, by fingerprint, what its watches are on.
+	Watched map[string][]Target `json:"watched,omitempty"`
 	// Statements are what the evidence itself says in so many words: a deadlock, a
 	// saturated client.
 	Statements []Statement `json:"statements,omitempty"`
@@ -251,6 +253,36 @@ type Object struct {
 	Count   int     `json:"count"`
 	Members []int64 `json:"members"`
 }
+
+// Target is what some watches of one family are on.
+type Target struct {
+	// What is a path, where one is known, or says in words what is: "inode 5 of /run".
+	What string `json:"what"`
+	// FSType is that of the file system, "" where nothing tells.
+	FSType string      `json:"fstype,omitempty"`
+	State  TargetState `json:"state"`
+	// Why is the reason for State in words, "" for what is there.
+	Why string `json:"why,omitempty"`
+	// PodUID and Container are read out of What; Pod is "namespace/name", where the
+	// capture names the pod.
+	PodUID    string `json:"pod_uid,omitempty"`
+	Pod       string `json:"pod,omitempty"`
+	Container string `json:"container,omitempty"`
+	// Count is the number of watches.
+	Count int `json:"count"`
+}
+
+// TargetState says whether what is watched still exists.
+type TargetState string
+
+// The states of targets, those that are gone first.
+const (
+	TargetRemoved   TargetState = "removed"   // a cgroup that is gone
+	TargetUnmounted TargetState = "unmounted" // the file system is in no mount of the process
+	TargetDeleted   TargetState = "deleted"   // the file is gone, but held open
+	TargetUnknown   TargetState = "unknown"
+	TargetThere     TargetState = "there"
+)
 
 // Statement is a fact that one snapshot proves alone, without a series.
 type Statement struct {

@@ -129,6 +129,38 @@ type Watch struct {
 	Place  Place
 }
 
+// Handle is what a watched file handle led to while its process was alive: only a
+// collector on the host can tell, by open_by_handle_at(2).
+type Handle struct {
+	// Device, Inode, Type and Handle are those of the Watch.
+	Device uint32
+	Inode  uint64
+	Type   uint32
+	Handle string
+	State  HandleState
+	// Path is that of the target as the process sees it; Mount and FSType are the
+	// file system it was looked for on.
+	Path, Mount, FSType string
+	// Elsewhere names the process in whose mount namespace the file system is mounted,
+	// where that of the watching process does not show it.
+	Elsewhere string
+	Place     Place
+}
+
+// HandleState says what became of the target of a handle.
+type HandleState string
+
+// A linked target has a path; a deleted one is held open without one; a stale handle
+// leads to nothing any more; an unmounted one is on a file system that no mount
+// namespace of the host shows.
+const (
+	HandleLinked    HandleState = "linked"
+	HandleDeleted   HandleState = "deleted"
+	HandleStale     HandleState = "stale"
+	HandleUnmounted HandleState = "unmounted"
+	HandleUnknown   HandleState = "unknown"
+)
+
 // Mount is one line of mountinfo.
 type Mount struct {
 	ID, Parent   int

@@ -87,7 +87,7 @@ func textOf(suffix string, e exported) written {
 func aloneOf(ctx context.Context, e exported) (written, error) {
 	shell := e.shell
 	shell.Standalone = true
-	made, err := pageOf(ctx, e.alone(shell))
+	made, err := pageOf(page.Alone(ctx), e.alone(shell))
 	made.policy, made.file = page.StandalonePolicy()+"; frame-ancestors 'none'; sandbox", saveName(e.name, ".html")
 	return made, err
 }

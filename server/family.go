@@ -150,7 +150,7 @@ func (s *Server) familyView(r *http.Request, l *loaded, line *report.Line, finge
 		CaseID: l.ID, CaseTitle: l.Title, Process: line.Snapshots[0].Process.Name.Value,
 		Family: familyOf(l, line, fingerprint), Domain: group.Family, Judgement: judged,
 		Counts: line.Trend.Counts(fingerprint), Epochs: line.Trend.Epochs, Lifelines: line.Trend.Lifelines(fingerprint, maxLifelines),
-		SnapshotIndex: at, Engine: s.engine(), Frozen: bool(why),
+		SnapshotIndex: at, Engine: s.engine(), Frozen: bool(why), Catalogue: l.known,
 		SeriesKey: seriesKey(line), Events: line.Trend.Events(), Hours: line.Trend.Births(fingerprint, at),
 		Kin: kin(l, line, fingerprint), Locks: locks(line, fingerprint, at), Bisection: report.Bisect(l.built.Lines, line.Snapshots[0].Process.Name.Value, group.Family),
 	}
@@ -167,6 +167,7 @@ func (s *Server) familyView(r *http.Request, l *loaded, line *report.Line, finge
 	snap := line.Snapshots[at]
 	bundleID := l.bundleOf[snap.ID]
 	in.Members, in.Statements = members(group, snap, bundleID), snap.Statements
+	in.Watched = snap.Watched[fingerprint]
 	if err := s.firstLines(r, &in, group, snap, bundleID); err != nil {
 		return view.Family{}, err
 	}

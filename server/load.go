@@ -9,6 +9,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/identity"
+	"leakdiff/analysis/knowledge"
 	"leakdiff/analysis/report"
 	"leakdiff/analysis/trend"
 	"leakdiff/store"
@@ -27,7 +28,9 @@ type loaded struct {
 	marks  []store.Mark
 	// bundleOf names the bundle of each snapshot.
 	bundleOf map[string]string
-	pairs    *pairs
+	// known is the catalogue that the report was made with.
+	known *knowledge.Catalogue
+	pairs *pairs
 }
 
 // maxCached bounds the computed cases kept in memory, and maxCachedBytes what they
@@ -143,8 +146,10 @@ func (s *Server) load(ctx context.Context, caseID string) (*loaded, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer s.cases.alone(now.key)()
-	if l := s.cases.get(now.key); l != nil {
+	known, _ := s.knowledge()
+	key := now.key + "/" + known.Version()
+	defer s.cases.alone(key)()
+	if l := s.cases.get(key); l != nil {
 		fresh := *l
 		fresh.Case, fresh.bundles, fresh.fields = now.Case, now.bundles, now.fields
 		return &fresh, nil
@@ -168,8 +173,9 @@ func (s *Server) load(ctx context.Context, caseID string) (*loaded, error) {
 	if l.bundleOf, err = s.store.SnapshotBundles(ctx, caseID); err != nil {
 		return nil, err
 	}
-	l.built = report.Build(l.said.Snapshots, problems, report.Options{Version: s.cfg.Version, Events: happened(l.said), Loads: l.said.Loads, Triage: sorted(now.marks)})
-	s.cases.put(now.key, l)
+	l.built = report.Build(l.said.Snapshots, problems, report.Options{Version: s.cfg.Version, Events: happened(l.said), Loads: l.said.Loads, Triage: sorted(now.marks), Knowledge: known})
+	l.known = known
+	s.cases.put(key, l)
 	s.weigh()
 	return l, nil
 }

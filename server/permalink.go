@@ -206,6 +206,14 @@ func redactor(l *loaded) *redact.Redactor {
 	for _, line := range l.built.Lines {
 		for _, snap := range line.Snapshots {
 			r.Know(redact.Users, snap.Users...)
+			for _, targets := range snap.Watched {
+				for _, t := range targets {
+					if namespace, pod, ok := strings.Cut(t.Pod, "/"); ok {
+						r.Know(redact.Namespaces, namespace)
+						r.Know(redact.Pods, pod)
+					}
+				}
+			}
 			for _, a := range snap.Artifacts {
 				learn(a.Path)
 			}

@@ -21,6 +21,9 @@ func (s *Server) routes() chi.Router {
 	r.Post("/samples/{name}", s.trySample)
 	r.Get("/search", s.search)
 	r.Get("/help", s.help)
+	r.Get("/knowledge", s.knowledgePage)
+	r.Get("/knowledge.json", s.knowledgeJSON)
+	r.Get("/knowledge/schema.json", s.knowledgeSchema)
 
 	r.Get("/cases/{id}", s.casePage)
 	r.Get("/cases/{id}/identity", s.identityPage)
@@ -93,6 +96,7 @@ func (s *Server) routes() chi.Router {
 		r.Delete("/api/v1/permalinks/{id}", s.withdrawAPI)
 	})
 
+	r.Get("/collect.sh", s.collectScript)
 	r.Get("/healthz", s.healthz)
 	r.Handle("/metrics", s.metrics())
 	r.Handle("/assets/*", web.Handler())

@@ -7,6 +7,7 @@ package server
 import (
 	"context"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
@@ -45,6 +46,13 @@ type Config struct {
 	// collector run without end.
 	Kept    func(bytes int)
 	Samples []Sample
+	// Knowledge holds own files of the catalogue, *.json, nil for none; KnowledgeDir is
+	// where people put them.
+	Knowledge    fs.FS
+	KnowledgeDir string
+	// Script is what /collect.sh gives: it captures a process where no program may be
+	// copied. Without one there is no such page.
+	Script []byte
 }
 
 // Sample is a bundle that comes with the program.
@@ -69,7 +77,9 @@ type Server struct {
 	states  stateCache
 	mounts  *mounts
 	started time.Time
-	pending sync.WaitGroup
+	// catalogue is asked about every family.
+	catalogue catalogue
+	pending   sync.WaitGroup
 }
 
 // New makes a server; Start begins to work off ingest jobs.
@@ -87,6 +97,7 @@ func New(cfg Config) *Server {
 		cfg.TempDir = os.TempDir()
 	}
 	s := &Server{cfg: cfg, store: cfg.Store, blobs: cfg.Blobs, log: cfg.Log, cases: newCaseCache(), shown: newShownCache(), mounts: newMounts(cfg.Log, cfg.Now), started: cfg.Now()}
+	s.catalogue.dir = cfg.Knowledge
 	s.worker = newWorker(s)
 	s.handler = underPath(pathOf(cfg.BaseURL), s.guard(head(s.routes())))
 	return s

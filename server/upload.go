@@ -480,7 +480,8 @@ func (s *Server) briefly(ctx context.Context, caseID string, read func(context.C
 	if err != nil {
 		return report.Case{}, err
 	}
-	return report.Build(said.Snapshots, nil, report.Options{Version: s.cfg.Version, Events: happened(said), Loads: said.Loads, Triage: sorted(marks)}), nil
+	known, _ := s.knowledge()
+	return report.Build(said.Snapshots, nil, report.Options{Version: s.cfg.Version, Events: happened(said), Loads: said.Loads, Triage: sorted(marks), Knowledge: known}), nil
 }
 
 // getBundleAPI is the state of an upload, for those who do not wait.

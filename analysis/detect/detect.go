@@ -54,6 +54,8 @@ const (
 	MetricsJSON     Kind = "metrics-json"  // HashiCorp
 	CapturedAt      Kind = "captured-at"
 	Manifest        Kind = "manifest"       // a collector's hostname, date, host.json
+	Capture         Kind = "capture"        // the manifest of leakdiff collect
+	WatchTargets    Kind = "watch-targets"  // what its watched file handles led to
 	ThreadDump      Kind = "thread-dump"    // JVM, every text form
 	ThreadJSON      Kind = "thread-json"    // dump_to_file and actuator
 	ThreadForeign   Kind = "thread-foreign" // javacore, hot threads and others; named only

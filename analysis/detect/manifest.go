@@ -13,12 +13,20 @@ var (
 	hostJSON     = regexp.MustCompile(`^(agent-)?host\.json$`)
 	hostKey      = regexp.MustCompile(`"[Hh]ostname"\s*:\s*"[^"]+"`)
 	hostVariable = regexp.MustCompile(`(?m)^HOSTNAME=\S+$`)
+	schema       = regexp.MustCompile(`^\s*\{\s*"schema"\s*:\s*"leakdiff\.(capture|watches)/\d+"`)
 	hostLine     = regexp.MustCompile(`(?mi)^\s*(hostname|host name)\s*:\s*\S+\s*$`)
 )
 
 // manifest finds the small files with which collectors say where and when they
 // ran. Their names alone say nothing; their content must fit.
 func (v *view) manifest() (Result, bool) {
+	switch found := schema.FindSubmatch(v.text); {
+	case found == nil:
+	case string(found[1]) == "capture":
+		return high(Capture, "its first key is the schema of a manifest of leakdiff collect")
+	default:
+		return high(WatchTargets, "each line begins with the schema of a watched file handle")
+	}
 	one := strings.TrimSpace(v.first())
 	switch {
 	case !v.Whole:

@@ -709,3 +709,9 @@ func shortJava(loose string) string {
 	method := strings.LastIndexByte(loose, '.')
 	return loose[strings.LastIndexByte(loose[:max(method, 0)], '.')+1:]
 }
+
+// LooseMethod returns a Java class and method as families compare them: without
+// module, hidden class and generated numbers.
+//
+//	"okhttp3.ConnectionPool$$Lambda$33/0x00007f335c00ebf8.run" = "okhttp3.ConnectionPool$$Lambda.run"
+func LooseMethod(printed string) string { return javaName(printed).loose }

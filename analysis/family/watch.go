@@ -65,6 +65,11 @@ type WatchTarget struct {
 	Status string
 	// Why is the reason for Status in words, "" for mounted.
 	Why string
+	// Deleted says that the file has no path any more but is held open.
+	Deleted bool
+	// Former is the label of another capture of the same watch that Path and Mount are
+	// from, "" where they are of this one.
+	Former string
 }
 
 // Strong reports whether the status alone shows a watch on what is gone.
@@ -143,15 +148,65 @@ func (m *Mounts) of(name string) (analysis.Mount, bool) {
 // directories alone says so of watches on directories only, which ask for IN_CREATE
 // or IN_DELETE. Other file systems drop the watches of what is deleted.
 func NameWatches(watches []analysis.Watch, m *Mounts, lists ...InodeList) []WatchTarget {
+	return Scene{Mounts: m, Lists: lists}.Name(watches)
+}
+
+// Scene is what one instant knows of the files that are watched.
+type Scene struct {
+	// Mounts may be nil.
+	Mounts *Mounts
+	Lists  []InodeList
+	// Handles are what the handles of watches led to on the host.
+	Handles []analysis.Handle
+}
+
+// handleKey tells the targets of one host apart (procfs.md section 3).
+type handleKey struct {
+	device uint32
+	inode  uint64
+	kind   uint32
+	handle string
+}
+
+// Name is NameWatches with all that the scene holds. A handle that was opened on the
+// host proves more than a list: it leads to the file, or to nothing any more.
+func (s Scene) Name(watches []analysis.Watch) []WatchTarget {
 	var t trees
-	if m != nil {
-		t = newTrees(watches, m, lists)
+	if s.Mounts != nil {
+		t = newTrees(watches, s.Mounts, s.Lists)
+	}
+	handles := make(map[handleKey]analysis.Handle, len(s.Handles))
+	for _, h := range s.Handles {
+		handles[handleKey{h.Device, h.Inode, h.Type, h.Handle}] = h
 	}
 	out := make([]WatchTarget, len(watches))
 	for i, w := range watches {
-		out[i] = m.target(w, t)
+		out[i] = s.Mounts.target(w, t)
+		if h, ok := handles[handleKey{w.Device, w.Inode, w.HandleType, w.Handle}]; ok {
+			out[i].led(h)
+		}
 	}
 	return out
+}
+
+// led takes in where the handle of the watch led.
+func (t *WatchTarget) led(h analysis.Handle) {
+	if t.Path == "" && h.Path != "" {
+		t.Path = h.Path
+	}
+	cgroup := h.FSType == "cgroup" || h.FSType == "cgroup2"
+	switch {
+	case t.Status == statusUnmounted && h.State == analysis.HandleUnmounted:
+		t.Why += ", and no mount namespace of the host shows it"
+	case t.Status == statusUnmounted && h.Elsewhere != "":
+		t.Why += "; only the mount namespace of " + h.Elsewhere + " still has it, at " + h.Mount
+	case h.State == analysis.HandleStale && cgroup && t.Status != statusUnmounted:
+		t.Path, t.Status, t.Why = "", statusRemoved, "its file handle leads to no cgroup any more"
+	case h.State == analysis.HandleStale:
+		t.Why = "its file handle leads to no file any more"
+	case h.State == analysis.HandleDeleted:
+		t.Deleted, t.Why = true, "the file has no name any more, but is held open"
+	}
 }
 
 func (m *Mounts) target(w analysis.Watch, t trees) WatchTarget {

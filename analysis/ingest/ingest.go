@@ -18,7 +18,7 @@ import (
 
 // Engine is the version of the rules that turn bytes into snapshots; results of
 // an older engine are computed again on request.
-const Engine = 2
+const Engine = 3
 
 // Config says how to read a bundle; the zero value reads with default limits.
 type Config struct {
@@ -87,6 +87,7 @@ func Run(ctx context.Context, cfg Config, inputs []bundle.Input) (Result, error)
 	}
 	r.problems = append(r.problems, problems...)
 	r.closeDirectories()
+	r.verify()
 	r.tellEmpty()
 	r.progress.Stage = "grouping"
 	r.report()

@@ -1,9 +1,11 @@
 package ingest
 
 import (
+	"cmp"
 	"fmt"
 	"hash/fnv"
 	"io"
+	"path"
 	"strings"
 
 	"leakdiff/analysis"
@@ -79,10 +81,17 @@ func (b *builder) watches() {
 		all = append(all, info.Watches...)
 	}
 	at := int32(b.adopt(fdinfo))
-	mounts, lists := b.places()
-	targets := family.NameWatches(all, mounts, lists...)
+	targets := b.g.scene().Name(all)
+	owner := b.g.owner()
+	byFamily := map[string][]int{}
 	for i, w := range all {
+		// The family is by what this capture shows; what an older one knew of the same
+		// watch only names the target.
 		g := b.group(family.OfTarget(w, targets[i]))
+		byFamily[g.Family.Fingerprint] = append(byFamily[g.Family.Fingerprint], i)
+		if known, ok := b.r.former[watchKeyOf(owner, w)]; ok && targets[i].Gone() {
+			targets[i].Recall(known.target, known.label)
+		}
 		g.Count++
 		m := &g.Members
 		m.ID = append(m.ID, int64(w.FD))
@@ -94,22 +103,151 @@ func (b *builder) watches() {
 		m.Length = append(m.Length, int32(min(w.Place.Length, 1<<31-1)))
 		m.Detail = append(m.Detail, watchDetail(w, targets[i]))
 	}
+	b.watched(all, targets, byFamily)
 	total := len(all)
 	b.s.Totals.Watches = &total
 }
 
-// places are the mounts and inode lists of the snapshot; mounts is nil without
-// a mountinfo.
-func (b *builder) places() (mounts *family.Mounts, lists []family.InodeList) {
-	for _, p := range append(append([]*part{}, b.g.context...), b.g.parts...) {
-		if len(p.mounts) > 0 {
-			mounts = family.NewMounts(p.mounts)
-		}
-		if p.inodes != nil {
-			lists = append(lists, family.InodeList{Entries: p.inodes.All(), Partial: p.inodes.Partial})
+// watched sums up what the watches of each family are on.
+func (b *builder) watched(all []analysis.Watch, targets []family.WatchTarget, byFamily map[string][]int) {
+	names := map[string]string{}
+	for _, p := range b.g.context {
+		if p.capture != nil {
+			names = p.capture.podNames()
 		}
 	}
-	return mounts, lists
+	for print, members := range byFamily {
+		watches := make([]analysis.Watch, len(members))
+		named := make([]family.WatchTarget, len(members))
+		for i, at := range members {
+			watches[i], named[i] = all[at], targets[at]
+		}
+		if b.s.Watched == nil {
+			b.s.Watched = map[string][]analysis.Target{}
+		}
+		b.s.Watched[print] = family.Targets(watches, named, names)
+	}
+}
+
+// scene is what the snapshot knows of the files that its process watches; its mounts
+// are nil without a mountinfo.
+func (g *group) scene() family.Scene {
+	var s family.Scene
+	for _, p := range append(append([]*part{}, g.context...), g.parts...) {
+		if len(p.mounts) > 0 {
+			s.Mounts = family.NewMounts(p.mounts)
+		}
+		if p.inodes != nil {
+			partial := p.inodes.Partial || g.partial(p)
+			s.Lists = append(s.Lists, family.InodeList{Entries: p.inodes.All(), Partial: partial})
+		}
+		s.Handles = append(s.Handles, p.handles...)
+	}
+	return s
+}
+
+// partial reports whether the capture's manifest says that a file is not whole.
+func (g *group) partial(p *part) bool {
+	m := g.capture()
+	if m == nil || m.dir != p.dir {
+		return false
+	}
+	for _, s := range m.capture.Steps {
+		if s.File == path.Base(p.path) && s.Status != "done" {
+			return true
+		}
+	}
+	return false
+}
+
+// watchKey is one watch of one process, in every capture of it: the kernel gives a
+// number of a watch again only after all others.
+type watchKey struct {
+	owner        string
+	fd           int
+	wd           int64
+	device, kind uint32
+	inode        uint64
+	handle       string
+}
+
+func watchKeyOf(owner string, w analysis.Watch) watchKey {
+	return watchKey{owner: owner, fd: w.FD, wd: w.WD, device: w.Device, kind: w.HandleType, inode: w.Inode, handle: w.Handle}
+}
+
+// formerTarget is what a watch was on when its target was still there, at the instant
+// that label names.
+type formerTarget struct {
+	target family.WatchTarget
+	label  string
+}
+
+// recall finds, for the watches whose target is gone in one capture, what another
+// capture of the same process knew of it. Only those are kept.
+func recall(all []*group) map[watchKey]formerTarget {
+	lost := map[watchKey]bool{}
+	each(all, func(_ *group, k watchKey, t family.WatchTarget) {
+		if t.Gone() {
+			lost[k] = true
+		}
+	})
+	if len(lost) == 0 {
+		return nil
+	}
+	out := map[watchKey]formerTarget{}
+	each(all, func(g *group, k watchKey, t family.WatchTarget) {
+		if _, known := out[k]; lost[k] && !t.Strong() && (t.Path != "" || t.Mount != "") && (!known || out[k].target.Path == "") {
+			out[k] = formerTarget{t, g.instant()}
+		}
+	})
+	return out
+}
+
+// each names the watches of the groups whose process is known.
+func each(all []*group, visit func(*group, watchKey, family.WatchTarget)) {
+	for _, g := range all {
+		owner := g.owner()
+		fdinfo := g.form(detect.FDInfo, detect.FDInfoGrep)
+		if owner == "" || fdinfo == nil || fdinfo.fdinfo == nil {
+			continue
+		}
+		var watches []analysis.Watch
+		for _, info := range fdinfo.fdinfo.infos {
+			watches = append(watches, info.Watches...)
+		}
+		for i, t := range g.scene().Name(watches) {
+			visit(g, watchKeyOf(owner, watches[i]), t)
+		}
+	}
+}
+
+// owner tells the processes of an upload apart: host, pid and start; "" without a pid.
+func (g *group) owner() string {
+	pid := 0
+	host, start := "", uint64(0)
+	for _, p := range append(append([]*part{}, g.context...), g.parts...) {
+		if p.pid != 0 {
+			pid = p.pid
+		}
+		if p.host != "" {
+			host = p.host
+		}
+		if p.stat != nil {
+			start = p.stat.StartTicks
+		}
+	}
+	if pid == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s\x00%d\x00%d", host, pid, start)
+}
+
+// instant is the group's label, or its directory.
+func (g *group) instant() string {
+	if label, _ := naming(g.dir); label != "" {
+		return label
+	}
+	return cmp.Or(g.stem, g.dir)
 }
 
 // countedWatches makes families of a table of counts, which has no identities:
@@ -139,12 +277,12 @@ func (b *builder) countedWatches() {
 			Hint: "save a copy of /proc/PID/fdinfo made with cp -r: it holds both"})
 		return
 	}
-	mounts, lists := b.places()
+	scene := b.g.scene()
 	for _, row := range table.counts.rows {
 		w := analysis.Watch{FD: row.FD, Inode: row.Inode, Device: row.Device}
-		f := mounts.OfWatch(w)
+		f := scene.Mounts.OfWatch(w)
 		if row.Inode != 0 {
-			f = family.OfTarget(w, family.NameWatches([]analysis.Watch{w}, mounts, lists...)[0])
+			f = family.OfTarget(w, scene.Name([]analysis.Watch{w})[0])
 		}
 		b.group(f).Count += row.Count
 	}
@@ -154,9 +292,13 @@ func (b *builder) countedWatches() {
 // watchDetail is a watch in words, with what it is on where that is known.
 func watchDetail(w analysis.Watch, t family.WatchTarget) string {
 	text := fmt.Sprintf("fd %d, wd %d, device %d:%d, inode %d", w.FD, w.WD, w.Device>>20, w.Device&0xfffff, w.Inode)
-	if t.Path != "" {
+	switch {
+	case t.Former != "":
+		text += " was " + cmp.Or(t.Path, t.Mount) + " at " + t.Former + ": " + t.Why
+	case t.Path != "":
 		text += " = " + t.Path
-	} else if t.Why != "" {
+	}
+	if t.Former == "" && t.Why != "" {
 		text += ": " + t.Why
 	}
 	return clip(strings.ReplaceAll(text, "\n", " "), 400)

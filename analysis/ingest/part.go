@@ -53,6 +53,8 @@ type part struct {
 	clients  *thread.Clients
 	counts   *inotifyCounts
 	inodes   *procfs.Inodes
+	handles  []analysis.Handle
+	capture  *captureManifest
 	mounts   []analysis.Mount
 	limits   *procfs.Limits
 	status   *procfs.Status

@@ -48,6 +48,12 @@ type reader struct {
 	// names with the numbers that stand beside each.
 	lone  bool
 	stems map[string]map[string]bool
+	// former is what watches were on whose target is gone in some capture.
+	former map[watchKey]formerTarget
+	// skipped are the steps of captures that were not tried, told once.
+	skipped map[string]bool
+	// recoded are the files whose bytes in the upload are packed or encoded otherwise.
+	recoded map[string]bool
 	// empty are the files without a byte.
 	empty []string
 	// stacks remembers the names of functions for all dumps of an upload.
@@ -65,7 +71,7 @@ type directory struct {
 }
 
 func newReader(cfg Config) *reader {
-	return &reader{cfg: cfg, formats: formats, directories: map[directoryKey]*directory{}, progress: Progress{Stage: "unpacking"}}
+	return &reader{cfg: cfg, formats: formats, directories: map[directoryKey]*directory{}, recoded: map[string]bool{}, skipped: map[string]bool{}, progress: Progress{Stage: "unpacking"}}
 }
 
 func (r *reader) report() {
@@ -87,6 +93,9 @@ func (r *reader) member(m *bundle.Member) error {
 	if m.Type != bundle.Regular {
 		r.special(m)
 		return nil
+	}
+	if len(m.Compressed) > 0 || m.Encoding != "" {
+		r.recoded[m.Path] = true
 	}
 	head := detect.Head{Bytes: m.Head, Path: m.Path, Size: m.Size, Whole: m.Whole()}
 	found := detect.Sniff(head)
@@ -159,7 +168,11 @@ func (r *reader) cut(p *part) {
 	if n := len(r.parts); n > 0 && r.newParts() < n {
 		p = r.parts[n-1]
 	}
-	const why = "its archive stops before its end"
+	p.cut("its archive stops before its end")
+}
+
+// cut marks the dump of a part as one that is not whole.
+func (p *part) cut(why string) {
 	switch {
 	case p.text != nil && !p.text.dump.Truncated:
 		p.text.dump.Truncated, p.text.dump.TruncatedWhy = true, why
@@ -297,6 +310,8 @@ var formats = map[string]formatReader{
 	detect.HTML:            readWrapped,
 	detect.CapturedAt:      readCapturedAt,
 	detect.Manifest:        readManifest,
+	detect.Capture:         readCapture,
+	detect.WatchTargets:    readHandles,
 }
 
 func readText(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {

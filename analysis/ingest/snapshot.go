@@ -33,12 +33,14 @@ func (r *reader) snapshots() []analysis.Snapshot {
 	}
 	r.lone = len(all) == 1
 	believe := believableTimes(all)
+	r.former = recall(all)
 	out := make([]analysis.Snapshot, 0, len(all))
 	for i, g := range all {
 		b := &builder{r: r, g: g, artifact: map[int]int{}}
 		s := b.build()
 		s.Order = i
 		b.when(&s, believe)
+		b.stepTimes(&s)
 		out = append(out, s)
 	}
 	completeNames(out)
@@ -266,6 +268,7 @@ func (b *builder) build() analysis.Snapshot {
 	b.threads()
 	b.descriptors()
 	b.watches()
+	b.halfRead()
 	b.figures()
 	for _, g := range b.byPrint {
 		orderVariants(g)
@@ -371,10 +374,13 @@ func (b *builder) identifyBy(p *analysis.Process, q *part) {
 	if q.stat != nil && q.stat.StartTicks > 0 {
 		p.Start = analysis.Fact{Value: strconv.FormatUint(q.stat.StartTicks, 10), Source: "ticks since boot in " + where, Confidence: analysis.High}
 	}
+	if q.capture != nil && !p.Start.Known() && q.capture.Process.StartTicks > 0 {
+		p.Start = analysis.Fact{Value: q.capture.Process.start(), Source: "ticks since boot in " + where, Confidence: analysis.High}
+	}
 	switch host := hostOf(q.cmdline); {
 	case q.host != "" && q.section:
 		p.Host = analysis.Fact{Value: q.host, Source: "prefix of the log lines in " + where, Confidence: analysis.High}
-	case q.host != "" && q.form == detect.Manifest:
+	case q.host != "" && (q.form == detect.Manifest || q.form == detect.Capture):
 		p.Host = analysis.Fact{Value: q.host, Source: where + " of the collector", Confidence: analysis.High}
 	case q.host != "":
 		p.Host = analysis.Fact{Value: q.host, Source: where, Confidence: analysis.High}
@@ -392,10 +398,12 @@ func (b *builder) identifyBy(p *analysis.Process, q *part) {
 // line, the binary of a proto, a listing's COMMAND, the directory, the program's
 // own functions.
 func (b *builder) nameProcess(p *analysis.Process, all []*part, dirName string) {
-	var kernel, argv, binary, listed, logged, placed string
+	var captured, kernel, argv, binary, listed, logged, placed string
 	var placing placing
 	for _, q := range all {
 		switch {
+		case q.capture != nil:
+			captured = q.name
 		case q.stat != nil || q.status != nil:
 			kernel = q.name
 		case len(q.cmdline) > 0:
@@ -425,6 +433,8 @@ func (b *builder) nameProcess(p *analysis.Process, all []*part, dirName string) 
 		p.Name = analysis.Fact{Value: name, Source: source, Confidence: c}
 	}
 	switch {
+	case captured != "":
+		set(captured, "manifest of the collector", analysis.High)
 	case kernel != "":
 		name, longer := whole(kernel, 15)
 		source := "stat or status"

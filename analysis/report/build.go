@@ -11,6 +11,7 @@ import (
 	"leakdiff/analysis"
 	"leakdiff/analysis/family"
 	"leakdiff/analysis/identity"
+	"leakdiff/analysis/knowledge"
 	"leakdiff/analysis/trend"
 )
 
@@ -24,6 +25,8 @@ type Options struct {
 	Loads map[string]map[string]float64
 	// Triage is what people said about families.
 	Triage map[Sorted]analysis.Triage
+	// Knowledge is the catalogue to ask, nil for the one that comes with the program.
+	Knowledge *knowledge.Catalogue
 }
 
 // Line is one series with everything that was computed of it; pages draw from
@@ -36,6 +39,13 @@ type Line struct {
 	Snapshots []*analysis.Snapshot
 	// Mixed says which snapshots show less than others of the series.
 	Mixed []string
+	// Known is what the catalogue says of each family, by fingerprint.
+	Known map[string]knowledge.Result
+	// weighed are the families whose verdict the catalogue changed.
+	weighed   map[string]bool
+	catalogue *knowledge.Catalogue
+	// files are file names with module versions, by epoch.
+	files map[int][]string
 }
 
 // Case is a report with its working material.
@@ -57,14 +67,20 @@ func Build(snapshots []analysis.Snapshot, problems []analysis.Problem, o Options
 		Engine:   Engine{Version: o.Version, Fingerprint: family.Version},
 		Problems: append([]analysis.Problem{}, problems...),
 	}}
+	if o.Knowledge == nil {
+		o.Knowledge = knowledge.Builtin()
+	}
+	matcher := o.Knowledge.NewMatcher()
 	for i := range lines {
 		lines[i].judge(o)
+		lines[i].consult(o.Knowledge, matcher)
 		c.Report.Snapshots = append(c.Report.Snapshots, lines[i].summaries()...)
 		c.Report.Series = append(c.Report.Series, lines[i].series())
 	}
 	c.Lines = lines
 	between(lines, c.Report.Series)
 	versions(lines, c.Report.Series)
+	c.Report.Knowledge = used(o.Knowledge, c.Report.Series)
 	for i := range c.Report.Series {
 		triage(&c.Report.Series[i], o.Triage)
 	}
@@ -323,6 +339,8 @@ func (l *Line) series() Series {
 	s.Bounds = l.bounds()
 	s.Findings = l.findings(s.Families)
 	s.Limits = append(limits(s.Families, s.Findings), l.Mixed...)
+	s.Thresholds = l.thresholds(s.Findings)
+	s.Healthy = l.healthy()
 	if !slices.ContainsFunc(s.Families, func(f Family) bool { return rising(f.Verdict) }) {
 		s.Quiet = l.quiet()
 	}
@@ -377,6 +395,8 @@ func (l *Line) family(f *analysis.Family) Family {
 	if rising(j.Verdict) {
 		out.Onset = l.familyOnset(f.Fingerprint)
 	}
+	l.explain(&out)
+	out.Watched = l.watched(f.Fingerprint)
 	if g := l.last(f.Fingerprint); g != nil {
 		for state, n := range g.States {
 			out.States[state] = n

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/knowledge"
 	"leakdiff/analysis/trend"
 )
 
@@ -31,7 +32,7 @@ func (l *Line) findings(families []Family) []Finding {
 	}
 	out := []Finding{}
 	rest := 0
-	points := l.Trend.Explain()
+	points := l.accused(l.Trend.Explain())
 	for i := 0; i < len(points); i++ {
 		p := points[i]
 		if len(out) == mostFindings {
@@ -58,6 +59,10 @@ func (l *Line) findings(families []Family) []Finding {
 		last := &out[len(out)-1]
 		last.Text += fmt.Sprintf(" %d more families that rise stand in the table.", rest)
 	}
+	out = append(out, l.above(families)...)
+	for i := range out {
+		l.learn(&out[i], byPrint)
+	}
 	out = append(out, l.facts()...)
 	out = append(out, l.near()...)
 	for i := range out {
@@ -72,8 +77,13 @@ func (l *Line) point(p trend.Point, byPrint map[string]*Family) Finding {
 	f := Finding{Kind: kinds[p.Section], Verdict: p.Verdict, Unit: p.Unit, Families: lead(p.Families, byPrint)}
 	first := byPrint[f.Families[0]]
 	f.Next = next(first)
+	var members []*Family
+	for _, print := range f.Families {
+		members = append(members, byPrint[print])
+	}
 	if p.Unit != "" {
 		l.unit(&f, p.Unit, byPrint)
+		f.Text += remains(members)
 		return f
 	}
 	f.Title = fmt.Sprintf("%s: %s %s", first.Title, l.rises(first.Counts, first.Kind), kindWord(first.Kind))
@@ -88,6 +98,7 @@ func (l *Line) point(p trend.Point, byPrint map[string]*Family) Finding {
 	if len(l.Snapshots) == 1 {
 		f.Text += l.births(first.Fingerprint)
 	}
+	f.Text += remains(members)
 	return f
 }
 
@@ -160,7 +171,7 @@ func (l *Line) unit(f *Finding, id string, byPrint map[string]*Family) {
 }
 
 // ofLead is what the first family's own evidence adds to that of its unit.
-var ofLead = map[string]bool{"leaked_mark": true, "load": true, "ages": true, "objects": true, "recovery": true, "decides": true}
+var ofLead = map[string]bool{"leaked_mark": true, "load": true, "ages": true, "objects": true, "recovery": true, "decides": true, knowledge.RuleNormal: true, knowledge.RuleKnown: true}
 
 func verb(n int) string {
 	if n == 1 {
@@ -233,7 +244,7 @@ func (l *Line) facts() []Finding {
 				i, at[f.Key] = len(out), len(out)
 				out, seen = append(out, Finding{}), append(seen, nil)
 			}
-			out[i] = Finding{Kind: FactFinding, Title: f.Title, Text: f.Text, Families: []string{}}
+			out[i] = Finding{Kind: FactFinding, Title: f.Title, Text: f.Text, Families: []string{}, Classes: l.stated(f.Key)}
 			seen[i] = append(seen[i], s.Label)
 		}
 	}

@@ -19,7 +19,7 @@ func Markdown(w io.Writer, c Case) error {
 		fmt.Fprintf(&b, "\n%s\n", MarkdownText(listed.Filter.Said()))
 	}
 	for i := range listed.Series {
-		markdownSeries(&b, &c.Lines[i], &listed.Series[i], listed.Filter != nil)
+		markdownSeries(&b, &c.Report, &c.Lines[i], &listed.Series[i], listed.Filter != nil)
 	}
 	if groups := GroupProblems(c.Report.Problems); len(groups) > 0 {
 		b.WriteString("\n## Problems\n\n")
@@ -39,7 +39,7 @@ func Markdown(w io.Writer, c Case) error {
 	return err
 }
 
-func markdownSeries(b *strings.Builder, l *Line, s *Series, asked bool) {
+func markdownSeries(b *strings.Builder, r *Report, l *Line, s *Series, asked bool) {
 	fmt.Fprintf(b, "\n## %s\n\n", MarkdownText(plainProcess(l)))
 	b.WriteString("| |")
 	for _, x := range l.Snapshots {
@@ -67,12 +67,21 @@ func markdownSeries(b *strings.Builder, l *Line, s *Series, asked bool) {
 	}
 	for _, f := range s.Findings {
 		fmt.Fprintf(b, "%d. **%s** %s. %s\n", f.Rank, f.Mark(), MarkdownText(f.Title), MarkdownText(f.Text))
+		for _, a := range r.Advice(&f) {
+			fmt.Fprintf(b, "   - **%s:** %s\n", MarkdownText(a.Label), MarkdownText(a.Text))
+		}
 	}
 	for _, f := range s.SetAside {
 		fmt.Fprintf(b, "\nMarked benign: %s\n", MarkdownText(f.Title))
 	}
 	if len(s.Limits) > 0 {
 		fmt.Fprintf(b, "\nWhat these verdicts cannot exclude: %s\n", MarkdownText(strings.Join(s.Limits, " ")))
+	}
+	if text := ThresholdText(s.Thresholds); text != "" {
+		fmt.Fprintf(b, "\n%s\n", MarkdownText(text))
+	}
+	if s.Healthy != nil {
+		fmt.Fprintf(b, "\n%s\n", MarkdownText(s.Healthy.Text))
 	}
 	moved := false
 	for _, f := range s.Families {

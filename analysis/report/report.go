@@ -24,6 +24,8 @@ type Report struct {
 	Problems  []analysis.Problem `json:"problems"`
 	// Filter says which families the series list, nil where all.
 	Filter *Filtered `json:"filter,omitempty"`
+	// Knowledge is what the catalogue says of the classes that findings name.
+	Knowledge *Knowledge `json:"knowledge,omitempty"`
 }
 
 // Engine says what computed the report.
@@ -78,6 +80,10 @@ type Series struct {
 	SetAside []Finding `json:"set_aside,omitempty"`
 	// Limits say in words what the verdicts of the findings cannot exclude.
 	Limits []string `json:"verdict_limits,omitempty"`
+	// Thresholds are those that circulate for the classes of the findings.
+	Thresholds []Threshold `json:"thresholds,omitempty"`
+	// Healthy counts what the last snapshot holds of normal stacks.
+	Healthy *Healthy `json:"healthy,omitempty"`
 	// Quiet says in words how small a growth would have been seen where no family
 	// grows; empty otherwise.
 	Quiet string `json:"quiet,omitempty"`
@@ -129,12 +135,20 @@ type Family struct {
 	Rise        int                 `json:"rise"`
 	Unit        *string             `json:"unit"`
 	// Role is victim, possible_culprit or observer_effect; never a verdict.
-	Role    string   `json:"role,omitempty"`
-	Onset   *Onset   `json:"onset,omitempty"`
+	Role  string `json:"role,omitempty"`
+	Onset *Onset `json:"onset,omitempty"`
+	// Classes are keys of the catalogue's classes; Known are the ids of known leaks that
+	// state and growth speak for as well.
 	Classes []string `json:"classes"`
 	Known   []string `json:"known"`
 	// Triage is what a person said about the family, nil where nobody did.
 	Triage *analysis.Triage `json:"triage,omitempty"`
+	// KnownLeaks are all entries whose signature the family has, those in Known first.
+	KnownLeaks []KnownLeak `json:"known_leaks,omitempty"`
+	// Normal is the normal stack that the family is one of.
+	Normal *Normal `json:"normal,omitempty"`
+	// Watched says what the watches of the last snapshot are on.
+	Watched []analysis.Target `json:"watched,omitempty"`
 }
 
 // Variant is another exact stack of a family.
@@ -216,4 +230,9 @@ type Finding struct {
 	// Counts are the members of all its families, Evidence is about them.
 	Counts   []*int              `json:"counts,omitempty"`
 	Evidence []analysis.Evidence `json:"evidence,omitempty"`
+	// Classes and Known are those of its families; Signs count the forms of a class:
+	// "43 watches on mounts that are gone".
+	Classes []string    `json:"classes,omitempty"`
+	Signs   []string    `json:"signs,omitempty"`
+	Known   []KnownLeak `json:"known,omitempty"`
 }

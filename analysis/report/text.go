@@ -217,6 +217,11 @@ func (p *printer) series(c *Case, i int) {
 		p.line("")
 		p.wrap("", fmt.Sprintf("%d. [%s] %s", f.Rank, f.Mark(), f.Title))
 		p.wrap("   ", f.Text)
+		for _, a := range c.Report.Advice(&f) {
+			if !a.More {
+				p.wrap("   ", a.Label+": "+a.Text)
+			}
+		}
 		if f.Next != "" {
 			p.wrap("   ", "Next: "+f.Next)
 		}
@@ -229,6 +234,7 @@ func (p *printer) series(c *Case, i int) {
 		p.line("")
 		p.wrap("", "What these verdicts cannot exclude: "+strings.Join(s.Limits, " "))
 	}
+	p.context(s)
 	if c.listed.Filter != nil {
 		p.passing(&c.listed.Series[i])
 		return
@@ -259,6 +265,19 @@ func most(counts []*int) int {
 		}
 	}
 	return n
+}
+
+// context is what stands beside the proof: thresholds that circulate, and what is
+// normal.
+func (p *printer) context(s *Series) {
+	if text := ThresholdText(s.Thresholds); text != "" {
+		p.line("")
+		p.wrap("", text)
+	}
+	if s.Healthy != nil {
+		p.line("")
+		p.wrap("", s.Healthy.Text)
+	}
 }
 
 // totals is the table with one column for each snapshot; long series show the

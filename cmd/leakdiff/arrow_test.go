@@ -33,19 +33,22 @@ var arrows = map[string][]string{
 	"analysis/trend":      {"analysis"},
 	"analysis/lab":        {"analysis", "analysis/trend"},
 	"analysis/profile":    {"analysis"},
+	"analysis/knowledge":  {"analysis", "analysis/family"},
 	"analysis/redact":     {"analysis"},
-	"analysis/report":     {"analysis", "analysis/identity", "analysis/family", "analysis/filter", "analysis/diff", "analysis/trend"},
+	"analysis/report":     {"analysis", "analysis/identity", "analysis/family", "analysis/filter", "analysis/diff", "analysis/knowledge", "analysis/trend"},
 	"analysis/ingest":     {"analysis", "analysis/bundle", "analysis/detect", "analysis/envelope", "analysis/goroutine", "analysis/thread", "analysis/nodereport", "analysis/procfs", "analysis/lsof", "analysis/metrics", "analysis/family"},
 	"migrations":          {},
 	"samples":             {},
 	"store/blob":          {"analysis"},
 	"store":               {"analysis", "analysis/identity", "store/blob", "migrations"},
 	"web":                 {},
-	"web/view":            {"analysis", "analysis/identity", "analysis/diff", "analysis/filter", "analysis/family", "analysis/flame", "analysis/report", "analysis/trend", "web/chart"},
+	"web/view":            {"analysis", "analysis/identity", "analysis/diff", "analysis/filter", "analysis/family", "analysis/flame", "analysis/knowledge", "analysis/report", "analysis/trend", "web/chart"},
 	"web/chart":           {},
 	"web/page":            {"web", "web/chart", "web/view"},
-	"server":              {"analysis", "analysis/identity", "analysis/bundle", "analysis/diff", "analysis/family", "analysis/filter", "analysis/flame", "analysis/ingest", "analysis/profile", "analysis/redact", "analysis/report", "analysis/trend", "store", "store/blob", "web", "web/page", "web/view"},
-	"cmd/leakdiff":        {"analysis", "analysis/bundle", "analysis/family", "analysis/filter", "analysis/ingest", "analysis/report", "samples", "server", "store", "web/page", "web/view"},
+	"server":              {"analysis", "analysis/identity", "analysis/bundle", "analysis/diff", "analysis/family", "analysis/filter", "analysis/flame", "analysis/ingest", "analysis/knowledge", "analysis/profile", "analysis/redact", "analysis/report", "analysis/trend", "store", "store/blob", "web", "web/page", "web/view"},
+	// What opens a live process stands apart from everything that reads evidence.
+	"cmd/leakdiff/capture": {},
+	"cmd/leakdiff":         {"analysis", "analysis/bundle", "analysis/family", "analysis/filter", "analysis/ingest", "analysis/knowledge", "analysis/report", "cmd/leakdiff/capture", "samples", "server", "store", "web/page", "web/view"},
 }
 
 func TestImportsPointDownOnly(t *testing.T) {

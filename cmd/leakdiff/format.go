@@ -32,7 +32,7 @@ func (r *reportCommand) write(ctx context.Context, w io.Writer, c report.Case) e
 		v := r.page(c)
 		engine := fmt.Sprintf("leakdiff %s · engine %d · fingerprint g%d", version, ingest.Engine, family.Version)
 		v.Shell = view.Shell{Title: v.Title, Engine: engine, Standalone: true, Seal: &view.Seal{Name: "Report", Engine: engine, Redaction: "not redacted"}}
-		return page.Case(v).Render(ctx, w)
+		return page.Case(v).Render(page.Alone(ctx), w)
 	}
 	return report.Text(w, c, report.Wide)
 }

@@ -34,7 +34,9 @@ var built = sync.OnceValues(func() (string, error) {
 		return filepath.Abs(path)
 	}
 	path := filepath.Join(buildDir(), "leakdiff")
-	out, err := exec.Command("go", "build", "-o", path, ".").CombinedOutput()
+	build := exec.Command("go", "build", "-o", path, ".")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as make build does
+	out, err := build.CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, out)
 	}

@@ -24,6 +24,7 @@ type reportCommand struct {
 	Format          string   `help:"text, md, json, html, csv or jira." enum:"text,md,json,html,csv,jira" default:"text"`
 	FailOn          string   `help:"Exit with status 1 when a family is leaking, or at least suspicious." enum:"never,leaking,suspicious" default:"never"`
 	Filter          string   `help:"Print only families that pass: 'func:prober wait>10m delta>0 -pkg:net/http /re/ a|b'. Findings and --fail-on are of all."`
+	Knowledge       string   `help:"Directory with own knowledge files, *.json, that add to the catalogue or replace its entries." type:"path"`
 	IgnoreRecovered bool     `help:"Families whose cause went away do not trip --fail-on."`
 }
 
@@ -40,7 +41,11 @@ func (r *reportCommand) Run(ctx context.Context, m *Main) error {
 	if err != nil {
 		return err
 	}
-	c := report.Build(result.Snapshots, result.Problems, report.Options{Version: version})
+	known, problems, err := knowledgeIn(r.Knowledge)
+	if err != nil {
+		return err
+	}
+	c := report.Build(result.Snapshots, append(result.Problems, problems...), report.Options{Version: version, Knowledge: known})
 	if !asked.Empty() {
 		c = c.Listing(asked)
 	}

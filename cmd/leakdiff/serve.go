@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"leakdiff/analysis"
+	"leakdiff/cmd/leakdiff/capture"
 	"leakdiff/samples"
 	"leakdiff/server"
 	"leakdiff/store"
@@ -24,6 +25,7 @@ type serveCommand struct {
 	Listen      string   `help:"Address to listen on." default:"127.0.0.1:8080"`
 	Data        string   `help:"Directory for the database and the uploads; made if it does not exist." default:"leakdiff-data" type:"path"`
 	Access      string   `help:"Who may use a server that listens on other than loopback addresses: open means everybody who reaches it, without a password." enum:"loopback,open" default:"loopback"`
+	Knowledge   string   `help:"Directory with own knowledge files, *.json; by default knowledge in the data directory." type:"path"`
 	Host        []string `help:"Further host names that requests may ask for."`
 	BaseURL     string   `help:"Address under which people reach the server; its host name is allowed." name:"base-url"`
 	UploadLimit string   `help:"Size of one upload." default:"2GB"`
@@ -73,8 +75,13 @@ func (c *serveCommand) Run(ctx context.Context, m *Main) error {
 	cfg := server.Config{
 		Kept:  func(bytes int) { limitMemory(serveMemory + 2*int64(bytes)) },
 		Store: st, Blobs: st.Blobs(), Log: log, Version: version, Listen: address, Hosts: hosts, BaseURL: c.BaseURL,
-		TempDir: spool, UploadLimit: limit,
+		TempDir: spool, UploadLimit: limit, Script: capture.Script(),
+		KnowledgeDir: c.Knowledge,
 	}
+	if cfg.KnowledgeDir == "" {
+		cfg.KnowledgeDir = filepath.Join(c.Data, "knowledge")
+	}
+	cfg.Knowledge = os.DirFS(cfg.KnowledgeDir)
 	if !c.NoSamples {
 		if cfg.Samples, err = loadSamples(); err != nil {
 			return err

@@ -112,6 +112,7 @@ func everyPage(t *testing.T, base string) []sight {
 		{"share", "/share?view=" + strings.NewReplacer("?", "%3F", "&", "%26").Replace(diff)},
 		{"permalink", frozen.Link},
 		{"expert", "/snapshots/" + at["kubelet t6"] + "/pprof?case=" + up.Case},
+		{"knowledge", "/knowledge"},
 		{"help", "/help"},
 		{"search", "/search?q=housekeeping"},
 	}

@@ -5,6 +5,7 @@
 package page
 
 import (
+	"context"
 	"strings"
 
 	"github.com/a-h/templ"
@@ -32,6 +33,14 @@ const openFindings = 6
 func StandalonePolicy() string {
 	return "default-src 'none'; style-src " + web.StyleHash() + "; base-uri 'none'; form-action 'none'"
 }
+
+type aloneKey struct{}
+
+// Alone marks the rendering of a page in one file, which leads nowhere: addresses are
+// printed as text.
+func Alone(ctx context.Context) context.Context { return context.WithValue(ctx, aloneKey{}, true) }
+
+func alone(ctx context.Context) bool { return ctx.Value(aloneKey{}) != nil }
 
 // inlineStyle holds the style of all pages, which is ours and has no end tag inside.
 func inlineStyle() templ.Component { return templ.Raw("<style>" + web.Style() + "</style>") }

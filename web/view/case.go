@@ -114,6 +114,8 @@ type Case struct {
 	// MoreProblems counts the kinds of problems that the list leaves out.
 	MoreProblems int
 	ProblemCount int
+	// Context stands beside the proofs, one for each process that has any.
+	Context []CaseContext
 }
 
 // CaseColumn is one instant of the case. Day is set where the columns are of several
@@ -178,6 +180,11 @@ type CaseFinding struct {
 	Each      string
 	ShareHead string
 	Shares    []CaseShare
+	// Advice is one for each class of the finding; KnownNote says that no known leak
+	// matches, or that there are more.
+	Advice    []ClassAdvice
+	Known     []KnownLeak
+	KnownNote string
 }
 
 // CaseAside is a finding that somebody called benign.
@@ -249,6 +256,8 @@ type caseMaker struct {
 	shown []int
 	// dated says that the columns are of several days.
 	dated bool
+	// told is the finding that tells a class in full, by process and class.
+	told map[string]string
 }
 
 // column is one instant at which at least one series has a snapshot.
@@ -259,7 +268,7 @@ type column struct {
 
 // NewCase makes the page of a case.
 func NewCase(in CaseInput) Case {
-	m := caseMaker{in: in, snapshots: map[string]*report.Snapshot{}}
+	m := caseMaker{in: in, snapshots: map[string]*report.Snapshot{}, told: map[string]string{}}
 	for i := range in.Report.Snapshots {
 		m.snapshots[in.Report.Snapshots[i].ID] = &in.Report.Snapshots[i]
 	}
@@ -282,6 +291,7 @@ func NewCase(in CaseInput) Case {
 	m.figures(&c)
 	m.timeline(&c)
 	m.findings(&c)
+	m.context(&c)
 	m.minis(&c)
 	m.limits(&c)
 	m.charts(&c)
@@ -1221,9 +1231,6 @@ func (m *caseMaker) finding(s *report.Series, series int, f *report.Finding, num
 		if f.Unit == "" {
 			out.Kind = KindWord(family.Kind, 2)
 		}
-		for _, class := range family.Classes {
-			out.Classes = append(out.Classes, Visible(class))
-		}
 		if family.Unit != nil {
 			out.Unit = Visible(*family.Unit)
 		}
@@ -1233,6 +1240,10 @@ func (m *caseMaker) finding(s *report.Series, series int, f *report.Finding, num
 		}
 	}
 	out.Triage, out.TriageText = triaged(marksOf(f, byPrint))
+	for _, class := range f.Classes {
+		out.Classes = append(out.Classes, Visible(class))
+	}
+	m.advice(&out, s, f)
 	if u := unitOf(s, f.Unit); u != nil {
 		m.unitFinding(&out, s, series, u)
 	}
@@ -1525,6 +1536,7 @@ func (c Case) Document() Document {
 			m.item(e.Name + ": " + e.Value)
 		}
 		m.shares(f.Shares)
+		m.known(f.Advice, f.Known, f.KnownNote)
 		if f.Next != "" {
 			m.paragraph("Next: " + f.Next)
 		}
@@ -1543,6 +1555,14 @@ func (c Case) Document() Document {
 	}
 	for _, q := range c.Quiet {
 		m.paragraph(q)
+	}
+	for _, x := range c.Context {
+		m.heading(2, x.Process+": beside the proof")
+		for _, t := range x.Thresholds {
+			m.item(t.Name + ": " + t.Value)
+		}
+		m.gap()
+		m.paragraph(x.Healthy)
 	}
 	if c.ProblemCount > 0 {
 		m.heading(2, "Problems")

@@ -11,6 +11,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/family"
+	"leakdiff/analysis/knowledge"
 	"leakdiff/analysis/report"
 	"leakdiff/analysis/trend"
 	"leakdiff/web/chart"
@@ -49,6 +50,8 @@ type FamilyInput struct {
 	Triage     TriageInput
 	// Modules are the prefixes of the reader's own functions, separated by blanks.
 	Modules string
+	// Watched says what the watches of snapshot SnapshotIndex are on.
+	Watched []analysis.Target
 	// Members are those of snapshot SnapshotIndex.
 	Members       []FamilyMember
 	SnapshotIndex int
@@ -59,6 +62,8 @@ type FamilyInput struct {
 	RawURL string
 	Engine string
 	Frozen bool
+	// Catalogue is what was asked about the family, nil for nothing.
+	Catalogue *knowledge.Catalogue
 }
 
 // FamilyMember is a member with the address of its raw lines.
@@ -122,6 +127,8 @@ type Family struct {
 	Key            string
 	KeyNote        string
 	Variants       []FamilyVariant
+	Watched        []WatchedRow
+	WatchedNote    string
 	Rows           []MemberRow
 	RowsNote       string
 	HasWaits       bool
@@ -132,6 +139,8 @@ type Family struct {
 	Sightings      []Sighting
 	// Triage is nil on frozen pages where nobody said anything.
 	Triage *FamilyTriage
+	// Knowledge is nil on pages that were frozen before there was a catalogue.
+	Knowledge *FamilyKnowledge
 }
 
 // KeyFigure is one key figure: the value and what it is.
@@ -217,8 +226,10 @@ func NewFamily(in FamilyInput) Family {
 	m.group(&f)
 	m.steps(&f)
 	m.variants(&f)
+	m.watched(&f)
 	m.members(&f)
 	m.kin(&f)
+	f.Knowledge = newFamilyKnowledge(in.Family, in.Catalogue, in.Frozen)
 	m.hourBars(&f)
 	if !in.Frozen {
 		f.RawURL = in.RawURL
@@ -792,6 +803,13 @@ func (f Family) Document() Document {
 	for _, text := range slices.Concat([]string{f.Onset}, f.Cannot, f.Decides, []string{f.HourNote}) {
 		m.paragraph(text)
 	}
+	if k := f.Knowledge; k != nil {
+		m.heading(2, "What is known of it")
+		m.known(k.Advice, k.Known, k.KnownNote)
+		if k.Normal != nil {
+			m.paragraph(k.Normal.Reason)
+		}
+	}
 	if f.Unit != nil {
 		m.heading(2, "Unit "+f.Unit.ID)
 		m.paragraph(f.Unit.Text)
@@ -820,6 +838,15 @@ func (f Family) Document() Document {
 			rows = append(rows, []string{a.Name, a.Value})
 		}
 		m.table(2, []string{"Attribute", "Value"}, rows)
+	}
+	if len(f.Watched) > 0 {
+		m.heading(2, "What they watch at "+f.At)
+		m.paragraph(f.WatchedNote)
+		var rows [][]string
+		for _, w := range f.Watched {
+			rows = append(rows, []string{w.What, w.Watches, w.Still, w.Pod})
+		}
+		m.table(1, []string{"Target", "Watches", "Still there?", "Pod"}, rows)
 	}
 	for i, v := range f.Variants {
 		if i > 0 {

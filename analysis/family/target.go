@@ -1,0 +1,179 @@
+package family
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"leakdiff/analysis"
+)
+
+var (
+	// podPath is the uid of a pod in the path of a cgroup or volume, in the forms of
+	// both cgroup drivers; static pods have 32 hex digits.
+	podPath = regexp.MustCompile(`(?:/pods/|/(?:kubepods-)?(?:[a-z]+-)?pod)([0-9a-f]{8}[-_][0-9a-f]{4}[-_][0-9a-f]{4}[-_][0-9a-f]{4}[-_][0-9a-f]{12}|[0-9a-f]{32})(?:\.slice)?(?:/|$)`)
+	// containerPath is the id of a container or of a pod's sandbox.
+	containerPath = regexp.MustCompile(`(?:^|[/-])([0-9a-f]{64})(?:\.scope)?(?:/|$)`)
+)
+
+// PodOf reads the uid of a pod and the id of a container out of a path on a node.
+//
+//	"/var/lib/kubelet/pods/1b2c3d4e-…/volumes/…"            the uid
+//	"/kubepods.slice/kubepods-besteffort-pod1b2c3d4e_….slice/cri-containerd-64hex.scope"   both
+func PodOf(path string) (pod, container string) {
+	if found := podPath.FindStringSubmatch(path); found != nil {
+		pod = strings.ReplaceAll(found[1], "_", "-")
+	}
+	if found := containerPath.FindAllStringSubmatch(path, -1); found != nil {
+		container = found[len(found)-1][1]
+	}
+	return pod, container
+}
+
+const (
+	// maxTargets is how many rows of one family are kept.
+	maxTargets = 200
+	// fewPaths is up to how many paths of one mount and pod are told one by one.
+	fewPaths = 20
+)
+
+// Targets sums up what watches of one family are on, those that are gone first:
+// cgroups by their path in every hierarchy together, and files by their path, or by
+// their mount where it has many. names are "namespace/name" by pod uid.
+func Targets(watches []analysis.Watch, named []WatchTarget, names map[string]string) []analysis.Target {
+	type place struct{ where, pod, state string }
+	paths := map[place]map[string]bool{}
+	rows := make([]analysis.Target, len(watches))
+	wheres := make([]place, len(watches))
+	for i, w := range watches {
+		rows[i] = target(w, named[i], names)
+		wheres[i] = place{named[i].Mount, rows[i].PodUID, string(rows[i].State)}
+		if named[i].cgroup() {
+			wheres[i].where = "cgroup"
+		}
+		if paths[wheres[i]] == nil {
+			paths[wheres[i]] = map[string]bool{}
+		}
+		paths[wheres[i]][rows[i].What] = true
+	}
+	at := map[analysis.Target]int{}
+	var out []analysis.Target
+	for i, row := range rows {
+		if n := len(paths[wheres[i]]); n > fewPaths && wheres[i].where != "" {
+			row.What, row.Container = fmt.Sprintf("%d files and directories in %s", n, wheres[i].where), ""
+			if named[i].cgroup() {
+				row.What = fmt.Sprintf("%d cgroups", n)
+			}
+		}
+		where, known := at[row]
+		if !known {
+			where = len(out)
+			at[row] = where
+			out = append(out, row)
+		}
+		out[where].Count++
+	}
+	slices.SortStableFunc(out, func(a, b analysis.Target) int {
+		return cmp.Or(cmp.Compare(order(a.State), order(b.State)), cmp.Compare(b.Count, a.Count), strings.Compare(a.What, b.What))
+	})
+	return rest(out)
+}
+
+// rest puts the rows that are too many into one.
+func rest(rows []analysis.Target) []analysis.Target {
+	if len(rows) <= maxTargets {
+		return rows
+	}
+	more := analysis.Target{What: fmt.Sprintf("%d other targets", len(rows)-maxTargets+1), State: analysis.TargetUnknown, Why: "too many to be listed here; the members tell each"}
+	for _, row := range rows[maxTargets-1:] {
+		more.Count += row.Count
+	}
+	return append(rows[:maxTargets-1:maxTargets-1], more)
+}
+
+func order(s analysis.TargetState) int {
+	return slices.Index([]analysis.TargetState{analysis.TargetRemoved, analysis.TargetUnmounted, analysis.TargetDeleted, analysis.TargetUnknown, analysis.TargetThere}, s)
+}
+
+func (t WatchTarget) cgroup() bool { return t.FSType == "cgroup" || t.FSType == "cgroup2" }
+
+// target is the row of one watch.
+func target(w analysis.Watch, t WatchTarget, names map[string]string) analysis.Target {
+	out := analysis.Target{What: what(w, t), FSType: t.FSType, State: state(t), Why: t.Why}
+	if out.FSType == statusUnknown {
+		out.FSType = ""
+	}
+	if t.Status == statusRemoved && strings.HasPrefix(t.Why, "inode ") {
+		// One cgroup has another inode in every hierarchy.
+		out.Why = "the list of all cgroups does not hold it"
+	}
+	if out.State == analysis.TargetUnknown && out.Why == "" {
+		out.Why = "a cgroup keeps its watches when it is removed, and no list of cgroups names this one"
+	}
+	if t.Former != "" {
+		out.Why += "; it was there at " + t.Former
+	}
+	path := t.Path
+	if path == "" {
+		path = t.Mount
+	}
+	out.PodUID, out.Container = PodOf(path)
+	out.Pod = names[out.PodUID]
+	return out
+}
+
+// what names the target as well as it is known. The path of a cgroup is the same in
+// every hierarchy.
+//
+//	"/sys/fs/cgroup/cpu/kubepods/pod1b2c…"  "/kubepods/pod1b2c…"
+func what(w analysis.Watch, t WatchTarget) string {
+	switch {
+	case t.Path != "" && t.cgroup():
+		if below, ok := strings.CutPrefix(t.Path, t.Mount); ok && t.Mount != "" {
+			return cmp.Or(below, "/")
+		}
+		return t.Path
+	case t.Path != "":
+		return t.Path
+	case t.Mount != "" && w.Inode == rootInode(t.FSType) && t.Status != statusRemoved:
+		return t.Mount
+	case t.Status == statusRemoved:
+		return fmt.Sprintf("a cgroup, inode %d", w.Inode)
+	case t.Mount != "":
+		return fmt.Sprintf("inode %d of %s", w.Inode, t.Mount)
+	case w.Inode == rootInode(t.FSType):
+		return fmt.Sprintf("the root of device %d:%d", w.Device>>20, w.Device&0xfffff)
+	}
+	return fmt.Sprintf("inode %d of device %d:%d", w.Inode, w.Device>>20, w.Device&0xfffff)
+}
+
+func state(t WatchTarget) analysis.TargetState {
+	switch {
+	case t.Status == statusRemoved:
+		return analysis.TargetRemoved
+	case t.Status == statusUnmounted:
+		return analysis.TargetUnmounted
+	case t.Deleted:
+		return analysis.TargetDeleted
+	case t.cgroup() && t.Path == "":
+		return analysis.TargetUnknown
+	case t.Status == statusMounted && t.Why == "":
+		return analysis.TargetThere
+	}
+	return analysis.TargetUnknown
+}
+
+// Gone reports whether the target of a watch is not named any more, so that an older
+// capture of the same watch may tell what it was.
+func (t WatchTarget) Gone() bool { return t.Strong() && t.Path == "" }
+
+// Recall completes a target that is gone by what another capture of the same watch
+// knew of it, at the instant that label names.
+func (t *WatchTarget) Recall(known WatchTarget, label string) {
+	t.Path, t.Mount, t.Former = known.Path, known.Mount, label
+	if t.FSType == statusUnknown {
+		t.FSType = known.FSType
+	}
+}

@@ -1,0 +1,268 @@
+package ingest
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/procfs"
+)
+
+// captureManifest is the manifest.json that leakdiff collect and collect.sh put into
+// the directory of one process in one round: leakdiff.capture/1.
+type captureManifest struct {
+	Tool    string    `json:"tool"`
+	Host    string    `json:"host"`
+	Round   int       `json:"round"`
+	Rounds  int       `json:"rounds"`
+	Started time.Time `json:"started"`
+	// Interrupted says that the capture was ended during this round.
+	Interrupted bool            `json:"interrupted"`
+	Process     capturedProcess `json:"process"`
+	Load        struct {
+		Goroutines    int     `json:"goroutines"`
+		StopMS        float64 `json:"stop_ms_estimate"`
+		MaxGoroutines int     `json:"max_goroutines"`
+	} `json:"load"`
+	Pods []struct {
+		UID       string `json:"uid"`
+		Namespace string `json:"namespace"`
+		Name      string `json:"name"`
+	} `json:"pods"`
+	Steps []captureStep `json:"steps"`
+}
+
+type capturedProcess struct {
+	Name       string `json:"name"`
+	PID        int    `json:"pid"`
+	StartTicks uint64 `json:"start_ticks"`
+	Executable string `json:"executable"`
+	Version    string `json:"version"`
+	Go         string `json:"go"`
+	Container  string `json:"container"`
+	PodUID     string `json:"pod_uid"`
+	Pod        string `json:"pod"`
+}
+
+// captureStep is one kind of evidence of the capture.
+type captureStep struct {
+	Name   string    `json:"step"`
+	Status string    `json:"status"`
+	File   string    `json:"file"`
+	At     time.Time `json:"at"`
+	SHA256 string    `json:"sha256"`
+	Error  string    `json:"error"`
+}
+
+// captureLimit is more than any manifest has.
+const captureLimit = 16 << 20
+
+// readCapture reads the manifest of a capture: whose it is and when, what failed, and
+// the hashes, which are compared when all files have been read.
+func readCapture(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
+	m := &captureManifest{}
+	if err := json.NewDecoder(io.LimitReader(body, captureLimit)).Decode(m); err != nil {
+		return &analysis.Fault{Code: "unreadable", What: "the manifest of a capture is damaged", Why: err.Error(), Hint: "the files beside it are read as they are; their hashes are not compared"}
+	}
+	p.capture, p.host, p.pid, p.name = m, m.Host, m.Process.PID, m.Process.Name
+	p.version = strings.Trim(strings.TrimSpace(m.Process.Version)+", "+m.Process.Go, ", ")
+	if at := m.Started; at.Year() >= 2000 && at.Before(r.cfg.Now().Add(24*time.Hour)) {
+		p.captured = at.UTC()
+	}
+	lost := 0
+	for _, s := range m.Steps {
+		if s.Status == "done" {
+			continue
+		}
+		lost++
+		// What cannot be had of a process is missing in every round.
+		why := fmt.Sprint(p.host, p.pid, s.Name, s.Error)
+		if s.Status == "skipped" && r.skipped[why] {
+			continue
+		}
+		r.skipped[why] = true
+		r.problem(s.problem(m, p.path))
+	}
+	a.Outcome = fmt.Sprintf("round %d of %d, %s", m.Round+1, m.Rounds, plural(len(m.Steps), "step", "steps"))
+	if lost > 0 {
+		a.Outcome += fmt.Sprintf(", %d without all of its evidence", lost)
+	}
+	if m.Interrupted {
+		a.Outcome += ", interrupted"
+	}
+	return nil
+}
+
+// problem is what a step lost: "goroutines debug=2 at t3: no end within 10s".
+func (s captureStep) problem(m *captureManifest, where string) analysis.Problem {
+	p := analysis.Problem{Path: where, Offset: -1, Severity: analysis.Warning, Why: cmp.Or(s.Error, "the manifest does not say why"),
+		What: fmt.Sprintf("%s at t%d was not captured", s.Name, m.Round),
+		Hint: "the other evidence of this round does not depend on it; capture again if it matters"}
+	switch s.Status {
+	case "partial":
+		p.What = fmt.Sprintf("%s at t%d is not whole", s.Name, m.Round)
+	case "skipped":
+		p.Severity = analysis.Note
+	}
+	return p
+}
+
+// verify compares what a manifest says of its files with what was read.
+func (r *reader) verify() {
+	byPath := map[string]*analysis.Artifact{}
+	for i := range r.artifacts {
+		byPath[r.artifacts[i].Path] = &r.artifacts[i]
+	}
+	for _, p := range r.parts {
+		if p.capture == nil {
+			continue
+		}
+		for _, s := range p.capture.Steps {
+			if s.File == "" {
+				continue
+			}
+			where := directoryOf(p.path) + s.File
+			r.verifyStep(p, s, byPath[where])
+			if s.Status == "partial" {
+				r.cutParts(where)
+			}
+		}
+	}
+}
+
+// cutParts marks what was read of a file that the capture did not get to the end of: a
+// dump may end between two goroutines and look whole.
+func (r *reader) cutParts(where string) {
+	for _, q := range r.parts {
+		if q.path == where {
+			q.cut("the capture did not get to its end")
+		}
+	}
+}
+
+func (r *reader) verifyStep(p *part, s captureStep, a *analysis.Artifact) {
+	switch {
+	case a == nil:
+		r.problem(analysis.Problem{Path: p.path, Offset: -1, Severity: analysis.Warning,
+			What: path.Base(s.File) + " is missing", Why: "the manifest of the capture names it, and it is not in the upload",
+			Hint: "upload the archive as leakdiff collect wrote it"})
+	case s.SHA256 == "" || r.recoded[a.Path] || a.SHA256 == s.SHA256 || a.SHA256 == r.joinedSum(a, s.SHA256):
+	case a.Truncated:
+		r.problem(analysis.Problem{Path: a.Path, Offset: -1, Severity: analysis.Warning,
+			What: "is shorter than when it was captured", Why: "its archive ends inside it: its hash is not that of the manifest", Hint: "upload the whole archive"})
+	default:
+		r.problem(analysis.Problem{Path: a.Path, Offset: -1, Severity: analysis.Warning,
+			What: "differs from what was captured", Why: "its SHA-256 is " + clip(a.SHA256, 12) + " and the manifest of the capture says " + clip(s.SHA256, 12),
+			Hint: "it was changed or damaged after the capture; upload the archive as leakdiff collect wrote it"})
+	}
+}
+
+// joinedSum is the hash that one file of joined fdinfo files has as an artifact, which
+// is made as for a directory.
+func (r *reader) joinedSum(a *analysis.Artifact, sum string) string {
+	if !gathered(a.Kind) {
+		return ""
+	}
+	joined := sha256.Sum256([]byte(path.Base(a.Path) + " " + sum + "\n"))
+	return hex.EncodeToString(joined[:])
+}
+
+// capture is the manifest that the snapshot's directory holds, nil without one.
+func (g *group) capture() *part {
+	for _, p := range g.context {
+		if p.capture != nil && p.dir == g.dir {
+			return p
+		}
+	}
+	return nil
+}
+
+// captureSteps are the steps that say when each kind of evidence was taken, the one
+// whose figures count first.
+var captureSteps = map[analysis.Kind][]string{
+	analysis.KindGoroutine:  {"goroutines debug=2", "goroutines debug=1", "goroutines proto", "sigquit"},
+	analysis.KindThread:     {"threads", "sigquit"},
+	analysis.KindDescriptor: {"fdinfo", "fd", "lsof", "node report"},
+	analysis.KindWatch:      {"fdinfo"},
+}
+
+// stepTimes gives each kind of evidence its own time, where that is another than the
+// snapshot's: an endpoint that hangs puts minutes between the two.
+func (b *builder) stepTimes(s *analysis.Snapshot) {
+	p := b.g.capture()
+	if p == nil || s.CapturedAt.IsZero() {
+		return
+	}
+	for kind, names := range captureSteps {
+		at := p.capture.when(names)
+		if s.Totals.Of(kind) == nil || at.IsZero() {
+			continue
+		}
+		delete(s.Times, kind)
+		if at.Sub(s.CapturedAt).Abs() > sameInstant {
+			if s.Times == nil {
+				s.Times = map[analysis.Kind]time.Time{}
+			}
+			s.Times[kind] = at.UTC()
+		}
+	}
+}
+
+func (m *captureManifest) when(names []string) time.Time {
+	for _, name := range names {
+		for _, s := range m.Steps {
+			if s.Name == name && s.File != "" {
+				return s.At
+			}
+		}
+	}
+	return time.Time{}
+}
+
+// podNames are those of the capture: "namespace/name" by uid.
+func (m *captureManifest) podNames() map[string]string {
+	out := make(map[string]string, len(m.Pods))
+	for _, pod := range m.Pods {
+		out[pod.UID] = pod.Namespace + "/" + pod.Name
+	}
+	return out
+}
+
+// halfRead keeps the kinds out of comparisons whose descriptors were not read to the
+// end.
+func (b *builder) halfRead() {
+	p := b.g.capture()
+	if p == nil {
+		return
+	}
+	for _, s := range p.capture.Steps {
+		if s.Status == "partial" && s.Name == "fdinfo" {
+			b.s.Incomplete = append(b.s.Incomplete, analysis.KindDescriptor, analysis.KindWatch)
+		}
+	}
+}
+
+// start is the process' start as stat gives it, "" where unknown.
+func (p capturedProcess) start() string {
+	if p.StartTicks == 0 {
+		return ""
+	}
+	return strconv.FormatUint(p.StartTicks, 10)
+}
+
+func readHandles(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
+	handles, problems, err := procfs.ParseHandles(body, p.path)
+	r.problems = append(r.problems, problems...)
+	p.handles = handles
+	a.Rows = len(handles)
+	a.Outcome = plural(len(handles), "watched file handle", "watched file handles")
+	return err
+}

@@ -1,0 +1,130 @@
+package ingest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"leakdiff/analysis"
+)
+
+// manifest is one of a round, with steps as JSON.
+func manifest(round int, started string, steps ...string) string {
+	return fmt.Sprintf(`{
+ "schema": "leakdiff.capture/1", "tool": "leakdiff collect 1.0", "host": "worker-7", "round": %d, "rounds": 4, "every_seconds": 60,
+ "started": %q, "ended": %q,
+ "process": {"name": "containerd-shim-runc-v2", "pid": 4711, "start_ticks": 99, "version": "shim v2", "go": "go1.26.8"},
+ "load": {"goroutines": 3, "stop_ms_estimate": 0.03, "max_goroutines": 100000, "step_seconds": 10},
+ "steps": [%s]
+}`, round, started, started, strings.Join(steps, ",\n"))
+}
+
+func step(name, status, file, at, sha, why string) string {
+	return fmt.Sprintf(`{"step": %q, "status": %q, "file": %q, "at": %q, "ms": 5, "sha256": %q, "error": %q}`, name, status, file, at, sha, why)
+}
+
+func TestAManifestSaysWhoseAndWhenEachKindIs(t *testing.T) {
+	text := dump(5, 6)
+	r := run(t, map[string]string{
+		"cap/t3/shim-4711/goroutine.debug2.txt": text,
+		"cap/t3/shim-4711/fdinfo/3":             fdinfo,
+		"cap/t3/shim-4711/manifest.json": manifest(3, "2026-05-21T03:00:00.500Z",
+			step("fdinfo", "done", "fdinfo/", "2026-05-21T03:00:00.600Z", hexSum([]byte("3 "+hexSum([]byte(fdinfo))+"\n")), ""),
+			step("goroutines debug=2", "done", "goroutine.debug2.txt", "2026-05-21T03:01:30Z", hexSum([]byte(text)), ""),
+			step("goroutines proto", "failed", "", "2026-05-21T03:00:01Z", "", "no end within 10s")),
+	})
+	if len(r.Snapshots) != 1 {
+		t.Fatalf("%d snapshots", len(r.Snapshots))
+	}
+	s := r.Snapshots[0]
+	who := func(f analysis.Fact) string { return f.Value }
+	got := []string{who(s.Process.Host), who(s.Process.Name), who(s.Process.PID), who(s.Process.Start), who(s.Process.Version), s.Label, s.CapturedAt.Format(time.RFC3339Nano)}
+	want := []string{"worker-7", "containerd-shim-runc-v2", "4711", "99", "shim v2, go1.26.8", "t3", "2026-05-21T03:00:00.5Z"}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	times := map[analysis.Kind]time.Time{analysis.KindGoroutine: time.Date(2026, 5, 21, 3, 1, 30, 0, time.UTC)}
+	if d := cmp.Diff(times, s.Times); d != "" {
+		t.Error(d)
+	}
+	var told []string
+	for _, p := range r.Problems {
+		told = append(told, string(p.Severity)+": "+p.What+": "+p.Why)
+	}
+	if d := cmp.Diff([]string{"warning: goroutines proto at t3 was not captured: no end within 10s"}, told); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestADumpThatTheCaptureCouldNotFinishIsCut(t *testing.T) {
+	text := dump(5, 6) // whole by its look
+	r := run(t, map[string]string{
+		"c/t0/x/goroutine.debug2.txt": text,
+		"c/t0/x/manifest.json":        manifest(0, "2026-05-21T03:00:00Z", step("goroutines debug=2", "partial", "goroutine.debug2.txt", "2026-05-21T03:00:00Z", hexSum([]byte(text)), "no end within 10s")),
+	})
+	if s := r.Snapshots[0]; !s.Truncated || !s.LowerBound {
+		t.Errorf("truncated %v, lower bound %v", s.Truncated, s.LowerBound)
+	}
+}
+
+func TestWhatCannotBeHadIsToldOnce(t *testing.T) {
+	files := map[string]string{}
+	for i := range 4 {
+		dir := fmt.Sprintf("c/t%d/x/", i)
+		files[dir+"goroutine.debug2.txt"] = dump(5, 6+int(i))
+		files[dir+"manifest.json"] = manifest(i, fmt.Sprintf("2026-05-21T03:0%d:00Z", i), step("lsof", "skipped", "", "2026-05-21T03:00:00Z", "", "lsof is not installed"))
+	}
+	r := run(t, files)
+	if len(r.Snapshots) != 4 || len(r.Problems) != 1 || r.Problems[0].Severity != analysis.Note {
+		t.Errorf("%d snapshots, problems %+v", len(r.Snapshots), r.Problems)
+	}
+}
+
+func TestADamagedManifestCostsOnlyItself(t *testing.T) {
+	r := run(t, map[string]string{
+		"c/t0/x/goroutine.debug2.txt": dump(5, 6),
+		"c/t0/x/manifest.json":        manifest(0, "2026-05-21T03:00:00Z")[:200],
+	})
+	if len(r.Snapshots) != 1 || *r.Snapshots[0].Totals.Goroutines != 3 {
+		t.Errorf("snapshots %+v", r.Snapshots)
+	}
+	if len(r.Problems) != 1 || r.Problems[0].What != "the manifest of a capture is damaged" {
+		t.Errorf("problems %+v", r.Problems)
+	}
+}
+
+// A watch whose volume is unmounted later is named by the capture that still saw it.
+func TestAWatchIsNamedByAnEarlierCaptureOfIt(t *testing.T) {
+	const uid = "1b2c3d4e-0000-4111-8222-abcdefabcdef"
+	volume := "/var/lib/kubelet/pods/" + uid + "/volumes/kubernetes.io~projected/kube-api-access-x"
+	root := "160 1 254:0 / / rw - ext4 /dev/vda rw\n"
+	stat := func(start int) string {
+		return fmt.Sprintf("4711 (kubelet) S 1 7 7 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 11 0 %d 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7\n", start)
+	}
+	watch := "pos:\t0\nflags:\t00\nmnt_id:\t15\nino:\t1038\ninotify wd:1 ino:1 sdev:2a mask:300 ignored_mask:0 fhandle-bytes:8 fhandle-type:1 f_handle:0100000001000000\n"
+	for _, c := range []struct {
+		name  string
+		start int
+		want  analysis.Target
+	}{
+		{"of the same process", 99, analysis.Target{What: volume, FSType: "tmpfs", State: analysis.TargetUnmounted, PodUID: uid, Count: 1, Why: "device 0:42 is in no line of mountinfo; it was there at t0"}},
+		{"but not of another process with its pid", 100, analysis.Target{What: "the root of device 0:42", State: analysis.TargetUnmounted, Count: 1, Why: "device 0:42 is in no line of mountinfo"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := run(t, map[string]string{
+				"t0/kubelet/fdinfo/7": watch, "t0/kubelet/mountinfo": root + "161 160 0:42 / " + volume + " rw - tmpfs tmpfs rw\n", "t0/kubelet/stat": stat(99),
+				"t1/kubelet/fdinfo/7": watch, "t1/kubelet/mountinfo": root, "t1/kubelet/stat": stat(c.start),
+			})
+			var got []analysis.Target
+			for _, rows := range r.Snapshots[len(r.Snapshots)-1].Watched {
+				got = append(got, rows...)
+			}
+			if d := cmp.Diff([]analysis.Target{c.want}, got); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}

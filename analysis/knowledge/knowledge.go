@@ -1,0 +1,540 @@
+// Package knowledge is what people learnt before: the classes of causes that an
+// engineer on call thinks in, published leaks with their signatures and fixes, and
+// stacks that are normal with the number to expect. It takes families that were
+// judged and gives their class, the known leaks they match and why they may be
+// healthy; and it reads, checks, joins and exports catalogues. It refuses to know
+// where catalogues lie, and a signature alone never accuses: state and growth, or a
+// count above what is expected, must say so too.
+package knowledge
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"sync"
+
+	"leakdiff/analysis"
+)
+
+// Schema names the form of a catalogue file.
+const Schema = "leakdiff.knowledge/1"
+
+//go:embed data
+var data embed.FS
+
+// Document is one catalogue file; every part may be missing.
+type Document struct {
+	Schema string `json:"schema"`
+	// Catalogue is the version of an exported catalogue.
+	Catalogue     string       `json:"catalogue,omitempty"`
+	Components    []Component  `json:"components,omitempty"`
+	Thresholds    []Threshold  `json:"thresholds,omitempty"`
+	ThresholdNote string       `json:"threshold_note,omitempty"`
+	Corrections   []Correction `json:"corrections,omitempty"`
+	Classes       []Class      `json:"classes,omitempty"`
+	Known         []Entry      `json:"known,omitempty"`
+	Normal        []Normal     `json:"normal,omitempty"`
+}
+
+// Component is something with versions: the programs that report its version as
+// their own, and the modules whose version stands in the file names of stacks.
+type Component struct {
+	Name     string   `json:"name"`
+	Programs []string `json:"programs,omitempty"`
+	Modules  []Module `json:"modules,omitempty"`
+}
+
+// Module is the path of a Go module; its v0 is Major of the component
+// (k8s.io/client-go v0.34 is Kubernetes 1.34).
+type Module struct {
+	Path  string `json:"path"`
+	Major int    `json:"major,omitempty"`
+}
+
+// Class is a cause as an engineer on call thinks of it, with what to do.
+type Class struct {
+	Key        string   `json:"key"`
+	Cause      string   `json:"cause"`
+	Expected   string   `json:"expected,omitempty"`
+	LooksLike  string   `json:"looks_like"`
+	FirstCheck string   `json:"first_check"`
+	Metrics    []Metric `json:"metrics,omitempty"`
+	Remedy     []string `json:"remedy"`
+	// Warnings belong before disruptive steps of the remedy.
+	Warnings []string `json:"warnings,omitempty"`
+	Validate []string `json:"validate"`
+	Upstream Upstream `json:"upstream"`
+	// Idle is what it looks like at rest, Stuck what a leak looks like, Corner what
+	// differs between versions.
+	Idle     string         `json:"idle,omitempty"`
+	Stuck    string         `json:"stuck,omitempty"`
+	Corner   string         `json:"corner,omitempty"`
+	Patterns []ClassPattern `json:"patterns"`
+	// Groups are those of known leaks that belong to the class.
+	Groups []string `json:"groups,omitempty"`
+	// Origin is the overlay file, empty for what comes with the program.
+	Origin string `json:"-"`
+}
+
+// Metric is a figure to look at.
+type Metric struct {
+	Name    string `json:"name"`
+	Why     string `json:"why"`
+	Warning string `json:"warning,omitempty"`
+}
+
+// Upstream says when to file a bug and with what.
+type Upstream struct {
+	When   string   `json:"when"`
+	Attach []string `json:"attach"`
+}
+
+// ClassPattern recognises families of a class: any of the frames, or a creator, and
+// every attribute; or statements of a snapshot.
+type ClassPattern struct {
+	Kind       analysis.Kind     `json:"kind,omitempty"`
+	Frames     []string          `json:"frames,omitempty"`
+	CreatedBy  []string          `json:"created_by,omitempty"`
+	Attributes map[string]string `json:"attributes,omitempty"`
+	Programs   []string          `json:"programs,omitempty"`
+	Statements []string          `json:"statements,omitempty"`
+	// WithUnit holds for families only that rise together with one of the class.
+	WithUnit bool `json:"with_unit,omitempty"`
+	// Sign says which form of the class it is: "on mounts that are gone".
+	Sign string `json:"sign,omitempty"`
+}
+
+// Status says what an entry accuses of.
+type Status string
+
+// The statuses of known leaks (knowledge.md section 3).
+const (
+	Leak               Status = "leak"
+	BoundedBacklog     Status = "bounded-backlog"
+	LimitNotLeak       Status = "limit-not-leak"
+	NormalPerContainer Status = "normal-per-container"
+	NormalPerRequest   Status = "normal-per-request"
+	StuckNotLeak       Status = "stuck-not-leak"
+	FalseAlarm         Status = "false-alarm"
+)
+
+// Entry is a published leak, or something that was taken for one.
+type Entry struct {
+	ID        string    `json:"id"`
+	Title     string    `json:"title"`
+	Project   string    `json:"project,omitempty"`
+	Kinds     []string  `json:"kinds,omitempty"`
+	Group     string    `json:"group,omitempty"`
+	Status    Status    `json:"status"`
+	Signature Signature `json:"signature,omitzero"`
+	Affected  string    `json:"affected,omitempty"`
+	FixedIn   string    `json:"fixed_in,omitempty"`
+	// VerifiedBy says how the fix is known; empty means that nobody verified one, not
+	// that there is none.
+	VerifiedBy string   `json:"fixed_in_verified_by,omitempty"`
+	Versions   Versions `json:"versions,omitzero"`
+	// BoundMinutes is how long a bounded backlog lasts.
+	BoundMinutes int    `json:"bound_minutes,omitempty"`
+	Trigger      string `json:"trigger,omitempty"`
+	Remedy       string `json:"remedy,omitempty"`
+	URL          string `json:"url,omitempty"`
+	Evidence     string `json:"evidence,omitempty"`
+	Author       string `json:"author,omitempty"`
+	Added        string `json:"added,omitempty"`
+	Origin       string `json:"-"`
+}
+
+// Signature is what an entry is recognised by: a stack, exact fingerprints or
+// resources; any of the three is enough, and the programs, where given, must fit.
+type Signature struct {
+	// Frames occur in this order, leaf first, with gaps.
+	Frames []string `json:"frames_in_order,omitempty"`
+	// CreatedBy are alternatives, compared by prefix.
+	CreatedBy    []string   `json:"created_by,omitempty"`
+	WaitStates   []string   `json:"wait_states,omitempty"`
+	Fingerprints []string   `json:"fingerprints,omitempty"`
+	Resources    []Resource `json:"resources,omitempty"`
+	Programs     []string   `json:"programs,omitempty"`
+	// InWords is what the report said of resources, for people.
+	InWords []string `json:"in_words,omitempty"`
+	Source  string   `json:"source,omitempty"`
+}
+
+// Matchable reports whether any family can match the signature.
+func (s Signature) Matchable() bool {
+	return len(s.Frames)+len(s.CreatedBy)+len(s.Fingerprints)+len(s.Resources) > 0
+}
+
+// Resource is a family without a stack: every attribute fits its globs.
+type Resource struct {
+	Kind       analysis.Kind     `json:"kind"`
+	Attributes map[string]string `json:"attributes,omitempty"`
+	Programs   []string          `json:"programs,omitempty"`
+}
+
+// Versions are the releases of a component that brought and mended a leak; Fixed has
+// one for each line of releases.
+type Versions struct {
+	Component  string   `json:"component,omitempty"`
+	Introduced string   `json:"introduced,omitempty"`
+	Fixed      []string `json:"fixed,omitempty"`
+}
+
+// Normal is a stack of healthy programs.
+type Normal struct {
+	ID      string `json:"id"`
+	Library string `json:"library"`
+	// Frames are alternatives; one of them is the outermost frame that is not what
+	// every goroutine waits in.
+	Frames     []string `json:"frames"`
+	CreatedBy  []string `json:"created_by,omitempty"`
+	WaitStates []string `json:"wait_states,omitempty"`
+	Expected   Expected `json:"expected"`
+	// Above are packages whose frames may stand above; those of the standard library
+	// may always.
+	Above []string `json:"above,omitempty"`
+	// Anywhere allows every frame above.
+	Anywhere bool   `json:"anywhere,omitempty"`
+	Note     string `json:"note,omitempty"`
+	Verified string `json:"verified,omitempty"`
+	Origin   string `json:"-"`
+}
+
+// Expected is how many there are in a healthy program: Each per unit, 0 where only
+// words are known.
+type Expected struct {
+	Text string `json:"text"`
+	Each int    `json:"each,omitempty"`
+	Per  string `json:"per,omitempty"`
+}
+
+// Threshold is a figure that circulates; never a verdict.
+type Threshold struct {
+	Name string `json:"name"`
+	Text string `json:"text"`
+	// Figure says what of a series is compared with it: total, rise or day_share; it is
+	// empty where dumps do not show it.
+	Figure  string   `json:"figure,omitempty"`
+	From    float64  `json:"from,omitempty"`
+	To      float64  `json:"to,omitempty"`
+	Classes []string `json:"classes,omitempty"`
+}
+
+// Correction is common advice that measurement contradicts.
+type Correction struct {
+	Advice  string   `json:"advice"`
+	Fact    string   `json:"fact"`
+	Classes []string `json:"classes,omitempty"`
+}
+
+// Catalogue is what is known, joined from all its documents and ready to match. It
+// does not change; several goroutines may use it.
+type Catalogue struct {
+	doc   Document
+	index *index
+}
+
+// builtin is read once, when it is first asked.
+var builtin = sync.OnceValue(func() *Catalogue {
+	c, _ := New()
+	return c
+})
+
+// parts are the files of the catalogue that comes with the program.
+func parts() []string { return []string{"classes.json", "known.json", "normal.json"} }
+
+// shipped is what comes with the program, without the checks of other files: a test
+// holds it to them.
+func shipped() Document {
+	var doc Document
+	for _, name := range parts() {
+		text, err := data.ReadFile("data/" + name)
+		if err == nil {
+			err = json.Unmarshal(text, &doc) // each file has lists of its own
+		}
+		if err != nil {
+			panic("the embedded catalogue is broken: " + err.Error())
+		}
+	}
+	return doc
+}
+
+// Builtin is the catalogue that comes with the program.
+func Builtin() *Catalogue { return builtin() }
+
+// File is a catalogue file that somebody else has read.
+type File struct {
+	Name string
+	Text []byte
+}
+
+// New joins the catalogue that comes with the program with overlay files, in their
+// order. An item with the id of an earlier one replaces it. Items that are not
+// understood are left out and told as problems, the others of their file stay.
+func New(overlays ...File) (*Catalogue, []analysis.Problem) {
+	var problems []analysis.Problem
+	j := joined{doc: shipped()}
+	for _, f := range overlays[:min(len(overlays), mostFiles)] {
+		problems = append(problems, j.add(f, f.Name)...)
+	}
+	if more := len(overlays) - mostFiles; more > 0 {
+		problems = append(problems, analysis.Problem{Path: overlays[mostFiles].Name, Offset: -1, Severity: analysis.Warning,
+			What: fmt.Sprintf("%d knowledge files are left out", more), Why: fmt.Sprintf("at most %d are read", mostFiles), Hint: "join them into fewer files"})
+	}
+	j.doc.Schema = Schema
+	j.doc.Catalogue = versionOf(j.doc)
+	return &Catalogue{doc: j.doc, index: newIndex(&j.doc)}, problems
+}
+
+// The bounds of what overlays may hold.
+const (
+	mostFiles    = 200
+	mostBytes    = 4 << 20
+	mostProblems = 100
+)
+
+func unreadable(name string, err error) analysis.Problem {
+	return analysis.Problem{Path: name, Offset: -1, Severity: analysis.Error, What: "the knowledge file cannot be read", Why: err.Error(), Hint: "check that the file is there and may be read"}
+}
+
+// Overlays reads the files *.json at the top of a directory, by name; a directory
+// that does not exist holds none.
+func Overlays(dir fs.FS) ([]File, []analysis.Problem) {
+	entries, err := fs.ReadDir(dir, ".")
+	if err != nil {
+		return nil, nil
+	}
+	var files []File
+	var problems []analysis.Problem
+	for _, e := range entries {
+		if e.IsDir() || !strings.HasSuffix(e.Name(), ".json") || strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		info, err := e.Info()
+		if err == nil && info.Size() > mostBytes {
+			problems = append(problems, tooLarge(e.Name(), info.Size()))
+			continue
+		}
+		text, err := fs.ReadFile(dir, e.Name())
+		if err != nil {
+			problems = append(problems, unreadable(e.Name(), err))
+			continue
+		}
+		files = append(files, File{Name: e.Name(), Text: text})
+	}
+	return files, problems
+}
+
+func tooLarge(name string, size int64) analysis.Problem {
+	return analysis.Problem{Path: name, Offset: -1, Severity: analysis.Error, What: "the knowledge file is too large",
+		Why: fmt.Sprintf("%d bytes, at most %d are read", size, mostBytes), Hint: "split it into several files"}
+}
+
+// joined is a catalogue in the making.
+type joined struct{ doc Document }
+
+// add takes the items of a file that are understood.
+func (j *joined) add(f File, origin string) []analysis.Problem {
+	doc, problems := Parse(f)
+	if doc == nil {
+		return problems
+	}
+	j.doc.Components = replaceBy(j.doc.Components, doc.Components, func(c Component) string { return c.Name })
+	keep := func(part string, i int, id string, found []analysis.Problem) bool {
+		problems = append(problems, found...)
+		return len(found) == 0
+	}
+	for i := range doc.Classes {
+		doc.Classes[i].Origin = origin
+	}
+	j.doc.Classes = replaceBy(j.doc.Classes, doc.Classes, func(c Class) string { return c.Key })
+	var known []Entry
+	for i, e := range doc.Known {
+		e.Origin = origin
+		if keep("known", i, e.ID, j.checkEntry(f.Name, e)) {
+			known = append(known, e)
+		}
+	}
+	j.doc.Known = replaceBy(j.doc.Known, known, func(e Entry) string { return e.ID })
+	var normal []Normal
+	for i, n := range doc.Normal {
+		n.Origin = origin
+		if keep("normal", i, n.ID, checkNormal(f.Name, n)) {
+			normal = append(normal, n)
+		}
+	}
+	j.doc.Normal = replaceBy(j.doc.Normal, normal, func(n Normal) string { return n.ID })
+	j.doc.Thresholds = append(j.doc.Thresholds, doc.Thresholds...)
+	j.doc.Corrections = append(j.doc.Corrections, doc.Corrections...)
+	if doc.ThresholdNote != "" {
+		j.doc.ThresholdNote = doc.ThresholdNote
+	}
+	return problems
+}
+
+// replaceBy appends items; one whose id is there already takes its place.
+func replaceBy[T any](have, more []T, id func(T) string) []T {
+	at := make(map[string]int, len(have))
+	for i, x := range have {
+		at[id(x)] = i
+	}
+	for _, x := range more {
+		if i, ok := at[id(x)]; ok {
+			have[i] = x
+			continue
+		}
+		at[id(x)] = len(have)
+		have = append(have, x)
+	}
+	return have
+}
+
+// versionOf names a catalogue by its content: any change is another version.
+func versionOf(doc Document) string {
+	doc.Catalogue = ""
+	text, err := json.Marshal(doc)
+	if err != nil {
+		return "1"
+	}
+	sum := sha256.Sum256(text)
+	return "1-" + hex.EncodeToString(sum[:5])
+}
+
+// Version names the catalogue by its content.
+func (c *Catalogue) Version() string { return c.doc.Catalogue }
+
+// Classes are all classes, in the order of the catalogue.
+func (c *Catalogue) Classes() []Class { return c.doc.Classes }
+
+// Known are all known leaks, in the order of the catalogue.
+func (c *Catalogue) Known() []Entry { return c.doc.Known }
+
+// Normal are all normal stacks, in the order of the catalogue.
+func (c *Catalogue) Normal() []Normal { return c.doc.Normal }
+
+// ThresholdNote says what the thresholds are worth.
+func (c *Catalogue) ThresholdNote() string { return c.doc.ThresholdNote }
+
+// Class finds a class by its key, nil where there is none.
+func (c *Catalogue) Class(key string) *Class {
+	for i := range c.doc.Classes {
+		if c.doc.Classes[i].Key == key {
+			return &c.doc.Classes[i]
+		}
+	}
+	return nil
+}
+
+// Entry finds a known leak by its id, nil where there is none.
+func (c *Catalogue) Entry(id string) *Entry {
+	for i := range c.doc.Known {
+		if c.doc.Known[i].ID == id {
+			return &c.doc.Known[i]
+		}
+	}
+	return nil
+}
+
+// ClassOf is the class that a known leak belongs to, nil where none does.
+func (c *Catalogue) ClassOf(e *Entry) *Class {
+	for i := range c.doc.Classes {
+		if e.Group != "" && slices.Contains(c.doc.Classes[i].Groups, e.Group) {
+			return &c.doc.Classes[i]
+		}
+	}
+	return nil
+}
+
+// KnownOf are the known leaks of a class.
+func (c *Catalogue) KnownOf(key string) []*Entry {
+	var out []*Entry
+	for i := range c.doc.Known {
+		if of := c.ClassOf(&c.doc.Known[i]); of != nil && of.Key == key {
+			out = append(out, &c.doc.Known[i])
+		}
+	}
+	return out
+}
+
+// Thresholds are those that circulate for a class.
+func (c *Catalogue) Thresholds(class string) []Threshold {
+	var out []Threshold
+	for _, t := range c.doc.Thresholds {
+		if slices.Contains(t.Classes, class) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// AllThresholds are all that circulate.
+func (c *Catalogue) AllThresholds() []Threshold { return c.doc.Thresholds }
+
+// Corrections are those of the advice on a class; all of them for an empty key.
+func (c *Catalogue) Corrections(class string) []Correction {
+	var out []Correction
+	for _, x := range c.doc.Corrections {
+		if class == "" || slices.Contains(x.Classes, class) {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// Facts is the excerpt that an entry of the program's own catalogue rests on, empty
+// where there is none.
+func (e *Entry) Facts() string {
+	if e.Evidence == "" || e.Origin != "" {
+		return ""
+	}
+	text, err := data.ReadFile("data/" + e.Evidence)
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}
+
+// SchemaText is the JSON schema of catalogue files.
+func SchemaText() []byte {
+	text, _ := data.ReadFile("data/schema.json")
+	return text
+}
+
+// Export writes the whole catalogue as one file that can be read again.
+func (c *Catalogue) Export() ([]byte, error) { return encode(c.doc) }
+
+// ExportOwn writes what overlays added or replaced, for other teams.
+func (c *Catalogue) ExportOwn() ([]byte, error) {
+	own := Document{Schema: Schema}
+	for _, x := range c.doc.Classes {
+		if x.Origin != "" {
+			own.Classes = append(own.Classes, x)
+		}
+	}
+	for _, x := range c.doc.Known {
+		if x.Origin != "" {
+			own.Known = append(own.Known, x)
+		}
+	}
+	for _, x := range c.doc.Normal {
+		if x.Origin != "" {
+			own.Normal = append(own.Normal, x)
+		}
+	}
+	return encode(own)
+}
+
+func encode(doc Document) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", " ")
+	err := e.Encode(doc)
+	return b.Bytes(), err
+}

@@ -1,0 +1,758 @@
+package knowledge
+
+import (
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/family"
+)
+
+func TestWhatComesWithTheProgramKeepsToItsSchema(t *testing.T) {
+	c := Builtin()
+	j := joined{}
+	for _, name := range parts() {
+		text, err := data.ReadFile("data/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range j.add(File{Name: name, Text: text}, "") {
+			t.Errorf("%s line %d: %s: %s", p.Path, p.Line, p.What, p.Why)
+		}
+	}
+	j.doc.Schema = Schema
+	if versionOf(j.doc) != c.Version() {
+		t.Error("items were left out by the checks")
+	}
+	if got := len(c.Known()); got != 154 {
+		t.Errorf("%d known leaks, 154 are in the catalogue", got)
+	}
+	if got := len(c.Normal()); got < 108 {
+		t.Errorf("%d normal stacks, 108 or more are in the catalogue", got)
+	}
+	statuses := map[Status]int{}
+	for _, e := range c.Known() {
+		statuses[e.Status]++
+	}
+	want := map[Status]int{Leak: 135, BoundedBacklog: 7, LimitNotLeak: 7, NormalPerContainer: 2, NormalPerRequest: 1, StuckNotLeak: 1, FalseAlarm: 1}
+	if d := cmp.Diff(want, statuses); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestClassesAreThoseOfAnEngineerOnCallAndSayWhatToDo(t *testing.T) {
+	c := Builtin()
+	var keys []string
+	for _, class := range c.Classes() {
+		keys = append(keys, class.Key)
+		if len(class.Metrics) == 0 || len(class.Warnings) == 0 || len(class.Upstream.Attach) < 3 || class.Idle == "" || class.Stuck == "" {
+			t.Errorf("%s lacks metrics, warnings, attachments, idle or stuck form", class.Key)
+		}
+		if len(c.Corrections(class.Key)) == 0 {
+			t.Errorf("%s has no correction of common advice", class.Key)
+		}
+	}
+	want := []string{"pod_worker", "prober", "watch-informer", "housekeeping", "spdystream-wsstream", "inotify", "node-agent", "okhttp", "queue-saturation"}
+	if d := cmp.Diff(want, keys); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestEveryEvidenceFileIsReferencedAndPresent(t *testing.T) {
+	files, err := fs.Glob(data, "data/evidence/*.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var have, named []string
+	for _, f := range files {
+		have = append(have, strings.TrimPrefix(f, "data/"))
+	}
+	for _, e := range Builtin().Known() {
+		if e.Evidence != "" {
+			named = append(named, e.Evidence)
+			if !strings.HasPrefix(e.Facts(), "# facts from https://") {
+				t.Errorf("%s: its excerpt does not say where it is from", e.ID)
+			}
+		}
+	}
+	slices.Sort(named)
+	if d := cmp.Diff(have, named); d != "" {
+		t.Error(d)
+	}
+	if len(have) != 50 {
+		t.Errorf("%d excerpts, 50 are known", len(have))
+	}
+}
+
+func TestReferencesOfTheCatalogueHold(t *testing.T) {
+	c := Builtin()
+	keys := map[string]bool{}
+	for _, class := range c.Classes() {
+		keys[class.Key] = true
+	}
+	for _, x := range c.Corrections("") {
+		for _, key := range x.Classes {
+			if !keys[key] {
+				t.Errorf("a correction names the class %q", key)
+			}
+		}
+	}
+	for _, x := range c.AllThresholds() {
+		for _, key := range x.Classes {
+			if !keys[key] {
+				t.Errorf("the threshold %s names the class %q", x.Name, key)
+			}
+		}
+	}
+}
+
+func TestTheSchemaUsesOnlyWhatTheValidatorKnows(t *testing.T) {
+	var walk func(v any, where string, names bool)
+	known := map[string]bool{}
+	text, err := json.Marshal(rules{Additional: json.RawMessage("true")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var fields map[string]any
+	if err := json.Unmarshal(text, &fields); err != nil {
+		t.Fatal(err)
+	}
+	for name := range fields {
+		known[name] = true
+	}
+	walk = func(v any, where string, names bool) {
+		m, ok := v.(map[string]any)
+		if !ok {
+			return
+		}
+		for name, inner := range m {
+			if !names && !known[name] {
+				t.Errorf("%s uses %q", where, name)
+			}
+			walk(inner, where+"."+name, !names && (name == "properties" || name == "$defs"))
+		}
+	}
+	var all any
+	if err := json.Unmarshal(SchemaText(), &all); err != nil {
+		t.Fatal(err)
+	}
+	walk(all, "schema", false)
+}
+
+func TestNoNameOfAPersonOrMachineIsInTheData(t *testing.T) {
+	bad := regexp.MustCompile(`/home/|/Users/|/root/|/work/|[\w.]+@[\w-]+\.(com|org|net|io)\b`)
+	err := fs.WalkDir(data, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := data.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		if found := bad.FindString(strings.ReplaceAll(string(text), "k8s.io/client-go/util/work", "")); found != "" {
+			t.Errorf("%s holds %q", name, found)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// stackOf is a goroutine's stack of functions, leaf first.
+func stackOf(creator string, frames ...string) *analysis.Stack {
+	s := &analysis.Stack{CreatedBy: analysis.Frame{Func: creator}}
+	for i, f := range frames {
+		s.Frames = append(s.Frames, analysis.Frame{Func: f, File: "/src/x.go", Line: 10 + i})
+	}
+	return s
+}
+
+// growing is a family of n goroutines in one state that leaks.
+func growing(s *analysis.Stack, state string, n int) Seen {
+	return Seen{Family: family.OfStack(s), States: map[string]int{state: n}, Count: n, OldestWait: 3, Timed: true, Verdict: analysis.Leaking, Proven: true}
+}
+
+func speaking(r Result) []string {
+	ids := []string{}
+	for _, m := range r.Known {
+		if m.Speaks() {
+			ids = append(ids, m.Entry.ID)
+		}
+	}
+	return ids
+}
+
+// whole finishes the name of a closure whose number is left open.
+func whole(f string) string {
+	if strings.HasSuffix(f, ".func") {
+		return f + "1"
+	}
+	return f
+}
+
+func TestEveryPatternMatchesItselfAfterNormalisation(t *testing.T) {
+	c := Builtin()
+	for _, e := range c.Known() {
+		for _, f := range e.Signature.Frames {
+			if strings.Contains(f, "$") || slices.Contains(e.Kinds, "thread") {
+				continue // Java, told apart by the test of excerpts
+			}
+			p := newPattern(f)
+			if name := family.LooseName(whole(strings.TrimSuffix(f, "*"))); !p.matches(name) && !p.open {
+				t.Errorf("%s: %q does not match %q, its own loose name", e.ID, p.text, name)
+			}
+		}
+	}
+	for _, n := range c.Normal() {
+		for _, f := range n.Frames {
+			if p, name := newPattern(f), family.LooseName(whole(f)); !p.matches(name) {
+				t.Errorf("%s: %q does not match %q, its own loose name", n.ID, p.text, name)
+			}
+		}
+	}
+}
+
+func TestPatternsMatchFunctionsAsDumpsPrintThem(t *testing.T) {
+	for _, tt := range []struct {
+		pattern, function string
+		want              bool
+	}{
+		{"github.com/docker/spdystream.(*Connection).Serve.func2", "k8s.io/kubernetes/vendor/github.com/docker/spdystream.(*Connection).Serve.func1", true},
+		{"github.com/docker/spdystream.(*Connection).Serve", "github.com/moby/spdystream.(*Connection).Serve", true},
+		{"go.etcd.io/etcd/server/v3/etcdserver/api/v3rpc.(*serverWatchStream).sendLoop", "github.com/coreos/etcd/cmd/vendor/go.etcd.io/etcd/server/v3/etcdserver/api/v3rpc.(*serverWatchStream).sendLoop", true},
+		{"k8s.io/apimachinery/pkg/watch.(*StreamWatcher).receive", "k8s.io/kubernetes/Godeps/_workspace/src/k8s.io/apimachinery/pkg/watch.(*StreamWatcher).receive", true},
+		{"v3rpc.(*serverWatchStream)", "go.etcd.io/etcd/server/v3/etcdserver/api/v3rpc.(*serverWatchStream).recvLoop", true},
+		{"(*ContainerIO).Attach.func1", "github.com/containerd/containerd/pkg/cri/io.(*ContainerIO).Attach.func1", true},
+		{"(*ContainerIO).Attach", "github.com/containerd/containerd/pkg/cri/io.(*ContainerIO).AttachMore", false},
+		{"go.opentelemetry.io/otel/sdk/trace.(*batchSpanProcessor).ForceFlush.func", "go.opentelemetry.io/otel/sdk/trace.(*batchSpanProcessor).ForceFlush.func2", true},
+		{"io.Copy", "github.com/x/io.Copy", false},
+		{"net/http.(*persistConn).readLoop", "example.org/fork/net/http.(*persistConn).readLoop", false},
+		{"k8s.io/kubelet/pkg/cri/streaming*", "k8s.io/kubernetes/pkg/kubelet/server/streaming.(*server).serveExec", true},
+		{"k8s.io/client-go/util/workqueue.(*Type).updateUnfinishedWorkLoop", "k8s.io/client-go/util/workqueue.(*Type).updateUnfinishedWorkLoop", true},
+		{"k8s.io/client-go/util/workqueue.(*Typed[...]).updateUnfinishedWorkLoop", "k8s.io/client-go/util/workqueue.(*Typed[go.shape.string]).updateUnfinishedWorkLoop", true},
+		{"k8s.io/kubernetes/pkg/kubelet.(*podWorkers).managePodLoop", "k8s.io/kubernetes/pkg/kubelet.(*podWorkers).podWorkerLoop", true},
+	} {
+		if got := newPattern(tt.pattern).matches(family.LooseName(tt.function)); got != tt.want {
+			t.Errorf("%s matches %s: %v, want %v", tt.pattern, tt.function, got, tt.want)
+		}
+	}
+}
+
+func TestGlobsStandForAnyText(t *testing.T) {
+	for _, tt := range []struct {
+		globs, value string
+		want         bool
+	}{
+		{"/run/containerd/fifo/*-stdout", "/run/containerd/fifo/<n>/<id>-stdout", true},
+		{"*:443|*:6443", "10.0.0.1:6443", true},
+		{"*:443|*:6443", "10.0.0.1:80", false},
+		{"node", "nodejs", false},
+		{"OkHttp*", "OkHttp ConnectionPool", true},
+		{"a*b*c", "a-c", false},
+		{"a*a", "a", false},
+	} {
+		if got := glob(tt.globs, tt.value); got != tt.want {
+			t.Errorf("%q fits %q: %v, want %v", tt.value, tt.globs, got, tt.want)
+		}
+	}
+}
+
+func TestEveryEntryWithFramesFiresOnItsOwnSignature(t *testing.T) {
+	c := Builtin()
+	m := c.NewMatcher()
+	fired, all := 0, 0
+	for _, e := range c.Known() {
+		if len(e.Signature.Frames) == 0 || slices.Contains(e.Kinds, "thread") && strings.Contains(e.Signature.Frames[len(e.Signature.Frames)-1], "java") {
+			continue
+		}
+		all++
+		var frames []string
+		for _, f := range e.Signature.Frames {
+			p := newPattern(f)
+			name := whole(strings.TrimSuffix(f, "*"))
+			if p.short {
+				name = "example.org/any/" + strings.TrimPrefix(name, "(")
+				if strings.HasPrefix(f, "(") {
+					name = "example.org/any/pkg." + f
+				}
+			}
+			if p.open {
+				name += ".run"
+			}
+			frames = append(frames, name)
+		}
+		creator := ""
+		if len(e.Signature.CreatedBy) > 0 {
+			if creator = e.Signature.CreatedBy[0]; strings.HasSuffix(creator, ".") {
+				creator += "Serve"
+			}
+		}
+		state := "select"
+		if len(e.Signature.WaitStates) > 0 {
+			state = e.Signature.WaitStates[0]
+		}
+		seen := growing(stackOf(creator, frames...), state, 40)
+		if len(e.Signature.Programs) > 0 {
+			seen.Program = strings.ReplaceAll(e.Signature.Programs[0], "*", "-x")
+		}
+		if !slices.Contains(speaking(m.Match(seen)), e.ID) {
+			t.Errorf("%s does not fire on %q, created by %q, in %s", e.ID, frames, creator, state)
+			continue
+		}
+		fired++
+	}
+	t.Logf("%d of %d entries with frames fire on their own signature", fired, all)
+}
+
+func TestTheStateTellsALeakFromItsIdleForm(t *testing.T) {
+	m := Builtin().NewMatcher()
+	s := stackOf("k8s.io/apimachinery/pkg/watch.NewStreamWatcher", "k8s.io/apimachinery/pkg/watch.(*StreamWatcher).receive")
+	if got := speaking(m.Match(growing(s, "chan send", 40))); !slices.Contains(got, "kuberhealthy-533") {
+		t.Errorf("in chan send %v speak, want kuberhealthy-533", got)
+	}
+	if got := speaking(m.Match(growing(s, "select", 40))); slices.Contains(got, "kuberhealthy-533") {
+		t.Errorf("in select %v speak", got)
+	}
+	if h := m.Match(growing(s, "select", 40)).Healthy; h == nil || h.Normal.ID != "apimachinery-watch-receive" {
+		t.Errorf("in select it is %+v, want a normal stack", h)
+	}
+	if h := m.Match(growing(s, "chan send", 40)).Healthy; h != nil {
+		t.Errorf("in chan send it is the normal stack %s", h.Normal.ID)
+	}
+}
+
+func TestASignatureAloneAccusesNobody(t *testing.T) {
+	m := Builtin().NewMatcher()
+	for _, verdict := range []analysis.Verdict{analysis.Stable, analysis.Scaling, analysis.New, analysis.TooFewPoints, analysis.Shrinking} {
+		seen := growing(stackOf("", "k8s.io/client-go/transport.(*dynamicClientCert).Run"), "chan receive", 767)
+		seen.Verdict, seen.Proven = verdict, false
+		r := m.Match(seen)
+		if got := speaking(r); len(got) > 0 {
+			t.Errorf("%s: %v speak", verdict, got)
+		}
+		if len(r.Known) == 0 || r.Known[0].Basis != Looks {
+			t.Errorf("%s: the look-alike is not told: %+v", verdict, r.Known)
+		}
+	}
+}
+
+func TestProgramsOfAnEntryMustFit(t *testing.T) {
+	m := Builtin().NewMatcher()
+	seen := Seen{Family: &analysis.Family{Fingerprint: "d1:0", Kind: analysis.KindDescriptor, Attributes: map[string]string{"name": "inotify", "type": "anon_inode"}}, Count: 46, OldestWait: -1, Verdict: analysis.Leaking}
+	for program, want := range map[string][]string{"containerd-shim-runc-v2": {"containerd-5670"}, "/usr/bin/kubelet": {"k8s-67285"}, "leaker": {}, "": {}} {
+		seen.Program = program
+		if d := cmp.Diff(want, speaking(m.Match(seen))); d != "" {
+			t.Errorf("%q: %s", program, d)
+		}
+	}
+}
+
+func TestStatusesThatAreNoLeakSaySo(t *testing.T) {
+	m := Builtin().NewMatcher()
+	texts := map[string]string{}
+	for _, s := range []*analysis.Stack{
+		stackOf("github.com/google/cadvisor/manager.(*containerData).Start", "github.com/google/cadvisor/manager.(*containerData).housekeepingTick", "github.com/google/cadvisor/manager.(*containerData).housekeeping"),
+		stackOf("", "github.com/hashicorp/go-memdb.watchFew", "github.com/hashicorp/go-memdb.WatchSet.Watch", "github.com/hashicorp/consul/agent/consul.(*Server).blockingQuery"),
+		stackOf("", "github.com/cilium/cilium/pkg/controller.(*Controller).runController"),
+		stackOf("", "golang.org/x/time/rate.(*Limiter).WaitN", "k8s.io/client-go/util/flowcontrol.(*tokenBucketRateLimiter).Wait", "k8s.io/client-go/rest.(*Request).tryThrottleWithInfo"),
+	} {
+		for _, match := range m.Match(growing(s, "select", 40)).Known {
+			texts[match.Entry.ID] = match.Text
+		}
+	}
+	for id, part := range map[string]string{
+		"cadvisor-2012": "number of containers", "consul-4140": "number of requests", "cilium-5902": "judged legitimate upstream", "k8s-126711": "is not claimed",
+	} {
+		if !strings.Contains(texts[id], part) {
+			t.Errorf("%s says %q, want %q in it", id, texts[id], part)
+		}
+	}
+}
+
+func TestABacklogIsClearedOnlyWithinItsBound(t *testing.T) {
+	m := Builtin().NewMatcher()
+	seen := growing(stackOf("github.com/moby/spdystream.(*Connection).Serve", "github.com/moby/spdystream.(*Connection).shutdown"), "chan send", 40)
+	for _, tt := range []struct {
+		name    string
+		verdict analysis.Verdict
+		proven  bool
+		oldest  int
+		want    analysis.Verdict
+	}{
+		{"young and not proven", analysis.Suspicious, false, 4, analysis.Stable},
+		{"older than the bound", analysis.Suspicious, false, 12, analysis.Suspicious},
+		{"proven by identities", analysis.Leaking, true, 4, analysis.Leaking},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			seen.Verdict, seen.Proven, seen.OldestWait = tt.verdict, tt.proven, tt.oldest
+			rank, _ := m.Match(seen).Weigh(seen)
+			if rank.Verdict != tt.want {
+				t.Errorf("%s, want %s (%s)", rank.Verdict, tt.want, rank.Evidence.Text)
+			}
+		})
+	}
+}
+
+func TestNormalStacksClearWithinTheirCountAndNeverAgainstAProof(t *testing.T) {
+	m := Builtin().NewMatcher()
+	worker := stackOf("k8s.io/kubernetes/pkg/kubelet.(*podWorkers).UpdatePod", "k8s.io/kubernetes/pkg/kubelet.(*podWorkers).podWorkerLoop", "k8s.io/kubernetes/pkg/kubelet.(*podWorkers).UpdatePod.func1")
+	for _, tt := range []struct {
+		name    string
+		verdict analysis.Verdict
+		proven  bool
+		count   int
+		units   Units
+		want    analysis.Verdict
+		text    string
+	}{
+		{"as many as pods", analysis.Suspicious, false, 60, Units{"pod": 58}, analysis.Stable, "within what is healthy"},
+		{"more than pods", analysis.Suspicious, false, 90, Units{"pod": 58}, analysis.Suspicious, "90 are above that"},
+		{"pods unknown", analysis.Suspicious, false, 60, nil, analysis.Suspicious, "pod count unknown"},
+		{"proven", analysis.Leaking, true, 60, Units{"pod": 58}, analysis.Leaking, "proven by identities, which beats the catalogue"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			seen := growing(worker, "chan receive", tt.count)
+			seen.Verdict, seen.Proven, seen.Units = tt.verdict, tt.proven, tt.units
+			rank, told := m.Match(seen).Weigh(seen)
+			if rank.Verdict != tt.want || !told || !strings.Contains(rank.Evidence.Text, tt.text) {
+				t.Errorf("%s: %q, want %s with %q", rank.Verdict, rank.Evidence.Text, tt.want, tt.text)
+			}
+		})
+	}
+}
+
+func TestOneGoroutineForEachConnectionSaysNothingAboutALeakOfConnections(t *testing.T) {
+	m := Builtin().NewMatcher()
+	seen := growing(stackOf("net/http.(*Transport).dialConn", "net/http.(*persistConn).readLoop"), "select", 60)
+	seen.Verdict, seen.Proven, seen.Units = analysis.Suspicious, false, Units{"connection": 60}
+	if rank, _ := m.Match(seen).Weigh(seen); rank.Verdict != analysis.Suspicious {
+		t.Errorf("%s by %q", rank.Verdict, rank.Evidence.Text)
+	}
+}
+
+func TestMoreThanExpectedWithAKnownSignatureIsSuspicious(t *testing.T) {
+	own := File{Name: "own.json", Text: []byte(`{"schema": "leakdiff.knowledge/1", "known": [{"id": "own-1", "title": "pod workers never end", "status": "leak",
+		"signature": {"frames_in_order": ["k8s.io/kubernetes/pkg/kubelet.(*podWorkers).podWorkerLoop"], "wait_states": ["chan receive"]}}]}`)}
+	c, problems := New(own)
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	seen := growing(stackOf("k8s.io/kubernetes/pkg/kubelet.(*podWorkers).UpdatePod", "k8s.io/kubernetes/pkg/kubelet.(*podWorkers).podWorkerLoop"), "chan receive", 500)
+	seen.Verdict, seen.Proven, seen.Units = analysis.TooFewPoints, false, Units{"pod": 20}
+	r := c.NewMatcher().Match(seen)
+	rank, _ := r.Weigh(seen)
+	if rank.Verdict != analysis.Suspicious || !rank.Changed || !slices.Contains(speaking(r), "own-1") {
+		t.Errorf("%s, %v: %s", rank.Verdict, speaking(r), rank.Evidence.Text)
+	}
+}
+
+func TestWorkersWithCallsAboveTheLoopAreNotAtRest(t *testing.T) {
+	m := Builtin().NewMatcher()
+	for name, s := range map[string]*analysis.Stack{
+		"mounting":  stackOf("k8s.io/kubernetes/pkg/kubelet.(*podWorkers).UpdatePod", "k8s.io/apimachinery/pkg/util/wait.Poll", "k8s.io/kubernetes/pkg/kubelet/volumemanager.(*volumeManager).WaitForAttachAndMount", "k8s.io/kubernetes/pkg/kubelet.(*Kubelet).SyncPod", "k8s.io/kubernetes/pkg/kubelet.(*podWorkers).podWorkerLoop"),
+		"a handler": stackOf("net/http.(*Server).Serve", "time.Sleep", "main.slow", "net/http.HandlerFunc.ServeHTTP", "net/http.serverHandler.ServeHTTP", "net/http.(*conn).serve"),
+	} {
+		if h := m.Match(growing(s, "chan receive", 4)).Healthy; h != nil && h.Normal.ID != "go-runtime-main" {
+			t.Errorf("%s is the normal stack %s", name, h.Normal.ID)
+		}
+	}
+}
+
+func TestVersionsAreComparedByLinesOfReleases(t *testing.T) {
+	c := Builtin()
+	entry := func(id string) *Entry {
+		e := c.Entry(id)
+		if e == nil {
+			t.Fatalf("no entry %s", id)
+		}
+		return e
+	}
+	for _, tt := range []struct {
+		id, program, seen string
+		files             []string
+		want              VersionVerdict
+		text              string
+	}{
+		{"containerd-10568", "containerd", "1.6.20~ds1, go1.19.8", nil, VersionAffected, "seen 1.6.20~ds1 (metrics.txt), fixed in 1.6.36, 1.7.21: affected"},
+		{"containerd-10568", "containerd", "v1.7.21", nil, VersionFixed, "the fix is in it"},
+		{"containerd-10568", "containerd", "2.0.0", nil, VersionFixed, ""},
+		{"containerd-10568", "containerd", "1.5.9", nil, VersionAffected, ""},
+		{"containerd-10568", "kubelet", "v1.34.4, go1.26.8", nil, "", "the version of containerd was not seen"},
+		{"k8s-83333", "kube-apiserver", "v1.15.4", nil, VersionAffected, ""},
+		{"k8s-83333", "kube-apiserver", "v1.15.5", nil, VersionFixed, ""},
+		{"k8s-83333", "kube-apiserver", "v1.13.10", nil, VersionAffected, ""},
+		{"clientgo-939", "informer", "", []string{"/go/pkg/mod/k8s.io/client-go@v0.34.4/transport/cert_rotation.go"}, VersionAffected, "seen k8s.io/client-go v0.34.4 (file names of the stack), fixed in 1.36.0: affected"},
+		{"clientgo-939", "informer", "", []string{"k8s.io/client-go@v0.36.1/transport/cert_rotation.go"}, VersionFixed, ""},
+		{"k8s-100241", "kubelet", "v1.34.4", []string{"github.com/google/cadvisor@v0.52.1/manager/container.go"}, VersionFixed, ""},
+		{"pgx-1999", "app", "", []string{"/mod/github.com/jackc/pgx/v5@v5.5.4/pgconn/x.go"}, VersionBefore, "older than the release"},
+		{"pgx-1999", "app", "", []string{"/mod/github.com/jackc/pgx/v5@v5.7.1/pgconn/x.go"}, VersionAffected, ""},
+		{"moby-33781", "dockerd", "17.06.0-ce", nil, VersionAffected, ""},
+		{"k8s-114751", "kubelet", "v1.34.4", nil, "", "no release with a fix is known here"},
+	} {
+		t.Run(tt.id+" "+tt.program+" "+tt.seen+strings.Join(tt.files, ""), func(t *testing.T) {
+			got := compare(c, entry(tt.id), SeenVersions{Program: tt.program, Text: tt.seen, Source: "metrics.txt", Files: func() []string { return tt.files }})
+			if got.Verdict != tt.want || !strings.Contains(got.Text, tt.text) {
+				t.Errorf("%q: %s, want %q: %s", got.Verdict, got.Text, tt.want, tt.text)
+			}
+		})
+	}
+}
+
+func TestReleasesAreOrdered(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		draw := func(name string) release {
+			n := [3]int{rapid.IntRange(0, 3).Draw(t, name), rapid.IntRange(0, 40).Draw(t, name), rapid.IntRange(0, 9).Draw(t, name)}
+			text := fmt.Sprintf("v%d.%d.%d", n[0], n[1], n[2]) + rapid.SampledFrom([]string{"", "+ds", "~ds1", "-alpha.1", "-rc.0"}).Draw(t, name)
+			r, ok := newRelease(text)
+			if !ok {
+				t.Fatalf("%q was not read", text)
+			}
+			return r
+		}
+		a, b := draw("a"), draw("b")
+		if a.compare(b) != -b.compare(a) {
+			t.Fatalf("%v and %v", a, b)
+		}
+	})
+}
+
+func TestOverlaysAddAndReplace(t *testing.T) {
+	files, problems := Overlays(fstest.MapFS{
+		"own.json":   {Data: []byte(`{"schema":"leakdiff.knowledge/1","known":[{"id":"own-1","title":"ours","status":"leak"},{"id":"k8s-57992","title":"ours instead","status":"false-alarm"}]}`)},
+		"notes.txt":  {Data: []byte("no catalogue")},
+		".part.json": {Data: []byte("{")},
+		"dir/x.json": {Data: []byte("{")},
+	})
+	if len(problems) > 0 || len(files) != 1 {
+		t.Fatalf("%v %v", files, problems)
+	}
+	c, problems := New(files...)
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	if e := c.Entry("own-1"); e == nil || e.Origin != "own.json" {
+		t.Errorf("own entry: %+v", e)
+	}
+	if e := c.Entry("k8s-57992"); e.Title != "ours instead" || e.Status != FalseAlarm {
+		t.Errorf("replaced entry: %+v", e)
+	}
+	if len(c.Known()) != 155 || c.Version() == Builtin().Version() {
+		t.Errorf("%d entries, version %s", len(c.Known()), c.Version())
+	}
+	if got, _ := Overlays(os.DirFS(path.Join(t.TempDir(), "missing"))); got != nil {
+		t.Errorf("a missing directory holds %v", got)
+	}
+}
+
+func TestProblemsSayWhatWhereWhyAndWhatToDo(t *testing.T) {
+	good := `{"id": "good", "title": "stays", "status": "leak"}`
+	for _, tt := range []struct{ name, text, what, why string }{
+		{"no JSON", "{\n \"schema\": \"leakdiff.knowledge/1\",\n \"known\": [}", "is no JSON", "invalid character"},
+		{"no object", `[1]`, "is no object", "an array"},
+		{"another schema", `{"schema": "leakdiff.knowledge/9"}`, `schema is not "leakdiff.knowledge/1"`, "leakdiff.knowledge/9"},
+		{"no schema", `{"known": []}`, `lacks "schema"`, ""},
+		{"unknown status", `{"schema": "leakdiff.knowledge/1", "known": [` + good + `, {"id": "b", "title": "x", "status": "bad"}]}`, "known[1] (b).status is an unknown word", `"bad"`},
+		{"unknown field", `{"schema": "leakdiff.knowledge/1", "known": [` + good + `, {"id": "b", "title": "x", "status": "leak", "frame": []}]}`, `known[1] (b) has the field "frame"`, "known fields are"},
+		{"wrong type", `{"schema": "leakdiff.knowledge/1", "known": [` + good + `, {"id": "b", "title": 7, "status": "leak"}]}`, "known[1] (b).title is of the wrong type", "a string is meant"},
+		{"no title", `{"schema": "leakdiff.knowledge/1", "known": [` + good + `, {"id": "b", "status": "leak"}]}`, `known[1] (b) lacks "title"`, ""},
+		{"link without https", `{"schema": "leakdiff.knowledge/1", "known": [` + good + `, {"id": "b", "title": "x", "status": "leak", "url": "javascript:alert(1)"}]}`, "known[1] (b).url has the wrong form", "javascript"},
+		{"same id twice", `{"schema": "leakdiff.knowledge/1", "known": [` + good + `, {"id": "good", "title": "x", "status": "leak"}]}`, "known[1] (good) has an id that an earlier item has", ""},
+		{"vague pattern", `{"schema": "leakdiff.knowledge/1", "known": [` + good + `, {"id": "b", "title": "x", "status": "leak", "signature": {"frames_in_order": ["run*"]}}]}`, `known leak b: the pattern "run*" says too little`, ""},
+		{"backlog without bound", `{"schema": "leakdiff.knowledge/1", "known": [` + good + `, {"id": "b", "title": "x", "status": "bounded-backlog"}]}`, "known leak b: bound_minutes is missing", ""},
+		{"unknown component", `{"schema": "leakdiff.knowledge/1", "known": [` + good + `, {"id": "b", "title": "x", "status": "leak", "versions": {"component": "zig", "fixed": ["1.0"]}}]}`, `the component "zig" is unknown`, ""},
+		{"nested too deep", `{"schema": "leakdiff.knowledge/1", "known": ` + strings.Repeat("[", 60) + strings.Repeat("]", 60) + `}`, "is no JSON", "nested deeper"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c, problems := New(File{Name: "own.json", Text: []byte(tt.text)})
+			if len(problems) != 1 {
+				t.Fatalf("%d problems: %+v", len(problems), problems)
+			}
+			p := problems[0]
+			if p.Path != "own.json" || !strings.Contains(p.What, tt.what) || !strings.Contains(p.Why, tt.why) || p.Why == "" || p.Hint == "" {
+				t.Errorf("%+v", p)
+			}
+			if strings.Contains(tt.text, `"good"`) && c.Entry("good") == nil {
+				t.Error("the entry that holds was lost with the other")
+			}
+		})
+	}
+}
+
+func TestAProblemNamesItsLine(t *testing.T) {
+	_, problems := New(File{Name: "own.json", Text: []byte("{\"schema\": \"leakdiff.knowledge/1\",\n\"known\": [\n{\"id\": \"b\",\n\"title\": \"x\",\n\"status\": \"bad\"}]}")})
+	if len(problems) != 1 || problems[0].Line != 5 {
+		t.Errorf("%+v", problems)
+	}
+}
+
+func TestAnExportIsReadBackAsItIs(t *testing.T) {
+	text, err := Builtin().Export()
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, problems := Parse(File{Name: "knowledge.json", Text: text})
+	if len(problems) > 0 {
+		t.Fatal(problems[0])
+	}
+	doc.Catalogue = Builtin().Version()
+	if d := cmp.Diff(Builtin().doc, *doc); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestAppendKeepsWhatIsThereAndRefusesWhatItDoesNotUnderstand(t *testing.T) {
+	e := Entry{ID: "own-1", Title: "ours", Status: Leak, Signature: Signature{Fingerprints: []string{"g1:" + strings.Repeat("ab", 16)}}}
+	first, problems := Append(nil, e)
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	second, problems := Append(first, Entry{ID: "own-2", Title: "another", Status: Leak})
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	e.Title = "ours, renamed"
+	third, problems := Append(second, e)
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	doc, _ := Parse(File{Text: third})
+	var got []string
+	for _, x := range doc.Known {
+		got = append(got, x.ID+" "+x.Title)
+	}
+	if d := cmp.Diff([]string{"own-1 ours, renamed", "own-2 another"}, got); d != "" {
+		t.Error(d)
+	}
+	if out, problems := Append([]byte(`{"schema": "leakdiff.knowledge/1", "known": [{"id": "x"}]}`), e); out != nil || len(problems) == 0 {
+		t.Errorf("a file that is not understood was written over: %s", out)
+	}
+	if got := Validate(Entry{ID: "no spaces", Title: "x", Status: Leak}); len(got) == 0 {
+		t.Error("an id with a space was taken")
+	}
+}
+
+func TestARememberedFamilyIsFoundAgain(t *testing.T) {
+	for name, f := range map[string]*analysis.Family{
+		"goroutine":  family.OfStack(stackOf("main.start", "main.(*Pool).wait", "main.(*Pool).run.func1")),
+		"descriptor": {Fingerprint: "d1:" + strings.Repeat("0", 32), Kind: analysis.KindDescriptor, Attributes: map[string]string{"type": "tcp", "remote": "10.0.0.1:443", "state": "ESTABLISHED"}},
+		"watch":      {Fingerprint: "w1:" + strings.Repeat("0", 32), Kind: analysis.KindWatch, Attributes: map[string]string{"fstype": "tmpfs", "mask": "IN_CREATE|IN_DELETE (0x300)"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := EntryOf(f, map[string]int{"chan receive": 4, "running": 1})
+			e.ID, e.Title = "own-1", "the pool that nobody closes"
+			text, problems := Append(nil, e)
+			if len(problems) > 0 {
+				t.Fatal(problems)
+			}
+			c, _ := New(File{Name: "own.json", Text: text})
+			seen := Seen{Family: f, States: map[string]int{"chan receive": 40}, Count: 40, OldestWait: -1, Verdict: analysis.Leaking}
+			if got := speaking(c.NewMatcher().Match(seen)); !slices.Contains(got, "own-1") {
+				t.Errorf("%v speak", got)
+			}
+		})
+	}
+}
+
+func TestStatementsHaveClasses(t *testing.T) {
+	for key, want := range map[string]string{
+		"Client DefaultKubernetesClient@Nb runs N calls, its limit is N, and N more wait in its queue": "queue-saturation",
+		"unreferenced handles":                "node-agent",
+		"N of N clients run at most one call": "okhttp",
+		"deadlock a b":                        "",
+	} {
+		got := ""
+		for _, hit := range Builtin().OfStatement(key) {
+			got = hit.Class.Key
+		}
+		if got != want {
+			t.Errorf("%q is %q, want %q", key, got, want)
+		}
+	}
+}
+
+func TestCatalogueVersionsFollowTheContent(t *testing.T) {
+	a, b := Builtin(), Builtin()
+	if a.Version() != b.Version() || !strings.HasPrefix(a.Version(), "1-") {
+		t.Errorf("%s and %s", a.Version(), b.Version())
+	}
+	versions := map[string]bool{}
+	for i := range 3 {
+		c, _ := New(File{Name: "own.json", Text: fmt.Appendf(nil, `{"schema":"leakdiff.knowledge/1","known":[{"id":"own","title":"ours %d","status":"leak"}]}`, i)})
+		versions[c.Version()] = true
+	}
+	if len(slices.Collect(maps.Keys(versions))) != 3 {
+		t.Errorf("three catalogues have the versions %v", versions)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(`{"schema": "leakdiff.knowledge/1", "known": [{"id": "a", "title": "b", "status": "leak", "signature": {"frames_in_order": ["main.f"]}}]}`))
+	f.Add([]byte(`{"schema": "leakdiff.knowledge/1", "normal": [{"id": "a", "library": "b", "frames": ["x/y.f*"], "expected": {"text": "1"}}]}`))
+	for _, name := range []string{"classes.json", "known.json", "normal.json"} {
+		text, err := data.ReadFile("data/" + name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text[:2000])
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		doc, problems := Parse(File{Name: "own.json", Text: text})
+		if doc == nil && len(problems) == 0 {
+			t.Error("nothing was read and nothing is said")
+		}
+		if len(problems) > mostProblems+1 {
+			t.Errorf("%d problems", len(problems))
+		}
+		newIndex(&Document{Known: knownOf(doc)})
+	})
+}
+
+func knownOf(doc *Document) []Entry {
+	if doc == nil {
+		return nil
+	}
+	return doc.Known
+}
+
+// wideSeen are families of stacks as deep as those of a kubelet, some of them known.
+func wideSeen(n int) []Seen {
+	out := make([]Seen, n)
+	for i := range out {
+		frames := []string{"sync.runtime_notifyListWait", "sync.(*Cond).Wait"}
+		for k := range 16 {
+			frames = append(frames, fmt.Sprintf("example.org/team%d/service/pkg%d.(*Worker).step%d", i%40, k, i))
+		}
+		switch i % 10 {
+		case 0:
+			frames = append(frames, "k8s.io/kubernetes/pkg/kubelet.(*podWorkers).podWorkerLoop")
+		case 1:
+			frames = append(frames, "github.com/google/cadvisor/manager.(*containerData).housekeeping")
+		}
+		out[i] = Seen{Family: family.OfStack(stackOf("example.org/main.start", frames...)), States: map[string]int{"select": 5}, Count: 5, OldestWait: -1, Verdict: analysis.Stable}
+	}
+	return out
+}
+
+// BenchmarkMatch asks about 500 families of one case, each once.
+func BenchmarkMatch(b *testing.B) {
+	c, seen := Builtin(), wideSeen(500)
+	for b.Loop() {
+		m := c.NewMatcher()
+		for i := range seen {
+			m.Match(seen[i])
+		}
+	}
+}

@@ -1,0 +1,232 @@
+package knowledge
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// SeenVersions are what the evidence says of versions.
+type SeenVersions struct {
+	// Program is the name of the process, Text its version as printed, with that of Go
+	// behind a comma: "v1.34.4, go1.26.8". Source names the artifact.
+	Program, Text, Source string
+	// Files are file names of stacks of the process, those of the family first, or nil;
+	// those of module caches hold a version:
+	// "k8s.io/client-go@v0.34.4/tools/cache/reflector.go". It is asked only where an
+	// entry has versions to compare.
+	Files func() []string
+}
+
+// VersionVerdict says how a version stands to a leak.
+type VersionVerdict string
+
+// VersionUnclear: a line of releases between two that were mended, or one without a
+// release number. VersionBefore: older than the release that brought it.
+const (
+	VersionAffected VersionVerdict = "affected"
+	VersionFixed    VersionVerdict = "fixed"
+	VersionBefore   VersionVerdict = "before"
+	VersionUnclear  VersionVerdict = "unclear"
+)
+
+// Comparison sets the version that was seen against those of an entry.
+type Comparison struct {
+	// Seen is empty where no version of the component was seen.
+	Seen    string
+	Source  string
+	Verdict VersionVerdict
+	// Text is the comparison in words: "seen v1.6.20 (metrics.txt), fixed in v1.6.36 and
+	// v1.7.21: affected".
+	Text string
+}
+
+// release is a version in numbers; pre orders one before its release.
+type release struct {
+	numbers [3]int
+	pre     bool
+	printed string
+}
+
+var (
+	releaseText = regexp.MustCompile(`\d+(?:\.\d+){1,2}`)
+	preRelease  = regexp.MustCompile(`^[-.]?(?:alpha|beta|rc|dev|pre)`)
+)
+
+// newRelease reads a version as programs print it.
+//
+//	"1.6.20~ds1" = 1.6.20, "v1.5.0-alpha.1" = before 1.5.0, "Node.js v22.23.3" = 22.23.3
+func newRelease(text string) (release, bool) {
+	at := releaseText.FindStringIndex(text)
+	if at == nil {
+		return release{}, false
+	}
+	r := release{printed: strings.TrimSpace(text)}
+	for i, part := range strings.Split(text[at[0]:at[1]], ".") {
+		n, err := strconv.Atoi(part)
+		if err != nil || i > 2 {
+			return release{}, false
+		}
+		r.numbers[i] = n
+	}
+	r.pre = preRelease.MatchString(strings.ToLower(text[at[1]:]))
+	return r, true
+}
+
+func (r release) compare(o release) int {
+	if c := slices.Compare(r.numbers[:], o.numbers[:]); c != 0 {
+		return c
+	}
+	switch {
+	case r.pre && !o.pre:
+		return -1
+	case o.pre && !r.pre:
+		return 1
+	}
+	return 0
+}
+
+// line is the part of a version that backports share.
+func (r release) line() [2]int { return [2]int{r.numbers[0], r.numbers[1]} }
+
+// find looks for a component's version: in the file names of the stack, which say
+// what was compiled in, then in what the program says of itself.
+func (c Component) find(seen SeenVersions) (r release, source string, ok bool) {
+	if seen.Files == nil {
+		seen.Files = func() []string { return nil }
+	}
+	for _, m := range c.Modules {
+		for _, file := range seen.Files() {
+			if r, ok = m.in(file); ok {
+				return r, "file names of the stack", true
+			}
+		}
+	}
+	if len(c.Programs) == 0 || !oneOf(c.Programs, seen.Program) {
+		return release{}, "", false
+	}
+	own, _, _ := strings.Cut(seen.Text, ", ")
+	if strings.HasPrefix(own, "go1.") {
+		return release{}, "", false
+	}
+	r, ok = newRelease(own)
+	return r, seen.Source, ok
+}
+
+// in reads the module's version in a file name.
+//
+//	k8s.io/client-go in "/go/pkg/mod/k8s.io/client-go@v0.34.4/tools/cache/reflector.go" = 1.34.4 with Major 1
+func (m Module) in(file string) (release, bool) {
+	at := strings.Index(file, m.Path+"@v")
+	if at < 0 || at > 0 && file[at-1] != '/' {
+		return release{}, false
+	}
+	version, _, _ := strings.Cut(file[at+len(m.Path)+1:], "/")
+	r, ok := newRelease(version)
+	if !ok || r.numbers == [3]int{} {
+		return release{}, false // v0.0.0: replaced by a directory
+	}
+	r.printed = m.Path + " " + version
+	if r.numbers[0] == 0 && m.Major > 0 {
+		r.numbers[0] = m.Major
+	}
+	return r, true
+}
+
+// compare says how the version that was seen stands to an entry.
+func compare(c *Catalogue, e *Entry, seen SeenVersions) Comparison {
+	if e.Versions.Component == "" {
+		return Comparison{Text: fixedWords(e, "")}
+	}
+	at := slices.IndexFunc(c.doc.Components, func(x Component) bool { return x.Name == e.Versions.Component })
+	if at < 0 {
+		return Comparison{Text: fixedWords(e, "")}
+	}
+	r, source, ok := c.doc.Components[at].find(seen)
+	if !ok {
+		return Comparison{Text: "the version of " + e.Versions.Component + " was not seen; " + fixedWords(e, "")}
+	}
+	out := Comparison{Seen: r.printed, Source: source, Verdict: e.Versions.verdict(r)}
+	text := "seen " + r.printed
+	if source != "" {
+		text += " (" + source + ")"
+	}
+	text += ", " + fixedWords(e, strings.Join(e.Versions.Fixed, ", "))
+	switch out.Verdict {
+	case VersionAffected:
+		text += ": affected"
+	case VersionFixed:
+		text += ": the fix is in it, so that this growth has another cause or the fix does not hold"
+	case VersionBefore:
+		text += ": older than the release that brought it"
+	default:
+		text += ": whether it is in this line of releases is not known"
+	}
+	out.Text = text
+	return out
+}
+
+// fixedWords says which releases hold the fix, in numbers where they are compared.
+func fixedWords(e *Entry, numbers string) string {
+	switch {
+	case numbers != "":
+		return "fixed in " + numbers
+	case e.FixedIn != "":
+		return "fix as reported: " + e.FixedIn
+	}
+	return "no release with a fix is known here"
+}
+
+// verdict compares by lines of releases: the same line with its own fix decides;
+// a line newer than all is mended, one older than all is not.
+func (v Versions) verdict(r release) VersionVerdict {
+	if from, ok := newRelease(v.Introduced); ok && r.compare(from) < 0 {
+		return VersionBefore
+	}
+	var fixed []release
+	for _, text := range v.Fixed {
+		if f, ok := newRelease(text); ok {
+			fixed = append(fixed, f)
+		}
+	}
+	if len(fixed) == 0 {
+		return VersionUnclear
+	}
+	slices.SortFunc(fixed, release.compare)
+	for _, f := range fixed {
+		if f.line() == r.line() {
+			if r.compare(f) < 0 {
+				return VersionAffected
+			}
+			return VersionFixed
+		}
+	}
+	switch {
+	case r.compare(fixed[0]) < 0:
+		return VersionAffected
+	case r.compare(fixed[len(fixed)-1]) > 0:
+		return VersionFixed
+	case fixed[len(fixed)-1].numbers[2] == 0:
+		return VersionAffected // later lines have it from their first release on, this one never got it
+	}
+	return VersionUnclear
+}
+
+// VersionText says in one line for whom an entry is meant and where it is mended.
+func (e *Entry) VersionText() string {
+	var parts []string
+	if e.Affected != "" {
+		parts = append(parts, "affected: "+e.Affected)
+	}
+	if e.FixedIn != "" {
+		parts = append(parts, fmt.Sprintf("fixed in: %s", e.FixedIn))
+	}
+	if e.VerifiedBy != "" {
+		parts = append(parts, "known from "+e.VerifiedBy)
+	} else if e.FixedIn != "" {
+		parts = append(parts, "nobody verified that")
+	}
+	return strings.Join(parts, "; ")
+}

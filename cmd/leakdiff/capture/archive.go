@@ -1,0 +1,146 @@
+package capture
+
+import (
+	"archive/tar"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+// Archive is the tar.gz being written. Whatever ends the capture, Close leaves a
+// whole archive under its name; a process that is killed leaves NAME.partial, which
+// can be read up to the last finished round.
+type Archive struct {
+	mu   sync.Mutex
+	tar  *tar.Writer
+	gzip *gzip.Writer
+	file *os.File
+	// name is the final one, "" for a stream.
+	name string
+	// spools is the directory for what must be measured before it can be written.
+	spools string
+	dirs   map[string]bool
+	size   int64
+	err    error
+}
+
+// NewArchive begins an archive that Close puts at name.
+func NewArchive(name string) (*Archive, error) {
+	file, err := os.OpenFile(name+".partial", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	a := stream(file)
+	a.file, a.name, a.spools = file, name, filepath.Dir(name)
+	return a, nil
+}
+
+// StreamArchive writes the archive to w; w is not closed.
+func StreamArchive(w io.Writer) *Archive {
+	a := stream(w)
+	a.spools = os.TempDir()
+	return a
+}
+
+func stream(w io.Writer) *Archive {
+	a := &Archive{dirs: map[string]bool{}}
+	a.gzip = gzip.NewWriter(&counter{w, &a.size})
+	a.tar = tar.NewWriter(a.gzip)
+	return a
+}
+
+type counter struct {
+	w io.Writer
+	n *int64
+}
+
+func (c *counter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	*c.n += int64(n)
+	return n, err
+}
+
+// Name is where Close puts the archive.
+func (a *Archive) Name() string { return a.name }
+
+// Size is how many bytes were written.
+func (a *Archive) Size() int64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.size
+}
+
+// put writes a file. The first failure of the archive ends it: what follows gives the
+// same error.
+func (a *Archive) put(name string, at time.Time, size int64, body io.Reader) error {
+	return a.add(&tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o600, Size: size, ModTime: at}, body)
+}
+
+// link writes a symbolic link, whose target is data.
+func (a *Archive) link(name string, at time.Time, target string) error {
+	return a.add(&tar.Header{Typeflag: tar.TypeSymlink, Name: name, Mode: 0o700, Linkname: target, ModTime: at}, nil)
+}
+
+func (a *Archive) add(h *tar.Header, body io.Reader) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.err != nil {
+		return a.err
+	}
+	h.Format = tar.FormatPAX
+	h.ModTime = h.ModTime.Truncate(time.Millisecond)
+	if a.err = a.tar.WriteHeader(h); a.err != nil {
+		return a.err
+	}
+	if body != nil {
+		_, a.err = io.Copy(a.tar, body)
+	}
+	return a.err
+}
+
+// flush makes what was written readable, should the process be killed.
+func (a *Archive) flush() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.err == nil {
+		a.err = errors.Join(a.tar.Flush(), a.gzip.Flush())
+	}
+	return a.err
+}
+
+// spool is an unnamed file for the output of one step.
+func (a *Archive) spool() (*os.File, error) {
+	f, err := os.CreateTemp(a.spools, ".leakdiff-spool-*")
+	if err != nil {
+		return nil, err
+	}
+	return f, os.Remove(f.Name())
+}
+
+// Close finishes the archive and gives it its name.
+func (a *Archive) Close() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	err := errors.Join(a.err, a.tar.Close(), a.gzip.Close())
+	if a.file == nil {
+		return err
+	}
+	err = errors.Join(err, a.file.Sync(), a.file.Close())
+	if err != nil {
+		return fmt.Errorf("%s.partial: %w", a.name, err)
+	}
+	return os.Rename(a.name+".partial", a.name)
+}
+
+// Discard removes an archive that holds nothing.
+func (a *Archive) Discard() {
+	if a.file != nil {
+		a.file.Close()
+		os.Remove(a.name + ".partial")
+	}
+}

@@ -1,0 +1,326 @@
+// Package capture makes a bundle of a running process on its own node: what the
+// kernel, its endpoints and the tools at hand say of it, over several rounds, with a
+// manifest for each. It takes pids or names and addresses and gives one tar.gz. It
+// refuses to know what any of it means: it opens and copies, and never waits longer
+// for anything than the time of one step.
+//
+// # The archive
+//
+//	leakdiff-HOST-20261121T030405Z/t0/kubelet-4711/     a round, a process
+//	    stat status cmdline cgroup limits mountinfo     as the kernel prints them, cmdline without secrets
+//	    proc_net_tcp …                                  tables of the process' network namespace
+//	    fdinfo/N fd/N                                   read one by one; fd/N are links whose targets are data;
+//	                                                    of many descriptors fdinfo.txt, fd.txt (manyFiles)
+//	    inotify-sysctls.txt                             "/proc/sys/fs/inotify/NAME:VALUE", and file-nr
+//	    cgroup-inodes.txt                               "INODE PATH" of the cgroups, as the process sees them
+//	    watches.jsonl                                   what each watched file handle leads to: WatchTarget
+//	    goroutine.debug1.txt goroutine.pb goroutine.debug2.txt
+//	    metrics.txt lsof.txt thread-dump.txt node-report.json sigquit.txt
+//	    manifest.json                                   Manifest, written last
+//
+// A manifest belongs to its directory alone: one round of one process. It says whose
+// evidence that is, when each file of it was begun, what failed and why, and the hash
+// of every file. The script collect.sh writes the same, but for watches.jsonl: a shell
+// cannot open file handles.
+package capture
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// MicrosecondsPerGoroutine is about how long one goroutine holds up the world while
+// debug=2 prints all of them.
+const MicrosecondsPerGoroutine = 10
+
+// DefaultMaxGoroutines is above which debug=2 is not asked for: the world would stop
+// for a second, and again whenever runtime/pprof doubles its buffer, which ends at
+// 64 MiB: more goroutines than that do not fit into the text anyway.
+const DefaultMaxGoroutines = 100_000
+
+// maxFile bounds one file of the archive.
+const maxFile = 256 << 20
+
+// Target is a process to capture.
+type Target struct {
+	// PID is the process, or 0 for all that are called Name; both may be empty where
+	// there is only an endpoint.
+	PID  int
+	Name string
+	// Pprof and Metrics are addresses of its endpoints, empty for none.
+	Pprof, Metrics string
+}
+
+// Config says what to capture; zero values mean the defaults.
+type Config struct {
+	Targets []Target
+	// Count rounds, Every apart: 1 and 30 s.
+	Count int
+	Every time.Duration
+	// Budget is the most that one step may take: 10 s.
+	Budget time.Duration
+	// MaxGoroutines is the number above which debug=2 is not asked for; negative
+	// means never too many.
+	MaxGoroutines int
+	// HeaderFile holds header lines for the endpoints, CAFile whom to trust.
+	HeaderFile, CAFile string
+	// Insecure takes any certificate.
+	Insecure bool
+	// SIGQUIT ends a Go process: it is sent in the last round, to a JVM in all.
+	SIGQUIT bool
+	// NodeReport sends SIGUSR2 also where nothing shows that Node answers it.
+	NodeReport bool
+	NoLsof     bool
+	NoJVM      bool
+	// Proc is where procfs is mounted, default "/proc".
+	Proc string
+	// Host overrides the name of the host.
+	Host string
+	// Tool is what the manifest names as its writer.
+	Tool string
+	// Say takes a line for people; nil means nobody listens.
+	Say func(string)
+	// Now is the clock, default time.Now.
+	Now func() time.Time
+}
+
+// Summary is what was captured.
+type Summary struct {
+	// Rounds were begun; Captures are processes times rounds.
+	Rounds, Captures int
+	// Lost are the steps that failed or are partial, in words, each once.
+	Lost        []string
+	Interrupted bool
+}
+
+type collector struct {
+	cfg     Config
+	archive *Archive
+	top     string
+	header  http.Header
+	tls     *tls.Config
+	kernel  string
+	bootID  string
+	// known are the processes by pid and start.
+	known map[string]*process
+	// ended are those that were seen to end, told once.
+	ended map[string]bool
+
+	mu      sync.Mutex
+	summary Summary
+}
+
+// Run captures until all rounds are done, all processes have ended, or ctx ends: the
+// archive then holds what there is, and closing it is the caller's. It fails only
+// where nothing can be captured at all.
+func Run(ctx context.Context, cfg Config, a *Archive) (Summary, error) {
+	c, err := newCollector(cfg, a)
+	if err != nil {
+		return Summary{}, err
+	}
+	start := c.cfg.Now()
+	c.top = "leakdiff-" + safeName(c.cfg.Host) + "-" + start.UTC().Format("20060102T150405Z")
+	for n := range c.cfg.Count {
+		if !c.sleep(ctx, start.Add(time.Duration(n)*c.cfg.Every)) {
+			break
+		}
+		visits, err := c.round(ctx, n)
+		if err := errors.Join(err, a.flush()); err != nil {
+			return c.summary, err
+		}
+		// What is told of a round can be read, should the program be killed now.
+		for _, v := range visits {
+			c.say(v.line())
+		}
+		if len(visits) == 0 && n > 0 {
+			c.say("no process is left to capture")
+			break
+		}
+		if len(visits) == 0 {
+			return c.summary, c.nobody()
+		}
+	}
+	c.summary.Interrupted = ctx.Err() != nil
+	return c.summary, nil
+}
+
+func newCollector(cfg Config, a *Archive) (*collector, error) {
+	if cfg.Count <= 0 {
+		cfg.Count = 1
+	}
+	if cfg.Every <= 0 {
+		cfg.Every = 30 * time.Second
+	}
+	if cfg.Budget <= 0 {
+		cfg.Budget = 10 * time.Second
+	}
+	if cfg.MaxGoroutines == 0 {
+		cfg.MaxGoroutines = DefaultMaxGoroutines
+	}
+	if cfg.Proc == "" {
+		cfg.Proc = "/proc"
+	}
+	if cfg.Host == "" {
+		cfg.Host, _ = os.Hostname()
+	}
+	if cfg.Tool == "" {
+		cfg.Tool = "leakdiff collect"
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	c := &collector{cfg: cfg, archive: a, known: map[string]*process{}, ended: map[string]bool{}}
+	var err error
+	if c.header, err = headers(cfg.HeaderFile); err != nil {
+		return nil, err
+	}
+	if c.tls, err = trust(cfg); err != nil {
+		return nil, err
+	}
+	c.kernel = firstLine(filepath.Join(cfg.Proc, "sys/kernel/osrelease"))
+	c.bootID = firstLine(filepath.Join(cfg.Proc, "sys/kernel/random/boot_id"))
+	return c, nil
+}
+
+func firstLine(name string) string {
+	text, _ := os.ReadFile(name)
+	line, _, _ := strings.Cut(string(text), "\n")
+	return strings.TrimSpace(line)
+}
+
+func (c *collector) say(text string) {
+	if c.cfg.Say != nil {
+		c.cfg.Say(text)
+	}
+}
+
+// sleep waits until a round begins; it reports false where ctx ended first.
+func (c *collector) sleep(ctx context.Context, until time.Time) bool {
+	wait := until.Sub(c.cfg.Now())
+	if wait <= 0 {
+		return ctx.Err() == nil
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+// nobody says why there was nothing to capture.
+func (c *collector) nobody() error {
+	var who []string
+	for _, t := range c.cfg.Targets {
+		if t.PID != 0 {
+			who = append(who, "pid "+strconv.Itoa(t.PID))
+		} else {
+			who = append(who, "a process named "+strconv.Quote(t.Name))
+		}
+	}
+	return fmt.Errorf("there is no %s below %s", strings.Join(who, " and no "), c.cfg.Proc)
+}
+
+// round captures every process once, all of them at the same time.
+func (c *collector) round(ctx context.Context, n int) (visits []*visit, err error) {
+	for _, t := range c.cfg.Targets {
+		for _, p := range c.present(t) {
+			visits = append(visits, c.visit(n, p))
+		}
+	}
+	ending := c.left(n, visits)
+	if len(visits) == 0 && len(ending) == 0 {
+		return nil, nil
+	}
+	c.summary.Rounds = n + 1
+	var wait sync.WaitGroup
+	errs := make([]error, len(visits))
+	for i, v := range visits {
+		wait.Go(func() { errs[i] = v.run(ctx) })
+	}
+	wait.Wait()
+	for _, v := range ending {
+		errs = append(errs, v.finish(false))
+	}
+	c.summary.Captures += len(visits)
+	return visits, errors.Join(errs...)
+}
+
+// present are the processes of a target that are there now.
+func (c *collector) present(t Target) []*process {
+	if t.PID == 0 && t.Name == "" {
+		return []*process{c.remember(&process{target: t, dir: "endpoint-" + safeName(t.Pprof+t.Metrics), identity: Identity{}})}
+	}
+	pids := []int{t.PID}
+	if t.PID == 0 {
+		pids = c.named(t.Name)
+	}
+	var out []*process
+	for _, pid := range pids {
+		p, err := c.open(t, pid)
+		if err == nil {
+			out = append(out, c.remember(p))
+		}
+	}
+	return out
+}
+
+// remember gives the process that was opened in an earlier round. A pid that has
+// become another process is another one.
+func (c *collector) remember(p *process) *process {
+	key := p.key()
+	if c.known[key] == nil {
+		c.known[key] = p
+	}
+	return c.known[key]
+}
+
+func (p *process) key() string {
+	return p.dir + "/" + strconv.FormatUint(p.identity.StartTicks, 10)
+}
+
+// left are visits to processes that were there and have ended since: their manifest
+// says so, once.
+func (c *collector) left(n int, now []*visit) []*visit {
+	var out []*visit
+	keys := make([]string, 0, len(c.known))
+	for key := range c.known {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	for _, key := range keys {
+		if c.ended[key] || slices.ContainsFunc(now, func(v *visit) bool { return v.p.key() == key }) {
+			continue
+		}
+		c.ended[key] = true
+		p := c.known[key]
+		v := c.visit(n, p)
+		v.dir = path.Join(c.top, "t"+strconv.Itoa(n), p.dir+"-ended")
+		v.skip("process", Failed, errGone)
+		c.say(fmt.Sprintf("%s: %s (%d) has ended", v.label(), p.identity.Name, p.identity.PID))
+		out = append(out, v)
+	}
+	return out
+}
+
+// lose keeps a step that went wrong for the summary.
+func (c *collector) lose(text string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !slices.Contains(c.summary.Lost, text) {
+		c.summary.Lost = append(c.summary.Lost, text)
+	}
+}

@@ -1,0 +1,344 @@
+//go:build linux
+
+package capture_test
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/bundle"
+	"leakdiff/analysis/ingest"
+	"leakdiff/cmd/leakdiff/capture"
+)
+
+// A taker captures a process once, by whatever means, and names the archive.
+type taker struct {
+	name string
+	take func(t *testing.T, cfg capture.Config) string
+}
+
+// takers are all the ways that are here.
+func takers(t *testing.T) []taker {
+	t.Helper()
+	out := []taker{{"leakdiff collect", runCollect}}
+	if shell, err := exec.LookPath("dash"); err == nil {
+		out = append(out, taker{"collect.sh under dash", runScript(shell, nil)})
+	} else {
+		t.Log("dash is not installed: collect.sh is not run by it")
+	}
+	if box, err := exec.LookPath("busybox"); err == nil {
+		// Nothing but BusyBox is there, apart from curl.
+		out = append(out, taker{"collect.sh under BusyBox", runScript("", busyboxOnly(t, box))})
+	} else {
+		t.Log("busybox is not installed: collect.sh is not run by it")
+	}
+	return out
+}
+
+func runCollect(t *testing.T, cfg capture.Config) string {
+	t.Helper()
+	file, sum, err := collect(t, t.Context(), cfg)
+	if err != nil {
+		t.Fatalf("%v, %+v", err, sum)
+	}
+	return file
+}
+
+func collect(t *testing.T, ctx context.Context, cfg capture.Config) (string, capture.Summary, error) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "capture.tar.gz")
+	a, err := capture.NewArchive(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.NoLsof = true // its figures are compared apart
+	sum, err := capture.Run(ctx, cfg, a)
+	return file, sum, errors.Join(err, a.Close())
+}
+
+// busyboxOnly is a PATH of BusyBox's tools, and curl.
+func busyboxOnly(t *testing.T, box string) []string {
+	t.Helper()
+	dir := t.TempDir()
+	applets, err := exec.Command(box, "--list").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	link := func(target, name string) {
+		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range strings.Fields(string(applets)) {
+		if name != "busybox" {
+			link(box, name)
+		}
+	}
+	for _, name := range []string{"curl", "jcmd"} {
+		if program, err := exec.LookPath(name); err == nil {
+			link(program, name)
+		}
+	}
+	return []string{"PATH=" + dir, "TMPDIR=" + t.TempDir()}
+}
+
+func runScript(shell string, env []string) func(*testing.T, capture.Config) string {
+	return func(t *testing.T, cfg capture.Config) string {
+		t.Helper()
+		file := filepath.Join(t.TempDir(), "capture.tar.gz")
+		cmd := scriptCommand(t, shell, env, append(arguments(cfg), "-o", file)...)
+		var said bytes.Buffer
+		cmd.Stderr = &said
+		if err := cmd.Run(); err != nil {
+			t.Fatalf("%v: %s", err, said.String())
+		}
+		// What the shell itself says is a defect of the script.
+		for line := range strings.Lines(said.String()) {
+			if !strings.HasPrefix(line, "leakdiff: ") {
+				t.Errorf("the script let the shell say: %s", line)
+			}
+		}
+		return file
+	}
+}
+
+func scriptCommand(t *testing.T, shell string, env []string, args ...string) *exec.Cmd {
+	t.Helper()
+	script := filepath.Join(t.TempDir(), "collect.sh")
+	if err := os.WriteFile(script, capture.Script(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if env == nil {
+		env = os.Environ()
+	}
+	if shell == "" {
+		shell = filepath.Join(strings.TrimPrefix(env[0], "PATH="), "sh")
+	}
+	cmd := exec.Command(shell, append([]string{script}, args...)...)
+	cmd.Env = env
+	return cmd
+}
+
+// arguments are those of the script for a Config.
+func arguments(cfg capture.Config) []string {
+	out := []string{"--no-lsof"}
+	for _, target := range cfg.Targets {
+		out = append(out, "--pid", strconv.Itoa(target.PID))
+		if target.Pprof != "" {
+			out = append(out, "--pprof", target.Pprof)
+		}
+		if target.Metrics != "" {
+			out = append(out, "--metrics", target.Metrics)
+		}
+	}
+	option := func(name string, set bool, value string) {
+		if set {
+			out = append(out, name)
+			if value != "" {
+				out = append(out, value)
+			}
+		}
+	}
+	option("--count", true, strconv.Itoa(max(cfg.Count, 1)))
+	option("--every", cfg.Every > 0, strconv.Itoa(int(max(cfg.Every, time.Second)/time.Second))+"s")
+	option("--step-timeout", cfg.Budget > 0, strconv.Itoa(int(max(cfg.Budget, time.Second)/time.Second)))
+	option("--header-file", cfg.HeaderFile != "", cfg.HeaderFile)
+	option("--max-goroutines", cfg.MaxGoroutines > 0, strconv.Itoa(cfg.MaxGoroutines))
+	option("--sigquit", cfg.SIGQUIT, "")
+	return out
+}
+
+// read reads archives as one case, as `leakdiff report` and the server do.
+func read(t *testing.T, files ...string) ingest.Result {
+	t.Helper()
+	var inputs []bundle.Input
+	for i, file := range files {
+		info, err := os.Stat(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		inputs = append(inputs, bundle.Input{
+			Name: fmt.Sprintf("%d-%s", i, filepath.Base(file)), Size: info.Size(), ModTime: info.ModTime(),
+			Open: func() (io.ReadCloser, error) { return os.Open(file) },
+		})
+	}
+	r, err := ingest.Run(t.Context(), ingest.Config{Bundle: bundle.Config{TempDir: t.TempDir()}}, inputs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// counted is how many members of a snapshot have a text in a function, title or
+// attribute.
+func counted(s *analysis.Snapshot, kind analysis.Kind, text string) int {
+	n := 0
+	for _, g := range s.Groups {
+		if g.Family.Kind != kind {
+			continue
+		}
+		words := g.Family.Title + strings.Join(g.Family.Loose, " ")
+		for _, v := range g.Family.Attributes {
+			words += " " + v
+		}
+		if strings.Contains(words, text) {
+			n += g.Count
+		}
+	}
+	return n
+}
+
+// members unpacks an archive: content by path, "-> TARGET" for a link.
+func members(t *testing.T, file string) map[string]string {
+	t.Helper()
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]string{}
+	for in := tar.NewReader(z); ; {
+		h, err := in.Next()
+		if err == io.EOF {
+			return out
+		}
+		if err != nil {
+			t.Fatalf("the archive is not whole: %v", err)
+		}
+		body, err := io.ReadAll(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h.Typeflag == tar.TypeSymlink {
+			body = []byte("-> " + h.Linkname)
+		}
+		out[strings.TrimPrefix(h.Name, "./")] = string(body)
+	}
+}
+
+// problems are those that cost evidence, in words.
+func problems(r ingest.Result) []string {
+	var out []string
+	for _, p := range r.Problems {
+		if p.Severity != analysis.Note {
+			out = append(out, p.What+": "+p.Why)
+		}
+	}
+	return out
+}
+
+func said(r ingest.Result, text string) bool {
+	return slices.ContainsFunc(r.Problems, func(p analysis.Problem) bool { return strings.Contains(p.What+": "+p.Why, text) })
+}
+
+// one is a capture of one round.
+func one(pid int, pprof string) capture.Config {
+	return capture.Config{Targets: []capture.Target{{PID: pid, Pprof: pprof}}, Host: ""}
+}
+
+// figures are what a snapshot says of the server.
+type figures struct{ Leaked, Descriptors, Zeros, Metric int }
+
+func TestEveryFigureIsWhatTheProcessReallyHad(t *testing.T) {
+	for _, by := range takers(t) {
+		for _, over := range []string{"TCP", "a unix socket"} {
+			t.Run(by.name+" over "+over, func(t *testing.T) {
+				p, about := server(t)
+				address := "http://" + about.Address
+				if over != "TCP" {
+					address = "unix:" + about.Socket
+				}
+				var files []string
+				var want []figures
+				for step := range 3 {
+					p.ask(fmt.Sprintf("leak %d", 7+step), &about)
+					p.ask(fmt.Sprintf("open %d", 3-step), &about)
+					want = append(want, figures{about.Leaked, settled(t, p, about), about.Open, about.Leaked})
+					cfg := one(p.pid(), address)
+					cfg.Targets[0].Metrics = "http://" + about.Address + "/metrics"
+					files = append(files, by.take(t, cfg))
+				}
+				r := read(t, files...)
+				if lost := problems(r); len(lost) > 0 {
+					t.Errorf("problems: %q", lost)
+				}
+				var got []figures
+				for i := range r.Snapshots {
+					s := &r.Snapshots[i]
+					got = append(got, figures{
+						counted(s, analysis.KindGoroutine, "(*profileServer).leak"), *s.Totals.Descriptors,
+						counted(s, analysis.KindDescriptor, "/dev/zero"), int(s.Figures["leaked_goroutines"]),
+					})
+					sameProcess(t, s, p)
+				}
+				for i := range want {
+					if _, ok := r.Snapshots[i].Figures["leaked_goroutines"]; !ok {
+						want[i].Metric = 0 // the reader keeps the figures that it knows
+					}
+				}
+				if d := cmp.Diff(want, got); d != "" {
+					t.Error(d)
+				}
+			})
+		}
+	}
+}
+
+// settled is the number of descriptors once the connections of the last capture are
+// closed: those that it listens on, standard ones, and what was opened on demand.
+func settled(t *testing.T, p *program, about served) int {
+	t.Helper()
+	for {
+		sockets := 0
+		links, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", p.pid()))
+		for _, link := range links {
+			if target, _ := os.Readlink(link); strings.HasPrefix(target, "socket:") {
+				sockets++
+			}
+		}
+		if sockets == 2 {
+			return p.descriptors()
+		}
+		// Every answer is a round trip: the server has gone on.
+		p.ask("hang", &about)
+	}
+}
+
+func sameProcess(t *testing.T, s *analysis.Snapshot, p *program) {
+	t.Helper()
+	host, _ := os.Hostname()
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.pid()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')'):]))
+	type who struct{ Host, Name, PID, Start string }
+	want := who{host, filepath.Base(os.Args[0]), strconv.Itoa(p.pid()), fields[20]}
+	got := who{s.Process.Host.Value, s.Process.Name.Value, s.Process.PID.Value, s.Process.Start.Value}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	if s.CapturedAt.IsZero() || s.TimeFact.Confidence != analysis.High {
+		t.Errorf("captured at %v by %+v", s.CapturedAt, s.TimeFact)
+	}
+}

@@ -1,0 +1,699 @@
+#!/bin/sh
+# collect.sh captures running processes into one tar.gz for leakdiff, on nodes and in
+# containers where no program may be copied. It needs a POSIX shell and the usual small
+# tools, as BusyBox has them; curl or wget for endpoints. It writes what `leakdiff
+# collect` writes, but for watches.jsonl: a shell cannot open file handles.
+#
+#   sh collect.sh --pid 4711 --pprof http://127.0.0.1:6060 --every 30s --count 10 -o capture.tar.gz
+#
+# What it costs the process: a goroutine dump (debug=2) stops the whole program for
+# about 10 us per goroutine and copy of its buffer. debug=1, which is cheap, is asked
+# first, and debug=2 only up to --max-goroutines. No environment is kept, and secrets
+# in command lines are hidden.
+
+set -u
+LC_ALL=C
+export LC_ALL
+umask 077
+unset http_proxy https_proxy all_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY
+
+tool='collect.sh 1.0'
+pids='' names='' pprofs='' metrics='' every=30 count=10 budget=10 header='' insecure=''
+many=1000 most=100000 force='' sigquit='' nodereport='' lsof=1 jvm=1 host='' proc=/proc out=leakdiff-capture.tar.gz
+newline='
+'
+
+usage() {
+	cat <<'USAGE'
+usage: sh collect.sh --pid N | --name NAME [options] -o FILE
+  --pid N              process to capture; may be repeated
+  --name NAME          every process of this name; may be repeated
+  --pprof ADDRESS      where it serves /debug/pprof: URL, host:port or unix:/path;
+                       of several processes N=ADDRESS or NAME=ADDRESS
+  --metrics ADDRESS    where it serves /metrics
+  --every 30s          time between the begins of two rounds
+  --count 10           number of rounds
+  --step-timeout 10s   the most that one step may take
+  --header-file FILE   header lines for the endpoints, or a bare token
+  --insecure           take any certificate
+  --max-goroutines N   no debug=2 above so many goroutines (100000)
+  --force              debug=2 however many there are
+  --sigquit            SIGQUIT in the last round: ENDS a Go process, a JVM goes on
+  --node-report        SIGUSR2 to Node.js without --report-on-signal, if it is caught
+  --no-lsof --no-jvm   leave these tools out
+  --hostname NAME      name of the host
+  --proc DIR           where procfs is mounted
+  -o FILE              archive to write, - for standard output
+USAGE
+}
+
+say() { printf '%s\n' "leakdiff: $*" >&2; }
+
+fail() {
+	say "$*"
+	exit 2
+}
+
+# seconds reads 30, 30s, 2m and 1h.
+seconds() {
+	case $1 in
+	*h) s_n=${1%h} s_unit=3600 ;;
+	*m) s_n=${1%m} s_unit=60 ;;
+	*s) s_n=${1%s} s_unit=1 ;;
+	*) s_n=$1 s_unit=1 ;;
+	esac
+	case $s_n in '' | *[!0-9]* | 0) fail "$1 is no time above 0: write it like 30s" ;; esac
+	echo $((s_n * s_unit))
+}
+
+while [ $# -gt 0 ]; do
+	case $1 in
+	--*=*)
+		option=${1%%=*} value=${1#*=}
+		shift
+		set -- "$option" "$value" "$@"
+		;;
+	esac
+	case $1 in
+	--force) force=1 ;;
+	--insecure) insecure=1 ;;
+	--sigquit) sigquit=1 ;;
+	--node-report) nodereport=1 ;;
+	--no-lsof) lsof='' ;;
+	--no-jvm) jvm='' ;;
+	-h | --help)
+		usage
+		exit 0
+		;;
+	*)
+		[ $# -ge 2 ] || fail "$1 is no option, or misses its value; --help lists them"
+		case $1 in
+		--pid) case $2 in *[!0-9]* | '') fail "$2 is no pid" ;; *) pids="$pids $2" ;; esac ;;
+		--name) names="$names$2$newline" ;;
+		--pprof) pprofs="$pprofs$2$newline" ;;
+		--metrics) metrics="$metrics$2$newline" ;;
+		--every) every=$(seconds "$2") || exit 2 ;;
+		--count) count=$2 ;;
+		--step-timeout) budget=$(seconds "$2") || exit 2 ;;
+		--header-file) header=$2 ;;
+		--max-goroutines) most=$2 ;;
+		--hostname) host=$2 ;;
+		--proc) proc=$2 ;;
+		-o | --output) out=$2 ;;
+		*) fail "$1 is no option; --help lists them" ;;
+		esac
+		shift
+		;;
+	esac
+	shift
+done
+case $count$most in *[!0-9]* | '') fail "--count and --max-goroutines are numbers" ;; esac
+[ "$count" -ge 1 ] || fail "--count is at least 1"
+[ -n "$pids$names" ] || fail "no process was named: sh collect.sh --pid 4711 --pprof http://127.0.0.1:6060 -o capture.tar.gz"
+[ -z "$header" ] || [ -r "$header" ] || fail "$header cannot be read"
+[ -n "$host" ] || host=$(cat "$proc/sys/kernel/hostname" 2>/dev/null || uname -n)
+
+has() { command -v "$1" >/dev/null 2>&1; }
+
+near=.
+case $out in -) near=${TMPDIR:-/tmp} ;; */*) near=${out%/*} ;; esac
+work=$(mktemp -d -p "${near:-/}") || fail "no directory can be made in ${near:-/}"
+trap 'chmod -R u+rwX "$work" 2>/dev/null; rm -rf "$work"' EXIT
+stopping=''
+trap 'stopping=1' INT TERM HUP
+
+# How a command is ended that takes too long. BusyBox had another form of timeout.
+timeout=''
+if has timeout; then
+	if timeout 1 true 2>/dev/null; then
+		timeout="timeout -s KILL $budget"
+		timeout -s KILL 1 true 2>/dev/null || timeout="timeout $budget"
+	elif timeout -t 1 true 2>/dev/null; then
+		timeout="timeout -t $budget -s KILL"
+	fi
+fi
+
+# limited COMMAND... runs a program, no function, for the time of one step.
+limited() {
+	if [ -n "$timeout" ]; then
+		$timeout "$@"
+		return
+	fi
+	"$@" &
+	l_pid=$!
+	(
+		sleep "$budget"
+		kill -9 "$l_pid"
+	) >/dev/null 2>&1 &
+	l_dog=$!
+	wait "$l_pid"
+	l_status=$?
+	kill "$l_dog" 2>/dev/null
+	return $l_status
+}
+
+case $(date +%3N 2>/dev/null) in
+[0-9][0-9][0-9]) now() { date -u +%Y-%m-%dT%H:%M:%S.%3NZ; } ;;
+*) now() { date -u +%Y-%m-%dT%H:%M:%SZ; } ;;
+esac
+
+if has sha256sum; then
+	hash() { sha256sum | cut -d' ' -f1; }
+elif has openssl; then
+	hash() { openssl dgst -sha256 -r | cut -d' ' -f1; }
+else
+	hash() { cat >/dev/null; }
+fi
+
+# json TEXT writes a JSON string.
+json() {
+	printf '"%s"' "$(printf '%s' "$1" | tr '\000-\037\177' ' ' | sed 's/\\/\\\\/g; s/"/\\"/g')"
+}
+
+# step NAME STATUS FILE AT FROM ERROR [BYTES FILES HASH] files a step of the manifest.
+step() {
+	{
+		[ ! -s "$work/steps" ] || printf ',\n'
+		printf '  {"step": %s, "status": "%s", ' "$(json "$1")" "$2"
+		[ -z "$3" ] || printf '"file": %s, ' "$(json "$3")"
+		printf '"at": "%s", "ms": %d' "$4" $((($(date +%s) - $5) * 1000))
+		[ -z "${7:-}" ] || printf ', "bytes": %d' "$7"
+		[ -z "${8:-}" ] || printf ', "files": %d' "$8"
+		[ -z "${9:-}" ] || printf ', "sha256": "%s"' "$9"
+		[ -z "$6" ] || printf ', "error": %s' "$(json "$6")"
+		printf '}'
+	} >>"$work/steps"
+	case $2 in
+	failed | partial)
+		say "warning: t$round: $1 of $name ($pid): $6"
+		lost=$((lost + 1))
+		;;
+	esac
+}
+
+skip() { step "$1" "$2" '' "$(now)" "$(date +%s)" "$3"; }
+
+# take NAME FILE COMMAND... is a step that gives one file. What was written before a
+# failure is kept.
+take() {
+	t_name=$1 t_file=$2
+	shift 2
+	t_at=$(now) t_from=$(date +%s)
+	"$@" >"$dir/$t_file" 2>"$work/error" </dev/null
+	t_status=$?
+	t_error='' t_state='done'
+	if [ $t_status -ne 0 ]; then
+		t_state=partial
+		t_error=$(head -n 1 "$work/error")
+		case $t_status in
+		28 | 124 | 137 | 143) t_error="no end within ${budget}s" ;;
+		*) [ -n "$t_error" ] || t_error="it ended with status $t_status" ;;
+		esac
+	fi
+	if [ -s "$dir/$t_file" ]; then
+		step "$t_name" $t_state "$t_file" "$t_at" "$t_from" "$t_error" "$(wc -c <"$dir/$t_file")" '' "$(hash <"$dir/$t_file")"
+		[ $t_state = 'done' ]
+		return
+	fi
+	rm -f "$dir/$t_file"
+	[ -z "$t_error" ] && step "$t_name" 'done' '' "$t_at" "$t_from" '' && return 1
+	step "$t_name" failed '' "$t_at" "$t_from" "$t_error"
+	return 1
+}
+
+# value FILE gives the first line of a file.
+value() { head -n 1 "$1" 2>/dev/null; }
+
+# whose LIST gives the address of the process out of lines "N=ADDRESS", "NAME=ADDRESS"
+# and plain addresses.
+whose() {
+	printf '%s' "$1" | while IFS= read -r line; do
+		case $line in
+		"$pid="* | "$name="*) printf '%s\n' "${line#*=}" ;;
+		[a-z]*://* | unix:* | *:[0-9]*) case ${line%%=*} in *[:/]*) printf '%s\n' "$line" ;; esac ;;
+		esac
+	done | head -n 1
+}
+
+# started FILE gives field 22 of stat, name what stands in its parentheses, which may
+# hold anything: it ends at the last one.
+started() { tr '\n' ' ' 2>/dev/null <"$1" | sed 's/.*) //' | cut -d' ' -f20; }
+called() { tr '\n' ' ' 2>/dev/null <"$1" | sed 's/^[0-9]* (\(.*\)) .*/\1/'; }
+
+# named NAME lists the pids of a name: the kernel's, or the executable's.
+named() {
+	for n_dir in "$proc"/[0-9]*; do
+		n_pid=${n_dir##*/}
+		[ "$n_pid" != $$ ] || continue
+		n_exe=$(readlink "$n_dir/exe" 2>/dev/null)
+		n_exe=${n_exe% (deleted)}
+		if [ "${n_exe##*/}" = "$1" ] || [ "$(called "$n_dir/stat")" = "$1" ]; then
+			# A zombie has no files.
+			case $(tr '\n' ' ' 2>/dev/null <"$n_dir/stat" | sed 's/.*) //' | cut -c1) in Z | X | '') ;; *) echo "$n_pid" ;; esac
+		fi
+	done
+}
+
+# The headers go to the programs in files, where others cannot read them, except with
+# BusyBox's wget, which takes them as arguments only.
+: >"$work/curlrc"
+: >"$work/wgetrc"
+if [ -n "$header" ]; then
+	while IFS= read -r line || [ -n "$line" ]; do
+		case $line in
+		'') continue ;;
+		*:*) ;;
+		*) line="Authorization: Bearer $line" ;;
+		esac
+		printf 'header = "%s"\n' "$(printf '%s' "$line" | sed 's/\\/\\\\/g; s/"/\\"/g')" >>"$work/curlrc"
+		printf 'header = %s\n' "$line" >>"$work/wgetrc"
+	done <"$header"
+fi
+
+# get ADDRESS HOME BELOW writes the body of an answer.
+get() {
+	g_url=$1 g_socket=''
+	case $g_url in
+	unix:*)
+		g_socket=/${g_url#unix:}
+		while case $g_socket in //*) ;; *) false ;; esac do g_socket=${g_socket#/}; done
+		[ -e "$g_socket" ] || g_socket=$proc/$pid/root$g_socket
+		g_url=http://localhost$2
+		;;
+	*://*) ;;
+	*) g_url=http://$g_url ;;
+	esac
+	g_url=${g_url%%\?*}
+	g_url=${g_url%/}
+	case ${g_url#*://} in */*) ;; *) g_url=$g_url$2 ;; esac
+	g_url=${g_url%/goroutine}$3
+	if has curl; then
+		limited curl -q -K "$work/curlrc" -NgfsS --max-time "$budget" ${insecure:+-k} ${g_socket:+--unix-socket "$g_socket"} "$g_url"
+		return
+	fi
+	if [ -n "$g_socket" ]; then
+		echo 'a socket needs curl, which is not installed' >&2
+		return 1
+	fi
+	if ! has wget; then
+		echo 'neither curl nor wget is installed' >&2
+		return 1
+	fi
+	if wget --help 2>&1 | grep -q BusyBox; then
+		set --
+		while IFS= read -r line; do set -- "$@" --header "${line#header = }"; done <"$work/wgetrc"
+		# Its -T crashes in some releases; limited has the time.
+		limited wget -q ${insecure:+--no-check-certificate} "$@" -O - "$g_url"
+		return
+	fi
+	WGETRC=$work/wgetrc limited wget -q -t 1 -T "$budget" ${insecure:+--no-check-certificate} -O - "$g_url"
+}
+
+unpacked() {
+	get "$@" >"$work/packed"
+	u_status=$?
+	if gzip -t "$work/packed" 2>/dev/null || [ $u_status -ne 0 ]; then
+		gzip -dc "$work/packed" 2>/dev/null
+	else
+		cat "$work/packed"
+	fi
+	return $u_status
+}
+
+# An endpoint that did not answer is not asked again in this round: every request that
+# hangs is one goroutine more.
+goroutines() {
+	if ! take 'goroutines debug=1' goroutine.debug1.txt get "$1" /debug/pprof '/goroutine?debug=1'; then
+		for g_name in proto debug=2; do
+			skip "goroutines $g_name" skipped 'the endpoint did not give debug=1, and is not asked again in this round'
+		done
+		return
+	fi
+	total=$(sed -n '1s/^goroutine profile: total \([0-9][0-9]*\)$/\1/p' "$dir/goroutine.debug1.txt")
+	take 'goroutines proto' goroutine.pb unpacked "$1" /debug/pprof /goroutine
+	if [ -z "$force" ] && [ "${total:-0}" -gt "$most" ]; then
+		skip 'goroutines debug=2' skipped "$total goroutines would stop the world for about $((total / 100)) ms, at 10 us each; the limit is $most (--max-goroutines, --force)"
+		return
+	fi
+	take 'goroutines debug=2' goroutine.debug2.txt get "$1" /debug/pprof '/goroutine?debug=2'
+}
+
+# masked hides the secrets of a command line.
+masked() {
+	tr '\000\n' '\n\001' <"$1" | sed -E '
+s#(://)[^/[:space:]:@]+:[^/[:space:]@]+@#\1***@#
+/^--?[A-Za-z0-9_.-]*([Tt][Oo][Kk][Ee][Nn]|[Pp][Aa][Ss][Ss][Ww][Oo]?[Rr]?[Dd]|[Ss][Ee][Cc][Rr][Ee][Tt]|[Aa][Pp][Ii]-?[Kk][Ee][Yy]|[Cc][Rr][Ee][Dd][Ee][Nn][Tt][Ii][Aa][Ll])[A-Za-z0-9_.-]*(=|$)/{
+/^[^=]*(file|path|dir|name|ttl|mode|type|enabled?)(=|$)/b
+s/=.*/=***/
+t
+n
+/^[^-]/s/.*/***/
+}' | tr '\n\001' '\000\n'
+}
+
+# joined FILE writes the files of fdinfo/ as one, each below its name. /dev/null makes
+# tail print the name even of a single file.
+joined() {
+	(cd "$dir" && find fdinfo -type f -exec tail -n +1 /dev/null {} + | grep -v '^==> /dev/null <==$') >"$dir/fdinfo.txt" &&
+		rm -rf "${dir:?}/fdinfo"
+}
+
+# targets writes the links of fd/ as lines "N -> TARGET".
+targets() {
+	(cd "$dir/fd" && for link in *; do printf '%s -> %s\n' "$link" "$(readlink "$link" | tr '\n' ' ')"; done) >"$dir/fd.txt" &&
+		rm -rf "${dir:?}/fd"
+}
+
+descriptors() {
+	at=$(now) from=$(date +%s)
+	limited cp -R "$proc/$pid/fdinfo" "$dir/" 2>"$work/error"
+	status=$?
+	chmod -R u+rwX "$dir/fdinfo" 2>/dev/null
+	# What was closed meanwhile is empty; no fdinfo of an open descriptor is.
+	find "$dir/fdinfo" -type f -size 0 -exec rm -f {} + 2>/dev/null
+	watches=$(find "$dir/fdinfo" -type f -exec cat {} + 2>/dev/null | grep -c '^inotify ')
+	directory fdinfo
+	at=$(now) from=$(date +%s)
+	limited cp -PR "$proc/$pid/fd" "$dir/" 2>"$work/error"
+	status=$?
+	chmod u+rwx "$dir/fd" 2>/dev/null
+	directory fd
+}
+
+# directory NAME files the step of a directory of files or links.
+directory() {
+	files=$(find "$dir/$1" ! -type d 2>/dev/null | wc -l)
+	files=$((files))
+	if [ $files -eq 0 ]; then
+		rm -rf "${dir:?}/$1"
+		error=$(head -n 1 "$work/error")
+		[ -n "$error" ] || error='it is empty'
+		step "$1" failed '' "$at" "$from" "$error"
+		return
+	fi
+	error=''
+	case $status in 137 | 124 | 143) error="no end within ${budget}s" ;; esac
+	state='done'
+	[ -z "$error" ] || state=partial
+	if [ $files -gt $many ]; then
+		# So many files would be too many for a reader after some rounds.
+		case $1 in fd) targets ;; *) joined ;; esac
+		step "$1" $state "$1.txt" "$at" "$from" "$error" "$(wc -c <"$dir/$1.txt")" '' "$(hash <"$dir/$1.txt")"
+		return
+	fi
+	case $1 in
+	fd)
+		sum=''
+		sum=$(for link in "$dir"/fd/*; do printf '%s %s\n' "${link##*/}" "$(readlink "$link")"; done | sort | hash)
+		;;
+	*) sum=$(cd "$dir/$1" && find . -type f -exec sha256sum {} + 2>/dev/null | sed 's|^\([0-9a-f]*\) [ *]\./\(.*\)$|\2 \1|' | sort | hash) ;;
+	esac
+	has sha256sum || sum=''
+	step "$1" $state "$1/" "$at" "$from" "$error" '' $files "$sum"
+}
+
+# cgroups lists the inodes of all cgroups under the paths that the process sees. Files
+# are listed too where a watch asks for events that directories do not have alone.
+cgroups() {
+	only='-type d'
+	for mask in $(find "$dir" -path '*/fdinfo*' -type f -exec sed -n 's/^inotify .* mask:\([0-9a-f]*\) .*/\1/p' {} + | sort -u); do
+		[ $((0x$mask & 0x300)) -ne 0 ] || only=''
+	done
+	while read -r _ _ _ root point rest; do
+		case $rest in *' - cgroup '* | *' - cgroup2 '*) ;; *) continue ;; esac
+		[ "$root" = / ] || continue
+		# shellcheck disable=SC2086
+		limited find "$proc/$pid/root$point" $only -exec ls -di {} + 2>>"$work/unlisted" || true
+	done <"$dir/mountinfo" | sed "s|^ *\([0-9]*\) $proc/$pid/root/|\1 /|"
+	if grep -q denied "$work/unlisted" 2>/dev/null; then
+		echo 'some cgroups may not be read' >&2
+		return 1
+	fi
+}
+
+sysctls() {
+	for setting in inotify/max_user_instances inotify/max_user_watches inotify/max_queued_events file-nr; do
+		printf '/proc/sys/fs/%s:%s\n' "$setting" "$(cat "$proc/sys/fs/$setting")"
+	done
+}
+
+kernel() {
+	descriptors
+	for file in mountinfo stat status limits cgroup; do take $file $file limited cat "$proc/$pid/$file"; done
+	take cmdline cmdline masked "$proc/$pid/cmdline"
+	for table in tcp tcp6 udp udp6 unix netlink packet; do
+		[ ! -e "$proc/$pid/net/$table" ] || take net/$table proc_net_$table limited cat "$proc/$pid/net/$table"
+	done
+	take sysctls inotify-sysctls.txt sysctls
+	[ "$watches" -eq 0 ] && return
+	: >"$work/unlisted"
+	take 'cgroup inodes' cgroup-inodes.txt cgroups
+	skip 'watch targets' skipped 'a shell cannot open file handles; leakdiff collect can'
+}
+
+lsof_of() {
+	if ! has lsof; then
+		skip lsof skipped 'lsof is not installed; fd/, fdinfo/ and proc_net_* say the same'
+	elif lsof -v 2>&1 | grep -qi 'revision'; then
+		take lsof lsof.txt limited lsof -nP -p "$pid"
+	else
+		skip lsof skipped 'this lsof cannot list one process; fd/, fdinfo/ and proc_net_* say the same'
+	fi
+}
+
+threads() {
+	home=${exe%/*}
+	for program in "$home/jcmd" jcmd; do
+		has "$program" || continue
+		take threads thread-dump.txt limited "$program" "$pid" Thread.print -l -e
+		return
+	done
+	for program in "$home/jstack" jstack; do
+		has "$program" || continue
+		take threads thread-dump.txt limited "$program" -l -e "$pid"
+		return
+	done
+	skip threads skipped 'neither jcmd nor jstack is installed here: run the script inside the container, or use --sigquit'
+}
+
+# caught NUMBER says whether the process has a handler for a signal up to 16.
+caught() {
+	set -- "$1" "$(sed -n 's/^SigCgt:[[:space:]]*//p' "$proc/$pid/status" 2>/dev/null)"
+	[ -n "$2" ] && [ $((0x${2#????????????} & (1 << ($1 - 1)))) -ne 0 ]
+}
+
+option_of() { sed -n "s/^$1=//p" "$work/options" | head -n 1; }
+
+node_report() {
+	{
+		tr '\000' '\n' 2>/dev/null <"$proc/$pid/cmdline"
+		tr '\000' '\n' 2>/dev/null <"$proc/$pid/environ" | sed -n 's/^NODE_OPTIONS=//p' | tr ' ' '\n'
+	} >"$work/options" 2>/dev/null
+	if [ -z "$nodereport" ] && ! grep -q '^--report-on-signal$' "$work/options"; then
+		skip 'node report' skipped 'node was not started with --report-on-signal; --node-report sends SIGUSR2 all the same, if something in it catches that'
+		return
+	fi
+	if [ -n "$(option_of --report-signal)" ] && [ "$(option_of --report-signal)" != SIGUSR2 ]; then
+		skip 'node report' skipped 'it answers another signal than SIGUSR2, which leakdiff collect can send'
+		return
+	fi
+	if ! caught 12; then
+		skip 'node report' skipped 'the process does not catch signal 12, which would end it'
+		return
+	fi
+	reports=$(option_of --report-directory)
+	[ -n "$reports" ] || reports=$(option_of --report-dir)
+	[ -n "$reports" ] || reports=$(option_of --diagnostic-dir)
+	case $reports in /*) ;; *) reports=$(readlink "$proc/$pid/cwd")/$reports ;; esac
+	reports=$proc/$pid/root$reports
+	pattern=$(option_of --report-filename)
+	take 'node report' node-report.json new_report
+}
+
+# new_report waits for a report that was not there before, copies and removes it.
+new_report() {
+	touch "$work/before"
+	find "$reports/" -maxdepth 1 -name "${pattern:-report.*.json}" >"$work/known" 2>/dev/null
+	kill -USR2 "$pid" || return 1
+	until=$(($(date +%s) + budget))
+	while [ "$(date +%s)" -le $until ]; do
+		sleep 1
+		for file in "$reports"/${pattern:-report.*.json}; do
+			[ -s "$file" ] || continue
+			grep -qxF "$file" "$work/known" && continue
+			grep -qxF "$reports/${file##*/}" "$work/known" && continue
+			# A report ends with the brace that closes it.
+			[ "$(tail -n 1 "$file")" = '}' ] || continue
+			cat "$file" && rm -f "$file"
+			return
+		done
+	done
+	return 124
+}
+
+# stacks sends SIGQUIT, and copies what the process then writes to a file.
+stacks() {
+	[ -n "$java" ] || [ $((round + 1)) -eq "$count" ] || return
+	number=2
+	[ -z "$java" ] || number=1
+	target=$(readlink "$proc/$pid/fd/$number")
+	if [ ! -f "$proc/$pid/fd/$number" ]; then
+		kill -QUIT "$pid"
+		skip sigquit skipped "SIGQUIT was sent; the stacks went to $target, which is no file: save them from there (journalctl _PID=$pid, kubectl logs)"
+		return
+	fi
+	take sigquit sigquit.txt grown "$proc/$pid/fd/$number"
+}
+
+grown() {
+	size=$(wc -c <"$1")
+	exec 3<"$1" || return 1
+	kill -QUIT "$pid" || return 1
+	until=$(($(date +%s) + budget)) before=-1
+	while [ "$(date +%s)" -lt $until ]; do
+		sleep 1
+		after=$(wc -c </dev/fd/3 2>/dev/null || wc -c <"$1" 2>/dev/null || echo "$before")
+		[ "$after" = "$before" ] && [ "$after" -gt "$size" ] && break
+		before=$after
+	done
+	tail -c +$((size + 1)) <&3
+	exec 3<&-
+}
+
+safe() { printf '%s' "$1" | tr -c 'A-Za-z0-9_.-' '_' | cut -c1-64; }
+
+pods() {
+	[ -n "$uid" ] || [ "$watches" -gt 0 ] || return
+	for logs in /var/log/pods "$proc/$pid/root/var/log/pods"; do
+		[ -d "$logs" ] && ls "$logs"
+	done 2>/dev/null | sort -u | while IFS=_ read -r namespace pod id; do
+		[ -n "$id" ] || continue
+		printf '%s{"uid": %s, "namespace": %s, "name": %s}' "${comma:-}" "$(json "$id")" "$(json "$namespace")" "$(json "$pod")"
+		comma=', '
+	done
+}
+
+manifest() {
+	ticks=$(started "$proc/$pid/stat")
+	[ -n "$ticks" ] || ticks=$first
+	boot=$(sed -n 's/^btime //p' "$proc/stat")
+	born=''
+	[ -z "$boot$ticks" ] || born=$(date -u -d "@$((boot + ticks / 100))" +%Y-%m-%dT%H:%M:%SZ 2>/dev/null)
+	inner=$(sed -n 's/^NSpid:.*[[:space:]]\([0-9]*\)[[:space:]]\([0-9]*\)$/\2/p' "$dir/status" 2>/dev/null)
+	{
+		printf '{"schema": "leakdiff.capture/1", "tool": "%s", "host": %s, "kernel": %s, "boot_id": %s,\n' "$tool" "$(json "$host")" "$(json "$(uname -r)")" "$(json "$(value "$proc/sys/kernel/random/boot_id")")"
+		printf ' "round": %d, "rounds": %d, "every_seconds": %d, "started": "%s", "ended": "%s",%s\n' "$round" "$count" "$every" "$begun" "$(now)" "${stopping:+ \"interrupted\": true,}"
+		printf ' "process": {"name": %s, "pid": %d, "start_ticks": %d' "$(json "$name")" "$pid" "${ticks:-0}"
+		[ -z "$born" ] || printf ', "started": "%s"' "$born"
+		[ -z "$inner" ] || printf ', "inner_pid": %d' "$inner"
+		[ -z "$exe" ] || printf ', "executable": %s' "$(json "$exe")"
+		[ -z "$container" ] || printf ', "container": "%s"' "$container"
+		[ -z "$uid" ] || printf ', "pod_uid": "%s"' "$uid"
+		printf ', "mount_namespace": %s},\n' "$(json "$(readlink "$proc/$pid/ns/mnt" 2>/dev/null)")"
+		printf ' "load": {"goroutines": %d, "stop_ms_estimate": %d, "max_goroutines": %d, "step_seconds": %d},\n' "${total:--1}" "$((${total:-0} / 100))" "$most" "$budget"
+		printf ' "pods": [%s],\n "steps": [\n' "$(pods)"
+		cat "$work/steps"
+		printf '\n ]\n}\n'
+	} >"$dir/manifest.json"
+}
+
+# visit PID captures one process once.
+visit() {
+	pid=$1
+	first=$(started "$proc/$pid/stat")
+	name=$(called "$proc/$pid/stat")
+	[ -n "$first" ] || return 1
+	exe=$(readlink "$proc/$pid/exe" 2>/dev/null)
+	exe=${exe% (deleted)}
+	case ${#name}${exe##*/} in 15"$name"*) name=${exe##*/} ;; esac
+	container=$(grep -oE '[0-9a-f]{64}' "$proc/$pid/cgroup" 2>/dev/null | tail -n 1)
+	uid=$(grep -oE 'pod([0-9a-f]{8}([-_][0-9a-f]{4}){3}[-_][0-9a-f]{12}|[0-9a-f]{32})' "$proc/$pid/cgroup" 2>/dev/null | head -n 1 | tr _ -)
+	uid=${uid#pod}
+	dir=$work/$top/t$round/$(safe "$name")-$pid
+	mkdir -p "$dir" || fail "no room for $dir"
+	begun=$(now) total='' watches=0 java='' lost=0
+	: >"$work/steps"
+	kernel
+	address=$(whose "$pprofs")
+	[ -z "$address" ] || goroutines "$address"
+	address=$(whose "$metrics")
+	[ -z "$address" ] || take metrics metrics.txt get "$address" /metrics ''
+	[ -z "$lsof" ] || lsof_of
+	case ${exe##*/} in
+	java)
+		java=1
+		[ -z "$jvm" ] || threads
+		;;
+	node | nodejs) node_report ;;
+	esac
+	[ -z "$sigquit" ] || stacks
+	if [ "$(started "$proc/$pid/stat")" != "$first" ]; then
+		skip process failed 'the process has ended during this round'
+	fi
+	manifest
+	say "t$round of $count: $name ($pid):${total:+ $total goroutines,} ${files:-0} descriptors, $watches watches$([ $lost -eq 0 ] || echo ", $lost steps failed")"
+}
+
+# ended PID NAME writes, once, that a process is there no longer.
+ended() {
+	pid=$1 name=$2
+	dir=$work/$top/t$round/$(safe "$name")-$pid-ended
+	mkdir -p "$dir"
+	begun=$(now) total='' watches=0 exe='' container='' uid='' first=$3 lost=0
+	: >"$work/steps"
+	skip process failed 'the process has ended'
+	manifest
+}
+
+top=leakdiff-$(safe "$host")-$(date -u +%Y%m%dT%H%M%SZ)
+mkdir -p "$work/$top"
+: >"$work/seen"
+start=$(date +%s) round=0 captures=0
+while [ $round -lt "$count" ] && [ -z "$stopping" ]; do
+	# In short sleeps: a signal that comes just before one is noticed after it.
+	while [ -z "$stopping" ] && [ $((start + round * every)) -gt "$(date +%s)" ]; do sleep 1; done
+	[ -z "$stopping" ] || break
+	all=$pids
+	while IFS= read -r wanted; do
+		[ -z "$wanted" ] || all="$all $(named "$wanted" | tr '\n' ' ')"
+	done <<NAMES
+$names
+NAMES
+	found=0
+	: >"$work/present"
+	for one in $all; do
+		if visit "$one"; then
+			found=$((found + 1))
+			printf '%s %s %s\n' "$pid" "$first" "$name" >>"$work/present"
+		fi
+		[ -z "$stopping" ] || break
+	done
+	while read -r one ticks called; do
+		[ -z "$stopping" ] || break
+		grep -q "^$one $ticks " "$work/present" || ended "$one" "$called" "$ticks"
+	done <"$work/seen"
+	cat "$work/present" >"$work/seen"
+	captures=$((captures + found))
+	if [ $captures -eq 0 ]; then
+		fail "there is no such process below $proc"
+	fi
+	if [ $found -eq 0 ] && [ -z "$stopping" ]; then
+		say 'no process is left to capture'
+		break
+	fi
+	round=$((round + 1))
+done
+[ -z "$stopping" ] || say "warning: ended by a signal after $round of $count rounds; the archive holds what was there"
+[ $captures -gt 0 ] || exit 2
+
+# From here on nothing may interrupt: the archive is whole or not there.
+trap '' INT TERM HUP
+if [ "$out" = - ]; then
+	(cd "$work" && tar -cf - "$top") | gzip -c
+	exit
+fi
+if (cd "$work" && tar -cf - "$top") | gzip -c >"$out.partial" && mv "$out.partial" "$out"; then
+	say "$out: $(($(wc -c <"$out"))) bytes; read it with: leakdiff report $out"
+else
+	fail "$out could not be written"
+fi

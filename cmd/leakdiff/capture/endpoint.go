@@ -1,0 +1,207 @@
+package capture
+
+import (
+	"bufio"
+	"compress/gzip"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// endpoint is where a process serves its profiles or metrics.
+type endpoint struct {
+	client *http.Client
+	// base is what paths are appended to.
+	base   *url.URL
+	header http.Header
+}
+
+// dialContext makes connections for an http.Transport.
+type dialContext = func(ctx context.Context, network, address string) (net.Conn, error)
+
+// newEndpoint reads the address of an endpoint: a URL, host:port, or unix:/path of a
+// socket. Without a path it means home.
+//
+//	"127.0.0.1:6060"                 http://127.0.0.1:6060/debug/pprof
+//	"unix:/run/containerd/debug.sock"  /debug/pprof over that socket
+//	"https://10.0.0.1:10250/debug/pprof/goroutine?debug=2"  the same without the last part
+func (c *collector) newEndpoint(address, home string, pid int) (*endpoint, error) {
+	transport := &http.Transport{
+		// One connection for all requests of a round: each is a goroutine of the process.
+		MaxIdleConns: 1, DisableCompression: true, Proxy: nil,
+		TLSClientConfig: c.tls, ResponseHeaderTimeout: c.cfg.Budget,
+		DialContext: c.dialer(pid),
+	}
+	if socket, ok := strings.CutPrefix(address, "unix:"); ok {
+		socket = "/" + strings.TrimLeft(socket, "/")
+		transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
+			conn, err := (&net.Dialer{}).DialContext(ctx, "unix", socket)
+			if errors.Is(err, os.ErrNotExist) && pid != 0 {
+				// The path is as the process sees it, which may have another root.
+				return (&net.Dialer{}).DialContext(ctx, "unix", filepath.Join(c.proc(pid, "root"), socket))
+			}
+			return conn, err
+		}
+		address = "http://localhost" + home
+	}
+	if !strings.Contains(address, "://") {
+		address = "http://" + address
+	}
+	base, err := url.Parse(address)
+	if err != nil || base.Host == "" {
+		return nil, fmt.Errorf("%q is no address: write http://127.0.0.1:6060, 127.0.0.1:6060 or unix:/run/x.sock", address)
+	}
+	base.RawQuery, base.Fragment = "", ""
+	if base.Path = strings.TrimSuffix(base.Path, "/"); base.Path == "" {
+		base.Path = home
+	}
+	if path.Base(base.Path) == "goroutine" {
+		base.Path = path.Dir(base.Path)
+	}
+	refuse := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &endpoint{&http.Client{Transport: transport, CheckRedirect: refuse}, base, c.header}, nil
+}
+
+func (e *endpoint) close() { e.client.CloseIdleConnections() }
+
+// get writes the body of an answer. The header of an answer is not kept; one with
+// another status than 200 is an error with its first line.
+func (e *endpoint) get(ctx context.Context, below, query string, w io.Writer) error {
+	u := *e.base
+	if below != "" {
+		u.Path += "/" + below
+	}
+	u.RawQuery = query
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err != nil {
+		return err
+	}
+	for name, values := range e.header {
+		req.Header[name] = values
+	}
+	answer, err := e.client.Do(req)
+	if err != nil {
+		return plain(err)
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		said, _ := io.ReadAll(io.LimitReader(answer.Body, 200))
+		line, _, _ := strings.Cut(strings.TrimSpace(string(said)), "\n")
+		return fmt.Errorf("the endpoint answered %s: %s", answer.Status, strconv.Quote(line))
+	}
+	_, err = io.Copy(w, answer.Body)
+	return plain(err)
+}
+
+// plain takes the address off an error of net/http: the manifest names it elsewhere,
+// and it may hold what is nobody's business.
+func plain(err error) error {
+	var of *url.Error
+	if errors.As(err, &of) {
+		return of.Err
+	}
+	return err
+}
+
+// unpacked writes gzip data unpacked, since the archive packs it again and a hash is
+// of what a reader sees.
+func unpacked(r io.Reader, w io.Writer) error {
+	in := bufio.NewReader(r)
+	if magic, _ := in.Peek(2); string(magic) != "\x1f\x8b" {
+		_, err := io.Copy(w, in)
+		return err
+	}
+	z, err := gzip.NewReader(in)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(w, io.LimitReader(z, maxFile))
+	return err
+}
+
+// goroutineTotal reads the first line of debug=1.
+//
+//	"goroutine profile: total 87\n1 @ 0x…"   87
+func goroutineTotal(text []byte) (int, bool) {
+	rest, ok := strings.CutPrefix(string(text), "goroutine profile: total ")
+	digits, _, ended := strings.Cut(rest, "\n")
+	n, err := strconv.Atoi(strings.TrimSpace(digits))
+	return n, ok && ended && err == nil
+}
+
+// headers reads a file of header lines. A file without a colon is a bare token, as
+// Kubernetes mounts it.
+//
+//	"Authorization: Bearer x\n"   Authorization = "Bearer x"
+//	"eyJhbGciOi…"                 Authorization = "Bearer eyJhbGciOi…"
+func headers(file string) (http.Header, error) {
+	out := http.Header{}
+	if file == "" {
+		return out, nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	for _, line := range strings.Split(string(text), "\n") {
+		line = strings.TrimSpace(line)
+		name, value, ok := strings.Cut(line, ":")
+		switch {
+		case line == "":
+		case ok && !strings.ContainsAny(name, " \t"):
+			out.Add(name, strings.TrimSpace(value))
+		case !ok && !strings.ContainsAny(line, " \t"):
+			out.Set("Authorization", "Bearer "+line)
+		default:
+			return nil, fmt.Errorf("%s: a line is neither \"Name: value\" nor a token", file)
+		}
+	}
+	return out, nil
+}
+
+// trust is whom TLS endpoints are checked against.
+func trust(cfg Config) (*tls.Config, error) {
+	out := &tls.Config{InsecureSkipVerify: cfg.Insecure, MinVersion: tls.VersionTLS12}
+	if cfg.CAFile == "" {
+		return out, nil
+	}
+	text, err := os.ReadFile(cfg.CAFile)
+	if err != nil {
+		return nil, err
+	}
+	out.RootCAs = x509.NewCertPool()
+	if !out.RootCAs.AppendCertsFromPEM(text) {
+		return nil, fmt.Errorf("%s holds no certificate", cfg.CAFile)
+	}
+	return out, nil
+}
+
+// dialer connects from the network namespace of the process where that is another
+// one: an address of loopback is the process' own.
+func (c *collector) dialer(pid int) dialContext {
+	dial := (&net.Dialer{Timeout: c.cfg.Budget, FallbackDelay: -1 * time.Nanosecond}).DialContext
+	ours, _ := os.Readlink("/proc/self/ns/net")
+	theirs, _ := os.Readlink(c.proc(pid, "ns/net"))
+	if pid == 0 || theirs == "" || ours == theirs {
+		return dial
+	}
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		host, _, _ := net.SplitHostPort(address)
+		if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() {
+			return dial(ctx, network, address)
+		}
+		return inside(c.proc(pid, "ns/net"), func() (net.Conn, error) { return dial(ctx, network, address) })
+	}
+}

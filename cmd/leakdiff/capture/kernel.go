@@ -1,0 +1,145 @@
+package capture
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// kernel captures what procfs says: the descriptors first, since the mounts, cgroups
+// and handles that explain them must not be older.
+func (v *visit) kernel(ctx context.Context) {
+	pid := v.p.identity.PID
+	file := func(name string) string { return v.c.proc(pid, name) }
+	infos := v.takeDirectory(ctx, "fdinfo", "fdinfo", v.putFile, hashOfFile, func(ctx context.Context) ([]entry, error) {
+		return v.descriptorFiles(ctx, file("fdinfo"), os.ReadFile)
+	})
+	links := v.takeDirectory(ctx, "fd", "fd", v.putLink, targetOfLink, func(ctx context.Context) ([]entry, error) {
+		return v.descriptorFiles(ctx, file("fd"), func(name string) ([]byte, error) {
+			target, err := os.Readlink(name)
+			return []byte(target), err
+		})
+	})
+	if len(infos)+len(links) > 0 {
+		v.descriptors = max(len(infos), len(links))
+	}
+	watches := watchesOf(infos)
+	if len(infos) > 0 {
+		v.watches = len(watches)
+	}
+	for _, name := range []string{"mountinfo", "stat", "status", "limits", "cgroup"} {
+		v.take(ctx, name, name, copyOf(file(name)))
+	}
+	v.take(ctx, "cmdline", "cmdline", func(_ context.Context, w io.Writer) error {
+		text, err := os.ReadFile(file("cmdline"))
+		if err == nil {
+			_, err = w.Write(masked(text))
+		}
+		return bare(err)
+	})
+	for _, name := range []string{"tcp", "tcp6", "udp", "udp6", "unix", "netlink", "packet"} {
+		if _, err := os.Stat(file("net/" + name)); err == nil {
+			v.take(ctx, "net/"+name, "proc_net_"+name, copyOf(file("net/"+name)))
+		}
+	}
+	v.take(ctx, "sysctls", "inotify-sysctls.txt", v.sysctls)
+	if len(watches) == 0 {
+		return
+	}
+	mounts, err := readMounts(file("mountinfo"))
+	if err != nil {
+		return
+	}
+	v.take(ctx, "cgroup inodes", "cgroup-inodes.txt", func(ctx context.Context, w io.Writer) error {
+		return listCgroups(ctx, file("root"), mounts, watches, w)
+	})
+	denied := make(chan error, 1)
+	v.take(ctx, "watch targets", "watches.jsonl", func(ctx context.Context, w io.Writer) error {
+		err := v.c.resolve(ctx, pid, mounts, watches, w)
+		if errors.Is(err, errDenied) {
+			denied <- err
+			return nil
+		}
+		return err
+	})
+	select {
+	case err := <-denied:
+		v.skip("watch handles", Skipped, err)
+	default:
+	}
+}
+
+// sysctls are the limits that descriptors and watches run into.
+func (v *visit) sysctls(_ context.Context, w io.Writer) error {
+	var errs []error
+	for _, name := range []string{"inotify/max_user_instances", "inotify/max_user_watches", "inotify/max_queued_events", "file-nr"} {
+		value, err := os.ReadFile(filepath.Join(v.c.cfg.Proc, "sys/fs", name))
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		fmt.Fprintf(w, "/proc/sys/fs/%s:%s\n", name, strings.TrimSpace(string(value)))
+	}
+	return errors.Join(errs...)
+}
+
+// endpoints captures what the process says of itself over the network. debug=1 comes
+// first: it is small, and says whether debug=2 is too much to ask for. An endpoint
+// that did not answer is not asked again in this round: every request that hangs is
+// one goroutine more.
+func (v *visit) endpoints(ctx context.Context) {
+	t := v.p.target
+	if t.Pprof != "" {
+		e, err := v.c.newEndpoint(t.Pprof, "/debug/pprof", v.p.identity.PID)
+		if err != nil {
+			v.skip("goroutines debug=1", Failed, err)
+		} else {
+			v.goroutineProfiles(ctx, e)
+			e.close()
+		}
+	}
+	if t.Metrics == "" {
+		return
+	}
+	e, err := v.c.newEndpoint(t.Metrics, "/metrics", v.p.identity.PID)
+	if err != nil {
+		v.skip("metrics", Failed, err)
+		return
+	}
+	defer e.close()
+	v.take(ctx, "metrics", "metrics.txt", func(ctx context.Context, w io.Writer) error { return e.get(ctx, "", "", w) })
+}
+
+func (v *visit) goroutineProfiles(ctx context.Context, e *endpoint) {
+	get := func(query string) taker {
+		return func(ctx context.Context, w io.Writer) error { return e.get(ctx, "goroutine", query, w) }
+	}
+	s, head := v.take(ctx, "goroutines debug=1", "goroutine.debug1.txt", get("debug=1"))
+	load := &v.manifest.Load
+	if n, ok := goroutineTotal(head); ok {
+		v.goroutines, load.Goroutines = n, n
+		load.StopMS = float64(n) * MicrosecondsPerGoroutine / 1000
+	}
+	if s.Status != Done {
+		why := errors.New("the endpoint did not give debug=1, and is not asked again in this round")
+		v.skip("goroutines proto", Skipped, why)
+		v.skip("goroutines debug=2", Skipped, why)
+		return
+	}
+	v.take(ctx, "goroutines proto", "goroutine.pb", func(ctx context.Context, w io.Writer) error {
+		var packed bytes.Buffer
+		err := e.get(ctx, "goroutine", "", &bounded{w: &packed, left: maxFile})
+		return errors.Join(err, unpacked(&packed, w))
+	})
+	if most := v.c.cfg.MaxGoroutines; most > 0 && v.goroutines > most {
+		v.skip("goroutines debug=2", Skipped, fmt.Errorf("%d goroutines would stop the world for about %.1f s, at %d us each; the limit is %d (--max-goroutines, --force)",
+			v.goroutines, load.StopMS/1000, MicrosecondsPerGoroutine, most))
+		return
+	}
+	v.take(ctx, "goroutines debug=2", "goroutine.debug2.txt", get("debug=2"))
+}

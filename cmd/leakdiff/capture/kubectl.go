@@ -1,0 +1,67 @@
+package capture
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Kubectl says which lines run a capture in a pod or on a node with kubectl alone:
+// the script goes in by standard input, the archive comes out by standard output.
+type Kubectl struct {
+	// Pod is "namespace/pod" or "namespace/pod/container", Node a node's name.
+	Pod, Node string
+	// Arguments are those of the script.
+	Arguments []string
+	// Output is the file that the archive gets.
+	Output string
+}
+
+// podImage brings a shell where a container has none.
+const podImage = "busybox:1.36"
+
+// Lines are comments and one line for each way.
+func (k Kubectl) Lines() (string, error) {
+	const script = "leakdiff collect --script | "
+	arguments := quoted(append(append([]string{}, k.Arguments...), "-o", "-"))
+	var b strings.Builder
+	if k.Node != "" {
+		fmt.Fprintf(&b, "# on node %s, in its own root; needs the right to debug nodes\n", k.Node)
+		fmt.Fprintf(&b, "%skubectl debug node/%s --quiet -i --profile=sysadmin --image=%s -- chroot /host sh -s -- %s > %s\n",
+			script, quote(k.Node), podImage, arguments, quote(k.Output))
+		fmt.Fprintf(&b, "# kubectl leaves the debugging pod behind: kubectl get pods -A | grep node-debugger-%s\n", quote(k.Node))
+		return b.String(), nil
+	}
+	parts := strings.Split(k.Pod, "/")
+	if len(parts) < 2 || len(parts) > 3 || parts[0] == "" || parts[1] == "" {
+		return "", fmt.Errorf("%q is no pod: write namespace/pod or namespace/pod/container", k.Pod)
+	}
+	where, container, target := "-n "+quote(parts[0])+" "+quote(parts[1]), "", ""
+	if len(parts) == 3 {
+		container, target = " -c "+quote(parts[2]), " --target="+quote(parts[2])
+	}
+	fmt.Fprintf(&b, "# where the container has a shell\n%skubectl exec -i %s%s -- sh -s -- %s > %s\n", script, where, container, arguments, quote(k.Output))
+	fmt.Fprintf(&b, "# where it has none: a container beside it, in its process namespace\n%skubectl debug -i --quiet --profile=sysadmin %s%s --image=%s -- sh -s -- %s > %s\n",
+		script, where, target, podImage, arguments, quote(k.Output))
+	return b.String(), nil
+}
+
+func quoted(words []string) string {
+	out := make([]string, len(words))
+	for i, w := range words {
+		out[i] = quote(w)
+	}
+	return strings.Join(out, " ")
+}
+
+// quote makes one word of a shell.
+//
+//	"it's"   'it'\''s'
+func quote(word string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:=@,+", r)
+	}
+	if word != "" && strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}

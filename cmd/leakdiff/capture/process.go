@@ -1,0 +1,239 @@
+package capture
+
+import (
+	"bytes"
+	"debug/buildinfo"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ticksPerSecond is USER_HZ, 100 on every architecture of Linux that Go runs on.
+const ticksPerSecond = 100
+
+// errGone says that the process ended, or that its pid is another's now.
+var errGone = errors.New("the process has ended")
+
+// process is one that is captured, over all rounds.
+type process struct {
+	target Target
+	// dir is its directory in every round: "kubelet-4711".
+	dir      string
+	identity Identity
+	// javaHome holds bin/java of a JVM.
+	java bool
+	node bool
+}
+
+// proc is a file of the process below /proc.
+func (c *collector) proc(pid int, name string) string {
+	return filepath.Join(c.cfg.Proc, strconv.Itoa(pid), name)
+}
+
+// open finds out who a pid is.
+func (c *collector) open(t Target, pid int) (*process, error) {
+	stat, err := os.ReadFile(c.proc(pid, "stat"))
+	if err != nil {
+		return nil, gone(err)
+	}
+	name, ticks, ok := nameAndStart(string(stat))
+	if !ok {
+		return nil, fmt.Errorf("%s is not understood", c.proc(pid, "stat"))
+	}
+	p := &process{target: t}
+	id := Identity{Name: name, PID: pid, StartTicks: ticks}
+	if boot := c.bootTime(); !boot.IsZero() {
+		id.Started = &Time{boot.Add(time.Duration(ticks) * time.Second / ticksPerSecond)}
+	}
+	id.Executable, _ = os.Readlink(c.proc(pid, "exe"))
+	id.Executable = strings.TrimSuffix(id.Executable, " (deleted)")
+	const cut = 15
+	if base := path.Base(id.Executable); len(name) == cut && len(base) > cut && strings.HasPrefix(base, name) {
+		id.Name = base
+	}
+	p.java, p.node = path.Base(id.Executable) == "java", path.Base(id.Executable) == "node" || path.Base(id.Executable) == "nodejs"
+	if built, err := buildinfo.ReadFile(c.proc(pid, "exe")); err == nil {
+		id.Go = built.GoVersion
+		id.Version = strings.TrimSpace(built.Main.Path + " " + built.Main.Version)
+	}
+	id.MountNamespace, _ = os.Readlink(c.proc(pid, "ns/mnt"))
+	if status, err := os.ReadFile(c.proc(pid, "status")); err == nil {
+		id.InnerPID = innerPID(string(status))
+	}
+	if groups, err := os.ReadFile(c.proc(pid, "cgroup")); err == nil {
+		id.Container, id.PodUID = containerAndPod(string(groups))
+	}
+	p.identity = id
+	p.dir = safeName(id.Name) + "-" + strconv.Itoa(pid)
+	return p, nil
+}
+
+// same reports whether the pid still is the process that was opened.
+func (c *collector) same(p *process) error {
+	stat, err := os.ReadFile(c.proc(p.identity.PID, "stat"))
+	if err != nil {
+		return gone(err)
+	}
+	if _, ticks, ok := nameAndStart(string(stat)); !ok || ticks != p.identity.StartTicks {
+		return fmt.Errorf("%w, and pid %d is another process now", errGone, p.identity.PID)
+	}
+	return nil
+}
+
+// gone turns the errors of a process that is not there into errGone.
+func gone(err error) error {
+	if errors.Is(err, fs.ErrNotExist) || strings.Contains(err.Error(), "no such process") {
+		return errGone
+	}
+	return err
+}
+
+// nameAndStart reads /proc/PID/stat (proc_pid_stat(5)): the name in parentheses may
+// hold anything, so that it ends at the last one; field 22 is the start.
+func nameAndStart(stat string) (name string, ticks uint64, ok bool) {
+	open, end := strings.IndexByte(stat, '('), strings.LastIndexByte(stat, ')')
+	if open < 0 || end < open {
+		return "", 0, false
+	}
+	const start = 22 - 3
+	fields := strings.Fields(stat[end+1:])
+	if len(fields) <= start || fields[0] == "Z" {
+		return "", 0, false
+	}
+	ticks, err := strconv.ParseUint(fields[start], 10, 64)
+	return stat[open+1 : end], ticks, err == nil
+}
+
+// bootTime is that of btime in /proc/stat.
+func (c *collector) bootTime() time.Time {
+	text, _ := os.ReadFile(filepath.Join(c.cfg.Proc, "stat"))
+	_, rest, _ := strings.Cut(string(text), "\nbtime ")
+	digits, _, _ := strings.Cut(rest, "\n")
+	seconds, err := strconv.ParseInt(strings.TrimSpace(digits), 10, 64)
+	if err != nil {
+		return time.Time{}
+	}
+	return time.Unix(seconds, 0)
+}
+
+// innerPID is the last number of NSpid, 0 where it is the only one.
+//
+//	"NSpid:\t4711\t1\n"   1
+func innerPID(status string) int {
+	_, rest, _ := strings.Cut(status, "\nNSpid:")
+	line, _, _ := strings.Cut(rest, "\n")
+	if pids := strings.Fields(line); len(pids) > 1 {
+		pid, _ := strconv.Atoi(pids[len(pids)-1])
+		return pid
+	}
+	return 0
+}
+
+var (
+	containerID = regexp.MustCompile(`[0-9a-f]{64}`)
+	podID       = regexp.MustCompile(`pod([0-9a-f]{8}[-_][0-9a-f]{4}[-_][0-9a-f]{4}[-_][0-9a-f]{4}[-_][0-9a-f]{12}|[0-9a-f]{32})`)
+)
+
+// containerAndPod reads the ids out of /proc/PID/cgroup, in the forms of both cgroup
+// drivers of the kubelet and of docker.
+//
+//	"0::/kubepods.slice/kubepods-pod1b2c…_….slice/cri-containerd-64hex.scope"
+func containerAndPod(groups string) (container, pod string) {
+	if ids := containerID.FindAllString(groups, -1); len(ids) > 0 {
+		container = ids[len(ids)-1]
+	}
+	if found := podID.FindStringSubmatch(groups); found != nil {
+		pod = strings.ReplaceAll(found[1], "_", "-")
+	}
+	return container, pod
+}
+
+var unsafeBytes = regexp.MustCompile(`[^A-Za-z0-9_.-]+`)
+
+// safeName makes a file name of what a program may call itself.
+func safeName(name string) string {
+	name = strings.Trim(unsafeBytes.ReplaceAllString(name, "_"), "._-")
+	if name == "" {
+		return "process"
+	}
+	return name[:min(len(name), 64)]
+}
+
+// named are the pids of the processes with a name: that of the kernel, or that of the
+// executable. Threads and the collector itself are none.
+func (c *collector) named(name string) []int {
+	entries, _ := os.ReadDir(c.cfg.Proc)
+	var pids []int
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil || pid == os.Getpid() {
+			continue
+		}
+		stat, err := os.ReadFile(c.proc(pid, "stat"))
+		if err != nil {
+			continue
+		}
+		comm, _, ok := nameAndStart(string(stat))
+		if !ok {
+			continue
+		}
+		if exe, _ := os.Readlink(c.proc(pid, "exe")); comm == name || path.Base(strings.TrimSuffix(exe, " (deleted)")) == name {
+			pids = append(pids, pid)
+		}
+	}
+	slices.Sort(pids)
+	return pids
+}
+
+// pods are named by the directories that the kubelet makes for logs; they stay for a
+// while after a pod has gone.
+//
+//	"/var/log/pods/kube-system_coredns-7d_1b2c3d4e-…"   kube-system, coredns-7d, 1b2c3d4e-…
+func pods(root string) []Pod {
+	const most = 5000
+	entries, _ := os.ReadDir(filepath.Join(root, "var/log/pods"))
+	var out []Pod
+	for _, e := range entries {
+		parts := strings.SplitN(e.Name(), "_", 3)
+		if len(parts) != 3 || len(out) >= most {
+			continue
+		}
+		out = append(out, Pod{UID: parts[2], Namespace: parts[0], Name: parts[1]})
+	}
+	return out
+}
+
+var (
+	// secretOption is an option whose value must not leave the machine, unless it
+	// names a file.
+	secretOption = regexp.MustCompile(`(?i)^--?[a-z0-9_.-]*(token|password|passwd|secret|apikey|api-key|credential)[a-z0-9_.-]*$`)
+	secretFile   = regexp.MustCompile(`(?i)(file|path|dir|name|ttl|mode|type|enabled?)$`)
+	userInfo     = regexp.MustCompile(`(://)[^/\s:@]+:[^/\s@]+@`)
+)
+
+// masked hides the secrets of a command line, whose words end with NUL.
+func masked(cmdline []byte) []byte {
+	words := bytes.Split(cmdline, []byte{0})
+	for i := range words {
+		words[i] = userInfo.ReplaceAll(words[i], []byte("$1***@"))
+		option, _, joined := bytes.Cut(words[i], []byte("="))
+		if !secretOption.Match(option) || secretFile.Match(option) {
+			continue
+		}
+		switch {
+		case joined:
+			words[i] = append(slices.Clone(option), "=***"...)
+		case i+1 < len(words) && len(words[i+1]) > 0 && words[i+1][0] != '-':
+			words[i+1] = []byte("***")
+		}
+	}
+	return bytes.Join(words, []byte{0})
+}

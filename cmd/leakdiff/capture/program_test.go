@@ -1,0 +1,234 @@
+//go:build linux
+
+package capture_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/pprof"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// The tests capture real processes: this test program, started again in a role that
+// the environment names. A program takes commands from standard input and answers
+// each with one line of JSON.
+const roleVariable = "CAPTURED_ROLE"
+
+func TestMain(m *testing.M) {
+	switch os.Getenv(roleVariable) {
+	case "":
+		os.Exit(m.Run())
+	case "server":
+		serveProfiles()
+	case "secluded":
+		raiseLoopback()
+		serveProfiles()
+	case "watcher":
+		watchThings()
+	case "holder":
+		io.Copy(io.Discard, os.Stdin)
+	}
+}
+
+// program is a process that the test started.
+type program struct {
+	t   testing.TB
+	cmd *exec.Cmd
+	in  io.WriteCloser
+	out *bufio.Reader
+}
+
+// start runs a command that answers with lines, and ends it with the test.
+func start(t testing.TB, cmd *exec.Cmd) *program {
+	t.Helper()
+	p := &program{t: t, cmd: cmd}
+	var err error
+	if p.in, err = cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.out = bufio.NewReader(out)
+	if cmd.Stderr == nil {
+		cmd.Stderr = os.Stderr
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.kill)
+	return p
+}
+
+// role starts this test program in a role.
+func role(t testing.TB, name string, args ...string) *program {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], args...)
+	cmd.Env = append(os.Environ(), roleVariable+"="+name)
+	return start(t, cmd)
+}
+
+func (p *program) pid() int { return p.cmd.Process.Pid }
+
+func (p *program) kill() {
+	p.cmd.Process.Kill()
+	p.cmd.Wait()
+}
+
+// line is the next line that the program writes.
+func (p *program) line() string {
+	p.t.Helper()
+	text, err := p.out.ReadString('\n')
+	if err != nil {
+		p.t.Fatalf("the program ended: %v", err)
+	}
+	return strings.TrimSpace(text)
+}
+
+// ask sends a command and reads the answer into v.
+func (p *program) ask(command string, v any) {
+	p.t.Helper()
+	if _, err := io.WriteString(p.in, command+"\n"); err != nil {
+		p.t.Fatal(err)
+	}
+	if err := json.Unmarshal([]byte(p.line()), v); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// descriptors counts what the process has open, as the kernel lists it.
+func (p *program) descriptors() int {
+	p.t.Helper()
+	entries, err := os.ReadDir("/proc/" + strconv.Itoa(p.pid()) + "/fd")
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return len(entries)
+}
+
+// server starts a program with profiles.
+func server(t testing.TB, args ...string) (*program, served) {
+	t.Helper()
+	p := role(t, "server", args...)
+	var about served
+	if err := json.Unmarshal([]byte(p.line()), &about); err != nil {
+		t.Fatal(err)
+	}
+	return p, about
+}
+
+// served is what the server says of itself.
+type served struct {
+	Address string `json:"address"`
+	Socket  string `json:"socket"`
+	// Leaked are the goroutines of leak, Open the descriptors opened on demand.
+	Leaked int `json:"leaked"`
+	Open   int `json:"open"`
+}
+
+// serveProfiles serves pprof over TCP and over a unix socket. A request for a profile
+// hangs where its name is among those that "hang" named.
+func serveProfiles() {
+	tcp, err := net.Listen("tcp", "127.0.0.1:0")
+	check(err)
+	dir, err := os.MkdirTemp("", "ld")
+	check(err)
+	defer os.RemoveAll(dir)
+	unix, err := net.Listen("unix", dir+"/s")
+	check(err)
+	s := &profileServer{said: served{Address: tcp.Addr().String(), Socket: dir + "/s"}}
+	mux := http.NewServeMux()
+	mux.HandleFunc("/debug/pprof/goroutine", s.goroutine)
+	mux.HandleFunc("/metrics", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintf(w, "# TYPE leaked_goroutines gauge\nleaked_goroutines %d\n# TYPE process_open_fds gauge\nprocess_open_fds 42\n", s.said.Leaked)
+	})
+	go http.Serve(tcp, mux)
+	go http.Serve(unix, mux)
+	s.tell()
+	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
+		s.obey(strings.Fields(in.Text()))
+		s.tell()
+	}
+}
+
+func check(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(3)
+	}
+}
+
+type profileServer struct {
+	said  served
+	hangs map[string]bool
+	// token is the only one that is let in, "" lets everybody.
+	token string
+	open  []*os.File
+	block chan struct{}
+}
+
+func (s *profileServer) tell() { json.NewEncoder(os.Stdout).Encode(s.said) }
+
+func (s *profileServer) obey(words []string) {
+	switch words[0] {
+	case "leak":
+		n, _ := strconv.Atoi(words[1])
+		for range n {
+			begun := make(chan struct{})
+			go s.leak(begun)
+			<-begun
+		}
+		s.said.Leaked += n
+	case "open":
+		n, _ := strconv.Atoi(words[1])
+		for range n {
+			f, err := os.Open("/dev/zero")
+			check(err)
+			s.open = append(s.open, f)
+		}
+		s.said.Open += n
+	case "hang":
+		s.hangs = map[string]bool{}
+		for _, name := range words[1:] {
+			s.hangs[name] = true
+		}
+	case "token":
+		s.token = words[1]
+	}
+}
+
+// leak is the family that the tests count.
+//
+//go:noinline
+func (s *profileServer) leak(begun chan struct{}) {
+	close(begun)
+	<-s.block
+}
+
+func (s *profileServer) goroutine(w http.ResponseWriter, r *http.Request) {
+	if s.token != "" && r.Header.Get("Authorization") != "Bearer "+s.token {
+		http.Error(w, "who are you?", http.StatusUnauthorized)
+		return
+	}
+	debug := r.URL.Query().Get("debug")
+	switch {
+	case s.hangs["half"+debug]:
+		// The beginning of a dump, then nothing more.
+		fmt.Fprint(w, "goroutine 1 [running]:\nmain.main()\n\t/src/main.go:10 +0x1d\n\ngoroutine 7 [chan receive]:\nmain.work()\n\t/src/main.go:20 +0x1d\n\n")
+		w.(http.Flusher).Flush()
+		fallthrough
+	case s.hangs["debug"+debug]:
+		fmt.Fprintln(os.Stdout, `"hanging"`)
+		<-s.block
+	}
+	pprof.Handler("goroutine").ServeHTTP(w, r)
+}

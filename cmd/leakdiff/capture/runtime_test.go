@@ -1,0 +1,218 @@
+//go:build linux
+
+package capture_test
+
+import (
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"leakdiff/analysis"
+	"leakdiff/cmd/leakdiff/capture"
+)
+
+// clientProgram opens 11 connections to itself, keeps both ends, and then says where.
+const clientProgram = `
+const net = require('net');
+const kept = [];
+const count = () => { if (kept.length == 22) console.log(server.address().port); };
+const server = net.createServer((s) => { kept.push(s); count(); }).listen(0, '127.0.0.1', () => {
+  for (let i = 0; i < 11; i++) {
+    const c = net.connect(server.address().port, '127.0.0.1', () => { kept.push(c); count(); });
+  }
+});
+setInterval(() => {}, 1000);
+`
+
+func TestNodeReportsItsHandles(t *testing.T) {
+	node, err := exec.LookPath("node")
+	if err != nil {
+		t.Skip("node is not installed")
+	}
+	for _, by := range takers(t) {
+		t.Run(by.name, func(t *testing.T) {
+			dir := t.TempDir()
+			cmd := exec.Command(node, "--report-on-signal", "--report-directory="+dir, "-e", clientProgram)
+			cmd.Stderr = io.Discard // it tells that it writes a report
+			p := start(t, cmd)
+			port := p.line()
+			r := read(t, by.take(t, capture.Config{Targets: []capture.Target{{PID: p.pid()}}}))
+			if lost := problems(r); len(lost) > 0 {
+				t.Fatalf("problems: %q", lost)
+			}
+			s := &r.Snapshots[0]
+			if got := counted(s, analysis.KindDescriptor, "127.0.0.1:"+port); got != 23 { // both ends of 11, and the listener
+				t.Errorf("%d sockets at port %s, want 23", got, port)
+			}
+			if got, want := *s.Totals.Descriptors, p.descriptors(); got != want {
+				t.Errorf("%d descriptors, want %d", got, want)
+			}
+			if !hasKind(s, "node-report") {
+				t.Error("the report of Node is missing")
+			}
+			if left, _ := os.ReadDir(dir); len(left) > 0 {
+				t.Errorf("the capture left %s behind", left[0].Name())
+			}
+		})
+	}
+	t.Run("and is left alone where the signal would end it", func(t *testing.T) {
+		p := start(t, exec.Command(node, "-e", clientProgram))
+		p.line()
+		cfg := capture.Config{Targets: []capture.Target{{PID: p.pid()}}, NodeReport: true}
+		r := read(t, runCollect(t, cfg))
+		if !said(r, "does not catch signal 12") {
+			t.Errorf("problems %+v", r.Problems)
+		}
+		if err := p.cmd.Process.Signal(syscall.Signal(0)); err != nil {
+			t.Errorf("the process is gone: %v", err)
+		}
+	})
+}
+
+func hasKind(s *analysis.Snapshot, kind string) bool {
+	for _, a := range s.Artifacts {
+		if a.Kind == kind {
+			return true
+		}
+	}
+	return false
+}
+
+// threadsProgram keeps 13 threads of one pool waiting, then says so.
+const threadsProgram = `
+public class Leak {
+  public static void main(String[] a) throws Exception {
+    var begun = new java.util.concurrent.CountDownLatch(13);
+    var never = new java.util.concurrent.CountDownLatch(1);
+    for (int i = 0; i < 13; i++) {
+      var t = new Thread(() -> { begun.countDown(); try { never.await(); } catch (InterruptedException e) {} }, "leaked-pool-" + i);
+      t.setDaemon(true);
+      t.start();
+    }
+    begun.await();
+    System.out.println("ready");
+    System.in.read();
+  }
+}
+`
+
+func TestAJVMTellsItsThreads(t *testing.T) {
+	java, err := exec.LookPath("java")
+	if err != nil {
+		t.Skip("java is not installed")
+	}
+	if _, err := exec.LookPath("jcmd"); err != nil {
+		t.Skip("jcmd is not installed")
+	}
+	file := filepath.Join(t.TempDir(), "Leak.java")
+	if err := os.WriteFile(file, []byte(threadsProgram), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := start(t, exec.Command(java, file))
+	if got := p.line(); got != "ready" {
+		t.Skipf("java cannot run a source file: %s", got)
+	}
+	for _, by := range takers(t) {
+		t.Run(by.name, func(t *testing.T) {
+			r := read(t, by.take(t, capture.Config{Targets: []capture.Target{{PID: p.pid()}}}))
+			if lost := problems(r); len(lost) > 0 {
+				t.Fatalf("problems: %q", lost)
+			}
+			s := &r.Snapshots[0]
+			if got := counted(s, analysis.KindThread, "leaked-pool"); got != 13 {
+				t.Errorf("%d threads, want 13", got)
+			}
+			if s.Process.Name.Value != "java" || s.Process.PID.Value != strconv.Itoa(p.pid()) {
+				t.Errorf("process %+v", s.Process)
+			}
+		})
+	}
+}
+
+func TestLsofTellsTheSameDescriptors(t *testing.T) {
+	if _, err := exec.LookPath("lsof"); err != nil {
+		t.Skip("lsof is not installed")
+	}
+	p, about := server(t)
+	p.ask("open 9", &about)
+	file := filepath.Join(t.TempDir(), "capture.tar.gz")
+	a, err := capture.NewArchive(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := capture.Run(t.Context(), capture.Config{Targets: []capture.Target{{PID: p.pid()}}}, a); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s := &read(t, file).Snapshots[0]
+	for _, artifact := range s.Artifacts {
+		switch artifact.Kind {
+		case "lsof", "fdinfo", "fd-link":
+			if artifact.Members != p.descriptors() {
+				t.Errorf("%s has %d descriptors, want %d", artifact.Path, artifact.Members, p.descriptors())
+			}
+		}
+	}
+	if !hasKind(s, "lsof") {
+		t.Error("lsof was not run")
+	}
+	if got := counted(s, analysis.KindDescriptor, "/dev/zero"); got != 9 {
+		t.Errorf("%d descriptors of /dev/zero, want 9", got)
+	}
+}
+
+func TestSeveralProcessesAreCapturedAtOnce(t *testing.T) {
+	first, about := server(t)
+	first.ask("leak 3", &about)
+	second, other := server(t)
+	second.ask("leak 4", &other)
+	r := read(t, runCollect(t, capture.Config{Targets: []capture.Target{{PID: first.pid(), Pprof: about.Address}, {PID: second.pid(), Pprof: "unix:" + other.Socket}}}))
+	got := map[string]int{}
+	for i := range r.Snapshots {
+		s := &r.Snapshots[i]
+		got[s.Process.PID.Value] = counted(s, analysis.KindGoroutine, "(*profileServer).leak")
+	}
+	if len(got) != 2 || got[strconv.Itoa(first.pid())] != 3 || got[strconv.Itoa(second.pid())] != 4 {
+		t.Errorf("leaked goroutines by pid: %v", got)
+	}
+}
+
+func TestALineForKubectlIsOneThatAShellUnderstands(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		k    capture.Kubectl
+		want []string
+	}{
+		{"a pod", capture.Kubectl{Pod: "shop/cart/app", Arguments: []string{"--name", "it's me"}, Output: "a b.tar.gz"},
+			[]string{"kubectl exec -i -n shop cart -c app -- sh -s -- --name 'it'\\''s me' -o - > 'a b.tar.gz'", "kubectl debug -i --quiet --profile=sysadmin -n shop cart --target=app"}},
+		{"a node", capture.Kubectl{Node: "worker-1", Arguments: []string{"--name", "kubelet"}, Output: "x.tar.gz"},
+			[]string{"kubectl debug node/worker-1 --quiet -i --profile=sysadmin", "chroot /host sh -s -- --name kubelet -o - > x.tar.gz"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := c.k.Lines()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, want := range c.want {
+				if !strings.Contains(got, want) {
+					t.Errorf("%q is not in:\n%s", want, got)
+				}
+			}
+			check := exec.Command("sh", "-n")
+			check.Stdin = strings.NewReader(got)
+			if out, err := check.CombinedOutput(); err != nil {
+				t.Errorf("%v: %s", err, out)
+			}
+		})
+	}
+	if _, err := (capture.Kubectl{Pod: "cart"}).Lines(); err == nil {
+		t.Error("a pod without its namespace was taken")
+	}
+}

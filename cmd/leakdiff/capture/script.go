@@ -1,0 +1,9 @@
+package capture
+
+import _ "embed"
+
+//go:embed collect.sh
+var script []byte
+
+// Script is collect.sh: the same capture for nodes where no program may be copied.
+func Script() []byte { return script }

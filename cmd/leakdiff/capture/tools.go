@@ -1,0 +1,289 @@
+//go:build unix
+
+package capture
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// tools captures what other programs know of the process, and what it writes itself
+// when it is asked by a signal.
+func (v *visit) tools(ctx context.Context) {
+	if !v.c.cfg.NoLsof {
+		v.lsof(ctx)
+	}
+	if v.p.java && !v.c.cfg.NoJVM {
+		v.threads(ctx)
+	}
+	if v.p.node {
+		v.nodeReport(ctx)
+	}
+	if v.c.cfg.SIGQUIT {
+		v.sigquit(ctx)
+	}
+}
+
+func (v *visit) lsof(ctx context.Context) {
+	program, err := exec.LookPath("lsof")
+	if err != nil {
+		v.skip("lsof", Skipped, errors.New("lsof is not installed; fd/, fdinfo/ and proc_net_* say the same"))
+		return
+	}
+	v.take(ctx, "lsof", "lsof.txt", func(ctx context.Context, w io.Writer) error {
+		return output(ctx, w, nil, program, "-nP", "-p", strconv.Itoa(v.p.identity.PID))
+	})
+}
+
+// output runs a program to its end, or to that of ctx: then it is killed with all
+// that it started. A program that wrote something has done its work, whatever its
+// status: lsof ends with 1 when it could not read one of many things.
+func output(ctx context.Context, w io.Writer, as *syscall.Credential, program string, args ...string) error {
+	var said bytes.Buffer
+	written := int64(0)
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Stdout, cmd.Stderr = &counter{w, &written}, &said
+	ownGroup(cmd, as)
+	cmd.Cancel = func() error { return killGroup(cmd.Process.Pid) }
+	cmd.WaitDelay = time.Second
+	err := cmd.Run()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err == nil || written > 0 {
+		return nil
+	}
+	line, _, _ := strings.Cut(strings.TrimSpace(said.String()), "\n")
+	return fmt.Errorf("%s: %w: %s", filepath.Base(program), err, line)
+}
+
+// threads asks a JVM for its threads: jcmd, else jstack, that of the program's own
+// installation first. The attach protocol wants the user of the process.
+func (v *visit) threads(ctx context.Context) {
+	pid := strconv.Itoa(v.p.identity.PID)
+	home := filepath.Dir(v.p.identity.Executable)
+	var as *syscall.Credential
+	if info, err := os.Stat(v.c.proc(v.p.identity.PID, "")); err == nil && os.Getuid() == 0 {
+		if uid, gid := ownerOf(info); uid != 0 {
+			as = &syscall.Credential{Uid: uid, Gid: gid}
+		}
+	}
+	for _, try := range [][]string{{"jcmd", pid, "Thread.print", "-l", "-e"}, {"jstack", "-l", "-e", pid}} {
+		program := filepath.Join(home, try[0])
+		if _, err := os.Stat(program); err != nil {
+			if program, err = exec.LookPath(try[0]); err != nil {
+				continue
+			}
+		}
+		v.take(ctx, "threads", "thread-dump.txt", func(ctx context.Context, w io.Writer) error {
+			return output(ctx, w, as, program, try[1:]...)
+		})
+		return
+	}
+	v.skip("threads", Skipped, errors.New("neither jcmd nor jstack is installed here: run the script inside the container, or use --sigquit"))
+}
+
+// nodeReport has Node write a diagnostic report, by the signal that it was started to
+// answer. To any other process SIGUSR2 means death, so that it must be caught, and,
+// unless it was asked for, --report-on-signal must stand in the command line.
+func (v *visit) nodeReport(ctx context.Context) {
+	const step = "node report"
+	pid := v.p.identity.PID
+	options := v.nodeOptions()
+	signal := syscall.SIGUSR2
+	if name := options.value("--report-signal"); name != "" {
+		if signal = signalNamed(name); signal == 0 {
+			v.skip(step, Skipped, fmt.Errorf("its signal %s is not known here", name))
+			return
+		}
+	}
+	switch {
+	case !options.has("--report-on-signal") && !v.c.cfg.NodeReport:
+		v.skip(step, Skipped, errors.New("node was not started with --report-on-signal; --node-report sends SIGUSR2 all the same, if something in it catches that"))
+		return
+	case !v.catches(signal):
+		v.skip(step, Skipped, fmt.Errorf("the process does not catch signal %d, which would end it", signal))
+		return
+	}
+	dir := filepath.Join(v.c.proc(pid, "root"), v.reportDirectory(options))
+	v.take(ctx, step, "node-report.json", func(ctx context.Context, w io.Writer) error {
+		before := reports(dir, options)
+		if err := syscall.Kill(pid, signal); err != nil {
+			return err
+		}
+		return newReport(ctx, dir, options, before, w)
+	})
+}
+
+// words are the options of a program.
+type words []string
+
+func (o words) has(name string) bool { return slices.Contains(o, name) }
+
+func (o words) value(name string) string {
+	for i, word := range o {
+		if value, ok := strings.CutPrefix(word, name+"="); ok {
+			return value
+		}
+		if word == name && i+1 < len(o) {
+			return o[i+1]
+		}
+	}
+	return ""
+}
+
+// nodeOptions are those of the command line and of NODE_OPTIONS, the one variable of
+// the environment that is looked at.
+func (v *visit) nodeOptions() words {
+	cmdline, _ := os.ReadFile(v.c.proc(v.p.identity.PID, "cmdline"))
+	out := words(strings.Split(string(cmdline), "\x00"))
+	environ, _ := os.ReadFile(v.c.proc(v.p.identity.PID, "environ"))
+	for _, variable := range strings.Split(string(environ), "\x00") {
+		if value, ok := strings.CutPrefix(variable, "NODE_OPTIONS="); ok {
+			out = append(out, strings.Fields(value)...)
+		}
+	}
+	return out
+}
+
+func (v *visit) reportDirectory(options words) string {
+	dir := options.value("--report-directory")
+	if dir == "" {
+		dir = options.value("--report-dir")
+	}
+	if dir == "" {
+		dir = options.value("--diagnostic-dir")
+	}
+	if filepath.IsAbs(dir) {
+		return dir
+	}
+	cwd, _ := os.Readlink(v.c.proc(v.p.identity.PID, "cwd"))
+	return filepath.Join(cwd, dir)
+}
+
+// catches reports whether the process has a handler for a signal (SigCgt of status).
+func (v *visit) catches(signal syscall.Signal) bool {
+	status, _ := os.ReadFile(v.c.proc(v.p.identity.PID, "status"))
+	_, rest, _ := strings.Cut(string(status), "\nSigCgt:")
+	line, _, _ := strings.Cut(rest, "\n")
+	caught, err := strconv.ParseUint(strings.TrimSpace(line), 16, 64)
+	return err == nil && caught&(1<<(signal-1)) != 0
+}
+
+// reports are the files that may be reports, with their time.
+func reports(dir string, options words) map[string]time.Time {
+	pattern := options.value("--report-filename")
+	if pattern == "" {
+		pattern = "report.*.json"
+	}
+	out := map[string]time.Time{}
+	names, _ := filepath.Glob(filepath.Join(dir, pattern))
+	for _, name := range names {
+		if info, err := os.Stat(name); err == nil {
+			out[name] = info.ModTime()
+		}
+	}
+	return out
+}
+
+// newReport waits until a report is written to its end, copies and removes it: a
+// capture leaves nothing behind.
+func newReport(ctx context.Context, dir string, options words, before map[string]time.Time, w io.Writer) error {
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		for name, at := range reports(dir, options) {
+			if was, known := before[name]; known && was.Equal(at) {
+				continue
+			}
+			if text, err := os.ReadFile(name); err == nil && json.Valid(text) {
+				os.Remove(name)
+				_, err := w.Write(text)
+				return err
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
+}
+
+// sigquit has the process write its stacks. A Go program ends with that, so that it
+// is asked in the last round only; a JVM goes on. Where the text goes to a file it is
+// copied; otherwise it is said where it went.
+func (v *visit) sigquit(ctx context.Context) {
+	const step = "sigquit"
+	pid := v.p.identity.PID
+	if !v.p.java && v.round < v.c.cfg.Count-1 {
+		return
+	}
+	output := v.c.proc(pid, "fd/2")
+	if v.p.java {
+		output = v.c.proc(pid, "fd/1")
+	}
+	info, err := os.Stat(output)
+	target, _ := os.Readlink(output)
+	if err != nil || !info.Mode().IsRegular() {
+		if err := syscall.Kill(pid, syscall.SIGQUIT); err != nil {
+			v.skip(step, Failed, err)
+			return
+		}
+		v.skip(step, Skipped, fmt.Errorf("SIGQUIT was sent; the stacks went to %s, which is no file: save them from there (journalctl _PID=%d, kubectl logs)", target, pid))
+		return
+	}
+	v.take(ctx, step, "sigquit.txt", func(ctx context.Context, w io.Writer) error {
+		// Opened before the signal: the process, and with it the link, may be gone after.
+		f, err := os.Open(output)
+		if err != nil {
+			return bare(err)
+		}
+		defer f.Close()
+		if _, err := f.Seek(0, io.SeekEnd); err != nil {
+			return bare(err)
+		}
+		if err := syscall.Kill(pid, syscall.SIGQUIT); err != nil {
+			return err
+		}
+		return v.grown(ctx, f, w)
+	})
+}
+
+// grown copies what is appended to a file, until the process is gone or nothing more
+// came for a second.
+func (v *visit) grown(ctx context.Context, f *os.File, w io.Writer) error {
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	total, quiet := int64(0), 0
+	for {
+		left := v.c.same(v.p) != nil
+		n, err := io.Copy(w, f)
+		if total += n; err != nil {
+			return bare(err)
+		}
+		if quiet++; n > 0 {
+			quiet = 0
+		}
+		if left || total > 0 && quiet >= 10 {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
+}

@@ -1,0 +1,377 @@
+//go:build linux
+
+package capture_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"leakdiff/analysis"
+	"leakdiff/cmd/leakdiff/capture"
+)
+
+// short is the time of a step that is meant to run out.
+const short = time.Second
+
+func TestAnEndpointThatHangsCostsItsOwnStepOnly(t *testing.T) {
+	for _, by := range takers(t) {
+		for _, c := range []struct {
+			name, hang string
+			// want are the leaked goroutines that are still told.
+			want   int
+			lost   []string
+			absent []string
+		}{
+			{"debug=2 alone", "debug2", 30, []string{"goroutines debug=2 at t0 was not captured: no end within 1s"}, nil},
+			{"debug=2 in its middle", "half2", 30, []string{"goroutines debug=2 at t0 is not whole: no end within 1s"}, nil},
+			{"every profile", "debug1", -1, []string{"goroutines debug=1 at t0 was not captured: no end within 1s"},
+				[]string{"goroutine.pb", "goroutine.debug2.txt"}},
+		} {
+			t.Run(by.name+", "+c.name, func(t *testing.T) {
+				p, about := server(t)
+				p.ask("leak 30", &about)
+				p.ask("hang "+c.hang, &about)
+				cfg := one(p.pid(), about.Address)
+				cfg.Budget = short
+				file := by.take(t, cfg)
+				r := read(t, file)
+				if len(r.Snapshots) != 1 {
+					t.Fatalf("%d snapshots: %q", len(r.Snapshots), problems(r))
+				}
+				s := &r.Snapshots[0]
+				got := counted(s, analysis.KindGoroutine, "(*profileServer).leak")
+				if s.Totals.Goroutines == nil {
+					got = -1
+				}
+				if got != c.want {
+					t.Errorf("%d leaked goroutines, want %d", got, c.want)
+				}
+				if *s.Totals.Descriptors == 0 {
+					t.Error("the descriptors were lost as well")
+				}
+				for _, text := range c.lost {
+					if !said(r, text) {
+						t.Errorf("%q is not among the problems: %q", text, problems(r))
+					}
+				}
+				for name := range members(t, file) {
+					if slices.Contains(c.absent, path.Base(name)) {
+						t.Errorf("%s was asked for, after debug=1 hung", name)
+					}
+				}
+			})
+		}
+	}
+}
+
+// Ten thousand files in each round would be more than a reader takes.
+func TestManyDescriptorsAreFewFiles(t *testing.T) {
+	for _, by := range takers(t) {
+		t.Run(by.name, func(t *testing.T) {
+			p, about := server(t)
+			p.ask("open 1500", &about)
+			file := by.take(t, one(p.pid(), about.Address))
+			r := read(t, file)
+			if lost := problems(r); len(lost) > 0 {
+				t.Errorf("problems: %q", lost)
+			}
+			s := &r.Snapshots[0]
+			if got := counted(s, analysis.KindDescriptor, "/dev/zero"); got != 1500 {
+				t.Errorf("%d descriptors of /dev/zero, want 1500", got)
+			}
+			if got, want := *s.Totals.Descriptors, settled(t, p, about); got != want {
+				t.Errorf("%d descriptors, want %d", got, want)
+			}
+			for _, a := range s.Artifacts {
+				if strings.HasPrefix(a.Kind, "fd") && a.Members != settled(t, p, about) {
+					t.Errorf("%s has %d descriptors", a.Path, a.Members)
+				}
+			}
+			if n := len(members(t, file)); n > 100 {
+				t.Errorf("the archive has %d files", n)
+			}
+		})
+	}
+}
+
+func TestAProcessThatDiesInBetweenIsToldOnce(t *testing.T) {
+	p, about := server(t)
+	cfg := one(p.pid(), about.Address)
+	cfg.Count, cfg.Every = 6, time.Millisecond
+	rounds := 0
+	cfg.Say = func(text string) {
+		if strings.HasPrefix(text, "t1 ") {
+			p.kill()
+		}
+		rounds++
+	}
+	file, sum, err := collect(t, t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := read(t, file)
+	if len(r.Snapshots) != 2 || sum.Captures != 2 {
+		t.Errorf("%d snapshots, %+v", len(r.Snapshots), sum)
+	}
+	if d := cmp.Diff([]string{"process at t2 was not captured: the process has ended"}, problems(r)); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestTheScriptTellsAProcessThatDiesInBetween(t *testing.T) {
+	dash, err := exec.LookPath("dash")
+	if err != nil {
+		t.Skip("dash is not installed")
+	}
+	p, about := server(t)
+	file := filepath.Join(t.TempDir(), "capture.tar.gz")
+	cfg := one(p.pid(), about.Address)
+	cfg.Count, cfg.Every = 4, 2*time.Second
+	script := scriptSaying(t, dash, append(arguments(cfg), "-o", file)...)
+	script.until("t0 of 4")
+	p.kill()
+	if err := script.end(); err != nil {
+		t.Fatal(err)
+	}
+	r := read(t, file)
+	if len(r.Snapshots) == 0 || !said(r, "the process has ended") {
+		t.Errorf("%d snapshots, problems %q", len(r.Snapshots), problems(r))
+	}
+}
+
+// saying is a script whose standard error is read line by line.
+type saying struct {
+	*program
+	t *testing.T
+}
+
+func scriptSaying(t *testing.T, shell string, args ...string) saying {
+	t.Helper()
+	cmd := scriptCommand(t, shell, nil, args...)
+	// program reads standard output: the script has none of its own.
+	inner := exec.Command("/bin/sh", append([]string{"-c", `exec "$0" "$@" 2>&1`, cmd.Path}, cmd.Args[1:]...)...)
+	inner.Env = cmd.Env
+	return saying{start(t, inner), t}
+}
+
+func (s saying) until(text string) {
+	s.t.Helper()
+	for !strings.Contains(s.line(), text) {
+	}
+}
+
+// end reads the rest and waits.
+func (s saying) end() error {
+	s.out.WriteTo(os.Stderr)
+	return s.cmd.Wait()
+}
+
+func TestACaptureThatIsInterruptedIsWhole(t *testing.T) {
+	p, about := server(t)
+	t.Run("between two rounds", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		cfg := one(p.pid(), about.Address)
+		cfg.Count, cfg.Every = 3, time.Hour
+		cfg.Say = func(string) { cancel() }
+		file, sum, err := collect(t, ctx, cfg)
+		if err != nil || !sum.Interrupted || sum.Rounds != 1 {
+			t.Fatalf("%v, %+v", err, sum)
+		}
+		if r := read(t, file); len(r.Snapshots) != 1 || len(problems(r)) > 0 {
+			t.Errorf("%d snapshots, problems %q", len(r.Snapshots), problems(r))
+		}
+	})
+	t.Run("while an endpoint hangs", func(t *testing.T) {
+		p.ask("hang debug2", &about)
+		ctx, cancel := context.WithCancel(t.Context())
+		cfg := one(p.pid(), about.Address)
+		cfg.Count, cfg.Every, cfg.Budget = 3, time.Hour, time.Hour
+		go func() {
+			p.out.ReadString('\n') // it says that a request hangs
+			cancel()
+		}()
+		file, sum, err := collect(t, ctx, cfg)
+		if err != nil || !sum.Interrupted {
+			t.Fatalf("%v, %+v", err, sum)
+		}
+		r := read(t, file)
+		if len(r.Snapshots) != 1 || !said(r, "goroutines debug=2 at t0 was not captured: the capture was ended here") {
+			t.Errorf("%d snapshots, problems %q", len(r.Snapshots), problems(r))
+		}
+		for name, text := range members(t, file) {
+			if path.Base(name) == "manifest.json" && !strings.Contains(text, `"interrupted": true`) {
+				t.Errorf("the manifest does not say that it was interrupted: %s", text)
+			}
+		}
+	})
+}
+
+func TestTheScriptFinishesItsArchiveOnASignal(t *testing.T) {
+	for _, name := range []string{"dash", "busybox"} {
+		shell, err := exec.LookPath(name)
+		if err != nil {
+			t.Logf("%s is not installed", name)
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			p, about := server(t)
+			file := filepath.Join(t.TempDir(), "capture.tar.gz")
+			cfg := one(p.pid(), about.Address)
+			cfg.Count, cfg.Every = 3, time.Hour
+			args := append(arguments(cfg), "-o", file)
+			var script saying
+			if name == "busybox" {
+				wrapper := filepath.Join(t.TempDir(), "sh")
+				if err := os.Symlink(shell, wrapper); err != nil {
+					t.Fatal(err)
+				}
+				script = scriptSaying(t, wrapper, args...)
+			} else {
+				script = scriptSaying(t, shell, args...)
+			}
+			script.until("t0 of 3")
+			if err := script.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+				t.Fatal(err)
+			}
+			if err := script.end(); err != nil {
+				t.Fatal(err)
+			}
+			if r := read(t, file); len(r.Snapshots) != 1 {
+				t.Errorf("%d snapshots", len(r.Snapshots))
+			}
+		})
+	}
+}
+
+func TestALargeDumpIsNotAskedFor(t *testing.T) {
+	for _, by := range takers(t) {
+		t.Run(by.name, func(t *testing.T) {
+			p, about := server(t)
+			p.ask("leak 60", &about)
+			cfg := one(p.pid(), about.Address)
+			cfg.MaxGoroutines = 50
+			file := by.take(t, cfg)
+			r := read(t, file)
+			if got := counted(&r.Snapshots[0], analysis.KindGoroutine, "(*profileServer).leak"); got != 60 {
+				t.Errorf("%d leaked goroutines by debug=1, want 60", got)
+			}
+			if !said(r, "the limit is 50") {
+				t.Error("nothing says why there is no debug=2")
+			}
+			for name, text := range members(t, file) {
+				switch path.Base(name) {
+				case "goroutine.debug2.txt":
+					t.Error("debug=2 was asked for")
+				case "manifest.json":
+					var m capture.Manifest
+					if err := json.Unmarshal([]byte(text), &m); err != nil {
+						t.Fatal(err)
+					}
+					if m.Load.Goroutines < 60 || m.Load.MaxGoroutines != 50 {
+						t.Errorf("load %+v", m.Load)
+					}
+				}
+			}
+		})
+	}
+	t.Run("unless it is forced", func(t *testing.T) {
+		p, about := server(t)
+		p.ask("leak 60", &about)
+		cfg := one(p.pid(), about.Address)
+		cfg.MaxGoroutines = -1
+		if r := read(t, runCollect(t, cfg)); r.Snapshots[0].MaxGoroutineID == 0 {
+			t.Error("there are no ids: debug=2 is missing")
+		}
+	})
+}
+
+func TestTheHeaderFileLetsIn(t *testing.T) {
+	const token = "gate-0pen-5esame"
+	for _, by := range takers(t) {
+		for name, header := range map[string]string{"a header line": "Authorization: Bearer " + token + "\n", "a bare token": token} {
+			t.Run(by.name+", "+name, func(t *testing.T) {
+				p, about := server(t)
+				p.ask("token "+token, &about)
+				p.ask("leak 5", &about)
+				cfg := one(p.pid(), about.Address)
+				if r := read(t, by.take(t, cfg)); !said(r, "401") {
+					t.Errorf("without it: %q", problems(r))
+				}
+				cfg.HeaderFile = filepath.Join(t.TempDir(), "header")
+				if err := os.WriteFile(cfg.HeaderFile, []byte(header), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				file := by.take(t, cfg)
+				if got := counted(&read(t, file).Snapshots[0], analysis.KindGoroutine, "(*profileServer).leak"); got != 5 {
+					t.Errorf("%d leaked goroutines, want 5", got)
+				}
+				for name, text := range members(t, file) {
+					if strings.Contains(text, token) {
+						t.Errorf("%s holds the token", name)
+					}
+				}
+			})
+		}
+	}
+}
+
+func TestSecretsOfTheProcessStayBehind(t *testing.T) {
+	for _, by := range takers(t) {
+		t.Run(by.name, func(t *testing.T) {
+			t.Setenv("DATABASE_PASSWORD", "hidden-1")
+			p, _ := server(t, "--api-token=hidden-2", "--password", "hidden-3", "--db", "postgres://me:hidden-4@db/x", "--token-file=/etc/token", "--level=5")
+			file := by.take(t, one(p.pid(), ""))
+			for name, text := range members(t, file) {
+				if strings.Contains(text, "hidden-") {
+					t.Errorf("%s holds a secret: %q", name, text)
+				}
+				if path.Base(name) != "cmdline" {
+					continue
+				}
+				want := []string{os.Args[0], "--api-token=***", "--password", "***", "--db", "postgres://***@db/x", "--token-file=/etc/token", "--level=5", ""}
+				if d := cmp.Diff(want, strings.Split(text, "\x00")); d != "" {
+					t.Error(d)
+				}
+			}
+		})
+	}
+}
+
+func TestSIGQUITEndsWithTheStacks(t *testing.T) {
+	for _, by := range takers(t) {
+		t.Run(by.name, func(t *testing.T) {
+			log, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer log.Close()
+			fmt.Fprintln(log, "what the program wrote before")
+			cmd := exec.Command(os.Args[0])
+			cmd.Env = append(os.Environ(), roleVariable+"=server", "GOTRACEBACK=all")
+			cmd.Stderr = log
+			p := start(t, cmd)
+			p.line()
+			var about served
+			p.ask("leak 23", &about)
+			go p.cmd.Wait() // a process that nobody waits for does not go away
+			cfg := one(p.pid(), "")
+			cfg.SIGQUIT = true
+			r := read(t, by.take(t, cfg))
+			if got := counted(&r.Snapshots[0], analysis.KindGoroutine, "(*profileServer).leak"); got != 23 {
+				t.Errorf("%d leaked goroutines, want 23; problems %q", got, problems(r))
+			}
+		})
+	}
+}

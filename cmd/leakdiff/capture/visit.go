@@ -1,0 +1,403 @@
+package capture
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// visit is one round of one process.
+type visit struct {
+	c        *collector
+	p        *process
+	round    int
+	dir      string
+	manifest Manifest
+	// count is what the line for people says.
+	goroutines, descriptors, watches int
+	failed                           int
+}
+
+func (c *collector) visit(n int, p *process) *visit {
+	return &visit{c: c, p: p, round: n, dir: path.Join(c.top, "t"+strconv.Itoa(n), p.dir), goroutines: -1, descriptors: -1, watches: -1,
+		manifest: Manifest{
+			Schema: Schema, Tool: c.cfg.Tool, Host: c.cfg.Host, Kernel: c.kernel, BootID: c.bootID,
+			Round: n, Rounds: c.cfg.Count, Every: c.cfg.Every.Seconds(), Started: Time{c.cfg.Now()},
+			Process: p.identity, Steps: []Step{},
+			Load: Load{Goroutines: -1, MaxGoroutines: max(c.cfg.MaxGoroutines, 0), StepSeconds: c.cfg.Budget.Seconds()},
+		}}
+}
+
+func (v *visit) label() string { return "t" + strconv.Itoa(v.round) }
+
+// run captures everything, what is quick and changes at once first. What fails costs
+// its own step only; the error is that of the archive.
+func (v *visit) run(ctx context.Context) error {
+	if v.p.identity.PID != 0 {
+		v.kernel(ctx)
+	}
+	v.endpoints(ctx)
+	if v.p.identity.PID != 0 {
+		v.tools(ctx)
+		if err := v.c.same(v.p); err != nil {
+			v.skip("process", Failed, fmt.Errorf("%w during this round", err))
+		}
+	}
+	return v.finish(ctx.Err() != nil)
+}
+
+// finish writes the manifest.
+func (v *visit) finish(interrupted bool) error {
+	m := &v.manifest
+	m.Ended, m.Interrupted = Time{v.c.cfg.Now()}, interrupted
+	if m.Process.PodUID != "" || v.watches > 0 {
+		m.Pods = v.pods()
+	}
+	for _, pod := range m.Pods {
+		if pod.UID == m.Process.PodUID {
+			m.Process.Pod = pod.Namespace + "/" + pod.Name
+		}
+	}
+	text, err := json.MarshalIndent(m, "", " ")
+	if err != nil {
+		return err
+	}
+	text = append(text, '\n')
+	return v.c.archive.put(path.Join(v.dir, "manifest.json"), v.c.cfg.Now(), int64(len(text)), bytes.NewReader(text))
+}
+
+// pods are those of the host and those that the process sees.
+func (v *visit) pods() []Pod {
+	out := pods("/")
+	for _, pod := range pods(v.c.proc(v.p.identity.PID, "root")) {
+		if !slices.Contains(out, pod) {
+			out = append(out, pod)
+		}
+	}
+	return out
+}
+
+// line is what people are told of the visit.
+func (v *visit) line() string {
+	who := v.p.identity.Name
+	if v.p.identity.PID != 0 {
+		who += fmt.Sprintf(" (%d)", v.p.identity.PID)
+	} else {
+		who = v.p.target.Pprof + v.p.target.Metrics
+	}
+	var parts []string
+	for _, part := range []struct {
+		n    int
+		what string
+	}{{v.goroutines, "goroutines"}, {v.descriptors, "descriptors"}, {v.watches, "watches"}} {
+		if part.n >= 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", part.n, part.what))
+		}
+	}
+	if v.failed > 0 {
+		parts = append(parts, fmt.Sprintf("%d steps failed", v.failed))
+	}
+	return fmt.Sprintf("%s of %d: %s: %s", v.label(), v.c.cfg.Count, who, strings.Join(parts, ", "))
+}
+
+// A taker writes the content of one file. It ends soon after ctx does.
+type taker func(ctx context.Context, w io.Writer) error
+
+// take is one step that gives one file. What was written before an error is kept.
+func (v *visit) take(ctx context.Context, name, file string, f taker) (Step, []byte) {
+	s := Step{Name: name, Status: Done, At: Time{v.c.cfg.Now()}}
+	spool, err := v.c.archive.spool()
+	if err != nil {
+		return v.closeStep(s, err), nil
+	}
+	head, err := v.within(ctx, spool, f)
+	if errors.Is(err, errAbandoned) {
+		// Whoever still writes to the spool keeps it; nothing of it can be used.
+		return v.closeStep(s, err), nil
+	}
+	defer spool.Close()
+	size, end := spool.Seek(0, io.SeekCurrent)
+	if end == nil {
+		_, end = spool.Seek(0, io.SeekStart)
+	}
+	if end != nil || size == 0 {
+		return v.closeStep(s, errors.Join(err, end)), head
+	}
+	s.File, s.Bytes = file, size
+	sum := sha256.New()
+	if err := v.c.archive.put(path.Join(v.dir, file), s.At.Time, size, io.TeeReader(spool, sum)); err != nil {
+		s.File = ""
+		return v.closeStep(s, err), head
+	}
+	s.SHA256 = hex.EncodeToString(sum.Sum(nil))
+	return v.closeStep(s, err), head
+}
+
+var (
+	errAbandoned = errors.New("it did not answer and was left alone")
+	errTooLong   = errors.New("it is longer than what is kept of one file")
+)
+
+// within gives f the time of one step. It returns the first bytes that were written.
+func (v *visit) within(ctx context.Context, spool *os.File, f taker) (head []byte, err error) {
+	ctx, cancel := context.WithTimeout(ctx, v.c.cfg.Budget)
+	defer cancel()
+	w := &bounded{w: spool, left: maxFile}
+	done := make(chan error, 1)
+	go func() { done <- f(ctx, w) }()
+	select {
+	case err = <-done:
+	case <-ctx.Done():
+		// A read of procfs cannot be interrupted: it gets a moment, then nobody waits
+		// for it any more.
+		grace := time.NewTimer(time.Second)
+		defer grace.Stop()
+		select {
+		case err = <-done:
+		case <-grace.C:
+			return nil, fmt.Errorf("%w after %s", errAbandoned, v.c.cfg.Budget)
+		}
+	}
+	switch {
+	case err == nil && w.left < 0:
+		err = errTooLong
+	case err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded):
+		err = fmt.Errorf("no end within %s", v.c.cfg.Budget)
+	case err != nil && ctx.Err() != nil:
+		err = errors.New("the capture was ended here")
+	}
+	return w.head, err
+}
+
+// bounded writes as much as is kept, and remembers the beginning.
+type bounded struct {
+	w    io.Writer
+	left int64
+	head []byte
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	const most = 256
+	if room := most - len(b.head); room > 0 {
+		b.head = append(b.head, p[:min(room, len(p))]...)
+	}
+	if b.left < int64(len(p)) {
+		b.left = -1
+		return 0, errTooLong
+	}
+	b.left -= int64(len(p))
+	return b.w.Write(p)
+}
+
+// closeStep files a step.
+func (v *visit) closeStep(s Step, err error) Step {
+	s.MS = v.c.cfg.Now().Sub(s.At.Time).Milliseconds()
+	if err != nil {
+		s.Error, s.Status = err.Error(), Failed
+		if s.File != "" {
+			s.Status = Partial
+		}
+		v.failed++
+		v.c.lose(fmt.Sprintf("%s of %s: %s", s.Name, v.p.who(), s.Error))
+	}
+	v.manifest.Steps = append(v.manifest.Steps, s)
+	return s
+}
+
+func (p *process) who() string {
+	if p.identity.PID == 0 {
+		return p.target.Pprof + p.target.Metrics
+	}
+	return fmt.Sprintf("%s (%d)", p.identity.Name, p.identity.PID)
+}
+
+// skip files a step that was not tried.
+func (v *visit) skip(name, status string, why error) {
+	s := Step{Name: name, Status: status, At: Time{v.c.cfg.Now()}, Error: why.Error()}
+	if status == Failed {
+		v.failed++
+		v.c.lose(fmt.Sprintf("%s of %s: %s", name, v.p.who(), s.Error))
+	}
+	v.manifest.Steps = append(v.manifest.Steps, s)
+}
+
+// entry is a file of a directory that is kept in memory until all are read.
+type entry struct {
+	name string
+	// text is the content, or the target of a link.
+	text []byte
+}
+
+// takeDirectory is a step that gives a directory of files, or of links.
+func (v *visit) takeDirectory(ctx context.Context, name, dir string, put func(string, time.Time, []byte) error, hash func(entry) string, read func(context.Context) ([]entry, error)) []entry {
+	s := Step{Name: name, Status: Done, At: Time{v.c.cfg.Now()}}
+	type answer struct {
+		entries []entry
+		err     error
+	}
+	done := make(chan answer, 1)
+	ctx, cancel := context.WithTimeout(ctx, v.c.cfg.Budget)
+	defer cancel()
+	go func() {
+		entries, err := read(ctx)
+		done <- answer{entries, err}
+	}()
+	var got answer
+	select {
+	case got = <-done:
+	case <-ctx.Done():
+		grace := time.NewTimer(time.Second)
+		defer grace.Stop()
+		select {
+		case got = <-done:
+		case <-grace.C:
+			v.closeStep(s, fmt.Errorf("%w after %s", errAbandoned, v.c.cfg.Budget))
+			return nil
+		}
+	}
+	if len(got.entries) > manyFiles {
+		v.join(s, dir+".txt", got.entries, got.err)
+		return got.entries
+	}
+	var lines []string
+	err := got.err
+	for _, e := range got.entries {
+		if err := put(path.Join(v.dir, dir, e.name), s.At.Time, e.text); err != nil {
+			v.closeStep(s, err)
+			return nil
+		}
+		lines = append(lines, e.name+" "+hash(e)+"\n")
+		s.Bytes += int64(len(e.text))
+	}
+	if len(lines) > 0 {
+		slices.Sort(lines)
+		sum := sha256.Sum256([]byte(strings.Join(lines, "")))
+		s.File, s.Files, s.SHA256 = dir+"/", len(lines), hex.EncodeToString(sum[:])
+	}
+	v.closeStep(s, err)
+	return got.entries
+}
+
+// manyFiles is how many files a directory may have. A process with ten thousand
+// descriptors would make more files in ten rounds than a reader takes.
+const manyFiles = 1000
+
+// join makes one file of a directory: fdinfo files below headings as "tail -n +1"
+// prints them, links as lines "N -> TARGET".
+func (v *visit) join(s Step, file string, entries []entry, err error) {
+	var text bytes.Buffer
+	for _, e := range entries {
+		if s.Name == "fd" {
+			fmt.Fprintf(&text, "%s -> %s\n", e.name, strings.ReplaceAll(string(e.text), "\n", " "))
+		} else {
+			fmt.Fprintf(&text, "==> fdinfo/%s <==\n%s\n", e.name, e.text)
+		}
+	}
+	if broken := v.putFile(path.Join(v.dir, file), s.At.Time, text.Bytes()); broken != nil {
+		v.closeStep(s, broken)
+		return
+	}
+	sum := sha256.Sum256(text.Bytes())
+	s.File, s.Bytes, s.SHA256 = file, int64(text.Len()), hex.EncodeToString(sum[:])
+	v.closeStep(s, err)
+}
+
+func (v *visit) putFile(name string, at time.Time, text []byte) error {
+	return v.c.archive.put(name, at, int64(len(text)), bytes.NewReader(text))
+}
+
+func (v *visit) putLink(name string, at time.Time, text []byte) error {
+	return v.c.archive.link(name, at, string(text))
+}
+
+func hashOfFile(e entry) string {
+	sum := sha256.Sum256(e.text)
+	return hex.EncodeToString(sum[:])
+}
+
+func targetOfLink(e entry) string { return string(e.text) }
+
+// copyOf reads a file of procfs whole, whatever size it states.
+func copyOf(name string) taker {
+	return func(_ context.Context, w io.Writer) error {
+		f, err := os.Open(name)
+		if err != nil {
+			return bare(err)
+		}
+		defer f.Close()
+		_, err = io.Copy(w, f)
+		return bare(err)
+	}
+}
+
+// bare takes the path off an error of a file, which the step names.
+func bare(err error) error {
+	var of *os.PathError
+	if errors.As(err, &of) {
+		return of.Err
+	}
+	return err
+}
+
+// numbered are the names in a directory of procfs that are numbers, in their order.
+func numbered(dir string) ([]int, error) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil, bare(err)
+	}
+	defer f.Close()
+	names, err := f.Readdirnames(-1)
+	if err != nil {
+		return nil, bare(err)
+	}
+	var out []int
+	for _, name := range names {
+		if n, err := strconv.Atoi(name); err == nil {
+			out = append(out, n)
+		}
+	}
+	slices.Sort(out)
+	return out, nil
+}
+
+// descriptors reads fdinfo/ and fd/ one file after the other: an archiver would
+// believe the size 0 that procfs states. A descriptor that is closed meanwhile is
+// left out.
+func (v *visit) descriptorFiles(ctx context.Context, dir string, read func(string) ([]byte, error)) ([]entry, error) {
+	fds, err := numbered(dir)
+	if err != nil {
+		return nil, err
+	}
+	var out []entry
+	total := 0
+	for _, fd := range fds {
+		if ctx.Err() != nil {
+			return out, fmt.Errorf("%d of %d were read within %s", len(out), len(fds), v.c.cfg.Budget)
+		}
+		name := strconv.Itoa(fd)
+		text, err := read(filepath.Join(dir, name))
+		if err != nil {
+			if gone(err) == errGone {
+				continue
+			}
+			return out, bare(err)
+		}
+		if total += len(text); total > maxFile {
+			return out, errTooLong
+		}
+		out = append(out, entry{name, text})
+	}
+	return out, nil
+}

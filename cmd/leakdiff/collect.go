@@ -1,0 +1,213 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"leakdiff/analysis"
+	"leakdiff/cmd/leakdiff/capture"
+)
+
+type collectCommand struct {
+	PID     []int         `name:"pid" help:"Process to capture; may be repeated."`
+	Name    []string      `help:"Capture every process of this name, also those that are started later; may be repeated."`
+	Pprof   []string      `help:"Where the process serves /debug/pprof: a URL, host:port, or unix:/path. Of several processes PID=URL or NAME=URL." sep:"none"`
+	Metrics []string      `help:"Where the process serves /metrics, written like --pprof." sep:"none"`
+	Every   time.Duration `help:"Time between the begins of two rounds." default:"30s"`
+	Count   int           `help:"Number of rounds." default:"10"`
+	Output  string        `short:"o" help:"Archive to write, - for standard output. It is written as FILE.partial and renamed at the end." placeholder:"FILE" default:"leakdiff-capture.tar.gz"`
+
+	StepTimeout   time.Duration `help:"The most that one step may take: an endpoint that hangs costs its own step only." default:"10s"`
+	HeaderFile    string        `help:"File with header lines for the endpoints (Authorization: Bearer ...), or with a bare token."`
+	CAFile        string        `name:"ca-file" help:"Certificates that the endpoints are checked against."`
+	Insecure      bool          `help:"Take any certificate, as a kubelet's own one."`
+	MaxGoroutines int           `help:"Do not ask for debug=2 above so many goroutines, by the total of debug=1." default:"100000"`
+	Force         bool          `help:"Ask for debug=2 however many goroutines there are."`
+	Sigquit       bool          `help:"Send SIGQUIT: a Go program writes its stacks to its standard error AND ENDS, so that it is asked in the last round only; a JVM goes on."`
+	NodeReport    bool          `help:"Send SIGUSR2 to Node.js also where --report-on-signal is not in its command line, if it catches the signal."`
+	Lsof          bool          `help:"Run lsof where it is installed." default:"true" negatable:""`
+	JVM           bool          `name:"jvm" help:"Ask a JVM for its threads, by jcmd or jstack." default:"true" negatable:""`
+	Host          string        `name:"hostname" help:"Name of the host, where its own one says nothing."`
+	Proc          string        `help:"Where procfs is mounted." default:"/proc"`
+
+	Pod    string `help:"Print the kubectl line that captures in this pod (NAMESPACE/POD or NAMESPACE/POD/CONTAINER), and do nothing else." placeholder:"NAMESPACE/POD"`
+	Node   string `help:"Print the kubectl line that captures on this node, and do nothing else."`
+	Script bool   `help:"Print the POSIX shell script that does the same, and do nothing else; a server has it at /collect.sh."`
+}
+
+// Help is printed below the flags.
+func (*collectCommand) Help() string {
+	return fmt.Sprintf(`What it costs the process: reading /proc costs nothing worth naming. A goroutine dump stops the whole program
+for about %d us per goroutine and copy of the buffer: 10,000 goroutines about 0.1 s, 100,000 about 1 s. debug=1 is asked
+first, which is cheap, and debug=2 only below --max-goroutines; an endpoint that did not answer is not asked again in the
+same round. lsof and jcmd run once a round. No environment is kept, and secrets in command lines are hidden.
+
+The archive is whole whenever the capture ends: SIGINT and SIGTERM finish it with what is there, with a warning and
+status 0. Status 2 means that nothing could be captured.`, capture.MicrosecondsPerGoroutine)
+}
+
+func (c *collectCommand) Run(ctx context.Context, m *Main) error {
+	switch {
+	case c.Script:
+		_, err := m.Stdout.Write(capture.Script())
+		return err
+	case c.Pod != "" || c.Node != "":
+		lines, err := capture.Kubectl{Pod: c.Pod, Node: c.Node, Arguments: c.scriptArguments(), Output: c.Output}.Lines()
+		if err != nil {
+			return badCollect(err.Error(), "leakdiff collect --pod kube-system/coredns-7d --name coredns")
+		}
+		_, err = fmt.Fprint(m.Stdout, lines)
+		return err
+	}
+	targets, err := c.targets()
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	// A second signal ends the program at once.
+	context.AfterFunc(ctx, stop)
+	return c.collect(ctx, m, targets)
+}
+
+func badCollect(why, hint string) error {
+	return &analysis.Fault{Code: "bad_request", What: "cannot collect", Why: why, Hint: hint}
+}
+
+func (c *collectCommand) collect(ctx context.Context, m *Main, targets []capture.Target) error {
+	say := func(text string) { fmt.Fprintln(m.Stderr, "leakdiff:", text) }
+	archive := capture.StreamArchive(m.Stdout)
+	if c.Output != "-" {
+		var err error
+		if archive, err = capture.NewArchive(c.Output); err != nil {
+			return badCollect(err.Error(), "name a file in a directory that you may write to with -o")
+		}
+	}
+	cfg := capture.Config{
+		Targets: targets, Count: c.Count, Every: c.Every, Budget: c.StepTimeout, MaxGoroutines: c.MaxGoroutines,
+		HeaderFile: c.HeaderFile, CAFile: c.CAFile, Insecure: c.Insecure, SIGQUIT: c.Sigquit, NodeReport: c.NodeReport,
+		NoLsof: !c.Lsof, NoJVM: !c.JVM, Proc: c.Proc, Host: c.Host, Tool: "leakdiff collect " + version, Say: say,
+	}
+	if c.Force {
+		cfg.MaxGoroutines = -1
+	}
+	sum, err := capture.Run(ctx, cfg, archive)
+	if err != nil && sum.Captures == 0 {
+		archive.Discard()
+		return badCollect(err.Error(), "name a process that runs now with --pid or --name, or an endpoint with --pprof")
+	}
+	if err := errors.Join(err, archive.Close()); err != nil {
+		return &analysis.Fault{Code: "disk_full", What: "the archive could not be written", Where: c.Output, Why: err.Error(), Hint: "name a file on a disk with room with -o; FILE.partial holds what was written"}
+	}
+	for _, lost := range sum.Lost {
+		say("warning: " + lost)
+	}
+	if sum.Interrupted {
+		say(fmt.Sprintf("warning: ended by a signal in round %d of %d; the archive holds what was there", sum.Rounds, c.Count))
+	}
+	if c.Output != "-" {
+		say(fmt.Sprintf("%s: %d bytes, %d rounds; read it with: leakdiff report %s", c.Output, archive.Size(), sum.Rounds, c.Output))
+	}
+	return nil
+}
+
+// targets pairs processes with endpoints.
+func (c *collectCommand) targets() ([]capture.Target, error) {
+	const hint = "leakdiff collect --pid 4711 --pprof http://127.0.0.1:6060 -o capture.tar.gz"
+	if c.Count < 1 || c.Every <= 0 || c.StepTimeout <= 0 || c.MaxGoroutines < 1 {
+		return nil, badCollect("--count, --every, --step-timeout and --max-goroutines must be above 0", hint)
+	}
+	var out []capture.Target
+	for _, pid := range c.PID {
+		if pid <= 0 {
+			return nil, badCollect(fmt.Sprintf("%d is no pid", pid), hint)
+		}
+		out = append(out, capture.Target{PID: pid})
+	}
+	for _, name := range c.Name {
+		out = append(out, capture.Target{Name: name})
+	}
+	if len(out) == 0 {
+		if len(c.Pprof)+len(c.Metrics) == 0 {
+			return nil, badCollect("no process was named", hint)
+		}
+		out = append(out, capture.Target{})
+	}
+	if err := assign(out, "--pprof", c.Pprof, func(t *capture.Target, address string) { t.Pprof = address }); err != nil {
+		return nil, err
+	}
+	return out, assign(out, "--metrics", c.Metrics, func(t *capture.Target, address string) { t.Metrics = address })
+}
+
+// assign gives each address to its process.
+//
+//	"http://127.0.0.1:6060"         to the only one
+//	"4711=127.0.0.1:6060", "kubelet=https://127.0.0.1:10250"
+func assign(targets []capture.Target, flag string, addresses []string, set func(*capture.Target, string)) error {
+	for _, address := range addresses {
+		whose, rest, ok := strings.Cut(address, "=")
+		if !ok || strings.ContainsAny(whose, ":/?") {
+			if len(targets) > 1 {
+				return badCollect(fmt.Sprintf("%s %s does not say which of %d processes it is of", flag, address, len(targets)), "write "+flag+" PID=URL or "+flag+" NAME=URL")
+			}
+			set(&targets[0], address)
+			continue
+		}
+		found := false
+		for i := range targets {
+			if t := &targets[i]; t.Name == whose || t.PID != 0 && strconv.Itoa(t.PID) == whose {
+				set(t, rest)
+				found = true
+			}
+		}
+		if !found {
+			return badCollect(fmt.Sprintf("%s %s names a process that is not captured", flag, address), "name it with --pid or --name as well")
+		}
+	}
+	return nil
+}
+
+// scriptArguments are those of the script for what the flags ask.
+func (c *collectCommand) scriptArguments() []string {
+	var out []string
+	for _, pid := range c.PID {
+		out = append(out, "--pid", strconv.Itoa(pid))
+	}
+	for _, name := range c.Name {
+		out = append(out, "--name", name)
+	}
+	if len(c.PID)+len(c.Name) == 0 {
+		// The first process of a container; on a node the one that leaks most often.
+		if out = append(out, "--pid", "1"); c.Node != "" {
+			out = []string{"--name", "kubelet"}
+		}
+	}
+	for _, address := range c.Pprof {
+		out = append(out, "--pprof", address)
+	}
+	for _, address := range c.Metrics {
+		out = append(out, "--metrics", address)
+	}
+	if c.HeaderFile != "" {
+		out = append(out, "--header-file", c.HeaderFile)
+	}
+	if c.Insecure {
+		out = append(out, "--insecure")
+	}
+	if c.Force {
+		out = append(out, "--force")
+	}
+	return append(out, "--every", seconds(c.Every), "--count", strconv.Itoa(c.Count), "--step-timeout", seconds(c.StepTimeout), "--max-goroutines", strconv.Itoa(c.MaxGoroutines))
+}
+
+// seconds is how the script takes a duration.
+func seconds(d time.Duration) string {
+	return strconv.Itoa(int(max(d.Round(time.Second), time.Second) / time.Second))
+}

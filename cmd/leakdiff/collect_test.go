@@ -1,0 +1,106 @@
+package main
+
+import (
+	"bufio"
+	"debug/elf"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// collecting starts `leakdiff collect` for this test's own process and waits for its
+// first round.
+func collecting(t *testing.T, args ...string) (*exec.Cmd, *bufio.Reader) {
+	t.Helper()
+	cmd := exec.Command(binary(t), append([]string{"collect", "--pid", strconv.Itoa(os.Getpid()), "--no-lsof", "--every", "1h"}, args...)...)
+	cmd.Env = environment()
+	pipe, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cmd.Process.Kill() })
+	said := bufio.NewReader(pipe)
+	for {
+		line, err := said.ReadString('\n')
+		if err != nil {
+			t.Fatalf("it ended: %v", err)
+		}
+		if strings.Contains(line, "t0 of 10") {
+			return cmd, said
+		}
+	}
+}
+
+func TestACollectThatIsStoppedLeavesAWholeArchive(t *testing.T) {
+	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+		t.Run(signal.String(), func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "capture.tar.gz")
+			cmd, said := collecting(t, "-o", file)
+			if err := cmd.Process.Signal(signal); err != nil {
+				t.Fatal(err)
+			}
+			rest, _ := io.ReadAll(said)
+			if err := cmd.Wait(); err != nil {
+				t.Fatalf("%v: %s", err, rest)
+			}
+			if !strings.Contains(string(rest), "ended by a signal in round 1 of 10") {
+				t.Errorf("it says %q", rest)
+			}
+			if got := execute(t, nil, "report", file); got.status != 0 || !strings.Contains(got.stdout, "descriptors") {
+				t.Errorf("status %d: %s%s", got.status, got.stdout, got.stderr)
+			}
+			if _, err := os.Stat(file + ".partial"); err == nil {
+				t.Error("the partial file is still there")
+			}
+		})
+	}
+}
+
+func TestACollectThatIsKilledLeavesWhatItHad(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "capture.tar.gz")
+	cmd, _ := collecting(t, "-o", file)
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	cmd.Wait()
+	if _, err := os.Stat(file); err == nil {
+		t.Error("an archive that is not whole has the name of a whole one")
+	}
+	if got := execute(t, nil, "report", file+".partial"); got.status != 0 || !strings.Contains(got.stdout, "descriptors") {
+		t.Errorf("status %d: %s%s", got.status, got.stdout, got.stderr)
+	}
+	if left, _ := os.ReadDir(dir); len(left) != 1 {
+		t.Errorf("%d files are left, want the partial one", len(left))
+	}
+}
+
+// The program is copied to nodes and into containers that have another libc, or none.
+func TestTheProgramNeedsNoLibrary(t *testing.T) {
+	f, err := elf.Open(binary(t))
+	if err != nil {
+		t.Skipf("it is no ELF file: %v", err)
+	}
+	defer f.Close()
+	for _, p := range f.Progs {
+		if p.Type == elf.PT_INTERP {
+			t.Error("it asks for a dynamic linker")
+		}
+	}
+}
+
+func TestServeGivesTheScriptOfCollect(t *testing.T) {
+	s := serve(t, t.TempDir(), "--no-samples")
+	want := execute(t, nil, "collect", "--script").stdout
+	if got := s.get("/collect.sh"); got != want {
+		t.Errorf("%d bytes are served, want the %d that collect --script prints", len(got), len(want))
+	}
+}

@@ -1,0 +1,261 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/knowledge"
+	"leakdiff/analysis/report"
+	"leakdiff/samples"
+)
+
+// baselines are the first snapshots of every series of the corpus.
+func baselines(t *testing.T) map[string]string {
+	t.Helper()
+	root := filepath.Join(corpus(t), "series")
+	series, err := os.ReadDir(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]string{}
+	for _, s := range series {
+		inside, err := os.ReadDir(filepath.Join(root, s.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range inside { // by name: the first is the earliest
+			if d.IsDir() {
+				out[s.Name()] = filepath.Join(root, s.Name(), d.Name())
+				break
+			}
+		}
+	}
+	return out
+}
+
+func TestHealthyDumpsAreAccusedOfNothing(t *testing.T) {
+	dirs := baselines(t)
+	if len(dirs) != 10 {
+		t.Fatalf("%d series, the corpus has 10", len(dirs))
+	}
+	for name, dir := range dirs {
+		t.Run(name, func(t *testing.T) {
+			for _, s := range reportOf(t, ofDirectory(t, dir)).Series {
+				for _, f := range s.Families {
+					if f.Verdict == analysis.Leaking || f.Verdict == analysis.Suspicious || len(f.Known) > 0 {
+						t.Errorf("%s: %s is %s, known leaks %v", s.Process, f.Title, f.Verdict, f.Known)
+					}
+				}
+			}
+		})
+	}
+}
+
+// The figures are those of formats/knowledge.md section 4: what the list of normal
+// stacks explains of idle programs.
+func TestNormalStacksExplainIdlePrograms(t *testing.T) {
+	dirs := baselines(t)
+	for _, tt := range []struct {
+		series, process string
+		least, of       int
+	}{
+		{"kubelet-probe-leak", "kubelet", 60, 87},
+		{"kubelet-probe-leak", "containerd", 19, 28},
+		{"prometheus-hanging-targets", "prometheus", 18, 27},
+		{"clientgo-informer-recreate", "informer", 26, 28},
+	} {
+		t.Run(tt.process, func(t *testing.T) {
+			for _, s := range reportOf(t, ofDirectory(t, dirs[tt.series])).Series {
+				if s.Process != tt.process {
+					continue
+				}
+				if s.Healthy == nil || s.Healthy.Of != tt.of || s.Healthy.Members < tt.least {
+					t.Errorf("%+v, want at least %d of %d", s.Healthy, tt.least, tt.of)
+				}
+				return
+			}
+			t.Error("no such process")
+		})
+	}
+}
+
+// classesOf are the classes that the findings of a process name.
+func classesOf(r report.Report, process string) []string {
+	var out []string
+	for _, s := range r.Series {
+		if process != "" && s.Process != process {
+			continue
+		}
+		for _, f := range s.Findings {
+			for _, c := range f.Classes {
+				if !slices.Contains(out, c) {
+					out = append(out, c)
+				}
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+func TestFindingsOfTheCorpusNameTheirClasses(t *testing.T) {
+	root := filepath.Join(corpus(t), "series")
+	for _, tt := range []struct {
+		series, process string
+		want            []string
+	}{
+		{"kubelet-probe-leak", "kubelet", []string{"housekeeping", "inotify", "pod_worker", "prober"}},
+		{"inotify-leak", "", []string{"inotify"}},
+		{"clientgo-informer-recreate", "", []string{"watch-informer"}},
+		{"node-agent-leak", "", []string{"node-agent"}},
+		{"okhttp-leak", "", []string{"okhttp"}},
+		{"okhttp-leak-supportcore", "", []string{"okhttp"}},
+		{"groovy-k8s-clients", "", []string{"okhttp", "queue-saturation"}},
+		{"socket-leak", "", nil},
+		{"restart", "", nil},
+		{"prometheus-hanging-targets", "", nil},
+	} {
+		t.Run(tt.series, func(t *testing.T) {
+			r := reportOf(t, ofDirectory(t, filepath.Join(root, tt.series)))
+			if d := cmp.Diff(tt.want, classesOf(r, tt.process)); d != "" {
+				t.Error(d)
+			}
+			for _, key := range tt.want {
+				class := r.ClassOf(key)
+				if class == nil || class.FirstCheck == "" || len(class.Remedy) == 0 {
+					t.Errorf("%s comes without advice", key)
+				}
+			}
+		})
+	}
+}
+
+// sampleReport is the report of a sample that comes with the program.
+func sampleReport(t *testing.T, name string) (report.Report, string) {
+	t.Helper()
+	all, err := samples.All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range all {
+		if s.Name == name {
+			file := filepath.Join(t.TempDir(), name+".tar.gz")
+			if err := os.WriteFile(file, s.Archive, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			return reportOf(t, ofBytes(name+".tar.gz", s.Archive)), file
+		}
+	}
+	t.Fatalf("no sample %s", name)
+	return report.Report{}, ""
+}
+
+func TestTheKubeletSampleIsToldWithTheRightAdvice(t *testing.T) {
+	r, file := sampleReport(t, "kubelet-probe-leak")
+	if d := cmp.Diff([]string{"housekeeping", "inotify", "pod_worker", "prober"}, classesOf(r, "kubelet")); d != "" {
+		t.Error(d)
+	}
+	for _, format := range []string{"text", "md"} {
+		var out bytes.Buffer
+		m := &Main{Stdout: &out, Stderr: &out}
+		if status := m.Run(t.Context(), []string{"report", "--format", format, file}); status != exitDone {
+			t.Fatalf("%s: status %d: %s", format, status, out.String())
+		}
+		flat := strings.NewReplacer("**", "", "\\", "").Replace(strings.Join(strings.Fields(out.String()), " "))
+		for _, part := range []string{
+			"Cause: cAdvisor housekeeping accumulation", "Cause: Probe accumulation", "Cause: Stuck pod workers",
+			"First check: kubectl get pods -A --field-selector spec.nodeName=NODE", "Remedy: Where the workers stand in ExecSync, look at the container runtime first",
+			"Mind: Restarting the kubelet is disruptive", "Known leak: k8s-114751", "+176 from t0 to t7", "Known leaks: none matches",
+		} {
+			if !strings.Contains(flat, part) {
+				t.Errorf("%s lacks %q", format, part)
+			}
+		}
+	}
+}
+
+func TestAProofBeatsTheNormalStackAndSaysSo(t *testing.T) {
+	r, _ := sampleReport(t, "kubelet-probe-leak")
+	checked := 0
+	for _, f := range r.Series[0].Families {
+		if f.Verdict != analysis.Leaking || f.Normal == nil {
+			continue
+		}
+		checked++
+		if !slices.ContainsFunc(f.Evidence, func(e analysis.Evidence) bool {
+			return e.Rule == knowledge.RuleNormal && strings.Contains(e.Text, "beats the catalogue")
+		}) {
+			t.Errorf("%s: %+v", f.Title, f.Evidence)
+		}
+	}
+	if checked == 0 {
+		t.Error("no leaking family of the sample is a normal stack")
+	}
+}
+
+func TestTheInotifySampleNamesDeadMounts(t *testing.T) {
+	r, _ := sampleReport(t, "inotify-leak")
+	var signs []string
+	for _, f := range r.Series[0].Findings {
+		signs = append(signs, f.Signs...)
+	}
+	// 43 is the truth of corpus/series/inotify-leak: watches whose device is in no line
+	// of mountinfo at t3.
+	if !slices.Contains(signs, "43 watches on mounts that are gone (device in no line of mountinfo)") {
+		t.Errorf("signs %q", signs)
+	}
+}
+
+func TestTheVersionOfTheEvidenceIsComparedWithTheFix(t *testing.T) {
+	r, _ := sampleReport(t, "kubelet-probe-leak")
+	for _, f := range r.Series[0].Findings {
+		for _, k := range f.Known {
+			if k.ID == "k8s-100241" {
+				if k.Seen != "github.com/google/cadvisor v0.52.1" || k.Verdict != knowledge.VersionFixed {
+					t.Errorf("%+v", k)
+				}
+				return
+			}
+		}
+	}
+	t.Error("k8s-100241 is not told")
+}
+
+func TestOwnKnowledgeIsReadFromADirectory(t *testing.T) {
+	_, file := sampleReport(t, "inotify-leak")
+	dir := t.TempDir()
+	own := `{"schema": "leakdiff.knowledge/1", "known": [
+	 {"id": "own-7", "title": "our watcher forgets its instance", "status": "leak", "remedy": "close it", "signature": {"resources": [{"kind": "descriptor", "attributes": {"name": "inotify"}}]}},
+	 {"id": "own-8", "title": "half an entry"}]}`
+	if err := os.WriteFile(filepath.Join(dir, "own.json"), []byte(own), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run := func(args ...string) (int, string) {
+		var out bytes.Buffer
+		m := &Main{Stdout: &out, Stderr: &out}
+		status := m.Run(t.Context(), append(args, file))
+		return status, strings.Join(strings.Fields(out.String()), " ")
+	}
+	status, out := run("report", "--knowledge", dir)
+	second := fmt.Sprintf(`own.json, line 3, byte %d: known[1] (own-8) lacks "status"`, strings.Index(own, `{"id": "own-8"`))
+	for _, part := range []string{"Known leak: own-7: Our watcher forgets its instance.", second} {
+		if status != exitDone || !strings.Contains(out, part) {
+			t.Errorf("status %d, lacks %q:\n%s", status, part, out)
+		}
+	}
+	t.Setenv("LEAKDIFF_KNOWLEDGE", dir)
+	if _, out := run("report"); !strings.Contains(out, "own-7") {
+		t.Error("LEAKDIFF_KNOWLEDGE is not read")
+	}
+	if status, out := run("report", "--knowledge", filepath.Join(dir, "missing")); status != exitError || !strings.Contains(out, "this is no directory") {
+		t.Errorf("status %d: %s", status, out)
+	}
+}

@@ -1,0 +1,191 @@
+package server
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"leakdiff/analysis/knowledge"
+	"leakdiff/store"
+)
+
+func TestTheCatalogueIsListedAndFiltered(t *testing.T) {
+	s := newSite(t)
+	for _, tt := range []struct {
+		name, path string
+		want, not  []string
+	}{
+		{"everything", "/knowledge", []string{`id="c-prober"`, `id="k-k8s-57992"`, `id="n-kubelet-podworkerloop"`, "9 classes, 154 known leaks and", "Often said, and measured", `aria-current="page">Knowledge`}, []string{"with these words"}},
+		{"by a function", "/knowledge?q=spdystream", []string{`id="c-spdystream-wsstream"`, `id="k-k8s-105830"`, `id="n-spdystream-serve"`, "with these words"}, []string{`id="c-prober"`, `id="k-etcd-18704"`}},
+		{"by a release", "/knowledge?q=1.6.36", []string{`id="k-containerd-10568"`}, []string{`id="k-k8s-57992"`}},
+		{"by two words", "/knowledge?q=housekeeping+50", []string{`id="k-k8s-114751"`}, []string{`id="k-cadvisor-3218"`}},
+		{"nothing", "/knowledge?q=zzzz", []string{"Nothing in the catalogue has all of these words.", "0 classes, 0 known leaks and 0 normal stacks"}, nil},
+		{"a hostile word", "/knowledge?q=%3Cscript%3Ealert(1)%3C/script%3E", []string{"&lt;script&gt;"}, []string{"<script>alert"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := s.get(tt.path)
+			if r.status != http.StatusOK {
+				t.Fatalf("status %d", r.status)
+			}
+			plain := strings.ReplaceAll(r.body, "\u00a0", " ")
+			for _, part := range tt.want {
+				if !strings.Contains(plain, part) {
+					t.Errorf("lacks %q", part)
+				}
+			}
+			for _, part := range tt.not {
+				if strings.Contains(r.body, part) {
+					t.Errorf("has %q", part)
+				}
+			}
+		})
+	}
+}
+
+func TestTheCatalogueIsExportedInTheFormItIsReadIn(t *testing.T) {
+	s := newSite(t)
+	r := s.get("/knowledge.json")
+	if r.status != http.StatusOK || !strings.HasPrefix(r.header.Get("Content-Type"), "application/json") {
+		t.Fatalf("status %d, %s", r.status, r.header.Get("Content-Type"))
+	}
+	doc, problems := knowledge.Parse(knowledge.File{Name: "knowledge.json", Text: []byte(r.body)})
+	if len(problems) > 0 || len(doc.Known) != 154 || decode[knowledge.Document](t, r.body).Catalogue != knowledge.Builtin().Version() {
+		t.Errorf("%d known leaks: %v", len(doc.Known), problems)
+	}
+	if own := decode[knowledge.Document](t, s.get("/knowledge.json?own=1").body); len(own.Known) != 0 || own.Schema != knowledge.Schema {
+		t.Errorf("own entries: %+v", own)
+	}
+	if schema := s.get("/knowledge/schema.json"); !json.Valid([]byte(schema.body)) || !strings.Contains(schema.body, "leakdiff.knowledge/1") {
+		t.Errorf("schema: %s", schema.body)
+	}
+}
+
+// pileOf prints n goroutines of one function that wait.
+func pileOf(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "goroutine %d [chan receive, %d minutes]:\nexample.org/pool.(*Client).wait(0xc000010000)\n\t/src/pool.go:10 +0x1d\ncreated by example.org/pool.New in goroutine 1\n\t/src/pool.go:5 +0x2d\n\n", i+10, n-i)
+	}
+	return b.String()
+}
+
+func TestAFileThatIsDroppedIntoTheDirectoryIsReadAtTheNextRequest(t *testing.T) {
+	st, err := store.Open(t.Context(), store.Config{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "knowledge")
+	s := startSite(t, st, Config{Knowledge: os.DirFS(dir), KnowledgeDir: dir})
+	first := s.put("t0.txt", []byte(pileOf(20)))
+	for i, n := range []int{60, 120, 200} {
+		s.do("PUT", fmt.Sprintf("/api/v1/bundles/t%d.txt?wait=1&case=%s", i+1, first.Case), strings.NewReader(pileOf(n)), "Authorization", "Bearer "+first.OwnerKey)
+	}
+	page := "/cases/" + first.Case
+	if r := s.get(page); !strings.Contains(r.body, "None matches: no entry of the catalogue") || strings.Contains(r.body, "own-1") {
+		t.Error("before the file: the case page does not say that none matches")
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	own := `{"schema": "leakdiff.knowledge/1", "known": [
+	 {"id": "own-1", "title": "the pool is made per call", "status": "leak", "remedy": "share it", "url": "https://tickets.example.org/1",
+	  "signature": {"frames_in_order": ["example.org/pool.(*Client).wait"], "wait_states": ["chan receive"]}},
+	 {"id": "own-2", "title": "x", "status": "nonsense"}]}`
+	if err := os.WriteFile(filepath.Join(dir, "team.json"), []byte(own), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		path string
+		want []string
+	}{
+		{page, []string{"own-1", "the pool is made per call", "https://tickets.example.org/1", "team.json"}},
+		{page + ".md", []string{"Known leak own-1"}},
+		{page + ".json", []string{`"id": "own-1"`, `"origin": "team.json"`}},
+		{"/knowledge", []string{`id="k-own-1"`, "Own files that were not understood", "known[1] (own-2).status is an unknown word", "Own entries as JSON"}},
+		{"/knowledge.json?own=1", []string{`"id": "own-1"`}},
+	} {
+		r := s.get(tt.path)
+		for _, part := range tt.want {
+			if !strings.Contains(r.body, part) {
+				t.Errorf("%s lacks %q", tt.path, part)
+			}
+		}
+	}
+	if err := os.Remove(filepath.Join(dir, "team.json")); err != nil {
+		t.Fatal(err)
+	}
+	if r := s.get(page); strings.Contains(r.body, "own-1") {
+		t.Error("the entry outlives its file")
+	}
+}
+
+func TestPagesOfTheSampleNameCausesAndKnownLeaks(t *testing.T) {
+	s := newSite(t)
+	up := s.put("kubelet-probe-leak.tar.gz", sample(t, "kubelet-probe-leak").Archive)
+	page := s.get(up.Link)
+	for _, part := range []string{
+		"Probe accumulation", "Stuck pod workers", "cAdvisor housekeeping accumulation", `href="/knowledge#c-prober"`, "First check", "Restarting the kubelet is disruptive",
+		"k8s-114751", `href="/knowledge?q=k8s-114751#k-k8s-114751"`, "None matches: no entry", "has the fix", "Beside the proof", "+176 from t0 to t7", "goroutines at t8 are in",
+	} {
+		if !strings.Contains(page.body, part) {
+			t.Errorf("the case page lacks %q", part)
+		}
+	}
+	var found struct {
+		Knowledge struct{ Catalogue string }
+		Series    []struct {
+			Families []struct {
+				Fingerprint, Title string
+				Classes, Known     []string
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(s.get(up.Link+".json").body), &found); err != nil {
+		t.Fatal(err)
+	}
+	if found.Knowledge.Catalogue != knowledge.Builtin().Version() {
+		t.Errorf("the report names the catalogue %q", found.Knowledge.Catalogue)
+	}
+	for _, f := range found.Series[0].Families {
+		if !strings.Contains(f.Title, "housekeeping") {
+			continue
+		}
+		if len(f.Known) == 0 || len(f.Classes) != 1 || f.Classes[0] != "housekeeping" {
+			t.Errorf("%s: classes %v, known %v", f.Title, f.Classes, f.Known)
+		}
+		r := s.get("/families/" + f.Fingerprint + "?case=" + up.Case)
+		for _, part := range []string{"What is known of it", "Normal stack", "expected 1 per cgroup or container", "k8s-114751", "proven by identities, which beats the catalogue"} {
+			if !strings.Contains(r.body, part) {
+				t.Errorf("the family page lacks %q", part)
+			}
+		}
+		return
+	}
+	t.Error("the sample has no family of housekeeping")
+}
+
+var liveLink = regexp.MustCompile(`href="/(knowledge|families|cases)[^"]*"`)
+
+func TestAFrozenPageKeepsItsAdviceAndLinksToNoLivePage(t *testing.T) {
+	s := newSite(t)
+	up := s.put("kubelet-probe-leak.tar.gz", sample(t, "kubelet-probe-leak").Archive)
+	r := s.do("POST", "/api/v1/permalinks", strings.NewReader(`{"case": "`+up.Case+`", "view": "`+up.Link+`", "redact": true, "keep": "90d"}`), "Content-Type", "application/json", "Authorization", "Bearer "+up.OwnerKey)
+	if r.status != http.StatusCreated {
+		t.Fatalf("status %d: %s", r.status, r.body)
+	}
+	made := decode[struct{ Link string }](t, r.body)
+	frozen := s.get(made.Link[strings.Index(made.Link, "/p/"):])
+	for _, part := range []string{"Probe accumulation", "k8s-114751", "https://github.com/kubernetes/kubernetes/issues/114751"} {
+		if !strings.Contains(frozen.body, part) {
+			t.Errorf("the frozen page lacks %q", part)
+		}
+	}
+	if link := liveLink.FindString(frozen.body); link != "" {
+		t.Errorf("the frozen page links to %s", link)
+	}
+}

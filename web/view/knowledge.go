@@ -1,0 +1,493 @@
+package view
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/knowledge"
+	"leakdiff/analysis/report"
+)
+
+// ClassAdvice is a class of causes with what to do.
+type ClassAdvice struct {
+	Key, Cause string
+	// URL is the class on the page of the catalogue, empty on frozen pages.
+	URL string
+	// Seen says at which finding the class is told in full, empty where it is here.
+	Seen  string
+	Signs []string
+
+	LooksLike, Expected, FirstCheck string
+	Idle, Stuck, Corner             string
+
+	Metrics []ClassMetric
+	Remedy  []string
+	// Warnings stand before the remedy: they are about its disruptive steps.
+	Warnings     []string
+	Validate     []string
+	UpstreamWhen string
+	Attach       []string
+	// Corrections are common advice and what measurement says of it.
+	Corrections []Pair
+}
+
+// ClassMetric is a figure to look at.
+type ClassMetric struct{ Name, Why, Warning string }
+
+// KnownLeak is an entry of the catalogue.
+type KnownLeak struct {
+	// Label says what it is: "Known leak", "Looks like".
+	Label, ID, Title, Status string
+	// Text is what it means here, Compare sets versions against each other; Versions is
+	// the same in a few words where a version was seen.
+	Text, Compare, Versions string
+	// Facts are affected and fixed versions, trigger and remedy.
+	Facts []Pair
+	// URL is the entry on the page of the catalogue, Reference the report itself.
+	URL, Reference string
+	Origin         string
+	// Signature and Excerpt are shown by the catalogue.
+	Signature []string
+	Excerpt   string
+}
+
+// NormalStack is why a family may be healthy.
+type NormalStack struct {
+	ID, Library, Reason, Expected, Note, Verified, URL, Origin string
+	Frames                                                     []string
+}
+
+// knownNone is printed where the catalogue was asked and nothing matches.
+const knownNone = "None matches: no entry of the catalogue has this signature together with its state and growth."
+
+// openKnown is how many known leaks a finding shows.
+const openKnown = 8
+
+// knowledgeURL is an item on the page of the catalogue; known leaks are folded there
+// unless the page is filtered.
+func knowledgeURL(kind, id string) string {
+	query := ""
+	if kind == "k" {
+		query = "?q=" + url.QueryEscape(id)
+	}
+	return "/knowledge" + query + "#" + kind + "-" + url.PathEscape(id)
+}
+
+// newClassAdvice puts a class into words ready to print.
+func newClassAdvice(c *knowledge.Class, corrections []knowledge.Correction) ClassAdvice {
+	out := ClassAdvice{
+		Key: Visible(c.Key), Cause: Visible(c.Cause), URL: knowledgeURL("c", c.Key), LooksLike: Visible(c.LooksLike), Expected: Visible(c.Expected), FirstCheck: Visible(c.FirstCheck),
+		Idle: Visible(c.Idle), Stuck: Visible(c.Stuck), Corner: Visible(c.Corner), Remedy: visibles(c.Remedy), Warnings: visibles(c.Warnings), Validate: visibles(c.Validate),
+		UpstreamWhen: Visible(c.Upstream.When), Attach: visibles(c.Upstream.Attach),
+	}
+	for _, m := range c.Metrics {
+		out.Metrics = append(out.Metrics, ClassMetric{Visible(m.Name), Visible(m.Why), Visible(m.Warning)})
+	}
+	for _, x := range corrections {
+		out.Corrections = append(out.Corrections, Pair{Visible(x.Advice), Visible(x.Fact)})
+	}
+	return out
+}
+
+func visibles(all []string) []string {
+	out := make([]string, len(all))
+	for i, s := range all {
+		out[i] = Visible(s)
+	}
+	return out
+}
+
+// newKnownLeak puts a match into words.
+func newKnownLeak(k report.KnownLeak) KnownLeak {
+	out := KnownLeak{
+		Label: k.Label(), ID: Visible(k.ID), Title: Visible(k.Title), Status: statusWord(k.Status), Text: Visible(k.Text), Compare: capital(Visible(k.Compare)),
+		URL: knowledgeURL("k", k.ID), Reference: reference(k.Reference), Origin: Visible(k.Origin),
+	}
+	if k.Seen != "" {
+		out.Versions = strings.TrimSuffix(Visible(k.Seen)+", "+versionWord(k.Verdict), ", ")
+	}
+	out.facts(k.Affected, k.Fixed, k.VerifiedBy, k.Trigger, k.Remedy)
+	return out
+}
+
+func versionWord(v knowledge.VersionVerdict) string {
+	switch v {
+	case knowledge.VersionAffected:
+		return "affected"
+	case knowledge.VersionFixed:
+		return "has the fix"
+	case knowledge.VersionBefore:
+		return "older than the leak"
+	}
+	return "affected or not is not known"
+}
+
+func (k *KnownLeak) facts(affected, fixed, verified, trigger, remedy string) {
+	add := func(name, value string) {
+		if value != "" {
+			k.Facts = append(k.Facts, Pair{name, Visible(value)})
+		}
+	}
+	add("Affected", affected)
+	if fixed != "" && verified != "" {
+		fixed += "; known from " + verified
+	}
+	add("Fix", fixed)
+	add("Trigger", trigger)
+	add("Remedy", remedy)
+}
+
+// reference lets addresses through that a page may link to.
+func reference(address string) string {
+	if u, err := url.Parse(address); err == nil && u.Scheme == "https" && u.Host != "" {
+		return u.String()
+	}
+	return ""
+}
+
+func statusWord(s knowledge.Status) string { return strings.ReplaceAll(Visible(string(s)), "-", " ") }
+
+// advice gives a finding its classes and known leaks.
+func (m *caseMaker) advice(out *CaseFinding, s *report.Series, f *report.Finding) {
+	for _, key := range f.Classes {
+		class := m.in.Report.ClassOf(key)
+		if class == nil {
+			continue
+		}
+		a := newClassAdvice(&class.Class, class.Corrections)
+		a.URL = m.live(a.URL)
+		if at, told := m.told[s.Process+"\x00"+key]; told {
+			a = ClassAdvice{Key: a.Key, Cause: a.Cause, URL: a.URL, Seen: "told in full at finding " + at}
+		} else {
+			m.told[s.Process+"\x00"+key] = out.Number
+		}
+		if len(out.Advice) == 0 {
+			a.Signs = visibles(f.Signs)
+		}
+		out.Advice = append(out.Advice, a)
+	}
+	if f.Kind != "" && f.Kind != report.FollowFinding || m.in.Report.Knowledge == nil {
+		return
+	}
+	for _, k := range f.Known[:min(len(f.Known), openKnown)] {
+		known := newKnownLeak(k)
+		known.URL = m.live(known.URL)
+		out.Known = append(out.Known, known)
+	}
+	if more := len(f.Known) - openKnown; more > 0 {
+		out.KnownNote = "and " + Plural(int64(more), "more entry", "more entries") + " of the catalogue."
+	}
+	if len(f.Known) == 0 {
+		out.KnownNote = knownNone
+	}
+}
+
+// context is what stands beside the proof of a series: thresholds in circulation and
+// how much of it is normal.
+func (m *caseMaker) context(c *Case) {
+	for i := range m.in.Report.Series {
+		s := &m.in.Report.Series[i]
+		var rows []Pair
+		for _, t := range s.Thresholds {
+			if t.Seen == "" {
+				continue
+			}
+			value := Visible(t.Text) + ". Here: " + Visible(t.Seen)
+			if t.Passed {
+				value += ", which is above it"
+			}
+			rows = append(rows, Pair{capital(Visible(t.Name)), value + "."})
+		}
+		healthy := ""
+		if s.Healthy != nil {
+			healthy = Visible(s.Healthy.Text)
+		}
+		if len(rows) > 0 || healthy != "" {
+			c.Context = append(c.Context, CaseContext{Process: printable(s.Process), Thresholds: rows, Healthy: healthy, Normal: m.normals(s)})
+		}
+	}
+}
+
+// CaseContext is what stands beside the proofs of one process.
+type CaseContext struct {
+	Process, Healthy string
+	Thresholds       []Pair
+	// Normal are its families that are normal stacks, most members first.
+	Normal []CaseNormal
+}
+
+// CaseNormal is one family that is a normal stack.
+type CaseNormal struct {
+	Name          FamilyName
+	Count, Reason string
+}
+
+// mostNormal is how many normal stacks are listed.
+const mostNormal = 60
+
+// normals are the families of normal stacks that nothing accuses.
+func (m *caseMaker) normals(s *report.Series) []CaseNormal {
+	var all []*report.Family
+	for i := range s.Families {
+		f := &s.Families[i]
+		if f.Normal != nil && !grows(f.Verdict) && last(f.Counts) > 0 {
+			all = append(all, f)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b *report.Family) int { return last(b.Counts) - last(a.Counts) })
+	var out []CaseNormal
+	for _, f := range all[:min(len(all), mostNormal)] {
+		out = append(out, CaseNormal{Name: m.name(s, f), Count: Number(int64(last(f.Counts))), Reason: Visible(f.Normal.Reason)})
+	}
+	return out
+}
+
+func last(counts []*int) int {
+	if at := lastKnown(counts); at >= 0 {
+		return *counts[at]
+	}
+	return 0
+}
+
+// FamilyKnowledge is what the catalogue says of one family.
+type FamilyKnowledge struct {
+	Advice []ClassAdvice
+	// Known speak for themselves, Alike have the signature only.
+	Known, Alike []KnownLeak
+	KnownNote    string
+	Normal       *NormalStack
+}
+
+// newFamilyKnowledge puts it into words; classes are looked up by of. Links to live
+// pages are dropped where the page is frozen.
+func newFamilyKnowledge(f report.Family, c *knowledge.Catalogue, frozen bool) *FamilyKnowledge {
+	if c == nil {
+		return nil
+	}
+	live := func(address string) string {
+		if frozen {
+			return ""
+		}
+		return address
+	}
+	out := &FamilyKnowledge{}
+	for _, key := range f.Classes {
+		if class := c.Class(key); class != nil {
+			a := newClassAdvice(class, c.Corrections(key))
+			a.URL = live(a.URL)
+			out.Advice = append(out.Advice, a)
+		}
+	}
+	for _, k := range f.KnownLeaks {
+		known := newKnownLeak(k)
+		known.URL = live(known.URL)
+		if slices.Contains(f.Known, k.ID) {
+			out.Known = append(out.Known, known)
+			continue
+		}
+		out.Alike = append(out.Alike, known)
+	}
+	switch {
+	case len(out.Known) > 0:
+	case len(out.Alike) > 0:
+		out.KnownNote = "None is accused: " + Plural(int64(len(out.Alike)), "entry has", "entries have") + " this signature, and nothing shows that the family grows or is more than expected."
+	default:
+		out.KnownNote = "None matches: no entry of the catalogue has this signature."
+	}
+	if n := f.Normal; n != nil {
+		out.Normal = &NormalStack{ID: Visible(n.ID), Library: Visible(n.Library), Reason: Visible(n.Reason), Expected: Visible(n.Expected), Note: Visible(n.Note), URL: live(knowledgeURL("n", n.ID))}
+	}
+	return out
+}
+
+// known writes the classes and known leaks of a finding or family.
+func (m *Document) known(advice []ClassAdvice, known []KnownLeak, note string) {
+	for _, a := range advice {
+		text := a.Cause
+		if len(a.Signs) > 0 {
+			text += " (" + strings.Join(a.Signs, "; ") + ")"
+		}
+		if a.Seen != "" {
+			m.item("Cause: " + text + ", " + a.Seen)
+			continue
+		}
+		m.item("Cause: " + text)
+		m.item("First check: " + a.FirstCheck)
+		m.item("Remedy: " + strings.Join(a.Remedy, " "))
+		if len(a.Warnings) > 0 {
+			m.item("Mind: " + strings.Join(a.Warnings, " "))
+		}
+		m.item("Validate: " + strings.Join(a.Validate, " "))
+		m.item("File upstream when " + a.UpstreamWhen + ". Attach: " + strings.Join(a.Attach, "; "))
+	}
+	for _, k := range known {
+		parts := []string{k.Label + " " + k.ID + ": " + k.Title + ".", k.Text, k.Compare + "."}
+		for _, f := range k.Facts {
+			parts = append(parts, f.Name+": "+f.Value+".")
+		}
+		m.item(strings.Join(append(parts, k.Reference), " "))
+	}
+	if note != "" {
+		m.item("Known leaks: " + note)
+	}
+	m.gap()
+}
+
+// Knowledge is the page of the catalogue.
+type Knowledge struct {
+	Shell Shell
+	Query string
+	// Summary counts what is shown.
+	Summary, Version string
+	Classes          []ClassAdvice
+	Groups           []KnownGroup
+	Normal           []NormalStack
+	Corrections      []Pair
+	Thresholds       []Pair
+	ThresholdNote    string
+	Problems         []Problem
+	// OwnDir is where own files are read from, Own how many items they hold.
+	OwnDir string
+	Own    int
+}
+
+// KnownGroup are the known leaks of one sort.
+type KnownGroup struct {
+	Name  string
+	Known []KnownLeak
+}
+
+// KnowledgeInput is what the page is made from.
+type KnowledgeInput struct {
+	Catalogue *knowledge.Catalogue
+	Problems  []analysis.Problem
+	// Query filters by words, all of which an item must have.
+	Query  string
+	Engine string
+	// Dir says where own files are read from, empty where none are.
+	Dir string
+}
+
+// NewKnowledge makes the page of the catalogue.
+func NewKnowledge(in KnowledgeInput) Knowledge {
+	c := in.Catalogue
+	m := wanted{words: strings.Fields(strings.ToLower(in.Query))}
+	k := Knowledge{
+		Query: Visible(in.Query), Version: c.Version(), ThresholdNote: Visible(c.ThresholdNote()), Problems: NewProblems(in.Problems),
+		Shell: Shell{Title: "Knowledge", Section: "knowledge", Engine: in.Engine, Crumbs: []Link{{"Cases", "/"}}, Here: "Knowledge",
+			Actions: []Link{{"JSON", "/knowledge.json"}, {"Schema", "/knowledge/schema.json"}}},
+	}
+	for i := range c.Classes() {
+		class := &c.Classes()[i]
+		k.own(class.Origin)
+		a := newClassAdvice(class, c.Corrections(class.Key))
+		if m.keeps(class.Key, class.Cause, class.LooksLike, class.FirstCheck, class.Stuck, strings.Join(class.Remedy, " "), frames(class)) {
+			k.Classes = append(k.Classes, a)
+		}
+	}
+	known := k.leaks(c, m)
+	for i := range c.Normal() {
+		n := &c.Normal()[i]
+		k.own(n.Origin)
+		if m.keeps(n.ID, n.Library, n.Expected.Text, n.Note, strings.Join(n.Frames, " ")) {
+			k.Normal = append(k.Normal, NormalStack{ID: Visible(n.ID), Library: Visible(n.Library), Expected: Visible(n.Expected.Text), Note: Visible(n.Note), Verified: Visible(n.Verified), Frames: visibles(n.Frames), Origin: Visible(n.Origin)})
+		}
+	}
+	for _, x := range c.Corrections("") {
+		if m.keeps(x.Advice, x.Fact, strings.Join(x.Classes, " ")) {
+			k.Corrections = append(k.Corrections, Pair{Visible(x.Advice), Visible(x.Fact)})
+		}
+	}
+	for _, t := range c.AllThresholds() {
+		if m.keeps(t.Name, t.Text) {
+			k.Thresholds = append(k.Thresholds, Pair{capital(Visible(t.Name)), capital(Visible(t.Text)) + "."})
+		}
+	}
+	k.Summary = fmt.Sprintf("%s, %s and %s", Plural(int64(len(k.Classes)), "class", "classes"), Plural(int64(known), "known leak", "known leaks"), Plural(int64(len(k.Normal)), "normal stack", "normal stacks"))
+	if in.Query != "" {
+		k.Summary += " with these words"
+	}
+	k.OwnDir = Visible(in.Dir)
+	if k.Own > 0 {
+		k.Shell.Actions = append(k.Shell.Actions, Link{"Own entries as JSON", "/knowledge.json?own=1"})
+	}
+	return k
+}
+
+func (k *Knowledge) own(origin string) {
+	if origin != "" {
+		k.Own++
+	}
+}
+
+func frames(c *knowledge.Class) string {
+	var all []string
+	for _, p := range c.Patterns {
+		all = append(all, p.Frames...)
+	}
+	return strings.Join(all, " ")
+}
+
+// leaks groups the known leaks by class, those without one by their own group.
+func (k *Knowledge) leaks(c *knowledge.Catalogue, m wanted) int {
+	at := map[string]int{}
+	count := 0
+	for i := range c.Known() {
+		e := &c.Known()[i]
+		k.own(e.Origin)
+		name := capital(e.Group)
+		if class := c.ClassOf(e); class != nil {
+			name = class.Cause
+		}
+		if name == "" {
+			name = "Others"
+		}
+		if !m.keeps(e.ID, e.Title, e.Project, name, e.Affected, e.FixedIn, e.Trigger, e.Remedy, string(e.Status), strings.Join(e.Signature.Frames, " ")) {
+			continue
+		}
+		count++
+		g, ok := at[name]
+		if !ok {
+			g = len(k.Groups)
+			at[name], k.Groups = g, append(k.Groups, KnownGroup{Name: Visible(name)})
+		}
+		k.Groups[g].Known = append(k.Groups[g].Known, catalogued(e))
+	}
+	return count
+}
+
+// catalogued is an entry as the catalogue shows it, without any evidence.
+func catalogued(e *knowledge.Entry) KnownLeak {
+	out := KnownLeak{ID: Visible(e.ID), Title: Visible(e.Title), Status: statusWord(e.Status), Text: Visible(e.Project), Reference: reference(e.URL), Origin: Visible(e.Origin)}
+	for line := range strings.Lines(e.Facts()) {
+		out.Excerpt += Visible(strings.TrimRight(line, "\n")) + "\n"
+	}
+	out.facts(e.Affected, e.FixedIn, e.VerifiedBy, e.Trigger, e.Remedy)
+	s := e.Signature
+	out.Signature = visibles(s.Frames)
+	for _, by := range s.CreatedBy {
+		out.Signature = append(out.Signature, "created by "+Visible(by))
+	}
+	if len(s.WaitStates) > 0 {
+		out.Signature = append(out.Signature, "state "+Visible(strings.Join(s.WaitStates, " or ")))
+	}
+	out.Signature = append(out.Signature, visibles(s.InWords)...)
+	if !s.Matchable() {
+		out.Facts = append(out.Facts, Pair{"Matched", "by people only: the report has no signature that a capture could be compared with"})
+	}
+	return out
+}
+
+// wanted keeps what has every word.
+type wanted struct{ words []string }
+
+func (m wanted) keeps(texts ...string) bool {
+	if len(m.words) == 0 {
+		return true
+	}
+	all := strings.ToLower(strings.Join(texts, "\n"))
+	return !slices.ContainsFunc(m.words, func(w string) bool { return !strings.Contains(all, w) })
+}

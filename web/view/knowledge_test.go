@@ -1,0 +1,76 @@
+package view
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/knowledge"
+	"leakdiff/analysis/report"
+)
+
+func TestAFamilyOfNoEntrySaysSo(t *testing.T) {
+	k := newFamilyKnowledge(report.Family{Classes: []string{}, Known: []string{}}, knowledge.Builtin(), false)
+	if k.KnownNote != "None matches: no entry of the catalogue has this signature." || len(k.Known)+len(k.Alike) != 0 {
+		t.Errorf("%+v", k)
+	}
+}
+
+func TestALookAlikeIsNotAccused(t *testing.T) {
+	f := report.Family{Known: []string{}, KnownLeaks: []report.KnownLeak{{ID: "k8s-57992", Title: "kubelet leaks", Status: knowledge.Leak, Basis: knowledge.Looks, Reference: "https://github.com/kubernetes/kubernetes/issues/57992"}}}
+	k := newFamilyKnowledge(f, knowledge.Builtin(), true)
+	if !strings.HasPrefix(strings.ReplaceAll(k.KnownNote, "\u00a0", " "), "None is accused: 1 entry has this signature") || len(k.Alike) != 1 || k.Alike[0].URL != "" || k.Alike[0].Reference == "" {
+		t.Errorf("%+v", k)
+	}
+}
+
+func TestOnlyHTTPSAddressesBecomeLinks(t *testing.T) {
+	for address, want := range map[string]string{
+		"https://github.com/a/b/issues/1": "https://github.com/a/b/issues/1", "http://x.example/": "", "javascript:alert(1)": "", "//evil.example/": "", "https:": "", "": "",
+	} {
+		if got := reference(address); got != want {
+			t.Errorf("%q gives %q, want %q", address, got, want)
+		}
+	}
+}
+
+func TestAPageFrozenBeforeTheCatalogueStillReads(t *testing.T) {
+	var f Family
+	if err := json.Unmarshal([]byte(`{"Headline": "old", "Verdict": "leaking"}`), &f); err != nil {
+		t.Fatal(err)
+	}
+	if f.Knowledge != nil || !strings.Contains(f.Markdown(), "Fingerprint") {
+		t.Errorf("%+v", f.Knowledge)
+	}
+	var c Case
+	if err := json.Unmarshal([]byte(`{"Findings": [{"Number": "1", "Title": "old"}]}`), &c); err != nil {
+		t.Fatal(err)
+	}
+	if md := c.Markdown(); strings.Contains(md, "Known leaks") {
+		t.Errorf("an old record says %s", md)
+	}
+}
+
+func TestAClassIsToldOnceForEachProcess(t *testing.T) {
+	class := knowledge.Builtin().Class("prober")
+	finding := report.Finding{Rank: 1, Verdict: analysis.Leaking, Classes: []string{"prober"}}
+	second := finding
+	second.Rank = 2
+	r := report.Report{Knowledge: &report.Knowledge{Classes: []report.Class{{Class: *class}}}, Series: []report.Series{{Process: "kubelet", Findings: []report.Finding{finding, second}}, {Process: "other", Findings: []report.Finding{finding}}}}
+	c := NewCase(CaseInput{ID: "c1", Report: r})
+	told := 0
+	for _, f := range c.Findings {
+		if len(f.Advice) != 1 || f.KnownNote != knownNone {
+			t.Fatalf("%+v", f)
+		}
+		if f.Advice[0].FirstCheck != "" {
+			told++
+		} else if f.Advice[0].Seen != "told in full at finding 1" {
+			t.Errorf("%+v", f.Advice[0])
+		}
+	}
+	if told != 2 {
+		t.Errorf("told in full %d times, want once for each process", told)
+	}
+}
