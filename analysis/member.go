@@ -56,6 +56,9 @@ type Members struct {
 	// Packed are goroutines on their way from a dump to the store: then there are no
 	// columns but States, which their states index, until Unpack makes them.
 	Packed []Packing
+	// Rows are descriptors or watches on their way, in the place of columns until Unpack
+	// makes them.
+	Rows *Rows
 }
 
 // Packing is the members of one variant.
@@ -66,7 +69,7 @@ type Packing struct {
 
 // Len is the number of members.
 func (m *Members) Len() int {
-	n := max(len(m.ID), len(m.Offset))
+	n := max(len(m.ID), len(m.Offset)) + m.Rows.Len()
 	for _, p := range m.Packed {
 		n += p.Len()
 	}
@@ -74,10 +77,24 @@ func (m *Members) Len() int {
 }
 
 // Identified reports whether the members can be followed.
-func (m *Members) Identified() bool { return len(m.ID) > 0 || len(m.Packed) > 0 }
+func (m *Members) Identified() bool {
+	return len(m.ID) > 0 || len(m.Packed) > 0 || m.Rows.Len() > 0
+}
 
-// Unpack makes columns of packed goroutines: those of each variant in turn.
+// Numbered reports whether identities are a number alone, as those of goroutines are.
+func (m *Members) Numbered() bool {
+	return len(m.Sub) == 0 && len(m.Hash) == 0 && m.Rows.Len() == 0
+}
+
+// Unpack makes columns of packed goroutines, those of each variant in turn, and of
+// rows.
 func (m *Members) Unpack() {
+	if m.Rows != nil {
+		rows := m.Rows
+		*m = Members{}
+		rows.unpack(m)
+		return
+	}
 	if len(m.Packed) == 0 {
 		return
 	}
@@ -122,8 +139,40 @@ func (m *Members) Identity(i int) Identity {
 	return id
 }
 
+// Identities yields those of members that can be followed, packed or not.
+func (m *Members) Identities() iter.Seq[Identity] {
+	return func(yield func(Identity) bool) {
+		for i := range m.ID {
+			if !yield(m.Identity(i)) {
+				return
+			}
+		}
+		for id := range m.Rows.identities() {
+			if !yield(id) {
+				return
+			}
+		}
+		for _, p := range m.Packed {
+			for g := range p.All() {
+				if !yield(Identity{ID: g.ID}) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // IDs yields the ids of members that can be followed.
 func (m *Members) IDs() iter.Seq[int64] {
+	if m.Rows.Len() > 0 {
+		return func(yield func(int64) bool) {
+			for id := range m.Rows.identities() {
+				if !yield(id.ID) {
+					return
+				}
+			}
+		}
+	}
 	return func(yield func(int64) bool) {
 		for _, id := range m.ID {
 			if !yield(id) {
@@ -172,6 +221,11 @@ func (m *Members) All() iter.Seq[Member] {
 	return func(yield func(Member) bool) {
 		for i := range max(len(m.ID), len(m.Offset)) {
 			if !yield(m.At(i)) {
+				return
+			}
+		}
+		for row := range m.Rows.All() {
+			if !yield(row) {
 				return
 			}
 		}

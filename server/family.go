@@ -187,7 +187,7 @@ func (s *Server) familyView(r *http.Request, l *loaded, line *report.Line, finge
 func (s *Server) said(r *http.Request, in *view.FamilyInput, l *loaded) error {
 	fingerprint := in.Family.Fingerprint
 	in.Modules = l.fields[modulesField].Value
-	in.Triage = view.TriageInput{NeedsKey: !s.loopback(), Over: r.URL.Query().Get("over") == "triage", OtherCases: len(in.Sightings)}
+	in.Triage = view.TriageInput{NeedsKey: !s.loopback(), Remembers: s.cfg.KnowledgeDir != "", Over: r.URL.Query().Get("over") == "triage", OtherCases: len(in.Sightings)}
 	for _, m := range l.marks {
 		if m.Process == in.Process && m.Fingerprint == fingerprint {
 			in.Triage.Triage, in.Triage.Replaced = m.Triage, m.Replaced

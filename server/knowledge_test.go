@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -11,6 +12,7 @@ import (
 	"testing"
 
 	"leakdiff/analysis/knowledge"
+	"leakdiff/analysis/report"
 	"leakdiff/store"
 )
 
@@ -187,5 +189,53 @@ func TestAFrozenPageKeepsItsAdviceAndLinksToNoLivePage(t *testing.T) {
 	}
 	if link := liveLink.FindString(frozen.body); link != "" {
 		t.Errorf("the frozen page links to %s", link)
+	}
+}
+
+func TestAFamilyIsRememberedForEveryOtherCase(t *testing.T) {
+	st, err := store.Open(t.Context(), store.Config{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "knowledge")
+	s := startSite(t, st, Config{Knowledge: os.DirFS(dir), KnowledgeDir: dir})
+	leaking := func(counts ...int) uploaded {
+		up := s.put("t0.txt", []byte(pileOf(counts[0])))
+		for i, n := range counts[1:] {
+			s.do("PUT", fmt.Sprintf("/api/v1/bundles/t%d.txt?wait=1&case=%s", i+1, up.Case), strings.NewReader(pileOf(n)), "Authorization", "Bearer "+up.OwnerKey)
+		}
+		return up
+	}
+	first := leaking(20, 60, 120, 200)
+	family := decode[report.Report](t, s.get("/api/v1/cases/"+first.Case).body).Series[0].Findings[0].Families[0]
+	path := "/families/" + url.PathEscape(family) + "/remember"
+	send := func(fields ...string) reply {
+		return s.do("POST", path, strings.NewReader(postForm(append([]string{"case", first.Case}, fields...)...)), "Content-Type", formType)
+	}
+	for name, fields := range map[string][]string{
+		"without a title":        {"title", " ", "status", "leak"},
+		"with an unknown status": {"title", "x", "status", "bad luck"},
+	} {
+		if r := send(fields...); r.status != 400 {
+			t.Errorf("%s: %d %.300s", name, r.status, r.body)
+		}
+	}
+	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
+		t.Errorf("a refused entry left %v", entries)
+	}
+	r := send("title", "The pool is made per call", "status", "leak", "remedy", "share it", "fixed", "2.1")
+	if to := r.header.Get("Location"); r.status != 303 || !strings.HasPrefix(to, "/knowledge?q=own-the-pool-is-made-per-call-") {
+		t.Fatalf("%d to %q: %.300s", r.status, to, r.body)
+	} else if page := s.get(to); !strings.Contains(page.body, "The pool is made per call") {
+		t.Error("the catalogue does not list it")
+	}
+	second := leaking(25, 70, 140, 230)
+	for _, path := range []string{second.Link, second.Link + ".md", "/knowledge.json?own=1"} {
+		if !strings.Contains(s.get(path).body, "The pool is made per call") {
+			t.Errorf("%s does not name it", path)
+		}
+	}
+	if page := s.get(second.Link); !strings.Contains(page.body, "share it") {
+		t.Error("the other case does not say what helps")
 	}
 }

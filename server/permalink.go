@@ -223,7 +223,9 @@ func redactor(l *loaded) *redact.Redactor {
 				for name, value := range g.Family.Attributes {
 					r.LearnPair(name, value)
 				}
-				for _, detail := range g.Members.Detail[:min(len(g.Members.Detail), mostDetails)] {
+				members := g.Members // a copy: the group is shared
+				members.Unpack()
+				for _, detail := range members.Detail[:min(len(members.Detail), mostDetails)] {
 					learn(detail)
 				}
 			}

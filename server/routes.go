@@ -56,6 +56,7 @@ func (s *Server) routes() chi.Router {
 	r.Get("/diff/{pair}/{page}", s.diffFlame)
 	r.Get("/x/{token}/{view}", s.expert)
 	r.Get("/families/{fingerprint}", s.familyPage)
+	r.Post("/families/{fingerprint}/remember", s.rememberForm)
 	r.Get("/raw/{bundle}", s.rawExcerpt)
 	r.Get("/raw/{bundle}/download", s.rawDownload)
 

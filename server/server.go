@@ -80,6 +80,8 @@ type Server struct {
 	// catalogue is asked about every family.
 	catalogue catalogue
 	pending   sync.WaitGroup
+	// remembering is held while own knowledge is written.
+	remembering sync.Mutex
 }
 
 // New makes a server; Start begins to work off ingest jobs.

@@ -87,6 +87,11 @@ type integer interface {
 // encodeMembers gives the blob of m; no bytes at all for no members. An error
 // means that the columns contradict each other.
 func encodeMembers(p *packer, m *analysis.Members) ([]byte, error) {
+	if m.Rows != nil {
+		columns := *m
+		columns.Unpack()
+		m = &columns
+	}
 	n := m.Len()
 	if err := checkMembers(m, n); err != nil {
 		return nil, err

@@ -44,10 +44,12 @@ type walk struct {
 	// parsing lifts the ratio limit while a member is read as a dump.
 	parsing bool
 
-	free   []*bufio.Reader
+	free   []*lane
 	flates []flateReader
 	head   []byte
 	peeker *bufio.Reader
+	// small is the member of smallLeaf.
+	small Member
 }
 
 func newWalk(ctx context.Context, cfg Config, visit func(*Member) error) *walk {
@@ -171,22 +173,23 @@ type lane struct {
 }
 
 func (w *walk) lane(r io.Reader) *lane {
-	l := &lane{w: w, r: r}
 	if last := len(w.free) - 1; last >= 0 {
-		l.br = w.free[last]
+		l := w.free[last]
 		w.free = w.free[:last]
+		l.r, l.n = r, 0
 		l.br.Reset(l)
 		return l
 	}
+	l := &lane{w: w, r: r}
 	l.br = bufio.NewReaderSize(l, headSize)
 	return l
 }
 
-// close gives the buffer back; the lane must not be used afterwards.
+// close gives the lane back with its buffer; it must not be used afterwards.
 func (l *lane) close() {
 	l.br.Reset(nil)
-	l.w.free = append(l.w.free, l.br)
-	l.br = nil
+	l.r = nil
+	l.w.free = append(l.w.free, l)
 }
 
 func (l *lane) Read(p []byte) (int, error) {

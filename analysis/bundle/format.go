@@ -84,7 +84,7 @@ func isTar(head []byte) bool {
 	if string(head[257:262]) == "ustar" {
 		return true
 	}
-	if head[0] == 0 {
+	if head[0] == 0 || bytes.IndexByte([]byte("01234567+ \x00"), head[148]) < 0 { // no number
 		return false
 	}
 	stated, err := strconv.ParseInt(strings.Trim(string(head[148:156]), " \x00"), 8, 32)

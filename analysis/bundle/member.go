@@ -62,6 +62,9 @@ type Member struct {
 	br    *bufio.Reader
 	whole bool
 	err   error
+	// small is what is unread of a member that lies in a buffer as a whole; br is nil
+	// then.
+	small []byte
 }
 
 // Whole reports whether Head is all of the content.
@@ -72,7 +75,7 @@ func (m *Member) Whole() bool { return m.whole }
 // valid until then.
 func (m *Member) Peek(n int) []byte {
 	if m.br == nil {
-		return nil
+		return m.small[:min(max(n, 0), len(m.small))]
 	}
 	n = min(n, PeekLimit)
 	if n > m.br.Size() {
@@ -114,7 +117,13 @@ type body struct{ m *Member }
 func (b body) Read(p []byte) (int, error) {
 	m := b.m
 	if m.br == nil {
-		return 0, io.EOF
+		n := copy(p, m.small)
+		m.small = m.small[n:]
+		m.w.stats.BytesOut += int64(n)
+		if len(m.small) == 0 {
+			return n, io.EOF
+		}
+		return n, nil
 	}
 	n, err := m.br.Read(p)
 	m.w.stats.BytesOut += int64(n)
@@ -157,6 +166,26 @@ func (w *walk) leaf(s stream, l *lane, packings []string) {
 		m.Size = -1
 	}
 	w.deliver(m)
+}
+
+// smallLeaf has an entry visited that lies in a buffer as a whole, without a lane for
+// it; false, and nothing done, where it is not a plain file.
+func (w *walk) smallLeaf(s stream, content []byte) bool {
+	if w.over() || w.want != "" || identify(content, true) != formatNone || refused(content, s.path) != nil || w.maybeZip(s, content) {
+		return false
+	}
+	if encoding, _ := encodingOf(content); encoding != "" || w.check() != nil {
+		return false
+	}
+	w.stats.Files++
+	w.small = Member{
+		Path: s.path, Type: Regular, Size: s.size, ModTime: w.plausible(s.modified),
+		Head: content, w: w, whole: true, small: content,
+	}
+	w.small.Body = body{&w.small}
+	w.visited(&w.small)
+	w.small.small = nil
+	return true
 }
 
 func (w *walk) deliver(m *Member) {

@@ -20,6 +20,9 @@ const maxPath = 1024
 //	"C:\\logs\\a.txt" gives "C/logs/a.txt"
 //	"a\x00b"          gives "a\uFFFDb"
 func cleanPath(name string) string {
+	if isClean(name) {
+		return name
+	}
 	name = strings.ReplaceAll(name, `\`, "/")
 	if len(name) >= 2 && name[1] == ':' && isLetter(name[0]) {
 		name = name[:1] + "/" + name[2:]
@@ -42,6 +45,28 @@ func cleanPath(name string) string {
 		return "unnamed"
 	}
 	return shorten(path, maxPath)
+}
+
+// isClean reports whether a name of printable ASCII is its own display path, as
+// nearly all are.
+func isClean(name string) bool {
+	if name == "" || len(name) > maxPath {
+		return false
+	}
+	begin := 0
+	for i := range len(name) {
+		switch c := name[i]; {
+		case c < ' ' || c >= 0x7f || c == '\\' || c == ':':
+			return false
+		case c == '/':
+			if part := name[begin:i]; part == "" || part[0] == '.' || part[len(part)-1] == '!' {
+				return false
+			}
+			begin = i + 1
+		}
+	}
+	last := name[begin:]
+	return last != "" && last[0] != '.'
 }
 
 func cleanPart(part string) string {

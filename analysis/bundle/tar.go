@@ -12,11 +12,11 @@ import (
 
 // tar walks a tar archive: v7, ustar, GNU and PAX, sparse members included.
 func (w *walk) tar(s stream, l *lane) {
-	tr := tar.NewReader(l.br)
+	tr := &entries{br: l.br}
 	found, folders, others, damaged := 0, 0, &tally{}, false
 	for !w.over() {
 		w.at = s.path
-		h, err := tr.Next()
+		h, err := tr.next()
 		if err == io.EOF {
 			break
 		}
@@ -70,7 +70,7 @@ func (w *walk) tarDamage(s stream, err error, found int) {
 	w.problem(analysis.Error, s.path, what, why+"; the "+plural(found, "entry before it is kept", "entries before it are kept"), b.hint)
 }
 
-func (w *walk) tarEntry(s stream, h *tar.Header, tr *tar.Reader, l *lane, others *tally) {
+func (w *walk) tarEntry(s stream, h *tar.Header, tr *entries, l *lane, others *tally) {
 	child, ok := s.member(w, h.Name)
 	if !ok {
 		return
@@ -90,7 +90,9 @@ func (w *walk) tarEntry(s stream, h *tar.Header, tr *tar.Reader, l *lane, others
 		return
 	}
 	if !sparse(h) {
-		w.content(child, tr)
+		if small := tr.small(); small == nil || !w.smallLeaf(child, small) {
+			w.content(child, tr)
+		}
 		return
 	}
 	if h.Size > w.budget.Bytes-w.spent {

@@ -9,25 +9,44 @@ import (
 	"unicode/utf8"
 )
 
-// transcode names the encoding of text that is not plain UTF-8 and gives a
-// reader of the same text in UTF-8; the encoding is empty for all else.
-func transcode(head []byte, br *bufio.Reader) (encoding string, r io.Reader) {
+// Encodings that are transcoded.
+const (
+	marked  = "utf-8-bom"
+	utf16LE = "utf-16le"
+	utf16BE = "utf-16be"
+)
+
+// encodingOf names the encoding of text that is not plain UTF-8, and how long its
+// mark is; the encoding is empty for all else.
+func encodingOf(head []byte) (encoding string, mark int) {
 	switch {
 	case bytes.HasPrefix(head, []byte("\xef\xbb\xbf")):
-		br.Discard(3)
-		return "utf-8-bom", br
+		return marked, 3
 	case bytes.HasPrefix(head, []byte("\xff\xfe")) && len(head)%2 == 0:
-		br.Discard(2)
-		return "utf-16le", &utf16Reader{r: br, order: binary.LittleEndian}
+		return utf16LE, 2
 	case bytes.HasPrefix(head, []byte("\xfe\xff")) && len(head)%2 == 0:
-		br.Discard(2)
-		return "utf-16be", &utf16Reader{r: br, order: binary.BigEndian}
+		return utf16BE, 2
 	case looksUTF16(head, 1):
-		return "utf-16le", &utf16Reader{r: br, order: binary.LittleEndian}
+		return utf16LE, 0
 	case looksUTF16(head, 0):
-		return "utf-16be", &utf16Reader{r: br, order: binary.BigEndian}
+		return utf16BE, 0
 	}
-	return "", nil
+	return "", 0
+}
+
+// transcode gives a reader of the same text in plain UTF-8.
+func transcode(head []byte, br *bufio.Reader) (encoding string, r io.Reader) {
+	encoding, mark := encodingOf(head)
+	br.Discard(mark)
+	switch encoding {
+	case marked:
+		return encoding, br
+	case utf16LE:
+		return encoding, &utf16Reader{r: br, order: binary.LittleEndian}
+	case utf16BE:
+		return encoding, &utf16Reader{r: br, order: binary.BigEndian}
+	}
+	return encoding, nil
 }
 
 // looksUTF16 recognises UTF-16 without a byte order mark, as PowerShell's ">"
@@ -37,7 +56,7 @@ func transcode(head []byte, br *bufio.Reader) (encoding string, r io.Reader) {
 func looksUTF16(head []byte, high int) bool {
 	head = head[:min(len(head), 4096)&^1]
 	pairs := len(head) / 2
-	if pairs < 16 {
+	if pairs < 16 || bytes.IndexByte(head, 0) < 0 {
 		return false
 	}
 	ascii := 0

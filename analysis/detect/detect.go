@@ -104,6 +104,13 @@ const SniffLimit = 1 << 20
 // Sniff names the kind of a file. It never fails: what nothing else fits is
 // Text or Binary.
 func Sniff(h Head) Result {
+	if r, ok := usualFDInfo(h); ok {
+		return r
+	}
+	return sniff(h)
+}
+
+func sniff(h Head) Result {
 	v := newView(h)
 	if h.Link != "" {
 		return v.link()

@@ -56,15 +56,12 @@ func (all identities) united(groups []*analysis.Group) identitySet {
 }
 
 func identitiesOf(m *analysis.Members) identitySet {
-	if len(m.Sub) == 0 && len(m.Hash) == 0 {
+	if m.Numbered() {
 		ids := slices.AppendSeq(make([]int64, 0, m.Len()), m.IDs())
 		slices.Sort(ids)
 		return identitySet{ids: slices.Compact(ids)}
 	}
-	full := make([]analysis.Identity, 0, m.Len())
-	for member := range m.All() {
-		full = append(full, member.Identity)
-	}
+	full := slices.AppendSeq(make([]analysis.Identity, 0, m.Len()), m.Identities())
 	slices.SortFunc(full, compareIdentity)
 	return identitySet{full: slices.Compact(full)}
 }

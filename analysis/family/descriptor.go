@@ -18,9 +18,17 @@ const listener = "listener"
 // change at every run ("[eventpoll:16,20]") and ephemeral ports are not part of
 // any key.
 func (s *Sockets) OfDescriptor(d analysis.Descriptor, watches int) *analysis.Family {
-	if c, ok := connectionOf(d); ok {
-		return s.ofConnection(c)
+	if hasEnds(&d) {
+		if c, ok := connectionOf(d); ok {
+			return s.ofConnection(c)
+		}
 	}
+	return s.known.descriptor(&d, watches, ofNoConnection)
+}
+
+// ofNoConnection is the family of a descriptor that is no Internet socket with ends.
+func ofNoConnection(p *analysis.Descriptor, watches int) *analysis.Family {
+	d := *p
 	name, deleted := cutDeleted(d)
 	switch kind := strings.ToLower(d.Type); {
 	case kind == "unix" || strings.HasPrefix(name, "type=") || unixName.MatchString(name):

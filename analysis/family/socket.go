@@ -102,7 +102,7 @@ type connection struct {
 // waits for a socket differs from one moment to the next.
 func connectionOf(d analysis.Descriptor) (connection, bool) {
 	protocol := internetProtocol(d)
-	if protocol == "" || d.Local == "" && d.Remote == "" {
+	if protocol == "" || !hasEnds(&d) {
 		return connection{}, false
 	}
 	c := connection{protocol: protocol, local: parseEndpoint(d.Local), state: SocketState(d.State)}
@@ -119,6 +119,8 @@ func connectionOf(d analysis.Descriptor) (connection, bool) {
 	}
 	return c, true
 }
+
+func hasEnds(d *analysis.Descriptor) bool { return d.Local != "" || d.Remote != "" }
 
 // internetProtocol is TCP, UDP, ... or empty; IPv6 makes no other family, since
 // one listener serves both.
@@ -169,27 +171,36 @@ type Sockets struct {
 	// near and far count the sockets that have an end as their local or remote
 	// one.
 	near, far map[string]int
+	known     *Known
 }
 
 // NewSockets indexes the descriptors of one snapshot; others than sockets do no
 // harm.
 func NewSockets(all []analysis.Descriptor) *Sockets {
 	s := &Sockets{ports: map[string]bool{}, ends: map[string]bool{}, near: map[string]int{}, far: map[string]int{}}
-	for _, d := range all {
-		c, ok := connectionOf(d)
-		if !ok {
-			continue
-		}
-		if c.state == "LISTEN" {
-			s.ports[c.protocol+" "+c.local.port] = true
-			s.ends[c.protocol+" "+c.local.String()] = true
-		}
-		if c.remote.known() {
-			s.near[c.protocol+" "+c.local.String()]++
-			s.far[c.protocol+" "+c.remote.String()]++
-		}
+	for i := range all {
+		s.Add(&all[i])
 	}
 	return s
+}
+
+// Add indexes one more descriptor of the snapshot.
+func (s *Sockets) Add(d *analysis.Descriptor) {
+	if !hasEnds(d) {
+		return
+	}
+	c, ok := connectionOf(*d)
+	if !ok {
+		return
+	}
+	if c.state == "LISTEN" {
+		s.ports[c.protocol+" "+c.local.port] = true
+		s.ends[c.protocol+" "+c.local.String()] = true
+	}
+	if c.remote.known() {
+		s.near[c.protocol+" "+c.local.String()]++
+		s.far[c.protocol+" "+c.remote.String()]++
+	}
 }
 
 // The roles of a socket.
@@ -241,37 +252,50 @@ func (s *Sockets) listens(protocol string, remote, local endpoint) bool {
 // connections of one service, the ephemeral port, is left out.
 func (s *Sockets) ofConnection(c connection) *analysis.Family {
 	role := s.role(c)
-	a := map[string]string{"type": strings.ToLower(c.protocol), "protocol": c.protocol, "role": role}
-	var local, remote, title string
+	var local, remote string
 	switch role {
 	case roleListen:
 		local = c.local.String()
-		a["type"] = listener
-		title = c.protocol + " listener on " + local
 	case roleBound:
 		if c.local.ephemeral() {
 			c.local.port = ""
 		}
 		local = c.local.String()
-		title = c.protocol + " socket bound to " + local
 	case roleClient:
 		remote = c.remote.String()
-		title = c.protocol + " client to " + remote
 	default:
 		local, remote = c.local.String(), c.remote.host
-		title = c.protocol + " server on " + local + " for " + remote
+	}
+	return s.known.connection([5]string{c.protocol, role, local, remote, c.state}, func() *analysis.Family {
+		return connectionFamily(c.protocol, role, local, remote, c.state)
+	})
+}
+
+func connectionFamily(protocol, role, local, remote, state string) *analysis.Family {
+	a := map[string]string{"type": strings.ToLower(protocol), "protocol": protocol, "role": role}
+	var title string
+	switch role {
+	case roleListen:
+		a["type"] = listener
+		title = protocol + " listener on " + local
+	case roleBound:
+		title = protocol + " socket bound to " + local
+	case roleClient:
+		title = protocol + " client to " + remote
+	default:
+		title = protocol + " server on " + local + " for " + remote
 	}
 	f := &analysis.Family{
-		Fingerprint: digest("d", key("d", "socket", c.protocol, role, local, remote, c.state)),
+		Fingerprint: digest("d", key("d", "socket", protocol, role, local, remote, state)),
 		Kind:        analysis.KindDescriptor, Title: title, Entry: title, Attributes: a,
 	}
-	for name, value := range map[string]string{"local": local, "remote": remote, "state": c.state} {
+	for name, value := range map[string]string{"local": local, "remote": remote, "state": state} {
 		if value != "" {
 			a[name] = value
 		}
 	}
-	if c.state != "" && role != roleListen {
-		f.Title += ", " + c.state
+	if state != "" && role != roleListen {
+		f.Title += ", " + state
 	}
 	return f
 }

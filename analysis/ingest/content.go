@@ -26,11 +26,14 @@ type content struct {
 	ahead *ahead
 }
 
-// open begins to read a member whose hash may be known.
-func open(m *bundle.Member, known string) *content {
-	c := &content{body: m.Body, large: !m.Whole(), known: known}
+// open begins to read a member whose hash may be known. Only one is open at a time:
+// they share their state.
+func (r *reader) open(m *bundle.Member, known string) *content {
+	c := &r.content
+	*c = content{body: m.Body, large: !m.Whole(), known: known}
 	if known == "" {
-		c.hash = sha256.New()
+		r.hash.Reset()
+		c.hash = r.hash
 	}
 	return c
 }
@@ -65,7 +68,10 @@ func (c *content) sum() string {
 	if c.hash == nil {
 		return c.known
 	}
-	return hex.EncodeToString(c.hash.Sum(nil))
+	var sum [sha256.Size]byte
+	var text [2 * sha256.Size]byte
+	hex.Encode(text[:], c.hash.Sum(sum[:0]))
+	return string(text[:])
 }
 
 func (c *content) close() {

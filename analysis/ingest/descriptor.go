@@ -9,7 +9,6 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/detect"
-	"leakdiff/analysis/family"
 	"leakdiff/analysis/lsof"
 	"leakdiff/analysis/procfs"
 )
@@ -32,15 +31,16 @@ func (b *builder) descriptors() {
 	if source == nil {
 		return
 	}
-	if n := len(rows); b.s.Totals.Descriptors == nil && n > 0 {
+	if n := rows.len(); b.s.Totals.Descriptors == nil && n > 0 {
 		b.s.Totals.Descriptors = &n
 	}
 	// An instance whose fdinfo file is not there has an unknown number of watches,
 	// not none.
 	watches := map[int]int{}
 	if fdinfo != nil && fdinfo.fdinfo != nil {
-		for _, info := range fdinfo.fdinfo.infos {
-			watches[info.FD] = len(info.Watches)
+		watches = make(map[int]int, len(fdinfo.fdinfo.infos))
+		for i := range fdinfo.fdinfo.infos {
+			watches[fdinfo.fdinfo.infos[i].FD] = len(fdinfo.fdinfo.infos[i].Watches)
 		}
 	}
 	b.countDescriptors(source, rows, watches)
@@ -56,34 +56,37 @@ func (b *builder) descriptors() {
 
 // rows are the descriptors of the source that says most of each, joined with
 // what socket tables and a Node report know of them.
-func (b *builder) rows(fdinfo, links, listed *part) (source *part, rows []analysis.Descriptor) {
+func (b *builder) rows(fdinfo, links, listed *part) (source *part, rows list) {
 	sockets, tables := b.sockets()
 	switch {
-	case listed != nil && len(listed.listing.rows) > 0:
-		source, rows = listed, listed.listing.rows
+	case listed != nil && listed.listing.rows.len() > 0:
+		source, rows.packed = listed, listed.listing.rows
 	case links != nil:
-		source, rows = links, links.links
+		source, rows.plain = links, links.links
 	case fdinfo != nil && fdinfo.fdinfo != nil && len(fdinfo.fdinfo.infos) > 0:
-		source, rows = fdinfo, procfs.Descriptors(fdinfo.fdinfo.infos, sockets)
+		source, rows.plain = fdinfo, procfs.Descriptors(fdinfo.fdinfo.infos, sockets)
 	case b.node() != nil:
 		source = b.g.form(detect.NodeReport)
-		return source, b.node().handles
+		return source, list{plain: b.node().handles}
 	case len(tables) > 0:
-		return tables[0], lsof.OwnedDescriptors(sockets)[b.pid()]
+		return tables[0], list{plain: lsof.OwnedDescriptors(sockets)[b.pid()]}
 	default:
-		return nil, nil
+		return nil, list{}
 	}
 	// A listing that names endpoints is not overruled: the tables were taken at
 	// another moment.
 	if len(sockets) > 0 && (source != listed || !listed.listing.endpoints()) {
-		rows = slices.Clone(rows)
-		if lsof.JoinSockets(rows, sockets, b.pid()) > 0 {
+		rows = list{plain: rows.unpacked()}
+		if lsof.JoinSockets(rows.plain, sockets, b.pid()) > 0 {
 			for _, t := range tables {
 				b.adopt(t)
 			}
 		}
 	}
-	b.handles(rows)
+	if b.node() != nil {
+		rows = list{plain: rows.unpacked()}
+		b.handles(rows.plain)
+	}
 	return source, rows
 }
 
@@ -106,9 +109,9 @@ func (b *builder) form(kind analysis.Kind, form string) {
 
 // socketForm says whether the sockets of a list show where they lead; "" where
 // there are none.
-func socketForm(rows []analysis.Descriptor) string {
+func socketForm(rows list) string {
 	form := ""
-	for _, d := range rows {
+	for d := range rows.all() {
 		switch {
 		case d.Remote != "" || d.Local != "":
 			return analysis.FormEnds
@@ -142,7 +145,7 @@ func (b *builder) lacking(fdinfo, links, listed *part) bool {
 		want = len(links.links)
 	}
 	if listed != nil {
-		want = max(want, len(listed.listing.rows))
+		want = max(want, listed.listing.rows.len())
 	}
 	if want-have < 5 || (want-have)*10 < want {
 		return false
@@ -166,16 +169,16 @@ func (b *builder) richest() *part {
 	most := 0
 	for _, p := range b.g.parts {
 		if p.listing != nil {
-			most = max(most, len(p.listing.rows))
+			most = max(most, p.listing.rows.len())
 		}
 	}
 	var best *part
 	bestRank := [3]int{}
 	for _, p := range b.g.parts {
-		if p.listing == nil || len(p.listing.rows)+2+most/50 < most {
+		if p.listing == nil || p.listing.rows.len()+2+most/50 < most {
 			continue
 		}
-		rank := [3]int{-p.listing.named(), 0, len(p.listing.rows)}
+		rank := [3]int{-p.listing.named(), 0, p.listing.rows.len()}
 		if p.form == detect.LsofTable {
 			rank[1] = 1
 		}
@@ -188,13 +191,18 @@ func (b *builder) richest() *part {
 
 // endpoints reports whether the listing says where its sockets lead.
 func (l *listing) endpoints() bool {
-	return slices.ContainsFunc(l.rows, func(d analysis.Descriptor) bool { return d.Local != "" || d.Remote != "" })
+	for d := range l.rows.all() {
+		if d.Local != "" || d.Remote != "" {
+			return true
+		}
+	}
+	return false
 }
 
 // named counts the sockets whose remote host is a name and not an address.
 func (l *listing) named() int {
 	n := 0
-	for _, d := range l.rows {
+	for d := range l.rows.all() {
 		at := strings.LastIndexByte(d.Remote, ':')
 		if at <= 0 || d.Remote[:at] == "*" {
 			continue
@@ -209,8 +217,8 @@ func (l *listing) named() int {
 func descriptorTotal(fdinfo, links, listed *part) *int {
 	if fdinfo != nil && fdinfo.fdinfo != nil {
 		n := fdinfo.fdinfo.empty
-		for _, info := range fdinfo.fdinfo.infos {
-			if info.FD >= 0 {
+		for i := range fdinfo.fdinfo.infos {
+			if fdinfo.fdinfo.infos[i].FD >= 0 {
 				n++
 			}
 		}
@@ -222,67 +230,128 @@ func descriptorTotal(fdinfo, links, listed *part) *int {
 		n := len(links.links)
 		return &n
 	}
-	if listed != nil && len(listed.listing.rows) > 0 {
+	if listed != nil && listed.listing.rows.len() > 0 {
 		// Rows without a single number (cwd, txt, mem) are an excerpt: how many
 		// descriptors there were is not known.
-		n := len(listed.listing.rows)
+		n := listed.listing.rows.len()
 		return &n
 	}
 	return nil
 }
 
-func (b *builder) countDescriptors(source *part, rows []analysis.Descriptor, watches map[int]int) {
+func (b *builder) countDescriptors(source *part, rows list, watches map[int]int) {
 	at := int32(b.adopt(source))
-	sockets := family.NewSockets(rows)
-	for _, d := range rows {
+	sockets := b.r.known.NewSockets()
+	for d := range rows.all() {
+		sockets.Add(d)
+	}
+	c := counter{b: b}
+	for d := range rows.all() {
 		held, ok := watches[d.FD]
 		if !ok {
 			held = -1
 		}
-		g := b.group(sockets.OfDescriptor(d, held))
-		g.Count++
+		c.count(sockets.OfDescriptor(*d, held))
+	}
+	c.rows(at, false)
+	i := 0
+	for d := range rows.all() {
+		g := c.group(i)
+		i++
 		if d.State != "" {
 			g.States[d.State]++
 		}
-		m := &g.Members
-		if d.FD >= 0 {
-			m.ID = append(m.ID, int64(d.FD))
-			m.Sub = append(m.Sub, int64(d.Inode))
-		} else {
-			// A number that lsof cut cannot be followed; the inode alone can.
-			m.ID = append(m.ID, -1)
-			m.Sub = append(m.Sub, int64(d.Inode))
+		c.text = appendDetail(c.text[:0], d)
+		// A number that lsof cut is -1 and cannot be followed; the inode alone can.
+		g.Members.Rows.Append(analysis.Identity{ID: int64(max(d.FD, -1)), Sub: int64(d.Inode)}, d.Place, c.detail())
+	}
+	c.seal()
+}
+
+// counter makes the groups of members that are sorted into families first.
+type counter struct {
+	b      *builder
+	groups []*analysis.Group
+	index  map[*analysis.Group]int32
+	// last is the family of the member before, which is of the group at.
+	last *analysis.Family
+	at   int32
+	// of is the group of each member.
+	of []int32
+	// text is the detail of the present member.
+	text []byte
+}
+
+// count takes the family of the next member.
+func (c *counter) count(f *analysis.Family) {
+	if f != c.last {
+		c.last, c.at = f, c.indexOf(c.b.group(f))
+	}
+	c.groups[c.at].Count++
+	c.of = append(c.of, c.at)
+}
+
+func (c *counter) indexOf(g *analysis.Group) int32 {
+	n, known := c.index[g]
+	if !known {
+		if c.index == nil {
+			c.index = map[*analysis.Group]int32{}
 		}
-		m.Artifact = append(m.Artifact, at)
-		m.Line = append(m.Line, d.Place.Line)
-		m.Offset = append(m.Offset, d.Place.Offset)
-		m.Length = append(m.Length, int32(min(d.Place.Length, 1<<31-1)))
-		m.Detail = append(m.Detail, detailOf(d))
+		n = int32(len(c.groups))
+		c.index[g] = n
+		c.groups = append(c.groups, g)
+	}
+	return n
+}
+
+// rows begins the rows of each group.
+func (c *counter) rows(artifact int32, hashed bool) {
+	for _, g := range c.groups {
+		g.Members.Rows = &analysis.Rows{Artifact: artifact, Hashed: hashed}
 	}
 }
 
-// detailOf is a descriptor in words: "12u TCP 127.0.0.1:80->127.0.0.1:9 (LISTEN)".
-func detailOf(d analysis.Descriptor) string {
-	var words []string
+func (c *counter) seal() {
+	for _, g := range c.groups {
+		g.Members.Rows.Seal()
+	}
+}
+
+// group is that of the member counted as number i.
+func (c *counter) group(i int) *analysis.Group { return c.groups[c.of[i]] }
+
+// detail is text, clipped.
+func (c *counter) detail() []byte {
+	const most = 400
+	if len(c.text) > most {
+		c.text = append(c.text[:most], "…"...)
+	}
+	return c.text
+}
+
+// appendDetail appends a descriptor in words.
+//
+//	"12u TCP 127.0.0.1:80->127.0.0.1:9 (LISTEN)"
+func appendDetail(b []byte, d *analysis.Descriptor) []byte {
 	if d.FD >= 0 {
-		words = append(words, strconv.Itoa(d.FD)+d.Access)
+		b = append(strconv.AppendInt(b, int64(d.FD), 10), d.Access...)
+		b = append(b, ' ')
 	}
 	if d.Protocol != "" && !strings.Contains(d.Name, d.Protocol) {
-		words = append(words, d.Protocol)
+		b = append(append(b, d.Protocol...), ' ')
 	}
-	words = append(words, d.Name)
+	b = append(b, d.Name...)
 	if d.Local != "" && !strings.Contains(d.Name, d.Local) {
-		ends := d.Local
+		b = append(append(b, ' '), d.Local...)
 		if d.Remote != "" {
-			ends += "->" + d.Remote
+			b = append(append(b, "->"...), d.Remote...)
 		}
-		words = append(words, ends)
 		if d.State != "" {
-			words = append(words, "("+d.State+")")
+			b = append(append(append(b, " ("...), d.State...), ')')
 		}
 	}
 	if d.Idle {
-		words = append(words, "idle: nothing in the event loop waits for it")
+		b = append(b, " idle: nothing in the event loop waits for it"...)
 	}
-	return clip(strings.Join(words, " "), 400)
+	return b
 }

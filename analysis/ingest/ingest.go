@@ -30,8 +30,8 @@ type Config struct {
 	// SHA256 is the hash of the one input in lower-case hex, where it is known: one
 	// with a ModTime and a Size that is no archive is then not hashed again.
 	SHA256 string
-	// Packed leaves goroutines packed in Members, as the store takes them: a tenth of
-	// the memory of columns.
+	// Packed leaves goroutines, descriptors and watches packed in Members, as the store
+	// takes them: a tenth of the memory of columns.
 	Packed bool
 }
 

@@ -3,9 +3,9 @@ package ingest
 import (
 	"cmp"
 	"fmt"
-	"hash/fnv"
 	"io"
 	"path"
+	"strconv"
 	"strings"
 
 	"leakdiff/analysis"
@@ -76,33 +76,36 @@ func (b *builder) watches() {
 	if b.lacking(fdinfo, b.g.form(detect.FDLink, detect.FDListing), b.richest()) {
 		return
 	}
-	var all []analysis.Watch
-	for _, info := range fdinfo.fdinfo.infos {
-		all = append(all, info.Watches...)
+	n := 0
+	for i := range fdinfo.fdinfo.infos {
+		n += len(fdinfo.fdinfo.infos[i].Watches)
+	}
+	all := make([]analysis.Watch, 0, n)
+	for i := range fdinfo.fdinfo.infos {
+		all = append(all, fdinfo.fdinfo.infos[i].Watches...)
 	}
 	at := int32(b.adopt(fdinfo))
 	targets := b.g.scene().Name(all)
 	owner := b.g.owner()
 	byFamily := map[string][]int{}
-	for i, w := range all {
+	c := counter{b: b}
+	for i := range all {
 		// The family is by what this capture shows; what an older one knew of the same
 		// watch only names the target.
-		g := b.group(family.OfTarget(w, targets[i]))
-		byFamily[g.Family.Fingerprint] = append(byFamily[g.Family.Fingerprint], i)
-		if known, ok := b.r.former[watchKeyOf(owner, w)]; ok && targets[i].Gone() {
+		f := b.r.known.OfTarget(all[i], targets[i])
+		c.count(f)
+		byFamily[f.Fingerprint] = append(byFamily[f.Fingerprint], i)
+		if known, ok := b.r.former[watchKeyOf(owner, all[i])]; ok && targets[i].Gone() {
 			targets[i].Recall(known.target, known.label)
 		}
-		g.Count++
-		m := &g.Members
-		m.ID = append(m.ID, int64(w.FD))
-		m.Sub = append(m.Sub, w.WD)
-		m.Hash = append(m.Hash, watchHash(w))
-		m.Artifact = append(m.Artifact, at)
-		m.Line = append(m.Line, w.Place.Line)
-		m.Offset = append(m.Offset, w.Place.Offset)
-		m.Length = append(m.Length, int32(min(w.Place.Length, 1<<31-1)))
-		m.Detail = append(m.Detail, watchDetail(w, targets[i]))
 	}
+	c.rows(at, true)
+	for i := range all {
+		w := &all[i]
+		c.text = appendWatch(c.text[:0], w, &targets[i])
+		c.group(i).Members.Rows.Append(analysis.Identity{ID: int64(w.FD), Sub: w.WD, Hash: watchHash(w)}, w.Place, c.detail())
+	}
+	c.seal()
 	b.watched(all, targets, byFamily)
 	total := len(all)
 	b.s.Totals.Watches = &total
@@ -289,29 +292,44 @@ func (b *builder) countedWatches() {
 	b.s.Totals.Watches = &total
 }
 
-// watchDetail is a watch in words, with what it is on where that is known.
-func watchDetail(w analysis.Watch, t family.WatchTarget) string {
-	text := fmt.Sprintf("fd %d, wd %d, device %d:%d, inode %d", w.FD, w.WD, w.Device>>20, w.Device&0xfffff, w.Inode)
-	switch {
-	case t.Former != "":
-		text += " was " + cmp.Or(t.Path, t.Mount) + " at " + t.Former + ": " + t.Why
-	case t.Path != "":
-		text += " = " + t.Path
+// appendWatch appends a watch in words, with what it is on where that is known.
+//
+//	"fd 7, wd 1, device 0:28, inode 60 = /sys/fs/cgroup/a"
+func appendWatch(b []byte, w *analysis.Watch, t *family.WatchTarget) []byte {
+	b = strconv.AppendInt(append(b, "fd "...), int64(w.FD), 10)
+	b = strconv.AppendInt(append(b, ", wd "...), w.WD, 10)
+	b = strconv.AppendUint(append(b, ", device "...), uint64(w.Device>>20), 10)
+	b = strconv.AppendUint(append(b, ':'), uint64(w.Device&0xfffff), 10)
+	b = strconv.AppendUint(append(b, ", inode "...), w.Inode, 10)
+	flat := func(s string) string { return strings.ReplaceAll(s, "\n", " ") }
+	if t.Former != "" {
+		return append(b, " was "+flat(cmp.Or(t.Path, t.Mount))+" at "+t.Former+": "+flat(t.Why)...)
 	}
-	if t.Former == "" && t.Why != "" {
-		text += ": " + t.Why
+	if t.Path != "" {
+		b = append(b, " = "+flat(t.Path)...)
 	}
-	return clip(strings.ReplaceAll(text, "\n", " "), 400)
+	if t.Why != "" {
+		b = append(b, ": "+flat(t.Why)...)
+	}
+	return b
 }
 
 // watchHash folds the device and the file handle, the watch's identity beside
 // fd and wd; the inode stands in where the kernel printed no handle.
-func watchHash(w analysis.Watch) uint64 {
-	h := fnv.New64a()
+//
+//	"1c/81/0100.." or "1c/3c", FNV-1a
+func watchHash(w *analysis.Watch) uint64 {
+	var text [64]byte
+	b := append(strconv.AppendUint(text[:0], uint64(w.Device), 16), '/')
 	if w.Handle != "" {
-		fmt.Fprintf(h, "%x/%x/%s", w.Device, w.HandleType, w.Handle)
+		b = append(strconv.AppendUint(b, uint64(w.HandleType), 16), '/')
+		b = append(b, w.Handle...)
 	} else {
-		fmt.Fprintf(h, "%x/%x", w.Device, w.Inode)
+		b = strconv.AppendUint(b, w.Inode, 16)
 	}
-	return h.Sum64()
+	h := uint64(0xcbf29ce484222325)
+	for _, c := range b {
+		h = (h ^ uint64(c)) * 0x100000001b3
+	}
+	return h
 }

@@ -152,12 +152,15 @@ func owned(context []*part) []*part {
 				programs[o.PID] = o.Program
 			}
 		}
-		rows := lsof.OwnedDescriptors(p.sockets)
-		for _, pid := range slices.Sorted(maps.Keys(rows)) {
+		owned, words := lsof.OwnedDescriptors(p.sockets), newRowWords()
+		for _, pid := range slices.Sorted(maps.Keys(owned)) {
 			q := *p
 			q.pid, q.name, q.sockets = pid, programs[pid], nil
-			q.listing = &listing{command: q.name, rows: rows[pid]}
-			q.outcome = plural(len(rows[pid]), "socket", "sockets") + " of " + q.name
+			q.listing = &listing{command: q.name, rows: &rows{words: words}}
+			for i := range owned[pid] {
+				q.listing.rows.add(&owned[pid][i])
+			}
+			q.outcome = plural(len(owned[pid]), "socket", "sockets") + " of " + q.name
 			out = append(out, &q)
 		}
 	}

@@ -24,9 +24,10 @@ const (
 type monitors struct {
 	waits map[string]*monitor
 	holds map[string]holder
-	// distinct counts the objects for which the threads of a family wait, and the
-	// threads that wait for one.
+	// distinct counts the objects for which the threads of a family wait, owned those of
+	// all families, and waiting the threads that wait for one of them.
 	distinct map[string]map[string]bool
+	owned    int
 	waiting  map[string]int
 }
 
@@ -73,15 +74,24 @@ func (m *monitors) add(t *analysis.Thread, family string) {
 }
 
 // own notes an object that says something of its thread; a plain java.lang.Object
-// is the private lock of one thread in many idle pools.
+// is the private lock of one thread in many idle pools. Beyond the bound new objects
+// are left out together with their threads, and known ones still count.
 func (m *monitors) own(family string, l analysis.Lock) bool {
 	if l.Class == "" || l.Class == "java.lang.Object" {
+		return false
+	}
+	key := l.Object + " " + l.Class
+	if m.distinct[family][key] {
+		return true
+	}
+	if m.owned >= mostMonitors {
 		return false
 	}
 	if m.distinct[family] == nil {
 		m.distinct[family] = map[string]bool{}
 	}
-	m.distinct[family][l.Object+" "+l.Class] = true
+	m.distinct[family][key] = true
+	m.owned++
 	return true
 }
 

@@ -115,7 +115,7 @@ type listing struct {
 	command string
 	// users are those whose descriptors it lists.
 	users []string
-	rows  []analysis.Descriptor
+	rows  *rows
 	other int
 }
 
@@ -140,7 +140,7 @@ func (p *part) own() (int, bool) {
 	case p.outcome == "":
 		return 0, false
 	case p.listing != nil:
-		return len(p.listing.rows), true
+		return p.listing.rows.len(), true
 	case p.text != nil:
 		return p.text.dump.Headers, true
 	case p.threads != nil:

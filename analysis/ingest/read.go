@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"path"
 	"slices"
@@ -58,6 +59,12 @@ type reader struct {
 	empty []string
 	// stacks remembers the names of functions for all dumps of an upload.
 	stacks family.Stacks
+	// known remembers the families of descriptors and watches.
+	known family.Known
+	// content is the open member, hash its hash, text what is written to be hashed.
+	content content
+	hash    hash.Hash
+	text    []byte
 }
 
 type directoryKey struct{ path, kind string }
@@ -71,7 +78,7 @@ type directory struct {
 }
 
 func newReader(cfg Config) *reader {
-	return &reader{cfg: cfg, formats: formats, directories: map[directoryKey]*directory{}, recoded: map[string]bool{}, skipped: map[string]bool{}, progress: Progress{Stage: "unpacking"}}
+	return &reader{cfg: cfg, formats: formats, directories: map[directoryKey]*directory{}, recoded: map[string]bool{}, skipped: map[string]bool{}, progress: Progress{Stage: "unpacking"}, hash: sha256.New()}
 }
 
 func (r *reader) report() {
@@ -97,6 +104,9 @@ func (r *reader) member(m *bundle.Member) error {
 	if len(m.Compressed) > 0 || m.Encoding != "" {
 		r.recoded[m.Path] = true
 	}
+	if d := r.usual(m); d != nil {
+		return r.file(d, m, r.open(m, ""), nil)
+	}
 	head := detect.Head{Bytes: m.Head, Path: m.Path, Size: m.Size, Whole: m.Whole()}
 	found := detect.Sniff(head)
 	if found.NeedMore {
@@ -104,17 +114,17 @@ func (r *reader) member(m *bundle.Member) error {
 		head.Whole = len(head.Bytes) < detect.SniffLimit
 		found = detect.Sniff(head)
 	}
-	body := open(m, r.knownHash(m, found.Kind))
+	body := r.open(m, r.knownHash(m, found.Kind))
 	defer body.close()
+	if gathered(found.Kind) {
+		return r.gather(m, found, body)
+	}
 	a := analysis.Artifact{
 		Path: m.Path, Kind: found.Kind, Reason: found.Reason, Confidence: found.Confidence,
 		Files: 1, Modified: m.ModTime, Status: analysis.Ignored,
 	}
 	p := &part{path: m.Path, form: found.Kind, modified: m.ModTime}
 	read := r.formats[found.Kind]
-	if gathered(found.Kind) {
-		return r.gather(m, found, body)
-	}
 	var failed error
 	before := len(r.problems)
 	if read != nil {
@@ -480,6 +490,9 @@ func listed(parse listingParser) func(r *reader, body io.Reader, p *part, a *ana
 		type key struct{ ordinal, pid int }
 		byProcess := map[key]*part{}
 		var order []*part
+		var last key
+		var q *part
+		words := newRowWords()
 		rounds := 1
 		dates := envelope.NewDates(r.written(p))
 		all, problems, err := parse(io.TeeReader(body, dates), p.path, func(ordinal int, row *lsof.Row) error {
@@ -487,13 +500,15 @@ func listed(parse listingParser) func(r *reader, body io.Reader, p *part, a *ana
 			if row.Unreadable {
 				return nil
 			}
-			k := key{ordinal, row.PID}
-			q := byProcess[k]
-			if q == nil {
-				q = p.another(ordinal)
-				q.pid, q.name, q.listing = row.PID, row.Command, &listing{command: row.Command}
-				byProcess[k] = q
-				order = append(order, q)
+			if k := (key{ordinal, row.PID}); q == nil || k != last {
+				q, last = byProcess[k], k
+				if q == nil {
+					q = p.another(ordinal)
+					q.pid, q.name = row.PID, strings.Clone(row.Command)
+					q.listing = &listing{command: q.name, rows: &rows{words: words}}
+					byProcess[k] = q
+					order = append(order, q)
+				}
 			}
 			q.listing.user(row.User)
 			if !row.IsDescriptor {
@@ -501,7 +516,7 @@ func listed(parse listingParser) func(r *reader, body io.Reader, p *part, a *ana
 				a.Rows++
 				return nil
 			}
-			q.listing.rows = append(q.listing.rows, row.Descriptor)
+			q.listing.rows.add(&row.Descriptor)
 			r.progress.Descriptors++
 			return nil
 		})
@@ -523,12 +538,12 @@ func listed(parse listingParser) func(r *reader, body io.Reader, p *part, a *ana
 			if q.ordinal < len(times) {
 				q.dated(times[q.ordinal])
 			}
-			a.Members += len(q.listing.rows)
-			q.outcome = fmt.Sprintf("%s of %s", plural(len(q.listing.rows), "descriptor", "descriptors"), processWord(q))
+			a.Members += q.listing.rows.len()
+			q.outcome = fmt.Sprintf("%s of %s", plural(q.listing.rows.len(), "descriptor", "descriptors"), processWord(q))
 			q.section = rounds > 1
 		}
 		if a.Members > 0 {
-			order = slices.DeleteFunc(order, func(q *part) bool { return len(q.listing.rows) == 0 })
+			order = slices.DeleteFunc(order, func(q *part) bool { return q.listing.rows.len() == 0 })
 		}
 		a.Outcome = plural(a.Members, "descriptor", "descriptors")
 		if len(order) > rounds {
@@ -572,9 +587,9 @@ func readGrep(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 
 func countWatches(r *reader, set *fdinfoSet, a *analysis.Artifact) {
 	a.Members, a.Watches = 0, 0
-	for _, info := range set.infos {
-		a.Watches += len(info.Watches)
-		if info.FD >= 0 {
+	for i := range set.infos {
+		a.Watches += len(set.infos[i].Watches)
+		if set.infos[i].FD >= 0 {
 			a.Members++
 		}
 	}
@@ -716,14 +731,20 @@ func (r *reader) gather(m *bundle.Member, found detect.Result, body *content) er
 	if found.Kind == detect.EmptyFDInfo {
 		d.part.fdinfo.empty++
 	} else {
-		infos, problems, err := readFDInfo(m, body, fd)
-		failed = err
+		set := d.part.fdinfo
+		before := len(set.infos)
+		var problems []analysis.Problem
+		problems, failed = set.read(m, body, fd)
 		r.problems = append(r.problems, problems...)
-		for i := range infos {
-			r.progress.Watches += len(infos[i].Watches)
+		for i := before; i < len(set.infos); i++ {
+			r.progress.Watches += len(set.infos[i].Watches)
 		}
-		d.part.fdinfo.infos = append(d.part.fdinfo.infos, infos...)
 	}
+	return r.file(d, m, body, failed)
+}
+
+// file counts a file of a directory whose content was read as far as it could be.
+func (r *reader) file(d *directory, m *bundle.Member, body *content, failed error) error {
 	if err := cmp.Or(body.rest(), failed); err != nil {
 		if stop := m.Stop(err); stop != nil {
 			return stop
@@ -735,24 +756,53 @@ func (r *reader) gather(m *bundle.Member, found detect.Result, body *content) er
 	}
 	r.progress.Descriptors++
 	d.size += body.n
-	d.hashes = append(d.hashes, path.Base(m.Path)+" "+body.sum())
+	r.text = append(append(append(r.text[:0], path.Base(m.Path)...), ' '), body.sum()...)
+	d.hashes = append(d.hashes, string(r.text))
 	r.progress.Bytes += body.n
 	return nil
 }
 
-// readFDInfo reads one file of /proc/PID/fdinfo, or many that were joined into
-// one below headings ("==> 25 <==").
-func readFDInfo(m *bundle.Member, body io.Reader, fd int) ([]procfs.FDInfo, []analysis.Problem, error) {
+// usual reads a file like the ones before it in its directory, which says by all of its
+// lines what it is; nil leaves it to be named first.
+func (r *reader) usual(m *bundle.Member) *directory {
+	dir := directoryOf(m.Path)
+	d := r.directories[directoryKey{dir, detect.FDInfo}]
+	if d == nil || d.part.fdinfo == nil || !m.Whole() {
+		return nil
+	}
+	fd, err := strconv.ParseUint(m.Path[len(dir):], 10, 31)
+	if err != nil {
+		return nil
+	}
+	info, ok := procfs.ParseUsual(m.Head, int(fd))
+	if !ok {
+		return nil
+	}
+	d.part.fdinfo.add(info)
+	r.progress.Watches += len(info.Watches)
+	return d
+}
+
+func (s *fdinfoSet) add(info procfs.FDInfo) {
+	if len(s.infos) == cap(s.infos) {
+		s.infos = slices.Grow(s.infos, max(16, len(s.infos))) // they are large
+	}
+	s.infos = append(s.infos, info)
+}
+
+// read adds one file of /proc/PID/fdinfo, or many that were joined into one below
+// headings ("==> 25 <==").
+func (s *fdinfoSet) read(m *bundle.Member, body io.Reader, fd int) ([]analysis.Problem, error) {
 	if !bytes.HasPrefix(bytes.TrimSpace(m.Head), []byte("==")) {
 		info, problems, err := procfs.ParseFDInfo(body, m.Path, fd)
-		return []procfs.FDInfo{info}, problems, err
+		s.add(info)
+		return problems, err
 	}
 	joined, problems, err := procfs.ParseAnnotated(body, m.Path)
-	infos := make([]procfs.FDInfo, len(joined))
 	for i := range joined {
-		infos[i] = joined[i].FDInfo
+		s.add(joined[i].FDInfo)
 	}
-	return infos, problems, err
+	return problems, err
 }
 
 // link keeps a symbolic link's target as data: the descriptors of /proc/PID/fd.
@@ -802,14 +852,18 @@ func (r *reader) closeDirectory(k directoryKey, d *directory) {
 	sort.Strings(d.hashes)
 	sum := sha256.New()
 	for _, h := range d.hashes {
-		io.WriteString(sum, h+"\n")
+		r.text = append(append(r.text[:0], h...), '\n')
+		sum.Write(r.text)
 	}
 	a := analysis.Artifact{
 		Path: k.path, Kind: k.kind, Reason: d.reason, Confidence: analysis.High, Status: analysis.Read,
 		Files: len(d.hashes), Size: d.size, SHA256: hex.EncodeToString(sum.Sum(nil)), Modified: d.part.modified,
 	}
 	if set := d.part.fdinfo; set != nil {
-		sort.Slice(set.infos, func(i, j int) bool { return set.infos[i].FD < set.infos[j].FD })
+		less := func(i, j int) bool { return set.infos[i].FD < set.infos[j].FD }
+		if !sort.SliceIsSorted(set.infos, less) {
+			sort.Slice(set.infos, less)
+		}
 		watches, descriptors := r.progress.Watches, r.progress.Descriptors
 		countWatches(r, set, &a)
 		r.progress.Watches, r.progress.Descriptors = watches, descriptors

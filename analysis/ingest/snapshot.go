@@ -42,6 +42,11 @@ func (r *reader) snapshots() []analysis.Snapshot {
 		b.when(&s, believe)
 		b.stepTimes(&s)
 		out = append(out, s)
+		for _, p := range g.parts {
+			if p.listing != nil && p.listing.rows != nil {
+				p.listing.rows.release()
+			}
+		}
 	}
 	completeNames(out)
 	shareHost(out)

@@ -10,7 +10,7 @@ import (
 func (r *Row) describe(protocol, state string) {
 	d := &r.Descriptor
 	d.FD, d.Name, d.State = r.FD, r.NameText, canonicalState(state)
-	d.Inode, _ = strconv.ParseUint(r.Node, 10, 64)
+	d.Inode = decimal(r.Node)
 	switch r.Type {
 	case "IPv4", "IPv6":
 		r.describeIP(protocol)
@@ -49,9 +49,14 @@ func (r *Row) describe(protocol, state string) {
 func (r *Row) describeIP(protocol string) {
 	d := &r.Descriptor
 	d.Name = strings.TrimRight(r.NameText, " ") // UDP ends with a blank
-	if word, ends, ok := toyboxName(r.NameText); ok && protocol == "" && isPlainNumber(r.Node) {
-		protocol, d.Name = word, ends // and Inode is NODE
-	} else {
+	inNode := false
+	if protocol == "" && isPlainNumber(r.Node) {
+		var word, ends string
+		if word, ends, inNode = toyboxName(r.NameText); inNode {
+			protocol, d.Name = word, ends
+		}
+	}
+	if !inNode {
 		d.Inode = r.deviceInode()
 	}
 	d.Protocol = orNode(protocol, r.Node)
@@ -59,11 +64,14 @@ func (r *Row) describeIP(protocol string) {
 		d.Protocol = "TCP" // a field listing without P: only TCP has states
 	}
 	switch {
-	case d.Protocol == "TCP" || d.Protocol == "UDP":
-		d.Type = strings.ToLower(d.Protocol)
-		if r.Type == "IPv6" {
-			d.Type += "6"
-		}
+	case d.Protocol == "TCP" && r.Type == "IPv6":
+		d.Type = "tcp6"
+	case d.Protocol == "TCP":
+		d.Type = "tcp"
+	case d.Protocol == "UDP" && r.Type == "IPv6":
+		d.Type = "udp6"
+	case d.Protocol == "UDP":
+		d.Type = "udp"
 	case d.Protocol == "":
 		d.Type = strings.ToLower(r.Type)
 	default:
@@ -148,6 +156,9 @@ func (r *Row) fileType() string {
 //
 //	"net" "net:[4026531833]"   true
 func isNamespace(name string) bool {
+	if strings.HasPrefix(name, "/") {
+		return false
+	}
 	name, _, _ = strings.Cut(name, ":[")
 	switch name {
 	case "cgroup", "ipc", "mnt", "net", "pid", "pid_for_children", "time", "time_for_children", "user", "uts":
@@ -168,10 +179,14 @@ func AnonType(name string) string {
 	if !strings.HasPrefix(name, "[") {
 		return name
 	}
-	if i := strings.IndexAny(name, ":]"); i >= 0 {
-		return name[:i] + "]"
+	i := strings.IndexAny(name, ":]")
+	switch {
+	case i < 0:
+		return name
+	case name[i] == ']':
+		return name[:i+1]
 	}
-	return name
+	return name[:i] + "]"
 }
 
 // ownInode reports whether files of an anonymous type have an inode of their own
@@ -186,7 +201,23 @@ func (r *Row) deviceInode() uint64 {
 		v, _ := strconv.ParseUint(hex, 16, 64)
 		return v
 	}
-	v, _ := strconv.ParseUint(r.Device, 10, 64)
+	return decimal(r.Device)
+}
+
+// decimal reads a number, 0 where the cell is another word. The errors of strconv
+// would cost more than the row.
+func decimal(cell string) uint64 {
+	v := uint64(0)
+	for i := range len(cell) {
+		digit := cell[i] - '0'
+		if digit > 9 {
+			return 0
+		}
+		v = v*10 + uint64(digit)
+	}
+	if len(cell) > 19 { // may be more than 64 bits
+		v, _ = strconv.ParseUint(cell, 10, 64)
+	}
 	return v
 }
 
@@ -208,13 +239,29 @@ func splitState(name string) (rest, state string) {
 	if i < 0 || !strings.HasSuffix(name, ")") {
 		return name, ""
 	}
-	for word := range strings.FieldsSeq(name[i+1 : len(name)-1]) {
+	state = name[i+1 : len(name)-1]
+	if isWord(state) {
+		return strings.TrimRight(name[:i], " "), state
+	}
+	inside := state
+	state = ""
+	for word := range strings.FieldsSeq(inside) {
 		if !strings.Contains(word, "=") {
 			state = word
 			break
 		}
 	}
 	return strings.TrimRight(name[:i], " "), state
+}
+
+// isWord reports whether a text is what states are: capitals and underscores.
+func isWord(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c != '_' && (c < 'A' || c > 'Z') {
+			return false
+		}
+	}
+	return s != ""
 }
 
 // endpoints splits the addresses of an IP socket; -E appends the peer's process.
@@ -224,9 +271,11 @@ func splitState(name string) (rest, state string) {
 //	"no PCB"                                                 "", ""
 func endpoints(name string) (local, remote string) {
 	local, remote, _ = strings.Cut(name, "->")
-	local, _, _ = strings.Cut(local, " ")
-	remote, _, _ = strings.Cut(remote, " ")
-	if !strings.Contains(local, ":") {
+	if strings.IndexByte(name, ' ') >= 0 {
+		local, _, _ = strings.Cut(local, " ")
+		remote, _, _ = strings.Cut(remote, " ")
+	}
+	if strings.IndexByte(local, ':') < 0 {
 		return "", ""
 	}
 	return local, remote
@@ -264,4 +313,20 @@ func colonDevice(cell string) string {
 		return ""
 	}
 	return major + ":" + minor
+}
+
+// devices remembers the forms of some device cells: rows name few devices.
+type devices [64]struct{ cell, form string }
+
+// of is colonDevice.
+func (d *devices) of(cell string) string {
+	if len(cell) < 3 || cell[len(cell)-2] != ',' && strings.IndexByte(cell, ',') < 0 {
+		return ""
+	}
+	have := &d[(int(cell[0])+8*int(cell[len(cell)-1])+int(cell[len(cell)-2]))%len(d)]
+	if have.cell != cell {
+		have.cell = strings.Clone(cell)
+		have.form = colonDevice(have.cell)
+	}
+	return have.form
 }

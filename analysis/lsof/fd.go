@@ -32,12 +32,37 @@ func (r *Row) setFD(cell string) {
 	}
 }
 
+// setPlainFD is setFD for the cells that nearly all rows have, a number of at most
+// nine digits with an access mode: false for any other.
+func (r *Row) setPlainFD(cell string) bool {
+	last := len(cell) - 1
+	if last < 1 || last > 9 {
+		return false
+	}
+	switch cell[last] {
+	case 'r', 'w', 'u':
+	default:
+		return false
+	}
+	n := 0
+	for i := range last {
+		digit := cell[i] - '0'
+		if digit > 9 {
+			return false
+		}
+		n = n*10 + int(digit)
+	}
+	r.FDText, r.FD, r.IsDescriptor = cell, n, true
+	r.Descriptor.Access = cell[last:]
+	return true
+}
+
 // isFD reports whether a token can stand in the FD column.
 //
 //	"4uW" "1015r" "4" "*614u" "cwd" "NOFD"   true
 //	"root" "0t0" "4ux9"                      false
 func isFD(token string) bool {
-	if isWordFD(token) {
+	if token != "" && token[0] > '9' && isWordFD(token) {
 		return true
 	}
 	token = strings.TrimPrefix(token, "*")

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -388,40 +387,4 @@ func TestFilesThatWaitTooLongForTheirProcessAreNamed(t *testing.T) {
 	if got.Rows != maxWaiting || len(got.problems) != 1 || !strings.HasPrefix(got.problems[0].What, "6 files") {
 		t.Errorf("got %d rows, %v", got.Rows, got.problems)
 	}
-}
-
-// TestKeptRowsDoNotKeepTheirLines measures what a visitor that keeps descriptors
-// holds of long rows.
-func TestKeptRowsDoNotKeepTheirLines(t *testing.T) {
-	const rows = 50_000
-	var in strings.Builder
-	in.WriteString("COMMAND     PID   USER   FD      TYPE             DEVICE SIZE/OFF       NODE NAME\n")
-	for i := range rows {
-		in.WriteString("kubelet    1000   root " + padded(strconv.Itoa(i%9999)+"u", 5) + "     unix 0xffff888012345678      0t0 " + padded(strconv.Itoa(70000000+i), 10) + " type=STREAM (CONNECTED)" + strings.Repeat(" ", 400) + "\n")
-	}
-	text := in.String()
-	kept := make([]analysis.Descriptor, 0, rows)
-	before := inUse()
-	_, _, err := ParseTable(strings.NewReader(text), "x", func(_ int, row *Row) error {
-		kept = append(kept, row.Descriptor)
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	held := inUse() - before
-	if held > 2<<20 {
-		t.Errorf("%d rows hold %d KiB beside their descriptors", len(kept), held>>10)
-	}
-	runtime.KeepAlive(kept)
-	runtime.KeepAlive(text)
-}
-
-func padded(s string, n int) string { return strings.Repeat(" ", max(0, n-len(s))) + s }
-
-func inUse() int64 {
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc)
 }

@@ -32,7 +32,7 @@ func ParseListing(r io.Reader, path string, visit func(d *analysis.Descriptor) e
 // from 0, pid is that of a heading like "/proc/2706/fd:", 0 where there is none.
 func ParseListings(r io.Reader, path string, visit func(part, pid int, d *analysis.Descriptor) error) (Listing, []analysis.Problem, error) {
 	in := line.NewReader(r)
-	t := linkReader{book: newBook(path), visit: visit}
+	t := linkReader{book: newBook(path), words: words{}, visit: visit}
 	for t.err == nil {
 		l, ok := in.Next()
 		if !ok {
@@ -52,6 +52,7 @@ func ParseListings(r io.Reader, path string, visit func(part, pid int, d *analys
 // linkReader holds one entry back: the next line may continue its target.
 type linkReader struct {
 	*book
+	words words
 	visit func(part, pid int, d *analysis.Descriptor) error
 	err   error
 	pid   int

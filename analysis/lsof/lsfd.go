@@ -140,9 +140,13 @@ func lsfdHeader(text string) (columns, bool) {
 		if strings.Trim(title, "ABCDEFGHIJKLMNOPQRSTUVWXYZ:.-_46") != "" {
 			return nil, false
 		}
-		c = append(c, column{title, tok.start, tok.end})
+		c = append(c, column{title: title, start: tok.start, end: tok.end})
 	}
 	return c, len(c) >= 3 && c.has("PID") && (c.has("ASSOC") || c.has("FD") && !c.has("SIZE/OFF") && !c.has("NODE"))
+}
+
+func (c columns) has(title string) bool {
+	return slices.ContainsFunc(c, func(col column) bool { return col.title == title })
 }
 
 // usual reports whether the titles are those of a table without -o, which tokens
@@ -176,7 +180,7 @@ func (c columns) lsfdCells(text string, to *record) bool {
 			to.set("name", unhex(text[min(col.start, len(text)):]))
 			continue
 		}
-		cell, ok := cellBetween(text, from, col.end)
+		cell, _, ok := cellBetween(text, from, col.end)
 		if !ok {
 			return false
 		}

@@ -105,7 +105,7 @@ type Listing struct {
 
 // Bounds that keep memory flat.
 const (
-	maxSeen       = 1 << 21
+	maxSeen       = 1 << 20
 	maxParts      = 1 << 12
 	maxUnreadable = 1 << 10
 	maxExample    = 200
@@ -116,14 +116,13 @@ type book struct {
 	Listing
 	probs  *line.Problems
 	merged merger
-	words  words
 	part   Part
 	open   bool // the current part has begun
 	denied map[int]bool
 }
 
 func newBook(path string) *book {
-	return &book{probs: &line.Problems{Path: path}, merged: newMerger(), words: words{}, denied: map[int]bool{}}
+	return &book{probs: &line.Problems{Path: path}, merged: newMerger(), denied: map[int]bool{}}
 }
 
 // begin opens the current part at l, unless it is open.
@@ -156,18 +155,8 @@ func (b *book) separates(text string) bool {
 }
 
 // count takes a row into the figures and reports whether it is the first of its
-// descriptor; rows that are no descriptor always are. The row is then freed of its
-// line.
+// descriptor; rows that are no descriptor always are.
 func (b *book) count(l line.Line, row *Row) bool {
-	if !b.isFirst(l, row) {
-		return false
-	}
-	row.Command, row.User = b.words.of(row.Command), b.words.of(row.User)
-	b.words.descriptor(&row.Descriptor)
-	return true
-}
-
-func (b *book) isFirst(l line.Line, row *Row) bool {
 	b.begin(l)
 	b.Rows++
 	b.part.Rows++

@@ -5,10 +5,19 @@ import "hash/fnv"
 // merger recognises rows that threads repeat (lsof -K and old releases by default
 // list every descriptor once per thread).
 type merger struct {
-	seen  map[uint64]struct{}
+	// seen has a bit for each descriptor, 64 of a process in a word: listings go
+	// through them in order.
+	seen map[group]uint64
+	// last is the group of the row above and bits its word, which is in seen only
+	// when another group comes.
+	last  group
+	bits  uint64
 	stars map[star]starRun
 	full  bool
 }
+
+// group are the descriptors number*64 to number*64+63 of a process.
+type group struct{ pid, number int32 }
 
 // star is what is left of a descriptor above 9,999: its last three digits, and all
 // else that the row tells, hashed.
@@ -21,11 +30,11 @@ type star struct {
 type starRun struct{ tid, rows, most int }
 
 func newMerger() merger {
-	return merger{seen: map[uint64]struct{}{}, stars: map[star]starRun{}}
+	return merger{seen: map[group]uint64{}, stars: map[star]starRun{}}
 }
 
 func (m *merger) reset() {
-	if len(m.seen)+len(m.stars) > 0 {
+	if m.bits != 0 || len(m.seen)+len(m.stars) > 0 {
 		*m = newMerger()
 	}
 }
@@ -38,16 +47,21 @@ func (m *merger) first(row *Row) (first, full bool) {
 	if row.Star {
 		return m.firstStar(row)
 	}
-	key := uint64(row.PID)<<32 | uint64(uint32(row.FD))
-	if _, ok := m.seen[key]; ok {
-		return false, false
+	if of := (group{int32(row.PID), int32(row.FD / 64)}); of != m.last {
+		bits, known := m.seen[of]
+		if !known && !m.room() {
+			full, m.full = !m.full, true
+			return true, full
+		}
+		if m.bits != 0 {
+			m.seen[m.last] = m.bits
+		}
+		m.last, m.bits = of, bits
 	}
-	if !m.room() {
-		full, m.full = !m.full, true
-		return true, full
-	}
-	m.seen[key] = struct{}{}
-	return true, false
+	bit := uint64(1) << (row.FD % 64)
+	first = m.bits&bit == 0
+	m.bits |= bit
+	return first, false
 }
 
 func (m *merger) firstStar(row *Row) (first, full bool) {

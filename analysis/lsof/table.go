@@ -2,8 +2,10 @@ package lsof
 
 import (
 	"io"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/line"
@@ -18,10 +20,11 @@ import (
 // visit gets every row that is no descriptor, and of descriptors the first row of
 // each (PID, FD) within a part: rows that threads repeat are counted in
 // Listing.Rows only. part counts the listings of the file from 0. The row is
-// reused: copy what is kept. The error is that of visit or of r; what was read
-// until then is returned with it.
+// reused, and its strings share the memory of the lines around them: copy what is
+// kept, strings with strings.Clone. The error is that of visit or of r; what was
+// read until then is returned with it.
 func ParseTable(r io.Reader, path string, visit func(part int, row *Row) error) (Listing, []analysis.Problem, error) {
-	in := line.NewReader(r)
+	in := line.NewBlocks(r)
 	t := tableReader{book: newBook(path)}
 	var err error
 	for err == nil {
@@ -43,6 +46,11 @@ func ParseTable(r io.Reader, path string, visit func(part int, row *Row) error) 
 type tableReader struct {
 	*book
 	columns columns
+	// fd is the index of FD; owner are the cells before it of the row above, which
+	// most rows repeat.
+	fd      int
+	owner   owner
+	devices devices
 	row     Row
 	// busybox says that row has the columns of busybox.
 	busybox bool
@@ -61,9 +69,11 @@ func (t *tableReader) line(l line.Line, visit func(int, *Row) error) error {
 		t.next()
 		return nil
 	}
-	if c, ok := header(l.Text); ok {
-		t.head(l, c)
-		return nil
+	if strings.HasPrefix(strings.TrimLeft(l.Text, " "), commandTitle) {
+		if c, ok := header(l.Text); ok {
+			t.head(l, c)
+			return nil
+		}
 	}
 	if !t.parse(l) {
 		t.noise(l, text)
@@ -94,7 +104,7 @@ func (t *tableReader) head(l line.Line, c columns) {
 		t.next()
 	}
 	t.begin(l)
-	t.Form, t.columns = Table, c
+	t.Form, t.columns, t.fd, t.owner = Table, c, c.find(cellFD), owner{}
 	t.Columns = c.titles()
 }
 
@@ -107,20 +117,20 @@ func (t *tableReader) cut(l line.Line) {
 // parse reads a row into t.row.
 func (t *tableReader) parse(l line.Line) bool {
 	t.row, t.busybox = Row{}, false
-	if t.row.setBusybox(l.Text) {
+	tabs := strings.IndexByte(l.Text, '\t') >= 0
+	if tabs && t.row.setBusybox(l.Text) {
 		t.busybox = true
 		t.row.Descriptor.Place = l.Place()
 		return true
 	}
-	if !t.columns.cells(l.Text, &t.row) {
+	if tabs || !t.cells(l.Text) {
 		t.row = Row{}
 		if !excerpt(l.Text, &t.row) {
 			return false
 		}
+		t.row.Command, t.row.TaskCommand = unescape(t.row.Command), unescape(t.row.TaskCommand)
 	}
-	t.row.Command = unescape(t.row.Command)
-	t.row.TaskCommand = unescape(t.row.TaskCommand)
-	t.row.Descriptor.Device = colonDevice(t.row.Device)
+	t.row.Descriptor.Device = t.devices.of(t.row.Device)
 	t.row.Descriptor.Place = l.Place()
 	t.row.describe("", "")
 	if t.row.FDText == "NOFD" {
@@ -134,9 +144,71 @@ type columns []column
 
 type column struct {
 	title string
+	cell  cell
 	// end is one past the right edge of the cells; NAME begins at start.
 	start, end int
 }
+
+// cell is the part of a row that stands below a title.
+type cell int
+
+const (
+	cellUnknown cell = iota
+	cellCommand
+	cellTask
+	cellPID
+	cellTID
+	cellPPID
+	cellPGID
+	cellUser
+	cellFD
+	cellType
+	cellFlags
+	cellDevice
+	cellSize
+	cellLinks
+	cellNode
+	cellName
+)
+
+func cellOf(title string) cell {
+	switch title {
+	case "COMMAND":
+		return cellCommand
+	case "TASKCMD":
+		return cellTask
+	case "PID":
+		return cellPID
+	case "TID":
+		return cellTID
+	case "PPID":
+		return cellPPID
+	case "PGID":
+		return cellPGID
+	case "USER":
+		return cellUser
+	case "FD":
+		return cellFD
+	case "TYPE":
+		return cellType
+	case "FILE-FLAG":
+		return cellFlags
+	case "DEVICE":
+		return cellDevice
+	case "SIZE/OFF", "SIZE", "OFFSET":
+		return cellSize
+	case "NLINK":
+		return cellLinks
+	case "NODE":
+		return cellNode
+	case "NAME":
+		return cellName
+	}
+	return cellUnknown
+}
+
+// wide reports whether the cell is left-aligned and may hold blanks.
+func (c cell) wide() bool { return c == cellCommand || c == cellTask }
 
 func (c columns) titles() []string {
 	out := make([]string, len(c))
@@ -146,66 +218,94 @@ func (c columns) titles() []string {
 	return out
 }
 
+const commandTitle = "COMMAND "
+
 // header recognises the line of titles. lsfd's table begins alike but has no FD.
 //
 //	"COMMAND   PID USER   FD      TYPE DEVICE SIZE/OFF     NODE NAME"
 func header(text string) (columns, bool) {
-	trimmed := strings.TrimLeft(text, " ")
-	if !strings.HasPrefix(trimmed, "COMMAND ") || strings.ContainsRune(text, '\t') {
+	if strings.ContainsRune(text, '\t') {
 		return nil, false
 	}
 	var c columns
-	for _, tok := range tokens(text, 32) {
+	for _, tok := range tokens(strings.Clone(text), 32) {
 		title := text[tok.start:tok.end]
 		end := tok.end
 		if title == "FD" {
 			end += 2 // access and lock stand right of the number
 		}
-		c = append(c, column{title, tok.start, end})
+		c = append(c, column{title, cellOf(title), tok.start, end})
 	}
-	ok := len(c) >= 5 && c[1].title == "PID" && c[len(c)-1].title == "NAME"
-	return c, ok && c.has("FD") && c.has("TYPE")
+	ok := len(c) >= 5 && c[1].cell == cellPID && c[len(c)-1].cell == cellName
+	return c, ok && c.find(cellFD) >= 0 && c.find(cellType) >= 0
 }
 
-func (c columns) has(title string) bool {
-	for i := range c {
-		if c[i].title == title {
-			return true
-		}
+// find gives the first column with such cells, -1 where there is none.
+func (c columns) find(cell cell) int {
+	return slices.IndexFunc(c, func(col column) bool { return col.cell == cell })
+}
+
+// owner is what the cells before FD say: the same in all rows of a process or
+// thread.
+type owner struct {
+	// text is the beginning of the row that was read so, with the byte behind the
+	// cells, which may belong to a cell that is too wide.
+	text                 string
+	command, task, user  string
+	pid, tid, ppid, pgid int
+}
+
+func (o *owner) take(row *Row, text string) {
+	*o = owner{
+		text: text, command: row.Command, task: row.TaskCommand, user: row.User,
+		pid: row.PID, tid: row.TID, ppid: row.PPID, pgid: row.PGID,
 	}
-	return false
+}
+
+func (o *owner) give(row *Row) {
+	row.Command, row.TaskCommand, row.User = o.command, o.task, o.user
+	row.PID, row.TID, row.PPID, row.PGID = o.pid, o.tid, o.ppid, o.pgid
 }
 
 // cells cuts a row by the titles; false where it does not fit below them.
 // COMMAND and TASKCMD are left-aligned and share the room up to the right edge of
 // the next column, whose cell is the last token there.
-func (c columns) cells(text string, row *Row) bool {
-	if len(c) == 0 || strings.ContainsRune(text, '\t') {
+func (t *tableReader) cells(text string) bool {
+	if len(t.columns) == 0 {
 		return false
 	}
-	from := 0
-	for i, col := range c {
-		switch col.title {
-		case "COMMAND", "TASKCMD":
-			continue
-		case "NAME":
-			if from < len(text) && col.start <= len(text) && strings.TrimSpace(text[from:col.start]) != "" {
+	from, next := 0, 0
+	if t.owner.text != "" && strings.HasPrefix(text, t.owner.text) {
+		t.owner.give(&t.row)
+		from, next = len(t.owner.text)-1, t.fd
+	}
+	known := next > 0
+	for i := next; i < len(t.columns); i++ {
+		col := &t.columns[i]
+		if i == t.fd && !known && !t.columns[i-1].cell.wide() && from < len(text) {
+			t.owner.take(&t.row, text[:from+1])
+		}
+		switch col.cell {
+		case cellCommand, cellTask:
+			continue // with the next one
+		case cellName:
+			if from < min(col.start, len(text)) && col.start <= len(text) && strings.TrimSpace(text[from:col.start]) != "" {
 				return false
 			}
-			row.NameText = text[min(col.start, len(text)):]
+			t.row.NameText = text[min(col.start, len(text)):]
 			continue
 		}
-		cell, ok := cellBetween(text, from, col.end)
+		content, blanks, ok := cellBetween(text, from, col.end)
 		if !ok {
 			return false
 		}
 		from = col.end
-		if left := c[i-1].title; left == "COMMAND" || left == "TASKCMD" {
+		if left := t.columns[i-1].cell; left.wide() {
 			var wide string
-			wide, cell = lastToken(cell)
-			row.set(left, wide)
+			wide, content = lastToken(content)
+			t.row.set(left, wide)
 		}
-		if !row.set(col.title, cell) {
+		if blanks && strings.IndexByte(content, ' ') >= 0 || !t.row.set(col.cell, content) {
 			return false
 		}
 	}
@@ -213,15 +313,24 @@ func (c columns) cells(text string, row *Row) bool {
 }
 
 // cellBetween cuts the cell that ends under an edge; a token that crosses the edge
-// means that the row does not fit.
-func cellBetween(text string, from, end int) (string, bool) {
+// means that the row does not fit. blanks says that the cell may hold some.
+func cellBetween(text string, from, end int) (content string, blanks, ok bool) {
 	if from >= len(text) {
-		return "", true
+		return "", false, true
 	}
 	if end < len(text) && text[end] != ' ' && text[end-1] != ' ' {
-		return "", false
+		return "", false, false
 	}
-	return strings.TrimSpace(text[from:min(end, len(text))]), true
+	content = text[from:min(end, len(text))]
+	for content != "" && content[0] == ' ' {
+		content = content[1:]
+	}
+	for i := range len(content) {
+		if c := content[i]; c <= ' ' || c >= utf8.RuneSelf {
+			return strings.TrimSpace(content), true, true
+		}
+	}
+	return content, false, true
 }
 
 // lastToken splits off the last token.
@@ -233,42 +342,41 @@ func lastToken(s string) (rest, last string) {
 }
 
 // set stores a cell below its title; false where it cannot be such a cell.
-func (r *Row) set(title, cell string) bool {
-	if title != "COMMAND" && title != "TASKCMD" && strings.ContainsRune(cell, ' ') {
-		return false
-	}
-	switch title {
-	case "COMMAND":
-		r.Command = cell
-	case "TASKCMD":
-		r.TaskCommand = cell
-	case "PID":
-		return setNumber(&r.PID, cell) && cell != ""
-	case "TID":
-		return setNumber(&r.TID, cell)
-	case "PPID":
-		return setNumber(&r.PPID, cell)
-	case "PGID":
-		return setNumber(&r.PGID, cell)
-	case "USER":
-		r.User = cell
-	case "FD":
-		if !isFD(cell) {
-			return false
+func (r *Row) set(to cell, text string) bool {
+	switch to {
+	case cellCommand:
+		r.Command = unescape(text)
+	case cellTask:
+		r.TaskCommand = unescape(text)
+	case cellPID:
+		return setNumber(&r.PID, text) && text != ""
+	case cellTID:
+		return setNumber(&r.TID, text)
+	case cellPPID:
+		return setNumber(&r.PPID, text)
+	case cellPGID:
+		return setNumber(&r.PGID, text)
+	case cellUser:
+		r.User = text
+	case cellFD:
+		if !r.setPlainFD(text) {
+			if !isFD(text) {
+				return false
+			}
+			r.setFD(text)
 		}
-		r.setFD(cell)
-	case "TYPE":
-		r.Type = cell
-	case "FILE-FLAG":
-		r.Flags = cell
-	case "DEVICE":
-		r.Device = cell
-	case "SIZE/OFF", "SIZE", "OFFSET":
-		r.Size = cell
-	case "NLINK":
-		r.Links = cell
-	case "NODE":
-		r.Node = cell
+	case cellType:
+		r.Type = text
+	case cellFlags:
+		r.Flags = text
+	case cellDevice:
+		r.Device = text
+	case cellSize:
+		r.Size = text
+	case cellLinks:
+		r.Links = text
+	case cellNode:
+		r.Node = text
 	}
 	return true
 }

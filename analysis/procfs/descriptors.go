@@ -17,7 +17,7 @@ func Descriptors(infos []FDInfo, sockets []analysis.Socket) []analysis.Descripto
 		inodes[sockets[i].Inode] = sockets[i].Inode != 0
 	}
 	mount := socketMount(infos, inodes)
-	var out []analysis.Descriptor
+	out := make([]analysis.Descriptor, 0, len(infos))
 	for i := range infos {
 		info := &infos[i]
 		if info.FD < 0 {
@@ -62,7 +62,7 @@ func extraType(sort string) (kind, name string) {
 // mayBeSocket reports whether a file has the inode number of a socket and is open as
 // all sockets are.
 func mayBeSocket(info *FDInfo, inodes map[uint64]bool) bool {
-	return info.HasInode && inodes[info.Inode] && info.Access() == "u" && (info.Type == "" || info.Type == "unix")
+	return len(inodes) > 0 && info.HasInode && inodes[info.Inode] && info.Access() == "u" && (info.Type == "" || info.Type == "unix")
 }
 
 // socketMount is the mount id of the sockets, -1 where none was found.

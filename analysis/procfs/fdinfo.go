@@ -124,7 +124,7 @@ func DecodeSdev(v uint32) (major, minor uint32) { return v >> 20, v & 0xfffff }
 // only; what was read until then is returned with it.
 func ParseFDInfo(r io.Reader, path string, fd int) (FDInfo, []analysis.Problem, error) {
 	probs := &line.Problems{Path: path}
-	in := line.NewReader(r)
+	in := line.NewBlocks(r)
 	body := newFDInfoReader(fd, probs)
 	for {
 		l, ok := in.Next()
@@ -225,7 +225,7 @@ func (b *fdinfoReader) pair(l line.Line, body string) {
 		b.info.HasInode = number(b, l, key, value, 10, &b.info.Inode, strconv.ParseUint) || b.info.HasInode
 	case "lock":
 		if b.room(len(b.info.Locks), maxLocks, l, "locks") {
-			b.info.Locks = append(b.info.Locks, clip(value))
+			b.info.Locks = append(b.info.Locks, kept(value))
 		}
 	default:
 		b.other(l, key, value)
@@ -267,8 +267,8 @@ func (b *fdinfoReader) other(l line.Line, key, value string) {
 	if b.info.Extra == nil {
 		b.info.Extra = map[string]string{}
 	}
-	b.info.Extra[clip(key)] = clip(value)
-	b.key = clip(key)
+	b.key = kept(key)
+	b.info.Extra[b.key] = kept(value)
 }
 
 // extend adds an indented line to the value above it (io_uring's UserFiles).
@@ -419,6 +419,9 @@ func clip(s string) string {
 	}
 	return s
 }
+
+// kept is clip for what outlives its line.
+func kept(s string) string { return strings.Clone(clip(s)) }
 
 // hexFields finds the fields of one inotify, fanotify or epoll line and remembers
 // the first that could not be read.

@@ -52,6 +52,7 @@ func FuzzFDInfo(f *testing.F) {
 		info, problems, err := ParseFDInfo(bytes.NewReader(in), "f", 3)
 		checkBounds(t, in, problems, err)
 		checkWatches(t, in, info.Watches)
+		checkUsual(t, in)
 		all, problems, err := ParseAnnotated(bytes.NewReader(in), "f")
 		checkBounds(t, in, problems, err)
 		for _, a := range all {

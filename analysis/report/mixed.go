@@ -90,6 +90,7 @@ func joinSockets(s *analysis.Snapshot) *analysis.Snapshot {
 			continue
 		}
 		all.Count += g.Count
+		g.Members.Unpack()
 		m, n := &all.Members, &g.Members
 		m.ID, m.Sub = append(m.ID, n.ID...), append(m.Sub, n.Sub...)
 		m.Artifact, m.Line = append(m.Artifact, n.Artifact...), append(m.Line, n.Line...)

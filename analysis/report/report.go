@@ -22,10 +22,10 @@ type Report struct {
 	Snapshots []Snapshot         `json:"snapshots"`
 	Series    []Series           `json:"series"`
 	Problems  []analysis.Problem `json:"problems"`
-	// Filter says which families the series list, nil where all.
-	Filter *Filtered `json:"filter,omitempty"`
 	// Knowledge is what the catalogue says of the classes that findings name.
 	Knowledge *Knowledge `json:"knowledge,omitempty"`
+	// Filter says which families the series list, nil where all.
+	Filter *Filtered `json:"filter,omitempty"`
 }
 
 // Engine says what computed the report.

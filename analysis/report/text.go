@@ -243,6 +243,19 @@ func (p *printer) series(c *Case, i int) {
 	p.families(s, compared)
 }
 
+// context is what stands beside the proof: thresholds that circulate, and what is
+// normal.
+func (p *printer) context(s *Series) {
+	if text := ThresholdText(s.Thresholds); text != "" {
+		p.line("")
+		p.wrap("", text)
+	}
+	if s.Healthy != nil {
+		p.line("")
+		p.wrap("", s.Healthy.Text)
+	}
+}
+
 // passing lists the families that a filter lets pass, those that do not move too:
 // they are what was asked for.
 func (p *printer) passing(s *Series) {
@@ -265,19 +278,6 @@ func most(counts []*int) int {
 		}
 	}
 	return n
-}
-
-// context is what stands beside the proof: thresholds that circulate, and what is
-// normal.
-func (p *printer) context(s *Series) {
-	if text := ThresholdText(s.Thresholds); text != "" {
-		p.line("")
-		p.wrap("", text)
-	}
-	if s.Healthy != nil {
-		p.line("")
-		p.wrap("", s.Healthy.Text)
-	}
 }
 
 // totals is the table with one column for each snapshot; long series show the

@@ -17,11 +17,17 @@ type crowd struct {
 	// all says that every snapshot is complete.
 	all bool
 	// ids and first belong to the numbers; first is the snapshot of the first sight, cut
-	// dumps included. whole are the identities of kinds that are followed by more than
-	// an id; the rest has none.
+	// dumps included. whole is what identities have beside the id, of kinds that are
+	// followed by more; the rest has none.
 	ids   []int64
 	first []int32
-	whole []analysis.Identity
+	whole []beside
+}
+
+// beside is an identity without its id.
+type beside struct {
+	sub  int64
+	hash uint64
 }
 
 func (s *Series) newCrowd(family *analysis.Family, usable []bool) *crowd {
@@ -121,7 +127,7 @@ func (n *numbers) known(id int64) int32 {
 
 // enter numbers the members of snapshot i, each once.
 func (n *numbers) enter(i int32, members *analysis.Members) []int32 {
-	if len(members.Sub) > 0 || len(members.Hash) > 0 {
+	if !members.Numbered() {
 		return n.enterWhole(i, members)
 	}
 	ids := slices.AppendSeq(make([]int64, 0, members.Len()), members.IDs())
@@ -158,9 +164,12 @@ func (n *numbers) enterWhole(i int32, members *analysis.Members) []int32 {
 	if n.whole == nil {
 		n.whole, n.seen = make(map[analysis.Identity]int32), make(map[int32]int32)
 	}
-	present := make([]int32, 0, len(members.ID))
-	for m := range members.ID {
-		identity := members.Identity(m)
+	present := make([]int32, 0, members.Len())
+	if c := n.crowd; len(c.ids) == 0 { // most of those that will ever be there
+		c.ids, c.first = make([]int64, 0, members.Len()), make([]int32, 0, members.Len())
+		c.whole = make([]beside, 0, members.Len())
+	}
+	for identity := range members.Identities() {
 		number, known := n.whole[identity]
 		if !known {
 			number = n.add(i, identity.ID)
@@ -184,16 +193,17 @@ func (n *numbers) add(i int32, id int64) int32 {
 // keepWhole keeps the identity of the last number.
 func (c *crowd) keepWhole(identity analysis.Identity) {
 	for len(c.whole) < len(c.ids)-1 {
-		c.whole = append(c.whole, analysis.Identity{ID: c.ids[len(c.whole)]})
+		c.whole = append(c.whole, beside{})
 	}
-	c.whole = append(c.whole, identity)
+	c.whole = append(c.whole, beside{identity.Sub, identity.Hash})
 }
 
 func (c *crowd) identity(number int) analysis.Identity {
+	identity := analysis.Identity{ID: c.ids[number]}
 	if number < len(c.whole) {
-		return c.whole[number]
+		identity.Sub, identity.Hash = c.whole[number].sub, c.whole[number].hash
 	}
-	return analysis.Identity{ID: c.ids[number]}
+	return identity
 }
 
 // everyone reports whether a group's members are identified and as many as its
@@ -260,11 +270,8 @@ func identitiesOf(group *analysis.Group) map[analysis.Identity]struct{} {
 	if group == nil {
 		return set
 	}
-	if !group.Members.Identified() {
-		return set
-	}
-	for m := range group.Members.All() {
-		set[m.Identity] = struct{}{}
+	for identity := range group.Members.Identities() {
+		set[identity] = struct{}{}
 	}
 	return set
 }

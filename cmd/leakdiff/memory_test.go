@@ -1,16 +1,20 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"fmt"
 	"io"
 	"mime/multipart"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"syscall"
 	"testing"
 	"time"
 
@@ -233,6 +237,60 @@ func TestMemoryStaysFlatOverASeries(t *testing.T) {
 	s.within("the page of the case")
 	s.get("/diff/" + up.Snapshots[0].ID + ".." + up.Snapshots[5].ID)
 	s.within("the page of the difference")
+}
+
+// bigListing writes what lsof prints of a node: rows of processes with 114 files
+// each, most of them connections.
+func bigListing(w io.Writer, rows int) error {
+	out := bufio.NewWriter(w)
+	fmt.Fprintln(out, "COMMAND   PID USER   FD      TYPE DEVICE SIZE/OFF     NODE NAME")
+	for i := range rows {
+		pid, fd := 10_000+i/114, i%114
+		switch {
+		case fd%10 == 0:
+			fmt.Fprintf(out, "sock    %5d root %4dr      REG   0,29        0 %8d /sys/fs/cgroup/cpu/cpu.cfs_quota_us\n", pid, fd, 11)
+		case fd%10 == 1:
+			fmt.Fprintf(out, "sock    %5d root %4du  a_inode   0,14        0     1060 [eventpoll:%d]\n", pid, fd, fd)
+		default:
+			fmt.Fprintf(out, "sock    %5d root %4du     IPv4 %6d      0t0      TCP 10.1.%d.%d:%d->10.0.0.%d:443 (ESTABLISHED)\n", pid, fd, 340_000+i, pid%250, fd, 33_000+fd, fd%7)
+		}
+	}
+	return out.Flush()
+}
+
+// TestAReportOfABigListingIsSmall measures the process of one report. The highest use
+// of a child begins with that of its parent at the time.
+func TestAReportOfABigListingIsSmall(t *testing.T) {
+	heavy(t)
+	needProc(t)
+	const rows, limit = 600_000, 150 << 10
+	path := filepath.Join(t.TempDir(), "lsof.txt")
+	f, err := os.Create(path)
+	if err == nil {
+		err = errors.Join(bigListing(f, rows), f.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(binary(t), "report", "--format", "json", path)
+	cmd.Env = environment()
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := decode[report.Report](t, string(out))
+	descriptors := 0
+	for _, s := range all.Snapshots {
+		descriptors += countsOf([]*int{s.Totals.Descriptors})[0]
+	}
+	if processes := (rows + 113) / 114; len(all.Snapshots) != processes || descriptors != rows {
+		t.Errorf("%d snapshots with %d descriptors, want %d with %d", len(all.Snapshots), descriptors, processes, rows)
+	}
+	peak := cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss
+	t.Logf("%d rows: peak %.1f MiB", rows, float64(peak)/1024)
+	if peak >= limit {
+		t.Errorf("the process held %.1f MiB, the limit is %d MiB", float64(peak)/1024, limit>>10)
+	}
 }
 
 type counting struct {

@@ -23,10 +23,14 @@ type reportCommand struct {
 	Paths           []string `arg:"" name:"path" help:"Files, directories and archives; - reads standard input."`
 	Format          string   `help:"text, md, json, html, csv or jira." enum:"text,md,json,html,csv,jira" default:"text"`
 	FailOn          string   `help:"Exit with status 1 when a family is leaking, or at least suspicious." enum:"never,leaking,suspicious" default:"never"`
-	Filter          string   `help:"Print only families that pass: 'func:prober wait>10m delta>0 -pkg:net/http /re/ a|b'. Findings and --fail-on are of all."`
 	Knowledge       string   `help:"Directory with own knowledge files, *.json, that add to the catalogue or replace its entries." type:"path"`
+	Filter          string   `help:"Print only families that pass: 'func:prober wait>10m delta>0 -pkg:net/http /re/ a|b'. Findings and --fail-on are of all."`
 	IgnoreRecovered bool     `help:"Families whose cause went away do not trip --fail-on."`
 }
+
+// reportMemory is where a report begins to collect more often: it runs beside what
+// it is about.
+const reportMemory = 112 << 20
 
 func (r *reportCommand) Run(ctx context.Context, m *Main) error {
 	asked, err := filter.Parse(r.Filter)
@@ -37,7 +41,8 @@ func (r *reportCommand) Run(ctx context.Context, m *Main) error {
 	if err != nil {
 		return err
 	}
-	result, err := ingest.Run(ctx, ingest.Config{Bundle: bundle.Config{TempDir: os.TempDir()}}, inputs)
+	limitMemory(reportMemory)
+	result, err := ingest.Run(ctx, ingest.Config{Bundle: bundle.Config{TempDir: os.TempDir()}, Packed: true}, inputs)
 	if err != nil {
 		return err
 	}
@@ -49,6 +54,11 @@ func (r *reportCommand) Run(ctx context.Context, m *Main) error {
 	if !asked.Empty() {
 		c = c.Listing(asked)
 	}
+	nothing := len(result.Snapshots) == 0
+	if r.Format == "json" {
+		// Members and trends are no part of it, and would stand beside its text.
+		result, c.Lines = ingest.Result{}, nil
+	}
 	out := &bytes.Buffer{}
 	err = r.write(ctx, out, c)
 	if err != nil {
@@ -57,7 +67,7 @@ func (r *reportCommand) Run(ctx context.Context, m *Main) error {
 	if _, err := m.Stdout.Write(out.Bytes()); err != nil {
 		return err
 	}
-	if len(result.Snapshots) == 0 {
+	if nothing {
 		return &analysis.Fault{Code: "empty", What: "no evidence of any process was found", Hint: "the report says what each file is"}
 	}
 	if r.reached(c.Report) {

@@ -374,7 +374,7 @@ type KnowledgeInput struct {
 // NewKnowledge makes the page of the catalogue.
 func NewKnowledge(in KnowledgeInput) Knowledge {
 	c := in.Catalogue
-	m := wanted{words: strings.Fields(strings.ToLower(in.Query))}
+	m := wordFilter{words: strings.Fields(strings.ToLower(in.Query))}
 	k := Knowledge{
 		Query: Visible(in.Query), Version: c.Version(), ThresholdNote: Visible(c.ThresholdNote()), Problems: NewProblems(in.Problems),
 		Shell: Shell{Title: "Knowledge", Section: "knowledge", Engine: in.Engine, Crumbs: []Link{{"Cases", "/"}}, Here: "Knowledge",
@@ -432,7 +432,7 @@ func frames(c *knowledge.Class) string {
 }
 
 // leaks groups the known leaks by class, those without one by their own group.
-func (k *Knowledge) leaks(c *knowledge.Catalogue, m wanted) int {
+func (k *Knowledge) leaks(c *knowledge.Catalogue, m wordFilter) int {
 	at := map[string]int{}
 	count := 0
 	for i := range c.Known() {
@@ -481,10 +481,10 @@ func catalogued(e *knowledge.Entry) KnownLeak {
 	return out
 }
 
-// wanted keeps what has every word.
-type wanted struct{ words []string }
+// wordFilter keeps what has every word.
+type wordFilter struct{ words []string }
 
-func (m wanted) keeps(texts ...string) bool {
+func (m wordFilter) keeps(texts ...string) bool {
 	if len(m.words) == 0 {
 		return true
 	}

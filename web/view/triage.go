@@ -20,6 +20,8 @@ type TriageInput struct {
 	// OtherCases is how many other cases show the family.
 	OtherCases int
 	NeedsKey   bool
+	// Remembers says that the server keeps knowledge of its own.
+	Remembers bool
 }
 
 // TriageMemory is what was said of the family in another case; without a case it is
@@ -52,6 +54,11 @@ type TriageForm struct {
 	NeedsKey bool
 	States   []Choice
 	Outcomes []string
+	// Remember says that the server keeps knowledge of its own; Action is where a
+	// family is kept as an entry of it.
+	Remember bool
+	Action   string
+	Statuses []Choice
 }
 
 // triageOutcomes are offered; any other text may be entered.
@@ -90,6 +97,8 @@ func (m *familyMaker) triage(f *Family) {
 		form.Seen = strconv.FormatInt(in.At.UnixMicro(), 10)
 	}
 	form.States = []Choice{{Value: "", Text: "Unreviewed"}, {Value: "reviewed", Text: "Reviewed"}, {Value: "benign", Text: "Benign"}, {Value: "suspicious", Text: "Suspicious"}}
+	form.Remember, form.Action = in.Remembers, "/families/"+url.PathEscape(m.in.Family.Fingerprint)+"/remember"
+	form.Statuses = []Choice{{Value: "leak", Text: "a leak"}, {Value: "false-alarm", Text: "a false alarm"}, {Value: "bounded-backlog", Text: "a backlog that ends by itself"}, {Value: "stuck-not-leak", Text: "stuck, not a leak"}}
 	out.Form = form
 	f.Triage = &out
 }

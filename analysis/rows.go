@@ -1,0 +1,223 @@
+package analysis
+
+import (
+	"encoding/binary"
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Rows are the descriptors or watches of one family on their way from a capture to
+// the store: a tenth of the memory of columns. Numbers are kept as the distance from
+// the row before, a detail as what it does not share with the one before. The zero
+// value has none.
+type Rows struct {
+	// Artifact is that of all of them.
+	Artifact int32
+	// Hashed says that identities have a hash.
+	Hashed bool
+
+	n    int
+	data []byte
+	// last is nil before the first row and after the last.
+	last *rowState
+}
+
+// rowState is what the next row is told by.
+type rowState struct {
+	id, sub, line, end, length int64
+	hash                       uint64
+	detail                     []byte
+}
+
+// Len is the number of rows.
+func (r *Rows) Len() int {
+	if r == nil {
+		return 0
+	}
+	return r.n
+}
+
+// Size is how many bytes the rows take.
+func (r *Rows) Size() int { return len(r.data) }
+
+// Append adds a member: its identity, the place inside of Artifact and the detail,
+// which may be the caller's to write again.
+func (r *Rows) Append(identity Identity, place Place, detail []byte) {
+	if r.last == nil {
+		r.last = &rowState{}
+	}
+	s := r.last
+	place.Length = min(place.Length, 1<<31-1) // as in columns
+	data := binary.AppendVarint(r.data, identity.ID-s.id)
+	data = binary.AppendVarint(data, identity.Sub-s.sub)
+	if r.Hashed {
+		data = binary.AppendUvarint(data, identity.Hash^s.hash)
+	}
+	data = binary.AppendVarint(data, place.Line-s.line)
+	data = binary.AppendVarint(data, place.Offset-s.end)
+	data = binary.AppendVarint(data, place.Length-s.length)
+	*s = rowState{identity.ID, identity.Sub, place.Line, place.Offset + place.Length, place.Length, identity.Hash, s.detail}
+	// Details name the number of the descriptor, which differs from row to row.
+	numbered, rest := cutNumber(detail, identity.ID)
+	front, back := shared(s.detail, rest)
+	data = binary.AppendUvarint(data, uint64(front)<<1|numbered)
+	data = binary.AppendUvarint(data, uint64(back))
+	middle := rest[front : len(rest)-back]
+	data = append(binary.AppendUvarint(data, uint64(len(middle))), middle...)
+	r.data, r.n = data, r.n+1
+	s.detail = append(s.detail[:0], rest...)
+}
+
+// Seal frees what only the next row would need. None may follow.
+func (r *Rows) Seal() {
+	r.data, r.last = slices.Clone(r.data), nil
+}
+
+// cutNumber cuts the number that a detail begins with, if it is the row's own.
+//
+//	"12u pipe", 12 = 1, "u pipe"
+func cutNumber(detail []byte, id int64) (numbered uint64, rest []byte) {
+	var digits [20]byte
+	number := strconv.AppendInt(digits[:0], id, 10)
+	if len(detail) >= len(number) && string(detail[:len(number)]) == string(number) {
+		return 1, detail[len(number):]
+	}
+	return 0, detail
+}
+
+// shared counts the bytes at both ends that two texts have in common.
+func shared(a, b []byte) (front, back int) {
+	n := min(len(a), len(b))
+	for front < n && a[front] == b[front] {
+		front++
+	}
+	for back < n-front && a[len(a)-1-back] == b[len(b)-1-back] {
+		back++
+	}
+	return front, back
+}
+
+// All yields the members in their order.
+func (r *Rows) All() iter.Seq[Member] {
+	return func(yield func(Member) bool) {
+		in := r.reader()
+		for range r.Len() {
+			m := in.next()
+			m.Detail = string(in.appendDetail(nil, m.Identity.ID))
+			if !yield(m) {
+				return
+			}
+		}
+	}
+}
+
+// identities yields those of the members alone.
+func (r *Rows) identities() iter.Seq[Identity] {
+	return func(yield func(Identity) bool) {
+		in := r.reader()
+		for range r.Len() {
+			if !yield(in.next().Identity) {
+				return
+			}
+		}
+	}
+}
+
+// unpack adds the members to columns. The details lie in one string.
+func (r *Rows) unpack(m *Members) {
+	n := r.Len()
+	m.ID, m.Sub, m.Artifact = make([]int64, n), make([]int64, n), make([]int32, n)
+	m.Line, m.Offset, m.Length, m.Detail = make([]int64, n), make([]int64, n), make([]int32, n), make([]string, n)
+	if r.Hashed {
+		m.Hash = make([]uint64, n)
+	}
+	var text strings.Builder
+	var detail []byte
+	ends := make([]int, n)
+	in := r.reader()
+	for i := range n {
+		row := in.next()
+		m.ID[i], m.Sub[i], m.Artifact[i] = row.Identity.ID, row.Identity.Sub, r.Artifact
+		m.Line[i], m.Offset[i], m.Length[i] = row.Place.Line, row.Place.Offset, int32(row.Place.Length)
+		if r.Hashed {
+			m.Hash[i] = row.Identity.Hash
+		}
+		detail = in.appendDetail(detail[:0], row.Identity.ID)
+		text.Write(detail)
+		ends[i] = text.Len()
+	}
+	all, from := text.String(), 0
+	for i, end := range ends {
+		m.Detail[i], from = all[from:end], end
+	}
+}
+
+func (r *Rows) reader() rowReader {
+	if r == nil {
+		return rowReader{rows: &Rows{}}
+	}
+	return rowReader{rows: r, data: r.data}
+}
+
+// rowReader undoes Append.
+type rowReader struct {
+	rows *Rows
+	data []byte
+	last rowState
+	// numbered says that the detail begins with the row's number.
+	numbered bool
+}
+
+func (in *rowReader) next() Member {
+	s := &in.last
+	s.id += in.varint()
+	s.sub += in.varint()
+	if in.rows.Hashed {
+		s.hash ^= in.uvarint()
+	}
+	s.line += in.varint()
+	offset := s.end + in.varint()
+	s.length += in.varint()
+	s.end = offset + s.length
+	front := in.uvarint()
+	in.numbered = front&1 != 0
+	back := int(in.uvarint())
+	middle := int(in.uvarint())
+	// What both share stays where it is in front, and moves behind the middle.
+	rest := s.detail[len(s.detail)-back:]
+	whole := int(front>>1) + middle + back
+	if cap(s.detail) < whole {
+		s.detail = append(make([]byte, 0, 2*whole), s.detail...)
+		rest = s.detail[len(s.detail)-back:]
+	}
+	s.detail = s.detail[:whole]
+	copy(s.detail[whole-back:], rest)
+	copy(s.detail[front>>1:], in.data[:middle])
+	in.data = in.data[middle:]
+	return Member{
+		Identity: Identity{ID: s.id, Sub: s.sub, Hash: s.hash}, Wait: -1, Variant: -1,
+		Place: Place{Artifact: int(in.rows.Artifact), Line: s.line, Offset: offset, Length: s.length},
+	}
+}
+
+// appendDetail appends the detail of the row that next gave.
+func (in *rowReader) appendDetail(b []byte, id int64) []byte {
+	if in.numbered {
+		b = strconv.AppendInt(b, id, 10)
+	}
+	return append(b, in.last.detail...)
+}
+
+func (in *rowReader) varint() int64 {
+	v, n := binary.Varint(in.data)
+	in.data = in.data[n:]
+	return v
+}
+
+func (in *rowReader) uvarint() uint64 {
+	v, n := binary.Uvarint(in.data)
+	in.data = in.data[n:]
+	return v
+}
