@@ -28,7 +28,7 @@ func (s SparkData) draw() drawing {
 	if s.Large {
 		w, h = 132, 34
 	}
-	d := drawing{id: s.ID, title: s.say(), class: "spark", w: w, h: h}
+	d := drawing{id: s.ID, title: s.say(), class: "spark", w: w, h: h, marks: make([]mark, 0, 5)}
 	base := h - 3
 	d.line("c-axis", 4, base+.5, w-4, base+.5)
 	n := len(s.Values)

@@ -137,14 +137,24 @@ func arrow(title string) string { return strings.ReplaceAll(title, "<-", "←") 
 
 // fullName finds the frame or creator that a short title stands for.
 func fullName(short string, frames []string, creator string) string {
-	for _, f := range append(slices.Clone(frames), creator) {
-		if s := ShortFunc(f); f != "" && (s == short || strings.HasPrefix(s, short+".") || strings.HasSuffix(s, short)) {
-			path, _ := FuncName(f)
-			_, name := FuncName(short)
-			return path + name
+	for _, f := range frames {
+		if full := standsFor(short, f); full != "" {
+			return full
 		}
 	}
-	return ""
+	return standsFor(short, creator)
+}
+
+// standsFor is the short title with the path of a function that it stands for, "" for
+// another one.
+func standsFor(short, function string) string {
+	path, name := FuncName(function)
+	s := path[strings.LastIndexByte(path, '/')+1:] + name
+	if function == "" || s != short && !strings.HasPrefix(s, short+".") && !strings.HasSuffix(s, short) {
+		return ""
+	}
+	_, name = FuncName(short)
+	return path + name
 }
 
 func attributePairs(attributes map[string]string) []Pair {
