@@ -29,6 +29,8 @@ type Capture struct {
 // VerdictHelp says what a verdict means.
 type VerdictHelp struct {
 	Verdict, Means string
+	// Rule is how it is computed, empty where Means says it.
+	Rule string
 }
 
 // Term is one word of the glossary.
@@ -82,15 +84,15 @@ func captures() []Capture {
 
 func verdicts() []VerdictHelp {
 	return []VerdictHelp{
-		{"leaking", "Members were born over several intervals and none of them left, or their ages, or the runtime's own mark, prove that they stay."},
-		{"suspicious", "The count rose, and what would prove a leak is missing: too few intervals, or no identities."},
-		{"scaling", "It grows only with its load: so many for each pod, target or connection."},
-		{"new", "It was not there at first. Nothing more can be said yet."},
-		{"shrinking", "It fell in the snapshots that can be compared."},
-		{"gone", "It was there at first and is not any more."},
-		{"stable", "It did not grow by more than the smallest growth that could have been seen."},
-		{"too_few_points", "One snapshot, or none that can be compared: nothing is said about growth."},
-		{"possible_culprit", "It does not grow, is older than what grows, and holds what the others wait for."},
+		{"leaking", "Members were born over several intervals and none of them left, or their ages, or the runtime's own mark, prove that they stay.", "The runtime's (leaked) mark; or cohorts (at least 8 members that were born in the series and are still there) with a series that is at least suspicious, or with ages; or a leaking series with ages. A series alone only where nothing identifies members: it rises by 10 and by 15 %, Mann-Kendall p ≤ 0.05 (0.01 from eight snapshots on), along a line."},
+		{"suspicious", "The count rose, and what would prove a leak is missing: too few intervals, or no identities.", "Ages or cohorts alone; or the same rise with p ≤ 0.1 and z ≥ 1.64, with four or five snapshots z ≥ 2.33; or a published leak above its expected count."},
+		{"scaling", "It grows only with its load: so many for each pod, target or connection.", "A load from outside is known for every snapshot and varies by a fifth; with k the median of count / load, |count − k × load| ≤ max(2, 15 %) in each."},
+		{"new", "It was not there at first. Nothing more can be said yet.", "0 before, 3 or more after, in the last two intervals."},
+		{"shrinking", "It fell in the snapshots that can be compared.", "The rule of a series, mirrored."},
+		{"gone", "It was there at first and is not any more.", "3 or more before, 0 after."},
+		{"stable", "It did not grow by more than the smallest growth that could have been seen.", "No rule above holds."},
+		{"too_few_points", "One snapshot, or none that can be compared: nothing is said about growth.", "One snapshot without telling ages, or none that is whole."},
+		{"possible_culprit", "It does not grow, is older than what grows, and holds what the others wait for.", "Holds the lock that three or more wait for, by address or type; or is older than what grows and absent from the baseline."},
 	}
 }
 
