@@ -102,8 +102,8 @@ func TestEntriesAreThoseOfTarReader(t *testing.T) {
 			plain++
 		}
 	})
-	if plain < 10 {
-		t.Errorf("only %d archives began with a plain header", plain)
+	if plain == 0 {
+		t.Errorf("%d archives began with a plain header: nothing was compared", plain)
 	}
 }
 

@@ -45,8 +45,8 @@ func TestUsualFilesAreReadAsAllOthers(t *testing.T) {
 			usual++
 		}
 	})
-	if usual < 5 {
-		t.Errorf("only %d usual files", usual)
+	if usual == 0 {
+		t.Errorf("%d usual files: nothing was compared", usual)
 	}
 }
 
