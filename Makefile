@@ -8,7 +8,7 @@ DATA    ?= .data
 FUZZTIME ?= 10s
 CHROMIUM := $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
 
-.PHONY: run build test check generate fuzz bench bench-short lab vuln browser shells clean
+.PHONY: run build test check generate fuzz bench bench-short lab vuln tools clean
 
 run: build
 	$(BINARY) serve --listen $(LISTEN) --data $(DATA)
@@ -24,7 +24,7 @@ SINGLE  := $(PARSERS:%=./analysis/%)
 
 # Everything that must hold before a commit lands. The second pass runs the parsers,
 # and what measures memory, starts and kills processes or reads large captures.
-test: check build browser shells
+test: check build tools
 	LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go test -race $$(go list ./... | grep -vE '/analysis/($(subst $() ,|,$(PARSERS)))$$|/cmd/leakdiff/capture$$')
 	LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go test $(SINGLE) ./analysis/bundle ./cmd/leakdiff/... ./server
 	cd web/browsertest && LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go vet ./... && LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go test ./...
@@ -47,21 +47,22 @@ check:
 generate:
 	go tool templ generate -path web
 
-# A browser for the browser tests, from Debian's packages where that is allowed, and
-# the rules of accessibility that they check.
-browser: web/browsertest/node_modules/axe-core/package.json
-	@if [ -z "$(CHROMIUM)" ]; then \
-	  if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
-	    echo "installing chromium"; \
-	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; \
-	  elif [ "$${CI:-}" = true ]; then \
-	    echo "chromium is missing and CI=true"; exit 1; \
-	  else \
-	    echo "************************************************************"; \
-	    echo "* chromium is missing: THE BROWSER TESTS WILL NOT RUN.      *"; \
-	    echo "* install it (apt-get install chromium) and run make test.  *"; \
-	    echo "************************************************************"; \
-	  fi; \
+# What tests need beside the toolchain, a command and Debian's package of it each, and
+# the rules of accessibility. They are installed where that is allowed.
+TOOLS := busybox:busybox dash:dash curl:curl lsof:lsof java:default-jdk-headless jcmd:default-jdk-headless
+tools: web/browsertest/node_modules/axe-core/package.json
+	@missing="$(if $(CHROMIUM),,chromium)"; \
+	for pair in $(TOOLS); do command -v $${pair%%:*} >/dev/null || missing="$$missing $${pair#*:}"; done; \
+	if [ -z "$$missing" ]; then exit 0; fi; \
+	if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
+	  echo "installing $$missing"; \
+	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $$missing >/dev/null; \
+	elif [ "$${CI:-}" = true ]; then \
+	  echo "missing and CI=true: $$missing"; exit 1; \
+	else \
+	  echo "************************************************************"; \
+	  echo "* SOME TESTS WILL NOT RUN. They need: $$missing"; \
+	  echo "************************************************************"; \
 	fi
 
 web/browsertest/node_modules/axe-core/package.json: web/browsertest/package-lock.json
@@ -71,19 +72,6 @@ web/browsertest/node_modules/axe-core/package.json: web/browsertest/package-lock
 	  echo "npm is missing and CI=true"; exit 1; \
 	else \
 	  echo "npm is missing: the rules of accessibility will not be checked"; \
-	fi
-
-# The shells that the capture script is tested under, by the same rules.
-shells:
-	@if ! command -v busybox >/dev/null || ! command -v dash >/dev/null; then \
-	  if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
-	    echo "installing busybox and dash"; \
-	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq busybox dash >/dev/null; \
-	  elif [ "$${CI:-}" = true ]; then \
-	    echo "busybox or dash is missing and CI=true"; exit 1; \
-	  else \
-	    echo "busybox or dash is missing: the capture script is not tested under it"; \
-	  fi; \
 	fi
 
 # Each fuzz target in turn, FUZZTIME each. When the time is up while a slow input

@@ -152,7 +152,7 @@ func TestTheSchemaUsesOnlyWhatTheValidatorKnows(t *testing.T) {
 }
 
 func TestNoNameOfAPersonOrMachineIsInTheData(t *testing.T) {
-	bad := regexp.MustCompile(`/home/|/Users/|/root/|/work/|[\w.]+@[\w-]+\.(com|org|net|io)\b`)
+	bad := regexp.MustCompile(`/(?:home|Users|root|work)/|[\w.]+@[\w-]+\.(com|org|net|io)\b`)
 	err := fs.WalkDir(data, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err

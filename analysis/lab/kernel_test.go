@@ -41,7 +41,7 @@ func TestLeakingKernelsOfTheToolchain(t *testing.T) {
 	heavy(t)
 	which := os.Getenv("LEAKDIFF_KERNELS")
 	if which == "" {
-		t.Skip("building and running the toolchain's kernels takes a minute or more: set LEAKDIFF_KERNELS=some or LEAKDIFF_KERNELS=all")
+		t.Skip("building and running the toolchain's kernels takes a minute or more: .ci/run does it with LEAKDIFF_KERNELS=some, make lab with all")
 	}
 	program, names := buildKernels(t)
 	if which != "all" {
@@ -107,22 +107,22 @@ func (k *kernelScore) add(other kernelScore) {
 	k.accused += other.accused
 }
 
-// buildKernels copies the kernels beside our main and builds them. It skips where
-// the toolchain has none, or cannot build them.
+// buildKernels copies the kernels beside our main and builds them. Who asks for them has
+// a toolchain that can.
 func buildKernels(t *testing.T) (program string, names []string) {
 	t.Helper()
 	tool, err := exec.LookPath("go")
 	if err != nil {
-		t.Skipf("no go command: %v", err)
+		t.Fatalf("no go command: %v", err)
 	}
 	root, err := exec.Command(tool, "env", "GOROOT").Output()
 	if err != nil {
-		t.Skipf("go env GOROOT: %v", err)
+		t.Fatalf("go env GOROOT: %v", err)
 	}
 	source := filepath.Join(strings.TrimSpace(string(root)), "src", "runtime", "testdata", "testgoroutineleakprofile", "goker")
 	files, err := filepath.Glob(filepath.Join(source, "*.go"))
 	if err != nil || len(files) == 0 {
-		t.Skipf("this toolchain has no leak kernels (Go 1.26 and later have): %s", source)
+		t.Fatalf("this toolchain has no leak kernels (Go 1.26 and later have): %s", source)
 	}
 	dir := t.TempDir()
 	registered := regexp.MustCompile(`register\("(\w+)"`)
@@ -146,7 +146,7 @@ func buildKernels(t *testing.T) (program string, names []string) {
 	build.Dir = dir
 	build.Env = append(os.Environ(), "GOEXPERIMENT=goroutineleakprofile", "GOFLAGS=", "GOWORK=off")
 	if out, err := build.CombinedOutput(); err != nil {
-		t.Skipf("this toolchain does not build the kernels: %v\n%s", err, out)
+		t.Fatalf("this toolchain does not build the kernels: %v\n%s", err, out)
 	}
 	slices.Sort(names)
 	return program, names

@@ -38,7 +38,7 @@ func TestNoPageBreaksARuleOfAccessibilityThatHurts(t *testing.T) {
 	script, err := os.ReadFile(axeScript)
 	if os.IsNotExist(err) {
 		if os.Getenv("CI") == "true" {
-			t.Fatalf("%s is missing and CI=true: make browser installs it", axeScript)
+			t.Fatalf("%s is missing and CI=true: make tools installs it", axeScript)
 		}
 		t.Skipf("%s is missing: run npm ci in web/browsertest", axeScript)
 	}

@@ -37,12 +37,12 @@ type taker struct {
 func takers(t *testing.T) []taker {
 	t.Helper()
 	out := []taker{{"leakdiff collect", runCollect}}
-	if shell, err := exec.LookPath("dash"); err == nil {
+	if shell, here := have(t, "dash"); here {
 		out = append(out, taker{"collect.sh under dash", runScript(shell, nil)})
 	} else {
 		t.Log("dash is not installed: collect.sh is not run by it")
 	}
-	if box, err := exec.LookPath("busybox"); err == nil {
+	if box, here := have(t, "busybox"); here {
 		// Nothing but BusyBox is there, apart from curl.
 		out = append(out, taker{"collect.sh under BusyBox", runScript("", busyboxOnly(t, box))})
 	} else {

@@ -30,10 +30,7 @@ setInterval(() => {}, 1000);
 `
 
 func TestNodeReportsItsHandles(t *testing.T) {
-	node, err := exec.LookPath("node")
-	if err != nil {
-		t.Skip("node is not installed")
-	}
+	node := tool(t, "node")
 	for _, by := range takers(t) {
 		t.Run(by.name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -102,20 +99,15 @@ public class Leak {
 `
 
 func TestAJVMTellsItsThreads(t *testing.T) {
-	java, err := exec.LookPath("java")
-	if err != nil {
-		t.Skip("java is not installed")
-	}
-	if _, err := exec.LookPath("jcmd"); err != nil {
-		t.Skip("jcmd is not installed")
-	}
+	java := tool(t, "java")
+	tool(t, "jcmd")
 	file := filepath.Join(t.TempDir(), "Leak.java")
 	if err := os.WriteFile(file, []byte(threadsProgram), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	p := start(t, exec.Command(java, file))
 	if got := p.line(); got != "ready" {
-		t.Skipf("java cannot run a source file: %s", got)
+		t.Fatalf("java does not run a source file: %s", got)
 	}
 	for _, by := range takers(t) {
 		t.Run(by.name, func(t *testing.T) {
@@ -135,9 +127,7 @@ func TestAJVMTellsItsThreads(t *testing.T) {
 }
 
 func TestLsofTellsTheSameDescriptors(t *testing.T) {
-	if _, err := exec.LookPath("lsof"); err != nil {
-		t.Skip("lsof is not installed")
-	}
+	tool(t, "lsof")
 	p, about := server(t)
 	p.ask("open 9", &about)
 	file := filepath.Join(t.TempDir(), "capture.tar.gz")

@@ -131,10 +131,7 @@ func TestAProcessThatDiesInBetweenIsToldOnce(t *testing.T) {
 }
 
 func TestTheScriptTellsAProcessThatDiesInBetween(t *testing.T) {
-	dash, err := exec.LookPath("dash")
-	if err != nil {
-		t.Skip("dash is not installed")
-	}
+	dash := tool(t, "dash")
 	p, about := server(t)
 	file := filepath.Join(t.TempDir(), "capture.tar.gz")
 	cfg := one(p.pid(), about.Address)
@@ -220,12 +217,8 @@ func TestACaptureThatIsInterruptedIsWhole(t *testing.T) {
 
 func TestTheScriptFinishesItsArchiveOnASignal(t *testing.T) {
 	for _, name := range []string{"dash", "busybox"} {
-		shell, err := exec.LookPath(name)
-		if err != nil {
-			t.Logf("%s is not installed", name)
-			continue
-		}
 		t.Run(name, func(t *testing.T) {
+			shell := tool(t, name)
 			p, about := server(t)
 			file := filepath.Join(t.TempDir(), "capture.tar.gz")
 			cfg := one(p.pid(), about.Address)
