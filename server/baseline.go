@@ -95,7 +95,7 @@ func baselineCases(fields map[string]store.Field) []string {
 // choice. The case page sends no series: then it is that of the snapshot.
 func (s *Server) chooseBaseline(w http.ResponseWriter, r *http.Request) {
 	id := pathValue(r, "id")
-	r.Body = http.MaxBytesReader(w, r.Body, 64<<10)
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	name := r.FormValue("snapshot")
 	if _, asked := r.Form["snapshot"]; !asked {
 		name = r.FormValue("a")

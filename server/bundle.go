@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"time"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/ingest"
 	"leakdiff/store"
 	"leakdiff/web/page"
 	"leakdiff/web/view"
@@ -55,6 +57,13 @@ func (s *Server) inventory(r *http.Request, b store.Bundle, in *view.BundleInput
 	var err error
 	if in.Artifacts, err = s.store.Artifacts(r.Context(), b.ID); err != nil {
 		return err
+	}
+	if in.Chosen, err = s.store.Kinds(r.Context(), b.ID); err != nil {
+		return err
+	}
+	in.Kinds = append(ingest.Kinds(), ingest.Ignore)
+	if at, err := strconv.Atoi(r.URL.Query().Get("as")); err == nil && at > 0 && at <= len(in.Artifacts) && assignable(in.Artifacts[at-1]) {
+		in.As = at
 	}
 	if in.Problems, err = s.store.Problems(r.Context(), b.ID); err != nil {
 		return err

@@ -86,7 +86,7 @@ func (s *Server) caseView(ctx context.Context, l *loaded, permalinks int, query 
 }
 
 func (s *Server) deleteCase(w http.ResponseWriter, r *http.Request) {
-	r.Body = http.MaxBytesReader(w, r.Body, 64<<10)
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	if err := s.dropCase(r, pathValue(r, "id"), r.FormValue("key"), r.FormValue("permalinks")); err != nil {
 		s.fail(w, r, err)
 		return

@@ -1,8 +1,6 @@
 package server
 
 import (
-	"encoding/json"
-	"errors"
 	"net/http"
 	"net/url"
 	"slices"
@@ -99,11 +97,7 @@ func (s *Server) fieldForm(w http.ResponseWriter, r *http.Request) {
 func (s *Server) fieldsAPI(w http.ResponseWriter, r *http.Request) {
 	id := pathValue(r, "id")
 	var in map[string]string
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxForm)).Decode(&in); err != nil {
-		var tooLarge *http.MaxBytesError
-		if !errors.As(err, &tooLarge) {
-			err = refuse("bad_request", "the body is not the expected JSON", "", err.Error(), `send {"ticket": "INC-4711"}`)
-		}
+	if err := readJSON(w, r, &in, `{"ticket": "INC-4711"}`); err != nil {
 		s.failAPI(w, r, err)
 		return
 	}

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -15,8 +14,8 @@ import (
 	"leakdiff/web/view"
 )
 
-// maxForm bounds the bodies of edits.
-const maxForm = 16 << 10
+// maxForm bounds the bodies of forms and of JSON requests.
+const maxForm = 64 << 10
 
 // identityPage shows what was recognised in a case, from which source, with a
 // form beside every value.
@@ -270,13 +269,7 @@ func (s *Server) editAPI(w http.ResponseWriter, r *http.Request) {
 		Value  string        `json:"value"`
 		Note   string        `json:"note"`
 	}
-	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxForm))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&in); err != nil {
-		var tooLarge *http.MaxBytesError
-		if !errors.As(err, &tooLarge) {
-			err = refuse("bad_request", "the body is not the expected JSON", "", err.Error(), `send {"kind": "process", "target": "series:SNAPSHOT", "value": "kubelet"}`)
-		}
+	if err := readJSON(w, r, &in, `{"kind": "process", "target": "series:SNAPSHOT", "value": "kubelet"}`); err != nil {
 		s.failAPI(w, r, err)
 		return
 	}

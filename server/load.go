@@ -213,9 +213,9 @@ func (s *Server) inventorySnapshots(ctx context.Context, caseID string) ([]analy
 	return append(said.Snapshots, said.LeftOut...), nil
 }
 
-// stateKey changes whenever a bundle of the case comes, goes or is read again to
-// another result (equal bytes read by one engine give an equal one), and whenever it is edited or an edit is undone: edits are only ever added, and
-// undone once.
+// stateKey changes whenever a bundle of the case comes, goes or is read again, and
+// whenever the case is edited, an edit is undone or somebody marks a family: edits are
+// only ever added, and undone once.
 func stateKey(c store.Case, bundles []store.Bundle, edits []identity.Edit, marks []store.Mark) string {
 	undone := 0
 	for _, e := range edits {
@@ -230,7 +230,7 @@ func stateKey(c store.Case, bundles []store.Bundle, edits []identity.Edit, marks
 	}
 	key += fmt.Sprintf("+%x", said.Sum64())
 	for _, b := range bundles {
-		key += fmt.Sprintf("/%s%s-%d-%d-%d", b.ID, b.Status, b.Engine, b.Snapshots, b.Problems)
+		key += fmt.Sprintf("/%s%s-%d-%d", b.ID, b.Status, b.Engine, b.Generation)
 	}
 	return key
 }

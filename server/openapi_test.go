@@ -102,6 +102,7 @@ func TestTheAPIIsWhatItsDescriptionSays(t *testing.T) {
 	c := newContract(t)
 	up := c.untimed(t, 3, 13, 23, 33)
 	second := decode[uploaded](t, c.ask(t, "PUT", "/api/v1/bundles/tiny.txt?wait=1", tinyDump, "application/octet-stream", 201))
+	c.ask(t, "PUT", "/api/v1/bundles/"+second.ID+"/kinds", `{"path":"tiny.txt","kind":"ignore"}`, jsonKind, 202)
 	third := decode[uploaded](t, c.ask(t, "PUT", "/api/v1/bundles?wait=1", tinyDump+"\n", "application/octet-stream", 201))
 	c.ask(t, "PUT", "/api/v1/bundles/tiny.txt?wait=1&case="+second.Case, tinyDump, "application/octet-stream", 200)
 	body, kind := form(t, map[string]string{"t0.txt": dumpOf(2), "t1.txt": dumpOf(9)}, nil)

@@ -413,7 +413,7 @@ func (s *Server) freezeWish(r *http.Request, in wish) (result, *loaded, error) {
 
 // freeze takes the form of the share page.
 func (s *Server) freeze(w http.ResponseWriter, r *http.Request) {
-	r.Body = http.MaxBytesReader(w, r.Body, 64<<10)
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	if err := r.ParseForm(); err != nil {
 		s.fail(w, r, refuse("bad_request", "the form was not understood", "", err.Error(), "go back and try again"))
 		return
@@ -445,10 +445,8 @@ func (s *Server) frozenAs(w http.ResponseWriter, r *http.Request, in wish) {
 // freezeAPI is POST /api/v1/permalinks.
 func (s *Server) freezeAPI(w http.ResponseWriter, r *http.Request) {
 	var in wish
-	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, 64<<10))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&in); err != nil {
-		s.failAPI(w, r, refuse("bad_request", "the body is not the expected JSON", "", err.Error(), `send {"case": "...", "view": "/diff/a..b", "redact": true, "keep": "90d", "preview": "counts"}`))
+	if err := readJSON(w, r, &in, `{"case": "...", "view": "/diff/a..b", "redact": true, "keep": "90d", "preview": "counts"}`); err != nil {
+		s.failAPI(w, r, err)
 		return
 	}
 	out, _, err := s.freezeWish(r, in)
@@ -466,8 +464,8 @@ func (s *Server) extendAPI(w http.ResponseWriter, r *http.Request) {
 	var in struct {
 		Keep string `json:"keep"`
 	}
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 64<<10)).Decode(&in); err != nil {
-		s.failAPI(w, r, refuse("bad_request", "the body is not the expected JSON", "", err.Error(), `send {"keep": "90d"}`))
+	if err := readJSON(w, r, &in, `{"keep": "90d"}`); err != nil {
+		s.failAPI(w, r, err)
 		return
 	}
 	until, err := s.keepUntil(in.Keep)
@@ -683,7 +681,7 @@ func (s *Server) refresh(ctx context.Context, caseID string) (reading bool, err 
 
 // withdrawForm ends a result with its owner key from a page without scripts.
 func (s *Server) withdrawForm(w http.ResponseWriter, r *http.Request) {
-	r.Body = http.MaxBytesReader(w, r.Body, 64<<10)
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	id := pathValue(r, "id")
 	if err := s.store.WithdrawPermalink(context.WithoutCancel(r.Context()), id, strings.TrimSpace(r.FormValue("key"))); err != nil {
 		s.fail(w, r, err)

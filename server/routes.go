@@ -41,6 +41,7 @@ func (s *Server) routes() chi.Router {
 	r.Post("/bundles/{id}/cancel", s.cancelBundle)
 	r.Post("/bundles/{id}/remove", s.removeBundle)
 	r.Post("/bundles/{id}/read", s.readAgain)
+	r.Post("/bundles/{id}/kind", s.kindForm)
 
 	r.Get("/snapshots/{id}", s.snapshotPage)
 	r.Get("/snapshots/{id}/pprof", s.snapshotExpert)
@@ -76,6 +77,7 @@ func (s *Server) routes() chi.Router {
 		r.Get("/api/v1/bundles/{id}", s.getBundleAPI)
 		r.Delete("/api/v1/bundles/{id}", s.deleteBundleAPI)
 		r.Get("/api/v1/bundles/{id}/inventory", s.inventoryAPI)
+		r.Put("/api/v1/bundles/{id}/kinds", s.kindAPI)
 		r.Get("/api/v1/cases", s.casesAPI)
 		r.Get("/api/v1/cases/{id}", twinAPI(root, "/cases/"))
 		r.Delete("/api/v1/cases/{id}", s.deleteCaseAPI)

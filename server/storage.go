@@ -44,6 +44,8 @@ type Storage interface {
 	FindBundle(ctx context.Context, caseID string, hashes []string) (b store.Bundle, found bool, err error)
 	Bundle(ctx context.Context, id string) (store.Bundle, error)
 	Bundles(ctx context.Context, caseID string) ([]store.Bundle, error)
+	SetKind(ctx context.Context, bundleID, path, kind string) error
+	Kinds(ctx context.Context, bundleID string) (map[string]string, error)
 	RemoveBundle(ctx context.Context, id string) error
 	Artifacts(ctx context.Context, bundleID string) ([]analysis.Artifact, error)
 	Problems(ctx context.Context, bundleID string) ([]analysis.Problem, error)

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"encoding/json"
 	"errors"
 	"net/http"
 	"net/url"
@@ -129,13 +128,7 @@ func (s *Server) markAPI(w http.ResponseWriter, r *http.Request) {
 		Process, Fingerprint, Note, Outcome string
 		State                               analysis.TriageState
 	}
-	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxForm))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&in); err != nil {
-		var tooLarge *http.MaxBytesError
-		if !errors.As(err, &tooLarge) {
-			err = refuse("bad_request", "the body is not the expected JSON", "", err.Error(), `send {"process": "kubelet", "fingerprint": "g1:...", "state": "benign", "note": "one per pod"}`)
-		}
+	if err := readJSON(w, r, &in, `{"process": "kubelet", "fingerprint": "g1:...", "state": "benign", "note": "one per pod"}`); err != nil {
 		s.failAPI(w, r, err)
 		return
 	}

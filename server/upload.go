@@ -499,6 +499,18 @@ func (s *Server) getBundleAPI(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, answer)
 }
 
+// readJSON reads the body of a request into v; a member that v does not have is refused.
+// The example is what the sender may send.
+func readJSON(w http.ResponseWriter, r *http.Request, v any, example string) error {
+	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxForm))
+	d.DisallowUnknownFields()
+	err := d.Decode(v)
+	if tooLarge := (*http.MaxBytesError)(nil); err == nil || errors.As(err, &tooLarge) {
+		return err
+	}
+	return refuse("bad_request", "the body is not the expected JSON", "", err.Error(), "send "+example)
+}
+
 func writeJSON(w http.ResponseWriter, status int, v any) {
 	body, err := json.MarshalIndent(v, "", " ")
 	if err != nil {

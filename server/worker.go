@@ -103,6 +103,9 @@ func (w *worker) ingest(ctx context.Context, job store.Job) (err error) {
 		return err
 	}
 	cfg := ingest.Config{Bundle: w.s.bundleConfig(), Progress: w.report, Now: w.s.cfg.Now, Packed: true}
+	if cfg.Kinds, err = w.s.store.Kinds(ctx, b.ID); err != nil {
+		return err
+	}
 	inputs := w.s.inputs(b.Files)
 	if len(inputs) == 1 {
 		cfg.SHA256, inputs[0].ModTime = b.Files[0].SHA256, b.Created

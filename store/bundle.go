@@ -56,8 +56,9 @@ type Bundle struct {
 	Progress Progress
 	// Error says why the last job failed; nil otherwise.
 	Error *analysis.Fault
-	// Engine computed the visible result; 0 where there is none.
-	Engine int
+	// Engine computed the visible result; 0 where there is none. Generation is another
+	// one after every reading.
+	Engine, Generation int
 	// Unpacked is the number of bytes after unpacking.
 	Unpacked            int64
 	Snapshots, Problems int
@@ -224,7 +225,7 @@ func (s *Store) Bundles(ctx context.Context, caseID string) ([]Bundle, error) {
 }
 
 const bundleColumns = `
-SELECT b.seq, b.id, c.id, b.name, b.created_at, b.status, b.size, b.fault, b.engine,
+SELECT b.seq, b.id, c.id, b.name, b.created_at, b.status, b.size, b.fault, b.engine, b.generation,
        b.unpacked, b.snapshot_count, b.problem_count,
        coalesce((SELECT j.id FROM job j WHERE j.bundle_seq = b.seq AND j.status = 'running'), '')
 FROM bundle b
@@ -267,7 +268,7 @@ func (s *Store) bundles(ctx context.Context, query, id string) (out []Bundle, er
 func scanBundle(rows *sql.Rows) (r bundleRow, err error) {
 	var created int64
 	var failure string
-	err = rows.Scan(&r.seq, &r.ID, &r.CaseID, &r.Name, &created, &r.Status, &r.Size, &failure, &r.Engine,
+	err = rows.Scan(&r.seq, &r.ID, &r.CaseID, &r.Name, &created, &r.Status, &r.Size, &failure, &r.Engine, &r.Generation,
 		&r.Unpacked, &r.Snapshots, &r.Problems, &r.job)
 	if err != nil {
 		return r, err

@@ -116,7 +116,7 @@ func TestADatabaseOfTheFirstVersionTakesEdits(t *testing.T) {
 	_, err := f.writer.ExecContext(f.ctx, `
 		DROP TABLE edit;
 		DROP TRIGGER family_bundle_insert; DROP TRIGGER family_bundle_delete; DROP TABLE family_bundle;
-		DROP TABLE ending; DROP TABLE triage; DROP TABLE benign; DROP TABLE case_field;
+		DROP TABLE bundle_kind; DROP TABLE ending; DROP TABLE triage; DROP TABLE benign; DROP TABLE case_field;
 		DROP INDEX cases_to_summarise; ALTER TABLE cases DROP COLUMN summarised;
 		PRAGMA user_version = 1`)
 	f.ok(err)

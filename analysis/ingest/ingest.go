@@ -9,6 +9,8 @@ package ingest
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"leakdiff/analysis"
@@ -33,6 +35,23 @@ type Config struct {
 	// Packed leaves goroutines, descriptors and watches packed in Members, as the store
 	// takes them: a tenth of the memory of columns.
 	Packed bool
+	// Kinds are as what files are read, by their path in the bundle, whatever they are
+	// recognised as: one of Kinds, or Ignore.
+	Kinds map[string]string
+}
+
+// Ignore is the kind of a file that a person leaves out.
+const Ignore = "ignore"
+
+// Kinds are the kinds that a file can be read as on demand, sorted.
+func Kinds() []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(formats)), func(kind string) bool {
+		switch kind {
+		case detect.Manifest, detect.Capture, detect.WatchTargets, detect.CapturedAt, detect.Log, detect.JSON, detect.HTML, detect.Text:
+			return true // parts of a capture, and what is only looked through
+		}
+		return false
+	})
 }
 
 // Progress is how far an ingest has come.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -43,6 +44,12 @@ const crash = "SIGQUIT: quit\nPC=0x46f2a1 m=0 sigcode=0\n\ngoroutine 0 [idle]:\n
 
 func run(t *testing.T, files map[string]string) Result {
 	t.Helper()
+	return runAs(t, nil, files)
+}
+
+// runAs reads files, some as kinds of a person's choice.
+func runAs(t *testing.T, kinds, files map[string]string) Result {
+	t.Helper()
 	var inputs []bundle.Input
 	for _, name := range sortedNames(files) {
 		body := files[name]
@@ -50,7 +57,7 @@ func run(t *testing.T, files map[string]string) Result {
 			return io.NopCloser(strings.NewReader(body)), nil
 		}})
 	}
-	r, err := Run(t.Context(), Config{Bundle: bundle.Config{TempDir: t.TempDir()}}, inputs)
+	r, err := Run(t.Context(), Config{Bundle: bundle.Config{TempDir: t.TempDir()}, Kinds: kinds}, inputs)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -302,4 +309,43 @@ func TestAnFdinfoThatWasCutOffAccusesNobody(t *testing.T) {
 		}
 	}
 	t.Errorf("nothing was said of it: %+v", r.Problems)
+}
+
+func TestAFileIsReadAsItWasChosen(t *testing.T) {
+	files := map[string]string{"t0/goroutines.txt": dump(5, 6, 7), "t1/goroutines.txt": dump(5, 6, 7, 8), "t0/fdinfo/3": "pos:\t0\nflags:\t02\n", "t0/fdinfo/4": "pos:\t0\nflags:\t02\n"}
+	for _, tc := range []struct {
+		name  string
+		kinds map[string]string
+		want  []string
+	}{
+		{"nothing is chosen", nil, []string{"prober t0 4g 2d 0w", "prober t1 5g"}},
+		{"one dump is left out", map[string]string{"t1/goroutines.txt": Ignore}, []string{"prober t0 4g 2d 0w"}},
+		{"one file of a directory is left out", map[string]string{"t0/fdinfo/4": Ignore}, []string{"prober t0 4g 1d 0w", "prober t1 5g"}},
+		{"a dump is read as what it is not", map[string]string{"t1/goroutines.txt": "lsof"}, []string{"prober t0 4g 2d 0w"}},
+		{"a path that is not there", map[string]string{"t2/goroutines.txt": Ignore}, []string{"prober t0 4g 2d 0w", "prober t1 5g"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := runAs(t, tc.kinds, files)
+			var got []string
+			for _, s := range r.Snapshots {
+				got = append(got, brief(s))
+			}
+			if !slices.Equal(got, tc.want) {
+				t.Errorf("snapshots %q, want %q", got, tc.want)
+			}
+			for _, a := range r.Artifacts {
+				if _, chosen := tc.kinds[a.Path]; chosen != strings.HasPrefix(a.Reason, "chosen by a person") {
+					t.Errorf("%s: reason %q", a.Path, a.Reason)
+				}
+			}
+		})
+	}
+}
+
+func TestEveryKindThatCanBeChosenHasAReader(t *testing.T) {
+	for _, kind := range Kinds() {
+		if r := runAs(t, map[string]string{"x": kind}, map[string]string{"x": "nothing of this kind\n"}); len(r.Artifacts) == 0 {
+			t.Errorf("%s: the file is lost", kind)
+		}
+	}
 }

@@ -104,8 +104,11 @@ func (r *reader) member(m *bundle.Member) error {
 	if len(m.Compressed) > 0 || m.Encoding != "" {
 		r.recoded[m.Path] = true
 	}
-	if d := r.usual(m); d != nil {
-		return r.file(d, m, r.open(m, ""), nil)
+	chosen := r.cfg.Kinds[m.Path]
+	if chosen == "" {
+		if d := r.usual(m); d != nil {
+			return r.file(d, m, r.open(m, ""), nil)
+		}
 	}
 	head := detect.Head{Bytes: m.Head, Path: m.Path, Size: m.Size, Whole: m.Whole()}
 	found := detect.Sniff(head)
@@ -113,6 +116,12 @@ func (r *reader) member(m *bundle.Member) error {
 		head.Bytes = m.Peek(detect.SniffLimit)
 		head.Whole = len(head.Bytes) < detect.SniffLimit
 		found = detect.Sniff(head)
+	}
+	if chosen != "" {
+		found = detect.Result{
+			Kind: chosen, Confidence: analysis.High,
+			Reason: fmt.Sprintf("chosen by a person; by its content it is %s: %s", found.Kind, found.Reason),
+		}
 	}
 	body := r.open(m, r.knownHash(m, found.Kind))
 	defer body.close()

@@ -18,6 +18,9 @@ type Bundle struct {
 	ID, CaseID         string
 	CaseTitle, Name    string
 	Running, Cancelled bool
+	// ReadAs is the form that has a file read as another kind, nil where none is asked
+	// for.
+	ReadAs *ReadAs
 	// NeedsKey says that removing asks for the owner key.
 	NeedsKey bool
 	// Unread says that reading ended before any file was known: there is no
@@ -74,8 +77,9 @@ type TreeNode struct {
 	// note where the problems are notes only.
 	Status  string
 	Outcome string
-	// URL is the address of the artifact's raw lines, empty where there are none.
-	URL      string
+	// URL is the address of the artifact's raw lines, empty where there are none; As
+	// opens the form that has it read as another kind.
+	URL, As  string
 	Children []*TreeNode
 
 	bytes int64
@@ -128,7 +132,12 @@ type BundleInput struct {
 	Problems                    []analysis.Problem
 	Snapshots                   []analysis.Snapshot
 	Show                        string
-	NeedsKey                    bool
+	// Kinds are those that a file can be read as, Chosen what people chose, by path; As
+	// is the artifact whose form is open, counted from 1, 0 for none.
+	Kinds    []string
+	Chosen   map[string]string
+	As       int
+	NeedsKey bool
 }
 
 // refreshSeconds is how often a page without scripts asks for news.
@@ -164,6 +173,7 @@ func NewBundle(in BundleInput) Bundle {
 	}
 	b.Figures = figures(in)
 	b.Tabs = tabs(in)
+	b.ReadAs = readAs(in)
 	b.Tree = tree(in)
 	b.Nothing = nothing(in, b.Tree)
 	link := func(p analysis.Problem) string { return problemURL(in, p) }
@@ -470,14 +480,14 @@ func tree(in BundleInput) []*TreeNode {
 		}
 	}
 	shownCount := 0
-	for _, a := range in.Artifacts {
+	for at, a := range in.Artifacts {
 		if !shown(a, in.Show) {
 			continue
 		}
 		shownCount++
 		dir, name := splitPath(a.Path)
 		parent := directory(directories, dir)
-		parent.Children = append(parent.Children, artifactNode(in, a, name, parent.Depth+1, notes[a.Path]))
+		parent.Children = append(parent.Children, artifactNode(in, at, name, parent.Depth+1, notes[a.Path]))
 	}
 	root.finish(shownCount <= openAll)
 	describe(directories, in.Snapshots)
@@ -503,7 +513,8 @@ func directory(known map[string]*TreeNode, path string) *TreeNode {
 	return node
 }
 
-func artifactNode(in BundleInput, a analysis.Artifact, name string, depth, notes int) *TreeNode {
+func artifactNode(in BundleInput, at int, name string, depth, notes int) *TreeNode {
+	a := in.Artifacts[at]
 	node := &TreeNode{
 		Name: Visible(name), Depth: depth, Size: Exact(a.Size), Kind: a.Kind, Confidence: string(a.Confidence),
 		Reason: Visible(a.Reason), Status: string(a.Status), Outcome: Visible(a.Outcome),
@@ -518,6 +529,9 @@ func artifactNode(in BundleInput, a analysis.Artifact, name string, depth, notes
 	}
 	if a.Size > 0 && !strings.HasSuffix(a.Path, "/") {
 		node.URL = RawURL(in.ID, a.Path, 0, MaxExcerpt)
+	}
+	if a.SHA256 != "" && !strings.HasSuffix(a.Path, "/") {
+		node.As = "?as=" + strconv.Itoa(at+1) + "#as"
 	}
 	return node
 }
@@ -867,4 +881,19 @@ func fileRows(in BundleInput) []FileRow {
 		})
 	}
 	return rows
+}
+
+// ReadAs is the form that has a file read as another kind. Path is escaped as in a
+// query.
+type ReadAs struct {
+	Path, Name, Recognised, Kind string
+	Kinds                        []string
+}
+
+func readAs(in BundleInput) *ReadAs {
+	if in.As == 0 {
+		return nil
+	}
+	a := in.Artifacts[in.As-1]
+	return &ReadAs{Path: url.QueryEscape(a.Path), Name: Visible(a.Path), Recognised: Visible(a.Reason), Kind: in.Chosen[a.Path], Kinds: in.Kinds}
 }

@@ -41,8 +41,8 @@ func (c *collector) newEndpoint(address, home string, pid int) (*endpoint, error
 	transport := &http.Transport{
 		// One connection for all requests of a round: each is a goroutine of the process.
 		MaxIdleConns: 1, DisableCompression: true, Proxy: nil,
-		TLSClientConfig: c.tls, ResponseHeaderTimeout: c.cfg.Budget,
-		DialContext: c.dialer(pid),
+		TLSClientConfig: c.tls,
+		DialContext:     c.dialer(pid),
 	}
 	if socket, ok := strings.CutPrefix(address, "unix:"); ok {
 		socket = "/" + strings.TrimLeft(socket, "/")

@@ -1,0 +1,87 @@
+package server
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/ingest"
+	"leakdiff/store"
+)
+
+// setKind keeps as what a file of a bundle is to be read, and has the bundle read again.
+func (s *Server) setKind(r *http.Request, bundleID, path, kind, key string) error {
+	b, err := s.store.Bundle(r.Context(), bundleID)
+	if err != nil {
+		return err
+	}
+	if _, err := s.mayEdit(r, b.CaseID, key); err != nil {
+		return err
+	}
+	if b.Status != store.Done {
+		return refuse("still_reading", "this bundle is being read", b.Name, "a reading that has begun does not take the choice in", "choose again when it is done")
+	}
+	artifacts, err := s.store.Artifacts(r.Context(), b.ID)
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(artifacts, func(a analysis.Artifact) bool { return a.Path == path && assignable(a) }) {
+		return refuse("not_found", "the bundle has no such file", path, "only single files are read as another kind", "take the path from the inventory")
+	}
+	if kind != "" && kind != ingest.Ignore && !slices.Contains(ingest.Kinds(), kind) {
+		return refuse("bad_request", "this kind is not known", kind, "it is none that a file can be read as", "use one of "+strings.Join(ingest.Kinds(), ", ")+", "+ingest.Ignore+", or nothing for the recognised one")
+	}
+	if err := s.store.SetKind(r.Context(), b.ID, path, kind); err != nil {
+		return err
+	}
+	if _, err := s.store.Requeue(r.Context(), b.ID); err != nil {
+		return err
+	}
+	s.worker.nudge()
+	return nil
+}
+
+// assignable reports a file that can be read as another kind: a directory of fdinfo
+// files is one artifact, a link or device has no content.
+func assignable(a analysis.Artifact) bool {
+	return !strings.HasSuffix(a.Path, "/") && a.SHA256 != ""
+}
+
+// kindForm takes the form of the inventory.
+func (s *Server) kindForm(w http.ResponseWriter, r *http.Request) {
+	id := pathValue(r, "id")
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	if err := r.ParseForm(); err != nil {
+		s.fail(w, r, formFault(err))
+		return
+	}
+	path, err := url.QueryUnescape(r.PostForm.Get("path"))
+	if err != nil {
+		s.fail(w, r, formFault(err))
+		return
+	}
+	if err := s.setKind(r, id, path, r.PostForm.Get("kind"), r.PostForm.Get("key")); err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	http.Redirect(w, r, "/bundles/"+id, http.StatusSeeOther)
+}
+
+// kindAPI is PUT /api/v1/bundles/{id}/kinds with {"path", "kind"}; an empty kind takes
+// the choice back. The bundle is read again after it.
+func (s *Server) kindAPI(w http.ResponseWriter, r *http.Request) {
+	id := pathValue(r, "id")
+	var in struct{ Path, Kind string }
+	if err := readJSON(w, r, &in, `{"path": "t0/dump.txt", "kind": "thread-dump"}`); err != nil {
+		s.failAPI(w, r, err)
+		return
+	}
+	if err := s.setKind(r, id, in.Path, in.Kind, ""); err != nil {
+		s.failAPI(w, r, err)
+		return
+	}
+	w.Header().Set("Location", "/api/v1/bundles/"+id)
+	writeJSON(w, http.StatusAccepted, map[string]any{"bundle": id, "path": in.Path, "kind": in.Kind})
+}
