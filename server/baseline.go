@@ -88,6 +88,7 @@ func baselineCases(fields map[string]store.Field) []string {
 			out = append(out, caseID)
 		}
 	}
+	slices.Sort(out)
 	return out
 }
 

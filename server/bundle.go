@@ -68,7 +68,7 @@ func (s *Server) inventory(r *http.Request, b store.Bundle, in *view.BundleInput
 	if in.Problems, err = s.store.Problems(r.Context(), b.ID); err != nil {
 		return err
 	}
-	all, err := s.inventorySnapshots(r.Context(), b.CaseID)
+	said, err := s.brief(r.Context(), b.CaseID)
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func (s *Server) inventory(r *http.Request, b store.Bundle, in *view.BundleInput
 	if err != nil {
 		return err
 	}
-	for _, snap := range all {
+	for _, snap := range append(said.Snapshots, said.LeftOut...) {
 		if owners[snap.ID] == b.ID {
 			in.Snapshots = append(in.Snapshots, snap)
 		}

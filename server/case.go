@@ -80,6 +80,7 @@ func (s *Server) caseView(ctx context.Context, l *loaded, permalinks int, query 
 		if err != nil {
 			return view.Case{}, err
 		}
+		baseline.CaseTitle = otherTitle(baseline.CaseTitle, why)
 		in.Baselines[seriesKey(line)] = baseline
 	}
 	return view.NewCase(in), nil
@@ -170,14 +171,7 @@ func (s *Server) caseOf(r *http.Request, id string) (string, error) {
 	if caseID := r.URL.Query().Get("case"); caseID != "" {
 		return caseID, nil
 	}
-	cases, err := s.store.FindSnapshot(r.Context(), id)
-	if err == nil && len(cases) == 0 {
-		err = noSnapshot(id)
-	}
-	if err != nil {
-		return "", err
-	}
-	return cases[0], nil
+	return s.newestCase(r, id)
 }
 
 func noSnapshot(id string) error {
@@ -208,7 +202,7 @@ func (s *Server) snapshotView(l *loaded, line *report.Line, i int, query url.Val
 	snap := line.Snapshots[i]
 	in := view.SnapshotInput{
 		CaseID: l.ID, CaseTitle: l.Title, Snapshot: snap, Titles: line.Titles, Families: seriesOf(l, line).Families,
-		Others: choices(l), BundleID: l.bundleOf[snap.ID], Query: query, Engine: s.engine(), Frozen: bool(why),
+		Others: l.choices(), BundleID: l.bundleOf[snap.ID], Query: query, Engine: s.engine(), Frozen: bool(why),
 	}
 	if i > 0 {
 		in.Previous = choice(line.Snapshots[i-1], false)
@@ -224,20 +218,24 @@ func (s *Server) snapshotView(l *loaded, line *report.Line, i int, query url.Val
 }
 
 // choices are all snapshots of a case for the select boxes.
-func choices(l *loaded) []view.Choice {
-	days := map[string]bool{}
+func (l *loaded) choices() []view.Choice {
+	var all []*analysis.Snapshot
 	for _, line := range l.built.Lines {
-		for _, s := range line.Snapshots {
-			if !s.CapturedAt.IsZero() {
-				days[view.ShortDay(s.CapturedAt)] = true
-			}
+		all = append(all, line.Snapshots...)
+	}
+	return choices(all)
+}
+
+func choices(all []*analysis.Snapshot) []view.Choice {
+	days := map[string]bool{}
+	for _, s := range all {
+		if !s.CapturedAt.IsZero() {
+			days[view.ShortDay(s.CapturedAt)] = true
 		}
 	}
 	var out []view.Choice
-	for _, line := range l.built.Lines {
-		for _, s := range line.Snapshots {
-			out = append(out, choice(s, len(days) > 1))
-		}
+	for _, s := range all {
+		out = append(out, choice(s, len(days) > 1))
 	}
 	return out
 }

@@ -108,6 +108,9 @@ func (s *Server) several(r *http.Request) (*several, error) {
 	if len(names) == 0 {
 		names = usual(l, q.Get("series"))
 	}
+	if n := len(names); n > maxColumns {
+		names, c.leftOut = spread(names, maxColumns), n-maxColumns
+	}
 	for _, name := range names {
 		col, err := s.column(r, l, name)
 		if err != nil {
@@ -115,12 +118,8 @@ func (s *Server) several(r *http.Request) (*several, error) {
 		}
 		c.columns = append(c.columns, col)
 	}
-	if len(c.columns) == 0 {
+	if len(c.columns) == 0 || len(l.built.Lines) == 0 {
 		return nil, refuse("not_found", "the case has no snapshot to compare", l.ID, "nothing was read yet, or everything was left out", "add files to the case")
-	}
-	if n := len(c.columns); n > maxColumns {
-		c.columns = spread(c.columns, maxColumns)
-		c.leftOut = n - maxColumns
 	}
 	// What the table is about is the series of the last column: foreign snapshots are
 	// put in front to compare with.
@@ -169,13 +168,13 @@ func spread[T any](all []T, n int) []T {
 }
 
 func (s *Server) column(r *http.Request, l *loaded, name string) (severalColumn, error) {
-	of, id := l, name
-	if caseID, foreign, elsewhere := strings.Cut(name, "/"); elsewhere {
-		other, err := s.load(r.Context(), caseID)
-		if err != nil {
-			return severalColumn{}, err
-		}
-		of, id = other, foreign
+	caseID, id, elsewhere := strings.Cut(name, "/")
+	if !elsewhere {
+		caseID, id = l.ID, name
+	}
+	of, err := s.load(r.Context(), caseID)
+	if err != nil {
+		return severalColumn{}, err
 	}
 	if of.leftOut(id) {
 		return severalColumn{}, leftOutFault(id)
@@ -187,10 +186,10 @@ func (s *Server) column(r *http.Request, l *loaded, name string) (severalColumn,
 	return severalColumn{value: name, l: of, line: line, at: at}, nil
 }
 
-func (s *Server) severalInput(r *http.Request, c *several, query url.Values) (view.CompareInput, error) {
+func (s *Server) severalInput(r *http.Request, c *several, query url.Values, why purpose) (view.CompareInput, error) {
 	in := view.CompareInput{
 		CaseID: c.l.ID, CaseTitle: c.l.Title, Series: seriesOf(c.columns[len(c.columns)-1].l, c.line), Result: c.result, Verdicts: c.line.Judged, Titles: c.line.Titles,
-		LeftOut: c.leftOut, Snapshots: choices(c.l), Query: query, Previous: map[string]*analysis.Snapshot{}, Warnings: c.warnings(),
+		LeftOut: c.leftOut, Snapshots: c.l.choices(), Query: query, Previous: map[string]*analysis.Snapshot{}, Warnings: c.warnings(),
 	}
 	for _, col := range c.columns {
 		if col.line == c.line {
@@ -203,7 +202,7 @@ func (s *Server) severalInput(r *http.Request, c *several, query url.Values) (vi
 		lines = append(lines, col.line)
 		out := view.CompareColumn{Value: col.value}
 		if col.l != c.l {
-			out.CaseID, out.Case = col.l.ID, &view.Link{Text: col.l.Title, URL: "/cases/" + url.PathEscape(col.l.ID)}
+			out.CaseID, out.Case = col.l.ID, caseLink(col.l, why)
 		}
 		if i > 0 && c.columns[i-1].line == col.line {
 			left := &c.columns[i-1]
@@ -216,7 +215,22 @@ func (s *Server) severalInput(r *http.Request, c *several, query url.Values) (vi
 	in.Loads = loadsOf(lines...)
 	var err error
 	in.Baseline, err = s.baseline(r.Context(), c.l, c.ownLine())
+	in.Baseline.CaseTitle = otherTitle(in.Baseline.CaseTitle, why)
 	return in, err
+}
+
+// caseLink leads to another case than that of the page.
+func caseLink(l *loaded, why purpose) *view.Link {
+	return &view.Link{Text: otherTitle(l.Title, why), URL: "/cases/" + url.PathEscape(l.ID)}
+}
+
+// otherTitle names another case than that of the page. How people call their cases is
+// nothing that the reader of a shared page shall see.
+func otherTitle(title string, why purpose) string {
+	if why == keeping && title != "" {
+		return "not named here"
+	}
+	return title
 }
 
 // ownLine is the series of the case itself that the table is about.
@@ -259,7 +273,7 @@ func (c *several) warnings() []string {
 }
 
 func (s *Server) severalView(r *http.Request, c *several, query url.Values, why purpose) (view.Compare, error) {
-	in, err := s.severalInput(r, c, query)
+	in, err := s.severalInput(r, c, query, why)
 	in.Engine, in.Frozen = s.engine(), bool(why)
 	if err != nil {
 		return view.Compare{}, err
@@ -290,7 +304,7 @@ func (s *Server) severalTwin(r *http.Request, c *several, suffix string, query u
 
 // severalData is the table as data: the rows that pass the filter.
 func (s *Server) severalData(r *http.Request, c *several, query url.Values) (report.Several, error) {
-	in, err := s.severalInput(r, c, query)
+	in, err := s.severalInput(r, c, query, keeping)
 	if err != nil {
 		return report.Several{}, err
 	}
@@ -391,6 +405,9 @@ func (s *Server) listElsewhere(r *http.Request, v *view.Elsewhere, l *loaded, in
 			continue
 		}
 		shown, err := s.elsewhereCase(r, c, named, v.Find, into)
+		if isNotFound(err) {
+			continue // it was deleted meanwhile
+		}
 		if err != nil {
 			return err
 		}
@@ -417,12 +434,16 @@ func holds(text, wanted string) bool {
 // else those that do.
 func (s *Server) elsewhereCase(r *http.Request, c store.Case, named bool, find string, into func(name string) string) (view.ElsewhereCase, error) {
 	out := view.ElsewhereCase{Title: view.Visible(sampleTitle(c)), About: view.Visible(c.Headline)}
-	l, err := s.load(r.Context(), c.ID)
+	said, err := s.brief(r.Context(), c.ID)
 	if err != nil {
 		return out, err
 	}
+	var all []*analysis.Snapshot
+	for i := range said.Snapshots {
+		all = append(all, &said.Snapshots[i])
+	}
 	left := 0
-	for _, choice := range choices(l) {
+	for _, choice := range choices(all) {
 		if !named && !holds(choice.Group, find) && !holds(choice.Text, find) {
 			continue
 		}

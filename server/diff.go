@@ -161,7 +161,7 @@ func (s *Server) compare(r *http.Request, pair string) (*compared, error) {
 		return diff.Compare(c.lineA.Snapshots[c.a], c.lineB.Snapshots[c.b], diff.Options{Judgements: c.lineB.Judged, Relation: c.relation()})
 	})
 	if c.la != c.l {
-		c.result.Warnings = append([]string{"A is of another case, " + c.la.Title + ". Verdicts and small lines are those of B's case."}, c.result.Warnings...)
+		c.result.Warnings = append([]string{"A is of another case. Verdicts and small lines are those of B's case."}, c.result.Warnings...)
 	}
 	c.baseline, err = s.baseline(r.Context(), c.l, c.lineB)
 	return c, err
@@ -240,26 +240,27 @@ func (c *compared) relation() diff.Relation {
 }
 
 func (s *Server) diffView(c *compared, query url.Values, why purpose) view.Diff {
-	in := diffInput(c, query)
+	in := diffInput(c, query, why)
 	in.Engine, in.Frozen, in.NeedsKey = s.engine(), bool(why), !s.loopback()
 	return view.NewDiff(in)
 }
 
-func diffInput(c *compared, query url.Values) view.DiffInput {
+func diffInput(c *compared, query url.Values, why purpose) view.DiffInput {
 	counts := map[string][]*int{}
 	for _, row := range c.result.Rows {
 		counts[row.Family.Fingerprint] = c.lineB.Trend.Counts(row.Family.Fingerprint)
 	}
 	in := view.DiffInput{
 		CaseID: c.l.ID, CaseTitle: c.l.Title, Series: seriesOf(c.l, c.lineB), Result: c.result, Verdicts: c.lineB.Judged,
-		Titles: c.lineB.Titles, Counts: counts, AIndex: -1, BIndex: c.b, Snapshots: choices(c.l), Query: query,
+		Titles: c.lineB.Titles, Counts: counts, AIndex: -1, BIndex: c.b, Snapshots: c.l.choices(), Query: query,
 	}
 	in.Baseline, in.Loads = c.baseline, loadsOf(c.lineA, c.lineB)
+	in.Baseline.CaseTitle = otherTitle(in.Baseline.CaseTitle, why)
 	in.Previous = map[string]*analysis.Snapshot{}
 	before(in.Previous, c.lineA, c.a)
 	before(in.Previous, c.lineB, c.b)
 	if c.la != c.l {
-		in.OtherID, in.Other = c.la.ID, &view.Link{Text: c.la.Title, URL: "/cases/" + url.PathEscape(c.la.ID)}
+		in.OtherID, in.Other = c.la.ID, caseLink(c.la, why)
 	}
 	if c.lineA == c.lineB {
 		in.AIndex = c.a
@@ -320,7 +321,7 @@ func seriesOf(l *loaded, line *report.Line) report.Series {
 
 // data is the comparison as data: the rows of the page that pass its filter.
 func (c *compared) data(query url.Values) (report.Comparison, error) {
-	passes, err := view.DiffFilter(diffInput(c, query))
+	passes, err := view.DiffFilter(diffInput(c, query, keeping))
 	if err != nil {
 		return report.Comparison{}, err
 	}

@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"container/list"
 	"context"
 	"crypto/rand"
@@ -29,7 +30,7 @@ import (
 // The expert view is the web interface of pprof itself, over a profile that is in
 // memory. Its pages need inline scripts, so that they are framed in a sandbox with an
 // origin of its own, under an address that ends soon. Of its handlers only those are
-// reachable that neither read nor write a file and start no program: /source reads
+// reachable that read no file of a name that they are given, write none and start no program: /source reads
 // any file that a profile names, /saveconfig writes into the home directory on GET,
 // /graph starts graphviz.
 
@@ -194,10 +195,26 @@ func (s *Server) expert(w http.ResponseWriter, r *http.Request) {
 		io.WriteString(w, "There is no such view here: the address has ended (reload the page around it), or this view of pprof is switched off, since it would need files or programs of the server.\n")
 		return
 	}
+	// What is written is kept until nobody else waits for the lock: a slow reader would
+	// stop all mounting, and with it every other reader.
+	made := &answer{header: h}
 	s.mounts.pprof.RLock()
-	defer s.mounts.pprof.RUnlock()
-	handler.ServeHTTP(w, r)
+	handler.ServeHTTP(made, r)
+	s.mounts.pprof.RUnlock()
+	w.WriteHeader(cmp.Or(made.status, http.StatusOK))
+	w.Write(made.body.Bytes())
 }
+
+// answer is what a handler wrote.
+type answer struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+func (a *answer) Header() http.Header         { return a.header }
+func (a *answer) Write(b []byte) (int, error) { return a.body.Write(b) }
+func (a *answer) WriteHeader(status int)      { a.status = cmp.Or(a.status, status) }
 
 // snapshotExpert frames pprof over one snapshot.
 func (s *Server) snapshotExpert(w http.ResponseWriter, r *http.Request) {
@@ -207,7 +224,7 @@ func (s *Server) snapshotExpert(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	v := s.snapshotView(l, line, i, r.URL.Query(), showing)
-	s.expertPage(w, r, v.Shell, "/snapshots/"+line.Snapshots[i].ID, l, line.Snapshots[i])
+	s.expertPage(w, r, v.Shell, "/snapshots/"+line.Snapshots[i].ID, l, l, line.Snapshots[i])
 }
 
 // diffExpert frames pprof over B less A.
@@ -218,11 +235,12 @@ func (s *Server) diffExpert(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	v := s.diffView(c, r.URL.Query(), showing)
-	s.expertPage(w, r, v.Shell, "/diff/"+c.result.A.ID+".."+c.result.B.ID, c.l, c.result.A, c.result.B)
+	s.expertPage(w, r, v.Shell, "/diff/"+c.result.A.ID+".."+c.result.B.ID, c.l, c.la, c.result.A, c.result.B)
 }
 
-// expertPage mounts the profile of one snapshot or of a pair and shows it.
-func (s *Server) expertPage(w http.ResponseWriter, r *http.Request, shell view.Shell, base string, l *loaded, snapshots ...*analysis.Snapshot) {
+// expertPage mounts the profile of one snapshot or of a pair and shows it; other is the
+// case of A.
+func (s *Server) expertPage(w http.ResponseWriter, r *http.Request, shell view.Shell, base string, l, other *loaded, snapshots ...*analysis.Snapshot) {
 	q := r.URL.Query()
 	kind, err := stackKind(q.Get("kind"), snapshots)
 	if err != nil {
@@ -251,6 +269,9 @@ func (s *Server) expertPage(w http.ResponseWriter, r *http.Request, shell view.S
 	}
 	s.weigh()
 	in := view.ExpertInput{Shell: shell, Base: base, CaseID: l.ID, Kind: kind, Shown: shown, Views: expertViews[:len(expertViews)-1], Frame: "/x/" + token + "/" + shown, Pair: len(snapshots) == 2}
+	if other != l {
+		in.OtherID = other.ID
+	}
 	w.Header().Set("Content-Security-Policy", framePolicy)
 	w.Header().Set("Cache-Control", "no-store")
 	s.render(w, r, http.StatusOK, page.Expert(view.NewExpert(in)))

@@ -389,7 +389,7 @@ func TestOlderRecordsHaveTwinsToo(t *testing.T) {
 	k := uploadKubelet(t, s)
 	for name, at := range k.pages() {
 		t.Run(name, func(t *testing.T) {
-			f, _, err := s.s.frozenView(httptest.NewRequest("GET", "/", nil), at[0]+"?case="+k.up.Case)
+			f, _, _, err := s.s.frozenView(httptest.NewRequest("GET", "/", nil), at[0]+"?case="+k.up.Case)
 			if err != nil {
 				t.Fatal(err)
 			}

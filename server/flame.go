@@ -92,6 +92,9 @@ func (s *Server) flameBetween(r *http.Request, pair string) (graph, error) {
 		CaseID: c.l.ID, CaseTitle: c.l.Title, SeriesKey: seriesKey(c.lineB), A: a, B: b, Kinds: view.FlameKinds(a, b),
 		Titles: c.lineB.Titles, Warnings: slices.Clone(c.result.Warnings), Query: r.URL.Query(), Engine: s.engine(),
 	}}
+	if c.la != c.l {
+		g.in.OtherID = c.la.ID
+	}
 	g.in.Tree = flame.Between(a.Groups, b.Groups, view.FlameKind(g.in.Query.Get("kind"), g.in.Kinds))
 	return g, nil
 }
@@ -108,7 +111,7 @@ func (s *Server) freezeFlame(inner *http.Request, kind, id string) (frozen, *loa
 	}
 	g.in.Frozen = bool(keeping)
 	v := view.NewFlame(g.in)
-	f, err := pack("flame", v, v.Markdown(), flameJSON(g), v.Headline)
+	f, err := pack("flame", v, flameJSON(g), v.Headline)
 	return f, g.l, err
 }
 
@@ -125,18 +128,21 @@ type flameNode struct {
 	Children []*flameNode `json:"children,omitempty"`
 }
 
+// flameGraph is a flame graph as data.
+type flameGraph struct {
+	Schema   string        `json:"schema"`
+	A        string        `json:"a,omitempty"`
+	B        string        `json:"b"`
+	Kind     analysis.Kind `json:"kind"`
+	NoStack  int           `json:"no_stack"`
+	Lower    bool          `json:"lower_bound"`
+	Warnings []string      `json:"warnings"`
+	Root     *flameNode    `json:"root"`
+}
+
 // flameJSON is the whole tree as data; that of a pair has the figures of both.
-func flameJSON(g graph) any {
-	out := struct {
-		Schema   string        `json:"schema"`
-		A        string        `json:"a,omitempty"`
-		B        string        `json:"b"`
-		Kind     analysis.Kind `json:"kind"`
-		NoStack  int           `json:"no_stack"`
-		Lower    bool          `json:"lower_bound"`
-		Warnings []string      `json:"warnings"`
-		Root     *flameNode    `json:"root"`
-	}{
+func flameJSON(g graph) flameGraph {
+	out := flameGraph{
 		Schema: "leakdiff.flame/1", B: g.in.B.ID, Kind: g.in.Tree.Kind, NoStack: g.in.Tree.Bare, Lower: g.in.B.Bounded(g.in.Tree.Kind),
 		Warnings: append([]string{}, g.in.Warnings...),
 	}

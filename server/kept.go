@@ -59,6 +59,11 @@ func newShownCache() *shownCache {
 	return &shownCache{order: list.New(), by: map[string]*list.Element{}}
 }
 
+// weight is about what an entry takes.
+func (e *shownEntry) weight() int {
+	return len(e.page.body) + len(e.page.state) + 2*len(e.address) + 500
+}
+
 func (c *shownCache) weight() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -80,19 +85,20 @@ func (c *shownCache) put(address string, p shown) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if at, ok := c.by[address]; ok {
-		c.size -= len(at.Value.(*shownEntry).page.body)
+		c.size -= at.Value.(*shownEntry).weight()
 		c.order.Remove(at)
 		delete(c.by, address)
 	}
-	if len(p.body) > maxShownPage {
+	entry := &shownEntry{address, p}
+	if entry.weight() > maxShownPage {
 		return
 	}
-	c.by[address] = c.order.PushFront(&shownEntry{address, p})
-	c.size += len(p.body)
+	c.by[address] = c.order.PushFront(entry)
+	c.size += entry.weight()
 	for c.size > maxShown {
 		last := c.order.Back()
 		entry := last.Value.(*shownEntry)
-		c.size -= len(entry.page.body)
+		c.size -= entry.weight()
 		c.order.Remove(last)
 		delete(c.by, entry.address)
 	}
@@ -185,7 +191,7 @@ func (s *Server) readState(ctx context.Context, caseID string) (out caseState, e
 func (st *caseState) saidKey() string {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(st.fields)) {
-		fmt.Fprintf(&b, "%q=%q ", name, st.fields[name].Value)
+		fmt.Fprintf(&b, "%q=%q %d %q ", name, st.fields[name].Value, st.fields[name].Edited.UnixNano(), st.fields[name].Replaced)
 	}
 	return b.String()
 }

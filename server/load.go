@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"hash/fnv"
+	"net/http"
 	"slices"
 	"sync"
 
@@ -140,8 +141,51 @@ func (c *caseCache) drop(key string) {
 	}
 }
 
-// load reads a case and computes its report, or takes it from the cache.
+// A shelf holds the cases that one answer is made of. Each is loaded once, however
+// often it is named, so that all parts of the answer speak of the same state.
+type shelf struct{ all []*loaded }
+
+type shelfKey struct{}
+
+// shelved gives every request that changes nothing a shelf.
+func shelved(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet || r.Method == http.MethodHead {
+			r, _ = onShelf(r)
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// onShelf gives a request whose cases are kept until it is answered.
+func onShelf(r *http.Request) (*http.Request, *shelf) {
+	if have, ok := r.Context().Value(shelfKey{}).(*shelf); ok {
+		return r, have
+	}
+	made := &shelf{}
+	return r.WithContext(context.WithValue(r.Context(), shelfKey{}, made)), made
+}
+
+// load reads a case and computes its report, or takes it from the shelf of the request
+// or the cache.
 func (s *Server) load(ctx context.Context, caseID string) (*loaded, error) {
+	kept, ok := ctx.Value(shelfKey{}).(*shelf)
+	if !ok {
+		return s.loadCase(ctx, caseID)
+	}
+	for _, l := range kept.all {
+		if l.ID == caseID {
+			return l, nil
+		}
+	}
+	l, err := s.loadCase(ctx, caseID)
+	if err == nil {
+		kept.all = append(kept.all, l)
+	}
+	return l, err
+}
+
+func (s *Server) loadCase(ctx context.Context, caseID string) (*loaded, error) {
 	now, err := s.caseState(ctx, caseID)
 	if err != nil {
 		return nil, err
@@ -198,19 +242,17 @@ func happened(said identity.Outcome) []trend.Event {
 	return out
 }
 
-// inventorySnapshots are all snapshots of a case without members, as they are after its
-// edits, with those that were left out.
-func (s *Server) inventorySnapshots(ctx context.Context, caseID string) ([]analysis.Snapshot, error) {
+// brief are the snapshots of a case without members, as they are after its edits.
+func (s *Server) brief(ctx context.Context, caseID string) (identity.Outcome, error) {
 	found, err := s.store.Snapshots(ctx, caseID)
 	if err != nil {
-		return nil, err
+		return identity.Outcome{}, err
 	}
 	edits, err := s.store.Edits(ctx, caseID)
 	if err != nil {
-		return nil, err
+		return identity.Outcome{}, err
 	}
-	said := identity.Resolve(found, edits)
-	return append(said.Snapshots, said.LeftOut...), nil
+	return identity.Resolve(found, edits), nil
 }
 
 // stateKey changes whenever a bundle of the case comes, goes or is read again, and
@@ -226,7 +268,7 @@ func stateKey(c store.Case, bundles []store.Bundle, edits []identity.Edit, marks
 	key := fmt.Sprintf("%s+%d-%d", c.ID, len(edits), undone)
 	said := fnv.New64a()
 	for _, m := range marks {
-		fmt.Fprintf(said, "%q%q%q%q%q%v", m.Process, m.Fingerprint, m.State, m.Note, m.Outcome, m.Remembered)
+		fmt.Fprintf(said, "%q%q%q%q%q%v%d%q", m.Process, m.Fingerprint, m.State, m.Note, m.Outcome, m.Remembered, m.At.UnixNano(), m.Replaced)
 	}
 	key += fmt.Sprintf("+%x", said.Sum64())
 	for _, b := range bundles {

@@ -36,16 +36,22 @@ type frozen struct {
 	// Kind is case, diff, compare, family, snapshot or flame, and says what Model is.
 	Kind  string          `json:"kind"`
 	Model json.RawMessage `json:"model"`
-	// Markdown is the twin for tickets, Data the twin for programs.
-	Markdown string           `json:"markdown"`
+	// Data is the twin for programs.
 	Data     json.RawMessage  `json:"data"`
 	Headline string           `json:"headline"`
 	Redacted bool             `json:"redacted"`
 	Receipt  []redact.Receipt `json:"receipt,omitempty"`
 }
 
-// frozenView computes what the page at an address shows, ready to be kept.
-func (s *Server) frozenView(r *http.Request, address string) (frozen, *loaded, error) {
+// frozenView computes what the page at an address shows, ready to be kept, and gives
+// the case that it is of and all that it tells of.
+func (s *Server) frozenView(r *http.Request, address string) (frozen, *loaded, []*loaded, error) {
+	r, cases := onShelf(r)
+	f, l, err := s.frozenPage(r, address)
+	return f, l, cases.all, err
+}
+
+func (s *Server) frozenPage(r *http.Request, address string) (frozen, *loaded, error) {
 	bad := refuse("bad_request", "this page cannot be frozen", address, "only cases, comparisons, families and snapshots can", "open one of them and share it from there")
 	u, err := url.Parse(address)
 	if err != nil || u.Host != "" || u.Scheme != "" {
@@ -74,7 +80,7 @@ func (s *Server) frozenView(r *http.Request, address string) (frozen, *loaded, e
 			return frozen{}, nil, err
 		}
 		v := s.diffView(c, u.Query(), keeping)
-		f, err := pack("diff", v, v.Markdown(), data, v.Headline)
+		f, err := pack("diff", v, data, v.Headline)
 		return f, c.l, err
 	case "compare":
 		c, err := s.several(inner)
@@ -89,7 +95,7 @@ func (s *Server) frozenView(r *http.Request, address string) (frozen, *loaded, e
 		if err != nil {
 			return frozen{}, nil, err
 		}
-		f, err := pack("compare", v, v.Markdown(), data, v.Headline)
+		f, err := pack("compare", v, data, v.Headline)
 		return f, c.l, err
 	case "families":
 		l, line, err := s.familyLine(inner, id)
@@ -100,7 +106,7 @@ func (s *Server) frozenView(r *http.Request, address string) (frozen, *loaded, e
 		if err != nil {
 			return frozen{}, nil, err
 		}
-		f, err := pack("family", v, v.Markdown(), line.Membership(familyOf(l, line, id), chosen(inner, line, id), maxMembers), v.Headline)
+		f, err := pack("family", v, line.Membership(familyOf(l, line, id), chosen(inner, line, id), maxMembers), v.Headline)
 		return f, l, err
 	case "snapshots":
 		l, line, i, err := s.snapshot(inner, id)
@@ -108,7 +114,7 @@ func (s *Server) frozenView(r *http.Request, address string) (frozen, *loaded, e
 			return frozen{}, nil, err
 		}
 		v := s.snapshotView(l, line, i, u.Query(), keeping)
-		f, err := pack("snapshot", v, v.Markdown(), onlySnapshot(l, line, i), v.Headline)
+		f, err := pack("snapshot", v, onlySnapshot(l, line, i), v.Headline)
 		return f, l, err
 	}
 	return frozen{}, nil, bad
@@ -119,11 +125,11 @@ func (s *Server) freezeCase(ctx context.Context, l *loaded, query url.Values) (f
 	if err != nil {
 		return frozen{}, nil, err
 	}
-	f, err := pack("case", v, v.Markdown(), l.built.Report, v.Headline)
+	f, err := pack("case", v, l.built.Report, v.Headline)
 	return f, l, err
 }
 
-func pack(kind string, model any, markdown string, data any, headline string) (frozen, error) {
+func pack(kind string, model, data any, headline string) (frozen, error) {
 	m, err := json.Marshal(model)
 	if err != nil {
 		return frozen{}, err
@@ -132,7 +138,7 @@ func pack(kind string, model any, markdown string, data any, headline string) (f
 	if err != nil {
 		return frozen{}, err
 	}
-	return frozen{Kind: kind, Model: m, Markdown: markdown, Data: d, Headline: headline}, nil
+	return frozen{Kind: kind, Model: m, Data: d, Headline: headline}, nil
 }
 
 // unpack reads the page of a record and what its twins are written from.
@@ -160,10 +166,10 @@ func (f frozen) unpack() (exported, error) {
 			return report.SnapshotCSV(w, r, id)
 		}}, err
 	case "flame":
-		v, _, err := opened[view.Flame, json.RawMessage](f)
+		v, _, err := opened[view.Flame, flameGraph](f)
 		return exported{page: v, alone: aloneFlame(v), csv: flameCSV(v)}, err
 	}
-	return exported{}, fmt.Errorf("a frozen record has the unknown kind %q", f.Kind)
+	return exported{}, unknownKind(f.Kind)
 }
 
 // opened decodes the page of a record and its data.
@@ -174,39 +180,85 @@ func opened[Page, Data any](f frozen) (v Page, d Data, err error) {
 	return v, d, err
 }
 
-// redacted replaces secrets in everything that the record holds.
+// redacted replaces secrets in everything that the record holds. Its texts are written
+// from what is left of the page: behind the escapes of a markup secrets look different.
 func (f frozen) redacted(r *redact.Redactor) (frozen, error) {
-	var err error
-	if f.Model, err = r.JSON(f.Model); err != nil {
+	model, data := f.shapes()
+	if model == nil {
+		return f, unknownKind(f.Kind)
+	}
+	if err := errors.Join(json.Unmarshal(f.Model, model), json.Unmarshal(f.Data, data)); err != nil {
 		return f, err
 	}
-	if f.Data, err = r.JSON(f.Data); err != nil {
-		return f, err
-	}
-	f.Markdown, f.Headline = r.Text(f.Markdown), r.Text(f.Headline)
-	f.Redacted, f.Receipt = true, r.Receipt()
-	return f, nil
+	r.Learn(data)
+	r.Value(model)
+	r.Value(data)
+	f.Headline = r.Text(f.Headline)
+	out, err := pack(f.Kind, model, data, f.Headline)
+	out.Redacted, out.Receipt = true, r.Receipt()
+	return out, err
 }
 
-// redactor knows the names that the evidence of the case tells anywhere, and hides them
-// in whatever pieces they stand in a text: hosts, those that a
-// person has replaced or left out among them, and pods, namespaces, users and
-// directories of its evidence.
-func redactor(l *loaded) *redact.Redactor {
-	r := redact.New(l.said.Hosts)
+// shapes are what the page and the data of a record are, empty.
+func (f frozen) shapes() (model, data any) {
+	switch f.Kind {
+	case "case":
+		return new(view.Case), new(report.Report)
+	case "diff":
+		return new(view.Diff), new(report.Comparison)
+	case "compare":
+		return new(view.Compare), new(report.Several)
+	case "family":
+		return new(view.Family), new(report.Membership)
+	case "snapshot":
+		return new(view.Snapshot), new(report.Report)
+	case "flame":
+		return new(view.Flame), new(flameGraph)
+	}
+	return nil, nil
+}
+
+func unknownKind(kind string) error {
+	return fmt.Errorf("a frozen record has the unknown kind %q", kind)
+}
+
+// redactor knows the names that the evidence of the cases tells anywhere, and hides
+// them in whatever pieces they stand in a text: hosts, those that a person has replaced
+// or left out among them, pods, namespaces, users and directories.
+func redactor(cases []*loaded) *redact.Redactor {
+	r := redact.New(nil)
+	for _, l := range cases {
+		keepNames(r, l)
+	}
+	for _, l := range cases {
+		learnNames(r, l)
+	}
+	return r
+}
+
+// keepNames tells which words of a case are no secret.
+func keepNames(r *redact.Redactor, l *loaded) {
 	for _, line := range l.built.Lines {
 		r.Keep(line.Snapshots[0].Process.Name.Value)
+		for _, snap := range line.Snapshots {
+			r.Keep(snap.Label)
+		}
 		for _, f := range line.Trend.Families {
 			if f.Kind == analysis.KindGoroutine || f.Kind == analysis.KindThread {
 				r.Keep(append(f.Loose[:len(f.Loose):len(f.Loose)], f.LooseCreator)...)
 			}
 		}
 	}
+}
+
+// learnNames tells which words of a case are.
+func learnNames(r *redact.Redactor, l *loaded) {
+	r.Know(redact.Hosts, l.said.Hosts...)
 	seen := map[string]bool{}
 	learn := func(s string) {
 		if !seen[s] {
 			seen[s] = true
-			r.LearnText(s)
+			r.LearnDetail(s)
 		}
 	}
 	for _, line := range l.built.Lines {
@@ -214,6 +266,7 @@ func redactor(l *loaded) *redact.Redactor {
 			r.Know(redact.Users, snap.Users...)
 			for _, targets := range snap.Watched {
 				for _, t := range targets {
+					r.LearnPair("", t.What)
 					if namespace, pod, ok := strings.Cut(t.Pod, "/"); ok {
 						r.Know(redact.Namespaces, namespace)
 						r.Know(redact.Pods, pod)
@@ -222,6 +275,7 @@ func redactor(l *loaded) *redact.Redactor {
 			}
 			for _, a := range snap.Artifacts {
 				learn(a.Path)
+				r.LearnFile(a.Path)
 			}
 			for i := range snap.Groups {
 				g := &snap.Groups[i]
@@ -237,42 +291,41 @@ func redactor(l *loaded) *redact.Redactor {
 			}
 		}
 	}
-	return r
 }
 
-// mostDetails is how many members of a family are looked through for names; more than
-// any page shows.
+// mostDetails is how many members of a family are looked through for names; the record
+// itself is learned as well.
 const mostDetails = 500
 
 // sharePage is the form that freezes a result; it shows what goes out.
 func (s *Server) sharePage(w http.ResponseWriter, r *http.Request) {
 	address := r.URL.Query().Get("view")
-	f, l, err := s.frozenView(r, address)
+	f, l, cases, err := s.frozenView(r, address)
 	if err != nil {
 		s.fail(w, r, err)
 		return
 	}
-	safe, err := f.redacted(redactor(l))
+	safe, err := f.redacted(redactor(cases))
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	e, err := safe.unpack()
 	if err != nil {
 		s.fail(w, r, err)
 		return
 	}
 	if r.URL.Query().Get("look") != "" {
-		e, err := safe.unpack()
-		if err != nil {
-			s.fail(w, r, err)
-			return
-		}
 		s.render(w, r, http.StatusOK, e.alone(view.Shell{Title: safe.Headline, Seal: s.unsealed(safe), Engine: s.engine()}))
 		return
 	}
 	v := view.NewShare(view.ShareInput{
 		Case: l.ID, CaseTitle: l.Title, View: address, Title: safe.Headline, Rules: receiptRows(safe.Receipt),
 		Freezes: []string{
-			fmt.Sprintf("The %s as it stands now, with its figures, verdicts and evidence (%s).", f.Kind, view.Bytes(int64(len(safe.Model)+len(safe.Markdown)+len(safe.Data)))),
+			fmt.Sprintf("The %s as it stands now, with its figures, verdicts and evidence (%s).", f.Kind, view.Bytes(int64(len(safe.Model)+len(safe.Data)))),
 			"The same as Markdown, Jira markup, text, HTML file, CSV, JSON and its charts as SVG.",
 		},
-		Counts: countsOnly(f.Kind, l), Full: safe.Headline, Now: s.cfg.Now(), Markdown: safe.Markdown,
+		Counts: countsOnly(f.Kind, l), Full: safe.Headline, Now: s.cfg.Now(), Markdown: e.page.Document().Markdown(),
 	})
 	v.Shell.Engine = s.engine()
 	s.render(w, r, http.StatusOK, page.Share(v))
@@ -374,11 +427,11 @@ func (s *Server) freezeWish(r *http.Request, in wish) (result, *loaded, error) {
 		}
 		in.View += sep + "case=" + url.QueryEscape(in.Case)
 	}
-	f, l, err := s.frozenView(r, in.View)
+	f, l, cases, err := s.frozenView(r, in.View)
 	if err != nil {
 		return result{}, nil, err
 	}
-	hide := redactor(l)
+	hide := redactor(cases)
 	if in.Redact == nil || *in.Redact {
 		if f, err = f.redacted(hide); err != nil {
 			return result{}, nil, err
@@ -511,12 +564,8 @@ func (s *Server) permalink(w http.ResponseWriter, r *http.Request) {
 	if suffix == "" {
 		suffix = accepted(r)
 	}
-	switch suffix {
-	case ".json":
+	if suffix == ".json" {
 		writeJSONBytes(w, http.StatusOK, append([]byte(f.Data), '\n'))
-		return
-	case ".md":
-		written{kind: "text/markdown; charset=utf-8", body: []byte(f.Markdown + "\n" + s.sealLine(p, f) + "\n")}.write(w)
 		return
 	}
 	e, err := f.unpack()

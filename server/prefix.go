@@ -58,6 +58,9 @@ func (p *prefixed) WriteHeader(status int) {
 	if to := h.Get("Location"); strings.HasPrefix(to, "/") {
 		h.Set("Location", p.prefix+to)
 	}
+	if to := h.Get("Link"); strings.HasPrefix(to, "</") {
+		h.Set("Link", "<"+p.prefix+to[1:])
+	}
 	if strings.HasPrefix(h.Get("Content-Type"), "text/html") {
 		h.Del("Content-Length")
 		p.page = &bytes.Buffer{}

@@ -15,6 +15,7 @@ func (s *Server) routes() chi.Router {
 	r := chi.NewRouter()
 	r.NotFound(s.notFound)
 	r.MethodNotAllowed(s.methodNotAllowed)
+	r.Use(shelved)
 
 	r.Get("/", s.home)
 	r.Post("/upload", s.upload)

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // shortest is the length of the shortest name that is replaced: shorter ones would hit
@@ -22,6 +24,10 @@ var keyed = map[string]Rule{
 	"user": Users, "username": Users, "login": Users,
 }
 
+// ends are the attributes that hold one end of a connection: a name or address with a
+// port.
+var ends = map[string]bool{"remote": true, "local": true, "peer": true}
+
 var (
 	// argument is a flag with its value: "--kubeconfig=/etc/x".
 	argument = regexp.MustCompile(`((?:^|[\s"'\[(,])--?[A-Za-z][\w.-]*=)([^\s"',;)\]]+)`)
@@ -36,7 +42,9 @@ var (
 	// namespaceWord is a namespace in one: "--namespace shop", "namespace=shop".
 	namespaceWord = regexp.MustCompile(`(?:--namespace|\bnamespace)[ =:]"?([a-z0-9][a-z0-9.-]{2,})`)
 	// dataPath is an absolute path outside of the directories that every machine has.
-	dataPath = regexp.MustCompile(`(?:^|[\s"'(=,\[])(/[A-Za-z0-9._@+-]+(?:/[A-Za-z0-9._@+<>-]+)+)`)
+	dataPath = regexp.MustCompile(`(?:^|[\s"'(=,\[])(/[\pL\pN._@+-]+(?:/[\pL\pN._@+<>-]+)+)`)
+	// connection is one of a socket's both ends: "web-1:51000->db-primary:postgresql".
+	connection = regexp.MustCompile(`([A-Za-z0-9.-]+):[\w-]+->([A-Za-z0-9.-]+):[\w-]+`)
 	// listed is a row of lsof: "shopd 4711 alice 12u  REG".
 	listed = regexp.MustCompile(`(?m)^\S+\s+\d+\s+(?:\d+\s+)?([A-Za-z_][\w.-]*)\s+(?:\d+[a-zA-Z]{1,2}|cwd|rtd|txt|mem)\s`)
 	// source is the file of a stack's line.
@@ -104,27 +112,63 @@ func (r *Redactor) LearnText(s string) {
 	for _, m := range namespaceWord.FindAllStringSubmatch(s, -1) {
 		r.Know(Namespaces, m[1])
 	}
+	for _, m := range connection.FindAllStringSubmatch(s, -1) {
+		r.learnEnd(m[1])
+		r.learnEnd(m[2])
+	}
 	for _, m := range dataPath.FindAllStringSubmatch(s, -1) {
 		r.learnPath(m[1])
 	}
 }
 
+// remark is what tools put behind a path: "x.db (deleted)".
+var remark = regexp.MustCompile(` \([^()/]*\)$`)
+
+// LearnDetail takes a text that ends with a path, in which names may have blanks:
+// "10u /srv/Kunde Müller/x.db (deleted)".
+func (r *Redactor) LearnDetail(s string) {
+	if at := strings.Index(s, " /"); at >= 0 {
+		r.learnPath(s[at+1:])
+	}
+	r.LearnText(s)
+}
+
 // learnPath takes the names of a path below its first directory, unless it is one of
 // the system or the file of a program's source.
 func (r *Redactor) learnPath(path string) {
+	path = remark.ReplaceAllString(path, "")
 	parts := strings.Split(strings.Trim(path, "/"), "/")
 	if slices.Contains(systemRoots, parts[0]) || source.MatchString(path) || home.MatchString(path) && len(parts) < 3 {
 		return
 	}
 	for i, part := range parts {
 		first := i == 0 || i == 1 && (parts[0] == "home" || parts[0] == "Users")
-		if !first && strings.ContainsFunc(part, letter) {
+		if !first && strings.ContainsFunc(part, unicode.IsLetter) {
 			r.Know(Paths, part)
 		}
 	}
 }
 
-func letter(c rune) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
+// LearnFile takes the path of a file in an upload: how its directories are called is
+// the sender's, what the file is called is mostly the capture's.
+func (r *Redactor) LearnFile(path string) {
+	parts := strings.Split(path, "/")
+	for _, part := range parts[:len(parts)-1] {
+		if strings.ContainsFunc(part, unicode.IsLetter) {
+			r.Know(Paths, part)
+		}
+	}
+}
+
+// learnEnd takes the name of a machine at one end of a connection, with or without a
+// port: "db-primary.example.com:postgresql". Addresses are found without being learned,
+// and a machine may be called as a program is, "redis".
+func (r *Redactor) learnEnd(end string) {
+	name, _, _ := strings.Cut(strings.ToLower(end), ":")
+	if strings.Trim(name, "abcdef0123456789.") != "" && !r.public[name] && !slices.Contains(plainNames, name) {
+		r.Know(Hosts, name)
+	}
+}
 
 // LearnPair takes the value of a named attribute: the user "alice", the name
 // "/srv/shop/orders.db".
@@ -132,12 +176,18 @@ func (r *Redactor) LearnPair(name, value string) {
 	if rule, ok := keyed[strings.ToLower(name)]; ok && !strings.ContainsAny(value, " \t/") {
 		r.Know(rule, value)
 	}
+	if ends[strings.ToLower(name)] && !strings.ContainsAny(value, " \t/") {
+		r.learnEnd(value)
+	}
+	if strings.HasPrefix(value, "/") {
+		r.learnPath(value)
+	}
 	r.LearnText(value)
 }
 
 // knownNames replaces what Know and Learn were told. Names of hosts are found inside
-// of longer ones ("node-7.internal"), the others only where no letter or digit touches
-// them.
+// of longer ones, but for those that are one word; the others only where no letter or
+// digit touches them.
 func (r *Redactor) knownNames(s string) string {
 	if len(r.known) == 0 {
 		return s
@@ -152,27 +202,41 @@ func (r *Redactor) knownNames(s string) string {
 		if m == nil {
 			break
 		}
-		from, to := at+m[0], at+m[1]
-		name := strings.ToLower(s[from:to])
-		rule := r.known[name]
-		if rule != Hosts && (from > 0 && touches(s[from-1], s[from]) || to < len(s) && touches(s[to], s[to-1])) {
-			at = from + 1
-			continue
+		from := at + m[0]
+		// The longest name may be a part of a longer word, and a shorter one that begins
+		// there the whole of it.
+		at = from + 1
+		for to := at + m[1] - m[0] - 1; to >= from+shortest; to-- {
+			name := strings.ToLower(s[from:to])
+			if rule, ok := r.known[name]; ok && stands(s, from, to, rule, name) {
+				b.WriteString(s[done:from])
+				b.WriteString(r.name(rule, words[rule], name))
+				done, at = to, to
+				break
+			}
 		}
-		if rule == Paths && word(name) && !inPath(s, from, to) {
-			at = to // a directory's name may be an ordinary word
-			continue
-		}
-		b.WriteString(s[done:from])
-		b.WriteString(r.name(rule, words[rule], name))
-		done, at = to, to
 	}
 	return b.String() + s[done:]
 }
 
+// stands reports a name that stands by itself in s and is no ordinary word.
+func stands(s string, from, to int, rule Rule, name string) bool {
+	if rule == Hosts && !word(name) {
+		return true
+	}
+	before, _ := utf8.DecodeLastRuneInString(s[:from])
+	first, _ := utf8.DecodeRuneInString(s[from:to])
+	last, _ := utf8.DecodeLastRuneInString(s[from:to])
+	after, _ := utf8.DecodeRuneInString(s[to:])
+	if from > 0 && alphanumeric(before) && alphanumeric(first) || to < len(s) && alphanumeric(after) && alphanumeric(last) {
+		return false
+	}
+	return rule != Paths || !word(name) || inPath(s, from, to)
+}
+
 // word reports a name of nothing but letters.
 func word(name string) bool {
-	return !strings.ContainsFunc(name, func(c rune) bool { return !letter(c) })
+	return !strings.ContainsFunc(name, func(c rune) bool { return !unicode.IsLetter(c) })
 }
 
 // inPath reports a part of a text that is the whole of it or stands beside a slash.
@@ -180,10 +244,7 @@ func inPath(s string, from, to int) bool {
 	return from == 0 && to == len(s) || from > 0 && s[from-1] == '/' || to < len(s) && s[to] == '/'
 }
 
-// touches reports two letters or digits side by side.
-func touches(a, b byte) bool { return alphanumeric(a) && alphanumeric(b) }
-
-func alphanumeric(c byte) bool { return letter(rune(c)) || c >= '0' && c <= '9' }
+func alphanumeric(c rune) bool { return unicode.IsLetter(c) || unicode.IsDigit(c) }
 
 // compile makes one pattern of all names, the longest first, so that node-10 is not
 // taken for node-1.

@@ -5,10 +5,9 @@
 package redact
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"net/netip"
+	"reflect"
 	"regexp"
 	"sort"
 	"strings"
@@ -64,8 +63,14 @@ var (
 	// token is a secret named by its key: "token=abc", "Authorization: Bearer x",
 	// "--password hunter2".
 	token = regexp.MustCompile(`(?i)((?:authorization:\s*(?:bearer|basic)\s+|\bbearer\s+|` + secretWord + `["']?\s*[=:]\s*["']?|--?` + secretWord + `\s+))([^\s"'&,;)}\]]{4,})`)
-	// userinfo is the name and password of a URL.
-	userinfo = regexp.MustCompile(`(://)([^/\s:@]+(?::[^/\s@]*)?)(@)`)
+	// userinfo is the name and password of a URL, or of a driver's data source:
+	// "shop:s3cret@tcp(db:3306)".
+	userinfo = regexp.MustCompile(`(://)([^/\s:@]*(?::[^/\s@]*)?)(@)|()([\w.-]+:[^\s:@/]+)(@(?:tcp|udp|unix)\()`)
+	// key is one that is known by its form: a JSON web token, a key of AWS.
+	key = regexp.MustCompile(`\beyJ[\w-]{10,}\.[\w-]{6,}\.[\w-]*|\b(?:AKIA|ASIA)[0-9A-Z]{16}\b`)
+	// mail is an address of a person; unit and version look like one.
+	mail    = regexp.MustCompile(`\b[\w.+-]+@(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,}\b`)
+	notMail = regexp.MustCompile(`@v\d|\.(?:service|socket|timer|slice|scope|mount|target|path|device)$`)
 	ipv4     = regexp.MustCompile(`\b(?:\d{1,3}\.){3}\d{1,3}\b`)
 	// ipv6 has at least two colons and hex digits; what is no address stays.
 	ipv6    = regexp.MustCompile(`(?i)[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,7}(?:%[0-9a-z]+)?`)
@@ -92,7 +97,17 @@ func (r *Redactor) Text(s string) string {
 	})
 	s = userinfo.ReplaceAllStringFunc(s, func(m string) string {
 		p := userinfo.FindStringSubmatch(m)
-		return p[1] + r.name(Tokens, "token", p[2]) + p[3]
+		if p[2]+p[5] == "" {
+			return m
+		}
+		return p[1] + r.name(Tokens, "token", p[2]+p[5]) + p[3] + p[6]
+	})
+	s = key.ReplaceAllStringFunc(s, func(m string) string { return r.name(Tokens, "token", m) })
+	s = mail.ReplaceAllStringFunc(s, func(m string) string {
+		if notMail.MatchString(m) {
+			return m
+		}
+		return r.name(Users, "user", strings.ToLower(m))
 	})
 	s = argument.ReplaceAllStringFunc(s, func(m string) string {
 		p := argument.FindStringSubmatch(m)
@@ -156,38 +171,62 @@ func (r *Redactor) name(rule Rule, word, value string) string {
 	return n
 }
 
-// JSON replaces secrets in every string of a JSON document, keys included.
-func (r *Redactor) JSON(doc []byte) ([]byte, error) {
-	d := json.NewDecoder(bytes.NewReader(doc))
-	d.UseNumber()
-	var v any
-	if err := d.Decode(&v); err != nil {
-		return nil, fmt.Errorf("redact: %w", err)
-	}
-	return json.Marshal(r.value(v))
+// Value replaces secrets in every string of what v points to, and in the keys of its
+// maps. A string of a type of its own is one of a few words and stays.
+func (r *Redactor) Value(v any) { walk(reflect.ValueOf(v), r.Text) }
+
+// Learn looks through every string of what v points to, as LearnText does.
+func (r *Redactor) Learn(v any) {
+	walk(reflect.ValueOf(v), func(s string) string { r.LearnText(s); return s })
 }
 
-func (r *Redactor) value(v any) any {
-	switch v := v.(type) {
-	case string:
-		return r.Text(v)
-	case []any:
-		for i := range v {
-			v[i] = r.value(v[i])
+var plain = reflect.TypeFor[string]()
+
+// walk puts what f gives for it in the place of every string of v, which can be set.
+// Of time.Time and its like, whose fields are their own, it leaves everything.
+func walk(v reflect.Value, f func(string) string) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			walk(v.Elem(), f)
 		}
-	case map[string]any:
-		keys := make([]string, 0, len(v))
-		for k := range v {
-			keys = append(keys, k)
+	case reflect.Slice, reflect.Array:
+		for i := range v.Len() {
+			walk(v.Index(i), f)
 		}
-		sort.Strings(keys)
-		out := make(map[string]any, len(v))
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				walk(v.Field(i), f)
+			}
+		}
+	case reflect.Interface:
+		if !v.IsNil() {
+			v.Set(walked(v.Elem(), f))
+		}
+	case reflect.Map:
+		keys := v.MapKeys()
+		sort.Slice(keys, func(i, j int) bool { return fmt.Sprint(keys[i]) < fmt.Sprint(keys[j]) })
+		out := reflect.MakeMapWithSize(v.Type(), len(keys))
 		for _, k := range keys {
-			out[r.Text(k)] = r.value(v[k])
+			out.SetMapIndex(walked(k, f), walked(v.MapIndex(k), f))
 		}
-		return out
+		if !v.IsNil() {
+			v.Set(out)
+		}
+	case reflect.String:
+		if v.Type() == plain {
+			v.SetString(f(v.String()))
+		}
 	}
-	return v
+}
+
+// walked is a copy of v after walk.
+func walked(v reflect.Value, f func(string) string) reflect.Value {
+	out := reflect.New(v.Type()).Elem()
+	out.Set(v)
+	walk(out, f)
+	return out
 }
 
 // Receipt says what was replaced, rules without a hit included.

@@ -1,9 +1,10 @@
 package redact
 
 import (
-	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -29,6 +30,13 @@ func TestText(t *testing.T) {
 		{"a flag and its value are a secret", "--password hunter2 -token abcdef", "--password token-1 -token token-2"},
 		{"a bearer header is replaced", "Authorization: Bearer eyJhbGciOi", "Authorization: Bearer token-1"},
 		{"a password in a URL is replaced", "https://bob:hunter2@db/x", "https://token-1@db/x"},
+		{"a password without a name is replaced", "redis://:hunter2@db/x", "redis://token-1@db/x"},
+		{"a password of a data source is replaced", "shop:s3cret@tcp(db:3306)/x", "token-1@tcp(db:3306)/x"},
+		{"a web token is replaced", "sent eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2ln now", "sent token-1 now"},
+		{"a key of a cloud is replaced", "AKIAIOSFODNN7EXAMPLE", "token-1"},
+		{"a mail address is replaced", "ask Alice.B@example.com or alice.b@example.com", "ask user-1 or user-1"},
+		{"a module's version is no mail address", "github.com/x/y@v1.2.3-rc.dev", "github.com/x/y@v1.2.3-rc.dev"},
+		{"a unit is no mail address", "getty@tty1.service", "getty@tty1.service"},
 		{"a function name stays", "k8s.io/kubernetes/pkg/kubelet.(*podWorkers).UpdatePod", "k8s.io/kubernetes/pkg/kubelet.(*podWorkers).UpdatePod"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -47,9 +55,23 @@ func TestNamesThatEvidenceTellsAreHiddenInEveryText(t *testing.T) {
 		}
 		r.LearnText("logs of /var/log/pods/shop_basket-3_6f1c2d3e/app.log and k8s_app_ledger-0_billing_x")
 		r.LearnText("/srv/harbour/x")
+		r.LearnPair("remote", "db-primary.corp.example.com:postgresql")
+		r.LearnPair("remote", "redis:6379")
+		r.LearnPair("name", "/data/Kunde Müller/Straße-1.db")
+		r.LearnFile("acme-prod/node1/goroutines.txt")
+		r.Know(Namespaces, "store")
+		r.Know(Pods, "store-cart-1")
+		r.LearnText("web-1:51000->cache-2.corp:6379")
 		r.LearnText("shopd 4711 walter 12u  REG 254,1 4096 1000 /srv/acme-payroll/x.db")
 	}
 	for _, tc := range []struct{ name, in, want string }{
+		{"the name of a remote machine", "TCP client to db-primary.corp.example.com:postgresql", "TCP client to host-1:postgresql"},
+		{"one that is a word, where it is one", "redis: go to redisd", "host-1: go to redisd"},
+		{"one of a connection's ends", "from cache-2.corp", "from host-1"},
+		{"a path with blanks and letters beyond ASCII", "/data/Kunde Müller/Straße-1.db", "/data/path-1/path-2"},
+		{"a piece of it", "Straße-1.db", "path-1"},
+		{"the directories of an upload", "acme-prod/node1/goroutines.txt", "path-1/path-2/goroutines.txt"},
+		{"a shorter name that begins as a longer one does", "store-cart-12 store-cart-1", "namespace-1-cart-12 pod-1"},
 		{"a piece of a path", "salaries.db", "path-1"},
 		{"the rest of it", "/srv/acme-payroll/", "/srv/path-1/"},
 		{"a directory's name that is a word, in a path", "/srv/harbour/x", "/srv/path-1/x"},
@@ -84,32 +106,45 @@ func TestADirectoryCalledLikeTheProgramStaysAndItsOwnersNameGoes(t *testing.T) {
 	}
 }
 
-func TestADirectoryCalledLikeAVerdictBreaksNothing(t *testing.T) {
-	doc := []byte(`{"name":"/srv/leaking/goroutine/secret-1","verdict":"leaking","kind":"goroutine"}`)
-	r := New(nil)
-	r.LearnPair("name", "/srv/leaking/goroutine/secret-1")
-	got, err := r.JSON(doc)
-	if want := `{"kind":"goroutine","name":"/srv/leaking/goroutine/path-1","verdict":"leaking"}`; err != nil || string(got) != want {
-		t.Errorf("got %s, %v, want %s", got, err, want)
-	}
+// verdict is a word of a few, as results have them.
+type verdict string
+
+type result struct {
+	Title    string             `json:"title"`
+	Findings []string           `json:"findings"`
+	Verdict  verdict            `json:"verdict"`
+	Series   map[string][]int64 `json:"series"`
+	At       time.Time          `json:"at"`
+	Next     *result            `json:"next"`
+	Any      any                `json:"any"`
+	hidden   string
 }
 
-func TestJSONKeepsShapeAndNumbers(t *testing.T) {
-	r := New([]string{"node-a"})
-	got, err := r.JSON([]byte(`{"host":"node-a","n":12345678901234567890,"list":["10.0.0.1",null,true]}`))
-	if err != nil {
-		t.Fatal(err)
+func TestADirectoryCalledLikeAWordOfResultsBreaksNothing(t *testing.T) {
+	r := New([]string{"series"})
+	r.Keep("shopd")
+	r.LearnPair("name", "/srv/x/leaking/title/findings/verdict/secret-1/shopd")
+	at := time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
+	got := result{
+		Title: "leaks of /srv/x/leaking/title/findings/secret-1", Findings: []string{"secret-1", "of shopd"}, Verdict: "leaking",
+		Series: map[string][]int64{"/srv/x/secret-1": {1, 2}, "plain": {3}}, At: at, hidden: "secret-1",
+		Next: &result{Title: "secret-1", Any: map[string]any{"secret-1": []any{"secret-1", 7.0, nil}}},
 	}
-	want := `{"host":"host-1","list":["ip-1",null,true],"n":12345678901234567890}`
-	if string(got) != want {
-		t.Errorf("got %s, want %s", got, want)
+	r.Value(&got)
+	want := result{
+		Title: "leaks of /srv/x/leaking/path-1/path-2/path-3", Findings: []string{"path-3", "of shopd"}, Verdict: "leaking",
+		Series: map[string][]int64{"/srv/x/path-3": {1, 2}, "plain": {3}}, At: at, hidden: "secret-1",
+		Next: &result{Title: "path-3", Any: map[string]any{"path-3": []any{"path-3", 7.0, nil}}},
+	}
+	if d := cmp.Diff(want, got, cmp.AllowUnexported(result{})); d != "" {
+		t.Error(d)
 	}
 	var places int
 	for _, line := range r.Receipt() {
 		places += line.Places
 	}
-	if places != 2 {
-		t.Errorf("the receipt counts %d places, want 2", places)
+	if places != 8 {
+		t.Errorf("the receipt counts %d places, want 8", places)
 	}
 }
 
@@ -117,15 +152,9 @@ func TestNoPlantedSecretSurvives(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		secret := rapid.SampledFrom([]string{"203.0.113.77", "db-primary-3", "0xc000123456", "/home/carol", "5f0c9c4e-1111-2222-3333-444455556666"}).Draw(t, "secret")
 		around := rapid.SampledFrom([]string{"(%)", " % ", "\"%\"", "=%,", "x %:80"}).Draw(t, "around")
-		doc, err := json.Marshal(map[string]any{"a": []string{strings.ReplaceAll(around, "%", secret)}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := New([]string{"db-primary-3"}).JSON(doc)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if strings.Contains(string(got), strings.TrimPrefix(secret, "/home/")) {
+		doc := map[string][]string{"a": {strings.ReplaceAll(around, "%", secret)}}
+		New([]string{"db-primary-3"}).Value(&doc)
+		if got := fmt.Sprint(doc); strings.Contains(got, strings.TrimPrefix(secret, "/home/")) {
 			t.Fatalf("%s survived in %s", secret, got)
 		}
 	})

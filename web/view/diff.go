@@ -236,9 +236,8 @@ type diffMaker struct {
 	open map[string]bool
 	key  string
 	base string
-	// query is the address without the rows that it opens; aside is what every
-	// address of a family ends with.
-	query, aside string
+	// query is the address without the rows that it opens.
+	query string
 	asked        filter.Filter
 	columns      columns
 	families     map[string]*report.Family
@@ -272,7 +271,7 @@ func NewDiff(in DiffInput) Diff {
 	}
 	m.prepare()
 	main := m.mainKind()
-	d.A, d.B = m.side(in.Result.A, main), m.side(in.Result.B, main)
+	d.A, d.B = m.side(in.Result.A, cmp.Or(in.OtherID, in.CaseID), main), m.side(in.Result.B, in.CaseID, main)
 	if in.Other != nil {
 		d.A.Case = &Link{Text: Visible(in.Other.Text), URL: m.live(in.Other.URL)}
 	}
@@ -328,19 +327,15 @@ func (m *diffMaker) prepare() {
 	q := m.parts()
 	q.Del("open")
 	m.query = q.Encode()
-	m.aside = "?" + url.Values{"case": {in.CaseID}, "series": {m.key}}.Encode()
 }
 
 // parts is the query of this page, with its cases.
 func (m *diffMaker) parts() url.Values {
-	q := url.Values{"case": {m.in.CaseID}}
+	q := ofCases(m.in.CaseID, m.in.OtherID)
 	for k, v := range m.in.Query {
 		if k != "case" && k != "acase" {
 			q[k] = slices.Clone(v)
 		}
-	}
-	if m.in.OtherID != "" {
-		q.Set("acase", m.in.OtherID)
 	}
 	return q
 }
@@ -376,10 +371,20 @@ func (m *diffMaker) tools(d *Diff) {
 	d.Elsewhere = "/diff-other?" + url.Values{"case": {in.CaseID}, "b": {in.Result.B.ID}}.Encode()
 }
 
+// familyURL is the page of a family: in the case of B, or in that of A where the series
+// of B never has it.
+func (m *diffMaker) familyURL(fingerprint string) string {
+	has := func(n *int) bool { return n != nil && *n > 0 }
+	if m.in.OtherID != "" && !slices.ContainsFunc(m.in.Counts[fingerprint], has) {
+		return m.live(familyURL(fingerprint, m.in.OtherID, ""))
+	}
+	return m.live(familyURL(fingerprint, m.in.CaseID, m.key))
+}
+
 func (m *diffMaker) swap() string {
-	q := url.Values{"case": {m.in.CaseID}}
+	q := ofCases(m.in.CaseID, "")
 	if m.in.OtherID != "" {
-		q = url.Values{"case": {m.in.OtherID}, "acase": {m.in.CaseID}}
+		q = ofCases(m.in.OtherID, m.in.CaseID)
 	}
 	for _, k := range []string{"q", "kind", "stacks", "per"} {
 		if v := m.in.Query.Get(k); v != "" {
@@ -453,11 +458,7 @@ func (m *diffMaker) shell(title, here string) Shell {
 	s := Shell{Title: title, Section: "cases", Engine: m.in.Engine, Here: here}
 	s.Crumbs = []Link{{Text: "Cases", URL: "/"}, {Text: Visible(m.in.CaseTitle), URL: caseURL(m.in.CaseID)}}
 	if !m.in.Frozen && m.base != "" {
-		own := url.Values{"case": {m.in.CaseID}}
-		if m.in.OtherID != "" {
-			own.Set("acase", m.in.OtherID)
-		}
-		q := own.Encode()
+		q := ofCases(m.in.CaseID, m.in.OtherID).Encode()
 		if len(FlameKinds(m.in.Result.A, m.in.Result.B)) > 0 {
 			s.Actions = append(s.Actions, Link{Text: "Flame graph", URL: m.base + "/flame?" + q})
 		}
@@ -486,10 +487,10 @@ func (m *diffMaker) mainKind() analysis.Kind {
 	return analysis.KindGoroutine
 }
 
-func (m *diffMaker) side(s *analysis.Snapshot, kind analysis.Kind) DiffSide {
+func (m *diffMaker) side(s *analysis.Snapshot, caseID string, kind analysis.Kind) DiffSide {
 	out := DiffSide{
 		ID: s.ID, Label: Visible(s.Label), Full: Time(s.CapturedAt), Process: printable(s.Process.Name.Value),
-		URL: m.live(snapshotURL(s.ID, m.in.CaseID)), Count: atLeast(orDash(s.Totals.Of(kind)), s.Bounded(kind)),
+		URL: m.live(snapshotURL(s.ID, caseID)), Count: atLeast(orDash(s.Totals.Of(kind)), s.Bounded(kind)),
 	}
 	if !s.CapturedAt.IsZero() {
 		out.Clock = Clock(s.CapturedAt)
@@ -997,7 +998,7 @@ func (m *diffMaker) row(r diff.Row, section diff.Section, i int) DiffRow {
 	if row.Unknown {
 		m.unknown(&row, r)
 	}
-	row.Name.URL = m.live("/families/" + url.PathEscape(f.Fingerprint) + m.aside)
+	row.Name.URL = m.familyURL(f.Fingerprint)
 	if section != diff.Unchanged || row.Open {
 		row.Toggle = m.toggle(f.Fingerprint, row.Open)
 		if row.Toggle != "" {

@@ -91,7 +91,7 @@ func (m *diffMaker) rowOf(fingerprint string) *diff.Row {
 
 func (m *diffMaker) nameOf(f *analysis.Family) FamilyName {
 	n := newFamilyName(m.title(f), f.Kind, f.Loose, f.LooseCreator, f.Attributes)
-	n.URL = m.live("/families/" + f.Fingerprint + m.aside)
+	n.URL = m.familyURL(f.Fingerprint)
 	return n
 }
 

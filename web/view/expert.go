@@ -1,7 +1,6 @@
 package view
 
 import (
-	"net/url"
 	"strings"
 
 	"leakdiff/analysis"
@@ -12,7 +11,9 @@ type ExpertInput struct {
 	// Shell is that of the page that it belongs to, Base its address.
 	Shell        Shell
 	Base, CaseID string
-	Kind         analysis.Kind
+	// OtherID is the case of A where it is another one, else "".
+	OtherID string
+	Kind    analysis.Kind
 	// Shown is one of Views; Frame is the address of pprof's own page.
 	Shown string
 	Views []string
@@ -32,7 +33,9 @@ type Expert struct {
 
 // NewExpert makes the page around pprof.
 func NewExpert(in ExpertInput) Expert {
-	query := url.Values{"case": {in.CaseID}, "kind": {string(in.Kind)}}
+	query := ofCases(in.CaseID, in.OtherID)
+	back := in.Base + "?" + query.Encode()
+	query.Set("kind", string(in.Kind))
 	e := Expert{
 		Shell: in.Shell, Frame: in.Frame, Shown: in.Shown, Profile: in.Base + ".pb.gz?" + query.Encode(),
 		Headline: "pprof over the " + KindWord(in.Kind, 2) + " of " + in.Shell.Here,
@@ -44,7 +47,6 @@ func NewExpert(in ExpertInput) Expert {
 	}
 	e.Shell.Title = "pprof, " + in.Shell.Title
 	e.Shell.Description = ""
-	back := in.Base + "?" + url.Values{"case": {in.CaseID}}.Encode()
 	e.Shell.Crumbs = append(append([]Link{}, in.Shell.Crumbs...), Link{Text: in.Shell.Here, URL: back})
 	e.Shell.Here = "Expert view"
 	e.Shell.Actions, e.Shell.Copies, e.Shell.Twins = nil, nil, nil

@@ -17,6 +17,8 @@ import (
 // snapshot B or, with A, of what changed between both.
 type FlameInput struct {
 	CaseID, CaseTitle, SeriesKey string
+	// OtherID is the case of A where it is another one, else "".
+	OtherID string
 	// A is nil on the page of one snapshot.
 	A, B *analysis.Snapshot
 	Tree *flame.Tree
@@ -272,7 +274,7 @@ func (m *flameMaker) address(change ...string) string {
 	if m.in.Frozen {
 		return ""
 	}
-	q := url.Values{"case": {m.in.CaseID}}
+	q := ofCases(m.in.CaseID, m.in.OtherID)
 	for _, k := range []string{"kind", "zoom", "q", "order", "width"} {
 		if v := m.in.Query.Get(k); v != "" {
 			q.Set(k, v)
@@ -311,12 +313,9 @@ func (m *flameMaker) controls(out *Flame) {
 		first = "by change"
 	}
 	out.Orders = []DiffTab{{Text: first, URL: m.address("order", ""), Current: !m.byName}, {Text: "by name", URL: m.address("order", "name"), Current: m.byName}}
-	for _, k := range []string{"case", "kind", "zoom", "order", "width"} {
-		v := m.in.Query.Get(k)
-		if k == "case" {
-			v = m.in.CaseID
-		}
-		if v != "" {
+	cases := ofCases(m.in.CaseID, m.in.OtherID)
+	for _, k := range []string{"case", "acase", "kind", "zoom", "order", "width"} {
+		if v := cmp.Or(cases.Get(k), m.in.Query.Get(k)); v != "" {
 			out.Hidden = append(out.Hidden, Pair{k, v})
 		}
 	}
@@ -722,6 +721,9 @@ func (m *flameMaker) ends(out *Flame) {
 		}
 		if !m.in.Frozen {
 			end.Name.URL = familyURL(f.Fingerprint, m.in.CaseID, m.in.SeriesKey)
+			if m.in.OtherID != "" && after[f.Fingerprint] == 0 {
+				end.Name.URL = familyURL(f.Fingerprint, m.in.OtherID, "")
+			}
 		}
 		out.Ends = append(out.Ends, end)
 	}
@@ -735,7 +737,7 @@ func (m *flameMaker) shell(headline string) Shell {
 	s := Shell{Title: here + ", " + m.who() + " " + m.when(), Description: headline, Section: "cases", Engine: m.in.Engine, Here: here}
 	s.Crumbs = []Link{{"Cases", "/"}, {Visible(m.in.CaseTitle), caseURL(m.in.CaseID)}}
 	if m.pair() {
-		s.Crumbs = append(s.Crumbs, Link{m.who() + ", " + snapshotName(m.in.A) + " to " + snapshotName(m.in.B), diffURL(m.in.A.ID, m.in.B.ID, m.in.CaseID)})
+		s.Crumbs = append(s.Crumbs, Link{m.who() + ", " + snapshotName(m.in.A) + " to " + snapshotName(m.in.B), diffURL(m.in.A.ID, m.in.B.ID, m.in.CaseID, m.in.OtherID)})
 	} else {
 		s.Crumbs = append(s.Crumbs, Link{m.who() + ", " + snapshotName(m.in.B), snapshotURL(m.in.B.ID, m.in.CaseID)})
 	}

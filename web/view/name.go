@@ -202,12 +202,30 @@ func snapshotURL(id, caseID string) string {
 	return "/snapshots/" + url.PathEscape(id) + "?" + url.Values{"case": {caseID}}.Encode()
 }
 
-func diffURL(a, b, caseID string) string {
-	return "/diff/" + url.PathEscape(a) + ".." + url.PathEscape(b) + "?" + url.Values{"case": {caseID}}.Encode()
+// ofCases are the query values that name the case of a page, and the one of A where
+// that is another one, "" where it is not.
+func ofCases(caseID, otherID string) url.Values {
+	q := url.Values{"case": {caseID}}
+	if otherID != "" {
+		q.Set("acase", otherID)
+	}
+	return q
 }
 
+// diffURL is the address of a comparison; otherID is the case of a where it is not that
+// of b, else "".
+func diffURL(a, b, caseID, otherID string) string {
+	return "/diff/" + url.PathEscape(a) + ".." + url.PathEscape(b) + "?" + ofCases(caseID, otherID).Encode()
+}
+
+// familyURL is the address of a family in a case; without a series it is the first
+// that has it.
 func familyURL(fingerprint, caseID, series string) string {
-	return "/families/" + url.PathEscape(fingerprint) + "?" + url.Values{"case": {caseID}, "series": {series}}.Encode()
+	q := url.Values{"case": {caseID}}
+	if series != "" {
+		q.Set("series", series)
+	}
+	return "/families/" + url.PathEscape(fingerprint) + "?" + q.Encode()
 }
 
 // printable is the name to print where a process may have none.
