@@ -148,7 +148,7 @@ func (s *Server) familyView(r *http.Request, l *loaded, line *report.Line, finge
 	group := report.GroupOf(line.Snapshots[at], fingerprint)
 	in := view.FamilyInput{
 		CaseID: l.ID, CaseTitle: l.Title, Process: line.Snapshots[0].Process.Name.Value,
-		Family: familyOf(l, line, fingerprint), Domain: group.Family, Judgement: judged,
+		Family: familyOf(l, line, fingerprint), Judgement: judged,
 		Counts: line.Trend.Counts(fingerprint), Epochs: line.Trend.Epochs, Lifelines: line.Trend.Lifelines(fingerprint, maxLifelines),
 		SnapshotIndex: at, Engine: s.engine(), Frozen: bool(why), Catalogue: l.known,
 		SeriesKey: seriesKey(line), Events: line.Trend.Events(), Hours: line.Trend.Births(fingerprint, at),

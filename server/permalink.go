@@ -155,7 +155,13 @@ func (f frozen) unpack() (exported, error) {
 		return exported{page: v, alone: aloneCompare(v), csv: c.CSV}, err
 	case "family":
 		v, m, err := opened[view.Family, report.Membership](f)
-		return exported{page: v, alone: aloneFamily(v), csv: m.CSV}, err
+		table := m.CSV
+		if m.At == "" {
+			table = func(io.Writer) error {
+				return refuse("not_found", "this frozen result has no table", "", "an earlier version froze it without the members", "take its text, or freeze the family again")
+			}
+		}
+		return exported{page: v, alone: aloneFamily(v), csv: table}, err
 	case "snapshot":
 		v, r, err := opened[view.Snapshot, report.Report](f)
 		return exported{page: v, alone: aloneSnapshot(v), csv: func(w io.Writer) error {
@@ -403,6 +409,32 @@ func (s *Server) keepUntil(keep string) (time.Time, error) {
 	return s.cfg.Now().AddDate(0, 0, days), nil
 }
 
+// viewOf is the address of a page in a case, "" for the case that the address names.
+func viewOf(address, caseID string) (string, error) {
+	if caseID == "" {
+		return address, nil
+	}
+	if address == "" {
+		return "/cases/" + url.PathEscape(caseID), nil
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		return "", refuse("bad_request", "the view is no address", address, err.Error(), "send the path of a page, as in the browser")
+	}
+	q := u.Query()
+	named := q.Get("case")
+	if rest, ok := strings.CutPrefix(u.Path, "/cases/"); ok {
+		named, _, _ = strings.Cut(rest, "/")
+	} else if named == "" {
+		q.Set("case", caseID)
+		u.RawQuery, named = q.Encode(), caseID
+	}
+	if named != caseID {
+		return "", refuse("bad_request", "the view is of another case", address, "case says "+caseID, "leave case out, or name the same case in both")
+	}
+	return u.String(), nil
+}
+
 func (s *Server) freezeWish(r *http.Request, in wish) (result, *loaded, error) {
 	until, err := s.keepUntil(in.Keep)
 	if err != nil {
@@ -414,18 +446,8 @@ func (s *Server) freezeWish(r *http.Request, in wish) (result, *loaded, error) {
 	if in.Preview != "counts" && in.Preview != "full" && in.Preview != "none" {
 		return result{}, nil, refuse("bad_request", "the preview level was not understood", in.Preview, "", "use counts, full or none")
 	}
-	if in.Case != "" && strings.HasPrefix(in.View, "/cases/") && !strings.HasPrefix(in.View, "/cases/"+url.PathEscape(in.Case)) {
-		return result{}, nil, refuse("bad_request", "the view is of another case", in.View, "case says "+in.Case, "leave case out, or name the same case in both")
-	}
-	if in.View == "" && in.Case != "" {
-		in.View = "/cases/" + url.PathEscape(in.Case)
-	}
-	if in.Case != "" && !strings.HasPrefix(in.View, "/cases/") && !strings.Contains(in.View, "case=") {
-		sep := "?"
-		if strings.Contains(in.View, "?") {
-			sep = "&"
-		}
-		in.View += sep + "case=" + url.QueryEscape(in.Case)
+	if in.View, err = viewOf(in.View, in.Case); err != nil {
+		return result{}, nil, err
 	}
 	f, l, cases, err := s.frozenView(r, in.View)
 	if err != nil {
@@ -629,6 +651,7 @@ func (s *Server) seal(p store.Permalink, f frozen) *view.Seal {
 		Expires: "kept until withdrawn", Redaction: "not redacted",
 	}
 	if p.CaseID != "" && (p.Engine != ingest.Engine || p.Fingerprint != family.Version) {
+		seal.NeedsKey = !s.loopback()
 		seal.Newer = fmt.Sprintf("Computed by engine %d, fingerprint g%d; this server has engine %d, fingerprint g%d.", p.Engine, p.Fingerprint, ingest.Engine, family.Version)
 		seal.Again = "/p/" + p.ID + "/again"
 	}
@@ -708,7 +731,7 @@ func (s *Server) freezeAgain(w http.ResponseWriter, r *http.Request) {
 	if !p.Expires.IsZero() {
 		keep = fmt.Sprintf("%dd", max(1, int(p.Expires.Sub(p.Created).Hours()/24)))
 	}
-	s.frozenAs(w, r, wish{Case: p.CaseID, View: p.View, Redact: &p.Redacted, Keep: keep, Preview: p.Preview})
+	s.frozenAs(w, r, wish{Case: p.CaseID, View: p.View, Redact: &p.Redacted, Keep: keep, Preview: p.Preview, Title: p.Title})
 }
 
 // refresh has bundles read again that an older engine has read, and reports whether

@@ -51,7 +51,9 @@ func (s *Server) routes() chi.Router {
 	r.Get("/diff-other", s.elsewherePage)
 	r.Get("/compare", s.comparePage)
 	for _, suffix := range suffixes {
-		r.Get("/compare"+suffix, s.comparePage)
+		if suffix != ".svg" && suffix != ".folded" && suffix != ".pb.gz" { // it has neither charts nor stacks
+			r.Get("/compare"+suffix, s.comparePage)
+		}
 	}
 	r.Get("/snapshots/{id}/{page}", s.snapshotFlame)
 	r.Get("/diff/{pair}/pprof", s.diffExpert)

@@ -31,7 +31,7 @@ type Storage interface {
 	CheckOwner(ctx context.Context, caseID, key string) bool
 	RenameCase(ctx context.Context, id, title string) error
 	SetCaseSummary(ctx context.Context, id string, sum store.Summary) error
-	CasesToSummarise(ctx context.Context) (ids []string, err error)
+	CasesToSummarise(ctx context.Context, knowledge string) (ids []string, err error)
 	DeleteCase(ctx context.Context, id string, fate store.PermalinkFate) error
 	SetField(ctx context.Context, caseID, name, value string) (before store.Field, err error)
 	Fields(ctx context.Context, caseID string) (map[string]store.Field, error)

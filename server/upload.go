@@ -21,6 +21,7 @@ import (
 	"leakdiff/analysis/identity"
 	"leakdiff/analysis/report"
 	"leakdiff/store"
+	"leakdiff/web/page"
 	"leakdiff/web/view"
 )
 
@@ -37,6 +38,8 @@ type received struct {
 	// hash is over the names and hashes of all files.
 	hash string
 	size int64
+	// key is the owner key of the case, where the form had a field for it.
+	key string
 }
 
 // roomFor refuses an upload before its body is read when its size is over the
@@ -108,7 +111,7 @@ func (s *Server) receiveForm(r *http.Request) (received, error) {
 		return received{}, refuse("bad_request", "the request is no upload form", r.URL.Path, err.Error(), "send multipart/form-data with one or more files, or a raw body with PUT")
 	}
 	var files []store.File
-	var pasteName string
+	var pasteName, key string
 	left := s.cfg.UploadLimit
 	empty := 0
 	for {
@@ -122,12 +125,16 @@ func (s *Server) receiveForm(r *http.Request) (received, error) {
 		name := fileName(p)
 		field := p.FormName()
 		switch {
-		case field == "paste-name" || field == "name":
+		case field == "paste-name" || field == "name" || field == "key":
 			text, err := io.ReadAll(io.LimitReader(p, 512))
 			if err != nil {
 				return received{}, s.interrupted(r, err)
 			}
-			pasteName = strings.TrimSpace(string(text))
+			if field == "key" {
+				key = strings.TrimSpace(string(text))
+			} else {
+				pasteName = strings.TrimSpace(string(text))
+			}
 			continue
 		case name == "" && field != "text" && field != "paste":
 			continue
@@ -161,7 +168,9 @@ func (s *Server) receiveForm(r *http.Request) (received, error) {
 	if empty == len(files) {
 		return received{}, refuse("empty", "every uploaded file is empty", files[0].Name, "not a single byte arrived", "files of /proc state the size 0: copy them with cp -r first, then upload the copy")
 	}
-	return finish(titleOf(files), files), nil
+	up := finish(titleOf(files), files)
+	up.key = key
+	return up, nil
 }
 
 // maxFormFiles bounds the files of one form; larger sets come as an archive.
@@ -280,14 +289,12 @@ func (s *Server) place(ctx context.Context, caseID string, up received) (placed,
 // upload takes the form of the start page and of a case.
 func (s *Server) upload(w http.ResponseWriter, r *http.Request) {
 	caseID := r.URL.Query().Get("case")
-	if caseID != "" {
-		if _, err := s.store.Case(r.Context(), caseID); err != nil {
-			s.fail(w, r, err)
-			return
-		}
-	}
 	up, err := s.receiveForm(r)
 	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	if err := s.mayAdd(r, caseID, up.key); err != nil {
 		s.fail(w, r, err)
 		return
 	}
@@ -296,7 +303,13 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
-	http.Redirect(w, r, "/bundles/"+p.bundle.ID, http.StatusSeeOther)
+	address := "/bundles/" + p.bundle.ID
+	if p.ownerKey == "" || s.loopback() {
+		http.Redirect(w, r, address, http.StatusSeeOther)
+		return
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	s.render(w, r, http.StatusOK, page.Stored(view.NewStored(s.engine(), p.ownerKey, address)))
 }
 
 // uploaded is the answer of the upload API (DESIGN.md section 8).
@@ -333,7 +346,7 @@ func (s *Server) postBundle(w http.ResponseWriter, r *http.Request) {
 func (s *Server) acceptUpload(w http.ResponseWriter, r *http.Request, receive func() (received, error)) {
 	ctx := r.Context()
 	caseID := r.URL.Query().Get("case")
-	if err := s.mayAdd(r, caseID); err != nil {
+	if err := s.mayAdd(r, caseID, ""); err != nil {
 		s.failAPI(w, r, err)
 		return
 	}
@@ -406,25 +419,15 @@ func (s *Server) acceptUpload(w http.ResponseWriter, r *http.Request, receive fu
 
 // mayAdd demands the owner key of a case that an upload is added to, unless only
 // this machine can reach the server: then everybody has the upload role.
-func (s *Server) mayAdd(r *http.Request, caseID string) error {
+func (s *Server) mayAdd(r *http.Request, caseID, formKey string) error {
 	if caseID == "" {
 		return nil
 	}
 	if _, err := s.store.Case(r.Context(), caseID); err != nil {
 		return err
 	}
-	key, given := bearer(r)
-	if !given && s.loopback() {
-		return nil
-	}
-	if !s.store.CheckOwner(r.Context(), caseID, key) {
-		why := "no key was sent"
-		if given {
-			why = "the key is wrong"
-		}
-		return refuse("forbidden", "adding to this case needs its owner key", caseID, why, "send the owner_key of the answer that created the case as Authorization: Bearer")
-	}
-	return nil
+	_, err := s.mayEdit(r, caseID, formKey)
+	return err
 }
 
 func bearer(r *http.Request) (string, bool) {

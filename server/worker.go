@@ -133,23 +133,42 @@ func (w *worker) summarise(ctx context.Context, bundleID string) {
 	if err != nil {
 		return
 	}
-	if err := w.s.summarise(ctx, b.CaseID); err != nil {
+	if err := w.safely(ctx, b.CaseID); err != nil {
 		w.s.log.Error("summing up a case failed", "case", b.CaseID, "error", err)
 	}
 }
 
 // catchUp writes the summaries that are older than what they sum up: after a crash in
-// between, and where triage in one case speaks of others.
+// between, where triage in one case speaks of others, and where more is known of leaks
+// than then.
 func (w *worker) catchUp(ctx context.Context) {
-	ids, err := w.s.store.CasesToSummarise(ctx)
+	known, _ := w.s.knowledge()
+	ids, err := w.s.store.CasesToSummarise(ctx, known.Version())
 	if err != nil {
 		w.s.log.Error("looking for cases without a summary failed", "error", err)
 	}
 	for _, id := range ids {
-		if err := w.s.summarise(ctx, id); err != nil && ctx.Err() == nil {
+		if err := w.safely(ctx, id); err != nil && ctx.Err() == nil {
 			w.s.log.Error("summing up a case failed", "case", id, "error", err)
 		}
+		select {
+		case <-w.wake:
+			// Somebody waits for a bundle: it comes first.
+			w.nudge()
+			return
+		default:
+		}
 	}
+}
+
+// safely sums up a case; a panic costs this case alone.
+func (w *worker) safely(ctx context.Context, caseID string) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("summing up case %s panicked: %v", caseID, v)
+		}
+	}()
+	return w.s.summarise(ctx, caseID)
 }
 
 func (s *Server) summarise(ctx context.Context, caseID string) error {
@@ -158,9 +177,10 @@ func (s *Server) summarise(ctx context.Context, caseID string) error {
 		return err
 	}
 	sum := report.Summary(built)
+	known, _ := s.knowledge()
 	return s.store.SetCaseSummary(ctx, caseID, store.Summary{
 		Headline: sum.Headline, Verdict: string(sum.Verdict), Lowest: sum.Lowest, Highest: sum.Highest, Spark: sum.Spark,
-		Endings: endings(built.Report.Series),
+		Endings: endings(built.Report.Series), Knowledge: known.Version(),
 	})
 }
 

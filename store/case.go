@@ -32,6 +32,8 @@ type Summary struct {
 	Spark             []int
 	// Endings are how families ended that are not stable; a Case that is read has none.
 	Endings []Ending
+	// Knowledge is the version of the catalogue that it was made with.
+	Knowledge string
 }
 
 // Ending is what became of a family in a case.
@@ -173,7 +175,7 @@ func (s *Store) SetCaseSummary(ctx context.Context, id string, sum Summary) erro
 	}
 	return s.write(ctx, "keeping a case's summary", func(tx *sql.Tx) error {
 		result, err := tx.ExecContext(ctx, setCaseSummarySQL,
-			sum.Headline, sum.Verdict, sum.Lowest, sum.Highest, string(spark), id)
+			sum.Headline, sum.Verdict, sum.Lowest, sum.Highest, string(spark), sum.Knowledge, id)
 		if err := affected(result, err, notFound("case", id)); err != nil {
 			return err
 		}
@@ -222,14 +224,15 @@ WHERE e.fingerprint = ?
 ORDER BY c.created_at DESC, e.process`
 
 const setCaseSummarySQL = `
-UPDATE cases SET headline = ?, verdict = ?, lowest = ?, highest = ?, spark = ?, summarised = 1
+UPDATE cases SET headline = ?, verdict = ?, lowest = ?, highest = ?, spark = ?, knowledge = ?, summarised = 1
 WHERE id = ?`
 
 // CasesToSummarise are the cases whose results or edits are newer than their summary:
-// somebody is about to write it, or a crash came in between.
-func (s *Store) CasesToSummarise(ctx context.Context) (ids []string, err error) {
+// somebody is about to write it, or a crash came in between; and those whose summary was
+// made with another catalogue of what is known.
+func (s *Store) CasesToSummarise(ctx context.Context, knowledge string) (ids []string, err error) {
 	err = s.read(ctx, "looking for cases without a summary", func(tx *sql.Tx) error {
-		ids, err = collect(ctx, tx, scanOne[string], casesToSummariseSQL)
+		ids, err = collect(ctx, tx, scanOne[string], casesToSummariseSQL, knowledge)
 		return err
 	})
 	return ids, err
@@ -237,7 +240,7 @@ func (s *Store) CasesToSummarise(ctx context.Context) (ids []string, err error) 
 
 const casesToSummariseSQL = `
 SELECT c.id FROM cases c
-WHERE c.summarised = 0
+WHERE (c.summarised = 0 OR c.knowledge <> ?)
   AND EXISTS (SELECT 1 FROM bundle b WHERE b.case_seq = c.seq AND b.status = 'done')
 ORDER BY c.seq`
 

@@ -117,7 +117,7 @@ func TestADatabaseOfTheFirstVersionTakesEdits(t *testing.T) {
 		DROP TABLE edit;
 		DROP TRIGGER family_bundle_insert; DROP TRIGGER family_bundle_delete; DROP TABLE family_bundle;
 		DROP TABLE bundle_kind; DROP TABLE ending; DROP TABLE triage; DROP TABLE benign; DROP TABLE case_field;
-		DROP INDEX cases_to_summarise; ALTER TABLE cases DROP COLUMN summarised;
+		DROP INDEX cases_to_summarise; ALTER TABLE cases DROP COLUMN summarised; ALTER TABLE cases DROP COLUMN knowledge;
 		PRAGMA user_version = 1`)
 	f.ok(err)
 	f.crash()

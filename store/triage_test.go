@@ -88,7 +88,7 @@ func TestACaseWhoseSummaryIsOlderThanItsResultsIsFoundAfterACrash(t *testing.T) 
 	c := f.newCase("a")
 	stale := func() int {
 		t.Helper()
-		ids, err := f.CasesToSummarise(f.ctx)
+		ids, err := f.CasesToSummarise(f.ctx, "")
 		f.ok(err)
 		return len(ids)
 	}

@@ -98,8 +98,16 @@
     var a = {};
     xhr = null;
     try { a = JSON.parse(x.responseText); } catch (e) { /* a proxy's page */ }
-    if (x.status >= 200 && x.status < 300 && a.id) { say('Stored. Opening the bundle.'); location.assign(form.dataset.to + encodeURIComponent(a.id)); return; }
+    if (x.status >= 200 && x.status < 300 && a.id) { stored(form.dataset.to + encodeURIComponent(a.id), a.owner_key); return; }
     refuse([a.detail || a.title || 'The server answered with status ' + x.status + '.', a.hint].filter(Boolean).join(' '));
+  }
+
+  // The key comes once: where it is asked for later, it is shown before the page goes.
+  function stored(address, key) {
+    var box = $('kept');
+    if (!box || !key) { say('Stored. Opening the bundle.'); location.assign(address); return; }
+    say('Stored.'); form.classList.remove('busy'); $('sending-cancel').hidden = true;
+    $('kept-key').value = key; $('kept-open').href = address; box.hidden = false; $('kept-key').select();
   }
 
   function chosen(input) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -105,11 +106,17 @@ func pages(name string) map[string]templ.Component {
 	list["search-none"] = page.Search(view.NewSearch("nosuch", nil, nil, nil))
 	list["error"] = page.Error(view.NewError(http.StatusRequestEntityTooLarge, &analysis.Fault{What: "The upload is too large", Where: name, Why: "3.1 GB, one upload may have 2.1 GB", Hint: "leave out what is no dump, or pack it"}, "q7w2-0012"))
 	list["help"] = page.Help(view.NewHelp("http://localhost:8080"))
-	list["frozen"] = page.Frozen(view.Shell{Title: name, Description: "9 snapshots", Engine: engine, Crumbs: []view.Link{{Text: "Cases", URL: "/"}}, Here: "x",
-		Seal: &view.Seal{Made: "21 Nov 2026, 03:20 UTC", Engine: "engine 1, fingerprint g1", Redaction: "redacted: 6 rules", Expires: "expires in 90 days"}, Twins: []view.Link{{Text: "Markdown", URL: "/p/k7w2.md"}}},
-		frozenBody(name))
+	list["frozen"] = within(frozenBody(name), view.Shell{Title: name, Description: "9 snapshots", Engine: engine, Crumbs: []view.Link{{Text: "Cases", URL: "/"}}, Here: "x",
+		Seal: &view.Seal{Made: "21 Nov 2026, 03:20 UTC", Engine: "engine 1, fingerprint g1", Redaction: "redacted: 6 rules", Expires: "expires in 90 days"}, Twins: []view.Link{{Text: "Markdown", URL: "/p/k7w2.md"}}})
 	list["caseforms"] = page.Layout(view.Shell{Title: "forms"})
 	return list
+}
+
+// within is a body in its frame.
+func within(body templ.Component, shell view.Shell) templ.Component {
+	return templ.ComponentFunc(func(ctx context.Context, w io.Writer) error {
+		return page.Layout(shell).Render(templ.WithChildren(ctx, body), w)
+	})
 }
 
 func frozenBody(name string) templ.Component {

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"slices"
@@ -128,7 +129,7 @@ type compareMaker struct {
 	asked    filter.Filter
 	columns  columns
 	families map[string]*report.Family
-	aside    string
+	key      string
 }
 
 // NewCompare makes the page.
@@ -137,11 +138,10 @@ func NewCompare(in CompareInput) Compare {
 	if in.Series.Host != nil {
 		host = *in.Series.Host
 	}
-	key := SeriesKey(host, in.Series.Process)
 	m := compareMaker{
 		in: in, kind: analysis.Kind(in.Query.Get("kind")), families: map[string]*report.Family{},
 		columns: newColumns(in.Query.Get("show"), in.Query.Get("per"), in.Baseline.Snapshot, in.Previous, in.Loads),
-		aside:   "?" + url.Values{"case": {in.CaseID}, "series": {key}}.Encode(),
+		key:     SeriesKey(host, in.Series.Process),
 	}
 	if !slices.Contains(analysis.Kinds(), m.kind) {
 		m.kind = ""
@@ -162,7 +162,7 @@ func NewCompare(in CompareInput) Compare {
 	m.heads(&c)
 	m.totals(&c)
 	m.sections(&c)
-	m.tools(&c, key)
+	m.tools(&c)
 	c.Headline = m.headline()
 	c.Applied = m.applied(&c.Box)
 	if in.LeftOut > 0 {
@@ -378,13 +378,28 @@ func (m *compareMaker) note(section diff.Section, rows []diff.Course) string {
 	return text
 }
 
+// familyURL is the page of a family in the series of the table, or in the case of the
+// last column that has it.
+func (m *compareMaker) familyURL(r *diff.Course) string {
+	if m.families[r.Family.Fingerprint] != nil {
+		return familyURL(r.Family.Fingerprint, m.in.CaseID, m.key)
+	}
+	caseID := m.in.CaseID
+	for i, n := range r.Counts {
+		if n != nil && *n > 0 {
+			caseID = cmp.Or(m.in.Columns[i].CaseID, m.in.CaseID)
+		}
+	}
+	return familyURL(r.Family.Fingerprint, caseID, "")
+}
+
 func (m *compareMaker) row(r *diff.Course) CompareRow {
 	f := r.Family
 	row := CompareRow{
 		Fingerprint: f.Fingerprint, Name: newFamilyName(m.title(f), f.Kind, f.Loose, f.LooseCreator, f.Attributes),
 		Delta: r.Delta, Compared: r.Compared, Verdict: string(m.in.Verdicts[f.Fingerprint].Verdict), Cells: make([]CompareCell, len(r.Counts)),
 	}
-	row.Name.URL = m.live("/families/" + f.Fingerprint + m.aside)
+	row.Name.URL = m.live(m.familyURL(r))
 	if known := m.families[f.Fingerprint]; known != nil && known.Unit != nil {
 		row.Unit = Visible(*known.Unit)
 	}
@@ -399,7 +414,7 @@ func (m *compareMaker) row(r *diff.Course) CompareRow {
 }
 
 // tools are the controls above the table.
-func (m *compareMaker) tools(c *Compare, key string) {
+func (m *compareMaker) tools(c *Compare) {
 	c.Figures = m.columns.words(&m.in.Baseline)
 	if m.in.Frozen {
 		return
@@ -444,7 +459,7 @@ func (m *compareMaker) tools(c *Compare, key string) {
 	slices.SortStableFunc(c.Box.Hidden, byName)
 	slices.SortStableFunc(c.Hidden, byName)
 	m.picks(c)
-	q := url.Values{"case": {m.in.CaseID}, "into": {"compare"}, "series": {key}}
+	q := url.Values{"case": {m.in.CaseID}, "into": {"compare"}, "series": {m.key}}
 	for _, col := range m.in.Columns {
 		q.Add("s", col.Value)
 	}

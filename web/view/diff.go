@@ -193,18 +193,18 @@ type DiffDetail struct {
 	Lead      string
 	FamilyURL string
 	// Why explains the key of the family, Nearest where it parts from the nearest one.
-	Why, WhyNot        string
-	HeadA, HeadB       string
-	LabelA, LabelB     string
-	Stack              []StackRun
-	Elided             string
-	Attributes         []Pair
-	StatesA, StatesB   []State
-	BarA, BarB         *chart.StatesData
-	Waits              *chart.BarsData
-	WaitNote           string
-	Evidence           []Pair
-	Unequal, HasStacks bool
+	Why, WhyNot      string
+	HeadA, HeadB     string
+	LabelA, LabelB   string
+	Stack            []StackRun
+	Elided           string
+	Attributes       []Pair
+	StatesA, StatesB []State
+	BarA, BarB       *chart.StatesData
+	Waits            *chart.BarsData
+	WaitNote         string
+	Evidence         []Pair
+	HasStacks        bool
 	// HasWaits says that members of this kind print how long they wait.
 	HasWaits bool
 }
@@ -237,10 +237,10 @@ type diffMaker struct {
 	key  string
 	base string
 	// query is the address without the rows that it opens.
-	query string
-	asked        filter.Filter
-	columns      columns
-	families     map[string]*report.Family
+	query    string
+	asked    filter.Filter
+	columns  columns
+	families map[string]*report.Family
 	// groups are those of B, by fingerprint.
 	groups map[string]*analysis.Group
 }

@@ -83,11 +83,8 @@ func hasStacks(all ...*analysis.Snapshot) bool {
 	return true
 }
 
-// WithStacks and WithoutStacks are both.
-const (
-	WithStacks    Stacks = true
-	WithoutStacks Stacks = false
-)
+// WithoutStacks is a page of none.
+const WithoutStacks Stacks = false
 
 // Picture is the address of a chart as a file, empty where there is none.
 func (s Shell) Picture(chartID string) string {

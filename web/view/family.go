@@ -23,7 +23,6 @@ import (
 type FamilyInput struct {
 	CaseID, CaseTitle, Process string
 	Family                     report.Family
-	Domain                     *analysis.Family
 	Judgement                  analysis.Judgement
 	Labels                     []string
 	Times                      []time.Time

@@ -53,6 +53,8 @@ type Seal struct {
 	// Newer says that an older engine computed the page; Again is where it is computed
 	// anew, under an address of its own.
 	Newer, Again string
+	// NeedsKey says that this asks for the owner key of the case.
+	NeedsKey bool
 	// Name is what the page is instead of a frozen result.
 	Name string
 }

@@ -3,13 +3,13 @@ package view
 // Upload is the drop zone with its form: files, folders or pasted text become a
 // new case, or another bundle of the case with the id Case.
 type Upload struct {
-	// Case is empty for a new case.
-	Case, CaseTitle string
 	// MaxBytes is the largest upload and FreeBytes what the disk still takes, both
 	// checked before anything is sent; 0 for no limit.
 	MaxBytes, FreeBytes int64
 	// Free says the latter in words, "48 GB free".
 	Free string
+	// Keyed says that whoever uploads gets the owner key of the case to keep.
+	Keyed bool
 	// Refusal says why nothing is taken now; empty otherwise.
 	Refusal string
 }
@@ -17,14 +17,14 @@ type Upload struct {
 // UploadInput is what is known about room on the disk. Reserve is what must stay
 // free, so that results can still be written.
 type UploadInput struct {
-	Case, CaseTitle          string
 	MaxBytes, Free, Reserved int64
+	Keyed                    bool
 }
 
 // NewUpload offers an upload, or refuses it in words where the disk is nearly
 // full. A negative Free means that it is not known.
 func NewUpload(in UploadInput) Upload {
-	u := Upload{Case: in.Case, CaseTitle: Visible(in.CaseTitle), MaxBytes: in.MaxBytes}
+	u := Upload{MaxBytes: in.MaxBytes, Keyed: in.Keyed}
 	if in.Free < 0 {
 		return u
 	}
@@ -38,15 +38,14 @@ func NewUpload(in UploadInput) Upload {
 	return u
 }
 
-// Action is where the form goes without scripts; API is where scripts send it.
-func (u Upload) Action() string { return u.to("/upload") }
+// Stored is what follows an upload on a server that others reach: the key by which the
+// case can be changed.
+type Stored struct {
+	Shell    Shell
+	Key, URL string
+}
 
-// API is the address for scripts and shells.
-func (u Upload) API() string { return u.to("/api/v1/bundles") }
-
-func (u Upload) to(path string) string {
-	if u.Case == "" {
-		return path
-	}
-	return path + "?case=" + query(u.Case)
+// NewStored makes the page about a stored upload; the address is that of its bundle.
+func NewStored(engine, key, address string) Stored {
+	return Stored{Shell: Shell{Title: "Stored", Section: "cases", Here: "Stored", Engine: engine, Crumbs: []Link{{Text: "Cases", URL: "/"}}}, Key: key, URL: address}
 }
