@@ -56,18 +56,20 @@ type Compare struct {
 	Frozen   bool
 	CaseID   string
 	Heads    []CompareHead
-	Totals   []CompareTotal
-	Minds    []string
-	Box      FilterBox
-	Tabs     []DiffTab
-	Shows    []DiffTab
-	Pers     []DiffTab
-	Figures  string
-	Applied  string
-	Sections []CompareSection
-	Picks    []PickGroup
-	Hidden   []Pair
-	LeftOut  string
+	// Name and Delta are the heads of the other columns that sort.
+	Name, Delta DiffHead
+	Totals      []CompareTotal
+	Minds       []string
+	Box         FilterBox
+	Tabs        []DiffTab
+	Shows       []DiffTab
+	Pers        []DiffTab
+	Figures     string
+	Applied     string
+	Sections    []CompareSection
+	Picks       []PickGroup
+	Hidden      []Pair
+	LeftOut     string
 	// Elsewhere is the page on which snapshots of other cases are found.
 	Elsewhere string
 	Empty     string
@@ -78,6 +80,8 @@ type CompareHead struct {
 	Label, Clock, Full, URL string
 	// Note is the case of a foreign snapshot, or says that the process was restarted.
 	Note string
+	// Order sorts by the counts of the column.
+	Order DiffHead
 }
 
 // CompareTotal is a row of sums above the families.
@@ -160,6 +164,7 @@ func NewCompare(in CompareInput) Compare {
 		}
 	}
 	m.heads(&c)
+	c.Name, c.Delta = m.order("Family", "name"), m.order("Δ", "delta")
 	m.totals(&c)
 	m.sections(&c)
 	m.tools(&c)
@@ -217,8 +222,87 @@ func (m *compareMaker) heads(c *Compare) {
 			h.Note = "restarted"
 		}
 		h.URL = m.live(snapshotURL(s.ID, id))
+		h.Order = m.order(h.Label, col.Value)
 		c.Heads = append(c.Heads, h)
 	}
+}
+
+// order is a link that sorts by a column: by "name", "delta", or the counts of a
+// snapshot. The tables come by the size of the change.
+func (m *compareMaker) order(text, by string) DiffHead {
+	h := DiffHead{Text: text, Numeric: by != "name"}
+	dir := "desc"
+	if by == "name" {
+		dir = "asc"
+	}
+	now, down := m.sorting()
+	if now == by {
+		h.Sort, h.Arrow, dir = "ascending", "↑", "desc"
+		if down {
+			h.Sort, h.Arrow, dir = "descending", "↓", "asc"
+		}
+	} else if now == "" && by == "delta" {
+		h.Sort, h.Arrow, dir = "descending", "↓", "asc"
+	}
+	if m.in.Frozen {
+		return h
+	}
+	q := url.Values{}
+	for k, v := range m.in.Query {
+		q[k] = slices.Clone(v)
+	}
+	q.Set("case", m.in.CaseID)
+	q.Set("sort", by)
+	q.Set("dir", dir)
+	h.URL = "/compare?" + q.Encode()
+	return h
+}
+
+// sorting is what the address asks for, "" for the order of the tables.
+func (m *compareMaker) sorting() (by string, down bool) {
+	by = m.in.Query.Get("sort")
+	named := slices.ContainsFunc(m.in.Columns, func(c CompareColumn) bool { return c.Value == by })
+	if by != "name" && by != "delta" && !named {
+		return "", false
+	}
+	return by, m.in.Query.Get("dir") != "asc"
+}
+
+// sorted brings the rows of a section into the order that was asked for.
+func (m *compareMaker) sorted(rows []diff.Course) []diff.Course {
+	by, down := m.sorting()
+	if by == "" {
+		return rows
+	}
+	at := slices.IndexFunc(m.in.Columns, func(c CompareColumn) bool { return c.Value == by })
+	slices.SortStableFunc(rows, func(a, b diff.Course) int {
+		var order int
+		switch by {
+		case "name":
+			order = cmp.Compare(m.title(a.Family), m.title(b.Family))
+		case "delta":
+			order = cmp.Compare(a.Delta, b.Delta)
+		default:
+			// What was not counted comes last, whichever way.
+			x, y := a.Counts[at], b.Counts[at]
+			if x == nil || y == nil {
+				return cmp.Compare(missing(x), missing(y))
+			}
+			order = cmp.Compare(*x, *y)
+		}
+		if down {
+			return -order
+		}
+		return order
+	})
+	return rows
+}
+
+func missing(n *int) int {
+	if n == nil {
+		return 1
+	}
+	return 0
 }
 
 func (m *compareMaker) totals(c *Compare) {
@@ -319,7 +403,7 @@ func (m *compareMaker) sections(c *Compare) {
 		order = append(order, "")
 	}
 	for _, section := range order {
-		list := bySection[section]
+		list := m.sorted(bySection[section])
 		s := CompareSection{Name: string(section), Title: sectionTitle(section), Note: m.note(section, list)}
 		most := maxRows
 		if section == diff.Unchanged {
