@@ -296,7 +296,7 @@ func TestServeRefusesAReachableAddressUntilAccessIsDecided(t *testing.T) {
 
 func TestServeWarnsWhenItIsOpenToEverybody(t *testing.T) {
 	s := serveIn(t, nil, "--listen", "0.0.0.0:0", "--access", "open", "--data", t.TempDir(), "--no-samples")
-	if !strings.Contains(s.stderr.String(), "everybody who reaches 0.0.0.0:0 can read, add and delete every case") {
+	if !strings.Contains(s.stderr.String(), "everybody who reaches 0.0.0.0:0 can read every case and add new ones; changing one needs its owner key") {
 		t.Errorf("no warning: %q", s.stderr)
 	}
 	s.url = "http://127.0.0.1" + s.url[strings.LastIndexByte(s.url, ':'):]

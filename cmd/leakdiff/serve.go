@@ -134,7 +134,7 @@ func (c *serveCommand) access(m *Main) error {
 			Why:  "leakdiff has no passwords, so everybody who reaches it could read and delete every case",
 			Hint: "listen on 127.0.0.1 and put an authenticating proxy in front of it, or accept that with --access open"}
 	}
-	fmt.Fprintf(m.Stderr, "leakdiff: --access open: everybody who reaches %s can read, add and delete every case\n", c.Listen)
+	fmt.Fprintf(m.Stderr, "leakdiff: --access open: everybody who reaches %s can read every case and add new ones; changing one needs its owner key\n", c.Listen)
 	return nil
 }
 

@@ -56,13 +56,13 @@ func runAll(m *testing.M) int {
 
 // startProgram starts the web app on a free port with an empty data directory
 // and gives its address without a slash at the end, "http://127.0.0.1:41231".
-func startProgram(t *testing.T) string {
+func startProgram(t testing.TB, arguments ...string) string {
 	t.Helper()
 	log, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	program := exec.Command(os.Getenv(binaryVariable), "serve", "--listen", "127.0.0.1:0", "--data", filepath.Join(t.TempDir(), "data"))
+	program := exec.Command(os.Getenv(binaryVariable), append([]string{"serve", "--listen", "127.0.0.1:0", "--data", filepath.Join(t.TempDir(), "data")}, arguments...)...)
 	program.Stderr = log
 	out, err := program.StdoutPipe()
 	if err != nil {
@@ -77,16 +77,16 @@ func startProgram(t *testing.T) string {
 		t.Fatalf("the program printed no address: %v", err)
 	}
 	go io.Copy(io.Discard, out)
-	address := regexp.MustCompile(`^leakdiff \S+ listens on (http://127\.0\.0\.1:\d+)/$`).FindStringSubmatch(strings.TrimSpace(line))
+	address := regexp.MustCompile(`^leakdiff \S+ listens on http://(?:127\.0\.0\.1|\[::\])(:\d+)/$`).FindStringSubmatch(strings.TrimSpace(line))
 	if address == nil {
 		t.Fatalf("the program printed %q instead of its address", line)
 	}
-	return address[1]
+	return "http://127.0.0.1" + address[1]
 }
 
 // stopProgram ends the program as an operator would; its log is printed when the
 // test failed.
-func stopProgram(t *testing.T, program *exec.Cmd, log *os.File) {
+func stopProgram(t testing.TB, program *exec.Cmd, log *os.File) {
 	program.Process.Signal(syscall.SIGTERM)
 	ended := make(chan error, 1)
 	go func() { ended <- program.Wait() }()
@@ -109,7 +109,7 @@ func stopProgram(t *testing.T, program *exec.Cmd, log *os.File) {
 
 // chromium is the browser's path. Without one the test fails where CI=true and
 // otherwise is skipped, which nobody should overlook.
-func chromium(t *testing.T) string {
+func chromium(t testing.TB) string {
 	t.Helper()
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
 		if path, err := exec.LookPath(name); err == nil {
@@ -126,7 +126,7 @@ func chromium(t *testing.T) string {
 }
 
 // absolute is the path of a file of the checkout, as the browser needs it.
-func absolute(t *testing.T, path string) string {
+func absolute(t testing.TB, path string) string {
 	t.Helper()
 	path, err := filepath.Abs(path)
 	if err != nil {

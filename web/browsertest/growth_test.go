@@ -14,7 +14,7 @@ import (
 )
 
 // kubeletCase uploads the kubelet sample and gives the address of its case.
-func kubeletCase(t *testing.T, base string) string {
+func kubeletCase(t testing.TB, base string) string {
 	t.Helper()
 	archive, err := os.Open(kubeletSample)
 	if err != nil {

@@ -119,7 +119,7 @@ func everyPage(t *testing.T, base string) []sight {
 }
 
 // send sends a body and reads the JSON answer, which must say 200 or 201.
-func send(t *testing.T, method, url string, body interface{ Read([]byte) (int, error) }, into any) {
+func send(t testing.TB, method, url string, body interface{ Read([]byte) (int, error) }, into any) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, url, body)
 	if err != nil {

@@ -35,7 +35,7 @@ type tab struct {
 
 // openTab starts a browser with an empty profile, 1280 pixels wide. At the end
 // of the test it fails when a page wrote an error or asked another host.
-func openTab(t *testing.T, base string) *tab {
+func openTab(t testing.TB, base string) *tab {
 	t.Helper()
 	tb := openUnwatchedTab(t, base)
 	t.Cleanup(func() {
@@ -47,7 +47,7 @@ func openTab(t *testing.T, base string) *tab {
 }
 
 // openUnwatchedTab is openTab without the check at the end.
-func openUnwatchedTab(t *testing.T, base string) *tab {
+func openUnwatchedTab(t testing.TB, base string) *tab {
 	t.Helper()
 	// The allocator makes a new user data directory and removes it at the end.
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
@@ -130,7 +130,7 @@ func (tb *tab) troubles() []string {
 }
 
 // run runs an action and ends the test when it fails or takes too long.
-func run[T any](t *testing.T, tb *tab, action chromedp.Action[T]) T {
+func run[T any](t testing.TB, tb *tab, action chromedp.Action[T]) T {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(tb.ctx, patience)
 	defer cancel()
@@ -152,13 +152,13 @@ func (tb *tab) where() string {
 	return "at " + text
 }
 
-func (tb *tab) do(t *testing.T, steps ...chromedp.Action[chromedp.Void]) {
+func (tb *tab) do(t testing.TB, steps ...chromedp.Action[chromedp.Void]) {
 	t.Helper()
 	run(t, tb, chromedp.Steps(steps...))
 }
 
 // open loads a page of the program, "/help", and demands status 200.
-func (tb *tab) open(t *testing.T, path string) {
+func (tb *tab) open(t testing.TB, path string) {
 	t.Helper()
 	if answer := run(t, tb, chromedp.NavigateResponse(tb.base+path)); answer.Status != 200 {
 		t.Fatalf("GET %s: status %d\n%s", path, answer.Status, tb.where())
@@ -166,7 +166,7 @@ func (tb *tab) open(t *testing.T, path string) {
 }
 
 // follow does what loads another page, and waits until that is there.
-func (tb *tab) follow(t *testing.T, action chromedp.Action[chromedp.Void]) {
+func (tb *tab) follow(t testing.TB, action chromedp.Action[chromedp.Void]) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(tb.ctx, patience)
 	defer cancel()
@@ -191,13 +191,13 @@ func see(selector string) chromedp.Action[chromedp.Void] {
 
 // ask evaluates an expression on the page. It works without the page's scripts
 // as well, because the question is the test's own.
-func ask[T any](t *testing.T, tb *tab, expression string) T {
+func ask[T any](t testing.TB, tb *tab, expression string) T {
 	t.Helper()
 	return run(t, tb, chromedp.Evaluate[T](expression))
 }
 
 // path is the address of the page without its host.
-func (tb *tab) path(t *testing.T) string {
+func (tb *tab) path(t testing.TB) string {
 	t.Helper()
 	return ask[string](t, tb, `location.pathname + location.search`)
 }

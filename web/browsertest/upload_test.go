@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -34,6 +35,29 @@ created by main.main in goroutine 1
 	/src/app/main.go:30 +0x9
 `
 )
+
+// A server that others reach takes changes of a case from whoever has its key.
+func TestTheKeyOfANewCaseIsShownOnceAndOpensIt(t *testing.T) {
+	t.Parallel()
+	tb := openTab(t, startProgram(t, "--listen", "0.0.0.0:0", "--access", "open"))
+	tb.open(t, "/")
+	tb.do(t, chromedp.SetValue(chromedp.CSS("#paste"), firstDump), chromedp.Click(`//button[contains(.,"Read the text")]`, chromedp.NodeVisible), see("#kept-key"))
+	key := ask[string](t, tb, `document.getElementById('kept-key').value`)
+	if len(key) < 20 {
+		t.Fatalf("the key is %q", key)
+	}
+	tb.follow(t, chromedp.Click(chromedp.CSS("#kept-open")))
+	tb.do(t, see(caseLink))
+	tb.follow(t, chromedp.Click(chromedp.CSS(caseLink)))
+	if ask[bool](t, tb, `document.documentElement.outerHTML.includes(`+strconv.Quote(key)+`)`) {
+		t.Error("the key is shown a second time")
+	}
+	tb.do(t, fill("#case-ticket", "INC-4711"), fill("#key-about", key))
+	tb.follow(t, chromedp.Click(chromedp.CSS("#about button")))
+	if said := run(t, tb, chromedp.Text(chromedp.CSS("main"))); !strings.Contains(said, "INC-4711") {
+		t.Errorf("the page does not show the ticket: %.400s", said)
+	}
+}
 
 func TestUploadsWithoutTheFileDialog(t *testing.T) {
 	t.Parallel()
