@@ -61,7 +61,6 @@ type Store struct {
 	// referring orders the rows that refer to blobs and the removal of blobs that
 	// no row refers to.
 	referring sync.Mutex
-	progress  progressBoard
 
 	// watcher is the connection that Changes asks, nil until then.
 	watch   sync.Mutex

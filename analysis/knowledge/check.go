@@ -391,9 +391,3 @@ func Append(text []byte, e Entry) ([]byte, []analysis.Problem) {
 	}
 	return out, nil
 }
-
-// Validate says what is wrong with an entry that a person wrote.
-func Validate(e Entry) []analysis.Problem {
-	_, problems := Append(nil, e)
-	return problems
-}

@@ -451,17 +451,6 @@ func (c *Catalogue) ClassOf(e *Entry) *Class {
 	return nil
 }
 
-// KnownOf are the known leaks of a class.
-func (c *Catalogue) KnownOf(key string) []*Entry {
-	var out []*Entry
-	for i := range c.doc.Known {
-		if of := c.ClassOf(&c.doc.Known[i]); of != nil && of.Key == key {
-			out = append(out, &c.doc.Known[i])
-		}
-	}
-	return out
-}
-
 // Thresholds are those that circulate for a class.
 func (c *Catalogue) Thresholds(class string) []Threshold {
 	var out []Threshold

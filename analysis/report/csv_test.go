@@ -171,3 +171,17 @@ func TestTheTableOfASnapshotFallsBackToTheSeries(t *testing.T) {
 		})
 	}
 }
+
+func TestEverySnapshotOfASeriesHasItsColumn(t *testing.T) {
+	r := Report{Series: []Series{{Snapshots: []string{"1", "2", "3", "4", "5"}}, {Snapshots: []string{"6", "7"}}}}
+	for i, label := range []string{"a", "a", "a (2)", "a", "", "a", "b"} {
+		r.Snapshots = append(r.Snapshots, Snapshot{ID: string(rune('1' + i)), Label: label})
+	}
+	labels, at := snapshotColumns(r)
+	if diff := cmp.Diff([]string{"a", "a (2)", "a (2) (2)", "a (3)", "#5", "b"}, labels); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]int{"1": 0, "2": 1, "3": 2, "4": 3, "5": 4, "6": 0, "7": 5}, at); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
