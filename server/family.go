@@ -2,9 +2,9 @@ package server
 
 import (
 	"errors"
+	"io"
 	"net/http"
 	"net/url"
-	"sort"
 	"strconv"
 	"strings"
 
@@ -55,7 +55,7 @@ func (s *Server) familyPage(w http.ResponseWriter, r *http.Request) {
 	}
 	made, err := s.twinOf(r, suffix, exported{
 		page: v, alone: aloneFamily(kept), shell: s.copied(v.Shell), name: v.Shell.Title,
-		csv: line.Membership(familyOf(l, line, fingerprint), at, 0).CSV,
+		csv: func(w io.Writer) error { return line.Membership(familyOf(l, line, fingerprint), at, 0).CSV(w) },
 	})
 	if err != nil {
 		s.fail(w, r, err)
@@ -297,19 +297,8 @@ func elsewhere(seen []store.Sighting, fingerprint, caseID string) []view.Sightin
 
 // members lists the oldest members first, with the address of their raw lines.
 func members(g *analysis.Group, snap *analysis.Snapshot, bundleID string) []view.FamilyMember {
-	all := g.Members // a copy: the group is shared
-	all.Unpack()
-	n := all.Len()
-	order := make([]int, n)
-	for i := range order {
-		order[i] = i
-	}
-	if all.Identified() {
-		sort.SliceStable(order, func(i, j int) bool { return all.ID[order[i]] < all.ID[order[j]] })
-	}
 	var out []view.FamilyMember
-	for _, i := range order[:min(n, maxMembers)] {
-		m := all.At(i)
+	for _, m := range g.Members.First(maxMembers) {
 		out = append(out, view.FamilyMember{Member: m, RawURL: rawURL(m, snap, bundleID)})
 	}
 	return out
