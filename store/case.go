@@ -202,13 +202,21 @@ type CaseEnding struct {
 	Ending
 }
 
-// EndingsOf are the cases in which a family did something else than stay as it was.
-func (s *Store) EndingsOf(ctx context.Context, fingerprint string) (out []CaseEnding, err error) {
+// mostEndings bounds what is read of how a family ended.
+const mostEndings = 10_000
+
+// EndingsOf is how a family ended in these cases, where it did something else than stay
+// as it was: those of the newest cases first, at most ten thousand.
+func (s *Store) EndingsOf(ctx context.Context, fingerprint string, caseIDs []string) (out []CaseEnding, err error) {
+	ids, err := json.Marshal(append([]string{}, caseIDs...))
+	if err != nil {
+		return nil, err
+	}
 	err = s.read(ctx, "reading how a family ended", func(tx *sql.Tx) error {
 		out, err = collect(ctx, tx, func(rows *sql.Rows) (e CaseEnding, err error) {
 			err = rows.Scan(&e.CaseID, &e.Process, &e.Fingerprint, &e.Verdict, &e.Recovered)
 			return e, err
-		}, endingsOfSQL, fingerprint)
+		}, endingsOfSQL, fingerprint, string(ids), mostEndings)
 		return err
 	})
 	return out, err
@@ -216,10 +224,11 @@ func (s *Store) EndingsOf(ctx context.Context, fingerprint string) (out []CaseEn
 
 const endingsOfSQL = `
 SELECT c.id, e.process, e.fingerprint, e.verdict, e.recovered
-FROM ending e
-JOIN cases c ON c.seq = e.case_seq
-WHERE e.fingerprint = ?
-ORDER BY c.created_at DESC, e.process`
+FROM cases c
+JOIN ending e ON e.case_seq = c.seq
+WHERE e.fingerprint = ?1 AND c.id IN (SELECT value FROM json_each(?2))
+ORDER BY c.created_at DESC, c.seq DESC, e.process
+LIMIT ?3`
 
 const setCaseSummarySQL = `
 UPDATE cases SET headline = ?, verdict = ?, lowest = ?, highest = ?, spark = ?, summarised = 1
