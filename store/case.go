@@ -138,11 +138,11 @@ func (s *Store) Cases(ctx context.Context, q CaseQuery) (out []Case, total int, 
 }
 
 const chosenCasesSQL = `
-WHERE (?1 = '' OR instr(lower(c.title), ?1) > 0 OR EXISTS (
-        SELECT 1 FROM case_field f WHERE f.case_seq = c.seq AND f.field = 'ticket' AND instr(lower(f.value), ?1) > 0))
+WHERE (?1 = '' OR instr(unicode_lower(c.title), ?1) > 0 OR EXISTS (
+        SELECT 1 FROM case_field f WHERE f.case_seq = c.seq AND f.field = 'ticket' AND instr(unicode_lower(f.value), ?1) > 0))
   AND (?2 = '' AND ?3 = '' OR EXISTS (
         SELECT 1 FROM visible_snapshot v
-        WHERE v.case_seq = c.seq AND instr(lower(v.process), ?2) > 0 AND instr(lower(v.host), ?3) > 0))
+        WHERE v.case_seq = c.seq AND instr(unicode_lower(v.process), ?2) > 0 AND instr(unicode_lower(v.host), ?3) > 0))
   AND (?4 = '' OR c.verdict = ?4)
   AND (?5 IS NULL OR c.created_at >= ?5) AND (?6 IS NULL OR c.created_at < ?6)
   AND (?8 OR ?7 = EXISTS (

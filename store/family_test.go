@@ -213,3 +213,34 @@ func TestALongCourseDoesNotCrowdOutOtherCases(t *testing.T) {
 		t.Errorf("the highest of the long course is %d", got.List[0].Highest)
 	}
 }
+
+func TestLettersOfEveryScriptAreFoundWithoutRegardToCase(t *testing.T) {
+	f := open(t)
+	c := f.newCase("Ärger mit ΣΊΓΜΑ")
+	_, err := f.SetField(f.ctx, c.ID, "ticket", "ÄNDERUNG-7")
+	f.ok(err)
+	r := kubeletResult("2")
+	r.Snapshots[0].Process.Name.Value, r.Snapshots[0].Process.Host.Value = "Überwacher", "Knoten-Ö"
+	group := &r.Snapshots[0].Groups[0]
+	group.Family.Loose = []string{"main.(*Prüfer).Öffne"}
+	group.Variants[0].Stack.Frames[0].Func = "main.(*Prüfer).Öffne"
+	f.filled(c.ID, "1", r)
+	for name, q := range map[string]CaseQuery{
+		"title": {Text: "Ärger"}, "title in small letters": {Text: "ärger mit σίγμα"}, "ticket": {Text: "änderung"},
+		"process": {Process: "ÜBERWACHER"}, "host": {Host: "knoten-ö"},
+	} {
+		q.Limit = 10
+		if got, total, err := f.Cases(f.ctx, q); err != nil || len(got) != 1 || total != 1 {
+			t.Errorf("%s: %d of %d cases, %v", name, len(got), total, err)
+		}
+	}
+	for query, want := range map[string][3]int{
+		"Ärger": {0, 1, 0}, "änderung ä": {0, 1, 0}, "ü": {1, 0, 1}, "Ö": {1, 0, 1}, "PRÜFER": {1, 0, 0}, "überwacher KNOTEN-Ö": {0, 0, 1},
+	} {
+		got, err := f.SearchFunctions(f.ctx, query, 10)
+		f.ok(err)
+		if n := [3]int{len(got.Families), len(got.Cases), len(got.Processes)}; n != want {
+			t.Errorf("%q finds %d families, cases and processes, want %d", query, n, want)
+		}
+	}
+}
