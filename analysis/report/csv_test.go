@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"encoding/csv"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -138,6 +139,28 @@ func TestMembersAreListedWithTheirFirstSight(t *testing.T) {
 	}
 	if none := line.Membership(Family{Fingerprint: "g1:none"}, 2, 0); len(none.Members) != 0 {
 		t.Errorf("an absent family has %d members", len(none.Members))
+	}
+}
+
+func TestAFewMembersOfALargeFamilyCostLittle(t *testing.T) {
+	line := &Build(leak("a", 3), nil, Options{Version: "test"}).Lines[0]
+	fingerprint := line.Snapshots[2].Groups[0].Family.Fingerprint
+	for _, snap := range line.Snapshots {
+		p := &analysis.Packed{}
+		for i := range int64(300_000) {
+			p.Append(analysis.PackedMember{ID: 10 + i, Offset: i * 100, Length: 99, Wait: -1})
+		}
+		GroupOf(snap, fingerprint).Members = analysis.Members{States: []string{"running"}, Packed: []analysis.Packing{{Packed: p}}}
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	m := line.Membership(Family{Fingerprint: fingerprint}, 2, 100)
+	runtime.ReadMemStats(&after)
+	if len(m.Members) != 100 || *m.Members[99].ID != 109 || m.Members[99].FirstSeen != "t0" {
+		t.Errorf("%d members, the last %+v", len(m.Members), m.Members[len(m.Members)-1])
+	}
+	if spent := after.TotalAlloc - before.TotalAlloc; spent > 2<<20 {
+		t.Errorf("%d bytes were allocated", spent)
 	}
 }
 
