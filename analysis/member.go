@@ -1,6 +1,10 @@
 package analysis
 
-import "iter"
+import (
+	"cmp"
+	"iter"
+	"slices"
+)
 
 // Identity lets a member be followed through the snapshots of one epoch. Equal
 // identities in different epochs mean nothing.
@@ -237,6 +241,42 @@ func (m *Members) All() iter.Seq[Member] {
 			}
 		}
 	}
+}
+
+// First are at most limit members, those with the smallest ids in their order, or the
+// first ones where they have none; limit 0 is no limit. Packed ones stay packed: what is
+// held at a time is twice the limit.
+func (m *Members) First(limit int) []Member {
+	if !m.Identified() {
+		var out []Member
+		for x := range m.All() {
+			if out = append(out, x); len(out) == limit {
+				break
+			}
+		}
+		return out
+	}
+	var out []Member
+	full := false
+	for x := range m.All() {
+		if full && x.Identity.ID >= out[limit-1].Identity.ID {
+			continue
+		}
+		out = append(out, x)
+		if limit > 0 && len(out) == 2*limit {
+			out, full = smallest(out, limit), true
+		}
+	}
+	return smallest(out, limit)
+}
+
+// smallest sorts members by id and keeps at most limit of them.
+func smallest(members []Member, limit int) []Member {
+	slices.SortStableFunc(members, func(a, b Member) int { return cmp.Compare(a.Identity.ID, b.Identity.ID) })
+	if limit > 0 && len(members) > limit {
+		members = members[:limit]
+	}
+	return members
 }
 
 func (p Packing) member(states []string, g *PackedMember) Member {

@@ -185,29 +185,24 @@ func (s *Server) searchAPI(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, map[string]any{"query": query, "families": families, "processes": processes, "cases": cases})
 }
 
-// sightingsAPI is GET /api/v1/families/{fingerprint}: every case that shows the family,
-// and what people made of it.
+// sightingsAPI is GET /api/v1/families/{fingerprint}: the processes of cases that show
+// the family, the latest first, and what people made of it, each with its total.
 func (s *Server) sightingsAPI(w http.ResponseWriter, r *http.Request) {
 	fingerprint := pathValue(r, "fingerprint")
-	seen, err := s.store.FamilySightings(r.Context(), fingerprint)
-	if err == nil && len(seen) == 0 {
+	seen, err := s.seenIn(r.Context(), fingerprint)
+	if err == nil && len(seen.places) == 0 {
 		err = refuse("not_found", "there is no such family", fingerprint, "no case on this server holds it any more, or the fingerprint is wrong", "search for a function instead")
 	}
 	if err != nil {
 		s.failAPI(w, r, err)
 		return
 	}
-	endings, err := s.store.EndingsOf(r.Context(), fingerprint)
+	memories, remarks, err := s.store.Memories(r.Context(), fingerprint, maxMemories)
 	if err != nil {
 		s.failAPI(w, r, err)
 		return
 	}
-	memories, err := s.store.Memories(r.Context(), fingerprint)
-	if err != nil {
-		s.failAPI(w, r, err)
-		return
-	}
-	type place struct {
+	type listed struct {
 		Case    string           `json:"case"`
 		Title   string           `json:"title"`
 		Process string           `json:"process"`
@@ -221,27 +216,20 @@ func (s *Server) sightingsAPI(w http.ResponseWriter, r *http.Request) {
 		Case string `json:"case"`
 		triageJSON
 	}
-	places, at := []place{}, map[[2]string]int{}
-	for _, x := range seen {
-		key := [2]string{x.CaseID, x.Process}
-		i, have := at[key]
-		if !have {
-			i = len(places)
-			at[key] = i
-			places = append(places, place{Case: x.CaseID, Title: x.CaseTitle, Process: x.Process, Verdict: analysis.Stable, Link: "/families/" + url.PathEscape(fingerprint) + "?case=" + url.QueryEscape(x.CaseID)})
-		}
-		places[i].Highest = max(places[i].Highest, x.Count)
-	}
-	for _, e := range endings {
-		if i, have := at[[2]string{e.CaseID, e.Process}]; have {
-			places[i].Verdict, places[i].Recovered = analysis.Verdict(e.Verdict), e.Recovered
-		}
+	places := []listed{}
+	for _, p := range seen.places {
+		places = append(places, listed{
+			Case: p.caseID, Title: p.caseTitle, Process: p.process, Highest: p.highest, Verdict: p.verdict, Recovered: p.recovered,
+			Link: "/families/" + url.PathEscape(fingerprint) + "?case=" + url.QueryEscape(p.caseID),
+		})
 	}
 	triage := []said{}
 	for _, m := range memories {
 		triage = append(triage, said{m.CaseID, newTriageJSON(m.Mark)})
 	}
-	writeJSON(w, http.StatusOK, map[string]any{"fingerprint": fingerprint, "cases": places, "triage": triage})
+	writeJSON(w, http.StatusOK, map[string]any{
+		"fingerprint": fingerprint, "cases": places, "total": seen.total, "triage": triage, "triage_total": remarks,
+	})
 }
 
 // deleteCaseAPI is DELETE /api/v1/cases/{id}, with ?permalinks=keep to keep what was

@@ -319,7 +319,8 @@ func (s *Server) severalData(r *http.Request, c *several, query url.Values) (rep
 		}
 	}
 	out := report.NewSeveral(rows, c.line)
-	out.LeftOut, out.Filter, out.Warnings = c.leftOut, query.Get("q"), append(out.Warnings, in.Warnings...)
+	out.LeftOut, out.Warnings = c.leftOut, append(out.Warnings, in.Warnings...)
+	out.Filter = report.NewFiltered(query.Get("q"), len(rows), len(c.result.Rows))
 	for i := range c.columns {
 		snap := c.columns[i].snapshot()
 		out.Snapshots = append(out.Snapshots, report.SeveralSnapshot{ID: snap.ID, Label: snap.Label, Case: c.columns[i].l.ID})

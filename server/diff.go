@@ -333,6 +333,6 @@ func (c *compared) data(query url.Values) (report.Comparison, error) {
 		}
 	}
 	out := report.NewComparison(result, c.lineB)
-	out.Filter = query.Get("q")
+	out.Filter = report.NewFiltered(query.Get("q"), len(result.Rows), len(c.result.Rows))
 	return out, nil
 }

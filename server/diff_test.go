@@ -85,6 +85,11 @@ func rowsOf(t *testing.T, s *site, address string) map[string][]string {
 	return out
 }
 
+// filteredJSON is how every contract says which families it lists.
+func filteredJSON(text string, families, of int) string {
+	return fmt.Sprintf("\"filter\": {\n  \"text\": %q,\n  \"families\": %d,\n  \"of\": %d\n }", text, families, of)
+}
+
 func TestAComparisonIsFiltered(t *testing.T) {
 	s := newSite(t)
 	up := s.worker(t, "worker", workerCounts)
@@ -96,6 +101,8 @@ func TestAComparisonIsFiltered(t *testing.T) {
 		{name: "growth is at most what it is", path: pairOf(up, 0, 3, "&q="+url.QueryEscape("growth>12/h")), status: 200, want: []string{"No family passes the filter “growth&gt;12/h”."}},
 		{name: "an error says its column and empties nothing", path: pairOf(up, 0, 3, "&q="+url.QueryEscape("pool fun:x")), status: 200,
 			want: []string{`role="alert"`, "Column 6", "No field is called &#34;fun&#34;", "The filter is not applied", "<mark>fun:x</mark>", `aria-invalid="true"`, "(*Pool).run", "(*Conn).serve"}},
+		{name: "JSON says what was applied", path: strings.Replace(pairOf(up, 0, 3, "&q="+url.QueryEscape(" FUNC:pool ")), "?", ".json?", 1), status: 200, want: []string{filteredJSON("func:pool", 1, 6)}},
+		{name: "JSON without a filter says none", path: strings.Replace(pairOf(up, 0, 3, ""), "?", ".json?", 1), status: 200, never: []string{`"filter"`}},
 		{name: "JSON refuses what is not understood", path: strings.Replace(pairOf(up, 0, 3, "&q=fun:x"), "?", ".json?", 1), status: 400, want: []string{"q, column 1", "the filter was not understood"}},
 		{name: "Markdown says what was applied", path: strings.Replace(pairOf(up, 0, 3, "&q=pool&sort=b"), "?", ".md?", 1), status: 200, want: []string{"Filter pool: 1 of 6\u00a0families pass.", "Sorted by B, descending."}},
 		{name: "a hostile filter is text", path: pairOf(up, 0, 3, "&q="+url.QueryEscape(`"<script>alert(1)</script>`)), status: 200, want: []string{"The quote is not closed"}, never: []string{"<script>alert"}},
@@ -199,7 +206,7 @@ func TestAnyNumberOfSnapshotsStandsSideBySide(t *testing.T) {
 		{name: "change to the baseline", path: address(".md", "&show=base", 1, 3), status: 200, want: []string{`| main.(\*Pool).run ← main.start | +2 | +6 | +4 |`}},
 		{name: "the same filter", path: address("", "&q="+url.QueryEscape("delta<0"), 0, 3), status: 200, want: []string{"1 of 6\u00a0families pass", "main.</span><wbr><span class=\"n\">old"}},
 		{name: "an error empties nothing", path: address("", "&q=fun:x", 0, 3), status: 200, want: []string{`role="alert"`, "(*Pool).run"}},
-		{name: "JSON", path: address(".json", "&q=pool", 0, 1, 3), status: 200, want: []string{`"schema": "leakdiff.compare/1"`, `"section": "growing"`, `"delta": 6`}, never: []string{"Conn"}},
+		{name: "JSON", path: address(".json", "&q=pool", 0, 1, 3), status: 200, want: []string{`"schema": "leakdiff.compare/1"`, `"section": "growing"`, `"delta": 6`, filteredJSON("pool", 1, 6)}, never: []string{"Conn"}},
 		{name: "JSON refuses what is not understood", path: address(".json", "&q=fun:x", 0, 1, 3), status: 400, want: []string{"q, column 1"}},
 		{name: "what did not change is counted and asked for", path: address("", "", 0, 3), status: 200, want: []string{"3\u00a0families are not shown.", "all=1"}, never: []string{"(*Conn).serve"}},
 		{name: "what did not change is shown", path: address("", "&all=1", 0, 3), status: 200, want: []string{"(*Conn).serve"}},

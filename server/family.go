@@ -1,10 +1,12 @@
 package server
 
 import (
+	"context"
 	"errors"
+	"io"
 	"net/http"
 	"net/url"
-	"sort"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -55,7 +57,7 @@ func (s *Server) familyPage(w http.ResponseWriter, r *http.Request) {
 	}
 	made, err := s.twinOf(r, suffix, exported{
 		page: v, alone: aloneFamily(kept), shell: s.copied(v.Shell), name: v.Shell.Title,
-		csv: line.Membership(familyOf(l, line, fingerprint), at, 0).CSV,
+		csv: func(w io.Writer) error { return line.Membership(familyOf(l, line, fingerprint), at, 0).CSV(w) },
 	})
 	if err != nil {
 		s.fail(w, r, err)
@@ -68,14 +70,14 @@ func (s *Server) familyLine(r *http.Request, fingerprint string) (*loaded, *repo
 	missing := refuse("not_found", "there is no such family", fingerprint, "no case on this server holds it any more, or the address is wrong", "start from the list of cases")
 	caseID := r.URL.Query().Get("case")
 	if caseID == "" {
-		seen, err := s.store.FamilySightings(r.Context(), fingerprint)
+		seen, err := s.store.FamilySightings(r.Context(), fingerprint, 1)
 		if err != nil {
 			return nil, nil, err
 		}
-		if len(seen) == 0 {
+		if len(seen.List) == 0 {
 			return nil, nil, missing
 		}
-		caseID = seen[0].CaseID
+		caseID = seen.List[0].CaseID
 	}
 	l, err := s.load(r.Context(), caseID)
 	if err != nil {
@@ -171,29 +173,28 @@ func (s *Server) familyView(r *http.Request, l *loaded, line *report.Line, finge
 	if err := s.firstLines(r, &in, group, snap, bundleID); err != nil {
 		return view.Family{}, err
 	}
-	seen, err := s.store.FamilySightings(r.Context(), fingerprint)
+	seen, err := s.seenIn(r.Context(), fingerprint)
 	if err != nil {
 		return view.Family{}, err
 	}
-	in.Sightings = elsewhere(seen, fingerprint, l.ID)
-	if err := s.said(r, &in, l); err != nil {
+	in.Sightings = elsewhere(seen.places, fingerprint, l.ID)
+	if err := s.said(r, &in, l, max(0, seen.cases-1)); err != nil {
 		return view.Family{}, err
 	}
 	return view.NewFamily(in), nil
 }
 
-// said adds what people said of the family, here and in other cases, and how it ended
-// there.
-func (s *Server) said(r *http.Request, in *view.FamilyInput, l *loaded) error {
+// said adds what people said of the family, here and in other cases.
+func (s *Server) said(r *http.Request, in *view.FamilyInput, l *loaded, otherCases int) error {
 	fingerprint := in.Family.Fingerprint
 	in.Modules = l.fields[modulesField].Value
-	in.Triage = view.TriageInput{NeedsKey: !s.loopback(), Remembers: s.cfg.KnowledgeDir != "", Over: r.URL.Query().Get("over") == "triage", OtherCases: len(in.Sightings)}
+	in.Triage = view.TriageInput{NeedsKey: !s.loopback(), Remembers: s.cfg.KnowledgeDir != "", Over: r.URL.Query().Get("over") == "triage", OtherCases: otherCases}
 	for _, m := range l.marks {
 		if m.Process == in.Process && m.Fingerprint == fingerprint {
 			in.Triage.Triage, in.Triage.Replaced = m.Triage, m.Replaced
 		}
 	}
-	memories, err := s.store.Memories(r.Context(), fingerprint)
+	memories, _, err := s.store.Memories(r.Context(), fingerprint, maxMemories)
 	if err != nil {
 		return err
 	}
@@ -206,23 +207,6 @@ func (s *Server) said(r *http.Request, in *view.FamilyInput, l *loaded) error {
 			address = familyIn(fingerprint, x.CaseID)
 		}
 		in.Triage.Memories = append(in.Triage.Memories, view.TriageMemory{Process: x.Process, CaseTitle: x.CaseTitle, URL: address, Triage: x.Triage})
-	}
-	endings, err := s.store.EndingsOf(r.Context(), fingerprint)
-	if err != nil {
-		return err
-	}
-	for i := range in.Sightings {
-		seen := &in.Sightings[i]
-		seen.Verdict = string(analysis.Stable)
-		for _, e := range endings {
-			if seen.URL != familyIn(fingerprint, e.CaseID) {
-				continue
-			}
-			if seen.Verdict = e.Verdict; e.Recovered {
-				seen.Said = "its cause went away"
-			}
-			break
-		}
 	}
 	return nil
 }
@@ -276,40 +260,111 @@ func locks(line *report.Line, fingerprint string, at int) []trend.Hold {
 	return held[:min(len(held), maxLocks)]
 }
 
-// elsewhere sums up where other cases show the family, each with its course.
-func elsewhere(seen []store.Sighting, fingerprint, caseID string) []view.Sighting {
-	counts := map[string][]*int{}
-	var out []view.Sighting
-	for i := len(seen) - 1; i >= 0; i-- {
-		// Sightings come with the latest capture first.
-		counts[seen[i].CaseID] = append(counts[seen[i].CaseID], &seen[i].Count)
+// What is read and listed of a family in other cases: its snapshots, the places on its
+// page, and what people said.
+const (
+	maxSightings = 2000
+	maxPlaces    = 100
+	maxMemories  = 200
+)
+
+// place is a process of a case that shows a family, with how it ended there.
+type place struct {
+	caseID, caseTitle, process string
+	// counts are those of the latest snapshots, the earliest first.
+	counts    []*int
+	highest   int
+	verdict   analysis.Verdict
+	recovered bool
+}
+
+// seen is where a family was seen, the latest capture first; cases and total count all
+// cases and places, listed or not.
+type seen struct {
+	places       []place
+	cases, total int
+}
+
+// seenIn is what the page of a family and the API say of other cases.
+func (s *Server) seenIn(ctx context.Context, fingerprint string) (seen, error) {
+	found, err := s.store.FamilySightings(ctx, fingerprint, maxSightings)
+	if err != nil {
+		return seen{}, err
 	}
-	told := map[string]bool{caseID: true}
-	for _, x := range seen {
-		if told[x.CaseID] {
+	out := seen{cases: found.Cases, total: found.Places}
+	at := map[[2]string]int{}
+	var ids []string
+	for i := range found.List {
+		x := &found.List[i]
+		key := [2]string{x.CaseID, x.Process}
+		n, have := at[key]
+		if !have {
+			n = len(out.places)
+			at[key] = n
+			out.places = append(out.places, place{caseID: x.CaseID, caseTitle: x.CaseTitle, process: x.Process, highest: x.Highest})
+			ids = append(ids, x.CaseID)
+		}
+		out.places[n].counts = append(out.places[n].counts, &x.Count)
+	}
+	for i := range out.places {
+		slices.Reverse(out.places[i].counts)
+	}
+	slices.Sort(ids)
+	endings, err := s.store.EndingsOf(ctx, fingerprint, slices.Compact(ids))
+	out.end(at, endings)
+	return out, err
+}
+
+// end gives each place its own ending; what did nothing has none and is stable. A
+// process to which people gave another name ended under that name: where it is the only
+// one of its case without an ending, it takes the one that is no other's.
+func (s *seen) end(at map[[2]string]int, endings []store.CaseEnding) {
+	renamed := map[string]store.CaseEnding{}
+	for _, e := range endings {
+		if i, have := at[[2]string{e.CaseID, e.Process}]; have {
+			s.places[i].verdict, s.places[i].recovered = analysis.Verdict(e.Verdict), e.Recovered
+		} else if _, have := renamed[e.CaseID]; !have {
+			renamed[e.CaseID] = e
+		}
+	}
+	without := map[string]int{}
+	for _, p := range s.places {
+		if p.verdict == "" {
+			without[p.caseID]++
+		}
+	}
+	for i := range s.places {
+		p := &s.places[i]
+		if p.verdict != "" {
 			continue
 		}
-		told[x.CaseID] = true
-		out = append(out, view.Sighting{CaseTitle: x.CaseTitle, URL: familyIn(fingerprint, x.CaseID), Counts: x.Process + ": " + report.Rises(counts[x.CaseID], nil)})
+		p.verdict = analysis.Stable
+		if e, have := renamed[p.caseID]; have && without[p.caseID] == 1 {
+			p.verdict, p.recovered = analysis.Verdict(e.Verdict), e.Recovered
+		}
+	}
+}
+
+// elsewhere lists where other cases show the family, each with its course.
+func elsewhere(places []place, fingerprint, caseID string) []view.Sighting {
+	var out []view.Sighting
+	for _, p := range places {
+		if p.caseID == caseID || len(out) == maxPlaces {
+			continue
+		}
+		x := view.Sighting{CaseTitle: p.caseTitle, URL: familyIn(fingerprint, p.caseID), Counts: p.process + ": " + report.Rises(p.counts, nil), Verdict: string(p.verdict)}
+		if p.recovered {
+			x.Said = "its cause went away"
+		}
+		out = append(out, x)
 	}
 	return out
 }
 
 // members lists the oldest members first, with the address of their raw lines.
 func members(g *analysis.Group, snap *analysis.Snapshot, bundleID string) []view.FamilyMember {
-	all := g.Members // a copy: the group is shared
-	all.Unpack()
-	n := all.Len()
-	order := make([]int, n)
-	for i := range order {
-		order[i] = i
-	}
-	if all.Identified() {
-		sort.SliceStable(order, func(i, j int) bool { return all.ID[order[i]] < all.ID[order[j]] })
-	}
 	var out []view.FamilyMember
-	for _, i := range order[:min(n, maxMembers)] {
-		m := all.At(i)
+	for _, m := range g.Members.First(maxMembers) {
 		out = append(out, view.FamilyMember{Member: m, RawURL: rawURL(m, snap, bundleID)})
 	}
 	return out

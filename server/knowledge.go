@@ -57,13 +57,15 @@ func (k *catalogue) files() string {
 		return ""
 	}
 	entries, err := fs.ReadDir(k.dir, ".")
-	if err != nil {
-		return ""
-	}
 	var b strings.Builder
+	if err != nil {
+		fmt.Fprintln(&b, err)
+	}
 	for _, e := range entries {
 		if info, err := e.Info(); err == nil {
 			fmt.Fprintf(&b, "%s %d %d\n", e.Name(), info.Size(), info.ModTime().UnixNano())
+		} else {
+			fmt.Fprintf(&b, "%s: %s\n", e.Name(), err)
 		}
 	}
 	return b.String()

@@ -37,8 +37,8 @@ type Storage interface {
 	Fields(ctx context.Context, caseID string) (map[string]store.Field, error)
 	SetMark(ctx context.Context, caseID string, m store.Mark) (before store.Mark, err error)
 	Marks(ctx context.Context, caseID string) ([]store.Mark, error)
-	EndingsOf(ctx context.Context, fingerprint string) ([]store.CaseEnding, error)
-	Memories(ctx context.Context, fingerprint string) ([]store.Memory, error)
+	EndingsOf(ctx context.Context, fingerprint string, caseIDs []string) ([]store.CaseEnding, error)
+	Memories(ctx context.Context, fingerprint string, limit int) (memories []store.Memory, total int, err error)
 
 	AddBundle(ctx context.Context, caseID, name string, files []store.File) (store.Bundle, store.Job, error)
 	FindBundle(ctx context.Context, caseID string, hashes []string) (b store.Bundle, found bool, err error)
@@ -65,7 +65,7 @@ type Storage interface {
 	Edits(ctx context.Context, caseID string) ([]identity.Edit, error)
 	UndoEdit(ctx context.Context, caseID string, number int64) error
 
-	FamilySightings(ctx context.Context, fingerprint string) ([]store.Sighting, error)
+	FamilySightings(ctx context.Context, fingerprint string, limit int) (store.Sightings, error)
 	SearchFunctions(ctx context.Context, query string, limit int) (store.SearchResult, error)
 
 	CreatePermalink(ctx context.Context, p store.Permalink) (out store.Permalink, ownerKey string, err error)

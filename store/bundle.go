@@ -35,12 +35,6 @@ type File struct {
 	Size int64
 }
 
-// Progress counts what a running job has done, in a unit that its stage knows;
-// Total is 0 where it is unknown.
-type Progress struct {
-	Done, Total int64
-}
-
 // Bundle is one upload.
 type Bundle struct {
 	ID      string
@@ -51,9 +45,6 @@ type Bundle struct {
 	// Size is the sum over Files, in bytes.
 	Size  int64
 	Files []File
-	// Stage and Progress are of the running job, empty otherwise.
-	Stage    string
-	Progress Progress
 	// Error says why the last job failed; nil otherwise.
 	Error *analysis.Fault
 	// Engine computed the visible result; 0 where there is none. Generation is another
@@ -226,8 +217,7 @@ func (s *Store) Bundles(ctx context.Context, caseID string) ([]Bundle, error) {
 
 const bundleColumns = `
 SELECT b.seq, b.id, c.id, b.name, b.created_at, b.status, b.size, b.fault, b.engine, b.generation,
-       b.unpacked, b.snapshot_count, b.problem_count,
-       coalesce((SELECT j.id FROM job j WHERE j.bundle_seq = b.seq AND j.status = 'running'), '')
+       b.unpacked, b.snapshot_count, b.problem_count
 FROM bundle b
 JOIN cases c ON c.seq = b.case_seq`
 
@@ -242,7 +232,6 @@ ORDER BY b.seq`
 type bundleRow struct {
 	Bundle
 	seq int64
-	job string
 }
 
 func (s *Store) bundles(ctx context.Context, query, id string) (out []Bundle, err error) {
@@ -255,9 +244,6 @@ func (s *Store) bundles(ctx context.Context, query, id string) (out []Bundle, er
 			if r.Files, err = collect(ctx, tx, scanFile, filesSQL, r.seq); err != nil {
 				return err
 			}
-			if r.job != "" {
-				r.Stage, r.Progress = s.progress.of(r.job)
-			}
 			out = append(out, r.Bundle)
 		}
 		return nil
@@ -269,7 +255,7 @@ func scanBundle(rows *sql.Rows) (r bundleRow, err error) {
 	var created int64
 	var failure string
 	err = rows.Scan(&r.seq, &r.ID, &r.CaseID, &r.Name, &created, &r.Status, &r.Size, &failure, &r.Engine, &r.Generation,
-		&r.Unpacked, &r.Snapshots, &r.Problems, &r.job)
+		&r.Unpacked, &r.Snapshots, &r.Problems)
 	if err != nil {
 		return r, err
 	}

@@ -166,24 +166,22 @@ func TestTheInventoryComesBackAsWritten(t *testing.T) {
 	wantCode(t, err, "not_found")
 }
 
-func TestProgressIsShownWhileTheJobRuns(t *testing.T) {
+func TestABundleIsRunningUntilItsJobEnds(t *testing.T) {
 	f := open(t)
 	c := f.newCase("a")
 	b, job := f.upload(c.ID, "x")
 	_, _, err := f.ClaimJob(f.ctx)
 	f.ok(err)
-	f.SetProgress(job.ID, "unpacking", 10, 0)
-	f.SetProgress(job.ID, "grouping", 20, 40)
 	got, err := f.Bundle(f.ctx, b.ID)
 	f.ok(err)
-	if got.Status != Running || got.Stage != "grouping" || got.Progress != (Progress{20, 40}) {
+	if got.Status != Running {
 		t.Errorf("got %+v", got)
 	}
 	f.clock.advance(time.Minute)
 	f.ok(f.FinishJob(f.ctx, job.ID, kubeletResult("2")))
 	got, err = f.Bundle(f.ctx, b.ID)
 	f.ok(err)
-	if got.Status != Done || got.Stage != "" || got.Progress != (Progress{}) {
+	if got.Status != Done {
 		t.Errorf("got %+v", got)
 	}
 	if after, err := f.Case(f.ctx, c.ID); err != nil || !after.Updated.Equal(f.clock.now) {

@@ -140,11 +140,11 @@ func (s *Store) Cases(ctx context.Context, q CaseQuery) (out []Case, total int, 
 }
 
 const chosenCasesSQL = `
-WHERE (?1 = '' OR instr(lower(c.title), ?1) > 0 OR EXISTS (
-        SELECT 1 FROM case_field f WHERE f.case_seq = c.seq AND f.field = 'ticket' AND instr(lower(f.value), ?1) > 0))
+WHERE (?1 = '' OR instr(unicode_lower(c.title), ?1) > 0 OR EXISTS (
+        SELECT 1 FROM case_field f WHERE f.case_seq = c.seq AND f.field = 'ticket' AND instr(unicode_lower(f.value), ?1) > 0))
   AND (?2 = '' AND ?3 = '' OR EXISTS (
         SELECT 1 FROM visible_snapshot v
-        WHERE v.case_seq = c.seq AND instr(lower(v.process), ?2) > 0 AND instr(lower(v.host), ?3) > 0))
+        WHERE v.case_seq = c.seq AND instr(unicode_lower(v.process), ?2) > 0 AND instr(unicode_lower(v.host), ?3) > 0))
   AND (?4 = '' OR c.verdict = ?4)
   AND (?5 IS NULL OR c.created_at >= ?5) AND (?6 IS NULL OR c.created_at < ?6)
   AND (?8 OR ?7 = EXISTS (
@@ -204,13 +204,21 @@ type CaseEnding struct {
 	Ending
 }
 
-// EndingsOf are the cases in which a family did something else than stay as it was.
-func (s *Store) EndingsOf(ctx context.Context, fingerprint string) (out []CaseEnding, err error) {
+// mostEndings bounds what is read of how a family ended.
+const mostEndings = 10_000
+
+// EndingsOf is how a family ended in these cases, where it did something else than stay
+// as it was: those of the newest cases first, at most ten thousand.
+func (s *Store) EndingsOf(ctx context.Context, fingerprint string, caseIDs []string) (out []CaseEnding, err error) {
+	ids, err := json.Marshal(append([]string{}, caseIDs...))
+	if err != nil {
+		return nil, err
+	}
 	err = s.read(ctx, "reading how a family ended", func(tx *sql.Tx) error {
 		out, err = collect(ctx, tx, func(rows *sql.Rows) (e CaseEnding, err error) {
 			err = rows.Scan(&e.CaseID, &e.Process, &e.Fingerprint, &e.Verdict, &e.Recovered)
 			return e, err
-		}, endingsOfSQL, fingerprint)
+		}, endingsOfSQL, fingerprint, string(ids), mostEndings)
 		return err
 	})
 	return out, err
@@ -218,10 +226,11 @@ func (s *Store) EndingsOf(ctx context.Context, fingerprint string) (out []CaseEn
 
 const endingsOfSQL = `
 SELECT c.id, e.process, e.fingerprint, e.verdict, e.recovered
-FROM ending e
-JOIN cases c ON c.seq = e.case_seq
-WHERE e.fingerprint = ?
-ORDER BY c.created_at DESC, e.process`
+FROM cases c
+JOIN ending e ON e.case_seq = c.seq
+WHERE e.fingerprint = ?1 AND c.id IN (SELECT value FROM json_each(?2))
+ORDER BY c.created_at DESC, c.seq DESC, e.process
+LIMIT ?3`
 
 const setCaseSummarySQL = `
 UPDATE cases SET headline = ?, verdict = ?, lowest = ?, highest = ?, spark = ?, knowledge = ?, summarised = 1

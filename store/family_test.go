@@ -16,19 +16,22 @@ func TestAFamilyIsSeenWhereverItEverWas(t *testing.T) {
 	f.filled(a.ID, "2", kubeletResult("3"))
 	untimed := kubelet("4", time.Time{}, 8)
 	f.filled(b.ID, "3", Result{Snapshots: []analysis.Snapshot{untimed}})
-	got, err := f.FamilySightings(f.ctx, proberGroup(5).Family.Fingerprint)
+	got, err := f.FamilySightings(f.ctx, proberGroup(5).Family.Fingerprint, 10)
 	f.ok(err)
 	at := func(i int) time.Time { return instant.Add(time.Duration(i) * time.Minute).Truncate(time.Microsecond) }
 	want := []Sighting{
-		{CaseID: a.ID, CaseTitle: "case a", SnapshotID: snapshotID("3"), Label: "t3", CapturedAt: at(1), Host: "node-a", Process: "kubelet", Count: 15},
-		{CaseID: a.ID, CaseTitle: "case a", SnapshotID: snapshotID("2"), Label: "t2", CapturedAt: at(0), Host: "node-a", Process: "kubelet", Count: 5},
-		{CaseID: b.ID, CaseTitle: "case b", SnapshotID: snapshotID("4"), Label: "t4", Host: "node-a", Process: "kubelet", Count: 8},
+		{CaseID: a.ID, CaseTitle: "case a", SnapshotID: snapshotID("3"), Label: "t3", CapturedAt: at(1), Host: "node-a", Process: "kubelet", Count: 15, Highest: 15},
+		{CaseID: a.ID, CaseTitle: "case a", SnapshotID: snapshotID("2"), Label: "t2", CapturedAt: at(0), Host: "node-a", Process: "kubelet", Count: 5, Highest: 15},
+		{CaseID: b.ID, CaseTitle: "case b", SnapshotID: snapshotID("4"), Label: "t4", Host: "node-a", Process: "kubelet", Count: 8, Highest: 8},
 	}
-	wantEqual(t, want, got)
-	f.ok(f.DeleteCase(f.ctx, a.ID, WithdrawPermalinks))
-	got, err = f.FamilySightings(f.ctx, proberGroup(5).Family.Fingerprint)
+	wantEqual(t, Sightings{List: want, Cases: 2, Places: 2}, got)
+	got, err = f.FamilySightings(f.ctx, proberGroup(5).Family.Fingerprint, 1)
 	f.ok(err)
-	wantEqual(t, want[2:], got)
+	wantEqual(t, Sightings{List: want[:1], Cases: 2, Places: 2}, got)
+	f.ok(f.DeleteCase(f.ctx, a.ID, WithdrawPermalinks))
+	got, err = f.FamilySightings(f.ctx, proberGroup(5).Family.Fingerprint, 10)
+	f.ok(err)
+	wantEqual(t, Sightings{List: want[2:], Cases: 1, Places: 1}, got)
 }
 
 func TestAFamilyIsWordedAsTheNewestResultDoes(t *testing.T) {
@@ -169,6 +172,75 @@ func TestSearchOfLongWordsUsesTheTextIndex(t *testing.T) {
 	for _, want := range []string{"SCAN t VIRTUAL TABLE INDEX 0:M", "SEARCH ff USING PRIMARY KEY", "SEARCH fb USING PRIMARY KEY (family_seq=?)"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the plan lacks %q:\n%s", want, text)
+		}
+	}
+}
+
+func TestEndingsAreThoseOfTheCasesThatAreAskedFor(t *testing.T) {
+	f := open(t)
+	a, b, c := f.newCase("a"), f.newCase("b"), f.newCase("c")
+	for _, id := range []string{a.ID, b.ID, c.ID} {
+		f.ok(f.SetCaseSummary(f.ctx, id, Summary{Endings: []Ending{
+			{Process: "kubelet", Fingerprint: "g1:aa", Verdict: "leaking", Recovered: id == b.ID},
+			{Process: "agent", Fingerprint: "g1:aa", Verdict: "new"},
+			{Process: "kubelet", Fingerprint: "g1:bb", Verdict: "gone"},
+		}}))
+	}
+	got, err := f.EndingsOf(f.ctx, "g1:aa", []string{b.ID, "none"})
+	f.ok(err)
+	wantEqual(t, []CaseEnding{
+		{CaseID: b.ID, Ending: Ending{Process: "agent", Fingerprint: "g1:aa", Verdict: "new"}},
+		{CaseID: b.ID, Ending: Ending{Process: "kubelet", Fingerprint: "g1:aa", Verdict: "leaking", Recovered: true}},
+	}, got)
+}
+
+func TestALongCourseDoesNotCrowdOutOtherCases(t *testing.T) {
+	f := open(t)
+	long, short := f.newCase("long"), f.newCase("short")
+	var many []analysis.Snapshot
+	for i := range mostCourse + 20 {
+		many = append(many, kubelet(fmt.Sprint(i), instant.Add(time.Duration(i+2)*time.Minute), i+1))
+	}
+	many[0].Groups[0].Count = 9000
+	f.filled(long.ID, "1", Result{Snapshots: many})
+	f.filled(short.ID, "2", Result{Snapshots: []analysis.Snapshot{kubelet("earlier", instant, 3)}})
+	got, err := f.FamilySightings(f.ctx, proberGroup(5).Family.Fingerprint, mostCourse+1)
+	f.ok(err)
+	if n := len(got.List); n != mostCourse+1 || got.List[n-1].CaseID != short.ID || got.Cases != 2 {
+		t.Errorf("%d sightings of %d cases, the last %+v", n, got.Cases, got.List[n-1])
+	}
+	if got.List[0].Highest != 9000 {
+		t.Errorf("the highest of the long course is %d", got.List[0].Highest)
+	}
+}
+
+func TestLettersOfEveryScriptAreFoundWithoutRegardToCase(t *testing.T) {
+	f := open(t)
+	c := f.newCase("Ärger mit ΣΊΓΜΑ")
+	_, err := f.SetField(f.ctx, c.ID, "ticket", "ÄNDERUNG-7")
+	f.ok(err)
+	r := kubeletResult("2")
+	r.Snapshots[0].Process.Name.Value, r.Snapshots[0].Process.Host.Value = "Überwacher", "Knoten-Ö"
+	group := &r.Snapshots[0].Groups[0]
+	group.Family.Loose = []string{"main.(*Prüfer).Öffne"}
+	group.Variants[0].Stack.Frames[0].Func = "main.(*Prüfer).Öffne"
+	f.filled(c.ID, "1", r)
+	for name, q := range map[string]CaseQuery{
+		"title": {Text: "Ärger"}, "title in small letters": {Text: "ärger mit σίγμα"}, "ticket": {Text: "änderung"},
+		"process": {Process: "ÜBERWACHER"}, "host": {Host: "knoten-ö"},
+	} {
+		q.Limit = 10
+		if got, total, err := f.Cases(f.ctx, q); err != nil || len(got) != 1 || total != 1 {
+			t.Errorf("%s: %d of %d cases, %v", name, len(got), total, err)
+		}
+	}
+	for query, want := range map[string][3]int{
+		"Ärger": {0, 1, 0}, "änderung ä": {0, 1, 0}, "ü": {1, 0, 1}, "Ö": {1, 0, 1}, "PRÜFER": {1, 0, 0}, "überwacher KNOTEN-Ö": {0, 0, 1},
+	} {
+		got, err := f.SearchFunctions(f.ctx, query, 10)
+		f.ok(err)
+		if n := [3]int{len(got.Families), len(got.Cases), len(got.Processes)}; n != want {
+			t.Errorf("%q finds %d families, cases and processes, want %d", query, n, want)
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"leakdiff/analysis"
@@ -76,44 +75,6 @@ UPDATE bundle SET status = 'running', fault = ''
 WHERE seq = (SELECT bundle_seq FROM job WHERE id = ?)
 RETURNING id`
 
-// SetProgress says how far a running job is. It is kept in memory and may be
-// called for every file.
-func (s *Store) SetProgress(jobID, stage string, done, total int64) {
-	s.progress.set(jobID, stage, Progress{Done: done, Total: total})
-}
-
-// progressBoard holds the progress of running jobs.
-type progressBoard struct {
-	mu   sync.Mutex
-	jobs map[string]stageProgress
-}
-
-type stageProgress struct {
-	stage    string
-	progress Progress
-}
-
-func (b *progressBoard) set(job, stage string, p Progress) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.jobs == nil {
-		b.jobs = map[string]stageProgress{}
-	}
-	b.jobs[job] = stageProgress{stage, p}
-}
-
-func (b *progressBoard) of(job string) (string, Progress) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.jobs[job].stage, b.jobs[job].progress
-}
-
-func (b *progressBoard) forget(job string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	delete(b.jobs, job)
-}
-
 // FailJob ends a running job without a result; the fault is shown with the
 // bundle. An older result stays visible.
 func (s *Store) FailJob(ctx context.Context, jobID string, why *analysis.Fault) error {
@@ -127,7 +88,7 @@ func (s *Store) CancelJob(ctx context.Context, jobID string) error {
 }
 
 func (s *Store) giveUp(ctx context.Context, jobID string, end Status, why *analysis.Fault) error {
-	err := s.write(ctx, "ending a job", func(tx *sql.Tx) error {
+	return s.write(ctx, "ending a job", func(tx *sql.Tx) error {
 		target, err := targetOf(ctx, tx, jobID)
 		if err != nil {
 			return err
@@ -137,10 +98,6 @@ func (s *Store) giveUp(ctx context.Context, jobID string, end Status, why *analy
 		}
 		return endJob(ctx, tx, target, end, why)
 	})
-	if err == nil {
-		s.progress.forget(jobID)
-	}
-	return err
 }
 
 // endJob removes what the job wrote and says how it ended.

@@ -181,7 +181,7 @@ func (f *fixture) wantUnseen(caseID, snapshotID string) {
 	}
 	_, err = f.Family(f.ctx, fingerprint)
 	wantCode(f.t, err, "not_found")
-	if seen, err := f.FamilySightings(f.ctx, fingerprint); len(seen) > 0 || err != nil {
+	if seen, err := f.FamilySightings(f.ctx, fingerprint, 10); len(seen.List) > 0 || seen.Cases > 0 || err != nil {
 		f.t.Errorf("FamilySightings: %v, %v", seen, err)
 	}
 	for _, query := range []string{"prober", "kubelet", "in"} {

@@ -222,19 +222,6 @@ SELECT owner_hash, title, counts, created_at, expires_at, withdrawn_at
 FROM permalink
 WHERE id = ?`
 
-// CheckPermalinkOwner reports whether the key is the one that CreatePermalink
-// returned for this link.
-func (s *Store) CheckPermalinkOwner(ctx context.Context, id, key string) bool {
-	var hash []byte
-	if err := s.reader.QueryRowContext(ctx, permalinkOwnerSQL, id).Scan(&hash); err != nil {
-		return false
-	}
-	return fits(key, hash)
-}
-
-const permalinkOwnerSQL = `
-SELECT owner_hash FROM permalink WHERE id = ?`
-
 const expirePermalinksSQL = `
 UPDATE permalink SET record = NULL, raw = NULL
 WHERE expires_at <= ? AND record IS NOT NULL`

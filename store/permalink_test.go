@@ -81,7 +81,7 @@ func TestAPermalinkExpiresOnTime(t *testing.T) {
 func TestTheOwnerExtendsAPermalink(t *testing.T) {
 	f := open(t)
 	p, key := f.permalink(Permalink{Expires: f.clock.now.Add(time.Hour)})
-	other, otherKey := f.permalink(Permalink{})
+	_, otherKey := f.permalink(Permalink{})
 	later := f.clock.now.Add(48 * time.Hour)
 	wantCode(t, f.ExtendPermalink(f.ctx, p.ID, otherKey, later), "forbidden")
 	wantCode(t, f.ExtendPermalink(f.ctx, p.ID, "", later), "forbidden")
@@ -94,9 +94,6 @@ func TestTheOwnerExtendsAPermalink(t *testing.T) {
 	f.ok(f.ExtendPermalink(f.ctx, p.ID, key, time.Time{}))
 	if got, err := f.Permalink(f.ctx, p.ID); err != nil || !got.Expires.IsZero() {
 		t.Errorf("got %v, %v", got.Expires, err)
-	}
-	if !f.CheckPermalinkOwner(f.ctx, p.ID, key) || f.CheckPermalinkOwner(f.ctx, other.ID, key) || f.CheckPermalinkOwner(f.ctx, "none", key) {
-		t.Error("the wrong key fits")
 	}
 }
 

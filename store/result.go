@@ -68,11 +68,7 @@ func (s *Store) FinishJob(ctx context.Context, jobID string, r Result) error {
 		}
 	}
 	r.Problems = problems
-	if err := s.publish(ctx, &p, jobID, r); err != nil {
-		return err
-	}
-	s.progress.forget(jobID)
-	return nil
+	return s.publish(ctx, &p, jobID, r)
 }
 
 func (s *Store) isDone(ctx context.Context, jobID string) (bool, error) {

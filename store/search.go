@@ -103,13 +103,13 @@ hit (w, family_seq) AS (
     UNION
     SELECT word.w, ff.family_seq
     FROM word
-    CROSS JOIN function ON instr(lower(function.name), word.w) > 0
+    CROSS JOIN function ON instr(unicode_lower(function.name), word.w) > 0
     CROSS JOIN function_family ff ON ff.function_seq = function.seq
     WHERE length(word.w) < 3
     UNION
     SELECT word.w, family.seq
     FROM word
-    CROSS JOIN family ON instr(lower(family.words), word.w) > 0
+    CROSS JOIN family ON instr(unicode_lower(family.words), word.w) > 0
     WHERE length(word.w) < 3
     UNION
     SELECT word.w, family.seq
@@ -165,9 +165,9 @@ func searchFamilies(ctx context.Context, tx *sql.Tx, words string, limit int) ([
 const searchCasesSQL = caseColumns + `
 WHERE NOT EXISTS (
     SELECT 1 FROM json_each(?1) word
-    WHERE instr(lower(c.title), word.value) = 0 AND NOT EXISTS (
+    WHERE instr(unicode_lower(c.title), word.value) = 0 AND NOT EXISTS (
         SELECT 1 FROM case_field f
-        WHERE f.case_seq = c.seq AND f.field = 'ticket' AND instr(lower(f.value), word.value) > 0)
+        WHERE f.case_seq = c.seq AND f.field = 'ticket' AND instr(unicode_lower(f.value), word.value) > 0)
 )
 ORDER BY c.created_at DESC, c.seq DESC
 LIMIT ?2`
@@ -177,7 +177,7 @@ SELECT v.host, v.process, count(DISTINCT v.case_seq), count(DISTINCT v.id)
 FROM visible_snapshot v
 WHERE NOT EXISTS (
     SELECT 1 FROM json_each(?1) word
-    WHERE instr(lower(v.process || ' ' || v.host), word.value) = 0
+    WHERE instr(unicode_lower(v.process || ' ' || v.host), word.value) = 0
 )
 GROUP BY v.host, v.process
 ORDER BY count(DISTINCT v.case_seq) DESC, v.process, v.host

@@ -9,16 +9,18 @@ import (
 	"context"
 	"crypto/rand"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"io"
 	"log/slog"
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
-	_ "modernc.org/sqlite" // the driver "sqlite"
+	"modernc.org/sqlite"
 
 	"leakdiff/migrations"
 	"leakdiff/store/blob"
@@ -61,7 +63,6 @@ type Store struct {
 	// referring orders the rows that refer to blobs and the removal of blobs that
 	// no row refers to.
 	referring sync.Mutex
-	progress  progressBoard
 
 	// watcher is the connection that Changes asks, nil until then.
 	watch   sync.Mutex
@@ -131,13 +132,33 @@ func connect(file string, n int, extra string) (*sql.DB, error) {
 		"&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(ON)" +
 		"&_pragma=cache_size(-1024)&_pragma=temp_store(MEMORY)&_pragma=secure_delete(ON)" +
 		"&_pragma=journal_size_limit(8388608)&" + extra
-	db, err := sql.Open("sqlite", dsn)
-	if err != nil {
+	d := &sqlite.Driver{}
+	if err := d.RegisterDeterministicScalarFunction("unicode_lower", 1, unicodeLower); err != nil {
 		return nil, err
 	}
+	db := sql.OpenDB(connector{d, dsn})
 	db.SetMaxOpenConns(n)
 	db.SetMaxIdleConns(n)
 	return db, nil
+}
+
+// connector opens connections with the functions of their driver.
+type connector struct {
+	driver *sqlite.Driver
+	dsn    string
+}
+
+func (c connector) Connect(context.Context) (driver.Conn, error) { return c.driver.Open(c.dsn) }
+
+func (c connector) Driver() driver.Driver { return c.driver }
+
+// unicodeLower is strings.ToLower for queries: SQLite's own lower knows ASCII alone, and
+// would never meet the words of a query. What is no text stays as it is.
+func unicodeLower(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
+	if text, ok := args[0].(string); ok {
+		return strings.ToLower(text), nil
+	}
+	return args[0], nil
 }
 
 // Close gives running jobs back to the queue and releases the directory. Workers

@@ -75,18 +75,32 @@ func (s *Store) SetMark(ctx context.Context, caseID string, m Mark) (before Mark
 		if _, err := tx.ExecContext(ctx, setMarkSQL, caseID, m.Process, m.Fingerprint, string(m.State), m.Note, m.Outcome, now, before.Words()); err != nil {
 			return err
 		}
-		if m.State == analysis.Benign {
-			_, err = tx.ExecContext(ctx, rememberBenignSQL, m.Process, m.Fingerprint, m.Note, now)
-		} else {
-			_, err = tx.ExecContext(ctx, forgetBenignSQL, m.Process, m.Fingerprint)
-		}
-		if err == nil && (m.State == analysis.Benign) != (before.State == analysis.Benign) {
+		changed, err := setBenign(ctx, tx, m, before, now)
+		if err == nil && changed {
 			// What other cases say of the family in their summary changes as well.
 			_, err = tx.ExecContext(ctx, staleSummariesSQL, m.Process, m.Fingerprint)
 		}
 		return err
 	})
 	return before, err
+}
+
+// setBenign keeps a benign family for every case, or takes that back where the mark
+// that is replaced said so: a mark of another kind never did. It reports whether
+// the family is benign now and was not before, or the other way round.
+func setBenign(ctx context.Context, tx *sql.Tx, m, before Mark, now int64) (changed bool, err error) {
+	if m.State != analysis.Benign && before.State != analysis.Benign {
+		return false, nil
+	}
+	query, args := forgetBenignSQL, []any{m.Process, m.Fingerprint}
+	if m.State == analysis.Benign {
+		query, args = rememberBenignSQL, append(args, m.Note, now)
+	}
+	n, err := rowsOf(tx.ExecContext(ctx, query, args...))
+	if err == nil && n == 0 && m.State == analysis.Benign {
+		_, err = tx.ExecContext(ctx, rewordBenignSQL, args...)
+	}
+	return n > 0, err
 }
 
 const markSQL = `
@@ -101,7 +115,10 @@ ON CONFLICT (case_seq, process, fingerprint) DO UPDATE SET
 
 const rememberBenignSQL = `
 INSERT INTO benign (process, fingerprint, reason, edited_at) VALUES (?, ?, ?, ?)
-ON CONFLICT (process, fingerprint) DO UPDATE SET reason = excluded.reason, edited_at = excluded.edited_at`
+ON CONFLICT (process, fingerprint) DO NOTHING`
+
+const rewordBenignSQL = `
+UPDATE benign SET reason = ?3, edited_at = ?4 WHERE process = ?1 AND fingerprint = ?2`
 
 const staleSummariesSQL = `
 UPDATE cases SET summarised = 0
@@ -117,16 +134,20 @@ type Memory struct {
 }
 
 // Memories are what people said about a family in all cases, the newest first, and
-// the processes in which it is benign although the case that said so is gone.
-func (s *Store) Memories(ctx context.Context, fingerprint string) (out []Memory, err error) {
+// the processes in which it is benign although the case that said so is gone: at most
+// limit of them, and how many there are in all.
+func (s *Store) Memories(ctx context.Context, fingerprint string, limit int) (out []Memory, total int, err error) {
 	err = s.read(ctx, "reading what was said of a family", func(tx *sql.Tx) error {
-		out, err = collect(ctx, tx, scanMemory, memoriesSQL, fingerprint)
+		if err := tx.QueryRowContext(ctx, countMemoriesSQL, fingerprint).Scan(&total); err != nil {
+			return err
+		}
+		out, err = collect(ctx, tx, scanMemory, memoriesSQL, fingerprint, max(limit, 0))
 		return err
 	})
-	return out, err
+	return out, total, err
 }
 
-const memoriesSQL = `
+const allMemoriesSQL = `
 SELECT c.id, c.title, t.process, t.fingerprint, t.state, t.note, t.outcome, t.edited_at
 FROM triage t
 JOIN cases c ON c.seq = t.case_seq
@@ -135,8 +156,14 @@ UNION ALL
 SELECT '', '', b.process, b.fingerprint, 'benign', b.reason, '', b.edited_at
 FROM benign b
 WHERE b.fingerprint = ?1 AND NOT EXISTS (
-    SELECT 1 FROM triage t WHERE t.fingerprint = ?1 AND t.process = b.process AND t.state = 'benign')
-ORDER BY 8 DESC, 1`
+    SELECT 1 FROM triage t WHERE t.fingerprint = ?1 AND t.process = b.process AND t.state = 'benign')`
+
+const memoriesSQL = allMemoriesSQL + `
+ORDER BY 8 DESC, 1
+LIMIT ?2`
+
+const countMemoriesSQL = `
+SELECT count(*) FROM (` + allMemoriesSQL + `)`
 
 func scanMemory(rows *sql.Rows) (m Memory, err error) {
 	var at int64

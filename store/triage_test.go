@@ -1,6 +1,8 @@
 package store
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -42,7 +44,10 @@ func TestABenignFamilyIsBenignInEveryCaseOfTheProcess(t *testing.T) {
 	if m := only(first.ID); m.State != analysis.Benign {
 		t.Errorf("the first case's own mark is %+v", m)
 	}
-	memories, err := f.Memories(f.ctx, "g1:aa")
+	if few, total, err := f.Memories(f.ctx, "g1:aa", 1); err != nil || len(few) != 1 || few[0].CaseTitle != "second" || total != 2 {
+		t.Errorf("%+v of %d (%v), want the newest of 2", few, total, err)
+	}
+	memories, _, err := f.Memories(f.ctx, "g1:aa", 10)
 	f.ok(err)
 	if len(memories) != 2 || memories[0].CaseTitle != "second" || memories[1].CaseTitle != "first" {
 		t.Errorf("memories %+v, want both cases, the newest first", memories)
@@ -51,7 +56,7 @@ func TestABenignFamilyIsBenignInEveryCaseOfTheProcess(t *testing.T) {
 	t.Run("and outlives the case that said so", func(t *testing.T) {
 		mark(first.ID, analysis.Benign, "one per pod")
 		f.ok(f.DeleteCase(f.ctx, first.ID, WithdrawPermalinks))
-		memories, err := f.Memories(f.ctx, "g1:aa")
+		memories, _, err := f.Memories(f.ctx, "g1:aa", 10)
 		f.ok(err)
 		if len(memories) != 2 || memories[0].CaseID != "" && memories[1].CaseID != "" {
 			t.Errorf("memories %+v, want one without a case", memories)
@@ -65,6 +70,63 @@ func TestABenignFamilyIsBenignInEveryCaseOfTheProcess(t *testing.T) {
 		_, err = f.SetMark(f.ctx, "cnone", Mark{Process: process, Fingerprint: "g1:aa"})
 		wantCode(t, err, "not_found")
 	})
+}
+
+func TestAMarkThatNeverSaidBenignTakesNothingBack(t *testing.T) {
+	f := open(t)
+	process := kubeletResult("1").Snapshots[0].Process.Name.Value
+	cases := map[string]string{}
+	for i, name := range []string{"a", "b", "c"} {
+		c := f.newCase(name)
+		cases[name] = c.ID
+		f.filled(c.ID, name, kubeletResult(fmt.Sprint(i+1)))
+	}
+	summed := func() {
+		for _, id := range cases {
+			f.ok(f.SetCaseSummary(f.ctx, id, Summary{Endings: []Ending{{Process: process, Fingerprint: "g1:aa", Verdict: "leaking"}}}))
+		}
+	}
+	mark := func(name string, state analysis.TriageState, note string) {
+		t.Helper()
+		f.clock.advance(time.Second)
+		_, err := f.SetMark(f.ctx, cases[name], Mark{Process: process, Fingerprint: "g1:aa", Triage: analysis.Triage{State: state, Note: note}})
+		f.ok(err)
+	}
+	inherits := func(want bool) {
+		t.Helper()
+		marks, err := f.Marks(f.ctx, cases["b"])
+		f.ok(err)
+		if got := len(marks) == 1 && marks[0].State == analysis.Benign && marks[0].Remembered; got != want {
+			t.Errorf("case b has %+v, want a remembered benign mark: %v", marks, want)
+		}
+	}
+	stale := func(want ...string) {
+		t.Helper()
+		ids, err := f.CasesToSummarise(f.ctx, "")
+		f.ok(err)
+		var got []string
+		for _, name := range []string{"a", "b", "c"} {
+			if slices.Contains(ids, cases[name]) {
+				got = append(got, name)
+			}
+		}
+		wantEqual(t, want, got)
+		summed()
+	}
+	summed()
+	mark("c", analysis.Reviewed, "")
+	stale("c")
+	mark("a", analysis.Benign, "one per pod")
+	stale("a", "b", "c")
+	inherits(true)
+	mark("c", analysis.Reviewed, "with a note")
+	stale("c")
+	inherits(true)
+	mark("a", analysis.Benign, "one for each pod")
+	stale("a")
+	mark("a", analysis.MarkedSuspect, "it grows")
+	stale("a", "b", "c")
+	inherits(false)
 }
 
 func TestTheLastOneToWriteAFieldWinsAndLearnsWhatItReplaced(t *testing.T) {

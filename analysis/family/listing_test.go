@@ -305,7 +305,7 @@ func TestWatchesAreNamedAndJudged(t *testing.T) {
 		"nothing is known without a mountinfo":     {analysis.Watch{Device: cpu, Inode: 77, Mask: dir}, []family.InodeList{trees}, nil, "", "unknown", false},
 		"without a list a cgroup is not decidable": {analysis.Watch{Device: cpu, Inode: 78, Mask: dir}, nil, mounts, "", "mounted", false},
 	} {
-		got := family.NameWatches([]analysis.Watch{c.watch}, c.mounts, c.lists...)[0]
+		got := family.Scene{Mounts: c.mounts, Lists: c.lists}.Name([]analysis.Watch{c.watch})[0]
 		if got.Path != c.path || got.Status != c.status || got.Strong() != c.strong || c.strong && got.Why == "" {
 			t.Errorf("%s: got %+v", what, got)
 		}
@@ -317,7 +317,7 @@ func TestWatchesAreNamedAndJudged(t *testing.T) {
 			t.Errorf("%s: a name makes another family", what)
 		}
 	}
-	removed := family.NameWatches([]analysis.Watch{{Device: cpu, Inode: 78, Mask: dir}}, mounts, trees)[0]
+	removed := family.Scene{Mounts: mounts, Lists: []family.InodeList{trees}}.Name([]analysis.Watch{{Device: cpu, Inode: 78, Mask: dir}})[0]
 	if f := family.OfTarget(analysis.Watch{Device: cpu, Inode: 78, Mask: dir}, removed); f.Title != "inotify watch on a removed cgroup of cgroup /sys/fs/cgroup/cpu, IN_MOVED_FROM|IN_MOVED_TO|IN_CREATE|IN_DELETE" {
 		t.Errorf("got %q", f.Title)
 	}

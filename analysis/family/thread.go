@@ -160,40 +160,6 @@ func ExactThread(s *analysis.Stack) string {
 	return digest("e", b.String())
 }
 
-// ExplainThread lists what the family of a thread is made of: its name, its
-// state, then every frame as printed, leaf first, with the rules that changed it.
-// The step that gave the title its frame is marked.
-func ExplainThread(t *analysis.Thread) []Step {
-	r := new(Threads).stack(t.Stack)
-	name := Step{Printed: t.Name, Compared: ThreadName(t.Name)}
-	if name.Compared != name.Printed {
-		name.Rule = "numbers, addresses and ids of the name replaced, its volatile end cut"
-	}
-	state := Step{Printed: t.State, Compared: threadClass(t, r)}
-	switch {
-	case t.Sort == analysis.VMThread:
-		state.Rule = "what a thread of the virtual machine does at the moment makes no family"
-	case t.State == "" || !javaState(t.State):
-		state.Rule = "class of the state, told by the innermost frame"
-	case state.Compared != state.Printed:
-		state.Rule = "class of the state"
-	}
-	steps := []Step{name, state}
-	telling := r.telling()
-	titled := false
-	for i := range r.frames {
-		f := &r.frames[i]
-		step := Step{Printed: f.printed, Rule: strings.Join(f.rules, ", ")}
-		if !f.dropped {
-			step.Compared = f.loose
-			step.Title = !titled && telling != "" && f.loose == telling
-			titled = titled || step.Title
-		}
-		steps = append(steps, step)
-	}
-	return steps
-}
-
 // The classes of thread states.
 const (
 	classRunning = "running"
@@ -233,14 +199,6 @@ func threadClass(t *analysis.Thread, r *stackReading) string {
 		return classWaiting
 	}
 	return classRunning
-}
-
-func javaState(s string) bool {
-	switch s {
-	case "RUNNABLE", "WAITING", "TIMED_WAITING", "BLOCKED", "NEW", "TERMINATED":
-		return true
-	}
-	return false
 }
 
 // nameRule replaces what differs between the threads of one sort. The rule is

@@ -1,7 +1,6 @@
 package family_test
 
 import (
-	"fmt"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -306,22 +305,8 @@ func TestAStateThatWasNotPrintedIsToldByTheLeaf(t *testing.T) {
 	}
 }
 
-func TestTheKeyOfAThreadIsExplained(t *testing.T) {
+func TestTheCanonicalTextOfAThreadHoldsWhatIsCompared(t *testing.T) {
 	x := javaThread("pool-1-thread-2", "TIMED_WAITING", "jdk.internal.misc.Unsafe.park", "a.B$$Lambda$3/0x01.run", "a.B.run")
-	var got []string
-	for _, s := range family.ExplainThread(x) {
-		got = append(got, fmt.Sprintf("%s | %s | %s | %v", s.Printed, s.Rule, s.Compared, s.Title))
-	}
-	want := []string{
-		"pool-1-thread-2 | numbers, addresses and ids of the name replaced, its volatile end cut | pool-N-thread-N | false",
-		"TIMED_WAITING | class of the state | waiting | false",
-		"jdk.internal.misc.Unsafe.park(java.base@17/X.java:1) |  | jdk.internal.misc.Unsafe.park | false",
-		"a.B$$Lambda$3/0x01.run(java.base@17/X.java:2) | number of the lambda class cut, hidden class, left out by dump_to_file |  | false",
-		"a.B.run(java.base@17/X.java:3) |  | a.B.run | true",
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
 	if text := family.CanonicalThread(x); text != "t1\njava\n\"pool-N-thread-N\"\nwaiting\na.B.run\njdk.internal.misc.Unsafe.park\n" {
 		t.Errorf("canonical text %q", text)
 	}

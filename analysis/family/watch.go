@@ -141,16 +141,6 @@ func (m *Mounts) of(name string) (analysis.Mount, bool) {
 	return analysis.Mount{}, false
 }
 
-// NameWatches says of each watch what it is on, in their order, by the mounts and
-// inode lists of the same instant; m may be nil and lists missing. A cgroup keeps its
-// watches when it is removed (the kernel sends no IN_IGNORED), so that an inode which
-// the whole listed tree of its hierarchy does not hold is a removed one; a list of
-// directories alone says so of watches on directories only, which ask for IN_CREATE
-// or IN_DELETE. Other file systems drop the watches of what is deleted.
-func NameWatches(watches []analysis.Watch, m *Mounts, lists ...InodeList) []WatchTarget {
-	return Scene{Mounts: m, Lists: lists}.Name(watches)
-}
-
 // Scene is what one instant knows of the files that are watched.
 type Scene struct {
 	// Mounts may be nil.
@@ -168,8 +158,13 @@ type handleKey struct {
 	handle string
 }
 
-// Name is NameWatches with all that the scene holds. A handle that was opened on the
-// host proves more than a list: it leads to the file, or to nothing any more.
+// Name says of each watch what it is on, in their order, by the mounts and inode lists
+// of the same instant. A cgroup keeps its watches when it is removed (the kernel sends
+// no IN_IGNORED), so that an inode which the whole listed tree of its hierarchy does
+// not hold is a removed one; a list of directories alone says so of watches on
+// directories only, which ask for IN_CREATE or IN_DELETE. Other file systems drop the
+// watches of what is deleted. A handle that was opened on the host proves more than a
+// list: it leads to the file, or to nothing any more.
 func (s Scene) Name(watches []analysis.Watch) []WatchTarget {
 	var t trees
 	if s.Mounts != nil {
@@ -244,7 +239,7 @@ func (t trees) lack(w analysis.Watch, fstype string) bool {
 // (procfs.md sections 1, 3 and 9).
 func (m *Mounts) OfWatch(w analysis.Watch) *analysis.Family { return OfTarget(w, m.target(w, trees{})) }
 
-// OfTarget is OfWatch for a watch that NameWatches has named: watches on removed
+// OfTarget is OfWatch for a watch that Scene.Name has named: watches on removed
 // cgroups are a family of their own. A path is no part of the key; it differs from
 // watch to watch.
 func OfTarget(w analysis.Watch, t WatchTarget) *analysis.Family {

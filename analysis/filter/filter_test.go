@@ -143,7 +143,8 @@ func TestAnErrorSaysWhereWhatAndWhatToWrite(t *testing.T) {
 		"a quote with a word behind it":             {`"a"b`, 4, "a word goes on behind its quote"},
 		"an expression that is not closed":          {"x /foo.*", 3, "the expression is not closed"},
 		"an expression that is not understood":      {"/a(/", 1, "the expression is not understood (missing closing ): `a(`)"},
-		"an expression that becomes too large":      {"/((a{100}){10}){3}/", 1, "the expression"},
+		"an expression that becomes too large":      {"/(a{99}){10}[ab]{9}/", 1, "the expression is too large"},
+		"expressions that are too large together":   {"x" + strings.Repeat(" -/((.?){20}){10}!/", 50), 23, "the expressions of the filter are too large together"},
 		"an expression of a number":                 {"count:/1/", 7, "count is a number"},
 		"an expression that is too long":            {"/" + strings.Repeat("a", 201) + "/", 1, "is longer than 200 bytes"},
 		"or with nothing to its right":              {"a |", 4, "a term is missing beside |"},
@@ -315,5 +316,12 @@ func BenchmarkMatch(b *testing.B) {
 				f.Match(row)
 			}
 		})
+	}
+}
+
+func TestALongFilterOfPlainExpressionsIsTaken(t *testing.T) {
+	text := strings.TrimSpace(strings.Repeat("/"+strings.Repeat("a", 197)+"/ ", 5))
+	if _, err := filter.Parse(text); err != nil {
+		t.Errorf("%d bytes of plain letters: %v", len(text), err)
 	}
 }

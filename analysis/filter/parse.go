@@ -12,13 +12,15 @@ import (
 	"unicode/utf8"
 )
 
-// What is bounded: the text in bytes, its terms, one expression in bytes and in
-// instructions of its program, and the digits of a number.
+// What is bounded: the text in bytes, its terms, one expression in bytes, the
+// instructions of the programs of all expressions together, and the digits of a
+// number. The time of a match grows with those instructions; a text without
+// repetitions has about as many as it has letters.
 const (
 	MaxLength  = 1000
 	maxTerms   = 64
 	maxPattern = 200
-	maxProgram = 2000
+	maxProgram = 1000
 	maxDigits  = 64
 
 	mostNumber, leastNumber = 1e15, 1e-6
@@ -71,6 +73,8 @@ type parser struct {
 	text  string
 	at    int
 	terms int
+	// instructions are those of the expressions so far.
+	instructions int
 }
 
 func (p *parser) done() bool { return p.at >= len(p.text) }
@@ -90,7 +94,7 @@ func (p *parser) blanks() bool {
 	return p.at > from
 }
 
-// fail is an error at a byte of the text.
+// failAt is an error at a byte of the text.
 func (p *parser) failAt(at int, what, want, hint string) error {
 	return &Error{Column: utf8.RuneCountInString(p.text[:min(at, len(p.text))]) + 1, What: what, Want: want, Hint: hint}
 }
@@ -273,34 +277,48 @@ func (p *parser) pattern(t *Term, length int) error {
 	if t.Field.numeric() {
 		return p.failAt(p.at, string(t.Field)+" is a number", t.Field.wants(), "")
 	}
-	expression, why := compile(t.Text)
+	expression, size, why := compile(t.Text)
 	if why != "" {
 		return p.failAt(p.at, "the expression "+why, "RE2 syntax", "write a \\ before a sign that is meant as itself")
+	}
+	if size > maxProgram {
+		return p.tooLarge("the expression is too large", size)
+	}
+	if p.instructions += size; p.instructions > maxProgram {
+		return p.tooLarge("the expressions of the filter are too large together", p.instructions)
 	}
 	t.expression = expression
 	p.at += length
 	return nil
 }
 
-// compile is regexp.Compile with a bound on what the program may become: the time
-// of a match grows with it.
-func compile(text string) (*regexp.Regexp, string) {
+// tooLarge refuses what every family would have to pass.
+func (p *parser) tooLarge(what string, size int) error {
+	return p.failAt(p.at, fmt.Sprintf("%s: %d instructions", what, size), fmt.Sprintf("at most %d", maxProgram), "repeat less: x{100} counts a hundred times, (x{10}){10} as well")
+}
+
+// compile is regexp.Compile with the number of instructions that the expression
+// becomes; why says what is wrong with it.
+func compile(text string) (expression *regexp.Regexp, size int, why string) {
 	if len(text) > maxPattern {
-		return nil, fmt.Sprintf("is longer than %d bytes", maxPattern)
+		return nil, 0, fmt.Sprintf("is longer than %d bytes", maxPattern)
 	}
 	tree, err := syntax.Parse(text, syntax.Perl)
 	if err != nil {
-		return nil, "is not understood (" + strings.TrimPrefix(err.Error(), "error parsing regexp: ") + ")"
+		return nil, 0, "is not understood (" + strings.TrimPrefix(err.Error(), "error parsing regexp: ") + ")"
 	}
 	program, err := syntax.Compile(tree.Simplify())
-	if err != nil || len(program.Inst) > maxProgram {
-		return nil, "is too large"
-	}
-	expression, err := regexp.Compile(text)
 	if err != nil {
-		return nil, "is not understood"
+		return nil, 0, "is not understood"
 	}
-	return expression, ""
+	if len(program.Inst) > maxProgram {
+		return nil, len(program.Inst), ""
+	}
+	expression, err = regexp.Compile(text)
+	if err != nil {
+		return nil, 0, "is not understood"
+	}
+	return expression, len(program.Inst), ""
 }
 
 // quoted reads "a \"b\" c".

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -62,8 +63,15 @@ type captureStep struct {
 	Error  string    `json:"error"`
 }
 
-// captureLimit is more than any manifest has.
-const captureLimit = 16 << 20
+// The bounds of a manifest: more than any has, in bytes and in steps; how far a step
+// may lie from the start of its round, in which every endpoint may hang; and the bytes
+// of its words that are told.
+const (
+	captureLimit = 16 << 20
+	mostSteps    = 200
+	longestRound = 6 * time.Hour
+	longestWords = 500
+)
 
 // readCapture reads the manifest of a capture: whose it is and when, what failed, and
 // the hashes, which are compared when all files have been read.
@@ -72,11 +80,14 @@ func readCapture(r *reader, body io.Reader, p *part, a *analysis.Artifact) error
 	if err := json.NewDecoder(io.LimitReader(body, captureLimit)).Decode(m); err != nil {
 		return &analysis.Fault{Code: "unreadable", What: "the manifest of a capture is damaged", Why: err.Error(), Hint: "the files beside it are read as they are; their hashes are not compared"}
 	}
+	steps := len(m.Steps)
+	m.bound()
 	p.capture, p.host, p.pid, p.name = m, m.Host, m.Process.PID, m.Process.Name
 	p.version = strings.Trim(strings.TrimSpace(m.Process.Version)+", "+m.Process.Go, ", ")
-	if at := m.Started; at.Year() >= 2000 && at.Before(r.cfg.Now().Add(24*time.Hour)) {
-		p.captured = at.UTC()
+	if r.plausible(m.Started) {
+		p.captured = m.Started.UTC()
 	}
+	r.disbelieve(m, p)
 	lost := 0
 	for _, s := range m.Steps {
 		if s.Status == "done" {
@@ -91,7 +102,12 @@ func readCapture(r *reader, body io.Reader, p *part, a *analysis.Artifact) error
 		r.skipped[why] = true
 		r.problem(s.problem(m, p.path))
 	}
-	a.Outcome = fmt.Sprintf("round %d of %d, %s", m.Round+1, m.Rounds, plural(len(m.Steps), "step", "steps"))
+	if more := steps - len(m.Steps); more > 0 {
+		r.problem(analysis.Problem{Path: p.path, Offset: -1, Severity: analysis.Warning,
+			What: fmt.Sprintf("%d steps of the manifest are not looked at", more), Why: fmt.Sprintf("it lists %d, and %d are more than a capture has", steps, mostSteps),
+			Hint: "the files beside it are read as they are; upload the manifest as leakdiff collect wrote it"})
+	}
+	a.Outcome = fmt.Sprintf("round %d of %d, %s", m.Round+1, m.Rounds, plural(steps, "step", "steps"))
 	if lost > 0 {
 		a.Outcome += fmt.Sprintf(", %d without all of its evidence", lost)
 	}
@@ -99,6 +115,53 @@ func readCapture(r *reader, body io.Reader, p *part, a *analysis.Artifact) error
 		a.Outcome += ", interrupted"
 	}
 	return nil
+}
+
+// bound keeps the first steps, and of words what can be told.
+func (m *captureManifest) bound() {
+	m.Steps = slices.Clone(m.Steps[:min(len(m.Steps), mostSteps)])
+	for i := range m.Steps {
+		s := &m.Steps[i]
+		s.Name, s.Error = clip(s.Name, longestWords), clip(s.Error, longestWords)
+	}
+	for _, word := range []*string{&m.Host, &m.Process.Name, &m.Process.Version, &m.Process.Go} {
+		*word = clip(*word, longestWords)
+	}
+}
+
+// plausible reports whether evidence can be of a time.
+func (r *reader) plausible(at time.Time) bool {
+	return at.Year() >= 2000 && at.Before(r.cfg.Now().Add(24*time.Hour))
+}
+
+// disbelieve takes the times from steps that cannot be of their round.
+func (r *reader) disbelieve(m *captureManifest, p *part) {
+	lost, first := 0, captureStep{}
+	for i := range m.Steps {
+		s := &m.Steps[i]
+		if s.At.IsZero() || r.plausible(m.Started) && r.plausible(s.At) && s.At.Sub(m.Started).Abs() <= longestRound {
+			continue
+		}
+		if lost++; lost == 1 {
+			first = *s
+		}
+		s.At = time.Time{}
+	}
+	if lost == 0 {
+		return
+	}
+	why := fmt.Sprintf("%s is said to be of %s, its round of %s: ", first.Name, first.At.UTC().Format(time.RFC3339), m.Started.UTC().Format(time.RFC3339))
+	switch {
+	case !r.plausible(m.Started):
+		why += "the round itself lies before 2000 or in the future"
+	case !r.plausible(first.At):
+		why += "that lies before 2000 or in the future"
+	default:
+		why += fmt.Sprintf("no step is %d hours away from its round", longestRound/time.Hour)
+	}
+	r.problem(analysis.Problem{Path: p.path, Offset: -1, Severity: analysis.Warning,
+		What: "the manifest has " + plural(lost, "step whose time is not believed", "steps whose times are not believed"), Why: why,
+		Hint: "their evidence counts as of the time of the snapshot; look after the clock of the host"})
 }
 
 // problem is what a step lost: "goroutines debug=2 at t3: no end within 10s".
@@ -117,9 +180,12 @@ func (s captureStep) problem(m *captureManifest, where string) analysis.Problem 
 
 // verify compares what a manifest says of its files with what was read.
 func (r *reader) verify() {
-	byPath := map[string]*analysis.Artifact{}
+	byPath, parts := map[string]*analysis.Artifact{}, map[string][]*part{}
 	for i := range r.artifacts {
 		byPath[r.artifacts[i].Path] = &r.artifacts[i]
+	}
+	for _, p := range r.parts {
+		parts[p.path] = append(parts[p.path], p)
 	}
 	for _, p := range r.parts {
 		if p.capture == nil {
@@ -132,18 +198,11 @@ func (r *reader) verify() {
 			where := directoryOf(p.path) + s.File
 			r.verifyStep(p, s, byPath[where])
 			if s.Status == "partial" {
-				r.cutParts(where)
+				// A dump may end between two goroutines and look whole.
+				for _, q := range parts[where] {
+					q.cut("the capture did not get to its end")
+				}
 			}
-		}
-	}
-}
-
-// cutParts marks what was read of a file that the capture did not get to the end of: a
-// dump may end between two goroutines and look whole.
-func (r *reader) cutParts(where string) {
-	for _, q := range r.parts {
-		if q.path == where {
-			q.cut("the capture did not get to its end")
 		}
 	}
 }
@@ -152,7 +211,7 @@ func (r *reader) verifyStep(p *part, s captureStep, a *analysis.Artifact) {
 	switch {
 	case a == nil:
 		r.problem(analysis.Problem{Path: p.path, Offset: -1, Severity: analysis.Warning,
-			What: path.Base(s.File) + " is missing", Why: "the manifest of the capture names it, and it is not in the upload",
+			What: clip(path.Base(s.File), longestWords) + " is missing", Why: "the manifest of the capture names it, and it is not in the upload",
 			Hint: "upload the archive as leakdiff collect wrote it"})
 	case s.SHA256 == "" || r.recoded[a.Path] || a.SHA256 == s.SHA256 || a.SHA256 == r.joinedSum(a, s.SHA256):
 	case a.Truncated:
@@ -260,7 +319,7 @@ func (p capturedProcess) start() string {
 
 func readHandles(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 	handles, problems, err := procfs.ParseHandles(body, p.path)
-	r.problems = append(r.problems, problems...)
+	r.problem(problems...)
 	p.handles = handles
 	a.Rows = len(handles)
 	a.Outcome = plural(len(handles), "watched file handle", "watched file handles")

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/bundle"
 )
 
 // manifest is one of a round, with steps as JSON.
@@ -126,5 +127,95 @@ func TestAWatchIsNamedByAnEarlierCaptureOfIt(t *testing.T) {
 				t.Error(d)
 			}
 		})
+	}
+}
+
+func TestTheStepsOfAManifestAreBounded(t *testing.T) {
+	var steps []string
+	for i := range 20_000 {
+		steps = append(steps, step(fmt.Sprintf("step %d", i), "failed", fmt.Sprintf("file %d", i), "2026-05-21T03:00:00Z", "", "x"))
+	}
+	r := run(t, map[string]string{
+		"c/t0/x/goroutine.debug2.txt": dump(5, 6),
+		"c/t0/x/manifest.json":        manifest(0, "2026-05-21T03:00:00Z", steps...),
+	})
+	if len(r.Snapshots) != 1 || len(r.Problems) != 2*mostSteps+1 {
+		t.Fatalf("%d snapshots, %d problems", len(r.Snapshots), len(r.Problems))
+	}
+	if p := r.Problems[mostSteps]; p.What != "19800 steps of the manifest are not looked at" {
+		t.Errorf("%+v", p)
+	}
+}
+
+func TestATimeOfAStepMustBeOfItsRound(t *testing.T) {
+	text := dump(5, 6)
+	for _, c := range []struct{ name, started, at, why string }{
+		{"minutes later", "2026-05-21T03:00:00Z", "2026-05-21T03:20:00Z", ""},
+		{"in the future", "2026-05-21T03:00:00Z", "2226-05-21T03:00:00Z", "lies before 2000 or in the future"},
+		{"before 2000", "2026-05-21T03:00:00Z", "1970-01-01T00:00:00Z", "lies before 2000 or in the future"},
+		{"of another day", "2026-05-21T03:00:00Z", "2026-05-20T03:00:00Z", "no step is 6 hours away from its round"},
+		{"of a round that is not believed", "1970-01-01T00:00:00Z", "2026-05-21T03:00:00Z", "the round itself lies before 2000"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := run(t, map[string]string{
+				"c/t0/x/goroutine.debug2.txt": text,
+				"c/t0/x/manifest.json":        manifest(0, c.started, step("goroutines debug=2", "done", "goroutine.debug2.txt", c.at, hexSum([]byte(text)), "")),
+			})
+			if got, want := len(r.Snapshots[0].Times), 0; c.why != "" && got != want {
+				t.Errorf("times %v", r.Snapshots[0].Times)
+			}
+			if c.why == "" {
+				if len(r.Problems) != 0 || len(r.Snapshots[0].Times) != 1 {
+					t.Errorf("times %v, problems %+v", r.Snapshots[0].Times, r.Problems)
+				}
+				return
+			}
+			if len(r.Problems) != 1 || r.Problems[0].What != "the manifest has 1 step whose time is not believed" || !strings.Contains(r.Problems[0].Why, c.why) {
+				t.Errorf("%+v", r.Problems)
+			}
+		})
+	}
+}
+
+func TestNoNumberOfNotesHidesAnError(t *testing.T) {
+	told := newTold(bundle.Budget{Problems: 3})
+	tell := func(n int, severity analysis.Severity) {
+		for range n {
+			told.add(analysis.Problem{What: string(severity), Severity: severity})
+		}
+	}
+	tell(10, analysis.Note)
+	back := told.aside()
+	tell(5, analysis.Warning)
+	inner := back()
+	if len(inner) != 3 {
+		t.Errorf("%d problems of the inner dump", len(inner))
+	}
+	told.add(inner...)
+	tell(2, analysis.Error)
+	told.close()
+	var got []string
+	for _, p := range told.list {
+		got = append(got, p.What)
+	}
+	want := []string{"note", "note", "note", "warning", "warning", "warning", "error", "error", "9 more problems of these files are not listed"}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestABundleOfFaultsStillSaysThatItHoldsNothing(t *testing.T) {
+	files := map[string]string{}
+	for i := range 5 {
+		files[fmt.Sprintf("c/t%d/x/manifest.json", i)] = manifest(i, "2026-05-21T03:00:00Z")[:200]
+	}
+	r := runWith(t, Config{Bundle: bundle.Config{Budget: bundle.Budget{Problems: 2}}}, files)
+	var got []string
+	for _, p := range r.Problems {
+		got = append(got, p.What)
+	}
+	want := []string{"the manifest of a capture is damaged", "the manifest of a capture is damaged", "3 more problems of these files are not listed", "no evidence of any process was found"}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
 	}
 }

@@ -104,7 +104,7 @@ func Run(ctx context.Context, cfg Config, inputs []bundle.Input) (Result, error)
 	if err != nil {
 		return Result{}, err
 	}
-	r.problems = append(r.problems, problems...)
+	r.told.list = append(r.told.list, problems...) // the walk has bounded them
 	r.closeDirectories()
 	r.verify()
 	r.tellEmpty()
@@ -114,12 +114,13 @@ func Run(ctx context.Context, cfg Config, inputs []bundle.Input) (Result, error)
 	if !cfg.Packed {
 		unpack(snapshots)
 	}
+	r.told.close()
 	r.nothingFound(snapshots)
 	r.countProblems()
 	r.progress.Stage = "done"
 	r.progress.Snapshots = len(snapshots)
 	r.report()
-	return Result{Artifacts: r.artifacts, Problems: r.problems, Snapshots: snapshots, Unpacked: stats.BytesOut}, nil
+	return Result{Artifacts: r.artifacts, Problems: r.told.list, Snapshots: snapshots, Unpacked: stats.BytesOut}, nil
 }
 
 func unpack(snapshots []analysis.Snapshot) {
@@ -154,9 +155,11 @@ func (r *reader) nothingFound(snapshots []analysis.Snapshot) {
 	if len(snapshots) > 0 {
 		return
 	}
+	// It is listed however many others there are.
+	say := func(p analysis.Problem) { r.told.list = append(r.told.list, p) }
 	why := fmt.Sprintf("%d files were looked at", len(r.artifacts))
 	switch {
-	case len(r.artifacts) == 0 && len(r.problems) > 0:
+	case len(r.artifacts) == 0 && len(r.told.list) > 0:
 		why = "nothing in it could be opened; the problems above say why"
 	case len(r.artifacts) == 0:
 		why = "there is no file in it"
@@ -164,7 +167,7 @@ func (r *reader) nothingFound(snapshots []analysis.Snapshot) {
 		why = r.artifacts[0].Reason
 	}
 	if r.tablesOnly() {
-		r.problem(analysis.Problem{
+		say(analysis.Problem{
 			Path: r.firstPath(), Offset: -1, Severity: analysis.Error,
 			What: "socket tables alone belong to no process",
 			Why:  "a table of /proc/net lists the sockets of a network namespace by inode, and names no owner",
@@ -172,7 +175,7 @@ func (r *reader) nothingFound(snapshots []analysis.Snapshot) {
 		})
 		return
 	}
-	r.problem(analysis.Problem{
+	say(analysis.Problem{
 		Path: r.firstPath(), Offset: -1, Severity: analysis.Error,
 		What: "no evidence of any process was found",
 		Why:  why,
@@ -206,7 +209,7 @@ func (r *reader) countProblems() {
 	for i := range r.artifacts {
 		at[r.artifacts[i].Path] = i
 	}
-	for _, p := range r.problems {
+	for _, p := range r.told.list {
 		if i, ok := at[p.Path]; ok {
 			r.artifacts[i].Problems++
 		} else if i, ok := at[directoryOf(p.Path)]; ok {

@@ -50,6 +50,12 @@ func run(t *testing.T, files map[string]string) Result {
 // runAs reads files, some as kinds of a person's choice.
 func runAs(t *testing.T, kinds, files map[string]string) Result {
 	t.Helper()
+	return runWith(t, Config{Kinds: kinds}, files)
+}
+
+// runWith reads files with other settings.
+func runWith(t *testing.T, cfg Config, files map[string]string) Result {
+	t.Helper()
 	var inputs []bundle.Input
 	for _, name := range sortedNames(files) {
 		body := files[name]
@@ -57,7 +63,8 @@ func runAs(t *testing.T, kinds, files map[string]string) Result {
 			return io.NopCloser(strings.NewReader(body)), nil
 		}})
 	}
-	r, err := Run(t.Context(), Config{Bundle: bundle.Config{TempDir: t.TempDir()}, Kinds: kinds}, inputs)
+	cfg.Bundle.TempDir = t.TempDir()
+	r, err := Run(t.Context(), cfg, inputs)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,7 +33,7 @@ func (c *inotifyCounts) total() int {
 // process that it names.
 func readInotifyTable(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 	rows, what, problems, err := procfs.ParseInotifyTable(body, p.path)
-	r.problems = append(r.problems, problems...)
+	r.problem(problems...)
 	if err != nil && len(rows) == 0 {
 		return err
 	}
@@ -60,7 +60,7 @@ func readInotifyTable(r *reader, body io.Reader, p *part, a *analysis.Artifact) 
 
 func readInodes(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 	inodes, problems, err := procfs.ParseInodes(body, p.path)
-	r.problems = append(r.problems, problems...)
+	r.problem(problems...)
 	p.inodes = &inodes
 	a.Outcome = plural(inodes.Len(), "inode", "inodes")
 	return err

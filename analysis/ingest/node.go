@@ -23,7 +23,7 @@ func readNode(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 		r.progress.Descriptors++
 		return nil
 	})
-	r.problems = append(r.problems, problems...)
+	r.problem(problems...)
 	if err != nil && len(n.handles) == 0 {
 		return err
 	}

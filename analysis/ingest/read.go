@@ -36,7 +36,7 @@ type reader struct {
 	// it themselves.
 	formats   map[string]formatReader
 	artifacts []analysis.Artifact
-	problems  []analysis.Problem
+	told      told
 	parts     []*part
 	// directories gathers fdinfo/ and fd/ members by directory and kind until the
 	// walk ends, because archives have no order.
@@ -78,7 +78,7 @@ type directory struct {
 }
 
 func newReader(cfg Config) *reader {
-	return &reader{cfg: cfg, formats: formats, directories: map[directoryKey]*directory{}, recoded: map[string]bool{}, skipped: map[string]bool{}, progress: Progress{Stage: "unpacking"}, hash: sha256.New()}
+	return &reader{cfg: cfg, formats: formats, told: newTold(cfg.Bundle.Budget), directories: map[directoryKey]*directory{}, recoded: map[string]bool{}, skipped: map[string]bool{}, progress: Progress{Stage: "unpacking"}, hash: sha256.New()}
 }
 
 func (r *reader) report() {
@@ -86,8 +86,6 @@ func (r *reader) report() {
 		r.cfg.Progress(r.progress)
 	}
 }
-
-func (r *reader) problem(p analysis.Problem) { r.problems = append(r.problems, p) }
 
 // member reads one file of the bundle.
 func (r *reader) member(m *bundle.Member) error {
@@ -135,7 +133,7 @@ func (r *reader) member(m *bundle.Member) error {
 	p := &part{path: m.Path, form: found.Kind, modified: m.ModTime}
 	read := r.formats[found.Kind]
 	var failed error
-	before := len(r.problems)
+	before := r.told.errors()
 	if read != nil {
 		if !scanned[found.Kind] {
 			m.Parsing()
@@ -249,15 +247,13 @@ func (r *reader) newParts() int {
 }
 
 // worst makes an artifact "failed" when nothing of it was read and an error was
-// named.
+// named; before is how many had been.
 func (r *reader) worst(a *analysis.Artifact, before int) {
 	if a.Members > 0 {
 		return
 	}
-	for _, p := range r.problems[before:] {
-		if p.Severity == analysis.Error {
-			a.Status = analysis.Failed
-		}
+	if r.told.errors() > before {
+		a.Status = analysis.Failed
 	}
 }
 
@@ -357,7 +353,7 @@ func readText(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 		}
 		return nil
 	})
-	r.problems = append(r.problems, problems...)
+	r.problem(problems...)
 	if err != nil && dump.Headers == 0 {
 		r.progress.Goroutines = before
 		return err
@@ -477,7 +473,7 @@ func readProfile(r *reader, p *part, a *analysis.Artifact, parse func(func(*goro
 		d.offsets = append(d.offsets, goroutine.Record{Line: rec.Line, Offset: rec.Offset, Length: rec.Length})
 		return nil
 	})
-	r.problems = append(r.problems, problems...)
+	r.problem(problems...)
 	if err != nil {
 		return err
 	}
@@ -529,7 +525,7 @@ func listed(parse listingParser) func(r *reader, body io.Reader, p *part, a *ana
 			r.progress.Descriptors++
 			return nil
 		})
-		r.problems = append(r.problems, problems...)
+		r.problem(problems...)
 		if err != nil && all.Rows == 0 {
 			return err
 		}
@@ -572,7 +568,7 @@ func readListing(r *reader, body io.Reader, p *part, a *analysis.Artifact) error
 		p.links = append(p.links, *d)
 		return nil
 	})
-	r.problems = append(r.problems, problems...)
+	r.problem(problems...)
 	if err != nil && len(p.links) == 0 {
 		return err
 	}
@@ -584,7 +580,7 @@ func readListing(r *reader, body io.Reader, p *part, a *analysis.Artifact) error
 
 func readGrep(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 	infos, pid, problems, err := procfs.ParseGrep(body, p.path)
-	r.problems = append(r.problems, problems...)
+	r.problem(problems...)
 	p.pid = pid
 	if err != nil && len(infos) == 0 {
 		return err
@@ -610,7 +606,7 @@ func countWatches(r *reader, set *fdinfoSet, a *analysis.Artifact) {
 
 func readMountinfo(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 	mounts, problems, err := procfs.ParseMountinfo(body, p.path)
-	r.problems = append(r.problems, problems...)
+	r.problem(problems...)
 	p.mounts = mounts
 	a.Outcome = plural(len(mounts), "mount", "mounts")
 	return err
@@ -618,7 +614,7 @@ func readMountinfo(r *reader, body io.Reader, p *part, a *analysis.Artifact) err
 
 func readLimits(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 	limits, problems, err := procfs.ParseLimits(body, p.path)
-	r.problems = append(r.problems, problems...)
+	r.problem(problems...)
 	p.limits = &limits
 	if soft, ok := limits.OpenFiles(); ok {
 		a.Outcome = fmt.Sprintf("limit of %d open files", soft)
@@ -628,7 +624,7 @@ func readLimits(r *reader, body io.Reader, p *part, a *analysis.Artifact) error 
 
 func readStatus(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 	status, problems, err := procfs.ParseStatus(body, p.path)
-	r.problems = append(r.problems, problems...)
+	r.problem(problems...)
 	p.status, p.pid, p.name = &status, status.PID, status.Name
 	a.Outcome = fmt.Sprintf("%s, pid %d", status.Name, status.PID)
 	return err
@@ -636,7 +632,7 @@ func readStatus(r *reader, body io.Reader, p *part, a *analysis.Artifact) error 
 
 func readStat(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 	stat, problems, err := procfs.ParseStat(body, p.path)
-	r.problems = append(r.problems, problems...)
+	r.problem(problems...)
 	p.stat, p.pid, p.name = &stat, stat.PID, stat.Comm
 	a.Outcome = fmt.Sprintf("%s, pid %d, started at tick %d", stat.Comm, stat.PID, stat.StartTicks)
 	return err
@@ -644,7 +640,7 @@ func readStat(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 
 func readCmdline(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 	words, problems, err := procfs.ParseCmdline(body, p.path)
-	r.problems = append(r.problems, problems...)
+	r.problem(problems...)
 	p.cmdline = words
 	a.Outcome = plural(len(words), "argument", "arguments")
 	return err
@@ -652,7 +648,7 @@ func readCmdline(r *reader, body io.Reader, p *part, a *analysis.Artifact) error
 
 func readSysctls(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 	values, problems, err := procfs.ParseSysctls(body, p.path)
-	r.problems = append(r.problems, problems...)
+	r.problem(problems...)
 	p.sysctls = values
 	a.Outcome = plural(len(values), "setting", "settings")
 	return err
@@ -663,7 +659,7 @@ type metricsParser func(io.Reader, string) (map[string]float64, metrics.Info, []
 func measured(parse metricsParser) func(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 	return func(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 		figures, info, problems, err := parse(body, p.path)
-		r.problems = append(r.problems, problems...)
+		r.problem(problems...)
 		p.figures, p.version, p.inner = figures, versionText(info), info.Time
 		a.Outcome = plural(len(figures), "figure", "figures")
 		return err
@@ -686,7 +682,7 @@ func (p *part) socket(s *analysis.Socket) error {
 }
 
 func (r *reader) tabled(p *part, a *analysis.Artifact, problems []analysis.Problem, err error) error {
-	r.problems = append(r.problems, problems...)
+	r.problem(problems...)
 	a.Rows = len(p.sockets)
 	a.Outcome = plural(len(p.sockets), "socket", "sockets")
 	return err
@@ -712,7 +708,7 @@ func readCapturedAt(r *reader, body io.Reader, p *part, a *analysis.Artifact) er
 	if err != nil {
 		return &analysis.Fault{Code: "unreadable", What: "is no RFC 3339 time", Why: strconv.Quote(strings.TrimSpace(string(text))), Hint: "write one time such as 2026-11-21T02:58:36Z into it"}
 	}
-	if at.Year() < 2000 || at.After(r.cfg.Now().Add(24*time.Hour)) {
+	if !r.plausible(at) {
 		return &analysis.Fault{Code: "unreadable", What: "is no plausible time", Why: at.UTC().Format(time.RFC3339) + " lies before 2000 or in the future", Hint: "correct the time, or delete the file: the order of the names is used then"}
 	}
 	p.captured = at.UTC()
@@ -744,7 +740,7 @@ func (r *reader) gather(m *bundle.Member, found detect.Result, body *content) er
 		before := len(set.infos)
 		var problems []analysis.Problem
 		problems, failed = set.read(m, body, fd)
-		r.problems = append(r.problems, problems...)
+		r.problem(problems...)
 		for i := before; i < len(set.infos); i++ {
 			r.progress.Watches += len(set.infos[i].Watches)
 		}

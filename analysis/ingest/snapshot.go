@@ -286,7 +286,7 @@ func (b *builder) build() analysis.Snapshot {
 	for _, a := range b.s.Artifacts {
 		paths[a.Path] = true
 	}
-	for _, p := range b.r.problems {
+	for _, p := range b.r.told.list {
 		if paths[p.Path] || paths[directoryOf(p.Path)] {
 			b.s.Problems = append(b.s.Problems, p)
 		}
@@ -762,7 +762,7 @@ func (b *builder) goroutines() {
 		b.completeFromTwin(twin)
 		total = max(total, twin.profile.profile.Sum)
 		// The parser, which knows no twin, has asked for one.
-		b.r.problems = slices.DeleteFunc(b.r.problems, func(p analysis.Problem) bool {
+		b.r.told.list = slices.DeleteFunc(b.r.told.list, func(p analysis.Problem) bool {
 			return p.Path == text.path && strings.HasPrefix(p.What, "the dump is cut")
 		})
 		b.r.problem(analysis.Problem{Path: text.path, Offset: -1, Severity: analysis.Warning,

@@ -54,7 +54,7 @@ func threaded(parse threadParser) func(r *reader, body io.Reader, p *part, a *an
 			r.progress.Threads++
 			return nil
 		})
-		r.problems = append(r.problems, problems...)
+		r.problem(problems...)
 		if err != nil && len(all) == 0 {
 			return err
 		}
@@ -292,7 +292,7 @@ func foundBy(d thread.Deadlock) string {
 // readClients reads the client summary of Jenkins' Kubernetes plugin.
 func readClients(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 	clients, problems, err := thread.ParseClients(body, p.path)
-	r.problems = append(r.problems, problems...)
+	r.problem(problems...)
 	if err != nil {
 		return err
 	}
@@ -305,7 +305,7 @@ func readClients(r *reader, body io.Reader, p *part, a *analysis.Artifact) error
 // descriptor numbers.
 func readTargets(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 	targets, problems, err := thread.ParseTargets(body, p.path)
-	r.problems = append(r.problems, problems...)
+	r.problem(problems...)
 	if err != nil && len(targets.Descriptors) == 0 {
 		return err
 	}

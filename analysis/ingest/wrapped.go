@@ -21,7 +21,7 @@ func readWrapped(r *reader, body io.Reader, p *part, a *analysis.Artifact) error
 		Path: p.path, Now: r.cfg.Now(),
 		Stream: func(text io.Reader) { streamed = append(streamed, r.dump(text, p)) },
 	})
-	r.problems = append(r.problems, problems...)
+	r.problem(problems...)
 	var parts []*part
 	for i := range sections {
 		s := &sections[i]
@@ -104,10 +104,10 @@ func (r *reader) dump(text io.Reader, p *part) *wrapped {
 		return w
 	}
 	inner := &part{path: p.path, form: found.Kind, modified: p.modified, artifact: -1}
-	before, problems := len(r.parts), len(r.problems)
+	before, back := len(r.parts), r.told.aside()
 	w.fault = read(r, rest, inner, &w.counts)
-	w.parts, w.problems = slices.Clone(r.parts[before:]), slices.Clone(r.problems[problems:])
-	r.parts, r.problems = r.parts[:before], r.problems[:problems]
+	w.parts, w.problems = slices.Clone(r.parts[before:]), back()
+	r.parts = r.parts[:before]
 	if len(w.parts) == 0 && inner.says() {
 		w.parts = append(w.parts, inner)
 	}

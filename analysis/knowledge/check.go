@@ -340,7 +340,7 @@ func (j *joined) checkEntry(file string, e Entry) []analysis.Problem {
 	}
 	for _, p := range slices.Concat(e.Signature.Frames, e.Signature.CreatedBy) {
 		if why := vague(p); why != "" {
-			say("the pattern "+strconv.Quote(p)+" says too little", why, "write the function with its import path as dumps print it")
+			out = append(out, tooVague(file, "known leak "+e.ID, p, why))
 		}
 	}
 	return out
@@ -349,12 +349,42 @@ func (j *joined) checkEntry(file string, e Entry) []analysis.Problem {
 func checkNormal(file string, n Normal) []analysis.Problem {
 	for _, p := range slices.Concat(n.Frames, n.CreatedBy) {
 		if why := vague(p); why != "" {
-			return []analysis.Problem{{Path: file, Offset: -1, Severity: analysis.Warning, What: "normal stack " + n.ID + ": the pattern " + strconv.Quote(p) + " says too little", Why: why,
-				Hint: "write the function with its import path as dumps print it"}}
+			return []analysis.Problem{tooVague(file, "normal stack "+n.ID, p, why)}
 		}
 	}
 	return nil
 }
+
+func checkClass(file string, c Class) []analysis.Problem {
+	for _, one := range c.Patterns {
+		of := vague
+		if one.Kind == analysis.KindThread {
+			of = vagueJava
+		}
+		for _, p := range one.Frames {
+			if why := of(p); why != "" {
+				return []analysis.Problem{tooVague(file, "class "+c.Key, p, why)}
+			}
+		}
+		for _, p := range one.CreatedBy {
+			if why := vague(p); why != "" {
+				return []analysis.Problem{tooVague(file, "class "+c.Key, p, why)}
+			}
+		}
+	}
+	return nil
+}
+
+func tooVague(file, item, pattern, why string) analysis.Problem {
+	return analysis.Problem{Path: file, Offset: -1, Severity: analysis.Warning, What: item + ": the pattern " + strconv.Quote(pattern) + " says too little", Why: why,
+		Hint: "write the function with its import path as dumps print it"}
+}
+
+// The reasons why a pattern would match nearly everything.
+const (
+	nothingLeft     = "nothing of it is left after normalisation"
+	sharedBeginning = "it is a beginning that many functions share"
+)
 
 // vague says why a pattern would match nearly everything, empty where it would not.
 func vague(text string) string {
@@ -362,9 +392,23 @@ func vague(text string) string {
 	bare := strings.Trim(p.text, "./()*")
 	switch {
 	case len(bare) < 3:
-		return "nothing of it is left after normalisation"
+		return nothingLeft
 	case p.open && !strings.ContainsAny(bare, "./"):
-		return "it is a beginning that many functions share"
+		return sharedBeginning
+	}
+	return ""
+}
+
+// vagueJava is vague for a method of a Java class: "okhttp3.*" is a package, "run*" and
+// "com.*" are not.
+func vagueJava(text string) string {
+	p := javaPattern(text)
+	bare := strings.Trim(p.text, ".*")
+	switch {
+	case len(bare) < 3:
+		return nothingLeft
+	case p.open && (!strings.Contains(p.text, ".") || slices.Contains([]string{"com", "org", "net", "java", "javax", "jdk", "sun"}, bare)):
+		return sharedBeginning
 	}
 	return ""
 }
@@ -390,10 +434,4 @@ func Append(text []byte, e Entry) ([]byte, []analysis.Problem) {
 		return nil, problems
 	}
 	return out, nil
-}
-
-// Validate says what is wrong with an entry that a person wrote.
-func Validate(e Entry) []analysis.Problem {
-	_, problems := Append(nil, e)
-	return problems
 }

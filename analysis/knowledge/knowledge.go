@@ -13,7 +13,9 @@ import (
 	"embed"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"slices"
 	"strings"
@@ -48,6 +50,7 @@ type Component struct {
 	Name     string   `json:"name"`
 	Programs []string `json:"programs,omitempty"`
 	Modules  []Module `json:"modules,omitempty"`
+	Origin   string   `json:"-"`
 }
 
 // Module is the path of a Go module; its v0 is Major of the component
@@ -224,6 +227,7 @@ type Threshold struct {
 	From    float64  `json:"from,omitempty"`
 	To      float64  `json:"to,omitempty"`
 	Classes []string `json:"classes,omitempty"`
+	Origin  string   `json:"-"`
 }
 
 // Correction is common advice that measurement contradicts.
@@ -231,6 +235,7 @@ type Correction struct {
 	Advice  string   `json:"advice"`
 	Fact    string   `json:"fact"`
 	Classes []string `json:"classes,omitempty"`
+	Origin  string   `json:"-"`
 }
 
 // Catalogue is what is known, joined from all its documents and ready to match. It
@@ -280,12 +285,8 @@ type File struct {
 func New(overlays ...File) (*Catalogue, []analysis.Problem) {
 	var problems []analysis.Problem
 	j := joined{doc: shipped()}
-	for _, f := range overlays[:min(len(overlays), mostFiles)] {
+	for _, f := range overlays {
 		problems = append(problems, j.add(f, f.Name)...)
-	}
-	if more := len(overlays) - mostFiles; more > 0 {
-		problems = append(problems, analysis.Problem{Path: overlays[mostFiles].Name, Offset: -1, Severity: analysis.Warning,
-			What: fmt.Sprintf("%d knowledge files are left out", more), Why: fmt.Sprintf("at most %d are read", mostFiles), Hint: "join them into fewer files"})
 	}
 	j.doc.Schema = Schema
 	j.doc.Catalogue = versionOf(j.doc)
@@ -303,32 +304,60 @@ func unreadable(name string, err error) analysis.Problem {
 	return analysis.Problem{Path: name, Offset: -1, Severity: analysis.Error, What: "the knowledge file cannot be read", Why: err.Error(), Hint: "check that the file is there and may be read"}
 }
 
-// Overlays reads the files *.json at the top of a directory, by name; a directory
-// that does not exist holds none.
+// Overlays reads the regular files *.json at the top of a directory, by name, and those
+// that links lead to; a directory that does not exist holds none.
 func Overlays(dir fs.FS) ([]File, []analysis.Problem) {
 	entries, err := fs.ReadDir(dir, ".")
-	if err != nil {
-		return nil, nil
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, []analysis.Problem{{Offset: -1, Severity: analysis.Error, What: "the directory of knowledge files cannot be read", Why: err.Error(), Hint: "check that it is a directory that this program may read; what comes with the program holds without it"}}
 	}
+	entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool {
+		return e.IsDir() || !strings.HasSuffix(e.Name(), ".json") || strings.HasPrefix(e.Name(), ".")
+	})
 	var files []File
 	var problems []analysis.Problem
-	for _, e := range entries {
-		if e.IsDir() || !strings.HasSuffix(e.Name(), ".json") || strings.HasPrefix(e.Name(), ".") {
-			continue
-		}
-		info, err := e.Info()
-		if err == nil && info.Size() > mostBytes {
-			problems = append(problems, tooLarge(e.Name(), info.Size()))
-			continue
-		}
-		text, err := fs.ReadFile(dir, e.Name())
-		if err != nil {
-			problems = append(problems, unreadable(e.Name(), err))
+	for _, e := range entries[:min(len(entries), mostFiles)] {
+		text, problem := overlay(dir, e.Name())
+		if problem != nil {
+			problems = append(problems, *problem)
 			continue
 		}
 		files = append(files, File{Name: e.Name(), Text: text})
 	}
+	if more := len(entries) - mostFiles; more > 0 {
+		problems = append(problems, analysis.Problem{Path: entries[mostFiles].Name(), Offset: -1, Severity: analysis.Warning,
+			What: fmt.Sprintf("%d knowledge files are left out, this one and those behind it", more), Why: fmt.Sprintf("at most %d are read", mostFiles), Hint: "join them into fewer files"})
+	}
 	return files, problems
+}
+
+// overlay reads one file. Only regular ones have an end: a pipe would be waited for.
+func overlay(dir fs.FS, name string) ([]byte, *analysis.Problem) {
+	refused := func(err error) ([]byte, *analysis.Problem) {
+		p := unreadable(name, err)
+		return nil, &p
+	}
+	info, err := fs.Stat(dir, name)
+	if err != nil {
+		return refused(err)
+	}
+	if !info.Mode().IsRegular() {
+		return refused(fmt.Errorf("it is no regular file (%s)", info.Mode()))
+	}
+	if info.Size() > mostBytes {
+		p := tooLarge(name, info.Size())
+		return nil, &p
+	}
+	f, err := dir.Open(name)
+	if err != nil {
+		return refused(err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, mostBytes+1)) // Parse refuses what has grown since
+	if err != nil {
+		return refused(err)
+	}
+	return text, nil
 }
 
 func tooLarge(name string, size int64) analysis.Problem {
@@ -345,33 +374,46 @@ func (j *joined) add(f File, origin string) []analysis.Problem {
 	if doc == nil {
 		return problems
 	}
+	for i := range doc.Components {
+		doc.Components[i].Origin = origin
+	}
 	j.doc.Components = replaceBy(j.doc.Components, doc.Components, func(c Component) string { return c.Name })
-	keep := func(part string, i int, id string, found []analysis.Problem) bool {
+	keep := func(found []analysis.Problem) bool {
 		problems = append(problems, found...)
 		return len(found) == 0
 	}
-	for i := range doc.Classes {
-		doc.Classes[i].Origin = origin
+	var classes []Class
+	for _, c := range doc.Classes {
+		c.Origin = origin
+		if keep(checkClass(f.Name, c)) {
+			classes = append(classes, c)
+		}
 	}
-	j.doc.Classes = replaceBy(j.doc.Classes, doc.Classes, func(c Class) string { return c.Key })
+	j.doc.Classes = replaceBy(j.doc.Classes, classes, func(c Class) string { return c.Key })
 	var known []Entry
-	for i, e := range doc.Known {
+	for _, e := range doc.Known {
 		e.Origin = origin
-		if keep("known", i, e.ID, j.checkEntry(f.Name, e)) {
+		if keep(j.checkEntry(f.Name, e)) {
 			known = append(known, e)
 		}
 	}
 	j.doc.Known = replaceBy(j.doc.Known, known, func(e Entry) string { return e.ID })
 	var normal []Normal
-	for i, n := range doc.Normal {
+	for _, n := range doc.Normal {
 		n.Origin = origin
-		if keep("normal", i, n.ID, checkNormal(f.Name, n)) {
+		if keep(checkNormal(f.Name, n)) {
 			normal = append(normal, n)
 		}
 	}
 	j.doc.Normal = replaceBy(j.doc.Normal, normal, func(n Normal) string { return n.ID })
-	j.doc.Thresholds = append(j.doc.Thresholds, doc.Thresholds...)
-	j.doc.Corrections = append(j.doc.Corrections, doc.Corrections...)
+	for _, t := range doc.Thresholds {
+		t.Origin = origin
+		j.doc.Thresholds = append(j.doc.Thresholds, t)
+	}
+	for _, x := range doc.Corrections {
+		x.Origin = origin
+		j.doc.Corrections = append(j.doc.Corrections, x)
+	}
 	if doc.ThresholdNote != "" {
 		j.doc.ThresholdNote = doc.ThresholdNote
 	}
@@ -451,17 +493,6 @@ func (c *Catalogue) ClassOf(e *Entry) *Class {
 	return nil
 }
 
-// KnownOf are the known leaks of a class.
-func (c *Catalogue) KnownOf(key string) []*Entry {
-	var out []*Entry
-	for i := range c.doc.Known {
-		if of := c.ClassOf(&c.doc.Known[i]); of != nil && of.Key == key {
-			out = append(out, &c.doc.Known[i])
-		}
-	}
-	return out
-}
-
 // Thresholds are those that circulate for a class.
 func (c *Catalogue) Thresholds(class string) []Threshold {
 	var out []Threshold
@@ -509,25 +540,24 @@ func SchemaText() []byte {
 // Export writes the whole catalogue as one file that can be read again.
 func (c *Catalogue) Export() ([]byte, error) { return encode(c.doc) }
 
-// ExportOwn writes what overlays added or replaced, for other teams.
+// ExportOwn writes what overlays added or replaced, for other teams: one file that can
+// be read again, with the components that its entries name.
 func (c *Catalogue) ExportOwn() ([]byte, error) {
 	own := Document{Schema: Schema}
-	for _, x := range c.doc.Classes {
-		if x.Origin != "" {
-			own.Classes = append(own.Classes, x)
-		}
-	}
-	for _, x := range c.doc.Known {
-		if x.Origin != "" {
-			own.Known = append(own.Known, x)
-		}
-	}
-	for _, x := range c.doc.Normal {
-		if x.Origin != "" {
-			own.Normal = append(own.Normal, x)
-		}
+	own.Components = ownOf(c.doc.Components, func(x Component) string { return x.Origin })
+	own.Thresholds = ownOf(c.doc.Thresholds, func(x Threshold) string { return x.Origin })
+	own.Corrections = ownOf(c.doc.Corrections, func(x Correction) string { return x.Origin })
+	own.Classes = ownOf(c.doc.Classes, func(x Class) string { return x.Origin })
+	own.Known = ownOf(c.doc.Known, func(x Entry) string { return x.Origin })
+	own.Normal = ownOf(c.doc.Normal, func(x Normal) string { return x.Origin })
+	if c.doc.ThresholdNote != Builtin().doc.ThresholdNote {
+		own.ThresholdNote = c.doc.ThresholdNote
 	}
 	return encode(own)
+}
+
+func ownOf[T any](all []T, origin func(T) string) []T {
+	return slices.DeleteFunc(slices.Clone(all), func(x T) bool { return origin(x) == "" })
 }
 
 func encode(doc Document) ([]byte, error) {

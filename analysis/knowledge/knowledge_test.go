@@ -552,8 +552,8 @@ func TestOverlaysAddAndReplace(t *testing.T) {
 	if len(c.Known()) != 155 || c.Version() == Builtin().Version() {
 		t.Errorf("%d entries, version %s", len(c.Known()), c.Version())
 	}
-	if got, _ := Overlays(os.DirFS(path.Join(t.TempDir(), "missing"))); got != nil {
-		t.Errorf("a missing directory holds %v", got)
+	if got, problems := Overlays(os.DirFS(path.Join(t.TempDir(), "missing"))); got != nil || problems != nil {
+		t.Errorf("a missing directory holds %v and %v", got, problems)
 	}
 }
 
@@ -571,6 +571,9 @@ func TestProblemsSayWhatWhereWhyAndWhatToDo(t *testing.T) {
 		{"link without https", `{"schema": "leakdiff.knowledge/1", "known": [` + good + `, {"id": "b", "title": "x", "status": "leak", "url": "javascript:alert(1)"}]}`, "known[1] (b).url has the wrong form", "javascript"},
 		{"same id twice", `{"schema": "leakdiff.knowledge/1", "known": [` + good + `, {"id": "good", "title": "x", "status": "leak"}]}`, "known[1] (good) has an id that an earlier item has", ""},
 		{"vague pattern", `{"schema": "leakdiff.knowledge/1", "known": [` + good + `, {"id": "b", "title": "x", "status": "leak", "signature": {"frames_in_order": ["run*"]}}]}`, `known leak b: the pattern "run*" says too little`, ""},
+		{"vague frame of a class", classFile(good, `{"kind": "goroutine", "frames": ["run*"]}`), `class c: the pattern "run*" says too little`, "many functions share"},
+		{"vague creator of a class", classFile(good, `{"kind": "goroutine", "created_by": ["..."]}`), `class c: the pattern "..." says too little`, "nothing of it is left"},
+		{"vague method of a class of threads", classFile(good, `{"kind": "thread", "frames": ["okhttp3.*"]}, {"kind": "thread", "frames": ["com.*"]}`), `class c: the pattern "com.*" says too little`, "many functions share"},
 		{"backlog without bound", `{"schema": "leakdiff.knowledge/1", "known": [` + good + `, {"id": "b", "title": "x", "status": "bounded-backlog"}]}`, "known leak b: bound_minutes is missing", ""},
 		{"unknown component", `{"schema": "leakdiff.knowledge/1", "known": [` + good + `, {"id": "b", "title": "x", "status": "leak", "versions": {"component": "zig", "fixed": ["1.0"]}}]}`, `the component "zig" is unknown`, ""},
 		{"nested too deep", `{"schema": "leakdiff.knowledge/1", "known": ` + strings.Repeat("[", 60) + strings.Repeat("]", 60) + `}`, "is no JSON", "nested deeper"},
@@ -613,6 +616,105 @@ func TestAnExportIsReadBackAsItIs(t *testing.T) {
 	}
 }
 
+func TestWhatOwnFilesAddIsReadBackAsItIs(t *testing.T) {
+	own := `{"schema": "leakdiff.knowledge/1",
+		"components": [{"name": "zig", "programs": ["zigd"], "modules": [{"path": "zig.example/zig"}]}],
+		"thresholds": [{"name": "ours", "text": "500 are too many", "figure": "total", "from": 500, "classes": ["c"]}],
+		"threshold_note": "measured here",
+		"corrections": [{"advice": "restart it", "fact": "it comes back"}],
+		"classes": [` + class(`{"kind": "goroutine", "frames": ["zig.example/zig.Wait"]}`) + `],
+		"known": [{"id": "own-1", "title": "x", "status": "leak", "versions": {"component": "zig", "fixed": ["1.0"]}}],
+		"normal": [{"id": "own-n", "library": "zig", "frames": ["zig.example/zig.Serve"], "expected": {"text": "one"}}]}`
+	c, problems := New(File{Name: "own.json", Text: []byte(own)})
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	text, err := c.ExportOwn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, problems := New(File{Name: "own.json", Text: text})
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	if d := cmp.Diff(c.doc, again.doc); d != "" {
+		t.Error(d)
+	}
+	if strings.Contains(string(text), "k8s-57992") || strings.Contains(string(text), "kubernetes") {
+		t.Error("the export holds what comes with the program")
+	}
+	if text, err := Builtin().ExportOwn(); err != nil || string(text) != "{\n \"schema\": \"leakdiff.knowledge/1\"\n}\n" {
+		t.Errorf("without own files: %s, %v", text, err)
+	}
+}
+
+// class is a class with these patterns, classFile a file with it and a known leak.
+func class(patterns string) string {
+	return `{"key": "c", "cause": "x", "looks_like": "x", "first_check": "x", "remedy": ["x"], "validate": ["x"], "upstream": {"when": "x", "attach": ["x"]}, "patterns": [` + patterns + `]}`
+}
+
+func classFile(known, patterns string) string {
+	return `{"schema": "leakdiff.knowledge/1", "known": [` + known + `], "classes": [` + class(patterns) + `]}`
+}
+
+func TestTheClassesOfTheProgramAreNotVague(t *testing.T) {
+	for _, c := range Builtin().Classes() {
+		if problems := checkClass("classes.json", c); len(problems) > 0 {
+			t.Error(problems)
+		}
+	}
+}
+
+func TestOnlyRegularFilesAreRead(t *testing.T) {
+	files, problems := Overlays(fstest.MapFS{
+		"real":        {Data: []byte(`{"schema":"leakdiff.knowledge/1"}`)},
+		"linked.json": {Data: []byte("real"), Mode: fs.ModeSymlink},
+		"pipe.json":   {Mode: fs.ModeNamedPipe},
+	})
+	if len(files) != 1 || files[0].Name != "linked.json" {
+		t.Errorf("files: %v", files)
+	}
+	if len(problems) != 1 || problems[0].Path != "pipe.json" || !strings.Contains(problems[0].Why, "no regular file") {
+		t.Errorf("problems: %+v", problems)
+	}
+}
+
+// opened counts the files that are opened.
+type opened struct {
+	fstest.MapFS
+	files int
+}
+
+func (o *opened) Open(name string) (fs.File, error) {
+	o.files++
+	return o.MapFS.Open(name)
+}
+
+func TestMoreFilesThanAreMeantAreNotEvenRead(t *testing.T) {
+	dir := &opened{MapFS: fstest.MapFS{}}
+	for i := range mostFiles + 100 {
+		dir.MapFS[fmt.Sprintf("%03d.json", i)] = &fstest.MapFile{Data: []byte(`{"schema":"leakdiff.knowledge/1"}`)}
+	}
+	files, problems := Overlays(dir)
+	if len(files) != mostFiles || dir.files > mostFiles+1 {
+		t.Errorf("%d files, %d opened", len(files), dir.files)
+	}
+	if len(problems) != 1 || problems[0].Path != "200.json" || !strings.Contains(problems[0].What, "100 knowledge files are left out") {
+		t.Errorf("%+v", problems)
+	}
+}
+
+func TestADirectoryThatCannotBeReadIsTold(t *testing.T) {
+	file := path.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	files, problems := Overlays(os.DirFS(file))
+	if len(files) != 0 || len(problems) != 1 || !strings.Contains(problems[0].What, "cannot be read") || problems[0].Why == "" {
+		t.Errorf("%v, %+v", files, problems)
+	}
+}
+
 func TestAppendKeepsWhatIsThereAndRefusesWhatItDoesNotUnderstand(t *testing.T) {
 	e := Entry{ID: "own-1", Title: "ours", Status: Leak, Signature: Signature{Fingerprints: []string{"g1:" + strings.Repeat("ab", 16)}}}
 	first, problems := Append(nil, e)
@@ -639,7 +741,7 @@ func TestAppendKeepsWhatIsThereAndRefusesWhatItDoesNotUnderstand(t *testing.T) {
 	if out, problems := Append([]byte(`{"schema": "leakdiff.knowledge/1", "known": [{"id": "x"}]}`), e); out != nil || len(problems) == 0 {
 		t.Errorf("a file that is not understood was written over: %s", out)
 	}
-	if got := Validate(Entry{ID: "no spaces", Title: "x", Status: Leak}); len(got) == 0 {
+	if _, got := Append(nil, Entry{ID: "no spaces", Title: "x", Status: Leak}); len(got) == 0 {
 		t.Error("an id with a space was taken")
 	}
 }

@@ -1,7 +1,6 @@
 package knowledge
 
 import (
-	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -212,21 +211,4 @@ func (v Versions) verdict(r release) VersionVerdict {
 		return VersionAffected // later lines have it from their first release on, this one never got it
 	}
 	return VersionUnclear
-}
-
-// VersionText says in one line for whom an entry is meant and where it is mended.
-func (e *Entry) VersionText() string {
-	var parts []string
-	if e.Affected != "" {
-		parts = append(parts, "affected: "+e.Affected)
-	}
-	if e.FixedIn != "" {
-		parts = append(parts, fmt.Sprintf("fixed in: %s", e.FixedIn))
-	}
-	if e.VerifiedBy != "" {
-		parts = append(parts, "known from "+e.VerifiedBy)
-	} else if e.FixedIn != "" {
-		parts = append(parts, "nobody verified that")
-	}
-	return strings.Join(parts, "; ")
 }

@@ -483,28 +483,6 @@ func TestHostileReportsStayBounded(t *testing.T) {
 	}
 }
 
-// TestLinesOfALogSayWhatRanOut holds lines as Node 20.20.2 printed them at a limit
-// of 40 descriptors, and others that only sound alike.
-func TestLinesOfALogSayWhatRanOut(t *testing.T) {
-	for line, want := range map[string]string{
-		"Error: EMFILE: too many open files, open '/dev/null'": "descriptors of the process",
-		"  code: 'EMFILE',": "descriptors of the process",
-		"Error: connect EMFILE 127.0.0.1:80 - Local (undefined:undefined)":                      "descriptors of the process",
-		"Failed to open Node.js report file: report.20261121.113856.348.0.001.json (errno: 24)": "descriptors of the process",
-		"accept tcp [::]:80: accept4: too many open files":                                      "descriptors of the process",
-		"ENFILE: file table overflow, open '/x'":                                                "descriptors of the machine",
-		"Error: ENOSPC: System limit for number of file watchers reached, watch '/srv'":         "inotify watches",
-		"Failed to open Node.js report file: report.json (errno: 13)":                           "",
-		"NOTEMFILE, EMFILES and my_EMFILE":                                                      "",
-		"ENOSPC: no space left on device":                                                       "",
-		"":                                                                                      "",
-	} {
-		if got, ok := nodereport.Exhausted(line); got != want || ok != (want != "") {
-			t.Errorf("%q: %q, %v; want %q", line, got, ok, want)
-		}
-	}
-}
-
 func FuzzParse(f *testing.F) {
 	for _, name := range []string{"zoo.json", "agent-t0.json"} {
 		raw := sample(f, name)

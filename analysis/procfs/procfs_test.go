@@ -467,24 +467,6 @@ func TestCmdlineIsSplit(t *testing.T) {
 	}
 }
 
-func TestCgroupIsRead(t *testing.T) {
-	got, problems, err := ParseCgroup(bytes.NewReader(sample(t, "kubelet-cgroup")), "cgroup")
-	wantClean(t, problems, err)
-	if len(got) != 9 {
-		t.Fatalf("got %d lines, want 9", len(got))
-	}
-	if diff := cmp.Diff(Cgroup{9, []string{"name=systemd"}, "/"}, got[0]); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff(Cgroup{0, nil, "/"}, got[8]); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	got, problems, _ = ParseCgroup(strings.NewReader("2:cpu,cpuacct:/a:b\nno\n"), "cgroup")
-	if len(got) != 1 || got[0].Path != "/a:b" || len(got[0].Controllers) != 2 || len(problems) != 1 {
-		t.Errorf("got %+v, %+v", got, problems)
-	}
-}
-
 func TestSysctlsAreReadInEveryForm(t *testing.T) {
 	inotify := map[string]int64{
 		"fs.inotify.max_queued_events": 16384, "fs.inotify.max_user_instances": 128, "fs.inotify.max_user_watches": 192536,
@@ -711,7 +693,7 @@ func TestPublicExcerptsOfFdinfoAreRead(t *testing.T) {
 func TestEveryProcessFileOfTheCorpusIsReadWithoutComplaint(t *testing.T) {
 	root := corpus(t)
 	read := map[string]int{}
-	for _, pattern := range []string{"mountinfo", "limits", "proc-limits.txt", "status", "proc-status.txt", "stat", "cgroup", "inotify-sysctls.txt", "file-nr.txt"} {
+	for _, pattern := range []string{"mountinfo", "limits", "proc-limits.txt", "status", "proc-status.txt", "stat", "inotify-sysctls.txt", "file-nr.txt"} {
 		files, err := filepath.Glob(filepath.Join(root, "series", "*", "t*", "*", pattern))
 		if err != nil {
 			t.Fatal(err)
@@ -752,9 +734,6 @@ func readAny(name string, raw []byte, path string) (int, []analysis.Problem, err
 	case "stat":
 		v, p, err := ParseStat(r, path)
 		return int(v.StartTicks), p, err
-	case "cgroup":
-		v, p, err := ParseCgroup(r, path)
-		return len(v), p, err
 	}
 	v, p, err := ParseSysctls(r, path)
 	return len(v), p, err

@@ -18,8 +18,8 @@ type Comparison struct {
 	TotalsB  analysis.Totals `json:"totals_b"`
 	Rows     []ComparisonRow `json:"rows"`
 	Warnings []string        `json:"warnings"`
-	// Filter is what the rows had to pass, as it was asked for.
-	Filter string `json:"filter,omitempty"`
+	// Filter is what the rows had to pass, nil where nothing was asked for.
+	Filter *Filtered `json:"filter,omitempty"`
 }
 
 // ComparisonRow is one family in A and B; counts by identity are null where its

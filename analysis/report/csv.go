@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"encoding/csv"
 	"fmt"
 	"io"
@@ -50,16 +51,9 @@ func snapshotColumns(r Report) (labels []string, at map[string]int) {
 		byID[s.ID] = s
 	}
 	for _, series := range r.Series {
-		times := map[string]int{}
+		taken := map[string]int{}
 		for i, id := range series.Snapshots {
-			label := byID[id].Label
-			if label == "" {
-				label = fmt.Sprintf("#%d", i+1)
-			}
-			times[label]++
-			if n := times[label]; n > 1 {
-				label = fmt.Sprintf("%s (%d)", label, n)
-			}
+			label := freeLabel(cmp.Or(byID[id].Label, fmt.Sprintf("#%d", i+1)), taken)
 			column, ok := known[label]
 			if !ok {
 				column = len(labels)
@@ -70,6 +64,20 @@ func snapshotColumns(r Report) (labels []string, at map[string]int) {
 		}
 	}
 	return labels, at
+}
+
+// freeLabel counts a label on until no snapshot of the series has it; taken is how far
+// each was counted.
+//
+//	a, a, a (2)   becomes   a, a (2), a (2) (2)
+func freeLabel(label string, taken map[string]int) string {
+	free := label
+	for taken[free] > 0 {
+		taken[label]++
+		free = fmt.Sprintf("%s (%d)", label, taken[label])
+	}
+	taken[free]++
+	return free
 }
 
 // label is that of a snapshot, empty for none.
@@ -171,7 +179,6 @@ func pairs(attributes map[string]string) string {
 	return strings.Join(out, "; ")
 }
 
-// sheet writes rows; the first fault stays.
 // TableCSV writes a table of text as CSV; see CSV for what becomes of the cells.
 func TableCSV(w io.Writer, head []string, rows [][]string) error {
 	s := newSheet(w, head)
@@ -185,6 +192,7 @@ func TableCSV(w io.Writer, head []string, rows [][]string) error {
 	return s.end()
 }
 
+// sheet writes rows; the first fault stays.
 type sheet struct {
 	w   *csv.Writer
 	err error

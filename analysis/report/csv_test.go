@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"encoding/csv"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -141,6 +142,28 @@ func TestMembersAreListedWithTheirFirstSight(t *testing.T) {
 	}
 }
 
+func TestAFewMembersOfALargeFamilyCostLittle(t *testing.T) {
+	line := &Build(leak("a", 3), nil, Options{Version: "test"}).Lines[0]
+	fingerprint := line.Snapshots[2].Groups[0].Family.Fingerprint
+	for _, snap := range line.Snapshots {
+		p := &analysis.Packed{}
+		for i := range int64(300_000) {
+			p.Append(analysis.PackedMember{ID: 10 + i, Offset: i * 100, Length: 99, Wait: -1})
+		}
+		GroupOf(snap, fingerprint).Members = analysis.Members{States: []string{"running"}, Packed: []analysis.Packing{{Packed: p}}}
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	m := line.Membership(Family{Fingerprint: fingerprint}, 2, 100)
+	runtime.ReadMemStats(&after)
+	if len(m.Members) != 100 || *m.Members[99].ID != 109 || m.Members[99].FirstSeen != "t0" {
+		t.Errorf("%d members, the last %+v", len(m.Members), m.Members[len(m.Members)-1])
+	}
+	if spent := after.TotalAlloc - before.TotalAlloc; spent > 2<<20 {
+		t.Errorf("%d bytes were allocated", spent)
+	}
+}
+
 func TestTheTableOfASnapshotFallsBackToTheSeries(t *testing.T) {
 	c := Build(leak("a", 2), nil, Options{Version: "test"})
 	r := c.Report
@@ -169,5 +192,19 @@ func TestTheTableOfASnapshotFallsBackToTheSeries(t *testing.T) {
 				t.Errorf("members are %v", members)
 			}
 		})
+	}
+}
+
+func TestEverySnapshotOfASeriesHasItsColumn(t *testing.T) {
+	r := Report{Series: []Series{{Snapshots: []string{"1", "2", "3", "4", "5"}}, {Snapshots: []string{"6", "7"}}}}
+	for i, label := range []string{"a", "a", "a (2)", "a", "", "a", "b"} {
+		r.Snapshots = append(r.Snapshots, Snapshot{ID: string(rune('1' + i)), Label: label})
+	}
+	labels, at := snapshotColumns(r)
+	if diff := cmp.Diff([]string{"a", "a (2)", "a (2) (2)", "a (3)", "#5", "b"}, labels); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]int{"1": 0, "2": 1, "3": 2, "4": 3, "5": 4, "6": 0, "7": 5}, at); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

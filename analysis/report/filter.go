@@ -17,6 +17,15 @@ type Filtered struct {
 	Of       int `json:"of"`
 }
 
+// NewFiltered is what a filter of that text left; nil where the text asks for nothing.
+func NewFiltered(text string, families, of int) *Filtered {
+	f, err := filter.Parse(text)
+	if err != nil || f.Empty() {
+		return nil
+	}
+	return &Filtered{Text: f.String(), Families: families, Of: of}
+}
+
 // Facts are what is known of a family of the series, for filters: the figures of the
 // last snapshot that holds it, and the change over the series.
 func (l *Line) Facts(f *Family) *filter.Facts {

@@ -79,17 +79,11 @@ func (l *Line) Membership(family Family, at, limit int) Membership {
 		return out
 	}
 	out.MembersTotal = g.Count
-	all := slices.Collect(g.Members.All())
 	identified := g.Members.Identified()
-	if identified {
-		slices.SortStableFunc(all, func(a, b analysis.Member) int { return int(min(1, max(-1, a.Identity.ID-b.Identity.ID))) })
-	}
-	if limit > 0 && len(all) > limit {
-		all = all[:limit]
-	}
+	all := g.Members.First(limit)
 	first := map[analysis.Identity]string{}
 	if identified {
-		first = l.firstSeen(family.Fingerprint, at)
+		first = l.firstSeen(family.Fingerprint, at, all)
 	}
 	for _, m := range all {
 		x := Member{Parent: m.Parent, State: m.State, Line: m.Place.Line, Offset: m.Place.Offset, Detail: m.Detail, Sub: m.Identity.Sub}
@@ -109,11 +103,15 @@ func (l *Line) Membership(family Family, at, limit int) Membership {
 	return out
 }
 
-// firstSeen is the label of the first snapshot of each member, within the process
-// start of snapshot at.
-func (l *Line) firstSeen(fingerprint string, at int) map[analysis.Identity]string {
-	out := map[analysis.Identity]string{}
-	for i := 0; i <= at; i++ {
+// firstSeen is the label of the first snapshot of each of these members, within the
+// process start of snapshot at.
+func (l *Line) firstSeen(fingerprint string, at int, members []analysis.Member) map[analysis.Identity]string {
+	wanted := make(map[analysis.Identity]bool, len(members))
+	for i := range members {
+		wanted[members[i].Identity] = true
+	}
+	out := make(map[analysis.Identity]string, len(wanted))
+	for i := 0; i <= at && len(wanted) > 0; i++ {
 		if l.Trend.Epochs[i] != l.Trend.Epochs[at] {
 			continue
 		}
@@ -121,9 +119,10 @@ func (l *Line) firstSeen(fingerprint string, at int) map[analysis.Identity]strin
 		if g == nil || !g.Members.Identified() {
 			continue
 		}
-		for m := range g.Members.All() {
-			if _, known := out[m.Identity]; !known {
-				out[m.Identity] = l.Snapshots[i].Label
+		for id := range g.Members.Identities() {
+			if wanted[id] {
+				delete(wanted, id)
+				out[id] = l.Snapshots[i].Label
 			}
 		}
 	}

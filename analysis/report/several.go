@@ -18,8 +18,8 @@ type Several struct {
 	LeftOut  int          `json:"left_out"`
 	Rows     []SeveralRow `json:"rows"`
 	Warnings []string     `json:"warnings"`
-	// Filter is what the rows had to pass, as it was asked for.
-	Filter string `json:"filter,omitempty"`
+	// Filter is what the rows had to pass, nil where nothing was asked for.
+	Filter *Filtered `json:"filter,omitempty"`
 }
 
 // SeveralSnapshot is one column; Case is the case that it is of.

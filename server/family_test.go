@@ -1,0 +1,37 @@
+package server
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"leakdiff/store"
+)
+
+func TestAnEndingIsThatOfItsProcess(t *testing.T) {
+	ending := func(caseID, process, verdict string) store.CaseEnding {
+		return store.CaseEnding{CaseID: caseID, Ending: store.Ending{Process: process, Verdict: verdict}}
+	}
+	s := seen{places: []place{
+		{caseID: "a", process: "kubelet"}, {caseID: "a", process: "agent"},
+		{caseID: "b", process: "7"}, {caseID: "b", process: "agent"},
+		{caseID: "c", process: "x"}, {caseID: "c", process: "y"},
+	}}
+	at := map[[2]string]int{}
+	for i, p := range s.places {
+		at[[2]string{p.caseID, p.process}] = i
+	}
+	s.end(at, []store.CaseEnding{ending("a", "agent", "leaking"), ending("b", "agent", "gone"), ending("b", "renamed", "leaking"), ending("c", "z", "new")})
+	var got []string
+	for _, p := range s.places {
+		got = append(got, p.caseID+" "+p.process+" "+string(p.verdict))
+	}
+	want := []string{
+		"a kubelet stable", "a agent leaking", // what another process did is not its ending
+		"b 7 leaking", "b agent gone", // under the name that people gave it
+		"c x stable", "c y stable", // nobody can tell which of them it was
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
