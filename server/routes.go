@@ -89,6 +89,7 @@ func (s *Server) routes() chi.Router {
 		r.Get("/api/v1/search", s.searchAPI)
 		r.Get("/api/v1/snapshots/{id}", twinAPI(root, "/snapshots/"))
 		r.Get("/api/v1/diffs/{id}", twinAPI(root, "/diff/"))
+		r.Get("/api/v1/compare", twinAPI(root, "/compare"))
 		r.Get("/api/v1/permalinks/{id}", twinAPI(root, "/p/"))
 		r.Get("/api/v1/openapi.json", s.openapi)
 		r.Patch("/api/v1/cases/{id}", s.fieldsAPI)
