@@ -177,7 +177,7 @@ func (s *Server) familyView(r *http.Request, l *loaded, line *report.Line, finge
 	if err != nil {
 		return view.Family{}, err
 	}
-	in.Sightings = elsewhere(seen.places, fingerprint, l.ID)
+	in.Sightings, in.MoreSightings = seen.elsewhere(fingerprint, l.ID)
 	if err := s.said(r, &in, l, max(0, seen.cases-1)); err != nil {
 		return view.Family{}, err
 	}
@@ -345,20 +345,26 @@ func (s *seen) end(at map[[2]string]int, endings []store.CaseEnding) {
 	}
 }
 
-// elsewhere lists where other cases show the family, each with its course.
-func elsewhere(places []place, fingerprint, caseID string) []view.Sighting {
-	var out []view.Sighting
-	for _, p := range places {
-		if p.caseID == caseID || len(out) == maxPlaces {
+// elsewhere lists where other cases show the family, each with its course, and counts
+// the places that are not listed.
+func (s *seen) elsewhere(fingerprint, caseID string) (out []view.Sighting, more int) {
+	more = s.total
+	for _, p := range s.places {
+		if p.caseID == caseID {
+			more--
 			continue
 		}
+		if len(out) == maxPlaces {
+			continue
+		}
+		more--
 		x := view.Sighting{CaseTitle: p.caseTitle, URL: familyIn(fingerprint, p.caseID), Counts: p.process + ": " + report.Rises(p.counts, nil), Verdict: string(p.verdict)}
 		if p.recovered {
 			x.Said = "its cause went away"
 		}
 		out = append(out, x)
 	}
-	return out
+	return out, more
 }
 
 // members lists the oldest members first, with the address of their raw lines.

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -33,5 +34,20 @@ func TestAnEndingIsThatOfItsProcess(t *testing.T) {
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
+	}
+}
+
+func TestPlacesThatAreNotListedAreCounted(t *testing.T) {
+	s := seen{total: 500}
+	for i := range 200 {
+		s.places = append(s.places, place{caseID: fmt.Sprint(i % 150), process: fmt.Sprint(i)})
+	}
+	listed, more := s.elsewhere("g1:00", "7") // of which two of the places are
+	if len(listed) != maxPlaces || more != 500-2-maxPlaces {
+		t.Errorf("%d listed and %d more, want %d and %d", len(listed), more, maxPlaces, 500-2-maxPlaces)
+	}
+	s.total = 200
+	if listed, more := s.elsewhere("g1:00", "none of them"); len(listed) != maxPlaces || more != 100 {
+		t.Errorf("%d listed and %d more, want %d and 100", len(listed), more, maxPlaces)
 	}
 }

@@ -55,6 +55,8 @@ type FamilyInput struct {
 	Members       []FamilyMember
 	SnapshotIndex int
 	Sightings     []Sighting
+	// MoreSightings counts the places in other cases that Sightings leaves out.
+	MoreSightings int
 	RawExcerpt    []RawLine
 	RawTitle      string
 	// RawURL is the excerpt's own page, empty for none.
@@ -136,6 +138,7 @@ type Family struct {
 	RawTitle       string
 	RawURL         string
 	Sightings      []Sighting
+	MoreSightings  string
 	// Triage is nil on frozen pages where nobody said anything.
 	Triage *FamilyTriage
 	// Knowledge is nil on pages that were frozen before there was a catalogue.
@@ -235,6 +238,9 @@ func NewFamily(in FamilyInput) Family {
 	}
 	if !in.Frozen {
 		// The titles of other cases are nothing that the reader of a shared page shall see.
+		if in.MoreSightings > 0 {
+			f.MoreSightings = Plural(int64(in.MoreSightings), "more place", "more places") + " not listed, in older captures."
+		}
 		for _, s := range in.Sightings {
 			f.Sightings = append(f.Sightings, Sighting{CaseTitle: Visible(s.CaseTitle), Counts: Visible(s.Counts), URL: s.URL, Verdict: s.Verdict, Said: Visible(s.Said)})
 		}
