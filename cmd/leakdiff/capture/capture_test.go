@@ -76,6 +76,7 @@ func collect(t *testing.T, ctx context.Context, cfg capture.Config) (string, cap
 func busyboxOnly(t *testing.T, box string) []string {
 	t.Helper()
 	dir := t.TempDir()
+	letIn(t, dir)
 	applets, err := exec.Command(box, "--list").Output()
 	if err != nil {
 		t.Fatal(err)
@@ -90,7 +91,7 @@ func busyboxOnly(t *testing.T, box string) []string {
 			link(box, name)
 		}
 	}
-	for _, name := range []string{"curl", "jcmd"} {
+	for _, name := range []string{"curl", "jcmd", "jstack"} {
 		if program, err := exec.LookPath(name); err == nil {
 			link(program, name)
 		}

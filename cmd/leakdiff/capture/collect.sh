@@ -461,19 +461,94 @@ lsof_of() {
 	fi
 }
 
+# only_roots FILE says whether a file and all directories above it belong to root, and
+# nobody else can write them or, in a sticky directory, replace what is root's.
+only_roots() {
+	r_path=$(readlink -f "$1" 2>/dev/null)
+	while [ -n "$r_path" ]; do
+		# shellcheck disable=SC2046
+		set -- $(ls -ldn "$r_path" 2>/dev/null)
+		[ "${3:-}" = 0 ] || return 1
+		case $1 in ?????-??-* | d????????[tT]*) ;; *) return 1 ;; esac
+		[ "$r_path" != / ] || return 0
+		r_path=${r_path%/*}
+		[ -n "$r_path" ] || r_path=/
+	done
+	return 1
+}
+
+# beside NAME gives the program of the process' own installation, else of PATH. The
+# process chose its installation: unless the program runs as the user of the process
+# it must be one that only root can change.
+beside() {
+	case $exe in
+	/*) [ -x "${exe%/*}/$1" ] && { [ -n "$own" ] || only_roots "${exe%/*}/$1"; } && printf '%s\n' "${exe%/*}/$1" && return ;;
+	esac
+	command -v "$1"
+}
+
+# attach_as finds out how a program runs as the user of the process, as the attach
+# protocol wants it; own says that this user is not root.
+attach_as() {
+	as='' own=''
+	# shellcheck disable=SC2046
+	set -- $(sed -n 's/^[UG]id://p' "$proc/$pid/status" 2>/dev/null)
+	[ "${2:-0}" != 0 ] && [ -n "${6:-}" ] || return
+	if [ "$(id -u)" = "$2" ]; then
+		own=1
+		return
+	fi
+	[ "$(id -u)" = 0 ] || return
+	for way in "setpriv --reuid $2 --regid $6 --clear-groups" "nsenter -S $2 -G $6"; do
+		if [ "$($way id -u </dev/null 2>/dev/null)" = "$2" ]; then
+			as=$way own=1
+			return
+		fi
+	done
+}
+
 threads() {
-	home=${exe%/*}
-	for program in "$home/jcmd" jcmd; do
-		has "$program" || continue
-		take threads thread-dump.txt limited "$program" "$pid" Thread.print -l -e
+	attach_as
+	jcmd=$(beside jcmd) jstack=$(beside jstack)
+	if [ -z "$jcmd$jstack" ]; then
+		skip threads skipped 'neither jcmd nor jstack is installed here where only root could have changed it: run the script inside the container, or use --sigquit'
 		return
-	done
-	for program in "$home/jstack" jstack; do
-		has "$program" || continue
-		take threads thread-dump.txt limited "$program" -l -e "$pid"
+	fi
+	take threads thread-dump.txt dumped
+}
+
+# dumped tries jcmd, else jstack, in the forms of newer and older releases. The first
+# that ends well gives the dump; where none does, the first one's complaint is told,
+# and what it wrote is kept.
+dumped() {
+	d_status=0
+	if [ -n "$jcmd" ]; then try "$jcmd" "$pid" Thread.print -l -e && return; fi
+	if [ -n "$jstack" ]; then
+		try "$jstack" -l -e "$pid" && return
+		try "$jstack" -l "$pid" && return
+	fi
+	# jcmd begins with a line for the pid.
+	[ "$(wc -l <"$work/dump.first")" -le 1 ] || cat "$work/dump.first"
+	grep -v '^Picked up ' "$work/complaint.first" >&2
+	return $d_status
+}
+
+try() {
+	case $d_status in 124 | 137 | 143) return 1 ;; esac
+	# Another user may not be allowed to be here.
+	# shellcheck disable=SC2086
+	(cd / && limited $as "$@") >"$work/dump" 2>"$work/complaint"
+	t_status=$?
+	if [ $t_status -eq 0 ]; then
+		cat "$work/dump"
 		return
-	done
-	skip threads skipped 'neither jcmd nor jstack is installed here: run the script inside the container, or use --sigquit'
+	fi
+	if [ $d_status -eq 0 ]; then
+		d_status=$t_status
+		cat "$work/dump" >"$work/dump.first"
+		cat "$work/complaint" >"$work/complaint.first"
+	fi
+	return 1
 }
 
 # caught NUMBER says whether the process has a handler for a signal up to 16.

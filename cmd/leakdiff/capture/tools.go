@@ -43,18 +43,26 @@ func (v *visit) lsof(ctx context.Context) {
 		return
 	}
 	v.take(ctx, "lsof", "lsof.txt", func(ctx context.Context, w io.Writer) error {
-		return output(ctx, w, nil, program, "-nP", "-p", strconv.Itoa(v.p.identity.PID))
+		written := int64(0)
+		err := output(ctx, &counter{w, &written}, nil, program, "-nP", "-p", strconv.Itoa(v.p.identity.PID))
+		var status *exec.ExitError
+		if written > 0 && ctx.Err() == nil && errors.As(err, &status) {
+			return nil // it ends with 1 when it could not read one of many things
+		}
+		return err
 	})
 }
 
 // output runs a program to its end, or to that of ctx: then it is killed with all
-// that it started. A program that wrote something has done its work, whatever its
-// status: lsof ends with 1 when it could not read one of many things.
+// that it started. A status other than 0 is an error with the first line of what the
+// program said.
 func output(ctx context.Context, w io.Writer, as *syscall.Credential, program string, args ...string) error {
 	var said bytes.Buffer
-	written := int64(0)
 	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.Stdout, cmd.Stderr = &counter{w, &written}, &said
+	cmd.Stdout, cmd.Stderr = w, &said
+	if as != nil {
+		cmd.Dir = "/" // another user may not be allowed to be here
+	}
 	ownGroup(cmd, as)
 	cmd.Cancel = func() error { return killGroup(cmd.Process.Pid) }
 	cmd.WaitDelay = time.Second
@@ -62,37 +70,125 @@ func output(ctx context.Context, w io.Writer, as *syscall.Credential, program st
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if err == nil || written > 0 {
-		return nil
+	if err != nil {
+		return fmt.Errorf("%s: %w: %s", filepath.Base(program), err, complaint(said.String()))
 	}
-	line, _, _ := strings.Cut(strings.TrimSpace(said.String()), "\n")
-	return fmt.Errorf("%s: %w: %s", filepath.Base(program), err, line)
+	return nil
 }
 
-// threads asks a JVM for its threads: jcmd, else jstack, that of the program's own
-// installation first. The attach protocol wants the user of the process.
+// complaint is the first line that says what went wrong.
+//
+//	"Picked up JAVA_TOOL_OPTIONS: -Xmx1g\nError: no such process\n"   "Error: no such process"
+func complaint(said string) string {
+	for line := range strings.Lines(said) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "Picked up ") {
+			return line
+		}
+	}
+	return ""
+}
+
+// threads asks a JVM for its threads: jcmd, else jstack, in the forms of newer and
+// older releases. The first that ends well gives the dump; where none does, the first
+// one's complaint is told, and what it wrote is kept.
 func (v *visit) threads(ctx context.Context) {
 	pid := strconv.Itoa(v.p.identity.PID)
-	home := filepath.Dir(v.p.identity.Executable)
-	var as *syscall.Credential
-	if info, err := os.Stat(v.c.proc(v.p.identity.PID, "")); err == nil && os.Getuid() == 0 {
-		if uid, gid := ownerOf(info); uid != 0 {
-			as = &syscall.Credential{Uid: uid, Gid: gid}
+	as, own := v.attachAs()
+	var tries [][]string
+	for _, try := range [][]string{{"jcmd", pid, "Thread.print", "-l", "-e"}, {"jstack", "-l", "-e", pid}, {"jstack", "-l", pid}} {
+		if program := v.beside(try[0], own); program != "" {
+			tries = append(tries, append([]string{program}, try[1:]...))
 		}
 	}
-	for _, try := range [][]string{{"jcmd", pid, "Thread.print", "-l", "-e"}, {"jstack", "-l", "-e", pid}} {
-		program := filepath.Join(home, try[0])
-		if _, err := os.Stat(program); err != nil {
-			if program, err = exec.LookPath(try[0]); err != nil {
-				continue
-			}
-		}
-		v.take(ctx, "threads", "thread-dump.txt", func(ctx context.Context, w io.Writer) error {
-			return output(ctx, w, as, program, try[1:]...)
-		})
+	if len(tries) == 0 {
+		v.skip("threads", Skipped, errors.New("neither jcmd nor jstack is installed here where only root could have changed it: run the script inside the container, or use --sigquit"))
 		return
 	}
-	v.skip("threads", Skipped, errors.New("neither jcmd nor jstack is installed here: run the script inside the container, or use --sigquit"))
+	v.take(ctx, "threads", "thread-dump.txt", func(ctx context.Context, w io.Writer) error {
+		var first error
+		var kept []byte
+		for _, try := range tries {
+			var dump bytes.Buffer
+			err := output(ctx, &bounded{w: &dump, left: maxFile}, as, try[0], try[1:]...)
+			if err == nil {
+				_, err = w.Write(dump.Bytes())
+				return err
+			}
+			if first == nil {
+				first, kept = err, dump.Bytes()
+			}
+			if ctx.Err() != nil {
+				break
+			}
+		}
+		if bytes.Count(kept, []byte("\n")) > 1 { // jcmd begins with a line for the pid
+			w.Write(kept)
+		}
+		return first
+	})
+}
+
+// attachAs is the user that the attach protocol wants, that of the process, or nil for
+// our own. It reports whether that user is the process' and not root: a program that
+// the process chose gets no rights by it then.
+func (v *visit) attachAs() (as *syscall.Credential, own bool) {
+	status, _ := os.ReadFile(v.c.proc(v.p.identity.PID, "status"))
+	uid, gid := effective(string(status), "Uid"), effective(string(status), "Gid")
+	if os.Geteuid() == 0 && uid > 0 && gid >= 0 {
+		return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, true
+	}
+	return nil, uid > 0 && uid == os.Geteuid()
+}
+
+// effective is the second number of a line of /proc/PID/status, -1 without one.
+//
+//	"Uid:\t1000\t1001\t1000\t1000\n"   1001
+func effective(status, name string) int {
+	_, rest, _ := strings.Cut(status, "\n"+name+":")
+	line, _, _ := strings.Cut(rest, "\n")
+	if fields := strings.Fields(line); len(fields) > 1 {
+		if id, err := strconv.Atoi(fields[1]); err == nil {
+			return id
+		}
+	}
+	return -1
+}
+
+// beside is the program of a name in the process' own installation, else in PATH; ""
+// without one. The process chose its installation: unless the program runs as the
+// user of the process it must be one that only root can change.
+func (v *visit) beside(name string, own bool) string {
+	if home := filepath.Dir(v.p.identity.Executable); filepath.IsAbs(home) {
+		program, err := filepath.EvalSymlinks(filepath.Join(home, name))
+		if err == nil && (own || onlyRoots(program)) {
+			return program
+		}
+	}
+	program, err := exec.LookPath(name)
+	if err != nil {
+		return ""
+	}
+	return program
+}
+
+// onlyRoots reports whether a file and all directories above it belong to root, and
+// nobody else can write them or, in a sticky directory, replace what is root's.
+func onlyRoots(name string) bool {
+	for {
+		info, err := os.Lstat(name)
+		if err != nil {
+			return false
+		}
+		sticky := info.IsDir() && info.Mode()&os.ModeSticky != 0
+		if uid, _ := ownerOf(info); uid != 0 || info.Mode().Perm()&0o022 != 0 && !sticky {
+			return false
+		}
+		above := filepath.Dir(name)
+		if above == name {
+			return true
+		}
+		name = above
+	}
 }
 
 // nodeReport has Node write a diagnostic report, by the signal that it was started to
