@@ -341,13 +341,17 @@ goroutines() {
 # masked hides the secrets of a command line.
 masked() {
 	tr '\000\n' '\n\001' <"$1" | sed -E '
-s#(://)[^/[:space:]:@]+:[^/[:space:]@]+@#\1***@#
-/^--?[A-Za-z0-9_.-]*([Tt][Oo][Kk][Ee][Nn]|[Pp][Aa][Ss][Ss][Ww][Oo]?[Rr]?[Dd]|[Ss][Ee][Cc][Rr][Ee][Tt]|[Aa][Pp][Ii]-?[Kk][Ee][Yy]|[Cc][Rr][Ee][Dd][Ee][Nn][Tt][Ii][Aa][Ll])[A-Za-z0-9_.-]*(=|$)/{
-/^[^=]*(file|path|dir|name|ttl|mode|type|enabled?)(=|$)/b
+:again
+s#(://)[^/[:space:]]+@#\1***@#g
+/^--?[A-Za-z0-9_.-]*([Tt][Oo][Kk][Ee][Nn]|[Pp][Aa][Ss][Ss][Ww][Oo]?[Rr]?[Dd]|[Pp][Aa][Ss][Ss][Pp][Hh][Rr][Aa][Ss][Ee]|[Ss][Ee][Cc][Rr][Ee][Tt]|([Aa][Pp][Ii]|[Aa][Cc][Cc][Ee][Ss][Ss])[-_.]?[Kk][Ee][Yy]|[Cc][Rr][Ee][Dd][Ee][Nn][Tt][Ii][Aa][Ll])[A-Za-z0-9_.-]*(=|$)/{
+/^[^=]*([Ff][Ii][Ll][Ee]|[Pp][Aa][Tt][Hh]|[Dd][Ii][Rr]|[Nn][Aa][Mm][Ee]|[Tt][Tt][Ll]|[Mm][Oo][Dd][Ee]|[Tt][Yy][Pp][Ee]|[Ee][Nn][Aa][Bb][Ll][Ee][Dd]?)(=|$)/b
+/=/{
 s/=.*/=***/
-t
+b
+}
 n
-/^[^-]/s/.*/***/
+/^-/b again
+s/..*/***/
 }' | tr '\n\001' '\000\n'
 }
 
@@ -423,8 +427,10 @@ cgroups() {
 		case $rest in *' - cgroup '* | *' - cgroup2 '*) ;; *) continue ;; esac
 		[ "$root" = / ] || continue
 		# shellcheck disable=SC2086
-		limited find "$proc/$pid/root$point" $only -exec ls -di {} + 2>>"$work/unlisted" || true
+		limited find "$proc/$pid/root$point" $only -exec ls -di {} + 2>>"$work/unlisted"
+		case $? in 124 | 137 | 143) : >"$work/cut" ;; esac
 	done <"$dir/mountinfo" | sed "s|^ *\([0-9]*\) $proc/$pid/root/|\1 /|"
+	[ ! -e "$work/cut" ] || return 124
 	if grep -q denied "$work/unlisted" 2>/dev/null; then
 		echo 'some cgroups may not be read' >&2
 		return 1
@@ -447,6 +453,7 @@ kernel() {
 	take sysctls inotify-sysctls.txt sysctls
 	[ "$watches" -eq 0 ] && return
 	: >"$work/unlisted"
+	rm -f "$work/cut"
 	take 'cgroup inodes' cgroup-inodes.txt cgroups
 	skip 'watch targets' skipped 'a shell cannot open file handles; leakdiff collect can'
 }
@@ -576,6 +583,10 @@ node_report() {
 		skip 'node report' skipped 'the process does not catch signal 12, which would end it'
 		return
 	fi
+	if ! may_ask; then
+		skip 'node report' skipped "$why"
+		return
+	fi
 	reports=$(option_of --report-directory)
 	[ -n "$reports" ] || reports=$(option_of --report-dir)
 	[ -n "$reports" ] || reports=$(option_of --diagnostic-dir)
@@ -585,35 +596,88 @@ node_report() {
 	take 'node report' node-report.json new_report
 }
 
-# new_report waits for a report that was not there before, copies and removes it.
+# may_ask says whether the process may get a signal: the capture goes on, and the pid
+# is still that process', also as we number it.
+may_ask() {
+	if [ -n "$stopping" ]; then
+		why='the capture was ended before the signal was sent'
+	elif [ "$(started "$proc/$pid/stat")" != "$first" ]; then
+		why='the process has ended'
+	elif [ "$(started "/proc/$pid/stat")" != "$first" ]; then
+		why="pid $pid of $proc is not that process here: no signal can be sent to it"
+	else
+		return 0
+	fi
+	return 1
+}
+
+# signal NAME is sent to the process that was opened, or to none.
+signal() {
+	may_ask && kill "-$1" "$pid" && return
+	printf '%s\n' "$why" >&2
+	return 1
+}
+
+# new_report waits for a report that was not there before, or not in this form, copies
+# and removes it.
 new_report() {
-	touch "$work/before"
+	# A report of a fixed name is written over the one before.
+	cat "$reports/${pattern:-none}" >"$work/before" 2>/dev/null
 	find "$reports/" -maxdepth 1 -name "${pattern:-report.*.json}" >"$work/known" 2>/dev/null
-	kill -USR2 "$pid" || return 1
+	signal USR2 || return 1
 	until=$(($(date +%s) + budget))
 	while [ "$(date +%s)" -le $until ]; do
 		sleep 1
 		for file in "$reports"/${pattern:-report.*.json}; do
 			[ -s "$file" ] || continue
-			grep -qxF "$file" "$work/known" && continue
-			grep -qxF "$reports/${file##*/}" "$work/known" && continue
-			# A report ends with the brace that closes it.
-			[ "$(tail -n 1 "$file")" = '}' ] || continue
-			cat "$file" && rm -f "$file"
+			if grep -qxF -e "$file" -e "$reports/${file##*/}" "$work/known"; then
+				[ -n "$pattern" ] && [ "$(cat "$file")" != "$(cat "$work/before")" ] || continue
+			fi
+			# A report ends with the brace that closes it, on one line with its last list.
+			case $(tail -n 1 "$file") in '}' | '{'*'"sharedObjects":['*']}') ;; *) continue ;; esac
+			without_secrets <"$file" >"$work/report"
+			rm -f "$file"
+			if grep -q '"environmentVariables"' "$work/report"; then
+				echo 'its environment could not be taken out of it: leakdiff collect can' >&2
+				return 1
+			fi
+			cat "$work/report"
 			return
 		done
 	done
 	return 124
 }
 
+# without_secrets takes the environment and the words of the command line out of a
+# report, which is one line or a line for each value. cmdline has the words, masked.
+without_secrets() {
+	sed -E '
+s/"environmentVariables":\{("([^"\]|\\.)*":"([^"\]|\\.)*",?)*\},?//g
+s/"commandLine":\[("([^"\]|\\.)*",?)*\]/"commandLine":[]/g
+/^ *"environmentVariables": \{\},?$/d
+/^ *"environmentVariables": \{$/,/^ *\},?$/d
+/^ *"commandLine": \[$/,/^ *\],?$/{
+/^ *"commandLine": \[$/b
+/^ *\],?$/b
+d
+}'
+}
+
 # stacks sends SIGQUIT, and copies what the process then writes to a file.
 stacks() {
 	[ -n "$java" ] || [ $((round + 1)) -eq "$count" ] || return
+	if ! may_ask; then
+		skip sigquit skipped "$why"
+		return
+	fi
 	number=2
 	[ -z "$java" ] || number=1
 	target=$(readlink "$proc/$pid/fd/$number")
 	if [ ! -f "$proc/$pid/fd/$number" ]; then
-		kill -QUIT "$pid"
+		if ! signal QUIT 2>"$work/error"; then
+			skip sigquit failed "$(head -n 1 "$work/error")"
+			return
+		fi
 		skip sigquit skipped "SIGQUIT was sent; the stacks went to $target, which is no file: save them from there (journalctl _PID=$pid, kubectl logs)"
 		return
 	fi
@@ -621,18 +685,24 @@ stacks() {
 }
 
 grown() {
-	size=$(wc -c <"$1")
-	exec 3<"$1" || return 1
-	kill -QUIT "$pid" || return 1
-	until=$(($(date +%s) + budget)) before=-1
-	while [ "$(date +%s)" -lt $until ]; do
-		sleep 1
-		after=$(wc -c </dev/fd/3 2>/dev/null || wc -c <"$1" 2>/dev/null || echo "$before")
-		[ "$after" = "$before" ] && [ "$after" -gt "$size" ] && break
-		before=$after
-	done
-	tail -c +$((size + 1)) <&3
-	exec 3<&-
+	if ! { [ -r "$1" ] && size=$(wc -c <"$1"); }; then
+		echo "$target cannot be read: no signal was sent" >&2
+		return 1
+	fi
+	# Opened before the signal: the process, and with it the link, may be gone after. What
+	# cannot be opened ends a subshell only.
+	(
+		exec 3<"$1" || exit 1
+		signal QUIT || exit 1
+		until=$(($(date +%s) + budget)) before=-1
+		while [ "$(date +%s)" -lt $until ]; do
+			sleep 1
+			after=$(wc -c </dev/fd/3 2>/dev/null || wc -c <"$1" 2>/dev/null || echo "$before")
+			[ "$after" = "$before" ] && [ "$after" -gt "$size" ] && break
+			before=$after
+		done
+		tail -c +$((size + 1)) <&3
+	)
 }
 
 safe() { printf '%s' "$1" | tr -c 'A-Za-z0-9_.-' '_' | cut -c1-64; }
@@ -649,8 +719,7 @@ pods() {
 }
 
 manifest() {
-	ticks=$(started "$proc/$pid/stat")
-	[ -n "$ticks" ] || ticks=$first
+	ticks=$first
 	boot=$(sed -n 's/^btime //p' "$proc/stat")
 	born=''
 	[ -z "$boot$ticks" ] || born=$(date -u -d "@$((boot + ticks / 100))" +%Y-%m-%dT%H:%M:%SZ 2>/dev/null)

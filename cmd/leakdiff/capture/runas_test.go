@@ -64,6 +64,51 @@ func own(t *testing.T, name string, user int) {
 	}
 }
 
+// asNobody runs the script of a taker as another user than root.
+func asNobody(t *testing.T, by taker) taker {
+	t.Helper()
+	by.take = func(t *testing.T, cfg capture.Config) string {
+		t.Helper()
+		dir := t.TempDir()
+		letIn(t, dir)
+		own(t, dir, nobody)
+		script := filepath.Join(dir, "collect.sh")
+		if err := os.WriteFile(script, capture.Script(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(dir, "capture.tar.gz")
+		shell, env := tool(t, "dash"), os.Environ()
+		if strings.Contains(by.name, "BusyBox") {
+			env = busyboxOnly(t, tool(t, "busybox"))
+			shell = filepath.Join(strings.TrimPrefix(env[0], "PATH="), "sh")
+		}
+		cmd := exec.Command(shell, append(append([]string{script}, arguments(cfg)...), "-o", file)...)
+		cmd.Dir, cmd.Env = dir, env
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+		if said, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, said)
+		}
+		return file
+	}
+	return by
+}
+
+// readable lets other users run a program of the test.
+func readable(t *testing.T, program string) {
+	t.Helper()
+	for name := program; name != "/" && name != os.TempDir(); name = filepath.Dir(name) {
+		info, err := os.Stat(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if mode := info.Mode().Perm(); mode&0o005 != 0o005 {
+			if err := os.Chmod(name, mode|0o055); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
 // member is the only file of a name in an archive, "" without one.
 func member(t *testing.T, file, name string) string {
 	t.Helper()

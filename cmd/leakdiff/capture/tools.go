@@ -213,14 +213,49 @@ func (v *visit) nodeReport(ctx context.Context) {
 		v.skip(step, Skipped, fmt.Errorf("the process does not catch signal %d, which would end it", signal))
 		return
 	}
+	if err := v.mayBeAsked(ctx); err != nil {
+		v.skip(step, Skipped, err)
+		return
+	}
 	dir := filepath.Join(v.c.proc(pid, "root"), v.reportDirectory(options))
 	v.take(ctx, step, "node-report.json", func(ctx context.Context, w io.Writer) error {
 		before := reports(dir, options)
-		if err := syscall.Kill(pid, signal); err != nil {
+		if err := v.signal(ctx, signal); err != nil {
 			return err
 		}
 		return newReport(ctx, dir, options, before, w)
 	})
+}
+
+// mayBeAsked says why the process gets no signal any more: the capture was ended, or
+// its pid is another process' now.
+func (v *visit) mayBeAsked(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return errors.New("the capture was ended before the signal was sent")
+	}
+	if err := v.c.same(v.p); err != nil {
+		return err
+	}
+	// A signal goes to the pid as we number it, which procfs of a host does not.
+	ours, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(v.p.identity.PID), "stat"))
+	if _, ticks, ok := nameAndStart(string(ours)); v.c.cfg.Proc != "/proc" && (!ok || ticks != v.p.identity.StartTicks) {
+		return fmt.Errorf("pid %d of %s is not that process here: no signal can be sent to it", v.p.identity.PID, v.c.cfg.Proc)
+	}
+	return nil
+}
+
+// signal is sent to the process that was opened, or to none.
+func (v *visit) signal(ctx context.Context, signal syscall.Signal) error {
+	// On Linux this holds on to the process: its pid cannot become another's meanwhile.
+	p, err := os.FindProcess(v.p.identity.PID)
+	if err != nil {
+		return err
+	}
+	defer p.Release()
+	if err := v.mayBeAsked(ctx); err != nil {
+		return err
+	}
+	return p.Signal(signal)
 }
 
 // words are the options of a program.
@@ -306,6 +341,9 @@ func newReport(ctx context.Context, dir string, options words, before map[string
 			}
 			if text, err := os.ReadFile(name); err == nil && json.Valid(text) {
 				os.Remove(name)
+				if text, err = withoutSecrets(text); err != nil {
+					return err
+				}
 				_, err := w.Write(text)
 				return err
 			}
@@ -327,6 +365,10 @@ func (v *visit) sigquit(ctx context.Context) {
 	if !v.p.java && v.round < v.c.cfg.Count-1 {
 		return
 	}
+	if err := v.mayBeAsked(ctx); err != nil {
+		v.skip(step, Skipped, err)
+		return
+	}
 	output := v.c.proc(pid, "fd/2")
 	if v.p.java {
 		output = v.c.proc(pid, "fd/1")
@@ -334,7 +376,7 @@ func (v *visit) sigquit(ctx context.Context) {
 	info, err := os.Stat(output)
 	target, _ := os.Readlink(output)
 	if err != nil || !info.Mode().IsRegular() {
-		if err := syscall.Kill(pid, syscall.SIGQUIT); err != nil {
+		if err := v.signal(ctx, syscall.SIGQUIT); err != nil {
 			v.skip(step, Failed, err)
 			return
 		}
@@ -351,7 +393,7 @@ func (v *visit) sigquit(ctx context.Context) {
 		if _, err := f.Seek(0, io.SeekEnd); err != nil {
 			return bare(err)
 		}
-		if err := syscall.Kill(pid, syscall.SIGQUIT); err != nil {
+		if err := v.signal(ctx, syscall.SIGQUIT); err != nil {
 			return err
 		}
 		return v.grown(ctx, f, w)
