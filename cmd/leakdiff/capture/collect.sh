@@ -47,8 +47,10 @@ usage: sh collect.sh --pid N | --name NAME [options] -o FILE
 USAGE
 }
 
+# say fails where nobody can be told.
 say() { printf '%s\n' "leakdiff: $*" >&2; }
 
+# fail ends the script: nothing was captured.
 fail() {
 	say "$*"
 	exit 2
@@ -111,16 +113,63 @@ case $count$most in *[!0-9]* | '') fail "--count and --max-goroutines are number
 [ "$count" -ge 1 ] || fail "--count is at least 1"
 [ -n "$pids$names" ] || fail "no process was named: sh collect.sh --pid 4711 --pprof http://127.0.0.1:6060 -o capture.tar.gz"
 [ -z "$header" ] || [ -r "$header" ] || fail "$header cannot be read"
+
+# shown ADDRESS is its scheme, host and path: no password, no query.
+shown() { printf '%s\n' "$1" | sed -E '/unix:/!{ s#^(.*://|[^:/?@=]*=)?.*@#\1#; s/[?#].*//; }'; }
+
+# plain ADDRESS says whether an address does not name its process: "PID=" or "NAME=".
+plain() { case ${1%%=*} in "$1" | *[:/?]*) return 0 ;; esac; return 1; }
+
+# assigned OPTION LIST refuses addresses that are none, are of nobody, or are second
+# ones. A pid that is given with an address only is captured as if --pid named it.
+assigned() {
+	a_all=$(printf '%s\n' $pids; printf '%s' "$names")
+	a_before=$newline
+	while IFS= read -r line; do
+		[ -n "$line" ] || continue
+		a_whose='' a_address=$line
+		plain "$line" || a_whose=${line%%=*} a_address=${line#*=}
+		case $a_address in
+		[a-z]*://?* | unix:?* | ?*:[0-9]*) ;;
+		*) fail "$1 $(shown "$line") is no address: write http://127.0.0.1:6060, 127.0.0.1:6060 or unix:/run/x.sock" ;;
+		esac
+		case $a_before in *"$newline$a_whose=$newline"*) fail "$1 $(shown "$line") is a second address of the same process" ;; esac
+		a_before=$a_before$a_whose=$newline
+		if [ -z "$a_whose" ]; then
+			a_n=$(printf '%s\n' "$a_all" | grep -c .)
+			[ "$a_n" -eq 1 ] || fail "$1 $(shown "$line") does not say which of $a_n processes it is of: write $1 PID=URL or $1 NAME=URL"
+		elif ! printf '%s\n' "$a_all" | grep -qxF -e "$a_whose"; then
+			case $a_whose in
+			*[!0-9]*) a_pid='' ;;
+			*) a_pid=$a_whose ;;
+			esac
+			[ -n "$a_pid" ] && [ -n "$names" ] && [ -d "$proc/$a_pid" ] ||
+				fail "$1 $(shown "$line") names a process that is not captured: name it with --pid or --name as well"
+			more="$more $a_pid"
+		fi
+	done <<ADDRESSES
+$2
+ADDRESSES
+}
+more=''
+assigned --pprof "$pprofs"
+assigned --metrics "$metrics"
 [ -n "$host" ] || host=$(cat "$proc/sys/kernel/hostname" 2>/dev/null || uname -n)
 
 has() { command -v "$1" >/dev/null 2>&1; }
 
+for program in tar gzip mktemp find sed grep; do
+	has $program || fail "$program is not installed, and nothing can be kept without it"
+done
+
 near=.
 case $out in -) near=${TMPDIR:-/tmp} ;; */*) near=${out%/*} ;; esac
 work=$(mktemp -d -p "${near:-/}") || fail "no directory can be made in ${near:-/}"
-trap 'chmod -R u+rwX "$work" 2>/dev/null; rm -rf "$work"' EXIT
+keep=''
+trap '[ -n "$keep" ] || { chmod -R u+rwX "$work" 2>/dev/null; rm -rf "$work"; }' EXIT
+# A reader of what is said that has gone ends the capture, as a signal does.
 stopping=''
-trap 'stopping=1' INT TERM HUP
+trap 'stopping=1' INT TERM HUP PIPE
 
 # How a command is ended that takes too long. BusyBox had another form of timeout.
 timeout=''
@@ -170,19 +219,25 @@ json() {
 	printf '"%s"' "$(printf '%s' "$1" | tr '\000-\037\177' ' ' | sed 's/\\/\\\\/g; s/"/\\"/g')"
 }
 
+# unwritten WHAT ends the capture with what there is: there is no room for more.
+unwritten() {
+	stopping=1
+	say "warning: $1 could not be written: is there room in ${near:-/}?"
+}
+
 # step NAME STATUS FILE AT FROM ERROR [BYTES FILES HASH] files a step of the manifest.
 step() {
 	{
-		[ ! -s "$work/steps" ] || printf ',\n'
-		printf '  {"step": %s, "status": "%s", ' "$(json "$1")" "$2"
-		[ -z "$3" ] || printf '"file": %s, ' "$(json "$3")"
-		printf '"at": "%s", "ms": %d' "$4" $((($(date +%s) - $5) * 1000))
-		[ -z "${7:-}" ] || printf ', "bytes": %d' "$7"
-		[ -z "${8:-}" ] || printf ', "files": %d' "$8"
-		[ -z "${9:-}" ] || printf ', "sha256": "%s"' "$9"
-		[ -z "$6" ] || printf ', "error": %s' "$(json "$6")"
-		printf '}'
-	} >>"$work/steps"
+		{ [ ! -s "$work/steps" ] || printf ',\n'; } &&
+			printf '  {"step": %s, "status": "%s", ' "$(json "$1")" "$2" &&
+			{ [ -z "$3" ] || printf '"file": %s, ' "$(json "$3")"; } &&
+			printf '"at": "%s", "ms": %d' "$4" $((($(date +%s) - $5) * 1000)) &&
+			{ [ -z "${7:-}" ] || printf ', "bytes": %d' "$7"; } &&
+			{ [ -z "${8:-}" ] || printf ', "files": %d' "$8"; } &&
+			{ [ -z "${9:-}" ] || printf ', "sha256": "%s"' "$9"; } &&
+			{ [ -z "$6" ] || printf ', "error": %s' "$(json "$6")"; } &&
+			printf '}'
+	} 2>/dev/null >>"$work/steps" || unwritten "the step $1 of t$round"
 	case $2 in
 	failed | partial)
 		say "warning: t$round: $1 of $name ($pid): $6"
@@ -224,15 +279,29 @@ take() {
 # value FILE gives the first line of a file.
 value() { head -n 1 "$1" 2>/dev/null; }
 
-# whose LIST gives the address of the process out of lines "N=ADDRESS", "NAME=ADDRESS"
-# and plain addresses.
+# whose LIST sets address to that of the process, out of lines "N=ADDRESS",
+# "NAME=ADDRESS" and plain addresses, and of to how many processes it would be of.
 whose() {
-	printf '%s' "$1" | while IFS= read -r line; do
+	address='' of=1
+	while IFS= read -r line; do
 		case $line in
-		"$pid="* | "$name="*) printf '%s\n' "${line#*=}" ;;
-		[a-z]*://* | unix:* | *:[0-9]*) case ${line%%=*} in *[:/]*) printf '%s\n' "$line" ;; esac ;;
+		'') continue ;;
+		"$pid="*)
+			address=${line#*=} of=1
+			return
+			;;
+		"$name="* | "$wanted="*) address=${line#*=} of=$alike ;;
+		*) if plain "$line"; then address=$line of=$alike; fi ;;
 		esac
-	done | head -n 1
+	done <<ADDRESSES
+$1
+ADDRESSES
+}
+
+# ambiguous STEP files a step whose address is that of one process, nobody knows which.
+ambiguous() {
+	[ "$of" -gt 1 ] || return
+	skip "$1" failed "$of processes are called $wanted: say whose address it is with PID=URL"
 }
 
 # started FILE gives field 22 of stat, name what stands in its parentheses, which may
@@ -254,8 +323,15 @@ named() {
 	done
 }
 
-# The headers go to the programs in files, where others cannot read them, except with
-# BusyBox's wget, which takes them as arguments only.
+# BusyBox's wget takes headers as arguments only, which everybody sees, and sends them
+# along to wherever an answer leads.
+busybox=''
+if ! has curl && has wget && wget --help 2>&1 | grep -q BusyBox; then
+	busybox=1
+	[ -z "$header" ] || fail "--header-file needs curl or GNU wget: the wget of BusyBox would show it to everybody, and send it along to wherever an answer leads"
+fi
+
+# The headers go to the programs in files, where others cannot read them.
 : >"$work/curlrc"
 : >"$work/wgetrc"
 if [ -n "$header" ]; then
@@ -287,8 +363,10 @@ get() {
 	g_url=${g_url%/}
 	case ${g_url#*://} in */*) ;; *) g_url=$g_url$2 ;; esac
 	g_url=${g_url%/goroutine}$3
+	g_inside=''
+	[ -n "$g_socket" ] || elsewhere || return
 	if has curl; then
-		limited curl -q -K "$work/curlrc" -NgfsS --max-time "$budget" ${insecure:+-k} ${g_socket:+--unix-socket "$g_socket"} "$g_url"
+		limited ${g_inside:+nsenter "-n$g_inside"} curl -q -K "$work/curlrc" -NgfsSL --max-redirs 0 --max-time "$budget" ${insecure:+-k} ${g_socket:+--unix-socket "$g_socket"} "$g_url"
 		return
 	fi
 	if [ -n "$g_socket" ]; then
@@ -299,14 +377,37 @@ get() {
 		echo 'neither curl nor wget is installed' >&2
 		return 1
 	fi
-	if wget --help 2>&1 | grep -q BusyBox; then
-		set --
-		while IFS= read -r line; do set -- "$@" --header "${line#header = }"; done <"$work/wgetrc"
+	if [ -n "$busybox" ]; then
 		# Its -T crashes in some releases; limited has the time.
-		limited wget -q ${insecure:+--no-check-certificate} "$@" -O - "$g_url"
+		limited ${g_inside:+nsenter "-n$g_inside"} wget -q ${insecure:+--no-check-certificate} -O - "$g_url"
 		return
 	fi
-	WGETRC=$work/wgetrc limited wget -q -t 1 -T "$budget" ${insecure:+--no-check-certificate} -O - "$g_url"
+	(
+		WGETRC=$work/wgetrc
+		export WGETRC
+		limited ${g_inside:+nsenter "-n$g_inside"} wget -nv -S -t 1 -T "$budget" --max-redirect=0 ${insecure:+--no-check-certificate} -O - "$g_url" 2>"$work/wget"
+	)
+	g_status=$?
+	[ $g_status -eq 0 ] || sed -n 's|^ *HTTP/[0-9.]* |the endpoint answered |p; s/.*failed: /wget: /p; /exceeded/p; /^ERROR/p' "$work/wget" >&2
+	return $g_status
+}
+
+# elsewhere finds out whether an address of loopback is that of another network
+# namespace: it means the process' own.
+elsewhere() {
+	g_host=${g_url#*://}
+	g_host=${g_host%%/*}
+	case ${g_host##*@} in
+	localhost | localhost:* | 127.* | 0.0.0.0* | '[::1]'* | '[::]'*) ;;
+	*) return 0 ;;
+	esac
+	g_theirs=$(readlink "$proc/$pid/ns/net" 2>/dev/null)
+	[ -n "$g_theirs" ] && [ "$g_theirs" != "$(readlink /proc/self/ns/net)" ] || return 0
+	if ! has nsenter; then
+		echo "the endpoint is in the process' own network namespace, and nsenter is not installed" >&2
+		return 1
+	fi
+	g_inside=$proc/$pid/ns/net
 }
 
 unpacked() {
@@ -428,7 +529,7 @@ cgroups() {
 		[ "$root" = / ] || continue
 		# shellcheck disable=SC2086
 		limited find "$proc/$pid/root$point" $only -exec ls -di {} + 2>>"$work/unlisted"
-		case $? in 124 | 137 | 143) : >"$work/cut" ;; esac
+		case $? in 124 | 137 | 143) echo cut >"$work/cut" ;; esac
 	done <"$dir/mountinfo" | sed "s|^ *\([0-9]*\) $proc/$pid/root/|\1 /|"
 	[ ! -e "$work/cut" ] || return 124
 	if grep -q denied "$work/unlisted" 2>/dev/null; then
@@ -452,7 +553,7 @@ kernel() {
 	done
 	take sysctls inotify-sysctls.txt sysctls
 	[ "$watches" -eq 0 ] && return
-	: >"$work/unlisted"
+	printf '' >"$work/unlisted"
 	rm -f "$work/cut"
 	take 'cgroup inodes' cgroup-inodes.txt cgroups
 	skip 'watch targets' skipped 'a shell cannot open file handles; leakdiff collect can'
@@ -725,25 +826,26 @@ manifest() {
 	[ -z "$boot$ticks" ] || born=$(date -u -d "@$((boot + ticks / 100))" +%Y-%m-%dT%H:%M:%SZ 2>/dev/null)
 	inner=$(sed -n 's/^NSpid:.*[[:space:]]\([0-9]*\)[[:space:]]\([0-9]*\)$/\2/p' "$dir/status" 2>/dev/null)
 	{
-		printf '{"schema": "leakdiff.capture/1", "tool": "%s", "host": %s, "kernel": %s, "boot_id": %s,\n' "$tool" "$(json "$host")" "$(json "$(uname -r)")" "$(json "$(value "$proc/sys/kernel/random/boot_id")")"
-		printf ' "round": %d, "rounds": %d, "every_seconds": %d, "started": "%s", "ended": "%s",%s\n' "$round" "$count" "$every" "$begun" "$(now)" "${stopping:+ \"interrupted\": true,}"
-		printf ' "process": {"name": %s, "pid": %d, "start_ticks": %d' "$(json "$name")" "$pid" "${ticks:-0}"
-		[ -z "$born" ] || printf ', "started": "%s"' "$born"
-		[ -z "$inner" ] || printf ', "inner_pid": %d' "$inner"
-		[ -z "$exe" ] || printf ', "executable": %s' "$(json "$exe")"
-		[ -z "$container" ] || printf ', "container": "%s"' "$container"
-		[ -z "$uid" ] || printf ', "pod_uid": "%s"' "$uid"
-		printf ', "mount_namespace": %s},\n' "$(json "$(readlink "$proc/$pid/ns/mnt" 2>/dev/null)")"
-		printf ' "load": {"goroutines": %d, "stop_ms_estimate": %d, "max_goroutines": %d, "step_seconds": %d},\n' "${total:--1}" "$((${total:-0} / 100))" "$most" "$budget"
-		printf ' "pods": [%s],\n "steps": [\n' "$(pods)"
-		cat "$work/steps"
-		printf '\n ]\n}\n'
-	} >"$dir/manifest.json"
+		printf '{"schema": "leakdiff.capture/1", "tool": "%s", "host": %s, "kernel": %s, "boot_id": %s,\n' "$tool" "$(json "$host")" "$(json "$(uname -r)")" "$(json "$(value "$proc/sys/kernel/random/boot_id")")" &&
+			printf ' "round": %d, "rounds": %d, "every_seconds": %d, "started": "%s", "ended": "%s",%s\n' "$round" "$count" "$every" "$begun" "$(now)" "${stopping:+ \"interrupted\": true,}" &&
+			printf ' "process": {"name": %s, "pid": %d, "start_ticks": %d' "$(json "$name")" "$pid" "${ticks:-0}" &&
+			{ [ -z "$born" ] || printf ', "started": "%s"' "$born"; } &&
+			{ [ -z "$inner" ] || printf ', "inner_pid": %d' "$inner"; } &&
+			{ [ -z "$exe" ] || printf ', "executable": %s' "$(json "$exe")"; } &&
+			{ [ -z "$container" ] || printf ', "container": "%s"' "$container"; } &&
+			{ [ -z "$uid" ] || printf ', "pod_uid": "%s"' "$uid"; } &&
+			printf ', "mount_namespace": %s},\n' "$(json "$(readlink "$proc/$pid/ns/mnt" 2>/dev/null)")" &&
+			printf ' "load": {"goroutines": %d, "stop_ms_estimate": %d, "max_goroutines": %d, "step_seconds": %d},\n' "${total:--1}" "$((${total:-0} / 100))" "$most" "$budget" &&
+			printf ' "pods": [%s],\n "steps": [\n' "$(pods)" &&
+			cat "$work/steps" &&
+			printf '\n ]\n}\n'
+	} 2>/dev/null >"$dir/manifest.json" || unwritten "the manifest of $name ($pid) in t$round"
 }
 
-# visit PID captures one process once.
+# visit PID ALIKE WANTED captures one process once, that was found by its name with so
+# many alike, or by its pid.
 visit() {
-	pid=$1
+	pid=$1 alike=$2 wanted=$3
 	first=$(started "$proc/$pid/stat")
 	name=$(called "$proc/$pid/stat")
 	[ -n "$first" ] || return 1
@@ -754,14 +856,17 @@ visit() {
 	uid=$(grep -oE 'pod([0-9a-f]{8}([-_][0-9a-f]{4}){3}[-_][0-9a-f]{12}|[0-9a-f]{32})' "$proc/$pid/cgroup" 2>/dev/null | head -n 1 | tr _ -)
 	uid=${uid#pod}
 	dir=$work/$top/t$round/$(safe "$name")-$pid
-	mkdir -p "$dir" || fail "no room for $dir"
+	if ! mkdir -p "$dir"; then
+		unwritten "$dir"
+		return 1
+	fi
 	begun=$(now) total='' watches=0 java='' lost=0
-	: >"$work/steps"
+	printf '' >"$work/steps"
 	kernel
-	address=$(whose "$pprofs")
-	[ -z "$address" ] || goroutines "$address"
-	address=$(whose "$metrics")
-	[ -z "$address" ] || take metrics metrics.txt get "$address" /metrics ''
+	whose "$pprofs"
+	[ -z "$address" ] || ambiguous 'goroutines debug=1' || goroutines "$address"
+	whose "$metrics"
+	[ -z "$address" ] || ambiguous metrics || take metrics metrics.txt get "$address" /metrics ''
 	[ -z "$lsof" ] || lsof_of
 	case ${exe##*/} in
 	java)
@@ -782,31 +887,40 @@ visit() {
 ended() {
 	pid=$1 name=$2
 	dir=$work/$top/t$round/$(safe "$name")-$pid-ended
-	mkdir -p "$dir"
+	mkdir -p "$dir" || return
 	begun=$(now) total='' watches=0 exe='' container='' uid='' first=$3 lost=0
-	: >"$work/steps"
+	printf '' >"$work/steps"
 	skip process failed 'the process has ended'
 	manifest
 }
 
 top=leakdiff-$(safe "$host")-$(date -u +%Y%m%dT%H%M%SZ)
 mkdir -p "$work/$top"
-: >"$work/seen"
+printf '' >"$work/seen"
 start=$(date +%s) round=0 captures=0
 while [ $round -lt "$count" ] && [ -z "$stopping" ]; do
 	# In short sleeps: a signal that comes just before one is noticed after it.
 	while [ -z "$stopping" ] && [ $((start + round * every)) -gt "$(date +%s)" ]; do sleep 1; done
 	[ -z "$stopping" ] || break
-	all=$pids
+	# Lines "PID ALIKE NAME", each process once.
+	printf '' >"$work/all"
 	while IFS= read -r wanted; do
-		[ -z "$wanted" ] || all="$all $(named "$wanted" | tr '\n' ' ')"
+		[ -n "$wanted" ] || continue
+		found=$(named "$wanted")
+		for one in $found; do
+			grep -q "^$one " "$work/all" || printf '%s %d %s\n' "$one" "$(printf '%s\n' "$found" | wc -l)" "$wanted" >>"$work/all"
+		done
 	done <<NAMES
 $names
 NAMES
+	for one in $pids $more; do
+		grep -q "^$one " "$work/all" || printf '%s 1 %s\n' "$one" "$one" >>"$work/all"
+	done
 	found=0
-	: >"$work/present"
-	for one in $all; do
-		if visit "$one"; then
+	printf '' >"$work/present"
+	for one in $(cut -d' ' -f1 "$work/all"); do
+		called=$(sed -n "s/^$one //p" "$work/all")
+		if visit "$one" "${called%% *}" "${called#* }"; then
 			found=$((found + 1))
 			printf '%s %s %s\n' "$pid" "$first" "$name" >>"$work/present"
 		fi
@@ -818,7 +932,7 @@ NAMES
 	done <"$work/seen"
 	cat "$work/present" >"$work/seen"
 	captures=$((captures + found))
-	if [ $captures -eq 0 ]; then
+	if [ $captures -eq 0 ] && [ -z "$stopping" ]; then
 		fail "there is no such process below $proc"
 	fi
 	if [ $found -eq 0 ] && [ -z "$stopping" ]; then
@@ -831,13 +945,28 @@ done
 [ $captures -gt 0 ] || exit 2
 
 # From here on nothing may interrupt: the archive is whole or not there.
-trap '' INT TERM HUP
+trap '' INT TERM HUP PIPE
+
+# pack writes the archive to standard output. It fails where tar or gzip does: the
+# status of a pipeline is that of its last program alone.
+pack() {
+	{
+		p_lost=$(
+			exec 3>&1
+			{ (cd "$work" && tar -cf - "$top") || echo tar >&3; } | { gzip -c >&4 || echo gzip >&3; }
+		)
+	} 4>&1
+	[ -z "$p_lost" ]
+}
+
 if [ "$out" = - ]; then
-	(cd "$work" && tar -cf - "$top") | gzip -c
-	exit
-fi
-if (cd "$work" && tar -cf - "$top") | gzip -c >"$out.partial" && mv "$out.partial" "$out"; then
+	pack && exit
+elif pack >"$out.partial" && mv "$out.partial" "$out"; then
 	say "$out: $(($(wc -c <"$out"))) bytes; read it with: leakdiff report $out"
+	exit 0
 else
-	fail "$out could not be written"
+	rm -f "$out.partial"
 fi
+keep=1
+say "$out could not be written; what was captured is in $work" || keep=''
+exit 2
