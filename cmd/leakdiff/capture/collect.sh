@@ -118,12 +118,19 @@ case $count$most in *[!0-9]* | '') fail "--count and --max-goroutines are number
 shown() { printf '%s\n' "$1" | sed -E '/unix:/!{ s#^(.*://|[^:/?@=]*=)?.*@#\1#; s/[?#].*//; }'; }
 
 # plain ADDRESS says whether an address does not name its process: "PID=" or "NAME=".
-plain() { case ${1%%=*} in "$1" | *[:/?]*) return 0 ;; esac; return 1; }
+plain() {
+	case ${1%%=*} in "$1" | *[:/?]*) return 0 ;; esac
+	return 1
+}
 
 # assigned OPTION LIST refuses addresses that are none, are of nobody, or are second
 # ones. A pid that is given with an address only is captured as if --pid named it.
 assigned() {
-	a_all=$(printf '%s\n' $pids; printf '%s' "$names")
+	# shellcheck disable=SC2086
+	a_all=$(
+		printf '%s\n' $pids
+		printf '%s' "$names"
+	)
 	a_before=$newline
 	while IFS= read -r line; do
 		[ -n "$line" ] || continue
@@ -162,14 +169,15 @@ for program in tar gzip mktemp find sed grep; do
 	has $program || fail "$program is not installed, and nothing can be kept without it"
 done
 
+# A reader of what is said that has gone ends the capture, as a signal does.
+stopping=''
+trap 'stopping=1' INT TERM HUP PIPE
+
 near=.
 case $out in -) near=${TMPDIR:-/tmp} ;; */*) near=${out%/*} ;; esac
 work=$(mktemp -d -p "${near:-/}") || fail "no directory can be made in ${near:-/}"
 keep=''
 trap '[ -n "$keep" ] || { chmod -R u+rwX "$work" 2>/dev/null; rm -rf "$work"; }' EXIT
-# A reader of what is said that has gone ends the capture, as a signal does.
-stopping=''
-trap 'stopping=1' INT TERM HUP PIPE
 
 # How a command is ended that takes too long. BusyBox had another form of timeout.
 timeout=''

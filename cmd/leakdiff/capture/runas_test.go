@@ -40,6 +40,7 @@ func fakeJVM(t *testing.T, user, owner int, beside map[string]string) *program {
 	own(t, dir, owner)
 	letIn(t, dir)
 	cmd := exec.Command(java, "1h")
+	cmd.Dir = dir // jcmd leaves a file there while it waits
 	if user != os.Getuid() {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(user), Gid: uint32(user)}}
 	}
@@ -190,7 +191,9 @@ func TestAJVMThatCannotBeAskedIsALostStep(t *testing.T) {
 	if err := os.WriteFile(file, []byte(threadsProgram), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p := start(t, exec.Command(java, "-XX:+DisableAttachMechanism", file))
+	cmd := exec.Command(java, "-XX:+DisableAttachMechanism", file)
+	cmd.Dir = filepath.Dir(file)
+	p := start(t, cmd)
 	p.line()
 	for _, by := range takers(t) {
 		t.Run(by.name, func(t *testing.T) {

@@ -23,8 +23,9 @@ import (
 	"leakdiff/cmd/leakdiff/capture"
 )
 
-// short is the time of a step that is meant to run out.
-const short = time.Second
+// short is the time of a step that is meant to run out: every other one of the same
+// capture has it as well, on a busy machine too.
+const short = 5 * time.Second
 
 func TestAnEndpointThatHangsCostsItsOwnStepOnly(t *testing.T) {
 	for _, by := range takers(t) {
@@ -35,9 +36,9 @@ func TestAnEndpointThatHangsCostsItsOwnStepOnly(t *testing.T) {
 			lost   []string
 			absent []string
 		}{
-			{"debug=2 alone", "debug2", 30, []string{"goroutines debug=2 at t0 was not captured: no end within 1s"}, nil},
-			{"debug=2 in its middle", "half2", 30, []string{"goroutines debug=2 at t0 is not whole: no end within 1s"}, nil},
-			{"every profile", "debug1", -1, []string{"goroutines debug=1 at t0 was not captured: no end within 1s"},
+			{"debug=2 alone", "debug2", 30, []string{"goroutines debug=2 at t0 was not captured: no end within 5s"}, nil},
+			{"debug=2 in its middle", "half2", 30, []string{"goroutines debug=2 at t0 is not whole: no end within 5s"}, nil},
+			{"every profile", "debug1", -1, []string{"goroutines debug=1 at t0 was not captured: no end within 5s"},
 				[]string{"goroutine.pb", "goroutine.debug2.txt"}},
 		} {
 			t.Run(by.name+", "+c.name, func(t *testing.T) {
@@ -59,7 +60,7 @@ func TestAnEndpointThatHangsCostsItsOwnStepOnly(t *testing.T) {
 				if got != c.want {
 					t.Errorf("%d leaked goroutines, want %d", got, c.want)
 				}
-				if *s.Totals.Descriptors == 0 {
+				if s.Totals.Descriptors == nil || *s.Totals.Descriptors == 0 {
 					t.Error("the descriptors were lost as well")
 				}
 				for _, text := range c.lost {
@@ -111,12 +112,10 @@ func TestAProcessThatDiesInBetweenIsToldOnce(t *testing.T) {
 	p, about := server(t)
 	cfg := one(p.pid(), about.Address)
 	cfg.Count, cfg.Every = 6, time.Millisecond
-	rounds := 0
 	cfg.Say = func(text string) {
 		if strings.HasPrefix(text, "t1 ") {
 			p.kill()
 		}
-		rounds++
 	}
 	file, sum, err := collect(t, t.Context(), cfg)
 	if err != nil {
@@ -559,7 +558,7 @@ func TestAListOfCgroupsThatIsCutIsNotWhole(t *testing.T) {
 	cfg.Budget = short
 	env := append(os.Environ(), "PATH="+slow+":"+os.Getenv("PATH"))
 	r := read(t, runScript(tool(t, "dash"), env)(t, cfg))
-	if !said(r, "cgroup inodes at t0 is not whole: no end within 1s") {
+	if !said(r, "cgroup inodes at t0 is not whole: no end within 5s") {
 		t.Errorf("problems %q", problems(r))
 	}
 }
