@@ -1,8 +1,9 @@
 #!/bin/sh
 # collect.sh captures running processes into one tar.gz for leakdiff, on nodes and in
 # containers where no program may be copied. It needs a POSIX shell and the usual small
-# tools, as BusyBox has them; curl or wget for endpoints. It writes what `leakdiff
-# collect` writes, but for watches.jsonl: a shell cannot open file handles.
+# tools, as BusyBox has them; curl or wget for endpoints, and nsenter where these are in
+# another network namespace. It writes what `leakdiff collect` writes, but for
+# watches.jsonl: a shell cannot open file handles.
 #
 #   sh collect.sh --pid 4711 --pprof http://127.0.0.1:6060 --every 30s --count 10 -o capture.tar.gz
 #
@@ -34,7 +35,8 @@ usage: sh collect.sh --pid N | --name NAME [options] -o FILE
   --every 30s          time between the begins of two rounds
   --count 10           number of rounds
   --step-timeout 10s   the most that one step may take
-  --header-file FILE   header lines for the endpoints, or a bare token
+  --header-file FILE   header lines for the endpoints, or a bare token; with curl or
+                       GNU wget only
   --insecure           take any certificate
   --max-goroutines N   no debug=2 above so many goroutines (100000)
   --force              debug=2 however many there are
