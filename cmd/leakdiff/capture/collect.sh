@@ -539,7 +539,13 @@ cgroups() {
 		[ "$root" = / ] || continue
 		# shellcheck disable=SC2086
 		limited find "$proc/$pid/root$point" $only -exec ls -di {} + 2>>"$work/unlisted"
-		case $? in 124 | 137 | 143) echo cut >"$work/cut" ;; esac
+		case $? in
+		124 | 137 | 143)
+			# The time of the step is up.
+			echo cut >"$work/cut"
+			break
+			;;
+		esac
 	done <"$dir/mountinfo" | sed "s|^ *\([0-9]*\) $proc/$pid/root/|\1 /|"
 	[ ! -e "$work/cut" ] || return 124
 	if grep -q denied "$work/unlisted" 2>/dev/null; then
