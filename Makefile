@@ -22,12 +22,12 @@ build:
 PARSERS := detect envelope family goroutine lab line lsof metrics nodereport procfs thread
 SINGLE  := $(PARSERS:%=./analysis/%)
 
-# Everything that must hold before a commit lands. The second pass has the captures that
-# need no other programs, the third the parsers, and what measures memory, starts and
+# Everything that must hold before a commit lands. The second pass has those captures in
+# which much happens at once, the third the parsers, and what measures memory, starts and
 # kills processes or reads large captures.
 test: check build tools
 	LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go test -race $$(go list ./... | grep -vE '/analysis/($(subst $() ,|,$(PARSERS)))$$|/cmd/leakdiff/capture$$')
-	go test -race -run '/leakdiff_collect' -skip 'Script|JVM|Jcmd|Lsof|Hangs|Root|List|APid' ./cmd/leakdiff/capture
+	go test -race -run '^Test(Several|AProcessThatDies|ACaptureThat|Many|ALargeDump|SIGQUIT|NoPassword)/^(leakdiff_collect|between|while)' ./cmd/leakdiff/capture
 	LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go test $(SINGLE) ./analysis/bundle ./cmd/leakdiff/... ./server
 	cd web/browsertest && LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go vet ./... && LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go test ./...
 
