@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -49,7 +51,7 @@ for about %d us per goroutine and copy of the buffer: 10,000 goroutines about 0.
 first, which is cheap, and debug=2 only below --max-goroutines; an endpoint that did not answer is not asked again in the
 same round. lsof and jcmd run once a round. No environment is kept, and secrets in command lines are hidden.
 
-The archive is whole whenever the capture ends: SIGINT and SIGTERM finish it with what is there, with a warning and
+The archive is whole whenever the capture ends: SIGINT, SIGTERM and SIGHUP finish it with what is there, with a warning and
 status 0. Status 2 means that nothing could be captured.`, capture.MicrosecondsPerGoroutine)
 }
 
@@ -59,7 +61,11 @@ func (c *collectCommand) Run(ctx context.Context, m *Main) error {
 		_, err := m.Stdout.Write(capture.Script())
 		return err
 	case c.Pod != "" || c.Node != "":
-		lines, err := capture.Kubectl{Pod: c.Pod, Node: c.Node, Arguments: c.scriptArguments(), Output: c.Output}.Lines()
+		arguments, err := c.scriptArguments()
+		if err != nil {
+			return err
+		}
+		lines, err := capture.Kubectl{Pod: c.Pod, Node: c.Node, Arguments: arguments, Output: c.Output}.Lines()
 		if err != nil {
 			return badCollect(err.Error(), "leakdiff collect --pod kube-system/coredns-7d --name coredns")
 		}
@@ -70,7 +76,11 @@ func (c *collectCommand) Run(ctx context.Context, m *Main) error {
 	if err != nil {
 		return err
 	}
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // as nohup wants it
+		ends = append(ends, syscall.SIGHUP)
+	}
+	ctx, stop := signal.NotifyContext(ctx, ends...)
 	defer stop()
 	// A second signal ends the program at once.
 	context.AfterFunc(ctx, stop)
@@ -118,16 +128,25 @@ func (c *collectCommand) collect(ctx context.Context, m *Main, targets []capture
 	return nil
 }
 
+const exampleOfCollect = "leakdiff collect --pid 4711 --pprof http://127.0.0.1:6060 -o capture.tar.gz"
+
+// above0 refuses numbers and times that would capture nothing.
+func (c *collectCommand) above0() error {
+	if c.Count < 1 || c.Every <= 0 || c.StepTimeout <= 0 || c.MaxGoroutines < 1 {
+		return badCollect("--count, --every, --step-timeout and --max-goroutines must be above 0", exampleOfCollect)
+	}
+	return nil
+}
+
 // targets pairs processes with endpoints.
 func (c *collectCommand) targets() ([]capture.Target, error) {
-	const hint = "leakdiff collect --pid 4711 --pprof http://127.0.0.1:6060 -o capture.tar.gz"
-	if c.Count < 1 || c.Every <= 0 || c.StepTimeout <= 0 || c.MaxGoroutines < 1 {
-		return nil, badCollect("--count, --every, --step-timeout and --max-goroutines must be above 0", hint)
+	if err := c.above0(); err != nil {
+		return nil, err
 	}
 	var out []capture.Target
 	for _, pid := range c.PID {
 		if pid <= 0 {
-			return nil, badCollect(fmt.Sprintf("%d is no pid", pid), hint)
+			return nil, badCollect(fmt.Sprintf("%d is no pid", pid), exampleOfCollect)
 		}
 		out = append(out, capture.Target{PID: pid})
 	}
@@ -136,78 +155,124 @@ func (c *collectCommand) targets() ([]capture.Target, error) {
 	}
 	if len(out) == 0 {
 		if len(c.Pprof)+len(c.Metrics) == 0 {
-			return nil, badCollect("no process was named", hint)
+			return nil, badCollect("no process was named", exampleOfCollect)
 		}
 		out = append(out, capture.Target{})
 	}
-	if err := assign(out, "--pprof", c.Pprof, func(t *capture.Target, address string) { t.Pprof = address }); err != nil {
+	var err error
+	if out, err = c.assign(out, "--pprof", c.Pprof, func(t *capture.Target) *string { return &t.Pprof }); err != nil {
 		return nil, err
 	}
-	return out, assign(out, "--metrics", c.Metrics, func(t *capture.Target, address string) { t.Metrics = address })
+	if out, err = c.assign(out, "--metrics", c.Metrics, func(t *capture.Target) *string { return &t.Metrics }); err != nil {
+		return nil, err
+	}
+	// Of two addresses, that of a pid says more than that of a name.
+	slices.SortStableFunc(out, func(a, b capture.Target) int { return min(b.PID, 1) - min(a.PID, 1) })
+	return out, nil
 }
 
-// assign gives each address to its process.
+// assign gives each address to its process. A pid that is given with an address only
+// is captured as if --pid named it, where it may be one of those of a --name.
 //
 //	"http://127.0.0.1:6060"         to the only one
 //	"4711=127.0.0.1:6060", "kubelet=https://127.0.0.1:10250"
-func assign(targets []capture.Target, flag string, addresses []string, set func(*capture.Target, string)) error {
+func (c *collectCommand) assign(targets []capture.Target, flag string, addresses []string, of func(*capture.Target) *string) ([]capture.Target, error) {
+	named := len(targets)
 	for _, address := range addresses {
 		whose, rest, ok := strings.Cut(address, "=")
 		if !ok || strings.ContainsAny(whose, ":/?") {
-			if len(targets) > 1 {
-				return badCollect(fmt.Sprintf("%s %s does not say which of %d processes it is of", flag, address, len(targets)), "write "+flag+" PID=URL or "+flag+" NAME=URL")
+			if named > 1 {
+				return nil, badCollect(fmt.Sprintf("%s %s does not say which of %d processes it is of", flag, capture.Shown(address), named), "write "+flag+" PID=URL or "+flag+" NAME=URL")
 			}
-			set(&targets[0], address)
-			continue
+			whose, rest = "", address
 		}
-		found := false
-		for i := range targets {
-			if t := &targets[i]; t.Name == whose || t.PID != 0 && strconv.Itoa(t.PID) == whose {
-				set(t, rest)
-				found = true
+		is := func(t capture.Target) bool {
+			return t.PID != 0 && strconv.Itoa(t.PID) == whose || t.PID == 0 && t.Name == whose
+		}
+		i := slices.IndexFunc(targets, is)
+		if whose == "" {
+			i = 0
+		}
+		if i < 0 {
+			pid, err := strconv.Atoi(whose)
+			if err != nil || len(c.Name) == 0 || !c.running(pid) {
+				return nil, badCollect(fmt.Sprintf("%s %s names a process that is not captured", flag, capture.Shown(address)), "name it with --pid or --name as well")
 			}
+			i = len(targets)
+			targets = append(targets, capture.Target{PID: pid})
 		}
-		if !found {
-			return badCollect(fmt.Sprintf("%s %s names a process that is not captured", flag, address), "name it with --pid or --name as well")
+		if *of(&targets[i]) != "" {
+			return nil, badCollect(fmt.Sprintf("%s %s is a second address of the same process", flag, capture.Shown(address)), "give each process one")
 		}
+		*of(&targets[i]) = rest
 	}
-	return nil
+	return targets, nil
 }
 
-// scriptArguments are those of the script for what the flags ask.
-func (c *collectCommand) scriptArguments() []string {
+// running reports whether there is a process of that number.
+func (c *collectCommand) running(pid int) bool {
+	_, err := os.Stat(filepath.Join(c.Proc, strconv.Itoa(pid), "stat"))
+	return pid > 0 && err == nil
+}
+
+// scriptArguments are those of the script for what the flags ask; what it cannot do is
+// an error.
+func (c *collectCommand) scriptArguments() ([]string, error) {
+	const hint = "leakdiff collect --pod kube-system/coredns-7d --name coredns"
+	if err := c.above0(); err != nil {
+		return nil, err
+	}
+	if c.CAFile != "" {
+		return nil, badCollect("the script takes no --ca-file", "copy the program there, or use --insecure")
+	}
+	if c.Every%time.Second != 0 || c.StepTimeout%time.Second != 0 {
+		return nil, badCollect("the script counts whole seconds in --every and --step-timeout", hint)
+	}
 	var out []string
-	for _, pid := range c.PID {
-		out = append(out, "--pid", strconv.Itoa(pid))
-	}
-	for _, name := range c.Name {
-		out = append(out, "--name", name)
-	}
-	if len(c.PID)+len(c.Name) == 0 {
-		// The first process of a container; on a node the one that leaks most often.
-		if out = append(out, "--pid", "1"); c.Node != "" {
-			out = []string{"--name", "kubelet"}
+	option := func(name string, values ...string) {
+		for _, value := range values {
+			out = append(out, name, value)
 		}
 	}
-	for _, address := range c.Pprof {
-		out = append(out, "--pprof", address)
+	flag := func(name string, set bool) {
+		if set {
+			out = append(out, name)
+		}
 	}
-	for _, address := range c.Metrics {
-		out = append(out, "--metrics", address)
+	for _, pid := range c.PID {
+		option("--pid", strconv.Itoa(pid))
 	}
+	option("--name", c.Name...)
+	switch {
+	case len(out) > 0:
+	case c.Node != "": // the one that leaks most often
+		option("--name", "kubelet")
+	default: // the first process of a container
+		option("--pid", "1")
+	}
+	option("--pprof", c.Pprof...)
+	option("--metrics", c.Metrics...)
 	if c.HeaderFile != "" {
-		out = append(out, "--header-file", c.HeaderFile)
+		option("--header-file", c.HeaderFile)
 	}
-	if c.Insecure {
-		out = append(out, "--insecure")
+	flag("--insecure", c.Insecure)
+	flag("--force", c.Force)
+	flag("--sigquit", c.Sigquit)
+	flag("--node-report", c.NodeReport)
+	flag("--no-lsof", !c.Lsof)
+	flag("--no-jvm", !c.JVM)
+	if c.Host != "" {
+		option("--hostname", c.Host)
 	}
-	if c.Force {
-		out = append(out, "--force")
+	if c.Proc != "/proc" {
+		option("--proc", c.Proc)
 	}
-	return append(out, "--every", seconds(c.Every), "--count", strconv.Itoa(c.Count), "--step-timeout", seconds(c.StepTimeout), "--max-goroutines", strconv.Itoa(c.MaxGoroutines))
+	option("--every", seconds(c.Every))
+	option("--count", strconv.Itoa(c.Count))
+	option("--step-timeout", seconds(c.StepTimeout))
+	option("--max-goroutines", strconv.Itoa(c.MaxGoroutines))
+	return out, nil
 }
 
 // seconds is how the script takes a duration.
-func seconds(d time.Duration) string {
-	return strconv.Itoa(int(max(d.Round(time.Second), time.Second) / time.Second))
-}
+func seconds(d time.Duration) string { return strconv.Itoa(int(d / time.Second)) }

@@ -41,7 +41,7 @@ func collecting(t *testing.T, args ...string) (*exec.Cmd, *bufio.Reader) {
 }
 
 func TestACollectThatIsStoppedLeavesAWholeArchive(t *testing.T) {
-	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
 		t.Run(signal.String(), func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "capture.tar.gz")
 			cmd, said := collecting(t, "-o", file)

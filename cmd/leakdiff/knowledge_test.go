@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -257,5 +258,17 @@ func TestOwnKnowledgeIsReadFromADirectory(t *testing.T) {
 	}
 	if status, out := run("report", "--knowledge", filepath.Join(dir, "missing")); status != exitError || !strings.Contains(out, "this is no directory") {
 		t.Errorf("status %d: %s", status, out)
+	}
+}
+
+// What is wrong with the command is told before minutes of reading.
+func TestAWrongDirectoryOfKnowledgeIsToldBeforeAnythingIsRead(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	// Nobody writes to the pipe: whoever reads it waits for ever.
+	if got := execute(t, nil, "report", "--knowledge", "none", pipe); got.status != 2 || !strings.Contains(got.stderr, "this is no directory") {
+		t.Errorf("status %d: %s", got.status, got.stderr)
 	}
 }

@@ -18,6 +18,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/bundle"
+	"leakdiff/cmd/leakdiff/capture"
 )
 
 type pushCommand struct {
@@ -44,7 +45,7 @@ type pushed struct {
 func (c *pushCommand) Run(ctx context.Context, m *Main) error {
 	base, err := url.Parse(c.Server)
 	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" {
-		return &analysis.Fault{Code: "invalid", What: "this is no address of a server", Where: c.Server, Why: "it does not begin with http:// or https:// and a host", Hint: "use for example --server http://127.0.0.1:8080"}
+		return &analysis.Fault{Code: "invalid", What: "this is no address of a server", Where: capture.Shown(c.Server), Why: "it does not begin with http:// or https:// and a host", Hint: "use for example --server http://127.0.0.1:8080"}
 	}
 	c.Server = strings.TrimSuffix(c.Server, "/")
 	inputs, err := inputsOf(m, c.Paths)
@@ -55,15 +56,16 @@ func (c *pushCommand) Run(ctx context.Context, m *Main) error {
 	if err != nil {
 		return err
 	}
-	if up, err = c.settled(ctx, up); err != nil {
-		return err
-	}
+	// The key comes once: it is told before anything else can fail.
 	if up.OwnerKey != "" {
 		c.Key = up.OwnerKey
 		fmt.Fprintln(m.Stderr, "owner key of the case, shown only now:", up.OwnerKey)
 	}
+	if up, err = c.settled(ctx, up); err != nil {
+		return err
+	}
 	if up.Status != "done" {
-		return &analysis.Fault{Code: "unreadable", What: "the upload is stored, but was not read to its end", Where: c.Server + up.Link, Why: strings.TrimSpace(up.Status + " " + up.Error), Hint: "open the link; the page says what happened to each file"}
+		return &analysis.Fault{Code: "unreadable", What: "the upload is stored, but was not read to its end", Where: capture.Shown(c.Server) + up.Link, Why: strings.TrimSpace(up.Status + " " + up.Error), Hint: "open the link; the page says what happened to each file"}
 	}
 	fmt.Fprintf(m.Stderr, "%d snapshots, %d problems\n", len(up.Snapshots), up.Problems)
 	if c.Title != "" {
@@ -79,7 +81,7 @@ func (c *pushCommand) Run(ctx context.Context, m *Main) error {
 		}
 		link = frozen.Link
 	}
-	fmt.Fprintln(m.Stdout, c.Server+link)
+	fmt.Fprintln(m.Stdout, capture.Shown(c.Server)+link)
 	return nil
 }
 
@@ -115,7 +117,8 @@ func (c *pushCommand) upload(ctx context.Context, inputs []bundle.Input) (pushed
 	req.Header.Set("Content-Type", "application/octet-stream")
 	req.Header.Set("Idempotency-Key", rand.Text())
 	var out pushed
-	return out, c.send(req, &out)
+	err = c.send(req, &out)
+	return out, err
 }
 
 func directory(path string) bool {
@@ -186,11 +189,10 @@ func (c *pushCommand) settled(ctx context.Context, up pushed) (pushed, error) {
 			return up, ctx.Err()
 		case <-tick.C:
 		}
-		next := pushed{OwnerKey: up.OwnerKey}
+		var next pushed
 		if err := c.call(ctx, http.MethodGet, "/api/v1/bundles/"+url.PathEscape(up.ID), nil, &next); err != nil {
 			return up, err
 		}
-		next.OwnerKey = up.OwnerKey
 		up = next
 	}
 	return up, nil
@@ -220,29 +222,43 @@ func (c *pushCommand) send(req *http.Request, into any) error {
 		req.Header.Set("Authorization", "Bearer "+c.Key)
 	}
 	req.Header.Set("Accept", "application/json")
-	res, err := http.DefaultClient.Do(req)
+	// What is sent, and the key, go to the address that was given and to no other.
+	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	res, err := client.Do(req)
 	if err != nil {
 		var fault *analysis.Fault
 		if errors.As(err, &fault) {
 			return fault
 		}
-		return &analysis.Fault{Code: "unreachable", What: "the server does not answer", Where: c.Server, Why: reason(err), Hint: "check the address, and that leakdiff serve runs there", Err: err}
+		return &analysis.Fault{Code: "unreachable", What: "the server does not answer", Where: capture.Shown(c.Server), Why: reason(err), Hint: "check the address, and that leakdiff serve runs there", Err: err}
 	}
 	defer res.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(res.Body, 64<<20))
 	if err != nil {
-		return &analysis.Fault{Code: "unreachable", What: "the server's answer broke off", Where: c.Server, Why: err.Error(), Hint: "send again: the same bytes are stored once", Err: err}
+		return &analysis.Fault{Code: "unreachable", What: "the server's answer broke off", Where: capture.Shown(c.Server), Why: err.Error(), Hint: "send again: the same bytes are stored once", Err: err}
+	}
+	if to, err := res.Location(); err == nil && res.StatusCode < 400 && res.StatusCode >= 300 {
+		return moved(capture.Shown(c.Server), capture.Shown(to.String()), req.URL.EscapedPath())
 	}
 	if res.StatusCode >= 300 {
-		return refused(c.Server, res.Status, text)
+		return refused(capture.Shown(c.Server), res.Status, text)
 	}
 	if into == nil || len(text) == 0 {
 		return nil
 	}
 	if err := json.Unmarshal(text, into); err != nil {
-		return &analysis.Fault{Code: "unreachable", What: "this is not a leakdiff server", Where: c.Server, Why: "its answer is no JSON: " + err.Error(), Hint: "check the address, with the path of a proxy", Err: err}
+		return &analysis.Fault{Code: "unreachable", What: "this is not a leakdiff server", Where: capture.Shown(c.Server), Why: "its answer is no JSON: " + err.Error(), Hint: "check the address, with the path of a proxy", Err: err}
 	}
 	return nil
+}
+
+// moved says where the server is. An address that ends as the request did is that of
+// the server without this end.
+func moved(server, to, path string) error {
+	if i := strings.Index(path, "/api/"); i >= 0 {
+		to = strings.TrimSuffix(to, path[i:])
+	}
+	return &analysis.Fault{Code: "refused", What: "the server sends elsewhere", Where: server, Why: "the server is at " + to + ": nothing was sent there", Hint: "give that with --server, if you trust it"}
 }
 
 // reason is the innermost words of a transport error, without the address and method

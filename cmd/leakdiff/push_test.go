@@ -70,11 +70,20 @@ func TestPushUploadsAndPrintsOneLink(t *testing.T) {
 }
 
 func TestPushSaysWhatIsWrong(t *testing.T) {
-	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.Write([]byte("<html>")) }))
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "" {
+			t.Error("the key was sent to another server")
+		}
+		w.Write([]byte("<html>"))
+	}))
 	defer other.Close()
 	down := httptest.NewServer(nil)
 	down.Close()
 	s := serve(t, filepath.Join(t.TempDir(), "data"), "--no-samples")
+	moved := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, other.URL+"/leakdiff"+r.URL.Path, http.StatusFound)
+	}))
+	defer moved.Close()
 	one := filepath.Join(dumpsDir(t), "t0", "goroutines.txt")
 	for _, tc := range []struct {
 		name string
@@ -84,15 +93,44 @@ func TestPushSaysWhatIsWrong(t *testing.T) {
 		{"no address", []string{"--server", "localhost:8080", one}, "does not begin with http://"},
 		{"nobody answers", []string{"--server", down.URL, one}, "the server does not answer"},
 		{"another program", []string{"--server", other.URL, one}, "not a leakdiff server"},
+		{"a server that sends elsewhere", []string{"--server", moved.URL, "--key", "hunter2", one}, "the server is at " + other.URL + "/leakdiff: nothing was sent there"},
+		{"a password in an address", []string{"--server", strings.Replace(down.URL, "//", "//me:hunter2@", 1), one}, down.URL},
 		{"no such file", []string{"--server", s.url, one + "x"}, "there is no such file or directory"},
 		{"no such case", []string{"--server", s.url, "--case", "cnone", one}, "there is no such case"},
 		{"a wrong key", []string{"--server", s.url, "--case", "cnone", "--key", "x", one}, "there is no such case"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got := execute(t, nil, append([]string{"push"}, tc.args...)...)
-			if got.status != 2 || got.stdout != "" || !strings.Contains(got.stderr, tc.want) || strings.Contains(got.stderr, "panic") {
+			if got.status != 2 || got.stdout != "" || !strings.Contains(got.stderr, tc.want) || strings.Contains(got.stderr, "panic") || strings.Contains(got.stderr, "hunter2") {
 				t.Errorf("status %d\nstdout %q\nstderr %q, want %q", got.status, got.stdout, got.stderr, tc.want)
 			}
 		})
+	}
+}
+
+// The server never gives the key again: what fails after the upload must not cost it.
+func TestPushTellsTheOwnerKeyWhateverComesAfter(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPut {
+			http.Error(w, "gone", http.StatusBadGateway)
+			return
+		}
+		w.WriteHeader(http.StatusAccepted)
+		w.Write([]byte(`{"id": "b1", "case": "c1", "link": "/cases/c1", "status": "queued", "owner_key": "the-key"}`))
+	}))
+	defer server.Close()
+	one := filepath.Join(dumpsDir(t), "t0", "goroutines.txt")
+	got := execute(t, nil, "push", "--server", server.URL, one)
+	if got.status != 2 || strings.Count(got.stderr, "the-key") != 1 {
+		t.Errorf("status %d, it says %q", got.status, got.stderr)
+	}
+}
+
+func TestALinkHoldsNoPassword(t *testing.T) {
+	s := serve(t, filepath.Join(t.TempDir(), "data"), "--no-samples")
+	one := filepath.Join(dumpsDir(t), "t0", "goroutines.txt")
+	got := execute(t, nil, "push", "--server", strings.Replace(s.url, "//", "//me:hunter2@", 1), one)
+	if got.status != 0 || !strings.HasPrefix(got.stdout, s.url+"/cases/") || strings.Contains(got.stderr, "hunter2") {
+		t.Errorf("status %d\nstdout %q\nstderr %q", got.status, got.stdout, got.stderr)
 	}
 }

@@ -41,12 +41,12 @@ func (r *reportCommand) Run(ctx context.Context, m *Main) error {
 	if err != nil {
 		return err
 	}
-	limitMemory(reportMemory)
-	result, err := ingest.Run(ctx, ingest.Config{Bundle: bundle.Config{TempDir: os.TempDir()}, Packed: true}, inputs)
+	known, problems, err := knowledgeIn(r.Knowledge)
 	if err != nil {
 		return err
 	}
-	known, problems, err := knowledgeIn(r.Knowledge)
+	limitMemory(reportMemory)
+	result, err := ingest.Run(ctx, ingest.Config{Bundle: bundle.Config{TempDir: os.TempDir()}, Packed: true}, inputs)
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"strings"
 	"testing"
 )
 
@@ -13,7 +12,8 @@ import (
 // page is laid out: ms/page.
 func BenchmarkFirstDiffPage(b *testing.B) {
 	tb := openTab(b, startProgram(b))
-	address := kubeletCase(b, tb.base)
+	up := uploadSample(b, tb.base)
+	address := up.address()
 	answer, err := http.Get(tb.base + "/api/v1" + address)
 	if err != nil {
 		b.Fatal(err)
@@ -29,7 +29,7 @@ func BenchmarkFirstDiffPage(b *testing.B) {
 	for _, s := range doc.Series {
 		for i := range s.Snapshots {
 			for j := i + 1; j < len(s.Snapshots); j++ {
-				pairs = append(pairs, "/diff/"+s.Snapshots[i]+".."+s.Snapshots[j]+"?case="+strings.TrimPrefix(address, "/cases/"))
+				pairs = append(pairs, "/diff/"+s.Snapshots[i]+".."+s.Snapshots[j]+up.query())
 			}
 		}
 	}

@@ -10,7 +10,7 @@ import (
 func TestAFlameGraphIsWalkedWithoutScripts(t *testing.T) {
 	t.Parallel()
 	tb := openTab(t, startProgram(t))
-	address := kubeletCase(t, tb.base)
+	address := uploadSample(t, tb.base).address()
 	tb.do(t, withoutScripts)
 	tb.open(t, address)
 	step(t, "the comparison leads to its flame graph", func(t *testing.T) {

@@ -3,8 +3,6 @@ package browsertest
 import (
 	"context"
 	"encoding/json"
-	"net/http"
-	"os"
 	"strings"
 	"testing"
 
@@ -12,22 +10,6 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 )
-
-// kubeletCase uploads the kubelet sample and gives the address of its case.
-func kubeletCase(t testing.TB, base string) string {
-	t.Helper()
-	archive, err := os.Open(kubeletSample)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer archive.Close()
-	var up struct{ Case, Status string }
-	send(t, http.MethodPut, base+"/api/v1/bundles/kubelet-probe-leak.tar.gz?wait=1", archive, &up)
-	if up.Status != "done" {
-		t.Fatalf("the sample is %q after waiting for it", up.Status)
-	}
-	return "/cases/" + up.Case
-}
 
 // shown counts the elements that have a box on the page.
 func shown(selector string) string {
@@ -45,7 +27,7 @@ func medium(name string) chromedp.Action[chromedp.Void] {
 func TestGrowthCanBeReadChosenAndPrinted(t *testing.T) {
 	t.Parallel()
 	tb := openTab(t, startProgram(t))
-	address := kubeletCase(t, tb.base)
+	address := uploadSample(t, tb.base).address()
 
 	t.Run("the keys a, b and d choose and compare", func(t *testing.T) {
 		tb.open(t, address)

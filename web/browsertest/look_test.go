@@ -55,23 +55,7 @@ func TestPagesFitAPhoneAndAreDrawnForPeople(t *testing.T) {
 // address of each page.
 func everyPage(t *testing.T, base string) []sight {
 	t.Helper()
-	archive, err := os.Open(kubeletSample)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer archive.Close()
-	var up struct {
-		ID, Case, Status string
-		Snapshots        []struct{ ID, Label, Process string }
-	}
-	send(t, http.MethodPut, base+"/api/v1/bundles/kubelet-probe-leak.tar.gz?wait=1", archive, &up)
-	if up.Status != "done" {
-		t.Fatalf("the sample is %q after waiting for it", up.Status)
-	}
-	at := map[string]string{}
-	for _, s := range up.Snapshots {
-		at[s.Process+" "+s.Label] = s.ID
-	}
+	up := uploadSample(t, base)
 	var found struct {
 		Series []struct {
 			Process  string
@@ -89,7 +73,7 @@ func everyPage(t *testing.T, base string) []sight {
 			}
 		}
 	}
-	pair := "/diff/" + at["kubelet t1"] + ".." + at["kubelet t6"]
+	pair := "/diff/" + up.kubelet("t1") + ".." + up.kubelet("t6")
 	diff := pair + "?case=" + up.Case
 	var frozen struct{ Link string }
 	send(t, http.MethodPost, base+"/api/v1/permalinks", strings.NewReader(fmt.Sprintf(`{"case": %q, "view": %q, "redact": true, "keep": "90d", "preview": "counts"}`, up.Case, diff)), &frozen)
@@ -103,15 +87,15 @@ func everyPage(t *testing.T, base string) []sight {
 		{"diff-figures", diff + "&show=base&stacks=split&q=fun:x&open=" + family["goroutine"]},
 		{"diff-why", diff + "&why=" + family["goroutine"]},
 		{"compare", "/compare?case=" + up.Case + "&show=previous"},
-		{"compare-elsewhere", "/diff-other?case=" + up.Case + "&b=" + at["kubelet t6"]},
+		{"compare-elsewhere", "/diff-other?case=" + up.Case + "&b=" + up.kubelet("t6")},
 		{"family", "/families/" + family["goroutine"] + "?case=" + up.Case},
-		{"snapshot", "/snapshots/" + at["kubelet t6"] + "?case=" + up.Case},
-		{"flame", "/snapshots/" + at["kubelet t6"] + "/flame?case=" + up.Case},
+		{"snapshot", "/snapshots/" + up.kubelet("t6") + "?case=" + up.Case},
+		{"flame", "/snapshots/" + up.kubelet("t6") + "/flame?case=" + up.Case},
 		{"flame-diff", pair + "/flame?case=" + up.Case},
 		{"case-charts", "/cases/" + up.Case + "?charts=1"},
 		{"share", "/share?view=" + strings.NewReplacer("?", "%3F", "&", "%26").Replace(diff)},
 		{"permalink", frozen.Link},
-		{"expert", "/snapshots/" + at["kubelet t6"] + "/pprof?case=" + up.Case},
+		{"expert", "/snapshots/" + up.kubelet("t6") + "/pprof?case=" + up.Case},
 		{"knowledge", "/knowledge"},
 		{"help", "/help"},
 		{"search", "/search?q=housekeeping"},

@@ -236,11 +236,7 @@ func (c *collector) nobody() error {
 
 // round captures every process once, all of them at the same time.
 func (c *collector) round(ctx context.Context, n int) (visits []*visit, err error) {
-	for _, t := range c.cfg.Targets {
-		for _, p := range c.present(t) {
-			visits = append(visits, c.visit(n, p))
-		}
-	}
+	visits = c.visits(n)
 	ending := c.left(n, visits)
 	if len(visits) == 0 && len(ending) == 0 {
 		return nil, nil
@@ -259,10 +255,52 @@ func (c *collector) round(ctx context.Context, n int) (visits []*visit, err erro
 	return visits, errors.Join(errs...)
 }
 
+// visits are one for each process that is there now. A process that several targets
+// name has the addresses of all of them.
+func (c *collector) visits(n int) []*visit {
+	var out []*visit
+	for _, t := range c.cfg.Targets {
+		found := c.present(t)
+		for _, p := range found {
+			i := slices.IndexFunc(out, func(v *visit) bool { return v.p == p })
+			if i < 0 {
+				i = len(out)
+				out = append(out, c.visit(n, p))
+			}
+			out[i].pprof = out[i].pprof.or(t.Pprof, len(found))
+			out[i].metrics = out[i].metrics.or(t.Metrics, len(found))
+		}
+	}
+	return out
+}
+
+// address is where an endpoint is, and of how many processes that was said: of more
+// than one nobody knows whose it is.
+type address struct {
+	text string
+	of   int
+}
+
+// or is the address, unless another is of fewer processes.
+func (a address) or(text string, of int) address {
+	if text != "" && (a.text == "" || of < a.of) {
+		return address{text, of}
+	}
+	return a
+}
+
+// ambiguous is an error where the address is of more than one process.
+func (a address) ambiguous(name string) error {
+	if a.of < 2 {
+		return nil
+	}
+	return fmt.Errorf("%d processes are called %s: say whose address it is with PID=URL", a.of, name)
+}
+
 // present are the processes of a target that are there now.
 func (c *collector) present(t Target) []*process {
 	if t.PID == 0 && t.Name == "" {
-		return []*process{c.remember(&process{target: t, dir: "endpoint-" + safeName(t.Pprof+t.Metrics), identity: Identity{}})}
+		return []*process{c.remember(&process{target: t, dir: "endpoint-" + safeName(Shown(t.Pprof)+Shown(t.Metrics)), identity: Identity{}})}
 	}
 	pids := []int{t.PID}
 	if t.PID == 0 {

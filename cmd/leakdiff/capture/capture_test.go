@@ -72,10 +72,46 @@ func collect(t *testing.T, ctx context.Context, cfg capture.Config) (string, cap
 	return file, sum, errors.Join(err, a.Close())
 }
 
+// fetchers are the ways of the script to reach an endpoint without curl.
+func fetchers(t *testing.T) []taker {
+	t.Helper()
+	var out []taker
+	if wget, here := have(t, "wget"); here {
+		out = append(out, taker{"collect.sh with GNU wget", runScript(tool(t, "dash"), []string{pathWithout(t, "curl"), "TMPDIR=" + t.TempDir()})})
+		t.Logf("%s takes the place of curl", wget)
+	}
+	if box, here := have(t, "busybox"); here {
+		env := busyboxOnly(t, box)
+		if err := os.Remove(filepath.Join(strings.TrimPrefix(env[0], "PATH="), "curl")); err != nil && !os.IsNotExist(err) {
+			t.Fatal(err)
+		}
+		out = append(out, taker{"collect.sh with the wget of BusyBox", runScript("", env)})
+	}
+	return out
+}
+
+// pathWithout is a PATH of all programs that are here, apart from some.
+func pathWithout(t *testing.T, names ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	letIn(t, dir)
+	for _, from := range filepath.SplitList(os.Getenv("PATH")) {
+		entries, _ := os.ReadDir(from)
+		for _, e := range entries {
+			if !slices.Contains(names, e.Name()) {
+				// The first of a name is the one that is run.
+				_ = os.Symlink(filepath.Join(from, e.Name()), filepath.Join(dir, e.Name()))
+			}
+		}
+	}
+	return "PATH=" + dir
+}
+
 // busyboxOnly is a PATH of BusyBox's tools, and curl.
 func busyboxOnly(t *testing.T, box string) []string {
 	t.Helper()
 	dir := t.TempDir()
+	letIn(t, dir)
 	applets, err := exec.Command(box, "--list").Output()
 	if err != nil {
 		t.Fatal(err)
@@ -90,7 +126,7 @@ func busyboxOnly(t *testing.T, box string) []string {
 			link(box, name)
 		}
 	}
-	for _, name := range []string{"curl", "jcmd"} {
+	for _, name := range []string{"curl", "jcmd", "jstack"} {
 		if program, err := exec.LookPath(name); err == nil {
 			link(program, name)
 		}
@@ -139,7 +175,24 @@ func scriptCommand(t *testing.T, shell string, env []string, args ...string) *ex
 func arguments(cfg capture.Config) []string {
 	out := []string{"--no-lsof"}
 	for _, target := range cfg.Targets {
-		out = append(out, "--pid", strconv.Itoa(target.PID))
+		if target.PID != 0 {
+			out = append(out, "--pid", strconv.Itoa(target.PID))
+		} else {
+			out = append(out, "--name", target.Name)
+		}
+		if len(cfg.Targets) > 1 {
+			whose := target.Name + "="
+			if target.PID != 0 {
+				whose = strconv.Itoa(target.PID) + "="
+			}
+			if target.Pprof != "" {
+				out = append(out, "--pprof", whose+target.Pprof)
+			}
+			if target.Metrics != "" {
+				out = append(out, "--metrics", whose+target.Metrics)
+			}
+			continue
+		}
 		if target.Pprof != "" {
 			out = append(out, "--pprof", target.Pprof)
 		}
@@ -260,8 +313,11 @@ func one(pid int, pprof string) capture.Config {
 type figures struct{ Leaked, Descriptors, Zeros, Metric int }
 
 func TestEveryFigureIsWhatTheProcessReallyHad(t *testing.T) {
-	for _, by := range takers(t) {
+	for _, by := range append(takers(t), fetchers(t)...) {
 		for _, over := range []string{"TCP", "a unix socket"} {
+			if over != "TCP" && strings.Contains(by.name, "wget") {
+				continue // it knows no sockets
+			}
 			t.Run(by.name+" over "+over, func(t *testing.T) {
 				p, about := server(t)
 				address := "http://" + about.Address

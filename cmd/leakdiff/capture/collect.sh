@@ -1,8 +1,9 @@
 #!/bin/sh
 # collect.sh captures running processes into one tar.gz for leakdiff, on nodes and in
 # containers where no program may be copied. It needs a POSIX shell and the usual small
-# tools, as BusyBox has them; curl or wget for endpoints. It writes what `leakdiff
-# collect` writes, but for watches.jsonl: a shell cannot open file handles.
+# tools, as BusyBox has them; curl or wget for endpoints, and nsenter where these are in
+# another network namespace. It writes what `leakdiff collect` writes, but for
+# watches.jsonl: a shell cannot open file handles.
 #
 #   sh collect.sh --pid 4711 --pprof http://127.0.0.1:6060 --every 30s --count 10 -o capture.tar.gz
 #
@@ -34,7 +35,8 @@ usage: sh collect.sh --pid N | --name NAME [options] -o FILE
   --every 30s          time between the begins of two rounds
   --count 10           number of rounds
   --step-timeout 10s   the most that one step may take
-  --header-file FILE   header lines for the endpoints, or a bare token
+  --header-file FILE   header lines for the endpoints, or a bare token; with curl or
+                       GNU wget only
   --insecure           take any certificate
   --max-goroutines N   no debug=2 above so many goroutines (100000)
   --force              debug=2 however many there are
@@ -47,8 +49,10 @@ usage: sh collect.sh --pid N | --name NAME [options] -o FILE
 USAGE
 }
 
+# say fails where nobody can be told.
 say() { printf '%s\n' "leakdiff: $*" >&2; }
 
+# fail ends the script: nothing was captured.
 fail() {
 	say "$*"
 	exit 2
@@ -111,16 +115,71 @@ case $count$most in *[!0-9]* | '') fail "--count and --max-goroutines are number
 [ "$count" -ge 1 ] || fail "--count is at least 1"
 [ -n "$pids$names" ] || fail "no process was named: sh collect.sh --pid 4711 --pprof http://127.0.0.1:6060 -o capture.tar.gz"
 [ -z "$header" ] || [ -r "$header" ] || fail "$header cannot be read"
+
+# shown ADDRESS is its scheme, host and path: no password, no query.
+shown() { printf '%s\n' "$1" | sed -E '/unix:/!{ s#^(.*://|[^:/?@=]*=)?.*@#\1#; s/[?#].*//; }'; }
+
+# plain ADDRESS says whether an address does not name its process: "PID=" or "NAME=".
+plain() {
+	case ${1%%=*} in "$1" | *[:/?]*) return 0 ;; esac
+	return 1
+}
+
+# assigned OPTION LIST refuses addresses that are none, are of nobody, or are second
+# ones. A pid that is given with an address only is captured as if --pid named it.
+assigned() {
+	# shellcheck disable=SC2086
+	a_all=$(
+		printf '%s\n' $pids
+		printf '%s' "$names"
+	)
+	a_before=$newline
+	while IFS= read -r line; do
+		[ -n "$line" ] || continue
+		a_whose='' a_address=$line
+		plain "$line" || a_whose=${line%%=*} a_address=${line#*=}
+		case $a_address in
+		[a-z]*://?* | unix:?* | ?*:[0-9]*) ;;
+		*) fail "$1 $(shown "$line") is no address: write http://127.0.0.1:6060, 127.0.0.1:6060 or unix:/run/x.sock" ;;
+		esac
+		case $a_before in *"$newline$a_whose=$newline"*) fail "$1 $(shown "$line") is a second address of the same process" ;; esac
+		a_before=$a_before$a_whose=$newline
+		if [ -z "$a_whose" ]; then
+			a_n=$(printf '%s\n' "$a_all" | grep -c .)
+			[ "$a_n" -eq 1 ] || fail "$1 $(shown "$line") does not say which of $a_n processes it is of: write $1 PID=URL or $1 NAME=URL"
+		elif ! printf '%s\n' "$a_all" | grep -qxF -e "$a_whose"; then
+			case $a_whose in
+			*[!0-9]*) a_pid='' ;;
+			*) a_pid=$a_whose ;;
+			esac
+			[ -n "$a_pid" ] && [ -n "$names" ] && [ -d "$proc/$a_pid" ] ||
+				fail "$1 $(shown "$line") names a process that is not captured: name it with --pid or --name as well"
+			more="$more $a_pid"
+		fi
+	done <<ADDRESSES
+$2
+ADDRESSES
+}
+more=''
+assigned --pprof "$pprofs"
+assigned --metrics "$metrics"
 [ -n "$host" ] || host=$(cat "$proc/sys/kernel/hostname" 2>/dev/null || uname -n)
 
 has() { command -v "$1" >/dev/null 2>&1; }
 
+for program in tar gzip mktemp find sed grep; do
+	has $program || fail "$program is not installed, and nothing can be kept without it"
+done
+
+# A reader of what is said that has gone ends the capture, as a signal does.
+stopping=''
+trap 'stopping=1' INT TERM HUP PIPE
+
 near=.
 case $out in -) near=${TMPDIR:-/tmp} ;; */*) near=${out%/*} ;; esac
 work=$(mktemp -d -p "${near:-/}") || fail "no directory can be made in ${near:-/}"
-trap 'chmod -R u+rwX "$work" 2>/dev/null; rm -rf "$work"' EXIT
-stopping=''
-trap 'stopping=1' INT TERM HUP
+keep=''
+trap '[ -n "$keep" ] || { chmod -R u+rwX "$work" 2>/dev/null; rm -rf "$work"; }' EXIT
 
 # How a command is ended that takes too long. BusyBox had another form of timeout.
 timeout=''
@@ -170,19 +229,25 @@ json() {
 	printf '"%s"' "$(printf '%s' "$1" | tr '\000-\037\177' ' ' | sed 's/\\/\\\\/g; s/"/\\"/g')"
 }
 
+# unwritten WHAT ends the capture with what there is: there is no room for more.
+unwritten() {
+	stopping=1
+	say "warning: $1 could not be written: is there room in ${near:-/}?"
+}
+
 # step NAME STATUS FILE AT FROM ERROR [BYTES FILES HASH] files a step of the manifest.
 step() {
 	{
-		[ ! -s "$work/steps" ] || printf ',\n'
-		printf '  {"step": %s, "status": "%s", ' "$(json "$1")" "$2"
-		[ -z "$3" ] || printf '"file": %s, ' "$(json "$3")"
-		printf '"at": "%s", "ms": %d' "$4" $((($(date +%s) - $5) * 1000))
-		[ -z "${7:-}" ] || printf ', "bytes": %d' "$7"
-		[ -z "${8:-}" ] || printf ', "files": %d' "$8"
-		[ -z "${9:-}" ] || printf ', "sha256": "%s"' "$9"
-		[ -z "$6" ] || printf ', "error": %s' "$(json "$6")"
-		printf '}'
-	} >>"$work/steps"
+		{ [ ! -s "$work/steps" ] || printf ',\n'; } &&
+			printf '  {"step": %s, "status": "%s", ' "$(json "$1")" "$2" &&
+			{ [ -z "$3" ] || printf '"file": %s, ' "$(json "$3")"; } &&
+			printf '"at": "%s", "ms": %d' "$4" $((($(date +%s) - $5) * 1000)) &&
+			{ [ -z "${7:-}" ] || printf ', "bytes": %d' "$7"; } &&
+			{ [ -z "${8:-}" ] || printf ', "files": %d' "$8"; } &&
+			{ [ -z "${9:-}" ] || printf ', "sha256": "%s"' "$9"; } &&
+			{ [ -z "$6" ] || printf ', "error": %s' "$(json "$6")"; } &&
+			printf '}'
+	} 2>/dev/null >>"$work/steps" || unwritten "the step $1 of t$round"
 	case $2 in
 	failed | partial)
 		say "warning: t$round: $1 of $name ($pid): $6"
@@ -224,15 +289,29 @@ take() {
 # value FILE gives the first line of a file.
 value() { head -n 1 "$1" 2>/dev/null; }
 
-# whose LIST gives the address of the process out of lines "N=ADDRESS", "NAME=ADDRESS"
-# and plain addresses.
+# whose LIST sets address to that of the process, out of lines "N=ADDRESS",
+# "NAME=ADDRESS" and plain addresses, and of to how many processes it would be of.
 whose() {
-	printf '%s' "$1" | while IFS= read -r line; do
+	address='' of=1
+	while IFS= read -r line; do
 		case $line in
-		"$pid="* | "$name="*) printf '%s\n' "${line#*=}" ;;
-		[a-z]*://* | unix:* | *:[0-9]*) case ${line%%=*} in *[:/]*) printf '%s\n' "$line" ;; esac ;;
+		'') continue ;;
+		"$pid="*)
+			address=${line#*=} of=1
+			return
+			;;
+		"$name="* | "$wanted="*) address=${line#*=} of=$alike ;;
+		*) if plain "$line"; then address=$line of=$alike; fi ;;
 		esac
-	done | head -n 1
+	done <<ADDRESSES
+$1
+ADDRESSES
+}
+
+# ambiguous STEP files a step whose address is that of one process, nobody knows which.
+ambiguous() {
+	[ "$of" -gt 1 ] || return
+	skip "$1" failed "$of processes are called $wanted: say whose address it is with PID=URL"
 }
 
 # started FILE gives field 22 of stat, name what stands in its parentheses, which may
@@ -254,8 +333,15 @@ named() {
 	done
 }
 
-# The headers go to the programs in files, where others cannot read them, except with
-# BusyBox's wget, which takes them as arguments only.
+# BusyBox's wget takes headers as arguments only, which everybody sees, and sends them
+# along to wherever an answer leads.
+busybox=''
+if ! has curl && has wget && wget --help 2>&1 | grep -q BusyBox; then
+	busybox=1
+	[ -z "$header" ] || fail "--header-file needs curl or GNU wget: the wget of BusyBox would show it to everybody, and send it along to wherever an answer leads"
+fi
+
+# The headers go to the programs in files, where others cannot read them.
 : >"$work/curlrc"
 : >"$work/wgetrc"
 if [ -n "$header" ]; then
@@ -287,8 +373,10 @@ get() {
 	g_url=${g_url%/}
 	case ${g_url#*://} in */*) ;; *) g_url=$g_url$2 ;; esac
 	g_url=${g_url%/goroutine}$3
+	g_inside=''
+	[ -n "$g_socket" ] || elsewhere || return
 	if has curl; then
-		limited curl -q -K "$work/curlrc" -NgfsS --max-time "$budget" ${insecure:+-k} ${g_socket:+--unix-socket "$g_socket"} "$g_url"
+		limited ${g_inside:+nsenter "-n$g_inside"} curl -q -K "$work/curlrc" -NgfsSL --max-redirs 0 --max-time "$budget" ${insecure:+-k} ${g_socket:+--unix-socket "$g_socket"} "$g_url"
 		return
 	fi
 	if [ -n "$g_socket" ]; then
@@ -299,14 +387,37 @@ get() {
 		echo 'neither curl nor wget is installed' >&2
 		return 1
 	fi
-	if wget --help 2>&1 | grep -q BusyBox; then
-		set --
-		while IFS= read -r line; do set -- "$@" --header "${line#header = }"; done <"$work/wgetrc"
+	if [ -n "$busybox" ]; then
 		# Its -T crashes in some releases; limited has the time.
-		limited wget -q ${insecure:+--no-check-certificate} "$@" -O - "$g_url"
+		limited ${g_inside:+nsenter "-n$g_inside"} wget -q ${insecure:+--no-check-certificate} -O - "$g_url"
 		return
 	fi
-	WGETRC=$work/wgetrc limited wget -q -t 1 -T "$budget" ${insecure:+--no-check-certificate} -O - "$g_url"
+	(
+		WGETRC=$work/wgetrc
+		export WGETRC
+		limited ${g_inside:+nsenter "-n$g_inside"} wget -nv -S -t 1 -T "$budget" --max-redirect=0 ${insecure:+--no-check-certificate} -O - "$g_url" 2>"$work/wget"
+	)
+	g_status=$?
+	[ $g_status -eq 0 ] || sed -n 's|^ *HTTP/[0-9.]* |the endpoint answered |p; s/.*failed: /wget: /p; /exceeded/p; /^ERROR/p' "$work/wget" >&2
+	return $g_status
+}
+
+# elsewhere finds out whether an address of loopback is that of another network
+# namespace: it means the process' own.
+elsewhere() {
+	g_host=${g_url#*://}
+	g_host=${g_host%%/*}
+	case ${g_host##*@} in
+	localhost | localhost:* | 127.* | 0.0.0.0* | '[::1]'* | '[::]'*) ;;
+	*) return 0 ;;
+	esac
+	g_theirs=$(readlink "$proc/$pid/ns/net" 2>/dev/null)
+	[ -n "$g_theirs" ] && [ "$g_theirs" != "$(readlink /proc/self/ns/net)" ] || return 0
+	if ! has nsenter; then
+		echo "the endpoint is in the process' own network namespace, and nsenter is not installed" >&2
+		return 1
+	fi
+	g_inside=$proc/$pid/ns/net
 }
 
 unpacked() {
@@ -341,13 +452,17 @@ goroutines() {
 # masked hides the secrets of a command line.
 masked() {
 	tr '\000\n' '\n\001' <"$1" | sed -E '
-s#(://)[^/[:space:]:@]+:[^/[:space:]@]+@#\1***@#
-/^--?[A-Za-z0-9_.-]*([Tt][Oo][Kk][Ee][Nn]|[Pp][Aa][Ss][Ss][Ww][Oo]?[Rr]?[Dd]|[Ss][Ee][Cc][Rr][Ee][Tt]|[Aa][Pp][Ii]-?[Kk][Ee][Yy]|[Cc][Rr][Ee][Dd][Ee][Nn][Tt][Ii][Aa][Ll])[A-Za-z0-9_.-]*(=|$)/{
-/^[^=]*(file|path|dir|name|ttl|mode|type|enabled?)(=|$)/b
+:again
+s#(://)[^/[:space:]]+@#\1***@#g
+/^--?[A-Za-z0-9_.-]*([Tt][Oo][Kk][Ee][Nn]|[Pp][Aa][Ss][Ss][Ww][Oo]?[Rr]?[Dd]|[Pp][Aa][Ss][Ss][Pp][Hh][Rr][Aa][Ss][Ee]|[Ss][Ee][Cc][Rr][Ee][Tt]|([Aa][Pp][Ii]|[Aa][Cc][Cc][Ee][Ss][Ss])[-_.]?[Kk][Ee][Yy]|[Cc][Rr][Ee][Dd][Ee][Nn][Tt][Ii][Aa][Ll])[A-Za-z0-9_.-]*(=|$)/{
+/^[^=]*([Ff][Ii][Ll][Ee]|[Pp][Aa][Tt][Hh]|[Dd][Ii][Rr]|[Nn][Aa][Mm][Ee]|[Tt][Tt][Ll]|[Mm][Oo][Dd][Ee]|[Tt][Yy][Pp][Ee]|[Ee][Nn][Aa][Bb][Ll][Ee][Dd]?)(=|$)/b
+/=/{
 s/=.*/=***/
-t
+b
+}
 n
-/^[^-]/s/.*/***/
+/^-/b again
+s/..*/***/
 }' | tr '\n\001' '\000\n'
 }
 
@@ -423,8 +538,16 @@ cgroups() {
 		case $rest in *' - cgroup '* | *' - cgroup2 '*) ;; *) continue ;; esac
 		[ "$root" = / ] || continue
 		# shellcheck disable=SC2086
-		limited find "$proc/$pid/root$point" $only -exec ls -di {} + 2>>"$work/unlisted" || true
+		limited find "$proc/$pid/root$point" $only -exec ls -di {} + 2>>"$work/unlisted"
+		case $? in
+		124 | 137 | 143)
+			# The time of the step is up.
+			echo cut >"$work/cut"
+			break
+			;;
+		esac
 	done <"$dir/mountinfo" | sed "s|^ *\([0-9]*\) $proc/$pid/root/|\1 /|"
+	[ ! -e "$work/cut" ] || return 124
 	if grep -q denied "$work/unlisted" 2>/dev/null; then
 		echo 'some cgroups may not be read' >&2
 		return 1
@@ -446,7 +569,8 @@ kernel() {
 	done
 	take sysctls inotify-sysctls.txt sysctls
 	[ "$watches" -eq 0 ] && return
-	: >"$work/unlisted"
+	printf '' >"$work/unlisted"
+	rm -f "$work/cut"
 	take 'cgroup inodes' cgroup-inodes.txt cgroups
 	skip 'watch targets' skipped 'a shell cannot open file handles; leakdiff collect can'
 }
@@ -461,19 +585,94 @@ lsof_of() {
 	fi
 }
 
+# only_roots FILE says whether a file and all directories above it belong to root, and
+# nobody else can write them or, in a sticky directory, replace what is root's.
+only_roots() {
+	r_path=$(readlink -f "$1" 2>/dev/null)
+	while [ -n "$r_path" ]; do
+		# shellcheck disable=SC2046
+		set -- $(ls -ldn "$r_path" 2>/dev/null)
+		[ "${3:-}" = 0 ] || return 1
+		case $1 in ?????-??-* | d????????[tT]*) ;; *) return 1 ;; esac
+		[ "$r_path" != / ] || return 0
+		r_path=${r_path%/*}
+		[ -n "$r_path" ] || r_path=/
+	done
+	return 1
+}
+
+# beside NAME gives the program of the process' own installation, else of PATH. The
+# process chose its installation: unless the program runs as the user of the process
+# it must be one that only root can change.
+beside() {
+	case $exe in
+	/*) [ -x "${exe%/*}/$1" ] && { [ -n "$own" ] || only_roots "${exe%/*}/$1"; } && printf '%s\n' "${exe%/*}/$1" && return ;;
+	esac
+	command -v "$1"
+}
+
+# attach_as finds out how a program runs as the user of the process, as the attach
+# protocol wants it; own says that this user is not root.
+attach_as() {
+	as='' own=''
+	# shellcheck disable=SC2046
+	set -- $(sed -n 's/^[UG]id://p' "$proc/$pid/status" 2>/dev/null)
+	[ "${2:-0}" != 0 ] && [ -n "${6:-}" ] || return
+	if [ "$(id -u)" = "$2" ]; then
+		own=1
+		return
+	fi
+	[ "$(id -u)" = 0 ] || return
+	for way in "setpriv --reuid $2 --regid $6 --clear-groups" "nsenter -S $2 -G $6"; do
+		if [ "$($way id -u </dev/null 2>/dev/null)" = "$2" ]; then
+			as=$way own=1
+			return
+		fi
+	done
+}
+
 threads() {
-	home=${exe%/*}
-	for program in "$home/jcmd" jcmd; do
-		has "$program" || continue
-		take threads thread-dump.txt limited "$program" "$pid" Thread.print -l -e
+	attach_as
+	jcmd=$(beside jcmd) jstack=$(beside jstack)
+	if [ -z "$jcmd$jstack" ]; then
+		skip threads skipped 'neither jcmd nor jstack is installed here where only root could have changed it: run the script inside the container, or use --sigquit'
 		return
-	done
-	for program in "$home/jstack" jstack; do
-		has "$program" || continue
-		take threads thread-dump.txt limited "$program" -l -e "$pid"
+	fi
+	take threads thread-dump.txt dumped
+}
+
+# dumped tries jcmd, else jstack, in the forms of newer and older releases. The first
+# that ends well gives the dump; where none does, the first one's complaint is told,
+# and what it wrote is kept.
+dumped() {
+	d_status=0
+	if [ -n "$jcmd" ]; then try "$jcmd" "$pid" Thread.print -l -e && return; fi
+	if [ -n "$jstack" ]; then
+		try "$jstack" -l -e "$pid" && return
+		try "$jstack" -l "$pid" && return
+	fi
+	# jcmd begins with a line for the pid.
+	[ "$(wc -l <"$work/dump.first")" -le 1 ] || cat "$work/dump.first"
+	grep -v '^Picked up ' "$work/complaint.first" >&2
+	return $d_status
+}
+
+try() {
+	case $d_status in 124 | 137 | 143) return 1 ;; esac
+	# Another user may not be allowed to be here.
+	# shellcheck disable=SC2086
+	(cd / && limited $as "$@") >"$work/dump" 2>"$work/complaint"
+	t_status=$?
+	if [ $t_status -eq 0 ]; then
+		cat "$work/dump"
 		return
-	done
-	skip threads skipped 'neither jcmd nor jstack is installed here: run the script inside the container, or use --sigquit'
+	fi
+	if [ $d_status -eq 0 ]; then
+		d_status=$t_status
+		cat "$work/dump" >"$work/dump.first"
+		cat "$work/complaint" >"$work/complaint.first"
+	fi
+	return 1
 }
 
 # caught NUMBER says whether the process has a handler for a signal up to 16.
@@ -501,6 +700,10 @@ node_report() {
 		skip 'node report' skipped 'the process does not catch signal 12, which would end it'
 		return
 	fi
+	if ! may_ask; then
+		skip 'node report' skipped "$why"
+		return
+	fi
 	reports=$(option_of --report-directory)
 	[ -n "$reports" ] || reports=$(option_of --report-dir)
 	[ -n "$reports" ] || reports=$(option_of --diagnostic-dir)
@@ -510,35 +713,88 @@ node_report() {
 	take 'node report' node-report.json new_report
 }
 
-# new_report waits for a report that was not there before, copies and removes it.
+# may_ask says whether the process may get a signal: the capture goes on, and the pid
+# is still that process', also as we number it.
+may_ask() {
+	if [ -n "$stopping" ]; then
+		why='the capture was ended before the signal was sent'
+	elif [ "$(started "$proc/$pid/stat")" != "$first" ]; then
+		why='the process has ended'
+	elif [ "$(started "/proc/$pid/stat")" != "$first" ]; then
+		why="pid $pid of $proc is not that process here: no signal can be sent to it"
+	else
+		return 0
+	fi
+	return 1
+}
+
+# signal NAME is sent to the process that was opened, or to none.
+signal() {
+	may_ask && kill "-$1" "$pid" && return
+	printf '%s\n' "$why" >&2
+	return 1
+}
+
+# new_report waits for a report that was not there before, or not in this form, copies
+# and removes it.
 new_report() {
-	touch "$work/before"
+	# A report of a fixed name is written over the one before.
+	cat "$reports/${pattern:-none}" >"$work/before" 2>/dev/null
 	find "$reports/" -maxdepth 1 -name "${pattern:-report.*.json}" >"$work/known" 2>/dev/null
-	kill -USR2 "$pid" || return 1
+	signal USR2 || return 1
 	until=$(($(date +%s) + budget))
 	while [ "$(date +%s)" -le $until ]; do
 		sleep 1
 		for file in "$reports"/${pattern:-report.*.json}; do
 			[ -s "$file" ] || continue
-			grep -qxF "$file" "$work/known" && continue
-			grep -qxF "$reports/${file##*/}" "$work/known" && continue
-			# A report ends with the brace that closes it.
-			[ "$(tail -n 1 "$file")" = '}' ] || continue
-			cat "$file" && rm -f "$file"
+			if grep -qxF -e "$file" -e "$reports/${file##*/}" "$work/known"; then
+				[ -n "$pattern" ] && [ "$(cat "$file")" != "$(cat "$work/before")" ] || continue
+			fi
+			# A report ends with the brace that closes it, on one line with its last list.
+			case $(tail -n 1 "$file") in '}' | '{'*'"sharedObjects":['*']}') ;; *) continue ;; esac
+			without_secrets <"$file" >"$work/report"
+			rm -f "$file"
+			if grep -q '"environmentVariables"' "$work/report"; then
+				echo 'its environment could not be taken out of it: leakdiff collect can' >&2
+				return 1
+			fi
+			cat "$work/report"
 			return
 		done
 	done
 	return 124
 }
 
+# without_secrets takes the environment and the words of the command line out of a
+# report, which is one line or a line for each value. cmdline has the words, masked.
+without_secrets() {
+	sed -E '
+s/"environmentVariables":\{("([^"\]|\\.)*":"([^"\]|\\.)*",?)*\},?//g
+s/"commandLine":\[("([^"\]|\\.)*",?)*\]/"commandLine":[]/g
+/^ *"environmentVariables": \{\},?$/d
+/^ *"environmentVariables": \{$/,/^ *\},?$/d
+/^ *"commandLine": \[$/,/^ *\],?$/{
+/^ *"commandLine": \[$/b
+/^ *\],?$/b
+d
+}'
+}
+
 # stacks sends SIGQUIT, and copies what the process then writes to a file.
 stacks() {
 	[ -n "$java" ] || [ $((round + 1)) -eq "$count" ] || return
+	if ! may_ask; then
+		skip sigquit skipped "$why"
+		return
+	fi
 	number=2
 	[ -z "$java" ] || number=1
 	target=$(readlink "$proc/$pid/fd/$number")
 	if [ ! -f "$proc/$pid/fd/$number" ]; then
-		kill -QUIT "$pid"
+		if ! signal QUIT 2>"$work/error"; then
+			skip sigquit failed "$(head -n 1 "$work/error")"
+			return
+		fi
 		skip sigquit skipped "SIGQUIT was sent; the stacks went to $target, which is no file: save them from there (journalctl _PID=$pid, kubectl logs)"
 		return
 	fi
@@ -546,18 +802,24 @@ stacks() {
 }
 
 grown() {
-	size=$(wc -c <"$1")
-	exec 3<"$1" || return 1
-	kill -QUIT "$pid" || return 1
-	until=$(($(date +%s) + budget)) before=-1
-	while [ "$(date +%s)" -lt $until ]; do
-		sleep 1
-		after=$(wc -c </dev/fd/3 2>/dev/null || wc -c <"$1" 2>/dev/null || echo "$before")
-		[ "$after" = "$before" ] && [ "$after" -gt "$size" ] && break
-		before=$after
-	done
-	tail -c +$((size + 1)) <&3
-	exec 3<&-
+	if ! { [ -r "$1" ] && size=$(wc -c <"$1"); }; then
+		echo "$target cannot be read: no signal was sent" >&2
+		return 1
+	fi
+	# Opened before the signal: the process, and with it the link, may be gone after. What
+	# cannot be opened ends a subshell only.
+	(
+		exec 3<"$1" || exit 1
+		signal QUIT || exit 1
+		until=$(($(date +%s) + budget)) before=-1
+		while [ "$(date +%s)" -lt $until ]; do
+			sleep 1
+			after=$(wc -c </dev/fd/3 2>/dev/null || wc -c <"$1" 2>/dev/null || echo "$before")
+			[ "$after" = "$before" ] && [ "$after" -gt "$size" ] && break
+			before=$after
+		done
+		tail -c +$((size + 1)) <&3
+	)
 }
 
 safe() { printf '%s' "$1" | tr -c 'A-Za-z0-9_.-' '_' | cut -c1-64; }
@@ -574,32 +836,32 @@ pods() {
 }
 
 manifest() {
-	ticks=$(started "$proc/$pid/stat")
-	[ -n "$ticks" ] || ticks=$first
+	ticks=$first
 	boot=$(sed -n 's/^btime //p' "$proc/stat")
 	born=''
 	[ -z "$boot$ticks" ] || born=$(date -u -d "@$((boot + ticks / 100))" +%Y-%m-%dT%H:%M:%SZ 2>/dev/null)
 	inner=$(sed -n 's/^NSpid:.*[[:space:]]\([0-9]*\)[[:space:]]\([0-9]*\)$/\2/p' "$dir/status" 2>/dev/null)
 	{
-		printf '{"schema": "leakdiff.capture/1", "tool": "%s", "host": %s, "kernel": %s, "boot_id": %s,\n' "$tool" "$(json "$host")" "$(json "$(uname -r)")" "$(json "$(value "$proc/sys/kernel/random/boot_id")")"
-		printf ' "round": %d, "rounds": %d, "every_seconds": %d, "started": "%s", "ended": "%s",%s\n' "$round" "$count" "$every" "$begun" "$(now)" "${stopping:+ \"interrupted\": true,}"
-		printf ' "process": {"name": %s, "pid": %d, "start_ticks": %d' "$(json "$name")" "$pid" "${ticks:-0}"
-		[ -z "$born" ] || printf ', "started": "%s"' "$born"
-		[ -z "$inner" ] || printf ', "inner_pid": %d' "$inner"
-		[ -z "$exe" ] || printf ', "executable": %s' "$(json "$exe")"
-		[ -z "$container" ] || printf ', "container": "%s"' "$container"
-		[ -z "$uid" ] || printf ', "pod_uid": "%s"' "$uid"
-		printf ', "mount_namespace": %s},\n' "$(json "$(readlink "$proc/$pid/ns/mnt" 2>/dev/null)")"
-		printf ' "load": {"goroutines": %d, "stop_ms_estimate": %d, "max_goroutines": %d, "step_seconds": %d},\n' "${total:--1}" "$((${total:-0} / 100))" "$most" "$budget"
-		printf ' "pods": [%s],\n "steps": [\n' "$(pods)"
-		cat "$work/steps"
-		printf '\n ]\n}\n'
-	} >"$dir/manifest.json"
+		printf '{"schema": "leakdiff.capture/1", "tool": "%s", "host": %s, "kernel": %s, "boot_id": %s,\n' "$tool" "$(json "$host")" "$(json "$(uname -r)")" "$(json "$(value "$proc/sys/kernel/random/boot_id")")" &&
+			printf ' "round": %d, "rounds": %d, "every_seconds": %d, "started": "%s", "ended": "%s",%s\n' "$round" "$count" "$every" "$begun" "$(now)" "${stopping:+ \"interrupted\": true,}" &&
+			printf ' "process": {"name": %s, "pid": %d, "start_ticks": %d' "$(json "$name")" "$pid" "${ticks:-0}" &&
+			{ [ -z "$born" ] || printf ', "started": "%s"' "$born"; } &&
+			{ [ -z "$inner" ] || printf ', "inner_pid": %d' "$inner"; } &&
+			{ [ -z "$exe" ] || printf ', "executable": %s' "$(json "$exe")"; } &&
+			{ [ -z "$container" ] || printf ', "container": "%s"' "$container"; } &&
+			{ [ -z "$uid" ] || printf ', "pod_uid": "%s"' "$uid"; } &&
+			printf ', "mount_namespace": %s},\n' "$(json "$(readlink "$proc/$pid/ns/mnt" 2>/dev/null)")" &&
+			printf ' "load": {"goroutines": %d, "stop_ms_estimate": %d, "max_goroutines": %d, "step_seconds": %d},\n' "${total:--1}" "$((${total:-0} / 100))" "$most" "$budget" &&
+			printf ' "pods": [%s],\n "steps": [\n' "$(pods)" &&
+			cat "$work/steps" &&
+			printf '\n ]\n}\n'
+	} 2>/dev/null >"$dir/manifest.json" || unwritten "the manifest of $name ($pid) in t$round"
 }
 
-# visit PID captures one process once.
+# visit PID ALIKE WANTED captures one process once, that was found by its name with so
+# many alike, or by its pid.
 visit() {
-	pid=$1
+	pid=$1 alike=$2 wanted=$3
 	first=$(started "$proc/$pid/stat")
 	name=$(called "$proc/$pid/stat")
 	[ -n "$first" ] || return 1
@@ -610,14 +872,17 @@ visit() {
 	uid=$(grep -oE 'pod([0-9a-f]{8}([-_][0-9a-f]{4}){3}[-_][0-9a-f]{12}|[0-9a-f]{32})' "$proc/$pid/cgroup" 2>/dev/null | head -n 1 | tr _ -)
 	uid=${uid#pod}
 	dir=$work/$top/t$round/$(safe "$name")-$pid
-	mkdir -p "$dir" || fail "no room for $dir"
+	if ! mkdir -p "$dir"; then
+		unwritten "$dir"
+		return 1
+	fi
 	begun=$(now) total='' watches=0 java='' lost=0
-	: >"$work/steps"
+	printf '' >"$work/steps"
 	kernel
-	address=$(whose "$pprofs")
-	[ -z "$address" ] || goroutines "$address"
-	address=$(whose "$metrics")
-	[ -z "$address" ] || take metrics metrics.txt get "$address" /metrics ''
+	whose "$pprofs"
+	[ -z "$address" ] || ambiguous 'goroutines debug=1' || goroutines "$address"
+	whose "$metrics"
+	[ -z "$address" ] || ambiguous metrics || take metrics metrics.txt get "$address" /metrics ''
 	[ -z "$lsof" ] || lsof_of
 	case ${exe##*/} in
 	java)
@@ -638,31 +903,40 @@ visit() {
 ended() {
 	pid=$1 name=$2
 	dir=$work/$top/t$round/$(safe "$name")-$pid-ended
-	mkdir -p "$dir"
+	mkdir -p "$dir" || return
 	begun=$(now) total='' watches=0 exe='' container='' uid='' first=$3 lost=0
-	: >"$work/steps"
+	printf '' >"$work/steps"
 	skip process failed 'the process has ended'
 	manifest
 }
 
 top=leakdiff-$(safe "$host")-$(date -u +%Y%m%dT%H%M%SZ)
 mkdir -p "$work/$top"
-: >"$work/seen"
+printf '' >"$work/seen"
 start=$(date +%s) round=0 captures=0
 while [ $round -lt "$count" ] && [ -z "$stopping" ]; do
 	# In short sleeps: a signal that comes just before one is noticed after it.
 	while [ -z "$stopping" ] && [ $((start + round * every)) -gt "$(date +%s)" ]; do sleep 1; done
 	[ -z "$stopping" ] || break
-	all=$pids
+	# Lines "PID ALIKE NAME", each process once.
+	printf '' >"$work/all"
 	while IFS= read -r wanted; do
-		[ -z "$wanted" ] || all="$all $(named "$wanted" | tr '\n' ' ')"
+		[ -n "$wanted" ] || continue
+		found=$(named "$wanted")
+		for one in $found; do
+			grep -q "^$one " "$work/all" || printf '%s %d %s\n' "$one" "$(printf '%s\n' "$found" | wc -l)" "$wanted" >>"$work/all"
+		done
 	done <<NAMES
 $names
 NAMES
+	for one in $pids $more; do
+		grep -q "^$one " "$work/all" || printf '%s 1 %s\n' "$one" "$one" >>"$work/all"
+	done
 	found=0
-	: >"$work/present"
-	for one in $all; do
-		if visit "$one"; then
+	printf '' >"$work/present"
+	for one in $(cut -d' ' -f1 "$work/all"); do
+		called=$(sed -n "s/^$one //p" "$work/all")
+		if visit "$one" "${called%% *}" "${called#* }"; then
 			found=$((found + 1))
 			printf '%s %s %s\n' "$pid" "$first" "$name" >>"$work/present"
 		fi
@@ -674,7 +948,7 @@ NAMES
 	done <"$work/seen"
 	cat "$work/present" >"$work/seen"
 	captures=$((captures + found))
-	if [ $captures -eq 0 ]; then
+	if [ $captures -eq 0 ] && [ -z "$stopping" ]; then
 		fail "there is no such process below $proc"
 	fi
 	if [ $found -eq 0 ] && [ -z "$stopping" ]; then
@@ -687,13 +961,28 @@ done
 [ $captures -gt 0 ] || exit 2
 
 # From here on nothing may interrupt: the archive is whole or not there.
-trap '' INT TERM HUP
+trap '' INT TERM HUP PIPE
+
+# pack writes the archive to standard output. It fails where tar or gzip does: the
+# status of a pipeline is that of its last program alone.
+pack() {
+	{
+		p_lost=$(
+			exec 3>&1
+			{ (cd "$work" && tar -cf - "$top") || echo tar >&3; } | { gzip -c >&4 || echo gzip >&3; }
+		)
+	} 4>&1
+	[ -z "$p_lost" ]
+}
+
 if [ "$out" = - ]; then
-	(cd "$work" && tar -cf - "$top") | gzip -c
-	exit
-fi
-if (cd "$work" && tar -cf - "$top") | gzip -c >"$out.partial" && mv "$out.partial" "$out"; then
+	pack && exit
+elif pack >"$out.partial" && mv "$out.partial" "$out"; then
 	say "$out: $(($(wc -c <"$out"))) bytes; read it with: leakdiff report $out"
+	exit 0
 else
-	fail "$out could not be written"
+	rm -f "$out.partial"
 fi
+keep=1
+say "$out could not be written; what was captured is in $work" || keep=''
+exit 2

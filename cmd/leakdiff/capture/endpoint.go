@@ -61,7 +61,7 @@ func (c *collector) newEndpoint(address, home string, pid int) (*endpoint, error
 	}
 	base, err := url.Parse(address)
 	if err != nil || base.Host == "" {
-		return nil, fmt.Errorf("%q is no address: write http://127.0.0.1:6060, 127.0.0.1:6060 or unix:/run/x.sock", address)
+		return nil, fmt.Errorf("%q is no address: write http://127.0.0.1:6060, 127.0.0.1:6060 or unix:/run/x.sock", Shown(address))
 	}
 	base.RawQuery, base.Fragment = "", ""
 	if base.Path = strings.TrimSuffix(base.Path, "/"); base.Path == "" {
@@ -72,6 +72,34 @@ func (c *collector) newEndpoint(address, home string, pid int) (*endpoint, error
 	}
 	refuse := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &endpoint{&http.Client{Transport: transport, CheckRedirect: refuse}, base, c.header}, nil
+}
+
+// Shown is the address of an endpoint or a server as people may read it, in messages
+// and names of files: scheme, host and path.
+//
+//	"https://me:secret@10.0.0.1:10250/debug?token=x"   https://10.0.0.1:10250/debug
+//	"4711=me:secret@localhost:6060"                    4711=localhost:6060
+//	"unix:/run/x.sock"                                 the same
+func Shown(text string) string {
+	if strings.HasPrefix(text, "unix:") {
+		return text
+	}
+	before, rest, found := strings.Cut(text, "://")
+	switch {
+	case found:
+		before += "://"
+	default:
+		before, rest, found = strings.Cut(text, "=")
+		if before += "="; !found {
+			before, rest = "", text
+		}
+	}
+	// A password may hold what ends an address: what is left of the last @ is none of it.
+	rest = rest[strings.LastIndexByte(rest, '@')+1:]
+	if end := strings.IndexAny(rest, "?#"); end >= 0 {
+		rest = rest[:end]
+	}
+	return before + rest
 }
 
 func (e *endpoint) close() { e.client.CloseIdleConnections() }
@@ -198,10 +226,33 @@ func (c *collector) dialer(pid int) dialContext {
 		return dial
 	}
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		host, _, _ := net.SplitHostPort(address)
-		if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() {
+		host, port, _ := net.SplitHostPort(address)
+		own := loopback(host)
+		if len(own) == 0 {
 			return dial(ctx, network, address)
 		}
-		return inside(c.proc(pid, "ns/net"), func() (net.Conn, error) { return dial(ctx, network, address) })
+		return inside(c.proc(pid, "ns/net"), func() (net.Conn, error) {
+			var errs []error
+			for _, host := range own {
+				conn, err := dial(ctx, network, net.JoinHostPort(host, port))
+				if err == nil {
+					return conn, nil
+				}
+				errs = append(errs, err)
+			}
+			return nil, errors.Join(errs...)
+		})
 	}
+}
+
+// loopback are the addresses of loopback that a host means, none for any other host. A
+// name is not asked for: who answers may be in our own namespace.
+func loopback(host string) []string {
+	if strings.EqualFold(host, "localhost") {
+		return []string{"127.0.0.1", "::1"}
+	}
+	if ip := net.ParseIP(host); ip != nil && (ip.IsLoopback() || ip.IsUnspecified()) {
+		return []string{host}
+	}
+	return nil
 }

@@ -93,9 +93,8 @@ func (v *visit) sysctls(_ context.Context, w io.Writer) error {
 // that did not answer is not asked again in this round: every request that hangs is
 // one goroutine more.
 func (v *visit) endpoints(ctx context.Context) {
-	t := v.p.target
-	if t.Pprof != "" {
-		e, err := v.c.newEndpoint(t.Pprof, "/debug/pprof", v.p.identity.PID)
+	if v.pprof.text != "" {
+		e, err := v.endpoint(v.pprof, "/debug/pprof")
 		if err != nil {
 			v.skip("goroutines debug=1", Failed, err)
 		} else {
@@ -103,16 +102,23 @@ func (v *visit) endpoints(ctx context.Context) {
 			e.close()
 		}
 	}
-	if t.Metrics == "" {
+	if v.metrics.text == "" {
 		return
 	}
-	e, err := v.c.newEndpoint(t.Metrics, "/metrics", v.p.identity.PID)
+	e, err := v.endpoint(v.metrics, "/metrics")
 	if err != nil {
 		v.skip("metrics", Failed, err)
 		return
 	}
 	defer e.close()
 	v.take(ctx, "metrics", "metrics.txt", func(ctx context.Context, w io.Writer) error { return e.get(ctx, "", "", w) })
+}
+
+func (v *visit) endpoint(a address, home string) (*endpoint, error) {
+	if err := a.ambiguous(v.p.identity.Name); err != nil {
+		return nil, err
+	}
+	return v.c.newEndpoint(a.text, home, v.p.identity.PID)
 }
 
 func (v *visit) goroutineProfiles(ctx context.Context, e *endpoint) {

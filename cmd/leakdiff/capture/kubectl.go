@@ -35,13 +35,17 @@ func (k Kubectl) Lines() (string, error) {
 	if len(parts) < 2 || len(parts) > 3 || parts[0] == "" || parts[1] == "" {
 		return "", fmt.Errorf("%q is no pod: write namespace/pod or namespace/pod/container", k.Pod)
 	}
-	where, container, target := "-n "+quote(parts[0])+" "+quote(parts[1]), "", ""
+	where, container := "-n "+quote(parts[0])+" "+quote(parts[1]), ""
 	if len(parts) == 3 {
-		container, target = " -c "+quote(parts[2]), " --target="+quote(parts[2])
+		container = " -c " + quote(parts[2])
 	}
 	fmt.Fprintf(&b, "# where the container has a shell\n%skubectl exec -i %s%s -- sh -s -- %s > %s\n", script, where, container, arguments, quote(k.Output))
-	fmt.Fprintf(&b, "# where it has none: a container beside it, in its process namespace\n%skubectl debug -i --quiet --profile=sysadmin %s%s --image=%s -- sh -s -- %s > %s\n",
-		script, where, target, podImage, arguments, quote(k.Output))
+	if len(parts) == 2 {
+		fmt.Fprintf(&b, "# where it has none: name the container, --pod %s/CONTAINER; one beside it needs to know whose processes to see\n", quote(k.Pod))
+		return b.String(), nil
+	}
+	fmt.Fprintf(&b, "# where it has none: a container beside it, in its process namespace\n%skubectl debug -i --quiet --profile=sysadmin %s --target=%s --image=%s -- sh -s -- %s > %s\n",
+		script, where, quote(parts[2]), podImage, arguments, quote(k.Output))
 	return b.String(), nil
 }
 

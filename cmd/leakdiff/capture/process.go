@@ -214,14 +214,19 @@ func pods(root string) []Pod {
 var (
 	// secretOption is an option whose value must not leave the machine, unless it
 	// names a file.
-	secretOption = regexp.MustCompile(`(?i)^--?[a-z0-9_.-]*(token|password|passwd|secret|apikey|api-key|credential)[a-z0-9_.-]*$`)
+	secretOption = regexp.MustCompile(`(?i)^--?[a-z0-9_.-]*(token|password|passwd|passphrase|secret|(api|access)[-_.]?key|credential)[a-z0-9_.-]*$`)
 	secretFile   = regexp.MustCompile(`(?i)(file|path|dir|name|ttl|mode|type|enabled?)$`)
-	userInfo     = regexp.MustCompile(`(://)[^/\s:@]+:[^/\s@]+@`)
+	// userInfo ends at the last @: a password may hold one.
+	userInfo = regexp.MustCompile(`(://)[^/\s]+@`)
 )
 
 // masked hides the secrets of a command line, whose words end with NUL.
 func masked(cmdline []byte) []byte {
-	words := bytes.Split(cmdline, []byte{0})
+	return bytes.Join(maskedWords(bytes.Split(cmdline, []byte{0})), []byte{0})
+}
+
+// maskedWords changes the words in their place.
+func maskedWords(words [][]byte) [][]byte {
 	for i := range words {
 		words[i] = userInfo.ReplaceAll(words[i], []byte("$1***@"))
 		option, _, joined := bytes.Cut(words[i], []byte("="))
@@ -235,5 +240,5 @@ func masked(cmdline []byte) []byte {
 			words[i+1] = []byte("***")
 		}
 	}
-	return bytes.Join(words, []byte{0})
+	return words
 }

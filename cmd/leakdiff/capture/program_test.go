@@ -69,14 +69,6 @@ func start(t testing.TB, cmd *exec.Cmd) *program {
 	return p
 }
 
-// role starts this test program in a role.
-func role(t testing.TB, name string, args ...string) *program {
-	t.Helper()
-	cmd := exec.Command(os.Args[0], args...)
-	cmd.Env = append(os.Environ(), roleVariable+"="+name)
-	return start(t, cmd)
-}
-
 func (p *program) pid() int { return p.cmd.Process.Pid }
 
 func (p *program) kill() {
@@ -118,7 +110,15 @@ func (p *program) descriptors() int {
 // server starts a program with profiles.
 func server(t testing.TB, args ...string) (*program, served) {
 	t.Helper()
-	p := role(t, "server", args...)
+	return serverOf(t, os.Args[0], args...)
+}
+
+// serverOf starts a copy of this test program with profiles.
+func serverOf(t testing.TB, name string, args ...string) (*program, served) {
+	t.Helper()
+	cmd := exec.Command(name, args...)
+	cmd.Env = append(os.Environ(), roleVariable+"=server")
+	p := start(t, cmd)
 	var about served
 	if err := json.Unmarshal([]byte(p.line()), &about); err != nil {
 		t.Fatal(err)
@@ -172,8 +172,10 @@ type profileServer struct {
 	hangs map[string]bool
 	// token is the only one that is let in, "" lets everybody.
 	token string
-	open  []*os.File
-	block chan struct{}
+	// elsewhere is where a request is sent on to, "" for nowhere.
+	elsewhere string
+	open      []*os.File
+	block     chan struct{}
 }
 
 func (s *profileServer) tell() { json.NewEncoder(os.Stdout).Encode(s.said) }
@@ -203,6 +205,8 @@ func (s *profileServer) obey(words []string) {
 		}
 	case "token":
 		s.token = words[1]
+	case "elsewhere":
+		s.elsewhere = words[1]
 	}
 }
 
@@ -217,6 +221,10 @@ func (s *profileServer) leak(begun chan struct{}) {
 func (s *profileServer) goroutine(w http.ResponseWriter, r *http.Request) {
 	if s.token != "" && r.Header.Get("Authorization") != "Bearer "+s.token {
 		http.Error(w, "who are you?", http.StatusUnauthorized)
+		return
+	}
+	if s.elsewhere != "" {
+		http.Redirect(w, r, s.elsewhere, http.StatusFound)
 		return
 	}
 	debug := r.URL.Query().Get("debug")

@@ -57,6 +57,23 @@ func TestNodeReportsItsHandles(t *testing.T) {
 			}
 		})
 	}
+	for _, by := range takers(t) {
+		t.Run(by.name+", over an older report of the same name", func(t *testing.T) {
+			dir := t.TempDir()
+			old := filepath.Join(dir, "the.json")
+			if err := os.WriteFile(old, []byte("{\n}\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			cmd := exec.Command(node, "--report-on-signal", "--report-directory="+dir, "--report-filename=the.json", "-e", clientProgram)
+			cmd.Stderr = io.Discard
+			p := start(t, cmd)
+			p.line()
+			r := read(t, by.take(t, capture.Config{Targets: []capture.Target{{PID: p.pid()}}}))
+			if !hasKind(&r.Snapshots[0], "node-report") {
+				t.Errorf("the report is missing: %q", problems(r))
+			}
+		})
+	}
 	t.Run("and is left alone where the signal would end it", func(t *testing.T) {
 		p := start(t, exec.Command(node, "-e", clientProgram))
 		p.line()

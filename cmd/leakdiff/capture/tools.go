@@ -43,18 +43,26 @@ func (v *visit) lsof(ctx context.Context) {
 		return
 	}
 	v.take(ctx, "lsof", "lsof.txt", func(ctx context.Context, w io.Writer) error {
-		return output(ctx, w, nil, program, "-nP", "-p", strconv.Itoa(v.p.identity.PID))
+		written := int64(0)
+		err := output(ctx, &counter{w, &written}, nil, program, "-nP", "-p", strconv.Itoa(v.p.identity.PID))
+		var status *exec.ExitError
+		if written > 0 && ctx.Err() == nil && errors.As(err, &status) {
+			return nil // it ends with 1 when it could not read one of many things
+		}
+		return err
 	})
 }
 
 // output runs a program to its end, or to that of ctx: then it is killed with all
-// that it started. A program that wrote something has done its work, whatever its
-// status: lsof ends with 1 when it could not read one of many things.
+// that it started. A status other than 0 is an error with the first line of what the
+// program said.
 func output(ctx context.Context, w io.Writer, as *syscall.Credential, program string, args ...string) error {
 	var said bytes.Buffer
-	written := int64(0)
 	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.Stdout, cmd.Stderr = &counter{w, &written}, &said
+	cmd.Stdout, cmd.Stderr = w, &said
+	if as != nil {
+		cmd.Dir = "/" // another user may not be allowed to be here
+	}
 	ownGroup(cmd, as)
 	cmd.Cancel = func() error { return killGroup(cmd.Process.Pid) }
 	cmd.WaitDelay = time.Second
@@ -62,37 +70,125 @@ func output(ctx context.Context, w io.Writer, as *syscall.Credential, program st
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if err == nil || written > 0 {
-		return nil
+	if err != nil {
+		return fmt.Errorf("%s: %w: %s", filepath.Base(program), err, complaint(said.String()))
 	}
-	line, _, _ := strings.Cut(strings.TrimSpace(said.String()), "\n")
-	return fmt.Errorf("%s: %w: %s", filepath.Base(program), err, line)
+	return nil
 }
 
-// threads asks a JVM for its threads: jcmd, else jstack, that of the program's own
-// installation first. The attach protocol wants the user of the process.
+// complaint is the first line that says what went wrong.
+//
+//	"Picked up JAVA_TOOL_OPTIONS: -Xmx1g\nError: no such process\n"   "Error: no such process"
+func complaint(said string) string {
+	for line := range strings.Lines(said) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "Picked up ") {
+			return line
+		}
+	}
+	return ""
+}
+
+// threads asks a JVM for its threads: jcmd, else jstack, in the forms of newer and
+// older releases. The first that ends well gives the dump; where none does, the first
+// one's complaint is told, and what it wrote is kept.
 func (v *visit) threads(ctx context.Context) {
 	pid := strconv.Itoa(v.p.identity.PID)
-	home := filepath.Dir(v.p.identity.Executable)
-	var as *syscall.Credential
-	if info, err := os.Stat(v.c.proc(v.p.identity.PID, "")); err == nil && os.Getuid() == 0 {
-		if uid, gid := ownerOf(info); uid != 0 {
-			as = &syscall.Credential{Uid: uid, Gid: gid}
+	as, own := v.attachAs()
+	var tries [][]string
+	for _, try := range [][]string{{"jcmd", pid, "Thread.print", "-l", "-e"}, {"jstack", "-l", "-e", pid}, {"jstack", "-l", pid}} {
+		if program := v.beside(try[0], own); program != "" {
+			tries = append(tries, append([]string{program}, try[1:]...))
 		}
 	}
-	for _, try := range [][]string{{"jcmd", pid, "Thread.print", "-l", "-e"}, {"jstack", "-l", "-e", pid}} {
-		program := filepath.Join(home, try[0])
-		if _, err := os.Stat(program); err != nil {
-			if program, err = exec.LookPath(try[0]); err != nil {
-				continue
-			}
-		}
-		v.take(ctx, "threads", "thread-dump.txt", func(ctx context.Context, w io.Writer) error {
-			return output(ctx, w, as, program, try[1:]...)
-		})
+	if len(tries) == 0 {
+		v.skip("threads", Skipped, errors.New("neither jcmd nor jstack is installed here where only root could have changed it: run the script inside the container, or use --sigquit"))
 		return
 	}
-	v.skip("threads", Skipped, errors.New("neither jcmd nor jstack is installed here: run the script inside the container, or use --sigquit"))
+	v.take(ctx, "threads", "thread-dump.txt", func(ctx context.Context, w io.Writer) error {
+		var first error
+		var kept []byte
+		for _, try := range tries {
+			var dump bytes.Buffer
+			err := output(ctx, &bounded{w: &dump, left: maxFile}, as, try[0], try[1:]...)
+			if err == nil {
+				_, err = w.Write(dump.Bytes())
+				return err
+			}
+			if first == nil {
+				first, kept = err, dump.Bytes()
+			}
+			if ctx.Err() != nil {
+				break
+			}
+		}
+		if bytes.Count(kept, []byte("\n")) > 1 { // jcmd begins with a line for the pid
+			w.Write(kept)
+		}
+		return first
+	})
+}
+
+// attachAs is the user that the attach protocol wants, that of the process, or nil for
+// our own. It reports whether that user is the process' and not root: a program that
+// the process chose gets no rights by it then.
+func (v *visit) attachAs() (as *syscall.Credential, own bool) {
+	status, _ := os.ReadFile(v.c.proc(v.p.identity.PID, "status"))
+	uid, gid := effective(string(status), "Uid"), effective(string(status), "Gid")
+	if os.Geteuid() == 0 && uid > 0 && gid >= 0 {
+		return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, true
+	}
+	return nil, uid > 0 && uid == os.Geteuid()
+}
+
+// effective is the second number of a line of /proc/PID/status, -1 without one.
+//
+//	"Uid:\t1000\t1001\t1000\t1000\n"   1001
+func effective(status, name string) int {
+	_, rest, _ := strings.Cut(status, "\n"+name+":")
+	line, _, _ := strings.Cut(rest, "\n")
+	if fields := strings.Fields(line); len(fields) > 1 {
+		if id, err := strconv.Atoi(fields[1]); err == nil {
+			return id
+		}
+	}
+	return -1
+}
+
+// beside is the program of a name in the process' own installation, else in PATH; ""
+// without one. The process chose its installation: unless the program runs as the
+// user of the process it must be one that only root can change.
+func (v *visit) beside(name string, own bool) string {
+	if home := filepath.Dir(v.p.identity.Executable); filepath.IsAbs(home) {
+		program, err := filepath.EvalSymlinks(filepath.Join(home, name))
+		if err == nil && (own || onlyRoots(program)) {
+			return program
+		}
+	}
+	program, err := exec.LookPath(name)
+	if err != nil {
+		return ""
+	}
+	return program
+}
+
+// onlyRoots reports whether a file and all directories above it belong to root, and
+// nobody else can write them or, in a sticky directory, replace what is root's.
+func onlyRoots(name string) bool {
+	for {
+		info, err := os.Lstat(name)
+		if err != nil {
+			return false
+		}
+		sticky := info.IsDir() && info.Mode()&os.ModeSticky != 0
+		if uid, _ := ownerOf(info); uid != 0 || info.Mode().Perm()&0o022 != 0 && !sticky {
+			return false
+		}
+		above := filepath.Dir(name)
+		if above == name {
+			return true
+		}
+		name = above
+	}
 }
 
 // nodeReport has Node write a diagnostic report, by the signal that it was started to
@@ -117,14 +213,49 @@ func (v *visit) nodeReport(ctx context.Context) {
 		v.skip(step, Skipped, fmt.Errorf("the process does not catch signal %d, which would end it", signal))
 		return
 	}
+	if err := v.mayBeAsked(ctx); err != nil {
+		v.skip(step, Skipped, err)
+		return
+	}
 	dir := filepath.Join(v.c.proc(pid, "root"), v.reportDirectory(options))
 	v.take(ctx, step, "node-report.json", func(ctx context.Context, w io.Writer) error {
 		before := reports(dir, options)
-		if err := syscall.Kill(pid, signal); err != nil {
+		if err := v.signal(ctx, signal); err != nil {
 			return err
 		}
 		return newReport(ctx, dir, options, before, w)
 	})
+}
+
+// mayBeAsked says why the process gets no signal any more: the capture was ended, or
+// its pid is another process' now.
+func (v *visit) mayBeAsked(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return errors.New("the capture was ended before the signal was sent")
+	}
+	if err := v.c.same(v.p); err != nil {
+		return err
+	}
+	// A signal goes to the pid as we number it, which procfs of a host does not.
+	ours, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(v.p.identity.PID), "stat"))
+	if _, ticks, ok := nameAndStart(string(ours)); v.c.cfg.Proc != "/proc" && (!ok || ticks != v.p.identity.StartTicks) {
+		return fmt.Errorf("pid %d of %s is not that process here: no signal can be sent to it", v.p.identity.PID, v.c.cfg.Proc)
+	}
+	return nil
+}
+
+// signal is sent to the process that was opened, or to none.
+func (v *visit) signal(ctx context.Context, signal syscall.Signal) error {
+	// On Linux this holds on to the process: its pid cannot become another's meanwhile.
+	p, err := os.FindProcess(v.p.identity.PID)
+	if err != nil {
+		return err
+	}
+	defer p.Release()
+	if err := v.mayBeAsked(ctx); err != nil {
+		return err
+	}
+	return p.Signal(signal)
 }
 
 // words are the options of a program.
@@ -210,6 +341,9 @@ func newReport(ctx context.Context, dir string, options words, before map[string
 			}
 			if text, err := os.ReadFile(name); err == nil && json.Valid(text) {
 				os.Remove(name)
+				if text, err = withoutSecrets(text); err != nil {
+					return err
+				}
 				_, err := w.Write(text)
 				return err
 			}
@@ -231,6 +365,10 @@ func (v *visit) sigquit(ctx context.Context) {
 	if !v.p.java && v.round < v.c.cfg.Count-1 {
 		return
 	}
+	if err := v.mayBeAsked(ctx); err != nil {
+		v.skip(step, Skipped, err)
+		return
+	}
 	output := v.c.proc(pid, "fd/2")
 	if v.p.java {
 		output = v.c.proc(pid, "fd/1")
@@ -238,7 +376,7 @@ func (v *visit) sigquit(ctx context.Context) {
 	info, err := os.Stat(output)
 	target, _ := os.Readlink(output)
 	if err != nil || !info.Mode().IsRegular() {
-		if err := syscall.Kill(pid, syscall.SIGQUIT); err != nil {
+		if err := v.signal(ctx, syscall.SIGQUIT); err != nil {
 			v.skip(step, Failed, err)
 			return
 		}
@@ -255,7 +393,7 @@ func (v *visit) sigquit(ctx context.Context) {
 		if _, err := f.Seek(0, io.SeekEnd); err != nil {
 			return bare(err)
 		}
-		if err := syscall.Kill(pid, syscall.SIGQUIT); err != nil {
+		if err := v.signal(ctx, syscall.SIGQUIT); err != nil {
 			return err
 		}
 		return v.grown(ctx, f, w)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path"
@@ -22,8 +23,9 @@ import (
 	"leakdiff/cmd/leakdiff/capture"
 )
 
-// short is the time of a step that is meant to run out.
-const short = time.Second
+// short is the time of a step that is meant to run out: every other one of the same
+// capture has it as well, on a busy machine too.
+const short = 5 * time.Second
 
 func TestAnEndpointThatHangsCostsItsOwnStepOnly(t *testing.T) {
 	for _, by := range takers(t) {
@@ -34,9 +36,9 @@ func TestAnEndpointThatHangsCostsItsOwnStepOnly(t *testing.T) {
 			lost   []string
 			absent []string
 		}{
-			{"debug=2 alone", "debug2", 30, []string{"goroutines debug=2 at t0 was not captured: no end within 1s"}, nil},
-			{"debug=2 in its middle", "half2", 30, []string{"goroutines debug=2 at t0 is not whole: no end within 1s"}, nil},
-			{"every profile", "debug1", -1, []string{"goroutines debug=1 at t0 was not captured: no end within 1s"},
+			{"debug=2 alone", "debug2", 30, []string{"goroutines debug=2 at t0 was not captured: no end within 5s"}, nil},
+			{"debug=2 in its middle", "half2", 30, []string{"goroutines debug=2 at t0 is not whole: no end within 5s"}, nil},
+			{"every profile", "debug1", -1, []string{"goroutines debug=1 at t0 was not captured: no end within 5s"},
 				[]string{"goroutine.pb", "goroutine.debug2.txt"}},
 		} {
 			t.Run(by.name+", "+c.name, func(t *testing.T) {
@@ -58,7 +60,7 @@ func TestAnEndpointThatHangsCostsItsOwnStepOnly(t *testing.T) {
 				if got != c.want {
 					t.Errorf("%d leaked goroutines, want %d", got, c.want)
 				}
-				if *s.Totals.Descriptors == 0 {
+				if s.Totals.Descriptors == nil || *s.Totals.Descriptors == 0 {
 					t.Error("the descriptors were lost as well")
 				}
 				for _, text := range c.lost {
@@ -110,12 +112,10 @@ func TestAProcessThatDiesInBetweenIsToldOnce(t *testing.T) {
 	p, about := server(t)
 	cfg := one(p.pid(), about.Address)
 	cfg.Count, cfg.Every = 6, time.Millisecond
-	rounds := 0
 	cfg.Say = func(text string) {
 		if strings.HasPrefix(text, "t1 ") {
 			p.kill()
 		}
-		rounds++
 	}
 	file, sum, err := collect(t, t.Context(), cfg)
 	if err != nil {
@@ -161,6 +161,20 @@ func scriptSaying(t *testing.T, shell string, args ...string) saying {
 	inner := exec.Command("/bin/sh", append([]string{"-c", `exec "$0" "$@" 2>&1`, cmd.Path}, cmd.Args[1:]...)...)
 	inner.Env = cmd.Env
 	return saying{start(t, inner), t}
+}
+
+// shell is a program that behaves as a shell when it is called so.
+func shell(t *testing.T, name string) string {
+	t.Helper()
+	program := tool(t, name)
+	if name != "busybox" {
+		return program
+	}
+	sh := filepath.Join(t.TempDir(), "sh")
+	if err := os.Symlink(program, sh); err != nil {
+		t.Fatal(err)
+	}
+	return sh
 }
 
 func (s saying) until(text string) {
@@ -218,22 +232,12 @@ func TestACaptureThatIsInterruptedIsWhole(t *testing.T) {
 func TestTheScriptFinishesItsArchiveOnASignal(t *testing.T) {
 	for _, name := range []string{"dash", "busybox"} {
 		t.Run(name, func(t *testing.T) {
-			shell := tool(t, name)
 			p, about := server(t)
 			file := filepath.Join(t.TempDir(), "capture.tar.gz")
 			cfg := one(p.pid(), about.Address)
 			cfg.Count, cfg.Every = 3, time.Hour
 			args := append(arguments(cfg), "-o", file)
-			var script saying
-			if name == "busybox" {
-				wrapper := filepath.Join(t.TempDir(), "sh")
-				if err := os.Symlink(shell, wrapper); err != nil {
-					t.Fatal(err)
-				}
-				script = scriptSaying(t, wrapper, args...)
-			} else {
-				script = scriptSaying(t, shell, args...)
-			}
+			script := scriptSaying(t, shell(t, name), args...)
 			script.until("t0 of 3")
 			if err := script.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 				t.Fatal(err)
@@ -292,7 +296,10 @@ func TestALargeDumpIsNotAskedFor(t *testing.T) {
 
 func TestTheHeaderFileLetsIn(t *testing.T) {
 	const token = "gate-0pen-5esame"
-	for _, by := range takers(t) {
+	for _, by := range append(takers(t), fetchers(t)...) {
+		if by.name == "collect.sh with the wget of BusyBox" {
+			continue // it is refused: TestTheScriptRefusesWhatItCannotDo
+		}
 		for name, header := range map[string]string{"a header line": "Authorization: Bearer " + token + "\n", "a bare token": token} {
 			t.Run(by.name+", "+name, func(t *testing.T) {
 				p, about := server(t)
@@ -321,23 +328,149 @@ func TestTheHeaderFileLetsIn(t *testing.T) {
 }
 
 func TestSecretsOfTheProcessStayBehind(t *testing.T) {
+	given := []string{
+		"--api-token=hidden-2", "--password", "hidden-3", "--db", "postgres://me:hidden-4@db/x", "--token-file=/etc/token", "--level=5",
+		"--cache", "redis://:hidden-5@cache:6379", "--api_key=hidden-6", "--secret-rotation", "--db-password=hidden-7",
+		"--queue=amqp://me:hidden-8@hidden-9@mq/x", "--Secret-PATH", "/etc/secret", "https://hidden-10@git/x",
+	}
+	want := []string{
+		"--api-token=***", "--password", "***", "--db", "postgres://***@db/x", "--token-file=/etc/token", "--level=5",
+		"--cache", "redis://***@cache:6379", "--api_key=***", "--secret-rotation", "--db-password=***",
+		"--queue=amqp://***@mq/x", "--Secret-PATH", "/etc/secret", "https://***@git/x",
+	}
+	programs := map[string]func(t *testing.T) (p *program, before []string){
+		"a Go program": func(t *testing.T) (*program, []string) {
+			p, _ := server(t, given...)
+			return p, []string{os.Args[0]}
+		},
+		"Node in many lines": func(t *testing.T) (*program, []string) { return reporting(t, given) },
+		"Node in one line":   func(t *testing.T) (*program, []string) { return reporting(t, given, "--report-compact") },
+	}
+	t.Setenv("DATABASE_PASSWORD", `hidden-1 "}, {`)
 	for _, by := range takers(t) {
-		t.Run(by.name, func(t *testing.T) {
-			t.Setenv("DATABASE_PASSWORD", "hidden-1")
-			p, _ := server(t, "--api-token=hidden-2", "--password", "hidden-3", "--db", "postgres://me:hidden-4@db/x", "--token-file=/etc/token", "--level=5")
-			file := by.take(t, one(p.pid(), ""))
-			for name, text := range members(t, file) {
-				if strings.Contains(text, "hidden-") {
-					t.Errorf("%s holds a secret: %q", name, text)
+		for name, begin := range programs {
+			t.Run(by.name+", "+name, func(t *testing.T) {
+				p, before := begin(t)
+				file := by.take(t, one(p.pid(), ""))
+				for name, text := range members(t, file) {
+					if strings.Contains(text, "hidden-") || strings.Contains(text, "environmentVariables") {
+						t.Errorf("%s holds a secret: %q", name, text)
+					}
 				}
-				if path.Base(name) != "cmdline" {
-					continue
-				}
-				want := []string{os.Args[0], "--api-token=***", "--password", "***", "--db", "postgres://***@db/x", "--token-file=/etc/token", "--level=5", ""}
-				if d := cmp.Diff(want, strings.Split(text, "\x00")); d != "" {
+				got := strings.Split(member(t, file, "cmdline"), "\x00")
+				if d := cmp.Diff(append(append(before, want...), ""), got); d != "" {
 					t.Error(d)
 				}
+				if report := member(t, file, "node-report.json"); len(before) > 1 && !json.Valid([]byte(report)) {
+					t.Errorf("the report is %q, problems %q", report, problems(read(t, file)))
+				}
+			})
+		}
+	}
+}
+
+// reporting is a Node that answers SIGUSR2 with a report, and the begin of its
+// command line.
+func reporting(t *testing.T, args []string, options ...string) (*program, []string) {
+	t.Helper()
+	before := append([]string{tool(t, "node"), "--report-on-signal", "--report-directory=" + t.TempDir()}, options...)
+	before = append(before, "-e", clientProgram, "--")
+	cmd := exec.Command(before[0], append(before[1:], args...)...)
+	cmd.Stderr = io.Discard // it tells that it writes a report
+	p := start(t, cmd)
+	p.line()
+	return p, before
+}
+
+func TestALogThatCannotBeReadCostsItsOwnStepOnly(t *testing.T) {
+	for _, by := range takers(t) {
+		t.Run(by.name, func(t *testing.T) {
+			if os.Getuid() == 0 && by.name != "leakdiff collect" {
+				by = asNobody(t, by)
+			} else if os.Getuid() == 0 {
+				t.Skip("root reads every file, and the test itself is root")
 			}
+			p, about := logging(t, 0)
+			p.ask("leak 5", &about)
+			cfg := one(p.pid(), "")
+			cfg.SIGQUIT = true
+			r := read(t, by.take(t, cfg))
+			if !said(r, "sigquit at t0 was not captured") || len(r.Snapshots) != 1 {
+				t.Errorf("%d snapshots, problems %q", len(r.Snapshots), problems(r))
+			}
+			p.ask("leak 1", &about) // it got no signal
+		})
+	}
+}
+
+// logging is a server that writes its standard error to a file with a mode; where the
+// test is root, both are nobody's.
+func logging(t *testing.T, mode os.FileMode) (*program, served) {
+	t.Helper()
+	log, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	if err := log.Chmod(mode); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), roleVariable+"=server")
+	cmd.Stderr = log
+	if os.Getuid() == 0 {
+		readable(t, os.Args[0])
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	}
+	p := start(t, cmd)
+	var about served
+	if err := json.Unmarshal([]byte(p.line()), &about); err != nil {
+		t.Fatal(err)
+	}
+	return p, about
+}
+
+// A signal to the collector ends the capture, not the process that is captured.
+func TestACaptureThatIsEndedSendsNoSignal(t *testing.T) {
+	const told = "the capture was ended before the signal was sent"
+	t.Run("leakdiff collect", func(t *testing.T) {
+		p, about := server(t)
+		p.ask("hang debug1", &about)
+		cfg := one(p.pid(), about.Address)
+		cfg.SIGQUIT = true
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() {
+			p.out.ReadString('\n') // it says that a request hangs
+			cancel()
+		}()
+		file, _, err := collect(t, ctx, cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := read(t, file); !said(r, told) {
+			t.Errorf("problems %+v", r.Problems)
+		}
+		p.ask("leak 1", &about)
+	})
+	for _, name := range []string{"dash", "busybox"} {
+		t.Run(name, func(t *testing.T) {
+			p, about := server(t)
+			p.ask("hang debug1", &about)
+			cfg := one(p.pid(), about.Address)
+			cfg.SIGQUIT, cfg.Budget = true, short
+			file := filepath.Join(t.TempDir(), "capture.tar.gz")
+			script := scriptSaying(t, shell(t, name), append(arguments(cfg), "-o", file)...)
+			p.line() // a request hangs
+			if err := script.cmd.Process.Signal(syscall.SIGINT); err != nil {
+				t.Fatal(err)
+			}
+			if err := script.end(); err != nil {
+				t.Fatal(err)
+			}
+			if r := read(t, file); !said(r, told) {
+				t.Errorf("problems %+v", r.Problems)
+			}
+			p.ask("leak 1", &about)
 		})
 	}
 }
@@ -366,5 +499,66 @@ func TestSIGQUITEndsWithTheStacks(t *testing.T) {
 				t.Errorf("%d leaked goroutines, want 23; problems %q", got, problems(r))
 			}
 		})
+	}
+}
+
+// What is told of a process that has ended is that process', even where its pid is
+// another's by then.
+func TestAPidThatIsUsedAgainKeepsTheStartOfItsFirstProcess(t *testing.T) {
+	proc := t.TempDir()
+	dir := filepath.Join(proc, "4711")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	begin := func(ticks string) {
+		text := "4711 (reused) S 1" + strings.Repeat(" 0", 17) + " " + ticks + strings.Repeat(" 0", 30) + "\n"
+		if err := os.WriteFile(filepath.Join(dir, "stat"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	begin("1000")
+	file := filepath.Join(t.TempDir(), "capture.tar.gz")
+	script := scriptSaying(t, tool(t, "dash"), "--pid", "4711", "--proc", proc, "--hostname", "h", "--no-lsof", "--count", "2", "--every", "1", "-o", file)
+	script.until("t0 of 2")
+	begin("2000")
+	if err := script.end(); err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]uint64{}
+	for name, text := range members(t, file) {
+		if path.Base(name) == "manifest.json" {
+			var m capture.Manifest
+			if err := json.Unmarshal([]byte(text), &m); err != nil {
+				t.Fatalf("%v: %s", err, text)
+			}
+			got[path.Join(path.Base(path.Dir(path.Dir(name))), path.Base(path.Dir(name)))] = m.Process.StartTicks
+		}
+	}
+	want := map[string]uint64{"t0/reused-4711": 1000, "t1/reused-4711": 2000, "t1/reused-4711-ended": 1000}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestAListOfCgroupsThatIsCutIsNotWhole(t *testing.T) {
+	find := tool(t, "find")
+	slow := t.TempDir()
+	text := "#!/bin/sh\ncase $* in *' -exec ls '*) echo '1 /cut'; exec sleep 600 ;; esac\nexec " + find + " \"$@\"\n"
+	if err := os.WriteFile(filepath.Join(slow, "find"), []byte(text), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil || !strings.Contains(string(mounts), " - cgroup") {
+		t.Skipf("no cgroups are mounted here: %v", err)
+	}
+	fd := instance()
+	defer syscall.Close(fd)
+	watch(fd, slow)
+	cfg := one(os.Getpid(), "")
+	cfg.Budget = short
+	env := append(os.Environ(), "PATH="+slow+":"+os.Getenv("PATH"))
+	r := read(t, runScript(tool(t, "dash"), env)(t, cfg))
+	if !said(r, "cgroup inodes at t0 is not whole: no end within 5s") {
+		t.Errorf("problems %q", problems(r))
 	}
 }

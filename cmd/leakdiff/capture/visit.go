@@ -20,11 +20,13 @@ import (
 
 // visit is one round of one process.
 type visit struct {
-	c        *collector
-	p        *process
-	round    int
-	dir      string
-	manifest Manifest
+	c     *collector
+	p     *process
+	round int
+	dir   string
+	// pprof and metrics are where its endpoints are, empty for none.
+	pprof, metrics address
+	manifest       Manifest
 	// count is what the line for people says.
 	goroutines, descriptors, watches int
 	failed                           int
@@ -91,12 +93,6 @@ func (v *visit) pods() []Pod {
 
 // line is what people are told of the visit.
 func (v *visit) line() string {
-	who := v.p.identity.Name
-	if v.p.identity.PID != 0 {
-		who += fmt.Sprintf(" (%d)", v.p.identity.PID)
-	} else {
-		who = v.p.target.Pprof + v.p.target.Metrics
-	}
 	var parts []string
 	for _, part := range []struct {
 		n    int
@@ -109,7 +105,7 @@ func (v *visit) line() string {
 	if v.failed > 0 {
 		parts = append(parts, fmt.Sprintf("%d steps failed", v.failed))
 	}
-	return fmt.Sprintf("%s of %d: %s: %s", v.label(), v.c.cfg.Count, who, strings.Join(parts, ", "))
+	return fmt.Sprintf("%s of %d: %s: %s", v.label(), v.c.cfg.Count, v.p.who(), strings.Join(parts, ", "))
 }
 
 // A taker writes the content of one file. It ends soon after ctx does.
@@ -218,7 +214,7 @@ func (v *visit) closeStep(s Step, err error) Step {
 
 func (p *process) who() string {
 	if p.identity.PID == 0 {
-		return p.target.Pprof + p.target.Metrics
+		return strings.TrimSpace(Shown(p.target.Pprof) + " " + Shown(p.target.Metrics))
 	}
 	return fmt.Sprintf("%s (%d)", p.identity.Name, p.identity.PID)
 }
