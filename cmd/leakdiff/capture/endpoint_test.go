@@ -62,8 +62,10 @@ func TestNoPasswordOfAnAddressGetsOut(t *testing.T) {
 
 // Where a request is sent on to may be anybody's: neither it nor the token goes there.
 func TestAnEndpointCannotSendTheTokenElsewhere(t *testing.T) {
+	t.Parallel()
 	for _, by := range append(takers(t), fetchers(t)...) {
 		t.Run(by.name, func(t *testing.T) {
+			t.Parallel()
 			other, err := net.Listen("tcp", "127.0.0.1:0")
 			if err != nil {
 				t.Fatal(err)
@@ -168,11 +170,13 @@ func twins(t *testing.T) (a, b *program, aboutA, aboutB served, name string) {
 }
 
 func TestAnAddressIsFiledUnderItsProcessOnly(t *testing.T) {
+	t.Parallel()
 	a, b, aboutA, aboutB, name := twins(t)
 	a.ask("leak 3", &aboutA)
 	b.ask("leak 4", &aboutB)
 	for _, by := range takers(t) {
 		t.Run(by.name+", of both nobody knows", func(t *testing.T) {
+			t.Parallel()
 			r := read(t, by.take(t, capture.Config{Targets: []capture.Target{{Name: name, Pprof: aboutA.Address}}}))
 			if len(r.Snapshots) != 2 || !said(r, "2 processes are called "+name+": say whose address it is with PID=URL") {
 				t.Errorf("%d snapshots, problems %q", len(r.Snapshots), problems(r))
@@ -184,6 +188,7 @@ func TestAnAddressIsFiledUnderItsProcessOnly(t *testing.T) {
 			}
 		})
 		t.Run(by.name+", two targets are one process", func(t *testing.T) {
+			t.Parallel()
 			file := by.take(t, capture.Config{Targets: []capture.Target{{PID: a.pid(), Pprof: aboutA.Address}, {PID: b.pid(), Pprof: aboutB.Address}, {Name: name}}})
 			r := read(t, file)
 			got := map[string]int{}
@@ -205,6 +210,7 @@ func TestAnAddressIsFiledUnderItsProcessOnly(t *testing.T) {
 		})
 	}
 	t.Run("leakdiff collect, a name first", func(t *testing.T) {
+		t.Parallel()
 		r := read(t, runCollect(t, capture.Config{Targets: []capture.Target{{Name: name}, {PID: b.pid(), Pprof: aboutB.Address}}}))
 		total := 0
 		for i := range r.Snapshots {

@@ -123,6 +123,7 @@ func member(t *testing.T, file, name string) string {
 
 // Whoever may start a program called java must not get root's rights by a jcmd beside it.
 func TestRootRunsNoProgramThatTheProcessChose(t *testing.T) {
+	t.Parallel()
 	if os.Getuid() != 0 {
 		t.Skip("only root has rights to lose")
 	}
@@ -138,6 +139,7 @@ func TestRootRunsNoProgramThatTheProcessChose(t *testing.T) {
 	} {
 		for _, by := range takers(t) {
 			t.Run(c.name+", "+by.name, func(t *testing.T) {
+				t.Parallel()
 				p := fakeJVM(t, c.user, c.owner, beside)
 				cfg := capture.Config{Targets: []capture.Target{{PID: p.pid()}}}
 				if c.want == "" {
@@ -153,6 +155,7 @@ func TestRootRunsNoProgramThatTheProcessChose(t *testing.T) {
 }
 
 func TestAJcmdThatFailsIsToldAndJstackIsTried(t *testing.T) {
+	t.Parallel()
 	const failing = "#!/bin/sh\necho 4711:\necho 'Picked up JAVA_TOOL_OPTIONS: -Xmx1g' >&2\necho 'cannot attach' >&2\nexit 1\n"
 	for _, c := range []struct {
 		name   string
@@ -167,6 +170,7 @@ func TestAJcmdThatFailsIsToldAndJstackIsTried(t *testing.T) {
 	} {
 		for _, by := range takers(t) {
 			t.Run(c.name+", "+by.name, func(t *testing.T) {
+				t.Parallel()
 				p := fakeJVM(t, os.Getuid(), os.Getuid(), c.beside)
 				file := by.take(t, capture.Config{Targets: []capture.Target{{PID: p.pid()}}})
 				if got := member(t, file, "thread-dump.txt"); got != c.want {
@@ -185,6 +189,7 @@ func TestAJcmdThatFailsIsToldAndJstackIsTried(t *testing.T) {
 }
 
 func TestAJVMThatCannotBeAskedIsALostStep(t *testing.T) {
+	t.Parallel()
 	java := tool(t, "java")
 	tool(t, "jcmd")
 	file := filepath.Join(t.TempDir(), "Leak.java")
@@ -197,6 +202,7 @@ func TestAJVMThatCannotBeAskedIsALostStep(t *testing.T) {
 	p.line()
 	for _, by := range takers(t) {
 		t.Run(by.name, func(t *testing.T) {
+			t.Parallel()
 			archive := by.take(t, capture.Config{Targets: []capture.Target{{PID: p.pid()}}})
 			if r := read(t, archive); !said(r, "threads at t0 was not captured") {
 				t.Errorf("problems %q, and the dump is %q", problems(r), member(t, archive, "thread-dump.txt"))

@@ -30,9 +30,11 @@ setInterval(() => {}, 1000);
 `
 
 func TestNodeReportsItsHandles(t *testing.T) {
+	t.Parallel()
 	node := tool(t, "node")
 	for _, by := range takers(t) {
 		t.Run(by.name, func(t *testing.T) {
+			t.Parallel()
 			dir := t.TempDir()
 			cmd := exec.Command(node, "--report-on-signal", "--report-directory="+dir, "-e", clientProgram)
 			cmd.Stderr = io.Discard // it tells that it writes a report
@@ -59,6 +61,7 @@ func TestNodeReportsItsHandles(t *testing.T) {
 	}
 	for _, by := range takers(t) {
 		t.Run(by.name+", over an older report of the same name", func(t *testing.T) {
+			t.Parallel()
 			dir := t.TempDir()
 			old := filepath.Join(dir, "the.json")
 			if err := os.WriteFile(old, []byte("{\n}\n"), 0o600); err != nil {
@@ -75,6 +78,7 @@ func TestNodeReportsItsHandles(t *testing.T) {
 		})
 	}
 	t.Run("and is left alone where the signal would end it", func(t *testing.T) {
+		t.Parallel()
 		p := start(t, exec.Command(node, "-e", clientProgram))
 		p.line()
 		cfg := capture.Config{Targets: []capture.Target{{PID: p.pid()}}, NodeReport: true}
@@ -116,6 +120,7 @@ public class Leak {
 `
 
 func TestAJVMTellsItsThreads(t *testing.T) {
+	t.Parallel()
 	java := tool(t, "java")
 	tool(t, "jcmd")
 	file := filepath.Join(t.TempDir(), "Leak.java")
@@ -128,6 +133,7 @@ func TestAJVMTellsItsThreads(t *testing.T) {
 	}
 	for _, by := range takers(t) {
 		t.Run(by.name, func(t *testing.T) {
+			t.Parallel()
 			r := read(t, by.take(t, capture.Config{Targets: []capture.Target{{PID: p.pid()}}}))
 			if lost := problems(r); len(lost) > 0 {
 				t.Fatalf("problems: %q", lost)

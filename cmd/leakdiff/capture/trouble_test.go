@@ -28,6 +28,7 @@ import (
 const short = 5 * time.Second
 
 func TestAnEndpointThatHangsCostsItsOwnStepOnly(t *testing.T) {
+	t.Parallel()
 	for _, by := range takers(t) {
 		for _, c := range []struct {
 			name, hang string
@@ -42,6 +43,7 @@ func TestAnEndpointThatHangsCostsItsOwnStepOnly(t *testing.T) {
 				[]string{"goroutine.pb", "goroutine.debug2.txt"}},
 		} {
 			t.Run(by.name+", "+c.name, func(t *testing.T) {
+				t.Parallel()
 				p, about := server(t)
 				p.ask("leak 30", &about)
 				p.ask("hang "+c.hang, &about)
@@ -80,8 +82,10 @@ func TestAnEndpointThatHangsCostsItsOwnStepOnly(t *testing.T) {
 
 // Ten thousand files in each round would be more than a reader takes.
 func TestManyDescriptorsAreFewFiles(t *testing.T) {
+	t.Parallel()
 	for _, by := range takers(t) {
 		t.Run(by.name, func(t *testing.T) {
+			t.Parallel()
 			p, about := server(t)
 			p.ask("open 1500", &about)
 			file := by.take(t, one(p.pid(), about.Address))
@@ -295,6 +299,7 @@ func TestALargeDumpIsNotAskedFor(t *testing.T) {
 }
 
 func TestTheHeaderFileLetsIn(t *testing.T) {
+	t.Parallel()
 	const token = "gate-0pen-5esame"
 	for _, by := range append(takers(t), fetchers(t)...) {
 		if by.name == "collect.sh with the wget of BusyBox" {
@@ -302,6 +307,7 @@ func TestTheHeaderFileLetsIn(t *testing.T) {
 		}
 		for name, header := range map[string]string{"a header line": "Authorization: Bearer " + token + "\n", "a bare token": token} {
 			t.Run(by.name+", "+name, func(t *testing.T) {
+				t.Parallel()
 				p, about := server(t)
 				p.ask("token "+token, &about)
 				p.ask("leak 5", &about)
@@ -432,8 +438,10 @@ func logging(t *testing.T, mode os.FileMode) (*program, served) {
 
 // A signal to the collector ends the capture, not the process that is captured.
 func TestACaptureThatIsEndedSendsNoSignal(t *testing.T) {
+	t.Parallel()
 	const told = "the capture was ended before the signal was sent"
 	t.Run("leakdiff collect", func(t *testing.T) {
+		t.Parallel()
 		p, about := server(t)
 		p.ask("hang debug1", &about)
 		cfg := one(p.pid(), about.Address)
@@ -454,6 +462,7 @@ func TestACaptureThatIsEndedSendsNoSignal(t *testing.T) {
 	})
 	for _, name := range []string{"dash", "busybox"} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			p, about := server(t)
 			p.ask("hang debug1", &about)
 			cfg := one(p.pid(), about.Address)
@@ -476,8 +485,10 @@ func TestACaptureThatIsEndedSendsNoSignal(t *testing.T) {
 }
 
 func TestSIGQUITEndsWithTheStacks(t *testing.T) {
+	t.Parallel()
 	for _, by := range takers(t) {
 		t.Run(by.name, func(t *testing.T) {
+			t.Parallel()
 			log, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
 			if err != nil {
 				t.Fatal(err)
@@ -541,6 +552,7 @@ func TestAPidThatIsUsedAgainKeepsTheStartOfItsFirstProcess(t *testing.T) {
 }
 
 func TestAListOfCgroupsThatIsCutIsNotWhole(t *testing.T) {
+	t.Parallel()
 	find := tool(t, "find")
 	slow := t.TempDir()
 	text := "#!/bin/sh\ncase $* in *' -exec ls '*) echo '1 /cut'; exec sleep 600 ;; esac\nexec " + find + " \"$@\"\n"
