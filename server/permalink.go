@@ -264,7 +264,7 @@ func learnNames(r *redact.Redactor, l *loaded) {
 	learn := func(s string) {
 		if !seen[s] {
 			seen[s] = true
-			r.LearnDetail(s)
+			r.LearnEvidence(s)
 		}
 	}
 	for _, line := range l.built.Lines {
@@ -301,7 +301,7 @@ func learnNames(r *redact.Redactor, l *loaded) {
 
 // mostDetails is how many members of a family are looked through for names; the record
 // itself is learned as well.
-const mostDetails = 500
+const mostDetails = 5000
 
 // sharePage is the form that freezes a result; it shows what goes out.
 func (s *Server) sharePage(w http.ResponseWriter, r *http.Request) {

@@ -19,24 +19,30 @@ import (
 
 // planted are secrets by what they are; listing puts each into a capture.
 var planted = map[string]string{
-	"a host name":              "node-umbrella-7",
-	"an address":               "203.0.113.77",
-	"a user":                   "svc_alicia",
-	"a directory of data":      "acme_payroll",
-	"a directory beyond ASCII": "kunde müller",
-	"a remote machine":         "db_primary.corp.example.com",
-	"a password":               "hunter2",
-	"another case's host":      "healthy-umbrella-1",
-	"another case's directory": "rival_ledger",
-	"another case's title":     "rival upload",
-	"the upload's directory":   "umbrella-prod",
-	"a file of data":           "salaries-2026.db",
-	"a pod":                    "basket-77f9",
-	"a namespace":              "checkout-eu",
-	"a pod's id":               "6f1c2d3e-1111-4a4b-8c8d-123456789abc",
-	"a container's id":         strings.Repeat("fe", 32),
-	"a home directory":         "carolina",
-	"a case's own host":        "bastion-umbrella",
+	"a host name":                "node-umbrella-7",
+	"an address":                 "203.0.113.77",
+	"a user":                     "svc_alicia",
+	"a directory of data":        "acme_payroll",
+	"a directory beyond ASCII":   "kunde müller",
+	"a remote machine":           "db_primary.corp.example.com",
+	"a password":                 "hunter2",
+	"a pod of a container's log": "ledger-7b9d-x2x9z",
+	"a namespace of one":         "payments-prod",
+	"a user's mailbox":           "zebra13",
+	"a machine of a thread":      "vault.internal.corp",
+	"a node of a thread":         "zebranode1",
+	"a team of a thread":         "team-zebra22",
+	"another case's host":        "healthy-umbrella-1",
+	"another case's directory":   "rival_ledger",
+	"another case's title":       "rival upload",
+	"the upload's directory":     "umbrella-prod",
+	"a file of data":             "salaries-2026.db",
+	"a pod":                      "basket-77f9",
+	"a namespace":                "checkout-eu",
+	"a pod's id":                 "6f1c2d3e-1111-4a4b-8c8d-123456789abc",
+	"a container's id":           strings.Repeat("fe", 32),
+	"a home directory":           "carolina",
+	"a case's own host":          "bastion-umbrella",
 }
 
 // listing is what lsof prints of a process with n files and n connections.
@@ -53,6 +59,8 @@ func listing(n int) string {
 		row(400+i, "REG", fmt.Sprint(3000+i), "/home/"+p["a home directory"]+"/notes.txt")
 		row(600+i, "IPv4", "TCP", "10.0.0.5:4"+fmt.Sprint(1000+i)+"->"+p["an address"]+":5432 (ESTABLISHED)")
 		row(1200+i, "IPv4", "TCP", "10.0.0.5:5"+fmt.Sprint(1000+i)+"->"+p["a remote machine"]+":postgresql (ESTABLISHED)")
+		row(1400+i, "REG", fmt.Sprint(5000+i), "/var/log/containers/"+p["a pod of a container's log"]+"_"+p["a namespace of one"]+"_app-"+strings.Repeat("ad", 32)+".log")
+		row(1600+i, "REG", fmt.Sprint(6000+i), "/var/spool/mail/"+p["a user's mailbox"])
 		row(800+i, "REG", fmt.Sprint(4000+i), "/run/containerd/io.containerd.runtime.v2.task/k8s.io/"+p["a container's id"]+"/log")
 	}
 	return b.String()
@@ -67,6 +75,20 @@ func stacks(n int) string {
 	return b.String()
 }
 
+// threads is a dump of a JVM with n threads of each kind.
+func threads(n int) string {
+	var b strings.Builder
+	b.WriteString("2026-07-01 00:00:00\nFull thread dump OpenJDK 64-Bit Server VM (17.0.15+6 mixed mode, sharing):\n\n")
+	for i := range n {
+		for k, name := range []string{
+			"OkHttp https://" + planted["a machine of a thread"] + "/v1", fmt.Sprintf("Executor #-1 for %s : executing %s/job/deploy #%d", planted["a node of a thread"], planted["a team of a thread"], i),
+		} {
+			fmt.Fprintf(&b, "\"%s-%d\" #%d daemon prio=5 os_prio=0 cpu=1.0ms elapsed=10.0s tid=0x00007f%08x nid=0x%x waiting on condition  [0x00007f1100000001]\n   java.lang.Thread.State: WAITING (parking)\n\tat jdk.internal.misc.Unsafe.park(java.base@17/Native Method)\n\tat java.lang.Thread.run(java.base@17/Thread.java:840)\n\n", name, i, 10*i+k+1, 100*i+k, 10*i+k+1)
+		}
+	}
+	return b.String()
+}
+
 func TestNothingPlantedIsShared(t *testing.T) {
 	s := newSite(t)
 	files := map[string]string{}
@@ -76,18 +98,28 @@ func TestNothingPlantedIsShared(t *testing.T) {
 		files[dir+"captured_at"] = fmt.Sprintf("2026-07-01T0%d:00:00Z\n", i)
 		files[dir+"lsof.txt"] = listing(n)
 		files[dir+"goroutines.txt"] = stacks(n)
+		files[dir+"java/jstack.txt"] = threads(n)
 	}
 	rival := s.put(planted["another case's title"]+".tar.gz", tgz(t, map[string]string{
 		"t0/hostname": planted["another case's host"] + "\n", "t0/captured_at": "2026-06-01T00:00:00Z\n", "t0/goroutines.txt": stacks(2),
 		"t0/lsof.txt": strings.ReplaceAll(listing(2), planted["a directory of data"], planted["another case's directory"]),
 	}))
 	up := s.put("capture.tar.gz", tgz(t, files))
-	if len(up.Snapshots) != 4 {
-		t.Fatalf("%d snapshots, want 4", len(up.Snapshots))
+	java := slices.DeleteFunc(slices.Clone(up.Snapshots), func(s report.Snapshot) bool { return s.Process == "shopd" })
+	up.Snapshots = slices.DeleteFunc(up.Snapshots, func(s report.Snapshot) bool { return s.Process != "shopd" })
+	if len(up.Snapshots) != 4 || len(java) != 4 {
+		t.Fatalf("%d snapshots of the shop and %d of the JVM, want 4 each", len(up.Snapshots), len(java))
 	}
 	s.edit(up.Case, "host", "series:"+up.Snapshots[0].ID, planted["a case's own host"])
 	doc := decode[report.Report](t, s.get("/api/v1/cases/"+up.Case).body)
-	family := ""
+	family, pool := "", ""
+	jvm := slices.IndexFunc(doc.Series, func(s report.Series) bool { return s.Process != "shopd" })
+	for _, f := range doc.Series[jvm].Families {
+		if strings.Contains(f.Title, "OkHttp") {
+			pool = f.Fingerprint
+		}
+	}
+	doc.Series = slices.Delete(doc.Series, jvm, jvm+1)
 	for _, f := range doc.Series[0].Families {
 		if strings.Contains(f.Title, planted["a directory of data"]) {
 			family = f.Fingerprint
@@ -107,6 +139,7 @@ func TestNothingPlantedIsShared(t *testing.T) {
 		"a comparison with another case":            "/diff/" + rival.Snapshots[0].ID + ".." + up.Snapshots[3].ID + in + "&acase=" + rival.Case,
 		"several side by side, one of another case": "/compare" + in + "&s=" + url.QueryEscape(foreign) + "&s=" + up.Snapshots[0].ID + "&s=" + up.Snapshots[3].ID,
 		"several to the baseline of another case":   "/compare" + in + "&show=base",
+		"threads compared":                          "/diff/" + java[0].ID + ".." + java[3].ID + in, "a dump of threads": "/snapshots/" + java[3].ID + in, "a family of threads": "/families/" + url.PathEscape(pool) + in,
 		"a flame graph":                "/snapshots/" + up.Snapshots[3].ID + "/flame" + in,
 		"the flame graph of two cases": "/diff/" + rival.Snapshots[0].ID + ".." + up.Snapshots[3].ID + "/flame" + in + "&acase=" + rival.Case,
 		"the case":                     "/cases/" + up.Case, "a comparison": "/diff/" + up.Snapshots[0].ID + ".." + up.Snapshots[3].ID + in,

@@ -35,6 +35,16 @@ var (
 	plainValue = regexp.MustCompile(`^(?:[0-9.]+(?:[a-zA-Z]{1,3}|%)?|true|false|on|off|yes|no|[0-2]|debug|info|json|text)$`)
 	// podLog is the directory of a pod's logs: "/pods/shop_cart-7_6f1c…".
 	podLog = regexp.MustCompile(`/pods/([a-z0-9][a-z0-9.-]*)_([a-z0-9][a-z0-9.-]*|<pod>)_`)
+	// containerLog is a container's log: "/containers/cart-7_shop_app-64hex.log".
+	containerLog = regexp.MustCompile(`/containers/([a-z0-9][a-z0-9.-]*)_([a-z0-9][a-z0-9.-]*)_[a-z0-9]`)
+	// hostPort is a name with a port, urlHost that of a URL.
+	hostPort = regexp.MustCompile(`\b((?:[A-Za-z0-9_-]+\.)+[A-Za-z0-9-]+):\d{2,5}\b`)
+	urlHost  = regexp.MustCompile(`://(?:[^/\s@]*@)?([A-Za-z0-9_-][A-Za-z0-9._-]*)`)
+	// database is the name of one in the URL of a driver.
+	database = regexp.MustCompile(`\b(?:postgres(?:ql)?|mysql|mariadb|mongodb(?:\+srv)?|redis|amqps?|sqlserver)://[^/\s]+/([\w.-]+)`)
+	// worker names a node, job or pod in the name of a thread of Jenkins:
+	// "Executor #0 for node-1 : executing shop/job/deploy #12".
+	worker = regexp.MustCompile(`(?:Executor #-?\d+ for|Channel reader thread:|[Ll]aunch(?:er)?(?:\.launch)? for|Jenkins agent|for channel|Ping thread for channel|connection (?:to|from)) ([\w.-]+)(?: : executing (\S.*?)(?: #-?\d+)?$)?`)
 	// container is a container's name as the kubelet made it: "k8s_app_cart-7_shop_…".
 	container = regexp.MustCompile(`k8s_[^_\s/]+_([a-z0-9][a-z0-9.-]*)_([a-z0-9][a-z0-9.-]*)_`)
 	// podWord is a pod in a command line or message: "pod/cart-7".
@@ -51,17 +61,34 @@ var (
 	source = regexp.MustCompile(`\.(?:go|s|c|cc|java|kt|js|ts|py|rs)(?::\d+)?$`)
 )
 
-// systemRoots are directories whose content says what a machine runs, not whose it is.
-var systemRoots = []string{"proc", "sys", "dev", "usr", "lib", "lib64", "bin", "sbin", "etc", "run", "boot", "var", "tmp", "nix"}
+// softwareRoots are directories whose content says what a machine runs, not whose it is.
+var softwareRoots = []string{"proc", "sys", "dev", "usr", "lib", "lib64", "bin", "sbin", "boot", "nix"}
 
 // plainNames are directories and files that everybody has, users and namespaces that
-// every system has, and the words by which results name kinds, verdicts and marks.
-var plainNames = strings.Fields(`app apps bin build cache conf config current data db default dist etc go home index info lib lib64 lock log logs main
+// every system has, the files of a capture, and the words by which results name kinds,
+// verdicts and marks.
+var plainNames = set(`app apps bin build cache conf config current data db default dist etc go home index info lib lib64 lock log logs main
 	mnt module modules node_modules opt out pkg private public root run server service shared src srv state status storage target temp test tmp users var vendor volumes work www
 	container containers containerd docker kubelet kubernetes overlay overlay2 pod pods sandbox sandboxes snapshots sock socket sockets mounts rootfs
 	nobody daemon www-data kube-system kube-public kube-node-lease
+	spool mail cron journal secrets serviceaccount token ca.crt namespace mount export media snap local user users systemd dbus udev netns utab machine-id
+	passwd group shadow hosts hostname resolv.conf nsswitch.conf ld.so.cache ld.so.conf localtime timezone ssl certs pki ca-certificates.crt security pam.d init.d
+	postgresql mysql mariadb redis mongodb etcd elasticsearch kafka zookeeper nginx httpd apache2 jenkins tomcat grafana prometheus loki
+	kubepods kubepods.slice system.slice user.slice init.scope manifests plugins plugins_registry device-plugins volume-subpaths volumeattachments pv csi cni net.d calico cilium flannel
+	io.containerd.runtime.v2.task io.containerd.snapshotter.v1.overlayfs io.containerd.grpc.v1.cri io.containerd.content.v1.content k8s.io containers.sock containerd.sock containerd.sock.ttrpc docker.sock crio.sock
+	kubelet_internal_checkpoint cpu_manager_state memory_manager_state kubernetes.io~projected kubernetes.io~secret kubernetes.io~configmap kubernetes.io~empty-dir kubernetes.io~csi
+	shm job jobs builds workspace fd fdinfo fds proc net task tasks ns cgroup cgroups inode inodes mountinfo limits stat cmdline maps sysctl sysctls lsof jstack jcmd heap dump dumps goroutine goroutines thread threads metrics
+	capture captures bundle bundles manifest report reports before after baseline first second last node nodes host process processes pprof profile profiles debug
 	add chg del same leaking suspicious scaling stable shrinking new gone growing unchanged shrunk not_compared too_few_points fact may_hold follows limit
-	goroutine goroutines thread threads descriptor descriptors watch watches file files pipe socket fifo inotify case diff family snapshot note warning error`)
+	descriptor descriptors watch watches file files pipe fifo inotify case diff family snapshot note warning error`)
+
+func set(words string) map[string]bool {
+	out := map[string]bool{}
+	for _, w := range strings.Fields(words) {
+		out[w] = true
+	}
+	return out
+}
 
 // Know makes the redactor replace these names wherever they stand. Names of fewer than
 // three bytes are left alone.
@@ -71,7 +98,7 @@ func (r *Redactor) Know(rule Rule, names ...string) {
 		if _, have := r.known[n]; have || len(n) < shortest || n == "localhost" || n == "none" || n == "null" || n == "unknown" || n[0] == '<' {
 			continue
 		}
-		if rule != Hosts && (r.public[n] || slices.Contains(plainNames, n)) {
+		if rule != Hosts && (r.public[n] || plainNames[n]) {
 			continue
 		}
 		r.known[n], r.named = rule, nil
@@ -102,6 +129,10 @@ func (r *Redactor) LearnText(s string) {
 		r.Know(Namespaces, m[1])
 		r.Know(Pods, m[2])
 	}
+	for _, m := range containerLog.FindAllStringSubmatch(s, -1) {
+		r.Know(Pods, m[1])
+		r.Know(Namespaces, m[2])
+	}
 	for _, m := range container.FindAllStringSubmatch(s, -1) {
 		r.Know(Pods, m[1])
 		r.Know(Namespaces, m[2])
@@ -124,30 +155,52 @@ func (r *Redactor) LearnText(s string) {
 // remark is what tools put behind a path: "x.db (deleted)".
 var remark = regexp.MustCompile(` \([^()/]*\)$`)
 
-// LearnDetail takes a text that ends with a path, in which names may have blanks:
-// "10u /srv/Kunde Müller/x.db (deleted)".
-func (r *Redactor) LearnDetail(s string) {
+// LearnEvidence takes a text of a capture, which may hold addresses of machines, and may
+// end with a path in which names have blanks: "10u /srv/Kunde Müller/x.db (deleted)".
+// In texts of our own addresses lead to what everybody can read.
+func (r *Redactor) LearnEvidence(s string) {
 	if at := strings.Index(s, " /"); at >= 0 {
 		r.learnPath(s[at+1:])
+	}
+	for _, m := range urlHost.FindAllStringSubmatch(s, -1) {
+		r.learnEnd(m[1])
+	}
+	for _, m := range hostPort.FindAllStringSubmatch(s, -1) {
+		if !source.MatchString(m[1]) {
+			r.learnEnd(m[1])
+		}
+	}
+	for _, m := range database.FindAllStringSubmatch(s, -1) {
+		r.Know(Paths, m[1])
+	}
+	for _, m := range worker.FindAllStringSubmatch(s, -1) {
+		r.learnEnd(m[1])
+		for _, part := range strings.Split(m[2], "/") {
+			r.Know(Paths, part)
+		}
 	}
 	r.LearnText(s)
 }
 
-// learnPath takes the names of a path below its first directory, unless it is one of
-// the system or the file of a program's source.
+// learnPath takes the names of a path that not everybody has, unless it is one of
+// software or the file of a program's source.
 func (r *Redactor) learnPath(path string) {
 	path = remark.ReplaceAllString(path, "")
 	parts := strings.Split(strings.Trim(path, "/"), "/")
-	if slices.Contains(systemRoots, parts[0]) || source.MatchString(path) || home.MatchString(path) && len(parts) < 3 {
+	if slices.Contains(softwareRoots, parts[0]) && !strings.HasPrefix(path, "/dev/shm/") || source.MatchString(path) {
 		return
 	}
 	for i, part := range parts {
+		// The name behind /home is a user's and has a rule of its own.
 		first := i == 0 || i == 1 && (parts[0] == "home" || parts[0] == "Users")
-		if !first && strings.ContainsFunc(part, unicode.IsLetter) {
+		if !first && strings.ContainsFunc(part, unicode.IsLetter) && !library.MatchString(part) {
 			r.Know(Paths, part)
 		}
 	}
 }
+
+// library is a file of software, which tells versions at most.
+var library = regexp.MustCompile(`\.(?:so(?:\.\d+)*|jar|ko|mo|pyc|node)$`)
 
 // LearnFile takes the path of a file in an upload: how its directories are called is
 // the sender's, what the file is called is mostly the capture's.
@@ -164,8 +217,11 @@ func (r *Redactor) LearnFile(path string) {
 // port: "db-primary.example.com:postgresql". Addresses are found without being learned,
 // and a machine may be called as a program is, "redis".
 func (r *Redactor) learnEnd(end string) {
-	name, _, _ := strings.Cut(strings.ToLower(end), ":")
-	if strings.Trim(name, "abcdef0123456789.") != "" && !r.public[name] && !slices.Contains(plainNames, name) {
+	if strings.Count(end, ":") > 1 {
+		return // an address of version 6
+	}
+	name, _, _ := strings.Cut(strings.Trim(strings.ToLower(end), ".-"), ":")
+	if strings.Trim(name, "abcdef0123456789.") != "" && !r.public[name] && !plainNames[name] {
 		r.Know(Hosts, name)
 	}
 }
@@ -179,10 +235,12 @@ func (r *Redactor) LearnPair(name, value string) {
 	if ends[strings.ToLower(name)] && !strings.ContainsAny(value, " \t/") {
 		r.learnEnd(value)
 	}
-	if strings.HasPrefix(value, "/") {
-		r.learnPath(value)
+	if strings.HasPrefix(value, "/") || strings.HasPrefix(value, "@/") {
+		r.learnPath(strings.TrimPrefix(value, "@"))
+	} else if rest, ok := strings.CutPrefix(value, "@"); ok {
+		r.Know(Paths, rest) // an abstract socket
 	}
-	r.LearnText(value)
+	r.LearnEvidence(value)
 }
 
 // knownNames replaces what Know and Learn were told. Names of hosts are found inside

@@ -73,10 +73,11 @@ var (
 	notMail = regexp.MustCompile(`@v\d|\.(?:service|socket|timer|slice|scope|mount|target|path|device)$`)
 	ipv4    = regexp.MustCompile(`\b(?:\d{1,3}\.){3}\d{1,3}\b`)
 	// ipv6 has at least two colons and hex digits; what is no address stays.
-	ipv6    = regexp.MustCompile(`(?i)[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,7}(?:%[0-9a-z]+)?`)
-	home    = regexp.MustCompile(`(/home/|/Users/|\\Users\\|/var/home/)([^/\\\s:"']+)`)
-	uuid    = regexp.MustCompile(`(?i)\b[0-9a-f]{8}[-_][0-9a-f]{4}[-_][0-9a-f]{4}[-_][0-9a-f]{4}[-_][0-9a-f]{12}\b`)
-	longHex = regexp.MustCompile(`\b[0-9a-f]{32,64}\b`)
+	ipv6 = regexp.MustCompile(`(?i)[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,7}(?:%[0-9a-z]+)?`)
+	home = regexp.MustCompile(`(/home/|/Users/|\\Users\\|/var/home/)([^/\\\s:"']+)`)
+	// Ids touch other words: "pod6f1c…", "shop_cart-7_6f1c…".
+	uuid    = regexp.MustCompile(`(?i)[0-9a-f]{8}[-_][0-9a-f]{4}[-_][0-9a-f]{4}[-_][0-9a-f]{4}[-_][0-9a-f]{12}`)
+	longHex = regexp.MustCompile(`[0-9a-f]{32,64}`)
 	pointer = regexp.MustCompile(`\b0x[0-9a-f]{6,16}\b`)
 	// print is a fingerprint of a family, which names no one and must stay.
 	print = regexp.MustCompile(`\b[gtdwe]\d+:[0-9a-f]{32}\b`)
@@ -104,7 +105,7 @@ func (r *Redactor) Text(s string) string {
 	})
 	s = key.ReplaceAllStringFunc(s, func(m string) string { return r.name(Tokens, "token", m) })
 	s = mail.ReplaceAllStringFunc(s, func(m string) string {
-		if notMail.MatchString(m) {
+		if name, _, _ := strings.Cut(m, "@"); notMail.MatchString(m) || r.pseudonym(name) {
 			return m
 		}
 		return r.name(Users, "user", strings.ToLower(m))

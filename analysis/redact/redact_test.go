@@ -56,7 +56,20 @@ func TestNamesThatEvidenceTellsAreHiddenInEveryText(t *testing.T) {
 		r.LearnText("logs of /var/log/pods/shop_basket-3_6f1c2d3e/app.log and k8s_app_ledger-0_billing_x")
 		r.LearnText("/srv/harbour/x")
 		r.LearnPair("remote", "db-primary.corp.example.com:postgresql")
-		r.LearnPair("remote", "redis:6379")
+		r.LearnPair("remote", "ledgerd:6379")
+		r.LearnPair("remote", "[2001:db8:99::1]:443")
+		r.LearnPair("name", "/var/log/containers/basket-9_orders_app-"+strings.Repeat("ab", 32)+".log")
+		r.LearnPair("name", "/var/spool/mail/zoe")
+		r.LearnPair("name", "/dev/shm/zebra.db")
+		r.LearnPair("name", "@/tmp/zsock")
+		r.LearnPair("name", "@zabstract")
+		r.LearnPair("name", "/usr/lib/x/zlib.so.1")
+		r.LearnEvidence("OkHttp https://vault.internal.corp/v1")
+		r.LearnEvidence("jdbc:postgresql://u:p@db7.corp:5432/customers?ssl=1")
+		r.LearnEvidence("Executor #-1 for zebranode1 : executing team-22/job/deploy-acme #-0")
+		r.LearnEvidence("Channel reader thread: agent-zebra")
+		r.LearnEvidence("main.go:17 dial dbz.corp.example:3306")
+		r.LearnEvidence("10u /srv/Haus Nord/z 1.db (deleted)")
 		r.LearnPair("name", "/data/Kunde Müller/Straße-1.db")
 		r.LearnFile("acme-prod/node1/goroutines.txt")
 		r.Know(Namespaces, "store")
@@ -66,12 +79,27 @@ func TestNamesThatEvidenceTellsAreHiddenInEveryText(t *testing.T) {
 	}
 	for _, tc := range []struct{ name, in, want string }{
 		{"the name of a remote machine", "TCP client to db-primary.corp.example.com:postgresql", "TCP client to host-1:postgresql"},
-		{"one that is a word, where it is one", "redis: go to redisd", "host-1: go to redisd"},
+		{"one that is a word, where it is one", "ledgerd: go to ledgerds", "host-1: go to ledgerds"},
 		{"one of a connection's ends", "from cache-2.corp", "from host-1"},
 		{"a path with blanks and letters beyond ASCII", "/data/Kunde Müller/Straße-1.db", "/data/path-1/path-2"},
 		{"a piece of it", "Straße-1.db", "path-1"},
 		{"the directories of an upload", "acme-prod/node1/goroutines.txt", "path-1/path-2/goroutines.txt"},
 		{"a shorter name that begins as a longer one does", "store-cart-12 store-cart-1", "namespace-1-cart-12 pod-1"},
+		{"a container's log", "/var/log/containers/basket-9_orders_app.log", "/var/log/containers/pod-1_namespace-1_path-1"},
+		{"a mailbox", "/var/spool/mail/zoe", "/var/spool/mail/path-1"},
+		{"shared memory", "/dev/shm/zebra.db", "/dev/shm/path-1"},
+		{"an abstract socket", "@zabstract of @/tmp/zsock", "@zabstract of @/tmp/path-1"},
+		{"a library", "/usr/lib/x/zlib.so.1", "/usr/lib/x/zlib.so.1"},
+		{"the machine of an address", "https://vault.internal.corp/v1, and vault.internal.corp", "https://host-1/v1, and host-1"},
+		{"a database", "jdbc:postgresql://u:p@db7.corp:5432/customers", "jdbc:postgresql://token-1@host-1:5432/path-1"},
+		{"a node, job and build of a thread", "Executor #-1 for zebranode1 : executing team-22/job/deploy-acme #-0", "Executor #-1 for host-1 : executing path-1/job/path-2 #-0"},
+		{"an agent", "agent-zebra", "host-1"},
+		{"a name with a port, and no line of a source", "dbz.corp.example at main.go:17", "host-1 at main.go:17"},
+		{"an address of version 6", "[2001:db8:99::1]:443", "[ip-1]:443"},
+		{"a path behind a descriptor", "z 1.db in Haus Nord", "path-1 in path-2"},
+		{"our own instructions", "pack /proc/PID/fdinfo, read https://github.com/kubernetes/kubernetes/issues/1", "pack /proc/PID/fdinfo, read https://github.com/kubernetes/kubernetes/issues/1"},
+		{"the id of a pod in a slice", "kubepods-burstable-pod0a1b2c3d_1111_2222_3333_444455556666.slice", "kubepods-burstable-podid-1.slice"},
+		{"the id of a pod behind its name", "_0a1b2c3d-1111-2222-3333-444455556666/", "_id-1/"},
 		{"a piece of a path", "salaries.db", "path-1"},
 		{"the rest of it", "/srv/acme-payroll/", "/srv/path-1/"},
 		{"a directory's name that is a word, in a path", "/srv/harbour/x", "/srv/path-1/x"},
