@@ -196,7 +196,11 @@ func (f frozen) redacted(r *redact.Redactor) (frozen, error) {
 	if err := errors.Join(json.Unmarshal(f.Model, model), json.Unmarshal(f.Data, data)); err != nil {
 		return f, err
 	}
-	r.Learn(data)
+	if m, ok := data.(*report.Membership); ok {
+		for i := range m.Members {
+			r.LearnEvidence(m.Members[i].Detail)
+		}
+	}
 	r.Value(model)
 	r.Value(data)
 	f.Headline = r.Text(f.Headline)
@@ -299,8 +303,8 @@ func learnNames(r *redact.Redactor, l *loaded) {
 	}
 }
 
-// mostDetails is how many members of a family are looked through for names; the record
-// itself is learned as well.
+// mostDetails is how many members of a family are looked through for names; those that
+// a record lists are looked through in any case.
 const mostDetails = 5000
 
 // sharePage is the form that freezes a result; it shows what goes out.

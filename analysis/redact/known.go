@@ -152,8 +152,8 @@ func (r *Redactor) LearnText(s string) {
 	}
 }
 
-// remark is what tools put behind a path: "x.db (deleted)".
-var remark = regexp.MustCompile(` \([^()/]*\)$`)
+// remark is what stands behind a path: "x.db (deleted)", "c.sock, CONNECTED".
+var remark = regexp.MustCompile(`(?: \([^()/]*\)|, [A-Z][A-Z_0-9]+)$`)
 
 // LearnEvidence takes a text of a capture, which may hold addresses of machines, and may
 // end with a path in which names have blanks: "10u /srv/Kunde Müller/x.db (deleted)".
@@ -175,6 +175,7 @@ func (r *Redactor) LearnEvidence(s string) {
 	}
 	for _, m := range worker.FindAllStringSubmatch(s, -1) {
 		r.learnEnd(m[1])
+		r.learnEnd(strings.TrimRight(m[1], "0123456789")) // as the name of a pool has it
 		for _, part := range strings.Split(m[2], "/") {
 			r.Know(Paths, part)
 		}
@@ -187,7 +188,8 @@ func (r *Redactor) LearnEvidence(s string) {
 func (r *Redactor) learnPath(path string) {
 	path = remark.ReplaceAllString(path, "")
 	parts := strings.Split(strings.Trim(path, "/"), "/")
-	if slices.Contains(softwareRoots, parts[0]) && !strings.HasPrefix(path, "/dev/shm/") || source.MatchString(path) {
+	ours := strings.HasPrefix(path, "/dev/shm/") || strings.HasPrefix(path, "/usr/local/")
+	if slices.Contains(softwareRoots, parts[0]) && !ours || source.MatchString(path) {
 		return
 	}
 	for i, part := range parts {
@@ -297,9 +299,12 @@ func word(name string) bool {
 	return !strings.ContainsFunc(name, func(c rune) bool { return !unicode.IsLetter(c) })
 }
 
-// inPath reports a part of a text that is the whole of it or stands beside a slash.
+// inPath reports a part of a text that stands beside a slash, is the whole of it, or
+// begins it as the end of a path does that was taken off: "harbour (deleted)". A
+// sentence begins with a capital.
 func inPath(s string, from, to int) bool {
-	return from == 0 && to == len(s) || from > 0 && s[from-1] == '/' || to < len(s) && s[to] == '/'
+	lower := from == 0 && s[:to] == strings.ToLower(s[:to])
+	return lower && (to == len(s) || s[to] == ' ') || from > 0 && s[from-1] == '/' || to < len(s) && s[to] == '/'
 }
 
 func alphanumeric(c rune) bool { return unicode.IsLetter(c) || unicode.IsDigit(c) }

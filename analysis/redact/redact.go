@@ -176,11 +176,6 @@ func (r *Redactor) name(rule Rule, word, value string) string {
 // maps. A string of a type of its own is one of a few words and stays.
 func (r *Redactor) Value(v any) { walk(reflect.ValueOf(v), r.Text) }
 
-// Learn looks through every string of what v points to, as LearnText does.
-func (r *Redactor) Learn(v any) {
-	walk(reflect.ValueOf(v), func(s string) string { r.LearnText(s); return s })
-}
-
 var plain = reflect.TypeFor[string]()
 
 // walk puts what f gives for it in the place of every string of v, which can be set.
