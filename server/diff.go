@@ -252,7 +252,7 @@ func diffInput(c *compared, query url.Values, why purpose) view.DiffInput {
 	}
 	in := view.DiffInput{
 		CaseID: c.l.ID, CaseTitle: c.l.Title, Series: seriesOf(c.l, c.lineB), Result: c.result, Verdicts: c.lineB.Judged,
-		Titles: c.lineB.Titles, Counts: counts, AIndex: -1, BIndex: c.b, Snapshots: c.l.choices(), Query: query,
+		Catalogue: c.l.known, Titles: c.lineB.Titles, Counts: counts, AIndex: -1, BIndex: c.b, Snapshots: c.l.choices(), Query: query,
 	}
 	in.Baseline, in.Loads = c.baseline, loadsOf(c.lineA, c.lineB)
 	in.Baseline.CaseTitle = otherTitle(in.Baseline.CaseTitle, why)

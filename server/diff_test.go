@@ -289,3 +289,21 @@ func TestKeysOfFamiliesAreExplained(t *testing.T) {
 		{name: "stacks by the width of the page", path: pairOf(up, 0, 3, "&open="+pool), status: 200, want: []string{`class="stacks wide-grid"`, `class="stacks uni narrow-only"`}},
 	})
 }
+
+// Whoever has the link of a comparison has not its case.
+func TestAFrozenComparisonSaysWhatToDo(t *testing.T) {
+	s := newSite(t)
+	up := s.untimed(t, 3, 13, 23, 33)
+	pair := "/diff/" + up.Snapshots[0].ID + ".." + up.Snapshots[3].ID + "?case=" + up.Case
+	freeze := func(view string) string {
+		return decode[result](t, s.do("POST", "/api/v1/permalinks", strings.NewReader(`{"view":"`+view+`"}`)).body).Link
+	}
+	whole, none := freeze(pair), freeze(pair+"&q=delta<0")
+	s.run(t, []scenario{
+		{name: "how sure it is and what comes next", path: whole, status: 200, want: []string{"What grows here, and what to do", "<b>Series</b>", "<b>Next</b>", `<details class="todo" open`}},
+		{name: "in the text for a ticket", path: whole + ".md", status: 200, want: []string{"## What grows here, and what to do, by 4\u00a0snapshots", "- Next: "}},
+		{name: "folded where the case is at hand", path: pair, status: 200, want: []string{`<details class="todo"><summary>`}},
+		{name: "nothing of families that a filter leaves out", path: none, status: 200, never: []string{"What grows here"}},
+		{name: "nor where it shrinks", path: "/diff/" + up.Snapshots[3].ID + ".." + up.Snapshots[0].ID + "?case=" + up.Case, status: 200, never: []string{"What grows here"}},
+	})
+}

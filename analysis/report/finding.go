@@ -209,7 +209,7 @@ func (l *Line) holders(points []trend.Point, byPrint map[string]*Family) Finding
 		words = append(words, fmt.Sprintf("%s (%s) %s", held.Title, l.inWords(held.Counts, held.Kind), strings.Join(p.Why, "; ")))
 	}
 	f.Text = strings.Join(words, ". ") + ". Possible, not proven: look at these stacks before blaming those that wait."
-	f.Next = "Open the first of them and see what it waits for itself; it is the one to report, not the family that grows behind it."
+	f.Next = "See what the first of them waits for itself; it is the one to report, not the family that grows behind it."
 	return f
 }
 
@@ -414,11 +414,11 @@ func next(f *Family) string {
 	switch f.Kind {
 	case analysis.KindGoroutine:
 		if f.RecoveredAt != nil {
-			return "Open the family and compare the last snapshot before the recovery with the first: what ended there held these goroutines."
+			return "Compare the last snapshot before the recovery with the first: what ended there held these goroutines."
 		}
-		return "Open the family: its stack names what these goroutines wait for; take one more dump before a restart, it is gone afterwards."
+		return "Its stack names what these goroutines wait for; take one more dump before a restart, it is gone afterwards."
 	case analysis.KindThread:
-		return "Open the family: its name says which pool or client made these threads; look for one that is made per call and never shut down."
+		return "Its name says which pool or client made these threads; look for one that is made per call and never shut down."
 	case analysis.KindDescriptor:
 		if f.Attributes["role"] == "server" {
 			return "Look at who connects to " + f.Attributes["local"] + ", and whether this side closes what it has accepted."

@@ -11,6 +11,7 @@ import (
 	"leakdiff/analysis"
 	"leakdiff/analysis/diff"
 	"leakdiff/analysis/filter"
+	"leakdiff/analysis/knowledge"
 	"leakdiff/analysis/report"
 	"leakdiff/web/chart"
 )
@@ -47,16 +48,21 @@ type DiffInput struct {
 	Engine   string
 	Frozen   bool
 	// NeedsKey says that forms ask for the owner key.
-	NeedsKey bool
+	NeedsKey  bool
+	Catalogue *knowledge.Catalogue
 }
 
 // Diff is the page that compares two snapshots.
 type Diff struct {
-	Shell          Shell
-	Headline       string
-	Frozen         bool
-	CaseID         string
-	A, B           DiffSide
+	Shell    Shell
+	Headline string
+	Frozen   bool
+	CaseID   string
+	A, B     DiffSide
+	// Advice repeats findings about what grows; they are of the series that AdviceOf
+	// names.
+	Advice         []DiffAdvice
+	AdviceOf       string
 	Total          int
 	HasTotal       bool
 	Percent        string
@@ -289,6 +295,7 @@ func NewDiff(in DiffInput) Diff {
 		d.Minds = append(d.Minds, foreign)
 	}
 	rows := m.rows(&d.Box)
+	m.advice(&d, rows)
 	m.tools(&d)
 	d.Tabs = m.tabs()
 	d.Heads = m.heads()
@@ -1413,6 +1420,16 @@ func (d Diff) Document() Document {
 			rows = append(rows, []string{t.Kind, t.A, t.B, delta})
 		}
 		m.table(1, []string{"Total", "A", "B", "Δ"}, rows)
+	}
+	if len(d.Advice) > 0 {
+		m.heading(2, adviceTitle+", by "+d.AdviceOf)
+	}
+	for _, a := range d.Advice {
+		m.heading(3, a.Name.Text()+" ("+a.Verdict+")")
+		for _, p := range a.Facts {
+			m.item(p.Name + ": " + p.Value)
+		}
+		m.gap()
 	}
 	for _, s := range d.Sections {
 		m.heading(2, s.Title+": "+s.Note)
