@@ -17,8 +17,8 @@ run: build
 build:
 	CGO_ENABLED=0 go build -trimpath -o $(BINARY) ./cmd/leakdiff
 
-# The parsers start no goroutines: the race detector would find nothing in them and
-# make them 15 to 33 times slower.
+# The parsers start no goroutines, and tests of the program start it as a process: the
+# race detector would find nothing in them, and makes parsers 15 to 33 times slower.
 PARSERS := detect envelope family goroutine lab line lsof metrics nodereport procfs thread
 SINGLE  := $(PARSERS:%=./analysis/%)
 
@@ -26,7 +26,7 @@ SINGLE  := $(PARSERS:%=./analysis/%)
 # which much happens at once, the third the parsers, and what measures memory, starts and
 # kills processes or reads large captures.
 test: check build tools
-	LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go test -race $$(go list ./... | grep -vE '/analysis/($(subst $() ,|,$(PARSERS)))$$|/cmd/leakdiff/capture$$')
+	LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go test -race $$(go list ./... | grep -vE '/analysis/($(subst $() ,|,$(PARSERS)))$$|/cmd/leakdiff(/capture)?$$')
 	go test -race -run '^Test(Several|AProcessThatDies|ACaptureThat|Many|ALargeDump|SIGQUIT|NoPassword)/^(leakdiff_collect|between|while)' ./cmd/leakdiff/capture
 	LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go test $(SINGLE) ./analysis/bundle ./cmd/leakdiff/... ./server
 	cd web/browsertest && LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go vet ./... && LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go test ./...
