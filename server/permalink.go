@@ -197,8 +197,7 @@ func (f frozen) redacted(r *redact.Redactor) (frozen, error) {
 		return f, err
 	}
 	r.Learn(data)
-	r.Value(model)
-	r.Value(data)
+	r.Value([]any{model, data})
 	f.Headline = r.Text(f.Headline)
 	out, err := pack(f.Kind, model, data, f.Headline)
 	out.Redacted, out.Receipt = true, r.Receipt()
