@@ -76,7 +76,7 @@ func (s *Server) home(w http.ResponseWriter, r *http.Request) {
 		Upload: view.UploadInput{MaxBytes: s.cfg.UploadLimit, Free: free, Reserved: spare, Keyed: !s.loopback()},
 	}
 	for _, c := range cases {
-		in.Cases = append(in.Cases, view.CaseSummary{ID: c.ID, Title: sampleTitle(c), Sentence: c.Headline, Verdict: c.Verdict, Points: c.Spark, Snapshots: c.Snapshots, Ticket: c.Ticket, Archived: c.Archived, Created: c.Created})
+		in.Cases = append(in.Cases, view.CaseSummary{ID: c.ID, Title: sampleTitle(c), Sentence: c.Headline, Verdict: c.Verdict, Points: c.Spark, Lower: c.Lower, Aside: c.Aside, Snapshots: c.Snapshots, Ticket: c.Ticket, Archived: c.Archived, Created: c.Created})
 	}
 	for _, sample := range s.cfg.Samples {
 		in.Samples = append(in.Samples, view.Sample{ID: sample.Name, Name: sample.Title, Text: sample.Text, Size: view.Bytes(int64(len(sample.Data)))})
@@ -207,7 +207,7 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request) {
 			families = append(families, view.NewFunctionHit(f.Family.Title, seen, "/families/"+f.Family.Fingerprint, ""))
 		}
 		for _, c := range found.Cases {
-			cases = append(cases, view.NewHit(ticketTitle(c), c.Headline, "/cases/"+c.ID, c.Verdict))
+			cases = append(cases, view.NewHit(ticketTitle(c), c.Headline, "/cases/"+c.ID, listedVerdict(c)))
 		}
 		for _, p := range found.Processes {
 			name, where := p.Name, url.Values{"process": {p.Name}, "archived": {"all"}}
@@ -225,6 +225,18 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request) {
 	v := view.NewSearch(query, families, cases, processes)
 	v.Shell.Engine = s.engine()
 	s.render(w, r, http.StatusOK, page.Search(v))
+}
+
+// listedVerdict is what a list calls a case: nothing where all that grows was set aside
+// as benign, which its sentence says.
+func listedVerdict(c store.Case) string {
+	switch {
+	case c.Aside > 0:
+		return ""
+	case c.Snapshots == 0 && c.Verdict != "":
+		return "no evidence"
+	}
+	return c.Verdict
 }
 
 // ticketTitle is the title with the ticket.

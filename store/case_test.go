@@ -72,7 +72,7 @@ func TestRenamingChangesTitleAndTime(t *testing.T) {
 func TestTheSummaryIsCached(t *testing.T) {
 	f := open(t)
 	c := f.newCase("a")
-	want := Summary{Headline: "+412 goroutines", Verdict: string(analysis.Leaking), Lowest: 88, Highest: 500, Spark: []int{88, 91, 500}}
+	want := Summary{Headline: "+412 goroutines", Verdict: string(analysis.Leaking), Lowest: 88, Highest: 500, Spark: []int{88, 91, 500}, Lower: []bool{false, true, false}, Aside: 2}
 	f.ok(f.SetCaseSummary(f.ctx, c.ID, want))
 	cases, _, err := f.Cases(f.ctx, CaseQuery{Limit: 10})
 	f.ok(err)
