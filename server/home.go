@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
@@ -48,10 +47,10 @@ func caseChoice(query url.Values) (c view.CaseChoice, q store.CaseQuery, err err
 	default:
 		c.Archived = ""
 	}
-	if n, err := strconv.Atoi(query.Get("page")); err == nil && n > 1 {
-		c.Page = min(n, 1_000_000)
-		q.Offset = (c.Page - 1) * recentCases
+	if c.Page, err = pageOfList(query); err != nil {
+		return c, q, err
 	}
+	q.Offset = (c.Page - 1) * recentCases
 	return c, q, nil
 }
 
@@ -197,7 +196,7 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request) {
 	query := strings.TrimSpace(r.URL.Query().Get("q"))
 	var families, cases, processes []view.Hit
 	if query != "" {
-		found, err := s.store.SearchFunctions(r.Context(), query, 100)
+		found, err := s.store.SearchFunctions(r.Context(), query, 100, 0)
 		if err != nil {
 			s.fail(w, r, err)
 			return

@@ -150,7 +150,7 @@ func TestDeletingACaseLeavesOtherCasesWhole(t *testing.T) {
 	if len(list) != 1 {
 		t.Errorf("%d blobs are left, want the shared one", len(list))
 	}
-	found, err := f.SearchFunctions(f.ctx, "only.in.a", 10)
+	found, err := f.SearchFunctions(f.ctx, "only.in.a", 10, 0)
 	f.ok(err)
 	if len(found.Families) != 0 {
 		t.Errorf("search still finds %v", found.Families)
