@@ -191,6 +191,12 @@ func (s *Server) help(w http.ResponseWriter, r *http.Request) {
 	s.render(w, r, http.StatusOK, page.Help(v))
 }
 
+func (s *Server) apiPage(w http.ResponseWriter, r *http.Request) {
+	v := view.NewAPI(s.base(r))
+	v.Shell.Engine = s.engine()
+	s.render(w, r, http.StatusOK, page.API(v))
+}
+
 // search looks for functions, processes and case titles on the whole server.
 func (s *Server) search(w http.ResponseWriter, r *http.Request) {
 	query := strings.TrimSpace(r.URL.Query().Get("q"))

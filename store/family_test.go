@@ -158,7 +158,7 @@ func TestSearchStopsAtTheLimitWithTheLatestFirst(t *testing.T) {
 func TestSearchOfLongWordsUsesTheTextIndex(t *testing.T) {
 	f := open(t)
 	plan := []string{}
-	rows, err := f.reader.QueryContext(f.ctx, `EXPLAIN QUERY PLAN `+searchFamiliesSQL, `["prober"]`, 10)
+	rows, err := f.reader.QueryContext(f.ctx, `EXPLAIN QUERY PLAN `+searchFamiliesSQL, `["prober"]`, 10, 0)
 	f.ok(err)
 	defer rows.Close()
 	for rows.Next() {
