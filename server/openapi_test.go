@@ -195,7 +195,7 @@ func TestListsOfTheAPIHavePages(t *testing.T) {
 		"/api/v1/cases?": func(body string) []caseListed {
 			return decode[struct{ Cases []caseListed }](t, body).Cases
 		},
-		"/api/v1/search?q=t0&": func(body string) []caseListed {
+		"/api/v1/search?q=more&": func(body string) []caseListed {
 			return decode[struct{ Cases []caseListed }](t, body).Cases
 		},
 	} {
