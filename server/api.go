@@ -2,8 +2,10 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	_ "embed"
+	"encoding/json"
 	"fmt"
 	"net"
 	"net/http"
@@ -24,6 +26,7 @@ type caseListed struct {
 	ID        string           `json:"id"`
 	Title     string           `json:"title"`
 	Link      string           `json:"link"`
+	URL       string           `json:"url"`
 	Ticket    string           `json:"ticket"`
 	Archived  bool             `json:"archived"`
 	CreatedAt time.Time        `json:"created_at"`
@@ -34,21 +37,70 @@ type caseListed struct {
 	Snapshots int              `json:"snapshots"`
 }
 
-func listedCase(c store.Case) caseListed {
+func (s *Server) listedCase(r *http.Request, c store.Case) caseListed {
+	link := "/cases/" + c.ID
 	return caseListed{
-		ID: c.ID, Title: c.Title, Link: "/cases/" + c.ID, Ticket: c.Ticket, Archived: c.Archived, CreatedAt: c.Created, UpdatedAt: c.Updated,
+		ID: c.ID, Title: c.Title, Link: link, URL: s.base(r) + link, Ticket: c.Ticket, Archived: c.Archived, CreatedAt: c.Created, UpdatedAt: c.Updated,
 		Headline: c.Headline, Verdict: analysis.Verdict(c.Verdict), Bundles: c.Bundles, Snapshots: c.Snapshots,
 	}
+}
+
+// Bounds of a page of a list, and of its number.
+const (
+	usualLimit = 100
+	maxLimit   = 500
+	maxPage    = 1_000_000
+)
+
+// whole reads a parameter, which is a whole number from 1 to most.
+func whole(query url.Values, name string, usual, most int) (int, error) {
+	if !query.Has(name) {
+		return usual, nil
+	}
+	n, err := strconv.Atoi(query.Get(name))
+	if err != nil || n < 1 || n > most {
+		return 0, refuse("bad_request", "the "+name+" was not understood", query.Get(name), fmt.Sprintf("it is a number from 1 to %d", most), fmt.Sprintf("leave it out for %d", usual))
+	}
+	return n, nil
+}
+
+// pageOfList is the number of a page.
+func pageOfList(query url.Values) (int, error) { return whole(query, "page", 1, maxPage) }
+
+// limitOf is how many entries a page has.
+func limitOf(query url.Values) (int, error) { return whole(query, "limit", usualLimit, maxLimit) }
+
+// nextPage names the page behind this one, in the body and as Link.
+func nextPage(w http.ResponseWriter, r *http.Request, page int) string {
+	next := r.URL.Query()
+	next.Set("page", strconv.Itoa(page+1))
+	address := r.URL.Path + "?" + next.Encode()
+	w.Header().Set("Link", "<"+address+`>; rel="next"`)
+	return address
+}
+
+// listJSON answers what may change at any time, with the ETag of what it is now.
+func (s *Server) listJSON(w http.ResponseWriter, r *http.Request, v any) {
+	made, err := jsonOf(v)
+	if err != nil {
+		s.failAPI(w, r, err)
+		return
+	}
+	shown{written: made, etag: strongTag(made.body)}.answer(w, r)
 }
 
 // casesAPI is GET /api/v1/cases, chosen by the same parameters as the list of the start
 // page. A page that is not the last names the next one, in the body and as Link.
 func (s *Server) casesAPI(w http.ResponseWriter, r *http.Request) {
 	choice, q, err := caseChoice(r.URL.Query())
+	if err == nil {
+		q.Limit, err = limitOf(r.URL.Query())
+	}
 	if err != nil {
 		s.failAPI(w, r, err)
 		return
 	}
+	q.Offset = (choice.Page - 1) * q.Limit
 	cases, total, err := s.store.Cases(r.Context(), q)
 	if err != nil {
 		s.failAPI(w, r, err)
@@ -61,15 +113,12 @@ func (s *Server) casesAPI(w http.ResponseWriter, r *http.Request) {
 		Next  string       `json:"next,omitempty"`
 	}{Cases: []caseListed{}, Total: total, Page: choice.Page}
 	for _, c := range cases {
-		out.Cases = append(out.Cases, listedCase(c))
+		out.Cases = append(out.Cases, s.listedCase(r, c))
 	}
 	if q.Offset+len(cases) < total && len(cases) > 0 {
-		next := r.URL.Query()
-		next.Set("page", strconv.Itoa(choice.Page+1))
-		out.Next = "/api/v1/cases?" + next.Encode()
-		w.Header().Set("Link", "<"+out.Next+`>; rel="next"`)
+		out.Next = nextPage(w, r, choice.Page)
 	}
-	writeJSON(w, http.StatusOK, out)
+	s.listJSON(w, r, out)
 }
 
 // bundlesAPI is GET /api/v1/cases/{id}/bundles.
@@ -133,26 +182,27 @@ func (s *Server) inventoryAPI(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, map[string]any{"bundle": id, "artifacts": append([]analysis.Artifact{}, artifacts...), "problems": append([]analysis.Problem{}, problems...)})
 }
 
-// searchAPI is GET /api/v1/search?q=&limit=.
+// searchAPI is GET /api/v1/search?q=&limit=&page=; a page has up to limit of each kind.
 func (s *Server) searchAPI(w http.ResponseWriter, r *http.Request) {
-	query, limit := strings.TrimSpace(r.URL.Query().Get("q")), 100
-	if text := r.URL.Query().Get("limit"); text != "" {
-		n, err := strconv.Atoi(text)
-		if err != nil || n < 1 || n > 500 {
-			s.failAPI(w, r, refuse("bad_request", "the limit was not understood", text, "it is a number from 1 to 500", "leave it out for 100"))
-			return
-		}
-		limit = n
+	query := strings.TrimSpace(r.URL.Query().Get("q"))
+	limit, err := limitOf(r.URL.Query())
+	page, pageErr := pageOfList(r.URL.Query())
+	if err = cmp.Or(err, pageErr); err != nil {
+		s.failAPI(w, r, err)
+		return
 	}
 	if query == "" {
 		s.failAPI(w, r, refuse("bad_request", "nothing is searched for", "q", "the parameter is missing or empty", "send ?q=prober"))
 		return
 	}
-	found, err := s.store.SearchFunctions(r.Context(), query, limit)
+	// One more of each than asked for says whether there is another page.
+	found, err := s.store.SearchFunctions(r.Context(), query, limit+1, (page-1)*limit)
 	if err != nil {
 		s.failAPI(w, r, err)
 		return
 	}
+	more := max(len(found.Families), len(found.Processes), len(found.Cases)) > limit
+	found.Families, found.Processes, found.Cases = found.Families[:min(len(found.Families), limit)], found.Processes[:min(len(found.Processes), limit)], found.Cases[:min(len(found.Cases), limit)]
 	type family struct {
 		Fingerprint string        `json:"fingerprint"`
 		Kind        analysis.Kind `json:"kind"`
@@ -180,9 +230,13 @@ func (s *Server) searchAPI(w http.ResponseWriter, r *http.Request) {
 		processes = append(processes, process{p.Host, p.Name, p.Cases, p.Snapshots})
 	}
 	for _, c := range found.Cases {
-		cases = append(cases, listedCase(c))
+		cases = append(cases, s.listedCase(r, c))
 	}
-	writeJSON(w, http.StatusOK, map[string]any{"query": query, "families": families, "processes": processes, "cases": cases})
+	out := map[string]any{"query": query, "page": page, "families": families, "processes": processes, "cases": cases}
+	if more {
+		out["next"] = nextPage(w, r, page)
+	}
+	s.listJSON(w, r, out)
 }
 
 // sightingsAPI is GET /api/v1/families/{fingerprint}: the processes of cases that show
@@ -211,6 +265,7 @@ func (s *Server) sightingsAPI(w http.ResponseWriter, r *http.Request) {
 		// Recovered says that its cause went away within the series.
 		Recovered bool   `json:"recovered"`
 		Link      string `json:"link"`
+		URL       string `json:"url"`
 	}
 	type said struct {
 		Case string `json:"case"`
@@ -218,16 +273,17 @@ func (s *Server) sightingsAPI(w http.ResponseWriter, r *http.Request) {
 	}
 	places := []listed{}
 	for _, p := range seen.places {
+		link := "/families/" + url.PathEscape(fingerprint) + "?case=" + url.QueryEscape(p.caseID)
 		places = append(places, listed{
 			Case: p.caseID, Title: p.caseTitle, Process: p.process, Highest: p.highest, Verdict: p.verdict, Recovered: p.recovered,
-			Link: "/families/" + url.PathEscape(fingerprint) + "?case=" + url.QueryEscape(p.caseID),
+			Link: link, URL: s.base(r) + link,
 		})
 	}
 	triage := []said{}
 	for _, m := range memories {
 		triage = append(triage, said{m.CaseID, newTriageJSON(m.Mark)})
 	}
-	writeJSON(w, http.StatusOK, map[string]any{
+	s.listJSON(w, r, map[string]any{
 		"fingerprint": fingerprint, "cases": places, "total": seen.total, "triage": triage, "triage_total": remarks,
 	})
 }
@@ -283,7 +339,14 @@ var openapiDocument []byte
 
 // openapi is the description of this API, OpenAPI 3.1.
 func (s *Server) openapi(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("Content-Type", jsonType)
-	w.Header().Set("ETag", strongTag(openapiDocument))
-	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(openapiDocument))
+	body := openapiDocument
+	if s.cfg.BaseURL != "" {
+		at, err := json.Marshal(s.base(r))
+		if err != nil {
+			s.failAPI(w, r, err)
+			return
+		}
+		body = bytes.Replace(body, []byte(`"url": "/"`), append([]byte(`"url": `), at...), 1)
+	}
+	shown{written: written{kind: jsonType, body: body}, etag: strongTag(body)}.answer(w, r)
 }

@@ -271,11 +271,28 @@ const (
 // place is a process of a case that shows a family, with how it ended there.
 type place struct {
 	caseID, caseTitle, process string
-	// counts are those of the latest snapshots, the earliest first.
+	// counts are those of the latest snapshots that show the family, the earliest first.
 	counts    []*int
 	highest   int
 	verdict   analysis.Verdict
 	recovered bool
+}
+
+// course is the counts in words. Snapshots without the family are not among them, so
+// that they begin no course and end it only where the verdict says so.
+func (p *place) course() string {
+	if len(p.counts) == 0 {
+		return ""
+	}
+	text := report.Rises(p.counts, nil)
+	if !slices.ContainsFunc(p.counts, func(n *int) bool { return *n != *p.counts[0] }) {
+		text = strconv.Itoa(*p.counts[0])
+	}
+	text += " in " + view.Plural(int64(len(p.counts)), "snapshot", "snapshots")
+	if p.verdict == analysis.Gone {
+		text += ", then none"
+	}
+	return text
 }
 
 // seen is where a family was seen, the latest capture first; cases and total count all
@@ -358,7 +375,7 @@ func (s *seen) elsewhere(fingerprint, caseID string) (out []view.Sighting, more 
 			continue
 		}
 		more--
-		x := view.Sighting{CaseTitle: p.caseTitle, URL: familyIn(fingerprint, p.caseID), Counts: p.process + ": " + report.Rises(p.counts, nil), Verdict: string(p.verdict)}
+		x := view.Sighting{CaseTitle: p.caseTitle, URL: familyIn(fingerprint, p.caseID), Counts: p.process + ": " + p.course(), Verdict: string(p.verdict)}
 		if p.recovered {
 			x.Said = "its cause went away"
 		}

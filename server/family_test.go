@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"leakdiff/analysis"
 	"leakdiff/store"
 )
 
@@ -34,6 +35,27 @@ func TestAnEndingIsThatOfItsProcess(t *testing.T) {
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
+	}
+}
+
+func TestThePlaceOfAFamilySaysWhatItsSnapshotsShow(t *testing.T) {
+	for _, tc := range []struct {
+		counts  []int
+		verdict analysis.Verdict
+		want    string
+	}{
+		{[]int{4, 4, 4, 4, 4, 4, 4}, analysis.Gone, "4 in 7\u00a0snapshots, then none"},
+		{[]int{4}, analysis.New, "4 in 1\u00a0snapshot"},
+		{[]int{4, 9}, analysis.Leaking, "4 to 9 in 2\u00a0snapshots"},
+		{[]int{4, 64, 4}, analysis.Stable, "4 to 64 and back to 4 in 3\u00a0snapshots"},
+	} {
+		p := place{verdict: tc.verdict}
+		for i := range tc.counts {
+			p.counts = append(p.counts, &tc.counts[i])
+		}
+		if got := p.course(); got != tc.want {
+			t.Errorf("%v %s: %q, want %q", tc.counts, tc.verdict, got, tc.want)
+		}
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
@@ -48,10 +47,10 @@ func caseChoice(query url.Values) (c view.CaseChoice, q store.CaseQuery, err err
 	default:
 		c.Archived = ""
 	}
-	if n, err := strconv.Atoi(query.Get("page")); err == nil && n > 1 {
-		c.Page = min(n, 1_000_000)
-		q.Offset = (c.Page - 1) * recentCases
+	if c.Page, err = pageOfList(query); err != nil {
+		return c, q, err
 	}
+	q.Offset = (c.Page - 1) * recentCases
 	return c, q, nil
 }
 
@@ -76,7 +75,7 @@ func (s *Server) home(w http.ResponseWriter, r *http.Request) {
 		Upload: view.UploadInput{MaxBytes: s.cfg.UploadLimit, Free: free, Reserved: spare, Keyed: !s.loopback()},
 	}
 	for _, c := range cases {
-		in.Cases = append(in.Cases, view.CaseSummary{ID: c.ID, Title: sampleTitle(c), Sentence: c.Headline, Verdict: c.Verdict, Points: c.Spark, Snapshots: c.Snapshots, Ticket: c.Ticket, Archived: c.Archived, Created: c.Created})
+		in.Cases = append(in.Cases, view.CaseSummary{ID: c.ID, Title: sampleTitle(c), Sentence: c.Headline, Verdict: c.Verdict, Points: c.Spark, Lower: c.Lower, Aside: c.Aside, Snapshots: c.Snapshots, Ticket: c.Ticket, Archived: c.Archived, Created: c.Created})
 	}
 	for _, sample := range s.cfg.Samples {
 		in.Samples = append(in.Samples, view.Sample{ID: sample.Name, Name: sample.Title, Text: sample.Text, Size: view.Bytes(int64(len(sample.Data)))})
@@ -192,12 +191,18 @@ func (s *Server) help(w http.ResponseWriter, r *http.Request) {
 	s.render(w, r, http.StatusOK, page.Help(v))
 }
 
+func (s *Server) apiPage(w http.ResponseWriter, r *http.Request) {
+	v := view.NewAPI(s.base(r))
+	v.Shell.Engine = s.engine()
+	s.render(w, r, http.StatusOK, page.API(v))
+}
+
 // search looks for functions, processes and case titles on the whole server.
 func (s *Server) search(w http.ResponseWriter, r *http.Request) {
 	query := strings.TrimSpace(r.URL.Query().Get("q"))
 	var families, cases, processes []view.Hit
 	if query != "" {
-		found, err := s.store.SearchFunctions(r.Context(), query, 100)
+		found, err := s.store.SearchFunctions(r.Context(), query, 100, 0)
 		if err != nil {
 			s.fail(w, r, err)
 			return
@@ -207,7 +212,7 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request) {
 			families = append(families, view.NewFunctionHit(f.Family.Title, seen, "/families/"+f.Family.Fingerprint, ""))
 		}
 		for _, c := range found.Cases {
-			cases = append(cases, view.NewHit(ticketTitle(c), c.Headline, "/cases/"+c.ID, c.Verdict))
+			cases = append(cases, view.NewHit(ticketTitle(c), c.Headline, "/cases/"+c.ID, listedVerdict(c)))
 		}
 		for _, p := range found.Processes {
 			name, where := p.Name, url.Values{"process": {p.Name}, "archived": {"all"}}
@@ -225,6 +230,18 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request) {
 	v := view.NewSearch(query, families, cases, processes)
 	v.Shell.Engine = s.engine()
 	s.render(w, r, http.StatusOK, page.Search(v))
+}
+
+// listedVerdict is what a list calls a case: nothing where all that grows was set aside
+// as benign, which its sentence says.
+func listedVerdict(c store.Case) string {
+	switch {
+	case c.Aside > 0:
+		return ""
+	case c.Snapshots == 0 && c.Verdict != "":
+		return "no evidence"
+	}
+	return c.Verdict
 }
 
 // ticketTitle is the title with the ticket.

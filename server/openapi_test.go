@@ -15,8 +15,10 @@ import (
 	"github.com/getkin/kin-openapi/routers"
 	"github.com/getkin/kin-openapi/routers/gorillamux"
 	"github.com/go-chi/chi/v5"
+	"github.com/google/go-cmp/cmp"
 
 	"leakdiff/analysis/report"
+	"leakdiff/store"
 )
 
 // contract is the served description with what was asked of it so far.
@@ -184,10 +186,90 @@ func TestTheAPIIsWhatItsDescriptionSays(t *testing.T) {
 	})
 }
 
+func TestListsOfTheAPIHavePages(t *testing.T) {
+	c := newContract(t)
+	for range 5 {
+		c.untimed(t, 1, 2)
+	}
+	for path, of := range map[string]func(string) []caseListed{
+		"/api/v1/cases?": func(body string) []caseListed {
+			return decode[struct{ Cases []caseListed }](t, body).Cases
+		},
+		"/api/v1/search?q=more&": func(body string) []caseListed {
+			return decode[struct{ Cases []caseListed }](t, body).Cases
+		},
+	} {
+		all := of(c.ask(t, "GET", path+"limit=500", "", "", 200))
+		if len(all) != 5 {
+			t.Fatalf("%s lists %d cases, want 5", path, len(all))
+		}
+		var got []string
+		address := path + "limit=2"
+		for pages := 0; address != ""; pages++ {
+			body := c.ask(t, "GET", address, "", "", 200)
+			for _, x := range of(body) {
+				got = append(got, x.ID)
+			}
+			address = decode[struct{ Next string }](t, body).Next
+			if pages > 3 {
+				t.Fatalf("%s has no end", path)
+			}
+		}
+		var want []string
+		for _, x := range all {
+			want = append(want, x.ID)
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("%s by pages: %s", path, d)
+		}
+		for _, bad := range []string{"limit=abc", "limit=0", "limit=-1", "limit=501", "limit=", "page=abc", "page=-1", "page=0", "page=1e3"} {
+			if body := c.ask(t, "GET", path+bad, "", "", 400); !strings.Contains(body, "was not understood") {
+				t.Errorf("%s%s: %s", path, bad, body)
+			}
+		}
+	}
+}
+
+func TestTheAPISpeaksOfTheAddressBehindAProxy(t *testing.T) {
+	st, err := store.Open(t.Context(), store.Config{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	base := "https://leak.example.com/tools/leakdiff"
+	s := startSite(t, st, Config{BaseURL: base + "/"})
+	doc := decode[struct{ Servers []struct{ URL string } }](t, s.get("/api/v1/openapi.json").body)
+	if len(doc.Servers) != 1 || doc.Servers[0].URL != base {
+		t.Errorf("the servers are %+v", doc.Servers)
+	}
+	type linked struct{ Link, URL string }
+	up := s.put("t0.txt", []byte(dumpOf(3)))
+	frozen := s.do("POST", "/api/v1/permalinks", strings.NewReader(`{"case":"`+up.Case+`"}`))
+	print := decode[report.Report](t, s.get("/api/v1/cases/"+up.Case).body).Series[0].Families[0].Fingerprint
+	list := func(path string) linked {
+		return decode[struct{ Cases []linked }](t, s.get(path).body).Cases[0]
+	}
+	for what, got := range map[string]linked{
+		"the upload": {up.Link, up.URL}, "the bundle": decode[linked](t, s.get("/api/v1/bundles/"+up.ID).body), "the frozen result": decode[linked](t, frozen.body),
+		"the list": list("/api/v1/cases"), "the search": list("/api/v1/search?q=t0"), "the family": list("/api/v1/families/" + print),
+	} {
+		if !strings.HasPrefix(got.Link, "/") || strings.HasPrefix(got.Link, "/tools") || got.URL != base+got.Link {
+			t.Errorf("%s: link %q, url %q", what, got.Link, got.URL)
+		}
+		if r := s.get("/tools/leakdiff" + got.Link); r.status != 200 {
+			t.Errorf("%s: %d at %s", what, r.status, got.URL)
+		}
+	}
+	if to := frozen.header.Get("Location"); !strings.HasPrefix(to, "/tools/leakdiff/p/") {
+		t.Errorf("Location is %q", to)
+	}
+}
+
 func TestTheAPIAnswersAreKeptByTheirETag(t *testing.T) {
 	s := newSite(t)
 	up := s.untimed(t, 3, 13)
-	for _, path := range []string{"/api/v1/cases/" + up.Case, "/api/v1/diffs/" + up.Snapshots[0].ID + ".." + up.Snapshots[1].ID + "?case=" + url.QueryEscape(up.Case), "/api/v1/snapshots/" + up.Snapshots[0].ID, "/api/v1/openapi.json"} {
+	made := decode[result](t, s.do("POST", "/api/v1/permalinks", strings.NewReader(`{"case":"`+up.Case+`"}`)).body)
+	print := decode[report.Report](t, s.get("/api/v1/cases/"+up.Case).body).Series[0].Families[0].Fingerprint
+	for _, path := range []string{"/api/v1/cases/" + up.Case, "/api/v1/cases", "/api/v1/search?q=main", "/api/v1/families/" + print, made.Link, made.Link + ".json", made.Link + ".md", "/api/v1/permalinks/" + made.ID, "/api/v1/diffs/" + up.Snapshots[0].ID + ".." + up.Snapshots[1].ID + "?case=" + url.QueryEscape(up.Case), "/api/v1/snapshots/" + up.Snapshots[0].ID, "/api/v1/openapi.json"} {
 		first := s.get(path)
 		tag := first.header.Get("ETag")
 		if first.status != 200 || tag == "" || strings.HasPrefix(tag, "W/") {

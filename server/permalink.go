@@ -201,8 +201,7 @@ func (f frozen) redacted(r *redact.Redactor) (frozen, error) {
 			r.LearnEvidence(m.Members[i].Detail)
 		}
 	}
-	r.Value(model)
-	r.Value(data)
+	r.Value([]any{model, data})
 	f.Headline = r.Text(f.Headline)
 	out, err := pack(f.Kind, model, data, f.Headline)
 	out.Redacted, out.Receipt = true, r.Receipt()
@@ -335,7 +334,7 @@ func (s *Server) sharePage(w http.ResponseWriter, r *http.Request) {
 			fmt.Sprintf("The %s as it stands now, with its figures, verdicts and evidence (%s).", f.Kind, view.Bytes(int64(len(safe.Model)+len(safe.Data)))),
 			"The same as Markdown, Jira markup, text, HTML file, CSV, JSON and its charts as SVG.",
 		},
-		Counts: countsOnly(f.Kind, l), Full: safe.Headline, Now: s.cfg.Now(), Markdown: e.page.Document().Markdown(),
+		CountsTitle: safe.counted(countsOnly(f.Kind, l)), Counts: countsOnly(f.Kind, l), Full: safe.Headline, Now: s.cfg.Now(), Markdown: e.page.Document().Markdown(),
 	})
 	v.Shell.Engine = s.engine()
 	s.render(w, r, http.StatusOK, page.Share(v))
@@ -391,6 +390,7 @@ type wish struct {
 type result struct {
 	ID        string           `json:"id"`
 	Link      string           `json:"link"`
+	URL       string           `json:"url"`
 	OwnerKey  string           `json:"owner_key"`
 	ExpiresAt *time.Time       `json:"expires_at"`
 	Receipt   []redact.Receipt `json:"receipt"`
@@ -480,7 +480,7 @@ func (s *Server) freezeWish(r *http.Request, in wish) (result, *loaded, error) {
 	if err != nil {
 		return result{}, nil, err
 	}
-	out := result{ID: p.ID, Link: "/p/" + p.ID, OwnerKey: key, Receipt: f.Receipt}
+	out := result{ID: p.ID, Link: "/p/" + p.ID, URL: s.base(r) + "/p/" + p.ID, OwnerKey: key, Receipt: f.Receipt}
 	if out.Receipt == nil {
 		out.Receipt = []redact.Receipt{}
 	}
@@ -515,7 +515,7 @@ func (s *Server) frozenAs(w http.ResponseWriter, r *http.Request, in wish) {
 	if out.ExpiresAt != nil {
 		expires = *out.ExpiresAt
 	}
-	v := view.NewShared(l.ID, l.Title, s.base(r)+out.Link, out.OwnerKey, expires, receiptRows(out.Receipt))
+	v := view.NewShared(l.ID, l.Title, out.URL, out.OwnerKey, expires, receiptRows(out.Receipt))
 	v.Shell.Engine = s.engine()
 	w.Header().Set("Cache-Control", "no-store")
 	s.render(w, r, http.StatusOK, page.Shared(v))
@@ -591,7 +591,7 @@ func (s *Server) permalink(w http.ResponseWriter, r *http.Request) {
 		suffix = accepted(r)
 	}
 	if suffix == ".json" {
-		writeJSONBytes(w, http.StatusOK, append([]byte(f.Data), '\n'))
+		s.sealed(w, r, written{kind: jsonType, body: append([]byte(f.Data), '\n')})
 		return
 	}
 	e, err := f.unpack()
@@ -600,11 +600,16 @@ func (s *Server) permalink(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	e.name, e.note = "frozen "+id, s.sealLine(p, f)
-	e.shell = view.Shell{Title: publicTitle(p), Description: description(p, f), Seal: s.seal(p, f)}
+	e.shell = view.Shell{Title: publicTitle(p, f), Description: description(p, f), Seal: s.seal(p, f)}
 	e.shell.Engine = e.shell.Seal.Engine
 	if suffix == "" {
 		e.shell.Offer("/p/"+p.ID, "", view.WithoutStacks)
-		s.render(w, r, http.StatusOK, e.alone(e.shell))
+		made, err := pageOf(r.Context(), e.alone(e.shell))
+		if err != nil {
+			s.fail(w, r, err)
+			return
+		}
+		s.sealed(w, r, made)
 		return
 	}
 	made, err := s.twinOf(r, suffix, e)
@@ -612,7 +617,14 @@ func (s *Server) permalink(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
-	made.write(w)
+	s.sealed(w, r, made)
+}
+
+// sealed answers a frozen result, or that whoever asks has it already. What a client
+// accepts decides in which form it comes.
+func (s *Server) sealed(w http.ResponseWriter, r *http.Request, made written) {
+	w.Header().Set("Vary", "Accept")
+	shown{written: made, etag: strongTag(made.body)}.answer(w, r)
 }
 
 // accepted is the twin that the client asks for by Accept, "" for the page.
@@ -631,9 +643,43 @@ func accepted(r *http.Request) string {
 
 // publicTitle is the document's title, which chats show like the description:
 // only a full preview may name what the result is about.
-func publicTitle(p store.Permalink) string {
+func publicTitle(p store.Permalink, f frozen) string {
 	if p.Preview == "full" {
 		return p.Title
+	}
+	if p.Preview == "none" {
+		return "Frozen result"
+	}
+	return f.counted(p.Counts)
+}
+
+// counted is a title of kind and counts without a name in it: "Frozen case: 9 snapshots
+// of 2 processes". The counts are those of countsOnly.
+func (f frozen) counted(counts string) string {
+	switch f.Kind {
+	case "case":
+		if counts, _, ok := strings.Cut(counts, ", verdict "); ok {
+			return "Frozen case: " + counts
+		}
+		return "Frozen case"
+	case "diff":
+		return "Frozen comparison: 2 snapshots"
+	case "compare":
+		var data struct{ Snapshots []json.RawMessage }
+		if err := json.Unmarshal(f.Data, &data); err != nil || len(data.Snapshots) == 0 {
+			return "Frozen comparison"
+		}
+		return "Frozen comparison: " + view.Plural(int64(len(data.Snapshots)), "snapshot", "snapshots")
+	case "family":
+		var data struct{ Counts []json.RawMessage }
+		if err := json.Unmarshal(f.Data, &data); err != nil || len(data.Counts) == 0 {
+			return "Frozen family"
+		}
+		return "Frozen family: over " + view.Plural(int64(len(data.Counts)), "snapshot", "snapshots")
+	case "snapshot":
+		return "Frozen snapshot of a process"
+	case "flame":
+		return "Frozen stacks of a process"
 	}
 	return "Frozen result"
 }

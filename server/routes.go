@@ -22,6 +22,7 @@ func (s *Server) routes() chi.Router {
 	r.Post("/samples/{name}", s.trySample)
 	r.Get("/search", s.search)
 	r.Get("/help", s.help)
+	r.Get("/api", s.apiPage)
 	r.Get("/knowledge", s.knowledgePage)
 	r.Get("/knowledge.json", s.knowledgeJSON)
 	r.Get("/knowledge/schema.json", s.knowledgeSchema)

@@ -479,6 +479,9 @@ func TestAPreviewOfCountsNamesNothing(t *testing.T) {
 		if strings.Contains(head, "secret-service") != named {
 			t.Errorf("preview %s: %s", preview, head)
 		}
+		if want := "<title>Frozen case: 1\u00a0snapshot of 1\u00a0process · leakdiff</title>"; strings.Contains(head, want) != (preview == "counts") {
+			t.Errorf("preview %s: %s", preview, head)
+		}
 	}
 }
 

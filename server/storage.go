@@ -66,7 +66,7 @@ type Storage interface {
 	UndoEdit(ctx context.Context, caseID string, number int64) error
 
 	FamilySightings(ctx context.Context, fingerprint string, limit int) (store.Sightings, error)
-	SearchFunctions(ctx context.Context, query string, limit int) (store.SearchResult, error)
+	SearchFunctions(ctx context.Context, query string, limit, offset int) (store.SearchResult, error)
 
 	CreatePermalink(ctx context.Context, p store.Permalink) (out store.Permalink, ownerKey string, err error)
 	Permalink(ctx context.Context, id string) (store.Permalink, error)

@@ -1,11 +1,14 @@
 package server
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
+	"leakdiff/analysis"
 	"leakdiff/analysis/report"
 )
 
@@ -35,7 +38,7 @@ func TestFindingsRespectWhatPeopleDecided(t *testing.T) {
 	s.run(t, []scenario{
 		{name: "the finding is set aside with its reason", path: up.Link, status: 200, want: []string{"set aside as benign", "a pool that fills"}},
 		{name: "and stands in the JSON", path: up.Link + ".json", status: 200, want: []string{`"set_aside"`, `"state": "benign"`}},
-		{name: "the list of cases does not call it leaking any more", path: "/", status: 200, want: []string{"no growing family was found"}, never: []string{"family is leaking", `class="v leaking"`}},
+		{name: "the list of cases does not call it leaking any more", path: "/", status: 200, want: []string{"set aside as benign by a person, nothing else grows", "</i> benign</span>"}, never: []string{"no growing family was found", "family is leaking", `class="v leaking"`, `class="v stable"`}},
 		{name: "the family says who decided what", path: family + up.Case, status: 200, want: []string{"a pool that fills", "not a leak", `id="triage"`}},
 		{name: "another case of the process remembers it", path: "/cases/" + other.Case, status: 200, want: []string{"set aside as benign", "in another case"}},
 		{name: "and its family page shows where", path: family + other.Case, status: 200, want: []string{"Seen in 1\u00a0other case: once not a leak", "a pool that fills"}},
@@ -77,6 +80,58 @@ func TestFindingsRespectWhatPeopleDecided(t *testing.T) {
 			{name: "a mark", method: "PUT", path: api, body: body(series.Process, leak), status: 200, want: []string{`"replaced": "suspicious: it never shrinks; outcome: not a leak"`}},
 		})
 	})
+}
+
+func TestWhatWasSetAsideIsSaidToGrow(t *testing.T) {
+	s := newSite(t)
+	up := s.untimed(t, 3, 13, 23, 33)
+	series := decode[report.Report](t, s.get("/api/v1/cases/"+up.Case).body).Series[0]
+	growing := 0
+	for _, f := range series.Families {
+		if f.Verdict != analysis.Leaking && f.Verdict != analysis.Suspicious {
+			continue
+		}
+		growing++
+		mark, _ := json.Marshal(map[string]string{"process": series.Process, "fingerprint": f.Fingerprint, "state": "benign", "note": "a pool that fills"})
+		if r := s.do("PUT", "/api/v1/cases/"+up.Case+"/triage", bytes.NewReader(mark), "Content-Type", "application/json"); r.status != 200 {
+			t.Fatal(r.body)
+		}
+	}
+	if growing == 0 {
+		t.Fatal("nothing grows")
+	}
+	s.s.worker.catchUp(t.Context())
+	a, b := up.Snapshots[0].ID, up.Snapshots[3].ID
+	leak := series.Findings[0].Families[0]
+	q := "?case=" + up.Case
+	chip := `</i> benign</span>`
+	never := []string{"0 of ", "there is no series to judge yet", "No growing family", "no growing family"}
+	wordy := []string{"set aside as benign by a person", "“a pool that fills”", "Nothing else grows (4 snapshots", "smallest growth that would have been seen"}
+	s.run(t, []scenario{
+		{name: "the case page", path: up.Link, status: 200, want: append([]string{"All that grows was set aside as benign by a person.", chip}, wordy...), never: never},
+		{name: "its Markdown", path: up.Link + ".md", status: 200, want: append([]string{"## Findings", "set aside: "}, wordy...), never: never},
+		{name: "its text", path: up.Link + ".txt", status: 200, want: []string{"Findings", "Nothing else grows"}, never: never},
+		{name: "the list of cases", path: "/", status: 200, want: []string{"set aside as benign by a person, nothing else grows", chip}, never: append([]string{`class="v stable"`}, never[2:]...)},
+		{name: "the search", path: "/search?q=more", status: 200, want: []string{"set aside as benign"}, never: []string{`class="v stable"`}},
+		{name: "the comparison", path: "/diff/" + a + ".." + b + q, status: 200, want: []string{chip}},
+		{name: "an open row of it", path: "/diff/" + a + ".." + b + q + "&open=" + url.QueryEscape(leak), status: 200, want: []string{chip, "Triage: benign on", "a pool that fills"}},
+		{name: "its Markdown", path: "/diff/" + a + ".." + b + ".md" + q, status: 200, want: []string{"(triage: benign)"}},
+		{name: "its JSON", path: "/diff/" + a + ".." + b + ".json" + q, status: 200, want: []string{`"state": "benign"`, "a pool that fills"}},
+		{name: "all side by side", path: "/compare" + q, status: 200, want: []string{chip}},
+		{name: "their Markdown", path: "/compare.md" + q, status: 200, want: []string{"(triage: benign)"}},
+		{name: "their JSON", path: "/compare.json" + q, status: 200, want: []string{`"state": "benign"`}},
+		{name: "a snapshot", path: "/snapshots/" + b + q, status: 200, want: []string{chip}},
+		{name: "its Markdown", path: "/snapshots/" + b + ".md" + q, status: 200, want: []string{"(triage: benign)"}},
+	})
+	snap := decode[report.Report](t, s.get("/snapshots/"+b+".json"+q).body).Snapshots[0]
+	if i := slices.IndexFunc(snap.Families, func(f report.SnapshotFamily) bool { return f.Fingerprint == leak }); i < 0 || snap.Families[i].Triage == nil {
+		t.Errorf("the JSON of a snapshot does not tell the mark: %+v", snap.Families)
+	}
+	page := s.get(up.Link).body
+	table := page[strings.Index(page, `id="h-all"`):]
+	if got := strings.Count(table, chip); got < growing {
+		t.Errorf("the table of families has %d marks, want %d", got, growing)
+	}
 }
 
 func TestTwoPeopleEditOneCaseFieldByField(t *testing.T) {

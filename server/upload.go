@@ -316,6 +316,7 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request) {
 type uploaded struct {
 	ID        string            `json:"id"`
 	Link      string            `json:"link"`
+	URL       string            `json:"url"`
 	Case      string            `json:"case"`
 	OwnerKey  string            `json:"owner_key,omitempty"`
 	Status    string            `json:"status"`
@@ -402,7 +403,7 @@ func (s *Server) acceptUpload(w http.ResponseWriter, r *http.Request, receive fu
 		s.failAPI(w, r, err)
 		return
 	}
-	answer.OwnerKey = p.ownerKey
+	answer.OwnerKey, answer.URL = p.ownerKey, s.base(r)+answer.Link
 	w.Header().Set("Location", "/api/v1/bundles/"+b.ID)
 	body, err := json.Marshal(answer)
 	if err != nil {
@@ -499,6 +500,7 @@ func (s *Server) getBundleAPI(w http.ResponseWriter, r *http.Request) {
 		s.failAPI(w, r, err)
 		return
 	}
+	answer.URL = s.base(r) + answer.Link
 	writeJSON(w, http.StatusOK, answer)
 }
 

@@ -179,7 +179,7 @@ func (s *Server) summarise(ctx context.Context, caseID string) error {
 	sum := report.Summary(built)
 	known, _ := s.knowledge()
 	return s.store.SetCaseSummary(ctx, caseID, store.Summary{
-		Headline: sum.Headline, Verdict: string(sum.Verdict), Lowest: sum.Lowest, Highest: sum.Highest, Spark: sum.Spark,
+		Headline: sum.Headline, Verdict: string(sum.Verdict), Lowest: sum.Lowest, Highest: sum.Highest, Spark: sum.Spark, Lower: sum.Lower, Aside: sum.Aside,
 		Endings: endings(built.Report.Series), Knowledge: known.Version(),
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"strings"
 	"time"
 )
@@ -30,6 +31,10 @@ type Summary struct {
 	Headline, Verdict string
 	Lowest, Highest   int
 	Spark             []int
+	// Lower says which entries of Spark are lower bounds, empty where none is.
+	Lower []bool
+	// Aside is how many families grow and were called benign, where no other grows.
+	Aside int
 	// Endings are how families ended that are not stable; a Case that is read has none.
 	Endings []Ending
 	// Knowledge is the version of the catalogue that it was made with.
@@ -89,7 +94,7 @@ func (s *Store) Case(ctx context.Context, id string) (c Case, err error) {
 
 const caseColumns = `
 SELECT c.id, c.title, c.sample, c.created_at, c.updated_at,
-       c.headline, c.verdict, c.lowest, c.highest, c.spark,
+       c.headline, c.verdict, c.lowest, c.highest, c.spark, c.lower, c.aside,
        (SELECT count(*) FROM bundle b WHERE b.case_seq = c.seq),
        (SELECT count(DISTINCT v.id) FROM visible_snapshot v WHERE v.case_seq = c.seq),
        coalesce((SELECT f.value FROM case_field f WHERE f.case_seq = c.seq AND f.field = 'ticket'), ''),
@@ -101,14 +106,14 @@ WHERE c.id = ?`
 
 func scanCase(rows *sql.Rows) (c Case, err error) {
 	var created, updated int64
-	var spark string
+	var spark, lower string
 	err = rows.Scan(&c.ID, &c.Title, &c.Sample, &created, &updated,
-		&c.Headline, &c.Verdict, &c.Lowest, &c.Highest, &spark, &c.Bundles, &c.Snapshots, &c.Ticket, &c.Archived)
+		&c.Headline, &c.Verdict, &c.Lowest, &c.Highest, &spark, &lower, &c.Aside, &c.Bundles, &c.Snapshots, &c.Ticket, &c.Archived)
 	if err != nil {
 		return c, err
 	}
 	c.Created, c.Updated = fromMicros(created), fromMicros(updated)
-	return c, json.Unmarshal([]byte(spark), &c.Spark)
+	return c, errors.Join(json.Unmarshal([]byte(spark), &c.Spark), json.Unmarshal([]byte(lower), &c.Lower))
 }
 
 // CaseQuery chooses cases; its zero value is all that are not archived. Words match
@@ -170,12 +175,13 @@ UPDATE cases SET title = ?, updated_at = ? WHERE id = ?`
 // update of the case.
 func (s *Store) SetCaseSummary(ctx context.Context, id string, sum Summary) error {
 	spark, err := json.Marshal(append([]int{}, sum.Spark...))
-	if err != nil {
+	lower, lowerErr := json.Marshal(append([]bool{}, sum.Lower...))
+	if err = errors.Join(err, lowerErr); err != nil {
 		return err
 	}
 	return s.write(ctx, "keeping a case's summary", func(tx *sql.Tx) error {
 		result, err := tx.ExecContext(ctx, setCaseSummarySQL,
-			sum.Headline, sum.Verdict, sum.Lowest, sum.Highest, string(spark), sum.Knowledge, id)
+			sum.Headline, sum.Verdict, sum.Lowest, sum.Highest, string(spark), string(lower), sum.Aside, sum.Knowledge, id)
 		if err := affected(result, err, notFound("case", id)); err != nil {
 			return err
 		}
@@ -233,7 +239,7 @@ ORDER BY c.created_at DESC, c.seq DESC, e.process
 LIMIT ?3`
 
 const setCaseSummarySQL = `
-UPDATE cases SET headline = ?, verdict = ?, lowest = ?, highest = ?, spark = ?, knowledge = ?, summarised = 1
+UPDATE cases SET headline = ?, verdict = ?, lowest = ?, highest = ?, spark = ?, lower = ?, aside = ?, knowledge = ?, summarised = 1
 WHERE id = ?`
 
 // CasesToSummarise are the cases whose results or edits are newer than their summary:

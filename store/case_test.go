@@ -72,7 +72,7 @@ func TestRenamingChangesTitleAndTime(t *testing.T) {
 func TestTheSummaryIsCached(t *testing.T) {
 	f := open(t)
 	c := f.newCase("a")
-	want := Summary{Headline: "+412 goroutines", Verdict: string(analysis.Leaking), Lowest: 88, Highest: 500, Spark: []int{88, 91, 500}}
+	want := Summary{Headline: "+412 goroutines", Verdict: string(analysis.Leaking), Lowest: 88, Highest: 500, Spark: []int{88, 91, 500}, Lower: []bool{false, true, false}, Aside: 2}
 	f.ok(f.SetCaseSummary(f.ctx, c.ID, want))
 	cases, _, err := f.Cases(f.ctx, CaseQuery{Limit: 10})
 	f.ok(err)
@@ -150,7 +150,7 @@ func TestDeletingACaseLeavesOtherCasesWhole(t *testing.T) {
 	if len(list) != 1 {
 		t.Errorf("%d blobs are left, want the shared one", len(list))
 	}
-	found, err := f.SearchFunctions(f.ctx, "only.in.a", 10)
+	found, err := f.SearchFunctions(f.ctx, "only.in.a", 10, 0)
 	f.ok(err)
 	if len(found.Families) != 0 {
 		t.Errorf("search still finds %v", found.Families)

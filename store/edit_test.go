@@ -118,6 +118,7 @@ func TestADatabaseOfTheFirstVersionTakesEdits(t *testing.T) {
 		DROP TRIGGER family_bundle_insert; DROP TRIGGER family_bundle_delete; DROP TABLE family_bundle;
 		DROP TABLE bundle_kind; DROP TABLE ending; DROP TABLE triage; DROP TABLE benign; DROP TABLE case_field;
 		DROP INDEX cases_to_summarise; ALTER TABLE cases DROP COLUMN summarised; ALTER TABLE cases DROP COLUMN knowledge;
+		ALTER TABLE cases DROP COLUMN lower; ALTER TABLE cases DROP COLUMN aside;
 		PRAGMA user_version = 1`)
 	f.ok(err)
 	f.crash()

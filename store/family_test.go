@@ -90,7 +90,7 @@ func TestSearchFindsFamiliesThatHoldEveryWord(t *testing.T) {
 		"\x00":                       nil,
 		"\xff":                       nil,
 	} {
-		got, err := f.SearchFunctions(f.ctx, query, 10)
+		got, err := f.SearchFunctions(f.ctx, query, 10, 0)
 		if err != nil {
 			t.Errorf("%q: %v", query, err)
 			continue
@@ -108,7 +108,7 @@ func TestSearchFindsFamiliesThatHoldEveryWord(t *testing.T) {
 			t.Errorf("%q finds %d families, want %d", query, len(got.Families), len(want))
 		}
 	}
-	got, err := f.SearchFunctions(f.ctx, "prober", 10)
+	got, err := f.SearchFunctions(f.ctx, "prober", 10, 0)
 	f.ok(err)
 	wantEqual(t, []FamilyHit{{
 		Family: *r.Snapshots[0].Groups[0].Family, Cases: 1, Snapshots: 2, Highest: 15,
@@ -121,18 +121,18 @@ func TestSearchFindsCasesAndProcesses(t *testing.T) {
 	a, b := f.newCase("TICKET-77 Kubelet on node seven"), f.newCase("other kubelet")
 	f.filled(a.ID, "1", kubeletResult("2", "3"))
 	f.filled(b.ID, "2", kubeletResult("4"))
-	got, err := f.SearchFunctions(f.ctx, "ticket KUBELET", 10)
+	got, err := f.SearchFunctions(f.ctx, "ticket KUBELET", 10, 0)
 	f.ok(err)
 	if len(got.Cases) != 1 || got.Cases[0].ID != a.ID || got.Cases[0].Snapshots != 2 || len(got.Processes) != 0 {
 		t.Errorf("got %+v", got)
 	}
-	got, err = f.SearchFunctions(f.ctx, "kubelet", 10)
+	got, err = f.SearchFunctions(f.ctx, "kubelet", 10, 0)
 	f.ok(err)
 	if len(got.Cases) != 2 || got.Cases[0].ID != b.ID {
 		t.Errorf("got %+v, want both cases, the newest first", got.Cases)
 	}
 	wantEqual(t, []ProcessHit{{Host: "node-a", Name: "kubelet", Cases: 2, Snapshots: 3}}, got.Processes)
-	got, err = f.SearchFunctions(f.ctx, "node-a kube", 10)
+	got, err = f.SearchFunctions(f.ctx, "node-a kube", 10, 0)
 	f.ok(err)
 	if len(got.Processes) != 1 {
 		t.Errorf("got %+v", got.Processes)
@@ -147,7 +147,7 @@ func TestSearchStopsAtTheLimitWithTheLatestFirst(t *testing.T) {
 		snap.Groups = []analysis.Group{{Family: &analysis.Family{Fingerprint: fmt.Sprint("g1:", i), Kind: analysis.KindGoroutine, Title: "t", Loose: []string{"shared.Func"}}, Count: i}}
 		f.filled(c.ID, fmt.Sprint(i), Result{Snapshots: []analysis.Snapshot{snap}})
 	}
-	got, err := f.SearchFunctions(f.ctx, "shared.func", 2)
+	got, err := f.SearchFunctions(f.ctx, "shared.func", 2, 0)
 	f.ok(err)
 	if len(got.Families) != 2 || got.Families[0].Family.Fingerprint != "g1:4" || got.Families[1].Family.Fingerprint != "g1:3" {
 		t.Errorf("got %+v", got.Families)
@@ -158,7 +158,7 @@ func TestSearchStopsAtTheLimitWithTheLatestFirst(t *testing.T) {
 func TestSearchOfLongWordsUsesTheTextIndex(t *testing.T) {
 	f := open(t)
 	plan := []string{}
-	rows, err := f.reader.QueryContext(f.ctx, `EXPLAIN QUERY PLAN `+searchFamiliesSQL, `["prober"]`, 10)
+	rows, err := f.reader.QueryContext(f.ctx, `EXPLAIN QUERY PLAN `+searchFamiliesSQL, `["prober"]`, 10, 0)
 	f.ok(err)
 	defer rows.Close()
 	for rows.Next() {
@@ -237,7 +237,7 @@ func TestLettersOfEveryScriptAreFoundWithoutRegardToCase(t *testing.T) {
 	for query, want := range map[string][3]int{
 		"Ärger": {0, 1, 0}, "änderung ä": {0, 1, 0}, "ü": {1, 0, 1}, "Ö": {1, 0, 1}, "PRÜFER": {1, 0, 0}, "überwacher KNOTEN-Ö": {0, 0, 1},
 	} {
-		got, err := f.SearchFunctions(f.ctx, query, 10)
+		got, err := f.SearchFunctions(f.ctx, query, 10, 0)
 		f.ok(err)
 		if n := [3]int{len(got.Families), len(got.Cases), len(got.Processes)}; n != want {
 			t.Errorf("%q finds %d families, cases and processes, want %d", query, n, want)

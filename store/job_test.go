@@ -185,7 +185,7 @@ func (f *fixture) wantUnseen(caseID, snapshotID string) {
 		f.t.Errorf("FamilySightings: %v, %v", seen, err)
 	}
 	for _, query := range []string{"prober", "kubelet", "in"} {
-		found, err := f.SearchFunctions(f.ctx, query, 10)
+		found, err := f.SearchFunctions(f.ctx, query, 10, 0)
 		if err != nil || len(found.Families)+len(found.Processes) > 0 {
 			f.t.Errorf("SearchFunctions(%q): %+v, %v", query, found, err)
 		}

@@ -46,7 +46,9 @@ type ProcessHit struct {
 // recently seen first, and the cases (by title or ticket) and processes named so, up to limit of each. Words are separated by blanks,
 // match anywhere in a name and without regard to case; "*" and "(" are letters
 // like any other: "prober.(*worker).run" is one word.
-func (s *Store) SearchFunctions(ctx context.Context, query string, limit int) (out SearchResult, err error) {
+//
+// offset leaves out as many of the first of each.
+func (s *Store) SearchFunctions(ctx context.Context, query string, limit, offset int) (out SearchResult, err error) {
 	words := queryWords(query)
 	if len(words) == 0 || limit <= 0 {
 		return out, nil
@@ -56,13 +58,13 @@ func (s *Store) SearchFunctions(ctx context.Context, query string, limit int) (o
 		return out, err
 	}
 	err = s.read(ctx, "searching", func(tx *sql.Tx) error {
-		if out.Families, err = searchFamilies(ctx, tx, string(list), limit); err != nil {
+		if out.Families, err = searchFamilies(ctx, tx, string(list), limit, max(offset, 0)); err != nil {
 			return err
 		}
-		if out.Cases, err = collect(ctx, tx, scanCase, searchCasesSQL, string(list), limit); err != nil {
+		if out.Cases, err = collect(ctx, tx, scanCase, searchCasesSQL, string(list), limit, max(offset, 0)); err != nil {
 			return err
 		}
-		out.Processes, err = collect(ctx, tx, scanProcess, searchProcessesSQL, string(list), limit)
+		out.Processes, err = collect(ctx, tx, scanProcess, searchProcessesSQL, string(list), limit, max(offset, 0))
 		return err
 	})
 	return out, err
@@ -130,9 +132,9 @@ CROSS JOIN family_bundle fb ON fb.family_seq = f.seq
 JOIN bundle b ON b.seq = fb.bundle_seq AND b.generation = fb.generation
 GROUP BY f.fingerprint
 ORDER BY max(fb.last_seen) IS NULL, max(fb.last_seen) DESC, max(fb.highest) DESC, f.fingerprint
-LIMIT ?2`
+LIMIT ?2 OFFSET ?3`
 
-func searchFamilies(ctx context.Context, tx *sql.Tx, words string, limit int) ([]FamilyHit, error) {
+func searchFamilies(ctx context.Context, tx *sql.Tx, words string, limit, offset int) ([]FamilyHit, error) {
 	type row struct {
 		seq int64
 		hit FamilyHit
@@ -142,7 +144,7 @@ func searchFamilies(ctx context.Context, tx *sql.Tx, words string, limit int) ([
 		err = rows.Scan(&r.seq, &r.hit.Cases, &r.hit.Snapshots, &r.hit.Highest, &seen)
 		r.hit.LastSeen = timeOrZero(seen)
 		return r, err
-	}, searchFamiliesSQL, words, limit)
+	}, searchFamiliesSQL, words, limit, offset)
 	if err != nil {
 		return nil, err
 	}
@@ -170,7 +172,7 @@ WHERE NOT EXISTS (
         WHERE f.case_seq = c.seq AND f.field = 'ticket' AND instr(unicode_lower(f.value), word.value) > 0)
 )
 ORDER BY c.created_at DESC, c.seq DESC
-LIMIT ?2`
+LIMIT ?2 OFFSET ?3`
 
 const searchProcessesSQL = `
 SELECT v.host, v.process, count(DISTINCT v.case_seq), count(DISTINCT v.id)
@@ -181,7 +183,7 @@ WHERE NOT EXISTS (
 )
 GROUP BY v.host, v.process
 ORDER BY count(DISTINCT v.case_seq) DESC, v.process, v.host
-LIMIT ?2`
+LIMIT ?2 OFFSET ?3`
 
 func scanProcess(rows *sql.Rows) (p ProcessHit, err error) {
 	return p, rows.Scan(&p.Host, &p.Name, &p.Cases, &p.Snapshots)

@@ -1,10 +1,8 @@
 package redact
 
 import (
-	"maps"
 	"regexp"
 	"slices"
-	"sort"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -255,28 +253,65 @@ func (r *Redactor) knownNames(s string) string {
 	if r.named == nil {
 		r.named = compile(r.known)
 	}
+	low := lower(s)
 	var b strings.Builder
 	done := 0
-	for at := 0; at < len(s); {
-		m := r.named.FindStringIndex(s[at:])
-		if m == nil {
-			break
-		}
-		from := at + m[0]
+	for at := 0; at+shortest <= len(low.text); at++ {
 		// The longest name may be a part of a longer word, and a shorter one that begins
 		// there the whole of it.
-		at = from + 1
-		for to := at + m[1] - m[0] - 1; to >= from+shortest; to-- {
-			name := strings.ToLower(s[from:to])
-			if rule, ok := r.known[name]; ok && stands(s, from, to, rule, name) {
-				b.WriteString(s[done:from])
-				b.WriteString(r.name(rule, words[rule], name))
-				done, at = to, to
-				break
+		for _, n := range r.named.lengths(low.text[at:]) {
+			if at+n > len(low.text) {
+				continue
 			}
+			name := low.text[at : at+n]
+			rule, ok := r.known[name]
+			from, to := low.place(at), low.place(at+n)
+			if !ok || from < 0 || to < from+shortest || !stands(s, from, to, rule, name) {
+				continue
+			}
+			b.WriteString(s[done:from])
+			b.WriteString(r.name(rule, words[rule], name))
+			done, at = to, at+n-1
+			break
 		}
 	}
 	return b.String() + s[done:]
+}
+
+// lowered is a text in lower case.
+type lowered struct {
+	text string
+	// places are where the letters of the text begin in the original, -1 inside of
+	// letters; nil where both have the same places.
+	places []int
+}
+
+// lower writes s as strings.ToLower does, and keeps what came from where: letters may
+// be of another length then.
+func lower(s string) lowered {
+	ascii := true
+	for i := range len(s) {
+		ascii = ascii && s[i] < utf8.RuneSelf
+	}
+	if ascii {
+		return lowered{text: strings.ToLower(s)}
+	}
+	text, places := make([]byte, 0, len(s)), make([]int, 0, len(s)+1)
+	for i, c := range s {
+		text = utf8.AppendRune(text, unicode.ToLower(c))
+		for places = append(places, i); len(places) < len(text); {
+			places = append(places, -1)
+		}
+	}
+	return lowered{string(text), append(places, len(s))}
+}
+
+// place is where a byte of the text stands in the original, -1 inside of a letter.
+func (l lowered) place(i int) int {
+	if l.places == nil {
+		return i
+	}
+	return l.places[i]
 }
 
 // stands reports a name that stands by itself in s and is no ordinary word.
@@ -309,17 +344,38 @@ func inPath(s string, from, to int) bool {
 
 func alphanumeric(c rune) bool { return unicode.IsLetter(c) || unicode.IsDigit(c) }
 
-// compile makes one pattern of all names, the longest first, so that node-10 is not
-// taken for node-1.
-func compile(known map[string]Rule) *regexp.Regexp {
-	names := slices.Collect(maps.Keys(known))
-	sort.Slice(names, func(i, j int) bool {
-		return len(names[i]) > len(names[j]) || len(names[i]) == len(names[j]) && names[i] < names[j]
-	})
-	for i, n := range names {
-		names[i] = regexp.QuoteMeta(n)
+// heads says which names may begin with some bytes: a text is looked at once, however
+// many names there are.
+type heads struct {
+	// pairs has the first two bytes of every name, by gives the lengths of the names
+	// that begin with three bytes, the longest first, so that node-10 is not taken for
+	// node-1.
+	pairs [1 << 16]bool
+	by    map[[shortest]byte][]int
+}
+
+// lengths are those of the names that begin as a text does, of three bytes at least.
+func (h *heads) lengths(text string) []int {
+	if !h.pairs[int(text[0])<<8|int(text[1])] {
+		return nil
 	}
-	return regexp.MustCompile(`(?i)` + strings.Join(names, "|"))
+	return h.by[[shortest]byte([]byte(text[:shortest]))]
+}
+
+// compile sorts the names by their first bytes.
+func compile(known map[string]Rule) *heads {
+	h := &heads{by: map[[shortest]byte][]int{}}
+	for n := range known {
+		h.pairs[int(n[0])<<8|int(n[1])] = true
+		head := [shortest]byte([]byte(n[:shortest]))
+		if !slices.Contains(h.by[head], len(n)) {
+			h.by[head] = append(h.by[head], len(n))
+		}
+	}
+	for _, lengths := range h.by {
+		slices.SortFunc(lengths, func(a, b int) int { return b - a })
+	}
+	return h
 }
 
 // made is a pseudonym as name writes them.

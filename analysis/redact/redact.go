@@ -6,6 +6,7 @@ package redact
 
 import (
 	"fmt"
+	"maps"
 	"net/netip"
 	"reflect"
 	"regexp"
@@ -52,7 +53,7 @@ type Redactor struct {
 	known map[string]Rule
 	// public are words that are no secret: those of programs and functions.
 	public map[string]bool
-	named  *regexp.Regexp
+	named  *heads
 	names  map[Rule]map[string]string
 	places map[Rule]int
 }
@@ -174,7 +175,34 @@ func (r *Redactor) name(rule Rule, word, value string) string {
 
 // Value replaces secrets in every string of what v points to, and in the keys of its
 // maps. A string of a type of its own is one of a few words and stays.
-func (r *Redactor) Value(v any) { walk(reflect.ValueOf(v), r.Text) }
+func (r *Redactor) Value(v any) {
+	type replaced struct {
+		text string
+		// places are those of the string alone, by rule.
+		places map[Rule]int
+	}
+	have := map[string]replaced{}
+	walk(reflect.ValueOf(v), func(s string) string {
+		if x, ok := have[s]; ok {
+			for rule, n := range x.places {
+				r.places[rule] += n
+			}
+			return x.text
+		}
+		before := maps.Clone(r.places)
+		x := replaced{text: r.Text(s)}
+		for rule, n := range r.places {
+			if n -= before[rule]; n > 0 {
+				if x.places == nil {
+					x.places = map[Rule]int{}
+				}
+				x.places[rule] = n
+			}
+		}
+		have[s] = x
+		return x.text
+	})
+}
 
 var plain = reflect.TypeFor[string]()
 

@@ -41,6 +41,8 @@ type Line struct {
 	Mixed []string
 	// Known is what the catalogue says of each family, by fingerprint.
 	Known map[string]knowledge.Result
+	// Said is what people said of families, by fingerprint.
+	Said map[string]analysis.Triage
 	// weighed are the families whose verdict the catalogue changed.
 	weighed   map[string]bool
 	catalogue *knowledge.Catalogue
@@ -82,7 +84,7 @@ func Build(snapshots []analysis.Snapshot, problems []analysis.Problem, o Options
 	versions(lines, c.Report.Series)
 	c.Report.Knowledge = used(o.Knowledge, c.Report.Series)
 	for i := range c.Report.Series {
-		triage(&c.Report.Series[i], o.Triage)
+		triage(&c.Lines[i], &c.Report.Series[i], o.Triage)
 	}
 	if c.Report.Snapshots == nil {
 		c.Report.Snapshots = []Snapshot{}
@@ -454,6 +456,14 @@ func (l *Line) quiet() string {
 		return "No growing family found (" + visible.Text() + ")."
 	}
 	return sentence(l.nothing())
+}
+
+// nothingElse is quiet where what grows was set aside.
+func (l *Line) nothingElse() string {
+	if visible, ok := l.Trend.SmallestVisible(); ok && len(l.Snapshots) > 1 {
+		return "Nothing else grows (" + visible.Text() + ")."
+	}
+	return l.quiet()
 }
 
 // nothing says why a series with several snapshots tells nothing about growth.

@@ -37,6 +37,8 @@ type ComparisonRow struct {
 	Survived    *int             `json:"survived"`
 	OldestWait  *int             `json:"oldest_wait_minutes"`
 	Verdict     analysis.Verdict `json:"verdict"`
+	// Triage is what a person said about the family, nil where nobody did.
+	Triage *analysis.Triage `json:"triage,omitempty"`
 }
 
 // NewComparison is a comparison in the words of the series that B belongs to.
@@ -48,7 +50,7 @@ func NewComparison(result diff.Result, line *Line) Comparison {
 	for _, d := range result.Rows {
 		r := ComparisonRow{
 			Fingerprint: d.Family.Fingerprint, Kind: d.Family.Kind, Title: line.Titles[d.Family.Fingerprint], Section: string(d.Section),
-			A: d.A, B: d.B, Delta: d.Delta, Verdict: line.Judged[d.Family.Fingerprint].Verdict,
+			A: d.A, B: d.B, Delta: d.Delta, Verdict: line.Judged[d.Family.Fingerprint].Verdict, Triage: line.said(d.Family.Fingerprint),
 		}
 		if r.Title == "" {
 			r.Title = d.Family.Title

@@ -14,6 +14,8 @@ type SnapshotFamily struct {
 	Members     int            `json:"members"`
 	States      map[string]int `json:"states"`
 	OldestWait  *int           `json:"oldest_wait_minutes"`
+	// Triage is what a person said about the family, nil where nobody did.
+	Triage *analysis.Triage `json:"triage,omitempty"`
 }
 
 // SnapshotFamilies are the families of one snapshot of the series, the largest first.
@@ -24,7 +26,7 @@ func (l *Line) SnapshotFamilies(s *analysis.Snapshot) []SnapshotFamily {
 		if g.Family == nil {
 			continue
 		}
-		f := SnapshotFamily{Fingerprint: g.Family.Fingerprint, Kind: g.Family.Kind, Title: l.Titles[g.Family.Fingerprint], Members: g.Count, States: g.States}
+		f := SnapshotFamily{Fingerprint: g.Family.Fingerprint, Kind: g.Family.Kind, Title: l.Titles[g.Family.Fingerprint], Members: g.Count, States: g.States, Triage: l.said(g.Family.Fingerprint)}
 		if f.Title == "" {
 			f.Title = g.Family.Title
 		}

@@ -85,7 +85,7 @@ type Series struct {
 	// Healthy counts what the last snapshot holds of normal stacks.
 	Healthy *Healthy `json:"healthy,omitempty"`
 	// Quiet says in words how small a growth would have been seen where no family
-	// grows; empty otherwise.
+	// grows, or none but those that a person called benign; empty otherwise.
 	Quiet string `json:"quiet,omitempty"`
 }
 

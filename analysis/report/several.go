@@ -39,6 +39,8 @@ type SeveralRow struct {
 	Counts      []*int           `json:"counts"`
 	Delta       *int             `json:"delta"`
 	Verdict     analysis.Verdict `json:"verdict"`
+	// Triage is what a person said about the family, nil where nobody did.
+	Triage *analysis.Triage `json:"triage,omitempty"`
 }
 
 // NewSeveral is a comparison of any number of snapshots in the words of one series,
@@ -50,7 +52,7 @@ func NewSeveral(rows []diff.Course, line *Line) Several {
 		f := course.Family
 		row := SeveralRow{
 			Fingerprint: f.Fingerprint, Kind: f.Kind, Title: line.Titles[f.Fingerprint], Section: string(course.Section),
-			Counts: course.Counts, Verdict: line.Judged[f.Fingerprint].Verdict,
+			Counts: course.Counts, Verdict: line.Judged[f.Fingerprint].Verdict, Triage: line.said(f.Fingerprint),
 		}
 		if row.Title == "" {
 			row.Title = f.Title

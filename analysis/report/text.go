@@ -76,7 +76,7 @@ func seriesHeadline(l Line, s *Series) string {
 	name := plainProcess(&l)
 	kind, counts := leadingKind(l)
 	if len(l.Snapshots) == 1 {
-		return fmt.Sprintf("%s: %s in one snapshot.", name, totalsInWords(l.Snapshots[0].Totals))
+		return fmt.Sprintf("%s: %s in one snapshot.", name, totalsInWords(l.Snapshots[0]))
 	}
 	grows := 0
 	worst := analysis.Stable
@@ -92,7 +92,15 @@ func seriesHeadline(l Line, s *Series) string {
 		return fmt.Sprintf("%s: %d snapshots.", name, len(l.Snapshots))
 	}
 	text := fmt.Sprintf("%s: %s %s", name, l.rises(counts, kind), kindWord(kind))
-	if _, compared := l.Trend.SmallestVisible(); grows == 0 && !compared {
+	_, compared := l.Trend.SmallestVisible()
+	if aside, _ := s.setAside(); grows == 0 && len(aside) > 0 {
+		text += "; " + plural(len(aside), "family grows and was", "families grow and were") + " set aside as benign by a person"
+		if compared {
+			text += ", nothing else grows"
+		}
+		return text + "."
+	}
+	if grows == 0 && !compared {
 		return fmt.Sprintf("%s: %s.", name, l.nothing())
 	}
 	if grows == 0 {
@@ -151,10 +159,12 @@ func leadingKind(l Line) (analysis.Kind, []*int) {
 
 func kindWord(k analysis.Kind) string { return strings.TrimPrefix(Many(k, 2), "2 ") }
 
-func totalsInWords(t analysis.Totals) string {
+func totalsInWords(s *analysis.Snapshot) string {
 	var words []string
 	for _, k := range analysis.Kinds() {
-		if n := t.Of(k); n != nil {
+		if n := s.Totals.Of(k); n != nil && s.Bounded(k) {
+			words = append(words, "≥ "+Many(k, *n))
+		} else if n != nil {
 			words = append(words, Many(k, *n))
 		}
 	}
@@ -578,8 +588,12 @@ type CaseSummary struct {
 	Headline        string
 	Verdict         analysis.Verdict
 	Lowest, Highest int
-	// Spark are the totals of the leading kind of the first series, in order.
+	// Spark are the totals of the leading kind of the first series, in order; Lower
+	// says which of them are lower bounds. Lowest and Highest are of all of them.
 	Spark []int
+	Lower []bool
+	// Aside is how many families grow and were called benign, where no other grows.
+	Aside int
 }
 
 // Summary sums up a case for a list.
@@ -591,6 +605,11 @@ func Summary(c Case) CaseSummary {
 				s.Verdict = f.accused()
 			}
 		}
+		aside, _ := c.Report.Series[i].setAside()
+		s.Aside += len(aside)
+	}
+	if rising(s.Verdict) {
+		s.Aside = 0
 	}
 	// New and gone families are everyday; a list speaks of what grows.
 	if r := s.Verdict.Rank(); r > analysis.Scaling.Rank() && r < analysis.TooFewPoints.Rank() {
@@ -599,8 +618,8 @@ func Summary(c Case) CaseSummary {
 	if len(c.Lines) == 0 {
 		return s
 	}
-	_, counts := leadingKind(c.Lines[0])
-	for _, n := range counts {
+	kind, counts := leadingKind(c.Lines[0])
+	for i, n := range counts {
 		if n == nil {
 			continue
 		}
@@ -608,7 +627,10 @@ func Summary(c Case) CaseSummary {
 			s.Lowest = *n
 		}
 		s.Highest = max(s.Highest, *n)
-		s.Spark = append(s.Spark, *n)
+		s.Spark, s.Lower = append(s.Spark, *n), append(s.Lower, c.Lines[0].Snapshots[i].Bounded(kind))
+	}
+	if !slices.Contains(s.Lower, true) {
+		s.Lower = nil
 	}
 	return s
 }

@@ -14,6 +14,56 @@ func (f *Family) Benign() bool {
 	return f.Triage != nil && f.Triage.State == analysis.Benign
 }
 
+// setAside are the families that grow by the figures and that a person called benign, and
+// open says whether any other grows.
+func (s *Series) setAside() (aside []*Family, open bool) {
+	for i := range s.Families {
+		switch f := &s.Families[i]; {
+		case !rising(f.Verdict):
+		case f.Benign():
+			aside = append(aside, f)
+		default:
+			open = true
+		}
+	}
+	return aside, open
+}
+
+// said is what people said of a family of the series, nil for nothing.
+func (l *Line) said(fingerprint string) *analysis.Triage {
+	mark, ok := l.Said[fingerprint]
+	if !ok {
+		return nil
+	}
+	return &mark
+}
+
+// mostReasons bounds the reasons that are told of what was set aside.
+const mostReasons = 3
+
+// asideWords says what grows and was set aside, and why: "2 families grow and were set
+// aside as benign by a person: “one per pod”."
+func asideWords(aside []*Family, single bool) string {
+	text := plural(len(aside), "family grows and was", "families grow and were")
+	if single {
+		text = plural(len(aside), "family looks like a leak by the ages of its members and was", "families look like leaks by the ages of their members and were")
+	}
+	text += " set aside as benign by a person"
+	var reasons []string
+	for _, f := range aside {
+		if reason := "“" + f.Triage.Note + "”"; f.Triage.Note != "" && !slices.Contains(reasons, reason) {
+			reasons = append(reasons, reason)
+		}
+	}
+	if more := len(reasons) - mostReasons; more > 0 {
+		reasons = append(reasons[:mostReasons], plural(more, "more reason", "more reasons"))
+	}
+	if len(reasons) > 0 {
+		text += ": " + strings.Join(reasons, ", ")
+	}
+	return text + "."
+}
+
 // accused is the verdict that headlines and lists speak of.
 func (f *Family) accused() analysis.Verdict {
 	if f.Benign() {
@@ -27,13 +77,14 @@ type Sorted struct{ Process, Fingerprint string }
 
 // triage writes what people said beside the families, sets findings aside all of whose
 // families are benign, and tells those that somebody suspects although no rule does.
-func triage(s *Series, said map[Sorted]analysis.Triage) {
+func triage(l *Line, s *Series, said map[Sorted]analysis.Triage) {
+	l.Said = map[string]analysis.Triage{}
 	byPrint := map[string]*Family{}
 	for i := range s.Families {
 		f := &s.Families[i]
 		byPrint[f.Fingerprint] = f
 		if mark, ok := said[Sorted{s.Process, f.Fingerprint}]; ok && !mark.Empty() {
-			f.Triage = &mark
+			f.Triage, l.Said[f.Fingerprint] = &mark, mark
 		}
 	}
 	told := map[string]bool{}
@@ -62,6 +113,9 @@ func triage(s *Series, said map[Sorted]analysis.Triage) {
 	s.Findings = append([]Finding{}, slices.Insert(kept, at, suspected...)...)
 	for i := range s.Findings {
 		s.Findings[i].Rank = i + 1
+	}
+	if aside, open := s.setAside(); len(aside) > 0 && !open {
+		s.Quiet = asideWords(aside, len(s.Snapshots) == 1) + " " + l.nothingElse()
 	}
 }
 

@@ -32,8 +32,8 @@
   document.addEventListener('keydown', function (e) {
     if (e.defaultPrevented || e.ctrlKey || e.metaKey || e.altKey || e.key.length !== 1 || field(e.target)) return;
     if (dialog && dialog.open) return;
-    if (e.key === '?') { list(); e.preventDefault(); return; }
     if (off()) return;
+    if (e.key === '?') { list(); e.preventDefault(); return; }
     var now = Date.now();
     var keys = typed && now - last < 1200 ? typed + ' ' + e.key : e.key;
     var el = find(keys) || find(e.key);
@@ -43,7 +43,9 @@
     e.preventDefault();
     if (field(el)) { el.focus(); if (el.select) el.select(); } else el.click();
   });
-  if (dialog) document.getElementById('keys-on').addEventListener('change', function (e) {
+  if (!dialog) return;
+  document.getElementById('keys-open').addEventListener('click', list);
+  document.getElementById('keys-on').addEventListener('change', function (e) {
     try { localStorage.setItem('leakdiff.keys', e.target.checked ? 'on' : 'off'); } catch (err) { /* private mode */ }
   });
 })();

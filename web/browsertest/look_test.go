@@ -79,6 +79,7 @@ func everyPage(t *testing.T, base string) []sight {
 	send(t, http.MethodPost, base+"/api/v1/permalinks", strings.NewReader(fmt.Sprintf(`{"case": %q, "view": %q, "redact": true, "keep": "90d", "preview": "counts"}`, up.Case, diff)), &frozen)
 	return []sight{
 		{"home", "/"},
+		{"api", "/api"},
 		{"bundle", "/bundles/" + up.ID},
 		{"case", "/cases/" + up.Case},
 		{"identity", "/cases/" + up.Case + "/identity"},

@@ -79,5 +79,13 @@ func TestEverythingOfAPageIsFoundByItsWords(t *testing.T) {
 		if ask[bool](t, tb, `!!document.querySelector('dialog[open]') || !!document.activeElement.closest('tr, .finding')`) {
 			t.Error("keys act although they were switched off")
 		}
+		tb.do(t, stroke("?"))
+		if ask[bool](t, tb, `!!document.querySelector('dialog[open]')`) {
+			t.Error("the question mark acts although it is a single key")
+		}
+	})
+	t.Run("and a button at the end of the page switches them on again", func(t *testing.T) {
+		tb.do(t, chromedp.Click(chromedp.CSS("#keys-open")), see("dialog#keys[open]"), chromedp.Click(chromedp.CSS("#keys-on")), chromedp.KeyEvent(kb.Escape))
+		tb.do(t, chromedp.WaitNotPresent(chromedp.CSS("dialog#keys[open]")), stroke("?"), see("dialog#keys[open]"))
 	})
 }

@@ -106,7 +106,7 @@ func Help(v view.Help) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "</dl></section><section class=\"block\" aria-labelledby=\"upload-shell\"><header><h2 id=\"upload-shell\">Upload from a shell</h2></header><dl class=\"captures\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "</dl></section><section class=\"block\" aria-labelledby=\"upload-shell\"><header><h2 id=\"upload-shell\">Upload from a shell</h2><p><a href=\"/api\">The API</a> does the whole job in three lines.</p></header><dl class=\"captures\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -336,7 +336,7 @@ func Help(v view.Help) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 33, "</dl></section><section class=\"block\" aria-labelledby=\"help-keys\"><header><h2 id=\"help-keys\">Keys</h2></header><p><kbd>/</kbd> goes to the search box, <kbd>c</kbd> copies a page as Markdown, <kbd>C</kbd> as Jira markup or plain text, <kbd>e</kbd> takes it as a file, <kbd>y</kbd> freezes it, <kbd>j</kbd> and <kbd>k</kbd> go through rows and findings, <kbd>a</kbd>, <kbd>b</kbd> or <kbd>x</kbd> choose two snapshots and <kbd>d</kbd> compares them, <kbd>s</kbd> swaps them, <kbd>u</kbd> shows stacks in one column, <kbd>g</kbd> <kbd>u</kbd> goes to the uploads, <kbd>g</kbd> <kbd>s</kbd> to the series, <kbd>Ctrl+K</kbd> finds every command and section of a page, <kbd>?</kbd> lists the keys of a page and switches them off.</p></section>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 33, "</dl></section><section class=\"block\" aria-labelledby=\"help-keys\"><header><h2 id=\"help-keys\">Keys</h2></header><p><kbd>/</kbd> goes to the search box, <kbd>c</kbd> copies a page as Markdown, <kbd>C</kbd> as Jira markup or plain text, <kbd>e</kbd> takes it as a file, <kbd>y</kbd> freezes it, <kbd>j</kbd> and <kbd>k</kbd> go through rows and findings, <kbd>a</kbd>, <kbd>b</kbd> or <kbd>x</kbd> choose two snapshots and <kbd>d</kbd> compares them, <kbd>s</kbd> swaps them, <kbd>u</kbd> shows stacks in one column, <kbd>g</kbd> <kbd>u</kbd> goes to the uploads, <kbd>g</kbd> <kbd>s</kbd> to the series, <kbd>Ctrl+K</kbd> finds every command and section of a page, <kbd>?</kbd> lists the keys of a page and switches them off; Keys at the end of a page lists them as well and switches them on again.</p></section>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -156,7 +156,7 @@ func (b markup) diffRow(r *view.DiffRow) markup {
 	default:
 		b = b.raw(`<span class="muted">not judged</span>`)
 	}
-	return b.raw(`</td></tr>`)
+	return b.mark(r.Triage).raw(`</td></tr>`)
 }
 
 func (b markup) cell(label, class string) markup {
@@ -189,6 +189,18 @@ func (b markup) delta(n int) markup {
 func (b markup) verdict(verdict string) markup {
 	l := look(verdict)
 	return b.raw(`<span class="v `, l.class, `"><i aria-hidden="true">`, l.glyph, `</i>`).text(l.word).raw(`</span>`)
+}
+
+// marks are the signs and words of what people decide about families.
+var marks = map[string][2]string{"reviewed": {"✓", "reviewed"}, "benign": {"○", "benign"}, "suspicious": {"△", "marked suspicious"}}
+
+// mark is what somebody decided about a family.
+func (b markup) mark(state string) markup {
+	m, ok := marks[state]
+	if !ok {
+		return b
+	}
+	return b.raw(` <span class="chip"><i aria-hidden="true">`, m[0], `</i> `, m[1], `</span>`)
 }
 
 // signed prints one figure.
@@ -231,5 +243,5 @@ func (b markup) compareRow(r *view.CompareRow) markup {
 	} else {
 		b = b.raw(`<span class="muted">not judged</span>`)
 	}
-	return b.raw(`</td></tr>`)
+	return b.mark(r.Triage).raw(`</td></tr>`)
 }

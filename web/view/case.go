@@ -195,7 +195,8 @@ type CaseAside struct {
 
 // CaseMini is one small multiple.
 type CaseMini struct {
-	Process, Verdict string
+	// Triage is what a person decided about the family, empty for nothing.
+	Process, Verdict, Triage string
 	// Unit follows the process where the chart is of a unit, which Name leads:
 	// ", unit u1, 7 families, led by".
 	Unit  string
@@ -207,6 +208,8 @@ type CaseMini struct {
 // CaseFamily is one row of the table of all families.
 type CaseFamily struct {
 	Process, Kind, Verdict string
+	// Triage is what a person decided about it, empty for nothing.
+	Triage string
 	// Role is victim or possible_culprit, Each the members in one instance of a unit.
 	Role, Each string
 	Name       FamilyName
@@ -494,10 +497,26 @@ func (m *caseMaker) rising(parts, quiet []string) (string, string) {
 		parts = parts[:most]
 	}
 	lead := ""
+	if m.aside() {
+		lead = "All that grows was set aside as benign by a person."
+	}
 	if len(quiet) > 0 {
-		lead = "No growing family in " + listed(quiet, 5) + "."
+		lead = strings.TrimSpace(lead + " No growing family in " + listed(quiet, 5) + ".")
 	}
 	return strings.Join(parts, "; ") + more + ".", lead
+}
+
+// aside reports whether families grow and all that do were called benign.
+func (m *caseMaker) aside() bool {
+	some := false
+	for i := range m.in.Report.Series {
+		if f := topFamily(&m.in.Report.Series[i]); f != nil && !f.Benign() {
+			return false
+		} else if f != nil {
+			some = true
+		}
+	}
+	return some
 }
 
 // rise says how one series rose: "kubelet: 87 to 263 goroutines between t0 and
@@ -567,12 +586,19 @@ func bounds(values []*int) (first, top int) {
 	return first, top
 }
 
-// topFamily is the worst family that grows, nil where none does.
+// topFamily is the worst family that grows, one that a person called benign only where
+// no other does; nil where none does.
 func topFamily(s *report.Series) *report.Family {
 	var out *report.Family
 	for i := range s.Families {
 		f := &s.Families[i]
 		if !grows(f.Verdict) {
+			continue
+		}
+		if out != nil && out.Benign() != f.Benign() {
+			if out.Benign() {
+				out = f
+			}
 			continue
 		}
 		if out == nil || f.Verdict.Rank() < out.Verdict.Rank() || f.Verdict.Rank() == out.Verdict.Rank() && kindRank(f.Kind) < kindRank(out.Kind) {
@@ -1147,7 +1173,7 @@ func (m *caseMaker) ranked() []placedFinding {
 }
 
 func (m *caseMaker) findings(c *Case) {
-	growing, aged, all := 0, 0, 0
+	growing, aged, aside, all := 0, 0, 0, 0
 	for _, r := range m.ranked() {
 		c.Findings = append(c.Findings, m.finding(&m.in.Report.Series[r.series], r.series, r.f, len(c.Findings)+1))
 	}
@@ -1162,7 +1188,9 @@ func (m *caseMaker) findings(c *Case) {
 		all += len(s.Families)
 		for _, f := range s.Families {
 			switch {
-			case !grows(f.Verdict) || f.Benign():
+			case !grows(f.Verdict):
+			case f.Benign():
+				aside++
 			case len(s.Snapshots) < 2:
 				aged++
 			default:
@@ -1176,14 +1204,18 @@ func (m *caseMaker) findings(c *Case) {
 	case n > 0:
 		c.FindingsNote = Plural(n, "finding", "findings") + "."
 	}
-	c.Rising = risingWords(growing, aged, all, m.single())
+	c.Rising = risingWords(growing, aged, aside, all, m.single())
 }
 
 // risingWords counts what grows, and of processes with one snapshot, of which nothing
-// can be seen to grow, what the ages of the members say instead.
-func risingWords(growing, aged, all int, single bool) string {
+// can be seen to grow, what the ages of the members say instead. Those set aside are
+// told apart.
+func risingWords(growing, aged, aside, all int, single bool) string {
 	if all == 0 {
 		return ""
+	}
+	if aside > 0 {
+		return asideWords(growing, aged, aside, all, single)
 	}
 	families := Plural(int64(all), "family", "families")
 	alike := fmt.Sprintf("%d of %s %s like a leak by the ages of %s members.", aged, families, plainPlural(aged, "looks", "look"), plainPlural(aged, "its", "their"))
@@ -1196,6 +1228,22 @@ func risingWords(growing, aged, all int, single bool) string {
 		return fmt.Sprintf("%d of %s grow. ", growing, families) + alike
 	}
 	return fmt.Sprintf("%d of %s grow.", growing, families)
+}
+
+// asideWords is risingWords where a person called some of what grows benign.
+func asideWords(growing, aged, aside, all int, single bool) string {
+	grow := "grow"
+	if single {
+		grow = "look like a leak by the ages of their members"
+	}
+	text := fmt.Sprintf("%d of %s %s, ", growing+aged+aside, Plural(int64(all), "family", "families"), grow)
+	switch rest := growing + aged; {
+	case rest > 0:
+		return text + fmt.Sprintf("%d of them set aside as benign by a person.", aside)
+	case aside == 1:
+		return text + "which a person set aside as benign."
+	}
+	return text + "all of them set aside as benign by a person."
 }
 
 func (m *caseMaker) finding(s *report.Series, series int, f *report.Finding, number int) CaseFinding {
@@ -1374,7 +1422,7 @@ func (m *caseMaker) families(c *Case) {
 			c.MoreFamilies = len(list) - i
 			break
 		}
-		row := CaseFamily{Process: printable(r.s.Process), Kind: KindWord(r.f.Kind, 1), Verdict: string(r.f.Verdict), Role: r.f.Role, Name: m.name(r.s, r.f), Rise: Signed(r.f.Rise)}
+		row := CaseFamily{Process: printable(r.s.Process), Kind: KindWord(r.f.Kind, 1), Verdict: string(r.f.Verdict), Triage: markOf(r.f.Triage), Role: r.f.Role, Name: m.name(r.s, r.f), Rise: Signed(r.f.Rise)}
 		row.Counts = narrow(cells(m.spreadOut(r.s, r.f.Counts), m.spreadLower(r.s, m.lower(r.s, r.f.Kind))), m.shown)
 		var u *report.Unit
 		if r.f.Unit != nil {
@@ -1525,8 +1573,15 @@ func (c Case) Document() Document {
 			m.item(o.Process + ", " + o.About + ": " + o.Course)
 		}
 	}
-	if len(c.Findings) > 0 {
+	told := len(c.Findings) == 0 && len(c.SetAside) > 0
+	if len(c.Findings) > 0 || told {
 		m.heading(2, "Findings")
+	}
+	if told {
+		m.paragraph(c.Rising)
+		for _, q := range c.Quiet {
+			m.paragraph(q)
+		}
 	}
 	for _, f := range c.Findings {
 		m.heading(3, f.Number+". "+f.Title+" ("+f.Verdict+", "+f.Process+")")
@@ -1554,7 +1609,9 @@ func (c Case) Document() Document {
 		m.table(1, limitHeads[:], rows)
 	}
 	for _, q := range c.Quiet {
-		m.paragraph(q)
+		if !told {
+			m.paragraph(q)
+		}
 	}
 	for _, x := range c.Context {
 		m.heading(2, x.Process+": beside the proof")

@@ -112,7 +112,9 @@ type CompareRow struct {
 	// Compared says that at least two columns are complete.
 	Compared bool
 	Verdict  string
-	Unit     string
+	// Triage is what a person decided about the family, empty for nothing.
+	Triage string
+	Unit   string
 }
 
 // PickGroup is the snapshots of one process to choose from.
@@ -484,8 +486,11 @@ func (m *compareMaker) row(r *diff.Course) CompareRow {
 		Delta: r.Delta, Compared: r.Compared, Verdict: string(m.in.Verdicts[f.Fingerprint].Verdict), Cells: make([]CompareCell, len(r.Counts)),
 	}
 	row.Name.URL = m.live(m.familyURL(r))
-	if known := m.families[f.Fingerprint]; known != nil && known.Unit != nil {
-		row.Unit = Visible(*known.Unit)
+	if known := m.families[f.Fingerprint]; known != nil {
+		row.Triage = markOf(known.Triage)
+		if known.Unit != nil {
+			row.Unit = Visible(*known.Unit)
+		}
 	}
 	for i, n := range r.Counts {
 		row.Cells[i].Text = "–"
@@ -680,7 +685,7 @@ func (c Compare) Document() Document {
 			if r.Compared {
 				delta = Signed(r.Delta)
 			}
-			rows = append(rows, cells(r.Name.Text(), r.Cells, delta, verdictWord(r.Verdict)))
+			rows = append(rows, cells(r.Name.Text(), r.Cells, delta, marked(verdictWord(r.Verdict), r.Triage)))
 		}
 		if len(rows) > 0 && s.Name != string(diff.Unchanged) {
 			m.table(1, head, rows)

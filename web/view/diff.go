@@ -164,7 +164,9 @@ type DiffUnit struct {
 	Delta          int
 	Known          bool
 	Verdict        string
-	Rows           []DiffRow
+	// Triage is what a person decided about all of its families alike.
+	Triage string
+	Rows   []DiffRow
 }
 
 // DiffRow is one family in A and B.
@@ -182,6 +184,8 @@ type DiffRow struct {
 	Unit    string
 	Wait    string
 	Verdict string
+	// Triage is what a person decided about the family, empty for nothing.
+	Triage string
 	// Fate replaces the verdict where the series lost after B what it won from A
 	// to B: "gone by t8".
 	Fate string
@@ -198,6 +202,8 @@ type DiffRow struct {
 type DiffDetail struct {
 	Lead      string
 	FamilyURL string
+	// Triage is what a person said about the family, in a sentence.
+	Triage string
 	// Why explains the key of the family, Nearest where it parts from the nearest one.
 	Why, WhyNot      string
 	HeadA, HeadB     string
@@ -1005,6 +1011,9 @@ func (m *diffMaker) row(r diff.Row, section diff.Section, i int) DiffRow {
 	if row.Unknown {
 		m.unknown(&row, r)
 	}
+	if known := m.families[f.Fingerprint]; known != nil {
+		row.Triage = markOf(known.Triage)
+	}
 	row.Name.URL = m.familyURL(f.Fingerprint)
 	if section != diff.Unchanged || row.Open {
 		row.Toggle = m.toggle(f.Fingerprint, row.Open)
@@ -1085,9 +1094,9 @@ func (m *diffMaker) fate(r diff.Row) string {
 // verdictOf is the verdict of a row in words, or its fate.
 func (r DiffRow) verdictOf() string {
 	if r.Fate != "" {
-		return r.Fate
+		return marked(r.Fate, r.Triage)
 	}
-	return verdictWord(r.Verdict)
+	return marked(verdictWord(r.Verdict), r.Triage)
 }
 
 // toggle is this page with one row opened or closed.
@@ -1130,6 +1139,9 @@ func (m *diffMaker) detail(r diff.Row, row DiffRow) *DiffDetail {
 		HeadA: m.stackHead(r.Family.Kind, r.A, r.VariantA), HeadB: m.stackHead(r.Family.Kind, r.B, r.VariantB),
 	}
 	d.Lead = m.lead(r, row)
+	if known := m.families[r.Family.Fingerprint]; known != nil && known.Triage != nil {
+		d.Triage = "Triage: " + Visible(triageSentence(*known.Triage))
+	}
 	d.Why = m.whyURL(r.Family.Fingerprint)
 	if r.A == 0 {
 		r.VariantA = m.nearest(r.Family, d)
@@ -1459,6 +1471,7 @@ func (d Diff) Document() Document {
 			if r.Detail != nil {
 				m.heading(3, r.Name.Text())
 				m.paragraph(r.Detail.Lead)
+				m.paragraph(r.Detail.Triage)
 				for _, e := range r.Detail.Evidence {
 					m.item(e.Name + ": " + e.Value)
 				}

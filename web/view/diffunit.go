@@ -36,7 +36,7 @@ func (m *diffMaker) unitsFirst(rows []diff.Row) []diff.Row {
 
 // band is the row above the families of a unit, with its figures at A and B.
 func (m *diffMaker) band(u *report.Unit) DiffUnit {
-	out := DiffUnit{ID: Visible(u.ID), Each: each(u), Verdict: string(u.Verdict)}
+	out := DiffUnit{ID: Visible(u.ID), Each: each(u), Verdict: string(u.Verdict), Triage: unitMark(&m.in.Series, u)}
 	counts, _, _ := told(u)
 	a, b := m.bandFigure(counts, m.in.Result.A), m.bandFigure(counts, m.in.Result.B)
 	out.A, out.SignA, out.B, out.SignB = a.Text, a.Sign, b.Text, b.Sign

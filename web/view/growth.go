@@ -40,8 +40,9 @@ type CaseShare struct {
 type CaseUnit struct {
 	Anchor, ID, Process, Each string
 	Counts                    []string
-	Rise, Verdict             string
-	Families                  []CaseFamily
+	// Triage is what a person decided about all of its families alike.
+	Rise, Verdict, Triage string
+	Families              []CaseFamily
 }
 
 // CaseLimit is one limit of a process.
@@ -418,7 +419,7 @@ func (m *caseMaker) small(s *report.Series, series int, title string, values []*
 
 func (m *caseMaker) mini(s *report.Series, series int, f *report.Family) CaseMini {
 	name := m.name(s, f)
-	out := CaseMini{Process: printable(s.Process), Verdict: string(f.Verdict), Name: name, Chart: m.small(s, series, name.Text(), f.Counts), Note: KindWord(f.Kind, 2)}
+	out := CaseMini{Process: printable(s.Process), Verdict: string(f.Verdict), Triage: markOf(f.Triage), Name: name, Chart: m.small(s, series, name.Text(), f.Counts), Note: KindWord(f.Kind, 2)}
 	out.Chart.Lower = m.lower(s, f.Kind)
 	out.Chart.Onset = spanOf(f.Onset, func(id string) int { return slices.Index(s.Snapshots, id) })
 	if f.RecoveredAt != nil {
@@ -439,7 +440,7 @@ func (m *caseMaker) beganWords(s *report.Series, onset *chart.Span) string {
 }
 
 func (m *caseMaker) unitMini(s *report.Series, series int, u *report.Unit) CaseMini {
-	out := CaseMini{Process: printable(s.Process), Verdict: string(u.Verdict), Unit: ", unit " + Visible(u.ID), Note: each(u)}
+	out := CaseMini{Process: printable(s.Process), Verdict: string(u.Verdict), Triage: unitMark(s, u), Unit: ", unit " + Visible(u.ID), Note: each(u)}
 	counts, _, nouns := told(u)
 	if u.Each == "" {
 		out.Note = "members of " + Plural(int64(len(u.Ratio)), "family", "families")
@@ -564,7 +565,7 @@ func hours(h float64) string {
 
 // unitRows groups the families of units for the table; alone are the others.
 func (m *caseMaker) unitRow(s *report.Series, u *report.Unit, n int) CaseUnit {
-	row := CaseUnit{Anchor: fmt.Sprintf("unit-%d", n), ID: Visible(u.ID), Process: printable(s.Process), Each: each(u), Verdict: string(u.Verdict)}
+	row := CaseUnit{Anchor: fmt.Sprintf("unit-%d", n), ID: Visible(u.ID), Process: printable(s.Process), Each: each(u), Verdict: string(u.Verdict), Triage: unitMark(s, u)}
 	counts, _, _ := told(u)
 	lower := m.unitLower(s, u)
 	row.Counts = narrow(cells(m.spreadOut(s, counts), m.spreadLower(s, lower)), m.shown)

@@ -34,10 +34,14 @@ type CaseRow struct {
 	URL, Title, Sentence string
 	// Points are the totals of the series that rose most, one per snapshot.
 	Points []int
+	// Lower says which of them are lower bounds, empty where none is.
+	Lower []bool
 	// Range is "87 → 263", empty without points.
 	Range     string
 	Snapshots string
-	Verdict   string
+	// Verdict is "no evidence" where nothing was found to judge; Triage is "benign" where
+	// all that grows was set aside.
+	Verdict, Triage string
 	// Ticket, day of the upload and whether it is put away.
 	Ticket, Day string
 	Archived    bool
@@ -85,10 +89,13 @@ type Sample struct {
 type CaseSummary struct {
 	ID, Title, Sentence, Verdict string
 	Points                       []int
-	Snapshots                    int
-	Ticket                       string
-	Archived                     bool
-	Created                      time.Time
+	Lower                        []bool
+	// Aside is how many families grow and were called benign, where no other grows.
+	Aside     int
+	Snapshots int
+	Ticket    string
+	Archived  bool
+	Created   time.Time
 }
 
 // HomeInput is what the start page is made of. Total is the number of all cases that
@@ -149,7 +156,7 @@ func (h *Home) list(in HomeInput) {
 func newCaseRow(c CaseSummary) CaseRow {
 	row := CaseRow{
 		URL: "/cases/" + url.PathEscape(c.ID), Title: Visible(c.Title), Sentence: Visible(c.Sentence),
-		Points: c.Points, Snapshots: Number(int64(c.Snapshots)), Verdict: c.Verdict,
+		Points: c.Points, Lower: c.Lower, Range: rangeOf(c.Points, c.Lower), Snapshots: Number(int64(c.Snapshots)), Verdict: c.Verdict,
 		Ticket: Visible(c.Ticket), Archived: c.Archived,
 	}
 	if !c.Created.IsZero() {
@@ -161,10 +168,35 @@ func newCaseRow(c CaseSummary) CaseRow {
 	if row.Sentence == "" {
 		row.Sentence = "Nothing has been read yet."
 	}
-	if len(c.Points) > 0 {
-		row.Range = Number(int64(slices.Min(c.Points))) + " → " + Number(int64(slices.Max(c.Points)))
+	if c.Aside > 0 {
+		row.Verdict, row.Triage = "", "benign"
+	}
+	if c.Snapshots == 0 && c.Verdict != "" {
+		row.Verdict = "no evidence"
 	}
 	return row
+}
+
+// rangeOf is the lowest and the highest figure: "87 → 263", lower bounds as such.
+func rangeOf(points []int, lower []bool) string {
+	low, high := -1, -1
+	for i, n := range points {
+		whole := !isLower(lower, i)
+		if low < 0 || n < points[low] || n == points[low] && whole {
+			low = i
+		}
+		if high < 0 || n > points[high] || n == points[high] && whole {
+			high = i
+		}
+	}
+	if low < 0 {
+		return ""
+	}
+	text := func(i int) string { return atLeast(Number(int64(points[i])), isLower(lower, i)) }
+	if points[low] == points[high] {
+		return text(high)
+	}
+	return text(low) + " → " + text(high)
 }
 
 func query(s string) string { return url.QueryEscape(s) }

@@ -168,19 +168,23 @@ func TestOneSnapshotAloneDoesNotGrow(t *testing.T) {
 
 func TestRisingWordsTellGrowthFromAges(t *testing.T) {
 	for _, tt := range []struct {
-		name               string
-		growing, aged, all int
-		single             bool
-		want               string
+		name                      string
+		growing, aged, aside, all int
+		single                    bool
+		want                      string
 	}{
-		{"what grows", 2, 0, 9, false, "2 of 9\u00a0families grow."},
-		{"nobody old in one snapshot", 0, 0, 9, true, "None of 9\u00a0families looks like a leak by the ages of its members."},
-		{"several in one snapshot", 0, 2, 9, true, "2 of 9\u00a0families look like a leak by the ages of their members."},
-		{"both", 1, 1, 9, false, "1 of 9\u00a0families grow. 1 of 9\u00a0families looks like a leak by the ages of its members."},
-		{"no family", 0, 0, 0, true, ""},
+		{"what grows", 2, 0, 0, 9, false, "2 of 9\u00a0families grow."},
+		{"nobody old in one snapshot", 0, 0, 0, 9, true, "None of 9\u00a0families looks like a leak by the ages of its members."},
+		{"several in one snapshot", 0, 2, 0, 9, true, "2 of 9\u00a0families look like a leak by the ages of their members."},
+		{"what grows and is all benign", 0, 0, 2, 9, false, "2 of 9\u00a0families grow, all of them set aside as benign by a person."},
+		{"one that is", 0, 0, 1, 9, false, "1 of 9\u00a0families grow, which a person set aside as benign."},
+		{"some that are", 1, 0, 2, 9, false, "3 of 9\u00a0families grow, 2 of them set aside as benign by a person."},
+		{"some of one snapshot", 0, 1, 1, 9, true, "2 of 9\u00a0families look like a leak by the ages of their members, 1 of them set aside as benign by a person."},
+		{"both", 1, 1, 0, 9, false, "1 of 9\u00a0families grow. 1 of 9\u00a0families looks like a leak by the ages of its members."},
+		{"no family", 0, 0, 0, 0, true, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if d := cmp.Diff(tt.want, risingWords(tt.growing, tt.aged, tt.all, tt.single)); d != "" {
+			if d := cmp.Diff(tt.want, risingWords(tt.growing, tt.aged, tt.aside, tt.all, tt.single)); d != "" {
 				t.Error(d)
 			}
 		})

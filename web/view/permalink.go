@@ -41,12 +41,12 @@ type KeepOption struct {
 
 // ShareInput is what the form is made of. View is the path and query of the
 // page that is frozen. Freezes says in words what becomes part of the copy.
-// Counts and Full are the previews' sentences.
+// Counts and Full are the sentences of the previews, CountsTitle is the title beside Counts.
 type ShareInput struct {
 	Case, CaseTitle, View, Title string
 	Freezes                      []string
 	Rules                        []RedactionRule
-	Counts, Full                 string
+	CountsTitle, Counts, Full    string
 	// Markdown is the twin for tickets, as it would be frozen.
 	Markdown string
 	Now      time.Time
@@ -66,7 +66,7 @@ func NewShare(in ShareInput) Share {
 		},
 		Case: in.Case, View: in.View, Title: title, Freezes: in.Freezes, Redaction: in.Rules,
 		Previews: []Preview{
-			{Value: "counts", Name: "Counts only", Title: "Frozen result", Text: Visible(in.Counts), Note: "No host, no function, no path.", Checked: true},
+			{Value: "counts", Name: "Counts only", Title: Visible(in.CountsTitle), Text: Visible(in.Counts), Note: "No host, no function, no path.", Checked: true},
 			{Value: "full", Name: "Full", Title: title, Text: full, Note: "The sentence, after redaction."},
 			{Value: "none", Name: "None", Note: "The address alone."},
 		},

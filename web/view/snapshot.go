@@ -83,6 +83,8 @@ type SnapshotFamily struct {
 	Bar          *chart.StatesData
 	States       string
 	Wait         string
+	// Triage is what a person decided about the family, empty for nothing.
+	Triage string
 }
 
 // SnapshotArtifact is one file that was read.
@@ -465,9 +467,9 @@ func (m *snapshotMaker) families(out *Snapshot) {
 	})
 	for i, g := range list[:min(len(list), maxSnapshotFamilies)] {
 		if g.Count == 1 && asked.Empty() {
-			out.Single = append(out.Single, m.family(g, i))
+			out.Single = append(out.Single, m.family(g, families[g.Family.Fingerprint], i))
 		} else {
-			out.Families = append(out.Families, m.family(g, i))
+			out.Families = append(out.Families, m.family(g, families[g.Family.Fingerprint], i))
 		}
 	}
 	if len(out.Families) == 0 {
@@ -524,7 +526,7 @@ func (m *snapshotMaker) facts(g *analysis.Group, in *report.Family) *filter.Fact
 	return facts
 }
 
-func (m *snapshotMaker) family(g *analysis.Group, i int) SnapshotFamily {
+func (m *snapshotMaker) family(g *analysis.Group, in *report.Family, i int) SnapshotFamily {
 	f := g.Family
 	key := SeriesKey(m.in.Snapshot.Process.Host.Value, m.in.Snapshot.Process.Name.Value)
 	row := SnapshotFamily{
@@ -532,6 +534,9 @@ func (m *snapshotMaker) family(g *analysis.Group, i int) SnapshotFamily {
 		Count: Number(int64(g.Count)), Share: "n/a", Wait: Wait(g.OldestWait),
 	}
 	row.Name.URL = m.live(familyURL(f.Fingerprint, m.in.CaseID, key))
+	if in != nil {
+		row.Triage = markOf(in.Triage)
+	}
 	if total := m.in.Snapshot.Totals.Of(f.Kind); total != nil && *total > 0 {
 		row.Share = strconv.FormatFloat(100*float64(g.Count)/float64(*total), 'f', 1, 64) + hardSpace + "%"
 	}
@@ -612,7 +617,7 @@ func (s Snapshot) Document() Document {
 		m.heading(2, "Families")
 		var rows [][]string
 		for _, f := range slices.Concat(s.Families, s.Single) {
-			rows = append(rows, []string{f.Name.Text(), f.Name.Kind, f.States, f.Count, f.Share, f.Wait})
+			rows = append(rows, []string{marked(f.Name.Text(), f.Triage), f.Name.Kind, f.States, f.Count, f.Share, f.Wait})
 		}
 		m.table(3, []string{"Family", "Kind", "States", "Members", "Share", "Oldest wait"}, rows)
 	} else {

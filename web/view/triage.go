@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/report"
 )
 
 // TriageInput is what people said of a family: in this case, and elsewhere.
@@ -165,6 +166,46 @@ func oftenWord(n int) string {
 		return "twice"
 	}
 	return fmt.Sprintf("%d times", n)
+}
+
+// markOf is what a person decided about a family, empty for nothing.
+func markOf(t *analysis.Triage) string {
+	if t == nil {
+		return ""
+	}
+	return string(t.State)
+}
+
+// unitMark is what a person decided about all families of a unit alike.
+func unitMark(s *report.Series, u *report.Unit) string {
+	mark, first := "", true
+	for i := range s.Families {
+		if _, of := u.Ratio[s.Families[i].Fingerprint]; !of {
+			continue
+		}
+		own := markOf(s.Families[i].Triage)
+		if !first && own != mark {
+			return ""
+		}
+		mark, first = own, false
+	}
+	return mark
+}
+
+// triageWord is it in words.
+func triageWord(state string) string {
+	if state == string(analysis.MarkedSuspect) {
+		return "marked suspicious"
+	}
+	return state
+}
+
+// marked puts what a person decided behind a verdict: "leaking, benign by triage".
+func marked(verdict, state string) string {
+	if state == "" {
+		return verdict
+	}
+	return verdict + " (triage: " + triageWord(state) + ")"
 }
 
 // triaged are the marks on the families of a finding, worst first.

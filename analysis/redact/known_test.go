@@ -1,0 +1,79 @@
+package redact
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// everyName tries every name at every place, the longest first.
+func everyName(r *Redactor, s string) string {
+	names := []string{}
+	for n := range r.known {
+		names = append(names, n)
+	}
+	slices.SortFunc(names, func(a, b string) int { return len(b) - len(a) })
+	var b strings.Builder
+	done := 0
+	for from := 0; from < len(s); from++ {
+		for _, name := range names {
+			to := from + len(name) // the texts below keep their lengths in lower case
+			if to <= len(s) && strings.ToLower(s[from:to]) == name && stands(s, from, to, r.known[name], name) {
+				b.WriteString(s[done:from] + r.name(r.known[name], words[r.known[name]], name))
+				done, from = to, to-1
+				break
+			}
+		}
+	}
+	return b.String() + s[done:]
+}
+
+func TestNamesAreFoundAsIfEachWereTriedAtEveryPlace(t *testing.T) {
+	piece := rapid.SampledFrom([]string{"node", "Node-1", "node-10", "1", "0", "-", "/", " ", "müller", "MÜLLER", "cart", ".", "x"})
+	rapid.Check(t, func(t *rapid.T) {
+		one, two := New(nil), New(nil)
+		for i, n := range rapid.SliceOfN(rapid.SliceOfN(piece, 1, 4), 1, 12).Draw(t, "names") {
+			rule := []Rule{Hosts, Pods, Paths, Users}[i%4]
+			one.Know(rule, strings.Join(n, ""))
+			two.Know(rule, strings.Join(n, ""))
+		}
+		text := strings.Join(rapid.SliceOfN(piece, 0, 30).Draw(t, "text"), "")
+		if got, want := one.knownNames(text), everyName(two, text); got != want {
+			t.Fatalf("%q became %q, want %q", text, got, want)
+		}
+	})
+}
+
+func TestALetterOfAnotherLengthInLowerCaseMovesNothing(t *testing.T) {
+	r := New([]string{"node-7"})
+	// The lower case of the first two is shorter and longer than they are.
+	if got, want := r.Text("\u212a\u023a at NODE-7, \xff node-7"), "\u212a\u023a at host-1, \xff host-1"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestManyNamesCostATextHardlyMoreThanFew(t *testing.T) {
+	few, many := New(nil), New(nil)
+	few.Know(Pods, "cart-77f9-1")
+	for i := range 3000 {
+		many.Know(Pods, fmt.Sprintf("%x-%d", sha256.Sum256([]byte{byte(i), byte(i >> 8)}), i))
+	}
+	text := strings.Repeat("goroutine 7 at 0xc0defeed waits for an abacus. ", 200)
+	cost := func(r *Redactor) time.Duration {
+		best := time.Hour
+		for range 7 {
+			began := time.Now()
+			r.knownNames(text)
+			best = min(best, time.Since(began))
+		}
+		return best
+	}
+	if a, b := cost(few), cost(many); b > 30*a {
+		t.Errorf("%v with one name, %v with 3000", a, b)
+	}
+}
