@@ -83,6 +83,7 @@ type SnapshotFamily struct {
 	Bar          *chart.StatesData
 	States       string
 	Wait         string
+	fingerprint  string
 }
 
 // SnapshotArtifact is one file that was read.
@@ -470,6 +471,13 @@ func (m *snapshotMaker) families(out *Snapshot) {
 			out.Families = append(out.Families, m.family(g, i))
 		}
 	}
+	var names together
+	for _, rows := range [][]SnapshotFamily{out.Families, out.Single} {
+		for i := range rows {
+			names.add(&rows[i].Name, rows[i].fingerprint)
+		}
+	}
+	names.tellApart()
 	if len(out.Families) == 0 {
 		out.Families, out.Single = out.Single, nil
 	}
@@ -529,7 +537,7 @@ func (m *snapshotMaker) family(g *analysis.Group, i int) SnapshotFamily {
 	key := SeriesKey(m.in.Snapshot.Process.Host.Value, m.in.Snapshot.Process.Name.Value)
 	row := SnapshotFamily{
 		Name:  newFamilyName(m.title(f), f.Kind, f.Loose, f.LooseCreator, f.Attributes),
-		Count: Number(int64(g.Count)), Share: "n/a", Wait: Wait(g.OldestWait),
+		Count: Number(int64(g.Count)), Share: "n/a", Wait: Wait(g.OldestWait), fingerprint: f.Fingerprint,
 	}
 	row.Name.URL = m.live(familyURL(f.Fingerprint, m.in.CaseID, key))
 	if total := m.in.Snapshot.Totals.Of(f.Kind); total != nil && *total > 0 {
