@@ -3,10 +3,14 @@ package browsertest
 import (
 	"archive/tar"
 	"bytes"
+	"context"
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 )
 
@@ -71,13 +75,76 @@ func TestTheEndOfALongNameIsSeen(t *testing.T) {
 	}
 }
 
-// manyFamilies uploads two snapshots of a process with n families of goroutines that
-// grow from one member to three. Their names are long and differ at their ends.
-func manyFamilies(t *testing.T, base string, n int) uploaded {
+func TestPaperBeginsWithTheAddress(t *testing.T) {
+	t.Parallel()
+	tb := openTab(t, startProgram(t))
+	up := uploadSample(t, tb.base)
+	for name, path := range map[string]string{
+		"case":       up.address(),
+		"comparison": "/diff/" + up.kubelet("t1") + ".." + up.kubelet("t6") + up.query(),
+		"compare":    "/compare" + up.query(),
+	} {
+		t.Run(name, func(t *testing.T) {
+			tb.open(t, path)
+			const line = `(e => [e.innerText, e.getClientRects().length > 0])(document.querySelector('main > :first-child'))`
+			if seen := ask[[]any](t, tb, line); seen[1] == true {
+				t.Errorf("the screen shows %q", seen[0])
+			}
+			tb.do(t, media("print"))
+			defer tb.do(t, media(""))
+			seen := ask[[]any](t, tb, line)
+			said, _ := seen[0].(string)
+			for _, want := range []string{tb.base + path, "engine", "captured 2026-11-21 02:58", "UTC"} {
+				if seen[1] != true || !strings.Contains(said, want) {
+					t.Errorf("paper begins with %q, without %q", said, want)
+				}
+			}
+		})
+	}
+}
+
+// media shows the page as a medium does, "" for the screen.
+func media(name string) chromedp.Action[chromedp.Void] {
+	return chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		_, err := cdp.Call(ctx, target, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: name})
+		return err
+	})
+}
+
+// TestNarrowAndWidePagesHaveRoomForWhatTheyList looks at what once did not fit: the unit
+// of a row, the last column of twelve snapshots, percentages, and words without blanks.
+func TestNarrowAndWidePagesHaveRoomForWhatTheyList(t *testing.T) {
+	t.Parallel()
+	base := startProgram(t)
+	tb := openTab(t, base)
+	up := uploadSample(t, base)
+	look := func(name string, width int64, path, question string) {
+		t.Run(name, func(t *testing.T) {
+			tb.do(t, chromedp.EmulateViewport(width, 900))
+			tb.open(t, path)
+			if !ask[bool](t, tb, question) {
+				t.Error("it does not")
+			}
+		})
+	}
+	look("a unit stands on the line of the name", narrow, "/compare"+up.query(), `[...document.querySelectorAll('.many-s tbody .chip')].every(c => Math.abs(c.getBoundingClientRect().y - c.parentElement.querySelector('.ft .p, .ft .n').getClientRects()[0].y) < 12)`)
+	look("cards have percentages", narrow, "/diff/"+up.kubelet("t1")+".."+up.kubelet("t6")+up.query(), `[...document.querySelectorAll('.diff td[data-l="%"]')].some(e => e.getClientRects().length > 0)`)
+	long := manyFamilies(t, base, 3, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14)
+	look("the last of many columns is seen", wide, "/compare"+long.query(), `(e => e.querySelectorAll('thead th').length >= 14 && e.scrollWidth <= e.clientWidth)(document.querySelector('.scroll:has(> .many-s)'))`)
+	look("names without blanks fit a phone", narrow, long.address(), `document.documentElement.scrollWidth <= innerWidth && [...document.querySelectorAll('.finding .text')].every(e => { e.textContent += ' java.util.concurrent.locks.AbstractQueuedSynchronizer$ConditionObject'; return e.scrollWidth <= e.clientWidth; })`)
+}
+
+// manyFamilies uploads snapshots of a process with n families of goroutines, which have
+// so many members each in one snapshot after the other; one and three where nothing is
+// said. Their names are long and differ at their ends.
+func manyFamilies(t *testing.T, base string, n int, counts ...int) uploaded {
 	t.Helper()
 	var body bytes.Buffer
 	w := tar.NewWriter(&body)
-	for i, members := range []int{1, 3} {
+	if len(counts) == 0 {
+		counts = []int{1, 3}
+	}
+	for i, members := range counts {
 		var dump bytes.Buffer
 		id := 10
 		for f := range n {
@@ -86,8 +153,8 @@ func manyFamilies(t *testing.T, base string, n int) uploaded {
 				id++
 			}
 		}
-		for name, content := range map[string]string{"goroutine.txt": dump.String(), "captured_at": fmt.Sprintf("2026-11-20T1%d:00:00Z\n", i)} {
-			if err := w.WriteHeader(&tar.Header{Name: fmt.Sprintf("long/t%d/operator/%s", i, name), Mode: 0o644, Size: int64(len(content))}); err != nil {
+		for name, content := range map[string]string{"goroutine.txt": dump.String(), "captured_at": fmt.Sprintf("2026-11-20T%02d:00:00Z\n", i)} {
+			if err := w.WriteHeader(&tar.Header{Name: fmt.Sprintf("long/t%02d/operator/%s", i, name), Mode: 0o644, Size: int64(len(content))}); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := w.Write([]byte(content)); err != nil {

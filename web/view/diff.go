@@ -1123,7 +1123,7 @@ func (m *diffMaker) wait(r diff.Row) string {
 		return Wait(r.OldestWait)
 	}
 	if r.Family.Kind == analysis.KindGoroutine && r.B > 0 && (r.Identified || m.listed(r.Family.Fingerprint)) {
-		return Wait(0)
+		return shortWait(r.Family, r.StatesB, m.families[r.Family.Fingerprint])
 	}
 	return "n/a"
 }

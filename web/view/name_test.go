@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/report"
 )
 
 func TestNamesThatLookAlikeAreToldApart(t *testing.T) {
@@ -57,6 +58,28 @@ func TestNamesThatLookAlikeAreToldApart(t *testing.T) {
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestAWaitThatTellsNoAgeIsATimer(t *testing.T) {
+	tick := report.Family{Title: "manager.(*containerData).housekeepingTick <- manager.(*containerData).Start", Classes: []string{"housekeeping"}}
+	for name, tc := range map[string]struct {
+		leaf  string
+		state string
+		known *report.Family
+		want  string
+	}{
+		"of what the catalogue knows to tick":       {"github.com/google/cadvisor/manager.(*containerData).housekeepingTick", "select", &tick, "timer"},
+		"not of its kin that wait for somebody":     {"google.golang.org/grpc.(*ClientConn).Invoke", "select", &tick, "<\u00a01\u00a0min"},
+		"of sleepers":                               {"time.Sleep", "sleep", nil, "timer"},
+		"not of those of which nothing is known":    {"main.work", "select", nil, "<\u00a01\u00a0min"},
+		"not of those that the catalogue says less": {"main.work", "select", &report.Family{Title: "main.work", Classes: []string{"grpc"}}, "<\u00a01\u00a0min"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := shortWait(&analysis.Family{Loose: []string{tc.leaf}}, map[string]int{tc.state: 1}, tc.known); got != tc.want {
+				t.Errorf("got %q, want %q", got, tc.want)
 			}
 		})
 	}

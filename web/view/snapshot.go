@@ -466,9 +466,9 @@ func (m *snapshotMaker) families(out *Snapshot) {
 	})
 	for i, g := range list[:min(len(list), maxSnapshotFamilies)] {
 		if g.Count == 1 && asked.Empty() {
-			out.Single = append(out.Single, m.family(g, i))
+			out.Single = append(out.Single, m.family(g, i, families[g.Family.Fingerprint]))
 		} else {
-			out.Families = append(out.Families, m.family(g, i))
+			out.Families = append(out.Families, m.family(g, i, families[g.Family.Fingerprint]))
 		}
 	}
 	var names together
@@ -532,7 +532,7 @@ func (m *snapshotMaker) facts(g *analysis.Group, in *report.Family) *filter.Fact
 	return facts
 }
 
-func (m *snapshotMaker) family(g *analysis.Group, i int) SnapshotFamily {
+func (m *snapshotMaker) family(g *analysis.Group, i int, known *report.Family) SnapshotFamily {
 	f := g.Family
 	key := SeriesKey(m.in.Snapshot.Process.Host.Value, m.in.Snapshot.Process.Name.Value)
 	row := SnapshotFamily{
@@ -544,7 +544,7 @@ func (m *snapshotMaker) family(g *analysis.Group, i int) SnapshotFamily {
 		row.Share = strconv.FormatFloat(100*float64(g.Count)/float64(*total), 'f', 1, 64) + hardSpace + "%"
 	}
 	if g.OldestWait < 0 && f.Kind == analysis.KindGoroutine && g.Members.Identified() {
-		row.Wait = Wait(0)
+		row.Wait = shortWait(f, g.States, known)
 	}
 	list, bar := states(fmt.Sprintf("st-%d", i), g.States)
 	if bar != nil && len(list) > 1 {
