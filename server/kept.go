@@ -231,7 +231,7 @@ func (d written) write(w http.ResponseWriter) {
 // of the case has changed since; otherwise it makes it and keeps it. find says
 // which cases the page is of.
 func (s *Server) show(w http.ResponseWriter, r *http.Request, find func() (caseIDs []string, err error), make func() (written, error)) {
-	address := r.URL.RequestURI() + "\x00" + s.knownVersion()
+	address := s.base(r) + r.URL.RequestURI() + "\x00" + s.knownVersion()
 	changes, err := s.store.Changes(r.Context())
 	if err != nil {
 		s.fail(w, r, err)

@@ -19,6 +19,7 @@ import (
 	"leakdiff/analysis"
 	"leakdiff/analysis/bundle"
 	"leakdiff/store"
+	"leakdiff/web/page"
 )
 
 // Config says how to serve; the zero value of a limit means its default.
@@ -101,7 +102,7 @@ func New(cfg Config) *Server {
 	s := &Server{cfg: cfg, store: cfg.Store, blobs: cfg.Blobs, log: cfg.Log, cases: newCaseCache(), shown: newShownCache(), mounts: newMounts(cfg.Log, cfg.Now), started: cfg.Now()}
 	s.catalogue.dir = cfg.Knowledge
 	s.worker = newWorker(s)
-	s.handler = underPath(pathOf(cfg.BaseURL), s.guard(head(s.routes())))
+	s.handler = underPath(pathOf(cfg.BaseURL), s.guard(head(s.addressed(s.routes()))))
 	return s
 }
 
@@ -153,6 +154,16 @@ func (s *Server) base(r *http.Request) string {
 		return strings.TrimSuffix(s.cfg.BaseURL, "/")
 	}
 	return "http://" + r.Host
+}
+
+// addressed tells pages their own address; what answers a form has none to return to.
+func (s *Server) addressed(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet || r.Method == http.MethodHead {
+			r = r.WithContext(page.At(r.Context(), s.base(r)+r.URL.RequestURI()))
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // loopback reports whether only this machine can reach the server.

@@ -549,8 +549,15 @@ func course(run []int) string {
 	return fmt.Sprintf("%d to %d", first, last)
 }
 
-// inWords are counts in the order of the snapshots; those of a cut dump are lower
-// bounds.
+// A sentence lists at most mostCounts figures; of more it has some of both ends and the
+// highest.
+const (
+	mostCounts = 16
+	endCounts  = 4
+)
+
+// inWords are counts in the order of the snapshots, of many those that tell: "5 7 9 11 …
+// 403 … 3 2 1 0". Those of a cut dump are lower bounds.
 func (l *Line) inWords(counts []*int, kind analysis.Kind) string {
 	words := make([]string, len(counts))
 	for i, c := range counts {
@@ -561,6 +568,19 @@ func (l *Line) inWords(counts []*int, kind analysis.Kind) string {
 				words[i] = "≥" + words[i]
 			}
 		}
+	}
+	if n := len(words); n > mostCounts {
+		top := -1
+		for i, c := range counts {
+			if c != nil && (top < 0 || *c > *counts[top]) {
+				top = i
+			}
+		}
+		middle := []string{"…"}
+		if top >= endCounts && top < n-endCounts {
+			middle = []string{"…", words[top], "…"}
+		}
+		words = slices.Concat(words[:endCounts], middle, words[n-endCounts:])
 	}
 	return strings.Join(words, " ")
 }

@@ -89,15 +89,31 @@ const (
 	// even is hatched level, rest is dotted.
 	even
 	rest
+	// grown and better are hatched over the bands in which growth began and in which
+	// the cause went away.
+	grown
+	better
 )
 
 // String names the pattern in ids and classes.
 func (p pattern) String() string {
-	return [...]string{"", "up", "down", "even", "rest"}[p]
+	return [...]string{"", "up", "down", "even", "rest", "grown", "better"}[p]
 }
 
 func (d *drawing) rect(class string, x, y, w, h float64) {
 	d.marks = append(d.marks, mark{shape: rect, class: class, x: x, y: y, w: max(w, 0), h: max(h, 0)})
+}
+
+// onset is the band in which a growth began, recovery that in which its cause went
+// away: each a tint and, for those who see no colours and for paper, a hatch.
+func (d *drawing) onset(x, y, w, h float64) { d.band("c-onset", grown, x, y, w, h) }
+
+func (d *drawing) recovery(x, y, w, h float64) { d.band("c-rec", better, x, y, w, h) }
+
+func (d *drawing) band(class string, p pattern, x, y, w, h float64) {
+	d.rect(class, x, y, w, h)
+	d.rect("c-hatch", x, y, w, h)
+	d.fillWith(p)
 }
 
 func (d *drawing) hatchedRect(x, y, w, h float64) {
@@ -292,6 +308,51 @@ func say(labels []string, values []*int, lower []bool) string {
 		return "not captured"
 	}
 	return strings.Join(parts, ", ")
+}
+
+// inWords tells how captured values run, for those who do not see the line: "Rises
+// from 87 at t0 to 263 at t8, highest 357 at t6."
+func inWords(labels []string, values []*int, lower []bool) string {
+	values = values[:min(len(values), len(labels))]
+	first, last := ends(values)
+	if first < 0 {
+		return "Nothing was captured."
+	}
+	at := func(i int) string {
+		if isLower(lower, i) {
+			return "at least " + figure(*values[i]) + " at " + labels[i]
+		}
+		return figure(*values[i]) + " at " + labels[i]
+	}
+	if first == last {
+		return "One value, " + at(first) + "."
+	}
+	_, top := peak(values)
+	bottom := first
+	for i, v := range values {
+		if v != nil && *v < *values[bottom] {
+			bottom = i
+		}
+	}
+	from, to := *values[first], *values[last]
+	s := "Runs"
+	switch {
+	case slices.Contains(lower, true): // a lower bound is neither a rise nor a fall
+	case *values[top] == *values[bottom]:
+		s = "Stays level"
+	case to > from:
+		s = "Rises"
+	case to < from:
+		s = "Falls"
+	}
+	s += " from " + at(first) + " to " + at(last)
+	if *values[top] > max(from, to) {
+		s += ", highest " + at(top)
+	}
+	if *values[bottom] < min(from, to) {
+		s += ", lowest " + at(bottom)
+	}
+	return s + "."
 }
 
 // lineClass tells a line that ever rises above its first value from one that

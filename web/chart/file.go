@@ -65,6 +65,9 @@ func File(c Chart, style func(classes []string) string) []byte {
 	for i := range d.marks {
 		classes = append(classes, strings.Fields(d.marks[i].class)...)
 	}
+	for _, p := range d.patterns {
+		classes = append(classes, "c-"+p.String())
+	}
 	if d.hatch {
 		classes = append(classes, "c-grid")
 	}

@@ -28,7 +28,7 @@ func (s SparkData) draw() drawing {
 	if s.Large {
 		w, h = 132, 34
 	}
-	d := drawing{id: s.ID, title: s.say(), class: "spark", w: w, h: h, marks: make([]mark, 0, 5)}
+	d := drawing{id: s.ID, title: s.say(), desc: inWords(s.Labels, s.Values, s.Lower), class: "spark", w: w, h: h, marks: make([]mark, 0, 5)}
 	base := h - 3
 	d.line("c-axis", 4, base+.5, w-4, base+.5)
 	n := len(s.Values)
@@ -177,7 +177,7 @@ func (s SmallData) Top() int {
 }
 
 func (s SmallData) draw(w, h float64) drawing {
-	d := drawing{id: fmt.Sprintf("%s-%g", s.ID, w), title: s.Title + ": " + say(s.Labels, s.Values, s.Lower) + told(s.Labels, s.Onset, s.Epochs, s.Events), class: "small", w: w, h: h}
+	d := drawing{id: fmt.Sprintf("%s-%g", s.ID, w), title: s.Title + ": " + say(s.Labels, s.Values, s.Lower) + told(s.Labels, s.Onset, s.Epochs, s.Events), desc: inWords(s.Labels, s.Values, s.Lower), class: "small", w: w, h: h}
 	scale := max(s.Max, 1)
 	right := w - max(30, textWidth(figure(scale))+7)
 	base := h - 18
@@ -186,10 +186,10 @@ func (s SmallData) draw(w, h float64) drawing {
 		return point{a.x[i], base - (base-16)*float64(*s.Values[i])/float64(scale)}
 	}
 	if r := s.RecoveredAt; r >= 0 && r < len(a.x) {
-		d.rect("c-rec", a.x[r]-6, 8, 14, base-8)
+		d.recovery(a.x[r]-6, 8, 14, base-8)
 	}
 	if s.Onset.inside(len(a.x)) {
-		d.rect("c-onset", a.x[s.Onset.From], 8, a.x[s.Onset.To]-a.x[s.Onset.From], base-8)
+		d.onset(a.x[s.Onset.From], 8, a.x[s.Onset.To]-a.x[s.Onset.From], base-8)
 	}
 	for _, g := range Gaps(s.Times) {
 		inset := (a.x[g.At] - a.x[g.At-1]) * .15
@@ -317,7 +317,7 @@ func (m MembersData) draw(width float64) drawing {
 		f.left = max(f.left, 1.1*textWidth(figure(all[len(all)-1]))+12)
 	}
 	f.rows()
-	d := drawing{id: fmt.Sprintf("%s-%g", m.ID, width), title: m.Title + ": " + say(m.Labels, m.Values, m.Lower) + told(m.Labels, m.Onset, m.Epochs, m.Events), class: "timeline", w: width, h: f.bottom + 4}
+	d := drawing{id: fmt.Sprintf("%s-%g", m.ID, width), title: m.Title + ": " + say(m.Labels, m.Values, m.Lower) + told(m.Labels, m.Onset, m.Epochs, m.Events), desc: inWords(m.Labels, m.Values, m.Lower), class: "timeline", w: width, h: f.bottom + 4}
 	f.d = &d
 	f.scale()
 	f.shade(0, lane)
@@ -415,7 +415,7 @@ func (l LifelinesData) draw(w float64) drawing {
 	}
 	floor := h - 22
 	if r := l.RecoveredAt; r >= 0 && r < len(l.Labels) {
-		d.rect("c-rec", x(r)-9, 18, 18, floor-18)
+		d.recovery(x(r)-9, 18, 18, floor-18)
 	}
 	var names, counts spread
 	for i, label := range l.Labels {
@@ -564,16 +564,29 @@ func (s StatesData) draw() drawing {
 		total += p.Count
 	}
 	if total == 0 {
-		d.title = "no states"
+		d.title, d.desc = "no states", "Nothing to share out."
 		return d
 	}
+	d.desc = "Shares of " + figure(total) + ":"
 	x := 0.0
 	for i, p := range s.Parts {
+		if i > 0 {
+			d.desc += ","
+		}
+		d.desc += " " + p.Label + " " + share(p.Count, total)
 		width := w * float64(p.Count) / float64(total)
 		d.rect("sb"+strconv.Itoa(min(i, 4)+1), x, 0, max(width-1, .5), 12)
 		x += width
 	}
 	return d
+}
+
+// share writes a part of a whole: "25 %".
+func share(part, whole int) string {
+	if whole == 0 {
+		return "none"
+	}
+	return strconv.Itoa(int(100*float64(part)/float64(whole)+.5)) + "\u00a0%"
 }
 
 // SummaryData says what became of the members between A and B.
@@ -587,6 +600,8 @@ func (s SummaryData) draw(w float64) drawing {
 		id: fmt.Sprintf("%s-%g", s.ID, w), class: "summarybar", w: w, h: 14, stretch: true,
 		title: fmt.Sprintf("%s ended, %s survived, %s born", figure(s.Ended), figure(s.Survived), figure(s.Born)),
 	}
+	before, after := s.Ended+s.Survived, s.Survived+s.Born
+	d.desc = fmt.Sprintf("Of %s at first %s ended; of %s at last %s were born since.", figure(before), share(s.Ended, before), figure(after), share(s.Born, after))
 	total := s.Ended + s.Survived + s.Born
 	if total == 0 {
 		return d

@@ -68,6 +68,13 @@ func (d drawing) markup(b []byte) []byte {
 // fills appends the patterns that marks are filled with.
 func (d drawing) fills(t tag) tag {
 	for _, p := range d.patterns {
+		if p == grown || p == better {
+			t = append(t, "<defs><pattern"...).text("id", d.id+"-"+p.String()).word("width", "5").word("height", "5")
+			t = t.word("patternUnits", "userSpaceOnUse").word("patternTransform", p.turn())
+			t = append(t, "><line"...).word("class", "c-"+p.String()).word("y2", "5")
+			t = append(t, "></line></pattern></defs>"...)
+			continue
+		}
 		t = append(t, "<defs><pattern"...).word("class", "pt "+p.String()).text("id", d.id+"-"+p.String()).word("width", "6").word("height", "6")
 		t = t.word("patternUnits", "userSpaceOnUse").word("patternTransform", p.turn())
 		t = append(t, `><rect width="6" height="6"></rect>`...)
@@ -85,9 +92,9 @@ func (p pattern) turn() string {
 	switch p {
 	case rising:
 		return "rotate(45)"
-	case falling:
+	case falling, grown:
 		return "rotate(-45)"
-	case even:
+	case even, better:
 		return "rotate(90)"
 	}
 	return "rotate(0)"

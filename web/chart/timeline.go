@@ -267,7 +267,7 @@ func (f *timelineFrame) lane(i int) {
 	zero := f.y(i, 0)
 	if at := lane.RecoveredAt; at >= 0 && at < len(f.a.x) {
 		half := 14.0
-		f.d.rect("c-rec", f.a.x[at]-half, zero-f.laneH, min(2*half, f.right-f.a.x[at]+half), f.laneH)
+		f.d.recovery(f.a.x[at]-half, zero-f.laneH, min(2*half, f.right-f.a.x[at]+half), f.laneH)
 	}
 	f.onset(i, lane)
 	f.d.line("c-axis", f.left, zero, f.right, zero)
@@ -329,7 +329,7 @@ func (f *timelineFrame) unitY(i int, unit string) float64 {
 func (f *timelineFrame) shade(i int, lane Lane) {
 	if lane.Onset.inside(len(f.a.x)) {
 		x0, x1 := f.a.x[lane.Onset.From], f.a.x[lane.Onset.To]
-		f.d.rect("c-onset", x0, f.roof(i), x1-x0, f.laneH)
+		f.d.onset(x0, f.roof(i), x1-x0, f.laneH)
 	}
 }
 

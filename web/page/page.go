@@ -6,11 +6,13 @@ package page
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/a-h/templ"
 
 	"leakdiff/web"
+	"leakdiff/web/view"
 )
 
 // apiAddress turns a permalink into its address in the API:
@@ -41,6 +43,25 @@ type aloneKey struct{}
 func Alone(ctx context.Context) context.Context { return context.WithValue(ctx, aloneKey{}, true) }
 
 func alone(ctx context.Context) bool { return ctx.Value(aloneKey{}) != nil }
+
+type addressKey struct{}
+
+// At says under which address the page is rendered, "https://host/cases/c1": paper tells
+// it, since nobody can click there.
+func At(ctx context.Context, address string) context.Context {
+	return context.WithValue(ctx, addressKey{}, address)
+}
+
+// printedLine is what paper begins with: the address, who computed the page and when
+// what it shows was captured.
+func printedLine(ctx context.Context, shell view.Shell) string {
+	address, _ := ctx.Value(addressKey{}).(string)
+	parts := []string{view.Visible(address), shell.Engine}
+	if shell.Captured != "" {
+		parts = append(parts, "captured "+shell.Captured)
+	}
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " · ")
+}
 
 // inlineStyle holds the style of all pages, which is ours and has no end tag inside.
 func inlineStyle() templ.Component { return templ.Raw("<style>" + web.Style() + "</style>") }

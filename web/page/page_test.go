@@ -404,3 +404,27 @@ func TestNoPageNeedsMuchStyleAndScript(t *testing.T) {
 		}
 	}
 }
+
+func TestEveryDrawingHasATitleAndADescription(t *testing.T) {
+	drawing := regexp.MustCompile(`(?s)<svg([^>]*)>(.*?)</svg>`)
+	for name, c := range pages("a") {
+		for _, m := range drawing.FindAllStringSubmatch(render(t, c), -1) {
+			if !strings.Contains(m[1], `aria-hidden="true"`) && !(strings.Contains(m[2], "<title") && strings.Contains(m[2], "<desc")) {
+				t.Errorf("%s: a drawing is described by nothing: <svg%s>", name, m[1])
+			}
+		}
+	}
+}
+
+func TestWordsStandApartAndAreSaidOnce(t *testing.T) {
+	all := pages("a")
+	if n := strings.Count(render(t, all["home"]), "GB free"); n != 1 {
+		t.Errorf("the home page says %d times what is free", n)
+	}
+	joined := regexp.MustCompile(`[^ >]<a class="svgl`)
+	for name, c := range all {
+		if m := joined.FindString(render(t, c)); m != "" {
+			t.Errorf("%s: a link sticks to the word before it: %q", name, m)
+		}
+	}
+}

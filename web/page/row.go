@@ -36,8 +36,8 @@ func pieced(size int, write func(markup) markup) templ.Component {
 	})
 }
 
-// familyTitle is a family's name in a table: one line on wide pages, linked when
-// live.
+// familyTitle is a family's name in a table, linked when live. It is never cut: what
+// tells names apart stands at their ends.
 func familyTitle(n view.FamilyName) templ.Component {
 	return pieced(512, func(b markup) markup { return b.familyTitle(&n) })
 }
@@ -55,8 +55,7 @@ func (b markup) familyTitle(n *view.FamilyName) markup {
 	return b.raw(`</div>`)
 }
 
-// familyWord is the name alone. Where that of something that is no function does not
-// fit on one line the path in front gives way, because names differ at their end.
+// familyWord is the name alone.
 func (b markup) familyWord(n *view.FamilyName) markup {
 	if n.Function {
 		return b.raw(`<span class="fn" title="`).text(n.Title.Full).raw(`"><span class="p">`).text(n.Title.Path).raw(`</span><wbr><span class="n">`).text(n.Title.Name).raw(`</span></span>`)
@@ -85,7 +84,7 @@ func (b markup) familyBy(n *view.FamilyName) markup {
 		if n.Package != "" {
 			b = b.raw(`<span class="sep">·</span> `)
 		}
-		b = b.raw(`created by <span class="fn" title="`).text(n.Creator.Full).raw(`">`).text(n.Creator.Path).text(n.Creator.Name).raw(`</span>`)
+		b = b.raw(`<span class="cb">created by <span class="fn" title="`).text(n.Creator.Full).raw(`">`).text(n.Creator.Path).text(n.Creator.Name).raw(`</span></span>`)
 	}
 	for i, a := range n.Attributes {
 		if i > 0 {

@@ -215,6 +215,8 @@ type CaseFamily struct {
 	Name       FamilyName
 	Counts     []string
 	Rise       string
+
+	fingerprint string
 }
 
 // CaseBundle is one bundle in the side column.
@@ -1422,7 +1424,7 @@ func (m *caseMaker) families(c *Case) {
 			c.MoreFamilies = len(list) - i
 			break
 		}
-		row := CaseFamily{Process: printable(r.s.Process), Kind: KindWord(r.f.Kind, 1), Verdict: string(r.f.Verdict), Triage: markOf(r.f.Triage), Role: r.f.Role, Name: m.name(r.s, r.f), Rise: Signed(r.f.Rise)}
+		row := CaseFamily{Process: printable(r.s.Process), Kind: KindWord(r.f.Kind, 1), Verdict: string(r.f.Verdict), Triage: markOf(r.f.Triage), Role: r.f.Role, Name: m.name(r.s, r.f), Rise: Signed(r.f.Rise), fingerprint: r.f.Fingerprint}
 		row.Counts = narrow(cells(m.spreadOut(r.s, r.f.Counts), m.spreadLower(r.s, m.lower(r.s, r.f.Kind))), m.shown)
 		var u *report.Unit
 		if r.f.Unit != nil {
@@ -1441,6 +1443,22 @@ func (m *caseMaker) families(c *Case) {
 			row.Each = ratio(u.Ratio[r.f.Fingerprint])
 		}
 		c.Units[at].Families = append(c.Units[at].Families, row)
+	}
+	names := map[string]*together{} // of each process
+	tell := func(rows []CaseFamily) {
+		for i := range rows {
+			if names[rows[i].Process] == nil {
+				names[rows[i].Process] = &together{}
+			}
+			names[rows[i].Process].add(&rows[i].Name, rows[i].fingerprint)
+		}
+	}
+	for i := range c.Units {
+		tell(c.Units[i].Families)
+	}
+	tell(c.Families)
+	for _, t := range names {
+		t.tellApart()
 	}
 }
 

@@ -424,6 +424,13 @@ func (m *compareMaker) sections(c *Compare) {
 		}
 		c.Sections = append(c.Sections, s)
 	}
+	var names together
+	for i := range c.Sections {
+		for k := range c.Sections[i].Rows {
+			names.add(&c.Sections[i].Rows[k].Name, c.Sections[i].Rows[k].Fingerprint)
+		}
+	}
+	names.tellApart()
 	switch {
 	case len(m.in.Result.Snapshots) < 2:
 		c.Empty = "One snapshot alone grows from nothing: choose a second one."

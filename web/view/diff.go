@@ -306,6 +306,7 @@ func NewDiff(in DiffInput) Diff {
 	d.Tabs = m.tabs()
 	d.Heads = m.heads()
 	d.Sections = m.sections(rows)
+	tellRowsApart(d.Sections)
 	d.Why = m.why()
 	d.Spread = m.spreadName()
 	d.Twin = m.twin(d.Sections)
@@ -320,6 +321,23 @@ func NewDiff(in DiffInput) Diff {
 	d.Shell = m.shell(delta+d.B.Process+", "+d.A.Label+" to "+d.B.Label, d.B.Process+", "+d.A.Label+" to "+d.B.Label)
 	d.Shell.Description = d.Headline
 	return d
+}
+
+// tellRowsApart lets no two rows of the page look alike.
+func tellRowsApart(sections []DiffSection) {
+	var t together
+	add := func(rows []DiffRow) {
+		for i := range rows {
+			t.add(&rows[i].Name, rows[i].Fingerprint)
+		}
+	}
+	for i := range sections {
+		for k := range sections[i].Units {
+			add(sections[i].Units[k].Rows)
+		}
+		add(sections[i].Rows)
+	}
+	t.tellApart()
 }
 
 // prepare works out what every row needs.
@@ -1121,7 +1139,7 @@ func (m *diffMaker) wait(r diff.Row) string {
 		return Wait(r.OldestWait)
 	}
 	if r.Family.Kind == analysis.KindGoroutine && r.B > 0 && (r.Identified || m.listed(r.Family.Fingerprint)) {
-		return Wait(0)
+		return shortWait(r.Family, r.StatesB, m.families[r.Family.Fingerprint])
 	}
 	return "n/a"
 }

@@ -756,6 +756,9 @@ func (m *familyMaker) memberRow(fm FamilyMember, lives map[analysis.Identity]tre
 	}
 	if fm.Member.Wait < 0 && m.in.Family.Kind == analysis.KindGoroutine {
 		row.Wait = Wait(0)
+		if g := m.chosen(); g != nil && g.Family != nil {
+			row.Wait = shortWait(g.Family, map[string]int{fm.Member.State: 1}, &m.in.Family)
+		}
 	}
 	if row.State == "" {
 		row.State = "none"

@@ -1,7 +1,9 @@
 package view
 
 import (
+	"leakdiff/analysis"
 	"leakdiff/analysis/report"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -176,6 +178,32 @@ func Wait(minutes int) string {
 		return "<" + hardSpace + "1" + hardSpace + "min"
 	}
 	return "≥" + hardSpace + Duration(time.Duration(minutes)*time.Minute)
+}
+
+// wakesOnTimer says in place of a wait that a family wakes on a timer: no dump ever shows
+// a minute of it, however old it is.
+const wakesOnTimer = "timer"
+
+// shortWait is the oldest wait of a family of goroutines none of which shows a minute:
+// "< 1 min", or "timer" where that tells nothing of their age. That is where they sleep,
+// and where the catalogue knows that their own loop waits for a tick.
+func shortWait(f *analysis.Family, states map[string]int, known *report.Family) string {
+	if states["sleep"] > 0 || len(f.Loose) > 0 && strings.HasSuffix(f.Loose[0], "time.Sleep") {
+		return wakesOnTimer
+	}
+	if known == nil || len(f.Loose) == 0 || !ticks(known.Classes) {
+		return Wait(0)
+	}
+	// Where the leaf is not the titled function they wait for somebody else.
+	if main, _ := splitTitle(arrow(known.Title)); ShortFunc(f.Loose[0]) != main {
+		return Wait(0)
+	}
+	return wakesOnTimer
+}
+
+// ticks reports a class of the catalogue whose members wake on a timer.
+func ticks(classes []string) bool {
+	return slices.Contains(classes, "housekeeping") || slices.Contains(classes, "prober")
 }
 
 // FuncName splits a function into the package path, which is printed quietly,

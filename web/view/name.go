@@ -132,6 +132,58 @@ func withoutCreator(aside string) string {
 	return rest
 }
 
+// seen is what a table shows of the name on its first line.
+func (f *FamilyName) seen() string { return f.Title.Path + f.Title.Name + " " + f.Aside }
+
+// together are the names of the families that stand in one table.
+type together struct {
+	names        []*FamilyName
+	fingerprints []string
+}
+
+func (t *together) add(n *FamilyName, fingerprint string) {
+	t.names, t.fingerprints = append(t.names, n), append(t.fingerprints, fingerprint)
+}
+
+// tellApart gives names that look alike what differs between them: the words of the
+// title that the page leaves out otherwise (who started it, the mask of a watch), else
+// the path of the package, else digits of the fingerprint.
+func (t *together) tellApart() {
+	names := t.names
+	for _, more := range []func(i int) string{
+		func(i int) string {
+			n := names[i]
+			if n.Function {
+				_, rest := splitTitle(n.Whole)
+				return rest
+			}
+			return strings.TrimLeft(strings.TrimPrefix(n.Whole, n.Title.Path+n.Title.Name), ", ")
+		},
+		func(i int) string { return strings.TrimSpace(names[i].Aside + " in " + names[i].Package) },
+		func(i int) string {
+			_, hex, _ := strings.Cut(t.fingerprints[i], ":")
+			return strings.TrimSpace(names[i].Aside + " #" + hex[:min(6, len(hex))])
+		},
+	} {
+		alike := map[string][]int{}
+		for i, n := range names {
+			alike[n.seen()] = append(alike[n.seen()], i)
+		}
+		for _, group := range alike {
+			differ := map[string]bool{}
+			for _, i := range group {
+				differ[more(i)] = true
+			}
+			if len(differ) < 2 {
+				continue
+			}
+			for _, i := range group {
+				names[i].Aside = more(i)
+			}
+		}
+	}
+}
+
 // arrow writes the creator's mark of titles as one character.
 func arrow(title string) string { return strings.ReplaceAll(title, "<-", "←") }
 

@@ -3,6 +3,8 @@
 // knows neither HTML nor storage.
 package view
 
+import "time"
+
 // Link is a named address inside leakdiff.
 type Link struct {
 	Text, URL string
@@ -27,6 +29,9 @@ type Shell struct {
 	// Sheet is the style sheet of the page: home, inventory, or empty for the one that
 	// results have.
 	Sheet string
+	// Captured says when what the page shows was captured, for paper; pages that can be
+	// frozen take it from their own figures.
+	Captured string `json:",omitempty"`
 	// Engine is the footer's line ("leakdiff 1.0, engine 1, fingerprint g1").
 	Engine string
 	// Query is the text in the search box.
@@ -57,4 +62,46 @@ type Seal struct {
 	NeedsKey bool
 	// Name is what the page is instead of a frozen result.
 	Name string
+}
+
+// capturedFrom writes the first and the last of the times that are known.
+func capturedFrom(first, last string) string {
+	unknown := Time(time.Time{})
+	switch {
+	case first == "" || first == unknown || first == last:
+		first = last
+	case last != "" && last != unknown:
+		first += " to " + last
+	}
+	if first == "" || first == unknown {
+		return ""
+	}
+	return first + " UTC"
+}
+
+// Captured is when A and B were captured.
+func (d Diff) Captured() string { return capturedFrom(d.A.Full, d.B.Full) }
+
+// Captured is when the first and the last snapshot of the case were.
+func (c Case) Captured() string {
+	if len(c.Columns) == 0 {
+		return ""
+	}
+	return capturedFrom(c.Columns[0].Full, c.Columns[len(c.Columns)-1].Full)
+}
+
+// Captured is when the first and the last column were.
+func (c Compare) Captured() string {
+	if len(c.Heads) == 0 {
+		return ""
+	}
+	return capturedFrom(c.Heads[0].Full, c.Heads[len(c.Heads)-1].Full)
+}
+
+// Captured is when the first and the last snapshot of the series were.
+func (f Family) Captured() string {
+	if len(f.Members.Times) == 0 {
+		return ""
+	}
+	return capturedFrom(Time(f.Members.Times[0]), Time(f.Members.Times[len(f.Members.Times)-1]))
 }

@@ -84,7 +84,8 @@ type SnapshotFamily struct {
 	States       string
 	Wait         string
 	// Triage is what a person decided about the family, empty for nothing.
-	Triage string
+	Triage      string
+	fingerprint string
 }
 
 // SnapshotArtifact is one file that was read.
@@ -467,11 +468,18 @@ func (m *snapshotMaker) families(out *Snapshot) {
 	})
 	for i, g := range list[:min(len(list), maxSnapshotFamilies)] {
 		if g.Count == 1 && asked.Empty() {
-			out.Single = append(out.Single, m.family(g, families[g.Family.Fingerprint], i))
+			out.Single = append(out.Single, m.family(g, i, families[g.Family.Fingerprint]))
 		} else {
-			out.Families = append(out.Families, m.family(g, families[g.Family.Fingerprint], i))
+			out.Families = append(out.Families, m.family(g, i, families[g.Family.Fingerprint]))
 		}
 	}
+	var names together
+	for _, rows := range [][]SnapshotFamily{out.Families, out.Single} {
+		for i := range rows {
+			names.add(&rows[i].Name, rows[i].fingerprint)
+		}
+	}
+	names.tellApart()
 	if len(out.Families) == 0 {
 		out.Families, out.Single = out.Single, nil
 	}
@@ -526,22 +534,22 @@ func (m *snapshotMaker) facts(g *analysis.Group, in *report.Family) *filter.Fact
 	return facts
 }
 
-func (m *snapshotMaker) family(g *analysis.Group, in *report.Family, i int) SnapshotFamily {
+func (m *snapshotMaker) family(g *analysis.Group, i int, known *report.Family) SnapshotFamily {
 	f := g.Family
 	key := SeriesKey(m.in.Snapshot.Process.Host.Value, m.in.Snapshot.Process.Name.Value)
 	row := SnapshotFamily{
 		Name:  newFamilyName(m.title(f), f.Kind, f.Loose, f.LooseCreator, f.Attributes),
-		Count: Number(int64(g.Count)), Share: "n/a", Wait: Wait(g.OldestWait),
+		Count: Number(int64(g.Count)), Share: "n/a", Wait: Wait(g.OldestWait), fingerprint: f.Fingerprint,
 	}
 	row.Name.URL = m.live(familyURL(f.Fingerprint, m.in.CaseID, key))
-	if in != nil {
-		row.Triage = markOf(in.Triage)
+	if known != nil {
+		row.Triage = markOf(known.Triage)
 	}
 	if total := m.in.Snapshot.Totals.Of(f.Kind); total != nil && *total > 0 {
 		row.Share = strconv.FormatFloat(100*float64(g.Count)/float64(*total), 'f', 1, 64) + hardSpace + "%"
 	}
 	if g.OldestWait < 0 && f.Kind == analysis.KindGoroutine && g.Members.Identified() {
-		row.Wait = Wait(0)
+		row.Wait = shortWait(f, g.States, known)
 	}
 	list, bar := states(fmt.Sprintf("st-%d", i), g.States)
 	if bar != nil && len(list) > 1 {
