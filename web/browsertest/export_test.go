@@ -71,13 +71,22 @@ func TestPprofDrawsItsFlameGraphInsideOfTheFrame(t *testing.T) {
 		"a snapshot": "/snapshots/" + up.kubelet("t6") + "/pprof" + up.query(), "a comparison": "/diff/" + up.kubelet("t1") + ".." + up.kubelet("t6") + "/pprof" + up.query(),
 	} {
 		t.Run(name, func(t *testing.T) {
-			tb.open(t, address)
-			box := ask[[4]float64](t, tb, `(r => [r.left, r.top, r.width, r.height])(document.querySelector('iframe.expert').getBoundingClientRect())`)
+			var box [4]float64
+			look := func() {
+				tb.open(t, address)
+				box = ask[[4]float64](t, tb, `(r => [r.left, r.top, r.width, r.height])(document.querySelector('iframe.expert').getBoundingClientRect())`)
+			}
+			look()
 			// The frame has an origin of its own, which no script outside reaches: what
 			// can be looked at is the picture. The flame graph is drawn by pprof's script
 			// in many pastel colours.
+			// On a busy machine its script may run before the frame has its size.
 			colours := 0
-			for end := time.Now().Add(30 * time.Second); colours < 8 && time.Now().Before(end); {
+			for end, again := time.Now().Add(45*time.Second), time.Now().Add(10*time.Second); colours < 8 && time.Now().Before(end); {
+				if time.Now().After(again) {
+					look()
+					again = time.Now().Add(10 * time.Second)
+				}
 				colours = coloursOf(t, tb, box)
 			}
 			if colours < 8 {
