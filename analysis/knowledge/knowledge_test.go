@@ -195,6 +195,17 @@ func speaking(r Result) []string {
 	return ids
 }
 
+// looking are the entries that a growth is only one of several possible of.
+func looking(r Result) []string {
+	ids := []string{}
+	for _, m := range r.Known {
+		if m.Basis == Possible {
+			ids = append(ids, m.Entry.ID)
+		}
+	}
+	return ids
+}
+
 // whole finishes the name of a closure whose number is left open.
 func whole(f string) string {
 	if strings.HasSuffix(f, ".func") {
@@ -354,9 +365,102 @@ func TestProgramsOfAnEntryMustFit(t *testing.T) {
 	seen := Seen{Family: &analysis.Family{Fingerprint: "d1:0", Kind: analysis.KindDescriptor, Attributes: map[string]string{"name": "inotify", "type": "anon_inode"}}, Count: 46, OldestWait: -1, Verdict: analysis.Leaking}
 	for program, want := range map[string][]string{"containerd-shim-runc-v2": {"containerd-5670"}, "/usr/bin/kubelet": {"k8s-67285"}, "leaker": {}, "": {}} {
 		seen.Program = program
-		if d := cmp.Diff(want, speaking(m.Match(seen))); d != "" {
+		r := m.Match(seen)
+		if d := cmp.Diff(want, looking(r)); d != "" {
 			t.Errorf("%q: %s", program, d)
 		}
+		if got := speaking(r); len(got) > 0 {
+			t.Errorf("%q: %v accuse without a stack", program, got)
+		}
+	}
+}
+
+func TestAListingWithoutAStackAccusesNobodyOfAPublishedLeak(t *testing.T) {
+	m := Builtin().NewMatcher()
+	for _, tt := range []struct {
+		program    string
+		kind       analysis.Kind
+		attributes map[string]string
+		want       []string
+		needs      string
+	}{
+		{"node", analysis.KindDescriptor, map[string]string{"type": "tcp", "role": "client", "remote": "10.9.9.9:5432", "state": "ESTABLISHED"}, []string{"k8sjs-2893", "k8sjs-494"}, "kubernetes-client/javascript"},
+		{"kubelet", analysis.KindWatch, map[string]string{"fstype": "cgroup2", "status": "mounted"}, []string{"k8s-100241"}, "a dump with k8s.io/utils/inotify.(*Watcher).readEvents"},
+		{"my-service", analysis.KindThread, map[string]string{"pool": "OkHttp ConnectionPool"}, []string{"fabric8-781"}, ""},
+		{"my-service", analysis.KindThread, map[string]string{"pool": "OkHttp WebSocket"}, []string{"jenkins-58290"}, "a version of jenkins-kubernetes-plugin before 1.16.6"},
+	} {
+		seen := Seen{Family: &analysis.Family{Fingerprint: "x1:" + tt.program + tt.attributes["pool"], Kind: tt.kind, Attributes: tt.attributes}, Program: tt.program, Count: 130, OldestWait: -1, Verdict: analysis.Leaking, Proven: true}
+		r := m.Match(seen)
+		if got := speaking(r); len(got) > 0 {
+			t.Errorf("%s %v: %v accuse", tt.program, tt.attributes, got)
+		}
+		if d := cmp.Diff(tt.want, looking(r)); d != "" {
+			t.Errorf("%s %v: %s", tt.program, tt.attributes, d)
+			continue
+		}
+		if text := r.Known[0].Text; strings.Contains(text, "Same stack") || !strings.Contains(text, "one of several possible") || !strings.Contains(text, tt.needs) {
+			t.Errorf("%s: %q", tt.program, text)
+		}
+	}
+}
+
+func TestAVersionThatHasTheFixIsComparedAndNotAccused(t *testing.T) {
+	m := Builtin().NewMatcher()
+	seen := growing(stackOf("k8s.io/apimachinery/pkg/watch.NewStreamWatcher", "k8s.io/apimachinery/pkg/watch.(*StreamWatcher).receive"), "chan send", 40)
+	seen.Versions = SeenVersions{Program: "informer", Files: func() []string { return []string{"/go/pkg/mod/k8s.io/client-go@v0.34.4/tools/cache/reflector.go"} }}
+	r := m.Match(seen)
+	if got := speaking(r); slices.Contains(got, "k8s-6488") || slices.Contains(got, "kuberhealthy-533") {
+		t.Errorf("%v accuse client-go v0.34.4 of what was mended in 2015 and 2019", got)
+	}
+	if i := slices.IndexFunc(r.Known, func(m Match) bool { return m.Entry.ID == "k8s-6488" }); i < 0 || !strings.Contains(r.Known[i].Text, "has the fix") {
+		t.Errorf("the comparison is not told: %+v", r.Known)
+	}
+	if got := m.Match(growing(stackOf("k8s.io/apimachinery/pkg/watch.NewStreamWatcher", "k8s.io/apimachinery/pkg/watch.(*StreamWatcher).receive"), "IO wait", 40)); slices.ContainsFunc(got.Known, func(m Match) bool { return m.Entry.ID == "k8s-6488" }) {
+		t.Error("the idle state matches k8s-6488")
+	}
+}
+
+func TestWhatIsKnownToBeNoLeakIsNotAccused(t *testing.T) {
+	m := Builtin().NewMatcher()
+	shutdown := stackOf("github.com/moby/spdystream.(*Connection).Serve", "github.com/moby/spdystream.(*Connection).shutdown")
+	limiter := stackOf("", "golang.org/x/time/rate.(*Limiter).WaitN", "k8s.io/client-go/util/flowcontrol.(*tokenBucketRateLimiter).Wait", "k8s.io/client-go/rest.(*Request).tryThrottleWithInfo")
+	blocking := stackOf("", "github.com/hashicorp/go-memdb.watchFew", "github.com/hashicorp/go-memdb.WatchSet.Watch", "github.com/hashicorp/consul/agent/consul.(*Server).blockingQuery")
+	cilium := stackOf("", "github.com/cilium/cilium/pkg/controller.(*Controller).runController")
+	housekeeping := stackOf("github.com/google/cadvisor/manager.(*containerData).Start", "github.com/google/cadvisor/manager.(*containerData).housekeepingTick", "github.com/google/cadvisor/manager.(*containerData).housekeeping")
+	other := stackOf("", "example.org/app/controller.(*Controller).runController")
+	stayed := func(minutes int) func() int { return func() int { return minutes } }
+	for _, tt := range []struct {
+		name   string
+		stack  *analysis.Stack
+		state  string
+		change func(*Seen)
+		want   analysis.Verdict
+		by     string
+	}{
+		{"a backlog within its bound", shutdown, "chan send", nil, analysis.Stable, "k8s-105830"},
+		{"a backlog that was seen for longer", shutdown, "chan send", func(s *Seen) { s.Stayed = stayed(11) }, analysis.Leaking, ""},
+		{"a backlog without waits in a short series", shutdown, "chan send", func(s *Seen) { s.Timed, s.OldestWait, s.Span = false, -1, 5 }, analysis.Stable, "k8s-105830"},
+		{"a backlog of which no age is known", shutdown, "chan send", func(s *Seen) { s.Timed, s.OldestWait, s.Span = false, -1, 90 }, analysis.Suspicious, "k8s-105830"},
+		{"a backlog that the runtime calls leaked", shutdown, "chan send", func(s *Seen) { s.Marked = true }, analysis.Leaking, ""},
+		{"blocked, and no more is claimed", limiter, "select", func(s *Seen) { s.OldestWait = 30 }, analysis.Stable, "k8s-126711"},
+		{"one for each request", blocking, "select", func(s *Seen) { s.OldestWait = 30 }, analysis.Stable, "consul-4140"},
+		{"judged legitimate", cilium, "select", nil, analysis.Stable, "cilium-5902"},
+		{"a function of the same name", other, "select", nil, analysis.Leaking, ""},
+		{"a published leak of the same stack", housekeeping, "select", nil, analysis.Leaking, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			seen := growing(tt.stack, tt.state, 40)
+			if tt.change != nil {
+				tt.change(&seen)
+			}
+			rank, _ := m.Match(seen).Weigh(seen)
+			if rank.Verdict != tt.want || rank.By != tt.by {
+				t.Errorf("%s by %q, want %s by %q (%s)", rank.Verdict, rank.By, tt.want, tt.by, rank.Evidence.Text)
+			}
+			if tt.by != "" && !strings.Contains(rank.Evidence.Text, "by its figures alone it is leaking; "+tt.by) {
+				t.Errorf("the figures are not told: %s", rank.Evidence.Text)
+			}
+		})
 	}
 }
 
@@ -394,7 +498,7 @@ func TestABacklogIsClearedOnlyWithinItsBound(t *testing.T) {
 	}{
 		{"young and not proven", analysis.Suspicious, false, 4, analysis.Stable},
 		{"older than the bound", analysis.Suspicious, false, 12, analysis.Suspicious},
-		{"proven by identities", analysis.Leaking, true, 4, analysis.Leaking},
+		{"followed by identities within the bound", analysis.Leaking, true, 4, analysis.Stable},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			seen.Verdict, seen.Proven, seen.OldestWait = tt.verdict, tt.proven, tt.oldest
@@ -489,7 +593,7 @@ func TestVersionsAreComparedByLinesOfReleases(t *testing.T) {
 		{"containerd-10568", "containerd", "1.6.20~ds1, go1.19.8", nil, VersionAffected, "seen 1.6.20~ds1 (metrics.txt), fixed in 1.6.36, 1.7.21: affected"},
 		{"containerd-10568", "containerd", "v1.7.21", nil, VersionFixed, "the fix is in it"},
 		{"containerd-10568", "containerd", "2.0.0", nil, VersionFixed, ""},
-		{"containerd-10568", "containerd", "1.5.9", nil, VersionAffected, ""},
+		{"containerd-10568", "containerd", "1.5.9", nil, VersionBefore, "older than the release that brought it"},
 		{"containerd-10568", "kubelet", "v1.34.4, go1.26.8", nil, "", "the version of containerd was not seen"},
 		{"k8s-83333", "kube-apiserver", "v1.15.4", nil, VersionAffected, ""},
 		{"k8s-83333", "kube-apiserver", "v1.15.5", nil, VersionFixed, ""},

@@ -94,6 +94,9 @@ func knownAdvice(known []KnownLeak) []Advice {
 
 // Label says what an entry is in two words.
 func (k KnownLeak) Label() string {
+	if k.Basis == knowledge.Looks || k.Basis == knowledge.Possible {
+		return "Looks like"
+	}
 	switch k.Status {
 	case knowledge.Leak:
 		return "Known leak"

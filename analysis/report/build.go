@@ -42,7 +42,9 @@ type Line struct {
 	// Known is what the catalogue says of each family, by fingerprint.
 	Known map[string]knowledge.Result
 	// weighed are the families whose verdict the catalogue changed.
-	weighed   map[string]bool
+	weighed map[string]bool
+	// aside are those whose accusation an entry sets aside.
+	aside     map[string]aside
 	catalogue *knowledge.Catalogue
 	// files are file names with module versions, by epoch.
 	files map[int][]string
@@ -447,6 +449,9 @@ func frameNames(s *analysis.Stack) []string {
 
 // quiet says what "nothing grows" is worth.
 func (l *Line) quiet() string {
+	if len(l.aside) > 0 && len(l.Snapshots) > 1 {
+		return "No family is accused: what grows is known, and no leak."
+	}
 	if len(l.Snapshots) < 2 {
 		return "One snapshot shows what is there, not what grows. Add a second one, taken some minutes later."
 	}

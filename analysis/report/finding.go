@@ -49,6 +49,10 @@ func (l *Line) findings(families []Family) []Finding {
 			out = append(out, l.holders(same, byPrint))
 			continue
 		}
+		if p.Section == setAside {
+			out = append(out, l.noLeak(p, byPrint))
+			continue
+		}
 		if p.Section == trend.Observed {
 			out = append(out, l.observer(p, byPrint))
 			continue
@@ -99,6 +103,25 @@ func (l *Line) point(p trend.Point, byPrint map[string]*Family) Finding {
 		f.Text += l.births(first.Fingerprint)
 	}
 	f.Text += remains(members)
+	return f
+}
+
+// noLeak tells what grows and is known to be no leak: what the figures alone would say,
+// and who sets it aside.
+func (l *Line) noLeak(p trend.Point, byPrint map[string]*Family) Finding {
+	f := Finding{Kind: NoLeakFinding, Verdict: analysis.Stable, Unit: p.Unit, Families: lead(p.Families, byPrint)}
+	first := byPrint[f.Families[0]]
+	if p.Unit != "" {
+		l.unit(&f, p.Unit, byPrint)
+	} else {
+		f.Title = fmt.Sprintf("%s: %s %s", first.Title, l.rises(first.Counts, first.Kind), kindWord(first.Kind))
+		f.Counts, f.Evidence = first.Counts, first.Evidence
+		f.Text = l.paragraph(l.inWords(first.Counts, first.Kind), first.Evidence)
+	}
+	f.Next = "Read the entry below: it says why this is no leak, and what would make it one."
+	if e := l.catalogue.Entry(l.aside[f.Families[0]].by); e != nil && e.Status == knowledge.BoundedBacklog {
+		f.Next = fmt.Sprintf("Take one more capture after %d minutes: what is older than that is no such backlog.", e.BoundMinutes)
+	}
 	return f
 }
 

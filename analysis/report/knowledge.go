@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/knowledge"
@@ -30,7 +31,8 @@ type KnownLeak struct {
 	Title  string           `json:"title"`
 	Status knowledge.Status `json:"status"`
 	// Basis is growth, "above expected" or "waits" where more than the signature
-	// speaks, "looks alike" otherwise.
+	// speaks, "one of several possible" where a listing grows that shows no stack, "looks
+	// alike" otherwise.
 	Basis knowledge.Basis `json:"basis"`
 	Text  string          `json:"text"`
 	// Affected and Fixed are as the report said, VerifiedBy says how the fix is known.
@@ -47,6 +49,13 @@ type KnownLeak struct {
 	Reference string `json:"reference,omitempty"`
 	// Origin is the overlay file that the entry came from.
 	Origin string `json:"origin,omitempty"`
+}
+
+// SetAside says that an entry of the catalogue knows a growth to be no leak.
+type SetAside struct {
+	// ByFigures is the verdict that the figures alone would give.
+	ByFigures analysis.Verdict `json:"by_figures"`
+	Entry     string           `json:"entry"`
 }
 
 // Normal is the normal stack that a family is one of.
@@ -83,6 +92,7 @@ type Threshold struct {
 // against its answers.
 func (l *Line) consult(c *knowledge.Catalogue, m *knowledge.Matcher) {
 	l.catalogue, l.Known, l.weighed = c, make(map[string]knowledge.Result, len(l.Trend.Families)), map[string]bool{}
+	l.aside = map[string]aside{}
 	last := l.lastOf()
 	units := make([]knowledge.Units, len(l.Snapshots))
 	for _, f := range l.Trend.Families {
@@ -100,15 +110,27 @@ func (l *Line) consult(c *knowledge.Catalogue, m *knowledge.Matcher) {
 		l.Known[f.Fingerprint] = result
 		if rank, ok := result.Weigh(seen); ok {
 			j := l.Judged[f.Fingerprint]
+			if rank.By != "" {
+				l.aside[f.Fingerprint] = aside{j.Verdict, rank.By}
+			}
 			j.Evidence = beforeDeciding(j.Evidence, rank.Evidence)
 			if rank.Changed {
 				l.weighed[f.Fingerprint] = true
 				j.Verdict, j.RecoveredAt = rank.Verdict, -1
+				// What would decide the verdict of the figures decides nothing any more.
+				j.Evidence = slices.DeleteFunc(j.Evidence, func(e analysis.Evidence) bool { return e.Rule == "decides" })
 			}
 			l.Judged[f.Fingerprint] = j
 		}
 	}
 	l.withUnits()
+}
+
+// aside is an accusation that an entry of the catalogue sets aside: what the figures
+// alone would say, and the entry.
+type aside struct {
+	figures analysis.Verdict
+	by      string
 }
 
 // sighting is a family in one snapshot.
@@ -153,9 +175,47 @@ func (l *Line) seen(f *analysis.Family, at sighting) knowledge.Seen {
 	return knowledge.Seen{
 		Family: f, Program: s.Process.Name.Value, States: g.States, Count: g.Count, OldestWait: g.OldestWait,
 		Timed:   f.Kind == analysis.KindGoroutine && len(g.States) > 0,
-		Verdict: j.Verdict, Proven: l.proven(f.Fingerprint, j),
+		Verdict: j.Verdict, Proven: l.proven(f.Fingerprint, j), Marked: hasRule(j, "leaked_mark"),
+		Stayed: sync.OnceValue(func() int { return l.stayed(f.Fingerprint, at) }), Span: l.minutes(l.Trend.EpochStart(at.snapshot), at.snapshot),
 		Versions: l.versionsOf(g, at.snapshot),
 	}
+}
+
+func hasRule(j analysis.Judgement, rule string) bool {
+	return slices.ContainsFunc(j.Evidence, func(e analysis.Evidence) bool { return e.Rule == rule })
+}
+
+// minutes lie between two snapshots, 0 where one has no time.
+func (l *Line) minutes(from, to int) int {
+	a, b := l.Snapshots[from].CapturedAt, l.Snapshots[to].CapturedAt
+	if a.IsZero() || b.IsZero() {
+		return 0
+	}
+	return int(b.Sub(a).Minutes())
+}
+
+// stayed is for how many minutes the oldest member of a snapshot has been seen in
+// snapshots of the same run, -1 where members or times are not known.
+func (l *Line) stayed(fingerprint string, at sighting) int {
+	if !at.group.Members.Identified() || l.Snapshots[at.snapshot].CapturedAt.IsZero() {
+		return -1
+	}
+	there := make(map[analysis.Identity]bool, at.group.Members.Len())
+	for id := range at.group.Members.Identities() {
+		there[id] = true
+	}
+	for i := l.Trend.EpochStart(at.snapshot); i < at.snapshot; i++ {
+		g := GroupOf(l.Snapshots[i], fingerprint)
+		if g == nil || l.Snapshots[i].CapturedAt.IsZero() || !g.Members.Identified() {
+			continue
+		}
+		for id := range g.Members.Identities() {
+			if there[id] {
+				return l.minutes(i, at.snapshot)
+			}
+		}
+	}
+	return 0
 }
 
 // proven reports a growth that identities or a unit prove.
@@ -163,7 +223,7 @@ func (l *Line) proven(fingerprint string, j analysis.Judgement) bool {
 	if l.Trend.UnitOf(fingerprint) != "" {
 		return true
 	}
-	return j.Verdict == analysis.Leaking && (j.Survivors >= 0 || slices.ContainsFunc(j.Evidence, func(e analysis.Evidence) bool { return e.Rule == "leaked_mark" || e.Rule == "ages" }))
+	return j.Verdict == analysis.Leaking && (j.Survivors >= 0 || hasRule(j, "leaked_mark") || hasRule(j, "ages"))
 }
 
 // versionsOf is what a snapshot says of versions, or the nearest one before it: a
@@ -289,6 +349,9 @@ func (l *Line) withUnits() {
 // explain writes what the catalogue says into a family of the contract.
 func (l *Line) explain(out *Family) {
 	r := l.Known[out.Fingerprint]
+	if a, ok := l.aside[out.Fingerprint]; ok {
+		out.SetAside = &SetAside{ByFigures: a.figures, Entry: a.by}
+	}
 	for _, hit := range r.Classes {
 		out.Classes = append(out.Classes, hit.Class.Key)
 	}
@@ -320,16 +383,26 @@ func (l *Line) accused(points []trend.Point) []trend.Point {
 	if len(l.weighed) == 0 {
 		return points
 	}
+	var aside []trend.Point
 	cleared := func(print string) bool { return l.weighed[print] && !rising(l.Judged[print].Verdict) }
 	var out []trend.Point
 	for _, p := range points {
+		if p.Section != trend.Observed && p.Section != trend.MayHold && len(p.Families) > 0 && !slices.ContainsFunc(p.Families, func(print string) bool { return !cleared(print) }) &&
+			slices.ContainsFunc(p.Families, func(print string) bool { return l.aside[print].by != "" }) {
+			p.Section = setAside // it is told, and accuses nobody
+			aside = append(aside, p)
+			continue
+		}
 		if cleared(p.Of) || !slices.ContainsFunc(p.Families, func(print string) bool { return !cleared(print) }) {
 			continue
 		}
 		out = append(out, p)
 	}
-	return out
+	return append(out, aside...)
 }
+
+// setAside is the section of what grows and is known to be no leak.
+const setAside trend.Section = "no_leak"
 
 // above are findings on families that are more than expected, where trend alone says
 // nothing.
@@ -365,7 +438,11 @@ func (l *Line) learn(f *Finding, byPrint map[string]*Family) {
 			continue
 		}
 		r := l.Known[print]
-		for _, hit := range r.Classes {
+		classes := r.Classes
+		if f.Kind == NoLeakFinding {
+			classes = nil
+		}
+		for _, hit := range classes {
 			if !slices.Contains(f.Classes, hit.Class.Key) {
 				f.Classes = append(f.Classes, hit.Class.Key)
 			}
@@ -379,7 +456,7 @@ func (l *Line) learn(f *Finding, byPrint map[string]*Family) {
 			}
 		}
 		for _, m := range r.Known {
-			if m.Speaks() && !seen[m.Entry.ID] {
+			if (m.Speaks() || m.Basis == knowledge.Possible) && !seen[m.Entry.ID] {
 				seen[m.Entry.ID] = true
 				f.Known = append(f.Known, knownLeak(m))
 			}

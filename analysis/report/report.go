@@ -90,8 +90,8 @@ type Series struct {
 }
 
 // The kinds of findings that are no verdict: what one snapshot proves alone, what
-// may hold what grows, what follows from it, what the capture itself adds, and a
-// limit that is near.
+// may hold what grows, what follows from it, what the capture itself adds, and a limit
+// that is near.
 const (
 	FactFinding     = "fact"
 	HolderFinding   = "may_hold"
@@ -100,6 +100,8 @@ const (
 	LimitFinding    = "limit"
 	// SuspectFinding is a family that a person suspects and no rule.
 	SuspectFinding = "marked_suspicious"
+	// NoLeakFinding grows, and an entry of the catalogue knows that it is no leak.
+	NoLeakFinding = "no_leak"
 )
 
 // Mark is the finding's verdict in a word or two, or what it is instead.
@@ -147,6 +149,8 @@ type Family struct {
 	KnownLeaks []KnownLeak `json:"known_leaks,omitempty"`
 	// Normal is the normal stack that the family is one of.
 	Normal *Normal `json:"normal,omitempty"`
+	// SetAside says that the catalogue knows the growth to be no leak, nil where it does not.
+	SetAside *SetAside `json:"set_aside,omitempty"`
 	// Watched says what the watches of the last snapshot are on.
 	Watched []analysis.Target `json:"watched,omitempty"`
 }

@@ -1131,7 +1131,7 @@ func (m *caseMaker) ranked() []placedFinding {
 			switch {
 			case f.Kind == report.ObserverFinding:
 				rank = observerRank
-			case f.Kind == report.FactFinding || f.Kind == report.LimitFinding:
+			case f.Kind == report.FactFinding || f.Kind == report.LimitFinding || f.Kind == report.NoLeakFinding:
 				rank = factRank
 			case f.Behind:
 				rank = behindRank

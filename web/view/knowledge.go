@@ -169,7 +169,7 @@ func (m *caseMaker) advice(out *CaseFinding, s *report.Series, f *report.Finding
 		}
 		out.Advice = append(out.Advice, a)
 	}
-	if f.Kind != "" && f.Kind != report.FollowFinding || m.in.Report.Knowledge == nil {
+	if f.Kind != "" && f.Kind != report.FollowFinding && f.Kind != report.NoLeakFinding || m.in.Report.Knowledge == nil {
 		return
 	}
 	for _, k := range f.Known[:min(len(f.Known), openKnown)] {
