@@ -89,10 +89,14 @@ type Healthy struct {
 	Text string
 }
 
-// ClassHit is a class that a family belongs to, with the form of it.
+// ClassHit is a class that a family belongs to, with the form of it. Cause is what this
+// form is called where it has a name of its own, Upgrades are those of the class, each
+// compared with the version that was seen.
 type ClassHit struct {
-	Class *Class
-	Sign  string
+	Class    *Class
+	Sign     string
+	Cause    string
+	Upgrades []string
 }
 
 // Result is what a catalogue says of a family.
@@ -296,7 +300,10 @@ func (m *Matcher) Match(s Seen) Result {
 		if !oneOf(in.pattern.Programs, s.Program) {
 			continue
 		}
-		hit := ClassHit{Class: in.class, Sign: in.pattern.Sign}
+		hit := ClassHit{Class: in.class, Sign: in.pattern.Sign, Cause: in.pattern.Cause}
+		for _, u := range in.class.Upgrades {
+			hit.Upgrades = append(hit.Upgrades, m.c.upgrade(u, s.Versions))
+		}
 		if in.pattern.WithUnit {
 			r.Follows = addClass(r.Follows, hit)
 			continue

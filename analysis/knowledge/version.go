@@ -167,6 +167,23 @@ func compare(c *Catalogue, e *Entry, seen SeenVersions) Comparison {
 	return out
 }
 
+// upgrade is a step of a remedy, or that the version which was seen has done it.
+func (c *Catalogue) upgrade(u Upgrade, seen SeenVersions) string {
+	at := slices.IndexFunc(c.doc.Components, func(x Component) bool { return x.Name == u.Component })
+	if at < 0 {
+		return u.Text
+	}
+	r, source, ok := c.doc.Components[at].find(seen)
+	if !ok || (Versions{Fixed: u.Fixed}).verdict(r) != VersionFixed {
+		return u.Text
+	}
+	text := "No upgrade of " + u.Component + " is needed for what " + strings.Join(u.Fixed, " and ") + " mended: seen " + r.printed
+	if source != "" {
+		text += " (" + source + ")"
+	}
+	return text + ", the fix is in it."
+}
+
 // fixedWords says which releases hold the fix, in numbers where they are compared.
 func fixedWords(e *Entry, numbers string) string {
 	switch {

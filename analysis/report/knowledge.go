@@ -1,9 +1,11 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -49,6 +51,31 @@ type KnownLeak struct {
 	Reference string `json:"reference,omitempty"`
 	// Origin is the overlay file that the entry came from.
 	Origin string `json:"origin,omitempty"`
+}
+
+// ClassNote is what the evidence makes of a class: another name of the cause, where only
+// some of its forms were seen, and its upgrades compared with the version that was seen.
+type ClassNote struct {
+	Cause    string   `json:"cause,omitempty"`
+	Upgrades []string `json:"upgrades,omitempty"`
+}
+
+// noted adds what a family says of its class. The class keeps its own name where one of
+// the families has a form without another.
+func noted(notes map[string]ClassNote, hit knowledge.ClassHit) map[string]ClassNote {
+	key := hit.Class.Key
+	note, have := notes[key]
+	switch {
+	case !have:
+		note = ClassNote{Cause: cmp.Or(hit.Cause, hit.Class.Cause), Upgrades: hit.Upgrades}
+	case hit.Cause == "":
+		note.Cause = hit.Class.Cause
+	}
+	if notes == nil {
+		notes = map[string]ClassNote{}
+	}
+	notes[key] = note
+	return notes
 }
 
 // SetAside says that an entry of the catalogue knows a growth to be no leak.
@@ -354,6 +381,7 @@ func (l *Line) explain(out *Family) {
 	}
 	for _, hit := range r.Classes {
 		out.Classes = append(out.Classes, hit.Class.Key)
+		out.ClassNotes = noted(out.ClassNotes, hit)
 	}
 	for _, m := range r.Known {
 		if m.Speaks() {
@@ -430,8 +458,8 @@ func (l *Line) learn(f *Finding, byPrint map[string]*Family) {
 		return
 	}
 	seen := map[string]bool{}
-	signs, place := map[string]int{}, map[string]int{}
-	var order []string
+	signs, place := map[sign]int{}, map[sign]int{}
+	var order []sign
 	for _, print := range f.Families {
 		family := byPrint[print]
 		if family == nil {
@@ -446,8 +474,9 @@ func (l *Line) learn(f *Finding, byPrint map[string]*Family) {
 			if !slices.Contains(f.Classes, hit.Class.Key) {
 				f.Classes = append(f.Classes, hit.Class.Key)
 			}
+			f.ClassNotes = noted(f.ClassNotes, hit)
 			if hit.Sign != "" {
-				key := kindOrSign(family.Kind, hit.Sign)
+				key := signOf(family.Kind, hit)
 				if signs[key] == 0 {
 					order = append(order, key)
 					place[key] = signPlace(hit)
@@ -462,11 +491,35 @@ func (l *Line) learn(f *Finding, byPrint map[string]*Family) {
 			}
 		}
 	}
-	slices.SortStableFunc(order, func(a, b string) int { return place[a] - place[b] })
+	slices.SortStableFunc(order, func(a, b sign) int { return place[a] - place[b] })
 	for _, key := range order {
-		f.Signs = append(f.Signs, fmt.Sprintf("%d %s", signs[key], key))
+		count := strconv.Itoa(signs[key])
+		if all := l.allOf(key, byPrint); all > signs[key] {
+			count += fmt.Sprintf(" of %d", all)
+		}
+		f.Signs = append(f.Signs, count+" "+key.text)
+		f.SignsOf = append(f.SignsOf, key.class)
 	}
 	f.Known = f.Known[:min(len(f.Known), mostKnown)]
+}
+
+// sign is a form of a class, in words with what it counts.
+type sign struct{ class, text string }
+
+func signOf(k analysis.Kind, hit knowledge.ClassHit) sign {
+	return sign{hit.Class.Key, kindOrSign(k, hit.Sign)}
+}
+
+// allOf counts the members of all families of the series that have a sign, those that do
+// not grow too.
+func (l *Line) allOf(s sign, byPrint map[string]*Family) int {
+	all := 0
+	for print, r := range l.Known {
+		if f := byPrint[print]; f != nil && slices.ContainsFunc(r.Classes, func(hit knowledge.ClassHit) bool { return hit.Sign != "" && signOf(f.Kind, hit) == s }) {
+			all += peak(f.Counts)
+		}
+	}
+	return all
 }
 
 // signPlace orders the signs of a class as the catalogue does: the gravest first.
@@ -541,25 +594,48 @@ func (r *Report) ClassOf(key string) *Class {
 	return nil
 }
 
-// thresholds are those that circulate for the classes of the findings, beside what
-// this series shows.
+// Told is a class as a finding or family shows it: under the name that its form has, with
+// upgrades compared.
+func (n ClassNote) Told(class knowledge.Class) knowledge.Class {
+	class.Cause = cmp.Or(n.Cause, class.Cause)
+	upgrades := n.Upgrades
+	if upgrades == nil {
+		for _, u := range class.Upgrades {
+			upgrades = append(upgrades, u.Text)
+		}
+	}
+	class.Remedy = slices.Concat(class.Remedy, upgrades)
+	return class
+}
+
+// SignsOfClass are the signs of one class; those of findings that were kept without their
+// classes belong to the first.
+func (f *Finding) SignsOfClass(key string) []string {
+	var out []string
+	for i, sign := range f.Signs {
+		if i < len(f.SignsOf) && f.SignsOf[i] == key || len(f.SignsOf) == 0 && len(f.Classes) > 0 && f.Classes[0] == key {
+			out = append(out, sign)
+		}
+	}
+	return out
+}
+
+// thresholds are those that circulate for a process and for the classes of its findings,
+// beside what this series shows.
 func (l *Line) thresholds(findings []Finding) []Threshold {
-	var out []Threshold
-	said := map[string]bool{}
+	var classes []string
 	for _, f := range findings {
-		for _, key := range f.Classes {
-			for _, t := range l.catalogue.Thresholds(key) {
-				if said[t.Name] {
-					continue
-				}
-				said[t.Name] = true
-				shown := Threshold{Name: t.Name, Text: t.Text}
-				if t.Figure != "" {
-					shown.Seen, shown.Passed = l.against(t)
-				}
-				out = append(out, shown)
+		classes = append(classes, f.Classes...)
+	}
+	var out []Threshold
+	for _, t := range l.catalogue.Thresholds(l.Snapshots[0].Process.Name.Value, classes) {
+		shown := Threshold{Name: t.Name, Text: t.Text}
+		if t.Figure != "" {
+			if shown.Seen, shown.Passed = l.against(t); shown.Seen == "" && len(t.Classes) == 0 {
+				continue // nothing of this process can be compared with it
 			}
 		}
+		out = append(out, shown)
 	}
 	return out
 }
@@ -567,7 +643,7 @@ func (l *Line) thresholds(findings []Finding) []Threshold {
 // against sets the totals of goroutines against a threshold: the first complete one is
 // the baseline, the highest of its epoch what is compared.
 func (l *Line) against(t knowledge.Threshold) (string, bool) {
-	first, top := -1, -1
+	first, top, end := -1, -1, -1
 	for i, s := range l.Snapshots {
 		n := s.Totals.Goroutines
 		if n == nil || s.Bounded(analysis.KindGoroutine) {
@@ -576,25 +652,40 @@ func (l *Line) against(t knowledge.Threshold) (string, bool) {
 		if first < 0 {
 			first = i
 		}
-		if l.Trend.Epochs[i] == l.Trend.Epochs[first] && (top < 0 || *n > *l.Snapshots[top].Totals.Goroutines) {
+		if l.Trend.Epochs[i] != l.Trend.Epochs[first] {
+			continue
+		}
+		end = i
+		if top < 0 || *n > *l.Snapshots[top].Totals.Goroutines {
 			top = i
 		}
 	}
 	if first < 0 {
 		return "", false
 	}
-	from, to := *l.Snapshots[first].Totals.Goroutines, *l.Snapshots[top].Totals.Goroutines
+	from, to, last := *l.Snapshots[first].Totals.Goroutines, *l.Snapshots[top].Totals.Goroutines, *l.Snapshots[end].Totals.Goroutines
+	label := func(i int) string { return l.Snapshots[i].Label }
 	switch t.Figure {
 	case "total":
-		return fmt.Sprintf("%d at %s, %d at %s", from, l.Snapshots[first].Label, to, l.Snapshots[top].Label), float64(to) > t.To
+		if top == first {
+			return fmt.Sprintf("%d at %s", from, label(first)), float64(to) > t.To
+		}
+		return fmt.Sprintf("%d at %s, %d at %s", from, label(first), to, label(top)), float64(to) > t.To
 	case "rise":
-		return fmt.Sprintf("+%d from %s to %s", to-from, l.Snapshots[first].Label, l.Snapshots[top].Label), float64(to-from) > t.To
+		if end == first {
+			return "", false
+		}
+		text := fmt.Sprintf("+%d from %s to %s", to-from, label(first), label(top))
+		if float64(to-from) > t.To && float64(last-from) <= t.To {
+			return text + fmt.Sprintf(", back at %d at %s: they did not stay", last, label(end)), false
+		}
+		return text, float64(last-from) > t.To
 	case "day_share":
-		hours := l.Snapshots[top].CapturedAt.Sub(l.Snapshots[first].CapturedAt).Hours()
+		hours := l.Snapshots[end].CapturedAt.Sub(l.Snapshots[first].CapturedAt).Hours()
 		if from == 0 || hours <= 0 || l.Snapshots[first].CapturedAt.IsZero() {
 			return "", false
 		}
-		share := float64(to-from) / float64(from) / hours * 24
+		share := float64(last-from) / float64(from) / hours * 24
 		if hours < 6 {
 			return fmt.Sprintf("the snapshots span %s, which says nothing about a day", spanWords(hours)), false
 		}

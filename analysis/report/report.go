@@ -143,6 +143,8 @@ type Family struct {
 	// state and growth speak for as well.
 	Classes []string `json:"classes"`
 	Known   []string `json:"known"`
+	// ClassNotes are what the evidence makes of a class.
+	ClassNotes map[string]ClassNote `json:"class_notes,omitempty"`
 	// Triage is what a person said about the family, nil where nobody did.
 	Triage *analysis.Triage `json:"triage,omitempty"`
 	// KnownLeaks are all entries whose signature the family has, those in Known first.
@@ -236,7 +238,11 @@ type Finding struct {
 	Evidence []analysis.Evidence `json:"evidence,omitempty"`
 	// Classes and Known are those of its families; Signs count the forms of a class:
 	// "43 watches on mounts that are gone".
-	Classes []string    `json:"classes,omitempty"`
-	Signs   []string    `json:"signs,omitempty"`
-	Known   []KnownLeak `json:"known,omitempty"`
+	Classes []string `json:"classes,omitempty"`
+	Signs   []string `json:"signs,omitempty"`
+	// SignsOf are the classes of the signs, one for each; ClassNotes are what the evidence
+	// makes of a class.
+	SignsOf    []string             `json:"signs_of,omitempty"`
+	ClassNotes map[string]ClassNote `json:"class_notes,omitempty"`
+	Known      []KnownLeak          `json:"known,omitempty"`
 }

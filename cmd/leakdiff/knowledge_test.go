@@ -214,6 +214,73 @@ func TestTheInotifySampleNamesDeadMounts(t *testing.T) {
 	if !slices.Contains(signs, "43 watches on mounts that are gone (device in no line of mountinfo)") {
 		t.Errorf("signs %q", signs)
 	}
+	// 100 is the truth of all instances; two of them were there before.
+	if !slices.Contains(signs, "98 of 100 inotify instances") {
+		t.Errorf("signs %q", signs)
+	}
+}
+
+func TestLiveCgroupsAreNotCalledDead(t *testing.T) {
+	r, _ := sampleReport(t, "kubelet-probe-leak")
+	for _, s := range r.Series {
+		for i := range s.Findings {
+			f := &s.Findings[i]
+			for _, a := range r.Advice(f) {
+				if a.Label == "Cause" && strings.Contains(a.Text, "dead mounts") {
+					t.Errorf("%s: cause %q, and no target is known to be gone", f.Title, a.Text)
+				}
+				if strings.Contains(a.Text, "Upgrade to a kubelet that vendors cAdvisor 0.44.0") {
+					t.Errorf("an upgrade to 0.44.0 is advised where 0.52.1 was seen: %s", a.Text)
+				}
+			}
+		}
+	}
+	first := &r.Series[0].Findings[0]
+	if len(first.SignsOfClass("housekeeping")) > 0 || len(first.SignsOfClass("inotify")) != 1 {
+		t.Errorf("signs %q of %q", first.Signs, first.SignsOf)
+	}
+	var told []string
+	for _, a := range r.Advice(first) {
+		told = append(told, a.Text)
+	}
+	for _, part := range []string{"Inotify watches inside cgroup hierarchies that are mounted (392 of 398 watches", "No upgrade of cadvisor is needed for what 0.44.0 mended: seen github.com/google/cadvisor v0.52.1"} {
+		if !strings.Contains(strings.Join(told, "\n"), part) {
+			t.Errorf("lacks %q:\n%s", part, strings.Join(told, "\n"))
+		}
+	}
+}
+
+func TestThresholdsOfEveryProcessStandBesideEverySeries(t *testing.T) {
+	root := filepath.Join(corpus(t), "series")
+	for _, tt := range []struct {
+		series, process string
+		want            map[string]string
+		passed          string
+	}{
+		{"prometheus-hanging-targets", "prometheus", map[string]string{"above baseline": "+720 from t0 to t6, back at 65 at t7: they did not stay", "growth per day": "the snapshots span 3 min, which says nothing about a day"}, ""},
+		{"restart", "", map[string]string{"above baseline": "+149 from t1 to t5", "growth per day": "the snapshots span 2 min, which says nothing about a day"}, "above baseline"},
+		{"kubelet-probe-leak", "kubelet", map[string]string{"floor": "87 at t0, 263 at t7", "above baseline": "+176 from t0 to t7, back at 87 at t8: they did not stay", "growth per day": "the snapshots span 10 min, which says nothing about a day"}, ""},
+		{"kubelet-probe-leak", "containerd", map[string]string{"above baseline": "+329 from t0 to t7, back at 28 at t8: they did not stay", "growth per day": "the snapshots span 10 min, which says nothing about a day"}, ""},
+	} {
+		r := reportOf(t, ofDirectory(t, filepath.Join(root, tt.series)))
+		for _, s := range r.Series {
+			if tt.process != "" && s.Process != tt.process {
+				continue
+			}
+			got := map[string]string{}
+			for _, x := range s.Thresholds {
+				if x.Seen != "" {
+					got[x.Name] = x.Seen
+				}
+				if x.Passed != (x.Name == tt.passed) {
+					t.Errorf("%s %s: %s passed is %v", tt.series, s.Process, x.Name, x.Passed)
+				}
+			}
+			if d := cmp.Diff(tt.want, got); d != "" {
+				t.Errorf("%s %s: %s", tt.series, s.Process, d)
+			}
+		}
+	}
 }
 
 func TestTheVersionOfTheEvidenceIsComparedWithTheFix(t *testing.T) {

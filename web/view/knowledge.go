@@ -157,16 +157,15 @@ func (m *caseMaker) advice(out *CaseFinding, s *report.Series, f *report.Finding
 		if class == nil {
 			continue
 		}
-		a := newClassAdvice(&class.Class, class.Corrections)
+		shown := f.ClassNotes[key].Told(class.Class)
+		a := newClassAdvice(&shown, class.Corrections)
 		a.URL = m.live(a.URL)
 		if at, told := m.told[s.Process+"\x00"+key]; told {
 			a = ClassAdvice{Key: a.Key, Cause: a.Cause, URL: a.URL, Seen: "told in full at finding " + at}
 		} else {
 			m.told[s.Process+"\x00"+key] = out.Number
 		}
-		if len(out.Advice) == 0 {
-			a.Signs = visibles(f.Signs)
-		}
+		a.Signs = visibles(f.SignsOfClass(key))
 		out.Advice = append(out.Advice, a)
 	}
 	if f.Kind != "" && f.Kind != report.FollowFinding && f.Kind != report.NoLeakFinding || m.in.Report.Knowledge == nil {
@@ -255,6 +254,8 @@ func last(counts []*int) int {
 // FamilyKnowledge is what the catalogue says of one family.
 type FamilyKnowledge struct {
 	Advice []ClassAdvice
+	// Belongs are the classes of a family that nothing accuses.
+	Belongs []Link
 	// Known speak for themselves, Alike have the signature only.
 	Known, Alike []KnownLeak
 	KnownNote    string
@@ -275,11 +276,19 @@ func newFamilyKnowledge(f report.Family, c *knowledge.Catalogue, frozen bool) *F
 	}
 	out := &FamilyKnowledge{}
 	for _, key := range f.Classes {
-		if class := c.Class(key); class != nil {
-			a := newClassAdvice(class, c.Corrections(key))
-			a.URL = live(a.URL)
-			out.Advice = append(out.Advice, a)
+		class := c.Class(key)
+		if class == nil {
+			continue
 		}
+		shown := f.ClassNotes[key].Told(*class)
+		if f.Verdict != analysis.Leaking && f.Verdict != analysis.Suspicious {
+			// A cause is told of what is accused; the rest only belongs to it.
+			out.Belongs = append(out.Belongs, Link{Visible(shown.Cause), live(knowledgeURL("c", key))})
+			continue
+		}
+		a := newClassAdvice(&shown, c.Corrections(key))
+		a.URL = live(a.URL)
+		out.Advice = append(out.Advice, a)
 	}
 	for _, k := range f.KnownLeaks {
 		known := newKnownLeak(k)
@@ -383,7 +392,8 @@ func NewKnowledge(in KnowledgeInput) Knowledge {
 	for i := range c.Classes() {
 		class := &c.Classes()[i]
 		k.own(class.Origin)
-		a := newClassAdvice(class, c.Corrections(class.Key))
+		shown := report.ClassNote{}.Told(*class)
+		a := newClassAdvice(&shown, c.Corrections(class.Key))
 		if m.keeps(class.Key, class.Cause, class.LooksLike, class.FirstCheck, class.Stuck, strings.Join(class.Remedy, " "), frames(class)) {
 			k.Classes = append(k.Classes, a)
 		}

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"leakdiff/analysis"
 	"leakdiff/analysis/knowledge"
 	"leakdiff/analysis/report"
@@ -72,5 +74,32 @@ func TestAClassIsToldOnceForEachProcess(t *testing.T) {
 	}
 	if told != 2 {
 		t.Errorf("told in full %d times, want once for each process", told)
+	}
+}
+
+func TestAClassIsACauseOnlyOfWhatIsAccused(t *testing.T) {
+	c := knowledge.Builtin()
+	for _, tt := range []struct {
+		verdict analysis.Verdict
+		advice  []string
+		belongs []Link
+	}{
+		{analysis.Leaking, []string{"Readers of inotify instances that are not closed"}, nil},
+		{analysis.Suspicious, []string{"Readers of inotify instances that are not closed"}, nil},
+		{analysis.Stable, nil, []Link{{"Readers of inotify instances that are not closed", "/knowledge#c-inotify"}}},
+		{analysis.TooFewPoints, nil, []Link{{"Readers of inotify instances that are not closed", "/knowledge#c-inotify"}}},
+	} {
+		f := report.Family{Verdict: tt.verdict, Classes: []string{"inotify"}, ClassNotes: map[string]report.ClassNote{"inotify": {Cause: "Readers of inotify instances that are not closed"}}}
+		k := newFamilyKnowledge(f, c, false)
+		var causes []string
+		for _, a := range k.Advice {
+			causes = append(causes, a.Cause)
+		}
+		if d := cmp.Diff(tt.advice, causes); d != "" {
+			t.Errorf("%s: %s", tt.verdict, d)
+		}
+		if d := cmp.Diff(tt.belongs, k.Belongs); d != "" {
+			t.Errorf("%s: %s", tt.verdict, d)
+		}
 	}
 }
