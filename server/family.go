@@ -189,6 +189,9 @@ func (s *Server) said(r *http.Request, in *view.FamilyInput, l *loaded, otherCas
 	fingerprint := in.Family.Fingerprint
 	in.Modules = l.fields[modulesField].Value
 	in.Triage = view.TriageInput{NeedsKey: !s.loopback(), Remembers: s.cfg.KnowledgeDir != "", Over: r.URL.Query().Get("over") == "triage", OtherCases: otherCases}
+	for _, e := range s.entriesOf(l.known, fingerprint) {
+		in.Triage.Kept = append(in.Triage.Kept, view.Link{Text: view.Visible(e.Title), URL: view.EntryURL(e.ID)})
+	}
 	for _, m := range l.marks {
 		if m.Process == in.Process && m.Fingerprint == fingerprint {
 			in.Triage.Triage, in.Triage.Replaced = m.Triage, m.Replaced

@@ -393,8 +393,15 @@ func (j *joined) add(f File, origin string) []analysis.Problem {
 	}
 	j.doc.Components = replaceBy(j.doc.Components, doc.Components, func(c Component) string { return c.Name })
 	keep := func(found []analysis.Problem) bool {
-		problems = append(problems, found...)
-		return len(found) == 0
+		// Notes cost a part of an item, anything else the whole of it.
+		left := slices.ContainsFunc(found, func(p analysis.Problem) bool { return p.Severity != analysis.Note })
+		for _, p := range found {
+			if left {
+				p.What = ignored + p.What
+			}
+			problems = append(problems, p)
+		}
+		return !left
 	}
 	var classes []Class
 	for _, c := range doc.Classes {

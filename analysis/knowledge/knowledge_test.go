@@ -691,6 +691,10 @@ func TestProblemsSayWhatWhereWhyAndWhatToDo(t *testing.T) {
 			if p.Path != "own.json" || !strings.Contains(p.What, tt.what) || !strings.Contains(p.Why, tt.why) || p.Why == "" || p.Hint == "" {
 				t.Errorf("%+v", p)
 			}
+			kept := c.Entry("b") != nil
+			if strings.Contains(tt.text, `"id": "b"`) && (kept != (tt.name == "unknown component") || kept == strings.HasPrefix(p.What, "this entry is ignored: ")) {
+				t.Errorf("kept is %v, and it is said: %s", kept, p.What)
+			}
 			if strings.Contains(tt.text, `"good"`) && c.Entry("good") == nil {
 				t.Error("the entry that holds was lost with the other")
 			}
@@ -857,14 +861,14 @@ func TestARememberedFamilyIsFoundAgain(t *testing.T) {
 		"watch":      {Fingerprint: "w1:" + strings.Repeat("0", 32), Kind: analysis.KindWatch, Attributes: map[string]string{"fstype": "tmpfs", "mask": "IN_CREATE|IN_DELETE (0x300)"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := EntryOf(f, map[string]int{"chan receive": 4, "running": 1})
+			e := EntryOf(f, map[string]int{"chan receive": 4, "running": 1}, "app")
 			e.ID, e.Title = "own-1", "the pool that nobody closes"
 			text, problems := Append(nil, e)
 			if len(problems) > 0 {
 				t.Fatal(problems)
 			}
 			c, _ := New(File{Name: "own.json", Text: text})
-			seen := Seen{Family: f, States: map[string]int{"chan receive": 40}, Count: 40, OldestWait: -1, Verdict: analysis.Leaking}
+			seen := Seen{Family: f, States: map[string]int{"chan receive": 40}, Count: 40, OldestWait: -1, Verdict: analysis.Leaking, Program: "app"}
 			if got := speaking(c.NewMatcher().Match(seen)); !slices.Contains(got, "own-1") {
 				t.Errorf("%v speak", got)
 			}
@@ -959,6 +963,64 @@ func BenchmarkMatch(b *testing.B) {
 		m := c.NewMatcher()
 		for i := range seen {
 			m.Match(seen[i])
+		}
+	}
+}
+
+func TestAnOwnEntryIsComparedWithTheVersionOfItsProgram(t *testing.T) {
+	pool := stackOf("", "example.org/app/pool.(*Pool).wait")
+	for _, tt := range []struct {
+		program, words, seen string
+		component            string
+		fixed                []string
+		want                 VersionVerdict
+	}{
+		{"containerd", "1.6.36", "v1.6.20", "containerd", []string{"1.6.36"}, VersionAffected},
+		{"/usr/bin/payd", "v2.4.1 and 3.0", "2.4.0", "payd", []string{"v2.4.1", "3.0"}, VersionAffected},
+		{"payd", "2.4.1-rc.2, or later", "2.5.0", "payd", []string{"2.4.1-rc.2"}, VersionFixed},
+		{"payd", "when the pool is shared", "2.5.0", "", nil, ""},
+	} {
+		e := EntryOf(family.OfStack(pool), map[string]int{"select": 9}, tt.program)
+		var made []Component
+		e.ID, e.Title, e.FixedIn = "own-1", "the pool", tt.words
+		e.Versions, made = Builtin().Fix(tt.program, tt.words)
+		if e.Versions.Component != tt.component || !slices.Equal(e.Versions.Fixed, tt.fixed) {
+			t.Errorf("%s %q: %+v", tt.program, tt.words, e.Versions)
+		}
+		text, problems := Append(nil, e, made...)
+		if len(problems) > 0 {
+			t.Fatalf("%s: %+v", tt.words, problems)
+		}
+		c, problems := New(File{Name: "remembered.json", Text: text})
+		if len(problems) > 0 {
+			t.Fatal(problems)
+		}
+		seen := growing(pool, "select", 40)
+		seen.Versions = SeenVersions{Program: tt.program, Text: tt.seen, Source: "metrics.txt"}
+		known := c.NewMatcher().Match(seen).Known
+		if len(known) != 1 || known[0].Versions.Verdict != tt.want {
+			t.Errorf("%s %q: %+v", tt.program, tt.words, known)
+			continue
+		}
+		if tt.want == VersionAffected && known[0].Text != "Same stack and state as this entry of your own, and it grows." {
+			t.Errorf("%q", known[0].Text)
+		}
+	}
+}
+
+func TestARememberedResourceIsThatOfItsProgram(t *testing.T) {
+	f := &analysis.Family{Fingerprint: "w1:" + strings.Repeat("0", 32), Kind: analysis.KindWatch, Attributes: map[string]string{"fstype": "tmpfs", "status": "mounted"}}
+	e := EntryOf(f, nil, "/usr/bin/payd")
+	e.ID, e.Title = "own-1", "watches"
+	text, problems := Append(nil, e)
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	c, _ := New(File{Name: "remembered.json", Text: text})
+	for program, want := range map[string][]string{"payd": {"own-1"}, "kubelet": {}, "": {}} {
+		seen := Seen{Family: f, Program: program, Count: 30, OldestWait: -1, Verdict: analysis.Leaking}
+		if d := cmp.Diff(want, speaking(c.NewMatcher().Match(seen))); d != "" {
+			t.Errorf("%q: %s", program, d)
 		}
 	}
 }

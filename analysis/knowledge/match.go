@@ -3,6 +3,7 @@ package knowledge
 import (
 	"cmp"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -700,7 +701,9 @@ func (c *Catalogue) OfStatement(key string) []ClassHit {
 
 // EntryOf makes an entry that recognises a family again: by its whole normalised
 // stack, or by its attributes where it has none. The caller gives id and words.
-func EntryOf(f *analysis.Family, states map[string]int) Entry {
+//
+// A resource is that of a program: every program has watches and descriptors alike.
+func EntryOf(f *analysis.Family, states map[string]int, program string) Entry {
 	e := Entry{Status: Leak, Kinds: []string{string(f.Kind)}}
 	e.Signature.Fingerprints = []string{f.Fingerprint}
 	switch f.Kind {
@@ -720,6 +723,9 @@ func EntryOf(f *analysis.Family, states map[string]int) Entry {
 			}
 		}
 		e.Signature.Resources = []Resource{{Kind: f.Kind, Attributes: attributes}}
+		if program != "" && !strings.ContainsAny(program, "|*") {
+			e.Signature.Programs = []string{path.Base(program)}
+		}
 	}
 	return e
 }

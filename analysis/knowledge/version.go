@@ -1,6 +1,7 @@
 package knowledge
 
 import (
+	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -228,4 +229,31 @@ func (v Versions) verdict(r release) VersionVerdict {
 		return VersionAffected // later lines have it from their first release on, this one never got it
 	}
 	return VersionUnclear
+}
+
+// numbered are releases in a sentence.
+var numbered = regexp.MustCompile(`\bv?\d+(?:\.\d+){1,3}(?:[-+~][\w.+~-]*\w)?`)
+
+// Fix reads the releases that hold a fix in what somebody wrote of a program, so that the
+// version of that program can be compared with them. The component is the catalogue's,
+// or a new one of the program's name, which is returned as well. Without a release there
+// is nothing to compare.
+//
+//	"1.6.36 and v1.7.21" of containerd = containerd, 1.6.36, v1.7.21
+func (c *Catalogue) Fix(program, words string) (Versions, []Component) {
+	releases := numbered.FindAllString(words, -1)
+	program = path.Base(strings.TrimSpace(program))
+	if len(releases) == 0 || program == "." || strings.ContainsAny(program, "|*") {
+		return Versions{}, nil
+	}
+	for _, x := range c.doc.Components {
+		if len(x.Programs) > 0 && oneOf(x.Programs, program) {
+			var made []Component
+			if x.Origin != "" {
+				made = []Component{x}
+			}
+			return Versions{Component: x.Name, Fixed: releases}, made
+		}
+	}
+	return Versions{Component: program, Fixed: releases}, []Component{{Name: program, Programs: []string{program}}}
 }

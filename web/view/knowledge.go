@@ -49,6 +49,8 @@ type KnownLeak struct {
 	// URL is the entry on the page of the catalogue, Reference the report itself.
 	URL, Reference string
 	Origin         string
+	// Edit is where an entry that was made on this server is changed, empty elsewhere.
+	Edit string
 	// Signature and Excerpt are shown by the catalogue.
 	Signature []string
 	Excerpt   string
@@ -109,7 +111,11 @@ func newKnownLeak(k report.KnownLeak) KnownLeak {
 	if k.Seen != "" {
 		out.Versions = strings.TrimSuffix(Visible(k.Seen)+", "+versionWord(k.Verdict), ", ")
 	}
-	out.facts(k.Affected, k.Fixed, k.VerifiedBy, k.Trigger, k.Remedy)
+	fixed := k.Fixed
+	if k.VerifiedBy == "" && strings.Contains(k.Compare, fixed) {
+		fixed = "" // the comparison has just said it
+	}
+	out.facts(k.Affected, fixed, k.VerifiedBy, k.Trigger, k.Remedy)
 	return out
 }
 
@@ -142,7 +148,7 @@ func (k *KnownLeak) facts(affected, fixed, verified, trigger, remedy string) {
 
 // reference lets addresses through that a page may link to.
 func reference(address string) string {
-	if u, err := url.Parse(address); err == nil && u.Scheme == "https" && u.Host != "" {
+	if u, err := url.Parse(address); err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" {
 		return u.String()
 	}
 	return ""
@@ -378,6 +384,8 @@ type KnowledgeInput struct {
 	Engine string
 	// Dir says where own files are read from, empty where none are.
 	Dir string
+	// Remembered is the file whose entries can be changed here.
+	Remembered string
 }
 
 // NewKnowledge makes the page of the catalogue.
@@ -398,7 +406,7 @@ func NewKnowledge(in KnowledgeInput) Knowledge {
 			k.Classes = append(k.Classes, a)
 		}
 	}
-	known := k.leaks(c, m)
+	known := k.leaks(c, m, in.Remembered)
 	for i := range c.Normal() {
 		n := &c.Normal()[i]
 		k.own(n.Origin)
@@ -442,7 +450,7 @@ func frames(c *knowledge.Class) string {
 }
 
 // leaks groups the known leaks by class, those without one by their own group.
-func (k *Knowledge) leaks(c *knowledge.Catalogue, m wordFilter) int {
+func (k *Knowledge) leaks(c *knowledge.Catalogue, m wordFilter, remembered string) int {
 	at := map[string]int{}
 	count := 0
 	for i := range c.Known() {
@@ -464,7 +472,11 @@ func (k *Knowledge) leaks(c *knowledge.Catalogue, m wordFilter) int {
 			g = len(k.Groups)
 			at[name], k.Groups = g, append(k.Groups, KnownGroup{Name: Visible(name)})
 		}
-		k.Groups[g].Known = append(k.Groups[g].Known, catalogued(e))
+		entry := catalogued(e)
+		if e.Origin != "" && e.Origin == remembered {
+			entry.Edit = EntryURL(e.ID)
+		}
+		k.Groups[g].Known = append(k.Groups[g].Known, entry)
 	}
 	return count
 }
