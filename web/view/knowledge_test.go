@@ -27,9 +27,9 @@ func TestALookAlikeIsNotAccused(t *testing.T) {
 	}
 }
 
-func TestOnlyHTTPSAddressesBecomeLinks(t *testing.T) {
+func TestOnlyWebAddressesBecomeLinks(t *testing.T) {
 	for address, want := range map[string]string{
-		"https://github.com/a/b/issues/1": "https://github.com/a/b/issues/1", "http://x.example/": "", "javascript:alert(1)": "", "//evil.example/": "", "https:": "", "": "",
+		"https://github.com/a/b/issues/1": "https://github.com/a/b/issues/1", "http://x.example/": "http://x.example/", "javascript:alert(1)": "", "//evil.example/": "", "https:": "", "": "",
 	} {
 		if got := reference(address); got != want {
 			t.Errorf("%q gives %q, want %q", address, got, want)
