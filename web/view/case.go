@@ -53,6 +53,15 @@ type CaseInput struct {
 	Fields   map[string]CaseField
 	Over     []string
 	NeedsKey bool
+	// Memories are what other cases know of families that findings lead with, by
+	// fingerprint.
+	Memories map[string]CaseMemory
+}
+
+// CaseMemory is what other cases know of a family.
+type CaseMemory struct {
+	OtherCases int
+	Said       []TriageMemory
 }
 
 // Case is the page of one case.
@@ -168,11 +177,13 @@ type CaseFinding struct {
 	Classes       []string
 	// Triage is what somebody decided about its families, TriageText why.
 	Triage, TriageText string
-	Evidence           []Pair
-	MoreEvidence       []Pair
-	Next               string
-	Spark              *chart.SparkData
-	From, To, Peak     string
+	// Memory says where else the first family was seen, and what it turned out to be.
+	Memory         string
+	Evidence       []Pair
+	MoreEvidence   []Pair
+	Next           string
+	Spark          *chart.SparkData
+	From, To, Peak string
 	// Course is From, Peak and To in words where a restart lies between them.
 	Course   string
 	Families []Link
@@ -1240,6 +1251,11 @@ func (m *caseMaker) finding(s *report.Series, series int, f *report.Finding, num
 		}
 	}
 	out.Triage, out.TriageText = triaged(marksOf(f, byPrint))
+	if len(f.Families) > 0 {
+		if known, ok := m.in.Memories[f.Families[0]]; ok && known.OtherCases > 0 {
+			out.Memory = memorySentence(known.OtherCases, known.Said)
+		}
+	}
 	for _, class := range f.Classes {
 		out.Classes = append(out.Classes, Visible(class))
 	}
@@ -1532,6 +1548,7 @@ func (c Case) Document() Document {
 		m.heading(3, f.Number+". "+f.Title+" ("+f.Verdict+", "+f.Process+")")
 		m.paragraph(f.Text)
 		m.paragraph(f.TriageText)
+		m.paragraph(f.Memory)
 		for _, e := range append(slices.Clone(f.Evidence), f.MoreEvidence...) {
 			m.item(e.Name + ": " + e.Value)
 		}
