@@ -492,6 +492,9 @@ func Many(k analysis.Kind, n int) string {
 
 func plainProcess(l *Line) string {
 	if name := l.Snapshots[0].Process.Name.Value; name != "" {
+		if pid := l.pid(); pid != nil {
+			name += fmt.Sprintf(", pid %d", *pid)
+		}
 		return name
 	}
 	return "an unnamed process"

@@ -145,7 +145,13 @@ func (l *Line) births(fingerprint string) string {
 // holds.
 func lead(prints []string, byPrint map[string]*Family) []string {
 	out := slices.Clone(prints)
-	rank := func(print string) int { return slices.Index(analysis.Kinds(), byPrint[print].Kind) }
+	rank := func(print string) int {
+		f := byPrint[print]
+		if f.Title == "/" {
+			return len(analysis.Kinds()) // the root of a file system names nothing
+		}
+		return slices.Index(analysis.Kinds(), f.Kind)
+	}
 	slices.SortStableFunc(out, func(a, b string) int { return rank(a) - rank(b) })
 	return out
 }

@@ -211,7 +211,7 @@ func (m *caseMaker) context(c *Case) {
 			healthy = Visible(s.Healthy.Text)
 		}
 		if len(rows) > 0 || healthy != "" {
-			c.Context = append(c.Context, CaseContext{Process: printable(s.Process), Thresholds: rows, Healthy: healthy, Normal: m.normals(s)})
+			c.Context = append(c.Context, CaseContext{Process: named(s), Thresholds: rows, Healthy: healthy, Normal: m.normals(s)})
 		}
 	}
 }
