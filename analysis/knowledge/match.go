@@ -614,10 +614,11 @@ type Rank struct {
 	By string
 }
 
-// RuleNormal and RuleKnown are the evidence that a catalogue gives.
+// RuleNormal, RuleKnown and RuleAside are the evidence that a catalogue gives.
 const (
 	RuleNormal = "normal_stack"
 	RuleKnown  = "known_leak"
+	RuleAside  = "set_aside"
 )
 
 // Weigh sets a verdict against the catalogue: what a published report knows to be no
@@ -674,7 +675,7 @@ func (r Result) aside(s Seen) (Rank, bool) {
 		if verdict == s.Verdict {
 			continue
 		}
-		return Rank{Verdict: verdict, Changed: true, By: k.Entry.ID, Evidence: analysis.Evidence{Rule: RuleKnown,
+		return Rank{Verdict: verdict, Changed: true, By: k.Entry.ID, Evidence: analysis.Evidence{Rule: RuleAside,
 			Text: fmt.Sprintf("by its figures alone it is %s; %s sets that aside (%s): %s", s.Verdict, k.Entry.ID, strings.ReplaceAll(string(k.Entry.Status), "-", " "), lower(why))}}, true
 	}
 	return Rank{}, false

@@ -200,7 +200,7 @@ func (l *Line) unit(f *Finding, id string, byPrint map[string]*Family) {
 }
 
 // ofLead is what the first family's own evidence adds to that of its unit.
-var ofLead = map[string]bool{"leaked_mark": true, "load": true, "ages": true, "objects": true, "recovery": true, "decides": true, knowledge.RuleNormal: true, knowledge.RuleKnown: true}
+var ofLead = map[string]bool{"leaked_mark": true, "load": true, "ages": true, "objects": true, "recovery": true, "decides": true, knowledge.RuleNormal: true, knowledge.RuleKnown: true, knowledge.RuleAside: true}
 
 func verb(n int) string {
 	if n == 1 {

@@ -139,8 +139,10 @@ func (l *Line) consult(c *knowledge.Catalogue, m *knowledge.Matcher) {
 			j := l.Judged[f.Fingerprint]
 			if rank.By != "" {
 				l.aside[f.Fingerprint] = aside{j.Verdict, rank.By}
+				j.Evidence = append([]analysis.Evidence{rank.Evidence}, j.Evidence...) // it explains the verdict, the others speak against it
+			} else {
+				j.Evidence = beforeDeciding(j.Evidence, rank.Evidence)
 			}
-			j.Evidence = beforeDeciding(j.Evidence, rank.Evidence)
 			if rank.Changed {
 				l.weighed[f.Fingerprint] = true
 				j.Verdict, j.RecoveredAt = rank.Verdict, -1
