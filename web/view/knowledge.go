@@ -111,11 +111,15 @@ func newKnownLeak(k report.KnownLeak) KnownLeak {
 	if k.Seen != "" {
 		out.Versions = strings.TrimSuffix(Visible(k.Seen)+", "+versionWord(k.Verdict), ", ")
 	}
-	fixed := k.Fixed
-	if k.VerifiedBy == "" && strings.Contains(k.Compare, fixed) {
-		fixed = "" // the comparison has just said it
+	if k.Fixed == "" || !strings.Contains(k.Compare, k.Fixed) {
+		out.facts(k.Affected, k.Fixed, k.VerifiedBy, k.Trigger, k.Remedy)
+		return out
 	}
-	out.facts(k.Affected, fixed, k.VerifiedBy, k.Trigger, k.Remedy)
+	// The comparison has just said it.
+	out.facts(k.Affected, "", "", k.Trigger, k.Remedy)
+	if k.VerifiedBy != "" {
+		out.Facts = append(out.Facts, Pair{"Fix known from", Visible(k.VerifiedBy)})
+	}
 	return out
 }
 

@@ -103,3 +103,19 @@ func TestAClassIsACauseOnlyOfWhatIsAccused(t *testing.T) {
 		}
 	}
 }
+
+func TestAFixIsToldOnce(t *testing.T) {
+	for verified, want := range map[string][]Pair{
+		"":          {{"Remedy", "upgrade"}},
+		"changelog": {{"Remedy", "upgrade"}, {"Fix known from", "changelog"}},
+	} {
+		k := newKnownLeak(report.KnownLeak{ID: "own-1", Fixed: "1.6.36", VerifiedBy: verified, Compare: "fix as reported: 1.6.36", Remedy: "upgrade"})
+		if d := cmp.Diff(want, k.Facts); d != "" {
+			t.Errorf("known from %q: %s", verified, d)
+		}
+	}
+	k := newKnownLeak(report.KnownLeak{ID: "x", Fixed: "v1.6.36 (copied)", VerifiedBy: "tags", Compare: "seen 1.6.20, fixed in 1.6.36: affected"})
+	if d := cmp.Diff([]Pair{{"Fix", "v1.6.36 (copied); known from tags"}}, k.Facts); d != "" {
+		t.Error(d)
+	}
+}
