@@ -3,9 +3,11 @@ package server
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"leakdiff/analysis"
@@ -35,18 +37,23 @@ func (s *Server) casePage(w http.ResponseWriter, r *http.Request) {
 		if err != nil {
 			return written{}, err
 		}
+		prints := leading(l.built.Report)
 		if suffix != "" {
 			alone, err := s.caseView(r.Context(), l, 0, r.URL.Query(), keeping)
 			if err != nil {
 				return written{}, err
 			}
-			return s.twinOf(r, suffix, exported{
+			made, err := s.twinOf(r, suffix, exported{
 				page: v, alone: aloneCase(alone), shell: s.copied(v.Shell), name: l.Title,
 				csv: func(w io.Writer) error { return report.CSV(w, l.built.Report) },
 			})
+			made.recalls = prints
+			return made, err
 		}
 		offerSharing(&v.Shell, r, l.ID)
-		return pageOf(r.Context(), page.Case(v))
+		made, err := pageOf(r.Context(), page.Case(v))
+		made.recalls = prints
+		return made, err
 	})
 }
 
@@ -69,6 +76,12 @@ func (s *Server) caseView(ctx context.Context, l *loaded, permalinks int, query 
 	for _, b := range l.bundles {
 		in.Bundles = append(in.Bundles, view.BundleLine{ID: b.ID, Name: b.Name, Status: string(b.Status), Size: view.Bytes(b.Size), Snapshots: b.Snapshots, Problems: b.Problems})
 	}
+	if why == showing {
+		var err error
+		if in.Memories, err = s.memories(ctx, l.ID, leading(l.built.Report)); err != nil {
+			return view.Case{}, err
+		}
+	}
 	in.More = view.MoreOf(l.built)
 	moreCharts(&in, l, query)
 	for i := range l.built.Lines {
@@ -84,6 +97,47 @@ func (s *Server) caseView(ctx context.Context, l *loaded, permalinks int, query 
 		in.Baselines[seriesKey(line)] = baseline
 	}
 	return view.NewCase(in), nil
+}
+
+// mostRecalled is of how many findings other cases are asked.
+const mostRecalled = 12
+
+// leading are the families that the findings of a case lead with, those of what grows.
+func leading(r report.Report) []string {
+	var out []string
+	for _, series := range r.Series {
+		for _, f := range series.Findings {
+			if told := f.Kind == "" || f.Kind == report.FollowFinding || f.Kind == report.NoLeakFinding; told && len(f.Families) > 0 && len(out) < mostRecalled && !slices.Contains(out, f.Families[0]) {
+				out = append(out, f.Families[0])
+			}
+		}
+	}
+	return out
+}
+
+// memories are what other cases know of families.
+func (s *Server) memories(ctx context.Context, caseID string, prints []string) (map[string]view.CaseMemory, error) {
+	out := map[string]view.CaseMemory{}
+	for _, print := range prints {
+		seen, err := s.store.FamilySightings(ctx, print, 0)
+		if err != nil {
+			return nil, err
+		}
+		memory := view.CaseMemory{OtherCases: max(0, seen.Cases-1)}
+		if memory.OtherCases > 0 {
+			if memory.Said, err = s.saidElsewhere(ctx, print, caseID); err != nil {
+				return nil, err
+			}
+		}
+		out[print] = memory
+	}
+	return out, nil
+}
+
+// recalled is what a page depends on that names what other cases know.
+func (s *Server) recalled(ctx context.Context, prints []string) (string, error) {
+	known, err := s.memories(ctx, "", prints)
+	return fmt.Sprint(known), err
 }
 
 func (s *Server) deleteCase(w http.ResponseWriter, r *http.Request) {

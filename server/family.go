@@ -189,26 +189,37 @@ func (s *Server) said(r *http.Request, in *view.FamilyInput, l *loaded, otherCas
 	fingerprint := in.Family.Fingerprint
 	in.Modules = l.fields[modulesField].Value
 	in.Triage = view.TriageInput{NeedsKey: !s.loopback(), Remembers: s.cfg.KnowledgeDir != "", Over: r.URL.Query().Get("over") == "triage", OtherCases: otherCases}
+	for _, e := range s.entriesOf(l.known, fingerprint) {
+		in.Triage.Kept = append(in.Triage.Kept, view.Link{Text: view.Visible(e.Title), URL: view.EntryURL(e.ID)})
+	}
 	for _, m := range l.marks {
 		if m.Process == in.Process && m.Fingerprint == fingerprint {
 			in.Triage.Triage, in.Triage.Replaced = m.Triage, m.Replaced
 		}
 	}
-	memories, _, err := s.store.Memories(r.Context(), fingerprint, maxMemories)
+	var err error
+	in.Triage.Memories, err = s.saidElsewhere(r.Context(), fingerprint, l.ID)
+	return err
+}
+
+// saidElsewhere is what people said of a family in cases other than this one.
+func (s *Server) saidElsewhere(ctx context.Context, fingerprint, caseID string) ([]view.TriageMemory, error) {
+	memories, _, err := s.store.Memories(ctx, fingerprint, maxMemories)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	var out []view.TriageMemory
 	for _, x := range memories {
-		if x.CaseID == l.ID {
+		if x.CaseID != "" && x.CaseID == caseID {
 			continue
 		}
 		address := ""
 		if x.CaseID != "" {
 			address = familyIn(fingerprint, x.CaseID)
 		}
-		in.Triage.Memories = append(in.Triage.Memories, view.TriageMemory{Process: x.Process, CaseTitle: x.CaseTitle, URL: address, Triage: x.Triage})
+		out = append(out, view.TriageMemory{Process: x.Process, CaseTitle: x.CaseTitle, URL: address, Triage: x.Triage})
 	}
-	return nil
+	return out, nil
 }
 
 // familyIn is the address of a family in a case.

@@ -28,7 +28,9 @@ type shown struct {
 	etag string
 	// state is what the page was made of, and changes the state of the whole store
 	// when that was last found to be so, at the time checked.
-	state   string
+	state string
+	// memory is what other cases knew of the families that the page recalls.
+	memory  string
 	changes int64
 	checked time.Time
 }
@@ -204,6 +206,8 @@ type written struct {
 	// save it under, saved says that browsers save it and do not show it.
 	policy, file string
 	saved        bool
+	// recalls are families of which the page says what other cases know.
+	recalls []string
 }
 
 // headers says what the body is.
@@ -247,13 +251,22 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request, find func() (caseI
 		s.fail(w, r, err)
 		return
 	}
-	if !ok || kept.state != key {
+	fresh := ok && kept.state == key
+	if fresh && len(kept.recalls) > 0 {
+		memory, err := s.recalled(r.Context(), kept.recalls)
+		fresh = err == nil && memory == kept.memory
+	}
+	if !fresh {
 		made, err := make()
 		if err != nil {
 			s.fail(w, r, err)
 			return
 		}
 		kept = shown{written: made, state: key, etag: strongTag(made.body)}
+		if kept.memory, err = s.recalled(r.Context(), made.recalls); err != nil {
+			s.fail(w, r, err)
+			return
+		}
 	}
 	if settled {
 		kept.changes, kept.checked = changes, s.cfg.Now()

@@ -35,7 +35,8 @@ func TestAPageIsSentOnceUntilItsCaseChanges(t *testing.T) {
 		pages  []string
 		expect string
 	}{
-		{"a write elsewhere", func() { s.untimed(t, 1, 2) }, nil, ""},
+		{"a write elsewhere", func() { s.put("t0.txt", []byte(pileOf(20))) }, nil, ""},
+		{"the same family elsewhere", func() { s.untimed(t, 1, 2) }, []string{up.Link, up.Link + ".md"}, "other case"},
 		{"another title", func() {
 			s.do("POST", up.Link+"/fields", strings.NewReader("title=Ticket+4711"), "Content-Type", formType)
 		}, []string{up.Link}, "Ticket 4711"},

@@ -80,7 +80,7 @@ func (s *Server) knownVersion() string {
 // knowledgePage lists classes, known leaks and normal stacks.
 func (s *Server) knowledgePage(w http.ResponseWriter, r *http.Request) {
 	c, problems := s.knowledge()
-	v := view.NewKnowledge(view.KnowledgeInput{Catalogue: c, Problems: problems, Query: strings.TrimSpace(r.URL.Query().Get("q")), Engine: s.engine(), Dir: s.cfg.KnowledgeDir})
+	v := view.NewKnowledge(view.KnowledgeInput{Catalogue: c, Problems: problems, Query: strings.TrimSpace(r.URL.Query().Get("q")), Engine: s.engine(), Dir: s.cfg.KnowledgeDir, Remembered: s.rememberedFile()})
 	s.render(w, r, http.StatusOK, page.Knowledge(v))
 }
 

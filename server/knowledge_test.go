@@ -22,7 +22,7 @@ func TestTheCatalogueIsListedAndFiltered(t *testing.T) {
 		name, path string
 		want, not  []string
 	}{
-		{"everything", "/knowledge", []string{`id="c-prober"`, `id="k-k8s-57992"`, `id="n-kubelet-podworkerloop"`, "9 classes, 154 known leaks and", "Often said, and measured", `aria-current="page">Knowledge`}, []string{"with these words"}},
+		{"everything", "/knowledge", []string{`id="c-prober"`, `id="k-k8s-57992"`, `id="n-kubelet-podworkerloop"`, "10 classes, 154 known leaks and", "Often said, and measured", `aria-current="page">Knowledge`}, []string{"with these words"}},
 		{"by a function", "/knowledge?q=spdystream", []string{`id="c-spdystream-wsstream"`, `id="k-k8s-105830"`, `id="n-spdystream-serve"`, "with these words"}, []string{`id="c-prober"`, `id="k-etcd-18704"`}},
 		{"by a release", "/knowledge?q=1.6.36", []string{`id="k-containerd-10568"`}, []string{`id="k-k8s-57992"`}},
 		{"by two words", "/knowledge?q=housekeeping+50", []string{`id="k-k8s-114751"`}, []string{`id="k-cadvisor-3218"`}},
@@ -132,7 +132,7 @@ func TestPagesOfTheSampleNameCausesAndKnownLeaks(t *testing.T) {
 	page := s.get(up.Link)
 	for _, part := range []string{
 		"Probe accumulation", "Stuck pod workers", "cAdvisor housekeeping accumulation", `href="/knowledge#c-prober"`, "First check", "Restarting the kubelet is disruptive",
-		"k8s-114751", `href="/knowledge?q=k8s-114751#k-k8s-114751"`, "None matches: no entry", "has the fix", "Beside the proof", "+176 from t0 to t7", "goroutines at t8 are in",
+		"k8s-114751", `href="/knowledge?q=k8s-114751#k-k8s-114751"`, "None matches: no entry", "0.52.1 (file names of the stack), the fix is in it", "Beside the proof", "+176 from t0 to t7", "goroutines at t8 are in",
 	} {
 		if !strings.Contains(page.body, part) {
 			t.Errorf("the case page lacks %q", part)
@@ -229,6 +229,9 @@ func TestAFamilyIsRememberedForEveryOtherCase(t *testing.T) {
 	} else if page := s.get(to); !strings.Contains(page.body, "The pool is made per call") {
 		t.Error("the catalogue does not list it")
 	}
+	if page := s.get("/families/" + url.PathEscape(family) + "?case=" + first.Case); !strings.Contains(page.body, `href="/knowledge/own/own-the-pool-is-made-per-call-`) {
+		t.Error("the family page does not lead to its entry")
+	}
 	second := leaking(25, 70, 140, 230)
 	for _, path := range []string{second.Link, second.Link + ".md", "/knowledge.json?own=1"} {
 		if !strings.Contains(s.get(path).body, "The pool is made per call") {
@@ -237,5 +240,98 @@ func TestAFamilyIsRememberedForEveryOtherCase(t *testing.T) {
 	}
 	if page := s.get(second.Link); !strings.Contains(page.body, "share it") {
 		t.Error("the other case does not say what helps")
+	}
+}
+
+// rememberedFamily is a site that keeps knowledge, with a leaking family of a case.
+func rememberedFamily(t *testing.T) (s *site, up uploaded, family, dir string) {
+	t.Helper()
+	st, err := store.Open(t.Context(), store.Config{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir = filepath.Join(t.TempDir(), "knowledge")
+	s = startSite(t, st, Config{Knowledge: os.DirFS(dir), KnowledgeDir: dir})
+	up = s.put("t0.txt", []byte(pileOf(20)))
+	for i, n := range []int{60, 120, 200} {
+		s.do("PUT", fmt.Sprintf("/api/v1/bundles/t%d.txt?wait=1&case=%s", i+1, up.Case), strings.NewReader(pileOf(n)), "Authorization", "Bearer "+up.OwnerKey)
+	}
+	return s, up, decode[report.Report](t, s.get("/api/v1/cases/"+up.Case).body).Series[0].Findings[0].Families[0], dir
+}
+
+func TestAnEntryIsChangedAndForgotten(t *testing.T) {
+	s, up, family, dir := rememberedFamily(t)
+	remember := func() string {
+		r := s.do("POST", "/families/"+url.PathEscape(family)+"/remember", strings.NewReader(postForm("case", up.Case, "title", "The pool", "status", "leak", "trigger", "each call")), "Content-Type", formType)
+		to, err := url.Parse(r.header.Get("Location"))
+		if r.status != 303 || err != nil {
+			t.Fatalf("%d: %.300s", r.status, r.body)
+		}
+		return to.Query().Get("q")
+	}
+	first, second := remember(), remember()
+	if first == second {
+		t.Fatalf("the same title took the place of %s", first)
+	}
+	path := "/knowledge/own/" + first
+	if page := s.get("/knowledge"); !strings.Contains(page.body, `href="`+path+`"`) {
+		t.Error("the catalogue does not lead to the form")
+	}
+	if page := s.get(path); page.status != 200 || !strings.Contains(page.body, `value="each call"`) || !strings.Contains(page.body, "Forget it") {
+		t.Errorf("the form does not show the entry: %d", page.status)
+	}
+	change := func(fields ...string) reply {
+		return s.do("POST", path, strings.NewReader(postForm(fields...)), "Content-Type", formType)
+	}
+	if r := change("title", "The pool of 7", "status", "leak", "trigger", "each request"); r.status != 303 {
+		t.Fatalf("%d: %.300s", r.status, r.body)
+	}
+	if text, err := os.ReadFile(filepath.Join(dir, "remembered.json")); err != nil || !strings.Contains(string(text), "each request") || !strings.Contains(string(text), "The pool of 7") || strings.Count(string(text), family) != 2 {
+		t.Errorf("%v: %s", err, text)
+	}
+	if r := change("key", "wrong", "forget", "yes"); r.status != 403 {
+		t.Errorf("a wrong key: %d", r.status)
+	}
+	if r := change("key", up.OwnerKey, "forget", "yes"); r.status != 303 {
+		t.Errorf("%d: %.300s", r.status, r.body)
+	}
+	if r := s.get(path); r.status != 404 {
+		t.Errorf("the forgotten entry answers %d", r.status)
+	}
+	if r := s.get("/knowledge/own/" + second); r.status != 200 {
+		t.Errorf("the other entry went as well: %d", r.status)
+	}
+	for _, id := range []string{"k8s-57992", "none"} {
+		if r := s.get("/knowledge/own/" + id); r.status != 404 {
+			t.Errorf("%s can be changed: %d", id, r.status)
+		}
+	}
+}
+
+func TestAFormThatIsRefusedIsShownAgain(t *testing.T) {
+	s, up, family, _ := rememberedFamily(t)
+	send := func(fields ...string) reply {
+		return s.do("POST", "/families/"+url.PathEscape(family)+"/remember", strings.NewReader(postForm(append([]string{"case", up.Case, "title", "The pool", "remedy", "share it"}, fields...)...)), "Content-Type", formType)
+	}
+	for name, tt := range map[string]struct {
+		fields []string
+		want   string
+	}{
+		"a wrong address":          {[]string{"status", "leak", "url", "issue 12"}, "It begins with https:// or http://"},
+		"a backlog without an end": {[]string{"status", "bounded-backlog", "bound", "soon"}, "Write the minutes as a number"},
+	} {
+		r := send(tt.fields...)
+		plain := strings.ReplaceAll(r.body, "\u00a0", " ")
+		for _, part := range []string{"Nothing was kept", tt.want, `value="The pool"`, `value="share it"`, `value="` + tt.fields[3] + `"`, `value="` + tt.fields[1] + `" selected`} {
+			if r.status != 400 || !strings.Contains(plain, part) {
+				t.Errorf("%s: %d, lacks %q", name, r.status, part)
+			}
+		}
+		if strings.Contains(plain, "which does not match") {
+			t.Errorf("%s: the message of the schema is shown", name)
+		}
+	}
+	if r := send("status", "bounded-backlog", "bound", "10", "url", "http://tracker.example/12"); r.status != 303 {
+		t.Errorf("%d: %.300s", r.status, r.body)
 	}
 }

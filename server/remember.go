@@ -8,19 +8,43 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/knowledge"
 	"leakdiff/analysis/report"
+	"leakdiff/web/page"
+	"leakdiff/web/view"
 )
 
 // remembered is the file of the entries that were made on family pages.
 const remembered = "remembered.json"
 
+// rememberedFile is where entries that were made here are kept, empty where none are.
+func (s *Server) rememberedFile() string {
+	if s.cfg.KnowledgeDir == "" {
+		return ""
+	}
+	return remembered
+}
+
+// entriesOf are the entries that were made here of a family.
+func (s *Server) entriesOf(c *knowledge.Catalogue, fingerprint string) []*knowledge.Entry {
+	var out []*knowledge.Entry
+	all := c.Known()
+	for i := range all {
+		if all[i].Origin != "" && all[i].Origin == s.rememberedFile() && slices.Contains(all[i].Signature.Fingerprints, fingerprint) {
+			out = append(out, &all[i])
+		}
+	}
+	return out
+}
+
 // rememberForm keeps a family as an entry of the catalogue, by its frames and states:
-// from then on every case is compared with it.
+// from then on every case is compared with it. What cannot be kept is shown again.
 func (s *Server) rememberForm(w http.ResponseWriter, r *http.Request) {
 	fingerprint := pathValue(r, "fingerprint")
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
@@ -35,23 +59,134 @@ func (s *Server) rememberForm(w http.ResponseWriter, r *http.Request) {
 	}
 	inner := r.Clone(r.Context())
 	inner.URL.RawQuery = url.Values{"case": {caseID}}.Encode()
-	_, line, err := s.familyLine(inner, fingerprint)
+	l, line, err := s.familyLine(inner, fingerprint)
 	if err != nil {
 		s.fail(w, r, err)
 		return
 	}
 	group := report.GroupOf(line.Snapshots[lastIndex(line, fingerprint)], fingerprint)
-	e := knowledge.EntryOf(group.Family, group.States)
-	form := func(name string) string { return strings.TrimSpace(r.PostForm.Get(name)) }
-	e.Title, e.Status = form("title"), knowledge.Status(form("status"))
-	e.Affected, e.FixedIn, e.Trigger, e.Remedy, e.URL = form("affected"), form("fixed"), form("trigger"), form("remedy"), form("url")
-	e.Project, e.Added = line.Snapshots[0].Process.Name.Value, s.cfg.Now().UTC().Format("2006-01-02")
-	e.ID = entryID(e.Title, fingerprint)
-	if err := s.remember(e); err != nil {
-		s.fail(w, r, err)
+	program := line.Snapshots[0].Process.Name.Value
+	e := knowledge.EntryOf(group.Family, group.States, program)
+	e.Project, e.Added = program, s.cfg.Now().UTC().Format("2006-01-02")
+	said := entryOf(r.PostForm)
+	e.ID = s.newEntryID(said.Title, fingerprint)
+	if err := s.remember(e, said); err != nil {
+		s.refuseEntry(w, r, err, view.EntryInput{Name: familyOf(l, line, fingerprint).Title, Action: r.URL.Path, Case: caseID, Entry: said})
 		return
 	}
 	http.Redirect(w, r, "/knowledge?q="+url.QueryEscape(e.ID), http.StatusSeeOther)
+}
+
+// entryOf are the words of an entry in a form.
+func entryOf(form url.Values) view.Entry {
+	text := func(name string) string { return strings.TrimSpace(form.Get(name)) }
+	return view.Entry{Title: text("title"), Status: text("status"), Affected: text("affected"), Fixed: text("fixed"), Trigger: text("trigger"), Remedy: text("remedy"), URL: text("url"), Bound: text("bound")}
+}
+
+// refuseEntry shows a form again with what was wrong; programs get the error alone.
+func (s *Server) refuseEntry(w http.ResponseWriter, r *http.Request, err error, in view.EntryInput) {
+	var f *analysis.Fault
+	if !errors.As(err, &f) || f.Code != "invalid" || strings.Contains(r.Header.Get("Accept"), "application/json") {
+		s.fail(w, r, err)
+		return
+	}
+	in.Wrong = "Nothing was kept: " + f.What + ". " + f.Hint + "."
+	in.NeedsKey, in.Engine = !s.loopback(), s.engine()
+	s.render(w, r, http.StatusBadRequest, page.Entry(view.NewEntryPage(in)))
+}
+
+// entry finds an entry that was made here.
+func (s *Server) entry(id string) (*knowledge.Entry, error) {
+	c, _ := s.knowledge()
+	if e := c.Entry(id); e != nil && e.Origin != "" && e.Origin == s.rememberedFile() {
+		return e, nil
+	}
+	return nil, refuse("not_found", "there is no such entry", id, "it was forgotten, or stands in a file that somebody put into the directory", "see the list of all of them at /knowledge")
+}
+
+// entryPage shows the words of an entry that was made here, to change them.
+func (s *Server) entryPage(w http.ResponseWriter, r *http.Request) {
+	e, err := s.entry(pathValue(r, "id"))
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	said := view.Entry{Title: e.Title, Status: string(e.Status), Affected: e.Affected, Fixed: e.FixedIn, Trigger: e.Trigger, Remedy: e.Remedy, URL: e.URL}
+	if e.BoundMinutes > 0 {
+		said.Bound = strconv.Itoa(e.BoundMinutes)
+	}
+	v := view.NewEntryPage(view.EntryInput{Name: e.Title, Action: r.URL.Path, Entry: said, NeedsKey: !s.loopback(), Kept: true, Engine: s.engine()})
+	s.render(w, r, http.StatusOK, page.Entry(v))
+}
+
+// entryForm changes or forgets an entry that was made here.
+func (s *Server) entryForm(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	if err := r.ParseForm(); err != nil {
+		s.fail(w, r, formFault(err))
+		return
+	}
+	e, err := s.entry(pathValue(r, "id"))
+	if err == nil {
+		err = s.mayChange(r, e, r.PostForm.Get("key"))
+	}
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	if r.PostForm.Get("forget") != "" {
+		if err := s.rewrite(func(have []byte) ([]byte, []analysis.Problem) { return knowledge.Remove(have, e.ID) }); err != nil {
+			s.fail(w, r, err)
+			return
+		}
+		http.Redirect(w, r, "/knowledge", http.StatusSeeOther)
+		return
+	}
+	said := entryOf(r.PostForm)
+	if err := s.remember(*e, said); err != nil {
+		s.refuseEntry(w, r, err, view.EntryInput{Name: e.Title, Action: r.URL.Path, Entry: said, Kept: true})
+		return
+	}
+	http.Redirect(w, r, "/knowledge?q="+url.QueryEscape(e.ID), http.StatusSeeOther)
+}
+
+// mayChange lets those change an entry who could have made it: with the key of a case
+// that shows its family.
+func (s *Server) mayChange(r *http.Request, e *knowledge.Entry, key string) error {
+	if given, ok := bearer(r); ok {
+		key = given
+	}
+	if key == "" && s.loopback() {
+		return nil
+	}
+	for _, print := range e.Signature.Fingerprints {
+		found, err := s.store.FamilySightings(r.Context(), print, maxSightings)
+		if err != nil {
+			return err
+		}
+		for _, x := range found.List {
+			if s.store.CheckOwner(r.Context(), x.CaseID, key) {
+				return nil
+			}
+		}
+	}
+	why := "no key was sent"
+	if key != "" {
+		why = "the key is of no case that shows this family"
+	}
+	return refuse("forbidden", "changing this entry needs the owner key of a case with its family", "key", why, "it is the owner_key of the answer that created the case; scripts send it as Authorization: Bearer")
+}
+
+// newEntryID is an id that no entry has: a second entry of the same title is another one.
+func (s *Server) newEntryID(title, fingerprint string) string {
+	c, _ := s.knowledge()
+	id := entryID(title, fingerprint)
+	for n := 2; ; n++ {
+		if c.Entry(id) == nil {
+			return id
+		}
+		id = entryID(title, fingerprint) + "-" + strconv.Itoa(n)
+	}
 }
 
 // entryID names an entry by the words of its title and the beginning of the
@@ -64,17 +199,46 @@ func entryID(title, fingerprint string) string {
 		}
 	}
 	_, hash, _ := strings.Cut(fingerprint, ":")
-	return "own-" + cmp.Or(strings.Join(words, "-"), "family") + "-" + hash[:min(len(hash), 6)]
+	name := cmp.Or(strings.Join(words, "-"), "family")
+	return "own-" + strings.TrimRight(name[:min(len(name), 60)], "-") + "-" + hash[:min(len(hash), 6)]
 }
 
-// remember writes an entry into the file of own ones; an entry of the same id is
-// replaced. The file is whole at every moment.
-func (s *Server) remember(e knowledge.Entry) error {
+// remember writes an entry with what people say of it into the file of own ones; an entry
+// of the same id is replaced.
+func (s *Server) remember(e knowledge.Entry, said view.Entry) error {
+	c, _ := s.knowledge()
+	e.Title, e.Status, e.Affected, e.FixedIn, e.Trigger, e.Remedy, e.URL = said.Title, knowledge.Status(said.Status), said.Affected, said.Fixed, said.Trigger, said.Remedy, said.URL
+	e.BoundMinutes = 0
+	if e.Status == knowledge.BoundedBacklog {
+		e.BoundMinutes, _ = strconv.Atoi(said.Bound)
+	}
+	if err := sensible(e); err != nil {
+		return err
+	}
+	var components []knowledge.Component
+	e.Versions, components = c.Fix(e.Project, e.FixedIn)
+	return s.rewrite(func(have []byte) ([]byte, []analysis.Problem) { return knowledge.Append(have, e, components...) })
+}
+
+// sensible says what a person has to correct before an entry can be kept.
+func sensible(e knowledge.Entry) error {
+	wrong := func(where, what, hint string) error { return refuse("invalid", what, where, "", hint) }
+	if e.Title == "" {
+		return wrong("title", "an entry needs a title", "Write in a few words what leaks and why")
+	}
+	if e.Status == knowledge.BoundedBacklog && e.BoundMinutes < 1 {
+		return wrong("bound", "a backlog that ends by itself needs the time in which it ends", "Write the minutes as a number, 10 for example")
+	}
+	if u, err := url.Parse(e.URL); e.URL != "" && (err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || strings.ContainsAny(e.URL, " <>\"")) {
+		return wrong("url", "the address of the report is none that a page can link to", "It begins with https:// or http://, or leave it out")
+	}
+	return nil
+}
+
+// rewrite changes the file of own entries. It is whole at every moment.
+func (s *Server) rewrite(change func([]byte) ([]byte, []analysis.Problem)) error {
 	if s.cfg.KnowledgeDir == "" {
 		return refuse("not_found", "this server keeps no knowledge of its own", "", "it was started without a directory for it", "start it with --knowledge DIR")
-	}
-	if e.Title == "" {
-		return refuse("invalid", "an entry needs a title", "title", "it is what findings say", "write in a few words what leaks and why")
 	}
 	s.remembering.Lock()
 	defer s.remembering.Unlock()
@@ -83,7 +247,7 @@ func (s *Server) remember(e knowledge.Entry) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	text, problems := knowledge.Append(have, e)
+	text, problems := change(have)
 	if len(problems) > 0 {
 		p := problems[0]
 		return &analysis.Fault{Code: "invalid", What: p.What, Where: p.Path, Why: p.Why, Hint: p.Hint}

@@ -62,6 +62,8 @@ func (s *Server) routes() chi.Router {
 	r.Get("/x/{token}/{view}", s.expert)
 	r.Get("/families/{fingerprint}", s.familyPage)
 	r.Post("/families/{fingerprint}/remember", s.rememberForm)
+	r.Get("/knowledge/own/{id}", s.entryPage)
+	r.Post("/knowledge/own/{id}", s.entryForm)
 	r.Get("/raw/{bundle}", s.rawExcerpt)
 	r.Get("/raw/{bundle}/download", s.rawDownload)
 

@@ -179,3 +179,32 @@ func between(s, from, to string) string {
 	s, _, _ = strings.Cut(s, to)
 	return s
 }
+
+func TestAFindingSaysWhatOtherCasesKnowOfIt(t *testing.T) {
+	s := newSite(t)
+	first, second := s.untimed(t, 3, 13, 23, 33), s.untimed(t, 4, 14, 24, 34)
+	series := decode[report.Report](t, s.get("/api/v1/cases/"+first.Case).body).Series[0]
+	leak := series.Findings[0].Families[0]
+	text := func(path string) string { return strings.ReplaceAll(s.get(path).body, "\u00a0", " ") }
+	for _, path := range []string{second.Link, second.Link + ".md"} {
+		if got := text(path); !strings.Contains(got, "Seen in 1 other case.") {
+			t.Errorf("%s does not say where else it was seen", path)
+		}
+	}
+	for _, caseID := range []string{first.Case, s.untimed(t, 5, 15, 25, 35).Case} {
+		if r := s.do("POST", "/cases/"+caseID+"/triage", strings.NewReader(postForm("process", url.QueryEscape(series.Process), "series", url.QueryEscape("/"+series.Process),
+			"fingerprint", leak, "state", "reviewed", "note", "", "outcome", "fixed by upgrading", "seen", "0")), "Content-Type", formType); r.status != 303 {
+			t.Fatalf("%d: %.300s", r.status, r.body)
+		}
+	}
+	for _, path := range []string{second.Link, second.Link + ".md"} {
+		if got := text(path); !strings.Contains(got, "Seen in 2 other cases: twice fixed by upgrading.") {
+			t.Errorf("%s does not say what it turned out to be", path)
+		}
+	}
+	r := s.do("POST", "/api/v1/permalinks", strings.NewReader(`{"case":"`+second.Case+`","view":"`+second.Link+`"}`))
+	link := decode[result](t, r.body).Link
+	if page := text(link[strings.Index(link, "/p/"):]); strings.Contains(page, "other case") || !strings.Contains(page, "Findings") {
+		t.Error("the frozen page speaks of other cases")
+	}
+}

@@ -185,7 +185,7 @@ func ofAnonymous(d analysis.Descriptor, name string, watches int) *analysis.Fami
 	case "inotify":
 		attribute, value, title = "watches", watchClass(watches), "inotify instance"
 		if value != "" {
-			title += " with " + value
+			title += " with " + strings.Replace(value, "many", "several", 1)
 		}
 	case "pidfd":
 		attribute, value, title = "status", pidfdStatus(d, detail), "pidfd"

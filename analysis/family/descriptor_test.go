@@ -146,9 +146,9 @@ func TestDescriptorFamilies(t *testing.T) {
 			"inotify instance with one watch", map[string]string{"type": "anon_inode", "name": "inotify", "watches": "one watch"},
 		},
 		{
-			"an inotify instance with many watches",
-			analysis.Descriptor{Type: "anon", Name: "anon_inode:[inotify]"}, 311,
-			"inotify instance with many watches", map[string]string{"type": "anon_inode", "name": "inotify", "watches": "many watches"},
+			"an inotify instance with two watches",
+			analysis.Descriptor{Type: "anon", Name: "anon_inode:[inotify]"}, 2,
+			"inotify instance with several watches", map[string]string{"type": "anon_inode", "name": "inotify", "watches": "many watches"},
 		},
 		{
 			"a pidfd of a living process",

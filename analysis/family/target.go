@@ -101,7 +101,7 @@ func (t WatchTarget) cgroup() bool { return t.FSType == "cgroup" || t.FSType == 
 
 // target is the row of one watch.
 func target(w analysis.Watch, t WatchTarget, names map[string]string) analysis.Target {
-	out := analysis.Target{What: what(w, t), FSType: t.FSType, State: state(t), Why: t.Why}
+	out := analysis.Target{What: what(w, t), FSType: t.FSType, State: state(w, t), Why: t.Why}
 	if out.FSType == statusUnknown {
 		out.FSType = ""
 	}
@@ -149,7 +149,7 @@ func what(w analysis.Watch, t WatchTarget) string {
 	return fmt.Sprintf("inode %d of device %d:%d", w.Inode, w.Device>>20, w.Device&0xfffff)
 }
 
-func state(t WatchTarget) analysis.TargetState {
+func state(w analysis.Watch, t WatchTarget) analysis.TargetState {
 	switch {
 	case t.Status == statusRemoved:
 		return analysis.TargetRemoved
@@ -157,6 +157,8 @@ func state(t WatchTarget) analysis.TargetState {
 		return analysis.TargetUnmounted
 	case t.Deleted:
 		return analysis.TargetDeleted
+	case t.cgroup() && t.Status == statusMounted && w.Inode == rootInode(t.FSType) && t.Why == "":
+		return analysis.TargetThere // nobody can remove the root of a hierarchy that is mounted
 	case t.cgroup() && t.Path == "":
 		return analysis.TargetUnknown
 	case t.Status == statusMounted && t.Why == "":

@@ -46,6 +46,8 @@ func TestHandlesSayWhatListsCannot(t *testing.T) {
 	}{
 		{"a cgroup that is there", handle(cgroup, 5, analysis.Handle{State: analysis.HandleLinked, Path: "/sys/fs/cgroup/a", FSType: "cgroup2"}),
 			analysis.Target{What: "/a", FSType: "cgroup2", State: analysis.TargetThere, Count: 1}},
+		{"the root of a hierarchy that is mounted", handle(cgroup, 1, analysis.Handle{State: analysis.HandleUnknown, FSType: "cgroup2"}),
+			analysis.Target{What: "/sys/fs/cgroup", FSType: "cgroup2", State: analysis.TargetThere, Count: 1}},
 		{"a cgroup that is gone", handle(cgroup, 6, analysis.Handle{State: analysis.HandleStale, FSType: "cgroup2"}),
 			analysis.Target{What: "a cgroup, inode 6", FSType: "cgroup2", State: analysis.TargetRemoved, Why: "its file handle leads to no cgroup any more", Count: 1}},
 		{"a cgroup that nothing tells of", handle(cgroup, 7, analysis.Handle{State: analysis.HandleUnknown, FSType: "cgroup2"}),

@@ -294,7 +294,7 @@ func items[T any](c *checker, root *node, name string) []T {
 	var out []T
 	seen := map[string]bool{}
 	for i, n := range list.items {
-		where, before := itemPath(name, i, n), c.bad
+		where, before, told := itemPath(name, i, n), c.bad, len(c.problems)
 		c.check(n, c.root.Properties[name].Items, where)
 		if id := n.named(); id != "" {
 			if seen[id] && c.bad == before {
@@ -303,16 +303,28 @@ func items[T any](c *checker, root *node, name string) []T {
 			seen[id] = true
 		}
 		if c.bad > before {
+			c.ignore(told)
 			continue
 		}
 		var item T
 		if err := json.Unmarshal(c.text[n.start:n.end], &item); err != nil {
 			c.say(n, where, "cannot be read", err.Error(), "correct it")
+			c.ignore(told)
 			continue
 		}
 		out = append(out, item)
 	}
 	return out
+}
+
+// ignored begins a problem that leaves its whole item out.
+const ignored = "this entry is ignored: "
+
+// ignore says of the problems of an item, those from one on, that it is left out.
+func (c *checker) ignore(from int) {
+	for i := range c.problems[min(from, len(c.problems)):] {
+		c.problems[from+i].What = ignored + c.problems[from+i].What
+	}
 }
 
 func (c *checker) finish() []analysis.Problem {
@@ -336,7 +348,9 @@ func (j *joined) checkEntry(file string, e Entry) []analysis.Problem {
 		say("bound_minutes means nothing here", "only a bounded backlog has a bound; the status is "+string(e.Status), "delete it or correct the status")
 	}
 	if c := e.Versions.Component; c != "" && !slices.ContainsFunc(j.doc.Components, func(x Component) bool { return x.Name == c }) {
-		say("the component "+strconv.Quote(c)+" is unknown", "without its programs and modules no version can be compared", "add it to \"components\" of the same file")
+		// It costs the comparison of versions and nothing else.
+		out = append(out, analysis.Problem{Path: file, Offset: -1, Severity: analysis.Note, What: "known leak " + e.ID + ": the component " + strconv.Quote(c) + " is unknown; the entry is matched, and no version is compared",
+			Why: "without its programs and modules no version can be compared", Hint: "add it to \"components\" of the same file"})
 	}
 	for _, p := range slices.Concat(e.Signature.Frames, e.Signature.CreatedBy) {
 		if why := vague(p); why != "" {
@@ -413,10 +427,25 @@ func vagueJava(text string) string {
 	return ""
 }
 
-// Append adds an entry to the text of an overlay file, or makes the file where text
-// is empty. An entry of that file with the same id is replaced. The result is checked
-// before it is returned: problems mean that nothing should be written.
-func Append(text []byte, e Entry) ([]byte, []analysis.Problem) {
+// Append adds an entry to the text of an overlay file, with the components that its
+// versions are of, or makes the file where text is empty. An entry of that file with the
+// same id is replaced. The result is checked before it is returned: problems mean that
+// nothing should be written.
+func Append(text []byte, e Entry, components ...Component) ([]byte, []analysis.Problem) {
+	return changed(text, func(doc *Document) {
+		doc.Components = replaceBy(doc.Components, components, func(c Component) string { return c.Name })
+		doc.Known = replaceBy(doc.Known, []Entry{e}, func(e Entry) string { return e.ID })
+	})
+}
+
+// Remove is the text of an overlay file without the known leak of this id.
+func Remove(text []byte, id string) ([]byte, []analysis.Problem) {
+	return changed(text, func(doc *Document) {
+		doc.Known = slices.DeleteFunc(doc.Known, func(e Entry) bool { return e.ID == id })
+	})
+}
+
+func changed(text []byte, change func(*Document)) ([]byte, []analysis.Problem) {
 	doc := &Document{Schema: Schema}
 	if len(bytes.TrimSpace(text)) > 0 {
 		have, problems := Parse(File{Name: "the knowledge file", Text: text})
@@ -425,7 +454,7 @@ func Append(text []byte, e Entry) ([]byte, []analysis.Problem) {
 		}
 		doc = have
 	}
-	doc.Known = replaceBy(doc.Known, []Entry{e}, func(e Entry) string { return e.ID })
+	change(doc)
 	out, err := encode(*doc)
 	if err != nil {
 		return nil, []analysis.Problem{unreadable("the knowledge file", err)}

@@ -69,6 +69,8 @@ type Class struct {
 	FirstCheck string   `json:"first_check"`
 	Metrics    []Metric `json:"metrics,omitempty"`
 	Remedy     []string `json:"remedy"`
+	// Upgrades are steps of the remedy that a version may have done already.
+	Upgrades []Upgrade `json:"upgrades,omitempty"`
 	// Warnings belong before disruptive steps of the remedy.
 	Warnings []string `json:"warnings,omitempty"`
 	Validate []string `json:"validate"`
@@ -83,6 +85,13 @@ type Class struct {
 	Groups []string `json:"groups,omitempty"`
 	// Origin is the overlay file, empty for what comes with the program.
 	Origin string `json:"-"`
+}
+
+// Upgrade is a step of a remedy: to releases of a component that hold a fix.
+type Upgrade struct {
+	Text      string   `json:"text"`
+	Component string   `json:"component"`
+	Fixed     []string `json:"fixed"`
 }
 
 // Metric is a figure to look at.
@@ -111,6 +120,8 @@ type ClassPattern struct {
 	WithUnit bool `json:"with_unit,omitempty"`
 	// Sign says which form of the class it is: "on mounts that are gone".
 	Sign string `json:"sign,omitempty"`
+	// Cause is what the cause is called where only this form of the class was seen.
+	Cause string `json:"cause,omitempty"`
 }
 
 // Status says what an entry accuses of.
@@ -223,11 +234,14 @@ type Threshold struct {
 	Text string `json:"text"`
 	// Figure says what of a series is compared with it: total, rise or day_share; it is
 	// empty where dumps do not show it.
-	Figure  string   `json:"figure,omitempty"`
-	From    float64  `json:"from,omitempty"`
-	To      float64  `json:"to,omitempty"`
-	Classes []string `json:"classes,omitempty"`
-	Origin  string   `json:"-"`
+	Figure string  `json:"figure,omitempty"`
+	From   float64 `json:"from,omitempty"`
+	To     float64 `json:"to,omitempty"`
+	// Classes are those that it belongs to, none where it is about every process; Programs
+	// are those that it is about.
+	Classes  []string `json:"classes,omitempty"`
+	Programs []string `json:"programs,omitempty"`
+	Origin   string   `json:"-"`
 }
 
 // Correction is common advice that measurement contradicts.
@@ -379,8 +393,15 @@ func (j *joined) add(f File, origin string) []analysis.Problem {
 	}
 	j.doc.Components = replaceBy(j.doc.Components, doc.Components, func(c Component) string { return c.Name })
 	keep := func(found []analysis.Problem) bool {
-		problems = append(problems, found...)
-		return len(found) == 0
+		// Notes cost a part of an item, anything else the whole of it.
+		left := slices.ContainsFunc(found, func(p analysis.Problem) bool { return p.Severity != analysis.Note })
+		for _, p := range found {
+			if left {
+				p.What = ignored + p.What
+			}
+			problems = append(problems, p)
+		}
+		return !left
 	}
 	var classes []Class
 	for _, c := range doc.Classes {
@@ -493,11 +514,13 @@ func (c *Catalogue) ClassOf(e *Entry) *Class {
 	return nil
 }
 
-// Thresholds are those that circulate for a class.
-func (c *Catalogue) Thresholds(class string) []Threshold {
+// Thresholds are those that circulate for a program: those of every process, and of the
+// classes.
+func (c *Catalogue) Thresholds(program string, classes []string) []Threshold {
 	var out []Threshold
 	for _, t := range c.doc.Thresholds {
-		if slices.Contains(t.Classes, class) {
+		about := len(t.Classes) == 0 || slices.ContainsFunc(t.Classes, func(key string) bool { return slices.Contains(classes, key) })
+		if about && oneOf(t.Programs, program) {
 			out = append(out, t)
 		}
 	}

@@ -64,7 +64,7 @@ func TestClassesAreThoseOfAnEngineerOnCallAndSayWhatToDo(t *testing.T) {
 			t.Errorf("%s has no correction of common advice", class.Key)
 		}
 	}
-	want := []string{"pod_worker", "prober", "watch-informer", "housekeeping", "spdystream-wsstream", "inotify", "node-agent", "okhttp", "queue-saturation"}
+	want := []string{"pod_worker", "prober", "watch-informer", "housekeeping", "spdystream-wsstream", "inotify", "node-agent", "okhttp", "queue-saturation", "client-throttling"}
 	if d := cmp.Diff(want, keys); d != "" {
 		t.Error(d)
 	}
@@ -189,6 +189,17 @@ func speaking(r Result) []string {
 	ids := []string{}
 	for _, m := range r.Known {
 		if m.Speaks() {
+			ids = append(ids, m.Entry.ID)
+		}
+	}
+	return ids
+}
+
+// looking are the entries that a growth is only one of several possible of.
+func looking(r Result) []string {
+	ids := []string{}
+	for _, m := range r.Known {
+		if m.Basis == Possible {
 			ids = append(ids, m.Entry.ID)
 		}
 	}
@@ -354,9 +365,102 @@ func TestProgramsOfAnEntryMustFit(t *testing.T) {
 	seen := Seen{Family: &analysis.Family{Fingerprint: "d1:0", Kind: analysis.KindDescriptor, Attributes: map[string]string{"name": "inotify", "type": "anon_inode"}}, Count: 46, OldestWait: -1, Verdict: analysis.Leaking}
 	for program, want := range map[string][]string{"containerd-shim-runc-v2": {"containerd-5670"}, "/usr/bin/kubelet": {"k8s-67285"}, "leaker": {}, "": {}} {
 		seen.Program = program
-		if d := cmp.Diff(want, speaking(m.Match(seen))); d != "" {
+		r := m.Match(seen)
+		if d := cmp.Diff(want, looking(r)); d != "" {
 			t.Errorf("%q: %s", program, d)
 		}
+		if got := speaking(r); len(got) > 0 {
+			t.Errorf("%q: %v accuse without a stack", program, got)
+		}
+	}
+}
+
+func TestAListingWithoutAStackAccusesNobodyOfAPublishedLeak(t *testing.T) {
+	m := Builtin().NewMatcher()
+	for _, tt := range []struct {
+		program    string
+		kind       analysis.Kind
+		attributes map[string]string
+		want       []string
+		needs      string
+	}{
+		{"node", analysis.KindDescriptor, map[string]string{"type": "tcp", "role": "client", "remote": "10.9.9.9:5432", "state": "ESTABLISHED"}, []string{"k8sjs-2893", "k8sjs-494"}, "kubernetes-client/javascript"},
+		{"kubelet", analysis.KindWatch, map[string]string{"fstype": "cgroup2", "status": "mounted"}, []string{"k8s-100241"}, "a dump with k8s.io/utils/inotify.(*Watcher).readEvents"},
+		{"my-service", analysis.KindThread, map[string]string{"pool": "OkHttp ConnectionPool"}, []string{"fabric8-781"}, ""},
+		{"my-service", analysis.KindThread, map[string]string{"pool": "OkHttp WebSocket"}, []string{"jenkins-58290"}, "a version of jenkins-kubernetes-plugin before 1.16.6"},
+	} {
+		seen := Seen{Family: &analysis.Family{Fingerprint: "x1:" + tt.program + tt.attributes["pool"], Kind: tt.kind, Attributes: tt.attributes}, Program: tt.program, Count: 130, OldestWait: -1, Verdict: analysis.Leaking, Proven: true}
+		r := m.Match(seen)
+		if got := speaking(r); len(got) > 0 {
+			t.Errorf("%s %v: %v accuse", tt.program, tt.attributes, got)
+		}
+		if d := cmp.Diff(tt.want, looking(r)); d != "" {
+			t.Errorf("%s %v: %s", tt.program, tt.attributes, d)
+			continue
+		}
+		if text := r.Known[0].Text; strings.Contains(text, "Same stack") || !strings.Contains(text, "one of several possible") || !strings.Contains(text, tt.needs) {
+			t.Errorf("%s: %q", tt.program, text)
+		}
+	}
+}
+
+func TestAVersionThatHasTheFixIsComparedAndNotAccused(t *testing.T) {
+	m := Builtin().NewMatcher()
+	seen := growing(stackOf("k8s.io/apimachinery/pkg/watch.NewStreamWatcher", "k8s.io/apimachinery/pkg/watch.(*StreamWatcher).receive"), "chan send", 40)
+	seen.Versions = SeenVersions{Program: "informer", Files: func() []string { return []string{"/go/pkg/mod/k8s.io/client-go@v0.34.4/tools/cache/reflector.go"} }}
+	r := m.Match(seen)
+	if got := speaking(r); slices.Contains(got, "k8s-6488") || slices.Contains(got, "kuberhealthy-533") {
+		t.Errorf("%v accuse client-go v0.34.4 of what was mended in 2015 and 2019", got)
+	}
+	if i := slices.IndexFunc(r.Known, func(m Match) bool { return m.Entry.ID == "k8s-6488" }); i < 0 || !strings.Contains(r.Known[i].Text, "has the fix") {
+		t.Errorf("the comparison is not told: %+v", r.Known)
+	}
+	if got := m.Match(growing(stackOf("k8s.io/apimachinery/pkg/watch.NewStreamWatcher", "k8s.io/apimachinery/pkg/watch.(*StreamWatcher).receive"), "IO wait", 40)); slices.ContainsFunc(got.Known, func(m Match) bool { return m.Entry.ID == "k8s-6488" }) {
+		t.Error("the idle state matches k8s-6488")
+	}
+}
+
+func TestWhatIsKnownToBeNoLeakIsNotAccused(t *testing.T) {
+	m := Builtin().NewMatcher()
+	shutdown := stackOf("github.com/moby/spdystream.(*Connection).Serve", "github.com/moby/spdystream.(*Connection).shutdown")
+	limiter := stackOf("", "golang.org/x/time/rate.(*Limiter).WaitN", "k8s.io/client-go/util/flowcontrol.(*tokenBucketRateLimiter).Wait", "k8s.io/client-go/rest.(*Request).tryThrottleWithInfo")
+	blocking := stackOf("", "github.com/hashicorp/go-memdb.watchFew", "github.com/hashicorp/go-memdb.WatchSet.Watch", "github.com/hashicorp/consul/agent/consul.(*Server).blockingQuery")
+	cilium := stackOf("", "github.com/cilium/cilium/pkg/controller.(*Controller).runController")
+	housekeeping := stackOf("github.com/google/cadvisor/manager.(*containerData).Start", "github.com/google/cadvisor/manager.(*containerData).housekeepingTick", "github.com/google/cadvisor/manager.(*containerData).housekeeping")
+	other := stackOf("", "example.org/app/controller.(*Controller).runController")
+	stayed := func(minutes int) func() int { return func() int { return minutes } }
+	for _, tt := range []struct {
+		name   string
+		stack  *analysis.Stack
+		state  string
+		change func(*Seen)
+		want   analysis.Verdict
+		by     string
+	}{
+		{"a backlog within its bound", shutdown, "chan send", nil, analysis.Stable, "k8s-105830"},
+		{"a backlog that was seen for longer", shutdown, "chan send", func(s *Seen) { s.Stayed = stayed(11) }, analysis.Leaking, ""},
+		{"a backlog without waits in a short series", shutdown, "chan send", func(s *Seen) { s.Timed, s.OldestWait, s.Span = false, -1, 5 }, analysis.Stable, "k8s-105830"},
+		{"a backlog of which no age is known", shutdown, "chan send", func(s *Seen) { s.Timed, s.OldestWait, s.Span = false, -1, 90 }, analysis.Suspicious, "k8s-105830"},
+		{"a backlog that the runtime calls leaked", shutdown, "chan send", func(s *Seen) { s.Marked = true }, analysis.Leaking, ""},
+		{"blocked, and no more is claimed", limiter, "select", func(s *Seen) { s.OldestWait = 30 }, analysis.Stable, "k8s-126711"},
+		{"one for each request", blocking, "select", func(s *Seen) { s.OldestWait = 30 }, analysis.Stable, "consul-4140"},
+		{"judged legitimate", cilium, "select", nil, analysis.Stable, "cilium-5902"},
+		{"a function of the same name", other, "select", nil, analysis.Leaking, ""},
+		{"a published leak of the same stack", housekeeping, "select", nil, analysis.Leaking, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			seen := growing(tt.stack, tt.state, 40)
+			if tt.change != nil {
+				tt.change(&seen)
+			}
+			rank, _ := m.Match(seen).Weigh(seen)
+			if rank.Verdict != tt.want || rank.By != tt.by {
+				t.Errorf("%s by %q, want %s by %q (%s)", rank.Verdict, rank.By, tt.want, tt.by, rank.Evidence.Text)
+			}
+			if tt.by != "" && !strings.Contains(rank.Evidence.Text, "by its figures alone it is leaking; "+tt.by) {
+				t.Errorf("the figures are not told: %s", rank.Evidence.Text)
+			}
+		})
 	}
 }
 
@@ -394,7 +498,7 @@ func TestABacklogIsClearedOnlyWithinItsBound(t *testing.T) {
 	}{
 		{"young and not proven", analysis.Suspicious, false, 4, analysis.Stable},
 		{"older than the bound", analysis.Suspicious, false, 12, analysis.Suspicious},
-		{"proven by identities", analysis.Leaking, true, 4, analysis.Leaking},
+		{"followed by identities within the bound", analysis.Leaking, true, 4, analysis.Stable},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			seen.Verdict, seen.Proven, seen.OldestWait = tt.verdict, tt.proven, tt.oldest
@@ -489,7 +593,7 @@ func TestVersionsAreComparedByLinesOfReleases(t *testing.T) {
 		{"containerd-10568", "containerd", "1.6.20~ds1, go1.19.8", nil, VersionAffected, "seen 1.6.20~ds1 (metrics.txt), fixed in 1.6.36, 1.7.21: affected"},
 		{"containerd-10568", "containerd", "v1.7.21", nil, VersionFixed, "the fix is in it"},
 		{"containerd-10568", "containerd", "2.0.0", nil, VersionFixed, ""},
-		{"containerd-10568", "containerd", "1.5.9", nil, VersionAffected, ""},
+		{"containerd-10568", "containerd", "1.5.9", nil, VersionBefore, "older than the release that brought it"},
 		{"containerd-10568", "kubelet", "v1.34.4, go1.26.8", nil, "", "the version of containerd was not seen"},
 		{"k8s-83333", "kube-apiserver", "v1.15.4", nil, VersionAffected, ""},
 		{"k8s-83333", "kube-apiserver", "v1.15.5", nil, VersionFixed, ""},
@@ -586,6 +690,10 @@ func TestProblemsSayWhatWhereWhyAndWhatToDo(t *testing.T) {
 			p := problems[0]
 			if p.Path != "own.json" || !strings.Contains(p.What, tt.what) || !strings.Contains(p.Why, tt.why) || p.Why == "" || p.Hint == "" {
 				t.Errorf("%+v", p)
+			}
+			kept := c.Entry("b") != nil
+			if strings.Contains(tt.text, `"id": "b"`) && (kept != (tt.name == "unknown component") || kept == strings.HasPrefix(p.What, "this entry is ignored: ")) {
+				t.Errorf("kept is %v, and it is said: %s", kept, p.What)
 			}
 			if strings.Contains(tt.text, `"good"`) && c.Entry("good") == nil {
 				t.Error("the entry that holds was lost with the other")
@@ -753,14 +861,14 @@ func TestARememberedFamilyIsFoundAgain(t *testing.T) {
 		"watch":      {Fingerprint: "w1:" + strings.Repeat("0", 32), Kind: analysis.KindWatch, Attributes: map[string]string{"fstype": "tmpfs", "mask": "IN_CREATE|IN_DELETE (0x300)"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := EntryOf(f, map[string]int{"chan receive": 4, "running": 1})
+			e := EntryOf(f, map[string]int{"chan receive": 4, "running": 1}, "app")
 			e.ID, e.Title = "own-1", "the pool that nobody closes"
 			text, problems := Append(nil, e)
 			if len(problems) > 0 {
 				t.Fatal(problems)
 			}
 			c, _ := New(File{Name: "own.json", Text: text})
-			seen := Seen{Family: f, States: map[string]int{"chan receive": 40}, Count: 40, OldestWait: -1, Verdict: analysis.Leaking}
+			seen := Seen{Family: f, States: map[string]int{"chan receive": 40}, Count: 40, OldestWait: -1, Verdict: analysis.Leaking, Program: "app"}
 			if got := speaking(c.NewMatcher().Match(seen)); !slices.Contains(got, "own-1") {
 				t.Errorf("%v speak", got)
 			}
@@ -855,6 +963,64 @@ func BenchmarkMatch(b *testing.B) {
 		m := c.NewMatcher()
 		for i := range seen {
 			m.Match(seen[i])
+		}
+	}
+}
+
+func TestAnOwnEntryIsComparedWithTheVersionOfItsProgram(t *testing.T) {
+	pool := stackOf("", "example.org/app/pool.(*Pool).wait")
+	for _, tt := range []struct {
+		program, words, seen string
+		component            string
+		fixed                []string
+		want                 VersionVerdict
+	}{
+		{"containerd", "1.6.36", "v1.6.20", "containerd", []string{"1.6.36"}, VersionAffected},
+		{"/usr/bin/payd", "v2.4.1 and 3.0", "2.4.0", "payd", []string{"v2.4.1", "3.0"}, VersionAffected},
+		{"payd", "2.4.1-rc.2, or later", "2.5.0", "payd", []string{"2.4.1-rc.2"}, VersionFixed},
+		{"payd", "when the pool is shared", "2.5.0", "", nil, ""},
+	} {
+		e := EntryOf(family.OfStack(pool), map[string]int{"select": 9}, tt.program)
+		var made []Component
+		e.ID, e.Title, e.FixedIn = "own-1", "the pool", tt.words
+		e.Versions, made = Builtin().Fix(tt.program, tt.words)
+		if e.Versions.Component != tt.component || !slices.Equal(e.Versions.Fixed, tt.fixed) {
+			t.Errorf("%s %q: %+v", tt.program, tt.words, e.Versions)
+		}
+		text, problems := Append(nil, e, made...)
+		if len(problems) > 0 {
+			t.Fatalf("%s: %+v", tt.words, problems)
+		}
+		c, problems := New(File{Name: "remembered.json", Text: text})
+		if len(problems) > 0 {
+			t.Fatal(problems)
+		}
+		seen := growing(pool, "select", 40)
+		seen.Versions = SeenVersions{Program: tt.program, Text: tt.seen, Source: "metrics.txt"}
+		known := c.NewMatcher().Match(seen).Known
+		if len(known) != 1 || known[0].Versions.Verdict != tt.want {
+			t.Errorf("%s %q: %+v", tt.program, tt.words, known)
+			continue
+		}
+		if tt.want == VersionAffected && known[0].Text != "Same stack and state as this entry of your own, and it grows." {
+			t.Errorf("%q", known[0].Text)
+		}
+	}
+}
+
+func TestARememberedResourceIsThatOfItsProgram(t *testing.T) {
+	f := &analysis.Family{Fingerprint: "w1:" + strings.Repeat("0", 32), Kind: analysis.KindWatch, Attributes: map[string]string{"fstype": "tmpfs", "status": "mounted"}}
+	e := EntryOf(f, nil, "/usr/bin/payd")
+	e.ID, e.Title = "own-1", "watches"
+	text, problems := Append(nil, e)
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	c, _ := New(File{Name: "remembered.json", Text: text})
+	for program, want := range map[string][]string{"payd": {"own-1"}, "kubelet": {}, "": {}} {
+		seen := Seen{Family: f, Program: program, Count: 30, OldestWait: -1, Verdict: analysis.Leaking}
+		if d := cmp.Diff(want, speaking(c.NewMatcher().Match(seen))); d != "" {
+			t.Errorf("%q: %s", program, d)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package knowledge
 import (
 	"cmp"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -22,8 +23,14 @@ type Seen struct {
 	OldestWait int
 	Timed      bool
 	Verdict    analysis.Verdict
-	// Proven says that identities prove the growth.
-	Proven bool
+	// Proven says that identities prove the growth, Marked that the runtime itself calls
+	// members leaked.
+	Proven, Marked bool
+	// Stayed is for how many minutes a member has been there at least, by identities, -1
+	// where none can be followed; it is asked only where an entry has a bound. Span is how
+	// many minutes the snapshots up to this one cover, 0 where that is not known.
+	Stayed func() int
+	Span   int
 	// Units are what expected counts are measured in, at the same snapshot.
 	Units Units
 	// Versions are what the evidence says of versions.
@@ -37,13 +44,15 @@ type Units map[string]int
 // Basis says why an entry is shown.
 type Basis string
 
-// Growth and Excess accuse; Waiting names what is blocked; Looks is the signature
-// alone, which accuses nobody.
+// Growth and Excess accuse; Waiting names what is blocked. Possible is a growth of what
+// a listing shows, where no stack tells whose it is; Looks is the signature alone. These
+// two accuse nobody.
 const (
-	Growth  Basis = "growth"
-	Excess  Basis = "above expected"
-	Waiting Basis = "waits"
-	Looks   Basis = "looks alike"
+	Growth   Basis = "growth"
+	Excess   Basis = "above expected"
+	Waiting  Basis = "waits"
+	Possible Basis = "one of several possible"
+	Looks    Basis = "looks alike"
 )
 
 // Match is an entry of the catalogue whose signature a family has.
@@ -58,8 +67,13 @@ type Match struct {
 	Versions Comparison
 }
 
-// Speaks reports whether the match says more than that a stack looks alike.
-func (m Match) Speaks() bool { return m.Basis != Looks }
+// Speaks reports whether the match says more than that something looks alike.
+func (m Match) Speaks() bool { return m.Basis != Looks && m.Basis != Possible }
+
+// accuses reports a published leak with more than its signature.
+func (m Match) accuses() bool {
+	return m.Entry.Status == Leak && (m.Basis == Growth || m.Basis == Excess)
+}
 
 // Healthy is why a family may be normal.
 type Healthy struct {
@@ -76,10 +90,14 @@ type Healthy struct {
 	Text string
 }
 
-// ClassHit is a class that a family belongs to, with the form of it.
+// ClassHit is a class that a family belongs to, with the form of it. Cause is what this
+// form is called where it has a name of its own, Upgrades are those of the class, each
+// compared with the version that was seen.
 type ClassHit struct {
-	Class *Class
-	Sign  string
+	Class    *Class
+	Sign     string
+	Cause    string
+	Upgrades []string
 }
 
 // Result is what a catalogue says of a family.
@@ -112,7 +130,11 @@ type traits struct {
 	normals []int
 }
 
-type candidate struct{ entry, frames int }
+// candidate is an entry whose signature a family has; listed says by a resource alone.
+type candidate struct {
+	entry, frames int
+	listed        bool
+}
 
 func (m *Matcher) of(f *analysis.Family) *traits {
 	if t := m.traits[f.Fingerprint]; t != nil {
@@ -141,7 +163,7 @@ func (m *Matcher) newTraits(f *analysis.Family) *traits {
 	classes.add(x.classByKind[f.Kind])
 	for at := range entries {
 		if n, ok := m.entryFits(at, f, found); ok {
-			t.entries = append(t.entries, candidate{at, n})
+			t.entries = append(t.entries, candidate{at, n, n == 0})
 		}
 	}
 	for at := range classes {
@@ -165,12 +187,13 @@ func (s set) add(numbers []int) {
 	}
 }
 
-// entryFits says how many frames of an entry's signature a family has.
+// entryFits says how many frames of an entry's signature a family has, 0 where it has a
+// resource of it. A fingerprint is as good as a frame.
 func (m *Matcher) entryFits(at int, f *analysis.Family, found [][]int) (int, bool) {
 	in := &m.c.index.entries[at]
 	s := in.entry.Signature
 	if slices.Contains(s.Fingerprints, f.Fingerprint) {
-		return len(f.Loose), true
+		return max(1, len(f.Loose)), true
 	}
 	switch {
 	case f.Kind == analysis.KindThread && inOrder(in.java, found):
@@ -278,7 +301,10 @@ func (m *Matcher) Match(s Seen) Result {
 		if !oneOf(in.pattern.Programs, s.Program) {
 			continue
 		}
-		hit := ClassHit{Class: in.class, Sign: in.pattern.Sign}
+		hit := ClassHit{Class: in.class, Sign: in.pattern.Sign, Cause: in.pattern.Cause}
+		for _, u := range in.class.Upgrades {
+			hit.Upgrades = append(hit.Upgrades, m.c.upgrade(u, s.Versions))
+		}
 		if in.pattern.WithUnit {
 			r.Follows = addClass(r.Follows, hit)
 			continue
@@ -298,7 +324,9 @@ func (m *Matcher) Match(s Seen) Result {
 	return r
 }
 
-func basisRank(b Basis) int { return slices.Index([]Basis{Growth, Excess, Waiting, Looks}, b) }
+func basisRank(b Basis) int {
+	return slices.Index([]Basis{Growth, Excess, Waiting, Possible, Looks}, b)
+}
 
 func statusRank(s Status) int {
 	return slices.Index([]Status{Leak, BoundedBacklog, StuckNotLeak, LimitNotLeak, NormalPerContainer, NormalPerRequest, FalseAlarm}, s)
@@ -339,7 +367,11 @@ func (m *Matcher) match(k candidate, s Seen, healthy *Healthy) (Match, bool) {
 	}
 	out := Match{Entry: e, Frames: k.frames, Basis: Looks, Versions: compare(m.c, e, s.Versions)}
 	above := healthy != nil && healthy.Decides && !healthy.Within
+	mended := out.Versions.Verdict == VersionFixed || out.Versions.Verdict == VersionBefore
 	switch {
+	case mended:
+	case k.listed && e.Origin == "" && grows(s.Verdict):
+		out.Basis = Possible
 	case e.Status == StuckNotLeak && s.Timed && s.OldestWait >= stillWaits:
 		out.Basis = Waiting
 	case grows(s.Verdict):
@@ -402,24 +434,34 @@ func stateClass(state string) string {
 
 // meaning says what a match is worth, by its status and basis.
 func meaning(m Match, s Seen) string {
-	if m.Basis == Looks {
+	e := m.Entry
+	this, upstream := "this published leak", "upstream"
+	if e.Origin != "" {
+		this, upstream = "this entry of your own", "by who wrote the entry"
+	}
+	switch {
+	case m.Basis == Possible:
+		return "What is listed grows as in this report, which is one of several possible: a listing shows no stack. To be more than that it needs " + needs(e) + "."
+	case m.Basis == Looks && m.Versions.Verdict == VersionFixed:
+		return "Same signature, but the version that was seen has the fix: no accusation."
+	case m.Basis == Looks && m.Versions.Verdict == VersionBefore:
+		return "Same signature, but the version that was seen is older than the leak: no accusation."
+	case m.Basis == Looks:
 		return "Same signature, and nothing shows that it grows or is above what is expected: no accusation."
 	}
 	grown := "it grows"
 	if m.Basis == Excess {
 		grown = "there are more than expected"
 	}
-	switch m.Entry.Status {
+	switch e.Status {
 	case Leak:
-		return "Same stack and state as this published leak, and " + grown + "."
+		same := "Same stack and state as "
+		if s.Family.Kind != analysis.KindGoroutine && len(e.Signature.Frames) == 0 {
+			same = "Same family as "
+		}
+		return same + this + ", and " + grown + "."
 	case BoundedBacklog:
-		if s.Timed && s.OldestWait < m.Entry.BoundMinutes {
-			return fmt.Sprintf("A backlog that drains by itself within %d minutes; its oldest member waits %s.", m.Entry.BoundMinutes, waits(s.OldestWait))
-		}
-		if s.Timed {
-			return fmt.Sprintf("A backlog like this drains within %d minutes; its oldest member has waited for at least %d: it is older than that.", m.Entry.BoundMinutes, s.OldestWait)
-		}
-		return fmt.Sprintf("A backlog that drains by itself within %d minutes; these dumps show no waits to tell whether it does.", m.Entry.BoundMinutes)
+		return capital(m.backlog(s)) + "."
 	case LimitNotLeak:
 		return "A limit that is used up, no leak: raise it, or need less."
 	case NormalPerContainer:
@@ -429,9 +471,77 @@ func meaning(m Match, s Seen) string {
 	case StuckNotLeak:
 		return "Blocked on what this report names; that it grows as well is not claimed."
 	case FalseAlarm:
-		return "Looks like this report, which was judged legitimate upstream."
+		return "Looks like this report, which was judged legitimate " + upstream + "."
 	}
 	return ""
+}
+
+func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+
+// needs says what would tell an entry that is matched by a listing from others like it.
+func needs(e *Entry) string {
+	var parts []string
+	if len(e.Signature.Frames) > 0 {
+		parts = append(parts, "a dump with "+e.Signature.Frames[0])
+	}
+	if e.Project != "" {
+		parts = append(parts, e.Project+" in the program")
+	}
+	if c := e.Versions.Component; c != "" && len(e.Versions.Fixed) > 0 {
+		parts = append(parts, "a version of "+c+" before "+strings.Join(e.Versions.Fixed, ", "))
+	}
+	if e.Trigger != "" {
+		parts = append(parts, "its trigger")
+	}
+	if len(parts) == 0 {
+		return "the stack or the code that made it"
+	}
+	return strings.Join(parts, ", and ")
+}
+
+// older is how the oldest member stands to the bound of a backlog.
+type older int
+
+const (
+	olderUnknown older = iota
+	olderWithin
+	olderBeyond
+)
+
+// older compares the oldest member, by waits and by identities, with the bound; where
+// neither is known, a series shorter than the bound cannot hold anything older that came
+// in it.
+func (m Match) older(s Seen) older {
+	bound, stayed := m.Entry.BoundMinutes, -1
+	if s.Stayed != nil {
+		stayed = s.Stayed()
+	}
+	switch {
+	case s.OldestWait >= bound || stayed >= bound:
+		return olderBeyond
+	case s.Timed || stayed >= 0 || s.Span > 0 && s.Span < bound:
+		return olderWithin
+	}
+	return olderUnknown
+}
+
+// backlog says how a backlog stands to its bound.
+func (m Match) backlog(s Seen) string {
+	drains := fmt.Sprintf("a backlog that drains by itself within %d minutes", m.Entry.BoundMinutes)
+	switch m.older(s) {
+	case olderBeyond:
+		oldest := s.OldestWait
+		if s.Stayed != nil {
+			oldest = max(oldest, s.Stayed())
+		}
+		return fmt.Sprintf("a backlog like this drains within %d minutes; its oldest member has waited for at least %d: it is older than that", m.Entry.BoundMinutes, oldest)
+	case olderWithin:
+		if s.Timed {
+			return drains + "; its oldest member waits " + waits(s.OldestWait)
+		}
+		return drains + "; no member was seen for longer"
+	}
+	return drains + "; these dumps show no waits to tell whether it does"
 }
 
 func waits(minutes int) string {
@@ -500,21 +610,28 @@ type Rank struct {
 	Evidence analysis.Evidence
 	// Changed says that the verdict is another one.
 	Changed bool
+	// By is the entry that set the accusation aside, empty where none did.
+	By string
 }
 
-// RuleNormal and RuleKnown are the evidence that a catalogue gives.
+// RuleNormal, RuleKnown and RuleAside are the evidence that a catalogue gives.
 const (
 	RuleNormal = "normal_stack"
 	RuleKnown  = "known_leak"
+	RuleAside  = "set_aside"
 )
 
-// Weigh sets a verdict against the catalogue: what is healthy within its expected
-// count, or a backlog within its bound, is not accused; a count above what is expected
-// is, where a published leak has the same signature. A proof by identities beats the
-// catalogue, and the evidence says so.
+// Weigh sets a verdict against the catalogue: what a published report knows to be no
+// leak, and what is healthy within its expected count, is not accused; a count above
+// what is expected is, where a published leak has the same signature. A proof by
+// identities beats normal stacks, and the evidence says so; it does not beat a report
+// that says of the same growth that it is none.
 func (r Result) Weigh(s Seen) (Rank, bool) {
 	same := Rank{Verdict: s.Verdict}
 	accused := grows(s.Verdict)
+	if rank, ok := r.aside(s); ok && accused {
+		return rank, true
+	}
 	if h := r.Healthy; h != nil && accused {
 		switch {
 		case s.Proven:
@@ -527,16 +644,48 @@ func (r Result) Weigh(s Seen) (Rank, bool) {
 		return same, true
 	}
 	for _, k := range r.Known {
-		switch {
-		case accused && !s.Proven && k.Entry.Status == BoundedBacklog && s.Timed && s.OldestWait < k.Entry.BoundMinutes:
-			return Rank{Verdict: analysis.Stable, Changed: true, Evidence: analysis.Evidence{Rule: RuleKnown, Text: "it rises, but like " + k.Entry.ID + ": a backlog that drains by itself within " +
-				fmt.Sprintf("%d minutes; its oldest member waits %s", k.Entry.BoundMinutes, waits(s.OldestWait))}}, true
-		case k.Basis == Excess:
+		if k.Basis == Excess {
 			return Rank{Verdict: analysis.Suspicious, Changed: true, Evidence: analysis.Evidence{Rule: RuleKnown, Text: fmt.Sprintf("%d where %d are expected (%s), with the signature of %s",
 				s.Count, r.Healthy.Expected, r.Healthy.Normal.Expected.Text, k.Entry.ID)}}, true
 		}
 	}
 	return same, false
+}
+
+// aside is the verdict where a report says of this growth that it is no leak. The mark
+// of the runtime, and a published leak with the same stack, state and growth, accuse all
+// the same.
+func (r Result) aside(s Seen) (Rank, bool) {
+	if s.Marked || slices.ContainsFunc(r.Known, Match.accuses) {
+		return Rank{}, false
+	}
+	for _, k := range r.Known {
+		if k.Entry.Status == Leak || !k.Speaks() {
+			continue
+		}
+		why, verdict := strings.TrimSuffix(k.Text, "."), analysis.Stable
+		if k.Entry.Status == BoundedBacklog {
+			switch why = k.backlog(s); k.older(s) {
+			case olderBeyond:
+				continue
+			case olderUnknown:
+				verdict = analysis.Suspicious
+			}
+		}
+		if verdict == s.Verdict {
+			continue
+		}
+		return Rank{Verdict: verdict, Changed: true, By: k.Entry.ID, Evidence: analysis.Evidence{Rule: RuleAside,
+			Text: fmt.Sprintf("by its figures alone it is %s; %s sets that aside (%s): %s", s.Verdict, k.Entry.ID, strings.ReplaceAll(string(k.Entry.Status), "-", " "), lower(why))}}, true
+	}
+	return Rank{}, false
+}
+
+func lower(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToLower(s[:1]) + s[1:]
 }
 
 // OfStatement are the classes that a snapshot's own statement belongs to.
@@ -553,7 +702,9 @@ func (c *Catalogue) OfStatement(key string) []ClassHit {
 
 // EntryOf makes an entry that recognises a family again: by its whole normalised
 // stack, or by its attributes where it has none. The caller gives id and words.
-func EntryOf(f *analysis.Family, states map[string]int) Entry {
+//
+// A resource is that of a program: every program has watches and descriptors alike.
+func EntryOf(f *analysis.Family, states map[string]int, program string) Entry {
 	e := Entry{Status: Leak, Kinds: []string{string(f.Kind)}}
 	e.Signature.Fingerprints = []string{f.Fingerprint}
 	switch f.Kind {
@@ -573,6 +724,9 @@ func EntryOf(f *analysis.Family, states map[string]int) Entry {
 			}
 		}
 		e.Signature.Resources = []Resource{{Kind: f.Kind, Attributes: attributes}}
+		if program != "" && !strings.ContainsAny(program, "|*") {
+			e.Signature.Programs = []string{path.Base(program)}
+		}
 	}
 	return e
 }

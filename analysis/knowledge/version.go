@@ -1,6 +1,7 @@
 package knowledge
 
 import (
+	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -167,6 +168,23 @@ func compare(c *Catalogue, e *Entry, seen SeenVersions) Comparison {
 	return out
 }
 
+// upgrade is a step of a remedy, or that the version which was seen has done it.
+func (c *Catalogue) upgrade(u Upgrade, seen SeenVersions) string {
+	at := slices.IndexFunc(c.doc.Components, func(x Component) bool { return x.Name == u.Component })
+	if at < 0 {
+		return u.Text
+	}
+	r, source, ok := c.doc.Components[at].find(seen)
+	if !ok || (Versions{Fixed: u.Fixed}).verdict(r) != VersionFixed {
+		return u.Text
+	}
+	text := "No upgrade of " + u.Component + " is needed for what " + strings.Join(u.Fixed, " and ") + " mended: seen " + r.printed
+	if source != "" {
+		text += " (" + source + ")"
+	}
+	return text + ", the fix is in it."
+}
+
 // fixedWords says which releases hold the fix, in numbers where they are compared.
 func fixedWords(e *Entry, numbers string) string {
 	switch {
@@ -211,4 +229,31 @@ func (v Versions) verdict(r release) VersionVerdict {
 		return VersionAffected // later lines have it from their first release on, this one never got it
 	}
 	return VersionUnclear
+}
+
+// numbered are releases in a sentence.
+var numbered = regexp.MustCompile(`\bv?\d+(?:\.\d+){1,3}(?:[-+~][\w.+~-]*\w)?`)
+
+// Fix reads the releases that hold a fix in what somebody wrote of a program, so that the
+// version of that program can be compared with them. The component is the catalogue's,
+// or a new one of the program's name, which is returned as well. Without a release there
+// is nothing to compare.
+//
+//	"1.6.36 and v1.7.21" of containerd = containerd, 1.6.36, v1.7.21
+func (c *Catalogue) Fix(program, words string) (Versions, []Component) {
+	releases := numbered.FindAllString(words, -1)
+	program = path.Base(strings.TrimSpace(program))
+	if len(releases) == 0 || program == "." || strings.ContainsAny(program, "|*") {
+		return Versions{}, nil
+	}
+	for _, x := range c.doc.Components {
+		if len(x.Programs) > 0 && oneOf(x.Programs, program) {
+			var made []Component
+			if x.Origin != "" {
+				made = []Component{x}
+			}
+			return Versions{Component: x.Name, Fixed: releases}, made
+		}
+	}
+	return Versions{Component: program, Fixed: releases}, []Component{{Name: program, Programs: []string{program}}}
 }

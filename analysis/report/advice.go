@@ -26,13 +26,14 @@ const (
 func (r *Report) Advice(f *Finding) []Advice {
 	var out []Advice
 	for i, key := range f.Classes {
-		class := r.ClassOf(key)
-		if class == nil || i == mostAdvised {
+		found := r.ClassOf(key)
+		if found == nil || i == mostAdvised {
 			break
 		}
+		class := f.ClassNotes[key].Told(found.Class)
 		text := class.Cause
-		if i == 0 && len(f.Signs) > 0 {
-			text += " (" + strings.Join(f.Signs, "; ") + ")"
+		if signs := f.SignsOfClass(key); len(signs) > 0 {
+			text += " (" + strings.Join(signs, "; ") + ")"
 		}
 		if at := r.advised(f, key); at > 0 {
 			out = append(out, Advice{Label: "Cause", Text: fmt.Sprintf("%s, see finding %d", text, at)})
@@ -94,6 +95,9 @@ func knownAdvice(known []KnownLeak) []Advice {
 
 // Label says what an entry is in two words.
 func (k KnownLeak) Label() string {
+	if k.Basis == knowledge.Looks || k.Basis == knowledge.Possible {
+		return "Looks like"
+	}
 	switch k.Status {
 	case knowledge.Leak:
 		return "Known leak"
@@ -146,7 +150,7 @@ func ThresholdText(all []Threshold) string {
 			if t.Passed {
 				mark = ", passed"
 			}
-			parts = append(parts, fmt.Sprintf("%s here; %s%s", t.Seen, t.Text, mark))
+			parts = append(parts, fmt.Sprintf("Here %s; %s%s", t.Seen, t.Text, mark))
 		}
 	}
 	if len(parts) == 0 {

@@ -44,7 +44,9 @@ type Line struct {
 	// Said is what people said of families, by fingerprint.
 	Said map[string]analysis.Triage
 	// weighed are the families whose verdict the catalogue changed.
-	weighed   map[string]bool
+	weighed map[string]bool
+	// aside are those whose accusation an entry sets aside.
+	aside     map[string]aside
 	catalogue *knowledge.Catalogue
 	// files are file names with module versions, by epoch.
 	files map[int][]string
@@ -449,6 +451,9 @@ func frameNames(s *analysis.Stack) []string {
 
 // quiet says what "nothing grows" is worth.
 func (l *Line) quiet() string {
+	if len(l.aside) > 0 && len(l.Snapshots) > 1 {
+		return "No family is accused: what grows is known, and no leak."
+	}
 	if len(l.Snapshots) < 2 {
 		return "One snapshot shows what is there, not what grows. Add a second one, taken some minutes later."
 	}
@@ -497,6 +502,9 @@ func Many(k analysis.Kind, n int) string {
 
 func plainProcess(l *Line) string {
 	if name := l.Snapshots[0].Process.Name.Value; name != "" {
+		if pid := l.pid(); pid != nil {
+			name += fmt.Sprintf(", pid %d", *pid)
+		}
 		return name
 	}
 	return "an unnamed process"

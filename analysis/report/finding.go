@@ -49,6 +49,10 @@ func (l *Line) findings(families []Family) []Finding {
 			out = append(out, l.holders(same, byPrint))
 			continue
 		}
+		if p.Section == setAside {
+			out = append(out, l.noLeak(p, byPrint))
+			continue
+		}
 		if p.Section == trend.Observed {
 			out = append(out, l.observer(p, byPrint))
 			continue
@@ -102,6 +106,25 @@ func (l *Line) point(p trend.Point, byPrint map[string]*Family) Finding {
 	return f
 }
 
+// noLeak tells what grows and is known to be no leak: what the figures alone would say,
+// and who sets it aside.
+func (l *Line) noLeak(p trend.Point, byPrint map[string]*Family) Finding {
+	f := Finding{Kind: NoLeakFinding, Verdict: analysis.Stable, Unit: p.Unit, Families: lead(p.Families, byPrint)}
+	first := byPrint[f.Families[0]]
+	if p.Unit != "" {
+		l.unit(&f, p.Unit, byPrint)
+	} else {
+		f.Title = fmt.Sprintf("%s: %s %s", first.Title, l.rises(first.Counts, first.Kind), kindWord(first.Kind))
+		f.Counts, f.Evidence = first.Counts, first.Evidence
+		f.Text = l.paragraph(l.inWords(first.Counts, first.Kind), first.Evidence)
+	}
+	f.Next = "Read the entry below: it says why this is no leak, and what would make it one."
+	if e := l.catalogue.Entry(l.aside[f.Families[0]].by); e != nil && e.Status == knowledge.BoundedBacklog {
+		f.Next = fmt.Sprintf("Take one more capture after %d minutes: what is older than that is no such backlog.", e.BoundMinutes)
+	}
+	return f
+}
+
 // births says how many members came in each hour, by their ages: what one snapshot
 // alone shows of a rate.
 func (l *Line) births(fingerprint string) string {
@@ -122,7 +145,13 @@ func (l *Line) births(fingerprint string) string {
 // holds.
 func lead(prints []string, byPrint map[string]*Family) []string {
 	out := slices.Clone(prints)
-	rank := func(print string) int { return slices.Index(analysis.Kinds(), byPrint[print].Kind) }
+	rank := func(print string) int {
+		f := byPrint[print]
+		if f.Title == "/" {
+			return len(analysis.Kinds()) // the root of a file system names nothing
+		}
+		return slices.Index(analysis.Kinds(), f.Kind)
+	}
 	slices.SortStableFunc(out, func(a, b string) int { return rank(a) - rank(b) })
 	return out
 }
@@ -171,7 +200,7 @@ func (l *Line) unit(f *Finding, id string, byPrint map[string]*Family) {
 }
 
 // ofLead is what the first family's own evidence adds to that of its unit.
-var ofLead = map[string]bool{"leaked_mark": true, "load": true, "ages": true, "objects": true, "recovery": true, "decides": true, knowledge.RuleNormal: true, knowledge.RuleKnown: true}
+var ofLead = map[string]bool{"leaked_mark": true, "load": true, "ages": true, "objects": true, "recovery": true, "decides": true, knowledge.RuleNormal: true, knowledge.RuleKnown: true, knowledge.RuleAside: true}
 
 func verb(n int) string {
 	if n == 1 {

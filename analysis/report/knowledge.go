@@ -1,10 +1,13 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/knowledge"
@@ -30,7 +33,8 @@ type KnownLeak struct {
 	Title  string           `json:"title"`
 	Status knowledge.Status `json:"status"`
 	// Basis is growth, "above expected" or "waits" where more than the signature
-	// speaks, "looks alike" otherwise.
+	// speaks, "one of several possible" where a listing grows that shows no stack, "looks
+	// alike" otherwise.
 	Basis knowledge.Basis `json:"basis"`
 	Text  string          `json:"text"`
 	// Affected and Fixed are as the report said, VerifiedBy says how the fix is known.
@@ -47,6 +51,38 @@ type KnownLeak struct {
 	Reference string `json:"reference,omitempty"`
 	// Origin is the overlay file that the entry came from.
 	Origin string `json:"origin,omitempty"`
+}
+
+// ClassNote is what the evidence makes of a class: another name of the cause, where only
+// some of its forms were seen, and its upgrades compared with the version that was seen.
+type ClassNote struct {
+	Cause    string   `json:"cause,omitempty"`
+	Upgrades []string `json:"upgrades,omitempty"`
+}
+
+// noted adds what a family says of its class. The class keeps its own name where one of
+// the families has a form without another.
+func noted(notes map[string]ClassNote, hit knowledge.ClassHit) map[string]ClassNote {
+	key := hit.Class.Key
+	note, have := notes[key]
+	switch {
+	case !have:
+		note = ClassNote{Cause: cmp.Or(hit.Cause, hit.Class.Cause), Upgrades: hit.Upgrades}
+	case hit.Cause == "":
+		note.Cause = hit.Class.Cause
+	}
+	if notes == nil {
+		notes = map[string]ClassNote{}
+	}
+	notes[key] = note
+	return notes
+}
+
+// SetAside says that an entry of the catalogue knows a growth to be no leak.
+type SetAside struct {
+	// ByFigures is the verdict that the figures alone would give.
+	ByFigures analysis.Verdict `json:"by_figures"`
+	Entry     string           `json:"entry"`
 }
 
 // Normal is the normal stack that a family is one of.
@@ -83,6 +119,7 @@ type Threshold struct {
 // against its answers.
 func (l *Line) consult(c *knowledge.Catalogue, m *knowledge.Matcher) {
 	l.catalogue, l.Known, l.weighed = c, make(map[string]knowledge.Result, len(l.Trend.Families)), map[string]bool{}
+	l.aside = map[string]aside{}
 	last := l.lastOf()
 	units := make([]knowledge.Units, len(l.Snapshots))
 	for _, f := range l.Trend.Families {
@@ -100,15 +137,29 @@ func (l *Line) consult(c *knowledge.Catalogue, m *knowledge.Matcher) {
 		l.Known[f.Fingerprint] = result
 		if rank, ok := result.Weigh(seen); ok {
 			j := l.Judged[f.Fingerprint]
-			j.Evidence = beforeDeciding(j.Evidence, rank.Evidence)
+			if rank.By != "" {
+				l.aside[f.Fingerprint] = aside{j.Verdict, rank.By}
+				j.Evidence = append([]analysis.Evidence{rank.Evidence}, j.Evidence...) // it explains the verdict, the others speak against it
+			} else {
+				j.Evidence = beforeDeciding(j.Evidence, rank.Evidence)
+			}
 			if rank.Changed {
 				l.weighed[f.Fingerprint] = true
 				j.Verdict, j.RecoveredAt = rank.Verdict, -1
+				// What would decide the verdict of the figures decides nothing any more.
+				j.Evidence = slices.DeleteFunc(j.Evidence, func(e analysis.Evidence) bool { return e.Rule == "decides" })
 			}
 			l.Judged[f.Fingerprint] = j
 		}
 	}
 	l.withUnits()
+}
+
+// aside is an accusation that an entry of the catalogue sets aside: what the figures
+// alone would say, and the entry.
+type aside struct {
+	figures analysis.Verdict
+	by      string
 }
 
 // sighting is a family in one snapshot.
@@ -153,9 +204,47 @@ func (l *Line) seen(f *analysis.Family, at sighting) knowledge.Seen {
 	return knowledge.Seen{
 		Family: f, Program: s.Process.Name.Value, States: g.States, Count: g.Count, OldestWait: g.OldestWait,
 		Timed:   f.Kind == analysis.KindGoroutine && len(g.States) > 0,
-		Verdict: j.Verdict, Proven: l.proven(f.Fingerprint, j),
+		Verdict: j.Verdict, Proven: l.proven(f.Fingerprint, j), Marked: hasRule(j, "leaked_mark"),
+		Stayed: sync.OnceValue(func() int { return l.stayed(f.Fingerprint, at) }), Span: l.minutes(l.Trend.EpochStart(at.snapshot), at.snapshot),
 		Versions: l.versionsOf(g, at.snapshot),
 	}
+}
+
+func hasRule(j analysis.Judgement, rule string) bool {
+	return slices.ContainsFunc(j.Evidence, func(e analysis.Evidence) bool { return e.Rule == rule })
+}
+
+// minutes lie between two snapshots, 0 where one has no time.
+func (l *Line) minutes(from, to int) int {
+	a, b := l.Snapshots[from].CapturedAt, l.Snapshots[to].CapturedAt
+	if a.IsZero() || b.IsZero() {
+		return 0
+	}
+	return int(b.Sub(a).Minutes())
+}
+
+// stayed is for how many minutes the oldest member of a snapshot has been seen in
+// snapshots of the same run, -1 where members or times are not known.
+func (l *Line) stayed(fingerprint string, at sighting) int {
+	if !at.group.Members.Identified() || l.Snapshots[at.snapshot].CapturedAt.IsZero() {
+		return -1
+	}
+	there := make(map[analysis.Identity]bool, at.group.Members.Len())
+	for id := range at.group.Members.Identities() {
+		there[id] = true
+	}
+	for i := l.Trend.EpochStart(at.snapshot); i < at.snapshot; i++ {
+		g := GroupOf(l.Snapshots[i], fingerprint)
+		if g == nil || l.Snapshots[i].CapturedAt.IsZero() || !g.Members.Identified() {
+			continue
+		}
+		for id := range g.Members.Identities() {
+			if there[id] {
+				return l.minutes(i, at.snapshot)
+			}
+		}
+	}
+	return 0
 }
 
 // proven reports a growth that identities or a unit prove.
@@ -163,7 +252,7 @@ func (l *Line) proven(fingerprint string, j analysis.Judgement) bool {
 	if l.Trend.UnitOf(fingerprint) != "" {
 		return true
 	}
-	return j.Verdict == analysis.Leaking && (j.Survivors >= 0 || slices.ContainsFunc(j.Evidence, func(e analysis.Evidence) bool { return e.Rule == "leaked_mark" || e.Rule == "ages" }))
+	return j.Verdict == analysis.Leaking && (j.Survivors >= 0 || hasRule(j, "leaked_mark") || hasRule(j, "ages"))
 }
 
 // versionsOf is what a snapshot says of versions, or the nearest one before it: a
@@ -289,8 +378,12 @@ func (l *Line) withUnits() {
 // explain writes what the catalogue says into a family of the contract.
 func (l *Line) explain(out *Family) {
 	r := l.Known[out.Fingerprint]
+	if a, ok := l.aside[out.Fingerprint]; ok {
+		out.SetAside = &SetAside{ByFigures: a.figures, Entry: a.by}
+	}
 	for _, hit := range r.Classes {
 		out.Classes = append(out.Classes, hit.Class.Key)
+		out.ClassNotes = noted(out.ClassNotes, hit)
 	}
 	for _, m := range r.Known {
 		if m.Speaks() {
@@ -320,16 +413,26 @@ func (l *Line) accused(points []trend.Point) []trend.Point {
 	if len(l.weighed) == 0 {
 		return points
 	}
+	var aside []trend.Point
 	cleared := func(print string) bool { return l.weighed[print] && !rising(l.Judged[print].Verdict) }
 	var out []trend.Point
 	for _, p := range points {
+		if p.Section != trend.Observed && p.Section != trend.MayHold && len(p.Families) > 0 && !slices.ContainsFunc(p.Families, func(print string) bool { return !cleared(print) }) &&
+			slices.ContainsFunc(p.Families, func(print string) bool { return l.aside[print].by != "" }) {
+			p.Section = setAside // it is told, and accuses nobody
+			aside = append(aside, p)
+			continue
+		}
 		if cleared(p.Of) || !slices.ContainsFunc(p.Families, func(print string) bool { return !cleared(print) }) {
 			continue
 		}
 		out = append(out, p)
 	}
-	return out
+	return append(out, aside...)
 }
+
+// setAside is the section of what grows and is known to be no leak.
+const setAside trend.Section = "no_leak"
 
 // above are findings on families that are more than expected, where trend alone says
 // nothing.
@@ -357,20 +460,25 @@ func (l *Line) learn(f *Finding, byPrint map[string]*Family) {
 		return
 	}
 	seen := map[string]bool{}
-	signs, place := map[string]int{}, map[string]int{}
-	var order []string
+	signs, place := map[sign]int{}, map[sign]int{}
+	var order []sign
 	for _, print := range f.Families {
 		family := byPrint[print]
 		if family == nil {
 			continue
 		}
 		r := l.Known[print]
-		for _, hit := range r.Classes {
+		classes := r.Classes
+		if f.Kind == NoLeakFinding {
+			classes = nil
+		}
+		for _, hit := range classes {
 			if !slices.Contains(f.Classes, hit.Class.Key) {
 				f.Classes = append(f.Classes, hit.Class.Key)
 			}
+			f.ClassNotes = noted(f.ClassNotes, hit)
 			if hit.Sign != "" {
-				key := kindOrSign(family.Kind, hit.Sign)
+				key := signOf(family.Kind, hit)
 				if signs[key] == 0 {
 					order = append(order, key)
 					place[key] = signPlace(hit)
@@ -379,17 +487,41 @@ func (l *Line) learn(f *Finding, byPrint map[string]*Family) {
 			}
 		}
 		for _, m := range r.Known {
-			if m.Speaks() && !seen[m.Entry.ID] {
+			if (m.Speaks() || m.Basis == knowledge.Possible) && !seen[m.Entry.ID] {
 				seen[m.Entry.ID] = true
 				f.Known = append(f.Known, knownLeak(m))
 			}
 		}
 	}
-	slices.SortStableFunc(order, func(a, b string) int { return place[a] - place[b] })
+	slices.SortStableFunc(order, func(a, b sign) int { return place[a] - place[b] })
 	for _, key := range order {
-		f.Signs = append(f.Signs, fmt.Sprintf("%d %s", signs[key], key))
+		count := strconv.Itoa(signs[key])
+		if all := l.allOf(key, byPrint); all > signs[key] {
+			count += fmt.Sprintf(" of %d", all)
+		}
+		f.Signs = append(f.Signs, count+" "+key.text)
+		f.SignsOf = append(f.SignsOf, key.class)
 	}
 	f.Known = f.Known[:min(len(f.Known), mostKnown)]
+}
+
+// sign is a form of a class, in words with what it counts.
+type sign struct{ class, text string }
+
+func signOf(k analysis.Kind, hit knowledge.ClassHit) sign {
+	return sign{hit.Class.Key, kindOrSign(k, hit.Sign)}
+}
+
+// allOf counts the members of all families of the series that have a sign, those that do
+// not grow too.
+func (l *Line) allOf(s sign, byPrint map[string]*Family) int {
+	all := 0
+	for print, r := range l.Known {
+		if f := byPrint[print]; f != nil && slices.ContainsFunc(r.Classes, func(hit knowledge.ClassHit) bool { return hit.Sign != "" && signOf(f.Kind, hit) == s }) {
+			all += peak(f.Counts)
+		}
+	}
+	return all
 }
 
 // signPlace orders the signs of a class as the catalogue does: the gravest first.
@@ -464,25 +596,48 @@ func (r *Report) ClassOf(key string) *Class {
 	return nil
 }
 
-// thresholds are those that circulate for the classes of the findings, beside what
-// this series shows.
+// Told is a class as a finding or family shows it: under the name that its form has, with
+// upgrades compared.
+func (n ClassNote) Told(class knowledge.Class) knowledge.Class {
+	class.Cause = cmp.Or(n.Cause, class.Cause)
+	upgrades := n.Upgrades
+	if upgrades == nil {
+		for _, u := range class.Upgrades {
+			upgrades = append(upgrades, u.Text)
+		}
+	}
+	class.Remedy = slices.Concat(class.Remedy, upgrades)
+	return class
+}
+
+// SignsOfClass are the signs of one class; those of findings that were kept without their
+// classes belong to the first.
+func (f *Finding) SignsOfClass(key string) []string {
+	var out []string
+	for i, sign := range f.Signs {
+		if i < len(f.SignsOf) && f.SignsOf[i] == key || len(f.SignsOf) == 0 && len(f.Classes) > 0 && f.Classes[0] == key {
+			out = append(out, sign)
+		}
+	}
+	return out
+}
+
+// thresholds are those that circulate for a process and for the classes of its findings,
+// beside what this series shows.
 func (l *Line) thresholds(findings []Finding) []Threshold {
-	var out []Threshold
-	said := map[string]bool{}
+	var classes []string
 	for _, f := range findings {
-		for _, key := range f.Classes {
-			for _, t := range l.catalogue.Thresholds(key) {
-				if said[t.Name] {
-					continue
-				}
-				said[t.Name] = true
-				shown := Threshold{Name: t.Name, Text: t.Text}
-				if t.Figure != "" {
-					shown.Seen, shown.Passed = l.against(t)
-				}
-				out = append(out, shown)
+		classes = append(classes, f.Classes...)
+	}
+	var out []Threshold
+	for _, t := range l.catalogue.Thresholds(l.Snapshots[0].Process.Name.Value, classes) {
+		shown := Threshold{Name: t.Name, Text: t.Text}
+		if t.Figure != "" {
+			if shown.Seen, shown.Passed = l.against(t); shown.Seen == "" && len(t.Classes) == 0 {
+				continue // nothing of this process can be compared with it
 			}
 		}
+		out = append(out, shown)
 	}
 	return out
 }
@@ -490,7 +645,7 @@ func (l *Line) thresholds(findings []Finding) []Threshold {
 // against sets the totals of goroutines against a threshold: the first complete one is
 // the baseline, the highest of its epoch what is compared.
 func (l *Line) against(t knowledge.Threshold) (string, bool) {
-	first, top := -1, -1
+	first, top, end := -1, -1, -1
 	for i, s := range l.Snapshots {
 		n := s.Totals.Goroutines
 		if n == nil || s.Bounded(analysis.KindGoroutine) {
@@ -499,25 +654,40 @@ func (l *Line) against(t knowledge.Threshold) (string, bool) {
 		if first < 0 {
 			first = i
 		}
-		if l.Trend.Epochs[i] == l.Trend.Epochs[first] && (top < 0 || *n > *l.Snapshots[top].Totals.Goroutines) {
+		if l.Trend.Epochs[i] != l.Trend.Epochs[first] {
+			continue
+		}
+		end = i
+		if top < 0 || *n > *l.Snapshots[top].Totals.Goroutines {
 			top = i
 		}
 	}
 	if first < 0 {
 		return "", false
 	}
-	from, to := *l.Snapshots[first].Totals.Goroutines, *l.Snapshots[top].Totals.Goroutines
+	from, to, last := *l.Snapshots[first].Totals.Goroutines, *l.Snapshots[top].Totals.Goroutines, *l.Snapshots[end].Totals.Goroutines
+	label := func(i int) string { return l.Snapshots[i].Label }
 	switch t.Figure {
 	case "total":
-		return fmt.Sprintf("%d at %s, %d at %s", from, l.Snapshots[first].Label, to, l.Snapshots[top].Label), float64(to) > t.To
+		if top == first {
+			return fmt.Sprintf("%d at %s", from, label(first)), float64(to) > t.To
+		}
+		return fmt.Sprintf("%d at %s, %d at %s", from, label(first), to, label(top)), float64(to) > t.To
 	case "rise":
-		return fmt.Sprintf("+%d from %s to %s", to-from, l.Snapshots[first].Label, l.Snapshots[top].Label), float64(to-from) > t.To
+		if end == first {
+			return "", false
+		}
+		text := fmt.Sprintf("+%d from %s to %s", to-from, label(first), label(top))
+		if float64(to-from) > t.To && float64(last-from) <= t.To {
+			return text + fmt.Sprintf(", back at %d at %s: they did not stay", last, label(end)), false
+		}
+		return text, float64(last-from) > t.To
 	case "day_share":
-		hours := l.Snapshots[top].CapturedAt.Sub(l.Snapshots[first].CapturedAt).Hours()
+		hours := l.Snapshots[end].CapturedAt.Sub(l.Snapshots[first].CapturedAt).Hours()
 		if from == 0 || hours <= 0 || l.Snapshots[first].CapturedAt.IsZero() {
 			return "", false
 		}
-		share := float64(to-from) / float64(from) / hours * 24
+		share := float64(last-from) / float64(from) / hours * 24
 		if hours < 6 {
 			return fmt.Sprintf("the snapshots span %s, which says nothing about a day", spanWords(hours)), false
 		}

@@ -90,8 +90,8 @@ type Series struct {
 }
 
 // The kinds of findings that are no verdict: what one snapshot proves alone, what
-// may hold what grows, what follows from it, what the capture itself adds, and a
-// limit that is near.
+// may hold what grows, what follows from it, what the capture itself adds, and a limit
+// that is near.
 const (
 	FactFinding     = "fact"
 	HolderFinding   = "may_hold"
@@ -100,6 +100,8 @@ const (
 	LimitFinding    = "limit"
 	// SuspectFinding is a family that a person suspects and no rule.
 	SuspectFinding = "marked_suspicious"
+	// NoLeakFinding grows, and an entry of the catalogue knows that it is no leak.
+	NoLeakFinding = "no_leak"
 )
 
 // Mark is the finding's verdict in a word or two, or what it is instead.
@@ -141,12 +143,16 @@ type Family struct {
 	// state and growth speak for as well.
 	Classes []string `json:"classes"`
 	Known   []string `json:"known"`
+	// ClassNotes are what the evidence makes of a class.
+	ClassNotes map[string]ClassNote `json:"class_notes,omitempty"`
 	// Triage is what a person said about the family, nil where nobody did.
 	Triage *analysis.Triage `json:"triage,omitempty"`
 	// KnownLeaks are all entries whose signature the family has, those in Known first.
 	KnownLeaks []KnownLeak `json:"known_leaks,omitempty"`
 	// Normal is the normal stack that the family is one of.
 	Normal *Normal `json:"normal,omitempty"`
+	// SetAside says that the catalogue knows the growth to be no leak, nil where it does not.
+	SetAside *SetAside `json:"set_aside,omitempty"`
 	// Watched says what the watches of the last snapshot are on.
 	Watched []analysis.Target `json:"watched,omitempty"`
 }
@@ -232,7 +238,11 @@ type Finding struct {
 	Evidence []analysis.Evidence `json:"evidence,omitempty"`
 	// Classes and Known are those of its families; Signs count the forms of a class:
 	// "43 watches on mounts that are gone".
-	Classes []string    `json:"classes,omitempty"`
-	Signs   []string    `json:"signs,omitempty"`
-	Known   []KnownLeak `json:"known,omitempty"`
+	Classes []string `json:"classes,omitempty"`
+	Signs   []string `json:"signs,omitempty"`
+	// SignsOf are the classes of the signs, one for each; ClassNotes are what the evidence
+	// makes of a class.
+	SignsOf    []string             `json:"signs_of,omitempty"`
+	ClassNotes map[string]ClassNote `json:"class_notes,omitempty"`
+	Known      []KnownLeak          `json:"known,omitempty"`
 }

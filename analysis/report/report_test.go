@@ -287,3 +287,52 @@ func TestANameAtTheBeginningOfASentenceStaysAsItIs(t *testing.T) {
 		}
 	}
 }
+
+func TestTheRootOfAFileSystemLeadsNoFinding(t *testing.T) {
+	var all []analysis.Snapshot
+	for i := range 6 {
+		s := snapshot("p", fmt.Sprintf("t%d", i), i*10, nil)
+		for _, f := range []*analysis.Family{
+			{Fingerprint: "d1:root", Kind: analysis.KindDescriptor, Title: "/", Attributes: map[string]string{"type": "directory"}},
+			{Fingerprint: "w1:gone", Kind: analysis.KindWatch, Title: "inotify watch on a removed cgroup", Attributes: map[string]string{"status": "removed cgroup"}},
+		} {
+			g := analysis.Group{Family: f, Count: 10 * (i + 1), OldestWait: -1}
+			for k := range g.Count {
+				g.Members.ID, g.Members.Sub = append(g.Members.ID, int64(25+k)), append(g.Members.Sub, int64(k+1))
+			}
+			s.Groups = append(s.Groups, g)
+		}
+		total := 10 * (i + 1)
+		s.Totals = analysis.Totals{Watches: &total, Descriptors: &total}
+		all = append(all, s)
+	}
+	s := Build(all, nil, Options{}).Report.Series[0]
+	if len(s.Findings) != 1 || !strings.HasPrefix(s.Findings[0].Title, "inotify watch on a removed cgroup and 1 family") {
+		t.Errorf("findings %+v", s.Findings)
+	}
+}
+
+func TestProcessesOfOneNameAreToldApart(t *testing.T) {
+	var all []analysis.Snapshot
+	for _, pid := range []string{"41", "42"} {
+		for _, s := range leak("worker", 5) {
+			s.ID += pid
+			s.Process.PID = analysis.Fact{Value: pid, Source: "manifest.json", Confidence: analysis.High}
+			s.Process.Host = analysis.Fact{Value: "node-1", Source: "manifest.json", Confidence: analysis.High}
+			all = append(all, s)
+		}
+	}
+	c := Build(all, nil, Options{})
+	var text, words strings.Builder
+	if err := Text(&text, c, Wide); err != nil {
+		t.Fatal(err)
+	}
+	if err := Markdown(&words, c); err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []string{"worker, pid 41", "worker, pid 42"} {
+		if !strings.Contains(text.String(), part+" on node-1\n") || !strings.Contains(words.String(), "## "+part) {
+			t.Errorf("lacks a heading of %q:\n%s", part, text.String())
+		}
+	}
+}

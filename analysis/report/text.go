@@ -103,6 +103,9 @@ func seriesHeadline(l Line, s *Series) string {
 	if grows == 0 && !compared {
 		return fmt.Sprintf("%s: %s.", name, l.nothing())
 	}
+	if grows == 0 && len(l.aside) > 0 {
+		return text + "; what grows is known, and no leak."
+	}
 	if grows == 0 {
 		return text + "; no growing family was found."
 	}

@@ -2,6 +2,7 @@ package trend
 
 import (
 	"runtime"
+	"strings"
 	"sync"
 
 	"leakdiff/analysis"
@@ -148,6 +149,9 @@ func (q *inquiry) told() analysis.Judgement {
 	for _, tell := range tellers() {
 		evidence = append(evidence, tell(p, s)...)
 	}
+	if grows(q.verdict()) {
+		evidence = alone(evidence)
+	}
 	if q.unit != nil {
 		evidence = append(evidence, q.unit.toldOf(q)...)
 	}
@@ -165,6 +169,17 @@ func (q *inquiry) told() analysis.Judgement {
 	}
 	judged.Evidence = append(evidence, p.decides(s, q.verdict(), r != nil)...)
 	return judged
+}
+
+// alone says of counts that prove nothing by themselves that it is another reason which
+// accuses: members that stay, ages, the unit.
+func alone(evidence []analysis.Evidence) []analysis.Evidence {
+	for i, e := range evidence {
+		if e.Rule == ruleSeries {
+			evidence[i].Text = strings.Replace(e.Text, "; within noise", "; the counts alone would be within noise", 1)
+		}
+	}
+	return evidence
 }
 
 // signals is what the evidence of one part amounts to, before any verdict.

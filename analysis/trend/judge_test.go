@@ -355,3 +355,17 @@ func TestTheNextSnapshotIsNamedWhenEnoughCanHaveBeenBorn(t *testing.T) {
 	got := NewSeries([]*analysis.Snapshot{snap}).Judge(onlyFamily)
 	wantText(t, got, ruleDecides, "3 more snapshots in 12 h would decide: births in two of them that stay are a leak")
 }
+
+func TestWhatIsAccusedIsNotCalledNoiseToo(t *testing.T) {
+	// Two of each interval stay; eight in all are fewer than a change of counts needs.
+	s := only(piling("0 2 2 4 4 6 6 8 8")).at("0 4 8 12 16 20 24 28 32").series(t)
+	j := s.Judge(onlyFamily)
+	if j.Verdict != analysis.Leaking && j.Verdict != analysis.Suspicious {
+		t.Fatalf("%s: %v", j.Verdict, j.Evidence)
+	}
+	for _, e := range j.Evidence {
+		if strings.Contains(e.Text, "; within noise") {
+			t.Errorf("%s, and %q", j.Verdict, e.Text)
+		}
+	}
+}

@@ -53,6 +53,15 @@ type CaseInput struct {
 	Fields   map[string]CaseField
 	Over     []string
 	NeedsKey bool
+	// Memories are what other cases know of families that findings lead with, by
+	// fingerprint.
+	Memories map[string]CaseMemory
+}
+
+// CaseMemory is what other cases know of a family.
+type CaseMemory struct {
+	OtherCases int
+	Said       []TriageMemory
 }
 
 // Case is the page of one case.
@@ -168,11 +177,13 @@ type CaseFinding struct {
 	Classes       []string
 	// Triage is what somebody decided about its families, TriageText why.
 	Triage, TriageText string
-	Evidence           []Pair
-	MoreEvidence       []Pair
-	Next               string
-	Spark              *chart.SparkData
-	From, To, Peak     string
+	// Memory says where else the first family was seen, and what it turned out to be.
+	Memory         string
+	Evidence       []Pair
+	MoreEvidence   []Pair
+	Next           string
+	Spark          *chart.SparkData
+	From, To, Peak string
 	// Course is From, Peak and To in words where a restart lies between them.
 	Course   string
 	Families []Link
@@ -459,7 +470,7 @@ func (m *caseMaker) headline() (text, lead string) {
 		s := &all[i]
 		part, span := m.rise(s, said)
 		if part == "" {
-			quiet = append(quiet, printable(s.Process))
+			quiet = append(quiet, named(s))
 			continue
 		}
 		if said == "" {
@@ -542,7 +553,7 @@ func (m *caseMaker) rise(s *report.Series, said string) (text, span string) {
 		}
 	}
 	from, to := m.label(s, first), m.label(s, top)
-	text = fmt.Sprintf("%s: %s to %s%s", printable(s.Process), Number(int64(*values[first])), many(kind, *values[top]), subject)
+	text = fmt.Sprintf("%s: %s to %s%s", named(s), Number(int64(*values[first])), many(kind, *values[top]), subject)
 	span = from + "\x00" + to
 	if span != said {
 		text += " between " + from + " and " + to
@@ -629,7 +640,7 @@ func (m *caseMaker) one() (string, string) {
 		if len(s.Snapshots) == 0 {
 			continue
 		}
-		parts = append(parts, printable(s.Process)+" has "+m.inventory(s, 0))
+		parts = append(parts, named(s)+" has "+m.inventory(s, 0))
 	}
 	if len(parts) == 0 {
 		return "Nothing was counted in this case.", ""
@@ -667,7 +678,7 @@ func (m *caseMaker) twice() string {
 		for _, k := range analysis.Kinds() {
 			v := m.complete(s, k)
 			if v[0] != nil && v[1] != nil && *v[1] > *v[0] {
-				parts = append(parts, fmt.Sprintf("%s grew from %s to %s between %s and %s", printable(s.Process), Number(int64(*v[0])), many(k, *v[1]), m.label(s, 0), m.label(s, 1)))
+				parts = append(parts, fmt.Sprintf("%s grew from %s to %s between %s and %s", named(s), Number(int64(*v[0])), many(k, *v[1]), m.label(s, 0), m.label(s, 1)))
 				break
 			}
 		}
@@ -687,7 +698,7 @@ func (m *caseMaker) stillness() (string, string) {
 		}
 		text := Visible(s.Quiet)
 		if len(m.in.Report.Series) > 1 {
-			text = printable(s.Process) + ": " + text
+			text = named(&s) + ": " + text
 		}
 		quiet = append(quiet, text)
 	}
@@ -733,7 +744,7 @@ func (m *caseMaker) figures(c *Case) {
 		s := &m.in.Report.Series[i]
 		for _, at := range m.restarts(s) {
 			if k := m.column(s.Snapshots[at]); k >= 0 {
-				columns[k].Restart = strings.TrimPrefix(columns[k].Restart+", "+printable(s.Process), ", ")
+				columns[k].Restart = strings.TrimPrefix(columns[k].Restart+", "+named(s), ", ")
 			}
 		}
 	}
@@ -757,7 +768,7 @@ func (m *caseMaker) figures(c *Case) {
 		c.Groups = append(c.Groups, g)
 		for k, id := range s.Snapshots {
 			if snap := m.snapshots[id]; snap != nil {
-				choices = append(choices, Choice{Value: id, Text: m.choice(s, k), Group: printable(s.Process)})
+				choices = append(choices, Choice{Value: id, Text: m.choice(s, k), Group: named(s)})
 			}
 		}
 	}
@@ -828,7 +839,7 @@ func (m *caseMaker) worthRows() []bool {
 }
 
 func (m *caseMaker) other(s *report.Series) CaseOther {
-	out := CaseOther{Process: printable(s.Process), About: strings.TrimPrefix(m.about(s)+", "+Plural(int64(len(s.Snapshots)), "snapshot", "snapshots"), ", ")}
+	out := CaseOther{Process: named(s), About: strings.TrimPrefix(m.about(s)+", "+Plural(int64(len(s.Snapshots)), "snapshot", "snapshots"), ", ")}
 	for _, k := range analysis.Kinds() {
 		if values := m.complete(s, k); lastKnown(values) >= 0 {
 			out.Course = KindWord(k, 2) + " " + course(values, m.restarts(s))
@@ -924,7 +935,7 @@ func (m *caseMaker) endsOf(s *report.Series) (a, b string) {
 }
 
 func (m *caseMaker) group(s *report.Series, a, b string) CaseGroup {
-	g := CaseGroup{Process: printable(s.Process), About: m.about(s)}
+	g := CaseGroup{Process: named(s), About: m.about(s)}
 	if b, chosen := m.in.Baselines[m.seriesKey(s)]; chosen {
 		g.Baseline = b.words()
 	}
@@ -951,7 +962,7 @@ func (m *caseMaker) group(s *report.Series, a, b string) CaseGroup {
 	g.Picks = make([]CasePick, len(m.columns))
 	for _, id := range s.Snapshots {
 		if k, ok := m.place[id]; ok {
-			g.Picks[k] = CasePick{Value: id, Text: printable(s.Process) + " " + Visible(m.snapshots[id].Label), A: id == a, B: id == b}
+			g.Picks[k] = CasePick{Value: id, Text: named(s) + " " + Visible(m.snapshots[id].Label), A: id == a, B: id == b}
 		}
 	}
 	g.Picks = narrow(g.Picks, m.shown)
@@ -974,8 +985,11 @@ func (m *caseMaker) about(s *report.Series) string {
 			}
 		}
 	}
-	if len(pids) > 1 {
+	switch {
+	case len(pids) > 1:
 		parts = []string{itoa(int64(len(pids))) + " pids"}
+	case s.PID != nil:
+		parts = nil // the name has it
 	}
 	if s.Host != nil && *s.Host != "" {
 		parts = append(parts, "on "+Visible(*s.Host))
@@ -1045,7 +1059,7 @@ func (m *caseMaker) lane(s *report.Series, series int, times []time.Time) (chart
 	if kind == "" || len(s.Snapshots) < 2 {
 		return chart.Lane{}, false
 	}
-	lane := chart.Lane{Name: printable(s.Process), Unit: strings.ToLower(kindTitle(kind)), Values: m.spreadOut(s, m.totals(s, kind)), RecoveredAt: -1}
+	lane := chart.Lane{Name: named(s), Unit: strings.ToLower(kindTitle(kind)), Values: m.spreadOut(s, m.totals(s, kind)), RecoveredAt: -1}
 	lane.Lower = m.spreadLower(s, m.lower(s, kind))
 	if f := topFamily(s); f != nil && f.RecoveredAt != nil {
 		if at, ok := m.place[*f.RecoveredAt]; ok {
@@ -1130,6 +1144,15 @@ func (m *caseMaker) counted() string {
 	return text + " at " + Plural(instants, "instant", "instants")
 }
 
+// named is the process of a series, told from others of its name by its pid.
+func named(s *report.Series) string {
+	text := printable(s.Process)
+	if s.PID != nil {
+		text += ", pid " + itoa(int64(*s.PID))
+	}
+	return text
+}
+
 // placedFinding is a finding with its series.
 type placedFinding struct {
 	series int
@@ -1159,7 +1182,7 @@ func (m *caseMaker) ranked() []placedFinding {
 			switch {
 			case f.Kind == report.ObserverFinding:
 				rank = observerRank
-			case f.Kind == report.FactFinding || f.Kind == report.LimitFinding:
+			case f.Kind == report.FactFinding || f.Kind == report.LimitFinding || f.Kind == report.NoLeakFinding:
 				rank = factRank
 			case f.Behind:
 				rank = behindRank
@@ -1182,7 +1205,7 @@ func (m *caseMaker) findings(c *Case) {
 	for i := range m.in.Report.Series {
 		s := &m.in.Report.Series[i]
 		if s.Quiet != "" {
-			c.Quiet = append(c.Quiet, printable(s.Process)+": "+Visible(s.Quiet))
+			c.Quiet = append(c.Quiet, named(s)+": "+Visible(s.Quiet))
 		}
 		for k := range s.SetAside {
 			c.SetAside = append(c.SetAside, m.setAside(s, &s.SetAside[k]))
@@ -1251,7 +1274,7 @@ func asideWords(growing, aged, aside, all int, single bool) string {
 func (m *caseMaker) finding(s *report.Series, series int, f *report.Finding, number int) CaseFinding {
 	out := CaseFinding{
 		Number: itoa(int64(number)), Anchor: fmt.Sprintf("f-%d", number), Verdict: f.Mark(),
-		Title: Visible(arrow(f.Title)), Text: Visible(arrow(f.Text)), Next: Visible(f.Next), Process: printable(s.Process),
+		Title: Visible(arrow(f.Title)), Text: Visible(arrow(f.Text)), Next: Visible(f.Next), Process: named(s),
 	}
 	byPrint := map[string]*report.Family{}
 	for i := range s.Families {
@@ -1290,6 +1313,11 @@ func (m *caseMaker) finding(s *report.Series, series int, f *report.Finding, num
 		}
 	}
 	out.Triage, out.TriageText = triaged(marksOf(f, byPrint))
+	if len(f.Families) > 0 {
+		if known, ok := m.in.Memories[f.Families[0]]; ok && known.OtherCases > 0 {
+			out.Memory = memorySentence(known.OtherCases, known.Said)
+		}
+	}
 	for _, class := range f.Classes {
 		out.Classes = append(out.Classes, Visible(class))
 	}
@@ -1313,7 +1341,7 @@ func marksOf(f *report.Finding, byPrint map[string]*report.Family) []*analysis.T
 
 // setAside tells a finding that somebody called benign in a line.
 func (m *caseMaker) setAside(s *report.Series, f *report.Finding) CaseAside {
-	out := CaseAside{Title: Visible(arrow(f.Title)), Process: printable(s.Process), Verdict: f.Mark()}
+	out := CaseAside{Title: Visible(arrow(f.Title)), Process: named(s), Verdict: f.Mark()}
 	var marks []*analysis.Triage
 	for i := range s.Families {
 		if family := &s.Families[i]; slices.Contains(f.Families, family.Fingerprint) {
@@ -1424,7 +1452,7 @@ func (m *caseMaker) families(c *Case) {
 			c.MoreFamilies = len(list) - i
 			break
 		}
-		row := CaseFamily{Process: printable(r.s.Process), Kind: KindWord(r.f.Kind, 1), Verdict: string(r.f.Verdict), Triage: markOf(r.f.Triage), Role: r.f.Role, Name: m.name(r.s, r.f), Rise: Signed(r.f.Rise), fingerprint: r.f.Fingerprint}
+		row := CaseFamily{Process: named(r.s), Kind: KindWord(r.f.Kind, 1), Verdict: string(r.f.Verdict), Triage: markOf(r.f.Triage), Role: r.f.Role, Name: m.name(r.s, r.f), Rise: Signed(r.f.Rise), fingerprint: r.f.Fingerprint}
 		row.Counts = narrow(cells(m.spreadOut(r.s, r.f.Counts), m.spreadLower(r.s, m.lower(r.s, r.f.Kind))), m.shown)
 		var u *report.Unit
 		if r.f.Unit != nil {
@@ -1535,7 +1563,7 @@ func (m *caseMaker) threaded() bool {
 }
 
 func (m *caseMaker) identity(s *report.Series) CaseIdentity {
-	out := CaseIdentity{Process: printable(s.Process)}
+	out := CaseIdentity{Process: named(s)}
 	add := func(name, value string) {
 		if value != "" {
 			out.Facts = append(out.Facts, Pair{name, value})
@@ -1605,6 +1633,7 @@ func (c Case) Document() Document {
 		m.heading(3, f.Number+". "+f.Title+" ("+f.Verdict+", "+f.Process+")")
 		m.paragraph(f.Text)
 		m.paragraph(f.TriageText)
+		m.paragraph(f.Memory)
 		for _, e := range append(slices.Clone(f.Evidence), f.MoreEvidence...) {
 			m.item(e.Name + ": " + e.Value)
 		}

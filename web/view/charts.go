@@ -119,10 +119,10 @@ func seriesKeyOf(s *report.Series) string {
 func (m *caseMaker) processName(s *report.Series) string {
 	for i := range m.in.Report.Series {
 		if o := &m.in.Report.Series[i]; o != s && o.Process == s.Process && s.Host != nil && *s.Host != "" {
-			return printable(s.Process) + " on " + Visible(*s.Host)
+			return named(s) + " on " + Visible(*s.Host)
 		}
 	}
-	return printable(s.Process)
+	return named(s)
 }
 
 // number gives the drawings of a process ids of their own in the page.
@@ -210,7 +210,7 @@ func (m *caseMaker) byFamily(s *report.Series, k analysis.Kind) CaseStack {
 	for shown > 1 && all[shown-1].rise == 0 && all[shown-1].top*20 < highest {
 		shown-- // neither grows nor is large: it stands with the others
 	}
-	d := chart.StackData{Title: printable(s.Process) + ": " + KindWord(k, 2) + " by family", Unit: KindWord(k, 2), Labels: m.labels(s), Times: m.times(s), Totals: totals, Epochs: epochs, Lower: lower}
+	d := chart.StackData{Title: named(s) + ": " + KindWord(k, 2) + " by family", Unit: KindWord(k, 2), Labels: m.labels(s), Times: m.times(s), Totals: totals, Epochs: epochs, Lower: lower}
 	var layers []chart.Layer
 	sum := make([]*int, len(s.Snapshots))
 	for i := range sum {
@@ -282,7 +282,7 @@ func stackNote(d chart.StackData, text string) string {
 
 // statesOver stacks the states of a kind's members.
 func (m *caseMaker) statesOver(s *report.Series, k analysis.Kind, states []map[string]int) (CaseStack, bool) {
-	d := chart.StackData{Title: printable(s.Process) + ": states of its " + KindWord(k, 2), Unit: KindWord(k, 2), Labels: m.labels(s), Times: m.times(s), Totals: m.totals(s, k), Epochs: m.restarts(s), Lower: m.lower(s, k)}
+	d := chart.StackData{Title: named(s) + ": states of its " + KindWord(k, 2), Unit: KindWord(k, 2), Labels: m.labels(s), Times: m.times(s), Totals: m.totals(s, k), Epochs: m.restarts(s), Lower: m.lower(s, k)}
 	if !stackStates(&d, states) {
 		return CaseStack{}, false
 	}

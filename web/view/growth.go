@@ -419,7 +419,7 @@ func (m *caseMaker) small(s *report.Series, series int, title string, values []*
 
 func (m *caseMaker) mini(s *report.Series, series int, f *report.Family) CaseMini {
 	name := m.name(s, f)
-	out := CaseMini{Process: printable(s.Process), Verdict: string(f.Verdict), Triage: markOf(f.Triage), Name: name, Chart: m.small(s, series, name.Text(), f.Counts), Note: KindWord(f.Kind, 2)}
+	out := CaseMini{Process: named(s), Verdict: string(f.Verdict), Triage: markOf(f.Triage), Name: name, Chart: m.small(s, series, name.Text(), f.Counts), Note: KindWord(f.Kind, 2)}
 	out.Chart.Lower = m.lower(s, f.Kind)
 	out.Chart.Onset = spanOf(f.Onset, func(id string) int { return slices.Index(s.Snapshots, id) })
 	if f.RecoveredAt != nil {
@@ -440,12 +440,12 @@ func (m *caseMaker) beganWords(s *report.Series, onset *chart.Span) string {
 }
 
 func (m *caseMaker) unitMini(s *report.Series, series int, u *report.Unit) CaseMini {
-	out := CaseMini{Process: printable(s.Process), Verdict: string(u.Verdict), Triage: unitMark(s, u), Unit: ", unit " + Visible(u.ID), Note: each(u)}
+	out := CaseMini{Process: named(s), Verdict: string(u.Verdict), Triage: unitMark(s, u), Unit: ", unit " + Visible(u.ID), Note: each(u)}
 	counts, _, nouns := told(u)
 	if u.Each == "" {
 		out.Note = "members of " + Plural(int64(len(u.Ratio)), "family", "families")
 	}
-	out.Chart = m.small(s, series, printable(s.Process)+", unit "+Visible(u.ID)+", "+nouns, counts)
+	out.Chart = m.small(s, series, named(s)+", unit "+Visible(u.ID)+", "+nouns, counts)
 	for i := range s.Findings {
 		f := &s.Findings[i]
 		if f.Unit != u.ID || len(f.Families) == 0 {
@@ -483,7 +483,7 @@ func (m *caseMaker) limits(c *Case) {
 
 func (m *caseMaker) limit(s *report.Series, series int, b *report.Bound) CaseLimit {
 	out := CaseLimit{
-		Process: printable(s.Process), What: capital(Visible(b.What)), Used: Number(int64(b.Used)), Bound: Number(int64(b.Bound)),
+		Process: named(s), What: capital(Visible(b.What)), Used: Number(int64(b.Used)), Bound: Number(int64(b.Bound)),
 		Share: strconv.FormatFloat(100*b.Used/b.Bound, 'f', 0, 64) + hardSpace + "%",
 	}
 	out.Rate, out.Left = rateAndLeft(b)
@@ -565,7 +565,7 @@ func hours(h float64) string {
 
 // unitRows groups the families of units for the table; alone are the others.
 func (m *caseMaker) unitRow(s *report.Series, u *report.Unit, n int) CaseUnit {
-	row := CaseUnit{Anchor: fmt.Sprintf("unit-%d", n), ID: Visible(u.ID), Process: printable(s.Process), Each: each(u), Verdict: string(u.Verdict), Triage: unitMark(s, u)}
+	row := CaseUnit{Anchor: fmt.Sprintf("unit-%d", n), ID: Visible(u.ID), Process: named(s), Each: each(u), Verdict: string(u.Verdict), Triage: unitMark(s, u)}
 	counts, _, _ := told(u)
 	lower := m.unitLower(s, u)
 	row.Counts = narrow(cells(m.spreadOut(s, counts), m.spreadLower(s, lower)), m.shown)

@@ -304,6 +304,10 @@ func TestBirthsPerHourNeedMoreThanOneHour(t *testing.T) {
 	if f := NewFamily(in); f.HourBars != nil || !strings.Contains(f.HourNote, "16 goroutines at t2 were born in the hour from 21 Nov 02:00") {
 		t.Errorf("note is %q", f.HourNote)
 	}
+	in.Hours[0].Born = 1
+	if f := NewFamily(in); !strings.Contains(f.HourNote, "1 goroutine at t2 was born in the hour from 21 Nov 02:00 on, by its age.") {
+		t.Errorf("note is %q", f.HourNote)
+	}
 	in.Hours = []trend.Births{{Hour: hour, Born: 6}, {Hour: hour.Add(time.Hour), Born: 10}}
 	if d := cmp.Diff([]chart.Bar{{Label: "02:00", Count: 6}, {Label: "03:00", Count: 10}}, NewFamily(in).HourBars.Bars); d != "" {
 		t.Error(d)

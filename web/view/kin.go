@@ -248,9 +248,9 @@ func (m *familyMaker) hourBars(f *Family) {
 		return
 	}
 	first, last := m.in.Hours[0].Hour, m.in.Hours[len(m.in.Hours)-1].Hour
-	f.HourNote = fmt.Sprintf("%s at %s are dated by their age, from %s on.", many(m.in.Family.Kind, total), m.label(m.in.SnapshotIndex), first.UTC().Format("2 Jan 15:04"))
+	f.HourNote = fmt.Sprintf("%s at %s %s, from %s on.", many(m.in.Family.Kind, total), m.label(m.in.SnapshotIndex), plainPlural(total, "is dated by its age", "are dated by their age"), first.UTC().Format("2 Jan 15:04"))
 	if len(m.in.Hours) < 2 {
-		f.HourNote = fmt.Sprintf("%s at %s were born in the hour from %s on, by their ages.", many(m.in.Family.Kind, total), m.label(m.in.SnapshotIndex), first.UTC().Format("2 Jan 15:04"))
+		f.HourNote = fmt.Sprintf("%s at %s %s born in the hour from %s on, by %s.", many(m.in.Family.Kind, total), m.label(m.in.SnapshotIndex), plainPlural(total, "was", "were"), first.UTC().Format("2 Jan 15:04"), plainPlural(total, "its age", "their ages"))
 		return
 	}
 	layout := "15:04"

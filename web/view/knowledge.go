@@ -49,6 +49,8 @@ type KnownLeak struct {
 	// URL is the entry on the page of the catalogue, Reference the report itself.
 	URL, Reference string
 	Origin         string
+	// Edit is where an entry that was made on this server is changed, empty elsewhere.
+	Edit string
 	// Signature and Excerpt are shown by the catalogue.
 	Signature []string
 	Excerpt   string
@@ -109,7 +111,15 @@ func newKnownLeak(k report.KnownLeak) KnownLeak {
 	if k.Seen != "" {
 		out.Versions = strings.TrimSuffix(Visible(k.Seen)+", "+versionWord(k.Verdict), ", ")
 	}
-	out.facts(k.Affected, k.Fixed, k.VerifiedBy, k.Trigger, k.Remedy)
+	if k.Fixed == "" || !strings.Contains(k.Compare, k.Fixed) {
+		out.facts(k.Affected, k.Fixed, k.VerifiedBy, k.Trigger, k.Remedy)
+		return out
+	}
+	// The comparison has just said it.
+	out.facts(k.Affected, "", "", k.Trigger, k.Remedy)
+	if k.VerifiedBy != "" {
+		out.Facts = append(out.Facts, Pair{"Fix known from", Visible(k.VerifiedBy)})
+	}
 	return out
 }
 
@@ -142,7 +152,7 @@ func (k *KnownLeak) facts(affected, fixed, verified, trigger, remedy string) {
 
 // reference lets addresses through that a page may link to.
 func reference(address string) string {
-	if u, err := url.Parse(address); err == nil && u.Scheme == "https" && u.Host != "" {
+	if u, err := url.Parse(address); err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" {
 		return u.String()
 	}
 	return ""
@@ -157,19 +167,18 @@ func (m *caseMaker) advice(out *CaseFinding, s *report.Series, f *report.Finding
 		if class == nil {
 			continue
 		}
-		a := newClassAdvice(&class.Class, class.Corrections)
+		shown := f.ClassNotes[key].Told(class.Class)
+		a := newClassAdvice(&shown, class.Corrections)
 		a.URL = m.live(a.URL)
 		if at, told := m.told[s.Process+"\x00"+key]; told {
 			a = ClassAdvice{Key: a.Key, Cause: a.Cause, URL: a.URL, Seen: "told in full at finding " + at}
 		} else {
 			m.told[s.Process+"\x00"+key] = out.Number
 		}
-		if len(out.Advice) == 0 {
-			a.Signs = visibles(f.Signs)
-		}
+		a.Signs = visibles(f.SignsOfClass(key))
 		out.Advice = append(out.Advice, a)
 	}
-	if f.Kind != "" && f.Kind != report.FollowFinding || m.in.Report.Knowledge == nil {
+	if f.Kind != "" && f.Kind != report.FollowFinding && f.Kind != report.NoLeakFinding || m.in.Report.Knowledge == nil {
 		return
 	}
 	for _, k := range f.Known[:min(len(f.Known), openKnown)] {
@@ -206,7 +215,7 @@ func (m *caseMaker) context(c *Case) {
 			healthy = Visible(s.Healthy.Text)
 		}
 		if len(rows) > 0 || healthy != "" {
-			c.Context = append(c.Context, CaseContext{Process: printable(s.Process), Thresholds: rows, Healthy: healthy, Normal: m.normals(s)})
+			c.Context = append(c.Context, CaseContext{Process: named(s), Thresholds: rows, Healthy: healthy, Normal: m.normals(s)})
 		}
 	}
 }
@@ -255,6 +264,8 @@ func last(counts []*int) int {
 // FamilyKnowledge is what the catalogue says of one family.
 type FamilyKnowledge struct {
 	Advice []ClassAdvice
+	// Belongs are the classes of a family that nothing accuses.
+	Belongs []Link
 	// Known speak for themselves, Alike have the signature only.
 	Known, Alike []KnownLeak
 	KnownNote    string
@@ -275,11 +286,19 @@ func newFamilyKnowledge(f report.Family, c *knowledge.Catalogue, frozen bool) *F
 	}
 	out := &FamilyKnowledge{}
 	for _, key := range f.Classes {
-		if class := c.Class(key); class != nil {
-			a := newClassAdvice(class, c.Corrections(key))
-			a.URL = live(a.URL)
-			out.Advice = append(out.Advice, a)
+		class := c.Class(key)
+		if class == nil {
+			continue
 		}
+		shown := f.ClassNotes[key].Told(*class)
+		if f.Verdict != analysis.Leaking && f.Verdict != analysis.Suspicious {
+			// A cause is told of what is accused; the rest only belongs to it.
+			out.Belongs = append(out.Belongs, Link{Visible(shown.Cause), live(knowledgeURL("c", key))})
+			continue
+		}
+		a := newClassAdvice(&shown, c.Corrections(key))
+		a.URL = live(a.URL)
+		out.Advice = append(out.Advice, a)
 	}
 	for _, k := range f.KnownLeaks {
 		known := newKnownLeak(k)
@@ -369,6 +388,8 @@ type KnowledgeInput struct {
 	Engine string
 	// Dir says where own files are read from, empty where none are.
 	Dir string
+	// Remembered is the file whose entries can be changed here.
+	Remembered string
 }
 
 // NewKnowledge makes the page of the catalogue.
@@ -383,12 +404,13 @@ func NewKnowledge(in KnowledgeInput) Knowledge {
 	for i := range c.Classes() {
 		class := &c.Classes()[i]
 		k.own(class.Origin)
-		a := newClassAdvice(class, c.Corrections(class.Key))
+		shown := report.ClassNote{}.Told(*class)
+		a := newClassAdvice(&shown, c.Corrections(class.Key))
 		if m.keeps(class.Key, class.Cause, class.LooksLike, class.FirstCheck, class.Stuck, strings.Join(class.Remedy, " "), frames(class)) {
 			k.Classes = append(k.Classes, a)
 		}
 	}
-	known := k.leaks(c, m)
+	known := k.leaks(c, m, in.Remembered)
 	for i := range c.Normal() {
 		n := &c.Normal()[i]
 		k.own(n.Origin)
@@ -432,7 +454,7 @@ func frames(c *knowledge.Class) string {
 }
 
 // leaks groups the known leaks by class, those without one by their own group.
-func (k *Knowledge) leaks(c *knowledge.Catalogue, m wordFilter) int {
+func (k *Knowledge) leaks(c *knowledge.Catalogue, m wordFilter, remembered string) int {
 	at := map[string]int{}
 	count := 0
 	for i := range c.Known() {
@@ -454,7 +476,11 @@ func (k *Knowledge) leaks(c *knowledge.Catalogue, m wordFilter) int {
 			g = len(k.Groups)
 			at[name], k.Groups = g, append(k.Groups, KnownGroup{Name: Visible(name)})
 		}
-		k.Groups[g].Known = append(k.Groups[g].Known, catalogued(e))
+		entry := catalogued(e)
+		if e.Origin != "" && e.Origin == remembered {
+			entry.Edit = EntryURL(e.ID)
+		}
+		k.Groups[g].Known = append(k.Groups[g].Known, entry)
 	}
 	return count
 }

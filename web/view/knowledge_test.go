@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"leakdiff/analysis"
 	"leakdiff/analysis/knowledge"
 	"leakdiff/analysis/report"
@@ -25,9 +27,9 @@ func TestALookAlikeIsNotAccused(t *testing.T) {
 	}
 }
 
-func TestOnlyHTTPSAddressesBecomeLinks(t *testing.T) {
+func TestOnlyWebAddressesBecomeLinks(t *testing.T) {
 	for address, want := range map[string]string{
-		"https://github.com/a/b/issues/1": "https://github.com/a/b/issues/1", "http://x.example/": "", "javascript:alert(1)": "", "//evil.example/": "", "https:": "", "": "",
+		"https://github.com/a/b/issues/1": "https://github.com/a/b/issues/1", "http://x.example/": "http://x.example/", "javascript:alert(1)": "", "//evil.example/": "", "https:": "", "": "",
 	} {
 		if got := reference(address); got != want {
 			t.Errorf("%q gives %q, want %q", address, got, want)
@@ -72,5 +74,48 @@ func TestAClassIsToldOnceForEachProcess(t *testing.T) {
 	}
 	if told != 2 {
 		t.Errorf("told in full %d times, want once for each process", told)
+	}
+}
+
+func TestAClassIsACauseOnlyOfWhatIsAccused(t *testing.T) {
+	c := knowledge.Builtin()
+	for _, tt := range []struct {
+		verdict analysis.Verdict
+		advice  []string
+		belongs []Link
+	}{
+		{analysis.Leaking, []string{"Readers of inotify instances that are not closed"}, nil},
+		{analysis.Suspicious, []string{"Readers of inotify instances that are not closed"}, nil},
+		{analysis.Stable, nil, []Link{{"Readers of inotify instances that are not closed", "/knowledge#c-inotify"}}},
+		{analysis.TooFewPoints, nil, []Link{{"Readers of inotify instances that are not closed", "/knowledge#c-inotify"}}},
+	} {
+		f := report.Family{Verdict: tt.verdict, Classes: []string{"inotify"}, ClassNotes: map[string]report.ClassNote{"inotify": {Cause: "Readers of inotify instances that are not closed"}}}
+		k := newFamilyKnowledge(f, c, false)
+		var causes []string
+		for _, a := range k.Advice {
+			causes = append(causes, a.Cause)
+		}
+		if d := cmp.Diff(tt.advice, causes); d != "" {
+			t.Errorf("%s: %s", tt.verdict, d)
+		}
+		if d := cmp.Diff(tt.belongs, k.Belongs); d != "" {
+			t.Errorf("%s: %s", tt.verdict, d)
+		}
+	}
+}
+
+func TestAFixIsToldOnce(t *testing.T) {
+	for verified, want := range map[string][]Pair{
+		"":          {{"Remedy", "upgrade"}},
+		"changelog": {{"Remedy", "upgrade"}, {"Fix known from", "changelog"}},
+	} {
+		k := newKnownLeak(report.KnownLeak{ID: "own-1", Fixed: "1.6.36", VerifiedBy: verified, Compare: "fix as reported: 1.6.36", Remedy: "upgrade"})
+		if d := cmp.Diff(want, k.Facts); d != "" {
+			t.Errorf("known from %q: %s", verified, d)
+		}
+	}
+	k := newKnownLeak(report.KnownLeak{ID: "x", Fixed: "v1.6.36 (copied)", VerifiedBy: "tags", Compare: "seen 1.6.20, fixed in 1.6.36: affected"})
+	if d := cmp.Diff([]Pair{{"Fix", "v1.6.36 (copied); known from tags"}}, k.Facts); d != "" {
+		t.Error(d)
 	}
 }

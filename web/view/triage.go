@@ -21,8 +21,10 @@ type TriageInput struct {
 	// OtherCases is how many other cases show the family.
 	OtherCases int
 	NeedsKey   bool
-	// Remembers says that the server keeps knowledge of its own.
+	// Remembers says that the server keeps knowledge of its own; Kept are the entries of
+	// this family in it.
 	Remembers bool
+	Kept      []Link
 }
 
 // TriageMemory is what was said of the family in another case; without a case it is
@@ -55,11 +57,11 @@ type TriageForm struct {
 	NeedsKey bool
 	States   []Choice
 	Outcomes []string
-	// Remember says that the server keeps knowledge of its own; Action is where a
-	// family is kept as an entry of it.
+	// Remember says that the server keeps knowledge of its own; Entry makes an entry of it.
 	Remember bool
-	Action   string
-	Statuses []Choice
+	Entry    EntryForm
+	// Kept are the entries that were made of this family before.
+	Kept []Link
 }
 
 // triageOutcomes are offered; any other text may be entered.
@@ -98,8 +100,8 @@ func (m *familyMaker) triage(f *Family) {
 		form.Seen = strconv.FormatInt(in.At.UnixMicro(), 10)
 	}
 	form.States = []Choice{{Value: "", Text: "Unreviewed"}, {Value: "reviewed", Text: "Reviewed"}, {Value: "benign", Text: "Benign"}, {Value: "suspicious", Text: "Suspicious"}}
-	form.Remember, form.Action = in.Remembers, "/families/"+url.PathEscape(m.in.Family.Fingerprint)+"/remember"
-	form.Statuses = []Choice{{Value: "leak", Text: "a leak"}, {Value: "false-alarm", Text: "a false alarm"}, {Value: "bounded-backlog", Text: "a backlog that ends by itself"}, {Value: "stuck-not-leak", Text: "stuck, not a leak"}}
+	form.Remember, form.Kept = in.Remembers, in.Kept
+	form.Entry = EntryForm{Action: "/families/" + url.PathEscape(m.in.Family.Fingerprint) + "/remember", Case: m.in.CaseID, NeedsKey: in.NeedsKey, Statuses: entryStatuses()}
 	out.Form = form
 	f.Triage = &out
 }
