@@ -28,7 +28,7 @@ SINGLE  := $(PARSERS:%=./analysis/%)
 test: check build tools
 	LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go test -race $$(go list ./... | grep -vE '/analysis/($(subst $() ,|,$(PARSERS)))$$|/cmd/leakdiff(/capture)?$$')
 	go test -race -run '^Test(Several|AProcessThatDies|ACaptureThat|Many|ALargeDump|SIGQUIT|NoPassword)/^(leakdiff_collect|between|while)' ./cmd/leakdiff/capture
-	LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go test $(SINGLE) ./analysis/bundle ./cmd/leakdiff/... ./server
+	LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go test $(SINGLE) ./analysis/bundle ./cmd/leakdiff/... ./server ./store
 	cd web/browsertest && LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go vet ./... && LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go test ./...
 
 # Formatting, generated files, vet and staticcheck. The import arrows are a test

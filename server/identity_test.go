@@ -17,6 +17,7 @@ import (
 
 	"leakdiff/analysis/report"
 	"leakdiff/analysis/trend"
+	"leakdiff/samples/corpus"
 )
 
 // dumpOf is a dump of n goroutines that wait in main.leak.
@@ -325,13 +326,10 @@ func TestLeavingSnapshotsOutChangesTheVerdict(t *testing.T) {
 // captures packs a series of the corpus without the files of one name.
 func captures(t *testing.T, series, leaveOut string) []byte {
 	t.Helper()
-	root := os.Getenv("LEAKDIFF_CORPUS")
-	if root == "" {
-		root = "../../shared/corpus"
-	}
-	files, err := filepath.Glob(filepath.Join(root, "series", series, "*", "*", "*"))
+	root := corpus.Path(t, "series")
+	files, err := filepath.Glob(filepath.Join(root, series, "*", "*", "*"))
 	if err != nil || len(files) == 0 {
-		t.Skipf("the corpus is not present (set LEAKDIFF_CORPUS): %d files, %v", len(files), err)
+		t.Fatalf("%d files, %v", len(files), err)
 	}
 	var b bytes.Buffer
 	gz := gzip.NewWriter(&b)
@@ -348,7 +346,7 @@ func captures(t *testing.T, series, leaveOut string) []byte {
 		if err != nil {
 			t.Fatal(err)
 		}
-		name, err := filepath.Rel(filepath.Join(root, "series"), file)
+		name, err := filepath.Rel(root, file)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"leakdiff/analysis/report"
+	"leakdiff/samples/corpus"
 	"leakdiff/web/view"
 )
 
@@ -146,7 +147,7 @@ func TestNothingPlantedIsShared(t *testing.T) {
 		"a family": "/families/" + url.PathEscape(family) + in, "a snapshot": "/snapshots/" + up.Snapshots[3].ID + in,
 	}
 	previews := []string{"full", "counts", "none"}
-	if raceEnabled {
+	if corpus.Race {
 		previews = previews[:1] // nothing of it runs side by side
 	}
 	clean := func(t *testing.T, what, text string) {

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"leakdiff/samples"
+	"leakdiff/samples/corpus"
 	"leakdiff/store"
 )
 
@@ -111,7 +112,7 @@ func decode[T any](t testing.TB, text string) T {
 
 func sample(t *testing.T, name string) samples.Sample {
 	t.Helper()
-	if raceEnabled {
+	if corpus.Race {
 		t.Skip("the race detector makes a database of this size forty times slower; make test runs it without")
 	}
 	all, err := samples.All()

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"leakdiff/analysis"
+	"leakdiff/samples/corpus"
 )
 
 // The test binary starts itself with these set to be the process that dies.
@@ -105,7 +106,7 @@ func crashResult(name string, engine int) Result {
 
 func TestNothingHalfWrittenIsSeenAndNothingAcknowledgedIsLostWhenTheProcessIsKilled(t *testing.T) {
 	rounds := 10
-	if raceEnabled {
+	if corpus.Race {
 		rounds = 2
 	}
 	f := open(t)
@@ -120,7 +121,7 @@ func TestNothingHalfWrittenIsSeenAndNothingAcknowledgedIsLostWhenTheProcessIsKil
 		f.verifyAfterCrash(c.ID, added, finished)
 	}
 	t.Logf("%d kills, %d of them while a job was being finished, %d bundles acknowledged", rounds, interrupted, len(added))
-	if interrupted == 0 && !raceEnabled {
+	if interrupted == 0 && !corpus.Race {
 		t.Error("no kill ever hit a running job: the test proves nothing")
 	}
 }

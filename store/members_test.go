@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"leakdiff/analysis"
+	"leakdiff/samples/corpus"
 )
 
 func encode(t testing.TB, m *analysis.Members) []byte {
@@ -296,23 +296,10 @@ func TestDamagedPackedGoroutinesAreAnError(t *testing.T) {
 	}
 }
 
-func corpus(t testing.TB, path string) string {
-	t.Helper()
-	root := os.Getenv("LEAKDIFF_CORPUS")
-	if root == "" {
-		root = filepath.Join("..", "..", "shared", "corpus")
-	}
-	full := filepath.Join(root, filepath.FromSlash(path))
-	if _, err := os.Stat(full); err != nil {
-		t.Skipf("corpus not present: %v", err)
-	}
-	return full
-}
-
 // A real dump of 100,305 goroutines: header lines only are looked at here, grouped
 // by the first function of the stack.
 func TestMembersOfARealDumpTakeUnderOnePercent(t *testing.T) {
-	file, err := os.Open(corpus(t, "large/grpc-100k-runtimeStack-full.txt.gz"))
+	file, err := os.Open(corpus.Path(t, "large/grpc-100k-runtimeStack-full.txt.gz"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"leakdiff/analysis"
+	"leakdiff/samples/corpus"
 )
 
 func TestSnapshotsComeBackAsWritten(t *testing.T) {
@@ -282,7 +283,7 @@ func TestReadersNeverSeeAMixtureOfTwoResults(t *testing.T) {
 	c := f.newCase("a")
 	b := f.filled(c.ID, "1", kubeletResult("2", "3"))
 	rounds := 12
-	if raceEnabled {
+	if corpus.Race {
 		rounds = 3
 	}
 	stop := make(chan struct{})
@@ -327,7 +328,7 @@ func TestReadersNeverSeeAMixtureOfTwoResults(t *testing.T) {
 // The write of a large snapshot is a few rows: goroutines are none.
 func TestALargeSnapshotIsAFewRowsAndUnderOnePercentOfItsDump(t *testing.T) {
 	n := 100_000
-	if raceEnabled {
+	if corpus.Race {
 		n = 2_000
 	}
 	f := open(t)

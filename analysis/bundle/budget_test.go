@@ -22,6 +22,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/bundle"
+	"leakdiff/samples/corpus"
 )
 
 // repeated is an endless file: n bytes of one value, without keeping them.
@@ -95,7 +96,7 @@ func zipped(t testing.TB, entries ...entry) []byte {
 }
 
 func TestAGzipBombIsStoppedAndTheRestOfTheBundleIsRead(t *testing.T) {
-	heavy(t)
+	corpus.Heavy(t)
 	bomb := gzipped(t, &repeated{n: 256 << 20})
 	upload := tarred(t, entry{"before.txt", "a"}, entry{"bomb.gz", string(bomb)}, entry{"after.txt", "b"})
 	w := walk(t, testConfig(t), memory("upload.tar", upload))
@@ -111,7 +112,7 @@ func TestAGzipBombIsStoppedAndTheRestOfTheBundleIsRead(t *testing.T) {
 }
 
 func TestAStreamThatIsParsedAsADumpMayPackAnyRatio(t *testing.T) {
-	heavy(t)
+	corpus.Heavy(t)
 	packed := gzipped(t, &repeated{n: 96 << 20, c: 'g'})
 	inputs := []bundle.Input{memory("d.tar.gz", gzipped(t, bytes.NewReader(tarred(t,
 		entry{"dump.gz", string(packed)}, entry{"next.txt", "x"}))))}
@@ -161,7 +162,7 @@ func TestTheEntryBudgetStopsAMillionEmptyMembers(t *testing.T) {
 }
 
 func TestTheTimeBudgetIsCheckedWhileReading(t *testing.T) {
-	heavy(t)
+	corpus.Heavy(t)
 	cfg := testConfig(t)
 	now := testNow
 	cfg.Now = func() time.Time { now = now.Add(time.Millisecond); return now }
@@ -258,7 +259,7 @@ func TestHugeTarNamesStopTheArchiveAndKeepWhatCameBefore(t *testing.T) {
 }
 
 func TestALineOf200MiBPassesThrough(t *testing.T) {
-	heavy(t)
+	corpus.Heavy(t)
 	line := bundle.Input{Name: "line.txt", Size: -1, Open: func() (io.ReadCloser, error) { return io.NopCloser(&repeated{n: 200 << 20, c: 'x'}), nil }}
 	var sizes []int64
 	_, problems, err := bundle.Walk(context.Background(), testConfig(t), []bundle.Input{line, memory("rest.txt", []byte("rest"))}, func(m *bundle.Member) error {
@@ -366,7 +367,7 @@ var made = map[string]func(t *testing.T, w io.Writer){
 // TestMemoryAndTimeStayFlat walks every hostile upload in a child process and reads
 // the most memory it ever held from /proc/self/status.
 func TestMemoryAndTimeStayFlat(t *testing.T) {
-	heavy(t)
+	corpus.Heavy(t)
 	if runtime.GOOS != "linux" {
 		t.Skip("reads VmHWM, which only Linux has")
 	}
@@ -387,7 +388,7 @@ func TestMemoryAndTimeStayFlat(t *testing.T) {
 			peak(t, f.Name(), cmp.Or(closer[name], peakMemory))
 		})
 	}
-	table := corpus(t, "bundles/hostile/EXPECTED.tsv")
+	table := corpus.Path(t, "bundles/hostile/EXPECTED.tsv")
 	for _, name := range rows(t, table) {
 		t.Run(name, func(t *testing.T) {
 			peak(t, filepath.Join(filepath.Dir(table), name), cmp.Or(closer[name], peakMemory))

@@ -24,6 +24,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/bundle"
+	"leakdiff/samples/corpus"
 )
 
 // tally counts what a walk found.
@@ -73,7 +74,7 @@ func TestRealBundlesAreWalkedWhole(t *testing.T) {
 		"bundles/sosreport-vm-2026-11-21-yhywofr.tar.xz":             {files: -1},
 	} {
 		t.Run(filepath.Base(path), func(t *testing.T) {
-			w := walk(t, testConfig(t), onDisk(corpus(t, path)))
+			w := walk(t, testConfig(t), onDisk(corpus.Path(t, path)))
 			if w.err != nil {
 				t.Fatal(w.err)
 			}
@@ -223,7 +224,7 @@ func noise(n int) []byte {
 }
 
 func TestACutStreamGivesAPrefixAndSaysSo(t *testing.T) {
-	heavy(t)
+	corpus.Heavy(t)
 	content := noise(3 << 20)
 	for name, pack := range packers(t) {
 		packed := pack(content)
@@ -241,7 +242,7 @@ func TestACutStreamGivesAPrefixAndSaysSo(t *testing.T) {
 		}
 	}
 	for _, path := range []string{"bundles/hostile/d.txt.xz", "bundles/hostile/d.txt.bz2"} {
-		packed, err := os.ReadFile(corpus(t, path))
+		packed, err := os.ReadFile(corpus.Path(t, path))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -339,7 +340,7 @@ func TestAUTF16PrefixOfAnythingIsAPrefixOfItsText(t *testing.T) {
 }
 
 func TestPeekSeesAMegabyteAndConsumesNothing(t *testing.T) {
-	heavy(t)
+	corpus.Heavy(t)
 	content := noise(3 << 20)
 	inputs := []bundle.Input{memory("a.tar.gz", gzipped(t, bytes.NewReader(tarred(t, entry{"big", string(content)}, entry{"small", "s"}))))}
 	_, _, err := bundle.Walk(context.Background(), testConfig(t), inputs, func(m *bundle.Member) error {
@@ -443,7 +444,7 @@ func TestReopeningWhatIsNotThereIsNotFound(t *testing.T) {
 }
 
 func TestReopeningEndsWithItsContext(t *testing.T) {
-	heavy(t)
+	corpus.Heavy(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	inputs := []bundle.Input{memory("a.gz", gzipped(t, bytes.NewReader(noise(4<<20))))}
 	rc, err := bundle.Open(ctx, testConfig(t), inputs, "a.gz")
@@ -570,7 +571,7 @@ func sparseTar(t *testing.T, size int64) []byte {
 }
 
 func TestHolesOfSparseFilesAreReadWithinTheBudgets(t *testing.T) {
-	heavy(t)
+	corpus.Heavy(t)
 	want := make([]byte, 1000)
 	want[100] = 'x'
 	w := walk(t, testConfig(t), memory("s.tar", sparseTar(t, 1000)))

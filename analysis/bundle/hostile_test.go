@@ -6,12 +6,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"leakdiff/samples/corpus"
 )
 
 // TestEveryRowOfTheHostileTableIsMet holds the walk to hostile/EXPECTED.tsv, each
 // file once read in place and once as a stream.
 func TestEveryRowOfTheHostileTableIsMet(t *testing.T) {
-	table := corpus(t, "bundles/hostile/EXPECTED.tsv")
+	table := corpus.Path(t, "bundles/hostile/EXPECTED.tsv")
 	for _, name := range rows(t, table) {
 		check, ok := hostile[name]
 		if !ok {

@@ -112,20 +112,6 @@ func walk(t testing.TB, cfg bundle.Config, inputs ...bundle.Input) walked {
 	return out
 }
 
-// corpus finds the shared test data.
-func corpus(t testing.TB, path string) string {
-	t.Helper()
-	root := os.Getenv("LEAKDIFF_CORPUS")
-	if root == "" {
-		root = filepath.Join("..", "..", "..", "shared", "corpus")
-	}
-	full := filepath.Join(root, filepath.FromSlash(path))
-	if _, err := os.Stat(full); err != nil {
-		t.Skipf("corpus not present: %v", err)
-	}
-	return full
-}
-
 // onDisk is an input as the command line and a plain blob store make them.
 func onDisk(path string) bundle.Input {
 	return bundle.Input{Name: filepath.Base(path), Size: -1, Open: func() (io.ReadCloser, error) { return os.Open(path) }}

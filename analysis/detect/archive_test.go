@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"leakdiff/analysis/detect"
+	"leakdiff/samples/corpus"
 )
 
 type counts = map[detect.Kind]int
@@ -13,7 +14,7 @@ type counts = map[detect.Kind]int
 // The figures are those of bundles.md section 8, of EXPECTED.tsv and of the
 // names in the archives ("tar tv").
 func TestTheMembersOfRealBundlesAreNamed(t *testing.T) {
-	root := corpus(t)
+	root := corpus.Path(t)
 	promtool := counts{detect.GoroutineProto: 1, detect.OtherProfile: 5, detect.ExecutionTrace: 1, detect.Metrics: 1}
 	emptied := counts{detect.EmptyFDInfo: 82}
 	for name, want := range map[string]counts{
@@ -46,7 +47,7 @@ func TestTheMembersOfRealBundlesAreNamed(t *testing.T) {
 
 // TestTroubleshootBundlesHoldNoDump also holds for the one with nested archives.
 func TestTroubleshootBundlesHoldNoDump(t *testing.T) {
-	root := corpus(t)
+	root := corpus.Path(t)
 	for p, r := range sniffed(t, root, "bundles/public/troubleshoot-baseline.tar.gz") {
 		switch r.Kind {
 		case detect.GoroutineDebug1, detect.GoroutineDebug2, detect.GoroutineProto, detect.GoroutineCrash, detect.Wrapped, detect.ThreadDump, detect.LsofTable, detect.FDInfo:

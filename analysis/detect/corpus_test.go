@@ -14,20 +14,8 @@ import (
 
 	"leakdiff/analysis/bundle"
 	"leakdiff/analysis/detect"
+	"leakdiff/samples/corpus"
 )
-
-// corpus finds the shared test data.
-func corpus(t testing.TB) string {
-	t.Helper()
-	root := os.Getenv("LEAKDIFF_CORPUS")
-	if root == "" {
-		root = filepath.Join("..", "..", "..", "shared", "corpus")
-	}
-	if _, err := os.Stat(filepath.Join(root, "EXPECTED.tsv")); err != nil {
-		t.Skipf("corpus not present: %v", err)
-	}
-	return root
-}
 
 // sniffed names every member of a file, as ingest does.
 func sniffed(t testing.TB, root, name string) map[string]detect.Result {
@@ -166,7 +154,7 @@ var exceptions = map[string]detect.Kind{
 // TestEveryFileOfTheTableIsNamed sniffs each single file of EXPECTED.tsv; the
 // archives follow in a test of their own.
 func TestEveryFileOfTheTableIsNamed(t *testing.T) {
-	root := corpus(t)
+	root := corpus.Path(t)
 	f, err := os.Open(filepath.Join(root, "EXPECTED.tsv"))
 	if err != nil {
 		t.Fatal(err)
@@ -266,7 +254,7 @@ func seriesKind(name string, size int64) detect.Kind {
 }
 
 func TestEveryFileOfTheSeriesIsNamed(t *testing.T) {
-	root := corpus(t)
+	root := corpus.Path(t)
 	files := 0
 	err := fs.WalkDir(os.DirFS(root), "series", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || isArchive(name) {

@@ -12,6 +12,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/detect"
+	"leakdiff/samples/corpus"
 )
 
 func whole(path, content string) detect.Head {
@@ -177,7 +178,7 @@ func TestPlainTextAsksForMoreUntilAMegabyteWasSeen(t *testing.T) {
 // TestAPrefixKeepsItsKind cuts real files anywhere behind their first lines: the
 // kind must not depend on where a head ends.
 func TestAPrefixKeepsItsKind(t *testing.T) {
-	root := corpus(t)
+	root := corpus.Path(t)
 	for name, want := range map[string]detect.Kind{
 		"goroutine/gen/debug2-go1.27.0.txt":                           detect.GoroutineDebug2,
 		"goroutine/gen/debug1-go1.26.8.txt":                           detect.GoroutineDebug1,

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -15,20 +14,8 @@ import (
 	"leakdiff/analysis"
 	"leakdiff/analysis/envelope"
 	"leakdiff/analysis/goroutine"
+	"leakdiff/samples/corpus"
 )
-
-// corpus returns a path inside the shared test data.
-func corpus(t testing.TB, parts ...string) string {
-	t.Helper()
-	root := os.Getenv("LEAKDIFF_CORPUS")
-	if root == "" {
-		root = filepath.Join("..", "..", "..", "shared", "corpus")
-	}
-	if _, err := os.Stat(root); err != nil {
-		t.Skipf("the corpus is not present (set LEAKDIFF_CORPUS): %v", err)
-	}
-	return filepath.Join(append([]string{root}, parts...)...)
-}
 
 // content is a file, turned into UTF-8 as the unpacking does it.
 func content(t testing.TB, path string) []byte {
@@ -137,7 +124,7 @@ type row struct {
 
 func rows(t testing.TB, prefixes ...string) (out []row) {
 	t.Helper()
-	data, err := os.ReadFile(corpus(t, "EXPECTED.tsv"))
+	data, err := os.ReadFile(corpus.Path(t, "EXPECTED.tsv"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,11 +144,11 @@ func TestEveryWrappedFileOfTheTableIsReadWhole(t *testing.T) {
 	if len(all) != 22 {
 		t.Errorf("%d rows, want 22", len(all))
 	}
-	plain := parse(t, content(t, corpus(t, "goroutine", "gen", "debug2-go1.26.8.txt")))
-	signal := parse(t, content(t, corpus(t, "goroutine", "signals", "containerd-SIGUSR1.stacks.log")))
+	plain := parse(t, content(t, corpus.Path(t, "goroutine", "gen", "debug2-go1.26.8.txt")))
+	signal := parse(t, content(t, corpus.Path(t, "goroutine", "signals", "containerd-SIGUSR1.stacks.log")))
 	for _, row := range all {
 		t.Run(row.path, func(t *testing.T) {
-			data := content(t, corpus(t, row.path))
+			data := content(t, corpus.Path(t, row.path))
 			sections, info, problems := unwrap(t, data, envelope.Config{})
 			if len(sections) != 1 || info.LoneHeaders != 0 || len(problems) > 0 {
 				t.Fatalf("got %d sections, %d lone headers, problems %v", len(sections), info.LoneHeaders, problems)

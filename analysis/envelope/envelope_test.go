@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"leakdiff/analysis/envelope"
+	"leakdiff/samples/corpus"
 )
 
 // dump is a small plain dump with some ids.
@@ -101,7 +102,7 @@ func journal(plain string) string {
 }
 
 func TestThreadDumpsAreCutOutOfTheOutputOfAJVM(t *testing.T) {
-	data := content(t, corpus(t, "series", "okhttp-leak", "app.log"))
+	data := content(t, corpus.Path(t, "series", "okhttp-leak", "app.log"))
 	want := []int{65, 105, 201, 401, 761} // EXPECTED.tsv
 	for name, wrap := range map[string]func(string) string{
 		"raw":        func(s string) string { return s },
@@ -230,7 +231,7 @@ func TestAFailingReaderLeavesWhatWasRead(t *testing.T) {
 func TestTheLogsOfOthersHoldOneCrash(t *testing.T) {
 	lone, members := 0, 0
 	for _, name := range []string{"baseline", "missing-version", "testdata-support-bundle"} {
-		f, err := os.Open(corpus(t, "bundles", "public", "troubleshoot-"+name+".tar.gz"))
+		f, err := os.Open(corpus.Path(t, "bundles", "public", "troubleshoot-"+name+".tar.gz"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -313,9 +314,9 @@ func (p *peak) Read(b []byte) (int, error) {
 }
 
 func TestAHundredThousandGoroutinesCostLittleMemory(t *testing.T) {
-	heavy(t)
+	corpus.Heavy(t)
 	for name, prefix := range map[string]string{"grpc-100k-runtimeStack-full.txt.gz": "", "grpc-100k-SIGQUIT.log.gz": "Nov 21 02:58:36 node-1 server[77]: "} {
-		f, err := os.Open(corpus(t, "large", name))
+		f, err := os.Open(corpus.Path(t, "large", name))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -398,7 +399,7 @@ func (e *endless) Read(b []byte) (int, error) {
 }
 
 func TestOneLineOf200MiBIsStreamed(t *testing.T) {
-	heavy(t)
+	corpus.Heavy(t)
 	block := []byte(`goroutine 7 [select, 6 minutes]:\nmain.f(0xc000010000)\n\t/srv/main.go:10 +0x1d\ncreated by main.main in goroutine 1\n\t/srv/main.go:3 +0x36\n\n`)
 	for name, c := range map[string]struct {
 		text           endless

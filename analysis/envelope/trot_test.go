@@ -18,6 +18,7 @@ import (
 	"pgregory.net/rapid"
 
 	"leakdiff/analysis/envelope"
+	"leakdiff/samples/corpus"
 )
 
 // sameAsWalking demands that trotting and streaming change nothing.
@@ -72,10 +73,10 @@ func compareSections(t testing.TB, got, want []envelope.Section, content func(*e
 }
 
 func TestTrottingGivesWhatWalkingGivesForEveryFileOfTheCorpus(t *testing.T) {
-	heavy(t)
+	corpus.Heavy(t)
 	files := 0
 	for _, dir := range []string{"bundles/log-wrapped", "goroutine", "threads"} {
-		err := filepath.WalkDir(corpus(t, filepath.FromSlash(dir)), func(path string, d fs.DirEntry, err error) error {
+		err := filepath.WalkDir(corpus.Path(t, filepath.FromSlash(dir)), func(path string, d fs.DirEntry, err error) error {
 			if err != nil || !d.Type().IsRegular() {
 				return err
 			}

@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"leakdiff/analysis/envelope"
+	"leakdiff/samples/corpus"
 )
 
 // The wrappers below put round a plain text what real programs put round theirs.
@@ -252,7 +253,7 @@ func plains(t testing.TB) map[string]string {
 		"crash":     {"goroutine", "gen", "sigquit-crash-go1.27.0.txt"},
 		"signal 18": {"goroutine", "gen", "sigabrt-busy-go1.18.10.txt"},
 	} {
-		out[name] = strings.TrimRight(string(content(t, corpus(t, path...))), "\n") + "\n"
+		out[name] = strings.TrimRight(string(content(t, corpus.Path(t, path...))), "\n") + "\n"
 	}
 	return out
 }

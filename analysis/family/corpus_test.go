@@ -5,7 +5,6 @@ import (
 	"compress/gzip"
 	"io"
 	"os"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -15,20 +14,6 @@ import (
 
 	"leakdiff/analysis"
 )
-
-// corpus returns the path of a file or directory of the corpus.
-func corpus(t *testing.T, parts ...string) string {
-	t.Helper()
-	root := os.Getenv("LEAKDIFF_CORPUS")
-	if root == "" {
-		root = filepath.Join("..", "..", "..", "shared", "corpus")
-	}
-	name := filepath.Join(append([]string{root}, parts...)...)
-	if _, err := os.Stat(name); err != nil {
-		t.Skipf("corpus not present: %v; set LEAKDIFF_CORPUS", err)
-	}
-	return name
-}
 
 func open(t *testing.T, name string) io.Reader {
 	t.Helper()

@@ -13,6 +13,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/family"
+	"leakdiff/samples/corpus"
 )
 
 // stackOf builds a stack from function names, leaf first; "<- name" is the
@@ -380,8 +381,8 @@ func familiesOf(samples []sample) map[string]int {
 func TestSIGQUITGivesTheFamiliesOfDebug2(t *testing.T) {
 	for _, version := range []string{"1.18.10", "1.21.13", "1.23.12", "1.25.5", "1.26.8", "1.27.0"} {
 		t.Run("Go "+version, func(t *testing.T) {
-			text := familiesOf(readText(t, open(t, corpus(t, "goroutine", "gen", "debug2-go"+version+".txt"))))
-			crash := familiesOf(readText(t, open(t, corpus(t, "goroutine", "gen", "sigquit-go"+version+".txt"))))
+			text := familiesOf(readText(t, open(t, corpus.Path(t, "goroutine", "gen", "debug2-go"+version+".txt"))))
+			crash := familiesOf(readText(t, open(t, corpus.Path(t, "goroutine", "gen", "sigquit-go"+version+".txt"))))
 			if len(text) < 30 {
 				t.Fatalf("%d families of a program with more than 30", len(text))
 			}
@@ -395,8 +396,8 @@ func TestSIGQUITGivesTheFamiliesOfDebug2(t *testing.T) {
 func TestDebug1AndProtoGiveTheSameFamilies(t *testing.T) {
 	for _, version := range []string{"1.18.10", "1.21.13", "1.23.12", "1.25.5", "1.26.8", "1.27.0"} {
 		t.Run("Go "+version, func(t *testing.T) {
-			one := familiesOf(readDebug1(t, open(t, corpus(t, "goroutine", "gen", "debug1-go"+version+".txt"))))
-			proto := familiesOf(readProto(t, open(t, corpus(t, "goroutine", "gen", "debug0-go"+version+".pb.gz"))))
+			one := familiesOf(readDebug1(t, open(t, corpus.Path(t, "goroutine", "gen", "debug1-go"+version+".txt"))))
+			proto := familiesOf(readProto(t, open(t, corpus.Path(t, "goroutine", "gen", "debug0-go"+version+".pb.gz"))))
 			if len(one) < 30 {
 				t.Fatalf("%d families of a program with more than 30", len(one))
 			}
@@ -446,10 +447,10 @@ func adopted(text, bare []sample) (want, got map[string]int) {
 func TestFormsWithoutCreatorsFindTheirFamilies(t *testing.T) {
 	for _, version := range []string{"1.18.10", "1.21.13", "1.23.12", "1.25.5", "1.26.8", "1.27.0"} {
 		t.Run("Go "+version, func(t *testing.T) {
-			text := readText(t, open(t, corpus(t, "goroutine", "gen", "debug2-go"+version+".txt")))
+			text := readText(t, open(t, corpus.Path(t, "goroutine", "gen", "debug2-go"+version+".txt")))
 			for form, bare := range map[string][]sample{
-				"debug=1": readDebug1(t, open(t, corpus(t, "goroutine", "gen", "debug1-go"+version+".txt"))),
-				"proto":   readProto(t, open(t, corpus(t, "goroutine", "gen", "debug0-go"+version+".pb.gz"))),
+				"debug=1": readDebug1(t, open(t, corpus.Path(t, "goroutine", "gen", "debug1-go"+version+".txt"))),
+				"proto":   readProto(t, open(t, corpus.Path(t, "goroutine", "gen", "debug0-go"+version+".pb.gz"))),
 			} {
 				want, got := adopted(text, bare)
 				if diff := cmp.Diff(want, got); diff != "" {
@@ -496,8 +497,8 @@ func TestFamiliesHoldAcrossGoVersions(t *testing.T) {
 	} {
 		t.Run(c.from+" to "+c.to, func(t *testing.T) {
 			changed := regexp.MustCompile(c.changed)
-			from := familiesOf(readText(t, open(t, corpus(t, "goroutine", "gen", "debug2-go"+c.from+".txt"))))
-			to := familiesOf(readText(t, open(t, corpus(t, "goroutine", "gen", "debug2-go"+c.to+".txt"))))
+			from := familiesOf(readText(t, open(t, corpus.Path(t, "goroutine", "gen", "debug2-go"+c.from+".txt"))))
+			to := familiesOf(readText(t, open(t, corpus.Path(t, "goroutine", "gen", "debug2-go"+c.to+".txt"))))
 			for _, m := range []map[string]int{from, to} {
 				maps.DeleteFunc(m, func(k string, _ int) bool { return changed.MatchString(k) })
 				if len(m) < 30 {

@@ -15,6 +15,7 @@ import (
 	"leakdiff/analysis/family"
 	"leakdiff/analysis/lsof"
 	"leakdiff/analysis/procfs"
+	"leakdiff/samples/corpus"
 )
 
 // What follows reads one process through every tool that listed it: the listings
@@ -94,7 +95,7 @@ func families(rows []analysis.Descriptor, protocol string) map[string]int {
 }
 
 func TestEveryToolGivesTheSameFamiliesOfSockets(t *testing.T) {
-	dir := corpus(t, "descriptors", "lsof")
+	dir := corpus.Path(t, "descriptors", "lsof")
 	file := func(name string) string { return filepath.Join(dir, name) }
 	const pid = 14406
 	tables := socketsOf(t, file("proc_net_tcp.txt"), file("proc_net_tcp6.txt"), file("proc_net_udp.txt"), file("proc_net_unix.txt"), file("proc_net_netlink.txt"), file("proc_net_packet.txt"))
@@ -182,7 +183,7 @@ func TestEverySourceFollowsTheNodeAgent(t *testing.T) {
 	got := map[string][]int{}
 	prints := map[string]bool{}
 	for i := range 6 {
-		dir := corpus(t, "series", "node-agent-leak", fmt.Sprintf("t%d", i), "node")
+		dir := corpus.Path(t, "series", "node-agent-leak", fmt.Sprintf("t%d", i), "node")
 		file := func(name string) string { return filepath.Join(dir, name) }
 		if _, err := os.Stat(dir); err != nil {
 			t.Fatal(err)

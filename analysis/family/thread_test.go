@@ -14,12 +14,13 @@ import (
 	"leakdiff/analysis"
 	"leakdiff/analysis/family"
 	"leakdiff/analysis/thread"
+	"leakdiff/samples/corpus"
 )
 
 // threadsOf reads the first dump of a file of the corpus; threads are copies.
 func threadsOf(t *testing.T, parts ...string) []analysis.Thread {
 	t.Helper()
-	name := corpus(t, parts...)
+	name := corpus.Path(t, parts...)
 	parse := thread.ParseText
 	if strings.HasSuffix(name, ".json") {
 		parse = thread.ParseJSON

@@ -11,6 +11,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/family"
+	"leakdiff/samples/corpus"
 )
 
 func TestTitleOf(t *testing.T) {
@@ -236,7 +237,7 @@ func TestTitlesOfRealDumps(t *testing.T) {
 		},
 	} {
 		t.Run(filepath.Join(c.file...), func(t *testing.T) {
-			name := corpus(t, c.file...)
+			name := corpus.Path(t, c.file...)
 			read := readText
 			if strings.Contains(name, "debug1") {
 				read = readDebug1

@@ -13,6 +13,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/family"
+	"leakdiff/samples/corpus"
 )
 
 // truth is what a series of the corpus is known to hold.
@@ -80,7 +81,7 @@ func (want row) checkable() bool {
 }
 
 func TestFamiliesCountWhatTheSeriesHold(t *testing.T) {
-	heavy(t)
+	corpus.Heavy(t)
 	for _, c := range []struct{ series, expected string }{
 		{"clientgo-informer-recreate", "expected.json"},
 		{"inotify-leak", "expected.json"},
@@ -94,14 +95,14 @@ func TestFamiliesCountWhatTheSeriesHold(t *testing.T) {
 	} {
 		t.Run(c.series+" "+c.expected, func(t *testing.T) {
 			var want truth
-			data, err := os.ReadFile(corpus(t, "series", c.series, c.expected))
+			data, err := os.ReadFile(corpus.Path(t, "series", c.series, c.expected))
 			if err != nil {
 				t.Fatal(err)
 			}
 			if err := json.Unmarshal(data, &want); err != nil {
 				t.Fatal(err)
 			}
-			families := countSeries(t, corpus(t, "series", c.series), want)
+			families := countSeries(t, corpus.Path(t, "series", c.series), want)
 			for _, r := range append(want.Growing, want.Negatives...) {
 				// a_inode alone is a word of the listing, not of a family.
 				if r.Kind != "thread" && r.checkable() && !slices.Equal(r.Contains, []string{"a_inode"}) {
@@ -306,7 +307,7 @@ func readMounts(t *testing.T, file string) []analysis.Mount {
 // The figures of procfs.md section 3, which expected.json derives from the raw
 // lines.
 func TestWatchesOfTheInotifyLeak(t *testing.T) {
-	root := corpus(t, "series", "inotify-leak")
+	root := corpus.Path(t, "series", "inotify-leak")
 	want := truth{Process: "leaker", Snapshots: []string{"t0", "t1", "t2", "t3"}}
 	figures := map[string][]int{"missing": make([]int, 4), "root": make([]int, 4), "mounted root": make([]int, 4), "no watch": make([]int, 4), "instances": make([]int, 4)}
 	for _, c := range countSeries(t, root, want) {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -16,6 +15,7 @@ import (
 	"leakdiff/analysis/bundle"
 	"leakdiff/analysis/flame"
 	"leakdiff/analysis/ingest"
+	"leakdiff/samples/corpus"
 )
 
 // group is a family of goroutines: "main.start > main.run > main.wait" is a leaf
@@ -180,14 +180,7 @@ func TestAHostileNumberOfFramesIsCutOffAndSaid(t *testing.T) {
 
 func seriesOf(t *testing.T, name string) (dir string, snapshots map[string]*analysis.Snapshot) {
 	t.Helper()
-	root := os.Getenv("LEAKDIFF_CORPUS")
-	if root == "" {
-		root = filepath.Join("..", "..", "..", "shared", "corpus")
-	}
-	dir = filepath.Join(root, "series", name)
-	if _, err := os.Stat(dir); err != nil {
-		t.Skipf("the corpus is not present (set LEAKDIFF_CORPUS): %v", err)
-	}
+	dir = corpus.Path(t, "series", name)
 	inputs, err := bundle.FromFS(os.DirFS(dir), "")
 	if err != nil {
 		t.Fatal(err)

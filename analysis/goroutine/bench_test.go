@@ -7,6 +7,7 @@ import (
 	"github.com/DataDog/gostackparse"
 
 	"leakdiff/analysis/goroutine"
+	"leakdiff/samples/corpus"
 )
 
 // benchmarkBytes is about the size of a dump of 20,000 goroutines.
@@ -19,9 +20,9 @@ const benchmarkBytes = 20 << 20
 func BenchmarkText(b *testing.B) {
 	for _, dump := range []struct{ name, path string }{
 		{"zoo", "testdata/debug2-go1.26.8.txt"},
-		{"database", corpus(b, "goroutine", "public", "stackgazer-crdb-stacks.txt")},
-		{"kubelet", corpus(b, "series", "kubelet-probe-leak", "t7", "kubelet", "goroutine-debug2.txt")},
-		{"crash", corpus(b, "goroutine", "gen", "sigquit-go1.26.8.txt")},
+		{"database", corpus.Path(b, "goroutine", "public", "stackgazer-crdb-stacks.txt")},
+		{"kubelet", corpus.Path(b, "series", "kubelet-probe-leak", "t7", "kubelet", "goroutine-debug2.txt")},
+		{"crash", corpus.Path(b, "goroutine", "gen", "sigquit-go1.26.8.txt")},
 	} {
 		text := append(read(b, dump.path), '\n')
 		text = bytes.Repeat(text, benchmarkBytes/len(text))

@@ -14,20 +14,8 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/goroutine"
+	"leakdiff/samples/corpus"
 )
-
-// corpus returns a path inside the shared test data.
-func corpus(t testing.TB, parts ...string) string {
-	t.Helper()
-	root := os.Getenv("LEAKDIFF_CORPUS")
-	if root == "" {
-		root = filepath.Join("..", "..", "..", "shared", "corpus")
-	}
-	if _, err := os.Stat(root); err != nil {
-		t.Skipf("the corpus is not present (set LEAKDIFF_CORPUS): %v", err)
-	}
-	return filepath.Join(append([]string{root}, parts...)...)
-}
 
 // expectation is a row of EXPECTED.tsv.
 type expectation struct {
@@ -36,7 +24,7 @@ type expectation struct {
 
 func expectations(t testing.TB) []expectation {
 	t.Helper()
-	data, err := os.ReadFile(corpus(t, "EXPECTED.tsv"))
+	data, err := os.ReadFile(corpus.Path(t, "EXPECTED.tsv"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,9 +105,9 @@ func TestEveryExpectedCountIsFound(t *testing.T) {
 		}
 		t.Run(row.path, func(t *testing.T) {
 			if strings.HasPrefix(row.path, "large/") && strings.HasSuffix(row.path, ".gz") {
-				heavy(t)
+				corpus.Heavy(t)
 			}
-			path := corpus(t, row.path)
+			path := corpus.Path(t, row.path)
 			switch {
 			case row.format == "pprof proto":
 				checkProto(t, path, row)
@@ -241,7 +229,7 @@ type familyOfTruth struct {
 }
 
 func TestSeriesHoldWhatTheirTruthTells(t *testing.T) {
-	truths, err := filepath.Glob(corpus(t, "series", "*", "expected*.json"))
+	truths, err := filepath.Glob(corpus.Path(t, "series", "*", "expected*.json"))
 	if err != nil {
 		t.Fatal(err)
 	}

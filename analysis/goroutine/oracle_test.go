@@ -19,6 +19,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/goroutine"
+	"leakdiff/samples/corpus"
 )
 
 // opinion is what all parsers can say about a goroutine.
@@ -77,10 +78,10 @@ func byGostackparse(list []*gostackparse.Goroutine) []opinion {
 }
 
 func TestGostackparseAgreesOnPlainDumps(t *testing.T) {
-	heavy(t)
+	corpus.Heavy(t)
 	var paths []string
 	for _, pattern := range []string{"series/*/*/*/goroutine-debug2.txt", "series/restart/*/*/p?-t?.txt", "goroutine/public/*.txt", "goroutine/gen/debug2-*.txt", "goroutine/signals/*.stacks.log"} {
-		found, _ := filepath.Glob(corpus(t, pattern))
+		found, _ := filepath.Glob(corpus.Path(t, pattern))
 		paths = append(paths, found...)
 	}
 	dumps, goroutines := 0, 0
@@ -156,12 +157,12 @@ func distinct(dump []byte) []byte {
 // several times, so that all ways of reading are taken: stacks that are new, that
 // come again and that are recognised, and those that are all distinct.
 func TestGostackparseAgreesOnOtherForms(t *testing.T) {
-	heavy(t)
+	corpus.Heavy(t)
 	dumps := map[string][]byte{}
 	for _, path := range []string{
-		corpus(t, "series", "kubelet-probe-leak", "t7", "kubelet", "goroutine-debug2.txt"),
-		corpus(t, "series", "kubelet-probe-leak", "t7", "containerd", "goroutine-debug2.txt"),
-		corpus(t, "goroutine", "public", "stackgazer-crdb-stacks.txt"),
+		corpus.Path(t, "series", "kubelet-probe-leak", "t7", "kubelet", "goroutine-debug2.txt"),
+		corpus.Path(t, "series", "kubelet-probe-leak", "t7", "containerd", "goroutine-debug2.txt"),
+		corpus.Path(t, "goroutine", "public", "stackgazer-crdb-stacks.txt"),
 	} {
 		dumps[filepath.Base(filepath.Dir(path))] = append(read(t, path), '\n')
 	}
@@ -226,7 +227,7 @@ func TestPanicparseAgreesWhereItIsRight(t *testing.T) {
 		"synctest-go1.26.8.txt", "debug2-wait-go1.27.0.txt", "leak2-go1.27.0.txt",
 	} {
 		t.Run(name, func(t *testing.T) {
-			text := read(t, corpus(t, "goroutine", "gen", name))
+			text := read(t, corpus.Path(t, "goroutine", "gen", name))
 			list := parseBytes(t, text).list
 			want, got := byPanicparse(t, text), ours(list)
 			for i, g := range list {

@@ -18,6 +18,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/goroutine"
+	"leakdiff/samples/corpus"
 )
 
 // parsedProfile is everything that a debug=1 text or a proto gave.
@@ -44,12 +45,12 @@ func parseProfile(t testing.TB, parse parser, r io.Reader) parsedProfile {
 }
 
 func TestDebug1RecordsOfADatabaseAreAllRead(t *testing.T) {
-	got := parseProfile(t, goroutine.ParseDebug1, open(t, corpus(t, "goroutine", "public", "stackgazer-crdb-debug1-labels.txt")))
+	got := parseProfile(t, goroutine.ParseDebug1, open(t, corpus.Path(t, "goroutine", "public", "stackgazer-crdb-debug1-labels.txt")))
 	if got.Records != 545 || len(got.list) != 545 || got.Sum != 1402 || got.Total != 1402 || got.Sample != "goroutine" {
 		t.Errorf("got %+v", got.Profile)
 	}
 	// grep -c '^# labels' counts the labelled records.
-	text := read(t, corpus(t, "goroutine", "public", "stackgazer-crdb-debug1-labels.txt"))
+	text := read(t, corpus.Path(t, "goroutine", "public", "stackgazer-crdb-debug1-labels.txt"))
 	labelled := 0
 	for _, r := range got.list {
 		if len(r.Labels) > 0 {
@@ -69,7 +70,7 @@ func TestDebug1RecordsOfADatabaseAreAllRead(t *testing.T) {
 }
 
 func TestProtoSamplesOfADatabaseAreAllRead(t *testing.T) {
-	got := parseProfile(t, goroutine.ParseProto, open(t, corpus(t, "goroutine", "public", "stackgazer-goroutines.pb.gz")))
+	got := parseProfile(t, goroutine.ParseProto, open(t, corpus.Path(t, "goroutine", "public", "stackgazer-goroutines.pb.gz")))
 	labelled := 0
 	for _, r := range got.list {
 		if len(r.Labels) > 0 {
@@ -168,7 +169,7 @@ func TestOtherProfilesAreRefused(t *testing.T) {
 }
 
 func TestAProtoIsUnpackedUpToItsLimit(t *testing.T) {
-	heavy(t)
+	corpus.Heavy(t)
 	var bomb bytes.Buffer
 	packed := gzip.NewWriter(&bomb)
 	if _, err := io.CopyN(packed, &endless{text: strings.Repeat("\x00", 4096)}, 64<<20); err != nil {
@@ -266,7 +267,7 @@ func TestSamplesBecomeFramesLeafFirst(t *testing.T) {
 // within what a few milliseconds change (goroutine.md 6.9), and for the same
 // program the same function lists.
 func TestTwinsOfOneInstantAgree(t *testing.T) {
-	texts, _ := filepath.Glob(corpus(t, "series", "*", "*", "*", "goroutine-debug2.txt"))
+	texts, _ := filepath.Glob(corpus.Path(t, "series", "*", "*", "*", "goroutine-debug2.txt"))
 	if len(texts) != 33 {
 		t.Fatalf("got %d snapshots, want 33", len(texts))
 	}

@@ -22,6 +22,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/goroutine"
+	"leakdiff/samples/corpus"
 )
 
 func TestHeadersOfEveryReleaseAreRead(t *testing.T) {
@@ -257,9 +258,9 @@ func TestSystemGoroutinesAreThoseThatDebug2Hides(t *testing.T) {
 	// The same program in two runs, dumped by SIGQUIT and by debug=2.
 	for _, release := range []string{"1.21.13", "1.23.12", "1.25.5", "1.26.8", "1.27.0"} {
 		t.Run(release, func(t *testing.T) {
-			crash := parseText(t, open(t, corpus(t, "goroutine", "gen", "sigquit-go"+release+".txt")))
+			crash := parseText(t, open(t, corpus.Path(t, "goroutine", "gen", "sigquit-go"+release+".txt")))
 			creators := regexp.MustCompile(`(?m)^created by (runtime\.|unique\.)`)
-			want := len(creators.FindAllString(string(read(t, corpus(t, "goroutine", "gen", "sigquit-go"+release+".txt"))), -1))
+			want := len(creators.FindAllString(string(read(t, corpus.Path(t, "goroutine", "gen", "sigquit-go"+release+".txt"))), -1))
 			// The finalizer goroutine runs a finalizer of the program in all of them.
 			if crash.System != want-1 {
 				t.Errorf("got %d system goroutines, want %d", crash.System, want-1)
@@ -269,7 +270,7 @@ func TestSystemGoroutinesAreThoseThatDebug2Hides(t *testing.T) {
 					t.Errorf("goroutine %d: dumper %v, system %v", g.ID, g.Dumper, g.System)
 				}
 			}
-			plain := parseText(t, open(t, corpus(t, "goroutine", "gen", "debug2-go"+release+".txt")))
+			plain := parseText(t, open(t, corpus.Path(t, "goroutine", "gen", "debug2-go"+release+".txt")))
 			if plain.System != 0 {
 				t.Errorf("debug=2 shows %d system goroutines", plain.System)
 			}
@@ -283,7 +284,7 @@ func TestSystemGoroutinesAreThoseThatDebug2Hides(t *testing.T) {
 func TestEachDebug2DumpHasOneDumper(t *testing.T) {
 	dumps := []string{"states/labels1-debug2.txt", "signals/containerd-SIGUSR1.stacks.log", "public/stackgazer-crdb-stacks.txt", "public/transferfile-goroutines.txt", "gen/gccgo12-debug2.txt", "prefixed/bom.txt", "prefixed/klog-multiline.txt"}
 	for _, name := range dumps {
-		got := parseText(t, open(t, corpus(t, "goroutine", name)))
+		got := parseText(t, open(t, corpus.Path(t, "goroutine", name)))
 		if n := dumpers(got.list); n != 1 || !got.list[0].Dumper {
 			t.Errorf("%s: got %d dumpers, first %v; want the first only", name, n, got.list[0].Dumper)
 		}
@@ -302,7 +303,7 @@ func TestTwoDumpsInOneFileHaveTwoDumpers(t *testing.T) {
 func TestLeakedMarksAreCounted(t *testing.T) {
 	for _, name := range []string{"goroutine-after-leakprofile-debug2.txt", "goroutineleak-debug2.txt"} {
 		got := map[string]int{}
-		for _, g := range parseText(t, open(t, corpus(t, "goroutine", "states", name))).list {
+		for _, g := range parseText(t, open(t, corpus.Path(t, "goroutine", "states", name))).list {
 			if g.Leaked {
 				got[g.State]++
 			}
@@ -315,7 +316,7 @@ func TestLeakedMarksAreCounted(t *testing.T) {
 
 func TestPublicDumpsHoldWhatTheirNotesTell(t *testing.T) {
 	waits := 0
-	for _, g := range parseText(t, open(t, corpus(t, "goroutine", "public", "transferfile-goroutines.txt"))).list {
+	for _, g := range parseText(t, open(t, corpus.Path(t, "goroutine", "public", "transferfile-goroutines.txt"))).list {
 		if g.Wait >= 0 {
 			waits++
 		}
@@ -327,7 +328,7 @@ func TestPublicDumpsHoldWhatTheirNotesTell(t *testing.T) {
 		t.Errorf("got %d goroutines with a wait, want 102", waits)
 	}
 	families := map[string]bool{}
-	for _, g := range parseText(t, open(t, corpus(t, "goroutine", "public", "stackgazer-crdb-stacks.txt"))).list {
+	for _, g := range parseText(t, open(t, corpus.Path(t, "goroutine", "public", "stackgazer-crdb-stacks.txt"))).list {
 		var names []string
 		for _, f := range g.Stack.Frames {
 			names = append(names, f.Func)
@@ -342,7 +343,7 @@ func TestPublicDumpsHoldWhatTheirNotesTell(t *testing.T) {
 func TestLabelsOfBothReleasesAreFound(t *testing.T) {
 	for _, name := range []string{"debug2-labels-go1.26.8.txt", "debug2-labels-go1.27.0.txt"} {
 		var got []string
-		for _, g := range parseText(t, open(t, corpus(t, "goroutine", "gen", name))).list {
+		for _, g := range parseText(t, open(t, corpus.Path(t, "goroutine", "gen", name))).list {
 			if g.Labels != "" {
 				got = append(got, fmt.Sprint(g.ID, " ", g.State, " ", strings.ReplaceAll(g.Labels, `"`, "")))
 			}
@@ -461,10 +462,10 @@ func TestDisguisesGiveTheSameGoroutines(t *testing.T) {
 }
 
 func TestKnownBlocksReadLikeLines(t *testing.T) {
-	heavy(t)
+	corpus.Heavy(t)
 	var paths []string
 	for _, pattern := range []string{"goroutine/*/*", "series/*/t0/*/goroutine-debug2.txt"} {
-		found, _ := filepath.Glob(corpus(t, pattern))
+		found, _ := filepath.Glob(corpus.Path(t, pattern))
 		paths = append(paths, found...)
 	}
 	if len(paths) < 150 {
@@ -604,7 +605,7 @@ func (e *endless) Read(b []byte) (int, error) {
 }
 
 func TestHostileInputDoesNotGrowMemory(t *testing.T) {
-	heavy(t)
+	corpus.Heavy(t)
 	const mebibyte = 1 << 20
 	header := "goroutine 1 [running]:\nmain.f(0x1)\n\t/f.go:1 +0x1\n"
 	tests := []struct {

@@ -19,6 +19,7 @@ import (
 	"leakdiff/analysis/family"
 	"leakdiff/analysis/goroutine"
 	"leakdiff/analysis/trend"
+	"leakdiff/samples/corpus"
 )
 
 // Each kernel runs in one process: kernelPer times in each of kernelRounds rounds,
@@ -38,7 +39,7 @@ func someKernels() []string {
 // kernels that ship with Go, built with the runtime's leak profile, whose marks
 // are the truth. The verdicts are made without the marks, from plain dumps.
 func TestLeakingKernelsOfTheToolchain(t *testing.T) {
-	heavy(t)
+	corpus.Heavy(t)
 	which := os.Getenv("LEAKDIFF_KERNELS")
 	if which == "" {
 		t.Skip("building and running the toolchain's kernels takes a minute or more: .ci/run does it with LEAKDIFF_KERNELS=some, make lab with all")

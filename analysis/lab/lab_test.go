@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"leakdiff/samples/corpus"
 )
 
 // The seed of the checks is not the one with which the rules were looked at.
@@ -19,7 +21,7 @@ const (
 // the issue. What a few runs show scatters: a bound is broken where it lies outside
 // the 95 % interval of the runs.
 func TestTheBoundsOfTheLaboratory(t *testing.T) {
-	heavy(t)
+	corpus.Heavy(t)
 	tests := []struct {
 		snapshots     int
 		recall, false float64

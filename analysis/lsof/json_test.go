@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"leakdiff/analysis"
+	"leakdiff/samples/corpus"
 )
 
 // TestJSONOfTheSameProcessAgreesWithItsFields: the samples hold what print.c of lsof
@@ -274,7 +275,7 @@ func TestBusyboxAndToyboxAreRead(t *testing.T) {
 // TestOtherListingsOfTheCorpusMeetTheirExpectedCount: busybox and lsfd; the number of
 // lsfd's descriptors is that of lsof's.
 func TestOtherListingsOfTheCorpusMeetTheirExpectedCount(t *testing.T) {
-	root := corpus(t)
+	root := corpus.Path(t)
 	for path, tt := range map[string]struct {
 		p    parser
 		want int
@@ -298,7 +299,7 @@ func TestOtherListingsOfTheCorpusMeetTheirExpectedCount(t *testing.T) {
 // with the descriptors, visited rows add up to it. Threads that repeat a descriptor
 // count once.
 func TestRowsThatAreNoDescriptorAreReportedApart(t *testing.T) {
-	root := corpus(t)
+	root := corpus.Path(t)
 	for path, cells := range expected(t, root, "descriptors/realworld") {
 		if !strings.HasPrefix(cells[1], "lsof") {
 			continue

@@ -22,6 +22,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/line"
+	"leakdiff/samples/corpus"
 )
 
 func sample(t testing.TB, name string) []byte {
@@ -31,19 +32,6 @@ func sample(t testing.TB, name string) []byte {
 		t.Fatal(err)
 	}
 	return raw
-}
-
-// corpus returns the root of the collection of real captures.
-func corpus(t *testing.T) string {
-	t.Helper()
-	dir := os.Getenv("LEAKDIFF_CORPUS")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "..", "shared", "corpus")
-	}
-	if _, err := os.Stat(filepath.Join(dir, "EXPECTED.tsv")); err != nil {
-		t.Skipf("corpus not present: %v", err)
-	}
-	return dir
 }
 
 type parser func(io.Reader, string, func(int, *Row) error) (Listing, []analysis.Problem, error)
@@ -681,7 +669,7 @@ func expected(t *testing.T, root, dir string) map[string][]string {
 }
 
 func TestEveryListingOfTheCorpusMeetsItsExpectedCount(t *testing.T) {
-	root := corpus(t)
+	root := corpus.Path(t)
 	for path, cells := range expected(t, root, "descriptors/lsof") {
 		raw, err := os.ReadFile(filepath.Join(root, path))
 		if err != nil {
@@ -718,7 +706,7 @@ func parseAs(t *testing.T, format string, raw []byte) Listing {
 // rows, repeats by threads left out; the descriptors among them were counted with
 // grep.
 func TestPublicExcerptsMeetTheirExpectedCount(t *testing.T) {
-	root := corpus(t)
+	root := corpus.Path(t)
 	descriptors := map[string]int{"01": 7, "02": 8, "03": 1, "04": 6, "05": 5, "08": 6, "09": 14, "11": 4, "12": 6, "13": 0, "14": 0, "15": 4, "16": 0, "17": 3, "20": 3}
 	read := 0
 	for path, cells := range expected(t, root, "descriptors/realworld") {
@@ -742,7 +730,7 @@ func TestPublicExcerptsMeetTheirExpectedCount(t *testing.T) {
 }
 
 func TestSeriesOfTheCorpusGiveTheExpectedDescriptors(t *testing.T) {
-	root := filepath.Join(corpus(t), "series")
+	root := filepath.Join(corpus.Path(t), "series")
 	// "%s" stands for the snapshot.
 	for _, tt := range []struct{ truth, file string }{
 		{"socket-leak/expected.json", "socket-leak/%s/sock/lsof.txt"},
@@ -785,7 +773,7 @@ func TestSeriesOfTheCorpusGiveTheExpectedDescriptors(t *testing.T) {
 // TestListingsOfOneInstantDifferByAFew: the expected totals of this series are those
 // of fdinfo; the figures of each file were counted with grep.
 func TestListingsOfOneInstantDifferByAFew(t *testing.T) {
-	root := filepath.Join(corpus(t), "series", "node-agent-leak")
+	root := filepath.Join(corpus.Path(t), "series", "node-agent-leak")
 	for file, want := range map[string][]int{
 		"ls-l-proc-fd.txt": {104, 199, 297, 403, 508, 617},
 		"lsof-p.txt":       {102, 197, 295, 402, 506, 614},
@@ -817,7 +805,7 @@ func formatOf(path string) string {
 }
 
 func TestConnectionsGrowInTheSocketLeak(t *testing.T) {
-	root := filepath.Join(corpus(t), "series", "socket-leak")
+	root := filepath.Join(corpus.Path(t), "series", "socket-leak")
 	got := map[string][]int{}
 	for _, snapshot := range []string{"t0", "t1", "t2", "t3"} {
 		raw, err := os.ReadFile(filepath.Join(root, snapshot, "sock", "lsof.txt"))
@@ -840,7 +828,7 @@ func TestConnectionsGrowInTheSocketLeak(t *testing.T) {
 // TestAListingOfAllProcessesBehindWarnings reads the lsof of a whole host out of
 // its report.
 func TestAListingOfAllProcessesBehindWarnings(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(corpus(t), "bundles", "sosreport-*.tar.xz"))
+	files, err := filepath.Glob(filepath.Join(corpus.Path(t), "bundles", "sosreport-*.tar.xz"))
 	if err != nil || len(files) != 1 {
 		t.Fatal(files, err)
 	}

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"leakdiff/analysis"
+	"leakdiff/samples/corpus"
 )
 
 // table reads a socket table and returns its rows without their places.
@@ -112,7 +113,7 @@ func TestRowsOfSocketTables(t *testing.T) {
 }
 
 func TestPublicSocketTablesMeetTheirExpectedRows(t *testing.T) {
-	root := corpus(t)
+	root := corpus.Path(t)
 	for file, want := range map[string]int{"06-kubeproxy-netstat.txt": 6, "07-garmadon-ss.txt": 2} {
 		raw, err := os.ReadFile(filepath.Join(root, "descriptors", "realworld", file))
 		if err != nil {
@@ -170,7 +171,7 @@ func TestJoinFindsSocketsByInodeAndByOwner(t *testing.T) {
 // TestSocketsOfTheNodeAgentAreThoseThatLsofLists: fd links joined with ss by
 // descriptor give the figures of formats/node.md section 2.
 func TestSocketsOfTheNodeAgentAreThoseThatLsofLists(t *testing.T) {
-	dir := filepath.Join(corpus(t), "series", "node-agent-leak")
+	dir := filepath.Join(corpus.Path(t), "series", "node-agent-leak")
 	read := func(i int, file string) []byte {
 		raw, err := os.ReadFile(filepath.Join(dir, "t"+strconv.Itoa(i), "node", file))
 		if err != nil {

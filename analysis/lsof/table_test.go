@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"leakdiff/analysis"
+	"leakdiff/samples/corpus"
 )
 
 // slowCells cuts a row below its titles in the plainest way, cell by cell; nil where
@@ -113,7 +114,7 @@ func TestRowsReadTheSameAloneAndCutPlainly(t *testing.T) {
 }
 
 func TestRowsOfTheCorpusReadTheSameAloneAndCutPlainly(t *testing.T) {
-	root, all := corpus(t), 0
+	root, all := corpus.Path(t), 0
 	err := filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() || !strings.Contains(path, "lsof") {
 			return err

@@ -20,6 +20,7 @@ import (
 	"pgregory.net/rapid"
 
 	"leakdiff/analysis"
+	"leakdiff/samples/corpus"
 )
 
 func sampleFile(t testing.TB, name string) []byte {
@@ -29,19 +30,6 @@ func sampleFile(t testing.TB, name string) []byte {
 		t.Fatal(err)
 	}
 	return raw
-}
-
-// corpus returns the root of the collection of real captures.
-func corpus(t *testing.T) string {
-	t.Helper()
-	dir := os.Getenv("LEAKDIFF_CORPUS")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "..", "shared", "corpus")
-	}
-	if _, err := os.Stat(filepath.Join(dir, "EXPECTED.tsv")); err != nil {
-		t.Skipf("corpus not present: %v", err)
-	}
-	return dir
 }
 
 func parse(t testing.TB, raw []byte) ([]Sample, Page, []analysis.Problem) {
@@ -283,7 +271,7 @@ func TestALongLineAndErrorsCostThemselvesOnly(t *testing.T) {
 }
 
 func TestEveryPageOfTheCorpusReadsAsPrometheusReadsIt(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(corpus(t), "series", "*", "t*", "*", "metrics.txt"))
+	files, err := filepath.Glob(filepath.Join(corpus.Path(t), "series", "*", "t*", "*", "metrics.txt"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,6 +19,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/nodereport"
+	"leakdiff/samples/corpus"
 )
 
 type read struct {
@@ -50,23 +51,10 @@ func sample(t testing.TB, name string) []byte {
 	return raw
 }
 
-// corpus returns the root of the collection of real captures.
-func corpus(t *testing.T) string {
-	t.Helper()
-	dir := os.Getenv("LEAKDIFF_CORPUS")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "..", "shared", "corpus")
-	}
-	if _, err := os.Stat(filepath.Join(dir, "EXPECTED.tsv")); err != nil {
-		t.Skipf("corpus not present: %v", err)
-	}
-	return dir
-}
-
 // TestEveryReportOfTheLeakingAgentIsRead holds the reports to expected.json; the
 // other figures were counted with grep and jq.
 func TestEveryReportOfTheLeakingAgentIsRead(t *testing.T) {
-	series := filepath.Join(corpus(t), "series", "node-agent-leak")
+	series := filepath.Join(corpus.Path(t), "series", "node-agent-leak")
 	raw, err := os.ReadFile(filepath.Join(series, "expected.json"))
 	if err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"leakdiff/analysis"
+	"leakdiff/samples/corpus"
 )
 
 func netRows(t testing.TB, raw []byte, path string) (NetTable, []analysis.Socket, []analysis.Problem) {
@@ -124,7 +125,7 @@ func TestNetTablesOfAConcatenationAreThoseOfItsParts(t *testing.T) {
 // formats/node.md section 2, but for the last: fdinfo was copied after the links and
 // holds one socket more (618 descriptors, 617 links; counted with comm).
 func TestFdinfoAndNetTablesGiveTheSocketsOfTheNodeAgent(t *testing.T) {
-	root := filepath.Join(corpus(t), "series", "node-agent-leak")
+	root := filepath.Join(corpus.Path(t), "series", "node-agent-leak")
 	var descriptors, sockets []int
 	for i := range 6 {
 		dir := filepath.Join(root, "t"+strconv.Itoa(i), "node")
@@ -255,7 +256,7 @@ func TestTablesOfInotifyScriptsAreRead(t *testing.T) {
 }
 
 func TestAPublicInotifyTableIsReadAndItsDoubtSaid(t *testing.T) {
-	raw, err := os.ReadFile(filepath.Join(corpus(t), "descriptors", "realworld", "21-npd-inotify-instances-per-pid.txt"))
+	raw, err := os.ReadFile(filepath.Join(corpus.Path(t), "descriptors", "realworld", "21-npd-inotify-instances-per-pid.txt"))
 	if err != nil {
 		t.Fatal(err)
 	}

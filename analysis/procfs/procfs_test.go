@@ -18,6 +18,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/line"
+	"leakdiff/samples/corpus"
 )
 
 func sample(t testing.TB, name string) []byte {
@@ -27,19 +28,6 @@ func sample(t testing.TB, name string) []byte {
 		t.Fatal(err)
 	}
 	return raw
-}
-
-// corpus returns the root of the collection of real captures.
-func corpus(t *testing.T) string {
-	t.Helper()
-	dir := os.Getenv("LEAKDIFF_CORPUS")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "..", "shared", "corpus")
-	}
-	if _, err := os.Stat(filepath.Join(dir, "EXPECTED.tsv")); err != nil {
-		t.Skipf("corpus not present: %v", err)
-	}
-	return dir
 }
 
 // wantClean fails where a parser complained about real data.
@@ -584,7 +572,7 @@ func TestMountsOfAConcatenationAreThoseOfItsParts(t *testing.T) {
 }
 
 func TestSeriesOfTheCorpusGiveTheExpectedWatches(t *testing.T) {
-	root := corpus(t)
+	root := corpus.Path(t)
 	for series, process := range map[string]string{
 		"inotify-leak/expected.json":               "leaker",
 		"kubelet-probe-leak/expected.kubelet.json": "kubelet", "kubelet-probe-leak/expected.containerd.json": "containerd",
@@ -639,7 +627,7 @@ func directoryWatches(t *testing.T, dir string) []analysis.Watch {
 }
 
 func TestWatchesWithoutAMountGrowInTheInotifyLeak(t *testing.T) {
-	root := corpus(t)
+	root := corpus.Path(t)
 	var orphans, roots []int
 	for _, snapshot := range []string{"t0", "t1", "t2", "t3"} {
 		dir := filepath.Join(root, "series", "inotify-leak", snapshot, "leaker")
@@ -673,7 +661,7 @@ func TestWatchesWithoutAMountGrowInTheInotifyLeak(t *testing.T) {
 }
 
 func TestPublicExcerptsOfFdinfoAreRead(t *testing.T) {
-	root := corpus(t)
+	root := corpus.Path(t)
 	for name, want := range map[string]int{
 		"realworld/18-procfs-fixture-fdinfo-0.txt": 3, "realworld/19-manpage-fdinfo-old-mask.txt": 2,
 		"zoo/inotify-fdinfo-many-filesystems-before.txt": 26, "zoo/inotify-fdinfo-many-filesystems-after-deletes.txt": 21,
@@ -691,7 +679,7 @@ func TestPublicExcerptsOfFdinfoAreRead(t *testing.T) {
 }
 
 func TestEveryProcessFileOfTheCorpusIsReadWithoutComplaint(t *testing.T) {
-	root := corpus(t)
+	root := corpus.Path(t)
 	read := map[string]int{}
 	for _, pattern := range []string{"mountinfo", "limits", "proc-limits.txt", "status", "proc-status.txt", "stat", "inotify-sysctls.txt", "file-nr.txt"} {
 		files, err := filepath.Glob(filepath.Join(root, "series", "*", "t*", "*", pattern))

@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"leakdiff/samples/corpus"
 )
 
 // checkUsual compares ParseUsual with ParseFDInfo, and reports whether it read the
@@ -52,7 +54,7 @@ func TestUsualFilesAreReadAsAllOthers(t *testing.T) {
 
 func TestUsualFilesOfTheCorpusAreReadAsAllOthers(t *testing.T) {
 	files, usual := 0, 0
-	err := filepath.WalkDir(corpus(t), func(path string, d os.DirEntry, err error) error {
+	err := filepath.WalkDir(corpus.Path(t), func(path string, d os.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() || !strings.Contains(filepath.Base(filepath.Dir(path)), "fdinfo") {
 			return err
 		}

@@ -23,6 +23,7 @@ import (
 	"leakdiff/analysis/bundle"
 	"leakdiff/analysis/ingest"
 	"leakdiff/samples"
+	"leakdiff/samples/corpus"
 )
 
 func read(t *testing.T, inputs []bundle.Input) []analysis.Snapshot {
@@ -362,14 +363,10 @@ func TestOurOwnReaderFindsTheSameStacks(t *testing.T) {
 }
 
 func TestThreadsHaveAProfileToo(t *testing.T) {
-	root := os.Getenv("LEAKDIFF_CORPUS")
-	if root == "" {
-		root = "../../../shared/corpus"
-	}
-	dir := filepath.Join(root, "series", "okhttp-leak")
+	dir := corpus.Path(t, "series", "okhttp-leak")
 	raw, err := os.ReadFile(filepath.Join(dir, "expected.json"))
 	if err != nil {
-		t.Skipf("the corpus is not present (set LEAKDIFF_CORPUS): %v", err)
+		t.Fatal(err)
 	}
 	var truth struct {
 		Totals struct{ Threads []int64 }

@@ -6,12 +6,13 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/thread"
+	"leakdiff/samples/corpus"
 )
 
 // BenchmarkText reads about 20 MB of the largest dump of a series: some 20,000
 // threads.
 func BenchmarkText(b *testing.B) {
-	text := content(b, corpus(b, "series", "okhttp-leak", "t4", "java", "jstack-l.txt"))
+	text := content(b, corpus.Path(b, "series", "okhttp-leak", "t4", "java", "jstack-l.txt"))
 	text = strings.Repeat(text, 20<<20/len(text))
 	b.SetBytes(int64(len(text)))
 	b.ReportAllocs()

@@ -16,21 +16,8 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/thread"
+	"leakdiff/samples/corpus"
 )
-
-// corpus returns the path of a file or directory of the corpus.
-func corpus(t testing.TB, parts ...string) string {
-	t.Helper()
-	root := os.Getenv("LEAKDIFF_CORPUS")
-	if root == "" {
-		root = filepath.Join("..", "..", "..", "shared", "corpus")
-	}
-	name := filepath.Join(append([]string{root}, parts...)...)
-	if _, err := os.Stat(name); err != nil {
-		t.Skipf("corpus not present: %v; set LEAKDIFF_CORPUS", err)
-	}
-	return name
-}
 
 // content is a file's text; UTF-16 is transcoded, as the unpacking does before a
 // parser sees it.
@@ -107,7 +94,7 @@ type row struct {
 
 func rows(t testing.TB) []row {
 	t.Helper()
-	f, err := os.Open(corpus(t, "EXPECTED.tsv"))
+	f, err := os.Open(corpus.Path(t, "EXPECTED.tsv"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +131,7 @@ var dumpsOf = map[string][]int{
 
 func TestEveryRowOfTheTableHasItsThreads(t *testing.T) {
 	for _, r := range rows(t) {
-		name := corpus(t, filepath.FromSlash(r.path))
+		name := corpus.Path(t, filepath.FromSlash(r.path))
 		p := parse(t, name, content(t, name))
 		want := r.threads
 		if sum, ok := dumpsOf[r.path]; ok {
@@ -187,7 +174,7 @@ var formsOf = []struct {
 // matrix parses every dump of one JDK, by file name.
 func matrix(t testing.TB, jdk string) map[string]parsed {
 	t.Helper()
-	dir := corpus(t, "threads", "jdk-matrix", jdk)
+	dir := corpus.Path(t, "threads", "jdk-matrix", jdk)
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -305,7 +292,7 @@ func TestTheScenarioDeadlocksTwice(t *testing.T) {
 }
 
 func TestOneLogHoldsFiveSnapshots(t *testing.T) {
-	p := parse(t, "app.log", content(t, corpus(t, "series", "okhttp-leak", "app.log")))
+	p := parse(t, "app.log", content(t, corpus.Path(t, "series", "okhttp-leak", "app.log")))
 	var times []string
 	var connections []int
 	for i, d := range p.dumps {
@@ -337,7 +324,7 @@ func TestOneLogHoldsFiveSnapshots(t *testing.T) {
 func TestLineEndsAndTabsDoNotMatter(t *testing.T) {
 	indent := regexp.MustCompile(`(?m)^[ \t]+`)
 	for _, jdk := range jdks {
-		dir := corpus(t, "threads", "jdk-matrix", jdk)
+		dir := corpus.Path(t, "threads", "jdk-matrix", jdk)
 		for name, want := range matrix(t, jdk) {
 			if strings.HasSuffix(name, ".json") {
 				continue
@@ -372,7 +359,7 @@ func sketch(p parsed) []analysis.Thread {
 // TestPlacesShowTheThread cuts every thread out of its file again.
 func TestPlacesShowTheThread(t *testing.T) {
 	for _, jdk := range jdks {
-		dir := corpus(t, "threads", "jdk-matrix", jdk)
+		dir := corpus.Path(t, "threads", "jdk-matrix", jdk)
 		for name, p := range matrix(t, jdk) {
 			text := content(t, filepath.Join(dir, name))
 			for _, x := range p.all() {
@@ -403,7 +390,7 @@ func TestPlacesShowTheThread(t *testing.T) {
 // TestAPrefixGivesAPrefixOfItsThreads cuts a dump at many places: the threads that
 // are whole stay what they are, and the cut is said.
 func TestAPrefixGivesAPrefixOfItsThreads(t *testing.T) {
-	text := content(t, corpus(t, "threads", "jdk-matrix", "jdk17", "jstack-l.txt"))
+	text := content(t, corpus.Path(t, "threads", "jdk-matrix", "jdk17", "jstack-l.txt"))
 	text, _, _ = strings.Cut(text, "JNI global refs")
 	whole := parse(t, "whole", text)
 	for end := 1000; end < len(text)-3000; end += 97 {
@@ -453,7 +440,7 @@ func TestTheSeriesOfJenkinsCountsTheSameThreads(t *testing.T) {
 	// expected.json of the series: threads as HotSpot counts them, clients 2 6 15 30 60.
 	totals, pools, targets := []int{43, 76, 148, 268, 508}, []int{2, 6, 15, 30, 60}, []int{26, 50, 104, 194, 374}
 	for i := range totals {
-		dir := corpus(t, "series", "okhttp-leak-supportcore", "t"+strconv.Itoa(i), "java")
+		dir := corpus.Path(t, "series", "okhttp-leak-supportcore", "t"+strconv.Itoa(i), "java")
 		for _, name := range []string{"support-core-thread-dump.txt", "jenkins-threadDump-page.txt", "threadmxbean-tostring.txt", "getAllStackTraces.txt"} {
 			p := parse(t, name, content(t, filepath.Join(dir, name)))
 			n := 0
@@ -483,7 +470,7 @@ func TestTheClientsOfTheSeriesAreThoseOfItsTruth(t *testing.T) {
 	clients, running, queued, saturated := []float64{1, 1, 2, 2, 5}, []float64{0, 6, 27, 33, 39}, []float64{0, 0, 0, 13, 53}, []float64{0, 0, 0, 1, 1}
 	for i := range clients {
 		name := "t" + strconv.Itoa(i) + ".txt"
-		f, err := os.Open(corpus(t, "series", "groovy-k8s-clients", "t"+strconv.Itoa(i), "java", name))
+		f, err := os.Open(corpus.Path(t, "series", "groovy-k8s-clients", "t"+strconv.Itoa(i), "java", name))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -513,7 +500,7 @@ func TestTheClientsOfTheSeriesAreThoseOfItsTruth(t *testing.T) {
 
 func TestForeignFormsSayWhatToUploadInstead(t *testing.T) {
 	for _, name := range []string{"go-log-12.txt", "gosupport.txt"} {
-		f, err := os.Open(corpus(t, "threads", "public", "binaryfoo", name))
+		f, err := os.Open(corpus.Path(t, "threads", "public", "binaryfoo", name))
 		if err != nil {
 			t.Fatal(err)
 		}

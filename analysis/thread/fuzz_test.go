@@ -8,6 +8,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/thread"
+	"leakdiff/samples/corpus"
 )
 
 // seeds adds real dumps, as far as the corpus is there, and the texts of the
@@ -16,10 +17,7 @@ func seeds(f *testing.F, pattern string, own ...string) {
 	for _, text := range own {
 		f.Add(text)
 	}
-	root := os.Getenv("LEAKDIFF_CORPUS")
-	if root == "" {
-		root = filepath.Join("..", "..", "..", "shared", "corpus")
-	}
+	root, _ := corpus.Root()
 	names, _ := filepath.Glob(filepath.Join(root, "threads", "jdk-matrix", pattern))
 	for _, name := range names {
 		if b, err := os.ReadFile(name); err == nil {

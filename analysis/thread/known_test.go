@@ -17,6 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"leakdiff/analysis"
+	"leakdiff/samples/corpus"
 )
 
 // outcome is all that a parser gives; threads are copies.
@@ -64,13 +65,7 @@ func differences(text string) (recalled int, diff string) {
 }
 
 func TestKnownBodiesChangeNothingInRealDumps(t *testing.T) {
-	root := os.Getenv("LEAKDIFF_CORPUS")
-	if root == "" {
-		root = filepath.Join("..", "..", "..", "shared", "corpus")
-	}
-	if _, err := os.Stat(root); err != nil {
-		t.Skipf("corpus not present: %v; set LEAKDIFF_CORPUS", err)
-	}
+	root := corpus.Path(t)
 	files, recalled := 0, 0
 	for _, dir := range []string{"threads", "series", "bundles"} {
 		err := filepath.WalkDir(filepath.Join(root, dir), func(path string, e fs.DirEntry, err error) error {

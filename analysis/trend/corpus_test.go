@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"leakdiff/analysis"
+	"leakdiff/samples/corpus"
 )
 
 // truth is what the corpus says of one series (expected*.json).
@@ -67,13 +68,9 @@ func needsUnit(first, last int) bool { return last-first < 10 }
 // snapshot of growth on, what grows is leaking or suspicious. Members of growing
 // rows survive; negatives are tried surviving, churning and without identities.
 func TestEveryPrefixOfTheCorpus(t *testing.T) {
-	root := os.Getenv("LEAKDIFF_CORPUS")
-	if root == "" {
-		root = filepath.Join("..", "..", "..", "shared", "corpus")
-	}
-	files, err := filepath.Glob(filepath.Join(root, "series", "*", "expected*.json"))
+	files, err := filepath.Glob(filepath.Join(corpus.Path(t, "series"), "*", "expected*.json"))
 	if err != nil || len(files) == 0 {
-		t.Skipf("no corpus at %s: set LEAKDIFF_CORPUS", root)
+		t.Fatalf("%d files, %v", len(files), err)
 	}
 	growing, negatives := 0, 0
 	for _, file := range files {

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"leakdiff/analysis"
+	"leakdiff/samples/corpus"
 )
 
 func TestReceiverTypes(t *testing.T) {
@@ -151,16 +152,9 @@ func addObject(list []Object, o Object, id int64) []Object {
 // containerd's growing WithConstLabels waiters and the one constant goroutine that
 // holds their lock, in every dump.
 func TestTheHolderOfTheMetricsLock(t *testing.T) {
-	root := os.Getenv("LEAKDIFF_CORPUS")
-	if root == "" {
-		root = filepath.Join("..", "..", "..", "shared", "corpus")
-	}
 	waiters := map[string]int{"t2": 4, "t3": 9, "t4": 14, "t5": 19, "t6": 24, "t7": 29}
 	for _, label := range sortedCounts(waiters) {
-		name := filepath.Join(root, "series", "kubelet-probe-leak", label, "containerd", "goroutine-debug2.txt")
-		if _, err := os.Stat(name); err != nil {
-			t.Skipf("no corpus: %v; set LEAKDIFF_CORPUS", err)
-		}
+		name := corpus.Path(t, "series", "kubelet-probe-leak", label, "containerd", "goroutine-debug2.txt")
 		snap, objects := withArguments(t, name)
 		s := NewSeriesOf(Input{Snapshots: []*analysis.Snapshot{snap}, Objects: []map[string][]Object{objects}})
 		var waiting string

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"leakdiff/analysis"
+	"leakdiff/samples/corpus"
 )
 
 // lockstep is a series of families with counts, all of which survive.
@@ -130,10 +131,7 @@ func TestMembersOfAScalingUnitScale(t *testing.T) {
 // TestUnitsOfTheCorpus holds the counts of the truth files against the line
 // "Expected" of statistics.md 5.
 func TestUnitsOfTheCorpus(t *testing.T) {
-	root := os.Getenv("LEAKDIFF_CORPUS")
-	if root == "" {
-		root = filepath.Join("..", "..", "..", "shared", "corpus")
-	}
+	root := corpus.Path(t, "series")
 	tests := []struct {
 		file   string
 		ratios []string
@@ -145,9 +143,9 @@ func TestUnitsOfTheCorpus(t *testing.T) {
 	}
 	for _, tc := range tests {
 		t.Run(tc.file, func(t *testing.T) {
-			data, err := os.ReadFile(filepath.Join(root, "series", tc.file))
+			data, err := os.ReadFile(filepath.Join(root, tc.file))
 			if err != nil {
-				t.Skipf("no corpus: %v; set LEAKDIFF_CORPUS", err)
+				t.Fatal(err)
 			}
 			var tr truth
 			if err := json.Unmarshal(data, &tr); err != nil {

@@ -37,6 +37,7 @@ var arrows = map[string][]string{
 	"analysis/redact":     {"analysis"},
 	"analysis/report":     {"analysis", "analysis/identity", "analysis/family", "analysis/filter", "analysis/diff", "analysis/knowledge", "analysis/trend"},
 	"analysis/ingest":     {"analysis", "analysis/bundle", "analysis/detect", "analysis/envelope", "analysis/goroutine", "analysis/thread", "analysis/nodereport", "analysis/procfs", "analysis/lsof", "analysis/metrics", "analysis/family"},
+	"samples/corpus":      {},
 	"migrations":          {},
 	"samples":             {},
 	"store/blob":          {"analysis"},
@@ -46,8 +47,9 @@ var arrows = map[string][]string{
 	"web/chart":           {},
 	"web/page":            {"web", "web/chart", "web/view"},
 	"server":              {"analysis", "analysis/identity", "analysis/bundle", "analysis/diff", "analysis/family", "analysis/filter", "analysis/flame", "analysis/ingest", "analysis/knowledge", "analysis/profile", "analysis/redact", "analysis/report", "analysis/trend", "store", "store/blob", "web", "web/page", "web/view"},
-	// What opens a live process stands apart from everything that reads evidence.
-	"cmd/leakdiff/capture": {},
+	// What opens a live process stands apart: nothing that reads evidence knows it, and
+	// it knows the format of the kernel's files alone.
+	"cmd/leakdiff/capture": {"analysis/procfs"},
 	"cmd/leakdiff":         {"analysis", "analysis/bundle", "analysis/family", "analysis/filter", "analysis/ingest", "analysis/knowledge", "analysis/report", "cmd/leakdiff/capture", "samples", "server", "store", "web/page", "web/view"},
 }
 

@@ -26,20 +26,8 @@ import (
 	"leakdiff/analysis/ingest"
 	"leakdiff/analysis/report"
 	"leakdiff/samples"
+	"leakdiff/samples/corpus"
 )
-
-// corpus is the folder of test data with known truth.
-func corpus(t testing.TB) string {
-	t.Helper()
-	root := os.Getenv("LEAKDIFF_CORPUS")
-	if root == "" {
-		root = "../../../shared/corpus"
-	}
-	if _, err := os.Stat(filepath.Join(root, "EXPECTED.tsv")); err != nil {
-		t.Skipf("the corpus is not present (set LEAKDIFF_CORPUS): %v", err)
-	}
-	return root
-}
 
 // reportOf reads inputs as `leakdiff report` does.
 func reportOf(t testing.TB, inputs []bundle.Input) report.Report {
@@ -340,8 +328,8 @@ func (w truth) acquits(t *testing.T, s report.Series, row samples.Row) {
 var goSeries = []string{"kubelet-probe-leak", "inotify-leak", "socket-leak", "clientgo-informer-recreate", "prometheus-hanging-targets", "restart"}
 
 func TestSeriesAgreeWithTheirTruthHoweverTheyArePacked(t *testing.T) {
-	heavy(t)
-	root := filepath.Join(corpus(t), "series")
+	corpus.Heavy(t)
+	root := filepath.Join(corpus.Path(t), "series")
 	for _, name := range goSeries {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -385,7 +373,7 @@ func idsOf(r report.Report) []string {
 }
 
 func TestProbeWorkersOfTheKubeletAddUp(t *testing.T) {
-	r := reportOf(t, ofDirectory(t, filepath.Join(corpus(t), "series", "kubelet-probe-leak")))
+	r := reportOf(t, ofDirectory(t, filepath.Join(corpus.Path(t), "series", "kubelet-probe-leak")))
 	s, _ := seriesOf(t, r, "kubelet")
 	var workers []report.Family
 	for _, f := range s.Families {
@@ -400,7 +388,7 @@ func TestProbeWorkersOfTheKubeletAddUp(t *testing.T) {
 }
 
 func TestWatchesOnUnmountedVolumesAddUp(t *testing.T) {
-	r := reportOf(t, ofDirectory(t, filepath.Join(corpus(t), "series", "inotify-leak")))
+	r := reportOf(t, ofDirectory(t, filepath.Join(corpus.Path(t), "series", "inotify-leak")))
 	s, _ := seriesOf(t, r, "leaker")
 	var gone []report.Family
 	for _, f := range s.Families {
@@ -415,7 +403,7 @@ func TestWatchesOnUnmountedVolumesAddUp(t *testing.T) {
 }
 
 func TestRestartBeginsANewEpochAndIsNoRecovery(t *testing.T) {
-	r := reportOf(t, ofDirectory(t, filepath.Join(corpus(t), "series", "restart")))
+	r := reportOf(t, ofDirectory(t, filepath.Join(corpus.Path(t), "series", "restart")))
 	s, snaps := seriesOf(t, r, "prober")
 	var epochs []int
 	for _, snap := range snaps {
@@ -472,8 +460,8 @@ var numeric = map[string]int{
 }
 
 func TestFilesHoldWhatTheTableSays(t *testing.T) {
-	heavy(t)
-	root := corpus(t)
+	corpus.Heavy(t)
+	root := corpus.Path(t)
 	type tally struct{ read, expected int }
 	var mu sync.Mutex
 	tallies := map[string]tally{}
@@ -640,7 +628,7 @@ var socketInode = regexp.MustCompile(`(IPv[46]\s+)(\d+)(\s+0t0\s+TCP)`)
 // The same capture with a fresh inode for every socket at every step is a program
 // that opens as many connections and closes them: high, level, and nobody stays.
 func TestChurningSocketsAreAPlateauAndNoLeak(t *testing.T) {
-	listing, err := os.ReadFile(filepath.Join(corpus(t), "series", "node-agent-leak", "t5", "node", "lsof-nP-p.txt"))
+	listing, err := os.ReadFile(filepath.Join(corpus.Path(t), "series", "node-agent-leak", "t5", "node", "lsof-nP-p.txt"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"leakdiff/analysis/report"
+	"leakdiff/samples/corpus"
 	"leakdiff/store"
 )
 
@@ -186,7 +187,7 @@ type ledger struct {
 // seeds spread over receiving, reading and saving, and demands that after a
 // start nobody can tell.
 func TestKilledServerKeepsWhatItAcknowledged(t *testing.T) {
-	heavy(t)
+	corpus.Heavy(t)
 	bundles := crashBundles(t)
 	want := undisturbed(t, bundles)
 	interrupted := 0
@@ -448,7 +449,7 @@ func ask[T any](t *testing.T, db *sql.DB, query string) (v T) {
 }
 
 func TestKillWithinAnUploadLeavesNothing(t *testing.T) {
-	heavy(t)
+	corpus.Heavy(t)
 	dir := t.TempDir()
 	s := serve(t, dir, "--no-samples")
 	conn := halfUpload(t, s)
@@ -470,7 +471,7 @@ func TestKillWithinAnUploadLeavesNothing(t *testing.T) {
 
 // TestStopWithinAnIngestRunsItAgain is the orderly twin of the kills.
 func TestStopWithinAnIngestRunsItAgain(t *testing.T) {
-	heavy(t)
+	corpus.Heavy(t)
 	bundles := crashBundles(t)
 	want := undisturbed(t, map[string][]byte{"grown.tar.gz": bundles["grown.tar.gz"]})
 	dir := t.TempDir()
@@ -508,7 +509,7 @@ func waitFor(t *testing.T, what string, holds func() bool) {
 // fast as they can, so that the kill falls between the steps of taking an upload
 // in: a case without its bundle must not remain.
 func TestKillAmongSmallUploadsLeavesNoHalfCase(t *testing.T) {
-	heavy(t)
+	corpus.Heavy(t)
 	const clients = 3
 	for seed := range uint64(4) {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {

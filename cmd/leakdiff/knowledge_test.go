@@ -17,12 +17,13 @@ import (
 	"leakdiff/analysis/knowledge"
 	"leakdiff/analysis/report"
 	"leakdiff/samples"
+	"leakdiff/samples/corpus"
 )
 
 // baselines are the first snapshots of every series of the corpus.
 func baselines(t *testing.T) map[string]string {
 	t.Helper()
-	root := filepath.Join(corpus(t), "series")
+	root := filepath.Join(corpus.Path(t), "series")
 	series, err := os.ReadDir(root)
 	if err != nil {
 		t.Fatal(err)
@@ -109,7 +110,7 @@ func classesOf(r report.Report, process string) []string {
 }
 
 func TestFindingsOfTheCorpusNameTheirClasses(t *testing.T) {
-	root := filepath.Join(corpus(t), "series")
+	root := filepath.Join(corpus.Path(t), "series")
 	for _, tt := range []struct {
 		series, process string
 		want            []string
@@ -251,7 +252,7 @@ func TestLiveCgroupsAreNotCalledDead(t *testing.T) {
 }
 
 func TestThresholdsOfEveryProcessStandBesideEverySeries(t *testing.T) {
-	root := filepath.Join(corpus(t), "series")
+	root := filepath.Join(corpus.Path(t), "series")
 	for _, tt := range []struct {
 		series, process string
 		want            map[string]string

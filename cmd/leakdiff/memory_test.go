@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"leakdiff/analysis/report"
+	"leakdiff/samples/corpus"
 )
 
 // memoryLimit is what the process of the server may ever hold, in KiB.
@@ -131,9 +132,9 @@ func onlySnapshot(t *testing.T, up upload) report.Snapshot {
 }
 
 func TestMemoryStaysFlatOverDumpsOfHundredThousandGoroutines(t *testing.T) {
-	heavy(t)
+	corpus.Heavy(t)
 	needProc(t)
-	large := filepath.Join(corpus(t), "large")
+	large := filepath.Join(corpus.Path(t), "large")
 	cut := filepath.Join(large, "grpc-100k-pprof-debug2-TRUNCATED-64MiB.txt.gz")
 	twin := filepath.Join(large, "grpc-100k-debug1.txt")
 	tests := []struct {
@@ -172,7 +173,7 @@ func TestMemoryStaysFlatOverDumpsOfHundredThousandGoroutines(t *testing.T) {
 
 // TestMemoryStaysFlatOverAGeneratedDump needs no corpus.
 func TestMemoryStaysFlatOverAGeneratedDump(t *testing.T) {
-	heavy(t)
+	corpus.Heavy(t)
 	needProc(t)
 	const goroutines = 60_000
 	s := serve(t, t.TempDir(), "--no-samples")
@@ -199,7 +200,7 @@ func TestMemoryStaysFlatOverAGeneratedDump(t *testing.T) {
 // TestMemoryStaysFlatOverASeries uploads six dumps that the verdict needs side by
 // side.
 func TestMemoryStaysFlatOverASeries(t *testing.T) {
-	heavy(t)
+	corpus.Heavy(t)
 	needProc(t)
 	s := serve(t, t.TempDir(), "--no-samples")
 	var packed bytes.Buffer
@@ -261,7 +262,7 @@ func bigListing(w io.Writer, rows int) error {
 // TestAReportOfABigListingIsSmall measures the process of one report. The highest use
 // of a child begins with that of its parent at the time.
 func TestAReportOfABigListingIsSmall(t *testing.T) {
-	heavy(t)
+	corpus.Heavy(t)
 	needProc(t)
 	const rows, limit = 600_000, 150 << 10
 	path := filepath.Join(t.TempDir(), "lsof.txt")

@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"leakdiff/analysis/procfs"
 )
 
 // watch is an inotify line of fdinfo, as far as it says what is watched.
@@ -70,46 +72,19 @@ type mount struct {
 	root, point, fstype string
 }
 
-// readMounts reads a mountinfo (proc_pid_mountinfo(5)).
+// readMounts reads a mountinfo; what is not understood of it is left out.
 func readMounts(name string) ([]mount, error) {
-	text, err := os.ReadFile(name)
+	f, err := os.Open(name)
 	if err != nil {
 		return nil, err
 	}
+	defer f.Close()
+	all, _, err := procfs.ParseMountinfo(f, name)
 	var out []mount
-	for line := range strings.Lines(string(text)) {
-		before, after, ok := strings.Cut(line, " - ")
-		fields, kind := strings.Fields(before), strings.Fields(after)
-		if !ok || len(fields) < 5 || len(kind) < 1 {
-			continue
-		}
-		major, minor, _ := strings.Cut(fields[2], ":")
-		ma, err1 := strconv.ParseUint(major, 10, 12)
-		mi, err2 := strconv.ParseUint(minor, 10, 20)
-		if err1 != nil || err2 != nil {
-			continue
-		}
-		out = append(out, mount{uint32(ma<<20 | mi), unescape(fields[3]), unescape(fields[4]), kind[0]})
+	for _, m := range all {
+		out = append(out, mount{m.Major<<20 | m.Minor, m.Root, m.Point, m.FSType})
 	}
-	return out, nil
-}
-
-// unescape undoes the octal escapes of the kernel.
-//
-//	`/a\040b`   "/a b"
-func unescape(s string) string {
-	var out strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] == '\\' && i+3 < len(s) {
-			if v, err := strconv.ParseUint(s[i+1:i+4], 8, 8); err == nil {
-				out.WriteByte(byte(v))
-				i += 3
-				continue
-			}
-		}
-		out.WriteByte(s[i])
-	}
-	return out.String()
+	return out, err
 }
 
 // maxInodes bounds the list of cgroups.

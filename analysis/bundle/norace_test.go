@@ -1,8 +1,0 @@
-//go:build !race
-
-package bundle_test
-
-import "testing"
-
-// heavy marks a test that only runs without the race detector.
-func heavy(*testing.T) {}
