@@ -35,9 +35,8 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		h.Set("Cache-Control", "private, no-cache")
-		began := time.Now()
-		lw := &loggedWriter{ResponseWriter: w}
-		defer s.done(lw, r, began)
+		lw := &loggedWriter{ResponseWriter: w, began: time.Now()}
+		defer s.done(lw, r)
 		if !s.allowedHost(r.Host) {
 			s.fail(lw, r, refuse("misdirected", "this server does not answer for that host name", r.Host, "other names can be pointed at a loopback server to read it", "open it as http://"+s.cfg.Listen+"/ or start it with --host "+hostOnly(r.Host)))
 			return
@@ -48,7 +47,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 
 // done logs the request without query and path contents, and turns a panic into
 // an error page with an id.
-func (s *Server) done(w *loggedWriter, r *http.Request, began time.Time) {
+func (s *Server) done(w *loggedWriter, r *http.Request) {
 	if v := recover(); v != nil {
 		if v == http.ErrAbortHandler {
 			panic(v)
@@ -59,7 +58,7 @@ func (s *Server) done(w *loggedWriter, r *http.Request, began time.Time) {
 			s.fail(w, r, &analysis.Fault{Code: "internal", What: "something went wrong inside leakdiff", Where: "error " + id, Hint: "the log of the server names it under this id; your upload is kept"})
 		}
 	}
-	s.log.Debug("request", "method", r.Method, "route", routeOf(r), "status", w.status, "bytes", w.bytes, "ms", time.Since(began).Milliseconds())
+	s.log.Debug("request", "method", r.Method, "route", routeOf(r), "status", w.status, "bytes", w.bytes, "ms", time.Since(w.began).Milliseconds())
 }
 
 // routeOf is the first element of a path: enough for a log, without names.
@@ -106,9 +105,19 @@ type loggedWriter struct {
 	http.ResponseWriter
 	status int
 	bytes  int64
+	began  time.Time
+}
+
+// ready says how long the answer took to make (Server-Timing, which browsers show
+// beside the time on the way).
+func (w *loggedWriter) ready() {
+	if w.status == 0 {
+		w.Header().Set("Server-Timing", fmt.Sprintf("made;dur=%.3f", time.Since(w.began).Seconds()*1e3))
+	}
 }
 
 func (w *loggedWriter) WriteHeader(status int) {
+	w.ready()
 	if w.status == 0 {
 		w.status = status
 	}
@@ -117,6 +126,7 @@ func (w *loggedWriter) WriteHeader(status int) {
 
 func (w *loggedWriter) Write(p []byte) (int, error) {
 	if w.status == 0 {
+		w.ready()
 		w.status = http.StatusOK
 	}
 	n, err := w.ResponseWriter.Write(p)

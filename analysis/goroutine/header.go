@@ -2,6 +2,7 @@ package goroutine
 
 import (
 	"bytes"
+	"encoding/binary"
 	"math"
 )
 
@@ -13,12 +14,15 @@ const (
 	// maxNames bounds the table of states and label sets. Real dumps have some
 	// dozens; beyond it, strings are made anew for each goroutine.
 	maxNames = 4096
+
+	stateBits = 6
 )
 
 // headerReader reads header lines as runtime.goroutineheader prints them
 // (goroutine.md section 2) and interns their strings.
 type headerReader struct {
-	recent  [64]string // in front of names
+	states  [1 << stateBits]string // that plainStatus saw last
+	recent  [64]string             // in front of names
 	names   map[string]string
 	scratch []byte
 }
@@ -91,11 +95,19 @@ func registers(b []byte) bool {
 //
 //	"select, 6 minutes]:"
 func (h *headerReader) plainStatus(b []byte, g *Goroutine) bool {
-	end := 0
-	for end < len(b) && (b[end]|0x20-'a' < 26 || b[end] == ' ' || b[end] == '.') {
-		end++
+	if len(b) < 8 {
+		return false
 	}
-	word, rest, wait := b[:end], b[end:], int64(-1)
+	// Of the few states that a dump has, the first eight bytes tell most apart.
+	state := &h.states[binary.LittleEndian.Uint64(b)*0x9e3779b97f4a7c15>>(64-stateBits)]
+	n := len(*state)
+	if n == 0 || n >= len(b) || b[n] != ']' && b[n] != ',' || string(b[:n]) != *state {
+		for n = 0; n < len(b) && (b[n]|0x20-'a' < 26 || b[n] == ' ' || b[n] == '.'); {
+			n++
+		}
+		*state = h.name(b[:n])
+	}
+	rest, wait := b[n:], int64(-1)
 	if len(rest) > 2 && rest[0] == ',' && rest[1] == ' ' {
 		n, behind, ok := cutNumber(rest[2:])
 		if !ok || !bytes.HasPrefix(behind, []byte(minutesWord)) {
@@ -106,7 +118,7 @@ func (h *headerReader) plainStatus(b []byte, g *Goroutine) bool {
 	if string(rest) != "]:" {
 		return false
 	}
-	g.State, g.Wait = h.name(word), int(max(-1, min(wait, math.MaxInt32)))
+	g.State, g.Wait = *state, int(max(-1, min(wait, math.MaxInt32)))
 	return true
 }
 
@@ -264,6 +276,9 @@ func (h *headerReader) intern(b []byte) string {
 	return s
 }
 
+// safeDigits is how many digits an int64 always has room for.
+const safeDigits = 18
+
 // cutNumber reads a decimal number, which may be negative, and saturates at the
 // limits of int64.
 //
@@ -275,7 +290,7 @@ func cutNumber(b []byte) (n int64, rest []byte, ok bool) {
 	}
 	i := 0
 	for ; i < len(b) && b[i]-'0' < 10; i++ {
-		if n > (math.MaxInt64-9)/10 {
+		if i >= safeDigits && n > (math.MaxInt64-9)/10 {
 			n = math.MaxInt64
 			continue
 		}

@@ -44,6 +44,7 @@ const wanted = 3
 // keep no places and bear no damage, and the one for archives neither hashes files nor
 // asks what they are.
 func compare(s *suite, what string, count int, ours, plain func() (families, error)) error {
+	defer onOneCore()()
 	var times [2]series
 	for range s.size.rounds {
 		var got, want families
@@ -180,6 +181,7 @@ func measureDirectory(s *suite) error {
 	if err != nil {
 		return err
 	}
+	defer onOneCore()()
 	var unpacking, hashing series
 	for range s.size.rounds {
 		unpacking.time(func() { err = eachFile(packed, func([]byte) {}) })

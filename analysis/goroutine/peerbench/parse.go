@@ -190,6 +190,7 @@ func shapes(goroutines int) []shape {
 // runs all of them once, and a ratio is the median of those of the rounds: what
 // else the machine does hits both sides alike.
 func measureParsers(s *suite) error {
+	defer onOneCore()()
 	for _, shape := range shapes(s.size.parsed) {
 		if !strings.Contains(shape.name, s.rowsOf) {
 			continue

@@ -151,7 +151,7 @@ func profileDiff(s *suite, dir, work string) error {
 	page, err := twoSnapshots(srv)
 	if err == nil {
 		err = profiled(filepath.Join(dir, "diff.cpu"), func() error {
-			_, err := askAnew(srv, page, s.size.requests)
+			_, _, err := askAnew(srv, page, s.size.requests)
 			return err
 		})
 	}

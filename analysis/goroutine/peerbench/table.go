@@ -106,7 +106,7 @@ func (s *suite) note(format string, args ...any) {
 
 // markdown prints the table.
 func (s *suite) markdown(w io.Writer) {
-	fmt.Fprintf(w, "Measured with %s, %d cores, %s mode. Ratios compare sides that ran in turns in the same run; absolute figures depend on the machine and on what else it did.\n\n", runtime.Version(), runtime.NumCPU(), s.size.name)
+	fmt.Fprintf(w, "Measured with %s, %d cores, %s mode. Parsers and their peers had one core. Ratios compare sides that ran in turns in the same run; absolute figures depend on the machine and on what else it did.\n\n", runtime.Version(), runtime.NumCPU(), s.size.name)
 	head := row{what: "what", ours: "ours", peer: "peer", bound: "bound", ratio: "ratio", target: "target", met: "met"}
 	lines := append([]row{head, {}}, s.rows...)
 	var widths [7]int
@@ -146,6 +146,14 @@ func (t *series) time(f func()) {
 	began := time.Now()
 	f()
 	*t = append(*t, time.Since(began))
+}
+
+// onOneCore leaves one core to the sides that run in this process until the function
+// that it returns is called: who allocates must not have its garbage collected on
+// another one.
+func onOneCore() (restore func()) {
+	before := runtime.GOMAXPROCS(1)
+	return func() { runtime.GOMAXPROCS(before) }
 }
 
 func (t series) median() time.Duration { return t.quantile(0.5) }
