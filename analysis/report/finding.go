@@ -80,7 +80,7 @@ func (l *Line) point(p trend.Point, byPrint map[string]*Family) Finding {
 	kinds := map[trend.Section]string{trend.Follows: FollowFinding}
 	f := Finding{Kind: kinds[p.Section], Verdict: p.Verdict, Unit: p.Unit, Families: lead(p.Families, byPrint)}
 	first := byPrint[f.Families[0]]
-	f.Next = next(first)
+	f.Next = l.next(first)
 	var members []*Family
 	for _, print := range f.Families {
 		members = append(members, byPrint[print])
@@ -428,6 +428,16 @@ func limits(families []Family, findings []Finding) []string {
 	return order[:min(len(order), 4)]
 }
 
+// label is how a snapshot is called.
+func (l *Line) label(id string) string {
+	for i := range l.Snapshots {
+		if l.Snapshots[i].ID == id {
+			return l.Snapshots[i].Label
+		}
+	}
+	return id
+}
+
 func (l *Line) labels() string {
 	first, last := l.Snapshots[0], l.Snapshots[len(l.Snapshots)-1]
 	if first == last {
@@ -436,14 +446,14 @@ func (l *Line) labels() string {
 	return first.Label + " to " + last.Label
 }
 
-func next(f *Family) string {
+func (l *Line) next(f *Family) string {
 	if f.Verdict == analysis.Scaling {
 		return "Nothing to mend by these figures: it follows its load. Look at the load if the total is too high."
 	}
 	switch f.Kind {
 	case analysis.KindGoroutine:
 		if f.RecoveredAt != nil {
-			return "Compare the last snapshot before the recovery with the first: what ended there held these goroutines."
+			return "Find out what ended shortly before " + l.label(*f.RecoveredAt) + ": a restart, a deletion or a time-out, which the logs of that moment tell. It held these goroutines."
 		}
 		return "Its stack names what these goroutines wait for; take one more dump before a restart, it is gone afterwards."
 	case analysis.KindThread:

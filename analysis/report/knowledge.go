@@ -443,7 +443,7 @@ func (l *Line) above(families []Family) []Finding {
 		if !l.weighed[f.Fingerprint] || !rising(f.Verdict) {
 			continue
 		}
-		out = append(out, Finding{Verdict: f.Verdict, Families: []string{f.Fingerprint}, Counts: f.Counts, Evidence: f.Evidence, Next: next(f),
+		out = append(out, Finding{Verdict: f.Verdict, Families: []string{f.Fingerprint}, Counts: f.Counts, Evidence: f.Evidence, Next: l.next(f),
 			Title: fmt.Sprintf("%s: %s, more than expected", f.Title, Many(f.Kind, lastCount(f.Counts))),
 			Text:  l.paragraph(l.inWords(f.Counts, f.Kind), f.Evidence)})
 	}

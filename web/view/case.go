@@ -90,7 +90,11 @@ type Case struct {
 	Pickers  bool
 	Choices  []ChoiceGroup
 	A, B     string
-	Findings []CaseFinding
+	// Short is the first finding of each process, for who reads nothing else; ShortNote
+	// says that there are more.
+	Short     []CaseShort
+	ShortNote string
+	Findings  []CaseFinding
 	// FindingsNote says in which order the findings stand.
 	FindingsNote string
 	// SetAside are the findings that somebody called benign, with the reasons.
@@ -196,6 +200,12 @@ type CaseFinding struct {
 	Advice    []ClassAdvice
 	Known     []KnownLeak
 	KnownNote string
+}
+
+// CaseShort is a finding in three lines: what grows, how sure that is, what to do.
+type CaseShort struct {
+	Anchor, Verdict, Process, Title string
+	Sure, Todo                      string
 }
 
 // CaseAside is a finding that somebody called benign.
@@ -754,6 +764,9 @@ func (m *caseMaker) figures(c *Case) {
 	m.days(c.Columns)
 	if len(c.Columns) < len(columns) {
 		c.ColumnNote = fmt.Sprintf("%d of %d snapshots have a column; the lists below hold all of them.", len(c.Columns), len(columns))
+		if m.in.Frozen {
+			c.ColumnNote = fmt.Sprintf("%d of %d snapshots have a column; the JSON of this result has the figures of all.", len(c.Columns), len(columns))
+		}
 	}
 	rows := m.worthRows()
 	var choices []Choice
@@ -1201,6 +1214,10 @@ func (m *caseMaker) findings(c *Case) {
 	growing, aged, aside, all := 0, 0, 0, 0
 	for _, r := range m.ranked() {
 		c.Findings = append(c.Findings, m.finding(&m.in.Report.Series[r.series], r.series, r.f, len(c.Findings)+1))
+		m.short(c, r)
+	}
+	if more := len(c.Findings) - len(c.Short); len(c.Short) > 0 && more > 0 {
+		c.ShortNote = Plural(int64(more), "more finding stands", "more findings stand") + " below."
 	}
 	for i := range m.in.Report.Series {
 		s := &m.in.Report.Series[i]
@@ -1230,6 +1247,47 @@ func (m *caseMaker) findings(c *Case) {
 		c.FindingsNote = Plural(n, "finding", "findings") + "."
 	}
 	c.Rising = risingWords(growing, aged, aside, all, m.single())
+}
+
+// maxShort is how many processes are told in short.
+const maxShort = 3
+
+// short tells the finding that was added last, where it is the first of its process that
+// says what grows.
+func (m *caseMaker) short(c *Case, r placedFinding) {
+	f := &c.Findings[len(c.Findings)-1]
+	told := slices.ContainsFunc(c.Short, func(s CaseShort) bool { return s.Process == f.Process })
+	if r.rank != causeRank || r.f.Kind != "" || !grows(r.f.Verdict) || told || len(c.Short) == maxShort {
+		return
+	}
+	s := CaseShort{Anchor: f.Anchor, Verdict: f.Verdict, Process: f.Process, Title: f.Title, Todo: f.Next}
+	all := slices.Concat(f.Evidence, f.MoreEvidence)
+	// Identities are the strongest proof.
+	if i := slices.IndexFunc(all, func(p Pair) bool { return p.Name == "Cohort" }); i > 0 {
+		all[0] = all[i]
+	}
+	if len(all) > 0 {
+		s.Sure = capital(withoutParts(all[0].Value))
+	}
+	for _, a := range f.Advice {
+		if a.Cause != "" && len(a.Remedy) > 0 {
+			s.Todo = strings.TrimSuffix(a.Cause, ".") + ". " + a.Remedy[0]
+			break
+		}
+	}
+	c.Short = append(c.Short, s)
+}
+
+// withoutParts leaves the first parenthesis out, in which a proof tells its parts.
+//
+//	"420 members born since t0 (t1 84, t2 56); 364 of these" -> "420 members born since t0; 364 of these"
+func withoutParts(s string) string {
+	before, rest, ok := strings.Cut(s, " (")
+	_, behind, closed := strings.Cut(rest, ")")
+	if !ok || !closed || !strings.HasPrefix(behind, ";") {
+		return s
+	}
+	return before + behind
 }
 
 // risingWords counts what grows, and of processes with one snapshot, of which nothing
@@ -1596,6 +1654,14 @@ func (c Case) Document() Document {
 	var m Document
 	m.heading(1, c.Headline)
 	m.paragraph(c.Lead)
+	for _, s := range c.Short {
+		m.paragraph(capital(s.Verdict) + ", " + s.Process + ": " + s.Title + ".")
+		m.item("How sure: " + s.Sure)
+		m.item("What to do: " + s.Todo)
+		m.gap()
+	}
+	m.paragraph(c.ShortNote)
+	m.paragraph(c.About)
 	if len(c.Columns) > 0 {
 		head := []string{"Snapshot"}
 		times := []string{"Taken at (UTC)"}

@@ -176,11 +176,11 @@ func (m *caseMaker) unitFinding(out *CaseFinding, s *report.Series, series int, 
 		if last := lastKnown(counts); last > top && m.restarted(s, top, last) {
 			text += ", then the process was restarted"
 		} else if last > top && *counts[last] < *counts[top] {
-			left := Number(int64(max(0, *counts[last]-*counts[first])))
+			still := Number(int64(max(0, *counts[last]-*counts[first])))
 			if *counts[last] <= *counts[first] {
-				left = "none"
+				still = "none"
 			}
-			text += fmt.Sprintf("; %s of them left at %s", left, m.label(s, last))
+			text += fmt.Sprintf("; %s of them still there at %s", still, m.label(s, last))
 		}
 		text += "."
 	}
