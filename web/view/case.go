@@ -87,9 +87,9 @@ type Case struct {
 	ColumnNote string
 	Others     []CaseOther
 	// Pickers says that at least one series has two snapshots to compare.
-	Pickers  bool
-	Choices  []ChoiceGroup
-	A, B     string
+	Pickers bool
+	Choices []ChoiceGroup
+	A, B    string
 	// Short is the first finding of each process, for who reads nothing else; ShortNote
 	// says that there are more.
 	Short     []CaseShort
@@ -1656,8 +1656,11 @@ func (c Case) Document() Document {
 	m.paragraph(c.Lead)
 	for _, s := range c.Short {
 		m.paragraph(capital(s.Verdict) + ", " + s.Process + ": " + s.Title + ".")
-		m.item("How sure: " + s.Sure)
-		m.item("What to do: " + s.Todo)
+		for _, p := range []Pair{{"How sure", s.Sure}, {"What to do", s.Todo}} {
+			if p.Value != "" {
+				m.item(p.Name + ": " + p.Value)
+			}
+		}
 		m.gap()
 	}
 	m.paragraph(c.ShortNote)

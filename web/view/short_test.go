@@ -42,7 +42,7 @@ func TestACaseSaysInShortWhatGrowsHowSureThatIsAndWhatToDo(t *testing.T) {
 	if d := cmp.Diff(want, c.Short); d != "" {
 		t.Error(d)
 	}
-	if c.ShortNote != "1 more finding stands below." {
+	if c.ShortNote != "1\u00a0more finding stands below." {
 		t.Errorf("note: %q", c.ShortNote)
 	}
 	text := c.Document().Text()
