@@ -243,11 +243,11 @@ func TestWarnings(t *testing.T) {
 		{"evidence of other times", func(s sides) {
 			s.a.Totals.Descriptors, s.b.Totals.Descriptors = number(0), number(0)
 			s.a.Times = map[analysis.Kind]time.Time{analysis.KindDescriptor: testStart.Add(218 * time.Second)}
-		}, Options{}, []string{"Descriptors were read from 03:02:14 to 03:05:56, over 3m42s and not over 7m20s."}},
+		}, Options{}, []string{"Descriptors were read from 03:02:14 to 03:05:56, over 3 min 42 s and not over 7 min 20 s."}},
 		{"evidence a moment later", func(s sides) {
 			s.b.Times = map[analysis.Kind]time.Time{analysis.KindGoroutine: s.b.CapturedAt.Add(2 * time.Second)}
 		}, Options{}, nil},
-		{"B before A", func(s sides) { s.b.CapturedAt = testStart.Add(-time.Minute) }, Options{}, []string{"B was captured before A, by 1m0s."}},
+		{"B before A", func(s sides) { s.b.CapturedAt = testStart.Add(-time.Minute) }, Options{}, []string{"B was captured before A, by 1 min 0 s."}},
 		{"no times", func(s sides) { s.a.CapturedAt = time.Time{} }, Options{}, []string{"No capture time of t1: the length of the interval is unknown."}},
 		{"another limit", func(s sides) {
 			s.a.Figures = map[string]float64{"limit_open_files": 1024, "process_open_fds": 9}

@@ -197,7 +197,7 @@ func (c *comparison) times() {
 		c.say("The time of %s was read without a zone and taken as UTC: the length of the interval may be off by hours.", name)
 	}
 	if to.Before(from) {
-		c.say("B was captured before A, by %s.", from.Sub(to).Round(time.Second))
+		c.say("B was captured before A, by %s.", lasting(from.Sub(to)))
 	}
 	whole := to.Sub(from).Abs()
 	for _, kind := range analysis.Kinds() {
@@ -207,9 +207,27 @@ func (c *comparison) times() {
 		start, end := takenAt(c.a, kind), takenAt(c.b, kind)
 		if start.Sub(from).Abs()*10 > whole || end.Sub(to).Abs()*10 > whole {
 			c.say("%s were read from %s to %s, over %s and not over %s.", several(kind), clock(start), clock(end),
-				end.Sub(start).Round(time.Second), to.Sub(from).Round(time.Second))
+				lasting(end.Sub(start)), lasting(to.Sub(from)))
 		}
 	}
+}
+
+// lasting is a duration in words: "8 min 23 s", "2 h 5 min".
+func lasting(d time.Duration) string {
+	if d < 0 {
+		return "−" + lasting(-d)
+	}
+	d = d.Round(time.Second)
+	days, hours, minutes, seconds := d/(24*time.Hour), d/time.Hour%24, d/time.Minute%60, d/time.Second%60
+	switch {
+	case days > 0:
+		return fmt.Sprintf("%d d %d h", days, hours)
+	case hours > 0:
+		return fmt.Sprintf("%d h %d min", hours, minutes)
+	case minutes > 0:
+		return fmt.Sprintf("%d min %d s", minutes, seconds)
+	}
+	return fmt.Sprintf("%d s", seconds)
 }
 
 func (c *comparison) untimed() []string {

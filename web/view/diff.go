@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/diff"
@@ -579,6 +580,9 @@ func (m *diffMaker) headline(kind analysis.Kind) string {
 		return fmt.Sprintf("%s was restarted between A and B: %s before, %s after.", who, many(kind, *a), Number(int64(*b)))
 	}
 	var text string
+	if back := r.A.CapturedAt.Sub(r.B.CapturedAt); back > 0 && !r.B.CapturedAt.IsZero() {
+		return m.backwards(who, kind, *a, *b, back)
+	}
 	switch delta := *b - *a; {
 	case delta > 0:
 		text = fmt.Sprintf("%s grew by %s", who, many(kind, delta))
@@ -603,6 +607,16 @@ func (m *diffMaker) headline(kind analysis.Kind) string {
 		was = "was"
 	}
 	return fmt.Sprintf("%s: %s %s born, %s ended.", text, Number(int64(born)), was, Number(int64(r.Ended[kind])))
+}
+
+// backwards is the headline where B is the earlier snapshot: nothing was born or ended on
+// the way back.
+func (m *diffMaker) backwards(who string, kind analysis.Kind, a, b int, back time.Duration) string {
+	text := fmt.Sprintf("%s, backwards: %s in A, %s in B, which is %s earlier", who, many(kind, a), Number(int64(b)), Duration(back))
+	if only, ok := m.in.Result.Ended[kind]; ok {
+		text += fmt.Sprintf("; %s only in A, %s only in B", Number(int64(only)), Number(int64(m.in.Result.Born[kind])))
+	}
+	return text + "."
 }
 
 func (m *diffMaker) count(t analysis.Totals, kind analysis.Kind) string {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -46,7 +47,7 @@ func TestACaseSaysInShortWhatGrowsHowSureThatIsAndWhatToDo(t *testing.T) {
 		t.Errorf("note: %q", c.ShortNote)
 	}
 	text := c.Document().Text()
-	lines := []string{"Leaking, app: main.leak: 0 to 24 goroutines.", "How sure: 24 members born since t0; 12 of these at t2", "What to do: Look at its stack.", "Suspicious, db:", "21 Nov 2026, 3 snapshots", "Findings\n"}
+	lines := []string{"Leaking, app: main.leak: 0 to 24 goroutines.", "How sure: 24 members born since t0; 12 of these at t2", "What to do: Look at its stack.", "Suspicious, db:", "21 Nov 2026", "Findings\n"}
 	if !slices.IsSortedFunc(lines, func(a, b string) int { return strings.Index(text, a) - strings.Index(text, b) }) || strings.Count(text, "How sure:") != 1 {
 		t.Errorf("not in this order: %q\n%s", lines, text)
 	}
@@ -62,5 +63,37 @@ func TestWhatIsBenignOrStillIsNotToldInShort(t *testing.T) {
 	}
 	if c := NewCase(in); len(c.Short) > 0 || c.ShortNote != "" {
 		t.Errorf("told: %+v %q", c.Short, c.ShortNote)
+	}
+}
+
+func TestABThatIsEarlierIsToldBackwards(t *testing.T) {
+	in := cutDiff()
+	in.Result.B.LowerBound = false
+	in.Result.A.CapturedAt = time.Date(2026, 11, 21, 3, 6, 33, 0, time.UTC)
+	in.Result.B.CapturedAt = time.Date(2026, 11, 21, 2, 58, 10, 0, time.UTC)
+	want := "app, backwards: 641 goroutines in A, 255 in B, which is 8 min 23 s earlier; 400 only in A, 13 only in B."
+	if d := cmp.Diff(want, strings.ReplaceAll(NewDiff(in).Headline, hardSpace, " ")); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestASnapshotSaysWhyItsFamiliesAreFewer(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		total int
+		want  string
+	}{
+		{"all are in families", 64, ""},
+		{"one wrote the dump", 65, " One of them wrote the dump and is in no family."},
+		{"several", 66, " 2 of them are in no family: they wrote the dump or have no stack."},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			snap := &analysis.Snapshot{Totals: analysis.Totals{Goroutines: &tt.total}, Groups: []analysis.Group{{Family: &analysis.Family{Kind: analysis.KindGoroutine, Title: "main.leak"}, Count: 64}}}
+			m := snapshotMaker{in: SnapshotInput{Snapshot: snap}}
+			_, after, _ := strings.Cut(strings.ReplaceAll(m.lead(), hardSpace, " "), "goroutines.")
+			if d := cmp.Diff(tt.want, after); d != "" {
+				t.Error(d)
+			}
+		})
 	}
 }

@@ -229,7 +229,30 @@ func (m *snapshotMaker) lead() string {
 	if total := s.Totals.Of(m.main()); top != nil && total != nil && *total > 0 {
 		text += fmt.Sprintf(" The largest family, %s, holds %s of %s.", Visible(arrow(m.title(top.Family))), Number(int64(top.Count)), many(m.main(), *total))
 	}
+	switch n := m.unfamilied(); {
+	case n == 1:
+		text += " One of them wrote the dump and is in no family."
+	case n > 1:
+		text += fmt.Sprintf(" %s of them are in no family: they wrote the dump or have no stack.", Number(int64(n)))
+	}
 	return text
+}
+
+// unfamilied is how many of the goroutines that the dump counts are in no family: those
+// that wrote it.
+func (m *snapshotMaker) unfamilied() int {
+	s := m.in.Snapshot
+	total := s.Totals.Of(analysis.KindGoroutine)
+	if total == nil || m.main() != analysis.KindGoroutine {
+		return 0
+	}
+	n := *total
+	for i := range s.Groups {
+		if f := s.Groups[i].Family; f != nil && f.Kind == analysis.KindGoroutine {
+			n -= s.Groups[i].Count
+		}
+	}
+	return n
 }
 
 // main is the kind that the page opens with.
