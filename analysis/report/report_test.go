@@ -187,20 +187,6 @@ func TestTextNeverDrivesTheTerminal(t *testing.T) {
 	}
 }
 
-func TestMarkdownOfADumpIsOnlyText(t *testing.T) {
-	for _, tc := range []struct{ in, want string }{
-		{"a|b", `a\|b`}, {"<img src=x>", `&lt;img src=x&gt;`}, {"[x](http://evil)", `\[x\](http:\//evil)`},
-		{"main.(*T).run", `main.(\*T).run`}, {"line\nbreak", `line break`}, {"@everyone", `&#64;everyone`}, {"\x1b[0m", `\\x1b\[0m`},
-	} {
-		if got := MarkdownText(tc.in); got != tc.want {
-			t.Errorf("%q became %q, want %q", tc.in, got, tc.want)
-		}
-	}
-	if got := MarkdownCode("a``b"); got != "``` a``b ```" {
-		t.Errorf("a fence of %q", got)
-	}
-}
-
 func TestEqualProblemsAreSaidOnce(t *testing.T) {
 	var many []analysis.Problem
 	for i := range 5 {
@@ -323,15 +309,12 @@ func TestProcessesOfOneNameAreToldApart(t *testing.T) {
 		}
 	}
 	c := Build(all, nil, Options{})
-	var text, words strings.Builder
+	var text strings.Builder
 	if err := Text(&text, c, Wide); err != nil {
 		t.Fatal(err)
 	}
-	if err := Markdown(&words, c); err != nil {
-		t.Fatal(err)
-	}
 	for _, part := range []string{"worker, pid 41", "worker, pid 42"} {
-		if !strings.Contains(text.String(), part+" on node-1\n") || !strings.Contains(words.String(), "## "+part) {
+		if !strings.Contains(text.String(), part+" on node-1\n") {
 			t.Errorf("lacks a heading of %q:\n%s", part, text.String())
 		}
 	}

@@ -100,8 +100,10 @@ type Case struct {
 	// SetAside are the findings that somebody called benign, with the reasons.
 	SetAside []CaseAside
 	Quiet    []string
-	Rising   string
-	Minis    []CaseMini
+	// Doubts are what the verdicts of each process cannot exclude.
+	Doubts []Pair
+	Rising string
+	Minis  []CaseMini
 	// MoreMinis are folded behind the first.
 	MoreMinis []CaseMini
 	MiniMax   string
@@ -1224,6 +1226,9 @@ func (m *caseMaker) findings(c *Case) {
 		if s.Quiet != "" {
 			c.Quiet = append(c.Quiet, named(s)+": "+Visible(s.Quiet))
 		}
+		if len(s.Limits) > 0 {
+			c.Doubts = append(c.Doubts, Pair{Name: named(s), Value: Visible(strings.Join(s.Limits, " "))})
+		}
 		for k := range s.SetAside {
 			c.SetAside = append(c.SetAside, m.setAside(s, &s.SetAside[k]))
 		}
@@ -1716,6 +1721,9 @@ func (c Case) Document() Document {
 		m.item("set aside: " + a.Title + " (" + a.Process + "). " + a.Text)
 	}
 	m.gap()
+	for _, d := range c.Doubts {
+		m.paragraph(doubtWords + d.Name + ": " + d.Value)
+	}
 	if len(c.Limits) > 0 {
 		m.heading(2, "Limits")
 		var rows [][]string
@@ -1737,6 +1745,7 @@ func (c Case) Document() Document {
 		m.gap()
 		m.paragraph(x.Healthy)
 	}
+	c.listFamilies(&m)
 	if c.ProblemCount > 0 {
 		m.heading(2, "Problems")
 		for _, p := range c.Problems {
@@ -1748,4 +1757,42 @@ func (c Case) Document() Document {
 		m.gap()
 	}
 	return m
+}
+
+// maxListed bounds the families in a text, which is read in a ticket.
+const maxListed = 60
+
+const doubtWords = "What the verdicts cannot exclude of "
+
+// listFamilies adds the families that a filter passes, without one those that changed.
+func (c Case) listFamilies(m *Document) {
+	var rows [][]string
+	more := c.MoreFamilies
+	add := func(all []CaseFamily) {
+		for _, f := range all {
+			still := f.Verdict == string(analysis.Stable) || f.Verdict == string(analysis.TooFewPoints)
+			switch {
+			case c.Applied == "" && still:
+			case len(rows) == maxListed:
+				more++
+			default:
+				rows = append(rows, []string{f.Name.Text(), f.Process, f.Kind, strings.Join(f.Counts, " "), f.Verdict})
+			}
+		}
+	}
+	for _, u := range c.Units {
+		add(u.Families)
+	}
+	add(c.Families)
+	if len(rows) == 0 && c.Applied == "" {
+		return
+	}
+	m.heading(2, "Families")
+	m.paragraph(c.Applied)
+	if len(rows) > 0 {
+		m.table(5, []string{"Family", "Process", "Kind", "Counts", "Verdict"}, rows)
+	}
+	if len(rows) == maxListed && more > 0 {
+		m.paragraph(Plural(int64(more), "more family is", "more families are") + " left out here.")
+	}
 }

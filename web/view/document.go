@@ -80,11 +80,11 @@ func (d Document) Markdown() string {
 	for _, x := range d.blocks {
 		switch x.part {
 		case headingPart:
-			b.WriteString(strings.Repeat("#", x.level) + " " + report.MarkdownText(x.text) + "\n\n")
+			b.WriteString(strings.Repeat("#", x.level) + " " + markdownText(x.text) + "\n\n")
 		case paragraphPart:
-			b.WriteString(report.MarkdownText(x.text) + "\n\n")
+			b.WriteString(markdownText(x.text) + "\n\n")
 		case itemPart:
-			b.WriteString("- " + report.MarkdownText(x.text) + "\n")
+			b.WriteString("- " + markdownText(x.text) + "\n")
 		case tablePart:
 			markdownTable(&b, x)
 		case codePart:
@@ -93,7 +93,35 @@ func (d Document) Markdown() string {
 			b.WriteString("\n")
 		}
 	}
-	return strings.TrimRight(b.String(), "\n") + "\n"
+	return strings.TrimRight(blankRuns(b.String()), "\n") + "\n"
+}
+
+// markdownText escapes what Markdown would read as more than text: table bars,
+// line ends, emphasis, code, HTML and links; a break after "://" and "www." keeps
+// renderers from linking by themselves.
+//
+//	"a|b <script> http://x" → "a\|b &lt;script&gt; http:\//x"
+func markdownText(s string) string {
+	s = report.Printable(strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ").Replace(s))
+	var b strings.Builder
+	for _, r := range s {
+		switch r {
+		case '\\', '|', '`', '*', '_', '[', ']', '~':
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case '<':
+			b.WriteString("&lt;")
+		case '>':
+			b.WriteString("&gt;")
+		case '&':
+			b.WriteString("&amp;")
+		default:
+			b.WriteRune(r)
+		}
+	}
+	out := strings.ReplaceAll(b.String(), "://", `:\//`)
+	out = strings.ReplaceAll(out, "www.", `www\.`)
+	return strings.ReplaceAll(out, "@", "&#64;")
 }
 
 func markdownTable(b *strings.Builder, x block) {
@@ -116,7 +144,7 @@ func markdownTable(b *strings.Builder, x block) {
 func markdownRow(b *strings.Builder, cells []string) {
 	b.WriteString("|")
 	for _, c := range cells {
-		b.WriteString(" " + report.MarkdownText(c) + " |")
+		b.WriteString(" " + markdownText(c) + " |")
 	}
 	b.WriteString("\n")
 }

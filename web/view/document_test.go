@@ -149,3 +149,14 @@ func letters(r rune) rune {
 	}
 	return r
 }
+
+func TestMarkdownOfADumpIsOnlyText(t *testing.T) {
+	for _, tc := range []struct{ in, want string }{
+		{"a|b", `a\|b`}, {"<img src=x>", `&lt;img src=x&gt;`}, {"[x](http://evil)", `\[x\](http:\//evil)`},
+		{"main.(*T).run", `main.(\*T).run`}, {"line\nbreak", `line break`}, {"@everyone", `&#64;everyone`}, {"\x1b[0m", `\\x1b\[0m`},
+	} {
+		if got := markdownText(tc.in); got != tc.want {
+			t.Errorf("%q became %q, want %q", tc.in, got, tc.want)
+		}
+	}
+}
