@@ -255,7 +255,9 @@ func (v *visit) signal(ctx context.Context, signal syscall.Signal) error {
 	if err := v.mayBeAsked(ctx); err != nil {
 		return err
 	}
-	return p.Signal(signal)
+	err = p.Signal(signal)
+	v.quit = v.quit || err == nil && signal == syscall.SIGQUIT
+	return err
 }
 
 // words are the options of a program.
