@@ -591,8 +591,11 @@ descriptors() {
 		files=$(find "$dir/fd" ! -type d 2>/dev/null | wc -l)
 	fi
 	directory fd
-	[ $infos -le $files ] || files=$infos
-	[ $files -eq 0 ] || fds=$files
+	# As a reader counts them; the links are read a moment later.
+	fds=$infos
+	[ $infos -ne 0 ] || fds=$files
+	[ $fds -eq $files ] || [ $files -eq 0 ] || later=" (a moment later $files)"
+	[ $fds -ne 0 ] || fds=''
 }
 
 # directory NAME files the step of a directory of files or links, or of the one file in
@@ -975,9 +978,15 @@ visit() {
 		unwritten "$dir"
 		return 1
 	fi
-	begun=$(now) total='' watches=0 java='' lost=0 quit='' fds='' seen=''
+	begun=$(now) total='' watches=0 java='' lost=0 quit='' fds='' later='' seen=''
 	printf '' >"$work/steps"
 	rm -f "$work/sent"
+	case ${exe##*/} in java) [ -z "$jvm" ] || java=1 ;; esac
+	# A JVM that is asked for the first time opens a socket, which it keeps: that comes
+	# before its descriptors are read, so that the first round has it as those after it.
+	attached=''
+	grep -q "^$pid $first " "$work/seen" && attached=1
+	[ -z "$java" ] || [ -n "$attached" ] || threads
 	kernel
 	whose "$pprofs"
 	[ -z "$address" ] || ambiguous 'goroutines debug=1' || goroutines "$address"
@@ -987,7 +996,7 @@ visit() {
 	case ${exe##*/} in
 	java)
 		java=1
-		[ -z "$jvm" ] || threads
+		[ -z "$jvm" ] || [ -z "$attached" ] || threads
 		;;
 	node | nodejs) node_report ;;
 	esac
@@ -1002,7 +1011,7 @@ visit() {
 		esac
 	fi
 	manifest
-	told="${total:+ $total goroutines,}${fds:+ $fds descriptors,}${seen:+ $seen watches,}${quit:+ $quit,}$([ $lost -eq 0 ] || echo " $lost steps failed,")"
+	told="${total:+ $total goroutines,}${fds:+ $fds descriptors$later,}${seen:+ $seen watches,}${quit:+ $quit,}$([ $lost -eq 0 ] || echo " $lost steps failed,")"
 	say "t$round of $count: $name ($pid):${told%,}"
 }
 

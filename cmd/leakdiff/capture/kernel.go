@@ -25,8 +25,12 @@ func (v *visit) kernel(ctx context.Context) {
 			return []byte(target), err
 		})
 	})
-	if len(infos)+len(links) > 0 {
-		v.descriptors = max(len(infos), len(links))
+	// As a reader counts them; the links are read a moment later.
+	switch {
+	case len(infos) > 0:
+		v.descriptors, v.links = len(infos), len(links)
+	case len(links) > 0:
+		v.descriptors, v.links = len(links), len(links)
 	}
 	watches := watchesOf(infos)
 	if len(infos) > 0 {

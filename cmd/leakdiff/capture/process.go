@@ -31,6 +31,8 @@ type process struct {
 	// javaHome holds bin/java of a JVM.
 	java bool
 	node bool
+	// attached says that the JVM was asked for its threads in an earlier round.
+	attached bool
 }
 
 // proc is a file of the process below /proc.

@@ -30,6 +30,8 @@ type visit struct {
 	// count is what the line for people says.
 	goroutines, descriptors, watches int
 	failed                           int
+	// links are the descriptors of fd/, which is read after fdinfo/.
+	links int
 	// quit says that the process got SIGQUIT.
 	quit bool
 }
@@ -50,6 +52,7 @@ func (v *visit) label() string { return "t" + strconv.Itoa(v.round) }
 // its own step only; the error is that of the archive.
 func (v *visit) run(ctx context.Context) error {
 	if v.p.identity.PID != 0 {
+		v.attach(ctx)
 		v.kernel(ctx)
 	}
 	v.endpoints(ctx)
@@ -105,6 +108,9 @@ func (v *visit) line() string {
 	}{{v.goroutines, "goroutines"}, {v.descriptors, "descriptors"}, {v.watches, "watches"}} {
 		if part.n >= 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", part.n, part.what))
+		}
+		if part.what == "descriptors" && v.links > 0 && v.links != part.n {
+			parts[len(parts)-1] += fmt.Sprintf(" (a moment later %d)", v.links)
 		}
 	}
 	if v.endedAsAsked() {
