@@ -109,7 +109,11 @@ func target(w analysis.Watch, t WatchTarget, names map[string]string) analysis.T
 		// One cgroup has another inode in every hierarchy.
 		out.Why = "the list of all cgroups does not hold it"
 	}
-	if out.State == analysis.TargetUnknown && out.Why == "" {
+	switch {
+	case out.State != analysis.TargetUnknown || out.Why != "":
+	case !t.cgroup():
+		out.Why = "a file keeps its watches when it is deleted and held open, and nothing names this one"
+	default:
 		out.Why = "a cgroup keeps its watches when it is removed, and no list of cgroups names this one"
 	}
 	if t.Former != "" {
@@ -157,11 +161,11 @@ func state(w analysis.Watch, t WatchTarget) analysis.TargetState {
 		return analysis.TargetUnmounted
 	case t.Deleted:
 		return analysis.TargetDeleted
-	case t.cgroup() && t.Status == statusMounted && w.Inode == rootInode(t.FSType) && t.Why == "":
-		return analysis.TargetThere // nobody can remove the root of a hierarchy that is mounted
-	case t.cgroup() && t.Path == "":
+	case t.Status != statusMounted || t.Why != "":
 		return analysis.TargetUnknown
-	case t.Status == statusMounted && t.Why == "":
+	case w.Inode == rootInode(t.FSType):
+		return analysis.TargetThere // nobody can remove the root of what is mounted
+	case t.Path != "":
 		return analysis.TargetThere
 	}
 	return analysis.TargetUnknown

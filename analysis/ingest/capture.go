@@ -25,6 +25,8 @@ type captureManifest struct {
 	Round   int       `json:"round"`
 	Rounds  int       `json:"rounds"`
 	Started time.Time `json:"started"`
+	// Late is by how many seconds the round began later than it was due.
+	Late float64 `json:"late_seconds"`
 	// Interrupted says that the capture was ended during this round.
 	Interrupted bool            `json:"interrupted"`
 	Process     capturedProcess `json:"process"`
@@ -111,6 +113,14 @@ func readCapture(r *reader, body io.Reader, p *part, a *analysis.Artifact) error
 	if lost > 0 {
 		a.Outcome += fmt.Sprintf(", %d without all of its evidence", lost)
 	}
+	if m.Late >= 1 {
+		a.Outcome += fmt.Sprintf(", begun %.0f s late", m.Late)
+	}
+	for _, s := range m.Steps {
+		if s.Name == "process" && s.Status == "done" && s.Error != "" {
+			a.Outcome += "; " + s.Error
+		}
+	}
 	if m.Interrupted {
 		a.Outcome += ", interrupted"
 	}
@@ -187,7 +197,7 @@ func (r *reader) verify() {
 	for _, p := range r.parts {
 		parts[p.path] = append(parts[p.path], p)
 	}
-	for _, p := range r.parts {
+	for _, p := range slices.Clone(r.parts) {
 		if p.capture == nil {
 			continue
 		}
@@ -197,6 +207,9 @@ func (r *reader) verify() {
 			}
 			where := directoryOf(p.path) + s.File
 			r.verifyStep(p, s, byPath[where])
+			if more := r.instead(p, s, byPath[where], parts[where]); more > 0 {
+				continue // the one that counts ends where the next begins
+			}
 			if s.Status == "partial" {
 				// A dump may end between two goroutines and look whole.
 				for _, q := range parts[where] {
@@ -205,6 +218,37 @@ func (r *reader) verify() {
 			}
 		}
 	}
+}
+
+// instead names what the file of a step holds in the place of one dump: no goroutine
+// at all, or dumps one after the other, of which only the first is of the step. It
+// returns how many it took out.
+func (r *reader) instead(p *part, s captureStep, a *analysis.Artifact, parts []*part) int {
+	var more []*part
+	for _, q := range parts {
+		if q.text != nil || q.profile != nil || q.threads != nil {
+			more = append(more, q)
+		}
+	}
+	if len(more) == 0 {
+		if a != nil && s.Status == "done" && strings.HasPrefix(s.Name, "goroutines ") && !strings.HasPrefix(a.Kind, "goroutine") {
+			r.problem(analysis.Problem{Path: a.Path, Offset: -1, Severity: analysis.Warning,
+				What: fmt.Sprintf("%s at t%d holds no goroutine", s.Name, p.capture.Round), Why: "the endpoint answered with something else, and the capture took it for a dump: " + a.Reason,
+				Hint: "look at the file, give the capture the address and the header that the endpoint wants, and capture again"})
+		}
+		return 0
+	}
+	first := slices.MinFunc(more, func(a, b *part) int { return cmp.Compare(a.ordinal, b.ordinal) })
+	if len(more) == 1 {
+		return 0
+	}
+	first.ordinal, first.section = 0, false
+	r.parts = slices.DeleteFunc(r.parts, func(q *part) bool { return q != first && slices.Contains(more, q) })
+	r.problem(analysis.Problem{Path: p.path, Offset: -1, Severity: analysis.Warning,
+		What: fmt.Sprintf("%s at t%d repeats itself: only the first of %d dumps counts", s.Name, p.capture.Round, len(more)),
+		Why:  "one step of a capture is one instant, and an endpoint answers a request with one dump",
+		Hint: "ask the endpoint by hand, and look at what stands between it and the capture"})
+	return len(more) - 1
 }
 
 func (r *reader) verifyStep(p *part, s captureStep, a *analysis.Artifact) {

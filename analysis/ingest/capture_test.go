@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -68,6 +69,45 @@ func TestADumpThatTheCaptureCouldNotFinishIsCut(t *testing.T) {
 	})
 	if s := r.Snapshots[0]; !s.Truncated || !s.LowerBound {
 		t.Errorf("truncated %v, lower bound %v", s.Truncated, s.LowerBound)
+	}
+}
+
+func TestAStepIsOneInstantHoweverOftenItsDumpIsRepeated(t *testing.T) {
+	const at = "2026-05-21T03:00:00Z"
+	again := dump(5, 6) + "\n" + dump(5, 6) + "\n" + dump(5)
+	files := map[string]string{
+		"c/t0/x/goroutine.debug2.txt": again,
+		"c/t0/x/fdinfo/3":             fdinfo,
+		"c/t0/x/manifest.json":        manifest(0, at, step("goroutines debug=2", "partial", "goroutine.debug2.txt", at, hexSum([]byte(again)), "no end within 10s")),
+	}
+	r := run(t, files)
+	if len(r.Snapshots) != 1 {
+		t.Fatalf("%d snapshots", len(r.Snapshots))
+	}
+	if s := r.Snapshots[0]; *s.Totals.Goroutines != 3 || s.Truncated || *s.Totals.Descriptors != 1 || s.Label != "t0" {
+		t.Errorf("%d goroutines, truncated %v, %d descriptors, label %s", *s.Totals.Goroutines, s.Truncated, *s.Totals.Descriptors, s.Label)
+	}
+	const want = "goroutines debug=2 at t0 repeats itself: only the first of 3 dumps counts"
+	if !slices.ContainsFunc(r.Problems, func(p analysis.Problem) bool { return p.What == want && p.Severity == analysis.Warning }) {
+		t.Errorf("problems %+v", r.Problems)
+	}
+	delete(files, "c/t0/x/manifest.json")
+	if r := run(t, files); len(r.Snapshots) != 3 {
+		t.Errorf("%d snapshots without a manifest, want each dump", len(r.Snapshots))
+	}
+}
+
+func TestADumpThatIsSomethingElseIsAProblem(t *testing.T) {
+	const at, page = "2026-05-21T03:00:00Z", "<html>login please</html>"
+	r := run(t, map[string]string{
+		"c/t0/x/goroutine.debug2.txt": page,
+		"c/t0/x/fdinfo/3":             fdinfo,
+		"c/t0/x/manifest.json":        manifest(0, at, step("goroutines debug=2", "done", "goroutine.debug2.txt", at, hexSum([]byte(page)), "")),
+	})
+	if !slices.ContainsFunc(r.Problems, func(p analysis.Problem) bool {
+		return p.What == "goroutines debug=2 at t0 holds no goroutine" && p.Severity == analysis.Warning && strings.Contains(p.Why, page)
+	}) {
+		t.Errorf("problems %+v", r.Problems)
 	}
 }
 

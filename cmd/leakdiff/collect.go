@@ -65,7 +65,11 @@ func (c *collectCommand) Run(ctx context.Context, m *Main) error {
 		if err != nil {
 			return err
 		}
-		lines, err := capture.Kubectl{Pod: c.Pod, Node: c.Node, Arguments: arguments, Output: c.Output}.Lines()
+		var files []string
+		if c.HeaderFile != "" {
+			files = append(files, c.HeaderFile)
+		}
+		lines, err := capture.Kubectl{Pod: c.Pod, Node: c.Node, Arguments: arguments, Files: files, Output: c.Output}.Lines()
 		if err != nil {
 			return badCollect(err.Error(), "leakdiff collect --pod kube-system/coredns-7d --name coredns")
 		}

@@ -117,6 +117,9 @@ type collector struct {
 	// ended are those that were seen to end, told once.
 	ended map[string]bool
 
+	// late is how much later than due the round began, 0 where that is nothing.
+	late time.Duration
+
 	mu      sync.Mutex
 	summary Summary
 }
@@ -132,8 +135,13 @@ func Run(ctx context.Context, cfg Config, a *Archive) (Summary, error) {
 	start := c.cfg.Now()
 	c.top = "leakdiff-" + safeName(c.cfg.Host) + "-" + start.UTC().Format("20060102T150405Z")
 	for n := range c.cfg.Count {
-		if !c.sleep(ctx, start.Add(time.Duration(n)*c.cfg.Every)) {
+		due := start.Add(time.Duration(n) * c.cfg.Every)
+		if !c.sleep(ctx, due) {
 			break
+		}
+		c.late = tooLate(c.cfg.Now().Sub(due), c.cfg.Every)
+		if c.late > 0 {
+			c.say(fmt.Sprintf("warning: t%d begins %.0f s late: a round takes longer than --every %s", n, c.late.Seconds(), c.cfg.Every))
 		}
 		visits, err := c.round(ctx, n)
 		if err := errors.Join(err, a.flush()); err != nil {
@@ -203,6 +211,14 @@ func (c *collector) say(text string) {
 	if c.cfg.Say != nil {
 		c.cfg.Say(text)
 	}
+}
+
+// tooLate is a delay that is worth telling, to the tenth of a second, else 0.
+func tooLate(by, every time.Duration) time.Duration {
+	if by < 2*time.Second || by < every/10 {
+		return 0
+	}
+	return by.Round(100 * time.Millisecond)
 }
 
 // sleep waits until a round begins; it reports false where ctx ended first.

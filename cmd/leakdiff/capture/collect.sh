@@ -16,11 +16,13 @@ set -u
 LC_ALL=C
 export LC_ALL
 umask 077
+# What changes the format of ls.
+unset QUOTING_STYLE TIME_STYLE LS_BLOCK_SIZE BLOCK_SIZE
 unset http_proxy https_proxy all_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY
 
 tool='collect.sh 1.0'
 pids='' names='' pprofs='' metrics='' every=30 count=10 budget=10 header='' insecure=''
-many=1000 most=100000 force='' sigquit='' nodereport='' lsof=1 jvm=1 host='' proc=/proc out=leakdiff-capture.tar.gz
+many=1000 longest=268435456 most=100000 force='' sigquit='' nodereport='' lsof=1 jvm=1 host='' proc=/proc out=leakdiff-capture.tar.gz
 newline='
 '
 
@@ -192,13 +194,24 @@ if has timeout; then
 	fi
 fi
 
+# bounded COMMAND... runs a program whose files end at the most that is kept of one.
+bounded() {
+	(
+		# In blocks of 512 bytes. What is ignored here is an error there, and no signal.
+		ulimit -f $((longest / 512)) 2>/dev/null
+		trap '' XFSZ
+		exec "$@"
+	)
+}
+
 # limited COMMAND... runs a program, no function, for the time of one step.
 limited() {
 	if [ -n "$timeout" ]; then
-		$timeout "$@"
+		# shellcheck disable=SC2086
+		bounded $timeout "$@"
 		return
 	fi
-	"$@" &
+	bounded "$@" &
 	l_pid=$!
 	(
 		sleep "$budget"
@@ -258,6 +271,36 @@ step() {
 
 skip() { step "$1" "$2" '' "$(now)" "$(date +%s)" "$3"; }
 
+# due is what the answer to a request has to be, '' for anything: whatever stands
+# before a process, a proxy that wants a login for example, answers 200 with something
+# else.
+due=''
+
+# instead FILE tells what came in the place of a body, by its first bytes; it fails where
+# they are right.
+instead() {
+	i_words=$(head -c 80 "$1" | tr '\000-\037\177-\377' ' ')
+	i_words=${i_words#"${i_words%%[! ]*}"}
+	i_what="a goroutine profile"
+	case $due in
+	debug=1) case $i_words in 'goroutine profile:'*) return 1 ;; esac ;;
+	debug=2)
+		case $i_words in 'goroutine '[0-9]*) return 1 ;; esac
+		i_what='a goroutine dump'
+		;;
+	# The first field of a profile is a type of samples or periods, of two small numbers.
+	proto) case $(head -c 2 "$1" | tr '\012\002-\010nv' 'nvvvvvvv..') in [nZ]v) return 1 ;; esac ;;
+	metrics)
+		case $i_words in '<'*) ;; *) return 1 ;; esac
+		i_what=metrics
+		;;
+	esac
+	i_type=$(tr -d '\r' <"$work/head" | sed -n 's/^ *[Cc]ontent-[Tt]ype: *//p' | tail -n 1)
+	i_words=${i_words%"${i_words##*[! ]}"}
+	[ -z "$i_words" ] || i_words="${i_type:+$i_type, }\"$i_words\""
+	printf 'the endpoint answered 200 without %s: %s\n' "$i_what" "${i_words:-nothing that can be read}"
+}
+
 # take NAME FILE COMMAND... is a step that gives one file. What was written before a
 # failure is kept.
 take() {
@@ -274,6 +317,12 @@ take() {
 		28 | 124 | 137 | 143) t_error="no end within ${budget}s" ;;
 		*) [ -n "$t_error" ] || t_error="it ended with status $t_status" ;;
 		esac
+		[ "$(wc -c <"$dir/$t_file")" -lt "$longest" ] || t_error='it is longer than what is kept of one file'
+	fi
+	if [ -n "$due" ] && { [ $t_status -eq 0 ] || [ -s "$dir/$t_file" ]; } && t_instead=$(instead "$dir/$t_file"); then
+		# A few bytes before a failure say nothing.
+		if [ $t_status -eq 0 ] || [ "$(wc -c <"$dir/$t_file")" -ge 64 ]; then t_error=$t_instead; fi
+		printf '' >"$dir/$t_file"
 	fi
 	if [ -s "$dir/$t_file" ]; then
 		step "$t_name" $t_state "$t_file" "$t_at" "$t_from" "$t_error" "$(wc -c <"$dir/$t_file")" '' "$(hash <"$dir/$t_file")"
@@ -284,6 +333,16 @@ take() {
 	[ -z "$t_error" ] && step "$t_name" 'done' '' "$t_at" "$t_from" '' && return 1
 	step "$t_name" failed '' "$t_at" "$t_from" "$t_error"
 	return 1
+}
+
+# asked BODY take-arguments... is a step whose file is an answer.
+asked() {
+	due=$1
+	shift
+	take "$@"
+	set -- $?
+	due=''
+	return "$1"
 }
 
 # value FILE gives the first line of a file.
@@ -319,6 +378,11 @@ ambiguous() {
 started() { tr '\n' ' ' 2>/dev/null <"$1" | sed 's/.*) //' | cut -d' ' -f20; }
 called() { tr '\n' ' ' 2>/dev/null <"$1" | sed 's/^[0-9]* (\(.*\)) .*/\1/'; }
 
+# dead FILE says whether stat is that of a zombie, which nobody has waited for, or of
+# nothing; alive, whether the process that is captured is there.
+dead() { case $(tr '\n' ' ' 2>/dev/null <"$1" | sed 's/.*) //' | cut -c1) in Z | X | '') ;; *) return 1 ;; esac }
+alive() { ! dead "$proc/$pid/stat" && [ "$(started "$proc/$pid/stat")" = "$first" ]; }
+
 # named NAME lists the pids of a name: the kernel's, or the executable's.
 named() {
 	for n_dir in "$proc"/[0-9]*; do
@@ -328,7 +392,7 @@ named() {
 		n_exe=${n_exe% (deleted)}
 		if [ "${n_exe##*/}" = "$1" ] || [ "$(called "$n_dir/stat")" = "$1" ]; then
 			# A zombie has no files.
-			case $(tr '\n' ' ' 2>/dev/null <"$n_dir/stat" | sed 's/.*) //' | cut -c1) in Z | X | '') ;; *) echo "$n_pid" ;; esac
+			dead "$n_dir/stat" || echo "$n_pid"
 		fi
 	done
 }
@@ -359,6 +423,7 @@ fi
 # get ADDRESS HOME BELOW writes the body of an answer.
 get() {
 	g_url=$1 g_socket=''
+	printf '' >"$work/head"
 	case $g_url in
 	unix:*)
 		g_socket=/${g_url#unix:}
@@ -376,7 +441,7 @@ get() {
 	g_inside=''
 	[ -n "$g_socket" ] || elsewhere || return
 	if has curl; then
-		limited ${g_inside:+nsenter "-n$g_inside"} curl -q -K "$work/curlrc" -NgfsSL --max-redirs 0 --max-time "$budget" ${insecure:+-k} ${g_socket:+--unix-socket "$g_socket"} "$g_url"
+		limited ${g_inside:+nsenter "-n$g_inside"} curl -q -K "$work/curlrc" -D "$work/head" -NgfsSL --max-redirs 0 --max-time "$budget" ${insecure:+-k} ${g_socket:+--unix-socket "$g_socket"} "$g_url"
 		return
 	fi
 	if [ -n "$g_socket" ]; then
@@ -398,6 +463,7 @@ get() {
 		limited ${g_inside:+nsenter "-n$g_inside"} wget -nv -S -t 1 -T "$budget" --max-redirect=0 ${insecure:+--no-check-certificate} -O - "$g_url" 2>"$work/wget"
 	)
 	g_status=$?
+	cat "$work/wget" >"$work/head"
 	[ $g_status -eq 0 ] || sed -n 's|^ *HTTP/[0-9.]* |the endpoint answered |p; s/.*failed: /wget: /p; /exceeded/p; /^ERROR/p' "$work/wget" >&2
 	return $g_status
 }
@@ -423,8 +489,8 @@ elsewhere() {
 unpacked() {
 	get "$@" >"$work/packed"
 	u_status=$?
-	if gzip -t "$work/packed" 2>/dev/null || [ $u_status -ne 0 ]; then
-		gzip -dc "$work/packed" 2>/dev/null
+	if limited gzip -t "$work/packed" 2>/dev/null || [ $u_status -ne 0 ]; then
+		limited gzip -dc "$work/packed" 2>/dev/null || [ $u_status -ne 0 ] || u_status=1
 	else
 		cat "$work/packed"
 	fi
@@ -434,19 +500,19 @@ unpacked() {
 # An endpoint that did not answer is not asked again in this round: every request that
 # hangs is one goroutine more.
 goroutines() {
-	if ! take 'goroutines debug=1' goroutine.debug1.txt get "$1" /debug/pprof '/goroutine?debug=1'; then
+	if ! asked debug=1 'goroutines debug=1' goroutine.debug1.txt get "$1" /debug/pprof '/goroutine?debug=1'; then
 		for g_name in proto debug=2; do
 			skip "goroutines $g_name" skipped 'the endpoint did not give debug=1, and is not asked again in this round'
 		done
 		return
 	fi
 	total=$(sed -n '1s/^goroutine profile: total \([0-9][0-9]*\)$/\1/p' "$dir/goroutine.debug1.txt")
-	take 'goroutines proto' goroutine.pb unpacked "$1" /debug/pprof /goroutine
+	asked proto 'goroutines proto' goroutine.pb unpacked "$1" /debug/pprof /goroutine
 	if [ -z "$force" ] && [ "${total:-0}" -gt "$most" ]; then
 		skip 'goroutines debug=2' skipped "$total goroutines would stop the world for about $((total / 100)) ms, at 10 us each; the limit is $most (--max-goroutines, --force)"
 		return
 	fi
-	take 'goroutines debug=2' goroutine.debug2.txt get "$1" /debug/pprof '/goroutine?debug=2'
+	asked debug=2 'goroutines debug=2' goroutine.debug2.txt get "$1" /debug/pprof '/goroutine?debug=2'
 }
 
 # masked hides the secrets of a command line.
@@ -466,42 +532,80 @@ s/..*/***/
 }' | tr '\n\001' '\000\n'
 }
 
-# joined FILE writes the files of fdinfo/ as one, each below its name. /dev/null makes
-# tail print the name even of a single file.
-joined() {
-	(cd "$dir" && find fdinfo -type f -exec tail -n +1 /dev/null {} + | grep -v '^==> /dev/null <==$') >"$dir/fdinfo.txt" &&
-		rm -rf "${dir:?}/fdinfo"
+# links DIRECTORY BETWEEN writes links as lines of number and target, most of them by one
+# ls: with a program for each, many would take minutes. BusyBox's ls writes "?" for what
+# is odd in a target, as is done here with a line break, which others write as it is:
+# these are read one by one, as long as the step has time.
+links() {
+	limited ls -ln "$1" >"$work/lines"
+	k_status=$?
+	sed -e ':a' -e '$!N' -e '/\nl[rwx-]\{9\} [^>]* [0-9][0-9]* -> /!s/\n/?/' -e 'ta' -e 'P' -e 'D' "$work/lines" >"$work/links"
+	rm -f "$work/lines"
+	sed -n "/?/d; s/^l[^>]* \([0-9][0-9]*\) -> /\1$2/p" "$work/links"
+	odd=$(sed -n 's/^l[^>]* \([0-9][0-9]*\) -> .*?.*/\1/p' "$work/links")
+	rm -f "$work/links"
+	for link in $odd; do
+		[ "$(date +%s)" -le $((from + budget)) ] || return 124
+		target=$(readlink "$1/$link") || continue
+		[ "$2" = ' ' ] || target=$(printf '%s' "$target" | tr '\n' ' ')
+		printf '%s%s%s\n' "$link" "$2" "$target"
+	done
+	return $k_status
 }
 
-# targets writes the links of fd/ as lines "N -> TARGET".
-targets() {
-	(cd "$dir/fd" && for link in *; do printf '%s -> %s\n' "$link" "$(readlink "$link" | tr '\n' ' ')"; done) >"$dir/fd.txt" &&
-		rm -rf "${dir:?}/fd"
-}
+# crowded NAME says whether a directory has so many files that they would be too many
+# for a reader after some rounds.
+crowded() { [ "$(ls "$proc/$pid/$1" 2>/dev/null | wc -l)" -gt $many ]; }
 
 descriptors() {
 	at=$(now) from=$(date +%s)
-	limited cp -R "$proc/$pid/fdinfo" "$dir/" 2>"$work/error"
-	status=$?
-	chmod -R u+rwX "$dir/fdinfo" 2>/dev/null
-	# What was closed meanwhile is empty; no fdinfo of an open descriptor is.
-	find "$dir/fdinfo" -type f -size 0 -exec rm -f {} + 2>/dev/null
-	watches=$(find "$dir/fdinfo" -type f -exec cat {} + 2>/dev/null | grep -c '^inotify ')
+	if crowded fdinfo; then
+		# As one, each below its name. /dev/null makes tail print the name even of a single
+		# file.
+		(cd "$proc/$pid" && limited find fdinfo -type f -exec tail -n +1 /dev/null {} +) >"$work/joined" 2>"$work/error"
+		status=$?
+		grep -v '^==> /dev/null <==$' "$work/joined" >"$dir/fdinfo.txt"
+		rm -f "$work/joined"
+		files=$(grep -c '^==> fdinfo/' "$dir/fdinfo.txt")
+	else
+		limited cp -R "$proc/$pid/fdinfo" "$dir/" 2>"$work/error"
+		status=$?
+		chmod -R u+rwX "$dir/fdinfo" 2>/dev/null
+		# What was closed meanwhile is empty; no fdinfo of an open descriptor is.
+		find "$dir/fdinfo" -type f -size 0 -exec rm -f {} + 2>/dev/null
+		files=$(find "$dir/fdinfo" -type f 2>/dev/null | wc -l)
+	fi
+	watches=$(find "$dir" -path '*/fdinfo*' -type f -exec cat {} + 2>/dev/null | grep -c '^inotify ')
 	directory fdinfo
+	infos=$files
+	[ $infos -eq 0 ] || seen=$watches
 	at=$(now) from=$(date +%s)
-	limited cp -PR "$proc/$pid/fd" "$dir/" 2>"$work/error"
-	status=$?
-	chmod u+rwx "$dir/fd" 2>/dev/null
+	if crowded fd; then
+		links "$proc/$pid/fd" ' -> ' >"$dir/fd.txt" 2>"$work/error"
+		status=$?
+		files=$(wc -l <"$dir/fd.txt")
+	else
+		limited cp -PR "$proc/$pid/fd" "$dir/" 2>"$work/error"
+		status=$?
+		chmod u+rwx "$dir/fd" 2>/dev/null
+		files=$(find "$dir/fd" ! -type d 2>/dev/null | wc -l)
+	fi
 	directory fd
+	# As a reader counts them; the links are read a moment later.
+	fds=$infos
+	[ $infos -ne 0 ] || fds=$files
+	[ $fds -eq $files ] || [ $files -eq 0 ] || later=" (a moment later $files)"
+	[ $fds -ne 0 ] || fds=''
 }
 
-# directory NAME files the step of a directory of files or links.
+# directory NAME files the step of a directory of files or links, or of the one file in
+# its place.
 directory() {
-	files=$(find "$dir/$1" ! -type d 2>/dev/null | wc -l)
 	files=$((files))
 	if [ $files -eq 0 ]; then
-		rm -rf "${dir:?}/$1"
+		rm -rf "${dir:?}/$1" "$dir/$1.txt"
 		error=$(head -n 1 "$work/error")
+		case $status in 137 | 124 | 143) error="no end within ${budget}s" ;; esac
 		[ -n "$error" ] || error='it is empty'
 		step "$1" failed '' "$at" "$from" "$error"
 		return
@@ -510,20 +614,18 @@ directory() {
 	case $status in 137 | 124 | 143) error="no end within ${budget}s" ;; esac
 	state='done'
 	[ -z "$error" ] || state=partial
-	if [ $files -gt $many ]; then
-		# So many files would be too many for a reader after some rounds.
-		case $1 in fd) targets ;; *) joined ;; esac
+	if [ -e "$dir/$1.txt" ]; then
 		step "$1" $state "$1.txt" "$at" "$from" "$error" "$(wc -c <"$dir/$1.txt")" '' "$(hash <"$dir/$1.txt")"
 		return
 	fi
 	case $1 in
-	fd)
-		sum=''
-		sum=$(for link in "$dir"/fd/*; do printf '%s %s\n' "${link##*/}" "$(readlink "$link")"; done | sort | hash)
-		;;
-	*) sum=$(cd "$dir/$1" && find . -type f -exec sha256sum {} + 2>/dev/null | sed 's|^\([0-9a-f]*\) [ *]\./\(.*\)$|\2 \1|' | sort | hash) ;;
+	fd) links "$dir/fd" ' ' >"$work/sums" 2>/dev/null ;;
+	*) (cd "$dir/$1" && find . -type f -exec sha256sum {} + 2>/dev/null | sed 's|^\([0-9a-f]*\) [ *]\./\(.*\)$|\2 \1|') >"$work/sums" ;;
 	esac
-	has sha256sum || sum=''
+	# A target with a line break has no place in the order of lines.
+	sum=''
+	[ "$(wc -l <"$work/sums")" -ne $files ] || sum=$(sort "$work/sums" | hash)
+	rm -f "$work/sums"
 	step "$1" $state "$1/" "$at" "$from" "$error" '' $files "$sum"
 }
 
@@ -718,7 +820,7 @@ node_report() {
 may_ask() {
 	if [ -n "$stopping" ]; then
 		why='the capture was ended before the signal was sent'
-	elif [ "$(started "$proc/$pid/stat")" != "$first" ]; then
+	elif ! alive; then
 		why='the process has ended'
 	elif [ "$(started "/proc/$pid/stat")" != "$first" ]; then
 		why="pid $pid of $proc is not that process here: no signal can be sent to it"
@@ -730,7 +832,7 @@ may_ask() {
 
 # signal NAME is sent to the process that was opened, or to none.
 signal() {
-	may_ask && kill "-$1" "$pid" && return
+	may_ask && kill "-$1" "$pid" && printf '%s\n' "$1" >"$work/sent" && return
 	printf '%s\n' "$why" >&2
 	return 1
 }
@@ -843,7 +945,7 @@ manifest() {
 	inner=$(sed -n 's/^NSpid:.*[[:space:]]\([0-9]*\)[[:space:]]\([0-9]*\)$/\2/p' "$dir/status" 2>/dev/null)
 	{
 		printf '{"schema": "leakdiff.capture/1", "tool": "%s", "host": %s, "kernel": %s, "boot_id": %s,\n' "$tool" "$(json "$host")" "$(json "$(uname -r)")" "$(json "$(value "$proc/sys/kernel/random/boot_id")")" &&
-			printf ' "round": %d, "rounds": %d, "every_seconds": %d, "started": "%s", "ended": "%s",%s\n' "$round" "$count" "$every" "$begun" "$(now)" "${stopping:+ \"interrupted\": true,}" &&
+			printf ' "round": %d, "rounds": %d, "every_seconds": %d, "started": "%s", "ended": "%s",%s%s\n' "$round" "$count" "$every" "$begun" "$(now)" "${late:+ \"late_seconds\": $late,}" "${stopping:+ \"interrupted\": true,}" &&
 			printf ' "process": {"name": %s, "pid": %d, "start_ticks": %d' "$(json "$name")" "$pid" "${ticks:-0}" &&
 			{ [ -z "$born" ] || printf ', "started": "%s"' "$born"; } &&
 			{ [ -z "$inner" ] || printf ', "inner_pid": %d' "$inner"; } &&
@@ -864,7 +966,7 @@ visit() {
 	pid=$1 alike=$2 wanted=$3
 	first=$(started "$proc/$pid/stat")
 	name=$(called "$proc/$pid/stat")
-	[ -n "$first" ] || return 1
+	[ -n "$first" ] && ! dead "$proc/$pid/stat" || return 1
 	exe=$(readlink "$proc/$pid/exe" 2>/dev/null)
 	exe=${exe% (deleted)}
 	case ${#name}${exe##*/} in 15"$name"*) name=${exe##*/} ;; esac
@@ -876,27 +978,41 @@ visit() {
 		unwritten "$dir"
 		return 1
 	fi
-	begun=$(now) total='' watches=0 java='' lost=0
+	begun=$(now) total='' watches=0 java='' lost=0 quit='' fds='' later='' seen=''
 	printf '' >"$work/steps"
+	rm -f "$work/sent"
+	case ${exe##*/} in java) [ -z "$jvm" ] || java=1 ;; esac
+	# A JVM that is asked for the first time opens a socket, which it keeps: that comes
+	# before its descriptors are read, so that the first round has it as those after it.
+	attached=''
+	grep -q "^$pid $first " "$work/seen" && attached=1
+	[ -z "$java" ] || [ -n "$attached" ] || threads
 	kernel
 	whose "$pprofs"
 	[ -z "$address" ] || ambiguous 'goroutines debug=1' || goroutines "$address"
 	whose "$metrics"
-	[ -z "$address" ] || ambiguous metrics || take metrics metrics.txt get "$address" /metrics ''
+	[ -z "$address" ] || ambiguous metrics || asked metrics metrics metrics.txt get "$address" /metrics ''
 	[ -z "$lsof" ] || lsof_of
 	case ${exe##*/} in
 	java)
 		java=1
-		[ -z "$jvm" ] || threads
+		[ -z "$jvm" ] || [ -z "$attached" ] || threads
 		;;
 	node | nodejs) node_report ;;
 	esac
 	[ -z "$sigquit" ] || stacks
-	if [ "$(started "$proc/$pid/stat")" != "$first" ]; then
-		skip process failed 'the process has ended during this round'
+	if ! alive; then
+		case $(value "$work/sent") in
+		QUIT)
+			quit='it ended by SIGQUIT, as asked'
+			skip process 'done' "$quit"
+			;;
+		*) skip process failed 'the process has ended during this round' ;;
+		esac
 	fi
 	manifest
-	say "t$round of $count: $name ($pid):${total:+ $total goroutines,} ${files:-0} descriptors, $watches watches$([ $lost -eq 0 ] || echo ", $lost steps failed")"
+	told="${total:+ $total goroutines,}${fds:+ $fds descriptors$later,}${seen:+ $seen watches,}${quit:+ $quit,}$([ $lost -eq 0 ] || echo " $lost steps failed,")"
+	say "t$round of $count: $name ($pid):${told%,}"
 }
 
 # ended PID NAME writes, once, that a process is there no longer.
@@ -918,6 +1034,12 @@ while [ $round -lt "$count" ] && [ -z "$stopping" ]; do
 	# In short sleeps: a signal that comes just before one is noticed after it.
 	while [ -z "$stopping" ] && [ $((start + round * every)) -gt "$(date +%s)" ]; do sleep 1; done
 	[ -z "$stopping" ] || break
+	late=$(($(date +%s) - start - round * every))
+	if [ $late -ge 2 ] && [ $((late * 10)) -ge "$every" ]; then
+		say "warning: t$round begins $late s late: a round takes longer than --every ${every}s"
+	else
+		late=''
+	fi
 	# Lines "PID ALIKE NAME", each process once.
 	printf '' >"$work/all"
 	while IFS= read -r wanted; do

@@ -2,6 +2,7 @@ package capture
 
 import (
 	"bufio"
+	"bytes"
 	"compress/gzip"
 	"context"
 	"crypto/tls"
@@ -104,9 +105,73 @@ func Shown(text string) string {
 
 func (e *endpoint) close() { e.client.CloseIdleConnections() }
 
+// body is what the answer to a request has to be. Whatever stands before a process, a
+// proxy that wants a login for example, answers 200 with something else.
+type body struct {
+	// name is for people; head bytes decide.
+	name string
+	head int
+	is   func(head []byte) bool
+}
+
+var (
+	countedText = body{"goroutine profile", len("goroutine profile:"), func(head []byte) bool {
+		return string(head) == "goroutine profile:"
+	}}
+	stackText = body{"goroutine dump", len("goroutine 1"), func(head []byte) bool {
+		return bytes.HasPrefix(head, []byte("goroutine ")) && head[len(head)-1] >= '0' && head[len(head)-1] <= '9'
+	}}
+	// packedProfile may also come as it is (isProfile).
+	packedProfile = body{"goroutine profile", 2, func(head []byte) bool {
+		return string(head) == gzipMagic || isProfile(head)
+	}}
+	metricsText = body{"metrics", 64, func(head []byte) bool {
+		return !bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n\xef\xbb\xbf"), []byte("<"))
+	}}
+)
+
+const gzipMagic = "\x1f\x8b"
+
+// isProfile reports whether bytes begin a profile.proto: its first field is a sample
+// type (1) or a period type (11) of two small numbers.
+//
+//	"\x0a\x04\x08\x01\x10\x02", "\x5a\x04…"   true
+func isProfile(head []byte) bool {
+	return len(head) >= 2 && (head[0] == 1<<3|2 || head[0] == 11<<3|2) && head[1] >= 2 && head[1] <= 8
+}
+
+// instead says what came in the place of a body.
+//
+//	`the endpoint answered 200 without a goroutine profile: text/html, "<html>login please</html>"`
+func (b body) instead(contentType string, came []byte) error {
+	const most = 80
+	words := bytes.Map(func(r rune) rune {
+		if r < ' ' || r > '~' {
+			return ' '
+		}
+		return r
+	}, came[:min(len(came), most)])
+	text := strings.TrimSpace(string(words))
+	if text == "" {
+		return fmt.Errorf("the endpoint answered 200 without %s: nothing that can be read", b.article())
+	}
+	if contentType != "" {
+		contentType += ", "
+	}
+	return fmt.Errorf("the endpoint answered 200 without %s: %s\"%s\"", b.article(), contentType, text)
+}
+
+func (b body) article() string {
+	if b.name == "metrics" {
+		return b.name
+	}
+	return "a " + b.name
+}
+
 // get writes the body of an answer. The header of an answer is not kept; one with
-// another status than 200 is an error with its first line.
-func (e *endpoint) get(ctx context.Context, below, query string, w io.Writer) error {
+// another status than 200 is an error with its first line, as is one that does not
+// begin as it has to.
+func (e *endpoint) get(ctx context.Context, below, query string, wanted body, w io.Writer) error {
 	u := *e.base
 	if below != "" {
 		u.Path += "/" + below
@@ -129,7 +194,16 @@ func (e *endpoint) get(ctx context.Context, below, query string, w io.Writer) er
 		line, _, _ := strings.Cut(strings.TrimSpace(string(said)), "\n")
 		return fmt.Errorf("the endpoint answered %s: %s", answer.Status, strconv.Quote(line))
 	}
-	_, err = io.Copy(w, answer.Body)
+	in := bufio.NewReader(answer.Body)
+	head, err := in.Peek(wanted.head)
+	if len(head) < wanted.head && err != io.EOF {
+		return plain(err)
+	}
+	if !wanted.is(head) {
+		came, _ := in.Peek(in.Buffered())
+		return wanted.instead(answer.Header.Get("Content-Type"), came)
+	}
+	_, err = io.Copy(w, in)
 	return plain(err)
 }
 
@@ -147,7 +221,7 @@ func plain(err error) error {
 // of what a reader sees.
 func unpacked(r io.Reader, w io.Writer) error {
 	in := bufio.NewReader(r)
-	if magic, _ := in.Peek(2); string(magic) != "\x1f\x8b" {
+	if magic, _ := in.Peek(2); string(magic) != gzipMagic {
 		_, err := io.Copy(w, in)
 		return err
 	}
@@ -155,7 +229,12 @@ func unpacked(r io.Reader, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(w, io.LimitReader(z, maxFile))
+	in = bufio.NewReader(z)
+	if head, err := in.Peek(2); err == nil && !isProfile(head) {
+		came, _ := in.Peek(in.Buffered())
+		return packedProfile.instead("packed", came)
+	}
+	_, err = io.Copy(w, in)
 	return err
 }
 

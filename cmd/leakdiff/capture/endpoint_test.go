@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -57,6 +58,99 @@ func TestNoPasswordOfAnAddressGetsOut(t *testing.T) {
 		if all := strings.Join(append(said, sum.Lost...), "\n"); strings.Contains(all, "hunter2") || !strings.Contains(all, "127.0.0.1:1") {
 			t.Errorf("it says %s", all)
 		}
+	}
+}
+
+// A proxy that wants a login answers 200 as well.
+func TestAnAnswerThatIsSomethingElseIsALostStep(t *testing.T) {
+	t.Parallel()
+	const page = `"<html><body>please log in</body></html>"`
+	for _, by := range append(takers(t), fetchers(t)...) {
+		typed := "text/html; charset=utf-8, " + page
+		if strings.Contains(by.name, "wget of BusyBox") {
+			typed = page // it does not tell the header
+		}
+		const without = " at t0 was not captured: the endpoint answered 200 without "
+		for _, c := range []struct {
+			name, other string
+			// lost are the steps that fail, absent their files, and want the leaked
+			// goroutines that are told.
+			lost, absent []string
+			want         int
+		}{
+			{"everything", "login metrics debug debug1 debug2",
+				[]string{"goroutines debug=1" + without + "a goroutine profile: " + typed, "metrics" + without + "metrics: " + typed},
+				[]string{"goroutine.debug1.txt", "goroutine.pb", "goroutine.debug2.txt", "metrics.txt"}, -1},
+			{"debug=2", "login debug2", []string{"goroutines debug=2" + without + "a goroutine dump: " + typed}, []string{"goroutine.debug2.txt"}, 5},
+			{"the packed profile", "login debug", []string{"goroutines proto" + without + "a goroutine profile: " + typed}, []string{"goroutine.pb"}, 5},
+			{"in the packed profile", "packed debug", []string{"goroutines proto" + without + "a goroutine profile: "}, []string{"goroutine.pb"}, 5},
+			{"nothing at all", "nothing debug1", []string{"goroutines debug=1" + without + "a goroutine profile: nothing that can be read"}, []string{"goroutine.debug1.txt"}, -1},
+		} {
+			t.Run(by.name+", "+c.name, func(t *testing.T) {
+				t.Parallel()
+				p, about := server(t)
+				p.ask("leak 5", &about)
+				p.ask("other "+c.other, &about)
+				cfg := one(p.pid(), about.Address)
+				cfg.Targets[0].Metrics = "http://" + about.Address + "/metrics"
+				file := by.take(t, cfg)
+				r := read(t, file)
+				for _, text := range c.lost {
+					if !said(r, text) {
+						t.Errorf("%q is not among the problems: %q", text, problems(r))
+					}
+				}
+				if len(problems(r)) != len(c.lost) {
+					t.Errorf("problems %q", problems(r))
+				}
+				got := -1
+				if r.Snapshots[0].Totals.Goroutines != nil {
+					got = counted(&r.Snapshots[0], analysis.KindGoroutine, "(*profileServer).leak")
+				}
+				if got != c.want {
+					t.Errorf("%d leaked goroutines, want %d", got, c.want)
+				}
+				for name := range members(t, file) {
+					if slices.Contains(c.absent, path.Base(name)) {
+						t.Errorf("%s is kept", name)
+					}
+				}
+			})
+		}
+	}
+}
+
+// An endpoint that never ends costs what is kept of one file, in the script as in the
+// program, and the other evidence is read.
+func TestAnAnswerWithoutEndIsKeptInPart(t *testing.T) {
+	t.Parallel()
+	const most = 1 << 20
+	for _, name := range []string{"dash", "busybox"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, about := server(t)
+			p.ask("other endless debug1", &about)
+			cfg := one(p.pid(), about.Address)
+			file := filepath.Join(t.TempDir(), "capture.tar.gz")
+			cmd := scriptCommand(t, shell(t, name), nil, append(arguments(cfg), "-o", file)...)
+			text := strings.Replace(string(capture.Script()), "longest=268435456", "longest="+strconv.Itoa(most), 1)
+			if text == string(capture.Script()) {
+				t.Fatal("the script has another limit than the program")
+			}
+			if err := os.WriteFile(cmd.Args[1], []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Fatalf("%v: %s", err, out)
+			}
+			if got := len(member(t, file, "goroutine.debug1.txt")); got != most {
+				t.Errorf("%d bytes are kept, want %d", got, most)
+			}
+			r := read(t, file)
+			if !said(r, "goroutines debug=1 at t0 is not whole: it is longer than what is kept of one file") || *r.Snapshots[0].Totals.Descriptors == 0 {
+				t.Errorf("problems %q", problems(r))
+			}
+		})
 	}
 }
 

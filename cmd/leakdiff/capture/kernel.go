@@ -25,8 +25,12 @@ func (v *visit) kernel(ctx context.Context) {
 			return []byte(target), err
 		})
 	})
-	if len(infos)+len(links) > 0 {
-		v.descriptors = max(len(infos), len(links))
+	// As a reader counts them; the links are read a moment later.
+	switch {
+	case len(infos) > 0:
+		v.descriptors, v.links = len(infos), len(links)
+	case len(links) > 0:
+		v.descriptors, v.links = len(links), len(links)
 	}
 	watches := watchesOf(infos)
 	if len(infos) > 0 {
@@ -111,7 +115,7 @@ func (v *visit) endpoints(ctx context.Context) {
 		return
 	}
 	defer e.close()
-	v.take(ctx, "metrics", "metrics.txt", func(ctx context.Context, w io.Writer) error { return e.get(ctx, "", "", w) })
+	v.take(ctx, "metrics", "metrics.txt", func(ctx context.Context, w io.Writer) error { return e.get(ctx, "", "", metricsText, w) })
 }
 
 func (v *visit) endpoint(a address, home string) (*endpoint, error) {
@@ -122,10 +126,10 @@ func (v *visit) endpoint(a address, home string) (*endpoint, error) {
 }
 
 func (v *visit) goroutineProfiles(ctx context.Context, e *endpoint) {
-	get := func(query string) taker {
-		return func(ctx context.Context, w io.Writer) error { return e.get(ctx, "goroutine", query, w) }
+	get := func(query string, wanted body) taker {
+		return func(ctx context.Context, w io.Writer) error { return e.get(ctx, "goroutine", query, wanted, w) }
 	}
-	s, head := v.take(ctx, "goroutines debug=1", "goroutine.debug1.txt", get("debug=1"))
+	s, head := v.take(ctx, "goroutines debug=1", "goroutine.debug1.txt", get("debug=1", countedText))
 	load := &v.manifest.Load
 	if n, ok := goroutineTotal(head); ok {
 		v.goroutines, load.Goroutines = n, n
@@ -139,7 +143,7 @@ func (v *visit) goroutineProfiles(ctx context.Context, e *endpoint) {
 	}
 	v.take(ctx, "goroutines proto", "goroutine.pb", func(ctx context.Context, w io.Writer) error {
 		var packed bytes.Buffer
-		err := e.get(ctx, "goroutine", "", &bounded{w: &packed, left: maxFile})
+		err := e.get(ctx, "goroutine", "", packedProfile, &bounded{w: &packed, left: maxFile})
 		return errors.Join(err, unpacked(&packed, w))
 	})
 	if most := v.c.cfg.MaxGoroutines; most > 0 && v.goroutines > most {
@@ -147,5 +151,5 @@ func (v *visit) goroutineProfiles(ctx context.Context, e *endpoint) {
 			v.goroutines, load.StopMS/1000, MicrosecondsPerGoroutine, most))
 		return
 	}
-	v.take(ctx, "goroutines debug=2", "goroutine.debug2.txt", get("debug=2"))
+	v.take(ctx, "goroutines debug=2", "goroutine.debug2.txt", get("debug=2", stackText))
 }

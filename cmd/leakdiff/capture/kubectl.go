@@ -12,6 +12,8 @@ type Kubectl struct {
 	Pod, Node string
 	// Arguments are those of the script.
 	Arguments []string
+	// Files are those that the arguments name: the script reads them where it runs.
+	Files []string
 	// Output is the file that the archive gets.
 	Output string
 }
@@ -24,6 +26,13 @@ func (k Kubectl) Lines() (string, error) {
 	const script = "leakdiff collect --script | "
 	arguments := quoted(append(append([]string{}, k.Arguments...), "-o", "-"))
 	var b strings.Builder
+	for _, file := range k.Files {
+		if k.Node != "" {
+			fmt.Fprintf(&b, "# %s is read on the node: it must be there, which a debugging pod sees as /host/%s\n", quote(file), quote(strings.TrimLeft(file, "/")))
+		} else {
+			fmt.Fprintf(&b, "# %s is read in the container: it must be there\n", quote(file))
+		}
+	}
 	if k.Node != "" {
 		fmt.Fprintf(&b, "# on node %s, in its own root; needs the right to debug nodes\n", k.Node)
 		fmt.Fprintf(&b, "%skubectl debug node/%s --quiet -i --profile=sysadmin --image=%s -- chroot /host sh -s -- %s > %s\n",

@@ -21,6 +21,9 @@ type Manifest struct {
 	Every   float64 `json:"every_seconds"`
 	Started Time    `json:"started"`
 	Ended   Time    `json:"ended"`
+	// Late is how much later than Every wants it the round began: those before it took
+	// longer. It is 0 below two seconds and a tenth of Every.
+	Late float64 `json:"late_seconds,omitempty"`
 	// Interrupted says that the capture was ended during this round.
 	Interrupted bool     `json:"interrupted,omitempty"`
 	Process     Identity `json:"process"`
@@ -97,7 +100,8 @@ type Step struct {
 	// SHA256 is of the file's bytes; of a directory it is over the lines "NAME HASH\n"
 	// of its files, or "NAME TARGET\n" of its links, in the order of their bytes.
 	SHA256 string `json:"sha256,omitempty"`
-	// Error says what went wrong, or why the step was skipped.
+	// Error says what went wrong, why the step was skipped, or how a process ended that
+	// was asked to.
 	Error string `json:"error,omitempty"`
 }
 

@@ -31,6 +31,8 @@ type process struct {
 	// javaHome holds bin/java of a JVM.
 	java bool
 	node bool
+	// attached says that the JVM was asked for its threads in an earlier round.
+	attached bool
 }
 
 // proc is a file of the process below /proc.
@@ -82,7 +84,11 @@ func (c *collector) same(p *process) error {
 	if err != nil {
 		return gone(err)
 	}
-	if _, ticks, ok := nameAndStart(string(stat)); !ok || ticks != p.identity.StartTicks {
+	_, ticks, ok := nameAndStart(string(stat))
+	if !ok {
+		return errGone // a zombie, which nobody has waited for
+	}
+	if ticks != p.identity.StartTicks {
 		return fmt.Errorf("%w, and pid %d is another process now", errGone, p.identity.PID)
 	}
 	return nil

@@ -4,7 +4,11 @@ package capture_test
 
 import (
 	"bufio"
+	"bytes"
+	"compress/gzip"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -15,6 +19,9 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
+
+	"leakdiff/cmd/leakdiff/capture"
 )
 
 // The tests capture real processes: this test program, started again in a role that
@@ -33,9 +40,35 @@ func TestMain(m *testing.M) {
 		serveProfiles()
 	case "watcher":
 		watchThings()
+	case "collector":
+		collectAsAsked()
 	case "holder":
 		io.Copy(io.Discard, os.Stdin)
 	}
+}
+
+// configVariable holds a collection of the role "collector".
+const configVariable = "CAPTURED_CONFIG"
+
+// collection is what a collector that is another process is asked for.
+type collection struct {
+	File    string
+	Targets []capture.Target
+	Budget  time.Duration
+	SIGQUIT bool
+}
+
+// collectAsAsked does what leakdiff collect does, as another user for example.
+func collectAsAsked() {
+	var asked collection
+	check(json.Unmarshal([]byte(os.Getenv(configVariable)), &asked))
+	archive, err := capture.NewArchive(asked.File)
+	check(err)
+	_, err = capture.Run(context.Background(), capture.Config{
+		Targets: asked.Targets, Budget: asked.Budget, SIGQUIT: asked.SIGQUIT, NoLsof: true,
+		Say: func(text string) { fmt.Fprintln(os.Stderr, "leakdiff:", text) },
+	}, archive)
+	check(errors.Join(err, archive.Close()))
 }
 
 // program is a process that the test started.
@@ -149,6 +182,9 @@ func serveProfiles() {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/debug/pprof/goroutine", s.goroutine)
 	mux.HandleFunc("/metrics", func(w http.ResponseWriter, _ *http.Request) {
+		if s.answered(w, "metrics") {
+			return
+		}
 		fmt.Fprintf(w, "# TYPE leaked_goroutines gauge\nleaked_goroutines %d\n# TYPE process_open_fds gauge\nprocess_open_fds 42\n", s.said.Leaked)
 	})
 	go http.Serve(tcp, mux)
@@ -174,8 +210,10 @@ type profileServer struct {
 	token string
 	// elsewhere is where a request is sent on to, "" for nowhere.
 	elsewhere string
-	open      []*os.File
-	block     chan struct{}
+	// others are the answers that are something else, by the name of what was asked for.
+	others map[string]string
+	open   []*os.File
+	block  chan struct{}
 }
 
 func (s *profileServer) tell() { json.NewEncoder(os.Stdout).Encode(s.said) }
@@ -205,6 +243,11 @@ func (s *profileServer) obey(words []string) {
 		}
 	case "token":
 		s.token = words[1]
+	case "other":
+		s.others = map[string]string{}
+		for _, name := range words[2:] {
+			s.others[name] = words[1]
+		}
 	case "elsewhere":
 		s.elsewhere = words[1]
 	}
@@ -218,6 +261,36 @@ func (s *profileServer) leak(begun chan struct{}) {
 	<-s.block
 }
 
+// otherAnswers are what the server can be told to answer in place of a profile.
+var otherAnswers = map[string]string{
+	"login":   "<html><body>please log in</body></html>\n",
+	"nothing": "",
+}
+
+// answered gives another answer than what was asked for, where the server was told to.
+func (s *profileServer) answered(w http.ResponseWriter, name string) bool {
+	other, told := s.others[name]
+	switch {
+	case !told:
+	case other == "packed":
+		z := gzip.NewWriter(w)
+		io.WriteString(z, otherAnswers["login"])
+		z.Close()
+	case other == "endless":
+		text := []byte("goroutine profile: total 1\n1 @ 0x1\n")
+		for err := error(nil); err == nil; {
+			_, err = w.Write(text)
+			text = bytes.Repeat([]byte("#\t0x1\tmain.main+0x1\t/src/main.go:10\n"), 1000)
+		}
+	default:
+		if other == "login" {
+			w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		}
+		io.WriteString(w, otherAnswers[other])
+	}
+	return told
+}
+
 func (s *profileServer) goroutine(w http.ResponseWriter, r *http.Request) {
 	if s.token != "" && r.Header.Get("Authorization") != "Bearer "+s.token {
 		http.Error(w, "who are you?", http.StatusUnauthorized)
@@ -228,6 +301,9 @@ func (s *profileServer) goroutine(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	debug := r.URL.Query().Get("debug")
+	if s.answered(w, "debug"+debug) {
+		return
+	}
 	switch {
 	case s.hangs["half"+debug]:
 		// The beginning of a dump, then nothing more.

@@ -3,6 +3,7 @@
 package capture_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -65,33 +66,82 @@ func own(t *testing.T, name string, user int) {
 	}
 }
 
-// asNobody runs the script of a taker as another user than root.
+// asNobody is a taker as another user than root.
 func asNobody(t *testing.T, by taker) taker {
 	t.Helper()
+	name := by.name
 	by.take = func(t *testing.T, cfg capture.Config) string {
 		t.Helper()
-		dir := t.TempDir()
-		letIn(t, dir)
-		own(t, dir, nobody)
-		script := filepath.Join(dir, "collect.sh")
-		if err := os.WriteFile(script, capture.Script(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		file := filepath.Join(dir, "capture.tar.gz")
-		shell, env := tool(t, "dash"), os.Environ()
-		if strings.Contains(by.name, "BusyBox") {
-			env = busyboxOnly(t, tool(t, "busybox"))
-			shell = filepath.Join(strings.TrimPrefix(env[0], "PATH="), "sh")
-		}
-		cmd := exec.Command(shell, append(append([]string{script}, arguments(cfg)...), "-o", file)...)
-		cmd.Dir, cmd.Env = dir, env
-		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
-		if said, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%v: %s", err, said)
-		}
+		file, _ := nobodyTakes(t, name, cfg)
 		return file
 	}
 	return by
+}
+
+// nobodyTakes is the archive that a taker makes as nobody, and what it says.
+func nobodyTakes(t *testing.T, by string, cfg capture.Config) (file, said string) {
+	t.Helper()
+	dir := t.TempDir()
+	letIn(t, dir)
+	own(t, dir, nobody)
+	file = filepath.Join(dir, "capture.tar.gz")
+	cmd := nobodyCommand(t, by, dir, file, cfg)
+	cmd.Dir = dir
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return file, string(out)
+}
+
+// nobodyCommand is the program of a taker: the script, or this test program in the role
+// of leakdiff collect.
+func nobodyCommand(t *testing.T, by, dir, file string, cfg capture.Config) *exec.Cmd {
+	t.Helper()
+	if by == "leakdiff collect" {
+		readable(t, os.Args[0])
+		asked, err := json.Marshal(collection{file, cfg.Targets, cfg.Budget, cfg.SIGQUIT})
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), roleVariable+"=collector", configVariable+"="+string(asked))
+		return cmd
+	}
+	script := filepath.Join(dir, "collect.sh")
+	if err := os.WriteFile(script, capture.Script(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	shell, env := tool(t, "dash"), os.Environ()
+	if strings.Contains(by, "BusyBox") {
+		env = busyboxOnly(t, tool(t, "busybox"))
+		shell = filepath.Join(strings.TrimPrefix(env[0], "PATH="), "sh")
+	}
+	cmd := exec.Command(shell, append(append([]string{script}, arguments(cfg)...), "-o", file)...)
+	cmd.Env = env
+	return cmd
+}
+
+// What may not be read is not said to be nothing.
+func TestWhatNobodyMayReadIsNotCounted(t *testing.T) {
+	t.Parallel()
+	if os.Getuid() != 0 {
+		t.Skip("only root has processes that others may not read")
+	}
+	p, _ := server(t)
+	for _, by := range takers(t) {
+		t.Run(by.name, func(t *testing.T) {
+			t.Parallel()
+			file, told := nobodyTakes(t, by.name, one(p.pid(), ""))
+			if !strings.Contains(told, "t0 of 1: ") || strings.Contains(told, " descriptors") || strings.Contains(told, " watches") {
+				t.Errorf("it says %s", told)
+			}
+			if r := read(t, file); !said(r, "fdinfo at t0 was not captured") || !said(r, "fd at t0 was not captured") {
+				t.Errorf("problems %q", problems(r))
+			}
+		})
+	}
 }
 
 // readable lets other users run a program of the test.

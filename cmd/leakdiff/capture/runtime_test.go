@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"leakdiff/analysis"
 	"leakdiff/cmd/leakdiff/capture"
@@ -149,6 +150,34 @@ func TestAJVMTellsItsThreads(t *testing.T) {
 	}
 }
 
+// A JVM opens a socket when it is asked for its threads for the first time.
+func TestTheSocketThatACaptureHasAJVMOpenIsInEveryRound(t *testing.T) {
+	t.Parallel()
+	java := tool(t, "java")
+	tool(t, "jcmd")
+	file := filepath.Join(t.TempDir(), "Leak.java")
+	if err := os.WriteFile(file, []byte(threadsProgram), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, by := range takers(t) {
+		t.Run(by.name, func(t *testing.T) {
+			t.Parallel()
+			p := start(t, exec.Command(java, file))
+			p.line()
+			r := read(t, by.take(t, capture.Config{Targets: []capture.Target{{PID: p.pid()}}, Count: 2, Every: time.Second}))
+			if lost := problems(r); len(lost) > 0 || len(r.Snapshots) != 2 {
+				t.Fatalf("%d snapshots, problems: %q", len(r.Snapshots), lost)
+			}
+			for i := range r.Snapshots {
+				s := &r.Snapshots[i]
+				if got := counted(s, analysis.KindDescriptor, "/.java_pid"); got != 1 || counted(s, analysis.KindThread, "leaked-pool") != 13 {
+					t.Errorf("snapshot %d: %d descriptors of the socket, want 1", i, got)
+				}
+			}
+		})
+	}
+}
+
 func TestLsofTellsTheSameDescriptors(t *testing.T) {
 	tool(t, "lsof")
 	p, about := server(t)
@@ -207,6 +236,10 @@ func TestALineForKubectlIsOneThatAShellUnderstands(t *testing.T) {
 			[]string{"kubectl exec -i -n shop cart -c app -- sh -s -- --name 'it'\\''s me' -o - > 'a b.tar.gz'", "kubectl debug -i --quiet --profile=sysadmin -n shop cart --target=app"}},
 		{"a node", capture.Kubectl{Node: "worker-1", Arguments: []string{"--name", "kubelet"}, Output: "x.tar.gz"},
 			[]string{"kubectl debug node/worker-1 --quiet -i --profile=sysadmin", "chroot /host sh -s -- --name kubelet -o - > x.tar.gz"}},
+		{"a file that the script needs on a node", capture.Kubectl{Node: "worker-1", Arguments: []string{"--header-file", "/etc/tok"}, Files: []string{"/etc/tok"}, Output: "x.tar.gz"},
+			[]string{"# /etc/tok is read on the node: it must be there, which a debugging pod sees as /host/etc/tok\n"}},
+		{"a file that the script needs in a pod", capture.Kubectl{Pod: "shop/cart", Arguments: []string{"--header-file", "tok"}, Files: []string{"tok"}, Output: "x.tar.gz"},
+			[]string{"# tok is read in the container: it must be there\n"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := c.k.Lines()

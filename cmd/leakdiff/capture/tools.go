@@ -25,14 +25,24 @@ func (v *visit) tools(ctx context.Context) {
 	if !v.c.cfg.NoLsof {
 		v.lsof(ctx)
 	}
-	if v.p.java && !v.c.cfg.NoJVM {
+	if v.p.java && !v.c.cfg.NoJVM && v.p.attached {
 		v.threads(ctx)
 	}
+	v.p.attached = true
 	if v.p.node {
 		v.nodeReport(ctx)
 	}
 	if v.c.cfg.SIGQUIT {
 		v.sigquit(ctx)
+	}
+}
+
+// attach asks a JVM for its threads for the first time. It opens a socket then, which it
+// keeps: that comes before its descriptors are read, so that the first round has it as
+// those after it have.
+func (v *visit) attach(ctx context.Context) {
+	if v.p.java && !v.c.cfg.NoJVM && !v.p.attached {
+		v.threads(ctx)
 	}
 }
 
@@ -255,7 +265,9 @@ func (v *visit) signal(ctx context.Context, signal syscall.Signal) error {
 	if err := v.mayBeAsked(ctx); err != nil {
 		return err
 	}
-	return p.Signal(signal)
+	err = p.Signal(signal)
+	v.quit = v.quit || err == nil && signal == syscall.SIGQUIT
+	return err
 }
 
 // words are the options of a program.

@@ -5,6 +5,7 @@ package capture_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -109,6 +110,77 @@ func TestManyDescriptorsAreFewFiles(t *testing.T) {
 				t.Errorf("the archive has %d files", n)
 			}
 		})
+	}
+}
+
+// What a descriptor leads to is told as it is, and not by a program for each.
+func TestTheTargetsOfDescriptorsAreWhatTheyAre(t *testing.T) {
+	t.Parallel()
+	names := []string{"two\nlines", "what?", "ü→", " 7 -> x ", "lrwxrwxrwx 1 0 0 64 Nov 22 00:00 3 -> x"}
+	for _, by := range takers(t) {
+		for _, n := range []int{0, 1200} {
+			t.Run(fmt.Sprintf("%s, %d more", by.name, n), func(t *testing.T) {
+				t.Parallel()
+				dir := t.TempDir()
+				cmd := exec.Command(tool(t, "sleep"), "1h")
+				for _, name := range names {
+					f, err := os.Create(filepath.Join(dir, name))
+					if err != nil {
+						t.Fatal(err)
+					}
+					defer f.Close()
+					cmd.ExtraFiles = append(cmd.ExtraFiles, f)
+				}
+				null, err := os.Open(os.DevNull)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer null.Close()
+				for range n {
+					cmd.ExtraFiles = append(cmd.ExtraFiles, null)
+				}
+				p := start(t, cmd)
+				file := by.take(t, one(p.pid(), ""))
+				if r := read(t, file); len(problems(r)) > 0 || *r.Snapshots[0].Totals.Descriptors != p.descriptors() {
+					t.Errorf("%d descriptors, problems %q", *r.Snapshots[0].Totals.Descriptors, problems(r))
+				}
+				for i, name := range names {
+					fd, target := fmt.Sprint(3+i), filepath.Join(dir, name)
+					if n == 0 {
+						if got := member(t, file, fd); !strings.HasPrefix(got, "pos:") && got != "-> "+target {
+							t.Errorf("%s leads to %q, want %q", fd, got, target)
+						}
+						continue
+					}
+					want := fd + " -> " + strings.ReplaceAll(target, "\n", " ")
+					if got := strings.Split(member(t, file, "fd.txt"), "\n"); !slices.Contains(got, want) {
+						t.Errorf("no line is %q", want)
+					}
+				}
+			})
+		}
+	}
+}
+
+func TestTheScriptStartsNoProgramForEachDescriptor(t *testing.T) {
+	t.Parallel()
+	p, about := server(t)
+	p.ask("open 1500", &about)
+	bin, calls := t.TempDir(), filepath.Join(t.TempDir(), "calls")
+	real := tool(t, "readlink")
+	if err := os.WriteFile(filepath.Join(bin, "readlink"), []byte("#!/bin/sh\necho >>"+calls+"\nexec "+real+" \"$@\"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "capture.tar.gz")
+	cmd := scriptCommand(t, tool(t, "dash"), append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH")), append(arguments(one(p.pid(), "")), "-o", file)...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if text, err := os.ReadFile(calls); err != nil || len(text) > 100 {
+		t.Errorf("readlink was started %d times, %v", len(text), err)
+	}
+	if got := counted(&read(t, file).Snapshots[0], analysis.KindDescriptor, "/dev/zero"); got != 1500 {
+		t.Errorf("%d descriptors of /dev/zero, want 1500", got)
 	}
 }
 
@@ -391,10 +463,8 @@ func reporting(t *testing.T, args []string, options ...string) (*program, []stri
 func TestALogThatCannotBeReadCostsItsOwnStepOnly(t *testing.T) {
 	for _, by := range takers(t) {
 		t.Run(by.name, func(t *testing.T) {
-			if os.Getuid() == 0 && by.name != "leakdiff collect" {
-				by = asNobody(t, by)
-			} else if os.Getuid() == 0 {
-				t.Skip("root reads every file, and the test itself is root")
+			if os.Getuid() == 0 {
+				by = asNobody(t, by) // root reads every file
 			}
 			p, about := logging(t, 0)
 			p.ask("leak 5", &about)
@@ -487,27 +557,101 @@ func TestACaptureThatIsEndedSendsNoSignal(t *testing.T) {
 func TestSIGQUITEndsWithTheStacks(t *testing.T) {
 	t.Parallel()
 	for _, by := range takers(t) {
+		for _, waited := range []bool{true, false} {
+			name := by.name
+			if !waited {
+				name += ", of a process that nobody waits for"
+			}
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				quits(t, by, waited)
+			})
+		}
+	}
+}
+
+// quits captures a process that ends by it; where it is not waited for it stays there, as
+// a zombie.
+func quits(t *testing.T, by taker, waited bool) {
+	t.Helper()
+	log, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	fmt.Fprintln(log, "what the program wrote before")
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), roleVariable+"=server", "GOTRACEBACK=all")
+	cmd.Stderr = log
+	p := start(t, cmd)
+	p.line()
+	var about served
+	p.ask("leak 23", &about)
+	if waited {
+		go p.cmd.Wait()
+	}
+	cfg := one(p.pid(), "")
+	cfg.SIGQUIT = true
+	r := read(t, by.take(t, cfg))
+	if got := counted(&r.Snapshots[0], analysis.KindGoroutine, "(*profileServer).leak"); got != 23 {
+		t.Errorf("%d leaked goroutines, want 23; problems %q", got, problems(r))
+	}
+	// That it ends is what was asked for.
+	if len(problems(r)) > 0 || said(r, "another process") {
+		t.Errorf("problems %+v", r.Problems)
+	}
+}
+
+func TestAZombieHasEnded(t *testing.T) {
+	t.Parallel()
+	const told = "the process has ended during this round"
+	for _, by := range takers(t) {
 		t.Run(by.name, func(t *testing.T) {
 			t.Parallel()
-			log, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
-			if err != nil {
-				t.Fatal(err)
+			p, about := server(t)
+			p.ask("hang debug1", &about)
+			go func() {
+				p.out.ReadString('\n') // it says that a request hangs
+				p.cmd.Process.Kill()
+			}()
+			if r := read(t, by.take(t, one(p.pid(), about.Address))); !said(r, told) || said(r, "another process") {
+				t.Errorf("problems %q", problems(r))
 			}
-			defer log.Close()
-			fmt.Fprintln(log, "what the program wrote before")
-			cmd := exec.Command(os.Args[0])
-			cmd.Env = append(os.Environ(), roleVariable+"=server", "GOTRACEBACK=all")
-			cmd.Stderr = log
-			p := start(t, cmd)
-			p.line()
-			var about served
-			p.ask("leak 23", &about)
-			go p.cmd.Wait() // a process that nobody waits for does not go away
-			cfg := one(p.pid(), "")
-			cfg.SIGQUIT = true
-			r := read(t, by.take(t, cfg))
-			if got := counted(&r.Snapshots[0], analysis.KindGoroutine, "(*profileServer).leak"); got != 23 {
-				t.Errorf("%d leaked goroutines, want 23; problems %q", got, problems(r))
+		})
+	}
+}
+
+func TestARoundThatComesLateSaysSo(t *testing.T) {
+	t.Parallel()
+	const told = "warning: t1 begins "
+	for _, by := range takers(t) {
+		t.Run(by.name, func(t *testing.T) {
+			t.Parallel()
+			p, about := server(t)
+			p.ask("hang debug1", &about)
+			cfg := one(p.pid(), about.Address)
+			cfg.Count, cfg.Every, cfg.Budget = 2, time.Second, 3*time.Second
+			cfg.Say = func(text string) {
+				if strings.HasPrefix(text, told) {
+					p.t.Log(text)
+				}
+			}
+			late := map[int]float64{}
+			for name, text := range members(t, by.take(t, cfg)) {
+				if path.Base(name) != "manifest.json" {
+					continue
+				}
+				var m capture.Manifest
+				var at struct {
+					Late float64 `json:"late_seconds"`
+				}
+				if err := errors.Join(json.Unmarshal([]byte(text), &m), json.Unmarshal([]byte(text), &at)); err != nil {
+					t.Fatal(err)
+				}
+				late[m.Round] = at.Late
+			}
+			if late[0] != 0 || late[1] < 2 || len(late) != 2 {
+				t.Errorf("late by %v s", late)
 			}
 		})
 	}

@@ -30,13 +30,17 @@ type visit struct {
 	// count is what the line for people says.
 	goroutines, descriptors, watches int
 	failed                           int
+	// links are the descriptors of fd/, which is read after fdinfo/.
+	links int
+	// quit says that the process got SIGQUIT.
+	quit bool
 }
 
 func (c *collector) visit(n int, p *process) *visit {
 	return &visit{c: c, p: p, round: n, dir: path.Join(c.top, "t"+strconv.Itoa(n), p.dir), goroutines: -1, descriptors: -1, watches: -1,
 		manifest: Manifest{
 			Schema: Schema, Tool: c.cfg.Tool, Host: c.cfg.Host, Kernel: c.kernel, BootID: c.bootID,
-			Round: n, Rounds: c.cfg.Count, Every: c.cfg.Every.Seconds(), Started: Time{c.cfg.Now()},
+			Round: n, Rounds: c.cfg.Count, Every: c.cfg.Every.Seconds(), Late: c.late.Seconds(), Started: Time{c.cfg.Now()},
 			Process: p.identity, Steps: []Step{},
 			Load: Load{Goroutines: -1, MaxGoroutines: max(c.cfg.MaxGoroutines, 0), StepSeconds: c.cfg.Budget.Seconds()},
 		}}
@@ -48,12 +52,16 @@ func (v *visit) label() string { return "t" + strconv.Itoa(v.round) }
 // its own step only; the error is that of the archive.
 func (v *visit) run(ctx context.Context) error {
 	if v.p.identity.PID != 0 {
+		v.attach(ctx)
 		v.kernel(ctx)
 	}
 	v.endpoints(ctx)
 	if v.p.identity.PID != 0 {
 		v.tools(ctx)
-		if err := v.c.same(v.p); err != nil {
+		switch err := v.c.same(v.p); {
+		case err != nil && v.quit:
+			v.skip("process", Done, errQuit)
+		case err != nil:
 			v.skip("process", Failed, fmt.Errorf("%w during this round", err))
 		}
 	}
@@ -101,11 +109,24 @@ func (v *visit) line() string {
 		if part.n >= 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", part.n, part.what))
 		}
+		if part.what == "descriptors" && v.links > 0 && v.links != part.n {
+			parts[len(parts)-1] += fmt.Sprintf(" (a moment later %d)", v.links)
+		}
+	}
+	if v.endedAsAsked() {
+		parts = append(parts, errQuit.Error())
 	}
 	if v.failed > 0 {
 		parts = append(parts, fmt.Sprintf("%d steps failed", v.failed))
 	}
 	return fmt.Sprintf("%s of %d: %s: %s", v.label(), v.c.cfg.Count, v.p.who(), strings.Join(parts, ", "))
+}
+
+// errQuit says why a process is no longer there, which is no loss.
+var errQuit = errors.New("it ended by SIGQUIT, as asked")
+
+func (v *visit) endedAsAsked() bool {
+	return slices.ContainsFunc(v.manifest.Steps, func(s Step) bool { return s.Name == "process" && s.Status == Done })
 }
 
 // A taker writes the content of one file. It ends soon after ctx does.
@@ -219,7 +240,7 @@ func (p *process) who() string {
 	return fmt.Sprintf("%s (%d)", p.identity.Name, p.identity.PID)
 }
 
-// skip files a step that was not tried.
+// skip files a step that gives no file.
 func (v *visit) skip(name, status string, why error) {
 	s := Step{Name: name, Status: status, At: Time{v.c.cfg.Now()}, Error: why.Error()}
 	if status == Failed {
