@@ -6,8 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
+	"path"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -201,6 +205,16 @@ func (f frozen) redacted(r *redact.Redactor) (frozen, error) {
 			r.LearnEvidence(m.Members[i].Detail)
 		}
 	}
+	if v, ok := model.(*view.Family); ok {
+		for _, line := range v.Raw {
+			r.LearnEvidence(strings.TrimSpace(line.Text))
+		}
+		for _, line := range v.Raw {
+			if n, err := strconv.ParseInt(onlyDigits(line.Number), 10, 64); err == nil {
+				r.Locate(line.Text, v.RawTitle, n)
+			}
+		}
+	}
 	r.Value([]any{model, data})
 	f.Headline = r.Text(f.Headline)
 	out, err := pack(f.Kind, model, data, f.Headline)
@@ -231,26 +245,85 @@ func unknownKind(kind string) error {
 	return fmt.Errorf("a frozen record has the unknown kind %q", kind)
 }
 
-// redactor knows the names that the evidence of the cases tells anywhere, and hides
-// them in whatever pieces they stand in a text: hosts, those that a person has replaced
-// or left out among them, pods, namespaces, users and directories.
+// onlyDigits is a number without what groups its digits.
+func onlyDigits(s string) string {
+	return strings.Map(func(c rune) rune {
+		if c < '0' || c > '9' {
+			return -1
+		}
+		return c
+	}, s)
+}
+
+// redactor knows the names that the evidence of the cases tells anywhere, and those
+// that people wrote of them, and hides them in whatever pieces they stand in a text:
+// hosts, those that a person has replaced or left out among them, pods, namespaces,
+// users, directories and files.
 func redactor(cases []*loaded) *redact.Redactor {
 	r := redact.New(nil)
+	users := map[string]bool{}
 	for _, l := range cases {
-		keepNames(r, l)
+		usersOf(l, users)
+	}
+	for _, l := range cases {
+		keepNames(r, l, users)
+	}
+	for _, l := range cases {
+		for _, line := range l.built.Lines {
+			for _, snap := range line.Snapshots {
+				r.KeepRound(snap.Label)
+			}
+		}
+	}
+	for _, u := range slices.Sorted(maps.Keys(users)) {
+		r.LearnUser(u)
 	}
 	for _, l := range cases {
 		learnNames(r, l)
+		learnSaid(r, l)
+	}
+	for _, l := range cases {
+		locateNames(r, l)
 	}
 	return r
 }
 
-// keepNames tells which words of a case are no secret.
-func keepNames(r *redact.Redactor, l *loaded) {
+// usersOf adds the users that the evidence of a case names, those of directories among
+// them.
+func usersOf(l *loaded, users map[string]bool) {
+	seen := map[*analysis.Stack]bool{}
 	for _, line := range l.built.Lines {
-		r.Keep(line.Snapshots[0].Process.Name.Value)
 		for _, snap := range line.Snapshots {
-			r.Keep(snap.Label)
+			for _, u := range snap.Users {
+				users[strings.ToLower(u)] = true
+			}
+			for _, g := range snap.Groups {
+				for _, path := range []string{g.Family.Title, g.Family.Attributes["name"], g.Family.Attributes["path"]} {
+					users[redact.HomeOf(path)] = true
+				}
+				for _, v := range g.Variants {
+					if v.Stack == nil || seen[v.Stack] {
+						continue
+					}
+					seen[v.Stack] = true
+					for _, f := range v.Stack.Frames {
+						users[redact.HomeOf(f.File)] = true
+					}
+				}
+			}
+		}
+	}
+	delete(users, "")
+}
+
+// keepNames tells which words of a case are no secret. A program that is called as a
+// user is may be somebody's own.
+func keepNames(r *redact.Redactor, l *loaded, users map[string]bool) {
+	for _, line := range l.built.Lines {
+		if name := line.Snapshots[0].Process.Name.Value; !users[strings.ToLower(name)] {
+			r.Keep(name)
+		} else {
+			r.Know(redact.Users, name)
 		}
 		for _, f := range line.Trend.Families {
 			if f.Kind == analysis.KindGoroutine || f.Kind == analysis.KindThread {
@@ -259,6 +332,69 @@ func keepNames(r *redact.Redactor, l *loaded) {
 		}
 	}
 }
+
+// learnSaid tells what people wrote of a case, and how they called it and its files.
+func learnSaid(r *redact.Redactor, l *loaded) {
+	for _, b := range l.bundles {
+		r.LearnName(b.Name)
+	}
+	if !slices.ContainsFunc(l.bundles, func(b store.Bundle) bool { return b.Name == l.Title }) {
+		r.LearnSaid(l.Title)
+	}
+	for _, f := range l.fields {
+		r.LearnSaid(f.Value)
+	}
+	for _, m := range l.marks {
+		r.LearnSaid(m.Note)
+		r.LearnSaid(m.Outcome)
+	}
+	for _, e := range l.edits {
+		r.LearnSaid(e.Note)
+	}
+	for _, e := range l.said.Events {
+		r.LearnSaid(e.Text)
+	}
+	for name := range l.said.Loads {
+		r.LearnSaid(name)
+	}
+}
+
+// locateNames tells where in the evidence names stand first.
+func locateNames(r *redact.Redactor, l *loaded) {
+	for _, line := range l.built.Lines {
+		for _, snap := range line.Snapshots {
+			where := snap.Process.Host.Source // the name of a file beside those that were counted, mostly
+			for _, a := range snap.Artifacts {
+				if path.Base(a.Path) == where {
+					where = a.Path
+				}
+			}
+			if where != "" {
+				r.Locate(snap.Process.Host.Value, where, 0)
+			}
+			for i := range snap.Groups {
+				g := &snap.Groups[i]
+				members := g.Members // a copy: the group is shared
+				members.Unpack()
+				seen := map[string]bool{}
+				for k := 0; k < len(members.Detail) && len(seen) < mostLocated; k++ {
+					detail, at := members.Detail[k], members.At(k).Place
+					if !seen[detail] && at.Artifact >= 0 && at.Artifact < len(snap.Artifacts) {
+						seen[detail] = true
+						r.Locate(detail, snap.Artifacts[at.Artifact].Path, at.Line)
+					}
+				}
+			}
+			for _, a := range snap.Artifacts {
+				r.Locate(a.Path, a.Path, 0)
+			}
+		}
+	}
+}
+
+// mostLocated is how many different members of a family in one snapshot are looked
+// through for the places of what is hidden.
+const mostLocated = 25
 
 // learnNames tells which words of a case are.
 func learnNames(r *redact.Redactor, l *loaded) {
@@ -270,8 +406,13 @@ func learnNames(r *redact.Redactor, l *loaded) {
 			r.LearnEvidence(s)
 		}
 	}
+	for _, p := range l.built.Report.Problems {
+		learn(p.What)
+		learn(p.Why)
+	}
 	for _, line := range l.built.Lines {
 		for _, snap := range line.Snapshots {
+			r.LearnName(snap.Label)
 			r.Know(redact.Users, snap.Users...)
 			for _, targets := range snap.Watched {
 				for _, t := range targets {
@@ -345,6 +486,7 @@ func receiptRows(receipt []redact.Receipt) []view.RedactionRule {
 		redact.Tokens: "become token-1, token-2 …", redact.Hosts: "become host-1, host-2 …", redact.Addresses: "become ip-1, ip-2 …; ports and loopback stay",
 		redact.Arguments: "become arg-1, arg-2 …; numbers and switches stay", redact.Pods: "become pod-1, pod-2 …", redact.Namespaces: "become namespace-1 …", redact.Users: "become user-1, user-2 …",
 		redact.Paths: "names in paths become path-1, path-2 …; directories of the system and files of stacks stay",
+		redact.Files: "become file-1, file-2 …; names that say only the kind of evidence and the round stay",
 		redact.Homes: "become user-1, user-2 …", redact.Ids: "become id-1, id-2 …; equal stays equal", redact.Pointers: "become ptr-1, ptr-2 …; equal stays equal, so a lock can still be followed",
 	}
 	var out []view.RedactionRule
@@ -353,7 +495,19 @@ func receiptRows(receipt []redact.Receipt) []view.RedactionRule {
 		if x.Places > 0 {
 			count = fmt.Sprintf("%s, %d different", view.Plural(int64(x.Places), "place", "places"), x.Distinct)
 		}
-		out = append(out, view.RedactionRule{Name: strings.ToUpper(string(x.Rule[:1])) + string(x.Rule[1:]), Text: words[x.Rule], Count: count})
+		out = append(out, view.RedactionRule{Name: strings.ToUpper(string(x.Rule[:1])) + string(x.Rule[1:]), Text: words[x.Rule], Count: count, First: firstPlaces(x)})
+	}
+	return out
+}
+
+// firstPlaces are where the values of a rule stand first: "host-1: path-1/lsof.txt:2".
+func firstPlaces(x redact.Receipt) []string {
+	var out []string
+	for _, f := range x.First {
+		out = append(out, f.Name+": "+f.At)
+	}
+	if more := x.Distinct - len(out); len(out) > 0 && more > 0 {
+		out = append(out, fmt.Sprintf("%d more, or of no known place", more))
 	}
 	return out
 }
@@ -458,6 +612,7 @@ func (s *Server) freezeWish(r *http.Request, in wish) (result, *loaded, error) {
 		return result{}, nil, err
 	}
 	hide := redactor(cases)
+	hide.LearnSaid(in.Title)
 	if in.Redact == nil || *in.Redact {
 		if f, err = f.redacted(hide); err != nil {
 			return result{}, nil, err

@@ -500,7 +500,8 @@ func (b *builder) mainPackage() string {
 				if f.Func != "main.main" {
 					continue
 				}
-				if dir := path.Base(path.Dir(strings.ReplaceAll(f.File, `\`, "/"))); dir != "." && dir != "/" && dir != "src" && dir != "app" {
+				held := path.Dir(strings.ReplaceAll(f.File, `\`, "/"))
+				if dir := path.Base(held); dir != "." && dir != "/" && dir != "src" && dir != "app" && !homeDirectory.MatchString(held) {
 					if at := strings.IndexByte(dir, '@'); at > 0 {
 						dir = dir[:at]
 					}
@@ -511,6 +512,10 @@ func (b *builder) mainPackage() string {
 	}
 	return ""
 }
+
+// homeDirectory is somebody's own directory, or the one that holds them all: its name
+// is a person's and no program's.
+var homeDirectory = regexp.MustCompile(`(?i)^(?:[a-z]:)?(?:/var|/usr|/export|/data|/mnt)?/(?:home|users)(?:/[^/]+)?$|^(?:/var)?/root$`)
 
 func labelOfStem(stem string) string {
 	if len(digits.FindAllString(stem, -1)) > 0 || ordinal(stem) {

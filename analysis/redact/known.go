@@ -13,13 +13,14 @@ import (
 const shortest = 3
 
 // words are the pseudonyms of rules that hide known names.
-var words = map[Rule]string{Hosts: "host", Pods: "pod", Namespaces: "namespace", Users: "user", Paths: "path"}
+var words = map[Rule]string{Tokens: "token", Hosts: "host", Pods: "pod", Namespaces: "namespace", Users: "user", Files: "file", Paths: "path"}
 
 // keyed are the attributes that hold secrets of one rule.
 var keyed = map[string]Rule{
 	"host": Hosts, "hostname": Hosts, "node": Hosts, "nodename": Hosts,
 	"pod": Pods, "pod_name": Pods, "namespace": Namespaces, "pod_namespace": Namespaces,
-	"user": Users, "username": Users, "login": Users,
+	"user": Users, "username": Users, "login": Users, "tenant": Users, "customer": Users, "account": Users,
+	"ns": Namespaces, "podname": Pods,
 }
 
 // ends are the attributes that hold one end of a connection: a name or address with a
@@ -48,7 +49,7 @@ var (
 	// podWord is a pod in a command line or message: "pod/cart-7".
 	podWord = regexp.MustCompile(`(?:^|[\s"'(=])pods?/([a-z0-9][a-z0-9.-]{2,})`)
 	// namespaceWord is a namespace in one: "--namespace shop", "namespace=shop".
-	namespaceWord = regexp.MustCompile(`(?:--namespace|\bnamespace)[ =:]"?([a-z0-9][a-z0-9.-]{2,})`)
+	namespaceWord = regexp.MustCompile(`(?:--namespace|\bnamespace|\bns)[ =:]"?([a-z0-9][a-z0-9.-]{2,})`)
 	// dataPath is an absolute path outside of the directories that every machine has.
 	dataPath = regexp.MustCompile(`(?:^|[\s"'(=,\[])(/[\pL\pN._@+-]+(?:/[\pL\pN._@+<>-]+)+)`)
 	// connection is one of a socket's both ends: "web-1:51000->db-primary:postgresql".
@@ -71,6 +72,8 @@ var plainNames = set(`app apps bin build cache conf config current data db defau
 	nobody daemon www-data kube-system kube-public kube-node-lease
 	spool mail cron journal secrets serviceaccount token ca.crt namespace mount export media snap local user users systemd dbus udev netns utab machine-id
 	passwd group shadow hosts hostname resolv.conf nsswitch.conf ld.so.cache ld.so.conf localtime timezone ssl certs pki ca-certificates.crt security pam.d init.d
+	runner runneradmin ubuntu debian ec2-user azureuser vagrant circleci builder gopher core admin
+	postgres mongod cassandra rabbitmq memcached consul vault nomad influxdb minio haproxy envoy gitlab opensearch telegraf
 	postgresql mysql mariadb redis mongodb etcd elasticsearch kafka zookeeper nginx httpd apache2 jenkins tomcat grafana prometheus loki
 	kubepods kubepods.slice system.slice user.slice init.scope manifests plugins plugins_registry device-plugins volume-subpaths volumeattachments pv csi cni net.d calico cilium flannel
 	io.containerd.runtime.v2.task io.containerd.snapshotter.v1.overlayfs io.containerd.grpc.v1.cri io.containerd.content.v1.content k8s.io containers.sock containerd.sock containerd.sock.ttrpc docker.sock crio.sock
@@ -100,8 +103,45 @@ func (r *Redactor) Know(rule Rule, names ...string) {
 			continue
 		}
 		r.known[n], r.named = rule, nil
+		switch rule {
+		case Hosts:
+			r.knowFirstLabel(n)
+		case Pods:
+			r.alias(digitRuns.ReplaceAllString(n, "n"), n) // as the name of a family has it
+		}
 	}
 }
+
+// digitRuns are what names of families write as one N.
+var digitRuns = regexp.MustCompile(`[0-9]+`)
+
+// alias makes a name mean another one, where it stands by itself.
+func (r *Redactor) alias(name, full string) {
+	if _, have := r.known[name]; have || len(name) < shortest || r.public[name] || plainNames[name] {
+		return
+	}
+	r.known[name], r.same[name], r.whole[name] = r.known[full], full, true
+}
+
+// knowFirstLabel makes "web-17" the host "web-17.example.com", whichever of the two is
+// known first, unless the label is a word that names many machines.
+func (r *Redactor) knowFirstLabel(host string) {
+	first, _, long := strings.Cut(host, ".")
+	switch rule, have := r.known[first]; {
+	case !long || len(first) < 4 || manyHosts[first] || r.public[first] || plainNames[first] || strings.Trim(first, "0123456789") == "":
+	case !have:
+		r.alias(first, host)
+	case rule == Hosts && r.same[first] == "":
+		r.same[host] = first
+	}
+}
+
+// manyHosts are first labels of names that say what a machine does, not which it is.
+var manyHosts = set(`alerts auth backend backup broker build cache client cloud cluster console control controller core data database dashboard desktop
+	docs edge email events files frontend gateway growth image images internal ingress leader leak leaks live local localhost login mail main master memory mesh metrics mirror monitor monitoring
+	name names network notes object objects peer peers portal primary print private proxy query queue read reader registry release remote replica report
+	repo repository router sample search secondary series server session shared site slave smtp source stack staging state static status storage store stream support
+	system table test thread threads ticket tickets time trace traffic upload vault version view waiting watch weblog wiki work worker workers workspace write writer`)
 
 // Keep says which names are no secret: programs, and functions with their packages, of
 // which each word counts. A directory called like one of them stays.
@@ -122,6 +162,16 @@ func (r *Redactor) Keep(names ...string) {
 func (r *Redactor) LearnText(s string) {
 	for _, m := range listed.FindAllStringSubmatch(s, -1) {
 		r.Know(Users, m[1])
+	}
+	for _, m := range pair.FindAllStringSubmatch(s, -1) {
+		if key, value := m[2]+m[5], m[3]+m[6]; !plainValue.MatchString(value) && !strings.ContainsAny(value, " \t/") {
+			r.Know(keyed[strings.ToLower(key)], value)
+		}
+	}
+	for _, m := range replicaPod.FindAllString(s, -1) {
+		if strings.ContainsAny(m, "0123456789") {
+			r.Know(Pods, m)
+		}
 	}
 	for _, m := range podLog.FindAllStringSubmatch(s, -1) {
 		r.Know(Namespaces, m[1])
@@ -178,6 +228,7 @@ func (r *Redactor) LearnEvidence(s string) {
 			r.Know(Paths, part)
 		}
 	}
+	r.learnHosts(s, false)
 	r.LearnText(s)
 }
 
@@ -207,11 +258,77 @@ var library = regexp.MustCompile(`\.(?:so(?:\.\d+)*|jar|ko|mo|pyc|node)$`)
 func (r *Redactor) LearnFile(path string) {
 	parts := strings.Split(path, "/")
 	for _, part := range parts[:len(parts)-1] {
-		if strings.ContainsFunc(part, unicode.IsLetter) {
+		if part = strings.TrimSuffix(part, "!"); strings.ContainsFunc(part, unicode.IsLetter) {
 			r.Know(Paths, part)
 		}
 	}
+	r.LearnName(parts[len(parts)-1])
 }
+
+// LearnName takes what a person has called a file or what is named after one: an
+// upload, a snapshot. Names that only say which kind of evidence it is, of which
+// program and which round, tell nothing.
+func (r *Redactor) LearnName(name string) {
+	name = numbered.ReplaceAllString(strings.ToLower(strings.TrimSpace(name)), "")
+	if r.roundOnly(name) {
+		return
+	}
+	stem := name
+	for ending.MatchString(stem) {
+		stem = ending.ReplaceAllString(stem, "")
+	}
+	r.Know(Files, stem)
+	if stem != name {
+		if r.Know(Files, name); r.known[name] == Files {
+			r.same[name] = stem
+		}
+	}
+}
+
+// KeepRound says that the name of a snapshot is no secret, if it says no more than a
+// round: "t0", "before". The programs have to be known.
+func (r *Redactor) KeepRound(label string) {
+	if label = strings.ToLower(label); r.roundOnly(numbered.ReplaceAllString(label, "")) {
+		r.Keep(label)
+	}
+}
+
+var (
+	// numbered is what tells equal names apart: "t0 (2)", "t0 #2".
+	numbered = regexp.MustCompile(`(?: #\d+| \(\d+\))+$`)
+	// ending is one of the endings of files of a capture.
+	ending = regexp.MustCompile(`\.(?:txt|log|out|err|jsonl?|ya?ml|html?|csv|md|tar|tgz|zip|gz|zst|xz|bz2|lz4|7z|pb|pprof|prof|stacks|dump|lst|list)$`)
+	// nameWord is a word or a number in a file's name.
+	nameWord = regexp.MustCompile(`\pL+|\pN+`)
+)
+
+// roundOnly reports a name of nothing but numbers, words for evidence and rounds, and
+// programs.
+func (r *Redactor) roundOnly(name string) bool {
+	if r.public[name] || plainNames[name] {
+		return true
+	}
+	for _, w := range strings.FieldsFunc(name, func(c rune) bool { return strings.ContainsRune(" ._-+=,:#()", c) }) {
+		if r.public[w] || plainNames[w] {
+			continue
+		}
+		for _, part := range nameWord.FindAllString(w, -1) {
+			if letters := []rune(part); unicode.IsLetter(letters[0]) && len(letters) > 2 && !r.public[part] && !plainNames[part] && !rounds[part] {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// rounds are the words of names of evidence and rounds that are no directories of every
+// machine.
+var rounds = set(`t s n p v z x e round rounds run step snap snapshot sample number no min mins minutes sec secs h hour hours day monday tuesday wednesday thursday friday saturday sunday
+	at captured start started end ended begin middle during pre post old good bad later idle busy load loaded peak full truncated
+	txt log json jsonl yaml yml html htm csv md tar tgz zip gz zst xz bz lz pb prof out err lst stack stacks sigquit sigusr trace goroutineleak runtimestack lsfd ss netstat tcp udp unix
+	threaddump javacore hprof gc cpu block mutex threadcreate allocs figures status mountinfo sysctl targets watch watches descriptors inotify leak hostname uname version with labels
+	print count tnap tinp tanp tulpn sockstat snmp netstat meminfo vmstat iostat loadavg uptime dmesg journal free top env max nr numa schedstat wchan syscall smaps rollup expected truth readme summary output
+	versions session names list listing links all sum raw text native pid pids tid tids nid user kernel system info vm nmt histogram class classes`)
 
 // learnEnd takes the name of a machine at one end of a connection, with or without a
 // port: "db-primary.example.com:postgresql". Addresses are found without being learned,
@@ -221,7 +338,7 @@ func (r *Redactor) learnEnd(end string) {
 		return // an address of version 6
 	}
 	name, _, _ := strings.Cut(strings.Trim(strings.ToLower(end), ".-"), ":")
-	if strings.Trim(name, "abcdef0123456789.") != "" && !r.public[name] && !plainNames[name] {
+	if strings.Trim(name, "abcdef0123456789.") != "" && !r.public[name] && !plainNames[name] && !forges[name] {
 		r.Know(Hosts, name)
 	}
 }
@@ -266,7 +383,7 @@ func (r *Redactor) knownNames(s string) string {
 			name := low.text[at : at+n]
 			rule, ok := r.known[name]
 			from, to := low.place(at), low.place(at+n)
-			if !ok || from < 0 || to < from+shortest || !stands(s, from, to, rule, name) {
+			if !ok || from < 0 || to < from+shortest || !stands(s, from, to, rule, name) || r.whole[name] && !apart(s, from, to) {
 				continue
 			}
 			b.WriteString(s[done:from])
@@ -319,14 +436,16 @@ func stands(s string, from, to int, rule Rule, name string) bool {
 	if rule == Hosts && !word(name) {
 		return true
 	}
+	return apart(s, from, to) && (rule != Paths && rule != Files || !word(name) || inPath(s, from, to))
+}
+
+// apart reports a part of a text that no letter or digit touches.
+func apart(s string, from, to int) bool {
 	before, _ := utf8.DecodeLastRuneInString(s[:from])
 	first, _ := utf8.DecodeRuneInString(s[from:to])
 	last, _ := utf8.DecodeLastRuneInString(s[from:to])
 	after, _ := utf8.DecodeRuneInString(s[to:])
-	if from > 0 && alphanumeric(before) && alphanumeric(first) || to < len(s) && alphanumeric(after) && alphanumeric(last) {
-		return false
-	}
-	return rule != Paths || !word(name) || inPath(s, from, to)
+	return (from == 0 || !alphanumeric(before) || !alphanumeric(first)) && (to == len(s) || !alphanumeric(after) || !alphanumeric(last))
 }
 
 // word reports a name of nothing but letters.
@@ -339,7 +458,7 @@ func word(name string) bool {
 // sentence begins with a capital.
 func inPath(s string, from, to int) bool {
 	lower := from == 0 && s[:to] == strings.ToLower(s[:to])
-	return lower && (to == len(s) || s[to] == ' ') || from > 0 && s[from-1] == '/' || to < len(s) && s[to] == '/'
+	return lower && (to == len(s) || s[to] == ' ') || from > 0 && strings.IndexByte(`/\`, s[from-1]) >= 0 || to < len(s) && strings.IndexByte(`/\`, s[to]) >= 0
 }
 
 func alphanumeric(c rune) bool { return unicode.IsLetter(c) || unicode.IsDigit(c) }
@@ -379,7 +498,7 @@ func compile(known map[string]Rule) *heads {
 }
 
 // made is a pseudonym as name writes them.
-var made = regexp.MustCompile(`^(?:token|arg|host|pod|namespace|user|ip|path|id|ptr)-\d+$`)
+var made = regexp.MustCompile(`^(?:token|arg|host|pod|namespace|user|ip|mac|file|path|id|ptr)-\d+$`)
 
 // pseudonym reports text that was replaced before.
 func (r *Redactor) pseudonym(s string) bool { return made.MatchString(s) }

@@ -22,7 +22,7 @@ func everyName(r *Redactor, s string) string {
 	for from := 0; from < len(s); from++ {
 		for _, name := range names {
 			to := from + len(name) // the texts below keep their lengths in lower case
-			if to <= len(s) && strings.ToLower(s[from:to]) == name && stands(s, from, to, r.known[name], name) {
+			if to <= len(s) && strings.ToLower(s[from:to]) == name && stands(s, from, to, r.known[name], name) && (!r.whole[name] || apart(s, from, to)) {
 				b.WriteString(s[done:from] + r.name(r.known[name], words[r.known[name]], name))
 				done, from = to, to-1
 				break

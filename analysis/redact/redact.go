@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"sort"
 	"strings"
+	"unicode/utf8"
 )
 
 // Rule names one kind of secret.
@@ -27,6 +28,7 @@ const (
 	Users      Rule = "user names"
 	Addresses  Rule = "network addresses"
 	Homes      Rule = "home directories and user names in paths"
+	Files      Rule = "names of uploaded files"
 	Paths      Rule = "paths of data"
 	Ids        Rule = "pod, container and request ids"
 	Pointers   Rule = "pointers"
@@ -34,16 +36,27 @@ const (
 
 // Rules lists every rule in order.
 func Rules() []Rule {
-	return []Rule{Tokens, Arguments, Hosts, Pods, Namespaces, Users, Addresses, Homes, Paths, Ids, Pointers}
+	return []Rule{Tokens, Arguments, Hosts, Pods, Namespaces, Users, Addresses, Homes, Files, Paths, Ids, Pointers}
 }
 
-// Receipt says how often each rule replaced something, and how many different
-// values it found.
+// Receipt says how often each rule replaced something, how many different values it
+// found, and where the first of them stand in the evidence.
 type Receipt struct {
-	Rule     Rule `json:"rule"`
-	Places   int  `json:"places"`
-	Distinct int  `json:"distinct"`
+	Rule     Rule    `json:"rule"`
+	Places   int     `json:"places"`
+	Distinct int     `json:"distinct"`
+	First    []First `json:"first,omitempty"`
 }
+
+// First is where a value stands first in the evidence, as far as that is known:
+// "host-1" at "path-1/t0/lsof.txt:2".
+type First struct {
+	Name string `json:"name"`
+	At   string `json:"at"`
+}
+
+// mostFirst is how many values of a rule a receipt gives the places of.
+const mostFirst = 20
 
 // Redactor replaces secrets in the texts of one result. It is not safe for
 // concurrent use.
@@ -53,12 +66,32 @@ type Redactor struct {
 	known map[string]Rule
 	// public are words that are no secret: those of programs and functions.
 	public map[string]bool
-	named  *heads
-	names  map[Rule]map[string]string
+	// same are names that mean another one, whose pseudonym they share: the file
+	// "x.tgz" and the snapshot "x". Those in whole are found where they stand by
+	// themselves only.
+	same  map[string]string
+	whole map[string]bool
+	named *heads
+	// names are the pseudonyms by the word that they begin with: rules that share a
+	// word share them.
+	names map[string]map[string]string
+	// hidden are the pseudonyms of each rule in order, listed which stand there.
+	hidden map[Rule][]string
+	listed map[[2]string]bool
 	places map[Rule]int
+	// origins are the places of values in the evidence, by word and value; from is the
+	// place of the text that is looked through for them.
+	origins map[[2]string]place
+	from    *place
 }
 
-const secretWord = `(?:access[_-]?|auth[_-]?|api[_-]?)?(?:token|key|secret|password|passwd|pwd|signature|sig)`
+// place is a line of an artifact, 0 where it is not known.
+type place struct {
+	path string
+	line int64
+}
+
+const secretWord = `(?:access[_-]?|auth[_-]?|api[_-]?)?(?:token|key|secret|password|passwd|passphrase|pwd|signature|sig|credential|cookie|jsessionid|session[_-]?id)`
 
 var (
 	// token is a secret named by its key: "token=abc", "Authorization: Bearer x",
@@ -67,8 +100,14 @@ var (
 	// userinfo is the name and password of a URL, or of a driver's data source:
 	// "shop:s3cret@tcp(db:3306)".
 	userinfo = regexp.MustCompile(`(://)([^/\s:@]*(?::[^/\s@]*)?)(@)|()([\w.-]+:[^\s:@/]+)(@(?:tcp|udp|unix)\()`)
-	// key is one that is known by its form: a JSON web token, a key of AWS.
-	key = regexp.MustCompile(`\beyJ[\w-]{10,}\.[\w-]{6,}\.[\w-]*|\b(?:AKIA|ASIA)[0-9A-Z]{16}\b`)
+	// key is one that is known by its form: a JSON web token, a key of AWS, GitHub,
+	// GitLab, Slack, npm, Google, Stripe or Vault, a private key.
+	key = regexp.MustCompile(`\beyJ[\w-]{10,}\.[\w-]{6,}\.[\w-]*|\b(?:AKIA|ASIA)[0-9A-Z]{12,}\b|\bgh[oprsu]_\w{16,}|\bgithub_pat_\w{16,}|\bglpat-[\w-]{12,}|\bxox[a-z]-[\w-]{8,}` +
+		`|\b[sr]k[-_][\w-]{16,}|\bnpm_\w{20,}|\bAIza[\w-]{20,}|\bya29\.[\w-]{16,}|\bhvs\.[\w-]{16,}|(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\z)`)
+	// resource is one of a cloud, with the number of its account.
+	resource = regexp.MustCompile(`\barn:[\w-]+:[^\s"'<>,;)}\]]+`)
+	// card is the address of a network card.
+	card = regexp.MustCompile(`(?i)\b(?:[0-9a-f]{2}[:-]){5}[0-9a-f]{2}\b`)
 	// mail is an address of a person; unit and version look like one.
 	mail    = regexp.MustCompile(`\b[\w.+-]+@(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,}\b`)
 	notMail = regexp.MustCompile(`@v\d|\.(?:service|socket|timer|slice|scope|mount|target|path|device)$`)
@@ -86,7 +125,8 @@ var (
 
 // New makes a redactor that also knows these host names.
 func New(hosts []string) *Redactor {
-	r := &Redactor{known: map[string]Rule{}, public: map[string]bool{}, names: map[Rule]map[string]string{}, places: map[Rule]int{}}
+	r := &Redactor{known: map[string]Rule{}, public: map[string]bool{}, same: map[string]string{}, whole: map[string]bool{},
+		names: map[string]map[string]string{}, hidden: map[Rule][]string{}, listed: map[[2]string]bool{}, places: map[Rule]int{}, origins: map[[2]string]place{}}
 	r.Know(Hosts, hosts...)
 	return r
 }
@@ -105,6 +145,12 @@ func (r *Redactor) Text(s string) string {
 		return p[1] + r.name(Tokens, "token", p[2]+p[5]) + p[3] + p[6]
 	})
 	s = key.ReplaceAllStringFunc(s, func(m string) string { return r.name(Tokens, "token", m) })
+	s = resource.ReplaceAllStringFunc(s, func(m string) string { return r.name(Ids, "id", m) })
+	s = joined.ReplaceAllStringFunc(s, func(m string) string {
+		p := joined.FindStringSubmatch(m)
+		return p[1] + r.name(Tokens, "token", p[2])
+	})
+	s = r.pairs(s)
 	s = mail.ReplaceAllStringFunc(s, func(m string) string {
 		if name, _, _ := strings.Cut(m, "@"); notMail.MatchString(m) || r.pseudonym(name) {
 			return m
@@ -119,11 +165,15 @@ func (r *Redactor) Text(s string) string {
 		return p[1] + r.name(Arguments, "arg", p[2])
 	})
 	s = r.knownNames(s)
+	s = card.ReplaceAllStringFunc(s, func(m string) string { return r.name(Addresses, "mac", strings.ToLower(m)) })
 	s = ipv4.ReplaceAllStringFunc(s, r.address)
-	s = ipv6.ReplaceAllStringFunc(s, r.address)
+	s = r.ipv6(s)
 	s = home.ReplaceAllStringFunc(s, func(m string) string {
 		p := home.FindStringSubmatch(m)
-		return p[1] + r.name(Homes, "user", p[2])
+		if r.pseudonym(p[2]) {
+			return m
+		}
+		return p[1] + r.name(Homes, "user", strings.ToLower(p[2]))
 	})
 	s = uuid.ReplaceAllStringFunc(s, func(m string) string { return r.name(Ids, "id", m) })
 	s = r.hex(s)
@@ -147,6 +197,29 @@ func (r *Redactor) hex(s string) string {
 	return b.String()
 }
 
+// ipv6 replaces addresses of version 6 that no letter or digit touches: in
+// "arn:aws:iam::123" there is none. A colon before one is a separator.
+func (r *Redactor) ipv6(s string) string {
+	var b strings.Builder
+	done := 0
+	for _, at := range ipv6.FindAllStringIndex(s, -1) {
+		before, _ := utf8.DecodeLastRuneInString(s[:at[0]])
+		after, _ := utf8.DecodeRuneInString(s[at[1]:])
+		if alphanumeric(before) || alphanumeric(after) {
+			continue
+		}
+		m := s[at[0]:at[1]]
+		if rest, ok := strings.CutPrefix(m, ":"); ok && !strings.HasPrefix(rest, ":") {
+			m = ":" + r.address(rest)
+		} else {
+			m = r.address(m)
+		}
+		b.WriteString(s[done:at[0]] + m)
+		done = at[1]
+	}
+	return b.String() + s[done:]
+}
+
 // address replaces what parses as an address and says something: loopback and
 // unspecified ones stay, and so does a time such as 12:30:01.
 func (r *Redactor) address(m string) string {
@@ -159,18 +232,38 @@ func (r *Redactor) address(m string) string {
 
 // name is the pseudonym of a value; the same value always gets the same one.
 func (r *Redactor) name(rule Rule, word, value string) string {
+	if full, ok := r.same[value]; ok {
+		value = full
+	}
+	if r.from != nil {
+		if _, have := r.origins[[2]string{word, value}]; !have {
+			r.origins[[2]string{word, value}] = *r.from
+		}
+		return word + "-0"
+	}
 	r.places[rule]++
-	known := r.names[rule]
+	known := r.names[word]
 	if known == nil {
 		known = map[string]string{}
-		r.names[rule] = known
+		r.names[word] = known
 	}
-	if n, ok := known[value]; ok {
-		return n
+	n, ok := known[value]
+	if !ok {
+		n = fmt.Sprintf("%s-%d", word, len(known)+1)
+		known[value] = n
 	}
-	n := fmt.Sprintf("%s-%d", word, len(known)+1)
-	known[value] = n
+	if at := [2]string{string(rule), n}; !r.listed[at] {
+		r.listed[at], r.hidden[rule] = true, append(r.hidden[rule], n)
+	}
 	return n
+}
+
+// Locate says where a text stands in the evidence: the values in it that no earlier
+// text had are there first. It replaces and counts nothing, and needs to know all names.
+func (r *Redactor) Locate(s, path string, line int64) {
+	r.from = &place{path, line}
+	r.Text(s)
+	r.from = nil
 }
 
 // Value replaces secrets in every string of what v points to, and in the keys of its
@@ -256,8 +349,45 @@ func walked(v reflect.Value, f func(string) string) reflect.Value {
 // Receipt says what was replaced, rules without a hit included.
 func (r *Redactor) Receipt() []Receipt {
 	out := make([]Receipt, 0, len(Rules()))
-	for _, rule := range Rules() {
-		out = append(out, Receipt{Rule: rule, Places: r.places[rule], Distinct: len(r.names[rule])})
+	values := map[string][2]string{}
+	for word, known := range r.names {
+		for value, n := range known {
+			values[n] = [2]string{word, value}
+		}
 	}
+	for _, rule := range Rules() {
+		x := Receipt{Rule: rule, Places: r.places[rule], Distinct: len(r.hidden[rule])}
+		for _, n := range r.hidden[rule] {
+			if at, ok := r.origins[values[n]]; ok && len(x.First) < mostFirst {
+				x.First = append(x.First, First{Name: n, At: at.path})
+				if at.line > 0 {
+					x.First[len(x.First)-1].At += fmt.Sprintf(":%d", at.line)
+				}
+			}
+		}
+		out = append(out, x)
+	}
+	// Paths are evidence themselves, but no places of the result.
+	places, hidden, listed := r.places, r.hidden, r.listed
+	r.places, r.hidden, r.listed = map[Rule]int{}, map[Rule][]string{}, map[[2]string]bool{}
+	for i := range out {
+		for k := range out[i].First {
+			out[i].First[k].At = r.Text(out[i].First[k].At)
+		}
+	}
+	r.places, r.hidden, r.listed = places, hidden, listed
 	return out
+}
+
+// HomeOf is the name behind the first home directory of a path, in lower case: "alice"
+// for "/home/alice/x.go"; "" where there is none.
+func HomeOf(path string) string {
+	if !strings.Contains(path, "home") && !strings.Contains(path, "Users") {
+		return ""
+	}
+	m := home.FindStringSubmatch(path)
+	if m == nil {
+		return ""
+	}
+	return strings.ToLower(m[2])
 }

@@ -48,6 +48,81 @@ func TestText(t *testing.T) {
 	}
 }
 
+func TestNothingThatPeopleWriteStaysButWhatEverybodyKnows(t *testing.T) {
+	for _, tc := range []struct{ in, want string }{
+		{"https://lb.zebra.com/x", "https://host-1/x"},
+		{"lb.zebra.com:8443 and lb2.shop.svc.cluster.local", "host-1:8443 and host-2"},
+		{"lynx-prod-17.zebra.internal, then Lynx-prod-17", "host-1, then host-1"},
+		{"ip-10-1-2-3.eu-west-1.compute.internal is ip-10-1-2-3", "host-1 is host-1"},
+		{"postgres://u:p@zdb:5432/zname", "postgres://token-1@host-1:5432/path-1"},
+		{"arn:aws:iam::123456789012:role/zrole", "id-1"},
+		{"namespace=lynx user=mara node lynx-1", "namespace=namespace-1 user=user-1 node host-1"},
+		{"`kubectl -n lynx logs cart-7d9f8b6c5d-x2x4z`", "`kubectl -n namespace-1 logs pod-1`"},
+		{"/data/lynx/file of /root/mara1/x", "/data/path-1/file of /root/path-2/x"},
+		{`\\lynx1\mara1$ and D:\lynx2\x`, `\\host-1\path-1 and D:\path-2\x`},
+		{"s3://lynx/key", "s3://host-1/key"},
+		{"sshpass -p lynxpw ssh mara@lynx", "sshpass -p token-1 ssh user-1@host-1"},
+		{"mysql -u mara -plynxpw", "mysql -u user-1 -ptoken-1"},
+		{"key Zk9tR2x7Qw3eLp8sVb4nYc6u", "key token-1"},
+		{"zebra/zebra-cart-0", "namespace-1/pod-1"},
+		{"00:1a:2b:3c:4d:5e", "mac-1"},
+		{"lynx-report.tgz beside goroutines-2.txt", "file-1 beside goroutines-2.txt"},
+
+		{"see main.go:17 and http.Server in v1.34.4-rc.1, e.g. 3.5s after go1.26.1", "see main.go:17 and http.Server in v1.34.4-rc.1, e.g. 3.5s after go1.26.1"},
+		{"fixed by https://github.com/kubernetes/kubernetes/pull/123456", "fixed by https://github.com/kubernetes/kubernetes/pull/123456"},
+		{"k8s.io/kubernetes/pkg/kubelet.(*podWorkers).UpdatePod", "k8s.io/kubernetes/pkg/kubelet.(*podWorkers).UpdatePod"},
+		{"resp.Body.Close() is missing; see /usr/local/go/src/net/http/client.go:12", "resp.Body.Close() is missing; see /usr/local/go/src/net/http/client.go:12"},
+		{"The user says that the server waits for a token refresh; restart of the pod helped.", "The user says that the server waits for a token refresh; restart of the pod helped."},
+		{"the owner key is lost; the node was drained; password expired", "the owner key is lost; the node was drained; password expired"},
+	} {
+		r := New(nil)
+		r.LearnSaid(tc.in)
+		if d := cmp.Diff(tc.want, r.Text(tc.in)); d != "" {
+			t.Error(d)
+		}
+	}
+}
+
+func TestNamesOfFilesThatOnlySayWhatTheyAreStay(t *testing.T) {
+	for _, name := range []string{"t0", "#1", "t002", "2026-11-21T03-04-05Z", "before (2)", "t0/lsof-nP-p.txt", "t0/ls-l-proc-fd.txt", "t0/jcmd-Thread.print-l.txt", "t0/proc-net-tcp6.txt", "t0/goroutine-debug0.pb.gz", "shopd-2.txt"} {
+		r := New(nil)
+		r.Keep("shopd")
+		r.KeepRound(name)
+		r.LearnFile(name)
+		r.LearnName(name)
+		if got := r.Text(name); got != name {
+			t.Errorf("%q became %q", name, got)
+		}
+	}
+	r := New(nil)
+	r.KeepRound("t0-lynx")
+	r.LearnFile("t002/lynx-goroutines.txt")
+	r.LearnName("t0-lynx")
+	r.LearnName("lynx.tgz")
+	if got, want := r.Text("t0-lynx in lynx.tgz of path/lynx-goroutines.txt"), "file-1 in file-2 of path/file-3"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestTheFirstLabelOfAHostIsTheSameHost(t *testing.T) {
+	for _, hosts := range [][]string{{"lynx-17.zebra.corp", "lynx-17"}, {"lynx-17", "lynx-17.zebra.corp"}} {
+		r := New(hosts)
+		r.Know(Hosts, "cache.zebra.corp")
+		if got, want := r.Text("lynx-17 LYNX-17.zebra.corp cache.zebra.corp; a cache"), "host-1 host-1 host-2; a cache"; got != want {
+			t.Errorf("of %q: got %q, want %q", hosts, got, want)
+		}
+	}
+}
+
+func TestAHomeDirectoryAndItsUserShareAPseudonym(t *testing.T) {
+	r := New(nil)
+	r.LearnPair("user", "mara7")
+	if got, want := r.Text("/home/carol/x of mara7: /home/mara7/y, /home/carol"), "/home/user-1/x of user-2: /home/user-2/y, /home/user-1"; strings.NewReplacer("user-1", "A", "user-2", "B").Replace(got) != strings.NewReplacer("user-1", "A", "user-2", "B").Replace(want) &&
+		strings.NewReplacer("user-1", "B", "user-2", "A").Replace(got) != strings.NewReplacer("user-1", "A", "user-2", "B").Replace(want) {
+		t.Errorf("got %q, want %q but for the numbers", got, want)
+	}
+}
+
 func TestNamesThatEvidenceTellsAreHiddenInEveryText(t *testing.T) {
 	learn := func(r *Redactor) {
 		for _, x := range [][2]string{{"user", "alice"}, {"name", "/srv/acme-payroll/salaries.db"}, {"role", "root"}, {"namespace", "payroll"}, {"pod", "cart-7"}} {

@@ -21,9 +21,11 @@ type Share struct {
 }
 
 // RedactionRule is one rule in words: what is taken out, what stands there
-// instead, how often that happens ("67 in 25 files", may be empty).
+// instead, how often that happens ("67 in 25 files", may be empty), and where each
+// value stands first in the evidence, as far as that is known.
 type RedactionRule struct {
 	Name, Text, Count string
+	First             []string
 }
 
 // Preview is what a chat shows of a link before anyone opens it.
