@@ -73,6 +73,13 @@ type Match struct {
 // Speaks reports whether the match says more than that something looks alike.
 func (m Match) Speaks() bool { return m.Basis != Looks && m.Basis != Possible }
 
+// Everyday reports a published leak whose signature is nothing but functions of the
+// standard library, in any program: a growth of them has many causes.
+func (m Match) Everyday() bool {
+	s := m.Entry.Signature
+	return m.Entry.Origin == "" && m.Entry.Status == Leak && len(s.Frames) > 0 && len(s.Programs) == 0 && !slices.ContainsFunc(s.Frames, importable)
+}
+
 // accuses reports a published leak with more than its signature.
 func (m Match) accuses() bool {
 	return m.Entry.Status == Leak && (m.Basis == Growth || m.Basis == Excess)

@@ -369,6 +369,7 @@ func (l *Line) withUnits() {
 				own[hit.Class] = true
 			}
 		}
+		l.everyday(u)
 		for _, share := range u.Families {
 			r := l.Known[share.Fingerprint]
 			for _, hit := range r.Follows {
@@ -377,6 +378,31 @@ func (l *Line) withUnits() {
 				}
 			}
 			l.Known[share.Fingerprint] = r
+		}
+	}
+}
+
+// everyday takes back accusations by stacks that every program of their library shows,
+// where another family of the unit has a class or a published leak of its own: that says
+// more of the one cause.
+func (l *Line) everyday(u trend.Unit) {
+	telling := ""
+	for _, share := range u.Families {
+		r := l.Known[share.Fingerprint]
+		if len(r.Classes) > 0 || slices.ContainsFunc(r.Known, func(m knowledge.Match) bool { return m.Speaks() && !m.Everyday() }) {
+			telling = cmp.Or(telling, l.Titles[share.Fingerprint])
+		}
+	}
+	if telling == "" {
+		return
+	}
+	for _, share := range u.Families {
+		r := l.Known[share.Fingerprint]
+		for i, m := range r.Known {
+			if m.Speaks() && m.Everyday() && r.Healthy != nil {
+				r.Known[i].Basis = knowledge.Possible
+				r.Known[i].Text = "Healthy programs have this stack as well, and it rises together with " + telling + ", which says more of the cause: one of several possible."
+			}
 		}
 	}
 }

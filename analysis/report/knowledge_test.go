@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/family"
 )
 
 // kubelet is a series of a kubelet with one worker and three probers at rest for each
@@ -57,9 +58,7 @@ func node(sockets ...int) []analysis.Snapshot {
 		s := snapshot("node", fmt.Sprintf("t%d", i), i*10, nil)
 		s.Totals.Goroutines = nil
 		g := analysis.Group{Family: f, Count: n, OldestWait: -1}
-		for _, id := range upTo(int64(n)) {
-			g.Members.ID = append(g.Members.ID, id)
-		}
+		g.Members.ID = append(g.Members.ID, upTo(int64(n))...)
 		s.Groups, s.Totals.Descriptors = []analysis.Group{g}, &n
 		s.Statements = []analysis.Statement{{Key: "unreferenced handles", Title: fmt.Sprintf("%d of %d TCP handles are unreferenced", n, n), Text: "They lie idle."}}
 		out = append(out, s)
@@ -130,6 +129,67 @@ func TestThresholdsSayWhatTheSeriesShows(t *testing.T) {
 	for hours, want := range map[float64]string{12.0 / 3600: "12 s", 35.0 / 3600: "35 s", 0.5: "30 min", 3: "3.0 h"} {
 		if got := spanWords(hours); got != want {
 			t.Errorf("%v hours are %s, want %s", hours, got, want)
+		}
+	}
+}
+
+func TestAStackOfEveryClientDoesNotOutweighWhatTellsTheCause(t *testing.T) {
+	const loop = "net/http.(*persistConn).writeLoop"
+	series := func(other string) Finding {
+		var snaps []analysis.Snapshot
+		for i := range 7 {
+			ids := upTo(int64(10 + 10*i))
+			s := snapshot("informer", fmt.Sprintf("t%d", i), i*10, map[string][]int64{other: ids, loop: ids})
+			for k := range s.Groups {
+				if g := &s.Groups[k]; g.Variants[0].Stack.Frames[0].Func == loop {
+					stack := *g.Variants[0].Stack
+					stack.CreatedBy.Func = "net/http.(*Transport).dialConn"
+					g.Family, g.Variants[0].Stack, g.Variants[0].Fingerprint = family.OfStack(&stack), &stack, family.Exact(&stack)
+				}
+			}
+			snaps = append(snaps, s)
+		}
+		return Build(snaps, nil, Options{}).Report.Series[0].Findings[0]
+	}
+	for other, want := range map[string]string{"k8s.io/client-go/tools/cache.(*RealFIFO).Pop": "Looks like", "main.call": "Known leak"} {
+		f := series(other)
+		at := slices.IndexFunc(f.Known, func(k KnownLeak) bool { return k.ID == "distribution-473" })
+		if at < 0 || f.Known[at].Label() != want {
+			t.Errorf("beside %s: %+v", other, f.Known)
+		}
+		if want == "Looks like" && !slices.Contains(f.Classes, "watch-informer") {
+			t.Errorf("classes %v", f.Classes)
+		}
+	}
+}
+
+func TestWatchesOnWhatIsGoneAreToldWithoutGrowth(t *testing.T) {
+	series := func(status string, counts ...int) []Finding {
+		f := &analysis.Family{Fingerprint: "w1:" + strings.Repeat("2", 32), Kind: analysis.KindWatch, Title: "inotify watch inside a file system not in mountinfo", Attributes: map[string]string{"status": status, "fstype": "unknown"}}
+		var snaps []analysis.Snapshot
+		for i, n := range counts {
+			s := snapshot("kubelet", fmt.Sprintf("t%d", i), i*10, nil)
+			s.Totals.Goroutines = nil
+			g := analysis.Group{Family: f, Count: n, OldestWait: -1}
+			g.Members.ID = append(g.Members.ID, upTo(int64(n))...)
+			total := n + 8
+			s.Groups, s.Totals.Watches = []analysis.Group{g}, &total
+			snaps = append(snaps, s)
+		}
+		return Build(snaps, nil, Options{}).Report.Series[0].Findings
+	}
+	for _, counts := range [][]int{{11}, {11, 11}} {
+		all := series("not in mountinfo", counts...)
+		if len(all) != 1 || all[0].Kind != FactFinding || all[0].Title != "11 of 19 watches are on what is gone" || !slices.Equal(all[0].Classes, []string{"inotify"}) || len(all[0].Signs) != 1 {
+			t.Errorf("%v: %+v", counts, all)
+		}
+		if all := series("mounted", counts...); len(all) > 0 {
+			t.Errorf("mounted, %v: %+v", counts, all)
+		}
+	}
+	for _, f := range series("removed cgroup", 10, 20, 30, 40, 50, 60, 70) {
+		if f.Kind == FactFinding {
+			t.Errorf("what is accused is told twice: %s", f.Title)
 		}
 	}
 }
