@@ -82,8 +82,8 @@ func (b *builder) pooled(path string) {
 	b.s.Statements = append(b.s.Statements, analysis.Statement{
 		Key:   "unreferenced handles",
 		Title: fmt.Sprintf("%d of %d TCP handles are unreferenced", idle, all),
-		Text: "Nothing in the event loop waits for these " + strconv.Itoa(idle) + " sockets: they lie idle in connection pools. A healthy process has few; " +
-			"so many are the mark of pools or agents that were made per call and forgotten, with keep-alive on.",
+		Text: "Nothing in the event loop waits for these " + strconv.Itoa(idle) + " sockets: they lie idle in connection pools. Node unreferences the free sockets of every agent " +
+			"with keep-alive on, of a shared one too: only a number that grows from snapshot to snapshot tells pools that were made per call and forgotten.",
 		Path: path,
 	})
 }

@@ -61,6 +61,7 @@ type classIndex struct {
 	class    *Class
 	pattern  *ClassPattern
 	creators []pattern
+	rest     []pattern
 }
 
 func newIndex(doc *Document) *index {
@@ -170,7 +171,7 @@ func (x *index) addNormal(n *Normal) {
 
 func (x *index) addClass(c *Class, p *ClassPattern) {
 	at := len(x.classes)
-	x.classes = append(x.classes, classIndex{class: c, pattern: p, creators: creators(p.CreatedBy)})
+	x.classes = append(x.classes, classIndex{class: c, pattern: p, creators: creators(p.CreatedBy), rest: creators(p.Rest)})
 	for _, f := range p.Frames {
 		n := x.add(f, p.Kind == analysis.KindThread)
 		if !slices.Contains(x.classesOf[n], at) {

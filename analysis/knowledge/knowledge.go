@@ -118,6 +118,12 @@ type ClassPattern struct {
 	Statements []string          `json:"statements,omitempty"`
 	// WithUnit holds for families only that rise together with one of the class.
 	WithUnit bool `json:"with_unit,omitempty"`
+	// WithGrowth holds for statements only where a family of the class is accused: what
+	// they state is true of healthy processes as well.
+	WithGrowth bool `json:"with_growth,omitempty"`
+	// Rest are functions that members at rest stand in, with nothing above but waiting: the
+	// family belongs to the class, and the cause is not what makes it grow.
+	Rest []string `json:"rest,omitempty"`
 	// Sign says which form of the class it is: "on mounts that are gone".
 	Sign string `json:"sign,omitempty"`
 	// Cause is what the cause is called where only this form of the class was seen.
@@ -410,6 +416,7 @@ func (j *joined) add(f File, origin string) []analysis.Problem {
 			classes = append(classes, c)
 		}
 	}
+	problems = append(problems, replaced(f.Name, "class", j.doc.Classes, classes, func(c Class) (string, string) { return c.Key, c.Origin })...)
 	j.doc.Classes = replaceBy(j.doc.Classes, classes, func(c Class) string { return c.Key })
 	var known []Entry
 	for _, e := range doc.Known {
@@ -418,6 +425,7 @@ func (j *joined) add(f File, origin string) []analysis.Problem {
 			known = append(known, e)
 		}
 	}
+	problems = append(problems, replaced(f.Name, "known leak", j.doc.Known, known, func(e Entry) (string, string) { return e.ID, e.Origin })...)
 	j.doc.Known = replaceBy(j.doc.Known, known, func(e Entry) string { return e.ID })
 	var normal []Normal
 	for _, n := range doc.Normal {
@@ -426,6 +434,7 @@ func (j *joined) add(f File, origin string) []analysis.Problem {
 			normal = append(normal, n)
 		}
 	}
+	problems = append(problems, replaced(f.Name, "normal stack", j.doc.Normal, normal, func(n Normal) (string, string) { return n.ID, n.Origin })...)
 	j.doc.Normal = replaceBy(j.doc.Normal, normal, func(n Normal) string { return n.ID })
 	for _, t := range doc.Thresholds {
 		t.Origin = origin
@@ -439,6 +448,25 @@ func (j *joined) add(f File, origin string) []analysis.Problem {
 		j.doc.ThresholdNote = doc.ThresholdNote
 	}
 	return problems
+}
+
+// replaced tells which items of a file take the place of those of another file of the
+// same directory; to replace what comes with the program is what such files are for.
+func replaced[T any](file, what string, have, more []T, of func(T) (id, origin string)) []analysis.Problem {
+	from := map[string]string{}
+	for _, x := range have {
+		if id, origin := of(x); origin != "" {
+			from[id] = origin
+		}
+	}
+	var out []analysis.Problem
+	for _, x := range more {
+		if id, _ := of(x); from[id] != "" {
+			out = append(out, analysis.Problem{Path: file, Offset: -1, Severity: analysis.Warning, What: what + " " + id + " takes the place of that of " + from[id],
+				Why: "two files hold an item with this id, and the last file by name wins", Hint: "give one of them another id, or delete it"})
+		}
+	}
+	return out
 }
 
 // replaceBy appends items; one whose id is there already takes its place.

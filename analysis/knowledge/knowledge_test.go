@@ -592,6 +592,8 @@ func TestVersionsAreComparedByLinesOfReleases(t *testing.T) {
 	}{
 		{"containerd-10568", "containerd", "1.6.20~ds1, go1.19.8", nil, VersionAffected, "seen 1.6.20~ds1 (metrics.txt), fixed in 1.6.36, 1.7.21: affected"},
 		{"containerd-10568", "containerd", "v1.7.21", nil, VersionFixed, "the fix is in it"},
+		{"containerd-11120", "containerd", "1.7.29~rc.1", nil, VersionAffected, ""},
+		{"containerd-11120", "containerd", "1.7.29~ds1", nil, VersionFixed, ""},
 		{"containerd-10568", "containerd", "2.0.0", nil, VersionFixed, ""},
 		{"containerd-10568", "containerd", "1.5.9", nil, VersionBefore, "older than the release that brought it"},
 		{"containerd-10568", "kubelet", "v1.34.4, go1.26.8", nil, "", "the version of containerd was not seen"},
@@ -1022,5 +1024,66 @@ func TestARememberedResourceIsThatOfItsProgram(t *testing.T) {
 		if d := cmp.Diff(want, speaking(c.NewMatcher().Match(seen))); d != "" {
 			t.Errorf("%q: %s", program, d)
 		}
+	}
+}
+
+func TestARememberedStackWithoutAPackageOfItsOwnIsThatOfItsProgram(t *testing.T) {
+	for name, tt := range map[string]struct {
+		stack *analysis.Stack
+		want  []string
+	}{
+		"main alone":       {stackOf("main.main", "time.Sleep", "main.leaker"), []string{"gosrv"}},
+		"standard library": {stackOf("net/http.(*Transport).dialConn", "net/http.(*persistConn).readLoop"), []string{"gosrv"}},
+		"a library":        {stackOf("main.main", "example.org/pool.(*Pool).wait"), nil},
+		"made by one":      {stackOf("example.org/pool.Start", "time.Sleep", "main.leaker"), nil},
+	} {
+		e := EntryOf(family.OfStack(tt.stack), map[string]int{"select": 9}, "/usr/bin/gosrv")
+		if d := cmp.Diff(tt.want, e.Signature.Programs); d != "" {
+			t.Errorf("%s: %s", name, d)
+		}
+		e.ID, e.Title = "own-1", name
+		text, problems := Append(nil, e)
+		if len(problems) > 0 {
+			t.Fatal(problems)
+		}
+		c, _ := New(File{Name: "own.json", Text: text})
+		for program, want := range map[string]bool{"gosrv": true, "billing": tt.want == nil} {
+			seen := growing(tt.stack, "select", 40)
+			seen.Program = program
+			if got := slices.Contains(speaking(c.NewMatcher().Match(seen)), "own-1"); got != want {
+				t.Errorf("%s in %s: %v", name, program, got)
+			}
+		}
+	}
+}
+
+func TestEtcdIsKnownUnderThePathsOfAllItsReleases(t *testing.T) {
+	for name, pkg := range map[string]string{
+		"3.3": "github.com/coreos/etcd/etcdserver/api/v3rpc", "3.4": "go.etcd.io/etcd/etcdserver/api/v3rpc", "3.4 as a module": "go.etcd.io/etcd/v3/etcdserver/api/v3rpc",
+		"3.5": "go.etcd.io/etcd/server/v3/etcdserver/api/v3rpc", "vendored": "github.com/coreos/etcd/cmd/vendor/go.etcd.io/etcd/server/v3/etcdserver/api/v3rpc",
+	} {
+		r := Builtin().NewMatcher().Match(growing(stackOf(pkg+".(*watchServer).Watch", pkg+".(*serverWatchStream).sendLoop"), "select", 40))
+		if !slices.Contains(speaking(r), "etcd-18704") || r.Healthy == nil || r.Healthy.Normal.ID != "etcd-server-recvloop" {
+			t.Errorf("%s: %v, %+v", name, speaking(r), r.Healthy)
+		}
+	}
+	run := stackOf("go.etcd.io/etcd/etcdserver.(*raftNode).start", "go.etcd.io/etcd/etcdserver.(*raftNode).tick", "go.etcd.io/etcd/etcdserver.(*raftNode).start.func1")
+	if h := Builtin().NewMatcher().Match(growing(run, "select", 1)).Healthy; h == nil || h.Normal.ID != "etcd-server-start" {
+		t.Errorf("the loop of raft is %+v", h)
+	}
+}
+
+func TestAFileThatTakesAnEntryOfAnotherSaysSo(t *testing.T) {
+	file := func(name, title string) File {
+		return File{Name: name, Text: []byte(`{"schema": "leakdiff.knowledge/1", "known": [{"id": "own-1", "title": "` + title + `", "status": "leak"}]}`)}
+	}
+	c, problems := New(file("a.json", "first"), file("b.json", "second"))
+	if c.Entry("own-1").Title != "second" || len(problems) != 1 || problems[0].Path != "b.json" || problems[0].What != "known leak own-1 takes the place of that of a.json" || problems[0].Hint == "" {
+		t.Errorf("%q: %+v", c.Entry("own-1").Title, problems)
+	}
+	// To replace what comes with the program is what such files are for.
+	text := strings.ReplaceAll(string(file("a.json", "mine").Text), "own-1", "k8s-83333")
+	if _, problems := New(File{Name: "a.json", Text: []byte(text)}); len(problems) > 0 {
+		t.Errorf("%+v", problems)
 	}
 }

@@ -65,10 +65,20 @@ type Match struct {
 	Text string
 	// Versions compares the version that was seen with those of the entry.
 	Versions Comparison
+	// RuledOut says that nothing but this version speaks against it: stack, state and
+	// growth are those of the entry.
+	RuledOut bool
 }
 
 // Speaks reports whether the match says more than that something looks alike.
 func (m Match) Speaks() bool { return m.Basis != Looks && m.Basis != Possible }
+
+// Everyday reports a published leak whose signature is nothing but functions of the
+// standard library, in any program: a growth of them has many causes.
+func (m Match) Everyday() bool {
+	s := m.Entry.Signature
+	return m.Entry.Origin == "" && m.Entry.Status == Leak && len(s.Frames) > 0 && len(s.Programs) == 0 && !slices.ContainsFunc(s.Frames, importable)
+}
 
 // accuses reports a published leak with more than its signature.
 func (m Match) accuses() bool {
@@ -98,6 +108,10 @@ type ClassHit struct {
 	Sign     string
 	Cause    string
 	Upgrades []string
+	// Rest says that the members are at rest, by the class's own words.
+	Rest bool
+	// WithGrowth says of a statement that it accuses only beside a family that grows.
+	WithGrowth bool
 }
 
 // Result is what a catalogue says of a family.
@@ -223,6 +237,13 @@ func (m *Matcher) classFits(at int, f *analysis.Family, found [][]int) bool {
 	})
 }
 
+// atRest reports whether the first function of a stack that is no waiting is one that
+// members of the class stand in at rest.
+func (c *classIndex) atRest(f *analysis.Family) bool {
+	at := slices.IndexFunc(f.Loose, func(name string) bool { return !waitsIn(name) })
+	return at >= 0 && slices.ContainsFunc(c.rest, func(p pattern) bool { return p.matches(f.Loose[at]) })
+}
+
 // normalsFor are the normal stacks that a family is one of: a listed frame is the
 // first that is not what any goroutine of the library waits in. The one nearest to
 // the leaf comes first.
@@ -257,13 +278,18 @@ func restsOn(n *Normal, above []string) bool {
 		return true
 	}
 	for _, name := range above {
-		own := slices.ContainsFunc(n.Frames, func(f string) bool { return packageOf(name) == packageOf(f) })
+		own := slices.ContainsFunc(n.Frames, func(f string) bool { return samePackage(packageOf(name), packageOf(f)) })
 		if own || waitsIn(name) || slices.ContainsFunc(n.Above, func(a string) bool { return strings.HasPrefix(name, a) }) {
 			continue
 		}
 		return false
 	}
 	return true
+}
+
+// samePackage compares an import path with one of a catalogue, which may lack its front.
+func samePackage(whole, listed string) bool {
+	return whole == listed || strings.HasSuffix(whole, "/"+listed)
 }
 
 // waitsIn reports whether a function is one of the standard library that goroutines
@@ -301,7 +327,7 @@ func (m *Matcher) Match(s Seen) Result {
 		if !oneOf(in.pattern.Programs, s.Program) {
 			continue
 		}
-		hit := ClassHit{Class: in.class, Sign: in.pattern.Sign, Cause: in.pattern.Cause}
+		hit := ClassHit{Class: in.class, Sign: in.pattern.Sign, Cause: in.pattern.Cause, Rest: in.atRest(s.Family)}
 		for _, u := range in.class.Upgrades {
 			hit.Upgrades = append(hit.Upgrades, m.c.upgrade(u, s.Versions))
 		}
@@ -369,7 +395,6 @@ func (m *Matcher) match(k candidate, s Seen, healthy *Healthy) (Match, bool) {
 	above := healthy != nil && healthy.Decides && !healthy.Within
 	mended := out.Versions.Verdict == VersionFixed || out.Versions.Verdict == VersionBefore
 	switch {
-	case mended:
 	case k.listed && e.Origin == "" && grows(s.Verdict):
 		out.Basis = Possible
 	case e.Status == StuckNotLeak && s.Timed && s.OldestWait >= stillWaits:
@@ -378,6 +403,9 @@ func (m *Matcher) match(k candidate, s Seen, healthy *Healthy) (Match, bool) {
 		out.Basis = Growth
 	case above && e.Status == Leak:
 		out.Basis = Excess
+	}
+	if mended {
+		out.RuledOut, out.Basis = out.Speaks(), Looks
 	}
 	out.Text = meaning(out, s)
 	return out, true
@@ -442,6 +470,10 @@ func meaning(m Match, s Seen) string {
 	switch {
 	case m.Basis == Possible:
 		return "What is listed grows as in this report, which is one of several possible: a listing shows no stack. To be more than that it needs " + needs(e) + "."
+	case m.RuledOut && m.Versions.Verdict == VersionFixed:
+		return "Same signature and growth, but the version that was seen has the fix: no accusation."
+	case m.RuledOut:
+		return "Same signature and growth, but the version that was seen is older than the leak: no accusation."
 	case m.Basis == Looks && m.Versions.Verdict == VersionFixed:
 		return "Same signature, but the version that was seen has the fix: no accusation."
 	case m.Basis == Looks && m.Versions.Verdict == VersionBefore:
@@ -694,7 +726,7 @@ func (c *Catalogue) OfStatement(key string) []ClassHit {
 	for _, at := range c.index.statements {
 		in := &c.index.classes[at]
 		if slices.ContainsFunc(in.pattern.Statements, func(g string) bool { return glob(g, key) }) {
-			out = addClass(out, ClassHit{Class: in.class, Sign: in.pattern.Sign})
+			out = addClass(out, ClassHit{Class: in.class, Sign: in.pattern.Sign, WithGrowth: in.pattern.WithGrowth})
 		}
 	}
 	return out
@@ -703,7 +735,9 @@ func (c *Catalogue) OfStatement(key string) []ClassHit {
 // EntryOf makes an entry that recognises a family again: by its whole normalised
 // stack, or by its attributes where it has none. The caller gives id and words.
 //
-// A resource is that of a program: every program has watches and descriptors alike.
+// A resource is that of a program: every program has watches and descriptors alike. So is
+// a stack without a package of its own: another program's main.worker, and a connection
+// of net/http, are something else.
 func EntryOf(f *analysis.Family, states map[string]int, program string) Entry {
 	e := Entry{Status: Leak, Kinds: []string{string(f.Kind)}}
 	e.Signature.Fingerprints = []string{f.Fingerprint}
@@ -714,6 +748,9 @@ func EntryOf(f *analysis.Family, states map[string]int, program string) Entry {
 			e.Signature.CreatedBy = []string{f.LooseCreator}
 		}
 		e.Signature.WaitStates = mostStates(states)
+		if !slices.ContainsFunc(append(slices.Clone(f.Loose), f.LooseCreator), importable) {
+			e.Signature.Programs = programs(program)
+		}
 	case analysis.KindThread:
 		e.Signature.Frames = slices.Clone(f.Loose)
 	default:
@@ -724,11 +761,25 @@ func EntryOf(f *analysis.Family, states map[string]int, program string) Entry {
 			}
 		}
 		e.Signature.Resources = []Resource{{Kind: f.Kind, Attributes: attributes}}
-		if program != "" && !strings.ContainsAny(program, "|*") {
-			e.Signature.Programs = []string{path.Base(program)}
-		}
+		e.Signature.Programs = programs(program)
 	}
 	return e
+}
+
+// programs are a program's name as a signature holds it, nil where it is not known.
+func programs(name string) []string {
+	if name == "" || strings.ContainsAny(name, "|*") {
+		return nil
+	}
+	return []string{path.Base(name)}
+}
+
+// importable reports a function of a package that several programs can have and that is
+// not of the standard library.
+func importable(name string) bool {
+	pkg := packageOf(name)
+	top, _, _ := strings.Cut(pkg, "/")
+	return pkg != "" && pkg != "main" && !standardTop[top]
 }
 
 // mostStates are the states that most members are in, without those of a moment.

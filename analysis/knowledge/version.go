@@ -52,12 +52,12 @@ type release struct {
 
 var (
 	releaseText = regexp.MustCompile(`\d+(?:\.\d+){1,2}`)
-	preRelease  = regexp.MustCompile(`^[-.]?(?:alpha|beta|rc|dev|pre)`)
+	preRelease  = regexp.MustCompile(`^[-.~]?(?:alpha|beta|rc|dev|pre)`)
 )
 
 // newRelease reads a version as programs print it.
 //
-//	"1.6.20~ds1" = 1.6.20, "v1.5.0-alpha.1" = before 1.5.0, "Node.js v22.23.3" = 22.23.3
+//	"1.6.20~ds1" = 1.6.20, "v1.5.0-alpha.1" = "1.5.0~alpha.1" = before 1.5.0, "Node.js v22.23.3" = 22.23.3
 func newRelease(text string) (release, bool) {
 	at := releaseText.FindStringIndex(text)
 	if at == nil {

@@ -7,6 +7,7 @@
 package metrics
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -357,11 +358,12 @@ func (c *collector) take(s Sample) error {
 	case s.Name == "go_info":
 		c.info.GoVersion = s.Labels["version"]
 	case strings.HasSuffix(strings.TrimSuffix(s.Name, "_total"), "_build_info") && len(c.builds) < maxBuilds:
-		version := s.Labels["version"]
-		if version == "" {
-			version = s.Labels["git_version"] // Kubernetes
+		// Kubernetes has git_version, up to 1.17 gitVersion.
+		if version := cmp.Or(s.Labels["version"], s.Labels["git_version"], s.Labels["gitVersion"]); version != "" {
+			c.builds[s.Name] = version
 		}
-		if version != "" {
+	case s.Name == "etcd_server_version" && len(c.builds) < maxBuilds:
+		if version := s.Labels["server_version"]; version != "" {
 			c.builds[s.Name] = version
 		}
 	}

@@ -322,3 +322,18 @@ func FuzzMetrics(f *testing.F) {
 		}
 	})
 }
+
+func TestVersionsStandUnderTheLabelsOfAllReleases(t *testing.T) {
+	for page, want := range map[string]string{
+		`kubernetes_build_info{buildDate="2019-09-18T14:27:17Z",compiler="gc",gitVersion="v1.14.7",goVersion="go1.12.9",major="1",minor="14"} 1`: "v1.14.7",
+		`kubernetes_build_info{git_version="v1.34.4",go_version="go1.26.8"} 1`:                                                                   "v1.34.4",
+		`etcd_server_version{server_version="3.5.16"} 1`:                                                                                         "3.5.16",
+		`containerd_build_info_total{version="1.7.29"} 1`:                                                                                        "1.7.29",
+		`etcd_cluster_version{cluster_version="3.5"} 1`:                                                                                          "",
+	} {
+		_, info, problems, err := Figures(strings.NewReader("go_goroutines 30\n"+page+"\n"), "metrics.txt")
+		if err != nil || len(problems) > 0 || info.Version() != want {
+			t.Errorf("%s: %q, %v, %v; want %q", page, info.Version(), err, problems, want)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"leakdiff/analysis"
 	"leakdiff/analysis/knowledge"
 )
 
@@ -54,7 +55,31 @@ func (r *Report) Advice(f *Finding) []Advice {
 	if f.Kind == FactFinding || f.Kind == LimitFinding || f.Kind == HolderFinding || f.Kind == ObserverFinding {
 		return out
 	}
-	return append(out, knownAdvice(f.Known)...)
+	return append(out, knownAdvice(f)...)
+}
+
+// NothingWrong reports a finding that accuses nobody and that no entry of the catalogue
+// says anything of: that none matches would be no news.
+func (f *Finding) NothingWrong() bool { return f.Verdict == analysis.Scaling && len(f.Known) == 0 }
+
+// NoneKnown says why a finding without known leaks has none: no entry matches, or those
+// that do are ruled out by the version that was seen.
+func (f *Finding) NoneKnown() string {
+	if len(f.RuledOut) == 0 {
+		return "none matches."
+	}
+	text := "none is accused."
+	for i, k := range f.RuledOut {
+		if i == mostTold {
+			var rest []string
+			for _, k := range f.RuledOut[i:] {
+				rest = append(rest, k.ID)
+			}
+			return text + " The same holds for " + strings.Join(rest, ", ") + "."
+		}
+		text += " " + k.ID + " has this stack, state and growth; " + sentenceEnd(k.Compare)
+	}
+	return text
 }
 
 // advised is the number of an earlier finding of the same series that tells the class
@@ -74,9 +99,13 @@ func (r *Report) advised(f *Finding, key string) int {
 	return 0
 }
 
-func knownAdvice(known []KnownLeak) []Advice {
-	if len(known) == 0 {
-		return []Advice{{Label: "Known leaks", Text: "none matches."}}
+func knownAdvice(f *Finding) []Advice {
+	known := f.Known
+	switch {
+	case f.NothingWrong():
+		return nil
+	case len(known) == 0:
+		return []Advice{{Label: "Known leaks", Text: f.NoneKnown()}}
 	}
 	var out []Advice
 	for i, k := range known {

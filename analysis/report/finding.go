@@ -68,6 +68,7 @@ func (l *Line) findings(families []Family) []Finding {
 		l.learn(&out[i], byPrint)
 	}
 	out = append(out, l.facts()...)
+	out = append(out, l.dead(out, byPrint)...)
 	out = append(out, l.near()...)
 	for i := range out {
 		out[i].Rank = i + 1

@@ -37,6 +37,9 @@ type KnownLeak struct {
 	// alike" otherwise.
 	Basis knowledge.Basis `json:"basis"`
 	Text  string          `json:"text"`
+	// RuledOut says that stack, state and growth are those of the entry, and that only the
+	// version that was seen speaks against it.
+	RuledOut bool `json:"ruled_out,omitempty"`
 	// Affected and Fixed are as the report said, VerifiedBy says how the fix is known.
 	Affected   string `json:"affected,omitempty"`
 	Fixed      string `json:"fixed,omitempty"`
@@ -58,6 +61,9 @@ type KnownLeak struct {
 type ClassNote struct {
 	Cause    string   `json:"cause,omitempty"`
 	Upgrades []string `json:"upgrades,omitempty"`
+	// Rest says that its members are at rest: the class is what they belong to and not
+	// what makes them grow.
+	Rest bool `json:"rest,omitempty"`
 }
 
 // noted adds what a family says of its class. The class keeps its own name where one of
@@ -67,7 +73,7 @@ func noted(notes map[string]ClassNote, hit knowledge.ClassHit) map[string]ClassN
 	note, have := notes[key]
 	switch {
 	case !have:
-		note = ClassNote{Cause: cmp.Or(hit.Cause, hit.Class.Cause), Upgrades: hit.Upgrades}
+		note = ClassNote{Cause: cmp.Or(hit.Cause, hit.Class.Cause), Upgrades: hit.Upgrades, Rest: hit.Rest}
 	case hit.Cause == "":
 		note.Cause = hit.Class.Cause
 	}
@@ -363,6 +369,7 @@ func (l *Line) withUnits() {
 				own[hit.Class] = true
 			}
 		}
+		l.everyday(u)
 		for _, share := range u.Families {
 			r := l.Known[share.Fingerprint]
 			for _, hit := range r.Follows {
@@ -371,6 +378,31 @@ func (l *Line) withUnits() {
 				}
 			}
 			l.Known[share.Fingerprint] = r
+		}
+	}
+}
+
+// everyday takes back accusations by stacks that every program of their library shows,
+// where another family of the unit has a class or a published leak of its own: that says
+// more of the one cause.
+func (l *Line) everyday(u trend.Unit) {
+	telling := ""
+	for _, share := range u.Families {
+		r := l.Known[share.Fingerprint]
+		if len(r.Classes) > 0 || slices.ContainsFunc(r.Known, func(m knowledge.Match) bool { return m.Speaks() && !m.Everyday() }) {
+			telling = cmp.Or(telling, l.Titles[share.Fingerprint])
+		}
+	}
+	if telling == "" {
+		return
+	}
+	for _, share := range u.Families {
+		r := l.Known[share.Fingerprint]
+		for i, m := range r.Known {
+			if m.Speaks() && m.Everyday() && r.Healthy != nil {
+				r.Known[i].Basis = knowledge.Possible
+				r.Known[i].Text = "Healthy programs have this stack as well, and it rises together with " + telling + ", which says more of the cause: one of several possible."
+			}
 		}
 	}
 }
@@ -403,7 +435,7 @@ func (l *Line) explain(out *Family) {
 func knownLeak(m knowledge.Match) KnownLeak {
 	e := m.Entry
 	return KnownLeak{
-		ID: e.ID, Title: e.Title, Status: e.Status, Basis: m.Basis, Text: m.Text, Affected: e.Affected, Fixed: e.FixedIn, VerifiedBy: e.VerifiedBy,
+		ID: e.ID, Title: e.Title, Status: e.Status, Basis: m.Basis, Text: m.Text, RuledOut: m.RuledOut, Affected: e.Affected, Fixed: e.FixedIn, VerifiedBy: e.VerifiedBy,
 		Seen: m.Versions.Seen, Verdict: m.Versions.Verdict, Compare: m.Versions.Text, Trigger: e.Trigger, Remedy: e.Remedy, Reference: e.URL, Origin: e.Origin,
 	}
 }
@@ -469,10 +501,13 @@ func (l *Line) learn(f *Finding, byPrint map[string]*Family) {
 		}
 		r := l.Known[print]
 		classes := r.Classes
-		if f.Kind == NoLeakFinding {
-			classes = nil
+		if f.Kind == NoLeakFinding || f.Verdict == analysis.Scaling {
+			classes = nil // nothing is wrong that would have a cause
 		}
 		for _, hit := range classes {
+			if hit.Rest {
+				continue
+			}
 			if !slices.Contains(f.Classes, hit.Class.Key) {
 				f.Classes = append(f.Classes, hit.Class.Key)
 			}
@@ -491,6 +526,10 @@ func (l *Line) learn(f *Finding, byPrint map[string]*Family) {
 				seen[m.Entry.ID] = true
 				f.Known = append(f.Known, knownLeak(m))
 			}
+			if m.RuledOut && !seen[m.Entry.ID] {
+				seen[m.Entry.ID] = true
+				f.RuledOut = append(f.RuledOut, knownLeak(m))
+			}
 		}
 	}
 	slices.SortStableFunc(order, func(a, b sign) int { return place[a] - place[b] })
@@ -502,7 +541,7 @@ func (l *Line) learn(f *Finding, byPrint map[string]*Family) {
 		f.Signs = append(f.Signs, count+" "+key.text)
 		f.SignsOf = append(f.SignsOf, key.class)
 	}
-	f.Known = f.Known[:min(len(f.Known), mostKnown)]
+	f.Known, f.RuledOut = f.Known[:min(len(f.Known), mostKnown)], f.RuledOut[:min(len(f.RuledOut), mostKnown)]
 }
 
 // sign is a form of a class, in words with what it counts.
@@ -552,10 +591,25 @@ func peak(counts []*int) int {
 func (l *Line) stated(key string) []string {
 	var out []string
 	for _, hit := range l.catalogue.OfStatement(key) {
-		out = append(out, hit.Class.Key)
+		if !hit.WithGrowth || l.accuses(hit.Class) {
+			out = append(out, hit.Class.Key)
+		}
 	}
 	return out
 }
+
+// accuses reports whether a family of a class is accused.
+func (l *Line) accuses(class *knowledge.Class) bool {
+	for print, r := range l.Known {
+		if accusing(l.Judged[print].Verdict) && slices.ContainsFunc(r.Classes, func(hit knowledge.ClassHit) bool { return hit.Class == class && !hit.Rest }) {
+			return true
+		}
+	}
+	return false
+}
+
+// accusing reports a verdict that accuses.
+func accusing(v analysis.Verdict) bool { return v == analysis.Leaking || v == analysis.Suspicious }
 
 // used are the classes that findings and growing families name.
 func used(c *knowledge.Catalogue, series []Series) *Knowledge {
@@ -568,7 +622,7 @@ func used(c *knowledge.Catalogue, series []Series) *Knowledge {
 			}
 		}
 		for _, f := range s.Families {
-			if rising(f.Verdict) {
+			if accusing(f.Verdict) {
 				for _, key := range f.Classes {
 					named[key] = true
 				}
@@ -674,8 +728,11 @@ func (l *Line) against(t knowledge.Threshold) (string, bool) {
 		}
 		return fmt.Sprintf("%d at %s, %d at %s", from, label(first), to, label(top)), float64(to) > t.To
 	case "rise":
-		if end == first {
+		switch {
+		case end == first:
 			return "", false
+		case top == first: // never above where it began
+			return fmt.Sprintf("%+d from %s to %s", last-from, label(first), label(end)), false
 		}
 		text := fmt.Sprintf("+%d from %s to %s", to-from, label(first), label(top))
 		if float64(to-from) > t.To && float64(last-from) <= t.To {
@@ -697,8 +754,11 @@ func (l *Line) against(t knowledge.Threshold) (string, bool) {
 }
 
 func spanWords(hours float64) string {
-	if hours < 1 {
-		return fmt.Sprintf("%.0f min", math.Ceil(hours*60))
+	switch seconds := math.Round(hours * 3600); {
+	case seconds < 60:
+		return fmt.Sprintf("%.0f s", seconds)
+	case seconds < 3600:
+		return fmt.Sprintf("%.0f min", math.Ceil(seconds/60))
 	}
 	return fmt.Sprintf("%.1f h", hours)
 }

@@ -245,4 +245,7 @@ type Finding struct {
 	SignsOf    []string             `json:"signs_of,omitempty"`
 	ClassNotes map[string]ClassNote `json:"class_notes,omitempty"`
 	Known      []KnownLeak          `json:"known,omitempty"`
+	// RuledOut are entries with the stack, state and growth of its families that the
+	// version which was seen rules out.
+	RuledOut []KnownLeak `json:"ruled_out,omitempty"`
 }

@@ -18,6 +18,53 @@ func (l *Line) watched(fingerprint string) []analysis.Target {
 	return nil
 }
 
+// dead states which watches of the last snapshot are on what is gone, apart from those
+// that a finding accuses already: that they are there is a proof by itself, whether or
+// not there are more of them each time.
+func (l *Line) dead(told []Finding, byPrint map[string]*Family) []Finding {
+	at := len(l.Snapshots) - 1
+	for at >= 0 && l.Snapshots[at].Totals.Watches == nil {
+		at--
+	}
+	if at < 0 {
+		return nil
+	}
+	gone, others := 0, 0
+	f := Finding{Kind: FactFinding}
+	var members []*Family
+	for k := range l.Snapshots[at].Groups {
+		g := &l.Snapshots[at].Groups[k]
+		if family := byPrint[g.Family.Fingerprint]; family == nil || !family.onWhatIsGone() {
+			continue
+		} else if slices.ContainsFunc(told, func(x Finding) bool {
+			return x.Kind != FactFinding && accusing(x.Verdict) && slices.Contains(x.Families, family.Fingerprint)
+		}) {
+			others += g.Count
+		} else {
+			gone += g.Count
+			members = append(members, family)
+			f.Families = append(f.Families, family.Fingerprint)
+		}
+	}
+	if gone == 0 {
+		return nil
+	}
+	f.Title = fmt.Sprintf("%d of %s on what is gone", gone, pluralVerb(*l.Snapshots[at].Totals.Watches))
+	f.Text = fmt.Sprintf("%s, %s: file systems or cgroups that are no longer there are still watched.", plainProcess(l), l.Snapshots[at].Label)
+	if others > 0 {
+		f.Text += fmt.Sprintf(" %d more such watches grow, see above.", others)
+	}
+	f.Text += " The program did not remove these watches with what they were on, and each counts against the limit until it is removed or its instance is closed. That is proven; nothing here shows that their number grows." + remains(members)
+	l.learn(&f, byPrint)
+	return []Finding{f}
+}
+
+// onWhatIsGone reports watches on a device that is in no line of mountinfo, or on cgroups
+// that were removed.
+func (f *Family) onWhatIsGone() bool {
+	return f.Kind == analysis.KindWatch && (f.Attributes["status"] == "not in mountinfo" || f.Attributes["status"] == "removed cgroup")
+}
+
 // fewPods is how many pods are named in a sentence.
 const fewPods = 4
 

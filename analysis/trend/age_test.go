@@ -1,6 +1,7 @@
 package trend
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -129,7 +130,15 @@ func TestElapsedTimesOfThreadsAreAges(t *testing.T) {
 func TestBirthsPerHour(t *testing.T) {
 	// 03:00 less 30, 61, 62 and 200 minutes; the one of 47 hours came with the
 	// process.
-	s := NewSeries([]*analysis.Snapshot{aged(48, 30, 61, 62, 200, 47*60)})
+	snap := aged(48, 30, 61, 62, 200, 47*60)
+	if got := NewSeries([]*analysis.Snapshot{snap}).Births(onlyFamily, 0); got != nil {
+		t.Errorf("waits are taken for ages: %v", got)
+	}
+	var elapsed []float64
+	for minutes := range snap.Groups[0].Members.Waits() {
+		elapsed = append(elapsed, float64(minutes)/60)
+	}
+	s := NewSeriesOf(Input{Snapshots: []*analysis.Snapshot{snap}, Elapsed: []map[string][]float64{{onlyFamily: elapsed}}})
 	got := s.Births(onlyFamily, 0)
 	want := map[string]int{"23:00": 1, "00:00": 0, "01:00": 2, "02:00": 1, "03:00": 0}
 	if len(got) != len(want) {
@@ -142,5 +151,35 @@ func TestBirthsPerHour(t *testing.T) {
 	}
 	if got := s.Births("g1:nobody", 0); got != nil {
 		t.Errorf("an unknown family has births: %v", got)
+	}
+}
+
+func TestAWaitDatesABirthOnlyWithASnapshotThatLacksTheMember(t *testing.T) {
+	// Members by their ids from 100 on; at is in minutes after 03:00.
+	round := func(at int, waits ...int32) *analysis.Snapshot {
+		snap := aged(48, waits...)
+		snap.Label, snap.CapturedAt = "t"+itoa(at), testEpoch.Add(time.Duration(at)*time.Minute)
+		return snap
+	}
+	for _, tt := range []struct {
+		name  string
+		snaps []*analysis.Snapshot
+		want  string
+	}{
+		{"within the hour", []*analysis.Snapshot{round(1), round(10, 0, 0), round(20, 9, 9, 0)}, "03:00 3"},
+		{"some were there from the first", []*analysis.Snapshot{round(1, 0, 0), round(20, 18, 18, 2, 1)}, "03:00 2"},
+		{"all were there from the first", []*analysis.Snapshot{round(1, 0, 0), round(20, 18, 18)}, ""},
+		{"before the hour or after", []*analysis.Snapshot{round(-2), round(6, 0, 5)}, ""},
+		{"the wait began before the hour", []*analysis.Snapshot{round(-4), round(1, 2, 3)}, "02:00 2 03:00 0"},
+		{"two hours", []*analysis.Snapshot{round(1), round(30, 0), round(61, 30, 0), round(70, 39, 0, 0)}, ""},
+		{"two hours with a snapshot between", []*analysis.Snapshot{round(1), round(30, 0), round(60, 29), round(70, 39, 0)}, "03:00 1 04:00 1"},
+	} {
+		var got []string
+		for _, b := range NewSeries(tt.snaps).Births(onlyFamily, len(tt.snaps)-1) {
+			got = append(got, b.Hour.Format("15:04"), itoa(b.Born))
+		}
+		if text := strings.Join(got, " "); text != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, text, tt.want)
+		}
 	}
 }

@@ -280,7 +280,8 @@ func identitiesOf(group *analysis.Group) map[analysis.Identity]struct{} {
 type Lifeline struct {
 	Identity analysis.Identity
 	// First and Last are indexes of Series.Snapshots; Seen is in how many of the
-	// snapshots from First to Last the member was listed.
+	// snapshots from First to Last the member was listed. A watch begins where it did,
+	// also in another family.
 	First, Last, Seen int
 }
 
@@ -292,7 +293,8 @@ func (s *Series) Lifelines(fingerprint string, limit int) []Lifeline {
 	if row == nil {
 		return nil
 	}
-	crowd := s.parts[fingerprint].crowd
+	p := s.parts[fingerprint]
+	crowd := p.crowd
 	lines := make([]Lifeline, len(crowd.ids))
 	for number := range lines {
 		lines[number] = Lifeline{Identity: crowd.identity(number), First: int(crowd.first[number])}
@@ -301,6 +303,14 @@ func (s *Series) Lifelines(fingerprint string, limit int) []Lifeline {
 		for _, number := range present {
 			lines[number].Last = i
 			lines[number].Seen++
+		}
+	}
+	for number := range lines {
+		// A watch that was in another family before is as old as it was there.
+		line := &lines[number]
+		if w, ok := p.whereabouts(int32(number), line.First); ok && int(w.first) < line.First {
+			line.Seen += line.First - int(w.first)
+			line.First = int(w.first)
 		}
 	}
 	slices.SortFunc(lines, func(a, b Lifeline) int {

@@ -350,13 +350,29 @@ func (p *part) survivorText(followed []point) string {
 		from = followed[len(followed)-2]
 	}
 	if from.count == 0 {
+		if moved := p.cameFrom(from.index, last.index); moved > 0 {
+			text := fmt.Sprintf("%d of %d members of %s watched something that still existed at %s", moved, last.count, p.label(last), p.label(from))
+			if born := last.count - moved; born > 0 {
+				text += fmt.Sprintf(", %d are new", born)
+			}
+			return text
+		}
 		return fmt.Sprintf("no member of %s was there at %s, %d are new", p.label(last), p.label(from), last.count)
 	}
 	kept := p.crowd.both(from.index, last.index)
 	text := fmt.Sprintf("%d of %d members of %s are still there at %s", kept,
 		len(p.crowd.members[from.index]), p.label(from), p.label(last))
+	if moved := p.wentOn(from.index, last.index) - kept; moved > 0 {
+		text += fmt.Sprintf(", %d in another family, since what they watched is gone", moved)
+	}
 	if born := len(p.crowd.members[last.index]) - kept; born > 0 {
-		text += fmt.Sprintf(", %d are new", born)
+		if moved := p.cameFrom(from.index, last.index); moved > 0 {
+			text += fmt.Sprintf(", %d watched something that still existed then", moved)
+			born -= moved
+		}
+		if born > 0 {
+			text += fmt.Sprintf(", %d are new", born)
+		}
 	}
 	return text
 }
@@ -381,10 +397,10 @@ func (p *part) measurePresence(s *signals) {
 	last := len(run) - 1
 	if k := arrival(run); k > 0 {
 		_, _, other := p.versions(run[k-1], run[k])
-		s.appeared = !other && run[last].count >= 3 && k >= last-1
+		s.appeared = !other && run[last].count-p.cameFrom(run[k-1].index, run[last].index) >= 3 && k >= last-1
 	} else if k := departure(run); k > 0 {
 		_, _, other := p.versions(run[k-1], run[k])
-		s.vanished = !other && most(run) >= 3 && k >= last-1
+		s.vanished = !other && most(run) >= 3 && run[k-1].count-p.wentOn(run[k-1].index, run[last].index) >= 3 && k >= last-1
 	}
 }
 
@@ -400,11 +416,17 @@ func tellPresence(p *part, _ *signals) []analysis.Evidence {
 		if before, after, other := p.versions(run[k-1], run[k]); other {
 			return one(rulePresence, "absent in version %s, there in version %s", before, after)
 		}
+		if n := p.cameFrom(run[k-1].index, run[k].index); n > 0 {
+			return one(rulePresence, "not there before %s; %d of its %s then watched something that still existed at %s, so that the watch is older", p.label(run[k]), n, plural(run[k].count, "member"), p.label(run[k-1]))
+		}
 		return one(rulePresence, "not there before %s", p.label(run[k]))
 	}
 	if k := departure(run); k > 0 {
 		if before, after, other := p.versions(run[k-1], run[k]); other {
 			return one(rulePresence, "there in version %s, absent in version %s", before, after)
+		}
+		if n := p.wentOn(run[k-1].index, run[k].index); n > 0 {
+			return one(rulePresence, "gone since %s; %d of its %s at %s are in another family now: the watch is still there, and what it watched is not", p.label(run[k]), n, plural(run[k-1].count, "member"), p.label(run[k-1]))
 		}
 		return one(rulePresence, "gone since %s", p.label(run[k]))
 	}

@@ -43,6 +43,9 @@ type Onset struct {
 	// Before says that the growth may have begun before the first snapshot: it was as
 	// fast in the first interval as later, from a count that was not zero.
 	Before bool
+	// Evenly says that identities show this: as many members that stayed came in the first
+	// interval as later.
+	Evenly bool
 }
 
 // Text says the windows and what lies in them: "between t1 and t3 (95 %): deploy
@@ -58,6 +61,8 @@ func (o Onset) text(s *Series) string {
 	}
 	var text string
 	switch {
+	case o.Before && o.Evenly && len(o.Windows) > 2:
+		text = "began before " + s.label(o.Windows[0].To) + ", perhaps before " + s.label(o.Windows[0].From) + ": as many members came in the first interval as later"
 	case len(o.Windows) > 2 && o.Windows[0].From == 0 && o.Windows[len(o.Windows)-1].To == len(s.Snapshots)-1:
 		text = "cannot be dated by its counts: it may have begun anywhere between " + s.label(0) + " and " + s.label(len(s.Snapshots)-1)
 	case len(words) == 0:
@@ -157,6 +162,7 @@ func (p *part) onset(a ages, left int) (o Onset, ok bool) {
 	s := p.series
 	o = Onset{Windows: p.onsetWindows(), OldestAt: -1}
 	o.Before = len(o.Windows) > 0 && p.grewBefore(o.Windows[0].From, left)
+	o.Evenly = o.Before && p.bornEvenly(o.Windows[0].From)
 	if a.kept > 0 && a.oldest > 0 && (len(o.Windows) == 0 || s.Epochs[a.at] == s.Epochs[o.Windows[0].From]) {
 		if at := s.takenAt(a.at, p.family.Kind); !at.IsZero() {
 			o.Oldest, o.OldestAt = at.Add(-hoursLong(a.oldest)), a.at
@@ -193,6 +199,41 @@ func (p *part) grewBefore(from, left int) bool {
 	}
 	later := float64(last.count-run[1].count) / (last.at - run[1].at)
 	return float64(run[1].count-first.count)/(run[1].at-first.at) >= 0.5*later
+}
+
+// bornEvenly reports births that stayed in the interval after a snapshot, at half the
+// later rate or more.
+func (p *part) bornEvenly(from int) bool {
+	s := p.series
+	if p.family == nil || p.crowd == nil || from < 0 || from >= len(p.crowd.members) {
+		return false
+	}
+	to, last := -1, -1
+	for i := from; i < len(p.crowd.members) && s.Epochs[i] == s.Epochs[from]; i++ {
+		if i > from && p.crowd.complete[i] && to < 0 {
+			to = i
+		}
+		if p.crowd.complete[i] {
+			last = i
+		}
+	}
+	if to < 0 || last <= to || !p.crowd.complete[from] {
+		return false
+	}
+	start, middle, end := s.takenAt(from, p.family.Kind), s.takenAt(to, p.family.Kind), s.takenAt(last, p.family.Kind)
+	if start.IsZero() || !middle.After(start) || !end.After(middle) {
+		return false
+	}
+	early, late := 0, 0
+	for _, number := range p.crowd.members[last] {
+		switch first := int(p.crowd.first[number]); {
+		case first > to:
+			late++
+		case first > from:
+			early++
+		}
+	}
+	return early > 0 && float64(early)/middle.Sub(start).Hours() >= 0.5*float64(late)/end.Sub(middle).Hours()
 }
 
 // begun is the index of the first snapshot that is beyond the scatter of all
@@ -406,15 +447,22 @@ type Births struct {
 // hour from the oldest to the dump, without those that came with the process. It
 // is empty where ages are blind or the snapshot has no time. At most 90 days are
 // told; what is older counts in the first hour.
+//
+// A wait is no age but a lower bound of one: members that show waits alone are dated by
+// the last snapshot without them as well, those of the epoch's first snapshot are left
+// out, and nothing is told unless both bounds of every other lie in one hour.
 func (s *Series) Births(fingerprint string, i int) []Births {
 	p := s.parts[fingerprint]
 	if p == nil || i < 0 || i >= len(s.Snapshots) {
 		return nil
 	}
 	at := s.takenAt(i, p.family.Kind)
-	ages, _ := p.agesAt(i, nil)
+	ages, exact := p.agesAt(i, nil)
 	if at.IsZero() || len(ages) == 0 {
 		return nil
+	}
+	if !exact {
+		return perHour(p.bornBetween(i, at))
 	}
 	uptime := s.uptime(i, p.family.Kind, ages)
 	oldest := 0.0
@@ -429,13 +477,70 @@ func (s *Series) Births(fingerprint string, i int) []Births {
 	if len(kept) == 0 {
 		return nil
 	}
-	first := at.Add(-hoursLong(oldest)).UTC().Truncate(time.Hour)
+	born := make([]time.Time, len(kept))
+	for k, h := range kept {
+		born[k] = at.Add(-hoursLong(h))
+	}
+	return perHour(born, at)
+}
+
+// bornBetween dates the members of snapshot i, taken at a time, to an hour each: between
+// the last snapshot that lacks a member and the first that shows it, or the begin of its
+// wait. It is nil where one of them cannot be dated so.
+func (p *part) bornBetween(i int, at time.Time) ([]time.Time, time.Time) {
+	s, none := p.series, time.Time{}
+	row := s.groups[p.family.Fingerprint]
+	if row[i] == nil || !row[i].Members.Identified() || !p.crowd.complete[i] {
+		return nil, none
+	}
+	type bounds struct{ after, until time.Time }
+	seen := map[analysis.Identity]bounds{}
+	last := none // when the last snapshot before was taken that lists all members
+	for k := s.starts[i]; k <= i; k++ {
+		taken := s.takenAt(k, p.family.Kind)
+		if group := row[k]; group != nil && !taken.IsZero() {
+			for id := range group.Members.Identities() {
+				if _, known := seen[id]; !known {
+					seen[id] = bounds{last, taken}
+				}
+			}
+		}
+		if p.crowd.complete[k] && !taken.IsZero() {
+			last = taken
+		}
+	}
+	var born []time.Time
+	for m := range row[i].Members.All() {
+		b := seen[m.Identity]
+		if b.after.IsZero() {
+			if s.starts[i] == i {
+				return nil, none
+			}
+			continue
+		}
+		if parked := at.Add(-time.Duration(max(0, m.Wait)) * time.Minute); parked.Before(b.until) {
+			b.until = parked
+		}
+		if !b.after.UTC().Truncate(time.Hour).Equal(b.until.UTC().Truncate(time.Hour)) {
+			return nil, none
+		}
+		born = append(born, b.until)
+	}
+	return born, at
+}
+
+// perHour counts births by the hours of the clock, from the first of them to a time.
+func perHour(born []time.Time, at time.Time) []Births {
+	if len(born) == 0 {
+		return nil
+	}
+	first := slices.MinFunc(born, time.Time.Compare).UTC().Truncate(time.Hour)
 	out := make([]Births, int(at.Sub(first)/time.Hour)+1)
 	for k := range out {
 		out[k].Hour = first.Add(time.Duration(k) * time.Hour)
 	}
-	for _, h := range kept {
-		out[int(at.Add(-hoursLong(h)).Sub(first)/time.Hour)].Born++
+	for _, b := range born {
+		out[int(b.Sub(first)/time.Hour)].Born++
 	}
 	return out
 }

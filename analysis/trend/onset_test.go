@@ -195,3 +195,28 @@ func TestOnsetNeverContradictsTheCounts(t *testing.T) {
 		})
 	}
 }
+
+func TestAnEvenGrowthFromTheFirstIntervalOnIsNotSaidToBeginAnywhere(t *testing.T) {
+	// 2 or 3 members in each 5 s, beside 409 that were there: the counts alone cannot tell
+	// when it began, the members can.
+	sc := only(piling("409 412 414 417 419 422 424 427")).at("0 5 10 15 20 25 30 35")
+	s := sc.series(t)
+	if got := s.Judge(onlyFamily).Verdict; got != analysis.Leaking {
+		t.Fatalf("verdict %s", got)
+	}
+	if got := s.OnsetText(onlyFamily); got != "began before t1, perhaps before t0: as many members came in the first interval as later" {
+		t.Errorf("%s", got)
+	}
+	late := only(piling("409 409 409 409 414 419 424 429 434 439 444 449")).at("0 5 10 15 20 25 30 35 40 45 50 55")
+	if got := late.series(t).OnsetText(onlyFamily); strings.Contains(got, "before t0") {
+		t.Errorf("a growth that began at t3 %s", got)
+	}
+}
+
+func TestLessThanAllIsNotAHundredPercent(t *testing.T) {
+	for share, want := range map[float64]string{19910.0 / 20000: "99 %", 1: "100 %", 0.994: "99 %", 1.2: "120 %", 0.5: "50 %"} {
+		if got := percent(share); got != want {
+			t.Errorf("%v is %s, want %s", share, got, want)
+		}
+	}
+}

@@ -64,6 +64,10 @@ type Series struct {
 	oldest []float64
 	starts []int
 
+	// watches follows watches through all their families; it is asked where one comes or
+	// goes.
+	watches func() map[epochIdentity]whereabouts
+
 	once  sync.Once
 	study *study
 }
@@ -82,6 +86,7 @@ func NewSeriesOf(in Input) *Series {
 		listed:    make([]map[analysis.Kind]bool, len(in.Snapshots)),
 		parts:     make(map[string]*part),
 	}
+	s.watches = sync.OnceValue(s.newWatches)
 	for i, snap := range in.Snapshots {
 		s.listed[i] = make(map[analysis.Kind]bool)
 		for j := range snap.Groups {

@@ -94,7 +94,14 @@ func chance(p float64) string {
 	return "p = " + strconv.FormatFloat(p, 'g', 2, 64)
 }
 
-func percent(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) }
+// percent writes a share; what is less than all is never 100 %.
+func percent(share float64) string {
+	rounded := math.Round(100 * share)
+	if share < 1 {
+		rounded = min(rounded, 99)
+	}
+	return fmt.Sprintf("%.0f %%", rounded)
+}
 
 // list joins at most limit words: "t1, t2, t3 and 4 more".
 func list(words []string, limit int) string {

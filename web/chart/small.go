@@ -586,7 +586,7 @@ func share(part, whole int) string {
 	if whole == 0 {
 		return "none"
 	}
-	return strconv.Itoa(int(100*float64(part)/float64(whole)+.5)) + "\u00a0%"
+	return strconv.Itoa(min(int(100*float64(part)/float64(whole)+.5), 99+part/whole)) + "\u00a0%"
 }
 
 // SummaryData says what became of the members between A and B.

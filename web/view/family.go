@@ -813,7 +813,10 @@ func (f Family) Document() Document {
 	}
 	if k := f.Knowledge; k != nil {
 		m.heading(2, "What is known of it")
-		m.known(k.Advice, k.Known, k.KnownNote)
+		for _, b := range k.Belongs {
+			m.paragraph("Belongs to: " + b.Text + ".")
+		}
+		m.known(k.Advice, slices.Concat(k.Known, k.Alike), k.KnownNote)
 		if k.Normal != nil {
 			m.paragraph(k.Normal.Reason)
 		}

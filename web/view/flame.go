@@ -499,7 +499,7 @@ func (m *flameMaker) told(n *flame.Node, root bool) string {
 }
 
 func share(n, of int) string {
-	return strconv.FormatFloat(100*float64(n)/float64(of), 'f', 1, 64) + hardSpace + "%"
+	return percentOf(float64(n), float64(of), 1)
 }
 
 // look is the tint of a box: that of its module, or of its change.

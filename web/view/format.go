@@ -3,6 +3,7 @@ package view
 import (
 	"leakdiff/analysis"
 	"leakdiff/analysis/report"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -261,4 +262,14 @@ func Plural(n int64, one, many string) string {
 		return "1" + hardSpace + one
 	}
 	return Exact(n) + hardSpace + many
+}
+
+// percentOf writes a part of a whole with some decimals: "99.9 %". What is less than all
+// is never rounded to it.
+func percentOf(part, whole float64, decimals int) string {
+	share := 100 * part / whole
+	if step := math.Pow10(-decimals); share < 100 && share > 100-step {
+		share = 100 - step
+	}
+	return strconv.FormatFloat(share, 'f', decimals, 64) + hardSpace + "%"
 }

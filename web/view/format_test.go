@@ -127,3 +127,15 @@ func TestFormatsLoseNothing(t *testing.T) {
 		})
 	})
 }
+
+func TestAPartIsNeverRoundedToTheWhole(t *testing.T) {
+	for _, tt := range []struct {
+		part, whole float64
+		decimals    int
+		want        string
+	}{{19910, 20000, 0, "99 %"}, {20000, 20000, 0, "100 %"}, {99999, 100000, 1, "99.9 %"}, {1, 3, 1, "33.3 %"}, {24, 20, 0, "120 %"}} {
+		if got := strings.ReplaceAll(percentOf(tt.part, tt.whole, tt.decimals), hardSpace, " "); got != tt.want {
+			t.Errorf("%v of %v is %q, want %q", tt.part, tt.whole, got, tt.want)
+		}
+	}
+}

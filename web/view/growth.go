@@ -484,7 +484,7 @@ func (m *caseMaker) limits(c *Case) {
 func (m *caseMaker) limit(s *report.Series, series int, b *report.Bound) CaseLimit {
 	out := CaseLimit{
 		Process: named(s), What: capital(Visible(b.What)), Used: Number(int64(b.Used)), Bound: Number(int64(b.Bound)),
-		Share: strconv.FormatFloat(100*b.Used/b.Bound, 'f', 0, 64) + hardSpace + "%",
+		Share: percentOf(b.Used, b.Bound, 0),
 	}
 	out.Rate, out.Left = rateAndLeft(b)
 	if strings.Contains(b.What, "(bytes)") {

@@ -305,7 +305,7 @@ func TestBirthsPerHourNeedMoreThanOneHour(t *testing.T) {
 		t.Errorf("note is %q", f.HourNote)
 	}
 	in.Hours[0].Born = 1
-	if f := NewFamily(in); !strings.Contains(f.HourNote, "1 goroutine at t2 was born in the hour from 21 Nov 02:00 on, by its age.") {
+	if f := NewFamily(in); !strings.Contains(f.HourNote, "1 goroutine at t2 was born in the hour from 21 Nov 02:00 on, by the snapshots that lack it.") {
 		t.Errorf("note is %q", f.HourNote)
 	}
 	in.Hours = []trend.Births{{Hour: hour, Born: 6}, {Hour: hour.Add(time.Hour), Born: 10}}

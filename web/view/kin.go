@@ -248,16 +248,21 @@ func (m *familyMaker) hourBars(f *Family) {
 		return
 	}
 	first, last := m.in.Hours[0].Hour, m.in.Hours[len(m.in.Hours)-1].Hour
-	f.HourNote = fmt.Sprintf("%s at %s %s, from %s on.", many(m.in.Family.Kind, total), m.label(m.in.SnapshotIndex), plainPlural(total, "is dated by its age", "are dated by their age"), first.UTC().Format("2 Jan 15:04"))
+	dated, born := plainPlural(total, "is dated by its age", "are dated by their age"), "by "+plainPlural(total, "its age", "their ages")
+	if m.in.Family.Kind == analysis.KindGoroutine {
+		// Its wait is no age: the snapshots date it.
+		dated, born = plainPlural(total, "is dated by the snapshots that lack it", "are dated by the snapshots that lack them"), "by the snapshots that lack "+plainPlural(total, "it", "them")
+	}
+	f.HourNote = fmt.Sprintf("%s at %s %s, from %s on.", many(m.in.Family.Kind, total), m.label(m.in.SnapshotIndex), dated, first.UTC().Format("2 Jan 15:04"))
 	if len(m.in.Hours) < 2 {
-		f.HourNote = fmt.Sprintf("%s at %s %s born in the hour from %s on, by %s.", many(m.in.Family.Kind, total), m.label(m.in.SnapshotIndex), plainPlural(total, "was", "were"), first.UTC().Format("2 Jan 15:04"), plainPlural(total, "its age", "their ages"))
+		f.HourNote = fmt.Sprintf("%s at %s %s born in the hour from %s on, %s.", many(m.in.Family.Kind, total), m.label(m.in.SnapshotIndex), plainPlural(total, "was", "were"), first.UTC().Format("2 Jan 15:04"), born)
 		return
 	}
 	layout := "15:04"
 	if last.Sub(first) >= 24*time.Hour {
 		layout = "2 Jan 15:04"
 	}
-	f.HourBars = &chart.BarsData{ID: "hours", Title: "Births per hour, by age", What: "Hour from", Growth: true}
+	f.HourBars = &chart.BarsData{ID: "hours", Title: "Births per hour", What: "Hour from", Growth: true}
 	const most = 96
 	for _, b := range m.in.Hours[max(len(m.in.Hours)-most, 0):] {
 		f.HourBars.Bars = append(f.HourBars.Bars, chart.Bar{Label: b.Hour.UTC().Format(layout), Count: b.Born})

@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -189,7 +190,11 @@ func (m *caseMaker) advice(out *CaseFinding, s *report.Series, f *report.Finding
 	if more := len(f.Known) - openKnown; more > 0 {
 		out.KnownNote = "and " + Plural(int64(more), "more entry", "more entries") + " of the catalogue."
 	}
-	if len(f.Known) == 0 {
+	switch {
+	case f.NothingWrong():
+	case len(f.RuledOut) > 0 && len(f.Known) == 0:
+		out.KnownNote = capital(Visible(f.NoneKnown()))
+	case len(f.Known) == 0:
 		out.KnownNote = knownNone
 	}
 }
@@ -291,7 +296,7 @@ func newFamilyKnowledge(f report.Family, c *knowledge.Catalogue, frozen bool) *F
 			continue
 		}
 		shown := f.ClassNotes[key].Told(*class)
-		if f.Verdict != analysis.Leaking && f.Verdict != analysis.Suspicious {
+		if f.Verdict != analysis.Leaking && f.Verdict != analysis.Suspicious || f.ClassNotes[key].Rest {
 			// A cause is told of what is accused; the rest only belongs to it.
 			out.Belongs = append(out.Belongs, Link{Visible(shown.Cause), live(knowledgeURL("c", key))})
 			continue
@@ -311,6 +316,14 @@ func newFamilyKnowledge(f report.Family, c *knowledge.Catalogue, frozen bool) *F
 	}
 	switch {
 	case len(out.Known) > 0:
+	case slices.ContainsFunc(f.KnownLeaks, func(k report.KnownLeak) bool { return k.RuledOut }):
+		n := 0
+		for _, k := range f.KnownLeaks {
+			if k.RuledOut {
+				n++
+			}
+		}
+		out.KnownNote = "None is accused: " + Plural(int64(n), "entry has", "entries have") + " this signature and its growth, and the version that was seen rules " + itOrThem(n) + " out."
 	case len(out.Alike) > 0:
 		out.KnownNote = "None is accused: " + Plural(int64(len(out.Alike)), "entry has", "entries have") + " this signature, and nothing shows that the family grows or is more than expected."
 	default:
@@ -320,6 +333,13 @@ func newFamilyKnowledge(f report.Family, c *knowledge.Catalogue, frozen bool) *F
 		out.Normal = &NormalStack{ID: Visible(n.ID), Library: Visible(n.Library), Reason: Visible(n.Reason), Expected: Visible(n.Expected), Note: Visible(n.Note), URL: live(knowledgeURL("n", n.ID))}
 	}
 	return out
+}
+
+func itOrThem(n int) string {
+	if n == 1 {
+		return "it"
+	}
+	return "them"
 }
 
 // known writes the classes and known leaks of a finding or family.
@@ -500,11 +520,37 @@ func catalogued(e *knowledge.Entry) KnownLeak {
 	if len(s.WaitStates) > 0 {
 		out.Signature = append(out.Signature, "state "+Visible(strings.Join(s.WaitStates, " or ")))
 	}
+	for _, r := range s.Resources {
+		out.Signature = append(out.Signature, Visible(resourceWords(r)))
+	}
+	if len(s.Programs) > 0 {
+		out.Signature = append(out.Signature, "program "+Visible(strings.Join(s.Programs, " or ")))
+	}
+	for _, print := range s.Fingerprints {
+		out.Signature = append(out.Signature, "or the family "+Visible(print))
+	}
 	out.Signature = append(out.Signature, visibles(s.InWords)...)
 	if !s.Matchable() {
 		out.Facts = append(out.Facts, Pair{"Matched", "by people only: the report has no signature that a capture could be compared with"})
 	}
 	return out
+}
+
+// resourceWords says what a family without a stack is recognised by: "descriptor with
+// role client, type tcp; program node".
+func resourceWords(r knowledge.Resource) string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(r.Attributes)) {
+		parts = append(parts, name+" "+r.Attributes[name])
+	}
+	text := string(r.Kind)
+	if len(parts) > 0 {
+		text += " with " + strings.Join(parts, ", ")
+	}
+	if len(r.Programs) > 0 {
+		text += "; program " + strings.Join(r.Programs, " or ")
+	}
+	return text
 }
 
 // wordFilter keeps what has every word.

@@ -119,3 +119,30 @@ func TestAFixIsToldOnce(t *testing.T) {
 		t.Error(d)
 	}
 }
+
+func TestAVersionThatRulesAnEntryOutIsTheReasonGiven(t *testing.T) {
+	leak := report.KnownLeak{ID: "containerd-11120", Title: "attach never ends", Status: knowledge.Leak, Basis: knowledge.Looks, RuledOut: true, Seen: "v1.7.29", Verdict: knowledge.VersionFixed,
+		Text: "Same signature and growth.", Compare: "seen v1.7.29, fixed in 1.7.29: the fix is in it"}
+	k := newFamilyKnowledge(report.Family{Verdict: analysis.Leaking, Known: []string{}, KnownLeaks: []report.KnownLeak{leak}}, knowledge.Builtin(), false)
+	if got := strings.ReplaceAll(k.KnownNote, hardSpace, " "); got != "None is accused: 1 entry has this signature and its growth, and the version that was seen rules it out." {
+		t.Errorf("family: %s", got)
+	}
+	text := Family{Knowledge: k}.Markdown()
+	for _, want := range []string{"containerd-11120", "the fix is in it"} {
+		if !strings.Contains(strings.Join(strings.Fields(text), " "), want) {
+			t.Errorf("the text of the family lacks %q: %s", want, text)
+		}
+	}
+	c := NewCase(CaseInput{ID: "c1", Report: report.Report{Knowledge: &report.Knowledge{}, Series: []report.Series{{Process: "containerd", Findings: []report.Finding{{Rank: 1, Verdict: analysis.Leaking, RuledOut: []report.KnownLeak{leak}}}}}}})
+	if got := c.Findings[0].KnownNote; !strings.HasPrefix(got, "None is accused. containerd-11120 has this stack, state and growth; seen v1.7.29, fixed in 1.7.29: the fix is in it") {
+		t.Errorf("case: %s", got)
+	}
+}
+
+func TestAnEntryOfAResourceShowsItsSignature(t *testing.T) {
+	e := knowledge.EntryOf(&analysis.Family{Fingerprint: "d1:" + strings.Repeat("0", 32), Kind: analysis.KindDescriptor, Attributes: map[string]string{"type": "tcp", "remote": "10.0.0.1:443"}}, nil, "payd")
+	want := []string{"descriptor with remote 10.0.0.1:443, type tcp", "program payd", "or the family d1:" + strings.Repeat("0", 32)}
+	if d := cmp.Diff(want, catalogued(&e).Signature); d != "" {
+		t.Error(d)
+	}
+}

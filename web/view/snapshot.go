@@ -569,7 +569,7 @@ func (m *snapshotMaker) family(g *analysis.Group, i int, known *report.Family) S
 		row.Triage = markOf(known.Triage)
 	}
 	if total := m.in.Snapshot.Totals.Of(f.Kind); total != nil && *total > 0 {
-		row.Share = strconv.FormatFloat(100*float64(g.Count)/float64(*total), 'f', 1, 64) + hardSpace + "%"
+		row.Share = percentOf(float64(g.Count), float64(*total), 1)
 	}
 	if g.OldestWait < 0 && f.Kind == analysis.KindGoroutine && g.Members.Identified() {
 		row.Wait = shortWait(f, g.States, known)

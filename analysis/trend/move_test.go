@@ -1,0 +1,54 @@
+package trend
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"leakdiff/analysis"
+)
+
+// moving are watches by family in each of three snapshots: ids of 1, 2, 3 …
+func moving(rounds ...map[string][]int64) *Series {
+	var snaps []*analysis.Snapshot
+	for i, round := range rounds {
+		snap := &analysis.Snapshot{Label: "t" + itoa(i), Order: i, CapturedAt: testEpoch.Add(time.Duration(i) * time.Minute)}
+		total := 0
+		for print, ids := range round {
+			g := analysis.Group{Family: &analysis.Family{Fingerprint: print, Kind: analysis.KindWatch, Title: print}, Count: len(ids), OldestWait: -1}
+			for _, id := range ids {
+				g.Members.ID, g.Members.Sub, g.Members.Hash = append(g.Members.ID, 4), append(g.Members.Sub, id), append(g.Members.Hash, uint64(1000+id))
+			}
+			snap.Groups = append(snap.Groups, g)
+			total += len(ids)
+		}
+		setTotal(snap, analysis.KindWatch, total)
+		snaps = append(snaps, snap)
+	}
+	return NewSeries(snaps)
+}
+
+func TestAWatchWhoseMountGoesIsNeitherBornNorEnded(t *testing.T) {
+	all := []int64{1, 2, 3, 4, 5, 6}
+	s := moving(map[string][]int64{"w1:there": all}, map[string][]int64{"w1:there": all}, map[string][]int64{"w1:dead": all})
+	for print, want := range map[string]string{"w1:dead": "6 of 6 members of t2 watched something that still existed at t1", "w1:there": "6 in another family"} {
+		j := s.Judge(print)
+		text := ""
+		for _, e := range j.Evidence {
+			text += e.Text + "\n"
+		}
+		if j.Verdict != analysis.Stable || !strings.Contains(text, want) || strings.Contains(text, "are new") {
+			t.Errorf("%s is %s: %s", print, j.Verdict, text)
+		}
+	}
+	for _, line := range s.Lifelines("w1:dead", -1) {
+		if line.First != 0 || line.Last != 2 || line.Seen != 3 {
+			t.Errorf("%+v", line)
+		}
+	}
+	// Watches that nobody saw before are new, those that nobody lists any more are gone.
+	s = moving(map[string][]int64{"w1:there": all, "w1:kept": {9}}, map[string][]int64{"w1:there": all, "w1:kept": {9}}, map[string][]int64{"w1:dead": {11, 12, 13}, "w1:kept": {9}})
+	if a, b := s.Judge("w1:dead").Verdict, s.Judge("w1:there").Verdict; a != analysis.New || b != analysis.Gone {
+		t.Errorf("%s and %s", a, b)
+	}
+}
