@@ -191,7 +191,8 @@ type DiffRow struct {
 	Fate string
 	// Unknown says that A or B is a lower bound: there is no difference to tell.
 	Unknown bool
-	// Toggle opens or closes the row, empty where there is nothing to open.
+	// Toggle opens or closes the row, empty where there is nothing to open. It leads to
+	// itself, whose id is the anchor of the row and "-o", so that the focus stays there.
 	Toggle string
 	// Detail is shown when Open; on frozen pages the reader opens it.
 	Open   bool
@@ -1064,7 +1065,7 @@ func (m *diffMaker) row(r diff.Row, section diff.Section, i int) DiffRow {
 	if section != diff.Unchanged || row.Open {
 		row.Toggle = m.toggle(f.Fingerprint, row.Open)
 		if row.Toggle != "" {
-			row.Toggle += "#" + row.Anchor
+			row.Toggle += "#" + row.Anchor + "-o"
 		}
 	}
 	return row
