@@ -423,7 +423,7 @@ func viewOf(address, caseID string) (string, error) {
 	}
 	u, err := url.Parse(address)
 	if err != nil {
-		return "", refuse("bad_request", "the view is no address", address, err.Error(), "send the path of a page, as in the browser")
+		return "", refuse("bad_request", "the view is no address", address, "it is no path with a query", "send the path of a page, as in the browser")
 	}
 	q := u.Query()
 	named := q.Get("case")
@@ -494,7 +494,7 @@ func (s *Server) freezeWish(r *http.Request, in wish) (result, *loaded, error) {
 func (s *Server) freeze(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	if err := r.ParseForm(); err != nil {
-		s.fail(w, r, refuse("bad_request", "the form was not understood", "", err.Error(), "go back and try again"))
+		s.fail(w, r, formFault(err))
 		return
 	}
 	keepSecrets := r.PostForm.Get("redact") != ""
