@@ -4,12 +4,14 @@
 (function () {
   'use strict';
   var dialog = document.getElementById('keys');
-  var typed = '', last = 0;
+  // form is the one that was used last: of two buttons with one key, its own is meant.
+  var typed = '', last = 0, form = null;
+  document.addEventListener('focusin', function (e) { if (e.target.form) form = e.target.form; });
   function off() { try { return localStorage.getItem('leakdiff.keys') === 'off'; } catch (e) { return false; } }
   function field(el) { return el.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(el.tagName) && !/^(radio|checkbox|button|submit|file)$/.test(el.type); }
   function find(keys) {
     var all = [].filter.call(document.querySelectorAll('[data-key]'), function (el) { return el.dataset.key === keys && el.getClientRects().length; });
-    return all.filter(function (el) { return el.form && el.form === document.activeElement.form; })[0] || all.filter(function (el) { return el.closest('main'); })[0] || all[0];
+    return all.filter(function (el) { return el.form && el.form === form; })[0] || all.filter(function (el) { return el.closest('main'); })[0] || all[0];
   }
   // x goes to the buttons under the snapshots, else to the boxes: A first, then B.
   function choice() {
