@@ -15,14 +15,19 @@ const (
 	TooFewPoints Verdict = "too_few_points"
 )
 
+// Verdicts are all of them, in rank order.
+func Verdicts() []Verdict {
+	return []Verdict{Leaking, Suspicious, Scaling, New, Shrinking, Gone, Stable, TooFewPoints}
+}
+
 // Rank orders verdicts from the worst, 0, to the least telling.
 func (v Verdict) Rank() int {
-	for i, other := range []Verdict{Leaking, Suspicious, Scaling, New, Shrinking, Gone, Stable} {
+	for i, other := range Verdicts() {
 		if v == other {
 			return i
 		}
 	}
-	return 7
+	return len(Verdicts()) - 1
 }
 
 // Evidence is one reason for a verdict: the rule that spoke and its figures in

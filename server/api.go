@@ -70,13 +70,14 @@ func pageOfList(query url.Values) (int, error) { return whole(query, "page", 1, 
 // limitOf is how many entries a page has.
 func limitOf(query url.Values) (int, error) { return whole(query, "limit", usualLimit, maxLimit) }
 
-// nextPage names the page behind this one, in the body and as Link.
-func nextPage(w http.ResponseWriter, r *http.Request, page int) string {
+// nextPage names the page behind this one, in the body and as Link, below the path of
+// the proxy.
+func (s *Server) nextPage(w http.ResponseWriter, r *http.Request, page int) string {
 	next := r.URL.Query()
 	next.Set("page", strconv.Itoa(page+1))
 	address := r.URL.Path + "?" + next.Encode()
 	w.Header().Set("Link", "<"+address+`>; rel="next"`)
-	return address
+	return pathOf(s.cfg.BaseURL) + address
 }
 
 // listJSON answers what may change at any time, with the ETag of what it is now.
@@ -93,6 +94,9 @@ func (s *Server) listJSON(w http.ResponseWriter, r *http.Request, v any) {
 // page. A page that is not the last names the next one, in the body and as Link.
 func (s *Server) casesAPI(w http.ResponseWriter, r *http.Request) {
 	choice, q, err := caseChoice(r.URL.Query())
+	if err == nil {
+		err = knownVerdict(choice.Verdict)
+	}
 	if err == nil {
 		q.Limit, err = limitOf(r.URL.Query())
 	}
@@ -116,7 +120,7 @@ func (s *Server) casesAPI(w http.ResponseWriter, r *http.Request) {
 		out.Cases = append(out.Cases, s.listedCase(r, c))
 	}
 	if q.Offset+len(cases) < total && len(cases) > 0 {
-		out.Next = nextPage(w, r, choice.Page)
+		out.Next = s.nextPage(w, r, choice.Page)
 	}
 	s.listJSON(w, r, out)
 }
@@ -158,7 +162,7 @@ func (s *Server) bundlesAPI(w http.ResponseWriter, r *http.Request) {
 		}
 		out = append(out, x)
 	}
-	writeJSON(w, http.StatusOK, map[string]any{"case": c.ID, "bundles": out})
+	s.listJSON(w, r, map[string]any{"case": c.ID, "bundles": out})
 }
 
 // inventoryAPI is GET /api/v1/bundles/{id}/inventory: every file with its kind, the
@@ -179,7 +183,7 @@ func (s *Server) inventoryAPI(w http.ResponseWriter, r *http.Request) {
 		s.failAPI(w, r, err)
 		return
 	}
-	writeJSON(w, http.StatusOK, map[string]any{"bundle": id, "artifacts": append([]analysis.Artifact{}, artifacts...), "problems": append([]analysis.Problem{}, problems...)})
+	s.listJSON(w, r, map[string]any{"bundle": id, "artifacts": append([]analysis.Artifact{}, artifacts...), "problems": append([]analysis.Problem{}, problems...)})
 }
 
 // searchAPI is GET /api/v1/search?q=&limit=&page=; a page has up to limit of each kind.
@@ -234,7 +238,7 @@ func (s *Server) searchAPI(w http.ResponseWriter, r *http.Request) {
 	}
 	out := map[string]any{"query": query, "page": page, "families": families, "processes": processes, "cases": cases}
 	if more {
-		out["next"] = nextPage(w, r, page)
+		out["next"] = s.nextPage(w, r, page)
 	}
 	s.listJSON(w, r, out)
 }

@@ -73,6 +73,10 @@ func (s *Server) twinOf(r *http.Request, suffix string, e exported) (written, er
 func textOf(suffix string, e exported) written {
 	d := e.page.Document()
 	d.Note(e.note)
+	return wordsOf(suffix, d)
+}
+
+func wordsOf(suffix string, d view.Document) written {
 	switch suffix {
 	case ".txt":
 		return written{kind: "text/plain; charset=utf-8", body: []byte(d.Text())}

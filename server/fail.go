@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 
+	"leakdiff/analysis"
 	"leakdiff/web/page"
 	"leakdiff/web/view"
 )
@@ -49,12 +50,18 @@ type problemJSON struct {
 	Hint  string `json:"hint,omitempty"`
 }
 
+func problemOf(f *analysis.Fault, status int) problemJSON {
+	return problemJSON{Type: "about:blank", Title: f.What, Status: status, Detail: f.Why, Code: f.Code, Where: f.Where, Hint: f.Hint}
+}
+
 // failAPI answers a refusal as problem+json.
 func (s *Server) failAPI(w http.ResponseWriter, _ *http.Request, err error) {
-	f, status := s.fault(err)
-	body, _ := json.MarshalIndent(problemJSON{
-		Type: "about:blank", Title: f.What, Status: status, Detail: f.Why, Code: f.Code, Where: f.Where, Hint: f.Hint,
-	}, "", " ")
+	p := problemOf(s.fault(err))
+	writeProblem(w, p.Status, p)
+}
+
+func writeProblem(w http.ResponseWriter, status int, v any) {
+	body, _ := json.MarshalIndent(v, "", " ")
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(status)
 	w.Write(append(body, '\n'))

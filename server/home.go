@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
+	"leakdiff/analysis"
 	"leakdiff/analysis/bundle"
 	"leakdiff/store"
 	"leakdiff/web/page"
@@ -54,11 +56,32 @@ func caseChoice(query url.Values) (c view.CaseChoice, q store.CaseQuery, err err
 	return c, q, nil
 }
 
+// knownVerdict refuses a word that is no verdict; none chooses every case.
+func knownVerdict(word string) error {
+	if word == "" || slices.Contains(analysis.Verdicts(), analysis.Verdict(word)) {
+		return nil
+	}
+	return refuse("bad_request", "there is no such verdict", word, "the verdicts are "+verdictWords(), "use one of these, or leave it out")
+}
+
+func verdictWords() string {
+	var words []string
+	for _, v := range analysis.Verdicts() {
+		words = append(words, string(v))
+	}
+	return strings.Join(words, ", ")
+}
+
 func (s *Server) home(w http.ResponseWriter, r *http.Request) {
 	choice, q, err := caseChoice(r.URL.Query())
 	if err != nil {
 		s.fail(w, r, err)
 		return
+	}
+	status := http.StatusOK
+	if knownVerdict(choice.Verdict) != nil {
+		status, q.Verdict = http.StatusBadRequest, ""
+		choice.Wrong = "There is no verdict “" + choice.Verdict + "”: they are " + verdictWords() + ". The cases below are of every verdict."
 	}
 	cases, total, err := s.store.Cases(r.Context(), q)
 	if err != nil {
@@ -82,7 +105,7 @@ func (s *Server) home(w http.ResponseWriter, r *http.Request) {
 	}
 	v := view.NewHome(in)
 	v.Shell.Engine = s.engine()
-	s.render(w, r, http.StatusOK, page.Home(v))
+	s.render(w, r, status, page.Home(v))
 }
 
 // limits are the budgets of one bundle in words.

@@ -166,7 +166,11 @@ func formFault(err error) error {
 	if errors.As(err, &tooLarge) {
 		return err
 	}
-	return refuse("bad_request", "the form was not understood", "", err.Error(), "go back and try again")
+	why := "it is no form such as browsers send"
+	if escape := url.EscapeError(""); errors.As(err, &escape) {
+		why = "it holds the escape " + string(escape)
+	}
+	return refuse("bad_request", "the form was not understood", "", why, "go back and try again")
 }
 
 // undoForm takes an edit back.
@@ -249,7 +253,7 @@ func (s *Server) editsAPI(w http.ResponseWriter, r *http.Request) {
 	for _, snap := range l.said.LeftOut {
 		out.LeftOut = append(out.LeftOut, snap.ID)
 	}
-	writeJSON(w, http.StatusOK, out)
+	s.listJSON(w, r, out)
 }
 
 // editAPI is POST /api/v1/cases/{id}/edits. A target is a snapshot's id, "from:ID"

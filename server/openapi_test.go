@@ -269,7 +269,8 @@ func TestTheAPIAnswersAreKeptByTheirETag(t *testing.T) {
 	up := s.untimed(t, 3, 13)
 	made := decode[result](t, s.do("POST", "/api/v1/permalinks", strings.NewReader(`{"case":"`+up.Case+`"}`)).body)
 	print := decode[report.Report](t, s.get("/api/v1/cases/"+up.Case).body).Series[0].Families[0].Fingerprint
-	for _, path := range []string{"/api/v1/cases/" + up.Case, "/api/v1/cases", "/api/v1/search?q=main", "/api/v1/families/" + print, made.Link, made.Link + ".json", made.Link + ".md", "/api/v1/permalinks/" + made.ID, "/api/v1/diffs/" + up.Snapshots[0].ID + ".." + up.Snapshots[1].ID + "?case=" + url.QueryEscape(up.Case), "/api/v1/snapshots/" + up.Snapshots[0].ID, "/api/v1/openapi.json"} {
+	for _, path := range []string{"/api/v1/cases/" + up.Case, "/api/v1/cases", "/api/v1/search?q=main", "/api/v1/families/" + print, made.Link, made.Link + ".json", made.Link + ".md", "/api/v1/permalinks/" + made.ID, "/api/v1/diffs/" + up.Snapshots[0].ID + ".." + up.Snapshots[1].ID + "?case=" + url.QueryEscape(up.Case), "/api/v1/snapshots/" + up.Snapshots[0].ID, "/api/v1/openapi.json",
+		"/api/v1/cases/" + up.Case + "/bundles", "/api/v1/cases/" + up.Case + "/edits", "/api/v1/cases/" + up.Case + "/triage", "/api/v1/bundles/" + up.ID + "/inventory"} {
 		first := s.get(path)
 		tag := first.header.Get("ETag")
 		if first.status != 200 || tag == "" || strings.HasPrefix(tag, "W/") {

@@ -577,7 +577,7 @@ func viewOf(address, caseID string) (string, error) {
 	}
 	u, err := url.Parse(address)
 	if err != nil {
-		return "", refuse("bad_request", "the view is no address", address, err.Error(), "send the path of a page, as in the browser")
+		return "", refuse("bad_request", "the view is no address", address, "it is no path with a query", "send the path of a page, as in the browser")
 	}
 	q := u.Query()
 	named := q.Get("case")
@@ -649,7 +649,7 @@ func (s *Server) freezeWish(r *http.Request, in wish) (result, *loaded, error) {
 func (s *Server) freeze(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	if err := r.ParseForm(); err != nil {
-		s.fail(w, r, refuse("bad_request", "the form was not understood", "", err.Error(), "go back and try again"))
+		s.fail(w, r, formFault(err))
 		return
 	}
 	keepSecrets := r.PostForm.Get("redact") != ""
@@ -672,6 +672,7 @@ func (s *Server) frozenAs(w http.ResponseWriter, r *http.Request, in wish) {
 	}
 	v := view.NewShared(l.ID, l.Title, out.URL, out.OwnerKey, expires, receiptRows(out.Receipt))
 	v.Shell.Engine = s.engine()
+	s.keepKey(w, out.ID, out.OwnerKey, expires)
 	w.Header().Set("Cache-Control", "no-store")
 	s.render(w, r, http.StatusOK, page.Shared(v))
 }
@@ -759,6 +760,10 @@ func (s *Server) permalink(w http.ResponseWriter, r *http.Request) {
 	e.shell.Engine = e.shell.Seal.Engine
 	if suffix == "" {
 		e.shell.Offer("/p/"+p.ID, "", view.WithoutStacks)
+		e.shell.Seal.Countdown(p.Expires, s.cfg.Now())
+		if key := ownerKey(r); key != "" && s.store.OwnsPermalink(r.Context(), id, key) {
+			e.shell.Seal.Own("/p/"+p.ID, s.cfg.Now())
+		}
 		made, err := pageOf(r.Context(), e.alone(e.shell))
 		if err != nil {
 			s.fail(w, r, err)
@@ -778,7 +783,7 @@ func (s *Server) permalink(w http.ResponseWriter, r *http.Request) {
 // sealed answers a frozen result, or that whoever asks has it already. What a client
 // accepts decides in which form it comes.
 func (s *Server) sealed(w http.ResponseWriter, r *http.Request, made written) {
-	w.Header().Set("Vary", "Accept")
+	w.Header().Set("Vary", "Accept, Cookie")
 	shown{written: made, etag: strongTag(made.body)}.answer(w, r)
 }
 
@@ -890,26 +895,51 @@ func (s *Server) sealLine(p store.Permalink, f frozen) string {
 // noPermalink answers 410 for a result that ended and 404 for one that never
 // was, each with the likely reasons.
 func (s *Server) noPermalink(w http.ResponseWriter, r *http.Request, err error) {
-	if _, suffix := twin(r.URL.Path); suffix != "" {
-		s.fail(w, r, err)
-		return
-	}
+	v, was, status := view.NewNoSuchPermalink(), (*endedJSON)(nil), http.StatusNotFound
 	var gone *store.Gone
 	if errors.As(err, &gone) {
-		v := view.NewGone(view.GoneInput{Title: gone.Title, Counts: strings.TrimSuffix(gone.Counts, "."), Made: gone.Created, Ended: gone.Ended, Withdrawn: gone.Withdrawn})
-		s.render(w, r, http.StatusGone, page.Gone(v))
-		return
-	}
-	if _, status := s.fault(err); status != http.StatusNotFound {
+		v = view.NewGone(view.GoneInput{Title: gone.Title, Counts: strings.TrimSuffix(gone.Counts, "."), Made: gone.Created, Ended: gone.Ended, Withdrawn: gone.Withdrawn})
+		was, status = &endedJSON{Title: gone.Title, Counts: gone.Counts, Made: gone.Created, Ended: gone.Ended}, http.StatusGone
+	} else if !isNotFound(err) {
 		s.fail(w, r, err)
 		return
 	}
-	s.render(w, r, http.StatusNotFound, page.Gone(view.NewNoSuchPermalink()))
+	_, suffix := twin(pathValue(r, "id"))
+	if suffix == "" {
+		suffix = accepted(r)
+	}
+	switch suffix {
+	case "", ".html":
+		v.Shell.Engine = s.engine()
+		s.render(w, r, status, page.Gone(v))
+	case ".json":
+		f, _ := s.fault(err)
+		writeProblem(w, status, struct {
+			problemJSON
+			Reasons []string   `json:"reasons"`
+			Result  *endedJSON `json:"result,omitempty"`
+		}{problemOf(f, status), v.Reasons, was})
+	case ".md", ".txt", ".jira":
+		made := wordsOf(suffix, v.Document())
+		w.Header().Set("Content-Type", made.kind)
+		w.WriteHeader(status)
+		w.Write(made.body)
+	default:
+		s.fail(w, r, err)
+	}
+}
+
+// endedJSON is what remains of a result that ended.
+type endedJSON struct {
+	Title  string    `json:"title"`
+	Counts string    `json:"counts"`
+	Made   time.Time `json:"made_at"`
+	Ended  time.Time `json:"ended_at"`
 }
 
 // freezeAgain makes a second link of what an older engine froze, computed by this one;
-// the old link stays what it is. It needs the owner key of the case, or a server that
-// only its own machine reaches.
+// the old link stays what it is. It needs the owner key of the case or of the link, or a
+// server that only its own machine reaches.
 func (s *Server) freezeAgain(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	p, err := s.store.Permalink(r.Context(), pathValue(r, "id"))
@@ -921,9 +951,11 @@ func (s *Server) freezeAgain(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, refuse("not_found", "the case of this result was deleted", "", "there is nothing left to compute it from", "upload the bundle again"))
 		return
 	}
-	if _, err := s.mayEdit(r, p.CaseID, r.FormValue("key")); err != nil {
-		s.fail(w, r, err)
-		return
+	if key := ownerKey(r); !s.store.OwnsPermalink(r.Context(), p.ID, key) {
+		if _, err := s.mayEdit(r, p.CaseID, key); err != nil {
+			s.fail(w, r, err)
+			return
+		}
 	}
 	if reading, err := s.refresh(r.Context(), p.CaseID); err != nil || reading {
 		if err == nil {
@@ -954,15 +986,4 @@ func (s *Server) refresh(ctx context.Context, caseID string) (reading bool, err 
 		reading = reading || b.Status == store.Queued || b.Status == store.Running
 	}
 	return reading, err
-}
-
-// withdrawForm ends a result with its owner key from a page without scripts.
-func (s *Server) withdrawForm(w http.ResponseWriter, r *http.Request) {
-	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
-	id := pathValue(r, "id")
-	if err := s.store.WithdrawPermalink(context.WithoutCancel(r.Context()), id, strings.TrimSpace(r.FormValue("key"))); err != nil {
-		s.fail(w, r, err)
-		return
-	}
-	http.Redirect(w, r, "/p/"+id, http.StatusSeeOther)
 }

@@ -72,6 +72,7 @@ func (s *Server) routes() chi.Router {
 	r.Get("/p/{id}", s.permalink)
 	r.Get("/p/{id}/{tail}", s.permalink)
 	r.Post("/p/{id}/withdraw", s.withdrawForm)
+	r.Post("/p/{id}/extend", s.extendForm)
 	r.Post("/p/{id}/again", s.freezeAgain)
 
 	root := r

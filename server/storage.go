@@ -73,6 +73,7 @@ type Storage interface {
 	// Changes stays the same while nothing is written.
 	Changes(ctx context.Context) (int64, error)
 	PermalinkCount(ctx context.Context, caseID string) (int, error)
+	OwnsPermalink(ctx context.Context, id, key string) bool
 	ExtendPermalink(ctx context.Context, id, key string, until time.Time) error
 	WithdrawPermalink(ctx context.Context, id, key string) error
 

@@ -117,7 +117,7 @@ func (s *Server) marksAPI(w http.ResponseWriter, r *http.Request) {
 	for _, m := range marks {
 		out = append(out, newTriageJSON(m))
 	}
-	writeJSON(w, http.StatusOK, map[string]any{"case": id, "triage": out})
+	s.listJSON(w, r, map[string]any{"case": id, "triage": out})
 }
 
 // markAPI is PUT /api/v1/cases/{id}/triage with {"process", "fingerprint", "state",

@@ -75,7 +75,7 @@ func TestFindingsRespectWhatPeopleDecided(t *testing.T) {
 		s.run(t, []scenario{
 			{name: "a family of nobody", method: "PUT", path: api, body: body(series.Process, "g1:00"), status: 404, want: []string{"no such family"}},
 			{name: "another process", method: "PUT", path: api, body: body("nginx", leak), status: 404},
-			{name: "an unknown member", method: "PUT", path: api, body: `{"what": 1}`, status: 400, want: []string{"unknown field", "what"}},
+			{name: "an unknown member", method: "PUT", path: api, body: `{"what": 1}`, status: 400, want: []string{"there is no member", "what"}},
 			{name: "another case", method: "PUT", path: "/api/v1/cases/cnone/triage", body: body(series.Process, leak), status: 404},
 			{name: "a mark", method: "PUT", path: api, body: body(series.Process, leak), status: 200, want: []string{`"replaced": "suspicious: it never shrinks; outcome: not a leak"`}},
 		})

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -12,6 +13,7 @@ import (
 	"mime/multipart"
 	"net/http"
 	"path"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -108,7 +110,7 @@ func (s *Server) receiveForm(r *http.Request) (received, error) {
 	}
 	form, err := r.MultipartReader()
 	if err != nil {
-		return received{}, refuse("bad_request", "the request is no upload form", r.URL.Path, err.Error(), "send multipart/form-data with one or more files, or a raw body with PUT")
+		return received{}, refuse("bad_request", "the request is no upload form", r.URL.Path, "its Content-Type is not multipart/form-data with a boundary", "send multipart/form-data with one or more files, or a raw body with PUT")
 	}
 	var files []store.File
 	var pasteName, key string
@@ -513,7 +515,54 @@ func readJSON(w http.ResponseWriter, r *http.Request, v any, example string) err
 	if tooLarge := (*http.MaxBytesError)(nil); err == nil || errors.As(err, &tooLarge) {
 		return err
 	}
-	return refuse("bad_request", "the body is not the expected JSON", "", err.Error(), "send "+example)
+	return refuse("bad_request", "the body is not the expected JSON", "", wrongJSON(err), "send "+example)
+}
+
+// wrongJSON says in words of JSON why a body cannot be read.
+//
+//	[]                 ->  "it is an array, and an object is expected"
+//	{"keep": 7}        ->  "keep is a number, and a string is expected"
+//	{"colour": "red"}  ->  "there is no member \"colour\""
+func wrongJSON(err error) string {
+	var kind *json.UnmarshalTypeError
+	var syntax *json.SyntaxError
+	member, unknown := strings.CutPrefix(err.Error(), "json: unknown field ")
+	switch {
+	case err == io.EOF:
+		return "it is empty"
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return "it breaks off before its end"
+	case errors.As(err, &syntax):
+		return fmt.Sprintf("byte %d is not what JSON may have there", syntax.Offset)
+	case unknown:
+		return "there is no member " + member
+	case errors.As(err, &kind):
+		got, _, _ := strings.Cut(kind.Value, " ")
+		wanted, what := wantedKind(kind.Type.Kind()), "it"
+		if wanted != "an object" {
+			what = "a value"
+		}
+		return fmt.Sprintf("%s is %s, and %s is expected", cmp.Or(kind.Field, what), jsonWords[got], wanted)
+	}
+	return "a value does not have the form that it needs"
+}
+
+// jsonWords are the kinds of values that a body may hold.
+var jsonWords = map[string]string{"array": "an array", "object": "an object", "string": "a string", "number": "a number", "bool": "true or false"}
+
+// wantedKind is the kind of value that is read into a Go value.
+func wantedKind(k reflect.Kind) string {
+	switch k {
+	case reflect.Struct, reflect.Map:
+		return "an object"
+	case reflect.Slice, reflect.Array:
+		return "an array"
+	case reflect.String:
+		return "a string"
+	case reflect.Bool:
+		return "true or false"
+	}
+	return "a number"
 }
 
 func writeJSON(w http.ResponseWriter, status int, v any) {

@@ -119,6 +119,7 @@ func TestADatabaseOfTheFirstVersionTakesEdits(t *testing.T) {
 		DROP TABLE bundle_kind; DROP TABLE ending; DROP TABLE triage; DROP TABLE benign; DROP TABLE case_field;
 		DROP INDEX cases_to_summarise; ALTER TABLE cases DROP COLUMN summarised; ALTER TABLE cases DROP COLUMN knowledge;
 		ALTER TABLE cases DROP COLUMN lower; ALTER TABLE cases DROP COLUMN aside;
+		DROP INDEX snapshot_by_name; CREATE INDEX snapshot_by_process ON snapshot (process);
 		PRAGMA user_version = 1`)
 	f.ok(err)
 	f.crash()

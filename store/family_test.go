@@ -1,6 +1,7 @@
 package store
 
 import (
+	"database/sql"
 	"fmt"
 	"strings"
 	"testing"
@@ -77,6 +78,13 @@ func TestSearchFindsFamiliesThatHoldEveryWord(t *testing.T) {
 		"pr":                         {prober},
 		"pr ru":                      {prober},
 		"k8s.io pr":                  {prober},
+		"x.go":                       {vendored},
+		"X.GO acme":                  {vendored},
+		"y.go":                       nil,
+		strings.Repeat("a", 12):      {prober},
+		strings.Repeat("b", 8):       {sockets},
+		strings.Repeat("b", 7):       nil,
+		"abbbbbbbbbbb":               nil,
 		"nothing like this anywhere": nil,
 		`"quoted"`:                   nil,
 		`prober" OR "acme`:           nil,
@@ -132,11 +140,48 @@ func TestSearchFindsCasesAndProcesses(t *testing.T) {
 		t.Errorf("got %+v, want both cases, the newest first", got.Cases)
 	}
 	wantEqual(t, []ProcessHit{{Host: "node-a", Name: "kubelet", Cases: 2, Snapshots: 3}}, got.Processes)
+	if _, err := f.SetField(f.ctx, a.ID, "ticket", "INC-4711"); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := f.AddBundle(f.ctx, b.ID, "Probe-Leak.tar.gz", []File{f.file("probe.txt", "more")}); err != nil {
+		t.Fatal(err)
+	}
+	for query, want := range map[string]string{"inc-4711": a.ID, "4711": a.ID, "ticket-77 INC-4711": a.ID, "probe-leak": b.ID, "other probe-leak.tar.gz": b.ID, "probe-leak 4711": ""} {
+		got, err := f.SearchFunctions(f.ctx, query, 10, 0)
+		f.ok(err)
+		if want == "" && len(got.Cases) == 0 {
+			continue
+		}
+		if len(got.Cases) != 1 || got.Cases[0].ID != want {
+			t.Errorf("%q finds the cases %+v, want %s", query, got.Cases, want)
+		}
+	}
 	got, err = f.SearchFunctions(f.ctx, "node-a kube", 10, 0)
 	f.ok(err)
 	if len(got.Processes) != 1 {
 		t.Errorf("got %+v", got.Processes)
 	}
+}
+
+// What a search for processes costs must not depend on how much is known of each
+// snapshot: the heads are most of a database.
+func TestSearchForProcessesReadsTheirIndexAlone(t *testing.T) {
+	f := open(t)
+	f.ok(f.read(f.ctx, "explaining", func(tx *sql.Tx) error {
+		plan, err := collect(f.ctx, tx, func(rows *sql.Rows) (line string, err error) {
+			var id, parent, unused int
+			return line, rows.Scan(&id, &parent, &unused, &line)
+		}, "EXPLAIN QUERY PLAN "+searchProcessesSQL, `["kubelet"]`, 10, 0)
+		for _, line := range plan {
+			if strings.Contains(line, "snapshot") && !strings.Contains(line, "COVERING INDEX snapshot_by_name") || strings.HasPrefix(line, "SCAN s") && !strings.Contains(line, "COVERING") {
+				t.Errorf("it reads more: %s", line)
+			}
+		}
+		if len(plan) == 0 || !strings.Contains(strings.Join(plan, "\n"), "SEARCH s USING COVERING INDEX snapshot_by_name (process=? AND host=?)") {
+			t.Errorf("the plan is\n%s", strings.Join(plan, "\n"))
+		}
+		return err
+	}))
 }
 
 func TestSearchStopsAtTheLimitWithTheLatestFirst(t *testing.T) {

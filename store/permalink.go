@@ -167,6 +167,19 @@ func (p *Permalink) gone(now time.Time) *Gone {
 	return g
 }
 
+// OwnsPermalink reports whether the key is the one that CreatePermalink returned. It is
+// false for a link that does not exist.
+func (s *Store) OwnsPermalink(ctx context.Context, id, key string) bool {
+	var hash []byte
+	if err := s.reader.QueryRowContext(ctx, permalinkOwnerSQL, id).Scan(&hash); err != nil {
+		return false
+	}
+	return fits(key, hash)
+}
+
+const permalinkOwnerSQL = `
+SELECT owner_hash FROM permalink WHERE id = ?`
+
 // ExtendPermalink sets when a link expires; the zero time keeps it. The error is
 // *Gone for an ended link, *analysis.Fault "forbidden" for a key that is not the
 // link's, "invalid" for a time that is past.

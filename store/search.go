@@ -42,8 +42,10 @@ type ProcessHit struct {
 }
 
 // SearchFunctions returns the families whose function names, title or attributes
-// contain every word of the query, or whose fingerprint begins with it, the most
-// recently seen first, and the cases (by title or ticket) and processes named so, up to limit of each. Words are separated by blanks,
+// contain every word of the query, that have a function in a source file named so, or
+// whose fingerprint begins with it (its digits do), the most recently seen first, and
+// the cases (by title, ticket or the name of a bundle) and processes named so, up to
+// limit of each. Words are separated by blanks,
 // match anywhere in a name and without regard to case; "*" and "(" are letters
 // like any other: "prober.(*worker).run" is one word.
 //
@@ -85,7 +87,9 @@ func queryWords(query string) []string {
 }
 
 // A trigram index knows words of three characters and more, as quoted phrases;
-// shorter ones are looked for in every name.
+// shorter ones are looked for in every name. The digits of a fingerprint are enough,
+// eight of them. What ends as a source file does is looked for in the files of frames,
+// and finds the families with a function that stands in it.
 const searchFamiliesSQL = `
 WITH word (w, phrase) AS MATERIALIZED (
     SELECT value, '"' || replace(value, '"', '""') || '"'
@@ -118,6 +122,21 @@ hit (w, family_seq) AS (
     FROM word
     CROSS JOIN family ON family.fingerprint >= word.w AND family.fingerprint < word.w || '~'
     WHERE word.w GLOB '[gtdw][0-9]*:*'
+    UNION
+    SELECT word.w, family.seq
+    FROM word
+    CROSS JOIN json_each('["g","t","d","w"]') kind
+    CROSS JOIN json_each('[1,2,3,4,5,6,7,8,9]') version
+    CROSS JOIN family ON family.fingerprint >= kind.value || version.value || ':' || word.w
+                     AND family.fingerprint < kind.value || version.value || ':' || word.w || '~'
+    WHERE length(word.w) >= 8 AND word.w NOT GLOB '*[^0-9a-f]*'
+    UNION
+    SELECT word.w, ff.family_seq
+    FROM word
+    CROSS JOIN frame ON instr(lower(frame.file), word.w) > 0
+    CROSS JOIN function_family ff ON ff.function_seq = frame.function_seq
+    WHERE word.w GLOB '*.go' OR word.w GLOB '*.[sc]' OR word.w GLOB '*.java' OR word.w GLOB '*.kt' OR word.w GLOB '*.scala'
+       OR word.w GLOB '*.groovy' OR word.w GLOB '*.[jt]s' OR word.w GLOB '*.[cm]js'
 ),
 matched (family_seq) AS MATERIALIZED (
     SELECT family_seq
@@ -170,19 +189,30 @@ WHERE NOT EXISTS (
     WHERE instr(unicode_lower(c.title), word.value) = 0 AND NOT EXISTS (
         SELECT 1 FROM case_field f
         WHERE f.case_seq = c.seq AND f.field = 'ticket' AND instr(unicode_lower(f.value), word.value) > 0)
+      AND NOT EXISTS (
+        SELECT 1 FROM bundle b
+        WHERE b.case_seq = c.seq AND instr(unicode_lower(b.name), word.value) > 0)
 )
 ORDER BY c.created_at DESC, c.seq DESC
 LIMIT ?2 OFFSET ?3`
 
+// Names are compared once each, not once for every snapshot, and all that is read stands
+// in the index snapshot_by_name.
 const searchProcessesSQL = `
-SELECT v.host, v.process, count(DISTINCT v.case_seq), count(DISTINCT v.id)
-FROM visible_snapshot v
-WHERE NOT EXISTS (
-    SELECT 1 FROM json_each(?1) word
-    WHERE instr(unicode_lower(v.process || ' ' || v.host), word.value) = 0
+WITH named (process, host) AS MATERIALIZED (
+    SELECT p.process, p.host
+    FROM (SELECT DISTINCT process, host FROM snapshot) p
+    WHERE NOT EXISTS (
+        SELECT 1 FROM json_each(?1) word
+        WHERE instr(unicode_lower(p.process || ' ' || p.host), word.value) = 0
+    )
 )
-GROUP BY v.host, v.process
-ORDER BY count(DISTINCT v.case_seq) DESC, v.process, v.host
+SELECT s.host, s.process, count(DISTINCT b.case_seq), count(DISTINCT s.id)
+FROM named
+CROSS JOIN snapshot s ON s.process = named.process AND s.host = named.host
+CROSS JOIN bundle b ON b.seq = s.bundle_seq AND b.generation = s.generation
+GROUP BY s.process, s.host
+ORDER BY count(DISTINCT b.case_seq) DESC, s.process, s.host
 LIMIT ?2 OFFSET ?3`
 
 func scanProcess(rows *sql.Rows) (p ProcessHit, err error) {

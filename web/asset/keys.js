@@ -4,12 +4,19 @@
 (function () {
   'use strict';
   var dialog = document.getElementById('keys');
-  var typed = '', last = 0;
+  // form is the one that was used last: of two buttons with one key, its own is meant.
+  var typed = '', last = 0, form = null;
+  document.addEventListener('focusin', function (e) { if (e.target.form) form = e.target.form; });
   function off() { try { return localStorage.getItem('leakdiff.keys') === 'off'; } catch (e) { return false; } }
   function field(el) { return el.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(el.tagName) && !/^(radio|checkbox|button|submit|file)$/.test(el.type); }
   function find(keys) {
     var all = [].filter.call(document.querySelectorAll('[data-key]'), function (el) { return el.dataset.key === keys && el.getClientRects().length; });
-    return all.filter(function (el) { return el.closest('main'); })[0] || all[0];
+    return all.filter(function (el) { return el.form && el.form === form; })[0] || all.filter(function (el) { return el.closest('main'); })[0] || all[0];
+  }
+  // x goes to the buttons under the snapshots, else to the boxes: A first, then B.
+  function choice() {
+    var side = document.activeElement.name === 'a' ? 'b' : 'a', picks = '.pickrow [name=' + side + ']';
+    return document.querySelector(picks + ':checked') || document.querySelector(picks) || find(side);
   }
   function prefix(keys) {
     return [].some.call(document.querySelectorAll('[data-key]'), function (el) { return el.dataset.key.indexOf(keys + ' ') === 0; });
@@ -37,11 +44,11 @@
     var now = Date.now();
     var keys = typed && now - last < 1200 ? typed + ' ' + e.key : e.key;
     var el = find(keys) || find(e.key);
-    if (!el && e.key === 'x') el = find(document.activeElement === find('a') ? 'b' : 'a');
+    if (!el && e.key === 'x') el = choice();
     typed = !el && prefix(keys) ? keys : ''; last = now;
     if (!el) return;
     e.preventDefault();
-    if (field(el)) { el.focus(); if (el.select) el.select(); } else el.click();
+    if (/^(INPUT|SELECT|TEXTAREA)$/.test(el.tagName)) { el.focus(); if (el.select) el.select(); } else el.click();
   });
   if (!dialog) return;
   document.getElementById('keys-open').addEventListener('click', list);

@@ -8,10 +8,13 @@
   var input = dialog.querySelector('input'), list = dialog.querySelector('ul'), shown = [], at = 0;
   function off() { try { return localStorage.getItem('leakdiff.keys') === 'off'; } catch (e) { return false; } }
   function visible(el) { return el.getClientRects().length > 0; }
-  function label(el) { return (el.dataset.keyLabel || el.getAttribute('aria-label') || el.textContent || el.placeholder || '').trim().replace(/\s+/g, ' '); }
+  function label(el) {
+    var menu = el.closest('.menu'), of = menu && menu.querySelector('summary');
+    return (of && of !== el ? (of.getAttribute('aria-label') || of.textContent) + ' ' : '') + (el.dataset.keyLabel || el.getAttribute('aria-label') || el.textContent || el.placeholder || '').trim().replace(/\s+/g, ' ');
+  }
   function commands() {
     var out = [], seen = {};
-    document.querySelectorAll('[data-key],.crumb a,.bar nav a,main h2[id],main h3[id]').forEach(function (el) {
+    document.querySelectorAll('[data-key],.crumb a,.crumb .menu button,.bar nav a,main h2[id],main h3[id]').forEach(function (el) {
       var text = label(el);
       if (!text || seen[text] || dialog.contains(el) || !(visible(el) || el.closest('details'))) return;
       seen[text] = 1;

@@ -72,6 +72,51 @@ func TestEverythingOfAPageIsFoundByItsWords(t *testing.T) {
 			t.Errorf("j, j, k stay on %q", first)
 		}
 	})
+	t.Run("Enter opens a row, which keeps the focus", func(t *testing.T) {
+		tb.open(t, at["diff"])
+		tb.do(t, stroke("j"), stroke("j"), stroke("j"))
+		row := `document.activeElement.closest('tr')?.id ?? ''`
+		third := ask[string](t, tb, row)
+		for _, open := range []string{"true", "false"} {
+			tb.follow(t, chromedp.KeyEvent(kb.Enter))
+			tb.do(t, see("#"+third+" .tw[aria-expanded='"+open+"']"))
+			// The browser gives the focus when it first draws the page.
+			got := run(t, tb, chromedp.Evaluate[string](`new Promise(done => { const look = () => document.activeElement === document.body ? requestAnimationFrame(look) : done(`+row+`); look(); })`, chromedp.EvalAwaitPromise))
+			if got != third {
+				t.Errorf("after Enter the focus is in the row %q, want %q", got, third)
+			}
+		}
+		tb.do(t, stroke("j"))
+		if got := ask[string](t, tb, row); got == third || got == ask[string](t, tb, `document.querySelector('main tbody tr[id]').id`) {
+			t.Errorf("then j goes to %q", got)
+		}
+	})
+	t.Run("export lists every form of the page", func(t *testing.T) {
+		tb.open(t, at["diff"])
+		tb.do(t, withControl("k"), see("dialog#palette[open]"), chromedp.KeyEvent("export"))
+		all := strings.Join(ask[[]string](t, tb, options), "\n")
+		for _, want := range []string{"Export CSV", "Export JSON", "Export this page as a file"} {
+			if !strings.Contains(all, want) {
+				t.Errorf("%q is not among the commands:\n%s", want, all)
+			}
+		}
+		tb.do(t, chromedp.KeyEvent(kb.Escape))
+	})
+	t.Run("x chooses A and then B, and d compares them", func(t *testing.T) {
+		tb.open(t, at["case"])
+		chosen := `(e => e.name + '=' + e.value)(document.activeElement)`
+		tb.do(t, stroke("x"), chromedp.KeyEvent(kb.ArrowRight))
+		a := ask[string](t, tb, chosen)
+		tb.do(t, stroke("x"), chromedp.KeyEvent(kb.ArrowLeft))
+		b := ask[string](t, tb, chosen)
+		if !strings.HasPrefix(a, "a=s") || !strings.HasPrefix(b, "b=s") {
+			t.Fatalf("x goes to %q, then to %q", a, b)
+		}
+		tb.follow(t, stroke("d"))
+		if got, want := tb.path(t), "/diff/"+a[2:]+".."+b[2:]; !strings.HasPrefix(got, want) {
+			t.Errorf("d leads to %s, want %s", got, want)
+		}
+	})
 	t.Run("switched off, only Ctrl and letters do nothing", func(t *testing.T) {
 		tb.open(t, at["case"])
 		tb.do(t, stroke("?"), see("dialog#keys[open]"), chromedp.Click(chromedp.CSS("#keys-on")), chromedp.KeyEvent(kb.Escape))

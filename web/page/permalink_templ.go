@@ -527,7 +527,7 @@ func Shared(v view.Shared) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if v.OwnerKey != "" {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 46, "<div class=\"box advice\"><h2><label for=\"key\">Owner key, shown only now</label></h2><p>Withdraws the link or extends its time, without an account. It is stored hashed and cannot be shown again. It does not belong into the ticket.</p><p class=\"copyline\"><input class=\"field mono\" id=\"key\" readonly value=\"")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 46, "<div class=\"box advice\"><h2><label for=\"key\">Owner key, shown only now</label></h2><p>Withdraws the link or extends its time, without an account. It is stored hashed and cannot be shown again. It does not belong into the ticket. This browser remembers it: the result opened here offers both.</p><p class=\"copyline\"><input class=\"field mono\" id=\"key\" readonly value=\"")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

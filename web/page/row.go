@@ -131,7 +131,7 @@ func (b markup) diffRow(r *view.DiffRow) markup {
 		if r.Open {
 			word, glyph, expanded = "Close ", "▾", "true"
 		}
-		b = b.raw(`<a class="tw" href="`).text(r.Toggle).raw(`" aria-expanded="`, expanded, `" aria-label="`, word).text(r.Name.Text()).raw(`">`, glyph, `</a>`)
+		b = b.raw(`<a class="tw" id="`).text(r.Anchor).raw(`-o" href="`).text(r.Toggle).raw(`" aria-expanded="`, expanded, `" aria-label="`, word).text(r.Name.Text()).raw(`">`, glyph, `</a>`)
 	}
 	if r.Unit != "" {
 		b = b.raw(`<span class="chip">`).text(r.Unit).raw(`</span>`)

@@ -270,3 +270,23 @@ func keepPage(t *testing.T, name, html string) {
 		t.Fatal(err)
 	}
 }
+
+func TestTheTitleOfAComparisonNamesWhatGrowsMostAndWhere(t *testing.T) {
+	title := func(host string, frozen bool, kind string) string {
+		in := sampleDiff(t, url.Values{"kind": {kind}})
+		in.Series.Host, in.Frozen = &host, frozen
+		return view.NewDiff(in).Shell.Title
+	}
+	for _, c := range []struct{ name, got, want string }{
+		{"goroutines", title("node-a", false, ""), "Δ +40 manager.(*containerData).housekeepingTick · node-a · kubelet, t1 to t6"},
+		{"watches", title("node-a", false, "watch"), "Δ +239 inotify watches on cgroup · node-a · kubelet, t1 to t6"},
+		{"no host", title("", false, ""), "Δ +40 manager.(*containerData).housekeepingTick · kubelet, t1 to t6"},
+	} {
+		if got := strings.ReplaceAll(c.got, "\u00a0", " "); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+	if got := title("node-a", true, ""); strings.Contains(got, "node-a") || strings.Contains(got, "housekeeping") {
+		t.Errorf("what is frozen has the title %q", got)
+	}
+}

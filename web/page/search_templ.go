@@ -57,7 +57,7 @@ func Search(v view.Search) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "</h1><form class=\"tools\" role=\"search\" aria-label=\"Search\" action=\"/search\" method=\"get\"><label class=\"vh\" for=\"sq\">Words of a function, path, remote address, process, host, case or ticket, or a fingerprint</label> <input class=\"field grow\" id=\"sq\" name=\"q\" type=\"search\" value=\"")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "</h1><form class=\"tools\" role=\"search\" aria-label=\"Search\" action=\"/search\" method=\"get\"><label class=\"vh\" for=\"sq\">Words of a function, source file, path, remote address, process, host, case, bundle or ticket, or a fingerprint</label> <input class=\"field grow\" id=\"sq\" name=\"q\" type=\"search\" value=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -75,7 +75,7 @@ func Search(v view.Search) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if v.Query != "" {
-				templ_7745c5c3_Err = hits("Families", "families", "No family has this in its functions, files or attributes. Shorter words find more; case does not matter.", v.Families).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = hits("Families", "families", "No family has this in its functions, attributes or fingerprint, and no function of one stands in such a source file. Shorter words find more; case does not matter.", v.Families).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -91,7 +91,7 @@ func Search(v view.Search) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = hits("Cases", "found-cases", "No case has this in its title or ticket.", v.Cases).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = hits("Cases", "found-cases", "No case has this in its title, its ticket or the name of a bundle.", v.Cases).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

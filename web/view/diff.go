@@ -192,7 +192,8 @@ type DiffRow struct {
 	Fate string
 	// Unknown says that A or B is a lower bound: there is no difference to tell.
 	Unknown bool
-	// Toggle opens or closes the row, empty where there is nothing to open.
+	// Toggle opens or closes the row, empty where there is nothing to open. It leads to
+	// itself, whose id is the anchor of the row and "-o", so that the focus stays there.
 	Toggle string
 	// Detail is shown when Open; on frozen pages the reader opens it.
 	Open   bool
@@ -315,13 +316,41 @@ func NewDiff(in DiffInput) Diff {
 	if len(rows) == 0 {
 		d.Empty = m.empty(&d.Box)
 	}
-	delta := ""
-	if d.HasTotal {
-		delta = "Δ " + Signed(d.Total) + " " + d.Unit + ", "
-	}
-	d.Shell = m.shell(delta+d.B.Process+", "+d.A.Label+" to "+d.B.Label, d.B.Process+", "+d.A.Label+" to "+d.B.Label)
+	here := d.B.Process + ", " + d.A.Label + " to " + d.B.Label
+	d.Shell = m.shell(m.change(&d, main)+here, here)
 	d.Shell.Description = d.Headline
 	return d
+}
+
+// change begins the title of the page: by how much the family grew that grew most, or
+// else the total, and on which host. What is frozen has its title from elsewhere, which
+// says no more than its preview may.
+//
+//	"Δ +412 prober.(*worker).run · node-a · "
+func (m *diffMaker) change(d *Diff, kind analysis.Kind) string {
+	if !d.HasTotal {
+		return ""
+	}
+	text := "Δ " + Signed(d.Total) + " " + d.Unit
+	if m.in.Frozen {
+		return text + ", "
+	}
+	var most *diff.Row
+	for i := range m.in.Result.Rows {
+		r := &m.in.Result.Rows[i]
+		if r.Family != nil && r.Family.Kind == kind && r.Delta > 0 && (most == nil || r.Delta > most.Delta) {
+			most = r
+		}
+	}
+	if most != nil {
+		f := most.Family
+		name := newFamilyName(m.title(f), f.Kind, f.Loose, f.LooseCreator, f.Attributes).Title
+		text = "Δ " + Signed(most.Delta) + " " + name.Path + name.Name
+	}
+	if host := m.in.Series.Host; host != nil && *host != "" {
+		text += " · " + Visible(*host)
+	}
+	return text + " · "
 }
 
 // tellRowsApart lets no two rows of the page look alike.
@@ -1050,7 +1079,7 @@ func (m *diffMaker) row(r diff.Row, section diff.Section, i int) DiffRow {
 	if section != diff.Unchanged || row.Open {
 		row.Toggle = m.toggle(f.Fingerprint, row.Open)
 		if row.Toggle != "" {
-			row.Toggle += "#" + row.Anchor
+			row.Toggle += "#" + row.Anchor + "-o"
 		}
 	}
 	return row

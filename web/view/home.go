@@ -5,7 +5,10 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
+
+	"leakdiff/analysis"
 )
 
 // Home is the start page.
@@ -53,6 +56,8 @@ type CaseChoice struct {
 	// Archived is empty, "yes" or "all".
 	Archived string
 	Page     int
+	// Wrong says what of it was not understood.
+	Wrong string
 }
 
 // narrow reports whether anything but a page is asked for.
@@ -63,6 +68,15 @@ func (c CaseChoice) narrow() bool {
 
 // Open reports whether the form is unfolded.
 func (c CaseChoice) Open() bool { return c.narrow() }
+
+// Verdicts are those that may be asked for.
+func (c CaseChoice) Verdicts() []Pair {
+	var out []Pair
+	for _, v := range analysis.Verdicts() {
+		out = append(out, Pair{Name: strings.ReplaceAll(string(v), "_", " "), Value: string(v)})
+	}
+	return out
+}
 
 // address is the list at another page.
 func (c CaseChoice) address(page int) string {
@@ -133,7 +147,7 @@ func NewHome(in HomeInput) Home {
 func (h *Home) list(in HomeInput) {
 	const perPage = 100
 	h.Choice = in.Choice
-	for _, text := range []*string{&h.Choice.Text, &h.Choice.Process, &h.Choice.Host, &h.Choice.Since, &h.Choice.Until} {
+	for _, text := range []*string{&h.Choice.Text, &h.Choice.Process, &h.Choice.Host, &h.Choice.Since, &h.Choice.Until, &h.Choice.Wrong} {
 		*text = Visible(*text)
 	}
 	first := (max(in.Choice.Page, 1) - 1) * perPage

@@ -117,6 +117,28 @@ func NewShared(caseID, caseTitle, address, ownerKey string, expires time.Time, r
 	return s
 }
 
+// Countdown says how long a frozen page stays; a text of it keeps the day alone, since
+// nobody knows when it is read.
+func (s *Seal) Countdown(expires, now time.Time) {
+	if expires.IsZero() {
+		return
+	}
+	const day = 24 * time.Hour
+	left := "within an hour"
+	switch rest := expires.Sub(now); {
+	case rest > day:
+		left = "in " + Plural(int64((rest+day-1)/day), "day", "days")
+	case rest > time.Hour:
+		left = "in " + Plural(int64((rest+time.Hour-1)/time.Hour), "hour", "hours")
+	}
+	s.Expires = "expires " + left + ", on " + Day(expires)
+}
+
+// Own says that whoever reads a frozen page may change it: this browser has its key.
+func (s *Seal) Own(address string, now time.Time) {
+	s.Owned, s.Keep, s.NeedsKey = address, keepOptions(now), false
+}
+
 // Gone is the page of a permalink that ended (status 410), or that never was
 // (404), when Title is empty.
 type Gone struct {
@@ -150,15 +172,31 @@ func NewGone(in GoneInput) Gone {
 		g.Showed = "“" + strings.TrimSuffix(Visible(in.Title), ".") + "”: "
 	}
 	g.Showed += strings.TrimSuffix(Visible(in.Counts), ".") + ". Made on " + Day(in.Made) + "."
-	g.Reasons = []string{"Its time was over: 90 days unless its owner chose another."}
+	over, withdrew, deleted := "Its time was over: 90 days unless its owner chose another.", "Its owner withdrew it.", "The case it was made of was deleted together with its permalinks."
+	g.Reasons = []string{over, withdrew, deleted}
 	if in.Withdrawn {
-		g.Reasons = []string{"Its owner withdrew it.", "The case it was made of was deleted together with its permalinks."}
+		g.Reasons = []string{withdrew, deleted, over}
 	}
 	g.Ask = in.Ask
 	if g.Ask == "" {
-		g.Ask = "Ask whoever put the link into the ticket: with the owner key an expired result can be extended, and from the bundle it can be made again."
+		g.Ask = "Ask whoever put the link into the ticket: from the bundle the result can be made again, under a new address."
 	}
 	return g
+}
+
+// Document is the page in words.
+func (g Gone) Document() Document {
+	var d Document
+	d.heading(1, g.Sentence)
+	d.paragraph(g.Showed)
+	d.heading(2, "Likely reasons")
+	for _, r := range g.Reasons {
+		d.item(r)
+	}
+	d.gap()
+	d.heading(2, "Whom to ask")
+	d.paragraph(g.Ask)
+	return d
 }
 
 // NewNoSuchPermalink makes the page of an address that no permalink ever had.

@@ -62,6 +62,10 @@ type Seal struct {
 	NeedsKey bool
 	// Name is what the page is instead of a frozen result.
 	Name string
+	// Owned is the address of a result whose owner key this browser has, and Keep the
+	// times that it can be kept for.
+	Owned string
+	Keep  []KeepOption
 }
 
 // capturedFrom writes the first and the last of the times that are known.

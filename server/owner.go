@@ -1,0 +1,81 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// ownerCookie holds the owner key of one frozen result, in the browser that froze it. Its
+// path is that of the result, so that no other page ever gets it.
+const ownerCookie = "leakdiff-owner"
+
+// longestCookie is how long browsers keep one at most.
+const longestCookie = 400 * 24 * time.Hour
+
+// keepKey has the browser remember the owner key of a result until that ends; the zero
+// time is that of a result which is kept.
+func (s *Server) keepKey(w http.ResponseWriter, id, key string, until time.Time) {
+	last := s.cfg.Now().Add(longestCookie)
+	if until.IsZero() || until.After(last) {
+		until = last
+	}
+	c := s.keyCookie(id)
+	c.Value, c.Expires, c.MaxAge = key, until.UTC(), max(1, int(until.Sub(s.cfg.Now()).Seconds()))
+	http.SetCookie(w, &c)
+}
+
+// dropKey has the browser forget it.
+func (s *Server) dropKey(w http.ResponseWriter, id string) {
+	c := s.keyCookie(id)
+	c.MaxAge = -1
+	http.SetCookie(w, &c)
+}
+
+func (s *Server) keyCookie(id string) http.Cookie {
+	return http.Cookie{
+		Name: ownerCookie, Path: pathOf(s.cfg.BaseURL) + "/p/" + id, HttpOnly: true, SameSite: http.SameSiteStrictMode,
+		Secure: strings.HasPrefix(strings.ToLower(s.cfg.BaseURL), "https://"),
+	}
+}
+
+// ownerKey is the key of a result that a form sends, or else the one that the browser
+// remembers.
+func ownerKey(r *http.Request) string {
+	if key := strings.TrimSpace(r.PostFormValue("key")); key != "" {
+		return key
+	}
+	if c, err := r.Cookie(ownerCookie); err == nil {
+		return c.Value
+	}
+	return ""
+}
+
+// withdrawForm ends a result with its owner key from a page without scripts.
+func (s *Server) withdrawForm(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	id := pathValue(r, "id")
+	if err := s.store.WithdrawPermalink(context.WithoutCancel(r.Context()), id, ownerKey(r)); err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	s.dropKey(w, id)
+	http.Redirect(w, r, "/p/"+id, http.StatusSeeOther)
+}
+
+// extendForm keeps a result for another time, counted from now.
+func (s *Server) extendForm(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	id, key := pathValue(r, "id"), ownerKey(r)
+	until, err := s.keepUntil(r.PostFormValue("keep"))
+	if err == nil {
+		err = s.store.ExtendPermalink(context.WithoutCancel(r.Context()), id, key, until)
+	}
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	s.keepKey(w, id, key, until)
+	http.Redirect(w, r, "/p/"+id, http.StatusSeeOther)
+}
