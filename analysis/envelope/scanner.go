@@ -413,17 +413,28 @@ func (s *scanner) guess(b []byte) (layer, cut, bool) {
 	if l, ok := s.guessRecord(b); ok {
 		return l, cut{}, true
 	}
-	return guessPrefix(b)
+	return guessPrefix(b, prefixKinds[:])
 }
 
-// guessPrefix is guess for a line that is no record.
-func guessPrefix(b []byte) (layer, cut, bool) {
-	for _, kind := range []layerKind{layerSyslog5424, layerCRI, layerKubectl, layerSyslog, layerCompose} {
+// prefixKinds are the layers that guessPrefix knows, in the order in which it asks.
+var prefixKinds = [...]layerKind{layerSyslog5424, layerCRI, layerKubectl, layerSyslog, layerCompose, layerStern}
+
+// guessPrefix is guess for a line that is no record, and has one of some layers.
+func guessPrefix(b []byte, kinds []layerKind) (layer, cut, bool) {
+	for _, kind := range kinds {
+		if kind == layerStern {
+			return guessWords(b)
+		}
 		l := layer{kind: kind}
 		if c, ok := l.cut(b); ok {
 			return l, c, true
 		}
 	}
+	return layer{}, cut{}, false
+}
+
+// guessWords is guessPrefix for stern.
+func guessWords(b []byte) (layer, cut, bool) {
 	for words := 2; words <= 3; words++ {
 		l := layer{kind: layerStern, words: words}
 		c, ok := l.cut(b)

@@ -12,7 +12,7 @@ import (
 type shape struct {
 	text []byte // as in one line, every digit that may differ as '0'
 	free []bool // of each byte, whether it is such a digit
-	// words is text by eight bytes; the last word overlaps the one before.
+	// words is text by eight bytes; of the last word the rest is not compared.
 	words []word
 	// from and to are where in text the fraction of a second stands: RFC 3339 with
 	// nanoseconds leaves zeros at its end out. Equal where there is none.
@@ -21,7 +21,6 @@ type shape struct {
 
 // word compares eight bytes at once.
 type word struct {
-	at   int
 	want uint64
 	// six is 6 for each byte that may be any digit: it lifts what follows '9' out of
 	// the four lower bits. strict are the bits that have to be zero.
@@ -67,10 +66,7 @@ func (s *shape) stamp(b []byte) {
 // ready ends what was added.
 func (s *shape) ready() {
 	for at := 0; at < len(s.text); at += 8 {
-		if at+8 > len(s.text) {
-			at = max(0, len(s.text)-8)
-		}
-		w := word{at: at}
+		var w word
 		for i := range min(8, len(s.text)-at) {
 			w.want |= uint64(s.text[at+i]) << (8 * i)
 			if s.free[at+i] {
@@ -87,18 +83,20 @@ func (s *shape) ready() {
 // match is how many bytes at the beginning of a line have the shape, false where
 // they do not.
 func (s *shape) match(b []byte) (int, bool) {
+	rest := b
 	for i := range s.words {
 		w := &s.words[i]
-		if len(b) >= w.at+8 {
-			d := binary.LittleEndian.Uint64(b[w.at:]) ^ w.want
+		if len(rest) >= 8 {
+			d := binary.LittleEndian.Uint64(rest) ^ w.want
 			if (d|(d+w.six))&w.strict == 0 {
+				rest = rest[8:]
 				continue
 			}
 		}
 		if s.from < s.to {
-			return s.slow(b, min(w.at, s.from))
+			return s.slow(b, min(8*i, s.from))
 		}
-		return s.slow(b, w.at)
+		return s.slow(b, 8*i)
 	}
 	// A longer fraction goes on where this one ends, unless something else follows.
 	if s.from < s.to && s.to == len(s.text) {
@@ -162,8 +160,14 @@ func (s *scanner) shapes(src *source) bool {
 	t.prefix.ready()
 	t.suffix.ready()
 	bare = trim(t.prefix.text)
-	t.guessed = len(s.layers) == 0 && len(bare) > 0
-	t.record = t.arrays || bytes.HasPrefix(bare, []byte("MESSAGE=")) || t.guessed && s.nearby("\nMESSAGE\n")
+	guessed := len(s.layers) == 0 && len(bare) > 0
+	t.record = guessed && (t.arrays || bytes.HasPrefix(bare, []byte("MESSAGE=")) || s.nearby("\nMESSAGE\n"))
+	t.guesses = t.guesses[:0]
+	for _, kind := range prefixKinds {
+		if guessed && !kind.ruledOut(t.prefix.text) {
+			t.guesses = append(t.guesses, kind)
+		}
+	}
 	return nextMarker(t.prefix.text) < 0 && nextMarker(t.suffix.text) < 0
 }
 

@@ -131,6 +131,17 @@ func (w *spoolWriter) addLine(b []byte) {
 	w.plain = append(append(w.plain, b...), '\n')
 }
 
+// addIndented adds a line, with a tab before it, and its newline.
+func (w *spoolWriter) addIndented(b []byte) {
+	if len(w.plain)+len(b) >= spoolBlock-2 {
+		w.add([]byte{'\t'})
+		w.addLine(b)
+		return
+	}
+	w.size += int64(len(b) + 2)
+	w.plain = append(append(append(w.plain, '\t'), b...), '\n')
+}
+
 func (w *spoolWriter) flush() {
 	if w.streamed == 0 && w.enc == nil && w.accepted && w.to.read != nil && !w.to.open {
 		w.to.begin()

@@ -1,6 +1,9 @@
 package envelope
 
-import "bytes"
+import (
+	"bytes"
+	"encoding/binary"
+)
 
 // The third gait of the scanner. Nearly all lines of a long dump in a log have the
 // prefix of the line before them and a text that can be nothing but a line of a
@@ -13,7 +16,8 @@ import "bytes"
 //   - the layers are cut off where they were cut off the line before, and the line
 //     has the same source (see shape);
 //   - no byte of it begins a colour, and nothing in it is a marker, but a header's at
-//     its beginning: learning finds nothing new, no string begins;
+//     its beginning: learning finds nothing new, no string begins (see mayBeArray, and
+//     layerKind.ruledOut for a header);
 //   - isDumpLine says yes to it, or it is blank, or a header that goes on with the
 //     dump; it opens no crash and tells no date.
 
@@ -30,14 +34,14 @@ type trotter struct {
 	// logger says that prefix ends with that of the program's own logger.
 	logger bool
 	// arrays says that a line may hold an array of bytes, whose marker is a list of
-	// numbers; guessed that walking looks at each header for layers, record that it
-	// may find one of those that are records.
-	arrays, guessed, record bool
-	colour                  finder // of escape sequences
+	// numbers. guesses are the layers that walking may find round a header; record
+	// says that it may find one of those that are records.
+	arrays, record bool
+	guesses        []layerKind
+	colour         finder // of escape sequences
 	// wait is for how many lines trotting is not tried, after it came to nothing.
 	wait, patience int
-	lines          int64  // taken
-	line           []byte // of a JSON object, decoded
+	lines          int64 // taken
 }
 
 // maxPatience is after how many lines at the latest trotting is tried again.
@@ -112,13 +116,21 @@ func (s *scanner) trotOn(src *source, most int) (taken int) {
 	var beforeAt place
 	wiped := false // by a blank line
 	for taken < most {
-		n := bytes.IndexByte(w.buf[w.pos:end], '\n')
+		b := w.buf[w.pos:end]
+		from, ok := t.prefix.match(b)
+		if !ok {
+			break
+		}
+		n := bytes.IndexByte(b, '\n')
 		if n < 0 {
 			break
 		}
-		line := withoutReturn(w.buf[w.pos : w.pos+n])
-		text, tab, ok := t.cut(line)
-		if !ok || t.arrays && bytes.IndexByte(text, ',') >= 0 && bytes.Contains(text, []byte("103,")) {
+		line := withoutReturn(b[:n])
+		if len(line) < from { // the prefix ends with the return
+			break
+		}
+		text, tab, ok := t.cut(b[from:], len(line)-from)
+		if !ok || t.arrays && mayBeArray(text) {
 			break
 		}
 		kind := kindOf(text, tab)
@@ -137,8 +149,7 @@ func (s *scanner) trotOn(src *source, most int) (taken int) {
 			case !tab:
 				o.write(text, true)
 			case t.object:
-				t.line = append(append(t.line[:0], '\t'), text...)
-				o.write(t.line, true)
+				o.writeIndented(text)
 			default:
 				o.write(line[len(line)-len(text)-1:], true)
 			}
@@ -169,15 +180,17 @@ func (s *scanner) trotOn(src *source, most int) (taken int) {
 
 // trotHeader takes the header of a goroutine of the same dump.
 func (s *scanner) trotHeader(src *source, line, text []byte) bool {
-	h, ok := readHeader(text)
-	// A backslash may end a header in a string of many lines.
-	if !ok || bytes.IndexByte(text, '\\') >= 0 || !src.goesOn(h, text, src.open.inner.mode == innerEach) {
+	t := &s.trotter
+	if t.record {
 		return false
 	}
-	if t := &s.trotter; t.guessed {
-		if _, _, ok := guessPrefix(line); ok || t.record {
-			return false
-		}
+	h, ok := readHeader(text)
+	// A backslash may end a header in a string of many lines; cutObject bears none.
+	if !ok || !t.object && bytes.IndexByte(text, '\\') >= 0 || !src.goesOn(h, text, src.open.inner.mode == innerEach) {
+		return false
+	}
+	if _, _, ok := guessPrefix(line, t.guesses); ok {
+		return false
 	}
 	src.open.header(h, text, place{line: s.in.line + 1, off: s.in.offset()}, true)
 	return true
@@ -194,41 +207,51 @@ func (s *scanner) pass(line []byte) {
 	s.peel(line)
 }
 
-// cut gives the text of a line that has the shape, without the tab that it begins
-// with.
+// cut gives the text of a line, of which n bytes stand behind the prefix, without the
+// tab that it begins with. What follows the line makes no difference.
 //
-//	"2026-11-21T02:58:36.123456789Z stderr F \t/srv/main.go:12 +0x1d" -> "/srv/main.go:12 +0x1d", true
-func (t *trotter) cut(line []byte) (text []byte, tab, ok bool) {
-	n, ok := t.prefix.match(line)
-	if !ok {
-		return nil, false, false
-	}
-	text = line[n:]
+//	"\t/srv/main.go:12 +0x1d" -> "/srv/main.go:12 +0x1d", true
+func (t *trotter) cut(b []byte, n int) (text []byte, tab, ok bool) {
 	if t.object {
-		return t.cutObject(text)
+		return t.cutObject(b, n)
 	}
-	if tab = len(text) > 0 && text[0] == '\t'; tab {
-		text = text[1:]
+	if text = b[:n]; n > 0 && text[0] == '\t' {
+		return text[1:], true, true
 	}
-	return text, tab, true
+	return text, false, true
 }
 
-// cutObject does the same behind the prefix of a JSON object.
+// cutObject does the same in a JSON object.
 //
 //	`\t/srv/main.go:12 +0x1d\n","stream":"stderr"}` -> "/srv/main.go:12 +0x1d", true
-func (t *trotter) cutObject(b []byte) (text []byte, tab, ok bool) {
-	if tab = len(b) > 1 && b[0] == '\\' && b[1] == 't'; tab {
-		b = b[2:]
+func (t *trotter) cutObject(b []byte, n int) (text []byte, tab, ok bool) {
+	if tab = n > 1 && b[0] == '\\' && b[1] == 't'; tab {
+		b, n = b[2:], n-2
 	}
-	n := bytes.IndexByte(b, '"')
+	end := bytes.IndexByte(b[:n], '"')
 	if t.ended {
-		n -= len(`\n`)
+		end -= len(`\n`)
 	}
-	if n < 0 || bytes.IndexByte(b[:n], '\\') >= 0 {
+	if end < 0 || bytes.IndexByte(b[:end], '\\') >= 0 {
 		return nil, false, false
 	}
-	m, ok := t.suffix.match(b[n:])
-	return b[:n], tab, ok && m == len(b)-n
+	m, ok := t.suffix.match(b[end:])
+	return b[:end], tab, ok && m == n-end
+}
+
+// mayBeArray is false for a text without the marker of an array of bytes. That has 39
+// bytes and no letter, so that one of the words looked at would lie in it.
+//
+//	"main.f(0x103, 0x111)"                           -> false
+//	"main.f(103,111,114,111,117,116,105,110,101,32," -> true
+func mayBeArray(text []byte) bool {
+	const letters = 0x4040404040404040 // the bit that letters and braces have
+	for i := 0; i+8 <= len(text); i += 32 {
+		if binary.LittleEndian.Uint64(text[i:])&letters == 0 {
+			return bytes.Contains(text, []byte("103,"))
+		}
+	}
+	return false
 }
 
 // withoutReturn takes the return of a Windows line end off.

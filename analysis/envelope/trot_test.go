@@ -231,13 +231,18 @@ func TestTrottingGivesWhatWalkingGivesForDamagedLines(t *testing.T) {
 // look nearly like them.
 func TestTrottingLeavesWhatItDoesNotKnowToWalking(t *testing.T) {
 	lines := strings.SplitAfter(strings.TrimSuffix(first(plains(t)["kubelet"], 80), "\n"), "\n")
-	for name, prefix := range map[string]string{"raw": "", "CRI": "2026-11-21T02:58:36.1Z stderr F ", "stamps": "2026-11-21T02:58:36.1Z ", "docker": `{"log":"`} {
+	for name, prefix := range map[string]string{
+		"raw": "", "CRI": "2026-11-21T02:58:36.1Z stderr F ", "stamps": "2026-11-21T02:58:36.1Z ", "docker": `{"log":"`,
+		"klog": "E1121 02:58:36.123456    1234 panic.go:12] ", "nearly stern": "web-0 app: ", "nearly compose": "api-1 / ", "nearly syslog": "Nov 21 02:58:36 host: ",
+	} {
 		for _, put := range []string{
 			"some words", "2026-11-21 02:58:36.123 INFO done (all)", "[main].f(0x1)", "-main.f(0x1)", "main.f(goroutine 7 [select]:)",
 			"main.f(0x1) ", " main.f(0x1)", "\t/a b/c.go:1 +0x1", "\t/c.go:x +0x1", "\t[x/c.go:1 +0x1", "created by main.f in goroutine", "created by  in goroutine 1",
 			"goroutine 900 [running]:", "goroutine 1 [select]:", `goroutine 901 [select]:\nmain.f()\n\t/x.go:1 +0x1\n\ngoroutine 902 [select]:`,
 			"panic: boom", "SIGQUIT: quit", "-----", "=== BEGIN goroutine stack dump ===", "=== END goroutine stack dump ===", "(0x1)", ".(0x1)", "\t", " ",
 			"goroutine profile: total 81", "Full thread dump OpenJDK (x)", "Sat Nov 21 03:00:00 UTC 2026", "2026-11-21 02:46:53", "[originating from goroutine 5]:",
+			"main.f(103,111,114,111,117,116,105,110,101,32,53)", "main.f(0x1, 0x2, {103, 111, 114, 111, 117, 116, 105, 110, 101, 32, 53})", "main.f(0x103, 0x111)",
+			"\t/srv/103,111,114,111,117,116,105,110,101,32,/x.go:1 +0x1", "goroutine 901 [chan receive, 5 minutes, locked to thread]:", "goroutine 902 gp=0xc0 m=nil [select]:", "goroutine 903 [select:",
 		} {
 			for _, every := range []int{2, 5, 40} {
 				var out strings.Builder
@@ -259,7 +264,9 @@ func TestTrottingLeavesWhatItDoesNotKnowToWalking(t *testing.T) {
 					}
 					add(line)
 				}
-				sameAsWalking(t, []byte(out.String()), envelope.Config{Now: begin})
+				t.Run(fmt.Sprintf("%s/%s/%d", name, put, every), func(t *testing.T) {
+					sameAsWalking(t, []byte(out.String()), envelope.Config{Now: begin})
+				})
 			}
 		}
 	}
@@ -323,6 +330,70 @@ func TestASourceThatIsSilentEndsItsDumpInEitherGait(t *testing.T) {
 			out.WriteString("[pod/a-0/x] " + line)
 		}
 		sameAsWalking(t, []byte(out.String()), envelope.Config{})
+	}
+}
+
+// TestLayersAreRuledOutByThePrefixAlone puts headers and digits behind and into
+// prefixes that are like those of collectors, or nearly so.
+func TestLayersAreRuledOutByThePrefixAlone(t *testing.T) {
+	pieces := []string{
+		"2026-11-21T02:58:36.123456789Z", "2026-11-21 02:58:36", "2026/11/21 02:58:36", "Nov 21 02:58:36", "Sat 2026-11-21 02:58:36 UTC", "1763694300.123456", "[  123.456789]", "[2026-11-21 02:58:36]",
+		"E1121 02:58:36.123456", "1234", "panic.go:12]", "<13>", "<165>1", "-", "node-1", "kubelet[1234]:", "kubelet:", "INFO", "[INFO]", "[pod/web-0/app]", "[pod/", "web-7d4b9-x1", "app", "api-1", "api_1", "|", "Api", "stderr", "F", "P", ":", "/", "x=1", "Mai",
+	}
+	ruled := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		prefix := strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 1, 5).Draw(rt, "pieces"), rapid.SampledFrom([]string{" ", "  ", ""}).Draw(rt, "between"))
+		prefix += rapid.SampledFrom([]string{" ", "  ", "\t", ": "}).Draw(rt, "end")
+		header := "goroutine " + rapid.SampledFrom([]string{"1", "1234567"}).Draw(rt, "id") + rapid.SampledFrom([]string{
+			" [select]:", " [chan receive, 5 minutes]:", " gp=0xc0 m=nil [select]:", ` [select labels:{"a": "b c|d"}]:`, " [a:", " [IO wait: x] | y:",
+		}).Draw(rt, "state")
+		digit := rapid.SampledFrom([]string{"0", "1", "9"})
+		line := digits.ReplaceAllStringFunc(prefix, func(string) string { return digit.Draw(rt, "digit") }) + header
+		wrong, n := envelope.WronglyRuledOut(digits.ReplaceAllString(prefix, "0"), line)
+		if ruled += n; len(wrong) > 0 {
+			rt.Errorf("%q has a layer that was ruled out: %v", line, wrong)
+		}
+	})
+	if ruled == 0 {
+		t.Error("nothing was ruled out")
+	}
+	for prefix, want := range map[string]int{"E1121 02:58:36.123456    1234 panic.go:12] ": 6, "2026-11-21T02:58:36.123456789Z ": 5} {
+		if _, n := envelope.WronglyRuledOut(prefix, prefix+"goroutine 1 [select]:"); n != want {
+			t.Errorf("%d of 6 layers are ruled out by %q, want %d", n, prefix, want)
+		}
+	}
+}
+
+var digits = regexp.MustCompile(`\d`)
+
+func TestAnArrayOfBytesIsSeenWhereverItStands(t *testing.T) {
+	for _, marker := range []string{"103,111,114,111,117,116,105,110,101,32,", "103, 111, 114, 111, 117, 116, 105, 110, 101, 32,"} {
+		for before := range 100 {
+			for behind := range 40 {
+				text := strings.Repeat("x", before) + marker + strings.Repeat("x", behind)
+				if !envelope.MayBeArray(text) {
+					t.Fatalf("not seen in %q", text)
+				}
+			}
+		}
+	}
+	for _, text := range []string{"", "main.f(0x1)", "main.f(0x103, 0x111, 0xc000103, 0x6f)", "/srv/main.go:103 +0x103"} {
+		if envelope.MayBeArray(text) {
+			t.Errorf("seen in %q", text)
+		}
+	}
+}
+
+func TestIDsThatCameBeforeAreKnown(t *testing.T) {
+	var ids, want []int64
+	for id := range int64(3000) {
+		ids = append(ids, id*id*7919+1)
+	}
+	for id := range int64(100) {
+		ids, want = append(ids, id*id*7919+1), append(want, id*id*7919+1)
+	}
+	if d := cmp.Diff(want, envelope.RepeatedIDs(ids)); d != "" {
+		t.Errorf("-want +got\n%s", d)
 	}
 }
 
