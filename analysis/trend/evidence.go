@@ -400,7 +400,7 @@ func (p *part) measurePresence(s *signals) {
 		s.appeared = !other && run[last].count-p.cameFrom(run[k-1].index, run[last].index) >= 3 && k >= last-1
 	} else if k := departure(run); k > 0 {
 		_, _, other := p.versions(run[k-1], run[k])
-		s.vanished = !other && most(run) >= 3 && run[k-1].count-p.wentOn(run[k-1].index, run[last].index) >= 3 && k >= last-1
+		s.vanished = !other && most(run)-p.wentOn(run[k-1].index, run[last].index) >= 3 && k >= last-1
 	}
 }
 
