@@ -84,6 +84,7 @@ func Build(snapshots []analysis.Snapshot, problems []analysis.Problem, o Options
 	c.Lines = lines
 	between(lines, c.Report.Series)
 	versions(lines, c.Report.Series)
+	handles(c.Report.Series)
 	c.Report.Knowledge = used(o.Knowledge, c.Report.Series)
 	for i := range c.Report.Series {
 		triage(&c.Lines[i], &c.Report.Series[i], o.Triage)

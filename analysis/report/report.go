@@ -122,6 +122,8 @@ type Family struct {
 	Fingerprint string        `json:"fingerprint"`
 	Kind        analysis.Kind `json:"kind"`
 	Title       string        `json:"title"`
+	// Handle is a short name for talk about this report, such as "g-3"; see handles.
+	Handle string `json:"handle"`
 	// Frames are exact names, leaf first, of the most frequent variant.
 	Frames      []string            `json:"frames"`
 	CreatedBy   string              `json:"created_by"`

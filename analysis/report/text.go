@@ -277,9 +277,9 @@ func (p *printer) passing(s *Series) {
 		p.line("no family passes the filter")
 		return
 	}
-	p.line("%-14s %-10s %8s %7s  %s", "verdict", "kind", "most", "rise", "family")
+	p.line("%-14s %-10s %8s %7s  %-5s %s", "verdict", "kind", "most", "rise", "", "family")
 	for _, f := range s.Families {
-		p.line("%-14s %-10s %8d %+7d  %s", strings.ReplaceAll(string(f.Verdict), "_", " "), f.Kind, most(f.Counts), f.Rise, cut(f.Title, max(20, p.width-44)))
+		p.line("%-14s %-10s %8d %+7d  %-5s %s", strings.ReplaceAll(string(f.Verdict), "_", " "), f.Kind, most(f.Counts), f.Rise, f.Handle, cut(f.Title, max(20, p.width-50)))
 	}
 }
 
@@ -381,9 +381,9 @@ func (p *printer) families(s *Series, compared bool) {
 	}
 	if len(moved) > 0 {
 		p.line("")
-		p.line("%-10s %-10s %7s  %s", "verdict", "kind", "rise", "family")
+		p.line("%-10s %-10s %7s  %-5s %s", "verdict", "kind", "rise", "", "family")
 		for _, f := range moved {
-			p.line("%-10s %-10s %+7d  %s", f.Verdict, f.Kind, f.Rise, cut(f.Title, max(20, p.width-32)))
+			p.line("%-10s %-10s %+7d  %-5s %s", f.Verdict, f.Kind, f.Rise, f.Handle, cut(f.Title, max(20, p.width-38)))
 		}
 	}
 	if still+passed == 0 {

@@ -238,6 +238,8 @@ type CaseFamily struct {
 	Name       FamilyName
 	Counts     []string
 	Rise       string
+	// Handle is a short name of the family: "g-3".
+	Handle string
 
 	fingerprint string
 }
@@ -1515,7 +1517,7 @@ func (m *caseMaker) families(c *Case) {
 			c.MoreFamilies = len(list) - i
 			break
 		}
-		row := CaseFamily{Process: named(r.s), Kind: KindWord(r.f.Kind, 1), Verdict: string(r.f.Verdict), Triage: markOf(r.f.Triage), Role: r.f.Role, Name: m.name(r.s, r.f), Rise: Signed(r.f.Rise), fingerprint: r.f.Fingerprint}
+		row := CaseFamily{Process: named(r.s), Kind: KindWord(r.f.Kind, 1), Verdict: string(r.f.Verdict), Triage: markOf(r.f.Triage), Role: r.f.Role, Name: m.name(r.s, r.f), Rise: Signed(r.f.Rise), Handle: r.f.Handle, fingerprint: r.f.Fingerprint}
 		row.Counts = narrow(cells(m.spreadOut(r.s, r.f.Counts), m.spreadLower(r.s, m.lower(r.s, r.f.Kind))), m.shown)
 		var u *report.Unit
 		if r.f.Unit != nil {
@@ -1776,7 +1778,7 @@ func (c Case) listFamilies(m *Document) {
 			case len(rows) == maxListed:
 				more++
 			default:
-				rows = append(rows, []string{f.Name.Text(), f.Process, f.Kind, strings.Join(f.Counts, " "), f.Verdict})
+				rows = append(rows, []string{f.Handle, f.Name.Text(), f.Process, f.Kind, strings.Join(f.Counts, " "), f.Verdict})
 			}
 		}
 	}
@@ -1790,7 +1792,7 @@ func (c Case) listFamilies(m *Document) {
 	m.heading(2, "Families")
 	m.paragraph(c.Applied)
 	if len(rows) > 0 {
-		m.table(5, []string{"Family", "Process", "Kind", "Counts", "Verdict"}, rows)
+		m.table(6, []string{"", "Family", "Process", "Kind", "Counts", "Verdict"}, rows)
 	}
 	if len(rows) == maxListed && more > 0 {
 		m.paragraph(Plural(int64(more), "more family is", "more families are") + " left out here.")

@@ -1,0 +1,47 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"leakdiff/analysis"
+)
+
+// handleLetters: stacks of goroutines and threads, and resources.
+var handleLetters = map[analysis.Kind]string{
+	analysis.KindGoroutine: "g", analysis.KindThread: "t", analysis.KindDescriptor: "r", analysis.KindWatch: "w",
+}
+
+// handles gives every family a short name. They are numbered in the order in which they
+// were first seen, so that one more snapshot renames none of a process; a family of two
+// processes has one.
+func handles(series []Series) {
+	given, count := map[string]string{}, map[string]int{}
+	for i := range series {
+		order := make([]*Family, len(series[i].Families))
+		for k := range order {
+			order[k] = &series[i].Families[k]
+		}
+		slices.SortFunc(order, func(a, b *Family) int {
+			return cmp.Or(cmp.Compare(firstSeen(a.Counts), firstSeen(b.Counts)), cmp.Compare(a.Fingerprint, b.Fingerprint))
+		})
+		for _, f := range order {
+			if given[f.Fingerprint] == "" {
+				letter := cmp.Or(handleLetters[f.Kind], "x")
+				count[letter]++
+				given[f.Fingerprint] = fmt.Sprintf("%s-%d", letter, count[letter])
+			}
+			f.Handle = given[f.Fingerprint]
+		}
+	}
+}
+
+// firstSeen is the first snapshot with members, the number of snapshots where none has.
+func firstSeen(counts []*int) int {
+	i := slices.IndexFunc(counts, func(n *int) bool { return n != nil && *n > 0 })
+	if i < 0 {
+		return len(counts)
+	}
+	return i
+}
