@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	ossignal "os/signal"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -41,6 +42,11 @@ func collecting(t *testing.T, args ...string) (*exec.Cmd, *bufio.Reader) {
 }
 
 func TestACollectThatIsStoppedLeavesAWholeArchive(t *testing.T) {
+	// Under nohup the program would rightly go on at a hangup: what is caught here is not
+	// ignored there.
+	caught := make(chan os.Signal, 1)
+	ossignal.Notify(caught, syscall.SIGHUP)
+	defer ossignal.Stop(caught)
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
 		t.Run(signal.String(), func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "capture.tar.gz")
