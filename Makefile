@@ -103,7 +103,7 @@ bench-short: build
 # simulated classes of leaks and of what only looks like one, beside the naive rule;
 # then the goroutine-leak kernels that ship with the Go toolchain, run for real.
 lab:
-	LEAKDIFF_LAB=250 go test -count=1 -v -run '^TestLaboratoryPrints' ./analysis/lab
+	LEAKDIFF_LAB=250 go test -count=1 -v -run '^TestRunPrintsEveryClass' ./analysis/lab
 	LEAKDIFF_KERNELS=all go test -count=1 -v -timeout 30m -run 'Kernel' ./analysis/lab
 
 # Known vulnerabilities of the dependencies; needs the network.

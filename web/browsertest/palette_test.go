@@ -117,6 +117,17 @@ func TestEverythingOfAPageIsFoundByItsWords(t *testing.T) {
 			t.Errorf("d leads to %s, want %s", got, want)
 		}
 	})
+	t.Run("g d leads to the comparison from its case, a snapshot and its flame graph", func(t *testing.T) {
+		flame, query, _ := strings.Cut(at["diff"], "?")
+		for name, from := range map[string]string{"case": at["case"], "snapshot": at["snapshot"], "flame graph": flame + "/flame?" + query} {
+			tb.open(t, from)
+			tb.do(t, stroke("g"))
+			tb.follow(t, stroke("d"))
+			if got := tb.path(t); !strings.HasPrefix(got, "/diff/") || strings.Contains(got, "/flame") {
+				t.Errorf("from the %s g d leads to %s", name, got)
+			}
+		}
+	})
 	t.Run("switched off, only Ctrl and letters do nothing", func(t *testing.T) {
 		tb.open(t, at["case"])
 		tb.do(t, stroke("?"), see("dialog#keys[open]"), chromedp.Click(chromedp.CSS("#keys-on")), chromedp.KeyEvent(kb.Escape))

@@ -3,13 +3,10 @@ package page_test
 import (
 	"bytes"
 	"context"
-	"flag"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -24,8 +21,6 @@ import (
 	"leakdiff/web/page"
 	"leakdiff/web/view"
 )
-
-var write = flag.String("write", "", "write the rendered pages with their assets into this directory, to look at them")
 
 // hostile is a name as an attacker would choose it: markup, an attribute end
 // and a bidirectional override.
@@ -355,35 +350,6 @@ func TestALargeBundleStaysSmallEnoughToLoad(t *testing.T) {
 	}
 	if len(html) > 2_500_000 {
 		t.Errorf("%d bytes of HTML for 2000 files, want at most 2.5 MB", len(html))
-	}
-}
-
-// TestWritePages is how the pages are looked at:
-//
-//	go test ./web/page -run WritePages -write DIR
-func TestWritePages(t *testing.T) {
-	if *write == "" {
-		t.Skip("no directory was given with -write")
-	}
-	assets, err := filepath.Glob("../asset/*")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, a := range assets {
-		content, err := os.ReadFile(a)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(*write, filepath.Base(a)), content, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	hashed := regexp.MustCompile(`/assets/[0-9a-f]+/`)
-	for name, c := range pages("kubelet-probe-leak.tgz") {
-		html := hashed.ReplaceAllString(render(t, c), "")
-		if err := os.WriteFile(filepath.Join(*write, name+".html"), []byte(html), 0o644); err != nil {
-			t.Fatal(err)
-		}
 	}
 }
 
