@@ -320,13 +320,17 @@ func NewDates(written time.Time) *Dates { return &Dates{now: written} }
 func (d *Dates) Write(p []byte) (int, error) {
 	for rest := p; len(rest) > 0; {
 		i := bytes.IndexByte(rest, '\n')
+		if i > 0 && d.next == d.at && ofStack(rest[:i]) {
+			d.next += int64(i) + 1
+			d.at = d.next
+			rest = rest[i+1:]
+			continue
+		}
 		part := rest
 		if i >= 0 {
 			part = rest[:i]
 		}
-		// Half the lines of a dump are files, behind a tab.
-		begins := d.next == d.at && len(part) > 0
-		if d.over = d.over || begins && part[0] == '\t' || len(d.line)+len(part) > maxDateLine; !d.over {
+		if d.over = d.over || len(d.line)+len(part) > maxDateLine; !d.over {
 			d.line = append(d.line, part...)
 		}
 		d.next += int64(len(part))
@@ -340,9 +344,23 @@ func (d *Dates) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// ofStack knows nearly all lines of a dump without reading them: calls, files,
+// creators and headers. No line that says when looks like one.
+func ofStack(line []byte) bool {
+	switch {
+	case line[0] == '\t', line[len(line)-1] == ')':
+		return true
+	case line[0] == 'c':
+		return bytes.HasPrefix(line, []byte("created by "))
+	case line[0] == 'g':
+		return bytes.HasPrefix(line, []byte(headerWord)) && isMarker(line, 0)
+	}
+	return false
+}
+
 // endLine looks at a line unless it is one of a stack.
 func (d *Dates) endLine() {
-	if n := len(d.line); n > 0 && !d.over && d.line[n-1] != ')' && !(bytes.HasPrefix(d.line, []byte(headerWord)) && isMarker(d.line, 0)) && len(d.found) < maxDates {
+	if len(d.line) > 0 && !d.over && !ofStack(d.line) && len(d.found) < maxDates {
 		if m, ok := dateLine(d.line, d.now); ok {
 			d.found = append(d.found, dated{at: d.at, end: d.next, moment: m})
 		}
