@@ -13,7 +13,8 @@ import (
 //	created by main.(*Pool).Start in goroutine ‹number›
 //		/src/pool.go:20 +0x9a
 //
-// The bytes between those gaps are spans, and all blocks of a dump share them in a
+// Arguments that never differ, "()" and "(...)" of a call that was inlined, are no
+// gaps. The bytes between gaps are spans, and all blocks of a dump share them in a
 // tree: a block is read by comparing a span, skipping a gap, comparing the next
 // span. What comes out is what textParser made of the block that taught the tree,
 // so it cannot merge two stacks; where it knows nothing textParser reads the lines.
@@ -53,7 +54,7 @@ const (
 type gap uint8
 
 const (
-	gapArgs    gap = iota // anything before the ")" that ends the line
+	gapArgs    gap = iota // anything before the ")" that ends the line, but fixedArgs
 	gapAddress            // anything before a space
 	gapNumber             // the id of the parent
 	gapNone               // nothing: the block is complete
@@ -75,7 +76,8 @@ type run struct {
 }
 
 // branch is a place where blocks begin to differ. No first span of a run is a
-// prefix of that of another one: the next byte decides what follows.
+// prefix of that of another one, unless a gap follows it that excludes the other
+// one: the next bytes decide what follows.
 type branch []alternative
 
 // alternative is a run that may follow, with what tells its first span from most
@@ -166,7 +168,7 @@ func (at branch) follow(b []byte) *run {
 		if a.length > len(b) || tailOf(b[:a.length]) != a.tail {
 			continue
 		}
-		if r := a.run; string(b[:a.length]) == string(r.text[:a.length]) {
+		if r := a.run; string(b[:a.length]) == string(r.text[:a.length]) && !(r.spans[0].then == gapArgs && fixedArgs(b[a.length:])) {
 			if i > 0 { // frequent ones wander to the front
 				at[i-1], at[i] = at[i], at[i-1]
 			}
@@ -228,12 +230,18 @@ func (at branch) among(p piece) (found *run, clash bool) {
 		if a.run.spans[0].then == p.then && bytes.Equal(text, p.text) {
 			return a.run, false
 		}
-		clash = clash || bytes.HasPrefix(text, p.text) || bytes.HasPrefix(p.text, text)
+		clash = clash || p.mayBegin(text) || piece{text, a.run.spans[0].then}.mayBegin(p.text)
 		if a.length == len(p.text) && a.tail == tail {
 			alike++
 		}
 	}
 	return nil, clash || alike >= maxAlike
+}
+
+// mayBegin reports whether a block that begins with the text may be taken for one
+// that begins with the piece.
+func (p piece) mayBegin(text []byte) bool {
+	return bytes.HasPrefix(text, p.text) && !(p.then == gapArgs && fixedArgs(text[len(p.text):]))
 }
 
 // shared is how many pieces the run begins with.
@@ -335,7 +343,7 @@ func (p *plan) of(body []byte) bool {
 			return false
 		}
 		p.creator = gap.kind != gapArgs
-		if gap.kind != gapNone {
+		if gap.kind != gapNone && !(gap.kind == gapArgs && fixedArgs(text[gap.begin:])) {
 			shift := pos + len(line) - len(text)
 			p.add(body, gapPlace{gap.begin + shift, gap.end + shift, gap.kind})
 		}
@@ -387,6 +395,12 @@ func callGap(text []byte) (gapPlace, bool) {
 	}
 	name := cutArgs(text)
 	return gapPlace{len(name) + 1, len(text) - 1, gapArgs}, len(name) > 0
+}
+
+// fixedArgs reports whether b begins with the end of a call whose arguments are the
+// same in all blocks: there are none, or none are known.
+func fixedArgs(b []byte) bool {
+	return len(b) > 0 && b[0] == ')' || len(b) > 3 && string(b[:4]) == "...)"
 }
 
 // place adds the gaps of a file line.
