@@ -123,23 +123,26 @@ const (
 	sendDecoded = "decrypt it where the key is and upload the decrypted archive"
 )
 
+// refusals are what is known and not read, by its first bytes.
+var refusals = []struct{ magic, what, hint string }{
+	{"7z\xbc\xaf\x27\x1c", "a 7-Zip archive is not supported", sendPlain},
+	{"Rar!\x1a\x07", "a RAR archive is not supported", sendPlain},
+	{"LZIP", "an lzip file is not supported", sendPlain},
+	{"\x1f\x9d", "a file of the old compress program (.Z) is not supported", sendPlain},
+	{"MSCF\x00\x00\x00\x00", "a cabinet archive is not supported", sendPlain},
+	{"070701", "a cpio archive is not supported", sendPlain},
+	{"!<arch>\n", "an ar archive or Debian package is not supported", sendPlain},
+	{"\xed\xab\xee\xdb", "an RPM package is not supported", sendPlain},
+	{"D1ag", "a TiDB diag archive is encrypted", "upload the directory from which diag packed it (perf/goroutine.txt and its neighbours)"},
+	{"age-encryption.org/", "a file encrypted with age cannot be read", sendDecoded},
+	{"-----BEGIN AGE ENCRYPTED FILE-----", "a file encrypted with age cannot be read", sendDecoded},
+	{"-----BEGIN PGP MESSAGE-----", "a file encrypted with gpg cannot be read", sendDecoded},
+	{"Salted__", "a file encrypted with openssl cannot be read", sendDecoded},
+}
+
 // refused names containers that cannot be opened, nil for all else.
 func refused(head []byte, path string) *refusal {
-	for _, r := range []struct{ magic, what, hint string }{
-		{"7z\xbc\xaf\x27\x1c", "a 7-Zip archive is not supported", sendPlain},
-		{"Rar!\x1a\x07", "a RAR archive is not supported", sendPlain},
-		{"LZIP", "an lzip file is not supported", sendPlain},
-		{"\x1f\x9d", "a file of the old compress program (.Z) is not supported", sendPlain},
-		{"MSCF\x00\x00\x00\x00", "a cabinet archive is not supported", sendPlain},
-		{"070701", "a cpio archive is not supported", sendPlain},
-		{"!<arch>\n", "an ar archive or Debian package is not supported", sendPlain},
-		{"\xed\xab\xee\xdb", "an RPM package is not supported", sendPlain},
-		{"D1ag", "a TiDB diag archive is encrypted", "upload the directory from which diag packed it (perf/goroutine.txt and its neighbours)"},
-		{"age-encryption.org/", "a file encrypted with age cannot be read", sendDecoded},
-		{"-----BEGIN AGE ENCRYPTED FILE-----", "a file encrypted with age cannot be read", sendDecoded},
-		{"-----BEGIN PGP MESSAGE-----", "a file encrypted with gpg cannot be read", sendDecoded},
-		{"Salted__", "a file encrypted with openssl cannot be read", sendDecoded},
-	} {
+	for _, r := range refusals {
 		if bytes.HasPrefix(head, []byte(r.magic)) {
 			return &refusal{r.what, "its content begins with " + strconv.QuoteToASCII(r.magic), r.hint}
 		}

@@ -39,68 +39,126 @@ const (
 	fewPaths = 20
 )
 
-// Targets sums up what watches of one family are on, those that are gone first:
-// cgroups by their path in every hierarchy together, and files by their path, or by
-// their mount where it has many. names are "namespace/name" by pod uid.
-func Targets(watches []analysis.Watch, named []WatchTarget, names map[string]string) []analysis.Target {
-	type place struct{ where, pod, state string }
-	paths := map[place]map[string]bool{}
-	rows := make([]analysis.Target, len(watches))
-	wheres := make([]place, len(watches))
-	for i, w := range watches {
-		rows[i] = target(w, named[i], names)
-		wheres[i] = place{named[i].Mount, rows[i].PodUID, string(rows[i].State)}
-		if named[i].cgroup() {
-			wheres[i].where = "cgroup"
-		}
-		if paths[wheres[i]] == nil {
-			paths[wheres[i]] = map[string]bool{}
-		}
-		paths[wheres[i]][rows[i].What] = true
+// Targets sums up what the watches of one family, which are members of all, are on,
+// those that are gone first: cgroups by their path in every hierarchy together, and
+// files by their path, or by their mount where it has many. names are
+// "namespace/name" by pod uid.
+func Targets(all []analysis.Watch, named []WatchTarget, members []int, names map[string]string) []analysis.Target {
+	type place struct {
+		where, pod string
+		state      analysis.TargetState
 	}
-	at := map[analysis.Target]int{}
-	var out []analysis.Target
-	for i, row := range rows {
-		if n := len(paths[wheres[i]]); n > fewPaths && wheres[i].where != "" {
-			row.What, row.Container = fmt.Sprintf("%d files and directories in %s", n, wheres[i].where), ""
-			if named[i].cgroup() {
-				row.What = fmt.Sprintf("%d cgroups", n)
+	rows := make([]analysis.Target, len(members))
+	placeOf := func(i int) place {
+		where := named[members[i]].Mount
+		if named[members[i]].cgroup() {
+			where = "cgroup"
+		}
+		return place{where, rows[i].PodUID, rows[i].State}
+	}
+	paths := map[place]map[string]bool{}
+	for i, at := range members {
+		rows[i] = target(&all[at], &named[at], names)
+		at := placeOf(i)
+		if at.where == "" {
+			continue
+		}
+		if paths[at] == nil {
+			paths[at] = map[string]bool{}
+		}
+		paths[at][rows[i].What] = true
+	}
+	distinct := targetRows{rows: rows, last: map[[2]string]int{}}
+	for i := range rows {
+		at := placeOf(i)
+		if n := len(paths[at]); n > fewPaths {
+			rows[i].What, rows[i].Container = fmt.Sprintf("%d files and directories in %s", n, at.where), ""
+			if at.where == "cgroup" {
+				rows[i].What = fmt.Sprintf("%d cgroups", n)
 			}
 		}
-		where, known := at[row]
-		if !known {
-			where = len(out)
-			at[row] = where
-			out = append(out, row)
+		distinct.count(i)
+	}
+	return distinct.foremost()
+}
+
+// targetRows counts equal rows, each in the first of its kind. A node has tens of
+// thousands of them, nearly all different: they stay where they are.
+type targetRows struct {
+	rows []analysis.Target
+	// firsts are the first of each kind, last is the latest of them with a text and
+	// pod, and before[n] the one with the same before firsts[n], -1 where there is none.
+	firsts []int
+	last   map[[2]string]int
+	before []int
+}
+
+func (t *targetRows) count(i int) {
+	row := &t.rows[i]
+	key := [2]string{row.What, row.PodUID}
+	latest, known := t.last[key]
+	if !known {
+		latest = -1
+	}
+	for n := latest; n >= 0; n = t.before[n] {
+		first := &t.rows[t.firsts[n]]
+		row.Count = first.Count
+		if *row == *first {
+			first.Count++
+			return
 		}
-		out[where].Count++
 	}
-	slices.SortStableFunc(out, func(a, b analysis.Target) int {
-		return cmp.Or(cmp.Compare(order(a.State), order(b.State)), cmp.Compare(b.Count, a.Count), strings.Compare(a.What, b.What))
-	})
-	return rest(out)
+	row.Count = 1
+	t.last[key] = len(t.firsts)
+	t.firsts, t.before = append(t.firsts, i), append(t.before, latest)
 }
 
-// rest puts the rows that are too many into one.
-func rest(rows []analysis.Target) []analysis.Target {
-	if len(rows) <= maxTargets {
-		return rows
+// foremost sorts the rows and puts those that are too many into one.
+func (t *targetRows) foremost() []analysis.Target {
+	less := func(i, j int) int {
+		a, b := &t.rows[i], &t.rows[j]
+		if a.State != b.State {
+			return order(a.State) - order(b.State)
+		}
+		return cmp.Or(b.Count-a.Count, strings.Compare(a.What, b.What), i-j)
 	}
-	more := analysis.Target{What: fmt.Sprintf("%d other targets", len(rows)-maxTargets+1), State: analysis.TargetUnknown, Why: "too many to be listed here; the members tell each"}
-	for _, row := range rows[maxTargets-1:] {
-		more.Count += row.Count
+	keep := maxTargets
+	if len(t.firsts) > maxTargets {
+		keep--
 	}
-	return append(rows[:maxTargets-1:maxTargets-1], more)
+	// Of tens of thousands only the first are wanted, so nothing else is sorted.
+	var best []int
+	for _, i := range t.firsts {
+		if len(best) == keep {
+			if less(i, best[keep-1]) > 0 {
+				continue
+			}
+			best = best[:keep-1]
+		}
+		at, _ := slices.BinarySearchFunc(best, i, less)
+		best = slices.Insert(best, at, i)
+	}
+	var out []analysis.Target
+	listed := 0
+	for _, i := range best {
+		out = append(out, t.rows[i])
+		listed += t.rows[i].Count
+	}
+	if more := len(t.firsts) - len(best); more > 0 {
+		out = append(out, analysis.Target{What: fmt.Sprintf("%d other targets", more), State: analysis.TargetUnknown,
+			Why: "too many to be listed here; the members tell each", Count: len(t.rows) - listed})
+	}
+	return out
 }
 
-func order(s analysis.TargetState) int {
-	return slices.Index([]analysis.TargetState{analysis.TargetRemoved, analysis.TargetUnmounted, analysis.TargetDeleted, analysis.TargetUnknown, analysis.TargetThere}, s)
-}
+var orderOfStates = []analysis.TargetState{analysis.TargetRemoved, analysis.TargetUnmounted, analysis.TargetDeleted, analysis.TargetUnknown, analysis.TargetThere}
+
+func order(s analysis.TargetState) int { return slices.Index(orderOfStates, s) }
 
 func (t WatchTarget) cgroup() bool { return t.FSType == "cgroup" || t.FSType == "cgroup2" }
 
 // target is the row of one watch.
-func target(w analysis.Watch, t WatchTarget, names map[string]string) analysis.Target {
+func target(w *analysis.Watch, t *WatchTarget, names map[string]string) analysis.Target {
 	out := analysis.Target{What: what(w, t), FSType: t.FSType, State: state(w, t), Why: t.Why}
 	if out.FSType == statusUnknown {
 		out.FSType = ""
@@ -123,8 +181,10 @@ func target(w analysis.Watch, t WatchTarget, names map[string]string) analysis.T
 	if path == "" {
 		path = t.Mount
 	}
-	out.PodUID, out.Container = PodOf(path)
-	out.Pod = names[out.PodUID]
+	if path != "" {
+		out.PodUID, out.Container = PodOf(path)
+		out.Pod = names[out.PodUID]
+	}
 	return out
 }
 
@@ -132,7 +192,7 @@ func target(w analysis.Watch, t WatchTarget, names map[string]string) analysis.T
 // every hierarchy.
 //
 //	"/sys/fs/cgroup/cpu/kubepods/pod1b2c…"  "/kubepods/pod1b2c…"
-func what(w analysis.Watch, t WatchTarget) string {
+func what(w *analysis.Watch, t *WatchTarget) string {
 	switch {
 	case t.Path != "" && t.cgroup():
 		if below, ok := strings.CutPrefix(t.Path, t.Mount); ok && t.Mount != "" {
@@ -153,7 +213,7 @@ func what(w analysis.Watch, t WatchTarget) string {
 	return fmt.Sprintf("inode %d of device %d:%d", w.Inode, w.Device>>20, w.Device&0xfffff)
 }
 
-func state(w analysis.Watch, t WatchTarget) analysis.TargetState {
+func state(w *analysis.Watch, t *WatchTarget) analysis.TargetState {
 	switch {
 	case t.Status == statusRemoved:
 		return analysis.TargetRemoved

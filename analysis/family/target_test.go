@@ -68,7 +68,7 @@ func TestHandlesSayWhatListsCannot(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			watches := []analysis.Watch{{Device: c.handle.Device, Inode: c.handle.Inode, HandleType: 1, Handle: "aa", Mask: 0x300}}
 			named := family.Scene{Mounts: mounts, Handles: []analysis.Handle{c.handle}}.Name(watches)
-			if d := cmp.Diff([]analysis.Target{c.want}, family.Targets(watches, named, nil)); d != "" {
+			if d := cmp.Diff([]analysis.Target{c.want}, targets(watches, named, nil)); d != "" {
 				t.Error(d)
 			}
 		})
@@ -88,7 +88,7 @@ func TestOneCgroupIsOneTargetInAllHierarchies(t *testing.T) {
 	}
 	want := []analysis.Target{{What: "/kubepods/pod" + uid, FSType: "cgroup", State: analysis.TargetRemoved, PodUID: uid, Pod: "shop/cart", Count: 3,
 		Why: "the list of all cgroups does not hold it; it was there at t1"}}
-	if d := cmp.Diff(want, family.Targets(watches, named, map[string]string{uid: "shop/cart"})); d != "" {
+	if d := cmp.Diff(want, targets(watches, named, map[string]string{uid: "shop/cart"})); d != "" {
 		t.Error(d)
 	}
 }
@@ -101,7 +101,39 @@ func TestManyFilesOfOneMountAreOneRow(t *testing.T) {
 		named = append(named, family.WatchTarget{Path: fmt.Sprintf("/src/file%d", i), Mount: "/src", FSType: "ext4", Status: "mounted"})
 	}
 	want := []analysis.Target{{What: "50 files and directories in /src", FSType: "ext4", State: analysis.TargetThere, Count: 50}}
-	if d := cmp.Diff(want, family.Targets(watches, named, nil)); d != "" {
+	if d := cmp.Diff(want, targets(watches, named, nil)); d != "" {
 		t.Error(d)
 	}
+}
+
+// TestFarTooManyTargetsAreTheForemostAndTheirRest has 5,000 inodes that nothing names,
+// of which each tenth is watched twice, and one cgroup that is gone.
+func TestFarTooManyTargetsAreTheForemostAndTheirRest(t *testing.T) {
+	var watches []analysis.Watch
+	var named []family.WatchTarget
+	for i := range 5000 {
+		for range 1 + (i%10)/9 {
+			watches = append(watches, analysis.Watch{Device: 0x800001, Inode: uint64(10_000 + i)})
+			named = append(named, family.WatchTarget{FSType: "unknown", Status: "unknown", Why: "no mountinfo"})
+		}
+	}
+	watches = append(watches, analysis.Watch{Inode: 7})
+	named = append(named, family.WatchTarget{FSType: "cgroup2", Status: "removed cgroup", Why: "inode 7 is not in the listed tree"})
+	got := targets(watches, named, nil)
+	if len(got) != 200 || got[0].State != analysis.TargetRemoved || got[1].What != "inode 10009 of device 8:1" || got[1].Count != 2 || got[198].What != "inode 11979 of device 8:1" {
+		t.Fatalf("%d rows: %+v, %+v … %+v", len(got), got[0], got[1], got[198])
+	}
+	// 5,001 kinds less 199; 5,501 watches less 1 + 198 x 2.
+	if rest := got[199]; rest.What != "4802 other targets" || rest.Count != 5501-397 {
+		t.Errorf("the rest is %+v", rest)
+	}
+}
+
+// targets sums up all watches as those of one family.
+func targets(watches []analysis.Watch, named []family.WatchTarget, names map[string]string) []analysis.Target {
+	members := make([]int, len(watches))
+	for i := range members {
+		members[i] = i
+	}
+	return family.Targets(watches, named, members, names)
 }

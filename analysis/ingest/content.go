@@ -24,6 +24,9 @@ type content struct {
 	hash  hash.Hash
 	known string
 	ahead *ahead
+	// digest and text are the hash and how it is written.
+	digest [sha256.Size]byte
+	text   [2 * sha256.Size]byte
 }
 
 // open begins to read a member whose hash may be known. Only one is open at a time:
@@ -68,10 +71,8 @@ func (c *content) sum() string {
 	if c.hash == nil {
 		return c.known
 	}
-	var sum [sha256.Size]byte
-	var text [2 * sha256.Size]byte
-	hex.Encode(text[:], c.hash.Sum(sum[:0]))
-	return string(text[:])
+	hex.Encode(c.text[:], c.hash.Sum(c.digest[:0]))
+	return string(c.text[:])
 }
 
 func (c *content) close() {

@@ -120,15 +120,10 @@ func (b *builder) watched(all []analysis.Watch, targets []family.WatchTarget, by
 		}
 	}
 	for print, members := range byFamily {
-		watches := make([]analysis.Watch, len(members))
-		named := make([]family.WatchTarget, len(members))
-		for i, at := range members {
-			watches[i], named[i] = all[at], targets[at]
-		}
 		if b.s.Watched == nil {
 			b.s.Watched = map[string][]analysis.Target{}
 		}
-		b.s.Watched[print] = family.Targets(watches, named, names)
+		b.s.Watched[print] = family.Targets(all, targets, members, names)
 	}
 }
 
