@@ -140,7 +140,7 @@ func (w *walk) run(inputs []Input) error {
 		s := stream{path: cleanPath(in.Name), size: in.Size, fileTime: in.ModTime, parts: in.parts}
 		if len(uploads) > 1 {
 			s.path = w.names.take(s.path)
-			s.prefix = s.path + "!/"
+			s.named = true
 		}
 		if !w.wanted(s) {
 			opened++
@@ -187,5 +187,9 @@ func (w *walk) input(in Input, s stream) error {
 
 // wanted reports whether s is, or may contain, what Open looks for.
 func (w *walk) wanted(s stream) bool {
-	return w.want == "" || w.want == s.path || strings.HasPrefix(w.want, s.prefix)
+	if w.want == "" || w.want == s.path || !s.named {
+		return true
+	}
+	below, ok := strings.CutPrefix(w.want, s.path)
+	return ok && strings.HasPrefix(below, "!/")
 }

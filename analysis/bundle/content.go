@@ -11,9 +11,10 @@ import (
 
 // A stream is content on its way to be named: an input or an archive's entry.
 type stream struct {
-	// path is its display path; prefix goes before its members' if it turns out
-	// to be an archive.
-	path, prefix       string
+	// path is its display path; named says that it goes before its members', with
+	// "!/", if it turns out to be an archive.
+	path               string
+	named              bool
 	size               int64
 	modified, fileTime time.Time
 	// depth is how many archives lie around it; parts, how many inputs were joined
@@ -26,9 +27,12 @@ type stream struct {
 // member is the stream of an entry of the archive s; ok is false where Open
 // looks for something else.
 func (s stream) member(w *walk, name string) (child stream, ok bool) {
-	path := w.names.take(s.prefix + cleanPath(name))
-	child = stream{path: path, prefix: path + "!/", size: -1, depth: s.depth + 1}
-	w.at = path
+	path := cleanPath(name)
+	if s.named {
+		path = s.path + "!/" + path
+	}
+	child = stream{path: w.names.take(path), named: true, size: -1, depth: s.depth + 1}
+	w.at = child.path
 	return child, w.wanted(child)
 }
 
@@ -101,7 +105,7 @@ func (w *walk) inside(s stream, f format, l *lane, packings []string) {
 	if w.over() {
 		return
 	}
-	if w.want == s.path && s.prefix != "" {
+	if w.want == s.path && s.named {
 		w.leaf(s, l, packings)
 		return
 	}

@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bufio"
 	"bytes"
+	"encoding/binary"
 	"io"
 	"time"
 )
@@ -182,14 +183,21 @@ func octal(field []byte) (v int64, ok bool) {
 	return v, true
 }
 
-// checksum adds the bytes of a header, the checksum itself counted as blanks.
+// checksum adds the bytes of a header, the checksum itself counted as blanks. Every
+// second byte of eight is added at once, in lanes of 16 bits: 128 bytes fit into each.
 func checksum(b []byte) int64 {
-	sum := 8 * int64(' ')
-	for _, c := range b[:148] {
-		sum += int64(c)
+	const every2nd = 0x00ff00ff00ff00ff
+	var lanes uint64
+	for i := 0; i < tarBlock; i += 8 {
+		v := binary.LittleEndian.Uint64(b[i : i+8])
+		lanes += v&every2nd + v>>8&every2nd
 	}
-	for _, c := range b[156:tarBlock] {
-		sum += int64(c)
+	sum := 8 * int64(' ')
+	for ; lanes > 0; lanes >>= 16 {
+		sum += int64(lanes & 0xffff)
+	}
+	for _, c := range b[148:156] {
+		sum -= int64(c)
 	}
 	return sum
 }

@@ -84,21 +84,8 @@ func isTar(head []byte) bool {
 	if string(head[257:262]) == "ustar" {
 		return true
 	}
-	if head[0] == 0 || bytes.IndexByte([]byte("01234567+ \x00"), head[148]) < 0 { // no number
-		return false
-	}
-	stated, err := strconv.ParseInt(strings.Trim(string(head[148:156]), " \x00"), 8, 32)
-	if err != nil {
-		return false
-	}
-	var sum int64
-	for i, c := range head[:512] {
-		if i >= 148 && i < 156 {
-			c = ' '
-		}
-		sum += int64(c)
-	}
-	return sum == stated
+	stated, ok := octal(bytes.TrimLeft(head[148:156], " \x00"))
+	return ok && head[0] != 0 && stated == checksum(head)
 }
 
 // isEmptyTar recognises an archive without members: zero blocks, at least two.
