@@ -13,6 +13,7 @@ import (
 	"io"
 	"maps"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -238,6 +239,9 @@ func parsedDirectory(packed []byte) (families, error) {
 			if info, _, err = procfs.ParseFDInfo(m.Body, m.Path, fd); err != nil {
 				return err
 			}
+		}
+		if len(infos) == cap(infos) {
+			infos = slices.Grow(infos, max(16, len(infos))) // as an ingest keeps them
 		}
 		infos = append(infos, info)
 		return nil
