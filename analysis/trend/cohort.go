@@ -1,7 +1,7 @@
 package trend
 
 import (
-	"slices"
+	"math"
 	"time"
 )
 
@@ -109,21 +109,69 @@ func (c *cohort) follow(members *crowd) {
 	run := c.run
 	c.born, c.established, c.alive = make([]int, len(run)), make([]int, len(run)), make([]int, len(run))
 	c.tested = make([]bool, len(run))
-	interval := make([]int32, len(members.first)) // 0 for members of the first point
-	ordered := slices.IsSorted(members.first)
-	for k := 1; k < len(run); k++ {
-		if ordered {
-			// Numbers are given in the order of first sight: those born since the point
-			// before are a range of them.
-			from, to := firstAfter(members.first, run[k-1].index), firstAfter(members.first, run[k].index)
-			for _, number := range members.members[run[k].index] {
-				if number >= from && number < to {
-					interval[number] = int32(k)
-					c.born[k]++
-				}
-			}
+	var gone, stayed int
+	if members.last != nil {
+		gone, stayed = c.followSpans(members)
+	} else {
+		gone, stayed = c.followSights(members)
+	}
+	c.turnover = gone+stayed >= fewestEstablished && float64(gone) > mostGone*float64(gone+stayed)
+	c.judge()
+	c.alone = c.holds && c.steady() && 10*gone <= stayed
+}
+
+// followSpans asks of each member only when it was first and last seen, since nobody
+// was away in between. Numbers are given in the order of first sight.
+func (c *cohort) followSpans(members *crowd) (gone, stayed int) {
+	run := c.run
+	next := make([]int32, len(run)) // the snapshot at which those born at a point must still be there
+	least := leastSpacing(run, c.dated)
+	for k := range run {
+		next[k] = math.MaxInt32
+		if n := nextCounted(run, k, least); n >= 0 {
+			next[k], c.tested[k] = int32(run[n].index), k > 0
+		}
+	}
+	end := int32(run[len(run)-1].index)
+	k := 0
+	for number, first := range members.first {
+		for k < len(run) && int32(run[k].index) < first {
+			k++
+		}
+		if k == len(run) {
+			break
+		}
+		last := members.last[number]
+		if last < int32(run[k].index) {
 			continue
 		}
+		if k > 0 {
+			c.born[k]++
+		}
+		switch {
+		case last < next[k]:
+			continue
+		case last < end:
+			gone++
+		default:
+			stayed++
+		}
+		if k == 0 {
+			continue
+		}
+		c.established[k]++
+		if last >= end {
+			c.alive[k]++
+		}
+	}
+	return gone, stayed
+}
+
+// followSights looks each member up at every point.
+func (c *cohort) followSights(members *crowd) (gone, stayed int) {
+	run := c.run
+	interval := make([]int32, len(members.first)) // 0 for members of the first point
+	for k := 1; k < len(run); k++ {
 		for _, number := range members.members[run[k].index] {
 			first := int(members.first[number])
 			if first > run[k-1].index && first <= run[k].index {
@@ -152,16 +200,7 @@ func (c *cohort) follow(members *crowd) {
 			c.alive[k]++
 		}
 	}
-	gone, stayed := c.gone(members, settled)
-	c.turnover = gone+stayed >= fewestEstablished && float64(gone) > mostGone*float64(gone+stayed)
-	c.judge()
-	c.alone = c.holds && c.steady() && 10*gone <= stayed
-}
-
-// firstAfter is the lowest number that was first seen after a snapshot.
-func firstAfter(first []int32, index int) int32 {
-	at, _ := slices.BinarySearch(first, int32(index+1))
-	return int32(at)
+	return c.gone(members, settled)
 }
 
 // leastSpacing is the spacing minimum of a run, 0 where not all of it is dated:

@@ -22,6 +22,9 @@ type crowd struct {
 	ids   []int64
 	first []int32
 	whole []beside
+	// last is the snapshot of the last sight, nil where a member was away in between:
+	// else everyone is there from first to last.
+	last []int32
 }
 
 // beside is an identity without its id.
@@ -45,7 +48,25 @@ func (s *Series) newCrowd(family *analysis.Family, usable []bool) *crowd {
 		}
 	}
 	c.all = !slices.Contains(c.complete, false)
+	c.last = c.lastSights()
 	return c
+}
+
+func (c *crowd) lastSights() []int32 {
+	last, sights := make([]int32, len(c.first)), 0
+	for i, present := range c.members {
+		sights += len(present)
+		for _, number := range present {
+			last[number] = int32(i)
+		}
+	}
+	for number, at := range last {
+		sights -= int(at-c.first[number]) + 1
+	}
+	if sights < 0 {
+		return nil
+	}
+	return last
 }
 
 // numbers gives every identity of an epoch its number.

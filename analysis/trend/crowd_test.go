@@ -1,6 +1,7 @@
 package trend
 
 import (
+	"reflect"
 	"slices"
 	"testing"
 
@@ -42,4 +43,65 @@ func TestMembersAreNumberedAsByAMap(t *testing.T) {
 			t.Fatalf("%d numbers for %d members", len(c.ids), len(plain))
 		}
 	})
+}
+
+// TestSpansSayWhatSightsSay follows members that come and go, some of whom were away
+// in between, in both ways: through points that leave snapshots out, and with members
+// of an earlier start of the process among them.
+func TestSpansSayWhatSightsSay(t *testing.T) {
+	spans := 0
+	rapid.Check(t, func(t *rapid.T) {
+		snapshots := rapid.IntRange(4, 20).Draw(t, "snapshots")
+		c := &crowd{members: make([][]int32, snapshots), complete: make([]bool, snapshots)}
+		book := numbers{crowd: c}
+		type stay struct{ from, to, away int }
+		members := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) stay {
+			from := rapid.IntRange(0, snapshots-1).Draw(t, "from")
+			return stay{from, rapid.IntRange(from, snapshots-1).Draw(t, "to"), rapid.IntRange(0, 20*snapshots).Draw(t, "away")}
+		}), 0, 40).Draw(t, "members")
+		restart := rapid.IntRange(0, snapshots/2).Draw(t, "restart")
+		away := false
+		for i := range snapshots {
+			if i == restart {
+				book.now, book.before, book.highest = numbered{}, nil, 0
+			}
+			var ids []int64
+			for id, m := range members {
+				if m.from <= i && i <= m.to && i != m.away {
+					ids = append(ids, int64(id+1))
+				}
+				away = away || i == m.away && m.from < i && i < m.to
+			}
+			c.members[i] = book.enter(int32(i), &analysis.Members{ID: ids})
+		}
+		c.last = c.lastSights()
+		if c.last == nil && !away {
+			t.Fatal("nobody was away, and the spans are not known")
+		}
+		if c.last == nil {
+			return
+		}
+		var run []point
+		for i := restart; i < snapshots; i++ {
+			if i == restart || rapid.IntRange(0, 3).Draw(t, "left out") > 0 {
+				run = append(run, point{index: i, at: float64(i) / 100, placed: true})
+			}
+		}
+		if len(run) < 2 {
+			return
+		}
+		spans++
+		dated := rapid.Bool().Draw(t, "dated")
+		fast, slow := cohort{run: run, dated: dated}, cohort{run: run, dated: dated}
+		fast.follow(c)
+		plain := *c
+		plain.last = nil
+		slow.follow(&plain)
+		if !reflect.DeepEqual(fast, slow) {
+			t.Fatalf("by spans %+v, by sights %+v", fast, slow)
+		}
+	})
+	if spans == 0 {
+		t.Error("no case had spans")
+	}
 }
