@@ -33,10 +33,10 @@ type beside struct {
 	hash uint64
 }
 
-func (s *Series) newCrowd(family *analysis.Family, usable []bool) *crowd {
+func (s *Series) newCrowd(family *analysis.Family, usable []bool, room *numbered) *crowd {
 	row := s.groups[family.Fingerprint]
 	c := &crowd{members: make([][]int32, len(row)), complete: make([]bool, len(row))}
-	book := numbers{crowd: c}
+	book := numbers{crowd: c, gone: room}
 	for i, group := range row {
 		if i > 0 && s.Epochs[i] != s.Epochs[i-1] {
 			book.now, book.before, book.highest = numbered{}, nil, 0
@@ -82,6 +82,8 @@ type numbers struct {
 	// whole holds the rest, seen the last snapshot that listed each number.
 	whole map[analysis.Identity]int32
 	seen  map[int32]int32
+	// gone is room for those that left at a snapshot.
+	gone *numbered
 }
 
 // numbered are ids in order, with their numbers.
@@ -125,9 +127,13 @@ func (n *numbers) leave(gone numbered) {
 	if len(gone.ids) == 0 {
 		return
 	}
+	joined := false
 	for k := len(n.before) - 1; k >= 0 && len(n.before[k].ids) <= 2*len(gone.ids); k-- {
-		gone = n.before[k].join(gone)
+		gone, joined = n.before[k].join(gone), true
 		n.before = n.before[:k]
+	}
+	if !joined {
+		gone = numbered{slices.Clone(gone.ids), slices.Clone(gone.of)}
 	}
 	n.before = append(n.before, gone)
 }
@@ -155,7 +161,8 @@ func (n *numbers) enter(i int32, members *analysis.Members) []int32 {
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
 	present := make([]int32, 0, len(ids))
-	var gone numbered
+	gone := n.gone
+	gone.ids, gone.of = gone.ids[:0], gone.of[:0]
 	at := 0
 	for _, id := range ids {
 		for ; at < len(n.now.ids) && n.now.ids[at] < id; at++ {
@@ -176,7 +183,7 @@ func (n *numbers) enter(i int32, members *analysis.Members) []int32 {
 	if len(ids) > 0 {
 		n.highest = max(n.highest, ids[len(ids)-1])
 	}
-	n.leave(gone)
+	n.leave(*gone)
 	n.now = numbered{ids, present}
 	return present
 }

@@ -159,6 +159,9 @@ func lowest(snap *analysis.Snapshot) int64 {
 		if low == 0 || id < low {
 			low = id
 		}
+		if low == 1 {
+			break // that of main
+		}
 	}
 	return low
 }

@@ -50,23 +50,32 @@ func (s *Series) studied() *study {
 
 func (s *Series) newStudy() *study {
 	st := &study{of: make(map[string]*inquiry, len(s.Families)), order: make([]*inquiry, len(s.Families))}
-	// Families know nothing of each other until units are formed.
-	workers := min(runtime.GOMAXPROCS(0), 1+len(s.Families)/64)
-	var wait sync.WaitGroup
-	for w := range workers {
-		wait.Go(func() {
-			room := new(scratch)
-			for k := w; k < len(s.ordered); k += workers {
-				st.order[k] = s.ordered[k].inquire(room)
-			}
-		})
-	}
-	wait.Wait()
+	s.eachFamily(func() func(k int) {
+		room := new(scratch)
+		return func(k int) { st.order[k] = s.ordered[k].inquire(room) }
+	})
 	for _, q := range st.order {
 		st.of[q.part.family.Fingerprint] = q
 	}
 	st.units = s.newUnits(st.order, new(scratch))
 	return st
+}
+
+// eachFamily calls what work returns for the place of every family, in several
+// goroutines: families know nothing of each other until units are formed. Each
+// goroutine has its own work.
+func (s *Series) eachFamily(work func() func(k int)) {
+	workers := min(runtime.GOMAXPROCS(0), 1+len(s.Families)/64)
+	var wait sync.WaitGroup
+	for w := range workers {
+		wait.Go(func() {
+			do := work()
+			for k := w; k < len(s.Families); k += workers {
+				do(k)
+			}
+		})
+	}
+	wait.Wait()
 }
 
 // inquire measures a family, on the part before its cause went away where that

@@ -98,15 +98,22 @@ func NewSeriesOf(in Input) *Series {
 	slices.SortFunc(s.Families, func(a, b *analysis.Family) int {
 		return strings.Compare(a.Fingerprint, b.Fingerprint)
 	})
-	grids := make(map[analysis.Kind]*grid)
-	for _, family := range s.Families {
+	kinds := make(map[analysis.Kind]*grid)
+	grids := make([]*grid, len(s.Families))
+	for k, family := range s.Families {
 		kind := s.kindOf(s.groups[family.Fingerprint])
-		if grids[kind] == nil {
-			grids[kind] = s.newGrid(kind)
+		if kinds[kind] == nil {
+			kinds[kind] = s.newGrid(kind)
 		}
-		p := s.newPart(family, grids[kind])
-		s.parts[family.Fingerprint] = p
-		s.ordered = append(s.ordered, p)
+		grids[k] = kinds[kind]
+	}
+	s.ordered = make([]*part, len(s.Families))
+	s.eachFamily(func() func(k int) {
+		gone := new(numbered)
+		return func(k int) { s.ordered[k] = s.newPart(s.Families[k], grids[k], gone) }
+	})
+	for _, p := range s.ordered {
+		s.parts[p.family.Fingerprint] = p
 	}
 	s.loads = s.newLoads()
 	s.oldest, s.starts = s.oldestWaits()
