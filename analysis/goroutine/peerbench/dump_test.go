@@ -117,7 +117,7 @@ func TestEveryRealStackComesOutAsItWentIn(t *testing.T) {
 
 // Every form tells of the same goroutines; what reads it must count the same.
 func TestEveryFormHasTheFamiliesOfThePlainText(t *testing.T) {
-	for _, s := range shapes(6000) {
+	for _, s := range shapes(6000, 6000) {
 		got, err := s.read(bytes.NewReader(printedFor(t, s.config)))
 		if err != nil {
 			t.Fatal(err)
@@ -154,7 +154,7 @@ func TestDifferentFamiliesAreNoticed(t *testing.T) {
 // The benchmarks are for pprof and benchstat; the table comes from the program.
 func BenchmarkParse(b *testing.B) {
 	const goroutines = 40_000
-	for _, s := range shapes(goroutines) {
+	for _, s := range shapes(goroutines, goroutines) {
 		text := printedFor(b, s.config)
 		run := func(name string, read func([]byte) error) {
 			b.Run(s.name+"/"+name, func(b *testing.B) {

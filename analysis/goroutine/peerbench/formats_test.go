@@ -44,8 +44,8 @@ func TestTheFormatsCountLikeThePlainImplementations(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if len(s.rows) != 3 {
-		t.Errorf("%d rows, want 3", len(s.rows))
+	if len(s.rows) != 4 {
+		t.Errorf("%d rows, want 4: fdinfo is parsed, and ingested", len(s.rows))
 	}
 }
 

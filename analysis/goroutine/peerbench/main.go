@@ -22,8 +22,9 @@ type size struct {
 	name string
 	// rounds is how often each side runs.
 	rounds int
-	// parsed, uploaded and loaded are goroutines of one dump: in the parser
-	// benchmarks, over loopback, and in the ingests beside which pages are asked for.
+	// uploaded are the goroutines of an ordinary dump, parsed and over loopback; parsed
+	// are those of the other forms, loaded those of the ingests beside which pages are
+	// asked for.
 	parsed, uploaded, loaded int
 	// rows of lsof, files of fdinfo, threads of a JVM.
 	rows, files, threads int
@@ -34,7 +35,7 @@ type size struct {
 }
 
 var (
-	full  = size{"full", 3, 250_000, 1_000_000, 500_000, 100_000, 20_000, 20_000, 50, 100, 200}
+	full  = size{"full", 5, 250_000, 1_000_000, 500_000, 100_000, 20_000, 20_000, 50, 100, 200}
 	short = size{"short", 3, 40_000, 100_000, 150_000, 20_000, 4_000, 5_000, 10, 20, 50}
 )
 

@@ -156,6 +156,13 @@ func onOneCore() (restore func()) {
 	return func() { runtime.GOMAXPROCS(before) }
 }
 
+func (t series) sum() (all time.Duration) {
+	for _, d := range t {
+		all += d
+	}
+	return all
+}
+
 func (t series) median() time.Duration { return t.quantile(0.5) }
 
 // quantile is the smallest time that the share q of all does not exceed.
