@@ -68,18 +68,14 @@ func receiver(function string) string {
 }
 
 // note keeps the addresses that a goroutine's frames name.
-func (t *textDump) note(g *goroutine.Goroutine) {
+func (t *textDump) note(c *goroutines, g *goroutine.Goroutine) {
 	if g.Body == nil || g.ID <= 0 || g.System || g.Dumper {
 		return
 	}
-	a := t.arguments[g.Stack]
-	if a == nil {
-		a = argumentsOf(g.Stack)
-		if t.arguments == nil {
-			t.arguments = map[*analysis.Stack]*arguments{}
-		}
-		t.arguments[g.Stack] = a
+	if c.arguments == nil {
+		c.arguments = argumentsOf(g.Stack)
 	}
+	a := c.arguments
 	if len(a.frames) == 0 || t.noted >= mostArguments || a.lock < 0 && a.seen >= otherMembers {
 		return
 	}
@@ -140,8 +136,9 @@ func (t *textDump) keep(a *arguments, g *goroutine.Goroutine, frame int, address
 // for: the locks, and the receivers of the types through which the waiters came.
 func (b *builder) objects(t *textDump) {
 	types := map[string]bool{}
-	for s, a := range t.arguments {
-		if a.lock < 0 || len(a.found) == 0 {
+	for s, c := range t.stacks {
+		a := c.arguments
+		if a == nil || a.lock < 0 || len(a.found) == 0 {
 			continue
 		}
 		for _, f := range s.Frames[a.lock+1:] {
@@ -156,7 +153,7 @@ func (b *builder) objects(t *textDump) {
 	}
 	found := map[string][]analysis.Object{}
 	for _, s := range t.order {
-		a := t.arguments[s]
+		a := t.stacks[s].arguments
 		if a == nil || t.stacks[s].hidden {
 			continue
 		}

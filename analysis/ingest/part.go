@@ -76,13 +76,17 @@ type textDump struct {
 	order  []*analysis.Stack
 	states []string
 	state  map[string]uint16
+	// recent is the stack that the last goroutine had, of recentStack, and word its
+	// state: programs start goroutines in bursts.
+	recent      *goroutines
+	recentStack *analysis.Stack
+	word        string
+	wordIndex   uint16
 	// first are the ids of the first goroutines: one of them again is the next
 	// dump.
 	first []int64
-	// arguments are the addresses named by the goroutines of each stack, noted
-	// counts them.
-	arguments map[*analysis.Stack]*arguments
-	noted     int
+	// noted counts the addresses named by all goroutines.
+	noted int
 }
 
 // goroutines are those of one exact stack, with states as indexes of
@@ -90,6 +94,8 @@ type textDump struct {
 type goroutines struct {
 	analysis.Packed
 	leaked int
+	// arguments are the addresses that they name.
+	arguments *arguments
 	// hidden ones count in no family and are not kept: goroutine 0, the runtime's
 	// own, and the goroutine that wrote the dump.
 	hidden bool
@@ -190,14 +196,12 @@ func (t *textDump) next(g *goroutine.Goroutine) bool {
 // add counts a goroutine. Hidden ones are kept apart from others that happen to
 // share their stack.
 func (t *textDump) add(g *goroutine.Goroutine) {
-	c := t.stacks[g.Stack]
-	if c == nil {
-		c = &goroutines{hidden: g.System || g.Dumper || g.ID == 0}
-		t.stacks[g.Stack] = c
-		t.order = append(t.order, g.Stack)
+	if t.recent == nil || g.Stack != t.recentStack {
+		t.recent, t.recentStack = t.of(g), g.Stack
 	}
+	c := t.recent
 	t.count(g)
-	t.note(g)
+	t.note(c, g)
 	if c.hidden {
 		return
 	}
@@ -210,10 +214,28 @@ func (t *textDump) add(g *goroutine.Goroutine) {
 	})
 }
 
+// of are the goroutines with the stack of g.
+func (t *textDump) of(g *goroutine.Goroutine) *goroutines {
+	c := t.stacks[g.Stack]
+	if c == nil {
+		c = &goroutines{hidden: g.System || g.Dumper || g.ID == 0}
+		t.stacks[g.Stack] = c
+		t.order = append(t.order, g.Stack)
+	}
+	return c
+}
+
 // maxStates is more words than the runtime knows.
 const maxStates = 1000
 
 func (t *textDump) stateIndex(word string) uint16 {
+	if word != t.word || len(t.states) == 0 {
+		t.word, t.wordIndex = word, t.indexOf(word)
+	}
+	return t.wordIndex
+}
+
+func (t *textDump) indexOf(word string) uint16 {
 	state, known := t.state[word]
 	if known {
 		return state
