@@ -303,14 +303,18 @@ type peak struct {
 	r    io.Reader
 	from int64
 	max  int64
-	n    int
+	next int // bytes until the next sample
 }
 
 func (p *peak) Read(b []byte) (int, error) {
-	if p.n++; p.n%256 == 0 {
+	const apart = 16 << 20 // a sample takes a whole garbage collection
+	if p.next <= 0 {
+		p.next = apart
 		p.max = max(p.max, heap()-p.from)
 	}
-	return p.r.Read(b)
+	n, err := p.r.Read(b)
+	p.next -= n
+	return n, err
 }
 
 func TestAHundredThousandGoroutinesCostLittleMemory(t *testing.T) {
