@@ -315,15 +315,23 @@ func (p shown) answer(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(p.body))
 }
 
-// usualPage is the size of most pages with a table of families.
-const usualPage = 128 << 10
+// drafts are buffers that grew to the size of a page: the next one needs no room to be
+// made, cleared and copied from.
+var drafts = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// maxDraft bounds a buffer that waits for the next page.
+const maxDraft = 1 << 20
 
 // pageOf renders a page for show.
 func pageOf(ctx context.Context, c templ.Component) (written, error) {
-	var b bytes.Buffer
-	b.Grow(usualPage)
-	err := c.Render(ctx, &b)
-	return written{kind: htmlType, body: bytes.Clone(b.Bytes())}, err
+	b := drafts.Get().(*bytes.Buffer)
+	b.Reset()
+	err := c.Render(ctx, b)
+	body := bytes.Clone(b.Bytes())
+	if b.Cap() <= maxDraft {
+		drafts.Put(b)
+	}
+	return written{kind: htmlType, body: body}, err
 }
 
 // jsonOf is a twin for programs.

@@ -168,16 +168,35 @@ func (d *drawing) label(class, anchor string, x, y float64, s string) {
 type point struct{ x, y float64 }
 
 func join(points []point) string {
-	parts := make([]string, len(points))
+	b := make([]byte, 0, 12*len(points))
 	for i, p := range points {
-		parts[i] = num(p.x) + "," + num(p.y)
+		if i > 0 {
+			b = append(b, ' ')
+		}
+		b = appendNum(append(appendNum(b, p.x), ','), p.y)
 	}
-	return strings.Join(parts, " ")
+	return string(b)
 }
 
 // num writes a coordinate: 12.345 gives "12.3", 12 gives "12".
-func num(f float64) string {
-	return strconv.FormatFloat(math.Round(f*10)/10, 'f', -1, 64)
+func num(f float64) string { return string(appendNum(nil, f)) }
+
+// appendNum writes a coordinate behind b. Whole numbers are written many times faster
+// than fractions, and a table of small lines has thousands.
+func appendNum(b []byte, f float64) []byte {
+	tenths := math.Round(f * 10)
+	if !(math.Abs(tenths) < 1<<53) {
+		return strconv.AppendFloat(b, tenths/10, 'f', -1, 64)
+	}
+	n := int64(tenths)
+	if n < 0 {
+		b, n = append(b, '-'), -n
+	}
+	b = strconv.AppendInt(b, n/10, 10)
+	if n%10 > 0 {
+		b = append(b, '.', byte('0'+n%10))
+	}
+	return b
 }
 
 // figure writes a count with a thin space from 10 000 on.
@@ -293,21 +312,26 @@ func ends(values []*int) (first, last int) {
 
 // say lists captured values: "t0 87, t1 115, t2 at least 40".
 func say(labels []string, values []*int, lower []bool) string {
-	var parts []string
+	var b strings.Builder
+	b.Grow(16 * len(values))
 	for i, v := range values {
 		if v == nil || i >= len(labels) {
 			continue
 		}
-		word := " "
-		if isLower(lower, i) {
-			word = " at least "
+		if b.Len() > 0 {
+			b.WriteString(", ")
 		}
-		parts = append(parts, labels[i]+word+figure(*v))
+		b.WriteString(labels[i])
+		if isLower(lower, i) {
+			b.WriteString(" at least")
+		}
+		b.WriteByte(' ')
+		b.WriteString(figure(*v))
 	}
-	if len(parts) == 0 {
+	if b.Len() == 0 {
 		return "not captured"
 	}
-	return strings.Join(parts, ", ")
+	return b.String()
 }
 
 // inWords tells how captured values run, for those who do not see the line: "Rises
