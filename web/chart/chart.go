@@ -342,14 +342,17 @@ func inWords(labels []string, values []*int, lower []bool) string {
 	if first < 0 {
 		return "Nothing was captured."
 	}
-	at := func(i int) string {
+	b := make([]byte, 0, 128)
+	say := func(word string, i int) {
+		b = append(b, word...)
 		if isLower(lower, i) {
-			return "at least " + figure(*values[i]) + " at " + labels[i]
+			b = append(b, "at least "...)
 		}
-		return figure(*values[i]) + " at " + labels[i]
+		b = append(append(append(b, figure(*values[i])...), " at "...), labels[i]...)
 	}
 	if first == last {
-		return "One value, " + at(first) + "."
+		say("One value, ", first)
+		return string(append(b, '.'))
 	}
 	_, top := peak(values)
 	bottom := first
@@ -369,14 +372,16 @@ func inWords(labels []string, values []*int, lower []bool) string {
 	case to < from:
 		s = "Falls"
 	}
-	s += " from " + at(first) + " to " + at(last)
+	b = append(b, s...)
+	say(" from ", first)
+	say(" to ", last)
 	if *values[top] > max(from, to) {
-		s += ", highest " + at(top)
+		say(", highest ", top)
 	}
 	if *values[bottom] < min(from, to) {
-		s += ", lowest " + at(bottom)
+		say(", lowest ", bottom)
 	}
-	return s + "."
+	return string(append(b, '.'))
 }
 
 // lineClass tells a line that ever rises above its first value from one that
@@ -568,14 +573,6 @@ func (s *spread) free(from, to float64) bool {
 	}
 	s.taken = append(s.taken, struct{ from, to float64 }{from, to})
 	return true
-}
-
-// names lists the elements that name the drawing for a screen reader.
-func (d drawing) names() string {
-	if d.desc == "" {
-		return d.id + "-t"
-	}
-	return d.id + "-t " + d.id + "-d"
 }
 
 // role says what the drawing is to assistive technology.

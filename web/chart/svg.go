@@ -3,6 +3,7 @@ package chart
 import (
 	"context"
 	"io"
+	"sync"
 
 	"github.com/a-h/templ"
 )
@@ -41,7 +42,14 @@ func rows(t Table) templ.Component {
 }
 
 // Append writes the small line behind b, for rows that are put together in one piece.
-func (s SparkData) Append(b []byte) []byte { return s.draw().markup(b) }
+func (s SparkData) Append(b []byte) []byte {
+	room := rooms.Get().(*[8]mark)
+	defer rooms.Put(room)
+	return s.drawIn(room[:0]).markup(b)
+}
+
+// rooms are for the marks of small lines, which are written at once.
+var rooms = sync.Pool{New: func() any { return new([8]mark) }}
 
 // escapes are the characters that mean something in HTML, as html.EscapeString writes
 // them; special says of each byte where in escapes it is found.
@@ -83,16 +91,21 @@ func (t tag) number(name string, v float64) tag {
 
 // markup appends the drawing as an svg element.
 func (d drawing) markup(b []byte) []byte {
-	t := append(tag(b), "<svg"...).word("class", d.class).word("viewBox", "0 0 "+num(d.w)+" "+num(d.h))
+	t := append(tag(b), "<svg"...).word("class", d.class)
+	t = append(appendNum(append(t, ` viewBox="0 0 `...), d.w), ' ')
+	t = append(appendNum(t, d.h), '"')
 	t = t.number("width", d.w).number("height", d.h).word("role", d.role())
 	if d.stretch {
 		t = t.word("preserveAspectRatio", "none")
 	}
-	t = t.text("aria-labelledby", d.names())
-	t = append(append(t, "><title"...).text("id", d.id+"-t"), '>')
+	t = append(AppendText(append(t, ` aria-labelledby="`...), d.id), "-t"...)
+	if d.desc != "" {
+		t = append(AppendText(append(t, ' '), d.id), "-d"...)
+	}
+	t = append(AppendText(append(t, `"><title id="`...), d.id), `-t">`...)
 	t = append(AppendText(t, d.title), "</title>"...)
 	if d.desc != "" {
-		t = append(append(t, "<desc"...).text("id", d.id+"-d"), '>')
+		t = append(AppendText(append(t, `<desc id="`...), d.id), `-d">`...)
 		t = append(AppendText(t, d.desc), "</desc>"...)
 	}
 	if d.hatch {
