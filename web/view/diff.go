@@ -259,7 +259,7 @@ type diffMaker struct {
 	asked    filter.Filter
 	columns  columns
 	families map[string]*report.Family
-	// groups are those of B, by fingerprint.
+	// groups are those of B, by fingerprint; see groupOfB.
 	groups map[string]*analysis.Group
 }
 
@@ -383,16 +383,23 @@ func (m *diffMaker) prepare() {
 	for i := range in.Series.Families {
 		m.families[in.Series.Families[i].Fingerprint] = &in.Series.Families[i]
 	}
-	m.groups = make(map[string]*analysis.Group, len(in.Result.B.Groups))
-	for i := range in.Result.B.Groups {
-		if g := &in.Result.B.Groups[i]; g.Family != nil {
-			m.groups[g.Family.Fingerprint] = g
-		}
-	}
 	q := m.parts()
 	q.Del("open")
 	m.query, m.opens = q.Encode(), m.opened("")
 	m.familyQuery = familyQuery(in.CaseID, m.key)
+}
+
+// groupOfB is a family as B lists it, nil where it does not. Most pages ask for none.
+func (m *diffMaker) groupOfB(fingerprint string) *analysis.Group {
+	if m.groups == nil {
+		m.groups = make(map[string]*analysis.Group, len(m.in.Result.B.Groups))
+		for i := range m.in.Result.B.Groups {
+			if g := &m.in.Result.B.Groups[i]; g.Family != nil {
+				m.groups[g.Family.Fingerprint] = g
+			}
+		}
+	}
+	return m.groups[fingerprint]
 }
 
 // parts is the query of this page, with its cases.
@@ -794,7 +801,7 @@ func (m *diffMaker) facts(r *diff.Row) *filter.Facts {
 		}
 	}
 	if m.asked.Uses(filter.FD) || m.asked.Uses(filter.Inode) {
-		if g := cmp.Or(m.groups[f.Fingerprint], report.GroupOf(m.in.Result.A, f.Fingerprint)); g != nil {
+		if g := cmp.Or(m.groupOfB(f.Fingerprint), report.GroupOf(m.in.Result.A, f.Fingerprint)); g != nil {
 			facts.Members = &g.Members
 		}
 	}
@@ -1142,8 +1149,10 @@ func proven(n int) string {
 // fate says what became of a row that rises from A to B in a series that falls
 // as a whole, so that the verdict does not contradict the row.
 func (m *diffMaker) fate(r diff.Row) string {
-	verdict := m.in.Verdicts[r.Family.Fingerprint].Verdict
-	if r.B <= r.A || verdict != analysis.Gone && verdict != analysis.Shrinking {
+	if r.B <= r.A {
+		return ""
+	}
+	if verdict := m.in.Verdicts[r.Family.Fingerprint].Verdict; verdict != analysis.Gone && verdict != analysis.Shrinking {
 		return ""
 	}
 	counts := m.counts(r.Family.Fingerprint)
@@ -1208,7 +1217,7 @@ func (m *diffMaker) wait(r diff.Row) string {
 // listed reports whether B lists the members of a family one by one: then the
 // absence of a wait is known, even where nobody can be followed from A.
 func (m *diffMaker) listed(fingerprint string) bool {
-	g := m.groups[fingerprint]
+	g := m.groupOfB(fingerprint)
 	return g != nil && g.Members.Identified()
 }
 
@@ -1235,7 +1244,7 @@ func (m *diffMaker) detail(r diff.Row, row DiffRow) *DiffDetail {
 	}
 	d.StatesA, d.BarA = states(row.Anchor+"-sa", r.StatesA)
 	d.StatesB, d.BarB = states(row.Anchor+"-sb", r.StatesB)
-	if g := m.groups[r.Family.Fingerprint]; g != nil {
+	if g := m.groupOfB(r.Family.Fingerprint); g != nil {
 		d.Waits = waitBars(row.Anchor+"-w", g)
 	}
 	for _, e := range m.in.Verdicts[r.Family.Fingerprint].Evidence {
@@ -1446,11 +1455,11 @@ func (m *diffMaker) twin(all []DiffSection) chart.Table {
 		if s.Name == string(diff.Unchanged) {
 			continue
 		}
-		for _, r := range s.all() {
-			row := []string{r.Name.Text()}
-			row = append(row, cells(r.Spark.Values, r.Spark.Lower)...)
-			if len(row) == len(t.Head) {
-				t.Rows = append(t.Rows, row)
+		rows := s.all()
+		t.Rows = slices.Grow(t.Rows, len(rows))
+		for i := range rows {
+			if r := &rows[i]; len(r.Spark.Values)+1 == len(t.Head) {
+				t.Rows = append(t.Rows, withCells([]string{r.Name.Text()}, r.Spark.Values, r.Spark.Lower))
 			}
 		}
 	}

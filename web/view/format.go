@@ -30,10 +30,13 @@ func Signed(n int) string {
 // Number writes a count with a thin space from 10 000 on: "9999", "10 000",
 // "−12 345".
 func Number(n int64) string {
-	if n > -10000 && n < 10000 {
-		return strings.Replace(strconv.FormatInt(n, 10), "-", minus, 1)
+	switch {
+	case n <= -10000 || n >= 10000:
+		return Exact(n)
+	case n < 0:
+		return minus + strconv.FormatInt(-n, 10)
 	}
-	return Exact(n)
+	return strconv.FormatInt(n, 10)
 }
 
 // Exact writes bytes and file counts, which are grouped from 1 000 on: "1 470".

@@ -204,7 +204,12 @@ func (t *together) tellApart() {
 }
 
 // arrow writes the creator's mark of titles as one character.
-func arrow(title string) string { return strings.ReplaceAll(title, "<-", "←") }
+func arrow(title string) string {
+	if strings.IndexByte(title, '<') < 0 {
+		return title
+	}
+	return strings.ReplaceAll(title, "<-", "←")
+}
 
 // fullName finds the frame or creator that a short title stands for.
 func fullName(short string, frames []string, creator string) string {
