@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"leakdiff/analysis"
@@ -54,6 +55,9 @@ func (s *Server) casePage(w http.ResponseWriter, r *http.Request) {
 		made, err := pageOf(r.Context(), page.Case(v))
 		made.recalls = prints
 		return made, err
+	}, func() (string, error) {
+		permalinks, err := s.store.PermalinkCount(r.Context(), id)
+		return strconv.Itoa(permalinks), err
 	})
 }
 

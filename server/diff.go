@@ -246,13 +246,9 @@ func (s *Server) diffView(c *compared, query url.Values, why purpose) view.Diff 
 }
 
 func diffInput(c *compared, query url.Values, why purpose) view.DiffInput {
-	counts := map[string][]*int{}
-	for _, row := range c.result.Rows {
-		counts[row.Family.Fingerprint] = c.lineB.Trend.Counts(row.Family.Fingerprint)
-	}
 	in := view.DiffInput{
 		CaseID: c.l.ID, CaseTitle: c.l.Title, Series: seriesOf(c.l, c.lineB), Result: c.result, Verdicts: c.lineB.Judged,
-		Catalogue: c.l.known, Titles: c.lineB.Titles, Counts: counts, AIndex: -1, BIndex: c.b, Snapshots: c.l.choices(), Query: query,
+		Catalogue: c.l.known, Titles: c.lineB.Titles, Counts: c.lineB.Trend.Counts, AIndex: -1, BIndex: c.b, Snapshots: c.l.choices(), Query: query,
 	}
 	in.Baseline, in.Loads = c.baseline, loadsOf(c.lineA, c.lineB)
 	in.Baseline.CaseTitle = otherTitle(in.Baseline.CaseTitle, why)

@@ -10,7 +10,6 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -233,8 +232,8 @@ func (d written) write(w http.ResponseWriter) {
 
 // show answers a page of a case from memory where it was made before and nothing
 // of the case has changed since; otherwise it makes it and keeps it. find says
-// which cases the page is of.
-func (s *Server) show(w http.ResponseWriter, r *http.Request, find func() (caseIDs []string, err error), make func() (written, error)) {
+// which cases the page is of, also what else it tells that may change without a write.
+func (s *Server) show(w http.ResponseWriter, r *http.Request, find func() (caseIDs []string, err error), make func() (written, error), also ...func() (string, error)) {
 	address := s.base(r) + r.URL.RequestURI() + "\x00" + s.knownVersion()
 	changes, err := s.store.Changes(r.Context())
 	if err != nil {
@@ -246,7 +245,7 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request, find func() (caseI
 		kept.answer(w, r)
 		return
 	}
-	key, settled, err := s.shownState(r.Context(), find)
+	key, settled, err := s.shownState(r.Context(), find, also)
 	if err != nil {
 		s.fail(w, r, err)
 		return
@@ -277,7 +276,7 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request, find func() (caseI
 }
 
 // shownState is what a page of cases depends on beside its address.
-func (s *Server) shownState(ctx context.Context, find func() ([]string, error)) (key string, settled bool, err error) {
+func (s *Server) shownState(ctx context.Context, find func() ([]string, error), also []func() (string, error)) (key string, settled bool, err error) {
 	cases, err := find()
 	if err != nil {
 		return "", false, err
@@ -289,11 +288,14 @@ func (s *Server) shownState(ctx context.Context, find func() ([]string, error)) 
 		if err != nil {
 			return "", false, err
 		}
-		permalinks, err := s.store.PermalinkCount(ctx, caseID)
+		keys, settled = append(keys, st.key, st.Title, st.saidKey()), settled && st.settled
+	}
+	for _, tell := range also {
+		told, err := tell()
 		if err != nil {
 			return "", false, err
 		}
-		keys, settled = append(keys, st.key, st.Title, strconv.Itoa(permalinks), st.saidKey()), settled && st.settled
+		keys = append(keys, told)
 	}
 	return strings.Join(keys, "\x00"), settled, nil
 }
@@ -315,15 +317,23 @@ func (p shown) answer(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(p.body))
 }
 
-// usualPage is the size of most pages with a table of families.
-const usualPage = 128 << 10
+// drafts are buffers that grew to the size of a page: the next one needs no room to be
+// made, cleared and copied from.
+var drafts = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// maxDraft bounds a buffer that waits for the next page.
+const maxDraft = 1 << 20
 
 // pageOf renders a page for show.
 func pageOf(ctx context.Context, c templ.Component) (written, error) {
-	var b bytes.Buffer
-	b.Grow(usualPage)
-	err := c.Render(ctx, &b)
-	return written{kind: htmlType, body: bytes.Clone(b.Bytes())}, err
+	b := drafts.Get().(*bytes.Buffer)
+	b.Reset()
+	err := c.Render(ctx, b)
+	body := bytes.Clone(b.Bytes())
+	if b.Cap() <= maxDraft {
+		drafts.Put(b)
+	}
+	return written{kind: htmlType, body: body}, err
 }
 
 // jsonOf is a twin for programs.

@@ -534,7 +534,7 @@ func cut(s string, n int) string {
 //
 //	"a\x1b[31mb" → `a\x1b[31mb`
 func Printable(s string) string {
-	if ascii(s) {
+	if ascii(s) || plain(s) {
 		return s
 	}
 	var b strings.Builder
@@ -582,6 +582,17 @@ func ascii(s string) bool {
 
 // hidden reports whether r changes the order of the text around it or shows
 // nothing: bidirectional controls, zero-width characters, line separators.
+// plain reports text in which nothing needs to be written otherwise, such as most text
+// with letters beyond ASCII.
+func plain(s string) bool {
+	for _, r := range s {
+		if r < 0x20 || r >= 0x7f && (r < 0xa0 || r == utf8.RuneError || hidden(r)) {
+			return false
+		}
+	}
+	return true
+}
+
 func hidden(r rune) bool {
 	return unicode.Is(unicode.Bidi_Control, r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029'
 }

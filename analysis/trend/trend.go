@@ -139,16 +139,15 @@ func (s *Series) Counts(fingerprint string) []*int {
 		return nil
 	}
 	kind := s.kindOf(row)
-	counts := make([]*int, len(row))
+	counts, values := make([]*int, len(row)), make([]int, len(row))
 	for i, group := range row {
 		if group == nil && !s.captured(i, kind) {
 			continue
 		}
-		count := 0
 		if group != nil {
-			count = group.Count
+			values[i] = group.Count
 		}
-		counts[i] = &count
+		counts[i] = &values[i]
 	}
 	return counts
 }

@@ -168,16 +168,35 @@ func (d *drawing) label(class, anchor string, x, y float64, s string) {
 type point struct{ x, y float64 }
 
 func join(points []point) string {
-	parts := make([]string, len(points))
+	b := make([]byte, 0, 12*len(points))
 	for i, p := range points {
-		parts[i] = num(p.x) + "," + num(p.y)
+		if i > 0 {
+			b = append(b, ' ')
+		}
+		b = appendNum(append(appendNum(b, p.x), ','), p.y)
 	}
-	return strings.Join(parts, " ")
+	return string(b)
 }
 
 // num writes a coordinate: 12.345 gives "12.3", 12 gives "12".
-func num(f float64) string {
-	return strconv.FormatFloat(math.Round(f*10)/10, 'f', -1, 64)
+func num(f float64) string { return string(appendNum(nil, f)) }
+
+// appendNum writes a coordinate behind b. Whole numbers are written many times faster
+// than fractions, and a table of small lines has thousands.
+func appendNum(b []byte, f float64) []byte {
+	tenths := math.Round(f * 10)
+	if !(math.Abs(tenths) < 1<<53) {
+		return strconv.AppendFloat(b, tenths/10, 'f', -1, 64)
+	}
+	n := int64(tenths)
+	if n < 0 {
+		b, n = append(b, '-'), -n
+	}
+	b = strconv.AppendInt(b, n/10, 10)
+	if n%10 > 0 {
+		b = append(b, '.', byte('0'+n%10))
+	}
+	return b
 }
 
 // figure writes a count with a thin space from 10 000 on.
@@ -293,21 +312,26 @@ func ends(values []*int) (first, last int) {
 
 // say lists captured values: "t0 87, t1 115, t2 at least 40".
 func say(labels []string, values []*int, lower []bool) string {
-	var parts []string
+	var b strings.Builder
+	b.Grow(16 * len(values))
 	for i, v := range values {
 		if v == nil || i >= len(labels) {
 			continue
 		}
-		word := " "
-		if isLower(lower, i) {
-			word = " at least "
+		if b.Len() > 0 {
+			b.WriteString(", ")
 		}
-		parts = append(parts, labels[i]+word+figure(*v))
+		b.WriteString(labels[i])
+		if isLower(lower, i) {
+			b.WriteString(" at least")
+		}
+		b.WriteByte(' ')
+		b.WriteString(figure(*v))
 	}
-	if len(parts) == 0 {
+	if b.Len() == 0 {
 		return "not captured"
 	}
-	return strings.Join(parts, ", ")
+	return b.String()
 }
 
 // inWords tells how captured values run, for those who do not see the line: "Rises
@@ -318,14 +342,17 @@ func inWords(labels []string, values []*int, lower []bool) string {
 	if first < 0 {
 		return "Nothing was captured."
 	}
-	at := func(i int) string {
+	b := make([]byte, 0, 128)
+	say := func(word string, i int) {
+		b = append(b, word...)
 		if isLower(lower, i) {
-			return "at least " + figure(*values[i]) + " at " + labels[i]
+			b = append(b, "at least "...)
 		}
-		return figure(*values[i]) + " at " + labels[i]
+		b = append(append(append(b, figure(*values[i])...), " at "...), labels[i]...)
 	}
 	if first == last {
-		return "One value, " + at(first) + "."
+		say("One value, ", first)
+		return string(append(b, '.'))
 	}
 	_, top := peak(values)
 	bottom := first
@@ -345,14 +372,16 @@ func inWords(labels []string, values []*int, lower []bool) string {
 	case to < from:
 		s = "Falls"
 	}
-	s += " from " + at(first) + " to " + at(last)
+	b = append(b, s...)
+	say(" from ", first)
+	say(" to ", last)
 	if *values[top] > max(from, to) {
-		s += ", highest " + at(top)
+		say(", highest ", top)
 	}
 	if *values[bottom] < min(from, to) {
-		s += ", lowest " + at(bottom)
+		say(", lowest ", bottom)
 	}
-	return s + "."
+	return string(append(b, '.'))
 }
 
 // lineClass tells a line that ever rises above its first value from one that
@@ -544,14 +573,6 @@ func (s *spread) free(from, to float64) bool {
 	}
 	s.taken = append(s.taken, struct{ from, to float64 }{from, to})
 	return true
-}
-
-// names lists the elements that name the drawing for a screen reader.
-func (d drawing) names() string {
-	if d.desc == "" {
-		return d.id + "-t"
-	}
-	return d.id + "-t " + d.id + "-d"
 }
 
 // role says what the drawing is to assistive technology.

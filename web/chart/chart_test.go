@@ -5,7 +5,10 @@ import (
 	"context"
 	"encoding/xml"
 	"fmt"
+	"html"
 	"io"
+	"math"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -252,4 +255,23 @@ func TestDrawingsAreWellFormedWhateverTheyShow(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestTextIsWrittenAsTheStandardLibraryEscapesIt(t *testing.T) {
+	for _, s := range []string{"", "main.run", `<a href="x">'&'</a>`, "&&&", "a&b", "◍ <ü>", "\x00\xff<"} {
+		if got, want := string(AppendText([]byte("x"), s)), "x"+html.EscapeString(s); got != want {
+			t.Errorf("%q gives %q, want %q", s, got, want)
+		}
+	}
+}
+
+func TestCoordinatesAreWrittenToATenth(t *testing.T) {
+	for _, v := range []float64{0, 4, 12.345, 0.96, 0.04, -0.06, -3.25, -12, 1e6 + .1, 1e17, 99.95} {
+		if got, want := num(v), strconv.FormatFloat(math.Round(v*10)/10, 'f', -1, 64); got != want {
+			t.Errorf("%v gives %q, want %q", v, got, want)
+		}
+	}
+	if got := num(-0.01); got != "0" {
+		t.Errorf("what rounds to nothing gives %q", got)
+	}
 }

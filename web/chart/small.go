@@ -23,12 +23,15 @@ type SparkData struct {
 	Lower []bool
 }
 
-func (s SparkData) draw() drawing {
+func (s SparkData) draw() drawing { return s.drawIn(nil) }
+
+// drawIn draws with marks in a room of the caller's.
+func (s SparkData) drawIn(room []mark) drawing {
 	w, h := 92.0, 26.0
 	if s.Large {
 		w, h = 132, 34
 	}
-	d := drawing{id: s.ID, title: s.say(), desc: inWords(s.Labels, s.Values, s.Lower), class: "spark", w: w, h: h, marks: make([]mark, 0, 5)}
+	d := drawing{id: s.ID, title: s.say(), desc: inWords(s.Labels, s.Values, s.Lower), class: "spark", w: w, h: h, marks: room}
 	base := h - 3
 	d.line("c-axis", 4, base+.5, w-4, base+.5)
 	n := len(s.Values)

@@ -2,10 +2,8 @@ package chart
 
 import (
 	"context"
-	"html"
 	"io"
-	"math"
-	"strconv"
+	"sync"
 
 	"github.com/a-h/templ"
 )
@@ -19,15 +17,66 @@ func svg(d drawing) templ.Component {
 	})
 }
 
+// rows are the rows of a twin, which may have hundreds: put together like drawings.
+func rows(t Table) templ.Component {
+	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
+		b := make([]byte, 0, 128*len(t.Rows))
+		for k, row := range t.Rows {
+			b = append(b, `<tr class="plain">`...)
+			for i, c := range row {
+				switch {
+				case i > 0:
+					b = append(AppendText(append(b, `<td class="num">`...), c), "</td>"...)
+				case k < len(t.URLs) && t.URLs[k] != "":
+					b = append(AppendText(append(b, `<th scope="row"><a href="`...), string(templ.URL(t.URLs[k]))), `">`...)
+					b = append(AppendText(b, c), "</a></th>"...)
+				default:
+					b = append(AppendText(append(b, `<th scope="row">`...), c), "</th>"...)
+				}
+			}
+			b = append(b, "</tr>"...)
+		}
+		_, err := w.Write(b)
+		return err
+	})
+}
+
 // Append writes the small line behind b, for rows that are put together in one piece.
-func (s SparkData) Append(b []byte) []byte { return s.draw().markup(b) }
+func (s SparkData) Append(b []byte) []byte {
+	room := rooms.Get().(*[8]mark)
+	defer rooms.Put(room)
+	return s.drawIn(room[:0]).markup(b)
+}
+
+// rooms are for the marks of small lines, which are written at once.
+var rooms = sync.Pool{New: func() any { return new([8]mark) }}
+
+// escapes are the characters that mean something in HTML, as html.EscapeString writes
+// them; special says of each byte where in escapes it is found.
+var (
+	escapes = [...]string{"", "&amp;", "&#39;", "&lt;", "&gt;", "&#34;"}
+	special = [256]uint8{'&': 1, '\'': 2, '<': 3, '>': 4, '"': 5}
+)
+
+// AppendText writes text behind b so that it means itself in HTML: what
+// html.EscapeString does, without looking through the text five times.
+func AppendText(b []byte, s string) []byte {
+	from := 0
+	for i := range len(s) {
+		if at := special[s[i]]; at > 0 {
+			b = append(append(b, s[from:i]...), escapes[at]...)
+			from = i + 1
+		}
+	}
+	return append(b, s[from:]...)
+}
 
 // tag appends elements and their attributes.
 type tag []byte
 
 func (t tag) text(name, value string) tag {
 	t = append(append(append(t, ' '), name...), `="`...)
-	return append(append(t, html.EscapeString(value)...), '"')
+	return append(AppendText(t, value), '"')
 }
 
 // word is text that this package wrote itself: there is nothing to escape.
@@ -37,22 +86,27 @@ func (t tag) word(name, value string) tag {
 
 func (t tag) number(name string, v float64) tag {
 	t = append(append(append(t, ' '), name...), `="`...)
-	return append(strconv.AppendFloat(t, math.Round(v*10)/10, 'f', -1, 64), '"')
+	return append(appendNum(t, v), '"')
 }
 
 // markup appends the drawing as an svg element.
 func (d drawing) markup(b []byte) []byte {
-	t := append(tag(b), "<svg"...).word("class", d.class).word("viewBox", "0 0 "+num(d.w)+" "+num(d.h))
+	t := append(tag(b), "<svg"...).word("class", d.class)
+	t = append(appendNum(append(t, ` viewBox="0 0 `...), d.w), ' ')
+	t = append(appendNum(t, d.h), '"')
 	t = t.number("width", d.w).number("height", d.h).word("role", d.role())
 	if d.stretch {
 		t = t.word("preserveAspectRatio", "none")
 	}
-	t = t.text("aria-labelledby", d.names())
-	t = append(append(t, "><title"...).text("id", d.id+"-t"), '>')
-	t = append(append(t, html.EscapeString(d.title)...), "</title>"...)
+	t = append(AppendText(append(t, ` aria-labelledby="`...), d.id), "-t"...)
 	if d.desc != "" {
-		t = append(append(t, "<desc"...).text("id", d.id+"-d"), '>')
-		t = append(append(t, html.EscapeString(d.desc)...), "</desc>"...)
+		t = append(AppendText(append(t, ' '), d.id), "-d"...)
+	}
+	t = append(AppendText(append(t, `"><title id="`...), d.id), `-t">`...)
+	t = append(AppendText(t, d.title), "</title>"...)
+	if d.desc != "" {
+		t = append(AppendText(append(t, `<desc id="`...), d.id), `-d">`...)
+		t = append(AppendText(t, d.desc), "</desc>"...)
 	}
 	if d.hatch {
 		t = append(t, "<defs><pattern"...).text("id", d.id+"-h")
@@ -140,7 +194,7 @@ func (m *mark) markup(t tag, id string) tag {
 		return m.boxed(t, id)
 	default:
 		t = append(t, "<text"...).word("class", m.class).number("x", m.x).number("y", m.y).word("text-anchor", m.anchor)
-		return append(append(m.pointedAt(append(t, '>')), html.EscapeString(m.text)...), "</text>"...)
+		return append(AppendText(m.pointedAt(append(t, '>')), m.text), "</text>"...)
 	}
 }
 
@@ -149,7 +203,7 @@ func (m *mark) pointedAt(t tag) tag {
 	if m.full == "" {
 		return t
 	}
-	return append(append(append(t, "<title>"...), html.EscapeString(m.full)...), "</title>"...)
+	return append(AppendText(append(t, "<title>"...), m.full), "</title>"...)
 }
 
 // boxed appends a rectangle and what is written in it, as one link.
@@ -167,11 +221,11 @@ func (m *mark) boxed(t tag, id string) tag {
 	t = append(t, "></rect>"...)
 	if m.text != "" {
 		t = append(t, "<text"...).number("x", m.x+boxPad).number("y", m.y+boxLine)
-		t = append(append(append(t, '>'), html.EscapeString(m.text)...), "</text>"...)
+		t = append(AppendText(append(t, '>'), m.text), "</text>"...)
 	}
 	if m.frame.figure != "" {
 		t = append(t, "<text"...).word("class", "fig").number("x", m.x+m.w-boxPad).number("y", m.y+boxLine).word("text-anchor", "end")
-		t = append(append(append(t, '>'), html.EscapeString(m.frame.figure)...), "</text>"...)
+		t = append(AppendText(append(t, '>'), m.frame.figure), "</text>"...)
 	}
 	return append(append(append(t, "</"...), name...), '>')
 }

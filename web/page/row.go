@@ -2,11 +2,11 @@ package page
 
 import (
 	"context"
-	"html"
 	"io"
 
 	"github.com/a-h/templ"
 
+	"leakdiff/web/chart"
 	"leakdiff/web/view"
 )
 
@@ -26,7 +26,7 @@ func (b markup) raw(parts ...string) markup {
 }
 
 // text is anything else.
-func (b markup) text(s string) markup { return append(b, html.EscapeString(s)...) }
+func (b markup) text(s string) markup { return chart.AppendText(b, s) }
 
 // pieced is a component that writes once.
 func pieced(size int, write func(markup) markup) templ.Component {
@@ -65,9 +65,9 @@ func (b markup) familyWord(n *view.FamilyName) markup {
 
 func (b markup) pathAndName(f *view.Func) markup {
 	if f.Path != "" {
-		b = b.raw(`<span class="p">`, withBreaks(f.Path), `</span>`)
+		b = b.raw(`<span class="p">`).breaking(f.Path).raw(`</span>`)
 	}
-	return b.raw(`<span class="n">`, withBreaks(f.Name), `</span>`)
+	return b.raw(`<span class="n">`).breaking(f.Name).raw(`</span>`)
 }
 
 // familyBy is the second line: package and creator, or attributes.
@@ -78,7 +78,7 @@ func familyBy(n view.FamilyName) templ.Component {
 func (b markup) familyBy(n *view.FamilyName) markup {
 	b = b.raw(`<div class="by">`)
 	if n.Package != "" {
-		b = b.raw(`<span class="fn">`, withBreaks(n.Package), `</span> `)
+		b = b.raw(`<span class="fn">`).breaking(n.Package).raw(`</span> `)
 	}
 	if n.Creator != nil {
 		if n.Package != "" {
@@ -90,7 +90,7 @@ func (b markup) familyBy(n *view.FamilyName) markup {
 		if i > 0 {
 			b = b.raw(`<span class="sep">·</span> `)
 		}
-		b = b.text(a.Name).raw(` <span class="soft">`, withBreaks(a.Value), `</span> `)
+		b = b.text(a.Name).raw(` <span class="soft">`).breaking(a.Value).raw(`</span> `)
 	}
 	if !n.Function && len(n.Attributes) == 0 {
 		b = b.text(n.Kind)

@@ -182,12 +182,14 @@ func sampleDiff(t *testing.T, query url.Values) view.DiffInput {
 		Result: diff.Result{Followed: true, A: a, B: b, Rows: rows, TotalA: a.Totals, TotalB: b.Totals,
 			Born: map[analysis.Kind]int{analysis.KindGoroutine: 131}, Ended: map[analysis.Kind]int{analysis.KindGoroutine: 3}, Survived: map[analysis.Kind]int{analysis.KindGoroutine: 112},
 			Warnings: []string{"The descriptors and watches of t1 were read 3 min 38 s later than its goroutines."}},
-		Verdicts: map[string]analysis.Judgement{}, Titles: map[string]string{}, Counts: map[string][]*int{},
+		Verdicts: map[string]analysis.Judgement{}, Titles: map[string]string{},
 	}
+	counts := map[string][]*int{}
 	for _, f := range r.Series[0].Families {
 		in.Verdicts[f.Fingerprint] = analysis.Judgement{Verdict: f.Verdict, Evidence: f.Evidence}
-		in.Counts[f.Fingerprint] = f.Counts
+		counts[f.Fingerprint] = f.Counts
 	}
+	in.Counts = func(fingerprint string) []*int { return counts[fingerprint] }
 	for i, id := range r.Series[0].Snapshots {
 		in.Snapshots = append(in.Snapshots, view.Choice{Value: id, Text: sampleLabels[i] + ", " + sampleTimes[i], Group: "kubelet"})
 	}

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -25,9 +26,10 @@ type DiffInput struct {
 	Result   diff.Result
 	Verdicts map[string]analysis.Judgement
 	Titles   map[string]string
-	// Counts over the snapshots of the series are for the small lines; Labels
-	// names these snapshots, AIndex and BIndex are -1 where A or B is none of them.
-	Counts         map[string][]*int
+	// Counts gives the members of a family over the snapshots of the series, for the
+	// small lines; nil for none. Labels names these snapshots, AIndex and BIndex are -1
+	// where A or B is none of them.
+	Counts         func(fingerprint string) []*int
 	Labels         []string
 	AIndex, BIndex int
 	// Restarts are the snapshots of the series that begin a new process start.
@@ -250,12 +252,14 @@ type diffMaker struct {
 	open map[string]bool
 	key  string
 	base string
-	// query is the address without the rows that it opens.
-	query    string
+	// query is the address without the rows that it opens, opens those, familyQuery what
+	// follows the path of a family.
+	query, opens, familyQuery string
+
 	asked    filter.Filter
 	columns  columns
 	families map[string]*report.Family
-	// groups are those of B, by fingerprint.
+	// groups are those of B, by fingerprint; see groupOfB.
 	groups map[string]*analysis.Group
 }
 
@@ -379,15 +383,23 @@ func (m *diffMaker) prepare() {
 	for i := range in.Series.Families {
 		m.families[in.Series.Families[i].Fingerprint] = &in.Series.Families[i]
 	}
-	m.groups = make(map[string]*analysis.Group, len(in.Result.B.Groups))
-	for i := range in.Result.B.Groups {
-		if g := &in.Result.B.Groups[i]; g.Family != nil {
-			m.groups[g.Family.Fingerprint] = g
-		}
-	}
 	q := m.parts()
 	q.Del("open")
-	m.query = q.Encode()
+	m.query, m.opens = q.Encode(), m.opened("")
+	m.familyQuery = familyQuery(in.CaseID, m.key)
+}
+
+// groupOfB is a family as B lists it, nil where it does not. Most pages ask for none.
+func (m *diffMaker) groupOfB(fingerprint string) *analysis.Group {
+	if m.groups == nil {
+		m.groups = make(map[string]*analysis.Group, len(m.in.Result.B.Groups))
+		for i := range m.in.Result.B.Groups {
+			if g := &m.in.Result.B.Groups[i]; g.Family != nil {
+				m.groups[g.Family.Fingerprint] = g
+			}
+		}
+	}
+	return m.groups[fingerprint]
 }
 
 // parts is the query of this page, with its cases.
@@ -432,14 +444,23 @@ func (m *diffMaker) tools(d *Diff) {
 	d.Elsewhere = "/diff-other?" + url.Values{"case": {in.CaseID}, "b": {in.Result.B.ID}}.Encode()
 }
 
+// counts are the members of a family over the snapshots of the series, nil where it has
+// none.
+func (m *diffMaker) counts(fingerprint string) []*int {
+	if m.in.Counts == nil {
+		return nil
+	}
+	return m.in.Counts(fingerprint)
+}
+
 // familyURL is the page of a family: in the case of B, or in that of A where the series
 // of B never has it.
 func (m *diffMaker) familyURL(fingerprint string) string {
 	has := func(n *int) bool { return n != nil && *n > 0 }
-	if m.in.OtherID != "" && !slices.ContainsFunc(m.in.Counts[fingerprint], has) {
+	if m.in.OtherID != "" && !slices.ContainsFunc(m.counts(fingerprint), has) {
 		return m.live(familyURL(fingerprint, m.in.OtherID, ""))
 	}
-	return m.live(familyURL(fingerprint, m.in.CaseID, m.key))
+	return m.live(familyPath(fingerprint) + m.familyQuery)
 }
 
 func (m *diffMaker) swap() string {
@@ -695,7 +716,7 @@ func (m *diffMaker) totals(d *Diff) {
 
 // rows are those that pass the filter, sorted within their sections.
 func (m *diffMaker) rows(box *FilterBox) []diff.Row {
-	var out []diff.Row
+	out := make([]diff.Row, 0, len(m.in.Result.Rows))
 	of := 0
 	for _, r := range m.in.Result.Rows {
 		if r.Family == nil || m.kind != "" && r.Family.Kind != m.kind {
@@ -773,14 +794,14 @@ func (m *diffMaker) facts(r *diff.Row) *filter.Facts {
 		facts.Classes, facts.Unit, facts.Triage = in.Classes, in.Unit, in.Triage
 	}
 	if m.asked.Uses(filter.Label) {
-		for i, n := range m.in.Counts[f.Fingerprint] {
+		for i, n := range m.counts(f.Fingerprint) {
 			if n != nil && *n > 0 && i < len(m.in.Labels) {
 				facts.Labels = append(facts.Labels, m.in.Labels[i])
 			}
 		}
 	}
 	if m.asked.Uses(filter.FD) || m.asked.Uses(filter.Inode) {
-		if g := cmp.Or(m.groups[f.Fingerprint], report.GroupOf(m.in.Result.A, f.Fingerprint)); g != nil {
+		if g := cmp.Or(m.groupOfB(f.Fingerprint), report.GroupOf(m.in.Result.A, f.Fingerprint)); g != nil {
 			facts.Members = &g.Members
 		}
 	}
@@ -968,6 +989,7 @@ func (m *diffMaker) fillSection(s *DiffSection, section diff.Section, rows []dif
 		s.More = fmt.Sprintf("%s not shown.", Plural(int64(len(rows)-len(shown)), "more family is", "more families are"))
 		s.MoreURL = m.address(map[string]string{"all": "1"}) + "#h-" + s.Name
 	}
+	s.Rows = slices.Grow(s.Rows, len(shown))
 	for i, r := range shown {
 		row := m.row(r, section, i)
 		if m.wantDetail(row, section, details) {
@@ -1050,7 +1072,7 @@ func (m *diffMaker) note(section diff.Section, rows []diff.Row) string {
 func (m *diffMaker) row(r diff.Row, section diff.Section, i int) DiffRow {
 	f := r.Family
 	row := DiffRow{
-		Anchor: fmt.Sprintf("%s-%d", section, i+1), Fingerprint: f.Fingerprint,
+		Anchor: string(section) + "-" + strconv.Itoa(i+1), Fingerprint: f.Fingerprint,
 		Name:  newFamilyName(m.title(f), f.Kind, f.Loose, f.LooseCreator, f.Attributes),
 		Delta: r.Delta, Percent: Percent(r.A, r.B),
 		New: "n/a", Gone: "n/a", Survived: "n/a", Wait: m.wait(r), Verdict: string(m.in.Verdicts[f.Fingerprint].Verdict),
@@ -1062,7 +1084,7 @@ func (m *diffMaker) row(r diff.Row, section diff.Section, i int) DiffRow {
 	if !row.Unknown {
 		row.Fate = m.fate(r)
 	}
-	row.Spark = chart.SparkData{ID: fmt.Sprintf("sp-%s-%d", section, i+1), Labels: m.in.Labels, Values: m.in.Counts[f.Fingerprint], A: m.in.AIndex, B: m.in.BIndex, Epochs: m.in.Restarts}
+	row.Spark = chart.SparkData{ID: "sp-" + row.Anchor, Labels: m.in.Labels, Values: m.counts(f.Fingerprint), A: m.in.AIndex, B: m.in.BIndex, Epochs: m.in.Restarts}
 	if f.Kind == analysis.KindGoroutine || f.Kind == analysis.KindThread {
 		row.Spark.Lower = m.lower(f.Kind)
 	}
@@ -1077,10 +1099,7 @@ func (m *diffMaker) row(r diff.Row, section diff.Section, i int) DiffRow {
 	}
 	row.Name.URL = m.familyURL(f.Fingerprint)
 	if section != diff.Unchanged || row.Open {
-		row.Toggle = m.toggle(f.Fingerprint, row.Open)
-		if row.Toggle != "" {
-			row.Toggle += "#" + row.Anchor + "-o"
-		}
+		row.Toggle = m.toggle(f.Fingerprint, row.Anchor, row.Open)
 	}
 	return row
 }
@@ -1130,11 +1149,13 @@ func proven(n int) string {
 // fate says what became of a row that rises from A to B in a series that falls
 // as a whole, so that the verdict does not contradict the row.
 func (m *diffMaker) fate(r diff.Row) string {
-	verdict := m.in.Verdicts[r.Family.Fingerprint].Verdict
-	if r.B <= r.A || verdict != analysis.Gone && verdict != analysis.Shrinking {
+	if r.B <= r.A {
 		return ""
 	}
-	counts := m.in.Counts[r.Family.Fingerprint]
+	if verdict := m.in.Verdicts[r.Family.Fingerprint].Verdict; verdict != analysis.Gone && verdict != analysis.Shrinking {
+		return ""
+	}
+	counts := m.counts(r.Family.Fingerprint)
 	at, word := -1, "shrunk"
 	for i := max(m.in.BIndex, 0); i < min(len(counts), len(m.in.Labels)); i++ {
 		if counts[i] == nil {
@@ -1160,21 +1181,27 @@ func (r DiffRow) verdictOf() string {
 	return marked(verdictWord(r.Verdict), r.Triage)
 }
 
-// toggle is this page with one row opened or closed.
-func (m *diffMaker) toggle(fingerprint string, isOpen bool) string {
+// toggle is this page with one row opened or closed, at the link that does so.
+func (m *diffMaker) toggle(fingerprint, anchor string, isOpen bool) string {
 	if m.in.Frozen {
 		return ""
 	}
-	address := "?" + m.query
+	to := "#" + anchor + "-o"
+	if isOpen {
+		return "?" + m.query + m.opened(fingerprint) + to
+	}
+	return "?" + m.query + m.opens + "&open=" + url.QueryEscape(fingerprint) + to
+}
+
+// opened are the open rows but for one, as they stand in an address.
+func (m *diffMaker) opened(without string) string {
+	var text string
 	for _, fp := range slices.Sorted(maps.Keys(m.open)) {
-		if fp != fingerprint {
-			address += "&open=" + url.QueryEscape(fp)
+		if fp != without {
+			text += "&open=" + url.QueryEscape(fp)
 		}
 	}
-	if !isOpen {
-		address += "&open=" + url.QueryEscape(fingerprint)
-	}
-	return address
+	return text
 }
 
 func (m *diffMaker) wait(r diff.Row) string {
@@ -1190,7 +1217,7 @@ func (m *diffMaker) wait(r diff.Row) string {
 // listed reports whether B lists the members of a family one by one: then the
 // absence of a wait is known, even where nobody can be followed from A.
 func (m *diffMaker) listed(fingerprint string) bool {
-	g := m.groups[fingerprint]
+	g := m.groupOfB(fingerprint)
 	return g != nil && g.Members.Identified()
 }
 
@@ -1217,7 +1244,7 @@ func (m *diffMaker) detail(r diff.Row, row DiffRow) *DiffDetail {
 	}
 	d.StatesA, d.BarA = states(row.Anchor+"-sa", r.StatesA)
 	d.StatesB, d.BarB = states(row.Anchor+"-sb", r.StatesB)
-	if g := m.groups[r.Family.Fingerprint]; g != nil {
+	if g := m.groupOfB(r.Family.Fingerprint); g != nil {
 		d.Waits = waitBars(row.Anchor+"-w", g)
 	}
 	for _, e := range m.in.Verdicts[r.Family.Fingerprint].Evidence {
@@ -1428,11 +1455,11 @@ func (m *diffMaker) twin(all []DiffSection) chart.Table {
 		if s.Name == string(diff.Unchanged) {
 			continue
 		}
-		for _, r := range s.all() {
-			row := []string{r.Name.Text()}
-			row = append(row, cells(r.Spark.Values, r.Spark.Lower)...)
-			if len(row) == len(t.Head) {
-				t.Rows = append(t.Rows, row)
+		rows := s.all()
+		t.Rows = slices.Grow(t.Rows, len(rows))
+		for i := range rows {
+			if r := &rows[i]; len(r.Spark.Values)+1 == len(t.Head) {
+				t.Rows = append(t.Rows, withCells([]string{r.Name.Text()}, r.Spark.Values, r.Spark.Lower))
 			}
 		}
 	}

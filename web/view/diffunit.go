@@ -20,18 +20,19 @@ func (m *diffMaker) unitOf(fingerprint string) *report.Unit {
 
 // unitsFirst puts rows in the order in which bands show them.
 func (m *diffMaker) unitsFirst(rows []diff.Row) []diff.Row {
-	out := slices.Clone(rows)
-	slices.SortStableFunc(out, func(x, y diff.Row) int {
-		a, b := m.unitOf(x.Family.Fingerprint), m.unitOf(y.Family.Fingerprint)
-		switch {
-		case (a == nil) == (b == nil):
-			return 0
-		case a != nil:
-			return -1
+	if len(m.in.Series.Units) == 0 {
+		return rows
+	}
+	out := make([]diff.Row, 0, len(rows))
+	var alone []diff.Row
+	for _, r := range rows {
+		if m.unitOf(r.Family.Fingerprint) != nil {
+			out = append(out, r)
+		} else {
+			alone = append(alone, r)
 		}
-		return 1
-	})
-	return out
+	}
+	return append(out, alone...)
 }
 
 // band is the row above the families of a unit, with its figures at A and B.

@@ -30,10 +30,13 @@ func Signed(n int) string {
 // Number writes a count with a thin space from 10 000 on: "9999", "10 000",
 // "−12 345".
 func Number(n int64) string {
-	if n > -10000 && n < 10000 {
-		return strings.Replace(strconv.FormatInt(n, 10), "-", minus, 1)
+	switch {
+	case n <= -10000 || n >= 10000:
+		return Exact(n)
+	case n < 0:
+		return minus + strconv.FormatInt(-n, 10)
 	}
-	return Exact(n)
+	return strconv.FormatInt(n, 10)
 }
 
 // Exact writes bytes and file counts, which are grouped from 1 000 on: "1 470".
@@ -215,11 +218,12 @@ func ticks(classes []string) bool {
 func FuncName(full string) (path, name string) {
 	// The last slash in front of any receiver, type parameter or anonymous
 	// function ends the directories; the first dot after it ends the package.
-	head := len(full)
-	if i := strings.IndexAny(full, "([ "); i >= 0 {
-		head = i
+	head, slash := 0, 0
+	for head < len(full) && full[head] != '(' && full[head] != '[' && full[head] != ' ' {
+		if head++; full[head-1] == '/' {
+			slash = head
+		}
 	}
-	slash := strings.LastIndexByte(full[:head], '/') + 1
 	dot := strings.IndexByte(full[slash:], '.')
 	if dot < 0 {
 		return "", full
@@ -248,8 +252,8 @@ func javaPackage(name string) int {
 // ShortFunc is the function with the last element of its package path only:
 // "kubelet.(*podWorkers).UpdatePod".
 func ShortFunc(full string) string {
-	path, name := FuncName(full)
-	return path[strings.LastIndexByte(path, '/')+1:] + name
+	path, _ := FuncName(full)
+	return full[strings.LastIndexByte(path, '/')+1:]
 }
 
 // Visible writes text that came from an uploaded file so that it can neither

@@ -76,11 +76,16 @@ func atLeast(text string, lower bool) string {
 
 // cells writes counts for a table, lower bounds as such.
 func cells(counts []*int, lower []bool) []string {
-	out := make([]string, len(counts))
+	return withCells(make([]string, 0, len(counts)), counts, lower)
+}
+
+// withCells writes them behind other cells of their row.
+func withCells(row []string, counts []*int, lower []bool) []string {
+	row = slices.Grow(row, len(counts))
 	for i, v := range counts {
-		out[i] = atLeast(orDash(v), isLower(lower, i))
+		row = append(row, atLeast(orDash(v), isLower(lower, i)))
 	}
-	return out
+	return row
 }
 
 // severalDays reports whether times are not all of one day.

@@ -88,7 +88,7 @@ func cutDiff() DiffInput {
 		{Family: &analysis.Family{Fingerprint: "g1:0", Kind: analysis.KindGoroutine, Title: "main.leak"}, A: 600, B: 213, Delta: -387, Gone: 400, New: 13, Survived: 200, Identified: true, Section: diff.Shrunk},
 	}
 	return DiffInput{
-		Labels: []string{"t4", "t5"}, AIndex: 0, BIndex: 1, Counts: map[string][]*int{"g1:0": numbers(600, 213)},
+		Labels: []string{"t4", "t5"}, AIndex: 0, BIndex: 1, Counts: only("g1:0", numbers(600, 213)),
 		Result: diff.Result{
 			Followed: true, A: a, B: b, Rows: rows, TotalA: a.Totals, TotalB: b.Totals,
 			Born: map[analysis.Kind]int{analysis.KindGoroutine: 13}, Ended: map[analysis.Kind]int{analysis.KindGoroutine: 400},

@@ -110,13 +110,19 @@ func resourceName(title, mask string) Func {
 //	"ttrpc.(*serverConn).run in ttrpc.readMessageHeader"
 //	→ "ttrpc.(*serverConn).run", "in ttrpc.readMessageHeader"
 func splitTitle(title string) (main, aside string) {
-	at := len(title)
-	for _, word := range asides {
-		if i := strings.Index(title, word); i > 0 && i < at {
-			at = i
+	for at := 1; at < len(title); at++ {
+		next := strings.IndexByte(title[at:], ' ')
+		if next < 0 {
+			break
+		}
+		at += next
+		for _, word := range asides {
+			if strings.HasPrefix(title[at:], word) {
+				return title[:at], strings.TrimSpace(title[at:])
+			}
 		}
 	}
-	return title[:at], strings.TrimSpace(title[at:])
+	return title, ""
 }
 
 // withoutCreator drops the creator from an aside; pages print it on a line of
@@ -165,27 +171,45 @@ func (t *together) tellApart() {
 			return strings.TrimSpace(names[i].Aside + " #" + hex[:min(6, len(hex))])
 		},
 	} {
-		alike := map[string][]int{}
+		first := make(map[string]int, len(names))
+		alike := map[int][]int{} // by the first of them
 		for i, n := range names {
-			alike[n.seen()] = append(alike[n.seen()], i)
+			seen := n.seen()
+			at, again := first[seen]
+			switch {
+			case !again:
+				first[seen] = i
+			case alike[at] == nil:
+				alike[at] = []int{at, i}
+			default:
+				alike[at] = append(alike[at], i)
+			}
+		}
+		if len(alike) == 0 {
+			return
 		}
 		for _, group := range alike {
-			differ := map[string]bool{}
-			for _, i := range group {
-				differ[more(i)] = true
+			words := make([]string, len(group))
+			for k, i := range group {
+				words[k] = more(i)
 			}
-			if len(differ) < 2 {
+			if !slices.ContainsFunc(words, func(w string) bool { return w != words[0] }) {
 				continue
 			}
-			for _, i := range group {
-				names[i].Aside = more(i)
+			for k, i := range group {
+				names[i].Aside = words[k]
 			}
 		}
 	}
 }
 
 // arrow writes the creator's mark of titles as one character.
-func arrow(title string) string { return strings.ReplaceAll(title, "<-", "←") }
+func arrow(title string) string {
+	if strings.IndexByte(title, '<') < 0 {
+		return title
+	}
+	return strings.ReplaceAll(title, "<-", "←")
+}
 
 // fullName finds the frame or creator that a short title stands for.
 func fullName(short string, frames []string, creator string) string {
@@ -200,12 +224,15 @@ func fullName(short string, frames []string, creator string) string {
 // standsFor is the short title with the path of a function that it stands for, "" for
 // another one.
 func standsFor(short, function string) string {
-	path, name := FuncName(function)
-	s := path[strings.LastIndexByte(path, '/')+1:] + name
+	if !strings.Contains(function, short) {
+		return ""
+	}
+	s := ShortFunc(function)
 	if function == "" || s != short && !strings.HasPrefix(s, short+".") && !strings.HasSuffix(s, short) {
 		return ""
 	}
-	_, name = FuncName(short)
+	path, _ := FuncName(function)
+	_, name := FuncName(short)
 	return path + name
 }
 
@@ -273,11 +300,18 @@ func diffURL(a, b, caseID, otherID string) string {
 // familyURL is the address of a family in a case; without a series it is the first
 // that has it.
 func familyURL(fingerprint, caseID, series string) string {
+	return familyPath(fingerprint) + familyQuery(caseID, series)
+}
+
+func familyPath(fingerprint string) string { return "/families/" + url.PathEscape(fingerprint) }
+
+// familyQuery is what the addresses of all families of a series end with.
+func familyQuery(caseID, series string) string {
 	q := url.Values{"case": {caseID}}
 	if series != "" {
 		q.Set("series", series)
 	}
-	return "/families/" + url.PathEscape(fingerprint) + "?" + q.Encode()
+	return "?" + q.Encode()
 }
 
 // printable is the name to print where a process may have none.

@@ -29,7 +29,7 @@ func TestARisingRowOfAFallingSeriesSaysWhenItEnded(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			m := diffMaker{in: DiffInput{
 				Labels: []string{"t0", "t1", "t2", "t3"}, AIndex: 0, BIndex: 1,
-				Counts:   map[string][]*int{"f": test.counts},
+				Counts:   only("f", test.counts),
 				Verdicts: map[string]analysis.Judgement{"f": {Verdict: test.verdict}},
 			}}
 			got := m.fate(diff.Row{Family: &analysis.Family{Fingerprint: "f"}, A: test.a, B: test.b})
@@ -106,5 +106,15 @@ func TestASearchHitSeparatesTheFunctionFromItsCreator(t *testing.T) {
 	got := NewFunctionHit("manager.(*T).tick <- manager.(*T).Start", "", "", "")
 	if d := cmp.Diff(Hit{Path: "manager.", Name: "(*T).tick", Aside: "← manager.(*T).Start"}, got); d != "" {
 		t.Error(d)
+	}
+}
+
+// only gives the counts of one family.
+func only(fingerprint string, counts []*int) func(string) []*int {
+	return func(asked string) []*int {
+		if asked == fingerprint {
+			return counts
+		}
+		return nil
 	}
 }
