@@ -68,7 +68,7 @@ func Targets(all []analysis.Watch, named []WatchTarget, members []int, names map
 		}
 		paths[at][rows[i].What] = true
 	}
-	distinct := targetRows{rows: rows, last: map[[2]string]int{}}
+	distinct := targetRows{rows: rows, first: map[analysis.Target]int{}}
 	for i := range rows {
 		at := placeOf(i)
 		if n := len(paths[at]); n > fewPaths {
@@ -86,31 +86,19 @@ func Targets(all []analysis.Watch, named []WatchTarget, members []int, names map
 // thousands of them, nearly all different: they stay where they are.
 type targetRows struct {
 	rows []analysis.Target
-	// firsts are the first of each kind, last is the latest of them with a text and
-	// pod, and before[n] the one with the same before firsts[n], -1 where there is none.
+	// firsts are the first of each kind, first says which it is of a row.
 	firsts []int
-	last   map[[2]string]int
-	before []int
+	first  map[analysis.Target]int
 }
 
 func (t *targetRows) count(i int) {
-	row := &t.rows[i]
-	key := [2]string{row.What, row.PodUID}
-	latest, known := t.last[key]
+	at, known := t.first[t.rows[i]]
 	if !known {
-		latest = -1
+		at = i
+		t.first[t.rows[i]] = i
+		t.firsts = append(t.firsts, i)
 	}
-	for n := latest; n >= 0; n = t.before[n] {
-		first := &t.rows[t.firsts[n]]
-		row.Count = first.Count
-		if *row == *first {
-			first.Count++
-			return
-		}
-	}
-	row.Count = 1
-	t.last[key] = len(t.firsts)
-	t.firsts, t.before = append(t.firsts, i), append(t.before, latest)
+	t.rows[at].Count++
 }
 
 // foremost sorts the rows and puts those that are too many into one.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -316,6 +317,51 @@ func TestAnFdinfoThatWasCutOffAccusesNobody(t *testing.T) {
 		}
 	}
 	t.Errorf("nothing was said of it: %+v", r.Problems)
+}
+
+// TestAStackOfAHiddenGoroutineHidesNoOthers begins with a goroutine that counts in no
+// family, the one that wrote the dump, before others with its very stack.
+func TestAStackOfAHiddenGoroutineHidesNoOthers(t *testing.T) {
+	var text strings.Builder
+	for id := 7; id < 27; id++ {
+		state := "runnable"
+		if id == 7 {
+			state = "running"
+		}
+		fmt.Fprintf(&text, "goroutine %d [%s]:\nmain.spin(0x1)\n\t/srv/main.go:10 +0x1d\ncreated by main.main in goroutine 1\n\t/srv/main.go:5 +0x1d\n\n", id, state)
+	}
+	text.WriteString("goroutine 1 [select]:\nmain.main()\n\t/srv/main.go:5 +0x1d\n")
+	s := run(t, map[string]string{"goroutines.txt": text.String()}).Snapshots[0]
+	counts := map[string]int{}
+	for _, g := range s.Groups {
+		counts[g.Family.Title] = g.Count
+		if g.Members.Len() != g.Count {
+			t.Errorf("%s has %d members, counted are %d", g.Family.Title, g.Members.Len(), g.Count)
+		}
+	}
+	if want := map[string]int{"main.spin <- main.main": 19, "main.main": 1}; !maps.Equal(counts, want) {
+		t.Errorf("families %v, want %v", counts, want)
+	}
+}
+
+// TestDumpsThatAreTooManyAreNotReadAsOne counts: 1,000 of 1,004 dumps are read, and the
+// goroutines of the others are in none.
+func TestDumpsThatAreTooManyAreNotReadAsOne(t *testing.T) {
+	r := run(t, map[string]string{"dumps.txt": strings.Repeat(dump(5, 6), 1004)})
+	if len(r.Snapshots) != 1000 {
+		t.Fatalf("%d snapshots", len(r.Snapshots))
+	}
+	for _, s := range r.Snapshots {
+		if *s.Totals.Goroutines != *r.Snapshots[0].Totals.Goroutines {
+			t.Fatalf("%s has %d goroutines, the first %d", s.Label, *s.Totals.Goroutines, *r.Snapshots[0].Totals.Goroutines)
+		}
+	}
+	for _, p := range r.Problems {
+		if strings.Contains(p.What, "more than 1000 dumps; the rest, 12 goroutines") {
+			return
+		}
+	}
+	t.Errorf("nothing was said of the rest: %+v", r.Problems)
 }
 
 func TestAFileIsReadAsItWasChosen(t *testing.T) {

@@ -154,7 +154,7 @@ func (b *builder) objects(t *textDump) {
 	found := map[string][]analysis.Object{}
 	for _, s := range t.order {
 		a := t.stacks[s].arguments
-		if a == nil || t.stacks[s].hidden {
+		if a == nil {
 			continue
 		}
 		print := b.r.stacks.OfStack(s).Fingerprint

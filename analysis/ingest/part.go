@@ -96,9 +96,6 @@ type goroutines struct {
 	leaked int
 	// arguments are the addresses that they name.
 	arguments *arguments
-	// hidden ones count in no family and are not kept: goroutine 0, the runtime's
-	// own, and the goroutine that wrote the dump.
-	hidden bool
 }
 
 // profileDump is a debug=1 text or a proto: counts by stack, no identities.
@@ -193,18 +190,19 @@ func (t *textDump) next(g *goroutine.Goroutine) bool {
 	return g.Dumper && t.dump.Headers > 0 || slices.Contains(t.first, g.ID)
 }
 
-// add counts a goroutine. Hidden ones are kept apart from others that happen to
-// share their stack.
+// add counts a goroutine. Those that are in no family are not kept: goroutine 0, the
+// runtime's own, and the one that wrote the dump. Others that happen to share their
+// stack are.
 func (t *textDump) add(g *goroutine.Goroutine) {
 	if t.recent == nil || g.Stack != t.recentStack {
 		t.recent, t.recentStack = t.of(g), g.Stack
 	}
 	c := t.recent
 	t.count(g)
-	t.note(c, g)
-	if c.hidden {
+	if g.System || g.Dumper || g.ID == 0 {
 		return
 	}
+	t.note(c, g)
 	if g.Leaked {
 		c.leaked++
 	}
@@ -218,7 +216,7 @@ func (t *textDump) add(g *goroutine.Goroutine) {
 func (t *textDump) of(g *goroutine.Goroutine) *goroutines {
 	c := t.stacks[g.Stack]
 	if c == nil {
-		c = &goroutines{hidden: g.System || g.Dumper || g.ID == 0}
+		c = &goroutines{}
 		t.stacks[g.Stack] = c
 		t.order = append(t.order, g.Stack)
 	}

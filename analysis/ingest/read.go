@@ -336,11 +336,21 @@ func readText(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 	// The lines of date between the dumps of a loop say when each was taken.
 	dates := &textDates{dates: envelope.NewDates(r.written(p))}
 	begins, end := []int64{0}, int64(0)
+	// more counts the goroutines of dumps beyond those that are read, from line at on.
+	more, at := 0, int64(0)
 	dump, problems, err := goroutine.ParseText(dates.ahead(body), goroutine.Config{Path: p.path}, func(g *goroutine.Goroutine) error {
 		dated := g.State == "running" && dates.Between(end, g.Offset)
-		if (t.next(g) || dated && t.dump.Headers > 0) && len(all) < maxDumps {
+		if more == 0 && (t.next(g) || dated && t.dump.Headers > 0) {
+			if len(all) == maxDumps {
+				more, at = 1, g.Line
+				return nil
+			}
 			t = newTextDump()
 			all, begins = append(all, t), append(begins, g.Offset)
+		}
+		if more > 0 {
+			more++
+			return nil
 		}
 		if t.dump.Headers == 0 {
 			begins[len(begins)-1] = g.Offset
@@ -354,6 +364,12 @@ func readText(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 		return nil
 	})
 	r.problem(problems...)
+	if more > 0 {
+		r.problem(analysis.Problem{Path: p.path, Line: at, Offset: -1, Severity: analysis.Warning,
+			What: fmt.Sprintf("the file holds more than %d dumps; the rest, %d goroutines from line %d on, is not read", maxDumps, more, at),
+			Why:  "so many snapshots of one file are more than a page can compare",
+			Hint: "split the file there and add the rest to the case, or keep every tenth dump"})
+	}
 	if err != nil && dump.Headers == 0 {
 		r.progress.Goroutines = before
 		return err

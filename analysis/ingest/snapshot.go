@@ -798,8 +798,8 @@ func (b *builder) countText(p *part) {
 	at := b.adopt(p)
 	for _, stack := range p.text.order {
 		c := p.text.stacks[stack]
-		if c.hidden {
-			continue
+		if c.Len() == 0 {
+			continue // all of them are in no family
 		}
 		g := b.group(b.r.stacks.OfStack(stack))
 		v := b.variant(g, stack)

@@ -424,15 +424,17 @@ func (l *Line) family(f *analysis.Family) Family {
 
 // last is the family in the last snapshot that holds it.
 func (l *Line) last(fingerprint string) *analysis.Group {
-	for i := len(l.Snapshots) - 1; i >= 0; i-- {
-		if g := GroupOf(l.Snapshots[i], fingerprint); g != nil {
-			return g
+	groups := l.Trend.Groups(fingerprint)
+	for i := len(groups) - 1; i >= 0; i-- {
+		if groups[i] != nil {
+			return groups[i]
 		}
 	}
 	return nil
 }
 
-// GroupOf finds a family in a snapshot, nil where it is absent.
+// GroupOf finds a family in a snapshot, nil where it is absent. It looks through all of
+// them: who asks for every family asks Series.Groups.
 func GroupOf(s *analysis.Snapshot, fingerprint string) *analysis.Group {
 	for i := range s.Groups {
 		if s.Groups[i].Family.Fingerprint == fingerprint {

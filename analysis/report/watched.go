@@ -10,8 +10,9 @@ import (
 
 // watched is what the watches of a family are on in the last snapshot that holds it.
 func (l *Line) watched(fingerprint string) []analysis.Target {
-	for i := len(l.Snapshots) - 1; i >= 0; i-- {
-		if GroupOf(l.Snapshots[i], fingerprint) != nil {
+	groups := l.Trend.Groups(fingerprint)
+	for i := len(groups) - 1; i >= 0; i-- {
+		if groups[i] != nil {
 			return l.Snapshots[i].Watched[fingerprint]
 		}
 	}

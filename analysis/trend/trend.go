@@ -152,6 +152,10 @@ func (s *Series) Counts(fingerprint string) []*int {
 	return counts
 }
 
+// Groups are a family in every snapshot, nil where it is absent. It returns nil for a
+// family that the series does not have.
+func (s *Series) Groups(fingerprint string) []*analysis.Group { return s.groups[fingerprint] }
+
 // Usable reports whether the counts of a kind in snapshot i may enter a test:
 // that kind was captured, and the figures are not the lower bound that a cut
 // dump without a complete twin gives (statistics.md 1.3).
