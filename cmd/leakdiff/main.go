@@ -96,12 +96,13 @@ func (m *Main) Run(ctx context.Context, args []string) int {
 }
 
 // limitMemory keeps the program small on shared nodes: dumps are streamed, so
-// a low ceiling costs only collector time. GOMEMLIMIT and GOGC overrule it.
-func limitMemory(bytes int64) {
+// a low ceiling costs only collector time, and so does a heap that may grow by few
+// percent before it is collected. GOMEMLIMIT and GOGC overrule them.
+func limitMemory(bytes int64, percent int) {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(bytes)
 	}
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(40)
+		debug.SetGCPercent(percent)
 	}
 }

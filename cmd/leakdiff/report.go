@@ -32,6 +32,10 @@ type reportCommand struct {
 // it is about.
 const reportMemory = 112 << 20
 
+// reportPercent is lower than what serve allows: a report has no page to answer in
+// time, and most of what it read lives to its end.
+const reportPercent = 20
+
 func (r *reportCommand) Run(ctx context.Context, m *Main) error {
 	asked, err := filter.Parse(r.Filter)
 	if err != nil {
@@ -45,7 +49,7 @@ func (r *reportCommand) Run(ctx context.Context, m *Main) error {
 	if err != nil {
 		return err
 	}
-	limitMemory(reportMemory)
+	limitMemory(reportMemory, reportPercent)
 	result, err := ingest.Run(ctx, ingest.Config{Bundle: bundle.Config{TempDir: os.TempDir()}, Packed: true}, inputs)
 	if err != nil {
 		return err

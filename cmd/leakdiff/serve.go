@@ -37,6 +37,9 @@ type serveCommand struct {
 // process stays under 64 MiB while it reads a dump of 100,000 goroutines.
 const serveMemory = 32 << 20
 
+// servePercent is by how much the heap may grow before it is collected.
+const servePercent = 40
+
 func (c *serveCommand) Run(ctx context.Context, m *Main) error {
 	// Only serve ends in order; a report that waits for a pipe just dies.
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
@@ -48,7 +51,7 @@ func (c *serveCommand) Run(ctx context.Context, m *Main) error {
 	if err != nil {
 		return err
 	}
-	limitMemory(serveMemory)
+	limitMemory(serveMemory, servePercent)
 	level := slog.LevelInfo
 	if c.Verbose {
 		level = slog.LevelDebug
@@ -73,7 +76,7 @@ func (c *serveCommand) Run(ctx context.Context, m *Main) error {
 		hosts = append(hosts, c.BaseURL)
 	}
 	cfg := server.Config{
-		Kept:  func(bytes int) { limitMemory(serveMemory + 2*int64(bytes)) },
+		Kept:  func(bytes int) { limitMemory(serveMemory+2*int64(bytes), servePercent) },
 		Store: st, Blobs: st.Blobs(), Log: log, Version: version, Listen: address, Hosts: hosts, BaseURL: c.BaseURL,
 		TempDir: spool, UploadLimit: limit, Script: capture.Script(),
 		KnowledgeDir: c.Knowledge,
