@@ -68,6 +68,10 @@ type Frame struct {
 	Line int    `json:"line,omitempty"`
 }
 
+// TooManyStacks is Unavailable of the stack that stands for all those that a parser did
+// not keep.
+const TooManyStacks = "too many distinct stacks"
+
 // Stack is a goroutine's or thread's stack, leaf first.
 type Stack struct {
 	Frames []Frame `json:"frames"`

@@ -243,6 +243,30 @@ func (m *Members) All() iter.Seq[Member] {
 	}
 }
 
+// InVariants yields the members whose variant a condition holds for; of packed ones it
+// passes over the other variants as a whole.
+func (m *Members) InVariants(holds func(variant int) bool) iter.Seq[Member] {
+	return func(yield func(Member) bool) {
+		rest := *m
+		rest.Packed = nil
+		for x := range rest.All() {
+			if holds(x.Variant) && !yield(x) {
+				return
+			}
+		}
+		for _, p := range m.Packed {
+			if !holds(int(p.Variant)) {
+				continue
+			}
+			for g := range p.All() {
+				if !yield(p.member(m.States, &g)) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // First are at most limit members, those with the smallest ids in their order, or the
 // first ones where they have none; limit 0 is no limit. Packed ones stay packed: what is
 // held at a time is twice the limit.

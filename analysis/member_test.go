@@ -58,3 +58,22 @@ func TestAFewOfAMillionMembersCostLittle(t *testing.T) {
 		t.Errorf("%d bytes were allocated", spent)
 	}
 }
+
+func TestMembersOfSomeVariants(t *testing.T) {
+	a, b := &analysis.Packed{}, &analysis.Packed{}
+	a.Append(analysis.PackedMember{ID: 1})
+	b.Append(analysis.PackedMember{ID: 2})
+	b.Append(analysis.PackedMember{ID: 3})
+	packed := analysis.Members{States: []string{"running"}, Packed: []analysis.Packing{{Packed: a, Variant: 0}, {Packed: b, Variant: 1}}}
+	columns := packed
+	columns.Unpack()
+	for name, m := range map[string]analysis.Members{"packed": packed, "columns": columns} {
+		var got []int64
+		for x := range m.InVariants(func(variant int) bool { return variant == 1 }) {
+			got = append(got, x.Identity.ID)
+		}
+		if want := []int64{2, 3}; !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+	}
+}

@@ -120,6 +120,12 @@ func TestADatabaseOfTheFirstVersionTakesEdits(t *testing.T) {
 		DROP INDEX cases_to_summarise; ALTER TABLE cases DROP COLUMN summarised; ALTER TABLE cases DROP COLUMN knowledge;
 		ALTER TABLE cases DROP COLUMN lower; ALTER TABLE cases DROP COLUMN aside;
 		DROP INDEX snapshot_by_name; CREATE INDEX snapshot_by_process ON snapshot (process);
+		CREATE TRIGGER function_text_insert AFTER INSERT ON function BEGIN
+			INSERT INTO function_text (rowid, name) VALUES (new.seq, new.name);
+		END;
+		CREATE TRIGGER family_text_insert AFTER INSERT ON family BEGIN
+			INSERT INTO family_text (rowid, words) VALUES (new.seq, new.words);
+		END;
 		PRAGMA user_version = 1`)
 	f.ok(err)
 	f.crash()

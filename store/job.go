@@ -287,8 +287,8 @@ func crashed() *analysis.Fault {
 	return &analysis.Fault{
 		Code: "crashed",
 		What: "the bundle was not read",
-		Why:  fmt.Sprintf("the server stopped unexpectedly %d times while reading it", maxAttempts),
-		Hint: "Upload the files of the bundle one by one to find the one that does it, and report it.",
+		Why:  fmt.Sprintf("the server stopped unexpectedly %d times while reading it: killed, out of memory, or by a fault in it", maxAttempts),
+		Hint: "If the server or its machine was stopped for another reason, upload it again. Otherwise upload its files one by one to find the one that does it, and report it.",
 	}
 }
 

@@ -534,21 +534,36 @@ func (c *columnReader) packing(left, states int) (p analysis.Packing) {
 		used = append(used, uint16(c.below(uint64(states))))
 	}
 	n, size := c.below(uint64(left)+1), c.below(maxBody)
-	sets, values := c.bytes(int64(n)), c.bytes(int64(size))
-	p.Packed = analysis.NewPacked(used, sets, values)
+	both := c.bytes(int64(n + size))
+	if c.err == nil {
+		p.Packed = analysis.NewPacked(used, both[:n:n], both[n:])
+	}
 	return p
 }
 
-// bytes reads n bytes without believing the number before they are there.
+// believed is how many bytes are made room for before the first of them is there.
+const believed = 64 << 10
+
+// bytes reads n bytes without believing the number before they are there. What it gives
+// takes no more room than that: most families have some dozen bytes, and all are kept.
 func (c *columnReader) bytes(n int64) []byte {
-	var out bytes.Buffer
 	if c.err != nil {
 		return nil
 	}
-	if _, err := io.CopyN(&out, c.r, n); err != nil {
-		c.err = broken(err)
+	out := make([]byte, min(n, believed))
+	for read := 0; ; {
+		if _, err := io.ReadFull(c.r, out[read:]); err != nil {
+			c.err = broken(err)
+			return nil
+		}
+		if int64(len(out)) == n {
+			return out
+		}
+		read = len(out)
+		longer := make([]byte, min(n, 2*int64(read)))
+		copy(longer, out)
+		out = longer
 	}
-	return out.Bytes()
 }
 
 // below reads a number that must be less than limit; it is 0 after an error.
@@ -743,13 +758,4 @@ func (c *columnReader) strings(n int) []string {
 }
 
 // text reads one text without believing its length before the bytes are there.
-func (c *columnReader) text(length int64) string {
-	if length <= 64<<10 {
-		text := make([]byte, length)
-		if _, err := io.ReadFull(c.r, text); err != nil {
-			c.err = broken(err)
-		}
-		return string(text)
-	}
-	return string(c.bytes(length))
-}
+func (c *columnReader) text(length int64) string { return string(c.bytes(length)) }

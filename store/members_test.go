@@ -2,11 +2,13 @@ package store
 
 import (
 	"bufio"
+	"bytes"
 	"compress/gzip"
 	"encoding/binary"
 	"math/rand/v2"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -467,6 +469,43 @@ func BenchmarkDecodeMembers(b *testing.B) {
 	for b.Loop() {
 		if _, err := decodeMembers(&p, blob, m.Len()); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+func TestSmallFamiliesAreReadIntoNoMoreRoomThanTheyTake(t *testing.T) {
+	packed := &analysis.Packed{}
+	packed.Append(analysis.PackedMember{ID: 17, Wait: 3, Line: 40, Offset: 900, Length: 200})
+	m := analysis.Members{States: []string{"select"}, Packed: []analysis.Packing{{Packed: packed}}}
+	var p packer
+	defer p.close()
+	blob, err := encodeMembers(&p, &m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := openMembers(&p, blob, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A case has tens of thousands of them in memory at once.
+	sets, values := got.Packed[0].Data()
+	if room := cap(sets) + cap(values); room > 64 {
+		t.Errorf("%d bytes of a goroutine take %d", len(sets)+len(values), room)
+	}
+}
+
+func TestLongColumnsAreReadAsTheyWere(t *testing.T) {
+	for _, n := range []int64{0, 1, believed - 1, believed, believed + 1, 5*believed + 7} {
+		want := make([]byte, n)
+		for i := range want {
+			want[i] = byte(i * 31)
+		}
+		c := &columnReader{r: bytes.NewReader(append(slices.Clone(want), 9))}
+		if got := c.bytes(n); c.err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%d bytes: got %d, %v", n, len(got), c.err)
+		}
+		if cut := (&columnReader{r: bytes.NewReader(want)}); cut.bytes(n+1) != nil || cut.err == nil {
+			t.Errorf("%d of %d bytes are no error", n, n+1)
 		}
 	}
 }

@@ -30,22 +30,47 @@ type Result struct {
 func (s *Store) AddSnapshot(ctx context.Context, jobID string, snap analysis.Snapshot) error {
 	var p packer
 	defer p.close()
-	return s.addSnapshot(ctx, &p, jobID, &snap)
+	return s.addSnapshots(ctx, &p, jobID, []*analysis.Snapshot{&snap})
 }
 
-func (s *Store) addSnapshot(ctx context.Context, p *packer, jobID string, snap *analysis.Snapshot) error {
-	return s.write(ctx, "writing a snapshot", func(tx *sql.Tx) error {
+// addSnapshots writes snapshots in one transaction.
+func (s *Store) addSnapshots(ctx context.Context, p *packer, jobID string, snaps []*analysis.Snapshot) error {
+	return s.write(ctx, "writing snapshots", func(tx *sql.Tx) error {
 		t, err := runningTarget(ctx, tx, jobID)
 		if err != nil {
 			return err
 		}
-		return insertSnapshot(ctx, tx, p, t, snap)
+		// Each of a million queries would start a goroutine that waits for the end of a
+		// context that can end: it is asked between families instead.
+		quick := context.WithoutCancel(ctx)
+		w, err := newWordWriter(quick, tx)
+		if err != nil {
+			return err
+		}
+		defer w.close()
+		var place int
+		if err := tx.QueryRowContext(quick, countGenerationSQL, t.bundle, t.generation).Scan(&place); err != nil {
+			return err
+		}
+		for _, snap := range snaps {
+			inserted, err := insertSnapshot(ctx, quick, w, p, t, place, snap)
+			if err != nil {
+				return err
+			}
+			if inserted {
+				place++
+			}
+		}
+		return w.index(quick)
 	})
 }
 
-// FinishJob writes the result of a running job, each snapshot in a transaction,
-// and makes all of it visible in the last one, in place of an older result. Until
-// then, and for ever if the process dies, nobody sees any of it. A job that is
+const countGenerationSQL = `
+SELECT count(*) FROM snapshot WHERE bundle_seq = ? AND generation = ?`
+
+// FinishJob writes the result of a running job, each snapshot in one transaction that
+// small ones share, and makes all of it visible in the last one, in place of an older
+// result. Until then, and for ever if the process dies, nobody sees any of it. A job that is
 // done already is left alone. *analysis.Fault "cancelled" or "not_found" say that
 // the job was taken away in the meantime.
 func (s *Store) FinishJob(ctx context.Context, jobID string, r Result) error {
@@ -56,6 +81,7 @@ func (s *Store) FinishJob(ctx context.Context, jobID string, r Result) error {
 	defer p.close()
 	seen := map[string]string{}
 	problems := r.Problems
+	var snaps []*analysis.Snapshot
 	for i := range r.Snapshots {
 		snap := &r.Snapshots[i]
 		if first, again := seen[snap.ID]; again {
@@ -63,12 +89,32 @@ func (s *Store) FinishJob(ctx context.Context, jobID string, r Result) error {
 			continue
 		}
 		seen[snap.ID] = snap.Label
-		if err := s.addSnapshot(ctx, &p, jobID, snap); err != nil {
+		snaps = append(snaps, snap)
+	}
+	for len(snaps) > 0 {
+		n := together(snaps)
+		if err := s.addSnapshots(ctx, &p, jobID, snaps[:n]); err != nil {
 			return err
 		}
+		snaps = snaps[n:]
 	}
 	r.Problems = problems
 	return s.publish(ctx, &p, jobID, r)
+}
+
+// smallBatch is about how many rows one transaction writes: a wait for the disk costs
+// more than that of a hundred, and other writers wait as long.
+const smallBatch = 500
+
+// together is how many of the next snapshots are written in one transaction.
+func together(snaps []*analysis.Snapshot) int {
+	rows := 0
+	for n, snap := range snaps {
+		if rows += 1 + len(snap.Groups); rows > smallBatch && n > 0 {
+			return n
+		}
+	}
+	return len(snaps)
 }
 
 func (s *Store) isDone(ctx context.Context, jobID string) (bool, error) {
@@ -137,42 +183,39 @@ const deleteOtherGenerationsSQL = `
 DELETE FROM snapshot WHERE bundle_seq = ? AND generation <> ?`
 
 // insertSnapshot writes a snapshot and its groups as rows of the target's
-// generation, unless they are there.
-func insertSnapshot(ctx context.Context, tx *sql.Tx, p *packer, t target, snap *analysis.Snapshot) error {
+// generation, unless they are there. It looks at ctx between the groups and asks the
+// database under quick, which does not end.
+func insertSnapshot(ctx, quick context.Context, w *wordWriter, p *packer, t target, at int, snap *analysis.Snapshot) (inserted bool, err error) {
 	head, err := packHead(p, snap)
 	if err != nil {
-		return fmt.Errorf("snapshot %s: %w", snap.ID, err)
+		return false, fmt.Errorf("snapshot %s: %w", snap.ID, err)
 	}
 	captured := utc(snap.CapturedAt)
-	seqs, err := collect(ctx, tx, scanOne[int64], insertSnapshotSQL, t.bundle, t.generation, snap.ID,
+	seqs, err := collect(quick, w.tx, scanOne[int64], insertSnapshotSQL, t.bundle, t.generation, snap.ID, at,
 		snap.Process.Host.Value, snap.Process.Name.Value, snap.Label, microsOrNull(captured), head)
 	if err != nil || len(seqs) == 0 {
-		return err
+		return false, err
 	}
-	w, err := newWordWriter(ctx, tx)
-	if err != nil {
-		return err
-	}
-	defer w.close()
 	known := map[string]bool{}
 	for place := range snap.Groups {
+		if err := ctx.Err(); err != nil {
+			return false, err
+		}
 		g := &snap.Groups[place]
 		if g.Family == nil || known[g.Family.Fingerprint] {
-			return malformed(snap, place, "a family twice, or none")
+			return false, malformed(snap, place, "a family twice, or none")
 		}
 		known[g.Family.Fingerprint] = true
-		if err := insertGroup(ctx, w, p, seqs[0], place, g); err != nil {
-			return malformed(snap, place, err.Error())
+		if err := insertGroup(quick, w, p, seqs[0], place, g); err != nil {
+			return false, malformed(snap, place, err.Error())
 		}
 	}
-	return nil
+	return true, nil
 }
 
 const insertSnapshotSQL = `
 INSERT INTO snapshot (bundle_seq, generation, id, place, host, process, label, captured_at, head)
-VALUES (?1, ?2, ?3,
-        (SELECT count(*) FROM snapshot s WHERE s.bundle_seq = ?1 AND s.generation = ?2),
-        ?4, ?5, ?6, ?7, ?8)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (bundle_seq, generation, id) DO NOTHING
 RETURNING seq`
 

@@ -17,8 +17,8 @@ const AllProcesses = ""
 // Snapshots returns the snapshots of a case's finished bundles without members:
 // with families, counts, states, waits and variants. They come in the order of
 // upload and, within a bundle, in the order of the result. A snapshot that is in
-// several bundles is returned once, as the first bundle has it. Equal families
-// and stacks share one value, which must not be changed.
+// several bundles is returned once, as the first bundle has it. Equal families,
+// stacks and states share one value, which must not be changed.
 func (s *Store) Snapshots(ctx context.Context, caseID string) ([]analysis.Snapshot, error) {
 	return s.snapshots(ctx, caseID, AllProcesses, withoutMembers)
 }
@@ -41,10 +41,16 @@ func (s *Store) SnapshotsAged(ctx context.Context, caseID string) ([]analysis.Sn
 	return s.snapshots(ctx, caseID, AllProcesses, withAges)
 }
 
+// SnapshotHeads is Snapshots without families: what each says of itself.
+func (s *Store) SnapshotHeads(ctx context.Context, caseID string) ([]analysis.Snapshot, error) {
+	return s.snapshots(ctx, caseID, AllProcesses, headsOnly)
+}
+
 type depth int
 
 const (
-	withoutMembers depth = iota
+	headsOnly depth = iota
+	withoutMembers
 	withAges
 	withPacked
 	withMembers
@@ -54,9 +60,13 @@ func (s *Store) snapshots(ctx context.Context, caseID, key string, d depth) (out
 	err = s.read(ctx, "reading snapshots", func(tx *sql.Tx) error {
 		var p packer
 		defer p.close()
-		l := &loader{tx: tx, p: &p, families: map[int64]*analysis.Family{}, stacks: map[int64]*loadedStack{}}
+		l := &loader{tx: tx, p: &p, families: map[int64]*analysis.Family{}, stacks: map[int64]*loadedStack{}, states: map[string]map[string]int{}}
 		rows, err := l.heads(ctx, caseID, key)
 		if err != nil {
+			return err
+		}
+		if d == headsOnly {
+			out, err = l.assemble(rows, nil)
 			return err
 		}
 		groups, err := l.groups(ctx, rows)
@@ -89,6 +99,8 @@ type loader struct {
 	p        *packer
 	families map[int64]*analysis.Family
 	stacks   map[int64]*loadedStack
+	// states are by their text.
+	states map[string]map[string]int
 }
 
 type loadedStack struct {
@@ -133,20 +145,50 @@ JOIN cases c ON c.seq = v.case_seq
 WHERE c.id = ?1 AND (?2 OR (v.host = ?3 AND v.process = ?4))
 ORDER BY v.bundle_seq, v.place`
 
+// groupRow is what a group refers to; the group itself stands in its snapshot.
 type groupRow struct {
-	snapshot, family int64
-	group            analysis.Group
+	group  *analysis.Group
+	family int64
 	// variants alternates stack.seq and count.
 	variants []int64
 }
 
+// groups reads the groups into their snapshots. A group is large, and a case may have
+// a million: no list of them grows.
 func (l *loader) groups(ctx context.Context, rows []snapshotRow) ([]groupRow, error) {
 	seqs := make([]int64, len(rows))
-	for i, r := range rows {
-		seqs[i] = r.seq
+	at := make(map[int64]*analysis.Snapshot, len(rows))
+	for i := range rows {
+		seqs[i], at[rows[i].seq] = rows[i].seq, &rows[i].head
 	}
-	return collect(ctx, l.tx, scanGroup, groupsSQL, listOf(seqs))
+	list, total := listOf(seqs), 0
+	_, err := collect(ctx, l.tx, func(rows *sql.Rows) (struct{}, error) {
+		var seq int64
+		var n int
+		if err := rows.Scan(&seq, &n); err != nil {
+			return struct{}{}, err
+		}
+		at[seq].Groups = make([]analysis.Group, 0, n)
+		total += n
+		return struct{}{}, nil
+	}, countGroupsSQL, list)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]groupRow, 0, total)
+	_, err = collect(ctx, l.tx, func(rows *sql.Rows) (struct{}, error) {
+		r, err := l.scanGroup(rows, at)
+		out = append(out, r)
+		return struct{}{}, err
+	}, groupsSQL, list)
+	return out, err
 }
+
+const countGroupsSQL = `
+SELECT snapshot_seq, count(*)
+FROM snapshot_family
+WHERE snapshot_seq IN (SELECT value FROM json_each(?))
+GROUP BY snapshot_seq`
 
 const groupsSQL = `
 SELECT snapshot_seq, family_seq, count, states, waits, oldest, leaked, variants
@@ -154,16 +196,19 @@ FROM snapshot_family
 WHERE snapshot_seq IN (SELECT value FROM json_each(?))
 ORDER BY snapshot_seq, place`
 
-func scanGroup(rows *sql.Rows) (r groupRow, err error) {
-	var states, waits, variants []byte
-	err = rows.Scan(&r.snapshot, &r.family, &r.group.Count, &states, &waits, &r.group.OldestWait, &r.group.Leaked, &variants)
+// scanGroup appends a group to its snapshot.
+func (l *loader) scanGroup(rows *sql.Rows, at map[int64]*analysis.Snapshot) (r groupRow, err error) {
+	var snapshot int64
+	var states, waits, variants sql.RawBytes
+	var g analysis.Group
+	err = rows.Scan(&snapshot, &r.family, &g.Count, &states, &waits, &g.OldestWait, &g.Leaked, &variants)
 	if err != nil {
 		return r, err
 	}
-	if err := json.Unmarshal(states, &r.group.States); err != nil {
+	if g.States, err = l.statesOf(states); err != nil {
 		return r, fmt.Errorf("states: %w", err)
 	}
-	if err := json.Unmarshal(waits, &r.group.Waits); err != nil {
+	if err := json.Unmarshal(waits, &g.Waits); err != nil {
 		return r, fmt.Errorf("waits: %w", err)
 	}
 	list, err := readSeqs(variants)
@@ -174,7 +219,27 @@ func scanGroup(rows *sql.Rows) (r groupRow, err error) {
 		return r, errors.New("list of variants is damaged")
 	}
 	r.variants = list[1:]
+	snap := at[snapshot]
+	snap.Groups = append(snap.Groups, g)
+	r.group = &snap.Groups[len(snap.Groups)-1]
 	return r, nil
+}
+
+// mostStates bounds the states that are remembered.
+const mostStates = 1 << 12
+
+// statesOf shares equal states: most families of a large case are small and in one state.
+func (l *loader) statesOf(text []byte) (states map[string]int, err error) {
+	if known, ok := l.states[string(text)]; ok {
+		return known, nil
+	}
+	if err := json.Unmarshal(text, &states); err != nil {
+		return nil, err
+	}
+	if len(l.states) < mostStates {
+		l.states[string(text)] = states
+	}
+	return states, nil
 }
 
 // listOf passes numbers to json_each.
@@ -243,9 +308,13 @@ func (l *loader) loadFamilies(ctx context.Context, seqs []int64) error {
 	}
 	for i := range rows {
 		r := &rows[i]
-		for _, function := range r.loose {
-			r.family.Loose = append(r.family.Loose, names[function])
+		if len(r.loose) > 0 {
+			r.family.Loose = make([]string, len(r.loose))
 		}
+		for i, function := range r.loose {
+			r.family.Loose[i] = names[function]
+		}
+		r.loose = nil // the row stays with its family
 		if r.creator.Valid {
 			r.family.LooseCreator = names[r.creator.Int64]
 		}
@@ -318,9 +387,13 @@ func (l *loader) loadStacks(ctx context.Context, seqs []int64) error {
 		if !r.printed {
 			continue
 		}
-		for _, frame := range r.frames {
-			r.stack.Frames = append(r.stack.Frames, frames[frame])
+		if len(r.frames) > 0 {
+			r.stack.Frames = make([]analysis.Frame, len(r.frames))
 		}
+		for i, frame := range r.frames {
+			r.stack.Frames[i] = frames[frame]
+		}
+		r.frames = nil // the row stays with its stack
 		r.stack.CreatedBy = frames[r.creator]
 		loaded.stack = &r.stack
 	}
@@ -360,14 +433,8 @@ FROM frame
 JOIN function ON function.seq = frame.function_seq
 WHERE frame.seq IN (SELECT value FROM json_each(?))`
 
-// assemble hangs groups, families and stacks onto the snapshots.
+// assemble hangs families and stacks onto the groups of the snapshots.
 func (l *loader) assemble(rows []snapshotRow, groups []groupRow) ([]analysis.Snapshot, error) {
-	at := map[int64]int{}
-	var out []analysis.Snapshot
-	for i, r := range rows {
-		at[r.seq] = i
-		out = append(out, r.head)
-	}
 	for _, g := range groups {
 		g.group.Family = l.families[g.family]
 		if g.group.Family == nil {
@@ -382,8 +449,10 @@ func (l *loader) assemble(rows []snapshotRow, groups []groupRow) ([]analysis.Sna
 				Fingerprint: loaded.fingerprint, Stack: loaded.stack, Count: int(g.variants[i+1]),
 			})
 		}
-		snap := &out[at[g.snapshot]]
-		snap.Groups = append(snap.Groups, g.group)
+	}
+	var out []analysis.Snapshot
+	for _, r := range rows {
+		out = append(out, r.head)
 	}
 	return out, nil
 }
@@ -392,26 +461,38 @@ type memberDecoder func(p *packer, blob []byte, want int) (analysis.Members, err
 
 // members decodes the members of every group, one snapshot after the other.
 func (l *loader) members(ctx context.Context, rows []snapshotRow, out []analysis.Snapshot, decode memberDecoder) error {
+	ask, err := l.tx.PrepareContext(ctx, snapshotMembersSQL)
+	if err != nil {
+		return err
+	}
+	defer ask.Close()
 	for i, r := range rows {
-		place := 0
-		_, err := collect(ctx, l.tx, func(rows *sql.Rows) (struct{}, error) {
-			var count int
-			var blob sql.RawBytes
-			if err := rows.Scan(&count, &blob); err != nil {
-				return struct{}{}, err
-			}
-			m, err := decode(l.p, blob, count)
-			if err == nil {
-				out[i].Groups[place].Members = m
-			}
-			place++
-			return struct{}{}, err
-		}, snapshotMembersSQL, r.seq)
-		if err != nil {
+		if err := l.membersOf(ctx, ask, r.seq, out[i].Groups, decode); err != nil {
 			return fmt.Errorf("snapshot %s: %w", r.head.ID, err)
 		}
 	}
 	return nil
+}
+
+func (l *loader) membersOf(ctx context.Context, ask *sql.Stmt, snapshot int64, groups []analysis.Group, decode memberDecoder) error {
+	rows, err := ask.QueryContext(ctx, snapshot)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for place := 0; rows.Next(); place++ {
+		var count int
+		var blob sql.RawBytes
+		if err := rows.Scan(&count, &blob); err != nil {
+			return err
+		}
+		m, err := decode(l.p, blob, count)
+		if err != nil {
+			return err
+		}
+		groups[place].Members = m
+	}
+	return rows.Err()
 }
 
 const snapshotMembersSQL = `

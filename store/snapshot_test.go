@@ -27,6 +27,12 @@ func TestSnapshotsComeBackAsWritten(t *testing.T) {
 	slim, err := f.Snapshots(f.ctx, c.ID)
 	f.ok(err)
 	wantEqual(t, withoutMembersOf(want), slim)
+	heads, err := f.SnapshotHeads(f.ctx, c.ID)
+	f.ok(err)
+	for i := range slim {
+		slim[i].Groups = nil
+	}
+	wantEqual(t, slim, heads)
 	for _, snap := range want {
 		for _, g := range snap.Groups {
 			m, err := f.Members(f.ctx, c.ID, snap.ID, g.Family.Fingerprint)

@@ -16,9 +16,10 @@ import (
 )
 
 // wordWriter finds or adds the rows that are stored once: functions, frames,
-// families and stacks. It lives as long as one transaction and remembers what it
-// has found.
+// families and stacks. It lives as long as one transaction, remembers what it has
+// found, and puts what it has added into the full-text tables at the end.
 type wordWriter struct {
+	tx         *sql.Tx
 	statements []*sql.Stmt
 
 	findFunction, addFunction *sql.Stmt
@@ -29,10 +30,22 @@ type wordWriter struct {
 
 	functions map[string]int64
 	frames    map[analysis.Frame]int64
+	// linked are the functions of the family that was linked last.
+	linked       map[int64]bool
+	linkedFamily int64
+	// lastFunction and lastFamily are the last rows that the full-text tables have.
+	lastFunction, lastFamily int64
 }
 
+// mostRemembered bounds the functions and frames that are remembered: a hostile dump
+// has millions, each once.
+const mostRemembered = 1 << 13
+
 func newWordWriter(ctx context.Context, tx *sql.Tx) (*wordWriter, error) {
-	w := &wordWriter{functions: map[string]int64{}, frames: map[analysis.Frame]int64{}}
+	w := &wordWriter{tx: tx, functions: map[string]int64{}, frames: map[analysis.Frame]int64{}, linked: map[int64]bool{}}
+	if err := tx.QueryRowContext(ctx, lastWordsSQL).Scan(&w.lastFunction, &w.lastFamily); err != nil {
+		return nil, err
+	}
 	for _, s := range []struct {
 		to  **sql.Stmt
 		sql string
@@ -60,33 +73,54 @@ func (w *wordWriter) close() {
 	}
 }
 
+// A new row has a number above all others, since no number comes near the last one that
+// there is.
+const lastWordsSQL = `
+SELECT coalesce((SELECT max(seq) FROM function), 0), coalesce((SELECT max(seq) FROM family), 0)`
+
+// index puts the functions and families that were added into the full-text tables, in
+// one statement each: their index is flushed with every statement.
+func (w *wordWriter) index(ctx context.Context) error {
+	if _, err := w.tx.ExecContext(ctx, indexFunctionsSQL, w.lastFunction); err != nil {
+		return err
+	}
+	_, err := w.tx.ExecContext(ctx, indexFamiliesSQL, w.lastFamily)
+	return err
+}
+
+const indexFunctionsSQL = `
+INSERT INTO function_text (rowid, name)
+SELECT seq, name FROM function WHERE seq > ?`
+
+const indexFamiliesSQL = `
+INSERT INTO family_text (rowid, words)
+SELECT seq, words FROM family WHERE seq > ?`
+
 const findFunctionSQL = `
 SELECT seq FROM function WHERE name = ?`
 
 const addFunctionSQL = `
-INSERT INTO function (name) VALUES (?) RETURNING seq`
+INSERT INTO function (name) VALUES (?)`
 
 const findFrameSQL = `
 SELECT seq FROM frame WHERE function_seq = ? AND file = ? AND line = ?`
 
 const addFrameSQL = `
-INSERT INTO frame (function_seq, file, line) VALUES (?, ?, ?) RETURNING seq`
+INSERT INTO frame (function_seq, file, line) VALUES (?, ?, ?)`
 
 const findFamilySQL = `
 SELECT seq FROM family WHERE fingerprint = ? AND digest = ?`
 
 const addFamilySQL = `
 INSERT INTO family (fingerprint, digest, kind, title, entry, loose, creator_seq, attributes, words)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-RETURNING seq`
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 const findStackSQL = `
 SELECT seq FROM stack WHERE family_seq = ? AND digest = ?`
 
 const addStackSQL = `
 INSERT INTO stack (family_seq, fingerprint, digest, printed, frames, creator, elided, unavailable)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-RETURNING seq`
+VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
 
 const linkSQL = `
 INSERT INTO function_family (function_seq, family_seq) VALUES (?, ?)
@@ -96,9 +130,17 @@ ON CONFLICT DO NOTHING`
 func once(ctx context.Context, find, add *sql.Stmt, args ...any) (seq int64, err error) {
 	err = find.QueryRowContext(ctx, args...).Scan(&seq)
 	if errors.Is(err, sql.ErrNoRows) {
-		err = add.QueryRowContext(ctx, args...).Scan(&seq)
+		return added(add.ExecContext(ctx, args...))
 	}
 	return seq, err
+}
+
+// added is the row that an insert made.
+func added(result sql.Result, err error) (int64, error) {
+	if err != nil {
+		return 0, err
+	}
+	return result.LastInsertId()
 }
 
 func (w *wordWriter) function(ctx context.Context, name string) (int64, error) {
@@ -107,9 +149,16 @@ func (w *wordWriter) function(ctx context.Context, name string) (int64, error) {
 	}
 	seq, err := once(ctx, w.findFunction, w.addFunction, name)
 	if err == nil {
-		w.functions[name] = seq
+		remember(w.functions, name, seq)
 	}
 	return seq, err
+}
+
+func remember[K comparable](known map[K]int64, key K, seq int64) {
+	if len(known) >= mostRemembered {
+		clear(known)
+	}
+	known[key] = seq
 }
 
 // frame returns the rows of a frame and of its function.
@@ -123,7 +172,7 @@ func (w *wordWriter) frame(ctx context.Context, f analysis.Frame) (seq, function
 	}
 	seq, err = once(ctx, w.findFrame, w.addFrame, function, f.File, f.Line)
 	if err == nil {
-		w.frames[f] = seq
+		remember(w.frames, f, seq)
 	}
 	return seq, function, err
 }
@@ -157,16 +206,25 @@ func (w *wordWriter) family(ctx context.Context, f *analysis.Family) (seq int64,
 	if err != nil {
 		return 0, err
 	}
-	err = w.addFamily.QueryRowContext(ctx, f.Fingerprint, digest, f.Kind, f.Title, f.Entry,
-		loose, creator, string(attributes), searchWords(f)).Scan(&seq)
+	seq, err = added(w.addFamily.ExecContext(ctx, f.Fingerprint, digest, f.Kind, f.Title, f.Entry,
+		loose, creator, string(attributes), searchWords(f)))
 	if err != nil {
 		return 0, err
 	}
 	return seq, w.linkAll(ctx, seq, functions)
 }
 
+// linkAll links a family and functions. Most of a stack's are those of its family.
 func (w *wordWriter) linkAll(ctx context.Context, family int64, functions []int64) error {
+	if family != w.linkedFamily || len(w.linked) >= mostRemembered {
+		clear(w.linked)
+		w.linkedFamily = family
+	}
 	for _, function := range functions {
+		if w.linked[function] {
+			continue
+		}
+		w.linked[function] = true
 		if _, err := w.link.ExecContext(ctx, function, family); err != nil {
 			return err
 		}
@@ -204,8 +262,8 @@ func (w *wordWriter) stack(ctx context.Context, family int64, v *analysis.Varian
 		creator = frame
 		functions = append(functions, function)
 	}
-	err = w.addStack.QueryRowContext(ctx, family, v.Fingerprint, digest, v.Stack != nil,
-		frames, creator, printed.Elided, printed.Unavailable).Scan(&seq)
+	seq, err = added(w.addStack.ExecContext(ctx, family, v.Fingerprint, digest, v.Stack != nil,
+		frames, creator, printed.Elided, printed.Unavailable))
 	if err != nil {
 		return 0, err
 	}

@@ -1,6 +1,7 @@
 package envelope
 
 import (
+	"bytes"
 	"io"
 
 	"leakdiff/analysis"
@@ -19,6 +20,13 @@ func Trotted(r io.Reader) int64 {
 	s := newScanner(r, Config{}.withDefaults())
 	s.run()
 	return s.trotter.lines
+}
+
+// Galloped is how many of them are so because they came before.
+func Galloped(r io.Reader) int64 {
+	s := newScanner(r, Config{}.withDefaults())
+	s.run()
+	return s.trotter.galloped
 }
 
 // Marks are the encoded places of the goroutines of a section.
@@ -41,6 +49,31 @@ func WronglyRuledOut(prefix, line string) (wrong []string, ruledOut int) {
 
 // MayBeArray is mayBeArray.
 func MayBeArray(text string) bool { return mayBeArray([]byte(text)) }
+
+// MatchShape is how far a line has the shape of a text whose odd parts are stamps, by
+// words, behind another line of it, and by bytes; -1 where it has not.
+func MatchShape(parts []string, line string) (byWords, byBytes int) {
+	var s shape
+	for i, part := range parts {
+		if i%2 == 0 {
+			s.stamp([]byte(part))
+		} else {
+			s.fixed([]byte(part))
+		}
+	}
+	s.ready()
+	s.match(append(bytes.ReplaceAll(bytes.Clone(s.text), []byte("0"), []byte("7")), make([]byte, 128)...))
+	found := func(n int, ok bool) int {
+		if !ok {
+			return -1
+		}
+		return n
+	}
+	return found(s.match([]byte(line))), found(s.slow([]byte(line)))
+}
+
+// ArePlainArgs is arePlainArgs for the last n bytes of a call.
+func ArePlainArgs(call string, n int) bool { return arePlainArgs([]byte(call), n) }
 
 // RepeatedIDs gives those of some ids that came before.
 func RepeatedIDs(ids []int64) (repeated []int64) {

@@ -79,7 +79,9 @@ func (k layerKind) ruledOut(prefix []byte) bool {
 	case layerKubectl:
 		return b[0] != '['
 	case layerCRI:
-		return !isDigit(b[0])
+		// The header's first word names no stream.
+		n := cutDate(b)
+		return !isDigit(b[0]) || n > 0 && n == len(b)-1 && b[n] == ' '
 	case layerSyslog:
 		if b[0] == '<' || len(b) < 3 {
 			return false

@@ -3,6 +3,7 @@ package envelope
 import (
 	"bytes"
 	"encoding/binary"
+	"math/bits"
 )
 
 // shape is what the lines of one writer have in common before or behind their
@@ -12,11 +13,14 @@ import (
 type shape struct {
 	text []byte // as in one line, every digit that may differ as '0'
 	free []bool // of each byte, whether it is such a digit
-	// words is text by eight bytes; of the last word the rest is not compared.
-	words []word
 	// from and to are where in text the fraction of a second stands: RFC 3339 with
 	// nanoseconds leaves zeros at its end out. Equal where there is none.
 	from, to int
+	// words is text by eight bytes, before what stands before the fraction, behind what
+	// follows it. Of the last word of each the rest is not compared.
+	words, before, behind []word
+	// reach is up to where a line may be looked at.
+	reach int
 }
 
 // word compares eight bytes at once.
@@ -31,7 +35,7 @@ type word struct {
 const maxFraction = 9
 
 func (s *shape) reset() {
-	s.text, s.free, s.words = s.text[:0], s.free[:0], s.words[:0]
+	s.text, s.free = s.text[:0], s.free[:0]
 	s.from, s.to = 0, 0
 }
 
@@ -63,11 +67,34 @@ func (s *shape) stamp(b []byte) {
 	}
 }
 
+// join makes the shape that of two others and a text between them, false where the
+// fractions of both may differ.
+func (s *shape) join(before *shape, between []byte, behind *shape) bool {
+	s.reset()
+	s.text, s.free = append(s.text, before.text...), append(s.free, before.free...)
+	s.fixed(between)
+	s.from, s.to = before.from, before.to
+	if behind.from < behind.to {
+		s.from, s.to = len(s.text)+behind.from, len(s.text)+behind.to
+	}
+	s.text, s.free = append(s.text, behind.text...), append(s.free, behind.free...)
+	return before.from == before.to || behind.from == behind.to
+}
+
 // ready ends what was added.
 func (s *shape) ready() {
-	for at := 0; at < len(s.text); at += 8 {
+	if s.to < len(s.text) && isDigit(s.text[s.to]) {
+		s.from = s.to // where the fraction ends cannot be told
+	}
+	s.words = s.wordsOf(s.words[:0], 0, len(s.text))
+	s.before, s.behind = s.wordsOf(s.before[:0], 0, s.from), s.wordsOf(s.behind[:0], s.to, len(s.text))
+	s.reach = 8*len(s.words) + maxFraction + 1 + 8*len(s.behind)
+}
+
+func (s *shape) wordsOf(words []word, from, to int) []word {
+	for at := from; at < to; at += 8 {
 		var w word
-		for i := range min(8, len(s.text)-at) {
+		for i := range min(8, to-at) {
 			w.want |= uint64(s.text[at+i]) << (8 * i)
 			if s.free[at+i] {
 				w.six |= 0x06 << (8 * i)
@@ -76,39 +103,62 @@ func (s *shape) ready() {
 				w.strict |= 0xff << (8 * i)
 			}
 		}
-		s.words = append(s.words, w)
+		words = append(words, w)
 	}
+	return words
 }
 
 // match is how many bytes at the beginning of a line have the shape, false where
 // they do not.
 func (s *shape) match(b []byte) (int, bool) {
-	rest := b
-	for i := range s.words {
-		w := &s.words[i]
-		if len(rest) >= 8 {
-			d := binary.LittleEndian.Uint64(rest) ^ w.want
-			if (d|(d+w.six))&w.strict == 0 {
-				rest = rest[8:]
-				continue
-			}
-		}
-		if s.from < s.to {
-			return s.slow(b, min(8*i, s.from))
-		}
-		return s.slow(b, 8*i)
+	if len(b) < s.reach {
+		return s.slow(b)
 	}
-	// A longer fraction goes on where this one ends, unless something else follows.
-	if s.from < s.to && s.to == len(s.text) {
-		return s.slow(b, s.from)
+	if fit(s.words, b) && !(s.to == len(s.text) && s.from < s.to) {
+		return len(s.text), true
 	}
-	return len(s.text), true
+	if s.from == s.to || !fit(s.before, b) {
+		return 0, false
+	}
+	n := s.from + digitsOf(b[s.from:])
+	if n == s.from || isDigit(b[n]) || !fit(s.behind, b[n:]) {
+		return 0, false
+	}
+	return n + len(s.text) - s.to, true
 }
 
-// slow compares byte by byte from an index on, and lets the fraction have another
-// length.
-func (s *shape) slow(b []byte, i int) (int, bool) {
-	for j := i; j < len(s.text); {
+// digitsOf is how many digits a text begins with, maxFraction where there are more.
+func digitsOf(b []byte) int {
+	w := binary.LittleEndian.Uint64(b) ^ 0x3030303030303030
+	if others := (w | (w + 0x0606060606060606)) & 0xf0f0f0f0f0f0f0f0; others != 0 {
+		return bits.TrailingZeros64(others) / 8
+	}
+	if isDigit(b[8]) {
+		return 9
+	}
+	return 8
+}
+
+// fit reports whether a text begins with words, of which it has room for all.
+func fit(words []word, b []byte) bool {
+	for i := range words {
+		w := &words[i]
+		if len(b) < 8 {
+			return false
+		}
+		d := binary.LittleEndian.Uint64(b) ^ w.want
+		if (d|(d+w.six))&w.strict != 0 {
+			return false
+		}
+		b = b[8:]
+	}
+	return true
+}
+
+// slow compares byte by byte.
+func (s *shape) slow(b []byte) (int, bool) {
+	i := 0
+	for j := 0; j < len(s.text); {
 		if j == s.from && s.to > s.from {
 			n := run(b[i:], isDigit)
 			if n == 0 || n > maxFraction {
@@ -129,7 +179,7 @@ func (s *shape) slow(b []byte, i int) (int, bool) {
 // shapes learns the shape of lines from the line before, which walking took.
 func (s *scanner) shapes(src *source) bool {
 	t, w := &s.trotter, s.in
-	t.next = -1
+	t.next, t.prefixed = -1, -1
 	if w.pos == 0 || w.buf[w.pos-1] != '\n' {
 		return false
 	}
@@ -143,6 +193,10 @@ func (s *scanner) shapes(src *source) bool {
 	bare := bareObject(line)
 	t.arrays = len(bare) > 0 && (bare[0] == '{' || bare[0] == '[')
 	t.object = len(s.layers) > 0 && s.layers[0].kind == layerJSON
+	t.known = &t.trees[0]
+	if t.object {
+		t.known = &t.trees[1]
+	}
 	text, ok := line, true
 	switch {
 	case t.object:
@@ -159,6 +213,8 @@ func (s *scanner) shapes(src *source) bool {
 	}
 	t.prefix.ready()
 	t.suffix.ready()
+	t.joined = t.seam.join(&t.suffix, w.buf[begin+len(line):w.pos], &t.prefix)
+	t.seam.ready()
 	bare = trim(t.prefix.text)
 	guessed := len(s.layers) == 0 && len(bare) > 0
 	t.record = guessed && (t.arrays || bytes.HasPrefix(bare, []byte("MESSAGE=")) || s.nearby("\nMESSAGE\n"))

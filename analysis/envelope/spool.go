@@ -71,6 +71,7 @@ type spoolWriter struct {
 	kept  *int64 // compressed bytes of all sections
 	enc   *zstd.Encoder
 	plain []byte
+	alike []alike
 	out   spool
 	size  int64 // plain bytes written
 	own   int64 // compressed bytes of this spool
@@ -148,14 +149,15 @@ func (w *spoolWriter) flush() {
 		w.streamed = w.to.given
 	}
 	if w.streamed > 0 {
-		w.plain = w.to.give(w.plain)
+		b := w.to.give(block{w.plain, w.alike})
+		w.plain, w.alike = b.plain, b.alike
 		return
 	}
 	if w.enc == nil {
 		w.enc = w.lend.borrow(w)
 	}
 	w.enc.Write(w.plain) // Write of this type never fails
-	w.plain = w.plain[:0]
+	w.plain, w.alike = w.plain[:0], w.alike[:0]
 }
 
 // close gives what was written.

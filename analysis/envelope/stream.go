@@ -3,10 +3,16 @@ package envelope
 import (
 	"errors"
 	"io"
+
+	"leakdiff/analysis"
 )
 
 // streamBlocks is how many blocks of a dump are on their way to its reader.
 const streamBlocks = 3
+
+// maxUnasked is how many goroutines that are alike wait to be asked for: more than a
+// parser's buffer holds.
+const maxUnasked = 1 << 14
 
 var errStreamed = errors.New("the text of this dump was given to Config.Stream")
 
@@ -14,11 +20,11 @@ var errStreamed = errors.New("the text of this dump was given to Config.Stream")
 // block while the next is unwrapped. Nothing is compressed to be decompressed at
 // once, and only the blocks on their way are held.
 type stream struct {
-	read  func(text io.Reader)
+	read  func(Text)
 	given int // dumps given so far
 	open  bool
 
-	full, free chan []byte
+	full, free chan block
 	// done is closed when the reader has returned; panicked is what it panicked with.
 	done     chan struct{}
 	panicked any
@@ -27,10 +33,10 @@ type stream struct {
 // begin starts the reader of a dump. There is one at a time.
 func (s *stream) begin() {
 	s.open, s.given = true, s.given+1
-	s.full, s.free = make(chan []byte, streamBlocks), make(chan []byte, streamBlocks)
+	s.full, s.free = make(chan block, streamBlocks), make(chan block, streamBlocks)
 	s.done = make(chan struct{})
 	for range streamBlocks - 1 { // one is with the writer
-		s.free <- nil
+		s.free <- block{}
 	}
 	go func() {
 		defer close(s.done)
@@ -43,17 +49,17 @@ func (s *stream) begin() {
 
 // give hands a block over and returns another one to fill. A reader that has
 // returned gets no more.
-func (s *stream) give(block []byte) []byte {
+func (s *stream) give(b block) block {
 	select {
 	case <-s.done:
-		return block[:0]
-	case s.full <- block:
+		return b.emptied()
+	case s.full <- b:
 	}
 	select {
 	case <-s.done:
-		return nil
+		return block{}
 	case b := <-s.free:
-		return b[:0]
+		return b.emptied()
 	}
 }
 
@@ -74,25 +80,72 @@ func (s *stream) abandon() {
 	}
 }
 
+// block is a part of the text of a dump.
+type block struct {
+	plain []byte
+	// alike are those goroutines that end here of which the class is known.
+	alike []alike
+}
+
+func (b block) emptied() block { return block{b.plain[:0], b.alike[:0]} }
+
+// alike is an analysis.Alike that stands at an offset of the text.
+type alike struct {
+	at int64
+	analysis.Alike
+}
+
+// Text is the text of a dump.
+type Text interface {
+	io.Reader
+	// Alike tells which goroutines are alike: what stands below a header, by its offset
+	// in the text. It is false where that is not known. Offsets have to rise.
+	Alike(offset int64) (analysis.Alike, bool)
+}
+
 // blocks is the side of the reader.
 type blocks struct {
-	full, free  chan []byte
-	now, unread []byte
+	full, free chan block
+	now        block
+	held       bool // now is to be given back
+	unread     []byte
+	// known are those of what was read, of which the first ones were asked for.
+	known []alike
+	asked int
 }
 
 func (b *blocks) Read(p []byte) (int, error) {
 	for len(b.unread) == 0 {
-		if b.now != nil {
+		if b.held {
 			b.free <- b.now
-			b.now = nil
+			b.held = false
 		}
 		next, more := <-b.full
 		if !more {
 			return 0, io.EOF
 		}
-		b.now, b.unread = next, next
+		b.now, b.held, b.unread = next, true, next.plain
+		b.known = append(b.known[:copy(b.known, b.known[b.asked:])], next.alike...)
+		if b.asked = 0; len(b.known) > maxUnasked {
+			b.known = b.known[:0] // nobody asks
+		}
 	}
 	n := copy(p, b.unread)
 	b.unread = b.unread[n:]
 	return n, nil
+}
+
+// Alike implements Text.
+func (b *blocks) Alike(offset int64) (analysis.Alike, bool) {
+	for b.asked < len(b.known) {
+		k := &b.known[b.asked]
+		if k.at > offset {
+			break
+		}
+		b.asked++
+		if k.at == offset {
+			return k.Alike, true
+		}
+	}
+	return analysis.Alike{}, false
 }

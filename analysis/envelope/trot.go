@@ -20,11 +20,22 @@ import (
 //     layerKind.ruledOut for a header);
 //   - isDumpLine says yes to it, or it is blank, or a header that goes on with the
 //     dump; it opens no crash and tells no date.
+//
+// Of a line that came before, but for its arguments or the numbers of a header, the text
+// is not asked again what it is (see gallop.go); what differs in it is looked at, and so
+// is its prefix.
 
 // trotter is what trotting knows from one call to the next.
 type trotter struct {
 	// prefix stands before the text of each line, suffix behind it in a JSON object.
 	prefix, suffix shape
+	// seam is what stands between the texts of two lines, and joined whether there is
+	// such a shape.
+	seam   shape
+	joined bool
+	// from is how many bytes of the line at the offset prefixed are its prefix.
+	from     int
+	prefixed int64
 	// next is the offset of the line behind those that have this shape, -1 where
 	// there are none.
 	next int64
@@ -38,10 +49,20 @@ type trotter struct {
 	// says that it may find one of those that are records.
 	arrays, record bool
 	guesses        []layerKind
-	colour         finder // of escape sequences
 	// wait is for how many lines trotting is not tried, after it came to nothing.
 	wait, patience int
 	lines          int64 // taken
+	galloped       int64 // of these
+
+	// known is the one of trees for lines that are objects or not: their texts end
+	// differently. at is the line in it behind which the next one is expected, nowhere
+	// where none is; fresh says that the next one is the first of a block.
+	known *knownLines
+	trees [2]knownLines
+	at    int
+	fresh bool
+	// states are those of headers, without the bracket, by their first letters.
+	states [1 << stateBits][]byte
 }
 
 // maxPatience is after how many lines at the latest trotting is tried again.
@@ -49,28 +70,6 @@ const maxPatience = 64
 
 // maxTrot bounds the lines of one call.
 const maxTrot = 4096
-
-// finder knows where a byte comes next, so that each byte of the input is searched
-// once.
-type finder struct {
-	at    int64 // of the byte, or of what was not searched yet
-	found bool
-}
-
-// before is the index in the window before which c does not occur.
-func (f *finder) before(w *window, c byte) int {
-	if here := w.offset(); f.at < here {
-		f.at, f.found = here, false
-	}
-	if from := int(f.at - w.base); !f.found {
-		i := bytes.IndexByte(w.buf[from:w.end], c)
-		if f.found = i >= 0; !f.found {
-			i = w.end - from
-		}
-		f.at += int64(i)
-	}
-	return int(f.at - w.base)
-}
 
 // trot takes up to most lines, or more where the scanner has but one source, and
 // returns how many.
@@ -87,7 +86,14 @@ func (s *scanner) trot(most int) int {
 	if src == nil || !src.steady() || s.html || w.inLine || s.walking {
 		return 0
 	}
+	// Where no line is whole in memory walking would read on just as well.
+	for w.err == nil && w.end-w.pos < maxLine && bytes.IndexByte(w.buf[w.pos:w.end], '\n') < 0 {
+		w.fill()
+	}
 	taken := 0
+	if t.next != w.offset() {
+		t.at, t.fresh = nowhere, false
+	}
 	if t.next == w.offset() || s.shapes(src) {
 		taken = s.trotOn(src, most)
 	}
@@ -108,19 +114,36 @@ func (s *source) steady() bool {
 		!s.run.active && len(s.pending) == 0 && !s.opening.active && !s.begin
 }
 
+// wake is what lines that were taken leave behind.
+type wake struct {
+	last []byte // the last line
+	// before is the last text that the next line may need. wiped says that a blank line
+	// left none.
+	before   []byte
+	beforeAt place
+	wiped    bool
+}
+
 // trotOn takes lines as long as they have the shape.
 func (s *scanner) trotOn(src *source, most int) (taken int) {
 	t, w, o := &s.trotter, s.in, src.open
-	end := t.colour.before(w, 0x1b)
-	var last, before []byte // the last line; the last text that the next line may need
-	var beforeAt place
-	wiped := false // by a blank line
+	var left wake
 	for taken < most {
-		b := w.buf[w.pos:end]
-		from, ok := t.prefix.match(b)
+		if t.at != nowhere || t.fresh {
+			if n := s.gallop(o, most-taken, &left); n > 0 {
+				taken += n
+				continue
+			}
+		}
+		from, ok := t.prefixOf(w)
 		if !ok {
 			break
 		}
+		if s.gallopHeader(src, from, &left) {
+			taken++
+			continue
+		}
+		b := w.buf[w.pos:w.end]
 		n := bytes.IndexByte(b, '\n')
 		if n < 0 {
 			break
@@ -130,7 +153,7 @@ func (s *scanner) trotOn(src *source, most int) (taken int) {
 			break
 		}
 		text, tab, ok := t.cut(b[from:], len(line)-from)
-		if !ok || t.arrays && mayBeArray(text) {
+		if !ok || bytes.IndexByte(text, 0x1b) >= 0 || t.arrays && mayBeArray(text) {
 			break
 		}
 		kind := kindOf(text, tab)
@@ -140,9 +163,7 @@ func (s *scanner) trotOn(src *source, most int) (taken int) {
 		switch kind {
 		case blankText:
 			o.blankLine()
-			if !t.logger {
-				before, wiped = nil, true
-			}
+			t.wipe(&left)
 		case stackText:
 			o.strays, o.foreign = 0, 0
 			switch {
@@ -154,10 +175,11 @@ func (s *scanner) trotOn(src *source, most int) (taken int) {
 				o.write(line[len(line)-len(text)-1:], true)
 			}
 		}
+		t.learn(b[from:], text, tab, kind)
 		if kind != blankText {
-			before, beforeAt = text, place{line: w.line + 1, off: w.offset()}
+			left.before, left.beforeAt = text, place{line: w.line + 1, off: w.offset()}
 		}
-		last = line
+		left.last = line
 		w.pos += n + 1
 		w.line++
 		taken++
@@ -169,13 +191,28 @@ func (s *scanner) trotOn(src *source, most int) (taken int) {
 	t.lines += int64(taken)
 	t.next = w.offset()
 	switch {
-	case before != nil:
-		src.remember(before, beforeAt)
-	case wiped:
+	case left.before != nil:
+		src.remember(left.before, left.beforeAt)
+	case left.wiped:
 		src.beforeLength = 0
 	}
-	s.pass(last)
+	s.pass(left.last)
 	return taken
+}
+
+// prefixOf is how long the prefix of the line is that comes next.
+func (t *trotter) prefixOf(w *window) (from int, ok bool) {
+	if t.prefixed == w.offset() {
+		return t.from, true
+	}
+	return t.prefix.match(w.buf[w.pos:w.end])
+}
+
+// wipe is what a blank line does. Behind a logger's prefix none is blank as a whole.
+func (t *trotter) wipe(left *wake) {
+	if !t.logger {
+		left.before, left.wiped = nil, true
+	}
 }
 
 // trotHeader takes the header of a goroutine of the same dump.
@@ -193,6 +230,9 @@ func (s *scanner) trotHeader(src *source, line, text []byte) bool {
 		return false
 	}
 	src.open.header(h, text, place{line: s.in.line + 1, off: s.in.offset()}, true)
+	if len(t.guesses) == 0 {
+		t.learnState(text)
+	}
 	return true
 }
 
@@ -245,7 +285,6 @@ func (t *trotter) cutObject(b []byte, n int) (text []byte, tab, ok bool) {
 //	"main.f(0x103, 0x111)"                           -> false
 //	"main.f(103,111,114,111,117,116,105,110,101,32," -> true
 func mayBeArray(text []byte) bool {
-	const letters = 0x4040404040404040 // the bit that letters and braces have
 	for i := 0; i+8 <= len(text); i += 32 {
 		if binary.LittleEndian.Uint64(text[i:])&letters == 0 {
 			return bytes.Contains(text, []byte("103,"))
@@ -299,7 +338,10 @@ func kindOf(text []byte, tab bool) textKind {
 	return otherText
 }
 
-const creatorWord = "created by "
+const (
+	creatorWord = "created by "
+	parentWord  = " in goroutine "
+)
 
 // isPlainPlace knows a file and line without a blank in its path, and the
 // addresses behind it.
@@ -347,7 +389,7 @@ func isPlainCreator(t []byte) bool {
 	if i < 0 {
 		return true
 	}
-	id, ok := bytes.CutPrefix(t[i:], []byte(" in goroutine "))
+	id, ok := bytes.CutPrefix(t[i:], []byte(parentWord))
 	return ok && len(id) > 0 && digits(id)
 }
 
@@ -360,19 +402,28 @@ func isPlainCall(t []byte) bool {
 	if t[len(t)-1] != ')' {
 		return false
 	}
-	i := bytes.IndexByte(t, '(')
-	for i > 0 && t[i-1] == '.' {
-		j := bytes.IndexByte(t[i+1:], '(')
-		if j < 0 {
-			return false
-		}
-		i += j + 1
-	}
+	i := argumentsAt(t)
 	if i <= 0 {
 		return false
 	}
 	blank := bytes.IndexByte(t, ' ')
 	return blank < 0 || blank > i && bytes.IndexByte(t[i:], 'r') < 0
+}
+
+// argumentsAt is where the arguments of a call begin, below 1 where there are none.
+// The parenthesis of a receiver stands behind a point.
+//
+//	"main.(*T[...]).run(0xc000010000)" -> 18
+func argumentsAt(t []byte) int {
+	i := bytes.IndexByte(t, '(')
+	for i > 0 && t[i-1] == '.' {
+		j := bytes.IndexByte(t[i+1:], '(')
+		if j < 0 {
+			return -1
+		}
+		i += j + 1
+	}
+	return i
 }
 
 // hexDigit are the bytes of addresses.

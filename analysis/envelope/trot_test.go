@@ -17,7 +17,9 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
+	"leakdiff/analysis"
 	"leakdiff/analysis/envelope"
+	"leakdiff/analysis/goroutine"
 	"leakdiff/samples/corpus"
 )
 
@@ -34,12 +36,8 @@ func sameAsWalking(t testing.TB, data []byte, cfg envelope.Config) {
 		t.Fatalf("-walking +trotting\n%s", d)
 	}
 	var streamed [][]byte
-	cfg.Stream = func(r io.Reader) {
-		all, err := io.ReadAll(r)
-		if err != nil {
-			t.Error(err)
-		}
-		streamed = append(streamed, all)
+	cfg.Stream = func(r envelope.Text) {
+		streamed = append(streamed, parsedAlike(t, r))
 	}
 	if cfg.MaxKept > 0 {
 		return // what is streamed is not kept: there is more of it
@@ -54,6 +52,45 @@ func sameAsWalking(t testing.TB, data []byte, cfg envelope.Config) {
 	if d := cmp.Diff(wantProblems, gotProblems); d != "" {
 		t.Fatalf("-walking +streaming\n%s", d)
 	}
+}
+
+// parsedAlike reads a text and demands that it makes no difference to a parser which
+// goroutines are said to be alike.
+func parsedAlike(t testing.TB, text envelope.Text) []byte {
+	t.Helper()
+	parse := func(r io.Reader, alike func(int64) (analysis.Alike, bool)) (text []byte, bodies [][]byte) {
+		var out bytes.Buffer
+		stacks := map[*analysis.Stack]int{}
+		dump, problems, err := goroutine.ParseText(r, goroutine.Config{Alike: alike}, func(g *goroutine.Goroutine) error {
+			one := *g
+			one.Stack, one.Body = nil, nil
+			n, known := stacks[g.Stack]
+			if !known {
+				n = len(stacks)
+				stacks[g.Stack] = n
+				fmt.Fprintf(&out, "stack %+v\n", *g.Stack)
+			}
+			fmt.Fprintf(&out, "%+v stack %d\n", one, n)
+			bodies = append(bodies, bytes.Clone(g.Body))
+			return nil
+		})
+		fmt.Fprintf(&out, "%+v %+v %v\n", dump, problems, err)
+		return out.Bytes(), bodies
+	}
+	var all bytes.Buffer
+	got, bodies := parse(io.TeeReader(text, &all), text.Alike)
+	want, wantBodies := parse(bytes.NewReader(all.Bytes()), nil)
+	if !bytes.Equal(want, got) {
+		t.Errorf("-of the text alone +told what is alike\n%s", cmp.Diff(string(want), string(got)))
+		return all.Bytes()
+	}
+	for i, want := range wantBodies {
+		// Which long ones are left out depends on what each read brings.
+		if got := bodies[i]; want != nil && got != nil && !bytes.Equal(want, got) {
+			t.Errorf("body of %d\n%s", i, cmp.Diff(string(want), string(got)))
+		}
+	}
+	return all.Bytes()
 }
 
 func compareSections(t testing.TB, got, want []envelope.Section, content func(*envelope.Section) []byte) {
@@ -198,6 +235,15 @@ var damages = []func(line string, r *rand.Rand) string{
 	},
 }
 
+// TestTrottingGoesOnWhereTheWindowEnds has more text than the window holds at once: no
+// line but those of the first goroutines is left to walking.
+func TestTrottingGoesOnWhereTheWindowEnds(t *testing.T) {
+	log := each(func(time.Time) string { return "[pod/web-0/app] " })(repeated(10_000, func(_ int, block []string) []string { return block }))
+	if walked := int64(strings.Count(log, "\n")) - envelope.Trotted(strings.NewReader(log)); walked > 30 {
+		t.Errorf("%d lines of %d MB are walked", walked, len(log)>>20)
+	}
+}
+
 // damaged changes some lines of a text.
 func damaged(text string, r *rand.Rand, each int) []byte {
 	var out strings.Builder
@@ -267,6 +313,315 @@ func TestTrottingLeavesWhatItDoesNotKnowToWalking(t *testing.T) {
 				t.Run(fmt.Sprintf("%s/%s/%d", name, put, every), func(t *testing.T) {
 					sameAsWalking(t, []byte(out.String()), envelope.Config{Now: begin})
 				})
+			}
+		}
+	}
+}
+
+// repeated is a dump whose goroutines are alike but for what differs between those of
+// one stack. Lines of one goroutine may be changed.
+func repeated(goroutines int, change func(goroutine int, block []string) []string) string {
+	var out strings.Builder
+	for i := range goroutines {
+		block := []string{
+			fmt.Sprintf("goroutine %d [select]:", 100+i),
+			fmt.Sprintf("main.(*T[...]).run(0xc0000%05x, {0x%x?, 0x2}, ...)", i*977, i),
+			fmt.Sprintf("\t/srv/run.go:12 +0x1d fp=0xc0000%05x sp=0xc0000%05x pc=0x40841c", i*64, i*32),
+			"main.inlined(...)",
+			"\t/srv/run.go:1",
+			"main.last()",
+			"\t/srv/run.go:120 +0x2a",
+			fmt.Sprintf("created by main.start in goroutine %d", 1+i%7),
+			"\t/srv/start.go:7 +0x9a",
+			"",
+		}
+		for _, line := range change(i, block) {
+			out.WriteString(line + "\n")
+		}
+	}
+	return out.String()
+}
+
+// unquoted puts lines into JSON as they are: bytes that it forbids stand in it, and
+// quotes end the string.
+func unquoted(plain string) string {
+	var out strings.Builder
+	for line := range strings.Lines(strings.ReplaceAll(plain, "\t/", `\t/`)) {
+		out.WriteString(`{"log":"` + strings.TrimSuffix(line, "\n") + `\n","stream":"stderr","time":"2026-11-21T02:58:36.1Z"}` + "\n")
+	}
+	return out.String()
+}
+
+// TestGallopingKnowsOtherLinesInObjects has lines that are those of stacks but not
+// where they stand in JSON.
+func TestGallopingKnowsOtherLinesInObjects(t *testing.T) {
+	for _, call := range []string{`main.run["x"](0x1)`, `main.run[\n](0x1)`, `main.run["x"]()`, `main.run[a,"time":"2020-11-21T02:58:36.1Z"](0x1)`, "main.run[103,111,114,111,117,116,105,110,101,32,53](0x1)"} {
+		plain := repeated(12, func(_ int, block []string) []string {
+			block[1] = call
+			return block
+		})
+		prefixed := each(func(time.Time) string { return "[pod/web-0/app] " })(plain)
+		for _, text := range []string{plain + unquoted(plain), unquoted(plain) + plain, plain + prefixed, prefixed + plain} {
+			sameAsWalking(t, []byte(text), envelope.Config{Now: begin})
+		}
+	}
+}
+
+// TestGallopingLeavesWhatDiffersToTrotting changes a line of a goroutine among others
+// that are alike into one that begins as theirs do.
+func TestGallopingLeavesWhatDiffersToTrotting(t *testing.T) {
+	array := "103,111,114,111,117,116,105,110,101,32,"
+	changes := map[int][]string{
+		0: {"goroutine 100 [select]:", "goroutine 999 [running]:", "goroutine 999 [select]", "goroutine x",
+			"goroutine 999 [select, 6 minutes]:", "goroutine 999 [select, 6 minutes]: x", "goroutine 999 [select, 6 hours]:", "goroutine 999 [select, minutes]:", "goroutine 999 [select, 6 minutes", "goroutine 999 [selected]:", "goroutine 999 [select]:x:",
+			"goroutine 999 [select (leaked)]:", "goroutine 999  [select]:", "goroutine 999[select]:", "goroutine  [select]:", "goroutine 0 [select]:", "goroutine -1 [select]:", "goroutine 12345678901234567890 [select]:", "goroutine 123456789012345678901 [select]:",
+			"goroutine 999 gp=0xc000 m=nil [select]:", "goroutine 101 [select]:", "goroutine 999 [select]: ", "goroutine 999 [select]:\r", " goroutine 999 [select]:", "goroutine 999 [select]:\ngoroutine 998 [select]:", `goroutine 999 [select, locked to thread]:`},
+		1: {
+			"main.(*T[...]).run(goroutine 7 [select]:)", "main.(*T[...]).run(0x1, goroutine 7 [select]:)", "main.(*T[...]).run(0x1", "main.(*T[...]).run(", "main.(*T[...]).run(0x1) ", "main.(*T[...]).run(0x1)x",
+			"main.(*T[...]).run()", "main.(*T[...]).run(...)", `main.(*T[...]).run(\u0041)`, `main.(*T[...]).run("0x1")`, `main.(*T[...]).run(\")`, "main.(*T[...]).run(" + array + "53)", "main.(*T[...]).run(0x1, " + array + ")",
+			"main.(*T[...]).run(0x12345678, {" + strings.ReplaceAll(array, ",", ", ") + "53})", "main.(*T[...]).runner(0x1)", "main.(*T[...]).run(Full thread dump VM (x):)", "main.(*T[...]).run(0x\x1b[0m1)", "main.(*T[...]).run(0x\x001)",
+			"main.(*T[...]).run(0x1\r)", "main.(*T[...]).run(0x1)\r", "main.(*T[...]).run(\u00fc)", "main.(*T[...]).run(" + strings.Repeat("0x1, ", 1000) + ")", "main.(*T[...]).run(" + strings.Repeat("0x1, ", 20_000) + ")",
+			"main.(*T[...]).run(0x1)\nmain.(*T[...]).run(0x1)", "main.(*T[...]).run(0x1)\\n", strings.Repeat("main.(*T[...]).run(0x1\n", 5), " main.(*T[...]).run(0x1)", "\tmain.(*T[...]).run(0x1)",
+		},
+		2: {
+			"\t/srv/run.go:12 +0x1d", "\t/srv/run.go:12 +0x1d fp=", "\t/srv/run.go:12 +0x1d fp=0x1 sp=0x2 pc=0x3 ", "\t/srv/run.go:12 +0x1d fp=0x1g", "\t/srv/run.go:12 +0x1d fp=0x1 (goroutine 5 [select]:)", "\t/srv/run.go:12 +0x1d fp=0x1 goroutine 5 [select]:", "/srv/run.go:12 +0x1d fp=0x1",
+			"        /srv/run.go:12 +0x1d fp=0x1 sp=0x2 pc=0x3", "\t/srv/run.go:12 +0x1d sp=0x1 fp=0x2",
+		},
+		3: {"main.inlined(...", "main.inlined(....)", "main.inlined()", "main.inlined(...) x"},
+		4: {"\t/srv/run.go:12", "\t/srv/run.go:1 +0x1d", "\t/srv/run.go:1 x", "\t/srv/run.go:", "/srv/run.go:1", "\t/srv/run.go:1\r", `\t/srv/run.go:1`, "\t\t/srv/run.go:1"},
+		5: {"main.last(0x1)", "main.last() ", "main.last(", "main.last", "panic: boom", "-----", "2026-11-21 02:58:36.123 INFO done (all)", "main.last()\n\nmain.last()"},
+		6: {"\t/srv/run.go:120 +0x2ab", "\t/srv/run.go:120 +0x2", "\t/srv/run.go:120", "\t/srv/run.go:120 +0x2a x"},
+		7: {"created by main.start", "created by main.start in goroutine ", "created by main.start in goroutine 7x", "created by main.start in goroutine -7", "created by main.start in goroutine 7 ", "created by main.start in goroutine 7 [select]:", "created by main.start in goroutine 12345678901234567890123"},
+		8: {"\t/srv/start.go:7 +0x9a\nmain.more()", "\t/srv/start.go:7 +0x9a\n\t/srv/start.go:7 +0x9a"},
+		9: {" ", "\t", "x", "=== END goroutine stack dump ===", "\n", "\n\n2026-11-21 02:46:53\n\n", "Full thread dump VM (x):\n\"main\"", "\nFull thread dump VM (x):\n\"main\"", "2026-11-21 02:46:53\nFull thread dump VM (x):\n\"main\""},
+	}
+	for name, wrap := range map[string]func(string) string{
+		"raw": func(s string) string { return s },
+		"CRI": each(func(time.Time) string { return "2026-11-21T02:58:36.123456789Z stderr F " }),
+		"stamps of any length": each(func(now time.Time) string {
+			return now.Format(time.RFC3339Nano) + " "
+		}),
+		"klog":             each(func(time.Time) string { return "E1121 02:58:36.123456    1234 panic.go:12] " }),
+		"kubectl --prefix": each(func(time.Time) string { return "[pod/web-0/app] " }),
+		"docker": func(s string) string {
+			var out strings.Builder
+			for line := range strings.Lines(s) {
+				out.WriteString(`{"log":` + jsonQuoted(line) + `,"stream":"stderr","time":"2026-11-21T02:58:36.1Z"}` + "\n")
+			}
+			return out.String()
+		},
+		"docker, not quoted": unquoted,
+	} {
+		whole := wrap(repeated(40, func(_ int, block []string) []string { return block }))
+		if share := float64(envelope.Galloped(strings.NewReader(whole))) / float64(strings.Count(whole, "\n")); share < 0.82 {
+			t.Errorf("%s: %.0f%% of the lines", name, 100*share)
+		}
+		for at, lines := range changes {
+			for _, line := range lines {
+				dump := wrap(repeated(12, func(i int, block []string) []string {
+					if i == 6 || i == 8 {
+						block[at] = line
+					}
+					return block
+				}))
+				for _, text := range []string{dump, strings.ReplaceAll(dump, "\n", "\r\n"), dump + wrap("some line\n") + dump} {
+					t.Run(fmt.Sprintf("%s/%.40q", name, line), func(t *testing.T) { sameAsWalking(t, []byte(text), envelope.Config{Now: begin}) })
+				}
+			}
+		}
+	}
+}
+
+// TestGallopingMindsThePrefixOfEachLine gives one line of a goroutine, among others that
+// are alike, another prefix.
+func TestGallopingMindsThePrefixOfEachLine(t *testing.T) {
+	plain := repeated(12, func(_ int, block []string) []string { return block })
+	lines := strings.Split(strings.TrimSuffix(plain, "\n"), "\n")
+	for name, of := range map[string]struct {
+		usual string // %s is the line
+		other []string
+	}{
+		"CRI": {"2026-11-21T23:59:59.123456789Z stderr F %s", []string{
+			"2026-11-21T23:59:59.123456789Z stdout F %s", "2026-11-21T23:59:59.123456789Z stderr P %s", "2026-11-21T23:59:59.123456789Z stderr F:a %s", "2026-11-22T00:00:00.000000001Z stderr F %s",
+			"2026-11-20T23:59:59.123456789Z stderr F %s", "2026-11-21T23:59:59.1Z stderr F %s", "2026-11-21T23:59:59Z stderr F %s", "2026-11-21T23:59:59.123456789+01:00 stderr F %s", "2026-11-21T23:59:59.1234567890Z stderr F %s",
+			"2026-11-21T23:5:59.123456789Z stderr F %s", "2026-11-21T23:59:59.12345678:Z stderr F %s", "2026-11-21T23:59:59.123456789Z stderr F%s", "2026-11-21T23:59:59.123456789Z stderr F  %s", "\x1b[1m2026-11-21T23:59:59.123456789Z stderr F %s", "%s", "",
+		}},
+		"docker": {`{"log":"%s\n","stream":"stderr","time":"2026-11-21T23:59:59.123456789Z"}`, []string{
+			`{"stream":"stderr","log":"%s\n","time":"2026-11-21T23:59:59.123456789Z"}`, `{"log":"%s\n","time":"2026-11-21T23:59:59.123456789Z","stream":"stderr"}`, `{"log":"%s\n","stream":"stdout","time":"2026-11-21T23:59:59.123456789Z"}`,
+			`{"log":"%s","stream":"stderr","time":"2026-11-21T23:59:59.123456789Z"}`, `{"log":"%s\n\n","stream":"stderr","time":"2026-11-21T23:59:59.123456789Z"}`, `{"log":"%s\r\n","stream":"stderr","time":"2026-11-21T23:59:59.123456789Z"}`, `{"log":"%s\n","stream":"stderr","time":"2026-11-22T00:00:00.1Z"}`,
+			`{"log":"%s\n","stream":"stderr","time":"2026-11-20T23:59:59Z"}`, `{"log":"%s\n","stream":"stderr","attrs":{"a":"b"},"time":"2026-11-21T23:59:59.123456789Z"}`, `{"log":"%s\n","stream":"stderr","time":"2026-11-21T23:59:59.123456789Z"} `, `{"log":"%s\n","stream":"stderr","time":"2026-11-21T23:59:59.12345678aZ"}`,
+			`{"log":"%s\n","stream":"stderr","time":"2026-11-21T23:59:59.123456789Z"`, `{"log": "%s\n","stream":"stderr","time":"2026-11-21T23:59:59.123456789Z"}`, `{"log":"\u001b[1m%s\n","stream":"stderr","time":"2026-11-21T23:59:59.123456789Z"}`, "%s", "",
+		}},
+		"journald": {"Nov 21 23:59:59 node-1 kubelet[1234]: %s", []string{
+			"Nov 21 23:59:59 node-1 kubelet[1235]: %s", "Nov 21 23:59:59 node-2 kubelet[1234]: %s", "Nov 22 00:00:00 node-1 kubelet[1234]: %s", "Nov  1 23:59:59 node-1 kubelet[1234]: %s", "-- Boot 1234 --", strings.Repeat(" ", 39) + "%s", "",
+		}},
+		"klog": {"E1121 23:59:59.123456    1234 panic.go:12] %s", []string{
+			"I1121 23:59:59.123456    1234 panic.go:12] %s", "E1122 00:00:00.000001    1234 panic.go:12] %s", "E1121 23:59:59.123456    1235 panic.go:12] %s", "E1121 23:59:59.123456   12345 panic.go:12] %s", "E1121 23:59:59.123456    1234 panic.go:120] %s", "E1121 23:59:59.123456    1234 other.go:12] %s", "%s", "",
+		}},
+		"kubectl": {"[pod/web-0/app] %s", []string{"[pod/web-1/app] %s", "[pod/web-0/app]%s", "[pod/web-0/app]  %s", "%s", ""}},
+		"stern":   {"web-0 app %s", []string{"web-1 app %s", "web-0 sidecar %s", "web-0 app%s", "%s", ""}},
+		"compose": {"api-1  | %s", []string{"api-2  | %s", "api-1 | %s", "api-1  |%s", "%s", ""}},
+	} {
+		wrapped := func(form, line string) string {
+			if name == "docker" {
+				line = strings.ReplaceAll(line, "\t", `\t`)
+			}
+			return strings.Replace(form, "%s", line, 1) + "\n"
+		}
+		for _, other := range of.other {
+			for at := 60; at < 70; at++ {
+				var one, interleaved strings.Builder
+				for i, line := range lines {
+					form := of.usual
+					if i == at {
+						form = other
+					}
+					one.WriteString(wrapped(form, line))
+					interleaved.WriteString(wrapped(of.usual, line))
+					if other != "" && i >= 55 {
+						interleaved.WriteString(wrapped(other, lines[i-i%(at-50)]))
+					}
+				}
+				t.Run(fmt.Sprintf("%s/%.60q/%d", name, other, at), func(t *testing.T) {
+					for _, text := range []string{one.String(), interleaved.String(), strings.ReplaceAll(one.String(), "\n", "\r\n")} {
+						sameAsWalking(t, []byte(text), envelope.Config{Now: begin.Add(48 * time.Hour)})
+					}
+				})
+			}
+		}
+	}
+}
+
+// TestGallopingOverABlankLineAloneForgetsNoStrays has a running goroutine in a crash
+// behind lines that nobody knows: a new dump begins with it.
+func TestGallopingOverABlankLineAloneForgetsNoStrays(t *testing.T) {
+	usual := func(_ int, block []string) []string { return block }
+	empty := "goroutine 901 [select]:\n\ngoroutine 902 [select]:\n\n"
+	crash := "panic: boom\n\n" + repeated(12, usual) + empty
+	text := crash + "goroutine 903 [select]:\nmain.last()\n\t/srv/run.go:120 +0x2a\nfirst stray\nsecond stray\ngoroutine 904 [select]:\n\ngoroutine 905 [running]:\nmain.last()\n\t/srv/run.go:120 +0x2a\n\n" + strings.ReplaceAll(repeated(5, usual), "goroutine 10", "goroutine 20")
+	sameAsWalking(t, []byte(text), envelope.Config{Now: begin})
+	if sections, _, _ := unwrap(t, []byte(text), envelope.Config{Now: begin}); len(sections) != 2 {
+		t.Errorf("%d dumps", len(sections))
+	}
+}
+
+// TestTheParserIsToldOfMostGoroutinesThatTheyAreAlike has dumps in which they are.
+func TestTheParserIsToldOfMostGoroutinesThatTheyAreAlike(t *testing.T) {
+	plain := repeated(1000, func(_ int, block []string) []string { return block })
+	for name, log := range map[string]string{"raw": plain, "docker": unquoted(plain), "kubectl": each(func(time.Time) string { return "[pod/web-0/app] " })(plain)} {
+		told := 0
+		_, _, _, err := envelope.Unwrap(strings.NewReader(log), envelope.Config{Stream: func(text envelope.Text) {
+			goroutine.ParseText(text, goroutine.Config{Alike: func(offset int64) (analysis.Alike, bool) {
+				like, ok := text.Alike(offset)
+				if ok && like.Lines == 9 && like.Parent > 0 {
+					told++
+				}
+				return like, ok
+			}}, nil)
+		}})
+		if err != nil || told < 950 {
+			t.Errorf("%s: of %d, %v", name, told, err)
+		}
+	}
+}
+
+// TestGallopingEndsWhereNoMoreIsKnown has more different lines than are remembered, each
+// of them twice.
+func TestGallopingEndsWhereNoMoreIsKnown(t *testing.T) {
+	plain := repeated(3600, func(i int, block []string) []string {
+		for at := 1; at < 7; at++ {
+			block[at] = strings.Replace(strings.Replace(block[at], "main.", fmt.Sprintf("main%d.", i%1800), 1), "/srv/", fmt.Sprintf("/srv/%d/", i%1800), 1)
+		}
+		return block
+	})
+	sameAsWalking(t, []byte(plain), envelope.Config{Now: begin})
+	sameAsWalking(t, []byte(unquoted(plain)), envelope.Config{Now: begin})
+}
+
+// TestGallopingFillsBlocksAsWalkingDoes has lines end at every place near the end of a
+// block, and more text than is kept.
+func TestGallopingFillsBlocksAsWalkingDoes(t *testing.T) {
+	for longer := range 80 {
+		plain := repeated(300, func(i int, block []string) []string {
+			if i == 0 {
+				block[1] = "main.f(" + strings.Repeat("1", longer) + ")"
+			}
+			return block
+		})
+		for _, cfg := range []envelope.Config{{}, {MaxKept: 2000}} {
+			sameAsWalking(t, []byte(plain), cfg)
+			sameAsWalking(t, []byte(each(func(time.Time) string { return "[pod/web-0/app] " })(plain)), cfg)
+		}
+	}
+}
+
+// TestStampsOnBothSidesOfATextMayDiffer has fractions of any length before and behind
+// the text of a line.
+func TestStampsOnBothSidesOfATextMayDiffer(t *testing.T) {
+	plain := repeated(60, func(_ int, block []string) []string { return block })
+	var both, before strings.Builder
+	for i, line := range strings.Split(strings.TrimSuffix(plain, "\n"), "\n") {
+		at := func(n int) string {
+			return strings.TrimRight(fmt.Sprintf("2026-11-21T02:58:%02d.%09d", i/50, n%1_000_000_000), "0") + "1Z"
+		}
+		quoted := strings.ReplaceAll(line, "\t", `\t`)
+		fmt.Fprintf(&both, `{"log":"%s %s\n","stream":"stderr","time":"%s"}`+"\n", at(i*1000), quoted, at(i*777_000_000))
+		fmt.Fprintf(&before, `{"time":"%s","stream":"stderr","log":"%s\n"}`+"\n", at(i*777_000_000), quoted)
+	}
+	for _, log := range []string{both.String(), before.String()} {
+		sameAsWalking(t, []byte(log), envelope.Config{Now: begin})
+		sameAsWalking(t, []byte(strings.ReplaceAll(log, "\n", "\r\n")), envelope.Config{Now: begin})
+	}
+}
+
+func TestShapesAreComparedByWordsAsByBytes(t *testing.T) {
+	pieces := []string{"2026-11-21T02:58:36.123456789Z ", "stderr F ", `\n","stream":"stderr","time":"`, "[12:58:36.1] ", "\n", "E1121 02:58:36.123456    1234 panic.go:12] ", "", "api-1  | ", "2026-11-21 02:58:36.12", "x"}
+	same := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		parts := rapid.SliceOfN(rapid.SampledFrom(pieces), 1, 5).Draw(rt, "parts")
+		lines := []string{strings.Join(parts, "")}
+		digit, other := rapid.StringMatching(`\d{1,11}`), rapid.StringMatching(`[0-9:./;Z]?`)
+		for range 3 {
+			line := lines[0]
+			switch rapid.IntRange(0, 2).Draw(rt, "change") {
+			case 0:
+				line = digits.ReplaceAllStringFunc(line, func(string) string { return digit.Draw(rt, "digit")[:1] })
+			case 1:
+				line = fraction.ReplaceAllStringFunc(line, func(string) string { return ":36." + digit.Draw(rt, "fraction") })
+			case 2:
+				at := rapid.IntRange(0, len(line)).Draw(rt, "at")
+				line = line[:at] + other.Draw(rt, "other") + line[min(at+1, len(line)):]
+			}
+			lines = append(lines, line+strings.Repeat(rapid.SampledFrom([]string{"0", "m"}).Draw(rt, "text"), rapid.IntRange(0, 100).Draw(rt, "length")))
+		}
+		for _, line := range lines {
+			words, bytes := envelope.MatchShape(parts, line)
+			if words != bytes {
+				rt.Errorf("%q is of the shape of %q for %d bytes, by words for %d", line, parts, bytes, words)
+			}
+			if bytes > 0 {
+				same++
+			}
+		}
+	})
+	if same == 0 {
+		t.Error("no line had the shape")
+	}
+}
+
+var fraction = regexp.MustCompile(`:36\.\d+`)
+
+func TestArgumentsInWhichSomethingMayHideAreNotPlain(t *testing.T) {
+	for _, args := range []string{"", "0x1", "0xc000010000, {0x1?, 0x2?}, ...", "{{0x7fb5ac599bc8, 0x394d402558f0}, 0x5}"} {
+		if call := "main.fun(" + args; !envelope.ArePlainArgs(call, len(args)) {
+			t.Errorf("%q is not plain", call)
+		}
+		for i := range len(args) + 1 {
+			for _, hidden := range []string{"r", `\`, "\n", "\r", "\t", "\x00", "103,111,114,111,117,116,105,110,101,32,", "103, 111, 114, 111, 117, 116, 105, 110, 101, 32,"} {
+				args := args[:i] + hidden + args[i:]
+				if envelope.ArePlainArgs("main.fun("+args, len(args)) {
+					t.Errorf("%q is plain", args)
+				}
 			}
 		}
 	}
@@ -357,7 +712,7 @@ func TestLayersAreRuledOutByThePrefixAlone(t *testing.T) {
 	if ruled == 0 {
 		t.Error("nothing was ruled out")
 	}
-	for prefix, want := range map[string]int{"E1121 02:58:36.123456    1234 panic.go:12] ": 6, "2026-11-21T02:58:36.123456789Z ": 5} {
+	for prefix, want := range map[string]int{"E1121 02:58:36.123456    1234 panic.go:12] ": 6, "2026-11-21T02:58:36.123456789Z ": 6} {
 		if _, n := envelope.WronglyRuledOut(prefix, prefix+"goroutine 1 [select]:"); n != want {
 			t.Errorf("%d of 6 layers are ruled out by %q, want %d", n, prefix, want)
 		}
@@ -402,6 +757,7 @@ func FuzzTrotting(f *testing.F) {
 	for _, w := range wrappers {
 		f.Add([]byte(w.wrap(three)))
 		f.Add(damaged(w.wrap(three), rand.New(rand.NewPCG(1, 1)), 5))
+		f.Add([]byte(w.wrap(repeated(6, func(_ int, block []string) []string { return block }))))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) { sameAsWalking(t, data, envelope.Config{Now: begin}) })
 }
@@ -447,7 +803,7 @@ func TestAReaderOfAStreamMayStopOrPanic(t *testing.T) {
 	}
 	t.Run("stop", func(t *testing.T) {
 		calls := 0
-		sections, _, _ := unwrap(t, []byte(log.String()), envelope.Config{Stream: func(r io.Reader) {
+		sections, _, _ := unwrap(t, []byte(log.String()), envelope.Config{Stream: func(r envelope.Text) {
 			if calls++; calls%2 == 0 {
 				r.Read(make([]byte, 10))
 			}
@@ -465,7 +821,7 @@ func TestAReaderOfAStreamMayStopOrPanic(t *testing.T) {
 				t.Errorf("got %v", v)
 			}
 		}()
-		unwrap(t, []byte(log.String()), envelope.Config{Stream: func(r io.Reader) {
+		unwrap(t, []byte(log.String()), envelope.Config{Stream: func(r envelope.Text) {
 			io.CopyN(io.Discard, r, 100_000)
 			panic("a parser is broken")
 		}})

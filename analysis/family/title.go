@@ -36,6 +36,9 @@ func TitleOf(s *analysis.Stack) Title {
 
 func (r *reading) title(functions []function) Title {
 	if r.unavailable != "" {
+		if r.unavailable == analysis.TooManyStacks {
+			return Title{Text: "others: " + r.unavailable}
+		}
 		return unavailableTitle(r.looseCreator)
 	}
 	return titleOf(functions, r.looseCreator)
@@ -149,10 +152,11 @@ func short(name string) string {
 
 // titled is a family among others.
 type titled struct {
-	fingerprint string
-	title       Title
-	frames      []function
-	text        string
+	family *analysis.Family
+	title  Title
+	text   string
+	// frames are read again where the title is that of others too.
+	frames []function
 }
 
 // Titles returns a title for every family of one dump or series, by fingerprint.
@@ -170,24 +174,39 @@ func Titles(families []*analysis.Family, variants func(fingerprint string) []*an
 		}
 	}
 	for _, alike := range byText(all) {
+		for _, t := range alike {
+			t.frames, t.title = framesOf(t.family, variants)
+		}
 		distinguish(alike)
+		for _, t := range alike {
+			t.frames = nil
+		}
 	}
 	for _, alike := range byText(all) {
 		for _, t := range alike {
-			t.text += " #" + digits(t.fingerprint)
+			t.text += " #" + digits(t.family.Fingerprint)
 		}
 	}
 	out := make(map[string]string, len(all))
 	for _, t := range all {
-		out[t.fingerprint] = t.text
+		out[t.family.Fingerprint] = t.text
 	}
 	return out
 }
 
 func entitle(f *analysis.Family, variants func(string) []*analysis.Stack) *titled {
-	t := &titled{fingerprint: f.Fingerprint, text: f.Title, title: Title{Text: f.Title}}
+	t := &titled{family: f, text: f.Title}
+	if f.Kind == analysis.KindGoroutine {
+		_, title := framesOf(f, variants)
+		t.text = title.Text
+	}
+	return t
+}
+
+// framesOf are the functions of a family with its title, none of a kind without stacks.
+func framesOf(f *analysis.Family, variants func(string) []*analysis.Stack) ([]function, Title) {
 	if f.Kind != analysis.KindGoroutine {
-		return t
+		return nil, Title{Text: f.Title}
 	}
 	var stacks []*analysis.Stack
 	if variants != nil {
@@ -195,18 +214,18 @@ func entitle(f *analysis.Family, variants func(string) []*analysis.Stack) *title
 	}
 	if len(stacks) > 0 {
 		r := read(stacks[0], nameOf)
-		t.frames = r.functions()
-		t.title = r.title(t.frames)
-		t.text = t.title.Text
-		return t
+		functions := r.functions()
+		return functions, r.title(functions)
 	}
+	var functions []function
 	for _, name := range f.Loose {
-		t.frames = append(t.frames, functionOf(name))
+		functions = append(functions, functionOf(name))
 	}
-	if t.title = titleOf(t.frames, f.LooseCreator); len(t.frames) > 0 {
-		t.text = t.title.Text
+	title := titleOf(functions, f.LooseCreator)
+	if len(functions) == 0 {
+		title.Text = f.Title
 	}
-	return t
+	return functions, title
 }
 
 // byText returns the groups of different families that share a title, in the
@@ -219,7 +238,7 @@ func byText(all []*titled) [][]*titled {
 	var out [][]*titled
 	for _, alike := range groups {
 		if len(alike) > 1 {
-			sort.Slice(alike, func(i, j int) bool { return alike[i].fingerprint < alike[j].fingerprint })
+			sort.Slice(alike, func(i, j int) bool { return alike[i].family.Fingerprint < alike[j].family.Fingerprint })
 			out = append(out, alike)
 		}
 	}

@@ -51,6 +51,11 @@ func TestTitleOf(t *testing.T) {
 			family.Title{Text: "runtime.bgsweep", Function: "runtime.bgsweep"},
 		},
 		{
+			"what a parser did not keep is others",
+			&analysis.Stack{Unavailable: analysis.TooManyStacks},
+			family.Title{Text: "others: too many distinct stacks"},
+		},
+		{
 			"generated code names nothing",
 			&analysis.Stack{Frames: []analysis.Frame{
 				{Func: "github.com/containerd/containerd/api/runtime/task/v2.(*taskClient).Stats", File: "/b/shim.pb.go", Line: 1},

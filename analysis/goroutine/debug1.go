@@ -39,6 +39,7 @@ func ParseDebug1(r io.Reader, cfg Config, visit func(*Record) error) (Profile, [
 		problems: problems{path: cfg.Path, max: cfg.MaxProblems},
 		visit:    visit,
 	}
+	defer p.lines.close()
 	err := p.run()
 	p.finish(err == nil)
 	return p.profile, p.problems.all(), err

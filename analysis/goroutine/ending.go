@@ -45,6 +45,20 @@ func (p *textParser) finish() {
 	}
 }
 
+// hugeID notes an id that was cut to HugeID; the first of them is enough.
+func (p *textParser) hugeID() {
+	if p.huge {
+		return
+	}
+	p.huge = true
+	p.problems.always(analysis.Problem{
+		Line: p.g.Line, Offset: p.g.Offset, Severity: analysis.Warning,
+		What: "the id of a goroutine is larger than any that a runtime gives",
+		Why:  fmt.Sprintf("it and all like it are kept as %d", int64(HugeID)),
+		Hint: "the digits were damaged on their way, or the text was not written by Go; take the dump again",
+	})
+}
+
 func tooManyStacks(t *stackTable) analysis.Problem {
 	return analysis.Problem{
 		Offset: -1, Severity: analysis.Warning,

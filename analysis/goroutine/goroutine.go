@@ -14,9 +14,9 @@ import (
 
 // Config bounds what a parser keeps. The zero value means the defaults.
 type Config struct {
-	// MaxStacks is how many distinct stacks are kept, 200,000 by default. All
-	// further goroutines get one shared stack that is Unavailable, and a problem
-	// says how many they are.
+	// MaxStacks is how many distinct stacks are kept, 10,000 by default: programs have
+	// hundreds, some a few thousand. All further goroutines get one shared stack that is
+	// Unavailable, and a problem says how many they are.
 	MaxStacks int
 	// MaxProblems is how many problems are listed, 100 by default, before one
 	// summary.
@@ -25,11 +25,15 @@ type Config struct {
 	MaxProtoBytes int64
 	// Path goes into every problem.
 	Path string
+	// Alike, where it is set, tells of what stands below a header, by its offset, whether
+	// it is like that of others; it is asked in rising order. One of each class is
+	// read, and what was made of it holds for the others.
+	Alike func(offset int64) (analysis.Alike, bool)
 }
 
 func (c Config) withDefaults() Config {
 	if c.MaxStacks <= 0 {
-		c.MaxStacks = 200_000
+		c.MaxStacks = 10_000
 	}
 	if c.MaxProblems <= 0 {
 		c.MaxProblems = 100

@@ -276,6 +276,9 @@ func (h *headerReader) intern(b []byte) string {
 	return s
 }
 
+// HugeID is kept of a goroutine id that an int64 has no room for.
+const HugeID = math.MaxInt64
+
 // safeDigits is how many digits an int64 always has room for.
 const safeDigits = 18
 

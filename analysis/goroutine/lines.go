@@ -3,6 +3,7 @@ package goroutine
 import (
 	"bytes"
 	"io"
+	"sync"
 )
 
 const (
@@ -31,8 +32,18 @@ type lineReader struct {
 	dropped int64
 }
 
+// lineBuffers are used again: an archive may hold thousands of small dumps, each of
+// which would leave a buffer many times its size behind.
+var lineBuffers = sync.Pool{New: func() any { return new([bufferSize]byte) }}
+
 func newLineReader(r io.Reader) *lineReader {
-	return &lineReader{r: r, buf: make([]byte, bufferSize), ended: true}
+	return &lineReader{r: r, buf: lineBuffers.Get().(*[bufferSize]byte)[:], ended: true}
+}
+
+// close gives the buffer back; no line is valid after it.
+func (l *lineReader) close() {
+	lineBuffers.Put((*[bufferSize]byte)(l.buf))
+	l.buf, l.start, l.end = nil, 0, 0
 }
 
 // next returns the next line without its newline, false at the end of input.

@@ -9,7 +9,7 @@ type slab[T any] struct {
 	last int // length of the last allocation
 }
 
-const firstSlab, largestSlab = 64, 8 << 10
+const firstSlab, largestSlab = 4, 8 << 10
 
 // take returns n zero values. Appending to them does not reach others.
 func (s *slab[T]) take(n int) []T {
@@ -33,15 +33,19 @@ func (s *slab[T]) keep(b []T) []T {
 }
 
 // textSlab is a slab for strings.
-type textSlab struct{ chunk strings.Builder }
+type textSlab struct {
+	chunk strings.Builder
+	last  int // length of the last chunk
+}
 
-const textChunk = 8 << 10
+const firstChunk, largestChunk = 256, 8 << 10
 
 // keep returns b as a string.
 func (t *textSlab) keep(b []byte) string {
 	if t.chunk.Cap()-t.chunk.Len() < len(b) {
 		t.chunk = strings.Builder{}
-		t.chunk.Grow(max(len(b), textChunk))
+		t.last = min(max(2*t.last, firstChunk), largestChunk)
+		t.chunk.Grow(max(len(b), t.last))
 	}
 	at := t.chunk.Len()
 	t.chunk.Write(b)

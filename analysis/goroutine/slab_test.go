@@ -13,7 +13,7 @@ func TestPiecesOfASlabAreApart(t *testing.T) {
 		var texts textSlab
 		var pieces [][]byte
 		var kept []string
-		lengths := rapid.SliceOfN(rapid.IntRange(0, 3*textChunk/2), 0, 40).Draw(t, "lengths")
+		lengths := rapid.SliceOfN(rapid.IntRange(0, 3*largestChunk/2), 0, 40).Draw(t, "lengths")
 		for i, n := range lengths {
 			want := bytes.Repeat([]byte{byte('a' + i)}, n)
 			kept = append(kept, texts.keep(want))

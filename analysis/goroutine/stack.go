@@ -29,10 +29,12 @@ const (
 	// maxKey is after how much of one stack no more frames are kept. The runtime
 	// prints at most 100 frames, in practice 20 KiB.
 	maxKey = 1 << 20
-	// maxStackBytes bounds all kept stacks of one parse together, frames included.
-	maxStackBytes = 256 << 20
-	// frameBytes is about what an analysis.Frame costs.
-	frameBytes = 48
+	// maxStackBytes bounds all kept stacks of one parse together, names included. Some
+	// thousand stacks of a hundred frames take half of it.
+	maxStackBytes = 24 << 20
+	// stackBytes, frameBytes and nameBytes are about what a stack, a frame of it and a
+	// new name cost beside their text.
+	stackBytes, frameBytes, nameBytes = 300, 40, 50
 )
 
 // stackTable gives equal keys the same stack. A key is looked up by 128 bits of
@@ -67,7 +69,7 @@ func newStackTable(maxStacks int) *stackTable {
 		kept:  map[[2]uint64]*keptStack{},
 		names: map[string]string{},
 		max:   maxStacks,
-		full:  keptStack{stack: &analysis.Stack{Unavailable: "too many distinct stacks"}},
+		full:  keptStack{stack: &analysis.Stack{Unavailable: analysis.TooManyStacks}},
 	}
 }
 
@@ -85,7 +87,7 @@ func (t *stackTable) get(key []byte) *keptStack {
 	}
 	added := t.slots.one()
 	*added = keptStack{stack: t.build(key), traits: traitsOf(key), seen: 1}
-	t.bytes += len(key) + frameBytes*len(added.stack.Frames)
+	t.bytes += stackBytes + frameBytes*len(added.stack.Frames)
 	t.kept[sum] = added
 	return added
 }
@@ -126,12 +128,12 @@ func (t *stackTable) name(b []byte) string {
 	}
 	if !utf8.Valid(b) {
 		s := validText(b)
-		t.bytes += len(s)
+		t.bytes += len(s) + nameBytes
 		t.names[string(b)] = s
 		return s
 	}
 	s := t.texts.keep(b)
-	t.bytes += len(s)
+	t.bytes += len(s) + nameBytes
 	t.names[s] = s
 	return s
 }

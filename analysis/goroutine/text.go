@@ -22,6 +22,8 @@ type textParser struct {
 	problems problems
 	visit    func(*Goroutine) error
 	dump     Dump
+	alike    func(offset int64) (analysis.Alike, bool) // see Config
+	classes  []*knownEnd                               // of goroutines that are alike, nil where unknown
 
 	// The block being read, from a header to the next one.
 	g        *Goroutine
@@ -46,6 +48,7 @@ type textParser struct {
 	stray  strayLine  // the last of them, as long as it may prove to be a function
 	panics panicState // see foreign.go
 	empty  int        // blocks without any body: gccgo prints such
+	huge   bool       // an id was met that no goroutine has
 	dumper dumperState
 }
 
@@ -68,11 +71,13 @@ func ParseText(r io.Reader, cfg Config, visit func(*Goroutine) error) (Dump, []a
 		stacks:   newStackTable(cfg.MaxStacks),
 		problems: problems{path: cfg.Path, max: cfg.MaxProblems},
 		visit:    visit,
+		alike:    cfg.Alike,
 		g:        &Goroutine{},
 		next:     &Goroutine{},
 		pending:  -1,
 		ancestor: -1,
 	}
+	defer p.lines.close()
 	var tail []byte
 	for {
 		line, ok := p.lines.next()
@@ -227,6 +232,9 @@ func (p *textParser) header(b []byte, indent int) (begun bool, err error) {
 	}
 	p.g, p.next = p.next, p.g
 	p.g.Line, p.g.Offset = p.lines.num, p.lines.off
+	if p.g.ID == HugeID {
+		p.hugeID()
+	}
 	p.open, p.done, p.created, p.doubtful = true, false, false, doubtful
 	p.key = p.key[:0]
 	p.pending, p.ancestor = -1, -1
@@ -248,6 +256,42 @@ func (p *textParser) recognise() (blank bool) {
 		return false
 	}
 	l.ensure(wholeBlock)
+	if p.alike == nil {
+		return p.recogniseBytes()
+	}
+	like, ok := p.alike(l.pos())
+	if !ok {
+		return p.recogniseBytes()
+	}
+	if found := p.classOf(like.Class); found != nil && like.Length <= int64(l.end-l.start) {
+		p.match, p.done, p.g.Parent = found, found.blank == 0, like.Parent
+		l.start += int(like.Length)
+		l.num += like.Lines
+		p.end = l.pos() - 1 // without the blank line
+		return true
+	}
+	// What the tree knows of one of a class holds for all.
+	end, num := l.pos()+like.Length, l.num+like.Lines
+	blank = p.recogniseBytes()
+	if blank && l.pos() == end && l.num == num {
+		for len(p.classes) <= like.Class {
+			p.classes = append(p.classes, nil)
+		}
+		p.classes[like.Class] = p.match
+	}
+	return blank
+}
+
+func (p *textParser) classOf(class int) *knownEnd {
+	if class < len(p.classes) {
+		return p.classes[class]
+	}
+	return nil
+}
+
+// recogniseBytes is recognise for a block of which nobody knows what it is like.
+func (p *textParser) recogniseBytes() (blank bool) {
+	l := p.lines
 	found, length, parent := p.known.find(l.buf[l.start:l.end])
 	if found == nil {
 		return false

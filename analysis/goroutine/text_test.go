@@ -1,6 +1,7 @@
 package goroutine_test
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -664,7 +665,7 @@ func TestTooManyStacksShareOne(t *testing.T) {
 	}
 	for stack, n := range stacks {
 		want := 2
-		if stack.Unavailable == "too many distinct stacks" {
+		if stack.Unavailable == analysis.TooManyStacks {
 			want = 10
 		}
 		if n != want {
@@ -673,6 +674,43 @@ func TestTooManyStacksShareOne(t *testing.T) {
 	}
 	if len(stacks) != 21 || len(problems) != 1 || !strings.Contains(problems[0].What, "10 goroutines") || problems[0].Path != "p" {
 		t.Errorf("got %d stacks, problems %v", len(stacks), problems)
+	}
+}
+
+func TestKeptStacksAreBoundedByWhatTheyHold(t *testing.T) {
+	const goroutines, frames = 300, 1500
+	text, write := io.Pipe()
+	go func() {
+		out := bufio.NewWriter(write)
+		for g := range goroutines {
+			fmt.Fprintf(out, "goroutine %d [select]:\n", g+2)
+			for f := range frames {
+				fmt.Fprintf(out, "example.com/deep.f%d_%d(0x1)\n\t/src/deep/p%d/f%d.go:1 +0x1\n", g, f, g, f)
+			}
+			fmt.Fprintf(out, "created by main.g\n\t/g.go:1 +0x1\n\n")
+		}
+		out.Flush()
+		write.Close()
+	}()
+	kept, held, others := map[*analysis.Stack]bool{}, 0, 0
+	dump, problems, err := goroutine.ParseText(text, goroutine.Config{}, func(g *goroutine.Goroutine) error {
+		switch {
+		case g.Stack.Unavailable == analysis.TooManyStacks:
+			others++
+		case !kept[g.Stack]:
+			kept[g.Stack] = true
+			held += len(g.Stack.Frames)
+		}
+		return nil
+	})
+	if err != nil || dump.Headers != goroutines || len(kept)+others != goroutines {
+		t.Fatalf("got %+v with %d stacks and %d others, error %v", dump, len(kept), others, err)
+	}
+	if held == 0 || held > 200_000 {
+		t.Errorf("%d frames are kept, want as many as 24 MiB hold", held)
+	}
+	if len(problems) != 1 || !strings.Contains(problems[0].What, fmt.Sprintf("%d goroutines", others)) {
+		t.Errorf("got problems %v, want one that says how many stacks were not kept", problems)
 	}
 }
 

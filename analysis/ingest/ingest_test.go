@@ -402,3 +402,68 @@ func TestEveryKindThatCanBeChosenHasAReader(t *testing.T) {
 		}
 	}
 }
+
+// TestABorderBetweenDumpsThatIsOnlyGuessedIsSaid appends dumps of which none shows who
+// wrote it, and ids that are too large to be told apart.
+func TestABorderBetweenDumpsThatIsOnlyGuessedIsSaid(t *testing.T) {
+	parked := func(ids ...string) string {
+		var b strings.Builder
+		for _, id := range ids {
+			fmt.Fprintf(&b, "goroutine %s [select]:\nmain.park(0x1)\n\t/srv/main.go:10 +0x1d\ncreated by main.main in goroutine 1\n\t/srv/main.go:5 +0x1d\n\n", id)
+		}
+		return b.String()
+	}
+	huge := []string{"18446744073709551617", "18446744073709551618", "18446744073709551619"}
+	for _, tc := range []struct {
+		name      string
+		text      string
+		snapshots int
+		says      string
+	}{
+		{"one dump", parked("7", "8", "9"), 1, ""},
+		{"the same goroutines again", parked("7", "8") + parked("7", "8", "9"), 2, "goroutine 7 is here again, so another dump is taken to begin"},
+		{"the writers mark the border", dump(7, 8) + dump(7, 8), 2, ""},
+		{"ids without end are one dump", parked(huge...), 1, "the id of a goroutine is larger than any that a runtime gives"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := run(t, map[string]string{"dump.txt": tc.text})
+			var said []string
+			for _, p := range r.Problems {
+				if strings.Contains(p.What, "again") || strings.Contains(p.What, "larger") {
+					said = append(said, p.What)
+				}
+			}
+			if got := strings.Join(said, "; "); got != tc.says || len(r.Snapshots) != tc.snapshots {
+				t.Errorf("%d snapshots and %q, want %d and %q", len(r.Snapshots), got, tc.snapshots, tc.says)
+			}
+		})
+	}
+}
+
+// TestFiguresOfAFamilyAreThoseOfItsGoroutines counts states and waits by hand. No wait is
+// printed of the sleepers, which wake on timers: they have no oldest wait.
+func TestFiguresOfAFamilyAreThoseOfItsGoroutines(t *testing.T) {
+	var text strings.Builder
+	for i, of := range []struct{ status, function string }{
+		{"sleep", "main.tick"}, {"sleep", "main.tick"}, {"select, 7 minutes", "main.wait"}, {"chan receive", "main.wait"}, {"select, 300 minutes", "main.wait"}, {"select", "main.wait"},
+	} {
+		fmt.Fprintf(&text, "goroutine %d [%s]:\n%s(0x1)\n\t/srv/main.go:10 +0x1d\ncreated by main.main in goroutine 1\n\t/srv/main.go:5 +0x1d\n\n", 5+i, of.status, of.function)
+	}
+	s := run(t, map[string]string{"goroutines.txt": text.String()}).Snapshots[0]
+	type figures struct {
+		states string
+		waits  [len(analysis.WaitBuckets)]int
+		oldest int
+	}
+	got := map[string]figures{}
+	for _, g := range s.Groups {
+		got[g.Family.Title] = figures{fmt.Sprint(g.States), g.Waits, g.OldestWait}
+	}
+	want := map[string]figures{
+		"main.tick <- main.main": {"map[sleep:2]", [9]int{0: 2}, -1},
+		"main.wait <- main.main": {"map[chan receive:1 select:3]", [9]int{0: 2, 3: 1, 7: 1}, 300},
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}

@@ -43,7 +43,7 @@ var lockFuncs = []string{"sync.(*Mutex).lockSlow", "sync.(*RWMutex).Lock", "sync
 
 // argumentsOf chooses the frames of a stack whose receiver is worth keeping.
 func argumentsOf(s *analysis.Stack) *arguments {
-	a := &arguments{lock: -1, found: map[argument]*analysis.Object{}}
+	a := arguments{lock: -1}
 	for i, f := range s.Frames {
 		switch {
 		case i < lockFrameDepth && slices.Contains(lockFuncs, f.Func):
@@ -53,8 +53,14 @@ func argumentsOf(s *analysis.Stack) *arguments {
 			a.frames = append(a.frames, i)
 		}
 	}
-	return a
+	if len(a.frames) == 0 {
+		return noArguments
+	}
+	return &a
 }
+
+// noArguments are those of all stacks of which no frame is noted: nothing is added.
+var noArguments = &arguments{lock: -1}
 
 // receiver is the package and type of a method.
 //
@@ -123,6 +129,9 @@ func (t *textDump) keep(a *arguments, g *goroutine.Goroutine, frame int, address
 	o := a.found[key]
 	if o == nil {
 		t.noted++
+		if a.found == nil {
+			a.found = map[argument]*analysis.Object{}
+		}
 		o = &analysis.Object{Address: address, Func: g.Stack.Frames[frame].Func, Lock: frame == a.lock}
 		a.found[key] = o
 	}
@@ -152,6 +161,7 @@ func (b *builder) objects(t *textDump) {
 		return
 	}
 	found := map[string][]analysis.Object{}
+	at := map[site]int{}
 	for _, s := range t.order {
 		a := t.stacks[s].arguments
 		if a == nil {
@@ -160,7 +170,7 @@ func (b *builder) objects(t *textDump) {
 		print := b.r.stacks.OfStack(s).Fingerprint
 		for _, o := range a.found {
 			if o.Lock || types[receiver(o.Func)] {
-				found[print] = addObject(found[print], *o)
+				found[print] = addObject(found[print], at, site{print, o.Address, o.Func, o.Lock}, o)
 			}
 		}
 	}
@@ -178,15 +188,24 @@ func (b *builder) objects(t *textDump) {
 	b.s.Objects = found
 }
 
-// addObject joins what two exact stacks of one family name alike.
-func addObject(all []analysis.Object, o analysis.Object) []analysis.Object {
-	for i := range all {
-		if all[i].Address == o.Address && all[i].Func == o.Func && all[i].Lock == o.Lock {
-			all[i].Count += o.Count
-			all[i].Members = append(slices.Clone(all[i].Members), o.Members...)
-			return all
-		}
+// site is where a family names an object.
+type site struct {
+	fingerprint string
+	address     uint64
+	function    string
+	lock        bool
+}
+
+// addObject joins what two exact stacks of one family name alike; at says where in
+// the family's list each place is.
+func addObject(all []analysis.Object, at map[site]int, p site, o *analysis.Object) []analysis.Object {
+	if i, known := at[p]; known {
+		all[i].Count += o.Count
+		all[i].Members = append(all[i].Members, o.Members...)
+		return all
 	}
-	o.Members = slices.Clone(o.Members)
-	return append(all, o)
+	at[p] = len(all)
+	all = append(all, *o)
+	all[len(all)-1].Members = slices.Clone(o.Members)
+	return all
 }

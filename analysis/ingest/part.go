@@ -92,8 +92,13 @@ type textDump struct {
 // goroutines are those of one exact stack, with states as indexes of
 // textDump.states.
 type goroutines struct {
-	analysis.Packed
-	leaked int
+	*analysis.Packed // which outlives the rest
+	leaked           int
+	// counts of each of Packed.States, and waits by analysis.WaitBuckets, are those
+	// of all: reading them back costs more than counting.
+	counts []int
+	waits  [len(analysis.WaitBuckets)]int
+	oldest int // wait in minutes, -1 where none was printed
 	// arguments are the addresses that they name.
 	arguments *arguments
 }
@@ -177,17 +182,27 @@ func newTextDump() *textDump {
 	return &textDump{stacks: map[*analysis.Stack]*goroutines{}, state: map[string]uint16{}}
 }
 
+// release forgets what only the forming of families needs. What was packed is held by
+// their members.
+func (t *textDump) release() {
+	if t != nil {
+		t.stacks, t.order, t.state, t.recent, t.recentStack = nil, nil, nil, nil, nil
+	}
+}
+
 // manyFirst is how many ids of a dump's beginning are kept to see the next one
 // begin.
 const manyFirst = 16
 
-// next reports whether g begins another dump in the same text: it writes a dump,
-// or it is one of the goroutines with which this one began.
-func (t *textDump) next(g *goroutine.Goroutine) bool {
-	if g.ID <= 0 || len(t.order) == 0 {
-		return false
-	}
-	return g.Dumper && t.dump.Headers > 0 || slices.Contains(t.first, g.ID)
+// writes reports whether g begins another dump in the same text because it writes one.
+func (t *textDump) writes(g *goroutine.Goroutine) bool {
+	return g.ID > 0 && len(t.order) > 0 && g.Dumper && t.dump.Headers > 0
+}
+
+// again reports whether g begins another dump in the same text because it is one of the
+// goroutines with which this one began.
+func (t *textDump) again(g *goroutine.Goroutine) bool {
+	return g.ID > 0 && g.ID != goroutine.HugeID && len(t.order) > 0 && slices.Contains(t.first, g.ID)
 }
 
 // add counts a goroutine. Those that are in no family are not kept: goroutine 0, the
@@ -206,17 +221,28 @@ func (t *textDump) add(g *goroutine.Goroutine) {
 	if g.Leaked {
 		c.leaked++
 	}
-	c.Append(analysis.PackedMember{
+	c.add(analysis.PackedMember{
 		ID: g.ID, Parent: g.Parent, State: t.stateIndex(g.State), Wait: int32(g.Wait),
 		Line: g.Line, Offset: g.Offset, Length: int32(min(g.Length, 1<<31-1)),
 	})
+}
+
+func (c *goroutines) add(m analysis.PackedMember) {
+	c.Append(m)
+	at := slices.Index(c.States(), m.State)
+	if at == len(c.counts) {
+		c.counts = append(c.counts, 0)
+	}
+	c.counts[at]++
+	c.waits[waitBucket(int(m.Wait))]++
+	c.oldest = max(c.oldest, int(m.Wait))
 }
 
 // of are the goroutines with the stack of g.
 func (t *textDump) of(g *goroutine.Goroutine) *goroutines {
 	c := t.stacks[g.Stack]
 	if c == nil {
-		c = &goroutines{}
+		c = &goroutines{Packed: new(analysis.Packed), oldest: -1}
 		t.stacks[g.Stack] = c
 		t.order = append(t.order, g.Stack)
 	}

@@ -49,6 +49,9 @@ type reader struct {
 	// names with the numbers that stand beside each.
 	lone  bool
 	stems map[string]map[string]bool
+	// manifests are the parts that state when a directory was captured, by directory,
+	// once all are read.
+	manifests map[string]*part
 	// former is what watches were on whose target is gone in some capture.
 	former map[watchKey]formerTarget
 	// skipped are the steps of captures that were not tried, told once.
@@ -59,6 +62,8 @@ type reader struct {
 	empty []string
 	// stacks remembers the names of functions for all dumps of an upload.
 	stacks family.Stacks
+	// states are shared among the families of all snapshots.
+	states map[oneState]map[string]int
 	// known remembers the families of descriptors and watches.
 	known family.Known
 	// content is the open member, hash its hash, text what is written to be hashed.
@@ -338,9 +343,20 @@ func readText(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 	begins, end := []int64{0}, int64(0)
 	// more counts the goroutines of dumps beyond those that are read, from line at on.
 	more, at := 0, int64(0)
-	dump, problems, err := goroutine.ParseText(dates.ahead(body), goroutine.Config{Path: p.path}, func(g *goroutine.Goroutine) error {
+	// guessed is the first line where only an id that comes again, twice, says that
+	// another dump begins.
+	guessed, twice := int64(0), int64(0)
+	cfg := goroutine.Config{Path: p.path}
+	if text, ok := body.(unwrapped); ok {
+		cfg.Alike = text.alike
+	}
+	dump, problems, err := goroutine.ParseText(dates.ahead(body), cfg, func(g *goroutine.Goroutine) error {
 		dated := g.State == "running" && dates.Between(end, g.Offset)
-		if more == 0 && (t.next(g) || dated && t.dump.Headers > 0) {
+		said := t.writes(g) || dated && t.dump.Headers > 0
+		if more == 0 && (said || t.again(g)) {
+			if !said && guessed == 0 {
+				guessed, twice = g.Line, g.ID
+			}
 			if len(all) == maxDumps {
 				more, at = 1, g.Line
 				return nil
@@ -364,6 +380,12 @@ func readText(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 		return nil
 	})
 	r.problem(problems...)
+	if guessed > 0 {
+		r.problem(analysis.Problem{Path: p.path, Line: guessed, Offset: -1, Severity: analysis.Note,
+			What: fmt.Sprintf("goroutine %d is here again, so another dump is taken to begin", twice),
+			Why:  fmt.Sprintf("the file is read as %d dumps in a row; no line of date and no goroutine that writes a dump marks this border", len(all)),
+			Hint: "if the text is one dump, it holds one goroutine twice: remove the second; else put each dump into a file of its own"})
+	}
 	if more > 0 {
 		r.problem(analysis.Problem{Path: p.path, Line: at, Offset: -1, Severity: analysis.Warning,
 			What: fmt.Sprintf("the file holds more than %d dumps; the rest, %d goroutines from line %d on, is not read", maxDumps, more, at),

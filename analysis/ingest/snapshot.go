@@ -46,6 +46,7 @@ func (r *reader) snapshots() []analysis.Snapshot {
 			if p.listing != nil && p.listing.rows != nil {
 				p.listing.rows.release()
 			}
+			p.text.release()
 		}
 	}
 	completeNames(out)
@@ -228,26 +229,32 @@ func arrange(snapshots []analysis.Snapshot) {
 		}
 	}
 	sort.SliceStable(timed, func(i, j int) bool { return timed[i].CapturedAt.Before(timed[j].CapturedAt) })
-	out := timed
+	// Those without a time come in their order: each stands behind those before it.
+	places := map[string][]int{}
+	for i := range timed {
+		key := timed[i].Process.Key()
+		places[key] = append(places[key], i)
+	}
+	before := make([][]analysis.Snapshot, len(timed)+1)
 	for _, s := range snapshots {
 		if !s.CapturedAt.IsZero() {
 			continue
 		}
-		at := len(out)
-		for i := range out {
-			if out[i].Order > s.Order && sameOrderScale(out[i], s) {
+		at := len(timed)
+		for _, i := range places[s.Process.Key()] {
+			if timed[i].Order > s.Order {
 				at = i
 				break
 			}
 		}
-		out = append(out, analysis.Snapshot{})
-		copy(out[at+1:], out[at:])
-		out[at] = s
+		before[at] = append(before[at], s)
 	}
-	copy(snapshots, out)
+	out := make([]analysis.Snapshot, 0, len(snapshots))
+	for i := range timed {
+		out = append(append(out, before[i]...), timed[i])
+	}
+	copy(snapshots, append(out, before[len(timed)]...))
 }
-
-func sameOrderScale(a, b analysis.Snapshot) bool { return a.Process.Key() == b.Process.Key() }
 
 // builder makes one snapshot of one group.
 type builder struct {
@@ -257,7 +264,8 @@ type builder struct {
 	// artifact maps indexes of the bundle's artifacts to those of the snapshot.
 	artifact map[int]int
 	byPrint  map[string]*analysis.Group
-	byExact  map[string]map[string]int
+	// byExact indexes the variants of families that have many.
+	byExact map[string]map[string]int
 	// said keeps a problem of this snapshot from being told twice.
 	said bool
 }
@@ -275,8 +283,12 @@ func (b *builder) build() analysis.Snapshot {
 	b.watches()
 	b.halfRead()
 	b.figures()
+	if len(b.byPrint) > 0 {
+		b.s.Groups = make([]analysis.Group, 0, len(b.byPrint))
+	}
 	for _, g := range b.byPrint {
 		orderVariants(g)
+		g.States = b.r.sharedStates(g.States)
 		b.s.Groups = append(b.s.Groups, *g)
 	}
 	sort.Slice(b.s.Groups, func(i, j int) bool {
@@ -292,6 +304,36 @@ func (b *builder) build() analysis.Snapshot {
 		}
 	}
 	return b.s
+}
+
+// mostSharedStates bounds what is remembered of states.
+const mostSharedStates = 1 << 12
+
+// sharedStates is a map with the content of one that says that all members are in one
+// state: most families of a large dump say so, of few members.
+func (r *reader) sharedStates(states map[string]int) map[string]int {
+	if len(states) != 1 {
+		return states
+	}
+	for state, n := range states {
+		key := oneState{state, n}
+		if known, ok := r.states[key]; ok {
+			return known
+		}
+		if len(r.states) < mostSharedStates {
+			if r.states == nil {
+				r.states = map[oneState]map[string]int{}
+			}
+			r.states[key] = states
+		}
+	}
+	return states
+}
+
+// oneState is a number of members in one state.
+type oneState struct {
+	state string
+	n     int
 }
 
 // orderVariants puts the largest variants first, and has the members index them
@@ -651,11 +693,17 @@ func (p *part) timeSource() string {
 
 // manifestTime finds captured_at in the directory or, nearest first, above it.
 func (r *reader) manifestTime(dir string) (time.Time, string) {
-	for {
+	if r.manifests == nil {
+		r.manifests = map[string]*part{}
 		for _, p := range r.parts {
-			if !p.captured.IsZero() && p.dir == dir {
-				return p.captured, p.path
+			if !p.captured.IsZero() && r.manifests[p.dir] == nil {
+				r.manifests[p.dir] = p
 			}
+		}
+	}
+	for {
+		if p := r.manifests[dir]; p != nil {
+			return p.captured, p.path
 		}
 		if dir == "" {
 			return time.Time{}, ""
@@ -716,14 +764,13 @@ func (b *builder) group(f *analysis.Family) *analysis.Group {
 	if g == nil {
 		g = &analysis.Group{Family: f, OldestWait: -1, States: map[string]int{}}
 		b.byPrint[f.Fingerprint] = g
-		b.byExact[f.Fingerprint] = map[string]int{}
 	}
 	return g
 }
 
 // variant finds or makes an exact stack within a family.
 func (b *builder) variant(g *analysis.Group, s *analysis.Stack) int {
-	return variantAs(g, b.byExact[g.Family.Fingerprint], b.r.stacks.Exact(s), s)
+	return variantAs(g, b.byExact, b.r.stacks.Exact(s), s)
 }
 
 // goroutines fills totals and families from the text and its twins, which are
@@ -805,24 +852,22 @@ func (b *builder) countText(p *part) {
 		v := b.variant(g, stack)
 		g.Variants[v].Count += c.Len()
 		g.Leaked += c.leaked
-		sum(g, &c.Packed, p.text.states)
+		c.sum(g, p.text.states)
 		g.Members.States = p.text.states
-		g.Members.Packed = append(g.Members.Packed, analysis.Packing{Packed: &c.Packed, Variant: int32(v), Artifact: int32(at)})
+		g.Members.Packed = append(g.Members.Packed, analysis.Packing{Packed: c.Packed, Variant: int32(v), Artifact: int32(at)})
 	}
 }
 
-// sum adds goroutines to the figures of their family.
-func sum(g *analysis.Group, p *analysis.Packed, states []string) {
-	counts := make([]int, len(states))
-	for m := range p.All() {
-		counts[m.State]++
-		g.Waits[waitBucket(int(m.Wait))]++
-		g.OldestWait = max(g.OldestWait, int(m.Wait))
+// sum adds the goroutines to the figures of their family.
+func (c *goroutines) sum(g *analysis.Group, states []string) {
+	for i, n := range c.waits {
+		g.Waits[i] += n
 	}
-	for _, state := range p.States() {
-		g.States[states[state]] += counts[state]
+	g.OldestWait = max(g.OldestWait, c.oldest)
+	for i, state := range c.States() {
+		g.States[states[state]] += c.counts[i]
 	}
-	g.Count += p.Len()
+	g.Count += c.Len()
 }
 
 func stateIndex(m *analysis.Members, state string) uint16 {

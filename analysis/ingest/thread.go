@@ -90,7 +90,7 @@ func (d *threadDump) add(t *analysis.Thread, f *analysis.Family) {
 	g := d.groups[f.Fingerprint]
 	if g == nil {
 		g = &analysis.Group{Family: f, OldestWait: -1, States: map[string]int{}}
-		d.groups[f.Fingerprint], d.exact[f.Fingerprint] = g, map[string]int{}
+		d.groups[f.Fingerprint] = g
 	}
 	g.Count++
 	if t.State != "" {
@@ -100,7 +100,7 @@ func (d *threadDump) add(t *analysis.Thread, f *analysis.Family) {
 	m := &g.Members
 	variant := int32(-1)
 	if t.Stack != nil {
-		variant = int32(variantAs(g, d.exact[f.Fingerprint], d.print(t.Stack), t.Stack))
+		variant = int32(variantAs(g, d.exact, d.print(t.Stack), t.Stack))
 		g.Variants[variant].Count++
 	}
 	m.Variant = append(m.Variant, variant)
@@ -142,15 +142,35 @@ func nameHash(name string) uint64 {
 	return h.Sum64()
 }
 
-// variantAs finds or makes an exact stack of a family, by its fingerprint.
-func variantAs(g *analysis.Group, exact map[string]int, print string, s *analysis.Stack) int {
-	at, ok := exact[print]
-	if !ok {
-		at = len(g.Variants)
-		g.Variants = append(g.Variants, analysis.Variant{Fingerprint: print, Stack: s})
-		exact[print] = at
+// fewVariants are looked through; where a family has more, they are indexed.
+const fewVariants = 8
+
+// variantAs finds or makes an exact stack of a family, by its fingerprint. exact
+// indexes those of families that have many.
+func variantAs(g *analysis.Group, exact map[string]map[string]int, print string, s *analysis.Stack) int {
+	index := exact[g.Family.Fingerprint]
+	if at, ok := index[print]; ok {
+		return at
 	}
-	return at
+	if index == nil {
+		for at := range g.Variants {
+			if g.Variants[at].Fingerprint == print {
+				return at
+			}
+		}
+	}
+	g.Variants = append(g.Variants, analysis.Variant{Fingerprint: print, Stack: s})
+	if index == nil && len(g.Variants) > fewVariants {
+		index = make(map[string]int, 2*len(g.Variants))
+		exact[g.Family.Fingerprint] = index
+		for at := range g.Variants {
+			index[g.Variants[at].Fingerprint] = at
+		}
+	}
+	if index != nil {
+		index[print] = len(g.Variants) - 1
+	}
+	return len(g.Variants) - 1
 }
 
 // threads fills totals and families from one of the snapshot's dumps. Where some

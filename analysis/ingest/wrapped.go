@@ -19,7 +19,7 @@ func readWrapped(r *reader, body io.Reader, p *part, a *analysis.Artifact) error
 	var streamed []*wrapped
 	sections, info, problems, err := envelope.Unwrap(body, envelope.Config{
 		Path: p.path, Now: r.cfg.Now(),
-		Stream: func(text io.Reader) { streamed = append(streamed, r.dump(text, p)) },
+		Stream: func(text envelope.Text) { streamed = append(streamed, r.dump(text, p)) },
 	})
 	r.problem(problems...)
 	var parts []*part
@@ -92,7 +92,10 @@ func (r *reader) held(s *envelope.Section, p *part) *wrapped {
 func (r *reader) dump(text io.Reader, p *part) *wrapped {
 	w := &wrapped{}
 	// One byte more than is looked at tells whether that is all.
-	rest := bufio.NewReaderSize(text, detect.SniffLimit+1)
+	rest := unwrapped{Reader: bufio.NewReaderSize(text, detect.SniffLimit+1)}
+	if t, ok := text.(envelope.Text); ok {
+		rest.alike = t.Alike
+	}
 	head, err := rest.Peek(detect.SniffLimit + 1)
 	if err != nil && !errors.Is(err, io.EOF) {
 		w.fault = err
@@ -112,6 +115,13 @@ func (r *reader) dump(text io.Reader, p *part) *wrapped {
 		w.parts = append(w.parts, inner)
 	}
 	return w
+}
+
+// unwrapped is the text of a dump in other text, with what is known of it (see
+// goroutine.Config).
+type unwrapped struct {
+	*bufio.Reader
+	alike func(offset int64) (analysis.Alike, bool)
 }
 
 // section tells the parts of a dump what the log around it says.
@@ -162,7 +172,7 @@ func (p *part) relocate(s *envelope.Section) {
 	places := s.Places()
 	if p.text != nil {
 		for _, c := range p.text.stacks {
-			c.Packed = relocated(&c.Packed, places)
+			c.Packed = relocated(c.Packed, places)
 		}
 	}
 	if p.threads != nil {
@@ -191,7 +201,8 @@ func spanOf(places *envelope.Places, offset int64, length int32) (line, at int64
 	return line, at, int32(min(max(end-at, 0), 1<<31-1))
 }
 
-func relocated(p *analysis.Packed, places *envelope.Places) (out analysis.Packed) {
+func relocated(p *analysis.Packed, places *envelope.Places) *analysis.Packed {
+	out := new(analysis.Packed)
 	for m := range p.All() {
 		m.Line, m.Offset, m.Length = spanOf(places, m.Offset, m.Length)
 		out.Append(m)

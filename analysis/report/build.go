@@ -187,6 +187,10 @@ func sortByTime(s []*analysis.Snapshot) {
 		}
 		return a.Order < b.Order
 	})
+	if len(timed) == 0 {
+		sort.SliceStable(s, func(i, j int) bool { return s[i].Order < s[j].Order })
+		return
+	}
 	out := timed
 	for _, u := range untimed {
 		at := len(out)

@@ -33,7 +33,7 @@ func newStackTable(maxStacks int) *stackTable {
 		kept:  map[[2]uint64]*analysis.Stack{},
 		names: map[string]string{},
 		max:   maxStacks,
-		full:  &analysis.Stack{Unavailable: "too many distinct stacks"},
+		full:  &analysis.Stack{Unavailable: analysis.TooManyStacks},
 	}
 	for i := range t.hash {
 		t.hash[i].SetSeed(maphash.MakeSeed())

@@ -67,12 +67,13 @@ const (
 )
 
 // Holds are the locks for which members of a family wait at snapshot i, most
-// waiters first. It is empty where the parser kept no addresses.
+// waiters first. It is empty where the parser kept no addresses. What it gives is
+// shared and must not be changed.
 func (s *Series) Holds(fingerprint string, i int) []Hold {
 	var holds []Hold
 	for _, address := range s.locksOf(i, fingerprint) {
-		if h := s.hold(i, address, 1); h.Waiters >= fewestWaiters {
-			holds = append(holds, h)
+		if h := s.held[i]()[address]; h != nil && h.Waiters >= fewestWaiters {
+			holds = append(holds, *h)
 		}
 	}
 	slices.SortStableFunc(holds, func(a, b Hold) int { return cmp.Or(b.Waiters-a.Waiters, cmp.Compare(a.Lock, b.Lock)) })
@@ -97,102 +98,6 @@ func (s *Series) locksOf(i int, fingerprint string) []uint64 {
 	return locks
 }
 
-// queue is everybody who waits for one lock in one dump.
-type queue struct {
-	lock   uint64
-	ids    map[int64]bool
-	count  int
-	least  int64
-	oldest int
-	// types and receivers are T and R of statistics.md.
-	types     []string
-	receivers map[uint64]bool
-	waiting   []string
-}
-
-// hold finds the candidates for one lock; deeper says how many locks further a
-// waiting candidate is followed.
-func (s *Series) hold(i int, lock uint64, deeper int) Hold {
-	q := s.queueFor(i, lock)
-	h := Hold{Snapshot: i, Lock: lock, Waiters: q.count, Waiting: q.waiting, Types: q.types}
-	if q.count < fewestWaiters {
-		return h
-	}
-	for g := range s.Snapshots[i].Groups {
-		h.Holders = append(h.Holders, s.holdersIn(i, &s.Snapshots[i].Groups[g], &q)...)
-	}
-	slices.SortFunc(h.Holders, func(a, b Holder) int { return cmp.Compare(a.ID, b.ID) })
-	if len(h.Holders) > mostHolders {
-		for _, c := range h.Holders {
-			if !slices.Contains(h.Families, c.Fingerprint) {
-				h.Families = append(h.Families, c.Fingerprint)
-			}
-		}
-		h.Holders = nil
-		return h
-	}
-	for k := range h.Holders {
-		c := &h.Holders[k]
-		c.Children = s.offspring(i, c)
-		if deeper == 0 {
-			continue
-		}
-		if next := s.waitsFor(i, c); next != 0 && next != lock {
-			if then := s.hold(i, next, deeper-1); then.Waiters >= 1 {
-				c.Next = &then
-			}
-		}
-	}
-	return h
-}
-
-func (s *Series) queueFor(i int, lock uint64) queue {
-	q := queue{lock: lock, ids: make(map[int64]bool), receivers: make(map[uint64]bool)}
-	for g := range s.Snapshots[i].Groups {
-		group := &s.Snapshots[i].Groups[g]
-		fingerprint := group.Family.Fingerprint
-		for _, o := range s.objects(i, fingerprint) {
-			if !o.Lock || o.Address != lock {
-				continue
-			}
-			q.count += o.Count
-			q.waiting = append(q.waiting, fingerprint)
-			for _, id := range o.Members {
-				q.ids[id] = true
-				if q.least == 0 || id < q.least {
-					q.least = id
-				}
-			}
-			q.enter(s, i, group)
-		}
-	}
-	return q
-}
-
-// enter learns how the waiters of one family came into the lock, and for how long
-// they have waited.
-func (q *queue) enter(s *Series, i int, group *analysis.Group) {
-	for _, v := range group.Variants {
-		entry := entryOf(v.Stack)
-		if kind := receiverType(entry); kind != "" && !slices.Contains(q.types, kind) {
-			q.types = append(q.types, kind)
-		}
-		for _, o := range s.objects(i, group.Family.Fingerprint) {
-			if o.Func == entry && !o.Lock && o.Address <= q.lock && q.lock-o.Address <= 4096 {
-				q.receivers[o.Address] = true
-			}
-		}
-	}
-	if !group.Members.Identified() {
-		return
-	}
-	for m := range group.Members.All() {
-		if q.ids[m.Identity.ID] {
-			q.oldest = max(q.oldest, m.Wait)
-		}
-	}
-}
-
 // entryOf is the first frame outside sync.
 func entryOf(stack *analysis.Stack) string {
 	for _, frame := range stack.Frames {
@@ -202,99 +107,6 @@ func entryOf(stack *analysis.Stack) string {
 		}
 	}
 	return ""
-}
-
-// holdersIn are the candidates of one family.
-func (s *Series) holdersIn(i int, group *analysis.Group, q *queue) []Holder {
-	if group.Family.Kind != analysis.KindGoroutine || !group.Members.Identified() {
-		return nil
-	}
-	var out []Holder
-	for member := range group.Members.All() {
-		id := member.Identity.ID
-		if q.ids[id] || id >= q.least && member.Wait < max(1, q.oldest) {
-			continue
-		}
-		if at, name := s.inside(i, group, member, q); name != "" {
-			out = append(out, Holder{ID: id, Fingerprint: group.Family.Fingerprint, At: at, Func: name, State: member.State, Wait: member.Wait})
-		}
-	}
-	return out
-}
-
-// inside is where a member is and which of its frames is a method of the waiters'
-// object, "" where none is. A printed receiver must be that object; one that is not
-// printed for certain proves nothing either way.
-func (s *Series) inside(i int, group *analysis.Group, member analysis.Member, q *queue) (at, function string) {
-	for v, variant := range group.Variants {
-		if member.Variant >= 0 && member.Variant != v {
-			continue
-		}
-		for _, frame := range variant.Stack.Frames {
-			if !slices.Contains(q.types, receiverType(frame.Func)) {
-				continue
-			}
-			receiver, printed := s.firstArgument(i, group.Family.Fingerprint, frame.Func, member.Identity.ID)
-			if !printed || len(q.receivers) == 0 || q.receivers[receiver] {
-				return entryOf(variant.Stack), frame.Func
-			}
-		}
-	}
-	return "", ""
-}
-
-func (s *Series) firstArgument(i int, fingerprint, function string, id int64) (uint64, bool) {
-	for _, o := range s.objects(i, fingerprint) {
-		if o.Func == function && slices.Contains(o.Members, id) {
-			return o.Address, true
-		}
-	}
-	return 0, false
-}
-
-func (s *Series) waitsFor(i int, c *Holder) uint64 {
-	for _, o := range s.objects(i, c.Fingerprint) {
-		if o.Lock && slices.Contains(o.Members, c.ID) {
-			return o.Address
-		}
-	}
-	return 0
-}
-
-// offspring counts who the candidate may have started, largest family first.
-func (s *Series) offspring(i int, c *Holder) []Offspring {
-	functions := make(map[string]bool)
-	if group := s.groups[c.Fingerprint][i]; group != nil {
-		for _, v := range group.Variants {
-			for _, frame := range v.Stack.Frames {
-				functions[frame.Func] = true
-			}
-		}
-	}
-	var out []Offspring
-	for g := range s.Snapshots[i].Groups {
-		group := &s.Snapshots[i].Groups[g]
-		o := Offspring{Fingerprint: group.Family.Fingerprint}
-		for parent := range group.Members.Parents() {
-			o.ByID = o.ByID || parent > 0
-			if parent == c.ID {
-				o.Count++
-			}
-		}
-		if !o.ByID {
-			o.Count = 0
-			for _, v := range group.Variants {
-				if v.Stack.CreatedBy.Func != "" && functions[v.Stack.CreatedBy.Func] {
-					o.Count += v.Count
-				}
-			}
-		}
-		if o.Count > 0 {
-			out = append(out, o)
-		}
-	}
-	slices.SortStableFunc(out, func(a, b Offspring) int { return b.Count - a.Count })
-	return out
 }
 
 // receiverType is the import path and type of a method, "" for functions and

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -307,5 +308,55 @@ func TestTheObserversOwnGrowthIsToldLast(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"grows leak", "observer_effect scrape"}, got); diff != "" {
 		t.Errorf("points (-want +got):\n%s", diff)
+	}
+}
+
+// manyLocks is a dump in which every family has many locks with a queue each, and its
+// other members are in methods of the type that they guard.
+func manyLocks(families, locks, members int) Input {
+	snap := &analysis.Snapshot{Objects: map[string][]Object{}}
+	total, id := 0, int64(0)
+	for f := range families {
+		fingerprint := fmt.Sprintf("f%d", f)
+		group := analysis.Group{
+			Family: &analysis.Family{Fingerprint: fingerprint, Kind: analysis.KindGoroutine}, Count: members,
+			Variants: []analysis.Variant{{Stack: &analysis.Stack{Frames: []analysis.Frame{{Func: "sync.(*Mutex).lockSlow"}, {Func: "main.(*Pool).Get"}}}, Count: members}},
+		}
+		packed := &analysis.Packed{}
+		for k := range members {
+			id++
+			packed.Append(analysis.PackedMember{ID: id, Wait: 5, Line: 1, Offset: 1, Length: 100})
+			if k < fewestWaiters*locks {
+				if k%fewestWaiters == 0 {
+					snap.Objects[fingerprint] = append(snap.Objects[fingerprint], Object{Address: uint64(0x10000 * id), Func: "sync.(*Mutex).lockSlow", Lock: true, Count: fewestWaiters})
+				}
+				last := &snap.Objects[fingerprint][k/fewestWaiters]
+				last.Members = append(last.Members, id)
+			}
+		}
+		group.Members = analysis.Members{States: []string{"sync.Mutex.Lock"}, Packed: []analysis.Packing{{Packed: packed}}}
+		snap.Groups = append(snap.Groups, group)
+		total += members
+	}
+	snap.Totals.Goroutines = &total
+	return Input{Snapshots: []*analysis.Snapshot{snap}, Objects: []map[string][]Object{snap.Objects}}
+}
+
+func TestTheMembersOfADumpAreNotReadOnceForEachLock(t *testing.T) {
+	// A hundred thousand members read once for each of 5,000 locks take minutes, read once
+	// a fraction of a second.
+	s := NewSeriesOf(manyLocks(50, 100, 2_000))
+	began := time.Now()
+	holds := 0
+	for _, f := range s.Families {
+		for _, h := range s.Holds(f.Fingerprint, 0) {
+			holds++
+			if h.Waiters != fewestWaiters || len(h.Families) != 50 || h.Families[0] != "f0" {
+				t.Fatalf("%s: %+v, want 3 waiters and the 50 families inside", f.Fingerprint, h)
+			}
+		}
+	}
+	if took := time.Since(began); holds != 5_000 || took > 5*time.Second {
+		t.Errorf("%d locks after %s, want 5000 in a moment", holds, took)
 	}
 }

@@ -22,11 +22,11 @@ func (p *part) recovered() (recovery, bool) {
 	base := run[0].count
 	for i := 2; i < len(run); i++ {
 		base = min(base, run[i-1].count)
-		r := recovery{at: run[i], peak: run[i-1], base: base, gone: -1}
-		rise := r.peak.count - r.base
-		if rise < 8 || 5*(run[i].count-r.base) > rise {
+		rise := run[i-1].count - base
+		if rise < 8 || 5*(run[i].count-base) > rise {
 			continue
 		}
+		r := recovery{at: run[i], peak: run[i-1], base: base, gone: -1}
 		if !p.staysDown(run[i:], min(r.base, run[i].count), rise) {
 			return recovery{}, false
 		}

@@ -130,44 +130,61 @@ func suspect(found map[string]*Suspect, fingerprint string) *Suspect {
 // the first snapshot, and have a receiver type or a creator in common with the
 // waiting one.
 func (s *Series) byStack(found map[string]*Suspect, waiting *analysis.Group, at int) {
+	others := s.latecomers[at]()
+	if len(others) == 0 {
+		return
+	}
 	types, creators := kindsOf(waiting)
 	first := s.parts[waiting.Family.Fingerprint].bornAt()
-	for _, family := range s.Families {
-		fingerprint := family.Fingerprint
-		group := s.groups[fingerprint][at]
-		if fingerprint == waiting.Family.Fingerprint || group == nil || family.Kind != waiting.Family.Kind {
+	for k := range others {
+		other := &others[k]
+		if other.family.Fingerprint == waiting.Family.Fingerprint || other.family.Kind != waiting.Family.Kind || first >= 0 && other.born > first {
 			continue
 		}
-		if other := s.studied().of[fingerprint]; grows(other.verdict()) {
-			continue
-		}
-		own, ownCreators := kindsOf(group)
 		var why []string
 		weight := 0
-		if shared := inBoth(types, own); len(shared) > 0 {
+		if shared := inBoth(types, other.types); len(shared) > 0 {
 			weight += 10
 			why = append(why, "is in methods of "+list(shared, 2)+" as well")
 		}
-		if shared := inBoth(creators, ownCreators); len(shared) > 0 {
+		if shared := inBoth(creators, other.creators); len(shared) > 0 {
 			weight += 3
 			why = append(why, "was started by "+shared[0]+" as well")
 		}
 		if weight == 0 {
 			continue
 		}
-		p := s.parts[fingerprint]
-		born := p.bornAt()
-		if !p.absentAtFirst() || born < 0 || first >= 0 && born > first {
-			// In the first snapshot too, or later than what waits: a standing part of
-			// the program unless an object speaks for it.
-			continue
-		}
 		weight += 5
-		why = append(why, fmt.Sprintf("does not grow, was not there before %s", s.label(born)))
-		f := suspect(found, fingerprint)
+		why = append(why, fmt.Sprintf("does not grow, was not there before %s", s.label(other.born)))
+		f := suspect(found, other.family.Fingerprint)
 		f.weight += weight
 		f.Why = append(f.Why, why...)
 	}
+}
+
+// latecomer is a family that does not grow and was not in the first snapshot. One that
+// was is a standing part of the program unless an object speaks for it.
+type latecomer struct {
+	family          *analysis.Family
+	born            int
+	types, creators []string
+}
+
+// newLatecomers are those that snapshot at shows.
+func (s *Series) newLatecomers(at int) []latecomer {
+	var out []latecomer
+	for _, q := range s.studied().order {
+		family := q.part.family
+		group, p := s.groups[family.Fingerprint][at], s.parts[family.Fingerprint]
+		if group == nil || grows(q.verdict()) || !p.absentAtFirst() {
+			continue
+		}
+		if born := p.bornAt(); born >= 0 {
+			types, creators := kindsOf(group)
+			out = append(out, latecomer{family, born, types, creators})
+		}
+	}
+	return out
 }
 
 // kindsOf are the receiver types in a family's stacks, those of the standard

@@ -68,6 +68,12 @@ type Series struct {
 	// goes.
 	watches func() map[epochIdentity]whereabouts
 
+	// held are the locks of each snapshot, with those who may hold them; found when they
+	// are asked for.
+	held []func() map[uint64]*Hold
+	// latecomers are families of each snapshot, likewise.
+	latecomers []func() []latecomer
+
 	once  sync.Once
 	study *study
 }
@@ -87,6 +93,10 @@ func NewSeriesOf(in Input) *Series {
 		parts:     make(map[string]*part),
 	}
 	s.watches = sync.OnceValue(s.newWatches)
+	for i := range in.Snapshots {
+		s.held = append(s.held, sync.OnceValue(func() map[uint64]*Hold { return s.newHolds(i) }))
+		s.latecomers = append(s.latecomers, sync.OnceValue(func() []latecomer { return s.newLatecomers(i) }))
+	}
 	for i, snap := range in.Snapshots {
 		s.listed[i] = make(map[analysis.Kind]bool)
 		for j := range snap.Groups {

@@ -1,0 +1,483 @@
+package envelope
+
+import (
+	"bytes"
+	"encoding/binary"
+
+	"leakdiff/analysis"
+)
+
+// Galloping is trotting where the next line is expected. Most blocks of a long dump
+// are like one before them, so that of nearly every line of a stack all but its
+// arguments is known: it is compared, and needs none of the searches by which kindOf
+// tells what it is.
+//
+// A text is what trotting took for a line of a stack or a blank line, or differs from
+// such a one in a gap alone, by bytes that change no answer of kindOf and begin no
+// colour. That holds wherever the text stands: what came before it says where to look
+// and nothing else. A header differs from one that trotting took in its numbers alone.
+
+// knownLines is a tree of lines of stacks: each with those that came behind it.
+type knownLines struct {
+	// lines has the lines of a block one behind the other, as they are read. The first
+	// ones are none, but places for lines behind a header, by function.
+	lines []knownLine
+	texts []byte // of all lines
+}
+
+// knownLine is one of the lines that came behind the same line.
+type knownLine struct {
+	// begin and size are where in texts the line stands as the input has it behind its
+	// prefix, up to the gap. Without a gap it ends with the byte behind the line, so
+	// that it begins no longer one.
+	begin uint32
+	size  uint16
+	gap   lineGap
+	tab   bool
+	// next is of those behind it the one that came last, other the next one of those
+	// behind the same line; 0 where there is none.
+	next, other uint32
+}
+
+// lineGap says where lines differ that have the same text.
+type lineGap uint8
+
+const (
+	gapNone    lineGap = iota
+	gapArgs            // main.(*T).run(‹0x1, {0x2, 0x3}›)
+	gapNumber          // created by main.start in goroutine ‹17›
+	gapOffsets         // /srv/pool.go:42 +0x1d‹ fp=0xc000047790 sp=0xc000047718 pc=0x40841c›
+)
+
+const (
+	// entries is how many places there are for lines behind a header.
+	entries = 256
+	// The tree stops growing at these sizes; real dumps need some thousand lines.
+	maxKnown      = 1 << 14
+	maxKnownBytes = 1 << 20
+	// maxOthers is how many lines may come behind one: where all stacks differ, looking
+	// for a line among many costs more than asking what it is.
+	maxOthers = 16
+	// maxGap is the longest gap that is looked at, and the longest text that is kept.
+	maxGap = 4 << 10
+	// nowhere is no index of a line.
+	nowhere = -1
+)
+
+// gallop takes known lines of a block, and the blank line behind it, and returns how
+// many.
+func (s *scanner) gallop(o *building, most int, left *wake) (taken int) {
+	t, w := &s.trotter, s.in
+	if o.full || o.w.over() {
+		return 0
+	}
+	from, ok := t.prefixOf(w)
+	if !ok {
+		return 0
+	}
+	known, out := t.known, o.w.plain
+	begin, pos, n := 0, w.pos, 0 // where the last line begins and ends, and the length of its text
+	var text []byte
+	textAt := 0
+	whole, parent := t.fresh, int64(0) // whole: all lines of a goroutine, from its first one on
+	// b begins with the text of a line, which is the byte at of the buffer.
+	b, at, more := w.buf[w.pos+from:w.end], w.pos+from, true
+	for more && taken < most {
+		if t.fresh {
+			t.fresh, t.at = false, known.enter(b)
+		}
+		i := known.follow(t.at, b)
+		if i == 0 {
+			break
+		}
+		l := &known.lines[i]
+		end := int(l.size) - 1
+		if l.gap != gapNone {
+			if end = t.gapEnd(l.gap, b, end+1); end < 0 {
+				break
+			}
+			if l.gap == gapNumber {
+				parent = numberOf(b[l.size:end])
+				whole = whole && parent >= 0
+			}
+		}
+		// A full block is left to trotting, which gives it away.
+		if len(out)+end >= spoolBlock-2 {
+			break
+		}
+		next, beyond := 0, 0 // behind the line, and behind the prefix of the next one
+		if more = t.joined; more {
+			beyond, more = t.seam.match(b[end:])
+		}
+		if more {
+			next = end + t.lineEnd(beyond)
+			beyond += end
+		} else if next = t.endOf(b, end); next < 0 {
+			break
+		}
+		// The byte behind the text makes room for the newline, the t of an escaped tab
+		// for the tab.
+		line := len(out)
+		if l.tab && t.object {
+			out = append(out, b[1:end+1]...)
+			out[line] = '\t'
+		} else {
+			out = append(out, b[:end+1]...)
+		}
+		out[len(out)-1] = '\n'
+		t.at = int(i)
+		taken++
+		begin, pos = pos, at+next
+		if n = end; n > 0 {
+			text, textAt = b[:n], begin
+		}
+		b, at = b[beyond:], at+beyond
+		if n == 0 {
+			break // behind a blank line comes a header
+		}
+	}
+	if taken == 0 {
+		return 0
+	}
+	if more {
+		t.from, t.prefixed = at-pos, w.base+int64(pos)
+	}
+	w.pos = pos
+	w.line += int64(taken)
+	length := int64(len(out) - len(o.w.plain))
+	if whole && n == 0 {
+		o.w.alike = append(o.w.alike, alike{o.w.size, analysis.Alike{Class: t.class(), Length: length, Lines: int64(taken), Parent: parent}})
+	}
+	o.w.size += length
+	o.w.plain = out
+	o.w.accepted = !o.lone()
+	t.galloped += int64(taken)
+	left.last = withoutReturn(w.buf[begin : pos-1])
+	if text != nil {
+		left.before = t.bare(text)
+		left.beforeAt = place{line: w.line, off: w.base + int64(textAt)}
+		if n == 0 {
+			left.beforeAt.line--
+		}
+		o.dashes, o.strays, o.foreign = false, 0, 0
+	}
+	if o.blank = n == 0; o.blank {
+		t.wipe(left)
+	}
+	return taken
+}
+
+// gallopHeader takes a header of a known state, of which the prefix has so many bytes.
+// Only its numbers differ from those that trotting took.
+func (s *scanner) gallopHeader(src *source, from int, left *wake) bool {
+	t, w := &s.trotter, s.in
+	b := w.buf[w.pos+from : w.end]
+	id, n := t.knownHeader(b)
+	if n == 0 || t.record || len(t.guesses) > 0 {
+		return false
+	}
+	next := t.endOf(b, n)
+	o := src.open
+	if h := (header{id: id}); next >= 0 && src.goesOn(h, b[:n], o.inner.mode == innerEach) {
+		at := place{line: w.line + 1, off: w.offset()}
+		o.header(h, b[:n], at, true)
+		left.before, left.beforeAt = b[:n], at
+		left.last = withoutReturn(w.buf[w.pos : w.pos+from+next-1])
+		w.pos += from + next
+		w.line++
+		t.fresh = true
+		t.galloped++
+		return true
+	}
+	return false
+}
+
+const (
+	// stateBits is how many states are known at once, as a power of two.
+	stateBits = 6
+	// maxState is the length of the longest.
+	maxState = 64
+)
+
+// stateAt is the place of a state, by the eight bytes that it begins with.
+func (t *trotter) stateAt(b []byte) *[]byte {
+	const spread = 0x9e3779b97f4a7c15
+	return &t.states[binary.LittleEndian.Uint64(b)*spread>>(64-stateBits)]
+}
+
+// learnState lets the state of a header be known that trotting took.
+//
+//	"goroutine 17 [select, 6 minutes]:" -> "select"
+func (t *trotter) learnState(text []byte) {
+	_, b, ok := bytes.Cut(text, []byte(" ["))
+	n := run(b, func(c byte) bool { return c|0x20-'a' < 26 || c == ' ' || c == '.' || c == '(' || c == ')' })
+	if ok && n > 0 && n <= maxState && len(b) >= 8 && !bytes.HasPrefix(b, []byte("running")) {
+		state := t.stateAt(b)
+		*state = append((*state)[:0], b[:n]...)
+	}
+}
+
+// knownHeader is how long a header is of a known state that b begins with, 0 where it
+// is none.
+//
+//	"goroutine 17 [select, 6 minutes]:\n" -> 17, 33
+func (t *trotter) knownHeader(b []byte) (id int64, n int) {
+	const word, minutes, end = len(headerWord), " minutes", "]:"
+	if len(b) < headerSpan || string(b[:word]) != headerWord {
+		return 0, 0
+	}
+	for n = word; n < word+18 && isDigit(b[n]); n++ {
+		id = 10*id + int64(b[n]-'0')
+	}
+	if n == word || string(b[n:n+2]) != " [" {
+		return 0, 0
+	}
+	n += 2
+	state := *t.stateAt(b[n:])
+	if len(state) == 0 || !bytes.HasPrefix(b[n:], state) {
+		return 0, 0
+	}
+	n += len(state)
+	if rest, ok := bytes.CutPrefix(b[n:], []byte(", ")); ok {
+		digits := run(rest, isDigit)
+		if digits == 0 || digits > 18 || !bytes.HasPrefix(rest[digits:], []byte(minutes)) {
+			return 0, 0
+		}
+		n += len(", ") + digits + len(minutes)
+	}
+	if !bytes.HasPrefix(b[n:], []byte(end)) {
+		return 0, 0
+	}
+	return id, n + len(end)
+}
+
+// class is that of goroutines of which the last line was found where t.at is: all their
+// lines came one behind the other in one of the trees.
+func (t *trotter) class() int {
+	if t.object {
+		return 2*t.at + 1
+	}
+	return 2 * t.at
+}
+
+// numberOf is a number in digits, -1 where it is too long.
+func numberOf(b []byte) int64 {
+	if len(b) > 18 {
+		return -1
+	}
+	n := int64(0)
+	for _, c := range b {
+		n = 10*n + int64(c-'0')
+	}
+	return n
+}
+
+// bare takes the tab off that a text begins with as the input has it.
+func (t *trotter) bare(text []byte) []byte {
+	switch {
+	case text[0] == '\t':
+		return text[1:]
+	case t.object && text[0] == '\\':
+		return text[len(`\t`):]
+	}
+	return text
+}
+
+// lineEnd is where a line ends that the seam begins with, of which so many bytes match.
+func (t *trotter) lineEnd(seam int) int {
+	if t.prefix.from == t.prefix.to {
+		return seam - len(t.prefix.text)
+	}
+	return len(t.seam.text) - len(t.prefix.text)
+}
+
+// endOf is where the line behind a text ends that b begins with, below 0 where it does
+// not end as the others do.
+func (t *trotter) endOf(b []byte, end int) int {
+	if t.object {
+		m, ok := t.suffix.match(b[end:])
+		if !ok {
+			return -1
+		}
+		end += m
+	}
+	if end < len(b) && b[end] == '\r' {
+		end++
+	}
+	if end < len(b) && b[end] == '\n' {
+		return end + 1
+	}
+	return -1
+}
+
+// gapEnd is where the text of a line ends that b begins with, of which n bytes stand
+// before the gap; below 0 where the gap is none of this kind.
+func (t *trotter) gapEnd(gap lineGap, b []byte, n int) int {
+	rest := b[n:min(len(b), n+maxGap)]
+	if gap == gapNumber {
+		if m := run(rest, isDigit); m > 0 {
+			return n + m
+		}
+		return -1
+	}
+	m := 0
+	if t.object {
+		m = bytes.IndexByte(rest, '"')
+		if t.ended {
+			m -= len(`\n`)
+		}
+	} else if m = bytes.IndexByte(rest, '\n'); m > 0 && rest[m-1] == '\r' {
+		m--
+	}
+	switch {
+	case m <= 0:
+	case gap == gapOffsets && areOffsets(rest[:m]), gap == gapArgs && rest[m-1] == ')' && arePlainArgs(b[:n+m-1], m-1):
+		return n + m
+	}
+	return -1
+}
+
+// learn lets the tree know a line that trotting took. b begins where its prefix ends.
+func (t *trotter) learn(b, text []byte, tab bool, kind textKind) {
+	if kind == headerText {
+		t.fresh = true
+		return
+	}
+	if t.fresh {
+		t.fresh, t.at = false, nowhere
+		if kind == stackText {
+			t.at = t.known.enter(b)
+		}
+	}
+	// The text will be known where arrays are looked for, too (see trotter.arrays).
+	if t.at == nowhere || mayBeArray(text) {
+		t.at = nowhere
+		return
+	}
+	n, gap := 0, gapNone
+	if kind == stackText {
+		n, gap = gapOf(text, tab)
+	}
+	switch {
+	case tab && t.object:
+		n += len(`\t`)
+	case tab:
+		n++
+	}
+	if gap == gapNone {
+		n++
+	}
+	t.at = t.known.add(t.at, b[:n], gap, tab)
+}
+
+// gapOf is where the gap begins in a line of a stack. Arguments that may never differ
+// are none.
+func gapOf(text []byte, tab bool) (int, lineGap) {
+	switch {
+	case tab:
+		if i := bytes.Index(text, []byte(" fp=0x")); i >= 0 {
+			return i, gapOffsets
+		}
+	case bytes.HasPrefix(text, []byte(creatorWord)):
+		if i := bytes.Index(text, []byte(parentWord)); i >= 0 {
+			return i + len(parentWord), gapNumber
+		}
+	default:
+		if i := argumentsAt(text) + 1; string(text[i:]) != ")" && string(text[i:]) != "...)" {
+			return i, gapArgs
+		}
+	}
+	return len(text), gapNone
+}
+
+// enter is the place where the first line of a block is looked up.
+func (k *knownLines) enter(b []byte) int {
+	name := b[:max(argumentsAt(b[:min(len(b), 256)]), 0)]
+	if len(name) < 8 {
+		return 0
+	}
+	const spread = 0x9e3779b97f4a7c15
+	return int(binary.LittleEndian.Uint64(name[len(name)-8:]) * spread >> 56)
+}
+
+// follow finds the line behind another one that b begins with, and puts it in front of
+// the others; 0 where there is none.
+func (k *knownLines) follow(at int, b []byte) uint32 {
+	if at >= len(k.lines) {
+		return 0 // nothing is known yet
+	}
+	before := uint32(0)
+	for i := k.lines[at].next; i != 0; i = k.lines[i].other {
+		l := &k.lines[i]
+		if n := int(l.size); n > len(b) || string(b[:n]) != string(k.texts[l.begin:][:n]) {
+			before = i
+			continue
+		}
+		if before != 0 {
+			k.lines[before].other, l.other, k.lines[at].next = l.other, k.lines[at].next, i
+		}
+		return i
+	}
+	return 0
+}
+
+// add adds a line behind another one and gives its place, nowhere where there is no
+// room.
+func (k *knownLines) add(at int, text []byte, gap lineGap, tab bool) int {
+	if k.lines == nil {
+		k.lines = make([]knownLine, entries, 4*entries)
+	}
+	others := 0
+	for i := k.lines[at].next; i != 0; i = k.lines[i].other {
+		if l := &k.lines[i]; l.gap == gap && string(k.texts[l.begin:][:l.size]) == string(text) {
+			return int(i)
+		}
+		others++
+	}
+	if others >= maxOthers || len(k.lines) >= maxKnown || len(text) > maxGap || len(k.texts)+len(text) > maxKnownBytes {
+		return nowhere
+	}
+	k.lines = append(k.lines, knownLine{begin: uint32(len(k.texts)), size: uint16(len(text)), gap: gap, tab: tab, other: k.lines[at].next})
+	k.texts = append(k.texts, text...)
+	added := len(k.lines) - 1
+	k.lines[at].next = uint32(added)
+	return added
+}
+
+// arePlainArgs knows arguments in which nothing is hidden: no marker, for those have an
+// r, no array of bytes, no backslash, no newline. It says no to some others. The
+// arguments are the last n bytes of a call.
+//
+//	"main.f(0xc000010000, {0x1?, 0x2?}, ..." -> true
+//	"main.f(goroutine 5 [select]:"           -> false
+func arePlainArgs(call []byte, n int) bool {
+	if len(call) < 8 {
+		return false
+	}
+	bad, before := uint64(0), uint64(letters)
+	b := call[len(call)-n:]
+	for ; len(b) >= 8; b = b[8:] {
+		w := binary.LittleEndian.Uint64(b)
+		// Of an array, 39 bytes that are no letters, there are whole words in a row.
+		if (w|before)&letters == 0 {
+			return false
+		}
+		bad |= notPlain(w)
+		before = w
+	}
+	if len(b) > 0 {
+		w := binary.LittleEndian.Uint64(call[len(call)-8:])
+		bad |= notPlain(w) >> (64 - 8*len(b)) // without what was looked at before
+	}
+	return bad&letters == 0
+}
+
+// letters is the bit that letters and braces have, of each of eight bytes.
+const letters = 0x4040404040404040
+
+// notPlain has this bit of each byte that is a control, one of p to w, or one of P to _
+// (as a backslash).
+func notPlain(w uint64) uint64 {
+	small := w << 1 // the bit that tells small letters from capitals
+	return ^(w | small) | w&(w<<2)&^(w<<3&small)
+}

@@ -1,0 +1,403 @@
+package trend
+
+import (
+	"cmp"
+	"slices"
+
+	"leakdiff/analysis"
+)
+
+// holding finds all locks of one dump and who may hold them, in one pass over the
+// members of each family: there may be a lock for each family and a million members.
+type holding struct {
+	series *Series
+	i      int
+	groups []analysis.Group
+	// queues are by lock, and order has them as they were first met.
+	queues map[uint64]*queue
+	order  []*queue
+	// waiters are the queues that name an id, family by family.
+	waiters map[int64][]waiter
+	// kinds are the receiver types of functions.
+	kinds map[string]string
+	// children counts the goroutines of each family that an id started.
+	children map[int64]map[int]int
+	// byID says which families name the creators of their members.
+	byID []bool
+}
+
+// waiter is an id in a queue, as a family names it.
+type waiter struct {
+	group int
+	queue *queue
+}
+
+// queue is everybody who waits for one lock in one dump.
+type queue struct {
+	lock   uint64
+	ids    []int64 // in order, once all are known
+	count  int
+	least  int64
+	oldest int
+	// types and receivers are T and R of statistics.md.
+	types     []string
+	receivers map[uint64]bool
+	waiting   []string
+	// holders are all candidates, as long as they are few enough to be named; families
+	// are theirs, with the smallest id of each.
+	found    int
+	holders  []Holder
+	families []holders
+}
+
+// holders are the candidates of one family.
+type holders struct {
+	fingerprint string
+	least       int64
+}
+
+// candidate is a member that may hold a lock.
+type candidate struct {
+	id      int64
+	wait    int
+	variant int
+	state   string
+}
+
+// newHolds are the locks of snapshot i with at least one waiter.
+func (s *Series) newHolds(i int) map[uint64]*Hold {
+	d := &holding{
+		series: s, i: i, groups: s.Snapshots[i].Groups, queues: make(map[uint64]*queue),
+		waiters: make(map[int64][]waiter), kinds: make(map[string]string),
+	}
+	for g := range d.groups {
+		d.queueUp(g)
+	}
+	if len(d.order) == 0 {
+		return nil
+	}
+	byType := make(map[string][]*queue)
+	for _, q := range d.order {
+		slices.Sort(q.ids)
+		if q.count < fewestWaiters {
+			continue
+		}
+		for _, kind := range q.types {
+			byType[kind] = append(byType[kind], q)
+		}
+	}
+	for g := range d.groups {
+		d.search(g, byType)
+	}
+	d.countChildren()
+	shallow := make(map[uint64]*Hold, len(d.order))
+	for _, q := range d.order {
+		shallow[q.lock] = d.hold(q)
+	}
+	return d.linked(shallow)
+}
+
+// queueUp lets the members of a family that wait for locks enter their queues.
+func (d *holding) queueUp(g int) {
+	group := &d.groups[g]
+	fingerprint := group.Family.Fingerprint
+	objects := d.series.objects(d.i, fingerprint)
+	var entered []*queue
+	for _, o := range objects {
+		if !o.Lock {
+			continue
+		}
+		q := d.queues[o.Address]
+		if q == nil {
+			q = &queue{lock: o.Address}
+			d.queues[o.Address], d.order = q, append(d.order, q)
+		}
+		q.count += o.Count
+		q.waiting = append(q.waiting, fingerprint)
+		for _, id := range o.Members {
+			q.ids = append(q.ids, id)
+			d.waiters[id] = append(d.waiters[id], waiter{g, q})
+			if q.least == 0 || id < q.least {
+				q.least = id
+			}
+		}
+		if !slices.Contains(entered, q) {
+			entered = append(entered, q)
+		}
+	}
+	if len(entered) == 0 {
+		return
+	}
+	d.enter(group, objects, entered)
+	if !group.Members.Identified() {
+		return
+	}
+	for m := range group.Members.All() {
+		for _, w := range d.waiters[m.Identity.ID] {
+			if slices.Contains(entered, w.queue) {
+				w.queue.oldest = max(w.queue.oldest, m.Wait)
+			}
+		}
+	}
+}
+
+// enter learns how the waiters of one family came into their locks.
+func (d *holding) enter(group *analysis.Group, objects []Object, queues []*queue) {
+	var types []string
+	entries := make(map[string]bool)
+	for _, v := range group.Variants {
+		entry := entryOf(v.Stack)
+		entries[entry] = true
+		if kind := d.kind(entry); kind != "" && !slices.Contains(types, kind) {
+			types = append(types, kind)
+		}
+	}
+	for _, q := range queues {
+		for _, kind := range types {
+			if !slices.Contains(q.types, kind) {
+				q.types = append(q.types, kind)
+			}
+		}
+	}
+	for _, o := range objects {
+		if o.Lock || !entries[o.Func] {
+			continue
+		}
+		for _, q := range queues {
+			if o.Address <= q.lock && q.lock-o.Address <= 4096 {
+				if q.receivers == nil {
+					q.receivers = make(map[uint64]bool)
+				}
+				q.receivers[o.Address] = true
+			}
+		}
+	}
+}
+
+// kind is receiverType, asked once for each function.
+func (d *holding) kind(function string) string {
+	kind, known := d.kinds[function]
+	if !known {
+		kind = receiverType(function)
+		d.kinds[function] = kind
+	}
+	return kind
+}
+
+// search finds the candidates of one family for all locks that it may hold.
+func (d *holding) search(g int, byType map[string][]*queue) {
+	group := &d.groups[g]
+	if group.Family.Kind != analysis.KindGoroutine || !group.Members.Identified() {
+		return
+	}
+	var queues []*queue
+	asked := make(map[*queue]bool)
+	methods := make([]bool, len(group.Variants))
+	for v, variant := range group.Variants {
+		for _, frame := range variant.Stack.Frames {
+			for _, q := range byType[d.kind(frame.Func)] {
+				methods[v] = true
+				if !asked[q] {
+					asked[q] = true
+					queues = append(queues, q)
+				}
+			}
+		}
+	}
+	if len(queues) == 0 {
+		return
+	}
+	members, longest := membersInside(group, methods)
+	if len(members) == 0 {
+		return
+	}
+	printed := d.firstArguments(group.Family.Fingerprint)
+	for _, q := range queues {
+		if members[0].id < q.least || longest >= max(1, q.oldest) {
+			d.searchFor(q, group, members, printed)
+		}
+	}
+}
+
+// membersInside are the members of a family that are in methods, in the order of their
+// ids, and the longest wait among them.
+func membersInside(group *analysis.Group, methods []bool) (members []candidate, longest int) {
+	inside := func(variant int) bool {
+		return variant < 0 || variant < len(methods) && methods[variant]
+	}
+	for m := range group.Members.InVariants(inside) {
+		members = append(members, candidate{m.Identity.ID, m.Wait, m.Variant, m.State})
+		longest = max(longest, m.Wait)
+	}
+	slices.SortStableFunc(members, func(a, b candidate) int { return cmp.Compare(a.id, b.id) })
+	return members, longest
+}
+
+// printedIn is a goroutine in a function.
+type printedIn struct {
+	function string
+	id       int64
+}
+
+// firstArguments are those that the dump prints of a family's frames.
+func (d *holding) firstArguments(fingerprint string) map[printedIn]uint64 {
+	all := make(map[printedIn]uint64)
+	for _, o := range d.series.objects(d.i, fingerprint) {
+		for _, id := range o.Members {
+			if _, first := all[printedIn{o.Func, id}]; !first {
+				all[printedIn{o.Func, id}] = o.Address
+			}
+		}
+	}
+	return all
+}
+
+// searchFor adds the candidates of one family for one lock. Where there are too many to
+// be named, the smallest id is all that is needed of them.
+func (d *holding) searchFor(q *queue, group *analysis.Group, members []candidate, printed map[printedIn]uint64) {
+	first := true
+	for k := range members {
+		m := &members[k]
+		if m.id >= q.least && m.wait < max(1, q.oldest) {
+			continue
+		}
+		if _, waits := slices.BinarySearch(q.ids, m.id); waits {
+			continue
+		}
+		at, function := d.inside(q, group, m, printed)
+		if function == "" {
+			continue
+		}
+		if first {
+			q.families = append(q.families, holders{group.Family.Fingerprint, m.id})
+			first = false
+		}
+		if q.found++; q.found > mostHolders {
+			q.holders = nil
+			return
+		}
+		q.holders = append(q.holders, Holder{ID: m.id, Fingerprint: group.Family.Fingerprint, At: at, Func: function, State: m.state, Wait: m.wait})
+	}
+}
+
+// inside is where a member is and which of its frames is a method of the waiters'
+// object, "" where none is. A printed receiver must be that object; one that is not
+// printed for certain proves nothing either way.
+func (d *holding) inside(q *queue, group *analysis.Group, m *candidate, printed map[printedIn]uint64) (at, function string) {
+	for v, variant := range group.Variants {
+		if m.variant >= 0 && m.variant != v {
+			continue
+		}
+		for _, frame := range variant.Stack.Frames {
+			if !slices.Contains(q.types, d.kind(frame.Func)) {
+				continue
+			}
+			receiver, known := printed[printedIn{frame.Func, m.id}]
+			if !known || len(q.receivers) == 0 || q.receivers[receiver] {
+				return entryOf(variant.Stack), frame.Func
+			}
+		}
+	}
+	return "", ""
+}
+
+// countChildren counts the goroutines that the candidates started.
+func (d *holding) countChildren() {
+	d.children = make(map[int64]map[int]int)
+	for _, q := range d.order {
+		for _, h := range q.holders {
+			d.children[h.ID] = nil
+		}
+	}
+	if len(d.children) == 0 {
+		return
+	}
+	d.byID = make([]bool, len(d.groups))
+	for g := range d.groups {
+		for parent := range d.groups[g].Members.Parents() {
+			d.byID[g] = d.byID[g] || parent > 0
+			counts, asked := d.children[parent]
+			if !asked {
+				continue
+			}
+			if counts == nil {
+				counts = make(map[int]int)
+				d.children[parent] = counts
+			}
+			counts[g]++
+		}
+	}
+}
+
+// hold is what is told of a lock, without the locks that its candidates wait for.
+func (d *holding) hold(q *queue) *Hold {
+	h := &Hold{Snapshot: d.i, Lock: q.lock, Waiters: q.count, Waiting: q.waiting, Types: q.types, Holders: q.holders}
+	if q.found > mostHolders {
+		slices.SortStableFunc(q.families, func(a, b holders) int { return cmp.Compare(a.least, b.least) })
+		for _, f := range q.families {
+			h.Families = append(h.Families, f.fingerprint)
+		}
+		return h
+	}
+	slices.SortStableFunc(h.Holders, func(a, b Holder) int { return cmp.Compare(a.ID, b.ID) })
+	for k := range h.Holders {
+		h.Holders[k].Children = d.offspring(&h.Holders[k])
+	}
+	return h
+}
+
+// linked sets behind each candidate the lock that it waits for itself, one deep.
+func (d *holding) linked(shallow map[uint64]*Hold) map[uint64]*Hold {
+	all := make(map[uint64]*Hold, len(shallow))
+	for lock, h := range shallow {
+		whole := *h
+		whole.Holders = slices.Clone(h.Holders)
+		for k := range whole.Holders {
+			if next := d.waitsFor(&whole.Holders[k]); next != nil && next.lock != lock && next.count >= 1 {
+				whole.Holders[k].Next = shallow[next.lock]
+			}
+		}
+		all[lock] = &whole
+	}
+	return all
+}
+
+// waitsFor is the queue in which a candidate is itself, nil where it waits for no lock.
+func (d *holding) waitsFor(c *Holder) *queue {
+	for _, w := range d.waiters[c.ID] {
+		if d.groups[w.group].Family.Fingerprint == c.Fingerprint {
+			return w.queue
+		}
+	}
+	return nil
+}
+
+// offspring counts who the candidate may have started, largest family first.
+func (d *holding) offspring(c *Holder) []Offspring {
+	functions := make(map[string]bool)
+	if group := d.series.groups[c.Fingerprint][d.i]; group != nil {
+		for _, v := range group.Variants {
+			for _, frame := range v.Stack.Frames {
+				functions[frame.Func] = true
+			}
+		}
+	}
+	var out []Offspring
+	for g := range d.groups {
+		o := Offspring{Fingerprint: d.groups[g].Family.Fingerprint, ByID: d.byID[g]}
+		if o.ByID {
+			o.Count = d.children[c.ID][g]
+		} else {
+			for _, v := range d.groups[g].Variants {
+				if v.Stack.CreatedBy.Func != "" && functions[v.Stack.CreatedBy.Func] {
+					o.Count += v.Count
+				}
+			}
+		}
+		if o.Count > 0 {
+			out = append(out, o)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Offspring) int { return b.Count - a.Count })
+	return out
+}

@@ -1,0 +1,61 @@
+package store
+
+import (
+	"fmt"
+	"testing"
+
+	"leakdiff/analysis"
+)
+
+func TestSmallSnapshotsShareTransactionsAndLargeOnesHaveTheirOwn(t *testing.T) {
+	of := func(groups ...int) (snaps []*analysis.Snapshot) {
+		for _, n := range groups {
+			snaps = append(snaps, &analysis.Snapshot{Groups: make([]analysis.Group, n)})
+		}
+		return snaps
+	}
+	for _, test := range []struct {
+		groups []int
+		want   int
+	}{
+		{[]int{1}, 1},
+		{make([]int, 2*smallBatch), smallBatch},
+		{[]int{smallBatch / 2, smallBatch / 4, smallBatch / 2}, 2},
+		{[]int{10 * smallBatch, 1}, 1},
+		{[]int{1, 10 * smallBatch}, 1},
+	} {
+		if got := together(of(test.groups...)); got != test.want {
+			t.Errorf("of snapshots with %d groups each, beginning with %d, %d are written together, want %d", len(test.groups), test.groups[0], got, test.want)
+		}
+	}
+}
+
+func TestSnapshotsOfOneTransactionKeepTheirOrderAndAreFound(t *testing.T) {
+	f := open(t)
+	c := f.newCase("a")
+	r := Result{}
+	var want []string
+	for i := range 40 {
+		snap := kubelet(fmt.Sprint("s", i), instant, 2)
+		for g := range snap.Groups {
+			family := *snap.Groups[g].Family
+			family.Fingerprint += fmt.Sprintf("%02d", i)
+			family.Loose = append([]string{fmt.Sprintf("example.org/many.call%02dof%d", i, g)}, family.Loose...)
+			snap.Groups[g].Family = &family
+		}
+		r.Snapshots = append(r.Snapshots, snap)
+		want = append(want, snap.ID)
+	}
+	f.filled(c.ID, "x", r)
+	var got []string
+	for _, snap := range must[[]analysis.Snapshot](t)(f.Snapshots(f.ctx, c.ID)) {
+		got = append(got, snap.ID)
+	}
+	wantEqual(t, want, got)
+	for _, word := range []string{"many.call00of0", "call39of2"} {
+		if found := must[SearchResult](t)(f.SearchFunctions(f.ctx, word, 10, 0)); len(found.Families) != 1 {
+			t.Errorf("%d families are found by %s, want 1", len(found.Families), word)
+		}
+	}
+	f.wantSound()
+}
