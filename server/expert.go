@@ -129,12 +129,6 @@ func (m *mounts) drop(e *list.Element) {
 	m.order.Remove(e)
 }
 
-func (m *mounts) weight() int {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.size
-}
-
 // handler is a view of a mounted profile, nil where there is none.
 func (m *mounts) handler(token, name string) http.Handler {
 	m.mu.Lock()
@@ -267,7 +261,6 @@ func (s *Server) expertPage(w http.ResponseWriter, r *http.Request, shell view.S
 		s.fail(w, r, err)
 		return
 	}
-	s.weigh()
 	in := view.ExpertInput{Shell: shell, Base: base, CaseID: l.ID, Kind: kind, Shown: shown, Views: expertViews[:len(expertViews)-1], Frame: "/x/" + token + "/" + shown, Pair: len(snapshots) == 2}
 	if other != l {
 		in.OtherID = other.ID

@@ -179,12 +179,12 @@ func TestMountsAreFewAndSmall(t *testing.T) {
 			t.Errorf("mount %d is there: %v, want %v", i, got, want)
 		}
 	}
-	if m.weight() <= 0 {
+	if m.size <= 0 {
 		t.Error("mounts weigh nothing")
 	}
 	c.move(mountedFor)
-	if m.handler(tokens[len(tokens)-1], "top") != nil || m.weight() != 0 {
-		t.Errorf("after their time mounts weigh %d", m.weight())
+	if m.handler(tokens[len(tokens)-1], "top") != nil || m.size != 0 {
+		t.Errorf("after their time mounts weigh %d", m.size)
 	}
 }
 

@@ -76,8 +76,8 @@ func TestKeptPagesAreWeighedWithTheirAddresses(t *testing.T) {
 	for i := range 1000 {
 		c.put(fmt.Sprint(long, i), shown{written: written{body: []byte("short")}})
 	}
-	if n := len(c.by); c.weight() > maxShown || n > maxShown/len(long) {
-		t.Errorf("%d pages with addresses of 50 kB are kept, weighed as %d bytes", n, c.weight())
+	if n := len(c.by); c.size > maxShown || n > maxShown/len(long) {
+		t.Errorf("%d pages with addresses of 50 kB are kept, weighed as %d bytes", n, c.size)
 	}
 }
 

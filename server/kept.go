@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"hash/maphash"
 	"maps"
 	"net/http"
 	"slices"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"github.com/a-h/templ"
+	"github.com/cespare/xxhash/v2"
 
 	"leakdiff/analysis/identity"
 	"leakdiff/store"
@@ -63,12 +63,6 @@ func newShownCache() *shownCache {
 // weight is about what an entry takes.
 func (e *shownEntry) weight() int {
 	return len(e.page.body) + len(e.page.state) + 2*len(e.address) + 500
-}
-
-func (c *shownCache) weight() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.size
 }
 
 func (c *shownCache) get(address string) (shown, bool) {
@@ -270,7 +264,6 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request, find func() (caseI
 	if settled {
 		kept.changes, kept.checked = changes, s.cfg.Now()
 		s.shown.put(address, kept)
-		s.weigh()
 	}
 	kept.answer(w, r)
 }
@@ -300,13 +293,12 @@ func (s *Server) shownState(ctx context.Context, find func() ([]string, error), 
 	return strings.Join(keys, "\x00"), settled, nil
 }
 
-// tagSeed is of this process: pages are kept by it alone.
-var tagSeed = maphash.MakeSeed()
-
 // strongTag names a body by a hash of it: the state that it was made of says less,
-// since another binary writes other pages of the same state.
+// since another binary writes other pages of the same state. It is the same after a
+// restart, which costs a browser nothing then. Who may write a case could make two
+// pages of one tag, and would see his own older one.
 func strongTag(body []byte) string {
-	return fmt.Sprintf(`"%016x-%x"`, maphash.Bytes(tagSeed, body), len(body))
+	return fmt.Sprintf(`"%016x-%x"`, xxhash.Sum64(body), len(body))
 }
 
 func (p shown) answer(w http.ResponseWriter, r *http.Request) {

@@ -2,6 +2,7 @@ package server
 
 import (
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 )
@@ -77,6 +78,27 @@ func TestAnErrorIsNeverKept(t *testing.T) {
 	for range 2 {
 		if r := s.get("/diff/sx..sy"); r.status != http.StatusNotFound || r.header.Get("ETag") != "" {
 			t.Errorf("status %d, ETag %q", r.status, r.header.Get("ETag"))
+		}
+	}
+}
+
+// TestATagOutlivesTheProcess asks a second server on the same data for pages that the
+// first one tagged.
+func TestATagOutlivesTheProcess(t *testing.T) {
+	if got, want := strongTag(nil), `"ef46db3751d8e999-0"`; got != want {
+		t.Errorf("no bytes are tagged %s, XXH64 of them is %s", got, want)
+	}
+	s := newSite(t)
+	up := s.untimed(t, 3, 13)
+	cfg := s.s.cfg
+	cfg.TempDir = t.TempDir()
+	again := httptest.NewServer(New(cfg).Handler())
+	defer again.Close()
+	for _, path := range []string{up.Link, up.Link + ".json", "/diff/" + up.Snapshots[0].ID + ".." + up.Snapshots[1].ID + "?case=" + up.Case, "/snapshots/" + up.Snapshots[0].ID} {
+		tag := s.do("GET", path, nil, "Host", "127.0.0.1").header.Get("ETag")
+		other := &site{t: t, url: again.URL}
+		if r := other.do("GET", path, nil, "Host", "127.0.0.1", "If-None-Match", tag); r.status != http.StatusNotModified {
+			t.Errorf("%s: status %d after a restart, tag %s became %s", path, r.status, tag, r.header.Get("ETag"))
 		}
 	}
 }

@@ -64,8 +64,8 @@ func (l *loaded) weight() int {
 // caseCache keeps the cases that were last asked for, by their state in the store.
 type caseCache struct {
 	mu sync.Mutex
-	// computing are the states being computed, each with what closes at the end.
-	computing map[string]chan struct{}
+	// computing are the states being computed.
+	computing map[string]*computation
 	size      int
 	order     []string
 	cases     map[string]cachedCase
@@ -77,7 +77,7 @@ type cachedCase struct {
 }
 
 func newCaseCache() *caseCache {
-	return &caseCache{cases: map[string]cachedCase{}, computing: map[string]chan struct{}{}}
+	return &caseCache{cases: map[string]cachedCase{}, computing: map[string]*computation{}}
 }
 
 func (c *caseCache) get(key string) *loaded {
@@ -90,32 +90,54 @@ func (c *caseCache) get(key string) *loaded {
 	return found.l
 }
 
-// alone waits until nobody computes the state and reserves it until the returned
-// function is called: two requests for one large case take the memory of one.
-func (c *caseCache) alone(key string) (done func()) {
+// computation is a case that is being computed. done closes at the end; made is nil where
+// that came to nothing.
+type computation struct {
+	done chan struct{}
+	made *loaded
+}
+
+// once gives the case in this state: from the cache, from whoever computes it now, or
+// from compute. Requests for one large case that come together take the memory and the
+// time of one.
+func (c *caseCache) once(ctx context.Context, key string, compute func() (*loaded, error)) (*loaded, error) {
 	for {
+		if l := c.get(key); l != nil {
+			return l, nil
+		}
 		c.mu.Lock()
 		busy := c.computing[key]
 		if busy == nil {
-			mine := make(chan struct{})
-			c.computing[key] = mine
+			busy = &computation{done: make(chan struct{})}
+			c.computing[key] = busy
 			c.mu.Unlock()
-			return func() {
-				c.mu.Lock()
-				delete(c.computing, key)
-				c.mu.Unlock()
-				close(mine)
-			}
+			return c.compute(key, busy, compute)
 		}
 		c.mu.Unlock()
-		<-busy
+		select {
+		case <-busy.done:
+			if busy.made != nil {
+				return busy.made, nil
+			}
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
 	}
 }
 
-func (c *caseCache) weight() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.size
+func (c *caseCache) compute(key string, mine *computation, compute func() (*loaded, error)) (*loaded, error) {
+	defer func() {
+		c.mu.Lock()
+		delete(c.computing, key)
+		c.mu.Unlock()
+		close(mine.done)
+	}()
+	l, err := compute()
+	if err == nil {
+		c.put(key, l)
+		mine.made = l
+	}
+	return l, err
 }
 
 func (c *caseCache) put(key string, l *loaded) {
@@ -192,13 +214,18 @@ func (s *Server) loadCase(ctx context.Context, caseID string) (*loaded, error) {
 	}
 	known, _ := s.knowledge()
 	key := now.key + "/" + known.Version()
-	defer s.cases.alone(key)()
-	if l := s.cases.get(key); l != nil {
-		fresh := *l
-		fresh.Case, fresh.bundles, fresh.fields = now.Case, now.bundles, now.fields
-		return &fresh, nil
+	l, err := s.cases.once(ctx, key, func() (*loaded, error) { return s.compute(ctx, now, known) })
+	if err != nil {
+		return nil, err
 	}
-	snapshots, err := s.store.SnapshotsPacked(ctx, caseID)
+	fresh := *l
+	fresh.Case, fresh.bundles, fresh.fields = now.Case, now.bundles, now.fields
+	return &fresh, nil
+}
+
+// compute reads the snapshots of a case and makes its report.
+func (s *Server) compute(ctx context.Context, now caseState, known *knowledge.Catalogue) (*loaded, error) {
+	snapshots, err := s.store.SnapshotsPacked(ctx, now.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -214,13 +241,11 @@ func (s *Server) loadCase(ctx context.Context, caseID string) (*loaded, error) {
 		}
 		problems = append(problems, p...)
 	}
-	if l.bundleOf, err = s.store.SnapshotBundles(ctx, caseID); err != nil {
+	if l.bundleOf, err = s.store.SnapshotBundles(ctx, now.ID); err != nil {
 		return nil, err
 	}
 	l.built = report.Build(l.said.Snapshots, problems, report.Options{Version: s.cfg.Version, Events: happened(l.said), Loads: l.said.Loads, Triage: sorted(now.marks), Knowledge: known})
 	l.known = known
-	s.cases.put(key, l)
-	s.weigh()
 	return l, nil
 }
 

@@ -42,11 +42,7 @@ type Config struct {
 	// UploadLimit is in bytes, default 2 GB.
 	UploadLimit int64
 	Budget      bundle.Budget
-	// Kept, where it is set, is told how many bytes the cases and pages in memory
-	// weigh, whenever that changes: a memory limit that leaves them out would make the
-	// collector run without end.
-	Kept    func(bytes int)
-	Samples []Sample
+	Samples     []Sample
 	// Knowledge holds own files of the catalogue, *.json, nil for none; KnowledgeDir is
 	// where people put them.
 	Knowledge    fs.FS
@@ -104,13 +100,6 @@ func New(cfg Config) *Server {
 	s.worker = newWorker(s)
 	s.handler = underPath(pathOf(cfg.BaseURL), s.guard(head(s.addressed(s.routes()))))
 	return s
-}
-
-// weigh tells what is kept in memory.
-func (s *Server) weigh() {
-	if s.cfg.Kept != nil {
-		s.cfg.Kept(s.cases.weight() + s.shown.weight() + s.mounts.weight())
-	}
 }
 
 // Handler answers every request.

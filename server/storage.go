@@ -57,6 +57,7 @@ type Storage interface {
 	Requeue(ctx context.Context, bundleID string) (store.Job, error)
 
 	Snapshots(ctx context.Context, caseID string) ([]analysis.Snapshot, error)
+	SnapshotHeads(ctx context.Context, caseID string) ([]analysis.Snapshot, error)
 	SnapshotsPacked(ctx context.Context, caseID string) ([]analysis.Snapshot, error)
 	SnapshotsAged(ctx context.Context, caseID string) ([]analysis.Snapshot, error)
 	FindSnapshot(ctx context.Context, id string) (caseIDs []string, err error)

@@ -443,7 +443,7 @@ func (s *Server) answer(ctx context.Context, b store.Bundle) (uploaded, error) {
 	if b.Status != store.Done {
 		return out, nil
 	}
-	built, err := s.briefly(ctx, b.CaseID, s.store.Snapshots)
+	built, err := s.briefly(ctx, b.CaseID, s.store.SnapshotHeads)
 	if err != nil {
 		return out, err
 	}
@@ -461,7 +461,7 @@ func (s *Server) answer(ctx context.Context, b store.Bundle) (uploaded, error) {
 
 // briefly is the report of a case for what speaks of no single member. Only series
 // of several snapshots follow members; where there is none, a million of them are not
-// loaded, and read gives what is: Snapshots for a list, SnapshotsAged for verdicts.
+// loaded, and read gives what is: SnapshotHeads for a list, SnapshotsAged for verdicts.
 func (s *Server) briefly(ctx context.Context, caseID string, read func(context.Context, string) ([]analysis.Snapshot, error)) (report.Case, error) {
 	found, err := read(ctx, caseID)
 	if err != nil {

@@ -33,8 +33,8 @@ type serveCommand struct {
 	Verbose     bool     `help:"Log every request." short:"v"`
 }
 
-// serveMemory is what the Go runtime may use: with the program's own pages the
-// process stays under 64 MiB while it reads a dump of 100,000 goroutines.
+// serveMemory is what the Go runtime may use where little is alive: with the program's
+// own pages the process stays under 64 MiB while it reads a dump of a million goroutines.
 const serveMemory = 32 << 20
 
 // servePercent is by how much the heap may grow before it is collected.
@@ -52,6 +52,7 @@ func (c *serveCommand) Run(ctx context.Context, m *Main) error {
 		return err
 	}
 	limitMemory(serveMemory, servePercent)
+	followMemory(serveMemory)
 	level := slog.LevelInfo
 	if c.Verbose {
 		level = slog.LevelDebug
@@ -76,7 +77,6 @@ func (c *serveCommand) Run(ctx context.Context, m *Main) error {
 		hosts = append(hosts, c.BaseURL)
 	}
 	cfg := server.Config{
-		Kept:  func(bytes int) { limitMemory(serveMemory+2*int64(bytes), servePercent) },
 		Store: st, Blobs: st.Blobs(), Log: log, Version: version, Listen: address, Hosts: hosts, BaseURL: c.BaseURL,
 		TempDir: spool, UploadLimit: limit, Script: capture.Script(),
 		KnowledgeDir: c.Knowledge,

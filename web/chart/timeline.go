@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -505,11 +506,11 @@ func (f *timelineFrame) points(i int, lane Lane) {
 			f.d.circle("c-dot full "+class, x, y, 2.75)
 		}
 	}
-	strokes, taken := f.strokes(i, complete), slices.Concat(f.nameBoxes(i, lane), f.wordBoxes(i), f.tickBoxes(i))
+	line, taken := f.strokes(i, complete), slices.Concat(f.nameBoxes(i, lane), f.wordBoxes(i), f.tickBoxes(i))
 	needed := f.needed(complete)
 	for k, at := range f.important(complete, lane.Values) {
 		s := lane.figure(at)
-		place, hits := f.place(point{f.a.x[at], f.y(i, *lane.Values[at])}, f.width(s)/2, f.y(i, 0), strokes, taken)
+		place, hits := f.place(point{f.a.x[at], f.y(i, *lane.Values[at])}, f.width(s)/2, f.y(i, 0), line, taken)
 		if hits > 0 && k >= needed || hits >= blocked {
 			continue
 		}
@@ -525,8 +526,7 @@ func (f *timelineFrame) points(i int, lane Lane) {
 	}
 }
 
-// strokes are what a label of lane i should not stand on: its line and the
-// verticals of A and B.
+// strokes are the line of lane i, from left to right.
 func (f *timelineFrame) strokes(i int, values []*int) []segment {
 	var out []segment
 	last := -1
@@ -539,12 +539,27 @@ func (f *timelineFrame) strokes(i int, values []*int) []segment {
 		}
 		last = at
 	}
-	for _, at := range []int{f.t.A, f.t.B} {
-		if at >= 0 && at < len(f.a.x) {
-			out = append(out, segment{point{f.a.x[at], 0}, point{f.a.x[at], f.bottom}})
+	return out
+}
+
+// strokesIn counts what a label should not stand on: strokes of its line and the
+// verticals of A and B. Of a line of thousands few are near.
+func (f *timelineFrame) strokesIn(b box, line []segment) (n int) {
+	first, _ := slices.BinarySearchFunc(line, b.x0, func(s segment, x float64) int { return cmp.Compare(s.to.x, x) })
+	for _, s := range line[first:] {
+		if s.from.x > b.x1 {
+			break
+		}
+		if s.meets(b) {
+			n++
 		}
 	}
-	return out
+	for _, at := range []int{f.t.A, f.t.B} {
+		if at >= 0 && at < len(f.a.x) && (segment{point{f.a.x[at], 0}, point{f.a.x[at], f.bottom}}).meets(b) {
+			n++
+		}
+	}
+	return n
 }
 
 // nameBoxes is where the name of lane i stands inside its drawing.
@@ -600,17 +615,12 @@ const blocked = 1000
 
 // place tries the places around a point, the usual one first, and gives the one
 // that meets least; zero is the axis, which no label may cross.
-func (f *timelineFrame) place(p point, half, zero float64, strokes []segment, taken []box) (best box, hits int) {
+func (f *timelineFrame) place(p point, half, zero float64, line []segment, taken []box) (best box, hits int) {
 	const ascent = 9.0
 	hits = -1
 	for _, c := range []point{{0, -labelGap}, {-half - 7, -5}, {half + 7, -5}, {half + 7, 14}, {-half - 7, 14}, {0, 18}} {
 		b := box{p.x + c.x - half, p.y + c.y - ascent, p.x + c.x + half, p.y + c.y + 1}
-		n := 0
-		for _, s := range strokes {
-			if s.meets(b) {
-				n++
-			}
-		}
+		n := f.strokesIn(b, line)
 		for _, t := range taken {
 			if b.x0 < t.x1+3 && b.x1+3 > t.x0 && b.y0 < t.y1 && b.y1 > t.y0 {
 				n += blocked

@@ -365,6 +365,7 @@ func (m *caseMaker) align() {
 		ids   []string
 	}
 	var entries []entry
+	labelled := map[string][]int{} // entries by label
 	for _, s := range m.in.Report.Series {
 		own := map[int]bool{}
 		before := -1.0
@@ -375,8 +376,8 @@ func (m *caseMaker) align() {
 			}
 			at := timeOf(snap)
 			found := -1
-			for k := range entries {
-				if !own[k] && entries[k].label == snap.Label && near(entries[k].at, at) {
+			for _, k := range labelled[snap.Label] {
+				if !own[k] && near(entries[k].at, at) {
 					found = k
 					break
 				}
@@ -384,6 +385,7 @@ func (m *caseMaker) align() {
 			if found < 0 {
 				entries = append(entries, entry{column: column{label: snap.Label, at: at}, order: orderOf(at, before, i)})
 				found = len(entries) - 1
+				labelled[snap.Label] = append(labelled[snap.Label], found)
 			}
 			e := &entries[found]
 			if !at.IsZero() && (e.at.IsZero() || at.Before(e.at)) {
@@ -940,8 +942,9 @@ func (m *caseMaker) seriesKey(s *report.Series) string {
 // endsOf are the first and the last snapshot that are not cut, or of all.
 func (m *caseMaker) endsOf(s *report.Series) (a, b string) {
 	var complete []string
+	lower := m.lower(s, analysis.KindGoroutine, analysis.KindThread)
 	for i, id := range s.Snapshots {
-		if lower := m.lower(s, analysis.KindGoroutine, analysis.KindThread); !isLower(lower, i) {
+		if !isLower(lower, i) {
 			complete = append(complete, id)
 		}
 	}

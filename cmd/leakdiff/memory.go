@@ -1,0 +1,85 @@
+package main
+
+import (
+	"math"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"sync/atomic"
+)
+
+// A memoryFollower moves the runtime's memory limit with the heap. A dump on its way
+// into the store is kept near a fixed limit; what lives honestly beside it or beyond it,
+// the cases of pages for one, would make the collector run without end below a limit
+// that does not leave it room.
+type memoryFollower struct {
+	// least is the limit in bytes while little is alive.
+	least int64
+	set   int64
+	// ended says that no further cycle is followed.
+	ended   atomic.Bool
+	samples [5]metrics.Sample
+}
+
+// followMemory sets the limit after each cycle of the collector so that it leaves room
+// above what that cycle found alive, and to least where that is little. GOMEMLIMIT
+// overrules it.
+func followMemory(least int64) {
+	if os.Getenv("GOMEMLIMIT") == "" {
+		newMemoryFollower(least).follow()
+	}
+}
+
+func newMemoryFollower(least int64) *memoryFollower {
+	f := &memoryFollower{least: least}
+	for i, name := range []string{
+		"/gc/heap/live:bytes", "/memory/classes/total:bytes", "/memory/classes/heap/released:bytes",
+		"/memory/classes/heap/free:bytes", "/memory/classes/heap/objects:bytes",
+	} {
+		f.samples[i].Name = name
+	}
+	f.limit(least)
+	return f
+}
+
+// cycle is garbage as soon as it is made, so that its finalizer runs after each cycle
+// of the collector. It holds a pointer: tiny objects without are freed in blocks.
+type cycle struct{ *memoryFollower }
+
+func (f *memoryFollower) follow() {
+	runtime.SetFinalizer(&cycle{f}, func(c *cycle) {
+		if c.ended.Load() {
+			return
+		}
+		c.limit(c.next())
+		c.follow()
+	})
+}
+
+// next is the limit for what is alive now.
+func (f *memoryFollower) next() int64 {
+	metrics.Read(f.samples[:])
+	of := func(i int) int64 { return int64(f.samples[i].Value.Uint64()) }
+	// What the limit counts beside objects: stacks, spans, gaps between objects.
+	beside := of(1) - of(2) - of(3) - of(4)
+	return limitFor(f.least, of(0), beside)
+}
+
+// limitFor leaves room for a fifth more than is alive. Where that alone fills most of the
+// least limit, no limit is of use: the percentage decides when to collect.
+func limitFor(least, live, beside int64) int64 {
+	if live > least/4*3 {
+		return math.MaxInt64
+	}
+	return max(least, live+live/5+beside)
+}
+
+// limit tells the runtime, which stops the world for that: not of small changes.
+func (f *memoryFollower) limit(bytes int64) {
+	if bytes == f.set || bytes > f.least && bytes < math.MaxInt64 && max(bytes-f.set, f.set-bytes) < f.least/32 {
+		return
+	}
+	f.set = bytes
+	debug.SetMemoryLimit(bytes)
+}
