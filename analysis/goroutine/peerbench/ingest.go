@@ -41,6 +41,10 @@ func measureIngest(s *suite) error {
 		return err
 	}
 	s.note("The dump of %d goroutines has %.0f MB.", s.size.uploaded, float64(size)/1e6)
+	want, err := peersOf(raw)
+	if err != nil {
+		return err
+	}
 	for _, form := range []string{"raw", ".gz", ".zst"} {
 		path := raw
 		if form != "raw" {
@@ -50,7 +54,7 @@ func measureIngest(s *suite) error {
 		}
 		var all uploads
 		for range uploadRounds {
-			run, err := ingest1(binary, filepath.Join(dir, "data"), path, s.size.uploaded, empty)
+			run, err := ingest1(binary, filepath.Join(dir, "data"), path, want, empty)
 			if err != nil {
 				return fmt.Errorf("%s: %w", form, err)
 			}
@@ -102,8 +106,8 @@ func (u uploads) report(s *suite, form string) {
 }
 
 // ingest1 uploads a file to a fresh server and then measures the bound on the same
-// file.
-func ingest1(binary, data, path string, goroutines int, empty int64) (run ingestRun, err error) {
+// file. The answer and the families that are then served must be those wanted.
+func ingest1(binary, data, path string, want families, empty int64) (run ingestRun, err error) {
 	srv, err := serve(binary, data)
 	if err != nil {
 		return run, err
@@ -118,14 +122,14 @@ func ingest1(binary, data, path string, goroutines int, empty int64) (run ingest
 	if run.busy, err = srv.busy(); err == nil {
 		run.peak, err = srv.peak()
 	}
+	if err == nil {
+		err = srv.serves(up, want)
+	}
 	if stopped := srv.stop(); err == nil {
 		err = stopped
 	}
 	if err != nil {
 		return run, err
-	}
-	if len(up.Snapshots) != 1 || up.Snapshots[0].goroutines() != goroutines {
-		return run, fmt.Errorf("the answer does not name one snapshot of %d goroutines but %d, the first of %d", goroutines, len(up.Snapshots), up.Snapshots[0].goroutines())
 	}
 	if run.database, err = databaseSize(data); err != nil {
 		return run, err
@@ -133,6 +137,16 @@ func ingest1(binary, data, path string, goroutines int, empty int64) (run ingest
 	run.database -= empty
 	run.bound, err = measureBound(data, path)
 	return run, errors.Join(err, os.RemoveAll(data))
+}
+
+// peersOf are the families of a dump in a file by the peer.
+func peersOf(path string) (families, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return peers(f)
 }
 
 // bound is what no server that keeps the upload can do without.

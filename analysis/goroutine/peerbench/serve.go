@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"os/exec"
@@ -115,8 +116,12 @@ type uploaded struct {
 }
 
 type snapshot struct {
-	ID     string
-	Totals struct{ Goroutines *int }
+	ID       string
+	Totals   struct{ Goroutines *int }
+	Families []struct {
+		Fingerprint string
+		Members     int
+	}
 }
 
 // goroutines is -1 where none were captured.
@@ -163,6 +168,31 @@ func (s *serving) putFile(path string) (uploaded, error) {
 		return uploaded{}, err
 	}
 	return s.put(filepath.Base(path), "", f, info.Size())
+}
+
+// serves compares an upload of one dump with the families that it must have.
+func (s *serving) serves(up uploaded, want families) error {
+	if len(up.Snapshots) != 1 || up.Snapshots[0].goroutines() != want.sum() {
+		return fmt.Errorf("the answer does not name one snapshot of %d goroutines: %+v", want.sum(), up.Snapshots)
+	}
+	_, body, err := s.get("/snapshots/" + up.Snapshots[0].ID + ".json")
+	if err != nil {
+		return err
+	}
+	var report struct{ Snapshots []snapshot }
+	if err := json.Unmarshal(body, &report); err != nil {
+		return err
+	}
+	got := families{}
+	for _, one := range report.Snapshots {
+		for _, f := range one.Families {
+			got[f.Fingerprint] += f.Members
+		}
+	}
+	if !maps.Equal(got, want) {
+		return fmt.Errorf("%d families of %d goroutines are served, the peer's %d are others or have other counts", len(got), got.sum(), len(want))
+	}
+	return nil
 }
 
 func (s *serving) answer(req *http.Request) (up uploaded, err error) {
