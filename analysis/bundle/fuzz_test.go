@@ -92,6 +92,7 @@ func FuzzSplit(f *testing.F) {
 	} {
 		f.Add(names, packed)
 		f.Add(names, zipped(f, entry{"a", "b"}))
+		f.Add(names, spanned(f, zipped(f, entry{"a", "b"}, entry{"c/", ""})))
 	}
 	f.Fuzz(func(t *testing.T, list string, content []byte) {
 		names := strings.Fields(list)

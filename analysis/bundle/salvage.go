@@ -2,6 +2,7 @@ package bundle
 
 import (
 	"encoding/binary"
+	"fmt"
 	"hash/crc32"
 	"io"
 	"math"
@@ -13,14 +14,15 @@ import (
 // salvage walks the local headers of a zip archive from its beginning, for
 // archives without a usable central directory: cut uploads, directories too long to
 // be kept, and archives joined from several files, whose directory counts from the
-// beginning of each.
-func (w *walk) salvage(s stream, r *random, whole bool) {
+// beginning of each. whole says that there is a directory, listed how many entries
+// it lists.
+func (w *walk) salvage(s stream, r *random, whole bool, listed int) {
 	l := w.lane(io.NewSectionReader(r, 0, r.size))
 	defer l.close()
 	if mark, _ := l.br.Peek(len(zipSpanned)); string(mark) == zipSpanned {
 		l.br.Discard(len(zipSpanned))
 	}
-	found, locked := 0, &encrypted{}
+	found, folders, locked := 0, 0, &encrypted{}
 	defer locked.report(w, s.path)
 	for !w.over() {
 		w.at = s.path
@@ -29,15 +31,24 @@ func (w *walk) salvage(s stream, r *random, whole bool) {
 			break
 		}
 		found++
+		if strings.HasSuffix(h.name, "/") {
+			folders++
+		}
 		if !w.entry() || !w.salvageEntry(s, l, h, locked) {
 			break
 		}
 	}
-	if whole || w.over() {
-		return
+	byHeader := plural(found, "entry was found by its own header", "entries were found by their own headers")
+	switch {
+	case w.over():
+	case !whole:
+		w.problem(analysis.Error, s.path, "this is not a complete zip archive", "the directory at its end is missing; "+byHeader, reupload)
+	case found < listed:
+		w.problem(analysis.Error, s.path, "entries of the zip archive are missing or damaged",
+			fmt.Sprintf("its directory lists %d; %s", listed, byHeader), reupload)
+	case found == folders:
+		w.empty(s)
 	}
-	w.problem(analysis.Error, s.path, "this is not a complete zip archive",
-		"the directory at its end is missing; "+plural(found, "entry was found by its own header", "entries were found by their own headers"), reupload)
 }
 
 // local is the header before an entry's data (APPNOTE.TXT section 4.3.7).
@@ -97,6 +108,9 @@ func (w *walk) salvageEntry(s stream, l *lane, h local, locked *encrypted) bool 
 	}
 	if h.sizesUndefined && (unreadable != nil || secret || h.method != methodDeflate) {
 		// Only deflate says by itself where it ends.
+		if !secret {
+			w.unending(s, h, unreadable)
+		}
 		return false
 	}
 	data := io.Reader(l.br)
@@ -121,6 +135,19 @@ func (w *walk) salvageEntry(s stream, l *lane, h local, locked *encrypted) bool 
 		skipDescriptor(l)
 	}
 	return !w.over()
+}
+
+// unending says that an entry was not read, nor what lies behind it.
+func (w *walk) unending(s stream, h local, unreadable *refusal) {
+	child, ok := s.member(w, h.name)
+	switch {
+	case !ok:
+	case unreadable != nil:
+		w.problem(analysis.Error, child.path, unreadable.what, unreadable.why, unreadable.hint)
+	default:
+		w.problem(analysis.Error, child.path, "was not read, nor what follows it in the archive",
+			"its header does not say where it ends, as in archives written into a pipe, and no usable directory does", reupload)
+	}
 }
 
 func (w *walk) salvageContent(s stream, wanted bool, l *lane, data io.Reader, h local) {

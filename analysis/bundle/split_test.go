@@ -83,7 +83,7 @@ func TestPartsOfASplitFileAreReadAsThatFile(t *testing.T) {
 // spanned makes an archive in several files of a whole one, as "zip -s" does: a
 // mark before the first entry, sizes before the data, and a directory that counts
 // from parts. (zip's own parts have 64 KiB at least.)
-func spanned(t *testing.T, archive []byte) []byte {
+func spanned(t testing.TB, archive []byte) []byte {
 	t.Helper()
 	zr, err := zip.NewReader(bytes.NewReader(archive), int64(len(archive)))
 	if err != nil {
@@ -110,6 +110,32 @@ func spanned(t *testing.T, archive []byte) []byte {
 	whole := append([]byte("PK\x07\x08"), out.Bytes()...)
 	binary.LittleEndian.PutUint16(whole[len(whole)-18:], 2) // this is the third
 	return whole
+}
+
+func TestAnArchiveOfManyFilesThatHoldsLessThanItListsIsAProblem(t *testing.T) {
+	files := spanned(t, zipped(t, entry{"t0/a.txt", "a"}, entry{"t1/b.txt", "b"}))
+	second := bytes.LastIndex(files, []byte("PK\x03\x04"))
+	directory := bytes.Index(files, []byte("PK\x01\x02"))
+	piped := bytes.Clone(files)
+	copy(piped[second+6:], "\x08\x00\x00\x00") // its sizes follow the data,
+	copy(piped[second+18:], make([]byte, 8))   // which is stored
+	for name, c := range map[string]struct {
+		archive []byte
+		paths   []string
+		problem string
+	}{
+		"an entry lost":       {slices.Concat(files[:second], files[directory:]), []string{"t0/a.txt"}, "lists 2; 1 entry was found"},
+		"directories alone":   {spanned(t, zipped(t, entry{"t0/", ""}, entry{"t1/", ""})), nil, "the archive is empty"},
+		"nothing":             {slices.Concat(files[:4], files[len(files)-22:]), nil, "the archive is empty"},
+		"an end nobody tells": {piped, []string{"t0/a.txt"}, "does not say where it ends"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := walk(t, testConfig(t), pieces(c.archive, "x.z01", "x.z02", "x.zip")...)
+			if w.err != nil || !slices.Equal(w.paths(), c.paths) || !w.says(c.problem) {
+				t.Errorf("err %v, files %q, problems %v", w.err, w.paths(), w.listing())
+			}
+		})
+	}
 }
 
 func TestAPartBesideOtherUploadsKeepsTheFilesName(t *testing.T) {

@@ -68,7 +68,7 @@ func (w *walk) zipped(s stream, l *lane, packings []string) {
 			w.problem(analysis.Error, s.path, "a part of this split file is missing",
 				fmt.Sprintf("the archive has %d parts and %d were uploaded", d.disk+1, s.parts), "upload all parts (.z01, .z02, ..., .zip) together in one upload")
 		}
-		w.salvage(s, r, d.disk > 0)
+		w.salvage(s, r, d.disk > 0, entries)
 		return
 	case d.disk > 0:
 		w.problem(analysis.Error, s.path, "the other parts of this zip archive are missing",
@@ -92,7 +92,7 @@ func (w *walk) zipped(s stream, l *lane, packings []string) {
 	}
 	if string(head[:]) == "PK\x03\x04" {
 		w.stats.Archives++
-		w.salvage(s, r, whole)
+		w.salvage(s, r, whole, entries)
 		return
 	}
 	plain := w.lane(io.MultiReader(io.NewSectionReader(r, 0, r.size), ended{cut}))
