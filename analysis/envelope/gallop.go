@@ -22,18 +22,18 @@ type knownLines struct {
 	// lines has the lines of a block one behind the other, as they are read. The first
 	// ones are none, but places for lines behind a header, by function.
 	lines []knownLine
-	texts []byte // of all lines
+	size  int // of all texts
 }
 
 // knownLine is one of the lines that came behind the same line.
 type knownLine struct {
-	// begin and size are where in texts the line stands as the input has it behind its
-	// prefix, up to the gap. Without a gap it ends with the byte behind the line, so
-	// that it begins no longer one.
-	begin uint32
-	size  uint16
-	gap   lineGap
-	tab   bool
+	// text is the line as the input has it behind its prefix, up to the gap. Without a
+	// gap it ends with the byte behind the line, so that it begins no longer one.
+	text string
+	gap  lineGap
+	// skip is how many bytes of the text a tab has before its last one; first is what
+	// the line begins with as it is given away.
+	skip, first byte
 	// next is of those behind it the one that came last, other the next one of those
 	// behind the same line; 0 where there is none.
 	next, other uint32
@@ -76,28 +76,38 @@ func (s *scanner) gallop(o *building, most int, left *wake) (taken int) {
 		return 0
 	}
 	known, out := t.known, o.w.plain
-	begin, pos, n := 0, w.pos, 0 // where the last line begins and ends, and the length of its text
-	var text []byte
-	textAt := 0
+	if known.lines == nil {
+		return 0
+	}
+	in := w.buf[:w.end]
+	// Where the last line begins and ends, and the last text that is not blank, of the
+	// line that begins at textAt.
+	begin, pos := 0, w.pos
+	textAt, text, textEnd := 0, 0, 0
+	blank := false
 	whole, parent := t.fresh, int64(0) // whole: all lines of a goroutine, from its first one on
-	// b begins with the text of a line, which is the byte at of the buffer.
-	b, at, more := w.buf[w.pos+from:w.end], w.pos+from, true
-	for more && taken < most {
+	// The text of a line begins with the byte at.
+	at, more := w.pos+from, true
+	for more && !blank && taken < most {
+		b := in[at:]
 		if t.fresh {
 			t.fresh, t.at = false, known.enter(b)
 		}
-		i := known.follow(t.at, b)
-		if i == 0 {
-			break
-		}
+		i := known.lines[t.at].next
 		l := &known.lines[i]
-		end := int(l.size) - 1
+		if i == 0 || len(l.text) > len(b) || string(b[:len(l.text)]) != l.text {
+			if i = known.follow(t.at, i, b); i == 0 {
+				break
+			}
+			l = &known.lines[i]
+		}
+		end := len(l.text) - 1
 		if l.gap != gapNone {
 			if end = t.gapEnd(l.gap, b, end+1); end < 0 {
 				break
 			}
 			if l.gap == gapNumber {
-				parent = numberOf(b[l.size:end])
+				parent = numberOf(b[len(l.text):end])
 				whole = whole && parent >= 0
 			}
 		}
@@ -118,23 +128,16 @@ func (s *scanner) gallop(o *building, most int, left *wake) (taken int) {
 		// The byte behind the text makes room for the newline, the t of an escaped tab
 		// for the tab.
 		line := len(out)
-		if l.tab && t.object {
-			out = append(out, b[1:end+1]...)
-			out[line] = '\t'
-		} else {
-			out = append(out, b[:end+1]...)
-		}
+		out = append(out, b[l.skip:end+1]...)
+		out[line] = l.first
 		out[len(out)-1] = '\n'
 		t.at = int(i)
 		taken++
 		begin, pos = pos, at+next
-		if n = end; n > 0 {
-			text, textAt = b[:n], begin
+		if blank = end == 0; !blank { // behind a blank line comes a header
+			textAt, text, textEnd = begin, at, at+end
 		}
-		b, at = b[beyond:], at+beyond
-		if n == 0 {
-			break // behind a blank line comes a header
-		}
+		at += beyond
 	}
 	if taken == 0 {
 		return 0
@@ -145,7 +148,7 @@ func (s *scanner) gallop(o *building, most int, left *wake) (taken int) {
 	w.pos = pos
 	w.line += int64(taken)
 	length := int64(len(out) - len(o.w.plain))
-	if whole && n == 0 {
+	if whole && blank {
 		o.w.alike = append(o.w.alike, alike{o.w.size, analysis.Alike{Class: t.class(), Length: length, Lines: int64(taken), Parent: parent}})
 	}
 	o.w.size += length
@@ -153,15 +156,15 @@ func (s *scanner) gallop(o *building, most int, left *wake) (taken int) {
 	o.w.accepted = !o.lone()
 	t.galloped += int64(taken)
 	left.last = withoutReturn(w.buf[begin : pos-1])
-	if text != nil {
-		left.before = t.bare(text)
+	if text < textEnd {
+		left.before = t.bare(in[text:textEnd])
 		left.beforeAt = place{line: w.line, off: w.base + int64(textAt)}
-		if n == 0 {
+		if blank {
 			left.beforeAt.line--
 		}
 		o.dashes, o.strays, o.foreign = false, 0, 0
 	}
-	if o.blank = n == 0; o.blank {
+	if o.blank = blank; o.blank {
 		t.wipe(left)
 	}
 	return taken
@@ -222,7 +225,7 @@ func (t *trotter) learnState(text []byte) {
 //
 //	"goroutine 17 [select, 6 minutes]:\n" -> 17, 33
 func (t *trotter) knownHeader(b []byte) (id int64, n int) {
-	const word, minutes, end = len(headerWord), " minutes", "]:"
+	const word, comma, minutes, end = len(headerWord), ", ", " minutes", "]:"
 	if len(b) < headerSpan || string(b[:word]) != headerWord {
 		return 0, 0
 	}
@@ -234,18 +237,22 @@ func (t *trotter) knownHeader(b []byte) (id int64, n int) {
 	}
 	n += 2
 	state := *t.stateAt(b[n:])
-	if len(state) == 0 || !bytes.HasPrefix(b[n:], state) {
+	if len(state) == 0 || string(b[n:n+len(state)]) != string(state) {
 		return 0, 0
 	}
 	n += len(state)
-	if rest, ok := bytes.CutPrefix(b[n:], []byte(", ")); ok {
-		digits := run(rest, isDigit)
-		if digits == 0 || digits > 18 || !bytes.HasPrefix(rest[digits:], []byte(minutes)) {
+	if string(b[n:n+len(comma)]) == comma {
+		n += len(comma)
+		from := n
+		for n < from+18 && isDigit(b[n]) {
+			n++
+		}
+		if n == from || string(b[n:n+len(minutes)]) != minutes {
 			return 0, 0
 		}
-		n += len(", ") + digits + len(minutes)
+		n += len(minutes)
 	}
-	if !bytes.HasPrefix(b[n:], []byte(end)) {
+	if string(b[n:n+len(end)]) != end {
 		return 0, 0
 	}
 	return id, n + len(end)
@@ -367,7 +374,11 @@ func (t *trotter) learn(b, text []byte, tab bool, kind textKind) {
 	if gap == gapNone {
 		n++
 	}
-	t.at = t.known.add(t.at, b[:n], gap, tab)
+	line := knownLine{text: string(b[:n]), gap: gap, first: b[0]}
+	if tab && t.object {
+		line.skip, line.first = byte(len(`\t`)-1), '\t'
+	}
+	t.at = t.known.add(t.at, line)
 }
 
 // gapOf is where the gap begins in a line of a stack. Arguments that may never differ
@@ -401,21 +412,16 @@ func (k *knownLines) enter(b []byte) int {
 }
 
 // follow finds the line behind another one that b begins with, and puts it in front of
-// the others; 0 where there is none.
-func (k *knownLines) follow(at int, b []byte) uint32 {
-	if at >= len(k.lines) {
-		return 0 // nothing is known yet
-	}
-	before := uint32(0)
-	for i := k.lines[at].next; i != 0; i = k.lines[i].other {
+// the others, of which the first is none; 0 where there is none.
+func (k *knownLines) follow(at int, first uint32, b []byte) uint32 {
+	before := first
+	for i := k.lines[first].other; i != 0; i = k.lines[i].other {
 		l := &k.lines[i]
-		if n := int(l.size); n > len(b) || string(b[:n]) != string(k.texts[l.begin:][:n]) {
+		if len(l.text) > len(b) || string(b[:len(l.text)]) != l.text {
 			before = i
 			continue
 		}
-		if before != 0 {
-			k.lines[before].other, l.other, k.lines[at].next = l.other, k.lines[at].next, i
-		}
+		k.lines[before].other, l.other, k.lines[at].next = l.other, first, i
 		return i
 	}
 	return 0
@@ -423,22 +429,23 @@ func (k *knownLines) follow(at int, b []byte) uint32 {
 
 // add adds a line behind another one and gives its place, nowhere where there is no
 // room.
-func (k *knownLines) add(at int, text []byte, gap lineGap, tab bool) int {
+func (k *knownLines) add(at int, line knownLine) int {
 	if k.lines == nil {
 		k.lines = make([]knownLine, entries, 4*entries)
 	}
 	others := 0
 	for i := k.lines[at].next; i != 0; i = k.lines[i].other {
-		if l := &k.lines[i]; l.gap == gap && string(k.texts[l.begin:][:l.size]) == string(text) {
+		if l := &k.lines[i]; l.gap == line.gap && l.text == line.text {
 			return int(i)
 		}
 		others++
 	}
-	if others >= maxOthers || len(k.lines) >= maxKnown || len(text) > maxGap || len(k.texts)+len(text) > maxKnownBytes {
+	if others >= maxOthers || len(k.lines) >= maxKnown || len(line.text) > maxGap || k.size+len(line.text) > maxKnownBytes {
 		return nowhere
 	}
-	k.lines = append(k.lines, knownLine{begin: uint32(len(k.texts)), size: uint16(len(text)), gap: gap, tab: tab, other: k.lines[at].next})
-	k.texts = append(k.texts, text...)
+	line.other = k.lines[at].next
+	k.lines = append(k.lines, line)
+	k.size += len(line.text)
 	added := len(k.lines) - 1
 	k.lines[at].next = uint32(added)
 	return added

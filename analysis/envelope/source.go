@@ -150,9 +150,9 @@ func announcesDump(t []byte) bool {
 // idSet remembers up to maxIDs ids.
 type idSet struct {
 	ids map[int64]struct{}
-	// bits has a bit for many ids each: that of nearly every id that is not among ids
-	// is zero, and the map need not be asked.
-	bits [512]uint64
+	// bits has two bits of a word for each id: of nearly every id that is not among ids
+	// one is zero, and the map need not be asked.
+	bits [1024]uint64
 }
 
 func (s *idSet) add(id int64) {
@@ -163,22 +163,22 @@ func (s *idSet) add(id int64) {
 		s.ids = map[int64]struct{}{}
 	}
 	s.ids[id] = struct{}{}
-	word, bit := s.bit(id)
-	*word |= bit
+	word, two := s.twoBits(id)
+	*word |= two
 }
 
 func (s *idSet) has(id int64) bool {
-	word, bit := s.bit(id)
-	if *word&bit == 0 {
+	word, two := s.twoBits(id)
+	if *word&two != two {
 		return false
 	}
 	_, ok := s.ids[id]
 	return ok
 }
 
-func (s *idSet) bit(id int64) (word *uint64, bit uint64) {
+func (s *idSet) twoBits(id int64) (word *uint64, two uint64) {
 	h := uint64(id) * 0x9e3779b97f4a7c15
-	return &s.bits[h>>55], 1 << (h >> 49 & 63)
+	return &s.bits[h>>54], 1<<(h>>48&63) | 1<<(h>>42&63)
 }
 
 // building is a dump being written.
