@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"leakdiff/analysis"
 )
 
 const (
@@ -296,6 +298,10 @@ type Stamp struct {
 // It is written to while a parser reads the same text, as by io.TeeReader. What it
 // keeps is bounded.
 type Dates struct {
+	// Gap, where it is set, is that of the Text which is written: offsets count what was
+	// left out.
+	Gap func(offset int64) (length int64, ok bool)
+
 	now time.Time
 	// line is the beginning of the line being written, at its offset; over says
 	// that it is too long.
@@ -360,6 +366,11 @@ func ofStack(line []byte) bool {
 
 // endLine looks at a line unless it is one of a stack.
 func (d *Dates) endLine() {
+	if d.Gap != nil && len(d.line) == 1 && d.line[0] == analysis.LeftOut {
+		if length, ok := d.Gap(d.at); ok {
+			d.next = d.at + length
+		}
+	}
 	if len(d.line) > 0 && !d.over && !ofStack(d.line) && len(d.found) < maxDates {
 		if m, ok := dateLine(d.line, d.now); ok {
 			d.found = append(d.found, dated{at: d.at, end: d.next, moment: m})

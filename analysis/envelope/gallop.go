@@ -34,6 +34,8 @@ type knownLine struct {
 	// skip is how many bytes of the text a tab has before its last one; first is what
 	// the line begins with as it is given away.
 	skip, first byte
+	// leave is the run in which goroutines that end with it may be left out.
+	leave uint32
 	// next is of those behind it the one that came last, other the next one of those
 	// behind the same line; 0 where there is none.
 	next, other uint32
@@ -79,6 +81,7 @@ func (s *scanner) gallop(o *building, most int, left *wake) (taken int) {
 	if known.lines == nil {
 		return 0
 	}
+	t.leave(o.w.to)
 	in := w.buf[:w.end]
 	// Where the last line begins and ends, and the last text that is not blank, of the
 	// line that begins at textAt.
@@ -149,10 +152,20 @@ func (s *scanner) gallop(o *building, most int, left *wake) (taken int) {
 	w.line += int64(taken)
 	length := int64(len(out) - len(o.w.plain))
 	if whole && blank {
-		o.w.alike = append(o.w.alike, alike{o.w.size, analysis.Alike{Class: t.class(), Length: length, Lines: int64(taken), Parent: parent}})
+		like := alike{o.w.size, analysis.Alike{Class: t.class(), Run: t.run, Length: length, Lines: int64(taken), Parent: parent}}
+		if h := &t.begun; known.lines[t.at].leave == t.run && h.mayBeLeft(&o.w) && t.run < lastRun {
+			// The header and the lines are taken back.
+			out = append(out[:h.begin], analysis.LeftOut, '\n')
+			like.at, like.Length, like.Lines = h.offset, like.Length+o.w.size-h.offset, like.Lines+1
+			like.Left, like.ID, like.State, like.Wait = true, h.id, h.state, h.wait
+		}
+		o.w.alike = append(o.w.alike, like)
 	}
 	o.w.size += length
 	o.w.plain = out
+	if len(o.w.alike) >= maxAlike && o.w.streamed > 0 {
+		o.w.flush()
+	}
 	o.w.accepted = !o.lone()
 	t.galloped += int64(taken)
 	left.last = withoutReturn(w.buf[begin : pos-1])
@@ -175,15 +188,17 @@ func (s *scanner) gallop(o *building, most int, left *wake) (taken int) {
 func (s *scanner) gallopHeader(src *source, from int, left *wake) bool {
 	t, w := &s.trotter, s.in
 	b := w.buf[w.pos+from : w.end]
-	id, n := t.knownHeader(b)
+	known, n := t.knownHeader(b)
 	if n == 0 || t.record || len(t.guesses) > 0 {
 		return false
 	}
 	next := t.endOf(b, n)
 	o := src.open
-	if h := (header{id: id}); next >= 0 && src.goesOn(h, b[:n], o.inner.mode == innerEach) {
+	if h := (header{id: known.id}); next >= 0 && src.goesOn(h, b[:n], o.inner.mode == innerEach) {
 		at := place{line: w.line + 1, off: w.offset()}
+		known.offset, known.begin, known.end = o.w.size, len(o.w.plain), len(o.w.plain)+n+1
 		o.header(h, b[:n], at, true)
+		t.begun = known
 		left.before, left.beforeAt = b[:n], at
 		left.last = withoutReturn(w.buf[w.pos : w.pos+from+next-1])
 		w.pos += from + next
@@ -202,8 +217,34 @@ const (
 	maxState = 64
 )
 
+// knownHeader is a header of a known state.
+type knownHeader struct {
+	id, wait int64
+	state    string
+	flagged  bool // the state may be one with flags
+	// offset is where in the text of the dump it stands, begin and end where in the block,
+	// where it begins in one.
+	offset     int64
+	begin, end int
+}
+
+// mayBeLeft reports whether the header was written last, and all that it says is known.
+func (h *knownHeader) mayBeLeft(w *spoolWriter) bool {
+	return h.end == len(w.plain) && h.offset+int64(h.end-h.begin) == w.size && h.id > 0 && !h.flagged
+}
+
+// leave takes what the reader of a stream grants.
+func (t *trotter) leave(from *stream) {
+	for _, g := range from.granted {
+		if lines := t.trees[g.class&1].lines; g.class>>1 < len(lines) {
+			lines[g.class>>1].leave = g.run
+		}
+	}
+	from.granted = from.granted[:0]
+}
+
 // stateAt is the place of a state, by the eight bytes that it begins with.
-func (t *trotter) stateAt(b []byte) *[]byte {
+func (t *trotter) stateAt(b []byte) *string {
 	const spread = 0x9e3779b97f4a7c15
 	return &t.states[binary.LittleEndian.Uint64(b)*spread>>(64-stateBits)]
 }
@@ -215,47 +256,47 @@ func (t *trotter) learnState(text []byte) {
 	_, b, ok := bytes.Cut(text, []byte(" ["))
 	n := run(b, func(c byte) bool { return c|0x20-'a' < 26 || c == ' ' || c == '.' || c == '(' || c == ')' })
 	if ok && n > 0 && n <= maxState && len(b) >= 8 && !bytes.HasPrefix(b, []byte("running")) {
-		state := t.stateAt(b)
-		*state = append((*state)[:0], b[:n]...)
+		*t.stateAt(b) = string(b[:n])
 	}
 }
 
 // knownHeader is how long a header is of a known state that b begins with, 0 where it
 // is none.
 //
-//	"goroutine 17 [select, 6 minutes]:\n" -> 17, 33
-func (t *trotter) knownHeader(b []byte) (id int64, n int) {
+//	"goroutine 17 [select, 6 minutes]:\n" -> 17, "select", 6; 33
+func (t *trotter) knownHeader(b []byte) (h knownHeader, n int) {
 	const word, comma, minutes, end = len(headerWord), ", ", " minutes", "]:"
 	if len(b) < headerSpan || string(b[:word]) != headerWord {
-		return 0, 0
+		return h, 0
 	}
 	for n = word; n < word+18 && isDigit(b[n]); n++ {
-		id = 10*id + int64(b[n]-'0')
+		h.id = 10*h.id + int64(b[n]-'0')
 	}
 	if n == word || string(b[n:n+2]) != " [" {
-		return 0, 0
+		return h, 0
 	}
 	n += 2
 	state := *t.stateAt(b[n:])
-	if len(state) == 0 || string(b[n:n+len(state)]) != string(state) {
-		return 0, 0
+	if len(state) == 0 || string(b[n:n+len(state)]) != state {
+		return h, 0
 	}
 	n += len(state)
+	h.state, h.flagged, h.wait = state, b[n-1] == ')', -1
 	if string(b[n:n+len(comma)]) == comma {
 		n += len(comma)
 		from := n
-		for n < from+18 && isDigit(b[n]) {
-			n++
+		for h.wait = 0; n < from+18 && isDigit(b[n]); n++ {
+			h.wait = 10*h.wait + int64(b[n]-'0')
 		}
 		if n == from || string(b[n:n+len(minutes)]) != minutes {
-			return 0, 0
+			return h, 0
 		}
 		n += len(minutes)
 	}
 	if string(b[n:n+len(end)]) != end {
-		return 0, 0
+		return h, 0
 	}
-	return id, n + len(end)
+	return h, n + len(end)
 }
 
 // class is that of goroutines of which the last line was found where t.at is: all their

@@ -72,10 +72,12 @@ type spoolWriter struct {
 	enc   *zstd.Encoder
 	plain []byte
 	alike []alike
-	out   spool
-	size  int64 // plain bytes written
-	own   int64 // compressed bytes of this spool
-	max   int64 // of kept
+	// granted is room for what the reader grants.
+	granted []grant
+	out     spool
+	size    int64 // plain bytes written
+	own     int64 // compressed bytes of this spool
+	max     int64 // of kept
 }
 
 // spent reports whether nothing more may be kept. What waits to be compressed is
@@ -149,8 +151,8 @@ func (w *spoolWriter) flush() {
 		w.streamed = w.to.given
 	}
 	if w.streamed > 0 {
-		b := w.to.give(block{w.plain, w.alike})
-		w.plain, w.alike = b.plain, b.alike
+		b := w.to.give(block{w.plain, w.alike, w.granted})
+		w.plain, w.alike, w.granted = b.plain, b.alike, b.granted
 		return
 	}
 	if w.enc == nil {

@@ -10,6 +10,10 @@ import (
 // streamBlocks is how many blocks of a dump are on their way to its reader.
 const streamBlocks = 3
 
+// maxAlike is how many goroutines that are alike a block holds: of those that are left
+// out it holds little else.
+const maxAlike = 1 << 11
+
 // maxUnasked is how many goroutines that are alike wait to be asked for: more than a
 // parser's buffer holds.
 const maxUnasked = 1 << 14
@@ -25,6 +29,8 @@ type stream struct {
 	open  bool
 
 	full, free chan block
+	// granted are classes that the reader knows well enough, since they were last taken.
+	granted []grant
 	// done is closed when the reader has returned; panicked is what it panicked with.
 	done     chan struct{}
 	panicked any
@@ -59,6 +65,7 @@ func (s *stream) give(b block) block {
 	case <-s.done:
 		return block{}
 	case b := <-s.free:
+		s.granted = append(s.granted, b.granted...)
 		return b.emptied()
 	}
 }
@@ -85,9 +92,17 @@ type block struct {
 	plain []byte
 	// alike are those goroutines that end here of which the class is known.
 	alike []alike
+	// granted come back with it.
+	granted []grant
 }
 
-func (b block) emptied() block { return block{b.plain[:0], b.alike[:0]} }
+func (b block) emptied() block { return block{b.plain[:0], b.alike[:0], b.granted[:0]} }
+
+// grant says of a class that its goroutines may be left out for the rest of a run.
+type grant struct {
+	class int
+	run   uint32
+}
 
 // alike is an analysis.Alike that stands at an offset of the text.
 type alike struct {
@@ -101,6 +116,12 @@ type Text interface {
 	// Alike tells which goroutines are alike: what stands below a header, by its offset
 	// in the text. It is false where that is not known. Offsets have to rise.
 	Alike(offset int64) (analysis.Alike, bool)
+	// LeaveOut allows to leave out further goroutines that are alike and of the same run:
+	// Alike tells the rest. Some may be given all the same.
+	LeaveOut(analysis.Alike)
+	// Gap is how many bytes of text the line at an offset stands for where something was
+	// left out. Offsets have to rise, and none to be behind one of which Alike told.
+	Gap(offset int64) (length int64, ok bool)
 }
 
 // blocks is the side of the reader.
@@ -112,11 +133,16 @@ type blocks struct {
 	// known are those of what was read, of which the first ones were asked for.
 	known []alike
 	asked int
+	gap   int // where in known Gap goes on
+
+	granted []grant // since a block was given back
+	grants  int     // in all
 }
 
 func (b *blocks) Read(p []byte) (int, error) {
 	for len(b.unread) == 0 {
 		if b.held {
+			b.now.granted, b.granted = b.granted, b.now.granted
 			b.free <- b.now
 			b.held = false
 		}
@@ -126,7 +152,8 @@ func (b *blocks) Read(p []byte) (int, error) {
 		}
 		b.now, b.held, b.unread = next, true, next.plain
 		b.known = append(b.known[:copy(b.known, b.known[b.asked:])], next.alike...)
-		if b.asked = 0; len(b.known) > maxUnasked {
+		b.gap = max(b.gap-b.asked, 0)
+		if b.asked = 0; len(b.known) > maxUnasked && b.grants == 0 {
 			b.known = b.known[:0] // nobody asks
 		}
 	}
@@ -148,4 +175,23 @@ func (b *blocks) Alike(offset int64) (analysis.Alike, bool) {
 		}
 	}
 	return analysis.Alike{}, false
+}
+
+// LeaveOut implements Text.
+func (b *blocks) LeaveOut(a analysis.Alike) {
+	b.granted = append(b.granted, grant{a.Class, a.Run})
+	b.grants++
+}
+
+// Gap implements Text.
+func (b *blocks) Gap(offset int64) (length int64, ok bool) {
+	for b.gap = max(b.gap, b.asked); b.gap < len(b.known); b.gap++ {
+		if k := &b.known[b.gap]; k.at > offset {
+			break
+		} else if k.at == offset && k.Left {
+			b.gap++
+			return k.Length, true
+		}
+	}
+	return 0, false
 }

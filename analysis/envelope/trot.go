@@ -3,6 +3,7 @@ package envelope
 import (
 	"bytes"
 	"encoding/binary"
+	"math"
 )
 
 // The third gait of the scanner. Nearly all lines of a long dump in a log have the
@@ -62,8 +63,16 @@ type trotter struct {
 	at    int
 	fresh bool
 	// states are those of headers, without the bracket, by their first letters.
-	states [1 << stateBits][]byte
+	states [1 << stateBits]string
+	// begun is the header that was taken last, if by galloping.
+	begun knownHeader
+	// run numbers the runs of goroutines between which nothing stands but goroutines:
+	// in one of them a parser meets nothing by which it would read them otherwise.
+	run uint32
 }
+
+// lastRun is no number of one run, but of all that come when the numbers are used up.
+const lastRun = math.MaxUint32
 
 // maxPatience is after how many lines at the latest trotting is tried again.
 const maxPatience = 64
@@ -93,6 +102,7 @@ func (s *scanner) trot(most int) int {
 	taken := 0
 	if t.next != w.offset() {
 		t.at, t.fresh = nowhere, false
+		t.run = min(t.run+1, lastRun)
 	}
 	if t.next == w.offset() || s.shapes(src) {
 		taken = s.trotOn(src, most)

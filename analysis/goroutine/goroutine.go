@@ -25,10 +25,22 @@ type Config struct {
 	MaxProtoBytes int64
 	// Path goes into every problem.
 	Path string
-	// Alike, where it is set, tells of what stands below a header, by its offset, whether
-	// it is like that of others; it is asked in rising order. One of each class is
-	// read, and what was made of it holds for the others.
-	Alike func(offset int64) (analysis.Alike, bool)
+	// Alike, where it is set, tells which goroutines of the text are alike: one of each
+	// class is read, and what was made of it holds for the others.
+	Alike Likeness
+	// Bodies says of which stacks each goroutine's Body is wanted where Alike is set: of
+	// none where it is nil. It gives the same answer for a stack whenever it is asked.
+	Bodies func(*analysis.Stack) bool
+}
+
+// Likeness is what is known of a text beside the text.
+type Likeness interface {
+	// Alike tells of what stands below a header, by its offset, whether it is like that
+	// of others, and of a line that stands for a goroutine what it was. It is asked in
+	// rising order.
+	Alike(offset int64) (analysis.Alike, bool)
+	// LeaveOut allows the text to leave out what is like this for the rest of its run.
+	LeaveOut(analysis.Alike)
 }
 
 func (c Config) withDefaults() Config {

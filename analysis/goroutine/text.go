@@ -3,6 +3,7 @@ package goroutine
 import (
 	"bytes"
 	"io"
+	"math"
 
 	"leakdiff/analysis"
 )
@@ -22,8 +23,9 @@ type textParser struct {
 	problems problems
 	visit    func(*Goroutine) error
 	dump     Dump
-	alike    func(offset int64) (analysis.Alike, bool) // see Config
-	classes  []*knownEnd                               // of goroutines that are alike, nil where unknown
+	alike    Likeness // see Config
+	bodies   func(*analysis.Stack) bool
+	classes  []class // of goroutines that are alike
 
 	// The block being read, from a header to the next one.
 	g        *Goroutine
@@ -52,6 +54,15 @@ type textParser struct {
 	dumper dumperState
 }
 
+// class is what is known of goroutines that are alike.
+type class struct {
+	found *knownEnd // nil where unknown
+	// bodies says that Body is wanted of each, asked that this is known; granted is the
+	// run for which they may be left out.
+	asked, bodies bool
+	granted       uint32
+}
+
 // dumperState finds the goroutine that writes the dump.
 type dumperState struct {
 	crash bool            // a crash began: nobody asked for this dump
@@ -72,6 +83,7 @@ func ParseText(r io.Reader, cfg Config, visit func(*Goroutine) error) (Dump, []a
 		problems: problems{path: cfg.Path, max: cfg.MaxProblems},
 		visit:    visit,
 		alike:    cfg.Alike,
+		bodies:   cfg.Bodies,
 		g:        &Goroutine{},
 		next:     &Goroutine{},
 		pending:  -1,
@@ -87,6 +99,16 @@ func ParseText(r io.Reader, cfg Config, visit func(*Goroutine) error) (Dump, []a
 		tail = line
 		if p.lines.dropped > 0 {
 			p.longLine()
+		}
+		if len(line) == 1 && line[0] == analysis.LeftOut && p.alike != nil {
+			if like, ok := p.alike.Alike(p.lines.off); ok && like.Left {
+				if err := p.leftOut(like); err != nil {
+					p.finish()
+					return p.dump, p.problems.all(), err
+				}
+				tail = nil
+				continue
+			}
 		}
 		if err := p.line(line); err != nil {
 			p.finish()
@@ -235,13 +257,44 @@ func (p *textParser) header(b []byte, indent int) (begun bool, err error) {
 	if p.g.ID == HugeID {
 		p.hugeID()
 	}
+	p.begin(doubtful)
+	p.body = p.lines.pos()
+	p.end = p.body
+	return true, nil
+}
+
+// begin begins a block.
+func (p *textParser) begin(doubtful bool) {
 	p.open, p.done, p.created, p.doubtful = true, false, false, doubtful
 	p.key = p.key[:0]
 	p.pending, p.ancestor = -1, -1
 	p.strays, p.stray.waits = 0, false
-	p.body = p.lines.pos()
-	p.end = p.body
-	return true, nil
+}
+
+// leftOut takes a goroutine that is like others of its run: the state is then what its
+// header and its lines would have made it.
+func (p *textParser) leftOut(like analysis.Alike) error {
+	if err := p.deliver(); err != nil {
+		return err
+	}
+	l := p.lines
+	*p.g = Goroutine{
+		ID: like.ID, Parent: like.Parent, State: like.State, Wait: int(min(like.Wait, math.MaxInt32)),
+		Line: l.num, Offset: l.off,
+	}
+	p.begin(false)
+	l.num += like.Lines - 1
+	l.base += like.Length - int64(len("\x1e\n"))
+	p.found(p.classes[like.Class].found)
+	p.body = -1
+	return nil
+}
+
+// found notes that the block is one that is known, up to the blank line behind it.
+func (p *textParser) found(match *knownEnd) {
+	p.match, p.done = match, match.blank == 0
+	p.end = p.lines.pos() - 1 // without the blank line
+	p.blank = true
 }
 
 // wholeBlock is what nearly all blocks are shorter than. Where less is left in the
@@ -259,34 +312,43 @@ func (p *textParser) recognise() (blank bool) {
 	if p.alike == nil {
 		return p.recogniseBytes()
 	}
-	like, ok := p.alike(l.pos())
+	like, ok := p.alike.Alike(l.pos())
 	if !ok {
 		return p.recogniseBytes()
 	}
-	if found := p.classOf(like.Class); found != nil && like.Length <= int64(l.end-l.start) {
-		p.match, p.done, p.g.Parent = found, found.blank == 0, like.Parent
+	for len(p.classes) <= like.Class {
+		p.classes = append(p.classes, class{})
+	}
+	c := &p.classes[like.Class]
+	if c.found != nil && like.Length <= int64(l.end-l.start) {
 		l.start += int(like.Length)
 		l.num += like.Lines
-		p.end = l.pos() - 1 // without the blank line
+		p.g.Parent = like.Parent
+		p.found(c.found)
+		p.grant(c, like)
 		return true
 	}
 	// What the tree knows of one of a class holds for all.
 	end, num := l.pos()+like.Length, l.num+like.Lines
 	blank = p.recogniseBytes()
 	if blank && l.pos() == end && l.num == num {
-		for len(p.classes) <= like.Class {
-			p.classes = append(p.classes, nil)
-		}
-		p.classes[like.Class] = p.match
+		c.found = p.match
 	}
 	return blank
 }
 
-func (p *textParser) classOf(class int) *knownEnd {
-	if class < len(p.classes) {
-		return p.classes[class]
+// grant allows to leave out what is like a known block. Within a run no line comes that
+// would let the parser judge the next header otherwise than this one.
+func (p *textParser) grant(c *class, like analysis.Alike) {
+	if c.granted == like.Run || p.panics.text {
+		return
 	}
-	return nil
+	if !c.asked {
+		c.asked, c.bodies = true, p.bodies != nil && p.bodies(c.found.stack)
+	}
+	if c.granted = like.Run; !c.bodies {
+		p.alike.LeaveOut(like)
+	}
 }
 
 // recogniseBytes is recognise for a block of which nobody knows what it is like.

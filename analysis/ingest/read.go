@@ -347,8 +347,8 @@ func readText(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 	// another dump begins.
 	guessed, twice := int64(0), int64(0)
 	cfg := goroutine.Config{Path: p.path}
-	if text, ok := body.(unwrapped); ok {
-		cfg.Alike = text.alike
+	if text, ok := body.(unwrapped); ok && text.known != nil {
+		cfg.Alike, cfg.Bodies, dates.dates.Gap = text.known, namesAddress, text.known.Gap
 	}
 	dump, problems, err := goroutine.ParseText(dates.ahead(body), cfg, func(g *goroutine.Goroutine) error {
 		dated := g.State == "running" && dates.Between(end, g.Offset)

@@ -94,7 +94,7 @@ func (r *reader) dump(text io.Reader, p *part) *wrapped {
 	// One byte more than is looked at tells whether that is all.
 	rest := unwrapped{Reader: bufio.NewReaderSize(text, detect.SniffLimit+1)}
 	if t, ok := text.(envelope.Text); ok {
-		rest.alike = t.Alike
+		rest.known = t
 	}
 	head, err := rest.Peek(detect.SniffLimit + 1)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -117,11 +117,11 @@ func (r *reader) dump(text io.Reader, p *part) *wrapped {
 	return w
 }
 
-// unwrapped is the text of a dump in other text, with what is known of it (see
-// goroutine.Config).
+// unwrapped is the text of a dump in other text, with what is known of it, nil where
+// nothing is.
 type unwrapped struct {
 	*bufio.Reader
-	alike func(offset int64) (analysis.Alike, bool)
+	known envelope.Text
 }
 
 // section tells the parts of a dump what the log around it says.
