@@ -77,45 +77,45 @@ func (s *scanner) gallop(o *building, most int, left *wake) (taken int) {
 	if !ok {
 		return 0
 	}
-	known, out := t.known, o.w.plain
+	known := t.known
 	if known.lines == nil {
 		return 0
 	}
 	t.leave(o.w.to)
-	in := w.buf[:w.end]
-	// Where the last line begins and ends, and the last text that is not blank, of the
-	// line that begins at textAt.
-	begin, pos := 0, w.pos
-	textAt, text, textEnd := 0, 0, 0
+	in, lines := w.buf[:w.end], known.lines
+	room := spoolBlock - 2 - len(o.w.plain)
+	pos, length := w.pos, 0 // behind the last line, and of all that were taken
 	blank := false
-	whole, parent := t.fresh, int64(0) // whole: all lines of a goroutine, from its first one on
+	// parent is that of a goroutine of which all lines come, from the first one on; below
+	// 0 where they do not.
+	parent := int64(-1)
 	// The text of a line begins with the byte at.
 	at, more := w.pos+from, true
+	if t.fresh {
+		t.fresh, t.at, parent = false, known.enter(in[at:]), 0
+	}
+	most = min(most, len(t.taken))
 	for more && !blank && taken < most {
 		b := in[at:]
-		if t.fresh {
-			t.fresh, t.at = false, known.enter(b)
-		}
-		i := known.lines[t.at].next
-		l := &known.lines[i]
+		i := lines[t.at].next
+		l := &lines[i]
 		if i == 0 || len(l.text) > len(b) || string(b[:len(l.text)]) != l.text {
 			if i = known.follow(t.at, i, b); i == 0 {
 				break
 			}
-			l = &known.lines[i]
+			l = &lines[i]
 		}
 		end := len(l.text) - 1
 		if l.gap != gapNone {
 			if end = t.gapEnd(l.gap, b, end+1); end < 0 {
 				break
 			}
-			if l.gap == gapNumber {
+			if l.gap == gapNumber && parent >= 0 {
 				parent = numberOf(b[len(l.text):end])
-				whole = whole && parent >= 0
 			}
 		}
 		// A full block is left to trotting, which gives it away.
-		if len(out)+end >= spoolBlock-2 {
+		if length+end >= room {
 			break
 		}
 		next, beyond := 0, 0 // behind the line, and behind the prefix of the next one
@@ -128,18 +128,11 @@ func (s *scanner) gallop(o *building, most int, left *wake) (taken int) {
 		} else if next = t.endOf(b, end); next < 0 {
 			break
 		}
-		// The byte behind the text makes room for the newline, the t of an escaped tab
-		// for the tab.
-		line := len(out)
-		out = append(out, b[l.skip:end+1]...)
-		out[line] = l.first
-		out[len(out)-1] = '\n'
+		t.taken[taken] = takenLine{begin: uint32(pos), at: uint32(at), end: uint32(at + end), line: i}
+		length += end + 1 - int(l.skip)
 		t.at = int(i)
 		taken++
-		begin, pos = pos, at+next
-		if blank = end == 0; !blank { // behind a blank line comes a header
-			textAt, text, textEnd = begin, at, at+end
-		}
+		pos, blank = at+next, end == 0 // behind a blank line comes a header
 		at += beyond
 	}
 	if taken == 0 {
@@ -148,39 +141,58 @@ func (s *scanner) gallop(o *building, most int, left *wake) (taken int) {
 	if more {
 		t.from, t.prefixed = at-pos, w.base+int64(pos)
 	}
-	w.pos = pos
-	w.line += int64(taken)
-	length := int64(len(out) - len(o.w.plain))
-	if whole && blank {
-		like := alike{o.w.size, analysis.Alike{Class: t.class(), Run: t.run, Length: length, Lines: int64(taken), Parent: parent}}
-		if h := &t.begun; known.lines[t.at].leave == t.run && h.mayBeLeft(&o.w) && t.run < lastRun {
-			// The header and the lines are taken back.
-			out = append(out[:h.begin], analysis.LeftOut, '\n')
-			like.at, like.Length, like.Lines = h.offset, like.Length+o.w.size-h.offset, like.Lines+1
-			like.Left, like.ID, like.State, like.Wait = true, h.id, h.state, h.wait
-		}
-		o.w.alike = append(o.w.alike, like)
-	}
-	o.w.size += length
-	o.w.plain = out
-	if len(o.w.alike) >= maxAlike && o.w.streamed > 0 {
-		o.w.flush()
-	}
 	o.w.accepted = !o.lone()
 	t.galloped += int64(taken)
-	left.last = withoutReturn(w.buf[begin : pos-1])
-	if text < textEnd {
-		left.before = t.bare(in[text:textEnd])
-		left.beforeAt = place{line: w.line, off: w.base + int64(textAt)}
-		if blank {
-			left.beforeAt.line--
-		}
+	all := t.taken[:taken]
+	last := all[taken-1]
+	left.last = withoutReturn(in[last.begin : pos-1])
+	if blank {
+		t.wipe(left)
+		all = all[:taken-1]
+	}
+	if o.blank = blank; len(all) > 0 {
+		text := all[len(all)-1]
+		left.before = t.bare(in[text.at:text.end])
+		left.beforeAt = place{line: w.line + int64(len(all)), off: w.base + int64(text.begin)}
 		o.dashes, o.strays, o.foreign = false, 0, 0
 	}
-	if o.blank = blank; o.blank {
-		t.wipe(left)
+	w.pos = pos
+	w.line += int64(taken)
+	like := alike{o.w.size, analysis.Alike{Class: t.class(), Run: t.run, Length: int64(length), Lines: int64(taken), Parent: parent}}
+	switch known := blank && parent >= 0; {
+	case known && lines[t.at].leave == t.run && t.run < lastRun && t.begun.mayBeLeft(&o.w):
+		o.w.leaveOut(like, t.begun)
+	case known:
+		o.w.alike = append(o.w.alike, like)
+		fallthrough
+	default:
+		t.write(&o.w, in, t.taken[:taken])
 	}
 	return taken
+}
+
+// takenLine is a line that was taken, the bytes from at to end of the buffer where it
+// begins at another place with its prefix. It is like a known one.
+type takenLine struct{ begin, at, end, line uint32 }
+
+// maxTaken bounds the lines of one call; nearly no goroutine has more.
+const maxTaken = 256
+
+// write writes lines that were taken to a block that has room for them.
+func (t *trotter) write(w *spoolWriter, in []byte, lines []takenLine) {
+	out := w.plain
+	for i := range lines {
+		// The byte behind the text makes room for the newline, the t of an escaped tab
+		// for the tab.
+		c := &lines[i]
+		l := &t.known.lines[c.line]
+		line := len(out)
+		out = append(out, in[c.at+uint32(l.skip):c.end+1]...)
+		out[line] = l.first
+		out[len(out)-1] = '\n'
+	}
+	w.size += int64(len(out) - len(w.plain))
+	w.plain = out
 }
 
 // gallopHeader takes a header of a known state, of which the prefix has so many bytes.
@@ -226,6 +238,18 @@ type knownHeader struct {
 	// where it begins in one.
 	offset     int64
 	begin, end int
+}
+
+// leaveOut takes the header back that was written last, for its goroutine to be left out.
+func (w *spoolWriter) leaveOut(like alike, h knownHeader) {
+	header := w.size - h.offset
+	w.plain = append(w.plain[:h.begin], analysis.LeftOut, '\n')
+	w.size += like.Length
+	like.at, like.Length, like.Lines = h.offset, like.Length+header, like.Lines+1
+	like.Left, like.ID, like.State, like.Wait = true, h.id, h.state, h.wait
+	if w.alike = append(w.alike, like); len(w.alike) >= maxAlike {
+		w.flush()
+	}
 }
 
 // mayBeLeft reports whether the header was written last, and all that it says is known.

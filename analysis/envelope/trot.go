@@ -64,6 +64,7 @@ type trotter struct {
 	fresh bool
 	// states are those of headers, without the bracket, by their first letters.
 	states [1 << stateBits]string
+	taken  [maxTaken]takenLine // room for those of a call
 	// begun is the header that was taken last, if by galloping.
 	begun knownHeader
 	// run numbers the runs of goroutines between which nothing stands but goroutines:
