@@ -158,14 +158,14 @@ func (s *scanner) gallop(o *building, most int, left *wake) (taken int) {
 	}
 	w.pos = pos
 	w.line += int64(taken)
-	like := alike{o.w.size, analysis.Alike{Class: t.class(), Run: t.run, Length: int64(length), Lines: int64(taken), Parent: parent}}
-	switch known := blank && parent >= 0; {
-	case known && lines[t.at].leave == t.run && t.run < lastRun && t.begun.mayBeLeft(&o.w):
-		o.w.leaveOut(like, t.begun)
-	case known:
-		o.w.alike = append(o.w.alike, like)
-		fallthrough
-	default:
+	leave := false
+	if blank && parent >= 0 {
+		o.w.alike = append(o.w.alike, alike{o.w.size, analysis.Alike{Class: t.class(), Run: t.run, Length: int64(length), Lines: int64(taken), Parent: parent}})
+		leave = lines[t.at].leave == t.run && t.run < lastRun && t.begun.mayBeLeft(&o.w)
+	}
+	if leave {
+		o.w.leaveOut(&t.begun)
+	} else {
 		t.write(&o.w, in, t.taken[:taken])
 	}
 	return taken
@@ -200,7 +200,9 @@ func (t *trotter) write(w *spoolWriter, in []byte, lines []takenLine) {
 func (s *scanner) gallopHeader(src *source, from int, left *wake) bool {
 	t, w := &s.trotter, s.in
 	b := w.buf[w.pos+from : w.end]
-	known, n := t.knownHeader(b)
+	known := &t.begun
+	known.end = nowhere
+	n := known.read(t, b)
 	if n == 0 || t.record || len(t.guesses) > 0 {
 		return false
 	}
@@ -210,7 +212,6 @@ func (s *scanner) gallopHeader(src *source, from int, left *wake) bool {
 		at := place{line: w.line + 1, off: w.offset()}
 		known.offset, known.begin, known.end = o.w.size, len(o.w.plain), len(o.w.plain)+n+1
 		o.header(h, b[:n], at, true)
-		t.begun = known
 		left.before, left.beforeAt = b[:n], at
 		left.last = withoutReturn(w.buf[w.pos : w.pos+from+next-1])
 		w.pos += from + next
@@ -240,14 +241,16 @@ type knownHeader struct {
 	begin, end int
 }
 
-// leaveOut takes the header back that was written last, for its goroutine to be left out.
-func (w *spoolWriter) leaveOut(like alike, h knownHeader) {
-	header := w.size - h.offset
+// leaveOut leaves the goroutine out that was found to be alike last, and takes its header
+// back.
+func (w *spoolWriter) leaveOut(h *knownHeader) {
+	like := &w.alike[len(w.alike)-1]
 	w.plain = append(w.plain[:h.begin], analysis.LeftOut, '\n')
+	header := w.size - h.offset
 	w.size += like.Length
 	like.at, like.Length, like.Lines = h.offset, like.Length+header, like.Lines+1
 	like.Left, like.ID, like.State, like.Wait = true, h.id, h.state, h.wait
-	if w.alike = append(w.alike, like); len(w.alike) >= maxAlike {
+	if len(w.alike) >= maxAlike {
 		w.flush()
 	}
 }
@@ -284,43 +287,45 @@ func (t *trotter) learnState(text []byte) {
 	}
 }
 
-// knownHeader is how long a header is of a known state that b begins with, 0 where it
-// is none.
+// read takes a header of a known state that b begins with, and returns its length, 0
+// where it is none.
 //
 //	"goroutine 17 [select, 6 minutes]:\n" -> 17, "select", 6; 33
-func (t *trotter) knownHeader(b []byte) (h knownHeader, n int) {
+func (h *knownHeader) read(t *trotter, b []byte) (n int) {
 	const word, comma, minutes, end = len(headerWord), ", ", " minutes", "]:"
 	if len(b) < headerSpan || string(b[:word]) != headerWord {
-		return h, 0
+		return 0
 	}
+	id := int64(0)
 	for n = word; n < word+18 && isDigit(b[n]); n++ {
-		h.id = 10*h.id + int64(b[n]-'0')
+		id = 10*id + int64(b[n]-'0')
 	}
 	if n == word || string(b[n:n+2]) != " [" {
-		return h, 0
+		return 0
 	}
 	n += 2
 	state := *t.stateAt(b[n:])
 	if len(state) == 0 || string(b[n:n+len(state)]) != state {
-		return h, 0
+		return 0
 	}
 	n += len(state)
-	h.state, h.flagged, h.wait = state, b[n-1] == ')', -1
+	wait := int64(-1)
 	if string(b[n:n+len(comma)]) == comma {
 		n += len(comma)
 		from := n
-		for h.wait = 0; n < from+18 && isDigit(b[n]); n++ {
-			h.wait = 10*h.wait + int64(b[n]-'0')
+		for wait = 0; n < from+18 && isDigit(b[n]); n++ {
+			wait = 10*wait + int64(b[n]-'0')
 		}
 		if n == from || string(b[n:n+len(minutes)]) != minutes {
-			return h, 0
+			return 0
 		}
 		n += len(minutes)
 	}
 	if string(b[n:n+len(end)]) != end {
-		return h, 0
+		return 0
 	}
-	return h, n + len(end)
+	h.id, h.state, h.wait, h.flagged = id, state, wait, state[len(state)-1] == ')'
+	return n + len(end)
 }
 
 // class is that of goroutines of which the last line was found where t.at is: all their

@@ -16,9 +16,12 @@ type shape struct {
 	// from and to are where in text the fraction of a second stands: RFC 3339 with
 	// nanoseconds leaves zeros at its end out. Equal where there is none.
 	from, to int
-	// words is text by eight bytes, before what stands before the fraction, behind what
-	// follows it. Of the last word of each the rest is not compared.
-	words, before, behind []word
+	// lead is what stands before the fraction by eight bytes, rest what follows it. Of
+	// the last word of each not all is compared.
+	lead, rest []word
+	// sameLead and sameRest are these in the line that was met last: nearly all lines of
+	// a dump were written within the same second.
+	sameLead, sameRest literal
 	// reach is up to where a line may be looked at.
 	reach int
 }
@@ -86,9 +89,19 @@ func (s *shape) ready() {
 	if s.to < len(s.text) && isDigit(s.text[s.to]) {
 		s.from = s.to // where the fraction ends cannot be told
 	}
-	s.words = s.wordsOf(s.words[:0], 0, len(s.text))
-	s.before, s.behind = s.wordsOf(s.before[:0], 0, s.from), s.wordsOf(s.behind[:0], s.to, len(s.text))
-	s.reach = 8*len(s.words) + maxFraction + 1 + 8*len(s.behind)
+	end := s.leadEnd()
+	s.lead, s.rest = s.wordsOf(s.lead[:0], 0, end), s.wordsOf(s.rest[:0], end+s.to-s.from, len(s.text))
+	s.reach = len(s.text) + maxFraction + 1 + quadSize
+	s.sameLead.set(s.text[:end])
+	s.sameRest.set(s.text[end+s.to-s.from:])
+}
+
+// leadEnd is where the fraction begins, or the text ends that has none.
+func (s *shape) leadEnd() int {
+	if s.from < s.to {
+		return s.from
+	}
+	return len(s.text)
 }
 
 func (s *shape) wordsOf(words []word, from, to int) []word {
@@ -114,17 +127,92 @@ func (s *shape) match(b []byte) (int, bool) {
 	if len(b) < s.reach {
 		return s.slow(b)
 	}
-	if fit(s.words, b) && !(s.to == len(s.text) && s.from < s.to) {
-		return len(s.text), true
+	n := s.sameLead.size
+	if !s.sameLead.begins(b) {
+		return s.anew(b)
 	}
-	if s.from == s.to || !fit(s.before, b) {
+	if s.from == s.to {
+		return n, true
+	}
+	fraction := digitsOf(b[n:])
+	n += fraction
+	if fraction == 0 || isDigit(b[n]) || !s.sameRest.begins(b[n:]) {
+		return s.anew(b)
+	}
+	return n + s.sameRest.size, true
+}
+
+// anew is match where other digits differ from those of the line before.
+func (s *shape) anew(b []byte) (int, bool) {
+	if !fit(s.lead, b) {
 		return 0, false
 	}
-	n := s.from + digitsOf(b[s.from:])
-	if n == s.from || isDigit(b[n]) || !fit(s.behind, b[n:]) {
+	n := s.leadEnd()
+	s.sameLead.set(b[:n])
+	if s.from == s.to {
+		return n, true
+	}
+	fraction := digitsOf(b[n:])
+	n += fraction
+	if b = b[n:]; fraction == 0 || isDigit(b[0]) || !fit(s.rest, b) {
 		return 0, false
 	}
-	return n + len(s.text) - s.to, true
+	s.sameRest.set(b[:len(s.text)-s.to])
+	return n + s.sameRest.size, true
+}
+
+// literal compares text with what was there before, 32 bytes at once.
+type literal struct {
+	whole []quad
+	// last are the bytes behind those, of which mask keeps what is compared.
+	last, mask quad
+	size       int
+}
+
+// quad are the words of so many bytes.
+type quad struct{ a, b, c, d uint64 }
+
+const quadSize = 32
+
+func quadOf(b *[quadSize]byte) quad {
+	return quad{
+		binary.LittleEndian.Uint64(b[:8]), binary.LittleEndian.Uint64(b[8:16]),
+		binary.LittleEndian.Uint64(b[16:24]), binary.LittleEndian.Uint64(b[24:]),
+	}
+}
+
+func (l *literal) set(text []byte) {
+	l.whole, l.size = l.whole[:0], len(text)
+	for ; len(text) >= quadSize; text = text[quadSize:] {
+		l.whole = append(l.whole, quadOf((*[quadSize]byte)(text)))
+	}
+	var padded, kept [quadSize]byte
+	copy(padded[:], text)
+	for i := range text {
+		kept[i] = 0xff
+	}
+	l.last, l.mask = quadOf(&padded), quadOf(&kept)
+}
+
+// begins reports whether a text begins with it, of which there is a quad more.
+func (l *literal) begins(b []byte) bool {
+	for i := range l.whole {
+		if len(b) < quadSize {
+			return false
+		}
+		w, is := (*[quadSize]byte)(b), &l.whole[i]
+		if (binary.LittleEndian.Uint64(w[:8])^is.a)|(binary.LittleEndian.Uint64(w[8:16])^is.b)|
+			(binary.LittleEndian.Uint64(w[16:24])^is.c)|(binary.LittleEndian.Uint64(w[24:])^is.d) != 0 {
+			return false
+		}
+		b = b[quadSize:]
+	}
+	if len(b) < quadSize {
+		return false
+	}
+	w := (*[quadSize]byte)(b)
+	return (binary.LittleEndian.Uint64(w[:8])^l.last.a)&l.mask.a|(binary.LittleEndian.Uint64(w[8:16])^l.last.b)&l.mask.b|
+		(binary.LittleEndian.Uint64(w[16:24])^l.last.c)&l.mask.c|(binary.LittleEndian.Uint64(w[24:])^l.last.d)&l.mask.d == 0
 }
 
 // digitsOf is how many digits a text begins with, maxFraction where there are more.

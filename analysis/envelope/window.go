@@ -7,7 +7,7 @@ import (
 
 const (
 	// readSize is what one read may bring; it fits a second-level cache.
-	readSize = 256 << 10
+	readSize = 448 << 10
 	// lookBack is how much of what was passed is kept, to go back to the lines
 	// before a marker.
 	lookBack = 64 << 10
