@@ -193,6 +193,14 @@ func (m *Members) IDs() iter.Seq[int64] {
 	}
 }
 
+// AppendIDs appends the ids of members that can be followed, those of columns at once.
+func (m *Members) AppendIDs(ids []int64) []int64 {
+	if m.Rows == nil && len(m.Packed) == 0 {
+		return append(ids, m.ID...)
+	}
+	return slices.AppendSeq(slices.Grow(ids, m.Len()), m.IDs())
+}
+
 // Parents yields the creators, none where no member's is known.
 func (m *Members) Parents() iter.Seq[int64] {
 	return column(m, m.Parent, func(g *PackedMember) int64 { return g.Parent })

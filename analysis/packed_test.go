@@ -124,6 +124,7 @@ func TestColumnsOfPackedGoroutinesAreThoseOfEachVariantInTurn(t *testing.T) {
 	if !m.Identified() || m.Len() != 3 {
 		t.Errorf("identified %t, %d members, want true and 3", m.Identified(), m.Len())
 	}
+	appended := m.AppendIDs([]int64{5})
 	ids, waits, parents, all := slices.Collect(m.IDs()), slices.Collect(m.Waits()), slices.Collect(m.Parents()), slices.Collect(m.All())
 	m.Unpack()
 	if diff := cmp.Diff([]any{m.ID, m.Wait, m.Parent}, []any{ids, waits, parents}); diff != "" {
@@ -131,6 +132,9 @@ func TestColumnsOfPackedGoroutinesAreThoseOfEachVariantInTurn(t *testing.T) {
 	}
 	if diff := cmp.Diff(slices.Collect(m.All()), all); diff != "" {
 		t.Errorf("packed: %s", diff)
+	}
+	if diff := cmp.Diff([][]int64{{5, 7, 9, 8}, {5, 7, 9, 8}}, [][]int64{appended, m.AppendIDs([]int64{5})}); diff != "" {
+		t.Errorf("appended, packed and of columns: %s", diff)
 	}
 	want := analysis.Members{
 		ID: []int64{7, 9, 8}, Parent: []int64{1, 0, 2}, State: []uint16{0, 1, 1}, States: []string{"IO wait", "select"}, Wait: []int32{-1, 3, 5},

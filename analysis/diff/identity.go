@@ -57,7 +57,7 @@ func (all identities) united(groups []*analysis.Group) identitySet {
 
 func identitiesOf(m *analysis.Members) identitySet {
 	if m.Numbered() {
-		ids := slices.AppendSeq(make([]int64, 0, m.Len()), m.IDs())
+		ids := m.AppendIDs(make([]int64, 0, m.Len()))
 		slices.Sort(ids)
 		return identitySet{ids: slices.Compact(ids)}
 	}

@@ -33,21 +33,26 @@ type beside struct {
 	hash uint64
 }
 
-func (s *Series) newCrowd(family *analysis.Family, usable []bool, room *numbered) *crowd {
+func (s *Series) newCrowd(family *analysis.Family, usable []bool) *crowd {
 	row := s.groups[family.Fingerprint]
 	c := &crowd{members: make([][]int32, len(row)), complete: make([]bool, len(row))}
-	book := numbers{crowd: c, gone: room}
+	sights := 0
+	for i, group := range row {
+		c.complete[i] = usable[i] && (group == nil || everyone(group))
+		if group != nil && group.Members.Identified() {
+			sights += group.Members.Len()
+		}
+	}
+	c.all = !slices.Contains(c.complete, false)
+	book := numbers{crowd: c, present: make([]int32, 0, sights)}
 	for i, group := range row {
 		if i > 0 && s.Epochs[i] != s.Epochs[i-1] {
-			book.now, book.before, book.highest = numbered{}, nil, 0
-			clear(book.whole)
+			book.begin()
 		}
-		c.complete[i] = usable[i] && (group == nil || everyone(group))
 		if group != nil && group.Members.Identified() {
 			c.members[i] = book.enter(int32(i), &group.Members)
 		}
 	}
-	c.all = !slices.Contains(c.complete, false)
 	c.last = c.lastSights()
 	return c
 }
@@ -72,70 +77,33 @@ func (c *crowd) lastSights() []int32 {
 // numbers gives every identity of an epoch its number.
 type numbers struct {
 	crowd *crowd
-	// now are the members of the last snapshot; before are those that had left by then,
-	// in lists of falling length. Identities here are a number alone, as those of
-	// goroutines are.
-	now    numbered
-	before []numbered
-	// highest is the largest id so far: what is above it is new, and most births are.
+	// present has room for the numbers of all snapshots.
+	present []int32
+	// ids are those of the last snapshot in order, now their numbers; spare is room for
+	// those of the next. Identities here are a number alone, as those of goroutines are.
+	ids, spare []int64
+	now        []int32
+	// before are those that have left; they wait in left until somebody may have come
+	// back. Most births are above the highest id of these, and so need not be looked up.
+	before  map[int64]int32
+	left    []int32
 	highest int64
 	// whole holds the rest, seen the last snapshot that listed each number.
 	whole map[analysis.Identity]int32
 	seen  map[int32]int32
-	// gone is room for those that left at a snapshot.
-	gone *numbered
 }
 
-// numbered are ids in order, with their numbers.
-type numbered struct {
-	ids []int64
-	of  []int32
+// begin forgets those of another epoch.
+func (n *numbers) begin() {
+	n.ids, n.now, n.left, n.highest = n.ids[:0], nil, n.left[:0], 0
+	clear(n.before)
+	clear(n.whole)
 }
 
-func (l *numbered) add(id int64, number int32) {
-	l.ids, l.of = append(l.ids, id), append(l.of, number)
-}
-
-// find is the number of an id, -1 where it is not there.
-func (l numbered) find(id int64) int32 {
-	if at, ok := slices.BinarySearch(l.ids, id); ok {
-		return l.of[at]
-	}
-	return -1
-}
-
-// join merges two lists; an id that is in both has the same number in both.
-func (l numbered) join(other numbered) numbered {
-	out := numbered{make([]int64, 0, len(l.ids)+len(other.ids)), make([]int32, 0, len(l.ids)+len(other.ids))}
-	b := 0
-	for a, id := range l.ids {
-		for ; b < len(other.ids) && other.ids[b] < id; b++ {
-			out.add(other.ids[b], other.of[b])
-		}
-		if b < len(other.ids) && other.ids[b] == id {
-			b++
-		}
-		out.add(id, l.of[a])
-	}
-	out.ids, out.of = append(out.ids, other.ids[b:]...), append(out.of, other.of[b:]...)
-	return out
-}
-
-// leave keeps those that are gone. Lists are joined as soon as the last is half as
-// long as the one before, so that there are few, and none is copied often.
-func (n *numbers) leave(gone numbered) {
-	if len(gone.ids) == 0 {
-		return
-	}
-	joined := false
-	for k := len(n.before) - 1; k >= 0 && len(n.before[k].ids) <= 2*len(gone.ids); k-- {
-		gone, joined = n.before[k].join(gone), true
-		n.before = n.before[:k]
-	}
-	if !joined {
-		gone = numbered{slices.Clone(gone.ids), slices.Clone(gone.of)}
-	}
-	n.before = append(n.before, gone)
+// leave says that a member of the last snapshot is gone.
+func (n *numbers) leave(at int) {
+	n.left = append(n.left, n.now[at])
+	n.highest = max(n.highest, n.ids[at])
 }
 
 // known is the number of an id that the last snapshot does not list, -1 for a new
@@ -144,10 +112,15 @@ func (n *numbers) known(id int64) int32 {
 	if id > n.highest {
 		return -1
 	}
-	for _, list := range n.before {
-		if number := list.find(id); number >= 0 {
-			return number
-		}
+	if n.before == nil {
+		n.before = make(map[int64]int32, len(n.left))
+	}
+	for _, number := range n.left {
+		n.before[n.crowd.ids[number]] = number
+	}
+	n.left = n.left[:0]
+	if number, ok := n.before[id]; ok {
+		return number
 	}
 	return -1
 }
@@ -157,42 +130,35 @@ func (n *numbers) enter(i int32, members *analysis.Members) []int32 {
 	if !members.Numbered() {
 		return n.enterWhole(i, members)
 	}
-	ids := slices.AppendSeq(make([]int64, 0, members.Len()), members.IDs())
+	ids := members.AppendIDs(n.spare[:0])
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
-	present := make([]int32, 0, len(ids))
-	gone := n.gone
-	gone.ids, gone.of = gone.ids[:0], gone.of[:0]
-	at := 0
+	from, at := len(n.present), 0
 	for _, id := range ids {
-		for ; at < len(n.now.ids) && n.now.ids[at] < id; at++ {
-			gone.add(n.now.ids[at], n.now.of[at])
+		for ; at < len(n.ids) && n.ids[at] < id; at++ {
+			n.leave(at)
 		}
 		number := int32(-1)
-		if at < len(n.now.ids) && n.now.ids[at] == id {
-			number = n.now.of[at]
+		if at < len(n.ids) && n.ids[at] == id {
+			number = n.now[at]
 			at++
 		} else if number = n.known(id); number < 0 {
 			number = n.add(i, id)
 		}
-		present = append(present, number)
+		n.present = append(n.present, number)
 	}
-	for ; at < len(n.now.ids); at++ {
-		gone.add(n.now.ids[at], n.now.of[at])
+	for ; at < len(n.ids); at++ {
+		n.leave(at)
 	}
-	if len(ids) > 0 {
-		n.highest = max(n.highest, ids[len(ids)-1])
-	}
-	n.leave(*gone)
-	n.now = numbered{ids, present}
-	return present
+	n.ids, n.spare, n.now = ids, n.ids, n.present[from:len(n.present):len(n.present)]
+	return n.now
 }
 
 func (n *numbers) enterWhole(i int32, members *analysis.Members) []int32 {
 	if n.whole == nil {
 		n.whole, n.seen = make(map[analysis.Identity]int32), make(map[int32]int32)
 	}
-	present := make([]int32, 0, members.Len())
+	from := len(n.present)
 	if c := n.crowd; len(c.ids) == 0 { // most of those that will ever be there
 		c.ids, c.first = make([]int64, 0, members.Len()), make([]int32, 0, members.Len())
 		c.whole = make([]beside, 0, members.Len())
@@ -206,10 +172,10 @@ func (n *numbers) enterWhole(i int32, members *analysis.Members) []int32 {
 		}
 		if last, listed := n.seen[number]; !listed || last != i {
 			n.seen[number] = i
-			present = append(present, number)
+			n.present = append(n.present, number)
 		}
 	}
-	return present
+	return n.present[from:len(n.present):len(n.present)]
 }
 
 func (n *numbers) add(i int32, id int64) int32 {

@@ -15,7 +15,7 @@ import (
 func TestMembersAreNumberedAsByAMap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := &crowd{}
-		book, plain := numbers{crowd: c, gone: new(numbered)}, map[int64]int32{}
+		book, plain := numbers{crowd: c}, map[int64]int32{}
 		for i := range rapid.IntRange(1, 30).Draw(t, "snapshots") {
 			ids := rapid.SliceOfN(rapid.Int64Range(1, int64(20+5*i)), 0, 15).Draw(t, "ids")
 			got := book.enter(int32(i), &analysis.Members{ID: ids})
@@ -53,7 +53,7 @@ func TestSpansSayWhatSightsSay(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		snapshots := rapid.IntRange(4, 20).Draw(t, "snapshots")
 		c := &crowd{members: make([][]int32, snapshots), complete: make([]bool, snapshots)}
-		book := numbers{crowd: c, gone: new(numbered)}
+		book := numbers{crowd: c}
 		type stay struct{ from, to, away int }
 		members := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) stay {
 			from := rapid.IntRange(0, snapshots-1).Draw(t, "from")
@@ -63,7 +63,7 @@ func TestSpansSayWhatSightsSay(t *testing.T) {
 		away := false
 		for i := range snapshots {
 			if i == restart {
-				book.now, book.before, book.highest = numbered{}, nil, 0
+				book.begin()
 			}
 			var ids []int64
 			for id, m := range members {

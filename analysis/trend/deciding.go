@@ -89,8 +89,8 @@ func (p *part) laterAt(s *signals) string {
 	switch {
 	case s.ages.kept > 0 && s.ages.oldest > 0:
 		rate = float64(s.ages.kept) / s.ages.oldest
-	case p.dated && s.line.slope > 0:
-		rate = s.line.slope
+	case p.dated:
+		rate = p.possibleSlope(s.line)
 	}
 	if rate <= 0 || !p.dated && p.first.IsZero() {
 		return p.later()
@@ -104,6 +104,15 @@ func (p *part) laterAt(s *signals) string {
 		needed = needed.Round(30 * time.Minute)
 	}
 	return " in " + duration(needed.Round(time.Minute))
+}
+
+// possibleSlope is the slope of the counts, 0 where their pairs exclude a growth.
+func (p *part) possibleSlope(l line) float64 {
+	runs, room := p.comparable(), new(scratch)
+	if !l.filled && l.mayGrow(runs, room) {
+		l.typical(runs, room)
+	}
+	return l.slope
 }
 
 // later is when the next snapshot would say most: the usual distance of the

@@ -293,20 +293,16 @@ func tellCohorts(p *part, s *signals) []analysis.Evidence {
 // identifies reports whether identities can speak for or against a growth in a
 // run. One dump with ids at the end of a series of counts cannot.
 func (p *part) identifies(run []point) bool {
-	followed, peopled := 0, 0
-	for k := range run {
-		if !p.crowd.complete[run[k].index] {
-			continue
-		}
-		followed++
-		if run[k].count > 0 {
+	followed, peopled := p.crowd.followed(run), 0
+	for k := range followed {
+		if followed[k].count > 0 {
 			peopled++
 		}
 		if peopled >= 2 {
 			return true
 		}
 	}
-	return peopled == 1 && followed >= fewestCohortPoints
+	return peopled == 1 && len(followed) >= fewestCohortPoints
 }
 
 // survivors counts the members at the end of the judged part that were there

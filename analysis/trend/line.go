@@ -57,7 +57,7 @@ type scratch struct {
 }
 
 // fitLine measures the counts. What only a growth beyond the gate asks for is
-// filled in where the pairs of counts do not exclude one; fill does the rest.
+// filled in where chance and the pairs of counts do not exclude one; fill does the rest.
 func fitLine(runs [][]point, room *scratch) line {
 	l := line{pUp: 1, pDown: 1, epochs: len(runs)}
 	if len(runs) == 0 {
@@ -82,30 +82,50 @@ func fitLine(runs [][]point, room *scratch) line {
 		l.filled = true
 		return l
 	}
-	if l.mayGrow(runs, room) {
-		l.fill(runs, room)
+	l.rank(runs, room)
+	// Of several epochs, evidence C asks as well whether they go on.
+	several := len(runs) > 1
+	if !several && !l.unlikely(1, l.pUp) && !l.unlikely(-1, l.pDown) || !l.mayGrow(runs, room) {
+		return l
+	}
+	l.typical(runs, room)
+	if several || math.Abs(l.growth) >= l.gate {
+		l.shape(runs, room)
 	}
 	return l
 }
 
-// mayGrow counts, for the pairs of all runs, those that rise and fall, and those
-// whose slope would pass the gate over the longest span, up or down. Where fewer
-// than half of the pairs pass, their median does not.
-func (l *line) mayGrow(runs [][]point, room *scratch) bool {
-	span := longestSpan(runs)
-	pairs, passing := 0, 0
-	s, variance := 0, 0.0
+// rank counts the pairs that rise less those that fall, and what they amount to.
+func (l *line) rank(runs [][]point, room *scratch) {
+	s := 0
 	for _, run := range runs {
 		n := float64(min(len(run), max(2, mostPoints/len(runs))))
-		variance += n * (n - 1) * (2*n + 5) / 18
+		l.variance += n * (n - 1) * (2*n + 5) / 18
 		room.spread(thin(run, mostPoints/len(runs), room))
 		for i, count := range room.counts {
-			at, least := room.at[i], l.gate/span
-			later := room.at[i+1:]
-			for j, other := range room.counts[i+1:] {
+			for _, other := range room.counts[i+1:] {
 				rise := other - count
 				// The sign without a branch: noise would mispredict every other one.
 				s += (rise >> 63) | int(uint(-rise)>>63)
+			}
+		}
+	}
+	l.pUp, l.pDown = tail(s, l.variance), tail(-s, l.variance)
+}
+
+// mayGrow counts the pairs of all runs whose slope would pass the gate over the
+// longest span, up or down. Where fewer than half of the pairs pass, their median does
+// not.
+func (l *line) mayGrow(runs [][]point, room *scratch) bool {
+	least := l.gate / longestSpan(runs)
+	pairs, passing := 0, 0
+	for _, run := range runs {
+		room.spread(thin(run, mostPoints/len(runs), room))
+		for i, count := range room.counts {
+			at := room.at[i]
+			later := room.at[i+1:]
+			for j, other := range room.counts[i+1:] {
+				rise := other - count
 				if apart := later[j] - at; apart > 0 {
 					pairs++
 					if float64(max(rise, -rise)) >= least*apart {
@@ -115,8 +135,6 @@ func (l *line) mayGrow(runs [][]point, room *scratch) bool {
 			}
 		}
 	}
-	l.pUp, l.pDown = tail(s, variance), tail(-s, variance)
-	l.variance = variance
 	return 2*passing+2 >= pairs
 }
 
@@ -139,18 +157,31 @@ func (l *line) fill(runs [][]point, room *scratch) {
 	if l.filled || len(runs) == 0 {
 		return
 	}
-	l.filled = true
-	var longest []point
+	l.typical(runs, room)
+	l.shape(runs, room)
+}
+
+// typical computes the slope of all pairs, which it leaves in the room.
+func (l *line) typical(runs [][]point, room *scratch) {
 	room.slopes = room.slopes[:0]
+	for _, run := range runs {
+		room.slopes = pairSlopes(thin(run, mostPoints/len(runs), room), room.slopes)
+	}
+	l.slope = median(room.slopes)
+	l.growth = l.slope * longestSpan(runs)
+}
+
+// shape computes what is asked of a growth, from the slopes in the room.
+func (l *line) shape(runs [][]point, room *scratch) {
+	l.filled = true
+	l.low, l.high = interval(room.slopes, l.variance)
+	l.straight = straight(runs)
+	var longest []point
 	for _, run := range runs {
 		if len(run) > len(longest) || len(run) == len(longest) && spanOf(run) >= spanOf(longest) {
 			longest = run
 		}
-		room.slopes = pairSlopes(thin(run, mostPoints/len(runs), room), room.slopes)
 	}
-	l.slope, l.low, l.high = sen(room.slopes, l.variance)
-	l.growth = l.slope * longestSpan(runs)
-	l.straight = straight(runs)
 	l.newer = room.theilSen(l.slope, pairSlopes(thin(newerHalf(longest), mostPoints, room), room.slopes[:0]))
 	l.newest = l.newer
 	if len(runs) < 2 {
@@ -172,38 +203,44 @@ func (l line) falling() level { return l.level(-1, l.pDown) }
 
 // level is the table of evidence S in statistics.md 3.
 func (l line) level(sign, p float64) level {
-	if l.n < 2 || !l.filled || sign*l.growth < l.gate {
+	if !l.unlikely(sign, p) || !l.filled || sign*l.growth < l.gate {
 		return levelNone
 	}
-	z := sign * l.z
 	switch {
-	case l.n < 4 || l.longest < 3:
-		if z >= 2.33 {
-			return levelSuspicious
-		}
+	case l.few():
+		return levelSuspicious
 	case l.n < 6:
-		if z < 2.33 {
-			return levelNone
-		}
 		if p <= 0.05 && l.straight {
 			return levelLeaking
 		}
-		if p <= 0.25 {
-			return levelSuspicious
-		}
-	default:
-		if !l.goesOn(sign) {
-			return levelNone
-		}
-		if p <= enough(l.n) && l.straight {
-			return levelLeaking
-		}
-		if p <= 0.1 && z >= 1.64 {
-			return levelSuspicious
-		}
+		return levelSuspicious
+	case !l.goesOn(sign):
+		return levelNone
+	case p <= enough(l.n) && l.straight:
+		return levelLeaking
+	case sign*l.z >= 1.64 && p <= 0.1:
+		return levelSuspicious
 	}
 	return levelNone
 }
+
+// unlikely reports what every level asks of chance, before any slope is known.
+func (l line) unlikely(sign, p float64) bool {
+	z := sign * l.z
+	switch {
+	case l.n < 2:
+		return false
+	case l.few():
+		return z >= 2.33
+	case l.n < 6:
+		return z >= 2.33 && p <= 0.25
+	default:
+		return p <= enough(l.n) || z >= 1.64 && p <= 0.1
+	}
+}
+
+// few says that there are too few snapshots for a trend.
+func (l line) few() bool { return l.n < 4 || l.longest < 3 }
 
 // enough is the p that "leaking" asks of six and more snapshots.
 func enough(n int) float64 {
@@ -254,19 +291,18 @@ func pairSlopes(run []point, slopes []float64) []float64 {
 	return slopes
 }
 
-// sen is the median of pair slopes and its 95 % interval (Sen 1968: the slopes
+// interval is the 95 % interval of the median of pair slopes (Sen 1968: the slopes
 // 0.98 standard deviations of S to either side of the middle rank).
-func sen(slopes []float64, variance float64) (mid, low, high float64) {
+func interval(slopes []float64, variance float64) (low, high float64) {
 	n := len(slopes)
 	if n == 0 {
-		return 0, 0, 0
+		return 0, 0
 	}
 	aside := 0.98 * math.Sqrt(variance)
 	rank := func(r float64) int { return min(n-1, max(0, int(math.Round(r)))) }
-	mid = median(slopes)
 	low = nth(slopes, rank(float64(n)/2-aside-1))
 	high = nth(slopes, rank(float64(n)/2+aside))
-	return mid, low, high
+	return low, high
 }
 
 // theilSen is the median of slopes, otherwise where there is none.

@@ -116,6 +116,26 @@ func filledLine(runs [][]point) line {
 	return l
 }
 
+// What is left out of a line because chance or its pairs exclude a growth must not
+// decide on its level.
+func TestLevelsAreThoseOfTheWholeLine(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		runs := make([][]point, rapid.IntRange(1, 3).Draw(t, "epochs"))
+		for r := range runs {
+			counts := make([]int, rapid.IntRange(2, 45).Draw(t, "snapshots"))
+			per, noise := rapid.IntRange(-4, 4).Draw(t, "per snapshot"), rapid.IntRange(0, 12).Draw(t, "noise")
+			for i := range counts {
+				counts[i] = 200 + i*per + rapid.IntRange(0, noise).Draw(t, "more")
+			}
+			runs[r] = runOf(counts...)
+		}
+		got, want := fitLine(runs, new(scratch)), filledLine(runs)
+		if got.rising() != want.rising() || got.falling() != want.falling() {
+			t.Fatalf("rises %v, falls %v; whole: %v, %v", got.rising(), got.falling(), want.rising(), want.falling())
+		}
+	})
+}
+
 func TestTheSlopeIgnoresOneOutlier(t *testing.T) {
 	l := filledLine([][]point{runOf(0, 10, 20, 500, 40, 50, 60)})
 	if l.slope != 10 {

@@ -97,8 +97,8 @@ type part struct {
 type mark struct{ index, members int }
 
 // newPart collects the usable counts and the members of a family.
-func (s *Series) newPart(family *analysis.Family, g *grid, room *numbered) *part {
-	p := &part{series: s, family: family, dated: g.dated, first: g.first, crowd: s.newCrowd(family, g.usable, room)}
+func (s *Series) newPart(family *analysis.Family, g *grid) *part {
+	p := &part{series: s, family: family, dated: g.dated, first: g.first, crowd: s.newCrowd(family, g.usable)}
 	row := s.groups[family.Fingerprint]
 	for i, group := range row {
 		if group != nil && group.Leaked > 0 {

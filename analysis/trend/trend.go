@@ -119,8 +119,7 @@ func NewSeriesOf(in Input) *Series {
 	}
 	s.ordered = make([]*part, len(s.Families))
 	s.eachFamily(func() func(k int) {
-		gone := new(numbered)
-		return func(k int) { s.ordered[k] = s.newPart(s.Families[k], grids[k], gone) }
+		return func(k int) { s.ordered[k] = s.newPart(s.Families[k], grids[k]) }
 	})
 	for _, p := range s.ordered {
 		s.parts[p.family.Fingerprint] = p

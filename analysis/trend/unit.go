@@ -274,12 +274,11 @@ func (p *part) hasRhythm(rise int) bool {
 			case by > 0:
 				rises++
 			case by < 0:
-				fallen -= by
+				if fallen -= by; fallen > rise {
+					return false // noise
+				}
 			}
 		}
-	}
-	if fallen > rise {
-		return false // noise
 	}
 	return rise >= leastRise && rises >= fewestRises || fallen == 0 && rises >= steadyRise
 }
