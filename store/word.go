@@ -270,9 +270,16 @@ func (w *wordWriter) stack(ctx context.Context, family int64, v *analysis.Varian
 	return seq, w.linkAll(ctx, family, functions)
 }
 
-// searchWords are the texts of a family that are no function names.
+// searchWords are the texts of a family that a search does not find by the names of its
+// functions: most words of a title stand in them.
 func searchWords(f *analysis.Family) string {
-	words := []string{f.Title}
+	var words []string
+	for _, word := range strings.Fields(f.Title) {
+		within := func(name string) bool { return strings.Contains(name, word) }
+		if !within(f.LooseCreator) && !slices.ContainsFunc(f.Loose, within) {
+			words = append(words, word)
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(f.Attributes)) {
 		words = append(words, f.Attributes[name])
 	}
