@@ -1,0 +1,23 @@
+-- A frame is looked for by its function and line, of which there are few: an index with
+-- the files as well held every path a second time.
+CREATE TABLE lean_frame (
+    seq          INTEGER PRIMARY KEY,
+    function_seq INTEGER NOT NULL REFERENCES function (seq) ON DELETE CASCADE,
+    file         TEXT NOT NULL,
+    line         INTEGER NOT NULL
+) STRICT;
+INSERT INTO lean_frame SELECT seq, function_seq, file, line FROM frame;
+DROP TABLE frame;
+ALTER TABLE lean_frame RENAME TO frame;
+CREATE INDEX frame_by_function ON frame (function_seq, line);
+
+-- The links of a family are forgotten with all others that lead nowhere (forgetWords), so
+-- that no index by family holds every link a second time.
+CREATE TABLE lean_function_family (
+    function_seq INTEGER NOT NULL REFERENCES function (seq),
+    family_seq   INTEGER NOT NULL,
+    PRIMARY KEY (function_seq, family_seq)
+) STRICT, WITHOUT ROWID;
+INSERT INTO lean_function_family SELECT function_seq, family_seq FROM function_family;
+DROP TABLE function_family;
+ALTER TABLE lean_function_family RENAME TO function_family;
