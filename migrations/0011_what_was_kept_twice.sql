@@ -21,3 +21,6 @@ CREATE TABLE lean_function_family (
 INSERT INTO lean_function_family SELECT function_seq, family_seq FROM function_family;
 DROP TABLE function_family;
 ALTER TABLE lean_function_family RENAME TO function_family;
+
+-- "#" begins an entry that is kept by the functions that it names.
+UPDATE family SET entry = '#' || entry WHERE entry LIKE '#%';

@@ -59,6 +59,20 @@ func TestWordsOfATitleThatAFunctionHoldsAreNotKeptTwice(t *testing.T) {
 	}
 }
 
+func TestAnEntryIsKeptByTheFunctionsThatItNames(t *testing.T) {
+	for entry, want := range map[string]string{
+		"pool.Get <- api.serve": "#1<", "pool.Get": "#1", "sync.Lock <- api.serve": "#0<",
+		"pool.Get <- main.main": "pool.Get <- main.main", "api.serve": "api.serve", "TCP to 10.0.0.1:443": "TCP to 10.0.0.1:443",
+		"#1": "##1", "#1<": "##1<", "##": "###", "": "",
+	} {
+		f := analysis.Family{Entry: entry, Loose: []string{"sync.Lock", "pool.Get"}, LooseCreator: "api.serve"}
+		kept := keptEntry(&f)
+		if kept != want || wholeEntry(&f, kept) != entry {
+			t.Errorf("%q is kept as %q, want %q, and read back as %q", entry, kept, want, wholeEntry(&f, kept))
+		}
+	}
+}
+
 func TestSearchFindsFamiliesThatHoldEveryWord(t *testing.T) {
 	f := open(t)
 	c := f.newCase("TICKET-77 Kubelet on node seven")
