@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"leakdiff/analysis"
 	"leakdiff/analysis/identity"
 )
 
@@ -119,6 +120,17 @@ func TestADatabaseOfTheFirstVersionTakesEdits(t *testing.T) {
 		DROP TABLE bundle_kind; DROP TABLE ending; DROP TABLE triage; DROP TABLE benign; DROP TABLE case_field;
 		DROP INDEX cases_to_summarise; ALTER TABLE cases DROP COLUMN summarised; ALTER TABLE cases DROP COLUMN knowledge;
 		ALTER TABLE cases DROP COLUMN lower; ALTER TABLE cases DROP COLUMN aside;
+		CREATE TABLE old_frame (
+			seq INTEGER PRIMARY KEY, function_seq INTEGER NOT NULL REFERENCES function (seq) ON DELETE CASCADE,
+			file TEXT NOT NULL, line INTEGER NOT NULL, UNIQUE (function_seq, file, line)
+		) STRICT;
+		INSERT INTO old_frame SELECT * FROM frame; DROP TABLE frame; ALTER TABLE old_frame RENAME TO frame;
+		CREATE TABLE old_link (
+			function_seq INTEGER NOT NULL REFERENCES function (seq), family_seq INTEGER NOT NULL REFERENCES family (seq) ON DELETE CASCADE,
+			PRIMARY KEY (function_seq, family_seq)
+		) STRICT, WITHOUT ROWID;
+		INSERT INTO old_link SELECT * FROM function_family; DROP TABLE function_family; ALTER TABLE old_link RENAME TO function_family;
+		CREATE INDEX function_family_by_family ON function_family (family_seq);
 		DROP INDEX snapshot_by_name; CREATE INDEX snapshot_by_process ON snapshot (process);
 		CREATE TRIGGER function_text_insert AFTER INSERT ON function BEGIN
 			INSERT INTO function_text (rowid, name) VALUES (new.seq, new.name);
@@ -133,6 +145,7 @@ func TestADatabaseOfTheFirstVersionTakesEdits(t *testing.T) {
 	if got := must[Case](t)(f.Case(f.ctx, c.ID)); got.Snapshots != 1 {
 		t.Errorf("the case has %d snapshots after the migration, want 1", got.Snapshots)
 	}
+	wantEqual(t, kubeletResult("2").Snapshots, must[[]analysis.Snapshot](t)(f.SnapshotsFull(f.ctx, c.ID, AllProcesses)))
 	f.wantSound()
 }
 

@@ -49,6 +49,30 @@ func TestAFamilyIsWordedAsTheNewestResultDoes(t *testing.T) {
 	wantCode(t, err, "not_found")
 }
 
+func TestWordsOfATitleThatAFunctionHoldsAreNotKeptTwice(t *testing.T) {
+	family := analysis.Family{
+		Title: "pool.(*Pool).Get <- api.serve (leaked)", Loose: []string{"sync.(*Mutex).Lock", "example.org/pool.(*Pool).Get"},
+		LooseCreator: "example.org/api.serve", Attributes: map[string]string{"remote": "10.0.0.1:443"},
+	}
+	if got, want := searchWords(&family), "<-\n(leaked)\n10.0.0.1:443"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestAnEntryIsKeptByTheFunctionsThatItNames(t *testing.T) {
+	for entry, want := range map[string]string{
+		"pool.Get <- api.serve": "#1<", "pool.Get": "#1", "sync.Lock <- api.serve": "#0<",
+		"pool.Get <- main.main": "pool.Get <- main.main", "api.serve": "api.serve", "TCP to 10.0.0.1:443": "TCP to 10.0.0.1:443",
+		"#1": "##1", "#1<": "##1<", "##": "###", "": "",
+	} {
+		f := analysis.Family{Entry: entry, Loose: []string{"sync.Lock", "pool.Get"}, LooseCreator: "api.serve"}
+		kept := keptEntry(&f)
+		if kept != want || wholeEntry(&f, kept) != entry {
+			t.Errorf("%q is kept as %q, want %q, and read back as %q", entry, kept, want, wholeEntry(&f, kept))
+		}
+	}
+}
+
 func TestSearchFindsFamiliesThatHoldEveryWord(t *testing.T) {
 	f := open(t)
 	c := f.newCase("TICKET-77 Kubelet on node seven")
@@ -71,6 +95,7 @@ func TestSearchFindsFamiliesThatHoldEveryWord(t *testing.T) {
 		"prober reflector":           nil,
 		"acme":                       {vendored},
 		"Reflector).Run":             {vendored},
+		"cache.run":                  {vendored},
 		"10.96.0.1:443":              {sockets},
 		"tcp established":            {sockets},
 		"k8s.io":                     {prober, vendored},

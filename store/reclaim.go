@@ -99,6 +99,9 @@ func forgetWords(ctx context.Context, tx *sql.Tx) error {
 	if err != nil || n == 0 {
 		return err
 	}
+	if _, err := tx.ExecContext(ctx, forgetLinksSQL); err != nil {
+		return err
+	}
 	if err := forgetFrames(ctx, tx); err != nil {
 		return err
 	}
@@ -106,10 +109,14 @@ func forgetWords(ctx context.Context, tx *sql.Tx) error {
 	return err
 }
 
-// Stacks and their functions' links go with the family.
+// Stacks go with the family.
 const forgetFamiliesSQL = `
 DELETE FROM family
 WHERE NOT EXISTS (SELECT 1 FROM snapshot_family sf WHERE sf.family_seq = family.seq)`
+
+const forgetLinksSQL = `
+DELETE FROM function_family
+WHERE NOT EXISTS (SELECT 1 FROM family WHERE family.seq = function_family.family_seq)`
 
 const forgetFunctionsSQL = `
 DELETE FROM function

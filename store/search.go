@@ -59,8 +59,16 @@ func (s *Store) SearchFunctions(ctx context.Context, query string, limit, offset
 	if err != nil {
 		return out, err
 	}
+	indexed := make([][2]string, len(words))
+	for i, word := range words {
+		indexed[i] = [2]string{word, trigrams(word)}
+	}
+	pairs, err := json.Marshal(indexed)
+	if err != nil {
+		return out, err
+	}
 	err = s.read(ctx, "searching", func(tx *sql.Tx) error {
-		if out.Families, err = searchFamilies(ctx, tx, string(list), limit, max(offset, 0)); err != nil {
+		if out.Families, err = searchFamilies(ctx, tx, string(pairs), limit, max(offset, 0)); err != nil {
 			return err
 		}
 		if out.Cases, err = collect(ctx, tx, scanCase, searchCasesSQL, string(list), limit, max(offset, 0)); err != nil {
@@ -86,13 +94,25 @@ func queryWords(query string) []string {
 	return out
 }
 
-// A trigram index knows words of three characters and more, as quoted phrases;
-// shorter ones are looked for in every name. The digits of a fingerprint are enough,
+// trigrams asks a full-text table for the rows with all trigrams of a word; "" where it
+// has none.
+//
+//	"a(b\"" = `"a(b" "(b"""`
+func trigrams(word string) string {
+	var out []string
+	for letters := []rune(word); len(letters) >= 3; letters = letters[1:] {
+		out = append(out, `"`+strings.ReplaceAll(string(letters[:3]), `"`, `""`)+`"`)
+	}
+	return strings.Join(out, " ")
+}
+
+// The full-text tables tell in which rows all trigrams of a word stand, not in which
+// order; words without a trigram are looked for in every name. The digits of a fingerprint are enough,
 // eight of them. What ends as a source file does is looked for in the files of frames,
 // and finds the families with a function that stands in it.
 const searchFamiliesSQL = `
-WITH word (w, phrase) AS MATERIALIZED (
-    SELECT value, '"' || replace(value, '"', '""') || '"'
+WITH word (w, trigrams) AS MATERIALIZED (
+    SELECT value ->> 0, value ->> 1
     FROM json_each(?1)
 ),
 hit (w, family_seq) AS (
@@ -100,23 +120,23 @@ hit (w, family_seq) AS (
     FROM word
     CROSS JOIN function_text t
     CROSS JOIN function_family ff ON ff.function_seq = t.rowid
-    WHERE length(word.w) >= 3 AND t.function_text MATCH word.phrase
+    WHERE word.trigrams <> '' AND t.function_text MATCH word.trigrams AND instr(unicode_lower(CAST(t.name AS BLOB)), word.w) > 0
     UNION
     SELECT word.w, t.rowid
     FROM word
     CROSS JOIN family_text t
-    WHERE length(word.w) >= 3 AND t.family_text MATCH word.phrase
+    WHERE word.trigrams <> '' AND t.family_text MATCH word.trigrams AND instr(unicode_lower(CAST(t.words AS BLOB)), word.w) > 0
     UNION
     SELECT word.w, ff.family_seq
     FROM word
     CROSS JOIN function ON instr(unicode_lower(function.name), word.w) > 0
     CROSS JOIN function_family ff ON ff.function_seq = function.seq
-    WHERE length(word.w) < 3
+    WHERE word.trigrams = ''
     UNION
     SELECT word.w, family.seq
     FROM word
     CROSS JOIN family ON instr(unicode_lower(family.words), word.w) > 0
-    WHERE length(word.w) < 3
+    WHERE word.trigrams = ''
     UNION
     SELECT word.w, family.seq
     FROM word

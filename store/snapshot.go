@@ -318,6 +318,7 @@ func (l *loader) loadFamilies(ctx context.Context, seqs []int64) error {
 		if r.creator.Valid {
 			r.family.LooseCreator = names[r.creator.Int64]
 		}
+		r.family.Entry = wholeEntry(&r.family, r.family.Entry)
 		l.families[r.seq] = &r.family
 	}
 	return nil

@@ -6,6 +6,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"database/sql"
@@ -155,8 +156,11 @@ func (c connector) Driver() driver.Driver { return c.driver }
 // unicodeLower is strings.ToLower for queries: SQLite's own lower knows ASCII alone, and
 // would never meet the words of a query. What is no text stays as it is.
 func unicodeLower(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
-	if text, ok := args[0].(string); ok {
+	switch text := args[0].(type) {
+	case string:
 		return strings.ToLower(text), nil
+	case []byte:
+		return bytes.ToLower(text), nil
 	}
 	return args[0], nil
 }

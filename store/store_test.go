@@ -195,6 +195,16 @@ func (f *fixture) wantSound() {
 	f.ok(rows.Err())
 	var apart int
 	f.ok(f.writer.QueryRowContext(f.ctx, `
+		SELECT count(*) FROM function_family WHERE family_seq NOT IN (SELECT seq FROM family)`).Scan(&apart))
+	if apart > 0 {
+		f.t.Errorf("%d functions are linked with families that are gone", apart)
+	}
+	f.ok(f.writer.QueryRowContext(f.ctx, `
+		SELECT count(*) FROM (SELECT 1 FROM frame GROUP BY function_seq, file, line HAVING count(*) > 1)`).Scan(&apart))
+	if apart > 0 {
+		f.t.Errorf("%d frames are kept twice", apart)
+	}
+	f.ok(f.writer.QueryRowContext(f.ctx, `
 		WITH summed AS (
 		    SELECT sf.family_seq, s.bundle_seq, s.generation, count(*) AS snapshots, max(sf.count) AS highest, max(s.captured_at) AS last_seen
 		    FROM snapshot_family sf

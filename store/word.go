@@ -10,6 +10,7 @@ import (
 	"hash"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"leakdiff/analysis"
@@ -206,12 +207,49 @@ func (w *wordWriter) family(ctx context.Context, f *analysis.Family) (seq int64,
 	if err != nil {
 		return 0, err
 	}
-	seq, err = added(w.addFamily.ExecContext(ctx, f.Fingerprint, digest, f.Kind, f.Title, f.Entry,
+	seq, err = added(w.addFamily.ExecContext(ctx, f.Fingerprint, digest, f.Kind, f.Title, keptEntry(f),
 		loose, creator, string(attributes), searchWords(f)))
 	if err != nil {
 		return 0, err
 	}
 	return seq, w.linkAll(ctx, seq, functions)
+}
+
+// keptEntry is the entry of a family without the names that its functions have anyway:
+// "#2" is the third of them, "#2<" that and the creator. Any other stays as it is, behind
+// one more "#" if it begins with one.
+func keptEntry(f *analysis.Family) string {
+	for i, name := range f.Loose {
+		switch f.Entry {
+		case name:
+			return "#" + strconv.Itoa(i)
+		case name + entryArrow + f.LooseCreator:
+			return "#" + strconv.Itoa(i) + "<"
+		}
+	}
+	if strings.HasPrefix(f.Entry, "#") {
+		return "#" + f.Entry
+	}
+	return f.Entry
+}
+
+const entryArrow = " <- "
+
+// wholeEntry undoes keptEntry.
+func wholeEntry(f *analysis.Family, kept string) string {
+	number, short := strings.CutPrefix(kept, "#")
+	if !short || strings.HasPrefix(number, "#") {
+		return number
+	}
+	number, created := strings.CutSuffix(number, "<")
+	i, err := strconv.Atoi(number)
+	switch {
+	case err != nil || i < 0 || i >= len(f.Loose):
+		return kept
+	case created:
+		return f.Loose[i] + entryArrow + f.LooseCreator
+	}
+	return f.Loose[i]
 }
 
 // linkAll links a family and functions. Most of a stack's are those of its family.
@@ -270,9 +308,16 @@ func (w *wordWriter) stack(ctx context.Context, family int64, v *analysis.Varian
 	return seq, w.linkAll(ctx, family, functions)
 }
 
-// searchWords are the texts of a family that are no function names.
+// searchWords are the texts of a family that a search does not find by the names of its
+// functions: most words of a title stand in them.
 func searchWords(f *analysis.Family) string {
-	words := []string{f.Title}
+	var words []string
+	for _, word := range strings.Fields(f.Title) {
+		within := func(name string) bool { return strings.Contains(name, word) }
+		if !within(f.LooseCreator) && !slices.ContainsFunc(f.Loose, within) {
+			words = append(words, word)
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(f.Attributes)) {
 		words = append(words, f.Attributes[name])
 	}

@@ -130,7 +130,7 @@ var refusals = []struct{ magic, what, hint string }{
 // refused names containers that cannot be opened, nil for all else.
 func refused(head []byte, path string) *refusal {
 	for _, r := range refusals {
-		if bytes.HasPrefix(head, []byte(r.magic)) {
+		if len(head) > 0 && head[0] == r.magic[0] && bytes.HasPrefix(head, []byte(r.magic)) {
 			return &refusal{r.what, "its content begins with " + strconv.QuoteToASCII(r.magic), r.hint}
 		}
 	}

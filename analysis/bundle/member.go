@@ -137,10 +137,12 @@ func (b body) Read(p []byte) (int, error) {
 	return n, io.EOF
 }
 
+var firstPlausible = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+
 // plausible drops times that say nothing of the capture: promtool and InfluxDB
 // write 1970, zip writers without a time 1979 or 1980.
 func (w *walk) plausible(t time.Time) time.Time {
-	if t.Before(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)) || t.After(w.now().Add(24*time.Hour)) {
+	if t.Before(firstPlausible) || t.After(w.now().Add(24*time.Hour)) {
 		return time.Time{}
 	}
 	return t.UTC()
@@ -174,7 +176,7 @@ func (w *walk) smallLeaf(s stream, content []byte) bool {
 	if w.over() || w.want != "" || identify(content, true) != formatNone || refused(content, s.path) != nil || w.maybeZip(s, content) {
 		return false
 	}
-	if encoding, _ := encodingOf(content); encoding != "" || w.check() != nil {
+	if encoding, _ := encodingOf(content); encoding != "" {
 		return false
 	}
 	w.stats.Files++

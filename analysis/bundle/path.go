@@ -108,12 +108,12 @@ func newNames() names { return names{seed: maphash.MakeSeed(), seen: map[uint64]
 // take reserves a path: the second "dup.txt" becomes "dup.txt (2)".
 func (n names) take(path string) string {
 	key := maphash.String(n.seed, path)
-	if n.seen[key] == 0 {
-		n.seen[key] = 1
+	before := len(n.seen)
+	n.seen[key]++
+	if len(n.seen) > before {
 		return path
 	}
-	for {
-		n.seen[key]++
+	for ; ; n.seen[key]++ {
 		next := path + " (" + strconv.Itoa(n.seen[key]) + ")"
 		if k := maphash.String(n.seed, next); n.seen[k] == 0 {
 			n.seen[k] = 1

@@ -23,18 +23,32 @@ const (
 	lockFrameDepth = 3
 )
 
-// arguments are the first arguments of the frames of one stack's goroutines.
+// arguments say of one stack which first arguments of its frames are noted.
 type arguments struct {
 	// frames index the frames that are noted: the lock, and methods.
 	frames []int
 	lock   int // index of the frame that waits for a lock, -1 without
 	seen   int
-	found  map[argument]*analysis.Object
+	// found says that an address was.
+	found bool
 }
 
+// argument is an address that goroutines of a stack name in one of its frames.
 type argument struct {
-	frame   int
-	address uint64
+	stack, frame int32 // indexes of textDump.order, and of the stack's frames
+	address      uint64
+}
+
+// namers are the goroutines that name an argument. Of most there is one, and a dump
+// has many thousands of them.
+type namers struct {
+	first  int64
+	others *otherNamers
+}
+
+type otherNamers struct {
+	count   int
+	members []int64
 }
 
 // lockFuncs wait for the lock that is their receiver.
@@ -85,7 +99,7 @@ func (t *textDump) note(c *goroutines, g *goroutine.Goroutine) {
 		c.arguments = argumentsOf(g.Stack)
 	}
 	a := c.arguments
-	if len(a.frames) == 0 || t.noted >= mostArguments || a.lock < 0 && a.seen >= otherMembers {
+	if len(a.frames) == 0 || len(t.noted) >= mostArguments || a.lock < 0 && a.seen >= otherMembers {
 		return
 	}
 	a.seen++
@@ -99,7 +113,8 @@ func (t *textDump) note(c *goroutines, g *goroutine.Goroutine) {
 		}
 		if frame == a.frames[next] {
 			if address, ok := firstArgument(line); ok {
-				t.keep(a, g, frame, address)
+				t.keep(argument{c.index, int32(frame), address}, g.ID)
+				a.found = true
 			}
 			next++
 		}
@@ -127,30 +142,43 @@ func firstArgument(line []byte) (uint64, bool) {
 	return 0, false
 }
 
-func (t *textDump) keep(a *arguments, g *goroutine.Goroutine, frame int, address uint64) {
-	key := argument{frame, address}
-	o := a.found[key]
-	if o == nil {
-		t.noted++
-		if a.found == nil {
-			a.found = map[argument]*analysis.Object{}
+func (t *textDump) keep(a argument, id int64) {
+	n, again := t.noted[a]
+	switch {
+	case !again:
+		if t.noted == nil {
+			t.noted = map[argument]namers{}
 		}
-		o = &analysis.Object{Address: address, Func: g.Stack.Frames[frame].Func, Lock: frame == a.lock}
-		a.found[key] = o
+		t.noted[a] = namers{first: id}
+		return
+	case n.others == nil:
+		n.others = &otherNamers{}
+		t.noted[a] = n
 	}
-	o.Count++
-	if len(o.Members) < objectMembers {
-		o.Members = append(o.Members, g.ID)
+	n.others.count++
+	if len(n.others.members) < objectMembers-1 {
+		n.others.members = append(n.others.members, id)
 	}
+}
+
+// object is what a stack's goroutines name.
+func (n namers) object(a argument, stack *analysis.Stack, lock int) analysis.Object {
+	o := analysis.Object{Address: a.address, Func: stack.Frames[a.frame].Func, Lock: int(a.frame) == lock, Count: 1, Members: []int64{n.first}}
+	if n.others != nil {
+		o.Count += n.others.count
+		o.Members = append(o.Members, n.others.members...)
+	}
+	return o
 }
 
 // objects keeps of all addresses those that can say who holds what others wait
 // for: the locks, and the receivers of the types through which the waiters came.
 func (b *builder) objects(t *textDump) {
+	defer func() { t.noted = nil }()
 	types := map[string]bool{}
 	for s, c := range t.stacks {
 		a := c.arguments
-		if a == nil || a.lock < 0 || len(a.found) == 0 {
+		if a == nil || a.lock < 0 || !a.found {
 			continue
 		}
 		for _, f := range s.Frames[a.lock+1:] {
@@ -165,17 +193,18 @@ func (b *builder) objects(t *textDump) {
 	}
 	found := map[string][]analysis.Object{}
 	at := map[site]int{}
-	for _, s := range t.order {
-		a := t.stacks[s].arguments
-		if a == nil {
+	prints := make([]string, len(t.order))
+	for a, n := range t.noted {
+		s := t.order[a.stack]
+		lock := t.stacks[s].arguments.lock
+		if int(a.frame) != lock && !types[receiver(s.Frames[a.frame].Func)] {
 			continue
 		}
-		print := b.r.stacks.OfStack(s).Fingerprint
-		for _, o := range a.found {
-			if o.Lock || types[receiver(o.Func)] {
-				found[print] = addObject(found[print], at, site{print, o.Address, o.Func, o.Lock}, o)
-			}
+		if prints[a.stack] == "" {
+			prints[a.stack] = b.r.stacks.OfStack(s).Fingerprint
 		}
+		print, o := prints[a.stack], n.object(a, s, lock)
+		found[print] = addObject(found[print], at, site{print, o.Address, o.Func, o.Lock}, o)
 	}
 	for print, all := range found {
 		slices.SortFunc(all, func(x, y analysis.Object) int {
@@ -201,14 +230,12 @@ type site struct {
 
 // addObject joins what two exact stacks of one family name alike; at says where in
 // the family's list each place is.
-func addObject(all []analysis.Object, at map[site]int, p site, o *analysis.Object) []analysis.Object {
+func addObject(all []analysis.Object, at map[site]int, p site, o analysis.Object) []analysis.Object {
 	if i, known := at[p]; known {
 		all[i].Count += o.Count
 		all[i].Members = append(all[i].Members, o.Members...)
 		return all
 	}
 	at[p] = len(all)
-	all = append(all, *o)
-	all[len(all)-1].Members = slices.Clone(o.Members)
-	return all
+	return append(all, o)
 }

@@ -85,8 +85,9 @@ type textDump struct {
 	// first are the ids of the first goroutines: one of them again is the next
 	// dump.
 	first []int64
-	// noted counts the addresses named by all goroutines.
-	noted int
+	// noted are the addresses that goroutines name, until it is known which of them
+	// matter.
+	noted map[argument]namers
 }
 
 // goroutines are those of one exact stack, with states as indexes of
@@ -96,10 +97,10 @@ type goroutines struct {
 	leaked           int
 	// counts of each of Packed.States, and waits by analysis.WaitBuckets, are those
 	// of all: reading them back costs more than counting.
-	counts []int
-	waits  [len(analysis.WaitBuckets)]int
-	oldest int // wait in minutes, -1 where none was printed
-	// arguments are the addresses that they name.
+	counts    []int
+	waits     [len(analysis.WaitBuckets)]int
+	oldest    int   // wait in minutes, -1 where none was printed
+	index     int32 // of textDump.order
 	arguments *arguments
 }
 
@@ -242,7 +243,7 @@ func (c *goroutines) add(m analysis.PackedMember) {
 func (t *textDump) of(g *goroutine.Goroutine) *goroutines {
 	c := t.stacks[g.Stack]
 	if c == nil {
-		c = &goroutines{Packed: new(analysis.Packed), oldest: -1}
+		c = &goroutines{Packed: new(analysis.Packed), oldest: -1, index: int32(len(t.order))}
 		t.stacks[g.Stack] = c
 		t.order = append(t.order, g.Stack)
 	}

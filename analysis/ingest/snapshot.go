@@ -807,8 +807,8 @@ func (b *builder) goroutines() {
 	b.s.MaxGoroutineID = dump.MaxID
 	b.s.Truncated = dump.Truncated
 	complete := twin != nil && !twin.profile.profile.Truncated
-	b.countText(text)
 	b.objects(text.text)
+	b.countText(text)
 	switch {
 	case dump.Truncated && complete:
 		b.completeFromTwin(twin)

@@ -32,7 +32,7 @@ func Descriptors(infos []FDInfo, sockets []analysis.Socket) []analysis.Descripto
 		case mayBeSocket(info, inodes) && info.MountID == mount:
 			d.Type, d.Inode, d.Name = "socket", info.Inode, "socket:["+strconv.FormatUint(info.Inode, 10)+"]"
 		}
-		if info.DeadPid {
+		if info.Rare != nil && info.Rare.DeadPid {
 			d.State = "dead"
 		}
 		out = append(out, d)

@@ -35,8 +35,7 @@ type FDInfo struct {
 	MountID int
 	// Inode is printed since Linux 5.14; HasInode tells 0 from absent. Plain
 	// anon_inode files share one number, which identifies nothing.
-	Inode    uint64
-	HasInode bool
+	Inode uint64
 	// Type is what the extra lines give away: inotify, fanotify, epoll, eventfd,
 	// timerfd, signalfd, userfaultfd, io_uring, pidfd, bpf-map, bpf-prog,
 	// bpf-link, tun, ptmx, unix, dma-buf, drm, gpio. Most types print no extra
@@ -44,6 +43,20 @@ type FDInfo struct {
 	Type string
 	// Watches are in the file's order: newest first.
 	Watches []analysis.Watch
+	// Rare is nil where the file holds none of it, as most of the tens of thousands
+	// of a capture.
+	Rare *Rare
+	// Bodies is how many fdinfo files the input holds: 0 for a file of inotify
+	// lines alone, above 1 for a concatenation, whose watches cannot be told apart.
+	Bodies int
+	// Empty says that there was not one byte: an archiver trusted the size that
+	// procfs reports. It never means "no watches".
+	Empty    bool
+	HasInode bool
+}
+
+// Rare is what the files of few types hold, files with locks, and counts.
+type Rare struct {
 	// Counted is the number of watches that "grep -c" reported without their
 	// lines; see ParseGrep.
 	Counted int
@@ -58,12 +71,6 @@ type FDInfo struct {
 	DeadPid bool
 	// SCMFds is the number of descriptors in flight on a unix socket.
 	SCMFds int
-	// Bodies is how many fdinfo files the input holds: 0 for a file of inotify
-	// lines alone, above 1 for a concatenation, whose watches cannot be told apart.
-	Bodies int
-	// Empty says that there was not one byte: an archiver trusted the size that
-	// procfs reports. It never means "no watches".
-	Empty bool
 }
 
 // Mark is one fanotify mark. Kernel source prints every number in hex, mnt_id
@@ -160,6 +167,14 @@ func newFDInfoReader(fd int, probs *line.Problems) *fdinfoReader {
 
 func (b *fdinfoReader) finish() FDInfo { return b.info }
 
+// rare is for what is about to be kept.
+func (b *fdinfoReader) rare() *Rare {
+	if b.info.Rare == nil {
+		b.info.Rare = &Rare{}
+	}
+	return b.info.Rare
+}
+
 // read takes one line; text is l.Text without a file name that grep put before it.
 func (b *fdinfoReader) read(l line.Line, text string) {
 	body := strings.TrimLeft(text, " \t")
@@ -224,8 +239,8 @@ func (b *fdinfoReader) pair(l line.Line, body string) {
 	case "ino":
 		b.info.HasInode = number(b, l, key, value, 10, &b.info.Inode, strconv.ParseUint) || b.info.HasInode
 	case "lock":
-		if b.room(len(b.info.Locks), maxLocks, l, "locks") {
-			b.info.Locks = append(b.info.Locks, kept(value))
+		if rare := b.rare(); b.room(len(rare.Locks), maxLocks, l, "locks") {
+			rare.Locks = append(rare.Locks, kept(value))
 		}
 	default:
 		b.other(l, key, value)
@@ -253,27 +268,29 @@ func (b *fdinfoReader) other(l line.Line, key, value string) {
 	if t := typeOfKey(key); t != "" && b.info.Type == "" {
 		b.info.Type = t
 	}
+	rare := b.rare()
 	switch key {
 	case "Pid":
-		b.info.DeadPid = value == "-1"
+		rare.DeadPid = value == "-1"
 	case "scm_fds":
 		if n, err := strconv.Atoi(value); err == nil && n >= 0 {
-			b.info.SCMFds = n
+			rare.SCMFds = n
 		}
 	}
-	if _, seen := b.info.Extra[key]; !seen && !b.room(len(b.info.Extra), maxExtra, l, "extra keys") {
+	if _, seen := rare.Extra[key]; !seen && !b.room(len(rare.Extra), maxExtra, l, "extra keys") {
 		return
 	}
-	if b.info.Extra == nil {
-		b.info.Extra = map[string]string{}
+	if rare.Extra == nil {
+		rare.Extra = map[string]string{}
 	}
 	b.key = kept(key)
-	b.info.Extra[b.key] = kept(value)
+	rare.Extra[b.key] = kept(value)
 }
 
 // extend adds an indented line to the value above it (io_uring's UserFiles).
 func (b *fdinfoReader) extend(body string) {
-	b.info.Extra[b.key] = clip(b.info.Extra[b.key] + "\n" + strings.TrimRight(body, " \t"))
+	extra := b.rare().Extra
+	extra[b.key] = clip(extra[b.key] + "\n" + strings.TrimRight(body, " \t"))
 }
 
 // typeOfKey names the file type whose show_fdinfo prints a key.
@@ -369,8 +386,8 @@ func (b *fdinfoReader) mark(l line.Line, body string) {
 		b.probs.Add(analysis.Warning, l, "a fanotify mark is not understood in full", fields.bad,
 			"nothing: the mark is kept with what could be read")
 	}
-	if b.room(len(b.info.Marks), maxMarks, l, "fanotify marks") {
-		b.info.Marks = append(b.info.Marks, m)
+	if rare := b.rare(); b.room(len(rare.Marks), maxMarks, l, "fanotify marks") {
+		rare.Marks = append(rare.Marks, m)
 	}
 }
 
@@ -392,8 +409,8 @@ func (b *fdinfoReader) target(l line.Line, body string) {
 	if _, ok := fields.find("ino"); ok { // printed since 4.13
 		t.Inode, t.Device = fields.hex("ino", 64), uint32(fields.hex("sdev", 32))
 	}
-	if b.room(len(b.info.Targets), maxTargets, l, "epoll targets") {
-		b.info.Targets = append(b.info.Targets, t)
+	if rare := b.rare(); b.room(len(rare.Targets), maxTargets, l, "epoll targets") {
+		rare.Targets = append(rare.Targets, t)
 	}
 }
 

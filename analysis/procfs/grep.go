@@ -16,7 +16,7 @@ const maxEntries = 1 << 17
 // the same files prints: every line behind the file it came from. It returns one
 // FDInfo per (PID, FD) in the order of their first line, and the pid where all
 // agree (0 otherwise; see FDInfo.PID). Line numbers of "grep -n" are skipped; the
-// counts of "grep -c" become FDInfo.Counted. The error is that of r only.
+// counts of "grep -c" become Rare.Counted. The error is that of r only.
 func ParseGrep(r io.Reader, path string) ([]FDInfo, int, []analysis.Problem, error) {
 	type key struct{ pid, fd int }
 	probs := &line.Problems{Path: path}
@@ -83,7 +83,7 @@ func (b *fdinfoReader) grepLine(l line.Line, text string) {
 		return
 	}
 	if n, err := strconv.Atoi(digits); err == nil {
-		b.info.Counted += n
+		b.rare().Counted += n
 	}
 }
 

@@ -62,9 +62,11 @@ func TestEveryDescriptorTypeOfTheZooIsRead(t *testing.T) {
 		byFD[a.FD] = a
 		types[a.Type]++
 		watches += len(a.Watches)
-		marks += len(a.Marks)
-		targets += len(a.Targets)
-		locks += len(a.Locks)
+		if a.Rare != nil {
+			marks += len(a.Rare.Marks)
+			targets += len(a.Rare.Targets)
+			locks += len(a.Rare.Locks)
+		}
 	}
 	// Counted in the file with grep.
 	if got, want := []int{watches, marks, targets, locks}, []int{30, 4, 3, 5}; !cmp.Equal(got, want) {
@@ -108,7 +110,7 @@ func TestEveryDescriptorTypeOfTheZooIsRead(t *testing.T) {
 		}
 	})
 	t.Run("fanotify prints the mount id in hex", func(t *testing.T) {
-		got := byFD[27].Marks
+		got := byFD[27].Rare.Marks
 		for i := range got {
 			got[i].Place = analysis.Place{}
 		}
@@ -127,29 +129,29 @@ func TestEveryDescriptorTypeOfTheZooIsRead(t *testing.T) {
 			{FD: 22, Events: 0x19, Data: 0xffffffff00000016, Inode: 0x40e, Device: 0x10},
 			{FD: 20, Events: 0x80000019, Data: 0xffffffffffffffff, Inode: 0x40e, Device: 0x10},
 		}
-		if diff := cmp.Diff(want, byFD[24].Targets); diff != "" {
+		if diff := cmp.Diff(want, byFD[24].Rare.Targets); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	})
 	t.Run("a dead pidfd and descriptors in flight are seen", func(t *testing.T) {
-		if byFD[32].DeadPid || !byFD[33].DeadPid {
-			t.Errorf("dead: got %v, %v, want false, true", byFD[32].DeadPid, byFD[33].DeadPid)
+		if byFD[32].Rare.DeadPid || !byFD[33].Rare.DeadPid {
+			t.Errorf("dead: got %v, %v, want false, true", byFD[32].Rare.DeadPid, byFD[33].Rare.DeadPid)
 		}
-		if got := byFD[43].SCMFds; got != 3 {
+		if got := byFD[43].Rare.SCMFds; got != 3 {
 			t.Errorf("in flight: got %d, want 3", got)
 		}
 	})
 	t.Run("unknown keys, keys with a blank and indented lines are kept", func(t *testing.T) {
-		if got := byFD[22].Extra["settime flags"]; got != "00" {
+		if got := byFD[22].Rare.Extra["settime flags"]; got != "00" {
 			t.Errorf("settime flags: got %q", got)
 		}
-		if got, want := byFD[30].Extra["UserFiles"], "2\n0: /srv/leak-lab/fd/exp/zoodir/plain.txt"; got != want {
+		if got, want := byFD[30].Rare.Extra["UserFiles"], "2\n0: /srv/leak-lab/fd/exp/zoodir/plain.txt"; got != want {
 			t.Errorf("UserFiles: got %q, want %q", got, want)
 		}
-		if got, ok := byFD[30].Extra["PollList"]; got != "" || !ok {
+		if got, ok := byFD[30].Rare.Extra["PollList"]; got != "" || !ok {
 			t.Errorf("PollList: got %q, %v, want an empty value", got, ok)
 		}
-		if got, want := byFD[5].Locks, []string{
+		if got, want := byFD[5].Rare.Locks, []string{
 			"1: POSIX  ADVISORY  WRITE 21630 fe:00:11053485 0 9", "2: POSIX  ADVISORY  READ 21630 fe:00:11053485 20 EOF",
 		}; !cmp.Equal(got, want) {
 			t.Errorf("locks: got %q", got)
@@ -296,7 +298,9 @@ func TestGrepOverFdinfoGivesDescriptorsAndProcess(t *testing.T) {
 			for _, i := range infos {
 				fds = append(fds, i.FD)
 				watches = append(watches, len(i.Watches))
-				counted += i.Counted
+				if i.Rare != nil {
+					counted += i.Rare.Counted
+				}
 				for _, w := range i.Watches {
 					if w.FD != i.FD {
 						t.Errorf("watch of %d says %d", i.FD, w.FD)

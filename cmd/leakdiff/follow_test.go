@@ -17,7 +17,8 @@ func TestTheMemoryLimitLeavesRoomAboveWhatIsAlive(t *testing.T) {
 		{"nothing is alive", 0, 2 * mb, 32 * mb},
 		{"half of the limit is alive", 16 * mb, 8 * mb, 32 * mb},
 		{"what lies beside fills the limit", 20 * mb, 12 * mb, 36 * mb},
-		{"most of the limit is alive", 25 * mb, 8 * mb, math.MaxInt64},
+		{"most of the limit is alive", 30 * mb, 8 * mb, 44 * mb},
+		{"more than the limit is alive", 33 * mb, 8 * mb, math.MaxInt64},
 		{"far more is alive", 500 * mb, 8 * mb, math.MaxInt64},
 	} {
 		if got := limitFor(32*mb, c.live, c.beside); got != c.want {

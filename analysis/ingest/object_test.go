@@ -1,0 +1,40 @@
+package ingest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"leakdiff/analysis"
+)
+
+// TestAddressesOfLocksAndOfWhatTheirWaitersCameThroughAreKept has a queue for one lock
+// whose goroutines call from two lines, who may hold it, and one with other objects.
+func TestAddressesOfLocksAndOfWhatTheirWaitersCameThroughAreKept(t *testing.T) {
+	var text strings.Builder
+	var waiters []int64
+	for i := range 40 {
+		id := 100 - i
+		fmt.Fprintf(&text, "goroutine %d [sync.Mutex.Lock]:\ninternal/sync.(*Mutex).lockSlow(0xc000010000)\n\t/go/mutex.go:149 +0x1d\n"+
+			"main.(*Pool).Get(0xc000020000, 0x1)\n\t/src/pool.go:%d +0x1\ncreated by main.main in goroutine 1\n\t/src/main.go:9 +0x1\n\n", id, 5+i%2)
+		waiters = append(waiters, int64(61+i))
+	}
+	text.WriteString("goroutine 7 [chan send]:\nmain.(*Pool).Put(0xc000020000)\n\t/src/pool.go:30 +0x1\ncreated by main.main in goroutine 1\n\t/src/main.go:10 +0x1\n\n" +
+		"goroutine 8 [select]:\nmain.(*Other).Run(0xc000030000)\n\t/src/other.go:3 +0x1\ncreated by main.main in goroutine 1\n\t/src/main.go:11 +0x1\n\n")
+	s := run(t, map[string]string{"goroutine.txt": text.String()}).Snapshots[0]
+	got := map[string][]analysis.Object{}
+	for _, g := range s.Groups {
+		if all := s.Objects[g.Family.Fingerprint]; all != nil {
+			got[g.Family.Loose[0]] = all
+		}
+	}
+	pool := analysis.Object{Address: 0xc000020000, Func: "main.(*Pool).Get", Count: 40, Members: waiters[:32]}
+	lock := analysis.Object{Address: 0xc000010000, Func: "internal/sync.(*Mutex).lockSlow", Lock: true, Count: 40, Members: waiters[:32]}
+	put := analysis.Object{Address: 0xc000020000, Func: "main.(*Pool).Put", Count: 1, Members: []int64{7}}
+	want := map[string][]analysis.Object{"internal/sync.(*Mutex).lockSlow": {lock, pool}, "main.(*Pool).Put": {put}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
