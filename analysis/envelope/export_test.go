@@ -86,3 +86,11 @@ func RepeatedIDs(ids []int64) (repeated []int64) {
 	}
 	return repeated
 }
+
+// InBlocksOf lets texts be streamed in blocks of so many bytes until the returned function
+// is called.
+func InBlocksOf(size int) (restore func()) {
+	before := spoolBlock
+	spoolBlock = size
+	return func() { spoolBlock = before }
+}

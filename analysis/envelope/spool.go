@@ -10,15 +10,17 @@ import (
 )
 
 const (
-	// spoolBlock is how much plain text is collected before it is compressed, and
-	// how long the compressed chunks are.
-	spoolBlock = 64 << 10
 	// spoolWindow is small, for the decoder of every opened section needs as much;
 	// the lines of a dump repeat within a few KiB.
 	spoolWindow = 1 << 20
 	// markStride is how many checkpoints one look-up may have to decode.
 	markStride = 128
 )
+
+// spoolBlock is how much plain text is collected before it is compressed or streamed, and
+// how long the compressed chunks are. It never changes but in tests, where streams begin
+// early.
+var spoolBlock = 64 << 10
 
 // spool is text held compressed.
 type spool struct{ chunks [][]byte }
@@ -85,7 +87,7 @@ type spoolWriter struct {
 func (w *spoolWriter) spent() bool { return *w.kept+int64(len(w.plain)/4) >= w.max }
 
 // over reports whether more than spent was kept, by what one block may bring.
-func (w *spoolWriter) over() bool { return *w.kept > w.max+4*spoolBlock }
+func (w *spoolWriter) over() bool { return *w.kept > w.max+4*int64(spoolBlock) }
 
 // charge counts bytes that are held beside the text.
 func (w *spoolWriter) charge(n int) {

@@ -148,6 +148,59 @@ func leavingOut(t testing.TB, data []byte, cfg envelope.Config, want []envelope.
 // evenStacks wants bodies of stacks with an even number of frames.
 func evenStacks(s *analysis.Stack) bool { return len(s.Frames)%2 == 0 }
 
+// TestWhatIsLeftOutBesideOtherLinesChangesNothing puts lines of all kinds and other headers
+// into dumps of which most goroutines are left out.
+func TestWhatIsLeftOutBesideOtherLinesChangesNothing(t *testing.T) {
+	defer envelope.InBlocksOf(2000)()
+	odd := []string{
+		"panic: boom", "  panic: indented", "fatal error: all goroutines are asleep - deadlock!", "SIGQUIT: quit", "\x1e", "some words", "", "Sat Nov 21 03:00:00 UTC 2026",
+		"2026-11-21 02:46:53", "[originating from goroutine 5]:", "...additional frames elided...", "goroutine running on other thread; stack unavailable", "-----",
+		"main.stray()", "\t/srv/stray.go:3 +0x1d", "created by main.other in goroutine 7", "goroutine 5 was blocked",
+	}
+	headers := []string{
+		"goroutine 77001 [running]:", "goroutine 100 [select]:", "goroutine 77002 [select, 5 minutes]:", "goroutine 77003 [chan receive (nil chan)]:", "goroutine 0 [idle]:",
+		"goroutine 77004 [select, 5 minutes, locked to thread]:", "goroutine 77005 gp=0xc0 m=nil [select]:", `goroutine 77006 [select labels:{"a": "b"}]:`, "goroutine 99999999999999999999 [select]:",
+		"  goroutine 77007 [select]:", "goroutine 77008 [select, 99999999999 minutes]:",
+	}
+	left := 0
+	for seed := range uint64(60) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		calm := 3 + r.IntN(60)
+		plain := repeated(400, func(i int, block []string) []string {
+			if i%3 == 1 {
+				block[0] = fmt.Sprintf("goroutine %d [chan receive, %d minutes]:", 100+i, r.IntN(4))
+			}
+			switch {
+			case r.IntN(calm) > 0:
+			case r.IntN(3) == 0:
+				block[0] = headers[r.IntN(len(headers))]
+			case r.IntN(4) == 0:
+				at := r.IntN(len(block))
+				block = slices.Delete(block, at, at+1)
+			default:
+				block = slices.Insert(block, r.IntN(len(block)+1), odd[r.IntN(len(odd))])
+			}
+			return block
+		})
+		for name, wrap := range map[string]func(string) string{
+			"raw": func(plain string) string { return plain }, "docker": unquoted, "kubectl": each(func(time.Time) string { return "[pod/web-0/app] " }),
+			"CRI": each(func(now time.Time) string { return now.Format(time.RFC3339Nano) + " stderr F " }),
+		} {
+			t.Run(fmt.Sprintf("%s/%d", name, seed), func(t *testing.T) {
+				data, cfg := []byte(wrap(plain)), envelope.Config{Now: begin}
+				want, _, _, err := envelope.UnwrapWalking(bytes.NewReader(data), cfg)
+				if err != nil {
+					t.Fatal(err)
+				}
+				left += leavingOut(t, data, cfg, want, nil) + leavingOut(t, data, cfg, want, evenStacks)
+			})
+		}
+	}
+	if left < 10_000 {
+		t.Errorf("%d were left out", left)
+	}
+}
+
 // counting counts what is left out.
 type counting struct {
 	envelope.Text
@@ -831,6 +884,7 @@ func FuzzTrotting(f *testing.F) {
 		f.Add(damaged(w.wrap(three), rand.New(rand.NewPCG(1, 1)), 5))
 		f.Add([]byte(w.wrap(repeated(6, func(_ int, block []string) []string { return block }))))
 	}
+	defer envelope.InBlocksOf(500)() // so that short texts are streamed, too
 	f.Fuzz(func(t *testing.T, data []byte) { sameAsWalking(t, data, envelope.Config{Now: begin}) })
 }
 
