@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
 	"leakdiff/analysis"
@@ -23,6 +22,10 @@ import (
 func (s *Server) casePage(w http.ResponseWriter, r *http.Request) {
 	id, suffix := twin(pathValue(r, "id"))
 	s.show(w, r, func() ([]string, error) { return s.withBaselines(r.Context(), id) }, func() (written, error) {
+		if isFront(r, id) {
+			p, err := s.front(r.Context(), id)
+			return frontAt(p, s.base(r)+r.URL.RequestURI()), err
+		}
 		l, err := s.load(r.Context(), id)
 		if err != nil {
 			return written{}, err
@@ -51,14 +54,11 @@ func (s *Server) casePage(w http.ResponseWriter, r *http.Request) {
 			made.recalls = prints
 			return made, err
 		}
-		offerSharing(&v.Shell, r, l.ID)
+		offerSharing(&v.Shell, *r.URL, l.ID)
 		made, err := pageOf(r.Context(), page.Case(v))
 		made.recalls = prints
 		return made, err
-	}, func() (string, error) {
-		permalinks, err := s.store.PermalinkCount(r.Context(), id)
-		return strconv.Itoa(permalinks), err
-	})
+	}, s.permalinksOf(r.Context(), id))
 }
 
 func reportOf(r report.Report) (written, error) {
@@ -123,11 +123,11 @@ func leading(r report.Report) []string {
 func (s *Server) memories(ctx context.Context, caseID string, prints []string) (map[string]view.CaseMemory, error) {
 	out := map[string]view.CaseMemory{}
 	for _, print := range prints {
-		seen, err := s.store.FamilySightings(ctx, print, 0)
+		cases, err := s.store.FamilyCases(ctx, print)
 		if err != nil {
 			return nil, err
 		}
-		memory := view.CaseMemory{OtherCases: max(0, seen.Cases-1)}
+		memory := view.CaseMemory{OtherCases: max(0, cases-1)}
 		if memory.OtherCases > 0 {
 			if memory.Said, err = s.saidElsewhere(ctx, print, caseID); err != nil {
 				return nil, err
@@ -194,7 +194,7 @@ func (s *Server) snapshotPage(w http.ResponseWriter, r *http.Request) {
 				stacks: []*analysis.Snapshot{line.Snapshots[i]},
 			})
 		}
-		offerSharing(&v.Shell, r, l.ID)
+		offerSharing(&v.Shell, *r.URL, l.ID)
 		return pageOf(r.Context(), page.Snapshot(v))
 	})
 }

@@ -1,0 +1,229 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/report"
+	"leakdiff/store"
+)
+
+// counted is a store that counts how often all of a case was read.
+type counted struct {
+	*store.Store
+	reads atomic.Int32
+}
+
+func (c *counted) SnapshotsPacked(ctx context.Context, caseID string) ([]analysis.Snapshot, error) {
+	c.reads.Add(1)
+	return c.Store.SnapshotsPacked(ctx, caseID)
+}
+
+// restarted asks a new server on the same data for a page, and says how often it read a
+// whole case for it. The server works off no jobs.
+func (s *site) restarted(path string, change func(*Config)) (body string, reads int) {
+	s.t.Helper()
+	cfg := s.s.cfg
+	st := &counted{Store: s.s.store.(*store.Store)}
+	cfg.Store, cfg.TempDir = st, s.t.TempDir()
+	if change != nil {
+		change(&cfg)
+	}
+	web := httptest.NewServer(New(cfg).Handler())
+	defer web.Close()
+	r := (&site{t: s.t, url: web.URL}).do("GET", path, nil, "Host", "127.0.0.1")
+	if r.status != http.StatusOK {
+		s.t.Fatalf("%s: status %d: %.300s", path, r.status, r.body)
+	}
+	return r.body, int(st.reads.Load())
+}
+
+func anew(cfg *Config) { cfg.Program = nil }
+
+// waitForFront waits until the front of a case is in the database as it is now.
+func (s *site) waitForFront(caseID string) {
+	s.t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		state, _, err := s.s.frontState(s.t.Context(), caseID)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		p, found, err := s.s.store.CasePage(s.t.Context(), caseID, state)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		if found {
+			if same, err := s.s.remembers(s.t.Context(), p); same || err != nil {
+				return
+			}
+		}
+		if time.Now().After(deadline) {
+			s.t.Fatalf("no front of case %s is kept", caseID)
+		}
+	}
+}
+
+func TestAFrontThatWasMadeOutlivesTheProcess(t *testing.T) {
+	s := newSite(t)
+	alone, grown := s.untimed(t, 5), s.untimed(t, 3, 13, 23)
+	s.waitForFront(grown.Case)
+	s.get(alone.Link) // the worker makes only fronts of cases that it reads whole
+	for name, up := range map[string]uploaded{"several snapshots, never asked for": grown, "one snapshot, asked for once": alone} {
+		t.Run(name, func(t *testing.T) {
+			s.waitForFront(up.Case)
+			want, _ := s.restarted(up.Link, anew)
+			if got, reads := s.restarted(up.Link, nil); got != want || reads != 0 {
+				t.Errorf("the front differs: %v; the case was read %d times", got != want, reads)
+			}
+			if !strings.Contains(want, "http://127.0.0.1"+up.Link) {
+				t.Error("the page does not tell its address")
+			}
+			if r := s.do("GET", up.Link, nil, "Host", "localhost"); strings.Contains(r.body, "127.0.0.1") || !strings.Contains(r.body, "http://localhost"+up.Link) {
+				t.Error("under another name the page tells another address")
+			}
+		})
+	}
+}
+
+// TestAKeptFrontIsMadeAnewAfter changes what a front is made of: a server that starts
+// then shows what one shows that keeps none.
+func TestAKeptFrontIsMadeAnewAfter(t *testing.T) {
+	s := newSite(t)
+	up := s.untimed(t, 3, 13, 23)
+	first := up.Snapshots[0]
+	series := decode[report.Report](t, s.get("/api/v1/cases/"+up.Case).body).Series[0]
+	leak := series.Findings[0].Families[0]
+	st := s.s.store.(*store.Store)
+	ok := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	var undo int64
+	var other, more uploaded
+	changes := []struct {
+		name string
+		make func()
+		// with configures the server that starts.
+		with func(*Config)
+		// gives stands on the page then.
+		gives string
+	}{
+		{"a new snapshot", func() {
+			r := s.do("PUT", "/api/v1/bundles/t3.txt?wait=1&case="+up.Case, strings.NewReader(dumpOf(37)))
+			more = decode[uploaded](t, r.body)
+		}, nil, "t3"},
+		{"a bundle that is removed", func() { ok(st.RemoveBundle(t.Context(), more.ID)) }, nil, ""},
+		{"a bundle that is read again", func() {
+			_, err := st.Requeue(t.Context(), up.ID)
+			ok(err)
+			s.s.worker.nudge()
+			_, err = s.s.worker.settled(t.Context(), up.ID)
+			ok(err)
+		}, nil, ""},
+		{"an edit", func() { undo = s.edit(up.Case, "process", "series:"+first.ID, "renamed-program") }, nil, "renamed-program"},
+		{"an edit that is undone", func() { ok(st.UndoEdit(t.Context(), up.Case, undo)) }, nil, ""},
+		{"a title", func() { ok(st.RenameCase(t.Context(), up.Case, "Ticket 4711")) }, nil, "Ticket 4711"},
+		{"a field", func() { _, err := st.SetField(t.Context(), up.Case, "ticket", "PROJ-815"); ok(err) }, nil, "PROJ-815"},
+		{"a mark", func() {
+			_, err := st.SetMark(t.Context(), up.Case, store.Mark{Process: series.Process, Fingerprint: leak, Triage: analysis.Triage{State: analysis.Benign, Note: "a pool that fills"}})
+			ok(err)
+		}, nil, "a pool that fills"},
+		{"a permalink", func() {
+			_, _, err := st.CreatePermalink(t.Context(), store.Permalink{CaseID: up.Case, Record: []byte(`{}`)})
+			ok(err)
+		}, nil, ""},
+		{"the same family in another case", func() { other = s.untimed(t, 1, 2) }, nil, "other case"},
+		{"a word about it there", func() {
+			_, err := st.SetMark(t.Context(), other.Case, store.Mark{Process: "other", Fingerprint: leak, Triage: analysis.Triage{State: analysis.Reviewed, Note: "seen before"}})
+			ok(err)
+		}, nil, ""},
+		{"the end of that case", func() { ok(st.DeleteCase(t.Context(), other.Case, store.WithdrawPermalinks)) }, nil, ""},
+		{"another engine or program", func() {}, func(c *Config) { c.Program = func() string { return "another" } }, ""},
+		{"another catalogue", func() {}, func(c *Config) {
+			c.Knowledge = fstest.MapFS{"own.json": {Data: []byte(`{"schema": "leakdiff.knowledge/1", "known": [
+				{"id": "own-1", "title": "a pool for each call", "status": "leak", "remedy": "share it", "url": "https://tickets.example.org/1",
+				 "signature": {"frames_in_order": ["example.org/pool.(*Client).wait"], "wait_states": ["chan receive"]}}]}`)}}
+		}, ""},
+		{"another address to listen on, where forms ask for a key", func() {}, func(c *Config) { c.Listen, c.Hosts = "192.0.2.1:80", []string{"127.0.0.1"} }, ""},
+	}
+	for _, c := range changes {
+		t.Run(c.name, func(t *testing.T) {
+			s.get(up.Link)
+			s.waitForFront(up.Case)
+			if _, reads := s.restarted(up.Link, nil); reads != 0 {
+				t.Fatalf("the case was read %d times before the change", reads)
+			}
+			c.make()
+			got, reads := s.restarted(up.Link, c.with)
+			if c.with != nil && reads == 0 {
+				t.Error("the front was taken from the database")
+			}
+			want, _ := s.restarted(up.Link, func(cfg *Config) {
+				if c.with != nil {
+					c.with(cfg)
+				}
+				anew(cfg)
+			})
+			if got != want {
+				t.Error("the page is not what it is when made anew")
+			}
+			if c.gives != "" && !strings.Contains(got, c.gives) {
+				t.Errorf("the page does not tell %q", c.gives)
+			}
+		})
+	}
+}
+
+func TestAKeptFrontThatIsDamagedIsMadeAnew(t *testing.T) {
+	s := newSite(t)
+	up := s.untimed(t, 3, 13, 23)
+	s.waitForFront(up.Case)
+	want, _ := s.restarted(up.Link, anew)
+	got, _ := s.restarted(up.Link, func(c *Config) { c.Store = damaged{c.Store.(*counted)} })
+	if got != want {
+		t.Error("the page differs")
+	}
+}
+
+// damaged is a store that cannot read the pages that it kept.
+type damaged struct{ *counted }
+
+func (damaged) CasePage(context.Context, string, string) (store.CasePage, bool, error) {
+	return store.CasePage{}, false, fmt.Errorf("damaged")
+}
+
+// TestAFrontMadeBeforeADeletionIsNotKeptAfterIt: what quotes a case must not come into
+// the database when that case is gone.
+func TestAFrontMadeBeforeADeletionIsNotKeptAfterIt(t *testing.T) {
+	s := newSite(t)
+	up, other := s.untimed(t, 3, 13, 23), s.untimed(t, 4, 14)
+	state, cases, err := s.s.frontState(t.Context(), up.Case)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := s.s.makeFront(t.Context(), up.Case, state, cases)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !p.Elsewhere || !strings.Contains(string(p.Body), "other case") {
+		t.Fatal("the page tells nothing of the other case")
+	}
+	if err := s.s.store.DeleteCase(t.Context(), other.Case, store.WithdrawPermalinks); err != nil {
+		t.Fatal(err)
+	}
+	s.s.keepFront(t.Context(), up.Case, p)
+	kept, _, err := s.s.store.CasePage(t.Context(), up.Case, state)
+	if kept.Slot == p.Slot || err != nil {
+		t.Errorf("the page was kept, or %v", err)
+	}
+}
