@@ -58,7 +58,7 @@ func (s *Store) CasePage(ctx context.Context, caseID, state string) (page CasePa
 	if err == nil {
 		var p packer
 		defer p.close()
-		page.Body, err = p.unpack(body)
+		page.Body, err = p.unpack(body, nil)
 	}
 	if err != nil {
 		return CasePage{}, false, fault("reading a page", err)
