@@ -3,13 +3,12 @@ CREATE TABLE case_page (
     case_seq  INTEGER PRIMARY KEY REFERENCES cases (seq) ON DELETE CASCADE,
     -- A hash of all that the page was made of.
     state     TEXT NOT NULL,
-    -- The families, as a JSON list, of which it says what other cases know, and a hash
-    -- of what they knew.
+    -- The families, as a JSON list, of which it says what other cases know.
     recalls   TEXT NOT NULL,
-    memory    TEXT NOT NULL,
     -- 1 where it may hold words of other cases: it goes when something of any is deleted.
     elsewhere INTEGER NOT NULL,
-    -- What stands in the page where its address belongs.
+    -- What encloses the places in the page where something else belongs when it is shown:
+    -- its address, and what other cases know then.
     slot      TEXT NOT NULL,
     page      BLOB NOT NULL
 ) STRICT;

@@ -24,7 +24,10 @@ func (s *Server) casePage(w http.ResponseWriter, r *http.Request) {
 	s.show(w, r, func() ([]string, error) { return s.withBaselines(r.Context(), id) }, func() (written, error) {
 		if isFront(r, id) {
 			p, err := s.front(r.Context(), id)
-			return frontAt(p, s.base(r)+r.URL.RequestURI()), err
+			if err != nil {
+				return written{}, err
+			}
+			return s.filled(r.Context(), p, id, s.base(r)+r.URL.RequestURI())
 		}
 		l, err := s.load(r.Context(), id)
 		if err != nil {
@@ -37,13 +40,17 @@ func (s *Server) casePage(w http.ResponseWriter, r *http.Request) {
 		if err != nil {
 			return written{}, err
 		}
-		v, err := s.caseView(r.Context(), l, permalinks, r.URL.Query(), showing)
+		prints := leading(l.built.Report)
+		known, err := s.memories(r.Context(), id, prints)
 		if err != nil {
 			return written{}, err
 		}
-		prints := leading(l.built.Report)
+		v, err := s.caseView(r.Context(), l, permalinks, r.URL.Query(), known, showing)
+		if err != nil {
+			return written{}, err
+		}
 		if suffix != "" {
-			alone, err := s.caseView(r.Context(), l, 0, r.URL.Query(), keeping)
+			alone, err := s.caseView(r.Context(), l, 0, r.URL.Query(), nil, keeping)
 			if err != nil {
 				return written{}, err
 			}
@@ -68,23 +75,17 @@ func reportOf(r report.Report) (written, error) {
 }
 
 // caseView shows a case; "over" in the query names the fields whose value of somebody
-// else was replaced just now.
-func (s *Server) caseView(ctx context.Context, l *loaded, permalinks int, query url.Values, why purpose) (view.Case, error) {
+// else was replaced just now, known are what other cases know of its findings.
+func (s *Server) caseView(ctx context.Context, l *loaded, permalinks int, query url.Values, known map[string]view.CaseMemory, why purpose) (view.Case, error) {
 	in := view.CaseInput{
 		ID: l.ID, Title: l.Title, Sample: l.Sample != "", Report: l.built.Report, Permalinks: permalinks, Engine: s.engine(), Frozen: bool(why),
-		Fields: map[string]view.CaseField{}, Over: query["over"], NeedsKey: !s.loopback(), Query: query, Baselines: map[string]view.Baseline{},
+		Fields: map[string]view.CaseField{}, Over: query["over"], NeedsKey: !s.loopback(), Query: query, Baselines: map[string]view.Baseline{}, Memories: known,
 	}
 	for name, f := range l.fields {
 		in.Fields[name] = view.CaseField(f)
 	}
 	for _, b := range l.bundles {
 		in.Bundles = append(in.Bundles, view.BundleLine{ID: b.ID, Name: b.Name, Status: string(b.Status), Size: view.Bytes(b.Size), Snapshots: b.Snapshots, Problems: b.Problems})
-	}
-	if why == showing {
-		var err error
-		if in.Memories, err = s.memories(ctx, l.ID, leading(l.built.Report)); err != nil {
-			return view.Case{}, err
-		}
 	}
 	in.More = view.MoreOf(l.built)
 	moreCharts(&in, l, query)

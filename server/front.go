@@ -67,12 +67,11 @@ func (s *Server) front(ctx context.Context, id string) (store.CasePage, error) {
 	}
 	if state != "" {
 		p, found, err := s.store.CasePage(ctx, id, state)
+		if found {
+			return p, nil
+		}
 		if err != nil {
 			s.log.Error("a kept page could not be read", "case", id, "error", err)
-		} else if found {
-			if same, err := s.remembers(ctx, p); same || err != nil {
-				return p, err
-			}
 		}
 	}
 	p, err := s.makeFront(ctx, id, state, cases)
@@ -82,44 +81,52 @@ func (s *Server) front(ctx context.Context, id string) (store.CasePage, error) {
 	return p, err
 }
 
-// remembers reports whether other cases know what they knew when the page was made.
-func (s *Server) remembers(ctx context.Context, p store.CasePage) (bool, error) {
-	memory, err := s.recalled(ctx, p.Recalls)
-	return hashed(memory) == p.Memory, err
-}
-
+// makeFront makes the front of a case. In the place of its address, and of what other
+// cases know of its findings, a name stands between two slots: none for the address, a
+// fingerprint for the others. The slots are drawn at random, so that no word of the
+// evidence is taken for one.
 func (s *Server) makeFront(ctx context.Context, id, state string, cases []string) (store.CasePage, error) {
 	l, err := s.load(ctx, id)
 	if err != nil {
 		return store.CasePage{}, err
 	}
-	p := store.CasePage{State: state, Recalls: leading(l.built.Report), Slot: rand.Text(), Elsewhere: len(cases) > 1}
-	known, err := s.memories(ctx, "", p.Recalls)
-	if err != nil {
-		return store.CasePage{}, err
-	}
-	p.Memory = hashed(fmt.Sprint(known))
-	for _, m := range known {
-		p.Elsewhere = p.Elsewhere || m.OtherCases > 0
+	p := store.CasePage{State: state, Slot: rand.Text(), Recalls: leading(l.built.Report), Elsewhere: len(cases) > 1}
+	slots := map[string]view.CaseMemory{}
+	for _, print := range p.Recalls {
+		slots[print] = view.CaseMemory{Slot: p.Slot + print + p.Slot}
 	}
 	permalinks, err := s.store.PermalinkCount(ctx, id)
 	if err != nil {
 		return store.CasePage{}, err
 	}
-	v, err := s.caseView(ctx, l, permalinks, url.Values{}, showing)
+	v, err := s.caseView(ctx, l, permalinks, url.Values{}, slots, showing)
 	if err != nil {
 		return store.CasePage{}, err
 	}
 	offerSharing(&v.Shell, url.URL{Path: frontPath(id)}, id)
-	made, err := pageOf(page.At(ctx, p.Slot), page.Case(v))
+	made, err := pageOf(page.At(ctx, p.Slot+p.Slot), page.Case(v))
 	p.Body = made.body
 	return p, err
 }
 
-// frontAt is the front under the address that it is asked for.
-func frontAt(p store.CasePage, address string) written {
-	body := bytes.ReplaceAll(p.Body, []byte(p.Slot), []byte(templ.EscapeString(view.Visible(address))))
-	return written{kind: htmlType, body: body, recalls: p.Recalls}
+// filled is the front under the address that it is asked for, with what other cases
+// know now.
+func (s *Server) filled(ctx context.Context, p store.CasePage, id, address string) (written, error) {
+	known, err := s.memories(ctx, id, p.Recalls)
+	if err != nil {
+		return written{}, err
+	}
+	pieces := bytes.Split(p.Body, []byte(p.Slot))
+	for i := 1; i < len(pieces); i += 2 {
+		text := templ.EscapeString(view.Visible(address))
+		if print := string(pieces[i]); print != "" {
+			if text, err = page.MemoryLine(ctx, known[print].Sentence()); err != nil {
+				return written{}, err
+			}
+		}
+		pieces[i] = []byte(text)
+	}
+	return written{kind: htmlType, body: bytes.Join(pieces, nil), recalls: p.Recalls}, nil
 }
 
 // keepFront writes the front of a case into the database, if it still is that.
@@ -134,8 +141,8 @@ func (s *Server) keepFront(ctx context.Context, id string, p store.CasePage) {
 		if err := s.store.KeepCasePage(ctx, id, p); err != nil {
 			return err
 		}
-		// What was deleted in the meantime, words of other cases for one, must not come
-		// back with the page; what is deleted from now on takes the page with it.
+		// What was deleted in the meantime must not come back with the page; what is
+		// deleted from now on takes the page with it.
 		if holds, err := s.holds(ctx, id, p); holds || err != nil {
 			return err
 		}
@@ -149,8 +156,5 @@ func (s *Server) keepFront(ctx context.Context, id string, p store.CasePage) {
 // holds reports whether the front of the case would be the same now.
 func (s *Server) holds(ctx context.Context, id string, p store.CasePage) (bool, error) {
 	state, _, err := s.frontState(ctx, id)
-	if err != nil || state != p.State {
-		return false, err
-	}
-	return s.remembers(ctx, p)
+	return state == p.State, err
 }

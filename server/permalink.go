@@ -125,7 +125,7 @@ func (s *Server) frozenPage(r *http.Request, address string) (frozen, *loaded, e
 }
 
 func (s *Server) freezeCase(ctx context.Context, l *loaded, query url.Values) (frozen, *loaded, error) {
-	v, err := s.caseView(ctx, l, 0, query, keeping)
+	v, err := s.caseView(ctx, l, 0, query, nil, keeping)
 	if err != nil {
 		return frozen{}, nil, err
 	}

@@ -216,10 +216,8 @@ func (s *Server) summarise(ctx context.Context, caseID string) error {
 // renewFront makes and keeps the front of a case that was loaded, unless it is there.
 func (s *Server) renewFront(ctx context.Context, caseID, state string, cases []string) {
 	p, found, err := s.store.CasePage(ctx, caseID, state)
-	if err == nil && found {
-		if found, err = s.remembers(ctx, p); found {
-			return
-		}
+	if found {
+		return
 	}
 	if err == nil {
 		p, err = s.makeFront(ctx, caseID, state, cases)

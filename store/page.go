@@ -11,13 +11,11 @@ import (
 type CasePage struct {
 	// State is a hash of all that the page was made of.
 	State string
-	// Recalls are the families of which the page says what other cases know, Memory a
-	// hash of what they knew.
+	// Recalls are the families of which the page says what other cases know.
 	Recalls []string
-	Memory  string
 	// Elsewhere says that the page may hold words of other cases.
 	Elsewhere bool
-	// Slot is what stands in Body where the address of the page belongs.
+	// Slot encloses names in Body where something else belongs.
 	Slot string
 	Body []byte
 }
@@ -35,20 +33,20 @@ func (s *Store) KeepCasePage(ctx context.Context, caseID string, page CasePage) 
 	if err != nil {
 		return err
 	}
-	_, err = s.writer.ExecContext(ctx, keepCasePageSQL, caseID, page.State, string(recalls), page.Memory, page.Elsewhere, page.Slot, body)
+	_, err = s.writer.ExecContext(ctx, keepCasePageSQL, caseID, page.State, string(recalls), page.Elsewhere, page.Slot, body)
 	return fault("keeping a page", err)
 }
 
 const keepCasePageSQL = `
-INSERT OR REPLACE INTO case_page (case_seq, state, recalls, memory, elsewhere, slot, page)
-SELECT seq, ?2, ?3, ?4, ?5, ?6, ?7 FROM cases WHERE id = ?1`
+INSERT OR REPLACE INTO case_page (case_seq, state, recalls, elsewhere, slot, page)
+SELECT seq, ?2, ?3, ?4, ?5, ?6 FROM cases WHERE id = ?1`
 
 // CasePage returns the page of a case that was made of this state, and whether there is
 // one.
 func (s *Store) CasePage(ctx context.Context, caseID, state string) (page CasePage, found bool, err error) {
 	var recalls string
 	var body []byte
-	err = s.reader.QueryRowContext(ctx, casePageSQL, caseID, state).Scan(&page.State, &recalls, &page.Memory, &page.Elsewhere, &page.Slot, &body)
+	err = s.reader.QueryRowContext(ctx, casePageSQL, caseID, state).Scan(&page.State, &recalls, &page.Elsewhere, &page.Slot, &body)
 	if errors.Is(err, sql.ErrNoRows) {
 		return CasePage{}, false, nil
 	}
@@ -67,7 +65,7 @@ func (s *Store) CasePage(ctx context.Context, caseID, state string) (page CasePa
 }
 
 const casePageSQL = `
-SELECT cp.state, cp.recalls, cp.memory, cp.elsewhere, cp.slot, cp.page
+SELECT cp.state, cp.recalls, cp.elsewhere, cp.slot, cp.page
 FROM case_page cp
 JOIN cases c ON c.seq = cp.case_seq
 WHERE c.id = ? AND cp.state = ?`

@@ -6,7 +6,7 @@ import (
 )
 
 func pageOf(state, body string) CasePage {
-	return CasePage{State: state, Recalls: []string{"g1:aa", "g1:bb"}, Memory: "m", Slot: "s", Body: []byte(body)}
+	return CasePage{State: state, Recalls: []string{"g1:aa", "g1:bb"}, Slot: "s", Body: []byte(body)}
 }
 
 func (f *fixture) wantPage(caseID string, want CasePage) {
