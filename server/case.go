@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"leakdiff/analysis"
@@ -22,8 +23,8 @@ import (
 func (s *Server) casePage(w http.ResponseWriter, r *http.Request) {
 	id, suffix := twin(pathValue(r, "id"))
 	s.show(w, r, func() ([]string, error) { return s.withBaselines(r.Context(), id) }, func() (written, error) {
-		if isFront(r, id) {
-			p, err := s.front(r.Context(), id)
+		if form := frontForm(r, id); form != "" {
+			p, err := s.front(r.Context(), id, form)
 			if err != nil {
 				return written{}, err
 			}
@@ -65,7 +66,10 @@ func (s *Server) casePage(w http.ResponseWriter, r *http.Request) {
 		made, err := pageOf(r.Context(), page.Case(v))
 		made.recalls = prints
 		return made, err
-	}, s.permalinksOf(r.Context(), id))
+	}, func() (string, error) {
+		permalinks, err := s.store.PermalinkCount(r.Context(), id)
+		return strconv.Itoa(permalinks), err
+	})
 }
 
 func reportOf(r report.Report) (written, error) {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 
 	"github.com/a-h/templ"
@@ -17,56 +18,86 @@ import (
 	"leakdiff/web/view"
 )
 
-// The front of a case is its page as everybody sees it first: without a query. Making it
-// reads and judges every snapshot of the case, so that it is kept in the database, with a
-// hash of all that it was made of: of another state, another program or another
-// catalogue it is made anew.
+// The front of a case is its page as everybody sees it first, without a query, and the
+// JSON of that page. Making it reads and judges every snapshot of the case, so that it is
+// kept in the database, with a hash of all that it was made of: of another state, another
+// program or another catalogue it is made anew.
 
-// frontState is that hash, empty where the front is not to be kept: while a bundle of the
-// case is read, or without a name of the program. cases are those that the page is of.
-func (s *Server) frontState(ctx context.Context, id string) (state string, cases []string, err error) {
+// frontState is what the front of a case is made of beside the evidence.
+type frontState struct {
+	// hash is of all of it, empty where the front is not to be kept: while a bundle of
+	// the case is read, or without a name of the program.
+	hash string
+	// cases are those that the page is of, told what each has said.
+	cases, told []string
+	known       string
+	permalinks  int
+}
+
+func (s *Server) frontState(ctx context.Context, id string) (f frontState, err error) {
+	if f.cases, err = s.withBaselines(ctx, id); err != nil {
+		return f, err
+	}
+	if f.permalinks, err = s.store.PermalinkCount(ctx, id); err != nil {
+		return f, err
+	}
+	settled := true
+	for _, caseID := range f.cases {
+		st, err := s.caseState(ctx, caseID)
+		if err != nil {
+			return f, err
+		}
+		f.told, settled = append(f.told, st.told()), settled && st.settled
+	}
+	f.known = s.knownVersion()
 	program := ""
 	if s.cfg.Program != nil {
 		program = s.cfg.Program()
 	}
-	if cases, err = s.withBaselines(ctx, id); err != nil {
-		return "", nil, err
+	if settled && program != "" {
+		f.hash = hashed(append([]string{program, f.known, strconv.FormatBool(s.loopback()), strconv.Itoa(f.permalinks)}, f.told...))
 	}
-	found := func() ([]string, error) { return cases, nil }
-	key, settled, err := s.shownState(ctx, found, []func() (string, error){s.permalinksOf(ctx, id)})
-	if err != nil || !settled || program == "" {
-		return "", cases, err
-	}
-	return hashed(program, s.knownVersion(), strconv.FormatBool(s.loopback()), key), cases, nil
+	return f, nil
 }
 
-// permalinksOf tells how many permalinks a case has, which expire without a write.
-func (s *Server) permalinksOf(ctx context.Context, id string) func() (string, error) {
-	return func() (string, error) {
-		n, err := s.store.PermalinkCount(ctx, id)
-		return strconv.Itoa(n), err
-	}
-}
-
-func hashed(parts ...string) string {
+func hashed(parts []string) string {
 	return fmt.Sprintf("%x", sha256.Sum256(fmt.Appendf(nil, "%q", parts)))
 }
 
-// isFront reports whether a request asks for the front of a case.
-func isFront(r *http.Request, id string) bool { return r.URL.RequestURI() == frontPath(id) }
+// holds reports whether the cases that a page was made of are in this state.
+func (f *frontState) holds(cases *shelf) bool {
+	for _, l := range cases.all {
+		now := caseState{Case: l.Case, fields: l.fields, key: stateKey(l.Case, l.bundles, l.edits, l.marks)}
+		if l.known.Version() != f.known || !slices.Contains(f.told, now.told()) {
+			return false
+		}
+	}
+	return true
+}
+
+// frontForm is "html" or "json" where a request asks for the front of a case.
+func frontForm(r *http.Request, id string) string {
+	switch r.URL.RequestURI() {
+	case frontPath(id):
+		return "html"
+	case frontPath(id) + ".json":
+		return "json"
+	}
+	return ""
+}
 
 func frontPath(id string) string { return "/cases/" + id }
 
 // front gives the front of a case from the database where it is there and nothing of it
 // has changed; otherwise it makes it and has it kept.
-func (s *Server) front(ctx context.Context, id string) (store.CasePage, error) {
+func (s *Server) front(ctx context.Context, id, form string) (store.CasePage, error) {
 	// Asked before the case is read: what is written in between makes another state.
-	state, cases, err := s.frontState(ctx, id)
+	state, err := s.frontState(ctx, id)
 	if err != nil {
 		return store.CasePage{}, err
 	}
-	if state != "" {
-		p, found, err := s.store.CasePage(ctx, id, state)
+	if state.hash != "" {
+		p, found, err := s.store.CasePage(ctx, id, form, state.hash)
 		if found {
 			return p, nil
 		}
@@ -74,44 +105,63 @@ func (s *Server) front(ctx context.Context, id string) (store.CasePage, error) {
 			s.log.Error("a kept page could not be read", "case", id, "error", err)
 		}
 	}
-	p, err := s.makeFront(ctx, id, state, cases)
-	if err == nil {
+	p, err := s.makeFront(ctx, id, form, state)
+	if err == nil && p.State != "" {
 		s.worker.keepFront(id, p)
 	}
 	return p, err
 }
 
-// makeFront makes the front of a case. In the place of its address, and of what other
-// cases know of its findings, a name stands between two slots: none for the address, a
-// fingerprint for the others. The slots are drawn at random, so that no word of the
-// evidence is taken for one.
-func (s *Server) makeFront(ctx context.Context, id, state string, cases []string) (store.CasePage, error) {
+// makeFront makes the front of a case. Its State is empty where the case was not read in
+// this one.
+func (s *Server) makeFront(ctx context.Context, id, form string, state frontState) (store.CasePage, error) {
+	ctx, cases := onShelf(ctx)
 	l, err := s.load(ctx, id)
 	if err != nil {
 		return store.CasePage{}, err
 	}
-	p := store.CasePage{State: state, Slot: rand.Text(), Recalls: leading(l.built.Report), Elsewhere: len(cases) > 1}
+	p := store.CasePage{Form: form, Elsewhere: len(state.cases) > 1}
+	if form == "json" {
+		made, err := reportOf(l.built.Report)
+		if err != nil {
+			return p, err
+		}
+		p.Body = made.body
+	} else if err := s.drawFront(ctx, l, state.permalinks, &p); err != nil {
+		return p, err
+	}
+	if state.holds(cases) {
+		p.State = state.hash
+	}
+	return p, nil
+}
+
+// drawFront renders the page. In the place of its address, and of what other cases know
+// of its findings, a name stands between two slots: none for the address, a fingerprint
+// for the others. The slots are drawn at random, so that no word of the evidence is taken
+// for one.
+func (s *Server) drawFront(ctx context.Context, l *loaded, permalinks int, p *store.CasePage) error {
+	p.Slot, p.Recalls = rand.Text(), leading(l.built.Report)
 	slots := map[string]view.CaseMemory{}
 	for _, print := range p.Recalls {
 		slots[print] = view.CaseMemory{Slot: p.Slot + print + p.Slot}
 	}
-	permalinks, err := s.store.PermalinkCount(ctx, id)
-	if err != nil {
-		return store.CasePage{}, err
-	}
 	v, err := s.caseView(ctx, l, permalinks, url.Values{}, slots, showing)
 	if err != nil {
-		return store.CasePage{}, err
+		return err
 	}
-	offerSharing(&v.Shell, url.URL{Path: frontPath(id)}, id)
+	offerSharing(&v.Shell, url.URL{Path: frontPath(l.ID)}, l.ID)
 	made, err := pageOf(page.At(ctx, p.Slot+p.Slot), page.Case(v))
 	p.Body = made.body
-	return p, err
+	return err
 }
 
 // filled is the front under the address that it is asked for, with what other cases
 // know now.
 func (s *Server) filled(ctx context.Context, p store.CasePage, id, address string) (written, error) {
+	if p.Form == "json" {
+		return written{kind: jsonType, body: p.Body}, nil
+	}
 	known, err := s.memories(ctx, id, p.Recalls)
 	if err != nil {
 		return written{}, err
@@ -131,11 +181,11 @@ func (s *Server) filled(ctx context.Context, p store.CasePage, id, address strin
 
 // keepFront writes the front of a case into the database, if it still is that.
 func (s *Server) keepFront(ctx context.Context, id string, p store.CasePage) {
+	if p.State == "" || len(p.Body) > maxShownPage {
+		return
+	}
 	err := func() error {
-		if p.State == "" || len(p.Body) > maxShownPage {
-			return nil
-		}
-		if holds, err := s.holds(ctx, id, p); !holds || err != nil {
+		if now, err := s.frontState(ctx, id); err != nil || now.hash != p.State {
 			return err
 		}
 		if err := s.store.KeepCasePage(ctx, id, p); err != nil {
@@ -143,7 +193,7 @@ func (s *Server) keepFront(ctx context.Context, id string, p store.CasePage) {
 		}
 		// What was deleted in the meantime must not come back with the page; what is
 		// deleted from now on takes the page with it.
-		if holds, err := s.holds(ctx, id, p); holds || err != nil {
+		if now, err := s.frontState(ctx, id); err != nil || now.hash == p.State {
 			return err
 		}
 		return s.store.ForgetCasePage(ctx, id, p.State)
@@ -151,10 +201,4 @@ func (s *Server) keepFront(ctx context.Context, id string, p store.CasePage) {
 	if err != nil && ctx.Err() == nil && !isNotFound(err) {
 		s.log.Error("keeping a page failed", "case", id, "error", err)
 	}
-}
-
-// holds reports whether the front of the case would be the same now.
-func (s *Server) holds(ctx context.Context, id string, p store.CasePage) (bool, error) {
-	state, _, err := s.frontState(ctx, id)
-	return state == p.State, err
 }

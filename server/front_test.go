@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/identity"
 	"leakdiff/analysis/report"
 	"leakdiff/store"
 )
@@ -49,14 +50,14 @@ func (s *site) restarted(path string, change func(*Config)) (body string, reads 
 func anew(cfg *Config) { cfg.Program = nil }
 
 // waitForFront waits until the front of a case is in the database as it is now.
-func (s *site) waitForFront(caseID string) {
+func (s *site) waitForFront(caseID, form string) {
 	s.t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-		state, _, err := s.s.frontState(s.t.Context(), caseID)
+		state, err := s.s.frontState(s.t.Context(), caseID)
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		_, found, err := s.s.store.CasePage(s.t.Context(), caseID, state)
+		_, found, err := s.s.store.CasePage(s.t.Context(), caseID, form, state.hash)
 		if err != nil {
 			s.t.Fatal(err)
 		}
@@ -72,19 +73,30 @@ func (s *site) waitForFront(caseID string) {
 func TestAFrontThatWasMadeOutlivesTheProcess(t *testing.T) {
 	s := newSite(t)
 	alone, grown := s.untimed(t, 5), s.untimed(t, 3, 13, 23)
-	s.waitForFront(grown.Case)
+	s.waitForFront(grown.Case, "html")
 	s.get(alone.Link) // the worker makes only fronts of cases that it reads whole
-	for name, up := range map[string]uploaded{"several snapshots, never asked for": grown, "one snapshot, asked for once": alone} {
-		t.Run(name, func(t *testing.T) {
-			s.waitForFront(up.Case)
-			want, _ := s.restarted(up.Link, anew)
-			if got, reads := s.restarted(up.Link, nil); got != want || reads != 0 {
+	s.get(grown.Link + ".json")
+	for _, tt := range []struct {
+		name, path, caseID, form string
+	}{
+		{"several snapshots, never asked for", grown.Link, grown.Case, "html"},
+		{"one snapshot, asked for once", alone.Link, alone.Case, "html"},
+		{"the JSON, asked for once", grown.Link + ".json", grown.Case, "json"},
+		{"the JSON by the API", "/api/v1" + grown.Link, grown.Case, "json"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s.waitForFront(tt.caseID, tt.form)
+			want, _ := s.restarted(tt.path, anew)
+			if got, reads := s.restarted(tt.path, nil); got != want || reads != 0 {
 				t.Errorf("the front differs: %v; the case was read %d times", got != want, reads)
 			}
-			if !strings.Contains(want, "http://127.0.0.1"+up.Link) {
+			if tt.form == "json" {
+				return
+			}
+			if !strings.Contains(want, "http://127.0.0.1"+tt.path) {
 				t.Error("the page does not tell its address")
 			}
-			if r := s.do("GET", up.Link, nil, "Host", "localhost"); strings.Contains(r.body, "127.0.0.1") || !strings.Contains(r.body, "http://localhost"+up.Link) {
+			if r := s.do("GET", tt.path, nil, "Host", "localhost"); strings.Contains(r.body, "127.0.0.1") || !strings.Contains(r.body, "http://localhost"+tt.path) {
 				t.Error("under another name the page tells another address")
 			}
 		})
@@ -158,24 +170,30 @@ func TestAKeptFrontIsMadeAnewAfter(t *testing.T) {
 	}
 	for _, c := range changes {
 		t.Run(c.name, func(t *testing.T) {
-			s.get(up.Link)
-			s.waitForFront(up.Case)
+			for form, path := range map[string]string{"html": up.Link, "json": up.Link + ".json"} {
+				s.get(path)
+				s.waitForFront(up.Case, form)
+			}
 			if _, reads := s.restarted(up.Link, nil); reads != 0 {
 				t.Fatalf("the case was read %d times before the change", reads)
 			}
 			c.make()
-			got, reads := s.restarted(up.Link, c.with)
-			if c.with != nil && reads == 0 || c.filled && reads > 0 {
-				t.Errorf("the case was read %d times", reads)
-			}
-			want, _ := s.restarted(up.Link, func(cfg *Config) {
+			made := func(cfg *Config) {
 				if c.with != nil {
 					c.with(cfg)
 				}
 				anew(cfg)
-			})
-			if got != want {
+			}
+			got, reads := s.restarted(up.Link, c.with)
+			if c.with != nil && reads == 0 || c.filled && reads > 0 {
+				t.Errorf("the case was read %d times", reads)
+			}
+			if want, _ := s.restarted(up.Link, made); got != want {
 				t.Error("the page is not what it is when made anew")
+			}
+			twin, _ := s.restarted(up.Link+".json", c.with)
+			if want, _ := s.restarted(up.Link+".json", made); twin != want {
+				t.Error("the JSON is not what it is when made anew")
 			}
 			if c.gives != "" && !strings.Contains(got, c.gives) {
 				t.Errorf("the page does not tell %q", c.gives)
@@ -187,7 +205,7 @@ func TestAKeptFrontIsMadeAnewAfter(t *testing.T) {
 func TestAKeptFrontThatIsDamagedIsMadeAnew(t *testing.T) {
 	s := newSite(t)
 	up := s.untimed(t, 3, 13, 23)
-	s.waitForFront(up.Case)
+	s.waitForFront(up.Case, "html")
 	want, _ := s.restarted(up.Link, anew)
 	got, _ := s.restarted(up.Link, func(c *Config) { c.Store = damaged{c.Store.(*counted)} })
 	if got != want {
@@ -198,7 +216,7 @@ func TestAKeptFrontThatIsDamagedIsMadeAnew(t *testing.T) {
 // damaged is a store that cannot read the pages that it kept.
 type damaged struct{ *counted }
 
-func (damaged) CasePage(context.Context, string, string) (store.CasePage, bool, error) {
+func (damaged) CasePage(context.Context, string, string, string) (store.CasePage, bool, error) {
 	return store.CasePage{}, false, fmt.Errorf("damaged")
 }
 
@@ -207,12 +225,12 @@ func (damaged) CasePage(context.Context, string, string) (store.CasePage, bool, 
 func TestAFrontMadeBeforeADeletionIsNotKeptAfterIt(t *testing.T) {
 	s := newSite(t)
 	up := s.untimed(t, 3, 13, 23)
-	s.waitForFront(up.Case)
-	state, cases, err := s.s.frontState(t.Context(), up.Case)
+	s.waitForFront(up.Case, "html")
+	state, err := s.s.frontState(t.Context(), up.Case)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := s.s.makeFront(t.Context(), up.Case, state, cases)
+	p, err := s.s.makeFront(t.Context(), up.Case, "html", state)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,7 +238,7 @@ func TestAFrontMadeBeforeADeletionIsNotKeptAfterIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.s.keepFront(t.Context(), up.Case, p)
-	if _, found, err := s.s.store.CasePage(t.Context(), up.Case, state); found || err != nil {
+	if _, found, err := s.s.store.CasePage(t.Context(), up.Case, "html", state.hash); found || err != nil {
 		t.Errorf("the page was kept: %v, %v", found, err)
 	}
 }
@@ -230,12 +248,12 @@ func TestAFrontMadeBeforeADeletionIsNotKeptAfterIt(t *testing.T) {
 func TestADeletionDuringTheWriteTakesTheFrontBack(t *testing.T) {
 	s := newSite(t)
 	up := s.untimed(t, 3, 13, 23)
-	s.waitForFront(up.Case)
-	state, cases, err := s.s.frontState(t.Context(), up.Case)
+	s.waitForFront(up.Case, "html")
+	state, err := s.s.frontState(t.Context(), up.Case)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := s.s.makeFront(t.Context(), up.Case, state, cases)
+	p, err := s.s.makeFront(t.Context(), up.Case, "html", state)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -243,7 +261,7 @@ func TestADeletionDuringTheWriteTakesTheFrontBack(t *testing.T) {
 	late := &removing{Store: s.s.store.(*store.Store), bundle: up.ID}
 	cfg.Store = late
 	New(cfg).keepFront(t.Context(), up.Case, p)
-	if _, found, err := s.s.store.CasePage(t.Context(), up.Case, state); found || err != nil || !late.removed {
+	if _, found, err := s.s.store.CasePage(t.Context(), up.Case, "html", state.hash); found || err != nil || !late.removed {
 		t.Errorf("the page was kept: %v, %v; the bundle was removed: %v", found, err, late.removed)
 	}
 }
@@ -258,4 +276,39 @@ type removing struct {
 func (r *removing) KeepCasePage(ctx context.Context, caseID string, p store.CasePage) error {
 	r.removed = r.RemoveBundle(ctx, r.bundle) == nil
 	return r.Store.KeepCasePage(ctx, caseID, p)
+}
+
+// TestAFrontOfACaseThatWasReadInAnotherStateIsNotKept: between the look at the state and
+// the reading of the case somebody renames it.
+func TestAFrontOfACaseThatWasReadInAnotherStateIsNotKept(t *testing.T) {
+	for name, change := range map[string]func(s *site, id string) error{
+		"a title": func(s *site, id string) error { return s.s.store.RenameCase(s.t.Context(), id, "another") },
+		"a field": func(s *site, id string) error {
+			_, err := s.s.store.SetField(s.t.Context(), id, "ticket", "PROJ-1")
+			return err
+		},
+		"an edit": func(s *site, id string) error {
+			_, err := s.s.store.AddEdit(s.t.Context(), id, identity.Edit{Kind: identity.Happened, Target: "2026-11-21T03:00:00Z", Value: "deploy"})
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t)
+			up := s.untimed(t, 3, 13, 23)
+			s.waitForFront(up.Case, "html")
+			state, err := s.s.frontState(t.Context(), up.Case)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p, err := s.s.makeFront(t.Context(), up.Case, "html", state); err != nil || p.State != state.hash {
+				t.Fatalf("state %q, want %q; %v", p.State, state.hash, err)
+			}
+			if err := change(s, up.Case); err != nil {
+				t.Fatal(err)
+			}
+			if p, err := s.s.makeFront(t.Context(), up.Case, "html", state); err != nil || p.State != "" {
+				t.Errorf("state %q, want none; %v", p.State, err)
+			}
+		})
+	}
 }

@@ -32,7 +32,7 @@ type Storage interface {
 	RenameCase(ctx context.Context, id, title string) error
 	SetCaseSummary(ctx context.Context, id string, sum store.Summary) error
 	CasesToSummarise(ctx context.Context, knowledge string) (ids []string, err error)
-	CasePage(ctx context.Context, caseID, state string) (page store.CasePage, found bool, err error)
+	CasePage(ctx context.Context, caseID, form, state string) (page store.CasePage, found bool, err error)
 	KeepCasePage(ctx context.Context, caseID string, page store.CasePage) error
 	ForgetCasePage(ctx context.Context, caseID, state string) error
 	DeleteCase(ctx context.Context, id string, fate store.PermalinkFate) error

@@ -193,7 +193,7 @@ func (w *worker) safely(ctx context.Context, caseID string) (err error) {
 // read for that, its front is made of it and kept as well.
 func (s *Server) summarise(ctx context.Context, caseID string) error {
 	ctx, cases := onShelf(ctx)
-	state, of, err := s.frontState(ctx, caseID)
+	state, err := s.frontState(ctx, caseID)
 	if err != nil {
 		return err
 	}
@@ -207,20 +207,20 @@ func (s *Server) summarise(ctx context.Context, caseID string) error {
 		Headline: sum.Headline, Verdict: string(sum.Verdict), Lowest: sum.Lowest, Highest: sum.Highest, Spark: sum.Spark, Lower: sum.Lower, Aside: sum.Aside,
 		Endings: endings(built.Report.Series), Knowledge: known.Version(),
 	})
-	if err == nil && cases.has(caseID) && state != "" {
-		s.renewFront(ctx, caseID, state, of)
+	if err == nil && cases.has(caseID) && state.hash != "" {
+		s.renewFront(ctx, caseID, state)
 	}
 	return err
 }
 
-// renewFront makes and keeps the front of a case that was loaded, unless it is there.
-func (s *Server) renewFront(ctx context.Context, caseID, state string, cases []string) {
-	p, found, err := s.store.CasePage(ctx, caseID, state)
+// renewFront makes and keeps the page of a case that was loaded, unless it is there.
+func (s *Server) renewFront(ctx context.Context, caseID string, state frontState) {
+	p, found, err := s.store.CasePage(ctx, caseID, "html", state.hash)
 	if found {
 		return
 	}
 	if err == nil {
-		p, err = s.makeFront(ctx, caseID, state, cases)
+		p, err = s.makeFront(ctx, caseID, "html", state)
 	}
 	if err != nil {
 		s.log.Error("making the page of a case failed", "case", caseID, "error", err)

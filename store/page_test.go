@@ -6,12 +6,12 @@ import (
 )
 
 func pageOf(state, body string) CasePage {
-	return CasePage{State: state, Recalls: []string{"g1:aa", "g1:bb"}, Slot: "s", Body: []byte(body)}
+	return CasePage{Form: "html", State: state, Recalls: []string{"g1:aa", "g1:bb"}, Slot: "s", Body: []byte(body)}
 }
 
 func (f *fixture) wantPage(caseID string, want CasePage) {
 	f.t.Helper()
-	got, found, err := f.CasePage(f.ctx, caseID, want.State)
+	got, found, err := f.CasePage(f.ctx, caseID, want.Form, want.State)
 	f.ok(err)
 	if !found {
 		f.t.Fatalf("there is no page of state %q", want.State)
@@ -21,7 +21,7 @@ func (f *fixture) wantPage(caseID string, want CasePage) {
 
 func (f *fixture) wantNoPage(caseID, state string) {
 	f.t.Helper()
-	if _, found, err := f.CasePage(f.ctx, caseID, state); found || err != nil {
+	if _, found, err := f.CasePage(f.ctx, caseID, "html", state); found || err != nil {
 		f.t.Errorf("state %q: found %v, %v", state, found, err)
 	}
 }
@@ -35,8 +35,12 @@ func TestThePageOfACaseIsKeptForItsStateAlone(t *testing.T) {
 	f.wantPage(c.ID, first)
 	f.wantNoPage(c.ID, "two")
 	f.wantNoPage(other.ID, "one")
+	twin := pageOf("one", "{}")
+	twin.Form = "json"
+	f.ok(f.KeepCasePage(f.ctx, c.ID, twin))
 	f.ok(f.KeepCasePage(f.ctx, c.ID, second))
 	f.wantPage(c.ID, second)
+	f.wantPage(c.ID, twin)
 	f.wantNoPage(c.ID, "one")
 	f.ok(f.ForgetCasePage(f.ctx, c.ID, "one"))
 	f.crash()
