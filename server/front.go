@@ -91,7 +91,6 @@ func frontPath(id string) string { return "/cases/" + id }
 // front gives the front of a case from the database where it is there and nothing of it
 // has changed; otherwise it makes it and has it kept.
 func (s *Server) front(ctx context.Context, id, form string) (store.CasePage, error) {
-	// Asked before the case is read: what is written in between makes another state.
 	state, err := s.frontState(ctx, id)
 	if err != nil {
 		return store.CasePage{}, err

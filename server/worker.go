@@ -193,10 +193,6 @@ func (w *worker) safely(ctx context.Context, caseID string) (err error) {
 // read for that, its front is made of it and kept as well.
 func (s *Server) summarise(ctx context.Context, caseID string) error {
 	ctx, cases := onShelf(ctx)
-	state, err := s.frontState(ctx, caseID)
-	if err != nil {
-		return err
-	}
 	built, err := s.briefly(ctx, caseID, true)
 	if err != nil {
 		return err
@@ -207,26 +203,31 @@ func (s *Server) summarise(ctx context.Context, caseID string) error {
 		Headline: sum.Headline, Verdict: string(sum.Verdict), Lowest: sum.Lowest, Highest: sum.Highest, Spark: sum.Spark, Lower: sum.Lower, Aside: sum.Aside,
 		Endings: endings(built.Report.Series), Knowledge: known.Version(),
 	})
-	if err == nil && cases.has(caseID) && state.hash != "" {
-		s.renewFront(ctx, caseID, state)
+	if err == nil && cases.has(caseID) {
+		s.renewFront(ctx, caseID)
 	}
 	return err
 }
 
 // renewFront makes and keeps the page of a case that was loaded, unless it is there.
-func (s *Server) renewFront(ctx context.Context, caseID string, state frontState) {
-	p, found, err := s.store.CasePage(ctx, caseID, "html", state.hash)
-	if found {
-		return
-	}
-	if err == nil {
-		p, err = s.makeFront(ctx, caseID, "html", state)
-	}
-	if err != nil {
+func (s *Server) renewFront(ctx context.Context, caseID string) {
+	err := func() error {
+		state, err := s.frontState(ctx, caseID)
+		if err != nil || state.hash == "" {
+			return err
+		}
+		if _, found, err := s.store.CasePage(ctx, caseID, "html", state.hash); found || err != nil {
+			return err
+		}
+		p, err := s.makeFront(ctx, caseID, "html", state)
+		if err == nil {
+			s.keepFront(ctx, caseID, p)
+		}
+		return err
+	}()
+	if err != nil && !isNotFound(err) {
 		s.log.Error("making the page of a case failed", "case", caseID, "error", err)
-		return
 	}
-	s.keepFront(ctx, caseID, p)
 }
 
 // endings are the families that did something else than stay as they were.
