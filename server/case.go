@@ -23,6 +23,13 @@ import (
 func (s *Server) casePage(w http.ResponseWriter, r *http.Request) {
 	id, suffix := twin(pathValue(r, "id"))
 	s.show(w, r, func() ([]string, error) { return s.withBaselines(r.Context(), id) }, func() (written, error) {
+		if form := frontForm(r, id); form != "" {
+			p, err := s.front(r.Context(), id, form)
+			if err != nil {
+				return written{}, err
+			}
+			return s.filled(r.Context(), p, id, s.base(r)+r.URL.RequestURI())
+		}
 		l, err := s.load(r.Context(), id)
 		if err != nil {
 			return written{}, err
@@ -34,13 +41,17 @@ func (s *Server) casePage(w http.ResponseWriter, r *http.Request) {
 		if err != nil {
 			return written{}, err
 		}
-		v, err := s.caseView(r.Context(), l, permalinks, r.URL.Query(), showing)
+		prints := leading(l.built.Report)
+		known, err := s.memories(r.Context(), id, prints)
 		if err != nil {
 			return written{}, err
 		}
-		prints := leading(l.built.Report)
+		v, err := s.caseView(r.Context(), l, permalinks, r.URL.Query(), known, showing)
+		if err != nil {
+			return written{}, err
+		}
 		if suffix != "" {
-			alone, err := s.caseView(r.Context(), l, 0, r.URL.Query(), keeping)
+			alone, err := s.caseView(r.Context(), l, 0, r.URL.Query(), nil, keeping)
 			if err != nil {
 				return written{}, err
 			}
@@ -51,7 +62,7 @@ func (s *Server) casePage(w http.ResponseWriter, r *http.Request) {
 			made.recalls = prints
 			return made, err
 		}
-		offerSharing(&v.Shell, r, l.ID)
+		offerSharing(&v.Shell, *r.URL, l.ID)
 		made, err := pageOf(r.Context(), page.Case(v))
 		made.recalls = prints
 		return made, err
@@ -68,23 +79,17 @@ func reportOf(r report.Report) (written, error) {
 }
 
 // caseView shows a case; "over" in the query names the fields whose value of somebody
-// else was replaced just now.
-func (s *Server) caseView(ctx context.Context, l *loaded, permalinks int, query url.Values, why purpose) (view.Case, error) {
+// else was replaced just now, known are what other cases know of its findings.
+func (s *Server) caseView(ctx context.Context, l *loaded, permalinks int, query url.Values, known map[string]view.CaseMemory, why purpose) (view.Case, error) {
 	in := view.CaseInput{
 		ID: l.ID, Title: l.Title, Sample: l.Sample != "", Report: l.built.Report, Permalinks: permalinks, Engine: s.engine(), Frozen: bool(why),
-		Fields: map[string]view.CaseField{}, Over: query["over"], NeedsKey: !s.loopback(), Query: query, Baselines: map[string]view.Baseline{},
+		Fields: map[string]view.CaseField{}, Over: query["over"], NeedsKey: !s.loopback(), Query: query, Baselines: map[string]view.Baseline{}, Memories: known,
 	}
 	for name, f := range l.fields {
 		in.Fields[name] = view.CaseField(f)
 	}
 	for _, b := range l.bundles {
 		in.Bundles = append(in.Bundles, view.BundleLine{ID: b.ID, Name: b.Name, Status: string(b.Status), Size: view.Bytes(b.Size), Snapshots: b.Snapshots, Problems: b.Problems})
-	}
-	if why == showing {
-		var err error
-		if in.Memories, err = s.memories(ctx, l.ID, leading(l.built.Report)); err != nil {
-			return view.Case{}, err
-		}
 	}
 	in.More = view.MoreOf(l.built)
 	moreCharts(&in, l, query)
@@ -123,11 +128,11 @@ func leading(r report.Report) []string {
 func (s *Server) memories(ctx context.Context, caseID string, prints []string) (map[string]view.CaseMemory, error) {
 	out := map[string]view.CaseMemory{}
 	for _, print := range prints {
-		seen, err := s.store.FamilySightings(ctx, print, 0)
+		cases, err := s.store.FamilyCases(ctx, print)
 		if err != nil {
 			return nil, err
 		}
-		memory := view.CaseMemory{OtherCases: max(0, seen.Cases-1)}
+		memory := view.CaseMemory{OtherCases: max(0, cases-1)}
 		if memory.OtherCases > 0 {
 			if memory.Said, err = s.saidElsewhere(ctx, print, caseID); err != nil {
 				return nil, err
@@ -194,7 +199,7 @@ func (s *Server) snapshotPage(w http.ResponseWriter, r *http.Request) {
 				stacks: []*analysis.Snapshot{line.Snapshots[i]},
 			})
 		}
-		offerSharing(&v.Shell, r, l.ID)
+		offerSharing(&v.Shell, *r.URL, l.ID)
 		return pageOf(r.Context(), page.Snapshot(v))
 	})
 }

@@ -58,7 +58,7 @@ func (s *Server) comparePage(w http.ResponseWriter, r *http.Request) {
 		if err != nil {
 			return written{}, err
 		}
-		offerSharing(&v.Shell, r, c.l.ID)
+		offerSharing(&v.Shell, *r.URL, c.l.ID)
 		return pageOf(r.Context(), page.Compare(v))
 	})
 }

@@ -67,7 +67,7 @@ func (s *Server) diffPage(w http.ResponseWriter, r *http.Request) {
 			})
 		}
 		v := s.diffView(c, query, showing)
-		offerSharing(&v.Shell, r, c.l.ID)
+		offerSharing(&v.Shell, *r.URL, c.l.ID)
 		return pageOf(r.Context(), page.Diff(v))
 	})
 }

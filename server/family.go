@@ -41,7 +41,7 @@ func (s *Server) familyPage(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if suffix == "" {
-		offerSharing(&v.Shell, r, l.ID)
+		offerSharing(&v.Shell, *r.URL, l.ID)
 		s.render(w, r, http.StatusOK, page.Family(v))
 		return
 	}

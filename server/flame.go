@@ -64,7 +64,7 @@ func (s *Server) flameAnswer(r *http.Request, g graph, suffix string) (written, 
 		still.Frozen = bool(keeping)
 		return s.twinOf(r, suffix, exported{page: v, alone: aloneFlame(view.NewFlame(still)), shell: s.copied(v.Shell), csv: flameCSV(v), name: v.Headline})
 	}
-	offerSharing(&v.Shell, r, g.l.ID)
+	offerSharing(&v.Shell, *r.URL, g.l.ID)
 	return pageOf(r.Context(), page.Flame(v))
 }
 

@@ -191,6 +191,11 @@ func (st *caseState) saidKey() string {
 	return b.String()
 }
 
+// told is all that pages of the case depend on beside their address.
+func (st *caseState) told() string {
+	return strings.Join([]string{st.key, st.Title, st.saidKey()}, "\x00")
+}
+
 // written is one answer of a handler: its content type and body.
 type written struct {
 	kind string
@@ -281,7 +286,7 @@ func (s *Server) shownState(ctx context.Context, find func() ([]string, error), 
 		if err != nil {
 			return "", false, err
 		}
-		keys, settled = append(keys, st.key, st.Title, st.saidKey()), settled && st.settled
+		keys, settled = append(keys, st.told()), settled && st.settled
 	}
 	for _, tell := range also {
 		told, err := tell()

@@ -173,19 +173,25 @@ type shelfKey struct{}
 func shelved(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet || r.Method == http.MethodHead {
-			r, _ = onShelf(r)
+			ctx, _ := onShelf(r.Context())
+			r = r.WithContext(ctx)
 		}
 		next.ServeHTTP(w, r)
 	})
 }
 
-// onShelf gives a request whose cases are kept until it is answered.
-func onShelf(r *http.Request) (*http.Request, *shelf) {
-	if have, ok := r.Context().Value(shelfKey{}).(*shelf); ok {
-		return r, have
+// onShelf gives a context in which cases are kept for one answer.
+func onShelf(ctx context.Context) (context.Context, *shelf) {
+	if have, ok := ctx.Value(shelfKey{}).(*shelf); ok {
+		return ctx, have
 	}
 	made := &shelf{}
-	return r.WithContext(context.WithValue(r.Context(), shelfKey{}, made)), made
+	return context.WithValue(ctx, shelfKey{}, made), made
+}
+
+// has reports whether the case was loaded.
+func (s *shelf) has(caseID string) bool {
+	return slices.ContainsFunc(s.all, func(l *loaded) bool { return l.ID == caseID })
 }
 
 // load reads a case and computes its report, or takes it from the shelf of the request

@@ -50,8 +50,8 @@ type frozen struct {
 // frozenView computes what the page at an address shows, ready to be kept, and gives
 // the case that it is of and all that it tells of.
 func (s *Server) frozenView(r *http.Request, address string) (frozen, *loaded, []*loaded, error) {
-	r, cases := onShelf(r)
-	f, l, err := s.frozenPage(r, address)
+	ctx, cases := onShelf(r.Context())
+	f, l, err := s.frozenPage(r.WithContext(ctx), address)
 	return f, l, cases.all, err
 }
 
@@ -125,7 +125,7 @@ func (s *Server) frozenPage(r *http.Request, address string) (frozen, *loaded, e
 }
 
 func (s *Server) freezeCase(ctx context.Context, l *loaded, query url.Values) (frozen, *loaded, error) {
-	v, err := s.caseView(ctx, l, 0, query, keeping)
+	v, err := s.caseView(ctx, l, 0, query, nil, keeping)
 	if err != nil {
 		return frozen{}, nil, err
 	}

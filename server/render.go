@@ -28,9 +28,8 @@ func (s *Server) render(w http.ResponseWriter, r *http.Request, status int, c te
 	w.Write(b.Bytes())
 }
 
-// offerSharing adds the way to freeze what the page shows to its actions.
-func offerSharing(shell *view.Shell, r *http.Request, caseID string) {
-	u := *r.URL
+// offerSharing adds the way to freeze what the page at u shows to its actions.
+func offerSharing(shell *view.Shell, u url.URL, caseID string) {
 	q := u.Query()
 	if !strings.HasPrefix(u.Path, "/cases/") {
 		q.Set("case", caseID)

@@ -30,6 +30,9 @@ type Config struct {
 	Now   func() time.Time
 	// Version is printed in the footer and in reports.
 	Version string
+	// Program tells this program from every other build of it, whose pages may differ.
+	// Pages do not outlive the process without one, or where it gives nothing.
+	Program func() string
 	// Listen is the address that the server is reached at; Hosts are further
 	// names that a request may ask for.
 	Listen string

@@ -38,6 +38,9 @@ func newSite(t testing.TB) *site {
 func startSite(t testing.TB, st *store.Store, cfg Config) *site {
 	t.Helper()
 	cfg.Store, cfg.Blobs, cfg.Version, cfg.TempDir = st, st.Blobs(), "test", t.TempDir()
+	if cfg.Program == nil {
+		cfg.Program = func() string { return "test" }
+	}
 	if cfg.Listen == "" {
 		cfg.Listen = "127.0.0.1:8080"
 	}

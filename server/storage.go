@@ -32,6 +32,9 @@ type Storage interface {
 	RenameCase(ctx context.Context, id, title string) error
 	SetCaseSummary(ctx context.Context, id string, sum store.Summary) error
 	CasesToSummarise(ctx context.Context, knowledge string) (ids []string, err error)
+	CasePage(ctx context.Context, caseID, form, state string) (page store.CasePage, found bool, err error)
+	KeepCasePage(ctx context.Context, caseID string, page store.CasePage) error
+	ForgetCasePage(ctx context.Context, caseID, state string) error
 	DeleteCase(ctx context.Context, id string, fate store.PermalinkFate) error
 	SetField(ctx context.Context, caseID, name, value string) (before store.Field, err error)
 	Fields(ctx context.Context, caseID string) (map[string]store.Field, error)
@@ -66,6 +69,7 @@ type Storage interface {
 	Edits(ctx context.Context, caseID string) ([]identity.Edit, error)
 	UndoEdit(ctx context.Context, caseID string, number int64) error
 
+	FamilyCases(ctx context.Context, fingerprint string) (int, error)
 	FamilySightings(ctx context.Context, fingerprint string, limit int) (store.Sightings, error)
 	SearchFunctions(ctx context.Context, query string, limit, offset int) (store.SearchResult, error)
 

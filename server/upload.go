@@ -443,7 +443,7 @@ func (s *Server) answer(ctx context.Context, b store.Bundle) (uploaded, error) {
 	if b.Status != store.Done {
 		return out, nil
 	}
-	built, err := s.briefly(ctx, b.CaseID, s.store.SnapshotHeads)
+	built, err := s.briefly(ctx, b.CaseID, false)
 	if err != nil {
 		return out, err
 	}
@@ -461,9 +461,10 @@ func (s *Server) answer(ctx context.Context, b store.Bundle) (uploaded, error) {
 
 // briefly is the report of a case for what speaks of no single member. Only series
 // of several snapshots follow members; where there is none, a million of them are not
-// loaded, and read gives what is: SnapshotHeads for a list, SnapshotsAged for verdicts.
-func (s *Server) briefly(ctx context.Context, caseID string, read func(context.Context, string) ([]analysis.Snapshot, error)) (report.Case, error) {
-	found, err := read(ctx, caseID)
+// loaded: aged gives as much of them as verdicts need, and nothing is read of them
+// for a list.
+func (s *Server) briefly(ctx context.Context, caseID string, aged bool) (report.Case, error) {
+	found, err := s.store.SnapshotHeads(ctx, caseID)
 	if err != nil {
 		return report.Case{}, err
 	}
@@ -472,15 +473,21 @@ func (s *Server) briefly(ctx context.Context, caseID string, read func(context.C
 		return report.Case{}, err
 	}
 	said := identity.Resolve(found, edits)
-	for i := range said.Snapshots {
-		said.Snapshots[i].Objects = nil // they name members
-	}
 	if slices.ContainsFunc(report.Group(said.Snapshots), func(l report.Line) bool { return len(l.Snapshots) > 1 }) {
 		l, err := s.load(ctx, caseID)
 		if err != nil {
 			return report.Case{}, err
 		}
 		return l.built, nil
+	}
+	if aged {
+		if found, err = s.store.SnapshotsAged(ctx, caseID); err != nil {
+			return report.Case{}, err
+		}
+		said = identity.Resolve(found, edits)
+	}
+	for i := range said.Snapshots {
+		said.Snapshots[i].Objects = nil // they name members
 	}
 	marks, err := s.store.Marks(ctx, caseID)
 	if err != nil {

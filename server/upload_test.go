@@ -37,7 +37,7 @@ func TestTheReportWithoutMembersSaysOfALoneSnapshotWhatTheOtherSays(t *testing.T
 		if err != nil {
 			t.Fatal(err)
 		}
-		brief, err := site.s.briefly(t.Context(), up.Case, site.s.store.SnapshotsAged)
+		brief, err := site.s.briefly(t.Context(), up.Case, true)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -19,6 +19,8 @@ import (
 type worker struct {
 	s    *Server
 	wake chan struct{}
+	// fronts are pages to be kept when there is time.
+	fronts chan caseFront
 
 	mu sync.Mutex
 	// running is the bundle being read, with how to stop it.
@@ -31,7 +33,21 @@ type worker struct {
 }
 
 func newWorker(s *Server) *worker {
-	return &worker{s: s, wake: make(chan struct{}, 1), changed: make(chan struct{})}
+	return &worker{s: s, wake: make(chan struct{}, 1), fronts: make(chan caseFront, 4), changed: make(chan struct{})}
+}
+
+// caseFront is the front of a case.
+type caseFront struct {
+	id   string
+	page store.CasePage
+}
+
+// keepFront has a front kept, or not where many wait: then the next one who makes it does.
+func (w *worker) keepFront(id string, p store.CasePage) {
+	select {
+	case w.fronts <- caseFront{id, p}:
+	default:
+	}
 }
 
 // nudge says that a job was recorded.
@@ -53,6 +69,8 @@ func (w *worker) run(ctx context.Context) {
 			select {
 			case <-ctx.Done():
 			case <-w.wake:
+			case f := <-w.fronts:
+				w.s.keepFront(ctx, f.id, f.page)
 			case <-time.After(time.Minute):
 			}
 			continue
@@ -171,17 +189,45 @@ func (w *worker) safely(ctx context.Context, caseID string) (err error) {
 	return w.s.summarise(ctx, caseID)
 }
 
+// summarise writes what the list of cases shows of a case. Where all of the case was
+// read for that, its front is made of it and kept as well.
 func (s *Server) summarise(ctx context.Context, caseID string) error {
-	built, err := s.briefly(ctx, caseID, s.store.SnapshotsAged)
+	ctx, cases := onShelf(ctx)
+	built, err := s.briefly(ctx, caseID, true)
 	if err != nil {
 		return err
 	}
 	sum := report.Summary(built)
 	known, _ := s.knowledge()
-	return s.store.SetCaseSummary(ctx, caseID, store.Summary{
+	err = s.store.SetCaseSummary(ctx, caseID, store.Summary{
 		Headline: sum.Headline, Verdict: string(sum.Verdict), Lowest: sum.Lowest, Highest: sum.Highest, Spark: sum.Spark, Lower: sum.Lower, Aside: sum.Aside,
 		Endings: endings(built.Report.Series), Knowledge: known.Version(),
 	})
+	if err == nil && cases.has(caseID) {
+		s.renewFront(ctx, caseID)
+	}
+	return err
+}
+
+// renewFront makes and keeps the page of a case that was loaded, unless it is there.
+func (s *Server) renewFront(ctx context.Context, caseID string) {
+	err := func() error {
+		state, err := s.frontState(ctx, caseID)
+		if err != nil || state.hash == "" {
+			return err
+		}
+		if _, found, err := s.store.CasePage(ctx, caseID, "html", state.hash); found || err != nil {
+			return err
+		}
+		p, err := s.makeFront(ctx, caseID, "html", state)
+		if err == nil {
+			s.keepFront(ctx, caseID, p)
+		}
+		return err
+	}()
+	if err != nil && !isNotFound(err) {
+		s.log.Error("making the page of a case failed", "case", caseID, "error", err)
+	}
 }
 
 // endings are the families that did something else than stay as they were.

@@ -115,7 +115,7 @@ func TestADatabaseOfTheFirstVersionTakesEdits(t *testing.T) {
 	c := f.newCase("a")
 	f.filled(c.ID, "x", kubeletResult("2"))
 	_, err := f.writer.ExecContext(f.ctx, `
-		DROP TABLE edit;
+		DROP TABLE edit; DROP TABLE case_page;
 		DROP TRIGGER family_bundle_insert; DROP TRIGGER family_bundle_delete; DROP TABLE family_bundle;
 		DROP TABLE bundle_kind; DROP TABLE ending; DROP TABLE triage; DROP TABLE benign; DROP TABLE case_field;
 		DROP INDEX cases_to_summarise; ALTER TABLE cases DROP COLUMN summarised; ALTER TABLE cases DROP COLUMN knowledge;

@@ -43,6 +43,19 @@ func (s *Store) FamilySightings(ctx context.Context, fingerprint string, limit i
 	return out, err
 }
 
+// FamilyCases is the number of cases in which a family was ever seen.
+func (s *Store) FamilyCases(ctx context.Context, fingerprint string) (n int, err error) {
+	err = s.reader.QueryRowContext(ctx, familyCasesSQL, fingerprint).Scan(&n)
+	return n, fault("looking for a family", err)
+}
+
+const familyCasesSQL = `
+SELECT count(DISTINCT b.case_seq)
+FROM family f
+JOIN family_bundle fb ON fb.family_seq = f.seq
+JOIN bundle b ON b.seq = fb.bundle_seq AND b.generation = fb.generation
+WHERE f.fingerprint = ?`
+
 const sightingsSQL = `
 SELECT id, title, snapshot, label, captured_at, host, process, count, highest
 FROM (

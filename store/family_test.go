@@ -29,10 +29,19 @@ func TestAFamilyIsSeenWhereverItEverWas(t *testing.T) {
 	got, err = f.FamilySightings(f.ctx, proberGroup(5).Family.Fingerprint, 1)
 	f.ok(err)
 	wantEqual(t, Sightings{List: want[:1], Cases: 2, Places: 2}, got)
+	inCases := func(fingerprint string, want int) {
+		t.Helper()
+		got, err := f.FamilyCases(f.ctx, fingerprint)
+		f.ok(err)
+		wantEqual(t, want, got)
+	}
+	inCases(proberGroup(5).Family.Fingerprint, 2)
+	inCases("g1:none", 0)
 	f.ok(f.DeleteCase(f.ctx, a.ID, WithdrawPermalinks))
 	got, err = f.FamilySightings(f.ctx, proberGroup(5).Family.Fingerprint, 10)
 	f.ok(err)
 	wantEqual(t, Sightings{List: want[2:], Cases: 1, Places: 1}, got)
+	inCases(proberGroup(5).Family.Fingerprint, 1)
 }
 
 func TestAFamilyIsWordedAsTheNewestResultDoes(t *testing.T) {

@@ -184,6 +184,9 @@ func (f *fixture) wantUnseen(caseID, snapshotID string) {
 	if seen, err := f.FamilySightings(f.ctx, fingerprint, 10); len(seen.List) > 0 || seen.Cases > 0 || err != nil {
 		f.t.Errorf("FamilySightings: %v, %v", seen, err)
 	}
+	if n, err := f.FamilyCases(f.ctx, fingerprint); n != 0 || err != nil {
+		f.t.Errorf("FamilyCases: %d, %v", n, err)
+	}
 	for _, query := range []string{"prober", "kubelet", "in"} {
 		found, err := f.SearchFunctions(f.ctx, query, 10, 0)
 		if err != nil || len(found.Families)+len(found.Processes) > 0 {

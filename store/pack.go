@@ -15,6 +15,8 @@ const (
 	packWorth = 256
 	// unpackLimit bounds what a damaged blob can make of itself.
 	unpackLimit = 256 << 20
+	// mostText bounds the room that is kept for the next JSON.
+	mostText = 1 << 20
 )
 
 // packer compresses and decompresses the blobs of one operation. It is for one
@@ -22,6 +24,8 @@ const (
 type packer struct {
 	enc *zstd.Encoder
 	dec *zstd.Decoder
+	// text is room for JSON on its way to what it holds.
+	text []byte
 }
 
 func (p *packer) encoder() (*zstd.Encoder, error) {
@@ -73,8 +77,8 @@ func (p *packer) pack(content []byte) ([]byte, error) {
 	return append([]byte{asIs}, content...), nil
 }
 
-// unpack undoes pack.
-func (p *packer) unpack(blob []byte) ([]byte, error) {
+// unpack undoes pack. The content takes room's, where that is enough.
+func (p *packer) unpack(blob, room []byte) ([]byte, error) {
 	if len(blob) == 0 {
 		return nil, errors.New("packed blob is empty")
 	}
@@ -86,7 +90,7 @@ func (p *packer) unpack(blob []byte) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		content, err := dec.DecodeAll(blob[1:], nil)
+		content, err := dec.DecodeAll(blob[1:], room[:0])
 		if err != nil {
 			return nil, fmt.Errorf("packed blob: %w", err)
 		}
@@ -105,9 +109,12 @@ func (p *packer) packJSON(v any) ([]byte, error) {
 }
 
 func (p *packer) unpackJSON(blob []byte, v any) error {
-	text, err := p.unpack(blob)
+	text, err := p.unpack(blob, p.text)
 	if err != nil {
 		return err
+	}
+	if cap(text) > cap(p.text) && blob[0] == withZstd && cap(text) <= mostText {
+		p.text = text
 	}
 	return json.Unmarshal(text, v)
 }

@@ -136,11 +136,11 @@ func (s *Store) Permalink(ctx context.Context, id string) (p Permalink, err erro
 	}
 	var pk packer
 	defer pk.close()
-	if p.Record, err = pk.unpack(record); err != nil {
+	if p.Record, err = pk.unpack(record, nil); err != nil {
 		return Permalink{}, err
 	}
 	if raw != nil {
-		if p.Raw, err = pk.unpack(raw); err != nil {
+		if p.Raw, err = pk.unpack(raw, nil); err != nil {
 			return Permalink{}, err
 		}
 	}

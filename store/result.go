@@ -314,10 +314,10 @@ func packHead(p *packer, snap *analysis.Snapshot) ([]byte, error) {
 	return p.packJSON(head)
 }
 
-func unpackHead(p *packer, blob []byte) (analysis.Snapshot, error) {
+func unpackHead(p *packer, blob []byte) (*analysis.Snapshot, error) {
 	var head snapshotHead
 	if err := p.unpackJSON(blob, &head); err != nil {
-		return analysis.Snapshot{}, fmt.Errorf("snapshot: %w", err)
+		return nil, fmt.Errorf("snapshot: %w", err)
 	}
 	if len(head.Figures) > 0 {
 		head.Snapshot.Figures = map[string]float64{}
@@ -325,7 +325,7 @@ func unpackHead(p *packer, blob []byte) (analysis.Snapshot, error) {
 			head.Snapshot.Figures[name] = float64(v)
 		}
 	}
-	return head.Snapshot, nil
+	return &head.Snapshot, nil
 }
 
 // utc drops times that no JSON can hold: RFC 3339 ends with year 9999, and so do

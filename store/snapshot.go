@@ -60,7 +60,7 @@ func (s *Store) snapshots(ctx context.Context, caseID, key string, d depth) (out
 	err = s.read(ctx, "reading snapshots", func(tx *sql.Tx) error {
 		var p packer
 		defer p.close()
-		l := &loader{tx: tx, p: &p, families: map[int64]*analysis.Family{}, stacks: map[int64]*loadedStack{}, states: map[string]map[string]int{}}
+		l := &loader{tx: tx, p: &p, families: map[int64]*analysis.Family{}, stacks: map[int64]*loadedStack{}, states: map[string]map[string]int{}, waits: map[string]waits{}}
 		rows, err := l.heads(ctx, caseID, key)
 		if err != nil {
 			return err
@@ -69,28 +69,21 @@ func (s *Store) snapshots(ctx context.Context, caseID, key string, d depth) (out
 			out, err = l.assemble(rows, nil)
 			return err
 		}
-		groups, err := l.groups(ctx, rows)
+		groups, err := l.groups(ctx, rows, decoders[d])
 		if err != nil {
 			return err
 		}
 		if err := l.words(ctx, groups); err != nil {
 			return err
 		}
-		if out, err = l.assemble(rows, groups); err != nil {
-			return err
-		}
-		switch d {
-		case withMembers:
-			return l.members(ctx, rows, out, decodeMembers)
-		case withPacked:
-			return l.members(ctx, rows, out, openMembers)
-		case withAges:
-			return l.members(ctx, rows, out, decodeAges)
-		}
-		return nil
+		out, err = l.assemble(rows, groups)
+		return err
 	})
 	return out, err
 }
+
+// decoders are how members are read; those of other depths are not.
+var decoders = map[depth]memberDecoder{withAges: decodeAges, withPacked: openMembers, withMembers: decodeMembers}
 
 // loader reads snapshots with few queries: heads, groups, then the families,
 // stacks, frames and functions that the groups name.
@@ -99,9 +92,13 @@ type loader struct {
 	p        *packer
 	families map[int64]*analysis.Family
 	stacks   map[int64]*loadedStack
-	// states are by their text.
+	// states and waits are by their text.
 	states map[string]map[string]int
+	waits  map[string]waits
 }
+
+// waits are the histogram of a group.
+type waits = [len(analysis.WaitBuckets)]int
 
 type loadedStack struct {
 	fingerprint string
@@ -110,7 +107,7 @@ type loadedStack struct {
 
 type snapshotRow struct {
 	seq  int64
-	head analysis.Snapshot
+	head *analysis.Snapshot
 }
 
 // heads reads the snapshots of a case, each id once.
@@ -153,13 +150,13 @@ type groupRow struct {
 	variants []int64
 }
 
-// groups reads the groups into their snapshots. A group is large, and a case may have
-// a million: no list of them grows.
-func (l *loader) groups(ctx context.Context, rows []snapshotRow) ([]groupRow, error) {
+// groups reads the groups into their snapshots, with their members where decode says how.
+// A group is large, and a case may have a million: no list of them grows.
+func (l *loader) groups(ctx context.Context, rows []snapshotRow, decode memberDecoder) ([]groupRow, error) {
 	seqs := make([]int64, len(rows))
 	at := make(map[int64]*analysis.Snapshot, len(rows))
-	for i := range rows {
-		seqs[i], at[rows[i].seq] = rows[i].seq, &rows[i].head
+	for i, r := range rows {
+		seqs[i], at[r.seq] = r.seq, r.head
 	}
 	list, total := listOf(seqs), 0
 	_, err := collect(ctx, l.tx, func(rows *sql.Rows) (struct{}, error) {
@@ -168,19 +165,27 @@ func (l *loader) groups(ctx context.Context, rows []snapshotRow) ([]groupRow, er
 		if err := rows.Scan(&seq, &n); err != nil {
 			return struct{}{}, err
 		}
-		at[seq].Groups = make([]analysis.Group, 0, n)
+		at[seq].Groups = make([]analysis.Group, n)
 		total += n
 		return struct{}{}, nil
 	}, countGroupsSQL, list)
 	if err != nil {
 		return nil, err
 	}
+	query := groupsSQL
+	if decode != nil {
+		query = groupsWithMembersSQL
+	}
 	out := make([]groupRow, 0, total)
+	scanned := newScannedGroup(decode != nil)
 	_, err = collect(ctx, l.tx, func(rows *sql.Rows) (struct{}, error) {
-		r, err := l.scanGroup(rows, at)
+		if err := rows.Scan(scanned.into...); err != nil {
+			return struct{}{}, err
+		}
+		r, err := l.place(scanned, at, decode)
 		out = append(out, r)
 		return struct{}{}, err
-	}, groupsSQL, list)
+	}, query, list)
 	return out, err
 }
 
@@ -190,49 +195,76 @@ FROM snapshot_family
 WHERE snapshot_seq IN (SELECT value FROM json_each(?))
 GROUP BY snapshot_seq`
 
-const groupsSQL = `
-SELECT snapshot_seq, family_seq, count, states, waits, oldest, leaked, variants
+// Rows come in the order of the index, and name their place: to sort them would take a
+// copy of all their members.
+const (
+	groupColumns = `
+SELECT snapshot_seq, place, family_seq, count, states, waits, oldest, leaked, variants`
+	groupsOf = `
 FROM snapshot_family
-WHERE snapshot_seq IN (SELECT value FROM json_each(?))
-ORDER BY snapshot_seq, place`
+WHERE snapshot_seq IN (SELECT value FROM json_each(?))`
 
-// scanGroup appends a group to its snapshot.
-func (l *loader) scanGroup(rows *sql.Rows, at map[int64]*analysis.Snapshot) (r groupRow, err error) {
-	var snapshot int64
-	var states, waits, variants sql.RawBytes
-	var g analysis.Group
-	err = rows.Scan(&snapshot, &r.family, &g.Count, &states, &waits, &g.OldestWait, &g.Leaked, &variants)
-	if err != nil {
-		return r, err
+	groupsSQL            = groupColumns + groupsOf
+	groupsWithMembersSQL = groupColumns + `, member_count, members` + groupsOf
+)
+
+// A scannedGroup is one row of groupsSQL, read into again and again.
+type scannedGroup struct {
+	snapshot, family                 int64
+	place, count, oldest, leaked     int
+	states, waits, variants, members sql.RawBytes
+	memberCount                      int
+	// into is where the columns go.
+	into []any
+}
+
+func newScannedGroup(members bool) *scannedGroup {
+	g := &scannedGroup{}
+	g.into = []any{&g.snapshot, &g.place, &g.family, &g.count, &g.states, &g.waits, &g.oldest, &g.leaked, &g.variants}
+	if members {
+		g.into = append(g.into, &g.memberCount, &g.members)
 	}
-	if g.States, err = l.statesOf(states); err != nil {
+	return g
+}
+
+// place puts a group into its place in its snapshot.
+func (l *loader) place(scanned *scannedGroup, at map[int64]*analysis.Snapshot, decode memberDecoder) (r groupRow, err error) {
+	snap := at[scanned.snapshot]
+	if scanned.place < 0 || scanned.place >= len(snap.Groups) {
+		return r, fmt.Errorf("snapshot %s: family %d of %d", snap.ID, scanned.place, len(snap.Groups))
+	}
+	g := &snap.Groups[scanned.place]
+	g.Count, g.OldestWait, g.Leaked = scanned.count, scanned.oldest, scanned.leaked
+	if g.States, err = l.statesOf(scanned.states); err != nil {
 		return r, fmt.Errorf("states: %w", err)
 	}
-	if err := json.Unmarshal(waits, &g.Waits); err != nil {
+	if g.Waits, err = l.waitsOf(scanned.waits); err != nil {
 		return r, fmt.Errorf("waits: %w", err)
 	}
-	list, err := readSeqs(variants)
+	list, err := readSeqs(scanned.variants)
 	if err != nil {
 		return r, err
 	}
 	if len(list) == 0 || int64(len(list)-1) != 2*list[0] {
 		return r, errors.New("list of variants is damaged")
 	}
-	r.variants = list[1:]
-	snap := at[snapshot]
-	snap.Groups = append(snap.Groups, g)
-	r.group = &snap.Groups[len(snap.Groups)-1]
-	return r, nil
+	if decode != nil {
+		if g.Members, err = decode(l.p, scanned.members, scanned.memberCount); err != nil {
+			return r, fmt.Errorf("snapshot %s: %w", snap.ID, err)
+		}
+	}
+	return groupRow{group: g, family: scanned.family, variants: list[1:]}, nil
 }
 
-// mostStates bounds the states that are remembered.
+// mostStates bounds the states, and the histograms of waits, that are remembered.
 const mostStates = 1 << 12
 
 // statesOf shares equal states: most families of a large case are small and in one state.
-func (l *loader) statesOf(text []byte) (states map[string]int, err error) {
+func (l *loader) statesOf(text []byte) (map[string]int, error) {
 	if known, ok := l.states[string(text)]; ok {
 		return known, nil
 	}
+	var states map[string]int
 	if err := json.Unmarshal(text, &states); err != nil {
 		return nil, err
 	}
@@ -240,6 +272,21 @@ func (l *loader) statesOf(text []byte) (states map[string]int, err error) {
 		l.states[string(text)] = states
 	}
 	return states, nil
+}
+
+// waitsOf remembers equal histograms like equal states.
+func (l *loader) waitsOf(text []byte) (waits, error) {
+	if known, ok := l.waits[string(text)]; ok {
+		return known, nil
+	}
+	var w waits
+	if err := json.Unmarshal(text, &w); err != nil {
+		return waits{}, err
+	}
+	if len(l.waits) < mostStates {
+		l.waits[string(text)] = w
+	}
+	return w, nil
 }
 
 // listOf passes numbers to json_each.
@@ -437,9 +484,15 @@ WHERE frame.seq IN (SELECT value FROM json_each(?))`
 // assemble hangs families and stacks onto the groups of the snapshots.
 func (l *loader) assemble(rows []snapshotRow, groups []groupRow) ([]analysis.Snapshot, error) {
 	for _, g := range groups {
+		if g.group.Family != nil {
+			return nil, fmt.Errorf("family %s shares its place in a snapshot", g.group.Family.Fingerprint)
+		}
 		g.group.Family = l.families[g.family]
 		if g.group.Family == nil {
 			return nil, fmt.Errorf("family row %d is missing", g.family)
+		}
+		if len(g.variants) > 0 {
+			g.group.Variants = make([]analysis.Variant, 0, len(g.variants)/2)
 		}
 		for i := 0; i < len(g.variants); i += 2 {
 			loaded := l.stacks[g.variants[i]]
@@ -451,56 +504,17 @@ func (l *loader) assemble(rows []snapshotRow, groups []groupRow) ([]analysis.Sna
 			})
 		}
 	}
-	var out []analysis.Snapshot
-	for _, r := range rows {
-		out = append(out, r.head)
+	if len(rows) == 0 {
+		return nil, nil
+	}
+	out := make([]analysis.Snapshot, len(rows))
+	for i, r := range rows {
+		out[i] = *r.head
 	}
 	return out, nil
 }
 
 type memberDecoder func(p *packer, blob []byte, want int) (analysis.Members, error)
-
-// members decodes the members of every group, one snapshot after the other.
-func (l *loader) members(ctx context.Context, rows []snapshotRow, out []analysis.Snapshot, decode memberDecoder) error {
-	ask, err := l.tx.PrepareContext(ctx, snapshotMembersSQL)
-	if err != nil {
-		return err
-	}
-	defer ask.Close()
-	for i, r := range rows {
-		if err := l.membersOf(ctx, ask, r.seq, out[i].Groups, decode); err != nil {
-			return fmt.Errorf("snapshot %s: %w", r.head.ID, err)
-		}
-	}
-	return nil
-}
-
-func (l *loader) membersOf(ctx context.Context, ask *sql.Stmt, snapshot int64, groups []analysis.Group, decode memberDecoder) error {
-	rows, err := ask.QueryContext(ctx, snapshot)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for place := 0; rows.Next(); place++ {
-		var count int
-		var blob sql.RawBytes
-		if err := rows.Scan(&count, &blob); err != nil {
-			return err
-		}
-		m, err := decode(l.p, blob, count)
-		if err != nil {
-			return err
-		}
-		groups[place].Members = m
-	}
-	return rows.Err()
-}
-
-const snapshotMembersSQL = `
-SELECT member_count, members
-FROM snapshot_family
-WHERE snapshot_seq = ?
-ORDER BY place`
 
 // Members returns the members of a family in a snapshot of a case;
 // *analysis.Fault "not_found" where the snapshot does not show the family.

@@ -268,6 +268,9 @@ func TestADamagedRowIsAnErrorNotAWrongPage(t *testing.T) {
 		"attributes":     `UPDATE family SET attributes = '['`,
 		"a stack's row":  `DELETE FROM stack`,
 		"variants empty": `UPDATE snapshot_family SET variants = x''`,
+		"place":          `UPDATE snapshot_family SET place = place + 1`,
+		"place below 0":  `UPDATE snapshot_family SET place = -1`,
+		"a place twice":  `UPDATE snapshot_family SET place = 0`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := open(t)

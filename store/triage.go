@@ -26,6 +26,8 @@ func (s *Store) Marks(ctx context.Context, caseID string) (out []Mark, err error
 	return out, err
 }
 
+// The plus keeps the benign families from being looked up by the processes of a case:
+// they are few, mostly none, and a case may have thousands of snapshots.
 const marksSQL = `
 SELECT t.process, t.fingerprint, t.state, t.note, t.outcome, t.edited_at, 0 AS remembered, t.replaced
 FROM triage t
@@ -34,7 +36,7 @@ WHERE c.id = ?1
 UNION ALL
 SELECT b.process, b.fingerprint, 'benign', b.reason, '', b.edited_at, 1, ''
 FROM benign b
-WHERE b.process IN (
+WHERE +b.process IN (
         SELECT v.process FROM visible_snapshot v JOIN cases c ON c.seq = v.case_seq WHERE c.id = ?1
         UNION
         SELECT e.value FROM edit e JOIN cases c ON c.seq = e.case_seq WHERE c.id = ?1 AND e.undone_at IS NULL)

@@ -59,11 +59,8 @@ func newWork(snapshots []analysis.Snapshot) *work {
 		left: make([]bool, len(snapshots)), reordered: make([]bool, len(snapshots)),
 		effects: map[int64]Effect{}, location: time.UTC,
 	}
-	for i, s := range snapshots {
-		// Whoever builds a report puts other labels and families into the copies.
-		s.Groups = slices.Clone(s.Groups)
-		w.now[i] = s
-	}
+	// Whoever builds a report puts other labels into the copies.
+	copy(w.now, snapshots)
 	return w
 }
 

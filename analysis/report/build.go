@@ -223,11 +223,16 @@ func (l *Line) adopt() {
 	}
 	adopters := family.Adopters(named)
 	for _, s := range l.Snapshots {
+		own := false
 		for i := range s.Groups {
 			g := &s.Groups[i]
 			f := byPrint[adopters[g.Family.Fingerprint]]
 			if f != nil && !g.Members.Identified() && GroupOf(s, f.Fingerprint) == nil {
-				g.Family = f
+				if !own {
+					// Whoever gave the snapshots keeps them as they are.
+					s.Groups, own = slices.Clone(s.Groups), true
+				}
+				s.Groups[i].Family = f
 			}
 		}
 	}

@@ -58,6 +58,30 @@ func leak(process string, n int) []analysis.Snapshot {
 	return out
 }
 
+// TestAFamilyWithoutCreatorsIsAdoptedInACopy has a form without creators beside one
+// with them: the report takes both for one family, and the snapshots stay as they were.
+func TestAFamilyWithoutCreatorsIsAdoptedInACopy(t *testing.T) {
+	named := snapshot("p", "t0", 0, map[string][]int64{"main.leak": upTo(5)})
+	bare := snapshot("p", "t1", 10, map[string][]int64{"main.leak": upTo(7)})
+	g := &bare.Groups[0]
+	stack := *g.Variants[0].Stack
+	stack.CreatedBy = analysis.Frame{}
+	g.Family, g.Variants[0].Stack, g.Members, bare.MaxGoroutineID = family.OfStack(&stack), &stack, analysis.Members{}, 0
+	given := []analysis.Snapshot{named, bare}
+	groups := bare.Groups
+	orphan := g.Family
+	r := Build(given, nil, Options{}).Report
+	if n := len(r.Series[0].Families); n != 1 {
+		t.Fatalf("%d families, want one: %+v", n, r.Series[0].Families)
+	}
+	if f := r.Series[0].Families[0]; f.Fingerprint != named.Groups[0].Family.Fingerprint || *f.Counts[0] != 5 || *f.Counts[1] != 7 {
+		t.Errorf("%s has %d and %d", f.Fingerprint, *f.Counts[0], *f.Counts[1])
+	}
+	if groups[0].Family != orphan {
+		t.Error("the groups that were given have another family")
+	}
+}
+
 func TestALeakIsTheFirstFinding(t *testing.T) {
 	c := Build(leak("prober", 6), nil, Options{Version: "test"})
 	s := c.Report.Series[0]

@@ -77,7 +77,7 @@ func (c *serveCommand) Run(ctx context.Context, m *Main) error {
 		hosts = append(hosts, c.BaseURL)
 	}
 	cfg := server.Config{
-		Store: st, Blobs: st.Blobs(), Log: log, Version: version, Listen: address, Hosts: hosts, BaseURL: c.BaseURL,
+		Store: st, Blobs: st.Blobs(), Log: log, Version: version, Program: program, Listen: address, Hosts: hosts, BaseURL: c.BaseURL,
 		TempDir: spool, UploadLimit: limit, Script: capture.Script(),
 		KnowledgeDir: c.Knowledge,
 	}
@@ -100,6 +100,7 @@ func (c *serveCommand) serve(ctx context.Context, m *Main, listener net.Listener
 		return err
 	}
 	s.Start(ctx)
+	go program() // the first page asks for it
 	address := listener.Addr().String()
 	fmt.Fprintf(m.Stdout, "leakdiff %s listens on http://%s/\n", version, address)
 	if m.Ready != nil {

@@ -62,6 +62,16 @@ type CaseInput struct {
 type CaseMemory struct {
 	OtherCases int
 	Said       []TriageMemory
+	// Slot stands on the page, where it is set, until it is known what belongs there.
+	Slot string
+}
+
+// Sentence is the memory in words, empty where no other case shows the family.
+func (m CaseMemory) Sentence() string {
+	if m.OtherCases == 0 {
+		return ""
+	}
+	return memorySentence(m.OtherCases, m.Said)
 }
 
 // Case is the page of one case.
@@ -183,8 +193,10 @@ type CaseFinding struct {
 	Classes       []string
 	// Triage is what somebody decided about its families, TriageText why.
 	Triage, TriageText string
-	// Memory says where else the first family was seen, and what it turned out to be.
+	// Memory says where else the first family was seen, and what it turned out to be;
+	// MemorySlot stands in the place of the line that says so, see CaseMemory.
 	Memory         string
+	MemorySlot     string `json:"-"`
 	Evidence       []Pair
 	MoreEvidence   []Pair
 	Next           string
@@ -1382,9 +1394,8 @@ func (m *caseMaker) finding(s *report.Series, series int, f *report.Finding, num
 	}
 	out.Triage, out.TriageText = triaged(marksOf(f, byPrint))
 	if len(f.Families) > 0 {
-		if known, ok := m.in.Memories[f.Families[0]]; ok && known.OtherCases > 0 {
-			out.Memory = memorySentence(known.OtherCases, known.Said)
-		}
+		known := m.in.Memories[f.Families[0]]
+		out.Memory, out.MemorySlot = known.Sentence(), known.Slot
 	}
 	for _, class := range f.Classes {
 		out.Classes = append(out.Classes, Visible(class))

@@ -1,0 +1,36 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"sync"
+
+	"github.com/cespare/xxhash/v2"
+)
+
+// running is the file of the running program on Linux, even where another one has taken
+// its name since.
+const running = "/proc/self/exe"
+
+// program is a hash of the running program, which tells it from every other build, or
+// nothing where its file cannot be read.
+var program = sync.OnceValue(func() string {
+	f, err := os.Open(running)
+	if err != nil {
+		path, err := os.Executable()
+		if err != nil {
+			return ""
+		}
+		if f, err = os.Open(path); err != nil {
+			return ""
+		}
+	}
+	defer f.Close()
+	sum := xxhash.New()
+	n, err := io.Copy(sum, f)
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf("%016x-%x", sum.Sum64(), n)
+})
