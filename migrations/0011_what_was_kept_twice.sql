@@ -1,15 +1,16 @@
--- A frame is looked for by its function and line, of which there are few: an index with
--- the files as well held every path a second time.
+-- A frame is looked for by its function, its line and a hash of its file: an index with
+-- the files themselves held every path a second time.
 CREATE TABLE lean_frame (
     seq          INTEGER PRIMARY KEY,
     function_seq INTEGER NOT NULL REFERENCES function (seq) ON DELETE CASCADE,
     file         TEXT NOT NULL,
-    line         INTEGER NOT NULL
+    line         INTEGER NOT NULL,
+    file_hash    INTEGER NOT NULL
 ) STRICT;
-INSERT INTO lean_frame SELECT seq, function_seq, file, line FROM frame;
+INSERT INTO lean_frame SELECT seq, function_seq, file, line, text_hash(file) FROM frame;
 DROP TABLE frame;
 ALTER TABLE lean_frame RENAME TO frame;
-CREATE INDEX frame_by_function ON frame (function_seq, line);
+CREATE INDEX frame_by_function ON frame (function_seq, line, file_hash);
 
 -- The links of a family are forgotten with all others that lead nowhere (forgetWords), so
 -- that no index by family holds every link a second time.

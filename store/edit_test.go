@@ -124,7 +124,7 @@ func TestADatabaseOfTheFirstVersionTakesEdits(t *testing.T) {
 			seq INTEGER PRIMARY KEY, function_seq INTEGER NOT NULL REFERENCES function (seq) ON DELETE CASCADE,
 			file TEXT NOT NULL, line INTEGER NOT NULL, UNIQUE (function_seq, file, line)
 		) STRICT;
-		INSERT INTO old_frame SELECT * FROM frame; DROP TABLE frame; ALTER TABLE old_frame RENAME TO frame;
+		INSERT INTO old_frame SELECT seq, function_seq, file, line FROM frame; DROP TABLE frame; ALTER TABLE old_frame RENAME TO frame;
 		CREATE TABLE old_link (
 			function_seq INTEGER NOT NULL REFERENCES function (seq), family_seq INTEGER NOT NULL REFERENCES family (seq) ON DELETE CASCADE,
 			PRIMARY KEY (function_seq, family_seq)

@@ -233,6 +233,17 @@ func TestSearchStopsAtTheLimitWithTheLatestFirst(t *testing.T) {
 	}
 }
 
+// A hostile dump has any number of files with one function and line.
+func TestAFrameIsFoundByItsFileThroughTheIndex(t *testing.T) {
+	f := open(t)
+	var id, parent, unused int
+	var detail string
+	f.ok(f.reader.QueryRowContext(f.ctx, `EXPLAIN QUERY PLAN `+findFrameSQL, 1, "/srv/main.go", 7).Scan(&id, &parent, &unused, &detail))
+	if want := "(function_seq=? AND line=? AND file_hash=?)"; !strings.Contains(detail, want) {
+		t.Errorf("the plan is %q, want %q", detail, want)
+	}
+}
+
 // The plan must go through the indexes: a scan of all names grows with the years.
 func TestSearchOfLongWordsUsesTheTextIndex(t *testing.T) {
 	f := open(t)

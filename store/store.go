@@ -14,6 +14,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"math"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -21,6 +22,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cespare/xxhash/v2"
 	"modernc.org/sqlite"
 
 	"leakdiff/migrations"
@@ -137,6 +139,9 @@ func connect(file string, n int, extra string) (*sql.DB, error) {
 	if err := d.RegisterDeterministicScalarFunction("unicode_lower", 1, unicodeLower); err != nil {
 		return nil, err
 	}
+	if err := d.RegisterDeterministicScalarFunction("text_hash", 1, textHash); err != nil {
+		return nil, err
+	}
 	db := sql.OpenDB(connector{d, dsn})
 	db.SetMaxOpenConns(n)
 	db.SetMaxIdleConns(n)
@@ -163,6 +168,13 @@ func unicodeLower(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value,
 		return bytes.ToLower(text), nil
 	}
 	return args[0], nil
+}
+
+// textHash is a short hash of a text, which indexes hold in its place; 0 of what is no
+// text. It never changes: rows hold it.
+func textHash(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
+	text, _ := args[0].(string)
+	return int64(xxhash.Sum64String(text) & math.MaxInt32), nil
 }
 
 // Close gives running jobs back to the queue and releases the directory. Workers

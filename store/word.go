@@ -104,10 +104,10 @@ const addFunctionSQL = `
 INSERT INTO function (name) VALUES (?)`
 
 const findFrameSQL = `
-SELECT seq FROM frame WHERE function_seq = ? AND file = ? AND line = ?`
+SELECT seq FROM frame WHERE function_seq = ?1 AND file = ?2 AND line = ?3 AND file_hash = text_hash(?2)`
 
 const addFrameSQL = `
-INSERT INTO frame (function_seq, file, line) VALUES (?, ?, ?)`
+INSERT INTO frame (function_seq, file, line, file_hash) VALUES (?1, ?2, ?3, text_hash(?2))`
 
 const findFamilySQL = `
 SELECT seq FROM family WHERE fingerprint = ? AND digest = ?`

@@ -12,6 +12,9 @@ const (
 	// maxLine is how much of a line is kept. Real lines have below 2 KiB: the
 	// runtime prints at most ten arguments of a call.
 	maxLine = 64 << 10
+	// maxHeld leaves room for a line. The runtime prints at most 100 frames, which have
+	// some 100 bytes each.
+	maxHeld = 32 << 10
 )
 
 // lineReader cuts a stream into lines inside one reused buffer. A line is valid
@@ -23,6 +26,9 @@ type lineReader struct {
 	base       int64 // offset of buf[0] in the input
 	err        error // why reading ended, io.EOF included
 	kept       []byte
+	// held is the index in buf of bytes before start that are wanted, too: they stay with
+	// those that are unread, as long as they are not more than maxHeld.
+	held int
 
 	// About the line that next returned: its number from 1, its offset, whether a
 	// newline ended it, and how many bytes beyond maxLine were left out.
@@ -136,10 +142,22 @@ func (l *lineReader) ensure(n int) {
 	if l.end-l.start >= n || l.err != nil {
 		return
 	}
-	copy(l.buf, l.buf[l.start:l.end])
-	l.base += int64(l.start)
-	l.start, l.end = 0, l.end-l.start
+	l.moveToFront()
 	l.fill()
+}
+
+// hold keeps what is read from here on as long as the next hold (see held).
+func (l *lineReader) hold() { l.held = l.start }
+
+// moveToFront makes room behind the unread bytes.
+func (l *lineReader) moveToFront() {
+	from := l.start
+	if held := l.start - l.held; held >= 0 && held <= maxHeld {
+		from = l.held
+	}
+	copy(l.buf, l.buf[from:l.end])
+	l.base += int64(from)
+	l.start, l.end, l.held = l.start-from, l.end-from, l.held-from
 }
 
 // leastRoom is how much room is worth a read. What was read stays in front of it, so
@@ -150,10 +168,7 @@ const leastRoom = 4 << 10
 // there is no room left.
 func (l *lineReader) fill() {
 	if l.end == len(l.buf) || l.start == l.end && len(l.buf)-l.end < leastRoom {
-		copy(l.buf, l.buf[l.start:l.end])
-		l.base += int64(l.start)
-		l.end -= l.start
-		l.start = 0
+		l.moveToFront()
 	}
 	for range 100 {
 		n, err := l.r.Read(l.buf[l.end:])

@@ -260,6 +260,7 @@ func (p *textParser) header(b []byte, indent int) (begun bool, err error) {
 	p.begin(doubtful)
 	p.body = p.lines.pos()
 	p.end = p.body
+	p.lines.hold()
 	return true, nil
 }
 

@@ -105,10 +105,11 @@ func (t *textDump) note(c *goroutines, g *goroutine.Goroutine) {
 	a.seen++
 	next, frame := 0, 0
 	for line := range bytes.Lines(g.Body) {
+		line = bytes.TrimSpace(line) // a whole dump may be indented, or its tabs lost
 		if next == len(a.frames) || bytes.HasPrefix(line, []byte("created by ")) {
 			return
 		}
-		if line[0] == '\t' || line[0] == ' ' || !bytes.HasSuffix(bytes.TrimRight(line, "\r\n"), []byte(")")) {
+		if !bytes.HasSuffix(line, []byte(")")) {
 			continue
 		}
 		if frame == a.frames[next] {

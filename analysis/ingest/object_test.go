@@ -38,3 +38,46 @@ func TestAddressesOfLocksAndOfWhatTheirWaitersCameThroughAreKept(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// TestEveryWaiterOfALockIsCountedHoweverTheDumpIsWritten has blocks longer than what is
+// brought into a parser's buffer at once.
+func TestEveryWaiterOfALockIsCountedHoweverTheDumpIsWritten(t *testing.T) {
+	var frames, plain strings.Builder
+	for i := range 90 {
+		fmt.Fprintf(&frames, "example.org/deep/nested/package.(*Walker).step%d(0xc000030000, 0x%d)\n\t/srv/example.org/deep/nested/package/walker.go:%d +0x1d\n", i, i, 10+i)
+	}
+	const waiters = 700
+	for i := range waiters {
+		fmt.Fprintf(&plain, "goroutine %d [sync.Mutex.Lock, 3 minutes]:\ninternal/sync.(*Mutex).lockSlow(0xc000010000)\n\t/go/mutex.go:149 +0x1d\n%screated by main.main in goroutine 1\n\t/src/main.go:9 +0x1\n\n", 10+i, frames.String())
+	}
+	for name, line := range map[string]func(string) string{
+		"plain":    func(line string) string { return line + "\n" },
+		"CRLF":     func(line string) string { return line + "\r\n" },
+		"indented": func(line string) string { return "    " + line + "\n" },
+		"blanks":   func(line string) string { return strings.ReplaceAll(line, "\t", "        ") + "\n" },
+		"no tabs":  func(line string) string { return strings.TrimPrefix(line, "\t") + "\n" },
+		"CRI":      func(line string) string { return "2026-11-21T02:58:36.123456789Z stderr F " + line + "\n" },
+		"docker": func(line string) string {
+			return `{"log":"` + strings.ReplaceAll(line, "\t", `\t`) + `\n","stream":"stderr","time":"2026-11-21T02:58:36.1Z"}` + "\n"
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var text strings.Builder
+			for l := range strings.Lines(plain.String()) {
+				text.WriteString(line(strings.TrimSuffix(l, "\n")))
+			}
+			s := run(t, map[string]string{"goroutine.txt": text.String()}).Snapshots[0]
+			locks := 0
+			for _, all := range s.Objects {
+				for _, o := range all {
+					if o.Lock {
+						locks += o.Count
+					}
+				}
+			}
+			if locks != waiters {
+				t.Errorf("%d goroutines wait for the lock, want %d", locks, waiters)
+			}
+		})
+	}
+}
