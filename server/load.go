@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"net/http"
@@ -213,23 +214,39 @@ func (s *Server) load(ctx context.Context, caseID string) (*loaded, error) {
 	return l, err
 }
 
+// errMoved says that a case changed while it was read, so that what was made of it belongs
+// to no state of it.
+var errMoved = errors.New("the case changed while it was read")
+
+// loadTries is how often a case is read that changes meanwhile.
+const loadTries = 3
+
 func (s *Server) loadCase(ctx context.Context, caseID string) (*loaded, error) {
-	now, err := s.caseState(ctx, caseID)
-	if err != nil {
-		return nil, err
+	for try := 1; ; try++ {
+		now, err := s.caseState(ctx, caseID)
+		if err != nil {
+			return nil, err
+		}
+		known, _ := s.knowledge()
+		key := now.key + "/" + known.Version()
+		l, err := s.cases.once(ctx, key, func() (*loaded, error) { return s.compute(ctx, now, known) })
+		if errors.Is(err, errMoved) {
+			if try < loadTries {
+				continue
+			}
+			err = nil // as new as it can be
+		}
+		if err != nil {
+			return nil, err
+		}
+		fresh := *l
+		fresh.Case, fresh.bundles, fresh.fields = now.Case, now.bundles, now.fields
+		return &fresh, nil
 	}
-	known, _ := s.knowledge()
-	key := now.key + "/" + known.Version()
-	l, err := s.cases.once(ctx, key, func() (*loaded, error) { return s.compute(ctx, now, known) })
-	if err != nil {
-		return nil, err
-	}
-	fresh := *l
-	fresh.Case, fresh.bundles, fresh.fields = now.Case, now.bundles, now.fields
-	return &fresh, nil
 }
 
-// compute reads the snapshots of a case and makes its report.
+// compute reads the snapshots of a case and makes its report. Where the case is no longer
+// in the given state then, the error is errMoved.
 func (s *Server) compute(ctx context.Context, now caseState, known *knowledge.Catalogue) (*loaded, error) {
 	snapshots, err := s.store.SnapshotsPacked(ctx, now.ID)
 	if err != nil {
@@ -250,8 +267,15 @@ func (s *Server) compute(ctx context.Context, now caseState, known *knowledge.Ca
 	if l.bundleOf, err = s.store.SnapshotBundles(ctx, now.ID); err != nil {
 		return nil, err
 	}
+	then, err := s.caseState(ctx, now.ID)
+	if err != nil {
+		return nil, err
+	}
 	l.built = report.Build(l.said.Snapshots, problems, report.Options{Version: s.cfg.Version, Events: happened(l.said), Loads: l.said.Loads, Triage: sorted(now.marks), Knowledge: known})
 	l.known = known
+	if then.key != now.key {
+		return l, errMoved
+	}
 	return l, nil
 }
 

@@ -1,8 +1,11 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"net/http"
 	"testing"
 )
 
@@ -52,5 +55,36 @@ func TestRequestsForOneCaseThatComeTogetherComputeItOnce(t *testing.T) {
 				t.Errorf("the second one got %p of %d computations, want %p of %d", got, computed, heavy, tc.want)
 			}
 		})
+	}
+}
+
+// TestWhatWasReadOfAMovingCaseIsNotKept lets an upload end between the question for the
+// state of a case and the reading of its snapshots, and takes it away again.
+func TestWhatWasReadOfAMovingCaseIsNotKept(t *testing.T) {
+	x := newSite(t)
+	dump := func(n int) []byte {
+		return []byte(fmt.Sprintf("goroutine 7 [select]:\nmain.main()\n\t/src/main.go:7 +0x1\n\ngoroutine %d [select]:\nmain.work()\n\t/src/main.go:9 +0x1\n\n", n))
+	}
+	up := x.put("t0.txt", dump(8))
+	before, err := x.s.caseState(t.Context(), up.Case)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := x.do("PUT", "/api/v1/bundles/t1.txt?wait=1&case="+up.Case, bytes.NewReader(dump(9)))
+	if r.status != http.StatusCreated {
+		t.Fatalf("adding to the case gave %d: %s", r.status, r.body)
+	}
+	known, _ := x.s.knowledge()
+	key := before.key + "/" + known.Version()
+	_, err = x.s.cases.once(t.Context(), key, func() (*loaded, error) { return x.s.compute(t.Context(), before, known) })
+	if !errors.Is(err, errMoved) || x.s.cases.get(key) != nil {
+		t.Errorf("got %v, want errMoved and nothing kept", err)
+	}
+	if r := x.do("DELETE", "/api/v1/bundles/"+decode[uploaded](t, r.body).ID, nil); r.status != http.StatusNoContent {
+		t.Fatalf("deleting gave %d: %s", r.status, r.body)
+	}
+	now, err := x.s.loadCase(t.Context(), up.Case)
+	if err != nil || now.Snapshots != 1 || len(now.said.Snapshots) != 1 {
+		t.Errorf("%+v, %v", now, err)
 	}
 }
