@@ -16,3 +16,29 @@ CREATE TABLE case_page (
     page      BLOB NOT NULL,
     PRIMARY KEY (case_seq, form)
 ) STRICT;
+
+-- The revision of a case counts what happened to its bundles: without it a case would be
+-- in the same state again when a bundle came and went, and what was made of it meanwhile
+-- would be taken for a page of that state.
+ALTER TABLE cases ADD COLUMN revision INTEGER NOT NULL DEFAULT 0;
+
+CREATE TRIGGER revision_of_new_bundle AFTER INSERT ON bundle BEGIN
+    UPDATE cases SET revision = revision + 1 WHERE seq = new.case_seq;
+END;
+CREATE TRIGGER revision_of_bundle AFTER UPDATE OF status, generation, engine, case_seq ON bundle BEGIN
+    UPDATE cases SET revision = revision + 1 WHERE seq IN (old.case_seq, new.case_seq);
+END;
+CREATE TRIGGER revision_of_gone_bundle AFTER DELETE ON bundle BEGIN
+    UPDATE cases SET revision = revision + 1 WHERE seq = old.case_seq;
+END;
+
+-- What a person took back is not kept in a page either.
+CREATE TRIGGER page_of_touched_case AFTER UPDATE OF updated_at ON cases BEGIN
+    DELETE FROM case_page WHERE elsewhere OR case_seq = new.seq;
+END;
+CREATE TRIGGER pages_of_changed_benign AFTER UPDATE ON benign BEGIN
+    DELETE FROM case_page;
+END;
+CREATE TRIGGER pages_of_gone_benign AFTER DELETE ON benign BEGIN
+    DELETE FROM case_page;
+END;

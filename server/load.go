@@ -230,13 +230,10 @@ func (s *Server) loadCase(ctx context.Context, caseID string) (*loaded, error) {
 		known, _ := s.knowledge()
 		key := now.key + "/" + known.Version()
 		l, err := s.cases.once(ctx, key, func() (*loaded, error) { return s.compute(ctx, now, known) })
-		if errors.Is(err, errMoved) {
-			if try < loadTries {
-				continue
-			}
-			err = nil // as new as it can be
+		if errors.Is(err, errMoved) && try < loadTries {
+			continue
 		}
-		if err != nil {
+		if err != nil && (l == nil || !errors.Is(err, errMoved)) {
 			return nil, err
 		}
 		fresh := *l
@@ -259,6 +256,9 @@ func (s *Server) compute(ctx context.Context, now caseState, known *knowledge.Ca
 			continue
 		}
 		p, err := s.store.Problems(ctx, b.ID)
+		if isNotFound(err) { // the bundle was deleted
+			return nil, errMoved
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -312,7 +312,7 @@ func (s *Server) brief(ctx context.Context, caseID string) (identity.Outcome, er
 
 // stateKey changes whenever a bundle of the case comes, goes or is read again, and
 // whenever the case is edited, an edit is undone or somebody marks a family: edits are
-// only ever added, and undone once.
+// only ever added, and undone once. No state comes back when a bundle comes and goes.
 func stateKey(c store.Case, bundles []store.Bundle, edits []identity.Edit, marks []store.Mark) string {
 	undone := 0
 	for _, e := range edits {
@@ -320,7 +320,7 @@ func stateKey(c store.Case, bundles []store.Bundle, edits []identity.Edit, marks
 			undone++
 		}
 	}
-	key := fmt.Sprintf("%s+%d-%d", c.ID, len(edits), undone)
+	key := fmt.Sprintf("%s+%d+%d-%d", c.ID, c.Revision, len(edits), undone)
 	said := fnv.New64a()
 	for _, m := range marks {
 		fmt.Fprintf(said, "%q%q%q%q%q%v%d%q", m.Process, m.Fingerprint, m.State, m.Note, m.Outcome, m.Remembered, m.At.UnixNano(), m.Replaced)

@@ -19,6 +19,9 @@ type Case struct {
 	// Bundles counts every bundle, Snapshots the different snapshots in finished
 	// ones.
 	Bundles, Snapshots int
+	// Revision changes whenever a bundle of the case comes, goes, or is read, and never
+	// comes back.
+	Revision int64
 	// Ticket and Archived are fields that people keep.
 	Ticket   string
 	Archived bool
@@ -93,7 +96,7 @@ func (s *Store) Case(ctx context.Context, id string) (c Case, err error) {
 }
 
 const caseColumns = `
-SELECT c.id, c.title, c.sample, c.created_at, c.updated_at,
+SELECT c.id, c.title, c.sample, c.created_at, c.updated_at, c.revision,
        c.headline, c.verdict, c.lowest, c.highest, c.spark, c.lower, c.aside,
        (SELECT count(*) FROM bundle b WHERE b.case_seq = c.seq),
        (SELECT count(DISTINCT v.id) FROM visible_snapshot v WHERE v.case_seq = c.seq),
@@ -107,7 +110,7 @@ WHERE c.id = ?`
 func scanCase(rows *sql.Rows) (c Case, err error) {
 	var created, updated int64
 	var spark, lower string
-	err = rows.Scan(&c.ID, &c.Title, &c.Sample, &created, &updated,
+	err = rows.Scan(&c.ID, &c.Title, &c.Sample, &created, &updated, &c.Revision,
 		&c.Headline, &c.Verdict, &c.Lowest, &c.Highest, &spark, &lower, &c.Aside, &c.Bundles, &c.Snapshots, &c.Ticket, &c.Archived)
 	if err != nil {
 		return c, err

@@ -3,6 +3,8 @@ package store
 import (
 	"strings"
 	"testing"
+
+	"leakdiff/analysis"
 )
 
 func pageOf(state, body string) CasePage {
@@ -81,11 +83,54 @@ func TestADatabaseWithoutPagesTakesThem(t *testing.T) {
 	f := open(t)
 	c := f.newCase("a")
 	f.filled(c.ID, "x", kubeletResult("2"))
-	_, err := f.writer.ExecContext(f.ctx, `DROP TABLE case_page; PRAGMA user_version = 10`)
+	_, err := f.writer.ExecContext(f.ctx, `
+		DROP TRIGGER revision_of_new_bundle; DROP TRIGGER revision_of_bundle; DROP TRIGGER revision_of_gone_bundle;
+		DROP TRIGGER page_of_touched_case; DROP TRIGGER pages_of_changed_benign; DROP TRIGGER pages_of_gone_benign;
+		DROP TABLE case_page; ALTER TABLE cases DROP COLUMN revision; PRAGMA user_version = 11`)
 	f.ok(err)
 	f.crash()
 	f.wantNoPage(c.ID, "one")
 	f.ok(f.KeepCasePage(f.ctx, c.ID, pageOf("one", "page")))
 	f.wantPage(c.ID, pageOf("one", "page"))
 	f.wantSound()
+}
+
+func TestNoStateOfACaseComesBackWhenABundleComesAndGoes(t *testing.T) {
+	f := open(t)
+	c := f.newCase("a")
+	f.filled(c.ID, "x", kubeletResult("2"))
+	seen := map[int64]bool{}
+	for range 3 {
+		revision := must[Case](t)(f.Case(f.ctx, c.ID)).Revision
+		if seen[revision] {
+			t.Errorf("revision %d came back", revision)
+		}
+		seen[revision] = true
+		b := f.filled(c.ID, "y", kubeletResult("3"))
+		f.ok(f.RemoveBundle(f.ctx, b.ID))
+	}
+}
+
+func TestAPageGoesWithWhatAPersonTookBack(t *testing.T) {
+	for name, change := range map[string]func(f *fixture, c Case){
+		"a title": func(f *fixture, c Case) { f.ok(f.RenameCase(f.ctx, c.ID, "another")) },
+		"a mark": func(f *fixture, c Case) {
+			_, err := f.SetMark(f.ctx, c.ID, Mark{Process: "kubelet", Fingerprint: "g1:1", Triage: analysis.Triage{State: "reviewed", Note: "secret note"}})
+			f.ok(err)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := open(t)
+			c, quoting, other := f.newCase("a"), f.newCase("b"), f.newCase("c")
+			elsewhere := pageOf("one", "quotes a")
+			elsewhere.Elsewhere = true
+			f.ok(f.KeepCasePage(f.ctx, c.ID, pageOf("one", "of a")))
+			f.ok(f.KeepCasePage(f.ctx, quoting.ID, elsewhere))
+			f.ok(f.KeepCasePage(f.ctx, other.ID, pageOf("one", "of c")))
+			change(f, c)
+			f.wantNoPage(c.ID, "one")
+			f.wantNoPage(quoting.ID, "one")
+			f.wantPage(other.ID, pageOf("one", "of c"))
+		})
+	}
 }

@@ -486,15 +486,47 @@ func replaceBy[T any](have, more []T, id func(T) string) []T {
 	return have
 }
 
-// versionOf names a catalogue by its content: any change is another version.
+// versionOf names a catalogue by its content, and by the files of what people added: any
+// change is another version.
 func versionOf(doc Document) string {
 	doc.Catalogue = ""
 	text, err := json.Marshal(doc)
 	if err != nil {
 		return "1"
 	}
+	for _, origin := range origins(doc) {
+		text = fmt.Appendf(text, "%q", origin)
+	}
 	sum := sha256.Sum256(text)
 	return "1-" + hex.EncodeToString(sum[:5])
+}
+
+// origins are the files of entries that people added, in the order of the entries.
+func origins(doc Document) (files []string) {
+	add := func(file string) {
+		if file != "" {
+			files = append(files, file)
+		}
+	}
+	for _, x := range doc.Components {
+		add(x.Origin)
+	}
+	for _, x := range doc.Classes {
+		add(x.Origin)
+	}
+	for _, x := range doc.Known {
+		add(x.Origin)
+	}
+	for _, x := range doc.Normal {
+		add(x.Origin)
+	}
+	for _, x := range doc.Thresholds {
+		add(x.Origin)
+	}
+	for _, x := range doc.Corrections {
+		add(x.Origin)
+	}
+	return files
 }
 
 // Version names the catalogue by its content.
