@@ -59,6 +59,9 @@ type headers struct {
 	inside int
 	// escaped counts headers behind a backslash and an n.
 	escaped int
+	// behind says that one with other text before it on its line comes before the
+	// first that has none.
+	behind bool
 	// tagged says that a header has a tag of HTML before it.
 	tagged bool
 	// crash is the line that says why the program died, before the first header: a
@@ -102,13 +105,19 @@ func noun(n int) string {
 	return "headers"
 }
 
-// amidLog reports whether a page or a log surrounds the headers: their dumps are
-// unwrapped first. What a crash prints is read with the log lines before it.
+// amidLog reports whether a page or a log surrounds the headers, or a prefix stands
+// before the first one: their dumps are unwrapped first. What a crash prints is read
+// with the log lines before it.
 func (v *view) amidLog(h headers) bool {
 	if h.first || h.crash != "" {
 		return false
 	}
 	if h.tagged {
+		return true
+	}
+	// A logger puts its prefix before the first line of a text alone. A header that a
+	// sentence or a crash trace shows above a dump begins none.
+	if h.behind && v.unwraps() {
 		return true
 	}
 	if strings.HasPrefix(v.first(), "<") {
@@ -154,6 +163,12 @@ func (v *view) wrapped() (Result, bool) {
 		return high(Wrapped, "a log line says that a goroutine dump begins")
 	}
 	return no()
+}
+
+// unwraps reports whether the first dump has to be unwrapped to be read.
+func (v *view) unwraps() bool {
+	sections, _, _, _ := envelope.Unwrap(bytes.NewReader(v.text), envelope.Config{})
+	return len(sections) > 0 && !plainForm(sections[0].Form)
 }
 
 // plainForm is what a dump looks like that needs no unwrapping.
@@ -228,6 +243,7 @@ func (v *view) header(h *headers, at int) {
 	default:
 		if h.n == 0 {
 			h.first = onlyHTTP(v.text[:begin])
+			h.behind = h.inside+h.escaped > 0
 			h.crash = crashMark(v.text[:begin])
 		}
 		h.n++

@@ -24,6 +24,8 @@ func records(text, between string) string {
 
 func TestAWrappedDumpIsNamedByItsWrapping(t *testing.T) {
 	three := "goroutine 1 [running]:" + stack + "goroutine 2 [select]:" + stack + "goroutine 3 [select]:" + stack
+	four := three + "goroutine 4 [select]:" + stack
+	trace := "goroutine 9 [running]:\nmain.f()\n\t/a.go:1 +0x1\n"
 	escaped := strings.NewReplacer("\n", `\n`, "\t", `\t`).Replace(three)
 	log := "I1121 02:58:36.123456    1234 kubelet.go:12] hello\n"
 	threads := "2026-11-21 02:46:53\nFull thread dump OpenJDK 64-Bit Server VM (17.0.15 mixed mode):\n\n\"main\" #1 prio=5 os_prio=0 tid=0x1 nid=0x1 runnable\n\tat a.b(c.java:1)\n\nJNI global refs: 1\n"
@@ -51,7 +53,14 @@ func TestAWrappedDumpIsNamedByItsWrapping(t *testing.T) {
 		"threads in a log":            {each("2026-11-21T02:58:36Z stdout F ", threads), detect.Wrapped, "CRI lines with 1 thread header"},
 		"threads as they are":         {"hello\n" + threads, detect.ThreadDump, "Full thread dump"},
 		"a journal for export":        {strings.ReplaceAll(each("__REALTIME_TIMESTAMP=1795229916250000\nMESSAGE\n\x16\x00\x00\x00\x00\x00\x00\x00", strings.Repeat("goroutine 1 [select]:\n", 1)), "__REAL", "__CURSOR=a\n__REAL"), detect.Text, "no known form"},
-		"traces of crashes":           {strings.Repeat(log[:40]+"goroutine 9 [running]:\nmain.f()\n\t/a.go:1 +0x1\n"+log, 2), detect.Log, "make no dump"},
+		"a prefix on the first line":  {log[:45] + four, detect.Wrapped, "klog lines with 4 goroutine headers"},
+		"a prefix below a text":       {"Hello,\nhere it is.\n2026/11/21 02:58:36 " + four, detect.Wrapped, "time stamps lines with 4 goroutine headers"},
+		"one message of many lines":   {"Nov 21 03:05:00 node-1 kubelet[1234]: " + each(strings.Repeat(" ", 38), four)[38:], detect.Wrapped, "journald lines of kubelet[1234] with 4 goroutine headers"},
+		"a prompt on the first line":  {"$ " + four, detect.Wrapped, "constant prefix lines with 4 goroutine headers"},
+		"a header in a sentence":      {"He saw goroutine 9 [running]:\n" + three, detect.GoroutineDebug2, "3 lines are goroutine headers"},
+		"a trace behind a prefix":     {log[:45] + trace + "\n" + three, detect.GoroutineDebug2, "3 lines are goroutine headers"},
+		"a trace and a crash":         {log[:45] + trace + "\npanic: boom\n\n" + three, detect.GoroutineCrash, "panic: boom"},
+		"traces of crashes":           {strings.Repeat(log[:40]+trace+log, 2), detect.Log, "make no dump"},
 		"a crash that shows all":      {log + "panic: boom\n\n" + three, detect.GoroutineCrash, "panic: boom"},
 		"a crash at the end of a log": {strings.Repeat(log, 5) + "SIGQUIT: quit\nPC=0x1 m=0 sigcode=0\n\n" + three, detect.GoroutineCrash, "SIGQUIT: quit"},
 		"dump_to_file with a marker":  {`{"threadDump":{"threads":["Full thread dump VM\n\"a\" #1"]}}`, detect.ThreadJSON, "dump_to_file"},
