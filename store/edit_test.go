@@ -114,10 +114,8 @@ func TestADatabaseOfTheFirstVersionTakesEdits(t *testing.T) {
 	f := open(t)
 	c := f.newCase("a")
 	f.filled(c.ID, "x", kubeletResult("2"))
-	_, err := f.writer.ExecContext(f.ctx, `
-		DROP TRIGGER revision_of_new_bundle; DROP TRIGGER revision_of_bundle; DROP TRIGGER revision_of_gone_bundle;
-		DROP TRIGGER page_of_touched_case; DROP TRIGGER pages_of_changed_benign; DROP TRIGGER pages_of_gone_benign;
-		DROP TABLE edit; DROP TABLE case_page; ALTER TABLE cases DROP COLUMN revision;
+	_, err := f.writer.ExecContext(f.ctx, withoutPages+`
+		DROP TABLE edit;
 		DROP TRIGGER family_bundle_insert; DROP TRIGGER family_bundle_delete; DROP TABLE family_bundle;
 		DROP TABLE bundle_kind; DROP TABLE ending; DROP TABLE triage; DROP TABLE benign; DROP TABLE case_field;
 		DROP INDEX cases_to_summarise; ALTER TABLE cases DROP COLUMN summarised; ALTER TABLE cases DROP COLUMN knowledge;

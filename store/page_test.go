@@ -79,14 +79,17 @@ func TestADeletionTakesThePagesThatMayTellOfIt(t *testing.T) {
 	}
 }
 
+// withoutPages undoes the migration that brought pages of cases.
+const withoutPages = `
+	DROP TRIGGER revision_of_new_bundle; DROP TRIGGER revision_of_bundle; DROP TRIGGER revision_of_gone_bundle;
+	DROP TRIGGER page_of_touched_case; DROP TRIGGER pages_of_changed_benign; DROP TRIGGER pages_of_gone_benign;
+	DROP TABLE case_page; ALTER TABLE cases DROP COLUMN revision;`
+
 func TestADatabaseWithoutPagesTakesThem(t *testing.T) {
 	f := open(t)
 	c := f.newCase("a")
 	f.filled(c.ID, "x", kubeletResult("2"))
-	_, err := f.writer.ExecContext(f.ctx, `
-		DROP TRIGGER revision_of_new_bundle; DROP TRIGGER revision_of_bundle; DROP TRIGGER revision_of_gone_bundle;
-		DROP TRIGGER page_of_touched_case; DROP TRIGGER pages_of_changed_benign; DROP TRIGGER pages_of_gone_benign;
-		DROP TABLE case_page; ALTER TABLE cases DROP COLUMN revision; PRAGMA user_version = 11`)
+	_, err := f.writer.ExecContext(f.ctx, withoutPages+`PRAGMA user_version = 11`)
 	f.ok(err)
 	f.crash()
 	f.wantNoPage(c.ID, "one")

@@ -503,28 +503,19 @@ func versionOf(doc Document) string {
 
 // origins are the files of entries that people added, in the order of the entries.
 func origins(doc Document) (files []string) {
-	add := func(file string) {
-		if file != "" {
+	files = append(files, originsOf(doc.Components, func(x Component) string { return x.Origin })...)
+	files = append(files, originsOf(doc.Classes, func(x Class) string { return x.Origin })...)
+	files = append(files, originsOf(doc.Known, func(x Entry) string { return x.Origin })...)
+	files = append(files, originsOf(doc.Normal, func(x Normal) string { return x.Origin })...)
+	files = append(files, originsOf(doc.Thresholds, func(x Threshold) string { return x.Origin })...)
+	return append(files, originsOf(doc.Corrections, func(x Correction) string { return x.Origin })...)
+}
+
+func originsOf[T any](items []T, of func(T) string) (files []string) {
+	for _, item := range items {
+		if file := of(item); file != "" {
 			files = append(files, file)
 		}
-	}
-	for _, x := range doc.Components {
-		add(x.Origin)
-	}
-	for _, x := range doc.Classes {
-		add(x.Origin)
-	}
-	for _, x := range doc.Known {
-		add(x.Origin)
-	}
-	for _, x := range doc.Normal {
-		add(x.Origin)
-	}
-	for _, x := range doc.Thresholds {
-		add(x.Origin)
-	}
-	for _, x := range doc.Corrections {
-		add(x.Origin)
 	}
 	return files
 }

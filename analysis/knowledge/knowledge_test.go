@@ -1087,3 +1087,18 @@ func TestAFileThatTakesAnEntryOfAnotherSaysSo(t *testing.T) {
 		t.Errorf("%+v", problems)
 	}
 }
+
+func TestTheVersionNamesTheFilesOfWhatPeopleAdded(t *testing.T) {
+	own := []byte(`{"schema": "leakdiff.knowledge/1", "known": [{"id": "own-7", "title": "our watcher forgets its instance", "status": "leak", "remedy": "close it", "signature": {"resources": [{"kind": "descriptor", "attributes": {"name": "inotify"}}]}}]}`)
+	versions := map[string]string{}
+	for _, name := range []string{"alpha.json", "beta.json"} {
+		c, problems := New(File{Name: name, Text: own})
+		if len(problems) > 0 {
+			t.Fatal(problems)
+		}
+		versions[c.Version()] = name
+	}
+	if len(versions) != 2 || versions[Builtin().Version()] != "" {
+		t.Errorf("got %v", versions)
+	}
+}
