@@ -17,6 +17,8 @@ CREATE TABLE case_page (
     PRIMARY KEY (case_seq, form)
 ) STRICT;
 
+CREATE INDEX case_page_elsewhere ON case_page (case_seq) WHERE elsewhere;
+
 -- The revision of a case counts what happened to its bundles: without it a case would be
 -- in the same state again when a bundle came and went, and what was made of it meanwhile
 -- would be taken for a page of that state.
@@ -34,7 +36,8 @@ END;
 
 -- What a person took back is not kept in a page either.
 CREATE TRIGGER page_of_touched_case AFTER UPDATE OF updated_at ON cases BEGIN
-    DELETE FROM case_page WHERE elsewhere OR case_seq = new.seq;
+    DELETE FROM case_page WHERE case_seq = new.seq;
+    DELETE FROM case_page WHERE elsewhere;
 END;
 CREATE TRIGGER pages_of_changed_benign AFTER UPDATE ON benign BEGIN
     DELETE FROM case_page;

@@ -96,6 +96,8 @@ func (c *caseCache) get(key string) *loaded {
 type computation struct {
 	done chan struct{}
 	made *loaded
+	// moved says that the case left the state meanwhile.
+	moved bool
 }
 
 // once gives the case in this state: from the cache, from whoever computes it now, or
@@ -120,6 +122,9 @@ func (c *caseCache) once(ctx context.Context, key string, compute func() (*loade
 			if busy.made != nil {
 				return busy.made, nil
 			}
+			if busy.moved {
+				return nil, errMoved
+			}
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
@@ -138,6 +143,7 @@ func (c *caseCache) compute(key string, mine *computation, compute func() (*load
 		c.put(key, l)
 		mine.made = l
 	}
+	mine.moved = errors.Is(err, errMoved)
 	return l, err
 }
 
@@ -218,8 +224,12 @@ func (s *Server) load(ctx context.Context, caseID string) (*loaded, error) {
 // to no state of it.
 var errMoved = errors.New("the case changed while it was read")
 
-// loadTries is how often a case is read that changes meanwhile.
-const loadTries = 3
+const (
+	// loadTries is how often a case is read that changes meanwhile, mostTries how often
+	// where bundles are deleted under the reader's hands.
+	loadTries = 3
+	mostTries = 30
+)
 
 func (s *Server) loadCase(ctx context.Context, caseID string) (*loaded, error) {
 	for try := 1; ; try++ {
@@ -230,10 +240,9 @@ func (s *Server) loadCase(ctx context.Context, caseID string) (*loaded, error) {
 		known, _ := s.knowledge()
 		key := now.key + "/" + known.Version()
 		l, err := s.cases.once(ctx, key, func() (*loaded, error) { return s.compute(ctx, now, known) })
-		if errors.Is(err, errMoved) && try < loadTries {
+		if moved := errors.Is(err, errMoved); moved && (try < loadTries || l == nil && try < mostTries) {
 			continue
-		}
-		if err != nil && (l == nil || !errors.Is(err, errMoved)) {
+		} else if err != nil && (!moved || l == nil) {
 			return nil, err
 		}
 		fresh := *l

@@ -59,9 +59,10 @@ type headers struct {
 	inside int
 	// escaped counts headers behind a backslash and an n.
 	escaped int
-	// behind says that one with other text before it on its line comes before the
-	// first that has none.
-	behind bool
+	// behind says that one with other text before it on its line begins the block before
+	// the first that has none, and prefixed where that header stands.
+	behind   bool
+	prefixed int
 	// tagged says that a header has a tag of HTML before it.
 	tagged bool
 	// crash is the line that says why the program died, before the first header: a
@@ -115,8 +116,7 @@ func (v *view) amidLog(h headers) bool {
 	if h.tagged {
 		return true
 	}
-	// A logger puts its prefix before the first line of a text alone. A header that a
-	// sentence or a crash trace shows above a dump begins none.
+	// A logger puts its prefix before the first line of a text alone.
 	if h.behind && v.unwraps() {
 		return true
 	}
@@ -238,12 +238,13 @@ func (v *view) header(h *headers, at int) {
 		h.escaped++
 	case len(before) > 0:
 		h.inside++
+		h.prefixed = at
 		h.tagged = h.tagged || lastTag.Match(before[max(0, len(before)-200):])
 	case !endsLine(v.text[at+length:]):
 	default:
 		if h.n == 0 {
 			h.first = onlyHTTP(v.text[:begin])
-			h.behind = h.inside+h.escaped > 0
+			h.behind = h.inside == 1 && h.escaped == 0 && v.beginsBlock(h.prefixed, begin)
 			h.crash = crashMark(v.text[:begin])
 		}
 		h.n++
@@ -251,6 +252,33 @@ func (v *view) header(h *headers, at int) {
 		h.system = h.system || bytes.HasPrefix(header, []byte("goroutine 0 ")) || bytes.Contains(header, []byte(" gp=0x"))
 	}
 }
+
+// beginsBlock reports whether the goroutine that writes a dump begins it: the header at a
+// place ends its line, nothing but its stack follows up to another place, and it does not
+// come again. A header that a sentence shows above a dump begins none.
+func (v *view) beginsBlock(at, end int) bool {
+	header := v.text[at : at+headerLength(v.text[at:])]
+	id, _, _ := bytes.Cut(header, []byte("]"))
+	if !bytes.HasSuffix(id, []byte(" [running")) || !endsLine(v.text[at+len(header):]) || bytes.Contains(v.text[end:], id) {
+		return false
+	}
+	_, block, _ := bytes.Cut(v.text[at:end], []byte("\n"))
+	lines := 0
+	for line := range bytes.Lines(block) {
+		line = bytes.TrimSpace(line)
+		switch {
+		case len(line) == 0:
+		case line[len(line)-1] == ')', bytes.HasPrefix(line, []byte("created by ")), placeLine.Match(line):
+			lines++
+		default:
+			return false
+		}
+	}
+	return lines > 0
+}
+
+// placeLine is a file with its line, as below a call.
+var placeLine = regexp.MustCompile(`\.[A-Za-z]+:\d+( \+0x|$)`)
 
 // headerLength measures a goroutine header, 0 where there is none. Labels may
 // hold brackets and colons (goroutine.md section 2), so the end is not looked at

@@ -25,6 +25,7 @@ func records(text, between string) string {
 func TestAWrappedDumpIsNamedByItsWrapping(t *testing.T) {
 	three := "goroutine 1 [running]:" + stack + "goroutine 2 [select]:" + stack + "goroutine 3 [select]:" + stack
 	four := three + "goroutine 4 [select]:" + stack
+	excerpt := "goroutine 1 [select]:" + stack + "goroutine 2 [select]:" + stack + "goroutine 3 [select]:" + stack
 	trace := "goroutine 9 [running]:\nmain.f()\n\t/a.go:1 +0x1\n"
 	escaped := strings.NewReplacer("\n", `\n`, "\t", `\t`).Replace(three)
 	log := "I1121 02:58:36.123456    1234 kubelet.go:12] hello\n"
@@ -58,6 +59,9 @@ func TestAWrappedDumpIsNamedByItsWrapping(t *testing.T) {
 		"one message of many lines":   {"Nov 21 03:05:00 node-1 kubelet[1234]: " + each(strings.Repeat(" ", 38), four)[38:], detect.Wrapped, "journald lines of kubelet[1234] with 4 goroutine headers"},
 		"a prompt on the first line":  {"$ " + four, detect.Wrapped, "constant prefix lines with 4 goroutine headers"},
 		"a header in a sentence":      {"He saw goroutine 9 [running]:\n" + three, detect.GoroutineDebug2, "3 lines are goroutine headers"},
+		"a sentence above an excerpt": {"He saw goroutine 9 [running]:\n" + excerpt, detect.GoroutineDebug2, "3 lines are goroutine headers"},
+		"a header of an excerpt":      {"dump.txt:1:goroutine 9 [select]:" + stack + excerpt, detect.GoroutineDebug2, "3 lines are goroutine headers"},
+		"a trace that comes again":    {log[:45] + "goroutine 2 [running]:" + stack + excerpt, detect.GoroutineDebug2, "3 lines are goroutine headers"},
 		"a trace behind a prefix":     {log[:45] + trace + "\n" + three, detect.GoroutineDebug2, "3 lines are goroutine headers"},
 		"a trace and a crash":         {log[:45] + trace + "\npanic: boom\n\n" + three, detect.GoroutineCrash, "panic: boom"},
 		"traces of crashes":           {strings.Repeat(log[:40]+trace+log, 2), detect.Log, "make no dump"},

@@ -26,9 +26,12 @@ type lineReader struct {
 	base       int64 // offset of buf[0] in the input
 	err        error // why reading ended, io.EOF included
 	kept       []byte
-	// held is the index in buf of bytes before start that are wanted, too: they stay with
-	// those that are unread, as long as they are not more than maxHeld.
-	held int
+	// held is the index in buf of bytes before start that are wanted, too, below 0 where
+	// there are none: they stay with those that are unread as long as they are not more
+	// than maxHeld. The first of more are saved, from the offset savedAt on.
+	held    int
+	saved   []byte
+	savedAt int64
 
 	// About the line that next returned: its number from 1, its offset, whether a
 	// newline ended it, and how many bytes beyond maxLine were left out.
@@ -43,7 +46,7 @@ type lineReader struct {
 var lineBuffers = sync.Pool{New: func() any { return new([bufferSize]byte) }}
 
 func newLineReader(r io.Reader) *lineReader {
-	return &lineReader{r: r, buf: lineBuffers.Get().(*[bufferSize]byte)[:], ended: true}
+	return &lineReader{r: r, buf: lineBuffers.Get().(*[bufferSize]byte)[:], ended: true, held: -1, savedAt: -1}
 }
 
 // close gives the buffer back; no line is valid after it.
@@ -146,18 +149,34 @@ func (l *lineReader) ensure(n int) {
 	l.fill()
 }
 
-// hold keeps what is read from here on as long as the next hold (see held).
+// hold keeps what is read from here on, up to the next hold.
 func (l *lineReader) hold() { l.held = l.start }
+
+// between is what was read between two offsets, nil where that is not kept.
+func (l *lineReader) between(from, to int64) []byte {
+	switch {
+	case from > to:
+	case from >= l.base:
+		return l.buf[from-l.base : to-l.base]
+	case from == l.savedAt && to-from <= int64(len(l.saved)):
+		return l.saved[:to-from]
+	}
+	return nil
+}
 
 // moveToFront makes room behind the unread bytes.
 func (l *lineReader) moveToFront() {
 	from := l.start
-	if held := l.start - l.held; held >= 0 && held <= maxHeld {
+	switch {
+	case l.held < 0:
+	case l.start-l.held <= maxHeld:
 		from = l.held
+	default:
+		l.saved, l.savedAt = append(l.saved[:0], l.buf[l.held:l.held+maxHeld]...), l.base+int64(l.held)
 	}
 	copy(l.buf, l.buf[from:l.end])
 	l.base += int64(from)
-	l.start, l.end, l.held = l.start-from, l.end-from, l.held-from
+	l.start, l.end, l.held = l.start-from, l.end-from, max(l.held-from, -1)
 }
 
 // leastRoom is how much room is worth a read. What was read stays in front of it, so

@@ -428,8 +428,8 @@ func (p *textParser) deliver() error {
 	if p.visit == nil {
 		return nil
 	}
-	if l := p.lines; p.body >= l.base && p.end >= p.body {
-		g.Body = l.buf[p.body-l.base : p.end-l.base]
+	if p.body >= 0 {
+		g.Body = p.lines.between(p.body, p.end)
 	}
 	return p.visit(g)
 }

@@ -81,3 +81,28 @@ func TestEveryWaiterOfALockIsCountedHoweverTheDumpIsWritten(t *testing.T) {
 		})
 	}
 }
+
+// TestAWaiterBeforeALongLogIsCounted has more log lines behind a goroutine than a buffer
+// holds.
+func TestAWaiterBeforeALongLogIsCounted(t *testing.T) {
+	for _, lines := range []int{0, 600, 1600, 3000} {
+		dump := "goroutine 7 [select]:\nmain.other()\n\t/src/x.go:1 +0x1\n\n"
+		for i := range 3 {
+			dump += fmt.Sprintf("goroutine %d [sync.Mutex.Lock, 3 minutes]:\ninternal/sync.(*Mutex).lockSlow(0xc000010000)\n\t/go/mutex.go:149 +0x1d\nmain.(*Walker).step(0xc000030000, 0x1)\n\t/srv/walker.go:10 +0x1d\ncreated by main.main in goroutine 1\n\t/src/main.go:9 +0x1\n\n", 10+i)
+		}
+		dump += strings.Repeat("I1121 02:58:36.123456    1234 kubelet.go:12] hello once more, and again\n", lines) + "goroutine 1 [select]:\nmain.main()\n\t/src/x.go:9 +0x1\n"
+		waiting := 0
+		for _, s := range run(t, map[string]string{"goroutine.txt": dump}).Snapshots {
+			for _, all := range s.Objects {
+				for _, o := range all {
+					if o.Lock {
+						waiting += o.Count
+					}
+				}
+			}
+		}
+		if waiting != 3 {
+			t.Errorf("before %d lines of log %d goroutines wait for the lock, want 3", lines, waiting)
+		}
+	}
+}
