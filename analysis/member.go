@@ -71,6 +71,9 @@ type Packing struct {
 	Variant, Artifact int32
 }
 
+// Release lets go of packed members and rows that nobody reads again.
+func (m *Members) Release() { m.Packed, m.Rows = nil, nil }
+
 // Len is the number of members.
 func (m *Members) Len() int {
 	n := max(len(m.ID), len(m.Offset)) + m.Rows.Len()

@@ -26,7 +26,8 @@ type Result struct {
 
 // AddSnapshot writes a snapshot of a running job, ahead of FinishJob, so that not
 // all of a large bundle must be in memory at once. Nobody sees it before
-// FinishJob. A snapshot that the job has already written is left as it is.
+// FinishJob. A snapshot that the job has already written is left as it is; of one that is
+// written, packed members and rows are let go.
 func (s *Store) AddSnapshot(ctx context.Context, jobID string, snap analysis.Snapshot) error {
 	var p packer
 	defer p.close()
@@ -71,7 +72,8 @@ SELECT count(*) FROM snapshot WHERE bundle_seq = ? AND generation = ?`
 // FinishJob writes the result of a running job, each snapshot in one transaction that
 // small ones share, and makes all of it visible in the last one, in place of an older
 // result. Until then, and for ever if the process dies, nobody sees any of it. A job that is
-// done already is left alone. *analysis.Fault "cancelled" or "not_found" say that
+// done already is left alone. Packed members and rows of what is written are let go
+// on the way: r is of no further use. *analysis.Fault "cancelled" or "not_found" say that
 // the job was taken away in the meantime.
 func (s *Store) FinishJob(ctx context.Context, jobID string, r Result) error {
 	if done, err := s.isDone(ctx, jobID); done || err != nil {
@@ -252,8 +254,11 @@ func insertGroup(ctx context.Context, w *wordWriter, p *packer, snapshot int64, 
 	if err != nil {
 		return err
 	}
+	// The database takes as much memory for what it writes as the members held.
+	count := g.Members.Len()
+	g.Members.Release()
 	_, err = w.group.ExecContext(ctx, snapshot, family, place, g.Count, string(states), string(waits),
-		g.OldestWait, g.Leaked, variants, g.Members.Len(), blobOf(members))
+		g.OldestWait, g.Leaked, variants, count, blobOf(members))
 	return err
 }
 

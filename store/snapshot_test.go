@@ -52,6 +52,9 @@ func TestPackedSnapshotsHoldWhatTheFullOnesHold(t *testing.T) {
 	members := leakedMembers(3000)
 	snap.Groups[0].Members = packedOf(&members)
 	f.filled(c.ID, "1", Result{Snapshots: []analysis.Snapshot{snap}})
+	if n := len(snap.Groups[0].Members.Packed); n > 0 {
+		t.Errorf("%d packings are held beside what was written of them", n)
+	}
 
 	full, err := f.SnapshotsFull(f.ctx, c.ID, AllProcesses)
 	f.ok(err)

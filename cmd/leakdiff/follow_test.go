@@ -18,7 +18,9 @@ func TestTheMemoryLimitLeavesRoomAboveWhatIsAlive(t *testing.T) {
 		{"half of the limit is alive", 16 * mb, 8 * mb, 32 * mb},
 		{"what lies beside fills the limit", 20 * mb, 12 * mb, 36 * mb},
 		{"most of the limit is alive", 30 * mb, 8 * mb, 44 * mb},
-		{"more than the limit is alive", 33 * mb, 8 * mb, math.MaxInt64},
+		{"more than the limit is alive", 35 * mb, 8 * mb, 50 * mb},
+		{"twice the limit is alive", 60 * mb, 8 * mb, 80 * mb},
+		{"more than twice the limit is alive", 65 * mb, 8 * mb, math.MaxInt64},
 		{"far more is alive", 500 * mb, 8 * mb, math.MaxInt64},
 	} {
 		if got := limitFor(32*mb, c.live, c.beside); got != c.want {

@@ -66,10 +66,10 @@ func (f *memoryFollower) next() int64 {
 	return limitFor(f.least, of(0), beside)
 }
 
-// limitFor leaves room for a fifth more than is alive. Where that alone exceeds the least
-// limit, no limit is of use: the percentage decides when to collect.
+// limitFor leaves room for a fifth more than is alive. Where more than twice the least
+// limit is alive, as the cases of pages are, the percentage decides when to collect.
 func limitFor(least, live, beside int64) int64 {
-	if live > least {
+	if live > 2*least {
 		return math.MaxInt64
 	}
 	return max(least, live+live/5+beside)
