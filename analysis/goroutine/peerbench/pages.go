@@ -325,33 +325,19 @@ func askSteadily(srv *serving, addresses []string, more func() bool) (times seri
 	return times, err
 }
 
+// loads is how often two large dumps are read at once: one time gives too few pages for
+// a quantile.
+const loads = 3
+
 // measureUnderLoad asks for pages while the server reads two large dumps.
 func measureUnderLoad(s *suite, srv *serving, dir string, addresses []string) error {
-	var group sync.WaitGroup
-	var running atomic.Int32
-	failed := make(chan error, 2)
-	running.Store(2)
-	for i := range 2 {
-		path := filepath.Join(dir, "load"+strconv.Itoa(i)+".txt")
-		if _, err := printFile(path, dumpConfig{Goroutines: s.size.loaded, Stacks: fewStacks, Seed: uint64(100 + i)}); err != nil {
+	var times series
+	for load := range loads {
+		asked, err := underLoad(s, srv, dir, addresses, uint64(100+2*load))
+		if err != nil {
 			return err
 		}
-		group.Go(func() {
-			defer running.Add(-1)
-			if _, err := srv.putFile(path); err != nil {
-				failed <- err
-			}
-		})
-	}
-	times, err := askSteadily(srv, addresses, func() bool { return running.Load() > 0 })
-	group.Wait()
-	if err != nil {
-		return err
-	}
-	select {
-	case err := <-failed:
-		return err
-	default:
+		times = append(times, asked...)
 	}
 	if len(times) < 20 {
 		return fmt.Errorf("only %d pages were asked for while the ingests ran", len(times))
@@ -366,6 +352,37 @@ func measureUnderLoad(s *suite, srv *serving, dir string, addresses []string) er
 	mib := float64(peak) / mebi
 	s.add(row2("  peak memory of the server after all of this (VmHWM)", fmt.Sprintf("%.1f MiB", mib), mib, target{unit: " MiB"}))
 	return nil
+}
+
+// underLoad asks for pages while two dumps are read that no other load had.
+func underLoad(s *suite, srv *serving, dir string, addresses []string, seed uint64) (series, error) {
+	var group sync.WaitGroup
+	var running atomic.Int32
+	failed := make(chan error, 2)
+	running.Store(2)
+	for i := range uint64(2) {
+		path := filepath.Join(dir, fmt.Sprintf("load%d.txt", seed+i))
+		if _, err := printFile(path, dumpConfig{Goroutines: s.size.loaded, Stacks: fewStacks, Seed: seed + i}); err != nil {
+			return nil, err
+		}
+		group.Go(func() {
+			defer running.Add(-1)
+			if _, err := srv.putFile(path); err != nil {
+				failed <- err
+			}
+		})
+	}
+	times, err := askSteadily(srv, addresses, func() bool { return running.Load() > 0 })
+	group.Wait()
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case err := <-failed:
+		return nil, err
+	default:
+		return times, nil
+	}
 }
 
 const (
