@@ -140,6 +140,10 @@ func TestTheTargetsOfDescriptorsAreWhatTheyAre(t *testing.T) {
 					cmd.ExtraFiles = append(cmd.ExtraFiles, null)
 				}
 				p := start(t, cmd)
+				// While it starts it has its libraries open.
+				for before := -1; before != p.descriptors(); time.Sleep(50 * time.Millisecond) {
+					before = p.descriptors()
+				}
 				file := by.take(t, one(p.pid(), ""))
 				if r := read(t, file); len(problems(r)) > 0 || *r.Snapshots[0].Totals.Descriptors != p.descriptors() {
 					t.Errorf("%d descriptors, problems %q", *r.Snapshots[0].Totals.Descriptors, problems(r))
