@@ -15,6 +15,7 @@ require (
 	github.com/klauspost/compress v1.20.1
 	github.com/maruel/panicparse/v2 v2.5.0
 	github.com/mikelolasagasti/xz v1.0.1
+	github.com/minio/minlz v1.2.3
 	github.com/pierrec/lz4/v4 v4.1.33
 	github.com/prometheus/client_golang v1.25.0
 	github.com/prometheus/common v0.72.1

@@ -18,6 +18,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/bundle"
+	"leakdiff/analysis/ingest"
 	"leakdiff/store"
 	"leakdiff/web/page"
 )
@@ -138,6 +139,11 @@ func (s *Server) Wait() { s.pending.Wait() }
 // bundleConfig is how uploads are unpacked.
 func (s *Server) bundleConfig() bundle.Config {
 	return bundle.Config{Budget: s.cfg.Budget, TempDir: s.cfg.TempDir, Now: s.cfg.Now}
+}
+
+// ingestConfig is how uploads are read.
+func (s *Server) ingestConfig() ingest.Config {
+	return ingest.Config{Bundle: s.bundleConfig(), Now: s.cfg.Now, Packed: true}
 }
 
 // base is the address to put before a path in what people paste elsewhere.

@@ -24,6 +24,8 @@ type site struct {
 	t   testing.TB
 	s   *Server
 	url string
+	// stop ends the worker.
+	stop func()
 }
 
 func newSite(t testing.TB) *site {
@@ -37,7 +39,10 @@ func newSite(t testing.TB) *site {
 
 func startSite(t testing.TB, st *store.Store, cfg Config) *site {
 	t.Helper()
-	cfg.Store, cfg.Blobs, cfg.Version, cfg.TempDir = st, st.Blobs(), "test", t.TempDir()
+	cfg.Store, cfg.Version, cfg.TempDir = st, "test", t.TempDir()
+	if cfg.Blobs == nil {
+		cfg.Blobs = st.Blobs()
+	}
 	if cfg.Program == nil {
 		cfg.Program = func() string { return "test" }
 	}
@@ -56,7 +61,7 @@ func startSite(t testing.TB, st *store.Store, cfg Config) *site {
 			t.Error(err)
 		}
 	})
-	return &site{t: t, s: s, url: web.URL}
+	return &site{t: t, s: s, url: web.URL, stop: cancel}
 }
 
 // reply is an answer read to its end.

@@ -14,6 +14,7 @@ import (
 // Blobs keeps raw uploads by their hash.
 type Blobs interface {
 	Put(ctx context.Context, r io.Reader, limit int64) (blob.Ref, error)
+	PutFollowed(ctx context.Context, r io.Reader, limit int64, f *blob.Follower) (blob.Ref, error)
 	Open(sha string) (io.ReadCloser, error)
 	Free() (int64, error)
 }

@@ -66,7 +66,7 @@ func (s *Server) receiveBody(r *http.Request, name string) (received, error) {
 		return received{}, err
 	}
 	body := &senderReader{r: r.Body}
-	ref, err := s.blobs.Put(r.Context(), body, s.cfg.UploadLimit)
+	ref, err := s.blobs.PutFollowed(r.Context(), body, s.cfg.UploadLimit, s.worker.readAhead(name, r.ContentLength))
 	if err != nil {
 		return received{}, s.interrupted(r, errors.Join(err, body.err))
 	}

@@ -23,6 +23,9 @@ type worker struct {
 	fronts chan caseFront
 
 	mu sync.Mutex
+	// ctx is that of run, nil before it; ahead is the upload being read while it arrives.
+	ctx   context.Context
+	ahead *ahead
 	// running is the bundle being read, with how to stop it.
 	running string
 	stop    context.CancelFunc
@@ -59,6 +62,10 @@ func (w *worker) nudge() {
 }
 
 func (w *worker) run(ctx context.Context) {
+	w.mu.Lock()
+	w.ctx = ctx
+	w.mu.Unlock()
+	defer w.takeAhead(ctx, store.File{}) // none begins after that
 	for ctx.Err() == nil {
 		job, ok, err := w.s.store.ClaimJob(ctx)
 		if err != nil && ctx.Err() == nil {
@@ -120,15 +127,12 @@ func (w *worker) ingest(ctx context.Context, job store.Job) (err error) {
 	if err != nil {
 		return err
 	}
-	cfg := ingest.Config{Bundle: w.s.bundleConfig(), Progress: w.report, Now: w.s.cfg.Now, Packed: true}
+	cfg := w.s.ingestConfig()
+	cfg.Progress = w.report
 	if cfg.Kinds, err = w.s.store.Kinds(ctx, b.ID); err != nil {
 		return err
 	}
-	inputs := w.s.inputs(b.Files)
-	if len(inputs) == 1 {
-		cfg.SHA256, inputs[0].ModTime = b.Files[0].SHA256, b.Created
-	}
-	result, err := ingest.Run(ctx, cfg, inputs)
+	result, err := w.read(ctx, b, cfg)
 	if err != nil {
 		return err
 	}
@@ -143,6 +147,20 @@ func (w *worker) ingest(ctx context.Context, job store.Job) (err error) {
 	// Whoever waits for the bundle need not wait for the summary of its case.
 	w.report(ingest.Progress{Stage: "done", Files: len(result.Artifacts), Snapshots: len(result.Snapshots)})
 	return err
+}
+
+// read reads the files of a bundle, unless that was done while they arrived.
+func (w *worker) read(ctx context.Context, b store.Bundle, cfg ingest.Config) (ingest.Result, error) {
+	inputs, only := w.s.inputs(b.Files), store.File{}
+	if len(inputs) == 1 {
+		only = b.Files[0]
+		cfg.SHA256, inputs[0].ModTime = func() string { return only.SHA256 }, b.Created
+	}
+	ahead, found := w.takeAhead(ctx, only)
+	if found && len(cfg.Kinds) == 0 {
+		return ahead, nil
+	}
+	return ingest.Run(ctx, cfg, inputs)
 }
 
 // summarise keeps the sentence and figures that the list of cases shows.

@@ -574,7 +574,7 @@ func TestUnreferencedBlobsAreCollectedAfterAnHour(t *testing.T) {
 	b, _ := f.upload(c.ID, "referenced")
 	young, old := f.file("young", "young"), f.file("old", "old")
 	age := func(sha string, d time.Duration) {
-		path := filepath.Join(f.dir, blobDir, sha[:2], sha+".zst")
+		path := filepath.Join(f.dir, blobDir, sha[:2], sha+".mz")
 		f.ok(os.Chtimes(path, f.clock.now.Add(-d), f.clock.now.Add(-d)))
 	}
 	age(young.SHA256, 59*time.Minute)

@@ -20,21 +20,22 @@ type content struct {
 	// large members are read ahead.
 	large bool
 	n     int64
-	// hash is nil where known is set, the hash of an upload that is its only file.
+	// hash is nil where known is set, which gives the hash of an upload that is its
+	// only file.
 	hash  hash.Hash
-	known string
+	known func() string
 	ahead *ahead
 	// digest and text are the hash and how it is written.
 	digest [sha256.Size]byte
 	text   [2 * sha256.Size]byte
 }
 
-// open begins to read a member whose hash may be known. Only one is open at a time:
+// open begins to read a member whose hash somebody else may know. Only one is open at a time:
 // they share their state.
-func (r *reader) open(m *bundle.Member, known string) *content {
+func (r *reader) open(m *bundle.Member, known func() string) *content {
 	c := &r.content
 	*c = content{body: m.Body, large: !m.Whole(), known: known}
-	if known == "" {
+	if known == nil {
 		r.hash.Reset()
 		c.hash = r.hash
 	}
@@ -69,7 +70,7 @@ func (c *content) rest() error {
 func (c *content) sum() string {
 	c.close()
 	if c.hash == nil {
-		return c.known
+		return c.known()
 	}
 	hex.Encode(c.text[:], c.hash.Sum(c.digest[:0]))
 	return string(c.text[:])

@@ -152,7 +152,7 @@ func TestTheKnownHashOfAnUploadIsOnlyTakenForTheUploadItself(t *testing.T) {
 		if tt.second {
 			in = append(in, bundle.Input{Name: "second", Size: 1, ModTime: time.Now(), Open: func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("x")), nil }})
 		}
-		r, err := Run(t.Context(), Config{SHA256: known, Bundle: bundle.Config{TempDir: t.TempDir()}}, in)
+		r, err := Run(t.Context(), Config{SHA256: func() string { return known }, Bundle: bundle.Config{TempDir: t.TempDir()}}, in)
 		if err != nil {
 			t.Fatal(err)
 		}

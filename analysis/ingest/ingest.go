@@ -29,9 +29,10 @@ type Config struct {
 	Progress func(Progress)
 	// Now bounds plausible times; nil means time.Now.
 	Now func() time.Time
-	// SHA256 is the hash of the one input in lower-case hex, where it is known: one
-	// with a ModTime and a Size that is no archive is then not hashed again.
-	SHA256 string
+	// SHA256 gives the hash of the one input in lower-case hex, once it was read to its
+	// end; nil where nobody else hashes it. An input with a ModTime and a Size that is
+	// no archive is then not hashed again.
+	SHA256 func() string
 	// Packed leaves goroutines, descriptors and watches packed in Members, as the store
 	// takes them: a tenth of the memory of columns.
 	Packed bool
@@ -98,7 +99,7 @@ func Run(ctx context.Context, cfg Config, inputs []bundle.Input) (Result, error)
 	if len(inputs) == 1 {
 		r.archive = inputs[0].Name
 	} else {
-		r.cfg.SHA256 = ""
+		r.cfg.SHA256 = nil
 	}
 	stats, problems, err := bundle.Walk(ctx, cfg.Bundle, inputs, r.member)
 	if err != nil {

@@ -110,7 +110,7 @@ func (r *reader) member(m *bundle.Member) error {
 	chosen := r.cfg.Kinds[m.Path]
 	if chosen == "" {
 		if d := r.usual(m); d != nil {
-			return r.file(d, m, r.open(m, ""), nil)
+			return r.file(d, m, r.open(m, nil), nil)
 		}
 	}
 	head := detect.Head{Bytes: m.Head, Path: m.Path, Size: m.Size, Whole: m.Whole()}
@@ -176,11 +176,11 @@ func (r *reader) member(m *bundle.Member) error {
 	return nil
 }
 
-// knownHash is the hash of the one input, if the member is that input itself and no
+// knownHash gives the hash of the one input, if the member is that input itself and no
 // part of it: evidence as it was sent.
-func (r *reader) knownHash(m *bundle.Member, kind string) string {
+func (r *reader) knownHash(m *bundle.Member, kind string) func() string {
 	if r.formats[kind] == nil || m.FileTime.IsZero() || m.Size < 0 || len(m.Compressed) > 0 || m.Encoding != "" {
-		return ""
+		return nil
 	}
 	return r.cfg.SHA256
 }

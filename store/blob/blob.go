@@ -3,9 +3,9 @@
 // takes hashes and gives readers. It refuses to know what the bytes mean, who
 // uploaded them and whether anything still refers to them.
 //
-// The layout is DIR/ab/abcdef….zst for content that was compressed on the way in,
-// DIR/ab/abcdef….raw for content that was compressed already, and DIR/tmp/ for
-// what is being written. A name appears only by renaming a complete file whose
+// The layout is DIR/ab/abcdef….mz (MinLZ) for content that was compressed on the way
+// in, DIR/ab/abcdef….raw for content that was compressed already, and DIR/tmp/ for
+// what is being written. Older versions compressed into ….zst, which is read as well. A name appears only by renaming a complete file whose
 // bytes were synced, so a reader never sees half a blob.
 package blob
 
@@ -20,21 +20,23 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/zstd"
+	"github.com/minio/minlz"
 
 	"leakdiff/analysis"
 )
 
 const (
-	// window is how far back the compressor looks: twice as far takes twice the time,
-	// because its tables leave the caches, and makes dumps 6 % smaller at best.
-	window = 512 << 10
-	// maxWindow bounds the memory of every reader.
+	// maxWindow bounds the memory of every reader of zstd.
 	maxWindow = 1 << 20
 
-	packed   = ".zst"
-	verbatim = ".raw"
-	scratch  = "tmp"
+	packed    = ".mz"
+	zstandard = ".zst"
+	verbatim  = ".raw"
+	scratch   = "tmp"
 )
+
+// suffixes are those that a blob may have.
+var suffixes = []string{packed, verbatim, zstandard}
 
 // Store is a directory of blobs. Its methods may be called at the same time.
 type Store struct {
@@ -92,13 +94,16 @@ func (s *Store) Open(sha string) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening blob %s: %w", sha, err)
 	}
-	if strings.HasSuffix(path, verbatim) {
+	switch filepath.Ext(path) {
+	case verbatim:
 		return file, nil
+	case zstandard:
+		return unpackZstandard(file)
 	}
-	return unpack(file)
+	return unpacker{minlz.NewReader(file, minlz.ReaderMaxBlockSize(pieceSize)), file.Close}, nil
 }
 
-func unpack(file *os.File) (io.ReadCloser, error) {
+func unpackZstandard(file *os.File) (io.ReadCloser, error) {
 	dec, err := zstd.NewReader(file,
 		zstd.WithDecoderConcurrency(1),
 		zstd.WithDecoderLowmem(true),
@@ -107,19 +112,19 @@ func unpack(file *os.File) (io.ReadCloser, error) {
 		file.Close()
 		return nil, fmt.Errorf("reading blob: %w", err)
 	}
-	return &unpacker{Decoder: dec, file: file}, nil
+	return unpacker{dec, func() error {
+		dec.Close()
+		return file.Close()
+	}}, nil
 }
 
 // unpacker closes the file together with the decoder that reads it.
 type unpacker struct {
-	*zstd.Decoder
-	file *os.File
+	io.Reader
+	close func() error
 }
 
-func (u *unpacker) Close() error {
-	u.Decoder.Close()
-	return u.file.Close()
-}
+func (u unpacker) Close() error { return u.close() }
 
 // Has reports whether the content is stored.
 func (s *Store) Has(sha string) bool {
@@ -178,7 +183,7 @@ func (s *Store) List() ([]Entry, error) {
 //	"e3b0…b855.zst"  ->  "e3b0…b855", true
 //	"notes.txt"      ->  "", false
 func hashOf(name string) (sha string, isBlob bool) {
-	for _, suffix := range []string{packed, verbatim} {
+	for _, suffix := range suffixes {
 		if sha, ok := strings.CutSuffix(name, suffix); ok && validHash(sha) {
 			return sha, true
 		}
@@ -191,7 +196,7 @@ func (s *Store) find(sha string) (path string, info fs.FileInfo, err error) {
 	if !validHash(sha) {
 		return "", nil, notFound(sha)
 	}
-	for _, suffix := range []string{packed, verbatim} {
+	for _, suffix := range suffixes {
 		path := s.path(sha, suffix)
 		info, err := os.Stat(path)
 		if err == nil {

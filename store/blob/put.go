@@ -11,10 +11,11 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
-	"github.com/klauspost/compress/zstd"
+	"github.com/minio/minlz"
 
 	"leakdiff/analysis"
 )
@@ -25,6 +26,13 @@ import (
 // when r holds more than limit, "disk_full" when the volume does; the context's
 // error when it ends; the reader's error as it is.
 func (s *Store) Put(ctx context.Context, r io.Reader, limit int64) (Ref, error) {
+	return s.PutFollowed(ctx, r, limit, nil)
+}
+
+// PutFollowed is Put that gives f the content while it is stored, where f is not nil
+// and the content is compressed on the way in.
+func (s *Store) PutFollowed(ctx context.Context, r io.Reader, limit int64, f *Follower) (Ref, error) {
+	defer f.Leave()
 	file, err := s.create(filepath.Join(s.dir, scratch))
 	if err != nil {
 		return Ref{}, fault(err)
@@ -32,7 +40,7 @@ func (s *Store) Put(ctx context.Context, r io.Reader, limit int64) (Ref, error) 
 	defer os.Remove(file.Name())
 	defer file.Close()
 
-	ref, suffix, err := fill(ctx, file, r, limit)
+	ref, suffix, err := fill(ctx, file, r, limit, f)
 	if err != nil {
 		return Ref{}, err
 	}
@@ -74,73 +82,145 @@ func (s *Store) keep(file *os.File, sha, suffix string) (stored int64, err error
 	return info.Size(), syncDir(dir)
 }
 
-// fill copies r into file, while another goroutine hashes it, and returns what it
-// read and the suffix that says how it was written.
-func fill(ctx context.Context, file *os.File, r io.Reader, limit int64) (ref Ref, suffix string, err error) {
+// fill copies r into file, while another goroutine hashes it and f, if there is one,
+// reads it, and returns what it read and the suffix that says how it was written.
+func fill(ctx context.Context, file *os.File, r io.Reader, limit int64, f *Follower) (ref Ref, suffix string, err error) {
 	src := &source{ctx: ctx, r: r, limit: limit}
 	h := newHasher()
 	defer h.end()
-	first := <-h.free
-	n, done := readFull(src, first)
-	out, suffix, err := writer(file, first[:n])
+	p := newPieces(h, f)
+	first := p.next()
+	done := first.fill(src)
+	out, suffix, err := writer(file, first.bytes)
 	if err != nil {
 		return Ref{}, "", fault(err)
 	}
-	for buf := first; ; n, done = readFull(src, buf) {
-		h.full <- buf[:n]
-		if _, err = out.Write(buf[:n]); err != nil || done {
+	if suffix != packed {
+		f.Leave()
+	}
+	for piece := first; ; done = piece.fill(src) {
+		piece.users.Store(3)
+		h.pieces <- piece
+		f.give(piece)
+		_, err = out.Write(piece.bytes)
+		piece.release()
+		if err != nil || done {
 			break
 		}
-		buf = <-h.free
-	}
-	if closed := out.Close(); err == nil {
-		err = closed
+		piece = p.next()
 	}
 	if src.err != nil {
 		return Ref{}, "", src.err
 	}
+	ref = Ref{SHA256: h.end(), Size: src.size}
+	if err == nil {
+		f.end(ref.SHA256)
+	}
+	if closed := out.Close(); err == nil {
+		err = closed
+	}
 	if err != nil {
 		return Ref{}, "", fault(err)
 	}
-	return Ref{SHA256: h.end(), Size: src.size}, suffix, nil
-}
-
-// readFull reads until buf is full or src has no more.
-func readFull(src *source, buf []byte) (n int, done bool) {
-	for n < len(buf) {
-		m, err := src.Read(buf[n:])
-		n += m
-		if err != nil {
-			return n, true
-		}
-	}
-	return n, false
-}
-
-// A hasher hashes buffers in a goroutine: whoever takes one from free, fills it and
-// sends it to full may go on reading it until he takes the next.
-type hasher struct {
-	full, free chan []byte
-	sum        chan string
-	once       sync.Once
-	hex        string
+	return ref, suffix, nil
 }
 
 const (
-	hashBuffers = 3
-	hashBuffer  = 256 << 10
+	// pieceSize is what is hashed, compressed and read at once, pieceCount how many of
+	// them there are: enough for each to go on while another one waits.
+	pieceSize  = 256 << 10
+	pieceCount = 6
 )
 
-func newHasher() *hasher {
-	h := &hasher{full: make(chan []byte, hashBuffers), free: make(chan []byte, hashBuffers), sum: make(chan string, 1)}
-	for range hashBuffers {
-		h.free <- make([]byte, hashBuffer)
+// piece is a part of the content on its way to its users: the goroutine that
+// compresses, the one that hashes and the follower.
+type piece struct {
+	bytes []byte
+	users atomic.Int32
+	free  chan<- *piece
+}
+
+// fill reads until the piece is full or src has no more.
+func (p *piece) fill(src *source) (done bool) {
+	p.bytes = p.bytes[:cap(p.bytes)]
+	n := 0
+	var err error
+	for n < len(p.bytes) && err == nil {
+		var m int
+		m, err = src.Read(p.bytes[n:])
+		n += m
 	}
+	p.bytes = p.bytes[:n]
+	return err != nil
+}
+
+func (p *piece) release() {
+	if p.users.Add(-1) == 0 {
+		p.free <- p
+	}
+}
+
+// pieces are those of one Put.
+type pieces struct {
+	hasher   *hasher
+	follower *Follower
+	free     chan *piece
+	made     int
+	began    time.Time
+	// waited is how long the follower alone was waited for since it began.
+	waited time.Duration
+}
+
+func newPieces(h *hasher, f *Follower) *pieces {
+	return &pieces{hasher: h, follower: f, free: make(chan *piece, pieceCount), began: time.Now()}
+}
+
+// next is a piece that nobody uses any more. A follower that is waited for too long
+// is left behind.
+func (p *pieces) next() *piece {
+	select {
+	case piece := <-p.free:
+		return piece
+	default:
+	}
+	if p.made < pieceCount {
+		p.made++
+		return &piece{bytes: make([]byte, pieceSize), free: p.free}
+	}
+	for {
+		began := time.Now()
+		var piece *piece
+		select {
+		case piece = <-p.free:
+		case <-time.After(patience / 10):
+		}
+		if p.follower.slowest(p.hasher) {
+			p.waited += time.Since(began)
+		}
+		if p.waited > max(patience, time.Since(p.began)/2) {
+			p.follower.Leave()
+		}
+		if piece != nil {
+			return piece
+		}
+	}
+}
+
+// A hasher hashes the pieces sent to it in a goroutine.
+type hasher struct {
+	pieces chan *piece
+	sum    chan string
+	once   sync.Once
+	hex    string
+}
+
+func newHasher() *hasher {
+	h := &hasher{pieces: make(chan *piece, pieceCount), sum: make(chan string, 1)}
 	go func() {
 		sum := sha256.New()
-		for buf := range h.full {
-			sum.Write(buf)
-			h.free <- buf[:cap(buf)]
+		for p := range h.pieces {
+			sum.Write(p.bytes)
+			p.release()
 		}
 		h.sum <- hex.EncodeToString(sum.Sum(nil))
 	}()
@@ -150,7 +230,7 @@ func newHasher() *hasher {
 // end returns the hash of all that was sent; nothing may be sent after it.
 func (h *hasher) end() string {
 	h.once.Do(func() {
-		close(h.full)
+		close(h.pieces)
 		h.hex = <-h.sum
 	})
 	return h.hex
@@ -161,13 +241,13 @@ func writer(file *os.File, head []byte) (out io.WriteCloser, suffix string, err 
 	if compressed(head) {
 		return unclosed{file}, verbatim, nil
 	}
-	enc, err := zstd.NewWriter(file,
-		zstd.WithEncoderLevel(zstd.SpeedFastest),
-		zstd.WithEncoderConcurrency(1),
-		zstd.WithLowerEncoderMem(true),
-		zstd.WithWindowSize(window))
-	return enc, packed, err
+	return pieceWriter{minlz.NewWriter(file, minlz.WriterLevel(minlz.LevelSuperFast), minlz.WriterConcurrency(1), minlz.WriterBlockSize(pieceSize), minlz.WriterCreateIndex(false))}, packed, nil
 }
+
+// pieceWriter compresses each piece as a block, where it lies.
+type pieceWriter struct{ *minlz.Writer }
+
+func (w pieceWriter) Write(p []byte) (int, error) { return len(p), w.EncodeBuffer(p) }
 
 // unclosed leaves the file open, which is still to be synced.
 type unclosed struct{ io.Writer }

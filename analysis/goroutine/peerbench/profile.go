@@ -115,7 +115,7 @@ func profileIngest(s *suite, dir, work string) error {
 			}
 		}
 		input := bundle.Input{Name: "dump.txt", Size: ref.Size, ModTime: b.Created, Open: func() (io.ReadCloser, error) { return st.Blobs().Open(ref.SHA256) }}
-		result, err := ingest.Run(ctx, ingest.Config{Progress: progress, Packed: true, SHA256: ref.SHA256}, []bundle.Input{input})
+		result, err := ingest.Run(ctx, ingest.Config{Progress: progress, Packed: true, SHA256: func() string { return ref.SHA256 }}, []bundle.Input{input})
 		if err != nil || failed != nil {
 			return fmt.Errorf("ingest: %v, %v", err, failed)
 		}

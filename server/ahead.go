@@ -1,0 +1,115 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"sync/atomic"
+	"time"
+
+	"leakdiff/analysis/bundle"
+	"leakdiff/analysis/ingest"
+	"leakdiff/store"
+	"leakdiff/store/blob"
+)
+
+// aheadLimit is how long an upload may take to arrive and be recorded that is read at
+// the same time. One that takes longer gains little, and is read when it is there.
+const aheadLimit = time.Minute
+
+// ahead reads an upload of one file while it is stored. Nothing depends on it: the job
+// of the upload takes its result over, or reads the stored bytes where there is none.
+type ahead struct {
+	name     string
+	follower *blob.Follower
+	cancel   context.CancelFunc
+	// taken says that the job waits for the result, and for progress.
+	taken atomic.Bool
+	// done is closed when result and err are there.
+	done   chan struct{}
+	result ingest.Result
+	err    error
+}
+
+// readAhead begins to read an upload of size bytes that the follower follows. It is nil
+// where another bundle is being read: only one at a time is.
+func (w *worker) readAhead(name string, size int64) *blob.Follower {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if size <= 0 || w.ctx == nil || w.ctx.Err() != nil || w.running != "" || w.ahead != nil {
+		return nil
+	}
+	limit := aheadLimit
+	if d := w.s.cfg.Budget.Duration; d > 0 {
+		limit = min(limit, d/2) // or the time it takes to arrive would count as reading
+	}
+	ctx, cancel := context.WithTimeout(w.ctx, limit)
+	a := &ahead{name: name, follower: blob.NewFollower(), cancel: cancel, done: make(chan struct{})}
+	w.ahead = a
+	context.AfterFunc(ctx, func() { w.forget(a) })
+	w.s.pending.Go(func() {
+		defer close(a.done)
+		if a.err = a.read(ctx, w, size); a.err != nil {
+			w.forget(a)
+		}
+	})
+	return a.follower
+}
+
+func (a *ahead) read(ctx context.Context, w *worker, size int64) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("reading %s ahead panicked: %v", a.name, v)
+		}
+	}()
+	defer a.follower.Close()
+	cfg := w.s.ingestConfig()
+	cfg.SHA256 = a.follower.SHA256
+	cfg.Progress = func(p ingest.Progress) {
+		if a.taken.Load() {
+			w.report(p)
+		}
+	}
+	a.result, err = ingest.Run(ctx, cfg, []bundle.Input{{Name: a.name, Size: size, ModTime: time.Now(), Open: func() (io.ReadCloser, error) { return a.follower, nil }}})
+	if err == nil && a.follower.SHA256() == "" {
+		err = blob.ErrLeft // it was not read to its end
+	}
+	return err
+}
+
+// forget gives up what is read ahead.
+func (w *worker) forget(a *ahead) {
+	w.mu.Lock()
+	if w.ahead == a {
+		w.ahead = nil
+	}
+	w.mu.Unlock()
+	a.follower.Leave()
+	a.cancel()
+}
+
+// takeAhead gives what was read ahead of the file, if it was. Whatever else is being
+// read ahead is given up: a recorded job comes first.
+func (w *worker) takeAhead(ctx context.Context, f store.File) (result ingest.Result, found bool) {
+	w.mu.Lock()
+	a := w.ahead
+	w.ahead = nil
+	w.mu.Unlock()
+	if a == nil {
+		return result, false
+	}
+	defer a.cancel()
+	if a.name != f.Name || a.follower.SHA256() != f.SHA256 {
+		w.forget(a)
+		<-a.done
+		return result, false
+	}
+	a.taken.Store(true)
+	select {
+	case <-a.done:
+	case <-ctx.Done():
+		w.forget(a)
+		<-a.done
+	}
+	return a.result, a.err == nil
+}

@@ -1,0 +1,242 @@
+package server
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"leakdiff/store"
+	"leakdiff/store/blob"
+)
+
+// openings counts how often stored bytes are read.
+type openings struct {
+	Blobs
+	n atomic.Int32
+}
+
+func (o *openings) Open(sha string) (io.ReadCloser, error) {
+	o.n.Add(1)
+	return o.Blobs.Open(sha)
+}
+
+func newCountedSite(t *testing.T) (*site, *openings) {
+	t.Helper()
+	st, err := store.Open(t.Context(), store.Config{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := &openings{Blobs: st.Blobs()}
+	return startSite(t, st, Config{Blobs: o}), o
+}
+
+// waiting is a dump of goroutines that wait, and the one that writes it.
+func waiting(goroutines int) []byte {
+	var b bytes.Buffer
+	b.WriteString("goroutine 1 [running]:\nmain.main()\n\t/src/main.go:3 +0x1\n\n")
+	for i := range goroutines {
+		fmt.Fprintf(&b, "goroutine %d [select, %d minutes]:\nmain.(*worker).run(0xc%09x)\n\t/src/worker.go:40 +0x1d\ncreated by main.start in goroutine 1\n\t/src/worker.go:9 +0x2e\n\n", i+7, i%50, i*64)
+	}
+	return b.Bytes()
+}
+
+// said is what an answer says of an upload, without what is new in each.
+func said(up uploaded) uploaded {
+	up.ID, up.Link, up.URL, up.Case, up.OwnerKey = "", "", "", "", ""
+	return up
+}
+
+// until waits for a state of the worker.
+func (s *site) until(what string, reached func(w *worker) bool) {
+	s.t.Helper()
+	for range 500 {
+		w := s.s.worker
+		w.mu.Lock()
+		now := reached(w)
+		w.mu.Unlock()
+		if now {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	s.t.Fatalf("after five seconds it is still not so that %s", what)
+}
+
+func (s *site) idle() {
+	s.t.Helper()
+	s.until("nothing is read", func(w *worker) bool { return w.ctx != nil && w.running == "" && w.ahead == nil })
+}
+
+func (s *site) reading() {
+	s.t.Helper()
+	s.until("an upload is read while it arrives", func(w *worker) bool { return w.ahead != nil })
+}
+
+func TestAnUploadIsReadWhileItArrives(t *testing.T) {
+	dump := waiting(20_000)
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	z.Write(dump)
+	z.Close()
+	prose := []byte(strings.Repeat("nothing of interest happened\n", 50_000))
+	for name, tc := range map[string]struct {
+		file string
+		body []byte
+		// opened says that the bytes are read once more when they are stored.
+		opened bool
+	}{
+		"text is read once":                 {"dump.txt", dump, false},
+		"text without evidence, too":        {"notes.txt", prose, false},
+		"one line":                          {"dump.txt", []byte("goroutine 1 [running]:\n"), false},
+		"what is packed is read afterwards": {"dump.txt.gz", packed.Bytes(), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, opened := newCountedSite(t)
+			s.idle()
+			ahead := s.put(tc.file, tc.body)
+			if got := opened.n.Load() > 0; got != tc.opened {
+				t.Errorf("the stored bytes were read again: %v, want %v", got, tc.opened)
+			}
+			// The length of a body that is sent in chunks is not known: it is read when it is there.
+			after := s.do("PUT", "/api/v1/bundles/"+tc.file+"?wait=1", io.MultiReader(bytes.NewReader(tc.body)))
+			if after.status != http.StatusCreated || opened.n.Load() == 0 {
+				t.Fatalf("sent in chunks: %d, opened %d times", after.status, opened.n.Load())
+			}
+			if d := cmp.Diff(said(decode[uploaded](t, after.body)), said(ahead)); d != "" {
+				t.Errorf("read while it arrived it says something else (-afterwards +ahead):\n%s", d)
+			}
+			var reports [2]string
+			for i, up := range []uploaded{decode[uploaded](t, after.body), ahead} {
+				reports[i] = s.get(up.Link + ".json").body
+				if !strings.Contains(reports[i], "problems") {
+					t.Errorf("the case has no data: %.300s", reports[i])
+				}
+			}
+			if d := cmp.Diff(reports[0], reports[1]); d != "" {
+				t.Errorf("the case is another one (-afterwards +ahead):\n%s", d)
+			}
+		})
+	}
+}
+
+// slow is a request whose body is sent piece by piece.
+type slow struct {
+	body   *io.PipeWriter
+	cancel func()
+	answer chan reply
+}
+
+func (s *site) slowly(name string, size int) *slow {
+	r, w := io.Pipe()
+	ctx, cancel := context.WithCancel(s.t.Context())
+	req, err := http.NewRequestWithContext(ctx, "PUT", s.url+"/api/v1/bundles/"+name+"?wait=1", r)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	req.ContentLength = int64(size)
+	up := &slow{body: w, answer: make(chan reply, 1)}
+	up.cancel = func() {
+		cancel()
+		w.CloseWithError(context.Canceled)
+	}
+	go func() {
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			up.answer <- reply{body: err.Error()}
+			return
+		}
+		defer res.Body.Close()
+		text, _ := io.ReadAll(res.Body)
+		up.answer <- reply{res.StatusCode, res.Header, string(text)}
+	}()
+	return up
+}
+
+func TestARecordedJobComesBeforeWhatStillArrives(t *testing.T) {
+	s, opened := newCountedSite(t)
+	s.idle()
+	dump := waiting(20_000)
+	first := s.slowly("slow.txt", len(dump))
+	first.body.Write(dump[:len(dump)/2])
+	s.reading()
+	second := s.put("quick.txt", waiting(3)) // would wait a minute for the first otherwise
+	if len(second.Snapshots) != 1 || opened.n.Load() != 1 {
+		t.Errorf("the second has %d snapshots, bytes were opened %d times", len(second.Snapshots), opened.n.Load())
+	}
+	first.body.Write(dump[len(dump)/2:])
+	first.body.Close()
+	r := <-first.answer
+	if r.status != http.StatusCreated || *decode[uploaded](t, r.body).Snapshots[0].Totals.Goroutines != 20_001 || opened.n.Load() != 2 {
+		t.Errorf("the first gave %d, bytes were opened %d times: %.300s", r.status, opened.n.Load(), r.body)
+	}
+}
+
+func TestAnUploadThatBreaksOffLeavesNothingBeingRead(t *testing.T) {
+	s, _ := newCountedSite(t)
+	s.idle()
+	dump := waiting(20_000)
+	up := s.slowly("broken.txt", len(dump))
+	up.body.Write(dump[:len(dump)/2])
+	s.reading()
+	up.cancel()
+	<-up.answer
+	s.idle()
+	if got := s.put("whole.txt", dump); len(got.Snapshots) != 1 {
+		t.Errorf("the next upload has %d snapshots", len(got.Snapshots))
+	}
+}
+
+// failing stores nothing durably, after all was received.
+type failing struct{ Blobs }
+
+func (f failing) PutFollowed(ctx context.Context, r io.Reader, limit int64, by *blob.Follower) (blob.Ref, error) {
+	_, err := f.Blobs.PutFollowed(ctx, r, limit, by)
+	return blob.Ref{}, errors.Join(err, errors.New("input/output error"))
+}
+
+func TestWhatWasReadOfBytesThatWereNotStoredIsNotUsed(t *testing.T) {
+	st, err := store.Open(t.Context(), store.Config{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := startSite(t, st, Config{Blobs: failing{st.Blobs()}})
+	s.idle()
+	if r := s.do("PUT", "/api/v1/bundles/dump.txt?wait=1", bytes.NewReader(waiting(5))); r.status != http.StatusInternalServerError {
+		t.Errorf("the upload gave %d: %s", r.status, r.body)
+	}
+	_, cases, err := st.Cases(t.Context(), store.CaseQuery{})
+	if err != nil || cases > 0 {
+		t.Errorf("there are %d cases (%v)", cases, err)
+	}
+}
+
+func TestAServerThatEndsStopsWhatItReadsAhead(t *testing.T) {
+	s, _ := newCountedSite(t)
+	s.idle()
+	dump := waiting(20_000)
+	up := s.slowly("slow.txt", len(dump))
+	up.body.Write(dump[:len(dump)/2])
+	s.reading()
+	s.s.worker.mu.Lock()
+	a := s.s.worker.ahead
+	s.s.worker.mu.Unlock()
+	s.stop()
+	s.s.Wait()
+	select {
+	case <-a.done:
+	default:
+		t.Error("the server has ended and still reads")
+	}
+	up.cancel()
+	<-up.answer
+}
