@@ -102,6 +102,7 @@ type goroutines struct {
 	oldest    int   // wait in minutes, -1 where none was printed
 	index     int32 // of textDump.order
 	arguments *arguments
+	noted     bool // no more addresses are wanted
 }
 
 // profileDump is a debug=1 text or a proto: counts by stack, no identities.
@@ -218,7 +219,9 @@ func (t *textDump) add(g *goroutine.Goroutine) {
 	if g.System || g.Dumper || g.ID == 0 {
 		return
 	}
-	t.note(c, g)
+	if !c.noted {
+		t.note(c, g)
+	}
 	if g.Leaked {
 		c.leaked++
 	}
@@ -229,8 +232,7 @@ func (t *textDump) add(g *goroutine.Goroutine) {
 }
 
 func (c *goroutines) add(m analysis.PackedMember) {
-	c.Append(m)
-	at := slices.Index(c.States(), m.State)
+	at := c.Append(m)
 	if at == len(c.counts) {
 		c.counts = append(c.counts, 0)
 	}
