@@ -327,7 +327,9 @@ func (p *textParser) recognise() (blank bool) {
 	}
 	c := &p.classes[like.Class]
 	if c.found != nil && like.Length <= int64(l.end-l.start) {
-		p.giveOthers(c.found, int(like.Length))
+		if p.others != nil && !c.found.plain {
+			p.giveOthers(int(like.Length))
+		}
 		l.start += int(like.Length)
 		l.num += like.Lines
 		p.g.Parent = like.Parent
@@ -365,7 +367,9 @@ func (p *textParser) recogniseBytes() (blank bool) {
 	if found == nil {
 		return false
 	}
-	p.giveOthers(found, length)
+	if p.others != nil && !found.plain {
+		p.giveOthers(length)
+	}
 	p.match, p.done, p.g.Parent = found, found.blank == 0, parent
 	l.start += length
 	l.num += found.lines
@@ -382,12 +386,9 @@ func (p *textParser) recogniseBytes() (blank bool) {
 	return true
 }
 
-// giveOthers gives the lines of a known block, of so many bytes in front of what is
-// unread, that are not by their look of a goroutine.
-func (p *textParser) giveOthers(found *knownEnd, length int) {
-	if p.others == nil || found.plain {
-		return
-	}
+// giveOthers gives, of the lines in the next bytes, those that are not by their look of a
+// goroutine.
+func (p *textParser) giveOthers(length int) {
 	l := p.lines
 	offset := l.pos()
 	for line := range bytes.Lines(l.buf[l.start : l.start+length]) {
