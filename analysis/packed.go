@@ -55,53 +55,57 @@ func (p *Packed) Data() (sets, values []byte) { return p.sets, p.values }
 // use.
 func (p *Packed) States() []uint16 { return p.states }
 
-// Append adds a goroutine. A value of NewPacked must not be added to.
-func (p *Packed) Append(m PackedMember) {
+// Append adds a goroutine and returns the index of its state in States. A value of
+// NewPacked must not be added to.
+func (p *Packed) Append(m PackedMember) (state int) {
 	if len(p.sets) == 0 {
 		p.last = beginning()
 	}
 	e := &p.last
-	m.State = p.stateIndex(m.State)
+	state = p.stateIndex(m.State)
+	m.State = uint16(state)
 	var set byte
-	p.values = binary.AppendVarint(p.values, m.ID-e.row)
+	values := binary.AppendVarint(p.values, m.ID-e.row)
 	if m.Parent != e.Parent {
 		set |= packedParent
-		p.values = binary.AppendVarint(p.values, m.ID-m.Parent)
+		values = binary.AppendVarint(values, m.ID-m.Parent)
 	}
 	if m.State != e.State {
 		set |= packedState
-		p.values = binary.AppendUvarint(p.values, uint64(m.State))
+		values = binary.AppendUvarint(values, uint64(m.State))
 	}
 	if m.Wait != e.Wait {
 		set |= packedWait
-		p.values = binary.AppendVarint(p.values, int64(m.Wait)-int64(e.Wait))
+		values = binary.AppendVarint(values, int64(m.Wait)-int64(e.Wait))
 	}
-	if bare := m.bare(); bare != e.bareLength {
+	bare := int64(m.Length) - m.varying()
+	if bare != e.bareLength {
 		set |= packedLength
-		p.values = binary.AppendVarint(p.values, bare-e.bareLength)
+		values = binary.AppendVarint(values, bare-e.bareLength)
 	}
 	gap := m.Offset - e.end()
 	if gap != 1 {
 		set |= packedGap
-		p.values = binary.AppendVarint(p.values, gap)
+		values = binary.AppendVarint(values, gap)
 	}
 	if line := e.line(gap); m.Line != line {
 		set |= packedLine
-		p.values = binary.AppendVarint(p.values, m.Line-line)
+		values = binary.AppendVarint(values, m.Line-line)
 	}
-	p.sets = append(p.sets, set)
-	e.follow(m, gap)
+	p.sets, p.values = append(p.sets, set), values
+	e.follow(&m, bare, gap)
+	return state
 }
 
 // stateIndex numbers the states of this stack, which are few.
-func (p *Packed) stateIndex(state uint16) uint16 {
+func (p *Packed) stateIndex(state uint16) int {
 	for i, s := range p.states {
 		if s == state {
-			return uint16(i)
+			return i
 		}
 	}
 	p.states = append(p.states, state)
-	return uint16(len(p.states) - 1)
+	return len(p.states) - 1
 }
 
 // All yields the goroutines. Where the data is damaged it ends before the last of
@@ -171,7 +175,7 @@ type expectation struct {
 	// begin a new row.
 	row int64
 	far bool
-	// bareLength is the length without what the header prints of ids and minutes.
+	// bareLength is the length of the last one less what varies of it.
 	bareLength int64
 	// step is the number of lines from one to another that follows it directly.
 	step int64
@@ -183,13 +187,13 @@ const farID = 1 << 18
 func beginning() expectation { return expectation{PackedMember: PackedMember{Wait: -1}} }
 
 // follow takes m, which lies gap bytes behind the end of the one before.
-func (e *expectation) follow(m PackedMember, gap int64) {
+func (e *expectation) follow(m *PackedMember, bare, gap int64) {
 	e.ascend(m.ID)
-	e.bareLength = m.bare()
+	e.bareLength = bare
 	if gap == 1 {
 		e.step = m.Line - e.Line
 	}
-	e.PackedMember = m
+	e.PackedMember = *m
 }
 
 // ascend takes the id of a goroutine into its row.
@@ -217,29 +221,39 @@ func (e *expectation) line(gap int64) int64 {
 	return line + int64(low/uint64(e.Offset))
 }
 
-// bare is the length without what differs between two goroutines of one stack.
+// varying is how many bytes of a goroutine print what differs between two of one stack:
+// ids and minutes.
 //
-//	"goroutine 4711 [select, 8 minutes]:" of parent 12 is 4 + 2 + 1 + 10 longer
-func (m *PackedMember) bare() int64 {
-	n := int64(m.Length) - digits(m.ID) - digits(m.Parent)
+//	"goroutine 4711 [select, 8 minutes]:" of parent 12 = 4 + 2 + 1 + 10
+func (m *PackedMember) varying() int64 {
+	n := digits(m.ID) + digits(m.Parent)
 	if m.Wait > 0 {
-		n -= digits(int64(m.Wait)) + int64(len(",  minutes"))
+		n += digits(int64(m.Wait)) + int64(len(",  minutes"))
 	}
 	return n
 }
 
-// whole undoes bare.
-func (m *PackedMember) whole(bare int64) int64 {
-	return bare + int64(m.Length) - m.bare()
+// digits is the length of a number in decimal, 0 of one that is not above 0.
+func digits(n int64) int64 {
+	if n <= 0 {
+		return 0
+	}
+	// 1233/4096 is just below log10(2).
+	floor := bits.Len64(uint64(n)) * 1233 >> 12
+	if n >= powersOf10[floor] {
+		floor++
+	}
+	return int64(floor)
 }
 
-func digits(n int64) int64 {
-	width := int64(0)
-	for ; n > 0; n /= 10 {
-		width++
+// powersOf10 are those that an int64 has room for.
+var powersOf10 = func() (powers [19]int64) {
+	powers[0] = 1
+	for i := range powers[1:] {
+		powers[i+1] = 10 * powers[i]
 	}
-	return width
-}
+	return powers
+}()
 
 // packedReader reads goroutines; damage stays.
 type packedReader struct {
@@ -266,7 +280,7 @@ func (r *packedReader) next(set byte) PackedMember {
 	if set&packedLength != 0 {
 		bare += r.varint()
 	}
-	m.Length = r.narrow(m.whole(bare))
+	m.Length = r.narrow(bare + m.varying())
 	gap := int64(1)
 	if set&packedGap != 0 {
 		gap = r.varint()
@@ -276,7 +290,7 @@ func (r *packedReader) next(set byte) PackedMember {
 	if set&packedLine != 0 {
 		m.Line += r.varint()
 	}
-	e.follow(m, gap)
+	e.follow(&m, bare, gap)
 	return m
 }
 

@@ -2,7 +2,9 @@ package analysis_test
 
 import (
 	"bytes"
+	"math"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -111,6 +113,37 @@ func TestGoroutinesThatFollowOneAnotherTakeLittleMoreThanTwoBytesEach(t *testing
 	sets, values := pack(leaked(n)).Data()
 	if got := len(sets) + len(values); got > 2*n+n/5 {
 		t.Errorf("%d goroutines take %d bytes", n, got)
+	}
+}
+
+// TestALengthThatFollowsFromTheNumbersTakesNoRoom has numbers of every width, the least and
+// the largest: a block is longer by their digits. What was stored rests on that.
+func TestALengthThatFollowsFromTheNumbersTakesNoRoom(t *testing.T) {
+	const header, minutes, body, length = "goroutine ", ",  minutes", 100, 1 << 3
+	numbers := []int64{1, 9, math.MaxInt64}
+	power := int64(1)
+	for range 18 {
+		power *= 10
+		numbers = append(numbers, power-1, power, power+1)
+	}
+	members := []analysis.PackedMember{{ID: 1, Wait: -1, Length: int32(len(header) + len("1") + body)}}
+	for _, n := range numbers {
+		for _, m := range []analysis.PackedMember{{ID: n, Wait: -1}, {ID: n, Parent: n, Wait: int32(min(n, math.MaxInt32))}} {
+			m.Length = int32(len(header) + len(strconv.FormatInt(m.ID, 10)) + body)
+			if m.Parent > 0 {
+				m.Length += int32(len(strconv.FormatInt(m.Parent, 10)))
+			}
+			if m.Wait > 0 {
+				m.Length += int32(len(minutes) + len(strconv.Itoa(int(m.Wait))))
+			}
+			members = append(members, m)
+		}
+	}
+	sets, _ := pack(members).Data()
+	for i, set := range sets[1:] {
+		if set&length != 0 {
+			t.Errorf("the length of %+v is kept", members[i+1])
+		}
 	}
 }
 

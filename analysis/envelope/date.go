@@ -2,12 +2,11 @@ package envelope
 
 import (
 	"bytes"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	"leakdiff/analysis"
 )
 
 const (
@@ -295,24 +294,20 @@ type Stamp struct {
 //
 //	while sleep 60; do date; curl -s localhost:6060/debug/pprof/goroutine?debug=2; done >> dumps.txt
 //
-// It is written to while a parser reads the same text, as by io.TeeReader. What it
-// keeps is bounded.
+// It is told of lines by the parser that reads the same text, or written to while one
+// does, as by io.TeeReader. What it keeps is bounded.
 type Dates struct {
-	// Gap, where it is set, is that of the Text which is written: offsets count what was
-	// left out.
-	Gap func(offset int64) (length int64, ok bool)
-
-	now time.Time
-	// line is the beginning of the line being written, at its offset; over says
-	// that it is too long.
-	line  []byte
-	at    int64
-	next  int64
-	over  bool
+	now   time.Time
 	found []dated
+	// line is the beginning of the line being written, at its offset, up to next; over
+	// says that it is too long.
+	line []byte
+	at   int64
+	next int64
+	over bool
 }
 
-// dated is a line that says when; end is where it ends.
+// dated is a line that says when; end is behind its newline.
 type dated struct {
 	at, end int64
 	moment  moment
@@ -321,6 +316,16 @@ type dated struct {
 // NewDates takes until when the text was written: a clock without a date gets the
 // latest day on which it is not after that.
 func NewDates(written time.Time) *Dates { return &Dates{now: written} }
+
+// Line looks at a line that is none of a stack. Offsets have to rise.
+func (d *Dates) Line(line []byte, offset int64) {
+	if len(line) > maxDateLine || len(d.found) >= maxDates {
+		return
+	}
+	if m, ok := dateLine(line, d.now); ok {
+		d.found = append(d.found, dated{at: offset, end: offset + int64(len(line)) + 1, moment: m})
+	}
+}
 
 // Write takes the next bytes of the text. It never fails.
 func (d *Dates) Write(p []byte) (int, error) {
@@ -364,17 +369,10 @@ func ofStack(line []byte) bool {
 	return false
 }
 
-// endLine looks at a line unless it is one of a stack.
+// endLine looks at the line that was written unless it is one of a stack.
 func (d *Dates) endLine() {
-	if d.Gap != nil && len(d.line) == 1 && d.line[0] == analysis.LeftOut {
-		if length, ok := d.Gap(d.at); ok {
-			d.next = d.at + length
-		}
-	}
-	if len(d.line) > 0 && !d.over && !ofStack(d.line) && len(d.found) < maxDates {
-		if m, ok := dateLine(d.line, d.now); ok {
-			d.found = append(d.found, dated{at: d.at, end: d.next, moment: m})
-		}
+	if len(d.line) > 0 && !d.over && !ofStack(d.line) {
+		d.Line(d.line, d.at)
 	}
 	d.line, d.over, d.at = d.line[:0], false, d.next
 }
@@ -394,7 +392,7 @@ func (d *Dates) Of(dumps []int64) []Stamp {
 	out := make([]moment, len(dumps)+1)
 	i := 0
 	for n := range out {
-		end := d.next + nearDate
+		end := int64(math.MaxInt64)
 		if n < len(dumps) {
 			end = dumps[n]
 		}

@@ -3,6 +3,9 @@ package envelope_test
 import (
 	"fmt"
 	"io"
+	"math/rand/v2"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"leakdiff/analysis/envelope"
+	"leakdiff/analysis/goroutine"
 )
 
 var uploaded = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -234,6 +238,78 @@ func TestADateFarFromADumpTellsNothingOfIt(t *testing.T) {
 	}
 	if !dates.Between(0, 1) || dates.Between(1, int64(len(text))) || dates.Between(0, 0) {
 		t.Error("the line is not where it is")
+	}
+}
+
+// TestAParserTellsOfEveryDate writes a text to one and lets a parser tell another of
+// lines: dates stand between goroutines, in them as the file of a call, and in headers.
+func TestAParserTellsOfEveryDate(t *testing.T) {
+	const date = "2026-11-21T03:00:00"
+	inside := [][]string{ // of a goroutine
+		{"main.run(0x%d)", "\t/srv/run.go:12 +0x1d", "created by main.main in goroutine 1", "\t/srv/main.go:3 +0x9a"},
+		{"main.last(0x%d, {0x1, 0x2})", "\t/srv/run.go:120 +0x2a fp=0xc00000%d sp=0xc0000001 pc=0x40841c", ""},
+		{"main.cut(0x%d)", date, ""},
+		{"main.cut(0x%d)", "  Sat Nov 21 03:00:00", ""},
+		{"at( " + date + " 0x%d)", "\t/srv/run.go:5", "created by main.main in goroutine %d", date, ""},
+		{"at( " + date + ")", "\t/srv/run.go:5", ""},
+		{"...additional frames elided...", "main.run()", "run.go:12", ""},
+	}
+	headers := []string{
+		"goroutine %d [select]:", "goroutine %d [select, 5 minutes]:", "goroutine 5 [" + date + "]:", "goroutine -5 [" + date + "]:",
+		"goroutine 5 gp=0x%d m=nil [" + date + "]:", "goroutine 5  [" + date + "]:", "goroutine " + date + ":",
+	}
+	between := []string{date, date + ")", "=== " + date + " ===", "panic: " + date, "goroutine profile: total 5", "", "words", strings.Repeat(" ", 150) + date, strings.Repeat("-", 70<<10) + date}
+	found := 0
+	for seed := range uint64(400) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		var out strings.Builder
+		indent, end := strings.Repeat(" ", r.IntN(2)*r.IntN(3)), []string{"\n", "\n", "\r\n"}[r.IntN(3)]
+		if r.IntN(8) == 0 {
+			out.WriteString("\xef\xbb\xbf")
+		}
+		line := func(text string) {
+			if strings.Contains(text, "%d") {
+				text = strings.ReplaceAll(text, "%d", strconv.Itoa(100+r.IntN(900)))
+			}
+			out.WriteString(indent + text + end)
+		}
+		first, kinds := r.IntN(len(inside)), 1+r.IntN(2)
+		for range 40 {
+			header := headers[r.IntN(2)]
+			if r.IntN(10) == 0 {
+				header = headers[r.IntN(len(headers))]
+			}
+			line(header)
+			for _, text := range inside[(first+r.IntN(kinds))%len(inside)] {
+				line(text)
+			}
+			if r.IntN(10) == 0 {
+				line(between[r.IntN(len(between))])
+			}
+		}
+		text := strings.TrimSuffix(out.String(), end[r.IntN(len(end)):])
+		whole, told := envelope.NewDates(uploaded), envelope.NewDates(uploaded)
+		io.WriteString(whole, text)
+		parsed(strings.NewReader(text), goroutine.Config{Lines: told.Line})
+		at := []int64{}
+		for i := 0; i < len(text); i += 1 + strings.IndexByte(text[i:]+"\n", '\n') {
+			at = append(at, int64(i))
+		}
+		if want, got := whole.Of(at), told.Of(at); !slices.Equal(want, got) {
+			t.Fatalf("seed %d: -of the whole text +told by the parser\n%s", seed, cmp.Diff(want, got))
+		}
+		for _, i := range at {
+			want, got := whole.Between(i, i+1), told.Between(i, i+1)
+			if want != got {
+				t.Fatalf("seed %d: a date at %d: %v, by the parser: %v\n%s", seed, i, want, got, text)
+			}
+			if got {
+				found++
+			}
+		}
+	}
+	if found < 1000 {
+		t.Errorf("%d dates", found)
 	}
 }
 

@@ -119,9 +119,6 @@ type Text interface {
 	// LeaveOut allows to leave out further goroutines that are alike and of the same run:
 	// Alike tells the rest. Some may be given all the same.
 	LeaveOut(analysis.Alike)
-	// Gap is how many bytes of text the line at an offset stands for where something was
-	// left out. Offsets have to rise, and none to be behind one of which Alike told.
-	Gap(offset int64) (length int64, ok bool)
 }
 
 // blocks is the side of the reader.
@@ -133,7 +130,6 @@ type blocks struct {
 	// known are those of what was read, of which the first ones were asked for.
 	known []alike
 	asked int
-	gap   int // where in known Gap goes on
 
 	granted []grant // since a block was given back
 	grants  int     // in all
@@ -152,7 +148,6 @@ func (b *blocks) Read(p []byte) (int, error) {
 		}
 		b.now, b.held, b.unread = next, true, next.plain
 		b.known = append(b.known[:copy(b.known, b.known[b.asked:])], next.alike...)
-		b.gap = max(b.gap-b.asked, 0)
 		if b.asked = 0; len(b.known) > maxUnasked && b.grants == 0 {
 			b.known = b.known[:0] // nobody asks
 		}
@@ -181,17 +176,4 @@ func (b *blocks) Alike(offset int64) (analysis.Alike, bool) {
 func (b *blocks) LeaveOut(a analysis.Alike) {
 	b.granted = append(b.granted, grant{a.Class, a.Run})
 	b.grants++
-}
-
-// Gap implements Text.
-func (b *blocks) Gap(offset int64) (length int64, ok bool) {
-	for b.gap = max(b.gap, b.asked); b.gap < len(b.known); b.gap++ {
-		if k := &b.known[b.gap]; k.at > offset {
-			break
-		} else if k.at == offset && k.Left {
-			b.gap++
-			return k.Length, true
-		}
-	}
-	return 0, false
 }

@@ -31,6 +31,11 @@ type Config struct {
 	// Bodies says of which stacks each goroutine's Body is wanted where Alike is set: of
 	// none where it is nil. It gives the same answer for a stack whenever it is asked.
 	Bodies func(*analysis.Stack) bool
+	// Lines, where it is set, is given each line of the text that is not by its look one
+	// of a goroutine (see ofStack), with its offset, in the order of the text. Those of
+	// goroutines that Alike tells of as left out are not. A line is valid during the call
+	// only; of a long one its beginning is given.
+	Lines func(line []byte, offset int64)
 }
 
 // Likeness is what is known of a text beside the text.

@@ -94,6 +94,7 @@ type knownEnd struct {
 	key   []byte
 	lines int64 // of the body, with the blank line at its end
 	blank int   // length of that line; 0 where a creator ends the block
+	plain bool  // all lines are ofStack
 }
 
 // find walks the tree along b and returns how many bytes the block has, and the
@@ -205,7 +206,7 @@ func (k *knownBlocks) learn(body []byte, found *keptStack, key []byte) {
 		}
 		if r == nil {
 			end := k.ends.one()
-			*end = knownEnd{found, k.texts.keep(key), plan.lines, plan.blank}
+			*end = knownEnd{found, k.texts.keep(key), plan.lines, plan.blank, allOfStack(body)}
 			*at = append(*at, k.run(rest, end))
 			return
 		}
@@ -218,6 +219,16 @@ func (k *knownBlocks) learn(body []byte, found *keptStack, key []byte) {
 		}
 		at, rest = &r.next, rest[n:]
 	}
+}
+
+// allOfStack reports whether lines are ofStack or empty.
+func allOfStack(body []byte) bool {
+	for line := range bytes.Lines(body) {
+		if len(line) > 1 && !ofStack(line[:len(line)-1]) {
+			return false
+		}
+	}
+	return true
 }
 
 // among returns the run that begins with a piece, nil where none does. A clash is

@@ -25,7 +25,8 @@ type textParser struct {
 	dump     Dump
 	alike    Likeness // see Config
 	bodies   func(*analysis.Stack) bool
-	classes  []class // of goroutines that are alike
+	others   func(line []byte, offset int64) // Config.Lines
+	classes  []class                         // of goroutines that are alike
 
 	// The block being read, from a header to the next one.
 	g        *Goroutine
@@ -84,6 +85,7 @@ func ParseText(r io.Reader, cfg Config, visit func(*Goroutine) error) (Dump, []a
 		visit:    visit,
 		alike:    cfg.Alike,
 		bodies:   cfg.Bodies,
+		others:   cfg.Lines,
 		g:        &Goroutine{},
 		next:     &Goroutine{},
 		pending:  -1,
@@ -109,6 +111,9 @@ func ParseText(r io.Reader, cfg Config, visit func(*Goroutine) error) (Dump, []a
 				tail = nil
 				continue
 			}
+		}
+		if p.others != nil && len(line) > 0 && !ofStack(line) {
+			p.others(line, p.lines.off)
 		}
 		if err := p.line(line); err != nil {
 			p.finish()
@@ -322,6 +327,9 @@ func (p *textParser) recognise() (blank bool) {
 	}
 	c := &p.classes[like.Class]
 	if c.found != nil && like.Length <= int64(l.end-l.start) {
+		if p.others != nil && !c.found.plain {
+			p.giveOthers(int(like.Length))
+		}
 		l.start += int(like.Length)
 		l.num += like.Lines
 		p.g.Parent = like.Parent
@@ -359,6 +367,9 @@ func (p *textParser) recogniseBytes() (blank bool) {
 	if found == nil {
 		return false
 	}
+	if p.others != nil && !found.plain {
+		p.giveOthers(length)
+	}
 	p.match, p.done, p.g.Parent = found, found.blank == 0, parent
 	l.start += length
 	l.num += found.lines
@@ -373,6 +384,19 @@ func (p *textParser) recogniseBytes() (blank bool) {
 	l.start += n
 	l.num++
 	return true
+}
+
+// giveOthers gives, of the lines in the next bytes, those that are not by their look of a
+// goroutine.
+func (p *textParser) giveOthers(length int) {
+	l := p.lines
+	offset := l.pos()
+	for line := range bytes.Lines(l.buf[l.start : l.start+length]) {
+		if text := line[:len(line)-1]; len(text) > 0 && !ofStack(text) {
+			p.others(text, offset)
+		}
+		offset += int64(len(line))
+	}
 }
 
 // blankLine is the length of an empty line that b begins with, 0 where it does not.
@@ -480,6 +504,25 @@ func (p *textParser) isDumper(writing bool) bool {
 	d.stack = g.Stack
 	d.found++
 	return true
+}
+
+// ofStack reports whether a line that is not empty is by its look alone a file, a call,
+// a creator or a header. The rule asks for nothing by which two blocks differ that
+// knownBlocks takes for alike.
+func ofStack(line []byte) bool {
+	switch {
+	case line[0] == '\t', line[len(line)-1] == ')':
+		return true
+	case line[0] == 'c':
+		return bytes.HasPrefix(line, []byte(creatorWord))
+	case line[0] == 'g' && isHeaderLike(line):
+		i := len(headerWord)
+		for i < len(line) && line[i]-'0' < 10 {
+			i++
+		}
+		return i > len(headerWord) && i+1 < len(line) && line[i] == ' ' && line[i+1] == '['
+	}
+	return false
 }
 
 // cutArgs cuts the arguments off a call. Receivers stay: their parenthesis

@@ -42,10 +42,6 @@ func (r *reader) open(m *bundle.Member, known func() string) *content {
 	return c
 }
 
-// before gives w what is read before the reader gets it, in a goroutine of its own for
-// large members. It is for those who have not read yet.
-func (c *content) before(w io.Writer) { c.body = io.TeeReader(c.body, w) }
-
 func (c *content) Read(p []byte) (int, error) {
 	if c.large && c.ahead == nil {
 		c.ahead = readAhead(c.body, c.hash)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"leakdiff/analysis"
@@ -90,9 +89,10 @@ func receiver(function string) string {
 	return function[:dot]
 }
 
-// note keeps the addresses that a goroutine's frames name.
+// note keeps the addresses that a goroutine's frames name, as long as more of its stack
+// are wanted.
 func (t *textDump) note(c *goroutines, g *goroutine.Goroutine) {
-	if g.Body == nil || g.ID <= 0 || g.System || g.Dumper {
+	if g.Body == nil || g.ID <= 0 {
 		return
 	}
 	if c.arguments == nil {
@@ -100,6 +100,7 @@ func (t *textDump) note(c *goroutines, g *goroutine.Goroutine) {
 	}
 	a := c.arguments
 	if len(a.frames) == 0 || len(t.noted) >= mostArguments || a.lock < 0 && a.seen >= otherMembers {
+		c.noted = true
 		return
 	}
 	a.seen++
@@ -132,13 +133,26 @@ func firstArgument(line []byte) (uint64, bool) {
 		if line[i] != '(' || line[i-1] == '.' {
 			continue
 		}
-		text, ok := bytes.CutPrefix(line[i+1:], []byte("0x"))
-		end := bytes.IndexAny(text, ",)")
-		if !ok || end < 0 {
+		digits, ok := bytes.CutPrefix(line[i+1:], []byte("0x"))
+		if !ok {
 			return 0, false
 		}
-		address, err := strconv.ParseUint(string(text[:end]), 16, 64)
-		return address, err == nil && address >= 4096
+		address := uint64(0)
+		for _, c := range digits {
+			switch letter := c | 0x20; {
+			case c == ',' || c == ')':
+				return address, address >= 4096
+			case address >= 1<<60:
+				return 0, false // too long
+			case c-'0' < 10:
+				address = address<<4 | uint64(c-'0')
+			case letter-'a' < 6:
+				address = address<<4 | uint64(letter-'a'+10)
+			default:
+				return 0, false
+			}
+		}
+		return 0, false
 	}
 	return 0, false
 }

@@ -106,3 +106,24 @@ func TestAWaiterBeforeALongLogIsCounted(t *testing.T) {
 		}
 	}
 }
+
+func TestOnlyAWholeAddressIsTheFirstArgument(t *testing.T) {
+	for line, want := range map[string]uint64{
+		"sync.(*Mutex).lockSlow(0xc000012345)":    0xc000012345,
+		"main.(*Pool).Get(0xC00001fFaB, 0x1, 0x2": 0xc00001ffab,
+		"main.f(0xffffffffffffffff)":              1<<64 - 1,
+		"main.f(0x0000000000000000c000012345)":    0xc000012345,
+		"main.f(0x10000000000000000)":             0,
+		"main.f(0xfff)":                           0,
+		"main.f(0xc000012345?, 0x1)":              0,
+		"main.f(0xc00001_2345)":                   0,
+		"main.f({0xc000012345, 0x1})":             0,
+		"main.f(0xc000012345":                     0,
+		"main.f(0x)":                              0,
+		"main.f()":                                0,
+	} {
+		if got, ok := firstArgument([]byte(line)); ok != (want > 0) || ok && got != want {
+			t.Errorf("%s: %#x, %v, want %#x", line, got, ok, want)
+		}
+	}
+}

@@ -83,8 +83,9 @@ type textDump struct {
 	word        string
 	wordIndex   uint16
 	// first are the ids of the first goroutines: one of them again is the next
-	// dump.
-	first []int64
+	// dump. firstBits has a bit for each, by what is left of it modulo 64.
+	first     []int64
+	firstBits uint64
 	// noted are the addresses that goroutines name, until it is known which of them
 	// matter.
 	noted map[argument]namers
@@ -102,6 +103,7 @@ type goroutines struct {
 	oldest    int   // wait in minutes, -1 where none was printed
 	index     int32 // of textDump.order
 	arguments *arguments
+	noted     bool // no more addresses are wanted
 }
 
 // profileDump is a debug=1 text or a proto: counts by stack, no identities.
@@ -203,7 +205,7 @@ func (t *textDump) writes(g *goroutine.Goroutine) bool {
 // again reports whether g begins another dump in the same text because it is one of the
 // goroutines with which this one began.
 func (t *textDump) again(g *goroutine.Goroutine) bool {
-	return g.ID > 0 && g.ID != goroutine.HugeID && len(t.order) > 0 && slices.Contains(t.first, g.ID)
+	return g.ID > 0 && g.ID != goroutine.HugeID && len(t.order) > 0 && t.firstBits>>(g.ID%64)&1 > 0 && slices.Contains(t.first, g.ID)
 }
 
 // add counts a goroutine. Those that are in no family are not kept: goroutine 0, the
@@ -218,7 +220,9 @@ func (t *textDump) add(g *goroutine.Goroutine) {
 	if g.System || g.Dumper || g.ID == 0 {
 		return
 	}
-	t.note(c, g)
+	if !c.noted {
+		t.note(c, g)
+	}
 	if g.Leaked {
 		c.leaked++
 	}
@@ -229,8 +233,7 @@ func (t *textDump) add(g *goroutine.Goroutine) {
 }
 
 func (c *goroutines) add(m analysis.PackedMember) {
-	c.Append(m)
-	at := slices.Index(c.States(), m.State)
+	at := c.Append(m)
 	if at == len(c.counts) {
 		c.counts = append(c.counts, 0)
 	}
@@ -289,5 +292,6 @@ func (t *textDump) count(g *goroutine.Goroutine) {
 	}
 	if len(t.first) < manyFirst {
 		t.first = append(t.first, g.ID)
+		t.firstBits |= 1 << (g.ID % 64)
 	}
 }

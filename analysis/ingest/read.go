@@ -14,7 +14,6 @@ import (
 	"sort"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"leakdiff/analysis"
@@ -339,18 +338,18 @@ func readText(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 	all := []*textDump{t}
 	before := r.progress.Goroutines
 	// The lines of date between the dumps of a loop say when each was taken.
-	dates := &textDates{dates: envelope.NewDates(r.written(p))}
+	dates := envelope.NewDates(r.written(p))
 	begins, end := []int64{0}, int64(0)
 	// more counts the goroutines of dumps beyond those that are read, from line at on.
 	more, at := 0, int64(0)
 	// guessed is the first line where only an id that comes again, twice, says that
 	// another dump begins.
 	guessed, twice := int64(0), int64(0)
-	cfg := goroutine.Config{Path: p.path}
+	cfg := goroutine.Config{Path: p.path, Lines: dates.Line}
 	if text, ok := body.(unwrapped); ok && text.known != nil {
-		cfg.Alike, cfg.Bodies, dates.dates.Gap = text.known, namesAddress, text.known.Gap
+		cfg.Alike, cfg.Bodies = text.known, namesAddress
 	}
-	dump, problems, err := goroutine.ParseText(dates.ahead(body), cfg, func(g *goroutine.Goroutine) error {
+	dump, problems, err := goroutine.ParseText(body, cfg, func(g *goroutine.Goroutine) error {
 		dated := g.State == "running" && dates.Between(end, g.Offset)
 		said := t.writes(g) || dated && t.dump.Headers > 0
 		if more == 0 && (said || t.again(g)) {
@@ -418,41 +417,6 @@ func readText(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 	}
 	r.several(parts, a, "dump")
 	return nil
-}
-
-// textDates are the lines of date in a text that is parsed at the same time.
-type textDates struct {
-	mu    sync.Mutex
-	dates *envelope.Dates
-}
-
-// ahead looks for dates in what is read of body before it is given out.
-func (d *textDates) ahead(body io.Reader) io.Reader {
-	if c, ok := body.(*content); ok {
-		c.before(d)
-		return c
-	}
-	return io.TeeReader(body, d)
-}
-
-func (d *textDates) Write(b []byte) (int, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.dates.Write(b)
-}
-
-// Between is that of envelope.Dates, for what was given out.
-func (d *textDates) Between(from, to int64) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.dates.Between(from, to)
-}
-
-// Of is that of envelope.Dates, for all that was read.
-func (d *textDates) Of(dumps []int64) []envelope.Stamp {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.dates.Of(dumps)
 }
 
 // dated takes the time that a line before the dump tells.
