@@ -28,12 +28,13 @@ type worker struct {
 	stop    context.CancelFunc
 	// progress is what the running job said last.
 	progress ingest.Progress
-	// changed is closed and replaced whenever progress moved or a job ended.
-	changed chan struct{}
+	// changed is closed and replaced whenever progress moved or a job ended, ended when a
+	// result was written or a job ended.
+	changed, ended chan struct{}
 }
 
 func newWorker(s *Server) *worker {
-	return &worker{s: s, wake: make(chan struct{}, 1), fronts: make(chan caseFront, 4), changed: make(chan struct{})}
+	return &worker{s: s, wake: make(chan struct{}, 1), fronts: make(chan caseFront, 4), changed: make(chan struct{}), ended: make(chan struct{})}
 }
 
 // caseFront is the front of a case.
@@ -254,7 +255,8 @@ func (w *worker) end() {
 	defer w.mu.Unlock()
 	w.running, w.stop = "", nil
 	close(w.changed)
-	w.changed = make(chan struct{})
+	close(w.ended)
+	w.changed, w.ended = make(chan struct{}), make(chan struct{})
 }
 
 func (w *worker) report(p ingest.Progress) {
@@ -263,6 +265,10 @@ func (w *worker) report(p ingest.Progress) {
 	w.progress = p
 	close(w.changed)
 	w.changed = make(chan struct{})
+	if p.Stage == "done" {
+		close(w.ended)
+		w.ended = make(chan struct{})
+	}
 }
 
 // state is the progress of a bundle that is being read now, and a channel that
@@ -287,7 +293,9 @@ func (w *worker) cancel(bundleID string) bool {
 // settled waits until the bundle is no longer queued or running, or ctx ends.
 func (w *worker) settled(ctx context.Context, bundleID string) (store.Bundle, error) {
 	for {
-		_, _, changed := w.state(bundleID)
+		w.mu.Lock()
+		ended := w.ended
+		w.mu.Unlock()
 		b, err := w.s.store.Bundle(ctx, bundleID)
 		if err != nil || b.Status != store.Queued && b.Status != store.Running {
 			return b, err
@@ -295,14 +303,8 @@ func (w *worker) settled(ctx context.Context, bundleID string) (store.Bundle, er
 		select {
 		case <-ctx.Done():
 			return b, ctx.Err()
-		case <-changed:
-			// Progress moves often; the status is asked some times a second.
-			select {
-			case <-ctx.Done():
-				return b, ctx.Err()
-			case <-time.After(20 * time.Millisecond):
-			}
-		case <-time.After(time.Second):
+		case <-ended:
+		case <-time.After(time.Second): // a job that was cancelled before its turn says nothing
 		}
 	}
 }
