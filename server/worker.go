@@ -141,7 +141,7 @@ func (w *worker) ingest(ctx context.Context, job store.Job) (err error) {
 	err = w.s.store.FinishJob(ctx, job.ID, store.Result{
 		Artifacts: result.Artifacts, Problems: result.Problems, Snapshots: result.Snapshots, Unpacked: result.Unpacked, Engine: ingest.Engine,
 	})
-	// Whoever waits for the bundle need not wait for the summary of its case.
+	// Whoever waits for a large bundle need not wait for the summary of its case.
 	w.report(ingest.Progress{Stage: "done", Files: len(result.Artifacts), Snapshots: len(result.Snapshots)})
 	return err
 }
@@ -290,15 +290,23 @@ func (w *worker) cancel(bundleID string) bool {
 	return true
 }
 
+// summaryWait bounds how long whoever waits for a small bundle waits for the summary of its
+// case as well, so that the list of cases tells of what was just uploaded.
+const summaryWait = 50 * time.Millisecond
+
 // settled waits until the bundle is no longer queued or running, or ctx ends.
 func (w *worker) settled(ctx context.Context, bundleID string) (store.Bundle, error) {
 	for {
-		w.mu.Lock()
-		ended := w.ended
-		w.mu.Unlock()
+		_, ended := w.reads(bundleID)
 		b, err := w.s.store.Bundle(ctx, bundleID)
-		if err != nil || b.Status != store.Queued && b.Status != store.Running {
+		if err != nil {
 			return b, err
+		}
+		if b.Status != store.Queued && b.Status != store.Running {
+			if b.Unpacked <= largeBundle {
+				w.summarised(ctx, bundleID)
+			}
+			return b, nil
 		}
 		select {
 		case <-ctx.Done():
@@ -307,6 +315,32 @@ func (w *worker) settled(ctx context.Context, bundleID string) (store.Bundle, er
 		case <-time.After(time.Second): // a job that was cancelled before its turn says nothing
 		}
 	}
+}
+
+// summarised waits until the worker has done with a bundle, for summaryWait at most.
+func (w *worker) summarised(ctx context.Context, bundleID string) {
+	enough := time.After(summaryWait)
+	for {
+		running, ended := w.reads(bundleID)
+		if !running {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-enough:
+			return
+		case <-ended:
+		}
+	}
+}
+
+// reads reports whether the worker reads or sums up a bundle, and gives a channel that
+// closes when a result is written or any job ends.
+func (w *worker) reads(bundleID string) (bool, <-chan struct{}) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.running == bundleID, w.ended
 }
 
 // busy reports whether a bundle is being read.
