@@ -31,12 +31,13 @@ type worker struct {
 	stop    context.CancelFunc
 	// progress is what the running job said last.
 	progress ingest.Progress
-	// changed is closed and replaced whenever progress moved or a job ended.
-	changed chan struct{}
+	// changed is closed and replaced whenever progress moved or a job ended, ended when a
+	// result was written or a job ended.
+	changed, ended chan struct{}
 }
 
 func newWorker(s *Server) *worker {
-	return &worker{s: s, wake: make(chan struct{}, 1), fronts: make(chan caseFront, 4), changed: make(chan struct{})}
+	return &worker{s: s, wake: make(chan struct{}, 1), fronts: make(chan caseFront, 4), changed: make(chan struct{}), ended: make(chan struct{})}
 }
 
 // caseFront is the front of a case.
@@ -144,7 +145,7 @@ func (w *worker) ingest(ctx context.Context, job store.Job) (err error) {
 	err = w.s.store.FinishJob(ctx, job.ID, store.Result{
 		Artifacts: result.Artifacts, Problems: result.Problems, Snapshots: result.Snapshots, Unpacked: result.Unpacked, Engine: ingest.Engine,
 	})
-	// Whoever waits for the bundle need not wait for the summary of its case.
+	// Whoever waits for a large bundle need not wait for the summary of its case.
 	w.report(ingest.Progress{Stage: "done", Files: len(result.Artifacts), Snapshots: len(result.Snapshots)})
 	return err
 }
@@ -272,7 +273,8 @@ func (w *worker) end() {
 	defer w.mu.Unlock()
 	w.running, w.stop = "", nil
 	close(w.changed)
-	w.changed = make(chan struct{})
+	close(w.ended)
+	w.changed, w.ended = make(chan struct{}), make(chan struct{})
 }
 
 func (w *worker) report(p ingest.Progress) {
@@ -281,6 +283,10 @@ func (w *worker) report(p ingest.Progress) {
 	w.progress = p
 	close(w.changed)
 	w.changed = make(chan struct{})
+	if p.Stage == "done" {
+		close(w.ended)
+		w.ended = make(chan struct{})
+	}
 }
 
 // state is the progress of a bundle that is being read now, and a channel that
@@ -302,27 +308,57 @@ func (w *worker) cancel(bundleID string) bool {
 	return true
 }
 
+// summaryWait bounds how long whoever waits for a small bundle waits for the summary of its
+// case as well, so that the list of cases tells of what was just uploaded.
+const summaryWait = 50 * time.Millisecond
+
 // settled waits until the bundle is no longer queued or running, or ctx ends.
 func (w *worker) settled(ctx context.Context, bundleID string) (store.Bundle, error) {
 	for {
-		_, _, changed := w.state(bundleID)
+		_, ended := w.reads(bundleID)
 		b, err := w.s.store.Bundle(ctx, bundleID)
-		if err != nil || b.Status != store.Queued && b.Status != store.Running {
+		if err != nil {
 			return b, err
+		}
+		if b.Status != store.Queued && b.Status != store.Running {
+			if b.Unpacked <= largeBundle {
+				w.summarised(ctx, bundleID)
+			}
+			return b, nil
 		}
 		select {
 		case <-ctx.Done():
 			return b, ctx.Err()
-		case <-changed:
-			// Progress moves often; the status is asked some times a second.
-			select {
-			case <-ctx.Done():
-				return b, ctx.Err()
-			case <-time.After(20 * time.Millisecond):
-			}
-		case <-time.After(time.Second):
+		case <-ended:
+		case <-time.After(time.Second): // a job that was cancelled before its turn says nothing
 		}
 	}
+}
+
+// summarised waits until the worker has done with a bundle, for summaryWait at most.
+func (w *worker) summarised(ctx context.Context, bundleID string) {
+	enough := time.After(summaryWait)
+	for {
+		running, ended := w.reads(bundleID)
+		if !running {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-enough:
+			return
+		case <-ended:
+		}
+	}
+}
+
+// reads reports whether the worker reads or sums up a bundle, and gives a channel that
+// closes when a result is written or any job ends.
+func (w *worker) reads(bundleID string) (bool, <-chan struct{}) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.running == bundleID, w.ended
 }
 
 // busy reports whether a bundle is being read.

@@ -31,39 +31,39 @@ type Result struct {
 func (s *Store) AddSnapshot(ctx context.Context, jobID string, snap analysis.Snapshot) error {
 	var p packer
 	defer p.close()
-	return s.addSnapshots(ctx, &p, jobID, []*analysis.Snapshot{&snap})
-}
-
-// addSnapshots writes snapshots in one transaction.
-func (s *Store) addSnapshots(ctx context.Context, p *packer, jobID string, snaps []*analysis.Snapshot) error {
-	return s.write(ctx, "writing snapshots", func(tx *sql.Tx) error {
+	return s.write(ctx, "writing a snapshot", func(tx *sql.Tx) error {
 		t, err := runningTarget(ctx, tx, jobID)
 		if err != nil {
 			return err
 		}
-		// Each of a million queries would start a goroutine that waits for the end of a
-		// context that can end: it is asked between families instead.
-		quick := context.WithoutCancel(ctx)
-		w, err := newWordWriter(quick, tx)
+		return insertSnapshots(ctx, tx, &p, t, []*analysis.Snapshot{&snap})
+	})
+}
+
+// insertSnapshots writes snapshots behind those that the target has.
+func insertSnapshots(ctx context.Context, tx *sql.Tx, p *packer, t target, snaps []*analysis.Snapshot) error {
+	// Each of a million queries would start a goroutine that waits for the end of a
+	// context that can end: it is asked between families instead.
+	quick := context.WithoutCancel(ctx)
+	w, err := newWordWriter(quick, tx)
+	if err != nil {
+		return err
+	}
+	defer w.close()
+	var place int
+	if err := tx.QueryRowContext(quick, countGenerationSQL, t.bundle, t.generation).Scan(&place); err != nil {
+		return err
+	}
+	for _, snap := range snaps {
+		inserted, err := insertSnapshot(ctx, quick, w, p, t, place, snap)
 		if err != nil {
 			return err
 		}
-		defer w.close()
-		var place int
-		if err := tx.QueryRowContext(quick, countGenerationSQL, t.bundle, t.generation).Scan(&place); err != nil {
-			return err
+		if inserted {
+			place++
 		}
-		for _, snap := range snaps {
-			inserted, err := insertSnapshot(ctx, quick, w, p, t, place, snap)
-			if err != nil {
-				return err
-			}
-			if inserted {
-				place++
-			}
-		}
-		return w.index(quick)
-	})
+	}
+	return w.index(quick)
 }
 
 const countGenerationSQL = `
@@ -93,16 +93,38 @@ func (s *Store) FinishJob(ctx context.Context, jobID string, r Result) error {
 		seen[snap.ID] = snap.Label
 		snaps = append(snaps, snap)
 	}
-	for len(snaps) > 0 {
+	r.Problems = problems
+	defer s.writer.ExecContext(context.WithoutCancel(ctx), checkpointsSQL)
+	for published := false; !published; {
 		n := together(snaps)
-		if err := s.addSnapshots(ctx, &p, jobID, snaps[:n]); err != nil {
+		published = n == len(snaps)
+		err := s.write(ctx, "writing a result", func(tx *sql.Tx) error {
+			t, err := runningTarget(ctx, tx, jobID)
+			if err != nil {
+				return err
+			}
+			if err := insertSnapshots(ctx, tx, &p, t, snaps[:n]); err != nil || !published {
+				return err
+			}
+			// The next commit copies the log into the database: nobody waits for that one.
+			if _, err := tx.ExecContext(ctx, noCheckpointSQL); err != nil {
+				return err
+			}
+			return s.publish(ctx, tx, &p, t, r)
+		})
+		if err != nil {
 			return err
 		}
 		snaps = snaps[n:]
 	}
-	r.Problems = problems
-	return s.publish(ctx, &p, jobID, r)
+	return nil
 }
+
+// After how many pages of log a commit copies them into the database.
+const (
+	checkpointsSQL  = `PRAGMA wal_autocheckpoint = 1000`
+	noCheckpointSQL = `PRAGMA wal_autocheckpoint = 0`
+)
 
 // smallBatch is about how many rows one transaction writes: a wait for the disk costs
 // more than that of a hundred, and other writers wait as long.
@@ -137,8 +159,8 @@ func sameSnapshot(snap *analysis.Snapshot, first string) analysis.Problem {
 	}
 }
 
-// publish is the transaction that flips the bundle to the new generation.
-func (s *Store) publish(ctx context.Context, p *packer, jobID string, r Result) error {
+// publish flips the bundle to the new generation.
+func (s *Store) publish(ctx context.Context, tx *sql.Tx, p *packer, t target, r Result) error {
 	artifacts, err := p.packJSON(r.Artifacts)
 	if err != nil {
 		return err
@@ -147,27 +169,21 @@ func (s *Store) publish(ctx context.Context, p *packer, jobID string, r Result) 
 	if err != nil {
 		return err
 	}
-	return s.write(ctx, "finishing a job", func(tx *sql.Tx) error {
-		t, err := runningTarget(ctx, tx, jobID)
-		if err != nil {
-			return err
-		}
-		_, err = tx.ExecContext(ctx, publishSQL, t.generation, r.Engine, r.Unpacked, len(r.Problems), artifacts, problems, t.bundle)
-		if err != nil {
-			return err
-		}
-		if _, err := tx.ExecContext(ctx, endJobSQL, Done, t.job); err != nil {
-			return err
-		}
-		if _, err := tx.ExecContext(ctx, touchCaseOfJobSQL, s.time().UnixMicro(), t.bundle); err != nil {
-			return err
-		}
-		replaced, err := rowsOf(tx.ExecContext(ctx, deleteOtherGenerationsSQL, t.bundle, t.generation))
-		if err != nil || replaced == 0 {
-			return err
-		}
-		return forgetWords(ctx, tx)
-	})
+	_, err = tx.ExecContext(ctx, publishSQL, t.generation, r.Engine, r.Unpacked, len(r.Problems), artifacts, problems, t.bundle)
+	if err != nil {
+		return err
+	}
+	if _, err := tx.ExecContext(ctx, endJobSQL, Done, t.job); err != nil {
+		return err
+	}
+	if _, err := tx.ExecContext(ctx, touchCaseOfJobSQL, s.time().UnixMicro(), t.bundle); err != nil {
+		return err
+	}
+	replaced, err := rowsOf(tx.ExecContext(ctx, deleteOtherGenerationsSQL, t.bundle, t.generation))
+	if err != nil || replaced == 0 {
+		return err
+	}
+	return forgetWords(ctx, tx)
 }
 
 const publishSQL = `
@@ -198,7 +214,12 @@ func insertSnapshot(ctx, quick context.Context, w *wordWriter, p *packer, t targ
 	if err != nil || len(seqs) == 0 {
 		return false, err
 	}
+	e := encodeAhead(p, snap.Groups)
+	defer e.stop()
+	// First all words, then all groups: what the page cache had to give up for the members
+	// is not written to again, or the commit would read back and sum up all of the log.
 	known := map[string]bool{}
+	rows := make([]groupWords, len(snap.Groups))
 	for place := range snap.Groups {
 		if err := ctx.Err(); err != nil {
 			return false, err
@@ -208,7 +229,15 @@ func insertSnapshot(ctx, quick context.Context, w *wordWriter, p *packer, t targ
 			return false, malformed(snap, place, "a family twice, or none")
 		}
 		known[g.Family.Fingerprint] = true
-		if err := insertGroup(quick, w, p, seqs[0], place, g); err != nil {
+		if rows[place], err = w.words(quick, g); err != nil {
+			return false, malformed(snap, place, err.Error())
+		}
+	}
+	for place := range snap.Groups {
+		if err := ctx.Err(); err != nil {
+			return false, err
+		}
+		if err := insertGroup(quick, w, seqs[0], place, &snap.Groups[place], rows[place], <-e.members); err != nil {
 			return false, malformed(snap, place, err.Error())
 		}
 	}
@@ -225,22 +254,63 @@ func malformed(snap *analysis.Snapshot, place int, why string) error {
 	return fmt.Errorf("snapshot %s, family %d: %s", snap.ID, place, why)
 }
 
-func insertGroup(ctx context.Context, w *wordWriter, p *packer, snapshot int64, place int, g *analysis.Group) error {
-	family, err := w.family(ctx, g.Family)
-	if err != nil {
-		return err
+// encodedMembers are the members of a group on their way to its row.
+type encodedMembers struct {
+	blob  []byte
+	count int
+	err   error
+}
+
+// mostAhead bounds how many groups have their members encoded before they are written.
+const mostAhead = 32
+
+// An encodingAhead encodes the members of groups, in their order, while the rows before
+// them are written.
+type encodingAhead struct {
+	members chan encodedMembers
+	stopped chan struct{}
+}
+
+// encodeAhead lets packed members and rows go once they are encoded. Until stop returned, p
+// and the members of the groups are its own.
+func encodeAhead(p *packer, groups []analysis.Group) *encodingAhead {
+	e := &encodingAhead{members: make(chan encodedMembers, min(len(groups), mostAhead)), stopped: make(chan struct{})}
+	go func() {
+		defer close(e.members)
+		for i := range groups {
+			select {
+			case <-e.stopped:
+				return
+			case e.members <- encodeAndRelease(p, &groups[i].Members):
+			}
+		}
+	}()
+	return e
+}
+
+func (e *encodingAhead) stop() {
+	close(e.stopped)
+	for range e.members {
 	}
-	variants := appendSeqs(nil, int64(len(g.Variants)))
-	for i := range g.Variants {
-		v := &g.Variants[i]
-		stack, err := w.stack(ctx, family, v)
-		if err != nil {
-			return err
+}
+
+func encodeAndRelease(p *packer, m *analysis.Members) (e encodedMembers) {
+	// A panic costs this result alone, as one of whoever saves it would.
+	defer func() {
+		if v := recover(); v != nil {
+			e.err = fmt.Errorf("encoding members panicked: %v", v)
 		}
-		if v.Count < 0 {
-			return fmt.Errorf("variant with count %d", v.Count)
-		}
-		variants = appendSeqs(variants, stack, int64(v.Count))
+	}()
+	e.count = m.Len()
+	e.blob, e.err = encodeMembers(p, m)
+	// The database takes as much memory for what it writes as the members held.
+	m.Release()
+	return e
+}
+
+func insertGroup(ctx context.Context, w *wordWriter, snapshot int64, place int, g *analysis.Group, words groupWords, members encodedMembers) error {
+	if members.err != nil {
+		return members.err
 	}
 	states, err := json.Marshal(g.States)
 	if err != nil {
@@ -250,15 +320,8 @@ func insertGroup(ctx context.Context, w *wordWriter, p *packer, snapshot int64, 
 	if err != nil {
 		return err
 	}
-	members, err := encodeMembers(p, &g.Members)
-	if err != nil {
-		return err
-	}
-	// The database takes as much memory for what it writes as the members held.
-	count := g.Members.Len()
-	g.Members.Release()
-	_, err = w.group.ExecContext(ctx, snapshot, family, place, g.Count, string(states), string(waits),
-		g.OldestWait, g.Leaked, variants, count, blobOf(members))
+	_, err = w.group.ExecContext(ctx, snapshot, words.family, place, g.Count, string(states), string(waits),
+		g.OldestWait, g.Leaked, words.variants, members.count, blobOf(members.blob))
 	return err
 }
 

@@ -2,6 +2,9 @@ package store
 
 import (
 	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"leakdiff/analysis"
@@ -58,4 +61,30 @@ func TestSnapshotsOfOneTransactionKeepTheirOrderAndAreFound(t *testing.T) {
 		}
 	}
 	f.wantSound()
+}
+
+func TestTheLogOfAResultIsCopiedByTheNextCommit(t *testing.T) {
+	f := open(t)
+	c := f.newCase("a")
+	f.ok(f.reclaim(f.ctx, nil)) // copies all of it
+	size := func() int64 {
+		info, err := os.Stat(filepath.Join(f.dir, databaseFile))
+		f.ok(err)
+		return info.Size()
+	}
+	before := size()
+	snap := kubelet("2", instant, 5)
+	var members analysis.Members // more than a commit leaves in the log
+	for range 700_000 {
+		members.ID = append(members.ID, rand.Int64())
+	}
+	snap.Groups[0].Members = members
+	f.filled(c.ID, "1", Result{Snapshots: []analysis.Snapshot{snap}})
+	if grown := size() - before; grown != 0 {
+		t.Errorf("the database has grown by %d bytes while somebody waits for the result", grown)
+	}
+	f.ok(f.SetSetting(f.ctx, "a", "b"))
+	if grown := size() - before; grown < 1<<20 {
+		t.Errorf("the database has grown by %d bytes after the next commit", grown)
+	}
 }

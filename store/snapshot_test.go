@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -239,6 +240,15 @@ func TestResultsThatContradictThemselvesAreRefusedWhole(t *testing.T) {
 		"a group without family":    func(s *analysis.Snapshot) { s.Groups[1].Family = nil },
 		"columns of unequal length": func(s *analysis.Snapshot) { s.Groups[1].Members.Wait = []int32{1} },
 		"a variant counted below 0": func(s *analysis.Snapshot) { s.Groups[0].Variants[0].Count = -1 },
+		"members that panic":        func(s *analysis.Snapshot) { s.Groups[1].Members = analysis.Members{Packed: []analysis.Packing{{}}} },
+		"a family twice behind more than are encoded ahead": func(s *analysis.Snapshot) {
+			for i := range 2 * mostAhead {
+				g := socketGroup(3)
+				g.Family.Fingerprint += strconv.Itoa(i)
+				s.Groups = append(s.Groups, g)
+			}
+			s.Groups = append(s.Groups, s.Groups[0])
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := open(t)

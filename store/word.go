@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"hash"
 	"maps"
 	"slices"
@@ -306,6 +307,33 @@ func (w *wordWriter) stack(ctx context.Context, family int64, v *analysis.Varian
 		return 0, err
 	}
 	return seq, w.linkAll(ctx, family, functions)
+}
+
+// groupWords are the rows that a group refers to.
+type groupWords struct {
+	family int64
+	// variants are their number, then stack.seq and count of each.
+	variants []byte
+}
+
+// words returns the rows of a group's family and stacks.
+func (w *wordWriter) words(ctx context.Context, g *analysis.Group) (words groupWords, err error) {
+	if words.family, err = w.family(ctx, g.Family); err != nil {
+		return words, err
+	}
+	words.variants = appendSeqs(nil, int64(len(g.Variants)))
+	for i := range g.Variants {
+		v := &g.Variants[i]
+		stack, err := w.stack(ctx, words.family, v)
+		if err != nil {
+			return words, err
+		}
+		if v.Count < 0 {
+			return words, fmt.Errorf("variant with count %d", v.Count)
+		}
+		words.variants = appendSeqs(words.variants, stack, int64(v.Count))
+	}
+	return words, nil
 }
 
 // searchWords are the texts of a family that a search does not find by the names of its
