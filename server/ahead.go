@@ -64,7 +64,7 @@ func (a *ahead) read(ctx context.Context, w *worker, size int64) (err error) {
 	}()
 	defer a.follower.Close()
 	cfg := w.s.ingestConfig()
-	cfg.SHA256 = a.follower.SHA256
+	cfg.SHA256, cfg.Ahead = a.follower.SHA256, true
 	cfg.Progress = func(p ingest.Progress) {
 		if a.taken.Load() {
 			w.report(p)

@@ -91,7 +91,7 @@ func fill(ctx context.Context, file *os.File, r io.Reader, limit int64, f *Follo
 	p := newPieces(h, f)
 	first := p.next()
 	done := first.fill(src)
-	out, suffix, err := writer(file, first.bytes)
+	out, suffix, err := writer(&early{File: file}, first.bytes)
 	if err != nil {
 		return Ref{}, "", fault(err)
 	}
@@ -128,8 +128,8 @@ func fill(ctx context.Context, file *os.File, r io.Reader, limit int64, f *Follo
 const (
 	// pieceSize is what is hashed, compressed and read at once, pieceCount how many of
 	// them there are: enough for each to go on while another one waits.
-	pieceSize  = 256 << 10
-	pieceCount = 6
+	pieceSize  = 512 << 10
+	pieceCount = 4
 )
 
 // piece is a part of the content on its way to its users: the goroutine that
@@ -237,11 +237,30 @@ func (h *hasher) end() string {
 }
 
 // writer writes to file as content that begins with head is to be stored.
-func writer(file *os.File, head []byte) (out io.WriteCloser, suffix string, err error) {
+func writer(file io.Writer, head []byte) (out io.WriteCloser, suffix string, err error) {
 	if compressed(head) {
 		return unclosed{file}, verbatim, nil
 	}
 	return pieceWriter{minlz.NewWriter(file, minlz.WriterLevel(minlz.LevelSuperFast), minlz.WriterConcurrency(1), minlz.WriterBlockSize(pieceSize), minlz.WriterCreateIndex(false))}, packed, nil
+}
+
+// early has the system write to the volume what was written so far, every earlySize
+// bytes, or all of it would be waited for at the end.
+type early struct {
+	*os.File
+	written, begun int64
+}
+
+const earlySize = 8 << 20
+
+func (e *early) Write(p []byte) (int, error) {
+	n, err := e.File.Write(p)
+	e.written += int64(n)
+	if e.written-e.begun >= earlySize {
+		beginWriting(e.File, e.begun, e.written-e.begun)
+		e.begun = e.written
+	}
+	return n, err
 }
 
 // pieceWriter compresses each piece as a block, where it lies.
