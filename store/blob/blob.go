@@ -100,7 +100,7 @@ func (s *Store) Open(sha string) (io.ReadCloser, error) {
 	case zstandard:
 		return unpackZstandard(file)
 	}
-	return unpacker{minlz.NewReader(file, minlz.ReaderMaxBlockSize(pieceSize)), file.Close}, nil
+	return unpacker{minlz.NewReader(file, minlz.ReaderMaxBlockSize(followedSize)), file.Close}, nil
 }
 
 func unpackZstandard(file *os.File) (io.ReadCloser, error) {

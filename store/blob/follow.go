@@ -31,7 +31,7 @@ type Follower struct {
 }
 
 // NewFollower is a follower of one PutFollowed, which must be called.
-func NewFollower() *Follower { return &Follower{pieces: make(chan *piece, pieceCount)} }
+func NewFollower() *Follower { return &Follower{pieces: make(chan *piece, followedCount)} }
 
 // Read gives what was stored so far and waits for more. The error is io.EOF at the end
 // of content that was hashed whole, and ErrLeft where it does not go on.

@@ -125,11 +125,12 @@ func fill(ctx context.Context, file *os.File, r io.Reader, limit int64, f *Follo
 	return ref, suffix, nil
 }
 
+// What is hashed, compressed and read at once is a piece, and there are as many of them
+// as let each go on while another one waits. A Put that is followed is the only one of
+// its kind; of others there may be many, which take less memory.
 const (
-	// pieceSize is what is hashed, compressed and read at once, pieceCount how many of
-	// them there are: enough for each to go on while another one waits.
-	pieceSize  = 512 << 10
-	pieceCount = 4
+	pieceSize, pieceCount       = 256 << 10, 3
+	followedSize, followedCount = 512 << 10, 4
 )
 
 // piece is a part of the content on its way to its users: the goroutine that
@@ -165,14 +166,19 @@ type pieces struct {
 	hasher   *hasher
 	follower *Follower
 	free     chan *piece
-	made     int
-	began    time.Time
+	// made of them there are so far; size is in bytes.
+	made, size int
+	began      time.Time
 	// waited is how long the follower alone was waited for since it began.
 	waited time.Duration
 }
 
 func newPieces(h *hasher, f *Follower) *pieces {
-	return &pieces{hasher: h, follower: f, free: make(chan *piece, pieceCount), began: time.Now()}
+	size, count := pieceSize, pieceCount
+	if f != nil {
+		size, count = followedSize, followedCount
+	}
+	return &pieces{hasher: h, follower: f, free: make(chan *piece, count), size: size, began: time.Now()}
 }
 
 // next is a piece that nobody uses any more. A follower that is waited for too long
@@ -183,9 +189,9 @@ func (p *pieces) next() *piece {
 		return piece
 	default:
 	}
-	if p.made < pieceCount {
+	if p.made < cap(p.free) {
 		p.made++
-		return &piece{bytes: make([]byte, pieceSize), free: p.free}
+		return &piece{bytes: make([]byte, p.size), free: p.free}
 	}
 	for {
 		began := time.Now()
@@ -215,7 +221,7 @@ type hasher struct {
 }
 
 func newHasher() *hasher {
-	h := &hasher{pieces: make(chan *piece, pieceCount), sum: make(chan string, 1)}
+	h := &hasher{pieces: make(chan *piece, followedCount), sum: make(chan string, 1)}
 	go func() {
 		sum := sha256.New()
 		for p := range h.pieces {
@@ -236,12 +242,12 @@ func (h *hasher) end() string {
 	return h.hex
 }
 
-// writer writes to file as content that begins with head is to be stored.
+// writer writes to file as content that begins with the piece head is to be stored.
 func writer(file io.Writer, head []byte) (out io.WriteCloser, suffix string, err error) {
 	if compressed(head) {
 		return unclosed{file}, verbatim, nil
 	}
-	return pieceWriter{minlz.NewWriter(file, minlz.WriterLevel(minlz.LevelSuperFast), minlz.WriterConcurrency(1), minlz.WriterBlockSize(pieceSize), minlz.WriterCreateIndex(false))}, packed, nil
+	return pieceWriter{minlz.NewWriter(file, minlz.WriterLevel(minlz.LevelSuperFast), minlz.WriterConcurrency(1), minlz.WriterBlockSize(cap(head)), minlz.WriterCreateIndex(false))}, packed, nil
 }
 
 // early has the system write to the volume what was written so far, every earlySize

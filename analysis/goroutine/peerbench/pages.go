@@ -325,14 +325,17 @@ func askSteadily(srv *serving, addresses []string, more func() bool) (times seri
 	return times, err
 }
 
-// loads is how often two large dumps are read at once: one time gives too few pages for
-// a quantile.
-const loads = 3
+// Two large dumps are read at once until enoughPages were asked for meanwhile, which a
+// quantile needs, mostLoads times at most.
+const (
+	enoughPages = 120
+	mostLoads   = 12
+)
 
 // measureUnderLoad asks for pages while the server reads two large dumps.
 func measureUnderLoad(s *suite, srv *serving, dir string, addresses []string) error {
 	var times series
-	for load := range loads {
+	for load := 0; load < mostLoads && len(times) < enoughPages; load++ {
 		asked, err := underLoad(s, srv, dir, addresses, uint64(100+2*load))
 		if err != nil {
 			return err
