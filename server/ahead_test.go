@@ -162,13 +162,20 @@ func (s *site) slowly(name string, size int) *slow {
 	return up
 }
 
+// half sends the first half of an upload, of which then something is read.
+func (s *site) half(name string, body []byte) *slow {
+	s.t.Helper()
+	up := s.slowly(name, len(body))
+	up.body.Write(body[:len(body)/2])
+	s.reading()
+	return up
+}
+
 func TestARecordedJobComesBeforeWhatStillArrives(t *testing.T) {
 	s, opened := newCountedSite(t)
 	s.idle()
 	dump := waiting(20_000)
-	first := s.slowly("slow.txt", len(dump))
-	first.body.Write(dump[:len(dump)/2])
-	s.reading()
+	first := s.half("slow.txt", dump)
 	second := s.put("quick.txt", waiting(3)) // would wait a minute for the first otherwise
 	if len(second.Snapshots) != 1 || opened.n.Load() != 1 {
 		t.Errorf("the second has %d snapshots, bytes were opened %d times", len(second.Snapshots), opened.n.Load())
@@ -185,9 +192,7 @@ func TestAnUploadThatBreaksOffLeavesNothingBeingRead(t *testing.T) {
 	s, _ := newCountedSite(t)
 	s.idle()
 	dump := waiting(20_000)
-	up := s.slowly("broken.txt", len(dump))
-	up.body.Write(dump[:len(dump)/2])
-	s.reading()
+	up := s.half("broken.txt", dump)
 	up.cancel()
 	<-up.answer
 	s.idle()
@@ -224,9 +229,7 @@ func TestAServerThatEndsStopsWhatItReadsAhead(t *testing.T) {
 	s, _ := newCountedSite(t)
 	s.idle()
 	dump := waiting(20_000)
-	up := s.slowly("slow.txt", len(dump))
-	up.body.Write(dump[:len(dump)/2])
-	s.reading()
+	up := s.half("slow.txt", dump)
 	s.s.worker.mu.Lock()
 	a := s.s.worker.ahead
 	s.s.worker.mu.Unlock()

@@ -222,7 +222,9 @@ func (damaged) CasePage(context.Context, string, string, string) (store.CasePage
 
 // TestAFrontMadeBeforeADeletionIsNotKeptAfterIt: what was deleted must not come back
 // into the database with a page that was made before.
-func TestAFrontMadeBeforeADeletionIsNotKeptAfterIt(t *testing.T) {
+// newFront is a site with a case, and its page made anew.
+func newFront(t *testing.T) (*site, uploaded, frontState, store.CasePage) {
+	t.Helper()
 	s := newSite(t)
 	up := s.untimed(t, 3, 13, 23)
 	s.waitForFront(up.Case, "html")
@@ -234,6 +236,11 @@ func TestAFrontMadeBeforeADeletionIsNotKeptAfterIt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return s, up, state, p
+}
+
+func TestAFrontMadeBeforeADeletionIsNotKeptAfterIt(t *testing.T) {
+	s, up, state, p := newFront(t)
 	if err := s.s.store.RemoveBundle(t.Context(), up.ID); err != nil {
 		t.Fatal(err)
 	}
@@ -246,17 +253,7 @@ func TestAFrontMadeBeforeADeletionIsNotKeptAfterIt(t *testing.T) {
 // TestADeletionDuringTheWriteTakesTheFrontBack removes the bundle between the look at the
 // state and the write.
 func TestADeletionDuringTheWriteTakesTheFrontBack(t *testing.T) {
-	s := newSite(t)
-	up := s.untimed(t, 3, 13, 23)
-	s.waitForFront(up.Case, "html")
-	state, err := s.s.frontState(t.Context(), up.Case)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := s.s.makeFront(t.Context(), up.Case, "html", state)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s, up, state, p := newFront(t)
 	cfg := s.s.cfg
 	late := &removing{Store: s.s.store.(*store.Store), bundle: up.ID}
 	cfg.Store = late
