@@ -31,12 +31,12 @@ type ahead struct {
 	err    error
 }
 
-// readAhead begins to read an upload of size bytes that the follower follows. It is nil
+// readAhead begins to read an upload of one file, which the follower follows. It is nil
 // where another bundle is being read: only one at a time is.
-func (w *worker) readAhead(name string, size int64) *blob.Follower {
+func (w *worker) readAhead(name string) *blob.Follower {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if size <= 0 || w.ctx == nil || w.ctx.Err() != nil || w.running != "" || w.ahead != nil {
+	if w.ctx == nil || w.ctx.Err() != nil || w.running != "" || w.ahead != nil {
 		return nil
 	}
 	limit := aheadLimit
@@ -49,14 +49,14 @@ func (w *worker) readAhead(name string, size int64) *blob.Follower {
 	context.AfterFunc(ctx, func() { w.forget(a) })
 	w.s.pending.Go(func() {
 		defer close(a.done)
-		if a.err = a.read(ctx, w, size); a.err != nil {
+		if a.err = a.read(ctx, w); a.err != nil {
 			w.forget(a)
 		}
 	})
 	return a.follower
 }
 
-func (a *ahead) read(ctx context.Context, w *worker, size int64) (err error) {
+func (a *ahead) read(ctx context.Context, w *worker) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("reading %s ahead panicked: %v", a.name, v)
@@ -70,7 +70,8 @@ func (a *ahead) read(ctx context.Context, w *worker, size int64) (err error) {
 			w.report(p)
 		}
 	}
-	a.result, err = ingest.Run(ctx, cfg, []bundle.Input{{Name: a.name, Size: size, ModTime: time.Now(), Open: func() (io.ReadCloser, error) { return a.follower, nil }}})
+	// How many bytes will come is not always known, and nothing depends on it.
+	a.result, err = ingest.Run(ctx, cfg, []bundle.Input{{Name: a.name, Size: 0, ModTime: time.Now(), Open: func() (io.ReadCloser, error) { return a.follower, nil }}})
 	if err == nil && a.follower.SHA256() == "" {
 		err = blob.ErrLeft // it was not read to its end
 	}

@@ -23,6 +23,7 @@ import (
 	"leakdiff/analysis/identity"
 	"leakdiff/analysis/report"
 	"leakdiff/store"
+	"leakdiff/store/blob"
 	"leakdiff/web/page"
 	"leakdiff/web/view"
 )
@@ -66,7 +67,7 @@ func (s *Server) receiveBody(r *http.Request, name string) (received, error) {
 		return received{}, err
 	}
 	body := &senderReader{r: r.Body}
-	ref, err := s.blobs.PutFollowed(r.Context(), body, s.cfg.UploadLimit, s.worker.readAhead(name, r.ContentLength))
+	ref, err := s.blobs.PutFollowed(r.Context(), body, s.cfg.UploadLimit, s.worker.readAhead(name))
 	if err != nil {
 		return received{}, s.interrupted(r, errors.Join(err, body.err))
 	}
@@ -142,7 +143,12 @@ func (s *Server) receiveForm(r *http.Request) (received, error) {
 			continue
 		}
 		body := &senderReader{r: p}
-		ref, err := s.blobs.Put(r.Context(), body, left)
+		var follower *blob.Follower
+		if name != "" && len(files) == 0 {
+			// Should more files follow it is for nothing: their job reads them together.
+			follower = s.worker.readAhead(name)
+		}
+		ref, err := s.blobs.PutFollowed(r.Context(), body, left, follower)
 		if err != nil {
 			return received{}, s.interrupted(r, errors.Join(err, body.err))
 		}
