@@ -71,11 +71,30 @@ func (a *ahead) read(ctx context.Context, w *worker) (err error) {
 		}
 	}
 	// How many bytes will come is not always known, and nothing depends on it.
-	a.result, err = ingest.Run(ctx, cfg, []bundle.Input{{Name: a.name, Size: 0, ModTime: time.Now(), Open: func() (io.ReadCloser, error) { return a.follower, nil }}})
+	input := bundle.Input{Name: a.name, Size: 0, ModTime: time.Now()}
+	opened := false
+	input.Open = func() (io.ReadCloser, error) {
+		if opened {
+			return nil, blob.ErrLeft // the beginning is gone: what is a part of a file is looked at twice
+		}
+		opened = true
+		return a.follower, nil
+	}
+	a.result, err = ingest.Run(ctx, cfg, []bundle.Input{input})
 	if err == nil && a.follower.SHA256() == "" {
 		err = blob.ErrLeft // it was not read to its end
 	}
 	return err
+}
+
+// unfollow gives up what is read of an upload that no job was recorded for.
+func (w *worker) unfollow(f *blob.Follower) {
+	w.mu.Lock()
+	a := w.ahead
+	w.mu.Unlock()
+	if a != nil && a.follower == f {
+		w.forget(a)
+	}
 }
 
 // forget gives up what is read ahead.
@@ -100,7 +119,7 @@ func (w *worker) takeAhead(ctx context.Context, f store.File) (result ingest.Res
 		return result, false
 	}
 	defer a.cancel()
-	if a.name != f.Name || a.follower.SHA256() != f.SHA256 {
+	if a.name != f.Name || a.follower.Given() != f.SHA256 {
 		w.forget(a)
 		<-a.done
 		return result, false

@@ -114,6 +114,8 @@ func TestAnUploadIsReadWhileItArrives(t *testing.T) {
 		"text without evidence, too":        {"notes.txt", prose, false},
 		"one line":                          {"dump.txt", []byte("goroutine 1 [running]:\n"), false},
 		"what is packed is read afterwards": {"dump.txt.gz", packed.Bytes(), true},
+		// Whether it is one is seen by its beginning, which is then read twice.
+		"a part of a file, by its name": {"dump.part1", dump, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, opened := newCountedSite(t, followed)
@@ -248,9 +250,41 @@ func TestWhatWasReadOfBytesThatWereNotStoredIsNotUsed(t *testing.T) {
 	if r := s.do("PUT", "/api/v1/bundles/dump.txt?wait=1", bytes.NewReader(waiting(5))); r.status != http.StatusInternalServerError {
 		t.Errorf("the upload gave %d: %s", r.status, r.body)
 	}
+	s.idle()
 	_, cases, err := s.s.store.Cases(t.Context(), store.CaseQuery{})
 	if err != nil || cases > 0 {
 		t.Errorf("there are %d cases (%v)", cases, err)
+	}
+}
+
+func TestNothingIsReadOfAnUploadThatNoJobIsRecordedFor(t *testing.T) {
+	s, _ := newCountedSite(t, followed)
+	up := s.put("dump.txt", waiting(7))
+	s.idle()
+	auth := []string{"Authorization", "Bearer " + up.OwnerKey}
+	for name, upload := range map[string]func() reply{
+		"the same again into its case": func() reply {
+			return s.do("PUT", "/api/v1/bundles/dump.txt?case="+up.Case, bytes.NewReader(waiting(7)), auth...)
+		},
+		"the same form again": func() reply {
+			body, kind := form(t, map[string]string{"dump.txt": string(waiting(7))}, nil)
+			return s.do("POST", "/api/v1/bundles?case="+up.Case, body, append(auth, "Content-Type", kind)...)
+		},
+		"an empty body": func() reply { return s.do("PUT", "/api/v1/bundles/empty.txt", strings.NewReader("")) },
+		"an empty file": func() reply {
+			body, kind := form(t, map[string]string{"empty.txt": ""}, nil)
+			return s.do("POST", "/api/v1/bundles", body, "Content-Type", kind)
+		},
+		"another body for a key": func() reply {
+			s.do("PUT", "/api/v1/bundles/a.txt?wait=1", bytes.NewReader(waiting(4)), "Idempotency-Key", "k")
+			s.idle()
+			return s.do("PUT", "/api/v1/bundles/a.txt", bytes.NewReader(waiting(5)), "Idempotency-Key", "k")
+		},
+	} {
+		if r := upload(); r.status == http.StatusCreated {
+			t.Errorf("%s: %d", name, r.status)
+		}
+		s.idle()
 	}
 }
 

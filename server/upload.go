@@ -43,6 +43,8 @@ type received struct {
 	size int64
 	// key is the owner key of the case, where the form had a field for it.
 	key string
+	// follower reads it already, where it is not nil.
+	follower *blob.Follower
 }
 
 // roomFor refuses an upload before its body is read when its size is over the
@@ -67,14 +69,19 @@ func (s *Server) receiveBody(r *http.Request, name string) (received, error) {
 		return received{}, err
 	}
 	body := &senderReader{r: r.Body}
-	ref, err := s.blobs.PutFollowed(r.Context(), body, s.cfg.UploadLimit, s.worker.readAhead(name))
+	follower := s.worker.readAhead(name)
+	ref, err := s.blobs.PutFollowed(r.Context(), body, s.cfg.UploadLimit, follower)
 	if err != nil {
+		s.worker.unfollow(follower)
 		return received{}, s.interrupted(r, errors.Join(err, body.err))
 	}
 	if ref.Size == 0 {
+		s.worker.unfollow(follower)
 		return received{}, refuse("empty", "the upload is empty", name, "not a single byte arrived", "check the path given to curl -T, and that the dump was written before it was sent")
 	}
-	return finish(name, []store.File{{Name: name, SHA256: ref.SHA256, Size: ref.Size}}), nil
+	up := finish(name, []store.File{{Name: name, SHA256: ref.SHA256, Size: ref.Size}})
+	up.follower = follower
+	return up, nil
 }
 
 // senderReader tells errors of the request's body from those of storing it.
@@ -105,7 +112,7 @@ func (s *Server) interrupted(r *http.Request, err error) error {
 
 // receiveForm stores the files and the pasted text of a multipart form, one
 // after the other as they arrive.
-func (s *Server) receiveForm(r *http.Request) (received, error) {
+func (s *Server) receiveForm(r *http.Request) (up received, err error) {
 	if err := s.roomFor(r.ContentLength); err != nil {
 		return received{}, err
 	}
@@ -117,6 +124,12 @@ func (s *Server) receiveForm(r *http.Request) (received, error) {
 	var pasteName, key string
 	left := s.cfg.UploadLimit
 	empty := 0
+	var follower *blob.Follower
+	defer func() {
+		if err != nil {
+			s.worker.unfollow(follower)
+		}
+	}()
 	for {
 		p, err := form.NextPart()
 		if err == io.EOF {
@@ -143,12 +156,13 @@ func (s *Server) receiveForm(r *http.Request) (received, error) {
 			continue
 		}
 		body := &senderReader{r: p}
-		var follower *blob.Follower
+		var by *blob.Follower
 		if name != "" && len(files) == 0 {
 			// Should more files follow it is for nothing: their job reads them together.
 			follower = s.worker.readAhead(name)
+			by = follower
 		}
-		ref, err := s.blobs.PutFollowed(r.Context(), body, left, follower)
+		ref, err := s.blobs.PutFollowed(r.Context(), body, left, by)
 		if err != nil {
 			return received{}, s.interrupted(r, errors.Join(err, body.err))
 		}
@@ -176,8 +190,8 @@ func (s *Server) receiveForm(r *http.Request) (received, error) {
 	if empty == len(files) {
 		return received{}, refuse("empty", "every uploaded file is empty", files[0].Name, "not a single byte arrived", "files of /proc state the size 0: copy them with cp -r first, then upload the copy")
 	}
-	up := finish(titleOf(files), files)
-	up.key = key
+	up = finish(titleOf(files), files)
+	up.key, up.follower = key, follower
 	return up, nil
 }
 
@@ -302,6 +316,12 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
+	recorded := false
+	defer func() {
+		if !recorded {
+			s.worker.unfollow(up.follower)
+		}
+	}()
 	if err := s.mayAdd(r, caseID, up.key); err != nil {
 		s.fail(w, r, err)
 		return
@@ -311,6 +331,7 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
+	recorded = !p.again
 	address := "/bundles/" + p.bundle.ID
 	if p.ownerKey == "" || s.loopback() {
 		http.Redirect(w, r, address, http.StatusSeeOther)
@@ -364,6 +385,12 @@ func (s *Server) acceptUpload(w http.ResponseWriter, r *http.Request, receive fu
 		s.failAPI(w, r, err)
 		return
 	}
+	recorded := false
+	defer func() {
+		if !recorded {
+			s.worker.unfollow(up.follower)
+		}
+	}()
 	key := r.Header.Get("Idempotency-Key")
 	if key != "" {
 		known, ok, err := s.store.Recall(ctx, key)
@@ -385,6 +412,7 @@ func (s *Server) acceptUpload(w http.ResponseWriter, r *http.Request, receive fu
 		s.failAPI(w, r, err)
 		return
 	}
+	recorded = !p.again
 	status := http.StatusCreated
 	if p.again {
 		status = http.StatusOK

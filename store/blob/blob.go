@@ -135,14 +135,16 @@ func (s *Store) Has(sha string) bool {
 // Delete removes the content. Removing what is not there is no error; readers
 // that have it open read on to the end.
 func (s *Store) Delete(sha string) error {
-	path, _, err := s.find(sha)
-	if err != nil {
+	if !s.Has(sha) {
 		return nil
 	}
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("deleting blob %s: %w", sha, err)
+	// Versions that know different suffixes may have kept it twice.
+	for _, suffix := range suffixes {
+		if err := os.Remove(s.path(sha, suffix)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("deleting blob %s: %w", sha, err)
+		}
 	}
-	return syncDir(filepath.Dir(path))
+	return syncDir(filepath.Dir(s.path(sha, "")))
 }
 
 // List returns every blob, ordered by hash.

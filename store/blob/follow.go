@@ -23,11 +23,14 @@ type Follower struct {
 	now    *piece
 	unread []byte
 
+	// over is what Read says from now on: io.EOF, or ErrLeft.
+	over error
+
 	mu sync.Mutex
 	// closed says that pieces is, ended that the whole content was given, whose hash
-	// is sha.
-	closed, ended bool
-	sha           string
+	// is sha; read that Read gave all of it.
+	closed, ended, read bool
+	sha                 string
 }
 
 // NewFollower is a follower of one PutFollowed, which must be called.
@@ -37,18 +40,19 @@ func NewFollower() *Follower { return &Follower{pieces: make(chan *piece, follow
 // of content that was hashed whole, and ErrLeft where it does not go on.
 func (f *Follower) Read(p []byte) (int, error) {
 	for len(f.unread) == 0 {
-		if f.now != nil {
-			f.now.release()
-			f.now = nil
+		if f.over != nil {
+			return 0, f.over
 		}
+		f.drop()
 		piece, more := <-f.pieces
 		if !more {
+			f.over = ErrLeft
 			f.mu.Lock()
-			defer f.mu.Unlock()
 			if f.ended {
-				return 0, io.EOF
+				f.over, f.read = io.EOF, true
 			}
-			return 0, ErrLeft
+			f.mu.Unlock()
+			continue
 		}
 		f.now, f.unread = piece, piece.bytes
 	}
@@ -57,23 +61,45 @@ func (f *Follower) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// SHA256 is the hash of the content, 64 lower-case hexadecimal digits; "" before Read
-// has said io.EOF.
+// SHA256 is the hash of the content, 64 lower-case hexadecimal digits, once Read has given
+// all of it and said io.EOF; "" before that and where it never does.
 func (f *Follower) SHA256() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.read {
+		return ""
+	}
+	return f.sha
+}
+
+// Given is the hash of the content once all of it waits to be read, "" before that.
+func (f *Follower) Given() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.sha
 }
 
-// Close leaves, and gives back what is being read.
+// Close leaves, and gives back what was not read: Read says ErrLeft from now on, unless
+// it said io.EOF.
 func (f *Follower) Close() error {
 	f.Leave()
+	f.drop()
+	if f.over == nil {
+		f.over = ErrLeft
+	}
+	for piece := range f.pieces { // what was given before the end
+		piece.release()
+	}
+	return nil
+}
+
+// drop gives back the piece that is being read.
+func (f *Follower) drop() {
 	f.unread = nil
 	if f.now != nil {
 		f.now.release()
 		f.now = nil
 	}
-	return nil
 }
 
 // give hands the follower a piece that it releases.

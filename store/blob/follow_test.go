@@ -139,6 +139,29 @@ func TestAFollowerThatHangsIsLeftBehind(t *testing.T) {
 	}
 }
 
+// Whoever closes and reads on has missed something.
+func TestAFollowerThatWasClosedGivesNothingMore(t *testing.T) {
+	content := bytes.Repeat([]byte("goroutine 1 [running]:\n"), 75_000) // 1.7 MB: four pieces
+	for name, read := range map[string]int64{"before it read": 0, "after it read some": 4096, "after a piece": followedSize + 1} {
+		t.Run(name, func(t *testing.T) {
+			s, f := open(t), NewFollower()
+			if _, err := s.PutFollowed(t.Context(), bytes.NewReader(content), 0, f); err != nil {
+				t.Fatal(err)
+			}
+			if f.Given() != hashHex(content) || f.SHA256() != "" {
+				t.Errorf("before the end was read the hash is %q, given %q", f.SHA256(), f.Given())
+			}
+			if n, err := io.CopyN(io.Discard, f, read); n != read || err != nil {
+				t.Fatal(n, err)
+			}
+			f.Close()
+			if n, err := io.Copy(io.Discard, f); n > 0 || !errors.Is(err, ErrLeft) || f.SHA256() != "" {
+				t.Errorf("it gave %d bytes more, %v, and the hash %q", n, err, f.SHA256())
+			}
+		})
+	}
+}
+
 // Blobs were zstd once.
 func TestBlobsOfOlderVersionsAreReadListedAndDeleted(t *testing.T) {
 	s := open(t)
@@ -164,7 +187,11 @@ func TestBlobsOfOlderVersionsAreReadListedAndDeleted(t *testing.T) {
 	if list, err := s.List(); err != nil || len(list) != 1 || list[0].SHA256 != sha {
 		t.Errorf("listed: %v, %v", list, err)
 	}
-	if err := s.Delete(sha); err != nil || s.Has(sha) {
-		t.Errorf("it is there after its deletion (%v)", err)
+	// A version that does not know .zst, or .mz, keeps the same content once more.
+	if err := os.WriteFile(s.path(sha, packed), []byte("twin"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Delete(sha); err != nil || s.Has(sha) || len(files(t, s)) > 0 {
+		t.Errorf("after its deletion there is %v (%v)", files(t, s), err)
 	}
 }
