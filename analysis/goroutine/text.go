@@ -419,6 +419,9 @@ func (p *textParser) forget() {
 	}
 }
 
+// noStack is that of a header which is no goroutine.
+var noStack analysis.Stack
+
 // deliver completes the block being read, if any, and gives it to visit.
 func (p *textParser) deliver() error {
 	if !p.open {
@@ -439,6 +442,7 @@ func (p *textParser) deliver() error {
 			p.empty++
 		}
 		if p.bodyless && p.doubtful {
+			g.Stack = &noStack // for those who judge the end
 			return nil
 		}
 		found = p.stacks.get(p.key)
@@ -508,7 +512,8 @@ func (p *textParser) isDumper(writing bool) bool {
 
 // ofStack reports whether a line that is not empty is by its look alone a file, a call,
 // a creator or a header. The rule asks for nothing by which two blocks differ that
-// knownBlocks takes for alike.
+// knownBlocks takes for alike, but for a file that lost its tab and ends in "sp=0x…)": that
+// line may be given or not.
 func ofStack(line []byte) bool {
 	switch {
 	case line[0] == '\t', line[len(line)-1] == ')':

@@ -785,7 +785,31 @@ func sameByLines(t testing.TB, data []byte) parsed {
 	return got
 }
 
+// endings are texts whose last header is none of a goroutine: it stands in the value of a
+// panic. One without a body stands before it.
+var endings = []string{
+	"goroutine 42 [select]:\n\npanic: oops\ngoroutine 48 [sleep]:\n",
+	"goroutine 42 [select]:\n\npanic: oops\ngoroutine 48 [sleep]:\n\t/src/a.go:1 +0x1",
+	"goroutine 42 [select]:\n\npanic: oops\ngoroutine 48 [sleep]:\n\t/src/a.go:1 +0x1\n",
+}
+
+func TestATextMayEndWithAHeaderThatIsNoGoroutine(t *testing.T) {
+	for _, end := range endings {
+		got := sameByLines(t, []byte("goroutine 1 [running]:\nmain.main()\n\t/src/a.go:1 +0x1\n\n"+end))
+		var ids []int64
+		for _, g := range got.list {
+			ids = append(ids, g.ID)
+		}
+		if !slices.Equal(ids, []int64{1, 42}) {
+			t.Errorf("%q: goroutines %v, want 1 and 42", end, ids)
+		}
+	}
+}
+
 func FuzzText(f *testing.F) {
+	for _, end := range endings {
+		f.Add([]byte(end))
+	}
 	entries, err := os.ReadDir("testdata")
 	if err != nil {
 		f.Fatal(err)
