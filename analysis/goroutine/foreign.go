@@ -85,7 +85,7 @@ func (p *textParser) part(b []byte, indent int) bool {
 			p.ancestor = len(p.key)
 		}
 		p.done = false
-		p.end = p.lines.pos()
+		p.reach()
 		return true
 	}
 	if p.done {
@@ -110,7 +110,7 @@ func (p *textParser) part(b []byte, indent int) bool {
 	default:
 		return false
 	}
-	p.end = p.lines.pos()
+	p.reach()
 	return true
 }
 
@@ -274,7 +274,7 @@ func (p *textParser) strayPlace(b []byte, indent int) bool {
 		p.key = append(append(p.key, s.text...), '\n')
 		p.key = append(append(p.key, file...), '\n')
 	}
-	p.end = p.lines.pos()
+	p.reach()
 	return true
 }
 

@@ -42,6 +42,7 @@ type textParser struct {
 	seams    int       // places that seem to be the end of an older dump
 	bodyless bool      // the block had no body
 	end      int64     // offset after the last line that belongs to g
+	keyed    int       // length of key there: a function without file may stand behind
 	body     int64     // offset after the header
 	match    *knownEnd // what known found; key is then not filled yet
 
@@ -205,9 +206,12 @@ func (p *textParser) place(b []byte, indent int) bool {
 		p.key = p.key[:p.ancestor]
 	}
 	p.pending = -1
-	p.end = p.lines.pos()
+	p.reach()
 	return true
 }
+
+// reach makes the line the last one that belongs to the block.
+func (p *textParser) reach() { p.end, p.keyed = p.lines.pos(), len(p.key) }
 
 // settle ends a function or creator whose file never came.
 func (p *textParser) settle() {
@@ -272,7 +276,7 @@ func (p *textParser) header(b []byte, indent int) (begun bool, err error) {
 // begin begins a block.
 func (p *textParser) begin(doubtful bool) {
 	p.open, p.done, p.created, p.doubtful = true, false, false, doubtful
-	p.key = p.key[:0]
+	p.key, p.keyed = p.key[:0], 0
 	p.pending, p.ancestor = -1, -1
 	p.strays, p.stray.waits = 0, false
 }
@@ -414,6 +418,7 @@ func blankLine(b []byte) int {
 func (p *textParser) forget() {
 	if p.match != nil {
 		p.key = append(p.key[:0], p.match.key...)
+		p.keyed = len(p.key)
 		p.created = p.match.blank == 0
 		p.match = nil
 	}
@@ -466,7 +471,7 @@ func (p *textParser) deliver() error {
 // all that made its key.
 func (p *textParser) teach(found *keptStack) {
 	l := p.lines
-	if p.strays > 0 || p.ancestor >= 0 || p.unplaced || p.body < l.base || len(p.key) > maxKey || found == &p.stacks.full {
+	if p.strays > 0 || p.ancestor >= 0 || p.unplaced || p.keyed < len(p.key) || p.body < l.base || len(p.key) > maxKey || found == &p.stacks.full {
 		return
 	}
 	if found.taught >= maxTaught || found.seen == 1 && p.known.spans > eagerSpans {

@@ -806,6 +806,24 @@ func TestATextMayEndWithAHeaderThatIsNoGoroutine(t *testing.T) {
 	}
 }
 
+// What is learned of a block must be all that its stack was made of.
+func TestAFunctionWithoutFileBehindABlockIsCountedOnce(t *testing.T) {
+	block := "goroutine 7 [select]:\nmain.run()\n\t/src/a.go:1 +0x1\n\nmain.stray()\n\nand so on, he said\n\n"
+	got := sameByLines(t, []byte(strings.Repeat(block, 4)))
+	for _, g := range got.list {
+		var names []string
+		for _, f := range g.Stack.Frames {
+			names = append(names, f.Func)
+		}
+		if !slices.Equal(names, []string{"main.run", "main.stray"}) {
+			t.Errorf("goroutine at %d has %v", g.Offset, names)
+		}
+	}
+	if len(got.list) != 4 {
+		t.Errorf("%d goroutines, want 4", len(got.list))
+	}
+}
+
 func FuzzText(f *testing.F) {
 	for _, end := range endings {
 		f.Add([]byte(end))
