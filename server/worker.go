@@ -170,7 +170,7 @@ func (w *worker) summarise(ctx context.Context, bundleID string) {
 	if err != nil {
 		return
 	}
-	if err := w.safely(ctx, b.CaseID); err != nil {
+	if err := w.safely(ctx, b.CaseID); err != nil && !isNotFound(err) {
 		w.s.log.Error("summing up a case failed", "case", b.CaseID, "error", err)
 	}
 }

@@ -274,6 +274,23 @@ func TestACutTarKeepsItsBeginning(t *testing.T) {
 	}
 }
 
+// Between two entries, and in the zeros behind one, a tar archive can be cut so that all
+// that is left is whole.
+func TestATarCutBetweenEntriesIsNotTakenForWhole(t *testing.T) {
+	whole := tarred(t, entry{"a.txt", "first"}, entry{"b.txt", "second"}, entry{"c.txt", "third"})
+	for name, cut := range map[string]int{"behind an entry": 4 * 512, "in the zeros behind a content": 3*512 + 100, "at the end mark": 6 * 512} {
+		w := walk(t, testConfig(t), memory("cut.tar", whole[:cut]))
+		if len(w.problems) != 1 || !w.says("the tar archive has no end") {
+			t.Errorf("%s: files %q, problems %v", name, w.paths(), w.listing())
+		}
+	}
+	for name, end := range map[string]int{"with its end": len(whole), "with half of its end": 7 * 512} {
+		if w := walk(t, testConfig(t), memory("whole.tar", whole[:end])); len(w.files) != 3 || len(w.problems) != 0 {
+			t.Errorf("%s: files %q, problems %v", name, w.paths(), w.listing())
+		}
+	}
+}
+
 func TestADamagedMemberLeavesItsNeighboursAlone(t *testing.T) {
 	bad := gzipped(t, strings.NewReader("some text that is long enough"))
 	bad[len(bad)-6] ^= 0xff

@@ -20,6 +20,8 @@ type entries struct {
 	header tar.Header
 	// left is what is unread of the content, pad the zeros behind it.
 	left, pad int64
+	// marked says that the zeros were met which end an archive, or that nobody looked.
+	marked bool
 }
 
 const tarBlock = 512
@@ -28,6 +30,7 @@ const tarBlock = 512
 func (e *entries) next() (*tar.Header, error) {
 	if e.slow != nil {
 		if !e.ended() {
+			e.marked = true
 			return e.slowly()
 		}
 		if _, err := io.Copy(io.Discard, e.slow); err != nil {
@@ -46,6 +49,7 @@ func (e *entries) next() (*tar.Header, error) {
 	}
 	e.left, e.pad = 0, 0
 	block, err := e.br.Peek(tarBlock)
+	e.marked = len(block) == tarBlock && allZero(block)
 	if err != nil || !e.plain(block) {
 		e.slow = tar.NewReader(e.br)
 		return e.slowly()

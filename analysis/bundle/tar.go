@@ -18,6 +18,10 @@ func (w *walk) tar(s stream, l *lane) {
 		w.at = s.path
 		h, err := tr.next()
 		if err == io.EOF {
+			if !tr.marked {
+				w.problem(analysis.Warning, s.path, "the tar archive has no end",
+					"the zeros behind its last entry are missing, so entries may be missing, too; the "+plural(found, "entry before is kept", "entries before are kept"), reupload)
+			}
 			break
 		}
 		if err != nil && !errors.Is(err, tar.ErrInsecurePath) {

@@ -33,7 +33,7 @@ type Config struct {
 	Bodies func(*analysis.Stack) bool
 	// Lines, where it is set, is given each line of the text that is not by its look one
 	// of a goroutine (see ofStack), with its offset, in the order of the text. Those of
-	// goroutines that Alike tells of as left out are not. A line is valid during the call
+	// goroutines that Alike tells of as left out are not, and blank ones may be. A line is valid during the call
 	// only; of a long one its beginning is given.
 	Lines func(line []byte, offset int64)
 }

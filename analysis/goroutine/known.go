@@ -55,7 +55,7 @@ type gap uint8
 
 const (
 	gapArgs    gap = iota // anything before the ")" that ends the line, but fixedArgs
-	gapAddress            // anything before a space
+	gapAddress            // hexadecimal digits
 	gapNumber             // the id of the parent
 	gapNone               // nothing: the block is complete
 )
@@ -122,7 +122,7 @@ func (k *knownBlocks) find(b []byte) (end *knownEnd, length int, parent int64) {
 				b = b[n:]
 			case gapAddress:
 				n := 0
-				for n < len(b) && b[n] > ' ' {
+				for n < len(b) && isHex(b[n]) {
 					n++
 				}
 				b = b[n:]
@@ -140,6 +140,8 @@ func (k *knownBlocks) find(b []byte) (end *knownEnd, length int, parent int64) {
 		at = &r.next
 	}
 }
+
+func isHex(c byte) bool { return c-'0' < 10 || c-'a' < 6 }
 
 // argsLength is how many bytes stand before the parenthesis that ends the line, -1
 // where none does.
@@ -359,8 +361,9 @@ func (p *plan) of(body []byte) bool {
 			p.add(body, gapPlace{gap.begin + shift, gap.end + shift, gap.kind})
 		}
 		pos = next
+		indent := len(line) - len(text)
 		line, next = cutBodyLine(body, pos)
-		if next < 0 || !p.place(body, line, pos) {
+		if next < 0 || !p.place(body, line, pos, indent) {
 			return false
 		}
 		p.lines++
@@ -395,6 +398,9 @@ func plainText(line []byte) ([]byte, bool) {
 //	"created by main.(*Pool).Start in goroutine ‹17›"
 func callGap(text []byte) (gapPlace, bool) {
 	if bytes.HasPrefix(text, []byte(creatorWord)) {
+		if text[len(text)-1] == ')' {
+			return gapPlace{}, false // a call, by its look
+		}
 		name, parent := cutParent(text[len(creatorWord):])
 		if parent <= 0 {
 			return gapPlace{kind: gapNone}, true
@@ -414,16 +420,17 @@ func fixedArgs(b []byte) bool {
 	return len(b) > 0 && b[0] == ')' || len(b) > 3 && string(b[:4]) == "...)"
 }
 
-// place adds the gaps of a file line.
+// place adds the gaps of a file line behind a call that is indented so far. As textParser's
+// place it takes a path with spaces for a log line where it is not indented further.
 //
 //	"/src/pool.go:42 +0x1d fp=0x‹c00004› sp=0x‹c00004› pc=0x40841c"
-func (p *plan) place(body, line []byte, pos int) bool {
+func (p *plan) place(body, line []byte, pos, indent int) bool {
 	text, ok := plainText(line)
 	if !ok {
 		return false
 	}
 	file, ok := cutOffsets(text)
-	if !ok || len(file) == 0 {
+	if !ok || len(file) == 0 || len(line)-len(text) <= indent && bytes.IndexByte(file, ' ') >= 0 {
 		return false
 	}
 	offsets := len(line) - len(text) + len(file)
@@ -434,7 +441,7 @@ func (p *plan) place(body, line []byte, pos int) bool {
 		}
 		begin := offsets + i + len(word)
 		end := begin
-		for end < len(line) && line[end] > ' ' {
+		for end < len(line) && isHex(line[end]) {
 			end++
 		}
 		p.add(body, gapPlace{pos + begin, pos + end, gapAddress})

@@ -135,6 +135,7 @@ func ParseText(r io.Reader, cfg Config, visit func(*Goroutine) error) (Dump, []a
 
 // line sorts one line. The order of the cases is that of their frequency.
 func (p *textParser) line(b []byte) error {
+	whole := b
 	end, indent := len(b), 0
 	for end > 0 && b[end-1] <= ' ' {
 		end--
@@ -153,7 +154,7 @@ func (p *textParser) line(b []byte) error {
 		return err
 	case p.match != nil:
 		p.forget()
-		return p.line(b)
+		return p.line(whole)
 	case p.stray.waits && p.strayPlace(b, indent):
 	case p.pending >= 0 && p.open && p.place(b, indent):
 	case b[len(b)-1] == ')' && p.open && !p.done && p.function(b, indent):

@@ -824,7 +824,28 @@ func TestAFunctionWithoutFileBehindABlockIsCountedOnce(t *testing.T) {
 	}
 }
 
+// Each text has a block that is known by then, and one that differs from it where only
+// reading line by line tells how.
+var nearlyKnown = map[string]string{
+	"the end of an older dump behind it": "goroutine 20 [select]:\nmain.f()\n\t/srv/main.go:76 +0x19\ncreated by main.g in goroutine 1\n\t/srv/main.go:76 +0x67\n\n" +
+		"goroutine 21 [select]:\nmain.f()\n\t/srv/main.go:76 +0x19\ncreated by main.g in goroutine 1\n\t/srv/main.go:76 +0x67\n\t/srv/pool.go:42 +0x1d\n\n",
+	"an address that is none": "goroutine 20 gp=0xc000002380 m=nil [select]:\nmain.f()\n\t/srv/main.go:76 +0x19 fp=0xc00004 sp=0xc00002 pc=0x40841c\n\n" +
+		"goroutine 21 gp=0xc000002380 m=nil [select]:\nmain.f()\n\t/srv/main.go:76 +0x19 fp=0xc00004:0 sp=0xc00002 pc=0x40841c\n\n",
+}
+
+func TestWhatIsNearlyAKnownBlockIsReadByItsLines(t *testing.T) {
+	for name, text := range nearlyKnown {
+		t.Run(name, func(t *testing.T) { sameByLines(t, []byte(text)) })
+	}
+	if got := sameByLines(t, []byte(nearlyKnown["the end of an older dump behind it"])); len(got.problems) != 1 {
+		t.Errorf("problems: %v", got.problems)
+	}
+}
+
 func FuzzText(f *testing.F) {
+	for _, text := range nearlyKnown {
+		f.Add([]byte(text))
+	}
 	for _, end := range endings {
 		f.Add([]byte(end))
 	}
