@@ -81,6 +81,9 @@ type Server struct {
 	// catalogue is asked about every family.
 	catalogue catalogue
 	pending   sync.WaitGroup
+	// placing is held while an upload is added to a case, a key while its answer is made.
+	placing sync.Mutex
+	keys    keyLocks
 	// remembering is held while own knowledge is written.
 	remembering sync.Mutex
 }

@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"leakdiff/analysis"
@@ -297,6 +298,8 @@ func (s *Server) place(ctx context.Context, caseID string, up received) (placed,
 		_, b, key, err := s.store.OpenCase(ctx, caseTitle(up.name), "", up.name, up.files)
 		return placed{bundle: b, ownerKey: key}, err
 	}
+	s.placing.Lock() // of two that come together one finds the other
+	defer s.placing.Unlock()
 	have, ok, err := s.store.FindBundle(ctx, caseID, up.hashes())
 	if err != nil {
 		return placed{}, err
@@ -393,6 +396,11 @@ func (s *Server) acceptUpload(w http.ResponseWriter, r *http.Request, receive fu
 	}()
 	key := r.Header.Get("Idempotency-Key")
 	if key != "" {
+		if err := s.keys.lock(ctx, key); err != nil {
+			s.failAPI(w, r, err)
+			return
+		}
+		defer s.keys.unlock(key)
 		known, ok, err := s.store.Recall(ctx, key)
 		if err != nil {
 			s.failAPI(w, r, err)
@@ -452,6 +460,42 @@ func (s *Server) acceptUpload(w http.ResponseWriter, r *http.Request, receive fu
 		}
 	}
 	writeJSONBytes(w, status, append(body, '\n'))
+}
+
+// keyLocks lets one request at a time go on with a key: a repetition waits for the answer
+// that it repeats.
+type keyLocks struct {
+	mu   sync.Mutex
+	held map[string]chan struct{}
+}
+
+// lock waits until nobody else holds the key, or ctx ends.
+func (k *keyLocks) lock(ctx context.Context, key string) error {
+	for {
+		k.mu.Lock()
+		free, held := k.held[key]
+		if !held {
+			if k.held == nil {
+				k.held = map[string]chan struct{}{}
+			}
+			k.held[key] = make(chan struct{})
+			k.mu.Unlock()
+			return nil
+		}
+		k.mu.Unlock()
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-free:
+		}
+	}
+}
+
+func (k *keyLocks) unlock(key string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	close(k.held[key])
+	delete(k.held, key)
 }
 
 // mayAdd demands the owner key of a case that an upload is added to, unless only

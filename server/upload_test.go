@@ -3,6 +3,7 @@ package server
 import (
 	"bytes"
 	"fmt"
+	"net/http"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -51,5 +52,52 @@ func TestTheReportWithoutMembersSaysOfALoneSnapshotWhatTheOtherSays(t *testing.T
 		if diff := cmp.Diff(full.built.Report.Snapshots, up.Snapshots); diff != "" {
 			t.Errorf("%s: the answer lists other snapshots: %s", name, diff)
 		}
+	}
+}
+
+// together sends requests at once and counts their answers by status.
+func (s *site) together(n int, send func() reply) (answers []uploaded, statuses map[int]int) {
+	s.t.Helper()
+	replies := make(chan reply, n)
+	for range n {
+		go func() { replies <- send() }()
+	}
+	statuses = map[int]int{}
+	for range n {
+		r := <-replies
+		statuses[r.status]++
+		answers = append(answers, decode[uploaded](s.t, r.body))
+	}
+	return answers, statuses
+}
+
+func TestTheSameBytesThatComeTogetherIntoACaseAreOneBundle(t *testing.T) {
+	s := newSite(t)
+	up := s.put("first.txt", []byte(tinyDump))
+	answers, statuses := s.together(8, func() reply {
+		return s.do("PUT", "/api/v1/bundles/same.txt?case="+up.Case, bytes.NewReader(waiting(30)), "Authorization", "Bearer "+up.OwnerKey)
+	})
+	for _, a := range answers {
+		if a.ID != answers[0].ID {
+			t.Errorf("bundles %s and %s", a.ID, answers[0].ID)
+		}
+	}
+	if statuses[http.StatusCreated] != 1 || statuses[http.StatusOK] != 7 {
+		t.Errorf("answers %v, want one 201 and seven 200", statuses)
+	}
+}
+
+func TestRequestsWithOneKeyThatComeTogetherGetOneAnswer(t *testing.T) {
+	s := newSite(t)
+	answers, statuses := s.together(4, func() reply {
+		return s.do("PUT", "/api/v1/bundles/same.txt?wait=1", bytes.NewReader(waiting(30)), "Idempotency-Key", "k")
+	})
+	for _, a := range answers {
+		if a.Case != answers[0].Case || a.OwnerKey != answers[0].OwnerKey {
+			t.Errorf("cases %s and %s", a.Case, answers[0].Case)
+		}
+	}
+	if statuses[http.StatusCreated] != 4 {
+		t.Errorf("answers %v, want the same four times", statuses)
 	}
 }
