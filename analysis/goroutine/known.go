@@ -122,7 +122,7 @@ func (k *knownBlocks) find(b []byte) (end *knownEnd, length int, parent int64) {
 				b = b[n:]
 			case gapAddress:
 				n := 0
-				for n < len(b) && isHex(b[n]) {
+				for n < len(b) && hexDigits[b[n]] {
 					n++
 				}
 				b = b[n:]
@@ -141,7 +141,14 @@ func (k *knownBlocks) find(b []byte) (end *knownEnd, length int, parent int64) {
 	}
 }
 
-func isHex(c byte) bool { return c-'0' < 10 || c-'a' < 6 }
+// hexDigits are the digits of an address: whether the next one is a letter cannot be
+// predicted, so a branch for it would take longer than the look-up.
+var hexDigits = func() (is [256]bool) {
+	for _, c := range []byte("0123456789abcdef") {
+		is[c] = true
+	}
+	return is
+}()
 
 // argsLength is how many bytes stand before the parenthesis that ends the line, -1
 // where none does.
@@ -441,7 +448,7 @@ func (p *plan) place(body, line []byte, pos, indent int) bool {
 		}
 		begin := offsets + i + len(word)
 		end := begin
-		for end < len(line) && isHex(line[end]) {
+		for end < len(line) && hexDigits[line[end]] {
 			end++
 		}
 		p.add(body, gapPlace{pos + begin, pos + end, gapAddress})
