@@ -5,8 +5,9 @@
 //
 // The layout is DIR/ab/abcdef….mz (MinLZ) for content that was compressed on the way
 // in, DIR/ab/abcdef….raw for content that was compressed already, and DIR/tmp/ for
-// what is being written. Older versions compressed into ….zst, which is read as well. A name appears only by renaming a complete file whose
-// bytes were synced, so a reader never sees half a blob.
+// what is being written. Older versions compressed into ….zst, which is read as well.
+// A name appears only by renaming a complete file whose bytes were synced, so a reader
+// never sees half a blob.
 package blob
 
 import (
@@ -182,7 +183,7 @@ func (s *Store) List() ([]Entry, error) {
 
 // hashOf takes the hash from a file name.
 //
-//	"e3b0…b855.zst"  ->  "e3b0…b855", true
+//	"e3b0…b855.mz"   ->  "e3b0…b855", true
 //	"notes.txt"      ->  "", false
 func hashOf(name string) (sha string, isBlob bool) {
 	for _, suffix := range suffixes {
