@@ -271,6 +271,8 @@ func (s saying) end() error {
 
 func TestACaptureThatIsInterruptedIsWhole(t *testing.T) {
 	p, about := server(t)
+	// So many that a connection more or less is no difference between two files.
+	p.ask("leak 50", &about)
 	t.Run("between two rounds", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cfg := one(p.pid(), about.Address)
