@@ -16,6 +16,7 @@ import (
 	"net/http/pprof"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -156,6 +157,8 @@ func serverOf(t testing.TB, name string, args ...string) (*program, served) {
 	if err := json.Unmarshal([]byte(p.line()), &about); err != nil {
 		t.Fatal(err)
 	}
+	// Its socket is in a folder that it cannot remove itself: it is killed.
+	t.Cleanup(func() { os.RemoveAll(filepath.Dir(about.Socket)) })
 	return p, about
 }
 
