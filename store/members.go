@@ -15,7 +15,8 @@ import (
 
 // The blob of a family's members:
 //
-//	byte     form; those with zstd have one zstd frame after the checksum
+//	byte     form; those with zstd have one zstd frame after the checksum, those with MinLZ
+//	         a MinLZ stream
 //	4 bytes  CRC-32C of the rest of the blob, little-endian
 //	uvarint  number of members
 //
@@ -39,6 +40,7 @@ const (
 	membersZstd   = 2
 	packingsPlain = 3
 	packingsZstd  = 4
+	packingsMinLZ = 5
 
 	membersHeader = 1 + 4
 	// zstdWorth is the size below which a frame's own overhead eats the gain.
@@ -104,9 +106,6 @@ func encodeMembers(p *packer, m *analysis.Members) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(m.Packed) > 0 {
-		form += packingsPlain - membersPlain
-	}
 	out := blob.Bytes()
 	out[0] = form
 	binary.LittleEndian.PutUint32(out[1:], checksum(out[membersHeader:]))
@@ -124,9 +123,21 @@ func packedSize(m *analysis.Members) (n int) {
 
 func checksum(b []byte) uint32 { return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)) }
 
-// writeBody compresses where that pays. Large families are streamed through zstd,
-// so that a million members never stand in memory a second time.
+// writeBody compresses where that pays. Large families are streamed, so that a million
+// members never stand in memory a second time; packed ones through MinLZ: they are so short
+// that zstd makes a tenth less of them, in eight times as long.
 func writeBody(p *packer, blob *bytes.Buffer, m *analysis.Members, n int) (form byte, err error) {
+	plain, compressed := byte(membersPlain), byte(membersZstd)
+	if len(m.Packed) > 0 {
+		plain, compressed = packingsPlain, packingsZstd
+	}
+	if n > streamFrom && len(m.Packed) > 0 {
+		w := p.quickly(blob)
+		if err := writeMembers(w, m, n); err != nil {
+			return 0, err
+		}
+		return packingsMinLZ, w.Close()
+	}
 	if n > streamFrom {
 		enc, err := p.encoder()
 		if err != nil {
@@ -143,7 +154,7 @@ func writeBody(p *packer, blob *bytes.Buffer, m *analysis.Members, n int) (form 
 	}
 	body := blob.Bytes()[membersHeader:]
 	if len(body) < zstdWorth {
-		return membersPlain, nil
+		return plain, nil
 	}
 	enc, err := p.encoder()
 	if err != nil {
@@ -151,11 +162,11 @@ func writeBody(p *packer, blob *bytes.Buffer, m *analysis.Members, n int) (form 
 	}
 	packed := enc.EncodeAll(body, nil)
 	if len(packed) >= len(body) {
-		return membersPlain, nil
+		return plain, nil
 	}
 	blob.Truncate(membersHeader)
 	blob.Write(packed)
-	return membersZstd, nil
+	return compressed, nil
 }
 
 func checkMembers(m *analysis.Members, n int) error {
@@ -465,12 +476,14 @@ func decodeBlob(p *packer, blob []byte, want int) (m analysis.Members, err error
 		return m, errors.New("the checksum does not fit")
 	}
 	read := readMembers
-	if blob[0] == packingsPlain || blob[0] == packingsZstd {
+	if blob[0] >= packingsPlain {
 		read = readPackings
 	}
 	switch blob[0] {
 	case membersPlain, packingsPlain:
 		return read(bytes.NewReader(body), want)
+	case packingsMinLZ:
+		return read(bufio.NewReaderSize(io.LimitReader(p.quick(bytes.NewReader(body)), maxBody), 16<<10), want)
 	case membersZstd, packingsZstd:
 		dec, err := p.decoder()
 		if err != nil {

@@ -261,6 +261,32 @@ func TestPackedGoroutinesComeBackAsColumns(t *testing.T) {
 	}
 }
 
+// So large families are kept in databases from before there was MinLZ in them.
+func TestLargePackedFamiliesThatZstdCompressedAreRead(t *testing.T) {
+	m := leakedMembers(20_000)
+	packed := packedOf(&m)
+	if form := encode(t, &packed)[0]; form != packingsMinLZ {
+		t.Fatalf("form %d", form)
+	}
+	var p packer
+	defer p.close()
+	enc, err := p.encoder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var body bytes.Buffer
+	if err := writeMembers(&body, &packed, m.Len()); err != nil {
+		t.Fatal(err)
+	}
+	blob := enc.EncodeAll(body.Bytes(), append([]byte{packingsZstd}, 0, 0, 0, 0))
+	binary.LittleEndian.PutUint32(blob[1:], checksum(blob[membersHeader:]))
+	got := decode(t, blob, m.Len())
+	packed.Unpack()
+	if diff := cmp.Diff(packed, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestEncodingRefusesPackedGoroutinesThatContradictTheRest(t *testing.T) {
 	m := leakedMembers(3)
 	for name, damage := range map[string]func(*analysis.Members){
@@ -278,23 +304,34 @@ func TestEncodingRefusesPackedGoroutinesThatContradictTheRest(t *testing.T) {
 }
 
 func TestDamagedPackedGoroutinesAreAnError(t *testing.T) {
-	m := leakedMembers(50)
-	packed := packedOf(&m)
-	good := encode(t, &packed)
-	var p packer
-	defer p.close()
-	for i := range good {
-		bad := append([]byte(nil), good...)
-		bad[i] ^= 0x10
-		if _, err := decodeMembers(&p, bad, m.Len()); err == nil {
-			t.Errorf("byte %d flipped: no error", i)
+	for _, n := range []int{50, streamFrom + 1} {
+		m := leakedMembers(n)
+		packed := packedOf(&m)
+		good := encode(t, &packed)
+		var p packer
+		defer p.close()
+		for i := range good {
+			bad := append([]byte(nil), good...)
+			bad[i] ^= 0x10
+			if _, err := decodeMembers(&p, bad, m.Len()); err == nil {
+				t.Errorf("%d goroutines, byte %d flipped: no error", n, i)
+			}
+			if _, err := decodeMembers(&p, good[:i], m.Len()); err == nil {
+				t.Errorf("%d goroutines, cut after %d bytes: no error", n, i)
+			}
+			cut := append([]byte(nil), good[:i]...)
+			if len(cut) < membersHeader {
+				continue
+			}
+			// With a checksum that fits.
+			binary.LittleEndian.PutUint32(cut[1:], checksum(cut[membersHeader:]))
+			if _, err := decodeMembers(&p, cut, m.Len()); err == nil {
+				t.Errorf("%d goroutines, cut after %d bytes and sealed: no error", n, i)
+			}
 		}
-		if _, err := decodeMembers(&p, good[:i], m.Len()); err == nil {
-			t.Errorf("cut after %d bytes: no error", i)
+		if _, err := decodeMembers(&p, good, m.Len()+1); err == nil {
+			t.Errorf("%d goroutines: another number than the row has: no error", n)
 		}
-	}
-	if _, err := decodeMembers(&p, good, m.Len()+1); err == nil {
-		t.Error("another number than the row has: no error")
 	}
 }
 
@@ -409,8 +446,9 @@ func FuzzDecodeMembers(f *testing.F) {
 	var p packer
 	small, large := leakedMembers(3), leakedMembers(300)
 	descriptors := analysis.Members{ID: []int64{7}, Sub: []int64{99}, Hash: []uint64{1 << 60}, Detail: []string{"7u TCP a->b"}}
-	packedSmall, packedLarge := packedOf(&small), packedOf(&large)
-	for _, m := range []*analysis.Members{&small, &large, &descriptors, &packedSmall, &packedLarge} {
+	streamed := leakedMembers(streamFrom + 1)
+	packedSmall, packedLarge, packedStreamed := packedOf(&small), packedOf(&large), packedOf(&streamed)
+	for _, m := range []*analysis.Members{&small, &large, &descriptors, &packedSmall, &packedLarge, &packedStreamed} {
 		blob, err := encodeMembers(&p, m)
 		if err != nil {
 			f.Fatal(err)

@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/klauspost/compress/zstd"
+	"github.com/minio/minlz"
 )
 
 // The first byte of a packed blob.
@@ -24,6 +26,9 @@ const (
 type packer struct {
 	enc *zstd.Encoder
 	dec *zstd.Decoder
+	// The quick ones are of MinLZ.
+	quickEnc *minlz.Writer
+	quickDec *minlz.Reader
 	// text is room for JSON on its way to what it holds.
 	text []byte
 }
@@ -51,6 +56,28 @@ func (p *packer) decoder() (*zstd.Decoder, error) {
 		zstd.WithDecoderMaxMemory(unpackLimit))
 	p.dec = dec
 	return dec, err
+}
+
+// quickBlock is how much MinLZ compresses at once, in bytes.
+const quickBlock = 64 << 10
+
+// quickly compresses to w with MinLZ, until it is closed.
+func (p *packer) quickly(w io.Writer) *minlz.Writer {
+	if p.quickEnc == nil {
+		p.quickEnc = minlz.NewWriter(nil, minlz.WriterLevel(minlz.LevelBalanced), minlz.WriterConcurrency(1),
+			minlz.WriterBlockSize(quickBlock), minlz.WriterCreateIndex(false))
+	}
+	p.quickEnc.Reset(w)
+	return p.quickEnc
+}
+
+// quick undoes quickly.
+func (p *packer) quick(r io.Reader) io.Reader {
+	if p.quickDec == nil {
+		p.quickDec = minlz.NewReader(nil, minlz.ReaderMaxBlockSize(quickBlock))
+	}
+	p.quickDec.Reset(r)
+	return p.quickDec
 }
 
 func (p *packer) close() {
