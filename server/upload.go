@@ -427,6 +427,7 @@ func (s *Server) acceptUpload(w http.ResponseWriter, r *http.Request, receive fu
 	}
 	b := p.bundle
 	if r.URL.Query().Get("wait") != "" {
+		defer s.worker.attend(b.ID)()
 		waiting, cancel := context.WithTimeout(ctx, waitLimit)
 		b, err = s.worker.settled(waiting, b.ID)
 		cancel()

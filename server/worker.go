@@ -34,10 +34,18 @@ type worker struct {
 	// changed is closed and replaced whenever progress moved or a job ended, ended when a
 	// result was written or a job ended.
 	changed, ended chan struct{}
+	// waiting are the bundles that answers wait for, and how many; answered is closed and
+	// replaced when none waits for one any more.
+	waiting  map[string]int
+	answered chan struct{}
 }
 
 func newWorker(s *Server) *worker {
-	return &worker{s: s, wake: make(chan struct{}, 1), fronts: make(chan caseFront, 4), changed: make(chan struct{}), ended: make(chan struct{})}
+	return &worker{
+		s: s, wake: make(chan struct{}, 1), fronts: make(chan caseFront, 4),
+		changed: make(chan struct{}), ended: make(chan struct{}),
+		waiting: map[string]int{}, answered: make(chan struct{}),
+	}
 }
 
 // caseFront is the front of a case.
@@ -147,7 +155,50 @@ func (w *worker) ingest(ctx context.Context, job store.Job) (err error) {
 	})
 	// Whoever waits for a large bundle need not wait for the summary of its case.
 	w.report(ingest.Progress{Stage: "done", Files: len(result.Artifacts), Snapshots: len(result.Snapshots)})
+	if result.Unpacked > largeBundle {
+		w.letAnswer(ctx, job.BundleID)
+	}
 	return err
+}
+
+// attend says that an answer waits for a bundle, until answered is called.
+func (w *worker) attend(bundleID string) (answered func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.waiting[bundleID]++
+	return func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if w.waiting[bundleID]--; w.waiting[bundleID] == 0 {
+			delete(w.waiting, bundleID)
+			close(w.answered)
+			w.answered = make(chan struct{})
+		}
+	}
+}
+
+// answerWait bounds how long a summary waits for the answers about a bundle.
+const answerWait = 50 * time.Millisecond
+
+// letAnswer waits until nothing waits for a bundle that was just read. What is done for its
+// case next reads all of it, and an answer beside that takes 10 ms longer.
+func (w *worker) letAnswer(ctx context.Context, bundleID string) {
+	enough := time.After(answerWait)
+	for {
+		w.mu.Lock()
+		n, answered := w.waiting[bundleID], w.answered
+		w.mu.Unlock()
+		if n == 0 {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-enough:
+			return
+		case <-answered:
+		}
+	}
 }
 
 // read reads the files of a bundle, unless that was done while they arrived.

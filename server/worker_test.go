@@ -64,3 +64,40 @@ func TestWhoeverWaitsForABundleHearsOfItsEndAtOnceAndAsksSeldomUntilThen(t *test
 		})
 	}
 }
+
+func TestTheSummaryOfALargeBundleLetsThoseWhoWaitForItAnswerFirst(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		// waits are the bundles that answers wait for, answered after how long.
+		waits map[string]time.Duration
+		after time.Duration
+	}{
+		{"nobody waits", nil, 0},
+		{"one waits", map[string]time.Duration{"b": 3 * time.Millisecond}, 3 * time.Millisecond},
+		{"one waits for another bundle", map[string]time.Duration{"c": time.Hour}, 0},
+		{"one waits for it, and for another bundle", map[string]time.Duration{"b": 7 * time.Millisecond, "c": time.Hour}, 7 * time.Millisecond},
+		{"an answer does not come", map[string]time.Duration{"b": time.Hour}, answerWait},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorker(&Server{})
+				for id, after := range c.waits {
+					// Two answers about each, and it is the last that counts.
+					w.attend(id)()
+					first, last := w.attend(id), w.attend(id)
+					time.AfterFunc(after/2, first)
+					time.AfterFunc(after, last)
+				}
+				began := time.Now()
+				w.letAnswer(t.Context(), "b")
+				if after := time.Since(began); after != c.after {
+					t.Errorf("it waits for %v, want %v", after, c.after)
+				}
+				time.Sleep(2 * time.Hour)
+				if len(w.waiting) > 0 {
+					t.Errorf("%v are still waited for", w.waiting)
+				}
+			})
+		})
+	}
+}

@@ -40,7 +40,7 @@ func TestACaseThatIsBiggerThanTheMemoryLimitDoesNotMakeTheCollectorRunWithoutEnd
 		debug.SetGCPercent(percent)
 	}()
 	const least = 32 << 20
-	f := newMemoryFollower(least)
+	f := newMemoryFollower(least, servePercent)
 	f.follow()
 	defer f.ended.Store(true)
 

@@ -17,6 +17,9 @@ type memoryFollower struct {
 	// least is the limit in bytes while little is alive.
 	least int64
 	set   int64
+	// percent is by how much the heap may grow where there is no limit, in percent; 0 where
+	// it is not ours to say.
+	percent int
 	// ended says that no further cycle is followed.
 	ended   atomic.Bool
 	samples [5]metrics.Sample
@@ -24,15 +27,23 @@ type memoryFollower struct {
 
 // followMemory sets the limit after each cycle of the collector so that it leaves room
 // above what that cycle found alive, and to least where that is little. GOMEMLIMIT
-// overrules it.
-func followMemory(least int64) {
+// overrules it. Below a limit the heap may grow up to it, and else by percent, which GOGC
+// overrules.
+func followMemory(least int64, percent int) {
+	if os.Getenv("GOGC") != "" {
+		percent = 0
+	}
 	if os.Getenv("GOMEMLIMIT") == "" {
-		newMemoryFollower(least).follow()
+		newMemoryFollower(least, percent).follow()
 	}
 }
 
-func newMemoryFollower(least int64) *memoryFollower {
-	f := &memoryFollower{least: least}
+// freely is the percentage below a limit: a small heap that grows is not collected at
+// every megabyte.
+const freely = 400
+
+func newMemoryFollower(least int64, percent int) *memoryFollower {
+	f := &memoryFollower{least: least, percent: percent}
 	for i, name := range []string{
 		"/gc/heap/live:bytes", "/memory/classes/total:bytes", "/memory/classes/heap/released:bytes",
 		"/memory/classes/heap/free:bytes", "/memory/classes/heap/objects:bytes",
@@ -79,6 +90,13 @@ func limitFor(least, live, beside int64) int64 {
 func (f *memoryFollower) limit(bytes int64) {
 	if bytes == f.set || bytes > f.least && bytes < math.MaxInt64 && max(bytes-f.set, f.set-bytes) < f.least/32 {
 		return
+	}
+	if f.percent > 0 && (f.set == 0 || (bytes == math.MaxInt64) != (f.set == math.MaxInt64)) {
+		percent := f.percent
+		if bytes < math.MaxInt64 {
+			percent = freely
+		}
+		debug.SetGCPercent(percent)
 	}
 	f.set = bytes
 	debug.SetMemoryLimit(bytes)

@@ -37,7 +37,7 @@ type serveCommand struct {
 // own pages the process stays under 64 MiB while it reads a dump of a million goroutines.
 const serveMemory = 32 << 20
 
-// servePercent is by how much the heap may grow before it is collected.
+// servePercent is by how much the heap may grow before it is collected, where much is alive.
 const servePercent = 40
 
 func (c *serveCommand) Run(ctx context.Context, m *Main) error {
@@ -52,7 +52,7 @@ func (c *serveCommand) Run(ctx context.Context, m *Main) error {
 		return err
 	}
 	limitMemory(serveMemory, servePercent)
-	followMemory(serveMemory)
+	followMemory(serveMemory, servePercent)
 	level := slog.LevelInfo
 	if c.Verbose {
 		level = slog.LevelDebug
