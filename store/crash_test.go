@@ -164,7 +164,7 @@ func killWhileFinishing(t *testing.T, dir string, round int, added map[string]bo
 // unfinished counts running jobs in a closed database, before anything repairs it.
 func (f *fixture) unfinished() (n int) {
 	f.t.Helper()
-	db, err := connect(filepath.Join(f.dir, databaseFile), 1, "_query_only=on")
+	db, err := connect(filepath.Join(f.dir, databaseFile), 1, ofReader)
 	f.ok(err)
 	defer db.Close()
 	f.ok(db.QueryRowContext(f.ctx, `SELECT count(*) FROM job WHERE status = 'running'`).Scan(&n))

@@ -108,7 +108,7 @@ func (s *Store) open(ctx context.Context, dir string) (err error) {
 	if err != nil {
 		return err
 	}
-	if s.writer, err = connect(file, 1, "_txlock=immediate"); err != nil {
+	if s.writer, err = connect(file, 1, ofWriter); err != nil {
 		return err
 	}
 	all, err := migrations.All()
@@ -118,7 +118,7 @@ func (s *Store) open(ctx context.Context, dir string) (err error) {
 	if err := migrate(ctx, s.writer, all); err != nil {
 		return err
 	}
-	if s.reader, err = connect(file, readers, "_query_only=on"); err != nil {
+	if s.reader, err = connect(file, readers, ofReader); err != nil {
 		return err
 	}
 	if err := s.repair(ctx); err != nil {
@@ -127,14 +127,20 @@ func (s *Store) open(ctx context.Context, dir string) (err error) {
 	return s.Sweep(ctx)
 }
 
-// connect opens a pool of n connections. Busy timeout comes first, because
-// switching to WAL may already have to wait; deleted content is overwritten, and
-// the file shrinks when cases are deleted.
-func connect(file string, n int, extra string) (*sql.DB, error) {
-	dsn := "file:" + (&url.URL{Path: file}).EscapedPath() + "?_busy_timeout=5000&_auto_vacuum=incremental" +
-		"&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(ON)" +
-		"&_pragma=cache_size(-1024)&_pragma=temp_store(MEMORY)&_pragma=secure_delete(ON)" +
-		"&_pragma=journal_size_limit(8388608)&" + extra
+// Settings of connections. Busy timeout comes first, because switching to WAL may
+// already have to wait; deleted content is overwritten, and the file shrinks when cases are
+// deleted. Those that a connection writes, even with what the file has already, are the
+// writer's: a reader that opens would wait for the end of a transaction.
+const (
+	ofAll = "?_busy_timeout=5000&_pragma=synchronous(FULL)&_pragma=foreign_keys(ON)" +
+		"&_pragma=cache_size(-1024)&_pragma=temp_store(MEMORY)&_pragma=secure_delete(ON)&"
+	ofWriter = "_txlock=immediate&_auto_vacuum=incremental&_pragma=journal_mode(WAL)&_pragma=journal_size_limit(8388608)"
+	ofReader = "_query_only=on"
+)
+
+// connect opens a pool of n connections.
+func connect(file string, n int, settings string) (*sql.DB, error) {
+	dsn := "file:" + (&url.URL{Path: file}).EscapedPath() + ofAll + settings
 	d := &sqlite.Driver{}
 	if err := d.RegisterDeterministicScalarFunction("unicode_lower", 1, unicodeLower); err != nil {
 		return nil, err

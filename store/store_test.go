@@ -392,6 +392,27 @@ func TestConnectionsAreConfiguredAsDesigned(t *testing.T) {
 	}
 }
 
+func TestAReaderThatOpensWaitsForNoTransaction(t *testing.T) {
+	f := open(t)
+	tx, err := f.writer.BeginTx(f.ctx, nil)
+	f.ok(err)
+	defer tx.Rollback()
+	_, err = tx.ExecContext(f.ctx, setSettingSQL, "a", "b")
+	f.ok(err)
+	began := time.Now()
+	for range readers {
+		c, err := f.reader.Conn(f.ctx)
+		f.ok(err)
+		defer c.Close()
+		var n int
+		f.ok(c.QueryRowContext(f.ctx, `SELECT count(*) FROM cases`).Scan(&n))
+	}
+	// The busy timeout is five seconds for each.
+	if took := time.Since(began); took > 4*time.Second {
+		t.Errorf("%d readers took %v to open beside a transaction", readers, took)
+	}
+}
+
 func TestADatabaseOfANewerProgramIsRefused(t *testing.T) {
 	f := open(t)
 	_, err := f.writer.ExecContext(f.ctx, `PRAGMA user_version = 999`)
