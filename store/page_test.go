@@ -79,11 +79,18 @@ func TestADeletionTakesThePagesThatMayTellOfIt(t *testing.T) {
 	}
 }
 
-// withoutPages undoes the migration that brought pages of cases.
+// withoutPages undoes the migration that brought pages of cases, and those after it.
 const withoutPages = `
 	DROP TRIGGER revision_of_new_bundle; DROP TRIGGER revision_of_bundle; DROP TRIGGER revision_of_gone_bundle;
 	DROP TRIGGER page_of_touched_case; DROP TRIGGER pages_of_changed_benign; DROP TRIGGER pages_of_gone_benign;
-	DROP TABLE case_page; ALTER TABLE cases DROP COLUMN revision;`
+	DROP TABLE case_page; ALTER TABLE cases DROP COLUMN revision;
+	CREATE TRIGGER family_bundle_insert AFTER INSERT ON snapshot_family BEGIN
+		INSERT INTO family_bundle
+		SELECT new.family_seq, s.bundle_seq, s.generation, 1, new.count, s.captured_at FROM snapshot s WHERE s.seq = new.snapshot_seq
+		ON CONFLICT (family_seq, bundle_seq, generation) DO UPDATE SET
+			snapshots = snapshots + 1, highest = max(highest, excluded.highest),
+			last_seen = coalesce(max(last_seen, excluded.last_seen), last_seen, excluded.last_seen);
+	END;`
 
 func TestADatabaseWithoutPagesTakesThem(t *testing.T) {
 	f := open(t)

@@ -233,6 +233,9 @@ func insertSnapshot(ctx, quick context.Context, w *wordWriter, p *packer, t targ
 			return false, malformed(snap, place, err.Error())
 		}
 	}
+	if err := sumUp(quick, w, t, snap.Groups, rows, microsOrNull(captured)); err != nil {
+		return false, fmt.Errorf("snapshot %s: %w", snap.ID, err)
+	}
 	for place := range snap.Groups {
 		if err := ctx.Err(); err != nil {
 			return false, err
@@ -249,6 +252,30 @@ INSERT INTO snapshot (bundle_seq, generation, id, place, host, process, label, c
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (bundle_seq, generation, id) DO NOTHING
 RETURNING seq`
+
+// sumUp adds the groups of a snapshot to what the bundle has of their families.
+func sumUp(ctx context.Context, w *wordWriter, t target, groups []analysis.Group, rows []groupWords, captured any) error {
+	counts := make([][2]int64, len(groups))
+	for place := range groups {
+		counts[place] = [2]int64{rows[place].family, int64(groups[place].Count)}
+	}
+	list, err := json.Marshal(counts)
+	if err != nil {
+		return err
+	}
+	_, err = w.sum.ExecContext(ctx, string(list), t.bundle, t.generation, captured)
+	return err
+}
+
+const sumUpSQL = `
+INSERT INTO family_bundle (family_seq, bundle_seq, generation, snapshots, highest, last_seen)
+SELECT list.value ->> 0, ?2, ?3, 1, list.value ->> 1, ?4
+FROM json_each(?1) list
+WHERE true
+ON CONFLICT (family_seq, bundle_seq, generation) DO UPDATE SET
+    snapshots = snapshots + 1,
+    highest = max(highest, excluded.highest),
+    last_seen = coalesce(max(last_seen, excluded.last_seen), last_seen, excluded.last_seen)`
 
 func malformed(snap *analysis.Snapshot, place int, why string) error {
 	return fmt.Errorf("snapshot %s, family %d: %s", snap.ID, place, why)

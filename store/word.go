@@ -28,7 +28,7 @@ type wordWriter struct {
 	findFrame, addFrame       *sql.Stmt
 	findFamily, addFamily     *sql.Stmt
 	findStack, addStack       *sql.Stmt
-	link, group               *sql.Stmt
+	link, group, sum          *sql.Stmt
 
 	functions map[string]int64
 	frames    map[analysis.Frame]int64
@@ -56,7 +56,7 @@ func newWordWriter(ctx context.Context, tx *sql.Tx) (*wordWriter, error) {
 		{&w.findFrame, findFrameSQL}, {&w.addFrame, addFrameSQL},
 		{&w.findFamily, findFamilySQL}, {&w.addFamily, addFamilySQL},
 		{&w.findStack, findStackSQL}, {&w.addStack, addStackSQL},
-		{&w.link, linkSQL}, {&w.group, insertGroupSQL},
+		{&w.link, linkSQL}, {&w.group, insertGroupSQL}, {&w.sum, sumUpSQL},
 	} {
 		stmt, err := tx.PrepareContext(ctx, s.sql)
 		if err != nil {
