@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"sync"
 	"time"
 
@@ -123,7 +122,7 @@ func (w *worker) work(ctx context.Context, job store.Job) {
 	}
 }
 
-// largeBundle is how many bytes leave enough garbage behind to be worth a collection.
+// largeBundle is from how many bytes on a bundle takes so long to sum up that no answer waits for it.
 const largeBundle = 64 << 20
 
 func (w *worker) ingest(ctx context.Context, job store.Job) (err error) {
@@ -144,10 +143,6 @@ func (w *worker) ingest(ctx context.Context, job store.Job) (err error) {
 	result, err := w.read(ctx, b, cfg)
 	if err != nil {
 		return err
-	}
-	if result.Unpacked > largeBundle {
-		// What reading left behind goes before the database takes memory of its own.
-		debug.FreeOSMemory()
 	}
 	w.report(ingest.Progress{Stage: "saving", Files: len(result.Artifacts), Snapshots: len(result.Snapshots)})
 	err = w.s.store.FinishJob(ctx, job.ID, store.Result{

@@ -45,6 +45,12 @@ type namers struct {
 	others *otherNamers
 }
 
+// note is an address with those that name it.
+type note struct {
+	argument
+	namers
+}
+
 type otherNamers struct {
 	count   int
 	members []int64
@@ -158,17 +164,18 @@ func firstArgument(line []byte) (uint64, bool) {
 }
 
 func (t *textDump) keep(a argument, id int64) {
-	n, again := t.noted[a]
-	switch {
-	case !again:
-		if t.noted == nil {
-			t.noted = map[argument]namers{}
+	i, again := t.notedAt[a]
+	if !again {
+		if t.notedAt == nil {
+			t.notedAt = map[argument]int32{}
 		}
-		t.noted[a] = namers{first: id}
+		t.notedAt[a] = int32(len(t.noted))
+		t.noted = append(t.noted, note{a, namers{first: id}})
 		return
-	case n.others == nil:
+	}
+	n := &t.noted[i]
+	if n.others == nil {
 		n.others = &otherNamers{}
-		t.noted[a] = n
 	}
 	n.others.count++
 	if len(n.others.members) < objectMembers-1 {
@@ -176,20 +183,10 @@ func (t *textDump) keep(a argument, id int64) {
 	}
 }
 
-// object is what a stack's goroutines name.
-func (n namers) object(a argument, stack *analysis.Stack, lock int) analysis.Object {
-	o := analysis.Object{Address: a.address, Func: stack.Frames[a.frame].Func, Lock: int(a.frame) == lock, Count: 1, Members: []int64{n.first}}
-	if n.others != nil {
-		o.Count += n.others.count
-		o.Members = append(o.Members, n.others.members...)
-	}
-	return o
-}
-
 // objects keeps of all addresses those that can say who holds what others wait
 // for: the locks, and the receivers of the types through which the waiters came.
 func (b *builder) objects(t *textDump) {
-	defer func() { t.noted = nil }()
+	defer func() { t.noted, t.notedAt = nil, nil }()
 	types := map[string]bool{}
 	for s, c := range t.stacks {
 		a := c.arguments
@@ -206,51 +203,131 @@ func (b *builder) objects(t *textDump) {
 	if len(types) == 0 {
 		return
 	}
-	found := map[string][]analysis.Object{}
-	at := map[site]int{}
-	prints := make([]string, len(t.order))
-	for a, n := range t.noted {
-		s := t.order[a.stack]
-		lock := t.stacks[s].arguments.lock
-		if int(a.frame) != lock && !types[receiver(s.Frames[a.frame].Func)] {
-			continue
+	c := collected{families: map[string]int32{}, functions: map[string]int32{}, at: map[site]int32{}}
+	stacks := make([][]namingFrame, len(t.order))
+	for i := range t.noted {
+		a, n := t.noted[i].argument, t.noted[i].namers
+		if stacks[a.stack] == nil {
+			stacks[a.stack] = make([]namingFrame, len(t.order[a.stack].Frames))
 		}
-		if prints[a.stack] == "" {
-			prints[a.stack] = b.r.stacks.OfStack(s).Fingerprint
+		frame := &stacks[a.stack][a.frame]
+		if *frame == (namingFrame{}) {
+			s := t.order[a.stack]
+			frame.lock = int(a.frame) == t.stacks[s].arguments.lock
+			frame.left = !frame.lock && !types[receiver(s.Frames[a.frame].Func)]
+			if !frame.left {
+				frame.family, frame.function = c.numbers(b.r.stacks.OfStack(s).Fingerprint, s.Frames[a.frame].Func)
+			}
 		}
-		print, o := prints[a.stack], n.object(a, s, lock)
-		found[print] = addObject(found[print], at, site{print, o.Address, o.Func, o.Lock}, o)
+		if !frame.left {
+			c.add(site{*frame, a.address}, n)
+		}
 	}
-	for print, all := range found {
-		slices.SortFunc(all, func(x, y analysis.Object) int {
-			return cmp.Or(y.Count-x.Count, cmp.Compare(x.Address, y.Address), strings.Compare(x.Func, y.Func))
-		})
-		all = all[:min(len(all), familyObjects)]
-		for i := range all {
-			slices.Sort(all[i].Members)
-			all[i].Members = all[i].Members[:min(len(all[i].Members), objectMembers)]
-		}
-		found[print] = all
-	}
-	b.s.Objects = found
+	b.s.Objects = c.objects()
 }
 
-// site is where a family names an object.
+// namingFrame is a frame of a stack that names addresses.
+type namingFrame struct {
+	// left says that they are not kept, nor is the rest given.
+	left, lock bool
+	// family and function are numbers of what was collected, from 1.
+	family, function int32
+}
+
+// site is an address as the frames of a family with one function name it.
 type site struct {
-	fingerprint string
-	address     uint64
-	function    string
-	lock        bool
+	namingFrame
+	address uint64
 }
 
-// addObject joins what two exact stacks of one family name alike; at says where in
-// the family's list each place is.
-func addObject(all []analysis.Object, at map[site]int, p site, o analysis.Object) []analysis.Object {
-	if i, known := at[p]; known {
-		all[i].Count += o.Count
-		all[i].Members = append(all[i].Members, o.Members...)
-		return all
+// collected are the goroutines that name the sites of all families.
+type collected struct {
+	families, functions map[string]int32
+	// at says where in all a site is.
+	at  map[site]int32
+	all []named
+}
+
+type named struct {
+	site
+	namers
+}
+
+func (c *collected) numbers(fingerprint, function string) (int32, int32) {
+	number := func(of map[string]int32, text string) int32 {
+		n := of[text]
+		if n == 0 {
+			n = int32(len(of) + 1)
+			of[text] = n
+		}
+		return n
 	}
-	at[p] = len(all)
-	return append(all, o)
+	return number(c.families, fingerprint), number(c.functions, function)
+}
+
+// add joins what two exact stacks of one family name alike, or two frames of a stack.
+func (c *collected) add(s site, n namers) {
+	i, known := c.at[s]
+	if !known {
+		c.at[s] = int32(len(c.all))
+		c.all = append(c.all, named{s, n})
+		return
+	}
+	have := &c.all[i].namers
+	if have.others == nil {
+		have.others = &otherNamers{}
+	}
+	have.others.count += n.count()
+	have.others.members = n.appendTo(have.others.members)
+}
+
+func (n namers) count() int {
+	if n.others == nil {
+		return 1
+	}
+	return 1 + n.others.count
+}
+
+func (n namers) appendTo(members []int64) []int64 {
+	members = append(members, n.first)
+	if n.others != nil {
+		members = append(members, n.others.members...)
+	}
+	return members
+}
+
+// objects are those of each family, by its fingerprint, that most goroutines name.
+func (c *collected) objects() map[string][]analysis.Object {
+	names := make([]string, len(c.functions)+1)
+	for name, i := range c.functions {
+		names[i] = name
+	}
+	slices.SortFunc(c.all, func(x, y named) int {
+		if x.family != y.family || x.count() != y.count() || x.address != y.address {
+			return cmp.Or(cmp.Compare(x.family, y.family), y.count()-x.count(), cmp.Compare(x.address, y.address))
+		}
+		if order := strings.Compare(names[x.function], names[y.function]); order != 0 || x.lock == y.lock {
+			return order
+		}
+		if x.lock {
+			return -1
+		}
+		return 1
+	})
+	found := map[string][]analysis.Object{}
+	for fingerprint, family := range c.families {
+		from, _ := slices.BinarySearchFunc(c.all, family, func(n named, family int32) int { return cmp.Compare(n.family, family) })
+		var all []analysis.Object
+		for _, n := range c.all[from:] {
+			if n.family != family || len(all) == familyObjects {
+				break
+			}
+			o := analysis.Object{Address: n.address, Func: names[n.function], Lock: n.lock, Count: n.count(), Members: n.appendTo(make([]int64, 0, min(n.count(), objectMembers)))}
+			slices.Sort(o.Members)
+			o.Members = o.Members[:min(len(o.Members), objectMembers)]
+			all = append(all, o)
+		}
+		found[fingerprint] = all
+	}
+	return found
 }

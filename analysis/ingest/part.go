@@ -88,7 +88,9 @@ type textDump struct {
 	firstBits uint64
 	// noted are the addresses that goroutines name, until it is known which of them
 	// matter.
-	noted map[argument]namers
+	noted []note
+	// notedAt says where each is.
+	notedAt map[argument]int32
 }
 
 // goroutines are those of one exact stack, with states as indexes of
