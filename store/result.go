@@ -233,6 +233,9 @@ func insertSnapshot(ctx, quick context.Context, w *wordWriter, p *packer, t targ
 			return false, malformed(snap, place, err.Error())
 		}
 	}
+	if err := w.writeLinks(quick); err != nil {
+		return false, fmt.Errorf("snapshot %s: %w", snap.ID, err)
+	}
 	if err := sumUp(quick, w, t, snap.Groups, rows, microsOrNull(captured)); err != nil {
 		return false, fmt.Errorf("snapshot %s: %w", snap.ID, err)
 	}
@@ -255,6 +258,9 @@ RETURNING seq`
 
 // sumUp adds the groups of a snapshot to what the bundle has of their families.
 func sumUp(ctx context.Context, w *wordWriter, t target, groups []analysis.Group, rows []groupWords, captured any) error {
+	if len(groups) == 0 {
+		return nil
+	}
 	counts := make([][2]int64, len(groups))
 	for place := range groups {
 		counts[place] = [2]int64{rows[place].family, int64(groups[place].Count)}

@@ -32,6 +32,10 @@ type wordWriter struct {
 
 	functions map[string]int64
 	frames    map[analysis.Frame]int64
+	// forgot says that not all that was found or added is remembered.
+	forgot bool
+	// links are functions and their families that writeLinks is still to write.
+	links [][2]int64
 	// linked are the functions of the family that was linked last.
 	linked       map[int64]bool
 	linkedFamily int64
@@ -125,7 +129,10 @@ INSERT INTO stack (family_seq, fingerprint, digest, printed, frames, creator, el
 VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
 
 const linkSQL = `
-INSERT INTO function_family (function_seq, family_seq) VALUES (?, ?)
+INSERT INTO function_family (function_seq, family_seq)
+SELECT list.value ->> 0, list.value ->> 1
+FROM json_each(?) list
+WHERE true
 ON CONFLICT DO NOTHING`
 
 // once returns the row that find gives, or the one that add makes.
@@ -151,14 +158,15 @@ func (w *wordWriter) function(ctx context.Context, name string) (int64, error) {
 	}
 	seq, err := once(ctx, w.findFunction, w.addFunction, name)
 	if err == nil {
-		remember(w.functions, name, seq)
+		remember(w, w.functions, name, seq)
 	}
 	return seq, err
 }
 
-func remember[K comparable](known map[K]int64, key K, seq int64) {
+func remember[K comparable](w *wordWriter, known map[K]int64, key K, seq int64) {
 	if len(known) >= mostRemembered {
 		clear(known)
+		w.forgot = true
 	}
 	known[key] = seq
 }
@@ -172,9 +180,14 @@ func (w *wordWriter) frame(ctx context.Context, f analysis.Frame) (seq, function
 	if seq, known := w.frames[f]; known {
 		return seq, function, nil
 	}
-	seq, err = once(ctx, w.findFrame, w.addFrame, function, f.File, f.Line)
+	if function > w.lastFunction && !w.forgot {
+		// A function that the transaction has added: all of its frames are remembered.
+		seq, err = added(w.addFrame.ExecContext(ctx, function, f.File, f.Line))
+	} else {
+		seq, err = once(ctx, w.findFrame, w.addFrame, function, f.File, f.Line)
+	}
 	if err == nil {
-		remember(w.frames, f, seq)
+		remember(w, w.frames, f, seq)
 	}
 	return seq, function, err
 }
@@ -253,7 +266,7 @@ func wholeEntry(f *analysis.Family, kept string) string {
 	return f.Loose[i]
 }
 
-// linkAll links a family and functions. Most of a stack's are those of its family.
+// linkAll has a family and functions linked. Most of a stack's are those of its family.
 func (w *wordWriter) linkAll(ctx context.Context, family int64, functions []int64) error {
 	if family != w.linkedFamily || len(w.linked) >= mostRemembered {
 		clear(w.linked)
@@ -264,11 +277,28 @@ func (w *wordWriter) linkAll(ctx context.Context, family int64, functions []int6
 			continue
 		}
 		w.linked[function] = true
-		if _, err := w.link.ExecContext(ctx, function, family); err != nil {
-			return err
-		}
+		w.links = append(w.links, [2]int64{function, family})
 	}
-	return nil
+	if len(w.links) < mostRemembered {
+		return nil
+	}
+	return w.writeLinks(ctx)
+}
+
+// writeLinks writes the links of functions and families, in one statement and in the order
+// of their table.
+func (w *wordWriter) writeLinks(ctx context.Context) error {
+	if len(w.links) == 0 {
+		return nil
+	}
+	slices.SortFunc(w.links, func(a, b [2]int64) int { return slices.Compare(a[:], b[:]) })
+	list, err := json.Marshal(w.links)
+	if err != nil {
+		return err
+	}
+	w.links = w.links[:0]
+	_, err = w.link.ExecContext(ctx, string(list))
+	return err
 }
 
 // stack returns the row of a variant's exact stack within a family.
