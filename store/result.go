@@ -204,17 +204,7 @@ DELETE FROM snapshot WHERE bundle_seq = ? AND generation <> ?`
 // generation, unless they are there. It looks at ctx between the groups and asks the
 // database under quick, which does not end.
 func insertSnapshot(ctx, quick context.Context, w *wordWriter, p *packer, t target, at int, snap *analysis.Snapshot) (inserted bool, err error) {
-	head, err := packHead(p, snap)
-	if err != nil {
-		return false, fmt.Errorf("snapshot %s: %w", snap.ID, err)
-	}
-	captured := utc(snap.CapturedAt)
-	seqs, err := collect(quick, w.tx, scanOne[int64], insertSnapshotSQL, t.bundle, t.generation, snap.ID, at,
-		snap.Process.Host.Value, snap.Process.Name.Value, snap.Label, microsOrNull(captured), head)
-	if err != nil || len(seqs) == 0 {
-		return false, err
-	}
-	e := encodeAhead(p, snap.Groups)
+	e := encodeAhead(p, snap)
 	defer e.stop()
 	// First all words, then all groups: what the page cache had to give up for the members
 	// is not written to again, or the commit would read back and sum up all of the log.
@@ -235,6 +225,16 @@ func insertSnapshot(ctx, quick context.Context, w *wordWriter, p *packer, t targ
 	}
 	if err := w.writeLinks(quick); err != nil {
 		return false, fmt.Errorf("snapshot %s: %w", snap.ID, err)
+	}
+	head := <-e.head
+	if head.err != nil {
+		return false, fmt.Errorf("snapshot %s: %w", snap.ID, head.err)
+	}
+	captured := utc(snap.CapturedAt)
+	seqs, err := collect(quick, w.tx, scanOne[int64], insertSnapshotSQL, t.bundle, t.generation, snap.ID, at,
+		snap.Process.Host.Value, snap.Process.Name.Value, snap.Label, microsOrNull(captured), head.blob)
+	if err != nil || len(seqs) == 0 {
+		return false, err
 	}
 	if err := sumUp(quick, w, t, snap.Groups, rows, microsOrNull(captured)); err != nil {
 		return false, fmt.Errorf("snapshot %s: %w", snap.ID, err)
@@ -287,8 +287,9 @@ func malformed(snap *analysis.Snapshot, place int, why string) error {
 	return fmt.Errorf("snapshot %s, family %d: %s", snap.ID, place, why)
 }
 
-// encodedMembers are the members of a group on their way to its row.
-type encodedMembers struct {
+// encoded is the head of a snapshot or the members of a group, which are count, on their way
+// to their row.
+type encoded struct {
 	blob  []byte
 	count int
 	err   error
@@ -297,19 +298,26 @@ type encodedMembers struct {
 // mostAhead bounds how many groups have their members encoded before they are written.
 const mostAhead = 32
 
-// An encodingAhead encodes the members of groups, in their order, while the rows before
-// them are written.
+// An encodingAhead encodes the head of a snapshot and the members of its groups, in their
+// order, while the rows before them are written.
 type encodingAhead struct {
-	members chan encodedMembers
+	head    chan encoded
+	members chan encoded
 	stopped chan struct{}
 }
 
 // encodeAhead lets packed members and rows go once they are encoded. Until stop returned, p
 // and the members of the groups are its own.
-func encodeAhead(p *packer, groups []analysis.Group) *encodingAhead {
-	e := &encodingAhead{members: make(chan encodedMembers, min(len(groups), mostAhead)), stopped: make(chan struct{})}
+func encodeAhead(p *packer, snap *analysis.Snapshot) *encodingAhead {
+	groups := snap.Groups
+	e := &encodingAhead{
+		head:    make(chan encoded, 1),
+		members: make(chan encoded, min(len(groups), mostAhead)),
+		stopped: make(chan struct{}),
+	}
 	go func() {
 		defer close(e.members)
+		e.head <- encodeHead(p, snap)
 		for i := range groups {
 			select {
 			case <-e.stopped:
@@ -327,13 +335,21 @@ func (e *encodingAhead) stop() {
 	}
 }
 
-func encodeAndRelease(p *packer, m *analysis.Members) (e encodedMembers) {
-	// A panic costs this result alone, as one of whoever saves it would.
-	defer func() {
-		if v := recover(); v != nil {
-			e.err = fmt.Errorf("encoding members panicked: %v", v)
-		}
-	}()
+// kept makes a panic an error: it costs this result alone, as one of whoever saves it would.
+func (e *encoded) kept(what string) {
+	if v := recover(); v != nil {
+		e.err = fmt.Errorf("encoding %s panicked: %v", what, v)
+	}
+}
+
+func encodeHead(p *packer, snap *analysis.Snapshot) (e encoded) {
+	defer e.kept("a snapshot")
+	e.blob, e.err = packHead(p, snap)
+	return e
+}
+
+func encodeAndRelease(p *packer, m *analysis.Members) (e encoded) {
+	defer e.kept("members")
 	e.count = m.Len()
 	e.blob, e.err = encodeMembers(p, m)
 	// The database takes as much memory for what it writes as the members held.
@@ -341,7 +357,7 @@ func encodeAndRelease(p *packer, m *analysis.Members) (e encodedMembers) {
 	return e
 }
 
-func insertGroup(ctx context.Context, w *wordWriter, snapshot int64, place int, g *analysis.Group, words groupWords, members encodedMembers) error {
+func insertGroup(ctx context.Context, w *wordWriter, snapshot int64, place int, g *analysis.Group, words groupWords, members encoded) error {
 	if members.err != nil {
 		return members.err
 	}
