@@ -91,11 +91,17 @@ func fill(ctx context.Context, file *os.File, r io.Reader, limit int64, f *Follo
 	p := newPieces(h, f)
 	first := p.next()
 	done := first.fill(src)
-	out, suffix, err := writer(&early{File: file}, first.bytes)
-	if err != nil {
-		return Ref{}, "", fault(err)
+	var sink io.WriteCloser = &early{File: file}
+	packs := !compressed(first.bytes)
+	if packs && f != nil && !done {
+		sink = newDirect(cached{file})
 	}
-	if suffix != packed {
+	defer sink.Close()
+	var out io.WriteCloser = sink
+	suffix = verbatim
+	if packs {
+		out, suffix = packer(sink, cap(first.bytes)), packed
+	} else {
 		f.Leave()
 	}
 	for piece := first; ; done = piece.fill(src) {
@@ -116,8 +122,10 @@ func fill(ctx context.Context, file *os.File, r io.Reader, limit int64, f *Follo
 	if err == nil {
 		f.end(ref.SHA256)
 	}
-	if closed := out.Close(); err == nil {
-		err = closed
+	for _, c := range []io.Closer{out, sink} {
+		if closed := c.Close(); err == nil {
+			err = closed
+		}
 	}
 	if err != nil {
 		return Ref{}, "", fault(err)
@@ -242,12 +250,9 @@ func (h *hasher) end() string {
 	return h.hex
 }
 
-// writer writes to file as content that begins with the piece head is to be stored.
-func writer(file io.Writer, head []byte) (out io.WriteCloser, suffix string, err error) {
-	if compressed(head) {
-		return unclosed{file}, verbatim, nil
-	}
-	return pieceWriter{minlz.NewWriter(file, minlz.WriterLevel(minlz.LevelSuperFast), minlz.WriterConcurrency(1), minlz.WriterBlockSize(cap(head)), minlz.WriterCreateIndex(false))}, packed, nil
+// packer compresses to w, in blocks of so many bytes at most.
+func packer(w io.Writer, block int) io.WriteCloser {
+	return pieceWriter{minlz.NewWriter(w, minlz.WriterLevel(minlz.LevelSuperFast), minlz.WriterConcurrency(1), minlz.WriterBlockSize(block), minlz.WriterCreateIndex(false))}
 }
 
 // early has the system write to the volume what was written so far, every earlySize
@@ -269,15 +274,13 @@ func (e *early) Write(p []byte) (int, error) {
 	return n, err
 }
 
+// Close leaves the file open, which is still to be synced.
+func (*early) Close() error { return nil }
+
 // pieceWriter compresses each piece as a block, where it lies.
 type pieceWriter struct{ *minlz.Writer }
 
 func (w pieceWriter) Write(p []byte) (int, error) { return len(p), w.EncodeBuffer(p) }
-
-// unclosed leaves the file open, which is still to be synced.
-type unclosed struct{ io.Writer }
-
-func (unclosed) Close() error { return nil }
 
 // compressed recognises content that compressing again would only cost time:
 // gzip (RFC 1952), zstd (RFC 8878), zip and xz by their first bytes.
