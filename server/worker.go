@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -74,6 +75,7 @@ func (w *worker) run(ctx context.Context) {
 	w.ctx = ctx
 	w.mu.Unlock()
 	defer w.takeAhead(ctx, store.File{}) // none begins after that
+	worked := false
 	for ctx.Err() == nil {
 		job, ok, err := w.s.store.ClaimJob(ctx)
 		if err != nil && ctx.Err() == nil {
@@ -81,18 +83,31 @@ func (w *worker) run(ctx context.Context) {
 		}
 		if !ok || err != nil {
 			w.catchUp(ctx)
+			rest := time.Minute
+			if worked {
+				rest = pause
+			}
 			select {
 			case <-ctx.Done():
 			case <-w.wake:
 			case f := <-w.fronts:
 				w.s.keepFront(ctx, f.id, f.page)
-			case <-time.After(time.Minute):
+			case <-time.After(rest):
+				if worked {
+					// What reading left behind is of no use to what comes next.
+					debug.FreeOSMemory()
+					worked = false
+				}
 			}
 			continue
 		}
 		w.work(ctx, job)
+		worked = true
 	}
 }
+
+// pause is how long after the last bundle its memory goes back to the system.
+const pause = time.Second
 
 // work reads one bundle. A job that the server's end interrupts stays recorded
 // and is run again at the next start.

@@ -35,7 +35,7 @@ type serveCommand struct {
 
 // serveMemory is what the Go runtime may use where little is alive: with the program's
 // own pages the process stays under 64 MiB while it reads a dump of a million goroutines.
-const serveMemory = 32 << 20
+const serveMemory = 30 << 20
 
 // servePercent is by how much the heap may grow before it is collected, where much is alive.
 const servePercent = 40
