@@ -193,12 +193,20 @@ const answerWait = 50 * time.Millisecond
 // letAnswer waits until nothing waits for a bundle that was just read. What is done for its
 // case next reads all of it, and an answer beside that takes 10 ms longer.
 func (w *worker) letAnswer(ctx context.Context, bundleID string) {
-	enough := time.After(answerWait)
-	for {
+	within(ctx, answerWait, func() (bool, <-chan struct{}) {
 		w.mu.Lock()
-		n, answered := w.waiting[bundleID], w.answered
-		w.mu.Unlock()
-		if n == 0 {
+		defer w.mu.Unlock()
+		return w.waiting[bundleID] == 0, w.answered
+	})
+}
+
+// within waits until something holds, which tells as well what closes when that may have
+// changed, or ctx ends, or the time is over.
+func within(ctx context.Context, atMost time.Duration, holds func() (bool, <-chan struct{})) {
+	enough := time.After(atMost)
+	for {
+		done, changed := holds()
+		if done {
 			return
 		}
 		select {
@@ -206,7 +214,7 @@ func (w *worker) letAnswer(ctx context.Context, bundleID string) {
 			return
 		case <-enough:
 			return
-		case <-answered:
+		case <-changed:
 		}
 	}
 }
@@ -398,20 +406,10 @@ func (w *worker) settled(ctx context.Context, bundleID string) (store.Bundle, er
 
 // summarised waits until the worker has done with a bundle, for summaryWait at most.
 func (w *worker) summarised(ctx context.Context, bundleID string) {
-	enough := time.After(summaryWait)
-	for {
+	within(ctx, summaryWait, func() (bool, <-chan struct{}) {
 		running, ended := w.reads(bundleID)
-		if !running {
-			return
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-enough:
-			return
-		case <-ended:
-		}
-	}
+		return !running, ended
+	})
 }
 
 // reads reports whether the worker reads or sums up a bundle, and gives a channel that

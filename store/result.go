@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"strconv"
@@ -216,11 +217,11 @@ func insertSnapshot(ctx, quick context.Context, w *wordWriter, p *packer, t targ
 		}
 		g := &snap.Groups[place]
 		if g.Family == nil || known[g.Family.Fingerprint] {
-			return false, malformed(snap, place, "a family twice, or none")
+			return false, malformed(snap, place, errors.New("a family twice, or none"))
 		}
 		known[g.Family.Fingerprint] = true
 		if rows[place], err = w.words(quick, g); err != nil {
-			return false, malformed(snap, place, err.Error())
+			return false, malformed(snap, place, err)
 		}
 	}
 	if err := w.writeLinks(quick); err != nil {
@@ -244,7 +245,7 @@ func insertSnapshot(ctx, quick context.Context, w *wordWriter, p *packer, t targ
 			return false, err
 		}
 		if err := insertGroup(quick, w, seqs[0], place, &snap.Groups[place], rows[place], <-e.members); err != nil {
-			return false, malformed(snap, place, err.Error())
+			return false, malformed(snap, place, err)
 		}
 	}
 	return true, nil
@@ -283,8 +284,8 @@ ON CONFLICT (family_seq, bundle_seq, generation) DO UPDATE SET
     highest = max(highest, excluded.highest),
     last_seen = coalesce(max(last_seen, excluded.last_seen), last_seen, excluded.last_seen)`
 
-func malformed(snap *analysis.Snapshot, place int, why string) error {
-	return fmt.Errorf("snapshot %s, family %d: %s", snap.ID, place, why)
+func malformed(snap *analysis.Snapshot, place int, why error) error {
+	return fmt.Errorf("snapshot %s, family %d: %w", snap.ID, place, why)
 }
 
 // encoded is the head of a snapshot or the members of a group, which are count, on their way

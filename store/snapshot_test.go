@@ -399,3 +399,26 @@ func BenchmarkFinishJob(b *testing.B) {
 		f.ingest(r)
 	}
 }
+
+func TestAFullVolumeIsToldWhereverTheResultMeetsIt(t *testing.T) {
+	for room := 1; room < 48; room += 6 {
+		f := open(t)
+		c := f.newCase("a")
+		f.upload(c.ID, "x")
+		job, _, err := f.ClaimJob(f.ctx)
+		f.ok(err)
+		var pages int
+		f.ok(f.writer.QueryRowContext(f.ctx, `PRAGMA page_count`).Scan(&pages))
+		_, err = f.writer.ExecContext(f.ctx, fmt.Sprintf(`PRAGMA max_page_count = %d`, pages+room))
+		f.ok(err)
+		r := kubeletResult("2")
+		for i := range r.Snapshots[0].Groups {
+			r.Snapshots[0].Groups[i].Family.Title += strings.Repeat("a long title ", 1000)
+		}
+		r.Snapshots[0].Groups[0].Members = leakedMembers(60_000)
+		if err := f.FinishJob(f.ctx, job.ID, r); code(err) != "disk_full" {
+			t.Errorf("with room for %d pages: %v", room, err)
+		}
+		f.wantSound()
+	}
+}

@@ -429,3 +429,24 @@ func TestEveryFamilyKeepsItsCount(t *testing.T) {
 		})
 	}
 }
+
+func TestAProfileIsTheSameEachTime(t *testing.T) {
+	var text strings.Builder
+	for i := range 60 {
+		fmt.Fprintf(&text, "goroutine %d [select]:\nmain.run(0x1)\n\t/src/main.go:%d +0x1\ncreated by main.main in goroutine 1\n\t/src/main.go:9 +0x1\n\n", 10+i, 20+i%12)
+	}
+	var first []byte
+	for range 8 {
+		s := read(t, ofBytes("goroutine.txt", []byte(text.String())))
+		var b bytes.Buffer
+		if err := Write(&b, &s[0], analysis.KindGoroutine); err != nil {
+			t.Fatal(err)
+		}
+		if first == nil {
+			first = b.Bytes()
+		}
+		if !bytes.Equal(first, b.Bytes()) {
+			t.Fatal("the bytes differ")
+		}
+	}
+}

@@ -34,7 +34,11 @@ func New(s *analysis.Snapshot, kind analysis.Kind) *profile.Profile {
 	m.p.Comments = []string{"snapshot " + s.ID + ", written by leakdiff"}
 	all := membersOf(s, kind)
 	slices.SortFunc(all, func(a, b sample) int {
-		return cmp.Or(cmp.Compare(fold(a.frames), fold(b.frames)), cmp.Compare(a.state, b.state), cmp.Compare(a.wait, b.wait))
+		order := cmp.Or(cmp.Compare(fold(a.frames), fold(b.frames)), cmp.Compare(a.state, b.state), cmp.Compare(a.wait, b.wait))
+		if order == 0 { // other lines of the same functions
+			order = cmp.Compare(exact(a.frames), exact(b.frames))
+		}
+		return order
 	})
 	for _, x := range all {
 		made := m.sample(x.frames, x.count)
