@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
@@ -184,6 +185,10 @@ func (s *Server) fault(err error) (*analysis.Fault, int) {
 	var tooLarge *http.MaxBytesError
 	if errors.As(err, &tooLarge) {
 		return refuse("too_large", "the request is too large", "", fmt.Sprintf("the limit is %d bytes", tooLarge.Limit), "send less at once"), http.StatusRequestEntityTooLarge
+	}
+	if errors.Is(err, context.Canceled) {
+		// The sender has left, or the server ends: nobody reads this, and nothing is wrong.
+		return refuse("interrupted", "the request stopped before its end", "", "the connection was closed", "send it again"), statuses["interrupted"]
 	}
 	id := errorID()
 	s.log.Error("request failed", "id", id, "error", err)
