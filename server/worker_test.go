@@ -94,6 +94,8 @@ func TestTheSummaryOfALargeBundleLetsThoseWhoWaitForItAnswerFirst(t *testing.T) 
 					t.Errorf("it waits for %v, want %v", after, c.after)
 				}
 				time.Sleep(2 * time.Hour)
+				w.mu.Lock()
+				defer w.mu.Unlock()
 				if len(w.waiting) > 0 {
 					t.Errorf("%v are still waited for", w.waiting)
 				}
