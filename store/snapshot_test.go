@@ -401,7 +401,7 @@ func BenchmarkFinishJob(b *testing.B) {
 }
 
 func TestAFullVolumeIsToldWhereverTheResultMeetsIt(t *testing.T) {
-	for room := 1; room < 48; room += 6 {
+	for room := 1; room < 48; room += 15 {
 		f := open(t)
 		c := f.newCase("a")
 		f.upload(c.ID, "x")
