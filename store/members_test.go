@@ -173,22 +173,39 @@ func TestAnyMembersComeBackAsTheyWere(t *testing.T) {
 }
 
 func TestDamagedMembersAreAnError(t *testing.T) {
-	m := leakedMembers(50)
-	good := encode(t, &m)
-	var p packer
-	defer p.close()
-	for i := range good {
-		bad := append([]byte(nil), good...)
-		bad[i] ^= 0x10
-		if _, err := decodeMembers(&p, bad, m.Len()); err == nil {
-			t.Errorf("byte %d flipped: no error", i)
-		}
-		if _, err := decodeMembers(&p, good[:i], m.Len()); err == nil {
-			t.Errorf("cut after %d bytes: no error", i)
-		}
-	}
-	if _, err := decodeMembers(&p, good, m.Len()+1); err == nil {
-		t.Error("another number than the row has: no error")
+	few, many := leakedMembers(50), leakedMembers(streamFrom+1)
+	packedFew, packedMany := packedOf(&few), packedOf(&many)
+	for name, m := range map[string]*analysis.Members{
+		"columns": &few, "many in columns": &many, "packed": &packedFew, "many packed": &packedMany,
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := m.Len()
+			good := encode(t, m)
+			var p packer
+			defer p.close()
+			for i := range good {
+				bad := append([]byte(nil), good...)
+				bad[i] ^= 0x10
+				if _, err := decodeMembers(&p, bad, n); err == nil {
+					t.Errorf("byte %d flipped: no error", i)
+				}
+				cut := append([]byte(nil), good[:i]...)
+				if _, err := decodeMembers(&p, cut, n); err == nil {
+					t.Errorf("cut after %d bytes: no error", i)
+				}
+				if len(cut) < membersHeader {
+					continue
+				}
+				// With a checksum that fits.
+				binary.LittleEndian.PutUint32(cut[1:], checksum(cut[membersHeader:]))
+				if _, err := decodeMembers(&p, cut, n); err == nil {
+					t.Errorf("cut after %d bytes and sealed: no error", i)
+				}
+			}
+			if _, err := decodeMembers(&p, good, n+1); err == nil {
+				t.Error("another number than the row has: no error")
+			}
+		})
 	}
 }
 
@@ -299,38 +316,6 @@ func TestEncodingRefusesPackedGoroutinesThatContradictTheRest(t *testing.T) {
 		var p packer
 		if _, err := encodeMembers(&p, &packed); err == nil {
 			t.Errorf("%s: no error", name)
-		}
-	}
-}
-
-func TestDamagedPackedGoroutinesAreAnError(t *testing.T) {
-	for _, n := range []int{50, streamFrom + 1} {
-		m := leakedMembers(n)
-		packed := packedOf(&m)
-		good := encode(t, &packed)
-		var p packer
-		defer p.close()
-		for i := range good {
-			bad := append([]byte(nil), good...)
-			bad[i] ^= 0x10
-			if _, err := decodeMembers(&p, bad, m.Len()); err == nil {
-				t.Errorf("%d goroutines, byte %d flipped: no error", n, i)
-			}
-			if _, err := decodeMembers(&p, good[:i], m.Len()); err == nil {
-				t.Errorf("%d goroutines, cut after %d bytes: no error", n, i)
-			}
-			cut := append([]byte(nil), good[:i]...)
-			if len(cut) < membersHeader {
-				continue
-			}
-			// With a checksum that fits.
-			binary.LittleEndian.PutUint32(cut[1:], checksum(cut[membersHeader:]))
-			if _, err := decodeMembers(&p, cut, m.Len()); err == nil {
-				t.Errorf("%d goroutines, cut after %d bytes and sealed: no error", n, i)
-			}
-		}
-		if _, err := decodeMembers(&p, good, m.Len()+1); err == nil {
-			t.Errorf("%d goroutines: another number than the row has: no error", n)
 		}
 	}
 }
