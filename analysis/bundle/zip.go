@@ -59,6 +59,7 @@ func (w *walk) zipped(s stream, l *lane, packings []string) {
 	}
 	var head [4]byte
 	r.ReadAt(head[:], 0)
+	local := string(head[:]) == "PK\x03\x04"
 	entries, whole := countDirectory(r)
 	d, _ := directoryEnd(r, r.size)
 	switch {
@@ -79,18 +80,28 @@ func (w *walk) zipped(s stream, l *lane, packings []string) {
 		w.empty(s)
 		return
 	case whole && entries <= w.budget.Entries-w.entries:
-		if zr, err := zip.NewReader(r, r.size); zr != nil {
+		zr, err := zip.NewReader(r, r.size)
+		if zr != nil && len(zr.File) < entries {
+			// The reader stops at the first bad header, without an error where the
+			// archive's end counts as few as it read.
+			err = fmt.Errorf("%d of its %s can be read", len(zr.File), plural(entries, "entry", "entries"))
+			if local || len(zr.File) == 0 {
+				zr = nil
+			}
+		}
+		if err != nil {
+			w.problem(analysis.Warning, s.path, "the directory of the zip archive is damaged", err.Error(), reupload)
+		}
+		if zr != nil {
 			w.stats.Archives++
 			w.zip(s, zr)
 			return
-		} else if err != nil {
-			w.problem(analysis.Warning, s.path, "the directory of the zip archive is damaged", err.Error(), reupload)
 		}
 	case whole:
 		// Reading the directory would take hundreds of bytes for each of these
 		// entries; the local headers say the same one by one.
 	}
-	if string(head[:]) == "PK\x03\x04" {
+	if local {
 		w.stats.Archives++
 		w.salvage(s, r, whole, entries)
 		return
