@@ -297,7 +297,9 @@ type encoded struct {
 }
 
 // mostAhead bounds how many groups have their members encoded before they are written.
-const mostAhead = 32
+// Large ones take no more memory encoded than before, and there are never many of them;
+// of a snapshot of very many small ones it is some hundreds of bytes each.
+const mostAhead = 1 << 10
 
 // An encodingAhead encodes the head of a snapshot and the members of its groups, in their
 // order, while the rows before them are written.

@@ -24,11 +24,9 @@ type wordWriter struct {
 	tx         *sql.Tx
 	statements []*sql.Stmt
 
-	findFunction, addFunction *sql.Stmt
-	findFrame, addFrame       *sql.Stmt
-	findFamily, addFamily     *sql.Stmt
-	findStack, addStack       *sql.Stmt
-	link, group, sum          *sql.Stmt
+	functionRows, familyRows, stackRows wordTable
+	findFrame, addFrame                 *sql.Stmt
+	link, group, sum                    *sql.Stmt
 
 	functions map[string]int64
 	frames    map[analysis.Frame]int64
@@ -56,10 +54,10 @@ func newWordWriter(ctx context.Context, tx *sql.Tx) (*wordWriter, error) {
 		to  **sql.Stmt
 		sql string
 	}{
-		{&w.findFunction, findFunctionSQL}, {&w.addFunction, addFunctionSQL},
+		{&w.functionRows.find, findFunctionSQL}, {&w.functionRows.add, addFunctionSQL},
 		{&w.findFrame, findFrameSQL}, {&w.addFrame, addFrameSQL},
-		{&w.findFamily, findFamilySQL}, {&w.addFamily, addFamilySQL},
-		{&w.findStack, findStackSQL}, {&w.addStack, addStackSQL},
+		{&w.familyRows.find, findFamilySQL}, {&w.familyRows.add, addFamilySQL},
+		{&w.stackRows.find, findStackSQL}, {&w.stackRows.add, addStackSQL},
 		{&w.link, linkSQL}, {&w.group, insertGroupSQL}, {&w.sum, sumUpSQL},
 	} {
 		stmt, err := tx.PrepareContext(ctx, s.sql)
@@ -106,7 +104,8 @@ const findFunctionSQL = `
 SELECT seq FROM function WHERE name = ?`
 
 const addFunctionSQL = `
-INSERT INTO function (name) VALUES (?)`
+INSERT INTO function (name) VALUES (?)
+ON CONFLICT (name) DO NOTHING`
 
 const findFrameSQL = `
 SELECT seq FROM frame WHERE function_seq = ?1 AND file = ?2 AND line = ?3 AND file_hash = text_hash(?2)`
@@ -119,14 +118,16 @@ SELECT seq FROM family WHERE fingerprint = ? AND digest = ?`
 
 const addFamilySQL = `
 INSERT INTO family (fingerprint, digest, kind, title, entry, loose, creator_seq, attributes, words)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (fingerprint, digest) DO NOTHING`
 
 const findStackSQL = `
 SELECT seq FROM stack WHERE family_seq = ? AND digest = ?`
 
 const addStackSQL = `
-INSERT INTO stack (family_seq, fingerprint, digest, printed, frames, creator, elided, unavailable)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
+INSERT INTO stack (family_seq, digest, fingerprint, printed, frames, creator, elided, unavailable)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (family_seq, digest) DO NOTHING`
 
 const linkSQL = `
 INSERT INTO function_family (function_seq, family_seq)
@@ -135,13 +136,36 @@ FROM json_each(?) list
 WHERE true
 ON CONFLICT DO NOTHING`
 
-// once returns the row that find gives, or the one that add makes.
-func once(ctx context.Context, find, add *sql.Stmt, args ...any) (seq int64, err error) {
-	err = find.QueryRowContext(ctx, args...).Scan(&seq)
-	if errors.Is(err, sql.ErrNoRows) {
-		return added(add.ExecContext(ctx, args...))
+// A wordTable has each row once, by a key.
+type wordTable struct {
+	find, add *sql.Stmt
+	// growing says that the last row was new: the next one is added without a look, which
+	// does nothing where it is there.
+	growing bool
+}
+
+// row finds or adds the row of a key, whose other columns rest gives.
+func (t *wordTable) row(ctx context.Context, key []any, rest func() ([]any, error)) (seq int64, isNew bool, err error) {
+	if !t.growing {
+		err = t.find.QueryRowContext(ctx, key...).Scan(&seq)
+		if !errors.Is(err, sql.ErrNoRows) {
+			return seq, false, err
+		}
 	}
-	return seq, err
+	columns, err := rest()
+	if err != nil {
+		return 0, false, err
+	}
+	result, err := t.add.ExecContext(ctx, slices.Concat(key, columns)...)
+	n, err := rowsOf(result, err)
+	if err != nil {
+		return 0, false, err
+	}
+	if t.growing = n > 0; t.growing {
+		seq, err = result.LastInsertId()
+		return seq, true, err
+	}
+	return seq, false, t.find.QueryRowContext(ctx, key...).Scan(&seq)
 }
 
 // added is the row that an insert made.
@@ -156,7 +180,7 @@ func (w *wordWriter) function(ctx context.Context, name string) (int64, error) {
 	if seq, known := w.functions[name]; known {
 		return seq, nil
 	}
-	seq, err := once(ctx, w.findFunction, w.addFunction, name)
+	seq, _, err := w.functionRows.row(ctx, []any{name}, func() ([]any, error) { return nil, nil })
 	if err == nil {
 		remember(w, w.functions, name, seq)
 	}
@@ -184,7 +208,10 @@ func (w *wordWriter) frame(ctx context.Context, f analysis.Frame) (seq, function
 		// A function that the transaction has added: all of its frames are remembered.
 		seq, err = added(w.addFrame.ExecContext(ctx, function, f.File, f.Line))
 	} else {
-		seq, err = once(ctx, w.findFrame, w.addFrame, function, f.File, f.Line)
+		err = w.findFrame.QueryRowContext(ctx, function, f.File, f.Line).Scan(&seq)
+		if errors.Is(err, sql.ErrNoRows) {
+			seq, err = added(w.addFrame.ExecContext(ctx, function, f.File, f.Line))
+		}
 	}
 	if err == nil {
 		remember(w, w.frames, f, seq)
@@ -194,37 +221,30 @@ func (w *wordWriter) frame(ctx context.Context, f analysis.Frame) (seq, function
 
 // family returns the row of a family.
 func (w *wordWriter) family(ctx context.Context, f *analysis.Family) (seq int64, err error) {
-	digest := digestFamily(f)
-	err = w.findFamily.QueryRowContext(ctx, f.Fingerprint, digest).Scan(&seq)
-	if !errors.Is(err, sql.ErrNoRows) {
-		return seq, err
-	}
 	var functions []int64
-	for _, name := range f.Loose {
-		function, err := w.function(ctx, name)
-		if err != nil {
-			return 0, err
+	seq, isNew, err := w.familyRows.row(ctx, []any{f.Fingerprint, digestFamily(f)}, func() ([]any, error) {
+		for _, name := range f.Loose {
+			function, err := w.function(ctx, name)
+			if err != nil {
+				return nil, err
+			}
+			functions = append(functions, function)
 		}
-		functions = append(functions, function)
-	}
-	loose := appendSeqs([]byte{}, functions...)
-	var creator sql.NullInt64
-	if f.LooseCreator != "" {
-		function, err := w.function(ctx, f.LooseCreator)
-		if err != nil {
-			return 0, err
+		loose := appendSeqs([]byte{}, functions...)
+		var creator sql.NullInt64
+		if f.LooseCreator != "" {
+			function, err := w.function(ctx, f.LooseCreator)
+			if err != nil {
+				return nil, err
+			}
+			creator = sql.NullInt64{Int64: function, Valid: true}
+			functions = append(functions, function)
 		}
-		creator = sql.NullInt64{Int64: function, Valid: true}
-		functions = append(functions, function)
-	}
-	attributes, err := json.Marshal(f.Attributes)
-	if err != nil {
-		return 0, err
-	}
-	seq, err = added(w.addFamily.ExecContext(ctx, f.Fingerprint, digest, f.Kind, f.Title, keptEntry(f),
-		loose, creator, string(attributes), searchWords(f)))
-	if err != nil {
-		return 0, err
+		attributes, err := json.Marshal(f.Attributes)
+		return []any{f.Kind, f.Title, keptEntry(f), loose, creator, string(attributes), searchWords(f)}, err
+	})
+	if err != nil || !isNew {
+		return seq, err
 	}
 	return seq, w.linkAll(ctx, seq, functions)
 }
@@ -303,38 +323,34 @@ func (w *wordWriter) writeLinks(ctx context.Context) error {
 
 // stack returns the row of a variant's exact stack within a family.
 func (w *wordWriter) stack(ctx context.Context, family int64, v *analysis.Variant) (seq int64, err error) {
-	digest := digestStack(v)
-	err = w.findStack.QueryRowContext(ctx, family, digest).Scan(&seq)
-	if !errors.Is(err, sql.ErrNoRows) {
-		return seq, err
-	}
 	printed := v.Stack
 	if printed == nil {
 		printed = &analysis.Stack{}
 	}
-	frames := []byte{}
 	var functions []int64
-	for _, f := range printed.Frames {
-		frame, function, err := w.frame(ctx, f)
-		if err != nil {
-			return 0, err
+	seq, isNew, err := w.stackRows.row(ctx, []any{family, digestStack(v)}, func() ([]any, error) {
+		frames := []byte{}
+		for _, f := range printed.Frames {
+			frame, function, err := w.frame(ctx, f)
+			if err != nil {
+				return nil, err
+			}
+			frames = appendSeqs(frames, frame)
+			functions = append(functions, function)
 		}
-		frames = appendSeqs(frames, frame)
-		functions = append(functions, function)
-	}
-	var creator int64
-	if printed.CreatedBy != (analysis.Frame{}) {
-		frame, function, err := w.frame(ctx, printed.CreatedBy)
-		if err != nil {
-			return 0, err
+		var creator int64
+		if printed.CreatedBy != (analysis.Frame{}) {
+			frame, function, err := w.frame(ctx, printed.CreatedBy)
+			if err != nil {
+				return nil, err
+			}
+			creator = frame
+			functions = append(functions, function)
 		}
-		creator = frame
-		functions = append(functions, function)
-	}
-	seq, err = added(w.addStack.ExecContext(ctx, family, v.Fingerprint, digest, v.Stack != nil,
-		frames, creator, printed.Elided, printed.Unavailable))
-	if err != nil {
-		return 0, err
+		return []any{v.Fingerprint, v.Stack != nil, frames, creator, printed.Elided, printed.Unavailable}, nil
+	})
+	if err != nil || !isNew {
+		return seq, err
 	}
 	return seq, w.linkAll(ctx, family, functions)
 }
