@@ -32,30 +32,6 @@ type arguments struct {
 	found bool
 }
 
-// argument is an address that goroutines of a stack name in one of its frames.
-type argument struct {
-	stack, frame int32 // indexes of textDump.order, and of the stack's frames
-	address      uint64
-}
-
-// namers are the goroutines that name an argument. Of most there is one, and a dump
-// has many thousands of them.
-type namers struct {
-	first  int64
-	others *otherNamers
-}
-
-// note is an address with those that name it.
-type note struct {
-	argument
-	namers
-}
-
-type otherNamers struct {
-	count   int
-	members []int64
-}
-
 // lockFuncs wait for the lock that is their receiver.
 var lockFuncs = []string{"sync.(*Mutex).lockSlow", "sync.(*RWMutex).Lock", "sync.(*RWMutex).RLock", "sync.(*RWMutex).rlockSlow",
 	"internal/sync.(*Mutex).lockSlow"}
@@ -105,7 +81,7 @@ func (t *textDump) note(c *goroutines, g *goroutine.Goroutine) {
 		c.arguments = argumentsOf(g.Stack)
 	}
 	a := c.arguments
-	if len(a.frames) == 0 || len(t.noted) >= mostArguments || a.lock < 0 && a.seen >= otherMembers {
+	if len(a.frames) == 0 || len(t.notes.list) >= mostArguments || a.lock < 0 && a.seen >= otherMembers {
 		c.noted = true
 		return
 	}
@@ -121,7 +97,7 @@ func (t *textDump) note(c *goroutines, g *goroutine.Goroutine) {
 		}
 		if frame == a.frames[next] {
 			if address, ok := firstArgument(line); ok {
-				t.keep(argument{c.index, int32(frame), address}, g.ID)
+				t.notes.add(argument{c.index, int32(frame), address}, g.ID)
 				a.found = true
 			}
 			next++
@@ -163,30 +139,10 @@ func firstArgument(line []byte) (uint64, bool) {
 	return 0, false
 }
 
-func (t *textDump) keep(a argument, id int64) {
-	i, again := t.notedAt[a]
-	if !again {
-		if t.notedAt == nil {
-			t.notedAt = map[argument]int32{}
-		}
-		t.notedAt[a] = int32(len(t.noted))
-		t.noted = append(t.noted, note{a, namers{first: id}})
-		return
-	}
-	n := &t.noted[i]
-	if n.others == nil {
-		n.others = &otherNamers{}
-	}
-	n.others.count++
-	if len(n.others.members) < objectMembers-1 {
-		n.others.members = append(n.others.members, id)
-	}
-}
-
 // objects keeps of all addresses those that can say who holds what others wait
 // for: the locks, and the receivers of the types through which the waiters came.
 func (b *builder) objects(t *textDump) {
-	defer func() { t.noted, t.notedAt = nil, nil }()
+	defer func() { t.notes = notes{} }()
 	types := map[string]bool{}
 	for s, c := range t.stacks {
 		a := c.arguments
@@ -205,8 +161,8 @@ func (b *builder) objects(t *textDump) {
 	}
 	c := collected{families: map[string]int32{}, functions: map[string]int32{}, at: map[site]int32{}}
 	stacks := make([][]namingFrame, len(t.order))
-	for i := range t.noted {
-		a, n := t.noted[i].argument, t.noted[i].namers
+	for i := range t.notes.list {
+		a := &t.notes.list[i]
 		if stacks[a.stack] == nil {
 			stacks[a.stack] = make([]namingFrame, len(t.order[a.stack].Frames))
 		}
@@ -220,7 +176,7 @@ func (b *builder) objects(t *textDump) {
 			}
 		}
 		if !frame.left {
-			c.add(site{*frame, a.address}, n)
+			c.add(site{*frame, a.address}, t.notes.namers(a))
 		}
 	}
 	b.s.Objects = c.objects()

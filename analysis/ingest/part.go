@@ -86,11 +86,9 @@ type textDump struct {
 	// dump. firstBits has a bit for each, by what is left of it modulo 64.
 	first     []int64
 	firstBits uint64
-	// noted are the addresses that goroutines name, until it is known which of them
+	// notes are the addresses that goroutines name, until it is known which of them
 	// matter.
-	noted []note
-	// notedAt says where each is.
-	notedAt map[argument]int32
+	notes notes
 }
 
 // goroutines are those of one exact stack, with states as indexes of
