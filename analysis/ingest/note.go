@@ -7,8 +7,8 @@ import (
 
 // argument is an address that goroutines of a stack name in one of its frames.
 type argument struct {
-	stack, frame int32 // indexes of textDump.order, and of the stack's frames
-	address      uint64
+	place   int32 // index of textDump.places
+	address uint64
 }
 
 // notes are arguments, each once, with the goroutines that name them. Of most there is

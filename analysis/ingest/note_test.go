@@ -14,7 +14,7 @@ func TestNotesKeepEachArgumentOnceWithThoseThatNameIt(t *testing.T) {
 			want := map[argument][]int64{}
 			var order []argument
 			for id := range int64(5000) {
-				a := argument{random.Int32N(3), random.Int32N(2), 0xc000000000 + 8*random.Uint64N(addresses)}
+				a := argument{random.Int32N(6), 0xc000000000 + 8*random.Uint64N(addresses)}
 				if want[a] == nil {
 					order = append(order, a)
 				}

@@ -24,12 +24,23 @@ const (
 
 // arguments say of one stack which first arguments of its frames are noted.
 type arguments struct {
-	// frames index the frames that are noted: the lock, and methods.
-	frames []int
+	// frames are those that are noted: the lock, and methods.
+	frames []notedFrame
 	lock   int // index of the frame that waits for a lock, -1 without
 	seen   int
 	// found says that an address was.
 	found bool
+}
+
+type notedFrame struct {
+	index int
+	// place is that of textDump.places plus 1; 0 while no address was found in it.
+	place int32
+}
+
+// namingPlace is a frame of a stack that names addresses.
+type namingPlace struct {
+	stack, frame int32 // indexes of textDump.order, and of the stack's frames
 }
 
 // lockFuncs wait for the lock that is their receiver.
@@ -43,9 +54,9 @@ func argumentsOf(s *analysis.Stack) *arguments {
 		switch {
 		case i < lockFrameDepth && slices.Contains(lockFuncs, f.Func):
 			a.lock = i
-			a.frames = append(a.frames, i)
+			a.frames = append(a.frames, notedFrame{index: i})
 		case len(a.frames) < otherFrames && receiver(f.Func) != "" && !strings.HasPrefix(f.Func, "sync.") && !strings.HasPrefix(f.Func, "internal/"):
-			a.frames = append(a.frames, i)
+			a.frames = append(a.frames, notedFrame{index: i})
 		}
 	}
 	if len(a.frames) == 0 {
@@ -95,9 +106,13 @@ func (t *textDump) note(c *goroutines, g *goroutine.Goroutine) {
 		if !bytes.HasSuffix(line, []byte(")")) {
 			continue
 		}
-		if frame == a.frames[next] {
+		if noted := &a.frames[next]; frame == noted.index {
 			if address, ok := firstArgument(line); ok {
-				t.notes.add(argument{c.index, int32(frame), address}, g.ID)
+				if noted.place == 0 {
+					t.places = append(t.places, namingPlace{c.index, int32(frame)})
+					noted.place = int32(len(t.places))
+				}
+				t.notes.add(argument{noted.place - 1, address}, g.ID)
 				a.found = true
 			}
 			next++
@@ -142,7 +157,7 @@ func firstArgument(line []byte) (uint64, bool) {
 // objects keeps of all addresses those that can say who holds what others wait
 // for: the locks, and the receivers of the types through which the waiters came.
 func (b *builder) objects(t *textDump) {
-	defer func() { t.notes = notes{} }()
+	defer func() { t.notes, t.places = notes{}, nil }()
 	types := map[string]bool{}
 	for s, c := range t.stacks {
 		a := c.arguments
@@ -160,29 +175,37 @@ func (b *builder) objects(t *textDump) {
 		return
 	}
 	c := collected{families: map[string]int32{}, functions: map[string]int32{}, at: map[site]int32{}}
-	stacks := make([][]namingFrame, len(t.order))
-	for i := range t.notes.list {
-		a := &t.notes.list[i]
-		if stacks[a.stack] == nil {
-			stacks[a.stack] = make([]namingFrame, len(t.order[a.stack].Frames))
-		}
-		frame := &stacks[a.stack][a.frame]
-		if *frame == (namingFrame{}) {
-			s := t.order[a.stack]
-			frame.lock = int(a.frame) == t.stacks[s].arguments.lock
-			frame.left = !frame.lock && !types[receiver(s.Frames[a.frame].Func)]
-			if !frame.left {
-				frame.family, frame.function = c.numbers(b.r.stacks.OfStack(s).Fingerprint, s.Frames[a.frame].Func)
-			}
-		}
+	frames := make([]namingFrame, len(t.places))
+	// alike counts the places whose addresses are those of one family's function.
+	alike, kept := map[namingFrame]int{}, 0
+	for i, p := range t.places {
+		stack, frame := t.order[p.stack], &frames[i]
+		function := stack.Frames[p.frame].Func
+		frame.lock = int(p.frame) == t.stacks[stack].arguments.lock
+		frame.left = !frame.lock && !types[receiver(function)]
 		if !frame.left {
-			c.add(site{*frame, a.address}, t.notes.namers(a))
+			frame.family, frame.function = c.numbers(b.r.stacks.OfStack(stack).Fingerprint, function)
+			alike[*frame]++
 		}
+	}
+	for i := range t.notes.list {
+		if !frames[t.notes.list[i].place].left {
+			kept++
+		}
+	}
+	c.all = make([]named, 0, kept)
+	for i := range t.notes.list {
+		known := &t.notes.list[i]
+		frame := frames[known.place]
+		if frame.left {
+			continue
+		}
+		c.add(named{site{frame, known.address}, t.notes.namers(known)}, alike[frame] > 1)
 	}
 	b.s.Objects = c.objects()
 }
 
-// namingFrame is a frame of a stack that names addresses.
+// namingFrame is what a place says of the addresses that it names.
 type namingFrame struct {
 	// left says that they are not kept, nor is the rest given.
 	left, lock bool
@@ -221,20 +244,27 @@ func (c *collected) numbers(fingerprint, function string) (int32, int32) {
 	return number(c.families, fingerprint), number(c.functions, function)
 }
 
-// add joins what two exact stacks of one family name alike, or two frames of a stack.
-func (c *collected) add(s site, n namers) {
-	i, known := c.at[s]
-	if !known {
-		c.at[s] = int32(len(c.all))
-		c.all = append(c.all, named{s, n})
-		return
+// add joins what two exact stacks of one family name alike, or two frames of a stack;
+// shared says that there are such.
+func (c *collected) add(n named, shared bool) {
+	if shared {
+		i, known := c.at[n.site]
+		if known {
+			c.all[i].join(n.namers)
+			return
+		}
+		c.at[n.site] = int32(len(c.all))
 	}
-	have := &c.all[i].namers
-	if have.others == nil {
-		have.others = &otherNamers{}
+	c.all = append(c.all, n)
+}
+
+// join adds other goroutines.
+func (n *namers) join(more namers) {
+	if n.others == nil {
+		n.others = &otherNamers{}
 	}
-	have.others.count += n.count()
-	have.others.members = n.appendTo(have.others.members)
+	n.others.count += more.count()
+	n.others.members = more.appendTo(n.others.members)
 }
 
 func (n namers) count() int {

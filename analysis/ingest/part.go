@@ -86,9 +86,10 @@ type textDump struct {
 	// dump. firstBits has a bit for each, by what is left of it modulo 64.
 	first     []int64
 	firstBits uint64
-	// notes are the addresses that goroutines name, until it is known which of them
-	// matter.
-	notes notes
+	// notes are the addresses that goroutines name at places, until it is known which of
+	// them matter.
+	notes  notes
+	places []namingPlace
 }
 
 // goroutines are those of one exact stack, with states as indexes of
