@@ -184,7 +184,7 @@ func (b *builder) objects(t *textDump) {
 		frame.lock = int(p.frame) == t.stacks[stack].arguments.lock
 		frame.left = !frame.lock && !types[receiver(function)]
 		if !frame.left {
-			frame.family, frame.function = c.numbers(b.r.stacks.OfStack(stack).Fingerprint, function)
+			frame.family, frame.function = c.numbers(b.familyOf(t, stack).Fingerprint, function)
 			alike[*frame]++
 		}
 	}

@@ -104,7 +104,8 @@ type goroutines struct {
 	oldest    int   // wait in minutes, -1 where none was printed
 	index     int32 // of textDump.order
 	arguments *arguments
-	noted     bool // no more addresses are wanted
+	noted     bool             // no more addresses are wanted
+	family    *analysis.Family // nil until familyOf
 }
 
 // profileDump is a debug=1 text or a proto: counts by stack, no identities.

@@ -848,7 +848,7 @@ func (b *builder) countText(p *part) {
 		if c.Len() == 0 {
 			continue // all of them are in no family
 		}
-		g := b.group(b.r.stacks.OfStack(stack))
+		g := b.group(b.familyOf(p.text, stack))
 		v := b.variant(g, stack)
 		g.Variants[v].Count += c.Len()
 		g.Leaked += c.leaked
@@ -856,6 +856,15 @@ func (b *builder) countText(p *part) {
 		g.Members.States = p.text.states
 		g.Members.Packed = append(g.Members.Packed, analysis.Packing{Packed: c.Packed, Variant: int32(v), Artifact: int32(at)})
 	}
+}
+
+// familyOf is the family of a stack of a dump.
+func (b *builder) familyOf(t *textDump, stack *analysis.Stack) *analysis.Family {
+	c := t.stacks[stack]
+	if c.family == nil {
+		c.family = b.r.stacks.OfStack(stack)
+	}
+	return c.family
 }
 
 // sum adds the goroutines to the figures of their family.
