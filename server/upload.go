@@ -12,6 +12,7 @@ import (
 	"mime"
 	"mime/multipart"
 	"net/http"
+	"os"
 	"path"
 	"reflect"
 	"slices"
@@ -104,6 +105,9 @@ func (s *Server) interrupted(r *http.Request, err error) error {
 	var fault *analysis.Fault
 	if errors.As(err, &fault) && (fault.Code == "too_large" || fault.Code == "disk_full") {
 		return err
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return refuse("interrupted", "the upload stopped before its end", "", "nothing arrived for "+view.Duration(s.quiet), "check the connection and send it again; nothing was kept")
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) || r.Context().Err() != nil {
 		return refuse("interrupted", "the upload stopped before its end", "", "the connection was closed by the sender", "send it again; nothing was kept")
@@ -314,7 +318,7 @@ func (s *Server) place(ctx context.Context, caseID string, up received) (placed,
 // upload takes the form of the start page and of a case.
 func (s *Server) upload(w http.ResponseWriter, r *http.Request) {
 	caseID := r.URL.Query().Get("case")
-	up, err := s.receiveForm(r)
+	up, err := s.inTurn(w, r, func() (received, error) { return s.receiveForm(r) })
 	if err != nil {
 		s.fail(w, r, err)
 		return
@@ -383,7 +387,7 @@ func (s *Server) acceptUpload(w http.ResponseWriter, r *http.Request, receive fu
 		s.failAPI(w, r, err)
 		return
 	}
-	up, err := receive()
+	up, err := s.inTurn(w, r, receive)
 	if err != nil {
 		s.failAPI(w, r, err)
 		return
