@@ -112,11 +112,12 @@ func encodeMembers(p *packer, m *analysis.Members) ([]byte, error) {
 	return out, nil
 }
 
-// packedSize is about as long as the blob of packed goroutines: zstd gains little.
+// packedSize is what a blob of packed goroutines needs at most, but for a head: little of it
+// is gained by compression.
 func packedSize(m *analysis.Members) (n int) {
 	for _, p := range m.Packed {
 		sets, values := p.Data()
-		n += len(sets)/2 + len(values)
+		n += len(sets) + len(values) + 64
 	}
 	return n
 }
@@ -133,7 +134,7 @@ func writeBody(p *packer, blob *bytes.Buffer, m *analysis.Members, n int) (form 
 	}
 	if n > streamFrom && len(m.Packed) > 0 {
 		w := p.quickly(blob)
-		if err := writeMembers(w, m, n); err != nil {
+		if err := writeMembers(p, w, m, n); err != nil {
 			return 0, err
 		}
 		return packingsMinLZ, w.Close()
@@ -144,12 +145,12 @@ func writeBody(p *packer, blob *bytes.Buffer, m *analysis.Members, n int) (form 
 			return 0, err
 		}
 		enc.Reset(blob)
-		if err := writeMembers(enc, m, n); err != nil {
+		if err := writeMembers(p, enc, m, n); err != nil {
 			return 0, err
 		}
 		return membersZstd, enc.Close()
 	}
-	if err := writeMembers(blob, m, n); err != nil {
+	if err := writeMembers(p, blob, m, n); err != nil {
 		return 0, err
 	}
 	body := blob.Bytes()[membersHeader:]
@@ -214,9 +215,9 @@ func checkMembers(m *analysis.Members, n int) error {
 	return nil
 }
 
-func writeMembers(w io.Writer, m *analysis.Members, n int) error {
+func writeMembers(p *packer, w io.Writer, m *analysis.Members, n int) error {
 	if len(m.Packed) > 0 {
-		return writePackings(w, m, n)
+		return writePackings(p, w, m, n)
 	}
 	var present uint64
 	for column, length := range map[int]int{
@@ -229,7 +230,7 @@ func writeMembers(w io.Writer, m *analysis.Members, n int) error {
 			present |= 1 << column
 		}
 	}
-	c := &columnWriter{w: bufio.NewWriterSize(w, 4096)}
+	c := &columnWriter{w: p.buffered(w)}
 	c.uvarint(uint64(n))
 	c.uvarint(present)
 	writeColumn(c, m.ID)
@@ -251,29 +252,29 @@ func writeMembers(w io.Writer, m *analysis.Members, n int) error {
 
 // writePackings writes packed goroutines as they are, and of the dump's states those that the
 // family has.
-func writePackings(w io.Writer, m *analysis.Members, n int) error {
+func writePackings(p *packer, w io.Writer, m *analysis.Members, n int) error {
 	index := map[uint16]uint64{}
 	var states []string
-	for _, p := range m.Packed {
-		for _, state := range p.States() {
+	for _, packing := range m.Packed {
+		for _, state := range packing.States() {
 			if _, known := index[state]; !known {
 				index[state] = uint64(len(states))
 				states = append(states, m.States[state])
 			}
 		}
 	}
-	c := &columnWriter{w: bufio.NewWriterSize(w, 4096)}
+	c := &columnWriter{w: p.buffered(w)}
 	c.uvarint(uint64(n))
 	writeStates(c, states)
 	c.uvarint(uint64(len(m.Packed)))
-	for _, p := range m.Packed {
-		c.uvarint(uint64(p.Variant))
-		c.uvarint(uint64(p.Artifact))
-		c.uvarint(uint64(len(p.States())))
-		for _, state := range p.States() {
+	for _, packing := range m.Packed {
+		c.uvarint(uint64(packing.Variant))
+		c.uvarint(uint64(packing.Artifact))
+		c.uvarint(uint64(len(packing.States())))
+		for _, state := range packing.States() {
 			c.uvarint(index[state])
 		}
-		sets, values := p.Data()
+		sets, values := packing.Data()
 		c.uvarint(uint64(len(sets)))
 		c.uvarint(uint64(len(values)))
 		c.w.Write(sets)

@@ -292,7 +292,7 @@ func TestLargePackedFamiliesThatZstdCompressedAreRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	var body bytes.Buffer
-	if err := writeMembers(&body, &packed, m.Len()); err != nil {
+	if err := writeMembers(&p, &body, &packed, m.Len()); err != nil {
 		t.Fatal(err)
 	}
 	blob := enc.EncodeAll(body.Bytes(), append([]byte{packingsZstd}, 0, 0, 0, 0))

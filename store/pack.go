@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -28,6 +29,7 @@ type packer struct {
 	dec *zstd.Decoder
 	// The quick ones are of MinLZ.
 	quickEnc *minlz.Writer
+	out      *bufio.Writer
 	quickDec *minlz.Reader
 	// text is room for JSON on its way to what it holds.
 	text []byte
@@ -44,6 +46,15 @@ func (p *packer) encoder() (*zstd.Encoder, error) {
 		zstd.WithWindowSize(1<<20))
 	p.enc = enc
 	return enc, err
+}
+
+// buffered gathers what is written to w in small pieces, until it is flushed.
+func (p *packer) buffered(w io.Writer) *bufio.Writer {
+	if p.out == nil {
+		p.out = bufio.NewWriterSize(nil, 4096)
+	}
+	p.out.Reset(w)
+	return p.out
 }
 
 func (p *packer) decoder() (*zstd.Decoder, error) {
