@@ -334,3 +334,32 @@ func TestLettersOfEveryScriptAreFoundWithoutRegardToCase(t *testing.T) {
 		}
 	}
 }
+
+func TestWordsAreLookedForAgainAfterOneThatIsKnown(t *testing.T) {
+	f := open(t)
+	f.ok(f.write(f.ctx, "testing", func(tx *sql.Tx) error {
+		w, err := newWordWriter(f.ctx, tx)
+		f.ok(err)
+		defer w.close()
+		seqs := map[string]int64{}
+		for _, step := range []struct {
+			name    string
+			growing bool // afterwards
+		}{{"a", true}, {"b", true}, {"a", false}, {"b", false}, {"c", true}, {"c", false}} {
+			clear(w.functions)
+			seq, err := w.function(f.ctx, step.name)
+			f.ok(err)
+			if known, again := seqs[step.name]; again && seq != known {
+				t.Errorf("%s has the rows %d and %d", step.name, known, seq)
+			}
+			seqs[step.name] = seq
+			if w.functionRows.growing != step.growing {
+				t.Errorf("growing is %v after %s", w.functionRows.growing, step.name)
+			}
+		}
+		return nil
+	}))
+	if n := f.rows("function"); n != 3 {
+		t.Errorf("%d rows, want 3", n)
+	}
+}

@@ -297,8 +297,8 @@ type encoded struct {
 }
 
 // mostAhead bounds how many groups have their members encoded before they are written.
-// Large ones take no more memory encoded than before, and there are never many of them;
-// of a snapshot of very many small ones it is some hundreds of bytes each.
+// Encoded, many members take no more memory than the columns or packings that are let go
+// for them; few take some hundred bytes.
 const mostAhead = 1 << 10
 
 // An encodingAhead encodes the head of a snapshot and the members of its groups, in their

@@ -1,12 +1,15 @@
 package bundle
 
 import (
+	"archive/zip"
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
 	"io"
 	"math"
 	"strings"
+	"time"
 
 	"leakdiff/analysis"
 )
@@ -31,7 +34,7 @@ func (w *walk) salvage(s stream, r *random, whole bool, listed int) {
 			break
 		}
 		found++
-		if strings.HasSuffix(h.name, "/") {
+		if h.folder() {
 			folders++
 		}
 		if !w.entry() || !w.salvageEntry(s, l, h, locked) {
@@ -51,25 +54,87 @@ func (w *walk) salvage(s stream, r *random, whole bool, listed int) {
 	}
 }
 
+// unlistedIn walks the local headers for entries that a damaged directory does not give:
+// those it gives are passed, and so is what stands under one of their names elsewhere,
+// which was replaced.
+func (w *walk) unlistedIn(s stream, r *random, zr *zip.Reader) {
+	start := firstLocal(r)
+	names, behind := map[string]bool{}, map[int64]*zip.File{}
+	for _, f := range zr.File {
+		names[f.Name] = true
+		if at, err := f.DataOffset(); err == nil {
+			behind[at-start] = f
+		}
+	}
+	l := w.lane(io.NewSectionReader(r, start, r.size-start))
+	defer l.close()
+	found, locked := 0, &encrypted{}
+	defer locked.report(w, s.path)
+	for !w.over() {
+		w.at = s.path
+		h, ok := readLocal(l)
+		if !ok {
+			break
+		}
+		if f := behind[l.consumed()]; f != nil {
+			h.packed, h.sizesUndefined, h.listed = f.CompressedSize64, false, true
+		}
+		if h.listed = h.listed || names[h.name]; !h.listed {
+			found++
+			if !w.entry() {
+				break
+			}
+		}
+		if !w.salvageEntry(s, l, h, locked) {
+			break
+		}
+	}
+	if !w.over() {
+		w.problem(analysis.Warning, s.path, "the directory of the zip archive is damaged",
+			plural(len(zr.File), "entry is", "entries are")+" read from it, and "+plural(found, "more was found by its own header", "more were found by their own headers"), reupload)
+	}
+}
+
+// firstLocal is where the first local header seems to lie: where the directory's place
+// says, or before all else that looks like one.
+func firstLocal(r *random) int64 {
+	var mark [len(localMark)]byte
+	if d, ok := directoryEnd(r, r.size); ok && d.end-d.size-d.offset >= 0 {
+		base := d.end - d.size - d.offset
+		if r.ReadAt(mark[:], base); string(mark[:]) == localMark {
+			return base
+		}
+	}
+	head := make([]byte, min(headSize, r.size))
+	r.ReadAt(head, 0)
+	return int64(max(0, bytes.Index(head, []byte(localMark))))
+}
+
 // local is the header before an entry's data (APPNOTE.TXT section 4.3.7).
 type local struct {
 	name           string
+	modified       time.Time
 	flags, method  uint16
 	crc            uint32
 	packed, size   uint64
 	descriptor     bool
 	sizesUndefined bool
+	// listed says that the entry is passed: the directory has it.
+	listed bool
 }
+
+func (h *local) folder() bool { return strings.HasSuffix(h.name, "/") }
 
 func readLocal(l *lane) (local, bool) {
 	b, err := l.br.Peek(30)
-	if err != nil || string(b[:4]) != "PK\x03\x04" {
+	if err != nil || string(b[:4]) != localMark {
 		return local{}, false
 	}
 	h := local{
 		flags: binary.LittleEndian.Uint16(b[6:]), method: binary.LittleEndian.Uint16(b[8:]),
-		crc:    binary.LittleEndian.Uint32(b[14:]),
-		packed: uint64(binary.LittleEndian.Uint32(b[18:])), size: uint64(binary.LittleEndian.Uint32(b[22:])),
+		modified: dosTime(binary.LittleEndian.Uint16(b[12:]), binary.LittleEndian.Uint16(b[10:])),
+		crc:      binary.LittleEndian.Uint32(b[14:]),
+		packed:   uint64(binary.LittleEndian.Uint32(b[18:])), size: uint64(binary.LittleEndian.Uint32(b[22:])),
 	}
 	nameLength, extraLength := int(binary.LittleEndian.Uint16(b[26:])), int(binary.LittleEndian.Uint16(b[28:]))
 	h.descriptor = h.flags&8 != 0
@@ -79,13 +144,19 @@ func readLocal(l *lane) (local, bool) {
 		return local{}, false
 	}
 	h.name = string(rest[:nameLength])
-	h.widen(rest[nameLength:])
+	h.extend(rest[nameLength:])
 	h.sizesUndefined = h.descriptor && h.packed == 0
 	return h, true
 }
 
-// widen takes the 64-bit sizes from the zip64 extra field.
-func (h *local) widen(extra []byte) {
+// dosTime is a time in the form of MS-DOS, which knows no zone: UTC is supposed, as
+// archive/zip does.
+func dosTime(date, clock uint16) time.Time {
+	return time.Date(int(date>>9)+1980, time.Month(date>>5&0xf), int(date&0x1f), int(clock>>11), int(clock>>5&0x3f), int(clock&0x1f)*2, 0, time.UTC)
+}
+
+// extend takes 64-bit sizes and the time in seconds since 1970 from the extra fields.
+func (h *local) extend(extra []byte) {
 	for len(extra) >= 4 {
 		id, n := binary.LittleEndian.Uint16(extra), int(binary.LittleEndian.Uint16(extra[2:]))
 		extra = extra[4:]
@@ -95,6 +166,9 @@ func (h *local) widen(extra []byte) {
 		if id == 1 && n >= 16 && h.packed == math.MaxUint32 {
 			h.size, h.packed = binary.LittleEndian.Uint64(extra), binary.LittleEndian.Uint64(extra[8:])
 		}
+		if id == extendedTime && n >= 5 && extra[0]&1 != 0 {
+			h.modified = time.Unix(int64(int32(binary.LittleEndian.Uint32(extra[1:]))), 0)
+		}
 		extra = extra[n:]
 	}
 }
@@ -103,12 +177,12 @@ func (h *local) widen(extra []byte) {
 // where that cannot be found.
 func (w *walk) salvageEntry(s stream, l *lane, h local, locked *encrypted) bool {
 	unreadable, secret := zipRefusal(h.method), isEncrypted(h.method, h.flags)
-	if secret {
+	if secret && !h.listed {
 		locked.add(h.name, h.method)
 	}
 	if h.sizesUndefined && (unreadable != nil || secret || h.method != methodDeflate) {
 		// Only deflate says by itself where it ends.
-		if !secret {
+		if !secret && !h.listed {
 			w.unending(s, h, unreadable)
 		}
 		return false
@@ -118,11 +192,12 @@ func (w *walk) salvageEntry(s stream, l *lane, h local, locked *encrypted) bool 
 		data = io.LimitReader(l.br, int64(min(h.packed, math.MaxInt64)))
 	}
 	child, ok := stream{}, false
-	if !strings.HasSuffix(h.name, "/") {
+	if !h.folder() && !h.listed {
 		child, ok = s.member(w, h.name)
+		child.modified = h.modified
 	}
 	switch {
-	case secret:
+	case secret, h.listed && !h.sizesUndefined:
 	case ok && unreadable != nil:
 		w.problem(analysis.Error, child.path, unreadable.what, unreadable.why, unreadable.hint)
 	case ok || h.sizesUndefined:
@@ -136,6 +211,9 @@ func (w *walk) salvageEntry(s stream, l *lane, h local, locked *encrypted) bool 
 	}
 	return !w.over()
 }
+
+// extendedTime is the extra field with times of Unix (Info-ZIP, proginfo/extrafld.txt).
+const extendedTime = 0x5455
 
 // unending says that an entry was not read, nor what lies behind it.
 func (w *walk) unending(s stream, h local, unreadable *refusal) {

@@ -138,31 +138,6 @@ func TestAnArchiveOfManyFilesThatHoldsLessThanItListsIsAProblem(t *testing.T) {
 	}
 }
 
-func TestADirectoryThatIsReadInPartIsAProblemAndEveryEntryIsRead(t *testing.T) {
-	whole := zipped(t, entry{"a.txt", "a"}, entry{"b.txt", "b"})
-	first := bytes.Index(whole, []byte("PK\x01\x02"))
-	second := bytes.LastIndex(whole, []byte("PK\x01\x02"))
-	for name, c := range map[string]struct {
-		bad     int
-		counted byte
-		says    string
-	}{
-		"no entry":     {first, 0, "0 of its 2 entries can be read"},
-		"one entry":    {second, 1, "1 of its 2 entries can be read"},
-		"told by size": {first, 2, "not a valid zip file"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			archive := bytes.Clone(whole)
-			copy(archive[c.bad+20:], "\xff\xff\xff\xff") // a size of 64 bits, which is nowhere
-			archive[len(archive)-14], archive[len(archive)-12] = c.counted, c.counted
-			w := walk(t, testConfig(t), memory("x.zip", archive))
-			if want := []string{"a.txt", "b.txt"}; w.err != nil || !slices.Equal(w.paths(), want) || !w.says("the directory of the zip archive is damaged") || !w.says(c.says) {
-				t.Errorf("err %v, files %q, problems %v", w.err, w.paths(), w.listing())
-			}
-		})
-	}
-}
-
 func TestAPartBesideOtherUploadsKeepsTheFilesName(t *testing.T) {
 	upload, _, _ := dumps(t)
 	inputs := append([]bundle.Input{memory("notes.txt", []byte("n"))}, pieces(upload, "up/x.tar.gz-00", "up/x.tar.gz-01")...)

@@ -22,6 +22,9 @@ import (
 // section 8.5.4).
 const zipSpanned = "PK\x07\x08"
 
+// localMark begins the header before an entry's data.
+const localMark = "PK\x03\x04"
+
 // zipTail is where an end-of-central-directory record may begin: 22 bytes and a
 // comment of at most 65,535 before the end.
 const zipTail = 22 + 65535
@@ -29,7 +32,7 @@ const zipTail = 22 + 65535
 // maybeZip reports whether a stream without a magic may be a zip archive with
 // something before it: a self-extracting program, the headers of curl -i.
 func (w *walk) maybeZip(s stream, head []byte) bool {
-	if bytes.Contains(head, []byte("PK\x03\x04")) || strings.HasSuffix(strings.ToLower(s.path), ".zip") {
+	if bytes.Contains(head, []byte(localMark)) || strings.HasSuffix(strings.ToLower(s.path), ".zip") {
 		return true
 	}
 	if s.random == nil || bytes.IndexByte(head, 0) < 0 {
@@ -59,8 +62,7 @@ func (w *walk) zipped(s stream, l *lane, packings []string) {
 	}
 	var head [4]byte
 	r.ReadAt(head[:], 0)
-	local := string(head[:]) == "PK\x03\x04"
-	entries, whole := countDirectory(r)
+	entries, unread, whole := countDirectory(r)
 	d, _ := directoryEnd(r, r.size)
 	switch {
 	case string(head[:]) == zipSpanned:
@@ -81,27 +83,22 @@ func (w *walk) zipped(s stream, l *lane, packings []string) {
 		return
 	case whole && entries <= w.budget.Entries-w.entries:
 		zr, err := zip.NewReader(r, r.size)
-		if zr != nil && len(zr.File) < entries {
-			// The reader stops at the first bad header, without an error where the
-			// archive's end counts as few as it read.
-			err = fmt.Errorf("%d of its %s can be read", len(zr.File), plural(entries, "entry", "entries"))
-			if local || len(zr.File) == 0 {
-				zr = nil
-			}
-		}
-		if err != nil {
-			w.problem(analysis.Warning, s.path, "the directory of the zip archive is damaged", err.Error(), reupload)
-		}
 		if zr != nil {
 			w.stats.Archives++
 			w.zip(s, zr)
+			// The reader stops at the first bad header, without an error where the
+			// archive's end counts as few as it read.
+			if len(zr.File) < entries || unread > 0 {
+				w.unlistedIn(s, r, zr)
+			}
 			return
 		}
+		w.problem(analysis.Warning, s.path, "the directory of the zip archive is damaged", err.Error(), reupload)
 	case whole:
 		// Reading the directory would take hundreds of bytes for each of these
 		// entries; the local headers say the same one by one.
 	}
-	if local {
+	if string(head[:]) == localMark {
 		w.stats.Archives++
 		w.salvage(s, r, whole, entries)
 		return
@@ -383,33 +380,42 @@ func directoryEnd(r io.ReaderAt, size int64) (directory, bool) {
 	return d, true
 }
 
-// countDirectory counts the entries of the central directory without keeping
-// them; whole is false where there is no directory.
-func countDirectory(r *random) (entries int, whole bool) {
+// countDirectory counts the entries of the central directory without keeping them, and
+// the bytes of it that are none of them; whole is false where there is no directory.
+func countDirectory(r *random) (entries int, unread int64, whole bool) {
 	d, ok := directoryEnd(r, r.size)
 	if !ok {
-		return 0, false
+		return 0, 0, false
 	}
 	for _, start := range []int64{d.offset, d.end - d.size} {
 		if start < 0 || start > r.size {
 			continue
 		}
-		if n := countFrom(bufio.NewReaderSize(io.NewSectionReader(r, start, r.size-start), 16<<10)); n > entries {
-			entries = n
+		n, length := countFrom(bufio.NewReaderSize(io.NewSectionReader(r, start, r.size-start), 16<<10))
+		if n > entries {
+			entries, unread = n, max(0, d.size-length)
 		}
 	}
-	return entries, entries > 0 || d.size == 0
+	return entries, unread, entries > 0 || d.size == 0
 }
 
-func countFrom(br *bufio.Reader) int {
-	for n := 0; ; n++ {
+// countFrom counts headers that follow one another, and their bytes with those of a
+// digital signature behind them (APPNOTE.TXT section 4.3.13).
+func countFrom(br *bufio.Reader) (n int, length int64) {
+	for {
 		h, err := br.Peek(46)
 		if err != nil || string(h[:4]) != "PK\x01\x02" {
-			return n
+			break
 		}
-		length := 46 + int(binary.LittleEndian.Uint16(h[28:])) + int(binary.LittleEndian.Uint16(h[30:])) + int(binary.LittleEndian.Uint16(h[32:]))
-		if _, err := br.Discard(length); err != nil {
-			return n
+		size := 46 + int(binary.LittleEndian.Uint16(h[28:])) + int(binary.LittleEndian.Uint16(h[30:])) + int(binary.LittleEndian.Uint16(h[32:]))
+		if _, err := br.Discard(size); err != nil {
+			return n, length
 		}
+		n++
+		length += int64(size)
 	}
+	if h, err := br.Peek(6); err == nil && string(h[:4]) == "PK\x05\x05" {
+		length += 6 + int64(binary.LittleEndian.Uint16(h[4:]))
+	}
+	return n, length
 }
