@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"iter"
 	"math"
 	"strings"
 	"time"
@@ -27,12 +28,7 @@ func (w *walk) salvage(s stream, r *random, whole bool, listed int) {
 	}
 	found, folders, locked := 0, 0, &encrypted{}
 	defer locked.report(w, s.path)
-	for !w.over() {
-		w.at = s.path
-		h, ok := readLocal(l)
-		if !ok {
-			break
-		}
+	for h := range w.locals(s, l) {
 		found++
 		if h.folder() {
 			folders++
@@ -70,12 +66,7 @@ func (w *walk) unlistedIn(s stream, r *random, zr *zip.Reader) {
 	defer l.close()
 	found, locked := 0, &encrypted{}
 	defer locked.report(w, s.path)
-	for !w.over() {
-		w.at = s.path
-		h, ok := readLocal(l)
-		if !ok {
-			break
-		}
+	for h := range w.locals(s, l) {
 		if f := behind[l.consumed()]; f != nil {
 			h.packed, h.sizesUndefined, h.listed = f.CompressedSize64, false, true
 		}
@@ -124,6 +115,19 @@ type local struct {
 }
 
 func (h *local) folder() bool { return strings.HasSuffix(h.name, "/") }
+
+// locals yields the local headers of an archive as long as one stands where the entry
+// before it ends, to where whoever ranges over them goes.
+func (w *walk) locals(s stream, l *lane) iter.Seq[local] {
+	return func(yield func(local) bool) {
+		for !w.over() {
+			w.at = s.path
+			if h, ok := readLocal(l); !ok || !yield(h) {
+				return
+			}
+		}
+	}
+}
 
 func readLocal(l *lane) (local, bool) {
 	b, err := l.br.Peek(30)
