@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -17,7 +18,8 @@ import (
 // render writes a page, whole or not at all.
 func (s *Server) render(w http.ResponseWriter, r *http.Request, status int, c templ.Component) {
 	var b bytes.Buffer
-	if err := c.Render(r.Context(), &b); err != nil {
+	// A body that broke off has ended the request's context, and its sender may still read.
+	if err := c.Render(context.WithoutCancel(r.Context()), &b); err != nil {
 		id := errorID()
 		s.log.Error("rendering a page failed", "id", id, "error", err)
 		http.Error(w, "error "+id+": the page could not be rendered; the log of the server names it under this id", http.StatusInternalServerError)

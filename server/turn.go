@@ -1,9 +1,13 @@
 package server
 
 import (
+	"errors"
 	"io"
 	"net/http"
+	"os"
 	"time"
+
+	"leakdiff/web/view"
 )
 
 const (
@@ -22,11 +26,19 @@ func (s *Server) inTurn(w http.ResponseWriter, r *http.Request, receive func() (
 	case <-r.Context().Done():
 		return received{}, s.interrupted(r, r.Context().Err())
 	}
-	control := http.NewResponseController(w)
-	// The answer may take longer, and the connection goes on to the next request.
-	defer control.SetReadDeadline(time.Time{})
-	r.Body = &attendedBody{r.Body, control, s.quiet}
-	return receive()
+	body := &attendedBody{ReadCloser: r.Body, control: http.NewResponseController(w), quiet: s.quiet}
+	body.attend()
+	r.Body = body
+	up, err := receive()
+	switch {
+	case err != nil && body.silent:
+		err = refuse("interrupted", "the upload stopped before its end", "", "nothing arrived for "+view.Duration(s.quiet), "check the connection and send it again; nothing was kept")
+	case err == nil:
+		// The answer may take longer. Where there was an error, net/http reads what is left
+		// of a short body before it answers, and must not wait for it without end.
+		body.control.SetReadDeadline(time.Time{})
+	}
+	return up, err
 }
 
 // attendedBody is a body of which something must arrive within so long.
@@ -34,9 +46,16 @@ type attendedBody struct {
 	io.ReadCloser
 	control *http.ResponseController
 	quiet   time.Duration
+	// silent says that nothing did.
+	silent bool
 }
 
 func (b *attendedBody) Read(p []byte) (int, error) {
-	b.control.SetReadDeadline(time.Now().Add(b.quiet)) // in tests without a connection there is none
-	return b.ReadCloser.Read(p)
+	b.attend()
+	n, err := b.ReadCloser.Read(p)
+	b.silent = b.silent || errors.Is(err, os.ErrDeadlineExceeded)
+	return n, err
 }
+
+// attend has the connection wait so long from now on; without a connection nothing does.
+func (b *attendedBody) attend() { b.control.SetReadDeadline(time.Now().Add(b.quiet)) }

@@ -3,6 +3,7 @@ package server
 import (
 	"bytes"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -50,6 +51,26 @@ func TestUploadsBeyondTheMostWaitForTheirTurn(t *testing.T) {
 func TestASenderWhoSendsNothingIsGivenUp(t *testing.T) {
 	s := newSite(t)
 	s.s.turns, s.s.quiet = make(chan struct{}, 1), 50*time.Millisecond
+	for name, head := range map[string]string{
+		"a short body":     "PUT /api/v1/bundles/x.txt HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000\r\n\r\ngoroutine 1",
+		"a long body":      "PUT /api/v1/bundles/x.txt HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 10000000\r\n\r\ngoroutine 1",
+		"no byte of it":    "POST /api/v1/bundles HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000\r\n\r\n",
+		"a browser's form": "POST /upload HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: multipart/form-data; boundary=b\r\nContent-Length: 10000000\r\n\r\n--b\r\nContent-Disposition: form-data; name=f; filename=x.txt\r\n\r\ngoroutine 1",
+		"a short form":     "POST /upload HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: multipart/form-data; boundary=b\r\nContent-Length: 1000\r\n\r\n--b\r\nContent-Disp",
+		"no form at all":   "POST /upload HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: text/plain\r\nContent-Length: 1000\r\n\r\n",
+	} {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		io.WriteString(conn, head)
+		conn.SetReadDeadline(time.Now().Add(10 * time.Second))
+		text, err := io.ReadAll(conn)
+		if wants := map[bool]string{true: "is no upload form", false: "rrived for 50"}[name == "no form at all"]; err != nil || !strings.HasPrefix(string(text), "HTTP/1.1 400 ") || !strings.Contains(string(text), wants) {
+			t.Errorf("%s: %v, %s", name, err, text)
+		}
+	}
 	rest, answer := s.inPieces("/api/v1/bundles/quiet.txt", tinyDump)
 	defer rest.Close()
 	r := <-answer

@@ -12,7 +12,6 @@ import (
 	"mime"
 	"mime/multipart"
 	"net/http"
-	"os"
 	"path"
 	"reflect"
 	"slices"
@@ -105,9 +104,6 @@ func (s *Server) interrupted(r *http.Request, err error) error {
 	var fault *analysis.Fault
 	if errors.As(err, &fault) && (fault.Code == "too_large" || fault.Code == "disk_full") {
 		return err
-	}
-	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return refuse("interrupted", "the upload stopped before its end", "", "nothing arrived for "+view.Duration(s.quiet), "check the connection and send it again; nothing was kept")
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) || r.Context().Err() != nil {
 		return refuse("interrupted", "the upload stopped before its end", "", "the connection was closed by the sender", "send it again; nothing was kept")

@@ -55,35 +55,49 @@ func (w *walk) salvage(s stream, r *random, whole bool, listed int) {
 // which was replaced.
 func (w *walk) unlistedIn(s stream, r *random, zr *zip.Reader) {
 	start := firstLocal(r)
-	names, behind := map[string]bool{}, map[int64]*zip.File{}
+	type data struct {
+		name string
+		at   int64
+	}
+	names, packed := map[string]bool{}, map[data]uint64{}
 	for _, f := range zr.File {
 		names[f.Name] = true
 		if at, err := f.DataOffset(); err == nil {
-			behind[at-start] = f
+			packed[data{f.Name, at - start}] = f.CompressedSize64
 		}
 	}
 	l := w.lane(io.NewSectionReader(r, start, r.size-start))
 	defer l.close()
-	found, locked := 0, &encrypted{}
-	defer locked.report(w, s.path)
+	found, again, locked := 0, 0, &encrypted{}
 	for h := range w.locals(s, l) {
-		if f := behind[l.consumed()]; f != nil {
-			h.packed, h.sizesUndefined, h.listed = f.CompressedSize64, false, true
+		size, known := packed[data{h.name, l.consumed()}]
+		if known && h.sizesUndefined {
+			h.packed, h.sizesUndefined = size, false
 		}
-		if h.listed = h.listed || names[h.name]; !h.listed {
-			found++
-			if !w.entry() {
-				break
-			}
-		}
-		if !w.salvageEntry(s, l, h, locked) {
+		if h.listed = names[h.name]; !h.listed && !w.entry() || !w.salvageEntry(s, l, h, locked) {
 			break
 		}
+		switch {
+		case !h.listed:
+			found++
+		case !known:
+			again++
+		}
 	}
-	if !w.over() {
-		w.problem(analysis.Warning, s.path, "the directory of the zip archive is damaged",
-			plural(len(zr.File), "entry is", "entries are")+" read from it, and "+plural(found, "more was found by its own header", "more were found by their own headers"), reupload)
+	locked.report(w, s.path)
+	if w.over() {
+		return
 	}
+	severity := analysis.Warning
+	why := plural(len(zr.File), "entry is", "entries are") + " read from it, and " + plural(found, "more was found by its own header", "more were found by their own headers")
+	if again > 0 {
+		why += "; " + plural(again, "that has the name of another was", "that have the names of others were") + " passed, as replaced"
+	}
+	if mark, _ := l.br.Peek(2 * len(localMark)); !bytes.HasPrefix(mark, []byte("PK")) || bytes.HasPrefix(mark, []byte(localMark)) {
+		severity = analysis.Error
+		why += fmt.Sprintf("; what lies behind byte %d could not be read", start+l.consumed())
+	}
+	w.problem(severity, s.path, "the directory of the zip archive is damaged", why, reupload)
 }
 
 // firstLocal is where the first local header seems to lie: where the directory's place

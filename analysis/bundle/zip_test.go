@@ -4,10 +4,13 @@ import (
 	"archive/zip"
 	"bytes"
 	"encoding/binary"
+	"hash/crc32"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"leakdiff/analysis"
 )
 
 // hourly makes an archive of four dumps, an hour apart, with their sizes behind their data.
@@ -21,6 +24,25 @@ func hourly(t *testing.T, method uint16) []byte {
 			t.Fatal(err)
 		}
 		w.Write([]byte("content of " + name))
+	}
+	if err := zw.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// sized is an archive like hourly of stored entries with their sizes before their data.
+func sized(t *testing.T, names ...string) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	zw := zip.NewWriter(&out)
+	for i, name := range names {
+		content := []byte("content of " + name)
+		w, err := zw.CreateRaw(&zip.FileHeader{Name: name, Modified: hour(i), CRC32: crc32.ChecksumIEEE(content), CompressedSize64: uint64(len(content)), UncompressedSize64: uint64(len(content))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Write(content)
 	}
 	if err := zw.Close(); err != nil {
 		t.Fatal(err)
@@ -88,6 +110,51 @@ func TestWhatADamagedDirectoryDoesNotGiveIsFoundByItsOwnHeader(t *testing.T) {
 			for i, f := range w.files {
 				if string(f.content) != "content of "+f.Path || !f.ModTime.Equal(hour(i)) {
 					t.Errorf("%s of %v holds %q", f.Path, f.ModTime, f.content)
+				}
+			}
+		})
+	}
+}
+
+func TestADamagedDirectoryDoesNotMisleadWhatWalksTheLocalHeaders(t *testing.T) {
+	names := []string{"d0.txt", "d1.txt", "d2.txt", "d3.txt"}
+	for name, c := range map[string]struct {
+		archive func() []byte
+		paths   []string
+		says    []string
+	}{
+		"a packed size that is wrong": {func() []byte {
+			archive := counting(wide(sized(t, names...), 2), 2)
+			copy(archive[directoryHeaders(archive)[1]+20:], "\x00\x00\x00\x00")
+			return archive
+		}, names, []string{"2 entries are read from it, and 2 more"}},
+		"a header that points at another entry": {func() []byte {
+			archive := counting(wide(sized(t, names...), 3), 3)
+			at := directoryHeaders(archive)[2]
+			copy(archive[at+20:], "\x00\x00\x00\x00\x00\x00\x00\x00")
+			copy(archive[at+42:], "\x00\x00\x00\x00d9")
+			return archive
+		}, []string{"d0.txt", "d1.txt", "d9.txt", "d2.txt", "d3.txt"}, []string{"3 entries are read from it, and 2 more"}},
+		"a name that comes twice": {func() []byte {
+			return counting(wide(sized(t, "d0.txt", "d0.txt", "d1.txt"), 1), 1)
+		}, []string{"d0.txt", "d1.txt"}, []string{"1 entry is read from it, and 1 more", "1 that has the name of another was passed, as replaced"}},
+		"bytes between entries": {func() []byte {
+			archive := sized(t, names...)
+			second := bytes.LastIndex(archive, []byte("PK\x03\x04"))
+			archive = slices.Insert(archive, second, []byte("gap")...)
+			end := archive[len(archive)-22+16:]
+			binary.LittleEndian.PutUint32(end, binary.LittleEndian.Uint32(end)+3)
+			return counting(wide(archive, 2), 2)
+		}, []string{"d0.txt", "d1.txt", "d2.txt"}, []string{"error", "what lies behind byte", "could not be read"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := walk(t, testConfig(t), memory("x.zip", c.archive()))
+			if w.err != nil || !slices.Equal(w.paths(), c.paths) {
+				t.Errorf("err %v, files %q, problems %v", w.err, w.paths(), w.listing())
+			}
+			for _, says := range c.says {
+				if !w.says(says) && !slices.ContainsFunc(w.problems, func(p analysis.Problem) bool { return string(p.Severity) == says }) {
+					t.Errorf("nothing says %q: %v", says, w.listing())
 				}
 			}
 		})
