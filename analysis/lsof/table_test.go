@@ -37,10 +37,12 @@ func slowCells(head, text string) map[string]string {
 		if from < len(text) && end < len(text) && text[end] != ' ' && text[end-1] != ' ' {
 			return nil
 		}
-		words := strings.FieldsFunc(text[min(from, len(text)):min(end, len(text))], func(r rune) bool { return r == ' ' })
+		content := text[min(from, len(text)):min(end, len(text))]
+		words := strings.FieldsFunc(content, func(r rune) bool { return r == ' ' })
 		if wide != "" && len(words) > 0 {
-			cells[wide] = unescape(strings.Join(words[:len(words)-1], " "))
-			words, wide = words[len(words)-1:], ""
+			last := words[len(words)-1] // blanks inside the name are part of it
+			cells[wide] = unescape(strings.TrimSpace(content[:strings.LastIndex(content, last)]))
+			words, wide = []string{last}, ""
 		}
 		if len(words) > 1 {
 			return nil
@@ -138,6 +140,8 @@ func TestRowsOfTheCorpusReadTheSameAloneAndCutPlainly(t *testing.T) {
 func FuzzRows(f *testing.F) {
 	seed(f, "nP.txt", "K.txt", "fg.txt", "Tqs.txt")
 	f.Add([]byte("COMMAND PID TYPE FD NAME\nx 1 REG 3u /a\n"))
+	f.Add([]byte("COMMAND     PID USER   FD   TYPE DEVICE SIZE/OFF NODE NAME\n" +
+		"zoo\\x2418   0 6 root   54u  IPv6 314891      0t0  TCP [::1]:48024->[::1]:46779 (ESTABLISHED)\n"))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		if len(raw) > 1<<14 {
 			return
