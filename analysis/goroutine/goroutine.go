@@ -92,6 +92,9 @@ type Goroutine struct {
 	// Stack is shared by all goroutines of one parse with the same functions,
 	// files, lines and creator.
 	Stack *analysis.Stack
+	// StackNumber counts the stacks of the parse from 0, in the order of their first
+	// goroutine. Those above the limit share 0 with the first.
+	StackNumber int
 	// Line counts from 1, Offset and Length are in bytes; they span the header to
 	// the last line that belongs to the goroutine.
 	Line, Offset, Length int64

@@ -57,7 +57,8 @@ type stackTable struct {
 
 // keptStack is a stack with what its functions tell about a goroutine.
 type keptStack struct {
-	stack *analysis.Stack
+	stack  *analysis.Stack
+	number int // of those kept, from 0
 	traits
 	seen   int // goroutines that were looked up
 	taught int // blocks that knownBlocks learned
@@ -86,7 +87,7 @@ func (t *stackTable) get(key []byte) *keptStack {
 		return &t.full
 	}
 	added := t.slots.one()
-	*added = keptStack{stack: t.build(key), traits: traitsOf(key), seen: 1}
+	*added = keptStack{stack: t.build(key), number: len(t.kept), traits: traitsOf(key), seen: 1}
 	t.bytes += stackBytes + frameBytes*len(added.stack.Frames)
 	t.kept[sum] = added
 	return added

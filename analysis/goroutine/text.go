@@ -454,7 +454,7 @@ func (p *textParser) deliver() error {
 		found = p.stacks.get(p.key)
 		p.teach(found)
 	}
-	g.Stack = found.stack
+	g.Stack, g.StackNumber = found.stack, found.number
 	g.Length = p.end - g.Offset
 	g.System = found.system && g.ID > 1
 	g.Dumper = p.isDumper(found.dumping)

@@ -70,7 +70,7 @@ func TestHeadersOfEveryReleaseAreRead(t *testing.T) {
 			if len(got.list) != 2 {
 				t.Fatalf("got %d goroutines, want 2", len(got.list))
 			}
-			ignore := cmpopts.IgnoreFields(header{}, "Stack", "Line", "Offset", "Length")
+			ignore := cmpopts.IgnoreFields(header{}, "Stack", "StackNumber", "Line", "Offset", "Length")
 			if diff := cmp.Diff(tt.want, got.list[1], ignore); diff != "" {
 				t.Errorf("want (-) got (+):\n%s", diff)
 			}
@@ -376,11 +376,12 @@ func names(dumps map[string][]byte) []string {
 	return slices.Sorted(maps.Keys(dumps))
 }
 
-// comparable leaves out what depends on where in a file a goroutine stands.
+// comparable leaves out what depends on where in a file a goroutine stands, and on
+// which stacks stand before.
 func comparable(list []goroutine.Goroutine) []goroutine.Goroutine {
 	out := append([]goroutine.Goroutine{}, list...)
 	for i := range out {
-		out[i].Line, out[i].Offset, out[i].Length, out[i].Dumper = 0, 0, 0, false
+		out[i].Line, out[i].Offset, out[i].Length, out[i].Dumper, out[i].StackNumber = 0, 0, 0, false, 0
 	}
 	return out
 }
@@ -400,6 +401,20 @@ func TestJoinedDumpsGiveTheGoroutinesOfBoth(t *testing.T) {
 			t.Fatalf("got %+v of %+v and %+v", both.Dump, gotA.Dump, gotB.Dump)
 		}
 	})
+}
+
+func TestStacksAreNumberedInTheOrderOfTheirFirstGoroutine(t *testing.T) {
+	for name, dump := range plain(t) {
+		var order []*analysis.Stack
+		for _, g := range parseText(t, bytes.NewReader(dump)).list {
+			if !slices.Contains(order, g.Stack) {
+				order = append(order, g.Stack)
+			}
+			if at := slices.Index(order, g.Stack); g.StackNumber != at {
+				t.Fatalf("%s, line %d: stack %d, want %d", name, g.Line, g.StackNumber, at)
+			}
+		}
+	}
 }
 
 func TestAnyPrefixGivesAPrefixOfTheGoroutines(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -43,5 +44,34 @@ func TestGoroutinesBeyondTheStacksThatAreKeptStayWithAllButTheirStack(t *testing
 	}
 	if len(s.Problems) != 1 {
 		t.Errorf("got problems %v, want one that says how many stacks were not kept", s.Problems)
+	}
+}
+
+func TestGoroutinesOfThousandsOfStacksAreCountedByTheirOwn(t *testing.T) {
+	const stacks, rounds = 2500, 3
+	var dump strings.Builder
+	for i := range stacks * rounds {
+		// 1,031 and 2,500 have no divisor in common: each round has every stack once.
+		at := i * 1031 % stacks
+		fmt.Fprintf(&dump, "goroutine %d [select]:\nmain.call%d(0x1)\n\t/src/f.go:%d +0x1d\n\n", stacks+at*rounds+i/stacks, at, at+1)
+	}
+	file := filepath.Join(t.TempDir(), "goroutine.txt")
+	if err := os.WriteFile(file, []byte(dump.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := only(t, file)
+	if len(s.Groups) != stacks {
+		t.Fatalf("got %d families, want %d", len(s.Groups), stacks)
+	}
+	for _, g := range s.Groups {
+		var at int
+		if _, err := fmt.Sscanf(g.Family.Loose[0], "main.call%d", &at); err != nil || g.Members.Len() != rounds {
+			t.Fatalf("%v has %d members, want %d (%v)", g.Family.Loose, g.Members.Len(), rounds, err)
+		}
+		for i := range rounds {
+			if got, want := g.Members.At(i).Identity.ID, int64(stacks+at*rounds+i); got != want {
+				t.Errorf("member %d of main.call%d is goroutine %d, want %d", i, at, got, want)
+			}
+		}
 	}
 }

@@ -76,12 +76,12 @@ type textDump struct {
 	order  []*analysis.Stack
 	states []string
 	state  map[string]uint16
-	// recent is the stack that the last goroutine had, of recentStack, and word its
-	// state: programs start goroutines in bursts.
-	recent      *goroutines
-	recentStack *analysis.Stack
-	word        string
-	wordIndex   uint16
+	// near has goroutines of stacks that came before, by the last bits of their numbers:
+	// the look into stacks takes five times as long, once for every goroutine.
+	near []nearStack
+	// word is the last state: programs start goroutines in bursts.
+	word      string
+	wordIndex uint16
 	// first are the ids of the first goroutines: one of them again is the next
 	// dump. firstBits has a bit for each, by what is left of it modulo 64.
 	first     []int64
@@ -91,6 +91,14 @@ type textDump struct {
 	notes  notes
 	places []namingPlace
 }
+
+type nearStack struct {
+	stack *analysis.Stack
+	of    *goroutines
+}
+
+// mostNear bounds textDump.near, whose length is a power of two.
+const mostNear = 1 << 10
 
 // goroutines are those of one exact stack, with states as indexes of
 // textDump.states.
@@ -191,7 +199,7 @@ func newTextDump() *textDump {
 // their members.
 func (t *textDump) release() {
 	if t != nil {
-		t.stacks, t.order, t.state, t.recent, t.recentStack = nil, nil, nil, nil, nil
+		t.stacks, t.order, t.state, t.near = nil, nil, nil, nil
 	}
 }
 
@@ -214,10 +222,7 @@ func (t *textDump) again(g *goroutine.Goroutine) bool {
 // runtime's own, and the one that wrote the dump. Others that happen to share their
 // stack are.
 func (t *textDump) add(g *goroutine.Goroutine) {
-	if t.recent == nil || g.Stack != t.recentStack {
-		t.recent, t.recentStack = t.of(g), g.Stack
-	}
-	c := t.recent
+	c := t.of(g)
 	t.count(g)
 	if g.System || g.Dumper || g.ID == 0 {
 		return
@@ -246,6 +251,17 @@ func (c *goroutines) add(m analysis.PackedMember) {
 
 // of are the goroutines with the stack of g.
 func (t *textDump) of(g *goroutine.Goroutine) *goroutines {
+	if len(t.near) <= len(t.order) && len(t.near) < mostNear {
+		t.near = make([]nearStack, max(8, 2*len(t.near)))
+	}
+	near := &t.near[g.StackNumber&(len(t.near)-1)]
+	if near.stack != g.Stack {
+		*near = nearStack{g.Stack, t.anyOf(g)}
+	}
+	return near.of
+}
+
+func (t *textDump) anyOf(g *goroutine.Goroutine) *goroutines {
 	c := t.stacks[g.Stack]
 	if c == nil {
 		c = &goroutines{Packed: new(analysis.Packed), oldest: -1, index: int32(len(t.order))}
