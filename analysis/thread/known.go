@@ -171,7 +171,7 @@ func (p *textParser) block() (bool, error) {
 	if b == nil {
 		return true, p.learn(l, text, sum)
 	}
-	s := strings.Trim(l.Text, blanks)
+	s := trim(l.Text)
 	var h header
 	if !h.quoted(s) || h.form != b.form || announces(s) {
 		return true, p.line(l)
@@ -221,7 +221,7 @@ func (p *textParser) recall(b *body, text []byte, header int64) {
 	copy(p.before[:], p.before[len(b.last):])
 	for i, l := range b.last {
 		if l.gapped {
-			l.Text = kept(strings.Trim(string(text[l.Offset:l.Offset+l.Length]), blanks))
+			l.Text = kept(trim(string(text[l.Offset : l.Offset+l.Length])))
 		}
 		l.Number += header
 		l.Offset += begin
@@ -314,7 +314,7 @@ func (s *lesson) line(b *body, gaps []gap, begin int) bool {
 func (p *textParser) alone(b *body, h header, number int64) bool {
 	const stateWord = "java.lang.Thread.State: "
 	first, _, _ := bytes.Cut(b.text, []byte{'\n'})
-	said, stated := strings.CutPrefix(strings.Trim(string(first), blanks), stateWord)
+	said, stated := strings.CutPrefix(trim(string(first)), stateWord)
 	word, rest, _ := strings.Cut(said, " ")
 	b.state, b.stated, b.onMonitor = p.h.thread.State, stated, stated && waitsOnMonitor(word, rest)
 	switch {

@@ -248,3 +248,12 @@ func plainSeconds(s string) float64 {
 	}
 	return n * unit
 }
+
+func TestTrimCutsTheBlanksOffBothEnds(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := rapid.StringOf(rapid.SampledFrom([]rune(blanks+"\na\u00a0\u65e5\x00"))).Draw(t, "s")
+		if got, want := trim(s), strings.Trim(s, blanks); got != want {
+			t.Fatalf("%q: %q, want %q", s, got, want)
+		}
+	})
+}

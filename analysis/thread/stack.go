@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"hash/maphash"
 	"strings"
+	"unicode/utf8"
 
 	"leakdiff/analysis"
 )
@@ -95,4 +96,9 @@ func (t *stackTable) name(s string) string {
 
 // text is s on its own, with bytes that are no UTF-8 replaced, so that it reads
 // the same after JSON.
-func text(s string) string { return strings.ToValidUTF8(strings.Clone(s), "\uFFFD") }
+func text(s string) string {
+	if utf8.ValidString(s) {
+		return strings.Clone(s)
+	}
+	return strings.ToValidUTF8(s, "\uFFFD")
+}

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/line"
@@ -131,9 +132,26 @@ func (p *textParser) next() (bool, error) {
 // blanks are what may surround a line.
 const blanks = " \t\r\v\f\uFEFF"
 
+// trim cuts blanks off both ends. Few lines need the slow way, which looks for each
+// rune among all of them.
+func trim(s string) string {
+	for s != "" && isBlank(s[0]) {
+		s = s[1:]
+	}
+	for s != "" && isBlank(s[len(s)-1]) {
+		s = s[:len(s)-1]
+	}
+	if s == "" || s[0] < utf8.RuneSelf && s[len(s)-1] < utf8.RuneSelf {
+		return s
+	}
+	return strings.Trim(s, blanks)
+}
+
+func isBlank(c byte) bool { return c == ' ' || '\t' <= c && c <= '\r' && c != '\n' }
+
 // line sorts one line.
 func (p *textParser) line(l line.Line) error {
-	s := strings.Trim(l.Text, blanks)
+	s := trim(l.Text)
 	if s == "" {
 		p.foreign.blank = true
 		if p.held != "" {
