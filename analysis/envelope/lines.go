@@ -62,8 +62,8 @@ func isDumpLine(t []byte, indented bool) bool {
 		}
 	case '-':
 		return bytes.HasPrefix(t, []byte("-----"))
-	case 'P', 'r', 'n', 'e', 'p':
-		for _, word := range []string{"PC=", "runtime stack:", "non-Go function", "exit status ", "pc=0x"} {
+	case 'P', 'r', 'n', 'e', 'p', 'W':
+		for _, word := range []string{"PC=", "WARNING: DATA RACE", "runtime stack:", "non-Go function", "exit status ", "pc=0x"} {
 			if bytes.HasPrefix(t, []byte(word)) {
 				return true
 			}

@@ -195,12 +195,15 @@ type building struct {
 	crash, signal, relay bool
 	dashes               bool // the line before was "-----"
 	blank                bool // the line before was blank
-	strays               int
-	foreign              int
-	profile              bool // a profile in text form, not a dump
-	after                bool // the end of a thread dump was seen
-	deadlocks            bool
-	full                 bool // no more is kept
+	// parted says that a line was left out behind a blank one: the block before it has
+	// ended, and lines of a stack that come now are none of its own.
+	parted    bool
+	strays    int
+	foreign   int
+	profile   bool // a profile in text form, not a dump
+	after     bool // the end of a thread dump was seen
+	deadlocks bool
+	full      bool // no more is kept
 }
 
 func (s *source) now() moment {
@@ -673,7 +676,7 @@ func (o *building) header(h header, b []byte, at place, newline bool) {
 	o.Headers++
 	o.mark(at)
 	o.write(b, newline)
-	o.foreign = 0
+	o.foreign, o.parted = 0, false
 }
 
 // mark notes where in the artifact the next line stands.
@@ -688,9 +691,15 @@ func (o *building) mark(at place) {
 func (o *building) goroutineLine(b, t []byte, known, newline bool) {
 	switch {
 	case known:
+		if o.parted {
+			// What was left out would have told the parser.
+			o.parted = false
+			o.write([]byte("-----"), true)
+		}
 		o.sure = o.sure || bytes.Contains(t, []byte("pprof.writeGoroutineStacks("))
 		o.strays, o.foreign = 0, 0
 	case isLogLine(t), o.blank, o.strays >= maxStrays:
+		o.parted = o.parted || o.blank
 		o.foreign++
 		return
 	default:

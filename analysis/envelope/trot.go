@@ -121,7 +121,7 @@ func (s *scanner) trot(most int) int {
 // nothing begun beside it.
 func (s *source) steady() bool {
 	o := s.open
-	return o != nil && o.Kind == KindGoroutine && !o.profile && !o.lone() && o.inner.mode != innerUndecided &&
+	return o != nil && o.Kind == KindGoroutine && !o.profile && !o.parted && !o.lone() && o.inner.mode != innerUndecided &&
 		!s.run.active && len(s.pending) == 0 && !s.opening.active && !s.begin
 }
 

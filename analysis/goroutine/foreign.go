@@ -31,6 +31,18 @@ type panicState struct {
 	indent int  // of that line
 }
 
+// crashState is what came since the last genuine header.
+type crashState struct {
+	signal, failed bool // "SIGSEGV: ", "panic: " or "fatal error: "
+	dashes         bool // "-----", behind which threads go on with the same dump
+}
+
+// opens reports whether a goroutine is the first of another dump: a signal shows all
+// goroutines, what failed is shown by the one that failed, or by g0.
+func (c *crashState) opens(g *Goroutine) bool {
+	return c.signal || c.failed && (g.State == "running" || g.ID <= 0)
+}
+
 // other reads the rarer lines of a block and recognises foreign ones.
 func (p *textParser) other(b []byte, indent int) {
 	switch {
@@ -174,14 +186,23 @@ func (p *textParser) boundary(b []byte, indent int) bool {
 	switch {
 	case has("panic: "):
 		p.crashBegins()
+		p.crash.failed = true
 		if !p.panics.text {
 			p.panics = panicState{text: true, indent: indent}
 		}
-	case has("fatal error: "), has("runtime stack:"), isSignal(b):
+	case has("fatal error: "):
 		p.crashBegins()
+		p.crash.failed = true
+	case isSignal(b):
+		p.crashBegins()
+		p.crash.signal = p.crash.signal || !p.crash.dashes
+	case has("runtime stack:"):
+		p.crashBegins()
+	case has("-----"):
+		p.crash.dashes = true
 	case has("WARNING: DATA RACE"):
 		p.dump.Race++
-	case has("=================="), has("-----"), has("exit status "),
+	case has("=================="), has("exit status "),
 		has("goroutine profile: total "), has("goroutineleak profile: total "), isRegister(b):
 	default:
 		return false

@@ -89,6 +89,10 @@ type Goroutine struct {
 	System bool
 	// Dumper says that the goroutine is the one writing this dump.
 	Dumper bool
+	// Opens says that a crash began since the goroutine before: a signal's, which shows
+	// all goroutines, or that of this one. Those that other threads of a crash show
+	// behind "-----" belong to the same dump (runtime/signal_unix.go, sighandler).
+	Opens bool
 	// Stack is shared by all goroutines of one parse with the same functions,
 	// files, lines and creator.
 	Stack *analysis.Stack

@@ -51,8 +51,9 @@ type textParser struct {
 	strays int        // lines in this block that were not understood
 	stray  strayLine  // the last of them, as long as it may prove to be a function
 	panics panicState // see foreign.go
-	empty  int        // blocks without any body: gccgo prints such
-	huge   bool       // an id was met that no goroutine has
+	crash  crashState
+	empty  int  // blocks without any body: gccgo prints such
+	huge   bool // an id was met that no goroutine has
 	dumper dumperState
 }
 
@@ -172,7 +173,7 @@ func (p *textParser) line(b []byte) error {
 //	main.(*Pool).run(0xc000010000, {0x1?, 0x2?})
 func (p *textParser) function(b []byte, indent int) bool {
 	name := cutArgs(b)
-	if len(name) == 0 {
+	if len(name) == 0 || p.blank && isProse(name) {
 		return false
 	}
 	if p.pending >= 0 {
@@ -188,6 +189,16 @@ func (p *textParser) function(b []byte, indent int) bool {
 	p.pending, p.indent = len(p.key), indent
 	p.key = append(append(p.key, name...), '\n')
 	return true
+}
+
+// isProse reports whether what a call would be named has a blank that is not of type
+// parameters or a struct.
+//
+//	"2026/11/21 10:00:00 server.go:12: slow request " -> true
+//	"main.run[go.shape.struct { main.N int }]"          -> false
+func isProse(name []byte) bool {
+	i := bytes.IndexByte(name, ' ')
+	return i >= 0 && !bytes.ContainsAny(name[:i], "[{") && !bytes.HasPrefix(name[i:], []byte(" {"))
 }
 
 // place ends a frame or the creator:
@@ -263,6 +274,7 @@ func (p *textParser) header(b []byte, indent int) (begun bool, err error) {
 		p.dumper.crash, p.dump.Form = true, FormCrash
 	}
 	p.g, p.next = p.next, p.g
+	p.g.Opens, p.crash = p.crash.opens(p.g), crashState{}
 	p.g.Line, p.g.Offset = p.lines.num, p.lines.off
 	if p.g.ID == HugeID {
 		p.hugeID()

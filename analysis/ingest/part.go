@@ -71,7 +71,9 @@ type part struct {
 // textDump is a debug=2 or crash text, its goroutines packed per stack. Where
 // several follow one another in a file, dump has the counts of this one alone.
 type textDump struct {
-	dump   goroutine.Dump
+	dump goroutine.Dump
+	// crash says that the dump is one within a text that began otherwise.
+	crash  bool
 	stacks map[*analysis.Stack]*goroutines
 	order  []*analysis.Stack
 	states []string

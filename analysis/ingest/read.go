@@ -351,7 +351,8 @@ func readText(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 	}
 	dump, problems, err := goroutine.ParseText(body, cfg, func(g *goroutine.Goroutine) error {
 		dated := g.State == "running" && dates.Between(end, g.Offset)
-		said := t.writes(g) || dated && t.dump.Headers > 0
+		crash := g.Opens && t.dump.Headers > 0
+		said := crash || t.writes(g) || dated && t.dump.Headers > 0
 		if more == 0 && (said || t.again(g)) {
 			if !said && guessed == 0 {
 				guessed, twice = g.Line, g.ID
@@ -361,6 +362,7 @@ func readText(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 				return nil
 			}
 			t = newTextDump()
+			t.crash = crash
 			all, begins = append(all, t), append(begins, g.Offset)
 		}
 		if more > 0 {

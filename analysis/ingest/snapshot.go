@@ -795,7 +795,7 @@ func (b *builder) goroutines() {
 		return
 	}
 	dump := text.text.dump
-	if text.form == detect.GoroutineCrash && dump.Headers < 3 {
+	if (text.form == detect.GoroutineCrash || text.text.crash) && dump.Headers < 3 {
 		// One goroutine under a panic says nothing about how many there were.
 		b.r.problem(analysis.Problem{Path: text.path, Offset: -1, Severity: analysis.Note,
 			What: "a crash that shows " + plural(dump.Headers, "goroutine", "goroutines") + ", not a dump of all",
