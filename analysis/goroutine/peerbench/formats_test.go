@@ -3,6 +3,9 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"io"
+	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -19,6 +22,9 @@ func TestPlainImplementationsCountWhatIsThere(t *testing.T) {
 	if rows.sum() != 109 {
 		t.Errorf("%d descriptors: %v", rows.sum(), rows)
 	}
+	if passing, err := passingListing(strings.NewReader(listing(114))); err != nil || !maps.Equal(passing, rows) {
+		t.Errorf("without keeping rows %v, %v; want %v", passing, err, rows)
+	}
 	archive, err := directory(40)
 	if err != nil {
 		t.Fatal(err)
@@ -32,6 +38,63 @@ func TestPlainImplementationsCountWhatIsThere(t *testing.T) {
 	if err != nil || all["threads"] != 62 || all["frames"] != strings.Count(text, "\tat ") {
 		t.Errorf("%v, %v; want 62 threads with %d frames", all, err, strings.Count(text, "\tat "))
 	}
+	for _, word := range threadStates {
+		if n := len(regexp.MustCompile("State: "+word+`\b`).FindAllString(text, -1)); all["state "+word] != n {
+			t.Errorf("%d threads are %s, want %d", all["state "+word], word, n)
+		}
+	}
+	// Each of the 31 real threads is there twice.
+	if all["groups of 2"] != 31 {
+		t.Errorf("%v; want 31 groups of 2 threads", all)
+	}
+	if passing, err := passingThreads(strings.NewReader(text)); err != nil || !maps.Equal(passing, all) {
+		t.Errorf("without keeping threads %v, %v; want %v", passing, err, all)
+	}
+}
+
+func TestThreadsWhoseNamesDifferInANumberAreOneGroup(t *testing.T) {
+	text := strings.Replace(threads(62), "[#1]", "[#77]", 1)
+	for name, read := range map[string]func(io.Reader) (families, error){"ours": parsedThreads, "plain": plainThreads, "passing": passingThreads} {
+		if got, err := read(strings.NewReader(text)); err != nil || got["groups of 2"] != 31 {
+			t.Errorf("%s: %v, %v; want 31 groups of 2 threads", name, got, err)
+		}
+	}
+}
+
+func TestOneThreadOrRowReadOtherwiseIsNoticed(t *testing.T) {
+	type reader func(io.Reader) (families, error)
+	for _, tt := range []struct {
+		name, text, from, to string
+		ours                 reader
+		plain                []reader
+	}{
+		{"state", threads(62), "State: BLOCKED", "State: WAITING", parsedThreads, []reader{plainThreads, passingThreads}},
+		{"no state", threads(62), "State: TIMED_WAITING", "State: UNKNOWN", parsedThreads, []reader{plainThreads, passingThreads}},
+		{"frame", threads(62), "\tat java.lang.Object.wait", "\tto java.lang.Object.wait", parsedThreads, []reader{plainThreads, passingThreads}},
+		{"name", threads(62), `"VM Thread"`, `"VM Threads"`, parsedThreads, []reader{plainThreads, passingThreads}},
+		{"function", threads(62), "\tat OkHttpLeak.main", "\tat OkHttpLeak.other", parsedThreads, []reader{plainThreads, passingThreads}},
+		{"type", listing(114), " FIFO ", " sock ", parsedListing, []reader{plainListing, passingListing}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			other := strings.Replace(tt.text, tt.from, tt.to, 1)
+			if other == tt.text {
+				t.Fatalf("the text has no %q", tt.from)
+			}
+			for _, plain := range tt.plain {
+				for _, text := range []struct {
+					read   string
+					differ bool
+				}{{tt.text, false}, {other, true}} {
+					s := &suite{size: size{rounds: 1}, out: new(bytes.Buffer)}
+					err := compare(s, "x", 1, 0, func() (families, error) { return tt.ours(strings.NewReader(tt.text)) },
+						func() (families, error) { return plain(strings.NewReader(text.read)) })
+					if (err != nil) != text.differ {
+						t.Errorf("%v; that the sides read different texts is %v", err, text.differ)
+					}
+				}
+			}
+		})
+	}
 }
 
 func TestTheFormatsCountLikeThePlainImplementations(t *testing.T) {
@@ -44,8 +107,8 @@ func TestTheFormatsCountLikeThePlainImplementations(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if len(s.rows) != 4 {
-		t.Errorf("%d rows, want 4: fdinfo is parsed, and ingested", len(s.rows))
+	if len(s.rows) != 6 {
+		t.Errorf("%d rows, want 6: fdinfo is parsed, and ingested, the others against two plain programs", len(s.rows))
 	}
 }
 
