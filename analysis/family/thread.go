@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"leakdiff/analysis"
 )
@@ -25,8 +26,13 @@ type Threads struct {
 	families map[threadKey]*analysis.Family
 }
 
-// maxRemembered bounds each memory of Threads.
-const maxRemembered = 100_000
+const (
+	// maxRemembered bounds each memory of Threads but that of printed names.
+	maxRemembered = 100_000
+	// maxPrinted bounds how many names are remembered as they were printed: to read one
+	// again costs little more than to remember it, and in a leaking pool each is new.
+	maxPrinted = 1 << 12
+)
 
 // threadKey is what makes two threads one family, before it is written out.
 type threadKey struct {
@@ -64,17 +70,17 @@ func (c *Threads) name(printed string) *nameReading {
 		return n
 	}
 	name := ThreadName(printed)
-	n := c.read[name]
-	if n == nil {
-		n = &nameReading{name: name, pool: poolOf(name)}
-	}
 	if c.names == nil {
 		c.names, c.read = map[string]*nameReading{}, map[string]*nameReading{}
 	}
-	if len(c.read) < maxRemembered {
-		c.read[name] = n
+	n := c.read[name]
+	if n == nil {
+		n = &nameReading{name: name, pool: poolOf(name)}
+		if len(c.read) < maxRemembered {
+			c.read[name] = n
+		}
 	}
-	if len(c.names) < maxRemembered {
+	if len(c.names) < maxPrinted {
 		c.names[printed] = n
 	}
 	return n
@@ -202,19 +208,45 @@ func threadClass(t *analysis.Thread, r *stackReading) string {
 }
 
 // nameRule replaces what differs between the threads of one sort. The rule is
-// tried on names that hold its sign only.
+// tried on names that may hold such a text only: in a leaking pool each name is new,
+// and most have a minus or a dot.
 type nameRule struct {
-	sign    string
+	may     func(name string) bool
 	find    *regexp.Regexp
 	replace string
 }
 
 var nameRules = []nameRule{
-	{"-", regexp.MustCompile(`[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}`), "<uuid>"},
-	{".", regexp.MustCompile(`\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+\b)?`), "<addr>"},
-	{":", regexp.MustCompile(`\[(?:[0-9a-fA-F]*:){2,7}[0-9a-fA-F.]*\](?::\d+\b)?`), "<addr>"},
-	{"0x", regexp.MustCompile(`\b0x[0-9a-fA-F]+`), "<hex>"},
-	{"@", regexp.MustCompile(`@[0-9a-f]{5,16}\b`), "@<hex>"},
+	{mayHoldUUID, regexp.MustCompile(`[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}`), "<uuid>"},
+	{mayHoldAddress, regexp.MustCompile(`\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+\b)?`), "<addr>"},
+	{mayHoldAddress6, regexp.MustCompile(`\[(?:[0-9a-fA-F]*:){2,7}[0-9a-fA-F.]*\](?::\d+\b)?`), "<addr>"},
+	{func(name string) bool { return strings.Contains(name, "0x") }, regexp.MustCompile(`\b0x[0-9a-fA-F]+`), "<hex>"},
+	{func(name string) bool { return strings.Contains(name, "@") }, regexp.MustCompile(`@[0-9a-f]{5,16}\b`), "@<hex>"},
+}
+
+func holdsDigit(name string) bool {
+	for i := range len(name) {
+		if isDigit(name[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+func mayHoldUUID(name string) bool { return len(name) >= 36 && strings.Count(name, "-") >= 4 }
+
+// mayHoldAddress reports whether a dot has digits on both sides.
+func mayHoldAddress(name string) bool {
+	for i := 1; i < len(name)-1; i++ {
+		if name[i] == '.' && isDigit(name[i-1]) && isDigit(name[i+1]) {
+			return true
+		}
+	}
+	return false
+}
+
+func mayHoldAddress6(name string) bool {
+	return strings.Contains(name, "[") && strings.Count(name, ":") >= 2
 }
 
 // ThreadName returns the name of a thread without what changes from one thread of
@@ -227,11 +259,11 @@ var nameRules = []nameRule{
 //	"Handling GET /job/x from 10.0.0.1 : qtp42-17 ..." = "Handling GET /job/x"
 func ThreadName(printed string) string {
 	name := cutVolatile(printed)
-	if !strings.ContainsAny(name, "0123456789") && !strings.ContainsAny(name, "@:") {
+	if !holdsDigit(name) && !strings.ContainsAny(name, "@:") {
 		return name
 	}
 	for _, r := range nameRules {
-		if strings.Contains(name, r.sign) {
+		if r.may(name) {
 			name = r.find.ReplaceAllString(name, r.replace)
 		}
 	}
@@ -243,26 +275,34 @@ func ThreadName(printed string) string {
 //
 //	"-12-pool-7" = "N-pool-N"
 func cutNumbers(name string) string {
-	if !strings.ContainsAny(name, "0123456789") {
+	var out []byte
+	from := 0 // what stands before is in out
+	for i := 0; i < len(name); i++ {
+		if !isDigit(name[i]) {
+			continue
+		}
+		begin := i
+		if i > from && name[i-1] == '-' {
+			if before, size := utf8.DecodeLastRuneInString(name[:i-1]); size == 0 || !joins(before) {
+				begin--
+			}
+		}
+		if out == nil {
+			out = make([]byte, 0, len(name)+1)
+		}
+		out = append(append(out, name[from:begin]...), 'N')
+		for i < len(name) && isDigit(name[i]) {
+			i++
+		}
+		from = i
+	}
+	if out == nil {
 		return name
 	}
-	var b strings.Builder
-	var before rune // 0 at the beginning
-	for i, c := range name {
-		switch {
-		case isDigit(c) && isDigit(before):
-		case isDigit(c):
-			b.WriteByte('N')
-		case c == '-' && i+1 < len(name) && isDigit(rune(name[i+1])) && !joins(before):
-		default:
-			b.WriteRune(c)
-		}
-		before = c
-	}
-	return b.String()
+	return string(append(out, name[from:]...))
 }
 
-func isDigit(c rune) bool { return '0' <= c && c <= '9' }
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
 // joins reports whether a minus behind c joins a number to a word.
 func joins(c rune) bool {
