@@ -423,7 +423,28 @@ func measureThreads(s *suite) error {
 	if err != nil {
 		return err
 	}
-	return compare(s, "  against a plain program that keeps no threads", s.size.threads, 0, parsed, func() (families, error) { return passingThreads(strings.NewReader(text)) })
+	err = compare(s, "  against a plain program that keeps no threads", s.size.threads, 0, parsed, func() (families, error) { return passingThreads(strings.NewReader(text)) })
+	if err != nil {
+		return err
+	}
+	own := numbered(text)
+	return compare(s, "  each thread with a number in its name, as of a leaking pool", s.size.threads, 0,
+		func() (families, error) { return parsedThreads(strings.NewReader(own)) },
+		func() (families, error) { return plainThreads(strings.NewReader(own)) })
+}
+
+// numbered gives each thread of a dump a number of its own behind its name.
+func numbered(text string) string {
+	var out strings.Builder
+	count := 0
+	for line := range strings.Lines(text) {
+		if end := strings.LastIndexByte(line, '"'); line[0] == '"' && end > 0 {
+			line = fmt.Sprintf("%s-%d%s", line[:end], count, line[end:])
+			count++
+		}
+		out.WriteString(line)
+	}
+	return out.String()
 }
 
 // threadCounts are what both sides count of a dump.
