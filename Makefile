@@ -30,6 +30,7 @@ test: check build tools
 	go test -race -run '^Test(Several|AProcessThatDies|ACaptureThat|Many|ALargeDump|SIGQUIT|NoPassword)/^(leakdiff_collect|between|while)' ./cmd/leakdiff/capture
 	LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go test $(SINGLE) ./analysis/bundle ./cmd/leakdiff/... ./server ./store
 	cd web/browsertest && LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go vet ./... && LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go test ./...
+	cd analysis/goroutine/peerbench && go vet ./... && go test ./...
 
 # Formatting, generated files, vet and staticcheck. The import arrows are a test
 # (cmd/leakdiff/arrow_test.go).
@@ -93,9 +94,10 @@ fuzz:
 	  done; \
 	done
 
-# One table: ours, peer, bound, ratio, target; bench-short takes about two minutes.
+# One table: ours, peer, bound, ratio, target, with the rows of it that the README
+# quotes; bench-short takes about two minutes.
 bench: build
-	cd analysis/goroutine/peerbench && LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go run . -out bench.md
+	cd analysis/goroutine/peerbench && LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go run . -out bench.md -quote $(CURDIR)/README.md
 bench-short: build
 	cd analysis/goroutine/peerbench && LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go run . -short
 

@@ -72,6 +72,7 @@ func run(args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("peerbench", flag.ContinueOnError)
 	small := flags.Bool("short", false, "smaller dumps: about two minutes")
 	file := flags.String("out", "", "file to write the table to")
+	quotes := flags.String("quote", "", "file that quotes rows of the table, to be brought up to date")
 	only := flags.String("only", "", "parts to run, with commas: parse, formats (lsof, fdinfo, threads), ingest, pages")
 	rows := flags.String("rows", "", "with -only parse: the dumps to parse, by a part of their name")
 	profiles := flags.String("profiles", "", "directory for pprof files of the parser and of an ingest, in place of the table")
@@ -105,8 +106,21 @@ func run(args []string, out io.Writer) error {
 	var table strings.Builder
 	s.markdown(&table)
 	fmt.Fprint(out, "\n"+table.String())
-	if *file == "" {
+	if *file != "" {
+		if err := os.WriteFile(*file, []byte(table.String()), 0o644); err != nil {
+			return err
+		}
+	}
+	if *quotes == "" {
 		return nil
 	}
-	return os.WriteFile(*file, []byte(table.String()), 0o644)
+	text, err := os.ReadFile(*quotes)
+	if err != nil {
+		return err
+	}
+	updated, err := quote(string(text), table.String())
+	if err != nil {
+		return fmt.Errorf("%s: %w", *quotes, err)
+	}
+	return os.WriteFile(*quotes, []byte(updated), 0o644)
 }
