@@ -79,6 +79,7 @@ func (p *textParser) seam(b []byte) {
 // close ends the block before the next header does.
 func (p *textParser) close() {
 	p.settle()
+	p.dropStray()
 	p.done = true
 }
 
@@ -217,6 +218,22 @@ func (p *textParser) crashBegins() {
 	if p.dump.Headers == 0 && !p.open {
 		p.dump.Form = FormCrash
 	}
+}
+
+// beginsCrash knows the lines with any text behind the colon, which may end as a call does.
+//
+//	"panic: main.Code(5)" -> true
+//	"panic({0x68d080?, 0x76a350?})" -> false
+func beginsCrash(b []byte) bool {
+	switch b[0] {
+	case 'p':
+		return bytes.HasPrefix(b, []byte("panic: "))
+	case 'f':
+		return bytes.HasPrefix(b, []byte("fatal error: "))
+	case 'S':
+		return isSignal(b)
+	}
+	return false
 }
 
 // isSignal knows the first line of a signal's crash.

@@ -140,8 +140,6 @@ func refBlocks(text string) (blocks []refBlock, unsure string) {
 		case header != nil:
 			blocks = append(blocks, refBlock{header: header, line: int64(i + 1), offset: int64(begin), end: int64(offset)})
 			inside, inPanic, fake = true, false, false
-		case refRemark.MatchString(line) && inside && strings.HasSuffix(line, ")"):
-			return nil, "a remark that the package takes for a call" // "panic: main.Code(5)"
 		case refRemark.MatchString(line):
 			inside = false
 			inPanic = inPanic || strings.HasPrefix(line, "panic: ")

@@ -173,7 +173,7 @@ func (p *textParser) line(b []byte) error {
 //	main.(*Pool).run(0xc000010000, {0x1?, 0x2?})
 func (p *textParser) function(b []byte, indent int) bool {
 	name := cutArgs(b)
-	if len(name) == 0 || p.blank && isProse(name) {
+	if len(name) == 0 || beginsCrash(b) || p.blank && isProse(name) {
 		return false
 	}
 	if p.pending >= 0 {

@@ -920,3 +920,18 @@ func TestTheEndOfAnOlderDumpBehindANewOneIsSuspected(t *testing.T) {
 		})
 	}
 }
+
+func TestWhatBeginsACrashOrAProfileEndsTheFramesBeforeIt(t *testing.T) {
+	for name, between := range map[string]string{
+		"a panic whose value looks like a call": "panic: main.Code(5)\nmain.other()\n",
+		"a fatal error that ends in a bracket":  "fatal error: negative counter (5)\n",
+		"a signal that does":                    "SIGSEGV: segmentation violation (5)\nmain.other()\n",
+		"a word before the total of a profile":  "main.other\ngoroutine profile: total 3\n",
+	} {
+		got := parseText(t, strings.NewReader("goroutine 7 [select]:\nmain.f()\n\t/a.go:1 +0x1\n"+between+"\t/b.go:7 +0x1\n"))
+		want := []analysis.Frame{{Func: "main.f", File: "/a.go", Line: 1}}
+		if len(got.list) != 1 || !slices.Equal(got.list[0].Stack.Frames, want) {
+			t.Errorf("%s: got %+v", name, got.list)
+		}
+	}
+}
