@@ -107,8 +107,8 @@ func TestTheFormatsCountLikeThePlainImplementations(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if len(s.rows) != 6 {
-		t.Errorf("%d rows, want 6: fdinfo is parsed, and ingested, the others against two plain programs", len(s.rows))
+	if len(s.rows) != 7 {
+		t.Errorf("%d rows, want 7: fdinfo is parsed, and ingested, the others against two plain programs, threads under names of their own, too", len(s.rows))
 	}
 }
 
