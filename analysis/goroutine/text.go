@@ -192,13 +192,13 @@ func (p *textParser) function(b []byte, indent int) bool {
 }
 
 // isProse reports whether what a call would be named has a blank that is not of type
-// parameters or a struct.
+// parameters, templates or a struct.
 //
 //	"2026/11/21 10:00:00 server.go:12: slow request " -> true
 //	"main.run[go.shape.struct { main.N int }]"          -> false
 func isProse(name []byte) bool {
 	i := bytes.IndexByte(name, ' ')
-	return i >= 0 && !bytes.ContainsAny(name[:i], "[{") && !bytes.HasPrefix(name[i:], []byte(" {"))
+	return i >= 0 && !bytes.ContainsAny(name[:i], "[{<") && !bytes.HasPrefix(name[i:], []byte(" {"))
 }
 
 // place ends a frame or the creator:

@@ -935,3 +935,13 @@ func TestWhatBeginsACrashOrAProfileEndsTheFramesBeforeIt(t *testing.T) {
 		}
 	}
 }
+
+func TestNamesWithBlanksAreReadBehindBlankLines(t *testing.T) {
+	for _, name := range []string{"main.run[go.shape.struct { A int; B string }]", "type:.eq.struct { F int; G string }", "std::vector<int, std::allocator<int> >::push"} {
+		text := "goroutine 7 [select]:\n\nmain.f()\n\n\t/a.go:1 +0x1\n\n" + name + "(0x7)\n\n\t/b.go:7 +0x1\n"
+		got := parseText(t, strings.NewReader(text))
+		if len(got.list) != 1 || len(got.list[0].Stack.Frames) != 2 || got.list[0].Stack.Frames[1].Func != name {
+			t.Errorf("%s: got %+v", name, got.list)
+		}
+	}
+}
