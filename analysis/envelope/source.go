@@ -51,7 +51,8 @@ func (p place) skip(n int) place {
 // date before it. It goes on as long as its lines come. Lines that begin as a log's
 // do (a stamp, a level, klog's header, a JSON object) are left out wherever they
 // cut in; others are left out behind a blank line and kept within a block, where
-// the parser judges them. After 200 lines in a row that are left out the dump has
+// the parser judges them. A line that is left out behind a blank one ends the block,
+// as it does in a plain dump. After 200 lines in a row that are left out the dump has
 // ended.
 //
 // A new dump begins within one at a BEGIN marker, at a signal, at a panic whose

@@ -197,8 +197,7 @@ func (p *textParser) function(b []byte, indent int) bool {
 //	"2026/11/21 10:00:00 server.go:12: slow request " -> true
 //	"main.run[go.shape.struct { main.N int }]"          -> false
 func isProse(name []byte) bool {
-	i := bytes.IndexByte(name, ' ')
-	return i >= 0 && !bytes.ContainsAny(name[:i], "[{<") && !bytes.HasPrefix(name[i:], []byte(" {"))
+	return bytes.IndexByte(name, ' ') >= 0 && !bytes.ContainsAny(name, "[{<") && !bytes.Contains(name, []byte("::"))
 }
 
 // place ends a frame or the creator:

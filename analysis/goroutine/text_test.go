@@ -937,11 +937,21 @@ func TestWhatBeginsACrashOrAProfileEndsTheFramesBeforeIt(t *testing.T) {
 }
 
 func TestNamesWithBlanksAreReadBehindBlankLines(t *testing.T) {
-	for _, name := range []string{"main.run[go.shape.struct { A int; B string }]", "type:.eq.struct { F int; G string }", "std::vector<int, std::allocator<int> >::push"} {
+	for _, name := range []string{"main.run[go.shape.struct { A int; B string }]", "type:.eq.struct { F int; G string }", "std::vector<int, std::allocator<int> >::push", "void work<int>"} {
 		text := "goroutine 7 [select]:\n\nmain.f()\n\n\t/a.go:1 +0x1\n\n" + name + "(0x7)\n\n\t/b.go:7 +0x1\n"
 		got := parseText(t, strings.NewReader(text))
 		if len(got.list) != 1 || len(got.list[0].Stack.Frames) != 2 || got.list[0].Stack.Frames[1].Func != name {
 			t.Errorf("%s: got %+v", name, got.list)
+		}
+	}
+}
+
+func TestOnlySignalsThatShowGoroutinesOpenADump(t *testing.T) {
+	const block = "goroutine 7 [select]:\nmain.f()\n\t/a.go:1 +0x1\n\n"
+	for line, opens := range map[string]bool{"SIGQUIT: quit": true, "SIGSEGV: segmentation violation": true, "SIGTERM: draining connections": false, "SIGHUP: reloading": false, "-----\n\nSIGQUIT: quit": false} {
+		got := parseText(t, strings.NewReader(block+line+"\n\n"+strings.ReplaceAll(block, "7", "8")))
+		if len(got.list) != 2 || got.list[0].Opens || got.list[1].Opens != opens {
+			t.Errorf("%s: got %+v, want a second goroutine that opens a dump: %t", line, got.list, opens)
 		}
 	}
 }
