@@ -129,6 +129,23 @@ func TestALogGivesTheFamiliesOfThePlainFile(t *testing.T) {
 	}
 }
 
+// TestAProgramsWordsOnASignalDivideNoDump has a line in the middle of a dump that a program
+// prints when it is told to end, and Go never.
+func TestAProgramsWordsOnASignalDivideNoDump(t *testing.T) {
+	block := func(i int) string {
+		return fmt.Sprintf("goroutine %d [select]:\nmain.run(0x%x)\n\t/src/main.go:50 +0x1d\ncreated by main.main in goroutine 1\n\t/src/main.go:39 +0x1\n\n", i, i)
+	}
+	plain := block(2) + block(3) + block(4) + "SIGTERM: draining connections\n" + block(5) + block(6)
+	for _, w := range wrappers {
+		if w.name != "no wrapping" && w.name != "CRI" && w.name != "docker JSON" && w.name != "stern" {
+			continue
+		}
+		if got := families(t, w.wrap(plain)); len(got) != 1 || !strings.HasPrefix(got[0], "5 goroutines") {
+			t.Errorf("%s: got %v", w.name, got)
+		}
+	}
+}
+
 // TestStacksOfOthersAreNoFrames has behind a goroutine without a creator what has frames,
 // too, but is none of its own.
 func TestStacksOfOthersAreNoFrames(t *testing.T) {

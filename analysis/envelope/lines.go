@@ -1,6 +1,10 @@
 package envelope
 
-import "bytes"
+import (
+	"bytes"
+
+	"leakdiff/analysis"
+)
 
 // trim takes blanks off both ends.
 func trim(b []byte) []byte {
@@ -133,6 +137,7 @@ func isRegister(t []byte) bool {
 //	"SIGQUIT: quit"                        opener, signal
 //	"panic: boom"                          opener
 //	"fatal error: all goroutines asleep"   opener
+//	"SIGTERM: draining connections"        neither
 func isOpener(t []byte) (opener, signal bool) {
 	if len(t) == 0 {
 		return false, false
@@ -144,7 +149,7 @@ func isOpener(t []byte) (opener, signal bool) {
 		return bytes.HasPrefix(t, []byte("fatal error: ")), false
 	case 'S':
 		name, _, ok := bytes.Cut(t[:min(len(t), 16)], []byte(": "))
-		signal = ok && len(name) >= 5 && string(name[:3]) == "SIG" && len(bytes.TrimLeft(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")) == 0
+		signal = ok && len(name) >= 5 && string(name[:3]) == "SIG" && len(bytes.TrimLeft(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")) == 0 && analysis.ShowsGoroutines(string(name))
 		return signal, signal
 	}
 	return false, false

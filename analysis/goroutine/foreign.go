@@ -196,7 +196,8 @@ func (p *textParser) boundary(b []byte, indent int) bool {
 		p.crash.failed = true
 	case isSignal(b):
 		p.crashBegins()
-		p.crash.signal = p.crash.signal || !p.crash.dashes && !isQuiet(b)
+		name, _, _ := bytes.Cut(b, []byte(": "))
+		p.crash.signal = p.crash.signal || !p.crash.dashes && analysis.ShowsGoroutines(string(name))
 	case has("runtime stack:"):
 		p.crashBegins()
 	case has("-----"):
@@ -245,19 +246,6 @@ func isSignal(b []byte) bool {
 		return false
 	}
 	return len(bytes.TrimLeft(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")) == 0
-}
-
-// isQuiet reports whether Go ends a program at the signal of a line without showing
-// goroutines, or not at all (runtime/sigtab_linux_generic.go): the program's own words.
-//
-//	"SIGTERM: draining connections" -> true
-func isQuiet(b []byte) bool {
-	name, _, _ := bytes.Cut(b, []byte(": "))
-	switch string(name) {
-	case "SIGHUP", "SIGINT", "SIGTERM", "SIGUSR1", "SIGUSR2", "SIGPIPE", "SIGALRM", "SIGCHLD", "SIGWINCH":
-		return true
-	}
-	return false
 }
 
 // isRegister knows a line of the register block at the end of a crash, which
