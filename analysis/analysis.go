@@ -206,9 +206,12 @@ type Snapshot struct {
 	// Order is the natural place among the snapshots of its bundle.
 	Order     int  `json:"order"`
 	Truncated bool `json:"truncated"`
-	// LowerBound says that the goroutine figures are what was read of a cut dump
-	// without a complete twin.
+	// LowerBound says that the goroutine or thread figures are what was read of a cut
+	// dump, or of one with Refused members, without a complete twin.
 	LowerBound bool `json:"lower_bound,omitempty"`
+	// Refused counts what begins like a goroutine record or thread of that dump and was
+	// not understood.
+	Refused int `json:"refused,omitempty"`
 	// Incomplete names kinds whose families cannot be compared with those of other
 	// snapshots, because a part of their evidence was cut off.
 	Incomplete []Kind `json:"incomplete,omitempty"`
@@ -314,8 +317,8 @@ const (
 )
 
 // Bounded reports whether the counts of a kind's families are lower bounds or
-// otherwise not comparable: those of a cut dump without a complete twin, or of
-// evidence that was cut off.
+// otherwise not comparable: those of a cut dump, or of one that was not understood to
+// its last member, without a complete twin, or of evidence that was cut off.
 func (s *Snapshot) Bounded(k Kind) bool {
 	return s.LowerBound && (k == KindGoroutine || k == KindThread) || slices.Contains(s.Incomplete, k)
 }

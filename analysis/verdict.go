@@ -5,9 +5,13 @@ type Verdict string
 
 // The verdicts, in rank order.
 const (
-	Leaking      Verdict = "leaking"
-	Suspicious   Verdict = "suspicious"
-	Scaling      Verdict = "scaling"
+	Leaking    Verdict = "leaking"
+	Suspicious Verdict = "suspicious"
+	Scaling    Verdict = "scaling"
+	// Stopped grew and has ended, and what came stays; Grew has more members than before,
+	// which is a fact and no accusation.
+	Stopped      Verdict = "stopped"
+	Grew         Verdict = "grew"
 	New          Verdict = "new"
 	Shrinking    Verdict = "shrinking"
 	Gone         Verdict = "gone"
@@ -17,7 +21,7 @@ const (
 
 // Verdicts are all of them, in rank order.
 func Verdicts() []Verdict {
-	return []Verdict{Leaking, Suspicious, Scaling, New, Shrinking, Gone, Stable, TooFewPoints}
+	return []Verdict{Leaking, Suspicious, Scaling, Stopped, Grew, New, Shrinking, Gone, Stable, TooFewPoints}
 }
 
 // Rank orders verdicts from the worst, 0, to the least telling.
@@ -28,6 +32,17 @@ func (v Verdict) Rank() int {
 		}
 	}
 	return len(Verdicts()) - 1
+}
+
+// Rose reports a verdict on a family that has more members than before: one that
+// accuses, that explains the growth, or that states it. Where a family of a series has
+// such a verdict, nothing may say that nothing grew.
+func (v Verdict) Rose() bool {
+	switch v {
+	case Leaking, Suspicious, Scaling, Stopped, Grew, New:
+		return true
+	}
+	return false
 }
 
 // Evidence is one reason for a verdict: the rule that spoke and its figures in

@@ -74,7 +74,7 @@ func said(up uploaded) uploaded {
 // until waits for a state of the worker.
 func (s *site) until(what string, reached func(w *worker) bool) {
 	s.t.Helper()
-	for range 500 {
+	for range 6000 {
 		w := s.s.worker
 		w.mu.Lock()
 		now := reached(w)
@@ -84,7 +84,7 @@ func (s *site) until(what string, reached func(w *worker) bool) {
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	s.t.Fatalf("after five seconds it is still not so that %s", what)
+	s.t.Fatalf("after a minute it is still not so that %s", what)
 }
 
 func (s *site) idle() {

@@ -101,7 +101,7 @@ func (s *Server) chooseBaseline(w http.ResponseWriter, r *http.Request) {
 	if _, asked := r.Form["snapshot"]; !asked {
 		name = r.FormValue("a")
 	}
-	if _, err := s.mayEdit(r, id, r.FormValue("key")); err != nil {
+	if _, err := s.mayEdit(r, id, r.PostFormValue("key")); err != nil {
 		s.fail(w, r, err)
 		return
 	}

@@ -1,9 +1,9 @@
 package server
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"strconv"
 	"time"
@@ -38,8 +38,15 @@ func (s *Server) bundlePage(w http.ResponseWriter, r *http.Request) {
 		ID: b.ID, CaseID: c.ID, CaseTitle: c.Title, Name: b.Name, Status: string(b.Status), Stage: state.Stage, Text: state.Text,
 		Error: state.Error, Size: b.Size, Unpacked: b.Unpacked, Created: b.Created, Show: r.URL.Query().Get("show"), NeedsKey: !s.loopback(),
 	}
+	damaged := map[string]string{}
+	if b.Status != store.Queued && b.Status != store.Running {
+		if damaged, err = s.damaged(r.Context(), b); err != nil {
+			s.fail(w, r, err)
+			return
+		}
+	}
 	for _, f := range b.Files {
-		in.Files = append(in.Files, view.UploadedFile{Name: f.Name, SHA256: f.SHA256, Size: f.Size})
+		in.Files = append(in.Files, view.UploadedFile{Name: f.Name, SHA256: f.SHA256, Size: f.Size, Damage: damaged[f.SHA256]})
 	}
 	if b.Status == store.Done {
 		if err := s.inventory(r, b, &in); err != nil {
@@ -110,6 +117,9 @@ func (s *Server) state(b store.Bundle) bundleState {
 	switch {
 	case b.Status == store.Queued:
 		out.Text = "received, waiting for its turn"
+		if b.Error != nil && b.Error.Code == "disk_full" {
+			out.Text = "was read; waits for room on the disk of this server, then it is read again and saved"
+		}
 	case running:
 		out.Stage, out.Text, out.Done = p.Stage, p.Text(), p.Files
 		out.Files, out.Bytes, out.Goroutines, out.Descriptors, out.Watches = p.Files, p.Bytes, p.Goroutines, p.Descriptors, p.Watches
@@ -173,14 +183,20 @@ func (s *Server) bundleFile(w http.ResponseWriter, r *http.Request) {
 		if f.SHA256 != pathValue(r, "sha") {
 			continue
 		}
-		body, err := s.blobs.Open(f.SHA256)
+		err := s.verify(r.Context(), f)
 		if err != nil {
 			s.fail(w, r, err)
 			return
 		}
+		body, err := s.blobs.Open(f.SHA256)
+		if err != nil {
+			s.fail(w, r, damageOf(f, err))
+			return
+		}
 		defer body.Close()
 		asAttachment(w, f.Name)
-		io.Copy(w, body)
+		w.Header().Set("Content-Length", strconv.FormatInt(f.Size, 10))
+		send(w, body)
 		return
 	}
 	s.fail(w, r, refuse("not_found", "the bundle has no such file", b.Name, "", "open the bundle's page"))
@@ -189,13 +205,14 @@ func (s *Server) bundleFile(w http.ResponseWriter, r *http.Request) {
 // cancelBundle stops an ingest; what was uploaded stays and can be read again.
 func (s *Server) cancelBundle(w http.ResponseWriter, r *http.Request) {
 	id := pathValue(r, "id")
-	b, err := s.store.Bundle(r.Context(), id)
+	b, err := s.mayRead(w, r, id)
 	if err != nil {
 		s.fail(w, r, err)
 		return
 	}
-	if !s.worker.cancel(id) && b.Status == store.Queued {
-		if err := s.cancelQueued(r, id); err != nil {
+	// A running one that the worker does not read is one whose end was not recorded.
+	if !s.worker.cancel(id) && (b.Status == store.Queued || b.Status == store.Running) {
+		if err := s.cancelOpen(r, id); err != nil {
 			s.fail(w, r, err)
 			return
 		}
@@ -203,9 +220,20 @@ func (s *Server) cancelBundle(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, "/bundles/"+id, http.StatusSeeOther)
 }
 
-// cancelQueued ends a job that has not begun. Requeue returns the open job of a
+// mayRead gives a bundle to those who may have it read, or stop that: what it says of its
+// case changes with it.
+func (s *Server) mayRead(w http.ResponseWriter, r *http.Request, id string) (store.Bundle, error) {
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	b, err := s.store.Bundle(r.Context(), id)
+	if err == nil {
+		_, err = s.mayEdit(r, b.CaseID, r.PostFormValue("key"))
+	}
+	return b, err
+}
+
+// cancelOpen ends a job that the worker does not run. Requeue returns the open job of a
 // bundle where there is one.
-func (s *Server) cancelQueued(r *http.Request, bundleID string) error {
+func (s *Server) cancelOpen(r *http.Request, bundleID string) error {
 	job, err := s.store.Requeue(r.Context(), bundleID)
 	if err != nil {
 		return err
@@ -223,7 +251,7 @@ func faultText(f *analysis.Fault) string {
 // removeBundle deletes a bundle with its snapshots from its case.
 func (s *Server) removeBundle(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
-	caseID, err := s.dropBundle(r, pathValue(r, "id"), r.FormValue("key"))
+	caseID, err := s.dropBundle(r, pathValue(r, "id"), r.PostFormValue("key"))
 	if err != nil {
 		s.fail(w, r, err)
 		return
@@ -236,13 +264,16 @@ func (s *Server) dropBundle(r *http.Request, id, key string) (caseID string, err
 	if err != nil {
 		return "", err
 	}
-	if _, err := s.mayEdit(r, b.CaseID, key); err != nil {
+	role, err := s.mayEdit(r, b.CaseID, key)
+	if err != nil {
 		return "", err
 	}
 	s.worker.cancel(id)
-	if err := s.store.RemoveBundle(r.Context(), id); err != nil {
+	if err := s.store.RemoveBundle(context.WithoutCancel(r.Context()), id); err != nil {
 		return "", err
 	}
+	s.log.Info("bundle removed", append(by(r, role), "bundle", id, "case", b.CaseID)...)
+	s.worker.nudge() // what waits for room may have it now
 	s.edited(r, b.CaseID)
 	return b.CaseID, nil
 }
@@ -250,6 +281,10 @@ func (s *Server) dropBundle(r *http.Request, id, key string) (caseID string, err
 // readAgain runs the ingest of a bundle once more, with today's rules.
 func (s *Server) readAgain(w http.ResponseWriter, r *http.Request) {
 	id := pathValue(r, "id")
+	if _, err := s.mayRead(w, r, id); err != nil {
+		s.fail(w, r, err)
+		return
+	}
 	if _, err := s.store.Requeue(r.Context(), id); err != nil {
 		s.fail(w, r, err)
 		return

@@ -151,19 +151,21 @@ func (s *Server) recalled(ctx context.Context, prints []string) (string, error) 
 
 func (s *Server) deleteCase(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
-	if err := s.dropCase(r, pathValue(r, "id"), r.FormValue("key"), r.FormValue("permalinks")); err != nil {
+	if err := s.dropCase(r, pathValue(r, "id"), r.PostFormValue("key"), r.FormValue("permalinks")); err != nil {
 		s.fail(w, r, err)
 		return
 	}
 	http.Redirect(w, r, "/", http.StatusSeeOther)
 }
 
-// dropCase deletes a case; its permalinks are withdrawn unless they are to be kept.
+// dropCase deletes a case; its permalinks are withdrawn unless they are to be kept. The
+// log says which case went, and by which request.
 func (s *Server) dropCase(r *http.Request, id, key, permalinks string) error {
 	if _, err := s.store.Case(r.Context(), id); err != nil {
 		return err
 	}
-	if _, err := s.mayEdit(r, id, key); err != nil {
+	role, err := s.mayEdit(r, id, key)
+	if err != nil {
 		return err
 	}
 	bundles, err := s.store.Bundles(r.Context(), id)
@@ -177,7 +179,15 @@ func (s *Server) dropCase(r *http.Request, id, key, permalinks string) error {
 	for _, b := range bundles {
 		s.worker.cancel(b.ID)
 	}
-	return s.store.DeleteCase(r.Context(), id, fate)
+	// What was begun is ended though the sender leaves: the log must not be wrong.
+	ctx := context.WithoutCancel(r.Context())
+	if err := s.store.DeleteCase(ctx, id, fate); err != nil {
+		s.log.Warn("deleting a case failed", append(by(r, role), "case", id, "error", err)...)
+		return err
+	}
+	s.log.Info("case deleted", append(by(r, role), "case", id, "bundles", len(bundles))...)
+	s.worker.nudge() // what waits for room may have it now
+	return nil
 }
 
 // snapshotPage shows one snapshot.
@@ -336,7 +346,7 @@ func (s *Server) rawDownload(w http.ResponseWriter, r *http.Request) {
 	}
 	defer body.Close()
 	asAttachment(w, r.URL.Query().Get("path"))
-	io.Copy(w, body)
+	send(w, body)
 }
 
 // asAttachment makes raw bytes harmless: text, never sniffed, never shown.

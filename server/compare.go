@@ -260,14 +260,20 @@ func (c *several) warnings() []string {
 		}
 	}
 	out := diff.Warnings(first.snapshot(), last.snapshot(), relation)
-	var cut []string
-	for _, col := range c.columns[1 : len(c.columns)-1] {
-		if snap := col.snapshot(); snap.LowerBound {
-			cut = append(cut, snap.Label)
+	for _, refused := range []bool{false, true} {
+		how := "are cut"
+		if refused {
+			how = "were not understood as a whole"
 		}
-	}
-	if len(cut) > 0 {
-		out = append(out, fmt.Sprintf("The dumps of %s are cut: their figures are lower bounds, marked ≥, and nothing is compared with them.", strings.Join(cut, ", ")))
+		var bounded []string
+		for _, col := range c.columns[1 : len(c.columns)-1] {
+			if snap := col.snapshot(); snap.LowerBound && snap.Refused > 0 == refused {
+				bounded = append(bounded, snap.Label)
+			}
+		}
+		if len(bounded) > 0 {
+			out = append(out, fmt.Sprintf("The dumps of %s %s: their figures are lower bounds, marked ≥, and nothing is compared with them.", strings.Join(bounded, ", "), how))
+		}
 	}
 	return out
 }

@@ -23,6 +23,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 		return
 	} else if suffix != "" {
 		f, status := s.fault(err)
+		setRetry(w, status)
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		w.WriteHeader(status)
 		io.WriteString(w, f.Error()+"\n")
@@ -30,11 +31,12 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	f, status := s.fault(err)
 	id := ""
-	if status == http.StatusInternalServerError {
+	if f.Code == "internal" {
 		id, f.Where = strings.TrimPrefix(f.Where, "error "), ""
 	}
 	v := view.NewError(status, f, id)
 	v.Shell.Engine = s.engine()
+	setRetry(w, status)
 	s.render(w, r, status, page.Error(v))
 }
 
@@ -60,8 +62,16 @@ func (s *Server) failAPI(w http.ResponseWriter, _ *http.Request, err error) {
 	writeProblem(w, p.Status, p)
 }
 
+// setRetry tells a client that what is refused now is taken soon.
+func setRetry(w http.ResponseWriter, status int) {
+	if status == http.StatusServiceUnavailable && w.Header().Get("Retry-After") == "" {
+		w.Header().Set("Retry-After", "1")
+	}
+}
+
 func writeProblem(w http.ResponseWriter, status int, v any) {
 	body, _ := json.MarshalIndent(v, "", " ")
+	setRetry(w, status)
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(status)
 	w.Write(append(body, '\n'))

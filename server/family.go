@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/bundle"
 	"leakdiff/analysis/family"
 	"leakdiff/analysis/report"
 	"leakdiff/analysis/trend"
@@ -445,7 +444,7 @@ func (s *Server) firstLines(r *http.Request, in *view.FamilyInput, g *analysis.G
 	if err != nil {
 		return err
 	}
-	body, err := bundle.Open(r.Context(), s.bundleConfig(), s.inputs(b.Files), path)
+	body, err := s.openArtifact(r.Context(), b, path)
 	if err != nil {
 		var fault *analysis.Fault
 		if errors.As(err, &fault) {

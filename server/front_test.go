@@ -52,7 +52,7 @@ func anew(cfg *Config) { cfg.Program = nil }
 // waitForFront waits until the front of a case is in the database as it is now.
 func (s *site) waitForFront(caseID, form string) {
 	s.t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		state, err := s.s.frontState(s.t.Context(), caseID)
 		if err != nil {
 			s.t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"leakdiff/analysis"
+	"leakdiff/store/blob"
 )
 
 // policy allows what the pages need and nothing else: no inline script or style,
@@ -36,6 +37,9 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		h.Set("Cache-Control", "private, no-cache")
+		id := errorID()
+		h.Set(requestIDHeader, id)
+		r = r.WithContext(context.WithValue(r.Context(), requestIDKey{}, id))
 		lw := &loggedWriter{ResponseWriter: w, began: time.Now()}
 		defer s.done(lw, r)
 		if !s.allowedHost(r.Host) {
@@ -59,7 +63,27 @@ func (s *Server) done(w *loggedWriter, r *http.Request) {
 			s.fail(w, r, &analysis.Fault{Code: "internal", What: "something went wrong inside leakdiff", Where: "error " + id, Hint: "the log of the server names it under this id; your upload is kept"})
 		}
 	}
-	s.log.Debug("request", "method", r.Method, "route", routeOf(r), "status", w.status, "bytes", w.bytes, "ms", time.Since(w.began).Milliseconds())
+	s.log.Debug("request", "request", requestID(r), "method", r.Method, "route", routeOf(r), "status", w.status, "bytes", w.bytes, "ms", time.Since(w.began).Milliseconds())
+}
+
+// requestIDHeader tells a sender the id under which the log speaks of the request.
+const requestIDHeader = "X-Request-Id"
+
+type requestIDKey struct{}
+
+func requestID(r *http.Request) string {
+	id, _ := r.Context().Value(requestIDKey{}).(string)
+	return id
+}
+
+// by says in a line of the log which request did something, and what allowed it: the
+// owner's key, which is never told, or that only this machine reaches the server.
+func by(r *http.Request, role string) []any {
+	allowed := "owner key"
+	if role != ownerRole {
+		allowed = "loopback, no key"
+	}
+	return []any{"request", requestID(r), "method", r.Method, "route", routeOf(r), "remote", r.RemoteAddr, "allowed_by", allowed}
 }
 
 // routeOf is the first element of a path: enough for a log, without names.
@@ -164,6 +188,7 @@ var statuses = map[string]int{
 	"unreadable":      http.StatusUnprocessableEntity,
 	"conflict":        http.StatusConflict,
 	"busy":            http.StatusServiceUnavailable,
+	"missing_blob":    http.StatusServiceUnavailable,
 	"still_reading":   http.StatusConflict,
 	"interrupted":     http.StatusBadRequest,
 	"method":          http.StatusMethodNotAllowed,
@@ -171,6 +196,7 @@ var statuses = map[string]int{
 	"invalid":         http.StatusBadRequest,
 	"cancelled":       http.StatusConflict,
 	"mismatched_body": http.StatusUnprocessableEntity,
+	blob.Damaged:      http.StatusInternalServerError,
 }
 
 // fault makes a refusal of any error; what is not one already is our own

@@ -3,6 +3,7 @@ package server
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -156,10 +157,13 @@ func (s *Server) addSample(ctx context.Context, sample Sample) (store.Bundle, er
 	if err != nil {
 		return store.Bundle{}, err
 	}
-	name := sample.Name + ".tar.gz"
-	_, b, _, err := s.store.OpenCase(ctx, sample.Title, sample.Name, name, []store.File{{Name: name, SHA256: ref.SHA256, Size: ref.Size}})
+	files := []store.File{{Name: sample.Name + ".tar.gz", SHA256: ref.SHA256, Size: ref.Size}}
+	_, b, _, err := s.store.OpenCase(ctx, sample.Title, sample.Name, files[0].Name, files)
+	if err != nil {
+		return b, errors.Join(err, s.store.Discard(context.WithoutCancel(ctx), files))
+	}
 	s.worker.nudge()
-	return b, err
+	return b, nil
 }
 
 // sampleCase is the case that shows a sample, if there is one.

@@ -52,6 +52,12 @@ func (s *Server) showIdentity(w http.ResponseWriter, r *http.Request, l *loaded,
 	s.render(w, r, status, page.Identity(v))
 }
 
+// The roles of those who edit a case.
+const (
+	ownerRole  = "owner"
+	uploadRole = "upload"
+)
+
 // mayEdit gives the role in which somebody edits a case: its owner, by the key in
 // the header or the form, or whoever may upload because only this machine can
 // reach the server.
@@ -61,7 +67,7 @@ func (s *Server) mayEdit(r *http.Request, caseID, formKey string) (role string, 
 		key, given = formKey, true
 	}
 	if !given && s.loopback() {
-		return "upload", nil
+		return uploadRole, nil
 	}
 	if !s.store.CheckOwner(r.Context(), caseID, key) {
 		why := "no key was sent"
@@ -70,7 +76,7 @@ func (s *Server) mayEdit(r *http.Request, caseID, formKey string) (role string, 
 		}
 		return "", refuse("forbidden", "changing this case needs its owner key", "key", why, "it is the owner_key of the answer that created the case; scripts send it as Authorization: Bearer")
 	}
-	return "owner", nil
+	return ownerRole, nil
 }
 
 // addEdit checks an edit, keeps it and lets the list of cases know.

@@ -29,7 +29,7 @@ func TestTheListOfCasesSaysWhatItsFiguresAre(t *testing.T) {
 		up          uploaded
 		want, never []string
 	}{
-		{"one dump that is cut", one, []string{"≥ 61 goroutines in one snapshot", "≥\u00a061</td>"}, []string{"61 → 61", ": 61 goroutines"}},
+		{"one dump that is cut", one, []string{"at least 61 goroutines in one snapshot", "≥\u00a061</td>"}, []string{"61 → 61", ": 61 goroutines"}},
 		{"the last of three", three, []string{"≥\u00a011 → 91", "#3 at least 11"}, []string{">11 →"}},
 		{"no evidence", nothing, []string{"No evidence of any process was found.", "</i>no evidence</span>"}, []string{"too few points"}},
 	} {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"maps"
 	"net/http"
 	"net/url"
@@ -291,7 +292,11 @@ func redactor(cases []*loaded) *redact.Redactor {
 // usersOf adds the users that the evidence of a case names, those of directories among
 // them.
 func usersOf(l *loaded, users map[string]bool) {
-	seen := map[*analysis.Stack]bool{}
+	for stack := range allStacks(l) {
+		for _, f := range stack.Frames {
+			users[redact.HomeOf(f.File)] = true
+		}
+	}
 	for _, line := range l.built.Lines {
 		for _, snap := range line.Snapshots {
 			for _, u := range snap.Users {
@@ -301,19 +306,32 @@ func usersOf(l *loaded, users map[string]bool) {
 				for _, path := range []string{g.Family.Title, g.Family.Attributes["name"], g.Family.Attributes["path"]} {
 					users[redact.HomeOf(path)] = true
 				}
-				for _, v := range g.Variants {
-					if v.Stack == nil || seen[v.Stack] {
-						continue
-					}
-					seen[v.Stack] = true
-					for _, f := range v.Stack.Frames {
-						users[redact.HomeOf(f.File)] = true
+			}
+		}
+	}
+	delete(users, "")
+}
+
+// allStacks are the different stacks of a case.
+func allStacks(l *loaded) iter.Seq[*analysis.Stack] {
+	return func(yield func(*analysis.Stack) bool) {
+		seen := map[*analysis.Stack]bool{}
+		for _, line := range l.built.Lines {
+			for _, snap := range line.Snapshots {
+				for i := range snap.Groups {
+					for _, v := range snap.Groups[i].Variants {
+						if v.Stack == nil || seen[v.Stack] {
+							continue
+						}
+						seen[v.Stack] = true
+						if !yield(v.Stack) {
+							return
+						}
 					}
 				}
 			}
 		}
 	}
-	delete(users, "")
 }
 
 // keepNames tells which words of a case are no secret. A program that is called as a
@@ -406,6 +424,15 @@ func learnNames(r *redact.Redactor, l *loaded) {
 			r.LearnEvidence(s)
 		}
 	}
+	sources := map[string]bool{}
+	for stack := range allStacks(l) {
+		for _, f := range append(stack.Frames[:len(stack.Frames):len(stack.Frames)], stack.CreatedBy) {
+			if dir := f.File[:strings.LastIndexAny(f.File, `/\`)+1]; dir != "" && !sources[dir] {
+				sources[dir] = true
+				r.LearnSource(f.File)
+			}
+		}
+	}
 	for _, p := range l.built.Report.Problems {
 		learn(p.What)
 		learn(p.Why)
@@ -471,6 +498,7 @@ func (s *Server) sharePage(w http.ResponseWriter, r *http.Request) {
 	}
 	v := view.NewShare(view.ShareInput{
 		Case: l.ID, CaseTitle: l.Title, View: address, Title: safe.Headline, Rules: receiptRows(safe.Receipt),
+		NeedsKey: !s.loopback(),
 		Freezes: []string{
 			fmt.Sprintf("The %s as it stands now, with its figures, verdicts and evidence (%s).", f.Kind, view.Bytes(int64(len(safe.Model)+len(safe.Data)))),
 			"The same as Markdown, Jira markup, text, HTML file, CSV, JSON and its charts as SVG.",
@@ -485,7 +513,7 @@ func receiptRows(receipt []redact.Receipt) []view.RedactionRule {
 	words := map[redact.Rule]string{
 		redact.Tokens: "become token-1, token-2 …", redact.Hosts: "become host-1, host-2 …", redact.Addresses: "become ip-1, ip-2 …; ports and loopback stay",
 		redact.Arguments: "become arg-1, arg-2 …; numbers and switches stay", redact.Pods: "become pod-1, pod-2 …", redact.Namespaces: "become namespace-1 …", redact.Users: "become user-1, user-2 …",
-		redact.Paths: "names in paths become path-1, path-2 …; directories of the system and files of stacks stay",
+		redact.Paths: "names in paths become path-1, path-2 …; directories of the system and names of source files stay",
 		redact.Files: "become file-1, file-2 …; names that say only the kind of evidence and the round stay",
 		redact.Homes: "become user-1, user-2 …", redact.Ids: "become id-1, id-2 …; equal stays equal", redact.Pointers: "become ptr-1, ptr-2 …; equal stays equal, so a lock can still be followed",
 	}
@@ -593,7 +621,22 @@ func viewOf(address, caseID string) (string, error) {
 	return u.String(), nil
 }
 
-func (s *Server) freezeWish(r *http.Request, in wish) (result, *loaded, error) {
+// mayReveal demands the owner key of a case that is frozen without redaction: the link is
+// for everybody, and outlives what its owner does to the case.
+func (s *Server) mayReveal(r *http.Request, formKey string) func(caseID string) error {
+	return func(caseID string) error {
+		_, err := s.mayEdit(r, caseID, formKey)
+		var f *analysis.Fault
+		if !errors.As(err, &f) || f.Code != "forbidden" {
+			return err
+		}
+		return refuse(f.Code, "freezing a case without redaction needs its owner key", "case "+caseID, f.Why, f.Hint+"; with redaction no key is needed")
+	}
+}
+
+// freezeWish freezes a page; mayReveal is asked about every case in it where nothing is
+// redacted.
+func (s *Server) freezeWish(r *http.Request, in wish, mayReveal func(caseID string) error) (result, *loaded, error) {
 	until, err := s.keepUntil(in.Keep)
 	if err != nil {
 		return result{}, nil, err
@@ -611,9 +654,17 @@ func (s *Server) freezeWish(r *http.Request, in wish) (result, *loaded, error) {
 	if err != nil {
 		return result{}, nil, err
 	}
+	redacts := in.Redact == nil || *in.Redact
+	if !redacts {
+		for _, c := range cases {
+			if err := mayReveal(c.ID); err != nil {
+				return result{}, nil, err
+			}
+		}
+	}
 	hide := redactor(cases)
 	hide.LearnSaid(in.Title)
-	if in.Redact == nil || *in.Redact {
+	if redacts {
 		if f, err = f.redacted(hide); err != nil {
 			return result{}, nil, err
 		}
@@ -656,12 +707,12 @@ func (s *Server) freeze(w http.ResponseWriter, r *http.Request) {
 	s.frozenAs(w, r, wish{
 		Case: r.PostForm.Get("case"), View: r.PostForm.Get("view"), Redact: &keepSecrets,
 		Keep: r.PostForm.Get("keep"), Preview: r.PostForm.Get("preview"), Title: r.PostForm.Get("title"),
-	})
+	}, s.mayReveal(r, strings.TrimSpace(r.PostForm.Get("key"))))
 }
 
 // frozenAs freezes and shows the link with its key, once.
-func (s *Server) frozenAs(w http.ResponseWriter, r *http.Request, in wish) {
-	out, l, err := s.freezeWish(r, in)
+func (s *Server) frozenAs(w http.ResponseWriter, r *http.Request, in wish, mayReveal func(caseID string) error) {
+	out, l, err := s.freezeWish(r, in, mayReveal)
 	if err != nil {
 		s.fail(w, r, err)
 		return
@@ -684,7 +735,7 @@ func (s *Server) freezeAPI(w http.ResponseWriter, r *http.Request) {
 		s.failAPI(w, r, err)
 		return
 	}
-	out, _, err := s.freezeWish(r, in)
+	out, _, err := s.freezeWish(r, in, s.mayReveal(r, ""))
 	if err != nil {
 		s.failAPI(w, r, err)
 		return
@@ -951,7 +1002,8 @@ func (s *Server) freezeAgain(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, refuse("not_found", "the case of this result was deleted", "", "there is nothing left to compute it from", "upload the bundle again"))
 		return
 	}
-	if key := ownerKey(r); !s.store.OwnsPermalink(r.Context(), p.ID, key) {
+	key := ownerKey(r)
+	if !s.store.OwnsPermalink(r.Context(), p.ID, key) {
 		if _, err := s.mayEdit(r, p.CaseID, key); err != nil {
 			s.fail(w, r, err)
 			return
@@ -968,7 +1020,14 @@ func (s *Server) freezeAgain(w http.ResponseWriter, r *http.Request) {
 	if !p.Expires.IsZero() {
 		keep = fmt.Sprintf("%dd", max(1, int(p.Expires.Sub(p.Created).Hours()/24)))
 	}
-	s.frozenAs(w, r, wish{Case: p.CaseID, View: p.View, Redact: &p.Redacted, Keep: keep, Preview: p.Preview, Title: p.Title})
+	// Whoever came this far owns the case, or the link that showed the same unredacted.
+	mayReveal := func(caseID string) error {
+		if caseID == p.CaseID {
+			return nil
+		}
+		return s.mayReveal(r, key)(caseID)
+	}
+	s.frozenAs(w, r, wish{Case: p.CaseID, View: p.View, Redact: &p.Redacted, Keep: keep, Preview: p.Preview, Title: p.Title}, mayReveal)
 }
 
 // refresh has bundles read again that an older engine has read, and reports whether

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"strconv"
 
-	"leakdiff/analysis/bundle"
 	"leakdiff/store"
 	"leakdiff/web/page"
 	"leakdiff/web/view"
@@ -27,7 +26,7 @@ func (s *Server) artifact(r *http.Request) (store.Bundle, io.ReadCloser, error) 
 	if path == "" {
 		return b, nil, refuse("bad_request", "no file was named", "", "the address has no path=", "open raw lines from a page")
 	}
-	body, err := bundle.Open(r.Context(), s.bundleConfig(), s.inputs(b.Files), path)
+	body, err := s.openArtifact(r.Context(), b, path)
 	return b, body, err
 }
 

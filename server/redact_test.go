@@ -57,6 +57,10 @@ var planted = map[string]string{
 	"a token of a thread":        "ghp_quaggaquaggaquaggaquaggaquagga",
 	"a long host":                "pylon-prod-17.umbrella.internal",
 	"its first label":            "pylon-prod-17",
+	"a directory of sources":     "quaggaworks",
+	"a directory above all":      "okapibuild",
+	"who built a program":        "gundula",
+	"a directory of hers":        "secretsauce",
 }
 
 // scribbled are secrets that people write, by how they write them.
@@ -100,8 +104,9 @@ func listing(n int) string {
 func stacks(n int) string {
 	var b strings.Builder
 	for i := range n {
-		fmt.Fprintf(&b, "goroutine %d [select, %d minutes, labels:{\"user\":\"%s\", \"url\":\"https://x:y@%s/v1?a=b\"}]:\nmain.(*basket).wait(0xc000010000)\n\t/src/shopd/basket.go:20 +0x1d\ncreated by main.serve in goroutine 1\n\t/src/shopd/main.go:9 +0x1d\n\n",
-			100+i, 400-i, planted["a user of a label"], planted["a machine of a label"])
+		fmt.Fprintf(&b, "goroutine %d [select, %d minutes, labels:{\"user\":\"%s\", \"url\":\"https://x:y@%s/v1?a=b\"}]:\nmain.(*basket).wait(0xc000010000)\n\t/%s/%s/shopd/cmd/shopd/basket.go:20 +0x1d\ncreated by main.serve in goroutine 1\n\t/home/%s/%s/shopd/main.go:9 +0x1d\n\n",
+			100+i, 400-i, planted["a user of a label"], planted["a machine of a label"],
+			planted["a directory above all"], planted["a directory of sources"], planted["who built a program"], planted["a directory of hers"])
 	}
 	return b.String()
 }
@@ -123,7 +128,7 @@ func threads(n int) string {
 
 func TestNothingPlantedIsShared(t *testing.T) {
 	if corpus.Race {
-		t.Skip("nothing of it runs side by side, and the race detector makes it eight times slower; make test runs it without")
+		corpus.LeaveOut(t, "nothing of it runs side by side, and the race detector makes it eight times slower; make test runs it without")
 	}
 	s := newSite(t)
 	files := map[string]string{}

@@ -38,6 +38,9 @@ type Config struct {
 	// names that a request may ask for.
 	Listen string
 	Hosts  []string
+	// Open says that others than who is at this machine reach the server, whatever Listen
+	// is: a proxy is on its own machine as well.
+	Open bool
 	// BaseURL is how people reach the server through a proxy, for links to paste;
 	// empty means the host that they asked for.
 	BaseURL string
@@ -122,8 +125,7 @@ func (s *Server) Start(ctx context.Context) {
 	s.pending.Go(func() { s.sweep(ctx) })
 }
 
-// sweep forgets what has expired, every hour: permalink records, remembered
-// answers and blobs that nobody refers to.
+// sweep forgets what has expired, every hour: permalink records and remembered answers.
 func (s *Server) sweep(ctx context.Context) {
 	tick := time.NewTicker(time.Hour)
 	defer tick.Stop()
@@ -171,7 +173,7 @@ func (s *Server) addressed(next http.Handler) http.Handler {
 }
 
 // loopback reports whether only this machine can reach the server.
-func (s *Server) loopback() bool { return Loopback(s.cfg.Listen) }
+func (s *Server) loopback() bool { return !s.cfg.Open && Loopback(s.cfg.Listen) }
 
 // Loopback reports whether an address such as "127.0.0.1:8080" is reachable
 // from its own machine only.

@@ -24,6 +24,8 @@ type site struct {
 	t   testing.TB
 	s   *Server
 	url string
+	// transport reaches it; nil is the usual one.
+	transport http.RoundTripper
 	// stop ends the worker.
 	stop func()
 }
@@ -39,7 +41,16 @@ func newSite(t testing.TB) *site {
 
 func startSite(t testing.TB, st *store.Store, cfg Config) *site {
 	t.Helper()
-	cfg.Store, cfg.Version, cfg.TempDir = st, "test", t.TempDir()
+	return startSiteOn(t, st, cfg, nil)
+}
+
+// startSiteOn has a listener of its own, nil for one of TCP.
+func startSiteOn(t testing.TB, st *store.Store, cfg Config, pipes *pipeListener) *site {
+	t.Helper()
+	cfg.Version, cfg.TempDir = "test", t.TempDir()
+	if cfg.Store == nil {
+		cfg.Store = st
+	}
 	if cfg.Blobs == nil {
 		cfg.Blobs = st.Blobs()
 	}
@@ -52,7 +63,17 @@ func startSite(t testing.TB, st *store.Store, cfg Config) *site {
 	s := New(cfg)
 	ctx, cancel := context.WithCancel(context.Background())
 	s.Start(ctx)
-	web := httptest.NewServer(s.Handler())
+	running := &site{t: t, s: s, stop: cancel}
+	web := httptest.NewUnstartedServer(s.Handler())
+	if pipes != nil {
+		web.Listener.Close()
+		web.Listener = pipes
+		transport := &http.Transport{DialContext: pipes.dial}
+		defer t.Cleanup(transport.CloseIdleConnections)
+		running.transport = transport
+	}
+	web.Start()
+	running.url = web.URL
 	t.Cleanup(func() {
 		web.Close()
 		cancel()
@@ -61,7 +82,7 @@ func startSite(t testing.TB, st *store.Store, cfg Config) *site {
 			t.Error(err)
 		}
 	})
-	return &site{t: t, s: s, url: web.URL, stop: cancel}
+	return running
 }
 
 // reply is an answer read to its end.
@@ -84,7 +105,7 @@ func (s *site) do(method, path string, body io.Reader, header ...string) reply {
 		}
 		req.Header.Set(header[i], header[i+1])
 	}
-	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	client := &http.Client{Transport: s.transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	res, err := client.Do(req)
 	if err != nil {
 		s.t.Fatal(err)
@@ -121,7 +142,7 @@ func decode[T any](t testing.TB, text string) T {
 func sample(t *testing.T, name string) samples.Sample {
 	t.Helper()
 	if corpus.Race {
-		t.Skip("the race detector makes a database of this size forty times slower; make test runs it without")
+		corpus.LeaveOut(t, "the race detector makes a database of this size forty times slower; make test runs it without")
 	}
 	all, err := samples.All()
 	if err != nil {

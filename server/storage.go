@@ -15,7 +15,10 @@ import (
 type Blobs interface {
 	Put(ctx context.Context, r io.Reader, limit int64) (blob.Ref, error)
 	PutFollowed(ctx context.Context, r io.Reader, limit int64, f *blob.Follower) (blob.Ref, error)
+	// Open gives a fault instead of io.EOF where the bytes are not those of the hash.
 	Open(sha string) (io.ReadCloser, error)
+	Verify(ctx context.Context, sha string) error
+	Look(sha string) error
 	Free() (int64, error)
 }
 
@@ -45,7 +48,9 @@ type Storage interface {
 	Memories(ctx context.Context, fingerprint string, limit int) (memories []store.Memory, total int, err error)
 
 	AddBundle(ctx context.Context, caseID, name string, files []store.File) (store.Bundle, store.Job, error)
+	Discard(ctx context.Context, files []store.File) error
 	FindBundle(ctx context.Context, caseID string, hashes []string) (b store.Bundle, found bool, err error)
+	FailedOn(ctx context.Context, code string, hashes []string) (bundleIDs []string, err error)
 	Bundle(ctx context.Context, id string) (store.Bundle, error)
 	Bundles(ctx context.Context, caseID string) ([]store.Bundle, error)
 	SetKind(ctx context.Context, bundleID, path, kind string) error
@@ -58,6 +63,7 @@ type Storage interface {
 	FinishJob(ctx context.Context, jobID string, r store.Result) error
 	FailJob(ctx context.Context, jobID string, why *analysis.Fault) error
 	CancelJob(ctx context.Context, jobID string) error
+	PostponeJob(ctx context.Context, jobID string, why *analysis.Fault) error
 	Requeue(ctx context.Context, bundleID string) (store.Job, error)
 
 	Snapshots(ctx context.Context, caseID string) ([]analysis.Snapshot, error)

@@ -108,7 +108,7 @@ func TestWhatWasSetAsideIsSaidToGrow(t *testing.T) {
 	never := []string{"0 of ", "there is no series to judge yet", "No growing family", "no growing family"}
 	wordy := []string{"set aside as benign by a person", "“a pool that fills”", "Nothing else grows (4 snapshots", "smallest growth that would have been seen"}
 	s.run(t, []scenario{
-		{name: "the case page", path: up.Link, status: 200, want: append([]string{"All that grows was set aside as benign by a person.", chip}, wordy...), never: never},
+		{name: "the case page", path: up.Link, status: 200, want: append([]string{"1 family grows and was set aside as benign by a person, nothing else grows.", chip}, wordy...), never: never},
 		{name: "its Markdown", path: up.Link + ".md", status: 200, want: append([]string{"## Findings", "set aside: "}, wordy...), never: never},
 		{name: "its text", path: up.Link + ".txt", status: 200, want: []string{"Findings", "Nothing else grows"}, never: never},
 		{name: "the list of cases", path: "/", status: 200, want: []string{"set aside as benign by a person, nothing else grows", chip}, never: append([]string{`class="v stable"`}, never[2:]...)},

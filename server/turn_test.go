@@ -2,13 +2,81 @@ package server
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"net"
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"leakdiff/store"
+	"leakdiff/web/view"
 )
+
+// pipeListener makes connections inside the process, so that time may stand still
+// (testing/synctest): it moves on when everybody waits.
+type pipeListener struct {
+	conns  chan net.Conn
+	closed context.Context
+	close  func()
+}
+
+func newPipeListener() *pipeListener {
+	closed, closeIt := context.WithCancel(context.Background())
+	return &pipeListener{make(chan net.Conn), closed, closeIt}
+}
+
+func (l *pipeListener) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	client, server := net.Pipe()
+	select {
+	case l.conns <- local{server}:
+		return client, nil
+	case <-l.closed.Done():
+		return nil, net.ErrClosed
+	}
+}
+
+func (l *pipeListener) Accept() (net.Conn, error) {
+	select {
+	case conn := <-l.conns:
+		return conn, nil
+	case <-l.closed.Done():
+		return nil, net.ErrClosed
+	}
+}
+
+func (l *pipeListener) Close() error {
+	l.close()
+	return nil
+}
+
+func (l *pipeListener) Addr() net.Addr { return loopback }
+
+var loopback = &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8080}
+
+// local is a connection from this machine.
+type local struct{ net.Conn }
+
+func (local) RemoteAddr() net.Addr { return loopback }
+func (local) LocalAddr() net.Addr  { return loopback }
+
+// inStillTime tests a site on which time moves on only when everybody waits.
+func inStillTime(t *testing.T, test func(t *testing.T, s *site, pipes *pipeListener), change ...func(*store.Store) Storage) {
+	synctest.Test(t, func(t *testing.T) {
+		st, err := store.Open(t.Context(), store.Config{Dir: t.TempDir()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		cfg := Config{}
+		for _, c := range change {
+			cfg.Store = c(st)
+		}
+		pipes := newPipeListener()
+		test(t, startSiteOn(t, st, cfg, pipes), pipes)
+	})
+}
 
 // inPieces sends the beginning of an upload; the rest follows where the pipe is written to.
 func (s *site) inPieces(path, beginning string, header ...string) (rest *io.PipeWriter, answer chan reply) {
@@ -21,36 +89,34 @@ func (s *site) inPieces(path, beginning string, header ...string) (rest *io.Pipe
 }
 
 func TestUploadsBeyondTheMostWaitForTheirTurn(t *testing.T) {
-	s := newSite(t)
-	s.s.turns = make(chan struct{}, 1)
-	rest, first := s.inPieces("/api/v1/bundles/first.txt", tinyDump)
-	for len(s.s.turns) == 0 {
-		time.Sleep(time.Millisecond)
-	}
-	second := make(chan reply, 1)
-	go func() { second <- s.do("PUT", "/api/v1/bundles/second.txt", bytes.NewReader(waiting(30))) }()
-	select {
-	case r := <-second:
-		t.Fatalf("the second was not held up: %d %s", r.status, r.body)
-	case <-time.After(100 * time.Millisecond):
-	}
-	if page := s.do("GET", "/", nil); page.status != http.StatusOK {
-		t.Errorf("the start page answers %d beside them", page.status)
-	}
-	rest.Close()
-	for name, answer := range map[string]chan reply{"first": first, "second": second} {
-		if r := <-answer; r.status != http.StatusCreated {
-			t.Errorf("%s: %d %s", name, r.status, r.body)
+	inStillTime(t, func(t *testing.T, s *site, _ *pipeListener) {
+		s.s.turns = make(chan struct{}, 1)
+		rest, first := s.inPieces("/api/v1/bundles/first.txt", tinyDump)
+		defer rest.Close()
+		second := make(chan reply, 1)
+		go func() { second <- s.do("PUT", "/api/v1/bundles/second.txt", bytes.NewReader(waiting(30))) }()
+		time.Sleep(mostQuiet - time.Second)
+		select {
+		case r := <-second:
+			t.Fatalf("the second was not held up: %d %s", r.status, r.body)
+		default:
 		}
-	}
-	if len(s.s.turns) > 0 {
-		t.Error("a turn was not given back")
-	}
+		if page := s.do("GET", "/", nil); page.status != http.StatusOK {
+			t.Errorf("the start page answers %d beside them", page.status)
+		}
+		rest.Close()
+		for name, answer := range map[string]chan reply{"first": first, "second": second} {
+			if r := <-answer; r.status != http.StatusCreated {
+				t.Errorf("%s: %d %s", name, r.status, r.body)
+			}
+		}
+		if len(s.s.turns) > 0 {
+			t.Error("a turn was not given back")
+		}
+	})
 }
 
 func TestASenderWhoSendsNothingIsGivenUp(t *testing.T) {
-	s := newSite(t)
-	s.s.turns, s.s.quiet = make(chan struct{}, 1), 50*time.Millisecond
 	for name, head := range map[string]string{
 		"a short body":     "PUT /api/v1/bundles/x.txt HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000\r\n\r\ngoroutine 1",
 		"a long body":      "PUT /api/v1/bundles/x.txt HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 10000000\r\n\r\ngoroutine 1",
@@ -59,47 +125,74 @@ func TestASenderWhoSendsNothingIsGivenUp(t *testing.T) {
 		"a short form":     "POST /upload HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: multipart/form-data; boundary=b\r\nContent-Length: 1000\r\n\r\n--b\r\nContent-Disp",
 		"no form at all":   "POST /upload HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: text/plain\r\nContent-Length: 1000\r\n\r\n",
 	} {
-		conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
-		if err != nil {
-			t.Fatal(err)
+		t.Run(name, func(t *testing.T) {
+			inStillTime(t, func(t *testing.T, s *site, pipes *pipeListener) {
+				s.s.turns = make(chan struct{}, 1)
+				conn, err := pipes.dial(t.Context(), "", "")
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer conn.Close()
+				go io.WriteString(conn, head)
+				began := time.Now()
+				text, err := io.ReadAll(conn)
+				wants := "nothing arrived for " + view.Duration(mostQuiet)
+				if name == "no form at all" {
+					wants = "is no upload form"
+				} else if after := time.Since(began); after < mostQuiet || after > mostQuiet+5*time.Second {
+					t.Errorf("given up after %v, want %v", after, mostQuiet)
+				}
+				if err != nil || !strings.HasPrefix(string(text), "HTTP/1.1 400 ") || !strings.Contains(string(text), wants) {
+					t.Errorf("%v, %s", err, text)
+				}
+				if len(s.s.turns) > 0 {
+					t.Error("the turn was not given back")
+				}
+			})
+		})
+	}
+	t.Run("a body of unknown length", func(t *testing.T) {
+		inStillTime(t, func(t *testing.T, s *site, _ *pipeListener) {
+			rest, answer := s.inPieces("/api/v1/bundles/quiet.txt", tinyDump)
+			defer rest.Close()
+			r := <-answer
+			if r.status != http.StatusBadRequest || !strings.Contains(r.body, "nothing arrived for") || !strings.Contains(r.body, "nothing was kept") {
+				t.Errorf("%d %s", r.status, r.body)
+			}
+		})
+	})
+}
+
+func TestASlowSenderIsWaitedFor(t *testing.T) {
+	inStillTime(t, func(t *testing.T, s *site, _ *pipeListener) {
+		rest, answer := s.inPieces("/api/v1/bundles/slow.txt", "goroutine 1 [run")
+		defer rest.Close()
+		for _, part := range []string{"ning]:\n", "main.main()\n", "\t/src/main.go:2 +0x1d\n"} {
+			time.Sleep(mostQuiet - time.Second)
+			io.WriteString(rest, part)
 		}
-		defer conn.Close()
-		io.WriteString(conn, head)
-		conn.SetReadDeadline(time.Now().Add(10 * time.Second))
-		text, err := io.ReadAll(conn)
-		if wants := map[bool]string{true: "is no upload form", false: "rrived for 50"}[name == "no form at all"]; err != nil || !strings.HasPrefix(string(text), "HTTP/1.1 400 ") || !strings.Contains(string(text), wants) {
-			t.Errorf("%s: %v, %s", name, err, text)
+		rest.Close()
+		if r := <-answer; r.status != http.StatusCreated {
+			t.Errorf("%d %s", r.status, r.body)
 		}
-	}
-	rest, answer := s.inPieces("/api/v1/bundles/quiet.txt", tinyDump)
-	defer rest.Close()
-	r := <-answer
-	if r.status != http.StatusBadRequest || !strings.Contains(r.body, "nothing arrived for") || !strings.Contains(r.body, "nothing was kept") {
-		t.Errorf("%d %s", r.status, r.body)
-	}
-	rest, answer = s.inPieces("/api/v1/bundles/slow.txt", "goroutine 1 [run")
-	for _, part := range []string{"ning]:\n", "main.main()\n", "\t/src/main.go:2 +0x1d\n"} {
-		time.Sleep(s.s.quiet / 3)
-		io.WriteString(rest, part)
-	}
-	rest.Close()
-	if r := <-answer; r.status != http.StatusCreated {
-		t.Errorf("a slow sender: %d %s", r.status, r.body)
-	}
+	})
+}
+
+// slowStore takes longer to record an upload than a sender may be quiet.
+type slowStore struct{ *store.Store }
+
+func (s slowStore) AddBundle(ctx context.Context, caseID, name string, files []store.File) (store.Bundle, store.Job, error) {
+	time.Sleep(10 * mostQuiet)
+	return s.Store.AddBundle(ctx, caseID, name, files)
 }
 
 func TestAnAnswerMayTakeLongerThanASenderMayBeQuiet(t *testing.T) {
-	s := newSite(t)
-	up := s.put("first.txt", []byte(tinyDump))
-	s.s.quiet = 20 * time.Millisecond
-	s.s.placing.Lock()
-	answer := make(chan reply, 1)
-	go func() {
-		answer <- s.do("PUT", "/api/v1/bundles/second.txt?wait=1&case="+up.Case, bytes.NewReader(waiting(30)), "Authorization", "Bearer "+up.OwnerKey)
-	}()
-	time.Sleep(10 * s.s.quiet)
-	s.s.placing.Unlock()
-	if r := <-answer; r.status != http.StatusCreated {
-		t.Errorf("%d %s", r.status, r.body)
-	}
+	inStillTime(t, func(t *testing.T, s *site, _ *pipeListener) {
+		up := s.put("first.txt", []byte(tinyDump))
+		began := time.Now()
+		r := s.do("PUT", "/api/v1/bundles/second.txt?wait=1&case="+up.Case, bytes.NewReader(waiting(30)), "Authorization", "Bearer "+up.OwnerKey)
+		if took := time.Since(began); r.status != http.StatusCreated || took < 10*mostQuiet {
+			t.Errorf("%d %s after %v", r.status, r.body, took)
+		}
+	}, func(st *store.Store) Storage { return slowStore{st} })
 }

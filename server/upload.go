@@ -29,8 +29,9 @@ import (
 	"leakdiff/web/view"
 )
 
-// spare is how much of the volume an upload must leave free.
-const spare = 64 << 20
+// spare is how much of the volume an upload must leave free, beside what the store reserves
+// for ends of jobs and deletions.
+const spare = 32 << 20
 
 // waitLimit is the longest that ?wait=1 holds a request.
 const waitLimit = 60 * time.Second
@@ -78,6 +79,7 @@ func (s *Server) receiveBody(r *http.Request, name string) (received, error) {
 	}
 	if ref.Size == 0 {
 		s.worker.unfollow(follower)
+		s.discard(r, []store.File{{SHA256: ref.SHA256}})
 		return received{}, refuse("empty", "the upload is empty", name, "not a single byte arrived", "check the path given to curl -T, and that the dump was written before it was sent")
 	}
 	up := finish(name, []store.File{{Name: name, SHA256: ref.SHA256, Size: ref.Size}})
@@ -129,6 +131,7 @@ func (s *Server) receiveForm(r *http.Request) (up received, err error) {
 	defer func() {
 		if err != nil {
 			s.worker.unfollow(follower)
+			s.discard(r, files)
 		}
 	}()
 	for {
@@ -169,6 +172,7 @@ func (s *Server) receiveForm(r *http.Request) (up received, err error) {
 		}
 		if name == "" {
 			if ref.Size == 0 {
+				s.discard(r, []store.File{{SHA256: ref.SHA256}})
 				continue
 			}
 			name = "pasted.txt"
@@ -194,6 +198,13 @@ func (s *Server) receiveForm(r *http.Request) (up received, err error) {
 	up = finish(titleOf(files), files)
 	up.key, up.follower = key, follower
 	return up, nil
+}
+
+// discard gives up the bytes of an upload that no case will have.
+func (s *Server) discard(r *http.Request, files []store.File) {
+	if err := s.store.Discard(context.WithoutCancel(r.Context()), files); err != nil {
+		s.log.Error("removing what a refused upload brought failed", "request", requestID(r), "error", err)
+	}
 }
 
 // maxFormFiles bounds the files of one form; larger sets come as an archive.
@@ -296,6 +307,9 @@ func (s *Server) place(ctx context.Context, caseID string, up received) (placed,
 	defer s.worker.nudge()
 	if caseID == "" {
 		_, b, key, err := s.store.OpenCase(ctx, caseTitle(up.name), "", up.name, up.files)
+		if err == nil {
+			s.heal(ctx, up)
+		}
 		return placed{bundle: b, ownerKey: key}, err
 	}
 	s.placing.Lock() // of two that come together one finds the other
@@ -305,10 +319,35 @@ func (s *Server) place(ctx context.Context, caseID string, up received) (placed,
 		return placed{}, err
 	}
 	if ok {
-		return placed{bundle: have, again: true}, nil
+		s.heal(ctx, up)
+		if have.Error != nil && have.Error.Code == store.Crashed {
+			// Whoever sends it again has been told to where something else stopped the server.
+			if _, err := s.store.Requeue(ctx, have.ID); err != nil {
+				return placed{}, err
+			}
+		}
+		have, err = s.store.Bundle(ctx, have.ID)
+		return placed{bundle: have, again: true}, err
 	}
 	b, _, err := s.store.AddBundle(ctx, caseID, up.name, up.files)
+	if err == nil {
+		s.heal(ctx, up)
+	}
 	return placed{bundle: b}, err
+}
+
+// heal has bundles of all cases read again that failed because bytes of an upload were
+// damaged: the upload put them back.
+func (s *Server) heal(ctx context.Context, up received) {
+	ctx = context.WithoutCancel(ctx)
+	ids, err := s.store.FailedOn(ctx, blob.Damaged, up.hashes())
+	for _, id := range ids {
+		_, failed := s.store.Requeue(ctx, id)
+		err = errors.Join(err, failed)
+	}
+	if err != nil {
+		s.log.Error("having bundles read again whose bytes were put back failed", "error", err)
+	}
 }
 
 // upload takes the form of the start page and of a case.
@@ -323,6 +362,7 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request) {
 	defer func() {
 		if !recorded {
 			s.worker.unfollow(up.follower)
+			s.discard(r, up.files)
 		}
 	}()
 	if err := s.mayAdd(r, caseID, up.key); err != nil {
@@ -392,6 +432,7 @@ func (s *Server) acceptUpload(w http.ResponseWriter, r *http.Request, receive fu
 	defer func() {
 		if !recorded {
 			s.worker.unfollow(up.follower)
+			s.discard(r, up.files)
 		}
 	}()
 	key := r.Header.Get("Idempotency-Key")

@@ -2,14 +2,17 @@ package server
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/report"
+	"leakdiff/store"
 )
 
 // aged is a dump whose goroutines were born evenly over two days: their ages alone
@@ -99,5 +102,42 @@ func TestRequestsWithOneKeyThatComeTogetherGetOneAnswer(t *testing.T) {
 	}
 	if statuses[http.StatusCreated] != 4 {
 		t.Errorf("answers %v, want the same four times", statuses)
+	}
+}
+
+// lateStorage has something happen between the storing of an upload and its record.
+type lateStorage struct {
+	Storage
+	meanwhile func()
+}
+
+func (s *lateStorage) OpenCase(ctx context.Context, title, sample, name string, files []store.File) (store.Case, store.Bundle, string, error) {
+	s.meanwhile()
+	return s.Storage.OpenCase(ctx, title, sample, name, files)
+}
+
+func TestAnUploadWhoseBytesWentWithAnotherCaseMeanwhileIsToBeSentAgain(t *testing.T) {
+	st := openStore(t)
+	late := &lateStorage{Storage: st, meanwhile: func() {}}
+	s := startSite(t, st, Config{Store: late})
+	for _, accept := range []string{"application/json", "text/html"} {
+		other := s.put("dump.txt", []byte(tinyDump))
+		late.meanwhile = func() {
+			if err := st.DeleteCase(t.Context(), other.Case, store.WithdrawPermalinks); err != nil {
+				t.Error(err)
+			}
+		}
+		var r reply
+		if accept == "text/html" {
+			body, kind := form(t, map[string]string{"dump.txt": tinyDump}, nil)
+			r = s.do("POST", "/upload", body, "Content-Type", kind, "Accept", accept)
+		} else {
+			r = s.do("PUT", "/api/v1/bundles/dump.txt", strings.NewReader(tinyDump), "Accept", accept)
+		}
+		if r.status != http.StatusServiceUnavailable || r.header.Get("Retry-After") == "" || !strings.Contains(r.body, "Upload the file again.") {
+			t.Errorf("%s: %d, Retry-After %q: %s", accept, r.status, r.header.Get("Retry-After"), r.body)
+		}
+		late.meanwhile = func() {}
+		s.do("DELETE", "/api/v1/cases/"+s.put("dump.txt", []byte(tinyDump)).Case, nil)
 	}
 }

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/ingest"
+	"leakdiff/analysis/knowledge"
 	"leakdiff/analysis/report"
 	"leakdiff/store"
 )
@@ -76,10 +78,23 @@ func (w *worker) run(ctx context.Context) {
 	w.mu.Unlock()
 	defer w.takeAhead(ctx, store.File{}) // none begins after that
 	worked := false
+	var retry time.Duration
 	for ctx.Err() == nil {
 		job, ok, err := w.s.store.ClaimJob(ctx)
 		if err != nil && ctx.Err() == nil {
 			w.s.log.Error("claiming a job failed", "error", err)
+		}
+		full := store.IsFull(err)
+		if ok && err == nil {
+			full = w.work(ctx, job)
+			worked = true
+		}
+		if !full {
+			retry = 0
+		} else {
+			retry = min(max(2*retry, firstRetry), lastRetry)
+			w.rest(ctx, retry)
+			continue
 		}
 		if !ok || err != nil {
 			w.catchUp(ctx)
@@ -99,19 +114,30 @@ func (w *worker) run(ctx context.Context) {
 					worked = false
 				}
 			}
-			continue
 		}
-		w.work(ctx, job)
-		worked = true
+	}
+}
+
+// What did not fit on the volume is tried again after firstRetry, then after twice as long
+// each time up to lastRetry, and whenever something was deleted.
+const firstRetry, lastRetry = time.Second, 30 * time.Second
+
+// rest waits so long, or until somebody nudges.
+func (w *worker) rest(ctx context.Context, atMost time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-w.wake:
+	case <-time.After(atMost):
 	}
 }
 
 // pause is how long after the last bundle its memory goes back to the system.
 const pause = time.Second
 
-// work reads one bundle. A job that the server's end interrupts stays recorded
-// and is run again at the next start.
-func (w *worker) work(ctx context.Context, job store.Job) {
+// work reads one bundle, and reports whether the volume had no room for the result: then the
+// job waits behind the others. A job that the server's end interrupts stays recorded and is
+// run again at the next start.
+func (w *worker) work(ctx context.Context, job store.Job) (full bool) {
 	jobCtx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	w.begin(job.BundleID, cancel)
@@ -124,16 +150,35 @@ func (w *worker) work(ctx context.Context, job store.Job) {
 		w.summarise(context.WithoutCancel(ctx), job.BundleID)
 	case ctx.Err() != nil:
 		w.s.log.Info("ingest interrupted by the end of the server, will be run again", "bundle", job.BundleID)
-	case errors.Is(err, context.Canceled):
-		// A case that was deleted while it was read took the job with it.
-		if err := w.s.store.CancelJob(ctx, job.ID); err != nil && !isNotFound(err) {
-			w.s.log.Error("cancelling failed", "bundle", job.BundleID, "error", err)
-		}
+	case jobCtx.Err() != nil || errors.Is(err, context.Canceled):
+		// What a cancelled write says is not always that. A case that was deleted while it was read took the job with it.
+		w.insist(ctx, "cancelling", job, func() error { return w.s.store.CancelJob(ctx, job.ID) })
+	case store.IsFull(err):
+		fault, _ := w.s.fault(err)
+		w.s.log.Warn("the volume is full: a result is read again and saved when there is room", "bundle", job.BundleID)
+		w.insist(ctx, "postponing a job", job, func() error { return w.s.store.PostponeJob(ctx, job.ID, fault) })
+		return true
 	default:
 		fault, _ := w.s.fault(err)
-		if err := w.s.store.FailJob(ctx, job.ID, fault); err != nil {
-			w.s.log.Error("recording a failed job failed", "bundle", job.BundleID, "error", err)
+		w.insist(ctx, "recording a failed job", job, func() error { return w.s.store.FailJob(ctx, job.ID, fault) })
+	}
+	return false
+}
+
+// insist ends a job, however long that fails: nothing else ends one that is running. A job
+// that went with its case, or was ended by others, has ended.
+func (w *worker) insist(ctx context.Context, what string, job store.Job, end func() error) {
+	for wait := firstRetry; ; wait = min(2*wait, lastRetry) {
+		err := end()
+		var fault *analysis.Fault
+		if errors.As(err, &fault) && slices.Contains([]string{"not_found", "conflict", "cancelled"}, fault.Code) {
+			return
 		}
+		if err == nil || ctx.Err() != nil {
+			return
+		}
+		w.s.log.Error(what+" failed", "bundle", job.BundleID, "error", err)
+		w.rest(ctx, wait)
 	}
 }
 
@@ -230,7 +275,17 @@ func (w *worker) read(ctx context.Context, b store.Bundle, cfg ingest.Config) (i
 	if found && len(cfg.Kinds) == 0 {
 		return ahead, nil
 	}
-	return ingest.Run(ctx, cfg, inputs)
+	result, err := ingest.Run(ctx, cfg, inputs)
+	if ctx.Err() != nil {
+		return result, err
+	}
+	// Reading takes what it understands of any bytes. A result of damaged ones must neither
+	// be shown nor take the place of an older one; what was hashed while it was read is not
+	// hashed again.
+	if damage := w.s.verifyAll(ctx, b.Files); damage != nil {
+		return ingest.Result{}, damage
+	}
+	return result, err
 }
 
 // summarise keeps the sentence and figures that the list of cases shows.
@@ -244,12 +299,18 @@ func (w *worker) summarise(ctx context.Context, bundleID string) {
 	}
 }
 
+// summaryVersion is what a stored summary depends on beside its case: the catalogue and
+// the rules that make sentence and verdict. Summaries of another version are made anew.
+func summaryVersion(known *knowledge.Catalogue) string {
+	return known.Version() + "/" + report.SentenceVersion
+}
+
 // catchUp writes the summaries that are older than what they sum up: after a crash in
-// between, where triage in one case speaks of others, and where more is known of leaks
-// than then.
+// between, where triage in one case speaks of others, and where more is known of leaks or
+// the sentence is made in another way than then.
 func (w *worker) catchUp(ctx context.Context) {
 	known, _ := w.s.knowledge()
-	ids, err := w.s.store.CasesToSummarise(ctx, known.Version())
+	ids, err := w.s.store.CasesToSummarise(ctx, summaryVersion(known))
 	if err != nil {
 		w.s.log.Error("looking for cases without a summary failed", "error", err)
 	}
@@ -289,7 +350,7 @@ func (s *Server) summarise(ctx context.Context, caseID string) error {
 	known, _ := s.knowledge()
 	err = s.store.SetCaseSummary(ctx, caseID, store.Summary{
 		Headline: sum.Headline, Verdict: string(sum.Verdict), Lowest: sum.Lowest, Highest: sum.Highest, Spark: sum.Spark, Lower: sum.Lower, Aside: sum.Aside,
-		Endings: endings(built.Report.Series), Knowledge: known.Version(),
+		Endings: endings(built.Report.Series), Knowledge: summaryVersion(known),
 	})
 	if err == nil && cases.has(caseID) {
 		s.renewFront(ctx, caseID)

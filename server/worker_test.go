@@ -1,12 +1,16 @@
 package server
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"leakdiff/analysis"
 	"leakdiff/analysis/ingest"
 	"leakdiff/store"
 )
@@ -101,5 +105,83 @@ func TestTheSummaryOfALargeBundleLetsThoseWhoWaitForItAnswerFirst(t *testing.T) 
 				}
 			})
 		})
+	}
+}
+
+// endStorage has ends of jobs fail.
+type endStorage struct {
+	Storage
+	finish func(bundleID string) error
+	// fail is what is recorded of failed jobs, nil for what they failed of.
+	fail *analysis.Fault
+	// busy is how many more ends are refused.
+	busy atomic.Int64
+}
+
+func (s *endStorage) refuse() error {
+	if s.busy.Add(-1) >= 0 {
+		return &analysis.Fault{Code: "busy", What: "ending a job failed", Why: "the database is in use"}
+	}
+	return nil
+}
+
+func (s *endStorage) FinishJob(ctx context.Context, jobID string, r store.Result) error {
+	if s.finish == nil {
+		return s.Storage.FinishJob(ctx, jobID, r)
+	}
+	job, err := s.Storage.(*store.Store).Job(ctx, jobID)
+	return errors.Join(err, s.finish(job.BundleID))
+}
+
+func (s *endStorage) FailJob(ctx context.Context, jobID string, why *analysis.Fault) error {
+	if err := s.refuse(); err != nil {
+		return err
+	}
+	return s.Storage.FailJob(ctx, jobID, cmp.Or(s.fail, why))
+}
+
+func (s *endStorage) CancelJob(ctx context.Context, jobID string) error {
+	if err := s.refuse(); err != nil {
+		return err
+	}
+	return s.Storage.CancelJob(ctx, jobID)
+}
+
+func TestTheEndOfAJobIsRecordedWhateverKeepsItFromBeingWrittenAtFirst(t *testing.T) {
+	for name, cancelled := range map[string]bool{"a failed one": false, "one that was cancelled while its result was saved": true} {
+		t.Run(name, func(t *testing.T) {
+			st := openStore(t)
+			ends := &endStorage{Storage: st}
+			s := startSite(t, st, Config{Store: ends})
+			ends.busy.Store(1)
+			ends.finish = func(bundleID string) error {
+				if cancelled {
+					s.s.worker.cancel(bundleID)
+				}
+				return &analysis.Fault{Code: "database", What: "saving a result failed", Why: "interrupted"}
+			}
+			up := decode[uploaded](t, s.do("PUT", "/api/v1/bundles/dump.txt", strings.NewReader(tinyDump)).body)
+			want := map[bool]string{true: "cancelled", false: "failed"}[cancelled]
+			if b := s.settled(up.ID); b.Status != want || ends.busy.Load() >= 0 {
+				t.Errorf("it ended %s, want %s", b.Status, want)
+			}
+		})
+	}
+}
+
+func TestARunningBundleThatNobodyReadsCanBeCancelled(t *testing.T) {
+	st := openStore(t)
+	s := startSite(t, st, Config{})
+	s.stop()
+	s.s.Wait()
+	up := decode[uploaded](t, s.do("PUT", "/api/v1/bundles/dump.txt", strings.NewReader(tinyDump)).body)
+	if _, claimed, err := st.ClaimJob(t.Context()); !claimed || err != nil {
+		t.Fatal(claimed, err)
+	}
+	if r := s.do("POST", "/bundles/"+up.ID+"/cancel", strings.NewReader(""), "Content-Type", formType); r.status != 303 {
+		t.Fatalf("%d %s", r.status, r.body)
+	}
+	if b := decode[bundleState](t, s.get("/bundles/"+up.ID+".json").body); b.Status != "cancelled" {
+		t.Errorf("it is %s", b.Status)
 	}
 }

@@ -110,8 +110,35 @@ func (s *Store) addBundle(ctx context.Context, caseID, name string, files []File
 	if err != nil {
 		return Bundle{}, Job{}, err
 	}
+	for _, f := range files {
+		s.blobs.Claim(f.SHA256)
+	}
 	return b, job, nil
 }
+
+// Discard gives up the bytes of an upload that is not recorded: what its Put brought is
+// removed, unless it was recorded with another one.
+func (s *Store) Discard(ctx context.Context, files []File) error {
+	s.referring.Lock()
+	defer s.referring.Unlock()
+	var errs []error
+	for _, f := range files {
+		var recorded bool
+		err := s.reader.QueryRowContext(ctx, blobRecordedSQL, f.SHA256).Scan(&recorded)
+		switch {
+		case err != nil:
+			errs = append(errs, fault("looking for the uses of an upload", err))
+		case recorded:
+			s.blobs.Claim(f.SHA256)
+		default:
+			errs = append(errs, s.blobs.Release(f.SHA256))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+const blobRecordedSQL = `
+SELECT EXISTS (SELECT 1 FROM blob WHERE sha256 = ?)`
 
 func (s *Store) haveBlobs(files []File) error {
 	if len(files) == 0 {
@@ -135,6 +162,9 @@ func insertBundle(ctx context.Context, tx *sql.Tx, b Bundle, job Job) error {
 		return orNotFound(err, "case", b.CaseID)
 	}
 	for place, f := range b.Files {
+		if _, err := tx.ExecContext(ctx, referBlobSQL, f.SHA256, f.Size); err != nil {
+			return err
+		}
 		if _, err := tx.ExecContext(ctx, insertFileSQL, seq, place, f.Name, f.SHA256, f.Size); err != nil {
 			return err
 		}
@@ -152,6 +182,11 @@ SELECT ?1, c.seq, ?3, ?4, ?5, ?6, ?7
 FROM cases c
 WHERE c.id = ?2
 RETURNING seq`
+
+// What was to be forgotten is referred to again.
+const referBlobSQL = `
+INSERT INTO blob (sha256, size) VALUES (?, ?)
+ON CONFLICT (sha256) DO UPDATE SET forgotten = 0`
 
 const insertFileSQL = `
 INSERT INTO bundle_file (bundle_seq, place, name, sha256, size)
@@ -197,6 +232,29 @@ JOIN cases c ON c.seq = b.case_seq
 WHERE c.id = ? AND b.content_hash = ?
 ORDER BY b.seq DESC
 LIMIT 1`
+
+// FailedOn returns the bundles whose last reading failed with the code of a fault, and
+// which hold a file with one of these hashes.
+func (s *Store) FailedOn(ctx context.Context, code string, hashes []string) (ids []string, err error) {
+	list, err := json.Marshal(append([]string{}, hashes...))
+	if err != nil {
+		return nil, err
+	}
+	err = s.read(ctx, "looking for failed bundles", func(tx *sql.Tx) error {
+		ids, err = collect(ctx, tx, scanOne[string], failedOnSQL, code, string(list))
+		return err
+	})
+	return ids, err
+}
+
+// One whose deletion was begun has the generation -1.
+const failedOnSQL = `
+SELECT DISTINCT b.id
+FROM bundle_file f
+JOIN bundle b ON b.seq = f.bundle_seq
+WHERE f.sha256 IN (SELECT value FROM json_each(?2))
+  AND b.fault <> '' AND b.fault ->> 'code' = ?1 AND b.status IN ('failed', 'done') AND b.generation >= 0
+ORDER BY b.seq`
 
 // Bundle returns a bundle; *analysis.Fault "not_found" where there is none.
 func (s *Store) Bundle(ctx context.Context, id string) (Bundle, error) {
@@ -307,9 +365,9 @@ func readFault(text string) (*analysis.Fault, error) {
 // RemoveBundle removes a bundle, its job and its snapshots, and the blobs that
 // nothing else refers to. A job that is running finds out at its next write.
 func (s *Store) RemoveBundle(ctx context.Context, id string) error {
-	var hashes []string
-	err := s.write(ctx, "removing a bundle", func(tx *sql.Tx) (err error) {
-		if hashes, err = collect(ctx, tx, scanOne[string], bundleBlobsSQL, id); err != nil {
+	err := s.writeReserved(ctx, "removing a bundle", func(tx *sql.Tx) error {
+		hashes, err := collect(ctx, tx, scanOne[string], bundleBlobsSQL, id)
+		if err != nil {
 			return err
 		}
 		if _, err := tx.ExecContext(ctx, touchCaseOfBundleSQL, s.time().UnixMicro(), id); err != nil {
@@ -322,12 +380,15 @@ func (s *Store) RemoveBundle(ctx context.Context, id string) error {
 		if err := affected(result, err, notFound("bundle", id)); err != nil {
 			return err
 		}
+		if err := forgetBlobs(ctx, tx, hashes); err != nil {
+			return err
+		}
 		return forgetWords(ctx, tx)
 	})
 	if err != nil {
 		return err
 	}
-	return s.reclaim(context.WithoutCancel(ctx), hashes)
+	return s.reclaim(context.WithoutCancel(ctx))
 }
 
 const bundleBlobsSQL = `

@@ -148,7 +148,7 @@ func (s *Store) Cases(ctx context.Context, q CaseQuery) (out []Case, total int, 
 }
 
 const chosenCasesSQL = `
-WHERE (?1 = '' OR instr(unicode_lower(c.title), ?1) > 0 OR EXISTS (
+WHERE c.deleting = '' AND (?1 = '' OR instr(unicode_lower(c.title), ?1) > 0 OR EXISTS (
         SELECT 1 FROM case_field f WHERE f.case_seq = c.seq AND f.field = 'ticket' AND instr(unicode_lower(f.value), ?1) > 0))
   AND (?2 = '' AND ?3 = '' OR EXISTS (
         SELECT 1 FROM visible_snapshot v
@@ -258,7 +258,7 @@ func (s *Store) CasesToSummarise(ctx context.Context, knowledge string) (ids []s
 
 const casesToSummariseSQL = `
 SELECT c.id FROM cases c
-WHERE (c.summarised = 0 OR c.knowledge <> ?)
+WHERE c.deleting = '' AND (c.summarised = 0 OR c.knowledge <> ?)
   AND EXISTS (SELECT 1 FROM bundle b WHERE b.case_seq = c.seq AND b.status = 'done')
 ORDER BY c.seq`
 
@@ -285,12 +285,143 @@ const (
 	KeepPermalinks
 )
 
+// fates are as they are stored.
+var fates = map[PermalinkFate]string{WithdrawPermalinks: "withdraw", KeepPermalinks: "keep"}
+
 // DeleteCase removes a case with its bundles, results and jobs, the words that
-// only it used, and every blob that no other case refers to.
+// only it used, and every blob that no other case refers to. It works on a full volume:
+// what has no room there is finished by Sweep, and the case is gone for everybody at once.
 func (s *Store) DeleteCase(ctx context.Context, id string, fate PermalinkFate) error {
+	err := s.deleteRows(ctx, id, fate)
+	if IsFull(err) {
+		// A log of all that the rows of a large case were does not fit into the reserve. Its
+		// uploads take far more space than that, and need none to be deleted.
+		begun, err := s.beginDeleting(ctx, id, fate)
+		if err != nil {
+			return err
+		}
+		if err := s.finishDeleting(ctx, begun, fate); err != nil {
+			s.log.WarnContext(ctx, "a case is gone, and its rows are deleted when there is room", "case", id, "error", err)
+		}
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return s.reclaim(context.WithoutCancel(ctx))
+}
+
+// beginDeleting records that a case is to be deleted. It gives the case and its bundles
+// other ids, which nobody knows, and takes its results and jobs out of sight: nothing can
+// be added to what is deleted later. The new id of the case is returned.
+func (s *Store) beginDeleting(ctx context.Context, id string, fate PermalinkFate) (begun string, err error) {
+	if begun, err = s.newID("c"); err != nil {
+		return "", err
+	}
+	return begun, s.writeReserved(ctx, "deleting a case", func(tx *sql.Tx) error {
+		result, err := tx.ExecContext(ctx, beginDeletingSQL, fates[fate], begun, id)
+		if err := affected(result, err, notFound("case", id)); err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, hideBundlesSQL, begun); err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, forgetJobsSQL, begun); err != nil {
+			return err
+		}
+		if fate == KeepPermalinks {
+			return nil
+		}
+		_, err = tx.ExecContext(ctx, endPermalinksSQL, s.time().UnixMicro(), begun)
+		return err
+	})
+}
+
+const beginDeletingSQL = `
+UPDATE cases SET deleting = ?, id = ? WHERE id = ?`
+
+// No snapshot is of generation -1, so that none is visible.
+const hideBundlesSQL = `
+UPDATE bundle SET id = 'b' || lower(hex(randomblob(13))), generation = -1
+WHERE case_seq = (SELECT seq FROM cases WHERE id = ?)`
+
+const forgetJobsSQL = `
+DELETE FROM job
+WHERE bundle_seq IN (SELECT b.seq FROM bundle b JOIN cases c ON c.seq = b.case_seq WHERE c.id = ?)`
+
+// Their records are deleted with the rows of the case.
+const endPermalinksSQL = `
+UPDATE permalink SET withdrawn_at = coalesce(withdrawn_at, ?)
+WHERE case_seq = (SELECT seq FROM cases WHERE id = ?)`
+
+// finishDeleting deletes a case whose deletion was begun: first the blobs that only it
+// refers to, then its rows.
+func (s *Store) finishDeleting(ctx context.Context, begun string, fate PermalinkFate) error {
+	if err := s.deleteOwnBlobs(ctx, begun); err != nil {
+		return err
+	}
+	if err := s.deleteRows(ctx, begun, fate); err != nil {
+		return err
+	}
+	return s.reclaim(context.WithoutCancel(ctx))
+}
+
+func (s *Store) deleteOwnBlobs(ctx context.Context, caseID string) error {
+	s.referring.Lock()
+	defer s.referring.Unlock()
 	var hashes []string
-	err := s.write(ctx, "deleting a case", func(tx *sql.Tx) (err error) {
-		if hashes, err = collect(ctx, tx, scanOne[string], caseBlobsSQL, id); err != nil {
+	err := s.read(ctx, "deleting a case", func(tx *sql.Tx) (err error) {
+		hashes, err = collect(ctx, tx, scanOne[string], ownBlobsSQL, caseID)
+		return err
+	})
+	for _, sha := range hashes {
+		err = errors.Join(err, s.blobs.Delete(sha))
+	}
+	return err
+}
+
+const ownBlobsSQL = `
+SELECT DISTINCT f.sha256
+FROM cases c
+JOIN bundle b ON b.case_seq = c.seq
+JOIN bundle_file f ON f.bundle_seq = b.seq
+WHERE c.id = ? AND NOT EXISTS (
+    SELECT 1
+    FROM bundle_file g
+    JOIN bundle d ON d.seq = g.bundle_seq
+    WHERE g.sha256 = f.sha256 AND d.case_seq <> c.seq)`
+
+// finishDeletions deletes the cases whose deletion was begun and has not ended.
+func (s *Store) finishDeletions(ctx context.Context) error {
+	type begun struct{ id, fate string }
+	var all []begun
+	err := s.read(ctx, "looking for deletions", func(tx *sql.Tx) (err error) {
+		all, err = collect(ctx, tx, func(rows *sql.Rows) (b begun, err error) {
+			return b, rows.Scan(&b.id, &b.fate)
+		}, casesToDeleteSQL)
+		return err
+	})
+	for _, b := range all {
+		fate := WithdrawPermalinks
+		if b.fate == fates[KeepPermalinks] {
+			fate = KeepPermalinks
+		}
+		if failed := s.finishDeleting(ctx, b.id, fate); failed != nil {
+			err = errors.Join(err, failed)
+			continue
+		}
+		s.log.InfoContext(ctx, "case deleted, as was begun on a full volume")
+	}
+	return err
+}
+
+const casesToDeleteSQL = `
+SELECT id, deleting FROM cases WHERE deleting <> ''`
+
+func (s *Store) deleteRows(ctx context.Context, id string, fate PermalinkFate) error {
+	return s.writeReserved(ctx, "deleting a case", func(tx *sql.Tx) error {
+		hashes, err := collect(ctx, tx, scanOne[string], caseBlobsSQL, id)
+		if err != nil {
 			return err
 		}
 		if err := s.partPermalinks(ctx, tx, id, fate); err != nil {
@@ -303,12 +434,11 @@ func (s *Store) DeleteCase(ctx context.Context, id string, fate PermalinkFate) e
 		if err := affected(result, err, notFound("case", id)); err != nil {
 			return err
 		}
+		if err := forgetBlobs(ctx, tx, hashes); err != nil {
+			return err
+		}
 		return forgetWords(ctx, tx)
 	})
-	if err != nil {
-		return err
-	}
-	return s.reclaim(context.WithoutCancel(ctx), hashes)
 }
 
 const caseBlobsSQL = `

@@ -29,8 +29,7 @@ func fault(what string, err error) error {
 	out := &analysis.Fault{Code: "database", What: what + " failed", Why: db.Error(), Err: err}
 	switch db.Code() & 0xff {
 	case sqlite3.SQLITE_FULL:
-		out.Code, out.Why = "disk_full", "the volume of the data directory is full"
-		out.Hint = "Delete cases that are no longer needed or give the data directory more space."
+		out.Code, out.Why, out.Hint = diskFull, fullWhy, fullHint
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
 		out.Code, out.Why = "busy", "the database is in use"
 		out.Hint = "Try again in a moment."
@@ -40,10 +39,63 @@ func fault(what string, err error) error {
 	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
 		out.Code = "unwritable"
 		out.Hint = "Let the user of the server own the data directory and write to it."
+	case sqlite3.SQLITE_IOERR:
+		out.Code = inputOutput
 	case sqlite3.SQLITE_INTERRUPT:
 		return errors.Join(context.Canceled, err)
 	}
 	return out
+}
+
+// inputOutput is the Code of a fault that the volume answered with.
+const inputOutput = "database_io"
+
+// IsFull reports whether an error says that the volume is full.
+func IsFull(err error) bool {
+	var f *analysis.Fault
+	return errors.As(err, &f) && f.Code == diskFull
+}
+
+const diskFull = "disk_full"
+
+// roomForPages is less than what one more page of the database and its log may need.
+const roomForPages = 256 << 10
+
+// orFull says of errors of the volume that it is full, where it is: a sync and the map of
+// the log say so in other words than a write, and so does SQLite of a quota.
+func (s *Store) orFull(err error) error {
+	var f *analysis.Fault
+	if !errors.As(err, &f) || f.Code != inputOutput {
+		return err
+	}
+	if IsFull(s.blobs.Room(roomForPages)) {
+		full := *f
+		full.Code, full.Why, full.Hint = diskFull, fullWhy, fullHint
+		return &full
+	}
+	return err
+}
+
+const (
+	fullWhy  = "the volume of the data directory is full"
+	fullHint = "Delete cases that are no longer needed or give the data directory more space."
+)
+
+// What is reserved for deleting is used up, or nothing runs that deletes.
+const (
+	emptyHint = "Free space on the volume of the data directory by other means, or give it more, and try again."
+	startHint = "Free some MB on the volume of the data directory by other means, or give it more, and start again. Then delete cases that are no longer needed."
+)
+
+// hinting gives a fault about a full volume another hint.
+func hinting(err error, hint string) error {
+	var f *analysis.Fault
+	if !IsFull(err) || !errors.As(err, &f) {
+		return err
+	}
+	other := *f
+	other.Hint = hint
+	return &other
 }
 
 // orNotFound turns the absence of a row into a refusal that names the thing.

@@ -87,8 +87,42 @@ func (s *Store) CancelJob(ctx context.Context, jobID string) error {
 	return s.giveUp(ctx, jobID, Cancelled, nil)
 }
 
+// PostponeJob puts a running job behind those that wait, to be run again; why is shown with
+// the bundle. An older result stays visible.
+func (s *Store) PostponeJob(ctx context.Context, jobID string, why *analysis.Fault) error {
+	text, err := writeFault(why)
+	if err != nil {
+		return err
+	}
+	return s.writeReserved(ctx, "postponing a job", func(tx *sql.Tx) error {
+		t, err := runningTarget(ctx, tx, jobID)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, deleteGenerationSQL, t.bundle, t.generation); err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, postponeJobSQL, t.job); err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, postponeBundleSQL, text, t.bundle); err != nil {
+			return err
+		}
+		return forgetWords(ctx, tx)
+	})
+}
+
+// The attempt ended in an orderly way.
+const postponeJobSQL = `
+UPDATE job
+SET status = 'queued', attempts = attempts - 1, seq = (SELECT max(seq) + 1 FROM job)
+WHERE seq = ?`
+
+const postponeBundleSQL = `
+UPDATE bundle SET status = 'queued', fault = ? WHERE seq = ?`
+
 func (s *Store) giveUp(ctx context.Context, jobID string, end Status, why *analysis.Fault) error {
-	return s.write(ctx, "ending a job", func(tx *sql.Tx) error {
+	return s.writeReserved(ctx, "ending a job", func(tx *sql.Tx) error {
 		target, err := targetOf(ctx, tx, jobID)
 		if err != nil {
 			return err
@@ -249,7 +283,7 @@ func (s *Store) Job(ctx context.Context, id string) (j Job, err error) {
 // again, or failed where they crashed the process too often; the rows that any
 // unfinished job wrote are removed.
 func (s *Store) repair(ctx context.Context) error {
-	return s.write(ctx, "repairing the database", func(tx *sql.Tx) error {
+	return s.writeReserved(ctx, "repairing the database", func(tx *sql.Tx) error {
 		hopeless, err := collect(ctx, tx, scanOne[string], hopelessJobsSQL, maxAttempts)
 		if err != nil {
 			return err
@@ -283,9 +317,12 @@ func (s *Store) repair(ctx context.Context) error {
 	})
 }
 
+// Crashed is the Code of the fault about a bundle that took the process down too often.
+const Crashed = "crashed"
+
 func crashed() *analysis.Fault {
 	return &analysis.Fault{
-		Code: "crashed",
+		Code: Crashed,
 		What: "the bundle was not read",
 		Why:  fmt.Sprintf("the server stopped unexpectedly %d times while reading it: killed, out of memory, or by a fault in it", maxAttempts),
 		Hint: "If the server or its machine was stopped for another reason, upload it again. Otherwise upload its files one by one to find the one that does it, and report it.",
@@ -301,11 +338,12 @@ UPDATE job SET status = 'queued' WHERE status = 'running'`
 const requeueBundlesSQL = `
 UPDATE bundle SET status = 'queued' WHERE status = 'running'`
 
+// Generation -1 is that of cases whose deletion was begun, which need not fit on the volume.
 const deleteUnfinishedSQL = `
 DELETE FROM snapshot
 WHERE seq IN (
     SELECT s.seq
     FROM snapshot s
     JOIN bundle b ON b.seq = s.bundle_seq
-    WHERE s.generation <> b.generation
+    WHERE s.generation <> b.generation AND b.generation >= 0
 )`

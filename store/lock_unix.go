@@ -27,7 +27,10 @@ func lock(path string) (*os.File, error) {
 		return nil, locked(file)
 	}
 	if err == nil {
-		err = writePID(file)
+		// A full volume has no room for the number, which is only told to people.
+		if err = writePID(file); errors.Is(err, syscall.ENOSPC) {
+			err = nil
+		}
 	}
 	if err != nil {
 		file.Close()

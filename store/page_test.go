@@ -90,7 +90,17 @@ const withoutPages = `
 		ON CONFLICT (family_seq, bundle_seq, generation) DO UPDATE SET
 			snapshots = snapshots + 1, highest = max(highest, excluded.highest),
 			last_seen = coalesce(max(last_seen, excluded.last_seen), last_seen, excluded.last_seen);
-	END;`
+	END;` + withoutBlobs
+
+// withoutBlobs undoes the migration that brought rows about uploads.
+const withoutBlobs = `
+	CREATE TABLE old_file (
+		bundle_seq INTEGER NOT NULL REFERENCES bundle (seq) ON DELETE CASCADE, place INTEGER NOT NULL,
+		name TEXT NOT NULL, sha256 TEXT NOT NULL, size INTEGER NOT NULL, PRIMARY KEY (bundle_seq, place)
+	) STRICT, WITHOUT ROWID;
+	INSERT INTO old_file SELECT * FROM bundle_file; DROP TABLE bundle_file; ALTER TABLE old_file RENAME TO bundle_file;
+	CREATE INDEX bundle_file_by_hash ON bundle_file (sha256);
+	DROP TABLE blob; DROP INDEX cases_to_delete; ALTER TABLE cases DROP COLUMN deleting;`
 
 func TestADatabaseWithoutPagesTakesThem(t *testing.T) {
 	f := open(t)

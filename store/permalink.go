@@ -148,8 +148,9 @@ func (s *Store) Permalink(ctx context.Context, id string) (p Permalink, err erro
 }
 
 const permalinkSQL = `
-SELECT p.id, coalesce(c.id, ''), p.view, p.title, p.counts, p.preview, p.redacted, p.engine, p.fingerprint,
-       p.created_at, p.expires_at, p.withdrawn_at, p.record, p.raw
+SELECT p.id, CASE WHEN c.deleting = '' THEN c.id ELSE '' END, p.view, p.title, p.counts, p.preview, p.redacted, p.engine, p.fingerprint,
+       p.created_at, p.expires_at, p.withdrawn_at, p.record,
+       CASE WHEN coalesce(c.deleting, '') = '' THEN p.raw END
 FROM permalink p
 LEFT JOIN cases c ON c.seq = p.case_seq
 WHERE p.id = ?`
@@ -200,14 +201,14 @@ func (s *Store) WithdrawPermalink(ctx context.Context, id, key string) error {
 	if err != nil {
 		return err
 	}
-	return s.reclaim(context.WithoutCancel(ctx), nil)
+	return s.reclaim(context.WithoutCancel(ctx))
 }
 
 const withdrawPermalinkSQL = `
 UPDATE permalink SET withdrawn_at = ?1, record = NULL, raw = NULL WHERE id = ?2`
 
 func (s *Store) changePermalink(ctx context.Context, id, key, query string, value any) error {
-	return s.write(ctx, "changing a permalink", func(tx *sql.Tx) error {
+	return s.writeReserved(ctx, "changing a permalink", func(tx *sql.Tx) error {
 		var p Permalink
 		var hash []byte
 		var created int64

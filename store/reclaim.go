@@ -4,21 +4,17 @@ import (
 	"context"
 	"database/sql"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
 )
 
-// blobGrace is how long a blob may wait for the row that refers to it.
-const blobGrace = time.Hour
-
-// Sweep removes what time has made useless: blobs that nothing refers to and
-// that are older than an hour (an upload that ended between blob and row),
-// records of expired permalinks, remembered answers. Open does it; a server that
-// runs for weeks calls it now and then.
+// Sweep removes what time has made useless, records of expired permalinks and remembered
+// answers, and finishes deletions that were begun. Open does it; a server that runs for
+// weeks calls it now and then. No upload goes because a row about it is missing.
 func (s *Store) Sweep(ctx context.Context) error {
 	now := s.time().UnixMicro()
-	err := s.write(ctx, "sweeping", func(tx *sql.Tx) error {
+	err := s.writeReserved(ctx, "sweeping", func(tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, forgetAnswersSQL, now); err != nil {
 			return err
 		}
@@ -28,54 +24,89 @@ func (s *Store) Sweep(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	entries, err := s.blobs.List()
+	// A deletion that still does not fit must not keep the server from starting.
+	if err := s.finishDeletions(ctx); err != nil {
+		s.log.WarnContext(ctx, "a deletion was not finished", "error", err)
+	}
+	if err := s.dropBlobs(ctx); err != nil {
+		s.log.WarnContext(ctx, "uploads that were deleted were not removed", "error", err)
+	}
+	s.restoreReserve(ctx)
+	return nil
+}
+
+// forgetBlobs marks those of the blobs that no file refers to any more: dropBlobs removes
+// them when the transaction is durable, after a crash at the next start.
+func forgetBlobs(ctx context.Context, tx *sql.Tx, hashes []string) error {
+	list, err := json.Marshal(append([]string{}, hashes...))
 	if err != nil {
 		return err
 	}
-	var old []string
-	for _, e := range entries {
-		if s.now().Sub(e.Touched) > blobGrace {
-			old = append(old, e.SHA256)
-		}
-	}
-	return s.dropBlobs(ctx, old)
+	_, err = tx.ExecContext(ctx, forgetBlobsSQL, string(list))
+	return err
 }
 
-// dropBlobs deletes those of the blobs that no bundle refers to.
-func (s *Store) dropBlobs(ctx context.Context, hashes []string) error {
+const forgetBlobsSQL = `
+UPDATE blob SET forgotten = 1
+WHERE sha256 IN (SELECT value FROM json_each(?))
+  AND NOT EXISTS (SELECT 1 FROM bundle_file f WHERE f.sha256 = blob.sha256)`
+
+// dropBlobs removes the blobs that are forgotten, then their rows.
+func (s *Store) dropBlobs(ctx context.Context) error {
 	s.referring.Lock()
 	defer s.referring.Unlock()
-	var errs []error
-	for _, sha := range hashes {
-		var used bool
-		if err := s.reader.QueryRowContext(ctx, blobUsedSQL, sha).Scan(&used); err != nil {
-			return fault("looking for uses of a blob", err)
-		}
-		if used {
-			continue
-		}
-		if err := s.blobs.Delete(sha); err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		s.log.InfoContext(ctx, "blob removed", "sha256", sha)
+	var hashes []string
+	err := s.read(ctx, "looking for forgotten uploads", func(tx *sql.Tx) (err error) {
+		hashes, err = collect(ctx, tx, scanOne[string], forgottenBlobsSQL)
+		return err
+	})
+	if err != nil || len(hashes) == 0 {
+		return err
 	}
-	return errors.Join(errs...)
+	var failed []error
+	err = s.writeReserved(ctx, "removing forgotten uploads", func(tx *sql.Tx) error {
+		failed = nil
+		for _, sha := range hashes {
+			// The row first: its foreign key refuses where a file refers to it after all.
+			if _, err := tx.ExecContext(ctx, dropBlobSQL, sha); err != nil {
+				return err
+			}
+			if err := s.blobs.Delete(sha); err != nil {
+				failed = append(failed, err)
+				if _, err := tx.ExecContext(ctx, rememberBlobSQL, sha); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	if err == nil {
+		s.log.InfoContext(ctx, "uploads removed that only deleted cases referred to", "files", len(hashes)-len(failed))
+	}
+	return errors.Join(append(failed, err)...)
 }
 
-const blobUsedSQL = `
-SELECT EXISTS (SELECT 1 FROM bundle_file WHERE sha256 = ?)`
+const forgottenBlobsSQL = `
+SELECT sha256 FROM blob WHERE forgotten = 1`
+
+const dropBlobSQL = `
+DELETE FROM blob WHERE sha256 = ?`
+
+// The size of what is only to be removed says nothing.
+const rememberBlobSQL = `
+INSERT INTO blob (sha256, size, forgotten) VALUES (?, 0, 1)`
 
 // reclaim finishes a deletion outside its transaction: blobs, then the pages that
 // became free, so that nothing of what was deleted stays in the files.
-func (s *Store) reclaim(ctx context.Context, hashes []string) error {
-	err := s.dropBlobs(ctx, hashes)
+func (s *Store) reclaim(ctx context.Context) error {
+	err := s.dropBlobs(ctx)
 	for _, pragma := range []string{`PRAGMA incremental_vacuum`, `PRAGMA wal_checkpoint(TRUNCATE)`} {
 		if vacuumErr := s.pragma(ctx, pragma); vacuumErr != nil {
 			// Space comes back with the next deletion; the rows are gone already.
 			s.log.WarnContext(ctx, "space not reclaimed", "pragma", pragma, "error", vacuumErr)
 		}
 	}
+	s.restoreReserve(ctx)
 	return err
 }
 

@@ -75,8 +75,20 @@ SELECT count(*) FROM snapshot WHERE bundle_seq = ? AND generation = ?`
 // result. Until then, and for ever if the process dies, nobody sees any of it. A job that is
 // done already is left alone. Packed members and rows of what is written are let go
 // on the way: r is of no further use. *analysis.Fault "cancelled" or "not_found" say that
-// the job was taken away in the meantime.
+// the job was taken away in the meantime, "disk_full" that it is to be postponed.
 func (s *Store) FinishJob(ctx context.Context, jobID string, r Result) error {
+	err := s.finishJob(ctx, jobID, r)
+	if IsFull(err) {
+		// What was let go cannot be written again. The next attempt finds more room, and
+		// deletions keep theirs.
+		s.reserve.shrink(reserveForDeleting)
+	} else if err == nil {
+		s.restoreReserve(ctx)
+	}
+	return err
+}
+
+func (s *Store) finishJob(ctx context.Context, jobID string, r Result) error {
 	if done, err := s.isDone(ctx, jobID); done || err != nil {
 		return err
 	}

@@ -66,7 +66,7 @@ func TestSnapshotsOfOneTransactionKeepTheirOrderAndAreFound(t *testing.T) {
 func TestTheLogOfAResultIsCopiedByTheNextCommit(t *testing.T) {
 	f := open(t)
 	c := f.newCase("a")
-	f.ok(f.reclaim(f.ctx, nil)) // copies all of it
+	f.ok(f.reclaim(f.ctx)) // copies all of it
 	size := func() int64 {
 		info, err := os.Stat(filepath.Join(f.dir, databaseFile))
 		f.ok(err)

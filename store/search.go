@@ -204,7 +204,7 @@ func searchFamilies(ctx context.Context, tx *sql.Tx, words string, limit, offset
 }
 
 const searchCasesSQL = caseColumns + `
-WHERE NOT EXISTS (
+WHERE c.deleting = '' AND NOT EXISTS (
     SELECT 1 FROM json_each(?1) word
     WHERE instr(unicode_lower(c.title), word.value) = 0 AND NOT EXISTS (
         SELECT 1 FROM case_field f

@@ -46,9 +46,11 @@ type Config struct {
 	// Now and Random default to time.Now and crypto/rand.
 	Now    func() time.Time
 	Random io.Reader
-	// Log takes what nobody asked for: repairs at start, blobs collected. It
+	// Log takes what nobody asked for: repairs at start, damaged and unknown uploads. It
 	// defaults to silence.
 	Log *slog.Logger
+	// NewDatabase has an empty database made beside uploads whose database is missing.
+	NewDatabase bool
 }
 
 // Store is an open data directory. Its methods may be called at the same time;
@@ -62,6 +64,8 @@ type Store struct {
 	writer *sql.DB
 	reader *sql.DB
 	blobs  *blob.Store
+	// reserve is what a full volume leaves for ends of jobs and deletions.
+	reserve *reserve
 
 	// referring orders the rows that refer to blobs and the removal of blobs that
 	// no row refers to.
@@ -76,7 +80,8 @@ type Store struct {
 // what a crash left: unfinished jobs are queued again, their rows removed. The
 // error is an *analysis.Fault with Code "locked" where another process has the
 // directory open, "newer_database" where a newer leakdiff wrote it, "damaged"
-// where it is no database.
+// where it is no database, "no_database" where there are uploads without one. All
+// files get the rights of their owner alone.
 func Open(ctx context.Context, cfg Config) (*Store, error) {
 	s := &Store{now: cfg.Now, random: cfg.Random, log: cfg.Log}
 	if s.now == nil {
@@ -88,24 +93,44 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
-	if err := s.open(ctx, cfg.Dir); err != nil {
-		return nil, errors.Join(fault("opening the data directory", err), s.release())
+	if err := s.open(ctx, cfg); err != nil {
+		err = fault("opening the data directory", err)
+		if s.blobs != nil {
+			err = s.orFull(err)
+		}
+		return nil, errors.Join(hinting(err, startHint), s.release())
 	}
 	return s, nil
 }
 
-func (s *Store) open(ctx context.Context, dir string) (err error) {
+// roomToStart is how much space a start may need.
+const roomToStart = 2 << 20
+
+func (s *Store) open(ctx context.Context, cfg Config) (err error) {
+	dir := cfg.Dir
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
 	if s.lock, err = lock(filepath.Join(dir, lockFile)); err != nil {
 		return err
 	}
-	if s.blobs, err = blob.Open(filepath.Join(dir, blobDir)); err != nil {
+	if s.blobs, err = blob.Open(filepath.Join(dir, blobDir), s.log); err != nil {
 		return err
 	}
+	s.reserve = openReserve(filepath.Join(dir, reserveFile))
+	// Starting writes as well: on a full volume there would be no server to delete with.
+	for free, err := s.blobs.Free(); err == nil && free < roomToStart && s.reserve.give(roomToStart); {
+		free, err = s.blobs.Free()
+	}
+	s.tighten(ctx, dir)
 	file, err := filepath.Abs(filepath.Join(dir, databaseFile))
 	if err != nil {
+		return err
+	}
+	if err := s.mayBegin(ctx, cfg, file); err != nil {
+		return err
+	}
+	if err := makePrivate(file); err != nil {
 		return err
 	}
 	if s.writer, err = connect(file, 1, ofWriter); err != nil {
@@ -124,7 +149,20 @@ func (s *Store) open(ctx context.Context, dir string) (err error) {
 	if err := s.repair(ctx); err != nil {
 		return err
 	}
-	return s.Sweep(ctx)
+	if err := s.Sweep(ctx); err != nil {
+		return err
+	}
+	return s.compare(ctx, dir)
+}
+
+// makePrivate makes the file of the database where it is missing: SQLite would make it
+// readable for all, and gives the files beside it the rights that it has.
+func makePrivate(file string) error {
+	f, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	return f.Close()
 }
 
 // Settings of connections. Busy timeout comes first, because switching to WAL may
@@ -237,10 +275,24 @@ func (s *Store) write(ctx context.Context, what string, f func(*sql.Tx) error) e
 		return fault(what, err)
 	}
 	defer tx.Rollback()
-	if err := f(tx); err != nil {
-		return fault(what, err)
+	err = f(tx)
+	if err == nil {
+		err = tx.Commit()
 	}
-	return fault(what, tx.Commit())
+	return s.orFull(fault(what, err))
+}
+
+// writeReserved is write for what must succeed on a full volume: ends of jobs, which are
+// small, and deletions, which give space back. It takes from the reserve until f, which
+// may run several times, has room.
+func (s *Store) writeReserved(ctx context.Context, what string, f func(*sql.Tx) error) error {
+	for size := int64(firstGiven); ; size *= 2 {
+		err := s.write(ctx, what, f)
+		if IsFull(err) && s.reserve.give(size) {
+			continue
+		}
+		return hinting(err, emptyHint)
+	}
 }
 
 // time is the present as it is stored.

@@ -153,7 +153,7 @@ const allMemoriesSQL = `
 SELECT c.id, c.title, t.process, t.fingerprint, t.state, t.note, t.outcome, t.edited_at
 FROM triage t
 JOIN cases c ON c.seq = t.case_seq
-WHERE t.fingerprint = ?1 AND (t.state <> '' OR t.note <> '' OR t.outcome <> '')
+WHERE c.deleting = '' AND t.fingerprint = ?1 AND (t.state <> '' OR t.note <> '' OR t.outcome <> '')
 UNION ALL
 SELECT '', '', b.process, b.fingerprint, 'benign', b.reason, '', b.edited_at
 FROM benign b

@@ -94,6 +94,9 @@ type Input struct {
 	// ModTime is shown as Member.FileTime. It is no evidence of when a dump was
 	// taken: copies and checkouts set it anew.
 	ModTime time.Time
+	// Dated says that ModTime counts nevertheless, as the time of an archive's entry
+	// does: somebody named this one file.
+	Dated bool
 	// Link is the target of a symbolic link, which has no content; Open is then
 	// not called.
 	Link string
@@ -138,6 +141,9 @@ func (w *walk) run(inputs []Input) error {
 			break
 		}
 		s := stream{path: cleanPath(in.Name), size: in.Size, fileTime: in.ModTime, parts: in.parts}
+		if in.Dated {
+			s.modified = in.ModTime
+		}
 		if len(uploads) > 1 {
 			s.path = w.names.take(s.path)
 			s.named = true

@@ -41,8 +41,9 @@ type Member struct {
 	// Size is what the archive or input declares, -1 where unknown, as below a
 	// packing.
 	Size int64
-	// ModTime is the time inside the archive; zero outside archives and where it
-	// is implausible: before 2000 or more than a day ahead (bundles.md section 4).
+	// ModTime is the time inside the archive, or that of an Input that is Dated; zero
+	// for others and where it is implausible: before 2000 or more than a day ahead
+	// (bundles.md section 4).
 	ModTime time.Time
 	// FileTime is the Input's own time, for files outside archives.
 	FileTime time.Time

@@ -29,6 +29,9 @@ var debug1Line = regexp.MustCompile(`^(goroutine|goroutineleak) profile: total (
 // (runtime/pprof).
 var otherDebug1 = regexp.MustCompile(`^(heap profile: \d|threadcreate profile: total |--- contention:|--- mutex:|--- heapz )`)
 
+// laterDebug1 begins a goroutine profile behind another one in a file.
+var laterDebug1 = regexp.MustCompile(`(?m)^goroutine(leak)? profile: total \d+`)
+
 func (v *view) debug1() (Result, bool) {
 	for _, line := range v.lines[:min(len(v.lines), 20)] {
 		line = strings.TrimSpace(line)
@@ -36,6 +39,12 @@ func (v *view) debug1() (Result, bool) {
 			return high(GoroutineDebug1, "it begins with \""+m[0]+"\"")
 		}
 		if otherDebug1.MatchString(line) {
+			if m := laterDebug1.Find(v.text); m != nil {
+				return high(GoroutineDebug1, "it begins with another profile and has \""+string(m)+"\" behind it")
+			}
+			if !v.Whole && len(v.Bytes) < SniffLimit {
+				return Result{NeedMore: true}, true
+			}
 			return high(OtherProfile, "it begins with "+quote(line)+": a profile of something else than goroutines")
 		}
 		// Only the response headers of curl -i may come before.

@@ -67,6 +67,8 @@ func TestContentDecides(t *testing.T) {
 		"headers in a sentence":                 {"x.md", "The goroutine 1 [running]: line begins a block.\n", detect.Text, "no known form"},
 		"debug=1":                               {"goroutine.pb", "goroutine profile: total 81\n10 @ 0x4902a1\n", detect.GoroutineDebug1, "total 81"},
 		"debug=1 of leaked goroutines":          {"x", "goroutineleak profile: total 40\n", detect.GoroutineDebug1, "goroutineleak"},
+		"debug=1 behind that of the heap":       {"all.txt", "heap profile: 4: 5 [6: 7] @ heap/1048576\n4: 5 [6: 7] @ 0x1\n\ngoroutine profile: total 81\n10 @ 0x4902a1\n", detect.GoroutineDebug1, "another profile"},
+		"a dump of a program's own words":       {"x.txt", "Full thread dump:\n\nnothing that is known\n", detect.ThreadDump, "Full thread dump"},
 		"debug=1 of the heap":                   {"goroutine.txt", "heap profile: 4: 5 [6: 7] @ heap/1048576\n", detect.OtherProfile, "something else than goroutines"},
 		"a goroutine profile named .txt":        {"goroutine.txt", profileOf("goroutine"), detect.GoroutineProto, "sample type is goroutine"},
 		"a leak profile":                        {"x", profileOf("goroutineleak"), detect.GoroutineProto, "goroutineleak"},

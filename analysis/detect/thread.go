@@ -18,7 +18,7 @@ var threadForms = []struct {
 	kind        Kind
 }{
 	{"jdk.ThreadDump {", "j", regexp.MustCompile(`^jdk\.ThreadDump \{`), "thread dumps in printed flight recorder events", 1, ThreadForeign},
-	{"Full thread dump", "", regexp.MustCompile(`Full thread dump(.*\b(VM|JDK)\b| *$)`), "\"Full thread dump\" of a JVM", 1, ThreadDump},
+	{"Full thread dump", "", regexp.MustCompile(`Full thread dump(.*\b(VM|JDK)\b|:? *$)`), "\"Full thread dump\" of a JVM", 1, ThreadDump},
 	{"= FULL THREAD DUMP =", "=", regexp.MustCompile(`^===== FULL THREAD DUMP =`), "\"FULL THREAD DUMP\" of JRockit", 1, ThreadDump},
 	{"nid=", `"`, regexp.MustCompile(`^".*" .*\bnid=\S+ `), "thread headers with nid=", 2, ThreadDump},
 	{"tid=", `"`, regexp.MustCompile(`^".*" .*\btid=\S+ `), "thread headers with tid=", 2, ThreadDump},

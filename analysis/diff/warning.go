@@ -106,6 +106,8 @@ func (c *comparison) completeness() {
 		name string
 	}{{c.a, c.nameA}, {c.b, c.nameB}} {
 		switch {
+		case side.snap.Refused > 0:
+			c.say("A part of the dump of %s was not understood: its counts are lower bounds and prove neither growth nor shrinking.", side.name)
 		case side.snap.LowerBound:
 			c.say("The dump of %s is cut: its counts are lower bounds and prove neither growth nor shrinking.", side.name)
 		case side.snap.Truncated:

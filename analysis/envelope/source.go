@@ -393,6 +393,13 @@ func (s *source) line(b []byte, at place, newline bool) {
 			n.at(lineMoment(whole, s.to.cfg.Now))
 		}
 	case s.marked(b, t, at, newline):
+		if n := s.open; matched && n != nil && n != o && n.inner.template == nil {
+			// The prefix that was cut off this line stands on the next ones, too.
+			n.inner = o.inner
+			if n.Time.IsZero() {
+				n.at(lineMoment(whole, s.to.cfg.Now))
+			}
+		}
 	default:
 		s.other(b, t, at, newline)
 	}
@@ -558,8 +565,11 @@ func (s *source) marked(b, t []byte, at place, newline bool) bool {
 //
 //	2026-11-21 02:46:53
 //	Full thread dump OpenJDK 64-Bit Server VM (17.0.15+6 mixed mode, sharing):
+//
+// Programs that list their own threads print no version.
 func (s *source) threads(b []byte, i int, at place, newline bool) bool {
-	if !bytes.Contains(b[i:], []byte("VM")) && !bytes.ContainsRune(b[i:], '(') {
+	version := trim(bytes.TrimSuffix(trim(b[i+len(threadWord):]), []byte(":")))
+	if len(version) > 0 && !bytes.Contains(version, []byte("VM")) && !bytes.ContainsRune(version, '(') {
 		return false
 	}
 	s.close()

@@ -147,7 +147,7 @@ type markers struct {
 
 const (
 	headerWord = "goroutine "
-	threadWord = "Full thread dump "
+	threadWord = "Full thread dump"
 	// profileWord begins a goroutine profile in text form (debug=1).
 	profileWord = "goroutine profile: total "
 	beginWord   = "=== BEGIN goroutine stack dump ==="

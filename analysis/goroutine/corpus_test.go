@@ -170,7 +170,7 @@ var loglines = map[string]bool{}
 
 func checkDebug1(t *testing.T, path string, row expectation) {
 	sum := 0
-	got, problems, err := goroutine.ParseDebug1(open(t, path), goroutine.Config{}, func(r *goroutine.Record) error {
+	got, problems, err := debug1(open(t, path), goroutine.Config{}, func(r *goroutine.Record) error {
 		sum += r.Count
 		return nil
 	})

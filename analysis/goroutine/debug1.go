@@ -16,22 +16,41 @@ type debug1Parser struct {
 	stacks   *stackTable
 	problems problems
 	visit    func(*Record) error
-	profile  Profile
-	headed   bool // a "profile: total" line was read
-	declared int
+	profiles []Profile
 
-	// The record being read.
-	record Record
-	open   bool
-	key    []byte
-	end    int64
+	// The profile being read. reading is false before the first one, and in one of
+	// another kind, the first of which is other.
+	reading bool
+	other   string
+	refused refusedLine
+	more    int  // profiles beyond maxProfiles
+	told    bool // something is missing of a profile
+	dumps   bool // a dump of another form was named
+
+	// The record being read. headless says that lines of a record are read whose first
+	// line was not understood.
+	record         Record
+	open, headless bool
+	key            []byte
+	end            int64
 }
 
+// refusedLine is the first line of a profile that begins a record and was not
+// understood.
+type refusedLine struct {
+	line, offset int64
+	text         string
+}
+
+// maxProfiles bounds the profiles of one text.
+const maxProfiles = 1000
+
 // ParseDebug1 reads a debug=1 text (runtime/pprof.printCountProfile; goroutine.md
-// section 6) and gives each record to visit. The record is valid during the call
-// only, its Stack and Labels stay. The error is that of r or of visit, or an
-// *analysis.Fault with the code "other_profile" for a text of another kind.
-func ParseDebug1(r io.Reader, cfg Config, visit func(*Record) error) (Profile, []analysis.Problem, error) {
+// section 6), which may hold several profiles, and gives each record to visit. The
+// record is valid during the call only, its Stack and Labels stay. Profiles of another
+// kind between them are left out. The error is that of r or of visit, or an
+// *analysis.Fault with the code "other_profile" for a text of another kind alone.
+func ParseDebug1(r io.Reader, cfg Config, visit func(*Record) error) ([]Profile, []analysis.Problem, error) {
 	cfg = cfg.withDefaults()
 	p := &debug1Parser{
 		lines:    newLineReader(r),
@@ -42,7 +61,7 @@ func ParseDebug1(r io.Reader, cfg Config, visit func(*Record) error) (Profile, [
 	defer p.lines.close()
 	err := p.run()
 	p.finish(err == nil)
-	return p.profile, p.problems.all(), err
+	return p.profiles, p.problems.all(), err
 }
 
 func (p *debug1Parser) run() error {
@@ -62,21 +81,30 @@ func (p *debug1Parser) run() error {
 	if err := p.deliver(); err != nil {
 		return err
 	}
-	return p.lines.failed()
+	if err := p.lines.failed(); err != nil {
+		return err
+	}
+	if len(p.profiles) == 0 && p.other != "" {
+		return otherProfile(p.other)
+	}
+	return nil
 }
 
 func (p *debug1Parser) line(b []byte) error {
 	switch {
 	case len(b) == 0:
+		p.headless = false
 		return p.deliver()
 	case b[0] == '#':
 		if p.open {
 			p.comment(b[1:])
+		} else if p.reading && !p.headless && bytes.HasPrefix(bytes.TrimSpace(b[1:]), []byte("0x")) {
+			return p.refuse(b)
 		}
 		return nil
 	}
-	if count, ok := cutCount(b); ok && p.headed {
-		if err := p.deliver(); err != nil {
+	if count, ok := cutCount(b); ok {
+		if err := p.deliver(); err != nil || !p.reading {
 			return err
 		}
 		p.begin(count)
@@ -86,7 +114,20 @@ func (p *debug1Parser) line(b []byte) error {
 		if err := p.deliver(); err != nil {
 			return err
 		}
-		return p.header(name, total)
+		p.header(name, total)
+		return nil
+	}
+	if p.reading && likeRecord(b) && p.lines.ended {
+		return p.refuse(b)
+	}
+	if !p.dumps && otherDump(b) {
+		p.dumps = true
+		p.problems.always(analysis.Problem{
+			Line: p.lines.num, Offset: p.lines.off, Severity: analysis.Warning,
+			What: "a dump with a block for each goroutine stands in the file and is not read",
+			Why:  "the file begins with a profile (debug=1), which is another form",
+			Hint: "put each into a file of its own",
+		})
 	}
 	if p.open {
 		p.problems.add(analysis.Problem{
@@ -99,26 +140,64 @@ func (p *debug1Parser) line(b []byte) error {
 	return nil
 }
 
-// header begins a profile. Two in one file are added up, with a problem.
-func (p *debug1Parser) header(name string, total int) error {
-	if name != SampleGoroutine && name != SampleGoroutineLeak {
-		if p.headed {
-			return nil
-		}
-		return otherProfile(name)
+// otherDump reports whether a line begins a block of debug=2.
+//
+//	"goroutine 5 [select]:" -> true
+func otherDump(b []byte) bool {
+	rest, ok := bytes.CutPrefix(b, []byte("goroutine "))
+	_, rest, found := cutNumber(rest)
+	return ok && found && bytes.HasPrefix(rest, []byte(" ["))
+}
+
+// likeRecord reports whether a line begins a record of which the count or the addresses
+// are damaged.
+//
+//	"4 @ 0x48zz89" "4@ 0x4889ae" "x @ 0x4889ae" -> true
+func likeRecord(b []byte) bool {
+	return b[0] >= '0' && b[0] <= '9' || bytes.Contains(b, []byte("@ 0x"))
+}
+
+// refuse counts a record of which the first line was not understood, and ends the one
+// before.
+func (p *debug1Parser) refuse(b []byte) error {
+	if err := p.deliver(); err != nil {
+		return err
 	}
-	if p.headed {
-		p.problems.add(analysis.Problem{
-			Line: p.lines.num, Offset: p.lines.off, Severity: analysis.Warning,
-			What: "another profile begins in this file",
-			Why:  "its records were added to those before",
-			Hint: "split the file before this line",
-		})
+	p.headless = true
+	f := p.profile()
+	if f.Refused == 0 {
+		p.refused = refusedLine{p.lines.num, p.lines.off, validText(b[:min(len(b), 60)])}
 	}
-	p.headed = true
-	p.profile.Sample = name
-	p.declared = add(p.declared, total)
+	f.Refused++
 	return nil
+}
+
+// profile is the one being read.
+func (p *debug1Parser) profile() *Profile { return &p.profiles[len(p.profiles)-1] }
+
+// header begins a profile. Those of other kinds count no goroutines and are skipped.
+func (p *debug1Parser) header(name string, total int) {
+	p.endProfile(p.lines.off, true)
+	p.headless = false
+	if name != SampleGoroutine && name != SampleGoroutineLeak {
+		if p.other == "" {
+			p.other = name
+		}
+		return
+	}
+	if len(p.profiles) == maxProfiles {
+		if p.more++; p.more == 1 {
+			p.problems.add(analysis.Problem{
+				Line: p.lines.num, Offset: p.lines.off, Severity: analysis.Warning,
+				What: fmt.Sprintf("the file holds more than %d profiles; the rest, from line %d on, is not read", maxProfiles, p.lines.num),
+				Why:  "so many snapshots of one file are more than a page can compare",
+				Hint: "split the file there and add the rest to the case, or keep every tenth profile",
+			})
+		}
+		return
+	}
+	p.reading = true
+	p.profiles = append(p.profiles, Profile{Sample: name, Total: total, Line: p.lines.num, Offset: p.lines.off})
 }
 
 func otherProfile(name string) error {
@@ -131,8 +210,8 @@ func otherProfile(name string) error {
 }
 
 func (p *debug1Parser) begin(count int) {
-	p.record = Record{Count: count, Line: p.lines.num, Offset: p.lines.off}
-	p.open, p.key, p.end = true, p.key[:0], p.lines.pos()
+	p.record = Record{Profile: len(p.profiles) - 1, Count: count, Line: p.lines.num, Offset: p.lines.off}
+	p.open, p.headless, p.key, p.end = true, false, p.key[:0], p.lines.pos()
 }
 
 // comment reads what follows the "#" of a line of a record.
@@ -182,50 +261,78 @@ func (p *debug1Parser) deliver() error {
 	p.open = false
 	p.record.Stack = p.stacks.get(p.key).stack
 	p.record.Length = p.end - p.record.Offset
-	p.profile.Records++
-	p.profile.Sum = add(p.profile.Sum, p.record.Count)
+	f := p.profile()
+	f.Records++
+	f.Sum = add(f.Sum, p.record.Count)
 	if p.visit == nil {
 		return nil
 	}
 	return p.visit(&p.record)
 }
 
-// finish completes the profile; whole says that it was read to its end.
+// finish completes the last profile; whole says that the text was read to its end.
 func (p *debug1Parser) finish(whole bool) {
-	f := &p.profile
-	f.Bytes = p.lines.pos()
-	f.Total = f.Sum
-	if p.declared > 0 {
-		f.Total = p.declared
-	}
 	if p.stacks.others > 0 {
 		p.problems.always(tooManyStacks(p.stacks))
 	}
-	if !whole {
-		return
-	}
-	if !p.headed {
+	p.endProfile(p.lines.pos(), whole)
+	if whole && len(p.profiles) == 0 {
 		p.problems.always(analysis.Problem{
 			Offset: -1, Severity: analysis.Error,
 			What: "no goroutine profile was found",
 			Why:  `no line reads "goroutine profile: total N"`,
 			Hint: "the file may be empty, of another kind, or wrapped in log lines",
 		})
-		return
-	}
-	if f.Sum != p.declared {
-		p.truncated(fmt.Sprintf("%d goroutines are declared, %d were read", p.declared, f.Sum))
 	}
 }
 
-func (p *debug1Parser) truncated(why string) {
-	p.profile.Truncated, p.profile.TruncatedWhy = true, why
-	p.problems.always(analysis.Problem{
-		Line: p.lines.num, Offset: p.profile.Bytes, Severity: analysis.Warning,
+// endProfile judges the profile being read, if any, which ends at an offset; whole says
+// that it was read to its end.
+func (p *debug1Parser) endProfile(end int64, whole bool) {
+	if !p.reading {
+		return
+	}
+	p.reading = false
+	f := p.profile()
+	f.Bytes = end
+	declared := f.Total
+	if declared == 0 {
+		f.Total = f.Sum
+	}
+	if f.Sum >= declared {
+		f.Refused = 0 // nothing is missing, so that these lines were no records
+	}
+	switch {
+	case f.Refused > 0:
+		p.lost(analysis.Problem{
+			Line: p.refused.line, Offset: p.refused.offset, Severity: analysis.Warning,
+			What: fmt.Sprintf("%d of %d records of the profile were not understood: it has at least %d goroutines", f.Refused, f.Refused+f.Records, f.Sum),
+			Why:  fmt.Sprintf("%d goroutines are declared; the first line that begins like a record and goes on otherwise is %q", declared, p.refused.text),
+			Hint: "look at the raw lines, where something may have cut in, and fetch the profile again",
+		})
+	case whole && f.Sum != declared:
+		p.truncated(f, end, fmt.Sprintf("%d goroutines are declared, %d were read", declared, f.Sum))
+	}
+}
+
+func (p *debug1Parser) truncated(f *Profile, end int64, why string) {
+	f.Truncated, f.TruncatedWhy = true, why
+	p.lost(analysis.Problem{
+		Line: p.lines.num, Offset: end, Severity: analysis.Warning,
 		What: "the profile is not complete",
 		Why:  why,
 		Hint: "the declared total is right; fetch the profile again for the stacks",
 	})
+}
+
+// lost says what is missing of a profile; of the first such one in any case.
+func (p *debug1Parser) lost(found analysis.Problem) {
+	if p.told {
+		p.problems.add(found)
+		return
+	}
+	p.told = true
+	p.problems.always(found)
 }
 
 // appendFrame adds a frame to a key. Text from elsewhere than a line of a dump
@@ -250,7 +357,11 @@ func appendClean(key, text []byte) []byte {
 //
 //	"goroutine profile: total 81"            -> "goroutine", 81
 //	"heap profile: 1: 2 [3: 4] @ heap/1048576" -> "heap", 0
+//	"--- mutex:"                             -> "mutex", 0
 func cutTotal(b []byte) (name string, total int, ok bool) {
+	if rest, ok := bytes.CutPrefix(b, []byte("--- ")); ok {
+		return string(bytes.TrimSuffix(rest, []byte(":"))), 0, string(rest) == "contention:" || string(rest) == "mutex:"
+	}
 	word, rest, ok := bytes.Cut(b, []byte(" profile: "))
 	if !ok || len(word) == 0 || len(word) > 64 || bytes.ContainsAny(word, " \t") {
 		return "", 0, false

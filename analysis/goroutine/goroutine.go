@@ -137,9 +137,11 @@ type Dump struct {
 // Record is one entry of a goroutine profile: Count goroutines with one stack
 // and one label set. Several records may have the same Stack.
 type Record struct {
-	Count  int
-	Stack  *analysis.Stack
-	Labels map[string]string
+	// Profile counts the profiles of a text from 0.
+	Profile int
+	Count   int
+	Stack   *analysis.Stack
+	Labels  map[string]string
 	// Line, Offset and Length are the place in a debug=1 text and 0 in a proto.
 	Line, Offset, Length int64
 }
@@ -156,14 +158,19 @@ type Profile struct {
 	Sample string
 	// Total is the declared number of goroutines, or Sum where none is declared.
 	Total int
-	// Sum is over the counts of all Records.
-	Sum, Records int
+	// Sum is over the counts of all Records; Refused counts the records that were seen
+	// and not understood, where Sum is below what is declared: it is then a lower bound.
+	Sum, Records, Refused int
 	// Truncated and TruncatedWhy are as in Dump.
 	Truncated    bool
 	TruncatedWhy string
 	// Time, Executable and BuildID are known from a proto only.
 	Time                time.Time
 	Executable, BuildID string
-	// Bytes is the length of the input after unpacking.
-	Bytes int64
+	// Line and Offset are where the profile begins in a debug=1 text; Bytes is the length
+	// of the input after unpacking, up to the next profile.
+	Line, Offset, Bytes int64
 }
+
+// Whole reports whether nothing is missing of the profile.
+func (p *Profile) Whole() bool { return !p.Truncated && p.Refused == 0 }

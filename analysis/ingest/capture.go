@@ -299,8 +299,8 @@ var captureSteps = map[analysis.Kind][]string{
 
 // stepTimes gives each kind of evidence its own time, where that is another than the
 // snapshot's: an endpoint that hangs puts minutes between the two.
-func (b *builder) stepTimes(s *analysis.Snapshot) {
-	p := b.g.capture()
+func (g *group) stepTimes(s *analysis.Snapshot) {
+	p := g.capture()
 	if p == nil || s.CapturedAt.IsZero() {
 		return
 	}

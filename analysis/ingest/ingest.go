@@ -20,7 +20,7 @@ import (
 
 // Engine is the version of the rules that turn bytes into snapshots; results of
 // an older engine are computed again on request.
-const Engine = 7
+const Engine = 8
 
 // Config says how to read a bundle; the zero value reads with default limits.
 type Config struct {

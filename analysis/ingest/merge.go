@@ -34,6 +34,19 @@ func (g *group) form(forms ...string) *part {
 	return nil
 }
 
+// profiles is the best profile of all goroutines of the group, or of the leaked ones: a
+// whole one, else debug=1 before a proto.
+func (g *group) profiles(leaked bool) *part {
+	var best *part
+	for _, form := range []string{detect.GoroutineDebug1, detect.GoroutineProto} {
+		i := slices.IndexFunc(g.parts, func(p *part) bool { return p.form == form && p.profile != nil && p.leaked() == leaked })
+		if i >= 0 && (best == nil || !best.profile.profile.Whole()) {
+			best = g.parts[i]
+		}
+	}
+	return best
+}
+
 // groups decides which parts are one snapshot (bundles.md section 5): first by
 // capture directory, then by the tokens in the names, then by process; last,
 // what lies elsewhere in the bundle joins by process or time.
@@ -62,29 +75,32 @@ func groups(parts []*part) []*group {
 }
 
 // adoptNested moves the parts of an archive that lies in a capture directory
-// and holds nothing but descriptors (t0/leaker/fd.tar) into that directory.
+// and holds nothing but descriptors (t0/leaker/fd.tar) into that directory. The
+// directory may lie in an archive as well: what counts is that something beside the
+// nested archive is in it.
 func adoptNested(parts []*part) {
-	outer := map[string]bool{}
 	only := map[string]bool{}
 	for _, p := range parts {
 		archive := archiveOf(p.path)
-		if archive == "" {
-			outer[p.dir] = true
-			continue
-		}
-		fits := p.form == detect.FDInfo || p.form == detect.FDLink
+		fits := archive != "" && (p.form == detect.FDInfo || p.form == detect.FDLink)
 		if was, seen := only[archive]; !seen {
 			only[archive] = fits
 		} else {
 			only[archive] = was && fits
 		}
 	}
+	holds := map[string]bool{}
+	for _, p := range parts {
+		if !only[archiveOf(p.path)] {
+			holds[p.dir] = true
+		}
+	}
 	for _, p := range parts {
 		archive := archiveOf(p.path)
-		if archive == "" || !only[archive] {
+		if !only[archive] {
 			continue
 		}
-		if dir := strings.TrimSuffix(directoryOf(archive), "/"); outer[dir] {
+		if dir := strings.TrimSuffix(directoryOf(archive), "/"); holds[dir] {
 			p.dir = dir
 		}
 	}
@@ -219,7 +235,7 @@ func instants(evidence []*part) func(*part) string {
 	stems := map[string]string{}
 	byStem := map[string]bool{}
 	for _, p := range evidence {
-		if p.text == nil && p.profile == nil {
+		if p.text == nil && p.profile == nil || p.leaked() {
 			continue
 		}
 		at := p.form + "\x00" + token(p)
@@ -279,6 +295,9 @@ func (g *group) token() string { return (&part{stem: g.stem}).token() }
 
 // together reports whether two parts of one directory can be of one instant.
 func together(p, q *part) bool {
+	if p.profile != nil && q.profile != nil && p.leaked() != q.leaked() {
+		return true // one counts all goroutines, the other those of them that are leaked
+	}
 	if p.artifact == q.artifact && p.ordinal != q.ordinal {
 		return false
 	}

@@ -24,12 +24,15 @@ type part struct {
 	form      string
 	// ordinal tells the dumps and listings of one file apart; section says that
 	// the file is a log or holds several.
-	ordinal  int
-	section  bool
-	pid      int
-	name     string
-	host     string
-	modified time.Time
+	ordinal int
+	section bool
+	pid     int
+	name    string
+	host    string
+	// modified is the time of the file, the latest one of a directory's; fileTimes are
+	// others that its files have.
+	modified  time.Time
+	fileTimes []time.Time
 	// inner is the time that the content itself gives; zoneless, that it names no
 	// zone and is taken as UTC.
 	inner    time.Time
@@ -126,6 +129,11 @@ type profileDump struct {
 	offsets []goroutine.Record
 }
 
+// leaked reports whether the part is a profile of the leaked goroutines alone.
+func (p *part) leaked() bool {
+	return p.profile != nil && p.profile.profile.Sample == goroutine.SampleGoroutineLeak
+}
+
 // fdinfoSet is one fdinfo/ directory.
 type fdinfoSet struct {
 	infos []procfs.FDInfo
@@ -189,7 +197,7 @@ func (p *part) kind() analysis.Kind {
 
 // another is a part for one of several dumps or processes of p's file.
 func (p *part) another(ordinal int) *part {
-	return &part{path: p.path, form: p.form, ordinal: ordinal, pid: p.pid, name: p.name, host: p.host, modified: p.modified,
+	return &part{path: p.path, form: p.form, ordinal: ordinal, pid: p.pid, name: p.name, host: p.host, modified: p.modified, fileTimes: p.fileTimes,
 		inner: p.inner, zoneless: p.zoneless, section: p.section, artifact: -1}
 }
 

@@ -345,7 +345,13 @@ func readText(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 	// guessed is the first line where only an id that comes again, twice, says that
 	// another dump begins.
 	guessed, twice := int64(0), int64(0)
-	cfg := goroutine.Config{Path: p.path, Lines: dates.Line}
+	profileAt := int64(-1)
+	cfg := goroutine.Config{Path: p.path, Lines: func(line []byte, offset int64) {
+		dates.Line(line, offset)
+		if profileAt < 0 && bytes.HasPrefix(line, []byte("goroutine profile: total ")) {
+			profileAt = offset
+		}
+	}}
 	if text, ok := body.(unwrapped); ok && text.known != nil {
 		cfg.Alike, cfg.Bodies = text.known, namesAddress
 	}
@@ -381,6 +387,11 @@ func readText(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 		return nil
 	})
 	r.problem(problems...)
+	if profileAt >= 0 {
+		r.problem(analysis.Problem{Path: p.path, Offset: profileAt, Severity: analysis.Warning,
+			What: "a profile (debug=1) stands in the file and is not read", Why: "the file begins with a dump that has a block for each goroutine, which is another form",
+			Hint: "put each into a file of its own"})
+	}
 	if guessed > 0 {
 		r.problem(analysis.Problem{Path: p.path, Line: guessed, Offset: -1, Severity: analysis.Note,
 			What: fmt.Sprintf("goroutine %d is here again, so another dump is taken to begin", twice),
@@ -457,26 +468,55 @@ func (r *reader) several(parts []*part, a *analysis.Artifact, noun string) {
 	r.parts = append(r.parts, parts...)
 }
 
+// readDebug1 reads a text that may hold several profiles, each of a time of its own.
 func readDebug1(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
-	return readProfile(r, p, a, func(visit func(*goroutine.Record) error) (goroutine.Profile, []analysis.Problem, error) {
-		return goroutine.ParseDebug1(body, goroutine.Config{Path: p.path}, visit)
+	var all []*profileDump
+	dates := envelope.NewDates(r.written(p))
+	profiles, problems, err := goroutine.ParseDebug1(io.TeeReader(body, dates), goroutine.Config{Path: p.path}, func(rec *goroutine.Record) error {
+		for len(all) <= rec.Profile {
+			all = append(all, &profileDump{})
+		}
+		return all[rec.Profile].add(rec)
 	})
+	r.problem(problems...)
+	if err != nil {
+		return err
+	}
+	begins := make([]int64, len(profiles))
+	for i := range profiles {
+		begins[i] = profiles[i].Offset
+	}
+	times := dates.Of(begins)
+	var parts []*part
+	records, refused := 0, 0
+	before := map[string]int{} // a profile of the leaked goroutines is no further one of all
+	for i, profile := range profiles {
+		if len(all) == i {
+			all = append(all, &profileDump{})
+		}
+		q := p.another(before[profile.Sample])
+		before[profile.Sample]++
+		q.profile = all[i]
+		q.profile.profile = profile
+		q.dated(times[i])
+		q.outcome = profileOutcome(profile.Sum, profile.Records, profile.Refused)
+		a.Members += profile.Sum
+		a.Truncated = a.Truncated || profile.Truncated
+		records, refused = records+profile.Records, refused+profile.Refused
+		parts = append(parts, q)
+	}
+	a.Outcome = profileOutcome(a.Members, records, refused)
+	r.several(parts, a, "profile")
+	return nil
+}
+
+func profileOutcome(sum, records, refused int) string {
+	return atLeast(plural(sum, "goroutine", "goroutines")+" in "+plural(records, "record", "records"), refused)
 }
 
 func readProto(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
-	return readProfile(r, p, a, func(visit func(*goroutine.Record) error) (goroutine.Profile, []analysis.Problem, error) {
-		return goroutine.ParseProto(body, goroutine.Config{Path: p.path}, visit)
-	})
-}
-
-func readProfile(r *reader, p *part, a *analysis.Artifact, parse func(func(*goroutine.Record) error) (goroutine.Profile, []analysis.Problem, error)) error {
 	d := &profileDump{}
-	profile, problems, err := parse(func(rec *goroutine.Record) error {
-		d.stacks = append(d.stacks, rec.Stack)
-		d.counts = append(d.counts, rec.Count)
-		d.offsets = append(d.offsets, goroutine.Record{Line: rec.Line, Offset: rec.Offset, Length: rec.Length})
-		return nil
-	})
+	profile, problems, err := goroutine.ParseProto(body, goroutine.Config{Path: p.path}, d.add)
 	r.problem(problems...)
 	if err != nil {
 		return err
@@ -486,7 +526,14 @@ func readProfile(r *reader, p *part, a *analysis.Artifact, parse func(func(*goro
 	p.inner = profile.Time
 	p.name = programName(profile.Executable)
 	a.Members, a.Truncated = profile.Sum, profile.Truncated
-	a.Outcome = fmt.Sprintf("%s in %s", plural(profile.Sum, "goroutine", "goroutines"), plural(profile.Records, "record", "records"))
+	a.Outcome = profileOutcome(profile.Sum, profile.Records, 0)
+	return nil
+}
+
+func (d *profileDump) add(rec *goroutine.Record) error {
+	d.stacks = append(d.stacks, rec.Stack)
+	d.counts = append(d.counts, rec.Count)
+	d.offsets = append(d.offsets, goroutine.Record{Line: rec.Line, Offset: rec.Offset, Length: rec.Length})
 	return nil
 }
 
@@ -732,7 +779,7 @@ func (r *reader) gather(m *bundle.Member, found detect.Result, body *content) er
 	if err != nil {
 		fd, dir = -1, m.Path
 	}
-	d := r.directory(dir, detect.FDInfo, found.Reason, m)
+	d := r.directory(dir, detect.FDInfo, found.Reason)
 	if d.part.fdinfo == nil {
 		d.part.fdinfo = &fdinfoSet{}
 	}
@@ -764,6 +811,7 @@ func (r *reader) file(d *directory, m *bundle.Member, body *content, failed erro
 		r.refused(m.Path, failed)
 	}
 	r.progress.Descriptors++
+	d.part.wrote(m.ModTime)
 	d.size += body.n
 	r.text = append(append(append(r.text[:0], path.Base(m.Path)...), ' '), body.sum()...)
 	d.hashes = append(d.hashes, string(r.text))
@@ -824,18 +872,19 @@ func (r *reader) link(m *bundle.Member) {
 		})
 		return
 	}
-	d := r.directory(directoryOf(m.Path), detect.FDLink, "symbolic links named by descriptor numbers", m)
+	d := r.directory(directoryOf(m.Path), detect.FDLink, "symbolic links named by descriptor numbers")
+	d.part.wrote(m.ModTime)
 	descriptor := procfs.Link(fd, m.Link)
 	d.part.links = append(d.part.links, descriptor)
 	d.hashes = append(d.hashes, path.Base(m.Path)+" "+m.Link)
 	r.progress.Descriptors++
 }
 
-func (r *reader) directory(dir, kind, reason string, m *bundle.Member) *directory {
+func (r *reader) directory(dir, kind, reason string) *directory {
 	key := directoryKey{dir, kind}
 	d := r.directories[key]
 	if d == nil {
-		d = &directory{part: &part{path: dir, form: kind, modified: m.ModTime}, reason: reason}
+		d = &directory{part: &part{path: dir, form: kind}, reason: reason}
 		r.directories[key] = d
 	}
 	return d

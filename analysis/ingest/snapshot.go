@@ -32,15 +32,13 @@ func (r *reader) snapshots() []analysis.Snapshot {
 		}
 	}
 	r.lone = len(all) == 1
-	believe := believableTimes(all)
 	r.former = recall(all)
 	out := make([]analysis.Snapshot, 0, len(all))
 	for i, g := range all {
 		b := &builder{r: r, g: g, artifact: map[int]int{}}
 		s := b.build()
 		s.Order = i
-		b.when(&s, believe)
-		b.stepTimes(&s)
+		b.when(&s)
 		out = append(out, s)
 		for _, p := range g.parts {
 			if p.listing != nil && p.listing.rows != nil {
@@ -48,6 +46,10 @@ func (r *reader) snapshots() []analysis.Snapshot {
 			}
 			p.text.release()
 		}
+	}
+	r.dateByFiles(out, all)
+	for i, g := range all {
+		g.stepTimes(&out[i])
 	}
 	completeNames(out)
 	shareHost(out)
@@ -608,9 +610,9 @@ func wordOfStem(stem string) string {
 	return strings.Trim(digits.ReplaceAllString(instantWord.ReplaceAllString(stem, ""), ""), "._- ")
 }
 
-// when resolves the time: a collector's manifest, the data itself, names, and
-// member times where they can be believed.
-func (b *builder) when(s *analysis.Snapshot, believeModified bool) {
+// when resolves the time: a collector's manifest, the data itself, names. Where they
+// say nothing, the times of files may (dateByFiles).
+func (b *builder) when(s *analysis.Snapshot) {
 	if at, where := b.r.manifestTime(b.g.dir); !at.IsZero() {
 		s.CapturedAt = at
 		s.TimeFact = analysis.Fact{Value: at.Format(time.RFC3339Nano), Source: where, Confidence: analysis.High}
@@ -648,20 +650,6 @@ func (b *builder) when(s *analysis.Snapshot, believeModified bool) {
 	if at, ok := timeInName(b.r.archive); ok && (b.r.lone || b.oneCapture()) {
 		s.CapturedAt = at
 		s.TimeFact = analysis.Fact{Value: at.Format(time.RFC3339), Source: "name of the upload", Confidence: analysis.Medium}
-		return
-	}
-	if !believeModified {
-		s.TimeFact = analysis.Fact{Source: "no time in the files or their names; order by name"}
-		return
-	}
-	for _, p := range b.g.parts {
-		if !p.modified.IsZero() && (s.CapturedAt.IsZero() || p.modified.Before(s.CapturedAt)) {
-			s.CapturedAt = p.modified.UTC()
-			s.TimeFact = analysis.Fact{Value: s.CapturedAt.Format(time.RFC3339), Source: "file time in the archive", Confidence: analysis.Low}
-		}
-	}
-	if s.CapturedAt.IsZero() {
-		s.TimeFact = analysis.Fact{Source: "no time in the files or their names; order by name"}
 	}
 }
 
@@ -730,34 +718,6 @@ func (b *builder) namedTime() (time.Time, string, bool) {
 	return time.Time{}, "", false
 }
 
-// believableTimes reports whether member times say when files were captured: a
-// checkout or an unpacking gives all of them the same two seconds.
-func believableTimes(all []*group) bool {
-	perDir := map[string]time.Time{}
-	var times []time.Time
-	for _, g := range all {
-		for _, p := range g.parts {
-			if p.modified.IsZero() {
-				continue
-			}
-			times = append(times, p.modified)
-			perDir[g.dir+"\x00"+g.stem] = p.modified
-		}
-	}
-	if len(perDir) < 2 {
-		return true
-	}
-	sort.Slice(times, func(i, j int) bool { return times[i].Before(times[j]) })
-	most := 0
-	for i, j := 0, 0; j < len(times); j++ {
-		for times[j].Sub(times[i]) > 2*time.Second {
-			i++
-		}
-		most = max(most, j-i+1)
-	}
-	return most*5 <= len(times)*4
-}
-
 // group finds or makes the family of this snapshot.
 func (b *builder) group(f *analysis.Family) *analysis.Group {
 	g := b.byPrint[f.Fingerprint]
@@ -777,21 +737,22 @@ func (b *builder) variant(g *analysis.Group, s *analysis.Stack) int {
 // encodings of one instant and never added up.
 func (b *builder) goroutines() {
 	text := b.g.form(detect.GoroutineDebug2, detect.GoroutineCrash)
-	twin := b.g.form(detect.GoroutineDebug1)
-	if twin == nil || twin.profile.profile.Truncated {
-		if proto := b.g.form(detect.GoroutineProto); proto != nil {
-			twin = proto
-		}
+	twin, leaked := b.g.profiles(false), b.g.profiles(true)
+	if text == nil && twin == nil {
+		twin, leaked = leaked, nil
 	}
 	if text == nil && twin == nil {
 		return
+	}
+	if leaked != nil {
+		defer b.markLeaked(leaked)
 	}
 	if text == nil {
 		b.countTwin(twin)
 		total := twin.profile.profile.Sum
 		b.s.Totals.Goroutines = &total
-		b.s.Truncated = twin.profile.profile.Truncated
-		b.s.LowerBound = b.s.Truncated
+		b.s.Truncated, b.s.Refused = twin.profile.profile.Truncated, twin.profile.profile.Refused
+		b.s.LowerBound = !twin.profile.profile.Whole()
 		return
 	}
 	dump := text.text.dump
@@ -806,7 +767,7 @@ func (b *builder) goroutines() {
 	total := dump.Goroutines
 	b.s.MaxGoroutineID = dump.MaxID
 	b.s.Truncated = dump.Truncated
-	complete := twin != nil && !twin.profile.profile.Truncated
+	complete := twin != nil && twin.profile.profile.Whole()
 	b.objects(text.text)
 	b.countText(text)
 	switch {
@@ -930,6 +891,25 @@ func dumping(s *analysis.Stack) bool {
 		}
 	}
 	return false
+}
+
+// markLeaked marks the members of families that a profile of the leaked goroutines alone
+// counts (/debug/pprof/goroutineleak), as the text of debug=2 does.
+func (b *builder) markLeaked(p *part) {
+	adopters := family.Adopters(b.families())
+	counts := map[string]int{}
+	for i, stack := range p.profile.stacks {
+		print := b.r.stacks.OfStack(stack).Fingerprint
+		if b.byPrint[print] == nil {
+			print = adopters[print]
+		}
+		counts[print] += p.profile.counts[i]
+	}
+	for print, n := range counts {
+		if g := b.byPrint[print]; g != nil {
+			g.Leaked = max(g.Leaked, min(n, g.Count))
+		}
+	}
 }
 
 // completeFromTwin gives the families of a cut text the counts of its complete

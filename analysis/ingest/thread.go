@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"fmt"
 	"hash/fnv"
 	"io"
 	"path"
@@ -59,6 +60,7 @@ func threaded(parse threadParser) func(r *reader, body io.Reader, p *part, a *an
 			return err
 		}
 		var parts []*part
+		refused := 0
 		for i, d := range dumps {
 			if d.Ordinal >= len(all) || all[d.Ordinal].count == 0 {
 				continue
@@ -72,13 +74,22 @@ func threaded(parse threadParser) func(r *reader, body io.Reader, p *part, a *an
 			}
 			q.outcome = plural(t.count, "thread", "threads")
 			a.Members += t.count
+			refused += d.Refused
 			a.Truncated = a.Truncated || d.Truncated
 			parts = append(parts, q)
 		}
-		a.Outcome = plural(a.Members, "thread", "threads")
+		a.Outcome = atLeast(plural(a.Members, "thread", "threads"), refused)
 		r.several(parts, a, "dump")
 		return nil
 	}
+}
+
+// atLeast says of a figure that it is a lower bound where members were refused.
+func atLeast(figure string, refused int) string {
+	if refused == 0 {
+		return figure
+	}
+	return fmt.Sprintf("at least %s, %d not understood", figure, refused)
 }
 
 func newThreadDump() *threadDump {
@@ -210,6 +221,9 @@ func (b *builder) threads() {
 		b.s.Truncated = true
 		b.s.Incomplete = append(b.s.Incomplete, analysis.KindThread)
 	}
+	if d.dump.Refused > 0 {
+		b.s.Refused, b.s.LowerBound = d.dump.Refused, true
+	}
 	b.form(analysis.KindThread, d.shows())
 	b.deadlocks(best)
 	b.contended(best)
@@ -255,7 +269,7 @@ func (p *part) threadRank() int {
 		// Lists virtual threads, which no other form does.
 		rank -= 100
 	}
-	if p.threads.dump.Truncated {
+	if p.threads.dump.Truncated || p.threads.dump.Refused > 0 {
 		rank -= 200
 	}
 	if strings.Contains(path.Base(p.path), "-l") {
@@ -268,7 +282,7 @@ func (p *part) threadRank() int {
 // counted, where that differs by more than the virtual machine's own threads.
 func (b *builder) otherThreads(best *part, all []*part) {
 	for _, p := range all {
-		if p == best || p.threads.javaOnly != best.threads.javaOnly || p.threads.dump.Truncated {
+		if p == best || p.threads.javaOnly != best.threads.javaOnly || p.threads.dump.Truncated || p.threads.dump.Refused > 0 {
 			continue
 		}
 		n, total := p.threads.count, best.threads.count

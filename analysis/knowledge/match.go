@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/family"
@@ -31,10 +32,26 @@ type Seen struct {
 	// many minutes the snapshots up to this one cover, 0 where that is not known.
 	Stayed func() int
 	Span   int
+	// Rise says how the family rose up to this snapshot; it is asked only where an entry
+	// has a bound.
+	Rise func() Rise
 	// Units are what expected counts are measured in, at the same snapshot.
 	Units Units
 	// Versions are what the evidence says of versions.
 	Versions SeenVersions
+}
+
+// Rise is how a family rose, as far as a bounded backlog asks.
+type Rise struct {
+	// Present is for how many minutes the run of the process has had members of the growth,
+	// -1 where times are not known.
+	Present int
+	// Level says that the newer half of the counts does not grow.
+	Level bool
+	// PerMinute is how many members are born, 0 where that is not known; Began is the first
+	// sight of the growth.
+	PerMinute float64
+	Began     time.Time
 }
 
 // Units are counts of what healthy goroutines belong to: "pod", "listener",
@@ -68,16 +85,28 @@ type Match struct {
 	// RuledOut says that nothing but this version speaks against it: stack, state and
 	// growth are those of the entry.
 	RuledOut bool
+	// Similar says that the family grows, and that its stack is of libraries that every
+	// program uses: state and growth are those of the entry, and whose leak it is is not
+	// known.
+	Similar bool
 }
 
 // Speaks reports whether the match says more than that something looks alike.
 func (m Match) Speaks() bool { return m.Basis != Looks && m.Basis != Possible }
 
-// Everyday reports a published leak whose signature is nothing but functions of the
-// standard library, in any program: a growth of them has many causes.
-func (m Match) Everyday() bool {
-	s := m.Entry.Signature
-	return m.Entry.Origin == "" && m.Entry.Status == Leak && len(s.Frames) > 0 && len(s.Programs) == 0 && !slices.ContainsFunc(s.Frames, importable)
+// generic reports a published leak whose signature is nothing but functions of the
+// standard library, gRPC or database/sql: every program that uses them can show the same
+// stack, so that it is similar and no more (DESIGN section 6).
+func (e *Entry) generic() bool {
+	s := e.Signature
+	telling := func(name string) bool { return importable(name) && !ofEveryone(name) }
+	return e.Origin == "" && e.Status == Leak && len(s.Frames) > 0 && !slices.ContainsFunc(s.Frames, telling) && !slices.ContainsFunc(s.CreatedBy, telling)
+}
+
+// ofEveryone reports a function of a library that says nothing of the program that calls
+// it.
+func ofEveryone(name string) bool {
+	return strings.HasPrefix(name, "google.golang.org/grpc") || strings.HasPrefix(name, "golang.org/x/net/")
 }
 
 // accuses reports a published leak with more than its signature.
@@ -404,8 +433,11 @@ func (m *Matcher) match(k candidate, s Seen, healthy *Healthy) (Match, bool) {
 	case above && e.Status == Leak:
 		out.Basis = Excess
 	}
-	if mended {
+	switch {
+	case mended:
 		out.RuledOut, out.Basis = out.Speaks(), Looks
+	case e.generic() && out.Speaks():
+		out.Basis, out.Similar = Looks, true
 	}
 	out.Text = meaning(out, s)
 	return out, true
@@ -478,6 +510,8 @@ func meaning(m Match, s Seen) string {
 		return "Same signature, but the version that was seen has the fix: no accusation."
 	case m.Basis == Looks && m.Versions.Verdict == VersionBefore:
 		return "Same signature, but the version that was seen is older than the leak: no accusation."
+	case m.Similar:
+		return "Similar to this report, and no more: every program that uses these functions can show this stack. To be more it needs " + needs(e) + "."
 	case m.Basis == Looks:
 		return "Same signature, and nothing shows that it grows or is above what is expected: no accusation."
 	}
@@ -513,7 +547,7 @@ func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 // needs says what would tell an entry that is matched by a listing from others like it.
 func needs(e *Entry) string {
 	var parts []string
-	if len(e.Signature.Frames) > 0 {
+	if len(e.Signature.Frames) > 0 && !e.generic() {
 		parts = append(parts, "a dump with "+e.Signature.Frames[0])
 	}
 	if e.Project != "" {
@@ -568,8 +602,11 @@ func (m Match) backlog(s Seen) string {
 		}
 		return fmt.Sprintf("a backlog like this drains within %d minutes; its oldest member has waited for at least %d: it is older than that", m.Entry.BoundMinutes, oldest)
 	case olderWithin:
-		if s.Timed {
-			return drains + "; its oldest member waits " + waits(s.OldestWait)
+		if oldest := s.OldestWait; s.Timed {
+			if s.Stayed != nil {
+				oldest = max(oldest, s.Stayed())
+			}
+			return drains + "; its oldest member waits " + waits(oldest)
 		}
 		return drains + "; no member was seen for longer"
 	}
@@ -686,7 +723,9 @@ func (r Result) Weigh(s Seen) (Rank, bool) {
 
 // aside is the verdict where a report says of this growth that it is no leak. The mark
 // of the runtime, and a published leak with the same stack, state and growth, accuse all
-// the same.
+// the same. An entry alone acquits nobody (DESIGN section 6; statistics.md 10, R11): a backlog
+// must have been seen to drain or to level, and what has no bound needs a frame of its
+// project and counts that level.
 func (r Result) aside(s Seen) (Rank, bool) {
 	if s.Marked || slices.ContainsFunc(r.Known, Match.accuses) {
 		return Rank{}, false
@@ -695,22 +734,59 @@ func (r Result) aside(s Seen) (Rank, bool) {
 		if k.Entry.Status == Leak || !k.Speaks() {
 			continue
 		}
-		why, verdict := strings.TrimSuffix(k.Text, "."), analysis.Stable
+		why := strings.TrimSuffix(k.Text, ".")
 		if k.Entry.Status == BoundedBacklog {
-			switch why = k.backlog(s); k.older(s) {
-			case olderBeyond:
+			older := k.older(s)
+			if older == olderBeyond {
 				continue
-			case olderUnknown:
-				verdict = analysis.Suspicious
+			}
+			var seen bool
+			if why, seen = k.drained(s, older); !seen {
+				return Rank{Verdict: analysis.Suspicious, Changed: s.Verdict != analysis.Suspicious, Evidence: analysis.Evidence{Rule: RuleKnown, Text: why}}, true
+			}
+		} else if k.Entry.Origin == "" {
+			if k.Frames == 0 {
+				continue // a listing shows no frame of the project
+			}
+			if s.Rise == nil || !s.Rise().Level {
+				return Rank{Verdict: analysis.Suspicious, Changed: s.Verdict != analysis.Suspicious, Evidence: analysis.Evidence{Rule: RuleKnown,
+					Text: fmt.Sprintf("may be %s (%s): %s; a count that levels off would show it", k.Entry.ID, strings.ReplaceAll(string(k.Entry.Status), "-", " "), lower(why))}}, true
 			}
 		}
-		if verdict == s.Verdict {
-			continue
-		}
-		return Rank{Verdict: verdict, Changed: true, By: k.Entry.ID, Evidence: analysis.Evidence{Rule: RuleAside,
+		return Rank{Verdict: analysis.Stable, Changed: true, By: k.Entry.ID, Evidence: analysis.Evidence{Rule: RuleAside,
 			Text: fmt.Sprintf("by its figures alone it is %s; %s sets that aside (%s): %s", s.Verdict, k.Entry.ID, strings.ReplaceAll(string(k.Entry.Status), "-", " "), lower(why))}}, true
 	}
 	return Rank{}, false
+}
+
+// levelShare is how far a backlog may stand above births times bound and still have
+// levelled.
+const levelShare = 1.2
+
+// drained says whether a backlog was seen to drain or to level, and in words what was seen
+// or what would decide.
+func (m Match) drained(s Seen, older older) (string, bool) {
+	bound := m.Entry.BoundMinutes
+	rise := Rise{Present: -1}
+	if s.Rise != nil {
+		rise = s.Rise()
+	}
+	level := rise.PerMinute * float64(bound)
+	switch {
+	case older == olderWithin && s.Span >= bound && rise.Present >= bound:
+		return m.backlog(s), true
+	case rise.Level && rise.PerMinute > 0 && float64(s.Count) <= levelShare*level:
+		return fmt.Sprintf("a backlog that drains by itself within %d minutes; it levels at %d, which %.3g births a minute explain", bound, s.Count, rise.PerMinute), true
+	}
+	text := fmt.Sprintf("may be the bounded backlog %s, which drains within %d minutes", m.Entry.ID, bound)
+	if rise.PerMinute > 0 {
+		text += fmt.Sprintf(": at %.3g a minute it would level at about %.0f", rise.PerMinute, level)
+	}
+	if rise.Began.IsZero() {
+		return text + fmt.Sprintf("; a capture %d minutes after the growth began decides", bound+bound/2), false
+	}
+	decides := rise.Began.Add(time.Duration(bound) * 3 * time.Minute / 2)
+	return text + "; a capture after " + decides.UTC().Format("15:04Z") + " decides", false
 }
 
 func lower(s string) string {

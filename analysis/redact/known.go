@@ -67,7 +67,7 @@ var softwareRoots = []string{"proc", "sys", "dev", "usr", "lib", "lib64", "bin",
 // every system has, the files of a capture, and the words by which results name kinds,
 // verdicts and marks.
 var plainNames = set(`app apps bin build cache conf config current data db default dist etc go home index info lib lib64 lock log logs main
-	mnt module modules node_modules opt out pkg private public root run server service shared src srv state status storage target temp test tmp users var vendor volumes work www
+	cmd internal code repos projects mnt module modules node_modules opt out pkg private public root run server service shared src srv state status storage target temp test tmp users var vendor volumes work www
 	container containers containerd docker kubelet kubernetes overlay overlay2 pod pods sandbox sandboxes snapshots sock socket sockets mounts rootfs
 	nobody daemon www-data kube-system kube-public kube-node-lease
 	spool mail cron journal secrets serviceaccount token ca.crt namespace mount export media snap local user users systemd dbus udev netns utab machine-id
@@ -245,6 +245,27 @@ func (r *Redactor) learnPath(path string) {
 		// The name behind /home is a user's and has a rule of its own.
 		first := i == 0 || i == 1 && (parts[0] == "home" || parts[0] == "Users")
 		if !first && strings.ContainsFunc(part, unicode.IsLetter) && !library.MatchString(part) {
+			r.Know(Paths, part)
+		}
+	}
+}
+
+// LearnSource takes the file of a stack's line. The directories that lead to a program say
+// who built it and where; those of its packages stand in the names of functions, and those
+// of Go itself and of the cache of modules are everybody's.
+func (r *Redactor) LearnSource(file string) {
+	file = strings.ReplaceAll(file, `\`, "/")
+	if drive := strings.IndexByte(file, ':'); drive == 1 {
+		file = file[2:]
+	}
+	dir, _, _ := strings.Cut(file[:strings.LastIndexByte(file, '/')+1], "/pkg/mod/")
+	parts := strings.Split(strings.Trim(dir, "/"), "/")
+	if !strings.HasPrefix(dir, "/") || slices.Contains(softwareRoots, parts[0]) && !strings.HasPrefix(dir, "/usr/local/src/") {
+		return // a relative path begins with that of the module
+	}
+	for i, part := range parts {
+		owner := i == 1 && (parts[0] == "home" || parts[0] == "Users") // has a rule of its own
+		if !owner && !forges[part] && !strings.Contains(part, "@v") && strings.ContainsFunc(part, unicode.IsLetter) {
 			r.Know(Paths, part)
 		}
 	}

@@ -71,3 +71,27 @@ func BenchmarkKnownNames(b *testing.B) {
 		})
 	}
 }
+
+func TestDirectoriesThatLeadToAProgramAreHiddenAndItsPackagesAreNot(t *testing.T) {
+	for _, tc := range []struct{ name, file, want string }{
+		{"a checkout of somebody", "/home/alice/quagga/app/cmd/x/main.go", "/home/user-1/path-1/app/cmd/x/main.go"},
+		{"a directory above all", "/okapiworks/app/main.go", "/path-1/app/main.go"},
+		{"a package that functions name", "/builds/okapi/db/pool/pool.go", "/builds/path-1/db/pool/pool.go"},
+		{"a drive", `C:\okapi\app\main.go`, `C:\path-1\app\main.go`},
+		{"a cache of modules says where it is, not what is in it", "/zebra/pkg/mod/github.com/quagga/lib@v1.2.3/x.go", "/path-1/pkg/mod/github.com/quagga/lib@v1.2.3/x.go"},
+		{"a GOPATH", "/go/src/github.com/quagga/app/main.go", "/go/src/github.com/path-1/app/main.go"},
+		{"Go itself", "/usr/local/go/src/internal/poll/fd_unix.go", "/usr/local/go/src/internal/poll/fd_unix.go"},
+		{"a path that begins with its module", "informer.local/x/main.go", "informer.local/x/main.go"},
+		{"a file of a JVM", "OkHttpClient.java", "OkHttpClient.java"},
+		{"none", "", ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := New(nil)
+			r.Keep("example.com/okapishop/db/pool.(*Pool).Get")
+			r.LearnSource(tc.file)
+			if got := r.Text(tc.file); got != tc.want {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+		})
+	}
+}

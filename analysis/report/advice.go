@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"leakdiff/analysis"
 	"leakdiff/analysis/knowledge"
 )
 
@@ -60,14 +59,24 @@ func (r *Report) Advice(f *Finding) []Advice {
 
 // NothingWrong reports a finding that accuses nobody and that no entry of the catalogue
 // says anything of: that none matches would be no news.
-func (f *Finding) NothingWrong() bool { return f.Verdict == analysis.Scaling && len(f.Known) == 0 }
+func (f *Finding) NothingWrong() bool {
+	return f.Verdict.Rose() && !accusing(f.Verdict) && len(f.Known) == 0
+}
 
-// NoneKnown says why a finding without known leaks has none: no entry matches, or those
-// that do are ruled out by the version that was seen.
+// NoneKnown says why a finding without known leaks has none: no entry matches, those that
+// do are ruled out by the version that was seen, or their stack is that of every program.
 func (f *Finding) NoneKnown() string {
-	if len(f.RuledOut) == 0 {
-		return "none matches."
+	text := "none matches."
+	if len(f.RuledOut) > 0 {
+		text = f.noneAccused()
 	}
+	if len(f.Similar) > 0 {
+		text += " Similar, by functions of libraries that every program uses: " + strings.Join(f.Similar, ", ") + "."
+	}
+	return text
+}
+
+func (f *Finding) noneAccused() string {
 	text := "none is accused."
 	for i, k := range f.RuledOut {
 		if i == mostTold {

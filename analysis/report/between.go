@@ -28,11 +28,13 @@ var (
 // one moment, where their labels do not say so.
 const sameRound = 30 * time.Second
 
-// between says which growth of one process waits for the growth of another: both
-// rise by the same rhythm (the rule of units, statistics.md 5), one side is inside
-// outgoing calls and the other serves calls. Counts alone would join any two steady
-// growths, so that nothing is said without the stacks.
+// between says which growths of two processes belong together: both rise by the same
+// rhythm (the rule of units, statistics.md 5), one side is inside outgoing calls and the
+// other serves calls. Counts alone would join any two steady growths, so that nothing is
+// said without the stacks. It names no cause: whoever opened a stream and never ended it
+// holds the one that serves it, and counts do not show who did.
 func between(lines []Line, series []Series) {
+	together := map[*Finding][]string{}
 	for a := range series {
 		for b := range series {
 			if a == b || !sameHost(&lines[a], &lines[b]) {
@@ -47,25 +49,34 @@ func between(lines []Line, series []Series) {
 				for k := range series[b].Findings {
 					server := &series[b].Findings[k]
 					if server.rises() && lines[b].inside(server, serving) && inStep(caller.Counts, server.Counts, rounds) {
-						tell(&series[a], &series[b], caller, server)
+						together[caller] = append(together[caller], leadTitle(&series[b], server)+" in "+series[b].Process)
+						together[server] = append(together[server], leadTitle(&series[a], caller)+" in "+series[a].Process)
 					}
 				}
 			}
 		}
 	}
+	for f, others := range together {
+		f.risesWith(others)
+	}
 }
 
-func tell(a, b *Series, caller, server *Finding) {
-	across := func(f *Finding, text string) {
-		f.Text += " " + sentence(text)
-		// In front: it says where to look, before any figure does.
-		f.Evidence = append([]analysis.Evidence{{Rule: "across_processes", Text: text}}, f.Evidence...)
+// mostTogether is how many findings of other processes a finding names.
+const mostTogether = 3
+
+// risesWith says which findings of other processes rise together with this one.
+func (f *Finding) risesWith(others []string) {
+	held := "the other"
+	if len(others) > 1 {
+		held = "the others"
 	}
-	caller.Behind = true
-	across(caller, fmt.Sprintf("it waits inside calls to another process, and %s in %s rises in step with it while it serves calls: look there first",
-		leadTitle(b, server), b.Process))
-	across(server, fmt.Sprintf("%s in %s rises in step with it and waits inside outgoing calls: that follows from this one",
-		leadTitle(a, caller), a.Process))
+	if more := len(others) - mostTogether; more > 0 {
+		others = append(others[:mostTogether:mostTogether], fmt.Sprintf("%d more", more))
+	}
+	text := "rises together with " + strings.Join(others, ", ") + "; which of them holds " + held + " is not known from these captures"
+	f.Text += " " + sentence(text)
+	// In front: it names another process, which no figure does.
+	f.Evidence = append([]analysis.Evidence{{Rule: "across_processes", Text: text}}, f.Evidence...)
 }
 
 func leadTitle(s *Series, f *Finding) string {

@@ -31,8 +31,9 @@ func numbersOf(text string) []int {
 	return out
 }
 
-func TestGrowthThatWaitsForAnotherProcessNamesIt(t *testing.T) {
+func TestGrowthsOfTwoProcessesThatRiseTogetherNameEachOtherAndNoCause(t *testing.T) {
 	const call, serve = "google.golang.org/grpc.(*ClientConn).Invoke", "google.golang.org/grpc.(*Server).handleStream"
+	const notKnown = "; which of them holds the other is not known from these captures."
 	for _, tt := range []struct {
 		name                           string
 		callers, callees, caller, call string
@@ -47,18 +48,44 @@ func TestGrowthThatWaitsForAnotherProcessNamesIt(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := Build(twoProcesses(tt.callers, tt.callees, tt.caller, tt.call), nil, Options{})
-			text := map[string]string{}
+			text, rules := map[string]string{}, map[string]int{}
 			for _, s := range c.Report.Series {
 				for _, f := range s.Findings {
 					text[s.Process] += f.Text
+					if f.Behind {
+						t.Errorf("%q is put behind another process", f.Title)
+					}
+					for _, e := range f.Evidence {
+						if e.Rule == "across_processes" {
+							rules[s.Process]++
+						}
+					}
 				}
 			}
-			caller := strings.Contains(text["client"], "in server rises in step with it while it serves calls")
-			server := strings.Contains(text["server"], "in client rises in step with it and waits inside outgoing calls")
-			if caller != tt.want || server != tt.want {
-				t.Errorf("client says it %t, server says it %t, want %t\nclient: %s\nserver: %s", caller, server, tt.want, text["client"], text["server"])
+			want := 0
+			if tt.want {
+				want = 1
+			}
+			for process, other := range map[string]string{"client": "server", "server": "client"} {
+				if n := strings.Count(text[process], " in "+other+notKnown); n != want || rules[process] != want {
+					t.Errorf("%s says it %d times with %d lines of evidence, want %d: %s", process, n, rules[process], want, text[process])
+				}
+				for _, direction := range []string{"look there", "follows from", "waits inside", "waits for"} {
+					if strings.Contains(text[process], direction) {
+						t.Errorf("%s states a direction, %q: %s", process, direction, text[process])
+					}
+				}
 			}
 		})
+	}
+}
+
+func TestAFindingNamesTheFirstOfManyThatRiseWithIt(t *testing.T) {
+	f := Finding{Text: "It grows.", Evidence: []analysis.Evidence{{Rule: "cohort", Text: "nobody leaves"}}}
+	f.risesWith([]string{"a in x", "b in x", "c in y", "d in y", "e in z"})
+	const want = "rises together with a in x, b in x, c in y, 2 more; which of them holds the others is not known from these captures"
+	if f.Text != "It grows. Rises"+want[len("rises"):]+"." || f.Evidence[0].Text != want || len(f.Evidence) != 2 {
+		t.Errorf("text %q, evidence %+v", f.Text, f.Evidence)
 	}
 }
 

@@ -50,6 +50,10 @@ type Line struct {
 	catalogue *knowledge.Catalogue
 	// files are file names with module versions, by epoch.
 	files map[int][]string
+	// sightings are the last of each family, own says what is own code; both are made when
+	// the first finding asks.
+	sightings map[string]sighting
+	own       *family.Own
 }
 
 // Case is a report with its working material.
@@ -89,6 +93,7 @@ func Build(snapshots []analysis.Snapshot, problems []analysis.Problem, o Options
 	for i := range c.Report.Series {
 		triage(&c.Lines[i], &c.Report.Series[i], o.Triage)
 	}
+	c.Report.Diagnosis = Diagnosis{Sentence: c.Report.Headline(), Verdict: c.Report.worst()}
 	if c.Report.Snapshots == nil {
 		c.Report.Snapshots = []Snapshot{}
 	}
@@ -307,7 +312,7 @@ func (l *Line) summaries() []Snapshot {
 	for i, s := range l.Snapshots {
 		out[i] = Snapshot{
 			ID: s.ID, Label: s.Label, Host: textOrNil(s.Process.Host.Value), Process: s.Process.Name.Value,
-			TimeSource: s.TimeFact.Source, Epoch: l.Trend.Epochs[i], Truncated: s.Truncated, LowerBound: s.LowerBound,
+			TimeSource: s.TimeFact.Source, Epoch: l.Trend.Epochs[i], Truncated: s.Truncated, LowerBound: s.LowerBound, Refused: s.Refused,
 			Totals: s.Totals, Artifacts: []Artifact{},
 		}
 		if pid, err := strconv.Atoi(s.Process.PID.Value); err == nil {
@@ -355,8 +360,11 @@ func (l *Line) series() Series {
 	s.Limits = append(limits(s.Families, s.Findings), l.Mixed...)
 	s.Thresholds = l.thresholds(s.Findings)
 	s.Healthy = l.healthy()
-	if !slices.ContainsFunc(s.Families, func(f Family) bool { return rising(f.Verdict) }) {
-		s.Quiet = l.quiet()
+	if !slices.ContainsFunc(s.Families, func(f Family) bool { return f.Verdict.Rose() }) {
+		if len(l.aside) == 0 { // else the rise is known
+			s.TotalsRisen = l.totalsRisen()
+		}
+		s.Quiet = l.quiet(s.TotalsRisen)
 	}
 	return s
 }
@@ -462,7 +470,14 @@ func frameNames(s *analysis.Stack) []string {
 }
 
 // quiet says what "nothing grows" is worth.
-func (l *Line) quiet() string {
+func (l *Line) quiet(risen []TotalRise) string {
+	if len(risen) > 0 {
+		words := make([]string, len(risen))
+		for i, t := range risen {
+			words[i] = t.Text()
+		}
+		return strings.Join(words, " ")
+	}
 	if len(l.aside) > 0 && len(l.Snapshots) > 1 {
 		return "No family is accused: what grows is known, and no leak."
 	}
@@ -480,21 +495,32 @@ func (l *Line) nothingElse() string {
 	if visible, ok := l.Trend.SmallestVisible(); ok && len(l.Snapshots) > 1 {
 		return "Nothing else grows (" + visible.Text() + ")."
 	}
-	return l.quiet()
+	return l.quiet(nil)
 }
 
 // nothing says why a series with several snapshots tells nothing about growth.
 func (l *Line) nothing() string {
-	cut := 0
+	cut, refused := 0, 0
 	for _, s := range l.Snapshots {
 		if s.LowerBound {
 			cut++
 		}
+		if s.Refused > 0 {
+			refused++
+		}
 	}
+	return nothingSaid(cut, refused, len(l.Snapshots))
+}
+
+func nothingSaid(cut, refused, all int) string {
 	if cut > 0 {
-		return fmt.Sprintf("nothing can be said about growth: %d of %d snapshots are cut, so that their counts are lower bounds, and no two others can be compared", cut, len(l.Snapshots))
+		how := "are cut"
+		if refused > 0 {
+			how = "are cut or were not understood as a whole"
+		}
+		return fmt.Sprintf("nothing can be said about growth: %d of %d snapshots %s, so that their counts are lower bounds, and no two others can be compared", cut, all, how)
 	}
-	return fmt.Sprintf("nothing can be said about growth: of %d snapshots no two are complete and of one process start", len(l.Snapshots))
+	return fmt.Sprintf("nothing can be said about growth: of %d snapshots no two are complete and of one process start", all)
 }
 
 // Many is a number with the word for members of the kind: "24 goroutines".

@@ -17,6 +17,10 @@ import (
 // mostFindings is how many findings a series tells; the rest is counted.
 const mostFindings = 20
 
+// mostNeutral is how many findings that accuse nobody are told of a series; the table has
+// all of them.
+const mostNeutral = 5
+
 // rising reports a verdict that accuses or explains a growth.
 func rising(v analysis.Verdict) bool {
 	return v == analysis.Leaking || v == analysis.Suspicious || v == analysis.Scaling
@@ -31,13 +35,20 @@ func (l *Line) findings(families []Family) []Finding {
 		byPrint[families[i].Fingerprint] = &families[i]
 	}
 	out := []Finding{}
-	rest := 0
+	rest, neutral := 0, 0
 	points := l.accused(l.Trend.Explain())
 	for i := 0; i < len(points); i++ {
 		p := points[i]
 		if len(out) == mostFindings {
 			rest += len(p.Families)
 			continue
+		}
+		if p.Section == trend.Neutral && !l.retained(p) {
+			// Beside an accusation the table is enough for what accuses nobody.
+			if neutral == mostNeutral || points[0].Section != trend.Neutral {
+				continue
+			}
+			neutral++
 		}
 		if p.Section == trend.MayHold {
 			// All that may hold one thing are one finding.
@@ -61,7 +72,7 @@ func (l *Line) findings(families []Family) []Finding {
 	}
 	if rest > 0 {
 		last := &out[len(out)-1]
-		last.Text += fmt.Sprintf(" %d more families that rise stand in the table.", rest)
+		last.Text += " " + plural(rest, "more family that rose stands in the table.", "more families that rose stand in the table.")
 	}
 	out = append(out, l.above(families)...)
 	for i := range out {
@@ -72,6 +83,7 @@ func (l *Line) findings(families []Family) []Finding {
 	out = append(out, l.near()...)
 	for i := range out {
 		out[i].Rank = i + 1
+		l.locate(&out[i])
 	}
 	return out
 }
@@ -79,7 +91,7 @@ func (l *Line) findings(families []Family) []Finding {
 // point tells a unit or a family.
 func (l *Line) point(p trend.Point, byPrint map[string]*Family) Finding {
 	kinds := map[trend.Section]string{trend.Follows: FollowFinding}
-	f := Finding{Kind: kinds[p.Section], Verdict: p.Verdict, Unit: p.Unit, Families: lead(p.Families, byPrint)}
+	f := Finding{Kind: kinds[p.Section], Verdict: l.weighedVerdict(p), Unit: p.Unit, Families: lead(p.Families, byPrint)}
 	first := byPrint[f.Families[0]]
 	f.Next = l.next(first)
 	var members []*Family
@@ -93,7 +105,11 @@ func (l *Line) point(p trend.Point, byPrint map[string]*Family) Finding {
 	}
 	f.Title = fmt.Sprintf("%s: %s %s", first.Title, l.rises(first.Counts, first.Kind), kindWord(first.Kind))
 	f.Counts, f.Evidence = first.Counts, first.Evidence
-	f.Text = l.paragraph(l.inWords(first.Counts, first.Kind), first.Evidence)
+	if p.Section == trend.Neutral {
+		// What would decide is the next step: said once, where a reader looks for it.
+		f.Evidence, f.Next = withoutDeciding(first.Evidence)
+	}
+	f.Text = l.paragraph(l.inWords(first.Counts, first.Kind), f.Evidence)
 	if len(p.Why) > 0 && p.Section != trend.WhatGrows && p.Section != trend.LoadFollows {
 		f.Text += " " + sentence(strings.Join(p.Why, "; "))
 	}
@@ -105,6 +121,38 @@ func (l *Line) point(p trend.Point, byPrint map[string]*Family) Finding {
 	}
 	f.Text += remains(members)
 	return f
+}
+
+// retained reports a point that stays although what rose with it went away.
+func (l *Line) retained(p trend.Point) bool {
+	return slices.ContainsFunc(p.Families, func(print string) bool { return hasRule(l.Judged[print], "retained") })
+}
+
+// withoutDeciding takes what would decide a verdict out of its evidence.
+func withoutDeciding(evidence []analysis.Evidence) (rest []analysis.Evidence, decides string) {
+	for _, e := range evidence {
+		if e.Rule == "decides" {
+			decides = sentence(e.Text)
+			continue
+		}
+		rest = append(rest, e)
+	}
+	return rest, decides
+}
+
+// weighedVerdict is that of a point, or what the catalogue left of it where it weighed all
+// of its families.
+func (l *Line) weighedVerdict(p trend.Point) analysis.Verdict {
+	worst := analysis.TooFewPoints
+	for _, print := range p.Families {
+		if !l.weighed[print] {
+			return p.Verdict
+		}
+		if v := l.Judged[print].Verdict; v.Rank() < worst.Rank() {
+			worst = v
+		}
+	}
+	return worst
 }
 
 // noLeak tells what grows and is known to be no leak: what the figures alone would say,
@@ -165,8 +213,11 @@ func (l *Line) unit(f *Finding, id string, byPrint map[string]*Family) {
 		}
 		first := byPrint[f.Families[0]]
 		f.Counts, f.Evidence = u.Counts, u.Evidence
-		f.Title = fmt.Sprintf("%s and %s that %s with it: %s members", first.Title, plural(len(u.Families)-1, "family", "families"),
-			verb(len(u.Families)-1), l.rises(u.Counts, first.Kind))
+		rest := plural(len(u.Families)-1, "family", "families")
+		f.Title = fmt.Sprintf("%s and %s that %s with it: %s members", first.Title, rest, verb(len(u.Families)-1), l.rises(u.Counts, first.Kind))
+		if u.KeptAt != "" {
+			f.Title = fmt.Sprintf("%s and %s keep what they gained: %s members", first.Title, rest, l.rises(u.Counts, first.Kind))
+		}
 		f.Text = l.paragraph(l.inWords(u.Counts, first.Kind), append([]analysis.Evidence{{Rule: "unit", Text: u.Text()}}, u.Evidence...))
 		var shares []string
 		for _, share := range u.Families {
@@ -448,6 +499,9 @@ func (l *Line) labels() string {
 }
 
 func (l *Line) next(f *Family) string {
+	if f.Verdict.Rose() && !rising(f.Verdict) {
+		return "" // what would decide is the next step
+	}
 	if f.Verdict == analysis.Scaling {
 		return "Nothing to mend by these figures: it follows its load. Look at the load if the total is too high."
 	}

@@ -212,6 +212,7 @@ func (l *Line) seen(f *analysis.Family, at sighting) knowledge.Seen {
 		Timed:   f.Kind == analysis.KindGoroutine && len(g.States) > 0,
 		Verdict: j.Verdict, Proven: l.proven(f.Fingerprint, j), Marked: hasRule(j, "leaked_mark"),
 		Stayed: sync.OnceValue(func() int { return l.stayed(f.Fingerprint, at) }), Span: l.minutes(l.Trend.EpochStart(at.snapshot), at.snapshot),
+		Rise:     func() knowledge.Rise { return l.riseOf(f.Fingerprint, at) },
 		Versions: l.versionsOf(g, at.snapshot),
 	}
 }
@@ -251,6 +252,45 @@ func (l *Line) stayed(fingerprint string, at sighting) int {
 		}
 	}
 	return 0
+}
+
+// riseOf is how a family rose in the run of the process that a sighting is of.
+func (l *Line) riseOf(fingerprint string, at sighting) knowledge.Rise {
+	out := knowledge.Rise{Present: -1}
+	counts, start := l.Trend.Counts(fingerprint), l.Trend.EpochStart(at.snapshot)
+	count := func(i int) int {
+		if counts[i] == nil {
+			return 0
+		}
+		return *counts[i]
+	}
+	first, began := -1, -1
+	for i := start; i <= at.snapshot; i++ {
+		if first < 0 && count(i) > 0 {
+			first = i
+		}
+		if began < 0 && count(i) > count(start) {
+			began = i
+		}
+	}
+	taken := l.Snapshots[at.snapshot].CapturedAt
+	if began >= 0 {
+		out.Began, first = l.Snapshots[began].CapturedAt, began
+	}
+	if first >= 0 && !taken.IsZero() && !l.Snapshots[first].CapturedAt.IsZero() {
+		out.Present = l.minutes(first, at.snapshot)
+	}
+	born := 0
+	for _, c := range l.Trend.Cohorts(fingerprint) {
+		if c.From >= start && c.To <= at.snapshot {
+			born += c.Born
+		}
+	}
+	if span := taken.Sub(l.Snapshots[start].CapturedAt).Minutes(); span > 0 && !l.Snapshots[start].CapturedAt.IsZero() {
+		out.PerMinute = float64(born) / span
+	}
+	out.Level = l.Trend.Levelled(fingerprint)
+	return out
 }
 
 // proven reports a growth that identities or a unit prove.
@@ -369,7 +409,6 @@ func (l *Line) withUnits() {
 				own[hit.Class] = true
 			}
 		}
-		l.everyday(u)
 		for _, share := range u.Families {
 			r := l.Known[share.Fingerprint]
 			for _, hit := range r.Follows {
@@ -378,31 +417,6 @@ func (l *Line) withUnits() {
 				}
 			}
 			l.Known[share.Fingerprint] = r
-		}
-	}
-}
-
-// everyday takes back accusations by stacks that every program of their library shows,
-// where another family of the unit has a class or a published leak of its own: that says
-// more of the one cause.
-func (l *Line) everyday(u trend.Unit) {
-	telling := ""
-	for _, share := range u.Families {
-		r := l.Known[share.Fingerprint]
-		if len(r.Classes) > 0 || slices.ContainsFunc(r.Known, func(m knowledge.Match) bool { return m.Speaks() && !m.Everyday() }) {
-			telling = cmp.Or(telling, l.Titles[share.Fingerprint])
-		}
-	}
-	if telling == "" {
-		return
-	}
-	for _, share := range u.Families {
-		r := l.Known[share.Fingerprint]
-		for i, m := range r.Known {
-			if m.Speaks() && m.Everyday() && r.Healthy != nil {
-				r.Known[i].Basis = knowledge.Possible
-				r.Known[i].Text = "Healthy programs have this stack as well, and it rises together with " + telling + ", which says more of the cause: one of several possible."
-			}
 		}
 	}
 }
@@ -501,7 +515,7 @@ func (l *Line) learn(f *Finding, byPrint map[string]*Family) {
 		}
 		r := l.Known[print]
 		classes := r.Classes
-		if f.Kind == NoLeakFinding || f.Verdict == analysis.Scaling {
+		if f.Kind == NoLeakFinding || f.Verdict.Rose() && !accusing(f.Verdict) {
 			classes = nil // nothing is wrong that would have a cause
 		}
 		for _, hit := range classes {
@@ -526,6 +540,10 @@ func (l *Line) learn(f *Finding, byPrint map[string]*Family) {
 				seen[m.Entry.ID] = true
 				f.Known = append(f.Known, knownLeak(m))
 			}
+			if m.Similar && !seen[m.Entry.ID] {
+				seen[m.Entry.ID] = true
+				f.Similar = append(f.Similar, m.Entry.ID)
+			}
 			if m.RuledOut && !seen[m.Entry.ID] {
 				seen[m.Entry.ID] = true
 				f.RuledOut = append(f.RuledOut, knownLeak(m))
@@ -542,6 +560,7 @@ func (l *Line) learn(f *Finding, byPrint map[string]*Family) {
 		f.SignsOf = append(f.SignsOf, key.class)
 	}
 	f.Known, f.RuledOut = f.Known[:min(len(f.Known), mostKnown)], f.RuledOut[:min(len(f.RuledOut), mostKnown)]
+	f.Similar = f.Similar[:min(len(f.Similar), mostKnown)]
 }
 
 // sign is a form of a class, in words with what it counts.

@@ -22,6 +22,8 @@ type Report struct {
 	Snapshots []Snapshot         `json:"snapshots"`
 	Series    []Series           `json:"series"`
 	Problems  []analysis.Problem `json:"problems"`
+	// Diagnosis is the case in one sentence.
+	Diagnosis Diagnosis `json:"diagnosis"`
 	// Knowledge is what the catalogue says of the classes that findings name.
 	Knowledge *Knowledge `json:"knowledge,omitempty"`
 	// Filter says which families the series list, nil where all.
@@ -36,18 +38,20 @@ type Engine struct {
 
 // Snapshot is the summary of one snapshot.
 type Snapshot struct {
-	ID         string          `json:"id"`
-	Label      string          `json:"label"`
-	Host       *string         `json:"host"`
-	Process    string          `json:"process"`
-	PID        *int            `json:"pid"`
-	CapturedAt *time.Time      `json:"captured_at"`
-	TimeSource string          `json:"time_source"`
-	Epoch      int             `json:"epoch"`
-	Truncated  bool            `json:"truncated"`
-	LowerBound bool            `json:"lower_bound,omitempty"`
-	Totals     analysis.Totals `json:"totals"`
-	Artifacts  []Artifact      `json:"artifacts"`
+	ID         string     `json:"id"`
+	Label      string     `json:"label"`
+	Host       *string    `json:"host"`
+	Process    string     `json:"process"`
+	PID        *int       `json:"pid"`
+	CapturedAt *time.Time `json:"captured_at"`
+	TimeSource string     `json:"time_source"`
+	Epoch      int        `json:"epoch"`
+	Truncated  bool       `json:"truncated"`
+	LowerBound bool       `json:"lower_bound,omitempty"`
+	// Refused counts members that were seen and not understood.
+	Refused   int             `json:"refused,omitempty"`
+	Totals    analysis.Totals `json:"totals"`
+	Artifacts []Artifact      `json:"artifacts"`
 	// Families are those of this snapshot, in the report of a single one.
 	Families []SnapshotFamily `json:"families,omitempty"`
 }
@@ -84,8 +88,10 @@ type Series struct {
 	Thresholds []Threshold `json:"thresholds,omitempty"`
 	// Healthy counts what the last snapshot holds of normal stacks.
 	Healthy *Healthy `json:"healthy,omitempty"`
+	// TotalsRisen are totals whose rise no family explains, where none rose.
+	TotalsRisen []TotalRise `json:"totals_risen,omitempty"`
 	// Quiet says in words how small a growth would have been seen where no family
-	// grows, or none but those that a person called benign; empty otherwise.
+	// rose, or none but those that a person called benign; empty otherwise.
 	Quiet string `json:"quiet,omitempty"`
 }
 
@@ -233,7 +239,8 @@ type Finding struct {
 	Families []string `json:"families"`
 	// Unit is the id of the unit that the finding is about.
 	Unit string `json:"unit,omitempty"`
-	// Behind says that it waits for a finding of another process, which comes first.
+	// Behind says that it is held by a finding of another process, which comes first. No
+	// rule sets it: that two counts rise together proves no direction.
 	Behind bool `json:"behind,omitempty"`
 	// Counts are the members of all its families, Evidence is about them.
 	Counts   []*int              `json:"counts,omitempty"`
@@ -250,4 +257,12 @@ type Finding struct {
 	// RuledOut are entries with the stack, state and growth of its families that the
 	// version which was seen rules out.
 	RuledOut []KnownLeak `json:"ruled_out,omitempty"`
+	// Similar are the ids of published leaks whose stack is of libraries that every program
+	// uses: they accuse nobody.
+	Similar []string `json:"similar,omitempty"`
+	// Stack is that of one member, leaf first; empty where no family has one. StackOf says
+	// whose it is, StackNote why nothing in it is marked as own code.
+	Stack     []StackFrame `json:"stack"`
+	StackOf   *StackOf     `json:"stack_of,omitempty"`
+	StackNote string       `json:"stack_note,omitempty"`
 }

@@ -102,8 +102,8 @@ func TestALeakIsTheFirstFinding(t *testing.T) {
 	if s.Families[1].Verdict != analysis.Stable {
 		t.Errorf("the pool is %s", s.Families[1].Verdict)
 	}
-	if want := "prober: 13 to 63 goroutines; 1 family is leaking."; Headline(c) != want {
-		t.Errorf("headline %q, want %q", Headline(c), want)
+	if want := "prober: 13 to 63 goroutines between t0 and t5; 1 family is leaking."; c.Report.Diagnosis.Sentence != want {
+		t.Errorf("headline %q, want %q", c.Report.Diagnosis.Sentence, want)
 	}
 }
 
@@ -262,7 +262,7 @@ func TestCutDumpsSayNothingAboutGrowth(t *testing.T) {
 		return snapshots
 	}
 	all := Build(cut(leak("app", 3), 0, 1, 2), nil, Options{})
-	for _, text := range []string{Headline(all), all.Report.Series[0].Quiet} {
+	for _, text := range []string{all.Report.Diagnosis.Sentence, all.Report.Series[0].Quiet} {
 		if !strings.Contains(text, "othing can be said about growth") || strings.Contains(text, "o growing family") {
 			t.Errorf("only cut dumps: %s", text)
 		}

@@ -36,7 +36,7 @@ const (
 func Text(w io.Writer, c Case, width Width) error {
 	p := &printer{w: w, width: int(width)}
 	r := c.Report
-	p.wrap("", Headline(c))
+	p.wrap("", r.Diagnosis.Sentence)
 	if f := c.Listed().Filter; f != nil {
 		p.wrap("", f.Said())
 	}
@@ -49,96 +49,6 @@ func Text(w io.Writer, c Case, width Width) error {
 	}
 	p.problems(r.Problems)
 	return p.err
-}
-
-// Headline is the one sentence that a case can be quoted with.
-func Headline(c Case) string {
-	var parts []string
-	for i := range c.Report.Series {
-		s := &c.Report.Series[i]
-		if s.Process == "" && len(parts) > 0 {
-			continue
-		}
-		if text := seriesHeadline(c.Lines[i], s); text != "" {
-			parts = append(parts, text)
-		}
-		if len(parts) == 3 {
-			break
-		}
-	}
-	if len(parts) == 0 {
-		return "No evidence of any process was found."
-	}
-	return strings.Join(parts, " ")
-}
-
-func seriesHeadline(l Line, s *Series) string {
-	name := plainProcess(&l)
-	kind, counts := leadingKind(l)
-	if len(l.Snapshots) == 1 {
-		return fmt.Sprintf("%s: %s in one snapshot.", name, totalsInWords(l.Snapshots[0]))
-	}
-	grows := 0
-	worst := analysis.Stable
-	for _, f := range s.Families {
-		if f.accused().Rank() < worst.Rank() {
-			worst = f.accused()
-		}
-		if rising(f.accused()) {
-			grows++
-		}
-	}
-	if kind == "" {
-		return fmt.Sprintf("%s: %d snapshots.", name, len(l.Snapshots))
-	}
-	text := fmt.Sprintf("%s: %s %s", name, l.rises(counts, kind), kindWord(kind))
-	_, compared := l.Trend.SmallestVisible()
-	if aside, _ := s.setAside(); grows == 0 && len(aside) > 0 {
-		text += "; " + plural(len(aside), "family grows and was", "families grow and were") + " set aside as benign by a person"
-		if compared {
-			text += ", nothing else grows"
-		}
-		return text + "."
-	}
-	if grows == 0 && !compared {
-		return fmt.Sprintf("%s: %s.", name, l.nothing())
-	}
-	if grows == 0 && len(l.aside) > 0 {
-		return text + "; what grows is known, and no leak."
-	}
-	if grows == 0 {
-		return text + "; no growing family was found."
-	}
-	word := map[analysis.Verdict]string{analysis.Leaking: "leaking", analysis.Suspicious: "suspicious", analysis.Scaling: "growing with its load"}[worst]
-	n, over := 0, 0
-	until := ""
-	for _, f := range s.Families {
-		if f.accused() != worst {
-			continue
-		}
-		n++
-		if f.RecoveredAt != nil {
-			over++
-			until = labelOf(l, *f.RecoveredAt)
-		}
-	}
-	families, are, were := "families", "are", "were"
-	if n == 1 {
-		families, are, were = "family", "is", "was"
-	}
-	if over == n {
-		return fmt.Sprintf("%s; %d %s %s %s until %s.", text, n, families, were, word, until)
-	}
-	return fmt.Sprintf("%s; %d %s %s %s.", text, n, families, are, word)
-}
-
-func labelOf(l Line, id string) string {
-	for _, s := range l.Snapshots {
-		if s.ID == id {
-			return s.Label
-		}
-	}
-	return id
 }
 
 // leadingKind is the kind that a series is best told by: goroutines, else the
@@ -162,25 +72,11 @@ func leadingKind(l Line) (analysis.Kind, []*int) {
 
 func kindWord(k analysis.Kind) string { return strings.TrimPrefix(Many(k, 2), "2 ") }
 
-func totalsInWords(s *analysis.Snapshot) string {
-	var words []string
-	for _, k := range analysis.Kinds() {
-		if n := s.Totals.Of(k); n != nil && s.Bounded(k) {
-			words = append(words, "≥ "+Many(k, *n))
-		} else if n != nil {
-			words = append(words, Many(k, *n))
-		}
-	}
-	if len(words) == 0 {
-		return "nothing that can be counted"
-	}
-	return strings.Join(words, ", ")
-}
-
 type printer struct {
-	w     io.Writer
-	width int
-	err   error
+	w      io.Writer
+	width  int
+	traces Traces
+	err    error
 }
 
 func (p *printer) line(format string, args ...any) {
@@ -230,6 +126,7 @@ func (p *printer) series(c *Case, i int) {
 		p.line("")
 		p.wrap("", fmt.Sprintf("%d. [%s] %s", f.Rank, f.Mark(), f.Title))
 		p.wrap("   ", f.Text)
+		p.stack(l, &f)
 		for _, a := range c.Report.Advice(&f) {
 			if !a.More {
 				p.wrap("   ", a.Label+": "+a.Text)
@@ -254,6 +151,19 @@ func (p *printer) series(c *Case, i int) {
 	}
 	_, compared := l.Trend.SmallestVisible()
 	p.families(s, compared)
+}
+
+// stack prints where the members of a finding are.
+func (p *printer) stack(l *Line, f *Finding) {
+	t := p.traces.Of(f, l.label)
+	if t == nil {
+		return
+	}
+	p.wrap("   ", t.Head())
+	for _, line := range t.Lines(p.width - 5) {
+		p.line("     %s", line)
+	}
+	p.wrap("   ", t.Note)
 }
 
 // context is what stands beside the proof: thresholds that circulate, and what is
@@ -612,21 +522,16 @@ type CaseSummary struct {
 
 // Summary sums up a case for a list.
 func Summary(c Case) CaseSummary {
-	s := CaseSummary{Headline: Headline(c), Verdict: analysis.TooFewPoints}
+	s := CaseSummary{Headline: c.Report.Diagnosis.Sentence, Verdict: c.Report.Diagnosis.Verdict}
 	for i := range c.Report.Series {
-		for _, f := range c.Report.Series[i].Families {
-			if f.accused().Rank() < s.Verdict.Rank() {
-				s.Verdict = f.accused()
-			}
-		}
 		aside, _ := c.Report.Series[i].setAside()
 		s.Aside += len(aside)
 	}
-	if rising(s.Verdict) {
+	if s.Verdict.Rose() {
 		s.Aside = 0
 	}
-	// New and gone families are everyday; a list speaks of what grows.
-	if r := s.Verdict.Rank(); r > analysis.Scaling.Rank() && r < analysis.TooFewPoints.Rank() {
+	// Gone families are everyday; a list speaks of what grows.
+	if !s.Verdict.Rose() && s.Verdict != analysis.TooFewPoints {
 		s.Verdict = analysis.Stable
 	}
 	if len(c.Lines) == 0 {

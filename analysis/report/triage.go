@@ -19,7 +19,7 @@ func (f *Family) Benign() bool {
 func (s *Series) setAside() (aside []*Family, open bool) {
 	for i := range s.Families {
 		switch f := &s.Families[i]; {
-		case !rising(f.Verdict):
+		case !f.Verdict.Rose():
 		case f.Benign():
 			aside = append(aside, f)
 		default:
@@ -107,7 +107,9 @@ func triage(l *Line, s *Series, said map[Sorted]analysis.Triage) {
 	var suspected []Finding
 	for i := range s.Families {
 		if f := &s.Families[i]; f.Triage != nil && f.Triage.State == analysis.MarkedSuspect && !told[f.Fingerprint] {
-			suspected = append(suspected, suspicion(f))
+			found := suspicion(f)
+			l.locate(&found)
+			suspected = append(suspected, found)
 		}
 	}
 	s.Findings = append([]Finding{}, slices.Insert(kept, at, suspected...)...)

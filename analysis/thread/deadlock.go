@@ -1,6 +1,7 @@
 package thread
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -11,10 +12,11 @@ import (
 // beginDeadlock opens the section of a deadlock. jstack -F prints it above the
 // threads, all others below.
 func (p *textParser) beginDeadlock(l line.Line) error {
+	p.giveUp()
 	if err := p.deliver(); err != nil {
 		return err
 	}
-	p.open, p.held = false, ""
+	p.open = false
 	if p.dump == nil {
 		p.beginDump(l)
 		p.dump.Form = FormJstackF
@@ -65,6 +67,7 @@ func (p *textParser) deadlockLine(l line.Line, s string) (bool, error) {
 // feeds.
 func (p *textParser) link(l line.Line, s string) {
 	ring := &p.dump.Deadlocks[len(p.dump.Deadlocks)-1].Threads
+	s = withoutAddress(s)
 	if p.held != "" {
 		p.hold(s)
 		s = p.held
@@ -95,6 +98,19 @@ func (p *textParser) link(l line.Line, s string) {
 		(*ring)[len(*ring)-1].Waits = waited(s)
 	}
 	p.held, p.heldLines = "", 0
+}
+
+// threadAddress is what SAP's virtual machine prints behind the name of a thread.
+var threadAddress = regexp.MustCompile(` ?\(tid=0x[0-9a-f]+\)(:?)$`)
+
+// withoutAddress takes the address of the thread off a line of a deadlock.
+//
+//	`"A" (tid=0x8000000100bc26b8):` -> `"A":`
+func withoutAddress(s string) string {
+	if !strings.Contains(s, "(tid=") {
+		return s
+	}
+	return threadAddress.ReplaceAllString(s, "$1")
 }
 
 // waited reads what a thread of a deadlock waits for.

@@ -98,22 +98,44 @@ const maxQuotes = 64
 func (h *header) quoted(s string) bool {
 	end := lastQuote(s)
 	for range maxQuotes {
-		if end <= 0 {
+		if end <= 0 || len(s)-end > maxAttributes {
 			break
 		}
-		rest := s[end+1:]
-		if len(rest) > maxAttributes {
-			break
-		}
-		if rest != "" && rest[0] == ' ' {
-			if h.attributes(strings.TrimLeft(rest, " ")) {
-				h.thread.Name = text(s[1:end])
-				return true
-			}
+		if h.named(s, end) {
+			h.number(s, end)
+			return true
 		}
 		end = strings.LastIndexByte(s[:end], '"')
 	}
 	return false
+}
+
+// named reads a header whose name ends with the quote at end.
+func (h *header) named(s string, end int) bool {
+	rest := s[end+1:]
+	if rest == "" || rest[0] != ' ' || !h.attributes(strings.TrimLeft(rest, " ")) {
+		return false
+	}
+	h.thread.Name = text(s[1:end])
+	return true
+}
+
+// number reads the header again where its name seems to end with the quote at end and
+// holds a number like a thread's: HotSpot prints it directly behind the name, so that
+// quotes behind it are those of an attribute.
+//
+//	`"main" #1 user="x" prio=5 os_prio=0 tid=0x01 nid=0x02 runnable` -> main, 1
+func (h *header) number(s string, end int) {
+	if h.thread.ID >= 0 || h.form != FormHotSpot {
+		return
+	}
+	first := strings.Index(s[:end], `" #`)
+	if first <= 0 {
+		return
+	}
+	if as := *h; !h.named(s, first) || h.thread.ID < 0 {
+		*h = as
+	}
 }
 
 // lastQuote is strings.LastIndexByte, which looks at single bytes, for a line with
@@ -142,11 +164,14 @@ func (h *header) attributes(s string) (ok bool) {
 }
 
 // hotSpot reads what jstack, kill -3 and jcmd print (threads.md section 1),
-// in the spelling of any release.
+// in the spelling of any release and of virtual machines that print more. Words and
+// attributes that nobody knows stand before the address of the thread; behind it the
+// first word that is no attribute begins the condition.
 //
 //	#9 [11442] daemon prio=10 os_prio=0 cpu=0.33ms elapsed=4.46s tid=0x00007fc8040e45d0 nid=11442 waiting on condition  [0x00007fc803ffe000]
 //	os_prio=0 cpu=3.21ms elapsed=3.01s tid=0x00007fc784007bb0 nid=11837 runnable
 //	prio=10 tid=60000000044e3840 nid=1194 lwp_id=9992026 runnable [9fffffffb6f00000..9fffffffb6f00a40]
+//	#1 prio=5 cpu=62.50 [reset 62.50] ms elapsed=396.66 [reset 396.66] s defined_classes=5 tid=0x01926ca72000 nid=0x6ee8 / 28392 runnable
 func (h *header) hotSpot(s string) bool {
 	*h = newHeader(FormHotSpot)
 	t := &h.thread
@@ -167,26 +192,26 @@ func (h *header) hotSpot(s string) bool {
 			t.ID = number(word[1:])
 		case word[0] == '[' && strings.HasSuffix(word, "]") && isDigits(word[1:len(word)-1]) && !nid && !tid:
 			t.Native = number(word[1 : len(word)-1])
-		case !assigned:
-			h.condition(s)
-			return tid && (nid || priority || h.stacked)
-		case key == "tid":
+		case !assigned && word == "/" && nid:
+			// The number that follows is nid again, in decimal.
+			_, rest, _ = cutWord(rest)
+		case key == "tid" && assigned:
 			tid = true
-		case key == "nid":
+		case key == "nid" && assigned:
 			nid = true
 			t.Native = native(value)
-		case key == "lwp_id":
+		case key == "lwp_id" && assigned:
 			h.form = FormHPUX
 			t.Native = native(value)
-		case key == "prio" || key == "os_prio":
+		case assigned && (key == "prio" || key == "os_prio"):
 			priority = true
-		case key == "cpu":
-			t.CPU = seconds(value)
-		case key == "elapsed":
-			t.Elapsed = seconds(value)
-		case !isKey(key):
+		case assigned && key == "cpu":
+			t.CPU = seconds(value + unitBehind(rest))
+		case assigned && key == "elapsed":
+			t.Elapsed = seconds(value + unitBehind(rest))
+		case (!assigned || !isKey(key)) && tid:
 			h.condition(s)
-			return tid && (nid || priority || h.stacked)
+			return nid || priority || h.stacked
 		}
 		s = rest
 	}
@@ -201,7 +226,7 @@ func cutWord(s string) (word, rest string, equals int) {
 	equals = -1
 	for i := range len(s) {
 		switch c := s[i]; {
-		case c == ' ':
+		case c == ' ' || c == '\n':
 			return s[:i], s[i+1:], equals
 		case c == '=' && equals < 0:
 			equals = i
@@ -210,11 +235,25 @@ func cutWord(s string) (word, rest string, equals int) {
 	return s, "", equals
 }
 
+// unitBehind is the unit that SAP's virtual machine prints behind a second figure.
+//
+//	"[reset 62.50] ms elapsed=396.66" -> "ms"
+//	"elapsed=4.46s tid=0x00007fc8040e45d0" -> ""
+func unitBehind(s string) string {
+	if s, ok := strings.CutPrefix(s, "[reset "); ok {
+		_, s, _ = strings.Cut(s, "] ")
+		unit, _, _ := cutWord(s)
+		return unit
+	}
+	return ""
+}
+
 // condition reads the tail of a HotSpot header.
 //
 //	"in Object.wait()  [0x00007fc7ec7fe000]" -> "in Object.wait()"
+//	"runnable  [_thread_in_native, stack(0x14bb80,0x14bb90)] [0x14bb8fe000]" -> "runnable"
 func (h *header) condition(s string) {
-	if open := strings.LastIndexByte(s, '['); open >= 0 && strings.HasSuffix(strings.TrimRight(s, " "), "]") {
+	if open := strings.IndexByte(s, '['); open >= 0 && strings.HasSuffix(strings.TrimRight(s, " "), "]") {
 		s, h.stacked = s[:open], true
 	}
 	s = strings.TrimSpace(s)
@@ -232,9 +271,10 @@ func conditionText(s string) string {
 	return text(s)
 }
 
+// isKey reports whether an attribute can be called s, as "pthread-id" is.
 func isKey(s string) bool {
 	for i := range len(s) {
-		if c := s[i]; c != '_' && (c < 'a' || c > 'z') {
+		if c := s[i]; c != '_' && c != '-' && (c < 'a' || c > 'z') {
 			return false
 		}
 	}

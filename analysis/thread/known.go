@@ -55,9 +55,11 @@ type body struct {
 	state             string
 	stated, onMonitor bool
 	capped, owned     bool
-	// blank says that some line is empty, lines how many there are, end where the last
-	// one that belongs to the thread ends, last the last ones that are not empty.
-	blank bool
+	// blank says that some line is empty, blankEnd that the last one is, lines how many
+	// there are, end where the last one that belongs to the thread ends, last the last
+	// ones that are not empty.
+	blank, blankEnd bool
+
 	lines int64
 	end   int64
 	last  []lastLine
@@ -209,6 +211,9 @@ func (p *textParser) recall(b *body, text []byte, header int64) {
 		p.monitorWait = p.monitorWait || b.onMonitor
 	}
 	t.Capped, p.owned, p.foreign.blank = b.capped, b.owned, b.blank
+	if b.blankEnd {
+		p.blankAt = header + b.lines
+	}
 	p.frames = append(p.frames, b.stack.Frames...)
 	for _, l := range b.locks {
 		if l.gap >= 0 {
@@ -270,6 +275,7 @@ func (p *textParser) learn(header line.Line, text []byte, sum uint64) error {
 		return nil
 	}
 	b.capped, b.owned, b.blank = p.h.thread.Capped, p.owned, p.foreign.blank
+	b.blankEnd = b.lines > 0 && p.blankAt == header.Number+b.lines
 	b.end = max(p.end-begin, 0)
 	for _, l := range p.before {
 		if l.Number <= header.Number {
@@ -312,7 +318,6 @@ func (s *lesson) line(b *body, gaps []gap, begin int) bool {
 // line number, says nothing but what a body holds, and notes its state. No two of
 // what may say the owner of a lock or the state of a thread are told apart.
 func (p *textParser) alone(b *body, h header, number int64) bool {
-	const stateWord = "java.lang.Thread.State: "
 	first, _, _ := bytes.Cut(b.text, []byte{'\n'})
 	said, stated := strings.CutPrefix(trim(string(first)), stateWord)
 	word, rest, _ := strings.Cut(said, " ")

@@ -64,6 +64,12 @@ type textParser struct {
 	held      string
 	heldLines int
 	heldAt    line.Line
+	// heldAlone says that it stands where a thread may begin, and not within the stack of
+	// another one; blankAt is the number of the last blank line.
+	heldAlone bool
+	blankAt   int64
+	// early are refused headers of a dump that has not begun.
+	early refusals
 
 	// before are the last lines that are not blank, the newest last.
 	before [3]line.Line
@@ -71,13 +77,26 @@ type textParser struct {
 
 // dumpState is what is needed to judge a dump's end.
 type dumpState struct {
-	announced bool // "Full thread dump" was printed
 	ended     bool // a line was seen that stands behind the threads
 	vm        int  // threads of the virtual machine
 	numbered  int  // threads with #N that are in the JVM's own list
 	cut       bool // the last line of the input is half of one
 	strange   int  // lines inside the dump that are none of its own
 	strangeAt line.Line
+	refused   refusals
+}
+
+// refusals are lines that begin like a thread and were not understood.
+type refusals struct {
+	count int
+	first line.Line
+}
+
+func (r *refusals) add(more refusals) {
+	if r.count == 0 {
+		r.first = more.first
+	}
+	r.count += more.count
 }
 
 // foreignText follows what was printed between the lines of a thread.
@@ -153,9 +172,9 @@ func isBlank(c byte) bool { return c == ' ' || '\t' <= c && c <= '\r' && c != '\
 func (p *textParser) line(l line.Line) error {
 	s := trim(l.Text)
 	if s == "" {
-		p.foreign.blank = true
+		p.foreign.blank, p.blankAt = true, l.Number
 		if p.held != "" {
-			p.hold(s)
+			return p.hold(s)
 		}
 		return nil
 	}
@@ -163,6 +182,12 @@ func (p *textParser) line(l line.Line) error {
 	if err != nil || begun {
 		p.remember(l, s)
 		return err
+	}
+	if p.open && p.stated && strings.HasPrefix(s, stateWord) {
+		// A thread has one state: the header of another one was lost.
+		if err := p.refuse(l); err != nil {
+			return err
+		}
 	}
 	if !p.inside(l, s) {
 		p.strange(l, s)
@@ -191,15 +216,21 @@ func (p *textParser) beginning(l line.Line, s string) (bool, error) {
 }
 
 // announces reports whether s is the version line above the threads of HotSpot or
-// JRockit. Logs may print something in front of it.
+// JRockit. Logs may print something in front of it. Programs that list their own threads
+// end the words without a version.
 //
 //	"Full thread dump OpenJDK 64-Bit Server VM (17.0.15+6 mixed mode, sharing):" true
+//	"Full thread dump:"                      true
 //	"===== FULL THREAD DUMP ===============" true
 //	"INFO Full thread dump was asked for"    false
 func announces(s string) bool {
-	_, version, ok := strings.Cut(s, fullThreadDump)
-	return ok && (strings.Contains(version, "VM") || strings.Contains(version, "JDK") || version == "") ||
-		strings.HasPrefix(s, "===== FULL THREAD DUMP")
+	if _, version, ok := strings.Cut(s, fullThreadDump); ok {
+		return strings.Contains(version, "VM") || strings.Contains(version, "JDK") || strings.TrimSpace(strings.TrimSuffix(version, ":")) == ""
+	}
+	if n := len(fullThreadDump); len(s) == n || len(s) == n+1 && s[n] == ':' {
+		return strings.EqualFold(s[:n], fullThreadDump)
+	}
+	return strings.HasPrefix(s, "===== FULL THREAD DUMP")
 }
 
 const fullThreadDump = "Full thread dump"
@@ -227,11 +258,16 @@ func (p *textParser) announcesFile(s string) bool {
 // announce begins a dump at its version line. The lines above may be the process
 // of jcmd and the date.
 func (p *textParser) announce(l line.Line, s string) error {
+	p.giveUp()
+	if p.dump != nil && p.dump.Form == FormHotSpot && p.dump.Version == "" && p.dump.Threads+p.state.refused.count == 0 && !p.open {
+		// The words of a program stand above the version line of the machine.
+		p.dump, p.dumps = nil, p.dumps[:len(p.dumps)-1]
+	}
 	if err := p.endDump(); err != nil {
 		return err
 	}
 	p.beginDump(l)
-	p.state.announced = true
+	p.early = refusals{}
 	p.dump.Form = FormHotSpot
 	if strings.HasPrefix(s, "=") {
 		p.dump.Form = FormJRockit
@@ -249,7 +285,7 @@ const dateLayout = "2006-01-02 15:04:05"
 func (p *textParser) dateAbove(l line.Line) {
 	at := 2
 	date := p.before[at]
-	if t, err := time.Parse(dateLayout, date.Text); err == nil && date.Number+2 >= l.Number {
+	if t, err := time.Parse(dateLayout, strings.TrimPrefix(date.Text, "Thread dump triggered at ")); err == nil && date.Number+2 >= l.Number {
 		p.dump.Time, p.dump.Zoneless = t, true
 		p.dump.Line, p.dump.Offset = date.Number, date.Offset
 		at--
@@ -271,6 +307,14 @@ func (p *textParser) beginDump(l line.Line) {
 
 // header reads a header, which may begin a dump as well.
 func (p *textParser) header(l line.Line, s string) (bool, error) {
+	// A name that does not end in its line may go on with a quote.
+	alone := mayBegin(s) && (p.held == "" || s[0] == '"' && (p.blankAt == l.Number-1 || strings.LastIndexByte(p.held, '"') > 0))
+	if alone {
+		if h, ok := parseHeader(s); ok {
+			p.giveUp()
+			return true, p.beginThread(l, l, &h)
+		}
+	}
 	if p.held != "" {
 		if h, ok := parseHeader(p.held + "\n" + s); ok {
 			at := p.heldAt
@@ -283,13 +327,20 @@ func (p *textParser) header(l line.Line, s string) (bool, error) {
 		}
 	}
 	if mayBegin(s) {
-		if h, ok := parseHeader(s); ok {
-			p.held = ""
-			return true, p.beginThread(l, l, &h)
+		if !alone {
+			if h, ok := parseHeader(s); ok {
+				p.giveUp()
+				return true, p.beginThread(l, l, &h)
+			}
 		}
 		if joinable(s) && !strings.HasSuffix(s, ":") {
-			p.held, p.heldLines, p.heldAt = s, 1, l
+			above := p.held != ""
+			p.giveUp()
+			p.held, p.heldLines, p.heldAt, p.heldAlone = s, 1, l, above || p.blankAt == l.Number-1 || !p.open || !p.stated && len(p.frames) == 0
 			return false, nil
+		}
+		if s[0] != '"' && p.dump != nil && p.section == threads && p.ofForm(s) {
+			return false, p.refuse(l)
 		}
 	}
 	if h, ok := p.jconsoleHeader(s); ok {
@@ -297,19 +348,90 @@ func (p *textParser) header(l line.Line, s string) (bool, error) {
 		return true, p.beginThread(p.before[2], l, &h)
 	}
 	if p.held != "" {
-		p.hold(s)
+		return false, p.hold(s)
 	}
 	return false, nil
 }
 
 // hold keeps another line of what may be a name with line feeds, unless the line
 // belongs to a thread or it becomes too long.
-func (p *textParser) hold(s string) {
-	if p.heldLines++; p.heldLines > maxJoinedLines || len(p.held)+len(s) > maxJoinedBytes || strings.HasPrefix(s, "at ") || strings.HasPrefix(s, "java.lang.Thread.State") {
-		p.held = ""
-		return
+func (p *textParser) hold(s string) error {
+	body := strings.HasPrefix(s, "at ") || strings.HasPrefix(s, stateWord)
+	if p.heldLines++; p.heldLines <= maxJoinedLines && len(p.held)+len(s) <= maxJoinedBytes && !body {
+		p.held += "\n" + s
+		return nil
 	}
-	p.held += "\n" + s
+	if !p.giveUp() {
+		return nil
+	}
+	// What follows belongs to the refused thread and not to the one before.
+	err := p.deliver()
+	p.open = false
+	return err
+}
+
+// giveUp ends the wait for the rest of a header, and reports whether what is held counts
+// as refused: it stands where threads do, and begins like one of the dump's form.
+func (p *textParser) giveUp() bool {
+	held, _, _ := strings.Cut(p.held, "\n")
+	p.held = ""
+	if held == "" || !p.heldAt.Ended {
+		return false
+	}
+	found := refusals{1, p.heldAt}
+	switch {
+	case p.dump == nil || p.section == after:
+		if !attributed(held) {
+			return false
+		}
+		p.early.add(found)
+	case p.section == threads && p.ofForm(held) && (p.heldAlone || attributed(held)):
+		p.state.refused.add(found)
+	default:
+		return false
+	}
+	p.foreign = foreignText{blank: p.foreign.blank}
+	return true
+}
+
+// refuse counts a line of the dump that no form of a header fits, and ends the thread
+// above it.
+func (p *textParser) refuse(l line.Line) error {
+	p.state.refused.add(refusals{1, l})
+	err := p.deliver()
+	p.open = false
+	return err
+}
+
+// ofForm reports whether a line begins like the threads of the dump. A quoted word with
+// a colon behind it is a key, of JSON or of a deadlock.
+func (p *textParser) ofForm(s string) bool {
+	switch p.dump.Form {
+	case FormStackTraces:
+		return strings.HasPrefix(s, "Thread[") || strings.HasPrefix(s, "VirtualThread[")
+	case FormJstackF:
+		return len(s) > len("Thread ") && strings.HasPrefix(s, "Thread ") && isDigits(s[len("Thread "):len("Thread ")+1])
+	case FormDumpToFile:
+		return s[0] == '#'
+	}
+	if s[0] != '"' {
+		return false
+	}
+	end := strings.IndexByte(s[1:], '"') + 1
+	return end == 0 || end+1 == len(s) || s[end+1] != ':'
+}
+
+// attributed reports whether a line has attributes of a thread behind its name.
+//
+//	`"main" #1 [12] prio=5 os_prio=0 tid=` -> true
+func attributed(s string) bool {
+	end := strings.LastIndexByte(s, '"')
+	for _, word := range [...]string{" #", " prio=", " os_prio=", " tid=", " nid=", " cpu=", " elapsed=", " daemon ", " Id=", " id="} {
+		if strings.Contains(s[end+1:], word) {
+			return s[0] == '"'
+		}
+	}
+	return false
 }
 
 // jconsoleHeader reads the second line of a paste from JConsole.
@@ -355,7 +477,9 @@ func (p *textParser) beginThread(first, last line.Line, h *header) error {
 			return err
 		}
 		p.beginDump(first)
+		p.state.refused.add(p.early)
 	}
+	p.early = refusals{}
 	if p.dump.Threads == 0 {
 		p.dump.Form = h.form
 		p.preamble(first)
@@ -487,6 +611,9 @@ func known(s string) bool {
 	return s == "}" || isRule(s) || isDigits(s) || strings.HasPrefix(s, "0x") && strings.Trim(s, "0123456789abcdefx, ") == ""
 }
 
+// stateWord begins the line of a thread's state in HotSpot's dumps.
+const stateWord = "java.lang.Thread.State: "
+
 // body reads a line below a header.
 func (p *textParser) body(s string) bool {
 	switch {
@@ -494,8 +621,8 @@ func (p *textParser) body(s string) bool {
 		return p.frame(s[3:])
 	case strings.HasPrefix(s, "- "):
 		return p.dash(strings.TrimLeft(s[2:], " "))
-	case strings.HasPrefix(s, "java.lang.Thread.State: "):
-		p.threadState(s[len("java.lang.Thread.State: "):])
+	case strings.HasPrefix(s, stateWord):
+		p.threadState(s[len(stateWord):])
 	case strings.HasPrefix(s, "Carrying virtual thread #"):
 		p.h.thread.Carrying = number(s[len("Carrying virtual thread #"):])
 	case s == "Locked ownable synchronizers:", strings.HasPrefix(s, "Locked synchronizers: count = "), strings.HasPrefix(s, "Number of locked synchronizers = "):
@@ -818,10 +945,11 @@ func runsVirtual(frames []analysis.Frame) bool {
 
 // endThreads closes the thread being read; the dump goes on with its sections.
 func (p *textParser) endThreads() error {
+	p.giveUp()
 	if err := p.deliver(); err != nil {
 		return err
 	}
-	p.open, p.held = false, ""
+	p.open = false
 	p.state.ended = true
 	p.section = after
 	return nil
@@ -829,14 +957,16 @@ func (p *textParser) endThreads() error {
 
 // endDump closes the dump being read and judges whether it is whole.
 func (p *textParser) endDump() error {
+	p.giveUp()
 	if err := p.deliver(); err != nil {
 		return err
 	}
-	p.open, p.held = false, ""
+	p.open = false
 	if p.dump == nil {
 		return nil
 	}
 	d := p.dump
+	d.Refused = p.state.refused.count
 	if len(d.Deadlocks) == 0 {
 		d.Deadlocks = p.owners.rings()
 	}
@@ -844,6 +974,9 @@ func (p *textParser) endDump() error {
 	if d.Truncated {
 		p.problems.add(analysis.Warning, at(d.Line, d.Offset), "the thread dump is not whole", d.TruncatedWhy,
 			"the figures are lower bounds; take the dump again with jcmd PID Thread.print -l > FILE")
+	}
+	if d.Refused > 0 {
+		p.refusal(d)
 	}
 	if p.state.strange > 0 {
 		p.problems.add(analysis.Note, p.state.strangeAt, plural(p.state.strange, "line inside the dump belongs", "lines inside the dump belong")+" to no thread",
@@ -854,6 +987,17 @@ func (p *textParser) endDump() error {
 	return nil
 }
 
+// refusal says that threads are missing of the dump.
+func (p *textParser) refusal(d *Dump) {
+	first := p.state.refused.first
+	why := "a line begins like a thread, and no header that is known goes on like it: "
+	if d.Refused > 1 {
+		why = strconv.Itoa(d.Refused) + " lines begin like a thread, and no header that is known goes on like them; the first: "
+	}
+	p.problems.add(analysis.Warning, first, plural(d.Refused, "thread was", "threads were")+" not understood: the dump has at least "+plural(d.Threads, "thread", "threads"),
+		why+line.Quote(first.Text), "look at the raw lines, where something may have cut in; take the dump again with jcmd PID Thread.print -l > FILE, or remove what is no part of it")
+}
+
 // truncated judges the end of a dump.
 func (p *textParser) truncated() (bool, string) {
 	d := p.dump
@@ -861,9 +1005,9 @@ func (p *textParser) truncated() (bool, string) {
 	switch {
 	case p.state.cut:
 		return true, "the text ends inside a line"
-	case hotSpot && d.Declared > 0 && p.state.numbered < d.Declared && (p.state.numbered > 0 || d.Threads == 0):
+	case hotSpot && d.Declared > 0 && p.state.numbered+d.Refused < d.Declared && (p.state.numbered > 0 || d.Threads == 0):
 		return true, "the JVM lists " + strconv.Itoa(d.Declared) + " Java threads, " + strconv.Itoa(p.state.numbered) + " are in the text"
-	case hotSpot && p.state.announced && !p.state.ended && p.state.vm == 0:
+	case hotSpot && d.Version != "" && !p.state.ended && p.state.vm == 0:
 		return true, "neither the threads of the virtual machine nor the line about JNI follow, which end every dump"
 	}
 	return false, ""

@@ -86,7 +86,10 @@ type Dump struct {
 	// JVM's own list of Java threads (SMR info), 0 unknown; it leaves out the
 	// threads of the virtual machine.
 	Threads, Declared int
-	Deadlocks         []Deadlock
+	// Refused counts what begins like a thread and was not understood: Threads is then
+	// a lower bound.
+	Refused   int
+	Deadlocks []Deadlock
 	// Unresponsive is the *WARNING* line of support-core.
 	Unresponsive string
 	// Containers counts the containers of dump_to_file by executor class; nil in

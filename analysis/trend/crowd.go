@@ -208,6 +208,15 @@ func everyone(group *analysis.Group) bool {
 
 // both counts the members of snapshot i that are in snapshot j as well.
 func (c *crowd) both(i, j int) int {
+	if c.last != nil && i <= j { // nobody was away in between
+		n := 0
+		for _, number := range c.members[i] {
+			if int(c.last[number]) >= j {
+				n++
+			}
+		}
+		return n
+	}
 	present := make([]bool, len(c.first))
 	for _, number := range c.members[i] {
 		present[number] = true

@@ -25,6 +25,10 @@ func (p *part) decides(s *signals, verdict analysis.Verdict, recovered bool) []a
 		return say("it would be leaking if it went on rising while %s stands still", s.follows.name())
 	case analysis.Suspicious:
 		return say("%s", p.proofOfGrowth(s))
+	case analysis.Stopped:
+		return say("it would be growing again if a snapshot%s had more than %d", p.later(), p.lastRun()[len(p.lastRun())-1].count)
+	case analysis.Grew:
+		return say("%s", p.proofOfGrowth(s))
 	case analysis.New:
 		return say("one more snapshot%s would tell: more members by then are a growth, the same ones a step", p.later())
 	case analysis.Shrinking, analysis.Gone:

@@ -47,11 +47,13 @@ func tellCounts(p *part, s *signals) []analysis.Evidence {
 func (p *part) weight(s *signals, span float64) string {
 	l := s.line
 	l.fill(p.comparable(), new(scratch))
-	moved := s.risen > levelNone || s.down > levelNone || s.onceDown != ""
+	moved := s.risen > levelNone || s.down > levelNone || s.onceDown != "" || l.n < 4 && s.grew
 	switch {
 	case l.n < 4 && moved:
 		// Too few counts for a trend: say what happened, never what is happening.
 		return ""
+	case l.n < 4 && abs(float64(l.rise)) >= l.gate:
+		return "; not distinguishable from noise"
 	case l.n < 4 || l.growth == 0:
 		return "; within noise"
 	case moved:
@@ -323,7 +325,10 @@ func (p *part) survivors() int {
 	return -1
 }
 
-func tellSurvivors(p *part, _ *signals) []analysis.Evidence {
+func tellSurvivors(p *part, s *signals) []analysis.Evidence {
+	if s.tellsTurned() && s.turned.known && len(p.runs) == 1 {
+		return nil // who came and who left is told already
+	}
 	for r := len(p.runs) - 1; r >= 0; r-- {
 		followed := p.crowd.followed(p.runs[r])
 		if len(followed) < 2 {

@@ -32,22 +32,24 @@ type Point struct {
 type Section string
 
 // The sections in order: what grows, what may hold it, what follows from it, what
-// the capture itself adds, what only follows its load.
+// the capture itself adds, what only follows its load, what rose and accuses nobody.
 const (
 	WhatGrows   Section = "grows"
 	MayHold     Section = "may_hold"
 	Follows     Section = "follows"
 	Observed    Section = "observer_effect"
 	LoadFollows Section = "scaling"
+	// Neutral is growth that accuses nobody: stopped, grew, new.
+	Neutral Section = "neutral"
 )
 
 // Explain orders what a series shows so that it explains itself: each growing unit
 // or family, the possible culprits right after it, then growth that began later in
 // families that wait for the same lock, then what the capture adds, then what only
-// follows its load. Within a section proof goes before suspicion and a larger
+// follows its load, then what rose without accusing anybody. Within a section proof goes before suspicion and a larger
 // rise before a smaller one.
 func (s *Series) Explain() []Point {
-	var grown, observed, scaled []Point
+	var grown, observed, scaled, neutral []Point
 	done := make(map[string]bool)
 	for _, u := range s.Units() {
 		p := Point{Section: WhatGrows, Unit: u.ID, Verdict: u.Verdict, RecoveredAt: u.RecoveredAt, Why: []string{u.Text()}}
@@ -55,7 +57,7 @@ func (s *Series) Explain() []Point {
 			p.Families = append(p.Families, f.Fingerprint)
 			p.Rise += f.Rise
 		}
-		if !grows(u.Verdict) && !slices.ContainsFunc(p.Families, func(f string) bool { return grows(s.studied().of[f].verdict()) }) {
+		if !u.Verdict.Rose() && !slices.ContainsFunc(p.Families, func(f string) bool { return s.studied().of[f].verdict().Rose() }) {
 			continue
 		}
 		for _, f := range p.Families {
@@ -68,7 +70,7 @@ func (s *Series) Explain() []Point {
 	}
 	for _, q := range s.studied().order {
 		f := q.part.family.Fingerprint
-		if done[f] || !grows(q.verdict()) {
+		if done[f] || !q.verdict().Rose() {
 			continue
 		}
 		p := Point{Section: WhatGrows, Families: []string{f}, Verdict: q.verdict(), RecoveredAt: -1, Rise: q.signals.line.rise}
@@ -89,6 +91,9 @@ func (s *Series) Explain() []Point {
 		case s.observes(p):
 			p.Section = Observed
 			observed = append(observed, p)
+		case !grows(p.Verdict):
+			p.Section = Neutral
+			neutral = append(neutral, p)
 		default:
 			own = append(own, p)
 			if share, ok := s.observedShare(p); ok {
@@ -96,7 +101,20 @@ func (s *Series) Explain() []Point {
 			}
 		}
 	}
-	return slices.Concat(s.withCulprits(own), observed, scaled)
+	// Several views of one thing grow alike: what has a stack says most.
+	slices.SortStableFunc(neutral, func(a, b Point) int {
+		return cmp.Or(a.Verdict.Rank()-b.Verdict.Rank(), s.kindRank(a)-s.kindRank(b))
+	})
+	return slices.Concat(s.withCulprits(own), observed, scaled, neutral)
+}
+
+// kindRank is the place of the first kind of a point's families.
+func (s *Series) kindRank(p Point) int {
+	rank := len(analysis.Kinds())
+	for _, f := range p.Families {
+		rank = min(rank, slices.Index(analysis.Kinds(), s.parts[f].family.Kind))
+	}
+	return rank
 }
 
 // observes reports a point all of whose families exist because somebody looked.

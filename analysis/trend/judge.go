@@ -18,9 +18,12 @@ const (
 	ruleSurvivors  = "survivors"
 	rulePlateau    = "plateau"
 	ruleObjects    = "objects"
+	ruleTurnover   = "turnover"
+	ruleStopped    = "stopped"
 	rulePresence   = "presence"
 	ruleRecovery   = "recovery"
 	ruleUnit       = "unit"
+	ruleRetained   = "retained"
 	ruleMissing    = "missing"
 	ruleSpan       = "span"
 	ruleLoad       = "load"
@@ -41,6 +44,9 @@ type inquiry struct {
 	signals   *signals
 	recovered *recovery
 	unit      *unit
+	// keptAt is the snapshot at which what rose with the family went away while it stayed,
+	// 0 where nothing did.
+	keptAt int
 }
 
 func (s *Series) studied() *study {
@@ -126,7 +132,7 @@ func (s *Series) JudgeAll() map[string]analysis.Judgement {
 
 // verdict is the family's own, or that of the unit that proves more.
 func (q *inquiry) verdict() analysis.Verdict {
-	if q.unit != nil && q.unit.proven() && !q.signals.proven() {
+	if q.unit != nil && q.unit.proven() && !q.signals.proven() && q.signals.stop == nil {
 		return q.unit.verdict
 	}
 	return q.signals.verdict
@@ -158,8 +164,11 @@ func (q *inquiry) told() analysis.Judgement {
 	for _, tell := range tellers() {
 		evidence = append(evidence, tell(p, s)...)
 	}
-	if grows(q.verdict()) {
+	if q.verdict().Rose() {
 		evidence = alone(evidence)
+	}
+	if q.keptAt > 0 {
+		evidence = append(evidence, p.retained(q.keptAt)...)
 	}
 	if q.unit != nil {
 		evidence = append(evidence, q.unit.toldOf(q)...)
@@ -216,6 +225,12 @@ type signals struct {
 	turnover bool
 	// identified says that some epoch lets members be followed at all.
 	identified bool
+	// turned is who came and left between the ends of each epoch, grew that they say
+	// so (R1).
+	turned turned
+	grew   bool
+	// stop is where the growth ended, nil where it did not (R3).
+	stop *stop
 	// appeared and vanished are set while the family is new or just gone.
 	appeared, vanished bool
 }
@@ -238,6 +253,10 @@ func (p *part) measure(room *scratch) *signals {
 	p.measureCohorts(s)
 	p.measureLoad(s, room)
 	p.measurePresence(s)
+	p.measureTurned(s)
+	if s.grew || s.suspects() || s.accuses() {
+		s.stop = p.stopped()
+	}
 	s.verdict = analysis.Stable
 	for _, row := range verdicts() {
 		if verdict, ok := row(s); ok {
@@ -251,25 +270,28 @@ func (p *part) measure(room *scratch) *signals {
 // tellers put the evidence into words, in the order in which it is read.
 func tellers() []func(*part, *signals) []analysis.Evidence {
 	return []func(*part, *signals) []analysis.Evidence{
-		tellMarks, tellCounts, tellLoad, tellOnce, tellAges, tellCohorts, tellSurvivors, tellPlateau, tellObjects, tellPresence,
+		tellMarks, tellTurned, tellStopped, tellCounts, tellLoad, tellOnce, tellAges, tellCohorts, tellSurvivors, tellPlateau, tellObjects, tellPresence,
 	}
 }
 
-// verdicts are the rows of statistics.md 4, first match wins.
-func verdicts() [8]func(*signals) (analysis.Verdict, bool) {
-	return [8]func(*signals) (analysis.Verdict, bool){
+// verdicts are the rows of statistics.md 4 and 10, first match wins.
+func verdicts() [10]func(*signals) (analysis.Verdict, bool) {
+	return [10]func(*signals) (analysis.Verdict, bool){
 		func(s *signals) (analysis.Verdict, bool) { return analysis.Leaking, s.marked > 0 },
 		func(s *signals) (analysis.Verdict, bool) { return analysis.TooFewPoints, s.line.n < 2 && !s.ages.holds },
 		func(s *signals) (analysis.Verdict, bool) { return analysis.Scaling, s.follows.scales },
-		func(s *signals) (analysis.Verdict, bool) { return analysis.Leaking, s.accuses() },
-		func(s *signals) (analysis.Verdict, bool) {
-			return analysis.Suspicious, s.cohorts || s.ages.holds || s.up >= levelSuspicious
-		},
-		func(s *signals) (analysis.Verdict, bool) { return analysis.Shrinking, s.down >= levelSuspicious },
+		func(s *signals) (analysis.Verdict, bool) { return analysis.Leaking, s.stop == nil && s.accuses() },
+		func(s *signals) (analysis.Verdict, bool) { return analysis.Suspicious, s.stop == nil && s.suspects() },
 		func(s *signals) (analysis.Verdict, bool) { return analysis.New, s.appeared },
+		func(s *signals) (analysis.Verdict, bool) { return analysis.Stopped, s.stop != nil },
+		func(s *signals) (analysis.Verdict, bool) { return analysis.Grew, s.grew },
+		func(s *signals) (analysis.Verdict, bool) { return analysis.Shrinking, s.down >= levelSuspicious },
 		func(s *signals) (analysis.Verdict, bool) { return analysis.Gone, s.vanished },
 	}
 }
+
+// suspects is the row "suspicious" of statistics.md 4.
+func (s *signals) suspects() bool { return s.cohorts || s.ages.holds || s.up >= levelSuspicious }
 
 // accuses is the row "leaking" of statistics.md 4. Where most of those who had
 // stayed are gone again, members take turns, whatever else rises; and cohorts that

@@ -259,6 +259,19 @@ func (l line) goesOn(sign float64) bool {
 	return l.epochs < 2 || sign*l.newest > 0.3*sign*l.slope
 }
 
+// Levelled reports whether the newer half of a family's counts, before a recovery, does
+// not grow any more; false with fewer than four counts.
+func (s *Series) Levelled(fingerprint string) bool {
+	q := s.studied().of[fingerprint]
+	if q == nil {
+		return false
+	}
+	p, signals := q.judged()
+	l := signals.line
+	l.fill(p.comparable(), new(scratch))
+	return l.n >= 4 && !l.goesOn(1)
+}
+
 // tail is the one-sided p of s or more, with continuity correction.
 func tail(s int, variance float64) float64 {
 	if variance == 0 {

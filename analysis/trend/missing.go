@@ -133,9 +133,9 @@ func (p *part) spanText(s *signals, verdict analysis.Verdict, recovered bool) []
 	}
 	text := "slower growth would not be seen"
 	switch verdict {
-	case analysis.Leaking, analysis.Suspicious, analysis.New:
+	case analysis.Leaking, analysis.Suspicious, analysis.Grew, analysis.New:
 		text = "a backlog that drains later would look the same"
-	case analysis.Shrinking, analysis.Gone:
+	case analysis.Stopped, analysis.Shrinking, analysis.Gone:
 		text = "a pause would look the same"
 	}
 	return one(ruleSpan, "over %s: %s; one more snapshot in 30 minutes would tell", p.over(p.comparable()), text)

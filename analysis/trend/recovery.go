@@ -1,5 +1,7 @@
 package trend
 
+import "leakdiff/analysis"
+
 // recovery is the snapshot at which the cause of a growth went away
 // (statistics.md 4, Recovery).
 type recovery struct {
@@ -19,12 +21,16 @@ func (p *part) recovered() (recovery, bool) {
 	if len(run) < 3 {
 		return recovery{}, false
 	}
-	base := run[0].count
+	base, fell := run[0].count, 0
 	for i := 2; i < len(run); i++ {
+		fell = max(fell, run[i-2].count-run[i-1].count)
 		base = min(base, run[i-1].count)
 		rise := run[i-1].count - base
 		if rise < 8 || 5*(run[i].count-base) > rise {
 			continue
+		}
+		if fell >= 8 && 2*fell >= rise {
+			return recovery{}, false // it was freed before: a saw and no leak that recovered
 		}
 		r := recovery{at: run[i], peak: run[i-1], base: base, gone: -1}
 		if !p.staysDown(run[i:], min(r.base, run[i].count), rise) {
@@ -39,6 +45,14 @@ func (p *part) recovered() (recovery, bool) {
 		return r, true
 	}
 	return recovery{}, false
+}
+
+// retained says that the family kept its members where others that rose with it went away.
+func (p *part) retained(at int) []analysis.Evidence {
+	run := p.lastRun()
+	last := run[len(run)-1]
+	return one(ruleRetained, "keeps what it gained: %d more than at %s are there at %s, although what rose with it went away at %s",
+		last.count-run[0].count, p.label(run[0]), p.label(last), p.series.label(at))
 }
 
 // staysDown refuses families that grow again, from where they fell to: a cache

@@ -21,6 +21,9 @@ type Unit struct {
 	// RecoveredAt is the snapshot at which the members went away together, -1 where
 	// they did not. Units are formed on what came before.
 	RecoveredAt int
+	// KeptAt is the label of the snapshot at which other families that had risen with these
+	// went away, empty where none did.
+	KeptAt string
 	// Families are in order of rise, the seed first.
 	Families []Share
 	// Counts are the members of all families added up, per snapshot; nil where a
@@ -94,10 +97,14 @@ func (u Unit) Ratios() string {
 // Text is the sentence for a unit: "3 families rise together, 1:1:2; +24: 3
 // goroutines, 1 watch each", or "3 families rise together, in the ratio 4.3:2.1:1".
 func (u Unit) Text() string {
-	if !u.Countable() {
-		return fmt.Sprintf("%d families rise together, in the ratio %s", len(u.Families), u.Ratios())
+	together := fmt.Sprintf("%d families rise together", len(u.Families))
+	if u.KeptAt != "" {
+		together = fmt.Sprintf("%d families keep what they gained, although what rose with them went away at %s", len(u.Families), u.KeptAt)
 	}
-	text := fmt.Sprintf("%d families rise together, %s", len(u.Families), u.Ratios())
+	if !u.Countable() {
+		return together + ", in the ratio " + u.Ratios()
+	}
+	text := together + ", " + u.Ratios()
 	for i := len(u.Instances) - 1; i >= 0; i-- {
 		if n := u.Instances[i]; n != nil && (u.RecoveredAt < 0 || i < u.RecoveredAt) {
 			return text + fmt.Sprintf("; +%s: %s", decimal(math.Round(*n)), u.Each()+" each")
@@ -127,6 +134,9 @@ func (s *Series) UnitOf(fingerprint string) string {
 type unit struct {
 	id      string
 	members []*riser
+	// keptAt is the snapshot at which the rest of the unit went away and these stayed, 0
+	// where there was none.
+	keptAt int
 	// part has the counts of all members added up and their identities united.
 	part      *part
 	signals   *signals
@@ -174,15 +184,56 @@ func (s *Series) newUnits(all []*inquiry, room *scratch) []*unit {
 		units[best].members = append(units[best].members, r)
 	}
 	units = slices.DeleteFunc(units, func(u *unit) bool { return len(u.members) < 2 })
-	for k, u := range units {
-		u.id = "u" + itoa(k+1)
+	var parts []*unit
+	for _, u := range units {
 		u.proportion()
+		parts = append(parts, u.split()...)
+	}
+	for k, u := range parts {
+		u.id = "u" + itoa(k+1)
 		u.judge(s, room)
 		for _, r := range u.members {
 			r.q.unit = u
 		}
 	}
-	return units
+	return parts
+}
+
+// split divides a unit into the families that went away together and those that keep what
+// they gained (statistics.md 10, R10): what stays after the cause is gone is a finding of
+// its own. Ratios stay those of the whole: so many of each instance. A part of one family
+// is no unit.
+func (u *unit) split() []*unit {
+	left, kept := &unit{}, &unit{}
+	for _, r := range u.members {
+		if r.recovered != nil {
+			left.members = append(left.members, r)
+		} else {
+			kept.members = append(kept.members, r)
+		}
+	}
+	at := left.endedAt()
+	if at < 0 || len(kept.members) == 0 || slices.ContainsFunc(kept.members, func(r *riser) bool { return !slices.ContainsFunc(r.of[at:], known) }) {
+		return []*unit{u} // nothing left, nothing stayed, or nobody looked
+	}
+	kept.keptAt = at
+	for _, r := range kept.members {
+		r.q.keptAt = at
+	}
+	return slices.DeleteFunc([]*unit{left, kept}, func(u *unit) bool { return len(u.members) < 2 })
+}
+
+func known(count int32) bool { return count >= 0 }
+
+// endedAt is the first snapshot at which a member went away, -1 where none did.
+func (u *unit) endedAt() int {
+	at := -1
+	for _, r := range u.members {
+		if r.recovered != nil && (at < 0 || r.recovered.at.index < at) {
+			at = r.recovered.at.index
+		}
+	}
+	return at
 }
 
 // risers are the candidates of statistics.md 5, largest rise first.
@@ -365,7 +416,7 @@ func (u *unit) judge(s *Series, room *scratch) {
 	u.part = u.added(s)
 	u.signals = u.part.measure(room)
 	u.verdict = u.members[0].q.signals.verdict
-	if u.signals.up >= levelSuspicious && u.signals.cohorts && birthIntervals(u.signals.cohort) >= 3 {
+	if u.pooled() {
 		if !proves(u.verdict) {
 			u.verdict = analysis.Leaking
 		}
@@ -381,8 +432,11 @@ func (u *unit) judge(s *Series, room *scratch) {
 	}
 }
 
-func (u *unit) proven() bool {
-	return proves(u.verdict) && u.signals.up >= levelSuspicious && u.signals.cohorts && birthIntervals(u.signals.cohort) >= 3
+func (u *unit) proven() bool { return proves(u.verdict) && u.pooled() }
+
+// pooled reports that the counts added up and the identities united prove a growth.
+func (u *unit) pooled() bool {
+	return u.signals.up >= levelSuspicious && u.signals.cohorts && u.signals.stop == nil && birthIntervals(u.signals.cohort) >= 3
 }
 
 func birthIntervals(c cohort) int {
@@ -453,9 +507,10 @@ func (u *unit) told() Unit {
 		f := r.q.part.family
 		out.Families = append(out.Families, Share{Fingerprint: f.Fingerprint, Kind: f.Kind, Ratio: r.ratio, Rise: r.rise})
 		ratio += r.ratio
-		if r.recovered != nil && (out.RecoveredAt < 0 || r.recovered.at.index < out.RecoveredAt) {
-			out.RecoveredAt = r.recovered.at.index
-		}
+	}
+	out.RecoveredAt = u.endedAt()
+	if u.keptAt > 0 {
+		out.KeptAt = p.series.label(u.keptAt)
 	}
 	u.count(&out, ratio)
 	out.Evidence = append(tellCounts(p, u.signals), tellCohorts(p, u.signals)...)

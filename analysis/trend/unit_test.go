@@ -252,3 +252,50 @@ func TestALoadThatSomeSnapshotsLackIsAskedFor(t *testing.T) {
 		t.Errorf("evidence:\n%s", all)
 	}
 }
+
+// A server keeps two goroutines and one descriptor of each client that has ended.
+func TestWhatStaysAfterARecoveryIsAFindingOfItsOwn(t *testing.T) {
+	s := lockstep(map[string]string{
+		"g1:conn": "0 4 8 12 16 20 0 0", "g1:handler": "0 4 8 12 16 20 0 0", "g1:writer": "0 8 16 24 32 40 0 0",
+		"g1:kept": "0 8 16 24 32 40 40 40", "g1:held": "0 4 8 12 16 20 20 20",
+	}).series(t)
+	if diff := cmp.Diff("g1:writer:2 g1:conn:1 g1:handler:1 | g1:kept:2 g1:held:1", shapes(s.Units())); diff != "" {
+		t.Fatalf("units (-want +got):\n%s", diff)
+	}
+	left, kept := s.Units()[0], s.Units()[1]
+	if left.RecoveredAt != 6 || left.Verdict != analysis.Leaking || left.KeptAt != "" {
+		t.Errorf("what left: %s, recovered at %d, kept at %q", left.Verdict, left.RecoveredAt, left.KeptAt)
+	}
+	if kept.RecoveredAt != -1 || kept.Verdict != analysis.Stopped || kept.KeptAt != "t6" {
+		t.Errorf("what stayed: %s, recovered at %d, kept at %q", kept.Verdict, kept.RecoveredAt, kept.KeptAt)
+	}
+	if want := "2 families keep what they gained, although what rose with them went away at t6, 2:1; +20: 3 goroutines each"; kept.Text() != want {
+		t.Errorf("text %q, want %q", kept.Text(), want)
+	}
+	for f, want := range map[string]string{"g1:kept": "keeps what it gained: 40 more than at t0 are there at t7, although what rose with it went away at t6"} {
+		judged := s.Judge(f)
+		wantText(t, judged, ruleRetained, want)
+		if judged.RecoveredAt != -1 {
+			t.Errorf("%s recovered at %d", f, judged.RecoveredAt)
+		}
+	}
+}
+
+func TestASingleFamilyThatStaysStandsAlone(t *testing.T) {
+	s := lockstep(map[string]string{"g1:conn": "0 4 8 12 16 20 0", "g1:handler": "0 4 8 12 16 20 0", "g1:held": "0 4 8 12 16 20 20"}).series(t)
+	if diff := cmp.Diff("g1:conn:1 g1:handler:1", shapes(s.Units())); diff != "" {
+		t.Fatalf("units (-want +got):\n%s", diff)
+	}
+	held := s.Judge("g1:held")
+	if held.RecoveredAt != -1 || !held.Verdict.Rose() {
+		t.Errorf("%+v", held)
+	}
+	wantText(t, held, ruleRetained, "keeps what it gained: 20 more than at t0 are there at t6, although what rose with it went away at t6")
+}
+
+func TestASawIsNoLeakThatRecovered(t *testing.T) {
+	judged := only(". 1-20 1-40 41-42 41-60 41-80 81-82").series(t).Judge(onlyFamily)
+	if judged.RecoveredAt != -1 || judged.Verdict == analysis.Leaking {
+		t.Errorf("%s, recovered at %d", judged.Verdict, judged.RecoveredAt)
+	}
+}

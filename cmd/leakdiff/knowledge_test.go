@@ -307,29 +307,28 @@ func TestTheVersionOfTheEvidenceIsComparedWithTheFix(t *testing.T) {
 	t.Error("k8s-100241 is not compared")
 }
 
-// backlog writes captures of a program whose goroutines in one known place rise: born and
-// step in minutes tell how old they are.
-func backlog(t *testing.T, step int) string {
+// backlog writes captures, step minutes apart, of a program whose goroutines in one known
+// place rise: 20 more are born for each than for the one before, and each stays for so many
+// minutes.
+func backlog(t *testing.T, step, captures, stays int) string {
 	t.Helper()
 	dir := t.TempDir()
-	born := []int{5, 25, 45, 65, 85}
-	for at, n := range born {
+	for at := range captures {
 		var dump strings.Builder
 		dump.WriteString("goroutine 1 [chan receive, 30 minutes]:\nmain.main()\n\t/src/main.go:10 +0x1d\n\n")
-		for i := range n {
-			age := 0
-			for k, until := range born {
-				if i < until {
-					age = (at - k) * step
-					break
-				}
+		for k := range at + 1 {
+			age := (at - k) * step
+			if age > stays {
+				continue
 			}
 			state := "chan send"
 			if age > 0 {
 				state += fmt.Sprintf(", %d minutes", age)
 			}
-			fmt.Fprintf(&dump, "goroutine %d [%s]:\ngithub.com/moby/spdystream.(*Connection).shutdown(0xc000123456)\n\t/src/x.go:10 +0x1d\n"+
-				"created by github.com/moby/spdystream.(*Connection).CloseWait in goroutine 1\n\t/src/y.go:20 +0x2d\n\n", 100+i, state)
+			for i := range 5 + 20*k {
+				fmt.Fprintf(&dump, "goroutine %d [%s]:\ngithub.com/moby/spdystream.(*Connection).shutdown(0xc000123456)\n\t/src/x.go:10 +0x1d\n"+
+					"created by github.com/moby/spdystream.(*Connection).CloseWait in goroutine 1\n\t/src/y.go:20 +0x2d\n\n", 1000*(k+1)+i, state)
+			}
 		}
 		process := filepath.Join(dir, fmt.Sprintf("t%d", at), "prog")
 		if err := os.MkdirAll(process, 0o700); err != nil {
@@ -345,31 +344,44 @@ func backlog(t *testing.T, step int) string {
 	return dir
 }
 
-func TestABacklogWithinItsBoundIsNoLeakAnywhere(t *testing.T) {
+func TestAKnownBacklogIsSetAsideOnlyWhereItWasSeenToDrain(t *testing.T) {
 	run := func(dir string, args ...string) (int, string) {
 		var out bytes.Buffer
 		m := &Main{Stdout: &out, Stderr: &out}
-		status := m.Run(t.Context(), append([]string{"report", "--fail-on", "leaking", dir}, args...))
+		status := m.Run(t.Context(), append([]string{"report", "--fail-on", "suspicious", dir}, args...))
 		return status, strings.Join(strings.Fields(out.String()), " ")
 	}
-	young, old := backlog(t, 1), backlog(t, 60)
-	for format, parts := range map[string][]string{
-		"text": {"what grows is known, and no leak", "[no leak] spdystream.(*Connection).shutdown", "By its figures alone it is leaking; k8s-105830 sets that aside", "Known backlog: k8s-105830"},
-		"md":   {"goroutines (no leak, prog)", "k8s-105830 sets that aside", "Known backlog"},
-		"json": {`"kind": "no_leak"`, `"set_aside": { "by_figures": "leaking", "entry": "k8s-105830" }`},
+	short, drains, stays := backlog(t, 1, 5, 60), backlog(t, 2, 10, 8), backlog(t, 60, 5, 600)
+	for _, tt := range []struct {
+		name, dir, format string
+		status            int
+		want, never       []string
+	}{
+		{"four minutes decide nothing", short, "text", exitVerdict,
+			[]string{"1 family is suspicious", "May be the bounded backlog k8s-105830, which drains within 10 minutes: at", "a capture after 00:16Z decides"}, []string{"no leak", "sets that aside", "[leaking]"}},
+		{"nor in JSON", short, "json", exitVerdict, []string{`"verdict": "suspicious"`}, []string{`"kind": "no_leak"`, `"set_aside"`, `"verdict": "leaking"`}},
+		{"seen to drain", drains, "text", exitDone,
+			[]string{"what grows is known, and no leak", "[no leak] spdystream.(*Connection).shutdown", "k8s-105830 sets that aside", "Known backlog: k8s-105830"}, []string{"[suspicious]"}},
+		{"seen to drain, in Markdown", drains, "md", exitDone, []string{"goroutines (no leak, prog)", "k8s-105830 sets that aside", "Known backlog"}, nil},
+		{"seen to drain, in JSON", drains, "json", exitDone, []string{`"kind": "no_leak"`, `"entry": "k8s-105830"`}, []string{`"verdict": "suspicious"`}},
+		{"older than its bound", stays, "text", exitVerdict, []string{"1 family is leaking"}, []string{"sets that aside", "may be the bounded backlog"}},
 	} {
-		status, out := run(young, "--format", format)
-		if status != exitDone || strings.Contains(out, "(leaking, ") || strings.Contains(out, "[leaking]") || strings.Contains(out, `"verdict": "leaking"`) {
-			t.Errorf("%s: status %d, accused:\n%s", format, status, out)
-		}
-		for _, part := range parts {
-			if !strings.Contains(out, part) {
-				t.Errorf("%s lacks %q:\n%s", format, part, out)
+		t.Run(tt.name, func(t *testing.T) {
+			status, out := run(tt.dir, "--format", tt.format)
+			if status != tt.status {
+				t.Errorf("status %d, want %d", status, tt.status)
 			}
-		}
-		if status, out := run(old, "--format", format); status != exitVerdict || strings.Contains(out, "sets that aside") {
-			t.Errorf("%s: what is older than the bound ends with %d:\n%s", format, status, out)
-		}
+			for _, part := range tt.want {
+				if !strings.Contains(out, part) {
+					t.Errorf("no %q in:\n%s", part, out)
+				}
+			}
+			for _, part := range tt.never {
+				if strings.Contains(out, part) {
+					t.Errorf("%q in:\n%s", part, out)
+				}
+			}
+		})
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"leakdiff/analysis"
@@ -22,7 +23,7 @@ import (
 type reportCommand struct {
 	Paths           []string `arg:"" name:"path" help:"Files, directories and archives; - reads standard input."`
 	Format          string   `help:"text, md, json, html, csv or jira." enum:"text,md,json,html,csv,jira" default:"text"`
-	FailOn          string   `help:"Exit with status 1 when a family is leaking, or at least suspicious." enum:"never,leaking,suspicious" default:"never"`
+	FailOn          string   `help:"Exit with status 1 when a family is leaking, at least suspicious, or has more members than before and no load explains it." enum:"never,leaking,suspicious,grew" default:"never"`
 	Knowledge       string   `help:"Directory with own knowledge files, *.json, that add to the catalogue or replace its entries." type:"path"`
 	Filter          string   `help:"Print only families that pass: 'func:prober wait>10m delta>0 -pkg:net/http /re/ a|b'. Findings and --fail-on are of all."`
 	IgnoreRecovered bool     `help:"Families whose cause went away do not trip --fail-on."`
@@ -89,15 +90,25 @@ func filterFault(text string, err error) error {
 	return &analysis.Fault{Code: "usage", What: e.Said(), Where: fmt.Sprintf("--filter %q, column %d", text, e.Column), Hint: e.Hint, Err: err}
 }
 
-// reached reports whether a verdict trips --fail-on; suspicious includes
-// leaking.
+// failsOn says which verdicts trip each word of --fail-on. Growth that only follows its
+// load trips none.
+var failsOn = map[string][]analysis.Verdict{
+	"leaking":    {analysis.Leaking},
+	"suspicious": {analysis.Leaking, analysis.Suspicious},
+	"grew":       {analysis.Leaking, analysis.Suspicious, analysis.Stopped, analysis.Grew, analysis.New},
+}
+
+// reached reports whether a verdict trips --fail-on.
 func (r *reportCommand) reached(all report.Report) bool {
 	for _, s := range all.Series {
+		if r.FailOn == "grew" && len(s.TotalsRisen) > 0 {
+			return true
+		}
 		for _, f := range s.Families {
 			if r.IgnoreRecovered && f.RecoveredAt != nil {
 				continue
 			}
-			if f.Verdict == analysis.Leaking && r.FailOn != "never" || f.Verdict == analysis.Suspicious && r.FailOn == "suspicious" {
+			if slices.Contains(failsOn[r.FailOn], f.Verdict) {
 				return true
 			}
 		}
@@ -106,7 +117,8 @@ func (r *reportCommand) reached(all report.Report) bool {
 }
 
 // inputsOf opens nothing yet: it lists what the arguments name. A single
-// directory's files keep their paths below it; of several, each keeps its name.
+// directory's files keep their paths below it; of several, each keeps its name. Files
+// that are named one by one count with their times, as push packs them.
 func inputsOf(m *Main, paths []string) ([]bundle.Input, error) {
 	var inputs []bundle.Input
 	under := prefixes(paths)
@@ -136,7 +148,7 @@ func inputsOf(m *Main, paths []string) ([]bundle.Input, error) {
 			label = path.Base(filepath.ToSlash(name))
 		}
 		inputs = append(inputs, bundle.Input{
-			Name: label, Size: info.Size(), ModTime: info.ModTime(),
+			Name: label, Size: info.Size(), ModTime: info.ModTime(), Dated: len(paths) > 1,
 			Open: func() (io.ReadCloser, error) { return os.Open(name) },
 		})
 	}

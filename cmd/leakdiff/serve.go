@@ -24,11 +24,12 @@ import (
 type serveCommand struct {
 	Listen      string   `help:"Address to listen on." default:"127.0.0.1:8080"`
 	Data        string   `help:"Directory for the database and the uploads; made if it does not exist." default:"leakdiff-data" type:"path"`
-	Access      string   `help:"Who may use a server that listens on other than loopback addresses: open means everybody who reaches it, without a password." enum:"loopback,open" default:"loopback"`
+	Access      string   `help:"Who may use the server: open means everybody who reaches it, through a proxy as well, without a password; changing a case then needs its owner key." enum:"loopback,open" default:"loopback"`
 	Knowledge   string   `help:"Directory with own knowledge files, *.json; by default knowledge in the data directory." type:"path"`
 	Host        []string `help:"Further host names that requests may ask for."`
 	BaseURL     string   `help:"Address under which people reach the server; its host name is allowed." name:"base-url"`
 	UploadLimit string   `help:"Size of one upload." default:"2GB"`
+	NewDatabase bool     `help:"Begin with an empty database beside uploads whose database is lost; they are kept. Give it once, not always." name:"new-database"`
 	NoSamples   bool     `help:"Do not load the sample cases."`
 	Verbose     bool     `help:"Log every request." short:"v"`
 }
@@ -58,7 +59,7 @@ func (c *serveCommand) Run(ctx context.Context, m *Main) error {
 		level = slog.LevelDebug
 	}
 	log := slog.New(slog.NewTextHandler(m.Stderr, &slog.HandlerOptions{Level: level}))
-	st, err := store.Open(ctx, store.Config{Dir: c.Data, Log: log})
+	st, err := store.Open(ctx, store.Config{Dir: c.Data, Log: log, NewDatabase: c.NewDatabase})
 	if err != nil {
 		return err
 	}
@@ -77,7 +78,7 @@ func (c *serveCommand) Run(ctx context.Context, m *Main) error {
 		hosts = append(hosts, c.BaseURL)
 	}
 	cfg := server.Config{
-		Store: st, Blobs: st.Blobs(), Log: log, Version: version, Program: program, Listen: address, Hosts: hosts, BaseURL: c.BaseURL,
+		Store: st, Blobs: st.Blobs(), Log: log, Version: version, Program: program, Listen: address, Hosts: hosts, BaseURL: c.BaseURL, Open: c.Access == "open",
 		TempDir: spool, UploadLimit: limit, Script: capture.Script(),
 		KnowledgeDir: c.Knowledge,
 	}
@@ -128,12 +129,12 @@ func (c *serveCommand) serve(ctx context.Context, m *Main, listener net.Listener
 }
 
 // access refuses an address that others can reach until somebody has decided
-// who may use it.
+// who may use it. A proxy in front of a loopback address may let everybody in as well.
 func (c *serveCommand) access(m *Main) error {
-	if server.Loopback(c.Listen) {
-		return nil
-	}
 	if c.Access != "open" {
+		if server.Loopback(c.Listen) {
+			return nil
+		}
 		return &analysis.Fault{Code: "refused", What: "this address can be reached from other machines", Where: c.Listen,
 			Why:  "leakdiff has no passwords, so everybody who reaches it could read and delete every case",
 			Hint: "listen on 127.0.0.1 and put an authenticating proxy in front of it, or accept that with --access open"}
@@ -154,12 +155,17 @@ func loadSamples() ([]server.Sample, error) {
 	return out, nil
 }
 
-// emptyDir makes a directory for spooled archives and clears what a crash left.
+// emptyDir makes a directory for spooled archives and clears what a crash left. One that
+// is there stays: on a full volume it could not be made again.
 func emptyDir(dir string) error {
-	if err := os.RemoveAll(dir); err != nil {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	return os.MkdirAll(dir, 0o700)
+	left, err := os.ReadDir(dir)
+	for _, e := range left {
+		err = errors.Join(err, os.RemoveAll(filepath.Join(dir, e.Name())))
+	}
+	return err
 }
 
 // bytesOf reads "2GiB", "500 MB" or a plain number of bytes.

@@ -4,6 +4,8 @@
 package corpus
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -29,7 +31,7 @@ func Path(t testing.TB, elements ...string) string {
 	t.Helper()
 	root, here := Root()
 	if !here {
-		t.Skipf("the collection of real captures is not at %s (%s names another folder); no package has it", root, variable)
+		LeaveOut(t, "the collection of real captures is not at %s (%s names another folder); no package has it", root, variable)
 	}
 	path := filepath.Join(append([]string{root}, elements...)...)
 	if found, err := filepath.Glob(path); len(found) == 0 {
@@ -38,12 +40,33 @@ func Path(t testing.TB, elements ...string) string {
 	return path
 }
 
+// leftOut names the file in which make test collects what was left out, to end with one line
+// about it.
+const leftOut = "LEAKDIFF_LEFT_OUT"
+
+// LeaveOut skips a test that cannot run here, and says why.
+func LeaveOut(t testing.TB, format string, args ...any) {
+	t.Helper()
+	why := fmt.Sprintf(format, args...)
+	if file := os.Getenv(leftOut); file != "" {
+		f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		if err == nil {
+			_, err = fmt.Fprintf(f, "%s\t%s\n", t.Name(), why)
+			err = errors.Join(err, f.Close())
+		}
+		if err != nil {
+			t.Errorf("noting what is left out: %v", err)
+		}
+	}
+	t.Skip(why)
+}
+
 // Heavy leaves a test that reads hundreds of megabytes or drives processes to the pass
 // of make test that runs without the race detector.
 func Heavy(t testing.TB) {
 	t.Helper()
 	if Race {
-		t.Skip("heavy: make test runs it in its pass without the race detector")
+		LeaveOut(t, "heavy: make test runs it in its pass without the race detector")
 	}
 }
 

@@ -4,10 +4,12 @@
 // uploaded them and whether anything still refers to them.
 //
 // The layout is DIR/ab/abcdef….mz (MinLZ) for content that was compressed on the way
-// in, DIR/ab/abcdef….raw for content that was compressed already, and DIR/tmp/ for
-// what is being written. Older versions compressed into ….zst, which is read as well.
-// A name appears only by renaming a complete file whose bytes were synced, so a reader
-// never sees half a blob.
+// in, DIR/ab/abcdef….raw for content that was compressed already, DIR/tmp/ for what is
+// being written and DIR/damaged/ for files that did not have the hash of their name.
+// Older versions compressed into ….zst, which is read as well. A name appears only by
+// renaming a complete file whose bytes were synced, so a reader never sees half a blob.
+// No file is believed: it is hashed when it is read, and before an upload of the same
+// bytes is stored in it.
 package blob
 
 import (
@@ -15,13 +17,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
-
-	"github.com/klauspost/compress/zstd"
-	"github.com/minio/minlz"
 
 	"leakdiff/analysis"
 )
@@ -33,7 +34,9 @@ const (
 	packed    = ".mz"
 	zstandard = ".zst"
 	verbatim  = ".raw"
-	scratch   = "tmp"
+
+	scratch    = "tmp"
+	damagedDir = "damaged"
 )
 
 // suffixes are those that a blob may have.
@@ -45,6 +48,14 @@ type Store struct {
 	// create makes the temporary file of a Put; tests replace it by one that
 	// cannot be written.
 	create func(dir string) (*os.File, error)
+	now    func() time.Time
+	log    *slog.Logger
+
+	mu sync.Mutex
+	// trusts are the blobs that were verified lately, by hash.
+	trusts map[string]trust
+	// unclaimed counts the Puts that brought a blob which nobody claimed yet, by hash.
+	unclaimed map[string]int
 }
 
 // Ref names stored content.
@@ -61,71 +72,60 @@ type Entry struct {
 	SHA256 string
 	// Stored is in bytes on the volume.
 	Stored int64
-	// Touched is when the content was last put.
-	Touched time.Time
 }
 
 // Open opens the directory, creates it where it is missing, and removes the
-// temporary files that a crash left behind. Only one process at a time may have
-// a directory open; store's lock file sees to that.
-func Open(dir string) (*Store, error) {
+// temporary files that a crash left behind: none of them was acknowledged. Only one
+// process at a time may have a directory open; store's lock file sees to that. The log
+// takes what is found damaged.
+func Open(dir string, log *slog.Logger) (*Store, error) {
 	tmp := filepath.Join(dir, scratch)
-	if err := os.RemoveAll(tmp); err != nil {
+	for _, d := range []string{tmp, filepath.Join(dir, damagedDir)} {
+		if err := os.MkdirAll(d, 0o700); err != nil {
+			return nil, fault(err)
+		}
+	}
+	// The directory itself stays: on a full volume it could not be made again.
+	left, err := os.ReadDir(tmp)
+	for _, e := range left {
+		err = errors.Join(err, os.RemoveAll(filepath.Join(tmp, e.Name())))
+	}
+	if err != nil {
 		return nil, fmt.Errorf("removing stale temporary files: %w", err)
 	}
-	if err := os.MkdirAll(tmp, 0o700); err != nil {
-		return nil, fault(err)
-	}
-	return &Store{dir: dir, create: createTemp}, nil
+	return &Store{dir: dir, create: createTemp, now: time.Now, log: log, trusts: map[string]trust{}, unclaimed: map[string]int{}}, nil
 }
 
 func createTemp(dir string) (*os.File, error) { return os.CreateTemp(dir, "put-*") }
 
-// Open returns the raw bytes of a blob; the caller closes the reader. The error
-// is an *analysis.Fault with Code "not_found" where there is none.
+// Open returns the raw bytes of a blob; the caller closes the reader. They are hashed
+// while they are read in order: instead of io.EOF comes an *analysis.Fault with Code
+// Damaged where they are not those of the hash. Whoever stops before the end, or uses
+// what is given before it, asks Verify. The error is that of Verify.
 func (s *Store) Open(sha string) (io.ReadCloser, error) {
-	path, _, err := s.find(sha)
+	r, err := s.open(sha)
 	if err != nil {
 		return nil, err
 	}
-	file, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, notFound(sha)
+	if filepath.Ext(r.path) == verbatim {
+		return &seeker{reader: r}, nil
 	}
+	return r, nil
+}
+
+// Room writes so many bytes and removes them again. The error is that of Put on a full
+// volume; a quota may leave nothing of a volume that is not full.
+func (s *Store) Room(size int64) error {
+	file, err := s.create(filepath.Join(s.dir, scratch))
 	if err != nil {
-		return nil, fmt.Errorf("opening blob %s: %w", sha, err)
+		return fault(err)
 	}
-	switch filepath.Ext(path) {
-	case verbatim:
-		return file, nil
-	case zstandard:
-		return unpackZstandard(file)
+	_, err = file.Write(make([]byte, size))
+	if err == nil {
+		err = file.Sync()
 	}
-	return unpacker{minlz.NewReader(file, minlz.ReaderMaxBlockSize(followedSize)), file.Close}, nil
+	return fault(errors.Join(err, file.Close(), os.Remove(file.Name())))
 }
-
-func unpackZstandard(file *os.File) (io.ReadCloser, error) {
-	dec, err := zstd.NewReader(file,
-		zstd.WithDecoderConcurrency(1),
-		zstd.WithDecoderLowmem(true),
-		zstd.WithDecoderMaxWindow(maxWindow))
-	if err != nil {
-		file.Close()
-		return nil, fmt.Errorf("reading blob: %w", err)
-	}
-	return unpacker{dec, func() error {
-		dec.Close()
-		return file.Close()
-	}}, nil
-}
-
-// unpacker closes the file together with the decoder that reads it.
-type unpacker struct {
-	io.Reader
-	close func() error
-}
-
-func (u unpacker) Close() error { return u.close() }
 
 // Has reports whether the content is stored.
 func (s *Store) Has(sha string) bool {
@@ -133,19 +133,63 @@ func (s *Store) Has(sha string) bool {
 	return err == nil
 }
 
-// Delete removes the content. Removing what is not there is no error; readers
-// that have it open read on to the end.
+// Delete removes the content, and what was set aside of it as damaged. Removing what is
+// not there is no error; readers that have it open read on to the end.
 func (s *Store) Delete(sha string) error {
-	if !s.Has(sha) {
+	if !validHash(sha) {
 		return nil
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.remove(sha)
+}
+
+// remove is Delete with s.mu held.
+func (s *Store) remove(sha string) error {
+	delete(s.trusts, sha)
+	delete(s.unclaimed, sha)
+	files := s.setAsideOf(sha)
 	// Versions that know different suffixes may have kept it twice.
 	for _, suffix := range suffixes {
-		if err := os.Remove(s.path(sha, suffix)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		files = append(files, s.path(sha, suffix))
+	}
+	removed := map[string]bool{}
+	for _, file := range files {
+		err := os.Remove(file)
+		if err == nil {
+			removed[filepath.Dir(file)] = true
+		} else if !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("deleting blob %s: %w", sha, err)
 		}
 	}
-	return syncDir(filepath.Dir(s.path(sha, "")))
+	for dir := range removed {
+		if err := syncDir(dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Claim says that something refers to a blob from now on, so that no Release removes it.
+func (s *Store) Claim(sha string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.unclaimed, sha)
+}
+
+// Release gives up what one Put brought. The blob goes with the last Put that brought it,
+// unless it was claimed or was there before them.
+func (s *Store) Release(sha string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n, brought := s.unclaimed[sha]
+	if n > 1 {
+		s.unclaimed[sha] = n - 1
+	}
+	if !brought || n > 1 {
+		return nil
+	}
+	return s.remove(sha)
 }
 
 // List returns every blob, ordered by hash.
@@ -156,7 +200,7 @@ func (s *Store) List() ([]Entry, error) {
 			return err
 		}
 		if d.IsDir() {
-			if d.Name() == scratch {
+			if d.Name() == scratch || d.Name() == damagedDir {
 				return fs.SkipDir
 			}
 			return nil
@@ -172,11 +216,33 @@ func (s *Store) List() ([]Entry, error) {
 		if err != nil {
 			return err
 		}
-		out = append(out, Entry{SHA256: sha, Stored: info.Size(), Touched: info.ModTime().UTC()})
+		out = append(out, Entry{SHA256: sha, Stored: info.Size()})
 		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("listing blobs: %w", err)
+	}
+	return out, nil
+}
+
+// SetAside returns the files that were found damaged and kept; their names begin with
+// the hash that they should have.
+func (s *Store) SetAside() ([]Entry, error) {
+	files, err := os.ReadDir(filepath.Join(s.dir, damagedDir))
+	if err != nil {
+		return nil, fmt.Errorf("listing damaged blobs: %w", err)
+	}
+	var out []Entry
+	for _, f := range files {
+		sha, _, _ := strings.Cut(f.Name(), ".")
+		info, err := f.Info()
+		if errors.Is(err, fs.ErrNotExist) || !validHash(sha) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("listing damaged blobs: %w", err)
+		}
+		out = append(out, Entry{SHA256: sha, Stored: info.Size()})
 	}
 	return out, nil
 }
@@ -209,7 +275,7 @@ func (s *Store) find(sha string) (path string, info fs.FileInfo, err error) {
 			return "", nil, fmt.Errorf("looking for blob %s: %w", sha, err)
 		}
 	}
-	return "", nil, notFound(sha)
+	return "", nil, s.absent(sha)
 }
 
 func (s *Store) path(sha, suffix string) string {
@@ -234,7 +300,7 @@ func notFound(sha string) error {
 		Code:  "not_found",
 		What:  "the raw bytes are not stored",
 		Where: printable(sha),
-		Why:   "they were deleted with the last case that used them, or were never uploaded",
+		Why:   "they were deleted with the last case that used them, were never uploaded, or somebody removed the file",
 		Hint:  "Upload the file again.",
 	}
 }

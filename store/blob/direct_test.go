@@ -118,7 +118,7 @@ func TestLargeFollowedContentIsStoredWhole(t *testing.T) {
 		dirs = append(dirs, shm)
 	}
 	for _, dir := range dirs {
-		s, err := Open(filepath.Join(dir, "blobs"))
+		s, err := Open(filepath.Join(dir, "blobs"), quiet)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -47,39 +47,66 @@ func (s *Store) PutFollowed(ctx context.Context, r io.Reader, limit int64, f *Fo
 	if err := file.Sync(); err != nil {
 		return Ref{}, fault(err)
 	}
-	ref.Stored, err = s.keep(file, ref.SHA256, suffix)
+	ref.Stored, err = s.keep(ctx, file, ref.SHA256, suffix)
 	return ref, err
 }
 
-// keep gives the finished temporary file its name, unless the same content is
-// there already, and returns its stored size.
-func (s *Store) keep(file *os.File, sha, suffix string) (stored int64, err error) {
-	if path, info, err := s.find(sha); err == nil {
-		// A fresh time protects the blob from being collected before the new
-		// upload's rows refer to it.
-		now := time.Now()
-		if err := os.Chtimes(path, now, now); err == nil {
-			return info.Size(), nil
-		}
-	}
-	info, err := file.Stat()
-	if err != nil {
-		return 0, fault(err)
+// keep gives the finished temporary file its name, unless the same content is there
+// already and has its hash, and returns its stored size. What is there and damaged was
+// set aside by then: this puts it back.
+func (s *Store) keep(ctx context.Context, file *os.File, sha, suffix string) (stored int64, err error) {
+	before := s.Verify(ctx, sha)
+	var known *analysis.Fault
+	if before != nil && !errors.As(before, &known) {
+		return 0, before
 	}
 	path := s.path(sha, suffix)
 	dir := filepath.Dir(path)
-	if err := os.Mkdir(dir, 0o700); err == nil {
+	made := os.Mkdir(dir, 0o700)
+	if made != nil && !errors.Is(made, os.ErrExist) {
+		return 0, fault(made)
+	}
+	if stored, err = s.place(file, path, sha, known); err != nil {
+		return 0, err
+	}
+	if known != nil && known.Code == Damaged {
+		s.log.Info("a damaged upload was put back by the same upload", "sha256", sha)
+	}
+	if made == nil {
 		err = syncDir(s.dir)
-		if err != nil {
-			return 0, err
+	}
+	// Whoever finds the file of another Put must not be acknowledged before its name is
+	// durable either.
+	return stored, errors.Join(err, syncDir(dir))
+}
+
+// place renames the temporary file, unless a verified one is there. known is what was wrong
+// before, nil where nothing was.
+func (s *Store) place(file *os.File, path, sha string, known *analysis.Fault) (stored int64, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	there, info, err := s.find(sha)
+	if err == nil && (known == nil || s.standsVerified(there, sha)) {
+		if s.unclaimed[sha] > 0 {
+			s.unclaimed[sha]++
 		}
-	} else if !errors.Is(err, os.ErrExist) {
-		return 0, fault(err)
+		return info.Size(), nil
 	}
 	if err := os.Rename(file.Name(), path); err != nil {
 		return 0, fault(err)
 	}
-	return info.Size(), syncDir(dir)
+	// What was stored just now was hashed on the way.
+	if state, err := stateOf(file); err == nil {
+		s.setTrusted(sha, state)
+	}
+	if known == nil || known.Code != Damaged {
+		s.unclaimed[sha]++
+	}
+	info, err = file.Stat()
+	if err != nil {
+		return 0, fault(err)
+	}
+	return info.Size(), nil
 }
 
 // fill copies r into file, while another goroutine hashes it and f, if there is one,

@@ -21,8 +21,10 @@ type Bundle struct {
 	// ReadAs is the form that has a file read as another kind, nil where none is asked
 	// for.
 	ReadAs *ReadAs
-	// NeedsKey says that removing asks for the owner key.
+	// NeedsKey says that what changes the bundle asks for the owner key.
 	NeedsKey bool
+	// FilesNote says how the uploaded files are kept.
+	FilesNote string
 	// Unread says that reading ended before any file was known: there is no
 	// inventory to show.
 	Unread bool
@@ -107,13 +109,15 @@ type IdentityRow struct {
 
 // FileRow is a file as it was uploaded.
 type FileRow struct {
-	Name, SHA256, Size, URL string
+	Name, SHA256, Size, URL, Damage string
 }
 
-// UploadedFile is a file as it was uploaded; SHA256 is lower-case hex.
+// UploadedFile is a file as it was uploaded; SHA256 is lower-case hex. Damage says what is
+// wrong with its stored bytes, empty for nothing.
 type UploadedFile struct {
 	Name, SHA256 string
 	Size         int64
+	Damage       string
 }
 
 // BundleInput is what the page of a bundle is made of. Status is received,
@@ -159,7 +163,7 @@ func NewBundle(in BundleInput) Bundle {
 	if in.CaseID != "" {
 		b.Shell.Crumbs = append(b.Shell.Crumbs, Link{in.CaseTitle, "/cases/" + url.PathEscape(in.CaseID)})
 	}
-	b.Files = fileRows(in)
+	b.Files, b.FilesNote = fileRows(in), filesNote(in.Files)
 	if b.Running || in.Status == "failed" || b.Cancelled {
 		b.Stages = stages(in)
 	}
@@ -197,7 +201,7 @@ func bundleSentence(in BundleInput) (sentence, lead string) {
 	name := Visible(in.Name)
 	switch {
 	case in.Status == "queued" || in.Status == "received":
-		return name + " waits to be read", ""
+		return name + " waits to be read", Visible(in.Error)
 	case running(in.Status):
 		return "Reading " + name, ""
 	case in.Status == "cancelled":
@@ -205,7 +209,10 @@ func bundleSentence(in BundleInput) (sentence, lead string) {
 	case in.Status == "failed":
 		return name + " could not be read", Visible(in.Error)
 	}
-	return readSentence(in) + " " + problemSentence(in), ""
+	if in.Error != "" {
+		lead = "It was read again, and that failed: the earlier result stays. " + Visible(in.Error)
+	}
+	return readSentence(in) + " " + problemSentence(in), lead
 }
 
 // readSentence: "1 411 of 1 470 files were read."
@@ -877,10 +884,30 @@ func fileRows(in BundleInput) []FileRow {
 	for _, f := range in.Files {
 		rows = append(rows, FileRow{
 			Name: Visible(f.Name), SHA256: f.SHA256, Size: Bytes(f.Size),
-			URL: "/bundles/" + url.PathEscape(in.ID) + "/files/" + url.PathEscape(f.SHA256),
+			URL: "/bundles/" + url.PathEscape(in.ID) + "/files/" + url.PathEscape(f.SHA256), Damage: Visible(f.Damage),
 		})
 	}
 	return rows
+}
+
+// filesNote says how the files are kept: those that are damaged by their names.
+func filesNote(files []UploadedFile) string {
+	var damaged []string
+	for _, f := range files {
+		if f.Damage != "" {
+			damaged = append(damaged, Visible(f.Name))
+		}
+	}
+	const named = 3
+	switch n := len(damaged); {
+	case n == 0:
+		return "Kept byte for byte."
+	case n > named:
+		return Exact(int64(n)) + " files are damaged on the disk of this server: " + strings.Join(damaged[:named], ", ") + " and others."
+	case n > 1:
+		return Exact(int64(n)) + " files are damaged on the disk of this server: " + strings.Join(damaged, ", ") + "."
+	}
+	return damaged[0] + " is damaged on the disk of this server."
 }
 
 // ReadAs is the form that has a file read as another kind. Path is escaped as in a

@@ -195,10 +195,13 @@ type CaseFinding struct {
 	Triage, TriageText string
 	// Memory says where else the first family was seen, and what it turned out to be;
 	// MemorySlot stands in the place of the line that says so, see CaseMemory.
-	Memory         string
-	MemorySlot     string `json:"-"`
-	Evidence       []Pair
-	MoreEvidence   []Pair
+	Memory       string
+	MemorySlot   string `json:"-"`
+	Evidence     []Pair
+	MoreEvidence []Pair
+	// Stack is where its members are, nil where nothing shows one; results that were frozen
+	// by older versions have none.
+	Stack          *Trace `json:",omitempty"`
 	Next           string
 	Spark          *chart.SparkData
 	From, To, Peak string
@@ -273,10 +276,9 @@ const (
 	maxCaseProblems = 8
 )
 
-// grows reports whether a verdict says that a family grows.
-func grows(v analysis.Verdict) bool {
-	return v == analysis.Leaking || v == analysis.Suspicious || v == analysis.Scaling
-}
+// grows reports whether a verdict says that a family has more members than before. New
+// families are everyday: they have no charts of their own.
+func grows(v analysis.Verdict) bool { return v.Rose() && v != analysis.New }
 
 // MoreOf is what the page draws of each series beside its report.
 func MoreOf(c report.Case) []CaseMore {
@@ -299,7 +301,8 @@ type caseMaker struct {
 	// dated says that the columns are of several days.
 	dated bool
 	// told is the finding that tells a class in full, by process and class.
-	told map[string]string
+	told   map[string]string
+	traces report.Traces
 }
 
 // column is one instant at which at least one series has a snapshot.
@@ -486,36 +489,15 @@ func (m *caseMaker) label(s *report.Series, i int) string {
 	return Visible(m.snapshots[s.Snapshots[i]].Label)
 }
 
-// headline is the finding sentence of the case and what qualifies it.
+// headline is the sentence of the case and what qualifies it.
 func (m *caseMaker) headline() (text, lead string) {
-	all := m.in.Report.Series
-	if len(all) == 0 {
+	if len(m.in.Report.Series) == 0 {
 		return m.nothing()
 	}
-	var parts, quiet []string
-	said := ""
-	for i := range all {
-		s := &all[i]
-		part, span := m.rise(s, said)
-		if part == "" {
-			quiet = append(quiet, named(s))
-			continue
-		}
-		if said == "" {
-			said = span
-		}
-		parts = append(parts, part)
-	}
-	if len(parts) > 0 {
-		return m.rising(parts, quiet)
-	}
 	if m.single() {
-		return m.one()
+		lead = "One snapshot shows what is there, not what grows. One more of the same process, taken some minutes later, is needed to say what grows."
 	}
-	if text := m.twice(); text != "" {
-		return text, "Two snapshots say what grew, not what keeps growing. A third one, taken some minutes later, would tell."
-	}
-	return m.stillness()
+	return Visible(m.in.Report.Headline()), lead
 }
 
 func (m *caseMaker) nothing() (string, string) {
@@ -527,80 +509,7 @@ func (m *caseMaker) nothing() (string, string) {
 	if len(m.in.Bundles) == 0 {
 		return "This case is empty: no file was added to it yet.", ""
 	}
-	return "No evidence of any process was found in this case.", "The problems of each bundle say what was looked at and what to upload instead."
-}
-
-func (m *caseMaker) rising(parts, quiet []string) (string, string) {
-	const most = 3
-	more := ""
-	if len(parts) > most {
-		more = fmt.Sprintf("; %s more", Plural(int64(len(parts)-most), "process grows", "processes grow"))
-		parts = parts[:most]
-	}
-	lead := ""
-	if m.aside() {
-		lead = "All that grows was set aside as benign by a person."
-	}
-	if len(quiet) > 0 {
-		lead = strings.TrimSpace(lead + " No growing family in " + listed(quiet, 5) + ".")
-	}
-	return strings.Join(parts, "; ") + more + ".", lead
-}
-
-// aside reports whether families grow and all that do were called benign.
-func (m *caseMaker) aside() bool {
-	some := false
-	for i := range m.in.Report.Series {
-		if f := topFamily(&m.in.Report.Series[i]); f != nil && !f.Benign() {
-			return false
-		} else if f != nil {
-			some = true
-		}
-	}
-	return some
-}
-
-// rise says how one series rose: "kubelet: 87 to 263 goroutines between t0 and
-// t7, back at 87 at t8". A span that was said before is not repeated.
-func (m *caseMaker) rise(s *report.Series, said string) (text, span string) {
-	f := topFamily(s)
-	if f == nil {
-		return "", ""
-	}
-	kind := f.Kind
-	all, lower := m.totals(s, kind), m.lower(s, kind)
-	values := whole(all, lower)
-	first, top := bounds(values)
-	subject := ""
-	if first < 0 || deref(values[top]) <= deref(values[first]) {
-		all, subject = f.Counts, " in "+Visible(arrow(f.Title))
-		values = whole(all, lower)
-		first, top = bounds(values)
-		if first < 0 || deref(values[top]) <= deref(values[first]) {
-			return "", ""
-		}
-	}
-	from, to := m.label(s, first), m.label(s, top)
-	text = fmt.Sprintf("%s: %s to %s%s", named(s), Number(int64(*values[first])), many(kind, *values[top]), subject)
-	span = from + "\x00" + to
-	if span != said {
-		text += " between " + from + " and " + to
-	} else if said != "" {
-		text = strings.Replace(text, " "+KindWord(kind, *values[top])+subject, subject, 1)
-	}
-	last := len(values) - 1
-	for last > top && values[last] == nil {
-		last--
-	}
-	if last > top && m.restarted(s, top, last) {
-		text += fmt.Sprintf("; restarted, %s at %s", Number(int64(*values[last])), m.label(s, last))
-	} else if last > top && *values[last] <= *values[first]+(*values[top]-*values[first])/2 {
-		text += fmt.Sprintf(", back at %s at %s", Number(int64(*values[last])), m.label(s, last))
-	}
-	if end := lastKnown(all); end > last && isLower(lower, end) {
-		text += fmt.Sprintf("; %s at %s, which is cut", atLeast(Number(int64(*all[end])), true), m.label(s, end))
-	}
-	return text, span
+	return m.in.Report.Headline(), "The problems of each bundle say what was looked at and what to upload instead."
 }
 
 // restarted reports whether two snapshots are of different process starts: what
@@ -658,85 +567,6 @@ func (m *caseMaker) single() bool {
 		}
 	}
 	return true
-}
-
-// one says what a single snapshot holds.
-func (m *caseMaker) one() (string, string) {
-	var parts []string
-	for i := range m.in.Report.Series {
-		s := &m.in.Report.Series[i]
-		if len(s.Snapshots) == 0 {
-			continue
-		}
-		parts = append(parts, named(s)+" has "+m.inventory(s, 0))
-	}
-	if len(parts) == 0 {
-		return "Nothing was counted in this case.", ""
-	}
-	more := ""
-	if len(parts) > 3 {
-		more = fmt.Sprintf("; %s more", Plural(int64(len(parts)-3), "process was read", "processes were read"))
-		parts = parts[:3]
-	}
-	return strings.Join(parts, "; ") + more + ".", "One snapshot shows what is there, not what grows. One more of the same process, taken some minutes later, is needed to say what grows."
-}
-
-// inventory lists the totals of one snapshot: "87 goroutines and 31 descriptors".
-func (m *caseMaker) inventory(s *report.Series, i int) string {
-	var out []string
-	for _, k := range analysis.Kinds() {
-		if v := m.totals(s, k)[i]; v != nil {
-			out = append(out, atLeast(many(k, *v), bounded(m.snapshots[s.Snapshots[i]], k)))
-		}
-	}
-	if len(out) == 0 {
-		return "nothing that could be counted"
-	}
-	return listed(out, len(out))
-}
-
-// twice says what two snapshots allow: that something grew.
-func (m *caseMaker) twice() string {
-	var parts []string
-	for i := range m.in.Report.Series {
-		s := &m.in.Report.Series[i]
-		if len(s.Snapshots) != 2 {
-			continue
-		}
-		for _, k := range analysis.Kinds() {
-			v := m.complete(s, k)
-			if v[0] != nil && v[1] != nil && *v[1] > *v[0] {
-				parts = append(parts, fmt.Sprintf("%s grew from %s to %s between %s and %s", named(s), Number(int64(*v[0])), many(k, *v[1]), m.label(s, 0), m.label(s, 1)))
-				break
-			}
-		}
-	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return strings.Join(parts[:min(len(parts), 3)], "; ") + "."
-}
-
-// stillness says that nothing grows and how small a growth would have been seen.
-func (m *caseMaker) stillness() (string, string) {
-	var quiet []string
-	for _, s := range m.in.Report.Series {
-		if s.Quiet == "" {
-			continue
-		}
-		text := Visible(s.Quiet)
-		if len(m.in.Report.Series) > 1 {
-			text = named(&s) + ": " + text
-		}
-		quiet = append(quiet, text)
-	}
-	switch len(quiet) {
-	case 0:
-		return "No growing family found.", ""
-	case 1:
-		return quiet[0], ""
-	}
-	return fmt.Sprintf("No growing family found in any of %d processes.", len(m.in.Report.Series)), strings.Join(quiet, " ")
 }
 
 // listed joins words: "a, b and c", or "a, b and 4 more".
@@ -1192,22 +1022,20 @@ type placedFinding struct {
 	rank   int
 }
 
-// The ranks of findings of all processes of a case: what is told as a cause, what
-// waits for another process, what the capture adds, and what is merely so.
+// The ranks of findings of all processes of a case: what grows, what the capture adds,
+// and what is merely so.
 const (
 	causeRank = iota
-	behindRank
 	observerRank
 	factRank
 )
 
-// ranked are the findings of all series in the order in which they are told. What may
-// hold something, or follows from it, stays behind the finding it belongs to.
+// ranked are the findings of all series in the order in which they are told; within a
+// rank they keep the order of their process.
 func (m *caseMaker) ranked() []placedFinding {
 	var out []placedFinding
 	for i := range m.in.Report.Series {
 		s := &m.in.Report.Series[i]
-		before := causeRank
 		for k := range s.Findings {
 			f := &s.Findings[k]
 			rank := causeRank
@@ -1216,12 +1044,7 @@ func (m *caseMaker) ranked() []placedFinding {
 				rank = observerRank
 			case f.Kind == report.FactFinding || f.Kind == report.LimitFinding || f.Kind == report.NoLeakFinding:
 				rank = factRank
-			case f.Behind:
-				rank = behindRank
-			case f.Kind == report.HolderFinding && k > 0:
-				rank = before
 			}
-			before = rank
 			out = append(out, placedFinding{i, f, rank})
 		}
 	}
@@ -1230,7 +1053,7 @@ func (m *caseMaker) ranked() []placedFinding {
 }
 
 func (m *caseMaker) findings(c *Case) {
-	growing, aged, aside, all := 0, 0, 0, 0
+	growing, rose, aged, aside, all := 0, 0, 0, 0, 0
 	for _, r := range m.ranked() {
 		c.Findings = append(c.Findings, m.finding(&m.in.Report.Series[r.series], r.series, r.f, len(c.Findings)+1))
 		m.short(c, r)
@@ -1252,13 +1075,15 @@ func (m *caseMaker) findings(c *Case) {
 		all += len(s.Families)
 		for _, f := range s.Families {
 			switch {
-			case !grows(f.Verdict):
+			case !f.Verdict.Rose():
 			case f.Benign():
 				aside++
 			case len(s.Snapshots) < 2:
 				aged++
-			default:
+			case f.Verdict.Rank() <= analysis.Scaling.Rank():
 				growing++
+			default:
+				rose++
 			}
 		}
 	}
@@ -1268,7 +1093,7 @@ func (m *caseMaker) findings(c *Case) {
 	case n > 0:
 		c.FindingsNote = Plural(n, "finding", "findings") + "."
 	}
-	c.Rising = risingWords(growing, aged, aside, all, m.single())
+	c.Rising = risingWords(growing, rose, aged, aside, all, m.single())
 }
 
 // maxShort is how many processes are told in short.
@@ -1312,27 +1137,35 @@ func withoutParts(s string) string {
 	return before + behind
 }
 
-// risingWords counts what grows, and of processes with one snapshot, of which nothing
-// can be seen to grow, what the ages of the members say instead. Those set aside are
-// told apart.
-func risingWords(growing, aged, aside, all int, single bool) string {
+// risingWords counts what grows, what rose without accusing anybody, and of processes with
+// one snapshot, of which nothing can be seen to grow, what the ages of the members say
+// instead. Those set aside are told apart.
+func risingWords(growing, rose, aged, aside, all int, single bool) string {
 	if all == 0 {
 		return ""
 	}
 	if aside > 0 {
-		return asideWords(growing, aged, aside, all, single)
+		return asideWords(growing+rose, aged, aside, all, single)
 	}
 	families := Plural(int64(all), "family", "families")
 	alike := fmt.Sprintf("%d of %s %s like a leak by the ages of %s members.", aged, families, plainPlural(aged, "looks", "look"), plainPlural(aged, "its", "their"))
+	text := fmt.Sprintf("%d of %s grow", growing, families)
 	switch {
 	case single && aged == 0:
 		return fmt.Sprintf("None of %s looks like a leak by the ages of its members.", families)
 	case single:
 		return alike
-	case aged > 0:
-		return fmt.Sprintf("%d of %s grow. ", growing, families) + alike
+	case growing == 0 && rose == 0:
+		text = fmt.Sprintf("None of %s grew", families)
+	case growing == 0:
+		text = fmt.Sprintf("%d of %s rose", rose, families)
+	case rose > 0:
+		text += fmt.Sprintf(", %d more rose", rose)
 	}
-	return fmt.Sprintf("%d of %s grow.", growing, families)
+	if aged > 0 {
+		return text + ". " + alike
+	}
+	return text + "."
 }
 
 // asideWords is risingWords where a person called some of what grows benign.
@@ -1400,6 +1233,12 @@ func (m *caseMaker) finding(s *report.Series, series int, f *report.Finding, num
 	for _, class := range f.Classes {
 		out.Classes = append(out.Classes, Visible(class))
 	}
+	out.Stack = newTrace(m.traces.Of(f, func(id string) string {
+		if snap := m.snapshots[id]; snap != nil {
+			return snap.Label
+		}
+		return id
+	}))
 	m.advice(&out, s, f)
 	if u := unitOf(s, f.Unit); u != nil {
 		m.unitFinding(&out, s, series, u)
@@ -1593,13 +1432,15 @@ func (m *caseMaker) side(c *Case) {
 			Snapshots: Plural(int64(b.Snapshots), "snapshot", "snapshots"), Problems: Plural(int64(b.Problems), "problem", "problems"),
 		})
 	}
-	truncated, completed := 0, 0
+	truncated, completed, refused := 0, 0, 0
 	missing := map[analysis.Kind]bool{}
 	for i := range m.in.Report.Series {
 		s := &m.in.Report.Series[i]
 		c.Identity = append(c.Identity, m.identity(s))
 		for _, id := range s.Snapshots {
-			if snap := m.snapshots[id]; snap != nil && snap.LowerBound {
+			if snap := m.snapshots[id]; snap != nil && snap.Refused > 0 {
+				refused++
+			} else if snap != nil && snap.LowerBound {
 				truncated++
 			} else if snap != nil && snap.Truncated {
 				completed++
@@ -1622,6 +1463,9 @@ func (m *caseMaker) side(c *Case) {
 	}
 	if completed > 0 {
 		c.NotSeen = append(c.NotSeen, capital(Plural(int64(completed), "dump is", "dumps are"))+" cut; totals come from a whole twin, ids and waits from what was read.")
+	}
+	if refused > 0 {
+		c.NotSeen = append(c.NotSeen, capital(Plural(int64(refused), "snapshot was", "snapshots were"))+" not understood as a whole: their figures are lower bounds.")
 	}
 	if truncated == 0 && completed == 0 && len(m.in.Report.Series) > 0 {
 		c.NotSeen = append(c.NotSeen, "No dump is cut.")
@@ -1727,6 +1571,7 @@ func (c Case) Document() Document {
 		for _, e := range append(slices.Clone(f.Evidence), f.MoreEvidence...) {
 			m.item(e.Name + ": " + e.Value)
 		}
+		m.trace(f.Stack)
 		m.shares(f.Shares)
 		m.known(f.Advice, f.Known, f.KnownNote)
 		if f.Next != "" {

@@ -445,6 +445,8 @@ func sectionTitle(s diff.Section) string {
 	switch s {
 	case "":
 		return "Not compared"
+	case diff.Growing:
+		return "Grew" // two snapshots say that it grew, never that it grows
 	case diff.Between:
 		return "Changed and came back"
 	}

@@ -598,7 +598,11 @@ func (m *diffMaker) cut(kind analysis.Kind) []*analysis.Snapshot {
 func (m *diffMaker) cutWords(kind analysis.Kind) string {
 	var out []string
 	for _, s := range m.cut(kind) {
-		out = append(out, fmt.Sprintf("%s is cut (at least %s)", Visible(s.Label), many(kind, *s.Totals.Of(kind))))
+		how := "is cut"
+		if s.Refused > 0 {
+			how = "was not understood as a whole"
+		}
+		out = append(out, fmt.Sprintf("%s %s (at least %s)", Visible(s.Label), how, many(kind, *s.Totals.Of(kind))))
 	}
 	return listed(out, len(out))
 }
@@ -952,7 +956,7 @@ func (m *diffMaker) sections(rows []diff.Row) []DiffSection {
 	details := 0
 	var out []DiffSection
 	for _, section := range order {
-		s := DiffSection{Name: string(section), Title: ruleWord(string(section)), Folded: section == diff.Unchanged, Note: m.note(section, byName[section])}
+		s := DiffSection{Name: string(section), Title: sectionTitle(section), Folded: section == diff.Unchanged, Note: m.note(section, byName[section])}
 		m.fillSection(&s, section, byName[section], &details)
 		out = append(out, s)
 	}
@@ -1527,6 +1531,11 @@ func (d Diff) Document() Document {
 	for _, a := range d.Advice {
 		m.heading(3, a.Name.Text()+" ("+a.Verdict+")")
 		for _, p := range a.Facts {
+			m.item(p.Name + ": " + p.Value)
+		}
+		m.gap()
+		m.trace(a.Stack)
+		for _, p := range a.Todo {
 			m.item(p.Name + ": " + p.Value)
 		}
 		m.gap()

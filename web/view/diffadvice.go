@@ -1,6 +1,7 @@
 package view
 
 import (
+	"slices"
 	"strings"
 
 	"leakdiff/analysis"
@@ -20,6 +21,9 @@ type DiffAdvice struct {
 	Name    FamilyName
 	Verdict string
 	Facts   []Pair
+	Stack   *Trace `json:",omitempty"`
+	// Todo is in Facts of results that were frozen by older versions.
+	Todo []Pair `json:",omitempty"`
 }
 
 // advice repeats the first findings of the series that are about families with more
@@ -32,6 +36,7 @@ func (m *diffMaker) advice(d *Diff, rows []diff.Row) {
 		}
 	}
 	d.AdviceOf = Plural(int64(len(m.in.Labels)), "snapshot", "snapshots") + " of " + printable(m.in.Series.Process)
+	var traces report.Traces
 	for i := range m.in.Series.Findings {
 		f := &m.in.Series.Findings[i]
 		if len(d.Advice) == maxDiffAdvice {
@@ -48,9 +53,18 @@ func (m *diffMaker) advice(d *Diff, rows []diff.Row) {
 		for _, e := range evidence[:min(len(evidence), 2)] {
 			a.Facts = append(a.Facts, Pair{Name: ruleWord(e.Rule), Value: Visible(arrow(e.Text))})
 		}
-		a.Facts = append(a.Facts, m.todo(f)...)
+		a.Stack = newTrace(traces.Of(f, m.labelOf))
+		a.Todo = m.todo(f)
 		d.Advice = append(d.Advice, a)
 	}
+}
+
+// labelOf is that of a snapshot of the series.
+func (m *diffMaker) labelOf(id string) string {
+	if i := slices.Index(m.in.Series.Snapshots, id); i >= 0 && i < len(m.in.Labels) {
+		return m.in.Labels[i]
+	}
+	return id
 }
 
 // todo is what the catalogue says of a finding, or its next step.

@@ -51,17 +51,17 @@ func TestTheHeadlineOfACaseSaysWhatGrowsOrWhatIsMissing(t *testing.T) {
 		in   CaseInput
 		want string
 	}{
-		{"a leak that recovered", CaseInput{Report: oneSeries("kubelet", analysis.Leaking, "", 87, 115, 263, 87)}, "kubelet: 87 to 263 goroutines between t0 and t2, back at 87 at t3."},
-		{"a leak that goes on", CaseInput{Report: oneSeries("kubelet", analysis.Leaking, "", 87, 115, 263)}, "kubelet: 87 to 263 goroutines between t0 and t2."},
+		{"a leak that recovered", CaseInput{Report: oneSeries("kubelet", analysis.Leaking, "", 87, 115, 263, 87)}, "kubelet: 87 to 263 goroutines between t0 and t2, back at 87 at t3; 1 family is leaking."},
+		{"a leak that goes on", CaseInput{Report: oneSeries("kubelet", analysis.Leaking, "", 87, 115, 263)}, "kubelet: 87 to 263 goroutines between t0 and t2; 1 family is leaking."},
 		{"two processes over the same span", CaseInput{Report: merge(oneSeries("kubelet", analysis.Leaking, "", 87, 263), oneSeries("containerd", analysis.Leaking, "", 28, 357))},
-			"kubelet: 87 to 263 goroutines between t0 and t1; containerd: 28 to 357."},
-		{"a family that grows while the total falls", CaseInput{Report: flat}, "app: 7 to 12 goroutines in main.leak between t0 and t2."},
-		{"nothing grows", CaseInput{Report: oneSeries("app", analysis.Stable, "No growing family found (3 snapshots, 2 min).", 5, 5, 5)}, "No growing family found (3 snapshots, 2 min)."},
-		{"one snapshot", CaseInput{Report: oneSeries("app", analysis.TooFewPoints, "One snapshot.", 87)}, "app has 87 goroutines."},
-		{"two snapshots never say growing", CaseInput{Report: oneSeries("app", analysis.TooFewPoints, "", 87, 90)}, "app grew from 87 to 90 goroutines between t0 and t1."},
+			"kubelet: 87 to 263 goroutines; 1 family is leaking. containerd: 28 to 357 goroutines; 1 family is leaking."},
+		{"a family that grows while the total falls", CaseInput{Report: flat}, "app: 7 to 12 goroutines in main.leak between t0 and t2; 1 family is leaking."},
+		{"nothing grows", CaseInput{Report: oneSeries("app", analysis.Stable, "No growing family found (3 snapshots, 2 min).", 5, 5, 5)}, "app: 5 goroutines throughout; no growing family was found."},
+		{"one snapshot", CaseInput{Report: oneSeries("app", analysis.TooFewPoints, "One snapshot.", 87)}, "app: 87 goroutines in one snapshot."},
+		{"two snapshots never say growing", CaseInput{Report: oneSeries("app", analysis.TooFewPoints, "", 87, 90)}, "app: 87 to 90 goroutines, within noise; no growing family was found."},
 		{"an empty case", CaseInput{}, "This case is empty: no file was added to it yet."},
 		{"a bundle under way", CaseInput{Bundles: []BundleLine{{Name: "a.tgz", Status: "running"}}}, "a.tgz is being read."},
-		{"nothing found", CaseInput{Bundles: []BundleLine{{Name: "a.tgz", Status: "read"}}}, "No evidence of any process was found in this case."},
+		{"nothing found", CaseInput{Bundles: []BundleLine{{Name: "a.tgz", Status: "read"}}}, "No evidence of any process was found."},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if d := cmp.Diff(tt.want, NewCase(tt.in).Headline); d != "" {

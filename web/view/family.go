@@ -273,7 +273,7 @@ func (m *familyMaker) shell(f Family) Shell {
 func (m *familyMaker) sentence() string {
 	first, top := bounds(m.whole)
 	if at := lastKnown(m.in.Counts); first < 0 && at >= 0 {
-		return printable(m.in.Process) + ": " + atLeast(many(m.in.Family.Kind, *m.in.Counts[at]), true) + " at " + m.label(at) + ", which is cut."
+		return printable(m.in.Process) + ": " + atLeast(many(m.in.Family.Kind, *m.in.Counts[at]), true) + " at " + m.label(at) + ", a lower bound."
 	}
 	if first < 0 {
 		return printable(m.in.Process) + ": not captured in any snapshot."

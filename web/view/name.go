@@ -353,13 +353,6 @@ type State struct {
 	Count string
 }
 
-func deref(n *int) int {
-	if n == nil {
-		return 0
-	}
-	return *n
-}
-
 // orDash writes a count; a dash says that the kind was not captured there.
 func orDash(n *int) string {
 	if n == nil {

@@ -18,6 +18,8 @@ type Share struct {
 	Keep      []KeepOption
 	// Look is the page as its readers would see it, Markdown its twin.
 	Look, Markdown string
+	// NeedsKey says that freezing without redaction asks for the owner key.
+	NeedsKey bool
 }
 
 // RedactionRule is one rule in words: what is taken out, what stands there
@@ -52,6 +54,7 @@ type ShareInput struct {
 	// Markdown is the twin for tickets, as it would be frozen.
 	Markdown string
 	Now      time.Time
+	NeedsKey bool
 }
 
 // NewShare makes the form with the defaults: redacted, counts only, 90 days. The
@@ -66,7 +69,7 @@ func NewShare(in ShareInput) Share {
 			Title: "Share " + Visible(in.CaseTitle), Section: "cases",
 			Crumbs: []Link{{"Cases", "/"}, {in.CaseTitle, "/cases/" + url.PathEscape(in.Case)}}, Here: "Share",
 		},
-		Case: in.Case, View: in.View, Title: title, Freezes: in.Freezes, Redaction: in.Rules,
+		Case: in.Case, View: in.View, NeedsKey: in.NeedsKey, Title: title, Freezes: in.Freezes, Redaction: in.Rules,
 		Previews: []Preview{
 			{Value: "counts", Name: "Counts only", Title: Visible(in.CountsTitle), Text: Visible(in.Counts), Note: "No host, no function, no path.", Checked: true},
 			{Value: "full", Name: "Full", Title: title, Text: full, Note: "The sentence, after redaction."},

@@ -191,7 +191,7 @@ func (m *snapshotMaker) headline() string {
 			continue
 		}
 		text := many(k, *v)
-		if k == analysis.KindGoroutine && s.LowerBound {
+		if s.Bounded(k) {
 			text = "at least " + text
 		}
 		if len(parts) == 0 && count[k] > 0 {
@@ -272,6 +272,8 @@ func (m *snapshotMaker) minds() []string {
 	s := m.in.Snapshot
 	var out []string
 	switch {
+	case s.Refused > 0:
+		out = append(out, fmt.Sprintf("%s in the dump and not understood: the figures are lower bounds. The problems name the line.", Plural(int64(s.Refused), "member was seen", "members were seen")))
 	case s.LowerBound:
 		out = append(out, "The goroutine dump is cut and nothing complete stands beside it: the figures are lower bounds.")
 	case s.Truncated:

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"time"
@@ -197,7 +198,7 @@ func measureBound(data, path string) (b bound, err error) {
 
 // keepAgain is the time in which the store keeps a file.
 func keepAgain(dir, path string) (time.Duration, error) {
-	st, err := blob.Open(dir)
+	st, err := blob.Open(dir, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return 0, err
 	}

@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"leakdiff/cmd/leakdiff/capture"
+
+	"leakdiff/samples/corpus"
 )
 
 // nobody is a user that is not root.
@@ -127,7 +129,7 @@ func nobodyCommand(t *testing.T, by, dir, file string, cfg capture.Config) *exec
 func TestWhatNobodyMayReadIsNotCounted(t *testing.T) {
 	t.Parallel()
 	if os.Getuid() != 0 {
-		t.Skip("only root has processes that others may not read")
+		corpus.LeaveOut(t, "only root has processes that others may not read")
 	}
 	p, _ := server(t)
 	for _, by := range takers(t) {
@@ -175,7 +177,7 @@ func member(t *testing.T, file, name string) string {
 func TestRootRunsNoProgramThatTheProcessChose(t *testing.T) {
 	t.Parallel()
 	if os.Getuid() != 0 {
-		t.Skip("only root has rights to lose")
+		corpus.LeaveOut(t, "only root has rights to lose")
 	}
 	beside := map[string]string{"jcmd": "#!/bin/sh\necho chosen by the process\nid -u\nid -G\npwd\n"}
 	for _, c := range []struct {

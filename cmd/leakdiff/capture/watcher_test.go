@@ -19,6 +19,8 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/cmd/leakdiff/capture"
+
+	"leakdiff/samples/corpus"
 )
 
 // watched is one watch of the program that leaks them, and the truth about it.
@@ -131,7 +133,7 @@ func watch(fd int, name string) {
 func leakWatches(t *testing.T) (*program, []watched) {
 	t.Helper()
 	if os.Getuid() != 0 {
-		t.Skip("only root can mount and make cgroups")
+		corpus.LeaveOut(t, "only root can mount and make cgroups")
 	}
 	hierarchy := cgroupHierarchy(t)
 	group := filepath.Join(hierarchy, fmt.Sprintf("leakdiff-test-%d", os.Getpid()))
@@ -168,7 +170,7 @@ func cgroupHierarchy(t *testing.T) string {
 			}
 		}
 	}
-	t.Skip("there is no cgroup hierarchy to write to")
+	corpus.LeaveOut(t, "there is no cgroup hierarchy to write to")
 	return ""
 }
 
@@ -302,7 +304,7 @@ func TestLoopbackMeansThatOfTheProcess(t *testing.T) {
 	cmd.Env = append(os.Environ(), roleVariable+"=secluded")
 	cmd.SysProcAttr = &unix.SysProcAttr{Cloneflags: unix.CLONE_NEWNET}
 	if err := tryOnce(cmd); errors.Is(err, unix.EPERM) {
-		t.Skipf("a network namespace cannot be made here: %v", err)
+		corpus.LeaveOut(t, "a network namespace cannot be made here: %v", err)
 	}
 	p := start(t, cmd)
 	var about served

@@ -1,0 +1,47 @@
+package report
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+)
+
+func TestWhatWasNotUnderstoodIsSaidFirst(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		n       int
+		refused []int
+		says    []string
+	}{
+		{"of one snapshot", 1, []int{0}, []string{"app: at least 13 goroutines in one snapshot."}},
+		{"of one of a series", 6, []int{3}, []string{"app: 13 to 63 goroutines between t0 and t5, at least 43 goroutines at t3; ", "leaking"}},
+		{"of two", 6, []int{1, 3}, []string{"at least 23 goroutines at t1 and 43 at t3; "}},
+		{"of many", 6, []int{1, 2, 3}, []string{"at least 23 goroutines at t1 and lower bounds at 2 more snapshots; "}},
+		{"of all", 2, []int{0, 1}, []string{"app: at least 13 goroutines at t0 and 23 at t1; nothing can be said about growth", "not understood as a whole"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			snapshots := leak("app", tc.n)
+			for _, i := range tc.refused {
+				snapshots[i].LowerBound, snapshots[i].Refused = true, 2
+			}
+			c := Build(snapshots, nil, Options{})
+			for _, want := range tc.says {
+				if got := c.Report.Diagnosis.Sentence; !strings.Contains(got, want) {
+					t.Errorf("%q does not say %q", got, want)
+				}
+			}
+			for _, i := range tc.refused {
+				if s := c.Report.Snapshots[i]; !s.LowerBound || s.Refused != 2 {
+					t.Errorf("%+v", s)
+				}
+			}
+			var out bytes.Buffer
+			if err := JSON(&out, c.Report); err != nil {
+				t.Fatal(err)
+			}
+			if n := strings.Count(out.String(), `"refused": 2`); n != len(tc.refused) {
+				t.Errorf("refused is said %d times, want %d", n, len(tc.refused))
+			}
+		})
+	}
+}

@@ -1,0 +1,126 @@
+package trend
+
+import (
+	"strings"
+	"testing"
+
+	"leakdiff/analysis"
+)
+
+func TestTwoOrThreeDumpsSayWhoCameAndWhoLeft(t *testing.T) {
+	tests := []struct {
+		name string
+		in   scenario
+		want analysis.Verdict
+		rule string
+		text string
+	}{
+		{"40 came and none of 212 left", only("1-212 1-252"), analysis.Grew, ruleTurnover, "40 new, 0 gone, 212 of 212 still there"},
+		{"three new ones are enough where nobody left", only("1-20 1-23"), analysis.Grew, ruleTurnover, "3 new, 0 gone, 20 of 20 still there"},
+		{"two are not", only("1-20 1-22"), analysis.Stable, "", ""},
+		{"20 become 40", only("1-20 1-40"), analysis.Grew, ruleTurnover, "20 new, 0 gone, 20 of 20 still there"},
+		{"three dumps tell both intervals", only("1-200 1-220 1-240"), analysis.Grew, ruleTurnover, "40 new, 0 gone, 200 of 200 still there; 20 came until t1, 20 until t2"},
+		{"half as many again in turns is chance", only("1-10 11-23"), analysis.Stable, "", ""},
+		{"many more in turns is not", only("1-10 11-40"), analysis.Grew, ruleTurnover, "30 new, 10 gone, 0 of 10 still there"},
+		{"counts below the gate are no growth", only("#100 #109"), analysis.Stable, "", ""},
+		{"counts that double below the noise of counts are no growth, and not called noise", only("#20 #40"), analysis.Stable, "", ""},
+		{"counts beyond it are suspicious as before", only("#4 #40"), analysis.Suspicious, ruleTurnover, "36 more by the counts; without identities it is not known who came and who left"},
+		{"more in the second of three dumps has stopped", only("1-6 1-27 1-27"), analysis.Stopped, ruleStopped, "grew by 21 until t1, stands since; the 21 are still there; its own pace would have shown 21 more"},
+		{"more in the third of three dumps grew", only("1-27 1-31 1-40"), analysis.Grew, ruleTurnover, "13 new, 0 gone, 27 of 27 still there; 4 came until t1, 9 until t2"},
+		{"a restart in between is no birth", scenario{families: map[string]string{onlyFamily: "1-20 1-23 101-103 101-104"}, pids: "1 1 2 2"}, analysis.Grew, ruleTurnover, "4 new, 0 gone, 23 of 23 still there"},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			judged := tc.in.series(t).Judge(onlyFamily)
+			if judged.Verdict != tc.want {
+				t.Errorf("verdict %s, want %s: %v", judged.Verdict, tc.want, judged.Evidence)
+			}
+			if tc.rule != "" {
+				wantText(t, judged, tc.rule, tc.text)
+				return
+			}
+			for _, e := range judged.Evidence {
+				if e.Rule == ruleTurnover || e.Rule == ruleStopped {
+					t.Errorf("evidence %v of a family that did not grow", e)
+				}
+			}
+		})
+	}
+}
+
+func TestAGrowthThatHasEndedIsStopped(t *testing.T) {
+	tests := []struct {
+		name string
+		in   scenario
+		want analysis.Verdict
+		text string
+	}{
+		{"60 came until t6 and stand since", only(piling("0 9 19 28 41 55 60 60 60 60")), analysis.Stopped, "grew by 60 until t6, stands since; the 60 are still there; its own pace would have shown 30 more"},
+		{"one came since", only(piling("0 9 19 28 41 55 60 60 60 61")), analysis.Stopped, "grew by 60 until t6 and by 1 since; the 60 are still there; its own pace would have shown 30 more"},
+		{"counts alone stop as well", only("#0 #9 #19 #28 #41 #55 #60 #60 #60 #60"), analysis.Stopped, "grew by 60 until t6, stands since; its own pace would have shown 30 more"},
+		{"two quiet intervals after pauses of one are a pause", only(piling("0 20 20 40 40 60 60 60")), analysis.Leaking, ""},
+		{"the last interval alone says nothing of a slow growth", only(piling("0 1 2 3 4 5 6 7 8 9 10 11 12 12")), analysis.Leaking, ""},
+		{"what fell after its peak has not stood still", only("1-10 1-40 1-70 1-100 1-130 1-60"), analysis.Grew, ""},
+		{"what goes on has not stopped", only(piling("0 9 19 28 41 55 60 65 70 75")), analysis.Leaking, ""},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			judged := tc.in.series(t).Judge(onlyFamily)
+			if judged.Verdict != tc.want {
+				t.Fatalf("verdict %s, want %s: %v", judged.Verdict, tc.want, judged.Evidence)
+			}
+			if tc.text != "" {
+				wantText(t, judged, ruleStopped, tc.text)
+			}
+		})
+	}
+}
+
+// A watch whose mount goes away is in another family from then on. It did not end there
+// and was not born here.
+func TestAWatchThatOnlyChangedItsFamilyIsNoBirth(t *testing.T) {
+	in := scenario{kind: analysis.KindWatch, families: map[string]string{
+		"w1:mounted": "1-20 1-8", "w1:gone": "31-40 31-40,9-20",
+	}}
+	for fingerprint, judged := range in.series(t).JudgeAll() {
+		if judged.Verdict == analysis.Grew || judged.Verdict == analysis.New {
+			t.Errorf("%s: %s: %v", fingerprint, judged.Verdict, judged.Evidence)
+		}
+	}
+}
+
+func TestGrowersAreToldBeforeWhatFell(t *testing.T) {
+	in := scenario{families: map[string]string{
+		"g1:fell": "1-90 1-12", "g1:grew": "101-200 101-240", "g1:leaks": "#4 #90", "g1:same": "301-310 301-310",
+	}}
+	var told []string
+	for _, p := range in.series(t).Explain() {
+		told = append(told, string(p.Verdict)+" "+strings.Join(p.Families, " "))
+	}
+	if got, want := strings.Join(told, ", "), "suspicious g1:leaks, grew g1:grew"; got != want {
+		t.Errorf("told %q, want %q", got, want)
+	}
+}
+
+func TestATotalThatDoublesIsNeverDenied(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		in   scenario
+		want bool
+	}{
+		{"two counts without identities beyond the gate", only("#20 #40"), true},
+		{"below the gate", only("#100 #105"), false},
+		{"one new member in each of many families", scenario{families: map[string]string{"g1:a": "1 1-2", "g1:b": "11 11-12", "g1:c": "21 21-22"}}, true},
+		{"members that take turns", scenario{families: map[string]string{"g1:a": "1-50 101-160"}}, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			risen := false
+			for _, total := range tt.in.series(t).Totals() {
+				risen = risen || total.Risen
+			}
+			if risen != tt.want {
+				t.Errorf("risen %v, want %v", risen, tt.want)
+			}
+		})
+	}
+}

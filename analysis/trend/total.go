@@ -1,0 +1,166 @@
+package trend
+
+import (
+	"cmp"
+	"slices"
+
+	"leakdiff/analysis"
+)
+
+// Total is what a process has of one kind in all: enough of a rise to forbid the
+// sentence that nothing grows, although no family grows by itself (statistics.md 10, R6).
+type Total struct {
+	Kind analysis.Kind
+	// From and To are the totals at the ends of the epoch that rose most.
+	From, To int
+	// Born and Gone are members of the process by identity over all epochs, -1 where they
+	// cannot be followed.
+	Born, Gone int
+	// Risen reports that the rise is no noise.
+	Risen bool
+	// Families are those that rose most, at most five, Creators what started most of the
+	// new goroutines, at most three, with their rises.
+	Families, Creators []Share
+}
+
+// totalKinds are the kinds whose totals are judged: watches belong to descriptors.
+var totalKinds = []analysis.Kind{analysis.KindGoroutine, analysis.KindThread, analysis.KindDescriptor}
+
+// Totals are the kinds whose totals are higher at the end of an epoch than at its start.
+func (s *Series) Totals() []Total {
+	var out []Total
+	for _, kind := range totalKinds {
+		if t, ok := s.total(kind); ok {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+func (s *Series) total(kind analysis.Kind) (Total, bool) {
+	g := s.newTotalGrid(kind)
+	p := &part{series: s, runs: g.runs, dated: g.dated, first: g.first}
+	runs := p.comparable()
+	if len(runs) == 0 {
+		return Total{}, false
+	}
+	out := Total{Kind: kind, Born: -1, Gone: -1}
+	for _, run := range runs {
+		if first, last := run[0].count, run[len(run)-1].count; last-first > out.To-out.From {
+			out.From, out.To = first, last
+		}
+	}
+	if out.To <= out.From {
+		return Total{}, false
+	}
+	signals := &signals{line: fitLine(runs, new(scratch))}
+	signals.up = signals.line.rising()
+	p.measureOnce(signals)
+	out.Risen = signals.up >= levelSuspicious
+	born, gone, known := s.turnedInAll(kind, runs)
+	if known {
+		out.Born, out.Gone = born, gone
+		out.Risen = out.Risen || outweighs(born, gone)
+	} else if signals.line.few() {
+		// Two or three counts alone cannot tell a growth from noise, and must not deny it.
+		out.Risen = out.Risen || float64(signals.line.rise) >= signals.line.gate
+	}
+	if out.Risen {
+		out.Families, out.Creators = s.risenMost(kind)
+	}
+	return out, true
+}
+
+// newTotalGrid is a grid whose counts are the totals of a kind.
+func (s *Series) newTotalGrid(kind analysis.Kind) *grid {
+	g := s.newGrid(kind)
+	for _, run := range g.runs {
+		for k := range run {
+			run[k].count = *s.Snapshots[run[k].index].Totals.Of(kind)
+		}
+	}
+	return g
+}
+
+// turnedInAll counts who came and who left between the ends of the runs, in whatever
+// family: a goroutine that goes on to another stack is the same one.
+func (s *Series) turnedInAll(kind analysis.Kind, runs [][]point) (born, gone int, known bool) {
+	for _, run := range runs {
+		before, ok := s.everyone(kind, run[0])
+		after, same := s.everyone(kind, run[len(run)-1])
+		if !ok || !same {
+			return 0, 0, false
+		}
+		stayed := shared(before, after)
+		born, gone = born+len(after)-stayed, gone+len(before)-stayed
+	}
+	return born, gone, true
+}
+
+// everyone are the members of a kind in one snapshot, each once and in order; ok is false
+// where some have no identity or the families do not add up to the total.
+func (s *Series) everyone(kind analysis.Kind, at point) (all []analysis.Identity, ok bool) {
+	snap := s.Snapshots[at.index]
+	for k := range snap.Groups {
+		group := &snap.Groups[k]
+		if group.Family.Kind != kind {
+			continue
+		}
+		if !everyone(group) {
+			return nil, false
+		}
+		all = slices.AppendSeq(slices.Grow(all, group.Members.Len()), group.Members.Identities())
+	}
+	slices.SortFunc(all, compareIdentities)
+	all = slices.Compact(all)
+	// The dumping goroutine belongs to no family.
+	return all, len(all) >= at.count-1
+}
+
+// shared counts what two ordered lists have in common.
+func shared(a, b []analysis.Identity) int {
+	n := 0
+	for len(a) > 0 && len(b) > 0 {
+		switch c := compareIdentities(a[0], b[0]); {
+		case c < 0:
+			a = a[1:]
+		case c > 0:
+			b = b[1:]
+		default:
+			n, a, b = n+1, a[1:], b[1:]
+		}
+	}
+	return n
+}
+
+// risenMost are the families of a kind, and the creators of goroutines, that rose most.
+func (s *Series) risenMost(kind analysis.Kind) (families, creators []Share) {
+	const mostFamilies, mostCreators = 5, 3
+	rises := map[string]int{}
+	for _, p := range s.ordered {
+		if p.family.Kind != kind {
+			continue
+		}
+		gain := 0
+		for _, run := range p.comparable() {
+			gain += run[len(run)-1].count - run[0].count
+		}
+		if gain > 0 {
+			families = append(families, Share{Fingerprint: p.family.Fingerprint, Kind: kind, Rise: gain})
+		}
+		if p.family.LooseCreator != "" {
+			rises[p.family.LooseCreator] += gain
+		}
+	}
+	for creator, gain := range rises {
+		if gain > 0 {
+			creators = append(creators, Share{Fingerprint: creator, Kind: kind, Rise: gain})
+		}
+	}
+	byRise := func(a, b Share) int {
+		return cmp.Or(cmp.Compare(b.Rise, a.Rise), cmp.Compare(a.Fingerprint, b.Fingerprint))
+	}
+	slices.SortFunc(families, byRise)
+	slices.SortFunc(creators, byRise)
+	return families[:min(len(families), mostFamilies)], creators[:min(len(creators), mostCreators)]
+}

@@ -1,0 +1,22 @@
+//go:build !(linux || darwin || freebsd)
+
+package blob
+
+import (
+	"os"
+	"time"
+)
+
+// fileState differs after a write to a file.
+type fileState struct {
+	size     int64
+	modified time.Time
+}
+
+func stateOf(file *os.File) (fileState, error) {
+	info, err := file.Stat()
+	if err != nil {
+		return fileState{}, err
+	}
+	return fileState{info.Size(), info.ModTime()}, nil
+}

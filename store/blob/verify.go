@@ -1,0 +1,320 @@
+package blob
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/minio/minlz"
+
+	"leakdiff/analysis"
+)
+
+// Damaged is the Code of the fault about a blob whose bytes do not have the hash of its
+// name.
+const Damaged = "damaged_bytes"
+
+// trustTime is how long a verified file is trusted without hashing it again, as long as
+// nothing wrote to it. A write changes its state; what decays on the volume without a
+// write is found when this time is over.
+const trustTime = 10 * time.Minute
+
+// mostTrusted bounds the memory of verifications: an entry takes about 150 bytes, and one
+// upload has at most 20,000 files.
+const mostTrusted = 32 << 10
+
+// trust is the state in which a file had the hash of its name, and when that was found.
+type trust struct {
+	state fileState
+	since time.Time
+}
+
+// trusted reports whether the blob was verified in this state lately.
+func (s *Store) trusted(sha string, state fileState) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.fresh(sha, state)
+}
+
+// standsVerified is trusted for the file with that name; s.mu is held.
+func (s *Store) standsVerified(path, sha string) bool {
+	file, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	state, err := stateOf(file)
+	return err == nil && s.fresh(sha, state)
+}
+
+// fresh is trusted with s.mu held.
+func (s *Store) fresh(sha string, state fileState) bool {
+	t, known := s.trusts[sha]
+	return known && t.state == state && s.now().Sub(t.since) < trustTime
+}
+
+// setTrusted remembers that the blob has its hash in this state; s.mu is held.
+func (s *Store) setTrusted(sha string, state fileState) {
+	if len(s.trusts) >= mostTrusted {
+		clear(s.trusts)
+	}
+	s.trusts[sha] = trust{state, s.now()}
+}
+
+// Verify reads a blob to its end, unless it was verified lately and not written to since.
+// The error is nil where its bytes have the hash of its name, an *analysis.Fault with Code
+// Damaged where they do not, "not_found" where there is no file, or ctx's. A damaged file
+// is moved to DIR/damaged.
+func (s *Store) Verify(ctx context.Context, sha string) error {
+	r, err := s.open(sha)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	if r.sum == nil {
+		return nil
+	}
+	buf := make([]byte, 64<<10)
+	for {
+		if err := ctx.Err(); err != nil {
+			return context.Cause(ctx)
+		}
+		if _, err := r.Read(buf); err == io.EOF {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+}
+
+// A reader hashes what it reads of a blob. Its io.EOF promises that all of it has the hash
+// of its name.
+type reader struct {
+	store *Store
+	sha   string
+	path  string
+	file  *os.File
+	// content is file, or what unpacks it; release ends that.
+	content io.Reader
+	release func()
+	// state is that of the file when it was opened.
+	state fileState
+	// sum is over all that was read; nil where nothing needs to be hashed.
+	sum hash.Hash
+	// err is how reading ended.
+	err error
+}
+
+// open opens a blob that is hashed while it is read, unless it is trusted.
+func (s *Store) open(sha string) (*reader, error) {
+	path, _, err := s.find(sha)
+	if err != nil {
+		return nil, err
+	}
+	file, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, s.absent(sha)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("opening blob %s: %w", sha, err)
+	}
+	r := &reader{store: s, sha: sha, path: path, file: file, content: file, release: func() {}}
+	if r.state, err = stateOf(file); err != nil {
+		file.Close()
+		return nil, fmt.Errorf("opening blob %s: %w", sha, err)
+	}
+	if !s.trusted(sha, r.state) {
+		r.sum = sha256.New()
+	}
+	switch filepath.Ext(path) {
+	case packed:
+		r.content = minlz.NewReader(file, minlz.ReaderMaxBlockSize(followedSize))
+	case zstandard:
+		dec, err := zstd.NewReader(file,
+			zstd.WithDecoderConcurrency(1),
+			zstd.WithDecoderLowmem(true),
+			zstd.WithDecoderMaxWindow(maxWindow))
+		if err != nil {
+			file.Close()
+			return nil, fmt.Errorf("reading blob: %w", err)
+		}
+		r.content, r.release = dec, dec.Close
+	}
+	return r, nil
+}
+
+func (r *reader) Read(p []byte) (int, error) {
+	if r.err != nil {
+		return 0, r.err
+	}
+	n, err := r.content.Read(p)
+	if r.sum != nil {
+		r.sum.Write(p[:n])
+	}
+	if err != nil {
+		r.err = r.verdict(err)
+	}
+	return n, r.err
+}
+
+// verdict says what the end of reading means. Errors of opening or reading a file that
+// say nothing about its bytes pass as they are.
+func (r *reader) verdict(end error) error {
+	var system *fs.PathError
+	switch {
+	case errors.As(end, &system) && errors.Is(end, syscall.EIO):
+		return r.store.quarantine(r, "the volume cannot read it: "+system.Err.Error())
+	case errors.As(end, &system):
+		return fmt.Errorf("reading blob %s: %w", r.sha, end)
+	case end != io.EOF:
+		return r.store.quarantine(r, "what was compressed cannot be unpacked: "+end.Error())
+	case r.sum == nil:
+		return io.EOF
+	}
+	if got := hex.EncodeToString(r.sum.Sum(nil)); got != r.sha {
+		return r.store.quarantine(r, "what is stored has the SHA-256 "+got[:12]+"…")
+	}
+	r.store.mu.Lock()
+	r.store.setTrusted(r.sha, r.state)
+	r.store.mu.Unlock()
+	return io.EOF
+}
+
+func (r *reader) Close() error {
+	r.release()
+	return r.file.Close()
+}
+
+// A seeker is a reader of a file that is stored as it came, for those who read it out of
+// order: its bytes are then not hashed, and Verify does it.
+type seeker struct {
+	*reader
+	// at is where the file is read next, hashed how much of it was read in order.
+	at, hashed int64
+}
+
+func (r *seeker) Read(p []byte) (int, error) {
+	if r.at != r.hashed {
+		r.sum = nil
+	}
+	n, err := r.reader.Read(p)
+	r.at += int64(n)
+	r.hashed = r.at
+	return n, err
+}
+
+func (r *seeker) ReadAt(p []byte, offset int64) (int, error) { return r.file.ReadAt(p, offset) }
+
+func (r *seeker) Seek(offset int64, whence int) (int64, error) {
+	at, err := r.file.Seek(offset, whence)
+	if err == nil {
+		r.at, r.err = at, nil
+	}
+	return at, err
+}
+
+// quarantine moves the file that was read to DIR/damaged, unless another one took its
+// place or it was written to meanwhile, and says what is wrong.
+func (s *Store) quarantine(r *reader, why string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.trusts, r.sha)
+	now, err := stateOf(r.file)
+	if err != nil || now != r.state {
+		return s.damaged(r.sha, "it was written to while it was read")
+	}
+	opened, err := r.file.Stat()
+	if err != nil {
+		return s.damaged(r.sha, why)
+	}
+	if there, err := os.Stat(r.path); err != nil || !os.SameFile(opened, there) {
+		return s.damaged(r.sha, why)
+	}
+	kept, err := s.setAside(r.path)
+	if err != nil {
+		s.log.Error("a stored upload is damaged and could not be set aside", "sha256", r.sha, "file", r.path, "why", why, "error", err)
+		return s.damaged(r.sha, why)
+	}
+	s.log.Error("a stored upload is damaged: the same upload puts it back", "sha256", r.sha, "file", r.path, "why", why, "kept", kept)
+	return s.damaged(r.sha, why+"; what is left of it is kept as "+s.shown(kept))
+}
+
+// setAside gives a damaged file a name of its own in DIR/damaged; s.mu is held.
+func (s *Store) setAside(path string) (kept string, err error) {
+	kept = filepath.Join(s.dir, damagedDir, filepath.Base(path))
+	if err := os.MkdirAll(filepath.Dir(kept), 0o700); err != nil {
+		return "", err
+	}
+	for n := 2; ; n++ {
+		if _, err := os.Lstat(kept); errors.Is(err, fs.ErrNotExist) {
+			break
+		} else if err != nil {
+			return "", err
+		}
+		kept = filepath.Join(s.dir, damagedDir, filepath.Base(path)+"."+strconv.Itoa(n))
+	}
+	if err := os.Rename(path, kept); err != nil {
+		return "", err
+	}
+	return kept, errors.Join(syncDir(filepath.Dir(kept)), syncDir(filepath.Dir(path)))
+}
+
+// setAsideOf are the damaged files that were kept of a blob.
+func (s *Store) setAsideOf(sha string) []string {
+	files, _ := os.ReadDir(filepath.Join(s.dir, damagedDir))
+	var found []string
+	for _, f := range files {
+		if strings.HasPrefix(f.Name(), sha+".") {
+			found = append(found, filepath.Join(s.dir, damagedDir, f.Name()))
+		}
+	}
+	return found
+}
+
+// shown is a path for messages: below the data directory, wherever that is.
+func (s *Store) shown(path string) string {
+	below, err := filepath.Rel(filepath.Dir(s.dir), path)
+	if err != nil {
+		return filepath.Base(path)
+	}
+	return filepath.ToSlash(below)
+}
+
+// damaged is the fault about a blob that cannot be trusted.
+func (s *Store) damaged(sha, why string) error {
+	return &analysis.Fault{
+		Code:  Damaged,
+		What:  "the stored bytes of this file are damaged",
+		Where: printable(sha) + " in " + s.shown(filepath.Join(s.dir, sha[:2])),
+		Why:   why,
+		Hint:  "Upload the same file again: that puts it back for every case that holds it. Then check the volume of the data directory.",
+	}
+}
+
+// absent is the fault about a blob without a file: one that was found damaged before, or
+// one that never was, or was deleted.
+func (s *Store) absent(sha string) error {
+	if kept := s.setAsideOf(sha); len(kept) > 0 {
+		return s.damaged(sha, "there is no file with that SHA-256; what was found damaged of it is kept as "+s.shown(kept[len(kept)-1]))
+	}
+	return notFound(sha)
+}
+
+// Look reports, without reading it, whether a blob is there: its error is that of Verify
+// for one that was found damaged before or has no file.
+func (s *Store) Look(sha string) error {
+	_, _, err := s.find(sha)
+	return err
+}

@@ -1,0 +1,205 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"leakdiff/analysis"
+	"leakdiff/store/blob"
+)
+
+// ownDirs are the directories that a data directory has, beside that of file systems.
+var ownDirs = []string{blobDir, "spool", "knowledge", "lost+found"}
+
+// tighten takes the rights of group and others from what is in the data directory, and
+// from itself unless it is shared: other directories in it, or a sticky bit as of /tmp,
+// say that it is not leakdiff's alone. What cannot be changed is logged.
+func (s *Store) tighten(ctx context.Context, dir string) {
+	warn := func(path string, err error) {
+		s.log.WarnContext(ctx, "the rights of a file could not be limited to its owner", "file", path, "error", err)
+	}
+	limit := func(path string, info fs.FileInfo) {
+		mode := info.Mode()
+		if !mode.IsRegular() && !mode.IsDir() || mode.Perm()&0o077 == 0 {
+			return
+		}
+		if err := os.Chmod(path, mode.Perm()&0o700); err != nil {
+			warn(path, err)
+		}
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		warn(dir, err)
+		return
+	}
+	shared := false
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		if e.IsDir() && !slices.Contains(ownDirs, e.Name()) {
+			shared = true
+			continue
+		}
+		if !e.IsDir() && !strings.HasPrefix(e.Name(), "leakdiff.") || e.Name() == "lost+found" {
+			continue
+		}
+		err := filepath.WalkDir(path, func(path string, d fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			info, err := d.Info() // of a link itself
+			if err == nil {
+				limit(path, info)
+			}
+			return err
+		})
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			warn(path, err)
+		}
+	}
+	info, err := os.Stat(dir)
+	switch {
+	case err != nil:
+		warn(dir, err)
+	case shared || info.Mode()&os.ModeSticky != 0:
+		if info.Mode().Perm()&0o077 != 0 {
+			s.log.WarnContext(ctx, "the data directory has other contents and keeps its rights: give --data one of its own", "dir", dir, "mode", info.Mode().String())
+		}
+	default:
+		limit(dir, info)
+	}
+}
+
+// mayBegin refuses to make a database beside uploads, unless that was asked for: their
+// database is lost, or on a volume that is not mounted.
+func (s *Store) mayBegin(ctx context.Context, cfg Config, file string) error {
+	begun, err := hasSchema(ctx, file)
+	if err != nil {
+		return err
+	}
+	if begun {
+		if cfg.NewDatabase {
+			s.log.WarnContext(ctx, "there is a database: a new one was not needed, and asking for it hides when one is lost")
+		}
+		return nil
+	}
+	uploads, err := s.blobs.List()
+	if err != nil {
+		return err
+	}
+	aside, err := s.blobs.SetAside()
+	if err != nil {
+		return err
+	}
+	if uploads = append(uploads, aside...); len(uploads) == 0 {
+		return nil
+	}
+	if cfg.NewDatabase {
+		return errors.Join(s.keepLost(ctx, file), s.keepLost(ctx, file+"-wal"))
+	}
+	return &analysis.Fault{
+		Code:  "no_database",
+		What:  "the database is missing and there are uploads",
+		Where: file,
+		Why:   fmt.Sprintf("there are uploads (files: %d, bytes: %d) in %s, and without the database nothing says which case they belong to", len(uploads), stored(uploads), filepath.Join(cfg.Dir, blobDir)),
+		Hint:  "Put the database back from a backup, with its -wal file where it has one, or mount its volume. To begin with an empty one, start once with --new-database: the uploads are kept.",
+	}
+}
+
+// hasSchema reports whether a database was begun in a file: whether it has a version of the
+// schema, in itself or in its log. A file that is no database is left to who opens it.
+func hasSchema(ctx context.Context, file string) (bool, error) {
+	info, err := os.Stat(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil || info.Size() == 0 {
+		return false, err
+	}
+	// Who only reads leaves the log as it is.
+	db, err := connect(file, 1, ofReader+"&mode=ro")
+	if err != nil {
+		return false, err
+	}
+	defer db.Close()
+	var version int
+	if err := db.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&version); err != nil {
+		return true, nil
+	}
+	return version > 0, nil
+}
+
+// keepLost gives a file of a lost database another name, so that nothing is written over
+// it: its log, which SQLite would delete, may hold what no other file does.
+func (s *Store) keepLost(ctx context.Context, file string) error {
+	info, err := os.Stat(file)
+	if err != nil || info.Size() == 0 {
+		if errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+		return err
+	}
+	kept := file + ".lost-" + s.time().Format("20060102T150405")
+	if err = os.Rename(file, kept); err == nil {
+		s.log.WarnContext(ctx, "a file of the lost database is kept", "file", kept)
+	}
+	return err
+}
+
+func stored(uploads []blob.Entry) (bytes int64) {
+	for _, e := range uploads {
+		bytes += e.Stored
+	}
+	return bytes
+}
+
+// fewNamed is how many files a line of the log names.
+const fewNamed = 3
+
+// compare logs where the uploads and the rows about them differ. Nothing is deleted: an
+// older or new database does not know what it does not know.
+func (s *Store) compare(ctx context.Context, dir string) error {
+	uploads, err := s.blobs.List()
+	if err != nil {
+		return err
+	}
+	var rows []string
+	err = s.read(ctx, "listing uploads", func(tx *sql.Tx) (err error) {
+		rows, err = collect(ctx, tx, scanOne[string], blobsSQL)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	unknown := slices.DeleteFunc(slices.Clone(uploads), func(e blob.Entry) bool {
+		_, found := slices.BinarySearch(rows, e.SHA256)
+		return found
+	})
+	missing := slices.DeleteFunc(rows, func(sha string) bool {
+		_, found := slices.BinarySearchFunc(uploads, sha, func(e blob.Entry, sha string) int { return strings.Compare(e.SHA256, sha) })
+		return found
+	})
+	where := filepath.Join(dir, blobDir)
+	if len(unknown) > 0 {
+		var names []string
+		for _, e := range unknown[:min(len(unknown), fewNamed)] {
+			names = append(names, e.SHA256)
+		}
+		s.log.WarnContext(ctx, "uploads that no case refers to are kept: the database is new or older than they are, or a crash came before they were acknowledged",
+			"files", len(unknown), "bytes", stored(unknown), "where", where, "first", strings.Join(names, " "))
+	}
+	if len(missing) > 0 {
+		s.log.ErrorContext(ctx, "uploads that cases refer to are missing or damaged: the same upload puts each back",
+			"files", len(missing), "where", where, "first", strings.Join(missing[:min(len(missing), fewNamed)], " "))
+	}
+	return nil
+}
+
+const blobsSQL = `
+SELECT sha256 FROM blob WHERE forgotten = 0 ORDER BY sha256`
