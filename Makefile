@@ -19,8 +19,8 @@ build:
 
 # The parsers start no goroutines, and tests of the program start it as a process: the
 # race detector would find nothing in them, and makes parsers 15 to 33 times slower.
-PARSERS := detect envelope family goroutine lab line lsof metrics nodereport procfs thread
-SINGLE  := $(PARSERS:%=./analysis/%)
+PARSERS := detect envelope family goroutine line lsof metrics nodereport procfs thread
+SINGLE  := $(PARSERS:%=./analysis/read/%) ./cmd/lab
 
 # What tests leave out is collected in a file of its own for each run, so that packages
 # which leave something out are not taken from the cache.
@@ -35,11 +35,11 @@ GO_TEST  := LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) LEAKDIFF_LEFT_OUT=$(LEFT_OUT) go
 # kills processes or reads large captures.
 test: check build tools
 	@rm -f $(BUILD)/left-out.*
-	$(GO_TEST) $(RACE) $$(go list ./... | grep -vE '/analysis/($(subst $() ,|,$(PARSERS)))$$|/cmd/leakdiff(/capture)?$$')
+	$(GO_TEST) $(RACE) $$(go list ./... | grep -vE '/analysis/read/($(subst $() ,|,$(PARSERS)))$$|/cmd/(lab|leakdiff(/capture)?)$$')
 	$(GO_TEST) $(RACE) -run '^Test(Several|AProcessThatDies|ACaptureThat|Many|ALargeDump|SIGQUIT|NoPassword)/^(leakdiff_collect|between|while)' ./cmd/leakdiff/capture
-	$(GO_TEST) $(SINGLE) ./analysis/bundle ./cmd/leakdiff/... ./server ./store
+	$(GO_TEST) $(SINGLE) ./analysis/read/bundle ./cmd/leakdiff/... ./server ./store
 	cd web/browsertest && go vet ./... && LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go test -timeout 20m ./...
-	cd analysis/goroutine/peerbench && go vet ./... && go test -timeout 20m ./...
+	cd cmd/bench && go vet ./... && go test -timeout 20m ./...
 	@$(LEFT_OUT_LINE)
 
 # One line about what was left out; the heavy tests of the race pass run in the third.
@@ -123,16 +123,16 @@ fuzz:
 # One table: ours, peer, bound, ratio, target, with the rows of it that the README
 # quotes; bench-short takes about two minutes.
 bench: build
-	cd analysis/goroutine/peerbench && LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go run . -out bench.md -quote $(CURDIR)/README.md
+	cd cmd/bench && LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go run . -out bench.md -quote $(CURDIR)/README.md
 bench-short: build
-	cd analysis/goroutine/peerbench && LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go run . -short
+	cd cmd/bench && LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go run . -short
 
 # The laboratory: recall, false positives and precision of the verdicts over
 # simulated classes of leaks and of what only looks like one, beside the naive rule;
 # then the goroutine-leak kernels that ship with the Go toolchain, run for real.
 lab:
-	LEAKDIFF_LAB=250 go test -count=1 -v -run '^TestRunPrintsEveryClass' ./analysis/lab
-	LEAKDIFF_KERNELS=all go test -count=1 -v -timeout 30m -run 'Kernel' ./analysis/lab
+	LEAKDIFF_LAB=250 go test -count=1 -v -run '^TestRunPrintsEveryClass' ./cmd/lab
+	LEAKDIFF_KERNELS=all go test -count=1 -v -timeout 30m -run 'Kernel' ./cmd/lab
 
 # Known vulnerabilities of the dependencies; needs the network.
 vuln:

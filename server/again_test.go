@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"leakdiff/analysis/ingest"
+	"leakdiff/analysis/read/ingest"
 	"leakdiff/store"
 )
 

@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"leakdiff/analysis/bundle"
-	"leakdiff/analysis/ingest"
+	"leakdiff/analysis/read/bundle"
+	"leakdiff/analysis/read/ingest"
 	"leakdiff/store"
 	"leakdiff/store/blob"
 )

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/report"
+	"leakdiff/analysis/say/report"
 	"leakdiff/store"
 	"leakdiff/web/view"
 )

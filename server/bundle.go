@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/ingest"
+	"leakdiff/analysis/read/ingest"
 	"leakdiff/store"
 	"leakdiff/web/page"
 	"leakdiff/web/view"

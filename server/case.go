@@ -12,8 +12,8 @@ import (
 	"strings"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/flame"
-	"leakdiff/analysis/report"
+	"leakdiff/analysis/judge/flame"
+	"leakdiff/analysis/say/report"
 	"leakdiff/store"
 	"leakdiff/web/page"
 	"leakdiff/web/view"

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/report"
-	"leakdiff/analysis/trend"
+	"leakdiff/analysis/judge/trend"
+	"leakdiff/analysis/say/report"
 	"leakdiff/web/view"
 )
 

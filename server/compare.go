@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/diff"
-	"leakdiff/analysis/report"
+	"leakdiff/analysis/judge/diff"
+	"leakdiff/analysis/say/report"
 	"leakdiff/store"
 	"leakdiff/web/page"
 	"leakdiff/web/view"

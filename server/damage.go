@@ -7,7 +7,7 @@ import (
 	"net/http"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/bundle"
+	"leakdiff/analysis/read/bundle"
 	"leakdiff/store"
 	"leakdiff/store/blob"
 )

@@ -9,8 +9,8 @@ import (
 	"sync"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/diff"
-	"leakdiff/analysis/report"
+	"leakdiff/analysis/judge/diff"
+	"leakdiff/analysis/say/report"
 	"leakdiff/web/page"
 	"leakdiff/web/view"
 )

@@ -22,7 +22,7 @@ import (
 	pprof "github.com/google/pprof/profile"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/profile"
+	"leakdiff/analysis/say/profile"
 	"leakdiff/web/page"
 	"leakdiff/web/view"
 )

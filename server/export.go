@@ -10,8 +10,8 @@ import (
 	"github.com/a-h/templ"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/profile"
-	"leakdiff/analysis/report"
+	"leakdiff/analysis/say/profile"
+	"leakdiff/analysis/say/report"
 	"leakdiff/web"
 	"leakdiff/web/page"
 	"leakdiff/web/view"

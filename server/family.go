@@ -11,9 +11,9 @@ import (
 	"strings"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/family"
-	"leakdiff/analysis/report"
-	"leakdiff/analysis/trend"
+	"leakdiff/analysis/judge/trend"
+	"leakdiff/analysis/read/family"
+	"leakdiff/analysis/say/report"
 	"leakdiff/store"
 	"leakdiff/web/page"
 	"leakdiff/web/view"

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/flame"
+	"leakdiff/analysis/judge/flame"
 	"leakdiff/web/page"
 	"leakdiff/web/view"
 )

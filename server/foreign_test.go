@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"leakdiff/analysis/report"
+	"leakdiff/analysis/say/report"
 )
 
 // localLink is an address of this server in a page.

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/identity"
-	"leakdiff/analysis/report"
+	"leakdiff/analysis/judge/identity"
+	"leakdiff/analysis/say/report"
 	"leakdiff/store"
 )
 

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/bundle"
+	"leakdiff/analysis/read/bundle"
 	"leakdiff/store"
 	"leakdiff/web/page"
 	"leakdiff/web/view"

@@ -8,7 +8,7 @@ import (
 	"strconv"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/identity"
+	"leakdiff/analysis/judge/identity"
 	"leakdiff/store"
 	"leakdiff/web/page"
 	"leakdiff/web/view"

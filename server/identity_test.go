@@ -15,8 +15,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"leakdiff/analysis/report"
-	"leakdiff/analysis/trend"
+	"leakdiff/analysis/judge/trend"
+	"leakdiff/analysis/say/report"
 	"leakdiff/samples/corpus"
 )
 

@@ -16,7 +16,7 @@ import (
 	"github.com/a-h/templ"
 	"github.com/cespare/xxhash/v2"
 
-	"leakdiff/analysis/identity"
+	"leakdiff/analysis/judge/identity"
 	"leakdiff/store"
 )
 

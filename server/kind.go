@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/ingest"
+	"leakdiff/analysis/read/ingest"
 	"leakdiff/store"
 )
 

@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/knowledge"
+	"leakdiff/analysis/judge/knowledge"
 	"leakdiff/web/page"
 	"leakdiff/web/view"
 )

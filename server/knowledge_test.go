@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"leakdiff/analysis/knowledge"
-	"leakdiff/analysis/report"
+	"leakdiff/analysis/judge/knowledge"
+	"leakdiff/analysis/say/report"
 	"leakdiff/store"
 )
 

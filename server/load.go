@@ -10,10 +10,10 @@ import (
 	"sync"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/identity"
-	"leakdiff/analysis/knowledge"
-	"leakdiff/analysis/report"
-	"leakdiff/analysis/trend"
+	"leakdiff/analysis/judge/identity"
+	"leakdiff/analysis/judge/knowledge"
+	"leakdiff/analysis/judge/trend"
+	"leakdiff/analysis/say/report"
 	"leakdiff/store"
 )
 

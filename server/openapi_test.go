@@ -17,7 +17,7 @@ import (
 	"github.com/go-chi/chi/v5"
 	"github.com/google/go-cmp/cmp"
 
-	"leakdiff/analysis/report"
+	"leakdiff/analysis/say/report"
 	"leakdiff/store"
 )
 

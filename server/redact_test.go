@@ -15,8 +15,8 @@ import (
 	"strings"
 	"testing"
 
-	"leakdiff/analysis/redact"
-	"leakdiff/analysis/report"
+	"leakdiff/analysis/say/redact"
+	"leakdiff/analysis/say/report"
 	"leakdiff/samples/corpus"
 	"leakdiff/web/view"
 )

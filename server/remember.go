@@ -14,8 +14,8 @@ import (
 	"unicode"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/knowledge"
-	"leakdiff/analysis/report"
+	"leakdiff/analysis/judge/knowledge"
+	"leakdiff/analysis/say/report"
 	"leakdiff/web/page"
 	"leakdiff/web/view"
 )

@@ -10,8 +10,8 @@ import (
 
 	"github.com/a-h/templ"
 
-	"leakdiff/analysis/family"
-	"leakdiff/analysis/ingest"
+	"leakdiff/analysis/read/family"
+	"leakdiff/analysis/read/ingest"
 	"leakdiff/web/view"
 )
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"leakdiff/analysis/report"
+	"leakdiff/analysis/say/report"
 	"leakdiff/samples"
 	"leakdiff/store"
 )

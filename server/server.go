@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/bundle"
-	"leakdiff/analysis/ingest"
+	"leakdiff/analysis/read/bundle"
+	"leakdiff/analysis/read/ingest"
 	"leakdiff/store"
 	"leakdiff/web/page"
 )

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"leakdiff/analysis/report"
+	"leakdiff/analysis/say/report"
 )
 
 // sandbox is the stack of the 24 calls of the sample that wait for one lock, as texts

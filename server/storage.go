@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/identity"
+	"leakdiff/analysis/judge/identity"
 	"leakdiff/store"
 	"leakdiff/store/blob"
 )

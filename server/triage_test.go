@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/report"
+	"leakdiff/analysis/say/report"
 )
 
 func TestFindingsRespectWhatPeopleDecided(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/report"
+	"leakdiff/analysis/say/report"
 	"leakdiff/store"
 )
 

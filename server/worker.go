@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/ingest"
-	"leakdiff/analysis/knowledge"
-	"leakdiff/analysis/report"
+	"leakdiff/analysis/judge/knowledge"
+	"leakdiff/analysis/read/ingest"
+	"leakdiff/analysis/say/report"
 	"leakdiff/store"
 )
 

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/ingest"
+	"leakdiff/analysis/read/ingest"
 	"leakdiff/store"
 )
 

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/identity"
+	"leakdiff/analysis/judge/identity"
 )
 
 // maxEdits bounds the edits of one case: all of them are applied whenever it is

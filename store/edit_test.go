@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/identity"
+	"leakdiff/analysis/judge/identity"
 )
 
 func (f *fixture) edit(caseID string, kind identity.Kind, target, value string) identity.Edit {

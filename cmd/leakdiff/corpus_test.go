@@ -22,9 +22,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/bundle"
-	"leakdiff/analysis/ingest"
-	"leakdiff/analysis/report"
+	"leakdiff/analysis/read/bundle"
+	"leakdiff/analysis/read/ingest"
+	"leakdiff/analysis/say/report"
 	"leakdiff/samples"
 	"leakdiff/samples/corpus"
 )

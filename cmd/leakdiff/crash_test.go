@@ -21,7 +21,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"leakdiff/analysis/report"
+	"leakdiff/analysis/say/report"
 	"leakdiff/samples/corpus"
 	"leakdiff/store"
 )

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/report"
+	"leakdiff/analysis/say/report"
 	"leakdiff/samples/corpus"
 )
 

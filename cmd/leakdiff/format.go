@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"leakdiff/analysis/family"
-	"leakdiff/analysis/ingest"
-	"leakdiff/analysis/report"
+	"leakdiff/analysis/read/family"
+	"leakdiff/analysis/read/ingest"
+	"leakdiff/analysis/say/report"
 	"leakdiff/web/page"
 	"leakdiff/web/view"
 )

@@ -4,7 +4,7 @@ import (
 	"os"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/knowledge"
+	"leakdiff/analysis/judge/knowledge"
 )
 
 // knowledgeIn is the catalogue with the files of a directory, nil for the one that

@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/knowledge"
-	"leakdiff/analysis/report"
+	"leakdiff/analysis/judge/knowledge"
+	"leakdiff/analysis/say/report"
 	"leakdiff/samples"
 	"leakdiff/samples/corpus"
 )

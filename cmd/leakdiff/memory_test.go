@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"leakdiff/analysis/report"
+	"leakdiff/analysis/say/report"
 	"leakdiff/samples/corpus"
 )
 

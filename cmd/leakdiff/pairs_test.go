@@ -10,9 +10,9 @@ import (
 	"testing"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/bundle"
-	"leakdiff/analysis/ingest"
-	"leakdiff/analysis/report"
+	"leakdiff/analysis/read/bundle"
+	"leakdiff/analysis/read/ingest"
+	"leakdiff/analysis/say/report"
 	"leakdiff/samples"
 	"leakdiff/samples/corpus"
 )

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/bundle"
+	"leakdiff/analysis/read/bundle"
 	"leakdiff/cmd/leakdiff/capture"
 )
 

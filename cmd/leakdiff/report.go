@@ -14,10 +14,10 @@ import (
 	"strings"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/bundle"
-	"leakdiff/analysis/filter"
-	"leakdiff/analysis/ingest"
-	"leakdiff/analysis/report"
+	"leakdiff/analysis/read/bundle"
+	"leakdiff/analysis/read/ingest"
+	"leakdiff/analysis/say/filter"
+	"leakdiff/analysis/say/report"
 )
 
 type reportCommand struct {

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/flame"
-	"leakdiff/analysis/trend"
+	"leakdiff/analysis/judge/flame"
+	"leakdiff/analysis/judge/trend"
 	"leakdiff/web/view"
 )
 

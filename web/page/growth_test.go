@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/report"
-	"leakdiff/analysis/trend"
+	"leakdiff/analysis/judge/trend"
+	"leakdiff/analysis/say/report"
 	"leakdiff/web/view"
 )
 

@@ -15,8 +15,8 @@ import (
 	"github.com/a-h/templ"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/identity"
-	"leakdiff/analysis/report"
+	"leakdiff/analysis/judge/identity"
+	"leakdiff/analysis/say/report"
 	"leakdiff/web"
 	"leakdiff/web/page"
 	"leakdiff/web/view"

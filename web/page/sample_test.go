@@ -14,10 +14,10 @@ import (
 	"github.com/a-h/templ"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/diff"
-	"leakdiff/analysis/family"
-	"leakdiff/analysis/report"
-	"leakdiff/analysis/trend"
+	"leakdiff/analysis/judge/diff"
+	"leakdiff/analysis/judge/trend"
+	"leakdiff/analysis/read/family"
+	"leakdiff/analysis/say/report"
 	"leakdiff/web/view"
 )
 

@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/filter"
-	"leakdiff/analysis/report"
+	"leakdiff/analysis/say/filter"
+	"leakdiff/analysis/say/report"
 	"leakdiff/web/chart"
 )
 

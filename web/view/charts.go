@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/report"
-	"leakdiff/analysis/trend"
+	"leakdiff/analysis/judge/trend"
+	"leakdiff/analysis/say/report"
 	"leakdiff/web/chart"
 )
 

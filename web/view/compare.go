@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/diff"
-	"leakdiff/analysis/filter"
-	"leakdiff/analysis/report"
+	"leakdiff/analysis/judge/diff"
+	"leakdiff/analysis/say/filter"
+	"leakdiff/analysis/say/report"
 	"leakdiff/web/chart"
 )
 

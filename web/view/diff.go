@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/diff"
-	"leakdiff/analysis/filter"
-	"leakdiff/analysis/knowledge"
-	"leakdiff/analysis/report"
+	"leakdiff/analysis/judge/diff"
+	"leakdiff/analysis/judge/knowledge"
+	"leakdiff/analysis/say/filter"
+	"leakdiff/analysis/say/report"
 	"leakdiff/web/chart"
 )
 

@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/diff"
-	"leakdiff/analysis/report"
+	"leakdiff/analysis/judge/diff"
+	"leakdiff/analysis/say/report"
 )
 
 // adviceTitle stands above what is known of the families that grow.

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/diff"
-	"leakdiff/analysis/report"
+	"leakdiff/analysis/judge/diff"
+	"leakdiff/analysis/say/report"
 )
 
 // unitOf is the unit that a family rises with, nil where it rises alone.

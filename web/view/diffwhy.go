@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/diff"
-	"leakdiff/analysis/family"
-	"leakdiff/analysis/report"
+	"leakdiff/analysis/judge/diff"
+	"leakdiff/analysis/read/family"
+	"leakdiff/analysis/say/report"
 )
 
 // DiffWhy explains why members are one family, or where two families part.

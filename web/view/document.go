@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"leakdiff/analysis/report"
+	"leakdiff/analysis/say/report"
 )
 
 // Document is what a page says without its look, for tickets and mails: headings,

@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/family"
-	"leakdiff/analysis/knowledge"
-	"leakdiff/analysis/report"
-	"leakdiff/analysis/trend"
+	"leakdiff/analysis/judge/knowledge"
+	"leakdiff/analysis/judge/trend"
+	"leakdiff/analysis/read/family"
+	"leakdiff/analysis/say/report"
 	"leakdiff/web/chart"
 )
 

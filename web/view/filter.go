@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/filter"
+	"leakdiff/analysis/say/filter"
 )
 
 // FilterBox is the box in which families are asked for, with what is wrong with its

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/flame"
+	"leakdiff/analysis/judge/flame"
 	"leakdiff/web/chart"
 )
 

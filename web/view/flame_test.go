@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/flame"
+	"leakdiff/analysis/judge/flame"
 	"leakdiff/web/chart"
 )
 

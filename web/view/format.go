@@ -2,7 +2,7 @@ package view
 
 import (
 	"leakdiff/analysis"
-	"leakdiff/analysis/report"
+	"leakdiff/analysis/say/report"
 	"math"
 	"slices"
 	"strconv"

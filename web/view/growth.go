@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"leakdiff/analysis/filter"
-	"leakdiff/analysis/report"
-	"leakdiff/analysis/trend"
+	"leakdiff/analysis/judge/trend"
+	"leakdiff/analysis/say/filter"
+	"leakdiff/analysis/say/report"
 	"leakdiff/web/chart"
 )
 

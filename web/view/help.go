@@ -3,7 +3,7 @@ package view
 import (
 	"strings"
 
-	"leakdiff/analysis/filter"
+	"leakdiff/analysis/say/filter"
 )
 
 // Help is the page that says how to capture, upload and read.

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/identity"
-	"leakdiff/analysis/report"
+	"leakdiff/analysis/judge/identity"
+	"leakdiff/analysis/say/report"
 )
 
 // Identity is the page of what was recognised in a case: every value with its

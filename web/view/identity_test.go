@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/identity"
-	"leakdiff/analysis/report"
+	"leakdiff/analysis/judge/identity"
+	"leakdiff/analysis/say/report"
 )
 
 // recognised is n snapshots of a program; change makes them differ.

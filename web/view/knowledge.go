@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/knowledge"
-	"leakdiff/analysis/report"
+	"leakdiff/analysis/judge/knowledge"
+	"leakdiff/analysis/say/report"
 )
 
 // ClassAdvice is a class of causes with what to do.

@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/knowledge"
-	"leakdiff/analysis/report"
+	"leakdiff/analysis/judge/knowledge"
+	"leakdiff/analysis/say/report"
 )
 
 func TestAFamilyOfNoEntrySaysSo(t *testing.T) {

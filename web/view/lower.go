@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/report"
+	"leakdiff/analysis/say/report"
 )
 
 // bounded reports whether the figure of a kind is a lower bound: a cut dump without

@@ -9,9 +9,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/diff"
-	"leakdiff/analysis/report"
-	"leakdiff/analysis/trend"
+	"leakdiff/analysis/judge/diff"
+	"leakdiff/analysis/judge/trend"
+	"leakdiff/analysis/say/report"
 )
 
 // cutCase is a process that grows in six snapshots, of which t3 and t5 are cut.

@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/report"
+	"leakdiff/analysis/say/report"
 )
 
 func TestNamesThatLookAlikeAreToldApart(t *testing.T) {

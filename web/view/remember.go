@@ -3,7 +3,7 @@ package view
 import (
 	"net/url"
 
-	"leakdiff/analysis/knowledge"
+	"leakdiff/analysis/judge/knowledge"
 )
 
 // EntryURL is where an entry that was made on this server is changed.

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/identity"
-	"leakdiff/analysis/report"
+	"leakdiff/analysis/judge/identity"
+	"leakdiff/analysis/say/report"
 )
 
 // events lists what people say happened, each with its place among the snapshots.

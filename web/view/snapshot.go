@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/filter"
-	"leakdiff/analysis/flame"
-	"leakdiff/analysis/report"
+	"leakdiff/analysis/judge/flame"
+	"leakdiff/analysis/say/filter"
+	"leakdiff/analysis/say/report"
 	"leakdiff/web/chart"
 )
 

@@ -1,6 +1,6 @@
 package view
 
-import "leakdiff/analysis/report"
+import "leakdiff/analysis/say/report"
 
 // Trace is the stack of a finding as pages and texts show it.
 type Trace = report.Trace

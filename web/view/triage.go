@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/report"
+	"leakdiff/analysis/say/report"
 )
 
 // TriageInput is what people said of a family: in this case, and elsewhere.

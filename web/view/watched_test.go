@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/report"
+	"leakdiff/analysis/say/report"
 )
 
 func TestAFamilyOfWatchesSaysWhatItWatches(t *testing.T) {

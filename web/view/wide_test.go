@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/report"
+	"leakdiff/analysis/say/report"
 )
 
 // fleet is that many processes with that many snapshots each; the last one grows,

@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/diff"
+	"leakdiff/analysis/judge/diff"
 )
 
 func TestARisingRowOfAFallingSeriesSaysWhenItEnded(t *testing.T) {

@@ -22,8 +22,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/bundle"
-	"leakdiff/analysis/ingest"
+	"leakdiff/analysis/read/bundle"
+	"leakdiff/analysis/read/ingest"
 	"leakdiff/cmd/leakdiff/capture"
 )
 

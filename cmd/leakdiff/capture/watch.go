@@ -16,7 +16,7 @@ import (
 	"strconv"
 	"strings"
 
-	"leakdiff/analysis/procfs"
+	"leakdiff/analysis/read/procfs"
 )
 
 // watch is an inotify line of fdinfo, as far as it says what is watched.

@@ -1,0 +1,498 @@
+package detect
+
+import (
+	"bytes"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"leakdiff/analysis/read/envelope"
+)
+
+// trace finds execution traces, which are often named .prof
+// (internal/trace/version: "go 1.26 trace\0\0\0").
+func (v *view) trace() (Result, bool) {
+	rest, ok := bytes.CutPrefix(v.text, []byte("go 1."))
+	if !ok {
+		return no()
+	}
+	version, _, ok := bytes.Cut(rest[:min(len(rest), 16)], []byte(" trace\x00"))
+	if !ok || !isNumber(string(version)) {
+		return no()
+	}
+	return high(ExecutionTrace, "it begins with \"go 1."+string(version)+" trace\": an execution trace, not a profile")
+}
+
+var debug1Line = regexp.MustCompile(`^(goroutine|goroutineleak) profile: total (\d+)`)
+
+// otherDebug1 are the first lines of the other profiles in debug=1 text
+// (runtime/pprof).
+var otherDebug1 = regexp.MustCompile(`^(heap profile: \d|threadcreate profile: total |--- contention:|--- mutex:|--- heapz )`)
+
+// laterDebug1 begins a goroutine profile behind another one in a file.
+var laterDebug1 = regexp.MustCompile(`(?m)^goroutine(leak)? profile: total \d+`)
+
+func (v *view) debug1() (Result, bool) {
+	for _, line := range v.lines[:min(len(v.lines), 20)] {
+		line = strings.TrimSpace(line)
+		if m := debug1Line.FindStringSubmatch(line); m != nil {
+			return high(GoroutineDebug1, "it begins with \""+m[0]+"\"")
+		}
+		if otherDebug1.MatchString(line) {
+			if m := laterDebug1.Find(v.text); m != nil {
+				return high(GoroutineDebug1, "it begins with another profile and has \""+string(m)+"\" behind it")
+			}
+			if !v.Whole && len(v.Bytes) < SniffLimit {
+				return Result{NeedMore: true}, true
+			}
+			return high(OtherProfile, "it begins with "+quote(line)+": a profile of something else than goroutines")
+		}
+		// Only the response headers of curl -i may come before.
+		if !httpHeader(line) {
+			break
+		}
+	}
+	return no()
+}
+
+var httpHeaderLine = regexp.MustCompile(`^(HTTP/\d|[A-Za-z][A-Za-z0-9-]*: )`)
+
+func httpHeader(line string) bool { return httpHeaderLine.MatchString(line) }
+
+// headers is what was found of goroutine headers and crash marks.
+type headers struct {
+	n int
+	// first says that the first line that is no HTTP header is one.
+	first bool
+	// inside counts headers that have other text before them on their line.
+	inside int
+	// escaped counts headers behind a backslash and an n.
+	escaped int
+	// behind says that one with other text before it on its line begins the block before
+	// the first that has none, and prefixed where that header stands.
+	behind   bool
+	prefixed int
+	// tagged says that a header has a tag of HTML before it.
+	tagged bool
+	// crash is the line that says why the program died, before the first header: a
+	// program may also die after it has written its dump.
+	crash string
+	// system says that goroutine 0 or a g's address was printed: only crashes do.
+	system bool
+}
+
+const headerWord = "goroutine "
+
+// goroutines finds debug=2, runtime.Stack and crash text. A dump has three
+// headers or begins with one; a single one after "panic:" is a crash
+// (goroutine.md section 5.7).
+func (v *view) goroutines() (Result, bool) {
+	h := v.headers()
+	if h.n == 0 || h.n < 3 && !h.first && h.crash == "" {
+		return no()
+	}
+	if h.n >= 3 && v.amidLog(h) {
+		if r, ok := v.wrapped(); ok {
+			return r, true
+		}
+	}
+	if h.crash != "" {
+		return high(GoroutineCrash, quote(h.crash)+" comes before "+v.more(h.n)+" goroutine "+noun(h.n))
+	}
+	if h.system {
+		return high(GoroutineCrash, v.more(h.n)+" goroutine "+noun(h.n)+", with addresses or goroutine 0 as only a signal or crash prints them")
+	}
+	if h.first {
+		return high(GoroutineDebug2, "the first line is a goroutine header; "+v.more(h.n-1)+" more follow")
+	}
+	return high(GoroutineDebug2, v.more(h.n)+" lines are goroutine headers")
+}
+
+func noun(n int) string {
+	if n == 1 {
+		return "header"
+	}
+	return "headers"
+}
+
+// amidLog reports whether a page or a log surrounds the headers, or a prefix stands
+// before the first one: their dumps are unwrapped first. What a crash prints is read
+// with the log lines before it.
+func (v *view) amidLog(h headers) bool {
+	if h.first || h.crash != "" {
+		return false
+	}
+	if h.tagged {
+		return true
+	}
+	// A logger puts its prefix before the first line of a text alone.
+	if h.behind && v.unwraps() {
+		return true
+	}
+	if strings.HasPrefix(v.first(), "<") {
+		return htmlTag.MatchString(v.first())
+	}
+	for _, line := range v.lines {
+		if strings.Contains(line, headerWord) {
+			return false
+		}
+		// A loop of date and curl makes no log.
+		if logLine.MatchString(line) && !envelope.IsDate([]byte(line)) {
+			return true
+		}
+	}
+	return false
+}
+
+// lastTag is what a page puts right before the first line of a block.
+var lastTag = regexp.MustCompile(`<[A-Za-z][^<>]*>$`)
+
+var htmlTag = regexp.MustCompile(`(?i)^<(!doctype|html|head|body|pre|div|p|code)\b`)
+
+// wrapped finds dumps whose lines are prefixed or escaped, or that stand between
+// the lines of a log, by unwrapping what was seen of the file.
+func (v *view) wrapped() (Result, bool) {
+	if !envelope.Promises(v.text) || v.has(`"threadDump"`) || v.has(`"threadName"`) {
+		return no()
+	}
+	sections, _, _, _ := envelope.Unwrap(bytes.NewReader(v.text), envelope.Config{})
+	for i := range sections {
+		s := &sections[i]
+		if s.Kind == envelope.KindGoroutine || !plainForm(s.Form) {
+			return high(Wrapped, v.wrapping(sections, s))
+		}
+	}
+	h := v.headers()
+	switch {
+	case h.escaped >= 3 && h.escaped > h.inside:
+		return high(Wrapped, v.more(h.escaped)+" goroutine headers stand behind escaped line ends, as in a log field or a JSON string")
+	case h.inside >= 3:
+		return high(Wrapped, v.more(h.inside)+" goroutine headers stand behind a prefix on their line")
+	case h.escaped+h.inside == 1 && v.has("=== BEGIN goroutine stack dump ==="):
+		return high(Wrapped, "a log line says that a goroutine dump begins")
+	}
+	return no()
+}
+
+// unwraps reports whether the first dump has to be unwrapped to be read.
+func (v *view) unwraps() bool {
+	sections, _, _, _ := envelope.Unwrap(bytes.NewReader(v.text), envelope.Config{})
+	return len(sections) > 0 && !plainForm(sections[0].Form)
+}
+
+// plainForm is what a dump looks like that needs no unwrapping.
+func plainForm(form string) bool { return form == "lines without a prefix" || form == "indented" }
+
+// wrapping says how the first of some dumps is wrapped, and how much they hold.
+//
+//	"journald lines of kubelet[1234] with 41 goroutine headers"
+//	"a text escaped in a log field, with at least 12 goroutine headers"
+func (v *view) wrapping(sections []envelope.Section, s *envelope.Section) string {
+	n := 0
+	for i := range sections {
+		if sections[i].Kind == s.Kind {
+			n += sections[i].Headers
+		}
+	}
+	form := s.Form + " lines"
+	switch {
+	case plainForm(s.Form):
+		form = "log lines around a dump"
+	case strings.Contains(s.Form, "escaped"):
+		form = "a text " + s.Form + ","
+		if before, how, ok := strings.Cut(s.Form, ", "); ok {
+			form = before + " lines with a text " + how + ","
+		}
+	case s.Form == "HTML":
+		form = "a page of HTML"
+	}
+	who := s.Source.Program
+	if who == "" {
+		who = s.Source.Container
+	}
+	if who != "" && s.Source.PID > 0 {
+		who += "[" + strconv.Itoa(s.Source.PID) + "]"
+	}
+	if who != "" {
+		form = strings.TrimSuffix(form, ",") + " of " + printable(who)
+	}
+	return form + " with " + v.more(n) + " " + s.Kind + " " + noun(n)
+}
+
+func (v *view) headers() headers {
+	if v.found != nil {
+		return *v.found
+	}
+	v.found = &headers{}
+	for from := 0; ; {
+		i := bytes.Index(v.text[from:], []byte(headerWord))
+		if i < 0 {
+			return *v.found
+		}
+		v.header(v.found, from+i)
+		from += i + len(headerWord)
+	}
+}
+
+// header files the place where "goroutine " stands.
+func (v *view) header(h *headers, at int) {
+	length := headerLength(v.text[at:])
+	if length == 0 {
+		return
+	}
+	begin := bytes.LastIndexByte(v.text[:at], '\n') + 1
+	before := bytes.TrimLeft(v.text[begin:at], " \t")
+	switch {
+	case bytes.HasSuffix(before, []byte(`\n`)):
+		h.escaped++
+	case len(before) > 0:
+		h.inside++
+		h.prefixed = at
+		h.tagged = h.tagged || lastTag.Match(before[max(0, len(before)-200):])
+	case !endsLine(v.text[at+length:]):
+	default:
+		if h.n == 0 {
+			h.first = onlyHTTP(v.text[:begin])
+			h.behind = h.inside == 1 && h.escaped == 0 && v.beginsBlock(h.prefixed, begin)
+			h.crash = crashMark(v.text[:begin])
+		}
+		h.n++
+		header := v.text[at : at+length]
+		h.system = h.system || bytes.HasPrefix(header, []byte("goroutine 0 ")) || bytes.Contains(header, []byte(" gp=0x"))
+	}
+}
+
+// beginsBlock reports whether the goroutine that writes a dump begins it: the header at a
+// place ends its line, nothing but its stack follows up to another place, and it does not
+// come again. A header that a sentence shows above a dump begins none.
+func (v *view) beginsBlock(at, end int) bool {
+	header := v.text[at : at+headerLength(v.text[at:])]
+	id, _, _ := bytes.Cut(header, []byte("]"))
+	if !bytes.HasSuffix(id, []byte(" [running")) || !endsLine(v.text[at+len(header):]) || bytes.Contains(v.text[end:], id) {
+		return false
+	}
+	_, block, _ := bytes.Cut(v.text[at:end], []byte("\n"))
+	lines := 0
+	for line := range bytes.Lines(block) {
+		line = bytes.TrimSpace(line)
+		switch {
+		case len(line) == 0:
+		case line[len(line)-1] == ')', bytes.HasPrefix(line, []byte("created by ")), placeLine.Match(line):
+			lines++
+		default:
+			return false
+		}
+	}
+	return lines > 0
+}
+
+// placeLine is a file with its line, as below a call.
+var placeLine = regexp.MustCompile(`\.[A-Za-z]+:\d+( \+0x|$)`)
+
+// headerLength measures a goroutine header, 0 where there is none. Labels may
+// hold brackets and colons (goroutine.md section 2), so the end is not looked at
+// closely.
+//
+//	"goroutine 5 [select, 6 minutes]:"                      all of it
+//	"goroutine 1 gp=0xc0 m=nil [select]:\nmain.main()"      up to the colon
+//	"goroutine 69 [chan receive] {controller: x}:"          all of it
+//	"goroutine profile: total 81"                           0
+func headerLength(b []byte) int {
+	line, _, _ := bytes.Cut(b[:min(len(b), 4096)], []byte("\n"))
+	i := len(headerWord)
+	digits := i
+	for i < len(line) && line[i] >= '0' && line[i] <= '9' {
+		i++
+	}
+	if i == digits || !bytes.HasPrefix(line[i:], []byte(" [")) && !bytes.HasPrefix(line[i:], []byte(" gp=")) {
+		return 0
+	}
+	if j := bytes.Index(line[i:], []byte("]:")); j >= 0 {
+		// A label may hold "]:" too: on a line of its own the header ends it.
+		if end := bytes.TrimRight(line, "\r \t"); bytes.HasSuffix(end, []byte(":")) {
+			return len(end)
+		}
+		return i + j + 2
+	}
+	if j := bytes.Index(line[i:], []byte("] {")); j >= 0 {
+		if k := bytes.Index(line[i+j:], []byte("}:")); k >= 0 {
+			return i + j + k + 2
+		}
+	}
+	return 0
+}
+
+// endsLine reports whether only blanks come before the end of the line.
+func endsLine(b []byte) bool {
+	line, _, _ := bytes.Cut(b, []byte("\n"))
+	return len(bytes.TrimSpace(line)) == 0
+}
+
+// onlyHTTP reports whether nothing but blank lines and response headers stand
+// there, the output of curl -i.
+func onlyHTTP(b []byte) bool {
+	if len(b) > 1<<14 {
+		return false
+	}
+	b = bytes.TrimSpace(b)
+	if len(b) > 0 && !bytes.HasPrefix(b, []byte("HTTP/")) {
+		return false
+	}
+	for line := range bytes.Lines(b) {
+		if line := strings.TrimSpace(string(line)); line != "" && !httpHeader(line) {
+			return false
+		}
+	}
+	return true
+}
+
+// crashLine is what the runtime prints when a program dies (runtime/panic.go,
+// runtime/signal_unix.go).
+var crashLine = regexp.MustCompile(`(?m)^[ \t]*(panic: .*|fatal error: .*|SIG[A-Z0-9]+: .*|runtime: goroutine stack exceeds .*|unexpected fault address .*|\[signal .*)`)
+
+// crashMark gives the line that says why the program died, empty where it lives.
+func crashMark(text []byte) string {
+	if m := crashLine.Find(text); m != nil {
+		return strings.TrimSpace(string(m[:min(len(m), 200)]))
+	}
+	return ""
+}
+
+// race finds reports of the race detector, whose "Goroutine 7 (running) created
+// at:" is another grammar.
+func (v *view) race() (Result, bool) {
+	if n := bytes.Count(v.text, []byte("WARNING: DATA RACE")); n > 0 {
+		return high(RaceReport, plural(n, "report", "reports")+" of the race detector, which lists two goroutines, not all")
+	}
+	return no()
+}
+
+// proto finds uncompressed profiles. They begin with the sample type (0x0a) or, as
+// the runtime writes goroutine and cpu profiles, the period type (0x5a) or the
+// time (0x48); what they measure is in the string table behind the samples
+// (github.com/google/pprof/proto/profile.proto).
+func (v *view) proto() (Result, bool) {
+	p := readProfile(v.text)
+	if !p.valid {
+		return no()
+	}
+	if len(p.names) == 0 {
+		return v.unnamedProfile()
+	}
+	what := strings.Join(p.names, ", ")
+	for _, name := range p.names {
+		if name == "goroutine" || name == "goroutineleak" {
+			return high(GoroutineProto, "a profile whose sample type is "+name)
+		}
+	}
+	return high(OtherProfile, "a profile whose sample types are "+what)
+}
+
+// unnamedProfile guesses by name where the string table lies further down.
+func (v *view) unnamedProfile() (Result, bool) {
+	reason := "a profile whose sample types are named further down than was looked"
+	name := strings.ToLower(v.base)
+	for _, other := range []string{"heap", "allocs", "cpu", "block", "mutex", "threadcreate"} {
+		if strings.Contains(name, other) {
+			return low(OtherProfile, reason+"; its name says "+other)
+		}
+	}
+	r, ok := low(GoroutineProto, reason)
+	r.NeedMore = !v.Whole && len(v.Bytes) < SniffLimit
+	return r, ok
+}
+
+// profile is what the beginning of a profile says of its sample types.
+type profile struct {
+	valid bool
+	names []string
+}
+
+// readProfile walks the top-level fields; strings begin with index 0.
+func readProfile(b []byte) profile {
+	var types []uint64
+	found := map[uint64]string{}
+	next := uint64(0)
+	for len(b) > 0 {
+		field, body, rest, ok := protoField(b)
+		if !ok {
+			break
+		}
+		b = rest
+		switch {
+		case field == 0 || field > 15:
+			return profile{}
+		case field == 1:
+			index, ok := sampleType(body)
+			if !ok {
+				return profile{}
+			}
+			types = append(types, index)
+		case field == 6:
+			found[next] = string(body[:min(len(body), 64)])
+			next++
+		}
+		if next > 64 {
+			break
+		}
+	}
+	p := profile{valid: len(types) > 0 && len(types) < 64}
+	for _, t := range types {
+		if name, ok := found[t]; ok && name != "" {
+			p.names = append(p.names, name)
+		}
+	}
+	return p
+}
+
+// sampleType reads {type, unit}, two varint fields.
+func sampleType(b []byte) (index uint64, ok bool) {
+	for len(b) > 0 {
+		field, _, rest, whole := protoField(b)
+		if !whole || field != 1 && field != 2 || b[0]&7 != 0 {
+			return 0, false
+		}
+		if field == 1 {
+			index, _ = uvarint(b[1:])
+			ok = true
+		}
+		b = rest
+	}
+	return index, ok
+}
+
+// protoField splits off one field; body is empty for numbers. ok is false where
+// the field is not whole or not allowed in a profile.
+func protoField(b []byte) (field uint64, body, rest []byte, ok bool) {
+	tag, n := uvarint(b)
+	if n == 0 {
+		return 0, nil, nil, false
+	}
+	b = b[n:]
+	value, n := uvarint(b)
+	if n == 0 {
+		return 0, nil, nil, false
+	}
+	b = b[n:]
+	switch tag & 7 {
+	case 0:
+		return tag >> 3, nil, b, true
+	case 2:
+		if value > uint64(len(b)) {
+			return 0, nil, nil, false
+		}
+		return tag >> 3, b[:value], b[value:], true
+	}
+	return 0, nil, nil, false
+}
+
+func uvarint(b []byte) (uint64, int) {
+	var v uint64
+	for i := range min(len(b), 10) {
+		v |= uint64(b[i]&0x7f) << (7 * i)
+		if b[i] < 0x80 {
+			return v, i + 1
+		}
+	}
+	return 0, 0
+}

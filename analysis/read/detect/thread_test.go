@@ -1,0 +1,39 @@
+package detect_test
+
+import (
+	"strings"
+	"testing"
+
+	"leakdiff/analysis/read/detect"
+)
+
+func TestThreadsAreNamedByTheirLines(t *testing.T) {
+	header := `"main" #1 prio=5 os_prio=0 tid=0x1 nid=0x2 runnable [0x3]` + "\n   java.lang.Thread.State: RUNNABLE\n"
+	for _, test := range []struct {
+		name, text string
+		want       detect.Kind
+	}{
+		{"a version line is enough", "x\nFull thread dump OpenJDK 64-Bit Server VM (17 mixed mode):\n", detect.ThreadDump},
+		{"a version line behind a log prefix", "10:00 INFO Full thread dump Java HotSpot(TM) 64-Bit Server VM (25.1 mixed mode):\n", detect.ThreadDump},
+		{"talk about a dump is none", "please send us a Full thread dump of the process\nthank you\n", detect.Text},
+		{"two headers without a version line", header + "\n" + header, detect.ThreadDump},
+		{"one header is not enough", header, detect.Text},
+		{"indented headers", "  " + header + "  " + header, detect.ThreadDump},
+		{"a carrier has no nid", strings.Repeat("\"ForkJoinPool-1-worker-1\" #42 [11535] daemon prio=5 os_prio=0 cpu=0.66ms elapsed=3.83s tid=0x00007fc80417d310  [0x00007fc7dc7fd000]\n   Carrying virtual thread #41\n", 2), detect.ThreadDump},
+		{"names with quotes in dump_to_file", "11429\n2026-11-21T02:54:16.1Z\n21\n\n#1 \"odd \"quoted\" name\"\n      a.B.c(B.java:1)\n\n#2 \"\" virtual\n", detect.ThreadDump},
+		{"JConsole's details", "Name: main\nState: WAITING on java.lang.Object@1b2c\nTotal blocked: 1  Total waited: 1,234\n\nStack trace: \n java.lang.Object.wait(Native Method)\n", detect.ThreadDump},
+		{"a javacore", "0SECTION       TITLE subcomponent dump routine\n1TISIGINFO     Dump Event \"user\" (00004000) received\n3XMTHREADINFO      \"main\" J9VMThread:0x01, j9thread_t:0x02\n", detect.ThreadForeign},
+		{"hot threads", "::: {node-1}{abc}{127.0.0.1}\n   0.0% cpu usage by thread\n", detect.ThreadForeign},
+		{"the thread list of GoCD", "Thread information\n==================\n\nAll thread stacktraces\n----------------------\n1, main, RUNNABLE\n", detect.ThreadForeign},
+		{"events of the flight recorder", "jdk.ThreadDump {\n  startTime = 10:00\n  result = \"2026-11-21 02:54:14\nFull thread dump OpenJDK 64-Bit Server VM (17 mixed mode):\n", detect.ThreadForeign},
+		{"a client summary", "Active K8s Clients\n----------\n", detect.ClientSummary},
+		{"open files of support-core", "core file size (blocks, -c) 0\nOpen File Descriptor Count: 2\nAll open files\n==============\n/dev/null\nsocket:[1]\n", detect.FDTargets},
+		{"pollers list no threads", "12579:\nMaster I/O poller:\nsun.nio.ch.EPollPoller@1 [registered = 3, owner = Thread[#105,MasterPoller,9,InnocuousThreadGroup]]\n", detect.Text},
+		{"the scheduler lists no threads", "12579:\njava.util.concurrent.ForkJoinPool@78e03bb5[Running, parallelism = 2, size = 2]\n", detect.Text},
+	} {
+		got := detect.Sniff(detect.Head{Bytes: []byte(test.text), Whole: true, Path: "x.txt", Size: int64(len(test.text))})
+		if got.Kind != test.want {
+			t.Errorf("%s: got %s because %q, want %s", test.name, got.Kind, got.Reason, test.want)
+		}
+	}
+}

@@ -1,0 +1,211 @@
+package ingest
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"io"
+	"sync"
+	"sync/atomic"
+
+	"leakdiff/analysis/read/bundle"
+)
+
+// content is what a member's reader reads. It counts and hashes what passes. From the
+// first Read on a large member is unpacked in a goroutine and hashed in another; until
+// the content ends or is closed, nothing may be asked of the member.
+type content struct {
+	body io.Reader
+	// large members are read ahead.
+	large bool
+	n     int64
+	// hash is nil where known is set, which gives the hash of an upload that is its
+	// only file.
+	hash  hash.Hash
+	known func() string
+	ahead *ahead
+	// digest and text are the hash and how it is written.
+	digest [sha256.Size]byte
+	text   [2 * sha256.Size]byte
+}
+
+// open begins to read a member whose hash somebody else may know. Only one is open at a time:
+// they share their state.
+func (r *reader) open(m *bundle.Member, known func() string) *content {
+	c := &r.content
+	*c = content{body: m.Body, large: !m.Whole() && (known == nil || !r.cfg.Ahead), known: known}
+	if known == nil {
+		r.hash.Reset()
+		c.hash = r.hash
+	}
+	return c
+}
+
+func (c *content) Read(p []byte) (int, error) {
+	if c.large && c.ahead == nil {
+		c.ahead = readAhead(c.body, c.hash)
+		c.body = c.ahead
+	}
+	n, err := c.body.Read(p)
+	c.n += int64(n)
+	if !c.large && c.hash != nil {
+		c.hash.Write(p[:n])
+	}
+	return n, err
+}
+
+// rest reads to the end.
+func (c *content) rest() error {
+	_, err := io.Copy(io.Discard, c)
+	return err
+}
+
+// sum is the hash of all that was read, in lower-case hex. Nothing can be read after
+// it.
+func (c *content) sum() string {
+	c.close()
+	if c.hash == nil {
+		return c.known()
+	}
+	hex.Encode(c.text[:], c.hash.Sum(c.digest[:0]))
+	return string(c.text[:])
+}
+
+func (c *content) close() {
+	if c.ahead != nil {
+		c.ahead.close()
+	}
+}
+
+// Read ahead go aheadBlocks blocks of aheadSize bytes.
+const (
+	aheadBlocks = 4
+	aheadSize   = 256 << 10
+)
+
+// ahead reads a body in a goroutine of its own, and hashes it in another.
+type ahead struct {
+	free   chan []byte
+	read   chan *block
+	hashed chan *block
+	stop   chan struct{}
+	once   sync.Once
+	wait   sync.WaitGroup
+	// now is the block being read, unread what is left of it.
+	now    *block
+	unread []byte
+}
+
+// block is a piece of a body on its way to users goroutines.
+type block struct {
+	buf   []byte
+	n     int
+	err   error
+	users atomic.Int32
+}
+
+// readAhead hashes nothing where sum is nil.
+func readAhead(body io.Reader, sum hash.Hash) *ahead {
+	a := &ahead{free: make(chan []byte, aheadBlocks), read: make(chan *block, aheadBlocks), stop: make(chan struct{})}
+	for range aheadBlocks {
+		a.free <- nil
+	}
+	if sum != nil {
+		a.hashed = make(chan *block, aheadBlocks)
+		a.wait.Go(func() {
+			for b := range a.hashed {
+				sum.Write(b.buf[:b.n])
+				a.release(b)
+			}
+		})
+	}
+	a.wait.Go(func() { a.fill(body) })
+	return a
+}
+
+// fill reads until the end, an error or close.
+func (a *ahead) fill(body io.Reader) {
+	defer close(a.read)
+	if a.hashed != nil {
+		defer close(a.hashed)
+	}
+	for {
+		select {
+		case <-a.stop:
+			return
+		case buf := <-a.free:
+			if buf == nil {
+				buf = make([]byte, aheadSize)
+			}
+			b := &block{buf: buf}
+			b.n, b.err = readFull(body, buf)
+			b.users.Store(1)
+			if a.hashed != nil {
+				b.users.Store(2)
+				a.hashed <- b
+			}
+			a.read <- b
+			if b.err != nil {
+				return
+			}
+		}
+	}
+}
+
+// readFull fills buf as far as the body goes. A decoder that panics must not take
+// the program with it: the panic is handed to the goroutine that can recover.
+func readFull(body io.Reader, buf []byte) (n int, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = &panicked{v}
+		}
+	}()
+	for n < len(buf) && err == nil {
+		var m int
+		m, err = body.Read(buf[n:])
+		n += m
+	}
+	return n, err
+}
+
+type panicked struct{ value any }
+
+func (p *panicked) Error() string { return fmt.Sprint(p.value) }
+
+func (a *ahead) release(b *block) {
+	if b.users.Add(-1) == 0 {
+		a.free <- b.buf
+	}
+}
+
+func (a *ahead) Read(p []byte) (int, error) {
+	for len(a.unread) == 0 {
+		if a.now != nil && a.now.err != nil {
+			if v, ok := a.now.err.(*panicked); ok {
+				panic(v.value)
+			}
+			return 0, a.now.err
+		}
+		if a.now != nil {
+			a.release(a.now)
+			a.now = nil
+		}
+		b, more := <-a.read
+		if !more {
+			return 0, io.ErrClosedPipe
+		}
+		a.now, a.unread = b, b.buf[:b.n]
+	}
+	n := copy(p, a.unread)
+	a.unread = a.unread[n:]
+	return n, nil
+}
+
+// close stops reading ahead; what was read is hashed when it returns.
+func (a *ahead) close() {
+	a.once.Do(func() {
+		close(a.stop)
+		a.wait.Wait()
+	})
+}

@@ -1,0 +1,357 @@
+package ingest
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/read/detect"
+	"leakdiff/analysis/read/lsof"
+	"leakdiff/analysis/read/procfs"
+)
+
+// descriptors fills the one list of descriptors: the total from fdinfo, else
+// the fd links, else a listing; families from the richest listing that names
+// endpoints (DESIGN.md section 9). Other sources only add to its rows.
+func (b *builder) descriptors() {
+	fdinfo := b.g.form(detect.FDInfo, detect.FDInfoGrep)
+	if fdinfo == nil {
+		fdinfo = b.g.form(detect.EmptyFDInfo)
+	}
+	links := b.g.form(detect.FDLink, detect.FDListing, detect.FDTargets)
+	listed := b.richest()
+	if b.lacking(fdinfo, links, listed) {
+		fdinfo = nil
+	}
+	b.s.Totals.Descriptors = descriptorTotal(fdinfo, links, listed)
+	source, rows := b.rows(fdinfo, links, listed)
+	if source == nil {
+		return
+	}
+	if n := rows.len(); b.s.Totals.Descriptors == nil && n > 0 {
+		b.s.Totals.Descriptors = &n
+	}
+	// An instance whose fdinfo file is not there has an unknown number of watches,
+	// not none.
+	watches := map[int]int{}
+	if fdinfo != nil && fdinfo.fdinfo != nil {
+		watches = make(map[int]int, len(fdinfo.fdinfo.infos))
+		for i := range fdinfo.fdinfo.infos {
+			watches[fdinfo.fdinfo.infos[i].FD] = len(fdinfo.fdinfo.infos[i].Watches)
+		}
+	}
+	b.countDescriptors(source, rows, watches)
+	form := socketForm(rows)
+	if form != "" && source != links && source != fdinfo {
+		form = analysis.FormEnds // a listing shows the ends where there are any
+	}
+	b.form(analysis.KindDescriptor, form)
+	if b.node() != nil {
+		b.pooled(b.g.form(detect.NodeReport).path)
+	}
+}
+
+// rows are the descriptors of the source that says most of each, joined with
+// what socket tables and a Node report know of them.
+func (b *builder) rows(fdinfo, links, listed *part) (source *part, rows list) {
+	sockets, tables := b.sockets()
+	switch {
+	case listed != nil && listed.listing.rows.len() > 0:
+		source, rows.packed = listed, listed.listing.rows
+	case links != nil:
+		source, rows.plain = links, links.links
+	case fdinfo != nil && fdinfo.fdinfo != nil && len(fdinfo.fdinfo.infos) > 0:
+		source, rows.plain = fdinfo, procfs.Descriptors(fdinfo.fdinfo.infos, sockets)
+	case b.node() != nil:
+		source = b.g.form(detect.NodeReport)
+		return source, list{plain: b.node().handles}
+	case len(tables) > 0:
+		return tables[0], list{plain: lsof.OwnedDescriptors(sockets)[b.pid()]}
+	default:
+		return nil, list{}
+	}
+	// A listing that names endpoints is not overruled: the tables were taken at
+	// another moment.
+	if len(sockets) > 0 && (source != listed || !listed.listing.endpoints()) {
+		rows = list{plain: rows.unpacked()}
+		if lsof.JoinSockets(rows.plain, sockets, b.pid()) > 0 {
+			for _, t := range tables {
+				b.adopt(t)
+			}
+		}
+	}
+	if b.node() != nil {
+		rows = list{plain: rows.unpacked()}
+		b.handles(rows.plain)
+	}
+	return source, rows
+}
+
+// pid is that of the process, 0 where nothing says it.
+func (b *builder) pid() int {
+	pid, _ := strconv.Atoi(b.s.Process.PID.Value)
+	return pid
+}
+
+// form keeps how much the evidence of a kind shows.
+func (b *builder) form(kind analysis.Kind, form string) {
+	if form == "" {
+		return
+	}
+	if b.s.Forms == nil {
+		b.s.Forms = map[analysis.Kind]string{}
+	}
+	b.s.Forms[kind] = form
+}
+
+// socketForm says whether the sockets of a list show where they lead; "" where
+// there are none.
+func socketForm(rows list) string {
+	form := ""
+	for d := range rows.all() {
+		switch {
+		case d.Remote != "" || d.Local != "":
+			return analysis.FormEnds
+		case d.Type == "socket" || strings.HasPrefix(d.Name, "socket:["):
+			form = analysis.FormBare
+		}
+	}
+	return form
+}
+
+// sockets are the rows of all socket tables of the snapshot.
+func (b *builder) sockets() (rows []analysis.Socket, tables []*part) {
+	for _, p := range append(append([]*part{}, b.g.parts...), b.g.context...) {
+		if len(p.sockets) > 0 {
+			rows = append(rows, p.sockets...)
+			tables = append(tables, p)
+		}
+	}
+	return rows, tables
+}
+
+// lacking reports an fdinfo directory that is far from whole, as in an archive
+// that was cut: a listing of the same instant names at least a tenth and five
+// more descriptors. Its watches would read as a loss of watches.
+func (b *builder) lacking(fdinfo, links, listed *part) bool {
+	if fdinfo == nil || fdinfo.fdinfo == nil || fdinfo.form == detect.FDInfoGrep {
+		return false
+	}
+	have, want := len(fdinfo.fdinfo.infos)+fdinfo.fdinfo.empty, 0
+	if links != nil {
+		want = len(links.links)
+	}
+	if listed != nil {
+		want = max(want, listed.listing.rows.len())
+	}
+	if want-have < 5 || (want-have)*10 < want {
+		return false
+	}
+	if !b.said {
+		b.said = true
+		b.s.Incomplete = append(b.s.Incomplete, analysis.KindDescriptor, analysis.KindWatch)
+		b.r.problem(analysis.Problem{Path: fdinfo.path, Offset: -1, Severity: analysis.Warning,
+			What: fmt.Sprintf("fdinfo holds %d of %d descriptors and was left out", have, want),
+			Why:  "the other files of this capture name more descriptors; an archive that was cut or a copy that was stopped loses some",
+			Hint: "copy /proc/PID/fdinfo again with cp -r; the descriptors are counted from the listing, the watches not at all"})
+	}
+	return true
+}
+
+// richest is the listing whose families people can read best among those with
+// nearly the most descriptors: files of one instant are taken one after the
+// other and differ by a few (lsof.md section 5.3). Numeric endpoints come before
+// names, the table before the fields.
+func (b *builder) richest() *part {
+	most := 0
+	for _, p := range b.g.parts {
+		if p.listing != nil {
+			most = max(most, p.listing.rows.len())
+		}
+	}
+	var best *part
+	bestRank := [3]int{}
+	for _, p := range b.g.parts {
+		if p.listing == nil || p.listing.rows.len()+2+most/50 < most {
+			continue
+		}
+		rank := [3]int{-p.listing.named(), 0, p.listing.rows.len()}
+		if p.form == detect.LsofTable {
+			rank[1] = 1
+		}
+		if best == nil || slices.Compare(rank[:], bestRank[:]) > 0 {
+			best, bestRank = p, rank
+		}
+	}
+	return best
+}
+
+// endpoints reports whether the listing says where its sockets lead.
+func (l *listing) endpoints() bool {
+	for d := range l.rows.all() {
+		if d.Local != "" || d.Remote != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// named counts the sockets whose remote host is a name and not an address.
+func (l *listing) named() int {
+	n := 0
+	for d := range l.rows.all() {
+		at := strings.LastIndexByte(d.Remote, ':')
+		if at <= 0 || d.Remote[:at] == "*" {
+			continue
+		}
+		if _, err := netip.ParseAddr(strings.Trim(d.Remote[:at], "[]")); err != nil {
+			n++
+		}
+	}
+	return n
+}
+
+func descriptorTotal(fdinfo, links, listed *part) *int {
+	if fdinfo != nil && fdinfo.fdinfo != nil {
+		n := fdinfo.fdinfo.empty
+		for i := range fdinfo.fdinfo.infos {
+			if fdinfo.fdinfo.infos[i].FD >= 0 {
+				n++
+			}
+		}
+		if n > 0 {
+			return &n
+		}
+	}
+	if links != nil {
+		n := len(links.links)
+		return &n
+	}
+	if listed != nil && listed.listing.rows.len() > 0 {
+		// Rows without a single number (cwd, txt, mem) are an excerpt: how many
+		// descriptors there were is not known.
+		n := listed.listing.rows.len()
+		return &n
+	}
+	return nil
+}
+
+func (b *builder) countDescriptors(source *part, rows list, watches map[int]int) {
+	at := int32(b.adopt(source))
+	sockets := b.r.known.NewSockets()
+	for d := range rows.all() {
+		sockets.Add(d)
+	}
+	c := counter{b: b}
+	for d := range rows.all() {
+		held, ok := watches[d.FD]
+		if !ok {
+			held = -1
+		}
+		c.count(sockets.OfDescriptor(*d, held))
+	}
+	c.rows(at, false)
+	i := 0
+	for d := range rows.all() {
+		g := c.group(i)
+		i++
+		if d.State != "" {
+			g.States[d.State]++
+		}
+		c.text = appendDetail(c.text[:0], d)
+		// A number that lsof cut is -1 and cannot be followed; the inode alone can.
+		g.Members.Rows.Append(analysis.Identity{ID: int64(max(d.FD, -1)), Sub: int64(d.Inode)}, d.Place, c.detail())
+	}
+	c.seal()
+}
+
+// counter makes the groups of members that are sorted into families first.
+type counter struct {
+	b      *builder
+	groups []*analysis.Group
+	index  map[*analysis.Group]int32
+	// last is the family of the member before, which is of the group at.
+	last *analysis.Family
+	at   int32
+	// of is the group of each member.
+	of []int32
+	// text is the detail of the present member.
+	text []byte
+}
+
+// count takes the family of the next member.
+func (c *counter) count(f *analysis.Family) {
+	if f != c.last {
+		c.last, c.at = f, c.indexOf(c.b.group(f))
+	}
+	c.groups[c.at].Count++
+	c.of = append(c.of, c.at)
+}
+
+func (c *counter) indexOf(g *analysis.Group) int32 {
+	n, known := c.index[g]
+	if !known {
+		if c.index == nil {
+			c.index = map[*analysis.Group]int32{}
+		}
+		n = int32(len(c.groups))
+		c.index[g] = n
+		c.groups = append(c.groups, g)
+	}
+	return n
+}
+
+// rows begins the rows of each group.
+func (c *counter) rows(artifact int32, hashed bool) {
+	for _, g := range c.groups {
+		g.Members.Rows = &analysis.Rows{Artifact: artifact, Hashed: hashed}
+	}
+}
+
+func (c *counter) seal() {
+	for _, g := range c.groups {
+		g.Members.Rows.Seal()
+	}
+}
+
+// group is that of the member counted as number i.
+func (c *counter) group(i int) *analysis.Group { return c.groups[c.of[i]] }
+
+// detail is text, clipped.
+func (c *counter) detail() []byte {
+	const most = 400
+	if len(c.text) > most {
+		c.text = append(c.text[:most], "…"...)
+	}
+	return c.text
+}
+
+// appendDetail appends a descriptor in words.
+//
+//	"12u TCP 127.0.0.1:80->127.0.0.1:9 (LISTEN)"
+func appendDetail(b []byte, d *analysis.Descriptor) []byte {
+	if d.FD >= 0 {
+		b = append(strconv.AppendInt(b, int64(d.FD), 10), d.Access...)
+		b = append(b, ' ')
+	}
+	if d.Protocol != "" && !strings.Contains(d.Name, d.Protocol) {
+		b = append(append(b, d.Protocol...), ' ')
+	}
+	b = append(b, d.Name...)
+	if d.Local != "" && !strings.Contains(d.Name, d.Local) {
+		b = append(append(b, ' '), d.Local...)
+		if d.Remote != "" {
+			b = append(append(b, "->"...), d.Remote...)
+		}
+		if d.State != "" {
+			b = append(append(append(b, " ("...), d.State...), ')')
+		}
+	}
+	if d.Idle {
+		b = append(b, " idle: nothing in the event loop waits for it"...)
+	}
+	return b
+}

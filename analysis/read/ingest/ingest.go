@@ -1,0 +1,223 @@
+// Package ingest turns the bytes of one bundle into snapshots. It takes inputs
+// (archives and loose files), walks them once, names every member by its
+// content, has the format's package read it, and then, knowing all of the
+// bundle, decides which artifacts speak of the same process at the same time.
+// It is the only package that knows all parsers. It refuses to know storage,
+// pages, and what the families mean.
+package ingest
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/read/bundle"
+	"leakdiff/analysis/read/detect"
+)
+
+// Engine is the version of the rules that turn bytes into snapshots; results of
+// an older engine are computed again on request.
+const Engine = 8
+
+// Config says how to read a bundle; the zero value reads with default limits.
+type Config struct {
+	Bundle bundle.Config
+	// Progress is called often and must return quickly; nil means nobody listens.
+	Progress func(Progress)
+	// Now bounds plausible times; nil means time.Now.
+	Now func() time.Time
+	// SHA256 gives the hash of the one input in lower-case hex, once it was read to its
+	// end; nil where nobody else hashes it. An input with a ModTime and a Size that is
+	// no archive is then not hashed again.
+	SHA256 func() string
+	// Ahead says that others read the inputs ahead: an input that is a dump itself is then
+	// read as it comes, in no goroutine of its own.
+	Ahead bool
+	// Packed leaves goroutines, descriptors and watches packed in Members, as the store
+	// takes them: a tenth of the memory of columns.
+	Packed bool
+	// Kinds are as what files are read, by their path in the bundle, whatever they are
+	// recognised as: one of Kinds, or Ignore.
+	Kinds map[string]string
+}
+
+// Ignore is the kind of a file that a person leaves out.
+const Ignore = "ignore"
+
+// Kinds are the kinds that a file can be read as on demand, sorted.
+func Kinds() []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(formats)), func(kind string) bool {
+		switch kind {
+		case detect.Manifest, detect.Capture, detect.WatchTargets, detect.CapturedAt, detect.Log, detect.JSON, detect.HTML, detect.Text:
+			return true // parts of a capture, and what is only looked through
+		}
+		return false
+	})
+}
+
+// Progress is how far an ingest has come.
+type Progress struct {
+	// Stage is unpacking, grouping or done.
+	Stage string
+	// Files were unpacked so far; Bytes is their unpacked size.
+	Files int
+	Bytes int64
+	// Goroutines, Threads, Descriptors and Watches were read so far.
+	Goroutines, Threads, Descriptors, Watches int
+	// Snapshots were formed so far.
+	Snapshots int
+}
+
+// Text says the progress in words.
+func (p Progress) Text() string {
+	switch p.Stage {
+	case "grouping":
+		return fmt.Sprintf("%d files unpacked, forming families", p.Files)
+	case "done":
+		return fmt.Sprintf("%d files read, %d snapshots", p.Files, p.Snapshots)
+	}
+	return fmt.Sprintf("%d files unpacked, %d goroutines, %d threads, %d descriptors and %d watches read", p.Files, p.Goroutines, p.Threads, p.Descriptors, p.Watches)
+}
+
+// Result is all that one bundle holds.
+type Result struct {
+	Artifacts []analysis.Artifact
+	Problems  []analysis.Problem
+	// Snapshots are in time order, untimed ones at their natural place.
+	Snapshots []analysis.Snapshot
+	// Unpacked is the number of bytes after unpacking.
+	Unpacked int64
+}
+
+// Run reads all inputs as one bundle. It fails only when ctx ends or nothing
+// could be opened at all; everything else becomes a problem of the result.
+func Run(ctx context.Context, cfg Config, inputs []bundle.Input) (Result, error) {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	r := newReader(cfg)
+	if len(inputs) == 1 {
+		r.archive = inputs[0].Name
+	} else {
+		r.cfg.SHA256 = nil
+	}
+	stats, problems, err := bundle.Walk(ctx, cfg.Bundle, inputs, r.member)
+	if err != nil {
+		return Result{}, err
+	}
+	r.told.list = append(r.told.list, problems...) // the walk has bounded them
+	r.closeDirectories()
+	r.verify()
+	r.tellEmpty()
+	r.progress.Stage = "grouping"
+	r.report()
+	snapshots := r.snapshots()
+	if !cfg.Packed {
+		unpack(snapshots)
+	}
+	r.told.close()
+	r.nothingFound(snapshots)
+	r.countProblems()
+	r.progress.Stage = "done"
+	r.progress.Snapshots = len(snapshots)
+	r.report()
+	return Result{Artifacts: r.artifacts, Problems: r.told.list, Snapshots: snapshots, Unpacked: stats.BytesOut}, nil
+}
+
+func unpack(snapshots []analysis.Snapshot) {
+	for i := range snapshots {
+		for g := range snapshots[i].Groups {
+			snapshots[i].Groups[g].Members.Unpack()
+		}
+	}
+}
+
+// fewEmpty is how many empty files are told one by one.
+const fewEmpty = 3
+
+// tellEmpty names the empty files: some collectors leave dozens of them, which
+// must not bury the other problems.
+func (r *reader) tellEmpty() {
+	const why, hint = "what was to be written there did not answer, or had nothing to say", "if its evidence matters, capture it again; nothing else depends on it"
+	if len(r.empty) <= fewEmpty {
+		for _, path := range r.empty {
+			r.problem(analysis.Problem{Path: path, Offset: -1, Severity: analysis.Note, What: "an empty file was captured", Why: "it has 0 bytes: " + why, Hint: hint})
+		}
+		return
+	}
+	r.problem(analysis.Problem{Path: r.empty[0], Offset: -1, Severity: analysis.Note,
+		What: fmt.Sprintf("%d empty files were captured, this one and %d others", len(r.empty), len(r.empty)-1),
+		Why:  "each has 0 bytes: " + why, Hint: "the list of files names them; " + hint})
+}
+
+// nothingFound says it in words when a bundle held no evidence at all: the one
+// case in which a quiet result would read as "no leak".
+func (r *reader) nothingFound(snapshots []analysis.Snapshot) {
+	if len(snapshots) > 0 {
+		return
+	}
+	// It is listed however many others there are.
+	say := func(p analysis.Problem) { r.told.list = append(r.told.list, p) }
+	why := fmt.Sprintf("%d files were looked at", len(r.artifacts))
+	switch {
+	case len(r.artifacts) == 0 && len(r.told.list) > 0:
+		why = "nothing in it could be opened; the problems above say why"
+	case len(r.artifacts) == 0:
+		why = "there is no file in it"
+	case len(r.artifacts) == 1:
+		why = r.artifacts[0].Reason
+	}
+	if r.tablesOnly() {
+		say(analysis.Problem{
+			Path: r.firstPath(), Offset: -1, Severity: analysis.Error,
+			What: "socket tables alone belong to no process",
+			Why:  "a table of /proc/net lists the sockets of a network namespace by inode, and names no owner",
+			Hint: "upload the descriptors of the process beside it: ls -l /proc/PID/fd > fd.txt, or lsof -nP -p PID; they are joined by inode",
+		})
+		return
+	}
+	say(analysis.Problem{
+		Path: r.firstPath(), Offset: -1, Severity: analysis.Error,
+		What: "no evidence of any process was found",
+		Why:  why,
+		Hint: "upload a goroutine dump (/debug/pprof/goroutine?debug=2), a copy of /proc/PID/fdinfo made with cp -r, or the output of lsof -nP",
+	})
+}
+
+// tablesOnly reports whether all that was read are socket tables.
+func (r *reader) tablesOnly() bool {
+	tables := 0
+	for _, a := range r.artifacts {
+		if a.Status == analysis.Read {
+			if a.Kind != detect.NetTable && a.Kind != detect.SocketTable {
+				return false
+			}
+			tables++
+		}
+	}
+	return tables > 0
+}
+
+func (r *reader) firstPath() string {
+	if len(r.artifacts) == 0 {
+		return ""
+	}
+	return r.artifacts[0].Path
+}
+
+func (r *reader) countProblems() {
+	at := map[string]int{}
+	for i := range r.artifacts {
+		at[r.artifacts[i].Path] = i
+	}
+	for _, p := range r.told.list {
+		if i, ok := at[p.Path]; ok {
+			r.artifacts[i].Problems++
+		} else if i, ok := at[directoryOf(p.Path)]; ok {
+			r.artifacts[i].Problems++
+		}
+	}
+}

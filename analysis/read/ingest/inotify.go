@@ -1,0 +1,330 @@
+package ingest
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"path"
+	"strconv"
+	"strings"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/read/detect"
+	"leakdiff/analysis/read/family"
+	"leakdiff/analysis/read/procfs"
+)
+
+// inotifyCounts are the rows of one process in a table of inotify counts.
+type inotifyCounts struct {
+	rows []procfs.InotifyCount
+	// what is procfs.Instances or procfs.Watches.
+	what string
+}
+
+func (c *inotifyCounts) total() int {
+	n := 0
+	for _, row := range c.rows {
+		n += row.Count
+	}
+	return n
+}
+
+// readInotifyTable reads the output of the common one-liners: a part for every
+// process that it names.
+func readInotifyTable(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
+	rows, what, problems, err := procfs.ParseInotifyTable(body, p.path)
+	r.problem(problems...)
+	if err != nil && len(rows) == 0 {
+		return err
+	}
+	byPID := map[int]*part{}
+	total := 0
+	for _, row := range rows {
+		q := byPID[row.PID]
+		if q == nil {
+			q = p.another(0)
+			q.pid, q.name, q.counts = row.PID, row.Command, &inotifyCounts{what: what}
+			byPID[row.PID] = q
+			r.parts = append(r.parts, q)
+		}
+		q.counts.rows = append(q.counts.rows, row)
+		total += row.Count
+	}
+	a.Rows = len(rows)
+	a.Outcome = fmt.Sprintf("%d inotify %s of %s", total, what, plural(len(byPID), "process", "processes"))
+	for _, q := range byPID {
+		q.outcome = fmt.Sprintf("%d inotify %s", q.counts.total(), what)
+	}
+	return err
+}
+
+func readInodes(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
+	inodes, problems, err := procfs.ParseInodes(body, p.path)
+	r.problem(problems...)
+	p.inodes = &inodes
+	a.Outcome = plural(inodes.Len(), "inode", "inodes")
+	return err
+}
+
+// watches counts inotify watches; an empty fdinfo archive says nothing of them.
+func (b *builder) watches() {
+	fdinfo := b.g.form(detect.FDInfo, detect.FDInfoGrep)
+	if fdinfo == nil || fdinfo.fdinfo == nil || len(fdinfo.fdinfo.infos) == 0 {
+		b.countedWatches()
+		return
+	}
+	if b.lacking(fdinfo, b.g.form(detect.FDLink, detect.FDListing), b.richest()) {
+		return
+	}
+	n := 0
+	for i := range fdinfo.fdinfo.infos {
+		n += len(fdinfo.fdinfo.infos[i].Watches)
+	}
+	all := make([]analysis.Watch, 0, n)
+	for i := range fdinfo.fdinfo.infos {
+		all = append(all, fdinfo.fdinfo.infos[i].Watches...)
+	}
+	at := int32(b.adopt(fdinfo))
+	targets := b.g.scene().Name(all)
+	owner := b.g.owner()
+	byFamily := map[string][]int{}
+	c := counter{b: b}
+	for i := range all {
+		// The family is by what this capture shows; what an older one knew of the same
+		// watch only names the target.
+		f := b.r.known.OfTarget(all[i], targets[i])
+		c.count(f)
+		byFamily[f.Fingerprint] = append(byFamily[f.Fingerprint], i)
+		if known, ok := b.r.former[watchKeyOf(owner, all[i])]; ok && targets[i].Gone() {
+			targets[i].Recall(known.target, known.label)
+		}
+	}
+	c.rows(at, true)
+	for i := range all {
+		w := &all[i]
+		c.text = appendWatch(c.text[:0], w, &targets[i])
+		c.group(i).Members.Rows.Append(analysis.Identity{ID: int64(w.FD), Sub: w.WD, Hash: watchHash(w)}, w.Place, c.detail())
+	}
+	c.seal()
+	b.watched(all, targets, byFamily)
+	total := len(all)
+	b.s.Totals.Watches = &total
+}
+
+// watched sums up what the watches of each family are on.
+func (b *builder) watched(all []analysis.Watch, targets []family.WatchTarget, byFamily map[string][]int) {
+	names := map[string]string{}
+	for _, p := range b.g.context {
+		if p.capture != nil {
+			names = p.capture.podNames()
+		}
+	}
+	for print, members := range byFamily {
+		if b.s.Watched == nil {
+			b.s.Watched = map[string][]analysis.Target{}
+		}
+		b.s.Watched[print] = family.Targets(all, targets, members, names)
+	}
+}
+
+// scene is what the snapshot knows of the files that its process watches; its mounts
+// are nil without a mountinfo.
+func (g *group) scene() family.Scene {
+	var s family.Scene
+	for _, p := range append(append([]*part{}, g.context...), g.parts...) {
+		if len(p.mounts) > 0 {
+			s.Mounts = family.NewMounts(p.mounts)
+		}
+		if p.inodes != nil {
+			partial := p.inodes.Partial || g.partial(p)
+			s.Lists = append(s.Lists, family.InodeList{Entries: p.inodes.All(), Partial: partial})
+		}
+		s.Handles = append(s.Handles, p.handles...)
+	}
+	return s
+}
+
+// partial reports whether the capture's manifest says that a file is not whole.
+func (g *group) partial(p *part) bool {
+	m := g.capture()
+	if m == nil || m.dir != p.dir {
+		return false
+	}
+	for _, s := range m.capture.Steps {
+		if s.File == path.Base(p.path) && s.Status != "done" {
+			return true
+		}
+	}
+	return false
+}
+
+// watchKey is one watch of one process, in every capture of it: the kernel gives a
+// number of a watch again only after all others.
+type watchKey struct {
+	owner        string
+	fd           int
+	wd           int64
+	device, kind uint32
+	inode        uint64
+	handle       string
+}
+
+func watchKeyOf(owner string, w analysis.Watch) watchKey {
+	return watchKey{owner: owner, fd: w.FD, wd: w.WD, device: w.Device, kind: w.HandleType, inode: w.Inode, handle: w.Handle}
+}
+
+// formerTarget is what a watch was on when its target was still there, at the instant
+// that label names.
+type formerTarget struct {
+	target family.WatchTarget
+	label  string
+}
+
+// recall finds, for the watches whose target is gone in one capture, what another
+// capture of the same process knew of it. Only those are kept.
+func recall(all []*group) map[watchKey]formerTarget {
+	lost := map[watchKey]bool{}
+	each(all, func(_ *group, k watchKey, t family.WatchTarget) {
+		if t.Gone() {
+			lost[k] = true
+		}
+	})
+	if len(lost) == 0 {
+		return nil
+	}
+	out := map[watchKey]formerTarget{}
+	each(all, func(g *group, k watchKey, t family.WatchTarget) {
+		if _, known := out[k]; lost[k] && !t.Strong() && (t.Path != "" || t.Mount != "") && (!known || out[k].target.Path == "") {
+			out[k] = formerTarget{t, g.instant()}
+		}
+	})
+	return out
+}
+
+// each names the watches of the groups whose process is known.
+func each(all []*group, visit func(*group, watchKey, family.WatchTarget)) {
+	for _, g := range all {
+		owner := g.owner()
+		fdinfo := g.form(detect.FDInfo, detect.FDInfoGrep)
+		if owner == "" || fdinfo == nil || fdinfo.fdinfo == nil {
+			continue
+		}
+		var watches []analysis.Watch
+		for _, info := range fdinfo.fdinfo.infos {
+			watches = append(watches, info.Watches...)
+		}
+		for i, t := range g.scene().Name(watches) {
+			visit(g, watchKeyOf(owner, watches[i]), t)
+		}
+	}
+}
+
+// owner tells the processes of an upload apart: host, pid and start; "" without a pid.
+func (g *group) owner() string {
+	pid := 0
+	host, start := "", uint64(0)
+	for _, p := range append(append([]*part{}, g.context...), g.parts...) {
+		if p.pid != 0 {
+			pid = p.pid
+		}
+		if p.host != "" {
+			host = p.host
+		}
+		if p.stat != nil {
+			start = p.stat.StartTicks
+		}
+	}
+	if pid == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s\x00%d\x00%d", host, pid, start)
+}
+
+// instant is the group's label, or its directory.
+func (g *group) instant() string {
+	if label, _ := naming(g.dir); label != "" {
+		return label
+	}
+	return cmp.Or(g.stem, g.dir)
+}
+
+// countedWatches makes families of a table of counts, which has no identities:
+// the instances of a process, or its watches by what they are on.
+func (b *builder) countedWatches() {
+	var table *part
+	for _, p := range b.g.parts {
+		if p.counts != nil {
+			table = p
+		}
+	}
+	if table == nil {
+		return
+	}
+	b.adopt(table)
+	total := table.counts.total()
+	if table.counts.what == procfs.Instances {
+		if b.s.Totals.Descriptors != nil {
+			return
+		}
+		b.s.Totals.Descriptors = &total
+		b.s.Incomplete = append(b.s.Incomplete, analysis.KindDescriptor)
+		g := b.group(family.NewSockets(nil).OfDescriptor(analysis.Descriptor{FD: -1, Type: "anon", Name: "anon_inode:inotify"}, -1))
+		g.Count = total
+		b.r.problem(analysis.Problem{Path: table.path, Offset: -1, Severity: analysis.Note,
+			What: "only inotify instances are counted", Why: "the table lists no other descriptor, and says nothing of the watches",
+			Hint: "save a copy of /proc/PID/fdinfo made with cp -r: it holds both"})
+		return
+	}
+	scene := b.g.scene()
+	for _, row := range table.counts.rows {
+		w := analysis.Watch{FD: row.FD, Inode: row.Inode, Device: row.Device}
+		f := scene.Mounts.OfWatch(w)
+		if row.Inode != 0 {
+			f = family.OfTarget(w, scene.Name([]analysis.Watch{w})[0])
+		}
+		b.group(f).Count += row.Count
+	}
+	b.s.Totals.Watches = &total
+}
+
+// appendWatch appends a watch in words, with what it is on where that is known.
+//
+//	"fd 7, wd 1, device 0:28, inode 60 = /sys/fs/cgroup/a"
+func appendWatch(b []byte, w *analysis.Watch, t *family.WatchTarget) []byte {
+	b = strconv.AppendInt(append(b, "fd "...), int64(w.FD), 10)
+	b = strconv.AppendInt(append(b, ", wd "...), w.WD, 10)
+	b = strconv.AppendUint(append(b, ", device "...), uint64(w.Device>>20), 10)
+	b = strconv.AppendUint(append(b, ':'), uint64(w.Device&0xfffff), 10)
+	b = strconv.AppendUint(append(b, ", inode "...), w.Inode, 10)
+	flat := func(s string) string { return strings.ReplaceAll(s, "\n", " ") }
+	if t.Former != "" {
+		return append(b, " was "+flat(cmp.Or(t.Path, t.Mount))+" at "+t.Former+": "+flat(t.Why)...)
+	}
+	if t.Path != "" {
+		b = append(b, " = "+flat(t.Path)...)
+	}
+	if t.Why != "" {
+		b = append(b, ": "+flat(t.Why)...)
+	}
+	return b
+}
+
+// watchHash folds the device and the file handle, the watch's identity beside
+// fd and wd; the inode stands in where the kernel printed no handle.
+//
+//	"1c/81/0100.." or "1c/3c", FNV-1a
+func watchHash(w *analysis.Watch) uint64 {
+	var text [64]byte
+	b := append(strconv.AppendUint(text[:0], uint64(w.Device), 16), '/')
+	if w.Handle != "" {
+		b = append(strconv.AppendUint(b, uint64(w.HandleType), 16), '/')
+		b = append(b, w.Handle...)
+	} else {
+		b = strconv.AppendUint(b, w.Inode, 16)
+	}
+	h := uint64(0xcbf29ce484222325)
+	for _, c := range b {
+		h = (h ^ uint64(c)) * 0x100000001b3
+	}
+	return h
+}

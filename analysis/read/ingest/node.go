@@ -1,0 +1,89 @@
+package ingest
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/read/nodereport"
+)
+
+// nodeReport is a diagnostic report of Node.js with the handles that hold a
+// descriptor.
+type nodeReport struct {
+	report  nodereport.Report
+	handles []analysis.Descriptor
+}
+
+func readNode(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
+	n := &nodeReport{handles: []analysis.Descriptor{}}
+	report, problems, err := nodereport.Parse(body, p.path, func(d *analysis.Descriptor) error {
+		n.handles = append(n.handles, *d)
+		r.progress.Descriptors++
+		return nil
+	})
+	r.problem(problems...)
+	if err != nil && len(n.handles) == 0 {
+		return err
+	}
+	n.report = report
+	p.node, p.inner, p.pid, p.host, p.name = n, report.Time, report.PID, report.Host, report.Program
+	p.figures = report.Figures()
+	if report.NodeVersion != "" {
+		p.version = "Node.js " + report.NodeVersion
+	}
+	a.Members = len(n.handles)
+	a.Outcome = plural(len(n.handles), "handle with a descriptor", "handles with a descriptor")
+	return nil
+}
+
+// handles joins the report of the same process to the descriptors of a listing:
+// a socket that libuv holds without waiting for it is idle in some pool
+// (node.md section 1.4).
+func (b *builder) handles(rows []analysis.Descriptor) {
+	node := b.node()
+	if node == nil {
+		return
+	}
+	byFD := map[int]*analysis.Descriptor{}
+	for i := range node.handles {
+		if h := &node.handles[i]; h.FD >= 0 {
+			byFD[h.FD] = h
+		}
+	}
+	for i := range rows {
+		if h := byFD[rows[i].FD]; h != nil && h.Idle && (rows[i].Remote == "" || rows[i].Remote == h.Remote) {
+			rows[i].Idle = true
+		}
+	}
+}
+
+func (b *builder) node() *nodeReport {
+	for _, p := range b.g.parts {
+		if p.node != nil {
+			return p.node
+		}
+	}
+	return nil
+}
+
+// pooled states how many sockets no code of a Node process waits for.
+func (b *builder) pooled(path string) {
+	node := b.node()
+	if node == nil {
+		return
+	}
+	r := node.report
+	idle, all := r.UnreferencedTCP, r.UnreferencedTCP+r.ReferencedTCP
+	if idle < 20 || idle*2 < all {
+		return
+	}
+	b.s.Statements = append(b.s.Statements, analysis.Statement{
+		Key:   "unreferenced handles",
+		Title: fmt.Sprintf("%d of %d TCP handles are unreferenced", idle, all),
+		Text: "Nothing in the event loop waits for these " + strconv.Itoa(idle) + " sockets: they lie idle in connection pools. Node unreferences the free sockets of every agent " +
+			"with keep-alive on, of a shared one too: only a number that grows from snapshot to snapshot tells pools that were made per call and forgotten.",
+		Path: path,
+	})
+}

@@ -1,0 +1,325 @@
+package ingest
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/read/goroutine"
+	"leakdiff/analysis/read/procfs"
+	"leakdiff/analysis/read/thread"
+)
+
+// A part is what one artifact says about one process at one time. A listing of
+// all processes gives one part for each of them; all files of one fdinfo/
+// directory give one part together.
+type part struct {
+	artifact int
+	path     string
+	// dir is the capture directory, without a trailing fdinfo/ or fd/; stem is
+	// the file's name without extensions and without words that only say what
+	// kind of evidence it is: "p1-t4" for p1-t4.debug1.txt, "" for lsof.txt.
+	dir, stem string
+	form      string
+	// ordinal tells the dumps and listings of one file apart; section says that
+	// the file is a log or holds several.
+	ordinal int
+	section bool
+	pid     int
+	name    string
+	host    string
+	// modified is the time of the file, the latest one of a directory's; fileTimes are
+	// others that its files have.
+	modified  time.Time
+	fileTimes []time.Time
+	// inner is the time that the content itself gives; zoneless, that it names no
+	// zone and is taken as UTC.
+	inner    time.Time
+	zoneless bool
+	// dayless says that inner was a clock without a date.
+	dayless bool
+	// outcome replaces the artifact's own where the part is one of several.
+	outcome string
+	placing placing
+	// source names the wrapping that the part was freed of, "" for a plain file.
+	source string
+
+	text     *textDump
+	profile  *profileDump
+	fdinfo   *fdinfoSet
+	links    []analysis.Descriptor
+	listing  *listing
+	threads  *threadDump
+	node     *nodeReport
+	sockets  []analysis.Socket
+	clients  *thread.Clients
+	counts   *inotifyCounts
+	inodes   *procfs.Inodes
+	handles  []analysis.Handle
+	capture  *captureManifest
+	mounts   []analysis.Mount
+	limits   *procfs.Limits
+	status   *procfs.Status
+	stat     *procfs.Stat
+	cmdline  []string
+	sysctls  map[string]int64
+	figures  map[string]float64
+	version  string
+	captured time.Time
+	// ran is when the collector ran, by its own word.
+	ran time.Time
+}
+
+// textDump is a debug=2 or crash text, its goroutines packed per stack. Where
+// several follow one another in a file, dump has the counts of this one alone.
+type textDump struct {
+	dump goroutine.Dump
+	// crash says that the dump is one within a text that began otherwise.
+	crash  bool
+	stacks map[*analysis.Stack]*goroutines
+	order  []*analysis.Stack
+	states []string
+	state  map[string]uint16
+	// near has goroutines of stacks that came before, by the last bits of their numbers:
+	// the look into stacks takes five times as long, once for every goroutine.
+	near []nearStack
+	// word is the last state: programs start goroutines in bursts.
+	word      string
+	wordIndex uint16
+	// first are the ids of the first goroutines: one of them again is the next
+	// dump. firstBits has a bit for each, by what is left of it modulo 64.
+	first     []int64
+	firstBits uint64
+	// notes are the addresses that goroutines name at places, until it is known which of
+	// them matter.
+	notes  notes
+	places []namingPlace
+}
+
+type nearStack struct {
+	stack *analysis.Stack
+	of    *goroutines
+}
+
+// mostNear bounds textDump.near, whose length is a power of two.
+const mostNear = 1 << 10
+
+// goroutines are those of one exact stack, with states as indexes of
+// textDump.states.
+type goroutines struct {
+	*analysis.Packed // which outlives the rest
+	leaked           int
+	// counts of each of Packed.States, and waits by analysis.WaitBuckets, are those
+	// of all: reading them back costs more than counting.
+	counts    []int
+	waits     [len(analysis.WaitBuckets)]int
+	oldest    int   // wait in minutes, -1 where none was printed
+	index     int32 // of textDump.order
+	arguments *arguments
+	noted     bool             // no more addresses are wanted
+	family    *analysis.Family // nil until familyOf
+}
+
+// profileDump is a debug=1 text or a proto: counts by stack, no identities.
+type profileDump struct {
+	profile goroutine.Profile
+	stacks  []*analysis.Stack
+	counts  []int
+	offsets []goroutine.Record
+}
+
+// leaked reports whether the part is a profile of the leaked goroutines alone.
+func (p *part) leaked() bool {
+	return p.profile != nil && p.profile.profile.Sample == goroutine.SampleGoroutineLeak
+}
+
+// fdinfoSet is one fdinfo/ directory.
+type fdinfoSet struct {
+	infos []procfs.FDInfo
+	// empty counts files without a byte: the trace of tar on /proc.
+	empty int
+}
+
+// listing is what lsof says of one process.
+type listing struct {
+	command string
+	// users are those whose descriptors it lists.
+	users []string
+	rows  *rows
+	other int
+}
+
+// mostUsers bounds the users of one process: it runs as one or two.
+const mostUsers = 8
+
+func (l *listing) user(name string) {
+	if name != "" && len(l.users) < mostUsers && !slices.Contains(l.users, name) {
+		l.users = append(l.users, strings.Clone(name))
+	}
+}
+
+// evidence reports whether the part counts something; the rest is context.
+func (p *part) evidence() bool {
+	return p.text != nil || p.profile != nil || p.fdinfo != nil || p.links != nil || p.listing != nil || p.threads != nil || p.node != nil || p.counts != nil
+}
+
+// own is how many members of its file are the part's own, and whether the file
+// holds others beside them.
+func (p *part) own() (int, bool) {
+	switch {
+	case p.outcome == "":
+		return 0, false
+	case p.listing != nil:
+		return p.listing.rows.len(), true
+	case p.text != nil:
+		return p.text.dump.Headers, true
+	case p.threads != nil:
+		return p.threads.count, true
+	case p.profile != nil:
+		return p.profile.profile.Sum, true
+	case p.counts != nil:
+		return 0, true
+	}
+	return 0, false
+}
+
+// kind is what the part counts.
+func (p *part) kind() analysis.Kind {
+	switch {
+	case p.text != nil || p.profile != nil:
+		return analysis.KindGoroutine
+	case p.threads != nil:
+		return analysis.KindThread
+	}
+	return analysis.KindDescriptor
+}
+
+// another is a part for one of several dumps or processes of p's file.
+func (p *part) another(ordinal int) *part {
+	return &part{path: p.path, form: p.form, ordinal: ordinal, pid: p.pid, name: p.name, host: p.host, modified: p.modified, fileTimes: p.fileTimes,
+		inner: p.inner, zoneless: p.zoneless, section: p.section, artifact: -1}
+}
+
+func newTextDump() *textDump {
+	return &textDump{stacks: map[*analysis.Stack]*goroutines{}, state: map[string]uint16{}}
+}
+
+// release forgets what only the forming of families needs. What was packed is held by
+// their members.
+func (t *textDump) release() {
+	if t != nil {
+		t.stacks, t.order, t.state, t.near = nil, nil, nil, nil
+	}
+}
+
+// manyFirst is how many ids of a dump's beginning are kept to see the next one
+// begin.
+const manyFirst = 16
+
+// writes reports whether g begins another dump in the same text because it writes one.
+func (t *textDump) writes(g *goroutine.Goroutine) bool {
+	return g.ID > 0 && len(t.order) > 0 && g.Dumper && t.dump.Headers > 0
+}
+
+// again reports whether g begins another dump in the same text because it is one of the
+// goroutines with which this one began.
+func (t *textDump) again(g *goroutine.Goroutine) bool {
+	return g.ID > 0 && g.ID != goroutine.HugeID && len(t.order) > 0 && t.firstBits>>(g.ID%64)&1 > 0 && slices.Contains(t.first, g.ID)
+}
+
+// add counts a goroutine. Those that are in no family are not kept: goroutine 0, the
+// runtime's own, and the one that wrote the dump. Others that happen to share their
+// stack are.
+func (t *textDump) add(g *goroutine.Goroutine) {
+	c := t.of(g)
+	t.count(g)
+	if g.System || g.Dumper || g.ID == 0 {
+		return
+	}
+	if !c.noted {
+		t.note(c, g)
+	}
+	if g.Leaked {
+		c.leaked++
+	}
+	c.add(analysis.PackedMember{
+		ID: g.ID, Parent: g.Parent, State: t.stateIndex(g.State), Wait: int32(g.Wait),
+		Line: g.Line, Offset: g.Offset, Length: int32(min(g.Length, 1<<31-1)),
+	})
+}
+
+func (c *goroutines) add(m analysis.PackedMember) {
+	at := c.Append(m)
+	if at == len(c.counts) {
+		c.counts = append(c.counts, 0)
+	}
+	c.counts[at]++
+	c.waits[waitBucket(int(m.Wait))]++
+	c.oldest = max(c.oldest, int(m.Wait))
+}
+
+// of are the goroutines with the stack of g.
+func (t *textDump) of(g *goroutine.Goroutine) *goroutines {
+	if len(t.near) <= len(t.order) && len(t.near) < mostNear {
+		t.near = make([]nearStack, max(8, 2*len(t.near)))
+	}
+	near := &t.near[g.StackNumber&(len(t.near)-1)]
+	if near.stack != g.Stack {
+		*near = nearStack{g.Stack, t.anyOf(g)}
+	}
+	return near.of
+}
+
+func (t *textDump) anyOf(g *goroutine.Goroutine) *goroutines {
+	c := t.stacks[g.Stack]
+	if c == nil {
+		c = &goroutines{Packed: new(analysis.Packed), oldest: -1, index: int32(len(t.order))}
+		t.stacks[g.Stack] = c
+		t.order = append(t.order, g.Stack)
+	}
+	return c
+}
+
+// maxStates is more words than the runtime knows.
+const maxStates = 1000
+
+func (t *textDump) stateIndex(word string) uint16 {
+	if word != t.word || len(t.states) == 0 {
+		t.word, t.wordIndex = word, t.indexOf(word)
+	}
+	return t.wordIndex
+}
+
+func (t *textDump) indexOf(word string) uint16 {
+	state, known := t.state[word]
+	if known {
+		return state
+	}
+	if len(t.states) >= maxStates {
+		return maxStates - 1
+	}
+	state = uint16(len(t.states))
+	t.states = append(t.states, word)
+	t.state[word] = state
+	return state
+}
+
+func (t *textDump) count(g *goroutine.Goroutine) {
+	d := &t.dump
+	d.Headers++
+	d.MaxID = max(d.MaxID, g.ID)
+	switch {
+	case g.ID <= 0:
+		d.Zero++
+		return
+	case g.System:
+		d.System++
+	default:
+		d.Goroutines++
+	}
+	if len(t.first) < manyFirst {
+		t.first = append(t.first, g.ID)
+		t.firstBits |= 1 << (g.ID % 64)
+	}
+}

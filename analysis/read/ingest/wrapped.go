@@ -1,0 +1,211 @@
+package ingest
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/read/detect"
+	"leakdiff/analysis/read/envelope"
+)
+
+// readWrapped reads the dumps that a log, a JSON string or a page carries. Each
+// is freed of its wrapping, named by its content like any file, and read by the
+// same parser; its places are then those in the file that carries it.
+func readWrapped(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
+	var streamed []*wrapped
+	sections, info, problems, err := envelope.Unwrap(body, envelope.Config{
+		Path: p.path, Now: r.cfg.Now(),
+		Stream: func(text envelope.Text) { streamed = append(streamed, r.dump(text, p)) },
+	})
+	r.problem(problems...)
+	var parts []*part
+	for i := range sections {
+		s := &sections[i]
+		var w *wrapped
+		if s.Streamed > 0 {
+			w = streamed[s.Streamed-1]
+		} else {
+			w = r.held(s, p)
+		}
+		parts = append(parts, r.section(s, w, a)...)
+		if w.fault != nil {
+			r.refused(p.path, w.fault)
+		}
+	}
+	if len(parts) == 0 {
+		if a.Kind != detect.Wrapped {
+			a.Status = analysis.Ignored
+		}
+		if info.LoneHeaders > 0 && a.Kind == detect.Wrapped {
+			a.Outcome = plural(info.LoneHeaders, "crash trace", "crash traces") + ", no dump"
+		}
+		return err
+	}
+	if a.Kind != detect.Wrapped {
+		a.Kind, a.Confidence = detect.Wrapped, analysis.High
+		a.Reason = fmt.Sprintf("%s in it: %s", plural(len(parts), "dump", "dumps"), info.Form)
+	}
+	a.Members = 0
+	for i, q := range parts {
+		q.ordinal, q.section = i, true
+		n, _ := q.own()
+		a.Members += n
+		if len(parts) > 1 {
+			q.outcome = fmt.Sprintf("dump %d of %d: %s", i+1, len(parts), q.outcome)
+		}
+	}
+	a.Status = analysis.Read
+	a.Outcome = plural(a.Members, "goroutine", "goroutines")
+	if parts[0].threads != nil {
+		a.Outcome = plural(a.Members, "thread", "threads")
+	}
+	if len(parts) > 1 {
+		a.Outcome += fmt.Sprintf(" in %d dumps", len(parts))
+	}
+	r.parts = append(r.parts, parts...)
+	return nil
+}
+
+// wrapped is what was read of one dump before its places in the file are known.
+type wrapped struct {
+	parts    []*part
+	problems []analysis.Problem
+	counts   analysis.Artifact
+	fault    error
+}
+
+// held reads a dump that Unwrap kept.
+func (r *reader) held(s *envelope.Section, p *part) *wrapped {
+	body, err := s.Open()
+	if err != nil {
+		return &wrapped{fault: err}
+	}
+	defer body.Close()
+	return r.dump(body, p)
+}
+
+// dump reads one unwrapped dump as the file that it would have been.
+func (r *reader) dump(text io.Reader, p *part) *wrapped {
+	w := &wrapped{}
+	// One byte more than is looked at tells whether that is all.
+	rest := unwrapped{Reader: bufio.NewReaderSize(text, detect.SniffLimit+1)}
+	if t, ok := text.(envelope.Text); ok {
+		rest.known = t
+	}
+	head, err := rest.Peek(detect.SniffLimit + 1)
+	if err != nil && !errors.Is(err, io.EOF) {
+		w.fault = err
+		return w
+	}
+	found := detect.Sniff(detect.Head{Bytes: head[:min(len(head), detect.SniffLimit)], Size: -1, Whole: len(head) <= detect.SniffLimit})
+	read := r.formats[found.Kind]
+	if read == nil || !holdsMembers[found.Kind] {
+		return w
+	}
+	inner := &part{path: p.path, form: found.Kind, modified: p.modified, artifact: -1}
+	before, back := len(r.parts), r.told.aside()
+	w.fault = read(r, rest, inner, &w.counts)
+	w.parts, w.problems = slices.Clone(r.parts[before:]), back()
+	r.parts = r.parts[:before]
+	if len(w.parts) == 0 && inner.says() {
+		w.parts = append(w.parts, inner)
+	}
+	return w
+}
+
+// unwrapped is the text of a dump in other text, with what is known of it, nil where
+// nothing is.
+type unwrapped struct {
+	*bufio.Reader
+	known envelope.Text
+}
+
+// section tells the parts of a dump what the log around it says.
+func (r *reader) section(s *envelope.Section, w *wrapped, a *analysis.Artifact) []*part {
+	for _, at := range w.problems {
+		if at.Offset >= 0 {
+			at.Line, at.Offset = s.Locate(at.Offset)
+		}
+		r.problem(at)
+	}
+	for _, q := range w.parts {
+		q.relocate(s)
+		q.name, q.host = s.Source.Program, s.Source.Host
+		if q.name == "" {
+			q.name = s.Source.Container
+		}
+		if s.Source.Pod != "" {
+			// A pod's own host name; the pods of one node are not one process.
+			q.host = s.Source.Pod
+		}
+		if q.pid == 0 {
+			q.pid = s.Source.PID
+		}
+		q.source = s.Form
+		if !s.Time.IsZero() && (q.inner.IsZero() || q.zoneless && !s.Zoneless) {
+			// The dump's own line names no zone; the log's does.
+			q.inner, q.zoneless, q.dayless = s.Time, s.Zoneless, s.Dayless
+		}
+		if s.Truncated {
+			r.cut(q)
+		}
+		a.Truncated = a.Truncated || s.Truncated || w.counts.Truncated
+		if q.outcome == "" {
+			q.outcome = w.counts.Outcome
+		}
+	}
+	return w.parts
+}
+
+// holdsMembers are the kinds whose dumps are looked for inside other text.
+var holdsMembers = map[string]bool{
+	detect.GoroutineDebug2: true, detect.GoroutineCrash: true, detect.GoroutineDebug1: true,
+	detect.ThreadDump: true, detect.ThreadJSON: true,
+}
+
+// relocate turns places in the unwrapped text into places in the file.
+func (p *part) relocate(s *envelope.Section) {
+	places := s.Places()
+	if p.text != nil {
+		for _, c := range p.text.stacks {
+			c.Packed = relocated(c.Packed, places)
+		}
+	}
+	if p.threads != nil {
+		for _, g := range p.threads.groups {
+			m := &g.Members
+			for i := range m.Offset {
+				m.Line[i], m.Offset[i], m.Length[i] = spanOf(places, m.Offset[i], m.Length[i])
+			}
+		}
+	}
+	if p.profile != nil {
+		for i := range p.profile.offsets {
+			rec := &p.profile.offsets[i]
+			offset := rec.Offset
+			rec.Line, rec.Offset = places.Locate(offset)
+			_, end := places.Locate(offset + rec.Length)
+			rec.Length = max(end-rec.Offset, 0)
+		}
+	}
+}
+
+// spanOf is the place in the file of length bytes at an offset of the unwrapped text.
+func spanOf(places *envelope.Places, offset int64, length int32) (line, at int64, n int32) {
+	line, at = places.Locate(offset)
+	_, end := places.Locate(offset + int64(length))
+	return line, at, int32(min(max(end-at, 0), 1<<31-1))
+}
+
+func relocated(p *analysis.Packed, places *envelope.Places) *analysis.Packed {
+	out := new(analysis.Packed)
+	for m := range p.All() {
+		m.Line, m.Offset, m.Length = spanOf(places, m.Offset, m.Length)
+		out.Append(m)
+	}
+	return out
+}

@@ -1,0 +1,378 @@
+package lsof
+
+import (
+	"io"
+	"strconv"
+	"strings"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/read/line"
+)
+
+// ParseListing reads ls -l of /proc/PID/fd by GNU or busybox, with -a, -Q or
+// --time-style, under SELinux, indented, or without rights to read the targets;
+// and "4 -> target" as find and stat print it. visit gets each descriptor once, in
+// the lexical order of the listing; a target with a line feed is joined again.
+// Several directories in one file cannot be told apart here, see ParseListings.
+// The error is that of visit or of r.
+func ParseListing(r io.Reader, path string, visit func(d *analysis.Descriptor) error) (Listing, []analysis.Problem, error) {
+	listing, probs, err := ParseListings(r, path, func(_, _ int, d *analysis.Descriptor) error { return visit(d) })
+	if listing.Parts > 1 {
+		probs = append(probs, analysis.Problem{
+			Path: path, Offset: -1, Severity: analysis.Warning,
+			What: "the file lists " + strconv.Itoa(listing.Parts) + " directories",
+			Why:  "their descriptors look as if they were of one process at one time",
+			Hint: "save one file per process and time",
+		})
+	}
+	return listing, probs, err
+}
+
+// ParseListings is ParseListing for files with several listings: part counts them
+// from 0, pid is that of a heading like "/proc/2706/fd:", 0 where there is none.
+func ParseListings(r io.Reader, path string, visit func(part, pid int, d *analysis.Descriptor) error) (Listing, []analysis.Problem, error) {
+	in := line.NewReader(r)
+	t := linkReader{book: newBook(path), words: words{}, visit: visit}
+	for t.err == nil {
+		l, ok := in.Next()
+		if !ok {
+			break
+		}
+		t.line(l)
+	}
+	t.flush()
+	if t.err == nil {
+		t.err = in.Failure(path)
+		t.Truncated = t.Truncated || t.err != nil
+	}
+	listing, probs := t.close(in.Offset())
+	return listing, probs, t.err
+}
+
+// linkReader holds one entry back: the next line may continue its target.
+type linkReader struct {
+	*book
+	words words
+	visit func(part, pid int, d *analysis.Descriptor) error
+	err   error
+	pid   int
+	// held is the entry not yet visited, more the lines after it.
+	held    analysis.Descriptor
+	heldRow line.Line
+	holding bool
+	more    []line.Line
+	// long says that entries have modes, so that "4 -> x" is not one.
+	long bool
+}
+
+func (t *linkReader) line(l line.Line) {
+	l.Text = plain(l.Text)
+	text := strings.TrimSpace(l.Text)
+	if dir, ok := directory(text); ok {
+		t.flush()
+		t.section()
+		t.pid = dir
+		return
+	}
+	if n, ok := strings.CutPrefix(text, "total "); ok && isPlainNumber(n) {
+		t.flush()
+		t.section()
+		t.begin(l)
+		return
+	}
+	if size, ok := own(text); ok {
+		t.flush()
+		t.begin(l)
+		t.Size = size
+		return
+	}
+	d, ok := t.entry(l, text)
+	if !ok {
+		t.other(l, text)
+		return
+	}
+	if !l.Ended && d.Name == "" {
+		t.flush()
+		t.cut(l)
+		return
+	}
+	t.flush()
+	d.Place = l.Place()
+	t.held, t.heldRow, t.holding = d, l, true
+}
+
+// section begins another listing where the current one has entries.
+func (t *linkReader) section() {
+	if t.part.Rows > 0 {
+		t.next()
+		t.pid = 0
+	}
+}
+
+func (t *linkReader) cut(l line.Line) {
+	t.Truncated = true
+	t.probs.Add(analysis.Warning, l, "the last entry is cut off", "the file ends inside "+line.Quote(l.Text),
+		"take the listing again; the figures are lower bounds")
+}
+
+// other takes a line that is no entry: maybe the rest of a target.
+func (t *linkReader) other(l line.Line, text string) {
+	const most = 3
+	if text == "" && len(t.more) == 0 {
+		return
+	}
+	if t.holding && strings.HasPrefix(t.held.Name, "/") && len(t.more) < most && noiseKind(text) == "other" && !isEntryOfLs(text) {
+		t.more = append(t.more, l)
+		return
+	}
+	t.noise(l, text)
+}
+
+func (t *linkReader) noise(l line.Line, text string) {
+	kind := noiseKind(text)
+	switch {
+	case text == "":
+		return
+	case isEntryOfLs(text):
+		kind = "entry that is no descriptor"
+	case strings.HasPrefix(text, "ls: "):
+		kind = "message of ls"
+		t.probs.Add(analysis.Warning, l, "ls could not read a link", line.Quote(text), "run ls as root, while the process lives")
+	}
+	if kind == "command line" && t.Command == "" {
+		t.Command = text[:min(len(text), maxExample)]
+	}
+	t.skip(l, kind)
+}
+
+// flush visits the entry held back. Few lines between two entries, or after the
+// last, are the rest of its target; more of them are something else.
+func (t *linkReader) flush() {
+	if !t.holding || t.err != nil {
+		return
+	}
+	t.holding = false
+	more := t.more
+	t.more = nil
+	if len(more) > 0 && len(more) <= 2 {
+		name := t.held.Name
+		for _, l := range more {
+			name += "\n" + l.Text
+			t.held.Place.Length = l.Offset + l.Length - t.held.Place.Offset
+		}
+		access, place, fd := t.held.Access, t.held.Place, t.held.FD
+		t.held = link(fd, name)
+		t.held.Access, t.held.Place = access, place
+		more = nil
+	}
+	for _, l := range more {
+		t.noise(l, strings.TrimSpace(l.Text))
+	}
+	t.Form = Links
+	row := Row{PID: t.pid, FD: t.held.FD, IsDescriptor: true}
+	if t.count(t.heldRow, &row) {
+		t.words.descriptor(&t.held)
+		t.err = t.visit(t.Parts, t.pid, &t.held)
+	}
+}
+
+// entry reads one descriptor of the listing.
+//
+//	"lr-x------. 1 root root 64 Jun 20 12:56 10 -> /dev/null"   FD 10, Access "r"
+//	`lrwx------ 1 root root 64 Nov 21 03:02 "12" -> "/a\\b"`     FD 12, Access "u"
+//	"4 -> socket:[1]"                                           FD 4
+func (t *linkReader) entry(l line.Line, text string) (analysis.Descriptor, bool) {
+	left, target, arrow := strings.Cut(text, " -> ")
+	if arrow { // blanks at the end belong to the target
+		_, target, _ = strings.Cut(l.Text, " -> ")
+	}
+	mode := linkMode(left)
+	_, name := lastToken(left)
+	fd, ok := number(unquote(name))
+	switch {
+	case !ok:
+		return analysis.Descriptor{}, false
+	case mode != "":
+		t.long = true
+	case t.long || !arrow || !isBare(left):
+		return analysis.Descriptor{}, false
+	}
+	d := link(fd, unquote(target))
+	d.Access = linkAccess(mode)
+	return d, true
+}
+
+// isBare reports whether nothing but the number stands before the arrow.
+//
+//	"4" "File: 4"   true
+func isBare(left string) bool {
+	left = strings.TrimSpace(strings.TrimPrefix(left, "File:"))
+	return isPlainNumber(unquote(left))
+}
+
+// linkMode finds the mode of a symbolic link among the first tokens; inode and
+// blocks may stand before it (ls -lis).
+//
+//	"lrwx------. 1 root .."   "lrwx------"
+func linkMode(left string) string {
+	for _, tok := range tokens(left, 3) {
+		word := left[tok.start:tok.end]
+		if isMode(word) && word[0] == 'l' {
+			return word[:10]
+		}
+		if !isPlainNumber(word) {
+			return ""
+		}
+	}
+	return ""
+}
+
+// isMode recognises the mode string of ls; a last character marks SELinux or ACLs.
+func isMode(s string) bool {
+	if len(s) != 10 && (len(s) != 11 || strings.IndexByte(".+@", s[10]) < 0) {
+		return false
+	}
+	return strings.IndexByte("-dlcbps", s[0]) >= 0 && strings.Trim(s[1:10], "rwxsStT-") == ""
+}
+
+// isEntryOfLs reports whether a line is an entry of ls, whatever it lists.
+func isEntryOfLs(text string) bool {
+	first, _, _ := strings.Cut(text, " ")
+	return isMode(first)
+}
+
+// linkAccess reads the owner's bits; O_PATH descriptors have none.
+//
+//	"l-wx------"   "w"
+func linkAccess(mode string) string {
+	if mode == "" {
+		return ""
+	}
+	switch mode[1:3] {
+	case "r-":
+		return "r"
+	case "-w":
+		return "w"
+	case "rw":
+		return "u"
+	}
+	return ""
+}
+
+// directory reads the heading of a listing of several directories.
+//
+//	"/proc/2706/fd:"   2706, true
+func directory(text string) (pid int, ok bool) {
+	dir, ok := strings.CutSuffix(text, ":")
+	if !ok || !strings.HasPrefix(dir, "/") || strings.Contains(dir, " -> ") {
+		return 0, false
+	}
+	if _, after, found := strings.Cut(dir, "/proc/"); found {
+		pid, _ = number(after[:countDigits(after)])
+	}
+	return pid, true
+}
+
+// own reads the entry of the directory itself, whose size newer kernels set to the
+// number of descriptors.
+//
+//	"dr-x------ 2 root root 82 2026-11-21 03:02:06.560000566 +0000 ."   82, true
+func own(text string) (size int64, ok bool) {
+	if !strings.HasPrefix(text, "d") || !strings.HasSuffix(text, " .") {
+		return 0, false
+	}
+	fields := strings.Fields(text)
+	if len(fields) < 6 || !isMode(fields[0]) {
+		return 0, false
+	}
+	size, err := strconv.ParseInt(fields[4], 10, 64)
+	return size, err == nil
+}
+
+func number(s string) (int, bool) {
+	n, err := strconv.ParseUint(s, 10, 31)
+	return int(n), err == nil
+}
+
+// unquote undoes ls -Q and the shell quotes that ls puts on terminals.
+//
+//	`"/a\\b"`   `/a\b`
+func unquote(s string) string {
+	if len(s) < 2 {
+		return s
+	}
+	if s[0] == '"' && s[len(s)-1] == '"' {
+		if out, err := strconv.Unquote(s); err == nil {
+			return out
+		}
+		return s[1 : len(s)-1]
+	}
+	if inner := s[1 : len(s)-1]; s[0] == '\'' && s[len(s)-1] == '\'' && !strings.Contains(inner, "'") {
+		return inner
+	}
+	return s
+}
+
+// plain drops the colours of ls --color=always.
+//
+//	"\x1b[01;36m10\x1b[0m -> x"   "10 -> x"
+func plain(s string) string {
+	if !strings.Contains(s, "\x1b[") {
+		return s
+	}
+	var out strings.Builder
+	for {
+		before, after, ok := strings.Cut(s, "\x1b[")
+		out.WriteString(before)
+		if !ok {
+			return out.String()
+		}
+		s = after
+		if i := strings.IndexByte(after, 'm'); i >= 0 && strings.Trim(after[:i], "0123456789;") == "" {
+			s = after[i+1:]
+		}
+	}
+}
+
+// link classifies a target; see formats/procfs.md section 5. Parsers do not import
+// each other, so that the rules stand here for listings and in procfs for links.
+func link(fd int, target string) analysis.Descriptor {
+	d := analysis.Descriptor{FD: fd, Name: target}
+	kind, rest, _ := strings.Cut(target, ":[")
+	digits, closed := strings.CutSuffix(rest, "]")
+	inode, err := strconv.ParseUint(digits, 10, 64)
+	switch {
+	case strings.HasPrefix(target, "anon_inode:"), strings.HasPrefix(target, "["), target == "inotify":
+		d.Type = "anon"
+	case strings.HasPrefix(target, "/"):
+		d.Deleted = strings.HasSuffix(target, " (deleted)")
+		d.Type = pathType(strings.TrimSuffix(target, " (deleted)"))
+	case closed && err == nil && isNamespace(kind):
+		d.Type, d.Inode = "namespace", inode
+	case closed && err == nil && kind != "":
+		d.Type, d.Inode = kind, inode
+	}
+	return d
+}
+
+// pathType guesses from a path what a link does not say: paths are regular and
+// devices char unless their name tells.
+//
+//	"/memfd:x" "memfd"   "/dev/null" "char"   "/dev/shm/x" "regular"
+func pathType(path string) string {
+	name, dev := strings.CutPrefix(path, "/dev/")
+	switch {
+	case strings.HasPrefix(path, "/memfd:"):
+		return "memfd"
+	case path == "/", strings.HasPrefix(path, "/proc/") && (strings.HasSuffix(path, "/fd") || strings.HasSuffix(path, "/fdinfo")):
+		return "directory"
+	case !dev, strings.HasPrefix(name, "shm/"), strings.HasPrefix(name, "mqueue/"), strings.HasPrefix(name, "hugepages/"):
+		return "regular"
+	}
+	for _, disk := range []string{"dm-", "loop", "md", "mapper/", "nbd", "nvme", "ram", "rbd", "sd", "vd", "xvd", "zram"} {
+		if rest, ok := strings.CutPrefix(name, disk); ok && rest != "-control" && rest != "control" {
+			return "block"
+		}
+	}
+	return "char"
+}

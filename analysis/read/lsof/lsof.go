@@ -1,0 +1,203 @@
+// Package lsof reads listings of open descriptors and sockets: the table, the field
+// output and the JSON of lsof in every column variant, lsfd, the socket tables of ss
+// and netstat, and ls -l of /proc/PID/fd. It takes readers and hands every row to a
+// visitor, with the descriptor or socket it stands for and the place it was read
+// at; rows that threads repeat come once. Excerpts without a header, indentation,
+// prompts and warnings are expected. It refuses to know when a listing was taken,
+// which process matters, and whether anything leaks.
+package lsof
+
+import (
+	"strings"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/read/line"
+)
+
+// The forms of a listing.
+const (
+	// Table has a header, Headerless is an excerpt of a table without one.
+	Table      = "table"
+	Headerless = "headerless"
+	// Busybox has "pid, program, descriptor, target" between tabs.
+	Busybox = "busybox"
+	// Fields is the output of lsof -F and -F0.
+	Fields = "fields"
+	// Links is ls -l of /proc/PID/fd, or "4 -> target" as find prints it.
+	Links = "ls"
+	// PIDs is the bare list of lsof -t, which has no row.
+	PIDs = "pids"
+)
+
+// Row is one row of lsof. Numbers that the listing does not give are 0, except FD.
+type Row struct {
+	// Command has its escapes undone; tables cut it to 9 bytes unless +c was given.
+	Command              string
+	PID, PPID, PGID, TID int
+	// TaskCommand is the name of the thread TID.
+	TaskCommand string
+	// User is a name, or a number with lsof -l.
+	User string
+	// FDText is the FD cell with access and lock ("4uW", "cwd", "*614u"). FD is its
+	// number, -1 where it has none. Star says that it is a descriptor all the same:
+	// lsof kept only its last three digits, or an old busybox prints none.
+	FDText string
+	FD     int
+	Star   bool
+	// IsDescriptor tells numbers and stars from cwd, rtd, txt, mem, DEL, NOFD, err.
+	IsDescriptor bool
+	// Type, Flags (FILE-FLAG), Device, Size (or offset), Links and Node are cells as
+	// printed, empty where the row or the listing has none.
+	Type, Flags, Device, Size, Links, Node string
+	// NameText is NAME as printed. Descriptor.Name is the same except for unix
+	// sockets, where it is the path or @name alone ("" for unnamed ones).
+	NameText   string
+	Descriptor analysis.Descriptor
+	// Unreadable says that lsof was not allowed to look: whatever the process has
+	// open is unknown, not zero.
+	Unreadable bool
+}
+
+// Part is one listing of a file that holds several.
+type Part struct {
+	Rows        int
+	Descriptors int
+	// Offset is where its first line begins.
+	Offset int64
+}
+
+// Skipped is a kind of line that is no row.
+type Skipped struct {
+	Kind  string
+	Count int
+	// First is the first such line, Example its beginning.
+	First   analysis.Place
+	Example string
+}
+
+// Listing says what was read.
+type Listing struct {
+	// Form is one of the constants, "" where nothing was recognised.
+	Form string
+	// Columns are the titles of the last header, or the letters of lsof -F in the
+	// order of their first appearance.
+	Columns []string
+	// Rows counts all rows, also those that threads repeat; Visited leaves these out.
+	Rows, Visited int
+	// Descriptors counts distinct (PID, FD) pairs, and stars as they come. Of
+	// several parts it is the largest: listings in time are never added up.
+	Descriptors int
+	// Parts is the number of listings in the file: lsof repeat mode ("======="), or
+	// a header again. PerPart has their figures, bounded in number.
+	Parts   int
+	PerPart []Part
+	Skipped []Skipped
+	// Unreadable are the processes that lsof was not allowed to look at, bounded.
+	Unreadable []int
+	// Command is the command line found above the rows, if it was copied along.
+	Command string
+	// Size is the size of the directory itself in ls -la, which newer kernels set
+	// to the number of descriptors; 0 where it was not listed.
+	Size      int64
+	Bytes     int64
+	Truncated bool
+}
+
+// Bounds that keep memory flat.
+const (
+	maxSeen       = 1 << 20
+	maxParts      = 1 << 12
+	maxUnreadable = 1 << 10
+	maxExample    = 200
+)
+
+// book keeps the figures of a listing while its lines are read.
+type book struct {
+	Listing
+	probs  *line.Problems
+	merged merger
+	part   Part
+	open   bool // the current part has begun
+	denied map[int]bool
+}
+
+func newBook(path string) *book {
+	return &book{probs: &line.Problems{Path: path}, merged: newMerger(), denied: map[int]bool{}}
+}
+
+// begin opens the current part at l, unless it is open.
+func (b *book) begin(l line.Line) {
+	if !b.open {
+		b.open = true
+		b.part = Part{Offset: l.Offset}
+	}
+}
+
+// next closes the current part. A separator closes it even when it is empty, so
+// that the numbers of parts keep step with the repetitions.
+func (b *book) next() {
+	b.Descriptors = max(b.Descriptors, b.part.Descriptors)
+	b.Parts++
+	if len(b.PerPart) < maxParts {
+		b.PerPart = append(b.PerPart, b.part)
+	}
+	b.part, b.open = Part{}, false
+	b.merged.reset()
+}
+
+// separates knows the line between two listings of repeat mode. A date in the same
+// frame may also stand above the first one.
+//
+//	"=======" "====03:05:00===="              true
+//	"=== 2026-11-21T03:00:00Z ===", at the top  false
+func (b *book) separates(text string) bool {
+	return strings.HasPrefix(text, "===") && (b.open || b.Parts > 0 || !isDate(text))
+}
+
+// count takes a row into the figures and reports whether it is the first of its
+// descriptor; rows that are no descriptor always are.
+func (b *book) count(l line.Line, row *Row) bool {
+	b.begin(l)
+	b.Rows++
+	b.part.Rows++
+	if row.Unreadable {
+		b.deny(l, row.PID)
+	}
+	if !row.IsDescriptor {
+		b.Visited++
+		return true
+	}
+	first, full := b.merged.first(row)
+	if full {
+		b.probs.Add(analysis.Warning, l, "too many descriptors to merge by process and number",
+			"memory is bounded", "split the listing by process; the count is too high if it repeats threads")
+	}
+	if first {
+		b.Visited++
+		b.part.Descriptors++
+	}
+	return first
+}
+
+// deny notes a process that lsof could not look into.
+func (b *book) deny(l line.Line, pid int) {
+	if b.denied[pid] || len(b.denied) >= maxUnreadable {
+		return
+	}
+	b.denied[pid] = true
+	b.Unreadable = append(b.Unreadable, pid)
+	b.probs.Add(analysis.Warning, l, "a process was not readable for lsof",
+		line.Quote(l.Text)+" means that its descriptors are unknown, not that it has none", "run lsof as root")
+}
+
+// skip counts a line that is no row.
+func (b *book) skip(l line.Line, kind string) { addSkipped(&b.Skipped, l, kind) }
+
+// close ends the last part and returns the listing.
+func (b *book) close(bytes int64) (Listing, []analysis.Problem) {
+	if b.open || b.Parts == 0 && b.Rows > 0 {
+		b.next()
+	}
+	b.Bytes = bytes
+	return b.Listing, b.probs.All()
+}

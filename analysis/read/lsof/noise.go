@@ -1,0 +1,104 @@
+package lsof
+
+import (
+	"regexp"
+	"strings"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/read/line"
+)
+
+// noise files a line of a table that is no row. Lines that nobody explains are a
+// problem only where rows stand around them.
+func (t *tableReader) noise(l line.Line, text string) {
+	kind := noiseKind(text)
+	if isLsfd(text) {
+		kind = "header of lsfd"
+	}
+	t.skip(l, kind)
+	switch kind {
+	case "header of lsfd":
+		t.probs.Add(analysis.Warning, l, "this is a table of lsfd", "its columns are others than those of lsof",
+			"save the output of lsof -nP as well")
+	case "command line":
+		if t.Command == "" {
+			t.Command = text[:min(len(text), maxExample)]
+		}
+	case "pid":
+		if t.Form == "" {
+			t.Form = PIDs
+		}
+	case "other":
+		if !l.Ended && t.open {
+			t.cut(l)
+			return
+		}
+		if t.open {
+			t.probs.Add(analysis.Note, l, "a line of the listing is no row", line.Quote(l.Text)+" has no descriptor below FD",
+				"nothing: the other rows were read")
+		}
+	}
+}
+
+// isLsfd recognises the header of the tool of util-linux, which has ASSOC for FD.
+//
+//	"COMMAND   PID USER ASSOC MODE TYPE SOURCE MNTID INODE NAME"   true
+func isLsfd(text string) bool {
+	return strings.HasPrefix(text, "COMMAND ") && strings.Contains(text, " ASSOC ")
+}
+
+// noiseKind names the kind of a line that is no row.
+//
+//	"lsof: WARNING: can't stat() tmpfs file system /x"    "warning"
+//	"Output information may be incomplete."               "warning, second line"
+//	"$ sudo lsof -p 1"                                    "command line"
+//	"Sat Nov 21 03:00:00 UTC 2026"                        "date"
+func noiseKind(text string) string {
+	message, isMessage := strings.CutPrefix(text, "lsof: ")
+	switch {
+	case isMessage && strings.HasPrefix(message, "WARNING"):
+		return "warning"
+	case isMessage && strings.HasPrefix(message, "avoiding "):
+		return "call avoided"
+	case isMessage && strings.HasPrefix(message, "no pwd entry"):
+		return "user without a name"
+	case isMessage:
+		return "message of lsof"
+	case strings.HasPrefix(text, "Output information may be incomplete"):
+		return "warning, second line"
+	case strings.HasPrefix(text, "Password:"), strings.HasPrefix(text, "[sudo] password"):
+		return "password prompt"
+	case isPrompt(text):
+		return "command line"
+	case isPlainNumber(text):
+		return "pid"
+	case strings.Trim(text, ".…") == "":
+		return "ellipsis"
+	case isDate(text):
+		return "date"
+	}
+	return "other"
+}
+
+// dateLine is what loops of date and lsof put above each listing, and lsof -r
+// between them. What time it is, is read elsewhere.
+var dateLine = regexp.MustCompile(`^[^A-Za-z0-9]*([A-Z][a-z]{2},? [^>]{0,16})?(\d{4}[-/]\d\d[-/]\d\d[T _])?\d\d:\d\d:\d\d[^>a-z]{0,40}$`)
+
+// isDate recognises such a line.
+//
+//	"Sat Nov 21 03:00:00 UTC 2026" "=== 2026-11-21T03:00:00+00:00 ===" "03:00:00"   true
+func isDate(text string) bool { return len(text) <= 80 && dateLine.MatchString(text) }
+
+// isPrompt recognises a shell prompt with or without a command.
+//
+//	"# sudo ./lsof -p 1"   "root@vm:/# "   "[me@vm ~]$ lsof"   true
+func isPrompt(text string) bool {
+	if strings.HasPrefix(text, "$ ") || strings.HasPrefix(text, "# ") || text == "$" || text == "#" {
+		return true
+	}
+	head, _, ok := strings.Cut(text+" ", "$ ")
+	if !ok {
+		head, _, ok = strings.Cut(text+" ", "# ")
+	}
+	return ok && strings.Contains(head, "@") && !strings.Contains(head, "->") && len(head) < 80
+}

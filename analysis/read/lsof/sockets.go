@@ -1,0 +1,356 @@
+package lsof
+
+import (
+	"io"
+	"strings"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/read/line"
+)
+
+// The forms of a socket table.
+const (
+	SS      = "ss"
+	Netstat = "netstat"
+	// SSSummary is ss -s, which has figures and no row.
+	SSSummary = "ss-summary"
+)
+
+// Sockets says what was read of a socket table.
+type Sockets struct {
+	// Form is one of the constants, "" where nothing was recognised.
+	Form string
+	// Rows counts sockets, by protocol and TCP sockets by state. NoDescriptor counts
+	// those that no descriptor refers to: TIME_WAIT, and others that lost their
+	// process (inode 0). They must not be added to the descriptors of any process.
+	Rows         int
+	Protocols    map[string]int
+	States       map[string]int
+	NoDescriptor int
+	// Unowned counts rows whose owner the table should name and does not: it was
+	// taken without the rights to see it, or the socket is the kernel's.
+	Unowned int
+	// Figures are those of ss -s: sockets_used, tcp_established, tcp_closed,
+	// tcp_orphaned, tcp_time_wait, and tcp_sockets, udp_sockets, raw_sockets.
+	Figures map[string]int64
+	Skipped []Skipped
+	// Command is the command line found above the rows, if it was copied along.
+	Command   string
+	Bytes     int64
+	Truncated bool
+}
+
+// ParseSockets reads the tables of ss (-tanp, -anp, -e and -i with their
+// continuation lines, -s) and of netstat (net-tools, busybox, macOS), with or
+// without their headers. Host and service names stay as printed. Names of states
+// and protocols become canonical; a peer that is nobody ("*:*", "0.0.0.0:*") becomes
+// "". visit gets every row, also those without a descriptor; it is reused: copy
+// what is kept. The error is that of visit or of r.
+func ParseSockets(r io.Reader, path string, visit func(s *analysis.Socket) error) (Sockets, []analysis.Problem, error) {
+	in := line.NewReader(r)
+	t := socketReader{probs: &line.Problems{Path: path}, words: words{}, visit: visit}
+	t.Protocols, t.States = map[string]int{}, map[string]int{}
+	for t.err == nil {
+		l, ok := in.Next()
+		if !ok {
+			break
+		}
+		t.line(l)
+	}
+	t.flush()
+	if t.err == nil {
+		t.err = in.Failure(path)
+		t.Truncated = t.Truncated || t.err != nil
+	}
+	t.Bytes = in.Offset()
+	return t.Sockets, t.probs.All(), t.err
+}
+
+// socketReader holds one row back: a continuation line of ss belongs to it.
+type socketReader struct {
+	Sockets
+	probs   *line.Problems
+	words   words
+	visit   func(*analysis.Socket) error
+	err     error
+	held    analysis.Socket
+	holding bool
+	// netid says that the table of ss begins with the column Netid; protocol is
+	// what its rows are otherwise.
+	netid    bool
+	protocol string
+	// section is the header of netstat above the rows.
+	section netstatSection
+	// owners says that the table has a column for them.
+	owners bool
+}
+
+func (t *socketReader) line(l line.Line) {
+	text := l.Text
+	if l.Number == 1 {
+		text = strings.TrimPrefix(text, "\ufeff")
+	}
+	trimmed := strings.TrimSpace(text)
+	switch {
+	case trimmed == "":
+		return
+	case text[0] == '\t' && t.holding && t.Form == SS: // -i
+		t.held.Place.Length = l.Offset + l.Length - t.held.Place.Offset
+		if t.held.Inode == 0 {
+			t.held.Inode = ssInode(trimmed)
+		}
+		return
+	}
+	t.flush()
+	if t.header(trimmed) || t.figures(trimmed) {
+		return
+	}
+	var s analysis.Socket
+	form, ok := SS, t.ssRow(trimmed, &s)
+	if !ok {
+		form, ok = Netstat, t.netstatRow(trimmed, &s)
+	}
+	if !ok {
+		t.noise(l, trimmed)
+		return
+	}
+	if !l.Ended && cutShort(form, trimmed, &s) {
+		t.Truncated = true
+		t.probs.Add(analysis.Warning, l, "the last row is cut off", "the file ends inside "+line.Quote(text),
+			"take the table again; the figures are lower bounds")
+		return
+	}
+	t.Form = form
+	s.Place = l.Place()
+	t.held, t.holding = s, true
+}
+
+// cutShort reports whether a row without a line end lost an end of its addresses.
+func cutShort(form, text string, s *analysis.Socket) bool {
+	if form == SS {
+		return strings.Count(text, "(") != strings.Count(text, ")")
+	}
+	return s.Protocol == "tcp" && s.State == ""
+}
+
+// flush counts and visits the row held back.
+func (t *socketReader) flush() {
+	if !t.holding || t.err != nil {
+		return
+	}
+	t.holding = false
+	s := &t.held
+	t.Rows++
+	t.Protocols[s.Protocol]++
+	tcp := strings.HasPrefix(s.Protocol, "tcp")
+	if tcp && (len(t.States) < 64 || t.States[s.State] > 0) {
+		t.States[s.State]++
+	}
+	switch {
+	case tcp && holdsNothing(s):
+		t.NoDescriptor++
+	case t.owners && len(s.Owners) == 0:
+		t.Unowned++
+	}
+	t.words.socket(s)
+	t.err = t.visit(s)
+}
+
+// holdsNothing reports whether no descriptor can refer to a TCP socket: one in
+// TIME_WAIT has none, nor has one whose process closed it and is gone (FIN_WAIT and
+// later states without inode and owner).
+func holdsNothing(s *analysis.Socket) bool {
+	switch s.State {
+	case "TIME_WAIT":
+		return true
+	case "FIN_WAIT1", "FIN_WAIT2", "LAST_ACK", "CLOSING", "SYN_RECV":
+		return s.Inode == 0 && len(s.Owners) == 0
+	}
+	return false
+}
+
+// header takes a line of titles.
+func (t *socketReader) header(text string) bool {
+	fields := strings.Fields(text)
+	switch {
+	case len(fields) > 3 && (fields[0] == "State" && fields[1] == "Recv-Q" || fields[0] == "Netid" && fields[1] == "State"):
+		t.Form, t.netid = SS, fields[0] == "Netid"
+		t.owners = t.owners || fields[len(fields)-1] == "Process"
+		return true
+	case len(fields) > 3 && fields[0] == "Recv-Q" && fields[1] == "Send-Q": // ss with one state alone
+		t.Form = SS
+		return true
+	}
+	section, ok := netstatHeader(text)
+	if ok {
+		t.Form = Netstat
+		if section.sort != "" {
+			t.section = section
+			t.owners = t.owners || section.owner
+		}
+	}
+	return ok
+}
+
+// noise files a line that is no row.
+func (t *socketReader) noise(l line.Line, text string) {
+	kind := noiseKind(text)
+	for _, tool := range []string{"ss: ", "netstat: ", "(Not all processes", "(No info could", " will not be shown", "you would have to be root"} {
+		if strings.Contains(text+" ", tool) {
+			kind = "message"
+		}
+	}
+	if kind == "command line" && t.Command == "" {
+		t.Command = text[:min(len(text), maxExample)]
+	}
+	if kind == "other" && t.Form != "" {
+		t.probs.Add(analysis.Note, l, "a line of the socket table is no row", line.Quote(text)+" does not begin with a protocol or a state",
+			"nothing: the other rows were read")
+	}
+	addSkipped(&t.Skipped, l, kind)
+}
+
+// figures reads a line of ss -s.
+//
+//	"TCP:   70 (estab 7, closed 60, orphaned 0, timewait 50)"
+//	"TCP\t  10        6         4"
+func (t *socketReader) figures(text string) bool {
+	head, rest, colon := strings.Cut(text, ":")
+	fields := strings.Fields(strings.NewReplacer("(", " ", ")", " ", ",", " ", "/", " ").Replace(rest))
+	switch {
+	case colon && head == "Total" && len(fields) > 0 && isPlainNumber(fields[0]):
+		t.figure("sockets_used", fields[0])
+	case colon && head == "TCP" && len(fields) > 2 && isPlainNumber(fields[0]):
+		for i := 1; i+1 < len(fields); i++ {
+			if name, ok := summaryName(fields[i]); ok {
+				t.figure(name, fields[i+1])
+			}
+		}
+	case t.Form == SSSummary && strings.HasPrefix(text, "Transport "):
+	case t.Form == SSSummary:
+		row := strings.Fields(text)
+		if len(row) != 4 || !isPlainNumber(row[1]) || !isPlainNumber(row[2]) || !isPlainNumber(row[3]) {
+			return false
+		}
+		switch row[0] {
+		case "TCP", "UDP", "RAW":
+			t.figure(strings.ToLower(row[0])+"_sockets", row[1])
+		}
+	default:
+		return false
+	}
+	t.Form = SSSummary
+	return true
+}
+
+func summaryName(word string) (string, bool) {
+	switch word {
+	case "estab":
+		return "tcp_established", true
+	case "closed", "orphaned":
+		return "tcp_" + word, true
+	case "timewait":
+		return "tcp_time_wait", true
+	}
+	return "", false
+}
+
+func (t *socketReader) figure(name, digits string) {
+	n, ok := number(digits)
+	if !ok {
+		return
+	}
+	if t.Figures == nil {
+		t.Figures = map[string]int64{}
+	}
+	t.Figures[name] = int64(n)
+}
+
+// socketProtocol is the canonical name of a socket's protocol. The address family
+// shows in the name (netstat) or in the address (ss).
+//
+//	"tcp46" = "tcp6"   "u_str" = "unix"   "p_raw" = "packet"   "nl" = "netlink"
+func socketProtocol(word string) string {
+	switch word = strings.ToLower(word); word {
+	case "tcp4", "udp4", "icm4":
+		return word[:3]
+	case "tcp46", "udp46", "icm46":
+		return word[:3] + "6"
+	case "u_str", "u_dgr", "u_seq", "stream", "dgram", "seqpacket":
+		return "unix"
+	case "p_raw", "p_dgr":
+		return "packet"
+	case "nl":
+		return "netlink"
+	case "raw6", "icm6", "icmp6", "icmp":
+		return "raw"
+	case "v_str", "v_dgr":
+		return "vsock"
+	}
+	return word
+}
+
+// socketState is the canonical name of a state; one that says no more than that
+// there is no peer is none.
+//
+//	"CLOSE-WAIT" = "CLOSE_WAIT"   "udp", "UNCONN" = ""   "unix", "ESTAB" = "CONNECTED"
+func socketState(protocol, word string) string {
+	state := canonicalState(strings.ReplaceAll(strings.ToUpper(word), "-", "_"))
+	tcp := strings.HasPrefix(protocol, "tcp") || protocol == "sctp" || protocol == "mptcp"
+	switch {
+	case state == "ESTAB":
+		state = "ESTABLISHED"
+	case state == "LISTENING":
+		state = "LISTEN"
+	case state == "SYN_RECEIVED":
+		state = "SYN_RECV"
+	case state == "UNCONN" && tcp:
+		state = "CLOSE"
+	}
+	if protocol == "unix" {
+		switch state {
+		case "ESTABLISHED":
+			return "CONNECTED"
+		case "UNCONN", "":
+			return "UNCONNECTED"
+		}
+		return state
+	}
+	if !tcp && (state == "UNCONN" || state == "CLOSE" || state == "7") {
+		return ""
+	}
+	return state
+}
+
+// isSocketState recognises a word of the column State.
+func isSocketState(word string) bool {
+	switch canonicalState(strings.ReplaceAll(word, "-", "_")) {
+	case "ESTAB", "ESTABLISHED", "SYN_SENT", "SYN_RECV", "SYN_RECEIVED", "NEW_SYN_RECV", "FIN_WAIT1", "FIN_WAIT2", "TIME_WAIT", "CLOSE", "CLOSE_WAIT",
+		"LAST_ACK", "LISTEN", "LISTENING", "CLOSING", "UNCONN", "CONNECTED", "CONNECTING", "DISCONNECTING", "FREE", "UNKNOWN", "BOUND", "BOUND_INACTIVE":
+		return true
+	}
+	return false
+}
+
+// nobody reports whether an address stands for no peer.
+//
+//	"0.0.0.0:*" "[::]:*" ":::*" "*:*" "*.*" "*"   true
+func nobody(address string) bool {
+	host, ok := strings.CutSuffix(strings.TrimSuffix(address, "0"), "*")
+	if !ok && !strings.HasSuffix(address, ":0") {
+		return false
+	}
+	host = strings.Trim(host, ":.[]*")
+	return host == "" || strings.Trim(host, "0.:") == ""
+}
+
+// addSkipped counts a line that is no row under its kind.
+func addSkipped(all *[]Skipped, l line.Line, kind string) {
+	for i := range *all {
+		if (*all)[i].Kind == kind {
+			(*all)[i].Count++
+			return
+		}
+	}
+	*all = append(*all, Skipped{Kind: kind, Count: 1, First: l.Place(), Example: l.Text[:min(len(l.Text), maxExample)]})
+}

@@ -1,0 +1,316 @@
+package procfs
+
+import (
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/read/line"
+)
+
+// What a table of inotify counts.
+const (
+	Instances = "instances"
+	Watches   = "watches"
+)
+
+// InotifyCount is one row of a table that a script made of fdinfo or of the fd
+// links: so many instances or watches of a process, of one descriptor, or on one
+// target. What the table does not name is 0 or ""; FD is then -1.
+type InotifyCount struct {
+	Count int
+	// Instances is set where a table has both figures: Count is then of watches.
+	Instances     int
+	PID, FD       int
+	User, Command string
+	// Inode and Device are the target's. Device is the kernel's number as in
+	// analysis.Watch, DeviceText as printed, Target its path where one was found.
+	Inode      uint64
+	Device     uint32
+	DeviceText string
+	Target     string
+	Place      analysis.Place
+}
+
+// ParseInotifyTable reads what the scripts that people run against "too many open
+// files" and "no space left on device" print: a header with COUNT, PID, USER and
+// COMMAND (or WATCHES, INSTANCES, APP, EXE), the rows of uniq -c below no header,
+// "PID 1, FD 4 has 311 watches", and the targets of one process, INUM DEV COUNT
+// TARGET or "10b 267 1 267 /etc/systemd". what says whether Count is of Instances or
+// Watches: the header or the command line copied along tells, or else the form, with
+// a problem that says so. The DEV column of that script splits sdev by 256, which is
+// wrong for disks and above 255 anonymous devices; it is put right
+// (formats/procfs.md section 2). The error is that of r only.
+func ParseInotifyTable(r io.Reader, path string) (rows []InotifyCount, what string, problems []analysis.Problem, err error) {
+	probs := &line.Problems{Path: path}
+	in := line.NewReader(r)
+	t := inotifyTable{}
+	for {
+		l, ok := in.Next()
+		if !ok {
+			break
+		}
+		if len(t.rows) >= maxEntries {
+			probs.Add(analysis.Warning, l, "too many rows", "only the first "+strconv.Itoa(maxEntries)+" are read", "split the table by process")
+			break
+		}
+		t.line(l)
+	}
+	if len(t.rows) == 0 && in.Offset() > 0 {
+		probs.Add(analysis.Note, line.Line{}, "no count of inotify instances or watches was found", "no line has the form of a known script's",
+			"save the files of /proc/PID/fdinfo themselves: they name every watch")
+	}
+	if t.what == "" && len(t.rows) > 0 {
+		t.what = Instances
+		probs.Add(analysis.Note, line.Line{}, "the table does not say what it counts",
+			"rows of uniq -c without a header are inotify instances in most scripts, which says nothing of watches",
+			"save the files of /proc/PID/fdinfo themselves: they name every watch")
+	}
+	return t.rows, t.what, probs.All(), in.Failure(path)
+}
+
+// inotifyTable holds what the lines above say of the rows below.
+type inotifyTable struct {
+	rows []InotifyCount
+	what string
+	// titles are those of the header, "" for columns that are not needed.
+	titles []string
+	pid    int
+	// targets says that the rows are targets of the process pid.
+	targets bool
+}
+
+func (t *inotifyTable) line(l line.Line) {
+	text := strings.TrimSpace(l.Text)
+	fields := strings.Fields(text)
+	if len(fields) == 0 || strings.Trim(text, "-=") == "" {
+		return
+	}
+	if t.above(text, fields) {
+		return
+	}
+	row := InotifyCount{FD: -1, PID: t.pid, Place: l.Place()}
+	ok := t.perFD(text, &row)
+	switch {
+	case ok:
+	case t.targets:
+		ok = t.target(text, fields, &row)
+	case len(t.titles) > 0:
+		ok = t.titled(fields, &row)
+	default:
+		ok = t.hexTarget(fields, &row) || t.uniq(fields, &row)
+	}
+	if ok {
+		t.rows = append(t.rows, row)
+	}
+}
+
+// above takes a line that explains the rows below it.
+//
+//	"COUNT\tPID\tUSER\tCOMMAND"   "INUM  DEV  COUNT  TARGET"   "kubelet pid=2430"
+//	"# find /proc/*/fd -lname anon_inode:inotify | .. | uniq -c"
+func (t *inotifyTable) above(text string, fields []string) bool {
+	if fields[0] == "INUM" && slices.Contains(fields, "TARGET") {
+		t.targets, t.what = true, Watches
+		return true
+	}
+	if titles, ok := inotifyTitles(fields); ok {
+		t.titles = titles
+		if t.what == "" {
+			t.what = Watches // counted with grep ^inotify in every script with a header
+		}
+		if slices.Contains(titles, "instances") && !slices.Contains(titles, "count") {
+			t.what = Instances
+		}
+		return true
+	}
+	switch {
+	case strings.Contains(text, "/proc/") && (strings.Contains(text, "-lname") || strings.Contains(text, "readlink")) && !strings.Contains(text, "fdinfo"):
+		t.what = Instances
+		return true
+	case strings.Contains(text, "fdinfo") && strings.Contains(text, "grep"):
+		t.what = Watches
+		return true
+	}
+	for _, mark := range []string{"pid=", "Pid: "} { // "kubelet pid=2430", "Kubelet Pid: 2430"
+		if _, digits, ok := strings.Cut(text, mark); ok && len(fields) <= 3 {
+			if pid, err := strconv.Atoi(strings.TrimSpace(digits)); err == nil {
+				t.pid, t.what = pid, Watches
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// inotifyTitles maps the titles of a header to fields.
+//
+//	"COUNT PID USER COMMAND"                     "COUNT PROCESS PID USER COMMAND"
+//	"Pid Uid App Watches Instances"              "EXE PID FD-INFO INOTIFY-WATCHES"
+func inotifyTitles(fields []string) ([]string, bool) {
+	out := make([]string, len(fields))
+	known := 0
+	for i, f := range fields {
+		switch strings.ToUpper(f) {
+		case "COUNT", "WATCHES", "INOTIFY-WATCHES", "#WATCHES":
+			out[i] = "count"
+		case "INSTANCES", "PROCESS": // "INSTANCES PER PROCESS", over three lines
+			out[i] = "instances"
+		case "PID":
+			out[i] = "pid"
+		case "FD", "FD-INFO", "FDINFO":
+			out[i] = "fd"
+		case "USER", "UID":
+			out[i] = "user"
+		case "COMMAND", "APP", "CMD", "EXE", "COMM":
+			out[i] = "command"
+		default:
+			continue
+		}
+		known++
+	}
+	counts := slices.Contains(out, "count") || slices.Contains(out, "instances")
+	return out, known == len(fields) && known >= 3 && counts && slices.Contains(out, "pid")
+}
+
+// titled reads a row below a header; a command that is the last column keeps its
+// blanks.
+func (t *inotifyTable) titled(fields []string, row *InotifyCount) bool {
+	if len(fields) < len(t.titles)-1 || len(fields) < 2 {
+		return false
+	}
+	seen, ok := 0, true
+	for i, title := range t.titles {
+		if i >= len(fields) {
+			break
+		}
+		switch title {
+		case "count":
+			ok = ok && setCount(&row.Count, fields[i])
+			seen++
+		case "instances":
+			ok = ok && setCount(&row.Instances, fields[i])
+		case "pid":
+			ok = ok && setCount(&row.PID, fields[i])
+		case "fd":
+			digits := fields[i][strings.LastIndexByte(fields[i], '/')+1:]
+			ok = ok && setCount(&row.FD, digits)
+		case "user":
+			row.User = clip(fields[i])
+		case "command":
+			row.Command = clip(fields[i])
+			if i == len(t.titles)-1 {
+				row.Command = clip(strings.Join(fields[i:], " "))
+			}
+		}
+	}
+	if seen == 0 {
+		row.Count, row.Instances = row.Instances, 0
+	}
+	return ok
+}
+
+func setCount(to *int, digits string) bool {
+	n, err := strconv.ParseUint(strings.ReplaceAll(digits, ",", ""), 10, 31)
+	if err == nil {
+		*to = int(n)
+	}
+	return err == nil
+}
+
+// uniq reads a row of uniq -c over pids or lines of ps.
+//
+//	"5  6795 root     kubelet"   Count 5, PID 6795
+//	"7491 8412"                  Count 7491, PID 8412
+func (t *inotifyTable) uniq(fields []string, row *InotifyCount) bool {
+	if len(fields) < 2 || !setCount(&row.Count, fields[0]) || !setCount(&row.PID, fields[1]) || row.Count == 0 {
+		return false
+	}
+	switch {
+	case len(fields) == 3:
+		row.Command = clip(fields[2])
+	case len(fields) > 3:
+		row.User, row.Command = clip(fields[2]), clip(strings.Join(fields[3:], " "))
+	}
+	return true
+}
+
+// perFD reads a sentence about one descriptor.
+//
+//	"PID 1, FD 4 has 311 watches"
+func (t *inotifyTable) perFD(text string, row *InotifyCount) bool {
+	words := strings.Fields(strings.ReplaceAll(text, ",", " "))
+	if len(words) < 7 || words[0] != "PID" || words[2] != "FD" || words[4] != "has" || !strings.HasPrefix(words[6], "watch") {
+		return false
+	}
+	if !setCount(&row.PID, words[1]) || !setCount(&row.FD, words[3]) || !setCount(&row.Count, words[5]) {
+		return false
+	}
+	t.what = Watches
+	return true
+}
+
+// target reads a row below INUM DEV COUNT TARGET; a target that was not found is
+// empty.
+//
+//	"1          0:231      6649   "
+func (t *inotifyTable) target(text string, fields []string, row *InotifyCount) bool {
+	if len(fields) < 3 || !setCount(&row.Count, fields[2]) {
+		return false
+	}
+	inode, err := strconv.ParseUint(fields[0], 10, 64)
+	device, ok := scriptDevice(fields[1])
+	if err != nil || !ok {
+		return false
+	}
+	row.Inode, row.Device, row.DeviceText = inode, device, clip(fields[1])
+	if len(fields) > 3 {
+		row.Target = pathBehind(text, 3)
+	}
+	return true
+}
+
+// scriptDevice puts right what the script does to sdev: it prints sdev/256 and
+// sdev%256. A major that disks have is taken to come from a corrected script.
+//
+//	"1:44" = 0x12c, which is 0:300   "1040384:0" = 0xfe00000, which is 254:0
+//	"254:0" = 0xfe00000
+func scriptDevice(text string) (uint32, bool) {
+	a, b, ok := strings.Cut(text, ":")
+	major, err1 := strconv.ParseUint(a, 10, 24)
+	minor, err2 := strconv.ParseUint(b, 10, 20)
+	switch {
+	case !ok || err1 != nil || err2 != nil:
+		return 0, false
+	case major < 1<<12 && (minor > 255 || isDisk(major)):
+		return uint32(major<<20 | minor), true
+	}
+	return uint32(major<<8 | minor), minor < 256
+}
+
+// isDisk reports whether a major number is one of disks (admin-guide/devices.txt);
+// split by 256 it would stand for an anonymous device far above 2,000.
+func isDisk(major uint64) bool { return major == 8 || major == 9 || major == 179 || major >= 200 }
+
+// hexTarget reads a row of the older script: inode in hex and decimal, count, and
+// what debugfs printed, which is its own header where it found nothing.
+//
+//	"10b 267 1   267 /etc/systemd/system/"   "1   1   72  Inode   Pathname"
+func (t *inotifyTable) hexTarget(fields []string, row *InotifyCount) bool {
+	if len(fields) != 5 || !setCount(&row.Count, fields[2]) {
+		return false
+	}
+	hex, err1 := strconv.ParseUint(fields[0], 16, 64)
+	inode, err2 := strconv.ParseUint(fields[1], 10, 64)
+	found := fields[3] == fields[1] && strings.HasPrefix(fields[4], "/")
+	if err1 != nil || err2 != nil || hex != inode || !found && (fields[3] != "Inode" || fields[4] != "Pathname") {
+		return false
+	}
+	t.what, row.Inode = Watches, inode
+	if found {
+		row.Target = clip(fields[4])
+	}
+	return true
+}

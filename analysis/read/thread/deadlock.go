@@ -1,0 +1,256 @@
+package thread
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/read/line"
+)
+
+// beginDeadlock opens the section of a deadlock. jstack -F prints it above the
+// threads, all others below.
+func (p *textParser) beginDeadlock(l line.Line) error {
+	p.giveUp()
+	if err := p.deliver(); err != nil {
+		return err
+	}
+	p.open = false
+	if p.dump == nil {
+		p.beginDump(l)
+		p.dump.Form = FormJstackF
+	}
+	p.state.ended = p.state.ended || p.dump.Threads > 0
+	p.section = deadlockLinks
+	if len(p.dump.Deadlocks) < maxDeadlocks {
+		p.dump.Deadlocks = append(p.dump.Deadlocks, Deadlock{})
+	}
+	return nil
+}
+
+// deadlockLine reads a line of a deadlock's section, whose stacks repeat threads
+// that were printed before.
+//
+//	"Deadlock-monitor-1":
+//	  waiting to lock monitor 0x00007fc77004f8f0 (object 0x00000000f8000280, a java.lang.Object),
+//	  which is held by "Deadlock-monitor-2"
+func (p *textParser) deadlockLine(l line.Line, s string) (bool, error) {
+	switch {
+	case strings.HasPrefix(s, "Found one Java-level"):
+		return true, p.beginDeadlock(l)
+	case strings.HasPrefix(s, "Found ") && strings.Contains(s, "deadlock"):
+		p.held = ""
+		p.section = after
+		if p.dump.Threads == 0 {
+			p.section = threads
+		}
+		return true, nil
+	case strings.HasPrefix(s, "Java stack information for the threads listed above"):
+		p.held = ""
+		p.section = deadlockStacks
+		return true, nil
+	}
+	if mayBegin(s) && !strings.HasSuffix(s, ":") {
+		if h, ok := parseHeader(s); ok {
+			p.held = ""
+			return true, p.beginThread(l, l, &h)
+		}
+	}
+	if p.section == deadlockLinks {
+		p.link(l, s)
+	}
+	return true, nil
+}
+
+// link reads a line that describes one thread of the ring. Names may hold line
+// feeds.
+func (p *textParser) link(l line.Line, s string) {
+	ring := &p.dump.Deadlocks[len(p.dump.Deadlocks)-1].Threads
+	s = withoutAddress(s)
+	if p.held != "" {
+		p.hold(s)
+		s = p.held
+	}
+	const heldBy = "which is held by "
+	switch {
+	case strings.HasPrefix(s, `"`):
+		name, whole := strings.CutSuffix(s[1:], `":`)
+		if !whole {
+			p.held, p.heldAt = s, l
+			return
+		}
+		if len(*ring) < maxLinks {
+			*ring = append(*ring, DeadlockLink{Name: text(name)})
+		}
+	case len(*ring) == 0:
+	case strings.Contains(s, heldBy):
+		_, holder, _ := strings.Cut(s, heldBy)
+		if strings.HasPrefix(holder, `"`) && (len(holder) < 2 || !strings.HasSuffix(holder, `"`)) {
+			p.held, p.heldAt = s, l
+			return
+		}
+		if holder[:min(len(holder), 1)] == `"` {
+			holder = holder[1 : len(holder)-1]
+		}
+		(*ring)[len(*ring)-1].HeldBy = text(holder)
+	case strings.HasPrefix(s, "waiting "):
+		(*ring)[len(*ring)-1].Waits = waited(s)
+	}
+	p.held, p.heldLines = "", 0
+}
+
+// threadAddress is what SAP's virtual machine prints behind the name of a thread.
+var threadAddress = regexp.MustCompile(` ?\(tid=0x[0-9a-f]+\)(:?)$`)
+
+// withoutAddress takes the address of the thread off a line of a deadlock.
+//
+//	`"A" (tid=0x8000000100bc26b8):` -> `"A":`
+func withoutAddress(s string) string {
+	if !strings.Contains(s, "(tid=") {
+		return s
+	}
+	return threadAddress.ReplaceAllString(s, "$1")
+}
+
+// waited reads what a thread of a deadlock waits for.
+//
+//	waiting to lock monitor 0x00007fc77004f8f0 (object 0x00000000f8000280, a java.lang.Object),
+//	waiting for ownable synchronizer 0x00000000f8001590, (a java.util.concurrent.locks.ReentrantLock$NonfairSync),
+//	waiting to lock Monitor@0x00007f (Object@0x00007e, a java/lang/String),
+func waited(s string) string {
+	class, object := "", ""
+	if i := max(strings.LastIndex(s, ", a "), strings.LastIndex(s, " (a ")); i >= 0 {
+		class, _, _ = strings.Cut(s[i+len(", a "):], ")")
+		class = strings.ReplaceAll(class, "/", ".")
+	}
+	for _, before := range [...]string{"object ", "Object@", "synchronizer ", "monitor ", "Monitor@"} {
+		_, rest, ok := strings.Cut(s, before)
+		if ok && strings.HasPrefix(rest, "0x") {
+			object = rest[:len(rest)-len(strings.TrimLeft(rest, "0123456789abcdefx"))]
+			break
+		}
+	}
+	return named(text(class), text(object))
+}
+
+// named joins a class and an object for people.
+func named(class, object string) string {
+	switch {
+	case class == "":
+		return object
+	case object == "":
+		return class
+	}
+	return class + " (" + object + ")"
+}
+
+// ownerBook remembers who waits for whom in one dump, to find the rings that the
+// forms of MX beans do not name. It is bounded; a ring beyond it is not found.
+type ownerBook struct {
+	threads int
+	// waits are the waiting threads in the order of the dump; holders has the number
+	// in the dump of the thread that holds an object.
+	waits   []waiting
+	holders map[string]int
+}
+
+type waiting struct {
+	name, class, object string
+	number              int
+	// id and ownerID are those of the thread and of what it waits for, -1 unknown.
+	id, ownerID int64
+}
+
+func (b *ownerBook) reset() { *b = ownerBook{} }
+
+// add notes what a thread waits for and holds.
+func (b *ownerBook) add(t *analysis.Thread, ownerID int64) {
+	number := b.threads
+	b.threads++
+	if len(b.waits)+len(b.holders) > maxOwners || len(t.Locks) == 0 {
+		return
+	}
+	waits := false
+	for _, l := range t.Locks {
+		switch l.How {
+		case "locked", "owns":
+			if key := objectKey(l.Object); key != "" {
+				if b.holders == nil {
+					b.holders = map[string]int{}
+				}
+				b.holders[key] = number
+			}
+		case "waiting to lock", "parking to wait for", "waiting on":
+			if waits || l.How == "waiting on" && l.Owner == "" && ownerID < 0 {
+				continue
+			}
+			waits = true
+			b.waits = append(b.waits, waiting{name: t.Name, class: l.Class, object: l.Object, number: number, id: t.ID, ownerID: ownerID})
+		}
+	}
+}
+
+// byID has the places in waits by the ids of threads.
+func (b *ownerBook) byID() map[int64]int {
+	out := map[int64]int{}
+	for at, w := range b.waits {
+		if w.id >= 0 {
+			out[w.id] = at
+		}
+	}
+	return out
+}
+
+// next is which of the waiting threads holds what one of them waits for.
+func (b *ownerBook) next(at int, byID map[int64]int) (int, bool) {
+	w := &b.waits[at]
+	if w.ownerID >= 0 {
+		next, ok := byID[w.ownerID]
+		return next, ok
+	}
+	holder, ok := b.holders[objectKey(w.object)]
+	if !ok || holder == w.number {
+		return 0, false
+	}
+	return slices.BinarySearchFunc(b.waits, holder, func(w waiting, number int) int { return w.number - number })
+}
+
+// rings are the cycles of waiting threads, in the order of the dump.
+func (b *ownerBook) rings() []Deadlock {
+	var out []Deadlock
+	var byID map[int64]int
+	if slices.ContainsFunc(b.waits, func(w waiting) bool { return w.ownerID >= 0 }) {
+		byID = b.byID()
+	}
+	next := func(at int) (int, bool) { return b.next(at, byID) }
+	seen := make([]int, len(b.waits)) // the walk that came by, from 1
+	for start := 0; start < len(b.waits) && len(out) < maxDeadlocks; start++ {
+		if seen[start] != 0 {
+			continue
+		}
+		at, ok := start, true
+		for ok && seen[at] == 0 {
+			seen[at] = start + 1
+			at, ok = next(at)
+		}
+		if ok && seen[at] == start+1 {
+			out = append(out, b.ring(at, next))
+		}
+	}
+	return out
+}
+
+func (b *ownerBook) ring(start int, next func(int) (int, bool)) Deadlock {
+	d := Deadlock{Derived: true}
+	for at := start; ; {
+		w := b.waits[at]
+		holder, _ := next(at)
+		if len(d.Threads) < maxLinks {
+			d.Threads = append(d.Threads, DeadlockLink{Name: w.name, Waits: named(w.class, w.object), HeldBy: b.waits[holder].name})
+		}
+		if at = holder; at == start {
+			return d
+		}
+	}
+}

@@ -1,0 +1,52 @@
+package thread
+
+import (
+	"io"
+	"regexp"
+	"strings"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/read/line"
+)
+
+// maxForeign is how far Foreign looks for words that tell a form.
+const maxForeign = 8 << 20
+
+// foreignForms are dumps of threads that are named and not read (threads.md
+// section 4), with the command that makes one that is.
+var foreignForms = [...]struct {
+	mark *regexp.Regexp
+	what string
+	hint string
+}{
+	{regexp.MustCompile(`^(0SECTION {7}|1TISIGINFO |1TIDATETIME |3XMTHREADINFO )`), "a javacore of OpenJ9 or IBM Java is not read",
+		"run jstack -l PID, or jcmd PID Thread.print -l, with a JDK of the same vendor and upload what it prints"},
+	{regexp.MustCompile(`^::: \{.*\}`), "hot threads of Elasticsearch are not read",
+		"they show the few busiest threads; run jstack -l PID of the node and upload what it prints"},
+	{regexp.MustCompile(`^All thread stacktraces$|^Thread information$`), "the thread list in GoCD's support text is not read",
+		"run jstack -l PID of the server and upload what it prints"},
+	{regexp.MustCompile(`^jdk\.ThreadDump \{|"name": "jdk\.ThreadDump"|"type": "jdk\.ThreadDump"`), "the thread dumps inside printed flight recorder events are not read",
+		"print them with jfr print --events jdk.ThreadDump FILE, save each text between the quotes of result to a file of its own and upload these"},
+}
+
+// Foreign names a dump of threads that this package does not read, and what to
+// upload instead. It reads up to 8 MiB of r and returns false where it knows
+// nothing of the form.
+func Foreign(r io.Reader, path string) (analysis.Problem, bool) {
+	lines := line.NewReader(io.LimitReader(r, maxForeign))
+	for {
+		l, ok := lines.Next()
+		if !ok {
+			return analysis.Problem{}, false
+		}
+		s := strings.TrimSpace(l.Text)
+		for _, f := range foreignForms {
+			if f.mark.MatchString(s) {
+				return analysis.Problem{
+					Path: path, Line: l.Number, Offset: l.Offset, Severity: analysis.Warning,
+					What: f.what, Why: "this line is of a form whose threads are not taken in: " + line.Quote(s), Hint: f.hint,
+				}, true
+			}
+		}
+	}
+}

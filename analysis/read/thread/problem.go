@@ -1,0 +1,56 @@
+package thread
+
+import (
+	"fmt"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/read/line"
+)
+
+// problems is line.Problems with the bound of a Config.
+type problems struct {
+	list    line.Problems
+	max     int
+	listed  int
+	omitted int
+	// said are the notes that one file needs once.
+	said map[string]bool
+}
+
+func newProblems(cfg Config) *problems {
+	return &problems{list: line.Problems{Path: cfg.Path}, max: min(cfg.MaxProblems, line.MaxProblems), said: map[string]bool{}}
+}
+
+func (p *problems) add(s analysis.Severity, at line.Line, what, why, hint string) {
+	if p.listed >= p.max {
+		p.omitted++
+		return
+	}
+	p.listed++
+	p.list.Add(s, at, what, why, hint)
+}
+
+// once adds a note about the file unless it was said before.
+func (p *problems) once(at line.Line, what, why, hint string) {
+	if p.said[what] {
+		return
+	}
+	p.said[what] = true
+	p.add(analysis.Note, at, what, why, hint)
+}
+
+func (p *problems) all() []analysis.Problem {
+	list := p.list.All()
+	if p.omitted > 0 {
+		list = append(list, analysis.Problem{
+			Path: p.list.Path, Offset: -1, Severity: analysis.Note,
+			What: fmt.Sprintf("%d more problems are not listed", p.omitted),
+			Why:  fmt.Sprintf("only the first %d are kept", p.max),
+			Hint: "look at the first ones; the rest is mostly of the same kind",
+		})
+	}
+	return list
+}
+
+// at is a place for a problem.
+func at(number, offset int64) line.Line { return line.Line{Number: number, Offset: offset} }

@@ -1,0 +1,198 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"leakdiff/analysis/judge/knowledge"
+)
+
+// Advice is one line of what to do about a finding; More is for those who have time.
+type Advice struct {
+	Label, Text string
+	More        bool
+}
+
+// mostAdvised and mostTold are how many classes and known leaks are told in full.
+const (
+	mostAdvised = 3
+	mostTold    = 3
+)
+
+// Advice says of a finding what it looks like to people who have seen it before: the
+// cause, the first thing to check, the remedy with what to mind before it, how to know
+// that it worked, and the published leaks that match, or that none does.
+func (r *Report) Advice(f *Finding) []Advice {
+	var out []Advice
+	for i, key := range f.Classes {
+		found := r.ClassOf(key)
+		if found == nil || i == mostAdvised {
+			break
+		}
+		class := f.ClassNotes[key].Told(found.Class)
+		text := class.Cause
+		if signs := f.SignsOfClass(key); len(signs) > 0 {
+			text += " (" + strings.Join(signs, "; ") + ")"
+		}
+		if at := r.advised(f, key); at > 0 {
+			out = append(out, Advice{Label: "Cause", Text: fmt.Sprintf("%s, see finding %d", text, at)})
+			continue
+		}
+		say := func(label, text string, more bool) {
+			if text != "" {
+				out = append(out, Advice{label, text, more})
+			}
+		}
+		say("Cause", text, false)
+		say("First check", class.FirstCheck, false)
+		say("Remedy", strings.Join(class.Remedy, " "), false)
+		say("Mind", strings.Join(class.Warnings, " "), false)
+		say("Validate", strings.Join(class.Validate, " "), true)
+		say("File upstream", "when "+class.Upstream.When+". Attach: "+strings.Join(class.Upstream.Attach, "; ")+".", true)
+	}
+	if f.Kind == FactFinding || f.Kind == LimitFinding || f.Kind == HolderFinding || f.Kind == ObserverFinding {
+		return out
+	}
+	return append(out, knownAdvice(f)...)
+}
+
+// NothingWrong reports a finding that accuses nobody and that no entry of the catalogue
+// says anything of: that none matches would be no news.
+func (f *Finding) NothingWrong() bool {
+	return f.Verdict.Rose() && !accusing(f.Verdict) && len(f.Known) == 0
+}
+
+// NoneKnown says why a finding without known leaks has none: no entry matches, those that
+// do are ruled out by the version that was seen, or their stack is that of every program.
+func (f *Finding) NoneKnown() string {
+	text := "none matches."
+	if len(f.RuledOut) > 0 {
+		text = f.noneAccused()
+	}
+	if len(f.Similar) > 0 {
+		text += " Similar, by functions of libraries that every program uses: " + strings.Join(f.Similar, ", ") + "."
+	}
+	return text
+}
+
+func (f *Finding) noneAccused() string {
+	text := "none is accused."
+	for i, k := range f.RuledOut {
+		if i == mostTold {
+			var rest []string
+			for _, k := range f.RuledOut[i:] {
+				rest = append(rest, k.ID)
+			}
+			return text + " The same holds for " + strings.Join(rest, ", ") + "."
+		}
+		text += " " + k.ID + " has this stack, state and growth; " + sentenceEnd(k.Compare)
+	}
+	return text
+}
+
+// advised is the number of an earlier finding of the same series that tells the class
+// in full, 0 where none does.
+func (r *Report) advised(f *Finding, key string) int {
+	for i := range r.Series {
+		all := r.Series[i].Findings
+		if !slices.ContainsFunc(all, func(x Finding) bool { return x.Rank == f.Rank && x.Title == f.Title }) {
+			continue
+		}
+		for _, x := range all[:f.Rank-1] {
+			if at := slices.Index(x.Classes, key); at >= 0 && at < mostAdvised {
+				return x.Rank
+			}
+		}
+	}
+	return 0
+}
+
+func knownAdvice(f *Finding) []Advice {
+	known := f.Known
+	switch {
+	case f.NothingWrong():
+		return nil
+	case len(known) == 0:
+		return []Advice{{Label: "Known leaks", Text: f.NoneKnown()}}
+	}
+	var out []Advice
+	for i, k := range known {
+		if i == mostTold {
+			var rest []string
+			for _, k := range known[i:] {
+				rest = append(rest, k.ID)
+			}
+			out = append(out, Advice{Label: "Known leaks", Text: "also " + strings.Join(rest, ", ") + "."})
+			break
+		}
+		out = append(out, Advice{Label: k.Label(), Text: k.Sentence()})
+	}
+	return out
+}
+
+// Label says what an entry is in two words.
+func (k KnownLeak) Label() string {
+	if k.Basis == knowledge.Looks || k.Basis == knowledge.Possible {
+		return "Looks like"
+	}
+	switch k.Status {
+	case knowledge.Leak:
+		return "Known leak"
+	case knowledge.BoundedBacklog:
+		return "Known backlog"
+	case knowledge.LimitNotLeak:
+		return "Known limit"
+	case knowledge.StuckNotLeak:
+		return "Known blockage"
+	}
+	return "Looks like"
+}
+
+// Sentence tells an entry in full: title, what it means here, versions, trigger,
+// remedy, reference.
+func (k KnownLeak) Sentence() string {
+	parts := []string{k.ID + ": " + sentence(k.Title), k.Text}
+	if k.Compare != "" {
+		parts = append(parts, sentence(k.Compare))
+	}
+	if k.Affected != "" {
+		parts = append(parts, "Affected: "+sentenceEnd(k.Affected))
+	}
+	if k.Trigger != "" {
+		parts = append(parts, "Trigger: "+sentenceEnd(k.Trigger))
+	}
+	if k.Remedy != "" {
+		parts = append(parts, "Remedy: "+sentenceEnd(k.Remedy))
+	}
+	if k.Reference != "" {
+		parts = append(parts, k.Reference)
+	}
+	return strings.Join(parts, " ")
+}
+
+func sentenceEnd(s string) string {
+	if strings.HasSuffix(s, ".") {
+		return s
+	}
+	return s + "."
+}
+
+// ThresholdText is the thresholds that a series can be set against, in one line;
+// empty where none can.
+func ThresholdText(all []Threshold) string {
+	var parts []string
+	for _, t := range all {
+		if t.Seen != "" {
+			mark := ""
+			if t.Passed {
+				mark = ", passed"
+			}
+			parts = append(parts, fmt.Sprintf("Here %s; %s%s", t.Seen, t.Text, mark))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "Thresholds in circulation, hints and no proof: " + strings.Join(parts, ". ") + "."
+}

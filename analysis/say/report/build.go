@@ -1,0 +1,669 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/judge/identity"
+	"leakdiff/analysis/judge/knowledge"
+	"leakdiff/analysis/judge/trend"
+	"leakdiff/analysis/read/family"
+)
+
+// Options say what Build cannot know.
+type Options struct {
+	// Version is the program's version.
+	Version string
+	// Events are what people say happened: deploys, upgrades, outages.
+	Events []trend.Event
+	// Loads are demands from outside that people gave, by name and snapshot id.
+	Loads map[string]map[string]float64
+	// Triage is what people said about families.
+	Triage map[Sorted]analysis.Triage
+	// Knowledge is the catalogue to ask, nil for the one that comes with the program.
+	Knowledge *knowledge.Catalogue
+}
+
+// Line is one series with everything that was computed of it; pages draw from
+// it what the JSON contract leaves out.
+type Line struct {
+	Key       string
+	Trend     *trend.Series
+	Judged    map[string]analysis.Judgement
+	Titles    map[string]string
+	Snapshots []*analysis.Snapshot
+	// Mixed says which snapshots show less than others of the series.
+	Mixed []string
+	// Known is what the catalogue says of each family, by fingerprint.
+	Known map[string]knowledge.Result
+	// Said is what people said of families, by fingerprint.
+	Said map[string]analysis.Triage
+	// weighed are the families whose verdict the catalogue changed.
+	weighed map[string]bool
+	// aside are those whose accusation an entry sets aside.
+	aside     map[string]aside
+	catalogue *knowledge.Catalogue
+	// files are file names with module versions, by epoch.
+	files map[int][]string
+	// sightings are the last of each family, own says what is own code; both are made when
+	// the first finding asks.
+	sightings map[string]sighting
+	own       *family.Own
+}
+
+// Case is a report with its working material.
+type Case struct {
+	Report Report
+	// Lines are in the order of Report.Series.
+	Lines []Line
+	// listed is the report with the families that a filter lets pass.
+	listed Report
+}
+
+// Build forms the series of a case, judges every family and numbers the
+// findings. Snapshots may come from several bundles in any order; problems are
+// those of the bundles. Equal input gives an equal report.
+func Build(snapshots []analysis.Snapshot, problems []analysis.Problem, o Options) Case {
+	lines := Group(snapshots)
+	c := Case{Report: Report{
+		Schema:   Schema,
+		Engine:   Engine{Version: o.Version, Fingerprint: family.Version},
+		Problems: append([]analysis.Problem{}, problems...),
+	}}
+	if o.Knowledge == nil {
+		o.Knowledge = knowledge.Builtin()
+	}
+	matcher := o.Knowledge.NewMatcher()
+	for i := range lines {
+		lines[i].judge(o)
+		lines[i].consult(o.Knowledge, matcher)
+		c.Report.Snapshots = append(c.Report.Snapshots, lines[i].summaries()...)
+		c.Report.Series = append(c.Report.Series, lines[i].series())
+	}
+	c.Lines = lines
+	between(lines, c.Report.Series)
+	versions(lines, c.Report.Series)
+	handles(c.Report.Series)
+	c.Report.Knowledge = used(o.Knowledge, c.Report.Series)
+	for i := range c.Report.Series {
+		triage(&c.Lines[i], &c.Report.Series[i], o.Triage)
+	}
+	c.Report.Diagnosis = Diagnosis{Sentence: c.Report.Headline(), Verdict: c.Report.worst()}
+	if c.Report.Snapshots == nil {
+		c.Report.Snapshots = []Snapshot{}
+	}
+	if c.Report.Series == nil {
+		c.Report.Series = []Series{}
+	}
+	return c
+}
+
+// Group sorts the snapshots of a case into series by host and program, each in
+// time order; those without a time keep the place that their bundle gave them.
+func Group(snapshots []analysis.Snapshot) []Line {
+	byKey := map[string][]*analysis.Snapshot{}
+	seen := map[string]bool{}
+	series := identity.SeriesKeys(snapshots)
+	for i := range snapshots {
+		s, key := &snapshots[i], series[i]
+		if seen[key+s.ID] {
+			continue // the same bytes in two bundles of one case
+		}
+		seen[key+s.ID] = true
+		byKey[key] = append(byKey[key], s)
+	}
+	keys := make([]string, 0, len(byKey))
+	for k := range byKey {
+		keys = append(keys, k)
+	}
+	// Longest series first: it is what the case is about.
+	sort.Slice(keys, func(i, j int) bool {
+		a, b := byKey[keys[i]], byKey[keys[j]]
+		if len(a) != len(b) {
+			return len(a) > len(b)
+		}
+		if x, y := weight(a), weight(b); x != y {
+			return x > y
+		}
+		return keys[i] < keys[j]
+	})
+	lines := make([]Line, 0, len(keys))
+	for _, k := range keys {
+		sortByTime(byKey[k])
+		tellApart(byKey[k])
+		lines = append(lines, Line{Key: k, Snapshots: byKey[k]})
+	}
+	return lines
+}
+
+// tellApart gives the snapshots of a series labels that differ: "#1" of two
+// bundles become "#1" and "#2", "t0" of two directories "t0" and "t0 (2)".
+func tellApart(s []*analysis.Snapshot) {
+	numbered := true
+	for _, x := range s {
+		numbered = numbered && strings.HasPrefix(x.Label, "#")
+	}
+	seen := map[string]int{}
+	for i, x := range s {
+		if numbered {
+			x.Label = "#" + strconv.Itoa(i+1)
+			continue
+		}
+		seen[x.Label]++
+		if n := seen[x.Label]; n > 1 {
+			x.Label += " (" + strconv.Itoa(n) + ")"
+			seen[x.Label]++
+		}
+	}
+}
+
+func weight(snapshots []*analysis.Snapshot) int {
+	n := 0
+	for _, s := range snapshots {
+		for _, k := range analysis.Kinds() {
+			if t := s.Totals.Of(k); t != nil {
+				n += *t
+			}
+		}
+	}
+	return n
+}
+
+// sortByTime orders timed snapshots by time and leaves untimed ones after the
+// one that precedes them in their bundle.
+func sortByTime(s []*analysis.Snapshot) {
+	var timed, untimed []*analysis.Snapshot
+	for _, x := range s {
+		if x.CapturedAt.IsZero() {
+			untimed = append(untimed, x)
+		} else {
+			timed = append(timed, x)
+		}
+	}
+	sort.SliceStable(timed, func(i, j int) bool {
+		a, b := timed[i], timed[j]
+		if !a.CapturedAt.Equal(b.CapturedAt) {
+			return a.CapturedAt.Before(b.CapturedAt)
+		}
+		return a.Order < b.Order
+	})
+	if len(timed) == 0 {
+		sort.SliceStable(s, func(i, j int) bool { return s[i].Order < s[j].Order })
+		return
+	}
+	out := timed
+	for _, u := range untimed {
+		at := len(out)
+		for i, x := range out {
+			if x.Order > u.Order {
+				at = i
+				break
+			}
+		}
+		out = append(out, nil)
+		copy(out[at+1:], out[at:])
+		out[at] = u
+	}
+	copy(s, out)
+}
+
+// adopt gives the families of snapshots without creators (debug=1, proto) to the
+// families that a dump with creators named in the same series.
+func (l *Line) adopt() {
+	var named []*analysis.Family
+	byPrint := map[string]*analysis.Family{}
+	for _, s := range l.Snapshots {
+		for i := range s.Groups {
+			g := &s.Groups[i]
+			if f := g.Family; g.Members.Identified() && byPrint[f.Fingerprint] == nil {
+				byPrint[f.Fingerprint] = f
+				named = append(named, f)
+			}
+		}
+	}
+	adopters := family.Adopters(named)
+	for _, s := range l.Snapshots {
+		own := false
+		for i := range s.Groups {
+			g := &s.Groups[i]
+			f := byPrint[adopters[g.Family.Fingerprint]]
+			if f != nil && !g.Members.Identified() && GroupOf(s, f.Fingerprint) == nil {
+				if !own {
+					// Whoever gave the snapshots keeps them as they are.
+					s.Groups, own = slices.Clone(s.Groups), true
+				}
+				s.Groups[i].Family = f
+			}
+		}
+	}
+}
+
+func (l *Line) judge(o Options) {
+	l.adopt()
+	l.level()
+	in := trend.Input{Snapshots: l.Snapshots, Observer: observers(l.Snapshots), Objects: make([]map[string][]trend.Object, len(l.Snapshots)), Elapsed: make([]map[string][]float64, len(l.Snapshots))}
+	for i, s := range l.Snapshots {
+		in.Objects[i] = s.Objects
+		in.Elapsed[i] = agesOf(s)
+	}
+	in.Events, in.Loads = o.Events, l.loads(o.Loads)
+	l.Trend = trend.NewSeriesOf(in)
+	l.Judged = l.Trend.JudgeAll()
+	stacks := map[string][]*analysis.Stack{}
+	for _, s := range l.Snapshots {
+		for _, g := range s.Groups {
+			for _, v := range g.Variants {
+				if have := stacks[g.Family.Fingerprint]; len(have) < 4 {
+					stacks[g.Family.Fingerprint] = append(have, v.Stack)
+				}
+			}
+		}
+	}
+	l.Titles = family.Titles(l.Trend.Families, func(fingerprint string) []*analysis.Stack { return stacks[fingerprint] })
+}
+
+// loads are the values that people gave for snapshots of this series, NaN where
+// they gave none.
+func (l *Line) loads(given map[string]map[string]float64) map[string][]float64 {
+	out := map[string][]float64{}
+	for name, values := range given {
+		row, known := make([]float64, len(l.Snapshots)), false
+		for i, s := range l.Snapshots {
+			v, ok := values[s.ID]
+			if known = known || ok; !ok {
+				v = math.NaN()
+			}
+			row[i] = v
+		}
+		if known {
+			out[name] = row
+		}
+	}
+	return out
+}
+
+// agesOf are the ages of members in hours, where the dump prints them.
+func agesOf(s *analysis.Snapshot) map[string][]float64 {
+	var out map[string][]float64
+	for i := range s.Groups {
+		ages := s.Groups[i].Members.Age
+		if len(ages) == 0 {
+			continue
+		}
+		hours := make([]float64, len(ages))
+		for k, seconds := range ages {
+			hours[k] = float64(seconds) / 3600
+		}
+		if out == nil {
+			out = map[string][]float64{}
+		}
+		out[s.Groups[i].Family.Fingerprint] = hours
+	}
+	return out
+}
+
+func (l *Line) summaries() []Snapshot {
+	out := make([]Snapshot, len(l.Snapshots))
+	for i, s := range l.Snapshots {
+		out[i] = Snapshot{
+			ID: s.ID, Label: s.Label, Host: textOrNil(s.Process.Host.Value), Process: s.Process.Name.Value,
+			TimeSource: s.TimeFact.Source, Epoch: l.Trend.Epochs[i], Truncated: s.Truncated, LowerBound: s.LowerBound, Refused: s.Refused,
+			Totals: s.Totals, Artifacts: []Artifact{},
+		}
+		if pid, err := strconv.Atoi(s.Process.PID.Value); err == nil {
+			out[i].PID = &pid
+		}
+		if !s.CapturedAt.IsZero() {
+			at := s.CapturedAt.UTC()
+			out[i].CapturedAt = &at
+		}
+		for _, a := range s.Artifacts {
+			out[i].Artifacts = append(out[i].Artifacts, Artifact{Path: a.Path, Kind: a.Kind, Members: a.Members, Watches: a.Watches, Rows: a.Rows, Files: a.Files, Problems: a.Problems})
+		}
+	}
+	return out
+}
+
+func (l *Line) series() Series {
+	first := l.Snapshots[0]
+	s := Series{
+		PID: l.pid(), Process: first.Process.Name.Value, Host: textOrNil(first.Process.Host.Value),
+		Snapshots: make([]string, len(l.Snapshots)), Families: []Family{}, Units: []Unit{}, Findings: []Finding{},
+	}
+	for i, x := range l.Snapshots {
+		s.Snapshots[i] = x.ID
+	}
+	roles := l.Trend.Roles()
+	for _, f := range l.Trend.Families {
+		out := l.family(f)
+		out.Role = string(roles[f.Fingerprint])
+		s.Families = append(s.Families, out)
+	}
+	sort.SliceStable(s.Families, func(i, j int) bool {
+		a, b := &s.Families[i], &s.Families[j]
+		if x, y := a.Verdict.Rank(), b.Verdict.Rank(); x != y {
+			return x < y
+		}
+		if a.Rise != b.Rise {
+			return a.Rise > b.Rise
+		}
+		return a.Fingerprint < b.Fingerprint
+	})
+	s.Units = l.units()
+	s.Bounds = l.bounds()
+	s.Findings = l.findings(s.Families)
+	s.Limits = append(limits(s.Families, s.Findings), l.Mixed...)
+	s.Thresholds = l.thresholds(s.Findings)
+	s.Healthy = l.healthy()
+	if !slices.ContainsFunc(s.Families, func(f Family) bool { return f.Verdict.Rose() }) {
+		if len(l.aside) == 0 { // else the rise is known
+			s.TotalsRisen = l.totalsRisen()
+		}
+		s.Quiet = l.quiet(s.TotalsRisen)
+	}
+	return s
+}
+
+// pid is that of a series which is one of several of its name.
+func (l *Line) pid() *int {
+	if strings.Count(l.Key, "\x00") < 2 {
+		return nil
+	}
+	pid, err := strconv.Atoi(l.Snapshots[0].Process.PID.Value)
+	if err != nil {
+		return nil
+	}
+	return &pid
+}
+
+// family writes one family; states, frames and waits are those of the last
+// snapshot that holds it, since that is what a reader can still look at.
+func (l *Line) family(f *analysis.Family) Family {
+	j := l.Judged[f.Fingerprint]
+	out := Family{
+		Fingerprint: f.Fingerprint, Kind: f.Kind, Title: l.Titles[f.Fingerprint], Frames: []string{},
+		Attributes: f.Attributes, States: map[string]int{}, Counts: l.Trend.Counts(f.Fingerprint),
+		Verdict: j.Verdict, Evidence: j.Evidence, Rise: j.Rise, Classes: []string{}, Known: []string{},
+	}
+	if out.Title == "" {
+		out.Title = f.Title
+	}
+	for i, s := range l.Snapshots {
+		// A form that cannot show the family does not say that it is not there.
+		if n := out.Counts[i]; n != nil && *n == 0 && slices.Contains(s.Incomplete, f.Kind) {
+			out.Counts[i] = nil
+		}
+	}
+	if out.Attributes == nil {
+		out.Attributes = map[string]string{}
+	}
+	if out.Evidence == nil {
+		out.Evidence = []analysis.Evidence{}
+	}
+	if j.RecoveredAt >= 0 && j.RecoveredAt < len(l.Snapshots) {
+		out.RecoveredAt = &l.Snapshots[j.RecoveredAt].ID
+	}
+	if j.Survivors >= 0 {
+		out.Survivors = &j.Survivors
+	}
+	if unit := l.Trend.UnitOf(f.Fingerprint); unit != "" {
+		out.Unit = &unit
+	}
+	if rising(j.Verdict) {
+		out.Onset = l.familyOnset(f.Fingerprint)
+	}
+	l.explain(&out)
+	out.Watched = l.watched(f.Fingerprint)
+	if g := l.last(f.Fingerprint); g != nil {
+		for state, n := range g.States {
+			out.States[state] = n
+		}
+		if g.OldestWait >= 0 {
+			oldest := g.OldestWait
+			out.OldestWait = &oldest
+		}
+		for i, v := range g.Variants {
+			names := frameNames(v.Stack)
+			if i == 0 {
+				out.Frames, out.CreatedBy = names, v.Stack.CreatedBy.Func
+				continue
+			}
+			out.Variants = append(out.Variants, Variant{Fingerprint: v.Fingerprint, Frames: names, Count: v.Count})
+		}
+	}
+	return out
+}
+
+// last is the family in the last snapshot that holds it.
+func (l *Line) last(fingerprint string) *analysis.Group {
+	groups := l.Trend.Groups(fingerprint)
+	for i := len(groups) - 1; i >= 0; i-- {
+		if groups[i] != nil {
+			return groups[i]
+		}
+	}
+	return nil
+}
+
+// GroupOf finds a family in a snapshot, nil where it is absent. It looks through all of
+// them: who asks for every family asks Series.Groups.
+func GroupOf(s *analysis.Snapshot, fingerprint string) *analysis.Group {
+	for i := range s.Groups {
+		if s.Groups[i].Family.Fingerprint == fingerprint {
+			return &s.Groups[i]
+		}
+	}
+	return nil
+}
+
+func frameNames(s *analysis.Stack) []string {
+	out := make([]string, len(s.Frames))
+	for i, f := range s.Frames {
+		out[i] = f.Func
+	}
+	return out
+}
+
+// quiet says what "nothing grows" is worth.
+func (l *Line) quiet(risen []TotalRise) string {
+	if len(risen) > 0 {
+		words := make([]string, len(risen))
+		for i, t := range risen {
+			words[i] = t.Text()
+		}
+		return strings.Join(words, " ")
+	}
+	if len(l.aside) > 0 && len(l.Snapshots) > 1 {
+		return "No family is accused: what grows is known, and no leak."
+	}
+	if len(l.Snapshots) < 2 {
+		return "One snapshot shows what is there, not what grows. Add a second one, taken some minutes later."
+	}
+	if visible, ok := l.Trend.SmallestVisible(); ok {
+		return "No growing family found (" + visible.Text() + ")."
+	}
+	return sentence(l.nothing())
+}
+
+// nothingElse is quiet where what grows was set aside.
+func (l *Line) nothingElse() string {
+	if visible, ok := l.Trend.SmallestVisible(); ok && len(l.Snapshots) > 1 {
+		return "Nothing else grows (" + visible.Text() + ")."
+	}
+	return l.quiet(nil)
+}
+
+// nothing says why a series with several snapshots tells nothing about growth.
+func (l *Line) nothing() string {
+	cut, refused := 0, 0
+	for _, s := range l.Snapshots {
+		if s.LowerBound {
+			cut++
+		}
+		if s.Refused > 0 {
+			refused++
+		}
+	}
+	return nothingSaid(cut, refused, len(l.Snapshots))
+}
+
+func nothingSaid(cut, refused, all int) string {
+	if cut > 0 {
+		how := "are cut"
+		if refused > 0 {
+			how = "are cut or were not understood as a whole"
+		}
+		return fmt.Sprintf("nothing can be said about growth: %d of %d snapshots %s, so that their counts are lower bounds, and no two others can be compared", cut, all, how)
+	}
+	return fmt.Sprintf("nothing can be said about growth: of %d snapshots no two are complete and of one process start", all)
+}
+
+// Many is a number with the word for members of the kind: "24 goroutines".
+func Many(k analysis.Kind, n int) string {
+	word := map[analysis.Kind]string{
+		analysis.KindGoroutine: "goroutine", analysis.KindThread: "thread",
+		analysis.KindDescriptor: "descriptor", analysis.KindWatch: "watch",
+	}[k]
+	if n == 1 {
+		return "1 " + word
+	}
+	if k == analysis.KindWatch {
+		return strconv.Itoa(n) + " watches"
+	}
+	return strconv.Itoa(n) + " " + word + "s"
+}
+
+func plainProcess(l *Line) string {
+	if name := l.Snapshots[0].Process.Name.Value; name != "" {
+		if pid := l.pid(); pid != nil {
+			name += fmt.Sprintf(", pid %d", *pid)
+		}
+		return name
+	}
+	return "an unnamed process"
+}
+
+// Rises is the growth in figures: "0 to 24", with the peak where it fell again
+// ("4 to 64 and back to 4"). Epochs may be nil; a restart is no recovery and is
+// said: "3 to 162, restarted with 16".
+func Rises(counts []*int, epochs []int) string {
+	var runs [][]int
+	epoch := -1
+	for i, c := range counts {
+		if c == nil {
+			continue
+		}
+		at := 0
+		if epochs != nil {
+			at = epochs[i]
+		}
+		if at != epoch || len(runs) == 0 {
+			runs, epoch = append(runs, nil), at
+		}
+		runs[len(runs)-1] = append(runs[len(runs)-1], *c)
+	}
+	if len(runs) == 0 {
+		return "not captured"
+	}
+	told := 0
+	for i, run := range runs {
+		if slices.Max(run)-run[0] > slices.Max(runs[told])-runs[told][0] {
+			told = i
+		}
+	}
+	if len(runs) == 1 && len(runs[0]) == 1 {
+		return strconv.Itoa(runs[0][0])
+	}
+	text := course(runs[told])
+	if last := len(runs) - 1; last > told {
+		text += fmt.Sprintf(", restarted with %d", runs[last][0])
+	}
+	return text
+}
+
+// course is one epoch in figures.
+func course(run []int) string {
+	first, last, peak := run[0], run[len(run)-1], slices.Max(run)
+	if peak > last && peak > first {
+		return fmt.Sprintf("%d to %d and back to %d", first, peak, last)
+	}
+	return fmt.Sprintf("%d to %d", first, last)
+}
+
+// A sentence lists at most mostCounts figures; of more it has some of both ends and the
+// highest.
+const (
+	mostCounts = 16
+	endCounts  = 4
+)
+
+// inWords are counts in the order of the snapshots, of many those that tell: "5 7 9 11 …
+// 403 … 3 2 1 0". Those of a cut dump are lower bounds.
+func (l *Line) inWords(counts []*int, kind analysis.Kind) string {
+	words := make([]string, len(counts))
+	for i, c := range counts {
+		words[i] = "–"
+		if c != nil {
+			words[i] = strconv.Itoa(*c)
+			if l.Snapshots[i].Bounded(kind) {
+				words[i] = "≥" + words[i]
+			}
+		}
+	}
+	if n := len(words); n > mostCounts {
+		top := -1
+		for i, c := range counts {
+			if c != nil && (top < 0 || *c > *counts[top]) {
+				top = i
+			}
+		}
+		middle := []string{"…"}
+		if top >= endCounts && top < n-endCounts {
+			middle = []string{"…", words[top], "…"}
+		}
+		words = slices.Concat(words[:endCounts], middle, words[n-endCounts:])
+	}
+	return strings.Join(words, " ")
+}
+
+// rises is Rises over the snapshots whose counts are no lower bounds.
+func (l *Line) rises(counts []*int, kind analysis.Kind) string {
+	whole := slices.Clone(counts)
+	for i := range whole {
+		if l.Snapshots[i].Bounded(kind) {
+			whole[i] = nil
+		}
+	}
+	return Rises(whole, l.Trend.Epochs)
+}
+
+func lastCount(counts []*int) int {
+	for i := len(counts) - 1; i >= 0; i-- {
+		if counts[i] != nil {
+			return *counts[i]
+		}
+	}
+	return 0
+}
+
+func sentence(s string) string {
+	if s == "" || strings.HasSuffix(s, ".") {
+		return s
+	}
+	if first, _, _ := strings.Cut(s, " "); strings.ContainsAny(strings.TrimRight(first, ".,:;"), "_.(*/") {
+		return s + "." // a name of the program: with a capital it is another one
+	}
+	return strings.ToUpper(s[:1]) + s[1:] + "."
+}
+
+func textOrNil(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}

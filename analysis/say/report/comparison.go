@@ -1,0 +1,69 @@
+package report
+
+import (
+	"leakdiff/analysis"
+	"leakdiff/analysis/judge/diff"
+)
+
+// ComparisonSchema names the public JSON contract of Comparison; additions keep the
+// name.
+const ComparisonSchema = "leakdiff.diff/1"
+
+// Comparison is two snapshots compared, as data.
+type Comparison struct {
+	Schema   string          `json:"schema"`
+	A        string          `json:"a"`
+	B        string          `json:"b"`
+	TotalsA  analysis.Totals `json:"totals_a"`
+	TotalsB  analysis.Totals `json:"totals_b"`
+	Rows     []ComparisonRow `json:"rows"`
+	Warnings []string        `json:"warnings"`
+	// Filter is what the rows had to pass, nil where nothing was asked for.
+	Filter *Filtered `json:"filter,omitempty"`
+}
+
+// ComparisonRow is one family in A and B; counts by identity are null where its
+// members cannot be followed.
+type ComparisonRow struct {
+	Fingerprint string           `json:"fingerprint"`
+	Kind        analysis.Kind    `json:"kind"`
+	Title       string           `json:"title"`
+	Section     string           `json:"section"`
+	A           int              `json:"a"`
+	B           int              `json:"b"`
+	Delta       int              `json:"delta"`
+	New         *int             `json:"new"`
+	Gone        *int             `json:"gone"`
+	Survived    *int             `json:"survived"`
+	OldestWait  *int             `json:"oldest_wait_minutes"`
+	Verdict     analysis.Verdict `json:"verdict"`
+	// Triage is what a person said about the family, nil where nobody did.
+	Triage *analysis.Triage `json:"triage,omitempty"`
+}
+
+// NewComparison is a comparison in the words of the series that B belongs to.
+func NewComparison(result diff.Result, line *Line) Comparison {
+	out := Comparison{
+		Schema: ComparisonSchema, A: result.A.ID, B: result.B.ID, TotalsA: result.TotalA, TotalsB: result.TotalB,
+		Rows: []ComparisonRow{}, Warnings: append([]string{}, result.Warnings...),
+	}
+	for _, d := range result.Rows {
+		r := ComparisonRow{
+			Fingerprint: d.Family.Fingerprint, Kind: d.Family.Kind, Title: line.Titles[d.Family.Fingerprint], Section: string(d.Section),
+			A: d.A, B: d.B, Delta: d.Delta, Verdict: line.Judged[d.Family.Fingerprint].Verdict, Triage: line.said(d.Family.Fingerprint),
+		}
+		if r.Title == "" {
+			r.Title = d.Family.Title
+		}
+		if d.Identified {
+			born, gone, survived := d.New, d.Gone, d.Survived
+			r.New, r.Gone, r.Survived = &born, &gone, &survived
+		}
+		if d.OldestWait >= 0 {
+			oldest := d.OldestWait
+			r.OldestWait = &oldest
+		}
+		out.Rows = append(out.Rows, r)
+	}
+	return out
+}

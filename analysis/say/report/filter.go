@@ -1,0 +1,117 @@
+package report
+
+import (
+	"fmt"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/say/filter"
+)
+
+// Filtered says that a report lists only some families; its verdicts, findings and
+// sums are of all.
+type Filtered struct {
+	// Text is the filter as it was understood.
+	Text string `json:"text"`
+	// Families are those listed, of Of.
+	Families int `json:"families"`
+	Of       int `json:"of"`
+}
+
+// NewFiltered is what a filter of that text left; nil where the text asks for nothing.
+func NewFiltered(text string, families, of int) *Filtered {
+	f, err := filter.Parse(text)
+	if err != nil || f.Empty() {
+		return nil
+	}
+	return &Filtered{Text: f.String(), Families: families, Of: of}
+}
+
+// Facts are what is known of a family of the series, for filters: the figures of the
+// last snapshot that holds it, and the change over the series.
+func (l *Line) Facts(f *Family) *filter.Facts {
+	facts := FactsOf(f)
+	if len(l.Snapshots) == 0 {
+		return facts
+	}
+	facts.Process = l.Snapshots[0].Process.Name.Value
+	for i, n := range f.Counts {
+		if n != nil && *n > 0 && i < len(l.Snapshots) {
+			facts.Labels = append(facts.Labels, l.Snapshots[i].Label)
+		}
+	}
+	if j, judged := l.Judged[f.Fingerprint]; judged && j.SlopeUnit == "per hour" {
+		facts.Growth = filter.Known(j.Slope)
+	}
+	if g := l.last(f.Fingerprint); g != nil {
+		facts.Members = &g.Members
+		if g.OldestWait < 0 && f.Kind == analysis.KindGoroutine && g.Members.Identified() {
+			facts.Wait = filter.Known(0)
+		}
+	}
+	return facts
+}
+
+// FactsOf are what a report alone says of a family; its count is the most that any
+// snapshot shows.
+func FactsOf(f *Family) *filter.Facts {
+	facts := &filter.Facts{
+		Title: f.Title, Kind: f.Kind, Frames: f.Frames, Creator: f.CreatedBy, Attributes: f.Attributes, States: f.States,
+		Verdict: f.Verdict, Evidence: f.Evidence, Classes: f.Classes, Delta: filter.Known(float64(f.Rise)), Triage: f.Triage,
+	}
+	if facts.Triage == nil {
+		facts.Triage = &analysis.Triage{} // nobody said anything: it is unreviewed
+	}
+	for _, v := range f.Variants {
+		facts.Frames = append(facts.Frames[:len(facts.Frames):len(facts.Frames)], v.Frames...)
+	}
+	if f.Unit != nil {
+		facts.Unit = *f.Unit
+	}
+	if f.OldestWait != nil {
+		facts.Wait = filter.Known(float64(*f.OldestWait))
+	}
+	for _, n := range f.Counts {
+		if n != nil {
+			facts.Count = filter.Known(max(facts.Count.Value, float64(*n)))
+		}
+	}
+	return facts
+}
+
+// Listing is the case whose tables and JSON hold only the families that pass a
+// filter. Headline, findings and units still speak of all.
+func (c Case) Listing(f filter.Filter) Case {
+	said := Filtered{Text: f.String()}
+	c.listed = c.Report
+	c.listed.Series = make([]Series, len(c.Report.Series))
+	for i, s := range c.Report.Series {
+		all := s.Families
+		s.Families = []Family{}
+		for k := range all {
+			if f.Match(c.Lines[i].Facts(&all[k])) {
+				s.Families = append(s.Families, all[k])
+			}
+		}
+		said.Of, said.Families = said.Of+len(all), said.Families+len(s.Families)
+		c.listed.Series[i] = s
+	}
+	c.listed.Filter = &said
+	return c
+}
+
+// Listed is the report as its tables and JSON show it.
+func (c *Case) Listed() *Report {
+	if c.listed.Filter == nil {
+		return &c.Report
+	}
+	return &c.listed
+}
+
+// Said is the filter in words: "Filter func:prober: 3 of 77 families are listed;
+// verdicts and findings are of all."
+func (f *Filtered) Said() string {
+	if f.Families == 0 {
+		return fmt.Sprintf("Filter %s: none of %d families passes; verdicts and findings are of all.", f.Text, f.Of)
+	}
+	return fmt.Sprintf("Filter %s: %d of %d families listed; verdicts and findings are of all.", f.Text, f.Families, f.Of)
+}

@@ -1,0 +1,528 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/judge/knowledge"
+	"leakdiff/analysis/judge/trend"
+)
+
+// mostFindings is how many findings a series tells; the rest is counted.
+const mostFindings = 20
+
+// mostNeutral is how many findings that accuse nobody are told of a series; the table has
+// all of them.
+const mostNeutral = 5
+
+// rising reports a verdict that accuses or explains a growth.
+func rising(v analysis.Verdict) bool {
+	return v == analysis.Leaking || v == analysis.Suspicious || v == analysis.Scaling
+}
+
+// findings are numbered paragraphs in the order in which they explain each other
+// (trend.Explain): what grows, what may hold it, what follows, what the capture
+// adds; then what single snapshots prove, and limits that are near.
+func (l *Line) findings(families []Family) []Finding {
+	byPrint := map[string]*Family{}
+	for i := range families {
+		byPrint[families[i].Fingerprint] = &families[i]
+	}
+	out := []Finding{}
+	rest, neutral := 0, 0
+	points := l.accused(l.Trend.Explain())
+	for i := 0; i < len(points); i++ {
+		p := points[i]
+		if len(out) == mostFindings {
+			rest += len(p.Families)
+			continue
+		}
+		if p.Section == trend.Neutral && !l.retained(p) {
+			// Beside an accusation the table is enough for what accuses nobody.
+			if neutral == mostNeutral || points[0].Section != trend.Neutral {
+				continue
+			}
+			neutral++
+		}
+		if p.Section == trend.MayHold {
+			// All that may hold one thing are one finding.
+			same := []trend.Point{p}
+			for i+1 < len(points) && points[i+1].Section == trend.MayHold && points[i+1].Of == p.Of {
+				i++
+				same = append(same, points[i])
+			}
+			out = append(out, l.holders(same, byPrint))
+			continue
+		}
+		if p.Section == setAside {
+			out = append(out, l.noLeak(p, byPrint))
+			continue
+		}
+		if p.Section == trend.Observed {
+			out = append(out, l.observer(p, byPrint))
+			continue
+		}
+		out = append(out, l.point(p, byPrint))
+	}
+	if rest > 0 {
+		last := &out[len(out)-1]
+		last.Text += " " + plural(rest, "more family that rose stands in the table.", "more families that rose stand in the table.")
+	}
+	out = append(out, l.above(families)...)
+	for i := range out {
+		l.learn(&out[i], byPrint)
+	}
+	out = append(out, l.facts()...)
+	out = append(out, l.dead(out, byPrint)...)
+	out = append(out, l.near()...)
+	for i := range out {
+		out[i].Rank = i + 1
+		l.locate(&out[i])
+	}
+	return out
+}
+
+// point tells a unit or a family.
+func (l *Line) point(p trend.Point, byPrint map[string]*Family) Finding {
+	kinds := map[trend.Section]string{trend.Follows: FollowFinding}
+	f := Finding{Kind: kinds[p.Section], Verdict: l.weighedVerdict(p), Unit: p.Unit, Families: lead(p.Families, byPrint)}
+	first := byPrint[f.Families[0]]
+	f.Next = l.next(first)
+	var members []*Family
+	for _, print := range f.Families {
+		members = append(members, byPrint[print])
+	}
+	if p.Unit != "" {
+		l.unit(&f, p.Unit, byPrint)
+		f.Text += remains(members)
+		return f
+	}
+	f.Title = fmt.Sprintf("%s: %s %s", first.Title, l.rises(first.Counts, first.Kind), kindWord(first.Kind))
+	f.Counts, f.Evidence = first.Counts, first.Evidence
+	if p.Section == trend.Neutral {
+		// What would decide is the next step: said once, where a reader looks for it.
+		f.Evidence, f.Next = withoutDeciding(first.Evidence)
+	}
+	f.Text = l.paragraph(l.inWords(first.Counts, first.Kind), f.Evidence)
+	if len(p.Why) > 0 && p.Section != trend.WhatGrows && p.Section != trend.LoadFollows {
+		f.Text += " " + sentence(strings.Join(p.Why, "; "))
+	}
+	if o := first.Onset; o != nil && o.Text != "" {
+		f.Text += " The growth " + o.Text + "."
+	}
+	if len(l.Snapshots) == 1 {
+		f.Text += l.births(first.Fingerprint)
+	}
+	f.Text += remains(members)
+	return f
+}
+
+// retained reports a point that stays although what rose with it went away.
+func (l *Line) retained(p trend.Point) bool {
+	return slices.ContainsFunc(p.Families, func(print string) bool { return hasRule(l.Judged[print], "retained") })
+}
+
+// withoutDeciding takes what would decide a verdict out of its evidence.
+func withoutDeciding(evidence []analysis.Evidence) (rest []analysis.Evidence, decides string) {
+	for _, e := range evidence {
+		if e.Rule == "decides" {
+			decides = sentence(e.Text)
+			continue
+		}
+		rest = append(rest, e)
+	}
+	return rest, decides
+}
+
+// weighedVerdict is that of a point, or what the catalogue left of it where it weighed all
+// of its families.
+func (l *Line) weighedVerdict(p trend.Point) analysis.Verdict {
+	worst := analysis.TooFewPoints
+	for _, print := range p.Families {
+		if !l.weighed[print] {
+			return p.Verdict
+		}
+		if v := l.Judged[print].Verdict; v.Rank() < worst.Rank() {
+			worst = v
+		}
+	}
+	return worst
+}
+
+// noLeak tells what grows and is known to be no leak: what the figures alone would say,
+// and who sets it aside.
+func (l *Line) noLeak(p trend.Point, byPrint map[string]*Family) Finding {
+	f := Finding{Kind: NoLeakFinding, Verdict: analysis.Stable, Unit: p.Unit, Families: lead(p.Families, byPrint)}
+	first := byPrint[f.Families[0]]
+	if p.Unit != "" {
+		l.unit(&f, p.Unit, byPrint)
+	} else {
+		f.Title = fmt.Sprintf("%s: %s %s", first.Title, l.rises(first.Counts, first.Kind), kindWord(first.Kind))
+		f.Counts, f.Evidence = first.Counts, first.Evidence
+		f.Text = l.paragraph(l.inWords(first.Counts, first.Kind), first.Evidence)
+	}
+	f.Next = "Read the entry below: it says why this is no leak, and what would make it one."
+	if e := l.catalogue.Entry(l.aside[f.Families[0]].by); e != nil && e.Status == knowledge.BoundedBacklog {
+		f.Next = fmt.Sprintf("Take one more capture after %d minutes: what is older than that is no such backlog.", e.BoundMinutes)
+	}
+	return f
+}
+
+// births says how many members came in each hour, by their ages: what one snapshot
+// alone shows of a rate.
+func (l *Line) births(fingerprint string) string {
+	born := l.Trend.Births(fingerprint, len(l.Snapshots)-1)
+	if len(born) < 3 {
+		return ""
+	}
+	const most = 12
+	cut := max(0, len(born)-most)
+	words := make([]string, 0, most)
+	for _, b := range born[cut:] {
+		words = append(words, strconv.Itoa(b.Born))
+	}
+	return fmt.Sprintf(" Born in each hour from %s on, by their ages: %s.", born[cut].Hour.UTC().Format("2006-01-02 15:04Z"), strings.Join(words, " "))
+}
+
+// lead puts the family first that says most of the cause: code before what it
+// holds.
+func lead(prints []string, byPrint map[string]*Family) []string {
+	out := slices.Clone(prints)
+	rank := func(print string) int {
+		f := byPrint[print]
+		if f.Title == "/" {
+			return len(analysis.Kinds()) // the root of a file system names nothing
+		}
+		return slices.Index(analysis.Kinds(), f.Kind)
+	}
+	slices.SortStableFunc(out, func(a, b string) int { return rank(a) - rank(b) })
+	return out
+}
+
+// unit tells families that rise together as one cause.
+func (l *Line) unit(f *Finding, id string, byPrint map[string]*Family) {
+	for _, u := range l.Trend.Units() {
+		if u.ID != id {
+			continue
+		}
+		first := byPrint[f.Families[0]]
+		f.Counts, f.Evidence = u.Counts, u.Evidence
+		rest := plural(len(u.Families)-1, "family", "families")
+		f.Title = fmt.Sprintf("%s and %s that %s with it: %s members", first.Title, rest, verb(len(u.Families)-1), l.rises(u.Counts, first.Kind))
+		if u.KeptAt != "" {
+			f.Title = fmt.Sprintf("%s and %s keep what they gained: %s members", first.Title, rest, l.rises(u.Counts, first.Kind))
+		}
+		f.Text = l.paragraph(l.inWords(u.Counts, first.Kind), append([]analysis.Evidence{{Rule: "unit", Text: u.Text()}}, u.Evidence...))
+		var shares []string
+		for _, share := range u.Families {
+			if len(shares) == 12 {
+				shares = append(shares, fmt.Sprintf("%d more", len(u.Families)-12))
+				break
+			}
+			shares = append(shares, fmt.Sprintf("%s × %s", number(share.Ratio), byPrint[share.Fingerprint].Title))
+		}
+		if u.Countable() {
+			f.Text += " Each instance holds " + strings.Join(shares, "; ") + "."
+		} else {
+			f.Text += " In that ratio: " + strings.Join(shares, "; ") + "."
+		}
+		var ofFirst []string
+		for _, e := range first.Evidence {
+			if ofLead[e.Rule] {
+				// The figures of one family must not be read as those of the unit.
+				ofFirst = append(ofFirst, strings.TrimSuffix(e.Text, "."))
+				e.Text = "in the first family: " + e.Text
+				f.Evidence = append(f.Evidence, e)
+			}
+		}
+		if len(ofFirst) > 0 {
+			f.Text += " In the first family: " + strings.Join(ofFirst, "; ") + "."
+		}
+		if text := l.Trend.UnitOnsetText(id); text != "" {
+			f.Text += " The growth " + text + "."
+		}
+		return
+	}
+}
+
+// ofLead is what the first family's own evidence adds to that of its unit.
+var ofLead = map[string]bool{"leaked_mark": true, "load": true, "ages": true, "objects": true, "recovery": true, "decides": true, knowledge.RuleNormal: true, knowledge.RuleKnown: true, knowledge.RuleAside: true}
+
+func verb(n int) string {
+	if n == 1 {
+		return "rises"
+	}
+	return "rise"
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// number writes a ratio without needless decimals: 3, 2.1.
+func number(v float64) string {
+	if v == math.Trunc(v) {
+		return fmt.Sprintf("%.0f", v)
+	}
+	return fmt.Sprintf("%.1f", v)
+}
+
+// holders tells who may hold what a growing family waits for.
+func (l *Line) holders(points []trend.Point, byPrint map[string]*Family) Finding {
+	waiting := byPrint[points[0].Of]
+	f := Finding{Kind: HolderFinding, Title: "What " + waiting.Title + " waits for may be held by " + byPrint[points[0].Families[0]].Title}
+	if n := len(points) - 1; n > 0 {
+		f.Title += fmt.Sprintf(" or %s", plural(n, "other family", "other families"))
+	}
+	var words []string
+	for _, p := range points {
+		held := byPrint[p.Families[0]]
+		f.Families = append(f.Families, p.Families[0])
+		words = append(words, fmt.Sprintf("%s (%s) %s", held.Title, l.inWords(held.Counts, held.Kind), strings.Join(p.Why, "; ")))
+	}
+	f.Text = strings.Join(words, ". ") + ". Possible, not proven: look at these stacks before blaming those that wait."
+	f.Next = "See what the first of them waits for itself; it is the one to report, not the family that grows behind it."
+	return f
+}
+
+// paragraph says a finding with its figures and its proof. What limits every
+// verdict of the series alike is said once, in Series.Limits.
+func (l *Line) paragraph(counts string, evidence []analysis.Evidence) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s, %s: %s.", plainProcess(l), l.labels(), counts)
+	for _, e := range evidence {
+		if limiting(e) || e.Rule == "unit" && strings.HasPrefix(e.Text, "rises together") {
+			continue
+		}
+		b.WriteString(" ")
+		b.WriteString(sentence(e.Text))
+	}
+	return b.String()
+}
+
+// facts are findings that single snapshots prove: deadlocks and the like. What
+// several snapshots state is told once, in the words of the last.
+func (l *Line) facts() []Finding {
+	var out []Finding
+	at := map[string]int{}
+	var seen [][]string
+	for _, s := range l.Snapshots {
+		for _, f := range s.Statements {
+			i, ok := at[f.Key]
+			if !ok {
+				if len(out) == mostFindings {
+					continue
+				}
+				i, at[f.Key] = len(out), len(out)
+				out, seen = append(out, Finding{}), append(seen, nil)
+			}
+			out[i] = Finding{Kind: FactFinding, Title: f.Title, Text: f.Text, Families: []string{}, Classes: l.stated(f.Key)}
+			seen[i] = append(seen[i], s.Label)
+		}
+	}
+	for i := range out {
+		if len(l.Snapshots) > 1 {
+			out[i].Text += " Seen in " + strings.Join(seen[i], ", ") + "."
+		}
+	}
+	return out
+}
+
+// leastUsed is the share of a limit below which a rate of some seconds says
+// nothing about when it will be full.
+const leastUsed = 0.05
+
+// near are limits that are nearly used up, or will be within a day.
+func (l *Line) near() []Finding {
+	var out []Finding
+	limits := l.Trend.Limits()
+	slices.SortStableFunc(limits, func(a, b trend.Limit) int { return cmp.Compare(a.Hours, b.Hours) })
+	for _, b := range limits {
+		soon := b.Known && b.Hours <= 24
+		if b.Used < 0.8*b.Bound && (!soon || fell(b.Counts) || b.Used < leastUsed*b.Bound) {
+			continue
+		}
+		out = append(out, Finding{Kind: LimitFinding, Title: fmt.Sprintf("%s: %s of %s used", b.What, number(b.Used), number(b.Bound)), Text: sentence(b.Text()), Families: []string{},
+			Next: raise(b.What) + " only to gain time: what grows will reach the next limit as well."})
+	}
+	return out
+}
+
+// raise says how a limit is raised.
+func raise(what string) string {
+	switch what {
+	case "open files":
+		return "Raise the soft limit (prlimit --nofile, LimitNOFILE of the unit)"
+	case "threads":
+		return "Raise the number of tasks (ulimit -u, TasksMax of the unit)"
+	case "inotify instances":
+		return "Raise fs.inotify.max_user_instances (sysctl -w, all processes of the user share it)"
+	case "inotify watches":
+		return "Raise fs.inotify.max_user_watches (sysctl -w, all processes of the user share it)"
+	}
+	return "Raise the limit"
+}
+
+// fell reports a use that has gone back from its highest by more than a fifth:
+// its rate is then that of the past.
+func fell(counts []*float64) bool {
+	highest, last := 0.0, 0.0
+	for _, n := range counts {
+		if n != nil {
+			highest, last = max(highest, *n), *n
+		}
+	}
+	return last < 0.8*highest
+}
+
+func (l *Line) units() []Unit {
+	out := []Unit{}
+	for _, u := range l.Trend.Units() {
+		unit := Unit{ID: u.ID, Ratio: map[string]float64{}, Verdict: u.Verdict, Each: u.Each(), Text: u.Text(), Evidence: u.Evidence, Counts: make([]*int, len(u.Instances)), Members: u.Counts}
+		if o, ok := l.Trend.UnitOnset(u.ID); ok {
+			unit.Onset = l.onset(o, l.Trend.UnitOnsetText(u.ID))
+		}
+		for _, share := range u.Families {
+			unit.Ratio[share.Fingerprint] = math.Round(share.Ratio*10) / 10
+		}
+		for i, n := range u.Instances {
+			if n != nil {
+				whole := int(math.Round(*n))
+				unit.Counts[i] = &whole
+			}
+		}
+		out = append(out, unit)
+	}
+	return out
+}
+
+func (l *Line) bounds() []Bound {
+	out := []Bound{}
+	for _, b := range l.Trend.Limits() {
+		bound := Bound{What: b.What, Bound: b.Bound, Used: b.Used, Text: b.Text(), Counts: b.Counts}
+		if b.Known && !math.IsInf(b.Hours, 0) {
+			bound.PerHour = &[3]float64{b.Rate, b.RateLow, b.RateHigh}
+			if !math.IsInf(b.HoursHigh, 0) {
+				bound.HoursLeft = &[3]float64{b.Hours, b.HoursLow, b.HoursHigh}
+			}
+		}
+		out = append(out, bound)
+	}
+	return out
+}
+
+func (l *Line) familyOnset(fingerprint string) *Onset {
+	o, ok := l.Trend.Onset(fingerprint)
+	if !ok {
+		return nil
+	}
+	return l.onset(o, l.Trend.OnsetText(fingerprint))
+}
+
+func (l *Line) onset(o trend.Onset, text string) *Onset {
+	out := &Onset{Text: text, Before: o.Before, Windows: []Window{}}
+	if !o.From.IsZero() {
+		out.From = &o.From
+	}
+	if !o.To.IsZero() {
+		out.To = &o.To
+	}
+	for _, w := range o.Windows {
+		window := Window{From: l.Snapshots[w.From].ID, To: l.Snapshots[w.To].ID, Share: math.Round(w.Mass*1000) / 1000}
+		for _, e := range w.Events {
+			window.Events = append(window.Events, e.Kind+" "+e.Text)
+		}
+		out.Windows = append(out.Windows, window)
+	}
+	return out
+}
+
+// limiting evidence says what a verdict cannot exclude.
+func limiting(e analysis.Evidence) bool { return e.Rule == "missing" || e.Rule == "span" }
+
+// limits are what the verdicts of all findings cannot exclude, each said once,
+// most frequent first.
+func limits(families []Family, findings []Finding) []string {
+	found := map[string]bool{}
+	for _, f := range findings {
+		if f.Kind != "" {
+			continue
+		}
+		for _, print := range f.Families {
+			found[print] = true
+		}
+	}
+	times := map[string]int{}
+	var order []string
+	for _, f := range families {
+		if !found[f.Fingerprint] {
+			continue
+		}
+		for _, e := range f.Evidence {
+			if text := sentence(e.Text); limiting(e) {
+				if times[text] == 0 {
+					order = append(order, text)
+				}
+				times[text]++
+			}
+		}
+	}
+	sort.SliceStable(order, func(i, j int) bool { return times[order[i]] > times[order[j]] })
+	return order[:min(len(order), 4)]
+}
+
+// label is how a snapshot is called.
+func (l *Line) label(id string) string {
+	for i := range l.Snapshots {
+		if l.Snapshots[i].ID == id {
+			return l.Snapshots[i].Label
+		}
+	}
+	return id
+}
+
+func (l *Line) labels() string {
+	first, last := l.Snapshots[0], l.Snapshots[len(l.Snapshots)-1]
+	if first == last {
+		return first.Label
+	}
+	return first.Label + " to " + last.Label
+}
+
+func (l *Line) next(f *Family) string {
+	if f.Verdict.Rose() && !rising(f.Verdict) {
+		return "" // what would decide is the next step
+	}
+	if f.Verdict == analysis.Scaling {
+		return "Nothing to mend by these figures: it follows its load. Look at the load if the total is too high."
+	}
+	switch f.Kind {
+	case analysis.KindGoroutine:
+		if f.RecoveredAt != nil {
+			return "Find out what ended shortly before " + l.label(*f.RecoveredAt) + ": a restart, a deletion or a time-out, which the logs of that moment tell. It held these goroutines."
+		}
+		return "Its stack names what these goroutines wait for; take one more dump before a restart, it is gone afterwards."
+	case analysis.KindThread:
+		return "Its name says which pool or client made these threads; look for one that is made per call and never shut down."
+	case analysis.KindDescriptor:
+		if f.Attributes["role"] == "server" {
+			return "Look at who connects to " + f.Attributes["local"] + ", and whether this side closes what it has accepted."
+		}
+		if f.Attributes["remote"] != "" {
+			return "Look for a client of " + f.Attributes["remote"] + " that is made per call and never closed."
+		}
+		return "Look for the code that opens these and never closes them; compare with the goroutine families that rise by the same steps."
+	case analysis.KindWatch:
+		return "Look up the mounts and cgroups of these watches; a device that is in no mountinfo line proves a watch on something unmounted."
+	}
+	return ""
+}

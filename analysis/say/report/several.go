@@ -1,0 +1,83 @@
+package report
+
+import (
+	"io"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/judge/diff"
+)
+
+// SeveralSchema names the JSON contract of Several; additions keep the name.
+const SeveralSchema = "leakdiff.compare/1"
+
+// Several is any number of snapshots side by side, as data.
+type Several struct {
+	Schema    string            `json:"schema"`
+	Snapshots []SeveralSnapshot `json:"snapshots"`
+	// LeftOut counts the snapshots that were asked for and have no column.
+	LeftOut  int          `json:"left_out"`
+	Rows     []SeveralRow `json:"rows"`
+	Warnings []string     `json:"warnings"`
+	// Filter is what the rows had to pass, nil where nothing was asked for.
+	Filter *Filtered `json:"filter,omitempty"`
+}
+
+// SeveralSnapshot is one column; Case is the case that it is of.
+type SeveralSnapshot struct {
+	ID    string `json:"id"`
+	Label string `json:"label"`
+	Case  string `json:"case"`
+}
+
+// SeveralRow is one family; counts are null where its kind was not captured, delta
+// where no two columns are complete.
+type SeveralRow struct {
+	Fingerprint string           `json:"fingerprint"`
+	Kind        analysis.Kind    `json:"kind"`
+	Title       string           `json:"title"`
+	Section     string           `json:"section"`
+	Counts      []*int           `json:"counts"`
+	Delta       *int             `json:"delta"`
+	Verdict     analysis.Verdict `json:"verdict"`
+	// Triage is what a person said about the family, nil where nobody did.
+	Triage *analysis.Triage `json:"triage,omitempty"`
+}
+
+// NewSeveral is a comparison of any number of snapshots in the words of one series,
+// without its columns.
+func NewSeveral(rows []diff.Course, line *Line) Several {
+	out := Several{Schema: SeveralSchema, Snapshots: []SeveralSnapshot{}, Rows: []SeveralRow{}, Warnings: []string{}}
+	for i := range rows {
+		course := &rows[i]
+		f := course.Family
+		row := SeveralRow{
+			Fingerprint: f.Fingerprint, Kind: f.Kind, Title: line.Titles[f.Fingerprint], Section: string(course.Section),
+			Counts: course.Counts, Verdict: line.Judged[f.Fingerprint].Verdict, Triage: line.said(f.Fingerprint),
+		}
+		if row.Title == "" {
+			row.Title = f.Title
+		}
+		if course.Compared {
+			row.Delta = &course.Delta
+		}
+		out.Rows = append(out.Rows, row)
+	}
+	return out
+}
+
+// CSV writes the families, a row each, with a column for each snapshot.
+func (c Several) CSV(w io.Writer) error {
+	head := []string{"section", "kind", "family", "fingerprint"}
+	for _, s := range c.Snapshots {
+		head = append(head, s.Label)
+	}
+	s := newSheet(w, append(head, "delta", "verdict"))
+	for _, r := range c.Rows {
+		row := []any{r.Section, string(r.Kind), r.Title, r.Fingerprint}
+		for _, n := range r.Counts {
+			row = append(row, n)
+		}
+		s.row(append(row, r.Delta, string(r.Verdict)))
+	}
+	return s.end()
+}

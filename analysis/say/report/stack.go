@@ -1,0 +1,311 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/read/family"
+)
+
+// StackFrame is a frame of the stack of a finding, exact as the dump prints it.
+type StackFrame struct {
+	Function string `json:"function"`
+	// File is empty and Line 0 where the dump shows none.
+	File string `json:"file"`
+	Line int    `json:"line"`
+	// Own says that it is code of the program's main module.
+	Own bool `json:"own,omitempty"`
+	// CreatedBy marks the last entry where it is not a frame but what started the
+	// goroutine.
+	CreatedBy bool `json:"created_by,omitempty"`
+
+	// within is the file's name for people, see family.Own.
+	within string
+}
+
+// StackOf says whose the stack of a finding is.
+type StackOf struct {
+	Family string        `json:"family"`
+	Kind   analysis.Kind `json:"kind"`
+	// Snapshot is the one that is judged: the last, or the last before the cause went
+	// away.
+	Snapshot string `json:"snapshot"`
+	// Members have exactly this stack there, Of are all members of the family.
+	Members int `json:"members"`
+	Of      int `json:"of"`
+	// Elided counts the frames that the runtime left out, -1 for an unknown number.
+	Elided int `json:"elided,omitempty"`
+}
+
+// What a finding says of own code where its stack marks none.
+const (
+	ownNotKnown = "Which code is your own cannot be told from these dumps."
+	noOwnCode   = "No own code is in this stack."
+)
+
+// locate gives a finding the most frequent exact stack of its first family that has one,
+// in the snapshot that is judged.
+func (l *Line) locate(f *Finding) {
+	f.Stack = []StackFrame{}
+	if l.sightings == nil {
+		l.sightings, l.own = l.lastOf(), family.OwnOf(l.stacks)
+	}
+	for _, print := range f.Families {
+		at, ok := l.sightings[print]
+		if !ok || at.group.Family.Kind != analysis.KindGoroutine && at.group.Family.Kind != analysis.KindThread {
+			continue
+		}
+		at = l.judgedAt(at.group.Family, at)
+		v := mostFrequent(at.group.Variants)
+		if v == nil {
+			continue
+		}
+		f.StackOf = &StackOf{Family: print, Kind: at.group.Family.Kind, Snapshot: l.Snapshots[at.snapshot].ID, Members: v.Count, Of: max(v.Count, at.group.Count), Elided: v.Stack.Elided}
+		marks := family.Marks{Frames: make([]bool, len(v.Stack.Frames))}
+		if at.group.Family.Kind == analysis.KindGoroutine {
+			marks = l.own.Mark(v.Stack) // of other programs nothing says what is a module
+		}
+		for i, frame := range v.Stack.Frames {
+			f.Stack = append(f.Stack, l.frame(frame, marks.Frames[i]))
+		}
+		if v.Stack.CreatedBy.Func != "" {
+			creator := l.frame(v.Stack.CreatedBy, marks.Creator)
+			creator.CreatedBy = true
+			f.Stack = append(f.Stack, creator)
+		}
+		switch {
+		case !marks.Known:
+			f.StackNote = ownNotKnown
+		case !marks.Creator && !slices.Contains(marks.Frames, true):
+			f.StackNote = noOwnCode
+		}
+		return
+	}
+}
+
+func (l *Line) frame(f analysis.Frame, own bool) StackFrame {
+	return StackFrame{Function: f.Func, File: f.File, Line: f.Line, Own: own, within: l.own.Within(f)}
+}
+
+// stacks are those of all goroutines of the series, equal ones of several snapshots once.
+// Fingerprints leave directories out, which two builds may differ in.
+func (l *Line) stacks(yield func(*analysis.Stack) bool) {
+	type exact struct{ fingerprint, outermost, creator string }
+	seen := map[exact]bool{}
+	for _, s := range l.Snapshots {
+		for i := range s.Groups {
+			if s.Groups[i].Family.Kind != analysis.KindGoroutine {
+				continue
+			}
+			for _, v := range s.Groups[i].Variants {
+				if v.Stack == nil || len(v.Stack.Frames) == 0 {
+					continue
+				}
+				key := exact{v.Fingerprint, v.Stack.Frames[len(v.Stack.Frames)-1].File, v.Stack.CreatedBy.File}
+				if seen[key] {
+					continue
+				}
+				seen[key] = true
+				if !yield(v.Stack) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// mostFrequent is the variant with frames that most members have, nil without one.
+func mostFrequent(variants []analysis.Variant) (out *analysis.Variant) {
+	for i := range variants {
+		if v := &variants[i]; v.Stack != nil && len(v.Stack.Frames) > 0 && (out == nil || v.Count > out.Count) {
+			out = v
+		}
+	}
+	return out
+}
+
+// Place is the file's name with the line, empty where the dump shows none: "mutex.go:90",
+// "cmd/x/main.go:7" of the program's package main.
+func (f StackFrame) Place() string {
+	place := f.within
+	if place == "" {
+		place = f.File[strings.LastIndexAny(f.File, `/\`)+1:]
+	}
+	if place != "" && f.Line > 0 {
+		place += ":" + strconv.Itoa(f.Line)
+	}
+	return place
+}
+
+// Trace is the stack of a finding as pages and texts show it.
+type Trace struct {
+	// Caption says whose stack it is: "Stack of 60 of 64 goroutines at t7".
+	Caption string
+	Rows    []TraceRow
+	// Own says that a row is own code, Note what is to be known beside it.
+	Own  bool   `json:",omitempty"`
+	Note string `json:",omitempty"`
+}
+
+// TraceRow is a frame, or frames of libraries between others that texts leave out.
+type TraceRow struct {
+	Function, Place string
+	Own             bool       `json:",omitempty"`
+	Creator         bool       `json:",omitempty"`
+	Folded          []TraceRow `json:",omitempty"`
+}
+
+// mostFrames is how many frames of a stack are shown, without its creator.
+const mostFrames = 12
+
+// Traces makes the traces of the findings of one report: what holds for all of them is
+// said once.
+type Traces struct{ told bool }
+
+// Of is the trace of a finding, nil without a stack; label gives the name of a snapshot.
+func (t *Traces) Of(f *Finding, label func(id string) string) *Trace {
+	if len(f.Stack) == 0 || f.StackOf == nil {
+		return nil
+	}
+	of := f.StackOf
+	out := &Trace{Caption: "Stack of " + share(of.Kind, of.Members, of.Of) + " at " + label(of.Snapshot)}
+	var rows []TraceRow
+	for _, frame := range f.Stack {
+		rows = append(rows, TraceRow{Function: frame.Function, Place: frame.Place(), Own: frame.Own, Creator: frame.CreatedBy})
+		out.Own = out.Own || frame.Own
+	}
+	out.Rows = fold(rows)
+	var notes []string
+	switch {
+	case of.Elided > 0:
+		notes = append(notes, fmt.Sprintf("The runtime left out %s.", plural(of.Elided, "more frame", "more frames")))
+	case of.Elided < 0:
+		notes = append(notes, "The runtime left out an unknown number of frames.")
+	}
+	if f.StackNote != "" && !(f.StackNote == ownNotKnown && t.told) {
+		notes = append(notes, f.StackNote)
+	}
+	t.told = t.told || f.StackNote == ownNotKnown
+	out.Note = strings.Join(notes, " ")
+	return out
+}
+
+// share is a part of the members of a kind: "all 24 goroutines", "60 of 64 goroutines".
+func share(k analysis.Kind, n, of int) string {
+	switch {
+	case of == 1:
+		return "the " + strings.TrimPrefix(Many(k, 1), "1 ")
+	case n == of:
+		return "all " + Many(k, of)
+	}
+	return fmt.Sprintf("%d of %s", n, Many(k, of))
+}
+
+// fold leaves so many frames of a long stack that mostFrames stay: the leaf and the
+// outermost, the first that is own code, what the leaf is called by, further own code,
+// then what is not of the standard library. A single frame is never folded: the line that
+// says so is no shorter.
+func fold(rows []TraceRow) []TraceRow {
+	n := len(rows)
+	if n > 0 && rows[n-1].Creator {
+		n--
+	}
+	if n <= mostFrames {
+		return rows
+	}
+	shown, left := make([]bool, n), mostFrames
+	show := func(i int) {
+		if i >= 0 && i < n && !shown[i] && left > 0 {
+			shown[i] = true
+			left--
+		}
+	}
+	show(0)
+	show(slices.IndexFunc(rows[:n], func(r TraceRow) bool { return r.Own }))
+	show(n - 1)
+	show(1)
+	show(2)
+	for _, telling := range []func(r TraceRow) bool{
+		func(r TraceRow) bool { return r.Own },
+		func(r TraceRow) bool { return !family.OfStandardLibrary(r.Function) },
+		func(TraceRow) bool { return true },
+	} {
+		for i := range n {
+			if telling(rows[i]) {
+				show(i)
+			}
+		}
+	}
+	var out []TraceRow
+	for i := 0; i < n; i++ {
+		end := i
+		for end < n && !shown[end] {
+			end++
+		}
+		if end-i < 2 {
+			out = append(out, rows[i])
+			continue
+		}
+		out = append(out, TraceRow{Folded: rows[i:end]})
+		i = end - 1
+	}
+	return append(out, rows[n:]...)
+}
+
+// More is how many frames a row folds, in words, empty for a frame.
+func (r TraceRow) More() string {
+	if len(r.Folded) == 0 {
+		return ""
+	}
+	return "… " + plural(len(r.Folded), "more frame", "more frames")
+}
+
+// OwnMark stands in front of own code in texts.
+const OwnMark = ">"
+
+// Head is the caption of texts, with what their mark means.
+func (t *Trace) Head() string {
+	if t.Own {
+		return t.Caption + " (" + OwnMark + " own code):"
+	}
+	return t.Caption + ":"
+}
+
+// Lines are the rows as text, leaf first: the mark, the function, and the place in a
+// column where the width allows it. A place that does not fit stands in a line of its own.
+func (t *Trace) Lines(width int) []string {
+	const edge = 2
+	heads, column := make([]string, len(t.Rows)), 0
+	for i, r := range t.Rows {
+		heads[i] = r.Function + r.More()
+		if r.Creator {
+			heads[i] = "created by " + r.Function
+		}
+		if n := utf8.RuneCountInString(heads[i]); edge+n+2+utf8.RuneCountInString(r.Place) <= width {
+			column = max(column, n)
+		}
+	}
+	var out []string
+	for i, r := range t.Rows {
+		mark := "  "
+		if r.Own {
+			mark = OwnMark + " "
+		}
+		gap := max(column-utf8.RuneCountInString(heads[i]), 0) + 2
+		switch place := utf8.RuneCountInString(r.Place); {
+		case place == 0:
+			out = append(out, mark+heads[i])
+		case edge+utf8.RuneCountInString(heads[i])+gap+place <= width:
+			out = append(out, mark+heads[i]+strings.Repeat(" ", gap)+r.Place)
+		case edge+utf8.RuneCountInString(heads[i])+2+place <= width:
+			out = append(out, mark+heads[i]+"  "+r.Place)
+		default:
+			out = append(out, mark+heads[i], "      "+r.Place)
+		}
+	}
+	return out
+}

@@ -1,0 +1,59 @@
+package report
+
+import (
+	"leakdiff/analysis"
+	"leakdiff/analysis/judge/trend"
+)
+
+// Bisect compares the versions that the series of one program ran, whatever their
+// host. It has no rows where no version is known.
+func Bisect(lines []Line, program string, family *analysis.Family) trend.Bisection {
+	var all []trend.Exposure
+	for i := range lines {
+		if lines[i].Snapshots[0].Process.Name.Value == program {
+			all = append(all, lines[i].Trend.Exposures(family)...)
+		}
+	}
+	if len(all) == 0 {
+		return trend.Bisection{}
+	}
+	return trend.Bisect(all)
+}
+
+// versions says with each growth which version brought it, where the case knows
+// several.
+func versions(lines []Line, series []Series) {
+	several := map[string]bool{}
+	first := map[string]string{}
+	for i := range lines {
+		for _, s := range lines[i].Snapshots {
+			program, version := s.Process.Name.Value, s.Process.Version.Value
+			if version == "" {
+				continue
+			}
+			if first[program] == "" {
+				first[program] = version
+			}
+			several[program] = several[program] || version != first[program]
+		}
+	}
+	for i := range series {
+		if !several[series[i].Process] {
+			continue
+		}
+		for k := range series[i].Findings {
+			f := &series[i].Findings[k]
+			if !f.rises() {
+				continue
+			}
+			g := lines[i].largest(f.Families[0])
+			if g == nil {
+				continue
+			}
+			if b := Bisect(lines, series[i].Process, g.Family); len(b.Rows) > 1 {
+				f.Text += " " + sentence(b.Text())
+				f.Evidence = append([]analysis.Evidence{{Rule: "versions", Text: b.Text()}}, f.Evidence...)
+			}
+		}
+	}
+}
