@@ -17,10 +17,10 @@ run: build
 build:
 	CGO_ENABLED=0 go build -trimpath -o $(BINARY) ./cmd/leakdiff
 
-# The parsers start no goroutines, and tests of the program start it as a process: the
-# race detector would find nothing in them, and makes parsers 15 to 33 times slower.
-PARSERS := detect envelope family goroutine line lsof metrics nodereport procfs thread
-SINGLE  := $(PARSERS:%=./analysis/read/%) ./cmd/lab
+# The race detector watches the packages in which goroutines meet. In the others it would
+# find nothing, and makes parsers 15 to 33 times slower; tests of the program start it as
+# a process.
+RACED := ./server ./store/... ./analysis/read/bundle ./analysis/read/ingest ./analysis/judge/knowledge ./analysis/judge/trend ./analysis/say/report ./web ./web/chart
 
 # What tests leave out is collected in a file of its own for each run, so that packages
 # which leave something out are not taken from the cache.
@@ -30,19 +30,21 @@ LEFT_OUT := $(CURDIR)/$(BUILD)/left-out.$(shell date +%s%N)
 RACE     := -race -gcflags=modernc.org/...=-race=false
 GO_TEST  := LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) LEAKDIFF_LEFT_OUT=$(LEFT_OUT) go test -timeout 20m
 
-# Everything that must hold before a commit lands. The second pass has those captures in
-# which much happens at once, the third the parsers, and what measures memory, starts and
-# kills processes or reads large captures.
+# Everything that must hold before a commit lands: the race detector's pass with those
+# captures in which much happens at once; what that pass left out as heavy; the other
+# packages; real browsers; the benchmarks' module.
 test: check build tools
-	@rm -f $(BUILD)/left-out.*
-	$(GO_TEST) $(RACE) $$(go list ./... | grep -vE '/analysis/read/($(subst $() ,|,$(PARSERS)))$$|/cmd/(lab|leakdiff(/capture)?)$$')
+	@rm -f $(BUILD)/left-out.* $(BUILD)/heavy
+	$(GO_TEST) $(RACE) $(RACED)
 	$(GO_TEST) $(RACE) -run '^Test(Several|AProcessThatDies|ACaptureThat|Many|ALargeDump|SIGQUIT|NoPassword)/^(leakdiff_collect|between|while)' ./cmd/leakdiff/capture
-	$(GO_TEST) $(SINGLE) ./analysis/read/bundle ./cmd/leakdiff/... ./server ./store
+	@grep -h '	heavy: ' $(LEFT_OUT) > $(BUILD)/heavy; sed -i '/	heavy: /d' $(LEFT_OUT)
+	$(GO_TEST) -run "^($$(sed 's/[\t/].*//' $(BUILD)/heavy | sort -u | paste -sd '|'))$$" $(RACED)
+	$(GO_TEST) $$(go list ./... | grep -vxF "$$(go list $(RACED))")
 	cd web/browsertest && go vet ./... && LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go test -timeout 20m ./...
 	cd cmd/bench && go vet ./... && go test -timeout 20m ./...
 	@$(LEFT_OUT_LINE)
 
-# One line about what was left out; the heavy tests of the race pass run in the third.
+# One line about what ran nowhere.
 LEFT_OUT_LINE = if [ -s $(LEFT_OUT) ]; then echo "left out: $$(wc -l < $(LEFT_OUT)) tests: $$(cut -f2 $(LEFT_OUT) | sort | uniq -c | sort -rn | sed 's/^ *//' | paste -sd ';' | sed 's/;/; /g')"; else echo "left out: no test"; fi
 
 # For the loop of a change: no race detector, no browser, no processes.

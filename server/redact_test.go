@@ -127,9 +127,7 @@ func threads(n int) string {
 }
 
 func TestNothingPlantedIsShared(t *testing.T) {
-	if corpus.Race {
-		corpus.LeaveOut(t, "nothing of it runs side by side, and the race detector makes it eight times slower; make test runs it without")
-	}
+	corpus.Heavy(t)
 	s := newSite(t)
 	files := map[string]string{}
 	for i, n := range []int{3, 13, 23, 33} {

@@ -141,9 +141,7 @@ func decode[T any](t testing.TB, text string) T {
 
 func sample(t *testing.T, name string) samples.Sample {
 	t.Helper()
-	if corpus.Race {
-		corpus.LeaveOut(t, "the race detector makes a database of this size forty times slower; make test runs it without")
-	}
+	corpus.Heavy(t)
 	all, err := samples.All()
 	if err != nil {
 		t.Fatal(err)

@@ -323,6 +323,7 @@ func TestEncodingRefusesPackedGoroutinesThatContradictTheRest(t *testing.T) {
 // A real dump of 100,305 goroutines: header lines only are looked at here, grouped
 // by the first function of the stack.
 func TestMembersOfARealDumpTakeUnderOnePercent(t *testing.T) {
+	corpus.Heavy(t)
 	file, err := os.Open(corpus.Path(t, "large/grpc-100k-runtimeStack-full.txt.gz"))
 	if err != nil {
 		t.Fatal(err)

@@ -304,10 +304,7 @@ func TestReadersNeverSeeAMixtureOfTwoResults(t *testing.T) {
 	f := open(t)
 	c := f.newCase("a")
 	b := f.filled(c.ID, "1", kubeletResult("2", "3"))
-	rounds := 12
-	if corpus.Race {
-		rounds = 3
-	}
+	const rounds = 12
 	stop := make(chan struct{})
 	var readers sync.WaitGroup
 	for range 2 {
@@ -349,10 +346,8 @@ func TestReadersNeverSeeAMixtureOfTwoResults(t *testing.T) {
 
 // The write of a large snapshot is a few rows: goroutines are none.
 func TestALargeSnapshotIsAFewRowsAndUnderOnePercentOfItsDump(t *testing.T) {
-	n := 100_000
-	if corpus.Race {
-		n = 2_000
-	}
+	corpus.Heavy(t)
+	const n = 100_000
 	f := open(t)
 	c := f.newCase("a")
 	snap := kubelet("2", instant, 5)
