@@ -10,6 +10,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/read/ingest"
+	"leakdiff/analysis/say/wording"
 	"leakdiff/store"
 	"leakdiff/web/page"
 	"leakdiff/web/view"
@@ -124,7 +125,7 @@ func (s *Server) state(b store.Bundle) bundleState {
 		out.Stage, out.Text, out.Done = p.Stage, p.Text(), p.Files
 		out.Files, out.Bytes, out.Goroutines, out.Descriptors, out.Watches = p.Files, p.Bytes, p.Goroutines, p.Descriptors, p.Watches
 	case b.Status == store.Done:
-		out.Text = fmt.Sprintf("done: %s", view.Plural(int64(b.Snapshots), "snapshot", "snapshots"))
+		out.Text = fmt.Sprintf("done: %s", wording.PagePlural(int64(b.Snapshots), "snapshot", "snapshots"))
 	default:
 		out.Text = out.Error
 	}

@@ -14,6 +14,7 @@ import (
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/flame"
 	"leakdiff/analysis/say/report"
+	"leakdiff/analysis/say/wording"
 	"leakdiff/store"
 	"leakdiff/web/page"
 	"leakdiff/web/view"
@@ -89,7 +90,7 @@ func (s *Server) caseView(ctx context.Context, l *loaded, permalinks int, query 
 		in.Fields[name] = view.CaseField(f)
 	}
 	for _, b := range l.bundles {
-		in.Bundles = append(in.Bundles, view.BundleLine{ID: b.ID, Name: b.Name, Status: string(b.Status), Size: view.Bytes(b.Size), Snapshots: b.Snapshots, Problems: b.Problems})
+		in.Bundles = append(in.Bundles, view.BundleLine{ID: b.ID, Name: b.Name, Status: string(b.Status), Size: wording.Bytes(b.Size), Snapshots: b.Snapshots, Problems: b.Problems})
 	}
 	in.More = view.MoreOf(l.built)
 	moreCharts(&in, l, query)
@@ -320,13 +321,13 @@ func choice(s *analysis.Snapshot, dated bool) view.Choice {
 	switch {
 	case s.CapturedAt.IsZero():
 	case dated:
-		words = append(words, view.ShortDay(s.CapturedAt)+" "+view.Clock(s.CapturedAt))
+		words = append(words, view.ShortDay(s.CapturedAt)+" "+wording.Clock(s.CapturedAt))
 	default:
-		words = append(words, view.Clock(s.CapturedAt))
+		words = append(words, wording.Clock(s.CapturedAt))
 	}
 	for _, k := range analysis.Kinds() {
 		if n := s.Totals.Of(k); n != nil {
-			text := report.Many(k, *n)
+			text := wording.Members(k, *n)
 			if s.Bounded(k) {
 				text = "≥ " + text
 			}

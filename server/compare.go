@@ -10,6 +10,7 @@ import (
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/diff"
 	"leakdiff/analysis/say/report"
+	"leakdiff/analysis/say/wording"
 	"leakdiff/store"
 	"leakdiff/web/page"
 	"leakdiff/web/view"
@@ -424,7 +425,7 @@ func (s *Server) listElsewhere(r *http.Request, v *view.Elsewhere, l *loaded, in
 	}
 	switch {
 	case more > 0:
-		v.More = view.Plural(int64(more), "more case is", "more cases are") + " not listed; search by title, process or snapshot."
+		v.More = wording.PagePlural(int64(more), "more case is", "more cases are") + " not listed; search by title, process or snapshot."
 	case len(v.Cases) == 0 && v.Find != "":
 		v.Empty = "No other case holds “" + view.Visible(v.Find) + "” in its title, sentence, processes or snapshots."
 	case len(v.Cases) == 0:
@@ -462,7 +463,7 @@ func (s *Server) elsewhereCase(r *http.Request, c store.Case, named bool, find s
 		out.Snapshots = append(out.Snapshots, view.ElsewhereSnapshot{Text: view.Visible(choice.Group + " " + choice.Text), URL: into(name), Value: name})
 	}
 	if left > 0 {
-		out.More = view.Plural(int64(left), "more snapshot", "more snapshots") + "; search for its label."
+		out.More = wording.PagePlural(int64(left), "more snapshot", "more snapshots") + "; search for its label."
 	}
 	return out, nil
 }

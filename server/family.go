@@ -14,6 +14,7 @@ import (
 	"leakdiff/analysis/judge/trend"
 	"leakdiff/analysis/read/family"
 	"leakdiff/analysis/say/report"
+	"leakdiff/analysis/say/wording"
 	"leakdiff/store"
 	"leakdiff/web/page"
 	"leakdiff/web/view"
@@ -298,7 +299,7 @@ func (p *place) course() string {
 	if !slices.ContainsFunc(p.counts, func(n *int) bool { return *n != *p.counts[0] }) {
 		text = strconv.Itoa(*p.counts[0])
 	}
-	text += " in " + view.Plural(int64(len(p.counts)), "snapshot", "snapshots")
+	text += " in " + wording.PagePlural(int64(len(p.counts)), "snapshot", "snapshots")
 	if p.verdict == analysis.Gone {
 		text += ", then none"
 	}

@@ -13,6 +13,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/read/bundle"
+	"leakdiff/analysis/say/wording"
 	"leakdiff/store"
 	"leakdiff/web/page"
 	"leakdiff/web/view"
@@ -102,7 +103,7 @@ func (s *Server) home(w http.ResponseWriter, r *http.Request) {
 		in.Cases = append(in.Cases, view.CaseSummary{ID: c.ID, Title: sampleTitle(c), Sentence: c.Headline, Verdict: c.Verdict, Points: c.Spark, Lower: c.Lower, Aside: c.Aside, Snapshots: c.Snapshots, Ticket: c.Ticket, Archived: c.Archived, Created: c.Created})
 	}
 	for _, sample := range s.cfg.Samples {
-		in.Samples = append(in.Samples, view.Sample{ID: sample.Name, Name: sample.Title, Text: sample.Text, Size: view.Bytes(int64(len(sample.Data)))})
+		in.Samples = append(in.Samples, view.Sample{ID: sample.Name, Name: sample.Title, Text: sample.Text, Size: wording.Bytes(int64(len(sample.Data)))})
 	}
 	v := view.NewHome(in)
 	v.Shell.Engine = s.engine()
@@ -113,11 +114,11 @@ func (s *Server) home(w http.ResponseWriter, r *http.Request) {
 func (s *Server) limits() []view.Limit {
 	b := s.budget()
 	return []view.Limit{
-		{Name: "One upload", Value: view.Bytes(s.cfg.UploadLimit)},
-		{Name: "Unpacked", Value: fmt.Sprintf("%s, at most %d : 1", view.Binary(b.Bytes), b.Ratio)},
-		{Name: "Files in a bundle", Value: view.Number(int64(b.Entries))},
+		{Name: "One upload", Value: wording.Bytes(s.cfg.UploadLimit)},
+		{Name: "Unpacked", Value: fmt.Sprintf("%s, at most %d : 1", wording.Binary(b.Bytes), b.Ratio)},
+		{Name: "Files in a bundle", Value: wording.Number(int64(b.Entries))},
 		{Name: "Archives in archives", Value: fmt.Sprintf("%d levels, %d in all", b.Depth, b.Archives)},
-		{Name: "Reading time", Value: view.Duration(b.Duration)},
+		{Name: "Reading time", Value: wording.PageDuration(b.Duration)},
 	}
 }
 
@@ -235,7 +236,7 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		for _, f := range found.Families {
-			seen := fmt.Sprintf("%s, at most %s in one snapshot, %s", f.Family.Kind, view.Number(int64(f.Highest)), view.Plural(int64(f.Cases), "case", "cases"))
+			seen := fmt.Sprintf("%s, at most %s in one snapshot, %s", f.Family.Kind, wording.Number(int64(f.Highest)), wording.PagePlural(int64(f.Cases), "case", "cases"))
 			families = append(families, view.NewFunctionHit(f.Family.Title, seen, "/families/"+f.Family.Fingerprint, ""))
 		}
 		for _, c := range found.Cases {
@@ -250,7 +251,7 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request) {
 				name += " on " + p.Host
 				where.Set("host", p.Host)
 			}
-			seen := view.Plural(int64(p.Snapshots), "snapshot", "snapshots") + " in " + view.Plural(int64(p.Cases), "case", "cases")
+			seen := wording.PagePlural(int64(p.Snapshots), "snapshot", "snapshots") + " in " + wording.PagePlural(int64(p.Cases), "case", "cases")
 			processes = append(processes, view.NewHit(name, seen, "/?"+where.Encode()+"#recent", ""))
 		}
 	}

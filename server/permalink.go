@@ -21,6 +21,7 @@ import (
 	"leakdiff/analysis/read/ingest"
 	"leakdiff/analysis/say/redact"
 	"leakdiff/analysis/say/report"
+	"leakdiff/analysis/say/wording"
 	"leakdiff/store"
 	"leakdiff/web/page"
 	"leakdiff/web/view"
@@ -500,7 +501,7 @@ func (s *Server) sharePage(w http.ResponseWriter, r *http.Request) {
 		Case: l.ID, CaseTitle: l.Title, View: address, Title: safe.Headline, Rules: receiptRows(safe.Receipt),
 		NeedsKey: !s.loopback(),
 		Freezes: []string{
-			fmt.Sprintf("The %s as it stands now, with its figures, verdicts and evidence (%s).", f.Kind, view.Bytes(int64(len(safe.Model)+len(safe.Data)))),
+			fmt.Sprintf("The %s as it stands now, with its figures, verdicts and evidence (%s).", f.Kind, wording.Bytes(int64(len(safe.Model)+len(safe.Data)))),
 			"The same as Markdown, Jira markup, text, HTML file, CSV, JSON and its charts as SVG.",
 		},
 		CountsTitle: safe.counted(countsOnly(f.Kind, l)), Counts: countsOnly(f.Kind, l), Full: safe.Headline, Now: s.cfg.Now(), Markdown: e.page.Document().Markdown(),
@@ -521,7 +522,7 @@ func receiptRows(receipt []redact.Receipt) []view.RedactionRule {
 	for _, x := range receipt {
 		count := "nothing found"
 		if x.Places > 0 {
-			count = fmt.Sprintf("%s, %d different", view.Plural(int64(x.Places), "place", "places"), x.Distinct)
+			count = fmt.Sprintf("%s, %d different", wording.PagePlural(int64(x.Places), "place", "places"), x.Distinct)
 		}
 		out = append(out, view.RedactionRule{Name: strings.ToUpper(string(x.Rule[:1])) + string(x.Rule[1:]), Text: words[x.Rule], Count: count, First: firstPlaces(x)})
 	}
@@ -555,7 +556,7 @@ func countsOnly(kind string, l *loaded) string {
 	case "flame":
 		return "The merged stacks of a process."
 	}
-	return fmt.Sprintf("%s of %s, verdict %s.", view.Plural(int64(len(l.built.Report.Snapshots)), "snapshot", "snapshots"), view.Plural(int64(len(l.built.Report.Series)), "process", "processes"), strings.ReplaceAll(string(sum.Verdict), "_", " "))
+	return fmt.Sprintf("%s of %s, verdict %s.", wording.PagePlural(int64(len(l.built.Report.Snapshots)), "snapshot", "snapshots"), wording.PagePlural(int64(len(l.built.Report.Series)), "process", "processes"), strings.ReplaceAll(string(sum.Verdict), "_", " "))
 }
 
 // wish is what somebody wants frozen, from a form or as JSON.
@@ -880,13 +881,13 @@ func (f frozen) counted(counts string) string {
 		if err := json.Unmarshal(f.Data, &data); err != nil || len(data.Snapshots) == 0 {
 			return "Frozen comparison"
 		}
-		return "Frozen comparison: " + view.Plural(int64(len(data.Snapshots)), "snapshot", "snapshots")
+		return "Frozen comparison: " + wording.PagePlural(int64(len(data.Snapshots)), "snapshot", "snapshots")
 	case "family":
 		var data struct{ Counts []json.RawMessage }
 		if err := json.Unmarshal(f.Data, &data); err != nil || len(data.Counts) == 0 {
 			return "Frozen family"
 		}
-		return "Frozen family: over " + view.Plural(int64(len(data.Counts)), "snapshot", "snapshots")
+		return "Frozen family: over " + wording.PagePlural(int64(len(data.Counts)), "snapshot", "snapshots")
 	case "snapshot":
 		return "Frozen snapshot of a process"
 	case "flame":
@@ -908,7 +909,7 @@ func description(p store.Permalink, f frozen) string {
 
 func (s *Server) seal(p store.Permalink, f frozen) *view.Seal {
 	seal := &view.Seal{
-		Made: view.Time(p.Created) + " UTC", Engine: fmt.Sprintf("engine %d, fingerprint g%d", p.Engine, p.Fingerprint),
+		Made: wording.Time(p.Created) + " UTC", Engine: fmt.Sprintf("engine %d, fingerprint g%d", p.Engine, p.Fingerprint),
 		Expires: "kept until withdrawn", Redaction: "not redacted",
 	}
 	if p.CaseID != "" && (p.Engine != ingest.Engine || p.Fingerprint != family.Version) {
@@ -917,7 +918,7 @@ func (s *Server) seal(p store.Permalink, f frozen) *view.Seal {
 		seal.Again = "/p/" + p.ID + "/again"
 	}
 	if !p.Expires.IsZero() {
-		seal.Expires = "expires " + view.Day(p.Expires)
+		seal.Expires = "expires " + wording.Day(p.Expires)
 	}
 	if p.Redacted {
 		seal.Redaction = redactionWords(f.Receipt)
@@ -935,7 +936,7 @@ func redactionWords(receipt []redact.Receipt) string {
 	for _, x := range receipt {
 		places += x.Places
 	}
-	return fmt.Sprintf("redacted: %s by %d rules", view.Plural(int64(places), "place", "places"), len(receipt))
+	return fmt.Sprintf("redacted: %s by %d rules", wording.PagePlural(int64(places), "place", "places"), len(receipt))
 }
 
 func (s *Server) sealLine(p store.Permalink, f frozen) string {

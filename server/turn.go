@@ -7,7 +7,7 @@ import (
 	"os"
 	"time"
 
-	"leakdiff/web/view"
+	"leakdiff/analysis/say/wording"
 )
 
 const (
@@ -32,7 +32,7 @@ func (s *Server) inTurn(w http.ResponseWriter, r *http.Request, receive func() (
 	up, err := receive()
 	switch {
 	case err != nil && body.silent:
-		err = refuse("interrupted", "the upload stopped before its end", "", "nothing arrived for "+view.Duration(s.quiet), "check the connection and send it again; nothing was kept")
+		err = refuse("interrupted", "the upload stopped before its end", "", "nothing arrived for "+wording.PageDuration(s.quiet), "check the connection and send it again; nothing was kept")
 	case err == nil:
 		// The answer may take longer. Where there was an error, net/http reads what is left
 		// of a short body before it answers, and must not wait for it without end.

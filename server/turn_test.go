@@ -11,8 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"leakdiff/analysis/say/wording"
 	"leakdiff/store"
-	"leakdiff/web/view"
 )
 
 // pipeListener makes connections inside the process, so that time may stand still
@@ -136,7 +136,7 @@ func TestASenderWhoSendsNothingIsGivenUp(t *testing.T) {
 				go io.WriteString(conn, head)
 				began := time.Now()
 				text, err := io.ReadAll(conn)
-				wants := "nothing arrived for " + view.Duration(mostQuiet)
+				wants := "nothing arrived for " + wording.PageDuration(mostQuiet)
 				if name == "no form at all" {
 					wants = "is no upload form"
 				} else if after := time.Since(began); after < mostQuiet || after > mostQuiet+5*time.Second {

@@ -23,6 +23,7 @@ import (
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/identity"
 	"leakdiff/analysis/say/report"
+	"leakdiff/analysis/say/wording"
 	"leakdiff/store"
 	"leakdiff/store/blob"
 	"leakdiff/web/page"
@@ -53,14 +54,14 @@ type received struct {
 // limit or the volume has no room for it.
 func (s *Server) roomFor(size int64) error {
 	if size > s.cfg.UploadLimit {
-		return refuse("too_large", "the upload is too large", "", fmt.Sprintf("%s were announced and the limit is %s", view.Bytes(size), view.Bytes(s.cfg.UploadLimit)), "upload the dumps alone instead of the whole bundle, or start the server with a higher --upload-limit")
+		return refuse("too_large", "the upload is too large", "", fmt.Sprintf("%s were announced and the limit is %s", wording.Bytes(size), wording.Bytes(s.cfg.UploadLimit)), "upload the dumps alone instead of the whole bundle, or start the server with a higher --upload-limit")
 	}
 	free, err := s.blobs.Free()
 	if err != nil {
 		return err
 	}
 	if free < spare+max(size, 0) {
-		return refuse("disk_full", "the disk of this server is full", "", fmt.Sprintf("%s are free and %s must stay free", view.Bytes(free), view.Bytes(spare)), "delete cases that are no longer needed, or free the disk, and upload again; nothing was kept of this upload")
+		return refuse("disk_full", "the disk of this server is full", "", fmt.Sprintf("%s are free and %s must stay free", wording.Bytes(free), wording.Bytes(spare)), "delete cases that are no longer needed, or free the disk, and upload again; nothing was kept of this upload")
 	}
 	return nil
 }

@@ -12,9 +12,10 @@ import (
 
 // arrows are the imports within the module that each package may have
 // (ARCHITECTURE.md draws them); a package not listed here must be added with a
-// decision.
+// decision. Every package may import words: it owns what they share of language.
 var arrows = map[string][]string{
 	"analysis":                 {},
+	"analysis/say/wording":     {"analysis"},
 	"analysis/read/bundle":     {"analysis"},
 	"analysis/read/detect":     {"analysis", "analysis/read/envelope"},
 	"analysis/read/envelope":   {"analysis"},
@@ -53,6 +54,8 @@ var arrows = map[string][]string{
 	"cmd/leakdiff":         {"analysis", "analysis/read/bundle", "analysis/read/family", "analysis/say/filter", "analysis/read/ingest", "analysis/judge/knowledge", "analysis/say/report", "cmd/leakdiff/capture", "samples", "server", "store", "web/page", "web/view"},
 }
 
+const words = "analysis/say/wording"
+
 func TestImportsPointDownOnly(t *testing.T) {
 	out, err := exec.Command("go", "list", "-json=ImportPath,Imports,Deps", "leakdiff/...").Output()
 	if err != nil {
@@ -78,7 +81,7 @@ func TestImportsPointDownOnly(t *testing.T) {
 		seen[name] = true
 		for _, imported := range p.Imports {
 			inner, own := strings.CutPrefix(imported, "leakdiff/")
-			if own && !contains(allowed, inner) {
+			if own && inner != words && !contains(allowed, inner) {
 				t.Errorf("%s imports %s, which the architecture forbids", name, inner)
 			}
 		}

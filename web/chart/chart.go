@@ -9,7 +9,6 @@
 package chart
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -538,27 +537,6 @@ func fill(n int, times []time.Time) []float64 {
 		}
 	}
 	return out
-}
-
-// duration writes a length of time in its two largest units: "4 min 50 s".
-func duration(d time.Duration) string {
-	d = d.Round(time.Second)
-	type unit struct {
-		name string
-		size time.Duration
-	}
-	units := []unit{{"d", 24 * time.Hour}, {"h", time.Hour}, {"min", time.Minute}, {"s", time.Second}}
-	for i, u := range units {
-		if d < u.size && u.size > time.Second {
-			continue
-		}
-		s := fmt.Sprintf("%d\u00a0%s", d/u.size, u.name)
-		if rest := d % u.size; i+1 < len(units) && rest >= units[i+1].size {
-			s += fmt.Sprintf(" %d\u00a0%s", rest/units[i+1].size, units[i+1].name)
-		}
-		return s
-	}
-	return "0\u00a0s"
 }
 
 // spread keeps labels apart: it takes places along one line with their widths

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"leakdiff/analysis/say/wording"
 )
 
 // Layer is one part of a whole over time. Values has one entry per column: nil where
@@ -142,7 +144,7 @@ func (f *stackFrame) grid() {
 		x0, x1 := f.a.x[g.At-1], f.a.x[g.At]
 		inset := min((x1-x0)*.1, 60)
 		f.d.hatchedRect(x0+inset, f.top-4, x1-x0-2*inset, f.base-f.top+4)
-		for _, words := range []string{duration(g.Duration) + " without a snapshot", duration(g.Duration)} {
+		for _, words := range []string{wording.PageDuration(g.Duration) + " without a snapshot", wording.PageDuration(g.Duration)} {
 			half := 1.2*textWidth(words)/2 + 4
 			mid := min(max((x0+x1)/2, f.left+half), f.right-half)
 			if 2*half < f.right-f.left && room.free(mid-half, mid+half) {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"leakdiff/analysis/say/wording"
 )
 
 // Lane is one series of a timeline: a count for every column, nil where the
@@ -234,9 +236,9 @@ func (f *timelineFrame) gaps() {
 		x0, x1 := f.a.x[g.At-1], f.a.x[g.At]
 		inset := min((x1-x0)*.1, 60)
 		f.d.hatchedRect(x0+inset, f.top-8, x1-x0-2*inset, f.bottom-f.top-4)
-		words := duration(g.Duration) + " without a snapshot"
+		words := wording.PageDuration(g.Duration) + " without a snapshot"
 		if f.narrow {
-			words = "no snapshot for " + duration(g.Duration)
+			words = "no snapshot for " + wording.PageDuration(g.Duration)
 		}
 		if f.a.cut {
 			words += ", not to scale"
@@ -245,7 +247,7 @@ func (f *timelineFrame) gaps() {
 		if f.narrow {
 			y = 14
 		}
-		for _, s := range []string{words, duration(g.Duration)} {
+		for _, s := range []string{words, wording.PageDuration(g.Duration)} {
 			half := f.width(s)/2 + 4
 			mid := min(max((x0+x1)/2, f.left+half-14), f.right-half)
 			if half*2 < f.right-f.left && room.free(mid-half, mid+half) {

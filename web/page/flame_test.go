@@ -81,7 +81,7 @@ func TestTheCasePageShowsItsFurtherCharts(t *testing.T) {
 	}
 	html := render(t, Case(view.NewCase(in)))
 	keepPage(t, "case-charts", html)
-	for _, want := range []string{`id="charts"`, `class="morecharts" open`, "Goroutines by family", "States of its goroutines", "Births per hour", "t0 to t1: 4 born", "4\u00a0min 50\u00a0s without a snapshot"} {
+	for _, want := range []string{`id="charts"`, `class="morecharts" open`, "Goroutines by family", "States of its goroutines", "Births per hour", "t0 to t1: 4 born", "4\u00a0min\u00a050\u00a0s without a snapshot"} {
 		if !strings.Contains(html, want) {
 			t.Errorf("page lacks %q", want)
 		}

@@ -17,6 +17,7 @@ import (
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/identity"
 	"leakdiff/analysis/say/report"
+	"leakdiff/analysis/say/wording"
 	"leakdiff/web"
 	"leakdiff/web/page"
 	"leakdiff/web/view"
@@ -115,7 +116,7 @@ func within(body templ.Component, shell view.Shell) templ.Component {
 }
 
 func frozenBody(name string) templ.Component {
-	form := view.CaseForm{ID: "c1", Title: view.Visible(name), Holds: view.Plural(1, "bundle", "bundles") + ", " + view.Plural(18, "snapshot", "snapshots"), Permalinks: 2}
+	form := view.CaseForm{ID: "c1", Title: view.Visible(name), Holds: wording.PagePlural(1, "bundle", "bundles") + ", " + wording.PagePlural(18, "snapshot", "snapshots"), Permalinks: 2}
 	return templ.Join(page.DeleteCase(form), page.Mind("Files of t1 are 4 min 25 s apart."), page.Delta(40), page.Delta(-3), page.Delta(0), page.VerdictStrong("leaking"))
 }
 
@@ -123,7 +124,7 @@ func homeInput(name string) view.HomeInput {
 	return view.HomeInput{
 		Base:   "http://localhost:8080",
 		Upload: view.UploadInput{MaxBytes: 2 << 30, Free: 48_000_000_000, Reserved: 1_000_000_000},
-		Limits: []view.Limit{{Name: "One upload", Value: "2.1 GB"}, {Name: "Unpacked", Value: "32 GB, at most 200 : 1"}, {Name: "Files in a bundle", Value: view.Exact(200000)}, {Name: "Archives in archives", Value: "4 levels, 500 in all"}, {Name: "Reading time", Value: "10 min"}},
+		Limits: []view.Limit{{Name: "One upload", Value: "2.1 GB"}, {Name: "Unpacked", Value: "32 GB, at most 200 : 1"}, {Name: "Files in a bundle", Value: wording.Exact(200000)}, {Name: "Archives in archives", Value: "4 levels, 500 in all"}, {Name: "Reading time", Value: "10 min"}},
 		Total:  6,
 		Cases: []view.CaseSummary{
 			{ID: "c1", Title: name, Sentence: "24 calls wait for one lock in containerd; the kubelet grows with them.", Verdict: "leaking", Points: []int{87, 115, 140, 166, 192, 219, 243, 263, 87}, Snapshots: 18},

@@ -6,6 +6,7 @@ import (
 
 	"github.com/a-h/templ"
 
+	"leakdiff/analysis/say/wording"
 	"leakdiff/web/chart"
 	"leakdiff/web/view"
 )
@@ -178,9 +179,9 @@ func (b markup) figure(text string, sign int) markup {
 func (b markup) delta(n int) markup {
 	switch {
 	case n > 0:
-		return b.figure(view.Signed(n), 1)
+		return b.figure(wording.Signed(n), 1)
 	case n < 0:
-		return b.figure(view.Signed(n), -1)
+		return b.figure(wording.Signed(n), -1)
 	}
 	return b.raw(`<span class="d eq"><i aria-hidden="true">=</i>0</span>`)
 }

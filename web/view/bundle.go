@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/say/wording"
 )
 
 // Bundle is the page of one upload: its stages while it is being read, its
@@ -232,11 +233,11 @@ func readSentence(in BundleInput) string {
 	case total == 1:
 		return "The file was not read."
 	case read == total:
-		return "All " + Exact(total) + " files were read."
+		return "All " + wording.Exact(total) + " files were read."
 	case read == 0:
-		return "None of the " + Exact(total) + " files was read."
+		return "None of the " + wording.Exact(total) + " files was read."
 	}
-	return Exact(read) + " of " + Exact(total) + " files were read."
+	return wording.Exact(read) + " of " + wording.Exact(total) + " files were read."
 }
 
 // member is what a bundle is read for, by the kinds of its artifacts: stacks
@@ -272,7 +273,7 @@ func problemSentence(in BundleInput) string {
 		}
 	}
 	n := len(in.Problems)
-	count := Plural(int64(n), "problem", "problems")
+	count := wording.PagePlural(int64(n), "problem", "problems")
 	switch {
 	case n == 0:
 		return "No problems."
@@ -291,7 +292,7 @@ func problemSentence(in BundleInput) string {
 	case costly == n:
 		return count + ", all of them cost evidence."
 	}
-	return count + ", " + Exact(int64(costly)) + " of them cost evidence."
+	return count + ", " + wording.Exact(int64(costly)) + " of them cost evidence."
 }
 
 func files(a analysis.Artifact) int64 { return int64(max(a.Files, 1)) }
@@ -299,7 +300,7 @@ func files(a analysis.Artifact) int64 { return int64(max(a.Files, 1)) }
 // stages lists what is done, what is under way and what waits. Unpacking,
 // recognising and reading are one pass over the bytes, so they are one stage.
 func stages(in BundleInput) []Stage {
-	size := Bytes(in.Size) + " in " + Plural(int64(len(in.Files)), "file", "files")
+	size := wording.Bytes(in.Size) + " in " + wording.PagePlural(int64(len(in.Files)), "file", "files")
 	list := []Stage{
 		{Key: "received", Name: "Received and kept", Text: size},
 		{Key: "unpacking", Name: "Unpack, recognise and read every file"},
@@ -337,30 +338,30 @@ func stages(in BundleInput) []Stage {
 
 // figures is the summary strip.
 func figures(in BundleInput) []Figure {
-	out := []Figure{{Bytes(in.Size), "as uploaded"}}
+	out := []Figure{{wording.Bytes(in.Size), "as uploaded"}}
 	if in.Unpacked > 0 {
 		text := "unpacked"
 		if in.Size > 0 && in.Unpacked > in.Size {
 			text += ", " + strconv.FormatFloat(float64(in.Unpacked)/float64(in.Size), 'f', 1, 64) + " : 1"
 		}
-		out = append(out, Figure{Bytes(in.Unpacked), text})
+		out = append(out, Figure{wording.Bytes(in.Unpacked), text})
 	}
 	out = append(out, snapshotFigure(in.Snapshots))
 	for _, k := range analysis.Kinds() {
 		if sum, seen := total(in.Snapshots, k); seen {
-			out = append(out, Figure{Exact(sum), kindWords(k)})
+			out = append(out, Figure{wording.Exact(sum), kindWords(k)})
 		}
 	}
 	counts := countFiles(in.Artifacts)
 	if ignored, empty := counts[analysis.Ignored], counts[analysis.Empty]; ignored+empty > 0 {
 		text := "ignored"
 		if empty > 0 {
-			text += ", " + Exact(empty) + " more empty"
+			text += ", " + wording.Exact(empty) + " more empty"
 		}
-		out = append(out, Figure{Exact(ignored), text})
+		out = append(out, Figure{wording.Exact(ignored), text})
 	}
 	if failed := counts[analysis.Failed]; failed > 0 {
-		out = append(out, Figure{Exact(failed), "not readable"})
+		out = append(out, Figure{wording.Exact(failed), "not readable"})
 	}
 	return out
 }
@@ -389,9 +390,9 @@ func snapshotFigure(snapshots []analysis.Snapshot) Figure {
 		noun = "snapshot"
 	}
 	if len(per) > 1 {
-		noun += " of " + Plural(int64(len(per)), "process", "processes")
+		noun += " of " + wording.PagePlural(int64(len(per)), "process", "processes")
 	}
-	return Figure{Exact(int64(n)), noun}
+	return Figure{wording.Exact(int64(n)), noun}
 }
 
 func total(snapshots []analysis.Snapshot, k analysis.Kind) (sum int64, seen bool) {
@@ -446,7 +447,7 @@ func tabs(in BundleInput) []Tab {
 		if t.show != "all" {
 			address += "?show=" + t.show
 		}
-		out = append(out, Tab{Name: t.name, Count: Exact(n), URL: address + "#files", Current: t.show == current})
+		out = append(out, Tab{Name: t.name, Count: wording.Exact(n), URL: address + "#files", Current: t.show == current})
 	}
 	return out
 }
@@ -523,7 +524,7 @@ func directory(known map[string]*TreeNode, path string) *TreeNode {
 func artifactNode(in BundleInput, at int, name string, depth, notes int) *TreeNode {
 	a := in.Artifacts[at]
 	node := &TreeNode{
-		Name: Visible(name), Depth: depth, Size: Exact(a.Size), Kind: a.Kind, Confidence: string(a.Confidence),
+		Name: Visible(name), Depth: depth, Size: wording.Exact(a.Size), Kind: a.Kind, Confidence: string(a.Confidence),
 		Reason: Visible(a.Reason), Status: string(a.Status), Outcome: Visible(a.Outcome),
 		bytes: a.Size, problems: a.Problems, notes: min(notes, a.Problems), path: a.Path,
 	}
@@ -547,10 +548,10 @@ func artifactNode(in BundleInput, at int, name string, depth, notes int) *TreeNo
 func (n *TreeNode) problemWords() string {
 	var parts []string
 	if costly := n.problems - n.notes; costly > 0 {
-		parts = append(parts, Plural(int64(costly), "problem", "problems"))
+		parts = append(parts, wording.PagePlural(int64(costly), "problem", "problems"))
 	}
 	if n.notes > 0 {
-		parts = append(parts, Plural(int64(n.notes), "note", "notes"))
+		parts = append(parts, wording.PagePlural(int64(n.notes), "note", "notes"))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -581,7 +582,7 @@ func (n *TreeNode) finish(openAll bool) {
 		used = used || c.Status == string(analysis.Read)
 	}
 	n.Open = openAll || n.Depth < 2
-	n.Size = Exact(n.bytes)
+	n.Size = wording.Exact(n.bytes)
 	n.Status, n.Outcome = "read", "complete"
 	switch {
 	case n.problems > 0:
@@ -629,16 +630,16 @@ func snapshotsBelow(all []analysis.Snapshot, indices []int) string {
 		}
 	}
 	if oneTime {
-		return strings.Join(nonEmpty(timeWords(first), listWords(names)), "; ")
+		return strings.Join(nonEmpty(timeWords(first), wording.List(names, 3)), "; ")
 	}
-	return Plural(int64(len(indices)), "snapshot", "snapshots") + " of " + listWords(names)
+	return wording.PagePlural(int64(len(indices)), "snapshot", "snapshots") + " of " + wording.List(names, 3)
 }
 
 func timeWords(s analysis.Snapshot) string {
 	if s.CapturedAt.IsZero() {
 		return ""
 	}
-	text := Clock(s.CapturedAt)
+	text := wording.Clock(s.CapturedAt)
 	if s.TimeFact.Source != "" {
 		text += " from " + Visible(s.TimeFact.Source)
 	}
@@ -664,7 +665,7 @@ func totalsWords(t analysis.Totals) string {
 	var parts []string
 	for _, k := range analysis.Kinds() {
 		if n := t.Of(k); n != nil {
-			parts = append(parts, Number(int64(*n))+hardSpace+KindWord(k, *n))
+			parts = append(parts, wording.Number(int64(*n))+hardSpace+KindWord(k, *n))
 		}
 	}
 	return strings.Join(parts, ", ")
@@ -672,21 +673,6 @@ func totalsWords(t analysis.Totals) string {
 
 func nonEmpty(parts ...string) []string {
 	return slices.DeleteFunc(parts, func(s string) bool { return s == "" })
-}
-
-// listWords: "a", "a and b", "a, b and 3 more".
-func listWords(names []string) string {
-	switch {
-	case len(names) == 0:
-		return ""
-	case len(names) == 1:
-		return names[0]
-	case len(names) == 2:
-		return names[0] + " and " + names[1]
-	case len(names) == 3:
-		return names[0] + ", " + names[1] + " and " + names[2]
-	}
-	return names[0] + ", " + names[1] + " and " + strconv.Itoa(len(names)-2) + " more"
 }
 
 // naturalCompare orders "t2" before "t10".
@@ -723,9 +709,9 @@ func leadingDigits(s string) int {
 
 func problemSum(problems, groups int) string {
 	if problems == groups {
-		return Plural(int64(problems), "problem", "problems")
+		return wording.PagePlural(int64(problems), "problem", "problems")
 	}
-	return Exact(int64(problems)) + ", in " + Plural(int64(groups), "group", "groups")
+	return wording.Exact(int64(problems)) + ", in " + wording.PagePlural(int64(groups), "group", "groups")
 }
 
 // problemURL is the excerpt around a problem's line.
@@ -751,9 +737,9 @@ func times(in BundleInput) ([]TimeRow, string) {
 		case s.CapturedAt.IsZero():
 			row.Time = "not known"
 		case oneDay:
-			row.Time = Clock(s.CapturedAt)
+			row.Time = wording.Clock(s.CapturedAt)
 		default:
-			row.Time = Time(s.CapturedAt)
+			row.Time = wording.Time(s.CapturedAt)
 		}
 		row.Note = laterWords(s)
 		key := row.Label + "\x00" + row.Time + "\x00" + row.Source + "\x00" + row.Note
@@ -767,7 +753,7 @@ func times(in BundleInput) ([]TimeRow, string) {
 	}
 	note := "Times in UTC."
 	if oneDay && !day.IsZero() {
-		note = "All on " + Day(day) + ", UTC."
+		note = "All on " + wording.Day(day) + ", UTC."
 	}
 	return rows, note
 }
@@ -779,7 +765,7 @@ func commonDay(snapshots []analysis.Snapshot) (day time.Time, one bool) {
 		case t.IsZero():
 		case day.IsZero():
 			day = t
-		case Day(t) != Day(day):
+		case wording.Day(t) != wording.Day(day):
 			one = false
 		}
 	}
@@ -792,7 +778,7 @@ func laterWords(s analysis.Snapshot) string {
 	var parts []string
 	for _, k := range analysis.Kinds() {
 		if t, ok := s.Times[k]; ok && !t.IsZero() && t.Sub(s.CapturedAt).Abs() >= time.Second {
-			parts = append(parts, kindWords(k)+" at "+Clock(t))
+			parts = append(parts, kindWords(k)+" at "+wording.Clock(t))
 		}
 	}
 	return strings.Join(parts, ", ")
@@ -847,7 +833,7 @@ func identityRow(field string, processes []analysis.Process, of func(analysis.Pr
 	case len(values) == 0:
 		row.Value, row.Source = "not known", "nothing in the bundle says it"
 	case len(values) > 1:
-		row.Value = listWords(values)
+		row.Value = wording.List(values, 3)
 		row.Source += differWords(field)
 	default:
 		row.Value = values[0]
@@ -872,7 +858,7 @@ func startWords(value string) string {
 	if err != nil {
 		return value
 	}
-	return Exact(n) + " ticks after boot"
+	return wording.Exact(n) + " ticks after boot"
 }
 
 func confidenceRank(c string) int {
@@ -883,7 +869,7 @@ func fileRows(in BundleInput) []FileRow {
 	var rows []FileRow
 	for _, f := range in.Files {
 		rows = append(rows, FileRow{
-			Name: Visible(f.Name), SHA256: f.SHA256, Size: Bytes(f.Size),
+			Name: Visible(f.Name), SHA256: f.SHA256, Size: wording.Bytes(f.Size),
 			URL: "/bundles/" + url.PathEscape(in.ID) + "/files/" + url.PathEscape(f.SHA256), Damage: Visible(f.Damage),
 		})
 	}
@@ -903,9 +889,9 @@ func filesNote(files []UploadedFile) string {
 	case n == 0:
 		return "Kept byte for byte."
 	case n > named:
-		return Exact(int64(n)) + " files are damaged on the disk of this server: " + strings.Join(damaged[:named], ", ") + " and others."
+		return wording.Exact(int64(n)) + " files are damaged on the disk of this server: " + strings.Join(damaged[:named], ", ") + " and others."
 	case n > 1:
-		return Exact(int64(n)) + " files are damaged on the disk of this server: " + strings.Join(damaged, ", ") + "."
+		return wording.Exact(int64(n)) + " files are damaged on the disk of this server: " + strings.Join(damaged, ", ") + "."
 	}
 	return damaged[0] + " is damaged on the disk of this server."
 }

@@ -13,6 +13,7 @@ import (
 	"leakdiff/analysis"
 	"leakdiff/analysis/say/filter"
 	"leakdiff/analysis/say/report"
+	"leakdiff/analysis/say/wording"
 	"leakdiff/web/chart"
 )
 
@@ -569,18 +570,6 @@ func (m *caseMaker) single() bool {
 	return true
 }
 
-// listed joins words: "a, b and c", or "a, b and 4 more".
-func listed(words []string, most int) string {
-	if len(words) > most {
-		rest := len(words) - most
-		return strings.Join(words[:most], ", ") + fmt.Sprintf(" and %d more", rest)
-	}
-	if len(words) < 2 {
-		return strings.Join(words, "")
-	}
-	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
-}
-
 // What the table of figures shows at most: more columns and rows are no table any
 // more. The rest stands in the lists below it and in lines of their own.
 const (
@@ -594,9 +583,9 @@ func (m *caseMaker) figures(c *Case) {
 	for _, k := range m.columns {
 		clock := "–"
 		if !k.at.IsZero() {
-			clock = Clock(k.at)
+			clock = wording.Clock(k.at)
 		}
-		columns = append(columns, CaseColumn{Label: Visible(k.label), Clock: clock, Full: Time(k.at)})
+		columns = append(columns, CaseColumn{Label: Visible(k.label), Clock: clock, Full: wording.Time(k.at)})
 	}
 	for i := range m.in.Report.Series {
 		s := &m.in.Report.Series[i]
@@ -644,10 +633,10 @@ func (m *caseMaker) days(shown []CaseColumn) {
 	before := ""
 	for i := range shown {
 		at := m.columns[m.shown[i]].at
-		if at.IsZero() || Day(at) == before {
+		if at.IsZero() || wording.Day(at) == before {
 			continue
 		}
-		before = Day(at)
+		before = wording.Day(at)
 		shown[i].Day = ShortDay(at)
 	}
 }
@@ -700,7 +689,7 @@ func (m *caseMaker) worthRows() []bool {
 }
 
 func (m *caseMaker) other(s *report.Series) CaseOther {
-	out := CaseOther{Process: named(s), About: strings.TrimPrefix(m.about(s)+", "+Plural(int64(len(s.Snapshots)), "snapshot", "snapshots"), ", ")}
+	out := CaseOther{Process: named(s), About: strings.TrimPrefix(m.about(s)+", "+wording.PagePlural(int64(len(s.Snapshots)), "snapshot", "snapshots"), ", ")}
 	for _, k := range analysis.Kinds() {
 		if values := m.complete(s, k); lastKnown(values) >= 0 {
 			out.Course = KindWord(k, 2) + " " + course(values, m.restarts(s))
@@ -733,7 +722,7 @@ func (m *caseMaker) choice(s *report.Series, i int) string {
 	snap := m.snapshots[s.Snapshots[i]]
 	parts := []string{Visible(snap.Label)}
 	if at := timeOf(snap); !at.IsZero() {
-		clock := Clock(at)
+		clock := wording.Clock(at)
 		if m.dated {
 			clock = ShortDay(at) + " " + clock
 		}
@@ -857,7 +846,7 @@ func (m *caseMaker) about(s *report.Series) string {
 		parts = append(parts, "on "+Visible(*s.Host))
 	}
 	if len(epochs) > 1 {
-		parts = append(parts, Plural(int64(len(epochs)-1), "restart", "restarts"))
+		parts = append(parts, wording.PagePlural(int64(len(epochs)-1), "restart", "restarts"))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -975,20 +964,20 @@ func (m *caseMaker) span(lanes int) string {
 	if first.IsZero() {
 		return "No time is known for these snapshots; they stand in the order of their names."
 	}
-	text := Day(first)
-	if Day(last) != Day(first) {
-		text += " to " + Day(last)
+	text := wording.Day(first)
+	if wording.Day(last) != wording.Day(first) {
+		text += " to " + wording.Day(last)
 	}
 	text += ", " + m.counted()
 	if d := last.Sub(first); d > 0 {
-		text += " over " + Duration(d)
+		text += " over " + wording.PageDuration(d)
 	}
 	text += "."
 	if lanes > 1 {
 		text += " All processes on one scale; dotted: no evidence in between."
 	}
 	if untimed > 0 {
-		text += fmt.Sprintf(" %s without a time placed by order.", Plural(int64(untimed), "snapshot", "snapshots"))
+		text += fmt.Sprintf(" %s without a time placed by order.", wording.PagePlural(int64(untimed), "snapshot", "snapshots"))
 	}
 	return text
 }
@@ -996,14 +985,14 @@ func (m *caseMaker) span(lanes int) string {
 // counted: "9 snapshots", or "18 snapshots of 2 processes at 9 instants".
 func (m *caseMaker) counted() string {
 	snapshots, instants := int64(len(m.place)), int64(len(m.columns))
-	text := Plural(snapshots, "snapshot", "snapshots")
+	text := wording.PagePlural(snapshots, "snapshot", "snapshots")
 	if n := len(m.in.Report.Series); n > 1 {
-		text += " of " + Plural(int64(n), "process", "processes")
+		text += " of " + wording.PagePlural(int64(n), "process", "processes")
 	}
 	if snapshots == instants {
 		return text
 	}
-	return text + " at " + Plural(instants, "instant", "instants")
+	return text + " at " + wording.PagePlural(instants, "instant", "instants")
 }
 
 // named is the process of a series, told from others of its name by its pid.
@@ -1059,7 +1048,7 @@ func (m *caseMaker) findings(c *Case) {
 		m.short(c, r)
 	}
 	if more := len(c.Findings) - len(c.Short); len(c.Short) > 0 && more > 0 {
-		c.ShortNote = Plural(int64(more), "more finding stands", "more findings stand") + " below."
+		c.ShortNote = wording.PagePlural(int64(more), "more finding stands", "more findings stand") + " below."
 	}
 	for i := range m.in.Report.Series {
 		s := &m.in.Report.Series[i]
@@ -1091,7 +1080,7 @@ func (m *caseMaker) findings(c *Case) {
 	case n > 0 && growing > 0:
 		c.FindingsNote = fmt.Sprintf("%d: what grows, worst first, then what may hold it and what follows.", n)
 	case n > 0:
-		c.FindingsNote = Plural(n, "finding", "findings") + "."
+		c.FindingsNote = wording.PagePlural(n, "finding", "findings") + "."
 	}
 	c.Rising = risingWords(growing, rose, aged, aside, all, m.single())
 }
@@ -1147,7 +1136,7 @@ func risingWords(growing, rose, aged, aside, all int, single bool) string {
 	if aside > 0 {
 		return asideWords(growing+rose, aged, aside, all, single)
 	}
-	families := Plural(int64(all), "family", "families")
+	families := wording.PagePlural(int64(all), "family", "families")
 	alike := fmt.Sprintf("%d of %s %s like a leak by the ages of %s members.", aged, families, plainPlural(aged, "looks", "look"), plainPlural(aged, "its", "their"))
 	text := fmt.Sprintf("%d of %s grow", growing, families)
 	switch {
@@ -1174,7 +1163,7 @@ func asideWords(growing, aged, aside, all int, single bool) string {
 	if single {
 		grow = "look like a leak by the ages of their members"
 	}
-	text := fmt.Sprintf("%d of %s %s, ", growing+aged+aside, Plural(int64(all), "family", "families"), grow)
+	text := fmt.Sprintf("%d of %s %s, ", growing+aged+aside, wording.PagePlural(int64(all), "family", "families"), grow)
 	switch rest := growing + aged; {
 	case rest > 0:
 		return text + fmt.Sprintf("%d of them set aside as benign by a person.", aside)
@@ -1318,10 +1307,10 @@ func (f *CaseFinding) spark(id string, labels []string, all []*int, lower []bool
 	if len(epochs) > 0 {
 		f.Course = course(counts, epochs)
 	}
-	f.From, f.Peak = Number(int64(*counts[first])), Number(int64(*counts[top]))
+	f.From, f.Peak = wording.Number(int64(*counts[first])), wording.Number(int64(*counts[top]))
 	for i := len(counts) - 1; i >= 0; i-- {
 		if counts[i] != nil {
-			f.To = Number(int64(*counts[i]))
+			f.To = wording.Number(int64(*counts[i]))
 			break
 		}
 	}
@@ -1370,7 +1359,7 @@ func (m *caseMaker) families(c *Case) {
 			c.MoreFamilies = len(list) - i
 			break
 		}
-		row := CaseFamily{Process: named(r.s), Kind: KindWord(r.f.Kind, 1), Verdict: string(r.f.Verdict), Triage: markOf(r.f.Triage), Role: r.f.Role, Name: m.name(r.s, r.f), Rise: Signed(r.f.Rise), Handle: r.f.Handle, fingerprint: r.f.Fingerprint}
+		row := CaseFamily{Process: named(r.s), Kind: KindWord(r.f.Kind, 1), Verdict: string(r.f.Verdict), Triage: markOf(r.f.Triage), Role: r.f.Role, Name: m.name(r.s, r.f), Rise: wording.Signed(r.f.Rise), Handle: r.f.Handle, fingerprint: r.f.Fingerprint}
 		row.Counts = narrow(cells(m.spreadOut(r.s, r.f.Counts), m.spreadLower(r.s, m.lower(r.s, r.f.Kind))), m.shown)
 		var u *report.Unit
 		if r.f.Unit != nil {
@@ -1429,7 +1418,7 @@ func (m *caseMaker) side(c *Case) {
 	for _, b := range m.in.Bundles {
 		c.Bundles = append(c.Bundles, CaseBundle{
 			Name: Visible(b.Name), URL: m.live(bundleURL(b.ID)), Status: Visible(b.Status), Size: b.Size, Reading: b.Reading(),
-			Snapshots: Plural(int64(b.Snapshots), "snapshot", "snapshots"), Problems: Plural(int64(b.Problems), "problem", "problems"),
+			Snapshots: wording.PagePlural(int64(b.Snapshots), "snapshot", "snapshots"), Problems: wording.PagePlural(int64(b.Problems), "problem", "problems"),
 		})
 	}
 	truncated, completed, refused := 0, 0, 0
@@ -1462,15 +1451,15 @@ func (m *caseMaker) side(c *Case) {
 		}
 	}
 	if completed > 0 {
-		c.NotSeen = append(c.NotSeen, capital(Plural(int64(completed), "dump is", "dumps are"))+" cut; totals come from a whole twin, ids and waits from what was read.")
+		c.NotSeen = append(c.NotSeen, capital(wording.PagePlural(int64(completed), "dump is", "dumps are"))+" cut; totals come from a whole twin, ids and waits from what was read.")
 	}
 	if refused > 0 {
-		c.NotSeen = append(c.NotSeen, capital(Plural(int64(refused), "snapshot was", "snapshots were"))+" not understood as a whole: their figures are lower bounds.")
+		c.NotSeen = append(c.NotSeen, capital(wording.PagePlural(int64(refused), "snapshot was", "snapshots were"))+" not understood as a whole: their figures are lower bounds.")
 	}
 	if truncated == 0 && completed == 0 && len(m.in.Report.Series) > 0 {
 		c.NotSeen = append(c.NotSeen, "No dump is cut.")
 	} else if truncated > 0 {
-		c.NotSeen = append(c.NotSeen, capital(Plural(int64(truncated), "snapshot is", "snapshots are"))+" cut: their figures are lower bounds.")
+		c.NotSeen = append(c.NotSeen, capital(wording.PagePlural(int64(truncated), "snapshot is", "snapshots are"))+" cut: their figures are lower bounds.")
 	}
 	c.ProblemCount = len(m.in.Report.Problems)
 	c.Problems = NewProblems(m.in.Report.Problems)
@@ -1506,7 +1495,7 @@ func (m *caseMaker) identity(s *report.Series) CaseIdentity {
 		}
 	}
 	if len(sources) > 1 {
-		first += " and " + Plural(int64(len(sources)-1), "other source", "other sources")
+		first += " and " + wording.PagePlural(int64(len(sources)-1), "other source", "other sources")
 	}
 	add("Times", first)
 	return out
@@ -1654,6 +1643,6 @@ func (c Case) listFamilies(m *Document) {
 		m.table(6, []string{"", "Family", "Process", "Kind", "Counts", "Verdict"}, rows)
 	}
 	if len(rows) == maxListed && more > 0 {
-		m.paragraph(Plural(int64(more), "more family is", "more families are") + " left out here.")
+		m.paragraph(wording.PagePlural(int64(more), "more family is", "more families are") + " left out here.")
 	}
 }

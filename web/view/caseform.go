@@ -4,6 +4,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"leakdiff/analysis/say/wording"
 )
 
 // CaseForm is what the forms show that change a case or delete it. Counts are in
@@ -42,7 +44,7 @@ func (m *caseMaker) form() CaseForm {
 	f := CaseForm{
 		ID: in.ID, Title: Visible(in.Title), Permalinks: in.Permalinks, NeedsKey: in.NeedsKey,
 		Ticket: Visible(in.Fields["ticket"].Value), Modules: Visible(in.Fields["modules"].Value), Archived: in.Fields["archived"].Value != "",
-		Holds: Plural(int64(len(in.Bundles)), "bundle", "bundles") + ", " + Plural(int64(len(in.Report.Snapshots)), "snapshot", "snapshots"),
+		Holds: wording.PagePlural(int64(len(in.Bundles)), "bundle", "bundles") + ", " + wording.PagePlural(int64(len(in.Report.Snapshots)), "snapshot", "snapshots"),
 	}
 	f.TicketURL = webAddress(in.Fields["ticket"].Value)
 	for _, word := range caseFieldWords {
@@ -50,7 +52,7 @@ func (m *caseMaker) form() CaseForm {
 		if field.Replaced == "" || word.Name == "archived" {
 			continue
 		}
-		was := "“" + Visible(field.Replaced) + "”, until " + Time(field.Edited) + " UTC"
+		was := "“" + Visible(field.Replaced) + "”, until " + wording.Time(field.Edited) + " UTC"
 		f.Before = append(f.Before, Pair{word.Value, was})
 		for _, name := range in.Over {
 			if name == word.Name {

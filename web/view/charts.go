@@ -12,6 +12,7 @@ import (
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/trend"
 	"leakdiff/analysis/say/report"
+	"leakdiff/analysis/say/wording"
 	"leakdiff/web/chart"
 )
 
@@ -93,7 +94,7 @@ func (m *caseMaker) charts(c *Case) {
 		left = append([]Link{{Text: "Draw the first ones", URL: m.chartsURL("1")}}, left...)
 	}
 	if n := len(out.Processes); n > 0 && len(left) > 0 {
-		out.Note = fmt.Sprintf("%d of %s %s drawn; the others by their link.", n, Plural(int64(n+len(left)), "process", "processes"), plainPlural(n, "is", "are"))
+		out.Note = fmt.Sprintf("%d of %s %s drawn; the others by their link.", n, wording.PagePlural(int64(n+len(left)), "process", "processes"), plainPlural(n, "is", "are"))
 	}
 	if more := len(left) - maxChartLinks; more > 0 {
 		left, out.More = left[:maxChartLinks], fmt.Sprintf("and %d more, at ?charts= with host/program", more)
@@ -226,7 +227,7 @@ func (m *caseMaker) byFamily(s *report.Series, k analysis.Kind) CaseStack {
 	}
 	rest, others := remainder(totals, sum)
 	if n := len(all) - shown; others || n > 0 {
-		name := "others, " + Plural(int64(n), "family", "families")
+		name := "others, " + wording.PagePlural(int64(n), "family", "families")
 		if n == 0 {
 			name = "in no family"
 		}
@@ -335,7 +336,7 @@ func stackStates(d *chart.StackData, states []map[string]int) bool {
 	if rest, others := remainder(d.Totals, sum); others {
 		name := "without a printed state"
 		if n := len(names) - maxLayers; n > 0 {
-			name = "others, " + Plural(int64(n), "state", "states")
+			name = "others, " + wording.PagePlural(int64(n), "state", "states")
 		}
 		d.Layers = append(d.Layers, chart.Layer{Name: name, Full: name, Course: course(whole(rest, d.Lower), d.Epochs), Values: rest, Rest: true})
 	}
@@ -371,7 +372,7 @@ func (m *caseMaker) births(out *ProcessCharts, s *report.Series, cohorts map[str
 			top, born = max(top, bar.Each), born+c.Born
 			d.Bars = append(d.Bars, bar)
 		}
-		out.Births = append(out.Births, CaseRate{Name: name, Chart: d, Note: Number(int64(born)) + " born in " + Plural(int64(len(d.Bars)), "interval", "intervals")})
+		out.Births = append(out.Births, CaseRate{Name: name, Chart: d, Note: wording.Number(int64(born)) + " born in " + wording.PagePlural(int64(len(d.Bars)), "interval", "intervals")})
 	}
 	for i := range out.Births {
 		out.Births[i].Chart.Max = top
@@ -380,7 +381,7 @@ func (m *caseMaker) births(out *ProcessCharts, s *report.Series, cohorts map[str
 	case len(list) == 0:
 		out.BirthNote = "No growing family has members that can be followed by their identity over two complete snapshots."
 	case len(list) > maxBirths:
-		out.BirthNote = fmt.Sprintf("%d of %s, the worst first. ", maxBirths, Plural(int64(len(list)), "growing family", "growing families"))
+		out.BirthNote = fmt.Sprintf("%d of %s, the worst first. ", maxBirths, wording.PagePlural(int64(len(list)), "growing family", "growing families"))
 	}
 	if len(list) > 0 {
 		out.BirthNote += "Counted by identity: not in any snapshot before. One scale for all."

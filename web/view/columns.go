@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/say/wording"
 )
 
 // What the figures of snapshots are: members, or the change to another snapshot.
@@ -134,7 +135,7 @@ type figure struct {
 // of writes n members of a family in a snapshot.
 func (c *columns) of(s *analysis.Snapshot, f *analysis.Family, n int) figure {
 	if c.plain() {
-		return figure{Text: atLeast(Number(int64(n)), s.Bounded(f.Kind))}
+		return figure{Text: atLeast(wording.Number(int64(n)), s.Bounded(f.Kind))}
 	}
 	value, ok := c.scaled(s, n)
 	if !ok {
@@ -183,7 +184,7 @@ func change(v float64) figure {
 // "−1.5", "12", and "10 000".
 func decimal(v float64) string {
 	if v == math.Trunc(v) || math.Abs(v) >= 1000 {
-		return Number(int64(math.Round(v)))
+		return wording.Number(int64(math.Round(v)))
 	}
 	places := 3
 	if math.Abs(v) >= 10 {

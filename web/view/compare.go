@@ -11,6 +11,7 @@ import (
 	"leakdiff/analysis/judge/diff"
 	"leakdiff/analysis/say/filter"
 	"leakdiff/analysis/say/report"
+	"leakdiff/analysis/say/wording"
 	"leakdiff/web/chart"
 )
 
@@ -173,9 +174,9 @@ func NewCompare(in CompareInput) Compare {
 	c.Headline = m.headline()
 	c.Applied = m.applied(&c.Box)
 	if in.LeftOut > 0 {
-		c.LeftOut = fmt.Sprintf("%s left out: the table has room for %d, the first and the last among them.", Plural(int64(in.LeftOut), "chosen snapshot is", "chosen snapshots are"), len(in.Columns))
+		c.LeftOut = fmt.Sprintf("%s left out: the table has room for %d, the first and the last among them.", wording.PagePlural(int64(in.LeftOut), "chosen snapshot is", "chosen snapshots are"), len(in.Columns))
 	}
-	here := printable(in.Series.Process) + ", " + Plural(int64(len(in.Columns)), "snapshot", "snapshots")
+	here := printable(in.Series.Process) + ", " + wording.PagePlural(int64(len(in.Columns)), "snapshot", "snapshots")
 	c.Shell = Shell{
 		Title: here, Description: c.Headline, Section: "cases", Engine: in.Engine, Here: here,
 		Crumbs: []Link{{Text: "Cases", URL: "/"}, {Text: Visible(in.CaseTitle), URL: caseURL(in.CaseID)}},
@@ -210,9 +211,9 @@ func (m *compareMaker) address(name, value string) string {
 func (m *compareMaker) heads(c *Compare) {
 	for i, s := range m.in.Result.Snapshots {
 		col := m.in.Columns[i]
-		h := CompareHead{Label: Visible(s.Label), Full: Time(s.CapturedAt)}
+		h := CompareHead{Label: Visible(s.Label), Full: wording.Time(s.CapturedAt)}
 		if !s.CapturedAt.IsZero() {
-			h.Clock = Clock(s.CapturedAt)
+			h.Clock = wording.Clock(s.CapturedAt)
 		}
 		id := m.in.CaseID
 		switch {
@@ -414,7 +415,7 @@ func (m *compareMaker) sections(c *Compare) {
 		shown := list
 		if len(list) > most && m.in.Query.Get("all") == "" && !(m.in.Frozen && section != diff.Unchanged) {
 			shown = list[:most]
-			s.More = fmt.Sprintf("%s not shown.", Plural(int64(len(list)-most), "family is", "families are"))
+			s.More = fmt.Sprintf("%s not shown.", wording.PagePlural(int64(len(list)-most), "family is", "families are"))
 			if s.MoreURL = m.address("all", "1"); s.MoreURL != "" {
 				s.MoreURL += "#h-" + s.Name
 			}
@@ -457,7 +458,7 @@ func (m *compareMaker) note(section diff.Section, rows []diff.Course) string {
 	if len(rows) == 0 {
 		return "none"
 	}
-	text := Plural(int64(len(rows)), "family", "families")
+	text := wording.PagePlural(int64(len(rows)), "family", "families")
 	if section == "" {
 		return text + "; fewer than two of the snapshots are complete for them"
 	}
@@ -467,7 +468,7 @@ func (m *compareMaker) note(section diff.Section, rows []diff.Course) string {
 	}
 	for _, k := range analysis.Kinds() {
 		if sum[k] != 0 {
-			text += ", " + Signed(sum[k]) + " " + KindWord(k, sum[k])
+			text += ", " + wording.Signed(sum[k]) + " " + KindWord(k, sum[k])
 		}
 	}
 	return text
@@ -521,10 +522,10 @@ func (m *compareMaker) tools(c *Compare) {
 	for i := range m.in.Result.Rows {
 		count[m.in.Result.Rows[i].Family.Kind]++
 	}
-	c.Tabs = []DiffTab{{Text: "All " + Number(int64(len(m.in.Result.Rows))), URL: m.address("kind", ""), Current: m.kind == ""}}
+	c.Tabs = []DiffTab{{Text: "All " + wording.Number(int64(len(m.in.Result.Rows))), URL: m.address("kind", ""), Current: m.kind == ""}}
 	for _, k := range analysis.Kinds() {
 		if count[k] > 0 {
-			c.Tabs = append(c.Tabs, DiffTab{Text: kindTitle(k) + " " + Number(int64(count[k])), URL: m.address("kind", string(k)), Current: m.kind == k})
+			c.Tabs = append(c.Tabs, DiffTab{Text: kindTitle(k) + " " + wording.Number(int64(count[k])), URL: m.address("kind", string(k)), Current: m.kind == k})
 		}
 	}
 	for _, s := range []struct{ show, text string }{{showMembers, "Members"}, {showBase, "Change to base"}, {showPrevious, "Change to previous"}} {
@@ -604,7 +605,7 @@ func (m *compareMaker) headline() string {
 	var parts []string
 	say := func(s diff.Section, one, many string) {
 		if n := count[s]; n > 0 {
-			parts = append(parts, Plural(int64(n), "family "+one, "families "+many))
+			parts = append(parts, wording.PagePlural(int64(n), "family "+one, "families "+many))
 		}
 	}
 	say(diff.Growing, "grew", "grew")
@@ -616,7 +617,7 @@ func (m *compareMaker) headline() string {
 		parts = []string{"no family changed"}
 	}
 	return fmt.Sprintf("%s, %s to %s, %s: %s.", who, Visible(snapshots[0].Label), Visible(snapshots[len(snapshots)-1].Label),
-		Plural(int64(len(snapshots)), "snapshot", "snapshots"), listed(parts, len(parts)))
+		wording.PagePlural(int64(len(snapshots)), "snapshot", "snapshots"), wording.List(parts, len(parts)))
 }
 
 func (m *compareMaker) applied(box *FilterBox) string {
@@ -692,7 +693,7 @@ func (c Compare) Document() Document {
 		for _, r := range s.Rows {
 			delta := "n/a"
 			if r.Compared {
-				delta = Signed(r.Delta)
+				delta = wording.Signed(r.Delta)
 			}
 			rows = append(rows, cells(r.Name.Text(), r.Cells, delta, marked(verdictWord(r.Verdict), r.Triage)))
 		}

@@ -15,6 +15,7 @@ import (
 	"leakdiff/analysis/judge/knowledge"
 	"leakdiff/analysis/say/filter"
 	"leakdiff/analysis/say/report"
+	"leakdiff/analysis/say/wording"
 	"leakdiff/web/chart"
 )
 
@@ -296,7 +297,7 @@ func NewDiff(in DiffInput) Diff {
 	d.Headline = m.headline(main)
 	d.Unit = KindWord(main, 2)
 	if a, b := in.Result.TotalA.Of(main), in.Result.TotalB.Of(main); a != nil && b != nil && len(m.cut(main)) == 0 {
-		d.HasTotal, d.Total, d.Percent = true, *b-*a, Percent(*a, *b)
+		d.HasTotal, d.Total, d.Percent = true, *b-*a, wording.Percent(*a, *b)
 	}
 	m.summary(&d, main)
 	m.totals(&d)
@@ -335,7 +336,7 @@ func (m *diffMaker) change(d *Diff, kind analysis.Kind) string {
 	if !d.HasTotal {
 		return ""
 	}
-	text := "Δ " + Signed(d.Total) + " " + d.Unit
+	text := "Δ " + wording.Signed(d.Total) + " " + d.Unit
 	if m.in.Frozen {
 		return text + ", "
 	}
@@ -349,7 +350,7 @@ func (m *diffMaker) change(d *Diff, kind analysis.Kind) string {
 	if most != nil {
 		f := most.Family
 		name := newFamilyName(m.title(f), f.Kind, f.Loose, f.LooseCreator, f.Attributes).Title
-		text = "Δ " + Signed(most.Delta) + " " + name.Path + name.Name
+		text = "Δ " + wording.Signed(most.Delta) + " " + name.Path + name.Name
 	}
 	if host := m.in.Series.Host; host != nil && *host != "" {
 		text += " · " + Visible(*host)
@@ -571,11 +572,11 @@ func (m *diffMaker) mainKind() analysis.Kind {
 
 func (m *diffMaker) side(s *analysis.Snapshot, caseID string, kind analysis.Kind) DiffSide {
 	out := DiffSide{
-		ID: s.ID, Label: Visible(s.Label), Full: Time(s.CapturedAt), Process: printable(s.Process.Name.Value),
+		ID: s.ID, Label: Visible(s.Label), Full: wording.Time(s.CapturedAt), Process: printable(s.Process.Name.Value),
 		URL: m.live(snapshotURL(s.ID, caseID)), Count: atLeast(orDash(s.Totals.Of(kind)), s.Bounded(kind)),
 	}
 	if !s.CapturedAt.IsZero() {
-		out.Clock = Clock(s.CapturedAt)
+		out.Clock = wording.Clock(s.CapturedAt)
 	}
 	if out.Label == "" {
 		out.Label = "?"
@@ -604,7 +605,7 @@ func (m *diffMaker) cutWords(kind analysis.Kind) string {
 		}
 		out = append(out, fmt.Sprintf("%s %s (at least %s)", Visible(s.Label), how, many(kind, *s.Totals.Of(kind))))
 	}
-	return listed(out, len(out))
+	return wording.List(out, len(out))
 }
 
 // headline says the change: "kubelet grew by 128 goroutines in 7 min 20 s: 131
@@ -628,10 +629,10 @@ func (m *diffMaker) headline(kind analysis.Kind) string {
 		return fmt.Sprintf("%s: %s and %s cannot be compared: %s.", who, Visible(r.A.Label), Visible(r.B.Label), cut)
 	}
 	if !r.Followed && m.in.OtherID != "" {
-		return fmt.Sprintf("%s of two cases: %s in A, %s in B; members are not followed.", who, many(kind, *a), Number(int64(*b)))
+		return fmt.Sprintf("%s of two cases: %s in A, %s in B; members are not followed.", who, many(kind, *a), wording.Number(int64(*b)))
 	}
 	if !r.Followed {
-		return fmt.Sprintf("%s was restarted between A and B: %s before, %s after.", who, many(kind, *a), Number(int64(*b)))
+		return fmt.Sprintf("%s was restarted between A and B: %s before, %s after.", who, many(kind, *a), wording.Number(int64(*b)))
 	}
 	var text string
 	if back := r.A.CapturedAt.Sub(r.B.CapturedAt); back > 0 && !r.B.CapturedAt.IsZero() {
@@ -646,7 +647,7 @@ func (m *diffMaker) headline(kind analysis.Kind) string {
 		text = fmt.Sprintf("%s has %s in both", who, many(kind, *a))
 	}
 	if !r.A.CapturedAt.IsZero() && !r.B.CapturedAt.IsZero() && !r.A.CapturedAt.Equal(r.B.CapturedAt) {
-		text += " in " + Duration(r.B.CapturedAt.Sub(r.A.CapturedAt).Abs())
+		text += " in " + wording.PageDuration(r.B.CapturedAt.Sub(r.A.CapturedAt).Abs())
 		text = strings.Replace(text, " in both in ", " in both, ", 1)
 		if strings.Contains(text, " in both, ") {
 			text += " apart"
@@ -660,15 +661,15 @@ func (m *diffMaker) headline(kind analysis.Kind) string {
 	if born == 1 {
 		was = "was"
 	}
-	return fmt.Sprintf("%s: %s %s born, %s ended.", text, Number(int64(born)), was, Number(int64(r.Ended[kind])))
+	return fmt.Sprintf("%s: %s %s born, %s ended.", text, wording.Number(int64(born)), was, wording.Number(int64(r.Ended[kind])))
 }
 
 // backwards is the headline where B is the earlier snapshot: nothing was born or ended on
 // the way back.
 func (m *diffMaker) backwards(who string, kind analysis.Kind, a, b int, back time.Duration) string {
-	text := fmt.Sprintf("%s, backwards: %s in A, %s in B, which is %s earlier", who, many(kind, a), Number(int64(b)), Duration(back))
+	text := fmt.Sprintf("%s, backwards: %s in A, %s in B, which is %s earlier", who, many(kind, a), wording.Number(int64(b)), wording.PageDuration(back))
 	if only, ok := m.in.Result.Ended[kind]; ok {
-		text += fmt.Sprintf("; %s only in A, %s only in B", Number(int64(only)), Number(int64(m.in.Result.Born[kind])))
+		text += fmt.Sprintf("; %s only in A, %s only in B", wording.Number(int64(only)), wording.Number(int64(m.in.Result.Born[kind])))
 	}
 	return text + "."
 }
@@ -698,7 +699,7 @@ func (m *diffMaker) summary(d *Diff, kind analysis.Kind) {
 	}
 	ended, survived := m.in.Result.Ended[kind], m.in.Result.Survived[kind]
 	d.Summary = &chart.SummaryData{ID: "flow", Ended: ended, Survived: survived, Born: born}
-	d.Ended, d.Survive, d.Born = Number(int64(ended)), Number(int64(survived)), Number(int64(born))
+	d.Ended, d.Survive, d.Born = wording.Number(int64(ended)), wording.Number(int64(survived)), wording.Number(int64(born))
 }
 
 func (m *diffMaker) totals(d *Diff) {
@@ -887,10 +888,10 @@ func (m *diffMaker) tabs() []DiffTab {
 			count[r.Family.Kind]++
 		}
 	}
-	tabs := []DiffTab{{Text: "All " + Number(int64(len(m.in.Result.Rows))), URL: m.address(map[string]string{"kind": ""}), Current: m.kind == ""}}
+	tabs := []DiffTab{{Text: "All " + wording.Number(int64(len(m.in.Result.Rows))), URL: m.address(map[string]string{"kind": ""}), Current: m.kind == ""}}
 	for _, k := range analysis.Kinds() {
 		if count[k] > 0 || k == m.kind {
-			tabs = append(tabs, DiffTab{Text: kindTitle(k) + " " + Number(int64(count[k])), URL: m.address(map[string]string{"kind": string(k)}), Current: m.kind == k})
+			tabs = append(tabs, DiffTab{Text: kindTitle(k) + " " + wording.Number(int64(count[k])), URL: m.address(map[string]string{"kind": string(k)}), Current: m.kind == k})
 		}
 	}
 	return tabs
@@ -990,7 +991,7 @@ func (m *diffMaker) fillSection(s *DiffSection, section diff.Section, rows []dif
 				shown = append(shown[:len(shown):len(shown)], r)
 			}
 		}
-		s.More = fmt.Sprintf("%s not shown.", Plural(int64(len(rows)-len(shown)), "more family is", "more families are"))
+		s.More = fmt.Sprintf("%s not shown.", wording.PagePlural(int64(len(rows)-len(shown)), "more family is", "more families are"))
 		s.MoreURL = m.address(map[string]string{"all": "1"}) + "#h-" + s.Name
 	}
 	s.Rows = slices.Grow(s.Rows, len(shown))
@@ -1048,7 +1049,7 @@ func (m *diffMaker) note(section diff.Section, rows []diff.Row) string {
 		}
 		return "none"
 	}
-	text := Plural(int64(len(rows)), "family", "families")
+	text := wording.PagePlural(int64(len(rows)), "family", "families")
 	if section == notCompared {
 		return text + "; " + m.cutWords(rows[0].Family.Kind) + ", its figures prove neither growth nor shrinking"
 	}
@@ -1067,7 +1068,7 @@ func (m *diffMaker) note(section diff.Section, rows []diff.Row) string {
 		if section == diff.Unchanged {
 			text += ", " + many(k, sum[k])
 		} else {
-			text += ", " + Signed(sum[k]) + " " + KindWord(k, sum[k])
+			text += ", " + wording.Signed(sum[k]) + " " + KindWord(k, sum[k])
 		}
 	}
 	return text
@@ -1078,7 +1079,7 @@ func (m *diffMaker) row(r diff.Row, section diff.Section, i int) DiffRow {
 	row := DiffRow{
 		Anchor: string(section) + "-" + strconv.Itoa(i+1), Fingerprint: f.Fingerprint,
 		Name:  newFamilyName(m.title(f), f.Kind, f.Loose, f.LooseCreator, f.Attributes),
-		Delta: r.Delta, Percent: Percent(r.A, r.B),
+		Delta: r.Delta, Percent: wording.Percent(r.A, r.B),
 		New: "n/a", Gone: "n/a", Survived: "n/a", Wait: m.wait(r), Verdict: string(m.in.Verdicts[f.Fingerprint].Verdict),
 		Open: m.open[f.Fingerprint],
 	}
@@ -1093,7 +1094,7 @@ func (m *diffMaker) row(r diff.Row, section diff.Section, i int) DiffRow {
 		row.Spark.Lower = m.lower(f.Kind)
 	}
 	if r.Identified {
-		row.New, row.Gone, row.Survived = Number(int64(r.New)), Number(int64(r.Gone)), Number(int64(r.Survived))
+		row.New, row.Gone, row.Survived = wording.Number(int64(r.New)), wording.Number(int64(r.Gone)), wording.Number(int64(r.Survived))
 	}
 	if row.Unknown {
 		m.unknown(&row, r)
@@ -1147,7 +1148,7 @@ func proven(n int) string {
 	if n == 0 {
 		return "n/a"
 	}
-	return atLeast(Number(int64(n)), true)
+	return atLeast(wording.Number(int64(n)), true)
 }
 
 // fate says what became of a row that rises from A to B in a series that falls
@@ -1210,7 +1211,7 @@ func (m *diffMaker) opened(without string) string {
 
 func (m *diffMaker) wait(r diff.Row) string {
 	if r.OldestWait >= 0 {
-		return Wait(r.OldestWait)
+		return wording.Wait(r.OldestWait)
 	}
 	if r.Family.Kind == analysis.KindGoroutine && r.B > 0 && (r.Identified || m.listed(r.Family.Fingerprint)) {
 		return shortWait(r.Family, r.StatesB, m.families[r.Family.Fingerprint])
@@ -1276,7 +1277,7 @@ func (m *diffMaker) nearest(f *analysis.Family, d *DiffDetail) *analysis.Stack {
 func (m *diffMaker) stackHead(k analysis.Kind, n int, s *analysis.Stack) string {
 	text := many(k, n)
 	if s != nil {
-		text += ", " + Plural(int64(len(s.Frames)), "frame", "frames")
+		text += ", " + wording.PagePlural(int64(len(s.Frames)), "frame", "frames")
 	}
 	return text
 }
@@ -1395,7 +1396,7 @@ func elided(stacks ...*analysis.Stack) string {
 		switch {
 		case s == nil:
 		case s.Elided > 0:
-			return Plural(int64(s.Elided), "frame was", "frames were") + " left out by the runtime."
+			return wording.PagePlural(int64(s.Elided), "frame was", "frames were") + " left out by the runtime."
 		case s.Elided < 0:
 			return "The runtime left out an unknown number of frames."
 		case s.Unavailable != "":
@@ -1420,7 +1421,7 @@ func states(id string, counts map[string]int) ([]State, *chart.StatesData) {
 		if name == "" {
 			name = "no state"
 		}
-		out = append(out, State{name, Number(int64(counts[n]))})
+		out = append(out, State{name, wording.Number(int64(counts[n]))})
 		bar.Parts = append(bar.Parts, chart.Bar{Label: name, Count: counts[n]})
 	}
 	return out, bar
@@ -1519,7 +1520,7 @@ func (d Diff) Document() Document {
 		for _, t := range d.Totals {
 			delta := "n/a"
 			if t.Known {
-				delta = Signed(t.Delta)
+				delta = wording.Signed(t.Delta)
 			}
 			rows = append(rows, []string{t.Kind, t.A, t.B, delta})
 		}
@@ -1548,7 +1549,7 @@ func (d Diff) Document() Document {
 		for _, u := range s.Units {
 			delta := "n/a"
 			if u.Known {
-				delta = Signed(u.Delta)
+				delta = wording.Signed(u.Delta)
 			}
 			m.item(strings.TrimSpace("unit "+u.ID+", "+u.Lead+", "+u.Families+" "+u.Each) + ": A " + u.A + ", B " + u.B + ", Δ " + delta)
 		}
@@ -1557,7 +1558,7 @@ func (d Diff) Document() Document {
 		}
 		var rows [][]string
 		for _, r := range s.all() {
-			delta := Signed(r.Delta)
+			delta := wording.Signed(r.Delta)
 			if r.Unknown {
 				delta = "n/a"
 			}

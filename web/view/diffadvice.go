@@ -7,6 +7,7 @@ import (
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/diff"
 	"leakdiff/analysis/say/report"
+	"leakdiff/analysis/say/wording"
 )
 
 // adviceTitle stands above what is known of the families that grow.
@@ -35,7 +36,7 @@ func (m *diffMaker) advice(d *Diff, rows []diff.Row) {
 			grows[rows[i].Family.Fingerprint] = rows[i].Family
 		}
 	}
-	d.AdviceOf = Plural(int64(len(m.in.Labels)), "snapshot", "snapshots") + " of " + printable(m.in.Series.Process)
+	d.AdviceOf = wording.PagePlural(int64(len(m.in.Labels)), "snapshot", "snapshots") + " of " + printable(m.in.Series.Process)
 	var traces report.Traces
 	for i := range m.in.Series.Findings {
 		f := &m.in.Series.Findings[i]

@@ -7,6 +7,7 @@ import (
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/diff"
 	"leakdiff/analysis/say/report"
+	"leakdiff/analysis/say/wording"
 )
 
 // unitOf is the unit that a family rises with, nil where it rises alone.
@@ -93,7 +94,7 @@ func (m *diffMaker) countBand(u *DiffUnit) {
 			total = len(unit.Ratio)
 		}
 	}
-	u.Families = Plural(int64(total), "family", "families") + " in step"
+	u.Families = wording.PagePlural(int64(total), "family", "families") + " in step"
 	if len(u.Rows) < total {
 		u.Families = fmt.Sprintf("%d of %s", len(u.Rows), u.Families)
 	}

@@ -10,6 +10,7 @@ import (
 	"leakdiff/analysis/judge/diff"
 	"leakdiff/analysis/read/family"
 	"leakdiff/analysis/say/report"
+	"leakdiff/analysis/say/wording"
 )
 
 // DiffWhy explains why members are one family, or where two families part.
@@ -112,7 +113,7 @@ func (m *diffMaker) oneFamily(r *diff.Row) *DiffWhy {
 	}
 	n := 0
 	out.Steps, n = normSteps(family.Explain(stack))
-	out.KeyNote = fmt.Sprintf("The key is made of %s and the creator. State and line numbers are not in it.", Plural(int64(n), "compared frame", "compared frames"))
+	out.KeyNote = fmt.Sprintf("The key is made of %s and the creator. State and line numbers are not in it.", wording.PagePlural(int64(n), "compared frame", "compared frames"))
 	variants := map[string]bool{}
 	for _, s := range []*analysis.Snapshot{m.in.Result.A, m.in.Result.B} {
 		if g := report.GroupOf(s, f.Fingerprint); g != nil {
@@ -121,7 +122,7 @@ func (m *diffMaker) oneFamily(r *diff.Row) *DiffWhy {
 			}
 		}
 	}
-	out.Lead = fmt.Sprintf("%s of A and B become the same on the right.", Plural(int64(len(variants)), "exact stack", "exact stacks"))
+	out.Lead = fmt.Sprintf("%s of A and B become the same on the right.", wording.PagePlural(int64(len(variants)), "exact stack", "exact stacks"))
 	if len(variants) == 1 {
 		out.Lead = "All members of A and B have the same stack; this is what is compared of it."
 	}
@@ -189,7 +190,7 @@ func parting(x, y *analysis.Family) string {
 	if equal == 0 {
 		return creators + fmt.Sprintf("Their outermost frames differ: the first %s, the second %s.", at(x), at(y))
 	}
-	return creators + fmt.Sprintf("From the outermost frame inwards %s equal; then the first %s, and the second %s.", Plural(int64(equal), "frame is", "frames are"), at(x), at(y))
+	return creators + fmt.Sprintf("From the outermost frame inwards %s equal; then the first %s, and the second %s.", wording.PagePlural(int64(equal), "frame is", "frames are"), at(x), at(y))
 }
 
 func orUnknown(creator string) string {
@@ -225,7 +226,7 @@ func attributesPart(all []WhyAttribute) string {
 	if len(other) == 0 {
 		return "What is shown of them is equal; they differ in what their key holds beside it."
 	}
-	return "They differ in " + listed(other, len(other)) + "."
+	return "They differ in " + wording.List(other, len(other)) + "."
 }
 
 // others are the families that can be chosen beside the first.

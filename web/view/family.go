@@ -14,6 +14,7 @@ import (
 	"leakdiff/analysis/judge/trend"
 	"leakdiff/analysis/read/family"
 	"leakdiff/analysis/say/report"
+	"leakdiff/analysis/say/wording"
 	"leakdiff/web/chart"
 )
 
@@ -239,7 +240,7 @@ func NewFamily(in FamilyInput) Family {
 	if !in.Frozen {
 		// The titles of other cases are nothing that the reader of a shared page shall see.
 		if in.MoreSightings > 0 {
-			f.MoreSightings = Plural(int64(in.MoreSightings), "more place", "more places") + " not listed, in older captures."
+			f.MoreSightings = wording.PagePlural(int64(in.MoreSightings), "more place", "more places") + " not listed, in older captures."
 		}
 		for _, s := range in.Sightings {
 			f.Sightings = append(f.Sightings, Sighting{CaseTitle: Visible(s.CaseTitle), Counts: Visible(s.Counts), URL: s.URL, Verdict: s.Verdict, Said: Visible(s.Said)})
@@ -297,7 +298,7 @@ func (m *familyMaker) sentence() string {
 			continue
 		}
 		said[i] = true
-		text := Number(int64(*m.in.Counts[i]))
+		text := wording.Number(int64(*m.in.Counts[i]))
 		if len(parts) == 0 {
 			text = many(m.in.Family.Kind, *m.in.Counts[i])
 		}
@@ -305,11 +306,11 @@ func (m *familyMaker) sentence() string {
 	}
 	for _, at := range m.restarts() {
 		if at >= end && m.whole[at] != nil {
-			parts = append(parts, "restarted with "+Number(int64(*m.in.Counts[at]))+" at "+m.label(at))
+			parts = append(parts, "restarted with "+wording.Number(int64(*m.in.Counts[at]))+" at "+m.label(at))
 		}
 	}
 	if last := lastKnown(m.whole); last > end && !slices.Contains(m.restarts(), last) {
-		parts = append(parts, Number(int64(*m.in.Counts[last]))+" at "+m.label(last))
+		parts = append(parts, wording.Number(int64(*m.in.Counts[last]))+" at "+m.label(last))
 	}
 	return printable(m.in.Process) + ": " + strings.Join(parts, ", ") + "."
 }
@@ -352,7 +353,7 @@ func (m *familyMaker) figures(f *Family) {
 	n := *m.in.Counts[at]
 	first = m.firstOf(at)
 	cut := isLower(m.in.Lower, at)
-	f.Figures = append(f.Figures, KeyFigure{Value: atLeast(Number(int64(n)), cut), Text: "members at " + m.label(at)})
+	f.Figures = append(f.Figures, KeyFigure{Value: atLeast(wording.Number(int64(n)), cut), Text: "members at " + m.label(at)})
 	if cut {
 		// A lower bound is no change since anything.
 	} else if first != at {
@@ -361,12 +362,12 @@ func (m *familyMaker) figures(f *Family) {
 		f.Figures = append(f.Figures, KeyFigure{Value: "restarted", Text: "before " + m.label(at) + ": nobody is older"})
 	}
 	if s := m.in.Judgement.Survivors; s >= 0 {
-		f.Figures = append(f.Figures, KeyFigure{Value: Number(int64(s)), Text: "survivors since the growth began"})
+		f.Figures = append(f.Figures, KeyFigure{Value: wording.Number(int64(s)), Text: "survivors since the growth began"})
 	}
 	if g := m.chosen(); g != nil && f.HasWaits && g.OldestWait >= 0 {
-		f.Figures = append(f.Figures, KeyFigure{Value: Wait(g.OldestWait), Text: "oldest wait at " + m.label(m.in.SnapshotIndex)})
+		f.Figures = append(f.Figures, KeyFigure{Value: wording.Wait(g.OldestWait), Text: "oldest wait at " + m.label(m.in.SnapshotIndex)})
 	} else if m.in.Family.OldestWait != nil {
-		f.Figures = append(f.Figures, KeyFigure{Value: Wait(*m.in.Family.OldestWait), Text: "oldest wait"})
+		f.Figures = append(f.Figures, KeyFigure{Value: wording.Wait(*m.in.Family.OldestWait), Text: "oldest wait"})
 	}
 	if m.in.Judgement.Slope != 0 && grows(m.in.Judgement.Verdict) {
 		f.Figures = append(f.Figures, KeyFigure{Value: slope(m.in.Judgement.Slope, m.in.Judgement.SlopeUnit), Text: "slope"})
@@ -381,7 +382,7 @@ func (m *familyMaker) figures(f *Family) {
 func slope(v float64, unit string) string {
 	s := strconv.FormatFloat(math.Abs(v), 'g', 3, 64)
 	if math.Abs(v) >= 100 {
-		s = Number(int64(math.Round(math.Abs(v))))
+		s = wording.Number(int64(math.Round(math.Abs(v))))
 	}
 	sign := ""
 	switch {
@@ -500,7 +501,7 @@ func (m *familyMaker) charts(f *Family) {
 		f.BirthNote += fmt.Sprintf(" %d are of the process that was started before %s and are not counted here.", births[at], labels[at])
 	}
 	if gaps := chart.Gaps(m.in.Times); len(gaps) > 0 {
-		f.BirthNote += " The interval before " + labels[gaps[0].At] + " lasted " + Duration(gaps[0].Duration) + "."
+		f.BirthNote += " The interval before " + labels[gaps[0].At] + " lasted " + wording.PageDuration(gaps[0].Duration) + "."
 	}
 }
 
@@ -597,10 +598,10 @@ func (m *familyMaker) steps(f *Family) {
 			s.Title = title != "" && !s.Dropped && strings.HasSuffix(s.To.Full, title)
 		}
 		f.Attributes = attributePairs(m.in.Family.Attributes)
-		f.KeyNote = fmt.Sprintf("over the sort of the thread, the pattern of its name, running, waiting or blocked, and %s. Line numbers are not in it.", Plural(int64(n), "compared frame", "compared frames"))
+		f.KeyNote = fmt.Sprintf("over the sort of the thread, the pattern of its name, running, waiting or blocked, and %s. Line numbers are not in it.", wording.PagePlural(int64(n), "compared frame", "compared frames"))
 		return
 	}
-	f.KeyNote = fmt.Sprintf("over %s and the creator. State and line numbers are not in it.", Plural(int64(n), "compared frame", "compared frames"))
+	f.KeyNote = fmt.Sprintf("over %s and the creator. State and line numbers are not in it.", wording.PagePlural(int64(n), "compared frame", "compared frames"))
 }
 
 // normSteps writes the rules that made a key, and counts the frames that are in it.
@@ -706,7 +707,7 @@ func ownRuns(frames []analysis.Frame, lines []FrameLine, modules []string) []Fra
 	}
 	for i := range out {
 		if out[i].Fold != "" {
-			out[i].Fold = Plural(int64(len(out[i].Frames)), "frame of other modules", "frames of other modules")
+			out[i].Fold = wording.PagePlural(int64(len(out[i].Frames)), "frame of other modules", "frames of other modules")
 		}
 	}
 	return out
@@ -738,9 +739,9 @@ func (m *familyMaker) members(f *Family) {
 	case len(all) == 0:
 		f.RowsNote = "No member is listed: counts came from a dump without ids, or the family is absent here."
 	case total > len(f.Rows):
-		f.RowsNote = fmt.Sprintf("The oldest %d of %s, longest wait first.", len(f.Rows), Number(int64(total)))
+		f.RowsNote = fmt.Sprintf("The oldest %d of %s, longest wait first.", len(f.Rows), wording.Number(int64(total)))
 	default:
-		f.RowsNote = fmt.Sprintf("All %s, longest wait first.", Number(int64(len(all))))
+		f.RowsNote = fmt.Sprintf("All %s, longest wait first.", wording.Number(int64(len(all))))
 	}
 	if !f.HasWaits {
 		f.RowsNote = strings.Replace(f.RowsNote, ", longest wait first", "", 1)
@@ -748,14 +749,14 @@ func (m *familyMaker) members(f *Family) {
 }
 
 func (m *familyMaker) memberRow(fm FamilyMember, lives map[analysis.Identity]trend.Lifeline) MemberRow {
-	row := MemberRow{ID: "no id", First: "unknown", Seen: "unknown", Wait: Wait(fm.Member.Wait), State: Visible(fm.Member.State), Detail: Visible(fm.Member.Detail)}
+	row := MemberRow{ID: "no id", First: "unknown", Seen: "unknown", Wait: wording.Wait(fm.Member.Wait), State: Visible(fm.Member.State), Detail: Visible(fm.Member.Detail)}
 	if fm.Member.Identity != (analysis.Identity{}) {
 		row.ID = identityText(m.in.Family.Kind, fm.Member.Identity)
 		// A listing that repeats the identity says it once.
 		row.Detail = strings.TrimPrefix(row.Detail, row.ID+", ")
 	}
 	if fm.Member.Wait < 0 && m.in.Family.Kind == analysis.KindGoroutine {
-		row.Wait = Wait(0)
+		row.Wait = wording.Wait(0)
 		if g := m.chosen(); g != nil && g.Family != nil {
 			row.Wait = shortWait(g.Family, map[string]int{fm.Member.State: 1}, &m.in.Family)
 		}
@@ -766,14 +767,14 @@ func (m *familyMaker) memberRow(fm FamilyMember, lives map[analysis.Identity]tre
 	if l, ok := lives[fm.Member.Identity]; ok {
 		row.First = m.label(l.First)
 		if l.First >= 0 && l.First < len(m.in.Times) && !m.in.Times[l.First].IsZero() {
-			row.First += ", " + Clock(m.in.Times[l.First])
+			row.First += ", " + wording.Clock(m.in.Times[l.First])
 		}
-		row.Seen = Plural(int64(l.Seen), "snapshot", "snapshots")
+		row.Seen = wording.PagePlural(int64(l.Seen), "snapshot", "snapshots")
 	}
 	if line := fm.Member.Place.Line; line > 0 {
-		row.RawText = "line " + Exact(line)
+		row.RawText = "line " + wording.Exact(line)
 	} else if fm.Member.Place.Offset > 0 {
-		row.RawText = "byte " + Exact(fm.Member.Place.Offset)
+		row.RawText = "byte " + wording.Exact(fm.Member.Place.Offset)
 	} else if fm.RawURL != "" {
 		row.RawText = "raw"
 	}

@@ -7,6 +7,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/say/filter"
+	"leakdiff/analysis/say/wording"
 )
 
 // FilterBox is the box in which families are asked for, with what is wrong with its
@@ -54,7 +55,7 @@ func (b *FilterBox) passed(n, of int) {
 	if b.Text == "" || b.Error != "" {
 		return
 	}
-	b.Note = strings.TrimSpace(fmt.Sprintf("%s of %s pass. ", Number(int64(n)), Plural(int64(of), "family", "families")) + b.Note)
+	b.Note = strings.TrimSpace(fmt.Sprintf("%s of %s pass. ", wording.Number(int64(n)), wording.PagePlural(int64(of), "family", "families")) + b.Note)
 }
 
 // unknown notes the fields of a filter of which the page knows nothing.
@@ -66,7 +67,7 @@ func (b *FilterBox) unknown(f filter.Filter, why string, fields ...filter.Field)
 		}
 	}
 	if len(asked) > 0 {
-		b.Note = strings.TrimSpace(b.Note + " Nothing is known of " + listed(asked, len(asked)) + ": " + why + ".")
+		b.Note = strings.TrimSpace(b.Note + " Nothing is known of " + wording.List(asked, len(asked)) + ": " + why + ".")
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/flame"
+	"leakdiff/analysis/say/wording"
 	"leakdiff/web/chart"
 )
 
@@ -216,10 +217,10 @@ func (m *flameMaker) headline() string {
 	case m.changes():
 		var parts []string
 		if n.Rise > 0 {
-			parts = append(parts, Signed(n.Rise))
+			parts = append(parts, wording.Signed(n.Rise))
 		}
 		if n.Fall > 0 {
-			parts = append(parts, Signed(-n.Fall))
+			parts = append(parts, wording.Signed(-n.Fall))
 		}
 		text += strings.Join(parts, " and ") + " " + KindWord(m.kind, n.Rise+n.Fall)
 	default:
@@ -254,7 +255,7 @@ func (m *flameMaker) lead() string {
 		text += " " + capital(many(m.kind, n)) + " of the total " + plainPlural(n, "belongs", "belong") + " to no family: " + plainPlural(n, "it", "they") + " printed the dump or " + plainPlural(n, "is", "are") + " the runtime's own."
 	}
 	if m.in.Tree.Cut > 0 {
-		text += fmt.Sprintf(" The innermost frames of %s are left out: this graph is full.", Plural(int64(m.in.Tree.Cut), "family", "families"))
+		text += fmt.Sprintf(" The innermost frames of %s are left out: this graph is full.", wording.PagePlural(int64(m.in.Tree.Cut), "family", "families"))
 	}
 	return text
 }
@@ -380,10 +381,10 @@ func (m *flameMaker) chart(out *Flame) {
 		case 0:
 			out.FilterFound = fmt.Sprintf("No function here has “%s” in its name.", Visible(m.in.Query.Get("q")))
 		default:
-			out.FilterFound = fmt.Sprintf("%s with “%s”, on the stacks of %s of %s.", Plural(int64(found), "call", "calls"), Visible(m.in.Query.Get("q")), Number(int64(members)), many(m.kind, m.root.Count))
+			out.FilterFound = fmt.Sprintf("%s with “%s”, on the stacks of %s of %s.", wording.PagePlural(int64(found), "call", "calls"), Visible(m.in.Query.Get("q")), wording.Number(int64(members)), many(m.kind, m.root.Count))
 		}
 	}
-	out.Note = Plural(int64(all), "call", "calls") + "; what is too narrow to see stands together as “n more”."
+	out.Note = wording.PagePlural(int64(all), "call", "calls") + "; what is too narrow to see stands together as “n more”."
 	if m.deeper() {
 		out.Note += fmt.Sprintf(" Calls below row %d are left out.", maxFlameRows)
 	}
@@ -407,7 +408,7 @@ func (m *flameMaker) deeper() bool {
 
 func (m *flameMaker) data(drawn plan) *chart.FlameData {
 	d := &chart.FlameData{ID: "flame", Title: m.headline(), Root: m.box(m.root, drawn, len(m.path) == 1, "")}
-	d.Desc = fmt.Sprintf("A tree of calls, root on top, with %s; the table below has its widest.", Plural(int64(len(drawn)), "box", "boxes"))
+	d.Desc = fmt.Sprintf("A tree of calls, root on top, with %s; the table below has its widest.", wording.PagePlural(int64(len(drawn)), "box", "boxes"))
 	return d
 }
 
@@ -459,15 +460,15 @@ func (m *flameMaker) figure(n *flame.Node) string {
 	if m.changes() {
 		return changeWords(n.Change(), "=")
 	}
-	return Number(int64(n.Count))
+	return wording.Number(int64(n.Count))
 }
 
 func changeWords(change int, none string) string {
 	switch {
 	case change > 0:
-		return "▲" + Signed(change)
+		return "▲" + wording.Signed(change)
 	case change < 0:
-		return "▼" + Signed(change)
+		return "▼" + wording.Signed(change)
 	}
 	return none
 }
@@ -482,9 +483,9 @@ func (m *flameMaker) told(n *flame.Node, root bool) string {
 		name = Visible(n.Func)
 	}
 	if m.changes() {
-		text := fmt.Sprintf("%s: %s → %s, %s", name, Number(int64(n.Before)), many(m.kind, n.Count), changeWords(n.Change(), "= 0"))
+		text := fmt.Sprintf("%s: %s → %s, %s", name, wording.Number(int64(n.Before)), many(m.kind, n.Count), changeWords(n.Change(), "= 0"))
 		if n.Rise > 0 && n.Fall > 0 {
-			text += fmt.Sprintf(" (%s and %s)", Signed(n.Rise), Signed(-n.Fall))
+			text += fmt.Sprintf(" (%s and %s)", wording.Signed(n.Rise), wording.Signed(-n.Fall))
 		}
 		return text
 	}
@@ -493,13 +494,13 @@ func (m *flameMaker) told(n *flame.Node, root bool) string {
 		text += ", " + share(n.Count, whole)
 	}
 	if own := n.Own(); own > 0 && own < n.Count {
-		text += ", " + Number(int64(own)) + " end here"
+		text += ", " + wording.Number(int64(own)) + " end here"
 	}
 	return text
 }
 
 func share(n, of int) string {
-	return percentOf(float64(n), float64(of), 1)
+	return wording.PageShare(float64(n), float64(of), 1)
 }
 
 // look is the tint of a box: that of its module, or of its change.
@@ -672,9 +673,9 @@ func (m *flameMaker) row(n *flame.Node, level int) []string {
 		}
 	}
 	if m.changes() {
-		return []string{name, strconv.Itoa(level), Number(int64(n.Before)), Number(int64(n.Count)), Signed(n.Rise), Signed(-n.Fall), changeWords(n.Change(), "= 0")}
+		return []string{name, strconv.Itoa(level), wording.Number(int64(n.Before)), wording.Number(int64(n.Count)), wording.Signed(n.Rise), wording.Signed(-n.Fall), changeWords(n.Change(), "= 0")}
 	}
-	return []string{name, strconv.Itoa(level), atLeast(Number(int64(n.Count)), m.in.B.Bounded(m.kind)), share(n.Count, max(m.in.Tree.Root.Count, 1))}
+	return []string{name, strconv.Itoa(level), atLeast(wording.Number(int64(n.Count)), m.in.B.Bounded(m.kind)), share(n.Count, max(m.in.Tree.Root.Count, 1))}
 }
 
 // ends lists the families whose stacks are below the box of the page.
@@ -715,9 +716,9 @@ func (m *flameMaker) ends(out *Flame) {
 		if title == "" {
 			title = f.Title
 		}
-		end := FlameEnd{Name: newFamilyName(title, f.Kind, f.Loose, f.LooseCreator, f.Attributes), Count: atLeast(Number(int64(after[f.Fingerprint])), m.in.B.Bounded(m.kind))}
+		end := FlameEnd{Name: newFamilyName(title, f.Kind, f.Loose, f.LooseCreator, f.Attributes), Count: atLeast(wording.Number(int64(after[f.Fingerprint])), m.in.B.Bounded(m.kind))}
 		if m.changes() {
-			end.Count = fmt.Sprintf("%s → %s", Number(int64(before[f.Fingerprint])), Number(int64(after[f.Fingerprint])))
+			end.Count = fmt.Sprintf("%s → %s", wording.Number(int64(before[f.Fingerprint])), wording.Number(int64(after[f.Fingerprint])))
 		}
 		if !m.in.Frozen {
 			end.Name.URL = familyURL(f.Fingerprint, m.in.CaseID, m.in.SeriesKey)
@@ -728,7 +729,7 @@ func (m *flameMaker) ends(out *Flame) {
 		out.Ends = append(out.Ends, end)
 	}
 	if len(families) > maxFlameEnds {
-		out.EndNote = fmt.Sprintf("%d of %s, the largest.", maxFlameEnds, Plural(int64(len(families)), "family", "families"))
+		out.EndNote = fmt.Sprintf("%d of %s, the largest.", maxFlameEnds, wording.PagePlural(int64(len(families)), "family", "families"))
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"leakdiff/analysis/judge/trend"
 	"leakdiff/analysis/say/filter"
 	"leakdiff/analysis/say/report"
+	"leakdiff/analysis/say/wording"
 	"leakdiff/web/chart"
 )
 
@@ -94,7 +95,7 @@ func each(u *report.Unit) string {
 // lockstep is a unit in a sentence: "7 families rise in lockstep: one instance is 1
 // goroutine, 6 watches."
 func lockstep(u *report.Unit) string {
-	text := capital(Plural(int64(len(u.Ratio)), "family", "families")) + " rise in lockstep"
+	text := capital(wording.PagePlural(int64(len(u.Ratio)), "family", "families")) + " rise in lockstep"
 	if u.Each != "" {
 		text += ": one instance is " + Visible(u.Each)
 	}
@@ -141,13 +142,13 @@ func course(counts []*int, epochs []int) string {
 	}
 	run := runs[told]
 	first, top, last := run[0], slices.Max(run), run[len(run)-1]
-	text := Number(int64(first))
+	text := wording.Number(int64(first))
 	if top > first && top > last {
-		text += " → " + Number(int64(top))
+		text += " → " + wording.Number(int64(top))
 	}
-	text += " → " + Number(int64(last))
+	text += " → " + wording.Number(int64(last))
 	if end := len(runs) - 1; end > told {
-		text += ", restarted with " + Number(int64(runs[end][0]))
+		text += ", restarted with " + wording.Number(int64(runs[end][0]))
 	}
 	return text
 }
@@ -172,11 +173,11 @@ func (m *caseMaker) unitFinding(out *CaseFinding, s *report.Series, series int, 
 	first, top := bounds(counts)
 	text := lockstep(u)
 	if first >= 0 && *counts[top] > *counts[first] {
-		text += fmt.Sprintf(" %s came between %s and %s", Plural(int64(*counts[top]-*counts[first]), noun, nouns), m.label(s, first), m.label(s, top))
+		text += fmt.Sprintf(" %s came between %s and %s", wording.PagePlural(int64(*counts[top]-*counts[first]), noun, nouns), m.label(s, first), m.label(s, top))
 		if last := lastKnown(counts); last > top && m.restarted(s, top, last) {
 			text += ", then the process was restarted"
 		} else if last > top && *counts[last] < *counts[top] {
-			still := Number(int64(max(0, *counts[last]-*counts[first])))
+			still := wording.Number(int64(max(0, *counts[last]-*counts[first])))
 			if *counts[last] <= *counts[first] {
 				still = "none"
 			}
@@ -213,14 +214,14 @@ func (m *caseMaker) shares(out *CaseFinding, s *report.Series, series int, f *re
 	}
 	switch {
 	case f.Kind == report.HolderFinding:
-		out.ShareHead = Plural(int64(len(out.Shares)), "possible holder", "possible holders") + ", and why"
+		out.ShareHead = wording.PagePlural(int64(len(out.Shares)), "possible holder", "possible holders") + ", and why"
 		if len(reasons) > 0 {
 			out.Text = "Possible, not proven: they do not grow, were there before the growth or wait inside what the others wait for. Look at these stacks before blaming those that wait."
 		}
 	case u != nil:
-		out.ShareHead = Plural(int64(len(out.Shares)), "family", "families") + " of unit " + Visible(u.ID)
+		out.ShareHead = wording.PagePlural(int64(len(out.Shares)), "family", "families") + " of unit " + Visible(u.ID)
 	default:
-		out.ShareHead = Plural(int64(len(out.Shares)), "family", "families")
+		out.ShareHead = wording.PagePlural(int64(len(out.Shares)), "family", "families")
 	}
 }
 
@@ -378,7 +379,7 @@ func (m *caseMaker) minis(c *Case) {
 			minis[i].Chart.Max = top
 		}
 	}
-	c.MiniMax = Number(int64(top))
+	c.MiniMax = wording.Number(int64(top))
 	c.MiniNote = fmt.Sprintf("Common scale, 0 to %s", c.MiniMax)
 	if slices.ContainsFunc(list, func(r ranked) bool { return r.unit }) {
 		c.MiniNote = "Units are counted in instances where their members come at whole ratios, all else in members. " + c.MiniNote
@@ -443,7 +444,7 @@ func (m *caseMaker) unitMini(s *report.Series, series int, u *report.Unit) CaseM
 	out := CaseMini{Process: named(s), Verdict: string(u.Verdict), Triage: unitMark(s, u), Unit: ", unit " + Visible(u.ID), Note: each(u)}
 	counts, _, nouns := told(u)
 	if u.Each == "" {
-		out.Note = "members of " + Plural(int64(len(u.Ratio)), "family", "families")
+		out.Note = "members of " + wording.PagePlural(int64(len(u.Ratio)), "family", "families")
 	}
 	out.Chart = m.small(s, series, named(s)+", unit "+Visible(u.ID)+", "+nouns, counts)
 	for i := range s.Findings {
@@ -483,15 +484,15 @@ func (m *caseMaker) limits(c *Case) {
 
 func (m *caseMaker) limit(s *report.Series, series int, b *report.Bound) CaseLimit {
 	out := CaseLimit{
-		Process: named(s), What: capital(Visible(b.What)), Used: Number(int64(b.Used)), Bound: Number(int64(b.Bound)),
-		Share: percentOf(b.Used, b.Bound, 0),
+		Process: named(s), What: capital(Visible(b.What)), Used: wording.Number(int64(b.Used)), Bound: wording.Number(int64(b.Bound)),
+		Share: wording.PageShare(b.Used, b.Bound, 0),
 	}
 	out.Rate, out.Left = rateAndLeft(b)
 	if strings.Contains(b.What, "(bytes)") {
-		out.What, out.Used, out.Bound = "Memory", Bytes(int64(b.Used)), Bytes(int64(b.Bound))
+		out.What, out.Used, out.Bound = "Memory", wording.Bytes(int64(b.Used)), wording.Bytes(int64(b.Bound))
 		if b.PerHour != nil {
 			p := *b.PerHour
-			out.Rate = fmt.Sprintf("%s (%s to %s)", Bytes(int64(p[0])), Bytes(int64(p[1])), Bytes(int64(p[2])))
+			out.Rate = fmt.Sprintf("%s (%s to %s)", wording.Bytes(int64(p[0])), wording.Bytes(int64(p[1])), wording.Bytes(int64(p[2])))
 		}
 	}
 	if strings.Contains(b.Text, "sooner where others") {
@@ -510,7 +511,7 @@ func (m *caseMaker) limit(s *report.Series, series int, b *report.Bound) CaseLim
 	out.Chart.Max = max(out.Chart.Top(), 1)
 	out.Note = out.Used + " of " + out.Bound + " used"
 	if top >= 0 && out.Chart.Max < out.Chart.Limit && *whole[top] > 0 {
-		out.Note = fmt.Sprintf("the limit of %s lies %s times above this chart", out.Bound, Number(int64(b.Bound/float64(*whole[top]))))
+		out.Note = fmt.Sprintf("the limit of %s lies %s times above this chart", out.Bound, wording.Number(int64(b.Bound/float64(*whole[top]))))
 	} else if top >= 0 {
 		out.Note += "; dashed: the limit"
 	}
@@ -542,7 +543,7 @@ func rateAndLeft(b *report.Bound) (rate, left string) {
 func perHour(v float64) string {
 	switch {
 	case math.Abs(v) >= 100:
-		return Signed(int(math.Round(v)))
+		return wording.Signed(int(math.Round(v)))
 	case v < 0:
 		return minus + strconv.FormatFloat(-v, 'g', 3, 64)
 	}
@@ -560,7 +561,7 @@ func hours(h float64) string {
 			break
 		}
 	}
-	return Duration(d)
+	return wording.PageDuration(d)
 }
 
 // unitRows groups the families of units for the table; alone are the others.
@@ -571,7 +572,7 @@ func (m *caseMaker) unitRow(s *report.Series, u *report.Unit, n int) CaseUnit {
 	row.Counts = narrow(cells(m.spreadOut(s, counts), m.spreadLower(s, lower)), m.shown)
 	counts = whole(counts, lower)
 	if first, top := bounds(counts); top >= 0 {
-		row.Rise = Signed(*counts[top] - *counts[first])
+		row.Rise = wording.Signed(*counts[top] - *counts[first])
 	}
 	return row
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/say/wording"
 )
 
 // Home is the start page.
@@ -155,9 +156,9 @@ func (h *Home) list(in HomeInput) {
 	case in.Total == 0 && in.Choice.narrow():
 		h.Shown = "No case fits."
 	case in.Total > len(in.Cases) && len(in.Cases) > 0:
-		h.Shown = fmt.Sprintf("%s to %s of %s, the newest first.", Exact(int64(first+1)), Exact(int64(first+len(in.Cases))), Plural(int64(in.Total), "case", "cases"))
+		h.Shown = fmt.Sprintf("%s to %s of %s, the newest first.", wording.Exact(int64(first+1)), wording.Exact(int64(first+len(in.Cases))), wording.PagePlural(int64(in.Total), "case", "cases"))
 	case in.Choice.narrow():
-		h.Shown = plainPlural(in.Total, "1 case fits.", Exact(int64(in.Total))+" cases fit.")
+		h.Shown = plainPlural(in.Total, "1 case fits.", wording.Exact(int64(in.Total))+" cases fit.")
 	}
 	if in.Choice.Page > 1 {
 		h.Newer = in.Choice.address(in.Choice.Page - 1)
@@ -170,11 +171,11 @@ func (h *Home) list(in HomeInput) {
 func newCaseRow(c CaseSummary) CaseRow {
 	row := CaseRow{
 		URL: "/cases/" + url.PathEscape(c.ID), Title: Visible(c.Title), Sentence: Visible(c.Sentence),
-		Points: c.Points, Lower: c.Lower, Range: rangeOf(c.Points, c.Lower), Snapshots: Number(int64(c.Snapshots)), Verdict: c.Verdict,
+		Points: c.Points, Lower: c.Lower, Range: rangeOf(c.Points, c.Lower), Snapshots: wording.Number(int64(c.Snapshots)), Verdict: c.Verdict,
 		Ticket: Visible(c.Ticket), Archived: c.Archived,
 	}
 	if !c.Created.IsZero() {
-		row.Day = Day(c.Created)
+		row.Day = wording.Day(c.Created)
 	}
 	if row.Title == "" {
 		row.Title = "untitled case"
@@ -206,7 +207,7 @@ func rangeOf(points []int, lower []bool) string {
 	if low < 0 {
 		return ""
 	}
-	text := func(i int) string { return atLeast(Number(int64(points[i])), isLower(lower, i)) }
+	text := func(i int) string { return atLeast(wording.Number(int64(points[i])), isLower(lower, i)) }
 	if points[low] == points[high] {
 		return text(high)
 	}

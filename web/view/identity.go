@@ -11,6 +11,7 @@ import (
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/identity"
 	"leakdiff/analysis/say/report"
+	"leakdiff/analysis/say/wording"
 )
 
 // Identity is the page of what was recognised in a case: every value with its
@@ -212,7 +213,7 @@ func NewIdentity(in IdentityInput) Identity {
 	shown := in.Lines
 	if len(shown) > maxSeries && !in.All {
 		shown = shown[:maxSeries]
-		v.More = &Link{"Show " + Plural(int64(len(in.Lines)-maxSeries), "more process", "more processes"), v.URL("?all=1")}
+		v.More = &Link{"Show " + wording.PagePlural(int64(len(in.Lines)-maxSeries), "more process", "more processes"), v.URL("?all=1")}
 	}
 	for i := range shown {
 		v.Series = append(v.Series, m.series(i))
@@ -256,13 +257,13 @@ func (m *identityMaker) sentence() string {
 	if n == 0 {
 		return "No snapshot of any process counts in this case."
 	}
-	out := []string{Plural(int64(n), "snapshot", "snapshots") + " of " + Plural(int64(len(m.in.Lines)), "process", "processes"), m.timeSources(n)}
+	out := []string{wording.PagePlural(int64(n), "snapshot", "snapshots") + " of " + wording.PagePlural(int64(len(m.in.Lines)), "process", "processes"), m.timeSources(n)}
 	inForce := len(m.in.Said.Effects)
 	switch inForce {
 	case 0:
 		out = append(out, "nobody has changed anything")
 	default:
-		out = append(out, Plural(int64(inForce), "edit is", "edits are")+" in force")
+		out = append(out, wording.PagePlural(int64(inForce), "edit is", "edits are")+" in force")
 	}
 	return strings.Join(out, "; ") + "."
 }
@@ -289,9 +290,9 @@ func (m *identityMaker) timeSources(n int) string {
 	case untimed == n:
 		return "no time is known, the order is that of the names"
 	case untimed > 0:
-		return "times from " + listWords(order) + ", " + Exact(int64(untimed)) + " without a time"
+		return "times from " + wording.List(order, 3) + ", " + wording.Exact(int64(untimed)) + " without a time"
 	}
-	return "times from " + listWords(order)
+	return "times from " + wording.List(order, 3)
 }
 
 // sourceWords names the sort of a time's source with its confidence:
@@ -344,22 +345,22 @@ func (m *identityMaker) mind() string {
 	})
 	var out []string
 	if zoneless > 0 {
-		out = append(out, Plural(zoneless, "time", "times")+" came without a zone and "+isAre(zoneless)+" taken as "+m.in.Said.Zone.String()+".")
+		out = append(out, wording.PagePlural(zoneless, "time", "times")+" came without a zone and "+isAre(zoneless)+" taken as "+m.in.Said.Zone.String()+".")
 	}
 	if untimed > 0 {
-		out = append(out, Plural(untimed, "snapshot has", "snapshots have")+" no time: the order is that of the names, and rates are per snapshot.")
+		out = append(out, wording.PagePlural(untimed, "snapshot has", "snapshots have")+" no time: the order is that of the names, and rates are per snapshot.")
 	}
 	if lowTime > 0 {
-		out = append(out, "The "+Plural(lowTime, "time", "times")+" of low confidence may be those of copying, not of capturing.")
+		out = append(out, "The "+wording.PagePlural(lowTime, "time", "times")+" of low confidence may be those of copying, not of capturing.")
 	}
 	if lowName > 0 {
-		out = append(out, "The program of "+Plural(lowName, "snapshot", "snapshots")+" is a guess.")
+		out = append(out, "The program of "+wording.PagePlural(lowName, "snapshot", "snapshots")+" is a guess.")
 	}
 	if unnamed > 0 {
-		out = append(out, "Nothing names the program of "+Plural(unnamed, "snapshot", "snapshots")+".")
+		out = append(out, "Nothing names the program of "+wording.PagePlural(unnamed, "snapshot", "snapshots")+".")
 	}
 	if n := int64(len(m.in.Said.Problems)); n > 0 {
-		out = append(out, Plural(n, "edit changes", "edits change")+" nothing any more; the list below says why.")
+		out = append(out, wording.PagePlural(n, "edit changes", "edits change")+" nothing any more; the list below says why.")
 	}
 	return strings.Join(out, " ")
 }
@@ -381,7 +382,7 @@ func (m *identityMaker) zone() ZoneForm {
 	})
 	z.Text = "Every time of this case came with its zone."
 	if n > 0 {
-		z.Text = Plural(n, "time", "times") + " of this case came without a zone."
+		z.Text = wording.PagePlural(n, "time", "times") + " of this case came without a zone."
 	}
 	if r := m.in.Refused; r != nil && r.Edit.Kind == identity.Zone && r.Fault.Where == "value" {
 		z.Value, z.Error, m.placed = r.Edit.Value, faultWords(r.Fault), true
@@ -395,7 +396,7 @@ func (m *identityMaker) series(index int) IdentitySeries {
 	n := int64(len(line.Snapshots))
 	out := IdentitySeries{
 		ID: "p" + strconv.Itoa(index+1), Name: printable(first.Process.Name.Value), Host: Visible(first.Process.Host.Value),
-		About: Plural(n, "snapshot", "snapshots"), Sources: sources(line.Snapshots), Target: "series:" + first.ID,
+		About: wording.PagePlural(n, "snapshot", "snapshots"), Sources: sources(line.Snapshots), Target: "series:" + first.ID,
 	}
 	for i, other := range m.in.Lines[:min(len(m.in.Lines), maxSeries)] {
 		if i != index {
@@ -432,7 +433,7 @@ func sources(snapshots []*analysis.Snapshot) string {
 			}
 		}
 		if len(words) > 0 {
-			out = append(out, field.name+" from "+listWords(words))
+			out = append(out, field.name+" from "+wording.List(words, 3))
 		}
 	}
 	if len(out) == 0 {
@@ -477,7 +478,7 @@ func (m *identityMaker) snapshot(series string, line report.Line, i int, s *anal
 	out.Time = m.cell(out.ID, identity.Time, "Time", s.TimeFact, []Choice{{Value: s.ID}})
 	out.Time.Text, out.Time.Entry = "not known", ""
 	if !s.CapturedAt.IsZero() {
-		out.Time.Text = Time(s.CapturedAt)
+		out.Time.Text = wording.Time(s.CapturedAt)
 		out.Time.Entry = entryTime(s.CapturedAt)
 	}
 	out.Time.Hint = "In UTC, or with an offset such as +01:00. Empty: not known."
@@ -573,7 +574,7 @@ func evidenceFile(a analysis.Artifact) EvidenceFile {
 		out.Outcome = string(a.Status)
 	}
 	if a.Problems > 0 {
-		out.Outcome += ", " + Plural(int64(a.Problems), "problem", "problems")
+		out.Outcome += ", " + wording.PagePlural(int64(a.Problems), "problem", "problems")
 	}
 	return out
 }
@@ -583,7 +584,7 @@ func (m *identityMaker) leftOut() []LeftOutRow {
 	for _, s := range m.in.Said.LeftOut {
 		text := []string{Visible(s.Label) + " of " + seriesWords(s.Process)}
 		if !s.CapturedAt.IsZero() {
-			text = append(text, Time(s.CapturedAt))
+			text = append(text, wording.Time(s.CapturedAt))
 		}
 		out = append(out, LeftOutRow{ID: s.ID, Text: strings.Join(append(text, totalsWords(s.Totals)), ", ")})
 	}
@@ -596,7 +597,7 @@ func (m *identityMaker) history() []HistoryRow {
 	for _, e := range slices.Backward(m.in.Edits) {
 		effect := m.in.Said.Effects[e.ID]
 		row := HistoryRow{
-			Number: e.ID, What: m.what(e, effect), Note: Visible(e.Note), Made: Time(e.At) + " by " + roleWords(e.By),
+			Number: e.ID, What: m.what(e, effect), Note: Visible(e.Note), Made: wording.Time(e.At) + " by " + roleWords(e.By),
 			Undone: e.Undone, Unused: Visible(effect.Why), Lost: effect.Why != "" && !effect.Harmless,
 		}
 		row.Applies = m.snapshotWords(effect.Snapshots)
@@ -618,7 +619,7 @@ func (m *identityMaker) snapshotWords(ids []string) string {
 	for _, id := range ids {
 		labels = append(labels, m.labels[id])
 	}
-	return listWords(labels)
+	return wording.List(labels, 3)
 }
 
 // what says an edit in words: "program: kubelet → kubelet-7".
@@ -662,7 +663,7 @@ func timeText(rfc3339 string) string {
 	if err != nil {
 		return "not known"
 	}
-	return Time(at)
+	return wording.Time(at)
 }
 
 func (m *identityMaker) named(reference string) string {
@@ -728,10 +729,10 @@ func (m *identityMaker) loose() []LooseBundle {
 			}
 		}
 		if n > maxLoose {
-			l.More = "and " + Exact(n-maxLoose) + " more; the page of the bundle lists them all"
+			l.More = "and " + wording.Exact(n-maxLoose) + " more; the page of the bundle lists them all"
 		}
 		if n > 0 {
-			l.About = Plural(n, "file", "files") + " of " + l.Name
+			l.About = wording.PagePlural(n, "file", "files") + " of " + l.Name
 			out = append(out, l)
 		}
 	}

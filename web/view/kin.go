@@ -10,6 +10,7 @@ import (
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/trend"
 	"leakdiff/analysis/say/report"
+	"leakdiff/analysis/say/wording"
 	"leakdiff/web/chart"
 )
 
@@ -165,7 +166,7 @@ func (m *familyMaker) kinRow(k Kin) CaseShare {
 func (m *familyMaker) lock(h trend.Hold) FamilyLock {
 	out := FamilyLock{Text: fmt.Sprintf("%s at %s for the lock 0x%x", waiting(h.Waiters), m.label(h.Snapshot), h.Lock)}
 	if len(h.Types) > 0 {
-		out.Text += ", entered through " + Visible(listed(h.Types, 3))
+		out.Text += ", entered through " + Visible(wording.List(h.Types, 3))
 	}
 	out.Text += "."
 	for _, holder := range h.Holders {
@@ -177,7 +178,7 @@ func (m *familyMaker) lock(h trend.Hold) FamilyLock {
 			text += ", itself " + holder.State
 		}
 		if holder.Wait > 0 {
-			text += ", for " + Wait(holder.Wait)
+			text += ", for " + wording.Wait(holder.Wait)
 		}
 		if n := len(holder.Children); n > 0 {
 			started := 0
@@ -198,7 +199,7 @@ func waiting(n int) string {
 	if n == 1 {
 		return "1 member waits"
 	}
-	return Number(int64(n)) + " members wait"
+	return wording.Number(int64(n)) + " members wait"
 }
 
 // versions is empty where there is one version: then nothing can be compared.
@@ -213,7 +214,7 @@ func (m *familyMaker) versions(f *Family) {
 		if !math.IsNaN(r.Rate) {
 			line.Rate = perHour(r.Rate)
 		}
-		line.Exposure = hours(r.Hours) + " in " + Plural(int64(r.Epochs), "process start", "process starts")
+		line.Exposure = hours(r.Hours) + " in " + wording.PagePlural(int64(r.Epochs), "process start", "process starts")
 		if !math.IsNaN(r.PerUnit) {
 			line.Rate += " (" + perHour(r.PerUnit) + " per unit of load)"
 		}

@@ -10,6 +10,7 @@ import (
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/knowledge"
 	"leakdiff/analysis/say/report"
+	"leakdiff/analysis/say/wording"
 )
 
 // ClassAdvice is a class of causes with what to do.
@@ -188,7 +189,7 @@ func (m *caseMaker) advice(out *CaseFinding, s *report.Series, f *report.Finding
 		out.Known = append(out.Known, known)
 	}
 	if more := len(f.Known) - openKnown; more > 0 {
-		out.KnownNote = "and " + Plural(int64(more), "more entry", "more entries") + " of the catalogue."
+		out.KnownNote = "and " + wording.PagePlural(int64(more), "more entry", "more entries") + " of the catalogue."
 	}
 	switch {
 	case f.NothingWrong():
@@ -254,7 +255,7 @@ func (m *caseMaker) normals(s *report.Series) []CaseNormal {
 	slices.SortStableFunc(all, func(a, b *report.Family) int { return last(b.Counts) - last(a.Counts) })
 	var out []CaseNormal
 	for _, f := range all[:min(len(all), mostNormal)] {
-		out = append(out, CaseNormal{Name: m.name(s, f), Count: Number(int64(last(f.Counts))), Reason: Visible(f.Normal.Reason)})
+		out = append(out, CaseNormal{Name: m.name(s, f), Count: wording.Number(int64(last(f.Counts))), Reason: Visible(f.Normal.Reason)})
 	}
 	return out
 }
@@ -323,9 +324,9 @@ func newFamilyKnowledge(f report.Family, c *knowledge.Catalogue, frozen bool) *F
 				n++
 			}
 		}
-		out.KnownNote = "None is accused: " + Plural(int64(n), "entry has", "entries have") + " this signature and its growth, and the version that was seen rules " + itOrThem(n) + " out."
+		out.KnownNote = "None is accused: " + wording.PagePlural(int64(n), "entry has", "entries have") + " this signature and its growth, and the version that was seen rules " + itOrThem(n) + " out."
 	case len(out.Alike) > 0:
-		out.KnownNote = "None is accused: " + Plural(int64(len(out.Alike)), "entry has", "entries have") + " this signature, and nothing shows that the family grows or is more than expected."
+		out.KnownNote = "None is accused: " + wording.PagePlural(int64(len(out.Alike)), "entry has", "entries have") + " this signature, and nothing shows that the family grows or is more than expected."
 	default:
 		out.KnownNote = "None matches: no entry of the catalogue has this signature."
 	}
@@ -448,7 +449,7 @@ func NewKnowledge(in KnowledgeInput) Knowledge {
 			k.Thresholds = append(k.Thresholds, Pair{capital(Visible(t.Name)), capital(Visible(t.Text)) + "."})
 		}
 	}
-	k.Summary = fmt.Sprintf("%s, %s and %s", Plural(int64(len(k.Classes)), "class", "classes"), Plural(int64(known), "known leak", "known leaks"), Plural(int64(len(k.Normal)), "normal stack", "normal stacks"))
+	k.Summary = fmt.Sprintf("%s, %s and %s", wording.PagePlural(int64(len(k.Classes)), "class", "classes"), wording.PagePlural(int64(known), "known leak", "known leaks"), wording.PagePlural(int64(len(k.Normal)), "normal stack", "normal stacks"))
 	if in.Query != "" {
 		k.Summary += " with these words"
 	}

@@ -6,6 +6,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/say/report"
+	"leakdiff/analysis/say/wording"
 )
 
 // bounded reports whether the figure of a kind is a lower bound: a cut dump without
@@ -95,10 +96,10 @@ func severalDays(times []time.Time) bool {
 		if t.IsZero() {
 			continue
 		}
-		if day != "" && Day(t) != day {
+		if day != "" && wording.Day(t) != day {
 			return true
 		}
-		day = Day(t)
+		day = wording.Day(t)
 	}
 	return false
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/say/wording"
 )
 
 // Func is a function or another name in two parts: the path is printed quietly,
@@ -268,7 +269,7 @@ func kindTitle(k analysis.Kind) string {
 }
 
 // many writes a count with its kind: "24 goroutines".
-func many(k analysis.Kind, n int) string { return Number(int64(n)) + " " + KindWord(k, n) }
+func many(k analysis.Kind, n int) string { return wording.Number(int64(n)) + " " + KindWord(k, n) }
 
 // SeriesKey names a series in addresses: "host/name", or "/name" without host.
 func SeriesKey(host, process string) string { return host + "/" + process }
@@ -358,5 +359,5 @@ func orDash(n *int) string {
 	if n == nil {
 		return "–"
 	}
-	return Number(int64(*n))
+	return wording.Number(int64(*n))
 }

@@ -4,6 +4,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"leakdiff/analysis/say/wording"
 )
 
 // Share is the form that freezes a result.
@@ -80,7 +82,7 @@ func NewShare(in ShareInput) Share {
 }
 
 func keepOptions(now time.Time) []KeepOption {
-	until := func(days int) string { return ", until " + Day(now.AddDate(0, 0, days)) }
+	until := func(days int) string { return ", until " + wording.Day(now.AddDate(0, 0, days)) }
 	return []KeepOption{
 		{"7d", "7 days" + until(7), false},
 		{"30d", "30 days" + until(30), false},
@@ -115,7 +117,7 @@ func NewShared(caseID, caseTitle, address, ownerKey string, expires time.Time, r
 		Twins:   file.Twins,
 	}
 	if !expires.IsZero() {
-		s.Expires = "It ends on " + Day(expires) + "; the key extends it."
+		s.Expires = "It ends on " + wording.Day(expires) + "; the key extends it."
 	}
 	return s
 }
@@ -130,11 +132,11 @@ func (s *Seal) Countdown(expires, now time.Time) {
 	left := "within an hour"
 	switch rest := expires.Sub(now); {
 	case rest > day:
-		left = "in " + Plural(int64((rest+day-1)/day), "day", "days")
+		left = "in " + wording.PagePlural(int64((rest+day-1)/day), "day", "days")
 	case rest > time.Hour:
-		left = "in " + Plural(int64((rest+time.Hour-1)/time.Hour), "hour", "hours")
+		left = "in " + wording.PagePlural(int64((rest+time.Hour-1)/time.Hour), "hour", "hours")
 	}
-	s.Expires = "expires " + left + ", on " + Day(expires)
+	s.Expires = "expires " + left + ", on " + wording.Day(expires)
 }
 
 // Own says that whoever reads a frozen page may change it: this browser has its key.
@@ -170,11 +172,11 @@ func NewGone(in GoneInput) Gone {
 	if in.Withdrawn {
 		verb = "was withdrawn"
 	}
-	g.Sentence = "This result " + verb + " on " + Day(in.Ended) + "."
+	g.Sentence = "This result " + verb + " on " + wording.Day(in.Ended) + "."
 	if in.Title != "" {
 		g.Showed = "“" + strings.TrimSuffix(Visible(in.Title), ".") + "”: "
 	}
-	g.Showed += strings.TrimSuffix(Visible(in.Counts), ".") + ". Made on " + Day(in.Made) + "."
+	g.Showed += strings.TrimSuffix(Visible(in.Counts), ".") + ". Made on " + wording.Day(in.Made) + "."
 	over, withdrew, deleted := "Its time was over: 90 days unless its owner chose another.", "Its owner withdrew it.", "The case it was made of was deleted together with its permalinks."
 	g.Reasons = []string{over, withdrew, deleted}
 	if in.Withdrawn {

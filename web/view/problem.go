@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/say/wording"
 )
 
 // Problem is something not understood or not believed, ready to print. Problems
@@ -60,7 +61,7 @@ func newProblems(problems []analysis.Problem, link func(analysis.Problem) string
 	}
 	for i := range groups {
 		if rest := groups[i].Count - len(groups[i].Where); rest > 0 {
-			groups[i].More = "and " + Plural(int64(rest), "more place", "more places")
+			groups[i].More = "and " + wording.PagePlural(int64(rest), "more place", "more places")
 		}
 	}
 	sortBySeverity(groups)
@@ -75,10 +76,10 @@ func where(p analysis.Problem) string {
 	}
 	parts := []string{Visible(path)}
 	if p.Line > 0 {
-		parts = append(parts, fmt.Sprintf("line %s", Exact(p.Line)))
+		parts = append(parts, fmt.Sprintf("line %s", wording.Exact(p.Line)))
 	}
 	if p.Offset >= 0 && (p.Line > 0 || p.Offset > 0) {
-		parts = append(parts, fmt.Sprintf("byte %s", Exact(p.Offset)))
+		parts = append(parts, fmt.Sprintf("byte %s", wording.Exact(p.Offset)))
 	}
 	return strings.Join(parts, ", ")
 }

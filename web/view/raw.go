@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+
+	"leakdiff/analysis/say/wording"
 )
 
 // MaxExcerpt is how many bytes of an artifact one page shows.
@@ -59,7 +61,7 @@ func NewRaw(in RawInput) Raw {
 	end := in.Offset + int64(len(text))
 	r.Sentence = excerptSentence(in, len(r.Lines), end)
 	if end < in.Size {
-		r.Cut = "The excerpt ends here; the file goes on for " + Bytes(in.Size-end) + "."
+		r.Cut = "The excerpt ends here; the file goes on for " + wording.Bytes(in.Size-end) + "."
 		r.After = RawURL(in.Bundle, in.Path, end, MaxExcerpt)
 	}
 	if in.Offset > 0 {
@@ -91,7 +93,7 @@ func rawLines(in RawInput, text []byte) []RawLine {
 			n = in.FirstLine + int64(len(lines))
 		}
 		lines = append(lines, RawLine{
-			Number: Exact(n), ID: "L" + strconv.FormatInt(n, 10),
+			Number: wording.Exact(n), ID: "L" + strconv.FormatInt(n, 10),
 			Text:   Visible(string(bytes.TrimSuffix(line, []byte("\r")))),
 			Marked: in.MarkLength > 0 && at < in.MarkOffset+in.MarkLength && at+length > in.MarkOffset,
 		})
@@ -103,11 +105,11 @@ func rawLines(in RawInput, text []byte) []RawLine {
 
 func excerptSentence(in RawInput, lines int, end int64) string {
 	if lines == 0 {
-		return "There are no bytes here: the file has " + Exact(in.Size) + "."
+		return "There are no bytes here: the file has " + wording.Exact(in.Size) + "."
 	}
-	text := "Bytes " + Exact(in.Offset) + " to " + Exact(end) + " of " + Exact(in.Size)
+	text := "Bytes " + wording.Exact(in.Offset) + " to " + wording.Exact(end) + " of " + wording.Exact(in.Size)
 	if in.FirstLine > 0 {
-		text = "Lines " + Exact(in.FirstLine) + " to " + Exact(in.FirstLine+int64(lines)-1) + ", bytes " + Exact(in.Offset) + " to " + Exact(end) + " of " + Exact(in.Size)
+		text = "Lines " + wording.Exact(in.FirstLine) + " to " + wording.Exact(in.FirstLine+int64(lines)-1) + ", bytes " + wording.Exact(in.Offset) + " to " + wording.Exact(end) + " of " + wording.Exact(in.Size)
 	}
 	return text
 }

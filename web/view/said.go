@@ -9,6 +9,7 @@ import (
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/identity"
 	"leakdiff/analysis/say/report"
+	"leakdiff/analysis/say/wording"
 )
 
 // events lists what people say happened, each with its place among the snapshots.
@@ -21,7 +22,7 @@ func (m *identityMaker) events() EventForm {
 		f.Hint = "Of the zone " + Visible(zone.String()) + " unless UTC or an offset stands behind it."
 	}
 	for _, e := range m.in.Said.Events {
-		f.Rows = append(f.Rows, SaidRow{Number: e.Edit, Text: Time(e.At) + " " + Visible(e.Kind+" "+e.Text), Aside: m.place(e.At)})
+		f.Rows = append(f.Rows, SaidRow{Number: e.Edit, Text: wording.Time(e.At) + " " + Visible(e.Kind+" "+e.Text), Aside: m.place(e.At)})
 	}
 	if r := m.in.Refused; r != nil && r.Edit.Kind == identity.Happened {
 		at, kind, text := identity.SplitEvent(r.Edit.Value)
@@ -82,7 +83,7 @@ func (m *identityMaker) loads(line report.Line) LoadForm {
 		}
 	}
 	if n := int64(len(f.Rows)); n > 0 {
-		f.About += " (" + Plural(n, "load", "loads") + ")"
+		f.About += " (" + wording.PagePlural(n, "load", "loads") + ")"
 	}
 	r := m.in.Refused
 	if r == nil || r.Edit.Kind != identity.Load || m.placed {
@@ -190,11 +191,11 @@ func verdictWords(l report.Line) string {
 		if count[v] == 0 {
 			return "none " + string(v)
 		}
-		return Exact(count[v]) + " " + string(v)
+		return wording.Exact(count[v]) + " " + string(v)
 	}
 	scaling := "no family is scaling"
 	if n := count[analysis.Scaling]; n > 0 {
-		scaling = Plural(n, "family", "families") + " " + isAre(n) + " scaling"
+		scaling = wording.PagePlural(n, "family", "families") + " " + isAre(n) + " scaling"
 	}
 	return scaling + ", " + words(analysis.Suspicious) + " and " + words(analysis.Leaking)
 }

@@ -1,6 +1,10 @@
 package view
 
-import "strings"
+import (
+	"strings"
+
+	"leakdiff/analysis/say/wording"
+)
 
 // Search is the page of what was found on the whole server.
 type Search struct {
@@ -55,5 +59,5 @@ func (s Search) Sentence() string {
 	case len(s.Families)+len(s.Cases)+len(s.Processes) == 0:
 		return "Nothing matches “" + s.Query + "”"
 	}
-	return Plural(int64(len(s.Families)), "family", "families") + ", " + Plural(int64(len(s.Processes)), "process", "processes") + " and " + Plural(int64(len(s.Cases)), "case", "cases") + " match “" + s.Query + "”"
+	return wording.PagePlural(int64(len(s.Families)), "family", "families") + ", " + wording.PagePlural(int64(len(s.Processes)), "process", "processes") + " and " + wording.PagePlural(int64(len(s.Cases)), "case", "cases") + " match “" + s.Query + "”"
 }

@@ -3,7 +3,11 @@
 // knows neither HTML nor storage.
 package view
 
-import "time"
+import (
+	"time"
+
+	"leakdiff/analysis/say/wording"
+)
 
 // Link is a named address inside leakdiff.
 type Link struct {
@@ -70,7 +74,7 @@ type Seal struct {
 
 // capturedFrom writes the first and the last of the times that are known.
 func capturedFrom(first, last string) string {
-	unknown := Time(time.Time{})
+	unknown := wording.Time(time.Time{})
 	switch {
 	case first == "" || first == unknown || first == last:
 		first = last
@@ -107,5 +111,5 @@ func (f Family) Captured() string {
 	if len(f.Members.Times) == 0 {
 		return ""
 	}
-	return capturedFrom(Time(f.Members.Times[0]), Time(f.Members.Times[len(f.Members.Times)-1]))
+	return capturedFrom(wording.Time(f.Members.Times[0]), wording.Time(f.Members.Times[len(f.Members.Times)-1]))
 }

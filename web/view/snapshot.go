@@ -14,6 +14,7 @@ import (
 	"leakdiff/analysis/judge/flame"
 	"leakdiff/analysis/say/filter"
 	"leakdiff/analysis/say/report"
+	"leakdiff/analysis/say/wording"
 	"leakdiff/web/chart"
 )
 
@@ -119,7 +120,7 @@ func NewSnapshot(in SnapshotInput) Snapshot {
 	}
 	for _, k := range analysis.Kinds() {
 		if v := s.Totals.Of(k); v != nil {
-			out.Totals = append(out.Totals, Pair{KindWord(k, *v), Number(int64(*v))})
+			out.Totals = append(out.Totals, Pair{KindWord(k, *v), wording.Number(int64(*v))})
 		}
 	}
 	for _, f := range s.Statements {
@@ -195,7 +196,7 @@ func (m *snapshotMaker) headline() string {
 			text = "at least " + text
 		}
 		if len(parts) == 0 && count[k] > 0 {
-			text += " in " + Plural(int64(count[k]), "family", "families")
+			text += " in " + wording.PagePlural(int64(count[k]), "family", "families")
 		}
 		parts = append(parts, text)
 	}
@@ -206,7 +207,7 @@ func (m *snapshotMaker) headline() string {
 	if len(parts) == 0 {
 		return m.who() + at + ": nothing that could be counted was captured."
 	}
-	return m.who() + at + " has " + listed(parts, len(parts)) + "."
+	return m.who() + at + " has " + wording.List(parts, len(parts)) + "."
 }
 
 // lead says when, and what the largest family is.
@@ -214,7 +215,7 @@ func (m *snapshotMaker) lead() string {
 	s := m.in.Snapshot
 	text := "The time is unknown; its place among the others is by order."
 	if !s.CapturedAt.IsZero() {
-		text = "Captured " + Time(s.CapturedAt) + " UTC"
+		text = "Captured " + wording.Time(s.CapturedAt) + " UTC"
 		if s.TimeFact.Source != "" {
 			text += ", known from " + Visible(s.TimeFact.Source)
 		}
@@ -227,13 +228,13 @@ func (m *snapshotMaker) lead() string {
 		}
 	}
 	if total := s.Totals.Of(m.main()); top != nil && total != nil && *total > 0 {
-		text += fmt.Sprintf(" The largest family, %s, holds %s of %s.", Visible(arrow(m.title(top.Family))), Number(int64(top.Count)), many(m.main(), *total))
+		text += fmt.Sprintf(" The largest family, %s, holds %s of %s.", Visible(arrow(m.title(top.Family))), wording.Number(int64(top.Count)), many(m.main(), *total))
 	}
 	switch n := m.unfamilied(); {
 	case n == 1:
 		text += " One of them wrote the dump and is in no family."
 	case n > 1:
-		text += fmt.Sprintf(" %s of them are in no family: they wrote the dump or have no stack.", Number(int64(n)))
+		text += fmt.Sprintf(" %s of them are in no family: they wrote the dump or have no stack.", wording.Number(int64(n)))
 	}
 	return text
 }
@@ -273,7 +274,7 @@ func (m *snapshotMaker) minds() []string {
 	var out []string
 	switch {
 	case s.Refused > 0:
-		out = append(out, fmt.Sprintf("%s in the dump and not understood: the figures are lower bounds. The problems name the line.", Plural(int64(s.Refused), "member was seen", "members were seen")))
+		out = append(out, fmt.Sprintf("%s in the dump and not understood: the figures are lower bounds. The problems name the line.", wording.PagePlural(int64(s.Refused), "member was seen", "members were seen")))
 	case s.LowerBound:
 		out = append(out, "The goroutine dump is cut and nothing complete stands beside it: the figures are lower bounds.")
 	case s.Truncated:
@@ -285,7 +286,7 @@ func (m *snapshotMaker) minds() []string {
 			if at.Before(s.CapturedAt) {
 				word = "earlier"
 			}
-			out = append(out, fmt.Sprintf("The %s were read %s %s than the snapshot's own time.", KindWord(k, 2), Duration(at.Sub(s.CapturedAt).Abs()), word))
+			out = append(out, fmt.Sprintf("The %s were read %s %s than the snapshot's own time.", KindWord(k, 2), wording.PageDuration(at.Sub(s.CapturedAt).Abs()), word))
 		}
 	}
 	if total := s.Totals.Descriptors; total != nil {
@@ -325,7 +326,7 @@ func (m *snapshotMaker) states() ([]State, *chart.StatesData) {
 		for _, p := range bar.Parts[most:] {
 			n += p.Count
 		}
-		out = append(out[:most:most], State{rest, Number(int64(n))})
+		out = append(out[:most:most], State{rest, wording.Number(int64(n))})
 	}
 	return out, bar
 }
@@ -373,11 +374,11 @@ func namedFigures(in map[string]float64) []Pair {
 		text := strconv.FormatFloat(v, 'g', 6, 64)
 		switch {
 		case strings.HasSuffix(k, "start_time_seconds"):
-			k, text = strings.TrimSuffix(k, "_seconds"), Time(time.Unix(int64(v), 0))+" UTC"
+			k, text = strings.TrimSuffix(k, "_seconds"), wording.Time(time.Unix(int64(v), 0))+" UTC"
 		case strings.Contains(k, "bytes"):
-			text = Bytes(int64(v))
+			text = wording.Bytes(int64(v))
 		case v == float64(int64(v)):
-			text = Number(int64(v))
+			text = wording.Number(int64(v))
 		}
 		out = append(out, Pair{strings.ReplaceAll(Visible(k), "_", " "), text})
 	}
@@ -415,10 +416,10 @@ func (m *snapshotMaker) tabs() []DiffTab {
 			count[f.Kind]++
 		}
 	}
-	tabs := []DiffTab{{Text: "All " + Number(int64(len(m.in.Snapshot.Groups))), URL: m.address(map[string]string{"kind": ""}), Current: m.kind == ""}}
+	tabs := []DiffTab{{Text: "All " + wording.Number(int64(len(m.in.Snapshot.Groups))), URL: m.address(map[string]string{"kind": ""}), Current: m.kind == ""}}
 	for _, k := range analysis.Kinds() {
 		if count[k] > 0 || m.kind == k {
-			tabs = append(tabs, DiffTab{Text: kindTitle(k) + " " + Number(int64(count[k])), URL: m.address(map[string]string{"kind": string(k)}), Current: m.kind == k})
+			tabs = append(tabs, DiffTab{Text: kindTitle(k) + " " + wording.Number(int64(count[k])), URL: m.address(map[string]string{"kind": string(k)}), Current: m.kind == k})
 		}
 	}
 	return tabs
@@ -508,16 +509,16 @@ func (m *snapshotMaker) families(out *Snapshot) {
 	if len(out.Families) == 0 {
 		out.Families, out.Single = out.Single, nil
 	}
-	out.SingleNote = Plural(int64(len(out.Single)), "family", "families") + " with one member"
+	out.SingleNote = wording.PagePlural(int64(len(out.Single)), "family", "families") + " with one member"
 	switch {
 	case len(list) == 0 && !asked.Empty():
 		out.FamiliesNote = box.nothing()
 	case len(list) == 0:
 		out.FamiliesNote = "No family: nothing of this kind was captured here."
 	case len(list) > maxSnapshotFamilies:
-		out.FamiliesNote = fmt.Sprintf("%d of %s; filter to see the others.", maxSnapshotFamilies, Plural(int64(len(list)), "family", "families"))
+		out.FamiliesNote = fmt.Sprintf("%d of %s; filter to see the others.", maxSnapshotFamilies, wording.PagePlural(int64(len(list)), "family", "families"))
 	default:
-		out.FamiliesNote = Plural(int64(len(list)), "family", "families") + "."
+		out.FamiliesNote = wording.PagePlural(int64(len(list)), "family", "families") + "."
 	}
 }
 
@@ -564,14 +565,14 @@ func (m *snapshotMaker) family(g *analysis.Group, i int, known *report.Family) S
 	key := SeriesKey(m.in.Snapshot.Process.Host.Value, m.in.Snapshot.Process.Name.Value)
 	row := SnapshotFamily{
 		Name:  newFamilyName(m.title(f), f.Kind, f.Loose, f.LooseCreator, f.Attributes),
-		Count: Number(int64(g.Count)), Share: "n/a", Wait: Wait(g.OldestWait), fingerprint: f.Fingerprint,
+		Count: wording.Number(int64(g.Count)), Share: "n/a", Wait: wording.Wait(g.OldestWait), fingerprint: f.Fingerprint,
 	}
 	row.Name.URL = m.live(familyURL(f.Fingerprint, m.in.CaseID, key))
 	if known != nil {
 		row.Triage = markOf(known.Triage)
 	}
 	if total := m.in.Snapshot.Totals.Of(f.Kind); total != nil && *total > 0 {
-		row.Share = percentOf(float64(g.Count), float64(*total), 1)
+		row.Share = wording.PageShare(float64(g.Count), float64(*total), 1)
 	}
 	if g.OldestWait < 0 && f.Kind == analysis.KindGoroutine && g.Members.Identified() {
 		row.Wait = shortWait(f, g.States, known)
@@ -597,7 +598,7 @@ func (m *snapshotMaker) artifacts(out *Snapshot) {
 	for _, a := range m.in.Snapshot.Artifacts {
 		row := SnapshotArtifact{
 			Path: Visible(a.Path), Kind: Visible(a.Kind), Reason: Visible(a.Reason), Outcome: Visible(a.Outcome),
-			Size: Bytes(a.Size), Confidence: string(a.Confidence),
+			Size: wording.Bytes(a.Size), Confidence: string(a.Confidence),
 		}
 		if m.in.BundleID != "" && !strings.HasSuffix(a.Path, "/") && a.Size > 0 {
 			row.URL = m.live(RawURL(m.in.BundleID, a.Path, 0, min(a.Size, MaxExcerpt)))
@@ -614,7 +615,7 @@ func (m *snapshotMaker) identity(out *Snapshot) {
 	}{{"Host", p.Host}, {"Program", p.Name}, {"pid", p.PID}, {"Started", p.Start}, {"Version", p.Version}, {"Captured", m.in.Snapshot.TimeFact}} {
 		fact := SnapshotFact{Name: f.name, Value: Visible(f.fact.Value), Source: Visible(f.fact.Source), Confidence: string(f.fact.Confidence)}
 		if f.name == "Captured" && !m.in.Snapshot.CapturedAt.IsZero() {
-			fact.Value = Time(m.in.Snapshot.CapturedAt) + " UTC"
+			fact.Value = wording.Time(m.in.Snapshot.CapturedAt) + " UTC"
 		}
 		if f.name == "Started" {
 			fact.Value = startWords(fact.Value)

@@ -8,6 +8,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/say/report"
+	"leakdiff/analysis/say/wording"
 )
 
 // TriageInput is what people said of a family: in this case, and elsewhere.
@@ -115,7 +116,7 @@ func triageSentence(t analysis.Triage) string {
 	case analysis.MarkedSuspect:
 		word = "marked suspicious"
 	}
-	text := word + " on " + Day(t.At)
+	text := word + " on " + wording.Day(t.At)
 	if t.Remembered {
 		text += " in another case"
 	}
@@ -132,7 +133,7 @@ func triageSentence(t analysis.Triage) string {
 func memorySentence(cases int, said []TriageMemory) string {
 	text := "Seen in no other case on this server"
 	if cases > 0 {
-		text = "Seen in " + Plural(int64(cases), "other case", "other cases")
+		text = "Seen in " + wording.PagePlural(int64(cases), "other case", "other cases")
 	}
 	count := map[string]int{}
 	var order []string

@@ -1,5 +1,7 @@
 package view
 
+import "leakdiff/analysis/say/wording"
+
 // Upload is the drop zone with its form: files, folders or pasted text become a
 // new case, or another bundle of the case with the id Case.
 type Upload struct {
@@ -28,11 +30,11 @@ func NewUpload(in UploadInput) Upload {
 	if in.Free < 0 {
 		return u
 	}
-	u.Free = Bytes(in.Free) + " free"
+	u.Free = wording.Bytes(in.Free) + " free"
 	u.FreeBytes = in.Free - in.Reserved
 	if u.FreeBytes <= 0 {
 		u.FreeBytes = 0
-		u.Refusal = "The disk of this server is nearly full: " + Bytes(in.Free) + " free, " + Bytes(in.Reserved) +
+		u.Refusal = "The disk of this server is nearly full: " + wording.Bytes(in.Free) + " free, " + wording.Bytes(in.Reserved) +
 			" are kept for results. Delete a case, or give the data directory more room; then upload again."
 	}
 	return u

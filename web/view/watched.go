@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/say/wording"
 )
 
 // WatchedRow is what some watches of a family are on.
@@ -19,7 +20,7 @@ func (m *familyMaker) watched(f *Family) {
 	gone, unknown, all := 0, 0, 0
 	for _, t := range m.in.Watched {
 		all += t.Count
-		row := WatchedRow{Watches: Number(int64(t.Count)), What: Visible(t.What), FSType: Visible(t.FSType), Pod: watchedPod(t)}
+		row := WatchedRow{Watches: wording.Number(int64(t.Count)), What: Visible(t.What), FSType: Visible(t.FSType), Pod: watchedPod(t)}
 		switch t.State {
 		case analysis.TargetRemoved:
 			row.Still = "no, the cgroup was removed"
@@ -47,9 +48,9 @@ func (m *familyMaker) watched(f *Family) {
 	if all == 0 {
 		return
 	}
-	f.WatchedNote = fmt.Sprintf("%s of %s on what is gone", Number(int64(gone)), Plural(int64(all), "watch is", "watches are"))
+	f.WatchedNote = fmt.Sprintf("%s of %s on what is gone", wording.Number(int64(gone)), wording.PagePlural(int64(all), "watch is", "watches are"))
 	if unknown > 0 {
-		f.WatchedNote += fmt.Sprintf("; of %s nothing tells", Number(int64(unknown)))
+		f.WatchedNote += fmt.Sprintf("; of %s nothing tells", wording.Number(int64(unknown)))
 	}
 	f.WatchedNote += "."
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/say/wording"
 )
 
 // related reports whether members of a can be looked for in b.
@@ -208,7 +209,7 @@ func (c *comparison) times() {
 		}
 		start, end := takenAt(c.a, kind), takenAt(c.b, kind)
 		if start.Sub(from).Abs()*10 > whole || end.Sub(to).Abs()*10 > whole {
-			c.say("%s were read from %s to %s, over %s and not over %s.", several(kind), clock(start), clock(end),
+			c.say("%s were read from %s to %s, over %s and not over %s.", several(kind), wording.Clock(start), wording.Clock(end),
 				lasting(end.Sub(start)), lasting(to.Sub(from)))
 		}
 	}
@@ -249,8 +250,6 @@ func takenAt(snap *analysis.Snapshot, kind analysis.Kind) time.Time {
 	}
 	return snap.CapturedAt
 }
-
-func clock(at time.Time) string { return at.UTC().Format("15:04:05") }
 
 // limits compares the limits and sysctls that both snapshots know.
 func (c *comparison) limits() {

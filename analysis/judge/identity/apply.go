@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/say/wording"
 )
 
 // enteredSource begins the source of every value that a person gave.
@@ -97,7 +98,7 @@ func (w *work) shift(location *time.Location) Effect {
 		was := s.CapturedAt
 		s.CapturedAt = inZone(was, location)
 		s.TimeFact.Value = s.CapturedAt.Format(time.RFC3339Nano)
-		s.TimeFact.Source += fmt.Sprintf(", in the zone %s %s (was: %s, taken as UTC)", location, enteredSource, clock(was))
+		s.TimeFact.Source += fmt.Sprintf(", in the zone %s %s (was: %s, taken as UTC)", location, enteredSource, wording.Time(was))
 		if len(s.Times) > 0 {
 			s.Times = maps.Clone(s.Times)
 			for kind, t := range s.Times {
@@ -118,8 +119,6 @@ func inZone(t time.Time, location *time.Location) time.Time {
 	t = t.UTC()
 	return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), location).UTC()
 }
-
-func clock(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") }
 
 // apply applies one edit to the snapshots that its target means now.
 func (w *work) apply(e Edit) {
@@ -280,7 +279,7 @@ func (w *work) retime(e Edit, meant []int) (why string) {
 	w.note(e, meant, was)
 	found := w.found[i].TimeFact
 	if t := w.found[i].CapturedAt; !t.IsZero() {
-		found.Value = clock(t)
+		found.Value = wording.Time(t)
 	}
 	s.CapturedAt, s.Zoneless, s.Times = at.UTC(), false, nil
 	s.TimeFact = entered("", found)

@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/say/wording"
 )
 
 var t0 = time.Date(2026, 11, 21, 2, 58, 10, 0, time.UTC)
@@ -220,7 +221,7 @@ func TestAZoneShiftsOnlyTimesWithoutOne(t *testing.T) {
 	out := Resolve(in, edits)
 	got := map[string]string{}
 	for _, s := range out.Snapshots {
-		got[s.Label] = clock(s.CapturedAt)
+		got[s.Label] = wording.Time(s.CapturedAt)
 	}
 	// Berlin is an hour ahead of UTC in November.
 	want := map[string]string{"t0": "2026-11-21 01:58:10", "t1": "2026-11-21 05:00:00", "t2": "2026-11-21 03:00:10"}
@@ -228,7 +229,7 @@ func TestAZoneShiftsOnlyTimesWithoutOne(t *testing.T) {
 		t.Error(diff)
 	}
 	s := out.Snapshots[0]
-	if at := s.Times[analysis.KindDescriptor]; clock(at) != "2026-11-21 01:59:10" || !in[0].Times[analysis.KindDescriptor].Equal(t0.Add(time.Minute)) {
+	if at := s.Times[analysis.KindDescriptor]; wording.Time(at) != "2026-11-21 01:59:10" || !in[0].Times[analysis.KindDescriptor].Equal(t0.Add(time.Minute)) {
 		t.Errorf("descriptors at %v, found at %v", at, in[0].Times)
 	}
 	if want := "file name, in the zone Europe/Berlin entered by a person (was: 2026-11-21 02:58:10, taken as UTC)"; s.TimeFact.Source != want || s.TimeFact.Confidence != analysis.Medium {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/say/wording"
 )
 
 // ages is evidence A: how long the members of the last dump have been there
@@ -189,8 +190,8 @@ func tellAges(p *part, s *signals) []analysis.Evidence {
 		return nil
 	}
 	text := fmt.Sprintf("at %s %d of %d members are older than %s and younger than the process (%s): oldest %s, half older than %s, %s of 12 age classes used, the fullest with %s",
-		p.series.label(a.at), a.kept, a.members, duration(hoursLong(leastAge)), duration(hoursLong(a.uptime)), duration(hoursLong(a.oldest)),
-		duration(hoursLong(a.middle)), strconv.Itoa(a.filled), percent(a.largest))
+		p.series.label(a.at), a.kept, a.members, wording.Duration(hoursLong(leastAge)), wording.Duration(hoursLong(a.uptime)), wording.Duration(hoursLong(a.oldest)),
+		wording.Duration(hoursLong(a.middle)), strconv.Itoa(a.filled), wording.Share(a.largest))
 	if a.holds {
 		return one(ruleAges, "%s: born all along, and old ones are still there", text)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/say/wording"
 )
 
 // Exposure is what one epoch of one program showed of a family: the rows of a
@@ -93,14 +94,14 @@ func (b Bisection) Text() string {
 		text = fmt.Sprintf("after %s, at the latest in %s", b.LastGood, b.EarliestBad)
 	}
 	if len(b.Set) > 1 {
-		text += "; 95 % of the probability: " + list(b.Set, 6)
+		text += "; 95 % of the probability: " + wording.Commas(b.Set, 6)
 	}
 	if b.Next != "" {
 		text += fmt.Sprintf("; test %s next, for %s with a snapshot every %s, under the same load", b.Next,
-			duration(hoursLong(b.NextHours)), duration(hoursLong(b.NextHours/5)))
+			wording.Duration(hoursLong(b.NextHours)), wording.Duration(hoursLong(b.NextHours/5)))
 	}
 	if len(b.Confounds) > 0 {
-		text += "; also different: " + list(b.Confounds, 4)
+		text += "; also different: " + wording.Commas(b.Confounds, 4)
 	}
 	return text
 }

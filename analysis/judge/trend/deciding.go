@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/say/wording"
 )
 
 // decides says what would change a verdict: the next snapshot and what it would
@@ -107,7 +108,7 @@ func (p *part) laterAt(s *signals) string {
 	if needed > time.Hour {
 		needed = needed.Round(30 * time.Minute)
 	}
-	return " in " + duration(needed.Round(time.Minute))
+	return " in " + wording.Duration(needed.Round(time.Minute))
 }
 
 // possibleSlope is the slope of the counts, 0 where their pairs exclude a growth.
@@ -131,7 +132,7 @@ func (p *part) later() string {
 		return ""
 	}
 	if wait := p.usual(); wait > 30*time.Minute {
-		return " in " + duration(wait)
+		return " in " + wording.Duration(wait)
 	}
 	return " in 30 minutes"
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/say/wording"
 )
 
 // measureMarks looks for the "(leaked)" marks of the runtime's leak profile: proof
@@ -21,7 +22,7 @@ func tellMarks(p *part, s *signals) []analysis.Evidence {
 		return nil
 	}
 	return one(ruleLeakedMark, "the runtime marked %s as leaked at %s: nothing that can still run can wake them",
-		plural(s.marked, "member"), p.series.label(s.markedAt))
+		wording.Plural(s.marked, "member", "members"), p.series.label(s.markedAt))
 }
 
 // end is the last snapshot that the part speaks of: marks count in cut dumps too,
@@ -59,10 +60,10 @@ func (p *part) weight(s *signals, span float64) string {
 	case moved:
 		return fmt.Sprintf("; %s, %s%s", p.pace(l, span), chance(l.p()), steps(l))
 	case abs(l.growth) < l.gate && abs(float64(l.rise)) >= l.gate:
-		return fmt.Sprintf("; no steady growth: between most snapshots it is %s, and a change counts from %s on", p.rate(l.slope), decimal(l.gate))
+		return fmt.Sprintf("; no steady growth: between most snapshots it is %s, and a change counts from %s on", p.rate(l.slope), wording.Decimal(l.gate))
 	case abs(l.growth) < l.gate:
 		return fmt.Sprintf("; within noise: the typical rate %s would make %s in %s, and a change counts from %s on", p.rate(l.slope),
-			decimal(l.growth), p.span(span), decimal(l.gate))
+			wording.Decimal(l.growth), p.span(span), wording.Decimal(l.gate))
 	case l.n >= 6 && !l.goesOn(l.sign()):
 		return fmt.Sprintf("; typical rate %s, %s, but the newer half hardly moves", p.rate(l.slope), chance(l.p()))
 	default:
@@ -100,7 +101,7 @@ func (p *part) course(runs [][]point) string {
 	for _, run := range runs {
 		n += len(run)
 	}
-	text := fmt.Sprintf("%s%s over %s: ", plural(n, "snapshot"), where, p.over(runs))
+	text := fmt.Sprintf("%s%s over %s: ", wording.Plural(n, "snapshot", "snapshots"), where, p.over(runs))
 	for r, run := range runs {
 		if r == 4 {
 			return text + fmt.Sprintf(" and %d more epochs", len(runs)-r)
@@ -281,13 +282,13 @@ func tellCohorts(p *part, s *signals) []analysis.Evidence {
 			intervals++
 		}
 	}
-	text := fmt.Sprintf("%s born since %s (%s); %d were still there at the next snapshot", plural(born, "member"),
-		p.label(first), list(births, 12), established)
+	text := fmt.Sprintf("%s born since %s (%s); %d were still there at the next snapshot", wording.Plural(born, "member", "members"),
+		p.label(first), wording.Commas(births, 12), established)
 	if established > 0 {
 		text += fmt.Sprintf(", %d of these at %s", alive, p.label(last))
 	}
 	if alive > 0 {
-		text += fmt.Sprintf(", from %s, the largest with %s", plural(intervals, "interval"), percent(c.largest))
+		text += fmt.Sprintf(", from %s, the largest with %s", wording.Plural(intervals, "interval", "intervals"), wording.Share(c.largest))
 	}
 	return one(ruleCohort, "%s", text)
 }
@@ -409,7 +410,7 @@ func tellPresence(p *part, _ *signals) []analysis.Evidence {
 	run := p.lastRun()
 	if len(run) < 2 {
 		if len(run) == 1 && len(p.runs) > 1 {
-			return one(rulePresence, "since the restart at %s there is one snapshot: %s", p.label(run[0]), plural(run[0].count, "member"))
+			return one(rulePresence, "since the restart at %s there is one snapshot: %s", p.label(run[0]), wording.Plural(run[0].count, "member", "members"))
 		}
 		return nil
 	}
@@ -418,7 +419,7 @@ func tellPresence(p *part, _ *signals) []analysis.Evidence {
 			return one(rulePresence, "absent in version %s, there in version %s", before, after)
 		}
 		if n := p.cameFrom(run[k-1].index, run[k].index); n > 0 {
-			return one(rulePresence, "not there before %s; %d of its %s then watched something that still existed at %s, so that the watch is older", p.label(run[k]), n, plural(run[k].count, "member"), p.label(run[k-1]))
+			return one(rulePresence, "not there before %s; %d of its %s then watched something that still existed at %s, so that the watch is older", p.label(run[k]), n, wording.Plural(run[k].count, "member", "members"), p.label(run[k-1]))
 		}
 		return one(rulePresence, "not there before %s", p.label(run[k]))
 	}
@@ -427,7 +428,7 @@ func tellPresence(p *part, _ *signals) []analysis.Evidence {
 			return one(rulePresence, "there in version %s, absent in version %s", before, after)
 		}
 		if n := p.wentOn(run[k-1].index, run[k].index); n > 0 {
-			return one(rulePresence, "gone since %s; %d of its %s at %s are in another family now: the watch is still there, and what it watched is not", p.label(run[k]), n, plural(run[k-1].count, "member"), p.label(run[k-1]))
+			return one(rulePresence, "gone since %s; %d of its %s at %s are in another family now: the watch is still there, and what it watched is not", p.label(run[k]), n, wording.Plural(run[k-1].count, "member", "members"), p.label(run[k-1]))
 		}
 		return one(rulePresence, "gone since %s", p.label(run[k]))
 	}

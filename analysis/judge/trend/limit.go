@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/say/wording"
 )
 
 // Limit is a bound that the system sets to a process, how much of it is used and
@@ -33,7 +34,7 @@ type Limit struct {
 // Text is the sentence for a limit: "open files: 812 of 1024 (79 %); at +40/h (95
 // % interval +31/h to +52/h) full in 5 h 18 min (4 h 5 min to 6 h 50 min)".
 func (l Limit) Text() string {
-	text := fmt.Sprintf("%s: %s of %s (%s)", l.What, decimal(l.Used), decimal(l.Bound), percent(l.Used/l.Bound))
+	text := fmt.Sprintf("%s: %s of %s (%s)", l.What, wording.Decimal(l.Used), wording.Decimal(l.Bound), wording.Share(l.Used/l.Bound))
 	switch {
 	case !l.Known:
 		return text + "; the snapshots tell no rate"
@@ -42,7 +43,7 @@ func (l Limit) Text() string {
 	case math.IsInf(l.Hours, 1):
 		return text + "; does not rise"
 	}
-	text += fmt.Sprintf("; at +%s/h (95 %% interval %s/h to %s/h) full in %s", decimal(l.Rate), signed(l.RateLow), signed(l.RateHigh), hoursText(l.Hours))
+	text += fmt.Sprintf("; at +%s/h (95 %% interval %s/h to %s/h) full in %s", wording.Decimal(l.Rate), signed(l.RateLow), signed(l.RateHigh), hoursText(l.Hours))
 	if math.IsInf(l.HoursHigh, 1) {
 		text += fmt.Sprintf(" (%s at the earliest)", hoursText(l.HoursLow))
 	} else {
@@ -56,9 +57,9 @@ func (l Limit) Text() string {
 
 func signed(v float64) string {
 	if v > 0 {
-		return "+" + decimal(v)
+		return "+" + wording.Decimal(v)
 	}
-	return decimal(v)
+	return wording.Decimal(v)
 }
 
 // hoursText writes a time left; beyond ten years it is no forecast.
@@ -66,7 +67,7 @@ func hoursText(h float64) string {
 	if h > 10*365*24 {
 		return "more than 10 years"
 	}
-	return duration(hoursLong(h))
+	return wording.Duration(hoursLong(h))
 }
 
 // bound is a limit that snapshots may know, and how its use is found.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/say/wording"
 )
 
 //go:embed demand.txt
@@ -209,9 +210,9 @@ func tellLoad(p *part, s *signals) []analysis.Evidence {
 		return nil
 	case f.scales:
 		return one(ruleLoad, "%s for each unit of %s, which went from %s to %s: within 15 %% of that in every snapshot",
-			decimal(f.factor), f.load.name, decimal(f.first), decimal(f.last))
+			wording.Decimal(f.factor), f.load.name, wording.Decimal(f.first), wording.Decimal(f.last))
 	}
-	text := fmt.Sprintf("%s went from %s to %s and does not explain it", f.load.name, decimal(f.first), decimal(f.last))
+	text := fmt.Sprintf("%s went from %s to %s and does not explain it", f.load.name, wording.Decimal(f.first), wording.Decimal(f.last))
 	if f.tested {
 		text += fmt.Sprintf("; per unit of it, at the typical load, the typical rate is %s: %s", p.rate(f.perUnit.slope), f.perUnit.rising())
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/say/wording"
 )
 
 // shortSeries is the span below which a backlog cannot be told from a leak.
@@ -40,10 +41,10 @@ func (p *part) missing(s *signals) []analysis.Evidence {
 		}
 	}
 	if len(none) > 0 {
-		say("no %s were captured at %s", several(p.family.Kind), list(none, 5))
+		say("no %s were captured at %s", wording.Kinds(p.family.Kind), wording.Commas(none, 5))
 	}
 	if len(cut) > 0 {
-		say("left out, because the dump is cut and its counts are lower bounds: %s", list(cut, 5))
+		say("left out, because the dump is cut and its counts are lower bounds: %s", wording.Commas(cut, 5))
 	}
 	if s.line.n < 2 {
 		switch {
@@ -52,13 +53,13 @@ func (p *part) missing(s *signals) []analysis.Evidence {
 		case s.usable == 1:
 			say("one usable snapshot: growth needs two")
 		default:
-			say("%s, each of another process start: nothing can be compared", plural(s.usable, "snapshot"))
+			say("%s, each of another process start: nothing can be compared", wording.Plural(s.usable, "snapshot", "snapshots"))
 		}
 		return evidence
 	}
 	if s.line.n < 4 {
 		say("%s: too few for a trend or for cohorts (all pairs of %d rise by chance with %s)",
-			plural(s.line.n, "snapshot"), s.line.n, chance(allPairsRise(s.line.n)))
+			wording.Plural(s.line.n, "snapshot", "snapshots"), s.line.n, chance(allPairsRise(s.line.n)))
 	}
 	grows := s.up > levelNone || s.cohorts
 	switch {
@@ -70,11 +71,11 @@ func (p *part) missing(s *signals) []analysis.Evidence {
 	if !p.dated {
 		say("no capture times: rates are per snapshot")
 	} else if undated := p.undated(); len(undated) > 0 {
-		say("without a time, left out of the slope: %s", list(undated, 5))
+		say("without a time, left out of the slope: %s", wording.Commas(undated, 5))
 	}
 	if grows && s.follows.load == nil {
 		if name, at := p.partialLoad(); name != "" {
-			say("%s is not known at %s, so that the growth cannot be set against it: enter it on the identity page", name, list(at, 5))
+			say("%s is not known at %s, so that the growth cannot be set against it: enter it on the identity page", name, wording.Commas(at, 5))
 		} else {
 			say("no load is known: a load that grew by as much would look the same")
 		}

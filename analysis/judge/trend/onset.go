@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/say/wording"
 )
 
 // Event is something that happened to the program and may have started a growth.
@@ -73,13 +74,13 @@ func (o Onset) text(s *Series) string {
 	case len(o.Windows) == 1:
 		text = "began " + words[0]
 	default:
-		text = "began " + list(words, 4) + " (95 % of the probability)"
+		text = "began " + wording.Commas(words, 4) + " (95 % of the probability)"
 	}
 	if !o.Oldest.IsZero() {
 		text += "; the oldest member that stayed is from " + o.Oldest.UTC().Format("2006-01-02 15:04Z")
 	}
 	if len(events) > 0 {
-		text += "; in that time: " + list(events, 5)
+		text += "; in that time: " + wording.Commas(events, 5)
 	}
 	return text
 }

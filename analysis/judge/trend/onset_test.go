@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/say/wording"
 )
 
 func TestOnsetIsTheWindowInWhichTheCountsBend(t *testing.T) {
@@ -215,7 +216,7 @@ func TestAnEvenGrowthFromTheFirstIntervalOnIsNotSaidToBeginAnywhere(t *testing.T
 
 func TestLessThanAllIsNotAHundredPercent(t *testing.T) {
 	for share, want := range map[float64]string{19910.0 / 20000: "99 %", 1: "100 %", 0.994: "99 %", 1.2: "120 %", 0.5: "50 %"} {
-		if got := percent(share); got != want {
+		if got := wording.Share(share); got != want {
 			t.Errorf("%v is %s, want %s", share, got, want)
 		}
 	}

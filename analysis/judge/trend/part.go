@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/say/wording"
 )
 
 // point is one usable count of a family.
@@ -208,7 +209,7 @@ func (p *part) over(runs [][]point) string {
 	if placed := placedOf(longest); p.dated && len(placed) > 1 {
 		first, last := p.series.Snapshots[placed[0].index].CapturedAt, p.series.Snapshots[placed[len(placed)-1].index].CapturedAt
 		if !first.IsZero() && last.After(first) {
-			return duration(last.Sub(first))
+			return wording.Duration(last.Sub(first))
 		}
 	}
 	return p.span(spanOf(longest))

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/say/wording"
 )
 
 // tellPlateau says of a level count whether the same members stay or others take
@@ -39,9 +40,9 @@ func tellPlateau(p *part, s *signals) []analysis.Evidence {
 	if 2*born < last.count || 2*gone < last.count {
 		return nil
 	}
-	text := fmt.Sprintf("plateau at %s: %s %s replaced at a level count", between(low, high), plural(born, "member"), were(born))
+	text := fmt.Sprintf("plateau at %s: %s %s replaced at a level count", between(low, high), wording.Plural(born, "member", "members"), were(born))
 	if hours := spanOf(followed); p.dated && hours > 0 {
-		text += fmt.Sprintf(", about %s/h new", decimal(float64(born)/hours))
+		text += fmt.Sprintf(", about %s/h new", wording.Decimal(float64(born)/hours))
 	}
 	return one(rulePlateau, "%s, and the old ones leave", text)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/say/wording"
 )
 
 // Role is what a family may be in what grows; never a verdict.
@@ -145,7 +146,7 @@ func (s *Series) byStack(found map[string]*Suspect, waiting *analysis.Group, at 
 		weight := 0
 		if shared := inBoth(types, other.types); len(shared) > 0 {
 			weight += 10
-			why = append(why, "is in methods of "+list(shared, 2)+" as well")
+			why = append(why, "is in methods of "+wording.Commas(shared, 2)+" as well")
 		}
 		if shared := inBoth(creators, other.creators); len(shared) > 0 {
 			weight += 3

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/say/wording"
 )
 
 // Unit is a set of families that rise together at a constant ratio: one leaked
@@ -79,7 +80,7 @@ func (u Unit) Each() string {
 		case ratio == 1:
 			words = append(words, "1 "+string(kind))
 		case ratio > 0:
-			words = append(words, decimal(ratio)+" "+several(kind))
+			words = append(words, wording.Decimal(ratio)+" "+wording.Kinds(kind))
 		}
 	}
 	return strings.Join(words, ", ")
@@ -89,7 +90,7 @@ func (u Unit) Each() string {
 func (u Unit) Ratios() string {
 	words := make([]string, len(u.Families))
 	for i, f := range u.Families {
-		words[i] = decimal(f.Ratio)
+		words[i] = wording.Decimal(f.Ratio)
 	}
 	return strings.Join(words, ":")
 }
@@ -107,7 +108,7 @@ func (u Unit) Text() string {
 	text := together + ", " + u.Ratios()
 	for i := len(u.Instances) - 1; i >= 0; i-- {
 		if n := u.Instances[i]; n != nil && (u.RecoveredAt < 0 || i < u.RecoveredAt) {
-			return text + fmt.Sprintf("; +%s: %s", decimal(math.Round(*n)), u.Each()+" each")
+			return text + fmt.Sprintf("; +%s: %s", wording.Decimal(math.Round(*n)), u.Each()+" each")
 		}
 	}
 	return text
@@ -559,7 +560,7 @@ func (u *unit) toldOf(q *inquiry) []analysis.Evidence {
 	}
 	text := fmt.Sprintf("rises together with %s as part of %s", plural2(len(u.members)-1, "other family", "other families"), u.id)
 	if u.told().Countable() {
-		text += fmt.Sprintf(" (%s of each instance)", decimal(own.ratio))
+		text += fmt.Sprintf(" (%s of each instance)", wording.Decimal(own.ratio))
 	}
 	if q.verdict() != q.signals.verdict {
 		c := u.signals.cohort

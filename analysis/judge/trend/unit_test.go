@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/say/wording"
 	"leakdiff/samples/corpus"
 )
 
@@ -59,7 +60,7 @@ func shapes(units []Unit) string {
 	for _, u := range units {
 		var words []string
 		for _, f := range u.Families {
-			words = append(words, f.Fingerprint+":"+decimal(f.Ratio))
+			words = append(words, f.Fingerprint+":"+wording.Decimal(f.Ratio))
 		}
 		out = append(out, strings.Join(words, " "))
 	}

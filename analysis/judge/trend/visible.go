@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/say/wording"
 )
 
 // Visible is the smallest growth that a series would have shown.
@@ -31,9 +32,9 @@ func (v Visible) Text() string {
 	if v.Unit != "per hour" {
 		unit = " " + v.Unit
 	}
-	text := fmt.Sprintf("%s, %s; smallest growth that would have been seen: +%s%s", plural(v.Snapshots, "snapshot"), v.Span, decimal(v.Slope), unit)
+	text := fmt.Sprintf("%s, %s; smallest growth that would have been seen: +%s%s", wording.Plural(v.Snapshots, "snapshot", "snapshots"), v.Span, wording.Decimal(v.Slope), unit)
 	if v.LargestSlope > 1.2*v.Slope {
-		text += fmt.Sprintf(" in families of about %s, +%s%s in the largest, of %d", plural(v.Base, "member"), decimal(v.LargestSlope), unit, v.Largest)
+		text += fmt.Sprintf(" in families of about %s, +%s%s in the largest, of %d", wording.Plural(v.Base, "member", "members"), wording.Decimal(v.LargestSlope), unit, v.Largest)
 	}
 	return text
 }

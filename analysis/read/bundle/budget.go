@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/say/wording"
 )
 
 // headSize is how much of every file is looked at before it is named, and the
@@ -105,7 +106,7 @@ func (w *walk) spend(n int) error {
 	if w.spent <= w.budget.Bytes || w.over() {
 		return w.check()
 	}
-	return w.stop("bytes", fmt.Sprintf("the upload unpacks to more than %s", bytesText(w.budget.Bytes)),
+	return w.stop("bytes", fmt.Sprintf("the upload unpacks to more than %s", wording.Size(w.budget.Bytes)),
 		"upload the dumps themselves instead of the whole bundle")
 }
 
@@ -266,20 +267,4 @@ func explain(err error) *broken {
 		return &broken{what: "stops before its end", cut: true, why: "the data ends in the middle", hint: reupload, err: err}
 	}
 	return &broken{what: "is damaged", cut: true, why: err.Error(), hint: reupload, err: err}
-}
-
-// bytesText writes a size for people: 34359738368 gives "32 GiB".
-func bytesText(n int64) string {
-	for _, u := range []struct {
-		size int64
-		name string
-	}{{1 << 40, "TiB"}, {1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}} {
-		switch {
-		case n >= u.size && n%u.size == 0:
-			return fmt.Sprintf("%d %s", n/u.size, u.name)
-		case n >= u.size:
-			return fmt.Sprintf("%.1f %s", float64(n)/float64(u.size), u.name)
-		}
-	}
-	return fmt.Sprintf("%d bytes", n)
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/say/wording"
 )
 
 // A stream is content on its way to be named: an input or an archive's entry.
@@ -157,13 +158,6 @@ func (w *walk) tooDeep() {
 	if w.deep.n == 0 {
 		return
 	}
-	w.problem(analysis.Warning, w.deep.first, plural(w.deep.n, "archive was", "archives were")+" not opened",
+	w.problem(analysis.Warning, w.deep.first, wording.Plural(w.deep.n, "archive was", "archives were")+" not opened",
 		fmt.Sprintf("more than %d archives lie inside each other", w.budget.Depth), sendPlain)
-}
-
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/pierrec/lz4/v4"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/say/wording"
 )
 
 // Largest windows that are granted: "zstd --long=27" and "xz -9" are legal.
@@ -119,10 +120,10 @@ func packingError(f format, err error, limit int) error {
 		return err
 	case errors.Is(err, xz.ErrMemlimit):
 		return &broken{what: "the xz file was refused", cut: true, err: err,
-			why: "it asks for a dictionary of more than " + bytesText(int64(limit)), hint: "pack it with xz -9 or less, or upload it as .tar.gz"}
+			why: "it asks for a dictionary of more than " + wording.Size(int64(limit)), hint: "pack it with xz -9 or less, or upload it as .tar.gz"}
 	case errors.Is(err, zstd.ErrWindowSizeExceeded), errors.Is(err, zstd.ErrDecoderSizeExceeded):
 		return &broken{what: "the zstd file was refused", cut: true, err: err,
-			why: "it asks for a window of more than " + bytesText(int64(limit)), hint: "pack it with --long=27 or less, or upload it as .tar.gz"}
+			why: "it asks for a window of more than " + wording.Size(int64(limit)), hint: "pack it with --long=27 or less, or upload it as .tar.gz"}
 	case errors.Is(err, zstd.ErrUnknownDictionary):
 		return &broken{what: "the zstd file was refused", cut: true, err: err,
 			why: "it was packed with a dictionary of its own", hint: "pack it without a dictionary"}

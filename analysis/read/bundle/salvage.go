@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/say/wording"
 )
 
 // salvage walks the local headers of a zip archive from its beginning, for
@@ -37,7 +38,7 @@ func (w *walk) salvage(s stream, r *random, whole bool, listed int) {
 			break
 		}
 	}
-	byHeader := plural(found, "entry was found by its own header", "entries were found by their own headers")
+	byHeader := wording.Plural(found, "entry was found by its own header", "entries were found by their own headers")
 	switch {
 	case w.over():
 	case !whole:
@@ -90,10 +91,10 @@ func (w *walk) unlistedIn(s stream, r *random, zr *zip.Reader) {
 		return
 	}
 	severity, hint := analysis.Note, "nothing is missing; make the archive again if others are to read it"
-	why := plural(len(zr.File), "entry is", "entries are") + " read from it, and " + plural(found, "more was found by its own header", "more were found by their own headers")
+	why := wording.Plural(len(zr.File), "entry is", "entries are") + " read from it, and " + wording.Plural(found, "more was found by its own header", "more were found by their own headers")
 	if again > 0 {
 		severity, hint = analysis.Warning, reupload
-		why += "; " + plural(again, "that has the name of another was", "that have the names of others were") + " passed, as replaced"
+		why += "; " + wording.Plural(again, "that has the name of another was", "that have the names of others were") + " passed, as replaced"
 	}
 	if mark, _ := l.br.Peek(2 * len(localMark)); !bytes.HasPrefix(mark, []byte("PK")) || bytes.HasPrefix(mark, []byte(localMark)) {
 		severity, hint = analysis.Error, reupload

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/say/wording"
 )
 
 // tar walks a tar archive: v7, ustar, GNU and PAX, sparse members included.
@@ -20,7 +21,7 @@ func (w *walk) tar(s stream, l *lane) {
 		if err == io.EOF {
 			if !tr.marked {
 				w.problem(analysis.Warning, s.path, "the tar archive has no end",
-					"the zeros behind its last entry are missing, so entries may be missing, too; the "+plural(found, "entry before is kept", "entries before are kept"), reupload)
+					"the zeros behind its last entry are missing, so entries may be missing, too; the "+wording.Plural(found, "entry before is kept", "entries before are kept"), reupload)
 			}
 			break
 		}
@@ -71,7 +72,7 @@ func (w *walk) tarDamage(s stream, err error, found int) {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		what = "the tar archive stops before its end"
 	}
-	w.problem(analysis.Error, s.path, what, why+"; the "+plural(found, "entry before it is kept", "entries before it are kept"), b.hint)
+	w.problem(analysis.Error, s.path, what, why+"; the "+wording.Plural(found, "entry before it is kept", "entries before it are kept"), b.hint)
 }
 
 func (w *walk) tarEntry(s stream, h *tar.Header, tr *entries, l *lane, others *tally) {
@@ -101,7 +102,7 @@ func (w *walk) tarEntry(s stream, h *tar.Header, tr *entries, l *lane, others *t
 	}
 	if h.Size > w.budget.Bytes-w.spent {
 		w.problem(analysis.Error, child.path, "this sparse file was not read",
-			fmt.Sprintf("it claims %s, more than the upload may unpack to", bytesText(h.Size)), "upload the files it was made from")
+			fmt.Sprintf("it claims %s, more than the upload may unpack to", wording.Size(h.Size)), "upload the files it was made from")
 		return
 	}
 	// A sparse file gives zeros that no decoder wrote: it is metered like one.
@@ -140,6 +141,6 @@ func (t *tally) report(w *walk, archive string) {
 	if t.n == 0 {
 		return
 	}
-	w.problem(analysis.Note, archive, plural(t.n, "device, pipe or socket was", "devices, pipes or sockets were")+" not read",
+	w.problem(analysis.Note, archive, wording.Plural(t.n, "device, pipe or socket was", "devices, pipes or sockets were")+" not read",
 		"the first is "+t.first+"; they have no content", "nothing is missing")
 }

@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/say/wording"
 )
 
 // zipSpanned begins the first part of an archive in several files (APPNOTE.TXT
@@ -149,7 +150,7 @@ func (w *walk) zip(s stream, zr *zip.Reader) {
 		w.empty(s)
 	}
 	if refusedEntries > 0 {
-		w.problem(analysis.Error, s.path, plural(refusedEntries, "entry of the zip archive was refused", "entries of the zip archive were refused"),
+		w.problem(analysis.Error, s.path, wording.Plural(refusedEntries, "entry of the zip archive was refused", "entries of the zip archive were refused"),
 			"its data is that of another entry as well, as in archives that are made to unpack endlessly", reupload)
 	}
 }
@@ -262,7 +263,7 @@ func (e *encrypted) report(w *walk, archive string) {
 	}
 	what := e.first + " in it is encrypted"
 	if e.n > 1 {
-		what = fmt.Sprintf("%s and %s in it are encrypted", e.first, plural(e.n-1, "other file", "other files"))
+		what = fmt.Sprintf("%s and %s in it are encrypted", e.first, wording.Plural(e.n-1, "other file", "other files"))
 	}
 	name := path.Base(archive)
 	open := "unzip -P PASSWORD " + name + " or 7z x " + name

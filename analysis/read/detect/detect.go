@@ -269,13 +269,6 @@ func isNumber(s string) bool {
 	return s != ""
 }
 
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return strconv.Itoa(n) + " " + many
-}
-
 // quote shows the beginning of a line in a reason.
 func quote(s string) string {
 	s = strings.TrimSpace(s)

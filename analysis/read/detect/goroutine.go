@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"leakdiff/analysis/read/envelope"
+	"leakdiff/analysis/say/wording"
 )
 
 // trace finds execution traces, which are often named .prof
@@ -362,7 +363,7 @@ func crashMark(text []byte) string {
 // at:" is another grammar.
 func (v *view) race() (Result, bool) {
 	if n := bytes.Count(v.text, []byte("WARNING: DATA RACE")); n > 0 {
-		return high(RaceReport, plural(n, "report", "reports")+" of the race detector, which lists two goroutines, not all")
+		return high(RaceReport, wording.Plural(n, "report", "reports")+" of the race detector, which lists two goroutines, not all")
 	}
 	return no()
 }

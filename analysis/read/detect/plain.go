@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/say/wording"
 )
 
 // magics are first bytes of files that hold no evidence, or that the unpacking
@@ -204,7 +205,7 @@ func (v *view) plainText() (Result, bool) {
 		return medium(Text, "text in another encoding than UTF-8"+v.loneHeader())
 	}
 	if v.count(func(l string) bool { return isNumber(strings.TrimSpace(l)) }) == len(v.lines) && len(v.lines) > 0 {
-		return medium(Text, "nothing but "+plural(len(v.lines), "number", "numbers"))
+		return medium(Text, "nothing but "+wording.Plural(len(v.lines), "number", "numbers"))
 	}
 	if strings.HasSuffix(strings.ToLower(v.base), ".log") {
 		return low(Log, "text; its name says that it is a log"+v.loneHeader())
@@ -223,7 +224,7 @@ func (v *view) share(n int) string {
 func (v *view) loneHeader() string {
 	h := v.headers()
 	if n := h.n + h.inside + h.escaped; n > 0 {
-		return fmt.Sprintf("; %s in it make no dump", plural(n, "goroutine header", "goroutine headers"))
+		return fmt.Sprintf("; %s in it make no dump", wording.Plural(n, "goroutine header", "goroutine headers"))
 	}
 	return ""
 }

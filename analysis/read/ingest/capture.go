@@ -15,6 +15,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/read/procfs"
+	"leakdiff/analysis/say/wording"
 )
 
 // captureManifest is the manifest.json that leakdiff collect and collect.sh put into
@@ -109,7 +110,7 @@ func readCapture(r *reader, body io.Reader, p *part, a *analysis.Artifact) error
 			What: fmt.Sprintf("%d steps of the manifest are not looked at", more), Why: fmt.Sprintf("it lists %d, and %d are more than a capture has", steps, mostSteps),
 			Hint: "the files beside it are read as they are; upload the manifest as leakdiff collect wrote it"})
 	}
-	a.Outcome = fmt.Sprintf("round %d of %d, %s", m.Round+1, m.Rounds, plural(steps, "step", "steps"))
+	a.Outcome = fmt.Sprintf("round %d of %d, %s", m.Round+1, m.Rounds, wording.Plural(steps, "step", "steps"))
 	if lost > 0 {
 		a.Outcome += fmt.Sprintf(", %d without all of its evidence", lost)
 	}
@@ -170,7 +171,7 @@ func (r *reader) disbelieve(m *captureManifest, p *part) {
 		why += fmt.Sprintf("no step is %d hours away from its round", longestRound/time.Hour)
 	}
 	r.problem(analysis.Problem{Path: p.path, Offset: -1, Severity: analysis.Warning,
-		What: "the manifest has " + plural(lost, "step whose time is not believed", "steps whose times are not believed"), Why: why,
+		What: "the manifest has " + wording.Plural(lost, "step whose time is not believed", "steps whose times are not believed"), Why: why,
 		Hint: "their evidence counts as of the time of the snapshot; look after the clock of the host"})
 }
 
@@ -366,6 +367,6 @@ func readHandles(r *reader, body io.Reader, p *part, a *analysis.Artifact) error
 	r.problem(problems...)
 	p.handles = handles
 	a.Rows = len(handles)
-	a.Outcome = plural(len(handles), "watched file handle", "watched file handles")
+	a.Outcome = wording.Plural(len(handles), "watched file handle", "watched file handles")
 	return err
 }

@@ -12,6 +12,7 @@ import (
 	"leakdiff/analysis/read/detect"
 	"leakdiff/analysis/read/family"
 	"leakdiff/analysis/read/procfs"
+	"leakdiff/analysis/say/wording"
 )
 
 // inotifyCounts are the rows of one process in a table of inotify counts.
@@ -51,7 +52,7 @@ func readInotifyTable(r *reader, body io.Reader, p *part, a *analysis.Artifact) 
 		total += row.Count
 	}
 	a.Rows = len(rows)
-	a.Outcome = fmt.Sprintf("%d inotify %s of %s", total, what, plural(len(byPID), "process", "processes"))
+	a.Outcome = fmt.Sprintf("%d inotify %s of %s", total, what, wording.Plural(len(byPID), "process", "processes"))
 	for _, q := range byPID {
 		q.outcome = fmt.Sprintf("%d inotify %s", q.counts.total(), what)
 	}
@@ -62,7 +63,7 @@ func readInodes(r *reader, body io.Reader, p *part, a *analysis.Artifact) error 
 	inodes, problems, err := procfs.ParseInodes(body, p.path)
 	r.problem(problems...)
 	p.inodes = &inodes
-	a.Outcome = plural(inodes.Len(), "inode", "inodes")
+	a.Outcome = wording.Plural(inodes.Len(), "inode", "inodes")
 	return err
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"leakdiff/analysis/read/detect"
 	"leakdiff/analysis/read/lsof"
+	"leakdiff/analysis/say/wording"
 )
 
 // A group is the parts of one snapshot, in the making.
@@ -176,7 +177,7 @@ func owned(context []*part) []*part {
 			for i := range owned[pid] {
 				q.listing.rows.add(&owned[pid][i])
 			}
-			q.outcome = plural(len(owned[pid]), "socket", "sockets") + " of " + q.name
+			q.outcome = wording.Plural(len(owned[pid]), "socket", "sockets") + " of " + q.name
 			out = append(out, &q)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/read/nodereport"
+	"leakdiff/analysis/say/wording"
 )
 
 // nodeReport is a diagnostic report of Node.js with the handles that hold a
@@ -34,7 +35,7 @@ func readNode(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 		p.version = "Node.js " + report.NodeVersion
 	}
 	a.Members = len(n.handles)
-	a.Outcome = plural(len(n.handles), "handle with a descriptor", "handles with a descriptor")
+	a.Outcome = wording.Plural(len(n.handles), "handle with a descriptor", "handles with a descriptor")
 	return nil
 }
 

@@ -26,6 +26,7 @@ import (
 	"leakdiff/analysis/read/metrics"
 	"leakdiff/analysis/read/procfs"
 	"leakdiff/analysis/read/thread"
+	"leakdiff/analysis/say/wording"
 )
 
 // reader collects what the members of one bundle hold.
@@ -409,7 +410,7 @@ func readText(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 		return err
 	}
 	a.Members, a.Truncated = dump.Headers, dump.Truncated
-	a.Outcome = plural(dump.Headers, "goroutine", "goroutines")
+	a.Outcome = wording.Plural(dump.Headers, "goroutine", "goroutines")
 	if dump.Truncated {
 		a.Outcome = "at least " + a.Outcome + ", cut"
 	}
@@ -425,7 +426,7 @@ func readText(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 		} else if t == all[len(all)-1] {
 			t.dump.Truncated, t.dump.TruncatedWhy = dump.Truncated, dump.TruncatedWhy
 		}
-		q.outcome = plural(t.dump.Headers, "goroutine", "goroutines")
+		q.outcome = wording.Plural(t.dump.Headers, "goroutine", "goroutines")
 		parts = append(parts, q)
 	}
 	r.several(parts, a, "dump")
@@ -511,7 +512,7 @@ func readDebug1(r *reader, body io.Reader, p *part, a *analysis.Artifact) error 
 }
 
 func profileOutcome(sum, records, refused int) string {
-	return atLeast(plural(sum, "goroutine", "goroutines")+" in "+plural(records, "record", "records"), refused)
+	return atLeast(wording.Plural(sum, "goroutine", "goroutines")+" in "+wording.Plural(records, "record", "records"), refused)
 }
 
 func readProto(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
@@ -595,13 +596,13 @@ func listed(parse listingParser) func(r *reader, body io.Reader, p *part, a *ana
 				q.dated(times[q.ordinal])
 			}
 			a.Members += q.listing.rows.len()
-			q.outcome = fmt.Sprintf("%s of %s", plural(q.listing.rows.len(), "descriptor", "descriptors"), processWord(q))
+			q.outcome = fmt.Sprintf("%s of %s", wording.Plural(q.listing.rows.len(), "descriptor", "descriptors"), processWord(q))
 			q.section = rounds > 1
 		}
 		if a.Members > 0 {
 			order = slices.DeleteFunc(order, func(q *part) bool { return q.listing.rows.len() == 0 })
 		}
-		a.Outcome = plural(a.Members, "descriptor", "descriptors")
+		a.Outcome = wording.Plural(a.Members, "descriptor", "descriptors")
 		if len(order) > rounds {
 			a.Outcome += fmt.Sprintf(" of %d processes", len(order)/rounds)
 		}
@@ -625,7 +626,7 @@ func readListing(r *reader, body io.Reader, p *part, a *analysis.Artifact) error
 	}
 	r.progress.Descriptors += len(p.links)
 	a.Members = len(p.links)
-	a.Outcome = plural(a.Members, "descriptor", "descriptors")
+	a.Outcome = wording.Plural(a.Members, "descriptor", "descriptors")
 	return nil
 }
 
@@ -652,14 +653,14 @@ func countWatches(r *reader, set *fdinfoSet, a *analysis.Artifact) {
 	a.Members += set.empty
 	r.progress.Watches += a.Watches
 	r.progress.Descriptors += a.Members
-	a.Outcome = fmt.Sprintf("%s, %s", plural(a.Members, "descriptor", "descriptors"), plural(a.Watches, "watch", "watches"))
+	a.Outcome = fmt.Sprintf("%s, %s", wording.Plural(a.Members, "descriptor", "descriptors"), wording.Plural(a.Watches, "watch", "watches"))
 }
 
 func readMountinfo(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 	mounts, problems, err := procfs.ParseMountinfo(body, p.path)
 	r.problem(problems...)
 	p.mounts = mounts
-	a.Outcome = plural(len(mounts), "mount", "mounts")
+	a.Outcome = wording.Plural(len(mounts), "mount", "mounts")
 	return err
 }
 
@@ -693,7 +694,7 @@ func readCmdline(r *reader, body io.Reader, p *part, a *analysis.Artifact) error
 	words, problems, err := procfs.ParseCmdline(body, p.path)
 	r.problem(problems...)
 	p.cmdline = words
-	a.Outcome = plural(len(words), "argument", "arguments")
+	a.Outcome = wording.Plural(len(words), "argument", "arguments")
 	return err
 }
 
@@ -701,7 +702,7 @@ func readSysctls(r *reader, body io.Reader, p *part, a *analysis.Artifact) error
 	values, problems, err := procfs.ParseSysctls(body, p.path)
 	r.problem(problems...)
 	p.sysctls = values
-	a.Outcome = plural(len(values), "setting", "settings")
+	a.Outcome = wording.Plural(len(values), "setting", "settings")
 	return err
 }
 
@@ -712,7 +713,7 @@ func measured(parse metricsParser) func(r *reader, body io.Reader, p *part, a *a
 		figures, info, problems, err := parse(body, p.path)
 		r.problem(problems...)
 		p.figures, p.version, p.inner = figures, versionText(info), info.Time
-		a.Outcome = plural(len(figures), "figure", "figures")
+		a.Outcome = wording.Plural(len(figures), "figure", "figures")
 		return err
 	}
 }
@@ -735,7 +736,7 @@ func (p *part) socket(s *analysis.Socket) error {
 func (r *reader) tabled(p *part, a *analysis.Artifact, problems []analysis.Problem, err error) error {
 	r.problem(problems...)
 	a.Rows = len(p.sockets)
-	a.Outcome = plural(len(p.sockets), "socket", "sockets")
+	a.Outcome = wording.Plural(len(p.sockets), "socket", "sockets")
 	return err
 }
 
@@ -927,7 +928,7 @@ func (r *reader) closeDirectory(k directoryKey, d *directory) {
 		r.progress.Watches, r.progress.Descriptors = watches, descriptors
 		if len(set.infos) == 0 && set.empty > 0 {
 			a.Kind, a.Status = detect.EmptyFDInfo, analysis.Empty
-			a.Outcome = fmt.Sprintf("%s, no content", plural(set.empty, "descriptor", "descriptors"))
+			a.Outcome = fmt.Sprintf("%s, no content", wording.Plural(set.empty, "descriptor", "descriptors"))
 			r.problem(analysis.Problem{
 				Path: k.path, Offset: -1, Severity: analysis.Warning,
 				What: "fdinfo was captured with tar and is empty",
@@ -948,7 +949,7 @@ func (r *reader) closeDirectory(k directoryKey, d *directory) {
 	} else {
 		sort.Slice(d.part.links, func(i, j int) bool { return d.part.links[i].FD < d.part.links[j].FD })
 		a.Members = len(d.part.links)
-		a.Outcome = plural(a.Members, "descriptor", "descriptors")
+		a.Outcome = wording.Plural(a.Members, "descriptor", "descriptors")
 	}
 	d.part.artifact = len(r.artifacts)
 	d.part.pid = pidOf(k.path)
@@ -960,13 +961,6 @@ func (r *reader) closeDirectory(k directoryKey, d *directory) {
 // directoryOf is the path up to and with its last slash: "t0/fdinfo/7" gives
 // "t0/fdinfo/".
 func directoryOf(p string) string { return p[:strings.LastIndexByte(p, '/')+1] }
-
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return strconv.Itoa(n) + " " + many
-}
 
 func clip(s string, n int) string {
 	if len(s) <= n {

@@ -16,6 +16,7 @@ import (
 	"leakdiff/analysis"
 	"leakdiff/analysis/read/detect"
 	"leakdiff/analysis/read/family"
+	"leakdiff/analysis/say/wording"
 )
 
 // snapshots forms the snapshots of the bundle, in time order.
@@ -759,7 +760,7 @@ func (b *builder) goroutines() {
 	if (text.form == detect.GoroutineCrash || text.text.crash) && dump.Headers < 3 {
 		// One goroutine under a panic says nothing about how many there were.
 		b.r.problem(analysis.Problem{Path: text.path, Offset: -1, Severity: analysis.Note,
-			What: "a crash that shows " + plural(dump.Headers, "goroutine", "goroutines") + ", not a dump of all",
+			What: "a crash that shows " + wording.Plural(dump.Headers, "goroutine", "goroutines") + ", not a dump of all",
 			Why:  "Go prints the failing goroutine alone unless GOTRACEBACK=all is set",
 			Hint: "take a dump with /debug/pprof/goroutine?debug=2, or set GOTRACEBACK=all before the next crash"})
 		return

@@ -14,6 +14,7 @@ import (
 	"leakdiff/analysis"
 	"leakdiff/analysis/read/family"
 	"leakdiff/analysis/read/thread"
+	"leakdiff/analysis/say/wording"
 )
 
 // threadDump is one dump of a JVM, its threads as families.
@@ -72,13 +73,13 @@ func threaded(parse threadParser) func(r *reader, body io.Reader, p *part, a *an
 			if d.PID != 0 {
 				q.pid = d.PID
 			}
-			q.outcome = plural(t.count, "thread", "threads")
+			q.outcome = wording.Plural(t.count, "thread", "threads")
 			a.Members += t.count
 			refused += d.Refused
 			a.Truncated = a.Truncated || d.Truncated
 			parts = append(parts, q)
 		}
-		a.Outcome = atLeast(plural(a.Members, "thread", "threads"), refused)
+		a.Outcome = atLeast(wording.Plural(a.Members, "thread", "threads"), refused)
 		r.several(parts, a, "dump")
 		return nil
 	}
@@ -305,7 +306,7 @@ func (b *builder) deadlocks(p *part) {
 		}
 		b.s.Statements = append(b.s.Statements, analysis.Statement{
 			Key:   "deadlock " + strings.Join(names, " "),
-			Title: "Deadlock of " + plural(len(d.Threads), "thread", "threads") + ": " + strings.Join(names, ", "),
+			Title: "Deadlock of " + wording.Plural(len(d.Threads), "thread", "threads") + ": " + strings.Join(names, ", "),
 			Text: strings.Join(steps, "; ") + ". " + foundBy(d) + " (deadlock " + strconv.Itoa(i+1) + " of " + strconv.Itoa(len(p.threads.dump.Deadlocks)) +
 				"): these threads will never go on, and everything that needs their locks waits behind them. Restart the process after saving a heap dump, and fix the order in which the locks are taken.",
 			Path: p.path,
@@ -331,7 +332,7 @@ func readClients(r *reader, body io.Reader, p *part, a *analysis.Artifact) error
 		return err
 	}
 	p.clients, p.figures = &clients, clients.Figures()
-	a.Outcome = plural(len(clients.Clients), "client", "clients")
+	a.Outcome = wording.Plural(len(clients.Clients), "client", "clients")
 	return nil
 }
 
@@ -346,7 +347,7 @@ func readTargets(r *reader, body io.Reader, p *part, a *analysis.Artifact) error
 	p.links = append([]analysis.Descriptor{}, targets.Descriptors...)
 	r.progress.Descriptors += len(p.links)
 	a.Members = len(p.links)
-	a.Outcome = plural(a.Members, "descriptor", "descriptors")
+	a.Outcome = wording.Plural(a.Members, "descriptor", "descriptors")
 	return nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"leakdiff/analysis"
 	"leakdiff/analysis/read/detect"
 	"leakdiff/analysis/read/envelope"
+	"leakdiff/analysis/say/wording"
 )
 
 // readWrapped reads the dumps that a log, a JSON string or a page carries. Each
@@ -41,13 +42,13 @@ func readWrapped(r *reader, body io.Reader, p *part, a *analysis.Artifact) error
 			a.Status = analysis.Ignored
 		}
 		if info.LoneHeaders > 0 && a.Kind == detect.Wrapped {
-			a.Outcome = plural(info.LoneHeaders, "crash trace", "crash traces") + ", no dump"
+			a.Outcome = wording.Plural(info.LoneHeaders, "crash trace", "crash traces") + ", no dump"
 		}
 		return err
 	}
 	if a.Kind != detect.Wrapped {
 		a.Kind, a.Confidence = detect.Wrapped, analysis.High
-		a.Reason = fmt.Sprintf("%s in it: %s", plural(len(parts), "dump", "dumps"), info.Form)
+		a.Reason = fmt.Sprintf("%s in it: %s", wording.Plural(len(parts), "dump", "dumps"), info.Form)
 	}
 	a.Members = 0
 	for i, q := range parts {
@@ -59,9 +60,9 @@ func readWrapped(r *reader, body io.Reader, p *part, a *analysis.Artifact) error
 		}
 	}
 	a.Status = analysis.Read
-	a.Outcome = plural(a.Members, "goroutine", "goroutines")
+	a.Outcome = wording.Plural(a.Members, "goroutine", "goroutines")
 	if parts[0].threads != nil {
-		a.Outcome = plural(a.Members, "thread", "threads")
+		a.Outcome = wording.Plural(a.Members, "thread", "threads")
 	}
 	if len(parts) > 1 {
 		a.Outcome += fmt.Sprintf(" in %d dumps", len(parts))

@@ -10,6 +10,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/read/line"
+	"leakdiff/analysis/say/wording"
 )
 
 // Clients is what the troubleshooting script of Jenkins' Kubernetes plugin prints
@@ -244,7 +245,7 @@ func (p *clientParser) judge() {
 	c := &p.found
 	switch {
 	case p.dropped > 0:
-		p.problems.Add(analysis.Warning, line.Line{}, plural(p.dropped, "client was", "clients were")+" left out", "memory is bounded", "look at the summary's own figures")
+		p.problems.Add(analysis.Warning, line.Line{}, wording.Plural(p.dropped, "client was", "clients were")+" left out", "memory is bounded", "look at the summary's own figures")
 	case !p.begun && len(c.Clients) == 0 && c.Active < 0:
 		p.problems.Add(analysis.Error, line.Line{}, "no client summary was found", "neither its headings nor a client are in the text", "upload the whole output of the script")
 	case c.Truncated:

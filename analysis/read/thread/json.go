@@ -12,6 +12,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/read/line"
+	"leakdiff/analysis/say/wording"
 )
 
 const (
@@ -482,12 +483,12 @@ func (p *jsonParser) broken(err error) {
 
 func (p *jsonParser) summarise() {
 	if len(p.dumps) > maxDumps {
-		p.problems.add(analysis.Warning, line.Line{}, plural(len(p.dumps)-maxDumps, "dump", "dumps")+" of the file were left out",
-			plural(p.tooMany, "thread", "threads")+" stand in dumps beyond the first "+strconv.Itoa(maxDumps), "split the file")
+		p.problems.add(analysis.Warning, line.Line{}, wording.Plural(len(p.dumps)-maxDumps, "dump", "dumps")+" of the file were left out",
+			wording.Plural(p.tooMany, "thread", "threads")+" stand in dumps beyond the first "+strconv.Itoa(maxDumps), "split the file")
 		p.dumps = p.dumps[:maxDumps]
 	}
 	if p.stacks.others > 0 {
-		p.problems.add(analysis.Warning, line.Line{}, plural(p.stacks.others, "thread", "threads")+" have no stack",
+		p.problems.add(analysis.Warning, line.Line{}, wording.Plural(p.stacks.others, "thread", "threads")+" have no stack",
 			"the file holds more distinct stacks than are kept", "split the file")
 	}
 }

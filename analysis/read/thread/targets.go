@@ -8,6 +8,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/read/line"
+	"leakdiff/analysis/say/wording"
 )
 
 // Targets is file-descriptors.txt of Jenkins support-core, or a bare list of the
@@ -66,7 +67,7 @@ func ParseTargets(r io.Reader, path string) (Targets, []analysis.Problem, error)
 		out.Descriptors = append(out.Descriptors, d)
 	}
 	if dropped > 0 {
-		problems.Add(analysis.Warning, line.Line{}, plural(dropped, "target was", "targets were")+" left out", "memory is bounded", "the figures are lower bounds")
+		problems.Add(analysis.Warning, line.Line{}, wording.Plural(dropped, "target was", "targets were")+" left out", "memory is bounded", "the figures are lower bounds")
 	}
 	if n := len(out.Descriptors); out.Count >= 0 && n != out.Count {
 		problems.Add(analysis.Note, line.Line{}, "the file declares "+strconv.Itoa(out.Count)+" descriptors and lists "+strconv.Itoa(n),

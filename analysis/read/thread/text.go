@@ -9,6 +9,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/read/line"
+	"leakdiff/analysis/say/wording"
 )
 
 // section is the part of a dump that lines belong to.
@@ -979,7 +980,7 @@ func (p *textParser) endDump() error {
 		p.refusal(d)
 	}
 	if p.state.strange > 0 {
-		p.problems.add(analysis.Note, p.state.strangeAt, plural(p.state.strange, "line inside the dump belongs", "lines inside the dump belong")+" to no thread",
+		p.problems.add(analysis.Note, p.state.strangeAt, wording.Plural(p.state.strange, "line inside the dump belongs", "lines inside the dump belong")+" to no thread",
 			"something else was printed into it, the first is "+line.Quote(p.state.strangeAt.Text), "nothing is lost unless a thread's own lines are damaged")
 	}
 	p.lacks(d)
@@ -994,7 +995,7 @@ func (p *textParser) refusal(d *Dump) {
 	if d.Refused > 1 {
 		why = strconv.Itoa(d.Refused) + " lines begin like a thread, and no header that is known goes on like them; the first: "
 	}
-	p.problems.add(analysis.Warning, first, plural(d.Refused, "thread was", "threads were")+" not understood: the dump has at least "+plural(d.Threads, "thread", "threads"),
+	p.problems.add(analysis.Warning, first, wording.Plural(d.Refused, "thread was", "threads were")+" not understood: the dump has at least "+wording.Plural(d.Threads, "thread", "threads"),
 		why+line.Quote(first.Text), "look at the raw lines, where something may have cut in; take the dump again with jcmd PID Thread.print -l > FILE, or remove what is no part of it")
 }
 
@@ -1052,12 +1053,12 @@ func half(s string) bool {
 // summarise says what was left out of the whole file.
 func (p *textParser) summarise() {
 	if len(p.dumps) > maxDumps {
-		p.problems.add(analysis.Warning, line.Line{}, plural(len(p.dumps)-maxDumps, "dump", "dumps")+" of the file were left out",
-			plural(p.tooMany, "thread", "threads")+" stand in dumps beyond the first "+strconv.Itoa(maxDumps), "split the file")
+		p.problems.add(analysis.Warning, line.Line{}, wording.Plural(len(p.dumps)-maxDumps, "dump", "dumps")+" of the file were left out",
+			wording.Plural(p.tooMany, "thread", "threads")+" stand in dumps beyond the first "+strconv.Itoa(maxDumps), "split the file")
 		p.dumps = p.dumps[:maxDumps]
 	}
 	if p.stacks.others > 0 {
-		p.problems.add(analysis.Warning, line.Line{}, plural(p.stacks.others, "thread", "threads")+" have no stack",
+		p.problems.add(analysis.Warning, line.Line{}, wording.Plural(p.stacks.others, "thread", "threads")+" have no stack",
 			"the file holds more distinct stacks than are kept", "split the file")
 	}
 }
@@ -1071,10 +1072,3 @@ func (p *textParser) remember(l line.Line, s string) {
 
 // kept is as much of a line as what stands below it may need.
 func kept(s string) string { return s[:min(len(s), 512)] }
-
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return strconv.Itoa(n) + " " + many
-}

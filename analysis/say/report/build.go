@@ -523,21 +523,6 @@ func nothingSaid(cut, refused, all int) string {
 	return fmt.Sprintf("nothing can be said about growth: of %d snapshots no two are complete and of one process start", all)
 }
 
-// Many is a number with the word for members of the kind: "24 goroutines".
-func Many(k analysis.Kind, n int) string {
-	word := map[analysis.Kind]string{
-		analysis.KindGoroutine: "goroutine", analysis.KindThread: "thread",
-		analysis.KindDescriptor: "descriptor", analysis.KindWatch: "watch",
-	}[k]
-	if n == 1 {
-		return "1 " + word
-	}
-	if k == analysis.KindWatch {
-		return strconv.Itoa(n) + " watches"
-	}
-	return strconv.Itoa(n) + " " + word + "s"
-}
-
 func plainProcess(l *Line) string {
 	if name := l.Snapshots[0].Process.Name.Value; name != "" {
 		if pid := l.pid(); pid != nil {

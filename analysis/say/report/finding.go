@@ -12,6 +12,7 @@ import (
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/knowledge"
 	"leakdiff/analysis/judge/trend"
+	"leakdiff/analysis/say/wording"
 )
 
 // mostFindings is how many findings a series tells; the rest is counted.
@@ -72,7 +73,7 @@ func (l *Line) findings(families []Family) []Finding {
 	}
 	if rest > 0 {
 		last := &out[len(out)-1]
-		last.Text += " " + plural(rest, "more family that rose stands in the table.", "more families that rose stand in the table.")
+		last.Text += " " + wording.Plural(rest, "more family that rose stands in the table.", "more families that rose stand in the table.")
 	}
 	out = append(out, l.above(families)...)
 	for i := range out {
@@ -103,7 +104,7 @@ func (l *Line) point(p trend.Point, byPrint map[string]*Family) Finding {
 		f.Text += remains(members)
 		return f
 	}
-	f.Title = fmt.Sprintf("%s: %s %s", first.Title, l.rises(first.Counts, first.Kind), kindWord(first.Kind))
+	f.Title = fmt.Sprintf("%s: %s %s", first.Title, l.rises(first.Counts, first.Kind), wording.Kinds(first.Kind))
 	f.Counts, f.Evidence = first.Counts, first.Evidence
 	if p.Section == trend.Neutral {
 		// What would decide is the next step: said once, where a reader looks for it.
@@ -163,7 +164,7 @@ func (l *Line) noLeak(p trend.Point, byPrint map[string]*Family) Finding {
 	if p.Unit != "" {
 		l.unit(&f, p.Unit, byPrint)
 	} else {
-		f.Title = fmt.Sprintf("%s: %s %s", first.Title, l.rises(first.Counts, first.Kind), kindWord(first.Kind))
+		f.Title = fmt.Sprintf("%s: %s %s", first.Title, l.rises(first.Counts, first.Kind), wording.Kinds(first.Kind))
 		f.Counts, f.Evidence = first.Counts, first.Evidence
 		f.Text = l.paragraph(l.inWords(first.Counts, first.Kind), first.Evidence)
 	}
@@ -213,7 +214,7 @@ func (l *Line) unit(f *Finding, id string, byPrint map[string]*Family) {
 		}
 		first := byPrint[f.Families[0]]
 		f.Counts, f.Evidence = u.Counts, u.Evidence
-		rest := plural(len(u.Families)-1, "family", "families")
+		rest := wording.Plural(len(u.Families)-1, "family", "families")
 		f.Title = fmt.Sprintf("%s and %s that %s with it: %s members", first.Title, rest, verb(len(u.Families)-1), l.rises(u.Counts, first.Kind))
 		if u.KeptAt != "" {
 			f.Title = fmt.Sprintf("%s and %s keep what they gained: %s members", first.Title, rest, l.rises(u.Counts, first.Kind))
@@ -225,7 +226,7 @@ func (l *Line) unit(f *Finding, id string, byPrint map[string]*Family) {
 				shares = append(shares, fmt.Sprintf("%d more", len(u.Families)-12))
 				break
 			}
-			shares = append(shares, fmt.Sprintf("%s × %s", number(share.Ratio), byPrint[share.Fingerprint].Title))
+			shares = append(shares, fmt.Sprintf("%s × %s", wording.Ratio(share.Ratio), byPrint[share.Fingerprint].Title))
 		}
 		if u.Countable() {
 			f.Text += " Each instance holds " + strings.Join(shares, "; ") + "."
@@ -261,27 +262,12 @@ func verb(n int) string {
 	return "rise"
 }
 
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
-}
-
-// number writes a ratio without needless decimals: 3, 2.1.
-func number(v float64) string {
-	if v == math.Trunc(v) {
-		return fmt.Sprintf("%.0f", v)
-	}
-	return fmt.Sprintf("%.1f", v)
-}
-
 // holders tells who may hold what a growing family waits for.
 func (l *Line) holders(points []trend.Point, byPrint map[string]*Family) Finding {
 	waiting := byPrint[points[0].Of]
 	f := Finding{Kind: HolderFinding, Title: "What " + waiting.Title + " waits for may be held by " + byPrint[points[0].Families[0]].Title}
 	if n := len(points) - 1; n > 0 {
-		f.Title += fmt.Sprintf(" or %s", plural(n, "other family", "other families"))
+		f.Title += fmt.Sprintf(" or %s", wording.Plural(n, "other family", "other families"))
 	}
 	var words []string
 	for _, p := range points {
@@ -351,7 +337,7 @@ func (l *Line) near() []Finding {
 		if b.Used < 0.8*b.Bound && (!soon || fell(b.Counts) || b.Used < leastUsed*b.Bound) {
 			continue
 		}
-		out = append(out, Finding{Kind: LimitFinding, Title: fmt.Sprintf("%s: %s of %s used", b.What, number(b.Used), number(b.Bound)), Text: sentence(b.Text()), Families: []string{},
+		out = append(out, Finding{Kind: LimitFinding, Title: fmt.Sprintf("%s: %s of %s used", b.What, wording.Ratio(b.Used), wording.Ratio(b.Bound)), Text: sentence(b.Text()), Families: []string{},
 			Next: raise(b.What) + " only to gain time: what grows will reach the next limit as well."})
 	}
 	return out

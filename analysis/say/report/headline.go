@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/say/wording"
 )
 
 // Diagnosis is the one sentence of a case: the first line of every page, list, text and
@@ -46,9 +47,9 @@ func (r *Report) Headline() string {
 	if more <= 0 {
 		return strings.Join(parts, " ")
 	}
-	rest := plural(more, "more process was read.", "more processes were read.")
+	rest := wording.Plural(more, "more process was read.", "more processes were read.")
 	if growing := len(told[0]) - mostSeriesTold; growing > 0 {
-		rest = plural(growing, "more process grows.", "more processes grow.")
+		rest = wording.Plural(growing, "more process grows.", "more processes grow.")
 	}
 	return strings.Join(parts[:mostSeriesTold], " ") + " " + rest
 }
@@ -101,10 +102,10 @@ func (h *headline) series(s *Series) (text string, place int) {
 		return name + ": " + h.nothing(s, kind, totals) + ".", placeRest
 	case len(aside) > 0:
 		return fmt.Sprintf("%s: %s; %s set aside as benign by a person, nothing else grows.", name, h.course(s, kind, totals, ""),
-			plural(len(aside), "family grows and was", "families grow and were")), placeRest
+			wording.Plural(len(aside), "family grows and was", "families grow and were")), placeRest
 	}
 	for _, t := range s.TotalsRisen {
-		return fmt.Sprintf("%s: %d to %d %s; %s", name, t.From, t.To, kindWord(t.Kind), t.spread()), placeRose
+		return fmt.Sprintf("%s: %d to %d %s; %s", name, t.From, t.To, wording.Kinds(t.Kind), t.spread()), placeRose
 	}
 	text = name + ": " + h.course(s, kind, totals, "")
 	if slices.ContainsFunc(s.Families, func(f Family) bool { return f.SetAside != nil && f.Verdict == analysis.Stable }) {
@@ -177,11 +178,11 @@ func (h *headline) course(s *Series, kind analysis.Kind, counts []*int, subject 
 	var text string
 	switch {
 	case len(slices.Compact(known(whole))) == 1:
-		text = fmt.Sprintf("%d %s%s throughout", from, kindWord(kind), subject)
+		text = fmt.Sprintf("%d %s%s throughout", from, wording.Kinds(kind), subject)
 	case to <= from:
-		text = fmt.Sprintf("%d to %d %s%s", from, end, kindWord(kind), subject)
+		text = fmt.Sprintf("%d to %d %s%s", from, end, wording.Kinds(kind), subject)
 	default:
-		text = fmt.Sprintf("%d to %d %s%s", from, to, kindWord(kind), subject)
+		text = fmt.Sprintf("%d to %d %s%s", from, to, wording.Kinds(kind), subject)
 		if len(s.Snapshots) > 2 {
 			text += " between " + h.label(s, first) + " and " + h.label(s, top)
 		}
@@ -225,9 +226,9 @@ func (h *headline) outcome(s *Series, worst *Family) string {
 	}
 	word := map[analysis.Verdict]string{analysis.Leaking: "leaking", analysis.Suspicious: "suspicious", analysis.Scaling: "growing with its load"}[worst.Verdict]
 	if over == n {
-		return fmt.Sprintf("%s %s until %s", plural(n, "family was", "families were"), word, h.labelOf(until))
+		return fmt.Sprintf("%s %s until %s", wording.Plural(n, "family was", "families were"), word, h.labelOf(until))
 	}
-	return fmt.Sprintf("%s %s", plural(n, "family is", "families are"), word)
+	return fmt.Sprintf("%s %s", wording.Plural(n, "family is", "families are"), word)
 }
 
 // told names one family, or counts several and names the first of them, with the figures
@@ -346,7 +347,7 @@ func (h *headline) lowerBounds(s *Series, kind analysis.Kind, counts []*int) str
 		}
 		figure := strconv.Itoa(*n)
 		if len(words) == 0 {
-			figure = "at least " + Many(kind, *n)
+			figure = "at least " + wording.Members(kind, *n)
 		}
 		words = append(words, figure+" at "+h.label(s, i))
 	}
@@ -364,9 +365,9 @@ func (h *headline) inventory(s *Series, i int) string {
 		switch n := snap.Totals.Of(k); {
 		case n == nil:
 		case snap.bounded(k):
-			words = append(words, "at least "+Many(k, *n))
+			words = append(words, "at least "+wording.Members(k, *n))
 		default:
-			words = append(words, Many(k, *n))
+			words = append(words, wording.Members(k, *n))
 		}
 	}
 	if len(words) == 0 {
@@ -445,7 +446,7 @@ func (t TotalRise) spread() string {
 
 // Text is the paragraph that stands where otherwise nothing grows.
 func (t TotalRise) Text() string {
-	text := fmt.Sprintf("The %s rose from %d to %d: %s", kindWord(t.Kind), t.From, t.To, t.spread())
+	text := fmt.Sprintf("The %s rose from %d to %d: %s", wording.Kinds(t.Kind), t.From, t.To, t.spread())
 	list := func(rises []NamedRise) string {
 		var words []string
 		for _, f := range rises {

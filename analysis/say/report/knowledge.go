@@ -12,6 +12,7 @@ import (
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/knowledge"
 	"leakdiff/analysis/judge/trend"
+	"leakdiff/analysis/say/wording"
 )
 
 // Knowledge is the part of the catalogue that the findings of a report name.
@@ -490,7 +491,7 @@ func (l *Line) above(families []Family) []Finding {
 			continue
 		}
 		out = append(out, Finding{Verdict: f.Verdict, Families: []string{f.Fingerprint}, Counts: f.Counts, Evidence: f.Evidence, Next: l.next(f),
-			Title: fmt.Sprintf("%s: %s, more than expected", f.Title, Many(f.Kind, lastCount(f.Counts))),
+			Title: fmt.Sprintf("%s: %s, more than expected", f.Title, wording.Members(f.Kind, lastCount(f.Counts))),
 			Text:  l.paragraph(l.inWords(f.Counts, f.Kind), f.Evidence)})
 	}
 	return out
@@ -591,7 +592,7 @@ func signPlace(hit knowledge.ClassHit) int {
 // them itself.
 func kindOrSign(k analysis.Kind, sign string) string {
 	if strings.HasPrefix(sign, "on ") || strings.HasPrefix(sign, "inside ") {
-		return kindWord(k) + " " + sign
+		return wording.Kinds(k) + " " + sign
 	}
 	return sign
 }
@@ -801,8 +802,8 @@ func (l *Line) healthy() *Healthy {
 		if out.Families == 0 {
 			return nil
 		}
-		out.Text = fmt.Sprintf("%d of %s at %s are in %s of normal stacks, within what is expected as far as it can be counted.", out.Members, Many(analysis.KindGoroutine, out.Of), s.Label,
-			plural(out.Families, "family", "families"))
+		out.Text = fmt.Sprintf("%d of %s at %s are in %s of normal stacks, within what is expected as far as it can be counted.", out.Members, wording.Members(analysis.KindGoroutine, out.Of), s.Label,
+			wording.Plural(out.Families, "family", "families"))
 		return out
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/trend"
+	"leakdiff/analysis/say/wording"
 )
 
 // observing are functions that run because somebody asks a process about itself: a
@@ -81,9 +82,9 @@ func (l *Line) observer(p trend.Point, byPrint map[string]*Family) Finding {
 		}
 	}
 	f := Finding{Kind: ObserverFinding, Verdict: p.Verdict, Families: prints, Counts: counts}
-	f.Title = fmt.Sprintf("Requests for metrics or profiles hang: %s %s", l.rises(counts, first.Kind), kindWord(first.Kind))
+	f.Title = fmt.Sprintf("Requests for metrics or profiles hang: %s %s", l.rises(counts, first.Kind), wording.Kinds(first.Kind))
 	f.Text = fmt.Sprintf("%s, %s: %s in %s that answer requests for metrics or profiles, the first %s.", plainProcess(l), l.labels(), l.inWords(counts, first.Kind),
-		plural(len(prints), "family", "families"), first.Title)
+		wording.Plural(len(prints), "family", "families"), first.Title)
 	if p.Of != "" {
 		f.Text += " They rise with " + byPrint[p.Of].Title + "."
 	}

@@ -9,6 +9,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/read/family"
+	"leakdiff/analysis/say/wording"
 )
 
 // StackFrame is a frame of the stack of a finding, exact as the dump prints it.
@@ -182,7 +183,7 @@ func (t *Traces) Of(f *Finding, label func(id string) string) *Trace {
 	var notes []string
 	switch {
 	case of.Elided > 0:
-		notes = append(notes, fmt.Sprintf("The runtime left out %s.", plural(of.Elided, "more frame", "more frames")))
+		notes = append(notes, fmt.Sprintf("The runtime left out %s.", wording.Plural(of.Elided, "more frame", "more frames")))
 	case of.Elided < 0:
 		notes = append(notes, "The runtime left out an unknown number of frames.")
 	}
@@ -198,11 +199,11 @@ func (t *Traces) Of(f *Finding, label func(id string) string) *Trace {
 func share(k analysis.Kind, n, of int) string {
 	switch {
 	case of == 1:
-		return "the " + strings.TrimPrefix(Many(k, 1), "1 ")
+		return "the " + strings.TrimPrefix(wording.Members(k, 1), "1 ")
 	case n == of:
-		return "all " + Many(k, of)
+		return "all " + wording.Members(k, of)
 	}
-	return fmt.Sprintf("%d of %s", n, Many(k, of))
+	return fmt.Sprintf("%d of %s", n, wording.Members(k, of))
 }
 
 // fold leaves so many frames of a long stack that mostFrames stay: the leaf and the
@@ -261,7 +262,7 @@ func (r TraceRow) More() string {
 	if len(r.Folded) == 0 {
 		return ""
 	}
-	return "… " + plural(len(r.Folded), "more frame", "more frames")
+	return "… " + wording.Plural(len(r.Folded), "more frame", "more frames")
 }
 
 // OwnMark stands in front of own code in texts.

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/say/wording"
 )
 
 // JSON writes the report as the public contract leakdiff.report/1, indented.
@@ -69,8 +70,6 @@ func leadingKind(l Line) (analysis.Kind, []*int) {
 	}
 	return "", nil
 }
-
-func kindWord(k analysis.Kind) string { return strings.TrimPrefix(Many(k, 2), "2 ") }
 
 type printer struct {
 	w      io.Writer
@@ -230,7 +229,7 @@ func (p *printer) totals(l *Line) {
 		p.line("%s", taken)
 	}
 	for _, k := range analysis.Kinds() {
-		row, known := fmt.Sprintf("%-12s", kindWord(k)), false
+		row, known := fmt.Sprintf("%-12s", wording.Kinds(k)), false
 		for _, i := range cols {
 			cell := "–"
 			if n := l.Snapshots[i].Totals.Of(k); n != nil {
@@ -306,17 +305,17 @@ func (p *printer) families(s *Series, compared bool) {
 	}
 	var words []string
 	if still > 0 {
-		text := plural(still, "family shows no growth that goes on", "families show no growth that goes on")
+		text := wording.Plural(still, "family shows no growth that goes on", "families show no growth that goes on")
 		if level > 0 {
 			text += fmt.Sprintf(" (%d of them rose, and then stayed level)", level)
 		}
 		if !compared {
-			text = plural(still, "more family", "more families")
+			text = wording.Plural(still, "more family", "more families")
 		}
 		words = append(words, text)
 	}
 	if passed > 0 {
-		words = append(words, plural(passed, "family came and went", "families came and went"))
+		words = append(words, wording.Plural(passed, "family came and went", "families came and went"))
 	}
 	p.line("%s.", strings.Join(words, "; "))
 }

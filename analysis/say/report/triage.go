@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/say/wording"
 )
 
 // Benign reports a family that a person called benign: its verdict stands, but it is
@@ -44,9 +45,9 @@ const mostReasons = 3
 // asideWords says what grows and was set aside, and why: "2 families grow and were set
 // aside as benign by a person: “one per pod”."
 func asideWords(aside []*Family, single bool) string {
-	text := plural(len(aside), "family grows and was", "families grow and were")
+	text := wording.Plural(len(aside), "family grows and was", "families grow and were")
 	if single {
-		text = plural(len(aside), "family looks like a leak by the ages of its members and was", "families look like leaks by the ages of their members and were")
+		text = wording.Plural(len(aside), "family looks like a leak by the ages of its members and was", "families look like leaks by the ages of their members and were")
 	}
 	text += " set aside as benign by a person"
 	var reasons []string
@@ -56,7 +57,7 @@ func asideWords(aside []*Family, single bool) string {
 		}
 	}
 	if more := len(reasons) - mostReasons; more > 0 {
-		reasons = append(reasons[:mostReasons], plural(more, "more reason", "more reasons"))
+		reasons = append(reasons[:mostReasons], wording.Plural(more, "more reason", "more reasons"))
 	}
 	if len(reasons) > 0 {
 		text += ": " + strings.Join(reasons, ", ")
@@ -136,7 +137,7 @@ func suspicion(f *Family) Finding {
 	}
 	return Finding{
 		Kind: SuspectFinding, Verdict: f.Verdict, Families: []string{f.Fingerprint}, Counts: f.Counts, Evidence: f.Evidence,
-		Title: fmt.Sprintf("%s: %s %s", f.Title, Rises(f.Counts, nil), kindWord(f.Kind)), Text: text,
+		Title: fmt.Sprintf("%s: %s %s", f.Title, Rises(f.Counts, nil), wording.Kinds(f.Kind)), Text: text,
 		Next: "Take further snapshots, or say on its page what it turned out to be.",
 	}
 }

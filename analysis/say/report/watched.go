@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/say/wording"
 )
 
 // watched is what the watches of a family are on in the last snapshot that holds it.
@@ -50,7 +51,7 @@ func (l *Line) dead(told []Finding, byPrint map[string]*Family) []Finding {
 	if gone == 0 {
 		return nil
 	}
-	f.Title = fmt.Sprintf("%d of %s on what is gone", gone, pluralVerb(*l.Snapshots[at].Totals.Watches))
+	f.Title = fmt.Sprintf("%d of %s on what is gone", gone, wording.Plural(*l.Snapshots[at].Totals.Watches, "watch is", "watches are"))
 	f.Text = fmt.Sprintf("%s, %s: file systems or cgroups that are no longer there are still watched.", plainProcess(l), l.Snapshots[at].Label)
 	if others > 0 {
 		f.Text += fmt.Sprintf(" %d more such watches grow, see above.", others)
@@ -98,20 +99,13 @@ func remains(families []*Family) string {
 	slices.Sort(pods)
 	named := strings.Join(pods[:min(len(pods), fewPods)], ", ")
 	if more := len(pods) - fewPods; more > 0 {
-		named += fmt.Sprintf(" and %s", plural(more, "other", "others"))
+		named += fmt.Sprintf(" and %s", wording.Plural(more, "other", "others"))
 	}
 	whose := "they"
 	if known < gone {
 		whose = fmt.Sprintf("%d of them", known)
 	}
-	return fmt.Sprintf(" %s on what is gone; %s belonged to %s: %s.", pluralVerb(gone), whose, plural(len(pods), "pod", "pods"), named)
-}
-
-func pluralVerb(n int) string {
-	if n == 1 {
-		return "1 watch is"
-	}
-	return fmt.Sprintf("%d watches are", n)
+	return fmt.Sprintf(" %s on what is gone; %s belonged to %s: %s.", wording.Plural(gone, "watch is", "watches are"), whose, wording.Plural(len(pods), "pod", "pods"), named)
 }
 
 func podName(t analysis.Target) string {

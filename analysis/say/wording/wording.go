@@ -1,0 +1,64 @@
+// Package wording owns the words that every output shares: numbers, plurals, durations,
+// clocks, kinds and lists. It takes values and returns text; it knows neither what a value
+// means nor where the text goes. Text has plain blanks; what is made for pages says so and
+// has hard ones, with digits in groups.
+package wording
+
+import (
+	"strconv"
+	"strings"
+
+	"leakdiff/analysis"
+)
+
+const (
+	thinSpace = "\u202f"
+	hardSpace = "\u00a0"
+	minus     = "\u2212"
+)
+
+// Plural writes a number with its noun: "1 entry", "3 entries".
+func Plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.Itoa(n) + " " + many
+}
+
+// PagePlural is Plural for pages: "15 470 files".
+func PagePlural(n int64, one, many string) string {
+	if n == 1 {
+		return "1" + hardSpace + one
+	}
+	return Exact(n) + hardSpace + many
+}
+
+// Kinds is the plural of a kind of member: "goroutines", "watches".
+func Kinds(k analysis.Kind) string {
+	if k == analysis.KindWatch {
+		return "watches"
+	}
+	return string(k) + "s"
+}
+
+// Members writes a number of members of one kind: "1 goroutine", "3 watches".
+func Members(k analysis.Kind, n int) string { return Plural(n, string(k), Kinds(k)) }
+
+// List joins words: "a, b and c", or "a, b and 4 more" where they are more than most.
+func List(words []string, most int) string {
+	if len(words) > most {
+		return Commas(words, most)
+	}
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
+}
+
+// Commas joins words as data: "t1, t2, t3", or "t1, t2 and 4 more".
+func Commas(words []string, most int) string {
+	if len(words) <= most {
+		return strings.Join(words, ", ")
+	}
+	return strings.Join(words[:most], ", ") + " and " + strconv.Itoa(len(words)-most) + " more"
+}
