@@ -9,6 +9,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/read/json"
+	"leakdiff/analysis/read/line"
 )
 
 // limits keep memory flat whatever JSON is uploaded.
@@ -40,7 +41,7 @@ type Interval struct {
 // file, the last object is left out, with a problem. The error is that of visit or
 // of r.
 func ParseJSON(r io.Reader, path string, visit func(Interval) error) ([]analysis.Problem, error) {
-	p := &jsonPage{Reader: json.NewReader(r, limits), problems: problems{path: path}}
+	p := &jsonPage{Reader: json.NewReader(r, limits), problems: line.Problems{Path: path}}
 	return p.run(visit)
 }
 
@@ -70,7 +71,7 @@ func FiguresJSON(r io.Reader, path string) (map[string]float64, Info, []analysis
 // jsonPage is a file of HashiCorp's metrics while it is read.
 type jsonPage struct {
 	*json.Reader
-	problems problems
+	problems line.Problems
 	now      struct {
 		Interval
 		collector *collector
@@ -85,17 +86,17 @@ func (p *jsonPage) run(visit func(Interval) error) ([]analysis.Problem, error) {
 		err := p.interval()
 		switch {
 		case err == io.EOF && whole > 0:
-			return p.problems.all(), nil
+			return p.problems.All(), nil
 		case err != nil:
 			return p.failed(err, whole)
 		case !p.now.known:
 			p.report(analysis.Error, "this is no page of HashiCorp metrics", "it has neither Timestamp nor Gauges",
 				"save /v1/metrics (nomad), /v1/agent/metrics (consul) or /v1/sys/metrics (vault) of the agent")
-			return p.problems.all(), nil
+			return p.problems.All(), nil
 		}
 		whole++
 		if err := visit(p.now.Interval); err != nil {
-			return p.problems.all(), err
+			return p.problems.All(), err
 		}
 	}
 }
@@ -108,7 +109,7 @@ func (p *jsonPage) failed(err error, whole int) ([]analysis.Problem, error) {
 	const broken, hint = "the metrics are no JSON from here on", "save them again; %d intervals before this place were read"
 	switch {
 	case p.Failure() != nil:
-		return p.problems.all(), fmt.Errorf("reading %s: %w", p.problems.path, p.Failure())
+		return p.problems.All(), fmt.Errorf("reading %s: %w", p.problems.Path, p.Failure())
 	case errors.As(err, &syntax):
 		p.report(analysis.Error, broken, syntax.Why, fmt.Sprintf(hint, whole))
 	case errors.As(err, &limit):
@@ -117,11 +118,11 @@ func (p *jsonPage) failed(err error, whole int) ([]analysis.Problem, error) {
 		p.report(analysis.Warning, "the metrics are cut off", "they end in the middle of their JSON",
 			"wait until the capture has ended; "+fmt.Sprintf("%d intervals before the cut were read", whole))
 	}
-	return p.problems.all(), nil
+	return p.problems.All(), nil
 }
 
 func (p *jsonPage) report(severity analysis.Severity, what, why, hint string) {
-	p.problems.add(severity, line{number: p.now.Line, offset: p.now.Offset}, what, why, hint)
+	p.problems.Add(severity, line.Line{Number: p.now.Line, Offset: p.now.Offset}, what, why, hint)
 }
 
 // begin notes where the next token begins.
@@ -166,7 +167,7 @@ func (p *jsonPage) time() time.Time {
 	stamp, _, _ := strings.Cut(p.now.stamp, " m=")
 	at, err := time.Parse("2006-01-02 15:04:05 -0700 MST", stamp)
 	if err != nil {
-		p.report(analysis.Warning, "the metrics have no time", quote(stamp)+" is not like 2026-11-21 02:55:50 +0000 UTC",
+		p.report(analysis.Warning, "the metrics have no time", line.Quote(stamp)+" is not like 2026-11-21 02:55:50 +0000 UTC",
 			"nothing: their time is taken from the files beside them")
 		return time.Time{}
 	}
