@@ -87,7 +87,10 @@ func (r *Reader) Peek() jsontext.Kind { return r.dec.PeekKind() }
 // Raw reads the next value as it is written. It is valid until the next call.
 func (r *Reader) Raw() ([]byte, error) {
 	raw, err := r.dec.ReadValue()
-	return raw, r.failed(err)
+	if err != nil {
+		return nil, r.failed(err)
+	}
+	return raw, nil
 }
 
 // Skip passes over the next value.
@@ -222,8 +225,12 @@ func (r *Reader) failed(err error) error {
 //
 //	`"a\u00e9\n\xff"`   "aé", a line feed, the byte ff
 func Unquote(raw []byte) string {
+	text := raw[1 : len(raw)-1]
+	if bytes.IndexByte(text, '\\') < 0 {
+		return string(text)
+	}
 	var out []byte
-	for text := raw[1 : len(raw)-1]; len(text) > 0; {
+	for len(text) > 0 {
 		n := validPrefix(text)
 		// Only a lone half of a surrogate pair is an error here; it becomes U+FFFD.
 		out, _ = jsontext.AppendUnquote(out, `"`+string(text[:n])+`"`)

@@ -81,6 +81,9 @@ const between = " \t\r\n,\xef\xbb\xbf"
 // Begin passes over blanks, commas and byte order marks between two values and
 // returns the byte behind them; false at the end of the stream.
 func (r *Reader) Begin() (byte, bool) {
+	if kind := r.Peek(); kind == '{' || kind == '[' {
+		return byte(kind), true
+	}
 	r.in.back(r.offset())
 	for {
 		ahead := r.in.ahead()

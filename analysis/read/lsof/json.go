@@ -58,8 +58,8 @@ func (t *objectReader) run(path string) (Listing, []analysis.Problem, error) {
 	if err == nil {
 		err = t.release()
 	}
-	t.Truncated = t.Truncated || err != nil && t.in.err != nil
-	listing, probs := t.close(t.in.at)
+	t.Truncated = t.Truncated || t.in.Failure() != nil
+	listing, probs := t.close(t.in.Bytes())
 	return listing, probs, err
 }
 
