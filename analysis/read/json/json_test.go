@@ -2,7 +2,7 @@ package json_test
 
 import (
 	"bytes"
-	standard "encoding/json"
+	stdjson "encoding/json"
 	"errors"
 	"io"
 	"strings"
@@ -168,7 +168,7 @@ func FuzzReader(f *testing.F) {
 		roomy := json.Limits{Value: 1 << 20}
 		r := json.NewReader(bytes.NewReader(in), roomy)
 		err := r.Skip()
-		if _, end := r.Next(); standard.Valid(in) != (err == nil && end == io.EOF) {
+		if _, end := r.Next(); stdjson.Valid(in) != (err == nil && end == io.EOF) {
 			t.Fatalf("%v, %v", err, end)
 		}
 		lines := json.NewReader(iotest.HalfReader(bytes.NewReader(in)), roomy)
