@@ -58,7 +58,7 @@ func ParseJSON(r io.Reader, cfg Config, visit func(ordinal int, t *analysis.Thre
 			break
 		}
 	}
-	p.summarise()
+	p.dumps = p.problems.leftOut(p.dumps, p.tooMany, p.stacks)
 	err := p.failed
 	if failure := p.in.Failure(); err == nil && failure != nil {
 		err = fmt.Errorf("reading %s: %w", cfg.Path, failure)
@@ -420,16 +420,4 @@ func (p *jsonParser) broken(err error) {
 	place := p.in.Place()
 	p.problems.add(analysis.Warning, at(place.Line, place.Offset), what, why,
 		"what stands before was read; take the dump again")
-}
-
-func (p *jsonParser) summarise() {
-	if len(p.dumps) > maxDumps {
-		p.problems.add(analysis.Warning, line.Line{}, plural(len(p.dumps)-maxDumps, "dump", "dumps")+" of the file were left out",
-			plural(p.tooMany, "thread", "threads")+" stand in dumps beyond the first "+strconv.Itoa(maxDumps), "split the file")
-		p.dumps = p.dumps[:maxDumps]
-	}
-	if p.stacks.others > 0 {
-		p.problems.add(analysis.Warning, line.Line{}, plural(p.stacks.others, "thread", "threads")+" have no stack",
-			"the file holds more distinct stacks than are kept", "split the file")
-	}
 }
