@@ -156,7 +156,7 @@ func resourcesOf(id string) (Seen, bool) {
 	case "fabric8-2403": // "OkHttp ConnectionPool" TIMED_WAITING
 		t := &analysis.Thread{Name: "OkHttp ConnectionPool", Sort: analysis.JavaThread, ID: 7, State: "TIMED_WAITING", Carrying: -1, Elapsed: -1, CPU: -1,
 			Stack: stackOf("", "java.lang.Object.wait", "okhttp3.ConnectionPool$1.run", "java.util.concurrent.ThreadPoolExecutor.runWorker", "java.lang.Thread.run")}
-		return Seen{Family: family.OfThread(t), Program: "java", States: map[string]int{"TIMED_WAITING": 40}, Count: 40, OldestWait: -1}, true
+		return Seen{Family: new(family.Threads).OfThread(t), Program: "java", States: map[string]int{"TIMED_WAITING": 40}, Count: 40, OldestWait: -1}, true
 	}
 	return Seen{}, false
 }

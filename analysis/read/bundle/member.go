@@ -94,10 +94,6 @@ func (m *Member) Peek(n int) []byte {
 // the end of the visit only the byte and time budgets apply.
 func (m *Member) Parsing() { m.w.parsing = true }
 
-// Err is why Body ended early or is not believed (a checksum), nil where it did
-// not or was not read to its end. Walk lists it as a problem by itself.
-func (m *Member) Err() error { return m.err }
-
 // Truncated reports that Body ended before the content did.
 func (m *Member) Truncated() bool {
 	return m.err != nil && explain(m.err).cut

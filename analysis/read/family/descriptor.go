@@ -90,12 +90,12 @@ var (
 // listens is another thing than its connections.
 func ofUnix(d analysis.Descriptor, name string) *analysis.Family {
 	path, sort := name, unixSort(d.Protocol)
-	state := SocketState(d.State)
+	state := socketState(d.State)
 	if at := unixName.FindStringSubmatchIndex(name); at != nil {
 		path, sort = name[:at[0]], strings.ToLower(name[at[4]:at[5]])
 	}
 	if m := stateEnd.FindStringSubmatch(name); m != nil && state == "" {
-		state = SocketState(m[1])
+		state = socketState(m[1])
 	}
 	if state == "ESTABLISHED" {
 		state = "CONNECTED"
@@ -293,7 +293,7 @@ func ofFile(kind, name string, deleted bool) *analysis.Family {
 //
 //	tcp, "TCP:[314882]" = TCP socket whose ends were not listed
 func ofUnlistedSocket(d analysis.Descriptor) *analysis.Family {
-	protocol, state := internetProtocol(d), SocketState(d.State)
+	protocol, state := internetProtocol(d), socketState(d.State)
 	f := plainFamily(strings.ToLower(protocol), "", protocol+" socket whose ends were not listed")
 	f.Fingerprint = digest("d", key("d", "unlisted socket", protocol, state))
 	f.Attributes["protocol"] = protocol

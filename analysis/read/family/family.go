@@ -42,7 +42,8 @@ func prefix(letter string) string { return letter + strconv.Itoa(Version) + "\n"
 
 // OfStack returns the goroutine family of a stack. The fingerprint is the loose
 // one: it holds across builds, Go versions and the forms that print a creator.
-// debug=1 and proto print none; see WithoutCreator for what that costs.
+// debug=1 and proto print none: their stacks have another fingerprint, unless the
+// goroutine runs a closure of its creator (Adopters).
 func OfStack(s *analysis.Stack) *analysis.Family {
 	r := read(s, nameOf)
 	return r.family()
@@ -78,23 +79,6 @@ func (c *Stacks) name(printed string) naming {
 		c.names[printed] = n
 	}
 	return n
-}
-
-// Canonical returns the text whose hash is the loose fingerprint: the version,
-// the creator, then the compared functions from the outermost inwards, one a
-// line.
-func Canonical(s *analysis.Stack) string {
-	r := read(s, nameOf)
-	return string(canonicalText(nil, r.loose(), r.looseCreator, r.unavailable))
-}
-
-// WithoutCreator returns the loose fingerprint that s has in a form that prints
-// no creators (debug=1, proto). It equals that of OfStack where the goroutine
-// runs a closure of its creator.
-func WithoutCreator(s *analysis.Stack) string {
-	bare := *s
-	bare.CreatedBy = analysis.Frame{}
-	return OfStack(&bare).Fingerprint
 }
 
 // Adopters maps the fingerprint that a family has in forms without creators to
@@ -152,12 +136,6 @@ func (c claims) add(f *analysis.Family, loose []string) {
 // Exact returns the fingerprint of one stack of one build: "e1:" and 32 hex
 // digits over the exact function names, file bases and lines, and the creator
 // with its line (goroutine.md section 8, steps 1 to 4).
-func Exact(s *analysis.Stack) string {
-	r := read(s, nameOf)
-	return r.exact(s)
-}
-
-// Exact returns what the function Exact returns.
 func (c *Stacks) Exact(s *analysis.Stack) string {
 	r := read(s, c.name)
 	return r.exact(s)

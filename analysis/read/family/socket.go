@@ -105,7 +105,7 @@ func connectionOf(d analysis.Descriptor) (connection, bool) {
 	if protocol == "" || !hasEnds(&d) {
 		return connection{}, false
 	}
-	c := connection{protocol: protocol, local: parseEndpoint(d.Local), state: SocketState(d.State)}
+	c := connection{protocol: protocol, local: parseEndpoint(d.Local), state: socketState(d.State)}
 	if d.Remote != "" {
 		c.remote = parseEndpoint(d.Remote)
 	}
@@ -140,11 +140,11 @@ func internetProtocol(d analysis.Descriptor) string {
 	return ""
 }
 
-// SocketState returns the canonical name of a socket state of lsof, ss, netstat
+// socketState returns the canonical name of a socket state of lsof, ss, netstat
 // or /proc/net (lsof.md section 4); UDP's "unconnected" is no state.
 //
 //	"CLOSE-WAIT" = "CLOSE_WAIT", "ESTAB" = "ESTABLISHED", "UNCONN" = ""
-func SocketState(raw string) string {
+func socketState(raw string) string {
 	state := strings.ToUpper(strings.Trim(raw, " ()"))
 	state = strings.ReplaceAll(state, "-", "_")
 	switch state {

@@ -10,14 +10,7 @@ import (
 	"leakdiff/analysis"
 )
 
-// OfThread returns the family of a thread by the key of threads.md section 6: who
-// made it, its normalised name, its normalised stack and the class of its state.
-// Threads of the virtual machine have no stack, and what they do at the moment of
-// the dump makes no family. A stack that its form cut off is compared with others
-// that were cut off only.
-func OfThread(t *analysis.Thread) *analysis.Family { return new(Threads).OfThread(t) }
-
-// Threads is OfThread for many: it remembers names and stacks that came before.
+// Threads gives threads their families: it remembers names and stacks that came before.
 // The zero value is ready; it is of use to one goroutine at a time.
 type Threads struct {
 	names    map[string]*nameReading
@@ -46,8 +39,11 @@ type threadKey struct {
 // nameReading is a normalised name and the pool that it says.
 type nameReading struct{ name, pool string }
 
-// OfThread returns the family of a thread; equal families of one Threads are the
-// same pointer mostly.
+// OfThread returns the family of a thread by the key of threads.md section 6: who
+// made it, its normalised name, its normalised stack and the class of its state.
+// Threads of the virtual machine have no stack, and what they do at the moment of
+// the dump makes no family. A stack that its form cut off is compared with others
+// that were cut off only. Equal families are the same pointer mostly.
 func (c *Threads) OfThread(t *analysis.Thread) *analysis.Family {
 	n := c.name(t.Name)
 	r := c.stack(t.Stack)
@@ -120,14 +116,6 @@ func familyOf(k threadKey, r *stackReading) *analysis.Family {
 		f.Attributes["stack"] = "cut off by its form"
 	}
 	return f
-}
-
-// CanonicalThread returns the text whose hash is the fingerprint of a thread's
-// family: version, sort, name, class of the state, whether the form cut the stack
-// off, then the compared frames from the outermost inwards, one a line.
-func CanonicalThread(t *analysis.Thread) string {
-	r := new(Threads).stack(t.Stack)
-	return canonicalThread(threadKey{sort: t.Sort, name: &nameReading{name: ThreadName(t.Name)}, class: threadClass(t, r), capped: t.Capped}, r)
 }
 
 func canonicalThread(k threadKey, r *stackReading) string {
@@ -325,27 +313,8 @@ func cutVolatile(name string) string {
 // counted is the counter of a thread within its pool, in a normalised name; after
 // a slash or a colon a number is part of an address.
 var (
-	counted        = regexp.MustCompile(`(?:-thread-N|\s*\[#N\]|-N|\s*#N)$|([\pL)])\s?N$`)
-	counterPrinted = regexp.MustCompile(`(?:-thread-\d+|\s*\[#\d+\]|-\d+|\s*#\d+)$|([\pL)])\s?\d+$`)
+	counted = regexp.MustCompile(`(?:-thread-N|\s*\[#N\]|-N|\s*#N)$|([\pL)])\s?N$`)
 )
-
-// ThreadPool returns the pool of a thread: the pattern that all pools of one sort
-// share, and the name of this one, so that pools can be counted.
-//
-//	"pool-7-thread-1"        = "pool-N", "pool-7"
-//	"jenkins.util.Timer [#4]" = "jenkins.util.Timer", "jenkins.util.Timer"
-func ThreadPool(printed string) (pattern, instance string) {
-	name := ThreadName(printed)
-	pattern = poolOf(name)
-	if len(pattern) == len(name) {
-		return pattern, cutVolatile(printed)
-	}
-	instance = counterPrinted.ReplaceAllString(cutVolatile(printed), "$1")
-	if instance == "" {
-		instance = printed
-	}
-	return pattern, instance
-}
 
 func poolOf(name string) string {
 	pool := counted.ReplaceAllString(name, "$1")

@@ -27,13 +27,6 @@ type Title struct {
 	Creator  string
 }
 
-// TitleOf returns the title of a stack outside any dump, with the full names for
-// those who want to know more.
-func TitleOf(s *analysis.Stack) Title {
-	r := read(s, nameOf)
-	return r.title(r.functions())
-}
-
 func (r *reading) title(functions []function) Title {
 	if r.unavailable != "" {
 		if r.unavailable == analysis.TooManyStacks {

@@ -248,6 +248,8 @@ func OfTarget(w analysis.Watch, t WatchTarget) *analysis.Family {
 	if w.Inode == rootInode(t.FSType) {
 		inode = "root"
 	}
+	// Other bits are no events: old kernels print internal ones (800afff), new ones
+	// IN_ONESHOT (80000c06).
 	mask := maskNames(w.Mask & 0xfff)
 	attributes := map[string]string{
 		"fstype": t.FSType, "inode": inode, "status": t.Status,

@@ -29,7 +29,7 @@ func (r *Row) describe(protocol, state string) {
 		d.Type, d.Protocol = "netlink", "NETLINK"
 	case "a_inode", "ANON_INODE", "0000":
 		d.Type = "anon"
-		if !ownInode(AnonType(r.NameText)) {
+		if !ownInode(anonType(r.NameText)) {
 			d.Inode = 0
 		}
 	default:
@@ -167,14 +167,14 @@ func isNamespace(name string) bool {
 	return false
 }
 
-// AnonType is the bare type of an anonymous inode. lsof 4.94 and later add a number
+// anonType is the bare type of an anonymous inode. lsof 4.94 and later add a number
 // or a list of members, which change at every run.
 //
 //	"[eventfd:1]"              "[eventfd]"
 //	"[eventpoll:16,20,22]"     "[eventpoll]"
 //	"[timerfd] 14409,zoo,21u"  "[timerfd]" (peers of lsof -E)
 //	"anon_inode:inotify"       "inotify"
-func AnonType(name string) string {
+func anonType(name string) string {
 	name = strings.TrimPrefix(name, "anon_inode:")
 	if !strings.HasPrefix(name, "[") {
 		return name

@@ -123,7 +123,7 @@ func (f *fieldReader) beginProcess(l line.Line, value string) {
 		f.probs.Add(analysis.Warning, l, "a process set has no pid", line.Quote(value)+" is larger than any",
 			"its descriptors are listed without a process")
 	}
-	f.Form = Fields
+	f.Form = formFields
 	f.begin(l)
 }
 

@@ -12,9 +12,9 @@ import (
 
 // The forms of JSON listings.
 const (
-	// JSON is the output of lsof -J, JSONLines that of lsof -j.
-	JSON      = "json"
-	JSONLines = "json-lines"
+	// formJSON is the output of lsof -J, formJSONLines that of lsof -j.
+	formJSON      = "json"
+	formJSONLines = "json-lines"
 )
 
 // ParseJSON reads what lsof -J and -j print since 4.99.7: one object with
@@ -26,7 +26,7 @@ const (
 // descriptor is then named "socket:[inode]" and waits for a socket table. visit,
 // part and error are as for ParseTable; the place of a row is its object.
 func ParseJSON(r io.Reader, path string, visit func(part int, row *Row) error) (Listing, []analysis.Problem, error) {
-	t := objectReader{book: newBook(path), in: newObjects(r), visit: visit, form: JSON, fill: (*Row).fillJSON}
+	t := objectReader{book: newBook(path), in: newObjects(r), visit: visit, form: formJSON, fill: (*Row).fillJSON}
 	return t.run(path)
 }
 
@@ -58,8 +58,8 @@ func (t *objectReader) run(path string) (Listing, []analysis.Problem, error) {
 	if err == nil {
 		err = t.release()
 	}
-	t.Truncated = t.Truncated || err != nil && t.in.err != nil
-	listing, probs := t.close(t.in.at)
+	t.Truncated = t.Truncated || t.in.Failure() != nil
+	listing, probs := t.close(t.in.Bytes())
 	return listing, probs, err
 }
 
@@ -89,8 +89,8 @@ func (t *objectReader) object(o *record) error {
 
 // file takes the object of one file.
 func (t *objectReader) file(o *record) error {
-	if t.Form = t.form; o.outer == nil && t.form == JSON {
-		t.Form = JSONLines
+	if t.Form = t.form; o.outer == nil && t.form == formJSON {
+		t.Form = formJSONLines
 	}
 	t.row = Row{}
 	t.fill(&t.row, o)
@@ -147,7 +147,7 @@ func (t *objectReader) release() error {
 // between takes a line that is no JSON: a warning, or the mark of repeat mode.
 func (t *objectReader) between(l line.Line) {
 	text := strings.TrimSpace(l.Text)
-	if t.separates(text) || t.form == JSON && strings.HasPrefix(text, "m=") {
+	if t.separates(text) || t.form == formJSON && strings.HasPrefix(text, "m=") {
 		t.begin(l)
 		t.next()
 		return

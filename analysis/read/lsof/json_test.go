@@ -22,7 +22,7 @@ import (
 // rules, not by this package. That release leaves the names of IP sockets out.
 func TestJSONOfTheSameProcessAgreesWithItsFields(t *testing.T) {
 	want := parse(t, ParseFields, sample(t, "F.txt")).clean(t)
-	for name, form := range map[string]string{"J.json": JSON, "j.jsonl": JSONLines} {
+	for name, form := range map[string]string{"J.json": formJSON, "j.jsonl": formJSONLines} {
 		got := parse(t, ParseJSON, sample(t, name)).clean(t)
 		if got.Form != form || got.Rows != 88 || got.Descriptors != 82 || got.Parts != 1 || len(got.rows) != 88 {
 			t.Errorf("%s: got %+v", name, got.Listing)
@@ -170,7 +170,7 @@ func TestLsfdAgreesWithLsofAboutTheSameProcess(t *testing.T) {
 	table := parse(t, ParseLsfd, sample(t, "lsfd.txt")).clean(t)
 	json := parse(t, ParseLsfd, sample(t, "lsfd.json")).clean(t)
 	// 110 lines below the header, 82 of them numbers: counted with awk.
-	if table.Form != LsfdTable || json.Form != LsfdJSON || table.Rows != 110 || json.Rows != 110 || table.Descriptors != 82 || json.Descriptors != 82 {
+	if table.Form != formLsfd || json.Form != formLsfdJSON || table.Rows != 110 || json.Rows != 110 || table.Descriptors != 82 || json.Descriptors != 82 {
 		t.Fatalf("got %+v and %+v", table.Listing, json.Listing)
 	}
 	for i, r := range table.rows {
@@ -254,7 +254,7 @@ func TestLsfdIsReadInItsOtherForms(t *testing.T) {
 func TestBusyboxAndToyboxAreRead(t *testing.T) {
 	in := "1\t/usr/local/bin/wiring\t692\tanon_inode:[pidfd]\n7\t/bin/a b (deleted)\t3\tsocket:[99]\n"
 	got := parse(t, ParseTable, []byte(in)).clean(t)
-	if got.Form != Busybox || got.Descriptors != 2 || got.rows[0].Command != "wiring" || got.rows[0].FD != 692 || got.rows[1].Command != "a b" || got.rows[1].Descriptor.Inode != 99 {
+	if got.Form != formBusybox || got.Descriptors != 2 || got.rows[0].Command != "wiring" || got.rows[0].FD != 692 || got.rows[1].Command != "a b" || got.rows[1].Descriptor.Inode != 99 {
 		t.Errorf("got %+v", got)
 	}
 	got = parse(t, ParseTable, []byte("1\t/sbin/init\t/dev/null\n1\t/sbin/init\t/dev/null\n1\t/sbin/init\tsocket:[5]\n")).clean(t)

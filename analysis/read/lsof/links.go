@@ -13,10 +13,10 @@ import (
 // --time-style, under SELinux, indented, or without rights to read the targets;
 // and "4 -> target" as find and stat print it. visit gets each descriptor once, in
 // the lexical order of the listing; a target with a line feed is joined again.
-// Several directories in one file cannot be told apart here, see ParseListings.
+// Several directories in one file cannot be told apart here, see parseListings.
 // The error is that of visit or of r.
 func ParseListing(r io.Reader, path string, visit func(d *analysis.Descriptor) error) (Listing, []analysis.Problem, error) {
-	listing, probs, err := ParseListings(r, path, func(_, _ int, d *analysis.Descriptor) error { return visit(d) })
+	listing, probs, err := parseListings(r, path, func(_, _ int, d *analysis.Descriptor) error { return visit(d) })
 	if listing.Parts > 1 {
 		probs = append(probs, analysis.Problem{
 			Path: path, Offset: -1, Severity: analysis.Warning,
@@ -28,9 +28,9 @@ func ParseListing(r io.Reader, path string, visit func(d *analysis.Descriptor) e
 	return listing, probs, err
 }
 
-// ParseListings is ParseListing for files with several listings: part counts them
+// parseListings is ParseListing for files with several listings: part counts them
 // from 0, pid is that of a heading like "/proc/2706/fd:", 0 where there is none.
-func ParseListings(r io.Reader, path string, visit func(part, pid int, d *analysis.Descriptor) error) (Listing, []analysis.Problem, error) {
+func parseListings(r io.Reader, path string, visit func(part, pid int, d *analysis.Descriptor) error) (Listing, []analysis.Problem, error) {
 	in := line.NewReader(r)
 	t := linkReader{book: newBook(path), words: words{}, visit: visit}
 	for t.err == nil {
@@ -168,7 +168,7 @@ func (t *linkReader) flush() {
 	for _, l := range more {
 		t.noise(l, strings.TrimSpace(l.Text))
 	}
-	t.Form = Links
+	t.Form = formLinks
 	row := Row{PID: t.pid, FD: t.held.FD, IsDescriptor: true}
 	if t.count(t.heldRow, &row) {
 		t.words.descriptor(&t.held)

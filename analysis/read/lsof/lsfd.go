@@ -14,8 +14,8 @@ import (
 
 // The forms of lsfd's output.
 const (
-	LsfdTable = "lsfd"
-	LsfdJSON  = "lsfd-json"
+	formLsfd     = "lsfd"
+	formLsfdJSON = "lsfd-json"
 )
 
 // ParseLsfd reads what lsfd of util-linux prints, with any choice of columns that
@@ -28,7 +28,7 @@ const (
 func ParseLsfd(r io.Reader, path string, visit func(part int, row *Row) error) (Listing, []analysis.Problem, error) {
 	head := bufio.NewReaderSize(r, 4<<10)
 	if isJSON(head) {
-		t := objectReader{book: newBook(path), in: newObjects(head), visit: visit, form: LsfdJSON, fill: (*Row).fillLsfd}
+		t := objectReader{book: newBook(path), in: newObjects(head), visit: visit, form: formLsfdJSON, fill: (*Row).fillLsfd}
 		return t.run(path)
 	}
 	in := line.NewReader(head)
@@ -78,7 +78,7 @@ func (t *lsfdReader) line(l line.Line, visit func(int, *Row) error) error {
 			t.next()
 		}
 		t.begin(l)
-		t.Form, t.columns, t.Columns = LsfdTable, c, c.titles()
+		t.Form, t.columns, t.Columns = formLsfd, c, c.titles()
 		return nil
 	}
 	if !t.parse(l) {
@@ -91,7 +91,7 @@ func (t *lsfdReader) line(l line.Line, visit func(int, *Row) error) error {
 			"take the listing again; the figures are lower bounds")
 		return nil
 	}
-	t.Form = LsfdTable
+	t.Form = formLsfd
 	if !t.count(l, &t.row) {
 		return nil
 	}
@@ -330,7 +330,7 @@ func (r *Row) describeLsfdAnon() {
 	d := &r.Descriptor
 	d.Type = "anon"
 	if strings.HasPrefix(d.Name, "anon_inode:") {
-		if !ownInode(AnonType(d.Name)) {
+		if !ownInode(anonType(d.Name)) {
 			d.Inode = 0
 		}
 		return

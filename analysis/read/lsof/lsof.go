@@ -16,17 +16,17 @@ import (
 
 // The forms of a listing.
 const (
-	// Table has a header, Headerless is an excerpt of a table without one.
-	Table      = "table"
+	// formTable has a header, Headerless is an excerpt of a table without one.
+	formTable  = "table"
 	Headerless = "headerless"
-	// Busybox has "pid, program, descriptor, target" between tabs.
-	Busybox = "busybox"
-	// Fields is the output of lsof -F and -F0.
-	Fields = "fields"
-	// Links is ls -l of /proc/PID/fd, or "4 -> target" as find prints it.
-	Links = "ls"
-	// PIDs is the bare list of lsof -t, which has no row.
-	PIDs = "pids"
+	// formBusybox has "pid, program, descriptor, target" between tabs.
+	formBusybox = "busybox"
+	// formFields is the output of lsof -F and -F0.
+	formFields = "fields"
+	// formLinks is ls -l of /proc/PID/fd, or "4 -> target" as find prints it.
+	formLinks = "ls"
+	// formPIDs is the bare list of lsof -t, which has no row.
+	formPIDs = "pids"
 )
 
 // Row is one row of lsof. Numbers that the listing does not give are 0, except FD.

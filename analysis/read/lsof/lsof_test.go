@@ -81,7 +81,7 @@ func (r result) byFD() map[int]analysis.Descriptor {
 
 func TestEveryTypeOfTheZooIsDescribed(t *testing.T) {
 	got := parse(t, ParseTable, sample(t, "nP.txt")).clean(t)
-	if got.Form != Table || got.Rows != 88 || got.Descriptors != 82 || got.Parts != 1 {
+	if got.Form != formTable || got.Rows != 88 || got.Descriptors != 82 || got.Parts != 1 {
 		t.Errorf("got %+v", got.Listing)
 	}
 	fds := got.byFD()
@@ -249,7 +249,7 @@ func links(t *testing.T, name string) map[int]analysis.Descriptor {
 		out[d.FD] = flat
 		return nil
 	})
-	if err != nil || len(problems) > 0 || listing.Form != Links || listing.Descriptors != len(out) {
+	if err != nil || len(problems) > 0 || listing.Form != formLinks || listing.Descriptors != len(out) {
 		t.Fatalf("%s: %v, %+v, %+v", name, err, problems, listing)
 	}
 	return out
@@ -287,7 +287,7 @@ func TestListingsOfSeveralDirectoriesAreToldApart(t *testing.T) {
 	const in = "$ ls -l /proc/7/fd /proc/8/fd\n/proc/7/fd:\ntotal 0\nlr-x------. 1 root root 64 Jun 20 12:56 0 -> /dev/null\n\n" +
 		"/proc/8/fd:\ntotal 0\n\x1b[01;36mlrwx------\x1b[0m 1 root root 64 Jun 20 12:56 \x1b[01;36m0\x1b[0m -> socket:[5]\nlrwx------ 1 root root 64 Jun 20 12:56 1\n"
 	var got []string
-	listing, problems, err := ParseListings(strings.NewReader(in), "ls", func(part, pid int, d *analysis.Descriptor) error {
+	listing, problems, err := parseListings(strings.NewReader(in), "ls", func(part, pid int, d *analysis.Descriptor) error {
 		got = append(got, fmt.Sprintf("%d %d %d %s", part, pid, d.FD, d.Name))
 		return nil
 	})
@@ -513,7 +513,7 @@ func TestAnonymousTypesLoseTheirMembers(t *testing.T) {
 		"[eventfd:1]": "[eventfd]", "[eventpoll:16,20,22]": "[eventpoll]", "[pidfd:14409]": "[pidfd]", "[pidfd]": "[pidfd]",
 		"inotify": "inotify", "anon_inode:[eventpoll]": "[eventpoll]", "anon_inode:bpf-map": "bpf-map", "bpf_link": "bpf_link", "[timerfd] 14409,zoo,21u": "[timerfd]", "[eventpoll:5,6,...": "[eventpoll]",
 	} {
-		if got := AnonType(in); got != want {
+		if got := anonType(in); got != want {
 			t.Errorf("%q: got %q, want %q", in, got, want)
 		}
 	}

@@ -26,7 +26,7 @@ func (t *tableReader) noise(l line.Line, text string) {
 		}
 	case "pid":
 		if t.Form == "" {
-			t.Form = PIDs
+			t.Form = formPIDs
 		}
 	case "other":
 		if !l.Ended && t.open {

@@ -1,15 +1,13 @@
 package lsof
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/read/json"
 	"leakdiff/analysis/read/line"
 )
 
@@ -72,13 +70,8 @@ func (r *record) set(key, value string) {
 // more than one chain of nested objects. Text between the values, such as warnings,
 // goes to skip line by line.
 type objects struct {
-	r    *bufio.Reader
-	err  error
-	at   int64 // bytes read
-	row  int64 // line of the next byte
-	text []byte
-	// visit gets each object at its end, innermost first; top says that nothing
-	// stands around it.
+	*json.Reader
+	// visit gets each object at its end, innermost first.
 	visit func(o *record) error
 	skip  func(l line.Line)
 	// bad gets the first error of syntax of each value.
@@ -86,159 +79,71 @@ type objects struct {
 }
 
 func newObjects(r io.Reader) *objects {
-	return &objects{r: bufio.NewReaderSize(r, 32<<10), row: 1}
+	return &objects{Reader: json.NewReader(r, json.Limits{Value: 16 << 20})}
 }
 
 // run reads to the end; the error is that of the reader or of visit.
 func (s *objects) run(path string) error {
-	for {
-		c, ok := s.peekSolid()
-		if !ok {
-			break
-		}
+	for c, ok := s.Begin(); ok; c, ok = s.Begin() {
 		if c != '{' && c != '[' {
-			s.skip(s.restOfLine())
+			s.skip(s.RestOfLine(maxExample))
 			continue
 		}
-		start := line.Line{Number: s.row, Offset: s.at, Text: string(c)}
+		start := lineAt(s.Place())
 		err := s.read(nil, "", 0)
-		var syntax *syntaxError
+		var syntax *json.SyntaxError
+		var limit *json.LimitError
 		switch {
-		case errors.As(err, &syntax):
-			start.Number, start.Offset = s.row, s.at
-			s.bad(start, syntax.why)
-			s.restOfLine()
-		case err != nil && s.err == nil:
-			return err
-		case errors.Is(s.err, io.EOF) && err != nil:
+		case s.Failure() != nil:
+		case errors.As(err, &syntax), errors.As(err, &limit):
+			s.bad(lineAt(s.Place()), err.Error())
+			s.RestOfLine(0)
+		case errors.Is(err, io.ErrUnexpectedEOF):
 			s.bad(start, "the file ends inside a value")
+		case err != nil:
+			return err
 		}
 	}
-	if s.err == nil || errors.Is(s.err, io.EOF) {
-		return nil
-	}
-	return fmt.Errorf("reading %s: %w", path, s.err)
-}
-
-// syntaxError says what stands where JSON has something else.
-type syntaxError struct{ why string }
-
-func (e *syntaxError) Error() string { return e.why }
-
-// next reads one byte.
-func (s *objects) next() (byte, bool) {
-	if s.err != nil {
-		return 0, false
-	}
-	c, err := s.r.ReadByte()
-	if err != nil {
-		s.err = err
-		return 0, false
-	}
-	s.at++
-	if c == '\n' {
-		s.row++
-	}
-	return c, true
-}
-
-// peekSolid passes over blanks and commas and shows the next byte.
-func (s *objects) peekSolid() (byte, bool) {
-	for {
-		c, ok := s.next()
-		if !ok {
-			return 0, false
-		}
-		if strings.IndexByte(" \t\r\n,", c) < 0 && c != 0xef && c != 0xbb && c != 0xbf { // the byte order mark
-			s.back(c)
-			return c, true
-		}
-	}
-}
-
-// back takes the last byte back.
-func (s *objects) back(c byte) {
-	_ = s.r.UnreadByte() // a byte was just read
-	s.at--
-	if c == '\n' {
-		s.row--
-	}
-}
-
-// restOfLine passes over a line and returns its beginning.
-func (s *objects) restOfLine() line.Line {
-	l := line.Line{Number: s.row, Offset: s.at}
-	var text []byte
-	for {
-		c, ok := s.next()
-		if !ok || c == '\n' {
-			l.Ended = ok
-			break
-		}
-		l.Length++
-		if len(text) < maxExample {
-			text = append(text, c)
-		}
-	}
-	l.Text = strings.TrimRight(string(text), "\r")
-	return l
-}
-
-// read reads one value; scalars are set in outer below key. Objects that nest
-// deeper than any listing are passed over.
-func (s *objects) read(outer *record, key string, depth int) error {
-	c, ok := s.peekSolid()
-	if !ok {
-		return io.ErrUnexpectedEOF
-	}
-	switch {
-	case (c == '{' || c == '[') && depth >= maxDepth:
-		return s.passOver()
-	case c == '{':
-		return s.object(outer, key, depth)
-	case c == '[':
-		return s.array(outer, depth)
-	}
-	v, null, err := s.scalar()
-	if err != nil {
-		return err
-	}
-	if outer != nil && key != "" && !null {
-		outer.set(key, v)
+	if err := s.Failure(); err != nil {
+		return fmt.Errorf("reading %s: %w", path, err)
 	}
 	return nil
 }
 
-func (s *objects) object(outer *record, key string, depth int) error {
-	o := &record{outer: outer, key: key, place: analysis.Place{Line: s.row, Offset: s.at}}
-	s.next() // the brace
-	for {
-		c, ok := s.peekSolid()
-		switch {
-		case !ok:
-			return io.ErrUnexpectedEOF
-		case c == '}':
-			s.next()
-			o.place.Length = s.at - o.place.Offset
-			return s.end(o)
-		case c != '"':
-			return &syntaxError{strconv.Quote(string(c)) + " stands where a key begins"}
-		}
-		name, err := s.quoted()
-		if err != nil {
-			return err
-		}
-		if c, ok = s.peekSolid(); !ok {
-			return io.ErrUnexpectedEOF
-		}
-		if c != ':' {
-			return &syntaxError{strconv.Quote(string(c)) + " stands where a colon belongs"}
-		}
-		s.next()
-		if err := s.read(o, strings.ToLower(name), depth+1); err != nil {
-			return err
-		}
+func lineAt(p analysis.Place) line.Line { return line.Line{Number: p.Line, Offset: p.Offset} }
+
+// read reads one value; scalars are set in outer below key. Objects that nest
+// deeper than any listing are passed over.
+func (s *objects) read(outer *record, key string, depth int) error {
+	switch kind := s.Peek(); {
+	case (kind == '{' || kind == '[') && depth >= maxDepth, kind == 'n':
+		return s.Skip()
+	case kind == '{':
+		return s.object(outer, key, depth)
+	case kind == '[':
+		return s.Array(func() error { return s.read(outer, "", depth+1) })
 	}
+	raw, err := s.Raw()
+	if err != nil || outer == nil || key == "" {
+		return err
+	}
+	// lsof escapes bytes below 0x20 and leaves others as they are, so that names may
+	// hold any (json_puts_escaped in print.c of lsof 4.99.7).
+	value := string(raw)
+	if raw[0] == '"' {
+		value = json.Unquote(raw)
+	}
+	outer.set(key, value[:min(len(value), maxText)])
+	return nil
+}
+
+func (s *objects) object(outer *record, key string, depth int) error {
+	o := &record{outer: outer, key: key, place: s.Place()}
+	if err := s.Object(func(name string) error { return s.read(o, strings.ToLower(name), depth+1) }); err != nil {
+		return err
+	}
+	o.place.Length = s.End().Offset - o.place.Offset
+	return s.end(o)
 }
 
 // end hands an object over. One that is a member of another is a part of that.
@@ -250,136 +155,4 @@ func (s *objects) end(o *record) error {
 		return nil
 	}
 	return s.visit(o)
-}
-
-func (s *objects) array(outer *record, depth int) error {
-	s.next() // the bracket
-	for {
-		c, ok := s.peekSolid()
-		if !ok {
-			return io.ErrUnexpectedEOF
-		}
-		if c == ']' {
-			s.next()
-			return nil
-		}
-		if err := s.read(outer, "", depth+1); err != nil {
-			return err
-		}
-	}
-}
-
-// passOver skips a value by counting brackets.
-func (s *objects) passOver() error {
-	depth := 0
-	for {
-		c, ok := s.next()
-		if !ok {
-			return io.ErrUnexpectedEOF
-		}
-		switch c {
-		case '"':
-			s.back(c)
-			if _, err := s.quoted(); err != nil {
-				return err
-			}
-		case '{', '[':
-			depth++
-		case '}', ']':
-			if depth--; depth <= 0 {
-				return nil
-			}
-		}
-	}
-}
-
-// scalar reads a string, a number or a word.
-//
-//	`"a\"b"` = `a"b`   "314882" = "314882"   "null" = "", null
-func (s *objects) scalar() (v string, null bool, err error) {
-	c, _ := s.next()
-	s.back(c)
-	if c == '"' {
-		v, err = s.quoted()
-		return v, false, err
-	}
-	s.text = s.text[:0]
-	for {
-		c, ok := s.next()
-		if !ok {
-			return "", false, io.ErrUnexpectedEOF
-		}
-		letter := c == '-' || c == '+' || c == '.' || c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z'
-		if !letter {
-			s.back(c)
-			break
-		}
-		if len(s.text) < maxText {
-			s.text = append(s.text, c)
-		}
-	}
-	if len(s.text) == 0 {
-		return "", false, &syntaxError{strconv.Quote(string(c)) + " stands where a value begins"}
-	}
-	v = string(s.text)
-	return v, v == "null", nil
-}
-
-// quoted reads a string. lsof escapes bytes below 0x20 and leaves others as they
-// are, so that names may hold any (json_puts_escaped in print.c of lsof 4.99.7).
-func (s *objects) quoted() (string, error) {
-	s.next() // the quote
-	s.text = s.text[:0]
-	for {
-		c, ok := s.next()
-		switch {
-		case !ok:
-			return "", io.ErrUnexpectedEOF
-		case c == '"':
-			return string(s.text), nil
-		case c == '\n':
-			s.back(c)
-			return "", &syntaxError{"a line ends inside a string"}
-		case c == '\\':
-			if err := s.escape(); err != nil {
-				return "", err
-			}
-		case len(s.text) < maxText:
-			s.text = append(s.text, c)
-		}
-	}
-}
-
-// escape reads what follows a backslash. Halves of surrogate pairs are not joined:
-// neither program writes any.
-func (s *objects) escape() error {
-	c, ok := s.next()
-	if !ok {
-		return io.ErrUnexpectedEOF
-	}
-	i := strings.IndexByte(`bfnrt"\/`, c)
-	switch {
-	case len(s.text) >= maxText:
-	case i >= 0:
-		s.text = append(s.text, "\b\f\n\r\t\"\\/"[i])
-	case c != 'u':
-		return &syntaxError{strconv.Quote(string(c)) + " stands behind a backslash"}
-	}
-	if c != 'u' {
-		return nil
-	}
-	var digits [4]byte
-	for i := range digits {
-		if digits[i], ok = s.next(); !ok {
-			return io.ErrUnexpectedEOF
-		}
-	}
-	v, err := strconv.ParseUint(string(digits[:]), 16, 32)
-	if err != nil {
-		return &syntaxError{strconv.Quote(string(digits[:])) + " is no number of a character"}
-	}
-	if len(s.text) < maxText {
-		s.text = utf8.AppendRune(s.text, rune(v))
-	}
-	return nil
 }

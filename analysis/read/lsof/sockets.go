@@ -10,10 +10,10 @@ import (
 
 // The forms of a socket table.
 const (
-	SS      = "ss"
-	Netstat = "netstat"
-	// SSSummary is ss -s, which has figures and no row.
-	SSSummary = "ss-summary"
+	formSS      = "ss"
+	formNetstat = "netstat"
+	// formSSSummary is ss -s, which has figures and no row.
+	formSSSummary = "ss-summary"
 )
 
 // Sockets says what was read of a socket table.
@@ -94,7 +94,7 @@ func (t *socketReader) line(l line.Line) {
 	switch {
 	case trimmed == "":
 		return
-	case text[0] == '\t' && t.holding && t.Form == SS: // -i
+	case text[0] == '\t' && t.holding && t.Form == formSS: // -i
 		t.held.Place.Length = l.Offset + l.Length - t.held.Place.Offset
 		if t.held.Inode == 0 {
 			t.held.Inode = ssInode(trimmed)
@@ -106,9 +106,9 @@ func (t *socketReader) line(l line.Line) {
 		return
 	}
 	var s analysis.Socket
-	form, ok := SS, t.ssRow(trimmed, &s)
+	form, ok := formSS, t.ssRow(trimmed, &s)
 	if !ok {
-		form, ok = Netstat, t.netstatRow(trimmed, &s)
+		form, ok = formNetstat, t.netstatRow(trimmed, &s)
 	}
 	if !ok {
 		t.noise(l, trimmed)
@@ -127,7 +127,7 @@ func (t *socketReader) line(l line.Line) {
 
 // cutShort reports whether a row without a line end lost an end of its addresses.
 func cutShort(form, text string, s *analysis.Socket) bool {
-	if form == SS {
+	if form == formSS {
 		return strings.Count(text, "(") != strings.Count(text, ")")
 	}
 	return s.Protocol == "tcp" && s.State == ""
@@ -174,16 +174,16 @@ func (t *socketReader) header(text string) bool {
 	fields := strings.Fields(text)
 	switch {
 	case len(fields) > 3 && (fields[0] == "State" && fields[1] == "Recv-Q" || fields[0] == "Netid" && fields[1] == "State"):
-		t.Form, t.netid = SS, fields[0] == "Netid"
+		t.Form, t.netid = formSS, fields[0] == "Netid"
 		t.owners = t.owners || fields[len(fields)-1] == "Process"
 		return true
 	case len(fields) > 3 && fields[0] == "Recv-Q" && fields[1] == "Send-Q": // ss with one state alone
-		t.Form = SS
+		t.Form = formSS
 		return true
 	}
 	section, ok := netstatHeader(text)
 	if ok {
-		t.Form = Netstat
+		t.Form = formNetstat
 		if section.sort != "" {
 			t.section = section
 			t.owners = t.owners || section.owner
@@ -226,8 +226,8 @@ func (t *socketReader) figures(text string) bool {
 				t.figure(name, fields[i+1])
 			}
 		}
-	case t.Form == SSSummary && strings.HasPrefix(text, "Transport "):
-	case t.Form == SSSummary:
+	case t.Form == formSSSummary && strings.HasPrefix(text, "Transport "):
+	case t.Form == formSSSummary:
 		row := strings.Fields(text)
 		if len(row) != 4 || !isPlainNumber(row[1]) || !isPlainNumber(row[2]) || !isPlainNumber(row[3]) {
 			return false
@@ -239,7 +239,7 @@ func (t *socketReader) figures(text string) bool {
 	default:
 		return false
 	}
-	t.Form = SSSummary
+	t.Form = formSSSummary
 	return true
 }
 

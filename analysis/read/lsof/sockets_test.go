@@ -45,10 +45,10 @@ func cleanTable(t testing.TB, raw []byte) (Sockets, []analysis.Socket) {
 func TestFiguresOfSocketTables(t *testing.T) {
 	tcp := map[string]int{"ESTABLISHED": 6, "CLOSE_WAIT": 1, "FIN_WAIT2": 1, "LISTEN": 2, "TIME_WAIT": 45}
 	for name, want := range map[string]Sockets{
-		"ss_tanp.txt":     {Form: SS, Rows: 55, States: tcp, NoDescriptor: 46, Protocols: map[string]int{"tcp": 7, "tcp6": 48}},
-		"ss_tanpioe.txt":  {Form: SS, Rows: 55, States: tcp, NoDescriptor: 46, Protocols: map[string]int{"tcp": 7, "tcp6": 48}},
-		"ss_anp.txt":      {Form: SS, Rows: 16, States: map[string]int{"ESTABLISHED": 6, "CLOSE_WAIT": 1, "LISTEN": 2}, Protocols: map[string]int{"tcp": 6, "tcp6": 3, "udp": 1, "raw": 1, "packet": 1, "unix": 4}},
-		"netstat_anp.txt": {Form: Netstat, Rows: 63, States: tcp, NoDescriptor: 46, Unowned: 2, Protocols: map[string]int{"tcp": 6, "tcp6": 49, "udp": 1, "raw": 1, "unix": 6}},
+		"ss_tanp.txt":     {Form: formSS, Rows: 55, States: tcp, NoDescriptor: 46, Protocols: map[string]int{"tcp": 7, "tcp6": 48}},
+		"ss_tanpioe.txt":  {Form: formSS, Rows: 55, States: tcp, NoDescriptor: 46, Protocols: map[string]int{"tcp": 7, "tcp6": 48}},
+		"ss_anp.txt":      {Form: formSS, Rows: 16, States: map[string]int{"ESTABLISHED": 6, "CLOSE_WAIT": 1, "LISTEN": 2}, Protocols: map[string]int{"tcp": 6, "tcp6": 3, "udp": 1, "raw": 1, "packet": 1, "unix": 4}},
+		"netstat_anp.txt": {Form: formNetstat, Rows: 63, States: tcp, NoDescriptor: 46, Unowned: 2, Protocols: map[string]int{"tcp": 6, "tcp6": 49, "udp": 1, "raw": 1, "unix": 6}},
 	} {
 		got, _ := cleanTable(t, sample(t, name))
 		want.Bytes = int64(len(sample(t, name)))
@@ -58,7 +58,7 @@ func TestFiguresOfSocketTables(t *testing.T) {
 	}
 	got, rows := cleanTable(t, sample(t, "ss_s.txt"))
 	want := map[string]int64{"sockets_used": 54, "tcp_established": 7, "tcp_closed": 60, "tcp_orphaned": 0, "tcp_time_wait": 50, "tcp_sockets": 10, "udp_sockets": 1, "raw_sockets": 1}
-	if diff := cmp.Diff(want, got.Figures); diff != "" || len(rows) != 0 || got.Form != SSSummary {
+	if diff := cmp.Diff(want, got.Figures); diff != "" || len(rows) != 0 || got.Form != formSSSummary {
 		t.Errorf("ss -s: %d rows (-want +got):\n%s", len(rows), diff)
 	}
 }

@@ -86,11 +86,11 @@ func (t *tableReader) line(l line.Line, visit func(int, *Row) error) error {
 	if !l.Ended && t.row.Descriptor.Protocol == "TCP" && t.row.Descriptor.State == "" && t.row.Descriptor.Remote != "" {
 		t.Truncated = true // the row lost the end of its name
 	}
-	if t.Form != Table {
+	if t.Form != formTable {
 		t.Form = Headerless
 	}
 	if t.busybox {
-		t.Form = Busybox
+		t.Form = formBusybox
 	}
 	if !t.count(l, &t.row) {
 		return nil
@@ -104,7 +104,7 @@ func (t *tableReader) head(l line.Line, c columns) {
 		t.next()
 	}
 	t.begin(l)
-	t.Form, t.columns, t.fd, t.owner = Table, c, c.find(cellFD), owner{}
+	t.Form, t.columns, t.fd, t.owner = formTable, c, c.find(cellFD), owner{}
 	t.Columns = c.titles()
 }
 

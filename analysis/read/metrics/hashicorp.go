@@ -1,7 +1,6 @@
 package metrics
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -9,7 +8,15 @@ import (
 	"time"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/read/json"
+	"leakdiff/analysis/read/line"
 )
+
+// limits keep memory flat whatever JSON is uploaded.
+var limits = json.Limits{Value: 1 << 20, Depth: 100}
+
+// maxName is how much of a name is kept.
+const maxName = 1 << 10
 
 // Interval is one object of HashiCorp's metrics: what an agent measured in ten
 // seconds.
@@ -34,11 +41,7 @@ type Interval struct {
 // file, the last object is left out, with a problem. The error is that of visit or
 // of r.
 func ParseJSON(r io.Reader, path string, visit func(Interval) error) ([]analysis.Problem, error) {
-	in := &source{r: r}
-	dec := json.NewDecoder(in)
-	dec.UseNumber()
-	in.passed = dec.InputOffset
-	p := &jsonPage{tokens: tokens{dec: dec}, in: in, problems: problems{path: path}}
+	p := &jsonPage{Reader: json.NewReader(r, limits), problems: line.Problems{Path: path}}
 	return p.run(visit)
 }
 
@@ -67,9 +70,8 @@ func FiguresJSON(r io.Reader, path string) (map[string]float64, Info, []analysis
 
 // jsonPage is a file of HashiCorp's metrics while it is read.
 type jsonPage struct {
-	tokens
-	in       *source
-	problems problems
+	*json.Reader
+	problems line.Problems
 	now      struct {
 		Interval
 		collector *collector
@@ -84,62 +86,59 @@ func (p *jsonPage) run(visit func(Interval) error) ([]analysis.Problem, error) {
 		err := p.interval()
 		switch {
 		case err == io.EOF && whole > 0:
-			return p.problems.all(), nil
+			return p.problems.All(), nil
 		case err != nil:
 			return p.failed(err, whole)
 		case !p.now.known:
 			p.report(analysis.Error, "this is no page of HashiCorp metrics", "it has neither Timestamp nor Gauges",
 				"save /v1/metrics (nomad), /v1/agent/metrics (consul) or /v1/sys/metrics (vault) of the agent")
-			return p.problems.all(), nil
+			return p.problems.All(), nil
 		}
 		whole++
 		if err := visit(p.now.Interval); err != nil {
-			return p.problems.all(), err
+			return p.problems.All(), err
 		}
 	}
 }
 
 // failed says why no whole object follows.
 func (p *jsonPage) failed(err error, whole int) ([]analysis.Problem, error) {
-	p.now.Line, p.now.Offset = p.place()
+	p.begin()
 	var syntax *json.SyntaxError
+	var limit *json.LimitError
+	const broken, hint = "the metrics are no JSON from here on", "save them again; %d intervals before this place were read"
 	switch {
-	case p.in.err != nil:
-		return p.problems.all(), fmt.Errorf("reading %s: %w", p.problems.path, p.in.err)
-	case errors.As(err, &syntax), errors.Is(err, errBounds):
-		p.report(analysis.Error, "the metrics are no JSON from here on", err.Error(),
-			"save them again; "+fmt.Sprintf("%d intervals before this place were read", whole))
+	case p.Failure() != nil:
+		return p.problems.All(), fmt.Errorf("reading %s: %w", p.problems.Path, p.Failure())
+	case errors.As(err, &syntax):
+		p.report(analysis.Error, broken, syntax.Why, fmt.Sprintf(hint, whole))
+	case errors.As(err, &limit):
+		p.report(analysis.Error, broken, "it exceeds what metrics may be: "+limit.Why, fmt.Sprintf(hint, whole))
 	default:
 		p.report(analysis.Warning, "the metrics are cut off", "they end in the middle of their JSON",
 			"wait until the capture has ended; "+fmt.Sprintf("%d intervals before the cut were read", whole))
 	}
-	return p.problems.all(), nil
+	return p.problems.All(), nil
 }
 
 func (p *jsonPage) report(severity analysis.Severity, what, why, hint string) {
-	p.problems.add(severity, line{number: p.now.Line, offset: p.now.Offset}, what, why, hint)
+	p.problems.Add(severity, line.Line{Number: p.now.Line, Offset: p.now.Offset}, what, why, hint)
 }
 
-func (p *jsonPage) place() (number, offset int64) {
-	offset = max(p.dec.InputOffset()-1, 0)
-	return p.in.line(offset), offset
+// begin notes where the next token begins.
+func (p *jsonPage) begin() {
+	at := p.Place()
+	p.now.Line, p.now.Offset = at.Line, at.Offset
 }
 
 // interval reads the next object.
 func (p *jsonPage) interval() error {
 	p.now.Interval, p.now.collector, p.now.stamp, p.now.known = Interval{}, newCollector(), "", false
-	t, err := p.next()
-	if err != nil {
+	p.begin()
+	if err := p.Object(p.member); err != nil {
 		return err
 	}
-	p.now.Line, p.now.Offset = p.place()
-	if t != json.Delim('{') {
-		return p.leave(0)
-	}
-	if err := p.members(p.member); err != nil {
-		return err
-	}
-	p.now.Length = p.dec.InputOffset() - p.now.Offset
+	p.now.Length = p.End().Offset - p.now.Offset
 	if p.now.known {
 		p.now.Time = p.time()
 	}
@@ -155,10 +154,9 @@ func (p *jsonPage) member(key string) error {
 		return p.text(&p.now.stamp)
 	case "Gauges":
 		p.now.known = true
-		return p.array(p.gauge)
+		return p.Array(p.gauge)
 	}
-	_, err := p.value()
-	return err
+	return p.Skip()
 }
 
 // time reads the stamp, which Go printed (time.Time.String); one that says nothing
@@ -169,7 +167,7 @@ func (p *jsonPage) time() time.Time {
 	stamp, _, _ := strings.Cut(p.now.stamp, " m=")
 	at, err := time.Parse("2006-01-02 15:04:05 -0700 MST", stamp)
 	if err != nil {
-		p.report(analysis.Warning, "the metrics have no time", quote(stamp)+" is not like 2026-11-21 02:55:50 +0000 UTC",
+		p.report(analysis.Warning, "the metrics have no time", line.Quote(stamp)+" is not like 2026-11-21 02:55:50 +0000 UTC",
 			"nothing: their time is taken from the files beside them")
 		return time.Time{}
 	}
@@ -180,28 +178,30 @@ func (p *jsonPage) time() time.Time {
 //
 //	{"Name":"nomad.runtime.num_goroutines","Value":459,"Labels":{"host":"vm"}}   go_goroutines = 459
 func (p *jsonPage) gauge() error {
-	t, err := p.next()
-	if err != nil || t != json.Delim('{') {
-		return errors.Join(err, p.leaveOpened(t))
+	if p.Peek() != '{' {
+		return p.Skip()
 	}
 	var name, host string
 	value, numeric := 0.0, false
-	err = p.members(func(key string) error {
+	err := p.Object(func(key string) error {
 		switch key {
 		case "Name":
 			return p.text(&name)
 		case "Value":
-			t, err := p.value()
-			if n, ok := t.(json.Number); ok {
-				v, bad := number(n.String())
-				value, numeric = v, bad == nil
+			if p.Peek() != '0' {
+				return p.Skip()
 			}
-			return err
+			t, err := p.Next()
+			if err != nil {
+				return err
+			}
+			value, err = number(t.String())
+			numeric = err == nil
+			return nil
 		case "Labels":
 			return p.labels(&host)
 		}
-		_, err := p.value()
-		return err
+		return p.Skip()
 	})
 	if err != nil {
 		return err
@@ -214,17 +214,19 @@ func (p *jsonPage) gauge() error {
 }
 
 func (p *jsonPage) labels(host *string) error {
-	t, err := p.next()
-	if err != nil || t != json.Delim('{') {
-		return errors.Join(err, p.leaveOpened(t))
-	}
-	return p.members(func(key string) error {
+	return p.Object(func(key string) error {
 		if key == "host" {
 			return p.text(host)
 		}
-		_, err := p.value()
-		return err
+		return p.Skip()
 	})
+}
+
+// text reads a string, bounded; other values give "".
+func (p *jsonPage) text(into *string) error {
+	text, err := p.Text()
+	*into = text[:min(len(text), maxName)]
+	return err
 }
 
 // keep files a gauge under the name that other evidence uses for the same.

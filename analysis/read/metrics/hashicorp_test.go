@@ -20,6 +20,7 @@ import (
 	"pgregory.net/rapid"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/read/line"
 	"leakdiff/samples/corpus"
 )
 
@@ -269,7 +270,7 @@ func TestHostileJSONStaysBounded(t *testing.T) {
 	} {
 		before, body := alive(), &endless{piece: tt.piece, n: pieces}
 		figures, _, problems, err := FiguresJSON(io.MultiReader(strings.NewReader(tt.begin), body), "x.json")
-		if err != nil || len(figures) != 0 || len(problems) == 0 || len(problems) > maxProblems+1 {
+		if err != nil || len(figures) != 0 || len(problems) == 0 || len(problems) > line.MaxProblems+1 {
 			t.Errorf("%s: %v, %d problems, %v", name, figures, len(problems), err)
 		}
 		if grown := (int64(body.held) - int64(before)) >> 20; grown > 8 {
@@ -294,7 +295,7 @@ func FuzzHashiCorp(f *testing.F) {
 			last = i.Offset + i.Length
 			return nil
 		})
-		if err != nil || len(problems) > maxProblems+1 {
+		if err != nil || len(problems) > line.MaxProblems+1 {
 			t.Fatal(err, problems)
 		}
 		for _, p := range problems {

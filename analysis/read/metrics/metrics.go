@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/read/line"
 )
 
 // Sample is one line of a page.
@@ -49,17 +50,17 @@ type Page struct {
 // and dropped. The error is that of visit or of r; what was read until then is
 // returned with it.
 func Parse(r io.Reader, path string, visit func(s Sample) error) (Page, []analysis.Problem, error) {
-	probs := &problems{path: path}
-	in := newLineReader(r)
+	probs := &line.Problems{Path: path}
+	in := line.NewReader(r)
 	var page Page
 	var first string
 	var err error
 	for err == nil {
-		l, ok := in.next()
+		l, ok := in.Next()
 		if !ok {
 			break
 		}
-		text := strings.Trim(l.text, " \t\ufeff")
+		text := strings.Trim(l.Text, " \t\ufeff")
 		switch {
 		case text == "":
 			continue
@@ -68,9 +69,9 @@ func Parse(r io.Reader, path string, visit func(s Sample) error) (Page, []analys
 				page.Families++
 			}
 			continue
-		case !l.ended:
+		case !l.Ended:
 			page.Truncated = true
-			probs.add(analysis.Warning, l, "the page is cut off", "it ends inside "+quote(text),
+			probs.Add(analysis.Warning, l, "the page is cut off", "it ends inside "+line.Quote(text),
 				"the last sample is left out; take the page again")
 			continue
 		}
@@ -80,23 +81,23 @@ func Parse(r io.Reader, path string, visit func(s Sample) error) (Page, []analys
 			if first == "" {
 				first = text
 			}
-			probs.add(analysis.Warning, l, "a line is no sample", bad.Error(), "nothing: the other lines were read")
+			probs.Add(analysis.Warning, l, "a line is no sample", bad.Error(), "nothing: the other lines were read")
 			continue
 		}
-		s.Line, s.Offset = l.number, l.offset
+		s.Line, s.Offset = l.Number, l.Offset
 		page.Samples++
 		err = visit(s)
 	}
-	page.Bytes = in.offset
+	page.Bytes = in.Offset()
 	if err == nil {
-		err = in.failure(path)
+		err = in.Failure(path)
 		page.Truncated = page.Truncated || err != nil
 	}
 	if page.Samples == 0 && page.Malformed > 0 {
-		probs.add(analysis.Error, line{}, "this is no page of metrics", "it begins with "+quote(first)+" and has no sample",
+		probs.Add(analysis.Error, line.Line{}, "this is no page of metrics", "it begins with "+line.Quote(first)+" and has no sample",
 			"check the address that was asked for metrics")
 	}
-	return page, probs.all(), err
+	return page, probs.All(), err
 }
 
 // sample reads one line.
@@ -114,10 +115,10 @@ func sample(text string) (Sample, error) {
 			return Sample{}, err
 		}
 	} else if len(rest) == len(text)-len(name) {
-		return Sample{}, errors.New(quote(text) + " does not begin with a name and a value")
+		return Sample{}, errors.New(line.Quote(text) + " does not begin with a name and a value")
 	}
 	if s.Name == "" {
-		return Sample{}, errors.New(quote(text) + " does not begin with a name")
+		return Sample{}, errors.New(line.Quote(text) + " does not begin with a name")
 	}
 	return s, s.numbers(rest)
 }
@@ -152,7 +153,7 @@ func (s *Sample) labels(text string) (rest string, err error) {
 		case strings.HasPrefix(text, ","):
 			text = text[1:]
 		case !strings.HasPrefix(text, "}"):
-			return "", errors.New("its labels are not closed at " + quote(text))
+			return "", errors.New("its labels are not closed at " + line.Quote(text))
 		}
 	}
 }
@@ -176,14 +177,14 @@ func (s *Sample) label(text string) (rest string, err error) {
 	}
 	after, ok := strings.CutPrefix(rest, "=")
 	if !ok || name == "" {
-		return "", errors.New(quote(text) + " is no label")
+		return "", errors.New(line.Quote(text) + " is no label")
 	}
 	value, rest, err := quoted(strings.TrimLeft(after, " \t"))
 	if err != nil {
 		return "", err
 	}
 	if _, twice := s.Labels[name]; twice {
-		return "", errors.New("the label " + quote(name) + " stands there twice")
+		return "", errors.New("the label " + line.Quote(name) + " stands there twice")
 	}
 	if s.Labels == nil {
 		s.Labels = map[string]string{}
@@ -197,7 +198,7 @@ func (s *Sample) label(text string) (rest string, err error) {
 //	`"a\"b\\c\n"} 1`   `a"b\c` and a line feed, rest `} 1`
 func quoted(text string) (value, rest string, err error) {
 	if !strings.HasPrefix(text, `"`) {
-		return "", "", errors.New("no quote begins at " + quote(text))
+		return "", "", errors.New("no quote begins at " + line.Quote(text))
 	}
 	var out strings.Builder
 	for i := 1; i < len(text); i++ {
@@ -219,7 +220,7 @@ func quoted(text string) (value, rest string, err error) {
 			out.WriteByte(c)
 		}
 	}
-	return "", "", errors.New("no quote ends " + quote(text))
+	return "", "", errors.New("no quote ends " + line.Quote(text))
 }
 
 // numbers reads value, time stamp and exemplar.
@@ -229,7 +230,7 @@ func (s *Sample) numbers(text string) error {
 	text, _, _ = strings.Cut(text, " # {")
 	fields := strings.Fields(text)
 	if len(fields) == 0 || len(fields) > 2 {
-		return errors.New(quote(text) + " is not a value with at most a time stamp")
+		return errors.New(line.Quote(text) + " is not a value with at most a time stamp")
 	}
 	for i, f := range fields {
 		v, err := number(f)
@@ -249,7 +250,7 @@ func (s *Sample) numbers(text string) error {
 func number(s string) (float64, error) {
 	v, err := strconv.ParseFloat(s, 64)
 	if (err != nil && !errors.Is(err, strconv.ErrRange)) || strings.ContainsAny(s, "xX_pP") {
-		return 0, errors.New(quote(s) + " is no number")
+		return 0, errors.New(line.Quote(s) + " is no number")
 	}
 	return v, nil
 }

@@ -20,6 +20,7 @@ import (
 	"pgregory.net/rapid"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/read/line"
 	"leakdiff/samples/corpus"
 )
 
@@ -257,7 +258,7 @@ func TestAPrefixOfAPageGivesAPrefixOfItsSamples(t *testing.T) {
 func TestALongLineAndErrorsCostThemselvesOnly(t *testing.T) {
 	in := "a{b=\"" + strings.Repeat("x", 1<<20) + "\"} 1\n" + strings.Repeat("what?\n", 5000) + "process_open_fds 3\n"
 	samples, page, problems := parse(t, []byte(in))
-	if len(samples) != 1 || samples[0].Line != 5002 || page.Malformed != 5001 || len(problems) != maxProblems+1 {
+	if len(samples) != 1 || samples[0].Line != 5002 || page.Malformed != 5001 || len(problems) != line.MaxProblems+1 {
 		t.Errorf("got %d samples, %+v, %d problems", len(samples), page, len(problems))
 	}
 	broken := errors.New("disk on fire")
@@ -313,7 +314,7 @@ func FuzzMetrics(f *testing.F) {
 			}
 			return nil
 		})
-		if err != nil || page.Samples != count || page.Bytes != int64(len(in)) || len(problems) > maxProblems+1 {
+		if err != nil || page.Samples != count || page.Bytes != int64(len(in)) || len(problems) > line.MaxProblems+1 {
 			t.Fatalf("%v, %+v, %d samples, %d problems", err, page, count, len(problems))
 		}
 		figures, _, _, err := Figures(bytes.NewReader(in), "f")

@@ -8,9 +8,7 @@
 package nodereport
 
 import (
-	"maps"
 	"path"
-	"slices"
 	"strings"
 	"time"
 )
@@ -87,16 +85,6 @@ func (r Report) Figures() map[string]float64 {
 	out["node_tcp_unreferenced"] = float64(r.UnreferencedTCP)
 	out["node_workers"] = float64(r.Workers)
 	return out
-}
-
-// Types lists the types of Handles, the most frequent first.
-func (r Report) Types() []string {
-	return slices.SortedFunc(maps.Keys(r.Handles), func(a, b string) int {
-		if d := r.Handles[b] - r.Handles[a]; d != 0 {
-			return d
-		}
-		return strings.Compare(a, b)
-	})
 }
 
 // program is the base name of the script that a command line runs, or of its

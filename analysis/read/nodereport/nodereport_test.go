@@ -124,9 +124,6 @@ func TestAReportTellsWhoseItIsAndItsLimits(t *testing.T) {
 	if diff := cmp.Diff(figures, got.Figures()); diff != "" {
 		t.Errorf("figures (-want +got):\n%s", diff)
 	}
-	if types := got.Types(); types[0] != "tcp" || types[1] != "async" || types[2] != "check" || len(types) != 7 {
-		t.Errorf("types %q", types)
-	}
 }
 
 // TestHandlesOfEverySortAreToldApart reads the report that testdata/zoo.js wrote

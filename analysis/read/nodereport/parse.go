@@ -2,7 +2,6 @@ package nodereport
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,16 +10,23 @@ import (
 	"time"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/read/json"
 )
 
 // Bounds of what is kept of one report.
 const (
+	// maxText is how much of a string is kept.
+	maxText    = 4 << 10
 	maxWords   = 256
 	maxTypes   = 64
 	maxWatched = 1000
 	// maxNesting is how deep reports of workers are read inside each other.
 	maxNesting = 4
 )
+
+// limits: an environment variable of Linux has 128 KiB at most, and a report with
+// workers nests 8 deep.
+var limits = json.Limits{Value: 1 << 20, Depth: 200}
 
 // Parse reads one report of any version (node.md section 1; doc/api/report.md of
 // Node.js; verified with 20.20 and 22.23), pretty or compact, and visits its
@@ -40,7 +46,7 @@ const (
 // of visit or of r.
 func Parse(r io.Reader, path string, visit func(*analysis.Descriptor) error) (Report, []analysis.Problem, error) {
 	p := &parser{
-		stream: newStream(r), path: path, visit: visit,
+		Reader: json.NewReader(r, limits), path: path, visit: visit,
 		report: Report{Handles: map[string]int{}, Watched: map[string]int{}},
 	}
 	p.finish(p.thread(0))
@@ -48,7 +54,7 @@ func Parse(r io.Reader, path string, visit func(*analysis.Descriptor) error) (Re
 }
 
 type parser struct {
-	*stream
+	*json.Reader
 	path     string
 	visit    func(*analysis.Descriptor) error
 	report   Report
@@ -66,42 +72,43 @@ type parser struct {
 func (p *parser) finish(end error) {
 	p.report.Program, p.report.Executable = program(p.report.CommandLine)
 	p.report.Time = eventTime(p.stamp, p.clock)
-	var shape errShape
+	var syntax *json.SyntaxError
+	var limit *json.LimitError
 	switch {
 	case p.err != nil: // visit's
-	case p.in.err != nil:
+	case p.Failure() != nil:
 		p.report.Truncated = true
-		p.err = fmt.Errorf("reading %s: %w", p.path, p.in.err)
+		p.err = fmt.Errorf("reading %s: %w", p.path, p.Failure())
 	case end == nil:
 		p.tail()
-	case errors.As(end, &shape):
+	case errors.As(end, &syntax), errors.As(end, &limit):
 		p.report.Truncated = true
-		p.problem(analysis.Error, "the report is no JSON from here on", shape.why,
+		p.problem(p.Place(), analysis.Error, "the report is no JSON from here on", end.Error(),
 			"write it again with process.report.writeReport(); what stands before was read")
 	default:
 		p.report.Truncated = true
-		p.problem(analysis.Warning, "the report is cut off", "it ends in the middle of its JSON",
+		p.problem(p.Place(), analysis.Warning, "the report is cut off", "it ends in the middle of its JSON",
 			"wait until the file stops growing before you copy it; the handles before the cut were read")
 	}
 	if p.err == nil && !p.seen && !p.report.Truncated {
-		p.problem(analysis.Error, "this is no diagnostic report of Node.js", "it has neither a header nor libuv handles",
+		p.problem(analysis.Place{Line: 1}, analysis.Error, "this is no diagnostic report of Node.js", "it has neither a header nor libuv handles",
 			"write one with process.report.writeReport(), or kill -USR2 with --report-on-signal")
 	}
 }
 
 // tail says what follows a whole report.
 func (p *parser) tail() {
-	if _, err := p.dec.Token(); err == io.EOF {
+	at := p.Place()
+	if _, err := p.Next(); err == io.EOF {
 		return
 	}
-	p.problem(analysis.Note, "bytes after the end of the report were ignored", "a report is one JSON object",
+	p.problem(at, analysis.Note, "bytes after the end of the report were ignored", "a report is one JSON object",
 		"if several reports were joined, upload each as a file of its own")
 }
 
-func (p *parser) problem(severity analysis.Severity, what, why, hint string) {
-	line, offset := p.place()
+func (p *parser) problem(at analysis.Place, severity analysis.Severity, what, why, hint string) {
 	p.problems = append(p.problems, analysis.Problem{
-		Path: p.path, Line: line, Offset: offset, Severity: severity, What: what, Why: why, Hint: hint,
+		Path: p.path, Line: at.Line, Offset: at.Offset, Severity: severity, What: what, Why: why, Hint: hint,
 	})
 }
 
@@ -121,23 +128,23 @@ func eventTime(stamp int64, clock string) time.Time {
 // thread reads the report of one thread: the main one at nesting 0, its workers
 // below.
 func (p *parser) thread(nesting int) error {
-	return p.object(func(key string) error {
+	return p.Object(func(key string) error {
 		switch {
 		case key == "libuv":
 			p.seen = true
-			return p.array(p.handle)
+			return p.Array(p.handle)
 		case key == "workers" && nesting < maxNesting:
-			return p.array(func() error {
+			return p.Array(func() error {
 				p.report.Workers++
 				return p.thread(nesting + 1)
 			})
 		case key == "environmentVariables":
-			return p.object(func(string) error {
+			return p.Object(func(string) error {
 				p.report.Secrets = true
-				return p.skip()
+				return p.Skip()
 			})
 		case nesting > 0: // all else is said once, of the process
-			return p.skip()
+			return p.Skip()
 		}
 		return p.process(key)
 	})
@@ -148,34 +155,29 @@ func (p *parser) process(key string) error {
 	switch key {
 	case "header":
 		p.seen = true
-		return p.object(p.header)
+		return p.Object(p.header)
 	case "javascriptHeap":
 		return p.numbers(map[string]*int64{"usedMemory": &p.report.HeapUsed, "memoryLimit": &p.report.HeapLimit})
 	case "resourceUsage":
 		return p.numbers(map[string]*int64{"rss": &p.report.RSS, "maxRss": &p.report.MaxRSS})
 	case "userLimits":
-		return p.object(func(key string) error {
+		return p.Object(func(key string) error {
 			if key != "open_files" {
-				return p.skip()
+				return p.Skip()
 			}
 			return p.numbers(map[string]*int64{"soft": &p.report.SoftOpenFiles, "hard": &p.report.HardOpenFiles})
 		})
 	}
-	return p.skip()
-}
-
-func (p *parser) skip() error {
-	_, err := p.value()
-	return err
+	return p.Skip()
 }
 
 // numbers reads the named numbers of an object.
 func (p *parser) numbers(into map[string]*int64) error {
-	return p.object(func(key string) error {
+	return p.Object(func(key string) error {
 		if n, ok := into[key]; ok {
 			return p.number(n)
 		}
-		return p.skip()
+		return p.Skip()
 	})
 }
 
@@ -200,7 +202,7 @@ func (p *parser) header(key string) error {
 	case "processId":
 		return p.small(&p.report.PID)
 	case "commandLine":
-		return p.array(func() error {
+		return p.Array(func() error {
 			var word string
 			if err := p.text(&word); err != nil {
 				return err
@@ -211,7 +213,44 @@ func (p *parser) header(key string) error {
 			return nil
 		})
 	}
-	return p.skip()
+	return p.Skip()
+}
+
+// text reads a string, bounded; other values give "".
+func (p *parser) text(into *string) error {
+	text, err := p.Text()
+	if len(text) > maxText {
+		text = text[:maxText] + "…"
+	}
+	*into = text
+	return err
+}
+
+// number reads a number, written as one or as a string ("1795229838391"), or
+// "unlimited"; other values leave into as it is.
+func (p *parser) number(into *int64) error {
+	if kind := p.Peek(); kind != '0' && kind != '"' {
+		return p.Skip()
+	}
+	t, err := p.Next()
+	if err != nil {
+		return err
+	}
+	text := t.String()
+	if text == "unlimited" {
+		*into = Unlimited
+	} else if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		*into = n
+	}
+	return nil
+}
+
+// flag reads a boolean; other values leave into as it is.
+func (p *parser) flag(into *bool) error {
+	if kind := p.Peek(); kind == 't' || kind == 'f' {
+		*into = kind == 't'
+	}
+	return p.Skip()
 }
 
 // small reads a number that is an id or a version: never negative, 32 bits.
@@ -245,22 +284,15 @@ type end struct {
 
 // handle reads one entry and visits the descriptor that it holds.
 func (p *parser) handle() error {
-	t, err := p.next()
-	switch {
-	case err != nil:
-		return err
-	case t == json.Delim('['):
-		return p.leave(p.depth - 1)
-	case t != json.Delim('{'):
-		return nil
+	if p.Peek() != '{' {
+		return p.Skip()
 	}
-	var place analysis.Place
-	place.Line, place.Offset = p.place()
+	place := p.Place()
 	h := handle{fd: -1, active: true, referenced: true}
-	if err := p.members(func(key string) error { return p.entry(&h, key) }); err != nil {
+	if err := p.Object(func(key string) error { return p.entry(&h, key) }); err != nil {
 		return err
 	}
-	place.Length = p.dec.InputOffset() - place.Offset
+	place.Length = p.End().Offset - place.Offset
 	p.count(h)
 	d := h.descriptor()
 	if d == nil {
@@ -296,7 +328,7 @@ func (p *parser) entry(h *handle, key string) error {
 	case "remoteEndpoint":
 		return p.end(&h.remote)
 	}
-	return p.skip()
+	return p.Skip()
 }
 
 // end reads one end: null, the path of a pipe, or an address. The host's name is
@@ -305,24 +337,12 @@ func (p *parser) entry(h *handle, key string) error {
 //	{"host": "localhost", "ip4": "127.0.0.1", "port": 42635}   127.0.0.1:42635
 //	{"ip6": "::1", "port": 80}                                  [::1]:80
 func (p *parser) end(into *end) error {
-	t, err := p.next()
-	if err != nil {
-		return err
-	}
-	switch t := t.(type) {
-	case string:
-		into.at = clip(t)
-		return nil
-	case json.Delim:
-		if t == '[' {
-			return p.leave(p.depth - 1)
-		}
-	default:
-		return nil
+	if p.Peek() == '"' {
+		return p.text(&into.at)
 	}
 	var name, ip4, ip6 string
 	var port int64
-	err = p.members(func(key string) error {
+	err := p.Object(func(key string) error {
 		switch key {
 		case "host":
 			return p.text(&name)
@@ -333,7 +353,7 @@ func (p *parser) end(into *end) error {
 		case "port":
 			return p.number(&port)
 		}
-		return p.skip()
+		return p.Skip()
 	})
 	for _, host := range []string{ip4, ip6, name} {
 		if host != "" {

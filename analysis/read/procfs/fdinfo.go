@@ -113,18 +113,6 @@ func (f FDInfo) Access() string {
 	return ""
 }
 
-// EventMask strips the bits that are no events a program can ask for: old kernels
-// print internal ones (800afff), new ones IN_ONESHOT (80000c06).
-func EventMask(mask uint32) uint32 { return mask & 0xfff }
-
-// DecodeSdev splits the sdev of an inotify, fanotify or epoll line, which the
-// kernel prints as its internal dev_t: 20 bits of minor (include/linux/kdev_t.h).
-// It equals field 3 of mountinfo. The packing of stat and of lsof -F D differs.
-//
-//	0xfe00000   254, 0
-//	0x1e7       0, 487
-func DecodeSdev(v uint32) (major, minor uint32) { return v >> 20, v & 0xfffff }
-
 // ParseFDInfo reads one fdinfo file. fd is the number that the file's name gives,
 // -1 where it gives none; every watch carries it. Excerpts count as well: indented
 // ones, inotify lines alone, several bodies in one file. The error is that of r

@@ -38,17 +38,6 @@ func wantClean(t *testing.T, problems []analysis.Problem, err error) {
 	}
 }
 
-func TestTheDeviceOfAWatchIsSplitLikeMountinfo(t *testing.T) {
-	for sdev, want := range map[uint32][2]uint32{
-		0x800001: {8, 1}, 0xfe00000: {254, 0}, 0xb6: {0, 182}, 0x12c: {0, 300}, 0x1e7: {0, 487}, 0xfd00002: {253, 2},
-	} {
-		major, minor := DecodeSdev(sdev)
-		if got := [2]uint32{major, minor}; got != want {
-			t.Errorf("sdev %x: got %v, want %v", sdev, got, want)
-		}
-	}
-}
-
 func TestEveryDescriptorTypeOfTheZooIsRead(t *testing.T) {
 	all, problems, err := ParseAnnotated(bytes.NewReader(sample(t, "zoo-annotated.txt")), "annotated.txt")
 	wantClean(t, problems, err)
@@ -250,14 +239,6 @@ func TestFilesOfOldKernelsAndExcerptsAreRead(t *testing.T) {
 				t.Errorf("got %d bodies, inode %v, problems %+v", info.Bodies, info.HasInode, problems)
 			}
 		})
-	}
-}
-
-func TestInternalBitsOfAMaskAreStripped(t *testing.T) {
-	for mask, want := range map[uint32]uint32{0x800afff: 0xfff, 0x80000c06: 0xc06, 0x20: 0x20} {
-		if got := EventMask(mask); got != want {
-			t.Errorf("%x: got %x, want %x", mask, got, want)
-		}
 	}
 }
 

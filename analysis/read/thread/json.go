@@ -1,8 +1,7 @@
 package thread
 
 import (
-	"bytes"
-	"encoding/json"
+	stdjson "encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,8 +10,8 @@ import (
 	"time"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/read/json"
 	"leakdiff/analysis/read/line"
-	"leakdiff/analysis/say/wording"
 )
 
 const (
@@ -26,8 +25,7 @@ const (
 // jsonParser walks the tokens of a JSON dump. Only one thread is in memory at a
 // time.
 type jsonParser struct {
-	in       *window
-	d        *json.Decoder
+	in       *json.Reader
 	stacks   *stackTable
 	problems *problems
 	visit    func(int, *analysis.Thread) error
@@ -36,7 +34,6 @@ type jsonParser struct {
 	owners   ownerBook
 	frames   []analysis.Frame
 	locks    []analysis.Lock
-	bad      int // elements of a list of threads that are none
 	tooMany  int
 	failed   error // of visit
 }
@@ -47,16 +44,13 @@ type jsonParser struct {
 // and a dump that is Truncated.
 func ParseJSON(r io.Reader, cfg Config, visit func(ordinal int, t *analysis.Thread) error) ([]Dump, []analysis.Problem, error) {
 	cfg = cfg.withDefaults()
-	p := &jsonParser{in: &window{r: r}, stacks: newStackTable(cfg.MaxStacks), problems: newProblems(cfg), visit: visit}
-	p.d = json.NewDecoder(p.in)
+	p := &jsonParser{in: json.NewReader(r, json.Limits{Value: maxToken}), stacks: newStackTable(cfg.MaxStacks), problems: newProblems(cfg), visit: visit}
 	for {
-		start := p.d.InputOffset()
-		p.in.forget(start)
 		p.dump = nil
 		p.owners.reset()
 		err := p.value("", 0)
 		p.close()
-		if errors.Is(err, io.EOF) && p.dump == nil {
+		if err == io.EOF {
 			break
 		}
 		if err != nil {
@@ -64,80 +58,36 @@ func ParseJSON(r io.Reader, cfg Config, visit func(ordinal int, t *analysis.Thre
 			break
 		}
 	}
-	p.summarise()
+	p.dumps = p.problems.leftOut(p.dumps, p.tooMany, p.stacks)
 	err := p.failed
-	if err == nil && p.in.err != nil && !errors.Is(p.in.err, errTooLong) {
-		err = fmt.Errorf("reading %s: %w", cfg.Path, p.in.err)
+	if failure := p.in.Failure(); err == nil && failure != nil {
+		err = fmt.Errorf("reading %s: %w", cfg.Path, failure)
 	}
 	return p.dumps, p.problems.all(), err
 }
 
 // value reads one value; key is its name in the object around it.
 func (p *jsonParser) value(key string, depth int) error {
-	token, err := p.d.Token()
-	if err != nil {
+	switch kind := p.in.Peek(); {
+	case depth >= maxNesting:
+		return p.in.Skip()
+	case kind == '[' && (key == "threads" || key == "" && depth == 0):
+		return p.in.Array(p.thread)
+	case kind == '[':
+		return p.in.Array(func() error { return p.value("", depth+1) })
+	case kind == '{':
+		return p.in.Object(func(name string) error {
+			if name == "threadDump" {
+				p.begin(FormDumpToFileJSON)
+			}
+			return p.value(name, depth+1)
+		})
+	case kind == '"':
+		s, err := p.in.Text()
+		p.text(key, s)
 		return err
 	}
-	p.in.forget(p.d.InputOffset())
-	switch token := token.(type) {
-	case json.Delim:
-		return p.nested(token, key, depth)
-	case string:
-		p.text(key, token)
-	}
-	return nil
-}
-
-func (p *jsonParser) nested(open json.Delim, key string, depth int) error {
-	if depth >= maxNesting {
-		return p.skip()
-	}
-	if open == '[' {
-		if key == "threads" || key == "" && depth == 0 {
-			return p.threads(depth)
-		}
-		for p.d.More() {
-			if err := p.value("", depth+1); err != nil {
-				return err
-			}
-		}
-		_, err := p.d.Token()
-		return err
-	}
-	for p.d.More() {
-		token, err := p.d.Token()
-		if err != nil {
-			return err
-		}
-		name, _ := token.(string)
-		if name == "threadDump" {
-			p.begin(FormDumpToFileJSON)
-		}
-		if err := p.value(name, depth+1); err != nil {
-			return err
-		}
-	}
-	_, err := p.d.Token()
-	return err
-}
-
-// skip reads on to the end of the list or object that was just opened.
-func (p *jsonParser) skip() error {
-	for depth := 1; depth > 0; {
-		token, err := p.d.Token()
-		if err != nil {
-			return err
-		}
-		p.in.forget(p.d.InputOffset())
-		if d, ok := token.(json.Delim); ok {
-			if d == '{' || d == '[' {
-				depth++
-			} else {
-				depth--
-			}
-		}
-	}
-	return nil
+	return p.in.Skip()
 }
 
 // text reads what the head of dump_to_file says.
@@ -177,36 +127,27 @@ func (p *jsonParser) container(s string) {
 }
 
 func (p *jsonParser) begin(form string) {
-	offset := p.d.InputOffset()
-	p.dumps = append(p.dumps, Dump{Ordinal: len(p.dumps), Form: form, MainElapsed: -1, Line: p.in.line(offset), Offset: offset})
+	place := p.in.End()
+	p.dumps = append(p.dumps, Dump{Ordinal: len(p.dumps), Form: form, MainElapsed: -1, Line: place.Line, Offset: place.Offset})
 	p.dump = &p.dumps[len(p.dumps)-1]
 }
 
-// threads reads the elements of a list of threads.
-func (p *jsonParser) threads(depth int) error {
-	for p.d.More() {
-		var raw json.RawMessage
-		if err := p.d.Decode(&raw); err != nil {
-			return err
-		}
-		end := p.d.InputOffset()
-		offset := end - int64(len(raw))
-		place := at(p.in.line(offset), offset)
-		p.in.forget(end)
-		if err := p.element(raw, place); err != nil {
-			return err
-		}
+// thread reads one element of a list of threads.
+func (p *jsonParser) thread() error {
+	place := p.in.Place()
+	raw, err := p.in.Raw()
+	if err != nil {
+		return err
 	}
-	_, err := p.d.Token()
-	return err
+	return p.element(raw, at(place.Line, place.Offset))
 }
 
 // element reads one element: a thread of either form.
 func (p *jsonParser) element(raw []byte, place line.Line) error {
 	var e jsonThread
-	err := json.Unmarshal(raw, &e)
+	err := stdjson.Unmarshal(raw, &e)
 	if err != nil || e.Name == nil && e.ThreadName == nil && e.TID == "" && e.ThreadID == "" {
-		if p.bad++; p.dump != nil || err == nil && bytes.HasPrefix(raw, []byte("{")) {
+		if p.dump != nil || err == nil && raw[0] == '{' {
 			p.problems.add(analysis.Warning, place, "an element of the list of threads is none", why(err), "the other threads were read")
 		}
 		return nil
@@ -466,74 +407,17 @@ func (p *jsonParser) close() {
 
 // broken says that the JSON ends too soon or is none from some place on.
 func (p *jsonParser) broken(err error) {
-	if p.failed != nil || p.in.err != nil && !errors.Is(p.in.err, errTooLong) {
+	if p.failed != nil || p.in.Failure() != nil {
 		return
 	}
-	offset := p.d.InputOffset()
-	what := "the JSON breaks off"
-	if errors.Is(p.in.err, errTooLong) {
-		what, err = "one value of the JSON is longer than 16 MiB", errTooLong
+	what, why := "the JSON breaks off", err.Error()
+	if limit := (*json.LimitError)(nil); errors.As(err, &limit) {
+		what, why = "one value of the JSON is longer than 16 MiB", "the reader stopped to keep memory bounded"
 	}
 	if p.dump != nil {
-		p.dump.Truncated, p.dump.TruncatedWhy = true, what+": "+err.Error()
+		p.dump.Truncated, p.dump.TruncatedWhy = true, what+": "+why
 	}
-	p.problems.add(analysis.Warning, at(p.in.line(offset), offset), what, err.Error(),
+	place := p.in.Place()
+	p.problems.add(analysis.Warning, at(place.Line, place.Offset), what, why,
 		"what stands before was read; take the dump again")
-}
-
-func (p *jsonParser) summarise() {
-	if len(p.dumps) > maxDumps {
-		p.problems.add(analysis.Warning, line.Line{}, wording.Plural(len(p.dumps)-maxDumps, "dump", "dumps")+" of the file were left out",
-			wording.Plural(p.tooMany, "thread", "threads")+" stand in dumps beyond the first "+strconv.Itoa(maxDumps), "split the file")
-		p.dumps = p.dumps[:maxDumps]
-	}
-	if p.stacks.others > 0 {
-		p.problems.add(analysis.Warning, line.Line{}, wording.Plural(p.stacks.others, "thread", "threads")+" have no stack",
-			"the file holds more distinct stacks than are kept", "split the file")
-	}
-}
-
-var errTooLong = errors.New("the reader stopped to keep memory bounded")
-
-// window hands a stream to the decoder, counts its lines, and stops it from
-// keeping more than maxToken of one value.
-type window struct {
-	r   io.Reader
-	err error
-	// ahead is what was read behind the offset start; before counts the line feeds
-	// up to it.
-	ahead  []byte
-	start  int64
-	before int64
-}
-
-func (w *window) Read(b []byte) (int, error) {
-	if len(w.ahead) > maxToken {
-		w.err = errTooLong
-		return 0, w.err
-	}
-	n, err := w.r.Read(b)
-	w.ahead = append(w.ahead, b[:n]...)
-	if err != nil && !errors.Is(err, io.EOF) {
-		w.err = err
-	}
-	return n, err
-}
-
-// forget drops what stands before an offset.
-func (w *window) forget(offset int64) {
-	n := min(max(int(offset-w.start), 0), len(w.ahead))
-	// Moving the rest for each token would cost more than keeping it for a while.
-	if n < 1<<16 && n < len(w.ahead) {
-		return
-	}
-	w.before += int64(bytes.Count(w.ahead[:n], []byte{'\n'}))
-	w.ahead = w.ahead[:copy(w.ahead, w.ahead[n:])]
-	w.start += int64(n)
-}
-
-// line is the number of the line that an offset stands in, from 1.
-func (w *window) line(offset int64) int64 {
-	n := min(max(int(offset-w.start), 0), len(w.ahead))
-	return w.before + int64(bytes.Count(w.ahead[:n], []byte{'\n'})) + 1
 }

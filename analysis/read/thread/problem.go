@@ -2,9 +2,11 @@ package thread
 
 import (
 	"fmt"
+	"strconv"
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/read/line"
+	"leakdiff/analysis/say/wording"
 )
 
 // problems is line.Problems with the bound of a Config.
@@ -37,6 +39,20 @@ func (p *problems) once(at line.Line, what, why, hint string) {
 	}
 	p.said[what] = true
 	p.add(analysis.Note, at, what, why, hint)
+}
+
+// leftOut adds what was left out of the whole file and returns the dumps that are kept.
+func (p *problems) leftOut(dumps []Dump, tooMany int, stacks *stackTable) []Dump {
+	if extra := len(dumps) - maxDumps; extra > 0 {
+		p.add(analysis.Warning, line.Line{}, wording.Plural(extra, "dump", "dumps")+" of the file were left out",
+			wording.Plural(tooMany, "thread", "threads")+" stand in dumps beyond the first "+strconv.Itoa(maxDumps), "split the file")
+		dumps = dumps[:maxDumps]
+	}
+	if stacks.others > 0 {
+		p.add(analysis.Warning, line.Line{}, wording.Plural(stacks.others, "thread", "threads")+" have no stack",
+			"the file holds more distinct stacks than are kept", "split the file")
+	}
+	return dumps
 }
 
 func (p *problems) all() []analysis.Problem {

@@ -133,7 +133,7 @@ func (p *textParser) run(path string) ([]Dump, []analysis.Problem, error) {
 	if err == nil {
 		err = p.lines.Failure(path)
 	}
-	p.summarise()
+	p.dumps = p.problems.leftOut(p.dumps, p.tooMany, p.stacks)
 	return p.dumps, p.problems.all(), err
 }
 
@@ -1048,19 +1048,6 @@ func half(s string) bool {
 		}
 	}
 	return joinable(s)
-}
-
-// summarise says what was left out of the whole file.
-func (p *textParser) summarise() {
-	if len(p.dumps) > maxDumps {
-		p.problems.add(analysis.Warning, line.Line{}, wording.Plural(len(p.dumps)-maxDumps, "dump", "dumps")+" of the file were left out",
-			wording.Plural(p.tooMany, "thread", "threads")+" stand in dumps beyond the first "+strconv.Itoa(maxDumps), "split the file")
-		p.dumps = p.dumps[:maxDumps]
-	}
-	if p.stacks.others > 0 {
-		p.problems.add(analysis.Warning, line.Line{}, wording.Plural(p.stacks.others, "thread", "threads")+" have no stack",
-			"the file holds more distinct stacks than are kept", "split the file")
-	}
 }
 
 // remember keeps a line for what stands below it.

@@ -26,7 +26,7 @@ func snapshot(process, label string, minute int, byFunction map[string][]int64) 
 	for name, ids := range byFunction {
 		stack := &analysis.Stack{Frames: []analysis.Frame{{Func: name, File: "/src/x.go", Line: 7}}, CreatedBy: analysis.Frame{Func: "main.main", File: "/src/x.go", Line: 3}}
 		g := analysis.Group{Family: family.OfStack(stack), Count: len(ids), OldestWait: -1, States: map[string]int{"select": len(ids)}}
-		g.Variants = []analysis.Variant{{Fingerprint: family.Exact(stack), Stack: stack, Count: len(ids)}}
+		g.Variants = []analysis.Variant{{Fingerprint: new(family.Stacks).Exact(stack), Stack: stack, Count: len(ids)}}
 		for _, id := range ids {
 			g.Members.ID = append(g.Members.ID, id)
 			s.MaxGoroutineID = max(s.MaxGoroutineID, id)

@@ -127,7 +127,7 @@ func group(kind analysis.Kind, first int64, counts map[string]int, order ...stri
 			g.Family.Kind = kind
 			g.OldestWait = -1
 		}
-		g.Variants = append(g.Variants, analysis.Variant{Fingerprint: family.Exact(s), Stack: s, Count: counts[text]})
+		g.Variants = append(g.Variants, analysis.Variant{Fingerprint: new(family.Stacks).Exact(s), Stack: s, Count: counts[text]})
 		for range counts[text] {
 			g.Members.ID = append(g.Members.ID, first)
 			first += 10

@@ -1,0 +1,129 @@
+package json
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"strings"
+
+	"leakdiff/analysis/read/line"
+)
+
+// source feeds a decoder and counts bytes and lines. The bytes that it handed over
+// last can be taken back.
+type source struct {
+	r *bufio.Reader
+	// full returns an error where the decoder already holds too much.
+	full func() error
+	// handed is how many bytes of r's buffer were handed over last.
+	handed int
+	// offset and feeds count the bytes and line feeds that were handed over.
+	offset, feeds int64
+	// end is the end of the stream or its failure.
+	end, failure error
+}
+
+func newSource(r io.Reader) source { return source{r: bufio.NewReaderSize(r, 32<<10)} }
+
+func (s *source) Read(p []byte) (int, error) {
+	if err := s.full(); err != nil {
+		return 0, err
+	}
+	ahead := s.ahead()
+	if len(ahead) == 0 {
+		return 0, s.end
+	}
+	s.handed = copy(p, ahead)
+	s.count(ahead[:s.handed], 1)
+	return s.handed, nil
+}
+
+// ahead returns the bytes to be handed over next, none at the end of the stream.
+func (s *source) ahead() []byte {
+	_, _ = s.r.Discard(s.handed) // they are in the buffer
+	s.handed = 0
+	if s.end != nil {
+		return nil
+	}
+	if _, s.end = s.r.Peek(1); s.end != nil && !errors.Is(s.end, io.EOF) {
+		s.failure = s.end
+	}
+	ahead, _ := s.r.Peek(s.r.Buffered())
+	return ahead
+}
+
+// pass counts bytes of ahead as handed over, without a decoder.
+func (s *source) pass(b []byte) {
+	s.handed = len(b)
+	s.count(b, 1)
+}
+
+func (s *source) count(b []byte, sign int64) {
+	s.offset += sign * int64(len(b))
+	s.feeds += sign * int64(bytes.Count(b, []byte{'\n'}))
+}
+
+// back takes back what was handed over behind an offset, as far as it is still in
+// memory, and returns the new offset.
+func (s *source) back(offset int64) int64 {
+	handed, _ := s.r.Peek(s.handed)
+	n := min(max(int(s.offset-offset), 0), len(handed))
+	s.count(handed[len(handed)-n:], -1)
+	s.handed -= n
+	return s.offset
+}
+
+// between are the bytes that may stand between two values: those of the byte order mark
+// may come in two reads.
+const between = " \t\r\n,\xef\xbb\xbf"
+
+// Begin passes over blanks, commas and byte order marks between two values and
+// returns the byte behind them; false at the end of the stream.
+func (r *Reader) Begin() (byte, bool) {
+	if kind := r.Peek(); kind == '{' || kind == '[' {
+		return byte(kind), true
+	}
+	r.in.back(r.offset())
+	for {
+		ahead := r.in.ahead()
+		n := 0
+		for n < len(ahead) && strings.IndexByte(between, ahead[n]) >= 0 {
+			n++
+		}
+		r.in.pass(ahead[:n])
+		switch {
+		case n < len(ahead):
+			r.broken = r.in.offset
+			r.begin(r.in.offset)
+			return ahead[n], true
+		case n == 0:
+			return 0, false
+		}
+	}
+}
+
+// RestOfLine passes over the rest of a line that is no JSON, from the byte that Begin
+// returned or that broke a value. It keeps so many bytes of the text.
+func (r *Reader) RestOfLine(keep int) line.Line {
+	r.begin(r.broken)
+	l := line.Line{Number: r.End().Line, Offset: r.base}
+	var text []byte
+	for !l.Ended {
+		ahead := r.in.ahead()
+		if len(ahead) == 0 {
+			break
+		}
+		part, _, ended := bytes.Cut(ahead, []byte{'\n'})
+		text = append(text, part[:min(len(part), keep-len(text))]...)
+		l.Length += int64(len(part))
+		l.Ended = ended
+		if ended {
+			part = ahead[:len(part)+1]
+		}
+		r.in.pass(part)
+	}
+	r.begin(r.in.offset)
+	l.Text = string(bytes.TrimRight(text, "\r"))
+	return l
+}
