@@ -62,7 +62,7 @@ func exact(r io.Reader, cfg goroutine.Config) (map[*analysis.Stack]*int, error) 
 // unwrapped is ours for a dump inside a log, read as an upload reads it.
 func unwrapped(r io.Reader) (found families, err error) {
 	var fault error
-	sections, _, _, err := envelope.Unwrap(r, envelope.Config{Stream: func(text envelope.Text) { found, fault = oursOf(text, goroutine.Config{Alike: text}) }})
+	sections, _, _, err := envelope.Unwrap(r, envelope.Config{Stream: func(text io.Reader) { found, fault = oursOf(text, goroutine.Config{}) }})
 	if err := cmp.Or(err, fault); err != nil {
 		return nil, err
 	}

@@ -290,7 +290,9 @@ func TestAParserTellsOfEveryDate(t *testing.T) {
 		text := strings.TrimSuffix(out.String(), end[r.IntN(len(end)):])
 		whole, told := envelope.NewDates(uploaded), envelope.NewDates(uploaded)
 		io.WriteString(whole, text)
-		parsed(strings.NewReader(text), goroutine.Config{Lines: told.Line})
+		if _, _, err := goroutine.ParseText(strings.NewReader(text), goroutine.Config{Lines: told.Line}, nil); err != nil {
+			t.Fatal(err)
+		}
 		at := []int64{}
 		for i := 0; i < len(text); i += 1 + strings.IndexByte(text[i:]+"\n", '\n') {
 			at = append(at, int64(i))

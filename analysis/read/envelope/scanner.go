@@ -24,9 +24,8 @@ const (
 	lookEvery = 64
 )
 
-// scanner reads a file in three gaits. It skims to the next marker of a dump, goes
-// back some lines, and walks line by line as long as a dump is open; it trots over
-// the lines of a stack (see trotter), fastest where they came before.
+// scanner reads a file. It skims to the next marker of a dump, goes back some lines,
+// and reads line by line as long as a dump is open.
 type scanner struct {
 	cfg   Config
 	in    *window
@@ -43,10 +42,6 @@ type scanner struct {
 	lines   int64 // taken
 	record  record
 	fields  fields
-
-	trotter trotter
-	// walking says that it never trots: the result has to be the same.
-	walking bool
 
 	// newestFirst says that the records of the input come in falling order of time.
 	newestFirst bool
@@ -243,21 +238,16 @@ func (s *scanner) rewind() {
 
 // walk takes lines until nothing is open any more.
 func (s *scanner) walk() {
-	for n, whole := 0, true; ; {
-		if taken := s.trot(lookEvery - n%lookEvery); taken > 0 {
-			n, whole = n+taken, true
-		} else {
-			p, ok := s.in.next()
-			if !ok {
-				break
-			}
-			s.lines++
-			s.take(p)
-			n, whole = n+1, p.last
+	for n := 1; ; n++ {
+		p, ok := s.in.next()
+		if !ok {
+			break
 		}
+		s.lines++
+		s.take(p)
 		s.walked = s.in.offset()
 		// A marker may lie up to rewindLines ahead.
-		if n > 2*rewindLines && n%lookEvery == 0 && whole && !s.busy() {
+		if n > 2*rewindLines && n%lookEvery == 0 && p.last && !s.busy() {
 			break
 		}
 	}
@@ -282,7 +272,7 @@ func (s *scanner) take(p piece) {
 	b := p.text
 	at := place{line: p.line, off: p.off, text: p.off, exact: true}
 	if p.last {
-		b = withoutReturn(b)
+		b = bytes.TrimSuffix(b, []byte("\r"))
 	}
 	switch {
 	case !p.first:
@@ -413,27 +403,16 @@ func (s *scanner) guess(b []byte) (layer, cut, bool) {
 	if l, ok := s.guessRecord(b); ok {
 		return l, cut{}, true
 	}
-	return guessPrefix(b, prefixKinds[:])
-}
-
-// prefixKinds are the layers that guessPrefix knows, in the order in which it asks.
-var prefixKinds = [...]layerKind{layerSyslog5424, layerCRI, layerKubectl, layerSyslog, layerCompose, layerStern}
-
-// guessPrefix is guess for a line that is no record, and has one of some layers.
-func guessPrefix(b []byte, kinds []layerKind) (layer, cut, bool) {
-	for _, kind := range kinds {
-		if kind == layerStern {
-			return guessWords(b)
-		}
+	for _, kind := range []layerKind{layerSyslog5424, layerCRI, layerKubectl, layerSyslog, layerCompose} {
 		l := layer{kind: kind}
 		if c, ok := l.cut(b); ok {
 			return l, c, true
 		}
 	}
-	return layer{}, cut{}, false
+	return guessWords(b)
 }
 
-// guessWords is guessPrefix for stern.
+// guessWords is guess for stern.
 func guessWords(b []byte) (layer, cut, bool) {
 	for words := 2; words <= 3; words++ {
 		l := layer{kind: layerStern, words: words}

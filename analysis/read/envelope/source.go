@@ -148,46 +148,12 @@ func announcesDump(t []byte) bool {
 	return bytes.Contains(t, []byte("goroutine")) || bytes.Contains(t, []byte("dump")) || bytes.Contains(t, []byte("stack"))
 }
 
-// idSet remembers up to maxIDs ids.
-type idSet struct {
-	ids map[int64]struct{}
-	// bits has two bits of a word for each id: of nearly every id that is not among ids
-	// one is zero, and the map need not be asked.
-	bits [1024]uint64
-}
-
-func (s *idSet) add(id int64) {
-	if len(s.ids) >= maxIDs {
-		return
-	}
-	if s.ids == nil {
-		s.ids = map[int64]struct{}{}
-	}
-	s.ids[id] = struct{}{}
-	word, two := s.twoBits(id)
-	*word |= two
-}
-
-func (s *idSet) has(id int64) bool {
-	word, two := s.twoBits(id)
-	if *word&two != two {
-		return false
-	}
-	_, ok := s.ids[id]
-	return ok
-}
-
-func (s *idSet) twoBits(id int64) (word *uint64, two uint64) {
-	h := uint64(id) * 0x9e3779b97f4a7c15
-	return &s.bits[h>>54], 1<<(h>>48&63) | 1<<(h>>42&63)
-}
-
 // building is a dump being written.
 type building struct {
 	Section
 	w     spoolWriter
 	inner inner
-	ids   idSet
+	ids   map[int64]struct{} // up to maxIDs of those that came
 	// sure says that even one goroutine makes a dump: a signal or a BEGIN marker
 	// announced it, or a function that dumps all is on a stack.
 	sure bool
@@ -473,7 +439,7 @@ func (s *source) goesOn(h header, b []byte, matched bool) bool {
 	if o.inner.mode == innerEach && !matched && len(trim(o.inner.template)) > 0 {
 		return false
 	}
-	if o.ids.has(h.id) && !o.relay {
+	if _, came := o.ids[h.id]; came && !o.relay {
 		return false
 	}
 	return !h.running || h.system || o.signal || o.crash && o.foreign == 0 && o.strays == 0
@@ -481,7 +447,7 @@ func (s *source) goesOn(h header, b []byte, matched bool) bool {
 
 // begins opens a section.
 func (s *source) begins(kind string, at place) *building {
-	o := &building{Section: Section{Source: s.id, Form: s.form(), Line: at.line, Offset: at.off, Kind: kind}}
+	o := &building{Section: Section{Source: s.id, Form: s.form(), Line: at.line, Offset: at.off, Kind: kind}, ids: map[int64]struct{}{}}
 	o.w = spoolWriter{lend: &s.to.lend, kept: &s.to.kept, max: s.to.cfg.MaxKept, to: &s.to.stream}
 	o.at(s.now())
 	if a := s.said; a.left >= 0 {
@@ -678,8 +644,8 @@ func (p *opening) add(b []byte) {
 }
 
 func (o *building) header(h header, b []byte, at place, newline bool) {
-	if h.id != 0 {
-		o.ids.add(h.id)
+	if h.id != 0 && len(o.ids) < maxIDs {
+		o.ids[h.id] = struct{}{}
 	}
 	if o.w.spent() {
 		o.full = true
@@ -771,28 +737,16 @@ func (o *building) blankLine() {
 }
 
 func (o *building) write(b []byte, newline bool) {
+	o.blank, o.dashes = false, false
+	o.full = o.full || o.w.over()
+	o.w.accepted = !o.lone()
 	switch {
-	case !o.writes():
+	case o.full:
 	case newline:
 		o.w.addLine(b)
 	default:
 		o.w.add(b)
 	}
-}
-
-// writeIndented writes a line with a tab before it.
-func (o *building) writeIndented(b []byte) {
-	if o.writes() {
-		o.w.addIndented(b)
-	}
-}
-
-// writes prepares for a line and reports whether it is kept.
-func (o *building) writes() bool {
-	o.blank, o.dashes = false, false
-	o.full = o.full || o.w.over()
-	o.w.accepted = !o.lone()
-	return !o.full
 }
 
 // close ends the dump being written, and files it if it is one.

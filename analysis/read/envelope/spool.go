@@ -73,13 +73,10 @@ type spoolWriter struct {
 	kept  *int64 // compressed bytes of all sections
 	enc   *zstd.Encoder
 	plain []byte
-	alike []alike
-	// granted is room for what the reader grants.
-	granted []grant
-	out     spool
-	size    int64 // plain bytes written
-	own     int64 // compressed bytes of this spool
-	max     int64 // of kept
+	out   spool
+	size  int64 // plain bytes written
+	own   int64 // compressed bytes of this spool
+	max   int64 // of kept
 }
 
 // spent reports whether nothing more may be kept. What waits to be compressed is
@@ -136,32 +133,21 @@ func (w *spoolWriter) addLine(b []byte) {
 	w.plain = append(append(w.plain, b...), '\n')
 }
 
-// addIndented adds a line, with a tab before it, and its newline.
-func (w *spoolWriter) addIndented(b []byte) {
-	if len(w.plain)+len(b) >= spoolBlock-2 {
-		w.add([]byte{'\t'})
-		w.addLine(b)
-		return
-	}
-	w.size += int64(len(b) + 2)
-	w.plain = append(append(append(w.plain, '\t'), b...), '\n')
-}
-
 func (w *spoolWriter) flush() {
-	if w.streamed == 0 && w.enc == nil && w.accepted && w.to.read != nil && !w.to.open {
+	if w.streamed == 0 && w.enc == nil && w.accepted && w.to.read != nil && w.to.to == nil {
 		w.to.begin()
 		w.streamed = w.to.given
 	}
 	if w.streamed > 0 {
-		b := w.to.give(block{w.plain, w.alike, w.granted})
-		w.plain, w.alike, w.granted = b.plain, b.alike, b.granted
+		w.to.to.Write(w.plain) // fails where the reader has returned, which wants no more
+		w.plain = w.plain[:0]
 		return
 	}
 	if w.enc == nil {
 		w.enc = w.lend.borrow(w)
 	}
 	w.enc.Write(w.plain) // Write of this type never fails
-	w.plain, w.alike = w.plain[:0], w.alike[:0]
+	w.plain = w.plain[:0]
 }
 
 // close gives what was written.
