@@ -375,7 +375,7 @@ func (s *Source) program(tag string) {
 // source and its time.
 type record struct {
 	source Source
-	stream string
+	stream []byte
 	moment moment
 	text   []byte
 	found  bool // there was a text
@@ -406,7 +406,7 @@ func (r *record) set(key, value []byte, now time.Time) {
 	case "namespace":
 		r.source.Namespace = string(value)
 	case "stream":
-		r.stream = string(value)
+		r.stream = append(r.stream[:0], value...)
 	case "_SOURCE_REALTIME_TIMESTAMP", "__REALTIME_TIMESTAMP":
 		if n, err := strconv.ParseInt(string(value), 10, 64); err == nil && n > 0 {
 			r.moment = moment{time: time.UnixMicro(n).UTC()}

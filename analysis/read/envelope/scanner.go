@@ -38,10 +38,13 @@ type scanner struct {
 	indent  int     // length of the prefix of the line before
 	key     []byte
 	colours []byte
-	walked  int64 // offset up to which lines were taken
-	lines   int64 // taken
-	record  record
-	fields  fields
+	// unmarked says that no marker stands in the line being read, nor an escape sequence
+	// that hides one or colours the line.
+	unmarked bool
+	walked   int64 // offset up to which lines were taken
+	lines    int64 // taken
+	record   record
+	fields   fields
 
 	// newestFirst says that the records of the input come in falling order of time.
 	newestFirst bool
@@ -271,6 +274,7 @@ func (s *scanner) busy() bool {
 func (s *scanner) take(p piece) {
 	b := p.text
 	at := place{line: p.line, off: p.off, text: p.off, exact: true}
+	s.unmarked = p.first && p.last && !s.html && !s.in.marked(s.marks, p)
 	if p.last {
 		b = bytes.TrimSuffix(b, []byte("\r"))
 	}
@@ -296,6 +300,12 @@ func (s *scanner) take(p piece) {
 		if bytes.IndexByte(b, 0x1b) >= 0 {
 			s.colours = dropColours(s.colours[:0], b)
 			b, at.exact = s.colours, false
+			s.unmarked = false // a colour may have stood in it
+		}
+		if !s.unmarked {
+			if m := markerIn(b); m >= 0 {
+				s.learn(b, m)
+			}
 		}
 		s.whole(b, at)
 	}
@@ -303,15 +313,14 @@ func (s *scanner) take(p piece) {
 
 // whole takes a line that is in memory as a whole.
 func (s *scanner) whole(b []byte, at place) {
-	if m := markerIn(b); m >= 0 {
-		s.learn(b, m)
-	}
 	if len(s.layers) > 0 {
 		switch l := s.layers[0]; l.kind {
 		case layerJSON:
+			s.unmarked = s.unmarked && !bytes.Contains(b, []byte(`\u`))
 			s.object(b, l, at)
 			return
 		case layerVerbose, layerExport:
+			s.unmarked = false // what is given is the record before
 			s.field(b, l, at)
 			return
 		}
@@ -486,11 +495,15 @@ func (s *scanner) unprefixed(b []byte) (*source, []byte, bool) {
 
 // source finds or makes the source with a key.
 func (s *scanner) source(key []byte, whos [][]byte) *source {
-	if src := s.sources[string(key)]; src != nil {
+	src := s.last
+	if src == nil || src.key != string(key) {
+		src = s.sources[string(key)]
+	}
+	if src != nil {
 		src.used = s.lines
 		return src
 	}
-	src := s.newSource(string(key))
+	src = s.newSource(string(key))
 	for i, who := range whos {
 		if len(who) > 0 {
 			s.layers[i].source(string(who), &src.id)
@@ -510,7 +523,7 @@ func (s *scanner) newSource(key string) *source {
 		s.sources[oldest].end()
 		delete(s.sources, oldest)
 	}
-	src := &source{to: s, used: s.lines}
+	src := &source{to: s, key: key, used: s.lines}
 	for i, l := range s.layers {
 		if i > 0 {
 			src.layers += ", "

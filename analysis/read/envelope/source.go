@@ -61,10 +61,13 @@ func (p place) skip(n int) place {
 // GOTRACEBACK=crash each thread prints "SIGQUIT: quit" again, behind "-----", and
 // goroutines a second time: that is still the same dump.
 type source struct {
-	to     *scanner
-	id     Source
-	layers string // their names, for a reason
-	used   int64  // number of the last line
+	to  *scanner
+	key string // among the sources of the scanner
+	// unmarked is that of the scanner, where the line is all that is looked at.
+	unmarked bool
+	id       Source
+	layers   string // their names, for a reason
+	used     int64  // number of the last line
 	// stamp is that of the line being read, or moment where a record told it.
 	stamp  []byte
 	moment moment
@@ -187,7 +190,8 @@ func (s *source) busy() bool {
 
 // feed takes a line of the source without its prefix, or a part of one.
 func (s *source) feed(b []byte, partial bool, at place) {
-	if bytes.IndexByte(b, 0x1b) >= 0 {
+	s.unmarked = s.to.unmarked && !partial && !s.run.active && len(s.pending) == 0
+	if !s.unmarked && bytes.IndexByte(b, 0x1b) >= 0 {
 		s.colours = dropColours(s.colours[:0], b)
 		b, at.exact = s.colours, false
 	}
@@ -237,7 +241,7 @@ func (s *source) overflow() {
 
 // text takes a whole line.
 func (s *source) text(b []byte, at place) {
-	if bytes.IndexByte(b, '\\') >= 0 && s.strings(b, at, false) > 0 {
+	if !s.unmarked && bytes.IndexByte(b, '\\') >= 0 && s.strings(b, at, false) > 0 {
 		return
 	}
 	if !s.to.html {
@@ -489,7 +493,10 @@ func (s *source) form() string {
 // marked takes lines with a marker that is no header of its own: those of BEGIN
 // and END, of a thread dump, and a header behind a logger's prefix.
 func (s *source) marked(b, t []byte, at place, newline bool) bool {
-	i := nextMarker(b)
+	i := -1
+	if !s.unmarked {
+		i = nextMarker(b)
+	}
 	if i < 0 {
 		if bytes.Contains(b, []byte(endWord)) {
 			s.close()
@@ -673,7 +680,7 @@ func (o *building) goroutineLine(b, t []byte, known, newline bool) {
 			o.parted = false
 			o.write([]byte("-----"), true)
 		}
-		o.sure = o.sure || bytes.Contains(t, []byte("pprof.writeGoroutineStacks("))
+		o.sure = o.sure || o.lone() && bytes.Contains(t, []byte("pprof.writeGoroutineStacks("))
 		o.strays, o.foreign = 0, 0
 	case isLogLine(t), o.blank, o.strays >= maxStrays:
 		o.parted = o.parted || o.blank
@@ -817,6 +824,7 @@ func (s *scanner) date(from int, id Source, m moment) {
 
 // end closes what the input left open.
 func (s *source) end() {
+	s.unmarked = false
 	if s.run.active {
 		s.endRun(nil, true)
 	}
