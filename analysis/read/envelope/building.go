@@ -7,7 +7,7 @@ import (
 // building is a dump being written.
 type building struct {
 	Section
-	w     spoolWriter
+	w     bufferWriter
 	inner inner
 	ids   map[int64]struct{} // up to maxIDs of those that came
 	// sure says that even one goroutine makes a dump: a signal or a BEGIN marker

@@ -58,7 +58,7 @@ type Section struct {
 	// from 1; 0 where the text is held.
 	Streamed int
 
-	text  spool
+	text  buffer
 	marks checkpoints
 }
 

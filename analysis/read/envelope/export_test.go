@@ -3,7 +3,7 @@ package envelope
 // InBlocksOf lets texts be streamed in blocks of so many bytes until the returned function
 // is called.
 func InBlocksOf(size int) (restore func()) {
-	before := spoolBlock
-	spoolBlock = size
-	return func() { spoolBlock = before }
+	before := blockSize
+	blockSize = size
+	return func() { blockSize = before }
 }

@@ -24,7 +24,7 @@ const (
 	lookEvery = 64
 )
 
-// scanner reads a file. It skims to the next marker of a dump, goes back some lines,
+// scanner reads a file. It seeks the next marker of a dump, goes back some lines,
 // and reads line by line as long as a dump is open.
 type scanner struct {
 	cfg   Config
@@ -41,7 +41,7 @@ type scanner struct {
 	// unmarked says that no marker stands in the line being read, nor an escape sequence
 	// that hides one or colours the line.
 	unmarked bool
-	walked   int64 // offset up to which lines were taken
+	scanned  int64 // offset up to which lines were taken
 	lines    int64 // taken
 	record   record
 	fields   fields
@@ -49,7 +49,7 @@ type scanner struct {
 	// newestFirst says that the records of the input come in falling order of time.
 	newestFirst bool
 
-	lend     encoders
+	encoders encoders
 	stream   stream
 	kept     int64
 	sections []Section
@@ -81,10 +81,10 @@ func (s *scanner) run() {
 	}
 	s.marks = newMarkers(bytes.Contains(head, []byte(`"MESSAGE"`)))
 	s.html = bytes.HasPrefix(trim(head[:min(len(head), 512)]), []byte("<")) && startsHTML(trim(head))
-	for s.in.skim(s.marks) {
+	for s.in.seek(s.marks) {
 		s.approach()
 		s.rewind()
-		s.walk()
+		s.scan()
 	}
 	s.endRecord()
 	for _, src := range s.sources {
@@ -174,7 +174,7 @@ func (s *scanner) approach() {
 		behind = w.end - w.pos
 		w.fill()
 	}
-	low := max(0, w.pos-lookBack, int(s.walked-w.base))
+	low := max(0, w.pos-lookBack, int(s.scanned-w.base))
 	begin := bytes.LastIndexByte(w.buf[low:w.pos], '\n') + 1 + low
 	end := bytes.IndexByte(w.buf[w.pos:w.end], '\n')
 	if end < 0 {
@@ -213,9 +213,9 @@ func (s *scanner) indented(begin int) bool {
 // taken already. In a line that began long before it goes back a little.
 func (s *scanner) rewind() {
 	w := s.in
-	low := max(0, w.pos-lookBack, int(s.walked-w.base))
+	low := max(0, w.pos-lookBack, int(s.scanned-w.base))
 	begin := bytes.LastIndexByte(w.buf[low:w.pos], '\n') + 1 + low
-	if begin == low && w.base+int64(low) != s.walked {
+	if begin == low && w.base+int64(low) != s.scanned {
 		w.goBack(max(low, w.pos-stringSpan))
 		w.inLine = true
 		s.last = s.source(nil, nil)
@@ -228,7 +228,7 @@ func (s *scanner) rewind() {
 		}
 		at := bytes.LastIndexByte(w.buf[low:begin-1], '\n')
 		if at < 0 {
-			if w.base+int64(low) == s.walked {
+			if w.base+int64(low) == s.scanned {
 				begin = low
 			}
 			break
@@ -239,8 +239,8 @@ func (s *scanner) rewind() {
 	w.inLine = false
 }
 
-// walk takes lines until nothing is open any more.
-func (s *scanner) walk() {
+// scan takes lines until nothing is open any more.
+func (s *scanner) scan() {
 	for n := 1; ; n++ {
 		p, ok := s.in.next()
 		if !ok {
@@ -248,13 +248,13 @@ func (s *scanner) walk() {
 		}
 		s.lines++
 		s.take(p)
-		s.walked = s.in.offset()
+		s.scanned = s.in.offset()
 		// A marker may lie up to rewindLines ahead.
 		if n > 2*rewindLines && n%lookEvery == 0 && p.last && !s.busy() {
 			break
 		}
 	}
-	s.walked = s.in.offset()
+	s.scanned = s.in.offset()
 }
 
 // busy reports whether any dump is open, and ends those of sources that are

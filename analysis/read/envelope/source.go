@@ -412,7 +412,7 @@ func (s *source) goesOn(h header, b []byte, matched bool) bool {
 // begins opens a section.
 func (s *source) begins(kind string, at place) *building {
 	o := &building{Section: Section{Source: s.id, Form: s.form(), Line: at.line, Offset: at.off, Kind: kind}, ids: map[int64]struct{}{}}
-	o.w = spoolWriter{lend: &s.to.lend, kept: &s.to.kept, max: s.to.cfg.MaxKept, to: &s.to.stream}
+	o.w = bufferWriter{encoders: &s.to.encoders, kept: &s.to.kept, max: s.to.cfg.MaxKept, to: &s.to.stream}
 	o.at(s.now())
 	if a := s.said; a.left >= 0 {
 		if a.moment.better(o.moment()) {

@@ -245,8 +245,8 @@ func isMarker(buf []byte, at int) bool {
 	return bytes.HasSuffix(buf[:at], []byte("=== BEGIN ")) && bytes.HasPrefix(buf[i:], []byte("stack dump"))
 }
 
-// skim passes everything up to the next marker, false when there is none any more.
-func (w *window) skim(m *markers) bool {
+// seek passes everything up to the next marker, false when there is none any more.
+func (w *window) seek(m *markers) bool {
 	for {
 		if at, ok := m.next(w.buf, w.pos, w.end, w.base, w.err != nil); ok {
 			w.pass(at)
