@@ -244,6 +244,7 @@ func TestADateFarFromADumpTellsNothingOfIt(t *testing.T) {
 // TestAParserTellsOfEveryDate writes a text to one and lets a parser tell another of
 // lines: dates stand between goroutines, in them as the file of a call, and in headers.
 func TestAParserTellsOfEveryDate(t *testing.T) {
+	t.Parallel()
 	const date = "2026-11-21T03:00:00"
 	inside := [][]string{ // of a goroutine
 		{"main.run(0x%d)", "\t/srv/run.go:12 +0x1d", "created by main.main in goroutine 1", "\t/srv/main.go:3 +0x9a"},

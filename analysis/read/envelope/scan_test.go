@@ -82,6 +82,7 @@ var damages = []func(line string, r *rand.Rand) string{
 
 // TestADamagedLineCostsNoOtherGoroutine damages one line in the middle of a dump.
 func TestADamagedLineCostsNoOtherGoroutine(t *testing.T) {
+	t.Parallel()
 	const goroutines, damaged = 30, 15
 	plain := many(goroutines)
 	want := parse(t, []byte(plain))
@@ -119,7 +120,7 @@ func TestADamagedLineCostsNoOtherGoroutine(t *testing.T) {
 // TestStreamingGivesWhatHoldingGives streams dumps in small blocks.
 func TestStreamingGivesWhatHoldingGives(t *testing.T) {
 	defer envelope.InBlocksOf(2000)()
-	plain := plains(t)["kubelet"]
+	plain := first(plains(t)["kubelet"], 25)
 	log := strings.Repeat("2026-11-21 02:58:30.123 INFO working on it\n", 300)
 	streamed := 0
 	for _, w := range wrappers {
