@@ -31,6 +31,10 @@ const (
 	klog       // the program itself, line by line
 	timestamps // kubectl logs --timestamps
 	stern      // stern
+	logcli     // logcli
+	journaled  // journalctl -o json
+	logrusText // one entry of logrus
+	logrusJSON // the same in JSON
 	compose    // docker compose logs
 )
 
@@ -107,6 +111,12 @@ func newDump(c dumpConfig) (*dump, error) {
 	}
 	if c.Form == sigquit {
 		d.out = append(d.out, "SIGQUIT: quit\nPC=0x491de1 m=0 sigcode=0\n\n"...)
+	}
+	switch c.Form {
+	case logrusText:
+		d.out = append(d.out, `time="2026-11-21T10:00:00Z" level=info msg="`...)
+	case logrusJSON:
+		d.out = append(d.out, `{"level":"info","time":"2026-11-21T10:00:00Z","msg":"`...)
 	}
 	return d, nil
 }
@@ -229,6 +239,12 @@ func (d *dump) wrap(block []byte) {
 		d.out = append(d.out, bytes.ReplaceAll(block, []byte("\n"), []byte("\r\n"))...)
 	case plain, labels, sigquit:
 		d.out = append(d.out, block...)
+	case logrusText, logrusJSON:
+		quoted := strconv.AppendQuote(nil, string(block))
+		d.out = append(d.out, quoted[1:len(quoted)-1]...)
+		if d.written == d.cfg.Goroutines {
+			d.out = append(d.out, map[form]string{logrusText: "\"\n", logrusJSON: "\"}\n"}[d.cfg.Form]...)
+		}
 	default:
 		for line := range bytes.Lines(block) {
 			d.at = d.at.Add(time.Duration(1000 + d.r.IntN(100_000)))
@@ -252,6 +268,16 @@ func (d *dump) logged(line []byte) {
 		stamp(time.RFC3339Nano)
 		word("\"}\n")
 		return
+	case journaled:
+		word(`{"__REALTIME_TIMESTAMP":"`)
+		d.out = strconv.AppendInt(d.out, d.at.UnixMicro(), 10)
+		word(`","_HOSTNAME":"node-1","SYSLOG_IDENTIFIER":"kubelet","_PID":"1234","MESSAGE":`)
+		d.out = strconv.AppendQuote(d.out, string(line))
+		word("}\n")
+		return
+	case logcli:
+		stamp(time.RFC3339Nano)
+		word(` {container="app", pod="web-0"} `)
 	case journal:
 		stamp(time.Stamp)
 		word(" node-1 kubelet[1234]: ")

@@ -79,8 +79,12 @@ func parse(t testing.TB, plain []byte) []block {
 
 func parsePlaces(t testing.TB, plain []byte) (list []block, offsets []int64) {
 	t.Helper()
+	stacks := map[*analysis.Stack]string{}
 	_, _, err := goroutine.ParseText(bytes.NewReader(plain), goroutine.Config{}, func(g *goroutine.Goroutine) error {
-		list = append(list, block{g.ID, g.Parent, g.State, g.Labels, fmt.Sprint(*g.Stack), g.Wait, g.Leaked, g.Locked, g.Dumper})
+		if stacks[g.Stack] == "" {
+			stacks[g.Stack] = fmt.Sprint(*g.Stack)
+		}
+		list = append(list, block{g.ID, g.Parent, g.State, g.Labels, stacks[g.Stack], g.Wait, g.Leaked, g.Locked, g.Dumper})
 		offsets = append(offsets, g.Offset)
 		return nil
 	})

@@ -244,6 +244,7 @@ func TestADateFarFromADumpTellsNothingOfIt(t *testing.T) {
 // TestAParserTellsOfEveryDate writes a text to one and lets a parser tell another of
 // lines: dates stand between goroutines, in them as the file of a call, and in headers.
 func TestAParserTellsOfEveryDate(t *testing.T) {
+	t.Parallel()
 	const date = "2026-11-21T03:00:00"
 	inside := [][]string{ // of a goroutine
 		{"main.run(0x%d)", "\t/srv/run.go:12 +0x1d", "created by main.main in goroutine 1", "\t/srv/main.go:3 +0x9a"},
@@ -290,7 +291,9 @@ func TestAParserTellsOfEveryDate(t *testing.T) {
 		text := strings.TrimSuffix(out.String(), end[r.IntN(len(end)):])
 		whole, told := envelope.NewDates(uploaded), envelope.NewDates(uploaded)
 		io.WriteString(whole, text)
-		parsed(strings.NewReader(text), goroutine.Config{Lines: told.Line})
+		if _, _, err := goroutine.ParseText(strings.NewReader(text), goroutine.Config{Lines: told.Line}, nil); err != nil {
+			t.Fatal(err)
+		}
 		at := []int64{}
 		for i := 0; i < len(text); i += 1 + strings.IndexByte(text[i:]+"\n", '\n') {
 			at = append(at, int64(i))

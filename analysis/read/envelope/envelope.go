@@ -58,7 +58,7 @@ type Section struct {
 	// from 1; 0 where the text is held.
 	Streamed int
 
-	text  spool
+	text  buffer
 	marks checkpoints
 }
 
@@ -114,10 +114,9 @@ type Config struct {
 	// goroutine of its own; the call before has returned then, and the last one has
 	// when Unwrap returns. A dump whose first block (64 KiB) is full while another one
 	// is being read is held as it is without Stream. It may stop reading, and a panic
-	// of it is one of Unwrap. Text.Alike spares a parser most of the lines that were
-	// compared here already. Section.Streamed tells which call was whose; to a dump
+	// of it is one of Unwrap. Section.Streamed tells which call was whose; to a dump
 	// that was given up (MaxSections) belongs none.
-	Stream func(Text)
+	Stream func(io.Reader)
 }
 
 func (c Config) withDefaults() Config {

@@ -263,6 +263,7 @@ func TestTheLogsOfOthersHoldOneCrash(t *testing.T) {
 const threadLine = "Full thread dump VM "
 
 func TestHostileLinesAreBorne(t *testing.T) {
+	t.Parallel()
 	for name, text := range map[string]string{
 		"a line of blanks":           strings.Repeat(" ", 3<<20) + "goroutine 1 [select]:\n",
 		"a line without end":         strings.Repeat("x", 3<<20),

@@ -84,7 +84,7 @@ func (u *unescaper) escaped(c byte, at int64, emit func([]byte, int64, int64) bo
 		return true
 	}
 	u.slash = false
-	return emit([]byte(unescaped(c)), at, 0)
+	return emit(u.one[:copy(u.one[:], unescaped(c))], at, 0)
 }
 
 func (u *unescaper) digit(c byte, at int64, emit func([]byte, int64, int64) bool) bool {

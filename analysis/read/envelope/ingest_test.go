@@ -47,6 +47,7 @@ func ingested(t *testing.T, text string) (kind string, goroutines int, at time.T
 // which nobody says that it has to be unwrapped: one that is taken for a plain dump
 // loses each goroutine whose header stands behind a prefix.
 func TestEveryFormIsToldFromAPlainDump(t *testing.T) {
+	t.Parallel()
 	for dump, plain := range plains(t) {
 		_, want, _ := ingested(t, plain)
 		for _, w := range wrappers {
@@ -97,6 +98,7 @@ func families(t *testing.T, text string) (out []string) {
 // TestALogGivesTheFamiliesOfThePlainFile has every text of the generators as it is and in
 // logs: dumps, crashes, dumps with a crash behind them, what Go prints around them.
 func TestALogGivesTheFamiliesOfThePlainFile(t *testing.T) {
+	t.Parallel()
 	compared := 0
 	for _, dir := range []string{"gen", "signals", "states"} {
 		files, err := filepath.Glob(corpus.Path(t, "goroutine", dir, "*.txt"))

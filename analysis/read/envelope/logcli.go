@@ -88,7 +88,7 @@ func (s *scanner) logcli() {
 	s.layers = []layer{{kind: layerDocument, key: logcliName}}
 	d := &document{to: s}
 	var r, common record
-	var stamp []byte
+	var stamp, labels []byte
 	for {
 		p, ok := s.in.next()
 		if !ok {
@@ -110,8 +110,11 @@ func (s *scanner) logcli() {
 			stamp = append(stamp[:0], c.stamp...)
 			r.moment = readStamp(string(stamp), s.cfg.Now)
 		}
-		r.source = common.source
-		eachLabel(c.who, func(name, value []byte) { r.label(nil, name, value) })
+		if r.source == (Source{}) || !bytes.Equal(labels, c.who) {
+			labels = append(labels[:0], c.who...)
+			r.source = common.source
+			eachLabel(labels, func(name, value []byte) { r.label(nil, name, value) })
+		}
 		d.text = rawText{raw: append(d.text.raw[:0], c.text...), at: place{line: p.line, off: p.off, text: p.off}, plain: true, found: true}
 	}
 	if d.text.found {

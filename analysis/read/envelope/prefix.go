@@ -65,45 +65,6 @@ func (l layer) cut(b []byte) (cut, bool) {
 	return cut{}, false
 }
 
-// ruledOut reports whether no goroutine header behind a prefix has a layer of this
-// kind, whatever the digits in the prefix are and whatever follows: the kind's cut
-// says no for what it sees of the prefix.
-//
-//	layerCompose, "E1121 02:58:36.123456    1234 panic.go:12] " -> true
-//	layerStern, "web-0 app "                                    -> false
-func (k layerKind) ruledOut(prefix []byte) bool {
-	b := prefix
-	switch k {
-	case layerSyslog5424:
-		return b[0] != '<'
-	case layerKubectl:
-		return b[0] != '['
-	case layerCRI:
-		// The header's first word names no stream.
-		n := cutDate(b)
-		return !isDigit(b[0]) || n > 0 && n == len(b)-1 && b[n] == ' '
-	case layerSyslog:
-		if b[0] == '<' || len(b) < 3 {
-			return false
-		}
-		if !isDigit(b[0]) && b[0] != '[' {
-			return monthOf(b) == 0 && !isWeekday(b[:3])
-		}
-		// Without a host the header's first word is taken for one, and then there is a
-		// blank before its colon.
-		n := cutStamp(b)
-		return n > 0 && n == len(b)-1
-	case layerCompose:
-		n := len(composeName(b))
-		blanks := run(b[n:], func(c byte) bool { return c == ' ' })
-		return n+blanks < len(b) && (n == 0 || blanks == 0 || b[n+blanks] != '|')
-	case layerStern:
-		n := run(b, nameByte)
-		return n == 0 || n < len(b) && b[n] != ' '
-	}
-	return false
-}
-
 // cutPriority takes "<165>" off.
 func cutPriority(b []byte) []byte {
 	if len(b) < 3 || b[0] != '<' {
@@ -414,7 +375,7 @@ func (s *Source) program(tag string) {
 // source and its time.
 type record struct {
 	source Source
-	stream string
+	stream []byte
 	moment moment
 	text   []byte
 	found  bool // there was a text
@@ -445,7 +406,7 @@ func (r *record) set(key, value []byte, now time.Time) {
 	case "namespace":
 		r.source.Namespace = string(value)
 	case "stream":
-		r.stream = string(value)
+		r.stream = append(r.stream[:0], value...)
 	case "_SOURCE_REALTIME_TIMESTAMP", "__REALTIME_TIMESTAMP":
 		if n, err := strconv.ParseInt(string(value), 10, 64); err == nil && n > 0 {
 			r.moment = moment{time: time.UnixMicro(n).UTC()}

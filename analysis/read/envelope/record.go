@@ -87,11 +87,12 @@ func (s *scanner) object(b []byte, l layer, at place) {
 // readObject reads the record that a line is, false where it is no whole object.
 func (s *scanner) readObject(b []byte, l layer) bool {
 	r := &s.record
-	*r = record{text: r.text[:0]}
+	*r = record{text: r.text[:0], stream: r.stream[:0]}
 	var scratch [64]byte
 	return eachMember(b, func(key, value []byte) {
 		if string(key) == l.key {
 			r.text, r.found = appendValue(r.text[:0], value), true
+			s.unmarked = s.unmarked && value[0] == '"'
 			return
 		}
 		switch {

@@ -24,9 +24,8 @@ const (
 	lookEvery = 64
 )
 
-// scanner reads a file in three gaits. It skims to the next marker of a dump, goes
-// back some lines, and walks line by line as long as a dump is open; it trots over
-// the lines of a stack (see trotter), fastest where they came before.
+// scanner reads a file. It seeks the next marker of a dump, goes back some lines,
+// and reads line by line as long as a dump is open.
 type scanner struct {
 	cfg   Config
 	in    *window
@@ -39,19 +38,18 @@ type scanner struct {
 	indent  int     // length of the prefix of the line before
 	key     []byte
 	colours []byte
-	walked  int64 // offset up to which lines were taken
-	lines   int64 // taken
-	record  record
-	fields  fields
-
-	trotter trotter
-	// walking says that it never trots: the result has to be the same.
-	walking bool
+	// unmarked says that no marker stands in the line being read, nor an escape sequence
+	// that hides one or colours the line.
+	unmarked bool
+	scanned  int64 // offset up to which lines were taken
+	lines    int64 // taken
+	record   record
+	fields   fields
 
 	// newestFirst says that the records of the input come in falling order of time.
 	newestFirst bool
 
-	lend     encoders
+	encoders encoders
 	stream   stream
 	kept     int64
 	sections []Section
@@ -83,10 +81,10 @@ func (s *scanner) run() {
 	}
 	s.marks = newMarkers(bytes.Contains(head, []byte(`"MESSAGE"`)))
 	s.html = bytes.HasPrefix(trim(head[:min(len(head), 512)]), []byte("<")) && startsHTML(trim(head))
-	for s.in.skim(s.marks) {
+	for s.in.seek(s.marks) {
 		s.approach()
 		s.rewind()
-		s.walk()
+		s.scan()
 	}
 	s.endRecord()
 	for _, src := range s.sources {
@@ -176,7 +174,7 @@ func (s *scanner) approach() {
 		behind = w.end - w.pos
 		w.fill()
 	}
-	low := max(0, w.pos-lookBack, int(s.walked-w.base))
+	low := max(0, w.pos-lookBack, int(s.scanned-w.base))
 	begin := bytes.LastIndexByte(w.buf[low:w.pos], '\n') + 1 + low
 	end := bytes.IndexByte(w.buf[w.pos:w.end], '\n')
 	if end < 0 {
@@ -215,9 +213,9 @@ func (s *scanner) indented(begin int) bool {
 // taken already. In a line that began long before it goes back a little.
 func (s *scanner) rewind() {
 	w := s.in
-	low := max(0, w.pos-lookBack, int(s.walked-w.base))
+	low := max(0, w.pos-lookBack, int(s.scanned-w.base))
 	begin := bytes.LastIndexByte(w.buf[low:w.pos], '\n') + 1 + low
-	if begin == low && w.base+int64(low) != s.walked {
+	if begin == low && w.base+int64(low) != s.scanned {
 		w.goBack(max(low, w.pos-stringSpan))
 		w.inLine = true
 		s.last = s.source(nil, nil)
@@ -230,7 +228,7 @@ func (s *scanner) rewind() {
 		}
 		at := bytes.LastIndexByte(w.buf[low:begin-1], '\n')
 		if at < 0 {
-			if w.base+int64(low) == s.walked {
+			if w.base+int64(low) == s.scanned {
 				begin = low
 			}
 			break
@@ -241,27 +239,22 @@ func (s *scanner) rewind() {
 	w.inLine = false
 }
 
-// walk takes lines until nothing is open any more.
-func (s *scanner) walk() {
-	for n, whole := 0, true; ; {
-		if taken := s.trot(lookEvery - n%lookEvery); taken > 0 {
-			n, whole = n+taken, true
-		} else {
-			p, ok := s.in.next()
-			if !ok {
-				break
-			}
-			s.lines++
-			s.take(p)
-			n, whole = n+1, p.last
+// scan takes lines until nothing is open any more.
+func (s *scanner) scan() {
+	for n := 1; ; n++ {
+		p, ok := s.in.next()
+		if !ok {
+			break
 		}
-		s.walked = s.in.offset()
+		s.lines++
+		s.take(p)
+		s.scanned = s.in.offset()
 		// A marker may lie up to rewindLines ahead.
-		if n > 2*rewindLines && n%lookEvery == 0 && whole && !s.busy() {
+		if n > 2*rewindLines && n%lookEvery == 0 && p.last && !s.busy() {
 			break
 		}
 	}
-	s.walked = s.in.offset()
+	s.scanned = s.in.offset()
 }
 
 // busy reports whether any dump is open, and ends those of sources that are
@@ -281,8 +274,9 @@ func (s *scanner) busy() bool {
 func (s *scanner) take(p piece) {
 	b := p.text
 	at := place{line: p.line, off: p.off, text: p.off, exact: true}
+	s.unmarked = p.first && p.last && !s.html && !s.in.marked(s.marks, p)
 	if p.last {
-		b = withoutReturn(b)
+		b = bytes.TrimSuffix(b, []byte("\r"))
 	}
 	switch {
 	case !p.first:
@@ -306,6 +300,12 @@ func (s *scanner) take(p piece) {
 		if bytes.IndexByte(b, 0x1b) >= 0 {
 			s.colours = dropColours(s.colours[:0], b)
 			b, at.exact = s.colours, false
+			s.unmarked = false // a colour may have stood in it
+		}
+		if !s.unmarked {
+			if m := markerIn(b); m >= 0 {
+				s.learn(b, m)
+			}
 		}
 		s.whole(b, at)
 	}
@@ -313,15 +313,14 @@ func (s *scanner) take(p piece) {
 
 // whole takes a line that is in memory as a whole.
 func (s *scanner) whole(b []byte, at place) {
-	if m := markerIn(b); m >= 0 {
-		s.learn(b, m)
-	}
 	if len(s.layers) > 0 {
 		switch l := s.layers[0]; l.kind {
 		case layerJSON:
+			s.unmarked = s.unmarked && !bytes.Contains(b, []byte(`\u`))
 			s.object(b, l, at)
 			return
 		case layerVerbose, layerExport:
+			s.unmarked = false // what is given is the record before
 			s.field(b, l, at)
 			return
 		}
@@ -413,27 +412,16 @@ func (s *scanner) guess(b []byte) (layer, cut, bool) {
 	if l, ok := s.guessRecord(b); ok {
 		return l, cut{}, true
 	}
-	return guessPrefix(b, prefixKinds[:])
-}
-
-// prefixKinds are the layers that guessPrefix knows, in the order in which it asks.
-var prefixKinds = [...]layerKind{layerSyslog5424, layerCRI, layerKubectl, layerSyslog, layerCompose, layerStern}
-
-// guessPrefix is guess for a line that is no record, and has one of some layers.
-func guessPrefix(b []byte, kinds []layerKind) (layer, cut, bool) {
-	for _, kind := range kinds {
-		if kind == layerStern {
-			return guessWords(b)
-		}
+	for _, kind := range []layerKind{layerSyslog5424, layerCRI, layerKubectl, layerSyslog, layerCompose} {
 		l := layer{kind: kind}
 		if c, ok := l.cut(b); ok {
 			return l, c, true
 		}
 	}
-	return layer{}, cut{}, false
+	return guessWords(b)
 }
 
-// guessWords is guessPrefix for stern.
+// guessWords is guess for stern.
 func guessWords(b []byte) (layer, cut, bool) {
 	for words := 2; words <= 3; words++ {
 		l := layer{kind: layerStern, words: words}
@@ -507,11 +495,15 @@ func (s *scanner) unprefixed(b []byte) (*source, []byte, bool) {
 
 // source finds or makes the source with a key.
 func (s *scanner) source(key []byte, whos [][]byte) *source {
-	if src := s.sources[string(key)]; src != nil {
+	src := s.last
+	if src == nil || src.key != string(key) {
+		src = s.sources[string(key)]
+	}
+	if src != nil {
 		src.used = s.lines
 		return src
 	}
-	src := s.newSource(string(key))
+	src = s.newSource(string(key))
 	for i, who := range whos {
 		if len(who) > 0 {
 			s.layers[i].source(string(who), &src.id)
@@ -531,7 +523,7 @@ func (s *scanner) newSource(key string) *source {
 		s.sources[oldest].end()
 		delete(s.sources, oldest)
 	}
-	src := &source{to: s, used: s.lines}
+	src := &source{to: s, key: key, used: s.lines}
 	for i, l := range s.layers {
 		if i > 0 {
 			src.layers += ", "

@@ -61,10 +61,13 @@ func (p place) skip(n int) place {
 // GOTRACEBACK=crash each thread prints "SIGQUIT: quit" again, behind "-----", and
 // goroutines a second time: that is still the same dump.
 type source struct {
-	to     *scanner
-	id     Source
-	layers string // their names, for a reason
-	used   int64  // number of the last line
+	to  *scanner
+	key string // among the sources of the scanner
+	// unmarked is that of the scanner, where the line is all that is looked at.
+	unmarked bool
+	id       Source
+	layers   string // their names, for a reason
+	used     int64  // number of the last line
 	// stamp is that of the line being read, or moment where a record told it.
 	stamp  []byte
 	moment moment
@@ -148,65 +151,6 @@ func announcesDump(t []byte) bool {
 	return bytes.Contains(t, []byte("goroutine")) || bytes.Contains(t, []byte("dump")) || bytes.Contains(t, []byte("stack"))
 }
 
-// idSet remembers up to maxIDs ids.
-type idSet struct {
-	ids map[int64]struct{}
-	// bits has two bits of a word for each id: of nearly every id that is not among ids
-	// one is zero, and the map need not be asked.
-	bits [1024]uint64
-}
-
-func (s *idSet) add(id int64) {
-	if len(s.ids) >= maxIDs {
-		return
-	}
-	if s.ids == nil {
-		s.ids = map[int64]struct{}{}
-	}
-	s.ids[id] = struct{}{}
-	word, two := s.twoBits(id)
-	*word |= two
-}
-
-func (s *idSet) has(id int64) bool {
-	word, two := s.twoBits(id)
-	if *word&two != two {
-		return false
-	}
-	_, ok := s.ids[id]
-	return ok
-}
-
-func (s *idSet) twoBits(id int64) (word *uint64, two uint64) {
-	h := uint64(id) * 0x9e3779b97f4a7c15
-	return &s.bits[h>>54], 1<<(h>>48&63) | 1<<(h>>42&63)
-}
-
-// building is a dump being written.
-type building struct {
-	Section
-	w     spoolWriter
-	inner inner
-	ids   idSet
-	// sure says that even one goroutine makes a dump: a signal or a BEGIN marker
-	// announced it, or a function that dumps all is on a stack.
-	sure bool
-	// crash says that other running goroutines may follow the first one, signal that
-	// they do so in spite of lines that cut in, relay that threads repeat goroutines.
-	crash, signal, relay bool
-	dashes               bool // the line before was "-----"
-	blank                bool // the line before was blank
-	// parted says that a line was left out behind a blank one: the block before it has
-	// ended, and lines of a stack that come now are none of its own.
-	parted    bool
-	strays    int
-	foreign   int
-	profile   bool // a profile in text form, not a dump
-	after     bool // the end of a thread dump was seen
-	deadlocks bool
-	full      bool // no more is kept
-}
-
 func (s *source) now() moment {
 	if s.moment.time.IsZero() && len(s.stamp) > 0 {
 		s.moment = readStamp(string(s.stamp), s.to.cfg.Now)
@@ -221,7 +165,8 @@ func (s *source) busy() bool {
 
 // feed takes a line of the source without its prefix, or a part of one.
 func (s *source) feed(b []byte, partial bool, at place) {
-	if bytes.IndexByte(b, 0x1b) >= 0 {
+	s.unmarked = s.to.unmarked && !partial && !s.run.active && len(s.pending) == 0
+	if !s.unmarked && bytes.IndexByte(b, 0x1b) >= 0 {
 		s.colours = dropColours(s.colours[:0], b)
 		b, at.exact = s.colours, false
 	}
@@ -271,7 +216,7 @@ func (s *source) overflow() {
 
 // text takes a whole line.
 func (s *source) text(b []byte, at place) {
-	if bytes.IndexByte(b, '\\') >= 0 && s.strings(b, at, false) > 0 {
+	if !s.unmarked && bytes.IndexByte(b, '\\') >= 0 && s.strings(b, at, false) > 0 {
 		return
 	}
 	if !s.to.html {
@@ -406,21 +351,6 @@ func (s *source) line(b []byte, at place, newline bool) {
 	s.remember(t, at)
 }
 
-// strip takes the logger's prefix off a line of the dump being written.
-func (o *building) strip(b, t []byte) (line, trimmed []byte, matched bool) {
-	rest, ok := o.inner.cut(b)
-	if o.inner.mode == innerUndecided {
-		o.inner.mode = innerFirst
-		if ok {
-			o.inner.mode = innerEach
-		}
-	}
-	if !ok || o.inner.mode != innerEach {
-		return b, t, false
-	}
-	return rest, trim(rest), true
-}
-
 // remember keeps what the next line may need of this one.
 func (s *source) remember(t []byte, at place) {
 	s.beforeLength = copy(s.before[:], t)
@@ -473,7 +403,7 @@ func (s *source) goesOn(h header, b []byte, matched bool) bool {
 	if o.inner.mode == innerEach && !matched && len(trim(o.inner.template)) > 0 {
 		return false
 	}
-	if o.ids.has(h.id) && !o.relay {
+	if _, came := o.ids[h.id]; came && !o.relay {
 		return false
 	}
 	return !h.running || h.system || o.signal || o.crash && o.foreign == 0 && o.strays == 0
@@ -481,8 +411,8 @@ func (s *source) goesOn(h header, b []byte, matched bool) bool {
 
 // begins opens a section.
 func (s *source) begins(kind string, at place) *building {
-	o := &building{Section: Section{Source: s.id, Form: s.form(), Line: at.line, Offset: at.off, Kind: kind}}
-	o.w = spoolWriter{lend: &s.to.lend, kept: &s.to.kept, max: s.to.cfg.MaxKept, to: &s.to.stream}
+	o := &building{Section: Section{Source: s.id, Form: s.form(), Line: at.line, Offset: at.off, Kind: kind}, ids: map[int64]struct{}{}}
+	o.w = bufferWriter{encoders: &s.to.encoders, kept: &s.to.kept, max: s.to.cfg.MaxKept, to: &s.to.stream}
 	o.at(s.now())
 	if a := s.said; a.left >= 0 {
 		if a.moment.better(o.moment()) {
@@ -496,12 +426,6 @@ func (s *source) begins(kind string, at place) *building {
 	s.open = o
 	return o
 }
-
-func (o *Section) at(m moment) {
-	o.Time, o.Zoneless, o.Yearless, o.Dayless = m.time, m.zoneless, m.yearless, m.dayless
-}
-
-func (o *Section) moment() moment { return moment{o.Time, o.Zoneless, o.Yearless, o.Dayless} }
 
 func (s *source) form() string {
 	form := s.layers
@@ -523,7 +447,10 @@ func (s *source) form() string {
 // marked takes lines with a marker that is no header of its own: those of BEGIN
 // and END, of a thread dump, and a header behind a logger's prefix.
 func (s *source) marked(b, t []byte, at place, newline bool) bool {
-	i := nextMarker(b)
+	i := -1
+	if !s.unmarked {
+		i = nextMarker(b)
+	}
 	if i < 0 {
 		if bytes.Contains(b, []byte(endWord)) {
 			s.close()
@@ -677,124 +604,6 @@ func (p *opening) add(b []byte) {
 	}
 }
 
-func (o *building) header(h header, b []byte, at place, newline bool) {
-	if h.id != 0 {
-		o.ids.add(h.id)
-	}
-	if o.w.spent() {
-		o.full = true
-	}
-	o.Headers++
-	o.mark(at)
-	o.write(b, newline)
-	o.foreign, o.parted = 0, false
-}
-
-// mark notes where in the artifact the next line stands.
-func (o *building) mark(at place) {
-	if !o.full {
-		o.w.charge(o.marks.add(mark{o.w.size, at.line, at.off}))
-	}
-}
-
-// goroutineLine takes a line of a goroutine dump, known by its look, or one that
-// cut in.
-func (o *building) goroutineLine(b, t []byte, known, newline bool) {
-	switch {
-	case known:
-		if o.parted {
-			// What was left out would have told the parser.
-			o.parted = false
-			o.write([]byte("-----"), true)
-		}
-		o.sure = o.sure || bytes.Contains(t, []byte("pprof.writeGoroutineStacks("))
-		o.strays, o.foreign = 0, 0
-	case isLogLine(t), o.blank, o.strays >= maxStrays:
-		o.parted = o.parted || o.blank
-		o.foreign++
-		return
-	default:
-		o.strays++
-	}
-	dashes := bytes.HasPrefix(t, []byte("-----"))
-	o.write(b, newline)
-	o.dashes = dashes
-}
-
-// profileLine takes a line of a profile: a record, a frame or its labels.
-func (o *building) profileLine(b, t []byte, newline bool) {
-	count, _, record := bytes.Cut(t, []byte(" @ 0x"))
-	if t[0] != '#' && !(record && len(bytes.Trim(count, "0123456789")) == 0) {
-		o.foreign++
-		return
-	}
-	o.sure = o.sure || record
-	o.foreign = 0
-	o.write(b, newline)
-}
-
-// afterThreads are how lines begin that follow the last thread of a dump.
-var afterThreads = [...]string{" ", "\t", `"`, "Heap", "Found ", "===", "Java stack information", "JNI "}
-
-// threadLine takes a line of a thread dump, or one that cut in.
-func (o *building) threadLine(b, t []byte, at place, newline bool) {
-	known := false
-	for _, word := range afterThreads {
-		known = known || bytes.HasPrefix(b, []byte(word))
-	}
-	switch {
-	case !known && (isLogLine(t) || o.after):
-		o.foreign++
-		return
-	case !known:
-		o.foreign++ // a name of several lines, or the text of another program
-	default:
-		o.foreign = 0
-	}
-	o.after = o.after || bytes.HasPrefix(b, []byte("JNI global ref"))
-	o.deadlocks = o.deadlocks || bytes.HasPrefix(b, []byte("Found "))
-	if b[0] == '"' && !o.deadlocks {
-		if o.w.spent() {
-			o.full = true
-		}
-		o.Headers++
-		o.mark(at)
-	}
-	o.write(b, newline)
-}
-
-func (o *building) blankLine() {
-	if !o.full {
-		o.w.add([]byte{'\n'})
-	}
-	o.blank = true
-}
-
-func (o *building) write(b []byte, newline bool) {
-	switch {
-	case !o.writes():
-	case newline:
-		o.w.addLine(b)
-	default:
-		o.w.add(b)
-	}
-}
-
-// writeIndented writes a line with a tab before it.
-func (o *building) writeIndented(b []byte) {
-	if o.writes() {
-		o.w.addIndented(b)
-	}
-}
-
-// writes prepares for a line and reports whether it is kept.
-func (o *building) writes() bool {
-	o.blank, o.dashes = false, false
-	o.full = o.full || o.w.over()
-	o.w.accepted = !o.lone()
-	return !o.full
-}
-
 // close ends the dump being written, and files it if it is one.
 func (s *source) close() {
 	o := s.open
@@ -813,10 +622,6 @@ func (s *source) close() {
 	}
 	s.to.file(o)
 }
-
-// lone reports whether this is one or two goroutines, which make no dump unless
-// something announced it.
-func (o *building) lone() bool { return o.Kind == KindGoroutine && o.Headers < 3 && !o.sure }
 
 // file keeps a dump.
 func (s *scanner) file(o *building) {
@@ -863,6 +668,7 @@ func (s *scanner) date(from int, id Source, m moment) {
 
 // end closes what the input left open.
 func (s *source) end() {
+	s.unmarked = false
 	if s.run.active {
 		s.endRun(nil, true)
 	}

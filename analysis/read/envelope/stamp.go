@@ -28,7 +28,7 @@ func cutStamp(b []byte) int {
 		return cutUnix(b)
 	case c == '[':
 		return cutBracketed(b)
-	case 'A' <= c && c <= 'S' && monthOf(b) > 0 && b[3] == ' ':
+	case 'A' <= c && c <= 'S' && b[3] == ' ' && monthOf(b) > 0:
 		if n := cutClock(b[min(7, len(b)):]); n > 0 && (b[4] == ' ' || b[4]-'0' < 10) && b[5]-'0' < 10 && b[6] == ' ' {
 			return 7 + n
 		}
@@ -177,6 +177,11 @@ func (m moment) missing() int {
 // in which it is not more than a day after now, for nobody uploads logs of the
 // future.
 func readStamp(text string, now time.Time) moment {
+	if len(text) > 19 && text[10] == 'T' {
+		if t, err := time.Parse(time.RFC3339Nano, text); err == nil {
+			return moment{time: t.UTC()}
+		}
+	}
 	text = strings.Trim(text, "[] ")
 	if len(text) == 17 && text[10] == '.' {
 		return moment{time: unix(text)}

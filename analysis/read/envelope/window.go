@@ -209,6 +209,17 @@ func (m *markers) find(i int, buf []byte, from int, base int64, final bool) int 
 	return at
 }
 
+// marked reports whether a marker may begin in a piece that was just given. Every byte
+// of the window is searched once for all lines in it.
+func (w *window) marked(m *markers, p piece) bool {
+	from := int(p.off - w.base)
+	at, ok := m.next(w.buf, from, w.end, w.base, w.err != nil)
+	if !ok && w.err == nil {
+		at, ok = w.end-markerSpan, true // the rest was not searched yet
+	}
+	return ok && at < from+len(p.text)
+}
+
 // isMarker reports whether "goroutine " at an index is a header's, or that of a
 // BEGIN line.
 //
@@ -234,8 +245,8 @@ func isMarker(buf []byte, at int) bool {
 	return bytes.HasSuffix(buf[:at], []byte("=== BEGIN ")) && bytes.HasPrefix(buf[i:], []byte("stack dump"))
 }
 
-// skim passes everything up to the next marker, false when there is none any more.
-func (w *window) skim(m *markers) bool {
+// seek passes everything up to the next marker, false when there is none any more.
+func (w *window) seek(m *markers) bool {
 	for {
 		if at, ok := m.next(w.buf, w.pos, w.end, w.base, w.err != nil); ok {
 			w.pass(at)

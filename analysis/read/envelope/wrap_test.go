@@ -259,6 +259,7 @@ func plains(t testing.TB) map[string]string {
 }
 
 func TestEveryFormGivesThePlainDumpBack(t *testing.T) {
+	t.Parallel()
 	for dump, plain := range plains(t) {
 		want := parse(t, []byte(plain))
 		for _, w := range wrappers {
@@ -296,6 +297,7 @@ func first(plain string, blocks int) string {
 // TestLogLinesBetweenAreLeftOut puts the program's own lines between those of its
 // dump.
 func TestLogLinesBetweenAreLeftOut(t *testing.T) {
+	t.Parallel()
 	plain := first(plains(t)["kubelet"], 12)
 	want := parse(t, []byte(plain))
 	logs := []string{
@@ -328,6 +330,7 @@ func TestLogLinesBetweenAreLeftOut(t *testing.T) {
 // TestSourcesAreToldApart mixes the lines of two pods, or of two processes, in any
 // order.
 func TestSourcesAreToldApart(t *testing.T) {
+	t.Parallel()
 	all := plains(t)
 	all["kubelet"], all["signal"] = first(all["kubelet"], 12), first(all["signal"], 12)
 	a, b := strings.SplitAfter(all["kubelet"], "\n"), strings.SplitAfter(all["signal"], "\n")
@@ -370,7 +373,8 @@ func TestSourcesAreToldApart(t *testing.T) {
 
 // TestAnyPrefixGivesAPrefix cuts wrapped dumps anywhere.
 func TestAnyPrefixGivesAPrefix(t *testing.T) {
-	plain := plains(t)["kubelet"]
+	t.Parallel()
+	plain := first(plains(t)["kubelet"], 40)
 	want := parse(t, []byte(plain))
 	for _, w := range wrappers {
 		wrapped := w.wrap(plain)

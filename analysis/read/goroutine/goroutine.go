@@ -25,27 +25,11 @@ type Config struct {
 	MaxProtoBytes int64
 	// Path goes into every problem.
 	Path string
-	// Alike, where it is set, tells which goroutines of the text are alike: one of each
-	// class is read, and what was made of it holds for the others.
-	Alike Likeness
-	// Bodies says of which stacks each goroutine's Body is wanted where Alike is set: of
-	// none where it is nil. It gives the same answer for a stack whenever it is asked.
-	Bodies func(*analysis.Stack) bool
 	// Lines, where it is set, is given each line of the text that is not by its look one
-	// of a goroutine (see ofStack), with its offset, in the order of the text. Those of
-	// goroutines that Alike tells of as left out are not, and blank ones may be. A line is valid during the call
-	// only; of a long one its beginning is given.
+	// of a goroutine (see ofStack), with its offset, in the order of the text. Blank ones
+	// may be missing. A line is valid during the call only; of a long one its beginning
+	// is given.
 	Lines func(line []byte, offset int64)
-}
-
-// Likeness is what is known of a text beside the text.
-type Likeness interface {
-	// Alike tells of what stands below a header, by its offset, whether it is like that
-	// of others, and of a line that stands for a goroutine what it was. It is asked in
-	// rising order.
-	Alike(offset int64) (analysis.Alike, bool)
-	// LeaveOut allows the text to leave out what is like this for the rest of its run.
-	LeaveOut(analysis.Alike)
 }
 
 func (c Config) withDefaults() Config {

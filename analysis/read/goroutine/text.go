@@ -3,7 +3,6 @@ package goroutine
 import (
 	"bytes"
 	"io"
-	"math"
 
 	"leakdiff/analysis"
 )
@@ -23,10 +22,7 @@ type textParser struct {
 	problems problems
 	visit    func(*Goroutine) error
 	dump     Dump
-	alike    Likeness // see Config
-	bodies   func(*analysis.Stack) bool
 	others   func(line []byte, offset int64) // Config.Lines
-	classes  []class                         // of goroutines that are alike
 
 	// The block being read, from a header to the next one.
 	g        *Goroutine
@@ -57,15 +53,6 @@ type textParser struct {
 	dumper dumperState
 }
 
-// class is what is known of goroutines that are alike.
-type class struct {
-	found *knownEnd // nil where unknown
-	// bodies says that Body is wanted of each, asked that this is known; granted is the
-	// run for which they may be left out.
-	asked, bodies bool
-	granted       uint32
-}
-
 // dumperState finds the goroutine that writes the dump.
 type dumperState struct {
 	crash bool            // a crash began: nobody asked for this dump
@@ -85,8 +72,6 @@ func ParseText(r io.Reader, cfg Config, visit func(*Goroutine) error) (Dump, []a
 		stacks:   newStackTable(cfg.MaxStacks),
 		problems: problems{path: cfg.Path, max: cfg.MaxProblems},
 		visit:    visit,
-		alike:    cfg.Alike,
-		bodies:   cfg.Bodies,
 		others:   cfg.Lines,
 		g:        &Goroutine{},
 		next:     &Goroutine{},
@@ -103,16 +88,6 @@ func ParseText(r io.Reader, cfg Config, visit func(*Goroutine) error) (Dump, []a
 		tail = line
 		if p.lines.dropped > 0 {
 			p.longLine()
-		}
-		if len(line) == 1 && line[0] == analysis.LeftOut && p.alike != nil {
-			if like, ok := p.alike.Alike(p.lines.off); ok && like.Left {
-				if err := p.leftOut(like); err != nil {
-					p.finish()
-					return p.dump, p.problems.all(), err
-				}
-				tail = nil
-				continue
-			}
 		}
 		if p.others != nil && len(line) > 0 && !ofStack(line) {
 			p.others(line, p.lines.off)
@@ -278,45 +253,14 @@ func (p *textParser) header(b []byte, indent int) (begun bool, err error) {
 	if p.g.ID == HugeID {
 		p.hugeID()
 	}
-	p.begin(doubtful)
-	p.body = p.lines.pos()
-	p.end = p.body
-	p.lines.hold()
-	return true, nil
-}
-
-// begin begins a block.
-func (p *textParser) begin(doubtful bool) {
 	p.open, p.done, p.created, p.doubtful = true, false, false, doubtful
 	p.key, p.keyed = p.key[:0], 0
 	p.pending, p.ancestor = -1, -1
 	p.strays, p.stray.waits = 0, false
-}
-
-// leftOut takes a goroutine that is like others of its run: the state is then what its
-// header and its lines would have made it.
-func (p *textParser) leftOut(like analysis.Alike) error {
-	if err := p.deliver(); err != nil {
-		return err
-	}
-	l := p.lines
-	*p.g = Goroutine{
-		ID: like.ID, Parent: like.Parent, State: like.State, Wait: int(min(like.Wait, math.MaxInt32)),
-		Line: l.num, Offset: l.off,
-	}
-	p.begin(false)
-	l.num += like.Lines - 1
-	l.base += like.Length - int64(len("\x1e\n"))
-	p.found(p.classes[like.Class].found)
-	p.body = -1
-	return nil
-}
-
-// found notes that the block is one that is known, up to the blank line behind it.
-func (p *textParser) found(match *knownEnd) {
-	p.match, p.done = match, match.blank == 0
-	p.end = p.lines.pos() - 1 // without the blank line
-	p.blank = true
+	p.body = p.lines.pos()
+	p.end = p.body
+	p.lines.hold()
+	return true, nil
 }
 
 // wholeBlock is what nearly all blocks are shorter than. Where less is left in the
@@ -331,54 +275,6 @@ func (p *textParser) recognise() (blank bool) {
 		return false
 	}
 	l.ensure(wholeBlock)
-	if p.alike == nil {
-		return p.recogniseBytes()
-	}
-	like, ok := p.alike.Alike(l.pos())
-	if !ok {
-		return p.recogniseBytes()
-	}
-	for len(p.classes) <= like.Class {
-		p.classes = append(p.classes, class{})
-	}
-	c := &p.classes[like.Class]
-	if c.found != nil && like.Length <= int64(l.end-l.start) {
-		if p.others != nil && !c.found.plain {
-			p.giveOthers(int(like.Length))
-		}
-		l.start += int(like.Length)
-		l.num += like.Lines
-		p.g.Parent = like.Parent
-		p.found(c.found)
-		p.grant(c, like)
-		return true
-	}
-	// What the tree knows of one of a class holds for all.
-	end, num := l.pos()+like.Length, l.num+like.Lines
-	blank = p.recogniseBytes()
-	if blank && l.pos() == end && l.num == num {
-		c.found = p.match
-	}
-	return blank
-}
-
-// grant allows to leave out what is like a known block. Within a run no line comes that
-// would let the parser judge the next header otherwise than this one.
-func (p *textParser) grant(c *class, like analysis.Alike) {
-	if c.granted == like.Run || p.panics.text {
-		return
-	}
-	if !c.asked {
-		c.asked, c.bodies = true, p.bodies != nil && p.bodies(c.found.stack)
-	}
-	if c.granted = like.Run; !c.bodies {
-		p.alike.LeaveOut(like)
-	}
-}
-
-// recogniseBytes is recognise for a block of which nobody knows what it is like.
-func (p *textParser) recogniseBytes() (blank bool) {
-	l := p.lines
 	found, length, parent := p.known.find(l.buf[l.start:l.end])
 	if found == nil {
 		return false
@@ -473,9 +369,7 @@ func (p *textParser) deliver() error {
 	if p.visit == nil {
 		return nil
 	}
-	if p.body >= 0 {
-		g.Body = p.lines.between(p.body, p.end)
-	}
+	g.Body = p.lines.between(p.body, p.end)
 	return p.visit(g)
 }
 

@@ -65,9 +65,6 @@ func argumentsOf(s *analysis.Stack) *arguments {
 	return &a
 }
 
-// namesAddress reports whether frames of a stack name addresses that are noted.
-func namesAddress(s *analysis.Stack) bool { return len(argumentsOf(s).frames) > 0 }
-
 // noArguments are those of all stacks of which no frame is noted: nothing is added.
 var noArguments = &arguments{lock: -1}
 

@@ -353,9 +353,6 @@ func readText(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 			profileAt = offset
 		}
 	}}
-	if text, ok := body.(unwrapped); ok && text.known != nil {
-		cfg.Alike, cfg.Bodies = text.known, namesAddress
-	}
 	dump, problems, err := goroutine.ParseText(body, cfg, func(g *goroutine.Goroutine) error {
 		dated := g.State == "running" && dates.Between(end, g.Offset)
 		crash := g.Opens && t.dump.Headers > 0

@@ -20,7 +20,7 @@ func readWrapped(r *reader, body io.Reader, p *part, a *analysis.Artifact) error
 	var streamed []*wrapped
 	sections, info, problems, err := envelope.Unwrap(body, envelope.Config{
 		Path: p.path, Now: r.cfg.Now(),
-		Stream: func(text envelope.Text) { streamed = append(streamed, r.dump(text, p)) },
+		Stream: func(text io.Reader) { streamed = append(streamed, r.dump(text, p)) },
 	})
 	r.problem(problems...)
 	var parts []*part
@@ -93,10 +93,7 @@ func (r *reader) held(s *envelope.Section, p *part) *wrapped {
 func (r *reader) dump(text io.Reader, p *part) *wrapped {
 	w := &wrapped{}
 	// One byte more than is looked at tells whether that is all.
-	rest := unwrapped{Reader: bufio.NewReaderSize(text, detect.SniffLimit+1)}
-	if t, ok := text.(envelope.Text); ok {
-		rest.known = t
-	}
+	rest := bufio.NewReaderSize(text, detect.SniffLimit+1)
 	head, err := rest.Peek(detect.SniffLimit + 1)
 	if err != nil && !errors.Is(err, io.EOF) {
 		w.fault = err
@@ -116,13 +113,6 @@ func (r *reader) dump(text io.Reader, p *part) *wrapped {
 		w.parts = append(w.parts, inner)
 	}
 	return w
-}
-
-// unwrapped is the text of a dump in other text, with what is known of it, nil where
-// nothing is.
-type unwrapped struct {
-	*bufio.Reader
-	known envelope.Text
 }
 
 // section tells the parts of a dump what the log around it says.
