@@ -93,6 +93,7 @@ func TestUploadsBeyondTheMostWaitForTheirTurn(t *testing.T) {
 		s.s.turns = make(chan struct{}, 1)
 		rest, first := s.inPieces("/api/v1/bundles/first.txt", tinyDump)
 		defer rest.Close()
+		synctest.Wait() // the first has its turn
 		second := make(chan reply, 1)
 		go func() { second <- s.do("PUT", "/api/v1/bundles/second.txt", bytes.NewReader(waiting(30))) }()
 		time.Sleep(mostQuiet - time.Second)
