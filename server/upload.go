@@ -338,7 +338,7 @@ func (s *Server) heal(ctx context.Context, up received) {
 // upload takes the form of the start page and of a case.
 func (s *Server) upload(w http.ResponseWriter, r *http.Request) {
 	caseID := r.URL.Query().Get("case")
-	up, err := s.inTurn(w, r, func() (received, error) { return s.receiveForm(r) })
+	up, err := s.inSlot(w, r, func() (received, error) { return s.receiveForm(r) })
 	if err != nil {
 		s.fail(w, r, err)
 		return
@@ -407,7 +407,7 @@ func (s *Server) acceptUpload(w http.ResponseWriter, r *http.Request, receive fu
 		s.failAPI(w, r, err)
 		return
 	}
-	up, err := s.inTurn(w, r, receive)
+	up, err := s.inSlot(w, r, receive)
 	if err != nil {
 		s.failAPI(w, r, err)
 		return
