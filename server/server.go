@@ -112,7 +112,7 @@ func New(cfg Config) *Server {
 	s := &Server{cfg: cfg, store: cfg.Store, blobs: cfg.Blobs, log: cfg.Log, cases: newCaseCache(), shown: newShownCache(), mounts: newMounts(cfg.Log, cfg.Now), started: cfg.Now(), slots: semaphore.NewWeighted(uploadSlots)}
 	s.catalogue.dir = cfg.Knowledge
 	s.worker = newWorker(s)
-	s.handler = underPath(pathOf(cfg.BaseURL), s.guard(head(s.addressed(s.routes()))))
+	s.handler = s.underPath(s.guard(head(s.addressed(s.routes()))))
 	return s
 }
 
@@ -122,6 +122,7 @@ func (s *Server) Handler() http.Handler { return s.handler }
 // Start works off ingest jobs until ctx ends, those that a crash left behind
 // first.
 func (s *Server) Start(ctx context.Context) {
+	ctx = s.under(ctx)
 	s.pending.Go(func() { s.worker.run(ctx) })
 	s.pending.Go(func() { s.sweep(ctx) })
 }

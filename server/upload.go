@@ -361,7 +361,7 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request) {
 	recorded = !p.again
 	address := "/bundles/" + p.bundle.ID
 	if p.ownerKey == "" || s.loopback() {
-		http.Redirect(w, r, address, http.StatusSeeOther)
+		s.redirect(w, r, address)
 		return
 	}
 	w.Header().Set("Cache-Control", "no-store")
@@ -473,7 +473,7 @@ func (s *Server) acceptUpload(w http.ResponseWriter, r *http.Request, receive fu
 		return
 	}
 	answer.OwnerKey, answer.URL = p.ownerKey, s.base(r)+answer.Link
-	w.Header().Set("Location", "/api/v1/bundles/"+b.ID)
+	w.Header().Set("Location", pathOf(s.cfg.BaseURL)+"/api/v1/bundles/"+b.ID)
 	body, err := json.Marshal(answer)
 	if err != nil {
 		s.failAPI(w, r, err)

@@ -105,7 +105,7 @@ func serve(w http.ResponseWriter, r *http.Request) {
 	}
 	if a.url != r.URL.Path {
 		w.Header().Set("Cache-Control", "no-store")
-		http.Redirect(w, r, a.url, http.StatusFound)
+		http.Redirect(w, r, string(Link(r.Context(), a.url)), http.StatusFound)
 		return
 	}
 	h := w.Header()
