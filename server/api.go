@@ -75,9 +75,9 @@ func limitOf(query url.Values) (int, error) { return whole(query, "limit", usual
 func (s *Server) nextPage(w http.ResponseWriter, r *http.Request, page int) string {
 	next := r.URL.Query()
 	next.Set("page", strconv.Itoa(page+1))
-	address := r.URL.Path + "?" + next.Encode()
+	address := pathOf(s.cfg.BaseURL) + r.URL.Path + "?" + next.Encode()
 	w.Header().Set("Link", "<"+address+`>; rel="next"`)
-	return pathOf(s.cfg.BaseURL) + address
+	return address
 }
 
 // listJSON answers what may change at any time, with the ETag of what it is now.

@@ -119,7 +119,7 @@ func (s *Server) chooseBaseline(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
-	http.Redirect(w, r, backTo(r.FormValue("back"), "/cases/"+url.PathEscape(id)), http.StatusSeeOther)
+	s.redirect(w, r, backTo(r.FormValue("back"), "/cases/"+url.PathEscape(id)))
 }
 
 // seriesToCompare is the key of the series that gets a baseline. A snapshot that

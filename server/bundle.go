@@ -218,7 +218,7 @@ func (s *Server) cancelBundle(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	http.Redirect(w, r, "/bundles/"+id, http.StatusSeeOther)
+	s.redirect(w, r, "/bundles/"+id)
 }
 
 // mayRead gives a bundle to those who may have it read, or stop that: what it says of its
@@ -257,7 +257,7 @@ func (s *Server) removeBundle(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
-	http.Redirect(w, r, "/cases/"+caseID, http.StatusSeeOther)
+	s.redirect(w, r, "/cases/"+caseID)
 }
 
 func (s *Server) dropBundle(r *http.Request, id, key string) (caseID string, err error) {
@@ -291,5 +291,5 @@ func (s *Server) readAgain(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.worker.nudge()
-	http.Redirect(w, r, "/bundles/"+id, http.StatusSeeOther)
+	s.redirect(w, r, "/bundles/"+id)
 }

@@ -156,7 +156,7 @@ func (s *Server) deleteCase(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
-	http.Redirect(w, r, "/", http.StatusSeeOther)
+	s.redirect(w, r, "/")
 }
 
 // dropCase deletes a case; its permalinks are withdrawn unless they are to be kept. The

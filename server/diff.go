@@ -25,7 +25,7 @@ func (s *Server) pickDiff(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, refuse("bad_request", "two snapshots must be chosen", "", "A or B is missing", "go back and choose one of each"))
 		return
 	}
-	http.Redirect(w, r, "/diff/"+url.PathEscape(a)+".."+url.PathEscape(b)+"?case="+queryEscape(q.Get("case")), http.StatusSeeOther)
+	s.redirect(w, r, "/diff/"+url.PathEscape(a)+".."+url.PathEscape(b)+"?case="+queryEscape(q.Get("case")))
 }
 
 // compared is two snapshots with what was computed of the pair.

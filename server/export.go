@@ -100,7 +100,7 @@ func aloneOf(ctx context.Context, e exported) (written, error) {
 const picturePolicy = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox"
 
 func pictureOf(e exported, chart string) (written, error) {
-	file, names := view.ChartFile(e.page, chart, web.ClassStyle)
+	file, names := view.ChartFile(e.page, chart, web.DrawingStyle())
 	if file == nil {
 		why := "this page has no chart"
 		if len(names) > 0 {

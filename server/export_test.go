@@ -413,7 +413,7 @@ func TestOlderRecordsHaveTwinsToo(t *testing.T) {
 			case err != nil || sheet(t, b.String()) == nil:
 				t.Errorf("the table: %v: %.200s", err, b.String())
 			}
-			if file, names := view.ChartFile(e.page, "", func([]string) string { return "" }); file == nil {
+			if file, names := view.ChartFile(e.page, "", ""); file == nil {
 				t.Errorf("no chart of %v", names)
 			}
 		})

@@ -89,7 +89,7 @@ func (s *Server) fieldForm(w http.ResponseWriter, r *http.Request) {
 		slices.Sort(over)
 		q = "?" + url.Values{"over": over}.Encode()
 	}
-	http.Redirect(w, r, "/cases/"+url.PathEscape(id)+q+"#about", http.StatusSeeOther)
+	s.redirect(w, r, "/cases/"+url.PathEscape(id)+q+"#about")
 }
 
 // fieldsAPI is PATCH /api/v1/cases/{id} with any of {"title", "ticket", "modules",

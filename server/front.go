@@ -55,7 +55,7 @@ func (s *Server) frontState(ctx context.Context, id string) (f frontState, err e
 		program = s.cfg.Program()
 	}
 	if settled && program != "" {
-		f.hash = hashed(append([]string{program, f.known, strconv.FormatBool(s.loopback()), strconv.Itoa(f.permalinks)}, f.told...))
+		f.hash = hashed(append([]string{program + pathOf(s.cfg.BaseURL), f.known, strconv.FormatBool(s.loopback()), strconv.Itoa(f.permalinks)}, f.told...))
 	}
 	return f, nil
 }

@@ -195,7 +195,7 @@ func (s *Server) trySample(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if loaded {
-		http.Redirect(w, r, "/cases/"+c.ID, http.StatusSeeOther)
+		s.redirect(w, r, "/cases/"+c.ID)
 		return
 	}
 	for _, sample := range s.cfg.Samples {
@@ -207,7 +207,7 @@ func (s *Server) trySample(w http.ResponseWriter, r *http.Request) {
 			s.fail(w, r, err)
 			return
 		}
-		http.Redirect(w, r, "/bundles/"+b.ID, http.StatusSeeOther)
+		s.redirect(w, r, "/bundles/"+b.ID)
 		return
 	}
 	s.fail(w, r, refuse("not_found", "there is no such sample", name, "", "choose one from the start page"))

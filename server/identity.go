@@ -133,7 +133,7 @@ func (s *Server) editForm(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
-	http.Redirect(w, r, identityURL(l.ID, "done", made.ID), http.StatusSeeOther)
+	s.redirect(w, r, identityURL(l.ID, "done", made.ID))
 }
 
 // editOf reads a form. Those of events and loads have a field for each part of the
@@ -202,7 +202,7 @@ func (s *Server) undoForm(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
-	http.Redirect(w, r, identityURL(l.ID, "undone", number), http.StatusSeeOther)
+	s.redirect(w, r, identityURL(l.ID, "undone", number))
 }
 
 func (s *Server) undo(r *http.Request, caseID, text, key string) (number int64, err error) {
@@ -293,7 +293,7 @@ func (s *Server) editAPI(w http.ResponseWriter, r *http.Request) {
 		s.failAPI(w, r, err)
 		return
 	}
-	w.Header().Set("Location", fmt.Sprintf("/api/v1/cases/%s/edits/%d", url.PathEscape(l.ID), made.ID))
+	w.Header().Set("Location", pathOf(s.cfg.BaseURL)+fmt.Sprintf("/api/v1/cases/%s/edits/%d", url.PathEscape(l.ID), made.ID))
 	writeJSON(w, http.StatusCreated, newEditJSON(made, after.said))
 }
 

@@ -66,7 +66,7 @@ func (s *Server) kindForm(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
-	http.Redirect(w, r, "/bundles/"+id, http.StatusSeeOther)
+	s.redirect(w, r, "/bundles/"+id)
 }
 
 // kindAPI is PUT /api/v1/bundles/{id}/kinds with {"path", "kind"}; an empty kind takes
@@ -82,6 +82,6 @@ func (s *Server) kindAPI(w http.ResponseWriter, r *http.Request) {
 		s.failAPI(w, r, err)
 		return
 	}
-	w.Header().Set("Location", "/api/v1/bundles/"+id)
+	w.Header().Set("Location", pathOf(s.cfg.BaseURL)+"/api/v1/bundles/"+id)
 	writeJSON(w, http.StatusAccepted, map[string]any{"bundle": id, "path": in.Path, "kind": in.Kind})
 }

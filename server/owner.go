@@ -61,7 +61,7 @@ func (s *Server) withdrawForm(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.dropKey(w, id)
-	http.Redirect(w, r, "/p/"+id, http.StatusSeeOther)
+	s.redirect(w, r, "/p/"+id)
 }
 
 // extendForm keeps a result for another time, counted from now.
@@ -77,5 +77,5 @@ func (s *Server) extendForm(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.keepKey(w, id, key, until)
-	http.Redirect(w, r, "/p/"+id, http.StatusSeeOther)
+	s.redirect(w, r, "/p/"+id)
 }

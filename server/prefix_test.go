@@ -33,6 +33,15 @@ func TestEveryAddressLiesUnderThePathOfAProxy(t *testing.T) {
 	if r := s.do("POST", "/tools/leakdiff"+up.Link+"/fields", strings.NewReader("title=x"), "Content-Type", formType); r.status != 303 || !strings.HasPrefix(r.header.Get("Location"), "/tools/leakdiff/cases/") {
 		t.Errorf("a form leads with %d to %q", r.status, r.header.Get("Location"))
 	}
+	s.put("t1.txt", []byte(tinyDump))
+	for _, asked := range []string{"/api/v1/cases?limit=1", "/tools/leakdiff/api/v1/cases?limit=1"} {
+		if got := s.get(asked).header.Get("Link"); got != `</tools/leakdiff/api/v1/cases?limit=1&page=2>; rel="next"` {
+			t.Errorf("%s has the Link %s", asked, got)
+		}
+	}
+	if r := s.do("PUT", "/api/v1/bundles/t2.txt?wait=1", strings.NewReader(tinyDump)); !strings.HasPrefix(r.header.Get("Location"), "/tools/leakdiff/api/v1/bundles/") {
+		t.Errorf("an upload is at %q", r.header.Get("Location"))
+	}
 	style := between(s.get("/").body, `<link rel="stylesheet" href="`, `"`)
 	if r := s.get(style); r.status != 200 || !strings.Contains(r.header.Get("Content-Type"), "text/css") {
 		t.Errorf("%s gives %d", style, r.status)

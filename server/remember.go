@@ -74,7 +74,7 @@ func (s *Server) rememberForm(w http.ResponseWriter, r *http.Request) {
 		s.refuseEntry(w, r, err, view.EntryInput{Name: familyOf(l, line, fingerprint).Title, Action: r.URL.Path, Case: caseID, Entry: said})
 		return
 	}
-	http.Redirect(w, r, "/knowledge?q="+url.QueryEscape(e.ID), http.StatusSeeOther)
+	s.redirect(w, r, "/knowledge?q="+url.QueryEscape(e.ID))
 }
 
 // entryOf are the words of an entry in a form.
@@ -139,7 +139,7 @@ func (s *Server) entryForm(w http.ResponseWriter, r *http.Request) {
 			s.fail(w, r, err)
 			return
 		}
-		http.Redirect(w, r, "/knowledge", http.StatusSeeOther)
+		s.redirect(w, r, "/knowledge")
 		return
 	}
 	said := entryOf(r.PostForm)
@@ -147,7 +147,7 @@ func (s *Server) entryForm(w http.ResponseWriter, r *http.Request) {
 		s.refuseEntry(w, r, err, view.EntryInput{Name: e.Title, Action: r.URL.Path, Entry: said, Kept: true})
 		return
 	}
-	http.Redirect(w, r, "/knowledge?q="+url.QueryEscape(e.ID), http.StatusSeeOther)
+	s.redirect(w, r, "/knowledge?q="+url.QueryEscape(e.ID))
 }
 
 // mayChange lets those change an entry who could have made it: with the key of a case

@@ -16,6 +16,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"leakdiff/analysis"
 	"leakdiff/analysis/read/bundle"
 	"leakdiff/analysis/read/ingest"
@@ -87,9 +89,8 @@ type Server struct {
 	// placing is held while an upload is added to a case, a key while its answer is made.
 	placing sync.Mutex
 	keys    keyLocks
-	// turns are those of uploads being stored, quiet is how long their senders may be.
-	turns chan struct{}
-	quiet time.Duration
+	// slots are those of uploads being stored.
+	slots *semaphore.Weighted
 	// remembering is held while own knowledge is written.
 	remembering sync.Mutex
 }
@@ -108,10 +109,10 @@ func New(cfg Config) *Server {
 	if cfg.TempDir == "" {
 		cfg.TempDir = os.TempDir()
 	}
-	s := &Server{cfg: cfg, store: cfg.Store, blobs: cfg.Blobs, log: cfg.Log, cases: newCaseCache(), shown: newShownCache(), mounts: newMounts(cfg.Log, cfg.Now), started: cfg.Now(), turns: make(chan struct{}, mostUploads), quiet: mostQuiet}
+	s := &Server{cfg: cfg, store: cfg.Store, blobs: cfg.Blobs, log: cfg.Log, cases: newCaseCache(), shown: newShownCache(), mounts: newMounts(cfg.Log, cfg.Now), started: cfg.Now(), slots: semaphore.NewWeighted(uploadSlots)}
 	s.catalogue.dir = cfg.Knowledge
 	s.worker = newWorker(s)
-	s.handler = underPath(pathOf(cfg.BaseURL), s.guard(head(s.addressed(s.routes()))))
+	s.handler = s.underPath(s.guard(head(s.addressed(s.routes()))))
 	return s
 }
 
@@ -121,6 +122,7 @@ func (s *Server) Handler() http.Handler { return s.handler }
 // Start works off ingest jobs until ctx ends, those that a crash left behind
 // first.
 func (s *Server) Start(ctx context.Context) {
+	ctx = s.under(ctx)
 	s.pending.Go(func() { s.worker.run(ctx) })
 	s.pending.Go(func() { s.sweep(ctx) })
 }

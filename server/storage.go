@@ -14,7 +14,6 @@ import (
 // Blobs keeps raw uploads by their hash.
 type Blobs interface {
 	Put(ctx context.Context, r io.Reader, limit int64) (blob.Ref, error)
-	PutFollowed(ctx context.Context, r io.Reader, limit int64, f *blob.Follower) (blob.Ref, error)
 	// Open gives a fault instead of io.EOF where the bytes are not those of the hash.
 	Open(sha string) (io.ReadCloser, error)
 	Verify(ctx context.Context, sha string) error

@@ -41,7 +41,7 @@ func (s *Server) triageForm(w http.ResponseWriter, r *http.Request) {
 	if since(form.Get("seen"), before.At) && before.Words() != m.Words() {
 		q.Set("over", "triage")
 	}
-	http.Redirect(w, r, "/families/"+url.PathEscape(m.Fingerprint)+"?"+q.Encode()+"#triage", http.StatusSeeOther)
+	s.redirect(w, r, "/families/"+url.PathEscape(m.Fingerprint)+"?"+q.Encode()+"#triage")
 }
 
 // since reports whether something was written after the state that a form showed, in

@@ -46,8 +46,6 @@ type received struct {
 	size int64
 	// key is the owner key of the case, where the form had a field for it.
 	key string
-	// follower reads it already, where it is not nil.
-	follower *blob.Follower
 }
 
 // roomFor refuses an upload before its body is read when its size is over the
@@ -72,20 +70,15 @@ func (s *Server) receiveBody(r *http.Request, name string) (received, error) {
 		return received{}, err
 	}
 	body := &senderReader{r: r.Body}
-	follower := s.worker.readAhead(name)
-	ref, err := s.blobs.PutFollowed(r.Context(), body, s.cfg.UploadLimit, follower)
+	ref, err := s.blobs.Put(r.Context(), body, s.cfg.UploadLimit)
 	if err != nil {
-		s.worker.unfollow(follower)
 		return received{}, s.interrupted(r, errors.Join(err, body.err))
 	}
 	if ref.Size == 0 {
-		s.worker.unfollow(follower)
 		s.discard(r, []store.File{{SHA256: ref.SHA256}})
 		return received{}, refuse("empty", "the upload is empty", name, "not a single byte arrived", "check the path given to curl -T, and that the dump was written before it was sent")
 	}
-	up := finish(name, []store.File{{Name: name, SHA256: ref.SHA256, Size: ref.Size}})
-	up.follower = follower
-	return up, nil
+	return finish(name, []store.File{{Name: name, SHA256: ref.SHA256, Size: ref.Size}}), nil
 }
 
 // senderReader tells errors of the request's body from those of storing it.
@@ -128,10 +121,8 @@ func (s *Server) receiveForm(r *http.Request) (up received, err error) {
 	var pasteName, key string
 	left := s.cfg.UploadLimit
 	empty := 0
-	var follower *blob.Follower
 	defer func() {
 		if err != nil {
-			s.worker.unfollow(follower)
 			s.discard(r, files)
 		}
 	}()
@@ -161,13 +152,7 @@ func (s *Server) receiveForm(r *http.Request) (up received, err error) {
 			continue
 		}
 		body := &senderReader{r: p}
-		var by *blob.Follower
-		if name != "" && len(files) == 0 {
-			// Should more files follow it is for nothing: their job reads them together.
-			follower = s.worker.readAhead(name)
-			by = follower
-		}
-		ref, err := s.blobs.PutFollowed(r.Context(), body, left, by)
+		ref, err := s.blobs.Put(r.Context(), body, left)
 		if err != nil {
 			return received{}, s.interrupted(r, errors.Join(err, body.err))
 		}
@@ -197,7 +182,7 @@ func (s *Server) receiveForm(r *http.Request) (up received, err error) {
 		return received{}, refuse("empty", "every uploaded file is empty", files[0].Name, "not a single byte arrived", "files of /proc state the size 0: copy them with cp -r first, then upload the copy")
 	}
 	up = finish(titleOf(files), files)
-	up.key, up.follower = key, follower
+	up.key = key
 	return up, nil
 }
 
@@ -354,7 +339,7 @@ func (s *Server) heal(ctx context.Context, up received) {
 // upload takes the form of the start page and of a case.
 func (s *Server) upload(w http.ResponseWriter, r *http.Request) {
 	caseID := r.URL.Query().Get("case")
-	up, err := s.inTurn(w, r, func() (received, error) { return s.receiveForm(r) })
+	up, err := s.inSlot(w, r, func() (received, error) { return s.receiveForm(r) })
 	if err != nil {
 		s.fail(w, r, err)
 		return
@@ -362,7 +347,6 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request) {
 	recorded := false
 	defer func() {
 		if !recorded {
-			s.worker.unfollow(up.follower)
 			s.discard(r, up.files)
 		}
 	}()
@@ -378,7 +362,7 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request) {
 	recorded = !p.again
 	address := "/bundles/" + p.bundle.ID
 	if p.ownerKey == "" || s.loopback() {
-		http.Redirect(w, r, address, http.StatusSeeOther)
+		s.redirect(w, r, address)
 		return
 	}
 	w.Header().Set("Cache-Control", "no-store")
@@ -424,7 +408,7 @@ func (s *Server) acceptUpload(w http.ResponseWriter, r *http.Request, receive fu
 		s.failAPI(w, r, err)
 		return
 	}
-	up, err := s.inTurn(w, r, receive)
+	up, err := s.inSlot(w, r, receive)
 	if err != nil {
 		s.failAPI(w, r, err)
 		return
@@ -432,7 +416,6 @@ func (s *Server) acceptUpload(w http.ResponseWriter, r *http.Request, receive fu
 	recorded := false
 	defer func() {
 		if !recorded {
-			s.worker.unfollow(up.follower)
 			s.discard(r, up.files)
 		}
 	}()
@@ -491,7 +474,7 @@ func (s *Server) acceptUpload(w http.ResponseWriter, r *http.Request, receive fu
 		return
 	}
 	answer.OwnerKey, answer.URL = p.ownerKey, s.base(r)+answer.Link
-	w.Header().Set("Location", "/api/v1/bundles/"+b.ID)
+	w.Header().Set("Location", pathOf(s.cfg.BaseURL)+"/api/v1/bundles/"+b.ID)
 	body, err := json.Marshal(answer)
 	if err != nil {
 		s.failAPI(w, r, err)

@@ -3,7 +3,9 @@ package server
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -13,6 +15,7 @@ import (
 	"leakdiff/analysis"
 	"leakdiff/analysis/say/report"
 	"leakdiff/store"
+	"leakdiff/store/blob"
 )
 
 // aged is a dump whose goroutines were born evenly over two days: their ages alone
@@ -139,5 +142,44 @@ func TestAnUploadWhoseBytesWentWithAnotherCaseMeanwhileIsToBeSentAgain(t *testin
 		}
 		late.meanwhile = func() {}
 		s.do("DELETE", "/api/v1/cases/"+s.put("dump.txt", []byte(tinyDump)).Case, nil)
+	}
+}
+
+// waiting is a dump of goroutines that wait, and the one that writes it.
+func waiting(goroutines int) []byte {
+	var b bytes.Buffer
+	b.WriteString("goroutine 1 [running]:\nmain.main()\n\t/src/main.go:3 +0x1\n\n")
+	for i := range goroutines {
+		fmt.Fprintf(&b, "goroutine %d [select, %d minutes]:\nmain.(*worker).run(0xc%09x)\n\t/src/worker.go:40 +0x1d\ncreated by main.start in goroutine 1\n\t/src/worker.go:9 +0x2e\n\n", i+7, i%50, i*64)
+	}
+	return b.Bytes()
+}
+
+func TestAFormWithSeveralFilesIsReadTogether(t *testing.T) {
+	s := newSite(t)
+	body, kind := form(t, map[string]string{"t1/dump.txt": string(waiting(3)), "t2/dump.txt": string(waiting(9))}, nil)
+	r := s.do("POST", "/api/v1/bundles?wait=1", body, "Content-Type", kind)
+	if r.status != http.StatusCreated || len(decode[uploaded](t, r.body).Snapshots) != 2 {
+		t.Errorf("%d: %s", r.status, r.body)
+	}
+}
+
+// failing stores nothing durably, after all was received.
+type failing struct{ Blobs }
+
+func (f failing) Put(ctx context.Context, r io.Reader, limit int64) (blob.Ref, error) {
+	_, err := f.Blobs.Put(ctx, r, limit)
+	return blob.Ref{}, errors.Join(err, errors.New("input/output error"))
+}
+
+func TestAnUploadThatWasNotStoredIsInNoCase(t *testing.T) {
+	st := openStore(t)
+	s := startSite(t, st, Config{Blobs: failing{st.Blobs()}})
+	if r := s.do("PUT", "/api/v1/bundles/dump.txt?wait=1", bytes.NewReader(waiting(5))); r.status != http.StatusInternalServerError {
+		t.Errorf("the upload gave %d: %s", r.status, r.body)
+	}
+	_, cases, err := st.Cases(t.Context(), store.CaseQuery{})
+	if err != nil || cases > 0 {
+		t.Errorf("there are %d cases (%v)", cases, err)
 	}
 }

@@ -25,9 +25,6 @@ type worker struct {
 	fronts chan caseFront
 
 	mu sync.Mutex
-	// ctx is that of run, nil before it; ahead is the upload being read while it arrives.
-	ctx   context.Context
-	ahead *ahead
 	// running is the bundle being read, with how to stop it.
 	running string
 	stop    context.CancelFunc
@@ -73,10 +70,6 @@ func (w *worker) nudge() {
 }
 
 func (w *worker) run(ctx context.Context) {
-	w.mu.Lock()
-	w.ctx = ctx
-	w.mu.Unlock()
-	defer w.takeAhead(ctx, store.File{}) // none begins after that
 	worked := false
 	var retry time.Duration
 	for ctx.Err() == nil {
@@ -264,16 +257,11 @@ func within(ctx context.Context, atMost time.Duration, holds func() (bool, <-cha
 	}
 }
 
-// read reads the files of a bundle, unless that was done while they arrived.
+// read reads the files of a bundle.
 func (w *worker) read(ctx context.Context, b store.Bundle, cfg ingest.Config) (ingest.Result, error) {
-	inputs, only := w.s.inputs(b.Files), store.File{}
+	inputs := w.s.inputs(b.Files)
 	if len(inputs) == 1 {
-		only = b.Files[0]
-		cfg.SHA256, inputs[0].ModTime = func() string { return only.SHA256 }, b.Created
-	}
-	ahead, found := w.takeAhead(ctx, only)
-	if found && len(cfg.Kinds) == 0 {
-		return ahead, nil
+		cfg.SHA256, inputs[0].ModTime = func() string { return b.Files[0].SHA256 }, b.Created
 	}
 	result, err := ingest.Run(ctx, cfg, inputs)
 	if ctx.Err() != nil {

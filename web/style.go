@@ -4,8 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"regexp"
-	"slices"
-	"strings"
 	"sync"
 )
 
@@ -21,90 +19,23 @@ var StyleHash = sync.OnceValue(func() string {
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 })
 
-// rule is one style rule outside of any condition.
-type rule struct{ selectors, body string }
-
-var rules = sync.OnceValue(func() []rule { return rulesOf(Style()) })
-
-// rulesOf lists the rules of a squeezed style sheet that hold everywhere: those in
-// @media are left out.
-func rulesOf(css string) []rule {
-	var out []rule
-	for css != "" {
-		open := strings.IndexByte(css, '{')
-		if open < 0 {
-			break
-		}
-		depth, end := 0, open
-		for ; end < len(css); end++ {
-			if css[end] == '{' {
-				depth++
-			} else if css[end] == '}' {
-				if depth--; depth == 0 {
-					break
-				}
-			}
-		}
-		if head := css[:open]; !strings.HasPrefix(head, "@") && end < len(css) {
-			out = append(out, rule{head, css[open+1 : end]})
-		}
-		css = css[min(end+1, len(css)):]
-	}
-	return out
-}
-
 var (
-	byClasses = regexp.MustCompile(`^(\.[\w-]+)+$`)
+	token     = regexp.MustCompile(`(--[\w-]+):\s*([^;}]+?)\s*[;}]`)
 	variable  = regexp.MustCompile(`var\((--[\w-]+)\)`)
-	lightDark = regexp.MustCompile(`light-dark\(([^,()]+),([^,()]+)\)`)
+	lightDark = regexp.MustCompile(`light-dark\(([^,()]+),\s*([^,()]+)\)`)
 )
 
-// ClassStyle is the part of the style that classes alone ask for, for a drawing that
-// stands alone: every token is written out, since many programs that show drawings
-// know neither variables nor light-dark(), and the dark colours follow the system.
-func ClassStyle(classes []string) string {
+// DrawingStyle is the style of a drawing that stands alone. Every token is written out,
+// since many programs that show drawings know neither variables nor light-dark(), and the
+// dark colours follow the system.
+var DrawingStyle = sync.OnceValue(func() string {
 	tokens := map[string]string{}
-	for _, r := range rules() {
-		if r.selectors != ":root" {
-			continue
-		}
-		for _, d := range strings.Split(r.body, ";") {
-			if name, value, ok := strings.Cut(d, ":"); ok && strings.HasPrefix(name, "--") && tokens[name] == "" {
-				tokens[name] = strings.TrimSpace(value)
-			}
-		}
+	for _, m := range token.FindAllStringSubmatch(style("token"), -1) {
+		tokens[m[1]] = m[2]
 	}
-	var light, dark strings.Builder
-	add := func(selectors, body string) {
-		var day, night []string
-		for _, d := range strings.Split(body, ";") {
-			if d == "" {
-				continue
-			}
-			for variable.MatchString(d) {
-				d = variable.ReplaceAllStringFunc(d, func(m string) string { return tokens[variable.FindStringSubmatch(m)[1]] })
-			}
-			day = append(day, lightDark.ReplaceAllString(d, "$1"))
-			if lightDark.MatchString(d) {
-				night = append(night, strings.TrimSpace(lightDark.ReplaceAllString(d, "$2")))
-			}
-		}
-		light.WriteString(selectors + "{" + strings.Join(day, ";") + "}")
-		if len(night) > 0 {
-			dark.WriteString(selectors + "{" + strings.Join(night, ";") + "}")
-		}
+	rules := "svg { background: var(--canvas); font-family: var(--sans) }\n" + style("drawing")
+	for variable.MatchString(rules) {
+		rules = variable.ReplaceAllStringFunc(rules, func(v string) string { return tokens[variable.FindStringSubmatch(v)[1]] })
 	}
-	add("svg", "background:var(--canvas);font-family:var(--sans)")
-	for _, r := range rules() {
-		var kept []string
-		for _, s := range strings.Split(r.selectors, ",") {
-			if byClasses.MatchString(s) && !slices.ContainsFunc(strings.Split(s[1:], "."), func(c string) bool { return !slices.Contains(classes, c) }) {
-				kept = append(kept, s)
-			}
-		}
-		if len(kept) > 0 {
-			add(strings.Join(kept, ","), r.body)
-		}
-	}
-	return light.String() + "@media (prefers-color-scheme:dark){" + dark.String() + "}"
-}
+	return lightDark.ReplaceAllString(rules, "$1") + "@media (prefers-color-scheme: dark) {\n" + lightDark.ReplaceAllString(rules, "$2") + "}"
+})

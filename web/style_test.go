@@ -5,16 +5,16 @@ import (
 	"testing"
 )
 
-func TestADrawingTakesTheStyleOfItsClassesAlong(t *testing.T) {
-	got := ClassStyle([]string{"timeline", "c-line", "up", "c-t"})
+func TestADrawingThatStandsAloneHasItsWholeStyleWithoutTokens(t *testing.T) {
+	got := DrawingStyle()
 	for _, want := range []string{
-		".c-line{fill:none;stroke:#17191C;", ".c-line.up{stroke:#B3400A}", "@media (prefers-color-scheme:dark){", ".c-line.up{stroke:#FF9E64}", "system-ui",
+		".c-line { fill: none; stroke: #17191C;", ".c-line.up { stroke: #B3400A }", ".c-better { stroke: #BED8F3 }", "@media (prefers-color-scheme: dark) {", ".c-line.up { stroke: #FF9E64 }", "system-ui",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the style lacks %q:\n%s", want, got)
 		}
 	}
-	for _, no := range []string{"var(", "light-dark", "</", "c-bar", ".flat", "url(", "@import"} {
+	for _, no := range []string{"var(", "light-dark", "</", "<", "&", "--", ": ;", "url(", "@import"} {
 		if strings.Contains(got, no) {
 			t.Errorf("the style has %q:\n%s", no, got)
 		}

@@ -16,6 +16,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/klauspost/compress/gzhttp"
 )
 
 //go:embed asset
@@ -29,22 +31,22 @@ type asset struct {
 // sheets are style sheets put together of files, each for a group of pages: none of
 // them carries what only others need. What is for print comes last and wins.
 var sheets = map[string][]string{
-	"home.css":      {"base", "raw", "home", "print"},
-	"page.css":      {"base", "case", "diff", "raw", "print"},
-	"inventory.css": {"base", "case", "raw", "inventory", "print"},
+	"home.css":      {"token", "drawing", "base", "raw", "home", "print"},
+	"page.css":      {"token", "drawing", "base", "case", "diff", "raw", "print"},
+	"inventory.css": {"token", "drawing", "base", "case", "raw", "inventory", "print"},
 }
 
 // style puts a sheet together.
-func style(parts []string) ([]byte, error) {
+func style(parts ...string) string {
 	var b strings.Builder
 	for _, part := range parts {
 		content, err := fs.ReadFile(files, "asset/"+part+".css")
 		if err != nil {
-			return nil, err
+			panic(err) // the directory is part of the binary
 		}
 		b.Write(content)
 	}
-	return []byte(squeezeStyle(b.String())), nil
+	return b.String()
 }
 
 // assets are read and hashed once, by their names.
@@ -59,11 +61,7 @@ var assets = sync.OnceValue(func() map[string]asset {
 		found[name] = asset{content, "/assets/" + hex.EncodeToString(sum[:8]) + "/" + name}
 	}
 	for name, parts := range sheets {
-		content, err := style(parts)
-		if err != nil {
-			panic(err)
-		}
-		add(name, content)
+		add(name, []byte(style(parts...)))
 	}
 	for _, e := range entries {
 		if name := e.Name(); path.Ext(name) == ".css" && name != "chart.css" {
@@ -72,12 +70,6 @@ var assets = sync.OnceValue(func() map[string]asset {
 		content, err := fs.ReadFile(files, "asset/"+e.Name())
 		if err != nil {
 			panic(err)
-		}
-		switch path.Ext(e.Name()) {
-		case ".css":
-			content = []byte(squeezeStyle(string(content)))
-		case ".js":
-			content = []byte(squeezeScript(string(content)))
 		}
 		add(e.Name(), content)
 	}
@@ -94,9 +86,9 @@ func Asset(name string) string {
 	return a.url
 }
 
-// Handler serves every address that Asset returns, for ever cacheable. The
+// Handler serves every address that Asset returns, compressed and for ever cacheable. The
 // address of an older release is redirected to the current content.
-func Handler() http.Handler { return http.HandlerFunc(serve) }
+func Handler() http.Handler { return gzhttp.GzipHandler(http.HandlerFunc(serve)) }
 
 func serve(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
@@ -113,7 +105,7 @@ func serve(w http.ResponseWriter, r *http.Request) {
 	}
 	if a.url != r.URL.Path {
 		w.Header().Set("Cache-Control", "no-store")
-		http.Redirect(w, r, a.url, http.StatusFound)
+		http.Redirect(w, r, string(Link(r.Context(), a.url)), http.StatusFound)
 		return
 	}
 	h := w.Header()

@@ -52,19 +52,3 @@ func TestOnlyAssetsAreServed(t *testing.T) {
 		t.Errorf("POST gives %d, want 405", r.StatusCode)
 	}
 }
-
-func TestSqueezedStyleMeansTheSame(t *testing.T) {
-	for name, tc := range map[string][2]string{
-		"blanks around signs go":             {"a , b { color : red ; top : 0 ; }", "a,b{color :red;top :0}"},
-		"descendants keep their blank":       {".a .b > .c :hover { x: 1px 2px }", ".a .b > .c :hover{x:1px 2px}"},
-		"a comment parts words":              {"a/* x */b { }", "a b{}"},
-		"text in quotes stays as it is":      {`a { content: " ; } " } b::before { content: '\'  ' }`, `a{content:" ; } "}b::before{content:'\'  '}`},
-		"media queries keep their blanks":    {"@media (max-width: 720px) and (hover) { a { b: c } }", "@media (max-width:720px) and (hover){a{b:c}}"},
-		"a sum keeps the blanks of its sign": {"a { top: calc(1px + 2px) }", "a{top:calc(1px + 2px)}"},
-		"what is cut off does not hang":      {"a { b: c } /* x", "a{b:c}"},
-	} {
-		if got := web.SqueezeStyle(tc[0]); got != tc[1] {
-			t.Errorf("%s: got %q, want %q", name, got, tc[1])
-		}
-	}
-}

@@ -46,7 +46,7 @@ var arrows = map[string][]string{
 	"store":                    {"analysis", "analysis/judge/identity", "store/blob", "migrations"},
 	"web":                      {},
 	"web/view":                 {"analysis", "analysis/judge/identity", "analysis/judge/diff", "analysis/say/filter", "analysis/read/family", "analysis/judge/flame", "analysis/judge/knowledge", "analysis/say/report", "analysis/judge/trend", "web/chart"},
-	"web/chart":                {},
+	"web/chart":                {"web"},
 	"web/page":                 {"web", "web/chart", "web/view"},
 	"server":                   {"analysis", "analysis/judge/identity", "analysis/read/bundle", "analysis/judge/diff", "analysis/read/family", "analysis/say/filter", "analysis/judge/flame", "analysis/read/ingest", "analysis/judge/knowledge", "analysis/say/profile", "analysis/say/redact", "analysis/say/report", "analysis/judge/trend", "store", "store/blob", "web", "web/page", "web/view"},
 	// What opens a live process stands apart: nothing that reads evidence knows it, and

@@ -95,13 +95,10 @@ func (m *Main) Run(ctx context.Context, args []string) int {
 	return exitError
 }
 
-// limitMemory keeps the program small on shared nodes: dumps are streamed, so
-// a low ceiling costs only collector time, and so does a heap that may grow by few
-// percent before it is collected. GOMEMLIMIT and GOGC overrule them.
-func limitMemory(bytes int64, percent int) {
-	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(bytes)
-	}
+// collectAt has the heap collected when it has grown by so many percent. Dumps are
+// streamed, so a low figure keeps the program small on shared nodes, costs only time of
+// the collector, and holds for small and large heaps alike. GOGC overrules it.
+func collectAt(percent int) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(percent)
 	}

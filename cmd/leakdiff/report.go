@@ -29,10 +29,6 @@ type reportCommand struct {
 	IgnoreRecovered bool     `help:"Families whose cause went away do not trip --fail-on."`
 }
 
-// reportMemory is where a report begins to collect more often: it runs beside what
-// it is about.
-const reportMemory = 112 << 20
-
 // reportPercent is lower than what serve allows: a report has no page to answer in
 // time, and most of what it read lives to its end.
 const reportPercent = 20
@@ -50,7 +46,7 @@ func (r *reportCommand) Run(ctx context.Context, m *Main) error {
 	if err != nil {
 		return err
 	}
-	limitMemory(reportMemory, reportPercent)
+	collectAt(reportPercent)
 	result, err := ingest.Run(ctx, ingest.Config{Bundle: bundle.Config{TempDir: os.TempDir()}, Packed: true}, inputs)
 	if err != nil {
 		return err

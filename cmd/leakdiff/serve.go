@@ -34,11 +34,8 @@ type serveCommand struct {
 	Verbose     bool     `help:"Log every request." short:"v"`
 }
 
-// serveMemory is what the Go runtime may use where little is alive: with the program's
+// servePercent is by how much the heap may grow before it is collected: with the program's
 // own pages the process stays under 64 MiB while it reads a dump of a million goroutines.
-const serveMemory = 30 << 20
-
-// servePercent is by how much the heap may grow before it is collected, where much is alive.
 const servePercent = 40
 
 func (c *serveCommand) Run(ctx context.Context, m *Main) error {
@@ -52,8 +49,7 @@ func (c *serveCommand) Run(ctx context.Context, m *Main) error {
 	if err != nil {
 		return err
 	}
-	limitMemory(serveMemory, servePercent)
-	followMemory(serveMemory, servePercent)
+	collectAt(servePercent)
 	level := slog.LevelInfo
 	if c.Verbose {
 		level = slog.LevelDebug

@@ -1,19 +1,18 @@
 package blob
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"os"
 	"path/filepath"
-	"sync"
-	"sync/atomic"
 	"syscall"
-	"time"
 
 	"github.com/minio/minlz"
 
@@ -26,13 +25,6 @@ import (
 // when r holds more than limit, "disk_full" when the volume does; the context's
 // error when it ends; the reader's error as it is.
 func (s *Store) Put(ctx context.Context, r io.Reader, limit int64) (Ref, error) {
-	return s.PutFollowed(ctx, r, limit, nil)
-}
-
-// PutFollowed is Put that gives f the content while it is stored, where f is not nil
-// and the content is compressed on the way in.
-func (s *Store) PutFollowed(ctx context.Context, r io.Reader, limit int64, f *Follower) (Ref, error) {
-	defer f.Leave()
 	file, err := s.create(filepath.Join(s.dir, scratch))
 	if err != nil {
 		return Ref{}, fault(err)
@@ -40,7 +32,7 @@ func (s *Store) PutFollowed(ctx context.Context, r io.Reader, limit int64, f *Fo
 	defer os.Remove(file.Name())
 	defer file.Close()
 
-	ref, suffix, err := fill(ctx, file, r, limit, f)
+	ref, suffix, err := fill(ctx, file, r, limit)
 	if err != nil {
 		return Ref{}, err
 	}
@@ -109,205 +101,45 @@ func (s *Store) place(file *os.File, path, sha string, known *analysis.Fault) (s
 	return info.Size(), nil
 }
 
-// fill copies r into file, while another goroutine hashes it and f, if there is one,
-// reads it, and returns what it read and the suffix that says how it was written.
-func fill(ctx context.Context, file *os.File, r io.Reader, limit int64, f *Follower) (ref Ref, suffix string, err error) {
+// blockSize is the largest part of the content that is compressed at once, in bytes.
+const blockSize = 512 << 10
+
+// fill copies r into file, hashes it on the way, and compresses what is not compressed
+// yet. It returns what it read and the suffix that says how it was written.
+func fill(ctx context.Context, file *os.File, r io.Reader, limit int64) (ref Ref, suffix string, err error) {
 	src := &source{ctx: ctx, r: r, limit: limit}
-	h := newHasher()
-	defer h.end()
-	p := newPieces(h, f)
-	first := p.next()
-	done := first.fill(src)
-	var sink io.WriteCloser = &early{File: file}
-	packs := !compressed(first.bytes)
-	if packs && f != nil && !done {
-		sink = newDirect(cached{file})
-	}
-	defer sink.Close()
-	var out io.WriteCloser = sink
-	suffix = verbatim
-	if packs {
-		out, suffix = packer(sink, cap(first.bytes)), packed
+	in := bufio.NewReaderSize(src, 128<<10)
+	head, _ := in.Peek(magicSize) // the error comes again with the next Read
+	sum := sha256.New()
+	if compressed(head) {
+		_, err = in.WriteTo(io.MultiWriter(sum, file))
+		suffix = verbatim
 	} else {
-		f.Leave()
+		err = pack(file, in, sum)
+		suffix = packed
 	}
-	for piece := first; ; done = piece.fill(src) {
-		piece.users.Store(3)
-		h.pieces <- piece
-		f.give(piece)
-		_, err = out.Write(piece.bytes)
-		piece.release()
-		if err != nil || done {
-			break
-		}
-		piece = p.next()
-	}
-	if src.err != nil {
+	switch {
+	case src.err != nil:
 		return Ref{}, "", src.err
-	}
-	ref = Ref{SHA256: h.end(), Size: src.size}
-	if err == nil {
-		f.end(ref.SHA256)
-	}
-	for _, c := range []io.Closer{out, sink} {
-		if closed := c.Close(); err == nil {
-			err = closed
-		}
-	}
-	if err != nil {
+	case err != nil:
 		return Ref{}, "", fault(err)
 	}
-	return ref, suffix, nil
+	return Ref{SHA256: hex.EncodeToString(sum.Sum(nil)), Size: src.size}, suffix, nil
 }
 
-// What is hashed, compressed and read at once is a piece, and there are as many of them
-// as let each go on while another one waits. A Put that is followed is the only one of
-// its kind; of others there may be many, which take less memory.
-const (
-	pieceSize, pieceCount       = 256 << 10, 3
-	followedSize, followedCount = 512 << 10, 4
-)
-
-// piece is a part of the content on its way to its users: the goroutine that
-// compresses, the one that hashes and the follower.
-type piece struct {
-	bytes []byte
-	users atomic.Int32
-	free  chan<- *piece
-}
-
-// fill reads until the piece is full or src has no more.
-func (p *piece) fill(src *source) (done bool) {
-	p.bytes = p.bytes[:cap(p.bytes)]
-	n := 0
-	var err error
-	for n < len(p.bytes) && err == nil {
-		var m int
-		m, err = src.Read(p.bytes[n:])
-		n += m
+// pack compresses in to w. One goroutine compresses a block while the next one is read
+// and hashed.
+func pack(w io.Writer, in *bufio.Reader, sum hash.Hash) error {
+	out := minlz.NewWriter(w, minlz.WriterLevel(minlz.LevelSuperFast), minlz.WriterConcurrency(2), minlz.WriterBlockSize(blockSize), minlz.WriterCreateIndex(false))
+	_, err := in.WriteTo(io.MultiWriter(sum, out))
+	if closed := out.Close(); err == nil {
+		err = closed
 	}
-	p.bytes = p.bytes[:n]
-	return err != nil
+	return err
 }
 
-func (p *piece) release() {
-	if p.users.Add(-1) == 0 {
-		p.free <- p
-	}
-}
-
-// pieces are those of one Put.
-type pieces struct {
-	hasher   *hasher
-	follower *Follower
-	free     chan *piece
-	// made of them there are so far; size is in bytes.
-	made, size int
-	began      time.Time
-	// waited is how long the follower alone was waited for since it began.
-	waited time.Duration
-}
-
-func newPieces(h *hasher, f *Follower) *pieces {
-	size, count := pieceSize, pieceCount
-	if f != nil {
-		size, count = followedSize, followedCount
-	}
-	return &pieces{hasher: h, follower: f, free: make(chan *piece, count), size: size, began: time.Now()}
-}
-
-// next is a piece that nobody uses any more. A follower that is waited for too long
-// is left behind.
-func (p *pieces) next() *piece {
-	select {
-	case piece := <-p.free:
-		return piece
-	default:
-	}
-	if p.made < cap(p.free) {
-		p.made++
-		return &piece{bytes: make([]byte, p.size), free: p.free}
-	}
-	for {
-		began := time.Now()
-		var piece *piece
-		select {
-		case piece = <-p.free:
-		case <-time.After(patience / 10):
-		}
-		if p.follower.slowest(p.hasher) {
-			p.waited += time.Since(began)
-		}
-		if p.waited > max(patience, time.Since(p.began)/2) {
-			p.follower.Leave()
-		}
-		if piece != nil {
-			return piece
-		}
-	}
-}
-
-// A hasher hashes the pieces sent to it in a goroutine.
-type hasher struct {
-	pieces chan *piece
-	sum    chan string
-	once   sync.Once
-	hex    string
-}
-
-func newHasher() *hasher {
-	h := &hasher{pieces: make(chan *piece, followedCount), sum: make(chan string, 1)}
-	go func() {
-		sum := sha256.New()
-		for p := range h.pieces {
-			sum.Write(p.bytes)
-			p.release()
-		}
-		h.sum <- hex.EncodeToString(sum.Sum(nil))
-	}()
-	return h
-}
-
-// end returns the hash of all that was sent; nothing may be sent after it.
-func (h *hasher) end() string {
-	h.once.Do(func() {
-		close(h.pieces)
-		h.hex = <-h.sum
-	})
-	return h.hex
-}
-
-// packer compresses to w, in blocks of so many bytes at most.
-func packer(w io.Writer, block int) io.WriteCloser {
-	return pieceWriter{minlz.NewWriter(w, minlz.WriterLevel(minlz.LevelSuperFast), minlz.WriterConcurrency(1), minlz.WriterBlockSize(block), minlz.WriterCreateIndex(false))}
-}
-
-// early has the system write to the volume what was written so far, every earlySize
-// bytes, or all of it would be waited for at the end.
-type early struct {
-	*os.File
-	written, begun int64
-}
-
-const earlySize = 8 << 20
-
-func (e *early) Write(p []byte) (int, error) {
-	n, err := e.File.Write(p)
-	e.written += int64(n)
-	if e.written-e.begun >= earlySize {
-		beginWriting(e.File, e.begun, e.written-e.begun)
-		e.begun = e.written
-	}
-	return n, err
-}
-
-// Close leaves the file open, which is still to be synced.
-func (*early) Close() error { return nil }
-
-// pieceWriter compresses each piece as a block, where it lies.
-type pieceWriter struct{ *minlz.Writer }
-
-func (w pieceWriter) Write(p []byte) (int, error) { return len(p), w.EncodeBuffer(p) }
+// magicSize is the length of the longest magic that compressed knows.
+const magicSize = 5
 
 // compressed recognises content that compressing again would only cost time:
 // gzip (RFC 1952), zstd (RFC 8878), zip and xz by their first bytes.

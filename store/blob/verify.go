@@ -140,7 +140,7 @@ func (s *Store) open(sha string) (*reader, error) {
 	}
 	switch filepath.Ext(path) {
 	case packed:
-		r.content = minlz.NewReader(file, minlz.ReaderMaxBlockSize(followedSize))
+		r.content = minlz.NewReader(file, minlz.ReaderMaxBlockSize(blockSize))
 	case zstandard:
 		dec, err := zstd.NewReader(file,
 			zstd.WithDecoderConcurrency(1),

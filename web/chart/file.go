@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
-	"strings"
 )
 
 // Chart is data that can be drawn as a file of its own, at the width of a page. Its
@@ -58,20 +57,9 @@ func Names(all []Chart) []string {
 }
 
 // File is the chart as an SVG document that needs nothing beside it: with title and
-// description, and the style of its classes inside, which the caller knows.
-func File(c Chart, style func(classes []string) string) []byte {
+// description, and the style of drawings inside, which the caller knows.
+func File(c Chart, style string) []byte {
 	d := c.alone()
-	classes := strings.Fields(d.class)
-	for i := range d.marks {
-		classes = append(classes, strings.Fields(d.marks[i].class)...)
-	}
-	for _, p := range d.patterns {
-		classes = append(classes, "c-"+p.String())
-	}
-	if d.hatch {
-		classes = append(classes, "c-grid")
-	}
-	slices.Sort(classes)
 	body := withMargin(d.markup(nil), d)
 	// The title must be the first element; the style follows it.
 	at := bytes.Index(body, []byte("</title>")) + len("</title>")
@@ -80,7 +68,7 @@ func File(c Chart, style func(classes []string) string) []byte {
 	}
 	return slices.Concat(
 		[]byte(`<svg xmlns="http://www.w3.org/2000/svg"`), body[len("<svg"):at],
-		[]byte("<style>"+style(slices.Compact(classes))+"</style>"), body[at:], []byte("\n"))
+		[]byte("<style>"+style+"</style>"), body[at:], []byte("\n"))
 }
 
 // margin is what a drawing has around it where no page gives it any.

@@ -3,23 +3,40 @@ package chart
 import (
 	"context"
 	"io"
+	"slices"
 	"sync"
 
 	"github.com/a-h/templ"
+
+	"leakdiff/web"
 )
 
 // svg writes a drawing. Tables hold one in every row: it is put together in one
 // piece, which takes a fifth of the time of a template for each mark.
 func svg(d drawing) templ.Component {
-	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
-		_, err := w.Write(d.markup(make([]byte, 0, 256+128*len(d.marks))))
+	return templ.ComponentFunc(func(ctx context.Context, w io.Writer) error {
+		_, err := w.Write(d.addressed(ctx).markup(make([]byte, 0, 256+128*len(d.marks))))
 		return err
 	})
 }
 
+// addressed is the drawing with the addresses of its boxes as a browser asks for them.
+func (d drawing) addressed(ctx context.Context) drawing {
+	if !slices.ContainsFunc(d.marks, func(m mark) bool { return m.frame != nil }) {
+		return d
+	}
+	d.marks = slices.Clone(d.marks)
+	for i := range d.marks {
+		if f := d.marks[i].frame; f != nil && f.href != "" {
+			d.marks[i].frame = &frame{href: string(web.Link(ctx, f.href)), figure: f.figure}
+		}
+	}
+	return d
+}
+
 // rows are the rows of a twin, which may have hundreds: put together like drawings.
 func rows(t Table) templ.Component {
-	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
+	return templ.ComponentFunc(func(ctx context.Context, w io.Writer) error {
 		b := make([]byte, 0, 128*len(t.Rows))
 		for k, row := range t.Rows {
 			b = append(b, `<tr class="plain">`...)
@@ -28,7 +45,7 @@ func rows(t Table) templ.Component {
 				case i > 0:
 					b = append(AppendText(append(b, `<td class="num">`...), c), "</td>"...)
 				case k < len(t.URLs) && t.URLs[k] != "":
-					b = append(AppendText(append(b, `<th scope="row"><a href="`...), string(templ.URL(t.URLs[k]))), `">`...)
+					b = append(AppendText(append(b, `<th scope="row"><a href="`...), string(web.Link(ctx, t.URLs[k]))), `">`...)
 					b = append(AppendText(b, c), "</a></th>"...)
 				default:
 					b = append(AppendText(append(b, `<th scope="row">`...), c), "</th>"...)

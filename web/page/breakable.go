@@ -1,6 +1,8 @@
 package page
 
 import (
+	"context"
+
 	"github.com/a-h/templ"
 
 	"leakdiff/web/chart"
@@ -11,12 +13,12 @@ import (
 // break by themselves: "IN_CREATE|IN_DELETE" gives "IN_CREATE|<wbr>IN_DELETE". It
 // is written in Go because a template would put spaces between the pieces.
 func breakable(text string) templ.Component {
-	return pieced(2*len(text)+16, func(b markup) markup { return b.breaking(text) })
+	return pieced(2*len(text)+16, func(_ context.Context, b markup) markup { return b.breaking(text) })
 }
 
 // pathAndName prints both parts of a name, of which the page may cut the path.
 func pathAndName(f view.Func) templ.Component {
-	return pieced(256, func(b markup) markup { return b.pathAndName(&f) })
+	return pieced(256, func(_ context.Context, b markup) markup { return b.pathAndName(&f) })
 }
 
 // breaking is text with the places to break.

@@ -7,6 +7,7 @@ import (
 	"github.com/a-h/templ"
 
 	"leakdiff/analysis/say/wording"
+	"leakdiff/web"
 	"leakdiff/web/chart"
 	"leakdiff/web/view"
 )
@@ -30,9 +31,9 @@ func (b markup) raw(parts ...string) markup {
 func (b markup) text(s string) markup { return chart.AppendText(b, s) }
 
 // pieced is a component that writes once.
-func pieced(size int, write func(markup) markup) templ.Component {
-	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
-		_, err := w.Write(write(make(markup, 0, size)))
+func pieced(size int, write func(context.Context, markup) markup) templ.Component {
+	return templ.ComponentFunc(func(ctx context.Context, w io.Writer) error {
+		_, err := w.Write(write(ctx, make(markup, 0, size)))
 		return err
 	})
 }
@@ -40,13 +41,13 @@ func pieced(size int, write func(markup) markup) templ.Component {
 // familyTitle is a family's name in a table, linked when live. It is never cut: what
 // tells names apart stands at their ends.
 func familyTitle(n view.FamilyName) templ.Component {
-	return pieced(512, func(b markup) markup { return b.familyTitle(&n) })
+	return pieced(512, func(ctx context.Context, b markup) markup { return b.familyTitle(ctx, &n) })
 }
 
-func (b markup) familyTitle(n *view.FamilyName) markup {
+func (b markup) familyTitle(ctx context.Context, n *view.FamilyName) markup {
 	b = b.raw(`<div class="ft">`)
 	if n.URL != "" {
-		b = b.raw(`<a class="quiet" href="`).text(n.URL).raw(`">`).familyWord(n).raw(`</a>`)
+		b = b.raw(`<a class="quiet" href="`).text(string(web.Link(ctx, n.URL))).raw(`">`).familyWord(n).raw(`</a>`)
 	} else {
 		b = b.familyWord(n)
 	}
@@ -73,7 +74,7 @@ func (b markup) pathAndName(f *view.Func) markup {
 
 // familyBy is the second line: package and creator, or attributes.
 func familyBy(n view.FamilyName) templ.Component {
-	return pieced(512, func(b markup) markup { return b.familyBy(&n) })
+	return pieced(512, func(_ context.Context, b markup) markup { return b.familyBy(&n) })
 }
 
 func (b markup) familyBy(n *view.FamilyName) markup {
@@ -105,7 +106,7 @@ func diffRows(v view.Diff, rows []view.DiffRow) templ.Component {
 		b := make(markup, 0, 4096)
 		for i := range rows {
 			r := &rows[i]
-			b = b[:0].diffRow(r)
+			b = b[:0].diffRow(ctx, r)
 			if _, err := w.Write(b); err != nil {
 				return err
 			}
@@ -121,7 +122,7 @@ func diffRows(v view.Diff, rows []view.DiffRow) templ.Component {
 }
 
 // diffRow is one family in A and B, closed.
-func (b markup) diffRow(r *view.DiffRow) markup {
+func (b markup) diffRow(ctx context.Context, r *view.DiffRow) markup {
 	b = b.raw(`<tr id="`).text(r.Anchor)
 	if r.Open {
 		b = b.raw(`" class="isopen`)
@@ -132,12 +133,12 @@ func (b markup) diffRow(r *view.DiffRow) markup {
 		if r.Open {
 			word, glyph, expanded = "Close ", "▾", "true"
 		}
-		b = b.raw(`<a class="tw" id="`).text(r.Anchor).raw(`-o" href="`).text(r.Toggle).raw(`" aria-expanded="`, expanded, `" aria-label="`, word).text(r.Name.Text()).raw(`">`, glyph, `</a>`)
+		b = b.raw(`<a class="tw" id="`).text(r.Anchor).raw(`-o" href="`).text(string(web.Link(ctx, r.Toggle))).raw(`" aria-expanded="`, expanded, `" aria-label="`, word).text(r.Name.Text()).raw(`">`, glyph, `</a>`)
 	}
 	if r.Unit != "" {
 		b = b.raw(`<span class="chip">`).text(r.Unit).raw(`</span>`)
 	}
-	b = b.familyTitle(&r.Name).familyBy(&r.Name).raw(`</td><td class="sp">`)
+	b = b.familyTitle(ctx, &r.Name).familyBy(&r.Name).raw(`</td><td class="sp">`)
 	b = r.Spark.Append(b)
 	b = b.raw(`</td>`).cell("A", "num").figure(r.A, r.SignA).raw(`</td>`).cell("B", "num").figure(r.B, r.SignB).raw(`</td>`).cell("Δ", "num")
 	if r.Unknown {
@@ -205,15 +206,15 @@ func (b markup) mark(state string) markup {
 
 // signed prints one figure.
 func signed(text string, sign int) templ.Component {
-	return pieced(64, func(b markup) markup { return b.figure(text, sign) })
+	return pieced(64, func(_ context.Context, b markup) markup { return b.figure(text, sign) })
 }
 
 // compareRows are families over any number of snapshots.
 func compareRows(rows []view.CompareRow) templ.Component {
-	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
+	return templ.ComponentFunc(func(ctx context.Context, w io.Writer) error {
 		b := make(markup, 0, 4096)
 		for i := range rows {
-			b = b[:0].compareRow(&rows[i])
+			b = b[:0].compareRow(ctx, &rows[i])
 			if _, err := w.Write(b); err != nil {
 				return err
 			}
@@ -222,12 +223,12 @@ func compareRows(rows []view.CompareRow) templ.Component {
 	})
 }
 
-func (b markup) compareRow(r *view.CompareRow) markup {
+func (b markup) compareRow(ctx context.Context, r *view.CompareRow) markup {
 	b = b.raw(`<tr><th scope="row">`)
 	if r.Unit != "" {
 		b = b.raw(`<span class="chip">`).text(r.Unit).raw(`</span>`)
 	}
-	b = b.familyTitle(&r.Name).familyBy(&r.Name).raw(`</th>`)
+	b = b.familyTitle(ctx, &r.Name).familyBy(&r.Name).raw(`</th>`)
 	for _, c := range r.Cells {
 		b = b.raw(`<td>`).figure(c.Text, c.Sign).raw(`</td>`)
 	}

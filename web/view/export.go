@@ -49,10 +49,10 @@ type Page interface {
 	Charts() []chart.Chart
 }
 
-// ChartFile is a chart of a page as an SVG file; style gives the style of classes. An
+// ChartFile is a chart of a page as an SVG file; style is that of drawings. An
 // empty name is the first chart. Where there is none of the name it lists those that
 // there are.
-func ChartFile(p Page, name string, style func(classes []string) string) (file []byte, names []string) {
+func ChartFile(p Page, name string, style string) (file []byte, names []string) {
 	all := p.Charts()
 	found, ok := chart.Find(all, name)
 	if !ok {

@@ -185,7 +185,7 @@ func said(s *analysis.Snapshot) string {
 func TestTheSameFilesGiveTheSameSnapshotsWhateverTheyArePackedIn(t *testing.T) {
 	corpus.Heavy(t)
 	captures := map[string][]capturedFile{}
-	samples, err := filepath.Glob("../../samples/*/*.tar.gz")
+	samples, err := filepath.Glob("../../../samples/*/*.tar.gz")
 	if err != nil || len(samples) == 0 {
 		t.Fatalf("no samples: %v", err)
 	}

@@ -34,7 +34,7 @@ type content struct {
 // they share their state.
 func (r *reader) open(m *bundle.Member, known func() string) *content {
 	c := &r.content
-	*c = content{body: m.Body, large: !m.Whole() && (known == nil || !r.cfg.Ahead), known: known}
+	*c = content{body: m.Body, large: !m.Whole(), known: known}
 	if known == nil {
 		r.hash.Reset()
 		c.hash = r.hash

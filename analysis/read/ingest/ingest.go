@@ -33,9 +33,6 @@ type Config struct {
 	// end; nil where nobody else hashes it. An input with a ModTime and a Size that is
 	// no archive is then not hashed again.
 	SHA256 func() string
-	// Ahead says that others read the inputs ahead: an input that is a dump itself is then
-	// read as it comes, in no goroutine of its own.
-	Ahead bool
 	// Packed leaves goroutines, descriptors and watches packed in Members, as the store
 	// takes them: a tenth of the memory of columns.
 	Packed bool

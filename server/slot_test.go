@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"leakdiff/analysis/say/wording"
 	"leakdiff/store"
 )
@@ -88,14 +90,15 @@ func (s *site) inPieces(path, beginning string, header ...string) (rest *io.Pipe
 	return rest, answer
 }
 
-func TestUploadsBeyondTheMostWaitForTheirTurn(t *testing.T) {
+func TestUploadsWaitForAFreeSlot(t *testing.T) {
 	inStillTime(t, func(t *testing.T, s *site, _ *pipeListener) {
-		s.s.turns = make(chan struct{}, 1)
+		s.s.slots = semaphore.NewWeighted(1)
 		rest, first := s.inPieces("/api/v1/bundles/first.txt", tinyDump)
 		defer rest.Close()
+		synctest.Wait() // the first has the slot
 		second := make(chan reply, 1)
 		go func() { second <- s.do("PUT", "/api/v1/bundles/second.txt", bytes.NewReader(waiting(30))) }()
-		time.Sleep(mostQuiet - time.Second)
+		time.Sleep(idleTimeout - time.Second)
 		select {
 		case r := <-second:
 			t.Fatalf("the second was not held up: %d %s", r.status, r.body)
@@ -110,8 +113,8 @@ func TestUploadsBeyondTheMostWaitForTheirTurn(t *testing.T) {
 				t.Errorf("%s: %d %s", name, r.status, r.body)
 			}
 		}
-		if len(s.s.turns) > 0 {
-			t.Error("a turn was not given back")
+		if !s.s.slots.TryAcquire(1) {
+			t.Error("a slot was not given back")
 		}
 	})
 }
@@ -127,7 +130,7 @@ func TestASenderWhoSendsNothingIsGivenUp(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inStillTime(t, func(t *testing.T, s *site, pipes *pipeListener) {
-				s.s.turns = make(chan struct{}, 1)
+				s.s.slots = semaphore.NewWeighted(1)
 				conn, err := pipes.dial(t.Context(), "", "")
 				if err != nil {
 					t.Fatal(err)
@@ -136,17 +139,17 @@ func TestASenderWhoSendsNothingIsGivenUp(t *testing.T) {
 				go io.WriteString(conn, head)
 				began := time.Now()
 				text, err := io.ReadAll(conn)
-				wants := "nothing arrived for " + wording.PageDuration(mostQuiet)
+				wants := "nothing arrived for " + wording.PageDuration(idleTimeout)
 				if name == "no form at all" {
 					wants = "is no upload form"
-				} else if after := time.Since(began); after < mostQuiet || after > mostQuiet+5*time.Second {
-					t.Errorf("given up after %v, want %v", after, mostQuiet)
+				} else if after := time.Since(began); after < idleTimeout || after > idleTimeout+5*time.Second {
+					t.Errorf("given up after %v, want %v", after, idleTimeout)
 				}
 				if err != nil || !strings.HasPrefix(string(text), "HTTP/1.1 400 ") || !strings.Contains(string(text), wants) {
 					t.Errorf("%v, %s", err, text)
 				}
-				if len(s.s.turns) > 0 {
-					t.Error("the turn was not given back")
+				if !s.s.slots.TryAcquire(1) {
+					t.Error("the slot was not given back")
 				}
 			})
 		})
@@ -168,7 +171,7 @@ func TestASlowSenderIsWaitedFor(t *testing.T) {
 		rest, answer := s.inPieces("/api/v1/bundles/slow.txt", "goroutine 1 [run")
 		defer rest.Close()
 		for _, part := range []string{"ning]:\n", "main.main()\n", "\t/src/main.go:2 +0x1d\n"} {
-			time.Sleep(mostQuiet - time.Second)
+			time.Sleep(idleTimeout - time.Second)
 			io.WriteString(rest, part)
 		}
 		rest.Close()
@@ -182,7 +185,7 @@ func TestASlowSenderIsWaitedFor(t *testing.T) {
 type slowStore struct{ *store.Store }
 
 func (s slowStore) AddBundle(ctx context.Context, caseID, name string, files []store.File) (store.Bundle, store.Job, error) {
-	time.Sleep(10 * mostQuiet)
+	time.Sleep(10 * idleTimeout)
 	return s.Store.AddBundle(ctx, caseID, name, files)
 }
 
@@ -191,7 +194,7 @@ func TestAnAnswerMayTakeLongerThanASenderMayBeQuiet(t *testing.T) {
 		up := s.put("first.txt", []byte(tinyDump))
 		began := time.Now()
 		r := s.do("PUT", "/api/v1/bundles/second.txt?wait=1&case="+up.Case, bytes.NewReader(waiting(30)), "Authorization", "Bearer "+up.OwnerKey)
-		if took := time.Since(began); r.status != http.StatusCreated || took < 10*mostQuiet {
+		if took := time.Since(began); r.status != http.StatusCreated || took < 10*idleTimeout {
 			t.Errorf("%d %s after %v", r.status, r.body, took)
 		}
 	}, func(st *store.Store) Storage { return slowStore{st} })

@@ -1,4 +1,0 @@
-package web
-
-// SqueezeStyle is squeezeStyle for its test.
-var SqueezeStyle = squeezeStyle
