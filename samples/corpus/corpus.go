@@ -62,10 +62,10 @@ func LeaveOut(t testing.TB, format string, args ...any) {
 }
 
 // Heavy leaves a test that reads hundreds of megabytes or drives processes to the pass
-// of make test that runs without the race detector.
+// of make test that runs without the race detector; make quick does without it.
 func Heavy(t testing.TB) {
 	t.Helper()
-	if Race {
+	if Race || testing.Short() {
 		LeaveOut(t, "heavy: make test runs it in its pass without the race detector")
 	}
 }
