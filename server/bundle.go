@@ -206,14 +206,13 @@ func (s *Server) bundleFile(w http.ResponseWriter, r *http.Request) {
 // cancelBundle stops an ingest; what was uploaded stays and can be read again.
 func (s *Server) cancelBundle(w http.ResponseWriter, r *http.Request) {
 	id := pathValue(r, "id")
-	b, err := s.mayRead(w, r, id)
-	if err != nil {
+	if _, err := s.mayRead(w, r, id); err != nil {
 		s.fail(w, r, err)
 		return
 	}
 	// A running one that the worker does not read is one whose end was not recorded.
-	if !s.worker.cancel(id) && (b.Status == store.Queued || b.Status == store.Running) {
-		if err := s.cancelOpen(r, id); err != nil {
+	if !s.worker.cancel(id) {
+		if err := s.store.CancelOpenJob(r.Context(), id); err != nil {
 			s.fail(w, r, err)
 			return
 		}
@@ -230,16 +229,6 @@ func (s *Server) mayRead(w http.ResponseWriter, r *http.Request, id string) (sto
 		_, err = s.mayEdit(r, b.CaseID, r.PostFormValue("key"))
 	}
 	return b, err
-}
-
-// cancelOpen ends a job that the worker does not run. Requeue returns the open job of a
-// bundle where there is one.
-func (s *Server) cancelOpen(r *http.Request, bundleID string) error {
-	job, err := s.store.Requeue(r.Context(), bundleID)
-	if err != nil {
-		return err
-	}
-	return s.store.CancelJob(r.Context(), job.ID)
 }
 
 func faultText(f *analysis.Fault) string {

@@ -62,6 +62,7 @@ type Storage interface {
 	FinishJob(ctx context.Context, jobID string, r store.Result) error
 	FailJob(ctx context.Context, jobID string, why *analysis.Fault) error
 	CancelJob(ctx context.Context, jobID string) error
+	CancelOpenJob(ctx context.Context, bundleID string) error
 	PostponeJob(ctx context.Context, jobID string, why *analysis.Fault) error
 	Requeue(ctx context.Context, bundleID string) (store.Job, error)
 

@@ -87,6 +87,31 @@ func (s *Store) CancelJob(ctx context.Context, jobID string) error {
 	return s.giveUp(ctx, jobID, Cancelled, nil)
 }
 
+// CancelOpenJob ends the queued or running job of a bundle. A bundle without one stays as it
+// is: its job ended in the meantime.
+func (s *Store) CancelOpenJob(ctx context.Context, bundleID string) error {
+	return s.writeReserved(ctx, "ending the job of a bundle", func(tx *sql.Tx) error {
+		var seq, generation int64
+		if err := tx.QueryRowContext(ctx, requeueBundleSQL, bundleID).Scan(&seq, &generation); err != nil {
+			return orNotFound(err, "bundle", bundleID)
+		}
+		open, err := collect(ctx, tx, scanJob, openJobSQL, seq)
+		if err != nil {
+			return err
+		}
+		for _, job := range open {
+			target, err := targetOf(ctx, tx, job.ID)
+			if err != nil {
+				return err
+			}
+			if err := endJob(ctx, tx, target, Cancelled, nil); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
 // PostponeJob puts a running job behind those that wait, to be run again; why is shown with
 // the bundle. An older result stays visible.
 func (s *Store) PostponeJob(ctx context.Context, jobID string, why *analysis.Fault) error {

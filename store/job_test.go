@@ -284,3 +284,22 @@ func TestAFailedBundleCanBeReadAgain(t *testing.T) {
 	_, err = f.Requeue(f.ctx, "bnone")
 	wantCode(t, err, "not_found")
 }
+
+func TestOnlyAnOpenJobIsCancelled(t *testing.T) {
+	f := open(t)
+	c := f.newCase("a")
+	b := f.filled(c.ID, "1", kubeletResult("2"))
+	f.ok(f.CancelOpenJob(f.ctx, b.ID))
+	got, err := f.Bundle(f.ctx, b.ID)
+	f.ok(err)
+	if got.Status != Done {
+		t.Errorf("a bundle whose job had ended is %s", got.Status)
+	}
+	job, err := f.Requeue(f.ctx, b.ID)
+	f.ok(err)
+	f.ok(f.CancelOpenJob(f.ctx, b.ID))
+	if err := f.FinishJob(f.ctx, job.ID, kubeletResult("3")); err == nil {
+		t.Error("a cancelled job was finished")
+	}
+	f.wantSound()
+}
