@@ -6,11 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"maps"
 	"net/http"
 	"net/url"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -257,223 +255,42 @@ func onlyDigits(s string) string {
 	}, s)
 }
 
-// redactor knows the names that the evidence of the cases tells anywhere, and those
-// that people wrote of them, and hides them in whatever pieces they stand in a text:
-// hosts, those that a person has replaced or left out among them, pods, namespaces,
-// users, directories and files.
+// redactor knows the names in the evidence of the cases, and those that people wrote.
 func redactor(cases []*loaded) *redact.Redactor {
-	r := redact.New(nil)
-	users := map[string]bool{}
-	for _, l := range cases {
-		usersOf(l, users)
+	known := make([]redact.Case, len(cases))
+	for i, l := range cases {
+		known[i] = l.names()
 	}
-	for _, l := range cases {
-		keepNames(r, l, users)
-	}
-	for _, l := range cases {
-		for _, line := range l.built.Lines {
-			for _, snap := range line.Snapshots {
-				r.KeepRound(snap.Label)
-			}
-		}
-	}
-	for _, u := range slices.Sorted(maps.Keys(users)) {
-		r.LearnUser(u)
-	}
-	for _, l := range cases {
-		learnNames(r, l)
-		learnSaid(r, l)
-	}
-	for _, l := range cases {
-		locateNames(r, l)
-	}
-	return r
+	return redact.FromCases(known)
 }
 
-// usersOf adds the users that the evidence of a case names, those of directories among
-// them.
-func usersOf(l *loaded, users map[string]bool) {
-	for stack := range allStacks(l) {
-		for _, f := range stack.Frames {
-			users[redact.HomeOf(f.File)] = true
-		}
-	}
+// names are the parts of a case from which a redactor learns.
+func (l *loaded) names() redact.Case {
+	out := redact.Case{Problems: l.built.Report.Problems, Hosts: l.said.Hosts}
 	for _, line := range l.built.Lines {
-		for _, snap := range line.Snapshots {
-			for _, u := range snap.Users {
-				users[strings.ToLower(u)] = true
-			}
-			for _, g := range snap.Groups {
-				for _, path := range []string{g.Family.Title, g.Family.Attributes["name"], g.Family.Attributes["path"]} {
-					users[redact.HomeOf(path)] = true
-				}
-			}
-		}
+		out.Series = append(out.Series, line.Snapshots)
 	}
-	delete(users, "")
-}
-
-// allStacks are the different stacks of a case.
-func allStacks(l *loaded) iter.Seq[*analysis.Stack] {
-	return func(yield func(*analysis.Stack) bool) {
-		seen := map[*analysis.Stack]bool{}
-		for _, line := range l.built.Lines {
-			for _, snap := range line.Snapshots {
-				for i := range snap.Groups {
-					for _, v := range snap.Groups[i].Variants {
-						if v.Stack == nil || seen[v.Stack] {
-							continue
-						}
-						seen[v.Stack] = true
-						if !yield(v.Stack) {
-							return
-						}
-					}
-				}
-			}
-		}
-	}
-}
-
-// keepNames tells which words of a case are no secret. A program that is called as a
-// user is may be somebody's own.
-func keepNames(r *redact.Redactor, l *loaded, users map[string]bool) {
-	for _, line := range l.built.Lines {
-		if name := line.Snapshots[0].Process.Name.Value; !users[strings.ToLower(name)] {
-			r.Keep(name)
-		} else {
-			r.Know(redact.Users, name)
-		}
-		for _, f := range line.Trend.Families {
-			if f.Kind == analysis.KindGoroutine || f.Kind == analysis.KindThread {
-				r.Keep(append(f.Loose[:len(f.Loose):len(f.Loose)], f.LooseCreator)...)
-			}
-		}
-	}
-}
-
-// learnSaid tells what people wrote of a case, and how they called it and its files.
-func learnSaid(r *redact.Redactor, l *loaded) {
 	for _, b := range l.bundles {
-		r.LearnName(b.Name)
+		out.Files = append(out.Files, b.Name)
 	}
-	if !slices.ContainsFunc(l.bundles, func(b store.Bundle) bool { return b.Name == l.Title }) {
-		r.LearnSaid(l.Title)
+	if !slices.Contains(out.Files, l.Title) {
+		out.Said = append(out.Said, l.Title)
 	}
-	for _, f := range l.fields {
-		r.LearnSaid(f.Value)
+	for _, name := range slices.Sorted(maps.Keys(l.fields)) {
+		out.Said = append(out.Said, l.fields[name].Value)
 	}
 	for _, m := range l.marks {
-		r.LearnSaid(m.Note)
-		r.LearnSaid(m.Outcome)
+		out.Said = append(out.Said, m.Note, m.Outcome)
 	}
 	for _, e := range l.edits {
-		r.LearnSaid(e.Note)
+		out.Said = append(out.Said, e.Note)
 	}
 	for _, e := range l.said.Events {
-		r.LearnSaid(e.Text)
+		out.Said = append(out.Said, e.Text)
 	}
-	for name := range l.said.Loads {
-		r.LearnSaid(name)
-	}
+	out.Said = append(out.Said, slices.Sorted(maps.Keys(l.said.Loads))...)
+	return out
 }
-
-// locateNames tells where in the evidence names stand first.
-func locateNames(r *redact.Redactor, l *loaded) {
-	for _, line := range l.built.Lines {
-		for _, snap := range line.Snapshots {
-			where := snap.Process.Host.Source // the name of a file beside those that were counted, mostly
-			for _, a := range snap.Artifacts {
-				if path.Base(a.Path) == where {
-					where = a.Path
-				}
-			}
-			if where != "" {
-				r.Locate(snap.Process.Host.Value, where, 0)
-			}
-			for i := range snap.Groups {
-				g := &snap.Groups[i]
-				members := g.Members // a copy: the group is shared
-				members.Unpack()
-				seen := map[string]bool{}
-				for k := 0; k < len(members.Detail) && len(seen) < mostLocated; k++ {
-					detail, at := members.Detail[k], members.At(k).Place
-					if !seen[detail] && at.Artifact >= 0 && at.Artifact < len(snap.Artifacts) {
-						seen[detail] = true
-						r.Locate(detail, snap.Artifacts[at.Artifact].Path, at.Line)
-					}
-				}
-			}
-			for _, a := range snap.Artifacts {
-				r.Locate(a.Path, a.Path, 0)
-			}
-		}
-	}
-}
-
-// mostLocated is how many different members of a family in one snapshot are looked
-// through for the places of what is hidden.
-const mostLocated = 25
-
-// learnNames tells which words of a case are.
-func learnNames(r *redact.Redactor, l *loaded) {
-	r.Know(redact.Hosts, l.said.Hosts...)
-	seen := map[string]bool{}
-	learn := func(s string) {
-		if !seen[s] {
-			seen[s] = true
-			r.LearnEvidence(s)
-		}
-	}
-	sources := map[string]bool{}
-	for stack := range allStacks(l) {
-		for _, f := range append(stack.Frames[:len(stack.Frames):len(stack.Frames)], stack.CreatedBy) {
-			if dir := f.File[:strings.LastIndexAny(f.File, `/\`)+1]; dir != "" && !sources[dir] {
-				sources[dir] = true
-				r.LearnSource(f.File)
-			}
-		}
-	}
-	for _, p := range l.built.Report.Problems {
-		learn(p.What)
-		learn(p.Why)
-	}
-	for _, line := range l.built.Lines {
-		for _, snap := range line.Snapshots {
-			r.LearnName(snap.Label)
-			r.Know(redact.Users, snap.Users...)
-			for _, targets := range snap.Watched {
-				for _, t := range targets {
-					r.LearnPair("", t.What)
-					if namespace, pod, ok := strings.Cut(t.Pod, "/"); ok {
-						r.Know(redact.Namespaces, namespace)
-						r.Know(redact.Pods, pod)
-					}
-				}
-			}
-			for _, a := range snap.Artifacts {
-				learn(a.Path)
-				r.LearnFile(a.Path)
-			}
-			for i := range snap.Groups {
-				g := &snap.Groups[i]
-				learn(g.Family.Title)
-				for name, value := range g.Family.Attributes {
-					r.LearnPair(name, value)
-				}
-				members := g.Members // a copy: the group is shared
-				members.Unpack()
-				for _, detail := range members.Detail[:min(len(members.Detail), mostDetails)] {
-					learn(detail)
-				}
-			}
-		}
-	}
-}
-
-// mostDetails is how many members of a family are looked through for names; those that
-// a record lists are looked through in any case.
-const mostDetails = 5000
 
 // sharePage is the form that freezes a result; it shows what goes out.
 func (s *Server) sharePage(w http.ResponseWriter, r *http.Request) {
