@@ -328,32 +328,9 @@ func (s *Server) sharePage(w http.ResponseWriter, r *http.Request) {
 }
 
 func receiptRows(receipt []redact.Receipt) []view.RedactionRule {
-	words := map[redact.Rule]string{
-		redact.Tokens: "become token-1, token-2 …", redact.Hosts: "become host-1, host-2 …", redact.Addresses: "become ip-1, ip-2 …; ports and loopback stay",
-		redact.Arguments: "become arg-1, arg-2 …; numbers and switches stay", redact.Pods: "become pod-1, pod-2 …", redact.Namespaces: "become namespace-1 …", redact.Users: "become user-1, user-2 …",
-		redact.Paths: "names in paths become path-1, path-2 …; directories of the system and names of source files stay",
-		redact.Files: "become file-1, file-2 …; names that say only the kind of evidence and the round stay",
-		redact.Homes: "become user-1, user-2 …", redact.Ids: "become id-1, id-2 …; equal stays equal", redact.Pointers: "become ptr-1, ptr-2 …; equal stays equal, so a lock can still be followed",
-	}
 	var out []view.RedactionRule
 	for _, x := range receipt {
-		count := "nothing found"
-		if x.Places > 0 {
-			count = fmt.Sprintf("%s, %d different", wording.PagePlural(int64(x.Places), "place", "places"), x.Distinct)
-		}
-		out = append(out, view.RedactionRule{Name: strings.ToUpper(string(x.Rule[:1])) + string(x.Rule[1:]), Text: words[x.Rule], Count: count, First: firstPlaces(x)})
-	}
-	return out
-}
-
-// firstPlaces are where the values of a rule stand first: "host-1: path-1/lsof.txt:2".
-func firstPlaces(x redact.Receipt) []string {
-	var out []string
-	for _, f := range x.First {
-		out = append(out, f.Name+": "+f.At)
-	}
-	if more := x.Distinct - len(out); len(out) > 0 && more > 0 {
-		out = append(out, fmt.Sprintf("%d more, or of no known place", more))
+		out = append(out, view.RedactionRule{Name: x.Title(), Text: x.Become(), Count: x.Count(), First: x.FirstPlaces()})
 	}
 	return out
 }
@@ -738,22 +715,14 @@ func (s *Server) seal(p store.Permalink, f frozen) *view.Seal {
 		seal.Expires = "expires " + wording.Day(p.Expires)
 	}
 	if p.Redacted {
-		seal.Redaction = redactionWords(f.Receipt)
+		seal.Redaction = redact.Sum(f.Receipt)
 	}
 	return seal
 }
 
 // unsealed says that a page is how a frozen one would look.
 func (s *Server) unsealed(f frozen) *view.Seal {
-	return &view.Seal{Preview: true, Engine: s.engine(), Redaction: redactionWords(f.Receipt)}
-}
-
-func redactionWords(receipt []redact.Receipt) string {
-	places := 0
-	for _, x := range receipt {
-		places += x.Places
-	}
-	return fmt.Sprintf("redacted: %s by %d rules", wording.PagePlural(int64(places), "place", "places"), len(receipt))
+	return &view.Seal{Preview: true, Engine: s.engine(), Redaction: redact.Sum(f.Receipt)}
 }
 
 func (s *Server) sealLine(p store.Permalink, f frozen) string {

@@ -39,22 +39,6 @@ func Rules() []Rule {
 	return []Rule{Tokens, Arguments, Hosts, Pods, Namespaces, Users, Addresses, Homes, Files, Paths, Ids, Pointers}
 }
 
-// Receipt says how often each rule replaced something, how many different values it
-// found, and where the first of them stand in the evidence.
-type Receipt struct {
-	Rule     Rule    `json:"rule"`
-	Places   int     `json:"places"`
-	Distinct int     `json:"distinct"`
-	First    []First `json:"first,omitempty"`
-}
-
-// First is where a value stands first in the evidence, as far as that is known:
-// "host-1" at "path-1/t0/lsof.txt:2".
-type First struct {
-	Name string `json:"name"`
-	At   string `json:"at"`
-}
-
 // mostFirst is how many values of a rule a receipt gives the places of.
 const mostFirst = 20
 
