@@ -261,7 +261,7 @@ func redactor(cases []*loaded) *redact.Redactor {
 	for i, l := range cases {
 		known[i] = l.names()
 	}
-	return redact.FromCases(known)
+	return redact.New(known...)
 }
 
 // names are the parts of a case from which a redactor learns.

@@ -107,11 +107,11 @@ var (
 	print = regexp.MustCompile(`\b[gtdwe]\d+:[0-9a-f]{32}\b`)
 )
 
-// New makes a redactor that also knows these host names.
-func New(hosts []string) *Redactor {
+// newRedactor makes a redactor that knows no names but those of these hosts.
+func newRedactor(hosts ...string) *Redactor {
 	r := &Redactor{known: map[string]Rule{}, public: map[string]bool{}, same: map[string]string{}, whole: map[string]bool{},
 		names: map[string]map[string]string{}, hidden: map[Rule][]string{}, listed: map[[2]string]bool{}, places: map[Rule]int{}, origins: map[[2]string]place{}}
-	r.Know(Hosts, hosts...)
+	r.know(Hosts, hosts...)
 	return r
 }
 
@@ -363,9 +363,9 @@ func (r *Redactor) Receipt() []Receipt {
 	return out
 }
 
-// HomeOf is the name behind the first home directory of a path, in lower case: "alice"
+// homeOf is the name behind the first home directory of a path, in lower case: "alice"
 // for "/home/alice/x.go"; "" where there is none.
-func HomeOf(path string) string {
+func homeOf(path string) string {
 	if !strings.Contains(path, "home") && !strings.Contains(path, "Users") {
 		return ""
 	}
