@@ -158,6 +158,7 @@ func (r *Redactor) learnCase(c *Case) {
 	for _, p := range c.Problems {
 		learn(p.What)
 		learn(p.Why)
+		r.learnFile(p.Path) // of a file that is an artifact of no snapshot
 	}
 	for snap := range c.snapshots() {
 		r.learnSnapshot(snap, learn)

@@ -32,7 +32,7 @@ func shopCase() Case {
 	}
 	return Case{
 		Series:   [][]*analysis.Snapshot{{&snap}},
-		Problems: []analysis.Problem{{What: "no answer from vault.zebra.internal:8200"}},
+		Problems: []analysis.Problem{{What: "no answer from vault.zebra.internal:8200", Path: "okapi-team/kudubank.tgz"}},
 		Hosts:    []string{"bastion-9"},
 		Files:    []string{"wombatbank.tgz"},
 		Said:     []string{"ask mallory@caracal-3 about till4.umbrella.io"},
@@ -43,6 +43,7 @@ func TestEveryPartOfACaseTeachesItsNames(t *testing.T) {
 	for _, tc := range []struct{ name, in, want string }{
 		{"a host of an edit", "on bastion-9", "on host-1"},
 		{"a host of a problem", "at vault.zebra.internal", "at host-1"},
+		{"the file of a problem", "okapi-team/kudubank.tgz", "path-1/file-1"},
 		{"a user of a process", "of alicia", "of user-1"},
 		{"a label", "megabank-t0", "file-1"},
 		{"a directory of an upload", "umbrella-prod/t0", "path-1/t0"},
