@@ -1,10 +1,11 @@
 // Package redact replaces what a shared result must not tell by consistent
 // pseudonyms: equal values stay equal, so that stacks and addresses still
-// align, and counts what it replaced. It takes text and gives text; it knows
-// neither pages nor formats.
+// align, and counts what it replaced. It learns names from the evidence of cases,
+// takes text and returns text; it knows neither pages nor formats.
 package redact
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"net/netip"
@@ -279,6 +280,21 @@ func (r *Redactor) Value(v any) {
 		have[s] = x
 		return x.text
 	})
+}
+
+// Copy is a copy of v, made by way of JSON, in which Value has replaced secrets; with a nil
+// r it is v itself. Parts of v may share memory: in the copy each is replaced once.
+func Copy[T any](r *Redactor, v T) (T, error) {
+	if r == nil {
+		return v, nil
+	}
+	var out T
+	text, err := json.Marshal(v)
+	if err == nil {
+		err = json.Unmarshal(text, &out)
+	}
+	r.Value(&out)
+	return out, err
 }
 
 var plain = reflect.TypeFor[string]()
