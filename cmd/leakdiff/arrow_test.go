@@ -37,7 +37,7 @@ var arrows = map[string][]string{
 	"analysis/say/profile":     {"analysis"},
 	"analysis/judge/knowledge": {"analysis", "analysis/read/family"},
 	"analysis/say/redact":      {"analysis"},
-	"analysis/say/report":      {"analysis", "analysis/judge/identity", "analysis/read/family", "analysis/say/filter", "analysis/judge/diff", "analysis/judge/knowledge", "analysis/judge/trend"},
+	"analysis/say/report":      {"analysis", "analysis/judge/identity", "analysis/read/family", "analysis/say/filter", "analysis/say/redact", "analysis/judge/diff", "analysis/judge/knowledge", "analysis/judge/trend"},
 	"analysis/read/ingest":     {"analysis", "analysis/read/bundle", "analysis/read/detect", "analysis/read/envelope", "analysis/read/goroutine", "analysis/read/thread", "analysis/read/nodereport", "analysis/read/procfs", "analysis/read/lsof", "analysis/read/metrics", "analysis/read/family"},
 	"samples/corpus":           {},
 	"migrations":               {},
@@ -52,7 +52,7 @@ var arrows = map[string][]string{
 	// What opens a live process stands apart: nothing that reads evidence knows it, and
 	// it knows the format of the kernel's files alone.
 	"cmd/leakdiff/capture": {"analysis/read/procfs"},
-	"cmd/leakdiff":         {"analysis", "analysis/read/bundle", "analysis/read/family", "analysis/say/filter", "analysis/read/ingest", "analysis/judge/knowledge", "analysis/say/report", "cmd/leakdiff/capture", "samples", "server", "store", "web/page", "web/view"},
+	"cmd/leakdiff":         {"analysis", "analysis/read/bundle", "analysis/read/family", "analysis/say/filter", "analysis/read/ingest", "analysis/judge/knowledge", "analysis/say/redact", "analysis/say/report", "cmd/leakdiff/capture", "samples", "server", "store", "web/page", "web/view"},
 }
 
 const words = "analysis/say/wording"

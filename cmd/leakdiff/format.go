@@ -10,35 +10,67 @@ import (
 
 	"leakdiff/analysis/read/family"
 	"leakdiff/analysis/read/ingest"
+	"leakdiff/analysis/say/redact"
 	"leakdiff/analysis/say/report"
 	"leakdiff/web/page"
 	"leakdiff/web/view"
 )
 
-// write prints a case in a format. Markdown, Jira markup and HTML are those of the page
-// of a case in the web app.
-func (r *reportCommand) write(ctx context.Context, w io.Writer, c report.Case) error {
+// write prints a case in a format, with the names replaced that hide knows; it may be nil.
+// Markdown, Jira markup and HTML are those of the page of a case in the web app.
+func (r *reportCommand) write(ctx context.Context, w io.Writer, c report.Case, hide *redact.Redactor) error {
 	switch r.Format {
-	case "json":
-		return report.JSON(w, *c.Listed())
-	case "csv":
-		return report.CSV(w, *c.Listed())
-	case "md", "jira":
-		d := r.page(c).Document()
-		d.Note(fmt.Sprintf("leakdiff %s, fingerprint g%d", c.Report.Engine.Version, c.Report.Engine.Fingerprint))
-		text := d.Markdown()
-		if r.Format == "jira" {
-			text = d.Jira()
+	case "json", "csv":
+		listed, err := redact.Copy(hide, *c.Listed())
+		if err != nil {
+			return err
 		}
-		_, err := io.WriteString(w, text)
-		return err
-	case "html":
-		v := r.page(c)
-		engine := fmt.Sprintf("leakdiff %s · engine %d · fingerprint g%d", version, ingest.Engine, family.Version)
-		v.Shell = view.Shell{Title: v.Title, Engine: engine, Standalone: true, Seal: &view.Seal{Name: "Report", Engine: engine, Redaction: "not redacted"}}
-		return page.Case(v).Render(page.Alone(ctx), w)
+		if r.Format == "csv" {
+			return report.CSV(w, listed)
+		}
+		return report.JSON(w, listed)
+	case "md", "jira", "html":
+		v, err := redact.Copy(hide, r.page(c))
+		if err != nil {
+			return err
+		}
+		redaction := "not redacted"
+		if hide != nil {
+			redaction = redact.Sum(hide.Receipt())
+		}
+		if r.Format == "html" {
+			return writePage(ctx, w, v, redaction)
+		}
+		return r.writeWords(w, v, redaction)
 	}
-	return report.Text(w, c, report.Wide)
+	shown, err := c.Redacted(hide)
+	if err != nil {
+		return err
+	}
+	return report.Text(w, shown, report.Wide)
+}
+
+// writePage prints the page as one file.
+func writePage(ctx context.Context, w io.Writer, v view.Case, redaction string) error {
+	engine := fmt.Sprintf("leakdiff %s · engine %d · fingerprint g%d", version, ingest.Engine, family.Version)
+	v.Shell = view.Shell{Title: v.Title, Engine: engine, Standalone: true, Seal: &view.Seal{Name: "Report", Engine: engine, Redaction: redaction}}
+	return page.Case(v).Render(page.Alone(ctx), w)
+}
+
+// writeWords prints the page as Markdown or Jira markup.
+func (r *reportCommand) writeWords(w io.Writer, v view.Case, redaction string) error {
+	d := v.Document()
+	note := fmt.Sprintf("leakdiff %s, fingerprint g%d", version, family.Version)
+	if r.Redact {
+		note += ", " + redaction
+	}
+	d.Note(note)
+	text := d.Markdown()
+	if r.Format == "jira" {
+		text = d.Jira()
+	}
+	_, err := io.WriteString(w, text)
+	return err
 }
 
 // page is the case as the web app shows it, without forms and links.

@@ -17,6 +17,7 @@ import (
 	"leakdiff/analysis/read/bundle"
 	"leakdiff/analysis/read/ingest"
 	"leakdiff/analysis/say/filter"
+	"leakdiff/analysis/say/redact"
 	"leakdiff/analysis/say/report"
 )
 
@@ -26,6 +27,7 @@ type reportCommand struct {
 	FailOn          string   `help:"Exit with status 1 when a family is leaking, at least suspicious, or has more members than before and no load explains it." enum:"never,leaking,suspicious,grew" default:"never"`
 	Knowledge       string   `help:"Directory with own knowledge files, *.json, that add to the catalogue or replace its entries." type:"path"`
 	Filter          string   `help:"Print only families that pass: 'func:prober wait>10m delta>0 -pkg:net/http /re/ a|b'. Findings and --fail-on are of all."`
+	Redact          bool     `help:"Replace names of hosts, users and pods, addresses, paths, secrets and the like by pseudonyms, and say on standard error what was replaced."`
 	IgnoreRecovered bool     `help:"Families whose cause went away do not trip --fail-on."`
 }
 
@@ -56,17 +58,24 @@ func (r *reportCommand) Run(ctx context.Context, m *Main) error {
 		c = c.Listing(asked)
 	}
 	nothing := len(result.Snapshots) == 0
+	var hide *redact.Redactor
+	if r.Redact {
+		hide = redact.New(r.names(c))
+	}
 	if r.Format == "json" {
 		// Members and trends are no part of it, and would stand beside its text.
 		result, c.Lines = ingest.Result{}, nil
 	}
 	out := &bytes.Buffer{}
-	err = r.write(ctx, out, c)
+	err = r.write(ctx, out, c, hide)
 	if err != nil {
 		return err
 	}
 	if _, err := m.Stdout.Write(out.Bytes()); err != nil {
 		return err
+	}
+	if r.Redact {
+		writeReceipt(m.Stderr, hide.Receipt())
 	}
 	if nothing {
 		return &analysis.Fault{Code: "empty", What: "no evidence of any process was found", Hint: "the report says what each file is"}
@@ -75,6 +84,32 @@ func (r *reportCommand) Run(ctx context.Context, m *Main) error {
 		return errVerdictReached
 	}
 	return nil
+}
+
+// names are the parts of a case from which a redactor learns.
+func (r *reportCommand) names(c report.Case) redact.Case {
+	out := redact.Case{Problems: c.Report.Problems}
+	for _, line := range c.Lines {
+		out.Series = append(out.Series, line.Snapshots)
+	}
+	for _, p := range r.Paths {
+		if p != "-" {
+			out.Files = append(out.Files, filepath.Base(p))
+		}
+	}
+	return out
+}
+
+// writeReceipt says what was replaced, in the words of the page that freezes a result.
+func writeReceipt(w io.Writer, receipt []redact.Receipt) {
+	var b strings.Builder
+	fmt.Fprintln(&b, redact.Sum(receipt))
+	for _, x := range receipt {
+		if x.Places > 0 {
+			fmt.Fprintf(&b, "  %s: %s; %s\n", x.Title(), x.Count(), x.Become())
+		}
+	}
+	io.WriteString(w, strings.ReplaceAll(b.String(), "\u00a0", " ")) // a page's space that does not break
 }
 
 // filterFault says where a filter was not understood, before anything is read.

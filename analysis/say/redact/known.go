@@ -91,9 +91,9 @@ func set(words string) map[string]bool {
 	return out
 }
 
-// Know makes the redactor replace these names wherever they stand. Names of fewer than
+// know makes the redactor replace these names wherever they stand. Names of fewer than
 // three bytes are left alone.
-func (r *Redactor) Know(rule Rule, names ...string) {
+func (r *Redactor) know(rule Rule, names ...string) {
 	for _, n := range names {
 		n = strings.ToLower(n)
 		if _, have := r.known[n]; have || len(n) < shortest || n == "localhost" || n == "none" || n == "null" || n == "unknown" || n[0] == '<' {
@@ -143,9 +143,9 @@ var manyHosts = set(`alerts auth backend backup broker build cache client cloud 
 	repo repository router sample search secondary series server session shared site slave smtp source stack staging state static status storage store stream support
 	system table test thread threads ticket tickets time trace traffic upload vault version view waiting watch weblog wiki work worker workers workspace write writer`)
 
-// Keep says which names are no secret: programs, and functions with their packages, of
+// keep says which names are no secret: programs, and functions with their packages, of
 // which each word counts. A directory called like one of them stays.
-func (r *Redactor) Keep(names ...string) {
+func (r *Redactor) keep(names ...string) {
 	for _, n := range names {
 		for _, element := range strings.Split(strings.ToLower(n), "/") {
 			r.public[element] = true
@@ -156,40 +156,40 @@ func (r *Redactor) Keep(names ...string) {
 	}
 }
 
-// LearnText looks through one text for names of users, pods, namespaces and
+// learnText looks through one text for names of users, pods, namespaces and
 // directories, which are hidden wherever they stand from then on, also where a text
 // holds only a part of what told them.
-func (r *Redactor) LearnText(s string) {
+func (r *Redactor) learnText(s string) {
 	for _, m := range listed.FindAllStringSubmatch(s, -1) {
-		r.Know(Users, m[1])
+		r.know(Users, m[1])
 	}
 	for _, m := range pair.FindAllStringSubmatch(s, -1) {
 		if key, value := m[2]+m[5], m[3]+m[6]; !plainValue.MatchString(value) && !strings.ContainsAny(value, " \t/") {
-			r.Know(keyed[strings.ToLower(key)], value)
+			r.know(keyed[strings.ToLower(key)], value)
 		}
 	}
 	for _, m := range replicaPod.FindAllString(s, -1) {
 		if strings.ContainsAny(m, "0123456789") {
-			r.Know(Pods, m)
+			r.know(Pods, m)
 		}
 	}
 	for _, m := range podLog.FindAllStringSubmatch(s, -1) {
-		r.Know(Namespaces, m[1])
-		r.Know(Pods, m[2])
+		r.know(Namespaces, m[1])
+		r.know(Pods, m[2])
 	}
 	for _, m := range containerLog.FindAllStringSubmatch(s, -1) {
-		r.Know(Pods, m[1])
-		r.Know(Namespaces, m[2])
+		r.know(Pods, m[1])
+		r.know(Namespaces, m[2])
 	}
 	for _, m := range container.FindAllStringSubmatch(s, -1) {
-		r.Know(Pods, m[1])
-		r.Know(Namespaces, m[2])
+		r.know(Pods, m[1])
+		r.know(Namespaces, m[2])
 	}
 	for _, m := range podWord.FindAllStringSubmatch(s, -1) {
-		r.Know(Pods, m[1])
+		r.know(Pods, m[1])
 	}
 	for _, m := range namespaceWord.FindAllStringSubmatch(s, -1) {
-		r.Know(Namespaces, m[1])
+		r.know(Namespaces, m[1])
 	}
 	for _, m := range connection.FindAllStringSubmatch(s, -1) {
 		r.learnEnd(m[1])
@@ -219,17 +219,17 @@ func (r *Redactor) LearnEvidence(s string) {
 		}
 	}
 	for _, m := range database.FindAllStringSubmatch(s, -1) {
-		r.Know(Paths, m[1])
+		r.know(Paths, m[1])
 	}
 	for _, m := range worker.FindAllStringSubmatch(s, -1) {
 		r.learnEnd(m[1])
 		r.learnEnd(strings.TrimRight(m[1], "0123456789")) // as the name of a pool has it
 		for _, part := range strings.Split(m[2], "/") {
-			r.Know(Paths, part)
+			r.know(Paths, part)
 		}
 	}
 	r.learnHosts(s, false)
-	r.LearnText(s)
+	r.learnText(s)
 }
 
 // learnPath takes the names of a path that not everybody has, unless it is one of
@@ -245,15 +245,15 @@ func (r *Redactor) learnPath(path string) {
 		// The name behind /home is a user's and has a rule of its own.
 		first := i == 0 || i == 1 && (parts[0] == "home" || parts[0] == "Users")
 		if !first && strings.ContainsFunc(part, unicode.IsLetter) && !library.MatchString(part) {
-			r.Know(Paths, part)
+			r.know(Paths, part)
 		}
 	}
 }
 
-// LearnSource takes the file of a stack's line. The directories that lead to a program say
+// learnSource takes the file of a stack's line. The directories that lead to a program say
 // who built it and where; those of its packages stand in the names of functions, and those
 // of Go itself and of the cache of modules are everybody's.
-func (r *Redactor) LearnSource(file string) {
+func (r *Redactor) learnSource(file string) {
 	file = strings.ReplaceAll(file, `\`, "/")
 	if drive := strings.IndexByte(file, ':'); drive == 1 {
 		file = file[2:]
@@ -266,7 +266,7 @@ func (r *Redactor) LearnSource(file string) {
 	for i, part := range parts {
 		owner := i == 1 && (parts[0] == "home" || parts[0] == "Users") // has a rule of its own
 		if !owner && !forges[part] && !strings.Contains(part, "@v") && strings.ContainsFunc(part, unicode.IsLetter) {
-			r.Know(Paths, part)
+			r.know(Paths, part)
 		}
 	}
 }
@@ -274,22 +274,22 @@ func (r *Redactor) LearnSource(file string) {
 // library is a file of software, which tells versions at most.
 var library = regexp.MustCompile(`\.(?:so(?:\.\d+)*|jar|ko|mo|pyc|node)$`)
 
-// LearnFile takes the path of a file in an upload: how its directories are called is
+// learnFile takes the path of a file in an upload: how its directories are called is
 // the sender's, what the file is called is mostly the capture's.
-func (r *Redactor) LearnFile(path string) {
+func (r *Redactor) learnFile(path string) {
 	parts := strings.Split(path, "/")
 	for _, part := range parts[:len(parts)-1] {
 		if part = strings.TrimSuffix(part, "!"); strings.ContainsFunc(part, unicode.IsLetter) {
-			r.Know(Paths, part)
+			r.know(Paths, part)
 		}
 	}
-	r.LearnName(parts[len(parts)-1])
+	r.learnName(parts[len(parts)-1])
 }
 
-// LearnName takes what a person has called a file or what is named after one: an
+// learnName takes what a person has called a file or what is named after one: an
 // upload, a snapshot. Names that only say which kind of evidence it is, of which
 // program and which round, tell nothing.
-func (r *Redactor) LearnName(name string) {
+func (r *Redactor) learnName(name string) {
 	name = numbered.ReplaceAllString(strings.ToLower(strings.TrimSpace(name)), "")
 	if r.roundOnly(name) {
 		return
@@ -298,19 +298,19 @@ func (r *Redactor) LearnName(name string) {
 	for ending.MatchString(stem) {
 		stem = ending.ReplaceAllString(stem, "")
 	}
-	r.Know(Files, stem)
+	r.know(Files, stem)
 	if stem != name {
-		if r.Know(Files, name); r.known[name] == Files {
+		if r.know(Files, name); r.known[name] == Files {
 			r.same[name] = stem
 		}
 	}
 }
 
-// KeepRound says that the name of a snapshot is no secret, if it says no more than a
+// keepRound says that the name of a snapshot is no secret, if it says no more than a
 // round: "t0", "before". The programs have to be known.
-func (r *Redactor) KeepRound(label string) {
+func (r *Redactor) keepRound(label string) {
 	if label = strings.ToLower(label); r.roundOnly(numbered.ReplaceAllString(label, "")) {
-		r.Keep(label)
+		r.keep(label)
 	}
 }
 
@@ -360,15 +360,15 @@ func (r *Redactor) learnEnd(end string) {
 	}
 	name, _, _ := strings.Cut(strings.Trim(strings.ToLower(end), ".-"), ":")
 	if strings.Trim(name, "abcdef0123456789.") != "" && !r.public[name] && !plainNames[name] && !forges[name] {
-		r.Know(Hosts, name)
+		r.know(Hosts, name)
 	}
 }
 
-// LearnPair takes the value of a named attribute: the user "alice", the name
+// learnPair takes the value of a named attribute: the user "alice", the name
 // "/srv/shop/orders.db".
-func (r *Redactor) LearnPair(name, value string) {
+func (r *Redactor) learnPair(name, value string) {
 	if rule, ok := keyed[strings.ToLower(name)]; ok && !strings.ContainsAny(value, " \t/") {
-		r.Know(rule, value)
+		r.know(rule, value)
 	}
 	if ends[strings.ToLower(name)] && !strings.ContainsAny(value, " \t/") {
 		r.learnEnd(value)
@@ -376,12 +376,12 @@ func (r *Redactor) LearnPair(name, value string) {
 	if strings.HasPrefix(value, "/") || strings.HasPrefix(value, "@/") {
 		r.learnPath(strings.TrimPrefix(value, "@"))
 	} else if rest, ok := strings.CutPrefix(value, "@"); ok {
-		r.Know(Paths, rest) // an abstract socket
+		r.know(Paths, rest) // an abstract socket
 	}
 	r.LearnEvidence(value)
 }
 
-// knownNames replaces what Know and Learn were told. Names of hosts are found inside
+// knownNames replaces what know and the learn functions were given. Names of hosts are found inside
 // of longer ones, but for those that are one word; the others only where no letter or
 // digit touches them.
 func (r *Redactor) knownNames(s string) string {

@@ -35,11 +35,11 @@ func everyName(r *Redactor, s string) string {
 func TestNamesAreFoundAsIfEachWereTriedAtEveryPlace(t *testing.T) {
 	piece := rapid.SampledFrom([]string{"node", "Node-1", "node-10", "1", "0", "-", "/", " ", "müller", "MÜLLER", "cart", ".", "x"})
 	rapid.Check(t, func(t *rapid.T) {
-		one, two := New(nil), New(nil)
+		one, two := newRedactor(), newRedactor()
 		for i, n := range rapid.SliceOfN(rapid.SliceOfN(piece, 1, 4), 1, 12).Draw(t, "names") {
 			rule := []Rule{Hosts, Pods, Paths, Users}[i%4]
-			one.Know(rule, strings.Join(n, ""))
-			two.Know(rule, strings.Join(n, ""))
+			one.know(rule, strings.Join(n, ""))
+			two.know(rule, strings.Join(n, ""))
 		}
 		text := strings.Join(rapid.SliceOfN(piece, 0, 30).Draw(t, "text"), "")
 		if got, want := one.knownNames(text), everyName(two, text); got != want {
@@ -49,7 +49,7 @@ func TestNamesAreFoundAsIfEachWereTriedAtEveryPlace(t *testing.T) {
 }
 
 func TestALetterOfAnotherLengthInLowerCaseMovesNothing(t *testing.T) {
-	r := New([]string{"node-7"})
+	r := newRedactor("node-7")
 	// The lower case of the first two is shorter and longer than they are.
 	if got, want := r.Text("\u212a\u023a at NODE-7, \xff node-7"), "\u212a\u023a at host-1, \xff host-1"; got != want {
 		t.Errorf("got %q, want %q", got, want)
@@ -61,9 +61,9 @@ func BenchmarkKnownNames(b *testing.B) {
 	text := strings.Repeat("goroutine 7 at 0xc0defeed waits for an abacus. ", 200)
 	for _, n := range []int{1, 3000} {
 		b.Run(fmt.Sprintf("names=%d", n), func(b *testing.B) {
-			r := New(nil)
+			r := newRedactor()
 			for i := range n {
-				r.Know(Pods, fmt.Sprintf("%x-%d", sha256.Sum256([]byte{byte(i), byte(i >> 8)}), i))
+				r.know(Pods, fmt.Sprintf("%x-%d", sha256.Sum256([]byte{byte(i), byte(i >> 8)}), i))
 			}
 			for b.Loop() {
 				r.knownNames(text)
@@ -86,9 +86,9 @@ func TestDirectoriesThatLeadToAProgramAreHiddenAndItsPackagesAreNot(t *testing.T
 		{"none", "", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			r := New(nil)
-			r.Keep("example.com/okapishop/db/pool.(*Pool).Get")
-			r.LearnSource(tc.file)
+			r := newRedactor()
+			r.keep("example.com/okapishop/db/pool.(*Pool).Get")
+			r.learnSource(tc.file)
 			if got := r.Text(tc.file); got != tc.want {
 				t.Errorf("got %q, want %q", got, tc.want)
 			}

@@ -1,10 +1,11 @@
 // Package redact replaces what a shared result must not tell by consistent
 // pseudonyms: equal values stay equal, so that stacks and addresses still
-// align, and counts what it replaced. It takes text and gives text; it knows
-// neither pages nor formats.
+// align, and counts what it replaced. It learns names from the evidence of cases,
+// takes text and returns text; it knows neither pages nor formats.
 package redact
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"net/netip"
@@ -37,22 +38,6 @@ const (
 // Rules lists every rule in order.
 func Rules() []Rule {
 	return []Rule{Tokens, Arguments, Hosts, Pods, Namespaces, Users, Addresses, Homes, Files, Paths, Ids, Pointers}
-}
-
-// Receipt says how often each rule replaced something, how many different values it
-// found, and where the first of them stand in the evidence.
-type Receipt struct {
-	Rule     Rule    `json:"rule"`
-	Places   int     `json:"places"`
-	Distinct int     `json:"distinct"`
-	First    []First `json:"first,omitempty"`
-}
-
-// First is where a value stands first in the evidence, as far as that is known:
-// "host-1" at "path-1/t0/lsof.txt:2".
-type First struct {
-	Name string `json:"name"`
-	At   string `json:"at"`
 }
 
 // mostFirst is how many values of a rule a receipt gives the places of.
@@ -123,11 +108,11 @@ var (
 	print = regexp.MustCompile(`\b[gtdwe]\d+:[0-9a-f]{32}\b`)
 )
 
-// New makes a redactor that also knows these host names.
-func New(hosts []string) *Redactor {
+// newRedactor makes a redactor that knows no names but those of these hosts.
+func newRedactor(hosts ...string) *Redactor {
 	r := &Redactor{known: map[string]Rule{}, public: map[string]bool{}, same: map[string]string{}, whole: map[string]bool{},
 		names: map[string]map[string]string{}, hidden: map[Rule][]string{}, listed: map[[2]string]bool{}, places: map[Rule]int{}, origins: map[[2]string]place{}}
-	r.Know(Hosts, hosts...)
+	r.know(Hosts, hosts...)
 	return r
 }
 
@@ -297,6 +282,21 @@ func (r *Redactor) Value(v any) {
 	})
 }
 
+// Copy is a copy of v, made by way of JSON, in which Value has replaced secrets; with a nil
+// r it is v itself. Parts of v may share memory: in the copy each is replaced once.
+func Copy[T any](r *Redactor, v T) (T, error) {
+	if r == nil {
+		return v, nil
+	}
+	var out T
+	text, err := json.Marshal(v)
+	if err == nil {
+		err = json.Unmarshal(text, &out)
+	}
+	r.Value(&out)
+	return out, err
+}
+
 var plain = reflect.TypeFor[string]()
 
 // walk puts what f gives for it in the place of every string of v, which can be set.
@@ -379,9 +379,9 @@ func (r *Redactor) Receipt() []Receipt {
 	return out
 }
 
-// HomeOf is the name behind the first home directory of a path, in lower case: "alice"
+// homeOf is the name behind the first home directory of a path, in lower case: "alice"
 // for "/home/alice/x.go"; "" where there is none.
-func HomeOf(path string) string {
+func homeOf(path string) string {
 	if !strings.Contains(path, "home") && !strings.Contains(path, "Users") {
 		return ""
 	}

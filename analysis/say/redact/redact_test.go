@@ -40,7 +40,7 @@ func TestText(t *testing.T) {
 		{"a function name stays", "k8s.io/kubernetes/pkg/kubelet.(*podWorkers).UpdatePod", "k8s.io/kubernetes/pkg/kubelet.(*podWorkers).UpdatePod"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got := New([]string{"worker-7", "worker-77", "x"}).Text(tc.in)
+			got := newRedactor("worker-7", "worker-77", "x").Text(tc.in)
 			if d := cmp.Diff(tc.want, got); d != "" {
 				t.Error(d)
 			}
@@ -75,7 +75,7 @@ func TestNothingThatPeopleWriteStaysButWhatEverybodyKnows(t *testing.T) {
 		{"The user says that the server waits for a token refresh; restart of the pod helped.", "The user says that the server waits for a token refresh; restart of the pod helped."},
 		{"the owner key is lost; the node was drained; password expired", "the owner key is lost; the node was drained; password expired"},
 	} {
-		r := New(nil)
+		r := newRedactor()
 		r.LearnSaid(tc.in)
 		if d := cmp.Diff(tc.want, r.Text(tc.in)); d != "" {
 			t.Error(d)
@@ -85,20 +85,20 @@ func TestNothingThatPeopleWriteStaysButWhatEverybodyKnows(t *testing.T) {
 
 func TestNamesOfFilesThatOnlySayWhatTheyAreStay(t *testing.T) {
 	for _, name := range []string{"t0", "#1", "t002", "2026-11-21T03-04-05Z", "before (2)", "t0/lsof-nP-p.txt", "t0/ls-l-proc-fd.txt", "t0/jcmd-Thread.print-l.txt", "t0/proc-net-tcp6.txt", "t0/goroutine-debug0.pb.gz", "shopd-2.txt"} {
-		r := New(nil)
-		r.Keep("shopd")
-		r.KeepRound(name)
-		r.LearnFile(name)
-		r.LearnName(name)
+		r := newRedactor()
+		r.keep("shopd")
+		r.keepRound(name)
+		r.learnFile(name)
+		r.learnName(name)
 		if got := r.Text(name); got != name {
 			t.Errorf("%q became %q", name, got)
 		}
 	}
-	r := New(nil)
-	r.KeepRound("t0-lynx")
-	r.LearnFile("t002/lynx-goroutines.txt")
-	r.LearnName("t0-lynx")
-	r.LearnName("lynx.tgz")
+	r := newRedactor()
+	r.keepRound("t0-lynx")
+	r.learnFile("t002/lynx-goroutines.txt")
+	r.learnName("t0-lynx")
+	r.learnName("lynx.tgz")
 	if got, want := r.Text("t0-lynx in lynx.tgz of path/lynx-goroutines.txt"), "file-1 in file-2 of path/file-3"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -106,8 +106,8 @@ func TestNamesOfFilesThatOnlySayWhatTheyAreStay(t *testing.T) {
 
 func TestTheFirstLabelOfAHostIsTheSameHost(t *testing.T) {
 	for _, hosts := range [][]string{{"lynx-17.zebra.corp", "lynx-17"}, {"lynx-17", "lynx-17.zebra.corp"}} {
-		r := New(hosts)
-		r.Know(Hosts, "cache.zebra.corp")
+		r := newRedactor(hosts...)
+		r.know(Hosts, "cache.zebra.corp")
 		if got, want := r.Text("lynx-17 LYNX-17.zebra.corp cache.zebra.corp; a cache"), "host-1 host-1 host-2; a cache"; got != want {
 			t.Errorf("of %q: got %q, want %q", hosts, got, want)
 		}
@@ -115,8 +115,8 @@ func TestTheFirstLabelOfAHostIsTheSameHost(t *testing.T) {
 }
 
 func TestAHomeDirectoryAndItsUserShareAPseudonym(t *testing.T) {
-	r := New(nil)
-	r.LearnPair("user", "mara7")
+	r := newRedactor()
+	r.learnPair("user", "mara7")
 	if got, want := r.Text("/home/carol/x of mara7: /home/mara7/y, /home/carol"), "/home/user-1/x of user-2: /home/user-2/y, /home/user-1"; strings.NewReplacer("user-1", "A", "user-2", "B").Replace(got) != strings.NewReplacer("user-1", "A", "user-2", "B").Replace(want) &&
 		strings.NewReplacer("user-1", "B", "user-2", "A").Replace(got) != strings.NewReplacer("user-1", "A", "user-2", "B").Replace(want) {
 		t.Errorf("got %q, want %q but for the numbers", got, want)
@@ -126,31 +126,31 @@ func TestAHomeDirectoryAndItsUserShareAPseudonym(t *testing.T) {
 func TestNamesThatEvidenceTellsAreHiddenInEveryText(t *testing.T) {
 	learn := func(r *Redactor) {
 		for _, x := range [][2]string{{"user", "alice"}, {"name", "/srv/acme-payroll/salaries.db"}, {"role", "root"}, {"namespace", "payroll"}, {"pod", "cart-7"}} {
-			r.LearnPair(x[0], x[1])
+			r.learnPair(x[0], x[1])
 		}
-		r.LearnText("logs of /var/log/pods/shop_basket-3_6f1c2d3e/app.log and k8s_app_ledger-0_billing_x")
-		r.LearnText("/srv/harbour/x")
-		r.LearnPair("remote", "db-primary.corp.example.com:postgresql")
-		r.LearnPair("remote", "ledgerd:6379")
-		r.LearnPair("remote", "[2001:db8:99::1]:443")
-		r.LearnPair("name", "/var/log/containers/basket-9_orders_app-"+strings.Repeat("ab", 32)+".log")
-		r.LearnPair("name", "/var/spool/mail/zoe")
-		r.LearnPair("name", "/dev/shm/zebra.db")
-		r.LearnPair("name", "@/tmp/zsock")
-		r.LearnPair("name", "@zabstract")
-		r.LearnPair("name", "/usr/lib/x/zlib.so.1")
+		r.learnText("logs of /var/log/pods/shop_basket-3_6f1c2d3e/app.log and k8s_app_ledger-0_billing_x")
+		r.learnText("/srv/harbour/x")
+		r.learnPair("remote", "db-primary.corp.example.com:postgresql")
+		r.learnPair("remote", "ledgerd:6379")
+		r.learnPair("remote", "[2001:db8:99::1]:443")
+		r.learnPair("name", "/var/log/containers/basket-9_orders_app-"+strings.Repeat("ab", 32)+".log")
+		r.learnPair("name", "/var/spool/mail/zoe")
+		r.learnPair("name", "/dev/shm/zebra.db")
+		r.learnPair("name", "@/tmp/zsock")
+		r.learnPair("name", "@zabstract")
+		r.learnPair("name", "/usr/lib/x/zlib.so.1")
 		r.LearnEvidence("OkHttp https://vault.internal.corp/v1")
 		r.LearnEvidence("jdbc:postgresql://u:p@db7.corp:5432/customers?ssl=1")
 		r.LearnEvidence("Executor #-1 for zebranode1 : executing team-22/job/deploy-acme #-0")
 		r.LearnEvidence("Channel reader thread: agent-zebra")
 		r.LearnEvidence("main.go:17 dial dbz.corp.example:3306")
 		r.LearnEvidence("10u /srv/Haus Nord/z 1.db (deleted)")
-		r.LearnPair("name", "/data/Kunde Müller/Straße-1.db")
-		r.LearnFile("acme-prod/node1/goroutines.txt")
-		r.Know(Namespaces, "store")
-		r.Know(Pods, "store-cart-1")
-		r.LearnText("web-1:51000->cache-2.corp:6379")
-		r.LearnText("shopd 4711 walter 12u  REG 254,1 4096 1000 /srv/acme-payroll/x.db")
+		r.learnPair("name", "/data/Kunde Müller/Straße-1.db")
+		r.learnFile("acme-prod/node1/goroutines.txt")
+		r.know(Namespaces, "store")
+		r.know(Pods, "store-cart-1")
+		r.learnText("web-1:51000->cache-2.corp:6379")
+		r.learnText("shopd 4711 walter 12u  REG 254,1 4096 1000 /srv/acme-payroll/x.db")
 	}
 	for _, tc := range []struct{ name, in, want string }{
 		{"the name of a remote machine", "TCP client to db-primary.corp.example.com:postgresql", "TCP client to host-1:postgresql"},
@@ -193,7 +193,7 @@ func TestNamesThatEvidenceTellsAreHiddenInEveryText(t *testing.T) {
 		{"words of results stay", `"verdict":"leaking"`, `"verdict":"leaking"`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			r := New(nil)
+			r := newRedactor()
 			learn(r)
 			if d := cmp.Diff(tc.want, r.Text(tc.in)); d != "" {
 				t.Error(d)
@@ -203,9 +203,9 @@ func TestNamesThatEvidenceTellsAreHiddenInEveryText(t *testing.T) {
 }
 
 func TestADirectoryCalledLikeTheProgramStaysAndItsOwnersNameGoes(t *testing.T) {
-	r := New(nil)
-	r.Keep("shopd", "example.com/basket/pkg.(*Pool).Get", "k8s.io/api.F")
-	r.LearnText("/srv/umbrella-7/shopd/basket/pool/k8s.io/secret-7")
+	r := newRedactor()
+	r.keep("shopd", "example.com/basket/pkg.(*Pool).Get", "k8s.io/api.F")
+	r.learnText("/srv/umbrella-7/shopd/basket/pool/k8s.io/secret-7")
 	if got, want := r.Text("shopd of umbrella-7: /srv/umbrella-7/shopd/basket/pool/k8s.io/secret-7"), "shopd of path-1: /srv/path-1/shopd/basket/pool/k8s.io/path-2"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -226,9 +226,9 @@ type result struct {
 }
 
 func TestADirectoryCalledLikeAWordOfResultsBreaksNothing(t *testing.T) {
-	r := New([]string{"series"})
-	r.Keep("shopd")
-	r.LearnPair("name", "/srv/x/leaking/title/findings/verdict/secret-1/shopd")
+	r := newRedactor("series")
+	r.keep("shopd")
+	r.learnPair("name", "/srv/x/leaking/title/findings/verdict/secret-1/shopd")
 	at := time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
 	got := result{
 		Title: "leaks of /srv/x/leaking/title/findings/secret-1", Findings: []string{"secret-1", "of shopd"}, Verdict: "leaking",
@@ -258,7 +258,7 @@ func TestNoPlantedSecretSurvives(t *testing.T) {
 		secret := rapid.SampledFrom([]string{"203.0.113.77", "db-primary-3", "0xc000123456", "/home/carol", "5f0c9c4e-1111-2222-3333-444455556666"}).Draw(t, "secret")
 		around := rapid.SampledFrom([]string{"(%)", " % ", "\"%\"", "=%,", "x %:80"}).Draw(t, "around")
 		doc := map[string][]string{"a": {strings.ReplaceAll(around, "%", secret)}}
-		New([]string{"db-primary-3"}).Value(&doc)
+		newRedactor("db-primary-3").Value(&doc)
 		if got := fmt.Sprint(doc); strings.Contains(got, strings.TrimPrefix(secret, "/home/")) {
 			t.Fatalf("%s survived in %s", secret, got)
 		}
@@ -269,9 +269,9 @@ func FuzzText(f *testing.F) {
 	f.Add("dial tcp 10.1.2.3:443 0xc000123456 /home/x/y token=abcd")
 	f.Add("::::::: 1.2.3.4.5.6 ::ffff:10.0.0.1%eth0")
 	f.Fuzz(func(t *testing.T, s string) {
-		r := New([]string{"host"})
+		r := newRedactor("host")
 		once := r.Text(s)
-		if again := New([]string{"host"}).Text(s); again != once {
+		if again := newRedactor("host").Text(s); again != once {
 			t.Fatalf("two redactors disagree: %q and %q", once, again)
 		}
 		if again := r.Text(s); again != once {

@@ -92,7 +92,7 @@ var (
 // name with dots is one that is no version, no file and no code.
 func (r *Redactor) learnHosts(s string, anything bool) {
 	for _, m := range cloudHost.FindAllString(s, -1) {
-		r.Know(Hosts, m)
+		r.know(Hosts, m)
 	}
 	for _, at := range dotted.FindAllStringIndex(s, -1) {
 		name, before, after := strings.ToLower(s[at[0]:at[1]]), byteAt(s, at[0]-1), s[at[1]:]
@@ -104,18 +104,18 @@ func (r *Redactor) learnHosts(s string, anything bool) {
 		case strings.Trim(name, "0123456789.-") == "" || oneLetter(labels):
 		case inside[last]:
 			if !code[labels[0]] && (before != '/' || anything) {
-				r.Know(Hosts, name)
+				r.know(Hosts, name)
 			}
 		case code[labels[0]] && !(anything && outside[last]):
 		case outside[last]:
 			if path := len(after) > 1 && after[0] == '/' && unicode.IsLetter(rune(after[1])); anything || !path && before != '/' && before != '@' && len(labels[len(labels)-2]) > 1 {
-				r.Know(Hosts, name)
+				r.know(Hosts, name)
 			}
 		case !anything || capitals(s[at[0]:at[1]]):
 		case ending.MatchString(name):
-			r.LearnName(name)
+			r.learnName(name)
 		default:
-			r.Know(Hosts, name)
+			r.know(Hosts, name)
 		}
 	}
 }
@@ -186,7 +186,7 @@ func (r *Redactor) LearnSaid(s string) {
 	r.learnHosts(s, true)
 	for _, pattern := range []*regexp.Regexp{replicaPod, nodePod} {
 		for _, m := range pattern.FindAllString(s, -1) {
-			r.Know(Pods, m)
+			r.know(Pods, m)
 		}
 	}
 	for _, m := range podOf.FindAllStringSubmatch(s, -1) {
@@ -201,7 +201,7 @@ func (r *Redactor) LearnSaid(s string) {
 	r.learnAbout(s)
 	for _, m := range random.FindAllString(s, -1) {
 		if madeUp(m) {
-			r.Know(Tokens, m)
+			r.know(Tokens, m)
 		}
 	}
 	r.LearnEvidence(s)
@@ -212,7 +212,7 @@ func (r *Redactor) learnAbout(s string) {
 	for _, m := range aboutSecret.FindAllStringSubmatch(s, -1) {
 		value := strings.TrimRight(m[2], ".:!?")
 		if strong := strings.HasPrefix(strings.ToLower(m[1]), "p"); (strong || strings.ContainsAny(value, "0123456789")) && !common[strings.ToLower(value)] {
-			r.Know(Tokens, value)
+			r.know(Tokens, value)
 		}
 	}
 	for _, m := range option.FindAllStringSubmatch(s, -1) {
@@ -254,13 +254,13 @@ func (r *Redactor) learnOne(rule Rule, name string) {
 	if rule == Hosts && (strings.Contains(low, ".") && !capitals(name) || !strings.Contains(low, ".")) {
 		r.learnEnd(low)
 	} else if rule != Hosts {
-		r.Know(rule, low)
+		r.know(rule, low)
 	}
 }
 
-// LearnUser takes the name of a user that a directory tells, unless it is an ordinary
+// learnUser takes the name of a user that a directory tells, unless it is an ordinary
 // word: those are hidden in paths alone.
-func (r *Redactor) LearnUser(name string) { r.learnOne(Users, name) }
+func (r *Redactor) learnUser(name string) { r.learnOne(Users, name) }
 
 // learnParts takes the elements of a path, but for those that everybody has.
 func (r *Redactor) learnParts(path, separator string) {
@@ -271,7 +271,7 @@ func (r *Redactor) learnParts(path, separator string) {
 		if before = low; home {
 			r.learnOne(Users, low)
 		} else if strings.ContainsFunc(low, unicode.IsLetter) && !common[low] && !softwareParts[low] && !sources[low[strings.LastIndexByte(low, '.')+1:]] {
-			r.Know(Paths, low)
+			r.know(Paths, low)
 		}
 	}
 }

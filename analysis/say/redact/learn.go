@@ -1,0 +1,260 @@
+package redact
+
+import (
+	"iter"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"leakdiff/analysis"
+)
+
+// Case is the material that a redactor learns names from. Every field may be empty.
+type Case struct {
+	// Series are the snapshots of each process, in time order; none is empty.
+	Series   [][]*analysis.Snapshot
+	Problems []analysis.Problem
+	// Hosts are names of machines beside those of the snapshots: a person replaced them, or
+	// left their snapshots out.
+	Hosts []string
+	// Files are the names of uploads.
+	Files []string
+	// Said are the texts that people wrote: titles, notes, fields, events.
+	Said []string
+}
+
+const (
+	// mostDetails is how many members of a family in one snapshot are searched for names.
+	// A caller that lists more members than these has to pass them to LearnEvidence.
+	mostDetails = 5000
+	// mostLocated is how many different members of a family in one snapshot are searched
+	// for the places of names.
+	mostLocated = 25
+)
+
+// New makes a redactor for a result of these cases. It knows the hosts, pods, namespaces,
+// users, directories and files that the evidence and the texts of people name, and hides
+// each of them wherever a part of it stands in a text.
+//
+// The order matters: words that are no secret first, as a name is hidden only if no
+// program or function is called the same; then all names; their places last.
+func New(cases ...Case) *Redactor {
+	r := newRedactor()
+	users := map[string]bool{}
+	for i := range cases {
+		cases[i].users(users)
+	}
+	for i := range cases {
+		r.keepPrograms(&cases[i], users)
+	}
+	for i := range cases {
+		for snap := range cases[i].snapshots() {
+			r.keepRound(snap.Label)
+		}
+	}
+	for _, u := range slices.Sorted(maps.Keys(users)) {
+		r.learnUser(u)
+	}
+	for i := range cases {
+		r.learnCase(&cases[i])
+	}
+	for i := range cases {
+		r.locateNames(&cases[i])
+	}
+	return r
+}
+
+func (c *Case) snapshots() iter.Seq[*analysis.Snapshot] {
+	return func(yield func(*analysis.Snapshot) bool) {
+		for _, snapshots := range c.Series {
+			for _, snap := range snapshots {
+				if !yield(snap) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// stacks are the different stacks of a case.
+func (c *Case) stacks() iter.Seq[*analysis.Stack] {
+	return func(yield func(*analysis.Stack) bool) {
+		seen := map[*analysis.Stack]bool{}
+		for snap := range c.snapshots() {
+			for i := range snap.Groups {
+				for _, v := range snap.Groups[i].Variants {
+					if v.Stack == nil || seen[v.Stack] {
+						continue
+					}
+					seen[v.Stack] = true
+					if !yield(v.Stack) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// users adds the names of users in the evidence, in lower case: owners of processes and of
+// home directories.
+func (c *Case) users(names map[string]bool) {
+	for stack := range c.stacks() {
+		for _, f := range stack.Frames {
+			names[homeOf(f.File)] = true
+		}
+	}
+	for snap := range c.snapshots() {
+		for _, u := range snap.Users {
+			names[strings.ToLower(u)] = true
+		}
+		for _, g := range snap.Groups {
+			for _, path := range []string{g.Family.Title, g.Family.Attributes["name"], g.Family.Attributes["path"]} {
+				names[homeOf(path)] = true
+			}
+		}
+	}
+	delete(names, "")
+}
+
+// keepPrograms keeps the names of programs and functions. A program with the name of a
+// user may be that user's own, and is hidden.
+func (r *Redactor) keepPrograms(c *Case, users map[string]bool) {
+	for _, snapshots := range c.Series {
+		if name := snapshots[0].Process.Name.Value; !users[strings.ToLower(name)] {
+			r.keep(name)
+		} else {
+			r.know(Users, name)
+		}
+		seen := map[string]bool{}
+		for _, snap := range snapshots {
+			for i := range snap.Groups {
+				f := snap.Groups[i].Family
+				if !seen[f.Fingerprint] && (f.Kind == analysis.KindGoroutine || f.Kind == analysis.KindThread) {
+					r.keep(f.Loose...)
+					r.keep(f.LooseCreator)
+				}
+				seen[f.Fingerprint] = true
+			}
+		}
+	}
+}
+
+// learnCase learns the names in the evidence of a case and in the texts about it.
+func (r *Redactor) learnCase(c *Case) {
+	r.know(Hosts, c.Hosts...)
+	for snap := range c.snapshots() {
+		r.know(Hosts, snap.Process.Host.Value)
+	}
+	r.learnSources(c)
+	seen := map[string]bool{}
+	learn := func(s string) {
+		if !seen[s] {
+			seen[s] = true
+			r.LearnEvidence(s)
+		}
+	}
+	for _, p := range c.Problems {
+		learn(p.What)
+		learn(p.Why)
+		r.learnFile(p.Path) // of a file that is an artifact of no snapshot
+	}
+	for snap := range c.snapshots() {
+		r.learnSnapshot(snap, learn)
+	}
+	for _, name := range c.Files {
+		r.learnName(name)
+	}
+	for _, text := range c.Said {
+		r.LearnSaid(text)
+	}
+}
+
+// learnSources learns the directories that lead to the source files of stacks.
+func (r *Redactor) learnSources(c *Case) {
+	seen := map[string]bool{}
+	learn := func(f analysis.Frame) {
+		if dir := f.File[:strings.LastIndexAny(f.File, `/\`)+1]; dir != "" && !seen[dir] {
+			seen[dir] = true
+			r.learnSource(f.File)
+		}
+	}
+	for stack := range c.stacks() {
+		for _, f := range stack.Frames {
+			learn(f)
+		}
+		learn(stack.CreatedBy)
+	}
+}
+
+// learnSnapshot learns the names in one snapshot; learn takes a text of the evidence.
+func (r *Redactor) learnSnapshot(snap *analysis.Snapshot, learn func(string)) {
+	r.learnName(snap.Label)
+	r.know(Users, snap.Users...)
+	for _, print := range slices.Sorted(maps.Keys(snap.Watched)) {
+		for _, t := range snap.Watched[print] {
+			r.learnPair("", t.What)
+			if namespace, pod, ok := strings.Cut(t.Pod, "/"); ok {
+				r.know(Namespaces, namespace)
+				r.know(Pods, pod)
+			}
+		}
+	}
+	for _, a := range snap.Artifacts {
+		learn(a.Path)
+		r.learnFile(a.Path)
+	}
+	for i := range snap.Groups {
+		g := &snap.Groups[i]
+		learn(g.Family.Title)
+		for _, name := range slices.Sorted(maps.Keys(g.Family.Attributes)) {
+			r.learnPair(name, g.Family.Attributes[name])
+		}
+		members := g.Members // a copy: the group is shared
+		members.Unpack()
+		for _, detail := range members.Detail[:min(len(members.Detail), mostDetails)] {
+			learn(detail)
+		}
+	}
+}
+
+// locateNames remembers where in the evidence each name stands first.
+func (r *Redactor) locateNames(c *Case) {
+	for snap := range c.snapshots() {
+		r.locateHost(snap)
+		for i := range snap.Groups {
+			r.locateMembers(snap, &snap.Groups[i])
+		}
+		for _, a := range snap.Artifacts {
+			r.Locate(a.Path, a.Path, 0)
+		}
+	}
+}
+
+// locateHost remembers which file named the host. The source of a host is mostly the name
+// of a file beside the artifacts, without its directory.
+func (r *Redactor) locateHost(snap *analysis.Snapshot) {
+	where := snap.Process.Host.Source
+	for _, a := range snap.Artifacts {
+		if path.Base(a.Path) == where {
+			where = a.Path
+		}
+	}
+	if where != "" {
+		r.Locate(snap.Process.Host.Value, where, 0)
+	}
+}
+
+func (r *Redactor) locateMembers(snap *analysis.Snapshot, g *analysis.Group) {
+	members := g.Members // a copy: the group is shared
+	members.Unpack()
+	seen := map[string]bool{}
+	for k := 0; k < len(members.Detail) && len(seen) < mostLocated; k++ {
+		detail, at := members.Detail[k], members.At(k).Place
+		if !seen[detail] && at.Artifact >= 0 && at.Artifact < len(snap.Artifacts) {
+			seen[detail] = true
+			r.Locate(detail, snap.Artifacts[at.Artifact].Path, at.Line)
+		}
+	}
+}

@@ -1,0 +1,342 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/read/family"
+	"leakdiff/analysis/read/ingest"
+	"leakdiff/analysis/say/redact"
+	"leakdiff/analysis/say/wording"
+	"leakdiff/store"
+	"leakdiff/web/page"
+	"leakdiff/web/view"
+)
+
+// sharePage is the form that freezes a result; it shows what goes out.
+func (s *Server) sharePage(w http.ResponseWriter, r *http.Request) {
+	address := r.URL.Query().Get("view")
+	f, l, cases, err := s.frozenView(r, address)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	safe, err := f.redacted(redactor(cases))
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	e, err := safe.unpack()
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	if r.URL.Query().Get("look") != "" {
+		s.render(w, r, http.StatusOK, e.alone(view.Shell{Title: safe.Headline, Seal: s.unsealed(safe), Engine: s.engine()}))
+		return
+	}
+	v := view.NewShare(view.ShareInput{
+		Case: l.ID, CaseTitle: l.Title, View: address, Title: safe.Headline, Rules: receiptRows(safe.Receipt),
+		NeedsKey: !s.loopback(),
+		Freezes: []string{
+			fmt.Sprintf("The %s as it stands now, with its figures, verdicts and evidence (%s).", f.Kind, wording.Bytes(int64(len(safe.Model)+len(safe.Data)))),
+			"The same as Markdown, Jira markup, text, HTML file, CSV, JSON and its charts as SVG.",
+		},
+		CountsTitle: safe.counted(countsOnly(f.Kind, l)), Counts: countsOnly(f.Kind, l), Full: safe.Headline, Now: s.cfg.Now(), Markdown: e.page.Document().Markdown(),
+	})
+	v.Shell.Engine = s.engine()
+	s.render(w, r, http.StatusOK, page.Share(v))
+}
+
+func receiptRows(receipt []redact.Receipt) []view.RedactionRule {
+	var out []view.RedactionRule
+	for _, x := range receipt {
+		out = append(out, view.RedactionRule{Name: x.Title(), Text: x.Become(), Count: x.Count(), First: x.FirstPlaces()})
+	}
+	return out
+}
+
+// wish is what somebody wants frozen, from a form or as JSON.
+type wish struct {
+	Case    string `json:"case"`
+	View    string `json:"view"`
+	Redact  *bool  `json:"redact"`
+	Keep    string `json:"keep"`
+	Preview string `json:"preview"`
+	Title   string `json:"title"`
+}
+
+// result is what freezing gave.
+type result struct {
+	ID        string           `json:"id"`
+	Link      string           `json:"link"`
+	URL       string           `json:"url"`
+	OwnerKey  string           `json:"owner_key"`
+	ExpiresAt *time.Time       `json:"expires_at"`
+	Receipt   []redact.Receipt `json:"receipt"`
+}
+
+// keepUntil reads how long a result is kept: "7d", "90d", "keep".
+func (s *Server) keepUntil(keep string) (time.Time, error) {
+	switch keep {
+	case "":
+		keep = "90d"
+	case "keep":
+		return time.Time{}, nil
+	case "1y":
+		keep = "365d"
+	}
+	var days int
+	if _, err := fmt.Sscanf(keep, "%dd", &days); err != nil || days < 1 || days > 3660 {
+		return time.Time{}, refuse("bad_request", "the time to keep a result was not understood", keep, "it is a number of days such as 90d, or keep", "use 7d, 30d, 90d, 365d or keep")
+	}
+	return s.cfg.Now().AddDate(0, 0, days), nil
+}
+
+// viewOf is the address of a page in a case, "" for the case that the address names.
+func viewOf(address, caseID string) (string, error) {
+	if caseID == "" {
+		return address, nil
+	}
+	if address == "" {
+		return "/cases/" + url.PathEscape(caseID), nil
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		return "", refuse("bad_request", "the view is no address", address, "it is no path with a query", "send the path of a page, as in the browser")
+	}
+	q := u.Query()
+	named := q.Get("case")
+	if rest, ok := strings.CutPrefix(u.Path, "/cases/"); ok {
+		named, _, _ = strings.Cut(rest, "/")
+	} else if named == "" {
+		q.Set("case", caseID)
+		u.RawQuery, named = q.Encode(), caseID
+	}
+	if named != caseID {
+		return "", refuse("bad_request", "the view is of another case", address, "case says "+caseID, "leave case out, or name the same case in both")
+	}
+	return u.String(), nil
+}
+
+// mayReveal demands the owner key of a case that is frozen without redaction: the link is
+// for everybody, and outlives what its owner does to the case.
+func (s *Server) mayReveal(r *http.Request, formKey string) func(caseID string) error {
+	return func(caseID string) error {
+		_, err := s.mayEdit(r, caseID, formKey)
+		var f *analysis.Fault
+		if !errors.As(err, &f) || f.Code != "forbidden" {
+			return err
+		}
+		return refuse(f.Code, "freezing a case without redaction needs its owner key", "case "+caseID, f.Why, f.Hint+"; with redaction no key is needed")
+	}
+}
+
+// freezeWish freezes a page; mayReveal is asked about every case in it where nothing is
+// redacted.
+func (s *Server) freezeWish(r *http.Request, in wish, mayReveal func(caseID string) error) (result, *loaded, error) {
+	until, err := s.keepUntil(in.Keep)
+	if err != nil {
+		return result{}, nil, err
+	}
+	if in.Preview == "" {
+		in.Preview = "counts"
+	}
+	if in.Preview != "counts" && in.Preview != "full" && in.Preview != "none" {
+		return result{}, nil, refuse("bad_request", "the preview level was not understood", in.Preview, "", "use counts, full or none")
+	}
+	if in.View, err = viewOf(in.View, in.Case); err != nil {
+		return result{}, nil, err
+	}
+	f, l, cases, err := s.frozenView(r, in.View)
+	if err != nil {
+		return result{}, nil, err
+	}
+	redacts := in.Redact == nil || *in.Redact
+	if !redacts {
+		for _, c := range cases {
+			if err := mayReveal(c.ID); err != nil {
+				return result{}, nil, err
+			}
+		}
+	}
+	hide := redactor(cases)
+	hide.LearnSaid(in.Title)
+	if redacts {
+		if f, err = f.redacted(hide); err != nil {
+			return result{}, nil, err
+		}
+	}
+	title := strings.TrimSpace(in.Title)
+	if title == "" {
+		title = f.Headline
+	} else if f.Redacted {
+		title = hide.Text(title)
+	}
+	record, err := json.Marshal(f)
+	if err != nil {
+		return result{}, nil, err
+	}
+	p, key, err := s.store.CreatePermalink(r.Context(), store.Permalink{
+		CaseID: l.ID, View: in.View, Title: title, Expires: until, Engine: ingest.Engine, Fingerprint: family.Version,
+		Record: record, Preview: in.Preview, Counts: countsOnly(f.Kind, l), Redacted: f.Redacted,
+	})
+	if err != nil {
+		return result{}, nil, err
+	}
+	out := result{ID: p.ID, Link: "/p/" + p.ID, URL: s.base(r) + "/p/" + p.ID, OwnerKey: key, Receipt: f.Receipt}
+	if out.Receipt == nil {
+		out.Receipt = []redact.Receipt{}
+	}
+	if !until.IsZero() {
+		out.ExpiresAt = &until
+	}
+	return out, l, nil
+}
+
+// freeze takes the form of the share page.
+func (s *Server) freeze(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	if err := r.ParseForm(); err != nil {
+		s.fail(w, r, formFault(err))
+		return
+	}
+	keepSecrets := r.PostForm.Get("redact") != ""
+	s.frozenAs(w, r, wish{
+		Case: r.PostForm.Get("case"), View: r.PostForm.Get("view"), Redact: &keepSecrets,
+		Keep: r.PostForm.Get("keep"), Preview: r.PostForm.Get("preview"), Title: r.PostForm.Get("title"),
+	}, s.mayReveal(r, strings.TrimSpace(r.PostForm.Get("key"))))
+}
+
+// frozenAs freezes and shows the link with its key, once.
+func (s *Server) frozenAs(w http.ResponseWriter, r *http.Request, in wish, mayReveal func(caseID string) error) {
+	out, l, err := s.freezeWish(r, in, mayReveal)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	var expires time.Time
+	if out.ExpiresAt != nil {
+		expires = *out.ExpiresAt
+	}
+	v := view.NewShared(l.ID, l.Title, out.URL, out.OwnerKey, expires, receiptRows(out.Receipt))
+	v.Shell.Engine = s.engine()
+	s.keepKey(w, out.ID, out.OwnerKey, expires)
+	w.Header().Set("Cache-Control", "no-store")
+	s.render(w, r, http.StatusOK, page.Shared(v))
+}
+
+// freezeAPI is POST /api/v1/permalinks.
+func (s *Server) freezeAPI(w http.ResponseWriter, r *http.Request) {
+	var in wish
+	if err := readJSON(w, r, &in, `{"case": "...", "view": "/diff/a..b", "redact": true, "keep": "90d", "preview": "counts"}`); err != nil {
+		s.failAPI(w, r, err)
+		return
+	}
+	out, _, err := s.freezeWish(r, in, s.mayReveal(r, ""))
+	if err != nil {
+		s.failAPI(w, r, err)
+		return
+	}
+	w.Header().Set("Location", pathOf(s.cfg.BaseURL)+out.Link)
+	w.Header().Set("Cache-Control", "no-store")
+	writeJSON(w, http.StatusCreated, out)
+}
+
+// extendAPI is PATCH /api/v1/permalinks/{id} with {"keep": "90d"}.
+func (s *Server) extendAPI(w http.ResponseWriter, r *http.Request) {
+	var in struct {
+		Keep string `json:"keep"`
+	}
+	if err := readJSON(w, r, &in, `{"keep": "90d"}`); err != nil {
+		s.failAPI(w, r, err)
+		return
+	}
+	until, err := s.keepUntil(in.Keep)
+	if err != nil {
+		s.failAPI(w, r, err)
+		return
+	}
+	key, _ := bearer(r)
+	if err := s.store.ExtendPermalink(r.Context(), pathValue(r, "id"), key, until); err != nil {
+		s.failAPI(w, r, err)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// withdrawAPI is DELETE /api/v1/permalinks/{id}.
+func (s *Server) withdrawAPI(w http.ResponseWriter, r *http.Request) {
+	key, _ := bearer(r)
+	if err := s.store.WithdrawPermalink(r.Context(), pathValue(r, "id"), key); err != nil {
+		s.failAPI(w, r, err)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// freezeAgain makes a second link of what an older engine froze, computed by this one;
+// the old link stays what it is. It needs the owner key of the case or of the link, or a
+// server that only its own machine reaches.
+func (s *Server) freezeAgain(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	p, err := s.store.Permalink(r.Context(), pathValue(r, "id"))
+	if err != nil {
+		s.noPermalink(w, r, err)
+		return
+	}
+	if p.CaseID == "" {
+		s.fail(w, r, refuse("not_found", "the case of this result was deleted", "", "there is nothing left to compute it from", "upload the bundle again"))
+		return
+	}
+	key := ownerKey(r)
+	if !s.store.OwnsPermalink(r.Context(), p.ID, key) {
+		if _, err := s.mayEdit(r, p.CaseID, key); err != nil {
+			s.fail(w, r, err)
+			return
+		}
+	}
+	if reading, err := s.refresh(r.Context(), p.CaseID); err != nil || reading {
+		if err == nil {
+			err = refuse("busy", "the bundles of this case are being read by the new engine", "", "the result is computed from them", "try again in a moment")
+		}
+		s.fail(w, r, err)
+		return
+	}
+	keep := "keep"
+	if !p.Expires.IsZero() {
+		keep = fmt.Sprintf("%dd", max(1, int(p.Expires.Sub(p.Created).Hours()/24)))
+	}
+	// Whoever came this far owns the case, or the link that showed the same unredacted.
+	mayReveal := func(caseID string) error {
+		if caseID == p.CaseID {
+			return nil
+		}
+		return s.mayReveal(r, key)(caseID)
+	}
+	s.frozenAs(w, r, wish{Case: p.CaseID, View: p.View, Redact: &p.Redacted, Keep: keep, Preview: p.Preview, Title: p.Title}, mayReveal)
+}
+
+// refresh has bundles read again that an older engine has read, and reports whether
+// that goes on.
+func (s *Server) refresh(ctx context.Context, caseID string) (reading bool, err error) {
+	bundles, err := s.store.Bundles(ctx, caseID)
+	for _, b := range bundles {
+		if b.Status == store.Done && b.Engine != ingest.Engine {
+			if _, err := s.store.Requeue(ctx, b.ID); err != nil {
+				return false, err
+			}
+			s.worker.nudge()
+			reading = true
+		}
+		reading = reading || b.Status == store.Queued || b.Status == store.Running
+	}
+	return reading, err
+}
