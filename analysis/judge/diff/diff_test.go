@@ -294,24 +294,6 @@ func TestKindsOfOneSideHaveNoRows(t *testing.T) {
 	}
 }
 
-func TestSurvivorsWereBornAfterTheBaselineAndNeverLeft(t *testing.T) {
-	baseline := snapshot(t, "t0", "g1:x 1-4", "g1:y 50")
-	target := snapshot(t, "t3", "g1:x 3-12", "g1:y 50")
-	final := snapshot(t, "t6", "g1:x 9,10,11,4,20-30", "g1:y 50")
-	want := []analysis.Identity{{ID: 9}, {ID: 10}, {ID: 11}}
-	if diff := cmp.Diff(want, Survivors(target, baseline, final, "g1:x")); diff != "" {
-		t.Errorf("survivors (-want +got):\n%s", diff)
-	}
-	counts := snapshot(t, "t0", "g1:x #4")
-	if got := Survivors(target, counts, final, "g1:x"); got != nil {
-		t.Errorf("survivors of a baseline without ids = %v, want nil", got)
-	}
-	final.Process.PID.Value, target.Process.PID.Value = "8", "7"
-	if got := Survivors(target, baseline, final, "g1:x"); got != nil {
-		t.Errorf("survivors of another process = %v, want nil", got)
-	}
-}
-
 func TestNearest(t *testing.T) {
 	family := func(name, creator string, loose ...string) *analysis.Family {
 		return &analysis.Family{Fingerprint: name, Kind: analysis.KindGoroutine, Loose: loose, LooseCreator: creator}
