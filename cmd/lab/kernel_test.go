@@ -245,7 +245,7 @@ func compare(snaps []*analysis.Snapshot, truth *analysis.Snapshot) kernelScore {
 			snap.Groups[g].Leaked = 0
 		}
 	}
-	s := trend.NewSeries(snaps)
+	s := trend.NewSeries(trend.Input{Snapshots: snaps})
 	marked := make(map[string]int)
 	for _, group := range truth.Groups {
 		marked[group.Family.Fingerprint] = group.Leaked

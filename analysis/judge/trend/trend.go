@@ -78,12 +78,9 @@ type Series struct {
 	study *study
 }
 
-// NewSeries makes a series of snapshots that are already in time order.
-func NewSeries(snaps []*analysis.Snapshot) *Series { return NewSeriesOf(Input{Snapshots: snaps}) }
-
-// NewSeriesOf makes a series of all that is known. It numbers every member, so
-// that what follows no longer asks for identities.
-func NewSeriesOf(in Input) *Series {
+// NewSeries makes a series of all that is known; the snapshots are already in time
+// order. It numbers every member, so that what follows no longer asks for identities.
+func NewSeries(in Input) *Series {
 	s := &Series{
 		Snapshots: in.Snapshots,
 		Epochs:    Epochs(in.Snapshots),
