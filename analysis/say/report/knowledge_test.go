@@ -144,7 +144,7 @@ func TestAStackOfEveryClientIsSimilarAndNoMore(t *testing.T) {
 				if g := &s.Groups[k]; g.Variants[0].Stack.Frames[0].Func == loop {
 					stack := *g.Variants[0].Stack
 					stack.CreatedBy.Func = "net/http.(*Transport).dialConn"
-					g.Family, g.Variants[0].Stack, g.Variants[0].Fingerprint = family.OfStack(&stack), &stack, new(family.Stacks).Exact(&stack)
+					g.Family, g.Variants[0].Stack, g.Variants[0].Fingerprint = new(family.Stacks).OfStack(&stack), &stack, new(family.Stacks).Exact(&stack)
 				}
 			}
 			snaps = append(snaps, s)

@@ -65,9 +65,6 @@ func (c *counter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Name is where Close puts the archive.
-func (a *Archive) Name() string { return a.name }
-
 // Size is how many bytes were written.
 func (a *Archive) Size() int64 {
 	a.mu.Lock()
