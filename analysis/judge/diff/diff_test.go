@@ -132,21 +132,6 @@ func TestWithoutJudgementsWhatWasAbsentIsNew(t *testing.T) {
 	}
 }
 
-func TestPercentIsOfAAndNilForWhatWasAbsent(t *testing.T) {
-	got := Compare(snapshot(t, "t0", "g1:grows 1-16", "g1:gone 21-24"), snapshot(t, "t1", "g1:grows 1-56", "g1:new 61-62"), Options{})
-	var percents []string
-	for _, row := range got.Rows {
-		text := row.Family.Fingerprint + " new"
-		if row.Percent != nil {
-			text = row.Family.Fingerprint + " " + strconv.FormatFloat(*row.Percent, 'f', 0, 64)
-		}
-		percents = append(percents, text)
-	}
-	if diff := cmp.Diff([]string{"g1:grows 250", "g1:new new", "g1:gone -100"}, percents); diff != "" {
-		t.Errorf("percents (-want +got):\n%s", diff)
-	}
-}
-
 func TestMembersAreNotFollowedWhereTheyCannotBe(t *testing.T) {
 	pid := func(snap *analysis.Snapshot, value string) *analysis.Snapshot {
 		snap.Process.PID.Value = value

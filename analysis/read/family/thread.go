@@ -324,11 +324,10 @@ func poolOf(name string) string {
 	return pool
 }
 
-// javaFrame is one frame and what the rules make of it.
+// javaFrame is what the rules make of one frame.
 type javaFrame struct {
-	printed string
-	loose   string
-	rules   []string
+	loose string
+	rules []string
 	// dropped frames are not compared.
 	dropped bool
 }
@@ -349,7 +348,6 @@ func readJava(s *analysis.Stack) stackReading {
 	r := stackReading{frames: make([]javaFrame, len(s.Frames)), unavailable: s.Unavailable}
 	for i, f := range s.Frames {
 		r.frames[i] = javaName(f.Func)
-		r.frames[i].printed = printedFrame(f)
 	}
 	r.foldLeaf()
 	for i := range r.frames {
@@ -364,18 +362,6 @@ func readJava(s *analysis.Stack) stackReading {
 		r.kept = append(r.kept, len(r.frames)-1)
 	}
 	return r
-}
-
-func printedFrame(f analysis.Frame) string {
-	switch {
-	case f.Line > 0 && f.File == "":
-		return f.Func + " line=" + strconv.Itoa(f.Line)
-	case f.Line > 0:
-		return f.Func + "(" + f.File + ":" + strconv.Itoa(f.Line) + ")"
-	case f.File != "":
-		return f.Func + "(" + f.File + ")"
-	}
-	return f.Func
 }
 
 func (r *stackReading) loose() []string {

@@ -22,7 +22,6 @@ import (
 // watch is an inotify line of fdinfo, as far as it says what is watched.
 type watch struct {
 	device uint32
-	inode  uint64
 	// mask are the events that are waited for.
 	mask       uint64
 	handleType int32
@@ -51,7 +50,7 @@ func watchesOf(infos []entry) []watch {
 				case "sdev":
 					w.device, w.raw[0] = uint32(n), value
 				case "ino":
-					w.inode, w.raw[1] = n, value
+					w.raw[1] = value
 				case "mask":
 					w.mask = n
 				case "fhandle-type":
