@@ -142,7 +142,7 @@ func TestOneSnapshotAndTwoCountsNeverAccuse(t *testing.T) {
 		judged := s.JudgeAll()[onlyFamily]
 		usable := 0
 		for i := range s.Snapshots {
-			if s.Usable(i, analysis.KindGoroutine) {
+			if s.usable(i, analysis.KindGoroutine) {
 				usable++
 			}
 		}

@@ -29,7 +29,7 @@ func TestATotalWithoutAnyFamilyIsNoListing(t *testing.T) {
 	if got := s.Counts(onlyFamily)[0]; got != nil {
 		t.Errorf("count at t0 = %d, want nil: 31 descriptors were counted and none was named", *got)
 	}
-	if s.Usable(0, analysis.KindDescriptor) {
+	if s.usable(0, analysis.KindDescriptor) {
 		t.Error("t0 is usable, want not")
 	}
 }
@@ -38,7 +38,7 @@ func TestALowerBoundIsACountThatNoTestMayUse(t *testing.T) {
 	snaps := only(piling("10 20 30")).snapshots(t)
 	snaps[1].LowerBound, snaps[1].Truncated = true, true
 	s := seriesOf(snaps)
-	got := []bool{s.Usable(0, analysis.KindGoroutine), s.Usable(1, analysis.KindGoroutine), s.Usable(1, analysis.KindDescriptor)}
+	got := []bool{s.usable(0, analysis.KindGoroutine), s.usable(1, analysis.KindGoroutine), s.usable(1, analysis.KindDescriptor)}
 	if diff := cmp.Diff([]bool{true, false, false}, got); diff != "" {
 		t.Errorf("usable (-want +got):\n%s", diff)
 	}

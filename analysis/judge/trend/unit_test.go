@@ -165,7 +165,7 @@ func TestUnitsOfTheCorpus(t *testing.T) {
 			}
 			var got []string
 			for _, u := range sc.at(strings.Join(at, " ")).series(t).Units() {
-				got = append(got, u.Ratios())
+				got = append(got, u.ratios())
 			}
 			if diff := cmp.Diff(tc.ratios, got); diff != "" {
 				t.Errorf("ratios (-want +got):\n%s", diff)

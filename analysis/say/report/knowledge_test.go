@@ -122,7 +122,7 @@ func TestThresholdsSayWhatTheSeriesShows(t *testing.T) {
 	for i := range 4 {
 		flat = append(flat, snapshot("app", fmt.Sprintf("t%d", i), i, map[string][]int64{"app.pool": upTo(10)}))
 	}
-	text := ThresholdText(Build(flat, nil, Options{}).Report.Series[0].Thresholds)
+	text := thresholdText(Build(flat, nil, Options{}).Report.Series[0].Thresholds)
 	if !strings.Contains(text, "Here +0 from t0 to t3;") {
 		t.Errorf("%s", text)
 	}

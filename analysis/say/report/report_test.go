@@ -217,7 +217,7 @@ func TestEqualProblemsAreSaidOnce(t *testing.T) {
 		many = append(many, analysis.Problem{Path: fmt.Sprint("f", i), Offset: -1, Severity: analysis.Warning, What: fmt.Sprintf("%d lines were lost", i), Hint: "do"})
 	}
 	many = append(many, analysis.Problem{Path: "bad", Offset: 3, Line: 2, Severity: analysis.Error, What: "broken"})
-	got := GroupProblems(many)
+	got := groupProblems(many)
 	if len(got) != 2 || got[0].First.Path != "bad" || got[1].Count != 5 {
 		t.Errorf("groups %+v", got)
 	}

@@ -221,7 +221,7 @@ func (r *resolver) close() {
 var unanswerable = map[string]bool{"overlay": true, "proc": true, "sysfs": true, "devpts": true}
 
 func (r *resolver) target(x watch) WatchTarget {
-	t := WatchTarget{Schema: TargetsSchema, Device: x.raw[0], Inode: x.raw[1], Type: x.raw[2], Handle: x.handle, State: Unknown}
+	t := WatchTarget{Schema: targetsSchema, Device: x.raw[0], Inode: x.raw[1], Type: x.raw[2], Handle: x.handle, State: Unknown}
 	on := r.on(x.device)
 	if on == nil {
 		t.State = Unmounted
