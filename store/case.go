@@ -51,20 +51,6 @@ type Ending struct {
 	Recovered bool
 }
 
-// CreateCase makes an empty case; sample is the name of a sample or empty. The
-// owner key is returned here and never again: only its hash is stored.
-func (s *Store) CreateCase(ctx context.Context, title, sample string) (c Case, ownerKey string, err error) {
-	c, ownerKey, hash, err := s.newCase(title, sample)
-	if err != nil {
-		return Case{}, "", err
-	}
-	_, err = s.writer.ExecContext(ctx, createCaseSQL, c.ID, title, sample, hash, c.Created.UnixMicro())
-	if err != nil {
-		return Case{}, "", fault("creating a case", err)
-	}
-	return c, ownerKey, nil
-}
-
 // newCase draws the id and the owner key of a case, and the key's hash.
 func (s *Store) newCase(title, sample string) (c Case, ownerKey string, hash []byte, err error) {
 	id, err := s.newID("c")

@@ -11,8 +11,9 @@ import (
 
 func TestACaseComesBackAsCreated(t *testing.T) {
 	f := open(t)
-	want, _, err := f.CreateCase(f.ctx, "TICKET-1 kubelet \x00 'grows'", "kubelet-probe-leak")
+	want, _, _, err := f.OpenCase(f.ctx, "TICKET-1 kubelet \x00 'grows'", "kubelet-probe-leak", "bundle.tar.gz", []File{f.file("bundle.tar.gz", "1")})
 	f.ok(err)
+	want.Bundles, want.Revision = 1, 1
 	got, err := f.Case(f.ctx, want.ID)
 	f.ok(err)
 	wantEqual(t, want, got)
@@ -86,9 +87,9 @@ func TestTheSummaryIsCached(t *testing.T) {
 
 func TestOnlyTheOwnersKeyFits(t *testing.T) {
 	f := open(t)
-	a, keyA, err := f.CreateCase(f.ctx, "a", "")
+	a, _, keyA, err := f.OpenCase(f.ctx, "a", "", "bundle.tar.gz", []File{f.file("bundle.tar.gz", "1")})
 	f.ok(err)
-	_, keyB, err := f.CreateCase(f.ctx, "b", "")
+	_, _, keyB, err := f.OpenCase(f.ctx, "b", "", "bundle.tar.gz", []File{f.file("bundle.tar.gz", "1")})
 	f.ok(err)
 	for _, tc := range []struct {
 		name, id, key string
@@ -142,7 +143,7 @@ func TestDeletingACaseLeavesOtherCasesWhole(t *testing.T) {
 	f.filled(b.ID, "same bytes", rb)
 	f.upload(a.ID, "bytes of a alone")
 	f.ok(f.DeleteCase(f.ctx, a.ID, WithdrawPermalinks))
-	got, err := f.SnapshotsFull(f.ctx, b.ID, AllProcesses)
+	got, err := f.full(b.ID)
 	f.ok(err)
 	wantEqual(t, rb.Snapshots, got)
 	list, err := f.Blobs().List()

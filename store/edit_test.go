@@ -145,7 +145,7 @@ func TestADatabaseOfTheFirstVersionTakesEdits(t *testing.T) {
 	if got := must[Case](t)(f.Case(f.ctx, c.ID)); got.Snapshots != 1 {
 		t.Errorf("the case has %d snapshots after the migration, want 1", got.Snapshots)
 	}
-	wantEqual(t, kubeletResult("2").Snapshots, must[[]analysis.Snapshot](t)(f.SnapshotsFull(f.ctx, c.ID, AllProcesses)))
+	wantEqual(t, kubeletResult("2").Snapshots, must[[]analysis.Snapshot](t)(f.full(c.ID)))
 	f.wantSound()
 }
 

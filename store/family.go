@@ -4,8 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"time"
-
-	"leakdiff/analysis"
 )
 
 // Sighting is one snapshot of one case that shows a family.
@@ -91,30 +89,3 @@ func scanSighting(rows *sql.Rows) (out Sighting, err error) {
 	out.CapturedAt = timeOrZero(captured)
 	return out, err
 }
-
-// Family returns what a fingerprint stands for, as the newest result words it;
-// *analysis.Fault "not_found" where no finished bundle shows it.
-func (s *Store) Family(ctx context.Context, fingerprint string) (f analysis.Family, err error) {
-	err = s.read(ctx, "reading a family", func(tx *sql.Tx) error {
-		var seq int64
-		if err := tx.QueryRowContext(ctx, familySQL, fingerprint).Scan(&seq); err != nil {
-			return orNotFound(err, "family", fingerprint)
-		}
-		l := &loader{tx: tx, families: map[int64]*analysis.Family{}}
-		if err := l.loadFamilies(ctx, []int64{seq}); err != nil {
-			return err
-		}
-		f = *l.families[seq]
-		return nil
-	})
-	return f, err
-}
-
-const familySQL = `
-SELECT f.seq
-FROM family f
-JOIN snapshot_family sf ON sf.family_seq = f.seq
-JOIN visible_snapshot v ON v.seq = sf.snapshot_seq
-WHERE f.fingerprint = ?
-ORDER BY f.seq DESC
-LIMIT 1`

@@ -44,20 +44,6 @@ func TestAFamilyIsSeenWhereverItEverWas(t *testing.T) {
 	inCases(proberGroup(5).Family.Fingerprint, 1)
 }
 
-func TestAFamilyIsWordedAsTheNewestResultDoes(t *testing.T) {
-	f := open(t)
-	c := f.newCase("a")
-	f.filled(c.ID, "1", kubeletResult("2"))
-	newer := kubeletResult("3")
-	newer.Snapshots[0].Groups[0].Family.Title = "a better title"
-	f.filled(c.ID, "2", newer)
-	got, err := f.Family(f.ctx, proberGroup(5).Family.Fingerprint)
-	f.ok(err)
-	wantEqual(t, *newer.Snapshots[0].Groups[0].Family, got)
-	_, err = f.Family(f.ctx, "g1:none")
-	wantCode(t, err, "not_found")
-}
-
 func TestWordsOfATitleThatAFunctionHoldsAreNotKeptTwice(t *testing.T) {
 	family := analysis.Family{
 		Title: "pool.(*Pool).Get <- api.serve (leaked)", Loose: []string{"sync.(*Mutex).Lock", "example.org/pool.(*Pool).Get"},

@@ -47,7 +47,7 @@ func TestAFailedJobSaysWhyAndShowsNothing(t *testing.T) {
 	b, job := f.upload(c.ID, "1")
 	_, _, err := f.ClaimJob(f.ctx)
 	f.ok(err)
-	f.ok(f.AddSnapshot(f.ctx, job.ID, kubelet("2", instant, 5)))
+	f.ok(f.addSnapshot(job.ID, kubelet("2", instant, 5)))
 	why := &analysis.Fault{Code: "unreadable", What: "w", Where: "x.tar line 3", Why: "y", Hint: "h", Err: errors.New("inner")}
 	f.ok(f.FailJob(f.ctx, job.ID, why))
 	got, err := f.Bundle(f.ctx, b.ID)
@@ -81,9 +81,9 @@ func TestACancelledJobTellsItsWorker(t *testing.T) {
 	b, job := f.upload(c.ID, "1")
 	_, _, err := f.ClaimJob(f.ctx)
 	f.ok(err)
-	f.ok(f.AddSnapshot(f.ctx, job.ID, kubelet("2", instant, 5)))
+	f.ok(f.addSnapshot(job.ID, kubelet("2", instant, 5)))
 	f.ok(f.CancelJob(f.ctx, job.ID))
-	wantCode(t, f.AddSnapshot(f.ctx, job.ID, kubelet("3", instant, 5)), "cancelled")
+	wantCode(t, f.addSnapshot(job.ID, kubelet("3", instant, 5)), "cancelled")
 	wantCode(t, f.FinishJob(f.ctx, job.ID, kubeletResult("2")), "cancelled")
 	if got, err := f.Bundle(f.ctx, b.ID); err != nil || got.Status != Cancelled || got.Error != nil {
 		t.Errorf("got %+v, %v", got, err)
@@ -112,7 +112,7 @@ func TestAWorkerLearnsThatItsBundleOrCaseWasDeleted(t *testing.T) {
 	_, _, err = f.ClaimJob(f.ctx)
 	f.ok(err)
 	f.ok(f.DeleteCase(f.ctx, c.ID, WithdrawPermalinks))
-	wantCode(t, f.AddSnapshot(f.ctx, job.ID, kubelet("2", instant, 5)), "not_found")
+	wantCode(t, f.addSnapshot(job.ID, kubelet("2", instant, 5)), "not_found")
 	f.wantEmpty("snapshot", "family")
 }
 
@@ -129,7 +129,7 @@ func TestFinishingTwiceChangesNothing(t *testing.T) {
 	f.upload(c.ID, "1")
 	job := f.ingest(kubeletResult("2"))
 	f.ok(f.FinishJob(f.ctx, job.ID, kubeletResult("3", "4")))
-	got, err := f.SnapshotsFull(f.ctx, c.ID, AllProcesses)
+	got, err := f.full(c.ID)
 	f.ok(err)
 	wantEqual(t, kubeletResult("2").Snapshots, got)
 }
@@ -141,7 +141,7 @@ func TestNobodySeesASnapshotBeforeTheJobIsFinished(t *testing.T) {
 	_, _, err := f.ClaimJob(f.ctx)
 	f.ok(err)
 	snap := kubelet("2", instant, 5)
-	f.ok(f.AddSnapshot(f.ctx, job.ID, snap))
+	f.ok(f.addSnapshot(job.ID, snap))
 	f.wantUnseen(c.ID, snap.ID)
 	f.crash()
 	f.wantUnseen(c.ID, snap.ID)
@@ -154,9 +154,9 @@ func TestNobodySeesASnapshotBeforeTheJobIsFinished(t *testing.T) {
 	if !claimed || again.ID != job.ID || again.Attempts != 2 {
 		t.Errorf("got %+v", again)
 	}
-	f.ok(f.AddSnapshot(f.ctx, job.ID, snap))
+	f.ok(f.addSnapshot(job.ID, snap))
 	f.ok(f.FinishJob(f.ctx, job.ID, Result{Snapshots: []analysis.Snapshot{snap}}))
-	got, err := f.SnapshotsFull(f.ctx, c.ID, AllProcesses)
+	got, err := f.full(c.ID)
 	f.ok(err)
 	wantEqual(t, []analysis.Snapshot{snap}, got)
 }
@@ -168,19 +168,15 @@ func (f *fixture) wantUnseen(caseID, snapshotID string) {
 	if snaps, err := f.Snapshots(f.ctx, caseID); len(snaps) > 0 || err != nil {
 		f.t.Errorf("Snapshots: %d, %v", len(snaps), err)
 	}
-	if snaps, err := f.SnapshotsFull(f.ctx, caseID, AllProcesses); len(snaps) > 0 || err != nil {
-		f.t.Errorf("SnapshotsFull: %d, %v", len(snaps), err)
+	if snaps, err := f.full(caseID); len(snaps) > 0 || err != nil {
+		f.t.Errorf("SnapshotsPacked: %d, %v", len(snaps), err)
 	}
-	_, err := f.Members(f.ctx, caseID, snapshotID, fingerprint)
-	wantCode(f.t, err, "not_found")
 	if ids, err := f.FindSnapshot(f.ctx, snapshotID); len(ids) > 0 || err != nil {
 		f.t.Errorf("FindSnapshot: %v, %v", ids, err)
 	}
 	if bundles, err := f.SnapshotBundles(f.ctx, caseID); len(bundles) > 0 || err != nil {
 		f.t.Errorf("SnapshotBundles: %v, %v", bundles, err)
 	}
-	_, err = f.Family(f.ctx, fingerprint)
-	wantCode(f.t, err, "not_found")
 	if seen, err := f.FamilySightings(f.ctx, fingerprint, 10); len(seen.List) > 0 || seen.Cases > 0 || err != nil {
 		f.t.Errorf("FamilySightings: %v, %v", seen, err)
 	}
@@ -206,7 +202,7 @@ func TestAReanalysisReplacesTheResultOnlyWhenItIsComplete(t *testing.T) {
 	b := f.filled(c.ID, "1", older)
 	shows := func(when string, want Result) {
 		t.Helper()
-		got, err := f.SnapshotsFull(f.ctx, c.ID, AllProcesses)
+		got, err := f.full(c.ID)
 		f.ok(err)
 		wantEqual(t, want.Snapshots, got)
 		artifacts, err := f.Artifacts(f.ctx, b.ID)
@@ -227,7 +223,7 @@ func TestAReanalysisReplacesTheResultOnlyWhenItIsComplete(t *testing.T) {
 	shows("queued", older)
 	_, _, err = f.ClaimJob(f.ctx)
 	f.ok(err)
-	f.ok(f.AddSnapshot(f.ctx, job.ID, newer.Snapshots[0]))
+	f.ok(f.addSnapshot(job.ID, newer.Snapshots[0]))
 	shows("half written", older)
 	f.crash()
 	shows("after a crash", older)
@@ -247,14 +243,14 @@ func TestAFailedReanalysisLeavesTheOldResult(t *testing.T) {
 	f.ok(err)
 	_, _, err = f.ClaimJob(f.ctx)
 	f.ok(err)
-	f.ok(f.AddSnapshot(f.ctx, job.ID, kubelet("3", instant, 5)))
+	f.ok(f.addSnapshot(job.ID, kubelet("3", instant, 5)))
 	f.ok(f.FailJob(f.ctx, job.ID, &analysis.Fault{Code: "x", What: "new engine broke"}))
 	got, err := f.Bundle(f.ctx, b.ID)
 	f.ok(err)
 	if got.Status != Done || got.Error == nil || got.Engine != 1 {
 		t.Errorf("got %+v", got)
 	}
-	snaps, err := f.SnapshotsFull(f.ctx, c.ID, AllProcesses)
+	snaps, err := f.full(c.ID)
 	f.ok(err)
 	wantEqual(t, kubeletResult("2").Snapshots, snaps)
 	_, err = f.Requeue(f.ctx, b.ID)

@@ -422,22 +422,7 @@ func varintLen(v uint64) int {
 	return n
 }
 
-// decodeMembers undoes encodeMembers. want is the number of members that the row
-// promises; a blob that holds another number, or is damaged in any way, is an
-// error.
-func decodeMembers(p *packer, blob []byte, want int) (analysis.Members, error) {
-	m, err := openMembers(p, blob, want)
-	if err != nil {
-		return analysis.Members{}, err
-	}
-	m.Unpack()
-	if m.Len() != want {
-		return analysis.Members{}, errors.New("members: fewer values than members")
-	}
-	return m, nil
-}
-
-// decodeAges is decodeMembers for the columns Wait and Age alone.
+// decodeAges is openMembers for the columns Wait and Age alone.
 func decodeAges(p *packer, blob []byte, want int) (analysis.Members, error) {
 	m, err := openMembers(p, blob, want)
 	if err != nil {
@@ -453,7 +438,9 @@ func decodeAges(p *packer, blob []byte, want int) (analysis.Members, error) {
 	return aged, nil
 }
 
-// openMembers decodes members but leaves packed goroutines packed.
+// openMembers undoes encodeMembers, but leaves packed goroutines packed. want is the
+// number of members that the row promises; a blob that holds another number, or is
+// damaged in any way, is an error.
 func openMembers(p *packer, blob []byte, want int) (analysis.Members, error) {
 	if len(blob) == 0 && want == 0 {
 		return analysis.Members{}, nil

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/binary"
+	"errors"
 	"math/rand/v2"
 	"os"
 	"regexp"
@@ -29,6 +30,19 @@ func encode(t testing.TB, m *analysis.Members) []byte {
 		t.Fatal(err)
 	}
 	return blob
+}
+
+// decodeMembers is openMembers with all members unpacked.
+func decodeMembers(p *packer, blob []byte, want int) (analysis.Members, error) {
+	m, err := openMembers(p, blob, want)
+	if err != nil {
+		return analysis.Members{}, err
+	}
+	m.Unpack()
+	if m.Len() != want {
+		return analysis.Members{}, errors.New("members: fewer values than members")
+	}
+	return m, nil
 }
 
 func decode(t testing.TB, blob []byte, want int) analysis.Members {

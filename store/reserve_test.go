@@ -346,7 +346,7 @@ func TestAPostponedJobWaitsBehindTheOthersAndIsNoFailedAttempt(t *testing.T) {
 			if !claimed || job.BundleID != want.ID || job.Attempts != 1 {
 				t.Fatalf("claimed %v: %+v, want %s", claimed, job, want.ID)
 			}
-			f.ok(f.AddSnapshot(f.ctx, job.ID, kubelet("2", instant, 5)))
+			f.ok(f.addSnapshot(job.ID, kubelet("2", instant, 5)))
 			f.ok(f.PostponeJob(f.ctx, job.ID, &analysis.Fault{Code: "disk_full", What: "full"}))
 		}
 	}

@@ -17,28 +17,12 @@ import (
 type Result struct {
 	Artifacts []analysis.Artifact
 	Problems  []analysis.Problem
-	// Snapshots get the place they have here, after those of AddSnapshot.
+	// Snapshots get the place they have here.
 	Snapshots []analysis.Snapshot
 	// Unpacked is the number of bytes after unpacking.
 	Unpacked int64
 	// Engine is the version of the rules that computed the result.
 	Engine int
-}
-
-// AddSnapshot writes a snapshot of a running job, ahead of FinishJob, so that not
-// all of a large bundle must be in memory at once. Nobody sees it before
-// FinishJob. A snapshot that the job has already written is left as it is; of one that is
-// written, packed members and rows are let go.
-func (s *Store) AddSnapshot(ctx context.Context, jobID string, snap analysis.Snapshot) error {
-	var p packer
-	defer p.close()
-	return s.write(ctx, "writing a snapshot", func(tx *sql.Tx) error {
-		t, err := runningTarget(ctx, tx, jobID)
-		if err != nil {
-			return err
-		}
-		return insertSnapshots(ctx, tx, &p, t, []*analysis.Snapshot{&snap})
-	})
 }
 
 // insertSnapshots writes snapshots behind those that the target has.

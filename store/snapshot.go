@@ -6,13 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 
 	"leakdiff/analysis"
 )
-
-// AllProcesses is the process key that SnapshotsFull takes for "every process".
-const AllProcesses = ""
 
 // Snapshots returns the snapshots of a case's finished bundles without members:
 // with families, counts, states, waits and variants. They come in the order of
@@ -20,30 +16,24 @@ const AllProcesses = ""
 // several bundles is returned once, as the first bundle has it. Equal families,
 // stacks and states share one value, which must not be changed.
 func (s *Store) Snapshots(ctx context.Context, caseID string) ([]analysis.Snapshot, error) {
-	return s.snapshots(ctx, caseID, AllProcesses, withoutMembers)
+	return s.snapshots(ctx, caseID, withoutMembers)
 }
 
-// SnapshotsFull is Snapshots with members, of the process with this key
-// (analysis.Process.Key) or of AllProcesses.
-func (s *Store) SnapshotsFull(ctx context.Context, caseID, processKey string) ([]analysis.Snapshot, error) {
-	return s.snapshots(ctx, caseID, processKey, withMembers)
-}
-
-// SnapshotsPacked is SnapshotsFull of all processes with goroutines left packed, in
-// about five bytes each.
+// SnapshotsPacked is Snapshots with members, goroutines left packed in about five
+// bytes each.
 func (s *Store) SnapshotsPacked(ctx context.Context, caseID string) ([]analysis.Snapshot, error) {
-	return s.snapshots(ctx, caseID, AllProcesses, withPacked)
+	return s.snapshots(ctx, caseID, withPacked)
 }
 
 // SnapshotsAged is Snapshots with nothing of the members but Wait and Age: all that
 // a snapshot that stands alone can say of growth, in four bytes a goroutine.
 func (s *Store) SnapshotsAged(ctx context.Context, caseID string) ([]analysis.Snapshot, error) {
-	return s.snapshots(ctx, caseID, AllProcesses, withAges)
+	return s.snapshots(ctx, caseID, withAges)
 }
 
 // SnapshotHeads is Snapshots without families: what each says of itself.
 func (s *Store) SnapshotHeads(ctx context.Context, caseID string) ([]analysis.Snapshot, error) {
-	return s.snapshots(ctx, caseID, AllProcesses, headsOnly)
+	return s.snapshots(ctx, caseID, headsOnly)
 }
 
 type depth int
@@ -53,15 +43,14 @@ const (
 	withoutMembers
 	withAges
 	withPacked
-	withMembers
 )
 
-func (s *Store) snapshots(ctx context.Context, caseID, key string, d depth) (out []analysis.Snapshot, err error) {
+func (s *Store) snapshots(ctx context.Context, caseID string, d depth) (out []analysis.Snapshot, err error) {
 	err = s.read(ctx, "reading snapshots", func(tx *sql.Tx) error {
 		var p packer
 		defer p.close()
 		l := &loader{tx: tx, p: &p, families: map[int64]*analysis.Family{}, stacks: map[int64]*loadedStack{}, states: map[string]map[string]int{}, waits: map[string]waits{}}
-		rows, err := l.heads(ctx, caseID, key)
+		rows, err := l.heads(ctx, caseID)
 		if err != nil {
 			return err
 		}
@@ -83,7 +72,7 @@ func (s *Store) snapshots(ctx context.Context, caseID, key string, d depth) (out
 }
 
 // decoders are how members are read; those of other depths are not.
-var decoders = map[depth]memberDecoder{withAges: decodeAges, withPacked: openMembers, withMembers: decodeMembers}
+var decoders = map[depth]memberDecoder{withAges: decodeAges, withPacked: openMembers}
 
 // loader reads snapshots with few queries: heads, groups, then the families,
 // stacks, frames and functions that the groups name.
@@ -111,8 +100,7 @@ type snapshotRow struct {
 }
 
 // heads reads the snapshots of a case, each id once.
-func (l *loader) heads(ctx context.Context, caseID, key string) ([]snapshotRow, error) {
-	host, name, _ := strings.Cut(key, "\x00")
+func (l *loader) heads(ctx context.Context, caseID string) ([]snapshotRow, error) {
 	rows, err := collect(ctx, l.tx, func(rows *sql.Rows) (r snapshotRow, err error) {
 		var blob []byte
 		if err := rows.Scan(&r.seq, &blob); err != nil {
@@ -120,7 +108,7 @@ func (l *loader) heads(ctx context.Context, caseID, key string) ([]snapshotRow, 
 		}
 		r.head, err = unpackHead(l.p, blob)
 		return r, err
-	}, caseSnapshotsSQL, caseID, key == AllProcesses, host, name)
+	}, caseSnapshotsSQL, caseID)
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +127,7 @@ const caseSnapshotsSQL = `
 SELECT v.seq, v.head
 FROM visible_snapshot v
 JOIN cases c ON c.seq = v.case_seq
-WHERE c.id = ?1 AND (?2 OR (v.host = ?3 AND v.process = ?4))
+WHERE c.id = ?
 ORDER BY v.bundle_seq, v.place`
 
 // groupRow is what a group refers to; the group itself stands in its snapshot.
@@ -515,30 +503,6 @@ func (l *loader) assemble(rows []snapshotRow, groups []groupRow) ([]analysis.Sna
 }
 
 type memberDecoder func(p *packer, blob []byte, want int) (analysis.Members, error)
-
-// Members returns the members of a family in a snapshot of a case;
-// *analysis.Fault "not_found" where the snapshot does not show the family.
-func (s *Store) Members(ctx context.Context, caseID, snapshotID, fingerprint string) (analysis.Members, error) {
-	var count int
-	var blob []byte
-	err := s.reader.QueryRowContext(ctx, membersSQL, caseID, snapshotID, fingerprint).Scan(&count, &blob)
-	if err != nil {
-		return analysis.Members{}, fault("reading members", orNotFound(err, "family in this snapshot", fingerprint))
-	}
-	var p packer
-	defer p.close()
-	return decodeMembers(&p, blob, count)
-}
-
-const membersSQL = `
-SELECT sf.member_count, sf.members
-FROM visible_snapshot v
-JOIN cases c ON c.seq = v.case_seq
-JOIN snapshot_family sf ON sf.snapshot_seq = v.seq
-JOIN family f ON f.seq = sf.family_seq
-WHERE c.id = ? AND v.id = ? AND f.fingerprint = ?
-ORDER BY v.bundle_seq
-LIMIT 1`
 
 // FindSnapshot returns the ids of the cases that show a snapshot, newest first.
 func (s *Store) FindSnapshot(ctx context.Context, id string) (caseIDs []string, err error) {

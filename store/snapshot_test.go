@@ -22,7 +22,7 @@ func TestSnapshotsComeBackAsWritten(t *testing.T) {
 	want = append(want, untimed)
 	f.filled(c.ID, "1", Result{Snapshots: want})
 
-	full, err := f.SnapshotsFull(f.ctx, c.ID, AllProcesses)
+	full, err := f.full(c.ID)
 	f.ok(err)
 	wantEqual(t, want, full)
 	slim, err := f.Snapshots(f.ctx, c.ID)
@@ -34,19 +34,12 @@ func TestSnapshotsComeBackAsWritten(t *testing.T) {
 		slim[i].Groups = nil
 	}
 	wantEqual(t, slim, heads)
-	for _, snap := range want {
-		for _, g := range snap.Groups {
-			m, err := f.Members(f.ctx, c.ID, snap.ID, g.Family.Fingerprint)
-			f.ok(err)
-			wantEqual(t, g.Members, m)
-		}
-	}
 	if full[0].Groups[0].Family != full[1].Groups[0].Family {
 		t.Error("a family stands in memory once for each snapshot")
 	}
 }
 
-func TestPackedSnapshotsHoldWhatTheFullOnesHold(t *testing.T) {
+func TestPackedSnapshotsHoldWhatWasWritten(t *testing.T) {
 	f := open(t)
 	c := f.newCase("a")
 	snap := kubelet("2", instant, 5)
@@ -57,7 +50,7 @@ func TestPackedSnapshotsHoldWhatTheFullOnesHold(t *testing.T) {
 		t.Errorf("%d packings are held beside what was written of them", n)
 	}
 
-	full, err := f.SnapshotsFull(f.ctx, c.ID, AllProcesses)
+	full, err := f.full(c.ID)
 	f.ok(err)
 	packed, err := f.SnapshotsPacked(f.ctx, c.ID)
 	f.ok(err)
@@ -69,12 +62,10 @@ func TestPackedSnapshotsHoldWhatTheFullOnesHold(t *testing.T) {
 	for i := range full[0].Groups {
 		want := &full[0].Groups[i].Members
 		wantEqual(t, analysis.Members{Wait: want.Wait, Age: want.Age}, aged[0].Groups[i].Members)
-		packed[0].Groups[i].Members.Unpack()
-		wantEqual(t, *want, packed[0].Groups[i].Members)
 	}
-	one, err := f.Members(f.ctx, c.ID, snap.ID, snap.Groups[0].Family.Fingerprint)
-	f.ok(err)
-	wantEqual(t, full[0].Groups[0].Members, one)
+	written := packedOf(&members)
+	written.Unpack()
+	wantEqual(t, written, full[0].Groups[0].Members)
 }
 
 func TestTimesAreUTCAndThoseThatCannotBeAreDropped(t *testing.T) {
@@ -155,30 +146,11 @@ func TestASnapshotTwiceInOneBundleIsKeptOnceAndSaid(t *testing.T) {
 	}
 }
 
-func TestOneProcessCanBeReadAlone(t *testing.T) {
-	f := open(t)
-	c := f.newCase("a")
-	containerd, unknown := kubelet("3", instant, 5), kubelet("4", instant, 5)
-	containerd.Process.Name.Value = "containerd"
-	unknown.Process = analysis.Process{}
-	r := kubeletResult("2")
-	r.Snapshots = append(r.Snapshots, containerd, unknown)
-	f.filled(c.ID, "1", r)
-	for _, want := range r.Snapshots {
-		got, err := f.SnapshotsFull(f.ctx, c.ID, want.Process.Key())
-		f.ok(err)
-		wantEqual(t, []analysis.Snapshot{want}, got)
-	}
-	if got, err := f.SnapshotsFull(f.ctx, c.ID, "node-b\x00kubelet"); len(got) > 0 || err != nil {
-		t.Errorf("got %d, %v", len(got), err)
-	}
-}
-
 func TestACaseWithoutSnapshotsHasNone(t *testing.T) {
 	f := open(t)
 	c := f.newCase("a")
 	for _, id := range []string{c.ID, "cnone"} {
-		if got, err := f.SnapshotsFull(f.ctx, id, AllProcesses); len(got) > 0 || err != nil {
+		if got, err := f.full(id); len(got) > 0 || err != nil {
 			t.Errorf("got %d, %v", len(got), err)
 		}
 	}
@@ -199,22 +171,6 @@ func TestASnapshotIsFoundInItsCasesNewestFirst(t *testing.T) {
 	}
 }
 
-func TestMembersThatAreNotThereAreNotFound(t *testing.T) {
-	f := open(t)
-	c, other := f.newCase("a"), f.newCase("b")
-	f.filled(c.ID, "1", kubeletResult("2"))
-	fingerprint := proberGroup(5).Family.Fingerprint
-	for name, tc := range map[string][3]string{
-		"another case":     {other.ID, snapshotID("2"), fingerprint},
-		"another snapshot": {c.ID, snapshotID("3"), fingerprint},
-		"another family":   {c.ID, snapshotID("2"), "g1:none"},
-	} {
-		if _, err := f.Members(f.ctx, tc[0], tc[1], tc[2]); code(err) != "not_found" {
-			t.Errorf("%s: got %v", name, err)
-		}
-	}
-}
-
 func TestNoCaseShowsTheFilePathsOfAnother(t *testing.T) {
 	f := open(t)
 	a, b := f.newCase("a"), f.newCase("b")
@@ -225,7 +181,7 @@ func TestNoCaseShowsTheFilePathsOfAnother(t *testing.T) {
 	f.filled(a.ID, "1", ra)
 	f.filled(b.ID, "2", rb)
 	for id, want := range map[string]Result{a.ID: ra, b.ID: rb} {
-		got, err := f.SnapshotsFull(f.ctx, id, AllProcesses)
+		got, err := f.full(id)
 		f.ok(err)
 		wantEqual(t, want.Snapshots, got)
 	}
@@ -291,7 +247,7 @@ func TestADamagedRowIsAnErrorNotAWrongPage(t *testing.T) {
 			f.filled(c.ID, "1", kubeletResult("2"))
 			_, err := f.writer.ExecContext(f.ctx, damage)
 			f.ok(err)
-			if _, err := f.SnapshotsFull(f.ctx, c.ID, AllProcesses); err == nil {
+			if _, err := f.full(c.ID); err == nil {
 				t.Error("no error")
 			}
 		})
@@ -365,9 +321,9 @@ func TestALargeSnapshotIsAFewRowsAndUnderOnePercentOfItsDump(t *testing.T) {
 	if grown > raw/100 && n >= 100_000 {
 		t.Errorf("%d bytes for a dump of %d", grown, raw)
 	}
-	m, err := f.Members(f.ctx, c.ID, snap.ID, snap.Groups[0].Family.Fingerprint)
+	full, err := f.full(c.ID)
 	f.ok(err)
-	wantEqual(t, snap.Groups[0].Members, m)
+	wantEqual(t, snap.Groups[0].Members, full[0].Groups[0].Members)
 }
 
 func (f *fixture) pageBytes() int64 {

@@ -106,12 +106,39 @@ func (f *fixture) ok(err error) {
 	}
 }
 
+// newCase makes a case without an upload.
 func (f *fixture) newCase(title string) Case {
 	f.t.Helper()
-	c, _, err := f.CreateCase(f.ctx, title, "")
+	c, _, hash, err := f.Store.newCase(title, "")
+	f.ok(err)
+	_, err = f.writer.ExecContext(f.ctx, createCaseSQL, c.ID, title, "", hash, c.Created.UnixMicro())
 	f.ok(err)
 	f.clock.advance(time.Second)
 	return c
+}
+
+// addSnapshot writes one snapshot of a running job, as FinishJob writes the first of many.
+func (f *fixture) addSnapshot(jobID string, snap analysis.Snapshot) error {
+	var p packer
+	defer p.close()
+	return f.write(f.ctx, "writing a snapshot", func(tx *sql.Tx) error {
+		t, err := runningTarget(f.ctx, tx, jobID)
+		if err != nil {
+			return err
+		}
+		return insertSnapshots(f.ctx, tx, &p, t, []*analysis.Snapshot{&snap})
+	})
+}
+
+// full returns the snapshots of a case with their members unpacked.
+func (f *fixture) full(caseID string) ([]analysis.Snapshot, error) {
+	snaps, err := f.SnapshotsPacked(f.ctx, caseID)
+	for i := range snaps {
+		for g := range snaps[i].Groups {
+			snaps[i].Groups[g].Members.Unpack()
+		}
+	}
+	return snaps, err
 }
 
 func (f *fixture) file(name, content string) File {
@@ -476,7 +503,7 @@ INSERT INTO extra VALUES (1);`})
 
 func TestIDsAreLongLowerCaseAndDifferent(t *testing.T) {
 	f := open(t)
-	c, key, err := f.CreateCase(f.ctx, "a", "")
+	c, _, key, err := f.OpenCase(f.ctx, "a", "", "bundle.tar.gz", []File{f.file("bundle.tar.gz", "1")})
 	f.ok(err)
 	b, job := f.upload(c.ID, "x")
 	p, _, err := f.CreatePermalink(f.ctx, Permalink{Record: []byte(`{}`)})
@@ -503,7 +530,7 @@ func TestIDsAreLongLowerCaseAndDifferent(t *testing.T) {
 func TestRandomnessThatFailsCreatesNothing(t *testing.T) {
 	f := open(t)
 	f.random = strings.NewReader("too short")
-	if _, _, err := f.CreateCase(f.ctx, "a", ""); err == nil {
+	if _, _, _, err := f.OpenCase(f.ctx, "a", "", "bundle.tar.gz", []File{f.file("bundle.tar.gz", "1")}); err == nil {
 		t.Error("no error")
 	}
 	f.wantEmpty("cases")
@@ -576,7 +603,7 @@ func grep(t testing.TB, dir, text string) (files []string) {
 
 func TestOwnerKeysAreNowhereStoredInTheClear(t *testing.T) {
 	f := open(t)
-	c, key, err := f.CreateCase(f.ctx, "a title to be found", "")
+	c, _, key, err := f.OpenCase(f.ctx, "a title to be found", "", "bundle.tar.gz", []File{f.file("bundle.tar.gz", "1")})
 	f.ok(err)
 	_, linkKey, err := f.CreatePermalink(f.ctx, Permalink{CaseID: c.ID, Record: []byte(`{}`)})
 	f.ok(err)
@@ -595,7 +622,7 @@ func TestAContextThatEndedIsSaidAsSuch(t *testing.T) {
 	f := open(t)
 	ctx, cancel := context.WithCancel(f.ctx)
 	cancel()
-	if _, _, err := f.CreateCase(ctx, "a", ""); !errors.Is(err, context.Canceled) {
+	if _, _, _, err := f.OpenCase(ctx, "a", "", "bundle.tar.gz", []File{f.file("bundle.tar.gz", "1")}); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 	if _, _, err := f.Cases(ctx, CaseQuery{Limit: 1}); !errors.Is(err, context.Canceled) {

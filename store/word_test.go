@@ -29,7 +29,7 @@ func TestWordsThatAreNoLongerRememberedAreKeptOnce(t *testing.T) {
 		r.Snapshots[0].Groups = append(r.Snapshots[0].Groups, g)
 	}
 	f.filled(c.ID, "x", r)
-	wantEqual(t, r.Snapshots, must[[]analysis.Snapshot](t)(f.SnapshotsFull(f.ctx, c.ID, AllProcesses)))
+	wantEqual(t, r.Snapshots, must[[]analysis.Snapshot](t)(f.full(c.ID)))
 	for k := range 2 {
 		family := r.Snapshots[0].Groups[len(r.Snapshots[0].Groups)-2+k].Family.Fingerprint
 		var links int

@@ -435,7 +435,7 @@ func measureTrend(s *suite) {
 	var verdicts map[string]analysis.Verdict
 	for range s.size.rounds {
 		var loaded *trend.Series
-		load.time(func() { loaded = trend.NewSeries(snaps) })
+		load.time(func() { loaded = trend.NewSeries(trend.Input{Snapshots: snaps}) })
 		// As testing.B does before it measures: else the collector, which loading has set
 		// going, is measured as well, in every other round.
 		runtime.GC()

@@ -200,12 +200,13 @@ func readDump(name string) (*analysis.Snapshot, error) {
 	}
 	groups := make(map[string]*analysis.Group)
 	families := make(map[*analysis.Stack]*analysis.Family)
+	var stacks family.Stacks
 	dump, _, err := goroutine.ParseText(file, goroutine.Config{Path: filepath.Base(name)}, func(g *goroutine.Goroutine) error {
 		if g.Dumper || g.System || g.ID == 0 {
 			return nil
 		}
 		if families[g.Stack] == nil {
-			families[g.Stack] = family.OfStack(g.Stack)
+			families[g.Stack] = stacks.OfStack(g.Stack)
 		}
 		f := families[g.Stack]
 		group := groups[f.Fingerprint]
@@ -245,7 +246,7 @@ func compare(snaps []*analysis.Snapshot, truth *analysis.Snapshot) kernelScore {
 			snap.Groups[g].Leaked = 0
 		}
 	}
-	s := trend.NewSeries(snaps)
+	s := trend.NewSeries(trend.Input{Snapshots: snaps})
 	marked := make(map[string]int)
 	for _, group := range truth.Groups {
 		marked[group.Family.Fingerprint] = group.Leaked

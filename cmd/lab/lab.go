@@ -58,7 +58,7 @@ func (c Class) measure(r *rand.Rand, runs, snapshots int) Score {
 	score := Score{Class: c.Name, Leak: c.Leak, Snapshots: snapshots, Runs: runs}
 	for range runs {
 		in := c.Series(r, snapshots)
-		switch trend.NewSeriesOf(in).Verdicts()[Fingerprint] {
+		switch trend.NewSeries(in).Verdicts()[Fingerprint] {
 		case analysis.Leaking:
 			score.Leaking++
 		case analysis.Suspicious:

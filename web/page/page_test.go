@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"regexp"
 	"strings"
 	"testing"
@@ -218,12 +219,18 @@ func identityInput(name string) view.IdentityInput {
 	}
 	found[2].CapturedAt, found[2].TimeFact = time.Time{}, analysis.Fact{Source: name}
 	in := view.IdentityInput{CaseID: "c1", CaseTitle: name, BundleOf: map[string]string{}, Done: 1, Bundles: []view.IdentityBundle{{ID: "b1", Name: name, Artifacts: bundleInput(name).Artifacts}}}
+	keys := identity.Resolve(found, nil).Keys
+	key := func(i int) string { return keys[found[i].ID] }
+	series := func(i int) string {
+		p := found[i].Process
+		return key(i) + ":" + url.QueryEscape(p.Host.Value) + "/" + url.QueryEscape(p.Name.Value)
+	}
 	for i, e := range []identity.Edit{
-		{Kind: identity.Host, Target: identity.All(identity.Key(&found[0]), found[0].Process), Value: name},
-		{Kind: identity.LeaveOut, Target: identity.Key(&found[4])},
-		{Kind: identity.Series, Target: identity.Key(&found[6]), Value: identity.Into(identity.Key(&found[1]), found[1].Process)},
+		{Kind: identity.Host, Target: "series:" + series(0), Value: name},
+		{Kind: identity.LeaveOut, Target: key(4)},
+		{Kind: identity.Series, Target: key(6), Value: "into:" + series(1)},
 		{Kind: identity.PID, Target: "e1.7.1.aaaaaaaaaaaaa", Value: "7"},
-		{Kind: identity.Process, Target: identity.Key(&found[8]), Value: name, Undone: true},
+		{Kind: identity.Process, Target: key(8), Value: name, Undone: true},
 	} {
 		e.ID, e.At, e.By, e.Note = int64(i+1), found[0].CapturedAt, "owner", name
 		in.Edits = append(in.Edits, e)

@@ -94,17 +94,17 @@ func TestEditsAreSaidInWords(t *testing.T) {
 			s.Process.Name.Value = "shim"
 		}
 	})
-	key := func(i int) string { return identity.Key(&found[i]) }
+	keys := identity.Resolve(found, nil).Keys
 	v := NewIdentity(identityOf(found,
-		identity.Edit{Kind: identity.Process, Target: identity.All(key(0), found[0].Process), Value: "kubelet-7"},
-		identity.Edit{Kind: identity.Host, Target: identity.One(key(0)), Value: "node-7"},
-		identity.Edit{Kind: identity.Time, Target: identity.One(key(0)), Value: "2026-11-21T04:00:00Z"},
-		identity.Edit{Kind: identity.Time, Target: identity.One(key(1))},
-		identity.Edit{Kind: identity.Series, Target: identity.One(key(2)), Value: identity.Into(key(1), found[1].Process)},
-		identity.Edit{Kind: identity.Order, Target: identity.One(key(1)), Value: identity.After(key(2))},
-		identity.Edit{Kind: identity.LeaveOut, Target: identity.One(key(2))},
-		identity.Edit{Kind: identity.PID, Target: identity.One(key(2)), Value: "42", Undone: true},
-		identity.Edit{Kind: identity.Order, Target: identity.One(key(1)), Value: "before:e1..1.aaaaaaaaaaaaa"},
+		identity.Edit{Kind: identity.Process, Target: "series:" + keys["s0"] + ":/kubelet", Value: "kubelet-7"},
+		identity.Edit{Kind: identity.Host, Target: keys["s0"], Value: "node-7"},
+		identity.Edit{Kind: identity.Time, Target: keys["s0"], Value: "2026-11-21T04:00:00Z"},
+		identity.Edit{Kind: identity.Time, Target: keys["s1"]},
+		identity.Edit{Kind: identity.Series, Target: keys["s2"], Value: "into:" + keys["s1"] + ":/kubelet"},
+		identity.Edit{Kind: identity.Order, Target: keys["s1"], Value: "after:" + keys["s2"]},
+		identity.Edit{Kind: identity.LeaveOut, Target: keys["s2"]},
+		identity.Edit{Kind: identity.PID, Target: keys["s2"], Value: "42", Undone: true},
+		identity.Edit{Kind: identity.Order, Target: keys["s1"], Value: "before:e1..1.aaaaaaaaaaaaa"},
 		identity.Edit{Kind: identity.Zone, Target: identity.WholeCase, Value: "Z"},
 	))
 	want := []string{
@@ -162,7 +162,7 @@ func TestAListingOfAWholeHostFoldsMostOfItsProcesses(t *testing.T) {
 
 func TestFilesOfNoSnapshotAreListedWithTheirReason(t *testing.T) {
 	found := recognised(2, func(int, *analysis.Snapshot) {})
-	in := identityOf(found, identity.Edit{Kind: identity.LeaveOut, Target: identity.Key(&found[1])})
+	in := identityOf(found, identity.Edit{Kind: identity.LeaveOut, Target: identity.Resolve(found, nil).Keys["s1"]})
 	in.BundleOf = map[string]string{"s0": "b1", "s1": "b1"}
 	in.Bundles = []IdentityBundle{
 		{ID: "b1", Name: "one.tgz", Artifacts: []analysis.Artifact{found[0].Artifacts[0], found[1].Artifacts[0], {Path: "README", Kind: "text", Reason: "prose", Status: analysis.Ignored}}},
@@ -179,8 +179,8 @@ func TestFilesOfNoSnapshotAreListedWithTheirReason(t *testing.T) {
 
 func TestEventsAndLoadsAreSaidInWords(t *testing.T) {
 	found := recognised(3, func(int, *analysis.Snapshot) {})
-	all := identity.All(identity.Key(&found[0]), found[0].Process)
 	keys := identity.Resolve(found, nil).Keys
+	all := "series:" + keys["s0"] + ":/kubelet"
 	numbers := func(values ...string) string {
 		text := ""
 		for i, v := range values {

@@ -53,8 +53,6 @@ type Row struct {
 	Family *analysis.Family
 	// A and B count the members; Delta is B - A.
 	A, B, Delta int
-	// Percent is Delta relative to A; nil where A is 0.
-	Percent *float64
 	// New, Gone and Survived count members by identity; all are 0 unless
 	// Identified says that the members of both snapshots could be followed.
 	New, Gone, Survived int
@@ -187,10 +185,6 @@ func compare(family *analysis.Family, a, b *analysis.Group, same bool, known ide
 		row.OldestWait = b.OldestWait
 	}
 	row.Delta = row.B - row.A
-	if row.A > 0 {
-		percent := 100 * float64(row.Delta) / float64(row.A)
-		row.Percent = &percent
-	}
 	if same && everyone(a) && everyone(b) {
 		row.Identified = true
 		before, after := known.of(a), known.of(b)

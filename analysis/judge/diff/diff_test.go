@@ -132,21 +132,6 @@ func TestWithoutJudgementsWhatWasAbsentIsNew(t *testing.T) {
 	}
 }
 
-func TestPercentIsOfAAndNilForWhatWasAbsent(t *testing.T) {
-	got := Compare(snapshot(t, "t0", "g1:grows 1-16", "g1:gone 21-24"), snapshot(t, "t1", "g1:grows 1-56", "g1:new 61-62"), Options{})
-	var percents []string
-	for _, row := range got.Rows {
-		text := row.Family.Fingerprint + " new"
-		if row.Percent != nil {
-			text = row.Family.Fingerprint + " " + strconv.FormatFloat(*row.Percent, 'f', 0, 64)
-		}
-		percents = append(percents, text)
-	}
-	if diff := cmp.Diff([]string{"g1:grows 250", "g1:new new", "g1:gone -100"}, percents); diff != "" {
-		t.Errorf("percents (-want +got):\n%s", diff)
-	}
-}
-
 func TestMembersAreNotFollowedWhereTheyCannotBe(t *testing.T) {
 	pid := func(snap *analysis.Snapshot, value string) *analysis.Snapshot {
 		snap.Process.PID.Value = value
@@ -291,24 +276,6 @@ func TestKindsOfOneSideHaveNoRows(t *testing.T) {
 	want := []line{{Unchanged, "g1:x", 4, 4, 0, 0, 0, 4, true}}
 	if diff := cmp.Diff(want, linesOf(got.Rows)); diff != "" {
 		t.Errorf("rows (-want +got):\n%s", diff)
-	}
-}
-
-func TestSurvivorsWereBornAfterTheBaselineAndNeverLeft(t *testing.T) {
-	baseline := snapshot(t, "t0", "g1:x 1-4", "g1:y 50")
-	target := snapshot(t, "t3", "g1:x 3-12", "g1:y 50")
-	final := snapshot(t, "t6", "g1:x 9,10,11,4,20-30", "g1:y 50")
-	want := []analysis.Identity{{ID: 9}, {ID: 10}, {ID: 11}}
-	if diff := cmp.Diff(want, Survivors(target, baseline, final, "g1:x")); diff != "" {
-		t.Errorf("survivors (-want +got):\n%s", diff)
-	}
-	counts := snapshot(t, "t0", "g1:x #4")
-	if got := Survivors(target, counts, final, "g1:x"); got != nil {
-		t.Errorf("survivors of a baseline without ids = %v, want nil", got)
-	}
-	final.Process.PID.Value, target.Process.PID.Value = "8", "7"
-	if got := Survivors(target, baseline, final, "g1:x"); got != nil {
-		t.Errorf("survivors of another process = %v, want nil", got)
 	}
 }
 

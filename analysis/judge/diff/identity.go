@@ -107,13 +107,3 @@ func inBoth[T any](a, b []T, compare func(x, y T) int) int {
 	}
 	return n
 }
-
-// has reports whether an identity is in the set.
-func (s identitySet) has(id analysis.Identity) bool {
-	if s.full == nil {
-		_, found := slices.BinarySearch(s.ids, id.ID)
-		return found && id.Sub == 0 && id.Hash == 0
-	}
-	_, found := slices.BinarySearchFunc(s.full, id, compareIdentity)
-	return found
-}

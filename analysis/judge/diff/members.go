@@ -69,29 +69,3 @@ func (known identities) all(snap *analysis.Snapshot, kind analysis.Kind) (identi
 	}
 	return known.united(groups), true
 }
-
-// Survivors are the members of a family that are in target and in final and were
-// not in baseline, ordered by identity: born after the baseline, and never left
-// (ux.md 24). It returns nil where the three are not of one process as far as pid
-// and start time say, or where members cannot be followed.
-func Survivors(target, baseline, final *analysis.Snapshot, fingerprint string) []analysis.Identity {
-	if !related(target, baseline, Unstated) || !related(target, final, Unstated) {
-		return nil
-	}
-	groups := make([]*analysis.Group, 3)
-	for i, snap := range []*analysis.Snapshot{target, baseline, final} {
-		groups[i] = groupsOf(snap)[fingerprint]
-		if !everyone(groups[i]) {
-			return nil
-		}
-	}
-	known := identities{}
-	old, last := known.of(groups[1]), known.of(groups[2])
-	var survivors []analysis.Identity
-	for _, id := range known.of(groups[0]).whole() {
-		if last.has(id) && !old.has(id) {
-			survivors = append(survivors, id)
-		}
-	}
-	return survivors
-}

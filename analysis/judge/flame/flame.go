@@ -50,9 +50,9 @@ func (n *Node) Change() int { return n.Rise - n.Fall }
 type Tree struct {
 	Kind analysis.Kind
 	Root *Node
-	// Bare and BareBefore count members whose family has no stack ("stack
-	// unavailable"): they are not in the tree.
-	Bare, BareBefore int
+	// Bare counts members whose family has no stack ("stack unavailable"): they are not
+	// in the tree.
+	Bare int
 	// Cut is the number of families whose innermost frames were left out because the
 	// tree is full.
 	Cut int
@@ -134,7 +134,6 @@ func (t *Tree) enter(p pair, how counting) {
 	f := p.family
 	if len(f.Loose) == 0 {
 		t.Bare += p.count
-		t.BareBefore += p.before
 		return
 	}
 	n := t.Root

@@ -74,7 +74,7 @@ func (w *work) zone(edits []Edit) {
 		if e.Kind != Zone {
 			continue
 		}
-		location, err := ParseZone(e.Value)
+		location, err := parseZone(e.Value)
 		if err != nil {
 			w.effects[e.ID] = Effect{Why: err.Error()}
 			continue

@@ -157,7 +157,7 @@ func (o Outcome) value(e Edit) (string, error) {
 	case Time:
 		return checkTime(e.Value, o.Zone)
 	case Zone:
-		if _, err := ParseZone(e.Value); err != nil {
+		if _, err := parseZone(e.Value); err != nil {
 			return e.Value, invalid("value", err.Error(), "", "write a name such as Europe/Berlin or an offset such as +02:00")
 		}
 		return e.Value, nil
@@ -293,10 +293,10 @@ func joined(text string) string {
 
 var offset = regexp.MustCompile(`^(?:UTC|GMT)?([+-])(\d{1,2})(?::?([0-5]\d))?$`)
 
-// ParseZone reads an IANA name ("Europe/Berlin"), "UTC", "Z" or an offset
+// parseZone reads an IANA name ("Europe/Berlin"), "UTC", "Z" or an offset
 // ("+02:00", "-0330", "UTC+2"). Names come from the time zone database of the
 // machine, or from the embedded one where the program has it.
-func ParseZone(text string) (*time.Location, error) {
+func parseZone(text string) (*time.Location, error) {
 	if text == "UTC" || text == "Z" {
 		return time.UTC, nil
 	}

@@ -28,12 +28,12 @@ const (
 	// Zone is the IANA name or the offset ("+02:00") of times that were read
 	// without a zone. It is of the whole case.
 	Zone Kind = "zone"
-	// Order moves a snapshot without a time: Before(key) or After(key).
+	// Order moves a snapshot without a time: "before:KEY" or "after:KEY".
 	Order Kind = "order"
 	// LeaveOut takes snapshots out of series and verdicts, Keep takes them back.
 	LeaveOut Kind = "leave_out"
 	Keep     Kind = "keep"
-	// Series moves snapshots into another series: Into(key, process) for that of a
+	// Series moves snapshots into another series: "into:KEY:HOST/NAME" for that of a
 	// snapshot, or "host/process" for one by name.
 	Series Kind = "series"
 	// Happened is an event of the whole case, see EventValue. Events stand side by
@@ -52,7 +52,10 @@ type Edit struct {
 	// By is a role, never a person's name: "owner" or "upload".
 	By   string `json:"by"`
 	Kind Kind   `json:"kind"`
-	// Target is WholeCase, One(key), From(key) or All(key, process).
+	// Target is WholeCase or a reference to snapshots by the evidence key of one: the
+	// key for that snapshot, "from:KEY" for it and those after it in its series,
+	// "series:KEY:HOST/NAME" for all of its series, which is looked for by name where
+	// the snapshot itself is gone.
 	Target string `json:"target"`
 	Value  string `json:"value"`
 	Note   string `json:"note,omitempty"`
@@ -92,12 +95,4 @@ type Effect struct {
 	// is as it should be, because something else holds instead.
 	Why      string
 	Harmless bool
-}
-
-// Apply gives corrected copies of the snapshots that count, and a problem for
-// every edit that matches nothing any more. Ids and labels do not change. Without
-// edits in force the copies equal the input.
-func Apply(snapshots []analysis.Snapshot, edits []Edit) ([]analysis.Snapshot, []analysis.Problem) {
-	out := Resolve(snapshots, edits)
-	return out.Snapshots, out.Problems
 }

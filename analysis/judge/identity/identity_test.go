@@ -82,7 +82,19 @@ func course(snapshots []analysis.Snapshot) []string {
 	return out
 }
 
-func key(s analysis.Snapshot) string { return Key(&s) }
+func key(s analysis.Snapshot) string { return markOf(&s).String() }
+
+// from, all, into, before and after are the references that a person's edit may hold.
+func from(key string) string                     { return "from:" + key }
+func all(key string, p analysis.Process) string  { return "series:" + key + ":" + nameOf(p) }
+func into(key string, p analysis.Process) string { return "into:" + key + ":" + nameOf(p) }
+func before(key string) string                   { return "before:" + key }
+func after(key string) string                    { return "after:" + key }
+
+func apply(snapshots []analysis.Snapshot, edits []Edit) ([]analysis.Snapshot, []analysis.Problem) {
+	out := Resolve(snapshots, edits)
+	return out.Snapshots, out.Problems
+}
 
 func TestEditsChangeWhatTheySay(t *testing.T) {
 	kubelet, shim := series("", "kubelet", 3, timed), series("", "shim", 2, timed)
@@ -95,44 +107,44 @@ func TestEditsChangeWhatTheySay(t *testing.T) {
 		why   []string
 	}{
 		{"nothing is said", append(kubelet, shim...), nil, []string{"kubelet@: t0 t1 t2", "shim@: t0 t1"}, nil},
-		{"a whole series is renamed", kubelet, []Edit{{ID: 1, Kind: Process, Target: All(key(kubelet[1]), kubelet[1].Process), Value: "kubelet-2"}}, []string{"kubelet-2@: t0 t1 t2"}, nil},
-		{"one snapshot is renamed", kubelet, []Edit{{ID: 1, Kind: Process, Target: One(key(kubelet[1])), Value: "other"}}, []string{"kubelet@: t0 t2", "other@: t1"}, nil},
-		{"a series is split", kubelet, []Edit{{ID: 1, Kind: Series, Target: From(key(kubelet[1])), Value: "node-2/kubelet"}}, []string{"kubelet@: t0", "kubelet@node-2: t1 t2"}, nil},
-		{"a series is merged into another", append(kubelet, shim...), []Edit{{ID: 1, Kind: Series, Target: All(key(shim[0]), shim[0].Process), Value: Into(key(kubelet[0]), kubelet[0].Process)}}, []string{"kubelet@: t0 t0 t1 t1 t2"}, nil},
+		{"a whole series is renamed", kubelet, []Edit{{ID: 1, Kind: Process, Target: all(key(kubelet[1]), kubelet[1].Process), Value: "kubelet-2"}}, []string{"kubelet-2@: t0 t1 t2"}, nil},
+		{"one snapshot is renamed", kubelet, []Edit{{ID: 1, Kind: Process, Target: key(kubelet[1]), Value: "other"}}, []string{"kubelet@: t0 t2", "other@: t1"}, nil},
+		{"a series is split", kubelet, []Edit{{ID: 1, Kind: Series, Target: from(key(kubelet[1])), Value: "node-2/kubelet"}}, []string{"kubelet@: t0", "kubelet@node-2: t1 t2"}, nil},
+		{"a series is merged into another", append(kubelet, shim...), []Edit{{ID: 1, Kind: Series, Target: all(key(shim[0]), shim[0].Process), Value: into(key(kubelet[0]), kubelet[0].Process)}}, []string{"kubelet@: t0 t0 t1 t1 t2"}, nil},
 		{"one snapshot is merged into a series that was renamed", append(kubelet, shim...), []Edit{
-			{ID: 1, Kind: Host, Target: All(key(kubelet[0]), kubelet[0].Process), Value: "node-1"},
-			{ID: 2, Kind: Series, Target: One(key(shim[0])), Value: Into(key(kubelet[0]), kubelet[0].Process)},
+			{ID: 1, Kind: Host, Target: all(key(kubelet[0]), kubelet[0].Process), Value: "node-1"},
+			{ID: 2, Kind: Series, Target: key(shim[0]), Value: into(key(kubelet[0]), kubelet[0].Process)},
 		}, []string{"kubelet@node-1: t0 t0 t1 t2", "shim@: t1"}, nil},
 		{"the later of two names holds", kubelet, []Edit{
-			{ID: 2, Kind: Process, Target: All(key(kubelet[0]), kubelet[0].Process), Value: "second"},
-			{ID: 1, Kind: Process, Target: All(key(kubelet[0]), kubelet[0].Process), Value: "first"},
+			{ID: 2, Kind: Process, Target: all(key(kubelet[0]), kubelet[0].Process), Value: "second"},
+			{ID: 1, Kind: Process, Target: all(key(kubelet[0]), kubelet[0].Process), Value: "first"},
 		}, []string{"second@: t0 t1 t2"}, nil},
-		{"an undone edit is not applied", kubelet, []Edit{{ID: 1, Kind: LeaveOut, Target: One(key(kubelet[1])), Undone: true}}, []string{"kubelet@: t0 t1 t2"}, nil},
-		{"a snapshot is left out", kubelet, []Edit{{ID: 1, Kind: LeaveOut, Target: One(key(kubelet[1]))}}, []string{"kubelet@: t0 t2"}, nil},
-		{"a snapshot is left out and taken back", kubelet, []Edit{{ID: 1, Kind: LeaveOut, Target: One(key(kubelet[1]))}, {ID: 2, Kind: Keep, Target: One(key(kubelet[1]))}}, []string{"kubelet@: t0 t1 t2"}, nil},
-		{"a new time moves a snapshot", kubelet, []Edit{{ID: 1, Kind: Time, Target: One(key(kubelet[0])), Value: "2026-11-21T03:30:00Z"}}, []string{"kubelet@: t1 t2 t0"}, nil},
-		{"a snapshot without a time gets one", named, []Edit{{ID: 1, Kind: Time, Target: One(key(named[2])), Value: "2026-11-21T03:30:00Z"}}, []string{"dump@: t0 t1 t2"}, nil},
-		{"a snapshot without a time is moved up", named, []Edit{{ID: 1, Kind: Order, Target: One(key(named[2])), Value: Before(key(named[0]))}}, []string{"dump@: t2 t0 t1"}, nil},
+		{"an undone edit is not applied", kubelet, []Edit{{ID: 1, Kind: LeaveOut, Target: key(kubelet[1]), Undone: true}}, []string{"kubelet@: t0 t1 t2"}, nil},
+		{"a snapshot is left out", kubelet, []Edit{{ID: 1, Kind: LeaveOut, Target: key(kubelet[1])}}, []string{"kubelet@: t0 t2"}, nil},
+		{"a snapshot is left out and taken back", kubelet, []Edit{{ID: 1, Kind: LeaveOut, Target: key(kubelet[1])}, {ID: 2, Kind: Keep, Target: key(kubelet[1])}}, []string{"kubelet@: t0 t1 t2"}, nil},
+		{"a new time moves a snapshot", kubelet, []Edit{{ID: 1, Kind: Time, Target: key(kubelet[0]), Value: "2026-11-21T03:30:00Z"}}, []string{"kubelet@: t1 t2 t0"}, nil},
+		{"a snapshot without a time gets one", named, []Edit{{ID: 1, Kind: Time, Target: key(named[2]), Value: "2026-11-21T03:30:00Z"}}, []string{"dump@: t0 t1 t2"}, nil},
+		{"a snapshot without a time is moved up", named, []Edit{{ID: 1, Kind: Order, Target: key(named[2]), Value: before(key(named[0]))}}, []string{"dump@: t2 t0 t1"}, nil},
 		{"moves add up", named, []Edit{
-			{ID: 1, Kind: Order, Target: One(key(named[2])), Value: Before(key(named[0]))},
-			{ID: 2, Kind: Order, Target: One(key(named[0])), Value: After(key(named[1]))},
+			{ID: 1, Kind: Order, Target: key(named[2]), Value: before(key(named[0]))},
+			{ID: 2, Kind: Order, Target: key(named[0]), Value: after(key(named[1]))},
 		}, []string{"dump@: t2 t1 t0"}, nil},
 		{"a later move of one snapshot replaces the first", named, []Edit{
-			{ID: 1, Kind: Order, Target: One(key(named[2])), Value: Before(key(named[0]))},
-			{ID: 2, Kind: Order, Target: One(key(named[2])), Value: Before(key(named[1]))},
+			{ID: 1, Kind: Order, Target: key(named[2]), Value: before(key(named[0]))},
+			{ID: 2, Kind: Order, Target: key(named[2]), Value: before(key(named[1]))},
 		}, []string{"dump@: t0 t2 t1"}, nil},
-		{"a time is stronger than a place", kubelet, []Edit{{ID: 1, Kind: Order, Target: One(key(kubelet[2])), Value: Before(key(kubelet[0]))}}, []string{"kubelet@: t0 t1 t2"}, nil},
-		{"a place beside a snapshot of another series is none", append(named, shim...), []Edit{{ID: 1, Kind: Order, Target: One(key(named[2])), Value: Before(key(shim[0]))}}, []string{"dump@: t0 t1 t2", "shim@: t0 t1"}, []string{"the snapshot beside which it was put is in another series"}},
-		{"evidence that is gone changes nothing", kubelet, []Edit{{ID: 1, Kind: Host, Target: One(key(shim[0])), Value: "x"}}, []string{"kubelet@: t0 t1 t2"}, []string{"its evidence is no longer in the case"}},
-		{"a series whose first evidence is gone is found by its name", kubelet[1:], []Edit{{ID: 1, Kind: Process, Target: All(key(kubelet[0]), kubelet[0].Process), Value: "x"}}, []string{"x@: t1 t2"}, nil},
+		{"a time is stronger than a place", kubelet, []Edit{{ID: 1, Kind: Order, Target: key(kubelet[2]), Value: before(key(kubelet[0]))}}, []string{"kubelet@: t0 t1 t2"}, nil},
+		{"a place beside a snapshot of another series is none", append(named, shim...), []Edit{{ID: 1, Kind: Order, Target: key(named[2]), Value: before(key(shim[0]))}}, []string{"dump@: t0 t1 t2", "shim@: t0 t1"}, []string{"the snapshot beside which it was put is in another series"}},
+		{"evidence that is gone changes nothing", kubelet, []Edit{{ID: 1, Kind: Host, Target: key(shim[0]), Value: "x"}}, []string{"kubelet@: t0 t1 t2"}, []string{"its evidence is no longer in the case"}},
+		{"a series whose first evidence is gone is found by its name", kubelet[1:], []Edit{{ID: 1, Kind: Process, Target: all(key(kubelet[0]), kubelet[0].Process), Value: "x"}}, []string{"x@: t1 t2"}, nil},
 		{"nonsense changes nothing and is said", kubelet, []Edit{
-			{ID: 1, Kind: Host, Target: "e1.x", Value: "x"}, {ID: 2, Kind: "colour", Target: One(key(kubelet[0]))}, {ID: 3, Kind: Time, Target: From(key(kubelet[0])), Value: "2026-11-21T03:30:00Z"},
-			{ID: 4, Kind: Time, Target: One(key(kubelet[0])), Value: "noon"}, {ID: 5, Kind: Zone, Target: WholeCase, Value: "Mars/Olympus"}, {ID: 6, Kind: Series, Target: One(key(kubelet[0])), Value: "into:x"},
+			{ID: 1, Kind: Host, Target: "e1.x", Value: "x"}, {ID: 2, Kind: "colour", Target: key(kubelet[0])}, {ID: 3, Kind: Time, Target: from(key(kubelet[0])), Value: "2026-11-21T03:30:00Z"},
+			{ID: 4, Kind: Time, Target: key(kubelet[0]), Value: "noon"}, {ID: 5, Kind: Zone, Target: WholeCase, Value: "Mars/Olympus"}, {ID: 6, Kind: Series, Target: key(kubelet[0]), Value: "into:x"},
 		}, []string{"kubelet@: t0 t1 t2"}, []string{"its target is not understood", "its kind is not known to this version of leakdiff", "a time is that of one snapshot", "its time is not understood", "there is no such time zone", "the series that it names is not understood"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			before := fmt.Sprint(tc.in)
-			got, problems := Apply(tc.in, tc.edits)
+			got, problems := apply(tc.in, tc.edits)
 			if diff := cmp.Diff(tc.want, course(got)); diff != "" {
 				t.Error(diff)
 			}
@@ -166,12 +178,12 @@ func TestAnEnteredValueSaysWhatWasFound(t *testing.T) {
 	in := series("", "kubelet", 2, timed)
 	in[0].Times = map[analysis.Kind]time.Time{analysis.KindDescriptor: t0.Add(time.Hour)}
 	out := Resolve(in, []Edit{
-		{ID: 1, Kind: Host, Target: One(key(in[0])), Value: "node-7"},
-		{ID: 2, Kind: Process, Target: One(key(in[0])), Value: "first"},
-		{ID: 3, Kind: Process, Target: One(key(in[0])), Value: "kubelet-7"},
-		{ID: 4, Kind: PID, Target: One(key(in[0])), Value: "21630"},
-		{ID: 5, Kind: Time, Target: One(key(in[0])), Value: "2026-11-21T03:58:10Z"},
-		{ID: 6, Kind: Time, Target: One(key(in[1])), Value: ""},
+		{ID: 1, Kind: Host, Target: key(in[0]), Value: "node-7"},
+		{ID: 2, Kind: Process, Target: key(in[0]), Value: "first"},
+		{ID: 3, Kind: Process, Target: key(in[0]), Value: "kubelet-7"},
+		{ID: 4, Kind: PID, Target: key(in[0]), Value: "21630"},
+		{ID: 5, Kind: Time, Target: key(in[0]), Value: "2026-11-21T03:58:10Z"},
+		{ID: 6, Kind: Time, Target: key(in[1]), Value: ""},
 	})
 	var s, other analysis.Snapshot
 	for _, x := range out.Snapshots {
@@ -215,7 +227,7 @@ func TestAZoneShiftsOnlyTimesWithoutOne(t *testing.T) {
 	in[0].Times = map[analysis.Kind]time.Time{analysis.KindDescriptor: t0.Add(time.Minute)}
 	edits := []Edit{
 		{ID: 1, Kind: Zone, Target: WholeCase, Value: "Asia/Kolkata"},
-		{ID: 2, Kind: Time, Target: One(key(in[1])), Value: "2026-11-21T05:00:00Z"},
+		{ID: 2, Kind: Time, Target: key(in[1]), Value: "2026-11-21T05:00:00Z"},
 		{ID: 3, Kind: Zone, Target: WholeCase, Value: "Europe/Berlin"},
 	}
 	out := Resolve(in, edits)
@@ -246,9 +258,9 @@ func TestAZoneShiftsOnlyTimesWithoutOne(t *testing.T) {
 func TestAnEditThatAnotherOneReplacesIsNoProblem(t *testing.T) {
 	in := series("", "dump", 3, asIs)
 	out := Resolve(in, []Edit{
-		{ID: 1, Kind: Order, Target: One(key(in[2])), Value: Before(key(in[0]))},
-		{ID: 2, Kind: Order, Target: One(key(in[2])), Value: Before(key(in[1]))},
-		{ID: 3, Kind: Time, Target: One(key(in[2])), Value: "2026-11-21T03:00:00Z"},
+		{ID: 1, Kind: Order, Target: key(in[2]), Value: before(key(in[0]))},
+		{ID: 2, Kind: Order, Target: key(in[2]), Value: before(key(in[1]))},
+		{ID: 3, Kind: Time, Target: key(in[2]), Value: "2026-11-21T03:00:00Z"},
 		{ID: 4, Kind: Zone, Target: WholeCase, Value: "+01:00"},
 		{ID: 5, Kind: Zone, Target: WholeCase, Value: "+02:00"},
 	})
@@ -269,7 +281,7 @@ func BenchmarkResolve(b *testing.B) {
 	var edits []Edit
 	for i := range 200 {
 		s := in[i*7%len(in)]
-		edits = append(edits, Edit{ID: int64(i + 1), Kind: Host, Target: All(key(s), s.Process), Value: fmt.Sprintf("node-%d", i%3)})
+		edits = append(edits, Edit{ID: int64(i + 1), Kind: Host, Target: all(key(s), s.Process), Value: fmt.Sprintf("node-%d", i%3)})
 	}
 	for b.Loop() {
 		Resolve(in, edits)
@@ -278,7 +290,7 @@ func BenchmarkResolve(b *testing.B) {
 
 func TestALeftOutSnapshotStaysListed(t *testing.T) {
 	in := series("", "kubelet", 3, timed)
-	out := Resolve(in, []Edit{{ID: 1, Kind: LeaveOut, Target: One(key(in[1]))}})
+	out := Resolve(in, []Edit{{ID: 1, Kind: LeaveOut, Target: key(in[1])}})
 	if len(out.LeftOut) != 1 || out.LeftOut[0].ID != in[1].ID || out.LeftOut[0].Groups != nil || out.Keys[in[1].ID] != key(in[1]) {
 		t.Errorf("left out: %+v", out.LeftOut)
 	}
@@ -302,12 +314,12 @@ func reanalysed(in []analysis.Snapshot) []analysis.Snapshot {
 func TestEditsSurviveReanalysis(t *testing.T) {
 	in := append(series("", "kubelet", 3, timed), series("", "shim", 3, asIs)...)
 	edits := []Edit{
-		{ID: 1, Kind: Host, Target: All(key(in[0]), in[0].Process), Value: "node-1"},
-		{ID: 2, Kind: LeaveOut, Target: One(key(in[1]))},
-		{ID: 3, Kind: Order, Target: One(key(in[5])), Value: Before(key(in[3]))},
-		{ID: 4, Kind: Series, Target: One(key(in[4])), Value: Into(key(in[0]), in[0].Process)},
+		{ID: 1, Kind: Host, Target: all(key(in[0]), in[0].Process), Value: "node-1"},
+		{ID: 2, Kind: LeaveOut, Target: key(in[1])},
+		{ID: 3, Kind: Order, Target: key(in[5]), Value: before(key(in[3]))},
+		{ID: 4, Kind: Series, Target: key(in[4]), Value: into(key(in[0]), in[0].Process)},
 	}
-	got, problems := Apply(reanalysed(in), edits)
+	got, problems := apply(reanalysed(in), edits)
 	want := []string{"kubelet-v2@node-1: round t0 round t1 round t2", "shim-v2@node-9: round t2 round t0"}
 	if diff := cmp.Diff(want, course(got)); diff != "" || len(problems) > 0 {
 		t.Error(diff, problems)
@@ -336,7 +348,7 @@ func TestSnapshotsOfOneFileAreToldApart(t *testing.T) {
 			t.Errorf("%s and %s have the key %s", seen[k], s.ID, k)
 		}
 		seen[k] = s.ID
-		got, problems := Apply(in, []Edit{{ID: 1, Kind: Process, Target: One(k), Value: "hit"}})
+		got, problems := apply(in, []Edit{{ID: 1, Kind: Process, Target: k, Value: "hit"}})
 		hits := 0
 		for _, g := range got {
 			if g.Process.Name.Value == "hit" {
@@ -365,8 +377,8 @@ func TestProcessesOfOneNameAtOneTimeAreSeriesOfTheirOwn(t *testing.T) {
 		t.Fatalf("%q", keys)
 	}
 	for name, edit := range map[string]Edit{
-		"by evidence": {ID: 1, Kind: Process, Target: All(key(in[0]), in[0].Process), Value: "login"},
-		"by name":     {ID: 1, Kind: Process, Target: All("e1.11.1."+strings.Repeat("a", 13), in[0].Process), Value: "login"},
+		"by evidence": {ID: 1, Kind: Process, Target: all(key(in[0]), in[0].Process), Value: "login"},
+		"by name":     {ID: 1, Kind: Process, Target: all("e1.11.1."+strings.Repeat("a", 13), in[0].Process), Value: "login"},
 	} {
 		out := Resolve(in, []Edit{edit})
 		if diff := cmp.Diff([]string{"s0", "s2"}, out.Effects[1].Snapshots); diff != "" {
@@ -399,7 +411,7 @@ func TestAKeyIsReadBackAndStaysShort(t *testing.T) {
 
 func FuzzReferencesAreReadWithoutPanic(f *testing.F) {
 	s := snap("h", "x", "t1", 0)
-	for _, seed := range []string{One(key(s)), From(key(s)), All(key(s), s.Process), Into(key(s), s.Process), Before(key(s)), After(key(s)), WholeCase, "series:e1..1.:%zz/", "into:e1..1.:"} {
+	for _, seed := range []string{key(s), from(key(s)), all(key(s), s.Process), into(key(s), s.Process), before(key(s)), after(key(s)), WholeCase, "series:e1..1.:%zz/", "into:e1..1.:"} {
 		f.Add(seed, seed)
 	}
 	in := series("h", "x", 3, asIs)
@@ -417,17 +429,17 @@ func FuzzReferencesAreReadWithoutPanic(f *testing.F) {
 func editOf(rt *rapid.T, in []analysis.Snapshot, id int64) Edit {
 	s := in[rapid.IntRange(0, len(in)-1).Draw(rt, "snapshot")]
 	e := Edit{ID: id, Kind: rapid.SampledFrom([]Kind{Host, Process, PID, Version, Time, Order, LeaveOut, Keep, Series, Happened, Load}).Draw(rt, "kind")}
-	e.Target = rapid.SampledFrom([]string{One(key(s)), From(key(s)), All(key(s), s.Process)}).Draw(rt, "target")
+	e.Target = rapid.SampledFrom([]string{key(s), from(key(s)), all(key(s), s.Process)}).Draw(rt, "target")
 	other := in[rapid.IntRange(0, len(in)-1).Draw(rt, "other")]
 	switch e.Kind {
 	case Time:
-		e.Target = One(key(s))
+		e.Target = key(s)
 		e.Value = rapid.SampledFrom([]string{"", "2026-11-21T02:58:40Z", "2026-11-21T05:00:00Z"}).Draw(rt, "time")
 	case Order:
-		e.Target = One(key(s))
-		e.Value = rapid.SampledFrom([]string{Before(key(other)), After(key(other))}).Draw(rt, "place")
+		e.Target = key(s)
+		e.Value = rapid.SampledFrom([]string{before(key(other)), after(key(other))}).Draw(rt, "place")
 	case Series:
-		e.Value = rapid.SampledFrom([]string{Into(key(other), other.Process), other.Process.Host.Value + "/" + other.Process.Name.Value}).Draw(rt, "into")
+		e.Value = rapid.SampledFrom([]string{into(key(other), other.Process), other.Process.Host.Value + "/" + other.Process.Name.Value}).Draw(rt, "into")
 	case Host, Process:
 		e.Value = other.Process.Name.Value + rapid.SampledFrom([]string{"", "-2"}).Draw(rt, "value")
 	case PID:
@@ -437,7 +449,7 @@ func editOf(rt *rapid.T, in []analysis.Snapshot, id int64) Edit {
 	case Happened:
 		e.Target, e.Value = WholeCase, EventValue("2026-11-21T02:59:00Z", "deploy", rapid.SampledFrom([]string{"a", "b"}).Draw(rt, "text"))
 	case Load:
-		e.Target, e.Value = All(key(s), s.Process), LoadValue("sessions", key(s)+"=12 "+key(other)+"=-")
+		e.Target, e.Value = all(key(s), s.Process), LoadValue("sessions", key(s)+"=12 "+key(other)+"=-")
 	}
 	return e
 }
@@ -465,7 +477,7 @@ func TestUndoingEveryEditGivesTheOriginal(t *testing.T) {
 		for i := range edits {
 			edits[i].Undone = true
 		}
-		back, problems := Apply(in, edits)
+		back, problems := apply(in, edits)
 		if diff := cmp.Diff(in, back); diff != "" || len(problems) > 0 {
 			rt.Fatal(diff, problems)
 		}
@@ -484,8 +496,8 @@ func TestUnrelatedEditsDoNotTouchASeries(t *testing.T) {
 			}
 			return out
 		}
-		alone, _ := Apply(a, mine)
-		together, _ := Apply(append(slices.Clone(a), b...), append(slices.Clone(mine), theirs...))
+		alone, _ := apply(a, mine)
+		together, _ := apply(append(slices.Clone(a), b...), append(slices.Clone(mine), theirs...))
 		if slices.ContainsFunc(theirs, func(e Edit) bool { return e.Kind == Host || e.Kind == Process || e.Kind == Series }) {
 			// A renamed series may meet another one; places among both are then new.
 			byID := func(x, y analysis.Snapshot) int { return strings.Compare(x.ID, y.ID) }
@@ -502,7 +514,7 @@ func TestEveryKeyOfReanalysedSnapshotsIsFoundAgain(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		in := append(series("", "kubelet", rapid.IntRange(1, 6).Draw(rt, "n"), timed), series("", "shim", 2, asIs)...)
 		s := in[rapid.IntRange(0, len(in)-1).Draw(rt, "which")]
-		got, problems := Apply(reanalysed(in), []Edit{{ID: 1, Kind: Process, Target: One(key(s)), Value: "hit"}})
+		got, problems := apply(reanalysed(in), []Edit{{ID: 1, Kind: Process, Target: key(s), Value: "hit"}})
 		for _, g := range got {
 			if (g.Process.Name.Value == "hit") != (g.ID == "snew"+s.ID) {
 				rt.Fatalf("%s was looked for, %s is called %s", s.ID, g.ID, g.Process.Name.Value)
@@ -658,7 +670,7 @@ func TestALoadHoldsForEvidence(t *testing.T) {
 		{name: "that of another series stands beside it", in: in, edits: []Edit{again, other}, want: map[string]map[string]float64{"pods": {"skubelett0": 11, "skubelett2": 31, "sshimt0": 1, "sshimt1": 2}}},
 		{name: "it holds when the files are read anew", in: reanalysed(in), edits: []Edit{first}, want: map[string]map[string]float64{"pods": {"snewskubelett0": 10, "snewskubelett1": 20, "snewskubelett2": 30}}},
 		{name: "a new snapshot has no number", in: more, edits: []Edit{first}, want: map[string]map[string]float64{"pods": {"skubelett0": 10, "skubelett1": 20, "skubelett2": 30}}},
-		{name: "other times and names do not move it", in: in, edits: []Edit{first, {ID: 5, Kind: Time, Target: One(key(in[0])), Value: "2026-11-21T05:00:00Z"}, {ID: 6, Kind: Process, Target: One(key(in[1])), Value: "x"}}, want: map[string]map[string]float64{"pods": {"skubelett0": 10, "skubelett1": 20, "skubelett2": 30}}},
+		{name: "other times and names do not move it", in: in, edits: []Edit{first, {ID: 5, Kind: Time, Target: key(in[0]), Value: "2026-11-21T05:00:00Z"}, {ID: 6, Kind: Process, Target: key(in[1]), Value: "x"}}, want: map[string]map[string]float64{"pods": {"skubelett0": 10, "skubelett1": 20, "skubelett2": 30}}},
 		{name: "evidence that is gone", in: in, edits: []Edit{gone}, want: map[string]map[string]float64{}, why: map[int64]string{4: "its evidence is no longer in the case"}, lost: 1},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -697,7 +709,7 @@ func TestAListOfNumbersIsInTheOrderOfTheSeries(t *testing.T) {
 		t.Error(diff)
 	}
 	// One that was left out has no number, and none is asked for.
-	left := []Edit{{ID: 1, Kind: LeaveOut, Target: One(key(in[1]))}}
+	left := []Edit{{ID: 1, Kind: LeaveOut, Target: key(in[1])}}
 	e = loadOf(t, Resolve(in, left), 2, "series:skubelett2", "pods; 10 30")
 	if diff := cmp.Diff(map[string]float64{"skubelett0": 10, "skubelett2": 30}, Resolve(in, append(left, e)).Loads["pods"]); diff != "" {
 		t.Error(diff)
@@ -734,10 +746,10 @@ func TestEventsStandSideBySide(t *testing.T) {
 func TestVersionsAreEntered(t *testing.T) {
 	in := series("", "kubelet", 3, timed)
 	in[2].Process.Version = fact1("1.29", "build info")
-	got, problems := Apply(in, []Edit{
-		{ID: 1, Kind: Version, Target: All(key(in[0]), in[0].Process), Value: "1.30"},
-		{ID: 2, Kind: Version, Target: From(key(in[1])), Value: "1.31"},
-		{ID: 3, Kind: Version, Target: One(key(in[2])), Value: "1.32"},
+	got, problems := apply(in, []Edit{
+		{ID: 1, Kind: Version, Target: all(key(in[0]), in[0].Process), Value: "1.30"},
+		{ID: 2, Kind: Version, Target: from(key(in[1])), Value: "1.31"},
+		{ID: 3, Kind: Version, Target: key(in[2]), Value: "1.32"},
 	})
 	want := []analysis.Fact{
 		{Value: "1.30", Source: "entered by a person (was: not known)", Confidence: analysis.High},

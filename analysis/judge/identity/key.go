@@ -41,12 +41,10 @@ const (
 	maxAnchors = 8
 )
 
-// Key names the evidence of a snapshot over the hashes of its files, the numbers
+// markOf names the evidence of a snapshot over the hashes of its files, the numbers
 // in their paths and the pid that was found. It is the same for every engine that
 // finds the same evidence. Several snapshots of one process in one file share it;
-// Outcome.Keys tells them apart.
-func Key(s *analysis.Snapshot) string { return markOf(s).String() }
-
+// marksOf numbers them.
 func markOf(s *analysis.Snapshot) mark {
 	m := mark{nth: 1}
 	if pid := s.Process.PID.Value; isNumber(pid) {
@@ -199,25 +197,9 @@ func (m mark) fits(wanted mark) int {
 // WholeCase is the target of a zone.
 const WholeCase = "case"
 
-// One is the target that means the snapshot with this evidence.
-func One(key string) string { return key }
-
-// From is the target that means a snapshot and those after it in its series.
-func From(key string) string { return "from:" + key }
-
-// All is the target that means the series of a snapshot; p is that of the series,
-// which is looked for by name where the snapshot itself is gone.
-func All(key string, p analysis.Process) string { return "series:" + key + ":" + nameOf(p) }
-
-// Into is the value of Series that means the series of a snapshot.
-func Into(key string, p analysis.Process) string { return "into:" + key + ":" + nameOf(p) }
-
-// Before and After are the values of Order.
-func Before(key string) string { return "before:" + key }
-
-// After is Before for the other side.
-func After(key string) string { return "after:" + key }
-
+// nameOf writes the name of a process as a reference carries it.
+//
+//	node-1, kubelet  ->  node-1/kubelet
 func nameOf(p analysis.Process) string {
 	return url.QueryEscape(p.Host.Value) + "/" + url.QueryEscape(p.Name.Value)
 }

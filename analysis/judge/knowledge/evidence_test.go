@@ -203,7 +203,7 @@ func evidenceOf(e Entry) []Seen {
 		if x.state != "" {
 			states[x.state] = 40
 		}
-		out = append(out, Seen{Family: family.OfStack(x.stack), Program: programOf(e), States: states, Count: 40, OldestWait: 30, Timed: len(states) > 0, Verdict: analysis.Leaking, Proven: true})
+		out = append(out, Seen{Family: new(family.Stacks).OfStack(x.stack), Program: programOf(e), States: states, Count: 40, OldestWait: 30, Timed: len(states) > 0, Verdict: analysis.Leaking, Proven: true})
 	}
 	return out
 }

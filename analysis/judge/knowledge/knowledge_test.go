@@ -183,7 +183,7 @@ func stackOf(creator string, frames ...string) *analysis.Stack {
 
 // growing is a family of n goroutines in one state that leaks.
 func growing(s *analysis.Stack, state string, n int) Seen {
-	return Seen{Family: family.OfStack(s), States: map[string]int{state: n}, Count: n, OldestWait: 3, Timed: true, Verdict: analysis.Leaking, Proven: true}
+	return Seen{Family: new(family.Stacks).OfStack(s), States: map[string]int{state: n}, Count: n, OldestWait: 3, Timed: true, Verdict: analysis.Leaking, Proven: true}
 }
 
 func speaking(r Result) []string {
@@ -908,7 +908,7 @@ func TestAppendKeepsWhatIsThereAndRefusesWhatItDoesNotUnderstand(t *testing.T) {
 
 func TestARememberedFamilyIsFoundAgain(t *testing.T) {
 	for name, f := range map[string]*analysis.Family{
-		"goroutine":  family.OfStack(stackOf("main.start", "main.(*Pool).wait", "main.(*Pool).run.func1")),
+		"goroutine":  new(family.Stacks).OfStack(stackOf("main.start", "main.(*Pool).wait", "main.(*Pool).run.func1")),
 		"descriptor": {Fingerprint: "d1:" + strings.Repeat("0", 32), Kind: analysis.KindDescriptor, Attributes: map[string]string{"type": "tcp", "remote": "10.0.0.1:443", "state": "ESTABLISHED"}},
 		"watch":      {Fingerprint: "w1:" + strings.Repeat("0", 32), Kind: analysis.KindWatch, Attributes: map[string]string{"fstype": "tmpfs", "mask": "IN_CREATE|IN_DELETE (0x300)"}},
 	} {
@@ -1003,7 +1003,7 @@ func wideSeen(n int) []Seen {
 		case 1:
 			frames = append(frames, "github.com/google/cadvisor/manager.(*containerData).housekeeping")
 		}
-		out[i] = Seen{Family: family.OfStack(stackOf("example.org/main.start", frames...)), States: map[string]int{"select": 5}, Count: 5, OldestWait: -1, Verdict: analysis.Stable}
+		out[i] = Seen{Family: new(family.Stacks).OfStack(stackOf("example.org/main.start", frames...)), States: map[string]int{"select": 5}, Count: 5, OldestWait: -1, Verdict: analysis.Stable}
 	}
 	return out
 }
@@ -1032,7 +1032,7 @@ func TestAnOwnEntryIsComparedWithTheVersionOfItsProgram(t *testing.T) {
 		{"payd", "2.4.1-rc.2, or later", "2.5.0", "payd", []string{"2.4.1-rc.2"}, VersionFixed},
 		{"payd", "when the pool is shared", "2.5.0", "", nil, ""},
 	} {
-		e := EntryOf(family.OfStack(pool), map[string]int{"select": 9}, tt.program)
+		e := EntryOf(new(family.Stacks).OfStack(pool), map[string]int{"select": 9}, tt.program)
 		var made []Component
 		e.ID, e.Title, e.FixedIn = "own-1", "the pool", tt.words
 		e.Versions, made = Builtin().Fix(tt.program, tt.words)
@@ -1087,7 +1087,7 @@ func TestARememberedStackWithoutAPackageOfItsOwnIsThatOfItsProgram(t *testing.T)
 		"a library":        {stackOf("main.main", "example.org/pool.(*Pool).wait"), nil},
 		"made by one":      {stackOf("example.org/pool.Start", "time.Sleep", "main.leaker"), nil},
 	} {
-		e := EntryOf(family.OfStack(tt.stack), map[string]int{"select": 9}, "/usr/bin/gosrv")
+		e := EntryOf(new(family.Stacks).OfStack(tt.stack), map[string]int{"select": 9}, "/usr/bin/gosrv")
 		if d := cmp.Diff(tt.want, e.Signature.Programs); d != "" {
 			t.Errorf("%s: %s", name, d)
 		}

@@ -36,7 +36,6 @@ const (
 type Comparison struct {
 	// Seen is empty where no version of the component was seen.
 	Seen    string
-	Source  string
 	Verdict VersionVerdict
 	// Text is the comparison in words: "seen v1.6.20 (metrics.txt), fixed in v1.6.36 and
 	// v1.7.21: affected".
@@ -148,7 +147,7 @@ func compare(c *Catalogue, e *Entry, seen SeenVersions) Comparison {
 	if !ok {
 		return Comparison{Text: "the version of " + e.Versions.Component + " was not seen; " + fixedWords(e, "")}
 	}
-	out := Comparison{Seen: r.printed, Source: source, Verdict: e.Versions.verdict(r)}
+	out := Comparison{Seen: r.printed, Verdict: e.Versions.verdict(r)}
 	text := "seen " + r.printed
 	if source != "" {
 		text += " (" + source + ")"

@@ -71,7 +71,7 @@ func TestAgesOfOneDump(t *testing.T) {
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
-			s := NewSeries([]*analysis.Snapshot{aged(tc.uptime, tc.waits...)})
+			s := seriesOf([]*analysis.Snapshot{aged(tc.uptime, tc.waits...)})
 			a := s.parts[onlyFamily].measureAges(new(scratch))
 			if a.holds != tc.want {
 				t.Errorf("holds = %v, want %v: %+v", a.holds, tc.want, a)
@@ -80,7 +80,7 @@ func TestAgesOfOneDump(t *testing.T) {
 			if tc.want {
 				want = analysis.Suspicious // one dump never says more
 			}
-			if got := s.Judge(onlyFamily).Verdict; got != want {
+			if got := s.JudgeAll()[onlyFamily].Verdict; got != want {
 				t.Errorf("verdict %s, want %s", got, want)
 			}
 		})
@@ -90,7 +90,7 @@ func TestAgesOfOneDump(t *testing.T) {
 func TestFamiliesThatWakeOnTimersHaveNoAges(t *testing.T) {
 	snap := aged(48, every(60, 1440, 60)...)
 	snap.Groups[0].States = map[string]int{"sleep": snap.Groups[0].Count}
-	if got := NewSeries([]*analysis.Snapshot{snap}).Judge(onlyFamily).Verdict; got != analysis.TooFewPoints {
+	if got := seriesOf([]*analysis.Snapshot{snap}).JudgeAll()[onlyFamily].Verdict; got != analysis.TooFewPoints {
 		t.Errorf("verdict %s, want too few points", got)
 	}
 }
@@ -101,7 +101,7 @@ func TestAgesProveAGrowthOfTwoSnapshots(t *testing.T) {
 	earlier.Label = "t-1"
 	earlier.Process.Start.Value = testEpoch.Add(-48 * time.Hour).Format(time.RFC3339)
 	later := aged(48, join(every(60, 1440, 30), every(1500, 2160, 60))...)
-	judged := NewSeries([]*analysis.Snapshot{earlier, later}).Judge(onlyFamily)
+	judged := seriesOf([]*analysis.Snapshot{earlier, later}).JudgeAll()[onlyFamily]
 	if judged.Verdict != analysis.Leaking {
 		t.Errorf("verdict %s, want leaking: %v", judged.Verdict, judged.Evidence)
 	}
@@ -119,10 +119,10 @@ func TestElapsedTimesOfThreadsAreAges(t *testing.T) {
 		elapsed[m] = float64(m+1) / 150 // 24 s apart, to 9.6 of 10 minutes
 	}
 	in := Input{Snapshots: []*analysis.Snapshot{snap}, Elapsed: []map[string][]float64{{onlyFamily: elapsed}}}
-	if got := NewSeriesOf(in).Judge(onlyFamily).Verdict; got != analysis.Suspicious {
+	if got := NewSeries(in).JudgeAll()[onlyFamily].Verdict; got != analysis.Suspicious {
 		t.Errorf("verdict %s, want suspicious", got)
 	}
-	if got := NewSeries(in.Snapshots).Judge(onlyFamily).Verdict; got != analysis.TooFewPoints {
+	if got := seriesOf(in.Snapshots).JudgeAll()[onlyFamily].Verdict; got != analysis.TooFewPoints {
 		t.Errorf("without ages: %s, want too few points", got)
 	}
 }
@@ -131,14 +131,14 @@ func TestBirthsPerHour(t *testing.T) {
 	// 03:00 less 30, 61, 62 and 200 minutes; the one of 47 hours came with the
 	// process.
 	snap := aged(48, 30, 61, 62, 200, 47*60)
-	if got := NewSeries([]*analysis.Snapshot{snap}).Births(onlyFamily, 0); got != nil {
+	if got := seriesOf([]*analysis.Snapshot{snap}).Births(onlyFamily, 0); got != nil {
 		t.Errorf("waits are taken for ages: %v", got)
 	}
 	var elapsed []float64
 	for minutes := range snap.Groups[0].Members.Waits() {
 		elapsed = append(elapsed, float64(minutes)/60)
 	}
-	s := NewSeriesOf(Input{Snapshots: []*analysis.Snapshot{snap}, Elapsed: []map[string][]float64{{onlyFamily: elapsed}}})
+	s := NewSeries(Input{Snapshots: []*analysis.Snapshot{snap}, Elapsed: []map[string][]float64{{onlyFamily: elapsed}}})
 	got := s.Births(onlyFamily, 0)
 	want := map[string]int{"23:00": 1, "00:00": 0, "01:00": 2, "02:00": 1, "03:00": 0}
 	if len(got) != len(want) {
@@ -175,7 +175,7 @@ func TestAWaitDatesABirthOnlyWithASnapshotThatLacksTheMember(t *testing.T) {
 		{"two hours with a snapshot between", []*analysis.Snapshot{round(1), round(30, 0), round(60, 29), round(70, 39, 0)}, "03:00 1 04:00 1"},
 	} {
 		var got []string
-		for _, b := range NewSeries(tt.snaps).Births(onlyFamily, len(tt.snaps)-1) {
+		for _, b := range seriesOf(tt.snaps).Births(onlyFamily, len(tt.snaps)-1) {
 			got = append(got, b.Hour.Format("15:04"), itoa(b.Born))
 		}
 		if text := strings.Join(got, " "); text != tt.want {

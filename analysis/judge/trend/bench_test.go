@@ -71,14 +71,14 @@ func BenchmarkLoad500SnapshotsOf400Families(b *testing.B) {
 	snaps := benchSeries()
 	b.ReportAllocs()
 	for b.Loop() {
-		NewSeries(snaps)
+		seriesOf(snaps)
 	}
 }
 
 // BenchmarkVerdicts500SnapshotsOf400Families decides on all families and forms the
 // units, once loaded.
 func BenchmarkVerdicts500SnapshotsOf400Families(b *testing.B) {
-	s := NewSeries(benchSeries())
+	s := seriesOf(benchSeries())
 	b.ReportAllocs()
 	for b.Loop() {
 		leaking := 0
@@ -95,7 +95,7 @@ func BenchmarkVerdicts500SnapshotsOf400Families(b *testing.B) {
 
 // BenchmarkJudgeAll500SnapshotsOf400Families adds the words of all evidence.
 func BenchmarkJudgeAll500SnapshotsOf400Families(b *testing.B) {
-	s := NewSeries(benchSeries())
+	s := seriesOf(benchSeries())
 	b.ReportAllocs()
 	for b.Loop() {
 		s.study = s.newStudy()

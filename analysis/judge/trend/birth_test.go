@@ -34,12 +34,12 @@ func TestBirthsAreCountedByIdentity(t *testing.T) {
 			if tt.missing >= 0 {
 				snaps[tt.missing].Groups, snaps[tt.missing].Totals = nil, analysis.Totals{}
 			}
-			if d := cmp.Diff(tt.want, NewSeries(snaps).Cohorts(onlyFamily)); d != "" {
+			if d := cmp.Diff(tt.want, seriesOf(snaps).Cohorts(onlyFamily)); d != "" {
 				t.Error(d)
 			}
 		})
 	}
-	if got := NewSeries([]*analysis.Snapshot{}).Cohorts(onlyFamily); got != nil {
+	if got := seriesOf([]*analysis.Snapshot{}).Cohorts(onlyFamily); got != nil {
 		t.Errorf("a family that the series does not have gives %v", got)
 	}
 }

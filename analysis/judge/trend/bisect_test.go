@@ -109,7 +109,7 @@ func TestExposuresAreCutWhereTheVersionChanges(t *testing.T) {
 			snap.Process.Version.Value = "1.1"
 		}
 	}
-	series := NewSeries(snaps)
+	series := seriesOf(snaps)
 	got := series.Exposures(series.Families[0])
 	if len(got) != 2 || got[0].Version != "1.0" || got[0].Hours != 3 || got[0].Leaks || got[1].Rate != 10 || !got[1].Leaks {
 		t.Errorf("%+v; want 3 hours of 1.0 without and 3 of 1.1 at 10/h", got)
@@ -119,7 +119,7 @@ func TestExposuresAreCutWhereTheVersionChanges(t *testing.T) {
 func TestAVersionThatSomeSnapshotsOfAnEpochKnowHoldsForAll(t *testing.T) {
 	snaps := only(piling("5 5 5 5 15 25 35 45")).at("0 3600 7200 10800 14400 18000 21600 25200").snapshots(t)
 	snaps[2].Process.Version.Value = "1.0"
-	series := NewSeries(snaps)
+	series := seriesOf(snaps)
 	if got := series.Exposures(series.Families[0]); len(got) != 1 || got[0].Version != "1.0" || got[0].Hours != 7 {
 		t.Errorf("%+v; want 7 hours of 1.0", got)
 	}
@@ -131,11 +131,11 @@ func TestASeriesWithoutTheFamilyIsExposureWithoutGrowth(t *testing.T) {
 		snap.Process.Version.Value = "1.0"
 	}
 	other := &analysis.Family{Fingerprint: "g1:other", Kind: analysis.KindGoroutine}
-	if got := NewSeries(snaps).Exposures(other); len(got) != 1 || got[0].Hours != 3 || got[0].Rise != 0 || got[0].Leaks {
+	if got := seriesOf(snaps).Exposures(other); len(got) != 1 || got[0].Hours != 3 || got[0].Rise != 0 || got[0].Leaks {
 		t.Errorf("%+v; want 3 hours without growth", got)
 	}
 	other.Kind = analysis.KindWatch
-	if got := NewSeries(snaps).Exposures(other); len(got) != 0 {
+	if got := seriesOf(snaps).Exposures(other); len(got) != 0 {
 		t.Errorf("%+v of a kind that was never captured", got)
 	}
 }

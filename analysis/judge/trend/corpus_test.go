@@ -116,7 +116,7 @@ func checkGrowing(t *testing.T, name string, snaps []*analysis.Snapshot, row tru
 			continue
 		}
 		checked++
-		judged := prefix(snaps, k).Judge(onlyFamily)
+		judged := prefix(snaps, k).JudgeAll()[onlyFamily]
 		if judged.Verdict != analysis.Leaking && judged.Verdict != analysis.Suspicious {
 			t.Errorf("%s %v at %s: %s %v", name, row.Contains, snaps[k-1].Label, judged.Verdict, judged.Evidence)
 		}
@@ -126,7 +126,7 @@ func checkGrowing(t *testing.T, name string, snaps []*analysis.Snapshot, row tru
 
 func checkNegative(t *testing.T, name string, snaps []*analysis.Snapshot, row truthRow) int {
 	for k := 2; k <= len(snaps); k++ {
-		if judged := prefix(snaps, k).Judge(onlyFamily); judged.Verdict == analysis.Leaking {
+		if judged := prefix(snaps, k).JudgeAll()[onlyFamily]; judged.Verdict == analysis.Leaking {
 			t.Errorf("%s accuses %v at %s: %v", name, row.Contains, snaps[k-1].Label, judged.Evidence)
 		}
 	}

@@ -244,41 +244,6 @@ func (c *crowd) followed(run []point) []point {
 	return out
 }
 
-// Survivors compares the members of a family in snapshots i and j of one epoch,
-// i before j, by identity: how many of i are still there, how many are new at j,
-// how many are gone. ok is false across epochs, where a kind was not captured or
-// where members cannot be followed.
-func (s *Series) Survivors(fingerprint string, i, j int) (survived, born, gone int, ok bool) {
-	row := s.groups[fingerprint]
-	if row == nil || s.Epochs[i] != s.Epochs[j] {
-		return 0, 0, 0, false
-	}
-	kind := s.kindOf(row)
-	for _, k := range []int{i, j} {
-		if !s.Usable(k, kind) || row[k] != nil && !everyone(row[k]) {
-			return 0, 0, 0, false
-		}
-	}
-	before, after := identitiesOf(row[i]), identitiesOf(row[j])
-	for id := range after {
-		if _, was := before[id]; was {
-			survived++
-		}
-	}
-	return survived, len(after) - survived, len(before) - survived, true
-}
-
-func identitiesOf(group *analysis.Group) map[analysis.Identity]struct{} {
-	set := make(map[analysis.Identity]struct{})
-	if group == nil {
-		return set
-	}
-	for identity := range group.Members.Identities() {
-		set[identity] = struct{}{}
-	}
-	return set
-}
-
 // Lifeline is one member from its first to its last sight inside one epoch.
 type Lifeline struct {
 	Identity analysis.Identity

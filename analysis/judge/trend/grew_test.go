@@ -31,7 +31,7 @@ func TestTwoOrThreeDumpsSayWhoCameAndWhoLeft(t *testing.T) {
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
-			judged := tc.in.series(t).Judge(onlyFamily)
+			judged := tc.in.series(t).JudgeAll()[onlyFamily]
 			if judged.Verdict != tc.want {
 				t.Errorf("verdict %s, want %s: %v", judged.Verdict, tc.want, judged.Evidence)
 			}
@@ -65,7 +65,7 @@ func TestAGrowthThatHasEndedIsStopped(t *testing.T) {
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
-			judged := tc.in.series(t).Judge(onlyFamily)
+			judged := tc.in.series(t).JudgeAll()[onlyFamily]
 			if judged.Verdict != tc.want {
 				t.Fatalf("verdict %s, want %s: %v", judged.Verdict, tc.want, judged.Evidence)
 			}

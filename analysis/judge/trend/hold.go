@@ -42,7 +42,6 @@ type queue struct {
 	// types and receivers are T and R of statistics.md.
 	types     []string
 	receivers map[uint64]bool
-	waiting   []string
 	// holders are all candidates, as long as they are few enough to be named; families
 	// are theirs, with the smallest id of each.
 	found    int
@@ -113,7 +112,6 @@ func (d *holding) queueUp(g int) {
 			d.queues[o.Address], d.order = q, append(d.order, q)
 		}
 		q.count += o.Count
-		q.waiting = append(q.waiting, fingerprint)
 		for _, id := range o.Members {
 			q.ids = append(q.ids, id)
 			d.waiters[id] = append(d.waiters[id], waiter{g, q})
@@ -331,7 +329,7 @@ func (d *holding) countChildren() {
 
 // hold is what is told of a lock, without the locks that its candidates wait for.
 func (d *holding) hold(q *queue) *Hold {
-	h := &Hold{Snapshot: d.i, Lock: q.lock, Waiters: q.count, Waiting: q.waiting, Types: q.types, Holders: q.holders}
+	h := &Hold{Snapshot: d.i, Lock: q.lock, Waiters: q.count, Types: q.types, Holders: q.holders}
 	if q.found > mostHolders {
 		slices.SortStableFunc(q.families, func(a, b holders) int { return cmp.Compare(a.least, b.least) })
 		for _, f := range q.families {

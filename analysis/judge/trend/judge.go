@@ -107,21 +107,9 @@ func (s *Series) Verdicts() map[string]analysis.Verdict {
 	return all
 }
 
-// Judge says what may be said about one family: the verdict of statistics.md 4
-// and, in its order, the evidence for and against, with figures. An unknown
-// fingerprint has too few points. Two calls give equal judgements.
-func (s *Series) Judge(fingerprint string) analysis.Judgement {
-	q := s.studied().of[fingerprint]
-	if q == nil {
-		return analysis.Judgement{
-			Verdict: analysis.TooFewPoints, RecoveredAt: -1, Survivors: -1, SlopeUnit: "per hour",
-			Evidence: []analysis.Evidence{{Rule: ruleMissing, Text: "no snapshot of this series has this family"}},
-		}
-	}
-	return q.told()
-}
-
-// JudgeAll judges every family, by fingerprint.
+// JudgeAll says what may be said about every family, by fingerprint: the verdict of
+// statistics.md 4 and, in its order, the evidence for and against, with figures. Two
+// calls return equal judgements.
 func (s *Series) JudgeAll() map[string]analysis.Judgement {
 	all := make(map[string]analysis.Judgement, len(s.Families))
 	for _, q := range s.studied().order {

@@ -11,8 +11,6 @@ import (
 // Limit is a bound that the system sets to a process, how much of it is used and
 // how long it lasts at the present rate.
 type Limit struct {
-	// Figure is the name in Snapshot.Figures that holds the bound.
-	Figure string
 	// What is used up: "open files", "inotify watches".
 	What string
 	// Bound and Used are those of the last snapshot that knows both, At.
@@ -153,7 +151,7 @@ func (s *Series) Limits() []Limit {
 }
 
 func (s *Series) limit(b bound) (Limit, bool) {
-	l := Limit{Figure: b.figure, What: b.what, At: -1, Counts: make([]*float64, len(s.Snapshots)), Shared: b.shared}
+	l := Limit{What: b.what, At: -1, Counts: make([]*float64, len(s.Snapshots)), Shared: b.shared}
 	for i, snap := range s.Snapshots {
 		used, ok := b.used(s, i)
 		if !ok {

@@ -33,7 +33,7 @@ func (p *part) missing(s *signals) []analysis.Evidence {
 	var cut, none []string
 	for i := range p.series.Snapshots[:p.end()+1] {
 		switch {
-		case p.series.Usable(i, p.family.Kind):
+		case p.series.usable(i, p.family.Kind):
 		case p.series.captured(i, p.family.Kind):
 			cut = append(cut, p.series.label(i))
 		default:

@@ -25,14 +25,14 @@ func moving(rounds ...map[string][]int64) *Series {
 		setTotal(snap, analysis.KindWatch, total)
 		snaps = append(snaps, snap)
 	}
-	return NewSeries(snaps)
+	return seriesOf(snaps)
 }
 
 func TestAWatchWhoseMountGoesIsNeitherBornNorEnded(t *testing.T) {
 	all := []int64{1, 2, 3, 4, 5, 6}
 	s := moving(map[string][]int64{"w1:there": all}, map[string][]int64{"w1:there": all}, map[string][]int64{"w1:dead": all})
 	for print, want := range map[string]string{"w1:dead": "6 of 6 members of t2 watched something that still existed at t1", "w1:there": "6 in another family"} {
-		j := s.Judge(print)
+		j := s.JudgeAll()[print]
 		text := ""
 		for _, e := range j.Evidence {
 			text += e.Text + "\n"
@@ -48,7 +48,7 @@ func TestAWatchWhoseMountGoesIsNeitherBornNorEnded(t *testing.T) {
 	}
 	// Watches that nobody saw before are new, those that nobody lists any more are gone.
 	s = moving(map[string][]int64{"w1:there": all, "w1:kept": {9}}, map[string][]int64{"w1:there": all, "w1:kept": {9}}, map[string][]int64{"w1:dead": {11, 12, 13}, "w1:kept": {9}})
-	if a, b := s.Judge("w1:dead").Verdict, s.Judge("w1:there").Verdict; a != analysis.New || b != analysis.Gone {
+	if a, b := s.JudgeAll()["w1:dead"].Verdict, s.JudgeAll()["w1:there"].Verdict; a != analysis.New || b != analysis.Gone {
 		t.Errorf("%s and %s", a, b)
 	}
 }

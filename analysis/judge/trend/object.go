@@ -21,8 +21,6 @@ type Hold struct {
 	// Lock is the address that all waiters name.
 	Lock    uint64
 	Waiters int
-	// Waiting are the families of the waiters, by fingerprint.
-	Waiting []string
 	// Types are the receiver types of the frames from which the waiters entered the
 	// lock; empty where those are closures or plain functions, and then nobody can
 	// be named.

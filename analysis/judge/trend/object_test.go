@@ -157,7 +157,7 @@ func TestTheHolderOfTheMetricsLock(t *testing.T) {
 	for _, label := range sortedCounts(waiters) {
 		name := corpus.Path(t, "series", "kubelet-probe-leak", label, "containerd", "goroutine-debug2.txt")
 		snap, objects := withArguments(t, name)
-		s := NewSeriesOf(Input{Snapshots: []*analysis.Snapshot{snap}, Objects: []map[string][]Object{objects}})
+		s := NewSeries(Input{Snapshots: []*analysis.Snapshot{snap}, Objects: []map[string][]Object{objects}})
 		var waiting string
 		for _, g := range snap.Groups {
 			if slices.ContainsFunc(g.Variants[0].Stack.Frames, func(f analysis.Frame) bool {
@@ -231,17 +231,17 @@ func convoy() (*analysis.Snapshot, map[string][]Object) {
 
 func TestOnlyTheOldOneInsideTheSameObjectMayHoldItsLock(t *testing.T) {
 	snap, objects := convoy()
-	s := NewSeriesOf(Input{Snapshots: []*analysis.Snapshot{snap}, Objects: []map[string][]Object{objects}})
+	s := NewSeries(Input{Snapshots: []*analysis.Snapshot{snap}, Objects: []map[string][]Object{objects}})
 	holds := s.Holds("waiters", 0)
 	if len(holds) != 1 || len(holds[0].Holders) != 1 || holds[0].Holders[0].ID != 7 {
 		t.Fatalf("%+v, want goroutine 7 alone", holds)
 	}
-	wantText(t, s.Judge("waiters"), ruleObjects, "at t0 3 goroutines wait for one lock, 0xc0108; possible holder: goroutine 7 in syscall.Read, called by main.(*Pool).Put")
+	wantText(t, s.JudgeAll()["waiters"], ruleObjects, "at t0 3 goroutines wait for one lock, 0xc0108; possible holder: goroutine 7 in syscall.Read, called by main.(*Pool).Put")
 }
 
 func TestWithoutArgumentsNobodyIsNamed(t *testing.T) {
 	snap, _ := convoy()
-	if holds := NewSeries([]*analysis.Snapshot{snap}).Holds("waiters", 0); len(holds) != 0 {
+	if holds := seriesOf([]*analysis.Snapshot{snap}).Holds("waiters", 0); len(holds) != 0 {
 		t.Errorf("%+v", holds)
 	}
 }
@@ -252,8 +252,8 @@ func TestAsManyLocksAsWaitersAreAsManyObjects(t *testing.T) {
 	for k, id := range []int64{20, 21, 22} {
 		objects["waiters"] = append(objects["waiters"], Object{Address: 0xc0100 + uint64(64*k), Func: "sync.(*Mutex).lockSlow", Lock: true, Count: 1, Members: []int64{id}})
 	}
-	s := NewSeriesOf(Input{Snapshots: []*analysis.Snapshot{snap}, Objects: []map[string][]Object{objects}})
-	wantText(t, s.Judge("waiters"), ruleObjects, "at t0 the 3 members wait for 3 different locks, one each: as many objects, no queue")
+	s := NewSeries(Input{Snapshots: []*analysis.Snapshot{snap}, Objects: []map[string][]Object{objects}})
+	wantText(t, s.JudgeAll()["waiters"], ruleObjects, "at t0 the 3 members wait for 3 different locks, one each: as many objects, no queue")
 }
 
 // growingConvoy is four snapshots in which the waiters pile up behind the holder.
@@ -280,7 +280,7 @@ func growingConvoy() Input {
 }
 
 func TestTheHolderIsToldRightAfterItsVictims(t *testing.T) {
-	s := NewSeriesOf(growingConvoy())
+	s := NewSeries(growingConvoy())
 	suspects := s.Suspects("waiters")
 	if len(suspects) == 0 || suspects[0].Fingerprint != "holder" || !slices.Equal(suspects[0].Members, []int64{7}) {
 		t.Fatalf("suspects %+v, want goroutine 7 first", suspects)
@@ -294,14 +294,14 @@ func TestTheHolderIsToldRightAfterItsVictims(t *testing.T) {
 	if roles["waiters"] != Victim || roles["holder"] != PossibleCulprit {
 		t.Errorf("roles %v", roles)
 	}
-	if got := s.Judge("holder").Verdict; got != analysis.Stable {
+	if got := s.JudgeAll()["holder"].Verdict; got != analysis.Stable {
 		t.Errorf("the holder is %s: a culprit is no verdict", got)
 	}
 }
 
 func TestTheObserversOwnGrowthIsToldLast(t *testing.T) {
 	sc := lockstep(map[string]string{"scrape": "0 30 60 90 120 150", "leak": "0 10 10 25 30 44"})
-	s := NewSeriesOf(Input{Snapshots: sc.snapshots(t), Observer: map[string]bool{"scrape": true}})
+	s := NewSeries(Input{Snapshots: sc.snapshots(t), Observer: map[string]bool{"scrape": true}})
 	var got []string
 	for _, p := range s.Explain() {
 		got = append(got, string(p.Section)+" "+p.Families[0])
@@ -346,7 +346,7 @@ func TestTheMembersOfADumpAreNotReadOnceForEachLock(t *testing.T) {
 	// Each reading of all members collects those that are inside the locked object: ten
 	// thousand of them, a megabyte. To read them once for each of 500 locks takes
 	// 600 MB and more, to read them once 8 MB.
-	s := NewSeriesOf(manyLocks(50, 10, 200))
+	s := NewSeries(manyLocks(50, 10, 200))
 	holds := 0
 	taken := allocated(func() {
 		for _, f := range s.Families {

@@ -39,8 +39,7 @@ type Onset struct {
 	// Oldest is the oldest member of the last dump that was born after the start of
 	// its process and stayed; zero where ages are blind. It is known to about two
 	// minutes.
-	Oldest   time.Time
-	OldestAt int
+	Oldest time.Time
 	// Before says that the growth may have begun before the first snapshot: it was as
 	// fast in the first interval as later, from a count that was not zero.
 	Before bool
@@ -161,12 +160,12 @@ func (s *Series) UnitOnsetText(id string) string {
 // away, -1 where it did not.
 func (p *part) onset(a ages, left int) (o Onset, ok bool) {
 	s := p.series
-	o = Onset{Windows: p.onsetWindows(), OldestAt: -1}
+	o = Onset{Windows: p.onsetWindows()}
 	o.Before = len(o.Windows) > 0 && p.grewBefore(o.Windows[0].From, left)
 	o.Evenly = o.Before && p.bornEvenly(o.Windows[0].From)
 	if a.kept > 0 && a.oldest > 0 && (len(o.Windows) == 0 || s.Epochs[a.at] == s.Epochs[o.Windows[0].From]) {
 		if at := s.takenAt(a.at, p.family.Kind); !at.IsZero() {
-			o.Oldest, o.OldestAt = at.Add(-hoursLong(a.oldest)), a.at
+			o.Oldest = at.Add(-hoursLong(a.oldest))
 		}
 	}
 	for k := range o.Windows {

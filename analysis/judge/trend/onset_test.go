@@ -17,7 +17,7 @@ import (
 func TestOnsetIsTheWindowInWhichTheCountsBend(t *testing.T) {
 	snaps := only(piling("50 50 50 50 80 110 140 170 200")).at("0 3600 7200 10800 14400 18000 21600 25200 28800").snapshots(t)
 	events := []Event{{At: hour(3.5), Kind: "deploy", Text: "1.4"}, {At: hour(6.5), Kind: "deploy", Text: "1.5"}}
-	s := NewSeriesOf(Input{Snapshots: snaps, Events: events})
+	s := NewSeries(Input{Snapshots: snaps, Events: events})
 	o, ok := s.Onset(onlyFamily)
 	if !ok || len(o.Windows) == 0 {
 		t.Fatal("no onset")
@@ -57,7 +57,7 @@ func TestAUnitHasTheOnsetOfItsMembers(t *testing.T) {
 
 func TestOnsetOfOneDumpIsItsOldestLeakedMember(t *testing.T) {
 	snap := aged(48, every(60, 1440, 60)...)
-	o, ok := NewSeries([]*analysis.Snapshot{snap}).Onset(onlyFamily)
+	o, ok := seriesOf([]*analysis.Snapshot{snap}).Onset(onlyFamily)
 	if want := testEpoch.Add(-hoursLong(24)); !ok || !o.Oldest.Equal(want) {
 		t.Errorf("oldest %v, want %v", o.Oldest, want)
 	}
@@ -71,7 +71,7 @@ func TestRestartsAndVersionsAreEventsOfTheirOwn(t *testing.T) {
 		snaps[i].Process.Version.Value = v
 	}
 	var got []string
-	for _, e := range NewSeries(snaps).Events() {
+	for _, e := range seriesOf(snaps).Events() {
 		got = append(got, e.Kind+" "+e.Text)
 	}
 	if diff := cmp.Diff([]string{"restart before t2", "version 1.3 to 1.4"}, got); diff != "" {
@@ -123,7 +123,7 @@ func TestLimitsTellTheTimeLeft(t *testing.T) {
 	for _, snap := range snaps {
 		snap.Figures = map[string]float64{"limit_open_files": 1020, "process_max_fds": 1020}
 	}
-	limits := NewSeries(snaps).Limits()
+	limits := seriesOf(snaps).Limits()
 	if len(limits) != 1 {
 		t.Fatalf("%d limits, want open files once: %+v", len(limits), limits)
 	}
@@ -138,10 +138,10 @@ func TestLimitsOfALevelUseAndOfOneSnapshot(t *testing.T) {
 	for _, snap := range watches {
 		snap.Figures = map[string]float64{"inotify_max_user_watches": 8192}
 	}
-	if got, want := NewSeries(watches).Limits()[0].Text(), "inotify watches: 50 of 8192 (0.61 %); does not rise"; !strings.HasPrefix(got, "inotify watches: 50 of 8192") || !strings.HasSuffix(got, "does not rise") {
+	if got, want := seriesOf(watches).Limits()[0].Text(), "inotify watches: 50 of 8192 (0.61 %); does not rise"; !strings.HasPrefix(got, "inotify watches: 50 of 8192") || !strings.HasSuffix(got, "does not rise") {
 		t.Errorf("got %q, want like %q", got, want)
 	}
-	if got := NewSeries(watches[:1]).Limits()[0].Text(); !strings.HasSuffix(got, "the snapshots tell no rate") {
+	if got := seriesOf(watches[:1]).Limits()[0].Text(); !strings.HasSuffix(got, "the snapshots tell no rate") {
 		t.Errorf("got %q", got)
 	}
 	if got := only("1-9").series(t).Limits(); len(got) != 0 {
@@ -159,7 +159,7 @@ func TestInotifyInstancesAreCountedByTheirDescriptors(t *testing.T) {
 			}
 		}
 	}
-	limits := NewSeries(snaps).Limits()
+	limits := seriesOf(snaps).Limits()
 	if len(limits) != 1 || limits[0].Used != 100 || limits[0].What != "inotify instances" {
 		t.Fatalf("%+v; want 100 inotify instances", limits)
 	}
@@ -175,7 +175,7 @@ func TestARestartGivesTheLimitBack(t *testing.T) {
 	for _, snap := range snaps {
 		snap.Figures = map[string]float64{"limit_open_files": 1024}
 	}
-	l := NewSeries(snaps).Limits()[0]
+	l := seriesOf(snaps).Limits()[0]
 	if l.Rate != 2 || math.Abs(l.Hours-505) > 1e-9 {
 		t.Errorf("rate %v, %v hours; want 2 and 505, of the new process alone", l.Rate, l.Hours)
 	}
@@ -202,7 +202,7 @@ func TestAnEvenGrowthFromTheFirstIntervalOnIsNotSaidToBeginAnywhere(t *testing.T
 	// when it began, the members can.
 	sc := only(piling("409 412 414 417 419 422 424 427")).at("0 5 10 15 20 25 30 35")
 	s := sc.series(t)
-	if got := s.Judge(onlyFamily).Verdict; got != analysis.Leaking {
+	if got := s.JudgeAll()[onlyFamily].Verdict; got != analysis.Leaking {
 		t.Fatalf("verdict %s", got)
 	}
 	if got := s.OnsetText(onlyFamily); got != "began before t1, perhaps before t0: as many members came in the first interval as later" {

@@ -34,7 +34,7 @@ func (s *Series) newGrid(kind analysis.Kind) *grid {
 	g := &grid{usable: make([]bool, len(s.Snapshots))}
 	epoch := -1
 	for i := range s.Snapshots {
-		if g.usable[i] = s.Usable(i, kind); !g.usable[i] {
+		if g.usable[i] = s.usable(i, kind); !g.usable[i] {
 			continue
 		}
 		if s.Epochs[i] != epoch {

@@ -50,9 +50,12 @@ func (sc scenario) at(times string) scenario {
 
 var testEpoch = time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
 
+// seriesOf is a series of which nothing is known but its snapshots.
+func seriesOf(snaps []*analysis.Snapshot) *Series { return NewSeries(Input{Snapshots: snaps}) }
+
 func (sc scenario) series(t testing.TB) *Series {
 	t.Helper()
-	return NewSeries(sc.snapshots(t))
+	return seriesOf(sc.snapshots(t))
 }
 
 func (sc scenario) snapshots(t testing.TB) []*analysis.Snapshot {
@@ -200,4 +203,4 @@ func unidentified(counts string) string {
 }
 
 // prefix keeps the first k snapshots.
-func prefix(snaps []*analysis.Snapshot, k int) *Series { return NewSeries(snaps[:k]) }
+func prefix(snaps []*analysis.Snapshot, k int) *Series { return seriesOf(snaps[:k]) }

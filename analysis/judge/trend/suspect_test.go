@@ -30,7 +30,7 @@ func TestEveryGrowingFamilyIsNotComparedWithEveryOther(t *testing.T) {
 		total += group.Count
 	}
 	snap.Totals.Goroutines = &total
-	s := NewSeries([]*analysis.Snapshot{first, snap})
+	s := seriesOf([]*analysis.Snapshot{first, snap})
 	var points []Point
 	taken := allocated(func() { points = s.Explain() })
 	t.Logf("%d points with %d KiB", len(points), taken>>10)

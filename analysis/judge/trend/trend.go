@@ -78,12 +78,9 @@ type Series struct {
 	study *study
 }
 
-// NewSeries makes a series of snapshots that are already in time order.
-func NewSeries(snaps []*analysis.Snapshot) *Series { return NewSeriesOf(Input{Snapshots: snaps}) }
-
-// NewSeriesOf makes a series of all that is known. It numbers every member, so
-// that what follows no longer asks for identities.
-func NewSeriesOf(in Input) *Series {
+// NewSeries makes a series of all that is known; the snapshots are already in time
+// order. It numbers every member, so that what follows no longer asks for identities.
+func NewSeries(in Input) *Series {
 	s := &Series{
 		Snapshots: in.Snapshots,
 		Epochs:    Epochs(in.Snapshots),
@@ -165,10 +162,10 @@ func (s *Series) Counts(fingerprint string) []*int {
 // family that the series does not have.
 func (s *Series) Groups(fingerprint string) []*analysis.Group { return s.groups[fingerprint] }
 
-// Usable reports whether the counts of a kind in snapshot i may enter a test:
+// usable reports whether the counts of a kind in snapshot i may enter a test:
 // that kind was captured, and the figures are not the lower bound that a cut
 // dump without a complete twin gives (statistics.md 1.3).
-func (s *Series) Usable(i int, kind analysis.Kind) bool {
+func (s *Series) usable(i int, kind analysis.Kind) bool {
 	if !s.captured(i, kind) {
 		return false
 	}

@@ -25,11 +25,11 @@ func TestATotalWithoutAnyFamilyIsNoListing(t *testing.T) {
 	snaps := scenario{families: map[string]string{onlyFamily: ". 1-4"}, kind: analysis.KindDescriptor}.snapshots(t)
 	files := 31
 	snaps[0].Totals.Descriptors = &files
-	s := NewSeries(snaps)
+	s := seriesOf(snaps)
 	if got := s.Counts(onlyFamily)[0]; got != nil {
 		t.Errorf("count at t0 = %d, want nil: 31 descriptors were counted and none was named", *got)
 	}
-	if s.Usable(0, analysis.KindDescriptor) {
+	if s.usable(0, analysis.KindDescriptor) {
 		t.Error("t0 is usable, want not")
 	}
 }
@@ -37,8 +37,8 @@ func TestATotalWithoutAnyFamilyIsNoListing(t *testing.T) {
 func TestALowerBoundIsACountThatNoTestMayUse(t *testing.T) {
 	snaps := only(piling("10 20 30")).snapshots(t)
 	snaps[1].LowerBound, snaps[1].Truncated = true, true
-	s := NewSeries(snaps)
-	got := []bool{s.Usable(0, analysis.KindGoroutine), s.Usable(1, analysis.KindGoroutine), s.Usable(1, analysis.KindDescriptor)}
+	s := seriesOf(snaps)
+	got := []bool{s.usable(0, analysis.KindGoroutine), s.usable(1, analysis.KindGoroutine), s.usable(1, analysis.KindDescriptor)}
 	if diff := cmp.Diff([]bool{true, false, false}, got); diff != "" {
 		t.Errorf("usable (-want +got):\n%s", diff)
 	}
@@ -48,41 +48,13 @@ func TestALowerBoundIsACountThatNoTestMayUse(t *testing.T) {
 }
 
 func TestFamiliesAreTheUnionInOrderOfFingerprints(t *testing.T) {
-	s := NewSeries(scenario{families: map[string]string{"g1:c": "1 .", "g1:a": ". 2", "g1:b": "3 3"}}.snapshots(t))
+	s := seriesOf(scenario{families: map[string]string{"g1:c": "1 .", "g1:a": ". 2", "g1:b": "3 3"}}.snapshots(t))
 	var got []string
 	for _, family := range s.Families {
 		got = append(got, family.Fingerprint)
 	}
 	if diff := cmp.Diff([]string{"g1:a", "g1:b", "g1:c"}, got); diff != "" {
 		t.Errorf("families (-want +got):\n%s", diff)
-	}
-}
-
-func TestSurvivors(t *testing.T) {
-	type result struct {
-		Survived, Born, Gone int
-		OK                   bool
-	}
-	tests := []struct {
-		name string
-		in   scenario
-		i, j int
-		want result
-	}{
-		{"members are followed by id", only("1-40 3-60"), 0, 1, result{38, 20, 2, true}},
-		{"a family that was absent has only births", only(". 1-8"), 0, 1, result{0, 8, 0, true}},
-		{"equal ids of two processes are not survivors", scenario{families: map[string]string{onlyFamily: "1-9 1-9"}, pids: "1 2"}, 0, 1, result{}},
-		{"counts have no survivors", only("#4 #4"), 0, 1, result{}},
-		{"a kind that was not captured has no survivors", scenario{families: map[string]string{onlyFamily: "1-4 -"}}, 0, 1, result{}},
-	}
-	for _, tc := range tests {
-		t.Run(tc.name, func(t *testing.T) {
-			var got result
-			got.Survived, got.Born, got.Gone, got.OK = tc.in.series(t).Survivors(onlyFamily, tc.i, tc.j)
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("survivors (-want +got):\n%s", diff)
-			}
-		})
 	}
 }
 
@@ -107,9 +79,13 @@ func TestDescriptorsAreFollowedByNumberAndInode(t *testing.T) {
 	snaps := scenario{families: map[string]string{onlyFamily: "5,6 5,6"}, kind: analysis.KindDescriptor}.snapshots(t)
 	snaps[0].Groups[0].Members.Sub = []int64{100, 101}
 	snaps[1].Groups[0].Members.Sub = []int64{100, 999} // 6 was closed and opened again
-	survived, born, gone, ok := NewSeries(snaps).Survivors(onlyFamily, 0, 1)
-	if survived != 1 || born != 1 || gone != 1 || !ok {
-		t.Errorf("survived %d, born %d, gone %d, %v; want 1, 1, 1, true", survived, born, gone, ok)
+	want := []Lifeline{
+		{Identity: analysis.Identity{ID: 5, Sub: 100}, First: 0, Last: 1, Seen: 2},
+		{Identity: analysis.Identity{ID: 6, Sub: 101}, First: 0, Last: 0, Seen: 1},
+		{Identity: analysis.Identity{ID: 6, Sub: 999}, First: 1, Last: 1, Seen: 1},
+	}
+	if diff := cmp.Diff(want, seriesOf(snaps).Lifelines(onlyFamily, -1)); diff != "" {
+		t.Errorf("lifelines (-want +got):\n%s", diff)
 	}
 }
 
@@ -137,7 +113,7 @@ func TestAGrowthAtTheSmallestVisibleRateIsSeen(t *testing.T) {
 		if !ok {
 			t.Fatalf("%s: nothing visible", counts)
 		}
-		judged := s.Judge(onlyFamily)
+		judged := s.JudgeAll()[onlyFamily]
 		seen := judged.Verdict == analysis.Leaking || judged.Verdict == analysis.Suspicious
 		if seen != (judged.Rise >= v.Rise) {
 			t.Errorf("%s: rise %d is %s, the smallest visible is %d", counts, judged.Rise, judged.Verdict, v.Rise)
@@ -150,7 +126,7 @@ func TestAKindsOwnTimeWins(t *testing.T) {
 	for _, snap := range snaps {
 		snap.Times = map[analysis.Kind]time.Time{analysis.KindGoroutine: testEpoch.Add(10 * snap.CapturedAt.Sub(testEpoch))}
 	}
-	if got := NewSeries(snaps).Judge(onlyFamily).Slope; got < 59.9 || got > 60.1 {
+	if got := seriesOf(snaps).JudgeAll()[onlyFamily].Slope; got < 59.9 || got > 60.1 {
 		t.Errorf("slope = %v per hour, want 60: 10 each in 10 minutes", got)
 	}
 }

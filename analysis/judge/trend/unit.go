@@ -86,8 +86,8 @@ func (u Unit) Each() string {
 	return strings.Join(words, ", ")
 }
 
-// Ratios writes the shares in the order of the families: "2:1:1".
-func (u Unit) Ratios() string {
+// ratios writes the shares in the order of the families: "2:1:1".
+func (u Unit) ratios() string {
 	words := make([]string, len(u.Families))
 	for i, f := range u.Families {
 		words[i] = wording.Decimal(f.Ratio)
@@ -103,9 +103,9 @@ func (u Unit) Text() string {
 		together = fmt.Sprintf("%d families keep what they gained, although what rose with them went away at %s", len(u.Families), u.KeptAt)
 	}
 	if !u.Countable() {
-		return together + ", in the ratio " + u.Ratios()
+		return together + ", in the ratio " + u.ratios()
 	}
-	text := together + ", " + u.Ratios()
+	text := together + ", " + u.ratios()
 	for i := len(u.Instances) - 1; i >= 0; i-- {
 		if n := u.Instances[i]; n != nil && (u.RecoveredAt < 0 || i < u.RecoveredAt) {
 			return text + fmt.Sprintf("; +%s: %s", wording.Decimal(math.Round(*n)), u.Each()+" each")

@@ -97,7 +97,7 @@ func TestUnits(t *testing.T) {
 func TestAFamilyOfSixIsProvenByItsUnit(t *testing.T) {
 	sc := lockstep(map[string]string{"a": "0 8 16 24 32 40 48 0", "b": "0 1 2 3 4 5 6 0"})
 	s := sc.series(t)
-	small := s.Judge("b")
+	small := s.JudgeAll()["b"]
 	if small.Verdict != analysis.Leaking || small.RecoveredAt != 7 {
 		t.Errorf("%s, recovered at %d; want leaking, 7: %v", small.Verdict, small.RecoveredAt, small.Evidence)
 	}
@@ -105,7 +105,7 @@ func TestAFamilyOfSixIsProvenByItsUnit(t *testing.T) {
 		t.Errorf("units %q and %q, want u1 and none", s.UnitOf("b"), s.UnitOf("g1:main"))
 	}
 	delete(sc.families, "a")
-	if got := sc.series(t).Judge("b").Verdict; got == analysis.Leaking || got == analysis.Suspicious {
+	if got := sc.series(t).JudgeAll()["b"].Verdict; got == analysis.Leaking || got == analysis.Suspicious {
 		t.Errorf("alone it is %s", got)
 	}
 	u := s.Units()[0]
@@ -123,7 +123,7 @@ func TestMembersOfAScalingUnitScale(t *testing.T) {
 		snap.Figures = map[string]float64{"prometheus_sd_discovered_targets": float64(10 * (i + 1))}
 	}
 	for _, f := range []string{"a", "b"} {
-		if got := NewSeries(snaps).Judge(f).Verdict; got != analysis.Scaling {
+		if got := seriesOf(snaps).JudgeAll()[f].Verdict; got != analysis.Scaling {
 			t.Errorf("%s: %s, want scaling", f, got)
 		}
 	}
@@ -165,7 +165,7 @@ func TestUnitsOfTheCorpus(t *testing.T) {
 			}
 			var got []string
 			for _, u := range sc.at(strings.Join(at, " ")).series(t).Units() {
-				got = append(got, u.Ratios())
+				got = append(got, u.ratios())
 			}
 			if diff := cmp.Diff(tc.ratios, got); diff != "" {
 				t.Errorf("ratios (-want +got):\n%s", diff)
@@ -190,8 +190,8 @@ func TestALoadClearsWhatFollowsItAndNothingElse(t *testing.T) {
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
 			snaps := only(piling(tc.counts)).snapshots(t)
-			s := NewSeriesOf(Input{Snapshots: snaps, Loads: map[string][]float64{"targets": tc.load}})
-			judged := s.Judge(onlyFamily)
+			s := NewSeries(Input{Snapshots: snaps, Loads: map[string][]float64{"targets": tc.load}})
+			judged := s.JudgeAll()[onlyFamily]
 			if judged.Verdict != tc.want {
 				t.Errorf("verdict %s, want %s: %v", judged.Verdict, tc.want, judged.Evidence)
 			}
@@ -201,22 +201,22 @@ func TestALoadClearsWhatFollowsItAndNothingElse(t *testing.T) {
 
 func TestCountsPerLoadAreToldBesideTheRawOnes(t *testing.T) {
 	snaps := only(piling("30 70 120 180 250 330")).snapshots(t)
-	s := NewSeriesOf(Input{Snapshots: snaps, Loads: map[string][]float64{"targets": {10, 20, 30, 40, 50, 60}}})
+	s := NewSeries(Input{Snapshots: snaps, Loads: map[string][]float64{"targets": {10, 20, 30, 40, 50, 60}}})
 	// Per target 3, 3.5, 4, 4.5, 5, 5.5: at 35 targets, the typical load, 105 to 193
 	// in five minutes.
-	wantText(t, s.Judge(onlyFamily), ruleLoad,
+	wantText(t, s.JudgeAll()[onlyFamily], ruleLoad,
 		"targets went from 10 to 60 and does not explain it; per unit of it, at the typical load, the typical rate is +1050/h: a growth of its own")
 }
 
 func TestAChurningPlateauIsToldAsOne(t *testing.T) {
 	// corpus/series/node-agent-leak with other sockets each time: level, all new.
-	judged := only(churning("80 82 79 80 81 80")).at("0 600 1200 1800 2400 3000").series(t).Judge(onlyFamily)
+	judged := only(churning("80 82 79 80 81 80")).at("0 600 1200 1800 2400 3000").series(t).JudgeAll()[onlyFamily]
 	if judged.Verdict != analysis.Stable {
 		t.Errorf("verdict %s, want stable", judged.Verdict)
 	}
 	// 402 new ones in 50 minutes.
 	wantText(t, judged, rulePlateau, "plateau at 79 to 82: 402 members were replaced at a level count, about 482/h new, and the old ones leave")
-	standing := only(piling("80 80 80 80")).series(t).Judge(onlyFamily)
+	standing := only(piling("80 80 80 80")).series(t).JudgeAll()[onlyFamily]
 	for _, e := range standing.Evidence {
 		if e.Rule == rulePlateau {
 			t.Errorf("a standing population is no plateau of churn: %q", e.Text)
@@ -226,7 +226,7 @@ func TestAChurningPlateauIsToldAsOne(t *testing.T) {
 
 func TestSessionsThatTakeTurnsAreNoLeakWhateverRises(t *testing.T) {
 	// Members are born in every interval and most of the first ones have left.
-	judged := only("1-40 11-60 21-80 31-100 41-130 51-160").at("0 7200 14400 21600 28800 36000").series(t).Judge(onlyFamily)
+	judged := only("1-40 11-60 21-80 31-100 41-130 51-160").at("0 7200 14400 21600 28800 36000").series(t).JudgeAll()[onlyFamily]
 	if judged.Verdict == analysis.Leaking {
 		t.Errorf("verdict leaking: %v", judged.Evidence)
 	}
@@ -243,9 +243,9 @@ func hour(n float64) time.Time { return testEpoch.Add(hoursLong(n)) }
 
 func TestALoadThatSomeSnapshotsLackIsAskedFor(t *testing.T) {
 	snaps := only(piling("10 20 30 40 50 60")).snapshots(t)
-	s := NewSeriesOf(Input{Snapshots: snaps, Loads: map[string][]float64{"targets": {10, 20, 30, 40, 50, math.NaN()}}})
+	s := NewSeries(Input{Snapshots: snaps, Loads: map[string][]float64{"targets": {10, 20, 30, 40, 50, math.NaN()}}})
 	var texts []string
-	for _, e := range s.Judge(onlyFamily).Evidence {
+	for _, e := range s.JudgeAll()[onlyFamily].Evidence {
 		texts = append(texts, e.Text)
 	}
 	all := strings.Join(texts, "\n")
@@ -274,7 +274,7 @@ func TestWhatStaysAfterARecoveryIsAFindingOfItsOwn(t *testing.T) {
 		t.Errorf("text %q, want %q", kept.Text(), want)
 	}
 	for f, want := range map[string]string{"g1:kept": "keeps what it gained: 40 more than at t0 are there at t7, although what rose with it went away at t6"} {
-		judged := s.Judge(f)
+		judged := s.JudgeAll()[f]
 		wantText(t, judged, ruleRetained, want)
 		if judged.RecoveredAt != -1 {
 			t.Errorf("%s recovered at %d", f, judged.RecoveredAt)
@@ -287,7 +287,7 @@ func TestASingleFamilyThatStaysStandsAlone(t *testing.T) {
 	if diff := cmp.Diff("g1:conn:1 g1:handler:1", shapes(s.Units())); diff != "" {
 		t.Fatalf("units (-want +got):\n%s", diff)
 	}
-	held := s.Judge("g1:held")
+	held := s.JudgeAll()["g1:held"]
 	if held.RecoveredAt != -1 || !held.Verdict.Rose() {
 		t.Errorf("%+v", held)
 	}
@@ -295,7 +295,7 @@ func TestASingleFamilyThatStaysStandsAlone(t *testing.T) {
 }
 
 func TestASawIsNoLeakThatRecovered(t *testing.T) {
-	judged := only(". 1-20 1-40 41-42 41-60 41-80 81-82").series(t).Judge(onlyFamily)
+	judged := only(". 1-20 1-40 41-42 41-60 41-80 81-82").series(t).JudgeAll()[onlyFamily]
 	if judged.RecoveredAt != -1 || judged.Verdict == analysis.Leaking {
 		t.Errorf("%s, recovered at %d", judged.Verdict, judged.RecoveredAt)
 	}

@@ -18,6 +18,12 @@ func CanonicalThread(t *analysis.Thread) string {
 	return canonicalThread(threadKey{sort: t.Sort, name: &nameReading{name: ThreadName(t.Name)}, class: threadClass(t, r), capped: t.Capped}, r)
 }
 
+// OfStack is Stacks.OfStack without a memory of names.
+func OfStack(s *analysis.Stack) *analysis.Family {
+	r := read(s, nameOf)
+	return r.family()
+}
+
 // Canonical returns the text whose hash is the loose fingerprint: the version,
 // the creator, then the compared functions from the outermost inwards, one a
 // line.

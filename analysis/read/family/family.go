@@ -40,18 +40,9 @@ func digestOf(letter string, canonical []byte) string {
 //	prefix("g") = "g1\n"
 func prefix(letter string) string { return letter + strconv.Itoa(Version) + "\n" }
 
-// OfStack returns the goroutine family of a stack. The fingerprint is the loose
-// one: it holds across builds, Go versions and the forms that print a creator.
-// debug=1 and proto print none: their stacks have another fingerprint, unless the
-// goroutine runs a closure of its creator (Adopters).
-func OfStack(s *analysis.Stack) *analysis.Family {
-	r := read(s, nameOf)
-	return r.family()
-}
-
-// Stacks is OfStack and Exact for many: it remembers the names of functions that came
-// before, which the stacks of one program share. The zero value is ready; it is of
-// use to one goroutine at a time.
+// Stacks returns the families and exact fingerprints of stacks. It remembers the names
+// of functions that came before, which the stacks of one program share. The zero value
+// is ready; it is of use to one goroutine at a time.
 type Stacks struct {
 	names map[string]naming
 }
@@ -60,7 +51,10 @@ type Stacks struct {
 // goroutines wait in.
 const maxNames = 1 << 15
 
-// OfStack returns what the function OfStack returns.
+// OfStack returns the goroutine family of a stack. The fingerprint is the loose
+// one: it holds across builds, Go versions and the forms that print a creator.
+// debug=1 and proto print none: their stacks have another fingerprint, unless the
+// goroutine runs a closure of its creator (Adopters).
 func (c *Stacks) OfStack(s *analysis.Stack) *analysis.Family {
 	r := read(s, c.name)
 	return r.family()

@@ -143,7 +143,7 @@ func ExactThread(s *analysis.Stack) string {
 	b.WriteString(prefix("e"))
 	for i := len(s.Frames) - 1; i >= 0; i-- {
 		f := &s.Frames[i]
-		b.WriteString(javaName(f.Func).loose + " " + base(f.File) + ":" + strconv.Itoa(f.Line) + "\n")
+		b.WriteString(javaName(f.Func) + " " + base(f.File) + ":" + strconv.Itoa(f.Line) + "\n")
 	}
 	if s.Elided != 0 {
 		b.WriteString("elided " + strconv.Itoa(s.Elided) + "\n")
@@ -324,18 +324,11 @@ func poolOf(name string) string {
 	return pool
 }
 
-// javaFrame is one frame and what the rules make of it.
+// javaFrame is what the rules make of one frame.
 type javaFrame struct {
-	printed string
-	loose   string
-	rules   []string
+	loose string
 	// dropped frames are not compared.
 	dropped bool
-}
-
-func (f *javaFrame) drop(rule string) {
-	f.dropped = true
-	f.rules = append(f.rules, rule)
 }
 
 // stackReading is the stack of a thread under the rules of threads.md section 6.
@@ -348,34 +341,21 @@ type stackReading struct {
 func readJava(s *analysis.Stack) stackReading {
 	r := stackReading{frames: make([]javaFrame, len(s.Frames)), unavailable: s.Unavailable}
 	for i, f := range s.Frames {
-		r.frames[i] = javaName(f.Func)
-		r.frames[i].printed = printedFrame(f)
+		r.frames[i].loose = javaName(f.Func)
 	}
 	r.foldLeaf()
 	for i := range r.frames {
-		if rule := javaPlumbing(r.frames[i].loose); rule != "" && !r.frames[i].dropped {
-			r.frames[i].drop(rule)
+		if isPlumbing(r.frames[i].loose) {
+			r.frames[i].dropped = true
 		}
 	}
 	r.foldRecursion()
 	if len(r.kept) == 0 && len(r.frames) > 0 {
-		outermost := &r.frames[len(r.frames)-1]
-		outermost.dropped, outermost.rules = false, []string{"nothing else is on the stack, outermost frame kept"}
+		// Nothing else is on the stack.
+		r.frames[len(r.frames)-1].dropped = false
 		r.kept = append(r.kept, len(r.frames)-1)
 	}
 	return r
-}
-
-func printedFrame(f analysis.Frame) string {
-	switch {
-	case f.Line > 0 && f.File == "":
-		return f.Func + " line=" + strconv.Itoa(f.Line)
-	case f.Line > 0:
-		return f.Func + "(" + f.File + ":" + strconv.Itoa(f.Line) + ")"
-	case f.File != "":
-		return f.Func + "(" + f.File + ")"
-	}
-	return f.Func
 }
 
 func (r *stackReading) loose() []string {
@@ -389,63 +369,58 @@ func (r *stackReading) loose() []string {
 // classRule takes out of a class or method what a compiler, a library or one run
 // of a JVM numbers.
 type classRule struct {
-	rule    string
 	find    *regexp.Regexp
 	replace string
 }
 
 var classRules = []classRule{
-	{"number of the lambda class cut", regexp.MustCompile(`\$\$Lambda(?:\$\d+)?(?:/(?:0x[0-9a-f]+|\d+))?`), "$$$$Lambda"},
-	{"number of the lambda cut", regexp.MustCompile(`\blambda\$(.*)\$\d+$`), "lambda$$$1"},
-	{"id of the hidden class cut", regexp.MustCompile(`[/+]0x[0-9a-f]+|/\d+`), ""},
-	{"number of the proxy cut", regexp.MustCompile(`\$Proxy\d+`), "$$Proxy"},
-	{"number of the accessor cut", regexp.MustCompile(`(Generated\w*Accessor)\d+`), "$1"},
-	{"number of the method handle's form cut", regexp.MustCompile(`(LambdaForm\$\w*?)\d+`), "$1"},
-	{"id of the generated class cut", regexp.MustCompile(`\$\$(\w+?)\$\$[0-9a-f]+`), "$$$$$1"},
-	{"number of the script cut", regexp.MustCompile(`\d{6,}`), "N"},
+	{regexp.MustCompile(`\$\$Lambda(?:\$\d+)?(?:/(?:0x[0-9a-f]+|\d+))?`), "$$$$Lambda"}, // number of the lambda class
+	{regexp.MustCompile(`\blambda\$(.*)\$\d+$`), "lambda$$$1"},                          // number of the lambda
+	{regexp.MustCompile(`[/+]0x[0-9a-f]+|/\d+`), ""},                                    // id of the hidden class
+	{regexp.MustCompile(`\$Proxy\d+`), "$$Proxy"},                                       // number of the proxy
+	{regexp.MustCompile(`(Generated\w*Accessor)\d+`), "$1"},                             // number of the accessor
+	{regexp.MustCompile(`(LambdaForm\$\w*?)\d+`), "$1"},                                 // number of the method handle's form
+	{regexp.MustCompile(`\$\$(\w+?)\$\$[0-9a-f]+`), "$$$$$1"},                           // id of the generated class
+	{regexp.MustCompile(`\d{6,}`), "N"},                                                 // number of the script
 }
 
-// javaName reads one class and method. Modules, which the parsers keep before the
-// file, are cut where a name still has one.
+// javaName returns one class and method as it is compared. Modules, which the parsers
+// keep before the file, are cut where a name still has one.
 //
 //	"okhttp3.ConnectionPool$$Lambda$33/0x00007f335c00ebf8.run" = "okhttp3.ConnectionPool$$Lambda.run"
-func javaName(printed string) javaFrame {
-	f := javaFrame{loose: printed}
+func javaName(printed string) string {
+	loose := printed
 	if at := strings.LastIndexByte(printed, '/'); at >= 0 && at+1 < len(printed) && (printed[at+1] < '0' || printed[at+1] > '9') {
-		f.loose = printed[at+1:]
-		f.rules = append(f.rules, "module cut")
+		loose = printed[at+1:]
 	}
-	if !strings.ContainsAny(f.loose, "$/+0123456789") {
-		return f
+	if !strings.ContainsAny(loose, "$/+0123456789") {
+		return loose
 	}
 	for _, r := range classRules {
-		if after := r.find.ReplaceAllString(f.loose, r.replace); after != f.loose {
-			f.loose = after
-			f.rules = append(f.rules, r.rule)
-		}
+		loose = r.find.ReplaceAllString(loose, r.replace)
 	}
-	return f
+	return loose
 }
 
-// javaPlumbing is why a frame is not compared, empty where it is: some forms and
-// releases leave it out, or it changes while the thread does the same.
-func javaPlumbing(loose string) string {
+// isPlumbing reports whether a frame is not compared: some forms and releases leave it
+// out, or it changes while the thread does the same.
+func isPlumbing(loose string) bool {
 	switch loose {
 	case "java.lang.Thread.runWith":
-		return "left out by thread MX beans and dump_to_file"
+		return true // left out by thread MX beans and dump_to_file
 	case "java.util.concurrent.locks.AbstractQueuedSynchronizer$ConditionNode.block",
 		"java.util.concurrent.ForkJoinPool.unmanagedBlock", "java.util.concurrent.ForkJoinPool.managedBlock":
-		return "inside of await, since JDK 17 only"
+		return true // inside of await, since JDK 17 only
 	}
 	switch class := classOf(loose); {
 	case strings.HasSuffix(class, "$$Lambda"):
-		return "hidden class, left out by dump_to_file"
+		return true // hidden class, left out by dump_to_file
 	case strings.HasPrefix(class, "java.lang.invoke.LambdaForm$"), strings.HasPrefix(class, "java.lang.invoke.") && strings.HasSuffix(class, "$Holder"):
-		return "inside of a method handle"
+		return true // inside of a method handle
 	case (strings.HasPrefix(class, "sun.reflect.") || strings.HasPrefix(class, "jdk.internal.reflect.")) && strings.Contains(class, "Accessor"):
-		return "inside of reflection, changes after some calls"
+		return true // inside of reflection, changes after some calls
 	}
-	return ""
+	return false
 }
 
 // classOf is the class of a loose name.
@@ -481,11 +456,9 @@ func (r *stackReading) foldLeaf() {
 		name += " " + operation
 	}
 	for i := range end - 1 {
-		r.frames[i].drop("folded into " + name)
+		r.frames[i].dropped = true
 	}
-	f := &r.frames[end-1]
-	f.rules = append(f.rules, "innermost frames of one wait, compared as one")
-	f.loose = name
+	r.frames[end-1].loose = name
 }
 
 // operation is what the folded frames do, told by the outermost that says it.
@@ -536,10 +509,7 @@ func (r *stackReading) foldWait() {
 		default:
 			return
 		}
-		if name != f.loose {
-			f.loose = name
-			f.rules = append(f.rules, "spelled differently by releases")
-		}
+		f.loose = name
 	}
 }
 
@@ -583,7 +553,7 @@ func (r *stackReading) foldCycle() {
 			continue
 		}
 		for _, k := range r.kept[start:] {
-			r.frames[k].drop("recursion or overload, folded")
+			r.frames[k].dropped = true
 		}
 		r.kept = r.kept[:start]
 		return
@@ -681,4 +651,4 @@ func shortJava(loose string) string {
 // module, hidden class and generated numbers.
 //
 //	"okhttp3.ConnectionPool$$Lambda$33/0x00007f335c00ebf8.run" = "okhttp3.ConnectionPool$$Lambda.run"
-func LooseMethod(printed string) string { return javaName(printed).loose }
+func LooseMethod(printed string) string { return javaName(printed) }

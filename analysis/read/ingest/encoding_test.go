@@ -102,7 +102,7 @@ func TestEveryEncodingOfOneProcessGivesTheSameFamilies(t *testing.T) {
 		}
 	}
 	move(func(f *analysis.Family) bool { return f.LooseCreator == "time.goFunc" && f.Loose[0] == "main.hold" }, 1, held)
-	move(func(f *analysis.Family) bool { return f.Title == "main.leak" }, 10, family.OfStack(&analysis.Stack{}).Fingerprint)
+	move(func(f *analysis.Family) bool { return f.Title == "main.leak" }, 10, new(family.Stacks).OfStack(&analysis.Stack{}).Fingerprint)
 	for _, name := range []string{"debug1-go1.26.8.txt", "debug0-go1.26.8.pb.gz"} {
 		t.Run(name, func(t *testing.T) {
 			if d := cmp.Diff(profile, countsOf(only(t, corpus.Path(t, "goroutine", "gen", name)), adopters)); d != "" {

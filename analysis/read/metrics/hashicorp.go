@@ -33,24 +33,24 @@ type Interval struct {
 	Line, Offset, Length int64
 }
 
-// ParseJSON reads the metrics of nomad, consul and vault (go-metrics,
+// parseJSON reads the metrics of nomad, consul and vault (go-metrics,
 // InmemSink.DisplayMetrics: /v1/metrics, /v1/agent/metrics, /v1/sys/metrics), one
 // object or, as consul debug writes them, one after the other, and visits every
 // whole one. Info.Time is the object's Timestamp, at which its interval began, so
 // that gauges may be up to ten seconds younger. Only gauges are read. Of a cut
 // file, the last object is left out, with a problem. The error is that of visit or
 // of r.
-func ParseJSON(r io.Reader, path string, visit func(Interval) error) ([]analysis.Problem, error) {
+func parseJSON(r io.Reader, path string, visit func(Interval) error) ([]analysis.Problem, error) {
 	p := &jsonPage{Reader: json.NewReader(r, limits), problems: line.Problems{Path: path}}
 	return p.run(visit)
 }
 
-// FiguresJSON is Figures for HashiCorp's JSON (ParseJSON). Of several objects in
+// FiguresJSON is Figures for HashiCorp's JSON (parseJSON). Of several objects in
 // one file the last whole one counts, which is closest to what was captured when
 // the file was closed.
 func FiguresJSON(r io.Reader, path string) (map[string]float64, Info, []analysis.Problem, error) {
 	var last Interval
-	problems, err := ParseJSON(r, path, func(i Interval) error {
+	problems, err := parseJSON(r, path, func(i Interval) error {
 		last = i
 		return nil
 	})

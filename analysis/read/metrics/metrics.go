@@ -35,8 +35,6 @@ type Sample struct {
 // Page says what was read.
 type Page struct {
 	Samples int
-	// Families is the number of TYPE lines.
-	Families int
 	// Malformed is the number of lines that are neither sample nor comment.
 	Malformed int
 	Bytes     int64
@@ -62,12 +60,7 @@ func Parse(r io.Reader, path string, visit func(s Sample) error) (Page, []analys
 		}
 		text := strings.Trim(l.Text, " \t\ufeff")
 		switch {
-		case text == "":
-			continue
-		case text[0] == '#':
-			if strings.HasPrefix(text, "# TYPE ") {
-				page.Families++
-			}
+		case text == "", text[0] == '#':
 			continue
 		case !l.Ended:
 			page.Truncated = true

@@ -20,19 +20,15 @@ type Report struct {
 	Time time.Time
 	PID  int
 	// Program is the base name of the script, or of the executable where none was
-	// named ("node -e ..."); Executable is the base name of the executable.
-	Host, Program, Executable string
+	// named ("node -e ...").
+	Host, Program string
 	// NodeVersion is as printed, "v22.23.3".
 	NodeVersion string
-	// Event and Trigger say why the report was written: "JavaScript API", "API";
-	// "Allocation failed", "FatalError"; "SIGUSR2", "Signal".
-	Event, Trigger string
-	Cwd            string
 	// CommandLine is bounded in number and length.
 	CommandLine []string
-	// SoftOpenFiles and HardOpenFiles are the limits on open descriptors, Unlimited
-	// or 0 where the report does not say.
-	SoftOpenFiles, HardOpenFiles int64
+	// SoftOpenFiles is the soft limit on open descriptors, Unlimited or 0 where the
+	// report does not say.
+	SoftOpenFiles int64
 	// Handles counts the libuv handles of all threads by type, loops left out.
 	Handles map[string]int
 	// ReferencedTCP and UnreferencedTCP add up to Handles["tcp"]. An unreferenced
@@ -43,10 +39,9 @@ type Report struct {
 	// Watched counts the fs_event and fs_poll handles by the file that they look at,
 	// bounded in number. On Linux those of one loop share a single descriptor.
 	Watched map[string]int
-	// HeapUsed, HeapLimit, RSS and MaxRSS are in bytes and 0 where unknown; the heap
-	// is that of the main thread.
-	HeapUsed, HeapLimit, RSS, MaxRSS int64
-	ReportVersion                    int
+	// HeapUsed, HeapLimit and RSS are in bytes and 0 where unknown; the heap is that of
+	// the main thread.
+	HeapUsed, HeapLimit, RSS int64
 	// Workers is the number of worker threads whose reports lie inside.
 	Workers int
 	// Secrets says that the report holds environment variables.
@@ -90,27 +85,27 @@ func (r Report) Figures() map[string]float64 {
 // program is the base name of the script that a command line runs, or of its
 // executable. Options before the script are Node's own.
 //
-//	["/opt/bin/node", "--no-warnings", "/srv/watch.mjs", "10"]   "watch.mjs", "node"
-//	["node", "-r", "dotenv/config", "server.js"]                 "server.js", "node"
-//	["node", "-e", "setInterval(f, 1e9)"]                        "node", "node"
-func program(words []string) (script, executable string) {
+//	["/opt/bin/node", "--no-warnings", "/srv/watch.mjs", "10"]   "watch.mjs"
+//	["node", "-r", "dotenv/config", "server.js"]                 "server.js"
+//	["node", "-e", "setInterval(f, 1e9)"]                        "node"
+func program(words []string) string {
 	if len(words) == 0 {
-		return "", ""
+		return ""
 	}
-	executable = base(words[0])
+	executable := base(words[0])
 	for i := 1; i < len(words); i++ {
 		switch word := words[i]; {
 		case word == "-e", word == "--eval", word == "-p", word == "--print", word == "-pe":
-			return executable, executable
+			return executable
 		case takesValue(word):
 			i++
 		case word == "--" && i+1 < len(words):
-			return base(words[i+1]), executable
+			return base(words[i+1])
 		case word != "" && !strings.HasPrefix(word, "-"):
-			return base(word), executable
+			return base(word)
 		}
 	}
-	return executable, executable
+	return executable
 }
 
 // takesValue reports whether an option's value is the next word (node --help).

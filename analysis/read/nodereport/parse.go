@@ -70,7 +70,7 @@ type parser struct {
 
 // finish turns the end of the document into the report's.
 func (p *parser) finish(end error) {
-	p.report.Program, p.report.Executable = program(p.report.CommandLine)
+	p.report.Program = program(p.report.CommandLine)
 	p.report.Time = eventTime(p.stamp, p.clock)
 	var syntax *json.SyntaxError
 	var limit *json.LimitError
@@ -159,13 +159,13 @@ func (p *parser) process(key string) error {
 	case "javascriptHeap":
 		return p.numbers(map[string]*int64{"usedMemory": &p.report.HeapUsed, "memoryLimit": &p.report.HeapLimit})
 	case "resourceUsage":
-		return p.numbers(map[string]*int64{"rss": &p.report.RSS, "maxRss": &p.report.MaxRSS})
+		return p.numbers(map[string]*int64{"rss": &p.report.RSS})
 	case "userLimits":
 		return p.Object(func(key string) error {
 			if key != "open_files" {
 				return p.Skip()
 			}
-			return p.numbers(map[string]*int64{"soft": &p.report.SoftOpenFiles, "hard": &p.report.HardOpenFiles})
+			return p.numbers(map[string]*int64{"soft": &p.report.SoftOpenFiles})
 		})
 	}
 	return p.Skip()
@@ -191,14 +191,6 @@ func (p *parser) header(key string) error {
 		return p.text(&p.report.Host)
 	case "nodejsVersion":
 		return p.text(&p.report.NodeVersion)
-	case "event":
-		return p.text(&p.report.Event)
-	case "trigger":
-		return p.text(&p.report.Trigger)
-	case "cwd":
-		return p.text(&p.report.Cwd)
-	case "reportVersion":
-		return p.small(&p.report.ReportVersion)
 	case "processId":
 		return p.small(&p.report.PID)
 	case "commandLine":

@@ -14,8 +14,6 @@ type Annotated struct {
 	FDInfo
 	// Target is the fd link's target, "" where the heading did not give it.
 	Target string
-	// Place is that of the heading.
-	Place analysis.Place
 }
 
 // ParseAnnotated reads many fdinfo files joined into one, each below a heading:
@@ -87,7 +85,7 @@ func heading(l line.Line) (Annotated, bool) {
 	if name, ok := strings.CutPrefix(l.Text, "==> "); ok {
 		name, ok = strings.CutSuffix(strings.TrimRight(name, " "), " <==")
 		pid, fd, _, found := splitGrep(name + ":")
-		return Annotated{FDInfo: FDInfo{FD: fd, PID: pid}, Place: l.Place()}, ok && found
+		return Annotated{FDInfo: FDInfo{FD: fd, PID: pid}}, ok && found
 	}
 	rest, ok := strings.CutPrefix(l.Text, "== ")
 	if !ok {
@@ -98,5 +96,5 @@ func heading(l line.Line) (Annotated, bool) {
 	if !ok || err != nil || fd < 0 {
 		return Annotated{}, false
 	}
-	return Annotated{FDInfo: FDInfo{FD: fd}, Target: clip(target), Place: l.Place()}, true
+	return Annotated{FDInfo: FDInfo{FD: fd}, Target: clip(target)}, true
 }

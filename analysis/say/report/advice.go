@@ -178,9 +178,9 @@ func sentenceEnd(s string) string {
 	return s + "."
 }
 
-// ThresholdText is the thresholds that a series can be set against, in one line;
+// thresholdText is the thresholds that a series can be set against, in one line;
 // empty where none can.
-func ThresholdText(all []Threshold) string {
+func thresholdText(all []Threshold) string {
 	var parts []string
 	for _, t := range all {
 		if t.Seen != "" {

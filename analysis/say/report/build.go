@@ -252,7 +252,7 @@ func (l *Line) judge(o Options) {
 		in.Elapsed[i] = agesOf(s)
 	}
 	in.Events, in.Loads = o.Events, l.loads(o.Loads)
-	l.Trend = trend.NewSeriesOf(in)
+	l.Trend = trend.NewSeries(in)
 	l.Judged = l.Trend.JudgeAll()
 	stacks := map[string][]*analysis.Stack{}
 	for _, s := range l.Snapshots {

@@ -5,9 +5,9 @@ import (
 	"leakdiff/analysis/judge/diff"
 )
 
-// ComparisonSchema names the public JSON contract of Comparison; additions keep the
+// comparisonSchema names the public JSON contract of Comparison; additions keep the
 // name.
-const ComparisonSchema = "leakdiff.diff/1"
+const comparisonSchema = "leakdiff.diff/1"
 
 // Comparison is two snapshots compared, as data.
 type Comparison struct {
@@ -44,7 +44,7 @@ type ComparisonRow struct {
 // NewComparison is a comparison in the words of the series that B belongs to.
 func NewComparison(result diff.Result, line *Line) Comparison {
 	out := Comparison{
-		Schema: ComparisonSchema, A: result.A.ID, B: result.B.ID, TotalsA: result.TotalA, TotalsB: result.TotalB,
+		Schema: comparisonSchema, A: result.A.ID, B: result.B.ID, TotalsA: result.TotalA, TotalsB: result.TotalB,
 		Rows: []ComparisonRow{}, Warnings: append([]string{}, result.Warnings...),
 	}
 	for _, d := range result.Rows {

@@ -122,7 +122,7 @@ func TestThresholdsSayWhatTheSeriesShows(t *testing.T) {
 	for i := range 4 {
 		flat = append(flat, snapshot("app", fmt.Sprintf("t%d", i), i, map[string][]int64{"app.pool": upTo(10)}))
 	}
-	text := ThresholdText(Build(flat, nil, Options{}).Report.Series[0].Thresholds)
+	text := thresholdText(Build(flat, nil, Options{}).Report.Series[0].Thresholds)
 	if !strings.Contains(text, "Here +0 from t0 to t3;") {
 		t.Errorf("%s", text)
 	}
@@ -144,7 +144,7 @@ func TestAStackOfEveryClientIsSimilarAndNoMore(t *testing.T) {
 				if g := &s.Groups[k]; g.Variants[0].Stack.Frames[0].Func == loop {
 					stack := *g.Variants[0].Stack
 					stack.CreatedBy.Func = "net/http.(*Transport).dialConn"
-					g.Family, g.Variants[0].Stack, g.Variants[0].Fingerprint = family.OfStack(&stack), &stack, new(family.Stacks).Exact(&stack)
+					g.Family, g.Variants[0].Stack, g.Variants[0].Fingerprint = new(family.Stacks).OfStack(&stack), &stack, new(family.Stacks).Exact(&stack)
 				}
 			}
 			snaps = append(snaps, s)

@@ -25,7 +25,7 @@ func snapshot(process, label string, minute int, byFunction map[string][]int64) 
 	total := 0
 	for name, ids := range byFunction {
 		stack := &analysis.Stack{Frames: []analysis.Frame{{Func: name, File: "/src/x.go", Line: 7}}, CreatedBy: analysis.Frame{Func: "main.main", File: "/src/x.go", Line: 3}}
-		g := analysis.Group{Family: family.OfStack(stack), Count: len(ids), OldestWait: -1, States: map[string]int{"select": len(ids)}}
+		g := analysis.Group{Family: new(family.Stacks).OfStack(stack), Count: len(ids), OldestWait: -1, States: map[string]int{"select": len(ids)}}
 		g.Variants = []analysis.Variant{{Fingerprint: new(family.Stacks).Exact(stack), Stack: stack, Count: len(ids)}}
 		for _, id := range ids {
 			g.Members.ID = append(g.Members.ID, id)
@@ -66,7 +66,7 @@ func TestAFamilyWithoutCreatorsIsAdoptedInACopy(t *testing.T) {
 	g := &bare.Groups[0]
 	stack := *g.Variants[0].Stack
 	stack.CreatedBy = analysis.Frame{}
-	g.Family, g.Variants[0].Stack, g.Members, bare.MaxGoroutineID = family.OfStack(&stack), &stack, analysis.Members{}, 0
+	g.Family, g.Variants[0].Stack, g.Members, bare.MaxGoroutineID = new(family.Stacks).OfStack(&stack), &stack, analysis.Members{}, 0
 	given := []analysis.Snapshot{named, bare}
 	groups := bare.Groups
 	orphan := g.Family
@@ -217,7 +217,7 @@ func TestEqualProblemsAreSaidOnce(t *testing.T) {
 		many = append(many, analysis.Problem{Path: fmt.Sprint("f", i), Offset: -1, Severity: analysis.Warning, What: fmt.Sprintf("%d lines were lost", i), Hint: "do"})
 	}
 	many = append(many, analysis.Problem{Path: "bad", Offset: 3, Line: 2, Severity: analysis.Error, What: "broken"})
-	got := GroupProblems(many)
+	got := groupProblems(many)
 	if len(got) != 2 || got[0].First.Path != "bad" || got[1].Count != 5 {
 		t.Errorf("groups %+v", got)
 	}

@@ -7,8 +7,8 @@ import (
 	"leakdiff/analysis/judge/diff"
 )
 
-// SeveralSchema names the JSON contract of Several; additions keep the name.
-const SeveralSchema = "leakdiff.compare/1"
+// severalSchema names the JSON contract of Several; additions keep the name.
+const severalSchema = "leakdiff.compare/1"
 
 // Several is any number of snapshots side by side, as data.
 type Several struct {
@@ -46,7 +46,7 @@ type SeveralRow struct {
 // NewSeveral is a comparison of any number of snapshots in the words of one series,
 // without its columns.
 func NewSeveral(rows []diff.Course, line *Line) Several {
-	out := Several{Schema: SeveralSchema, Snapshots: []SeveralSnapshot{}, Rows: []SeveralRow{}, Warnings: []string{}}
+	out := Several{Schema: severalSchema, Snapshots: []SeveralSnapshot{}, Rows: []SeveralRow{}, Warnings: []string{}}
 	for i := range rows {
 		course := &rows[i]
 		f := course.Family

@@ -265,13 +265,13 @@ func (r TraceRow) More() string {
 	return "… " + wording.Plural(len(r.Folded), "more frame", "more frames")
 }
 
-// OwnMark stands in front of own code in texts.
-const OwnMark = ">"
+// ownMark stands in front of own code in texts.
+const ownMark = ">"
 
 // Head is the caption of texts, with what their mark means.
 func (t *Trace) Head() string {
 	if t.Own {
-		return t.Caption + " (" + OwnMark + " own code):"
+		return t.Caption + " (" + ownMark + " own code):"
 	}
 	return t.Caption + ":"
 }
@@ -294,7 +294,7 @@ func (t *Trace) Lines(width int) []string {
 	for i, r := range t.Rows {
 		mark := "  "
 		if r.Own {
-			mark = OwnMark + " "
+			mark = ownMark + " "
 		}
 		gap := max(column-utf8.RuneCountInString(heads[i]), 0) + 2
 		switch place := utf8.RuneCountInString(r.Place); {

@@ -123,7 +123,7 @@ func group(kind analysis.Kind, first int64, counts map[string]int, order ...stri
 			}
 		}
 		if g.Family == nil {
-			g.Family = family.OfStack(s)
+			g.Family = new(family.Stacks).OfStack(s)
 			g.Family.Kind = kind
 			g.OldestWait = -1
 		}

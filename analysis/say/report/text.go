@@ -168,7 +168,7 @@ func (p *printer) stack(l *Line, f *Finding) {
 // context is what stands beside the proof: thresholds that circulate, and what is
 // normal.
 func (p *printer) context(s *Series) {
-	if text := ThresholdText(s.Thresholds); text != "" {
+	if text := thresholdText(s.Thresholds); text != "" {
 		p.line("")
 		p.wrap("", text)
 	}
@@ -351,7 +351,7 @@ func sortedByCount(families []Family) []Family {
 
 // problems prints what was not understood, equal ones together.
 func (p *printer) problems(problems []analysis.Problem) {
-	groups := GroupProblems(problems)
+	groups := groupProblems(problems)
 	if len(groups) == 0 {
 		return
 	}
@@ -386,18 +386,18 @@ func place(p analysis.Problem) string {
 	return where
 }
 
-// ProblemGroup is problems that say the same of several places.
-type ProblemGroup struct {
+// problemGroup is problems that say the same of several places.
+type problemGroup struct {
 	First analysis.Problem
 	Count int
 	Paths []string
 }
 
-// GroupProblems puts problems of equal words and advice together, errors first,
+// groupProblems puts problems of equal words and advice together, errors first,
 // in the order of first sight. Figures in the words do not keep them apart.
-func GroupProblems(problems []analysis.Problem) []ProblemGroup {
+func groupProblems(problems []analysis.Problem) []problemGroup {
 	at := map[string]int{}
-	var out []ProblemGroup
+	var out []problemGroup
 	for _, severity := range []analysis.Severity{analysis.Error, analysis.Warning, analysis.Note} {
 		for _, p := range problems {
 			if p.Severity != severity {
@@ -408,7 +408,7 @@ func GroupProblems(problems []analysis.Problem) []ProblemGroup {
 			if !ok {
 				i = len(out)
 				at[key] = i
-				out = append(out, ProblemGroup{First: p})
+				out = append(out, problemGroup{First: p})
 			}
 			out[i].Count++
 			if len(out[i].Paths) < 20 {

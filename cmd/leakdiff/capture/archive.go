@@ -24,7 +24,6 @@ type Archive struct {
 	name string
 	// spools is the directory for what must be measured before it can be written.
 	spools string
-	dirs   map[string]bool
 	size   int64
 	err    error
 }
@@ -48,7 +47,7 @@ func StreamArchive(w io.Writer) *Archive {
 }
 
 func stream(w io.Writer) *Archive {
-	a := &Archive{dirs: map[string]bool{}}
+	a := &Archive{}
 	a.gzip = gzip.NewWriter(&counter{w, &a.size})
 	a.tar = tar.NewWriter(a.gzip)
 	return a
@@ -64,9 +63,6 @@ func (c *counter) Write(p []byte) (int, error) {
 	*c.n += int64(n)
 	return n, err
 }
-
-// Name is where Close puts the archive.
-func (a *Archive) Name() string { return a.name }
 
 // Size is how many bytes were written.
 func (a *Archive) Size() int64 {

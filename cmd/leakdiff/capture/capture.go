@@ -44,10 +44,10 @@ import (
 // debug=2 prints all of them.
 const MicrosecondsPerGoroutine = 10
 
-// DefaultMaxGoroutines is above which debug=2 is not asked for: the world would stop
+// defaultMaxGoroutines is above which debug=2 is not asked for: the world would stop
 // for a second, and again whenever runtime/pprof doubles its buffer, which ends at
 // 64 MiB: more goroutines than that do not fit into the text anyway.
-const DefaultMaxGoroutines = 100_000
+const defaultMaxGoroutines = 100_000
 
 // maxFile bounds one file of the archive.
 const maxFile = 256 << 20
@@ -174,7 +174,7 @@ func newCollector(cfg Config, a *Archive) (*collector, error) {
 		cfg.Budget = 10 * time.Second
 	}
 	if cfg.MaxGoroutines == 0 {
-		cfg.MaxGoroutines = DefaultMaxGoroutines
+		cfg.MaxGoroutines = defaultMaxGoroutines
 	}
 	if cfg.Proc == "" {
 		cfg.Proc = "/proc"

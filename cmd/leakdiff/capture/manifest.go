@@ -113,8 +113,8 @@ func (t Time) MarshalJSON() ([]byte, error) {
 	return []byte(t.UTC().Format(`"2006-01-02T15:04:05.000Z"`)), nil
 }
 
-// TargetsSchema is the first key of every line of watches.jsonl.
-const TargetsSchema = "leakdiff.watches/1"
+// targetsSchema is the first key of every line of watches.jsonl.
+const targetsSchema = "leakdiff.watches/1"
 
 // What a file handle led to.
 const (

@@ -22,7 +22,6 @@ import (
 // watch is an inotify line of fdinfo, as far as it says what is watched.
 type watch struct {
 	device uint32
-	inode  uint64
 	// mask are the events that are waited for.
 	mask       uint64
 	handleType int32
@@ -51,7 +50,7 @@ func watchesOf(infos []entry) []watch {
 				case "sdev":
 					w.device, w.raw[0] = uint32(n), value
 				case "ino":
-					w.inode, w.raw[1] = n, value
+					w.raw[1] = value
 				case "mask":
 					w.mask = n
 				case "fhandle-type":
@@ -222,7 +221,7 @@ func (r *resolver) close() {
 var unanswerable = map[string]bool{"overlay": true, "proc": true, "sysfs": true, "devpts": true}
 
 func (r *resolver) target(x watch) WatchTarget {
-	t := WatchTarget{Schema: TargetsSchema, Device: x.raw[0], Inode: x.raw[1], Type: x.raw[2], Handle: x.handle, State: Unknown}
+	t := WatchTarget{Schema: targetsSchema, Device: x.raw[0], Inode: x.raw[1], Type: x.raw[2], Handle: x.handle, State: Unknown}
 	on := r.on(x.device)
 	if on == nil {
 		t.State = Unmounted
