@@ -417,7 +417,7 @@ func (d *document) close() {
 	case roleEntry:
 		if d.text.found {
 			r := d.to.record
-			r.moment = d.entry
+			r.moment, r.stamp = d.entry, nil
 			d.emit(r)
 		}
 		d.entry, d.text = moment{}, rawText{raw: d.text.raw[:0]}
@@ -439,6 +439,7 @@ func (d *document) end() {
 
 // emit gives the line of a record on, once the order of the records is known.
 func (d *document) emit(r record) {
+	r.readStamp(d.to.cfg.Now)
 	if d.known && d.order >= 0 {
 		d.deliver(&r, &d.text)
 		return

@@ -87,7 +87,7 @@ func (s *scanner) object(b []byte, l layer, at place) {
 // readObject reads the record that a line is, false where it is no whole object.
 func (s *scanner) readObject(b []byte, l layer) bool {
 	r := &s.record
-	*r = record{text: r.text[:0], stream: r.stream[:0]}
+	r.reset()
 	var scratch [64]byte
 	return eachMember(b, func(key, value []byte) {
 		if string(key) == l.key {
@@ -137,15 +137,18 @@ func (s *scanner) emit(r *record, partial bool, at place) {
 // recordSource finds the source that a record names.
 func (s *scanner) recordSource(r *record) *source {
 	id := &r.source
-	s.key = append(s.key[:0], r.stream...)
-	for _, word := range []string{id.Host, id.Namespace, id.Pod, id.Container, id.Program, id.Unit} {
-		s.key = append(append(s.key, 0), word...)
+	src := s.last
+	if src == nil || !src.record || src.id != *id || src.stream != string(r.stream) {
+		s.key = append(s.key[:0], r.stream...)
+		for _, word := range []string{id.Host, id.Namespace, id.Pod, id.Container, id.Program, id.Unit} {
+			s.key = append(append(s.key, 0), word...)
+		}
+		s.key = strconv.AppendInt(append(s.key, 0), int64(id.PID), 10)
+		src = s.source(s.key, nil)
+		src.id, src.record, src.stream = *id, true, string(r.stream)
 	}
-	s.key = strconv.AppendInt(append(s.key, 0), int64(id.PID), 10)
-	src := s.source(s.key, nil)
-	src.id = *id
-	src.stamp, src.moment = src.stamp[:0], r.moment
-	s.last = src
+	src.used, s.last = s.lines, src
+	src.stamp, src.moment = append(src.stamp[:0], r.stamp...), r.moment
 	return src
 }
 
@@ -234,6 +237,6 @@ func (s *scanner) endRecord() {
 	if r.found {
 		s.emit(r, false, s.fields.at)
 	}
-	*r = record{text: r.text[:0]}
+	r.reset()
 	s.fields.message = false
 }

@@ -143,6 +143,8 @@ type markers struct {
 	// was not searched yet; known tells which.
 	at    []int64
 	known []bool
+	// clear is an offset before which no line has one, as far as marked was asked.
+	clear int64
 }
 
 const (
@@ -156,9 +158,13 @@ const (
 	markerSpan = 64
 )
 
-// newMarkers takes whether journald's byte arrays ([103,111,...]) may occur.
-func newMarkers(arrays bool) *markers {
+// newMarkers takes whether journald's byte arrays ([103,111,...]) may occur, and what
+// else is sought.
+func newMarkers(arrays bool, more ...string) *markers {
 	m := &markers{patterns: [][]byte{[]byte(headerWord), []byte(threadWord)}}
+	for _, word := range more {
+		m.patterns = append(m.patterns, []byte(word))
+	}
 	if arrays {
 		m.patterns = append(m.patterns, []byte("103,111,114,111,117,116,105,110,101,32,"), []byte("103, 111, 114, 111, 117, 116, 105, 110, 101, 32,"))
 	}
@@ -212,12 +218,19 @@ func (m *markers) find(i int, buf []byte, from int, base int64, final bool) int 
 // marked reports whether a marker may begin in a piece that was just given. Every byte
 // of the window is searched once for all lines in it.
 func (w *window) marked(m *markers, p piece) bool {
-	from := int(p.off - w.base)
-	at, ok := m.next(w.buf, from, w.end, w.base, w.err != nil)
-	if !ok && w.err == nil {
-		at, ok = w.end-markerSpan, true // the rest was not searched yet
+	end := p.off + int64(len(p.text))
+	if end > m.clear {
+		at, ok := m.next(w.buf, int(p.off-w.base), w.end, w.base, w.err != nil)
+		switch {
+		case ok:
+		case w.err == nil:
+			at = w.end - markerSpan // the rest was not searched yet
+		default:
+			at = w.end
+		}
+		m.clear = w.base + int64(at)
 	}
-	return ok && at < from+len(p.text)
+	return m.clear < end
 }
 
 // isMarker reports whether "goroutine " at an index is a header's, or that of a
