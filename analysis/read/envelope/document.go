@@ -119,6 +119,8 @@ type rawText struct {
 	at    place
 	plain bool
 	found bool
+	// unmarked is that of the scanner.
+	unmarked bool
 }
 
 // document reads the records of a JSON text, byte by byte and without a tree. It
@@ -439,11 +441,11 @@ func (d *document) end() {
 
 // emit gives the line of a record on, once the order of the records is known.
 func (d *document) emit(r record) {
-	r.readStamp(d.to.cfg.Now)
 	if d.known && d.order >= 0 {
 		d.deliver(&r, &d.text)
 		return
 	}
+	r.readStamp(d.to.cfg.Now)
 	text := d.text
 	text.raw = bytes.Clone(text.raw)
 	d.held = append(d.held, held{r, text})
@@ -513,6 +515,7 @@ func (d *document) deliver(r *record, text *rawText) {
 	s := d.to
 	s.lines++
 	src := s.recordSource(r)
+	s.unmarked = text.unmarked
 	if text.plain {
 		for line := range bytes.SplitSeq(bytes.TrimSuffix(text.raw, []byte("\n")), []byte("\n")) {
 			src.feed(line, false, text.at)

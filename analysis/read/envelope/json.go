@@ -46,6 +46,9 @@ func eachMember(b []byte, visit func(key, value []byte)) bool {
 //	`data: {"MESSAGE":"x"}` -> `{"MESSAGE":"x"}`
 //	"\x1e{\"MESSAGE\":1}"    -> `{"MESSAGE":1}`
 func bareObject(b []byte) []byte {
+	if len(b) > 0 && b[0] == '{' {
+		return b
+	}
 	b = bytes.TrimLeft(b, " \t\x1e")
 	if rest, ok := bytes.CutPrefix(b, []byte("data:")); ok {
 		b = bytes.TrimLeft(rest, " ")
@@ -60,9 +63,21 @@ func skipBlank(b []byte) []byte {
 	return b
 }
 
+// shortString is up to what length a loop over bytes is faster than a call.
+const shortString = 24
+
 // stringLength measures a string with its quotes, 0 where it does not end.
 func stringLength(b []byte) int {
-	for i := 1; i < len(b); i++ {
+	i := 1
+	for ; i < min(len(b), shortString); i++ {
+		switch b[i] {
+		case '"':
+			return i + 1
+		case '\\':
+			i++
+		}
+	}
+	for ; i < len(b); i++ {
 		j := bytes.IndexByte(b[i:], '"')
 		if j < 0 {
 			return 0

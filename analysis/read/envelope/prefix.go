@@ -47,7 +47,7 @@ type cut struct {
 }
 
 // cut takes the layer off a line, false where the line does not have it.
-func (l layer) cut(b []byte) (cut, bool) {
+func (l *layer) cut(b []byte) (cut, bool) {
 	switch l.kind {
 	case layerSyslog:
 		return cutSyslog(b)
@@ -194,7 +194,7 @@ func cutCRI(b []byte) (cut, bool) {
 		return cut{}, false
 	}
 	c := cut{stamp: b[:n], who: b[n+1 : n+7]}
-	if s := string(c.who); s != "stderr" && s != "stdout" || b[n+7] != ' ' {
+	if string(c.who) != "stderr" && string(c.who) != "stdout" || b[n+7] != ' ' {
 		return cut{}, false
 	}
 	rest := b[n+8:]
@@ -447,12 +447,13 @@ func (r *record) set(key, value []byte, now time.Time) {
 // label takes a member of an object of labels, which may stand below another one:
 // {"pod":{"name":"web-0"}} is {"pod_name":"web-0"}.
 func (r *record) label(parent, key, value []byte) {
-	name := string(key)
+	var scratch [64]byte
+	name := key
 	switch string(parent) {
 	case "pod", "node", "container", "namespace", "host":
-		name = string(parent) + "_" + name
+		name = append(append(append(scratch[:0], parent...), '_'), key...)
 	}
-	switch name {
+	switch string(name) {
 	case "pod", "pod_name":
 		r.source.Pod = reuse(r.before.Pod, value)
 	case "container", "container_name":

@@ -10,6 +10,9 @@ import (
 // (daemon/logger/copier.go, defaultBufSize).
 const dockerPart = 16 << 10
 
+// realtime begins the line of a time in journalctl -o export.
+const realtime = "__REALTIME_TIMESTAMP="
+
 // fields collects a record of several lines until it ends.
 type fields struct {
 	at      place // of the message
@@ -23,7 +26,7 @@ func (s *scanner) guessRecord(b []byte) (layer, bool) {
 	switch bare := bareObject(b); {
 	case len(bare) > 0 && bare[0] == '{':
 		return guessObject(bare)
-	case bytes.HasPrefix(b, []byte("MESSAGE=")) && s.nearby("__REALTIME_TIMESTAMP="), s.binaryMessage():
+	case bytes.HasPrefix(b, []byte("MESSAGE=")) && s.nearby(realtime), s.binaryMessage():
 		return layer{kind: layerExport}, true
 	case len(t) < len(b) && bytes.HasPrefix(t, []byte("MESSAGE=")) && s.nearby(" [s="):
 		return layer{kind: layerVerbose}, true
@@ -41,8 +44,12 @@ func (s *scanner) nearby(text string) bool {
 // value follows with its length.
 func (s *scanner) binaryMessage() bool {
 	w := s.in
-	before := w.buf[max(0, w.pos-(8<<10)):w.pos]
-	return bytes.Contains(before, []byte("\nMESSAGE\n")) && bytes.Contains(before, []byte("__REALTIME_TIMESTAMP="))
+	low := max(0, w.pos-(8<<10))
+	if !bytes.Contains(w.buf[min(max(low, int(s.fieldless-w.base)), w.pos):w.pos], []byte(realtime)) {
+		s.fieldless = w.offset() - int64(len(realtime))
+		return false
+	}
+	return bytes.Contains(w.buf[low:w.pos], []byte("\nMESSAGE\n"))
 }
 
 // guessObject finds the member of an object that holds the line with the marker.
@@ -73,7 +80,7 @@ func guessObject(b []byte) (l layer, ok bool) {
 }
 
 // object takes a line that is a JSON object.
-func (s *scanner) object(b []byte, l layer, at place) {
+func (s *scanner) object(b []byte, l *layer, at place) {
 	r := &s.record
 	if !s.readObject(b, l) || !r.found {
 		return
@@ -85,7 +92,7 @@ func (s *scanner) object(b []byte, l layer, at place) {
 }
 
 // readObject reads the record that a line is, false where it is no whole object.
-func (s *scanner) readObject(b []byte, l layer) bool {
+func (s *scanner) readObject(b []byte, l *layer) bool {
 	r := &s.record
 	r.reset()
 	var scratch [64]byte
@@ -153,7 +160,7 @@ func (s *scanner) recordSource(r *record) *source {
 }
 
 // field takes a line of a record of several lines.
-func (s *scanner) field(b []byte, l layer, at place) {
+func (s *scanner) field(b []byte, l *layer, at place) {
 	f, r := &s.fields, &s.record
 	if l.kind == layerVerbose {
 		s.verbose(b, at)

@@ -47,6 +47,8 @@ type scanner struct {
 	lines    int64 // taken
 	record   record
 	fields   fields
+	// fieldless is up to where no time of journalctl -o export was found.
+	fieldless int64
 
 	// newestFirst says that the records of the input come in falling order of time.
 	newestFirst bool
@@ -70,6 +72,8 @@ func (s *scanner) run() {
 		s.in.fill()
 	}
 	head := s.in.buf[:s.in.end]
+	arrays := bytes.Contains(head, []byte(`"MESSAGE"`))
+	s.marks, s.special = newMarkers(arrays), newMarkers(arrays, endWord, "\x1b", `\u`)
 	if name := documentName(head); name != "" {
 		if name == logcliName {
 			s.logcli()
@@ -81,8 +85,6 @@ func (s *scanner) run() {
 		}
 		return
 	}
-	arrays := bytes.Contains(head, []byte(`"MESSAGE"`))
-	s.marks, s.special = newMarkers(arrays), newMarkers(arrays, endWord, "\x1b", `\u`)
 	s.html = bytes.HasPrefix(trim(head[:min(len(head), 512)]), []byte("<")) && startsHTML(trim(head))
 	for s.in.seek(s.marks) {
 		s.approach()
@@ -316,7 +318,7 @@ func (s *scanner) take(p piece) {
 // whole takes a line that is in memory as a whole.
 func (s *scanner) whole(b []byte, at place) {
 	if len(s.layers) > 0 {
-		switch l := s.layers[0]; l.kind {
+		switch l := &s.layers[0]; l.kind {
 		case layerJSON:
 			s.object(b, l, at)
 			return
@@ -453,8 +455,8 @@ func (s *scanner) peel(b []byte) (src *source, rest []byte, partial bool) {
 	rest = b
 	var stamp []byte
 	var whos [3][]byte
-	for i, l := range s.layers {
-		c, ok := l.cut(rest)
+	for i := range s.layers {
+		c, ok := s.layers[i].cut(rest)
 		if !ok && i == 0 {
 			return s.unprefixed(b)
 		}

@@ -166,7 +166,8 @@ func newMarkers(arrays bool, more ...string) *markers {
 		m.patterns = append(m.patterns, []byte(word))
 	}
 	if arrays {
-		m.patterns = append(m.patterns, []byte("103,111,114,111,117,116,105,110,101,32,"), []byte("103, 111, 114, 111, 117, 116, 105, 110, 101, 32,"))
+		// Without the first letter: a comma is found faster than one of many digits.
+		m.patterns = append(m.patterns, []byte(",111,114,111,117,116,105,110,101,32,"), []byte(", 111, 114, 111, 117, 116, 105, 110, 101, 32,"))
 	}
 	m.at, m.known = make([]int64, len(m.patterns)), make([]bool, len(m.patterns))
 	return m
