@@ -64,7 +64,7 @@ func skipBlank(b []byte) []byte {
 }
 
 // shortString is up to what length a loop over bytes is faster than a call.
-const shortString = 24
+const shortString = 16
 
 // stringLength measures a string with its quotes, 0 where it does not end.
 func stringLength(b []byte) int {

@@ -276,7 +276,7 @@ func (s *scanner) busy() bool {
 }
 
 // take takes a line, or a piece of a long one.
-func (s *scanner) take(p piece) {
+func (s *scanner) take(p *piece) {
 	b := p.text
 	at := place{line: p.line, off: p.off, text: p.off, exact: true}
 	s.unmarked = p.first && p.last && !s.html && !s.in.marked(s.special, p)

@@ -398,7 +398,7 @@ func (s *source) header(h header, b, t []byte, at place, matched, newline bool) 
 	}
 	s.opening, s.begin = opening{}, false
 	if indent := len(b) - len(bytes.TrimLeft(b, " \t")); indent > 0 {
-		o.inner = inner{template: bytes.Clone(b[:indent]), mode: innerEach}
+		o.inner = newInner(b[:indent], innerEach)
 		b = b[indent:]
 	}
 	o.header(h, b, at, newline)
@@ -494,7 +494,7 @@ func (s *source) marked(b, t []byte, at place, newline bool) bool {
 	if _, pid, ok := klogStamp(bytes.TrimLeft(prefix, " \t")); ok && s.open.Source.PID == 0 {
 		s.open.Source.PID = pid
 	}
-	s.open.inner = inner{template: bytes.Clone(prefix), mode: innerUndecided}
+	s.open.inner = newInner(prefix, innerUndecided)
 	return true
 }
 
@@ -532,7 +532,7 @@ func (s *source) threads(b []byte, i int, at place, newline bool) bool {
 		o.write(date, true)
 	}
 	if len(trim(b[:i])) > 0 {
-		o.inner = inner{template: bytes.Clone(b[:i]), mode: innerUndecided}
+		o.inner = newInner(b[:i], innerUndecided)
 	}
 	o.write(b[i:], newline)
 	return true
@@ -553,7 +553,7 @@ func (s *source) profile(b []byte, i int, at place, newline bool) {
 	o.mark(at)
 	o.profile, o.Headers = true, 1
 	if len(trim(b[:i])) > 0 {
-		o.inner = inner{template: bytes.Clone(b[:i]), mode: innerUndecided}
+		o.inner = newInner(b[:i], innerUndecided)
 	}
 	o.write(b[i:], newline)
 }

@@ -28,6 +28,7 @@ type window struct {
 	err  error // why reading ended, io.EOF included
 	// inLine says that the pieces of a long line are being given.
 	inLine bool
+	given  piece
 }
 
 func newWindow(r io.Reader) *window {
@@ -89,10 +90,11 @@ type piece struct {
 	first, last, newline bool
 }
 
-// next gives the next line, or piece of a line, false at the end of input. Its
-// text is valid until the next call.
-func (w *window) next() (piece, bool) {
-	p := piece{line: w.line + 1, first: !w.inLine}
+// next gives the next line, or piece of a line, false at the end of input. It is
+// valid until the next call.
+func (w *window) next() (*piece, bool) {
+	p := &w.given
+	*p = piece{line: w.line + 1, first: !w.inLine}
 	searched := 0
 	for {
 		if i := bytes.IndexByte(w.buf[w.pos+searched:w.end], '\n'); i >= 0 {
@@ -106,7 +108,7 @@ func (w *window) next() (piece, bool) {
 		searched = w.end - w.pos
 		if w.err != nil {
 			if searched == 0 && !w.inLine {
-				return piece{}, false
+				return nil, false
 			}
 			p.off, p.text, p.last = w.offset(), w.buf[w.pos:w.end], true
 			w.pos = w.end
@@ -218,7 +220,7 @@ func (m *markers) find(i int, buf []byte, from int, base int64, final bool) int 
 
 // marked reports whether a marker may begin in a piece that was just given. Every byte
 // of the window is searched once for all lines in it.
-func (w *window) marked(m *markers, p piece) bool {
+func (w *window) marked(m *markers, p *piece) bool {
 	end := p.off + int64(len(p.text))
 	if end > m.clear {
 		at, ok := m.next(w.buf, int(p.off-w.base), w.end, w.base, w.err != nil)
