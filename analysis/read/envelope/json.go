@@ -63,21 +63,9 @@ func skipBlank(b []byte) []byte {
 	return b
 }
 
-// shortString is up to what length a loop over bytes is faster than a call.
-const shortString = 16
-
 // stringLength measures a string with its quotes, 0 where it does not end.
 func stringLength(b []byte) int {
-	i := 1
-	for ; i < min(len(b), shortString); i++ {
-		switch b[i] {
-		case '"':
-			return i + 1
-		case '\\':
-			i++
-		}
-	}
-	for ; i < len(b); i++ {
+	for i := 1; i < len(b); i++ {
 		j := bytes.IndexByte(b[i:], '"')
 		if j < 0 {
 			return 0

@@ -224,12 +224,11 @@ func (w *window) marked(m *markers, p *piece) bool {
 	end := p.off + int64(len(p.text))
 	if end > m.clear {
 		at, ok := m.next(w.buf, int(p.off-w.base), w.end, w.base, w.err != nil)
-		switch {
-		case ok:
-		case w.err == nil:
-			at = w.end - markerSpan // the rest was not searched yet
-		default:
+		if !ok {
 			at = w.end
+		}
+		if !ok && w.err == nil {
+			at -= markerSpan // the rest was not searched yet
 		}
 		m.clear = w.base + int64(at)
 	}
