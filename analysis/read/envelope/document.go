@@ -119,6 +119,8 @@ type rawText struct {
 	at    place
 	plain bool
 	found bool
+	// unmarked is that of the scanner.
+	unmarked bool
 }
 
 // document reads the records of a JSON text, byte by byte and without a tree. It
@@ -417,7 +419,7 @@ func (d *document) close() {
 	case roleEntry:
 		if d.text.found {
 			r := d.to.record
-			r.moment = d.entry
+			r.moment, r.stamp = d.entry, nil
 			d.emit(r)
 		}
 		d.entry, d.text = moment{}, rawText{raw: d.text.raw[:0]}
@@ -443,6 +445,7 @@ func (d *document) emit(r record) {
 		d.deliver(&r, &d.text)
 		return
 	}
+	r.readStamp(d.to.cfg.Now)
 	text := d.text
 	text.raw = bytes.Clone(text.raw)
 	d.held = append(d.held, held{r, text})
@@ -512,6 +515,7 @@ func (d *document) deliver(r *record, text *rawText) {
 	s := d.to
 	s.lines++
 	src := s.recordSource(r)
+	s.unmarked = text.unmarked
 	if text.plain {
 		for line := range bytes.SplitSeq(bytes.TrimSuffix(text.raw, []byte("\n")), []byte("\n")) {
 			src.feed(line, false, text.at)

@@ -46,6 +46,9 @@ func eachMember(b []byte, visit func(key, value []byte)) bool {
 //	`data: {"MESSAGE":"x"}` -> `{"MESSAGE":"x"}`
 //	"\x1e{\"MESSAGE\":1}"    -> `{"MESSAGE":1}`
 func bareObject(b []byte) []byte {
+	if len(b) > 0 && b[0] == '{' {
+		return b
+	}
 	b = bytes.TrimLeft(b, " \t\x1e")
 	if rest, ok := bytes.CutPrefix(b, []byte("data:")); ok {
 		b = bytes.TrimLeft(rest, " ")

@@ -183,7 +183,13 @@ func isLogLine(t []byte) bool {
 // first line only (klog, which prints a text of many lines raw) or at each.
 type inner struct {
 	template []byte
+	stamp    int // length of the one that the template begins with
 	mode     innerMode
+}
+
+// newInner takes the prefix of the first line.
+func newInner(prefix []byte, mode innerMode) inner {
+	return inner{template: bytes.Clone(prefix), stamp: cutStamp(prefix), mode: mode}
 }
 
 type innerMode int
@@ -199,12 +205,12 @@ const (
 // those of the first line, and so may its stamp.
 func (in *inner) cut(b []byte) ([]byte, bool) {
 	t := in.template
-	if n := cutStamp(t); n > 0 {
+	if in.stamp > 0 {
 		m := cutStamp(b)
 		if m == 0 {
 			return nil, false
 		}
-		t, b = t[n:], b[m:]
+		t, b = t[in.stamp:], b[m:]
 	}
 	// The last blanks are as they were: what follows may be indented.
 	end := len(t)
@@ -259,9 +265,9 @@ func (in *inner) name() string {
 		return "indented"
 	case klog:
 		return "klog"
-	case cutStamp(t) > 0 && len(trim(t)) == cutStamp(t):
+	case in.stamp > 0 && len(trim(t)) == in.stamp:
 		return "time stamps"
-	case cutStamp(t) > 0 || isLogLine(t):
+	case in.stamp > 0 || isLogLine(t):
 		return "log prefix"
 	}
 	return "constant prefix"

@@ -88,7 +88,7 @@ func (s *scanner) logcli() {
 	s.layers = []layer{{kind: layerDocument, key: logcliName}}
 	d := &document{to: s}
 	var r, common record
-	var stamp, labels []byte
+	var labels []byte
 	for {
 		p, ok := s.in.next()
 		if !ok {
@@ -106,16 +106,13 @@ func (s *scanner) logcli() {
 		if d.text.found {
 			d.emit(r)
 		}
-		if stamp == nil || !bytes.Equal(stamp, c.stamp) {
-			stamp = append(stamp[:0], c.stamp...)
-			r.moment = readStamp(string(stamp), s.cfg.Now)
-		}
+		r.moment, r.stamp = moment{}, append(r.stamp[:0], c.stamp...)
 		if r.source == (Source{}) || !bytes.Equal(labels, c.who) {
 			labels = append(labels[:0], c.who...)
 			r.source = common.source
 			eachLabel(labels, func(name, value []byte) { r.label(nil, name, value) })
 		}
-		d.text = rawText{raw: append(d.text.raw[:0], c.text...), at: place{line: p.line, off: p.off, text: p.off}, plain: true, found: true}
+		d.text = rawText{raw: append(d.text.raw[:0], c.text...), at: place{line: p.line, off: p.off, text: p.off}, plain: true, found: true, unmarked: !s.in.marked(s.special, p)}
 	}
 	if d.text.found {
 		d.emit(r)
@@ -132,5 +129,6 @@ func (d *document) goOn(line []byte, begins bool) {
 	if begins {
 		d.text.raw = append(d.text.raw, '\n')
 	}
+	d.text.unmarked = false
 	d.text.raw = append(d.text.raw, line...)
 }

@@ -47,7 +47,7 @@ type cut struct {
 }
 
 // cut takes the layer off a line, false where the line does not have it.
-func (l layer) cut(b []byte) (cut, bool) {
+func (l *layer) cut(b []byte) (cut, bool) {
 	switch l.kind {
 	case layerSyslog:
 		return cutSyslog(b)
@@ -194,7 +194,7 @@ func cutCRI(b []byte) (cut, bool) {
 		return cut{}, false
 	}
 	c := cut{stamp: b[:n], who: b[n+1 : n+7]}
-	if s := string(c.who); s != "stderr" && s != "stdout" || b[n+7] != ' ' {
+	if string(c.who) != "stderr" && string(c.who) != "stdout" || b[n+7] != ' ' {
 		return cut{}, false
 	}
 	rest := b[n+8:]
@@ -375,10 +375,37 @@ func (s *Source) program(tag string) {
 // source and its time.
 type record struct {
 	source Source
+	before Source // of the record before
 	stream []byte
 	moment moment
-	text   []byte
-	found  bool // there was a text
+	// stamp is a time of the record that was not read yet: most are never asked for.
+	stamp []byte
+	text  []byte
+	found bool // there was a text
+}
+
+// reset begins a new record.
+func (r *record) reset() {
+	*r = record{before: r.source, stream: r.stream[:0], stamp: r.stamp[:0], text: r.text[:0]}
+}
+
+// readStamp reads the time that was left for later.
+func (r *record) readStamp(now time.Time) {
+	if len(r.stamp) == 0 {
+		return
+	}
+	if m := readTime(r.stamp, now); m.better(r.moment) {
+		r.moment = m
+	}
+	r.stamp = r.stamp[:0]
+}
+
+// reuse returns a value as text, without a copy where it is that of the record before.
+func reuse(before string, value []byte) string {
+	if before == string(value) {
+		return before
+	}
+	return string(value)
 }
 
 // set takes one field of a record, by its name in journald, docker, fluentd,
@@ -386,55 +413,55 @@ type record struct {
 func (r *record) set(key, value []byte, now time.Time) {
 	switch string(key) {
 	case "_HOSTNAME", "hostname", "host", "nodeName":
-		r.source.Host = string(value)
+		r.source.Host = reuse(r.before.Host, value)
 	case "SYSLOG_IDENTIFIER":
-		r.source.Program = string(value)
+		r.source.Program = reuse(r.before.Program, value)
 	case "_COMM":
 		if r.source.Program == "" {
-			r.source.Program = string(value)
+			r.source.Program = reuse(r.before.Program, value)
 		}
 	case "_SYSTEMD_UNIT":
-		r.source.Unit = string(value)
+		r.source.Unit = reuse(r.before.Unit, value)
 	case "_PID", "SYSLOG_PID":
 		if n, err := strconv.Atoi(string(value)); err == nil && (r.source.PID == 0 || string(key) == "_PID") {
 			r.source.PID = n
 		}
 	case "CONTAINER_NAME", "containerName":
-		r.source.Container = string(value)
+		r.source.Container = reuse(r.before.Container, value)
 	case "podName":
-		r.source.Pod = string(value)
+		r.source.Pod = reuse(r.before.Pod, value)
 	case "namespace":
-		r.source.Namespace = string(value)
+		r.source.Namespace = reuse(r.before.Namespace, value)
 	case "stream":
 		r.stream = append(r.stream[:0], value...)
 	case "_SOURCE_REALTIME_TIMESTAMP", "__REALTIME_TIMESTAMP":
 		if n, err := strconv.ParseInt(string(value), 10, 64); err == nil && n > 0 {
-			r.moment = moment{time: time.UnixMicro(n).UTC()}
+			r.moment, r.stamp = moment{time: time.UnixMicro(n).UTC()}, r.stamp[:0]
 		}
 	case "time", "ts", "timestamp", "@timestamp", "TimeGenerated", "timeUnixNano":
-		if m := readTime(value, now); m.better(r.moment) {
-			r.moment = m
-		}
+		r.readStamp(now)
+		r.stamp = append(r.stamp, value...)
 	}
 }
 
 // label takes a member of an object of labels, which may stand below another one:
 // {"pod":{"name":"web-0"}} is {"pod_name":"web-0"}.
 func (r *record) label(parent, key, value []byte) {
-	name := string(key)
+	var scratch [64]byte
+	name := key
 	switch string(parent) {
 	case "pod", "node", "container", "namespace", "host":
-		name = string(parent) + "_" + name
+		name = append(append(append(scratch[:0], parent...), '_'), key...)
 	}
-	switch name {
+	switch string(name) {
 	case "pod", "pod_name":
-		r.source.Pod = string(value)
+		r.source.Pod = reuse(r.before.Pod, value)
 	case "container", "container_name":
-		r.source.Container = string(value)
+		r.source.Container = reuse(r.before.Container, value)
 	case "namespace", "namespace_name":
-		r.source.Namespace = string(value)
+		r.source.Namespace = reuse(r.before.Namespace, value)
 	case "host", "hostname", "host_name", "node", "node_name", "nodename", "compute.googleapis.com/resource_name", "k8s.node.name":
-		r.source.Host = string(value)
+		r.source.Host = reuse(r.before.Host, value)
 	case "unit", "systemd_unit":
 		r.source.program(string(value))
 	}

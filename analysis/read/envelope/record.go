@@ -10,6 +10,9 @@ import (
 // (daemon/logger/copier.go, defaultBufSize).
 const dockerPart = 16 << 10
 
+// realtime begins the line of a time in journalctl -o export.
+const realtime = "__REALTIME_TIMESTAMP="
+
 // fields collects a record of several lines until it ends.
 type fields struct {
 	at      place // of the message
@@ -23,7 +26,7 @@ func (s *scanner) guessRecord(b []byte) (layer, bool) {
 	switch bare := bareObject(b); {
 	case len(bare) > 0 && bare[0] == '{':
 		return guessObject(bare)
-	case bytes.HasPrefix(b, []byte("MESSAGE=")) && s.nearby("__REALTIME_TIMESTAMP="), s.binaryMessage():
+	case bytes.HasPrefix(b, []byte("MESSAGE=")) && s.nearby(realtime), s.binaryMessage():
 		return layer{kind: layerExport}, true
 	case len(t) < len(b) && bytes.HasPrefix(t, []byte("MESSAGE=")) && s.nearby(" [s="):
 		return layer{kind: layerVerbose}, true
@@ -41,8 +44,12 @@ func (s *scanner) nearby(text string) bool {
 // value follows with its length.
 func (s *scanner) binaryMessage() bool {
 	w := s.in
-	before := w.buf[max(0, w.pos-(8<<10)):w.pos]
-	return bytes.Contains(before, []byte("\nMESSAGE\n")) && bytes.Contains(before, []byte("__REALTIME_TIMESTAMP="))
+	low := max(0, w.pos-(8<<10))
+	if !bytes.Contains(w.buf[min(max(low, int(s.fieldless-w.base)), w.pos):w.pos], []byte(realtime)) {
+		s.fieldless = w.offset() - int64(len(realtime))
+		return false
+	}
+	return bytes.Contains(w.buf[low:w.pos], []byte("\nMESSAGE\n"))
 }
 
 // guessObject finds the member of an object that holds the line with the marker.
@@ -73,7 +80,7 @@ func guessObject(b []byte) (l layer, ok bool) {
 }
 
 // object takes a line that is a JSON object.
-func (s *scanner) object(b []byte, l layer, at place) {
+func (s *scanner) object(b []byte, l *layer, at place) {
 	r := &s.record
 	if !s.readObject(b, l) || !r.found {
 		return
@@ -85,9 +92,9 @@ func (s *scanner) object(b []byte, l layer, at place) {
 }
 
 // readObject reads the record that a line is, false where it is no whole object.
-func (s *scanner) readObject(b []byte, l layer) bool {
+func (s *scanner) readObject(b []byte, l *layer) bool {
 	r := &s.record
-	*r = record{text: r.text[:0], stream: r.stream[:0]}
+	r.reset()
 	var scratch [64]byte
 	return eachMember(b, func(key, value []byte) {
 		if string(key) == l.key {
@@ -137,20 +144,23 @@ func (s *scanner) emit(r *record, partial bool, at place) {
 // recordSource finds the source that a record names.
 func (s *scanner) recordSource(r *record) *source {
 	id := &r.source
-	s.key = append(s.key[:0], r.stream...)
-	for _, word := range []string{id.Host, id.Namespace, id.Pod, id.Container, id.Program, id.Unit} {
-		s.key = append(append(s.key, 0), word...)
+	src := s.last
+	if src == nil || !src.record || src.id != *id || src.stream != string(r.stream) {
+		s.key = append(s.key[:0], r.stream...)
+		for _, word := range []string{id.Host, id.Namespace, id.Pod, id.Container, id.Program, id.Unit} {
+			s.key = append(append(s.key, 0), word...)
+		}
+		s.key = strconv.AppendInt(append(s.key, 0), int64(id.PID), 10)
+		src = s.source(s.key, nil)
+		src.id, src.record, src.stream = *id, true, string(r.stream)
 	}
-	s.key = strconv.AppendInt(append(s.key, 0), int64(id.PID), 10)
-	src := s.source(s.key, nil)
-	src.id = *id
-	src.stamp, src.moment = src.stamp[:0], r.moment
-	s.last = src
+	src.used, s.last = s.lines, src
+	src.stamp, src.moment = append(src.stamp[:0], r.stamp...), r.moment
 	return src
 }
 
 // field takes a line of a record of several lines.
-func (s *scanner) field(b []byte, l layer, at place) {
+func (s *scanner) field(b []byte, l *layer, at place) {
 	f, r := &s.fields, &s.record
 	if l.kind == layerVerbose {
 		s.verbose(b, at)
@@ -234,6 +244,6 @@ func (s *scanner) endRecord() {
 	if r.found {
 		s.emit(r, false, s.fields.at)
 	}
-	*r = record{text: r.text[:0]}
+	r.reset()
 	s.fields.message = false
 }

@@ -30,6 +30,8 @@ type scanner struct {
 	cfg   Config
 	in    *window
 	marks *markers
+	// special is what lines are looked at closely for.
+	special *markers
 
 	layers  []layer
 	html    bool
@@ -38,13 +40,15 @@ type scanner struct {
 	indent  int     // length of the prefix of the line before
 	key     []byte
 	colours []byte
-	// unmarked says that no marker stands in the line being read, nor an escape sequence
-	// that hides one or colours the line.
+	// unmarked says that no marker stands in the line being read, nor the end of a dump,
+	// nor an escape sequence that hides one or colours the line.
 	unmarked bool
 	scanned  int64 // offset up to which lines were taken
 	lines    int64 // taken
 	record   record
 	fields   fields
+	// fieldless is up to where no time of journalctl -o export was found.
+	fieldless int64
 
 	// newestFirst says that the records of the input come in falling order of time.
 	newestFirst bool
@@ -68,6 +72,8 @@ func (s *scanner) run() {
 		s.in.fill()
 	}
 	head := s.in.buf[:s.in.end]
+	arrays := bytes.Contains(head, []byte(`"MESSAGE"`))
+	s.marks, s.special = newMarkers(arrays), newMarkers(arrays, endWord, "\x1b", `\u`)
 	if name := documentName(head); name != "" {
 		if name == logcliName {
 			s.logcli()
@@ -79,7 +85,6 @@ func (s *scanner) run() {
 		}
 		return
 	}
-	s.marks = newMarkers(bytes.Contains(head, []byte(`"MESSAGE"`)))
 	s.html = bytes.HasPrefix(trim(head[:min(len(head), 512)]), []byte("<")) && startsHTML(trim(head))
 	for s.in.seek(s.marks) {
 		s.approach()
@@ -271,10 +276,10 @@ func (s *scanner) busy() bool {
 }
 
 // take takes a line, or a piece of a long one.
-func (s *scanner) take(p piece) {
+func (s *scanner) take(p *piece) {
 	b := p.text
 	at := place{line: p.line, off: p.off, text: p.off, exact: true}
-	s.unmarked = p.first && p.last && !s.html && !s.in.marked(s.marks, p)
+	s.unmarked = p.first && p.last && !s.html && !s.in.marked(s.special, p)
 	if p.last {
 		b = bytes.TrimSuffix(b, []byte("\r"))
 	}
@@ -297,12 +302,11 @@ func (s *scanner) take(p piece) {
 			trimmed := bytes.TrimPrefix(b, []byte("\xef\xbb\xbf"))
 			at, b = at.skip(len(b)-len(trimmed)), trimmed
 		}
-		if bytes.IndexByte(b, 0x1b) >= 0 {
-			s.colours = dropColours(s.colours[:0], b)
-			b, at.exact = s.colours, false
-			s.unmarked = false // a colour may have stood in it
-		}
 		if !s.unmarked {
+			if bytes.IndexByte(b, 0x1b) >= 0 {
+				s.colours = dropColours(s.colours[:0], b)
+				b, at.exact = s.colours, false
+			}
 			if m := markerIn(b); m >= 0 {
 				s.learn(b, m)
 			}
@@ -314,9 +318,8 @@ func (s *scanner) take(p piece) {
 // whole takes a line that is in memory as a whole.
 func (s *scanner) whole(b []byte, at place) {
 	if len(s.layers) > 0 {
-		switch l := s.layers[0]; l.kind {
+		switch l := &s.layers[0]; l.kind {
 		case layerJSON:
-			s.unmarked = s.unmarked && !bytes.Contains(b, []byte(`\u`))
 			s.object(b, l, at)
 			return
 		case layerVerbose, layerExport:
@@ -452,8 +455,8 @@ func (s *scanner) peel(b []byte) (src *source, rest []byte, partial bool) {
 	rest = b
 	var stamp []byte
 	var whos [3][]byte
-	for i, l := range s.layers {
-		c, ok := l.cut(rest)
+	for i := range s.layers {
+		c, ok := s.layers[i].cut(rest)
 		if !ok && i == 0 {
 			return s.unprefixed(b)
 		}

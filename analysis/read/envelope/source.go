@@ -68,7 +68,11 @@ type source struct {
 	id       Source
 	layers   string // their names, for a reason
 	used     int64  // number of the last line
-	// stamp is that of the line being read, or moment where a record told it.
+	// record says that the lines are those of records, stream which one.
+	record bool
+	stream string
+	// moment is when the line being read was written, as far as it was asked for: stamp
+	// was not read yet.
 	stamp  []byte
 	moment moment
 
@@ -84,7 +88,7 @@ type source struct {
 	opening opening
 	said    announcement
 	begin   bool // a BEGIN marker came
-	// before is the line before, as far as it may say when a dump was made.
+	// before is the line before if it begins with a time, which may be that of a dump.
 	before       [128]byte
 	beforeLength int
 	beforeAt     place
@@ -152,9 +156,19 @@ func announcesDump(t []byte) bool {
 }
 
 func (s *source) now() moment {
-	if s.moment.time.IsZero() && len(s.stamp) > 0 {
-		s.moment = readStamp(string(s.stamp), s.to.cfg.Now)
+	if len(s.stamp) == 0 {
+		return s.moment
 	}
+	m := moment{}
+	if s.record {
+		m = readTime(s.stamp, s.to.cfg.Now)
+	} else {
+		m = readStamp(string(s.stamp), s.to.cfg.Now)
+	}
+	if m.better(s.moment) {
+		s.moment = m
+	}
+	s.stamp = s.stamp[:0]
 	return s.moment
 }
 
@@ -190,7 +204,7 @@ func (s *source) feed(b []byte, partial bool, at place) {
 	if !partial {
 		line := s.pending
 		s.pending = s.pending[:0]
-		s.moment = s.pendingMoment
+		s.moment, s.stamp = s.pendingMoment, s.stamp[:0]
 		s.text(line, s.pendingAt)
 		return
 	}
@@ -204,7 +218,7 @@ func (s *source) feed(b []byte, partial bool, at place) {
 func (s *source) overflow() {
 	b := s.pending
 	s.pending = s.pending[:0]
-	s.moment = s.pendingMoment
+	s.moment, s.stamp = s.pendingMoment, s.stamp[:0]
 	n := s.strings(b, s.pendingAt, true)
 	if s.run.active {
 		return
@@ -330,6 +344,10 @@ func (s *source) line(b []byte, at place, newline bool) {
 			return
 		}
 	}
+	if s.unmarked {
+		s.other(b, t, at, newline)
+		return
+	}
 	switch h, ok := readHeader(t); {
 	case ok:
 		s.header(h, b, t, at, matched, newline)
@@ -347,14 +365,9 @@ func (s *source) line(b []byte, at place, newline bool) {
 		}
 	default:
 		s.other(b, t, at, newline)
+		return
 	}
-	s.remember(t, at)
-}
-
-// remember keeps what the next line may need of this one.
-func (s *source) remember(t []byte, at place) {
-	s.beforeLength = copy(s.before[:], t)
-	s.beforeAt = at
+	s.beforeLength = 0
 }
 
 // header takes a goroutine header: it goes on with the dump being written, or
@@ -385,7 +398,7 @@ func (s *source) header(h header, b, t []byte, at place, matched, newline bool) 
 	}
 	s.opening, s.begin = opening{}, false
 	if indent := len(b) - len(bytes.TrimLeft(b, " \t")); indent > 0 {
-		o.inner = inner{template: bytes.Clone(b[:indent]), mode: innerEach}
+		o.inner = newInner(b[:indent], innerEach)
 		b = b[indent:]
 	}
 	o.header(h, b, at, newline)
@@ -447,10 +460,7 @@ func (s *source) form() string {
 // marked takes lines with a marker that is no header of its own: those of BEGIN
 // and END, of a thread dump, and a header behind a logger's prefix.
 func (s *source) marked(b, t []byte, at place, newline bool) bool {
-	i := -1
-	if !s.unmarked {
-		i = nextMarker(b)
-	}
+	i := nextMarker(b)
 	if i < 0 {
 		if bytes.Contains(b, []byte(endWord)) {
 			s.close()
@@ -484,7 +494,7 @@ func (s *source) marked(b, t []byte, at place, newline bool) bool {
 	if _, pid, ok := klogStamp(bytes.TrimLeft(prefix, " \t")); ok && s.open.Source.PID == 0 {
 		s.open.Source.PID = pid
 	}
-	s.open.inner = inner{template: bytes.Clone(prefix), mode: innerUndecided}
+	s.open.inner = newInner(prefix, innerUndecided)
 	return true
 }
 
@@ -522,7 +532,7 @@ func (s *source) threads(b []byte, i int, at place, newline bool) bool {
 		o.write(date, true)
 	}
 	if len(trim(b[:i])) > 0 {
-		o.inner = inner{template: bytes.Clone(b[:i]), mode: innerUndecided}
+		o.inner = newInner(b[:i], innerUndecided)
 	}
 	o.write(b[i:], newline)
 	return true
@@ -543,7 +553,7 @@ func (s *source) profile(b []byte, i int, at place, newline bool) {
 	o.mark(at)
 	o.profile, o.Headers = true, 1
 	if len(trim(b[:i])) > 0 {
-		o.inner = inner{template: bytes.Clone(b[:i]), mode: innerUndecided}
+		o.inner = newInner(b[:i], innerUndecided)
 	}
 	o.write(b[i:], newline)
 }
@@ -557,6 +567,10 @@ func (s *source) other(b, t []byte, at place, newline bool) {
 		date = !known && s.notice(t)
 	}
 	stamp := cutStamp(t)
+	s.beforeLength = 0
+	if stamp > 0 {
+		s.beforeLength, s.beforeAt = copy(s.before[:], t), at
+	}
 	if opener, signal := isOpener(trim(t[stamp:])); opener {
 		if o != nil && o.dashes && signal {
 			o.relay = true

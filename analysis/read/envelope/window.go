@@ -28,6 +28,7 @@ type window struct {
 	err  error // why reading ended, io.EOF included
 	// inLine says that the pieces of a long line are being given.
 	inLine bool
+	given  piece
 }
 
 func newWindow(r io.Reader) *window {
@@ -89,10 +90,11 @@ type piece struct {
 	first, last, newline bool
 }
 
-// next gives the next line, or piece of a line, false at the end of input. Its
-// text is valid until the next call.
-func (w *window) next() (piece, bool) {
-	p := piece{line: w.line + 1, first: !w.inLine}
+// next gives the next line, or piece of a line, false at the end of input. It is
+// valid until the next call.
+func (w *window) next() (*piece, bool) {
+	p := &w.given
+	*p = piece{line: w.line + 1, first: !w.inLine}
 	searched := 0
 	for {
 		if i := bytes.IndexByte(w.buf[w.pos+searched:w.end], '\n'); i >= 0 {
@@ -106,7 +108,7 @@ func (w *window) next() (piece, bool) {
 		searched = w.end - w.pos
 		if w.err != nil {
 			if searched == 0 && !w.inLine {
-				return piece{}, false
+				return nil, false
 			}
 			p.off, p.text, p.last = w.offset(), w.buf[w.pos:w.end], true
 			w.pos = w.end
@@ -143,6 +145,8 @@ type markers struct {
 	// was not searched yet; known tells which.
 	at    []int64
 	known []bool
+	// clear is an offset before which no line has one, as far as marked was asked.
+	clear int64
 }
 
 const (
@@ -156,11 +160,16 @@ const (
 	markerSpan = 64
 )
 
-// newMarkers takes whether journald's byte arrays ([103,111,...]) may occur.
-func newMarkers(arrays bool) *markers {
+// newMarkers takes whether journald's byte arrays ([103,111,...]) may occur, and what
+// else is sought.
+func newMarkers(arrays bool, more ...string) *markers {
 	m := &markers{patterns: [][]byte{[]byte(headerWord), []byte(threadWord)}}
+	for _, word := range more {
+		m.patterns = append(m.patterns, []byte(word))
+	}
 	if arrays {
-		m.patterns = append(m.patterns, []byte("103,111,114,111,117,116,105,110,101,32,"), []byte("103, 111, 114, 111, 117, 116, 105, 110, 101, 32,"))
+		// Without the first letter: a comma is found faster than one of many digits.
+		m.patterns = append(m.patterns, []byte(",111,114,111,117,116,105,110,101,32,"), []byte(", 111, 114, 111, 117, 116, 105, 110, 101, 32,"))
 	}
 	m.at, m.known = make([]int64, len(m.patterns)), make([]bool, len(m.patterns))
 	return m
@@ -211,13 +220,19 @@ func (m *markers) find(i int, buf []byte, from int, base int64, final bool) int 
 
 // marked reports whether a marker may begin in a piece that was just given. Every byte
 // of the window is searched once for all lines in it.
-func (w *window) marked(m *markers, p piece) bool {
-	from := int(p.off - w.base)
-	at, ok := m.next(w.buf, from, w.end, w.base, w.err != nil)
-	if !ok && w.err == nil {
-		at, ok = w.end-markerSpan, true // the rest was not searched yet
+func (w *window) marked(m *markers, p *piece) bool {
+	end := p.off + int64(len(p.text))
+	if end > m.clear {
+		at, ok := m.next(w.buf, int(p.off-w.base), w.end, w.base, w.err != nil)
+		if !ok {
+			at = w.end
+		}
+		if !ok && w.err == nil {
+			at -= markerSpan // the rest was not searched yet
+		}
+		m.clear = w.base + int64(at)
 	}
-	return ok && at < from+len(p.text)
+	return m.clear < end
 }
 
 // isMarker reports whether "goroutine " at an index is a header's, or that of a
