@@ -2,6 +2,7 @@ package browsertest
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -55,42 +56,53 @@ func TestNoPageBreaksARuleOfAccessibilityThatHurts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tb := openTab(t, startProgram(t))
-	for _, s := range everyPage(t, tb.base) {
-		t.Run(s.name, func(t *testing.T) {
-			// A theme changes colours alone, a width sizes. The size of targets is of WCAG 2.2,
-			// whose rules are off unless asked for.
-			loaded := int64(0)
-			for _, look := range []struct {
-				theme string
-				width int64
-				menus string
-				only  string
-			}{
-				{"light", wide, "true", "({})"},
-				{"dark", wide, "true", "({ runOnly: ['color-contrast', 'link-in-text-block'] })"},
-				{"light", wide, "false", "({ runOnly: ['target-size'] })"},
-				{"light", narrow, "false", "({ runOnly: ['target-size'] })"},
-			} {
-				tb.do(t, prefer(look.theme))
-				if look.width != loaded {
-					loaded = look.width
-					tb.do(t, chromedp.EmulateViewport(look.width, 900))
-					tb.open(t, s.path)
-					run(t, tb, chromedp.Evaluate[chromedp.Void](string(script)+"; undefined"))
-				}
-				run(t, tb, chromedp.Evaluate[chromedp.Void](unfold+"("+look.menus+")"))
-				tb.do(t, settled)
-				ctx, cancel := context.WithTimeout(tb.ctx, axePatience)
-				found, err := chromedp.Run(ctx, chromedp.Evaluate[[]violation](findings+look.only, chromedp.EvalAwaitPromise))
-				cancel()
-				if err != nil {
-					t.Fatal(err)
-				}
-				for _, v := range found {
-					t.Errorf("%s at %d px, %s: %s (%s)\n\t%s", look.theme, look.width, v.ID, v.Help, v.Impact, strings.Join(v.Nodes, "\n\t"))
-				}
+	base := startProgram(t)
+	pages := everyPage(t, base)
+	// Two browsers share the pages.
+	for browser := range 2 {
+		t.Run(fmt.Sprintf("browser %d", browser+1), func(t *testing.T) {
+			t.Parallel()
+			tb := openTab(t, base)
+			for i := browser; i < len(pages); i += 2 {
+				t.Run(pages[i].name, func(t *testing.T) { followsTheRules(t, tb, pages[i].path, string(script)) })
 			}
 		})
+	}
+}
+
+// followsTheRules loads a page wide and narrow and runs the rules on it.
+func followsTheRules(t *testing.T, tb *tab, path, script string) {
+	// A theme changes colours alone, a width sizes. The size of targets is of WCAG 2.2,
+	// whose rules are off unless asked for.
+	loaded := int64(0)
+	for _, look := range []struct {
+		theme string
+		width int64
+		menus string
+		only  string
+	}{
+		{"light", wide, "true", "({})"},
+		{"dark", wide, "true", "({ runOnly: ['color-contrast', 'link-in-text-block'] })"},
+		{"light", wide, "false", "({ runOnly: ['target-size'] })"},
+		{"light", narrow, "false", "({ runOnly: ['target-size'] })"},
+	} {
+		tb.do(t, prefer(look.theme))
+		if look.width != loaded {
+			loaded = look.width
+			tb.do(t, chromedp.EmulateViewport(look.width, 900))
+			tb.open(t, path)
+			run(t, tb, chromedp.Evaluate[chromedp.Void](script+"; undefined"))
+		}
+		run(t, tb, chromedp.Evaluate[chromedp.Void](unfold+"("+look.menus+")"))
+		tb.do(t, settled)
+		ctx, cancel := context.WithTimeout(tb.ctx, axePatience)
+		found, err := chromedp.Run(ctx, chromedp.Evaluate[[]violation](findings+look.only, chromedp.EvalAwaitPromise))
+		cancel()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range found {
+			t.Errorf("%s at %d px, %s: %s (%s)\n\t%s", look.theme, look.width, v.ID, v.Help, v.Impact, strings.Join(v.Nodes, "\n\t"))
+		}
 	}
 }
