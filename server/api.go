@@ -75,7 +75,7 @@ func limitOf(query url.Values) (int, error) { return whole(query, "limit", usual
 func (s *Server) nextPage(w http.ResponseWriter, r *http.Request, page int) string {
 	next := r.URL.Query()
 	next.Set("page", strconv.Itoa(page+1))
-	address := pathOf(s.cfg.BaseURL) + r.URL.Path + "?" + next.Encode()
+	address := s.path() + r.URL.Path + "?" + next.Encode()
 	w.Header().Set("Link", "<"+address+`>; rel="next"`)
 	return address
 }
@@ -87,7 +87,7 @@ func (s *Server) listJSON(w http.ResponseWriter, r *http.Request, v any) {
 		s.failAPI(w, r, err)
 		return
 	}
-	shown{written: made, etag: strongTag(made.body)}.answer(w, r)
+	made.tagged(w, r)
 }
 
 // casesAPI is GET /api/v1/cases, chosen by the same parameters as the list of the start
@@ -352,5 +352,5 @@ func (s *Server) openapi(w http.ResponseWriter, r *http.Request) {
 		}
 		body = bytes.Replace(body, []byte(`"url": "/"`), append([]byte(`"url": `), at...), 1)
 	}
-	shown{written: written{kind: jsonType, body: body}, etag: strongTag(body)}.answer(w, r)
+	written{kind: jsonType, body: body}.tagged(w, r)
 }

@@ -245,7 +245,7 @@ func (s *Server) freezeAPI(w http.ResponseWriter, r *http.Request) {
 		s.failAPI(w, r, err)
 		return
 	}
-	w.Header().Set("Location", pathOf(s.cfg.BaseURL)+out.Link)
+	w.Header().Set("Location", s.path()+out.Link)
 	w.Header().Set("Cache-Control", "no-store")
 	writeJSON(w, http.StatusCreated, out)
 }

@@ -55,7 +55,7 @@ func (s *Server) frontState(ctx context.Context, id string) (f frontState, err e
 		program = s.cfg.Program()
 	}
 	if settled && program != "" {
-		f.hash = hashed(append([]string{program + pathOf(s.cfg.BaseURL), f.known, strconv.FormatBool(s.loopback()), strconv.Itoa(f.permalinks)}, f.told...))
+		f.hash = hashed(append([]string{program + s.path(), f.known, strconv.FormatBool(s.loopback()), strconv.Itoa(f.permalinks)}, f.told...))
 	}
 	return f, nil
 }
@@ -106,7 +106,7 @@ func (s *Server) front(ctx context.Context, id, form string) (store.CasePage, er
 	}
 	p, err := s.makeFront(ctx, id, form, state)
 	if err == nil && p.State != "" {
-		s.worker.keepFront(id, p)
+		s.worker.later(func(ctx context.Context) { s.keepFront(ctx, id, p) })
 	}
 	return p, err
 }

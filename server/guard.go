@@ -39,7 +39,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		h.Set("Cache-Control", "private, no-cache")
 		id := errorID()
 		h.Set(requestIDHeader, id)
-		r = r.WithContext(context.WithValue(r.Context(), requestIDKey{}, id))
+		r = withRequestID(r, id)
 		lw := &loggedWriter{ResponseWriter: w, began: time.Now()}
 		defer s.done(lw, r)
 		if !s.allowedHost(r.Host) {
@@ -71,6 +71,11 @@ const requestIDHeader = "X-Request-Id"
 
 type requestIDKey struct{}
 
+func withRequestID(r *http.Request, id string) *http.Request {
+	return r.WithContext(context.WithValue(r.Context(), requestIDKey{}, id))
+}
+
+// requestID is the id under which the log speaks of the request.
 func requestID(r *http.Request) string {
 	id, _ := r.Context().Value(requestIDKey{}).(string)
 	return id

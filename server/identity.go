@@ -293,7 +293,7 @@ func (s *Server) editAPI(w http.ResponseWriter, r *http.Request) {
 		s.failAPI(w, r, err)
 		return
 	}
-	w.Header().Set("Location", pathOf(s.cfg.BaseURL)+fmt.Sprintf("/api/v1/cases/%s/edits/%d", url.PathEscape(l.ID), made.ID))
+	w.Header().Set("Location", s.path()+fmt.Sprintf("/api/v1/cases/%s/edits/%d", url.PathEscape(l.ID), made.ID))
 	writeJSON(w, http.StatusCreated, newEditJSON(made, after.said))
 }
 

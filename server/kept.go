@@ -306,12 +306,17 @@ func strongTag(body []byte) string {
 	return fmt.Sprintf(`"%016x-%x"`, xxhash.Sum64(body), len(body))
 }
 
-func (p shown) answer(w http.ResponseWriter, r *http.Request) {
+func (p shown) answer(w http.ResponseWriter, r *http.Request) { p.serve(w, r, p.etag) }
+
+// tagged answers under a tag of the body.
+func (d written) tagged(w http.ResponseWriter, r *http.Request) { d.serve(w, r, strongTag(d.body)) }
+
+func (d written) serve(w http.ResponseWriter, r *http.Request, etag string) {
 	h := w.Header()
-	h.Set("ETag", p.etag)
-	p.headers(h)
+	h.Set("ETag", etag)
+	d.headers(h)
 	// ServeContent answers If-None-Match, ranges and HEAD.
-	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(p.body))
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(d.body))
 }
 
 // drafts are buffers that grew to the size of a page: the next one needs no room to be

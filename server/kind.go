@@ -82,6 +82,6 @@ func (s *Server) kindAPI(w http.ResponseWriter, r *http.Request) {
 		s.failAPI(w, r, err)
 		return
 	}
-	w.Header().Set("Location", pathOf(s.cfg.BaseURL)+"/api/v1/bundles/"+id)
+	w.Header().Set("Location", s.path()+"/api/v1/bundles/"+id)
 	writeJSON(w, http.StatusAccepted, map[string]any{"bundle": id, "path": in.Path, "kind": in.Kind})
 }

@@ -35,7 +35,7 @@ func (s *Server) dropKey(w http.ResponseWriter, id string) {
 
 func (s *Server) keyCookie(id string) http.Cookie {
 	return http.Cookie{
-		Name: ownerCookie, Path: pathOf(s.cfg.BaseURL) + "/p/" + id, HttpOnly: true, SameSite: http.SameSiteStrictMode,
+		Name: ownerCookie, Path: s.path() + "/p/" + id, HttpOnly: true, SameSite: http.SameSiteStrictMode,
 		Secure: strings.HasPrefix(strings.ToLower(s.cfg.BaseURL), "https://"),
 	}
 }

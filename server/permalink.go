@@ -76,7 +76,7 @@ func (s *Server) permalink(w http.ResponseWriter, r *http.Request) {
 // accepts decides in which form it comes.
 func (s *Server) sealed(w http.ResponseWriter, r *http.Request, made written) {
 	w.Header().Set("Vary", "Accept, Cookie")
-	shown{written: made, etag: strongTag(made.body)}.answer(w, r)
+	made.tagged(w, r)
 }
 
 // accepted is the twin that the client asks for by Accept, "" for the page.

@@ -19,14 +19,17 @@ func pathOf(baseURL string) string {
 	return strings.TrimSuffix(u.Path, "/")
 }
 
+// path is that path for this server.
+func (s *Server) path() string { return pathOf(s.cfg.BaseURL) }
+
 // under lets pages that are made with ctx link below the path of the proxy.
 func (s *Server) under(ctx context.Context) context.Context {
-	return web.Under(ctx, pathOf(s.cfg.BaseURL))
+	return web.Under(ctx, s.path())
 }
 
 // underPath serves pages below the path of a proxy: requests may come with it or without.
 func (s *Server) underPath(next http.Handler) http.Handler {
-	prefix := pathOf(s.cfg.BaseURL)
+	prefix := s.path()
 	if prefix == "" {
 		return next
 	}

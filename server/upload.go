@@ -474,7 +474,7 @@ func (s *Server) acceptUpload(w http.ResponseWriter, r *http.Request, receive fu
 		return
 	}
 	answer.OwnerKey, answer.URL = p.ownerKey, s.base(r)+answer.Link
-	w.Header().Set("Location", pathOf(s.cfg.BaseURL)+"/api/v1/bundles/"+b.ID)
+	w.Header().Set("Location", s.path()+"/api/v1/bundles/"+b.ID)
 	body, err := json.Marshal(answer)
 	if err != nil {
 		s.failAPI(w, r, err)

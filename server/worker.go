@@ -21,8 +21,8 @@ import (
 type worker struct {
 	s    *Server
 	wake chan struct{}
-	// fronts are pages to be kept when there is time.
-	fronts chan caseFront
+	// idle is work that is done when no bundle is read.
+	idle chan func(context.Context)
 
 	mu sync.Mutex
 	// running is the bundle being read, with how to stop it.
@@ -41,22 +41,16 @@ type worker struct {
 
 func newWorker(s *Server) *worker {
 	return &worker{
-		s: s, wake: make(chan struct{}, 1), fronts: make(chan caseFront, 4),
+		s: s, wake: make(chan struct{}, 1), idle: make(chan func(context.Context), 4),
 		changed: make(chan struct{}), ended: make(chan struct{}),
 		waiting: map[string]int{}, answered: make(chan struct{}),
 	}
 }
 
-// caseFront is the front of a case.
-type caseFront struct {
-	id   string
-	page store.CasePage
-}
-
-// keepFront has a front kept, or not where many wait: then the next one who makes it does.
-func (w *worker) keepFront(id string, p store.CasePage) {
+// later has work done when no bundle is read. Where much waits already it is not done.
+func (w *worker) later(work func(context.Context)) {
 	select {
-	case w.fronts <- caseFront{id, p}:
+	case w.idle <- work:
 	default:
 	}
 }
@@ -98,8 +92,8 @@ func (w *worker) run(ctx context.Context) {
 			select {
 			case <-ctx.Done():
 			case <-w.wake:
-			case f := <-w.fronts:
-				w.s.keepFront(ctx, f.id, f.page)
+			case work := <-w.idle:
+				work(ctx)
 			case <-time.After(rest):
 				if worked {
 					// What reading left behind is of no use to what comes next.
