@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
@@ -18,6 +17,7 @@ import (
 	"github.com/go-chi/httprate"
 
 	"leakdiff/analysis"
+	"leakdiff/server/response"
 	"leakdiff/store"
 )
 
@@ -40,54 +40,9 @@ type caseListed struct {
 func (s *Server) listedCase(r *http.Request, c store.Case) caseListed {
 	link := "/cases/" + c.ID
 	return caseListed{
-		ID: c.ID, Title: c.Title, Link: link, URL: s.base(r) + link, Ticket: c.Ticket, Archived: c.Archived, CreatedAt: c.Created, UpdatedAt: c.Updated,
+		ID: c.ID, Title: c.Title, Link: link, URL: s.respond.Base(r) + link, Ticket: c.Ticket, Archived: c.Archived, CreatedAt: c.Created, UpdatedAt: c.Updated,
 		Headline: c.Headline, Verdict: analysis.Verdict(c.Verdict), Bundles: c.Bundles, Snapshots: c.Snapshots,
 	}
-}
-
-// Bounds of a page of a list, and of its number.
-const (
-	usualLimit = 100
-	maxLimit   = 500
-	maxPage    = 1_000_000
-)
-
-// whole reads a parameter, which is a whole number from 1 to most.
-func whole(query url.Values, name string, usual, most int) (int, error) {
-	if !query.Has(name) {
-		return usual, nil
-	}
-	n, err := strconv.Atoi(query.Get(name))
-	if err != nil || n < 1 || n > most {
-		return 0, refuse("bad_request", "the "+name+" was not understood", query.Get(name), fmt.Sprintf("it is a number from 1 to %d", most), fmt.Sprintf("leave it out for %d", usual))
-	}
-	return n, nil
-}
-
-// pageOfList is the number of a page.
-func pageOfList(query url.Values) (int, error) { return whole(query, "page", 1, maxPage) }
-
-// limitOf is how many entries a page has.
-func limitOf(query url.Values) (int, error) { return whole(query, "limit", usualLimit, maxLimit) }
-
-// nextPage names the page behind this one, in the body and as Link, below the path of
-// the proxy.
-func (s *Server) nextPage(w http.ResponseWriter, r *http.Request, page int) string {
-	next := r.URL.Query()
-	next.Set("page", strconv.Itoa(page+1))
-	address := s.path() + r.URL.Path + "?" + next.Encode()
-	w.Header().Set("Link", "<"+address+`>; rel="next"`)
-	return address
-}
-
-// listJSON answers what may change at any time, with the ETag of what it is now.
-func (s *Server) listJSON(w http.ResponseWriter, r *http.Request, v any) {
-	made, err := jsonOf(v)
-	if err != nil {
-		s.failAPI(w, r, err)
-		return
-	}
-	made.tagged(w, r)
 }
 
 // casesAPI is GET /api/v1/cases, chosen by the same parameters as the list of the start
@@ -98,16 +53,16 @@ func (s *Server) casesAPI(w http.ResponseWriter, r *http.Request) {
 		err = knownVerdict(choice.Verdict)
 	}
 	if err == nil {
-		q.Limit, err = limitOf(r.URL.Query())
+		q.Limit, err = response.LimitOf(r.URL.Query())
 	}
 	if err != nil {
-		s.failAPI(w, r, err)
+		s.respond.FailAPI(w, r, err)
 		return
 	}
 	q.Offset = (choice.Page - 1) * q.Limit
 	cases, total, err := s.store.Cases(r.Context(), q)
 	if err != nil {
-		s.failAPI(w, r, err)
+		s.respond.FailAPI(w, r, err)
 		return
 	}
 	out := struct {
@@ -120,21 +75,21 @@ func (s *Server) casesAPI(w http.ResponseWriter, r *http.Request) {
 		out.Cases = append(out.Cases, s.listedCase(r, c))
 	}
 	if q.Offset+len(cases) < total && len(cases) > 0 {
-		out.Next = s.nextPage(w, r, choice.Page)
+		out.Next = s.respond.NextPage(w, r, choice.Page)
 	}
-	s.listJSON(w, r, out)
+	s.respond.ListJSON(w, r, out)
 }
 
 // bundlesAPI is GET /api/v1/cases/{id}/bundles.
 func (s *Server) bundlesAPI(w http.ResponseWriter, r *http.Request) {
-	c, err := s.store.Case(r.Context(), pathValue(r, "id"))
+	c, err := s.store.Case(r.Context(), response.PathValue(r, "id"))
 	if err != nil {
-		s.failAPI(w, r, err)
+		s.respond.FailAPI(w, r, err)
 		return
 	}
 	bundles, err := s.store.Bundles(r.Context(), c.ID)
 	if err != nil {
-		s.failAPI(w, r, err)
+		s.respond.FailAPI(w, r, err)
 		return
 	}
 	type file struct {
@@ -162,47 +117,47 @@ func (s *Server) bundlesAPI(w http.ResponseWriter, r *http.Request) {
 		}
 		out = append(out, x)
 	}
-	s.listJSON(w, r, map[string]any{"case": c.ID, "bundles": out})
+	s.respond.ListJSON(w, r, map[string]any{"case": c.ID, "bundles": out})
 }
 
 // inventoryAPI is GET /api/v1/bundles/{id}/inventory: every file with its kind, the
 // reason for it and what became of it, and every problem.
 func (s *Server) inventoryAPI(w http.ResponseWriter, r *http.Request) {
-	id := pathValue(r, "id")
+	id := response.PathValue(r, "id")
 	if _, err := s.store.Bundle(r.Context(), id); err != nil {
-		s.failAPI(w, r, err)
+		s.respond.FailAPI(w, r, err)
 		return
 	}
 	artifacts, err := s.store.Artifacts(r.Context(), id)
 	if err != nil {
-		s.failAPI(w, r, err)
+		s.respond.FailAPI(w, r, err)
 		return
 	}
 	problems, err := s.store.Problems(r.Context(), id)
 	if err != nil {
-		s.failAPI(w, r, err)
+		s.respond.FailAPI(w, r, err)
 		return
 	}
-	s.listJSON(w, r, map[string]any{"bundle": id, "artifacts": append([]analysis.Artifact{}, artifacts...), "problems": append([]analysis.Problem{}, problems...)})
+	s.respond.ListJSON(w, r, map[string]any{"bundle": id, "artifacts": append([]analysis.Artifact{}, artifacts...), "problems": append([]analysis.Problem{}, problems...)})
 }
 
 // searchAPI is GET /api/v1/search?q=&limit=&page=; a page has up to limit of each kind.
 func (s *Server) searchAPI(w http.ResponseWriter, r *http.Request) {
 	query := strings.TrimSpace(r.URL.Query().Get("q"))
-	limit, err := limitOf(r.URL.Query())
-	page, pageErr := pageOfList(r.URL.Query())
+	limit, err := response.LimitOf(r.URL.Query())
+	page, pageErr := response.PageOfList(r.URL.Query())
 	if err = cmp.Or(err, pageErr); err != nil {
-		s.failAPI(w, r, err)
+		s.respond.FailAPI(w, r, err)
 		return
 	}
 	if query == "" {
-		s.failAPI(w, r, refuse("bad_request", "nothing is searched for", "q", "the parameter is missing or empty", "send ?q=prober"))
+		s.respond.FailAPI(w, r, response.Refuse("bad_request", "nothing is searched for", "q", "the parameter is missing or empty", "send ?q=prober"))
 		return
 	}
 	// One more of each than asked for says whether there is another page.
 	found, err := s.store.SearchFunctions(r.Context(), query, limit+1, (page-1)*limit)
 	if err != nil {
-		s.failAPI(w, r, err)
+		s.respond.FailAPI(w, r, err)
 		return
 	}
 	more := max(len(found.Families), len(found.Processes), len(found.Cases)) > limit
@@ -238,26 +193,26 @@ func (s *Server) searchAPI(w http.ResponseWriter, r *http.Request) {
 	}
 	out := map[string]any{"query": query, "page": page, "families": families, "processes": processes, "cases": cases}
 	if more {
-		out["next"] = s.nextPage(w, r, page)
+		out["next"] = s.respond.NextPage(w, r, page)
 	}
-	s.listJSON(w, r, out)
+	s.respond.ListJSON(w, r, out)
 }
 
 // sightingsAPI is GET /api/v1/families/{fingerprint}: the processes of cases that show
 // the family, the latest first, and what people made of it, each with its total.
 func (s *Server) sightingsAPI(w http.ResponseWriter, r *http.Request) {
-	fingerprint := pathValue(r, "fingerprint")
+	fingerprint := response.PathValue(r, "fingerprint")
 	seen, err := s.seenIn(r.Context(), fingerprint)
 	if err == nil && len(seen.places) == 0 {
-		err = refuse("not_found", "there is no such family", fingerprint, "no case on this server holds it any more, or the fingerprint is wrong", "search for a function instead")
+		err = response.Refuse("not_found", "there is no such family", fingerprint, "no case on this server holds it any more, or the fingerprint is wrong", "search for a function instead")
 	}
 	if err != nil {
-		s.failAPI(w, r, err)
+		s.respond.FailAPI(w, r, err)
 		return
 	}
 	memories, remarks, err := s.store.Memories(r.Context(), fingerprint, maxMemories)
 	if err != nil {
-		s.failAPI(w, r, err)
+		s.respond.FailAPI(w, r, err)
 		return
 	}
 	type listed struct {
@@ -280,14 +235,14 @@ func (s *Server) sightingsAPI(w http.ResponseWriter, r *http.Request) {
 		link := "/families/" + url.PathEscape(fingerprint) + "?case=" + url.QueryEscape(p.caseID)
 		places = append(places, listed{
 			Case: p.caseID, Title: p.caseTitle, Process: p.process, Highest: p.highest, Verdict: p.verdict, Recovered: p.recovered,
-			Link: link, URL: s.base(r) + link,
+			Link: link, URL: s.respond.Base(r) + link,
 		})
 	}
 	triage := []said{}
 	for _, m := range memories {
 		triage = append(triage, said{m.CaseID, newTriageJSON(m.Mark)})
 	}
-	s.listJSON(w, r, map[string]any{
+	s.respond.ListJSON(w, r, map[string]any{
 		"fingerprint": fingerprint, "cases": places, "total": seen.total, "triage": triage, "triage_total": remarks,
 	})
 }
@@ -295,8 +250,8 @@ func (s *Server) sightingsAPI(w http.ResponseWriter, r *http.Request) {
 // deleteCaseAPI is DELETE /api/v1/cases/{id}, with ?permalinks=keep to keep what was
 // shared of it.
 func (s *Server) deleteCaseAPI(w http.ResponseWriter, r *http.Request) {
-	if err := s.dropCase(r, pathValue(r, "id"), "", r.URL.Query().Get("permalinks")); err != nil {
-		s.failAPI(w, r, err)
+	if err := s.dropCase(r, response.PathValue(r, "id"), "", r.URL.Query().Get("permalinks")); err != nil {
+		s.respond.FailAPI(w, r, err)
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)
@@ -304,8 +259,8 @@ func (s *Server) deleteCaseAPI(w http.ResponseWriter, r *http.Request) {
 
 // deleteBundleAPI is DELETE /api/v1/bundles/{id}.
 func (s *Server) deleteBundleAPI(w http.ResponseWriter, r *http.Request) {
-	if _, err := s.dropBundle(r, pathValue(r, "id"), ""); err != nil {
-		s.failAPI(w, r, err)
+	if _, err := s.dropBundle(r, response.PathValue(r, "id"), ""); err != nil {
+		s.respond.FailAPI(w, r, err)
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)
@@ -318,7 +273,7 @@ const apiRate = 6000
 // is left.
 func (s *Server) limitRate() func(http.Handler) http.Handler {
 	return httprate.LimitBy(apiRate, time.Minute, peer, httprate.WithLimitHandler(func(w http.ResponseWriter, r *http.Request) {
-		s.failAPI(w, r, refuse("too_many", "this address asks too much", "", fmt.Sprintf("one address may send %d requests a minute", apiRate), "wait as long as Retry-After says, in seconds"))
+		s.respond.FailAPI(w, r, response.Refuse("too_many", "this address asks too much", "", fmt.Sprintf("one address may send %d requests a minute", apiRate), "wait as long as Retry-After says, in seconds"))
 	}))
 }
 
@@ -333,7 +288,7 @@ func peer(r *http.Request) (string, error) {
 func twinAPI(root http.Handler, page string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		inner := r.Clone(context.WithValue(r.Context(), chi.RouteCtxKey, nil))
-		inner.URL.Path, inner.URL.RawPath = page+pathValue(r, "id")+".json", ""
+		inner.URL.Path, inner.URL.RawPath = page+response.PathValue(r, "id")+".json", ""
 		root.ServeHTTP(w, inner)
 	}
 }
@@ -345,12 +300,12 @@ var openapiDocument []byte
 func (s *Server) openapi(w http.ResponseWriter, r *http.Request) {
 	body := openapiDocument
 	if s.cfg.BaseURL != "" {
-		at, err := json.Marshal(s.base(r))
+		at, err := json.Marshal(s.respond.Base(r))
 		if err != nil {
-			s.failAPI(w, r, err)
+			s.respond.FailAPI(w, r, err)
 			return
 		}
 		body = bytes.Replace(body, []byte(`"url": "/"`), append([]byte(`"url": `), at...), 1)
 	}
-	written{kind: jsonType, body: body}.tagged(w, r)
+	response.Content{Kind: response.JSONType, Body: body}.Tagged(w, r)
 }

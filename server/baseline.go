@@ -9,6 +9,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/say/report"
+	"leakdiff/server/response"
 	"leakdiff/store"
 	"leakdiff/web/view"
 )
@@ -49,7 +50,7 @@ func (s *Server) snapshotNamed(ctx context.Context, l *loaded, name string) (*an
 	}
 	if caseID != l.ID {
 		other, err := s.load(ctx, caseID)
-		if _, status := s.fault(err); err != nil && status == http.StatusNotFound {
+		if _, status := s.respond.Fault(err); err != nil && status == http.StatusNotFound {
 			return nil, nil, nil
 		}
 		if err != nil {
@@ -95,31 +96,31 @@ func baselineCases(fields map[string]store.Field) []string {
 // chooseBaseline takes the forms that choose the baseline of a series, or forget the
 // choice. The case page sends no series: then it is that of the snapshot.
 func (s *Server) chooseBaseline(w http.ResponseWriter, r *http.Request) {
-	id := pathValue(r, "id")
-	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	id := response.PathValue(r, "id")
+	r.Body = http.MaxBytesReader(w, r.Body, response.MaxForm)
 	name := r.FormValue("snapshot")
 	if _, asked := r.Form["snapshot"]; !asked {
 		name = r.FormValue("a")
 	}
 	if _, err := s.mayEdit(r, id, r.PostFormValue("key")); err != nil {
-		s.fail(w, r, err)
+		s.respond.Fail(w, r, err)
 		return
 	}
 	l, err := s.load(r.Context(), id)
 	if err != nil {
-		s.fail(w, r, err)
+		s.respond.Fail(w, r, err)
 		return
 	}
 	key, err := s.seriesToCompare(r, l, r.FormValue("series"), name)
 	if err != nil {
-		s.fail(w, r, err)
+		s.respond.Fail(w, r, err)
 		return
 	}
 	if _, err := s.store.SetField(r.Context(), id, baselineField+key, name); err != nil {
-		s.fail(w, r, err)
+		s.respond.Fail(w, r, err)
 		return
 	}
-	s.redirect(w, r, backTo(r.FormValue("back"), "/cases/"+url.PathEscape(id)))
+	s.respond.Redirect(w, r, backTo(r.FormValue("back"), "/cases/"+url.PathEscape(id)))
 }
 
 // seriesToCompare is the key of the series that gets a baseline. A snapshot that
@@ -135,7 +136,7 @@ func (s *Server) seriesToCompare(r *http.Request, l *loaded, key, name string) (
 	if key == "" {
 		line, _ := l.line(name)
 		if line == nil {
-			return "", refuse("bad_request", "the series of the baseline is missing", name, "a snapshot of another case does not say it", "choose the baseline on the page of a comparison")
+			return "", response.Refuse("bad_request", "the series of the baseline is missing", name, "a snapshot of another case does not say it", "choose the baseline on the page of a comparison")
 		}
 		return seriesKey(line), nil
 	}
@@ -144,7 +145,7 @@ func (s *Server) seriesToCompare(r *http.Request, l *loaded, key, name string) (
 			return key, nil
 		}
 	}
-	return "", refuse("not_found", "there is no such series", key, "its snapshots were renamed or removed", "choose the baseline on the page of the case")
+	return "", response.Refuse("not_found", "there is no such series", key, "its snapshots were renamed or removed", "choose the baseline on the page of the case")
 }
 
 // backTo is a path of this server to return to, else another one.

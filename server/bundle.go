@@ -11,6 +11,7 @@ import (
 	"leakdiff/analysis"
 	"leakdiff/analysis/read/ingest"
 	"leakdiff/analysis/say/wording"
+	"leakdiff/server/response"
 	"leakdiff/store"
 	"leakdiff/web/page"
 	"leakdiff/web/view"
@@ -19,19 +20,19 @@ import (
 // bundlePage shows the stages of an ingest while it runs and the inventory when
 // it is done.
 func (s *Server) bundlePage(w http.ResponseWriter, r *http.Request) {
-	id, suffix := twin(pathValue(r, "id"))
+	id, suffix := response.Twin(response.PathValue(r, "id"))
 	b, err := s.store.Bundle(r.Context(), id)
 	if err != nil {
-		s.fail(w, r, err)
+		s.respond.Fail(w, r, err)
 		return
 	}
 	if suffix == ".json" {
-		writeJSON(w, http.StatusOK, s.state(b))
+		response.WriteJSON(w, http.StatusOK, s.state(b))
 		return
 	}
 	c, err := s.store.Case(r.Context(), b.CaseID)
 	if err != nil {
-		s.fail(w, r, err)
+		s.respond.Fail(w, r, err)
 		return
 	}
 	state := s.state(b)
@@ -42,7 +43,7 @@ func (s *Server) bundlePage(w http.ResponseWriter, r *http.Request) {
 	damaged := map[string]string{}
 	if b.Status != store.Queued && b.Status != store.Running {
 		if damaged, err = s.damaged(r.Context(), b); err != nil {
-			s.fail(w, r, err)
+			s.respond.Fail(w, r, err)
 			return
 		}
 	}
@@ -51,13 +52,13 @@ func (s *Server) bundlePage(w http.ResponseWriter, r *http.Request) {
 	}
 	if b.Status == store.Done {
 		if err := s.inventory(r, b, &in); err != nil {
-			s.fail(w, r, err)
+			s.respond.Fail(w, r, err)
 			return
 		}
 	}
 	v := view.NewBundle(in)
-	v.Shell.Engine = s.engine()
-	s.render(w, r, http.StatusOK, page.Bundle(v))
+	v.Shell.Engine = s.respond.Engine()
+	s.respond.Page(w, r, http.StatusOK, page.Bundle(v))
 }
 
 // inventory adds what a finished ingest found.
@@ -134,10 +135,10 @@ func (s *Server) state(b store.Bundle) bundleState {
 
 // bundleEvents streams the stages of an ingest until it is settled.
 func (s *Server) bundleEvents(w http.ResponseWriter, r *http.Request) {
-	id := pathValue(r, "id")
+	id := response.PathValue(r, "id")
 	b, err := s.store.Bundle(r.Context(), id)
 	if err != nil {
-		s.failAPI(w, r, err)
+		s.respond.FailAPI(w, r, err)
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
@@ -175,55 +176,55 @@ func (s *Server) bundleEvents(w http.ResponseWriter, r *http.Request) {
 
 // bundleFile sends a file back as it was uploaded.
 func (s *Server) bundleFile(w http.ResponseWriter, r *http.Request) {
-	b, err := s.store.Bundle(r.Context(), pathValue(r, "id"))
+	b, err := s.store.Bundle(r.Context(), response.PathValue(r, "id"))
 	if err != nil {
-		s.fail(w, r, err)
+		s.respond.Fail(w, r, err)
 		return
 	}
 	for _, f := range b.Files {
-		if f.SHA256 != pathValue(r, "sha") {
+		if f.SHA256 != response.PathValue(r, "sha") {
 			continue
 		}
 		err := s.verify(r.Context(), f)
 		if err != nil {
-			s.fail(w, r, err)
+			s.respond.Fail(w, r, err)
 			return
 		}
 		body, err := s.blobs.Open(f.SHA256)
 		if err != nil {
-			s.fail(w, r, damageOf(f, err))
+			s.respond.Fail(w, r, damageOf(f, err))
 			return
 		}
 		defer body.Close()
-		asAttachment(w, f.Name)
+		response.AsAttachment(w, f.Name)
 		w.Header().Set("Content-Length", strconv.FormatInt(f.Size, 10))
-		send(w, body)
+		response.Send(w, body)
 		return
 	}
-	s.fail(w, r, refuse("not_found", "the bundle has no such file", b.Name, "", "open the bundle's page"))
+	s.respond.Fail(w, r, response.Refuse("not_found", "the bundle has no such file", b.Name, "", "open the bundle's page"))
 }
 
 // cancelBundle stops an ingest; what was uploaded stays and can be read again.
 func (s *Server) cancelBundle(w http.ResponseWriter, r *http.Request) {
-	id := pathValue(r, "id")
+	id := response.PathValue(r, "id")
 	if _, err := s.mayRead(w, r, id); err != nil {
-		s.fail(w, r, err)
+		s.respond.Fail(w, r, err)
 		return
 	}
 	// A running one that the worker does not read is one whose end was not recorded.
 	if !s.worker.cancel(id) {
 		if err := s.store.CancelOpenJob(r.Context(), id); err != nil {
-			s.fail(w, r, err)
+			s.respond.Fail(w, r, err)
 			return
 		}
 	}
-	s.redirect(w, r, "/bundles/"+id)
+	s.respond.Redirect(w, r, "/bundles/"+id)
 }
 
 // mayRead gives a bundle to those who may have it read, or stop that: what it says of its
 // case changes with it.
 func (s *Server) mayRead(w http.ResponseWriter, r *http.Request, id string) (store.Bundle, error) {
-	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	r.Body = http.MaxBytesReader(w, r.Body, response.MaxForm)
 	b, err := s.store.Bundle(r.Context(), id)
 	if err == nil {
 		_, err = s.mayEdit(r, b.CaseID, r.PostFormValue("key"))
@@ -240,13 +241,13 @@ func faultText(f *analysis.Fault) string {
 
 // removeBundle deletes a bundle with its snapshots from its case.
 func (s *Server) removeBundle(w http.ResponseWriter, r *http.Request) {
-	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
-	caseID, err := s.dropBundle(r, pathValue(r, "id"), r.PostFormValue("key"))
+	r.Body = http.MaxBytesReader(w, r.Body, response.MaxForm)
+	caseID, err := s.dropBundle(r, response.PathValue(r, "id"), r.PostFormValue("key"))
 	if err != nil {
-		s.fail(w, r, err)
+		s.respond.Fail(w, r, err)
 		return
 	}
-	s.redirect(w, r, "/cases/"+caseID)
+	s.respond.Redirect(w, r, "/cases/"+caseID)
 }
 
 func (s *Server) dropBundle(r *http.Request, id, key string) (caseID string, err error) {
@@ -270,15 +271,15 @@ func (s *Server) dropBundle(r *http.Request, id, key string) (caseID string, err
 
 // readAgain runs the ingest of a bundle once more, with today's rules.
 func (s *Server) readAgain(w http.ResponseWriter, r *http.Request) {
-	id := pathValue(r, "id")
+	id := response.PathValue(r, "id")
 	if _, err := s.mayRead(w, r, id); err != nil {
-		s.fail(w, r, err)
+		s.respond.Fail(w, r, err)
 		return
 	}
 	if _, err := s.store.Requeue(r.Context(), id); err != nil {
-		s.fail(w, r, err)
+		s.respond.Fail(w, r, err)
 		return
 	}
 	s.worker.nudge()
-	s.redirect(w, r, "/bundles/"+id)
+	s.respond.Redirect(w, r, "/bundles/"+id)
 }

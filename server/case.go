@@ -1,7 +1,6 @@
 package server
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -15,6 +14,7 @@ import (
 	"leakdiff/analysis/judge/flame"
 	"leakdiff/analysis/say/report"
 	"leakdiff/analysis/say/wording"
+	"leakdiff/server/response"
 	"leakdiff/store"
 	"leakdiff/web/page"
 	"leakdiff/web/view"
@@ -22,50 +22,50 @@ import (
 
 // casePage is the timeline of all series of a case, with what was found.
 func (s *Server) casePage(w http.ResponseWriter, r *http.Request) {
-	id, suffix := twin(pathValue(r, "id"))
-	s.show(w, r, func() ([]string, error) { return s.withBaselines(r.Context(), id) }, func() (written, error) {
+	id, suffix := response.Twin(response.PathValue(r, "id"))
+	s.show(w, r, func() ([]string, error) { return s.withBaselines(r.Context(), id) }, func() (response.Content, error) {
 		if form := frontForm(r, id); form != "" {
 			p, err := s.front(r.Context(), id, form)
 			if err != nil {
-				return written{}, err
+				return response.Content{}, err
 			}
-			return s.filled(r.Context(), p, id, s.base(r)+r.URL.RequestURI())
+			return s.filled(r.Context(), p, id, s.respond.Base(r)+r.URL.RequestURI())
 		}
 		l, err := s.load(r.Context(), id)
 		if err != nil {
-			return written{}, err
+			return response.Content{}, err
 		}
 		if suffix == ".json" {
-			return reportOf(l.built.Report)
+			return response.ReportOf(l.built.Report)
 		}
 		permalinks, err := s.store.PermalinkCount(r.Context(), id)
 		if err != nil {
-			return written{}, err
+			return response.Content{}, err
 		}
 		prints := leading(l.built.Report)
 		known, err := s.memories(r.Context(), id, prints)
 		if err != nil {
-			return written{}, err
+			return response.Content{}, err
 		}
 		v, err := s.caseView(r.Context(), l, permalinks, r.URL.Query(), known, showing)
 		if err != nil {
-			return written{}, err
+			return response.Content{}, err
 		}
 		if suffix != "" {
 			alone, err := s.caseView(r.Context(), l, 0, r.URL.Query(), nil, keeping)
 			if err != nil {
-				return written{}, err
+				return response.Content{}, err
 			}
-			made, err := s.twinOf(r, suffix, exported{
-				page: v, alone: aloneCase(alone), shell: s.copied(v.Shell), name: l.Title,
-				csv: func(w io.Writer) error { return report.CSV(w, l.built.Report) },
+			made, err := s.respond.TwinOf(r, suffix, response.Export{
+				Page: v, Alone: aloneCase(alone), Shell: s.respond.Copied(v.Shell), Name: l.Title,
+				Csv: func(w io.Writer) error { return report.CSV(w, l.built.Report) },
 			})
-			made.recalls = prints
+			made.Recalls = prints
 			return made, err
 		}
-		offerSharing(&v.Shell, *r.URL, l.ID)
-		made, err := pageOf(r.Context(), page.Case(v))
-		made.recalls = prints
+		response.OfferSharing(&v.Shell, *r.URL, l.ID)
+		made, err := response.PageOf(r.Context(), page.Case(v))
+		made.Recalls = prints
 		return made, err
 	}, func() (string, error) {
 		permalinks, err := s.store.PermalinkCount(r.Context(), id)
@@ -73,17 +73,11 @@ func (s *Server) casePage(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-func reportOf(r report.Report) (written, error) {
-	var b bytes.Buffer
-	err := report.JSON(&b, r)
-	return written{kind: jsonType, body: b.Bytes()}, err
-}
-
 // caseView shows a case; "over" in the query names the fields whose value of somebody
 // else was replaced just now, known are what other cases know of its findings.
 func (s *Server) caseView(ctx context.Context, l *loaded, permalinks int, query url.Values, known map[string]view.CaseMemory, why purpose) (view.Case, error) {
 	in := view.CaseInput{
-		ID: l.ID, Title: l.Title, Sample: l.Sample != "", Report: l.built.Report, Permalinks: permalinks, Engine: s.engine(), Frozen: bool(why),
+		ID: l.ID, Title: l.Title, Sample: l.Sample != "", Report: l.built.Report, Permalinks: permalinks, Engine: s.respond.Engine(), Frozen: bool(why),
 		Fields: map[string]view.CaseField{}, Over: query["over"], NeedsKey: !s.loopback(), Query: query, Baselines: map[string]view.Baseline{}, Memories: known,
 	}
 	for name, f := range l.fields {
@@ -151,12 +145,12 @@ func (s *Server) recalled(ctx context.Context, prints []string) (string, error) 
 }
 
 func (s *Server) deleteCase(w http.ResponseWriter, r *http.Request) {
-	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
-	if err := s.dropCase(r, pathValue(r, "id"), r.PostFormValue("key"), r.FormValue("permalinks")); err != nil {
-		s.fail(w, r, err)
+	r.Body = http.MaxBytesReader(w, r.Body, response.MaxForm)
+	if err := s.dropCase(r, response.PathValue(r, "id"), r.PostFormValue("key"), r.FormValue("permalinks")); err != nil {
+		s.respond.Fail(w, r, err)
 		return
 	}
-	s.redirect(w, r, "/")
+	s.respond.Redirect(w, r, "/")
 }
 
 // dropCase deletes a case; its permalinks are withdrawn unless they are to be kept. The
@@ -193,25 +187,25 @@ func (s *Server) dropCase(r *http.Request, id, key, permalinks string) error {
 
 // snapshotPage shows one snapshot.
 func (s *Server) snapshotPage(w http.ResponseWriter, r *http.Request) {
-	id, suffix := twin(pathValue(r, "id"))
-	s.show(w, r, func() ([]string, error) { return only(s.caseOf(r, id)) }, func() (written, error) {
+	id, suffix := response.Twin(response.PathValue(r, "id"))
+	s.show(w, r, func() ([]string, error) { return only(s.caseOf(r, id)) }, func() (response.Content, error) {
 		l, line, i, err := s.snapshot(r, id)
 		if err != nil {
-			return written{}, err
+			return response.Content{}, err
 		}
 		if suffix == ".json" {
-			return reportOf(onlySnapshot(l, line, i))
+			return response.ReportOf(onlySnapshot(l, line, i))
 		}
 		v := s.snapshotView(l, line, i, r.URL.Query(), showing)
 		if suffix != "" {
-			return s.twinOf(r, suffix, exported{
-				page: v, alone: aloneSnapshot(s.snapshotView(l, line, i, r.URL.Query(), keeping)), shell: s.copied(v.Shell), name: v.Shell.Title,
-				csv:    func(w io.Writer) error { return report.SnapshotCSV(w, onlySnapshot(l, line, i), id) },
-				stacks: []*analysis.Snapshot{line.Snapshots[i]},
+			return s.respond.TwinOf(r, suffix, response.Export{
+				Page: v, Alone: aloneSnapshot(s.snapshotView(l, line, i, r.URL.Query(), keeping)), Shell: s.respond.Copied(v.Shell), Name: v.Shell.Title,
+				Csv:    func(w io.Writer) error { return report.SnapshotCSV(w, onlySnapshot(l, line, i), id) },
+				Stacks: []*analysis.Snapshot{line.Snapshots[i]},
 			})
 		}
-		offerSharing(&v.Shell, *r.URL, l.ID)
-		return pageOf(r.Context(), page.Snapshot(v))
+		response.OfferSharing(&v.Shell, *r.URL, l.ID)
+		return response.PageOf(r.Context(), page.Snapshot(v))
 	})
 }
 
@@ -249,7 +243,7 @@ func (s *Server) caseOf(r *http.Request, id string) (string, error) {
 }
 
 func noSnapshot(id string) error {
-	return refuse("not_found", "there is no such snapshot", id, "its case or bundle was deleted, or the address is wrong", "start from the list of cases")
+	return response.Refuse("not_found", "there is no such snapshot", id, "its case or bundle was deleted, or the address is wrong", "start from the list of cases")
 }
 
 // snapshot finds a snapshot in the case that the query names, or in the newest
@@ -276,7 +270,7 @@ func (s *Server) snapshotView(l *loaded, line *report.Line, i int, query url.Val
 	snap := line.Snapshots[i]
 	in := view.SnapshotInput{
 		CaseID: l.ID, CaseTitle: l.Title, Snapshot: snap, Titles: line.Titles, Families: seriesOf(l, line).Families,
-		Others: l.choices(), BundleID: l.bundleOf[snap.ID], Query: query, Engine: s.engine(), Frozen: bool(why),
+		Others: l.choices(), BundleID: l.bundleOf[snap.ID], Query: query, Engine: s.respond.Engine(), Frozen: bool(why),
 	}
 	if i > 0 {
 		in.Previous = choice(line.Snapshots[i-1], false)
@@ -342,20 +336,10 @@ func choice(s *analysis.Snapshot, dated bool) view.Choice {
 func (s *Server) rawDownload(w http.ResponseWriter, r *http.Request) {
 	_, body, err := s.artifact(r)
 	if err != nil {
-		s.fail(w, r, err)
+		s.respond.Fail(w, r, err)
 		return
 	}
 	defer body.Close()
-	asAttachment(w, r.URL.Query().Get("path"))
-	send(w, body)
-}
-
-// asAttachment makes raw bytes harmless: text, never sniffed, never shown.
-func asAttachment(w http.ResponseWriter, name string) {
-	name = safeName(name)
-	name = name[strings.LastIndexByte(name, '/')+1:]
-	h := w.Header()
-	h.Set("Content-Type", "text/plain; charset=utf-8")
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Content-Disposition", `attachment; filename*=UTF-8''`+url.PathEscape(name))
+	response.AsAttachment(w, r.URL.Query().Get("path"))
+	response.Send(w, body)
 }

@@ -11,6 +11,7 @@ import (
 	"leakdiff/analysis/judge/diff"
 	"leakdiff/analysis/say/report"
 	"leakdiff/analysis/say/wording"
+	"leakdiff/server/response"
 	"leakdiff/store"
 	"leakdiff/web/page"
 	"leakdiff/web/view"
@@ -45,11 +46,11 @@ func (c *severalColumn) snapshot() *analysis.Snapshot { return c.line.Snapshots[
 
 // comparePage shows any number of snapshots side by side.
 func (s *Server) comparePage(w http.ResponseWriter, r *http.Request) {
-	_, suffix := twin(r.URL.Path)
-	s.show(w, r, func() ([]string, error) { return s.casesOfCompare(r) }, func() (written, error) {
+	_, suffix := response.Twin(r.URL.Path)
+	s.show(w, r, func() ([]string, error) { return s.casesOfCompare(r) }, func() (response.Content, error) {
 		c, err := s.several(r)
 		if err != nil {
-			return written{}, err
+			return response.Content{}, err
 		}
 		query := r.URL.Query()
 		if suffix != "" {
@@ -57,10 +58,10 @@ func (s *Server) comparePage(w http.ResponseWriter, r *http.Request) {
 		}
 		v, err := s.severalView(r, c, query, showing)
 		if err != nil {
-			return written{}, err
+			return response.Content{}, err
 		}
-		offerSharing(&v.Shell, *r.URL, c.l.ID)
-		return pageOf(r.Context(), page.Compare(v))
+		response.OfferSharing(&v.Shell, *r.URL, c.l.ID)
+		return response.PageOf(r.Context(), page.Compare(v))
 	})
 }
 
@@ -69,7 +70,7 @@ func (s *Server) casesOfCompare(r *http.Request) ([]string, error) {
 	q := r.URL.Query()
 	own := q.Get("case")
 	if own == "" {
-		return nil, refuse("bad_request", "the case is missing", "", "the address must name it", "start from the page of the case")
+		return nil, response.Refuse("bad_request", "the case is missing", "", "the address must name it", "start from the page of the case")
 	}
 	cases, err := s.withBaselines(r.Context(), own)
 	if err != nil {
@@ -120,7 +121,7 @@ func (s *Server) several(r *http.Request) (*several, error) {
 		c.columns = append(c.columns, col)
 	}
 	if len(c.columns) == 0 || len(l.built.Lines) == 0 {
-		return nil, refuse("not_found", "the case has no snapshot to compare", l.ID, "nothing was read yet, or everything was left out", "add files to the case")
+		return nil, response.Refuse("not_found", "the case has no snapshot to compare", l.ID, "nothing was read yet, or everything was left out", "add files to the case")
 	}
 	// What the table is about is the series of the last column: foreign snapshots are
 	// put in front to compare with.
@@ -281,7 +282,7 @@ func (c *several) warnings() []string {
 
 func (s *Server) severalView(r *http.Request, c *several, query url.Values, why purpose) (view.Compare, error) {
 	in, err := s.severalInput(r, c, query, why)
-	in.Engine, in.Frozen = s.engine(), bool(why)
+	in.Engine, in.Frozen = s.respond.Engine(), bool(why)
 	if err != nil {
 		return view.Compare{}, err
 	}
@@ -289,24 +290,24 @@ func (s *Server) severalView(r *http.Request, c *several, query url.Values, why 
 }
 
 // severalTwin writes the table as a file, which has no link to unfold.
-func (s *Server) severalTwin(r *http.Request, c *several, suffix string, query url.Values) (written, error) {
+func (s *Server) severalTwin(r *http.Request, c *several, suffix string, query url.Values) (response.Content, error) {
 	data, err := s.severalData(r, c, query)
 	if err != nil {
-		return written{}, err
+		return response.Content{}, err
 	}
 	if suffix == ".json" {
-		return jsonOf(data)
+		return response.JsonOf(data)
 	}
 	query.Set("all", "1")
 	v, err := s.severalView(r, c, query, showing)
 	if err != nil {
-		return written{}, err
+		return response.Content{}, err
 	}
 	alone, err := s.severalView(r, c, query, keeping)
 	if err != nil {
-		return written{}, err
+		return response.Content{}, err
 	}
-	return s.twinOf(r, suffix, exported{page: v, alone: aloneCompare(alone), shell: s.copied(v.Shell), name: v.Shell.Here, csv: data.CSV})
+	return s.respond.TwinOf(r, suffix, response.Export{Page: v, Alone: aloneCompare(alone), Shell: s.respond.Copied(v.Shell), Name: v.Shell.Here, Csv: data.CSV})
 }
 
 // severalData is the table as data: the rows that pass the filter.
@@ -349,7 +350,7 @@ func (s *Server) elsewherePage(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	l, err := s.load(r.Context(), q.Get("case"))
 	if err != nil {
-		s.fail(w, r, err)
+		s.respond.Fail(w, r, err)
 		return
 	}
 	v := view.Elsewhere{
@@ -361,7 +362,7 @@ func (s *Server) elsewherePage(w http.ResponseWriter, r *http.Request) {
 		line = &l.built.Lines[0]
 	}
 	if line == nil {
-		s.fail(w, r, noSnapshot(q.Get("b")))
+		s.respond.Fail(w, r, noSnapshot(q.Get("b")))
 		return
 	}
 	v.Series = q.Get("series")
@@ -387,11 +388,11 @@ func (s *Server) elsewherePage(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if err := s.listElsewhere(r, &v, l, into); err != nil {
-		s.fail(w, r, err)
+		s.respond.Fail(w, r, err)
 		return
 	}
-	v.Shell = view.Shell{Title: v.Headline, Section: "cases", Here: v.Headline, Engine: s.engine(), Crumbs: []view.Link{{Text: "Cases", URL: "/"}, {Text: view.Visible(l.Title), URL: "/cases/" + url.PathEscape(l.ID)}}}
-	s.render(w, r, http.StatusOK, page.Elsewhere(v))
+	v.Shell = view.Shell{Title: v.Headline, Section: "cases", Here: v.Headline, Engine: s.respond.Engine(), Crumbs: []view.Link{{Text: "Cases", URL: "/"}, {Text: view.Visible(l.Title), URL: "/cases/" + url.PathEscape(l.ID)}}}
+	s.respond.Page(w, r, http.StatusOK, page.Elsewhere(v))
 }
 
 // listElsewhere fills in the cases that hold the text, the newest first.
@@ -413,7 +414,7 @@ func (s *Server) listElsewhere(r *http.Request, v *view.Elsewhere, l *loaded, in
 			continue
 		}
 		shown, err := s.elsewhereCase(r, c, named, v.Find, into)
-		if isNotFound(err) {
+		if response.IsNotFound(err) {
 			continue // it was deleted meanwhile
 		}
 		if err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net/http"
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/read/bundle"
@@ -90,12 +89,4 @@ func (s *Server) openArtifact(ctx context.Context, b store.Bundle, path string) 
 		return nil, damage // the walk has ended, and knows less
 	}
 	return body, err
-}
-
-// send copies a body to its reader. Where it breaks off, so does the connection: an answer
-// that only ends early looks complete.
-func send(w http.ResponseWriter, body io.Reader) {
-	if _, err := io.Copy(w, body); err != nil {
-		panic(http.ErrAbortHandler)
-	}
 }

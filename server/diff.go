@@ -11,6 +11,7 @@ import (
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/diff"
 	"leakdiff/analysis/say/report"
+	"leakdiff/server/response"
 	"leakdiff/web/page"
 	"leakdiff/web/view"
 )
@@ -22,10 +23,10 @@ func (s *Server) pickDiff(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	a, b := q.Get("a"), q.Get("b")
 	if a == "" || b == "" {
-		s.fail(w, r, refuse("bad_request", "two snapshots must be chosen", "", "A or B is missing", "go back and choose one of each"))
+		s.respond.Fail(w, r, response.Refuse("bad_request", "two snapshots must be chosen", "", "A or B is missing", "go back and choose one of each"))
 		return
 	}
-	s.redirect(w, r, "/diff/"+url.PathEscape(a)+".."+url.PathEscape(b)+"?case="+queryEscape(q.Get("case")))
+	s.respond.Redirect(w, r, "/diff/"+url.PathEscape(a)+".."+url.PathEscape(b)+"?case="+queryEscape(q.Get("case")))
 }
 
 // compared is two snapshots with what was computed of the pair.
@@ -40,35 +41,35 @@ type compared struct {
 
 // diffPage compares two snapshots side by side.
 func (s *Server) diffPage(w http.ResponseWriter, r *http.Request) {
-	pair, suffix := twin(pathValue(r, "pair"))
-	s.show(w, r, func() ([]string, error) { return s.casesOfPair(r, pair) }, func() (written, error) {
+	pair, suffix := response.Twin(response.PathValue(r, "pair"))
+	s.show(w, r, func() ([]string, error) { return s.casesOfPair(r, pair) }, func() (response.Content, error) {
 		c, err := s.compare(r, pair)
 		if err != nil {
-			return written{}, err
+			return response.Content{}, err
 		}
 		query := r.URL.Query()
 		if suffix == ".json" {
 			data, err := c.data(query)
 			if err != nil {
-				return written{}, err
+				return response.Content{}, err
 			}
-			return jsonOf(data)
+			return response.JsonOf(data)
 		}
 		if suffix != "" {
 			query.Set("all", "1") // a file has no link to unfold
 			data, err := c.data(query)
 			if err != nil {
-				return written{}, err
+				return response.Content{}, err
 			}
 			v := s.diffView(c, query, showing)
-			return s.twinOf(r, suffix, exported{
-				page: v, alone: aloneDiff(s.diffView(c, query, keeping)), shell: s.copied(v.Shell), name: v.Shell.Here,
-				csv: data.CSV, stacks: []*analysis.Snapshot{c.result.A, c.result.B},
+			return s.respond.TwinOf(r, suffix, response.Export{
+				Page: v, Alone: aloneDiff(s.diffView(c, query, keeping)), Shell: s.respond.Copied(v.Shell), Name: v.Shell.Here,
+				Csv: data.CSV, Stacks: []*analysis.Snapshot{c.result.A, c.result.B},
 			})
 		}
 		v := s.diffView(c, query, showing)
-		offerSharing(&v.Shell, *r.URL, c.l.ID)
-		return pageOf(r.Context(), page.Diff(v))
+		response.OfferSharing(&v.Shell, *r.URL, c.l.ID)
+		return response.PageOf(r.Context(), page.Diff(v))
 	})
 }
 
@@ -94,7 +95,7 @@ func (s *Server) casesOfPair(r *http.Request, pair string) ([]string, error) {
 func (s *Server) caseOfPair(r *http.Request, pair string) (caseB, caseA string, err error) {
 	idA, idB, ok := strings.Cut(pair, "..")
 	if !ok {
-		return "", "", refuse("not_found", "there is no such comparison", pair, "the address must name two snapshots with two dots between them", "choose them on the page of the case")
+		return "", "", response.Refuse("not_found", "there is no such comparison", pair, "the address must name two snapshots with two dots between them", "choose them on the page of the case")
 	}
 	q := r.URL.Query()
 	caseB, caseA = q.Get("case"), q.Get("acase")
@@ -151,7 +152,7 @@ func (s *Server) compare(r *http.Request, pair string) (*compared, error) {
 	case c.l.leftOut(idB):
 		return nil, leftOutFault(idB)
 	case c.lineA == nil && c.lineB != nil && caseA == caseB:
-		return nil, refuse("not_found", "A is no snapshot of this case", idA, "the case of A must be named where it is another one", "choose A with “A snapshot of another case” on a comparison, or add &acase= and its case to the address")
+		return nil, response.Refuse("not_found", "A is no snapshot of this case", idA, "the case of A must be named where it is another one", "choose A with “A snapshot of another case” on a comparison, or add &acase= and its case to the address")
 	case c.lineA == nil:
 		return nil, noSnapshot(idA)
 	case c.lineB == nil:
@@ -241,7 +242,7 @@ func (c *compared) relation() diff.Relation {
 
 func (s *Server) diffView(c *compared, query url.Values, why purpose) view.Diff {
 	in := diffInput(c, query, why)
-	in.Engine, in.Frozen, in.NeedsKey = s.engine(), bool(why), !s.loopback()
+	in.Engine, in.Frozen, in.NeedsKey = s.respond.Engine(), bool(why), !s.loopback()
 	return view.NewDiff(in)
 }
 

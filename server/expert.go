@@ -23,6 +23,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/say/profile"
+	"leakdiff/server/response"
 	"leakdiff/web/page"
 	"leakdiff/web/view"
 )
@@ -178,10 +179,10 @@ func (s *Server) expert(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Security-Policy", expertPolicy)
 	h.Set("Cache-Control", "no-store")
-	name := pathValue(r, "view")
+	name := response.PathValue(r, "view")
 	var handler http.Handler
 	if slices.Contains(expertViews[:], name) {
-		handler = s.mounts.handler(pathValue(r, "token"), name)
+		handler = s.mounts.handler(response.PathValue(r, "token"), name)
 	}
 	if handler == nil {
 		h.Set("Content-Type", "text/plain; charset=utf-8")
@@ -212,9 +213,9 @@ func (a *answer) WriteHeader(status int)      { a.status = cmp.Or(a.status, stat
 
 // snapshotExpert frames pprof over one snapshot.
 func (s *Server) snapshotExpert(w http.ResponseWriter, r *http.Request) {
-	l, line, i, err := s.snapshot(r, pathValue(r, "id"))
+	l, line, i, err := s.snapshot(r, response.PathValue(r, "id"))
 	if err != nil {
-		s.fail(w, r, err)
+		s.respond.Fail(w, r, err)
 		return
 	}
 	v := s.snapshotView(l, line, i, r.URL.Query(), showing)
@@ -223,9 +224,9 @@ func (s *Server) snapshotExpert(w http.ResponseWriter, r *http.Request) {
 
 // diffExpert frames pprof over B less A.
 func (s *Server) diffExpert(w http.ResponseWriter, r *http.Request) {
-	c, err := s.compare(r, pathValue(r, "pair"))
+	c, err := s.compare(r, response.PathValue(r, "pair"))
 	if err != nil {
-		s.fail(w, r, err)
+		s.respond.Fail(w, r, err)
 		return
 	}
 	v := s.diffView(c, r.URL.Query(), showing)
@@ -236,9 +237,9 @@ func (s *Server) diffExpert(w http.ResponseWriter, r *http.Request) {
 // case of A.
 func (s *Server) expertPage(w http.ResponseWriter, r *http.Request, shell view.Shell, base string, l, other *loaded, snapshots ...*analysis.Snapshot) {
 	q := r.URL.Query()
-	kind, err := stackKind(q.Get("kind"), snapshots)
+	kind, err := response.StackKind(q.Get("kind"), snapshots)
 	if err != nil {
-		s.fail(w, r, err)
+		s.respond.Fail(w, r, err)
 		return
 	}
 	shown := "flamegraph"
@@ -247,7 +248,7 @@ func (s *Server) expertPage(w http.ResponseWriter, r *http.Request, shell view.S
 	}
 	state, err := s.caseState(r.Context(), l.ID)
 	if err != nil {
-		s.fail(w, r, err)
+		s.respond.Fail(w, r, err)
 		return
 	}
 	last := snapshots[len(snapshots)-1]
@@ -258,7 +259,7 @@ func (s *Server) expertPage(w http.ResponseWriter, r *http.Request, shell view.S
 		return profile.NewPair(snapshots[0], last, kind)
 	})
 	if err != nil {
-		s.fail(w, r, err)
+		s.respond.Fail(w, r, err)
 		return
 	}
 	in := view.ExpertInput{Shell: shell, Base: base, CaseID: l.ID, Kind: kind, Shown: shown, Views: expertViews[:len(expertViews)-1], Frame: "/x/" + token + "/" + shown, Pair: len(snapshots) == 2}
@@ -267,7 +268,7 @@ func (s *Server) expertPage(w http.ResponseWriter, r *http.Request, shell view.S
 	}
 	w.Header().Set("Content-Security-Policy", framePolicy)
 	w.Header().Set("Cache-Control", "no-store")
-	s.render(w, r, http.StatusOK, page.Expert(view.NewExpert(in)))
+	s.respond.Page(w, r, http.StatusOK, page.Expert(view.NewExpert(in)))
 }
 
 // inMemory is the one profile that there is, whatever is asked for. It names no

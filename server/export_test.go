@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	pprof "github.com/google/pprof/profile"
 
+	"leakdiff/server/response"
 	"leakdiff/web/view"
 )
 
@@ -258,7 +259,7 @@ func TestEveryChartIsAFileOfItsOwn(t *testing.T) {
 				}
 				seen[address] = true
 				r := s.get(address)
-				if r.status != 200 || r.header.Get("Content-Security-Policy") != picturePolicy {
+				if r.status != 200 || r.header.Get("Content-Security-Policy") != response.PicturePolicy {
 					t.Errorf("%s: status %d, policy %q: %.100s", address, r.status, r.header.Get("Content-Security-Policy"), r.body)
 					continue
 				}
@@ -398,14 +399,14 @@ func TestOlderRecordsHaveTwinsToo(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			d := e.page.Document()
+			d := e.Page.Document()
 			for form, text := range map[string]string{"Markdown": d.Markdown(), "Jira": d.Jira(), "text": d.Text()} {
 				if !strings.Contains(text, "housekeeping") {
 					t.Errorf("%s names no family", form)
 				}
 			}
 			var b bytes.Buffer
-			switch err := e.csv(&b); {
+			switch err := e.Csv(&b); {
 			case name == "the family":
 				if err == nil || !strings.Contains(err.Error(), "has no table") {
 					t.Errorf("the table that is not there: %v: %.200s", err, b.String())
@@ -413,7 +414,7 @@ func TestOlderRecordsHaveTwinsToo(t *testing.T) {
 			case err != nil || sheet(t, b.String()) == nil:
 				t.Errorf("the table: %v: %.200s", err, b.String())
 			}
-			if file, names := view.ChartFile(e.page, "", ""); file == nil {
+			if file, names := view.ChartFile(e.Page, "", ""); file == nil {
 				t.Errorf("no chart of %v", names)
 			}
 		})
@@ -449,15 +450,4 @@ func without(t *testing.T, doc []byte, names ...string) []byte {
 		t.Fatal(err)
 	}
 	return out
-}
-
-func TestAFileNameIsPlain(t *testing.T) {
-	for in, want := range map[string]string{
-		"kubelet, t1 to t6": "leakdiff-kubelet-t1-to-t6.csv", "": "leakdiff.csv", `../../a"b` + "\r\n": "leakdiff-a-b.csv", "ärger": "leakdiff-rger.csv",
-		strings.Repeat("x", 300): "leakdiff-" + strings.Repeat("x", 80) + ".csv",
-	} {
-		if got := saveName(in, ".csv"); got != want {
-			t.Errorf("%q is saved as %q, want %q", in, got, want)
-		}
-	}
 }

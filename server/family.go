@@ -15,6 +15,7 @@ import (
 	"leakdiff/analysis/read/family"
 	"leakdiff/analysis/say/report"
 	"leakdiff/analysis/say/wording"
+	"leakdiff/server/response"
 	"leakdiff/store"
 	"leakdiff/web/page"
 	"leakdiff/web/view"
@@ -29,45 +30,45 @@ const maxLifelines = 2000
 // familyPage shows one family in one series: the case and series of the query,
 // else the newest case that holds it.
 func (s *Server) familyPage(w http.ResponseWriter, r *http.Request) {
-	fingerprint, suffix := twin(pathValue(r, "fingerprint"))
+	fingerprint, suffix := response.Twin(response.PathValue(r, "fingerprint"))
 	l, line, err := s.familyLine(r, fingerprint)
 	if err != nil {
-		s.fail(w, r, err)
+		s.respond.Fail(w, r, err)
 		return
 	}
 	v, err := s.familyView(r, l, line, fingerprint, showing)
 	if err != nil {
-		s.fail(w, r, err)
+		s.respond.Fail(w, r, err)
 		return
 	}
 	if suffix == "" {
-		offerSharing(&v.Shell, *r.URL, l.ID)
-		s.render(w, r, http.StatusOK, page.Family(v))
+		response.OfferSharing(&v.Shell, *r.URL, l.ID)
+		s.respond.Page(w, r, http.StatusOK, page.Family(v))
 		return
 	}
 	at := chosen(r, line, fingerprint)
 	if suffix == ".json" {
-		writeJSON(w, http.StatusOK, line.Membership(familyOf(l, line, fingerprint), at, maxMembers))
+		response.WriteJSON(w, http.StatusOK, line.Membership(familyOf(l, line, fingerprint), at, maxMembers))
 		return
 	}
 	kept, err := s.familyView(r, l, line, fingerprint, keeping)
 	if err != nil {
-		s.fail(w, r, err)
+		s.respond.Fail(w, r, err)
 		return
 	}
-	made, err := s.twinOf(r, suffix, exported{
-		page: v, alone: aloneFamily(kept), shell: s.copied(v.Shell), name: v.Shell.Title,
-		csv: func(w io.Writer) error { return line.Membership(familyOf(l, line, fingerprint), at, 0).CSV(w) },
+	made, err := s.respond.TwinOf(r, suffix, response.Export{
+		Page: v, Alone: aloneFamily(kept), Shell: s.respond.Copied(v.Shell), Name: v.Shell.Title,
+		Csv: func(w io.Writer) error { return line.Membership(familyOf(l, line, fingerprint), at, 0).CSV(w) },
 	})
 	if err != nil {
-		s.fail(w, r, err)
+		s.respond.Fail(w, r, err)
 		return
 	}
-	made.write(w)
+	made.Write(w)
 }
 
 func (s *Server) familyLine(r *http.Request, fingerprint string) (*loaded, *report.Line, error) {
-	missing := refuse("not_found", "there is no such family", fingerprint, "no case on this server holds it any more, or the address is wrong", "start from the list of cases")
+	missing := response.Refuse("not_found", "there is no such family", fingerprint, "no case on this server holds it any more, or the address is wrong", "start from the list of cases")
 	caseID := r.URL.Query().Get("case")
 	if caseID == "" {
 		seen, err := s.store.FamilySightings(r.Context(), fingerprint, 1)
@@ -152,7 +153,7 @@ func (s *Server) familyView(r *http.Request, l *loaded, line *report.Line, finge
 		CaseID: l.ID, CaseTitle: l.Title, Process: line.Snapshots[0].Process.Name.Value,
 		Family: familyOf(l, line, fingerprint), Judgement: judged,
 		Counts: line.Trend.Counts(fingerprint), Epochs: line.Trend.Epochs, Lifelines: line.Trend.Lifelines(fingerprint, maxLifelines),
-		SnapshotIndex: at, Engine: s.engine(), Frozen: bool(why), Catalogue: l.known,
+		SnapshotIndex: at, Engine: s.respond.Engine(), Frozen: bool(why), Catalogue: l.known,
 		SeriesKey: seriesKey(line), Events: line.Trend.Events(), Hours: line.Trend.Births(fingerprint, at),
 		Kin: kin(l, line, fingerprint), Locks: locks(line, fingerprint, at), Bisection: report.Bisect(l.built.Lines, line.Snapshots[0].Process.Name.Value, group.Family),
 	}

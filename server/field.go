@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"leakdiff/server/response"
 	"leakdiff/store"
 )
 
@@ -29,13 +30,13 @@ func (s *Server) setField(r *http.Request, caseID, name, value, key string) (bef
 	limit, known := fieldLimits[name]
 	switch {
 	case !known:
-		return before, refuse("bad_request", "there is no such field", name, "a case has title, ticket, modules and archived", "use one of these")
+		return before, response.Refuse("bad_request", "there is no such field", name, "a case has title, ticket, modules and archived", "use one of these")
 	case len(value) > limit:
-		return before, refuse("invalid", "the value is too long", name, "it is kept in full in the list of cases", "shorten it and put the rest into the ticket")
+		return before, response.Refuse("invalid", "the value is too long", name, "it is kept in full in the list of cases", "shorten it and put the rest into the ticket")
 	case name == titleField && value == "":
-		return before, refuse("bad_request", "a case needs a title of 1 to 300 bytes", "", "", "give it the ticket's number or a few words")
+		return before, response.Refuse("bad_request", "a case needs a title of 1 to 300 bytes", "", "", "give it the ticket's number or a few words")
 	case name == archivedField && value != "" && value != "yes":
-		return before, refuse("invalid", "a case is archived or not", value, "the value is neither yes nor empty", `send "yes", or "" to take it back`)
+		return before, response.Refuse("invalid", "a case is archived or not", value, "the value is neither yes nor empty", `send "yes", or "" to take it back`)
 	}
 	if name == titleField {
 		c, err := s.store.Case(r.Context(), caseID)
@@ -62,10 +63,10 @@ func (s *Server) setField(r *http.Request, caseID, name, value, key string) (bef
 // what the page showed ("was-NAME") are written, so that two people who edit different
 // fields do not undo each other.
 func (s *Server) fieldForm(w http.ResponseWriter, r *http.Request) {
-	id := pathValue(r, "id")
-	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	id := response.PathValue(r, "id")
+	r.Body = http.MaxBytesReader(w, r.Body, response.MaxForm)
 	if err := r.ParseForm(); err != nil {
-		s.fail(w, r, formFault(err))
+		s.respond.Fail(w, r, response.FormFault(err))
 		return
 	}
 	var over []string
@@ -77,7 +78,7 @@ func (s *Server) fieldForm(w http.ResponseWriter, r *http.Request) {
 		}
 		before, err := s.setField(r, id, name, values[0], r.PostForm.Get("key"))
 		if err != nil {
-			s.fail(w, r, err)
+			s.respond.Fail(w, r, err)
 			return
 		}
 		if r.PostForm.Has("was-"+name) && before.Value != was && before.Value != strings.TrimSpace(values[0]) {
@@ -89,16 +90,16 @@ func (s *Server) fieldForm(w http.ResponseWriter, r *http.Request) {
 		slices.Sort(over)
 		q = "?" + url.Values{"over": over}.Encode()
 	}
-	s.redirect(w, r, "/cases/"+url.PathEscape(id)+q+"#about")
+	s.respond.Redirect(w, r, "/cases/"+url.PathEscape(id)+q+"#about")
 }
 
 // fieldsAPI is PATCH /api/v1/cases/{id} with any of {"title", "ticket", "modules",
 // "archived"}; it answers what each replaced.
 func (s *Server) fieldsAPI(w http.ResponseWriter, r *http.Request) {
-	id := pathValue(r, "id")
+	id := response.PathValue(r, "id")
 	var in map[string]string
-	if err := readJSON(w, r, &in, `{"ticket": "INC-4711"}`); err != nil {
-		s.failAPI(w, r, err)
+	if err := response.ReadJSON(w, r, &in, `{"ticket": "INC-4711"}`); err != nil {
+		s.respond.FailAPI(w, r, err)
 		return
 	}
 	replaced := map[string]string{}
@@ -110,10 +111,10 @@ func (s *Server) fieldsAPI(w http.ResponseWriter, r *http.Request) {
 	for _, name := range names {
 		before, err := s.setField(r, id, name, in[name], "")
 		if err != nil {
-			s.failAPI(w, r, err)
+			s.respond.FailAPI(w, r, err)
 			return
 		}
 		replaced[name] = before.Value
 	}
-	writeJSON(w, http.StatusOK, map[string]any{"case": id, "replaced": replaced})
+	response.WriteJSON(w, http.StatusOK, map[string]any{"case": id, "replaced": replaced})
 }

@@ -6,6 +6,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/flame"
+	"leakdiff/server/response"
 	"leakdiff/web/page"
 	"leakdiff/web/view"
 )
@@ -16,16 +17,16 @@ const flamePath = "flame"
 
 // snapshotFlame shows the merged stacks of one snapshot.
 func (s *Server) snapshotFlame(w http.ResponseWriter, r *http.Request) {
-	id := pathValue(r, "id")
-	name, suffix := twin(pathValue(r, "page"))
+	id := response.PathValue(r, "id")
+	name, suffix := response.Twin(response.PathValue(r, "page"))
 	if name != flamePath {
-		s.notFound(w, r)
+		s.respond.NotFound(w, r)
 		return
 	}
-	s.show(w, r, func() ([]string, error) { return only(s.caseOf(r, id)) }, func() (written, error) {
+	s.show(w, r, func() ([]string, error) { return only(s.caseOf(r, id)) }, func() (response.Content, error) {
 		g, err := s.flameOf(r, id)
 		if err != nil {
-			return written{}, err
+			return response.Content{}, err
 		}
 		return s.flameAnswer(r, g, suffix)
 	})
@@ -33,16 +34,16 @@ func (s *Server) snapshotFlame(w http.ResponseWriter, r *http.Request) {
 
 // diffFlame shows the merged stacks of what changed between two snapshots.
 func (s *Server) diffFlame(w http.ResponseWriter, r *http.Request) {
-	pair := pathValue(r, "pair")
-	name, suffix := twin(pathValue(r, "page"))
+	pair := response.PathValue(r, "pair")
+	name, suffix := response.Twin(response.PathValue(r, "page"))
 	if name != flamePath {
-		s.notFound(w, r)
+		s.respond.NotFound(w, r)
 		return
 	}
-	s.show(w, r, func() ([]string, error) { return s.casesOfPair(r, pair) }, func() (written, error) {
+	s.show(w, r, func() ([]string, error) { return s.casesOfPair(r, pair) }, func() (response.Content, error) {
 		g, err := s.flameBetween(r, pair)
 		if err != nil {
-			return written{}, err
+			return response.Content{}, err
 		}
 		return s.flameAnswer(r, g, suffix)
 	})
@@ -54,18 +55,18 @@ type graph struct {
 	in view.FlameInput
 }
 
-func (s *Server) flameAnswer(r *http.Request, g graph, suffix string) (written, error) {
+func (s *Server) flameAnswer(r *http.Request, g graph, suffix string) (response.Content, error) {
 	if suffix == ".json" {
-		return jsonOf(flameJSON(g))
+		return response.JsonOf(flameJSON(g))
 	}
 	v := view.NewFlame(g.in)
 	if suffix != "" {
 		still := g.in
 		still.Frozen = bool(keeping)
-		return s.twinOf(r, suffix, exported{page: v, alone: aloneFlame(view.NewFlame(still)), shell: s.copied(v.Shell), csv: flameCSV(v), name: v.Headline})
+		return s.respond.TwinOf(r, suffix, response.Export{Page: v, Alone: aloneFlame(view.NewFlame(still)), Shell: s.respond.Copied(v.Shell), Csv: flameCSV(v), Name: v.Headline})
 	}
-	offerSharing(&v.Shell, *r.URL, g.l.ID)
-	return pageOf(r.Context(), page.Flame(v))
+	response.OfferSharing(&v.Shell, *r.URL, g.l.ID)
+	return response.PageOf(r.Context(), page.Flame(v))
 }
 
 func (s *Server) flameOf(r *http.Request, id string) (graph, error) {
@@ -74,7 +75,7 @@ func (s *Server) flameOf(r *http.Request, id string) (graph, error) {
 		return graph{}, err
 	}
 	b := line.Snapshots[i]
-	g := graph{l, view.FlameInput{CaseID: l.ID, CaseTitle: l.Title, SeriesKey: seriesKey(line), B: b, Kinds: view.FlameKinds(b), Titles: line.Titles, Query: r.URL.Query(), Engine: s.engine()}}
+	g := graph{l, view.FlameInput{CaseID: l.ID, CaseTitle: l.Title, SeriesKey: seriesKey(line), B: b, Kinds: view.FlameKinds(b), Titles: line.Titles, Query: r.URL.Query(), Engine: s.respond.Engine()}}
 	g.in.Tree = flame.Of(b.Groups, view.FlameKind(g.in.Query.Get("kind"), g.in.Kinds))
 	if b.Bounded(g.in.Tree.Kind) {
 		g.in.Warnings = []string{"The dump is cut and nothing complete stands beside it: every figure is a lower bound."}
@@ -90,7 +91,7 @@ func (s *Server) flameBetween(r *http.Request, pair string) (graph, error) {
 	a, b := c.lineA.Snapshots[c.a], c.lineB.Snapshots[c.b]
 	g := graph{c.l, view.FlameInput{
 		CaseID: c.l.ID, CaseTitle: c.l.Title, SeriesKey: seriesKey(c.lineB), A: a, B: b, Kinds: view.FlameKinds(a, b),
-		Titles: c.lineB.Titles, Warnings: slices.Clone(c.result.Warnings), Query: r.URL.Query(), Engine: s.engine(),
+		Titles: c.lineB.Titles, Warnings: slices.Clone(c.result.Warnings), Query: r.URL.Query(), Engine: s.respond.Engine(),
 	}}
 	if c.la != c.l {
 		g.in.OtherID = c.la.ID

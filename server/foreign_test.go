@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"leakdiff/analysis/say/report"
+	"leakdiff/server/response"
 )
 
 // localLink is an address of this server in a page.
@@ -73,7 +74,7 @@ func TestKeptPagesAreWeighedWithTheirAddresses(t *testing.T) {
 	c := newShownCache()
 	long := strings.Repeat("x", 50_000)
 	for i := range 1000 {
-		c.put(fmt.Sprint(long, i), shown{written: written{body: []byte("short")}})
+		c.put(fmt.Sprint(long, i), shown{Content: response.Content{Body: []byte("short")}})
 	}
 	if n := len(c.by); c.size > maxShown || n > maxShown/len(long) {
 		t.Errorf("%d pages with addresses of 50 kB are kept, weighed as %d bytes", n, c.size)

@@ -15,6 +15,7 @@ import (
 	"leakdiff/analysis/read/ingest"
 	"leakdiff/analysis/say/redact"
 	"leakdiff/analysis/say/wording"
+	"leakdiff/server/response"
 	"leakdiff/store"
 	"leakdiff/web/page"
 	"leakdiff/web/view"
@@ -25,21 +26,21 @@ func (s *Server) sharePage(w http.ResponseWriter, r *http.Request) {
 	address := r.URL.Query().Get("view")
 	f, l, cases, err := s.frozenView(r, address)
 	if err != nil {
-		s.fail(w, r, err)
+		s.respond.Fail(w, r, err)
 		return
 	}
 	safe, err := f.redacted(redactor(cases))
 	if err != nil {
-		s.fail(w, r, err)
+		s.respond.Fail(w, r, err)
 		return
 	}
 	e, err := safe.unpack()
 	if err != nil {
-		s.fail(w, r, err)
+		s.respond.Fail(w, r, err)
 		return
 	}
 	if r.URL.Query().Get("look") != "" {
-		s.render(w, r, http.StatusOK, e.alone(view.Shell{Title: safe.Headline, Seal: s.unsealed(safe), Engine: s.engine()}))
+		s.respond.Page(w, r, http.StatusOK, e.Alone(view.Shell{Title: safe.Headline, Seal: s.unsealed(safe), Engine: s.respond.Engine()}))
 		return
 	}
 	v := view.NewShare(view.ShareInput{
@@ -49,10 +50,10 @@ func (s *Server) sharePage(w http.ResponseWriter, r *http.Request) {
 			fmt.Sprintf("The %s as it stands now, with its figures, verdicts and evidence (%s).", f.Kind, wording.Bytes(int64(len(safe.Model)+len(safe.Data)))),
 			"The same as Markdown, Jira markup, text, HTML file, CSV, JSON and its charts as SVG.",
 		},
-		CountsTitle: safe.counted(countsOnly(f.Kind, l)), Counts: countsOnly(f.Kind, l), Full: safe.Headline, Now: s.cfg.Now(), Markdown: e.page.Document().Markdown(),
+		CountsTitle: safe.counted(countsOnly(f.Kind, l)), Counts: countsOnly(f.Kind, l), Full: safe.Headline, Now: s.cfg.Now(), Markdown: e.Page.Document().Markdown(),
 	})
-	v.Shell.Engine = s.engine()
-	s.render(w, r, http.StatusOK, page.Share(v))
+	v.Shell.Engine = s.respond.Engine()
+	s.respond.Page(w, r, http.StatusOK, page.Share(v))
 }
 
 func receiptRows(receipt []redact.Receipt) []view.RedactionRule {
@@ -95,7 +96,7 @@ func (s *Server) keepUntil(keep string) (time.Time, error) {
 	}
 	var days int
 	if _, err := fmt.Sscanf(keep, "%dd", &days); err != nil || days < 1 || days > 3660 {
-		return time.Time{}, refuse("bad_request", "the time to keep a result was not understood", keep, "it is a number of days such as 90d, or keep", "use 7d, 30d, 90d, 365d or keep")
+		return time.Time{}, response.Refuse("bad_request", "the time to keep a result was not understood", keep, "it is a number of days such as 90d, or keep", "use 7d, 30d, 90d, 365d or keep")
 	}
 	return s.cfg.Now().AddDate(0, 0, days), nil
 }
@@ -110,7 +111,7 @@ func viewOf(address, caseID string) (string, error) {
 	}
 	u, err := url.Parse(address)
 	if err != nil {
-		return "", refuse("bad_request", "the view is no address", address, "it is no path with a query", "send the path of a page, as in the browser")
+		return "", response.Refuse("bad_request", "the view is no address", address, "it is no path with a query", "send the path of a page, as in the browser")
 	}
 	q := u.Query()
 	named := q.Get("case")
@@ -121,7 +122,7 @@ func viewOf(address, caseID string) (string, error) {
 		u.RawQuery, named = q.Encode(), caseID
 	}
 	if named != caseID {
-		return "", refuse("bad_request", "the view is of another case", address, "case says "+caseID, "leave case out, or name the same case in both")
+		return "", response.Refuse("bad_request", "the view is of another case", address, "case says "+caseID, "leave case out, or name the same case in both")
 	}
 	return u.String(), nil
 }
@@ -135,7 +136,7 @@ func (s *Server) mayReveal(r *http.Request, formKey string) func(caseID string) 
 		if !errors.As(err, &f) || f.Code != "forbidden" {
 			return err
 		}
-		return refuse(f.Code, "freezing a case without redaction needs its owner key", "case "+caseID, f.Why, f.Hint+"; with redaction no key is needed")
+		return response.Refuse(f.Code, "freezing a case without redaction needs its owner key", "case "+caseID, f.Why, f.Hint+"; with redaction no key is needed")
 	}
 }
 
@@ -150,7 +151,7 @@ func (s *Server) freezeWish(r *http.Request, in wish, mayReveal func(caseID stri
 		in.Preview = "counts"
 	}
 	if in.Preview != "counts" && in.Preview != "full" && in.Preview != "none" {
-		return result{}, nil, refuse("bad_request", "the preview level was not understood", in.Preview, "", "use counts, full or none")
+		return result{}, nil, response.Refuse("bad_request", "the preview level was not understood", in.Preview, "", "use counts, full or none")
 	}
 	if in.View, err = viewOf(in.View, in.Case); err != nil {
 		return result{}, nil, err
@@ -191,7 +192,7 @@ func (s *Server) freezeWish(r *http.Request, in wish, mayReveal func(caseID stri
 	if err != nil {
 		return result{}, nil, err
 	}
-	out := result{ID: p.ID, Link: "/p/" + p.ID, URL: s.base(r) + "/p/" + p.ID, OwnerKey: key, Receipt: f.Receipt}
+	out := result{ID: p.ID, Link: "/p/" + p.ID, URL: s.respond.Base(r) + "/p/" + p.ID, OwnerKey: key, Receipt: f.Receipt}
 	if out.Receipt == nil {
 		out.Receipt = []redact.Receipt{}
 	}
@@ -203,9 +204,9 @@ func (s *Server) freezeWish(r *http.Request, in wish, mayReveal func(caseID stri
 
 // freeze takes the form of the share page.
 func (s *Server) freeze(w http.ResponseWriter, r *http.Request) {
-	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	r.Body = http.MaxBytesReader(w, r.Body, response.MaxForm)
 	if err := r.ParseForm(); err != nil {
-		s.fail(w, r, formFault(err))
+		s.respond.Fail(w, r, response.FormFault(err))
 		return
 	}
 	keepSecrets := r.PostForm.Get("redact") != ""
@@ -219,7 +220,7 @@ func (s *Server) freeze(w http.ResponseWriter, r *http.Request) {
 func (s *Server) frozenAs(w http.ResponseWriter, r *http.Request, in wish, mayReveal func(caseID string) error) {
 	out, l, err := s.freezeWish(r, in, mayReveal)
 	if err != nil {
-		s.fail(w, r, err)
+		s.respond.Fail(w, r, err)
 		return
 	}
 	var expires time.Time
@@ -227,27 +228,27 @@ func (s *Server) frozenAs(w http.ResponseWriter, r *http.Request, in wish, mayRe
 		expires = *out.ExpiresAt
 	}
 	v := view.NewShared(l.ID, l.Title, out.URL, out.OwnerKey, expires, receiptRows(out.Receipt))
-	v.Shell.Engine = s.engine()
+	v.Shell.Engine = s.respond.Engine()
 	s.keepKey(w, out.ID, out.OwnerKey, expires)
 	w.Header().Set("Cache-Control", "no-store")
-	s.render(w, r, http.StatusOK, page.Shared(v))
+	s.respond.Page(w, r, http.StatusOK, page.Shared(v))
 }
 
 // freezeAPI is POST /api/v1/permalinks.
 func (s *Server) freezeAPI(w http.ResponseWriter, r *http.Request) {
 	var in wish
-	if err := readJSON(w, r, &in, `{"case": "...", "view": "/diff/a..b", "redact": true, "keep": "90d", "preview": "counts"}`); err != nil {
-		s.failAPI(w, r, err)
+	if err := response.ReadJSON(w, r, &in, `{"case": "...", "view": "/diff/a..b", "redact": true, "keep": "90d", "preview": "counts"}`); err != nil {
+		s.respond.FailAPI(w, r, err)
 		return
 	}
 	out, _, err := s.freezeWish(r, in, s.mayReveal(r, ""))
 	if err != nil {
-		s.failAPI(w, r, err)
+		s.respond.FailAPI(w, r, err)
 		return
 	}
-	w.Header().Set("Location", s.path()+out.Link)
+	w.Header().Set("Location", s.respond.Path()+out.Link)
 	w.Header().Set("Cache-Control", "no-store")
-	writeJSON(w, http.StatusCreated, out)
+	response.WriteJSON(w, http.StatusCreated, out)
 }
 
 // extendAPI is PATCH /api/v1/permalinks/{id} with {"keep": "90d"}.
@@ -255,18 +256,18 @@ func (s *Server) extendAPI(w http.ResponseWriter, r *http.Request) {
 	var in struct {
 		Keep string `json:"keep"`
 	}
-	if err := readJSON(w, r, &in, `{"keep": "90d"}`); err != nil {
-		s.failAPI(w, r, err)
+	if err := response.ReadJSON(w, r, &in, `{"keep": "90d"}`); err != nil {
+		s.respond.FailAPI(w, r, err)
 		return
 	}
 	until, err := s.keepUntil(in.Keep)
 	if err != nil {
-		s.failAPI(w, r, err)
+		s.respond.FailAPI(w, r, err)
 		return
 	}
 	key, _ := bearer(r)
-	if err := s.store.ExtendPermalink(r.Context(), pathValue(r, "id"), key, until); err != nil {
-		s.failAPI(w, r, err)
+	if err := s.store.ExtendPermalink(r.Context(), response.PathValue(r, "id"), key, until); err != nil {
+		s.respond.FailAPI(w, r, err)
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)
@@ -275,8 +276,8 @@ func (s *Server) extendAPI(w http.ResponseWriter, r *http.Request) {
 // withdrawAPI is DELETE /api/v1/permalinks/{id}.
 func (s *Server) withdrawAPI(w http.ResponseWriter, r *http.Request) {
 	key, _ := bearer(r)
-	if err := s.store.WithdrawPermalink(r.Context(), pathValue(r, "id"), key); err != nil {
-		s.failAPI(w, r, err)
+	if err := s.store.WithdrawPermalink(r.Context(), response.PathValue(r, "id"), key); err != nil {
+		s.respond.FailAPI(w, r, err)
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)
@@ -286,28 +287,28 @@ func (s *Server) withdrawAPI(w http.ResponseWriter, r *http.Request) {
 // the old link stays what it is. It needs the owner key of the case or of the link, or a
 // server that only its own machine reaches.
 func (s *Server) freezeAgain(w http.ResponseWriter, r *http.Request) {
-	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
-	p, err := s.store.Permalink(r.Context(), pathValue(r, "id"))
+	r.Body = http.MaxBytesReader(w, r.Body, response.MaxForm)
+	p, err := s.store.Permalink(r.Context(), response.PathValue(r, "id"))
 	if err != nil {
 		s.noPermalink(w, r, err)
 		return
 	}
 	if p.CaseID == "" {
-		s.fail(w, r, refuse("not_found", "the case of this result was deleted", "", "there is nothing left to compute it from", "upload the bundle again"))
+		s.respond.Fail(w, r, response.Refuse("not_found", "the case of this result was deleted", "", "there is nothing left to compute it from", "upload the bundle again"))
 		return
 	}
 	key := ownerKey(r)
 	if !s.store.OwnsPermalink(r.Context(), p.ID, key) {
 		if _, err := s.mayEdit(r, p.CaseID, key); err != nil {
-			s.fail(w, r, err)
+			s.respond.Fail(w, r, err)
 			return
 		}
 	}
 	if reading, err := s.refresh(r.Context(), p.CaseID); err != nil || reading {
 		if err == nil {
-			err = refuse("busy", "the bundles of this case are being read by the new engine", "", "the result is computed from them", "try again in a moment")
+			err = response.Refuse("busy", "the bundles of this case are being read by the new engine", "", "the result is computed from them", "try again in a moment")
 		}
-		s.fail(w, r, err)
+		s.respond.Fail(w, r, err)
 		return
 	}
 	keep := "keep"

@@ -13,6 +13,7 @@ import (
 
 	"github.com/a-h/templ"
 
+	"leakdiff/server/response"
 	"leakdiff/store"
 	"leakdiff/web/page"
 	"leakdiff/web/view"
@@ -55,7 +56,7 @@ func (s *Server) frontState(ctx context.Context, id string) (f frontState, err e
 		program = s.cfg.Program()
 	}
 	if settled && program != "" {
-		f.hash = hashed(append([]string{program + s.path(), f.known, strconv.FormatBool(s.loopback()), strconv.Itoa(f.permalinks)}, f.told...))
+		f.hash = hashed(append([]string{program + s.respond.Path(), f.known, strconv.FormatBool(s.loopback()), strconv.Itoa(f.permalinks)}, f.told...))
 	}
 	return f, nil
 }
@@ -121,11 +122,11 @@ func (s *Server) makeFront(ctx context.Context, id, form string, state frontStat
 	}
 	p := store.CasePage{Form: form, Elsewhere: len(state.cases) > 1}
 	if form == "json" {
-		made, err := reportOf(l.built.Report)
+		made, err := response.ReportOf(l.built.Report)
 		if err != nil {
 			return p, err
 		}
-		p.Body = made.body
+		p.Body = made.Body
 	} else if err := s.drawFront(ctx, l, state.permalinks, &p); err != nil {
 		return p, err
 	}
@@ -149,33 +150,33 @@ func (s *Server) drawFront(ctx context.Context, l *loaded, permalinks int, p *st
 	if err != nil {
 		return err
 	}
-	offerSharing(&v.Shell, url.URL{Path: frontPath(l.ID)}, l.ID)
-	made, err := pageOf(page.At(ctx, p.Slot+p.Slot), page.Case(v))
-	p.Body = made.body
+	response.OfferSharing(&v.Shell, url.URL{Path: frontPath(l.ID)}, l.ID)
+	made, err := response.PageOf(page.At(ctx, p.Slot+p.Slot), page.Case(v))
+	p.Body = made.Body
 	return err
 }
 
 // filled is the front under the address that it is asked for, with what other cases
 // know now.
-func (s *Server) filled(ctx context.Context, p store.CasePage, id, address string) (written, error) {
+func (s *Server) filled(ctx context.Context, p store.CasePage, id, address string) (response.Content, error) {
 	if p.Form == "json" {
-		return written{kind: jsonType, body: p.Body}, nil
+		return response.Content{Kind: response.JSONType, Body: p.Body}, nil
 	}
 	known, err := s.memories(ctx, id, p.Recalls)
 	if err != nil {
-		return written{}, err
+		return response.Content{}, err
 	}
 	pieces := bytes.Split(p.Body, []byte(p.Slot))
 	for i := 1; i < len(pieces); i += 2 {
 		text := templ.EscapeString(view.Visible(address))
 		if print := string(pieces[i]); print != "" {
 			if text, err = page.MemoryLine(ctx, known[print].Sentence()); err != nil {
-				return written{}, err
+				return response.Content{}, err
 			}
 		}
 		pieces[i] = []byte(text)
 	}
-	return written{kind: htmlType, body: bytes.Join(pieces, nil), recalls: p.Recalls}, nil
+	return response.Content{Kind: response.HTMLType, Body: bytes.Join(pieces, nil), Recalls: p.Recalls}, nil
 }
 
 // keepFront writes the front of a case into the database, if it still is that.
@@ -197,7 +198,7 @@ func (s *Server) keepFront(ctx context.Context, id string, p store.CasePage) {
 		}
 		return s.store.ForgetCasePage(ctx, id, p.State)
 	}()
-	if err != nil && ctx.Err() == nil && !isNotFound(err) {
+	if err != nil && ctx.Err() == nil && !response.IsNotFound(err) {
 		s.log.Error("keeping a page failed", "case", id, "error", err)
 	}
 }

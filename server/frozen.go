@@ -15,6 +15,7 @@ import (
 
 	"leakdiff/analysis/say/redact"
 	"leakdiff/analysis/say/report"
+	"leakdiff/server/response"
 	"leakdiff/web/view"
 )
 
@@ -49,7 +50,7 @@ func (s *Server) frozenView(r *http.Request, address string) (frozen, *loaded, [
 }
 
 func (s *Server) frozenPage(r *http.Request, address string) (frozen, *loaded, error) {
-	bad := refuse("bad_request", "this page cannot be frozen", address, "only cases, comparisons, families and snapshots can", "open one of them and share it from there")
+	bad := response.Refuse("bad_request", "this page cannot be frozen", address, "only cases, comparisons, families and snapshots can", "open one of them and share it from there")
 	u, err := url.Parse(address)
 	if err != nil || u.Host != "" || u.Scheme != "" {
 		return frozen{}, nil, bad
@@ -139,29 +140,29 @@ func pack(kind string, model, data any, headline string) (frozen, error) {
 }
 
 // unpack reads the page of a record and what its twins are written from.
-func (f frozen) unpack() (exported, error) {
+func (f frozen) unpack() (response.Export, error) {
 	switch f.Kind {
 	case "case":
 		v, r, err := opened[view.Case, report.Report](f)
-		return exported{page: v, alone: aloneCase(v), csv: func(w io.Writer) error { return report.CSV(w, r) }}, err
+		return response.Export{Page: v, Alone: aloneCase(v), Csv: func(w io.Writer) error { return report.CSV(w, r) }}, err
 	case "diff":
 		v, c, err := opened[view.Diff, report.Comparison](f)
-		return exported{page: v, alone: aloneDiff(v), csv: c.CSV}, err
+		return response.Export{Page: v, Alone: aloneDiff(v), Csv: c.CSV}, err
 	case "compare":
 		v, c, err := opened[view.Compare, report.Several](f)
-		return exported{page: v, alone: aloneCompare(v), csv: c.CSV}, err
+		return response.Export{Page: v, Alone: aloneCompare(v), Csv: c.CSV}, err
 	case "family":
 		v, m, err := opened[view.Family, report.Membership](f)
 		table := m.CSV
 		if m.At == "" {
 			table = func(io.Writer) error {
-				return refuse("not_found", "this frozen result has no table", "", "an earlier version froze it without the members", "take its text, or freeze the family again")
+				return response.Refuse("not_found", "this frozen result has no table", "", "an earlier version froze it without the members", "take its text, or freeze the family again")
 			}
 		}
-		return exported{page: v, alone: aloneFamily(v), csv: table}, err
+		return response.Export{Page: v, Alone: aloneFamily(v), Csv: table}, err
 	case "snapshot":
 		v, r, err := opened[view.Snapshot, report.Report](f)
-		return exported{page: v, alone: aloneSnapshot(v), csv: func(w io.Writer) error {
+		return response.Export{Page: v, Alone: aloneSnapshot(v), Csv: func(w io.Writer) error {
 			id := ""
 			if len(r.Snapshots) > 0 {
 				id = r.Snapshots[0].ID
@@ -170,9 +171,9 @@ func (f frozen) unpack() (exported, error) {
 		}}, err
 	case "flame":
 		v, _, err := opened[view.Flame, flameGraph](f)
-		return exported{page: v, alone: aloneFlame(v), csv: flameCSV(v)}, err
+		return response.Export{Page: v, Alone: aloneFlame(v), Csv: flameCSV(v)}, err
 	}
-	return exported{}, unknownKind(f.Kind)
+	return response.Export{}, unknownKind(f.Kind)
 }
 
 // opened decodes the page of a record and its data.

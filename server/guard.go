@@ -1,10 +1,6 @@
 package server
 
 import (
-	"context"
-	"crypto/rand"
-	"encoding/hex"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -14,7 +10,7 @@ import (
 	"time"
 
 	"leakdiff/analysis"
-	"leakdiff/store/blob"
+	"leakdiff/server/response"
 )
 
 // policy allows what the pages need and nothing else: no inline script or style,
@@ -26,7 +22,7 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 func (s *Server) guard(next http.Handler) http.Handler {
 	protection := http.NewCrossOriginProtection()
 	protection.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.fail(w, r, refuse("cross_origin", "a request from another site was refused", r.URL.Path, "browsers send such requests on behalf of foreign pages", "open leakdiff's own page and try again"))
+		s.respond.Fail(w, r, response.Refuse("cross_origin", "a request from another site was refused", r.URL.Path, "browsers send such requests on behalf of foreign pages", "open leakdiff's own page and try again"))
 	}))
 	protected := protection.Handler(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -37,13 +33,13 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		h.Set("Cache-Control", "private, no-cache")
-		id := errorID()
-		h.Set(requestIDHeader, id)
-		r = withRequestID(r, id)
+		id := response.ErrorID()
+		h.Set(response.RequestIDHeader, id)
+		r = response.WithRequestID(r, id)
 		lw := &loggedWriter{ResponseWriter: w, began: time.Now()}
 		defer s.done(lw, r)
 		if !s.allowedHost(r.Host) {
-			s.fail(lw, r, refuse("misdirected", "this server does not answer for that host name", r.Host, "other names can be pointed at a loopback server to read it", "open it as http://"+s.cfg.Listen+"/ or start it with --host "+hostOnly(r.Host)))
+			s.respond.Fail(lw, r, response.Refuse("misdirected", "this server does not answer for that host name", r.Host, "other names can be pointed at a loopback server to read it", "open it as http://"+s.cfg.Listen+"/ or start it with --host "+hostOnly(r.Host)))
 			return
 		}
 		protected.ServeHTTP(lw, r)
@@ -57,28 +53,13 @@ func (s *Server) done(w *loggedWriter, r *http.Request) {
 		if v == http.ErrAbortHandler {
 			panic(v)
 		}
-		id := errorID()
+		id := response.ErrorID()
 		s.log.Error("a handler panicked", "id", id, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
 		if w.status == 0 {
-			s.fail(w, r, &analysis.Fault{Code: "internal", What: "something went wrong inside leakdiff", Where: "error " + id, Hint: "the log of the server names it under this id; your upload is kept"})
+			s.respond.Fail(w, r, &analysis.Fault{Code: "internal", What: "something went wrong inside leakdiff", Where: "error " + id, Hint: "the log of the server names it under this id; your upload is kept"})
 		}
 	}
-	s.log.Debug("request", "request", requestID(r), "method", r.Method, "route", routeOf(r), "status", w.status, "bytes", w.bytes, "ms", time.Since(w.began).Milliseconds())
-}
-
-// requestIDHeader tells a sender the id under which the log speaks of the request.
-const requestIDHeader = "X-Request-Id"
-
-type requestIDKey struct{}
-
-func withRequestID(r *http.Request, id string) *http.Request {
-	return r.WithContext(context.WithValue(r.Context(), requestIDKey{}, id))
-}
-
-// requestID is the id under which the log speaks of the request.
-func requestID(r *http.Request) string {
-	id, _ := r.Context().Value(requestIDKey{}).(string)
-	return id
+	s.log.Debug("request", "request", response.RequestID(r), "method", r.Method, "route", response.RouteOf(r), "status", w.status, "bytes", w.bytes, "ms", time.Since(w.began).Milliseconds())
 }
 
 // by says in a line of the log which request did something, and what allowed it: the
@@ -88,13 +69,7 @@ func by(r *http.Request, role string) []any {
 	if role != ownerRole {
 		allowed = "loopback, no key"
 	}
-	return []any{"request", requestID(r), "method", r.Method, "route", routeOf(r), "remote", r.RemoteAddr, "allowed_by", allowed}
-}
-
-// routeOf is the first element of a path: enough for a log, without names.
-func routeOf(r *http.Request) string {
-	first, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
-	return "/" + first
+	return []any{"request", response.RequestID(r), "method", r.Method, "route", response.RouteOf(r), "remote", r.RemoteAddr, "allowed_by", allowed}
 }
 
 // allowedHost reports whether a request may ask for this host: a loopback
@@ -166,62 +141,3 @@ func (w *loggedWriter) Write(p []byte) (int, error) {
 
 // Unwrap lets http.ResponseController reach the connection.
 func (w *loggedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
-
-func errorID() string {
-	b := make([]byte, 6)
-	rand.Read(b)
-	return hex.EncodeToString(b)
-}
-
-func isNotFound(err error) bool {
-	var f *analysis.Fault
-	return errors.As(err, &f) && f.Code == "not_found"
-}
-
-// statuses are the HTTP statuses of refusals by code; a code that is not here is
-// our own failure.
-var statuses = map[string]int{
-	"misdirected":     http.StatusMisdirectedRequest,
-	"cross_origin":    http.StatusForbidden,
-	"forbidden":       http.StatusForbidden,
-	"not_found":       http.StatusNotFound,
-	"gone":            http.StatusGone,
-	"too_large":       http.StatusRequestEntityTooLarge,
-	"disk_full":       http.StatusInsufficientStorage,
-	"bad_request":     http.StatusBadRequest,
-	"empty":           http.StatusBadRequest,
-	"unreadable":      http.StatusUnprocessableEntity,
-	"conflict":        http.StatusConflict,
-	"busy":            http.StatusServiceUnavailable,
-	"missing_blob":    http.StatusServiceUnavailable,
-	"still_reading":   http.StatusConflict,
-	"interrupted":     http.StatusBadRequest,
-	"method":          http.StatusMethodNotAllowed,
-	"too_many":        http.StatusTooManyRequests,
-	"invalid":         http.StatusBadRequest,
-	"cancelled":       http.StatusConflict,
-	"mismatched_body": http.StatusUnprocessableEntity,
-	blob.Damaged:      http.StatusInternalServerError,
-}
-
-// fault makes a refusal of any error; what is not one already is our own
-// failure, which is logged under an id and shown without its inside.
-func (s *Server) fault(err error) (*analysis.Fault, int) {
-	var f *analysis.Fault
-	if errors.As(err, &f) {
-		if status, ok := statuses[f.Code]; ok {
-			return f, status
-		}
-	}
-	var tooLarge *http.MaxBytesError
-	if errors.As(err, &tooLarge) {
-		return refuse("too_large", "the request is too large", "", fmt.Sprintf("the limit is %d bytes", tooLarge.Limit), "send less at once"), http.StatusRequestEntityTooLarge
-	}
-	if errors.Is(err, context.Canceled) {
-		// The sender has left, or the server ends: nobody reads this, and nothing is wrong.
-		return refuse("interrupted", "the request stopped before its end", "", "the connection was closed", "send it again"), statuses["interrupted"]
-	}
-	id := errorID()
-	s.log.Error("request failed", "id", id, "error", err)
-	return &analysis.Fault{Code: "internal", What: "something went wrong inside leakdiff", Where: "error " + id, Hint: "the log of the server names it under this id; nothing that was uploaded is lost"}, http.StatusInternalServerError
-}

@@ -14,6 +14,7 @@ import (
 	"leakdiff/analysis"
 	"leakdiff/analysis/read/bundle"
 	"leakdiff/analysis/say/wording"
+	"leakdiff/server/response"
 	"leakdiff/store"
 	"leakdiff/web/page"
 	"leakdiff/web/view"
@@ -39,7 +40,7 @@ func caseChoice(query url.Values) (c view.CaseChoice, q store.CaseQuery, err err
 		}
 		day, err := time.Parse(time.DateOnly, d.text)
 		if err != nil {
-			return c, q, refuse("bad_request", "this day was not understood", d.text, "days are written as 2026-11-21", "correct the day, or leave the field empty")
+			return c, q, response.Refuse("bad_request", "this day was not understood", d.text, "days are written as 2026-11-21", "correct the day, or leave the field empty")
 		}
 		*d.to = day.AddDate(0, 0, d.days)
 	}
@@ -51,7 +52,7 @@ func caseChoice(query url.Values) (c view.CaseChoice, q store.CaseQuery, err err
 	default:
 		c.Archived = ""
 	}
-	if c.Page, err = pageOfList(query); err != nil {
+	if c.Page, err = response.PageOfList(query); err != nil {
 		return c, q, err
 	}
 	q.Offset = (c.Page - 1) * recentCases
@@ -63,7 +64,7 @@ func knownVerdict(word string) error {
 	if word == "" || slices.Contains(analysis.Verdicts(), analysis.Verdict(word)) {
 		return nil
 	}
-	return refuse("bad_request", "there is no such verdict", word, "the verdicts are "+verdictWords(), "use one of these, or leave it out")
+	return response.Refuse("bad_request", "there is no such verdict", word, "the verdicts are "+verdictWords(), "use one of these, or leave it out")
 }
 
 func verdictWords() string {
@@ -77,7 +78,7 @@ func verdictWords() string {
 func (s *Server) home(w http.ResponseWriter, r *http.Request) {
 	choice, q, err := caseChoice(r.URL.Query())
 	if err != nil {
-		s.fail(w, r, err)
+		s.respond.Fail(w, r, err)
 		return
 	}
 	status := http.StatusOK
@@ -87,16 +88,16 @@ func (s *Server) home(w http.ResponseWriter, r *http.Request) {
 	}
 	cases, total, err := s.store.Cases(r.Context(), q)
 	if err != nil {
-		s.fail(w, r, err)
+		s.respond.Fail(w, r, err)
 		return
 	}
 	free, err := s.blobs.Free()
 	if err != nil {
-		s.fail(w, r, err)
+		s.respond.Fail(w, r, err)
 		return
 	}
 	in := view.HomeInput{
-		Base: s.base(r), Limits: s.limits(), Total: total, Choice: choice,
+		Base: s.respond.Base(r), Limits: s.limits(), Total: total, Choice: choice,
 		Upload: view.UploadInput{MaxBytes: s.cfg.UploadLimit, Free: free, Reserved: spare, Keyed: !s.loopback()},
 	}
 	for _, c := range cases {
@@ -106,8 +107,8 @@ func (s *Server) home(w http.ResponseWriter, r *http.Request) {
 		in.Samples = append(in.Samples, view.Sample{ID: sample.Name, Name: sample.Title, Text: sample.Text, Size: wording.Bytes(int64(len(sample.Data)))})
 	}
 	v := view.NewHome(in)
-	v.Shell.Engine = s.engine()
-	s.render(w, r, status, page.Home(v))
+	v.Shell.Engine = s.respond.Engine()
+	s.respond.Page(w, r, status, page.Home(v))
 }
 
 // limits are the budgets of one bundle in words.
@@ -188,14 +189,14 @@ func (s *Server) sampleCase(ctx context.Context, name string) (store.Case, bool,
 
 // trySample opens the case of a sample, made anew if it was deleted.
 func (s *Server) trySample(w http.ResponseWriter, r *http.Request) {
-	name := pathValue(r, "name")
+	name := response.PathValue(r, "name")
 	c, loaded, err := s.sampleCase(r.Context(), name)
 	if err != nil {
-		s.fail(w, r, err)
+		s.respond.Fail(w, r, err)
 		return
 	}
 	if loaded {
-		s.redirect(w, r, "/cases/"+c.ID)
+		s.respond.Redirect(w, r, "/cases/"+c.ID)
 		return
 	}
 	for _, sample := range s.cfg.Samples {
@@ -204,25 +205,25 @@ func (s *Server) trySample(w http.ResponseWriter, r *http.Request) {
 		}
 		b, err := s.addSample(r.Context(), sample)
 		if err != nil {
-			s.fail(w, r, err)
+			s.respond.Fail(w, r, err)
 			return
 		}
-		s.redirect(w, r, "/bundles/"+b.ID)
+		s.respond.Redirect(w, r, "/bundles/"+b.ID)
 		return
 	}
-	s.fail(w, r, refuse("not_found", "there is no such sample", name, "", "choose one from the start page"))
+	s.respond.Fail(w, r, response.Refuse("not_found", "there is no such sample", name, "", "choose one from the start page"))
 }
 
 func (s *Server) help(w http.ResponseWriter, r *http.Request) {
-	v := view.NewHelp(s.base(r))
-	v.Shell.Engine = s.engine()
-	s.render(w, r, http.StatusOK, page.Help(v))
+	v := view.NewHelp(s.respond.Base(r))
+	v.Shell.Engine = s.respond.Engine()
+	s.respond.Page(w, r, http.StatusOK, page.Help(v))
 }
 
 func (s *Server) apiPage(w http.ResponseWriter, r *http.Request) {
-	v := view.NewAPI(s.base(r))
-	v.Shell.Engine = s.engine()
-	s.render(w, r, http.StatusOK, page.API(v))
+	v := view.NewAPI(s.respond.Base(r))
+	v.Shell.Engine = s.respond.Engine()
+	s.respond.Page(w, r, http.StatusOK, page.API(v))
 }
 
 // search looks for functions, processes and case titles on the whole server.
@@ -232,7 +233,7 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request) {
 	if query != "" {
 		found, err := s.store.SearchFunctions(r.Context(), query, 100, 0)
 		if err != nil {
-			s.fail(w, r, err)
+			s.respond.Fail(w, r, err)
 			return
 		}
 		for _, f := range found.Families {
@@ -256,8 +257,8 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	v := view.NewSearch(query, families, cases, processes)
-	v.Shell.Engine = s.engine()
-	s.render(w, r, http.StatusOK, page.Search(v))
+	v.Shell.Engine = s.respond.Engine()
+	s.respond.Page(w, r, http.StatusOK, page.Search(v))
 }
 
 // listedVerdict is what a list calls a case: nothing where all that grows was set aside

@@ -9,20 +9,18 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/identity"
+	"leakdiff/server/response"
 	"leakdiff/store"
 	"leakdiff/web/page"
 	"leakdiff/web/view"
 )
 
-// maxForm bounds the bodies of forms and of JSON requests.
-const maxForm = 64 << 10
-
 // identityPage shows what was recognised in a case, from which source, with a
 // form beside every value.
 func (s *Server) identityPage(w http.ResponseWriter, r *http.Request) {
-	l, err := s.load(r.Context(), pathValue(r, "id"))
+	l, err := s.load(r.Context(), response.PathValue(r, "id"))
 	if err != nil {
-		s.fail(w, r, err)
+		s.respond.Fail(w, r, err)
 		return
 	}
 	s.showIdentity(w, r, l, http.StatusOK, nil)
@@ -42,14 +40,14 @@ func (s *Server) showIdentity(w http.ResponseWriter, r *http.Request, l *loaded,
 		}
 		artifacts, err := s.store.Artifacts(r.Context(), b.ID)
 		if err != nil {
-			s.fail(w, r, err)
+			s.respond.Fail(w, r, err)
 			return
 		}
 		in.Bundles = append(in.Bundles, view.IdentityBundle{ID: b.ID, Name: b.Name, Artifacts: artifacts})
 	}
 	v := view.NewIdentity(in)
-	v.Shell.Engine = s.engine()
-	s.render(w, r, status, page.Identity(v))
+	v.Shell.Engine = s.respond.Engine()
+	s.respond.Page(w, r, status, page.Identity(v))
 }
 
 // The roles of those who edit a case.
@@ -74,7 +72,7 @@ func (s *Server) mayEdit(r *http.Request, caseID, formKey string) (role string, 
 		if given {
 			why = "the key is wrong"
 		}
-		return "", refuse("forbidden", "changing this case needs its owner key", "key", why, "it is the owner_key of the answer that created the case; scripts send it as Authorization: Bearer")
+		return "", response.Refuse("forbidden", "changing this case needs its owner key", "key", why, "it is the owner_key of the answer that created the case; scripts send it as Authorization: Bearer")
 	}
 	return ownerRole, nil
 }
@@ -105,35 +103,35 @@ func (s *Server) edited(r *http.Request, caseID string) {
 // editForm takes one of the small forms of the page. A value that is not taken is
 // explained beside its field.
 func (s *Server) editForm(w http.ResponseWriter, r *http.Request) {
-	l, err := s.load(r.Context(), pathValue(r, "id"))
+	l, err := s.load(r.Context(), response.PathValue(r, "id"))
 	if err != nil {
-		s.fail(w, r, err)
+		s.respond.Fail(w, r, err)
 		return
 	}
-	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	r.Body = http.MaxBytesReader(w, r.Body, response.MaxForm)
 	if err := r.ParseForm(); err != nil {
-		s.fail(w, r, formFault(err))
+		s.respond.Fail(w, r, response.FormFault(err))
 		return
 	}
 	e := editOf(r.PostForm)
 	if again := r.PostForm.Get("again"); again != "" {
 		if e, err = madeBefore(l.edits, again); err != nil {
-			s.fail(w, r, err)
+			s.respond.Fail(w, r, err)
 			return
 		}
 	}
 	made, err := s.addEdit(r, l, e, r.PostForm.Get("key"))
 	var f *analysis.Fault
 	if errors.As(err, &f) && (f.Code == "invalid" || f.Code == "forbidden") {
-		_, status := s.fault(err)
+		_, status := s.respond.Fault(err)
 		s.showIdentity(w, r, l, status, &view.RefusedEdit{Edit: e, Fault: f})
 		return
 	}
 	if err != nil {
-		s.fail(w, r, err)
+		s.respond.Fail(w, r, err)
 		return
 	}
-	s.redirect(w, r, identityURL(l.ID, "done", made.ID))
+	s.respond.Redirect(w, r, identityURL(l.ID, "done", made.ID))
 }
 
 // editOf reads a form. Those of events and loads have a field for each part of the
@@ -160,49 +158,37 @@ func madeBefore(edits []identity.Edit, number string) (identity.Edit, error) {
 }
 
 func noSuchEdit(number string) error {
-	return refuse("not_found", "there is no such edit", fmt.Sprintf("%.40q", number), "edits are named by their number", "the identity page of the case lists every edit")
+	return response.Refuse("not_found", "there is no such edit", fmt.Sprintf("%.40q", number), "edits are named by their number", "the identity page of the case lists every edit")
 }
 
 func identityURL(caseID, outcome string, number int64) string {
 	return fmt.Sprintf("/cases/%s/identity?%s=%d", url.PathEscape(caseID), outcome, number)
 }
 
-func formFault(err error) error {
-	var tooLarge *http.MaxBytesError
-	if errors.As(err, &tooLarge) {
-		return err
-	}
-	why := "it is no form such as browsers send"
-	if escape := url.EscapeError(""); errors.As(err, &escape) {
-		why = "it holds the escape " + string(escape)
-	}
-	return refuse("bad_request", "the form was not understood", "", why, "go back and try again")
-}
-
 // undoForm takes an edit back.
 func (s *Server) undoForm(w http.ResponseWriter, r *http.Request) {
-	l, err := s.load(r.Context(), pathValue(r, "id"))
+	l, err := s.load(r.Context(), response.PathValue(r, "id"))
 	if err != nil {
-		s.fail(w, r, err)
+		s.respond.Fail(w, r, err)
 		return
 	}
-	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	r.Body = http.MaxBytesReader(w, r.Body, response.MaxForm)
 	if err := r.ParseForm(); err != nil {
-		s.fail(w, r, formFault(err))
+		s.respond.Fail(w, r, response.FormFault(err))
 		return
 	}
 	number, err := s.undo(r, l.ID, r.PostForm.Get("number"), r.PostForm.Get("key"))
 	var f *analysis.Fault
 	if errors.As(err, &f) && f.Code == "forbidden" {
-		_, status := s.fault(err)
+		_, status := s.respond.Fault(err)
 		s.showIdentity(w, r, l, status, &view.RefusedEdit{Undo: number, Fault: f})
 		return
 	}
 	if err != nil {
-		s.fail(w, r, err)
+		s.respond.Fail(w, r, err)
 		return
 	}
-	s.redirect(w, r, identityURL(l.ID, "undone", number))
+	s.respond.Redirect(w, r, identityURL(l.ID, "undone", number))
 }
 
 func (s *Server) undo(r *http.Request, caseID, text, key string) (number int64, err error) {
@@ -236,9 +222,9 @@ func newEditJSON(e identity.Edit, said identity.Outcome) editJSON {
 
 // editsAPI is GET /api/v1/cases/{id}/edits and the JSON twin of the page.
 func (s *Server) editsAPI(w http.ResponseWriter, r *http.Request) {
-	l, err := s.load(r.Context(), pathValue(r, "id"))
+	l, err := s.load(r.Context(), response.PathValue(r, "id"))
 	if err != nil {
-		s.failAPI(w, r, err)
+		s.respond.FailAPI(w, r, err)
 		return
 	}
 	out := struct {
@@ -259,7 +245,7 @@ func (s *Server) editsAPI(w http.ResponseWriter, r *http.Request) {
 	for _, snap := range l.said.LeftOut {
 		out.LeftOut = append(out.LeftOut, snap.ID)
 	}
-	s.listJSON(w, r, out)
+	s.respond.ListJSON(w, r, out)
 }
 
 // editAPI is POST /api/v1/cases/{id}/edits. A target is a snapshot's id, "from:ID"
@@ -268,9 +254,9 @@ func (s *Server) editsAPI(w http.ResponseWriter, r *http.Request) {
 // "NAME; NUMBERS", with a number or a dash for each snapshot of the series or with
 // pairs LABEL=NUMBER.
 func (s *Server) editAPI(w http.ResponseWriter, r *http.Request) {
-	l, err := s.load(r.Context(), pathValue(r, "id"))
+	l, err := s.load(r.Context(), response.PathValue(r, "id"))
 	if err != nil {
-		s.failAPI(w, r, err)
+		s.respond.FailAPI(w, r, err)
 		return
 	}
 	var in struct {
@@ -279,33 +265,33 @@ func (s *Server) editAPI(w http.ResponseWriter, r *http.Request) {
 		Value  string        `json:"value"`
 		Note   string        `json:"note"`
 	}
-	if err := readJSON(w, r, &in, `{"kind": "process", "target": "series:SNAPSHOT", "value": "kubelet"}`); err != nil {
-		s.failAPI(w, r, err)
+	if err := response.ReadJSON(w, r, &in, `{"kind": "process", "target": "series:SNAPSHOT", "value": "kubelet"}`); err != nil {
+		s.respond.FailAPI(w, r, err)
 		return
 	}
 	made, err := s.addEdit(r, l, identity.Edit{Kind: in.Kind, Target: in.Target, Value: in.Value, Note: in.Note}, "")
 	if err != nil {
-		s.failAPI(w, r, err)
+		s.respond.FailAPI(w, r, err)
 		return
 	}
 	after, err := s.load(r.Context(), l.ID)
 	if err != nil {
-		s.failAPI(w, r, err)
+		s.respond.FailAPI(w, r, err)
 		return
 	}
-	w.Header().Set("Location", s.path()+fmt.Sprintf("/api/v1/cases/%s/edits/%d", url.PathEscape(l.ID), made.ID))
-	writeJSON(w, http.StatusCreated, newEditJSON(made, after.said))
+	w.Header().Set("Location", s.respond.Path()+fmt.Sprintf("/api/v1/cases/%s/edits/%d", url.PathEscape(l.ID), made.ID))
+	response.WriteJSON(w, http.StatusCreated, newEditJSON(made, after.said))
 }
 
 // undoAPI is DELETE /api/v1/cases/{id}/edits/{number}.
 func (s *Server) undoAPI(w http.ResponseWriter, r *http.Request) {
-	id := pathValue(r, "id")
+	id := response.PathValue(r, "id")
 	if _, err := s.store.Case(r.Context(), id); err != nil {
-		s.failAPI(w, r, err)
+		s.respond.FailAPI(w, r, err)
 		return
 	}
-	if _, err := s.undo(r, id, pathValue(r, "number"), ""); err != nil {
-		s.failAPI(w, r, err)
+	if _, err := s.undo(r, id, response.PathValue(r, "number"), ""); err != nil {
+		s.respond.FailAPI(w, r, err)
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)

@@ -18,6 +18,7 @@ import (
 	"leakdiff/analysis/judge/trend"
 	"leakdiff/analysis/say/report"
 	"leakdiff/samples/corpus"
+	"leakdiff/server/response"
 )
 
 // dumpOf is a dump of n goroutines that wait in main.leak.
@@ -204,7 +205,7 @@ func TestTheFormsOfTheIdentityPage(t *testing.T) {
 		{name: "a split without a name", method: "POST", path: page, body: postForm("kind", "series", "target", "from:"+id, "value", "node-7"), header: header, status: 400, want: []string{"The program has no name.", `value="node-7"`}},
 		{name: "a snapshot of no case", method: "POST", path: page, body: postForm("kind", "leave_out", "target", "sother"), header: header, status: 400, want: []string{"There is no such snapshot in this case"}},
 		{name: "a kind that does not exist", method: "POST", path: page, body: postForm("kind", "colour", "target", id, "value", "red"), header: header, status: 400, want: []string{"There is no such kind of edit"}},
-		{name: "a form that is too large", method: "POST", path: page, body: "value=" + strings.Repeat("a", maxForm), header: header, status: 413},
+		{name: "a form that is too large", method: "POST", path: page, body: "value=" + strings.Repeat("a", response.MaxForm), header: header, status: 413},
 		{name: "another site's form", method: "POST", path: page, body: postForm("kind", "leave_out", "target", id), header: append(header, "Sec-Fetch-Site", "cross-site"), status: 403, want: []string{"another site"}},
 		{name: "another site's undoing", method: "POST", path: page + "/undo", body: postForm("number", "1"), header: append(header, "Origin", "http://evil.example"), status: 403},
 		{name: "a case that does not exist", method: "POST", path: "/cases/cnone/identity", body: postForm("kind", "leave_out", "target", id), header: header, status: 404},

@@ -1,10 +1,8 @@
 package server
 
 import (
-	"bytes"
 	"container/list"
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
@@ -13,16 +11,14 @@ import (
 	"sync"
 	"time"
 
-	"github.com/a-h/templ"
-	"github.com/cespare/xxhash/v2"
-
 	"leakdiff/analysis/judge/identity"
+	"leakdiff/server/response"
 	"leakdiff/store"
 )
 
 // A shown page is bytes that were written before: the page, or a twin of it.
 type shown struct {
-	written
+	response.Content
 	// etag is strong: it is the hash of the body.
 	etag string
 	// state is what the page was made of, and changes the state of the whole store
@@ -62,7 +58,7 @@ func newShownCache() *shownCache {
 
 // weight is about what an entry takes.
 func (e *shownEntry) weight() int {
-	return len(e.page.body) + len(e.page.state) + 2*len(e.address) + 500
+	return len(e.page.Body) + len(e.page.state) + 2*len(e.address) + 500
 }
 
 func (c *shownCache) get(address string) (shown, bool) {
@@ -196,47 +192,14 @@ func (st *caseState) told() string {
 	return strings.Join([]string{st.key, st.Title, st.saidKey()}, "\x00")
 }
 
-// written is one answer of a handler: its content type and body.
-type written struct {
-	kind string
-	body []byte
-	// policy replaces the content security policy of the pages, file is the name to
-	// save it under, saved says that browsers save it and do not show it.
-	policy, file string
-	saved        bool
-	// recalls are families of which the page says what other cases know.
-	recalls []string
-}
-
-// headers says what the body is.
-func (d written) headers(h http.Header) {
-	h.Set("Content-Type", d.kind)
-	if d.policy != "" {
-		h.Set("Content-Security-Policy", d.policy)
-	}
-	if d.file != "" {
-		how := "inline"
-		if d.saved {
-			how = "attachment"
-		}
-		h.Set("Content-Disposition", how+`; filename="`+d.file+`"`)
-	}
-}
-
-// write answers what is not kept.
-func (d written) write(w http.ResponseWriter) {
-	d.headers(w.Header())
-	w.Write(d.body)
-}
-
 // show answers a page of a case from memory where it was made before and nothing
 // of the case has changed since; otherwise it makes it and keeps it. find says
 // which cases the page is of, also what else it tells that may change without a write.
-func (s *Server) show(w http.ResponseWriter, r *http.Request, find func() (caseIDs []string, err error), make func() (written, error), also ...func() (string, error)) {
-	address := s.base(r) + r.URL.RequestURI() + "\x00" + s.knownVersion()
+func (s *Server) show(w http.ResponseWriter, r *http.Request, find func() (caseIDs []string, err error), make func() (response.Content, error), also ...func() (string, error)) {
+	address := s.respond.Base(r) + r.URL.RequestURI() + "\x00" + s.knownVersion()
 	changes, err := s.store.Changes(r.Context())
 	if err != nil {
-		s.fail(w, r, err)
+		s.respond.Fail(w, r, err)
 		return
 	}
 	kept, ok := s.shown.get(address)
@@ -246,23 +209,23 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request, find func() (caseI
 	}
 	key, settled, err := s.shownState(r.Context(), find, also)
 	if err != nil {
-		s.fail(w, r, err)
+		s.respond.Fail(w, r, err)
 		return
 	}
 	fresh := ok && kept.state == key
-	if fresh && len(kept.recalls) > 0 {
-		memory, err := s.recalled(r.Context(), kept.recalls)
+	if fresh && len(kept.Recalls) > 0 {
+		memory, err := s.recalled(r.Context(), kept.Recalls)
 		fresh = err == nil && memory == kept.memory
 	}
 	if !fresh {
 		made, err := make()
 		if err != nil {
-			s.fail(w, r, err)
+			s.respond.Fail(w, r, err)
 			return
 		}
-		kept = shown{written: made, state: key, etag: strongTag(made.body)}
-		if kept.memory, err = s.recalled(r.Context(), made.recalls); err != nil {
-			s.fail(w, r, err)
+		kept = shown{Content: made, state: key, etag: response.StrongTag(made.Body)}
+		if kept.memory, err = s.recalled(r.Context(), made.Recalls); err != nil {
+			s.respond.Fail(w, r, err)
 			return
 		}
 	}
@@ -298,48 +261,4 @@ func (s *Server) shownState(ctx context.Context, find func() ([]string, error), 
 	return strings.Join(keys, "\x00"), settled, nil
 }
 
-// strongTag names a body by a hash of it: the state that it was made of says less,
-// since another binary writes other pages of the same state. It is the same after a
-// restart, which costs a browser nothing then. Who may write a case could make two
-// pages of one tag, and would see his own older one.
-func strongTag(body []byte) string {
-	return fmt.Sprintf(`"%016x-%x"`, xxhash.Sum64(body), len(body))
-}
-
-func (p shown) answer(w http.ResponseWriter, r *http.Request) { p.serve(w, r, p.etag) }
-
-// tagged answers under a tag of the body.
-func (d written) tagged(w http.ResponseWriter, r *http.Request) { d.serve(w, r, strongTag(d.body)) }
-
-func (d written) serve(w http.ResponseWriter, r *http.Request, etag string) {
-	h := w.Header()
-	h.Set("ETag", etag)
-	d.headers(h)
-	// ServeContent answers If-None-Match, ranges and HEAD.
-	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(d.body))
-}
-
-// drafts are buffers that grew to the size of a page: the next one needs no room to be
-// made, cleared and copied from.
-var drafts = sync.Pool{New: func() any { return new(bytes.Buffer) }}
-
-// maxDraft bounds a buffer that waits for the next page.
-const maxDraft = 1 << 20
-
-// pageOf renders a page for show.
-func pageOf(ctx context.Context, c templ.Component) (written, error) {
-	b := drafts.Get().(*bytes.Buffer)
-	b.Reset()
-	err := c.Render(ctx, b)
-	body := bytes.Clone(b.Bytes())
-	if b.Cap() <= maxDraft {
-		drafts.Put(b)
-	}
-	return written{kind: htmlType, body: body}, err
-}
-
-// jsonOf is a twin for programs.
-func jsonOf(v any) (written, error) {
-	body, err := json.MarshalIndent(v, "", " ")
-	return written{kind: jsonType, body: append(body, '\n')}, err
-}
+func (p shown) answer(w http.ResponseWriter, r *http.Request) { p.Serve(w, r, p.etag) }

@@ -5,6 +5,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"leakdiff/server/response"
 )
 
 func TestAPageIsSentOnceUntilItsCaseChanges(t *testing.T) {
@@ -85,7 +87,7 @@ func TestAnErrorIsNeverKept(t *testing.T) {
 // TestATagOutlivesTheProcess asks a second server on the same data for pages that the
 // first one tagged.
 func TestATagOutlivesTheProcess(t *testing.T) {
-	if got, want := strongTag(nil), `"ef46db3751d8e999-0"`; got != want {
+	if got, want := response.StrongTag(nil), `"ef46db3751d8e999-0"`; got != want {
 		t.Errorf("no bytes are tagged %s, XXH64 of them is %s", got, want)
 	}
 	s := newSite(t)

@@ -8,6 +8,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/read/ingest"
+	"leakdiff/server/response"
 	"leakdiff/store"
 )
 
@@ -21,17 +22,17 @@ func (s *Server) setKind(r *http.Request, bundleID, path, kind, key string) erro
 		return err
 	}
 	if b.Status != store.Done {
-		return refuse("still_reading", "this bundle is being read", b.Name, "a reading that has begun does not take the choice in", "choose again when it is done")
+		return response.Refuse("still_reading", "this bundle is being read", b.Name, "a reading that has begun does not take the choice in", "choose again when it is done")
 	}
 	artifacts, err := s.store.Artifacts(r.Context(), b.ID)
 	if err != nil {
 		return err
 	}
 	if !slices.ContainsFunc(artifacts, func(a analysis.Artifact) bool { return a.Path == path && assignable(a) }) {
-		return refuse("not_found", "the bundle has no such file", path, "only single files are read as another kind", "take the path from the inventory")
+		return response.Refuse("not_found", "the bundle has no such file", path, "only single files are read as another kind", "take the path from the inventory")
 	}
 	if kind != "" && kind != ingest.Ignore && !slices.Contains(ingest.Kinds(), kind) {
-		return refuse("bad_request", "this kind is not known", kind, "it is none that a file can be read as", "use one of "+strings.Join(ingest.Kinds(), ", ")+", "+ingest.Ignore+", or nothing for the recognised one")
+		return response.Refuse("bad_request", "this kind is not known", kind, "it is none that a file can be read as", "use one of "+strings.Join(ingest.Kinds(), ", ")+", "+ingest.Ignore+", or nothing for the recognised one")
 	}
 	if err := s.store.SetKind(r.Context(), b.ID, path, kind); err != nil {
 		return err
@@ -51,37 +52,37 @@ func assignable(a analysis.Artifact) bool {
 
 // kindForm takes the form of the inventory.
 func (s *Server) kindForm(w http.ResponseWriter, r *http.Request) {
-	id := pathValue(r, "id")
-	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	id := response.PathValue(r, "id")
+	r.Body = http.MaxBytesReader(w, r.Body, response.MaxForm)
 	if err := r.ParseForm(); err != nil {
-		s.fail(w, r, formFault(err))
+		s.respond.Fail(w, r, response.FormFault(err))
 		return
 	}
 	path, err := url.QueryUnescape(r.PostForm.Get("path"))
 	if err != nil {
-		s.fail(w, r, formFault(err))
+		s.respond.Fail(w, r, response.FormFault(err))
 		return
 	}
 	if err := s.setKind(r, id, path, r.PostForm.Get("kind"), r.PostForm.Get("key")); err != nil {
-		s.fail(w, r, err)
+		s.respond.Fail(w, r, err)
 		return
 	}
-	s.redirect(w, r, "/bundles/"+id)
+	s.respond.Redirect(w, r, "/bundles/"+id)
 }
 
 // kindAPI is PUT /api/v1/bundles/{id}/kinds with {"path", "kind"}; an empty kind takes
 // the choice back. The bundle is read again after it.
 func (s *Server) kindAPI(w http.ResponseWriter, r *http.Request) {
-	id := pathValue(r, "id")
+	id := response.PathValue(r, "id")
 	var in struct{ Path, Kind string }
-	if err := readJSON(w, r, &in, `{"path": "t0/dump.txt", "kind": "thread-dump"}`); err != nil {
-		s.failAPI(w, r, err)
+	if err := response.ReadJSON(w, r, &in, `{"path": "t0/dump.txt", "kind": "thread-dump"}`); err != nil {
+		s.respond.FailAPI(w, r, err)
 		return
 	}
 	if err := s.setKind(r, id, in.Path, in.Kind, ""); err != nil {
-		s.failAPI(w, r, err)
+		s.respond.FailAPI(w, r, err)
 		return
 	}
-	w.Header().Set("Location", s.path()+"/api/v1/bundles/"+id)
-	writeJSON(w, http.StatusAccepted, map[string]any{"bundle": id, "path": in.Path, "kind": in.Kind})
+	w.Header().Set("Location", s.respond.Path()+"/api/v1/bundles/"+id)
+	response.WriteJSON(w, http.StatusAccepted, map[string]any{"bundle": id, "path": in.Path, "kind": in.Kind})
 }

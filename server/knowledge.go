@@ -9,6 +9,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/knowledge"
+	"leakdiff/server/response"
 	"leakdiff/web/page"
 	"leakdiff/web/view"
 )
@@ -80,8 +81,8 @@ func (s *Server) knownVersion() string {
 // knowledgePage lists classes, known leaks and normal stacks.
 func (s *Server) knowledgePage(w http.ResponseWriter, r *http.Request) {
 	c, problems := s.knowledge()
-	v := view.NewKnowledge(view.KnowledgeInput{Catalogue: c, Problems: problems, Query: strings.TrimSpace(r.URL.Query().Get("q")), Engine: s.engine(), Dir: s.cfg.KnowledgeDir, Remembered: s.rememberedFile()})
-	s.render(w, r, http.StatusOK, page.Knowledge(v))
+	v := view.NewKnowledge(view.KnowledgeInput{Catalogue: c, Problems: problems, Query: strings.TrimSpace(r.URL.Query().Get("q")), Engine: s.respond.Engine(), Dir: s.cfg.KnowledgeDir, Remembered: s.rememberedFile()})
+	s.respond.Page(w, r, http.StatusOK, page.Knowledge(v))
 }
 
 // knowledgeJSON exports the catalogue in the form that own files have; own=1 only
@@ -94,13 +95,13 @@ func (s *Server) knowledgeJSON(w http.ResponseWriter, r *http.Request) {
 	}
 	body, err := export()
 	if err != nil {
-		s.fail(w, r, err)
+		s.respond.Fail(w, r, err)
 		return
 	}
-	writeJSONBytes(w, http.StatusOK, body)
+	response.WriteJSONBytes(w, http.StatusOK, body)
 }
 
 // knowledgeSchema is the JSON schema of knowledge files.
 func (s *Server) knowledgeSchema(w http.ResponseWriter, _ *http.Request) {
-	writeJSONBytes(w, http.StatusOK, knowledge.SchemaText())
+	response.WriteJSONBytes(w, http.StatusOK, knowledge.SchemaText())
 }

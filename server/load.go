@@ -14,6 +14,7 @@ import (
 	"leakdiff/analysis/judge/knowledge"
 	"leakdiff/analysis/judge/trend"
 	"leakdiff/analysis/say/report"
+	"leakdiff/server/response"
 	"leakdiff/store"
 )
 
@@ -265,7 +266,7 @@ func (s *Server) compute(ctx context.Context, now caseState, known *knowledge.Ca
 			continue
 		}
 		p, err := s.store.Problems(ctx, b.ID)
-		if isNotFound(err) { // the bundle was deleted
+		if response.IsNotFound(err) { // the bundle was deleted
 			return nil, errMoved
 		}
 		if err != nil {
@@ -347,7 +348,7 @@ func (l *loaded) leftOut(snapshotID string) bool {
 }
 
 func leftOutFault(snapshotID string) error {
-	return refuse("not_found", "this snapshot was left out of its case", snapshotID, "a person took it out of all series and verdicts", "take it back in on the identity page of the case")
+	return response.Refuse("not_found", "this snapshot was left out of its case", snapshotID, "a person took it out of all series and verdicts", "take it back in on the identity page of the case")
 }
 
 // line finds the series that holds a snapshot, with the snapshot's index.

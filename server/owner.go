@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"leakdiff/server/response"
 )
 
 // ownerCookie holds the owner key of one frozen result, in the browser that froze it. Its
@@ -35,7 +37,7 @@ func (s *Server) dropKey(w http.ResponseWriter, id string) {
 
 func (s *Server) keyCookie(id string) http.Cookie {
 	return http.Cookie{
-		Name: ownerCookie, Path: s.path() + "/p/" + id, HttpOnly: true, SameSite: http.SameSiteStrictMode,
+		Name: ownerCookie, Path: s.respond.Path() + "/p/" + id, HttpOnly: true, SameSite: http.SameSiteStrictMode,
 		Secure: strings.HasPrefix(strings.ToLower(s.cfg.BaseURL), "https://"),
 	}
 }
@@ -54,28 +56,28 @@ func ownerKey(r *http.Request) string {
 
 // withdrawForm ends a result with its owner key from a page without scripts.
 func (s *Server) withdrawForm(w http.ResponseWriter, r *http.Request) {
-	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
-	id := pathValue(r, "id")
+	r.Body = http.MaxBytesReader(w, r.Body, response.MaxForm)
+	id := response.PathValue(r, "id")
 	if err := s.store.WithdrawPermalink(context.WithoutCancel(r.Context()), id, ownerKey(r)); err != nil {
-		s.fail(w, r, err)
+		s.respond.Fail(w, r, err)
 		return
 	}
 	s.dropKey(w, id)
-	s.redirect(w, r, "/p/"+id)
+	s.respond.Redirect(w, r, "/p/"+id)
 }
 
 // extendForm keeps a result for another time, counted from now.
 func (s *Server) extendForm(w http.ResponseWriter, r *http.Request) {
-	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
-	id, key := pathValue(r, "id"), ownerKey(r)
+	r.Body = http.MaxBytesReader(w, r.Body, response.MaxForm)
+	id, key := response.PathValue(r, "id"), ownerKey(r)
 	until, err := s.keepUntil(r.PostFormValue("keep"))
 	if err == nil {
 		err = s.store.ExtendPermalink(context.WithoutCancel(r.Context()), id, key, until)
 	}
 	if err != nil {
-		s.fail(w, r, err)
+		s.respond.Fail(w, r, err)
 		return
 	}
 	s.keepKey(w, id, key, until)
-	s.redirect(w, r, "/p/"+id)
+	s.respond.Redirect(w, r, "/p/"+id)
 }

@@ -13,6 +13,7 @@ import (
 	"leakdiff/analysis/say/redact"
 	"leakdiff/analysis/say/report"
 	"leakdiff/analysis/say/wording"
+	"leakdiff/server/response"
 	"leakdiff/store"
 	"leakdiff/web/page"
 	"leakdiff/web/view"
@@ -21,7 +22,7 @@ import (
 // permalink shows a frozen result from its record alone. A readable tail after
 // the id is for people and ignored.
 func (s *Server) permalink(w http.ResponseWriter, r *http.Request) {
-	id, suffix := twin(pathValue(r, "id"))
+	id, suffix := response.Twin(response.PathValue(r, "id"))
 	w.Header().Set("X-Robots-Tag", "noindex, nofollow")
 	w.Header().Set("Referrer-Policy", "no-referrer")
 	w.Header().Set("Cache-Control", "private")
@@ -32,41 +33,41 @@ func (s *Server) permalink(w http.ResponseWriter, r *http.Request) {
 	}
 	var f frozen
 	if err := json.Unmarshal(p.Record, &f); err != nil {
-		s.fail(w, r, fmt.Errorf("permalink %s: %w", id, err))
+		s.respond.Fail(w, r, fmt.Errorf("permalink %s: %w", id, err))
 		return
 	}
 	if suffix == "" {
 		suffix = accepted(r)
 	}
 	if suffix == ".json" {
-		s.sealed(w, r, written{kind: jsonType, body: append([]byte(f.Data), '\n')})
+		s.sealed(w, r, response.Content{Kind: response.JSONType, Body: append([]byte(f.Data), '\n')})
 		return
 	}
 	e, err := f.unpack()
 	if err != nil {
-		s.fail(w, r, fmt.Errorf("permalink %s: %w", id, err))
+		s.respond.Fail(w, r, fmt.Errorf("permalink %s: %w", id, err))
 		return
 	}
-	e.name, e.note = "frozen "+id, s.sealLine(p, f)
-	e.shell = view.Shell{Title: publicTitle(p, f), Description: description(p, f), Seal: s.seal(p, f)}
-	e.shell.Engine = e.shell.Seal.Engine
+	e.Name, e.Note = "frozen "+id, s.sealLine(p, f)
+	e.Shell = view.Shell{Title: publicTitle(p, f), Description: description(p, f), Seal: s.seal(p, f)}
+	e.Shell.Engine = e.Shell.Seal.Engine
 	if suffix == "" {
-		e.shell.Offer("/p/"+p.ID, "", view.WithoutStacks)
-		e.shell.Seal.Countdown(p.Expires, s.cfg.Now())
+		e.Shell.Offer("/p/"+p.ID, "", view.WithoutStacks)
+		e.Shell.Seal.Countdown(p.Expires, s.cfg.Now())
 		if key := ownerKey(r); key != "" && s.store.OwnsPermalink(r.Context(), id, key) {
-			e.shell.Seal.Own("/p/"+p.ID, s.cfg.Now())
+			e.Shell.Seal.Own("/p/"+p.ID, s.cfg.Now())
 		}
-		made, err := pageOf(r.Context(), e.alone(e.shell))
+		made, err := response.PageOf(r.Context(), e.Alone(e.Shell))
 		if err != nil {
-			s.fail(w, r, err)
+			s.respond.Fail(w, r, err)
 			return
 		}
 		s.sealed(w, r, made)
 		return
 	}
-	made, err := s.twinOf(r, suffix, e)
+	made, err := s.respond.TwinOf(r, suffix, e)
 	if err != nil {
-		s.fail(w, r, err)
+		s.respond.Fail(w, r, err)
 		return
 	}
 	s.sealed(w, r, made)
@@ -74,9 +75,9 @@ func (s *Server) permalink(w http.ResponseWriter, r *http.Request) {
 
 // sealed answers a frozen result, or that whoever asks has it already. What a client
 // accepts decides in which form it comes.
-func (s *Server) sealed(w http.ResponseWriter, r *http.Request, made written) {
+func (s *Server) sealed(w http.ResponseWriter, r *http.Request, made response.Content) {
 	w.Header().Set("Vary", "Accept, Cookie")
-	made.tagged(w, r)
+	made.Tagged(w, r)
 }
 
 // accepted is the twin that the client asks for by Accept, "" for the page.
@@ -186,7 +187,7 @@ func (s *Server) seal(p store.Permalink, f frozen) *view.Seal {
 
 // unsealed says that a page is how a frozen one would look.
 func (s *Server) unsealed(f frozen) *view.Seal {
-	return &view.Seal{Preview: true, Engine: s.engine(), Redaction: redact.Sum(f.Receipt)}
+	return &view.Seal{Preview: true, Engine: s.respond.Engine(), Redaction: redact.Sum(f.Receipt)}
 }
 
 func (s *Server) sealLine(p store.Permalink, f frozen) string {
@@ -202,32 +203,32 @@ func (s *Server) noPermalink(w http.ResponseWriter, r *http.Request, err error) 
 	if errors.As(err, &gone) {
 		v = view.NewGone(view.GoneInput{Title: gone.Title, Counts: strings.TrimSuffix(gone.Counts, "."), Made: gone.Created, Ended: gone.Ended, Withdrawn: gone.Withdrawn})
 		was, status = &endedJSON{Title: gone.Title, Counts: gone.Counts, Made: gone.Created, Ended: gone.Ended}, http.StatusGone
-	} else if !isNotFound(err) {
-		s.fail(w, r, err)
+	} else if !response.IsNotFound(err) {
+		s.respond.Fail(w, r, err)
 		return
 	}
-	_, suffix := twin(pathValue(r, "id"))
+	_, suffix := response.Twin(response.PathValue(r, "id"))
 	if suffix == "" {
 		suffix = accepted(r)
 	}
 	switch suffix {
 	case "", ".html":
-		v.Shell.Engine = s.engine()
-		s.render(w, r, status, page.Gone(v))
+		v.Shell.Engine = s.respond.Engine()
+		s.respond.Page(w, r, status, page.Gone(v))
 	case ".json":
-		f, _ := s.fault(err)
-		writeProblem(w, status, struct {
-			problemJSON
+		f, _ := s.respond.Fault(err)
+		response.WriteProblem(w, status, struct {
+			response.ProblemJSON
 			Reasons []string   `json:"reasons"`
 			Result  *endedJSON `json:"result,omitempty"`
-		}{problemOf(f, status), v.Reasons, was})
+		}{response.ProblemOf(f, status), v.Reasons, was})
 	case ".md", ".txt", ".jira":
-		made := wordsOf(suffix, v.Document())
-		w.Header().Set("Content-Type", made.kind)
+		made := response.WordsOf(suffix, v.Document())
+		w.Header().Set("Content-Type", made.Kind)
 		w.WriteHeader(status)
-		w.Write(made.body)
+		w.Write(made.Body)
 	default:
-		s.fail(w, r, err)
+		s.respond.Fail(w, r, err)
 	}
 }
 

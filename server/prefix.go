@@ -3,33 +3,19 @@ package server
 import (
 	"context"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"leakdiff/web"
 )
 
-// pathOf is the path under which people reach the server through a proxy, without a
-// slash at its end; empty for none.
-func pathOf(baseURL string) string {
-	u, err := url.Parse(baseURL)
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSuffix(u.Path, "/")
-}
-
-// path is that path for this server.
-func (s *Server) path() string { return pathOf(s.cfg.BaseURL) }
-
 // under lets pages that are made with ctx link below the path of the proxy.
 func (s *Server) under(ctx context.Context) context.Context {
-	return web.Under(ctx, s.path())
+	return web.Under(ctx, s.respond.Path())
 }
 
 // underPath serves pages below the path of a proxy: requests may come with it or without.
 func (s *Server) underPath(next http.Handler) http.Handler {
-	prefix := s.path()
+	prefix := s.respond.Path()
 	if prefix == "" {
 		return next
 	}
@@ -46,9 +32,4 @@ func (s *Server) underPath(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 		}
 	})
-}
-
-// redirect answers a form with the address of a page.
-func (s *Server) redirect(w http.ResponseWriter, r *http.Request, address string) {
-	http.Redirect(w, r, string(web.Link(r.Context(), address)), http.StatusSeeOther)
 }

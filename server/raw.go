@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"leakdiff/server/response"
 	"leakdiff/store"
 	"leakdiff/web/page"
 	"leakdiff/web/view"
@@ -18,13 +19,13 @@ const contextBytes = 1200
 
 // artifact opens the unpacked bytes of one artifact of a bundle.
 func (s *Server) artifact(r *http.Request) (store.Bundle, io.ReadCloser, error) {
-	b, err := s.store.Bundle(r.Context(), pathValue(r, "bundle"))
+	b, err := s.store.Bundle(r.Context(), response.PathValue(r, "bundle"))
 	if err != nil {
 		return b, nil, err
 	}
 	path := r.URL.Query().Get("path")
 	if path == "" {
-		return b, nil, refuse("bad_request", "no file was named", "", "the address has no path=", "open raw lines from a page")
+		return b, nil, response.Refuse("bad_request", "no file was named", "", "the address has no path=", "open raw lines from a page")
 	}
 	body, err := s.openArtifact(r.Context(), b, path)
 	return b, body, err
@@ -34,7 +35,7 @@ func (s *Server) artifact(r *http.Request) (store.Bundle, io.ReadCloser, error) 
 func (s *Server) rawExcerpt(w http.ResponseWriter, r *http.Request) {
 	b, body, err := s.artifact(r)
 	if err != nil {
-		s.fail(w, r, err)
+		s.respond.Fail(w, r, err)
 		return
 	}
 	defer body.Close()
@@ -43,7 +44,7 @@ func (s *Server) rawExcerpt(w http.ResponseWriter, r *http.Request) {
 	from := max(0, offset-contextBytes)
 	excerpt, firstLine, size, err := cutOut(body, from, int(offset-from+length+contextBytes))
 	if err != nil {
-		s.fail(w, r, err)
+		s.respond.Fail(w, r, err)
 		return
 	}
 	path := r.URL.Query().Get("path")
@@ -51,8 +52,8 @@ func (s *Server) rawExcerpt(w http.ResponseWriter, r *http.Request) {
 		Bundle: b.ID, BundleName: b.Name, Path: path, Excerpt: excerpt.text, Offset: excerpt.offset, FirstLine: firstLine,
 		Size: size, MarkOffset: offset, MarkLength: length, Download: "/raw/" + b.ID + "/download?path=" + queryEscape(path),
 	})
-	v.Shell.Engine = s.engine()
-	s.render(w, r, http.StatusOK, page.Raw(v))
+	v.Shell.Engine = s.respond.Engine()
+	s.respond.Page(w, r, http.StatusOK, page.Raw(v))
 }
 
 type excerpt struct {

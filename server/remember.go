@@ -16,6 +16,7 @@ import (
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/knowledge"
 	"leakdiff/analysis/say/report"
+	"leakdiff/server/response"
 	"leakdiff/web/page"
 	"leakdiff/web/view"
 )
@@ -46,22 +47,22 @@ func (s *Server) entriesOf(c *knowledge.Catalogue, fingerprint string) []*knowle
 // rememberForm keeps a family as an entry of the catalogue, by its frames and states:
 // from then on every case is compared with it. What cannot be kept is shown again.
 func (s *Server) rememberForm(w http.ResponseWriter, r *http.Request) {
-	fingerprint := pathValue(r, "fingerprint")
-	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	fingerprint := response.PathValue(r, "fingerprint")
+	r.Body = http.MaxBytesReader(w, r.Body, response.MaxForm)
 	if err := r.ParseForm(); err != nil {
-		s.fail(w, r, formFault(err))
+		s.respond.Fail(w, r, response.FormFault(err))
 		return
 	}
 	caseID := r.PostForm.Get("case")
 	if _, err := s.mayEdit(r, caseID, r.PostForm.Get("key")); err != nil {
-		s.fail(w, r, err)
+		s.respond.Fail(w, r, err)
 		return
 	}
 	inner := r.Clone(r.Context())
 	inner.URL.RawQuery = url.Values{"case": {caseID}}.Encode()
 	l, line, err := s.familyLine(inner, fingerprint)
 	if err != nil {
-		s.fail(w, r, err)
+		s.respond.Fail(w, r, err)
 		return
 	}
 	group := report.GroupOf(line.Snapshots[lastIndex(line, fingerprint)], fingerprint)
@@ -74,7 +75,7 @@ func (s *Server) rememberForm(w http.ResponseWriter, r *http.Request) {
 		s.refuseEntry(w, r, err, view.EntryInput{Name: familyOf(l, line, fingerprint).Title, Action: r.URL.Path, Case: caseID, Entry: said})
 		return
 	}
-	s.redirect(w, r, "/knowledge?q="+url.QueryEscape(e.ID))
+	s.respond.Redirect(w, r, "/knowledge?q="+url.QueryEscape(e.ID))
 }
 
 // entryOf are the words of an entry in a form.
@@ -87,12 +88,12 @@ func entryOf(form url.Values) view.Entry {
 func (s *Server) refuseEntry(w http.ResponseWriter, r *http.Request, err error, in view.EntryInput) {
 	var f *analysis.Fault
 	if !errors.As(err, &f) || f.Code != "invalid" || strings.Contains(r.Header.Get("Accept"), "application/json") {
-		s.fail(w, r, err)
+		s.respond.Fail(w, r, err)
 		return
 	}
 	in.Wrong = "Nothing was kept: " + f.What + ". " + f.Hint + "."
-	in.NeedsKey, in.Engine = !s.loopback(), s.engine()
-	s.render(w, r, http.StatusBadRequest, page.Entry(view.NewEntryPage(in)))
+	in.NeedsKey, in.Engine = !s.loopback(), s.respond.Engine()
+	s.respond.Page(w, r, http.StatusBadRequest, page.Entry(view.NewEntryPage(in)))
 }
 
 // entry finds an entry that was made here.
@@ -101,45 +102,45 @@ func (s *Server) entry(id string) (*knowledge.Entry, error) {
 	if e := c.Entry(id); e != nil && e.Origin != "" && e.Origin == s.rememberedFile() {
 		return e, nil
 	}
-	return nil, refuse("not_found", "there is no such entry", id, "it was forgotten, or stands in a file that somebody put into the directory", "see the list of all of them at /knowledge")
+	return nil, response.Refuse("not_found", "there is no such entry", id, "it was forgotten, or stands in a file that somebody put into the directory", "see the list of all of them at /knowledge")
 }
 
 // entryPage shows the words of an entry that was made here, to change them.
 func (s *Server) entryPage(w http.ResponseWriter, r *http.Request) {
-	e, err := s.entry(pathValue(r, "id"))
+	e, err := s.entry(response.PathValue(r, "id"))
 	if err != nil {
-		s.fail(w, r, err)
+		s.respond.Fail(w, r, err)
 		return
 	}
 	said := view.Entry{Title: e.Title, Status: string(e.Status), Affected: e.Affected, Fixed: e.FixedIn, Trigger: e.Trigger, Remedy: e.Remedy, URL: e.URL}
 	if e.BoundMinutes > 0 {
 		said.Bound = strconv.Itoa(e.BoundMinutes)
 	}
-	v := view.NewEntryPage(view.EntryInput{Name: e.Title, Action: r.URL.Path, Entry: said, NeedsKey: !s.loopback(), Kept: true, Engine: s.engine()})
-	s.render(w, r, http.StatusOK, page.Entry(v))
+	v := view.NewEntryPage(view.EntryInput{Name: e.Title, Action: r.URL.Path, Entry: said, NeedsKey: !s.loopback(), Kept: true, Engine: s.respond.Engine()})
+	s.respond.Page(w, r, http.StatusOK, page.Entry(v))
 }
 
 // entryForm changes or forgets an entry that was made here.
 func (s *Server) entryForm(w http.ResponseWriter, r *http.Request) {
-	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	r.Body = http.MaxBytesReader(w, r.Body, response.MaxForm)
 	if err := r.ParseForm(); err != nil {
-		s.fail(w, r, formFault(err))
+		s.respond.Fail(w, r, response.FormFault(err))
 		return
 	}
-	e, err := s.entry(pathValue(r, "id"))
+	e, err := s.entry(response.PathValue(r, "id"))
 	if err == nil {
 		err = s.mayChange(r, e, r.PostForm.Get("key"))
 	}
 	if err != nil {
-		s.fail(w, r, err)
+		s.respond.Fail(w, r, err)
 		return
 	}
 	if r.PostForm.Get("forget") != "" {
 		if err := s.rewrite(func(have []byte) ([]byte, []analysis.Problem) { return knowledge.Remove(have, e.ID) }); err != nil {
-			s.fail(w, r, err)
+			s.respond.Fail(w, r, err)
 			return
 		}
-		s.redirect(w, r, "/knowledge")
+		s.respond.Redirect(w, r, "/knowledge")
 		return
 	}
 	said := entryOf(r.PostForm)
@@ -147,7 +148,7 @@ func (s *Server) entryForm(w http.ResponseWriter, r *http.Request) {
 		s.refuseEntry(w, r, err, view.EntryInput{Name: e.Title, Action: r.URL.Path, Entry: said, Kept: true})
 		return
 	}
-	s.redirect(w, r, "/knowledge?q="+url.QueryEscape(e.ID))
+	s.respond.Redirect(w, r, "/knowledge?q="+url.QueryEscape(e.ID))
 }
 
 // mayChange lets those change an entry who could have made it: with the key of a case
@@ -174,7 +175,7 @@ func (s *Server) mayChange(r *http.Request, e *knowledge.Entry, key string) erro
 	if key != "" {
 		why = "the key is of no case that shows this family"
 	}
-	return refuse("forbidden", "changing this entry needs the owner key of a case with its family", "key", why, "it is the owner_key of the answer that created the case; scripts send it as Authorization: Bearer")
+	return response.Refuse("forbidden", "changing this entry needs the owner key of a case with its family", "key", why, "it is the owner_key of the answer that created the case; scripts send it as Authorization: Bearer")
 }
 
 // newEntryID is an id that no entry has: a second entry of the same title is another one.
@@ -222,7 +223,7 @@ func (s *Server) remember(e knowledge.Entry, said view.Entry) error {
 
 // sensible says what a person has to correct before an entry can be kept.
 func sensible(e knowledge.Entry) error {
-	wrong := func(where, what, hint string) error { return refuse("invalid", what, where, "", hint) }
+	wrong := func(where, what, hint string) error { return response.Refuse("invalid", what, where, "", hint) }
 	if e.Title == "" {
 		return wrong("title", "an entry needs a title", "Write in a few words what leaks and why")
 	}
@@ -238,7 +239,7 @@ func sensible(e knowledge.Entry) error {
 // rewrite changes the file of own entries. It is whole at every moment.
 func (s *Server) rewrite(change func([]byte) ([]byte, []analysis.Problem)) error {
 	if s.cfg.KnowledgeDir == "" {
-		return refuse("not_found", "this server keeps no knowledge of its own", "", "it was started without a directory for it", "start it with --knowledge DIR")
+		return response.Refuse("not_found", "this server keeps no knowledge of its own", "", "it was started without a directory for it", "start it with --knowledge DIR")
 	}
 	s.remembering.Lock()
 	defer s.remembering.Unlock()

@@ -5,6 +5,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"leakdiff/server/response"
 	"leakdiff/web"
 )
 
@@ -13,8 +14,8 @@ import (
 // have .folded and .pb.gz as well.
 func (s *Server) routes() chi.Router {
 	r := chi.NewRouter()
-	r.NotFound(s.notFound)
-	r.MethodNotAllowed(s.methodNotAllowed)
+	r.NotFound(s.respond.NotFound)
+	r.MethodNotAllowed(s.respond.MethodNotAllowed)
 	r.Use(shelved)
 
 	r.Get("/", s.home)
@@ -51,7 +52,7 @@ func (s *Server) routes() chi.Router {
 	r.Get("/diff/{pair}", s.diffPage)
 	r.Get("/diff-other", s.elsewherePage)
 	r.Get("/compare", s.comparePage)
-	for _, suffix := range suffixes {
+	for _, suffix := range response.Suffixes {
 		if suffix != ".svg" && suffix != ".folded" && suffix != ".pb.gz" { // it has neither charts nor stacks
 			r.Get("/compare"+suffix, s.comparePage)
 		}
@@ -125,5 +126,3 @@ func head(next http.Handler) http.Handler {
 		next.ServeHTTP(w, r)
 	})
 }
-
-func pathValue(r *http.Request, name string) string { return chi.URLParam(r, name) }

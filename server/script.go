@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"net/http"
 	"time"
+
+	"leakdiff/server/response"
 )
 
 // collectScript gives the shell script that captures a process on a node:
@@ -11,12 +13,12 @@ import (
 //	curl -s SERVER/collect.sh | sh -s -- --pid 4711 -o capture.tar.gz
 func (s *Server) collectScript(w http.ResponseWriter, r *http.Request) {
 	if len(s.cfg.Script) == 0 {
-		s.notFound(w, r)
+		s.respond.NotFound(w, r)
 		return
 	}
 	h := w.Header()
 	h.Set("Content-Type", "text/x-shellscript; charset=utf-8")
 	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("ETag", strongTag(s.cfg.Script))
+	h.Set("ETag", response.StrongTag(s.cfg.Script))
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(s.cfg.Script))
 }

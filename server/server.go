@@ -12,15 +12,14 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"strings"
 	"sync"
 	"time"
 
 	"golang.org/x/sync/semaphore"
 
-	"leakdiff/analysis"
 	"leakdiff/analysis/read/bundle"
 	"leakdiff/analysis/read/ingest"
+	"leakdiff/server/response"
 	"leakdiff/store"
 	"leakdiff/web/page"
 )
@@ -77,6 +76,7 @@ type Server struct {
 	blobs   Blobs
 	log     *slog.Logger
 	handler http.Handler
+	respond *response.Responder
 	worker  *worker
 	cases   *caseCache
 	shown   *shownCache
@@ -109,7 +109,7 @@ func New(cfg Config) *Server {
 	if cfg.TempDir == "" {
 		cfg.TempDir = os.TempDir()
 	}
-	s := &Server{cfg: cfg, store: cfg.Store, blobs: cfg.Blobs, log: cfg.Log, cases: newCaseCache(), shown: newShownCache(), mounts: newMounts(cfg.Log, cfg.Now), started: cfg.Now(), slots: semaphore.NewWeighted(uploadSlots)}
+	s := &Server{respond: response.New(response.Config{Log: cfg.Log, Version: cfg.Version, BaseURL: cfg.BaseURL}), cfg: cfg, store: cfg.Store, blobs: cfg.Blobs, log: cfg.Log, cases: newCaseCache(), shown: newShownCache(), mounts: newMounts(cfg.Log, cfg.Now), started: cfg.Now(), slots: semaphore.NewWeighted(uploadSlots)}
 	s.catalogue.dir = cfg.Knowledge
 	s.worker = newWorker(s)
 	s.handler = s.underPath(s.guard(head(s.addressed(s.routes()))))
@@ -156,19 +156,11 @@ func (s *Server) ingestConfig() ingest.Config {
 	return ingest.Config{Bundle: s.bundleConfig(), Now: s.cfg.Now, Packed: true}
 }
 
-// base is the address to put before a path in what people paste elsewhere.
-func (s *Server) base(r *http.Request) string {
-	if s.cfg.BaseURL != "" {
-		return strings.TrimSuffix(s.cfg.BaseURL, "/")
-	}
-	return "http://" + r.Host
-}
-
 // addressed tells pages their own address; what answers a form has none to return to.
 func (s *Server) addressed(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet || r.Method == http.MethodHead {
-			r = r.WithContext(page.At(r.Context(), s.base(r)+r.URL.RequestURI()))
+			r = r.WithContext(page.At(r.Context(), s.respond.Base(r)+r.URL.RequestURI()))
 		}
 		next.ServeHTTP(w, r)
 	})
@@ -198,9 +190,4 @@ func (s *Server) inputs(files []store.File) []bundle.Input {
 		out[i] = bundle.Input{Name: f.Name, Size: f.Size, Open: func() (io.ReadCloser, error) { return s.blobs.Open(f.SHA256) }}
 	}
 	return out
-}
-
-// refuse makes a refusal in the form every one takes.
-func refuse(code, what, where, why, hint string) *analysis.Fault {
-	return &analysis.Fault{Code: code, What: what, Where: where, Why: why, Hint: hint}
 }

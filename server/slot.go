@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"leakdiff/analysis/say/wording"
+	"leakdiff/server/response"
 )
 
 const (
@@ -30,7 +31,7 @@ func (s *Server) inSlot(w http.ResponseWriter, r *http.Request, receive func() (
 	up, err := receive()
 	switch {
 	case err != nil && body.idle:
-		err = refuse("interrupted", "the upload stopped before its end", "", "nothing arrived for "+wording.PageDuration(idleTimeout), "check the connection and send it again; nothing was kept")
+		err = response.Refuse("interrupted", "the upload stopped before its end", "", "nothing arrived for "+wording.PageDuration(idleTimeout), "check the connection and send it again; nothing was kept")
 	case err == nil:
 		// The answer may take longer. Where there was an error, net/http reads what is left
 		// of a short body before it answers, and must not wait for it without end.

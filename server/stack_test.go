@@ -94,10 +94,10 @@ func TestAnOlderRecordSaysNothingOfStacks(t *testing.T) {
 				t.Fatal(err)
 			}
 			var page strings.Builder
-			if err := e.alone(e.shell).Render(t.Context(), &page); err != nil {
+			if err := e.Alone(e.Shell).Render(t.Context(), &page); err != nil {
 				t.Fatal(err)
 			}
-			for form, text := range map[string]string{"page": page.String(), "Markdown": e.page.Document().Markdown(), "text": e.page.Document().Text()} {
+			for form, text := range map[string]string{"page": page.String(), "Markdown": e.Page.Document().Markdown(), "text": e.Page.Document().Text()} {
 				if strings.Contains(text, `class="stk"`) || strings.Contains(text, "Stack of") || !strings.Contains(text, "housekeepingTick") {
 					t.Errorf("the %s of the old record: %.2000s", form, text)
 				}

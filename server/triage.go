@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"leakdiff/analysis"
+	"leakdiff/server/response"
 	"leakdiff/store"
 )
 
@@ -16,17 +17,17 @@ import (
 // last one to save wins; who replaced a mark that came after the page was opened is
 // told.
 func (s *Server) triageForm(w http.ResponseWriter, r *http.Request) {
-	id := pathValue(r, "id")
-	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	id := response.PathValue(r, "id")
+	r.Body = http.MaxBytesReader(w, r.Body, response.MaxForm)
 	if err := r.ParseForm(); err != nil {
-		s.fail(w, r, formFault(err))
+		s.respond.Fail(w, r, response.FormFault(err))
 		return
 	}
 	form := r.PostForm
 	process, err := url.QueryUnescape(form.Get("process"))
 	series, seriesErr := url.QueryUnescape(form.Get("series"))
 	if err = errors.Join(err, seriesErr); err != nil {
-		s.fail(w, r, formFault(err))
+		s.respond.Fail(w, r, response.FormFault(err))
 		return
 	}
 	m := store.Mark{Process: process, Fingerprint: form.Get("fingerprint"), Triage: analysis.Triage{
@@ -34,14 +35,14 @@ func (s *Server) triageForm(w http.ResponseWriter, r *http.Request) {
 	}}
 	before, err := s.setMark(r, id, m, form.Get("key"))
 	if err != nil {
-		s.fail(w, r, err)
+		s.respond.Fail(w, r, err)
 		return
 	}
 	q := url.Values{"case": {id}, "series": {series}}
 	if since(form.Get("seen"), before.At) && before.Words() != m.Words() {
 		q.Set("over", "triage")
 	}
-	s.redirect(w, r, "/families/"+url.PathEscape(m.Fingerprint)+"?"+q.Encode()+"#triage")
+	s.respond.Redirect(w, r, "/families/"+url.PathEscape(m.Fingerprint)+"?"+q.Encode()+"#triage")
 }
 
 // since reports whether something was written after the state that a form showed, in
@@ -60,7 +61,7 @@ func (s *Server) setMark(r *http.Request, caseID string, m store.Mark, key strin
 		return before, err
 	}
 	if !l.has(m.Process, m.Fingerprint) {
-		return before, refuse("not_found", "the case has no such family", m.Fingerprint, "no snapshot of "+strconv.Quote(m.Process)+" in it shows one", "take the fingerprint and the process from the case's JSON")
+		return before, response.Refuse("not_found", "the case has no such family", m.Fingerprint, "no snapshot of "+strconv.Quote(m.Process)+" in it shows one", "take the fingerprint and the process from the case's JSON")
 	}
 	if before, err = s.store.SetMark(r.Context(), caseID, m); err != nil {
 		return before, err
@@ -103,41 +104,41 @@ func newTriageJSON(m store.Mark) triageJSON {
 
 // marksAPI is GET /api/v1/cases/{id}/triage.
 func (s *Server) marksAPI(w http.ResponseWriter, r *http.Request) {
-	id := pathValue(r, "id")
+	id := response.PathValue(r, "id")
 	if _, err := s.store.Case(r.Context(), id); err != nil {
-		s.failAPI(w, r, err)
+		s.respond.FailAPI(w, r, err)
 		return
 	}
 	marks, err := s.store.Marks(r.Context(), id)
 	if err != nil {
-		s.failAPI(w, r, err)
+		s.respond.FailAPI(w, r, err)
 		return
 	}
 	out := []triageJSON{}
 	for _, m := range marks {
 		out = append(out, newTriageJSON(m))
 	}
-	s.listJSON(w, r, map[string]any{"case": id, "triage": out})
+	s.respond.ListJSON(w, r, map[string]any{"case": id, "triage": out})
 }
 
 // markAPI is PUT /api/v1/cases/{id}/triage with {"process", "fingerprint", "state",
 // "note", "outcome"}; it answers the mark with the one that it replaced.
 func (s *Server) markAPI(w http.ResponseWriter, r *http.Request) {
-	id := pathValue(r, "id")
+	id := response.PathValue(r, "id")
 	var in struct {
 		Process, Fingerprint, Note, Outcome string
 		State                               analysis.TriageState
 	}
-	if err := readJSON(w, r, &in, `{"process": "kubelet", "fingerprint": "g1:...", "state": "benign", "note": "one per pod"}`); err != nil {
-		s.failAPI(w, r, err)
+	if err := response.ReadJSON(w, r, &in, `{"process": "kubelet", "fingerprint": "g1:...", "state": "benign", "note": "one per pod"}`); err != nil {
+		s.respond.FailAPI(w, r, err)
 		return
 	}
 	m := store.Mark{Process: in.Process, Fingerprint: in.Fingerprint, Triage: analysis.Triage{State: in.State, Note: strings.TrimSpace(in.Note), Outcome: strings.TrimSpace(in.Outcome), At: s.cfg.Now()}}
 	before, err := s.setMark(r, id, m, "")
 	if err != nil {
-		s.failAPI(w, r, err)
+		s.respond.FailAPI(w, r, err)
 		return
 	}
 	m.Replaced = before.Words()
-	writeJSON(w, http.StatusOK, newTriageJSON(m))
+	response.WriteJSON(w, http.StatusOK, newTriageJSON(m))
 }

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -13,9 +12,7 @@ import (
 	"mime/multipart"
 	"net/http"
 	"path"
-	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -24,6 +21,7 @@ import (
 	"leakdiff/analysis/judge/identity"
 	"leakdiff/analysis/say/report"
 	"leakdiff/analysis/say/wording"
+	"leakdiff/server/response"
 	"leakdiff/store"
 	"leakdiff/store/blob"
 	"leakdiff/web/page"
@@ -52,14 +50,14 @@ type received struct {
 // limit or the volume has no room for it.
 func (s *Server) roomFor(size int64) error {
 	if size > s.cfg.UploadLimit {
-		return refuse("too_large", "the upload is too large", "", fmt.Sprintf("%s were announced and the limit is %s", wording.Bytes(size), wording.Bytes(s.cfg.UploadLimit)), "upload the dumps alone instead of the whole bundle, or start the server with a higher --upload-limit")
+		return response.Refuse("too_large", "the upload is too large", "", fmt.Sprintf("%s were announced and the limit is %s", wording.Bytes(size), wording.Bytes(s.cfg.UploadLimit)), "upload the dumps alone instead of the whole bundle, or start the server with a higher --upload-limit")
 	}
 	free, err := s.blobs.Free()
 	if err != nil {
 		return err
 	}
 	if free < spare+max(size, 0) {
-		return refuse("disk_full", "the disk of this server is full", "", fmt.Sprintf("%s are free and %s must stay free", wording.Bytes(free), wording.Bytes(spare)), "delete cases that are no longer needed, or free the disk, and upload again; nothing was kept of this upload")
+		return response.Refuse("disk_full", "the disk of this server is full", "", fmt.Sprintf("%s are free and %s must stay free", wording.Bytes(free), wording.Bytes(spare)), "delete cases that are no longer needed, or free the disk, and upload again; nothing was kept of this upload")
 	}
 	return nil
 }
@@ -76,7 +74,7 @@ func (s *Server) receiveBody(r *http.Request, name string) (received, error) {
 	}
 	if ref.Size == 0 {
 		s.discard(r, []store.File{{SHA256: ref.SHA256}})
-		return received{}, refuse("empty", "the upload is empty", name, "not a single byte arrived", "check the path given to curl -T, and that the dump was written before it was sent")
+		return received{}, response.Refuse("empty", "the upload is empty", name, "not a single byte arrived", "check the path given to curl -T, and that the dump was written before it was sent")
 	}
 	return finish(name, []store.File{{Name: name, SHA256: ref.SHA256, Size: ref.Size}}), nil
 }
@@ -102,7 +100,7 @@ func (s *Server) interrupted(r *http.Request, err error) error {
 		return err
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) || r.Context().Err() != nil {
-		return refuse("interrupted", "the upload stopped before its end", "", "the connection was closed by the sender", "send it again; nothing was kept")
+		return response.Refuse("interrupted", "the upload stopped before its end", "", "the connection was closed by the sender", "send it again; nothing was kept")
 	}
 	return err
 }
@@ -115,7 +113,7 @@ func (s *Server) receiveForm(r *http.Request) (up received, err error) {
 	}
 	form, err := r.MultipartReader()
 	if err != nil {
-		return received{}, refuse("bad_request", "the request is no upload form", r.URL.Path, "its Content-Type is not multipart/form-data with a boundary", "send multipart/form-data with one or more files, or a raw body with PUT")
+		return received{}, response.Refuse("bad_request", "the request is no upload form", r.URL.Path, "its Content-Type is not multipart/form-data with a boundary", "send multipart/form-data with one or more files, or a raw body with PUT")
 	}
 	var files []store.File
 	var pasteName, key string
@@ -163,7 +161,7 @@ func (s *Server) receiveForm(r *http.Request) (up received, err error) {
 			}
 			name = "pasted.txt"
 			if pasteName != "" {
-				name = safeName(pasteName)
+				name = response.SafeName(pasteName)
 			}
 		}
 		if ref.Size == 0 {
@@ -172,14 +170,14 @@ func (s *Server) receiveForm(r *http.Request) (up received, err error) {
 		left -= ref.Size
 		files = append(files, store.File{Name: name, SHA256: ref.SHA256, Size: ref.Size})
 		if len(files) > maxFormFiles {
-			return received{}, refuse("too_large", "the upload has too many files", "", fmt.Sprintf("the limit is %d files in one form", maxFormFiles), "pack the directory as tar.gz and upload that")
+			return received{}, response.Refuse("too_large", "the upload has too many files", "", fmt.Sprintf("the limit is %d files in one form", maxFormFiles), "pack the directory as tar.gz and upload that")
 		}
 	}
 	if len(files) == 0 {
-		return received{}, refuse("empty", "nothing was uploaded", "", "the form held no file and no pasted text", "choose one or more files, or paste a dump, and try again")
+		return received{}, response.Refuse("empty", "nothing was uploaded", "", "the form held no file and no pasted text", "choose one or more files, or paste a dump, and try again")
 	}
 	if empty == len(files) {
-		return received{}, refuse("empty", "every uploaded file is empty", files[0].Name, "not a single byte arrived", "files of /proc state the size 0: copy them with cp -r first, then upload the copy")
+		return received{}, response.Refuse("empty", "every uploaded file is empty", files[0].Name, "not a single byte arrived", "files of /proc state the size 0: copy them with cp -r first, then upload the copy")
 	}
 	up = finish(titleOf(files), files)
 	up.key = key
@@ -189,7 +187,7 @@ func (s *Server) receiveForm(r *http.Request) (up received, err error) {
 // discard gives up the bytes of an upload that no case will have.
 func (s *Server) discard(r *http.Request, files []store.File) {
 	if err := s.store.Discard(context.WithoutCancel(r.Context()), files); err != nil {
-		s.log.Error("removing what a refused upload brought failed", "request", requestID(r), "error", err)
+		s.log.Error("removing what a refused upload brought failed", "request", response.RequestID(r), "error", err)
 	}
 }
 
@@ -203,27 +201,7 @@ func fileName(p *multipart.Part) string {
 	if err != nil || params["filename"] == "" {
 		return ""
 	}
-	return safeName(params["filename"])
-}
-
-// safeName is a display name: slashes, no empty, "." or ".." elements, no
-// control characters, bounded. It is never used as a file's name on disk.
-func safeName(name string) string {
-	name = report.Printable(strings.ReplaceAll(name, `\`, "/"))
-	var keep []string
-	for _, e := range strings.Split(name, "/") {
-		if e != "" && e != "." && e != ".." {
-			keep = append(keep, e)
-		}
-	}
-	name = strings.Join(keep, "/")
-	if len(name) > 400 {
-		name = strings.ToValidUTF8(name[len(name)-400:], "")
-	}
-	if name == "" {
-		return "upload"
-	}
-	return name
+	return response.SafeName(params["filename"])
 }
 
 // hashes are those of the files, in order.
@@ -341,7 +319,7 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request) {
 	caseID := r.URL.Query().Get("case")
 	up, err := s.inSlot(w, r, func() (received, error) { return s.receiveForm(r) })
 	if err != nil {
-		s.fail(w, r, err)
+		s.respond.Fail(w, r, err)
 		return
 	}
 	recorded := false
@@ -351,22 +329,22 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request) {
 		}
 	}()
 	if err := s.mayAdd(r, caseID, up.key); err != nil {
-		s.fail(w, r, err)
+		s.respond.Fail(w, r, err)
 		return
 	}
 	p, err := s.place(r.Context(), caseID, up)
 	if err != nil {
-		s.fail(w, r, err)
+		s.respond.Fail(w, r, err)
 		return
 	}
 	recorded = !p.again
 	address := "/bundles/" + p.bundle.ID
 	if p.ownerKey == "" || s.loopback() {
-		s.redirect(w, r, address)
+		s.respond.Redirect(w, r, address)
 		return
 	}
 	w.Header().Set("Cache-Control", "no-store")
-	s.render(w, r, http.StatusOK, page.Stored(view.NewStored(s.engine(), p.ownerKey, address)))
+	s.respond.Page(w, r, http.StatusOK, page.Stored(view.NewStored(s.respond.Engine(), p.ownerKey, address)))
 }
 
 // uploaded is the answer of the upload API (DESIGN.md section 8).
@@ -388,7 +366,7 @@ func (s *Server) putBundle(w http.ResponseWriter, r *http.Request) {
 	if name == "" || name == "-" {
 		name = "upload"
 	}
-	s.acceptUpload(w, r, func() (received, error) { return s.receiveBody(r, safeName(name)) })
+	s.acceptUpload(w, r, func() (received, error) { return s.receiveBody(r, response.SafeName(name)) })
 }
 
 // postBundle takes a multipart form, or a raw body.
@@ -405,12 +383,12 @@ func (s *Server) acceptUpload(w http.ResponseWriter, r *http.Request, receive fu
 	ctx := r.Context()
 	caseID := r.URL.Query().Get("case")
 	if err := s.mayAdd(r, caseID, ""); err != nil {
-		s.failAPI(w, r, err)
+		s.respond.FailAPI(w, r, err)
 		return
 	}
 	up, err := s.inSlot(w, r, receive)
 	if err != nil {
-		s.failAPI(w, r, err)
+		s.respond.FailAPI(w, r, err)
 		return
 	}
 	recorded := false
@@ -422,27 +400,27 @@ func (s *Server) acceptUpload(w http.ResponseWriter, r *http.Request, receive fu
 	key := r.Header.Get("Idempotency-Key")
 	if key != "" {
 		if err := s.keys.lock(ctx, key); err != nil {
-			s.failAPI(w, r, err)
+			s.respond.FailAPI(w, r, err)
 			return
 		}
 		defer s.keys.unlock(key)
 		known, ok, err := s.store.Recall(ctx, key)
 		if err != nil {
-			s.failAPI(w, r, err)
+			s.respond.FailAPI(w, r, err)
 			return
 		}
 		if ok && known.RequestHash != up.hash+caseID {
-			s.failAPI(w, r, refuse("mismatched_body", "the Idempotency-Key was used for another upload", "", "the bytes or the case differ from those of the first request", "use a new key for a new upload"))
+			s.respond.FailAPI(w, r, response.Refuse("mismatched_body", "the Idempotency-Key was used for another upload", "", "the bytes or the case differ from those of the first request", "use a new key for a new upload"))
 			return
 		}
 		if ok {
-			writeJSONBytes(w, known.Status, known.Body)
+			response.WriteJSONBytes(w, known.Status, known.Body)
 			return
 		}
 	}
 	p, err := s.place(ctx, caseID, up)
 	if err != nil {
-		s.failAPI(w, r, err)
+		s.respond.FailAPI(w, r, err)
 		return
 	}
 	recorded = !p.again
@@ -464,20 +442,20 @@ func (s *Server) acceptUpload(w http.ResponseWriter, r *http.Request, receive fu
 			w.Header().Set("Retry-After", "5")
 		}
 		if err != nil {
-			s.failAPI(w, r, err)
+			s.respond.FailAPI(w, r, err)
 			return
 		}
 	}
 	answer, err := s.answer(ctx, b)
 	if err != nil {
-		s.failAPI(w, r, err)
+		s.respond.FailAPI(w, r, err)
 		return
 	}
-	answer.OwnerKey, answer.URL = p.ownerKey, s.base(r)+answer.Link
-	w.Header().Set("Location", s.path()+"/api/v1/bundles/"+b.ID)
+	answer.OwnerKey, answer.URL = p.ownerKey, s.respond.Base(r)+answer.Link
+	w.Header().Set("Location", s.respond.Path()+"/api/v1/bundles/"+b.ID)
 	body, err := json.Marshal(answer)
 	if err != nil {
-		s.failAPI(w, r, err)
+		s.respond.FailAPI(w, r, err)
 		return
 	}
 	if key != "" {
@@ -485,7 +463,7 @@ func (s *Server) acceptUpload(w http.ResponseWriter, r *http.Request, receive fu
 			s.log.Error("remembering an idempotency key failed", "error", err)
 		}
 	}
-	writeJSONBytes(w, status, append(body, '\n'))
+	response.WriteJSONBytes(w, status, append(body, '\n'))
 }
 
 // keyLocks lets one request at a time go on with a key: a repetition waits for the answer
@@ -603,91 +581,16 @@ func (s *Server) briefly(ctx context.Context, caseID string, aged bool) (report.
 
 // getBundleAPI is the state of an upload, for those who do not wait.
 func (s *Server) getBundleAPI(w http.ResponseWriter, r *http.Request) {
-	b, err := s.store.Bundle(r.Context(), pathValue(r, "id"))
+	b, err := s.store.Bundle(r.Context(), response.PathValue(r, "id"))
 	if err != nil {
-		s.failAPI(w, r, err)
+		s.respond.FailAPI(w, r, err)
 		return
 	}
 	answer, err := s.answer(r.Context(), b)
 	if err != nil {
-		s.failAPI(w, r, err)
+		s.respond.FailAPI(w, r, err)
 		return
 	}
-	answer.URL = s.base(r) + answer.Link
-	writeJSON(w, http.StatusOK, answer)
-}
-
-// readJSON reads the body of a request into v; a member that v does not have is refused.
-// The example is what the sender may send.
-func readJSON(w http.ResponseWriter, r *http.Request, v any, example string) error {
-	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxForm))
-	d.DisallowUnknownFields()
-	err := d.Decode(v)
-	if tooLarge := (*http.MaxBytesError)(nil); err == nil || errors.As(err, &tooLarge) {
-		return err
-	}
-	return refuse("bad_request", "the body is not the expected JSON", "", wrongJSON(err), "send "+example)
-}
-
-// wrongJSON says in words of JSON why a body cannot be read.
-//
-//	[]                 ->  "it is an array, and an object is expected"
-//	{"keep": 7}        ->  "keep is a number, and a string is expected"
-//	{"colour": "red"}  ->  "there is no member \"colour\""
-func wrongJSON(err error) string {
-	var kind *json.UnmarshalTypeError
-	var syntax *json.SyntaxError
-	member, unknown := strings.CutPrefix(err.Error(), "json: unknown field ")
-	switch {
-	case err == io.EOF:
-		return "it is empty"
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		return "it breaks off before its end"
-	case errors.As(err, &syntax):
-		return fmt.Sprintf("byte %d is not what JSON may have there", syntax.Offset)
-	case unknown:
-		return "there is no member " + member
-	case errors.As(err, &kind):
-		got, _, _ := strings.Cut(kind.Value, " ")
-		wanted, what := wantedKind(kind.Type.Kind()), "it"
-		if wanted != "an object" {
-			what = "a value"
-		}
-		return fmt.Sprintf("%s is %s, and %s is expected", cmp.Or(kind.Field, what), jsonWords[got], wanted)
-	}
-	return "a value does not have the form that it needs"
-}
-
-// jsonWords are the kinds of values that a body may hold.
-var jsonWords = map[string]string{"array": "an array", "object": "an object", "string": "a string", "number": "a number", "bool": "true or false"}
-
-// wantedKind is the kind of value that is read into a Go value.
-func wantedKind(k reflect.Kind) string {
-	switch k {
-	case reflect.Struct, reflect.Map:
-		return "an object"
-	case reflect.Slice, reflect.Array:
-		return "an array"
-	case reflect.String:
-		return "a string"
-	case reflect.Bool:
-		return "true or false"
-	}
-	return "a number"
-}
-
-func writeJSON(w http.ResponseWriter, status int, v any) {
-	body, err := json.MarshalIndent(v, "", " ")
-	if err != nil {
-		http.Error(w, "encoding failed", http.StatusInternalServerError)
-		return
-	}
-	writeJSONBytes(w, status, append(body, '\n'))
-}
-
-func writeJSONBytes(w http.ResponseWriter, status int, body []byte) {
-	w.Header().Set("Content-Type", "application/json; charset=utf-8")
-	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
-	w.WriteHeader(status)
-	w.Write(body)
+	answer.URL = s.respond.Base(r) + answer.Link
+	response.WriteJSON(w, http.StatusOK, answer)
 }

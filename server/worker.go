@@ -13,6 +13,7 @@ import (
 	"leakdiff/analysis/judge/knowledge"
 	"leakdiff/analysis/read/ingest"
 	"leakdiff/analysis/say/report"
+	"leakdiff/server/response"
 	"leakdiff/store"
 )
 
@@ -141,12 +142,12 @@ func (w *worker) work(ctx context.Context, job store.Job) (full bool) {
 		// What a cancelled write says is not always that. A case that was deleted while it was read took the job with it.
 		w.insist(ctx, "cancelling", job, func() error { return w.s.store.CancelJob(ctx, job.ID) })
 	case store.IsFull(err):
-		fault, _ := w.s.fault(err)
+		fault, _ := w.s.respond.Fault(err)
 		w.s.log.Warn("the volume is full: a result is read again and saved when there is room", "bundle", job.BundleID)
 		w.insist(ctx, "postponing a job", job, func() error { return w.s.store.PostponeJob(ctx, job.ID, fault) })
 		return true
 	default:
-		fault, _ := w.s.fault(err)
+		fault, _ := w.s.respond.Fault(err)
 		w.insist(ctx, "recording a failed job", job, func() error { return w.s.store.FailJob(ctx, job.ID, fault) })
 	}
 	return false
@@ -276,7 +277,7 @@ func (w *worker) summarise(ctx context.Context, bundleID string) {
 	if err != nil {
 		return
 	}
-	if err := w.safely(ctx, b.CaseID); err != nil && !isNotFound(err) {
+	if err := w.safely(ctx, b.CaseID); err != nil && !response.IsNotFound(err) {
 		w.s.log.Error("summing up a case failed", "case", b.CaseID, "error", err)
 	}
 }
@@ -356,7 +357,7 @@ func (s *Server) renewFront(ctx context.Context, caseID string) {
 		}
 		return err
 	}()
-	if err != nil && !isNotFound(err) {
+	if err != nil && !response.IsNotFound(err) {
 		s.log.Error("making the page of a case failed", "case", caseID, "error", err)
 	}
 }

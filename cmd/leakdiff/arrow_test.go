@@ -48,7 +48,8 @@ var arrows = map[string][]string{
 	"web/view":                 {"analysis", "analysis/judge/identity", "analysis/judge/diff", "analysis/say/filter", "analysis/read/family", "analysis/judge/flame", "analysis/judge/knowledge", "analysis/say/report", "analysis/judge/trend", "web/chart"},
 	"web/chart":                {"web"},
 	"web/page":                 {"web", "web/chart", "web/view"},
-	"server":                   {"analysis", "analysis/judge/identity", "analysis/read/bundle", "analysis/judge/diff", "analysis/read/family", "analysis/say/filter", "analysis/judge/flame", "analysis/read/ingest", "analysis/judge/knowledge", "analysis/say/profile", "analysis/say/redact", "analysis/say/report", "analysis/judge/trend", "store", "store/blob", "web", "web/page", "web/view"},
+	"server/response":          {"analysis", "analysis/read/family", "analysis/read/ingest", "analysis/say/profile", "analysis/say/report", "store/blob", "web", "web/page", "web/view"},
+	"server":                   {"analysis", "analysis/judge/diff", "analysis/judge/flame", "analysis/judge/identity", "analysis/judge/knowledge", "analysis/judge/trend", "analysis/read/bundle", "analysis/read/family", "analysis/read/ingest", "analysis/say/profile", "analysis/say/redact", "analysis/say/report", "server/response", "store", "store/blob", "web", "web/page", "web/view"},
 	// What opens a live process stands apart: nothing that reads evidence knows it, and
 	// it knows the format of the kernel's files alone.
 	"cmd/leakdiff/capture": {"analysis/read/procfs"},

@@ -1,4 +1,4 @@
-package server
+package response
 
 import (
 	"bytes"
@@ -22,8 +22,8 @@ func TestARequestWhoseSenderLeftIsNoErrorOfTheServer(t *testing.T) {
 		{"anything else", errors.New("the database is damaged"), http.StatusInternalServerError, true},
 	} {
 		var log bytes.Buffer
-		s := &Server{log: slog.New(slog.NewTextHandler(&log, nil))}
-		f, status := s.fault(c.err)
+		s := New(Config{Log: slog.New(slog.NewTextHandler(&log, nil))})
+		f, status := s.Fault(c.err)
 		if status != c.status || f.What == "" || strings.Contains(log.String(), "level=ERROR") != c.logged {
 			t.Errorf("%s: %d, %v, log %q", c.name, status, f, log.String())
 		}

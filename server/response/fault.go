@@ -1,0 +1,79 @@
+package response
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"leakdiff/analysis"
+	"leakdiff/store/blob"
+)
+
+// ErrorID is a random id that the log and an answer share.
+func ErrorID() string {
+	b := make([]byte, 6)
+	rand.Read(b)
+	return hex.EncodeToString(b)
+}
+
+// IsNotFound reports a refusal because something is not there.
+func IsNotFound(err error) bool {
+	var f *analysis.Fault
+	return errors.As(err, &f) && f.Code == "not_found"
+}
+
+// statuses are the HTTP statuses of refusals by code; a code that is not here is
+// our own failure.
+var statuses = map[string]int{
+	"misdirected":     http.StatusMisdirectedRequest,
+	"cross_origin":    http.StatusForbidden,
+	"forbidden":       http.StatusForbidden,
+	"not_found":       http.StatusNotFound,
+	"gone":            http.StatusGone,
+	"too_large":       http.StatusRequestEntityTooLarge,
+	"disk_full":       http.StatusInsufficientStorage,
+	"bad_request":     http.StatusBadRequest,
+	"empty":           http.StatusBadRequest,
+	"unreadable":      http.StatusUnprocessableEntity,
+	"conflict":        http.StatusConflict,
+	"busy":            http.StatusServiceUnavailable,
+	"missing_blob":    http.StatusServiceUnavailable,
+	"still_reading":   http.StatusConflict,
+	"interrupted":     http.StatusBadRequest,
+	"method":          http.StatusMethodNotAllowed,
+	"too_many":        http.StatusTooManyRequests,
+	"invalid":         http.StatusBadRequest,
+	"cancelled":       http.StatusConflict,
+	"mismatched_body": http.StatusUnprocessableEntity,
+	blob.Damaged:      http.StatusInternalServerError,
+}
+
+// Fault makes a refusal of any error; what is not one already is our own
+// failure, which is logged under an id and shown without its inside.
+func (s *Responder) Fault(err error) (*analysis.Fault, int) {
+	var f *analysis.Fault
+	if errors.As(err, &f) {
+		if status, ok := statuses[f.Code]; ok {
+			return f, status
+		}
+	}
+	var tooLarge *http.MaxBytesError
+	if errors.As(err, &tooLarge) {
+		return Refuse("too_large", "the request is too large", "", fmt.Sprintf("the limit is %d bytes", tooLarge.Limit), "send less at once"), http.StatusRequestEntityTooLarge
+	}
+	if errors.Is(err, context.Canceled) {
+		// The sender has left, or the server ends: nobody reads this, and nothing is wrong.
+		return Refuse("interrupted", "the request stopped before its end", "", "the connection was closed", "send it again"), statuses["interrupted"]
+	}
+	id := ErrorID()
+	s.log.Error("request failed", "id", id, "error", err)
+	return &analysis.Fault{Code: "internal", What: "something went wrong inside leakdiff", Where: "error " + id, Hint: "the log of the server names it under this id; nothing that was uploaded is lost"}, http.StatusInternalServerError
+}
+
+// Refuse makes a refusal in the form every one takes.
+func Refuse(code, what, where, why, hint string) *analysis.Fault {
+	return &analysis.Fault{Code: code, What: what, Where: where, Why: why, Hint: hint}
+}

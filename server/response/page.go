@@ -1,0 +1,66 @@
+package response
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+
+	"github.com/a-h/templ"
+
+	"leakdiff/analysis/read/family"
+	"leakdiff/analysis/read/ingest"
+	"leakdiff/web/view"
+)
+
+// drafts are buffers that grew to the size of a page: the next one needs no room to be
+// made, cleared and copied from.
+var drafts = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// maxDraft bounds a buffer that waits for the next page.
+const maxDraft = 1 << 20
+
+// PageOf renders a page for show.
+func PageOf(ctx context.Context, c templ.Component) (Content, error) {
+	b := drafts.Get().(*bytes.Buffer)
+	b.Reset()
+	err := c.Render(ctx, b)
+	body := bytes.Clone(b.Bytes())
+	if b.Cap() <= maxDraft {
+		drafts.Put(b)
+	}
+	return Content{Kind: HTMLType, Body: body}, err
+}
+
+// Page writes a page, whole or not at all.
+func (s *Responder) Page(w http.ResponseWriter, r *http.Request, status int, c templ.Component) {
+	var b bytes.Buffer
+	// A body that broke off has ended the request's context, and its sender may still read.
+	if err := c.Render(context.WithoutCancel(r.Context()), &b); err != nil {
+		id := ErrorID()
+		s.log.Error("rendering a page failed", "id", id, "error", err)
+		http.Error(w, "error "+id+": the page could not be rendered; the log of the server names it under this id", http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", HTMLType)
+	w.WriteHeader(status)
+	w.Write(b.Bytes())
+}
+
+// OfferSharing adds the way to freeze what the page at u shows to its actions.
+func OfferSharing(shell *view.Shell, u url.URL, caseID string) {
+	q := u.Query()
+	if !strings.HasPrefix(u.Path, "/cases/") {
+		q.Set("case", caseID)
+	}
+	u.RawQuery = q.Encode()
+	shell.Actions = append(shell.Actions, view.Link{Text: view.Sharing, URL: "/share?view=" + url.QueryEscape(u.RequestURI())})
+}
+
+// Engine is the footer's line.
+func (s *Responder) Engine() string {
+	return fmt.Sprintf("leakdiff %s · engine %d · fingerprint g%d", s.cfg.Version, ingest.Engine, family.Version)
+}
