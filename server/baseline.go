@@ -102,7 +102,7 @@ func (s *Server) chooseBaseline(w http.ResponseWriter, r *http.Request) {
 	if _, asked := r.Form["snapshot"]; !asked {
 		name = r.FormValue("a")
 	}
-	if _, err := s.mayEdit(r, id, r.PostFormValue("key")); err != nil {
+	if _, err := s.access.Edit(r, id, r.PostFormValue("key")); err != nil {
 		s.respond.Fail(w, r, err)
 		return
 	}

@@ -11,6 +11,7 @@ import (
 	"leakdiff/analysis"
 	"leakdiff/analysis/read/ingest"
 	"leakdiff/analysis/say/wording"
+	"leakdiff/server/access"
 	"leakdiff/server/response"
 	"leakdiff/store"
 	"leakdiff/web/page"
@@ -38,7 +39,7 @@ func (s *Server) bundlePage(w http.ResponseWriter, r *http.Request) {
 	state := s.state(b)
 	in := view.BundleInput{
 		ID: b.ID, CaseID: c.ID, CaseTitle: c.Title, Name: b.Name, Status: string(b.Status), Stage: state.Stage, Text: state.Text,
-		Error: state.Error, Size: b.Size, Unpacked: b.Unpacked, Created: b.Created, Show: r.URL.Query().Get("show"), NeedsKey: !s.loopback(),
+		Error: state.Error, Size: b.Size, Unpacked: b.Unpacked, Created: b.Created, Show: r.URL.Query().Get("show"), NeedsKey: !s.access.Local(),
 	}
 	damaged := map[string]string{}
 	if b.Status != store.Queued && b.Status != store.Running {
@@ -227,7 +228,7 @@ func (s *Server) mayRead(w http.ResponseWriter, r *http.Request, id string) (sto
 	r.Body = http.MaxBytesReader(w, r.Body, response.MaxForm)
 	b, err := s.store.Bundle(r.Context(), id)
 	if err == nil {
-		_, err = s.mayEdit(r, b.CaseID, r.PostFormValue("key"))
+		_, err = s.access.Edit(r, b.CaseID, r.PostFormValue("key"))
 	}
 	return b, err
 }
@@ -255,7 +256,7 @@ func (s *Server) dropBundle(r *http.Request, id, key string) (caseID string, err
 	if err != nil {
 		return "", err
 	}
-	role, err := s.mayEdit(r, b.CaseID, key)
+	role, err := s.access.Edit(r, b.CaseID, key)
 	if err != nil {
 		return "", err
 	}
@@ -263,7 +264,7 @@ func (s *Server) dropBundle(r *http.Request, id, key string) (caseID string, err
 	if err := s.store.RemoveBundle(context.WithoutCancel(r.Context()), id); err != nil {
 		return "", err
 	}
-	s.log.Info("bundle removed", append(by(r, role), "bundle", id, "case", b.CaseID)...)
+	s.log.Info("bundle removed", append(access.By(r, role), "bundle", id, "case", b.CaseID)...)
 	s.worker.nudge() // what waits for room may have it now
 	s.edited(r, b.CaseID)
 	return b.CaseID, nil

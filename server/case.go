@@ -14,6 +14,7 @@ import (
 	"leakdiff/analysis/judge/flame"
 	"leakdiff/analysis/say/report"
 	"leakdiff/analysis/say/wording"
+	"leakdiff/server/access"
 	"leakdiff/server/response"
 	"leakdiff/store"
 	"leakdiff/web/page"
@@ -78,7 +79,7 @@ func (s *Server) casePage(w http.ResponseWriter, r *http.Request) {
 func (s *Server) caseView(ctx context.Context, l *loaded, permalinks int, query url.Values, known map[string]view.CaseMemory, why purpose) (view.Case, error) {
 	in := view.CaseInput{
 		ID: l.ID, Title: l.Title, Sample: l.Sample != "", Report: l.built.Report, Permalinks: permalinks, Engine: s.respond.Engine(), Frozen: bool(why),
-		Fields: map[string]view.CaseField{}, Over: query["over"], NeedsKey: !s.loopback(), Query: query, Baselines: map[string]view.Baseline{}, Memories: known,
+		Fields: map[string]view.CaseField{}, Over: query["over"], NeedsKey: !s.access.Local(), Query: query, Baselines: map[string]view.Baseline{}, Memories: known,
 	}
 	for name, f := range l.fields {
 		in.Fields[name] = view.CaseField(f)
@@ -159,7 +160,7 @@ func (s *Server) dropCase(r *http.Request, id, key, permalinks string) error {
 	if _, err := s.store.Case(r.Context(), id); err != nil {
 		return err
 	}
-	role, err := s.mayEdit(r, id, key)
+	role, err := s.access.Edit(r, id, key)
 	if err != nil {
 		return err
 	}
@@ -177,10 +178,10 @@ func (s *Server) dropCase(r *http.Request, id, key, permalinks string) error {
 	// What was begun is ended though the sender leaves: the log must not be wrong.
 	ctx := context.WithoutCancel(r.Context())
 	if err := s.store.DeleteCase(ctx, id, fate); err != nil {
-		s.log.Warn("deleting a case failed", append(by(r, role), "case", id, "error", err)...)
+		s.log.Warn("deleting a case failed", append(access.By(r, role), "case", id, "error", err)...)
 		return err
 	}
-	s.log.Info("case deleted", append(by(r, role), "case", id, "bundles", len(bundles))...)
+	s.log.Info("case deleted", append(access.By(r, role), "case", id, "bundles", len(bundles))...)
 	s.worker.nudge() // what waits for room may have it now
 	return nil
 }

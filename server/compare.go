@@ -354,7 +354,7 @@ func (s *Server) elsewherePage(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	v := view.Elsewhere{
-		NeedsKey: !s.loopback(), CaseID: l.ID, Find: strings.TrimSpace(q.Get("find")), Headline: "Choose a snapshot of another case as A",
+		NeedsKey: !s.access.Local(), CaseID: l.ID, Find: strings.TrimSpace(q.Get("find")), Headline: "Choose a snapshot of another case as A",
 		Lead: "A healthy node, or the same program before an upgrade. Members cannot be followed from one process to another: counts are compared.",
 	}
 	line, _ := l.line(q.Get("b"))

@@ -242,7 +242,7 @@ func (c *compared) relation() diff.Relation {
 
 func (s *Server) diffView(c *compared, query url.Values, why purpose) view.Diff {
 	in := diffInput(c, query, why)
-	in.Engine, in.Frozen, in.NeedsKey = s.respond.Engine(), bool(why), !s.loopback()
+	in.Engine, in.Frozen, in.NeedsKey = s.respond.Engine(), bool(why), !s.access.Local()
 	return view.NewDiff(in)
 }
 

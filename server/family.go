@@ -189,8 +189,8 @@ func (s *Server) familyView(r *http.Request, l *loaded, line *report.Line, finge
 func (s *Server) said(r *http.Request, in *view.FamilyInput, l *loaded, otherCases int) error {
 	fingerprint := in.Family.Fingerprint
 	in.Modules = l.fields[modulesField].Value
-	in.Triage = view.TriageInput{NeedsKey: !s.loopback(), Remembers: s.cfg.KnowledgeDir != "", Over: r.URL.Query().Get("over") == "triage", OtherCases: otherCases}
-	for _, e := range s.entriesOf(l.known, fingerprint) {
+	in.Triage = view.TriageInput{NeedsKey: !s.access.Local(), Remembers: s.cfg.KnowledgeDir != "", Over: r.URL.Query().Get("over") == "triage", OtherCases: otherCases}
+	for _, e := range s.catalogue.EntriesOf(l.known, fingerprint) {
 		in.Triage.Kept = append(in.Triage.Kept, view.Link{Text: view.Visible(e.Title), URL: view.EntryURL(e.ID)})
 	}
 	for _, m := range l.marks {

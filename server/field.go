@@ -23,7 +23,7 @@ var fieldLimits = map[string]int{titleField: 300, ticketField: 500, modulesField
 
 // setField keeps a field of a case; "not_found" for one that does not exist.
 func (s *Server) setField(r *http.Request, caseID, name, value, key string) (before store.Field, err error) {
-	if _, err := s.mayEdit(r, caseID, key); err != nil {
+	if _, err := s.access.Edit(r, caseID, key); err != nil {
 		return before, err
 	}
 	value = strings.TrimSpace(value)

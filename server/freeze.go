@@ -15,6 +15,7 @@ import (
 	"leakdiff/analysis/read/ingest"
 	"leakdiff/analysis/say/redact"
 	"leakdiff/analysis/say/wording"
+	"leakdiff/server/access"
 	"leakdiff/server/response"
 	"leakdiff/store"
 	"leakdiff/web/page"
@@ -45,7 +46,7 @@ func (s *Server) sharePage(w http.ResponseWriter, r *http.Request) {
 	}
 	v := view.NewShare(view.ShareInput{
 		Case: l.ID, CaseTitle: l.Title, View: address, Title: safe.Headline, Rules: receiptRows(safe.Receipt),
-		NeedsKey: !s.loopback(),
+		NeedsKey: !s.access.Local(),
 		Freezes: []string{
 			fmt.Sprintf("The %s as it stands now, with its figures, verdicts and evidence (%s).", f.Kind, wording.Bytes(int64(len(safe.Model)+len(safe.Data)))),
 			"The same as Markdown, Jira markup, text, HTML file, CSV, JSON and its charts as SVG.",
@@ -131,7 +132,7 @@ func viewOf(address, caseID string) (string, error) {
 // for everybody, and outlives what its owner does to the case.
 func (s *Server) mayReveal(r *http.Request, formKey string) func(caseID string) error {
 	return func(caseID string) error {
-		_, err := s.mayEdit(r, caseID, formKey)
+		_, err := s.access.Edit(r, caseID, formKey)
 		var f *analysis.Fault
 		if !errors.As(err, &f) || f.Code != "forbidden" {
 			return err
@@ -265,7 +266,7 @@ func (s *Server) extendAPI(w http.ResponseWriter, r *http.Request) {
 		s.respond.FailAPI(w, r, err)
 		return
 	}
-	key, _ := bearer(r)
+	key, _ := access.Bearer(r)
 	if err := s.store.ExtendPermalink(r.Context(), response.PathValue(r, "id"), key, until); err != nil {
 		s.respond.FailAPI(w, r, err)
 		return
@@ -275,7 +276,7 @@ func (s *Server) extendAPI(w http.ResponseWriter, r *http.Request) {
 
 // withdrawAPI is DELETE /api/v1/permalinks/{id}.
 func (s *Server) withdrawAPI(w http.ResponseWriter, r *http.Request) {
-	key, _ := bearer(r)
+	key, _ := access.Bearer(r)
 	if err := s.store.WithdrawPermalink(r.Context(), response.PathValue(r, "id"), key); err != nil {
 		s.respond.FailAPI(w, r, err)
 		return
@@ -299,7 +300,7 @@ func (s *Server) freezeAgain(w http.ResponseWriter, r *http.Request) {
 	}
 	key := ownerKey(r)
 	if !s.store.OwnsPermalink(r.Context(), p.ID, key) {
-		if _, err := s.mayEdit(r, p.CaseID, key); err != nil {
+		if _, err := s.access.Edit(r, p.CaseID, key); err != nil {
 			s.respond.Fail(w, r, err)
 			return
 		}

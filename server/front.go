@@ -50,13 +50,13 @@ func (s *Server) frontState(ctx context.Context, id string) (f frontState, err e
 		}
 		f.told, settled = append(f.told, st.told()), settled && st.settled
 	}
-	f.known = s.knownVersion()
+	f.known = s.catalogue.Version()
 	program := ""
 	if s.cfg.Program != nil {
 		program = s.cfg.Program()
 	}
 	if settled && program != "" {
-		f.hash = hashed(append([]string{program + s.respond.Path(), f.known, strconv.FormatBool(s.loopback()), strconv.Itoa(f.permalinks)}, f.told...))
+		f.hash = hashed(append([]string{program + s.respond.Path(), f.known, strconv.FormatBool(s.access.Local()), strconv.Itoa(f.permalinks)}, f.told...))
 	}
 	return f, nil
 }

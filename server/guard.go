@@ -62,16 +62,6 @@ func (s *Server) done(w *loggedWriter, r *http.Request) {
 	s.log.Debug("request", "request", response.RequestID(r), "method", r.Method, "route", response.RouteOf(r), "status", w.status, "bytes", w.bytes, "ms", time.Since(w.began).Milliseconds())
 }
 
-// by says in a line of the log which request did something, and what allowed it: the
-// owner's key, which is never told, or that only this machine reaches the server.
-func by(r *http.Request, role string) []any {
-	allowed := "owner key"
-	if role != ownerRole {
-		allowed = "loopback, no key"
-	}
-	return []any{"request", response.RequestID(r), "method", r.Method, "route", response.RouteOf(r), "remote", r.RemoteAddr, "allowed_by", allowed}
-}
-
 // allowedHost reports whether a request may ask for this host: a loopback
 // literal, localhost, the listen address or a name given at start.
 func (s *Server) allowedHost(hostport string) bool {

@@ -98,7 +98,7 @@ func (s *Server) home(w http.ResponseWriter, r *http.Request) {
 	}
 	in := view.HomeInput{
 		Base: s.respond.Base(r), Limits: s.limits(), Total: total, Choice: choice,
-		Upload: view.UploadInput{MaxBytes: s.cfg.UploadLimit, Free: free, Reserved: spare, Keyed: !s.loopback()},
+		Upload: view.UploadInput{MaxBytes: s.cfg.UploadLimit, Free: free, Reserved: spare, Keyed: !s.access.Local()},
 	}
 	for _, c := range cases {
 		in.Cases = append(in.Cases, view.CaseSummary{ID: c.ID, Title: sampleTitle(c), Sentence: c.Headline, Verdict: c.Verdict, Points: c.Spark, Lower: c.Lower, Aside: c.Aside, Snapshots: c.Snapshots, Ticket: c.Ticket, Archived: c.Archived, Created: c.Created})

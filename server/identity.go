@@ -30,7 +30,7 @@ func (s *Server) identityPage(w http.ResponseWriter, r *http.Request) {
 func (s *Server) showIdentity(w http.ResponseWriter, r *http.Request, l *loaded, status int, refused *view.RefusedEdit) {
 	in := view.IdentityInput{
 		CaseID: l.ID, CaseTitle: l.Title, Lines: l.built.Lines, Said: l.said, Edits: l.edits, BundleOf: l.bundleOf,
-		All: r.URL.Query().Get("all") != "", NeedsKey: !s.loopback(), Refused: refused,
+		All: r.URL.Query().Get("all") != "", NeedsKey: !s.access.Local(), Refused: refused,
 	}
 	in.Done, _ = strconv.ParseInt(r.URL.Query().Get("done"), 10, 64)
 	in.Undone, _ = strconv.ParseInt(r.URL.Query().Get("undone"), 10, 64)
@@ -50,36 +50,9 @@ func (s *Server) showIdentity(w http.ResponseWriter, r *http.Request, l *loaded,
 	s.respond.Page(w, r, status, page.Identity(v))
 }
 
-// The roles of those who edit a case.
-const (
-	ownerRole  = "owner"
-	uploadRole = "upload"
-)
-
-// mayEdit gives the role in which somebody edits a case: its owner, by the key in
-// the header or the form, or whoever may upload because only this machine can
-// reach the server.
-func (s *Server) mayEdit(r *http.Request, caseID, formKey string) (role string, err error) {
-	key, given := bearer(r)
-	if !given && formKey != "" {
-		key, given = formKey, true
-	}
-	if !given && s.loopback() {
-		return uploadRole, nil
-	}
-	if !s.store.CheckOwner(r.Context(), caseID, key) {
-		why := "no key was sent"
-		if given {
-			why = "the key is wrong"
-		}
-		return "", response.Refuse("forbidden", "changing this case needs its owner key", "key", why, "it is the owner_key of the answer that created the case; scripts send it as Authorization: Bearer")
-	}
-	return ownerRole, nil
-}
-
 // addEdit checks an edit, keeps it and lets the list of cases know.
 func (s *Server) addEdit(r *http.Request, l *loaded, e identity.Edit, key string) (identity.Edit, error) {
-	role, err := s.mayEdit(r, l.ID, key)
+	role, err := s.access.Edit(r, l.ID, key)
 	if err != nil {
 		return e, err
 	}
@@ -196,7 +169,7 @@ func (s *Server) undo(r *http.Request, caseID, text, key string) (number int64, 
 	if err != nil {
 		return 0, noSuchEdit(text)
 	}
-	if _, err := s.mayEdit(r, caseID, key); err != nil {
+	if _, err := s.access.Edit(r, caseID, key); err != nil {
 		return number, err
 	}
 	if err := s.store.UndoEdit(r.Context(), caseID, number); err != nil {

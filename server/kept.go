@@ -196,7 +196,7 @@ func (st *caseState) told() string {
 // of the case has changed since; otherwise it makes it and keeps it. find says
 // which cases the page is of, also what else it tells that may change without a write.
 func (s *Server) show(w http.ResponseWriter, r *http.Request, find func() (caseIDs []string, err error), make func() (response.Content, error), also ...func() (string, error)) {
-	address := s.respond.Base(r) + r.URL.RequestURI() + "\x00" + s.knownVersion()
+	address := s.respond.Base(r) + r.URL.RequestURI() + "\x00" + s.catalogue.Version()
 	changes, err := s.store.Changes(r.Context())
 	if err != nil {
 		s.respond.Fail(w, r, err)

@@ -18,7 +18,7 @@ func (s *Server) setKind(r *http.Request, bundleID, path, kind, key string) erro
 	if err != nil {
 		return err
 	}
-	if _, err := s.mayEdit(r, b.CaseID, key); err != nil {
+	if _, err := s.access.Edit(r, b.CaseID, key); err != nil {
 		return err
 	}
 	if b.Status != store.Done {

@@ -238,7 +238,7 @@ func (s *Server) loadCase(ctx context.Context, caseID string) (*loaded, error) {
 		if err != nil {
 			return nil, err
 		}
-		known, _ := s.knowledge()
+		known, _ := s.catalogue.Current()
 		key := now.key + "/" + known.Version()
 		l, err := s.cases.once(ctx, key, func() (*loaded, error) { return s.compute(ctx, now, known) })
 		if moved := errors.Is(err, errMoved); moved && (try < loadTries || l == nil && try < mostTries) {

@@ -74,7 +74,7 @@ func TestWhatWasReadOfAMovingCaseIsNotKept(t *testing.T) {
 	if r.status != http.StatusCreated {
 		t.Fatalf("adding to the case gave %d: %s", r.status, r.body)
 	}
-	known, _ := x.s.knowledge()
+	known, _ := x.s.catalogue.Current()
 	key := before.key + "/" + known.Version()
 	_, err = x.s.cases.once(t.Context(), key, func() (*loaded, error) { return x.s.compute(t.Context(), before, known) })
 	if !errors.Is(err, errMoved) || x.s.cases.get(key) != nil {

@@ -172,7 +172,7 @@ func (s *Server) seal(p store.Permalink, f frozen) *view.Seal {
 		Expires: "kept until withdrawn", Redaction: "not redacted",
 	}
 	if p.CaseID != "" && (p.Engine != ingest.Engine || p.Fingerprint != family.Version) {
-		seal.NeedsKey = !s.loopback()
+		seal.NeedsKey = !s.access.Local()
 		seal.Newer = fmt.Sprintf("Computed by engine %d, fingerprint g%d; this server has engine %d, fingerprint g%d.", p.Engine, p.Fingerprint, ingest.Engine, family.Version)
 		seal.Again = "/p/" + p.ID + "/again"
 	}

@@ -108,7 +108,7 @@ func first(pattern *regexp.Regexp, text string) string {
 func TestSummariesOfAnOlderProgramAreMadeAnew(t *testing.T) {
 	s := newSite(t)
 	up := s.put("one.txt", []byte(dumpOf(90)))
-	known, _ := s.s.knowledge()
+	known, _ := s.s.catalogue.Current()
 	old := store.Summary{Headline: "what an older program said.", Verdict: "stable", Knowledge: known.Version()}
 	if err := s.s.store.SetCaseSummary(t.Context(), up.Case, old); err != nil {
 		t.Fatal(err)

@@ -9,7 +9,6 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
-	"net"
 	"net/http"
 	"os"
 	"sync"
@@ -19,6 +18,8 @@ import (
 
 	"leakdiff/analysis/read/bundle"
 	"leakdiff/analysis/read/ingest"
+	"leakdiff/server/access"
+	"leakdiff/server/catalogue"
 	"leakdiff/server/response"
 	"leakdiff/store"
 	"leakdiff/web/page"
@@ -77,6 +78,7 @@ type Server struct {
 	log     *slog.Logger
 	handler http.Handler
 	respond *response.Responder
+	access  *access.Access
 	worker  *worker
 	cases   *caseCache
 	shown   *shownCache
@@ -84,15 +86,13 @@ type Server struct {
 	mounts  *mounts
 	started time.Time
 	// catalogue is asked about every family.
-	catalogue catalogue
+	catalogue *catalogue.Catalogue
 	pending   sync.WaitGroup
 	// placing is held while an upload is added to a case, a key while its answer is made.
 	placing sync.Mutex
 	keys    keyLocks
 	// slots are those of uploads being stored.
 	slots *semaphore.Weighted
-	// remembering is held while own knowledge is written.
-	remembering sync.Mutex
 }
 
 // New makes a server; Start begins to work off ingest jobs.
@@ -109,8 +109,7 @@ func New(cfg Config) *Server {
 	if cfg.TempDir == "" {
 		cfg.TempDir = os.TempDir()
 	}
-	s := &Server{respond: response.New(response.Config{Log: cfg.Log, Version: cfg.Version, BaseURL: cfg.BaseURL}), cfg: cfg, store: cfg.Store, blobs: cfg.Blobs, log: cfg.Log, cases: newCaseCache(), shown: newShownCache(), mounts: newMounts(cfg.Log, cfg.Now), started: cfg.Now(), slots: semaphore.NewWeighted(uploadSlots)}
-	s.catalogue.dir = cfg.Knowledge
+	s := &Server{catalogue: catalogue.New(catalogue.Config{Log: cfg.Log, Files: cfg.Knowledge, Dir: cfg.KnowledgeDir}), access: access.New(access.Config{Owners: cfg.Store, Listen: cfg.Listen, Open: cfg.Open}), respond: response.New(response.Config{Log: cfg.Log, Version: cfg.Version, BaseURL: cfg.BaseURL}), cfg: cfg, store: cfg.Store, blobs: cfg.Blobs, log: cfg.Log, cases: newCaseCache(), shown: newShownCache(), mounts: newMounts(cfg.Log, cfg.Now), started: cfg.Now(), slots: semaphore.NewWeighted(uploadSlots)}
 	s.worker = newWorker(s)
 	s.handler = s.underPath(s.guard(head(s.addressed(s.routes()))))
 	return s
@@ -164,23 +163,6 @@ func (s *Server) addressed(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
-}
-
-// loopback reports whether only this machine can reach the server.
-func (s *Server) loopback() bool { return !s.cfg.Open && Loopback(s.cfg.Listen) }
-
-// Loopback reports whether an address such as "127.0.0.1:8080" is reachable
-// from its own machine only.
-func Loopback(address string) bool {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		host = address
-	}
-	if host == "localhost" {
-		return true
-	}
-	ip := net.ParseIP(host)
-	return ip != nil && ip.IsLoopback()
 }
 
 // inputs are the files of an upload, to be read from their blobs.

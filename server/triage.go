@@ -53,7 +53,7 @@ func since(seen string, at time.Time) bool {
 }
 
 func (s *Server) setMark(r *http.Request, caseID string, m store.Mark, key string) (before store.Mark, err error) {
-	if _, err := s.mayEdit(r, caseID, key); err != nil {
+	if _, err := s.access.Edit(r, caseID, key); err != nil {
 		return before, err
 	}
 	l, err := s.load(r.Context(), caseID)

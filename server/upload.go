@@ -339,7 +339,7 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request) {
 	}
 	recorded = !p.again
 	address := "/bundles/" + p.bundle.ID
-	if p.ownerKey == "" || s.loopback() {
+	if p.ownerKey == "" || s.access.Local() {
 		s.respond.Redirect(w, r, address)
 		return
 	}
@@ -511,12 +511,8 @@ func (s *Server) mayAdd(r *http.Request, caseID, formKey string) error {
 	if _, err := s.store.Case(r.Context(), caseID); err != nil {
 		return err
 	}
-	_, err := s.mayEdit(r, caseID, formKey)
+	_, err := s.access.Edit(r, caseID, formKey)
 	return err
-}
-
-func bearer(r *http.Request) (string, bool) {
-	return strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 }
 
 // answer says what became of a bundle so far.
@@ -575,7 +571,7 @@ func (s *Server) briefly(ctx context.Context, caseID string, aged bool) (report.
 	if err != nil {
 		return report.Case{}, err
 	}
-	known, _ := s.knowledge()
+	known, _ := s.catalogue.Current()
 	return report.Build(said.Snapshots, nil, report.Options{Version: s.cfg.Version, Events: happened(said), Loads: said.Loads, Triage: sorted(marks), Knowledge: known}), nil
 }
 

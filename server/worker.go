@@ -292,7 +292,7 @@ func summaryVersion(known *knowledge.Catalogue) string {
 // between, where triage in one case speaks of others, and where more is known of leaks or
 // the sentence is made in another way than then.
 func (w *worker) catchUp(ctx context.Context) {
-	known, _ := w.s.knowledge()
+	known, _ := w.s.catalogue.Current()
 	ids, err := w.s.store.CasesToSummarise(ctx, summaryVersion(known))
 	if err != nil {
 		w.s.log.Error("looking for cases without a summary failed", "error", err)
@@ -330,7 +330,7 @@ func (s *Server) summarise(ctx context.Context, caseID string) error {
 		return err
 	}
 	sum := report.Summary(built)
-	known, _ := s.knowledge()
+	known, _ := s.catalogue.Current()
 	err = s.store.SetCaseSummary(ctx, caseID, store.Summary{
 		Headline: sum.Headline, Verdict: string(sum.Verdict), Lowest: sum.Lowest, Highest: sum.Highest, Spark: sum.Spark, Lower: sum.Lower, Aside: sum.Aside,
 		Endings: endings(built.Report.Series), Knowledge: summaryVersion(known),

@@ -49,11 +49,13 @@ var arrows = map[string][]string{
 	"web/chart":                {"web"},
 	"web/page":                 {"web", "web/chart", "web/view"},
 	"server/response":          {"analysis", "analysis/read/family", "analysis/read/ingest", "analysis/say/profile", "analysis/say/report", "store/blob", "web", "web/page", "web/view"},
-	"server":                   {"analysis", "analysis/judge/diff", "analysis/judge/flame", "analysis/judge/identity", "analysis/judge/knowledge", "analysis/judge/trend", "analysis/read/bundle", "analysis/read/family", "analysis/read/ingest", "analysis/say/profile", "analysis/say/redact", "analysis/say/report", "server/response", "store", "store/blob", "web", "web/page", "web/view"},
+	"server/access":            {"server/response"},
+	"server/catalogue":         {"analysis", "analysis/judge/knowledge", "server/response", "web/view"},
+	"server":                   {"analysis", "analysis/judge/diff", "analysis/judge/flame", "analysis/judge/identity", "analysis/judge/knowledge", "analysis/judge/trend", "analysis/read/bundle", "analysis/read/family", "analysis/read/ingest", "analysis/say/profile", "analysis/say/redact", "analysis/say/report", "server/access", "server/catalogue", "server/response", "store", "store/blob", "web", "web/page", "web/view"},
 	// What opens a live process stands apart: nothing that reads evidence knows it, and
 	// it knows the format of the kernel's files alone.
 	"cmd/leakdiff/capture": {"analysis/read/procfs"},
-	"cmd/leakdiff":         {"analysis", "analysis/read/bundle", "analysis/read/family", "analysis/say/filter", "analysis/read/ingest", "analysis/judge/knowledge", "analysis/say/redact", "analysis/say/report", "cmd/leakdiff/capture", "samples", "server", "store", "web/page", "web/view"},
+	"cmd/leakdiff":         {"analysis", "analysis/read/bundle", "analysis/read/family", "analysis/say/filter", "analysis/read/ingest", "analysis/judge/knowledge", "analysis/say/redact", "analysis/say/report", "cmd/leakdiff/capture", "samples", "server", "server/access", "store", "web/page", "web/view"},
 }
 
 const words = "analysis/say/wording"

@@ -18,6 +18,7 @@ import (
 	"leakdiff/cmd/leakdiff/capture"
 	"leakdiff/samples"
 	"leakdiff/server"
+	"leakdiff/server/access"
 	"leakdiff/store"
 )
 
@@ -128,7 +129,7 @@ func (c *serveCommand) serve(ctx context.Context, m *Main, listener net.Listener
 // who may use it. A proxy in front of a loopback address may let everybody in as well.
 func (c *serveCommand) access(m *Main) error {
 	if c.Access != "open" {
-		if server.Loopback(c.Listen) {
+		if access.Loopback(c.Listen) {
 			return nil
 		}
 		return &analysis.Fault{Code: "refused", What: "this address can be reached from other machines", Where: c.Listen,

@@ -1,0 +1,151 @@
+package catalogue
+
+import (
+	"cmp"
+	"errors"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/judge/knowledge"
+	"leakdiff/server/response"
+	"leakdiff/web/view"
+)
+
+// remembered is the file of the entries that were made on family pages.
+const remembered = "remembered.json"
+
+// OwnFile is where entries that were made here are kept, empty where none are.
+func (k *Catalogue) OwnFile() string {
+	if k.dir == "" {
+		return ""
+	}
+	return remembered
+}
+
+// EntriesOf are the entries that were made here of a family.
+func (k *Catalogue) EntriesOf(c *knowledge.Catalogue, fingerprint string) []*knowledge.Entry {
+	var out []*knowledge.Entry
+	all := c.Known()
+	for i := range all {
+		if all[i].Origin != "" && all[i].Origin == k.OwnFile() && slices.Contains(all[i].Signature.Fingerprints, fingerprint) {
+			out = append(out, &all[i])
+		}
+	}
+	return out
+}
+
+// Entry finds an entry that was made here.
+func (k *Catalogue) Entry(id string) (*knowledge.Entry, error) {
+	c, _ := k.Current()
+	if e := c.Entry(id); e != nil && e.Origin != "" && e.Origin == k.OwnFile() {
+		return e, nil
+	}
+	return nil, response.Refuse("not_found", "there is no such entry", id, "it was forgotten, or stands in a file that somebody put into the directory", "see the list of all of them at /knowledge")
+}
+
+// NewID is an id that no entry has: a second entry of the same title is another one.
+func (k *Catalogue) NewID(title, fingerprint string) string {
+	c, _ := k.Current()
+	id := entryID(title, fingerprint)
+	for n := 2; ; n++ {
+		if c.Entry(id) == nil {
+			return id
+		}
+		id = entryID(title, fingerprint) + "-" + strconv.Itoa(n)
+	}
+}
+
+// entryID names an entry by the words of its title and the beginning of the
+// fingerprint: "own-workers-wait-for-the-pool-8a5b9d".
+func entryID(title, fingerprint string) string {
+	var words []string
+	for _, word := range strings.FieldsFunc(strings.ToLower(title), func(c rune) bool { return c > unicode.MaxASCII || !unicode.IsLetter(c) && !unicode.IsDigit(c) }) {
+		if len(words) < 6 {
+			words = append(words, word[:min(len(word), 20)])
+		}
+	}
+	_, hash, _ := strings.Cut(fingerprint, ":")
+	name := cmp.Or(strings.Join(words, "-"), "family")
+	return "own-" + strings.TrimRight(name[:min(len(name), 60)], "-") + "-" + hash[:min(len(hash), 6)]
+}
+
+// Remember writes an entry with what people say of it into the file of own ones; an entry
+// of the same id is replaced.
+func (k *Catalogue) Remember(e knowledge.Entry, said view.Entry) error {
+	c, _ := k.Current()
+	e.Title, e.Status, e.Affected, e.FixedIn, e.Trigger, e.Remedy, e.URL = said.Title, knowledge.Status(said.Status), said.Affected, said.Fixed, said.Trigger, said.Remedy, said.URL
+	e.BoundMinutes = 0
+	if e.Status == knowledge.BoundedBacklog {
+		e.BoundMinutes, _ = strconv.Atoi(said.Bound)
+	}
+	if err := sensible(e); err != nil {
+		return err
+	}
+	var components []knowledge.Component
+	e.Versions, components = c.Fix(e.Project, e.FixedIn)
+	return k.rewrite(func(have []byte) ([]byte, []analysis.Problem) { return knowledge.Append(have, e, components...) })
+}
+
+// sensible says what a person has to correct before an entry can be kept.
+func sensible(e knowledge.Entry) error {
+	wrong := func(where, what, hint string) error { return response.Refuse("invalid", what, where, "", hint) }
+	if e.Title == "" {
+		return wrong("title", "an entry needs a title", "Write in a few words what leaks and why")
+	}
+	if e.Status == knowledge.BoundedBacklog && e.BoundMinutes < 1 {
+		return wrong("bound", "a backlog that ends by itself needs the time in which it ends", "Write the minutes as a number, 10 for example")
+	}
+	if u, err := url.Parse(e.URL); e.URL != "" && (err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || strings.ContainsAny(e.URL, " <>\"")) {
+		return wrong("url", "the address of the report is none that a page can link to", "It begins with https:// or http://, or leave it out")
+	}
+	return nil
+}
+
+// Forget removes an entry that was made here.
+func (k *Catalogue) Forget(id string) error {
+	return k.rewrite(func(have []byte) ([]byte, []analysis.Problem) { return knowledge.Remove(have, id) })
+}
+
+// rewrite changes the file of own entries. It is whole at every moment.
+func (k *Catalogue) rewrite(change func([]byte) ([]byte, []analysis.Problem)) error {
+	if k.dir == "" {
+		return response.Refuse("not_found", "this server keeps no knowledge of its own", "", "it was started without a directory for it", "start it with --knowledge DIR")
+	}
+	k.remembering.Lock()
+	defer k.remembering.Unlock()
+	path := filepath.Join(k.dir, remembered)
+	have, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	text, problems := change(have)
+	if len(problems) > 0 {
+		p := problems[0]
+		return &analysis.Fault{Code: "invalid", What: p.What, Where: p.Path, Why: p.Why, Hint: p.Hint}
+	}
+	if err := os.MkdirAll(k.dir, 0o700); err != nil {
+		return err
+	}
+	return replace(path, text)
+}
+
+// replace writes a file beside the old one and puts it in its place when it is durable.
+func replace(path string, text []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".remembered-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
