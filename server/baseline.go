@@ -9,6 +9,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/say/report"
+	"leakdiff/server/loader"
 	"leakdiff/server/response"
 	"leakdiff/store"
 	"leakdiff/web/view"
@@ -20,9 +21,9 @@ const baselineField = "baseline "
 
 // baseline is the snapshot that figures of a series are compared to: the one that
 // was chosen, else the first.
-func (s *Server) baseline(ctx context.Context, l *loaded, line *report.Line) (view.Baseline, error) {
+func (s *Server) baseline(ctx context.Context, l *loader.Loaded, line *report.Line) (view.Baseline, error) {
 	out := view.Baseline{Snapshot: line.Snapshots[0]}
-	chosen := l.fields[baselineField+seriesKey(line)].Value
+	chosen := l.Fields[baselineField+seriesKey(line)].Value
 	if chosen == "" {
 		return out, nil
 	}
@@ -43,13 +44,13 @@ func (s *Server) baseline(ctx context.Context, l *loaded, line *report.Line) (vi
 
 // snapshotNamed finds "ID" in the case and "CASE/ID" in another one; nil where it is
 // not there any more.
-func (s *Server) snapshotNamed(ctx context.Context, l *loaded, name string) (*analysis.Snapshot, *loaded, error) {
+func (s *Server) snapshotNamed(ctx context.Context, l *loader.Loaded, name string) (*analysis.Snapshot, *loader.Loaded, error) {
 	caseID, id, elsewhere := strings.Cut(name, "/")
 	if !elsewhere {
 		caseID, id = l.ID, name
 	}
 	if caseID != l.ID {
-		other, err := s.load(ctx, caseID)
+		other, err := s.loader.Load(ctx, caseID)
 		if _, status := s.respond.Fault(err); err != nil && status == http.StatusNotFound {
 			return nil, nil, nil
 		}
@@ -58,7 +59,7 @@ func (s *Server) snapshotNamed(ctx context.Context, l *loaded, name string) (*an
 		}
 		l = other
 	}
-	line, i := l.line(id)
+	line, i := l.Line(id)
 	if line == nil {
 		return nil, nil, nil
 	}
@@ -68,13 +69,13 @@ func (s *Server) snapshotNamed(ctx context.Context, l *loaded, name string) (*an
 // withBaselines are a case and those that its baselines are of: what its pages are
 // made of. A case that is gone is no reason to refuse the page.
 func (s *Server) withBaselines(ctx context.Context, caseID string) ([]string, error) {
-	st, err := s.caseState(ctx, caseID)
+	st, err := s.loader.State(ctx, caseID)
 	if err != nil {
 		return nil, err
 	}
 	cases := []string{caseID}
-	for _, other := range baselineCases(st.fields) {
-		if _, err := s.caseState(ctx, other); err == nil && !slices.Contains(cases, other) {
+	for _, other := range baselineCases(st.Fields) {
+		if _, err := s.loader.State(ctx, other); err == nil && !slices.Contains(cases, other) {
 			cases = append(cases, other)
 		}
 	}
@@ -106,7 +107,7 @@ func (s *Server) chooseBaseline(w http.ResponseWriter, r *http.Request) {
 		s.respond.Fail(w, r, err)
 		return
 	}
-	l, err := s.load(r.Context(), id)
+	l, err := s.loader.Load(r.Context(), id)
 	if err != nil {
 		s.respond.Fail(w, r, err)
 		return
@@ -125,7 +126,7 @@ func (s *Server) chooseBaseline(w http.ResponseWriter, r *http.Request) {
 
 // seriesToCompare is the key of the series that gets a baseline. A snapshot that
 // does not exist is refused, so that what is kept can be used.
-func (s *Server) seriesToCompare(r *http.Request, l *loaded, key, name string) (string, error) {
+func (s *Server) seriesToCompare(r *http.Request, l *loader.Loaded, key, name string) (string, error) {
 	if name != "" {
 		if snap, _, err := s.snapshotNamed(r.Context(), l, name); err != nil {
 			return "", err
@@ -134,14 +135,14 @@ func (s *Server) seriesToCompare(r *http.Request, l *loaded, key, name string) (
 		}
 	}
 	if key == "" {
-		line, _ := l.line(name)
+		line, _ := l.Line(name)
 		if line == nil {
 			return "", response.Refuse("bad_request", "the series of the baseline is missing", name, "a snapshot of another case does not say it", "choose the baseline on the page of a comparison")
 		}
 		return seriesKey(line), nil
 	}
-	for i := range l.built.Lines {
-		if seriesKey(&l.built.Lines[i]) == key {
+	for i := range l.Built.Lines {
+		if seriesKey(&l.Built.Lines[i]) == key {
 			return key, nil
 		}
 	}

@@ -65,10 +65,7 @@ func BenchmarkCasePage(b *testing.B) {
 	up := fleet(b, s)
 	b.Run("made", func(b *testing.B) {
 		for i := 0; b.Loop(); i++ {
-			s.s.cases = newCaseCache()
-			if r := s.get(fmt.Sprintf("%s?try=%d", up.Link, i)); r.status != 200 {
-				b.Fatal(r.status)
-			}
+			s.restarted(fmt.Sprintf("%s?try=%d", up.Link, i), anew)
 		}
 	})
 	b.Run("kept", func(b *testing.B) {

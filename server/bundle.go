@@ -78,7 +78,7 @@ func (s *Server) inventory(r *http.Request, b store.Bundle, in *view.BundleInput
 	if in.Problems, err = s.store.Problems(r.Context(), b.ID); err != nil {
 		return err
 	}
-	said, err := s.brief(r.Context(), b.CaseID)
+	said, err := s.loader.Brief(r.Context(), b.CaseID)
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 	"leakdiff/analysis/say/report"
 	"leakdiff/analysis/say/wording"
 	"leakdiff/server/access"
+	"leakdiff/server/loader"
 	"leakdiff/server/response"
 	"leakdiff/store"
 	"leakdiff/web/page"
@@ -32,18 +33,18 @@ func (s *Server) casePage(w http.ResponseWriter, r *http.Request) {
 			}
 			return s.filled(r.Context(), p, id, s.respond.Base(r)+r.URL.RequestURI())
 		}
-		l, err := s.load(r.Context(), id)
+		l, err := s.loader.Load(r.Context(), id)
 		if err != nil {
 			return response.Content{}, err
 		}
 		if suffix == ".json" {
-			return response.ReportOf(l.built.Report)
+			return response.ReportOf(l.Built.Report)
 		}
 		permalinks, err := s.store.PermalinkCount(r.Context(), id)
 		if err != nil {
 			return response.Content{}, err
 		}
-		prints := leading(l.built.Report)
+		prints := leading(l.Built.Report)
 		known, err := s.memories(r.Context(), id, prints)
 		if err != nil {
 			return response.Content{}, err
@@ -59,7 +60,7 @@ func (s *Server) casePage(w http.ResponseWriter, r *http.Request) {
 			}
 			made, err := s.respond.TwinOf(r, suffix, response.Export{
 				Page: v, Alone: aloneCase(alone), Shell: s.respond.Copied(v.Shell), Name: l.Title,
-				Csv: func(w io.Writer) error { return report.CSV(w, l.built.Report) },
+				Csv: func(w io.Writer) error { return report.CSV(w, l.Built.Report) },
 			})
 			made.Recalls = prints
 			return made, err
@@ -76,22 +77,22 @@ func (s *Server) casePage(w http.ResponseWriter, r *http.Request) {
 
 // caseView shows a case; "over" in the query names the fields whose value of somebody
 // else was replaced just now, known are what other cases know of its findings.
-func (s *Server) caseView(ctx context.Context, l *loaded, permalinks int, query url.Values, known map[string]view.CaseMemory, why purpose) (view.Case, error) {
+func (s *Server) caseView(ctx context.Context, l *loader.Loaded, permalinks int, query url.Values, known map[string]view.CaseMemory, why purpose) (view.Case, error) {
 	in := view.CaseInput{
-		ID: l.ID, Title: l.Title, Sample: l.Sample != "", Report: l.built.Report, Permalinks: permalinks, Engine: s.respond.Engine(), Frozen: bool(why),
+		ID: l.ID, Title: l.Title, Sample: l.Sample != "", Report: l.Built.Report, Permalinks: permalinks, Engine: s.respond.Engine(), Frozen: bool(why),
 		Fields: map[string]view.CaseField{}, Over: query["over"], NeedsKey: !s.access.Local(), Query: query, Baselines: map[string]view.Baseline{}, Memories: known,
 	}
-	for name, f := range l.fields {
+	for name, f := range l.Fields {
 		in.Fields[name] = view.CaseField(f)
 	}
-	for _, b := range l.bundles {
+	for _, b := range l.Bundles {
 		in.Bundles = append(in.Bundles, view.BundleLine{ID: b.ID, Name: b.Name, Status: string(b.Status), Size: wording.Bytes(b.Size), Snapshots: b.Snapshots, Problems: b.Problems})
 	}
-	in.More = view.MoreOf(l.built)
+	in.More = view.MoreOf(l.Built)
 	moreCharts(&in, l, query)
-	for i := range l.built.Lines {
-		line := &l.built.Lines[i]
-		if l.fields[baselineField+seriesKey(line)].Value == "" {
+	for i := range l.Built.Lines {
+		line := &l.Built.Lines[i]
+		if l.Fields[baselineField+seriesKey(line)].Value == "" {
 			continue
 		}
 		baseline, err := s.baseline(ctx, l, line)
@@ -211,8 +212,8 @@ func (s *Server) snapshotPage(w http.ResponseWriter, r *http.Request) {
 }
 
 // onlySnapshot is the report of one snapshot of a case, with its families.
-func onlySnapshot(l *loaded, line *report.Line, i int) report.Report {
-	all, id := l.built.Report, line.Snapshots[i].ID
+func onlySnapshot(l *loader.Loaded, line *report.Line, i int) report.Report {
+	all, id := l.Built.Report, line.Snapshots[i].ID
 	out := all
 	out.Snapshots = nil
 	for _, s := range all.Snapshots {
@@ -249,29 +250,29 @@ func noSnapshot(id string) error {
 
 // snapshot finds a snapshot in the case that the query names, or in the newest
 // one that holds it.
-func (s *Server) snapshot(r *http.Request, id string) (*loaded, *report.Line, int, error) {
+func (s *Server) snapshot(r *http.Request, id string) (*loader.Loaded, *report.Line, int, error) {
 	caseID, err := s.caseOf(r, id)
 	if err != nil {
 		return nil, nil, 0, err
 	}
-	l, err := s.load(r.Context(), caseID)
+	l, err := s.loader.Load(r.Context(), caseID)
 	if err != nil {
 		return nil, nil, 0, err
 	}
-	if line, i := l.line(id); line != nil {
+	if line, i := l.Line(id); line != nil {
 		return l, line, i, nil
 	}
-	if l.leftOut(id) {
-		return nil, nil, 0, leftOutFault(id)
+	if l.LeftOut(id) {
+		return nil, nil, 0, loader.LeftOutFault(id)
 	}
 	return nil, nil, 0, noSnapshot(id)
 }
 
-func (s *Server) snapshotView(l *loaded, line *report.Line, i int, query url.Values, why purpose) view.Snapshot {
+func (s *Server) snapshotView(l *loader.Loaded, line *report.Line, i int, query url.Values, why purpose) view.Snapshot {
 	snap := line.Snapshots[i]
 	in := view.SnapshotInput{
 		CaseID: l.ID, CaseTitle: l.Title, Snapshot: snap, Titles: line.Titles, Families: seriesOf(l, line).Families,
-		Others: l.choices(), BundleID: l.bundleOf[snap.ID], Query: query, Engine: s.respond.Engine(), Frozen: bool(why),
+		Others: choicesOf(l), BundleID: l.BundleOf[snap.ID], Query: query, Engine: s.respond.Engine(), Frozen: bool(why),
 	}
 	if i > 0 {
 		in.Previous = choice(line.Snapshots[i-1], false)
@@ -286,10 +287,10 @@ func (s *Server) snapshotView(l *loaded, line *report.Line, i int, query url.Val
 	return view.NewSnapshot(in)
 }
 
-// choices are all snapshots of a case for the select boxes.
-func (l *loaded) choices() []view.Choice {
+// choicesOf are all snapshots of a case for the select boxes.
+func choicesOf(l *loader.Loaded) []view.Choice {
 	var all []*analysis.Snapshot
-	for _, line := range l.built.Lines {
+	for _, line := range l.Built.Lines {
 		all = append(all, line.Snapshots...)
 	}
 	return choices(all)

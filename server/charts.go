@@ -7,6 +7,7 @@ import (
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/trend"
 	"leakdiff/analysis/say/report"
+	"leakdiff/server/loader"
 	"leakdiff/web/view"
 )
 
@@ -21,22 +22,22 @@ const (
 )
 
 // moreCharts adds what the further charts of a case are made from.
-func moreCharts(in *view.CaseInput, l *loaded, query url.Values) {
+func moreCharts(in *view.CaseInput, l *loader.Loaded, query url.Values) {
 	in.Charts = query.Get("charts")
 	for _, i := range drawnLines(l, in.Charts) {
-		in.More[i].Drawn = drawnOf(&l.built.Lines[i], &l.built.Report.Series[i])
+		in.More[i].Drawn = drawnOf(&l.Built.Lines[i], &l.Built.Report.Series[i])
 	}
 }
 
 // drawnLines are the series whose charts are drawn: those that grow before others.
-func drawnLines(l *loaded, asked string) []int {
+func drawnLines(l *loader.Loaded, asked string) []int {
 	var all []int
 	points := 0
-	for i := range l.built.Lines {
-		if n := len(l.built.Lines[i].Snapshots); n > 1 {
+	for i := range l.Built.Lines {
+		if n := len(l.Built.Lines[i].Snapshots); n > 1 {
 			all = append(all, i)
 			points += n
-			if asked != "" && seriesKey(&l.built.Lines[i]) == asked {
+			if asked != "" && seriesKey(&l.Built.Lines[i]) == asked {
 				return []int{i}
 			}
 		}
@@ -49,7 +50,7 @@ func drawnLines(l *loaded, asked string) []int {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b int) int {
-		return growing(&l.built.Report.Series[b]) - growing(&l.built.Report.Series[a])
+		return growing(&l.Built.Report.Series[b]) - growing(&l.Built.Report.Series[a])
 	})
 	return all[:min(len(all), most)]
 }

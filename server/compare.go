@@ -11,6 +11,7 @@ import (
 	"leakdiff/analysis/judge/diff"
 	"leakdiff/analysis/say/report"
 	"leakdiff/analysis/say/wording"
+	"leakdiff/server/loader"
 	"leakdiff/server/response"
 	"leakdiff/store"
 	"leakdiff/web/page"
@@ -27,7 +28,7 @@ const (
 
 // several is any number of snapshots with what was computed of them.
 type several struct {
-	l       *loaded
+	l       *loader.Loaded
 	line    *report.Line
 	columns []severalColumn
 	leftOut int
@@ -37,7 +38,7 @@ type several struct {
 // severalColumn is a snapshot with the case and series that it is of.
 type severalColumn struct {
 	value string
-	l     *loaded
+	l     *loader.Loaded
 	line  *report.Line
 	at    int
 }
@@ -101,7 +102,7 @@ func (s *Server) several(r *http.Request) (*several, error) {
 		_, err := s.casesOfCompare(r)
 		return nil, err
 	}
-	l, err := s.load(r.Context(), q.Get("case"))
+	l, err := s.loader.Load(r.Context(), q.Get("case"))
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +121,7 @@ func (s *Server) several(r *http.Request) (*several, error) {
 		}
 		c.columns = append(c.columns, col)
 	}
-	if len(c.columns) == 0 || len(l.built.Lines) == 0 {
+	if len(c.columns) == 0 || len(l.Built.Lines) == 0 {
 		return nil, response.Refuse("not_found", "the case has no snapshot to compare", l.ID, "nothing was read yet, or everything was left out", "add files to the case")
 	}
 	// What the table is about is the series of the last column: foreign snapshots are
@@ -140,11 +141,11 @@ func (s *Server) several(r *http.Request) (*several, error) {
 }
 
 // usual are the snapshots of a series that are shown where none are chosen.
-func usual(l *loaded, series string) []string {
+func usual(l *loader.Loaded, series string) []string {
 	var line *report.Line
-	for i := range l.built.Lines {
-		if line == nil || seriesKey(&l.built.Lines[i]) == series && seriesKey(line) != series {
-			line = &l.built.Lines[i]
+	for i := range l.Built.Lines {
+		if line == nil || seriesKey(&l.Built.Lines[i]) == series && seriesKey(line) != series {
+			line = &l.Built.Lines[i]
 		}
 	}
 	if line == nil {
@@ -169,19 +170,19 @@ func spread[T any](all []T, n int) []T {
 	return out
 }
 
-func (s *Server) column(r *http.Request, l *loaded, name string) (severalColumn, error) {
+func (s *Server) column(r *http.Request, l *loader.Loaded, name string) (severalColumn, error) {
 	caseID, id, elsewhere := strings.Cut(name, "/")
 	if !elsewhere {
 		caseID, id = l.ID, name
 	}
-	of, err := s.load(r.Context(), caseID)
+	of, err := s.loader.Load(r.Context(), caseID)
 	if err != nil {
 		return severalColumn{}, err
 	}
-	if of.leftOut(id) {
-		return severalColumn{}, leftOutFault(id)
+	if of.LeftOut(id) {
+		return severalColumn{}, loader.LeftOutFault(id)
 	}
-	line, at := of.line(id)
+	line, at := of.Line(id)
 	if line == nil {
 		return severalColumn{}, noSnapshot(id)
 	}
@@ -191,7 +192,7 @@ func (s *Server) column(r *http.Request, l *loaded, name string) (severalColumn,
 func (s *Server) severalInput(r *http.Request, c *several, query url.Values, why purpose) (view.CompareInput, error) {
 	in := view.CompareInput{
 		CaseID: c.l.ID, CaseTitle: c.l.Title, Series: seriesOf(c.columns[len(c.columns)-1].l, c.line), Result: c.result, Verdicts: c.line.Judged, Titles: c.line.Titles,
-		LeftOut: c.leftOut, Snapshots: c.l.choices(), Query: query, Previous: map[string]*analysis.Snapshot{}, Warnings: c.warnings(),
+		LeftOut: c.leftOut, Snapshots: choicesOf(c.l), Query: query, Previous: map[string]*analysis.Snapshot{}, Warnings: c.warnings(),
 	}
 	for _, col := range c.columns {
 		if col.line == c.line {
@@ -222,7 +223,7 @@ func (s *Server) severalInput(r *http.Request, c *several, query url.Values, why
 }
 
 // caseLink leads to another case than that of the page.
-func caseLink(l *loaded, why purpose) *view.Link {
+func caseLink(l *loader.Loaded, why purpose) *view.Link {
 	return &view.Link{Text: otherTitle(l.Title, why), URL: "/cases/" + url.PathEscape(l.ID)}
 }
 
@@ -242,7 +243,7 @@ func (c *several) ownLine() *report.Line {
 			return c.columns[i].line
 		}
 	}
-	return &c.l.built.Lines[0]
+	return &c.l.Built.Lines[0]
 }
 
 // warnings are those of the first column and the last, and of what lies between.
@@ -348,7 +349,7 @@ const (
 // as the baseline.
 func (s *Server) elsewherePage(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
-	l, err := s.load(r.Context(), q.Get("case"))
+	l, err := s.loader.Load(r.Context(), q.Get("case"))
 	if err != nil {
 		s.respond.Fail(w, r, err)
 		return
@@ -357,9 +358,9 @@ func (s *Server) elsewherePage(w http.ResponseWriter, r *http.Request) {
 		NeedsKey: !s.access.Local(), CaseID: l.ID, Find: strings.TrimSpace(q.Get("find")), Headline: "Choose a snapshot of another case as A",
 		Lead: "A healthy node, or the same program before an upgrade. Members cannot be followed from one process to another: counts are compared.",
 	}
-	line, _ := l.line(q.Get("b"))
-	if line == nil && len(l.built.Lines) > 0 {
-		line = &l.built.Lines[0]
+	line, _ := l.Line(q.Get("b"))
+	if line == nil && len(l.Built.Lines) > 0 {
+		line = &l.Built.Lines[0]
 	}
 	if line == nil {
 		s.respond.Fail(w, r, noSnapshot(q.Get("b")))
@@ -396,7 +397,7 @@ func (s *Server) elsewherePage(w http.ResponseWriter, r *http.Request) {
 }
 
 // listElsewhere fills in the cases that hold the text, the newest first.
-func (s *Server) listElsewhere(r *http.Request, v *view.Elsewhere, l *loaded, into func(name string) string) error {
+func (s *Server) listElsewhere(r *http.Request, v *view.Elsewhere, l *loader.Loaded, into func(name string) string) error {
 	cases, _, err := s.store.Cases(r.Context(), store.CaseQuery{Everything: true, Limit: soughtCases})
 	if err != nil {
 		return err
@@ -443,7 +444,7 @@ func holds(text, wanted string) bool {
 // else those that do.
 func (s *Server) elsewhereCase(r *http.Request, c store.Case, named bool, find string, into func(name string) string) (view.ElsewhereCase, error) {
 	out := view.ElsewhereCase{Title: view.Visible(sampleTitle(c)), About: view.Visible(c.Headline)}
-	said, err := s.brief(r.Context(), c.ID)
+	said, err := s.loader.Brief(r.Context(), c.ID)
 	if err != nil {
 		return out, err
 	}

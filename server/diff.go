@@ -6,11 +6,11 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/diff"
 	"leakdiff/analysis/say/report"
+	"leakdiff/server/loader"
 	"leakdiff/server/response"
 	"leakdiff/web/page"
 	"leakdiff/web/view"
@@ -32,7 +32,7 @@ func (s *Server) pickDiff(w http.ResponseWriter, r *http.Request) {
 // compared is two snapshots with what was computed of the pair.
 type compared struct {
 	// l is the case of B, la that of A: mostly the same.
-	l, la        *loaded
+	l, la        *loader.Loaded
 	lineA, lineB *report.Line
 	a, b         int
 	result       diff.Result
@@ -136,21 +136,21 @@ func (s *Server) compare(r *http.Request, pair string) (*compared, error) {
 	}
 	idA, idB, _ := strings.Cut(pair, "..")
 	c := &compared{}
-	if c.l, err = s.load(r.Context(), caseB); err != nil {
+	if c.l, err = s.loader.Load(r.Context(), caseB); err != nil {
 		return nil, err
 	}
 	if c.la = c.l; caseA != caseB {
-		if c.la, err = s.load(r.Context(), caseA); err != nil {
+		if c.la, err = s.loader.Load(r.Context(), caseA); err != nil {
 			return nil, err
 		}
 	}
-	c.lineA, c.a = c.la.line(idA)
-	c.lineB, c.b = c.l.line(idB)
+	c.lineA, c.a = c.la.Line(idA)
+	c.lineB, c.b = c.l.Line(idB)
 	switch {
-	case c.la.leftOut(idA):
-		return nil, leftOutFault(idA)
-	case c.l.leftOut(idB):
-		return nil, leftOutFault(idB)
+	case c.la.LeftOut(idA):
+		return nil, loader.LeftOutFault(idA)
+	case c.l.LeftOut(idB):
+		return nil, loader.LeftOutFault(idB)
 	case c.lineA == nil && c.lineB != nil && caseA == caseB:
 		return nil, response.Refuse("not_found", "A is no snapshot of this case", idA, "the case of A must be named where it is another one", "choose A with “A snapshot of another case” on a comparison, or add &acase= and its case to the address")
 	case c.lineA == nil:
@@ -158,7 +158,7 @@ func (s *Server) compare(r *http.Request, pair string) (*compared, error) {
 	case c.lineB == nil:
 		return nil, noSnapshot(idB)
 	}
-	c.result = c.l.pair(c.la, idA, idB, func() diff.Result {
+	c.result = c.l.Pair(c.la, idA, idB, func() diff.Result {
 		return diff.Compare(c.lineA.Snapshots[c.a], c.lineB.Snapshots[c.b], diff.Options{Judgements: c.lineB.Judged, Relation: c.relation()})
 	})
 	if c.la != c.l {
@@ -166,46 +166,6 @@ func (s *Server) compare(r *http.Request, pair string) (*compared, error) {
 	}
 	c.baseline, err = s.baseline(r.Context(), c.l, c.lineB)
 	return c, err
-}
-
-// maxPairs bounds the comparisons that a computed case keeps.
-const maxPairs = 4
-
-// pairs are the comparisons that were last asked for of a computed case: the same
-// one is written anew for every filter, order and opened row.
-type pairs struct {
-	mu    sync.Mutex
-	order []string
-	by    map[string]diff.Result
-}
-
-// pair compares two snapshots of a case once.
-func (l *loaded) pair(other *loaded, idA, idB string, compare func() diff.Result) diff.Result {
-	if other != l || l.pairs == nil {
-		return compare()
-	}
-	key := idA + ".." + idB
-	l.pairs.mu.Lock()
-	found, ok := l.pairs.by[key]
-	l.pairs.mu.Unlock()
-	if ok {
-		return found
-	}
-	found = compare()
-	l.pairs.mu.Lock()
-	defer l.pairs.mu.Unlock()
-	if l.pairs.by == nil {
-		l.pairs.by = map[string]diff.Result{}
-	}
-	if len(l.pairs.order) == maxPairs {
-		delete(l.pairs.by, l.pairs.order[0])
-		l.pairs.order = l.pairs.order[1:]
-	}
-	if _, twice := l.pairs.by[key]; !twice {
-		l.pairs.order = append(l.pairs.order, key)
-	}
-	l.pairs.by[key] = found
-	return found
 }
 
 // commonCase is the newest case that holds both snapshots; ids come from the
@@ -249,7 +209,7 @@ func (s *Server) diffView(c *compared, query url.Values, why purpose) view.Diff 
 func diffInput(c *compared, query url.Values, why purpose) view.DiffInput {
 	in := view.DiffInput{
 		CaseID: c.l.ID, CaseTitle: c.l.Title, Series: seriesOf(c.l, c.lineB), Result: c.result, Verdicts: c.lineB.Judged,
-		Catalogue: c.l.known, Titles: c.lineB.Titles, Counts: c.lineB.Trend.Counts, AIndex: -1, BIndex: c.b, Snapshots: c.l.choices(), Query: query,
+		Catalogue: c.l.Known, Titles: c.lineB.Titles, Counts: c.lineB.Trend.Counts, AIndex: -1, BIndex: c.b, Snapshots: choicesOf(c.l), Query: query,
 	}
 	in.Baseline, in.Loads = c.baseline, loadsOf(c.lineA, c.lineB)
 	in.Baseline.CaseTitle = otherTitle(in.Baseline.CaseTitle, why)
@@ -307,10 +267,10 @@ func loadsOf(lines ...*report.Line) []view.Load {
 	return out
 }
 
-func seriesOf(l *loaded, line *report.Line) report.Series {
-	for i := range l.built.Lines {
-		if &l.built.Lines[i] == line {
-			return l.built.Report.Series[i]
+func seriesOf(l *loader.Loaded, line *report.Line) report.Series {
+	for i := range l.Built.Lines {
+		if &l.Built.Lines[i] == line {
+			return l.Built.Report.Series[i]
 		}
 	}
 	return report.Series{}

@@ -23,6 +23,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/say/profile"
+	"leakdiff/server/loader"
 	"leakdiff/server/response"
 	"leakdiff/web/page"
 	"leakdiff/web/view"
@@ -235,7 +236,7 @@ func (s *Server) diffExpert(w http.ResponseWriter, r *http.Request) {
 
 // expertPage mounts the profile of one snapshot or of a pair and shows it; other is the
 // case of A.
-func (s *Server) expertPage(w http.ResponseWriter, r *http.Request, shell view.Shell, base string, l, other *loaded, snapshots ...*analysis.Snapshot) {
+func (s *Server) expertPage(w http.ResponseWriter, r *http.Request, shell view.Shell, base string, l, other *loader.Loaded, snapshots ...*analysis.Snapshot) {
 	q := r.URL.Query()
 	kind, err := response.StackKind(q.Get("kind"), snapshots)
 	if err != nil {
@@ -246,13 +247,13 @@ func (s *Server) expertPage(w http.ResponseWriter, r *http.Request, shell view.S
 	if slices.Contains(expertViews[:], q.Get("view")) && q.Get("view") != "download" {
 		shown = q.Get("view")
 	}
-	state, err := s.caseState(r.Context(), l.ID)
+	state, err := s.loader.State(r.Context(), l.ID)
 	if err != nil {
 		s.respond.Fail(w, r, err)
 		return
 	}
 	last := snapshots[len(snapshots)-1]
-	token, err := s.mounts.open(strings.Join([]string{state.key, base, string(kind)}, "\x00"), func() *pprof.Profile {
+	token, err := s.mounts.open(strings.Join([]string{state.Key, base, string(kind)}, "\x00"), func() *pprof.Profile {
 		if len(snapshots) == 1 {
 			return profile.New(last, kind)
 		}

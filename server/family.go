@@ -15,6 +15,7 @@ import (
 	"leakdiff/analysis/read/family"
 	"leakdiff/analysis/say/report"
 	"leakdiff/analysis/say/wording"
+	"leakdiff/server/loader"
 	"leakdiff/server/response"
 	"leakdiff/store"
 	"leakdiff/web/page"
@@ -67,7 +68,7 @@ func (s *Server) familyPage(w http.ResponseWriter, r *http.Request) {
 	made.Write(w)
 }
 
-func (s *Server) familyLine(r *http.Request, fingerprint string) (*loaded, *report.Line, error) {
+func (s *Server) familyLine(r *http.Request, fingerprint string) (*loader.Loaded, *report.Line, error) {
 	missing := response.Refuse("not_found", "there is no such family", fingerprint, "no case on this server holds it any more, or the address is wrong", "start from the list of cases")
 	caseID := r.URL.Query().Get("case")
 	if caseID == "" {
@@ -80,14 +81,14 @@ func (s *Server) familyLine(r *http.Request, fingerprint string) (*loaded, *repo
 		}
 		caseID = seen.List[0].CaseID
 	}
-	l, err := s.load(r.Context(), caseID)
+	l, err := s.loader.Load(r.Context(), caseID)
 	if err != nil {
 		return nil, nil, err
 	}
 	wanted := r.URL.Query().Get("series")
 	var found *report.Line
-	for i := range l.built.Lines {
-		line := &l.built.Lines[i]
+	for i := range l.Built.Lines {
+		line := &l.Built.Lines[i]
 		if lastIndex(line, fingerprint) < 0 {
 			continue
 		}
@@ -116,7 +117,7 @@ func lastIndex(line *report.Line, fingerprint string) int {
 	return -1
 }
 
-func familyOf(l *loaded, line *report.Line, fingerprint string) report.Family {
+func familyOf(l *loader.Loaded, line *report.Line, fingerprint string) report.Family {
 	for _, f := range seriesOf(l, line).Families {
 		if f.Fingerprint == fingerprint {
 			return f
@@ -145,7 +146,7 @@ func chosen(r *http.Request, line *report.Line, fingerprint string) int {
 	return at
 }
 
-func (s *Server) familyView(r *http.Request, l *loaded, line *report.Line, fingerprint string, why purpose) (view.Family, error) {
+func (s *Server) familyView(r *http.Request, l *loader.Loaded, line *report.Line, fingerprint string, why purpose) (view.Family, error) {
 	judged := line.Judged[fingerprint]
 	at := chosen(r, line, fingerprint)
 	group := report.GroupOf(line.Snapshots[at], fingerprint)
@@ -153,9 +154,9 @@ func (s *Server) familyView(r *http.Request, l *loaded, line *report.Line, finge
 		CaseID: l.ID, CaseTitle: l.Title, Process: line.Snapshots[0].Process.Name.Value,
 		Family: familyOf(l, line, fingerprint), Judgement: judged,
 		Counts: line.Trend.Counts(fingerprint), Epochs: line.Trend.Epochs, Lifelines: line.Trend.Lifelines(fingerprint, maxLifelines),
-		SnapshotIndex: at, Engine: s.respond.Engine(), Frozen: bool(why), Catalogue: l.known,
+		SnapshotIndex: at, Engine: s.respond.Engine(), Frozen: bool(why), Catalogue: l.Known,
 		SeriesKey: seriesKey(line), Events: line.Trend.Events(), Hours: line.Trend.Births(fingerprint, at),
-		Kin: kin(l, line, fingerprint), Locks: locks(line, fingerprint, at), Bisection: report.Bisect(l.built.Lines, line.Snapshots[0].Process.Name.Value, group.Family),
+		Kin: kin(l, line, fingerprint), Locks: locks(line, fingerprint, at), Bisection: report.Bisect(l.Built.Lines, line.Snapshots[0].Process.Name.Value, group.Family),
 	}
 	for _, snap := range line.Snapshots {
 		in.IDs = append(in.IDs, snap.ID)
@@ -168,7 +169,7 @@ func (s *Server) familyView(r *http.Request, l *loaded, line *report.Line, finge
 		in.Steps = family.Explain(group.Variants[0].Stack)
 	}
 	snap := line.Snapshots[at]
-	bundleID := l.bundleOf[snap.ID]
+	bundleID := l.BundleOf[snap.ID]
 	in.Members, in.Statements = members(group, snap, bundleID), snap.Statements
 	in.Watched = snap.Watched[fingerprint]
 	if err := s.firstLines(r, &in, group, snap, bundleID); err != nil {
@@ -186,14 +187,14 @@ func (s *Server) familyView(r *http.Request, l *loaded, line *report.Line, finge
 }
 
 // said adds what people said of the family, here and in other cases.
-func (s *Server) said(r *http.Request, in *view.FamilyInput, l *loaded, otherCases int) error {
+func (s *Server) said(r *http.Request, in *view.FamilyInput, l *loader.Loaded, otherCases int) error {
 	fingerprint := in.Family.Fingerprint
-	in.Modules = l.fields[modulesField].Value
+	in.Modules = l.Fields[modulesField].Value
 	in.Triage = view.TriageInput{NeedsKey: !s.access.Local(), Remembers: s.cfg.KnowledgeDir != "", Over: r.URL.Query().Get("over") == "triage", OtherCases: otherCases}
-	for _, e := range s.catalogue.EntriesOf(l.known, fingerprint) {
+	for _, e := range s.catalogue.EntriesOf(l.Known, fingerprint) {
 		in.Triage.Kept = append(in.Triage.Kept, view.Link{Text: view.Visible(e.Title), URL: view.EntryURL(e.ID)})
 	}
-	for _, m := range l.marks {
+	for _, m := range l.Marks {
 		if m.Process == in.Process && m.Fingerprint == fingerprint {
 			in.Triage.Triage, in.Triage.Replaced = m.Triage, m.Replaced
 		}
@@ -230,7 +231,7 @@ func familyIn(fingerprint, caseID string) string {
 
 // kin are the families of the same series that explain this one: those of its
 // unit, who may hold what it waits for, and whose waiting it may be the cause of.
-func kin(l *loaded, line *report.Line, fingerprint string) view.FamilyKin {
+func kin(l *loader.Loaded, line *report.Line, fingerprint string) view.FamilyKin {
 	var out view.FamilyKin
 	series := seriesOf(l, line)
 	byPrint := map[string]report.Family{}

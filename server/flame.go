@@ -6,6 +6,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/flame"
+	"leakdiff/server/loader"
 	"leakdiff/server/response"
 	"leakdiff/web/page"
 	"leakdiff/web/view"
@@ -51,7 +52,7 @@ func (s *Server) diffFlame(w http.ResponseWriter, r *http.Request) {
 
 // graph is a flame graph with the case that it is of.
 type graph struct {
-	l  *loaded
+	l  *loader.Loaded
 	in view.FlameInput
 }
 
@@ -101,7 +102,7 @@ func (s *Server) flameBetween(r *http.Request, pair string) (graph, error) {
 }
 
 // freezeFlame keeps a graph: the page at an address below a snapshot or a pair.
-func (s *Server) freezeFlame(inner *http.Request, kind, id string) (frozen, *loaded, error) {
+func (s *Server) freezeFlame(inner *http.Request, kind, id string) (frozen, *loader.Loaded, error) {
 	of := s.flameOf
 	if kind == "diff" {
 		of = s.flameBetween

@@ -16,6 +16,7 @@ import (
 	"leakdiff/analysis/say/redact"
 	"leakdiff/analysis/say/wording"
 	"leakdiff/server/access"
+	"leakdiff/server/loader"
 	"leakdiff/server/response"
 	"leakdiff/store"
 	"leakdiff/web/page"
@@ -143,7 +144,7 @@ func (s *Server) mayReveal(r *http.Request, formKey string) func(caseID string) 
 
 // freezeWish freezes a page; mayReveal is asked about every case in it where nothing is
 // redacted.
-func (s *Server) freezeWish(r *http.Request, in wish, mayReveal func(caseID string) error) (result, *loaded, error) {
+func (s *Server) freezeWish(r *http.Request, in wish, mayReveal func(caseID string) error) (result, *loader.Loaded, error) {
 	until, err := s.keepUntil(in.Keep)
 	if err != nil {
 		return result{}, nil, err

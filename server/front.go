@@ -13,6 +13,7 @@ import (
 
 	"github.com/a-h/templ"
 
+	"leakdiff/server/loader"
 	"leakdiff/server/response"
 	"leakdiff/store"
 	"leakdiff/web/page"
@@ -44,11 +45,11 @@ func (s *Server) frontState(ctx context.Context, id string) (f frontState, err e
 	}
 	settled := true
 	for _, caseID := range f.cases {
-		st, err := s.caseState(ctx, caseID)
+		st, err := s.loader.State(ctx, caseID)
 		if err != nil {
 			return f, err
 		}
-		f.told, settled = append(f.told, st.told()), settled && st.settled
+		f.told, settled = append(f.told, st.Told()), settled && st.Settled
 	}
 	f.known = s.catalogue.Version()
 	program := ""
@@ -66,10 +67,10 @@ func hashed(parts []string) string {
 }
 
 // holds reports whether the cases that a page was made of are in this state.
-func (f *frontState) holds(cases *shelf) bool {
-	for _, l := range cases.all {
-		now := caseState{Case: l.Case, fields: l.fields, key: stateKey(l.Case, l.bundles, l.edits, l.marks)}
-		if l.known.Version() != f.known || !slices.Contains(f.told, now.told()) {
+func (f *frontState) holds(cases *loader.Shelf) bool {
+	for _, l := range cases.All {
+		now := loader.State{Case: l.Case, Fields: l.Fields, Key: loader.StateKey(l.Case, l.Bundles, l.Edits, l.Marks)}
+		if l.Known.Version() != f.known || !slices.Contains(f.told, now.Told()) {
 			return false
 		}
 	}
@@ -115,14 +116,14 @@ func (s *Server) front(ctx context.Context, id, form string) (store.CasePage, er
 // makeFront makes the front of a case. Its State is empty where the case was not read in
 // this one.
 func (s *Server) makeFront(ctx context.Context, id, form string, state frontState) (store.CasePage, error) {
-	ctx, cases := onShelf(ctx)
-	l, err := s.load(ctx, id)
+	ctx, cases := loader.OnShelf(ctx)
+	l, err := s.loader.Load(ctx, id)
 	if err != nil {
 		return store.CasePage{}, err
 	}
 	p := store.CasePage{Form: form, Elsewhere: len(state.cases) > 1}
 	if form == "json" {
-		made, err := response.ReportOf(l.built.Report)
+		made, err := response.ReportOf(l.Built.Report)
 		if err != nil {
 			return p, err
 		}
@@ -140,8 +141,8 @@ func (s *Server) makeFront(ctx context.Context, id, form string, state frontStat
 // of its findings, a name stands between two slots: none for the address, a fingerprint
 // for the others. The slots are drawn at random, so that no word of the evidence is taken
 // for one.
-func (s *Server) drawFront(ctx context.Context, l *loaded, permalinks int, p *store.CasePage) error {
-	p.Slot, p.Recalls = rand.Text(), leading(l.built.Report)
+func (s *Server) drawFront(ctx context.Context, l *loader.Loaded, permalinks int, p *store.CasePage) error {
+	p.Slot, p.Recalls = rand.Text(), leading(l.Built.Report)
 	slots := map[string]view.CaseMemory{}
 	for _, print := range p.Recalls {
 		slots[print] = view.CaseMemory{Slot: p.Slot + print + p.Slot}

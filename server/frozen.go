@@ -15,6 +15,7 @@ import (
 
 	"leakdiff/analysis/say/redact"
 	"leakdiff/analysis/say/report"
+	"leakdiff/server/loader"
 	"leakdiff/server/response"
 	"leakdiff/web/view"
 )
@@ -43,13 +44,13 @@ type frozen struct {
 
 // frozenView computes what the page at an address shows, ready to be kept, and gives
 // the case that it is of and all that it tells of.
-func (s *Server) frozenView(r *http.Request, address string) (frozen, *loaded, []*loaded, error) {
-	ctx, cases := onShelf(r.Context())
+func (s *Server) frozenView(r *http.Request, address string) (frozen, *loader.Loaded, []*loader.Loaded, error) {
+	ctx, cases := loader.OnShelf(r.Context())
 	f, l, err := s.frozenPage(r.WithContext(ctx), address)
-	return f, l, cases.all, err
+	return f, l, cases.All, err
 }
 
-func (s *Server) frozenPage(r *http.Request, address string) (frozen, *loaded, error) {
+func (s *Server) frozenPage(r *http.Request, address string) (frozen, *loader.Loaded, error) {
 	bad := response.Refuse("bad_request", "this page cannot be frozen", address, "only cases, comparisons, families and snapshots can", "open one of them and share it from there")
 	u, err := url.Parse(address)
 	if err != nil || u.Host != "" || u.Scheme != "" {
@@ -63,7 +64,7 @@ func (s *Server) frozenPage(r *http.Request, address string) (frozen, *loaded, e
 	}
 	switch kind {
 	case "cases":
-		l, err := s.load(r.Context(), id)
+		l, err := s.loader.Load(r.Context(), id)
 		if err != nil {
 			return frozen{}, nil, err
 		}
@@ -118,12 +119,12 @@ func (s *Server) frozenPage(r *http.Request, address string) (frozen, *loaded, e
 	return frozen{}, nil, bad
 }
 
-func (s *Server) freezeCase(ctx context.Context, l *loaded, query url.Values) (frozen, *loaded, error) {
+func (s *Server) freezeCase(ctx context.Context, l *loader.Loaded, query url.Values) (frozen, *loader.Loaded, error) {
 	v, err := s.caseView(ctx, l, 0, query, nil, keeping)
 	if err != nil {
 		return frozen{}, nil, err
 	}
-	f, err := pack("case", v, l.built.Report, v.Headline)
+	f, err := pack("case", v, l.Built.Report, v.Headline)
 	return f, l, err
 }
 
@@ -250,38 +251,38 @@ func onlyDigits(s string) string {
 }
 
 // redactor knows the names in the evidence of the cases, and those that people wrote.
-func redactor(cases []*loaded) *redact.Redactor {
+func redactor(cases []*loader.Loaded) *redact.Redactor {
 	known := make([]redact.Case, len(cases))
 	for i, l := range cases {
-		known[i] = l.names()
+		known[i] = namesOf(l)
 	}
 	return redact.New(known...)
 }
 
-// names are the parts of a case from which a redactor learns.
-func (l *loaded) names() redact.Case {
-	out := redact.Case{Problems: l.built.Report.Problems, Hosts: l.said.Hosts}
-	for _, line := range l.built.Lines {
+// namesOf are the parts of a case from which a redactor learns.
+func namesOf(l *loader.Loaded) redact.Case {
+	out := redact.Case{Problems: l.Built.Report.Problems, Hosts: l.Said.Hosts}
+	for _, line := range l.Built.Lines {
 		out.Series = append(out.Series, line.Snapshots)
 	}
-	for _, b := range l.bundles {
+	for _, b := range l.Bundles {
 		out.Files = append(out.Files, b.Name)
 	}
 	if !slices.Contains(out.Files, l.Title) {
 		out.Said = append(out.Said, l.Title)
 	}
-	for _, name := range slices.Sorted(maps.Keys(l.fields)) {
-		out.Said = append(out.Said, l.fields[name].Value)
+	for _, name := range slices.Sorted(maps.Keys(l.Fields)) {
+		out.Said = append(out.Said, l.Fields[name].Value)
 	}
-	for _, m := range l.marks {
+	for _, m := range l.Marks {
 		out.Said = append(out.Said, m.Note, m.Outcome)
 	}
-	for _, e := range l.edits {
+	for _, e := range l.Edits {
 		out.Said = append(out.Said, e.Note)
 	}
-	for _, e := range l.said.Events {
+	for _, e := range l.Said.Events {
 		out.Said = append(out.Said, e.Text)
 	}
-	out.Said = append(out.Said, slices.Sorted(maps.Keys(l.said.Loads))...)
+	out.Said = append(out.Said, slices.Sorted(maps.Keys(l.Said.Loads))...)
 	return out
 }

@@ -9,6 +9,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/identity"
+	"leakdiff/server/loader"
 	"leakdiff/server/response"
 	"leakdiff/store"
 	"leakdiff/web/page"
@@ -18,7 +19,7 @@ import (
 // identityPage shows what was recognised in a case, from which source, with a
 // form beside every value.
 func (s *Server) identityPage(w http.ResponseWriter, r *http.Request) {
-	l, err := s.load(r.Context(), response.PathValue(r, "id"))
+	l, err := s.loader.Load(r.Context(), response.PathValue(r, "id"))
 	if err != nil {
 		s.respond.Fail(w, r, err)
 		return
@@ -27,14 +28,14 @@ func (s *Server) identityPage(w http.ResponseWriter, r *http.Request) {
 }
 
 // showIdentity renders the page; refused is the form that was not taken.
-func (s *Server) showIdentity(w http.ResponseWriter, r *http.Request, l *loaded, status int, refused *view.RefusedEdit) {
+func (s *Server) showIdentity(w http.ResponseWriter, r *http.Request, l *loader.Loaded, status int, refused *view.RefusedEdit) {
 	in := view.IdentityInput{
-		CaseID: l.ID, CaseTitle: l.Title, Lines: l.built.Lines, Said: l.said, Edits: l.edits, BundleOf: l.bundleOf,
+		CaseID: l.ID, CaseTitle: l.Title, Lines: l.Built.Lines, Said: l.Said, Edits: l.Edits, BundleOf: l.BundleOf,
 		All: r.URL.Query().Get("all") != "", NeedsKey: !s.access.Local(), Refused: refused,
 	}
 	in.Done, _ = strconv.ParseInt(r.URL.Query().Get("done"), 10, 64)
 	in.Undone, _ = strconv.ParseInt(r.URL.Query().Get("undone"), 10, 64)
-	for _, b := range l.bundles {
+	for _, b := range l.Bundles {
 		if b.Status != store.Done {
 			continue
 		}
@@ -51,12 +52,12 @@ func (s *Server) showIdentity(w http.ResponseWriter, r *http.Request, l *loaded,
 }
 
 // addEdit checks an edit, keeps it and lets the list of cases know.
-func (s *Server) addEdit(r *http.Request, l *loaded, e identity.Edit, key string) (identity.Edit, error) {
+func (s *Server) addEdit(r *http.Request, l *loader.Loaded, e identity.Edit, key string) (identity.Edit, error) {
 	role, err := s.access.Edit(r, l.ID, key)
 	if err != nil {
 		return e, err
 	}
-	if e, err = l.said.Check(e); err != nil {
+	if e, err = l.Said.Check(e); err != nil {
 		return e, err
 	}
 	e.By = role
@@ -76,7 +77,7 @@ func (s *Server) edited(r *http.Request, caseID string) {
 // editForm takes one of the small forms of the page. A value that is not taken is
 // explained beside its field.
 func (s *Server) editForm(w http.ResponseWriter, r *http.Request) {
-	l, err := s.load(r.Context(), response.PathValue(r, "id"))
+	l, err := s.loader.Load(r.Context(), response.PathValue(r, "id"))
 	if err != nil {
 		s.respond.Fail(w, r, err)
 		return
@@ -88,7 +89,7 @@ func (s *Server) editForm(w http.ResponseWriter, r *http.Request) {
 	}
 	e := editOf(r.PostForm)
 	if again := r.PostForm.Get("again"); again != "" {
-		if e, err = madeBefore(l.edits, again); err != nil {
+		if e, err = madeBefore(l.Edits, again); err != nil {
 			s.respond.Fail(w, r, err)
 			return
 		}
@@ -140,7 +141,7 @@ func identityURL(caseID, outcome string, number int64) string {
 
 // undoForm takes an edit back.
 func (s *Server) undoForm(w http.ResponseWriter, r *http.Request) {
-	l, err := s.load(r.Context(), response.PathValue(r, "id"))
+	l, err := s.loader.Load(r.Context(), response.PathValue(r, "id"))
 	if err != nil {
 		s.respond.Fail(w, r, err)
 		return
@@ -195,7 +196,7 @@ func newEditJSON(e identity.Edit, said identity.Outcome) editJSON {
 
 // editsAPI is GET /api/v1/cases/{id}/edits and the JSON twin of the page.
 func (s *Server) editsAPI(w http.ResponseWriter, r *http.Request) {
-	l, err := s.load(r.Context(), response.PathValue(r, "id"))
+	l, err := s.loader.Load(r.Context(), response.PathValue(r, "id"))
 	if err != nil {
 		s.respond.FailAPI(w, r, err)
 		return
@@ -209,13 +210,13 @@ func (s *Server) editsAPI(w http.ResponseWriter, r *http.Request) {
 		Events []identity.Event              `json:"events"`
 		Loads  map[string]map[string]float64 `json:"loads"`
 	}{
-		Case: l.ID, Zone: l.said.Zone.String(), Edits: []editJSON{}, LeftOut: []string{},
-		Events: append([]identity.Event{}, l.said.Events...), Loads: l.said.Loads,
+		Case: l.ID, Zone: l.Said.Zone.String(), Edits: []editJSON{}, LeftOut: []string{},
+		Events: append([]identity.Event{}, l.Said.Events...), Loads: l.Said.Loads,
 	}
-	for _, e := range l.edits {
-		out.Edits = append(out.Edits, newEditJSON(e, l.said))
+	for _, e := range l.Edits {
+		out.Edits = append(out.Edits, newEditJSON(e, l.Said))
 	}
-	for _, snap := range l.said.LeftOut {
+	for _, snap := range l.Said.LeftOut {
 		out.LeftOut = append(out.LeftOut, snap.ID)
 	}
 	s.respond.ListJSON(w, r, out)
@@ -227,7 +228,7 @@ func (s *Server) editsAPI(w http.ResponseWriter, r *http.Request) {
 // "NAME; NUMBERS", with a number or a dash for each snapshot of the series or with
 // pairs LABEL=NUMBER.
 func (s *Server) editAPI(w http.ResponseWriter, r *http.Request) {
-	l, err := s.load(r.Context(), response.PathValue(r, "id"))
+	l, err := s.loader.Load(r.Context(), response.PathValue(r, "id"))
 	if err != nil {
 		s.respond.FailAPI(w, r, err)
 		return
@@ -247,13 +248,13 @@ func (s *Server) editAPI(w http.ResponseWriter, r *http.Request) {
 		s.respond.FailAPI(w, r, err)
 		return
 	}
-	after, err := s.load(r.Context(), l.ID)
+	after, err := s.loader.Load(r.Context(), l.ID)
 	if err != nil {
 		s.respond.FailAPI(w, r, err)
 		return
 	}
 	w.Header().Set("Location", s.respond.Path()+fmt.Sprintf("/api/v1/cases/%s/edits/%d", url.PathEscape(l.ID), made.ID))
-	response.WriteJSON(w, http.StatusCreated, newEditJSON(made, after.said))
+	response.WriteJSON(w, http.StatusCreated, newEditJSON(made, after.Said))
 }
 
 // undoAPI is DELETE /api/v1/cases/{id}/edits/{number}.

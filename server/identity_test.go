@@ -501,11 +501,11 @@ func TestVersionsThatPeopleEnterAreBisected(t *testing.T) {
 	s.edit(up.Case, "version", "series:"+at["t0"], "1.30.0")
 	n := s.edit(up.Case, "version", "from:"+at["t6"], "1.31.0")
 	table := func() trend.Bisection {
-		l, err := s.s.load(t.Context(), up.Case)
+		l, err := s.s.loader.Load(t.Context(), up.Case)
 		if err != nil {
 			t.Fatal(err)
 		}
-		line := l.built.Lines[0]
+		line := l.Built.Lines[0]
 		return trend.Bisect(line.Trend.Exposures(line.Trend.Families[0]))
 	}
 	got := table()

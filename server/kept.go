@@ -3,17 +3,12 @@ package server
 import (
 	"container/list"
 	"context"
-	"fmt"
-	"maps"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
-	"leakdiff/analysis/judge/identity"
 	"leakdiff/server/response"
-	"leakdiff/store"
 )
 
 // A shown page is bytes that were written before: the page, or a twin of it.
@@ -95,103 +90,6 @@ func (c *shownCache) put(address string, p shown) {
 	}
 }
 
-// caseState is everything of a case that its pages are made of, without the evidence.
-type caseState struct {
-	store.Case
-	bundles []store.Bundle
-	edits   []identity.Edit
-	marks   []store.Mark
-	// fields are what people said of the case, by name.
-	fields map[string]store.Field
-	key    string
-	// settled says that no bundle is being read: its progress is no reason to keep a
-	// page.
-	settled bool
-}
-
-// stateCache keeps the states that were read since the store last changed: a page
-// asks several times, and the pages of one reader follow one another.
-type stateCache struct {
-	mu      sync.Mutex
-	changes int64
-	by      map[string]caseState
-}
-
-// maxStates bounds the states that are kept.
-const maxStates = 64
-
-func (c *stateCache) get(changes int64, caseID string) (caseState, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.changes != changes {
-		return caseState{}, false
-	}
-	st, ok := c.by[caseID]
-	return st, ok
-}
-
-func (c *stateCache) put(changes int64, st caseState) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.changes != changes || len(c.by) >= maxStates || c.by == nil {
-		c.changes, c.by = changes, map[string]caseState{}
-	}
-	c.by[st.ID] = st
-}
-
-func (s *Server) caseState(ctx context.Context, caseID string) (caseState, error) {
-	// Asked before the state is read: what is committed in between is asked for anew.
-	changes, err := s.store.Changes(ctx)
-	if err != nil {
-		return caseState{}, err
-	}
-	if st, ok := s.states.get(changes, caseID); ok {
-		return st, nil
-	}
-	st, err := s.readState(ctx, caseID)
-	if err == nil && st.settled {
-		s.states.put(changes, st)
-	}
-	return st, err
-}
-
-func (s *Server) readState(ctx context.Context, caseID string) (out caseState, err error) {
-	if out.Case, err = s.store.Case(ctx, caseID); err != nil {
-		return out, err
-	}
-	if out.bundles, err = s.store.Bundles(ctx, caseID); err != nil {
-		return out, err
-	}
-	if out.edits, err = s.store.Edits(ctx, caseID); err != nil {
-		return out, err
-	}
-	if out.marks, err = s.store.Marks(ctx, caseID); err != nil {
-		return out, err
-	}
-	if out.fields, err = s.store.Fields(ctx, caseID); err != nil {
-		return out, err
-	}
-	out.key, out.settled = stateKey(out.Case, out.bundles, out.edits, out.marks), true
-	for _, b := range out.bundles {
-		out.settled = out.settled && (b.Status == store.Done || b.Status == store.Failed)
-	}
-	return out, nil
-}
-
-// saidKey changes with every field.
-func (st *caseState) saidKey() string {
-	var b strings.Builder
-	for _, name := range slices.Sorted(maps.Keys(st.fields)) {
-		fmt.Fprintf(&b, "%q=%q %d %q ", name, st.fields[name].Value, st.fields[name].Edited.UnixNano(), st.fields[name].Replaced)
-	}
-	return b.String()
-}
-
-// told is all that pages of the case depend on beside their address.
-func (st *caseState) told() string {
-	return strings.Join([]string{st.key, st.Title, st.saidKey()}, "\x00")
-}
-
 // show answers a page of a case from memory where it was made before and nothing
 // of the case has changed since; otherwise it makes it and keeps it. find says
 // which cases the page is of, also what else it tells that may change without a write.
@@ -245,11 +143,11 @@ func (s *Server) shownState(ctx context.Context, find func() ([]string, error), 
 	var keys []string
 	settled = true
 	for _, caseID := range cases {
-		st, err := s.caseState(ctx, caseID)
+		st, err := s.loader.State(ctx, caseID)
 		if err != nil {
 			return "", false, err
 		}
-		keys, settled = append(keys, st.told()), settled && st.settled
+		keys, settled = append(keys, st.Told()), settled && st.Settled
 	}
 	for _, tell := range also {
 		told, err := tell()

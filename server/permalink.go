@@ -13,6 +13,7 @@ import (
 	"leakdiff/analysis/say/redact"
 	"leakdiff/analysis/say/report"
 	"leakdiff/analysis/say/wording"
+	"leakdiff/server/loader"
 	"leakdiff/server/response"
 	"leakdiff/store"
 	"leakdiff/web/page"
@@ -107,8 +108,8 @@ func publicTitle(p store.Permalink, f frozen) string {
 }
 
 // countsOnly says a result without a name in it.
-func countsOnly(kind string, l *loaded) string {
-	sum := report.Summary(l.built)
+func countsOnly(kind string, l *loader.Loaded) string {
+	sum := report.Summary(l.Built)
 	switch kind {
 	case "compare":
 		return "Several snapshots compared, from a case with the verdict " + strings.ReplaceAll(string(sum.Verdict), "_", " ") + "."
@@ -121,7 +122,7 @@ func countsOnly(kind string, l *loaded) string {
 	case "flame":
 		return "The merged stacks of a process."
 	}
-	return fmt.Sprintf("%s of %s, verdict %s.", wording.PagePlural(int64(len(l.built.Report.Snapshots)), "snapshot", "snapshots"), wording.PagePlural(int64(len(l.built.Report.Series)), "process", "processes"), strings.ReplaceAll(string(sum.Verdict), "_", " "))
+	return fmt.Sprintf("%s of %s, verdict %s.", wording.PagePlural(int64(len(l.Built.Report.Snapshots)), "snapshot", "snapshots"), wording.PagePlural(int64(len(l.Built.Report.Series)), "process", "processes"), strings.ReplaceAll(string(sum.Verdict), "_", " "))
 }
 
 // counted is a title of kind and counts without a name in it: "Frozen case: 9 snapshots

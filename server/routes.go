@@ -5,6 +5,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"leakdiff/server/loader"
 	"leakdiff/server/response"
 	"leakdiff/web"
 )
@@ -16,7 +17,7 @@ func (s *Server) routes() chi.Router {
 	r := chi.NewRouter()
 	r.NotFound(s.respond.NotFound)
 	r.MethodNotAllowed(s.respond.MethodNotAllowed)
-	r.Use(shelved)
+	r.Use(loader.Shelved)
 
 	r.Get("/", s.home)
 	r.Post("/upload", s.upload)

@@ -20,6 +20,7 @@ import (
 	"leakdiff/analysis/read/ingest"
 	"leakdiff/server/access"
 	"leakdiff/server/catalogue"
+	"leakdiff/server/loader"
 	"leakdiff/server/response"
 	"leakdiff/store"
 	"leakdiff/web/page"
@@ -80,9 +81,8 @@ type Server struct {
 	respond *response.Responder
 	access  *access.Access
 	worker  *worker
-	cases   *caseCache
+	loader  *loader.Loader
 	shown   *shownCache
-	states  stateCache
 	mounts  *mounts
 	started time.Time
 	// catalogue is asked about every family.
@@ -109,7 +109,8 @@ func New(cfg Config) *Server {
 	if cfg.TempDir == "" {
 		cfg.TempDir = os.TempDir()
 	}
-	s := &Server{catalogue: catalogue.New(catalogue.Config{Log: cfg.Log, Files: cfg.Knowledge, Dir: cfg.KnowledgeDir}), access: access.New(access.Config{Owners: cfg.Store, Listen: cfg.Listen, Open: cfg.Open}), respond: response.New(response.Config{Log: cfg.Log, Version: cfg.Version, BaseURL: cfg.BaseURL}), cfg: cfg, store: cfg.Store, blobs: cfg.Blobs, log: cfg.Log, cases: newCaseCache(), shown: newShownCache(), mounts: newMounts(cfg.Log, cfg.Now), started: cfg.Now(), slots: semaphore.NewWeighted(uploadSlots)}
+	s := &Server{catalogue: catalogue.New(catalogue.Config{Log: cfg.Log, Files: cfg.Knowledge, Dir: cfg.KnowledgeDir}), access: access.New(access.Config{Owners: cfg.Store, Listen: cfg.Listen, Open: cfg.Open}), respond: response.New(response.Config{Log: cfg.Log, Version: cfg.Version, BaseURL: cfg.BaseURL}), cfg: cfg, store: cfg.Store, blobs: cfg.Blobs, log: cfg.Log, shown: newShownCache(), mounts: newMounts(cfg.Log, cfg.Now), started: cfg.Now(), slots: semaphore.NewWeighted(uploadSlots)}
+	s.loader = loader.New(loader.Config{Store: cfg.Store, Knowledge: s.catalogue, Version: cfg.Version})
 	s.worker = newWorker(s)
 	s.handler = s.underPath(s.guard(head(s.addressed(s.routes()))))
 	return s

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"leakdiff/analysis"
+	"leakdiff/server/loader"
 	"leakdiff/server/response"
 	"leakdiff/store"
 )
@@ -56,11 +57,11 @@ func (s *Server) setMark(r *http.Request, caseID string, m store.Mark, key strin
 	if _, err := s.access.Edit(r, caseID, key); err != nil {
 		return before, err
 	}
-	l, err := s.load(r.Context(), caseID)
+	l, err := s.loader.Load(r.Context(), caseID)
 	if err != nil {
 		return before, err
 	}
-	if !l.has(m.Process, m.Fingerprint) {
+	if !showsFamily(l, m.Process, m.Fingerprint) {
 		return before, response.Refuse("not_found", "the case has no such family", m.Fingerprint, "no snapshot of "+strconv.Quote(m.Process)+" in it shows one", "take the fingerprint and the process from the case's JSON")
 	}
 	if before, err = s.store.SetMark(r.Context(), caseID, m); err != nil {
@@ -71,9 +72,9 @@ func (s *Server) setMark(r *http.Request, caseID string, m store.Mark, key strin
 	return before, nil
 }
 
-// has reports whether a process of the case shows the family.
-func (l *loaded) has(process, fingerprint string) bool {
-	for _, series := range l.built.Report.Series {
+// showsFamily reports whether a process of the case shows the family.
+func showsFamily(l *loader.Loaded, process, fingerprint string) bool {
+	for _, series := range l.Built.Report.Series {
 		if series.Process != process {
 			continue
 		}

@@ -12,13 +12,11 @@ import (
 	"mime/multipart"
 	"net/http"
 	"path"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/judge/identity"
 	"leakdiff/analysis/say/report"
 	"leakdiff/analysis/say/wording"
 	"leakdiff/server/response"
@@ -521,7 +519,7 @@ func (s *Server) answer(ctx context.Context, b store.Bundle) (uploaded, error) {
 	if b.Status != store.Done {
 		return out, nil
 	}
-	built, err := s.briefly(ctx, b.CaseID, false)
+	built, err := s.loader.Briefly(ctx, b.CaseID, false)
 	if err != nil {
 		return out, err
 	}
@@ -535,44 +533,6 @@ func (s *Server) answer(ctx context.Context, b store.Bundle) (uploaded, error) {
 		}
 	}
 	return out, nil
-}
-
-// briefly is the report of a case for what speaks of no single member. Only series
-// of several snapshots follow members; where there is none, a million of them are not
-// loaded: aged gives as much of them as verdicts need, and nothing is read of them
-// for a list.
-func (s *Server) briefly(ctx context.Context, caseID string, aged bool) (report.Case, error) {
-	found, err := s.store.SnapshotHeads(ctx, caseID)
-	if err != nil {
-		return report.Case{}, err
-	}
-	edits, err := s.store.Edits(ctx, caseID)
-	if err != nil {
-		return report.Case{}, err
-	}
-	said := identity.Resolve(found, edits)
-	if slices.ContainsFunc(report.Group(said.Snapshots), func(l report.Line) bool { return len(l.Snapshots) > 1 }) {
-		l, err := s.load(ctx, caseID)
-		if err != nil {
-			return report.Case{}, err
-		}
-		return l.built, nil
-	}
-	if aged {
-		if found, err = s.store.SnapshotsAged(ctx, caseID); err != nil {
-			return report.Case{}, err
-		}
-		said = identity.Resolve(found, edits)
-	}
-	for i := range said.Snapshots {
-		said.Snapshots[i].Objects = nil // they name members
-	}
-	marks, err := s.store.Marks(ctx, caseID)
-	if err != nil {
-		return report.Case{}, err
-	}
-	known, _ := s.catalogue.Current()
-	return report.Build(said.Snapshots, nil, report.Options{Version: s.cfg.Version, Events: happened(said), Loads: said.Loads, Triage: sorted(marks), Knowledge: known}), nil
 }
 
 // getBundleAPI is the state of an upload, for those who do not wait.

@@ -40,22 +40,22 @@ func TestTheReportWithoutMembersSaysOfALoneSnapshotWhatTheOtherSays(t *testing.T
 		"none":  {[]byte("goroutine 1 [running]:\nmain.main()\n\t/src/main.go:5 +0x1d\n"), analysis.TooFewPoints},
 	} {
 		up := site.put(name+".txt", tt.dump)
-		full, err := site.s.load(t.Context(), up.Case)
+		full, err := site.s.loader.Load(t.Context(), up.Case)
 		if err != nil {
 			t.Fatal(err)
 		}
-		brief, err := site.s.briefly(t.Context(), up.Case, true)
+		brief, err := site.s.loader.Briefly(t.Context(), up.Case, true)
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := report.Summary(full.built)
+		want := report.Summary(full.Built)
 		if diff := cmp.Diff(want, report.Summary(brief)); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 		if want.Verdict != tt.want {
 			t.Errorf("%s: the verdict is %s, want %s", name, want.Verdict, tt.want)
 		}
-		if diff := cmp.Diff(full.built.Report.Snapshots, up.Snapshots); diff != "" {
+		if diff := cmp.Diff(full.Built.Report.Snapshots, up.Snapshots); diff != "" {
 			t.Errorf("%s: the answer lists other snapshots: %s", name, diff)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"leakdiff/analysis/judge/knowledge"
 	"leakdiff/analysis/read/ingest"
 	"leakdiff/analysis/say/report"
+	"leakdiff/server/loader"
 	"leakdiff/server/response"
 	"leakdiff/store"
 )
@@ -324,8 +325,8 @@ func (w *worker) safely(ctx context.Context, caseID string) (err error) {
 // summarise writes what the list of cases shows of a case. Where all of the case was
 // read for that, its front is made of it and kept as well.
 func (s *Server) summarise(ctx context.Context, caseID string) error {
-	ctx, cases := onShelf(ctx)
-	built, err := s.briefly(ctx, caseID, true)
+	ctx, cases := loader.OnShelf(ctx)
+	built, err := s.loader.Briefly(ctx, caseID, true)
 	if err != nil {
 		return err
 	}
@@ -335,7 +336,7 @@ func (s *Server) summarise(ctx context.Context, caseID string) error {
 		Headline: sum.Headline, Verdict: string(sum.Verdict), Lowest: sum.Lowest, Highest: sum.Highest, Spark: sum.Spark, Lower: sum.Lower, Aside: sum.Aside,
 		Endings: endings(built.Report.Series), Knowledge: summaryVersion(known),
 	})
-	if err == nil && cases.has(caseID) {
+	if err == nil && cases.Has(caseID) {
 		s.renewFront(ctx, caseID)
 	}
 	return err

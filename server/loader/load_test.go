@@ -1,0 +1,153 @@
+package loader
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"leakdiff/analysis"
+	"leakdiff/analysis/judge/knowledge"
+	"leakdiff/analysis/read/bundle"
+	"leakdiff/analysis/read/ingest"
+	"leakdiff/store"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestRequestsForOneCaseThatComeTogetherComputeItOnce(t *testing.T) {
+	heavy := &Loaded{}
+	began, finish := make(chan struct{}), make(chan struct{})
+	for _, tc := range []struct {
+		name  string
+		fails bool
+		want  int // computations
+	}{
+		{"the first one succeeds", false, 1},
+		{"the first one fails", true, 2},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c := newCaseCache()
+			computed := 0
+			first := make(chan error)
+			go func() {
+				_, err := c.once(t.Context(), "state", func() (*Loaded, error) {
+					computed++
+					began <- struct{}{}
+					<-finish
+					if tc.fails {
+						return nil, errors.New("no")
+					}
+					return heavy, nil
+				})
+				first <- err
+			}()
+			<-began
+			gone, cancel := context.WithCancel(t.Context())
+			cancel()
+			if _, err := c.once(gone, "state", nil); !errors.Is(err, context.Canceled) {
+				t.Errorf("who left got %v", err)
+			}
+			second := make(chan *Loaded)
+			go func() {
+				l, _ := c.once(t.Context(), "state", func() (*Loaded, error) { computed++; return heavy, nil })
+				second <- l
+			}()
+			finish <- struct{}{}
+			if err := <-first; (err != nil) != tc.fails {
+				t.Errorf("the first one got %v", err)
+			}
+			if got := <-second; got != heavy || computed != tc.want {
+				t.Errorf("the second one got %p of %d computations, want %p of %d", got, computed, heavy, tc.want)
+			}
+		})
+	}
+}
+
+// builtin is the catalogue that comes with the program.
+type builtin struct{}
+
+func (builtin) Current() (*knowledge.Catalogue, []analysis.Problem) { return knowledge.Builtin(), nil }
+
+// reading is a store with the means to read a dump into it.
+type reading struct {
+	*store.Store
+	t *testing.T
+}
+
+func newReading(t *testing.T) reading {
+	t.Helper()
+	st, err := store.Open(t.Context(), store.Config{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := st.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return reading{st, t}
+}
+
+// add reads a dump into a case, a new one where none is named.
+func (x reading) add(caseID, name, dump string) store.Bundle {
+	x.t.Helper()
+	ctx := x.t.Context()
+	ref, err := x.Blobs().Put(ctx, strings.NewReader(dump), 1<<20)
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	files := []store.File{{Name: name, SHA256: ref.SHA256, Size: ref.Size}}
+	var b store.Bundle
+	if caseID == "" {
+		_, b, _, err = x.OpenCase(ctx, "a case", "", name, files)
+	} else {
+		b, _, err = x.AddBundle(ctx, caseID, name, files)
+	}
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	job, claimed, err := x.ClaimJob(ctx)
+	if err != nil || !claimed {
+		x.t.Fatal(claimed, err)
+	}
+	read, err := ingest.Run(ctx, ingest.Config{Bundle: bundle.Config{TempDir: x.t.TempDir(), Now: time.Now}, Now: time.Now, Packed: true}, []bundle.Input{{
+		Name: name, Size: ref.Size, Open: func() (io.ReadCloser, error) { return x.Blobs().Open(ref.SHA256) },
+	}})
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	if err := x.FinishJob(ctx, job.ID, store.Result{Artifacts: read.Artifacts, Problems: read.Problems, Snapshots: read.Snapshots, Unpacked: read.Unpacked, Engine: ingest.Engine}); err != nil {
+		x.t.Fatal(err)
+	}
+	return b
+}
+
+// TestWhatWasReadOfAMovingCaseIsNotKept lets an upload end between the question for the
+// state of a case and the reading of its snapshots, and takes it away again.
+func TestWhatWasReadOfAMovingCaseIsNotKept(t *testing.T) {
+	x := newReading(t)
+	s := New(Config{Store: x, Knowledge: builtin{}})
+	dump := func(n int) string {
+		return fmt.Sprintf("goroutine 7 [select]:\nmain.main()\n\t/src/main.go:7 +0x1\n\ngoroutine %d [select]:\nmain.work()\n\t/src/main.go:9 +0x1\n\n", n)
+	}
+	caseID := x.add("", "t0.txt", dump(8)).CaseID
+	before, err := s.State(t.Context(), caseID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	later := x.add(caseID, "t1.txt", dump(9))
+	known, _ := s.knowledge.Current()
+	key := before.Key + "/" + known.Version()
+	_, err = s.cases.once(t.Context(), key, func() (*Loaded, error) { return s.compute(t.Context(), before, known) })
+	if !errors.Is(err, errMoved) || s.cases.get(key) != nil {
+		t.Errorf("got %v, want errMoved and nothing kept", err)
+	}
+	if err := x.RemoveBundle(t.Context(), later.ID); err != nil {
+		t.Fatal(err)
+	}
+	now, err := s.loadCase(t.Context(), caseID)
+	if err != nil || now.Snapshots != 1 || len(now.Said.Snapshots) != 1 {
+		t.Errorf("%+v, %v", now, err)
+	}
+}
