@@ -43,7 +43,7 @@ func (s *Server) bundlePage(w http.ResponseWriter, r *http.Request) {
 	}
 	damaged := map[string]string{}
 	if b.Status != store.Queued && b.Status != store.Running {
-		if damaged, err = s.damaged(r.Context(), b); err != nil {
+		if damaged, err = s.raw.damaged(r.Context(), b); err != nil {
 			s.respond.Fail(w, r, err)
 			return
 		}
@@ -116,7 +116,7 @@ type bundleState struct {
 
 func (s *Server) state(b store.Bundle) bundleState {
 	out := bundleState{ID: b.ID, Status: string(b.Status), Stage: string(b.Status), Error: faultText(b.Error), Link: "/cases/" + b.CaseID, Snapshots: b.Snapshots}
-	p, running, _ := s.worker.state(b.ID)
+	p, running, _ := s.queue.state(b.ID)
 	switch {
 	case b.Status == store.Queued:
 		out.Text = "received, waiting for its turn"
@@ -146,7 +146,7 @@ func (s *Server) bundleEvents(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	flush := http.NewResponseController(w)
 	for {
-		_, _, changed := s.worker.state(id)
+		_, _, changed := s.queue.state(id)
 		state := s.state(b)
 		data, err := json.Marshal(state)
 		if err != nil {
@@ -186,7 +186,7 @@ func (s *Server) bundleFile(w http.ResponseWriter, r *http.Request) {
 		if f.SHA256 != response.PathValue(r, "sha") {
 			continue
 		}
-		err := s.verify(r.Context(), f)
+		err := s.raw.verify(r.Context(), f)
 		if err != nil {
 			s.respond.Fail(w, r, err)
 			return
@@ -213,7 +213,7 @@ func (s *Server) cancelBundle(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	// A running one that the worker does not read is one whose end was not recorded.
-	if !s.worker.cancel(id) {
+	if !s.queue.cancel(id) {
 		if err := s.store.CancelOpenJob(r.Context(), id); err != nil {
 			s.respond.Fail(w, r, err)
 			return
@@ -260,13 +260,15 @@ func (s *Server) dropBundle(r *http.Request, id, key string) (caseID string, err
 	if err != nil {
 		return "", err
 	}
-	s.worker.cancel(id)
+	s.queue.cancel(id)
 	if err := s.store.RemoveBundle(context.WithoutCancel(r.Context()), id); err != nil {
 		return "", err
 	}
 	s.log.Info("bundle removed", append(access.By(r, role), "bundle", id, "case", b.CaseID)...)
-	s.worker.nudge() // what waits for room may have it now
-	s.edited(r, b.CaseID)
+	s.queue.nudge() // what waits for room may have it now
+	if err := s.Summarise(r.Context(), b.CaseID); err != nil {
+		s.log.Error("summing up a case failed", "case", b.CaseID, "error", err)
+	}
 	return b.CaseID, nil
 }
 
@@ -281,6 +283,6 @@ func (s *Server) readAgain(w http.ResponseWriter, r *http.Request) {
 		s.respond.Fail(w, r, err)
 		return
 	}
-	s.worker.nudge()
+	s.queue.nudge()
 	s.respond.Redirect(w, r, "/bundles/"+id)
 }

@@ -138,7 +138,7 @@ func TestAKeptFrontIsMadeAnewAfter(t *testing.T) {
 		{"a bundle that is read again", func() {
 			_, err := st.Requeue(t.Context(), up.ID)
 			ok(err)
-			s.s.worker.nudge()
+			s.s.queue.nudge()
 			_, err = s.s.worker.settled(t.Context(), up.ID)
 			ok(err)
 		}, nil, "", false},

@@ -164,7 +164,7 @@ func (s *Server) addSample(ctx context.Context, sample Sample) (store.Bundle, er
 	if err != nil {
 		return b, errors.Join(err, s.store.Discard(context.WithoutCancel(ctx), files))
 	}
-	s.worker.nudge()
+	s.queue.nudge()
 	return b, nil
 }
 

@@ -69,7 +69,7 @@ func (s *Server) addEdit(r *http.Request, l *loader.Loaded, e identity.Edit, key
 }
 
 func (s *Server) edited(r *http.Request, caseID string) {
-	if err := s.summarise(r.Context(), caseID); err != nil {
+	if err := s.Summarise(r.Context(), caseID); err != nil {
 		s.log.Error("summing up a case failed", "case", caseID, "error", err)
 	}
 }

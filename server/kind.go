@@ -40,7 +40,7 @@ func (s *Server) setKind(r *http.Request, bundleID, path, kind, key string) erro
 	if _, err := s.store.Requeue(r.Context(), b.ID); err != nil {
 		return err
 	}
-	s.worker.nudge()
+	s.queue.nudge()
 	return nil
 }
 

@@ -6,7 +6,6 @@ package server
 
 import (
 	"context"
-	"io"
 	"io/fs"
 	"log/slog"
 	"net/http"
@@ -22,7 +21,6 @@ import (
 	"leakdiff/server/catalogue"
 	"leakdiff/server/loader"
 	"leakdiff/server/response"
-	"leakdiff/store"
 	"leakdiff/web/page"
 )
 
@@ -80,7 +78,9 @@ type Server struct {
 	handler http.Handler
 	respond *response.Responder
 	access  *access.Access
+	queue   *queue
 	worker  *worker
+	raw     rawBytes
 	loader  *loader.Loader
 	shown   *shownCache
 	mounts  *mounts
@@ -111,7 +111,9 @@ func New(cfg Config) *Server {
 	}
 	s := &Server{catalogue: catalogue.New(catalogue.Config{Log: cfg.Log, Files: cfg.Knowledge, Dir: cfg.KnowledgeDir}), access: access.New(access.Config{Owners: cfg.Store, Listen: cfg.Listen, Open: cfg.Open}), respond: response.New(response.Config{Log: cfg.Log, Version: cfg.Version, BaseURL: cfg.BaseURL}), cfg: cfg, store: cfg.Store, blobs: cfg.Blobs, log: cfg.Log, shown: newShownCache(), mounts: newMounts(cfg.Log, cfg.Now), started: cfg.Now(), slots: semaphore.NewWeighted(uploadSlots)}
 	s.loader = loader.New(loader.Config{Store: cfg.Store, Knowledge: s.catalogue, Version: cfg.Version})
-	s.worker = newWorker(s)
+	s.raw = rawBytes{blobs: cfg.Blobs, cfg: bundle.Config{Budget: cfg.Budget, TempDir: cfg.TempDir, Now: cfg.Now}}
+	s.queue = newQueue()
+	s.worker = newWorker(workerConfig{Queue: s.queue, Store: cfg.Store, Raw: s.raw, Log: cfg.Log, Respond: s.respond, Summaries: s, Ingest: ingest.Config{Bundle: s.raw.cfg, Now: cfg.Now, Packed: true}})
 	s.handler = s.underPath(s.guard(head(s.addressed(s.routes()))))
 	return s
 }
@@ -146,16 +148,6 @@ func (s *Server) sweep(ctx context.Context) {
 // Wait returns when the worker has stopped.
 func (s *Server) Wait() { s.pending.Wait() }
 
-// bundleConfig is how uploads are unpacked.
-func (s *Server) bundleConfig() bundle.Config {
-	return bundle.Config{Budget: s.cfg.Budget, TempDir: s.cfg.TempDir, Now: s.cfg.Now}
-}
-
-// ingestConfig is how uploads are read.
-func (s *Server) ingestConfig() ingest.Config {
-	return ingest.Config{Bundle: s.bundleConfig(), Now: s.cfg.Now, Packed: true}
-}
-
 // addressed tells pages their own address; what answers a form has none to return to.
 func (s *Server) addressed(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -164,13 +156,4 @@ func (s *Server) addressed(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
-}
-
-// inputs are the files of an upload, to be read from their blobs.
-func (s *Server) inputs(files []store.File) []bundle.Input {
-	out := make([]bundle.Input, len(files))
-	for i, f := range files {
-		out[i] = bundle.Input{Name: f.Name, Size: f.Size, Open: func() (io.ReadCloser, error) { return s.blobs.Open(f.SHA256) }}
-	}
-	return out
 }

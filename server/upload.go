@@ -266,7 +266,7 @@ type placed struct {
 // place records an upload in a case, a new one when none is named, and its job
 // in the same transaction. Only then it may be acknowledged.
 func (s *Server) place(ctx context.Context, caseID string, up received) (placed, error) {
-	defer s.worker.nudge()
+	defer s.queue.nudge()
 	if caseID == "" {
 		_, b, key, err := s.store.OpenCase(ctx, caseTitle(up.name), "", up.name, up.files)
 		if err == nil {
@@ -428,7 +428,7 @@ func (s *Server) acceptUpload(w http.ResponseWriter, r *http.Request, receive fu
 	}
 	b := p.bundle
 	if r.URL.Query().Get("wait") != "" {
-		defer s.worker.attend(b.ID)()
+		defer s.queue.attend(b.ID)()
 		waiting, cancel := context.WithTimeout(ctx, waitLimit)
 		b, err = s.worker.settled(waiting, b.ID)
 		cancel()

@@ -4,16 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime/debug"
 	"slices"
-	"sync"
 	"time"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/judge/knowledge"
 	"leakdiff/analysis/read/ingest"
-	"leakdiff/analysis/say/report"
-	"leakdiff/server/loader"
 	"leakdiff/server/response"
 	"leakdiff/store"
 )
@@ -21,57 +18,40 @@ import (
 // worker works off ingest jobs one after the other: the store has one writer,
 // and one dump at a time keeps memory flat.
 type worker struct {
-	s    *Server
-	wake chan struct{}
-	// idle is work that is done when no bundle is read.
-	idle chan func(context.Context)
-
-	mu sync.Mutex
-	// running is the bundle being read, with how to stop it.
-	running string
-	stop    context.CancelFunc
-	// progress is what the running job said last.
-	progress ingest.Progress
-	// changed is closed and replaced whenever progress moved or a job ended, ended when a
-	// result was written or a job ended.
-	changed, ended chan struct{}
-	// waiting are the bundles that answers wait for, and how many; answered is closed and
-	// replaced when none waits for one any more.
-	waiting  map[string]int
-	answered chan struct{}
+	*queue
+	cfg workerConfig
 }
 
-func newWorker(s *Server) *worker {
-	return &worker{
-		s: s, wake: make(chan struct{}, 1), idle: make(chan func(context.Context), 4),
-		changed: make(chan struct{}), ended: make(chan struct{}),
-		waiting: map[string]int{}, answered: make(chan struct{}),
-	}
+// workerConfig says what a worker works with.
+type workerConfig struct {
+	Queue   *queue
+	Store   Storage
+	Raw     rawBytes
+	Log     *slog.Logger
+	Respond *response.Responder
+	// Summaries are told what was read.
+	Summaries Summaries
+	// Ingest is how uploads are read.
+	Ingest ingest.Config
 }
 
-// later has work done when no bundle is read. Where much waits already it is not done.
-func (w *worker) later(work func(context.Context)) {
-	select {
-	case w.idle <- work:
-	default:
-	}
+// Summaries keeps what the list of cases shows.
+type Summaries interface {
+	Summarise(ctx context.Context, caseID string) error
+	// Outdated are the cases whose summary is older than what it sums up, or was made in
+	// another way.
+	Outdated(ctx context.Context) (caseIDs []string, err error)
 }
 
-// nudge says that a job was recorded.
-func (w *worker) nudge() {
-	select {
-	case w.wake <- struct{}{}:
-	default:
-	}
-}
+func newWorker(cfg workerConfig) *worker { return &worker{queue: cfg.Queue, cfg: cfg} }
 
 func (w *worker) run(ctx context.Context) {
 	worked := false
 	var retry time.Duration
 	for ctx.Err() == nil {
-		job, ok, err := w.s.store.ClaimJob(ctx)
+		job, ok, err := w.cfg.Store.ClaimJob(ctx)
 		if err != nil && ctx.Err() == nil {
-			w.s.log.Error("claiming a job failed", "error", err)
+			w.cfg.Log.Error("claiming a job failed", "error", err)
 		}
 		full := store.IsFull(err)
 		if ok && err == nil {
@@ -111,15 +91,6 @@ func (w *worker) run(ctx context.Context) {
 // each time up to lastRetry, and whenever something was deleted.
 const firstRetry, lastRetry = time.Second, 30 * time.Second
 
-// rest waits so long, or until somebody nudges.
-func (w *worker) rest(ctx context.Context, atMost time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-w.wake:
-	case <-time.After(atMost):
-	}
-}
-
 // pause is how long after the last bundle its memory goes back to the system.
 const pause = time.Second
 
@@ -138,18 +109,18 @@ func (w *worker) work(ctx context.Context, job store.Job) (full bool) {
 		// server ends.
 		w.summarise(context.WithoutCancel(ctx), job.BundleID)
 	case ctx.Err() != nil:
-		w.s.log.Info("ingest interrupted by the end of the server, will be run again", "bundle", job.BundleID)
+		w.cfg.Log.Info("ingest interrupted by the end of the server, will be run again", "bundle", job.BundleID)
 	case jobCtx.Err() != nil || errors.Is(err, context.Canceled):
 		// What a cancelled write says is not always that. A case that was deleted while it was read took the job with it.
-		w.insist(ctx, "cancelling", job, func() error { return w.s.store.CancelJob(ctx, job.ID) })
+		w.insist(ctx, "cancelling", job, func() error { return w.cfg.Store.CancelJob(ctx, job.ID) })
 	case store.IsFull(err):
-		fault, _ := w.s.respond.Fault(err)
-		w.s.log.Warn("the volume is full: a result is read again and saved when there is room", "bundle", job.BundleID)
-		w.insist(ctx, "postponing a job", job, func() error { return w.s.store.PostponeJob(ctx, job.ID, fault) })
+		fault, _ := w.cfg.Respond.Fault(err)
+		w.cfg.Log.Warn("the volume is full: a result is read again and saved when there is room", "bundle", job.BundleID)
+		w.insist(ctx, "postponing a job", job, func() error { return w.cfg.Store.PostponeJob(ctx, job.ID, fault) })
 		return true
 	default:
-		fault, _ := w.s.respond.Fault(err)
-		w.insist(ctx, "recording a failed job", job, func() error { return w.s.store.FailJob(ctx, job.ID, fault) })
+		fault, _ := w.cfg.Respond.Fault(err)
+		w.insist(ctx, "recording a failed job", job, func() error { return w.cfg.Store.FailJob(ctx, job.ID, fault) })
 	}
 	return false
 }
@@ -166,7 +137,7 @@ func (w *worker) insist(ctx context.Context, what string, job store.Job, end fun
 		if err == nil || ctx.Err() != nil {
 			return
 		}
-		w.s.log.Error(what+" failed", "bundle", job.BundleID, "error", err)
+		w.cfg.Log.Error(what+" failed", "bundle", job.BundleID, "error", err)
 		w.rest(ctx, wait)
 	}
 }
@@ -180,13 +151,13 @@ func (w *worker) ingest(ctx context.Context, job store.Job) (err error) {
 			err = fmt.Errorf("reading bundle %s panicked: %v", job.BundleID, v)
 		}
 	}()
-	b, err := w.s.store.Bundle(ctx, job.BundleID)
+	b, err := w.cfg.Store.Bundle(ctx, job.BundleID)
 	if err != nil {
 		return err
 	}
-	cfg := w.s.ingestConfig()
+	cfg := w.cfg.Ingest
 	cfg.Progress = w.report
-	if cfg.Kinds, err = w.s.store.Kinds(ctx, b.ID); err != nil {
+	if cfg.Kinds, err = w.cfg.Store.Kinds(ctx, b.ID); err != nil {
 		return err
 	}
 	result, err := w.read(ctx, b, cfg)
@@ -194,7 +165,7 @@ func (w *worker) ingest(ctx context.Context, job store.Job) (err error) {
 		return err
 	}
 	w.report(ingest.Progress{Stage: "saving", Files: len(result.Artifacts), Snapshots: len(result.Snapshots)})
-	err = w.s.store.FinishJob(ctx, job.ID, store.Result{
+	err = w.cfg.Store.FinishJob(ctx, job.ID, store.Result{
 		Artifacts: result.Artifacts, Problems: result.Problems, Snapshots: result.Snapshots, Unpacked: result.Unpacked, Engine: ingest.Engine,
 	})
 	// Whoever waits for a large bundle need not wait for the summary of its case.
@@ -205,57 +176,9 @@ func (w *worker) ingest(ctx context.Context, job store.Job) (err error) {
 	return err
 }
 
-// attend says that an answer waits for a bundle, until answered is called.
-func (w *worker) attend(bundleID string) (answered func()) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.waiting[bundleID]++
-	return func() {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		if w.waiting[bundleID]--; w.waiting[bundleID] == 0 {
-			delete(w.waiting, bundleID)
-			close(w.answered)
-			w.answered = make(chan struct{})
-		}
-	}
-}
-
-// answerWait bounds how long a summary waits for the answers about a bundle.
-const answerWait = 50 * time.Millisecond
-
-// letAnswer waits until nothing waits for a bundle that was just read. What is done for its
-// case next reads all of it, and an answer beside that takes 10 ms longer.
-func (w *worker) letAnswer(ctx context.Context, bundleID string) {
-	within(ctx, answerWait, func() (bool, <-chan struct{}) {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		return w.waiting[bundleID] == 0, w.answered
-	})
-}
-
-// within waits until something holds, which tells as well what closes when that may have
-// changed, or ctx ends, or the time is over.
-func within(ctx context.Context, atMost time.Duration, holds func() (bool, <-chan struct{})) {
-	enough := time.After(atMost)
-	for {
-		done, changed := holds()
-		if done {
-			return
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-enough:
-			return
-		case <-changed:
-		}
-	}
-}
-
 // read reads the files of a bundle.
 func (w *worker) read(ctx context.Context, b store.Bundle, cfg ingest.Config) (ingest.Result, error) {
-	inputs := w.s.inputs(b.Files)
+	inputs := w.cfg.Raw.inputs(b.Files)
 	if len(inputs) == 1 {
 		cfg.SHA256, inputs[0].ModTime = func() string { return b.Files[0].SHA256 }, b.Created
 	}
@@ -266,7 +189,7 @@ func (w *worker) read(ctx context.Context, b store.Bundle, cfg ingest.Config) (i
 	// Reading takes what it understands of any bytes. A result of damaged ones must neither
 	// be shown nor take the place of an older one; what was hashed while it was read is not
 	// hashed again.
-	if damage := w.s.verifyAll(ctx, b.Files); damage != nil {
+	if damage := w.cfg.Raw.verifyAll(ctx, b.Files); damage != nil {
 		return ingest.Result{}, damage
 	}
 	return result, err
@@ -274,33 +197,26 @@ func (w *worker) read(ctx context.Context, b store.Bundle, cfg ingest.Config) (i
 
 // summarise keeps the sentence and figures that the list of cases shows.
 func (w *worker) summarise(ctx context.Context, bundleID string) {
-	b, err := w.s.store.Bundle(ctx, bundleID)
+	b, err := w.cfg.Store.Bundle(ctx, bundleID)
 	if err != nil {
 		return
 	}
 	if err := w.safely(ctx, b.CaseID); err != nil && !response.IsNotFound(err) {
-		w.s.log.Error("summing up a case failed", "case", b.CaseID, "error", err)
+		w.cfg.Log.Error("summing up a case failed", "case", b.CaseID, "error", err)
 	}
-}
-
-// summaryVersion is what a stored summary depends on beside its case: the catalogue and
-// the rules that make sentence and verdict. Summaries of another version are made anew.
-func summaryVersion(known *knowledge.Catalogue) string {
-	return known.Version() + "/" + report.SentenceVersion
 }
 
 // catchUp writes the summaries that are older than what they sum up: after a crash in
 // between, where triage in one case speaks of others, and where more is known of leaks or
 // the sentence is made in another way than then.
 func (w *worker) catchUp(ctx context.Context) {
-	known, _ := w.s.catalogue.Current()
-	ids, err := w.s.store.CasesToSummarise(ctx, summaryVersion(known))
+	ids, err := w.cfg.Summaries.Outdated(ctx)
 	if err != nil {
-		w.s.log.Error("looking for cases without a summary failed", "error", err)
+		w.cfg.Log.Error("looking for cases without a summary failed", "error", err)
 	}
 	for _, id := range ids {
 		if err := w.safely(ctx, id); err != nil && ctx.Err() == nil {
-			w.s.log.Error("summing up a case failed", "case", id, "error", err)
+			w.cfg.Log.Error("summing up a case failed", "case", id, "error", err)
 		}
 		select {
 		case <-w.wake:
@@ -319,107 +235,7 @@ func (w *worker) safely(ctx context.Context, caseID string) (err error) {
 			err = fmt.Errorf("summing up case %s panicked: %v", caseID, v)
 		}
 	}()
-	return w.s.summarise(ctx, caseID)
-}
-
-// summarise writes what the list of cases shows of a case. Where all of the case was
-// read for that, its front is made of it and kept as well.
-func (s *Server) summarise(ctx context.Context, caseID string) error {
-	ctx, cases := loader.OnShelf(ctx)
-	built, err := s.loader.Briefly(ctx, caseID, true)
-	if err != nil {
-		return err
-	}
-	sum := report.Summary(built)
-	known, _ := s.catalogue.Current()
-	err = s.store.SetCaseSummary(ctx, caseID, store.Summary{
-		Headline: sum.Headline, Verdict: string(sum.Verdict), Lowest: sum.Lowest, Highest: sum.Highest, Spark: sum.Spark, Lower: sum.Lower, Aside: sum.Aside,
-		Endings: endings(built.Report.Series), Knowledge: summaryVersion(known),
-	})
-	if err == nil && cases.Has(caseID) {
-		s.renewFront(ctx, caseID)
-	}
-	return err
-}
-
-// renewFront makes and keeps the page of a case that was loaded, unless it is there.
-func (s *Server) renewFront(ctx context.Context, caseID string) {
-	err := func() error {
-		state, err := s.frontState(ctx, caseID)
-		if err != nil || state.hash == "" {
-			return err
-		}
-		if _, found, err := s.store.CasePage(ctx, caseID, "html", state.hash); found || err != nil {
-			return err
-		}
-		p, err := s.makeFront(ctx, caseID, "html", state)
-		if err == nil {
-			s.keepFront(ctx, caseID, p)
-		}
-		return err
-	}()
-	if err != nil && !response.IsNotFound(err) {
-		s.log.Error("making the page of a case failed", "case", caseID, "error", err)
-	}
-}
-
-// endings are the families that did something else than stay as they were.
-func endings(series []report.Series) []store.Ending {
-	var out []store.Ending
-	for _, s := range series {
-		for _, f := range s.Families {
-			if f.Verdict != analysis.Stable && f.Verdict != analysis.TooFewPoints {
-				out = append(out, store.Ending{Process: s.Process, Fingerprint: f.Fingerprint, Verdict: string(f.Verdict), Recovered: f.RecoveredAt != nil})
-			}
-		}
-	}
-	return out
-}
-
-func (w *worker) begin(bundleID string, stop context.CancelFunc) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.running, w.stop, w.progress = bundleID, stop, ingest.Progress{Stage: "unpacking"}
-}
-
-func (w *worker) end() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.running, w.stop = "", nil
-	close(w.changed)
-	close(w.ended)
-	w.changed, w.ended = make(chan struct{}), make(chan struct{})
-}
-
-func (w *worker) report(p ingest.Progress) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.progress = p
-	close(w.changed)
-	w.changed = make(chan struct{})
-	if p.Stage == "done" {
-		close(w.ended)
-		w.ended = make(chan struct{})
-	}
-}
-
-// state is the progress of a bundle that is being read now, and a channel that
-// closes when it moves or any job ends.
-func (w *worker) state(bundleID string) (ingest.Progress, bool, <-chan struct{}) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.progress, w.running == bundleID, w.changed
-}
-
-// cancel stops the ingest of a bundle if it is the running one.
-func (w *worker) cancel(bundleID string) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.running != bundleID || w.stop == nil {
-		return false
-	}
-	w.stop()
-	return true
+	return w.cfg.Summaries.Summarise(ctx, caseID)
 }
 
 // summaryWait bounds how long whoever waits for a small bundle waits for the summary of its
@@ -430,7 +246,7 @@ const summaryWait = 50 * time.Millisecond
 func (w *worker) settled(ctx context.Context, bundleID string) (store.Bundle, error) {
 	for {
 		_, ended := w.reads(bundleID)
-		b, err := w.s.store.Bundle(ctx, bundleID)
+		b, err := w.cfg.Store.Bundle(ctx, bundleID)
 		if err != nil {
 			return b, err
 		}
@@ -455,19 +271,4 @@ func (w *worker) summarised(ctx context.Context, bundleID string) {
 		running, ended := w.reads(bundleID)
 		return !running, ended
 	})
-}
-
-// reads reports whether the worker reads or sums up a bundle, and gives a channel that
-// closes when a result is written or any job ends.
-func (w *worker) reads(bundleID string) (bool, <-chan struct{}) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.running == bundleID, w.ended
-}
-
-// busy reports whether a bundle is being read.
-func (w *worker) busy() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.running != ""
 }

@@ -38,13 +38,13 @@ func TestWhoeverWaitsForABundleHearsOfItsEndAtOnceAndAsksSeldomUntilThen(t *test
 		{"a large one that is written", largeBundle + 1, written, 0},
 		{"a small one that is written", 1, written, summaryWait},
 		{"a small one that is summed up", 1, func(w *worker) { written(w); w.end() }, 0},
-		{"one that failed", 0, (*worker).end, 0},
+		{"one that failed", 0, func(w *worker) { w.end() }, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				st := &bundleStorage{}
 				st.bundle.Store(&store.Bundle{Status: store.Running})
-				w := newWorker(&Server{store: st})
+				w := newWorker(workerConfig{Queue: newQueue(), Store: st})
 				w.begin("b", func() {})
 				answered := make(chan time.Time, 1)
 				go func() {
@@ -84,7 +84,7 @@ func TestTheSummaryOfALargeBundleLetsThoseWhoWaitForItAnswerFirst(t *testing.T) 
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorker(&Server{})
+				w := newWorker(workerConfig{Queue: newQueue()})
 				for id, after := range c.waits {
 					// Two answers about each, and it is the last that counts.
 					w.attend(id)()
@@ -156,7 +156,7 @@ func TestTheEndOfAJobIsRecordedWhateverKeepsItFromBeingWrittenAtFirst(t *testing
 			ends.busy.Store(1)
 			ends.finish = func(bundleID string) error {
 				if cancelled {
-					s.s.worker.cancel(bundleID)
+					s.s.queue.cancel(bundleID)
 				}
 				return &analysis.Fault{Code: "database", What: "saving a result failed", Why: "interrupted"}
 			}

@@ -1,0 +1,172 @@
+package server
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"leakdiff/analysis/read/ingest"
+)
+
+// queue is what those who record jobs, and those who wait for them, share with the worker.
+type queue struct {
+	wake chan struct{}
+	// idle is work that is done when no bundle is read.
+	idle chan func(context.Context)
+
+	mu sync.Mutex
+	// running is the bundle being read, with how to stop it.
+	running string
+	stop    context.CancelFunc
+	// progress is what the running job said last.
+	progress ingest.Progress
+	// changed is closed and replaced whenever progress moved or a job ended, ended when a
+	// result was written or a job ended.
+	changed, ended chan struct{}
+	// waiting are the bundles that answers wait for, and how many; answered is closed and
+	// replaced when none waits for one any more.
+	waiting  map[string]int
+	answered chan struct{}
+}
+
+func newQueue() *queue {
+	return &queue{
+		wake: make(chan struct{}, 1), idle: make(chan func(context.Context), 4),
+		changed: make(chan struct{}), ended: make(chan struct{}),
+		waiting: map[string]int{}, answered: make(chan struct{}),
+	}
+}
+
+// later has work done when no bundle is read. Where much waits already it is not done.
+func (q *queue) later(work func(context.Context)) {
+	select {
+	case q.idle <- work:
+	default:
+	}
+}
+
+// nudge says that a job was recorded.
+func (q *queue) nudge() {
+	select {
+	case q.wake <- struct{}{}:
+	default:
+	}
+}
+
+// rest waits so long, or until somebody nudges.
+func (q *queue) rest(ctx context.Context, atMost time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-q.wake:
+	case <-time.After(atMost):
+	}
+}
+
+// attend says that an answer waits for a bundle, until answered is called.
+func (q *queue) attend(bundleID string) (answered func()) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.waiting[bundleID]++
+	return func() {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		if q.waiting[bundleID]--; q.waiting[bundleID] == 0 {
+			delete(q.waiting, bundleID)
+			close(q.answered)
+			q.answered = make(chan struct{})
+		}
+	}
+}
+
+// answerWait bounds how long a summary waits for the answers about a bundle.
+const answerWait = 50 * time.Millisecond
+
+// letAnswer waits until nothing waits for a bundle that was just read. What is done for its
+// case next reads all of it, and an answer beside that takes 10 ms longer.
+func (q *queue) letAnswer(ctx context.Context, bundleID string) {
+	within(ctx, answerWait, func() (bool, <-chan struct{}) {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		return q.waiting[bundleID] == 0, q.answered
+	})
+}
+
+// within waits until something holds, which tells as well what closes when that may have
+// changed, or ctx ends, or the time is over.
+func within(ctx context.Context, atMost time.Duration, holds func() (bool, <-chan struct{})) {
+	enough := time.After(atMost)
+	for {
+		done, changed := holds()
+		if done {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-enough:
+			return
+		case <-changed:
+		}
+	}
+}
+
+func (q *queue) begin(bundleID string, stop context.CancelFunc) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.running, q.stop, q.progress = bundleID, stop, ingest.Progress{Stage: "unpacking"}
+}
+
+func (q *queue) end() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.running, q.stop = "", nil
+	close(q.changed)
+	close(q.ended)
+	q.changed, q.ended = make(chan struct{}), make(chan struct{})
+}
+
+func (q *queue) report(p ingest.Progress) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.progress = p
+	close(q.changed)
+	q.changed = make(chan struct{})
+	if p.Stage == "done" {
+		close(q.ended)
+		q.ended = make(chan struct{})
+	}
+}
+
+// state is the progress of a bundle that is being read now, and a channel that
+// closes when it moves or any job ends.
+func (q *queue) state(bundleID string) (ingest.Progress, bool, <-chan struct{}) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.progress, q.running == bundleID, q.changed
+}
+
+// cancel stops the ingest of a bundle if it is the running one.
+func (q *queue) cancel(bundleID string) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.running != bundleID || q.stop == nil {
+		return false
+	}
+	q.stop()
+	return true
+}
+
+// reads reports whether the worker reads or sums up a bundle, and gives a channel that
+// closes when a result is written or any job ends.
+func (q *queue) reads(bundleID string) (bool, <-chan struct{}) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.running == bundleID, q.ended
+}
+
+// busy reports whether a bundle is being read.
+func (q *queue) busy() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.running != ""
+}
