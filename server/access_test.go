@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"leakdiff/server/intake"
 )
 
 // TestWhatChangesOrRevealsACaseNeedsItsKeyWhereOthersReachTheServer asks as somebody else,
@@ -46,7 +48,7 @@ func TestWhatChangesOrRevealsACaseNeedsItsKeyWhereOthersReachTheServer(t *testin
 					}
 				}
 			}
-			if b := decode[bundleState](t, s.get("/bundles/"+up.ID+".json").body); b.Status != "done" {
+			if b := decode[intake.BundleState](t, s.get("/bundles/"+up.ID+".json").body); b.Status != "done" {
 				t.Errorf("somebody else made the bundle %s", b.Status)
 			}
 			if r := s.do("POST", a.path, strings.NewReader(a.body), "Content-Type", a.kind, "Authorization", "Bearer "+up.OwnerKey); r.status != a.status {

@@ -257,15 +257,6 @@ func (s *Server) deleteCaseAPI(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// deleteBundleAPI is DELETE /api/v1/bundles/{id}.
-func (s *Server) deleteBundleAPI(w http.ResponseWriter, r *http.Request) {
-	if _, err := s.dropBundle(r, response.PathValue(r, "id"), ""); err != nil {
-		s.respond.FailAPI(w, r, err)
-		return
-	}
-	w.WriteHeader(http.StatusNoContent)
-}
-
 // apiRate is how many requests one address may send to the API in a minute.
 const apiRate = 6000
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"leakdiff/samples/corpus"
+	"leakdiff/server/intake"
 )
 
 func TestTheLinesOfTheAPIPageDoTheWholeJob(t *testing.T) {
@@ -57,7 +58,7 @@ func TestTheLinesOfTheAPIPageDoTheWholeJob(t *testing.T) {
 		}
 		said = append(said, string(out))
 	}
-	if up := decode[uploaded](t, said[0]); up.Status != "done" || len(up.Snapshots) == 0 || up.URL != s.url+up.Link {
+	if up := decode[intake.Uploaded](t, said[0]); up.Status != "done" || len(up.Snapshots) == 0 || up.URL != s.url+up.Link {
 		t.Errorf("the upload: %+v", up)
 	}
 	if !strings.HasPrefix(said[1], "# ") || !strings.Contains(said[1], "## Findings") {

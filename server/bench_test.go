@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"leakdiff/server/intake"
 )
 
 // wideDump prints goroutines in that many families; every family grows with round.
@@ -29,7 +31,7 @@ func BenchmarkDiffPage(b *testing.B) {
 	s := newSite(b)
 	first := s.put("t0.txt", []byte(wideDump(400, 0)))
 	r := s.do("PUT", "/api/v1/bundles/t1.txt?wait=1&case="+first.Case, strings.NewReader(wideDump(400, 1)), "Authorization", "Bearer "+first.OwnerKey)
-	second := decode[uploaded](b, r.body)
+	second := decode[intake.Uploaded](b, r.body)
 	address := "/diff/" + first.Snapshots[0].ID + ".." + second.Snapshots[0].ID + "?case=" + first.Case
 	b.Run("made", func(b *testing.B) {
 		for i := 0; b.Loop(); i++ {
@@ -78,7 +80,7 @@ func BenchmarkCasePage(b *testing.B) {
 }
 
 // fleet uploads 100 dumps of each of 50 processes.
-func fleet(b *testing.B, s *site) uploaded {
+func fleet(b *testing.B, s *site) intake.Uploaded {
 	var archive bytes.Buffer
 	tw := tar.NewWriter(&archive)
 	began := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)

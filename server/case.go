@@ -174,7 +174,7 @@ func (s *Server) dropCase(r *http.Request, id, key, permalinks string) error {
 		fate = store.KeepPermalinks
 	}
 	for _, b := range bundles {
-		s.queue.cancel(b.ID)
+		s.queue.Cancel(b.ID)
 	}
 	// What was begun is ended though the sender leaves: the log must not be wrong.
 	ctx := context.WithoutCancel(r.Context())
@@ -183,7 +183,7 @@ func (s *Server) dropCase(r *http.Request, id, key, permalinks string) error {
 		return err
 	}
 	s.log.Info("case deleted", append(access.By(r, role), "case", id, "bundles", len(bundles))...)
-	s.queue.nudge() // what waits for room may have it now
+	s.queue.Nudge() // what waits for room may have it now
 	return nil
 }
 

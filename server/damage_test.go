@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"leakdiff/analysis"
+	"leakdiff/server/intake"
 	"leakdiff/store"
 	"leakdiff/store/blob"
 )
@@ -75,7 +76,7 @@ var damages = map[string]func(path string) error{
 }
 
 // readAgain asks for a bundle to be read again and waits for the end of that.
-func (s *site) readAgain(id string) bundleState {
+func (s *site) readAgain(id string) intake.BundleState {
 	s.t.Helper()
 	if r := s.do("POST", "/bundles/"+id+"/read", strings.NewReader(""), "Content-Type", formType); r.status != 303 {
 		s.t.Fatalf("reading again gave %d: %s", r.status, r.body)
@@ -83,10 +84,10 @@ func (s *site) readAgain(id string) bundleState {
 	return s.settled(id)
 }
 
-func (s *site) settled(id string) bundleState {
+func (s *site) settled(id string) intake.BundleState {
 	s.t.Helper()
 	for {
-		b := decode[bundleState](s.t, s.get("/bundles/"+id+".json").body)
+		b := decode[intake.BundleState](s.t, s.get("/bundles/"+id+".json").body)
 		if b.Status != "queued" && b.Status != "running" {
 			return b
 		}
@@ -152,7 +153,7 @@ func TestADamagedUploadIsNeverShownAndNeverReplacesAResult(t *testing.T) {
 
 				// The same upload into the case puts it back and has it read.
 				r := s.do("PUT", "/api/v1/bundles/"+name+"?wait=1&case="+up.Case, bytes.NewReader(upload))
-				if again := decode[uploaded](t, r.body); r.status != 200 || again.ID != up.ID || again.Status != "done" || again.Error != "" {
+				if again := decode[intake.Uploaded](t, r.body); r.status != 200 || again.ID != up.ID || again.Status != "done" || again.Error != "" {
 					t.Errorf("the same upload gave %d %s %s", r.status, again.Status, again.Error)
 				}
 				if r := s.get(raw[0]); r.status != 200 || r.body != string(upload) || r.header.Get("Content-Length") != fmt.Sprint(len(upload)) {
@@ -301,9 +302,9 @@ func TestAResultThatFindsTheVolumeFullIsSavedWhenThereIsRoom(t *testing.T) {
 			full.full.Store(true)
 			full.failing.Store(strings.HasPrefix(name, "when even"))
 			body := stacks(50 + len(name))
-			up := decode[uploaded](t, s.do("PUT", "/api/v1/bundles/dump.txt", strings.NewReader(body)).body)
+			up := decode[intake.Uploaded](t, s.do("PUT", "/api/v1/bundles/dump.txt", strings.NewReader(body)).body)
 			for {
-				b := decode[bundleState](t, s.get("/bundles/"+up.ID+".json").body)
+				b := decode[intake.BundleState](t, s.get("/bundles/"+up.ID+".json").body)
 				if b.Status == "queued" && strings.Contains(b.Text, "waits for room") && strings.Contains(b.Error, "full") {
 					break
 				}
@@ -398,8 +399,8 @@ func TestTheSameUploadIsReadAgainWhereItStoppedTheServerTooOften(t *testing.T) {
 	ends := &endStorage{Storage: st, finish: func(string) error { return &analysis.Fault{Code: "unreadable", What: "no"} }}
 	s := startSite(t, st, Config{Store: ends})
 	up := s.put("dump.txt", []byte(tinyDump))
-	send := func() uploaded {
-		return decode[uploaded](t, s.do("PUT", "/api/v1/bundles/dump.txt?wait=1&case="+up.Case, strings.NewReader(tinyDump)).body)
+	send := func() intake.Uploaded {
+		return decode[intake.Uploaded](t, s.do("PUT", "/api/v1/bundles/dump.txt?wait=1&case="+up.Case, strings.NewReader(tinyDump)).body)
 	}
 	ends.finish = nil
 	if again := send(); again.ID != up.ID || again.Status != "failed" {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"leakdiff/server/intake"
 )
 
 // workerDump prints the goroutines of a small program: as many of each function, of
@@ -37,7 +39,7 @@ var workerCounts = []map[string]int{
 }
 
 // worker uploads dumps of a program, ten minutes apart.
-func (s *site) worker(t *testing.T, program string, counts []map[string]int) uploaded {
+func (s *site) worker(t *testing.T, program string, counts []map[string]int) intake.Uploaded {
 	t.Helper()
 	var archive bytes.Buffer
 	tw := tar.NewWriter(&archive)
@@ -61,7 +63,7 @@ func (s *site) worker(t *testing.T, program string, counts []map[string]int) upl
 }
 
 // pairOf is the address of a comparison.
-func pairOf(up uploaded, a, b int, query string) string {
+func pairOf(up intake.Uploaded, a, b int, query string) string {
 	return "/diff/" + up.Snapshots[a].ID + ".." + up.Snapshots[b].ID + "?case=" + up.Case + query
 }
 

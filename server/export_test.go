@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	pprof "github.com/google/pprof/profile"
 
+	"leakdiff/server/intake"
 	"leakdiff/server/response"
 	"leakdiff/web/view"
 )
@@ -25,7 +26,7 @@ import (
 // kubelet is the sample on a server: two snapshots of the kubelet and a family that
 // grows.
 type kubelet struct {
-	up     uploaded
+	up     intake.Uploaded
 	t1, t6 string
 	family string
 }

@@ -447,7 +447,7 @@ func (s *Server) firstLines(r *http.Request, in *view.FamilyInput, g *analysis.G
 	if err != nil {
 		return err
 	}
-	body, err := s.raw.openArtifact(r.Context(), b, path)
+	body, err := s.raw.OpenArtifact(r.Context(), b, path)
 	if err != nil {
 		var fault *analysis.Fault
 		if errors.As(err, &fault) {

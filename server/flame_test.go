@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"leakdiff/server/intake"
 )
 
 // calling is a dump of goroutines that main.start created: n in main.Pool.read below
@@ -27,7 +29,7 @@ func calling(n, m int) string {
 }
 
 // series uploads one dump after the other as t0, t1, ... of one process.
-func (s *site) series(dumps ...string) uploaded {
+func (s *site) series(dumps ...string) intake.Uploaded {
 	s.t.Helper()
 	files := map[string]string{}
 	for i, d := range dumps {
@@ -38,7 +40,7 @@ func (s *site) series(dumps ...string) uploaded {
 	if r.status != http.StatusCreated {
 		s.t.Fatalf("uploading gave %d: %s", r.status, r.body)
 	}
-	return decode[uploaded](s.t, r.body)
+	return decode[intake.Uploaded](s.t, r.body)
 }
 
 // figures are the label and figure of each box of the wide drawing.
@@ -166,7 +168,7 @@ func TestTheFurtherChartsOfALargeCaseAreMadeWhenAskedFor(t *testing.T) {
 	}
 	body, kind := form(t, files, nil)
 	r := s.do("POST", "/api/v1/bundles?wait=1", body, "Content-Type", kind)
-	up := decode[uploaded](t, r.body)
+	up := decode[intake.Uploaded](t, r.body)
 	if len(up.Snapshots) != 105 {
 		t.Fatalf("%d snapshots, want 105: %s", len(up.Snapshots), r.body)
 	}

@@ -108,7 +108,7 @@ func (s *Server) front(ctx context.Context, id, form string) (store.CasePage, er
 	}
 	p, err := s.makeFront(ctx, id, form, state)
 	if err == nil && p.State != "" {
-		s.queue.later(func(ctx context.Context) { s.keepFront(ctx, id, p) })
+		s.queue.Later(func(ctx context.Context) { s.keepFront(ctx, id, p) })
 	}
 	return p, err
 }

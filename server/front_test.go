@@ -14,6 +14,7 @@ import (
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/identity"
 	"leakdiff/analysis/say/report"
+	"leakdiff/server/intake"
 	"leakdiff/store"
 )
 
@@ -119,7 +120,7 @@ func TestAKeptFrontIsMadeAnewAfter(t *testing.T) {
 		}
 	}
 	var undo int64
-	var other, more uploaded
+	var other, more intake.Uploaded
 	changes := []struct {
 		name string
 		make func()
@@ -132,14 +133,14 @@ func TestAKeptFrontIsMadeAnewAfter(t *testing.T) {
 	}{
 		{"a new snapshot", func() {
 			r := s.do("PUT", "/api/v1/bundles/t3.txt?wait=1&case="+up.Case, strings.NewReader(dumpOf(37)))
-			more = decode[uploaded](t, r.body)
+			more = decode[intake.Uploaded](t, r.body)
 		}, nil, "t3", false},
 		{"a bundle that is removed", func() { ok(st.RemoveBundle(t.Context(), more.ID)) }, nil, "", false},
 		{"a bundle that is read again", func() {
 			_, err := st.Requeue(t.Context(), up.ID)
 			ok(err)
-			s.s.queue.nudge()
-			_, err = s.s.worker.settled(t.Context(), up.ID)
+			s.s.queue.Nudge()
+			_, err = s.s.worker.Settled(t.Context(), up.ID)
 			ok(err)
 		}, nil, "", false},
 		{"an edit", func() { undo = s.edit(up.Case, "process", "series:"+first.ID, "renamed-program") }, nil, "renamed-program", false},
@@ -223,7 +224,7 @@ func (damaged) CasePage(context.Context, string, string, string) (store.CasePage
 // TestAFrontMadeBeforeADeletionIsNotKeptAfterIt: what was deleted must not come back
 // into the database with a page that was made before.
 // newFront is a site with a case, and its page made anew.
-func newFront(t *testing.T) (*site, uploaded, frontState, store.CasePage) {
+func newFront(t *testing.T) (*site, intake.Uploaded, frontState, store.CasePage) {
 	t.Helper()
 	s := newSite(t)
 	up := s.untimed(t, 3, 13, 23)

@@ -33,7 +33,7 @@ func (s *Server) metrics() http.Handler {
 			return float64(free)
 		}),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "leakdiff_ingest_running", Help: "1 while a bundle is being read."}, func() float64 {
-			if s.queue.busy() {
+			if s.queue.Busy() {
 				return 1
 			}
 			return 0

@@ -1,9 +1,6 @@
 package server
 
 import (
-	"bytes"
-	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -14,6 +11,7 @@ import (
 	"leakdiff/analysis"
 	"leakdiff/analysis/read/bundle"
 	"leakdiff/analysis/say/wording"
+	"leakdiff/server/intake"
 	"leakdiff/server/response"
 	"leakdiff/store"
 	"leakdiff/web/page"
@@ -98,7 +96,7 @@ func (s *Server) home(w http.ResponseWriter, r *http.Request) {
 	}
 	in := view.HomeInput{
 		Base: s.respond.Base(r), Limits: s.limits(), Total: total, Choice: choice,
-		Upload: view.UploadInput{MaxBytes: s.cfg.UploadLimit, Free: free, Reserved: spare, Keyed: !s.access.Local()},
+		Upload: view.UploadInput{MaxBytes: s.cfg.UploadLimit, Free: free, Reserved: intake.Spare, Keyed: !s.access.Local()},
 	}
 	for _, c := range cases {
 		in.Cases = append(in.Cases, view.CaseSummary{ID: c.ID, Title: sampleTitle(c), Sentence: c.Headline, Verdict: c.Verdict, Points: c.Spark, Lower: c.Lower, Aside: c.Aside, Snapshots: c.Snapshots, Ticket: c.Ticket, Archived: c.Archived, Created: c.Created})
@@ -129,89 +127,6 @@ func (s *Server) budget() bundle.Budget {
 		return s.cfg.Budget
 	}
 	return bundle.DefaultBudget()
-}
-
-// LoadSamples makes a case of each sample when the store has never held them.
-func (s *Server) LoadSamples(ctx context.Context) error {
-	const mark = "samples loaded"
-	_, have, err := s.store.Setting(ctx, mark)
-	if err != nil || have {
-		return err
-	}
-	for _, sample := range s.cfg.Samples {
-		// A crash between two samples must not load the first one twice.
-		_, loaded, err := s.sampleCase(ctx, sample.Name)
-		if err != nil {
-			return err
-		}
-		if loaded {
-			continue
-		}
-		if _, err := s.addSample(ctx, sample); err != nil {
-			return err
-		}
-	}
-	return s.store.SetSetting(ctx, mark, "yes")
-}
-
-func (s *Server) addSample(ctx context.Context, sample Sample) (store.Bundle, error) {
-	ref, err := s.blobs.Put(ctx, bytes.NewReader(sample.Data), s.cfg.UploadLimit)
-	if err != nil {
-		return store.Bundle{}, err
-	}
-	files := []store.File{{Name: sample.Name + ".tar.gz", SHA256: ref.SHA256, Size: ref.Size}}
-	_, b, _, err := s.store.OpenCase(ctx, sample.Title, sample.Name, files[0].Name, files)
-	if err != nil {
-		return b, errors.Join(err, s.store.Discard(context.WithoutCancel(ctx), files))
-	}
-	s.queue.nudge()
-	return b, nil
-}
-
-// sampleCase is the case that shows a sample, if there is one.
-func (s *Server) sampleCase(ctx context.Context, name string) (store.Case, bool, error) {
-	const page = 200
-	for offset := 0; ; offset += page {
-		cases, _, err := s.store.Cases(ctx, store.CaseQuery{Everything: true, Limit: page, Offset: offset})
-		if err != nil {
-			return store.Case{}, false, err
-		}
-		for _, c := range cases {
-			if c.Sample == name && name != "" {
-				return c, true, nil
-			}
-		}
-		if len(cases) < page {
-			return store.Case{}, false, nil
-		}
-	}
-}
-
-// trySample opens the case of a sample, made anew if it was deleted.
-func (s *Server) trySample(w http.ResponseWriter, r *http.Request) {
-	name := response.PathValue(r, "name")
-	c, loaded, err := s.sampleCase(r.Context(), name)
-	if err != nil {
-		s.respond.Fail(w, r, err)
-		return
-	}
-	if loaded {
-		s.respond.Redirect(w, r, "/cases/"+c.ID)
-		return
-	}
-	for _, sample := range s.cfg.Samples {
-		if sample.Name != name {
-			continue
-		}
-		b, err := s.addSample(r.Context(), sample)
-		if err != nil {
-			s.respond.Fail(w, r, err)
-			return
-		}
-		s.respond.Redirect(w, r, "/bundles/"+b.ID)
-		return
-	}
-	s.respond.Fail(w, r, response.Refuse("not_found", "there is no such sample", name, "", "choose one from the start page"))
 }
 
 func (s *Server) help(w http.ResponseWriter, r *http.Request) {

@@ -18,6 +18,7 @@ import (
 	"leakdiff/analysis/judge/trend"
 	"leakdiff/analysis/say/report"
 	"leakdiff/samples/corpus"
+	"leakdiff/server/intake"
 	"leakdiff/server/response"
 )
 
@@ -32,7 +33,7 @@ func dumpOf(n int) string {
 }
 
 // untimed is a case of dumps t0, t1, … without any time.
-func (s *site) untimed(t *testing.T, counts ...int) uploaded {
+func (s *site) untimed(t *testing.T, counts ...int) intake.Uploaded {
 	t.Helper()
 	files := map[string]string{}
 	for i, n := range counts {
@@ -43,7 +44,7 @@ func (s *site) untimed(t *testing.T, counts ...int) uploaded {
 	if r.status != http.StatusCreated {
 		t.Fatalf("uploading gave %d: %s", r.status, r.body)
 	}
-	up := decode[uploaded](t, r.body)
+	up := decode[intake.Uploaded](t, r.body)
 	if len(up.Snapshots) != len(counts) {
 		t.Fatalf("%d snapshots, want %d: %s", len(up.Snapshots), len(counts), r.body)
 	}
@@ -174,7 +175,7 @@ func TestEditsSurviveReadingAgain(t *testing.T) {
 	if r := s.do("POST", "/bundles/"+up.ID+"/read", strings.NewReader(""), "Content-Type", formType); r.status != 303 {
 		t.Fatalf("reading again gave %d", r.status)
 	}
-	if _, err := s.s.worker.settled(t.Context(), up.ID); err != nil {
+	if _, err := s.s.worker.Settled(t.Context(), up.ID); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, s.course(up.Case)); diff != "" {
@@ -411,7 +412,7 @@ func TestALoadThatAFamilyFollowsMakesItScaling(t *testing.T) {
 	if r := s.do("POST", "/bundles/"+up.ID+"/read", strings.NewReader(""), "Content-Type", formType); r.status != 303 {
 		t.Fatalf("reading again gave %d", r.status)
 	}
-	if _, err := s.s.worker.settled(t.Context(), up.ID); err != nil {
+	if _, err := s.s.worker.Settled(t.Context(), up.ID); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(all("scaling"), s.verdicts(up.Case)); diff != "" {

@@ -13,6 +13,7 @@ import (
 
 	"leakdiff/analysis/judge/knowledge"
 	"leakdiff/analysis/say/report"
+	"leakdiff/server/intake"
 	"leakdiff/store"
 )
 
@@ -199,7 +200,7 @@ func TestAFamilyIsRememberedForEveryOtherCase(t *testing.T) {
 	}
 	dir := filepath.Join(t.TempDir(), "knowledge")
 	s := startSite(t, st, Config{Knowledge: os.DirFS(dir), KnowledgeDir: dir})
-	leaking := func(counts ...int) uploaded {
+	leaking := func(counts ...int) intake.Uploaded {
 		up := s.put("t0.txt", []byte(pileOf(counts[0])))
 		for i, n := range counts[1:] {
 			s.do("PUT", fmt.Sprintf("/api/v1/bundles/t%d.txt?wait=1&case=%s", i+1, up.Case), strings.NewReader(pileOf(n)), "Authorization", "Bearer "+up.OwnerKey)
@@ -244,7 +245,7 @@ func TestAFamilyIsRememberedForEveryOtherCase(t *testing.T) {
 }
 
 // rememberedFamily is a site that keeps knowledge, with a leaking family of a case.
-func rememberedFamily(t *testing.T) (s *site, up uploaded, family, dir string) {
+func rememberedFamily(t *testing.T) (s *site, up intake.Uploaded, family, dir string) {
 	t.Helper()
 	st, err := store.Open(t.Context(), store.Config{Dir: t.TempDir()})
 	if err != nil {

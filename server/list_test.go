@@ -3,6 +3,8 @@ package server
 import (
 	"strings"
 	"testing"
+
+	"leakdiff/server/intake"
 )
 
 func TestTheListOfCasesSaysWhatItsFiguresAre(t *testing.T) {
@@ -13,11 +15,11 @@ func TestTheListOfCasesSaysWhatItsFiguresAre(t *testing.T) {
 	}
 	one := s.put("one.txt", []byte(cut(60)))
 	body, kind := form(t, map[string]string{"t0.txt": dumpOf(20), "t1.txt": dumpOf(90), "t2.txt": cut(10)}, nil)
-	three := decode[uploaded](t, s.do("POST", "/api/v1/bundles?wait=1", body, "Content-Type", kind).body)
+	three := decode[intake.Uploaded](t, s.do("POST", "/api/v1/bundles?wait=1", body, "Content-Type", kind).body)
 	nothing := s.put("notes.txt", []byte("The node was slow this morning.\n"))
-	s.s.worker.catchUp(t.Context())
+	s.s.worker.CatchUp(t.Context())
 	list := s.get("/").body
-	row := func(up uploaded) string {
+	row := func(up intake.Uploaded) string {
 		_, rest, found := strings.Cut(list, `href="/cases/`+up.Case+`"`)
 		if !found {
 			t.Fatalf("%s is not listed", up.Case)
@@ -26,7 +28,7 @@ func TestTheListOfCasesSaysWhatItsFiguresAre(t *testing.T) {
 	}
 	for _, tc := range []struct {
 		name        string
-		up          uploaded
+		up          intake.Uploaded
 		want, never []string
 	}{
 		{"one dump that is cut", one, []string{"at least 61 goroutines in one snapshot", "≥\u00a061</td>"}, []string{"61 → 61", ": 61 goroutines"}},

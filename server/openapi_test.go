@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"leakdiff/analysis/say/report"
+	"leakdiff/server/intake"
 	"leakdiff/store"
 )
 
@@ -103,9 +104,9 @@ const jsonKind = "application/json"
 func TestTheAPIIsWhatItsDescriptionSays(t *testing.T) {
 	c := newContract(t)
 	up := c.untimed(t, 3, 13, 23, 33)
-	second := decode[uploaded](t, c.ask(t, "PUT", "/api/v1/bundles/tiny.txt?wait=1", tinyDump, "application/octet-stream", 201))
+	second := decode[intake.Uploaded](t, c.ask(t, "PUT", "/api/v1/bundles/tiny.txt?wait=1", tinyDump, "application/octet-stream", 201))
 	c.ask(t, "PUT", "/api/v1/bundles/"+second.ID+"/kinds", `{"path":"tiny.txt","kind":"ignore"}`, jsonKind, 202)
-	third := decode[uploaded](t, c.ask(t, "PUT", "/api/v1/bundles?wait=1", tinyDump+"\n", "application/octet-stream", 201))
+	third := decode[intake.Uploaded](t, c.ask(t, "PUT", "/api/v1/bundles?wait=1", tinyDump+"\n", "application/octet-stream", 201))
 	c.ask(t, "PUT", "/api/v1/bundles/tiny.txt?wait=1&case="+second.Case, tinyDump, "application/octet-stream", 200)
 	body, kind := form(t, map[string]string{"t0.txt": dumpOf(2), "t1.txt": dumpOf(9)}, nil)
 	c.ask(t, "POST", "/api/v1/bundles?wait=1", body.String(), kind, 201)

@@ -27,7 +27,7 @@ func (s *Server) artifact(r *http.Request) (store.Bundle, io.ReadCloser, error) 
 	if path == "" {
 		return b, nil, response.Refuse("bad_request", "no file was named", "", "the address has no path=", "open raw lines from a page")
 	}
-	body, err := s.raw.openArtifact(r.Context(), b, path)
+	body, err := s.raw.OpenArtifact(r.Context(), b, path)
 	return b, body, err
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"leakdiff/analysis/say/report"
 	"leakdiff/samples"
+	"leakdiff/server/intake"
 	"leakdiff/store"
 )
 
@@ -21,7 +22,7 @@ func aside(n int) string {
 // Every output of a case begins with one and the same sentence.
 func TestEveryOutputSaysTheSameSentence(t *testing.T) {
 	s := newSite(t)
-	cases := map[string]uploaded{}
+	cases := map[string]intake.Uploaded{}
 	all, err := samples.All()
 	if err != nil {
 		t.Fatal(err)
@@ -37,9 +38,9 @@ func TestEveryOutputSaysTheSameSentence(t *testing.T) {
 		"no evidence":                      {"notes.txt": "The node was slow this morning.\n"},
 	} {
 		body, kind := form(t, files, nil)
-		cases[name] = decode[uploaded](t, s.do("POST", "/api/v1/bundles?wait=1", body, "Content-Type", kind).body)
+		cases[name] = decode[intake.Uploaded](t, s.do("POST", "/api/v1/bundles?wait=1", body, "Content-Type", kind).body)
 	}
-	s.s.worker.catchUp(t.Context())
+	s.s.worker.CatchUp(t.Context())
 	plain := strings.NewReplacer("\\", "", "\u202f", " ", "\u00a0", " ")
 	flat := func(text string) string {
 		return strings.Join(strings.Fields(plain.Replace(html.UnescapeString(text))), " ")
@@ -113,7 +114,7 @@ func TestSummariesOfAnOlderProgramAreMadeAnew(t *testing.T) {
 	if err := s.s.store.SetCaseSummary(t.Context(), up.Case, old); err != nil {
 		t.Fatal(err)
 	}
-	s.s.worker.catchUp(t.Context())
+	s.s.worker.CatchUp(t.Context())
 	if list := s.get("/").body; strings.Contains(list, old.Headline) || !strings.Contains(list, "goroutines in one snapshot.") {
 		t.Errorf("the list still says it: %s", between(list, up.Case, "</tr>"))
 	}

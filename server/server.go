@@ -13,12 +13,11 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sync/semaphore"
-
 	"leakdiff/analysis/read/bundle"
 	"leakdiff/analysis/read/ingest"
 	"leakdiff/server/access"
 	"leakdiff/server/catalogue"
+	"leakdiff/server/intake"
 	"leakdiff/server/loader"
 	"leakdiff/server/response"
 	"leakdiff/web/page"
@@ -27,7 +26,7 @@ import (
 // Config says how to serve; the zero value of a limit means its default.
 type Config struct {
 	Store Storage
-	Blobs Blobs
+	Blobs intake.Blobs
 	Log   *slog.Logger
 	Now   func() time.Time
 	// Version is printed in the footer and in reports.
@@ -58,13 +57,12 @@ type Config struct {
 	// Script is what /collect.sh gives: it captures a process where no program may be
 	// copied. Without one there is no such page.
 	Script []byte
+	// uploadSlots is how many uploads are stored at once, 0 for the usual number.
+	uploadSlots int64
 }
 
 // Sample is a bundle that comes with the program.
-type Sample struct {
-	Name, Title, Text string
-	Data              []byte
-}
+type Sample = intake.Sample
 
 // DefaultUploadLimit is the size of one upload in bytes.
 const DefaultUploadLimit = 2_000_000_000
@@ -73,14 +71,15 @@ const DefaultUploadLimit = 2_000_000_000
 type Server struct {
 	cfg     Config
 	store   Storage
-	blobs   Blobs
+	blobs   intake.Blobs
 	log     *slog.Logger
 	handler http.Handler
 	respond *response.Responder
 	access  *access.Access
-	queue   *queue
-	worker  *worker
-	raw     rawBytes
+	queue   *intake.Queue
+	worker  *intake.Worker
+	intake  *intake.Service
+	raw     intake.RawBytes
 	loader  *loader.Loader
 	shown   *shownCache
 	mounts  *mounts
@@ -88,11 +87,6 @@ type Server struct {
 	// catalogue is asked about every family.
 	catalogue *catalogue.Catalogue
 	pending   sync.WaitGroup
-	// placing is held while an upload is added to a case, a key while its answer is made.
-	placing sync.Mutex
-	keys    keyLocks
-	// slots are those of uploads being stored.
-	slots *semaphore.Weighted
 }
 
 // New makes a server; Start begins to work off ingest jobs.
@@ -109,11 +103,15 @@ func New(cfg Config) *Server {
 	if cfg.TempDir == "" {
 		cfg.TempDir = os.TempDir()
 	}
-	s := &Server{catalogue: catalogue.New(catalogue.Config{Log: cfg.Log, Files: cfg.Knowledge, Dir: cfg.KnowledgeDir}), access: access.New(access.Config{Owners: cfg.Store, Listen: cfg.Listen, Open: cfg.Open}), respond: response.New(response.Config{Log: cfg.Log, Version: cfg.Version, BaseURL: cfg.BaseURL}), cfg: cfg, store: cfg.Store, blobs: cfg.Blobs, log: cfg.Log, shown: newShownCache(), mounts: newMounts(cfg.Log, cfg.Now), started: cfg.Now(), slots: semaphore.NewWeighted(uploadSlots)}
+	s := &Server{catalogue: catalogue.New(catalogue.Config{Log: cfg.Log, Files: cfg.Knowledge, Dir: cfg.KnowledgeDir}), access: access.New(access.Config{Owners: cfg.Store, Listen: cfg.Listen, Open: cfg.Open}), respond: response.New(response.Config{Log: cfg.Log, Version: cfg.Version, BaseURL: cfg.BaseURL}), cfg: cfg, store: cfg.Store, blobs: cfg.Blobs, log: cfg.Log, shown: newShownCache(), mounts: newMounts(cfg.Log, cfg.Now), started: cfg.Now()}
 	s.loader = loader.New(loader.Config{Store: cfg.Store, Knowledge: s.catalogue, Version: cfg.Version})
-	s.raw = rawBytes{blobs: cfg.Blobs, cfg: bundle.Config{Budget: cfg.Budget, TempDir: cfg.TempDir, Now: cfg.Now}}
-	s.queue = newQueue()
-	s.worker = newWorker(workerConfig{Queue: s.queue, Store: cfg.Store, Raw: s.raw, Log: cfg.Log, Respond: s.respond, Summaries: s, Ingest: ingest.Config{Bundle: s.raw.cfg, Now: cfg.Now, Packed: true}})
+	s.raw = intake.RawBytes{Blobs: cfg.Blobs, Cfg: bundle.Config{Budget: cfg.Budget, TempDir: cfg.TempDir, Now: cfg.Now}}
+	s.queue = intake.NewQueue()
+	s.worker = intake.NewWorker(intake.WorkerConfig{Queue: s.queue, Store: cfg.Store, Raw: s.raw, Log: cfg.Log, Respond: s.respond, Summaries: s, Ingest: ingest.Config{Bundle: s.raw.Cfg, Now: cfg.Now, Packed: true}})
+	s.intake = intake.New(intake.Config{
+		Store: cfg.Store, Blobs: cfg.Blobs, Log: cfg.Log, Respond: s.respond, Access: s.access, Cases: s.loader, Summaries: s, Raw: s.raw,
+		Queue: s.queue, Worker: s.worker, UploadLimit: cfg.UploadLimit, Slots: cfg.uploadSlots, Samples: cfg.Samples,
+	})
 	s.handler = s.underPath(s.guard(head(s.addressed(s.routes()))))
 	return s
 }
@@ -125,9 +123,12 @@ func (s *Server) Handler() http.Handler { return s.handler }
 // first.
 func (s *Server) Start(ctx context.Context) {
 	ctx = s.under(ctx)
-	s.pending.Go(func() { s.worker.run(ctx) })
+	s.pending.Go(func() { s.worker.Run(ctx) })
 	s.pending.Go(func() { s.sweep(ctx) })
 }
+
+// LoadSamples makes a case of each sample when the store has never held them.
+func (s *Server) LoadSamples(ctx context.Context) error { return s.intake.LoadSamples(ctx) }
 
 // sweep forgets what has expired, every hour: permalink records and remembered answers.
 func (s *Server) sweep(ctx context.Context) {

@@ -16,6 +16,7 @@ import (
 
 	"leakdiff/samples"
 	"leakdiff/samples/corpus"
+	"leakdiff/server/intake"
 	"leakdiff/store"
 )
 
@@ -121,13 +122,13 @@ func (s *site) do(method, path string, body io.Reader, header ...string) reply {
 func (s *site) get(path string) reply { s.t.Helper(); return s.do("GET", path, nil) }
 
 // put uploads bytes and waits for the result.
-func (s *site) put(name string, body []byte) uploaded {
+func (s *site) put(name string, body []byte) intake.Uploaded {
 	s.t.Helper()
 	r := s.do("PUT", "/api/v1/bundles/"+url.PathEscape(name)+"?wait=1", bytes.NewReader(body))
 	if r.status != http.StatusCreated {
 		s.t.Fatalf("uploading %s gave %d: %s", name, r.status, r.body)
 	}
-	return decode[uploaded](s.t, r.body)
+	return decode[intake.Uploaded](s.t, r.body)
 }
 
 func decode[T any](t testing.TB, text string) T {
@@ -310,7 +311,7 @@ func openStore(t *testing.T) *store.Store {
 func TestOneUploadContract(t *testing.T) {
 	s := newSite(t)
 	first := s.do("PUT", "/api/v1/bundles/dump.txt?wait=1", strings.NewReader(tinyDump), "Idempotency-Key", "k1")
-	up := decode[uploaded](t, first.body)
+	up := decode[intake.Uploaded](t, first.body)
 	if first.status != 201 || up.OwnerKey == "" || up.Status != "done" || len(up.Snapshots) != 1 || up.Link != "/cases/"+up.Case {
 		t.Fatalf("got %d %s", first.status, first.body)
 	}
@@ -318,16 +319,16 @@ func TestOneUploadContract(t *testing.T) {
 		t.Errorf("goroutines %v, want 3", n)
 	}
 	again := s.do("PUT", "/api/v1/bundles/dump.txt?wait=1", strings.NewReader(tinyDump), "Idempotency-Key", "k1")
-	if again.status != 201 || decode[uploaded](t, again.body).ID != up.ID {
+	if again.status != 201 || decode[intake.Uploaded](t, again.body).ID != up.ID {
 		t.Errorf("the same key gave another answer: %d %s", again.status, again.body)
 	}
 	if other := s.do("PUT", "/api/v1/bundles/other.txt", strings.NewReader(tinyDump+"\n"), "Idempotency-Key", "k1"); other.status != 422 {
 		t.Errorf("another body under the same key gave %d", other.status)
 	}
-	if same := s.do("PUT", "/api/v1/bundles/dump.txt?wait=1&case="+up.Case, strings.NewReader(tinyDump)); same.status != 200 || decode[uploaded](t, same.body).ID != up.ID {
+	if same := s.do("PUT", "/api/v1/bundles/dump.txt?wait=1&case="+up.Case, strings.NewReader(tinyDump)); same.status != 200 || decode[intake.Uploaded](t, same.body).ID != up.ID {
 		t.Errorf("the same bytes in the same case gave %d %s", same.status, same.body)
 	}
-	fresh := decode[uploaded](t, s.do("PUT", "/api/v1/bundles/dump.txt?wait=1", strings.NewReader(tinyDump)).body)
+	fresh := decode[intake.Uploaded](t, s.do("PUT", "/api/v1/bundles/dump.txt?wait=1", strings.NewReader(tinyDump)).body)
 	if fresh.Case == up.Case || fresh.ID == up.ID {
 		t.Error("the same bytes without a case must make a new bundle in a new case")
 	}
@@ -336,7 +337,7 @@ func TestOneUploadContract(t *testing.T) {
 	}
 	body, kind := form(t, map[string]string{"a.txt": tinyDump, "b.txt": tinyDump + "\n"}, nil)
 	multi := s.do("POST", "/api/v1/bundles?wait=1", body, "Content-Type", kind)
-	if got := decode[uploaded](t, multi.body); multi.status != 201 || len(got.Snapshots) != 2 {
+	if got := decode[intake.Uploaded](t, multi.body); multi.status != 201 || len(got.Snapshots) != 2 {
 		t.Errorf("two files gave %d %s", multi.status, multi.body)
 	}
 	if head := s.do("HEAD", "/bundles/"+up.ID, nil); head.status != 200 || head.body != "" {
@@ -435,7 +436,7 @@ func TestDeletingForgetsACase(t *testing.T) {
 }
 
 // frozenResultsStandAlone freezes pages of the sample between two snapshots.
-func frozenResultsStandAlone(t *testing.T, s *site, up uploaded, a, b string) {
+func frozenResultsStandAlone(t *testing.T, s *site, up intake.Uploaded, a, b string) {
 	s = &site{t: t, s: s.s, url: s.url}
 	secrets := []string{"realnode1", "/srv/leak-lab/kubelet/run/secret", "10.77.0.1"}
 	for _, view := range []string{"/cases/" + up.Case, "/diff/" + a + ".." + b, "/snapshots/" + b} {

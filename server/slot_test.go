@@ -11,9 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"golang.org/x/sync/semaphore"
-
 	"leakdiff/analysis/say/wording"
+	"leakdiff/server/intake"
 	"leakdiff/store"
 )
 
@@ -65,7 +64,7 @@ func (local) RemoteAddr() net.Addr { return loopback }
 func (local) LocalAddr() net.Addr  { return loopback }
 
 // inStillTime tests a site on which time moves on only when everybody waits.
-func inStillTime(t *testing.T, test func(t *testing.T, s *site, pipes *pipeListener), change ...func(*store.Store) Storage) {
+func inStillTime(t *testing.T, test func(t *testing.T, s *site, pipes *pipeListener), change ...func(*store.Store, *Config)) {
 	synctest.Test(t, func(t *testing.T) {
 		st, err := store.Open(t.Context(), store.Config{Dir: t.TempDir()})
 		if err != nil {
@@ -73,12 +72,15 @@ func inStillTime(t *testing.T, test func(t *testing.T, s *site, pipes *pipeListe
 		}
 		cfg := Config{}
 		for _, c := range change {
-			cfg.Store = c(st)
+			c(st, &cfg)
 		}
 		pipes := newPipeListener()
 		test(t, startSiteOn(t, st, cfg, pipes), pipes)
 	})
 }
+
+// oneSlot has uploads stored one after the other.
+func oneSlot(_ *store.Store, cfg *Config) { cfg.uploadSlots = 1 }
 
 // inPieces sends the beginning of an upload; the rest follows where the pipe is written to.
 func (s *site) inPieces(path, beginning string, header ...string) (rest *io.PipeWriter, answer chan reply) {
@@ -92,13 +94,12 @@ func (s *site) inPieces(path, beginning string, header ...string) (rest *io.Pipe
 
 func TestUploadsWaitForAFreeSlot(t *testing.T) {
 	inStillTime(t, func(t *testing.T, s *site, _ *pipeListener) {
-		s.s.slots = semaphore.NewWeighted(1)
 		rest, first := s.inPieces("/api/v1/bundles/first.txt", tinyDump)
 		defer rest.Close()
 		synctest.Wait() // the first has the slot
 		second := make(chan reply, 1)
 		go func() { second <- s.do("PUT", "/api/v1/bundles/second.txt", bytes.NewReader(waiting(30))) }()
-		time.Sleep(idleTimeout - time.Second)
+		time.Sleep(intake.IdleTimeout - time.Second)
 		select {
 		case r := <-second:
 			t.Fatalf("the second was not held up: %d %s", r.status, r.body)
@@ -113,10 +114,10 @@ func TestUploadsWaitForAFreeSlot(t *testing.T) {
 				t.Errorf("%s: %d %s", name, r.status, r.body)
 			}
 		}
-		if !s.s.slots.TryAcquire(1) {
-			t.Error("a slot was not given back")
+		if r := s.do("PUT", "/api/v1/bundles/third.txt", strings.NewReader(tinyDump)); r.status != http.StatusCreated {
+			t.Errorf("a slot was not given back: %d %s", r.status, r.body)
 		}
-	})
+	}, oneSlot)
 }
 
 func TestASenderWhoSendsNothingIsGivenUp(t *testing.T) {
@@ -130,7 +131,6 @@ func TestASenderWhoSendsNothingIsGivenUp(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inStillTime(t, func(t *testing.T, s *site, pipes *pipeListener) {
-				s.s.slots = semaphore.NewWeighted(1)
 				conn, err := pipes.dial(t.Context(), "", "")
 				if err != nil {
 					t.Fatal(err)
@@ -139,19 +139,19 @@ func TestASenderWhoSendsNothingIsGivenUp(t *testing.T) {
 				go io.WriteString(conn, head)
 				began := time.Now()
 				text, err := io.ReadAll(conn)
-				wants := "nothing arrived for " + wording.PageDuration(idleTimeout)
+				wants := "nothing arrived for " + wording.PageDuration(intake.IdleTimeout)
 				if name == "no form at all" {
 					wants = "is no upload form"
-				} else if after := time.Since(began); after < idleTimeout || after > idleTimeout+5*time.Second {
-					t.Errorf("given up after %v, want %v", after, idleTimeout)
+				} else if after := time.Since(began); after < intake.IdleTimeout || after > intake.IdleTimeout+5*time.Second {
+					t.Errorf("given up after %v, want %v", after, intake.IdleTimeout)
 				}
 				if err != nil || !strings.HasPrefix(string(text), "HTTP/1.1 400 ") || !strings.Contains(string(text), wants) {
 					t.Errorf("%v, %s", err, text)
 				}
-				if !s.s.slots.TryAcquire(1) {
-					t.Error("the slot was not given back")
+				if r := s.do("PUT", "/api/v1/bundles/next.txt", strings.NewReader(tinyDump)); r.status != http.StatusCreated {
+					t.Errorf("the slot was not given back: %d %s", r.status, r.body)
 				}
-			})
+			}, oneSlot)
 		})
 	}
 	t.Run("a body of unknown length", func(t *testing.T) {
@@ -171,7 +171,7 @@ func TestASlowSenderIsWaitedFor(t *testing.T) {
 		rest, answer := s.inPieces("/api/v1/bundles/slow.txt", "goroutine 1 [run")
 		defer rest.Close()
 		for _, part := range []string{"ning]:\n", "main.main()\n", "\t/src/main.go:2 +0x1d\n"} {
-			time.Sleep(idleTimeout - time.Second)
+			time.Sleep(intake.IdleTimeout - time.Second)
 			io.WriteString(rest, part)
 		}
 		rest.Close()
@@ -185,7 +185,7 @@ func TestASlowSenderIsWaitedFor(t *testing.T) {
 type slowStore struct{ *store.Store }
 
 func (s slowStore) AddBundle(ctx context.Context, caseID, name string, files []store.File) (store.Bundle, store.Job, error) {
-	time.Sleep(10 * idleTimeout)
+	time.Sleep(10 * intake.IdleTimeout)
 	return s.Store.AddBundle(ctx, caseID, name, files)
 }
 
@@ -194,8 +194,8 @@ func TestAnAnswerMayTakeLongerThanASenderMayBeQuiet(t *testing.T) {
 		up := s.put("first.txt", []byte(tinyDump))
 		began := time.Now()
 		r := s.do("PUT", "/api/v1/bundles/second.txt?wait=1&case="+up.Case, bytes.NewReader(waiting(30)), "Authorization", "Bearer "+up.OwnerKey)
-		if took := time.Since(began); r.status != http.StatusCreated || took < 10*idleTimeout {
+		if took := time.Since(began); r.status != http.StatusCreated || took < 10*intake.IdleTimeout {
 			t.Errorf("%d %s after %v", r.status, r.body, took)
 		}
-	}, func(st *store.Store) Storage { return slowStore{st} })
+	}, func(st *store.Store, cfg *Config) { cfg.Store = slowStore{st} })
 }

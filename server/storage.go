@@ -2,24 +2,12 @@ package server
 
 import (
 	"context"
-	"io"
 	"time"
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/identity"
 	"leakdiff/store"
-	"leakdiff/store/blob"
 )
-
-// Blobs keeps raw uploads by their hash.
-type Blobs interface {
-	Put(ctx context.Context, r io.Reader, limit int64) (blob.Ref, error)
-	// Open gives a fault instead of io.EOF where the bytes are not those of the hash.
-	Open(sha string) (io.ReadCloser, error)
-	Verify(ctx context.Context, sha string) error
-	Look(sha string) error
-	Free() (int64, error)
-}
 
 // Storage is what the server asks of a database; package store has it.
 type Storage interface {

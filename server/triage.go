@@ -68,7 +68,7 @@ func (s *Server) setMark(r *http.Request, caseID string, m store.Mark, key strin
 		return before, err
 	}
 	s.edited(r, caseID)
-	s.queue.nudge()
+	s.queue.Nudge()
 	return before, nil
 }
 

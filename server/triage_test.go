@@ -34,7 +34,7 @@ func TestFindingsRespectWhatPeopleDecided(t *testing.T) {
 	if r := mark(up.Case, "benign", "a pool that fills", "0"); r.status != 303 || strings.Contains(r.header.Get("Location"), "over=") {
 		t.Errorf("benign: %d to %s", r.status, r.header.Get("Location"))
 	}
-	s.s.worker.catchUp(t.Context())
+	s.s.worker.CatchUp(t.Context())
 	s.run(t, []scenario{
 		{name: "the finding is set aside with its reason", path: up.Link, status: 200, want: []string{"set aside as benign", "a pool that fills"}},
 		{name: "and stands in the JSON", path: up.Link + ".json", status: 200, want: []string{`"set_aside"`, `"state": "benign"`}},
@@ -100,7 +100,7 @@ func TestWhatWasSetAsideIsSaidToGrow(t *testing.T) {
 	if growing == 0 {
 		t.Fatal("nothing grows")
 	}
-	s.s.worker.catchUp(t.Context())
+	s.s.worker.CatchUp(t.Context())
 	a, b := up.Snapshots[0].ID, up.Snapshots[3].ID
 	leak := series.Findings[0].Families[0]
 	q := "?case=" + up.Case

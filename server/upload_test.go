@@ -14,6 +14,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/say/report"
+	"leakdiff/server/intake"
 	"leakdiff/store"
 	"leakdiff/store/blob"
 )
@@ -62,7 +63,7 @@ func TestTheReportWithoutMembersSaysOfALoneSnapshotWhatTheOtherSays(t *testing.T
 }
 
 // together sends requests at once and counts their answers by status.
-func (s *site) together(n int, send func() reply) (answers []uploaded, statuses map[int]int) {
+func (s *site) together(n int, send func() reply) (answers []intake.Uploaded, statuses map[int]int) {
 	s.t.Helper()
 	replies := make(chan reply, n)
 	for range n {
@@ -72,7 +73,7 @@ func (s *site) together(n int, send func() reply) (answers []uploaded, statuses 
 	for range n {
 		r := <-replies
 		statuses[r.status]++
-		answers = append(answers, decode[uploaded](s.t, r.body))
+		answers = append(answers, decode[intake.Uploaded](s.t, r.body))
 	}
 	return answers, statuses
 }
@@ -159,13 +160,13 @@ func TestAFormWithSeveralFilesIsReadTogether(t *testing.T) {
 	s := newSite(t)
 	body, kind := form(t, map[string]string{"t1/dump.txt": string(waiting(3)), "t2/dump.txt": string(waiting(9))}, nil)
 	r := s.do("POST", "/api/v1/bundles?wait=1", body, "Content-Type", kind)
-	if r.status != http.StatusCreated || len(decode[uploaded](t, r.body).Snapshots) != 2 {
+	if r.status != http.StatusCreated || len(decode[intake.Uploaded](t, r.body).Snapshots) != 2 {
 		t.Errorf("%d: %s", r.status, r.body)
 	}
 }
 
 // failing stores nothing durably, after all was received.
-type failing struct{ Blobs }
+type failing struct{ intake.Blobs }
 
 func (f failing) Put(ctx context.Context, r io.Reader, limit int64) (blob.Ref, error) {
 	_, err := f.Blobs.Put(ctx, r, limit)

@@ -1,4 +1,4 @@
-package server
+package intake
 
 import (
 	"net/http"
@@ -13,7 +13,7 @@ import (
 )
 
 // setKind keeps as what a file of a bundle is to be read, and has the bundle read again.
-func (s *Server) setKind(r *http.Request, bundleID, path, kind, key string) error {
+func (s *Service) setKind(r *http.Request, bundleID, path, kind, key string) error {
 	b, err := s.store.Bundle(r.Context(), bundleID)
 	if err != nil {
 		return err
@@ -40,7 +40,7 @@ func (s *Server) setKind(r *http.Request, bundleID, path, kind, key string) erro
 	if _, err := s.store.Requeue(r.Context(), b.ID); err != nil {
 		return err
 	}
-	s.queue.nudge()
+	s.queue.Nudge()
 	return nil
 }
 
@@ -50,8 +50,8 @@ func assignable(a analysis.Artifact) bool {
 	return !strings.HasSuffix(a.Path, "/") && a.SHA256 != ""
 }
 
-// kindForm takes the form of the inventory.
-func (s *Server) kindForm(w http.ResponseWriter, r *http.Request) {
+// KindForm takes the form of the inventory.
+func (s *Service) KindForm(w http.ResponseWriter, r *http.Request) {
 	id := response.PathValue(r, "id")
 	r.Body = http.MaxBytesReader(w, r.Body, response.MaxForm)
 	if err := r.ParseForm(); err != nil {
@@ -70,9 +70,9 @@ func (s *Server) kindForm(w http.ResponseWriter, r *http.Request) {
 	s.respond.Redirect(w, r, "/bundles/"+id)
 }
 
-// kindAPI is PUT /api/v1/bundles/{id}/kinds with {"path", "kind"}; an empty kind takes
+// KindAPI is PUT /api/v1/bundles/{id}/kinds with {"path", "kind"}; an empty kind takes
 // the choice back. The bundle is read again after it.
-func (s *Server) kindAPI(w http.ResponseWriter, r *http.Request) {
+func (s *Service) KindAPI(w http.ResponseWriter, r *http.Request) {
 	id := response.PathValue(r, "id")
 	var in struct{ Path, Kind string }
 	if err := response.ReadJSON(w, r, &in, `{"path": "t0/dump.txt", "kind": "thread-dump"}`); err != nil {

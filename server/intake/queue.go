@@ -1,4 +1,4 @@
-package server
+package intake
 
 import (
 	"context"
@@ -8,8 +8,8 @@ import (
 	"leakdiff/analysis/read/ingest"
 )
 
-// queue is what those who record jobs, and those who wait for them, share with the worker.
-type queue struct {
+// Queue is what those who record jobs, and those who wait for them, share with the worker.
+type Queue struct {
 	wake chan struct{}
 	// idle is work that is done when no bundle is read.
 	idle chan func(context.Context)
@@ -29,24 +29,25 @@ type queue struct {
 	answered chan struct{}
 }
 
-func newQueue() *queue {
-	return &queue{
+// NewQueue makes an empty queue.
+func NewQueue() *Queue {
+	return &Queue{
 		wake: make(chan struct{}, 1), idle: make(chan func(context.Context), 4),
 		changed: make(chan struct{}), ended: make(chan struct{}),
 		waiting: map[string]int{}, answered: make(chan struct{}),
 	}
 }
 
-// later has work done when no bundle is read. Where much waits already it is not done.
-func (q *queue) later(work func(context.Context)) {
+// Later has work done when no bundle is read. Where much waits already it is not done.
+func (q *Queue) Later(work func(context.Context)) {
 	select {
 	case q.idle <- work:
 	default:
 	}
 }
 
-// nudge says that a job was recorded.
-func (q *queue) nudge() {
+// Nudge says that a job was recorded.
+func (q *Queue) Nudge() {
 	select {
 	case q.wake <- struct{}{}:
 	default:
@@ -54,7 +55,7 @@ func (q *queue) nudge() {
 }
 
 // rest waits so long, or until somebody nudges.
-func (q *queue) rest(ctx context.Context, atMost time.Duration) {
+func (q *Queue) rest(ctx context.Context, atMost time.Duration) {
 	select {
 	case <-ctx.Done():
 	case <-q.wake:
@@ -63,7 +64,7 @@ func (q *queue) rest(ctx context.Context, atMost time.Duration) {
 }
 
 // attend says that an answer waits for a bundle, until answered is called.
-func (q *queue) attend(bundleID string) (answered func()) {
+func (q *Queue) attend(bundleID string) (answered func()) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.waiting[bundleID]++
@@ -83,7 +84,7 @@ const answerWait = 50 * time.Millisecond
 
 // letAnswer waits until nothing waits for a bundle that was just read. What is done for its
 // case next reads all of it, and an answer beside that takes 10 ms longer.
-func (q *queue) letAnswer(ctx context.Context, bundleID string) {
+func (q *Queue) letAnswer(ctx context.Context, bundleID string) {
 	within(ctx, answerWait, func() (bool, <-chan struct{}) {
 		q.mu.Lock()
 		defer q.mu.Unlock()
@@ -110,13 +111,13 @@ func within(ctx context.Context, atMost time.Duration, holds func() (bool, <-cha
 	}
 }
 
-func (q *queue) begin(bundleID string, stop context.CancelFunc) {
+func (q *Queue) begin(bundleID string, stop context.CancelFunc) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.running, q.stop, q.progress = bundleID, stop, ingest.Progress{Stage: "unpacking"}
 }
 
-func (q *queue) end() {
+func (q *Queue) end() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.running, q.stop = "", nil
@@ -125,7 +126,7 @@ func (q *queue) end() {
 	q.changed, q.ended = make(chan struct{}), make(chan struct{})
 }
 
-func (q *queue) report(p ingest.Progress) {
+func (q *Queue) report(p ingest.Progress) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.progress = p
@@ -139,14 +140,14 @@ func (q *queue) report(p ingest.Progress) {
 
 // state is the progress of a bundle that is being read now, and a channel that
 // closes when it moves or any job ends.
-func (q *queue) state(bundleID string) (ingest.Progress, bool, <-chan struct{}) {
+func (q *Queue) state(bundleID string) (ingest.Progress, bool, <-chan struct{}) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.progress, q.running == bundleID, q.changed
 }
 
-// cancel stops the ingest of a bundle if it is the running one.
-func (q *queue) cancel(bundleID string) bool {
+// Cancel stops the ingest of a bundle if it is the running one.
+func (q *Queue) Cancel(bundleID string) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.running != bundleID || q.stop == nil {
@@ -158,14 +159,14 @@ func (q *queue) cancel(bundleID string) bool {
 
 // reads reports whether the worker reads or sums up a bundle, and gives a channel that
 // closes when a result is written or any job ends.
-func (q *queue) reads(bundleID string) (bool, <-chan struct{}) {
+func (q *Queue) reads(bundleID string) (bool, <-chan struct{}) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.running == bundleID, q.ended
 }
 
-// busy reports whether a bundle is being read.
-func (q *queue) busy() bool {
+// Busy reports whether a bundle is being read.
+func (q *Queue) Busy() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.running != ""

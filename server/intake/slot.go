@@ -1,4 +1,4 @@
-package server
+package intake
 
 import (
 	"errors"
@@ -16,11 +16,11 @@ const (
 	// Who comes later sends when one has ended.
 	uploadSlots = 32
 	// idleTimeout is how long a sender may send nothing.
-	idleTimeout = 2 * time.Minute
+	IdleTimeout = 2 * time.Minute
 )
 
 // inSlot receives an upload when a slot is free, and gives it up where nothing arrives.
-func (s *Server) inSlot(w http.ResponseWriter, r *http.Request, receive func() (received, error)) (received, error) {
+func (s *Service) inSlot(w http.ResponseWriter, r *http.Request, receive func() (received, error)) (received, error) {
 	if err := s.slots.Acquire(r.Context(), 1); err != nil {
 		return received{}, s.interrupted(r, err)
 	}
@@ -31,7 +31,7 @@ func (s *Server) inSlot(w http.ResponseWriter, r *http.Request, receive func() (
 	up, err := receive()
 	switch {
 	case err != nil && body.idle:
-		err = response.Refuse("interrupted", "the upload stopped before its end", "", "nothing arrived for "+wording.PageDuration(idleTimeout), "check the connection and send it again; nothing was kept")
+		err = response.Refuse("interrupted", "the upload stopped before its end", "", "nothing arrived for "+wording.PageDuration(IdleTimeout), "check the connection and send it again; nothing was kept")
 	case err == nil:
 		// The answer may take longer. Where there was an error, net/http reads what is left
 		// of a short body before it answers, and must not wait for it without end.
@@ -57,4 +57,4 @@ func (b *idleBody) Read(p []byte) (int, error) {
 
 // extend moves the deadline of the connection to an idle timeout from now. Without a
 // connection it does nothing.
-func (b *idleBody) extend() { b.control.SetReadDeadline(time.Now().Add(idleTimeout)) }
+func (b *idleBody) extend() { b.control.SetReadDeadline(time.Now().Add(IdleTimeout)) }

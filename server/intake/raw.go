@@ -1,4 +1,4 @@
-package server
+package intake
 
 import (
 	"context"
@@ -11,18 +11,18 @@ import (
 	"leakdiff/store/blob"
 )
 
-// rawBytes opens what was uploaded.
-type rawBytes struct {
-	blobs Blobs
+// RawBytes opens what was uploaded.
+type RawBytes struct {
+	Blobs Blobs
 	// cfg says how it is unpacked.
-	cfg bundle.Config
+	Cfg bundle.Config
 }
 
 // inputs are the files of an upload, to be read from their blobs.
-func (raw rawBytes) inputs(files []store.File) []bundle.Input {
+func (raw RawBytes) inputs(files []store.File) []bundle.Input {
 	out := make([]bundle.Input, len(files))
 	for i, f := range files {
-		out[i] = bundle.Input{Name: f.Name, Size: f.Size, Open: func() (io.ReadCloser, error) { return raw.blobs.Open(f.SHA256) }}
+		out[i] = bundle.Input{Name: f.Name, Size: f.Size, Open: func() (io.ReadCloser, error) { return raw.Blobs.Open(f.SHA256) }}
 	}
 	return out
 }
@@ -31,12 +31,12 @@ func (raw rawBytes) inputs(files []store.File) []bundle.Input {
 // A download asks before its first byte is sent: what was sent cannot be taken back. Bytes
 // that were hashed within the last minutes and not written to since are not hashed again
 // (blob.Store), so that a page which shows raw lines costs that once.
-func (raw rawBytes) verify(ctx context.Context, f store.File) error {
-	return damageOf(f, raw.blobs.Verify(ctx, f.SHA256))
+func (raw RawBytes) verify(ctx context.Context, f store.File) error {
+	return damageOf(f, raw.Blobs.Verify(ctx, f.SHA256))
 }
 
 // verifyAll is verify for the files of a bundle: the first one that is damaged.
-func (raw rawBytes) verifyAll(ctx context.Context, files []store.File) error {
+func (raw RawBytes) verifyAll(ctx context.Context, files []store.File) error {
 	for _, f := range files {
 		if err := raw.verify(ctx, f); err != nil {
 			return err
@@ -68,12 +68,12 @@ func damageOf(f store.File, err error) error {
 // damaged are the files of a bundle whose stored bytes are damaged, by hash, with what is
 // wrong. Files of a large bundle are only looked for: to hash them takes as long as to
 // read them, and a page is no reading.
-func (raw rawBytes) damaged(ctx context.Context, b store.Bundle) (map[string]string, error) {
+func (raw RawBytes) damaged(ctx context.Context, b store.Bundle) (map[string]string, error) {
 	out := map[string]string{}
 	for _, f := range b.Files {
-		err := raw.blobs.Look(f.SHA256)
+		err := raw.Blobs.Look(f.SHA256)
 		if err == nil && b.Size <= largeBundle {
-			err = raw.blobs.Verify(ctx, f.SHA256)
+			err = raw.Blobs.Verify(ctx, f.SHA256)
 		}
 		var fault *analysis.Fault
 		if err = damageOf(f, err); errors.As(err, &fault) && fault.Code == blob.Damaged {
@@ -85,9 +85,9 @@ func (raw rawBytes) damaged(ctx context.Context, b store.Bundle) (map[string]str
 	return out, nil
 }
 
-// openArtifact opens the unpacked bytes of a file in a bundle. The upload that they come
+// OpenArtifact opens the unpacked bytes of a file in a bundle. The upload that they come
 // from is verified before.
-func (raw rawBytes) openArtifact(ctx context.Context, b store.Bundle, path string) (io.ReadCloser, error) {
+func (raw RawBytes) OpenArtifact(ctx context.Context, b store.Bundle, path string) (io.ReadCloser, error) {
 	var damage error
 	inputs := raw.inputs(b.Files)
 	for i, f := range b.Files {
@@ -100,7 +100,7 @@ func (raw rawBytes) openArtifact(ctx context.Context, b store.Bundle, path strin
 			return open()
 		}
 	}
-	body, err := bundle.Open(ctx, raw.cfg, inputs, path)
+	body, err := bundle.Open(ctx, raw.Cfg, inputs, path)
 	if err != nil && damage != nil {
 		return nil, damage // the walk has ended, and knows less
 	}

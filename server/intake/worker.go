@@ -1,4 +1,4 @@
-package server
+package intake
 
 import (
 	"context"
@@ -15,18 +15,18 @@ import (
 	"leakdiff/store"
 )
 
-// worker works off ingest jobs one after the other: the store has one writer,
+// Worker works off ingest jobs one after the other: the store has one writer,
 // and one dump at a time keeps memory flat.
-type worker struct {
-	*queue
-	cfg workerConfig
+type Worker struct {
+	*Queue
+	cfg WorkerConfig
 }
 
-// workerConfig says what a worker works with.
-type workerConfig struct {
-	Queue   *queue
-	Store   Storage
-	Raw     rawBytes
+// WorkerConfig says what a worker works with.
+type WorkerConfig struct {
+	Queue   *Queue
+	Store   JobStore
+	Raw     RawBytes
 	Log     *slog.Logger
 	Respond *response.Responder
 	// Summaries are told what was read.
@@ -43,9 +43,11 @@ type Summaries interface {
 	Outdated(ctx context.Context) (caseIDs []string, err error)
 }
 
-func newWorker(cfg workerConfig) *worker { return &worker{queue: cfg.Queue, cfg: cfg} }
+// NewWorker makes a worker; Run sets it to work.
+func NewWorker(cfg WorkerConfig) *Worker { return &Worker{Queue: cfg.Queue, cfg: cfg} }
 
-func (w *worker) run(ctx context.Context) {
+// Run works off jobs until ctx ends.
+func (w *Worker) Run(ctx context.Context) {
 	worked := false
 	var retry time.Duration
 	for ctx.Err() == nil {
@@ -66,7 +68,7 @@ func (w *worker) run(ctx context.Context) {
 			continue
 		}
 		if !ok || err != nil {
-			w.catchUp(ctx)
+			w.CatchUp(ctx)
 			rest := time.Minute
 			if worked {
 				rest = pause
@@ -97,7 +99,7 @@ const pause = time.Second
 // work reads one bundle, and reports whether the volume had no room for the result: then the
 // job waits behind the others. A job that the server's end interrupts stays recorded and is
 // run again at the next start.
-func (w *worker) work(ctx context.Context, job store.Job) (full bool) {
+func (w *Worker) work(ctx context.Context, job store.Job) (full bool) {
 	jobCtx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	w.begin(job.BundleID, cancel)
@@ -127,7 +129,7 @@ func (w *worker) work(ctx context.Context, job store.Job) (full bool) {
 
 // insist ends a job, however long that fails: nothing else ends one that is running. A job
 // that went with its case, or was ended by others, has ended.
-func (w *worker) insist(ctx context.Context, what string, job store.Job, end func() error) {
+func (w *Worker) insist(ctx context.Context, what string, job store.Job, end func() error) {
 	for wait := firstRetry; ; wait = min(2*wait, lastRetry) {
 		err := end()
 		var fault *analysis.Fault
@@ -145,7 +147,7 @@ func (w *worker) insist(ctx context.Context, what string, job store.Job, end fun
 // largeBundle is from how many bytes on a bundle takes so long to sum up that no answer waits for it.
 const largeBundle = 64 << 20
 
-func (w *worker) ingest(ctx context.Context, job store.Job) (err error) {
+func (w *Worker) ingest(ctx context.Context, job store.Job) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("reading bundle %s panicked: %v", job.BundleID, v)
@@ -177,7 +179,7 @@ func (w *worker) ingest(ctx context.Context, job store.Job) (err error) {
 }
 
 // read reads the files of a bundle.
-func (w *worker) read(ctx context.Context, b store.Bundle, cfg ingest.Config) (ingest.Result, error) {
+func (w *Worker) read(ctx context.Context, b store.Bundle, cfg ingest.Config) (ingest.Result, error) {
 	inputs := w.cfg.Raw.inputs(b.Files)
 	if len(inputs) == 1 {
 		cfg.SHA256, inputs[0].ModTime = func() string { return b.Files[0].SHA256 }, b.Created
@@ -196,7 +198,7 @@ func (w *worker) read(ctx context.Context, b store.Bundle, cfg ingest.Config) (i
 }
 
 // summarise keeps the sentence and figures that the list of cases shows.
-func (w *worker) summarise(ctx context.Context, bundleID string) {
+func (w *Worker) summarise(ctx context.Context, bundleID string) {
 	b, err := w.cfg.Store.Bundle(ctx, bundleID)
 	if err != nil {
 		return
@@ -206,10 +208,10 @@ func (w *worker) summarise(ctx context.Context, bundleID string) {
 	}
 }
 
-// catchUp writes the summaries that are older than what they sum up: after a crash in
+// CatchUp writes the summaries that are older than what they sum up: after a crash in
 // between, where triage in one case speaks of others, and where more is known of leaks or
 // the sentence is made in another way than then.
-func (w *worker) catchUp(ctx context.Context) {
+func (w *Worker) CatchUp(ctx context.Context) {
 	ids, err := w.cfg.Summaries.Outdated(ctx)
 	if err != nil {
 		w.cfg.Log.Error("looking for cases without a summary failed", "error", err)
@@ -221,7 +223,7 @@ func (w *worker) catchUp(ctx context.Context) {
 		select {
 		case <-w.wake:
 			// Somebody waits for a bundle: it comes first.
-			w.nudge()
+			w.Nudge()
 			return
 		default:
 		}
@@ -229,7 +231,7 @@ func (w *worker) catchUp(ctx context.Context) {
 }
 
 // safely sums up a case; a panic costs this case alone.
-func (w *worker) safely(ctx context.Context, caseID string) (err error) {
+func (w *Worker) safely(ctx context.Context, caseID string) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("summing up case %s panicked: %v", caseID, v)
@@ -242,8 +244,8 @@ func (w *worker) safely(ctx context.Context, caseID string) (err error) {
 // case as well, so that the list of cases tells of what was just uploaded.
 const summaryWait = 50 * time.Millisecond
 
-// settled waits until the bundle is no longer queued or running, or ctx ends.
-func (w *worker) settled(ctx context.Context, bundleID string) (store.Bundle, error) {
+// Settled waits until the bundle is no longer queued or running, or ctx ends.
+func (w *Worker) Settled(ctx context.Context, bundleID string) (store.Bundle, error) {
 	for {
 		_, ended := w.reads(bundleID)
 		b, err := w.cfg.Store.Bundle(ctx, bundleID)
@@ -266,7 +268,7 @@ func (w *worker) settled(ctx context.Context, bundleID string) (store.Bundle, er
 }
 
 // summarised waits until the worker has done with a bundle, for summaryWait at most.
-func (w *worker) summarised(ctx context.Context, bundleID string) {
+func (w *Worker) summarised(ctx context.Context, bundleID string) {
 	within(ctx, summaryWait, func() (bool, <-chan struct{}) {
 		running, ended := w.reads(bundleID)
 		return !running, ended

@@ -1,4 +1,4 @@
-package server
+package intake
 
 import (
 	"context"
@@ -18,9 +18,18 @@ import (
 	"leakdiff/web/view"
 )
 
-// bundlePage shows the stages of an ingest while it runs and the inventory when
+// DeleteBundleAPI is DELETE /api/v1/bundles/{id}.
+func (s *Service) DeleteBundleAPI(w http.ResponseWriter, r *http.Request) {
+	if _, err := s.dropBundle(r, response.PathValue(r, "id"), ""); err != nil {
+		s.respond.FailAPI(w, r, err)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// BundlePage shows the stages of an ingest while it runs and the inventory when
 // it is done.
-func (s *Server) bundlePage(w http.ResponseWriter, r *http.Request) {
+func (s *Service) BundlePage(w http.ResponseWriter, r *http.Request) {
 	id, suffix := response.Twin(response.PathValue(r, "id"))
 	b, err := s.store.Bundle(r.Context(), id)
 	if err != nil {
@@ -63,7 +72,7 @@ func (s *Server) bundlePage(w http.ResponseWriter, r *http.Request) {
 }
 
 // inventory adds what a finished ingest found.
-func (s *Server) inventory(r *http.Request, b store.Bundle, in *view.BundleInput) error {
+func (s *Service) inventory(r *http.Request, b store.Bundle, in *view.BundleInput) error {
 	var err error
 	if in.Artifacts, err = s.store.Artifacts(r.Context(), b.ID); err != nil {
 		return err
@@ -78,7 +87,7 @@ func (s *Server) inventory(r *http.Request, b store.Bundle, in *view.BundleInput
 	if in.Problems, err = s.store.Problems(r.Context(), b.ID); err != nil {
 		return err
 	}
-	said, err := s.loader.Brief(r.Context(), b.CaseID)
+	said, err := s.cases.Brief(r.Context(), b.CaseID)
 	if err != nil {
 		return err
 	}
@@ -94,8 +103,8 @@ func (s *Server) inventory(r *http.Request, b store.Bundle, in *view.BundleInput
 	return nil
 }
 
-// bundleState is what the progress of an ingest looks like to scripts.
-type bundleState struct {
+// BundleState is what the progress of an ingest looks like to scripts.
+type BundleState struct {
 	ID     string `json:"id"`
 	Status string `json:"status"`
 	Stage  string `json:"stage"`
@@ -114,8 +123,8 @@ type bundleState struct {
 	Snapshots   int   `json:"snapshots"`
 }
 
-func (s *Server) state(b store.Bundle) bundleState {
-	out := bundleState{ID: b.ID, Status: string(b.Status), Stage: string(b.Status), Error: faultText(b.Error), Link: "/cases/" + b.CaseID, Snapshots: b.Snapshots}
+func (s *Service) state(b store.Bundle) BundleState {
+	out := BundleState{ID: b.ID, Status: string(b.Status), Stage: string(b.Status), Error: faultText(b.Error), Link: "/cases/" + b.CaseID, Snapshots: b.Snapshots}
 	p, running, _ := s.queue.state(b.ID)
 	switch {
 	case b.Status == store.Queued:
@@ -134,8 +143,8 @@ func (s *Server) state(b store.Bundle) bundleState {
 	return out
 }
 
-// bundleEvents streams the stages of an ingest until it is settled.
-func (s *Server) bundleEvents(w http.ResponseWriter, r *http.Request) {
+// BundleEvents streams the stages of an ingest until it is settled.
+func (s *Service) BundleEvents(w http.ResponseWriter, r *http.Request) {
 	id := response.PathValue(r, "id")
 	b, err := s.store.Bundle(r.Context(), id)
 	if err != nil {
@@ -175,8 +184,8 @@ func (s *Server) bundleEvents(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// bundleFile sends a file back as it was uploaded.
-func (s *Server) bundleFile(w http.ResponseWriter, r *http.Request) {
+// BundleFile sends a file back as it was uploaded.
+func (s *Service) BundleFile(w http.ResponseWriter, r *http.Request) {
 	b, err := s.store.Bundle(r.Context(), response.PathValue(r, "id"))
 	if err != nil {
 		s.respond.Fail(w, r, err)
@@ -205,15 +214,15 @@ func (s *Server) bundleFile(w http.ResponseWriter, r *http.Request) {
 	s.respond.Fail(w, r, response.Refuse("not_found", "the bundle has no such file", b.Name, "", "open the bundle's page"))
 }
 
-// cancelBundle stops an ingest; what was uploaded stays and can be read again.
-func (s *Server) cancelBundle(w http.ResponseWriter, r *http.Request) {
+// CancelBundle stops an ingest; what was uploaded stays and can be read again.
+func (s *Service) CancelBundle(w http.ResponseWriter, r *http.Request) {
 	id := response.PathValue(r, "id")
 	if _, err := s.mayRead(w, r, id); err != nil {
 		s.respond.Fail(w, r, err)
 		return
 	}
 	// A running one that the worker does not read is one whose end was not recorded.
-	if !s.queue.cancel(id) {
+	if !s.queue.Cancel(id) {
 		if err := s.store.CancelOpenJob(r.Context(), id); err != nil {
 			s.respond.Fail(w, r, err)
 			return
@@ -224,7 +233,7 @@ func (s *Server) cancelBundle(w http.ResponseWriter, r *http.Request) {
 
 // mayRead gives a bundle to those who may have it read, or stop that: what it says of its
 // case changes with it.
-func (s *Server) mayRead(w http.ResponseWriter, r *http.Request, id string) (store.Bundle, error) {
+func (s *Service) mayRead(w http.ResponseWriter, r *http.Request, id string) (store.Bundle, error) {
 	r.Body = http.MaxBytesReader(w, r.Body, response.MaxForm)
 	b, err := s.store.Bundle(r.Context(), id)
 	if err == nil {
@@ -240,8 +249,8 @@ func faultText(f *analysis.Fault) string {
 	return f.Error()
 }
 
-// removeBundle deletes a bundle with its snapshots from its case.
-func (s *Server) removeBundle(w http.ResponseWriter, r *http.Request) {
+// RemoveBundle deletes a bundle with its snapshots from its case.
+func (s *Service) RemoveBundle(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, response.MaxForm)
 	caseID, err := s.dropBundle(r, response.PathValue(r, "id"), r.PostFormValue("key"))
 	if err != nil {
@@ -251,7 +260,7 @@ func (s *Server) removeBundle(w http.ResponseWriter, r *http.Request) {
 	s.respond.Redirect(w, r, "/cases/"+caseID)
 }
 
-func (s *Server) dropBundle(r *http.Request, id, key string) (caseID string, err error) {
+func (s *Service) dropBundle(r *http.Request, id, key string) (caseID string, err error) {
 	b, err := s.store.Bundle(r.Context(), id)
 	if err != nil {
 		return "", err
@@ -260,20 +269,20 @@ func (s *Server) dropBundle(r *http.Request, id, key string) (caseID string, err
 	if err != nil {
 		return "", err
 	}
-	s.queue.cancel(id)
+	s.queue.Cancel(id)
 	if err := s.store.RemoveBundle(context.WithoutCancel(r.Context()), id); err != nil {
 		return "", err
 	}
 	s.log.Info("bundle removed", append(access.By(r, role), "bundle", id, "case", b.CaseID)...)
-	s.queue.nudge() // what waits for room may have it now
-	if err := s.Summarise(r.Context(), b.CaseID); err != nil {
+	s.queue.Nudge() // what waits for room may have it now
+	if err := s.summaries.Summarise(r.Context(), b.CaseID); err != nil {
 		s.log.Error("summing up a case failed", "case", b.CaseID, "error", err)
 	}
 	return b.CaseID, nil
 }
 
-// readAgain runs the ingest of a bundle once more, with today's rules.
-func (s *Server) readAgain(w http.ResponseWriter, r *http.Request) {
+// ReadAgain runs the ingest of a bundle once more, with today's rules.
+func (s *Service) ReadAgain(w http.ResponseWriter, r *http.Request) {
 	id := response.PathValue(r, "id")
 	if _, err := s.mayRead(w, r, id); err != nil {
 		s.respond.Fail(w, r, err)
@@ -283,6 +292,6 @@ func (s *Server) readAgain(w http.ResponseWriter, r *http.Request) {
 		s.respond.Fail(w, r, err)
 		return
 	}
-	s.queue.nudge()
+	s.queue.Nudge()
 	s.respond.Redirect(w, r, "/bundles/"+id)
 }

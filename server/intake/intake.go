@@ -1,0 +1,127 @@
+// Package intake takes uploads: it streams them into the store, has a worker read them one
+// after the other, and shows how far that is. It knows of cases what an answer about an
+// upload says, and makes no report of its own.
+package intake
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"sync"
+
+	"golang.org/x/sync/semaphore"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/judge/identity"
+	"leakdiff/analysis/say/report"
+	"leakdiff/server/access"
+	"leakdiff/server/response"
+	"leakdiff/store"
+	"leakdiff/store/blob"
+)
+
+// Blobs keeps raw uploads by their hash.
+type Blobs interface {
+	Put(ctx context.Context, r io.Reader, limit int64) (blob.Ref, error)
+	// Open gives a fault instead of io.EOF where the bytes are not those of the hash.
+	Open(sha string) (io.ReadCloser, error)
+	Verify(ctx context.Context, sha string) error
+	Look(sha string) error
+	Free() (int64, error)
+}
+
+// Store is what the handlers of uploads ask of a database.
+type Store interface {
+	Setting(ctx context.Context, name string) (value string, set bool, err error)
+	SetSetting(ctx context.Context, name, value string) error
+
+	OpenCase(ctx context.Context, title, sample, name string, files []store.File) (c store.Case, b store.Bundle, ownerKey string, err error)
+	Case(ctx context.Context, id string) (store.Case, error)
+	Cases(ctx context.Context, q store.CaseQuery) (cases []store.Case, total int, err error)
+
+	AddBundle(ctx context.Context, caseID, name string, files []store.File) (store.Bundle, store.Job, error)
+	Discard(ctx context.Context, files []store.File) error
+	FindBundle(ctx context.Context, caseID string, hashes []string) (b store.Bundle, found bool, err error)
+	FailedOn(ctx context.Context, code string, hashes []string) (bundleIDs []string, err error)
+	Bundle(ctx context.Context, id string) (store.Bundle, error)
+	SetKind(ctx context.Context, bundleID, path, kind string) error
+	Kinds(ctx context.Context, bundleID string) (map[string]string, error)
+	RemoveBundle(ctx context.Context, id string) error
+	Artifacts(ctx context.Context, bundleID string) ([]analysis.Artifact, error)
+	Problems(ctx context.Context, bundleID string) ([]analysis.Problem, error)
+	SnapshotBundles(ctx context.Context, caseID string) (bundleOf map[string]string, err error)
+
+	CancelOpenJob(ctx context.Context, bundleID string) error
+	Requeue(ctx context.Context, bundleID string) (store.Job, error)
+
+	Remember(ctx context.Context, key string, a store.Answer) error
+	Recall(ctx context.Context, key string) (a store.Answer, known bool, err error)
+}
+
+// JobStore is what the worker asks of a database.
+type JobStore interface {
+	ClaimJob(ctx context.Context) (job store.Job, claimed bool, err error)
+	FinishJob(ctx context.Context, jobID string, r store.Result) error
+	FailJob(ctx context.Context, jobID string, why *analysis.Fault) error
+	CancelJob(ctx context.Context, jobID string) error
+	PostponeJob(ctx context.Context, jobID string, why *analysis.Fault) error
+	Bundle(ctx context.Context, id string) (store.Bundle, error)
+	Kinds(ctx context.Context, bundleID string) (map[string]string, error)
+}
+
+// Cases says what was read of a case.
+type Cases interface {
+	Brief(ctx context.Context, caseID string) (identity.Outcome, error)
+	Briefly(ctx context.Context, caseID string, aged bool) (report.Case, error)
+}
+
+// Config says where uploads go.
+type Config struct {
+	Store     Store
+	Blobs     Blobs
+	Log       *slog.Logger
+	Respond   *response.Responder
+	Access    *access.Access
+	Cases     Cases
+	Summaries Summaries
+	Raw       RawBytes
+	// Queue is what the worker works off, and Worker who does.
+	Queue  *Queue
+	Worker *Worker
+	// UploadLimit is in bytes.
+	UploadLimit int64
+	// Slots is how many uploads are stored at once, 32 for 0.
+	Slots   int64
+	Samples []Sample
+}
+
+// Service takes uploads.
+type Service struct {
+	cfg       Config
+	store     Store
+	blobs     Blobs
+	log       *slog.Logger
+	respond   *response.Responder
+	access    *access.Access
+	cases     Cases
+	summaries Summaries
+	raw       RawBytes
+	queue     *Queue
+	worker    *Worker
+	// placing is held while an upload is added to a case, a key while its answer is made.
+	placing sync.Mutex
+	keys    keyLocks
+	// slots are those of uploads being stored.
+	slots *semaphore.Weighted
+}
+
+// New makes a service.
+func New(cfg Config) *Service {
+	if cfg.Slots == 0 {
+		cfg.Slots = uploadSlots
+	}
+	return &Service{
+		cfg: cfg, store: cfg.Store, blobs: cfg.Blobs, log: cfg.Log, respond: cfg.Respond, access: cfg.Access, cases: cfg.Cases,
+		summaries: cfg.Summaries, raw: cfg.Raw, queue: cfg.Queue, worker: cfg.Worker, slots: semaphore.NewWeighted(cfg.Slots),
+	}
+}

@@ -1,0 +1,83 @@
+package intake
+
+import (
+	"context"
+	"errors"
+	"path"
+	"strings"
+
+	"leakdiff/store"
+	"leakdiff/store/blob"
+)
+
+// caseTitle is an upload's name without archive extensions.
+func caseTitle(name string) string {
+	base := path.Base(name)
+	for {
+		short := base
+		for _, ext := range []string{".gz", ".tgz", ".tar", ".zip", ".zst", ".xz", ".bz2", ".lz4", ".txt"} {
+			short = strings.TrimSuffix(short, ext)
+		}
+		if short == base || short == "" {
+			return base
+		}
+		base = short
+	}
+}
+
+// placed is where an upload ended up.
+type placed struct {
+	bundle   store.Bundle
+	ownerKey string
+	// again says that the same bytes were in the case already.
+	again bool
+}
+
+// place records an upload in a case, a new one when none is named, and its job
+// in the same transaction. Only then it may be acknowledged.
+func (s *Service) place(ctx context.Context, caseID string, up received) (placed, error) {
+	defer s.queue.Nudge()
+	if caseID == "" {
+		_, b, key, err := s.store.OpenCase(ctx, caseTitle(up.name), "", up.name, up.files)
+		if err == nil {
+			s.heal(ctx, up)
+		}
+		return placed{bundle: b, ownerKey: key}, err
+	}
+	s.placing.Lock() // of two that come together one finds the other
+	defer s.placing.Unlock()
+	have, ok, err := s.store.FindBundle(ctx, caseID, up.hashes())
+	if err != nil {
+		return placed{}, err
+	}
+	if ok {
+		s.heal(ctx, up)
+		if have.Error != nil && have.Error.Code == store.Crashed {
+			// Whoever sends it again has been told to where something else stopped the server.
+			if _, err := s.store.Requeue(ctx, have.ID); err != nil {
+				return placed{}, err
+			}
+		}
+		have, err = s.store.Bundle(ctx, have.ID)
+		return placed{bundle: have, again: true}, err
+	}
+	b, _, err := s.store.AddBundle(ctx, caseID, up.name, up.files)
+	if err == nil {
+		s.heal(ctx, up)
+	}
+	return placed{bundle: b}, err
+}
+
+// heal has bundles of all cases read again that failed because bytes of an upload were
+// damaged: the upload put them back.
+func (s *Service) heal(ctx context.Context, up received) {
+	ctx = context.WithoutCancel(ctx)
+	ids, err := s.store.FailedOn(ctx, blob.Damaged, up.hashes())
+	for _, id := range ids {
+		_, failed := s.store.Requeue(ctx, id)
+		err = errors.Join(err, failed)
+	}
+	if err != nil {
+		s.log.Error("having bundles read again whose bytes were put back failed", "error", err)
+	}
+}

@@ -1,0 +1,223 @@
+package intake
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"mime"
+	"net/http"
+	"strings"
+	"time"
+
+	"leakdiff/analysis/say/report"
+	"leakdiff/server/response"
+	"leakdiff/store"
+	"leakdiff/web/page"
+	"leakdiff/web/view"
+)
+
+// waitLimit is the longest that ?wait=1 holds a request.
+const waitLimit = 60 * time.Second
+
+// Upload takes the form of the start page and of a case.
+func (s *Service) Upload(w http.ResponseWriter, r *http.Request) {
+	caseID := r.URL.Query().Get("case")
+	up, err := s.inSlot(w, r, func() (received, error) { return s.receiveForm(r) })
+	if err != nil {
+		s.respond.Fail(w, r, err)
+		return
+	}
+	recorded := false
+	defer func() {
+		if !recorded {
+			s.discard(r, up.files)
+		}
+	}()
+	if err := s.mayAdd(r, caseID, up.key); err != nil {
+		s.respond.Fail(w, r, err)
+		return
+	}
+	p, err := s.place(r.Context(), caseID, up)
+	if err != nil {
+		s.respond.Fail(w, r, err)
+		return
+	}
+	recorded = !p.again
+	address := "/bundles/" + p.bundle.ID
+	if p.ownerKey == "" || s.access.Local() {
+		s.respond.Redirect(w, r, address)
+		return
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	s.respond.Page(w, r, http.StatusOK, page.Stored(view.NewStored(s.respond.Engine(), p.ownerKey, address)))
+}
+
+// Uploaded is the answer of the upload API (DESIGN.md section 8).
+type Uploaded struct {
+	ID        string            `json:"id"`
+	Link      string            `json:"link"`
+	URL       string            `json:"url"`
+	Case      string            `json:"case"`
+	OwnerKey  string            `json:"owner_key,omitempty"`
+	Status    string            `json:"status"`
+	Snapshots []report.Snapshot `json:"snapshots"`
+	Problems  int               `json:"problems"`
+	Error     string            `json:"error,omitempty"`
+}
+
+// PutBundle takes curl -T FILE URL/api/v1/bundles/.
+func (s *Service) PutBundle(w http.ResponseWriter, r *http.Request) {
+	name := strings.TrimPrefix(r.URL.Path, "/api/v1/bundles/")
+	if name == "" || name == "-" {
+		name = "upload"
+	}
+	s.acceptUpload(w, r, func() (received, error) { return s.receiveBody(r, response.SafeName(name)) })
+}
+
+// PostBundle takes a multipart form, or a raw body.
+func (s *Service) PostBundle(w http.ResponseWriter, r *http.Request) {
+	s.acceptUpload(w, r, func() (received, error) {
+		if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); strings.HasPrefix(kind, "multipart/") {
+			return s.receiveForm(r)
+		}
+		return s.receiveBody(r, "upload")
+	})
+}
+
+func (s *Service) acceptUpload(w http.ResponseWriter, r *http.Request, receive func() (received, error)) {
+	ctx := r.Context()
+	caseID := r.URL.Query().Get("case")
+	if err := s.mayAdd(r, caseID, ""); err != nil {
+		s.respond.FailAPI(w, r, err)
+		return
+	}
+	up, err := s.inSlot(w, r, receive)
+	if err != nil {
+		s.respond.FailAPI(w, r, err)
+		return
+	}
+	recorded := false
+	defer func() {
+		if !recorded {
+			s.discard(r, up.files)
+		}
+	}()
+	key := r.Header.Get("Idempotency-Key")
+	if key != "" {
+		if err := s.keys.lock(ctx, key); err != nil {
+			s.respond.FailAPI(w, r, err)
+			return
+		}
+		defer s.keys.unlock(key)
+		known, ok, err := s.store.Recall(ctx, key)
+		if err != nil {
+			s.respond.FailAPI(w, r, err)
+			return
+		}
+		if ok && known.RequestHash != up.hash+caseID {
+			s.respond.FailAPI(w, r, response.Refuse("mismatched_body", "the Idempotency-Key was used for another upload", "", "the bytes or the case differ from those of the first request", "use a new key for a new upload"))
+			return
+		}
+		if ok {
+			response.WriteJSONBytes(w, known.Status, known.Body)
+			return
+		}
+	}
+	p, err := s.place(ctx, caseID, up)
+	if err != nil {
+		s.respond.FailAPI(w, r, err)
+		return
+	}
+	recorded = !p.again
+	status := http.StatusCreated
+	if p.again {
+		status = http.StatusOK
+	}
+	b := p.bundle
+	if r.URL.Query().Get("wait") != "" {
+		defer s.queue.attend(b.ID)()
+		waiting, cancel := context.WithTimeout(ctx, waitLimit)
+		b, err = s.worker.Settled(waiting, b.ID)
+		cancel()
+		if ctx.Err() != nil {
+			return // the client left; the ingest goes on
+		}
+		if errors.Is(err, context.DeadlineExceeded) {
+			status, err = http.StatusAccepted, nil
+			w.Header().Set("Retry-After", "5")
+		}
+		if err != nil {
+			s.respond.FailAPI(w, r, err)
+			return
+		}
+	}
+	answer, err := s.answer(ctx, b)
+	if err != nil {
+		s.respond.FailAPI(w, r, err)
+		return
+	}
+	answer.OwnerKey, answer.URL = p.ownerKey, s.respond.Base(r)+answer.Link
+	w.Header().Set("Location", s.respond.Path()+"/api/v1/bundles/"+b.ID)
+	body, err := json.Marshal(answer)
+	if err != nil {
+		s.respond.FailAPI(w, r, err)
+		return
+	}
+	if key != "" {
+		if err := s.store.Remember(ctx, key, store.Answer{RequestHash: up.hash + caseID, Status: status, Body: body}); err != nil {
+			s.log.Error("remembering an idempotency key failed", "error", err)
+		}
+	}
+	response.WriteJSONBytes(w, status, append(body, '\n'))
+}
+
+// mayAdd demands the owner key of a case that an upload is added to, unless only
+// this machine can reach the server: then everybody has the upload role.
+func (s *Service) mayAdd(r *http.Request, caseID, formKey string) error {
+	if caseID == "" {
+		return nil
+	}
+	if _, err := s.store.Case(r.Context(), caseID); err != nil {
+		return err
+	}
+	_, err := s.access.Edit(r, caseID, formKey)
+	return err
+}
+
+// answer says what became of a bundle so far.
+func (s *Service) answer(ctx context.Context, b store.Bundle) (Uploaded, error) {
+	out := Uploaded{ID: b.ID, Link: "/cases/" + b.CaseID, Case: b.CaseID, Status: string(b.Status), Snapshots: []report.Snapshot{}, Problems: b.Problems, Error: faultText(b.Error)}
+	if b.Status != store.Done {
+		return out, nil
+	}
+	built, err := s.cases.Briefly(ctx, b.CaseID, false)
+	if err != nil {
+		return out, err
+	}
+	owners, err := s.store.SnapshotBundles(ctx, b.CaseID)
+	if err != nil {
+		return out, err
+	}
+	for _, snap := range built.Report.Snapshots {
+		if owners[snap.ID] == b.ID {
+			out.Snapshots = append(out.Snapshots, snap)
+		}
+	}
+	return out, nil
+}
+
+// GetBundleAPI is the state of an upload, for those who do not wait.
+func (s *Service) GetBundleAPI(w http.ResponseWriter, r *http.Request) {
+	b, err := s.store.Bundle(r.Context(), response.PathValue(r, "id"))
+	if err != nil {
+		s.respond.FailAPI(w, r, err)
+		return
+	}
+	answer, err := s.answer(r.Context(), b)
+	if err != nil {
+		s.respond.FailAPI(w, r, err)
+		return
+	}
+	answer.URL = s.respond.Base(r) + answer.Link
+	response.WriteJSON(w, http.StatusOK, answer)
+}
