@@ -21,9 +21,7 @@ import (
 	"github.com/google/pprof/driver"
 	pprof "github.com/google/pprof/profile"
 
-	"leakdiff/analysis"
 	"leakdiff/analysis/say/profile"
-	"leakdiff/server/loader"
 	"leakdiff/server/response"
 	"leakdiff/web/page"
 	"leakdiff/web/view"
@@ -214,31 +212,28 @@ func (a *answer) WriteHeader(status int)      { a.status = cmp.Or(a.status, stat
 
 // snapshotExpert frames pprof over one snapshot.
 func (s *Server) snapshotExpert(w http.ResponseWriter, r *http.Request) {
-	l, line, i, err := s.snapshot(r, response.PathValue(r, "id"))
+	x, err := s.snapshotStacks(r, response.PathValue(r, "id"))
 	if err != nil {
 		s.respond.Fail(w, r, err)
 		return
 	}
-	v := s.snapshotView(l, line, i, r.URL.Query(), showing)
-	s.expertPage(w, r, v.Shell, "/snapshots/"+line.Snapshots[i].ID, l, l, line.Snapshots[i])
+	s.expertPage(w, r, x)
 }
 
 // diffExpert frames pprof over B less A.
 func (s *Server) diffExpert(w http.ResponseWriter, r *http.Request) {
-	c, err := s.compare(r, response.PathValue(r, "pair"))
+	x, err := s.pairStacks(r, response.PathValue(r, "pair"))
 	if err != nil {
 		s.respond.Fail(w, r, err)
 		return
 	}
-	v := s.diffView(c, r.URL.Query(), showing)
-	s.expertPage(w, r, v.Shell, "/diff/"+c.result.A.ID+".."+c.result.B.ID, c.l, c.la, c.result.A, c.result.B)
+	s.expertPage(w, r, x)
 }
 
-// expertPage mounts the profile of one snapshot or of a pair and shows it; other is the
-// case of A.
-func (s *Server) expertPage(w http.ResponseWriter, r *http.Request, shell view.Shell, base string, l, other *loader.Loaded, snapshots ...*analysis.Snapshot) {
+// expertPage mounts the profile of one snapshot or of a pair and shows it.
+func (s *Server) expertPage(w http.ResponseWriter, r *http.Request, x stackView) {
 	q := r.URL.Query()
-	kind, err := response.StackKind(q.Get("kind"), snapshots)
+	kind, err := response.StackKind(q.Get("kind"), x.snapshots)
 	if err != nil {
 		s.respond.Fail(w, r, err)
 		return
@@ -247,29 +242,23 @@ func (s *Server) expertPage(w http.ResponseWriter, r *http.Request, shell view.S
 	if slices.Contains(expertViews[:], q.Get("view")) && q.Get("view") != "download" {
 		shown = q.Get("view")
 	}
-	state, err := s.loader.State(r.Context(), l.ID)
-	if err != nil {
-		s.respond.Fail(w, r, err)
-		return
-	}
-	last := snapshots[len(snapshots)-1]
-	token, err := s.mounts.open(strings.Join([]string{state.Key, base, string(kind)}, "\x00"), func() *pprof.Profile {
-		if len(snapshots) == 1 {
+	last := x.snapshots[len(x.snapshots)-1]
+	token, err := s.mounts.open(strings.Join([]string{x.state, x.base, string(kind)}, "\x00"), func() *pprof.Profile {
+		if len(x.snapshots) == 1 {
 			return profile.New(last, kind)
 		}
-		return profile.NewPair(snapshots[0], last, kind)
+		return profile.NewPair(x.snapshots[0], last, kind)
 	})
 	if err != nil {
 		s.respond.Fail(w, r, err)
 		return
 	}
-	in := view.ExpertInput{Shell: shell, Base: base, CaseID: l.ID, Kind: kind, Shown: shown, Views: expertViews[:len(expertViews)-1], Frame: "/x/" + token + "/" + shown, Pair: len(snapshots) == 2}
-	if other != l {
-		in.OtherID = other.ID
-	}
 	w.Header().Set("Content-Security-Policy", framePolicy)
 	w.Header().Set("Cache-Control", "no-store")
-	s.respond.Page(w, r, http.StatusOK, page.Expert(view.NewExpert(in)))
+	s.respond.Page(w, r, http.StatusOK, page.Expert(view.NewExpert(view.ExpertInput{
+		Shell: x.shell, Base: x.base, CaseID: x.caseID, OtherID: x.otherID, Kind: kind, Shown: shown, Views: expertViews[:len(expertViews)-1],
+		Frame: "/x/" + token + "/" + shown, Pair: len(x.snapshots) == 2,
+	})))
 }
 
 // inMemory is the one profile that there is, whatever is asked for. It names no

@@ -101,20 +101,19 @@ func (s *Server) flameBetween(r *http.Request, pair string) (graph, error) {
 	return g, nil
 }
 
-// freezeFlame keeps a graph: the page at an address below a snapshot or a pair.
-func (s *Server) freezeFlame(inner *http.Request, kind, id string) (frozen, *loader.Loaded, error) {
+// keptFlame keeps a graph: the page at an address below a snapshot or a pair.
+func (s *Server) keptFlame(inner *http.Request, kind, id string) (keptView, *loader.Loaded, error) {
 	of := s.flameOf
 	if kind == "diff" {
 		of = s.flameBetween
 	}
 	g, err := of(inner, id)
 	if err != nil {
-		return frozen{}, nil, err
+		return keptView{}, nil, err
 	}
 	g.in.Frozen = bool(keeping)
 	v := view.NewFlame(g.in)
-	f, err := pack("flame", v, flameJSON(g), v.Headline)
-	return f, g.l, err
+	return keptView{"flame", v, flameJSON(g), v.Headline}, g.l, nil
 }
 
 // flameNode is a node of the tree as data.

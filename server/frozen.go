@@ -1,14 +1,12 @@
 package server
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,15 +16,6 @@ import (
 	"leakdiff/server/loader"
 	"leakdiff/server/response"
 	"leakdiff/web/view"
-)
-
-// purpose says whether a view is shown now or kept: what is kept has no form and
-// no link to a live page.
-type purpose bool
-
-const (
-	showing purpose = false
-	keeping purpose = true
 )
 
 // frozen is the record of a permalink: all that its page and its twins are
@@ -45,87 +34,12 @@ type frozen struct {
 // frozenView computes what the page at an address shows, ready to be kept, and gives
 // the case that it is of and all that it tells of.
 func (s *Server) frozenView(r *http.Request, address string) (frozen, *loader.Loaded, []*loader.Loaded, error) {
-	ctx, cases := loader.OnShelf(r.Context())
-	f, l, err := s.frozenPage(r.WithContext(ctx), address)
-	return f, l, cases.All, err
-}
-
-func (s *Server) frozenPage(r *http.Request, address string) (frozen, *loader.Loaded, error) {
-	bad := response.Refuse("bad_request", "this page cannot be frozen", address, "only cases, comparisons, families and snapshots can", "open one of them and share it from there")
-	u, err := url.Parse(address)
-	if err != nil || u.Host != "" || u.Scheme != "" {
-		return frozen{}, nil, bad
-	}
-	kind, id, _ := strings.Cut(strings.TrimPrefix(u.Path, "/"), "/")
-	inner := r.Clone(r.Context())
-	inner.URL = u
-	if bare, ok := strings.CutSuffix(id, "/"+flamePath); ok && (kind == "snapshots" || kind == "diff") {
-		return s.freezeFlame(inner, kind, bare)
-	}
-	switch kind {
-	case "cases":
-		l, err := s.loader.Load(r.Context(), id)
-		if err != nil {
-			return frozen{}, nil, err
-		}
-		return s.freezeCase(r.Context(), l, u.Query())
-	case "diff":
-		c, err := s.compare(inner, id)
-		if err != nil {
-			return frozen{}, nil, err
-		}
-		data, err := c.data(u.Query())
-		if err != nil {
-			return frozen{}, nil, err
-		}
-		v := s.diffView(c, u.Query(), keeping)
-		f, err := pack("diff", v, data, v.Headline)
-		return f, c.l, err
-	case "compare":
-		c, err := s.several(inner)
-		if err != nil {
-			return frozen{}, nil, err
-		}
-		data, err := s.severalData(inner, c, u.Query())
-		if err != nil {
-			return frozen{}, nil, err
-		}
-		v, err := s.severalView(inner, c, u.Query(), keeping)
-		if err != nil {
-			return frozen{}, nil, err
-		}
-		f, err := pack("compare", v, data, v.Headline)
-		return f, c.l, err
-	case "families":
-		l, line, err := s.familyLine(inner, id)
-		if err != nil {
-			return frozen{}, nil, err
-		}
-		v, err := s.familyView(inner, l, line, id, keeping)
-		if err != nil {
-			return frozen{}, nil, err
-		}
-		f, err := pack("family", v, line.Membership(familyOf(l, line, id), chosen(inner, line, id), maxMembers), v.Headline)
-		return f, l, err
-	case "snapshots":
-		l, line, i, err := s.snapshot(inner, id)
-		if err != nil {
-			return frozen{}, nil, err
-		}
-		v := s.snapshotView(l, line, i, u.Query(), keeping)
-		f, err := pack("snapshot", v, onlySnapshot(l, line, i), v.Headline)
-		return f, l, err
-	}
-	return frozen{}, nil, bad
-}
-
-func (s *Server) freezeCase(ctx context.Context, l *loader.Loaded, query url.Values) (frozen, *loader.Loaded, error) {
-	v, err := s.caseView(ctx, l, 0, query, nil, keeping)
+	v, l, cases, err := s.keptView(r, address)
 	if err != nil {
-		return frozen{}, nil, err
+		return frozen{}, nil, nil, err
 	}
-	f, err := pack("case", v, l.Built.Report, v.Headline)
-	return f, l, err
+	f, err := pack(v.kind, v.model, v.data, v.headline)
+	return f, l, cases, err
 }
 
 func pack(kind string, model, data any, headline string) (frozen, error) {
