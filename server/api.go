@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
@@ -196,65 +195,6 @@ func (s *Server) searchAPI(w http.ResponseWriter, r *http.Request) {
 		out["next"] = s.respond.NextPage(w, r, page)
 	}
 	s.respond.ListJSON(w, r, out)
-}
-
-// sightingsAPI is GET /api/v1/families/{fingerprint}: the processes of cases that show
-// the family, the latest first, and what people made of it, each with its total.
-func (s *Server) sightingsAPI(w http.ResponseWriter, r *http.Request) {
-	fingerprint := response.PathValue(r, "fingerprint")
-	seen, err := s.seenIn(r.Context(), fingerprint)
-	if err == nil && len(seen.places) == 0 {
-		err = response.Refuse("not_found", "there is no such family", fingerprint, "no case on this server holds it any more, or the fingerprint is wrong", "search for a function instead")
-	}
-	if err != nil {
-		s.respond.FailAPI(w, r, err)
-		return
-	}
-	memories, remarks, err := s.store.Memories(r.Context(), fingerprint, maxMemories)
-	if err != nil {
-		s.respond.FailAPI(w, r, err)
-		return
-	}
-	type listed struct {
-		Case    string           `json:"case"`
-		Title   string           `json:"title"`
-		Process string           `json:"process"`
-		Highest int              `json:"highest"`
-		Verdict analysis.Verdict `json:"verdict"`
-		// Recovered says that its cause went away within the series.
-		Recovered bool   `json:"recovered"`
-		Link      string `json:"link"`
-		URL       string `json:"url"`
-	}
-	type said struct {
-		Case string `json:"case"`
-		triageJSON
-	}
-	places := []listed{}
-	for _, p := range seen.places {
-		link := "/families/" + url.PathEscape(fingerprint) + "?case=" + url.QueryEscape(p.caseID)
-		places = append(places, listed{
-			Case: p.caseID, Title: p.caseTitle, Process: p.process, Highest: p.highest, Verdict: p.verdict, Recovered: p.recovered,
-			Link: link, URL: s.respond.Base(r) + link,
-		})
-	}
-	triage := []said{}
-	for _, m := range memories {
-		triage = append(triage, said{m.CaseID, newTriageJSON(m.Mark)})
-	}
-	s.respond.ListJSON(w, r, map[string]any{
-		"fingerprint": fingerprint, "cases": places, "total": seen.total, "triage": triage, "triage_total": remarks,
-	})
-}
-
-// deleteCaseAPI is DELETE /api/v1/cases/{id}, with ?permalinks=keep to keep what was
-// shared of it.
-func (s *Server) deleteCaseAPI(w http.ResponseWriter, r *http.Request) {
-	if err := s.dropCase(r, response.PathValue(r, "id"), "", r.URL.Query().Get("permalinks")); err != nil {
-		s.respond.FailAPI(w, r, err)
-		return
-	}
-	w.WriteHeader(http.StatusNoContent)
 }
 
 // apiRate is how many requests one address may send to the API in a minute.

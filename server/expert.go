@@ -22,6 +22,7 @@ import (
 	pprof "github.com/google/pprof/profile"
 
 	"leakdiff/analysis/say/profile"
+	"leakdiff/server/casepage"
 	"leakdiff/server/response"
 	"leakdiff/web/page"
 	"leakdiff/web/view"
@@ -212,7 +213,7 @@ func (a *answer) WriteHeader(status int)      { a.status = cmp.Or(a.status, stat
 
 // snapshotExpert frames pprof over one snapshot.
 func (s *Server) snapshotExpert(w http.ResponseWriter, r *http.Request) {
-	x, err := s.snapshotStacks(r, response.PathValue(r, "id"))
+	x, err := s.cases.SnapshotStacks(r, response.PathValue(r, "id"))
 	if err != nil {
 		s.respond.Fail(w, r, err)
 		return
@@ -222,7 +223,7 @@ func (s *Server) snapshotExpert(w http.ResponseWriter, r *http.Request) {
 
 // diffExpert frames pprof over B less A.
 func (s *Server) diffExpert(w http.ResponseWriter, r *http.Request) {
-	x, err := s.pairStacks(r, response.PathValue(r, "pair"))
+	x, err := s.cases.PairStacks(r, response.PathValue(r, "pair"))
 	if err != nil {
 		s.respond.Fail(w, r, err)
 		return
@@ -231,9 +232,9 @@ func (s *Server) diffExpert(w http.ResponseWriter, r *http.Request) {
 }
 
 // expertPage mounts the profile of one snapshot or of a pair and shows it.
-func (s *Server) expertPage(w http.ResponseWriter, r *http.Request, x stackView) {
+func (s *Server) expertPage(w http.ResponseWriter, r *http.Request, x casepage.StackView) {
 	q := r.URL.Query()
-	kind, err := response.StackKind(q.Get("kind"), x.snapshots)
+	kind, err := response.StackKind(q.Get("kind"), x.Snapshots)
 	if err != nil {
 		s.respond.Fail(w, r, err)
 		return
@@ -242,12 +243,12 @@ func (s *Server) expertPage(w http.ResponseWriter, r *http.Request, x stackView)
 	if slices.Contains(expertViews[:], q.Get("view")) && q.Get("view") != "download" {
 		shown = q.Get("view")
 	}
-	last := x.snapshots[len(x.snapshots)-1]
-	token, err := s.mounts.open(strings.Join([]string{x.state, x.base, string(kind)}, "\x00"), func() *pprof.Profile {
-		if len(x.snapshots) == 1 {
+	last := x.Snapshots[len(x.Snapshots)-1]
+	token, err := s.mounts.open(strings.Join([]string{x.State, x.Base, string(kind)}, "\x00"), func() *pprof.Profile {
+		if len(x.Snapshots) == 1 {
 			return profile.New(last, kind)
 		}
-		return profile.NewPair(x.snapshots[0], last, kind)
+		return profile.NewPair(x.Snapshots[0], last, kind)
 	})
 	if err != nil {
 		s.respond.Fail(w, r, err)
@@ -256,8 +257,8 @@ func (s *Server) expertPage(w http.ResponseWriter, r *http.Request, x stackView)
 	w.Header().Set("Content-Security-Policy", framePolicy)
 	w.Header().Set("Cache-Control", "no-store")
 	s.respond.Page(w, r, http.StatusOK, page.Expert(view.NewExpert(view.ExpertInput{
-		Shell: x.shell, Base: x.base, CaseID: x.caseID, OtherID: x.otherID, Kind: kind, Shown: shown, Views: expertViews[:len(expertViews)-1],
-		Frame: "/x/" + token + "/" + shown, Pair: len(x.snapshots) == 2,
+		Shell: x.Shell, Base: x.Base, CaseID: x.CaseID, OtherID: x.OtherID, Kind: kind, Shown: shown, Views: expertViews[:len(expertViews)-1],
+		Frame: "/x/" + token + "/" + shown, Pair: len(x.Snapshots) == 2,
 	})))
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"leakdiff/server/casepage"
 	"leakdiff/server/intake"
 )
 
@@ -182,8 +183,8 @@ func TestTheFurtherChartsOfALargeCaseAreMadeWhenAskedFor(t *testing.T) {
 	if n, html := drawn(up.Link); n != 0 || !strings.Contains(html, "?charts=1#charts") || !strings.Contains(html, "?charts=%2Fbeta#charts") {
 		t.Errorf("%d processes are drawn unasked, want links to draw them", n)
 	}
-	if n, html := drawn(up.Link + "?charts=1"); n != maxDrawn || !strings.Contains(html, "4 of 5\u00a0processes are drawn") {
-		t.Errorf("%d processes are drawn, want the first %d", n, maxDrawn)
+	if n, html := drawn(up.Link + "?charts=1"); n != casepage.MaxDrawn || !strings.Contains(html, "4 of 5\u00a0processes are drawn") {
+		t.Errorf("%d processes are drawn, want the first %d", n, casepage.MaxDrawn)
 	}
 	if _, html := drawn(up.Link + "?charts=1"); !strings.Contains(html, `<h3 id="h-pc0">gamma</h3>`) {
 		t.Error("the process that grows is not drawn first")

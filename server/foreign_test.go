@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"leakdiff/analysis/say/report"
-	"leakdiff/server/response"
 )
 
 // localLink is an address of this server in a page.
@@ -67,17 +66,6 @@ func TestAnOwnSnapshotNamedLikeAForeignOneIsOwn(t *testing.T) {
 	named := s.get(address + "&s=" + url.QueryEscape(up.Case+"/"+up.Snapshots[0].ID) + "&s=" + url.QueryEscape(up.Case+"/"+up.Snapshots[1].ID))
 	if plain.status != 200 || plain.body != named.body {
 		t.Errorf("%d: %.500s\nand by its case %d: %.500s", plain.status, plain.body, named.status, named.body)
-	}
-}
-
-func TestKeptPagesAreWeighedWithTheirAddresses(t *testing.T) {
-	c := newShownCache()
-	long := strings.Repeat("x", 50_000)
-	for i := range 1000 {
-		c.put(fmt.Sprint(long, i), shown{Content: response.Content{Body: []byte("short")}})
-	}
-	if n := len(c.by); c.size > maxShown || n > maxShown/len(long) {
-		t.Errorf("%d pages with addresses of 50 kB are kept, weighed as %d bytes", n, c.size)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/identity"
 	"leakdiff/analysis/say/report"
+	"leakdiff/server/casepage"
 	"leakdiff/server/intake"
 	"leakdiff/store"
 )
@@ -54,11 +55,11 @@ func anew(cfg *Config) { cfg.Program = nil }
 func (s *site) waitForFront(caseID, form string) {
 	s.t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
-		state, err := s.s.frontState(s.t.Context(), caseID)
+		state, err := s.s.cases.FrontState(s.t.Context(), caseID)
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		_, found, err := s.s.store.CasePage(s.t.Context(), caseID, form, state.hash)
+		_, found, err := s.s.store.CasePage(s.t.Context(), caseID, form, state.Hash)
 		if err != nil {
 			s.t.Fatal(err)
 		}
@@ -224,16 +225,16 @@ func (damaged) CasePage(context.Context, string, string, string) (store.CasePage
 // TestAFrontMadeBeforeADeletionIsNotKeptAfterIt: what was deleted must not come back
 // into the database with a page that was made before.
 // newFront is a site with a case, and its page made anew.
-func newFront(t *testing.T) (*site, intake.Uploaded, frontState, store.CasePage) {
+func newFront(t *testing.T) (*site, intake.Uploaded, casepage.FrontState, store.CasePage) {
 	t.Helper()
 	s := newSite(t)
 	up := s.untimed(t, 3, 13, 23)
 	s.waitForFront(up.Case, "html")
-	state, err := s.s.frontState(t.Context(), up.Case)
+	state, err := s.s.cases.FrontState(t.Context(), up.Case)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := s.s.makeFront(t.Context(), up.Case, "html", state)
+	p, err := s.s.cases.MakeFront(t.Context(), up.Case, "html", state)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -245,8 +246,8 @@ func TestAFrontMadeBeforeADeletionIsNotKeptAfterIt(t *testing.T) {
 	if err := s.s.store.RemoveBundle(t.Context(), up.ID); err != nil {
 		t.Fatal(err)
 	}
-	s.s.keepFront(t.Context(), up.Case, p)
-	if _, found, err := s.s.store.CasePage(t.Context(), up.Case, "html", state.hash); found || err != nil {
+	s.s.cases.KeepFront(t.Context(), up.Case, p)
+	if _, found, err := s.s.store.CasePage(t.Context(), up.Case, "html", state.Hash); found || err != nil {
 		t.Errorf("the page was kept: %v, %v", found, err)
 	}
 }
@@ -258,8 +259,8 @@ func TestADeletionDuringTheWriteTakesTheFrontBack(t *testing.T) {
 	cfg := s.s.cfg
 	late := &removing{Store: s.s.store.(*store.Store), bundle: up.ID}
 	cfg.Store = late
-	New(cfg).keepFront(t.Context(), up.Case, p)
-	if _, found, err := s.s.store.CasePage(t.Context(), up.Case, "html", state.hash); found || err != nil || !late.removed {
+	New(cfg).cases.KeepFront(t.Context(), up.Case, p)
+	if _, found, err := s.s.store.CasePage(t.Context(), up.Case, "html", state.Hash); found || err != nil || !late.removed {
 		t.Errorf("the page was kept: %v, %v; the bundle was removed: %v", found, err, late.removed)
 	}
 }
@@ -294,17 +295,17 @@ func TestAFrontOfACaseThatWasReadInAnotherStateIsNotKept(t *testing.T) {
 			s := newSite(t)
 			up := s.untimed(t, 3, 13, 23)
 			s.waitForFront(up.Case, "html")
-			state, err := s.s.frontState(t.Context(), up.Case)
+			state, err := s.s.cases.FrontState(t.Context(), up.Case)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if p, err := s.s.makeFront(t.Context(), up.Case, "html", state); err != nil || p.State != state.hash {
-				t.Fatalf("state %q, want %q; %v", p.State, state.hash, err)
+			if p, err := s.s.cases.MakeFront(t.Context(), up.Case, "html", state); err != nil || p.State != state.Hash {
+				t.Fatalf("state %q, want %q; %v", p.State, state.Hash, err)
 			}
 			if err := change(s, up.Case); err != nil {
 				t.Fatal(err)
 			}
-			if p, err := s.s.makeFront(t.Context(), up.Case, "html", state); err != nil || p.State != "" {
+			if p, err := s.s.cases.MakeFront(t.Context(), up.Case, "html", state); err != nil || p.State != "" {
 				t.Errorf("state %q, want none; %v", p.State, err)
 			}
 		})

@@ -13,6 +13,7 @@ import (
 
 	"leakdiff/analysis/say/redact"
 	"leakdiff/analysis/say/report"
+	"leakdiff/server/casepage"
 	"leakdiff/server/loader"
 	"leakdiff/server/response"
 	"leakdiff/web/view"
@@ -34,11 +35,11 @@ type frozen struct {
 // frozenView computes what the page at an address shows, ready to be kept, and gives
 // the case that it is of and all that it tells of.
 func (s *Server) frozenView(r *http.Request, address string) (frozen, *loader.Loaded, []*loader.Loaded, error) {
-	v, l, cases, err := s.keptView(r, address)
+	v, l, cases, err := s.cases.FrozenView(r, address)
 	if err != nil {
 		return frozen{}, nil, nil, err
 	}
-	f, err := pack(v.kind, v.model, v.data, v.headline)
+	f, err := pack(v.Kind, v.Model, v.Data, v.Headline)
 	return f, l, cases, err
 }
 
@@ -59,13 +60,13 @@ func (f frozen) unpack() (response.Export, error) {
 	switch f.Kind {
 	case "case":
 		v, r, err := opened[view.Case, report.Report](f)
-		return response.Export{Page: v, Alone: aloneCase(v), Csv: func(w io.Writer) error { return report.CSV(w, r) }}, err
+		return response.Export{Page: v, Alone: casepage.AloneCase(v), Csv: func(w io.Writer) error { return report.CSV(w, r) }}, err
 	case "diff":
 		v, c, err := opened[view.Diff, report.Comparison](f)
-		return response.Export{Page: v, Alone: aloneDiff(v), Csv: c.CSV}, err
+		return response.Export{Page: v, Alone: casepage.AloneDiff(v), Csv: c.CSV}, err
 	case "compare":
 		v, c, err := opened[view.Compare, report.Several](f)
-		return response.Export{Page: v, Alone: aloneCompare(v), Csv: c.CSV}, err
+		return response.Export{Page: v, Alone: casepage.AloneCompare(v), Csv: c.CSV}, err
 	case "family":
 		v, m, err := opened[view.Family, report.Membership](f)
 		table := m.CSV
@@ -74,10 +75,10 @@ func (f frozen) unpack() (response.Export, error) {
 				return response.Refuse("not_found", "this frozen result has no table", "", "an earlier version froze it without the members", "take its text, or freeze the family again")
 			}
 		}
-		return response.Export{Page: v, Alone: aloneFamily(v), Csv: table}, err
+		return response.Export{Page: v, Alone: casepage.AloneFamily(v), Csv: table}, err
 	case "snapshot":
 		v, r, err := opened[view.Snapshot, report.Report](f)
-		return response.Export{Page: v, Alone: aloneSnapshot(v), Csv: func(w io.Writer) error {
+		return response.Export{Page: v, Alone: casepage.AloneSnapshot(v), Csv: func(w io.Writer) error {
 			id := ""
 			if len(r.Snapshots) > 0 {
 				id = r.Snapshots[0].ID
@@ -85,8 +86,8 @@ func (f frozen) unpack() (response.Export, error) {
 			return report.SnapshotCSV(w, r, id)
 		}}, err
 	case "flame":
-		v, _, err := opened[view.Flame, flameGraph](f)
-		return response.Export{Page: v, Alone: aloneFlame(v), Csv: flameCSV(v)}, err
+		v, _, err := opened[view.Flame, casepage.FlameGraph](f)
+		return response.Export{Page: v, Alone: casepage.AloneFlame(v), Csv: casepage.FlameCSV(v)}, err
 	}
 	return response.Export{}, unknownKind(f.Kind)
 }
@@ -145,7 +146,7 @@ func (f frozen) shapes() (model, data any) {
 	case "snapshot":
 		return new(view.Snapshot), new(report.Report)
 	case "flame":
-		return new(view.Flame), new(flameGraph)
+		return new(view.Flame), new(casepage.FlameGraph)
 	}
 	return nil, nil
 }

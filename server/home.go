@@ -11,6 +11,7 @@ import (
 	"leakdiff/analysis"
 	"leakdiff/analysis/read/bundle"
 	"leakdiff/analysis/say/wording"
+	"leakdiff/server/casepage"
 	"leakdiff/server/intake"
 	"leakdiff/server/response"
 	"leakdiff/store"
@@ -99,7 +100,7 @@ func (s *Server) home(w http.ResponseWriter, r *http.Request) {
 		Upload: view.UploadInput{MaxBytes: s.cfg.UploadLimit, Free: free, Reserved: intake.Spare, Keyed: !s.access.Local()},
 	}
 	for _, c := range cases {
-		in.Cases = append(in.Cases, view.CaseSummary{ID: c.ID, Title: sampleTitle(c), Sentence: c.Headline, Verdict: c.Verdict, Points: c.Spark, Lower: c.Lower, Aside: c.Aside, Snapshots: c.Snapshots, Ticket: c.Ticket, Archived: c.Archived, Created: c.Created})
+		in.Cases = append(in.Cases, view.CaseSummary{ID: c.ID, Title: casepage.SampleTitle(c), Sentence: c.Headline, Verdict: c.Verdict, Points: c.Spark, Lower: c.Lower, Aside: c.Aside, Snapshots: c.Snapshots, Ticket: c.Ticket, Archived: c.Archived, Created: c.Created})
 	}
 	for _, sample := range s.cfg.Samples {
 		in.Samples = append(in.Samples, view.Sample{ID: sample.Name, Name: sample.Title, Text: sample.Text, Size: wording.Bytes(int64(len(sample.Data)))})
@@ -191,15 +192,7 @@ func listedVerdict(c store.Case) string {
 // ticketTitle is the title with the ticket.
 func ticketTitle(c store.Case) string {
 	if c.Ticket == "" {
-		return sampleTitle(c)
+		return casepage.SampleTitle(c)
 	}
-	return sampleTitle(c) + ", " + c.Ticket
-}
-
-// sampleTitle marks the cases that come with the program.
-func sampleTitle(c store.Case) string {
-	if c.Sample == "" {
-		return c.Title
-	}
-	return c.Title + " (sample)"
+	return casepage.SampleTitle(c) + ", " + c.Ticket
 }

@@ -18,6 +18,7 @@ import (
 	"leakdiff/analysis/judge/trend"
 	"leakdiff/analysis/say/report"
 	"leakdiff/samples/corpus"
+	"leakdiff/server/casepage"
 	"leakdiff/server/intake"
 	"leakdiff/server/response"
 )
@@ -62,7 +63,7 @@ func (s *site) edit(caseID, kind, target, value string) int64 {
 	if r.status != http.StatusCreated {
 		s.t.Fatalf("%s of %s gave %d: %s", kind, target, r.status, r.body)
 	}
-	return decode[editJSON](s.t, r.body).ID
+	return decode[casepage.EditJSON](s.t, r.body).ID
 }
 
 // course is a series in one line: "kubelet: t0 t1".

@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"leakdiff/analysis/say/report"
+	"leakdiff/server/casepage"
 	"leakdiff/server/intake"
 	"leakdiff/store"
 )
@@ -126,7 +127,7 @@ func TestTheAPIIsWhatItsDescriptionSays(t *testing.T) {
 	c.ask(t, "GET", "/api/v1/cases/"+up.Case+"/bundles", "", "", 200)
 	c.ask(t, "PUT", "/api/v1/cases/"+up.Case+"/triage", fmt.Sprintf(`{"process":%q,"fingerprint":%q,"state":"benign","note":"a pool"}`, series.Process, print), jsonKind, 200)
 	c.ask(t, "GET", "/api/v1/cases/"+up.Case+"/triage", "", "", 200)
-	edit := decode[editJSON](t, c.ask(t, "POST", "/api/v1/cases/"+up.Case+"/edits", `{"kind":"process","target":"series:`+up.Snapshots[0].ID+`","value":"shopd"}`, jsonKind, 201))
+	edit := decode[casepage.EditJSON](t, c.ask(t, "POST", "/api/v1/cases/"+up.Case+"/edits", `{"kind":"process","target":"series:`+up.Snapshots[0].ID+`","value":"shopd"}`, jsonKind, 201))
 	c.ask(t, "GET", "/api/v1/cases/"+up.Case+"/edits", "", "", 200)
 	c.ask(t, "DELETE", fmt.Sprintf("/api/v1/cases/%s/edits/%d", up.Case, edit.ID), "", "", 204)
 	c.ask(t, "GET", "/api/v1/snapshots/"+up.Snapshots[0].ID+"?case="+up.Case, "", "", 200)

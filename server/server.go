@@ -16,6 +16,7 @@ import (
 	"leakdiff/analysis/read/bundle"
 	"leakdiff/analysis/read/ingest"
 	"leakdiff/server/access"
+	"leakdiff/server/casepage"
 	"leakdiff/server/catalogue"
 	"leakdiff/server/intake"
 	"leakdiff/server/loader"
@@ -81,7 +82,7 @@ type Server struct {
 	intake  *intake.Service
 	raw     intake.RawBytes
 	loader  *loader.Loader
-	shown   *shownCache
+	cases   *casepage.Service
 	mounts  *mounts
 	started time.Time
 	// catalogue is asked about every family.
@@ -103,13 +104,17 @@ func New(cfg Config) *Server {
 	if cfg.TempDir == "" {
 		cfg.TempDir = os.TempDir()
 	}
-	s := &Server{catalogue: catalogue.New(catalogue.Config{Log: cfg.Log, Files: cfg.Knowledge, Dir: cfg.KnowledgeDir}), access: access.New(access.Config{Owners: cfg.Store, Listen: cfg.Listen, Open: cfg.Open}), respond: response.New(response.Config{Log: cfg.Log, Version: cfg.Version, BaseURL: cfg.BaseURL}), cfg: cfg, store: cfg.Store, blobs: cfg.Blobs, log: cfg.Log, shown: newShownCache(), mounts: newMounts(cfg.Log, cfg.Now), started: cfg.Now()}
+	s := &Server{catalogue: catalogue.New(catalogue.Config{Log: cfg.Log, Files: cfg.Knowledge, Dir: cfg.KnowledgeDir}), access: access.New(access.Config{Owners: cfg.Store, Listen: cfg.Listen, Open: cfg.Open}), respond: response.New(response.Config{Log: cfg.Log, Version: cfg.Version, BaseURL: cfg.BaseURL}), cfg: cfg, store: cfg.Store, blobs: cfg.Blobs, log: cfg.Log, mounts: newMounts(cfg.Log, cfg.Now), started: cfg.Now()}
 	s.loader = loader.New(loader.Config{Store: cfg.Store, Knowledge: s.catalogue, Version: cfg.Version})
 	s.raw = intake.RawBytes{Blobs: cfg.Blobs, Cfg: bundle.Config{Budget: cfg.Budget, TempDir: cfg.TempDir, Now: cfg.Now}}
 	s.queue = intake.NewQueue()
-	s.worker = intake.NewWorker(intake.WorkerConfig{Queue: s.queue, Store: cfg.Store, Raw: s.raw, Log: cfg.Log, Respond: s.respond, Summaries: s, Ingest: ingest.Config{Bundle: s.raw.Cfg, Now: cfg.Now, Packed: true}})
+	s.cases = casepage.New(casepage.Config{
+		Store: cfg.Store, Log: cfg.Log, Now: cfg.Now, Respond: s.respond, Access: s.access, Catalogue: s.catalogue, Loader: s.loader,
+		Queue: s.queue, Raw: s.raw, Program: cfg.Program,
+	})
+	s.worker = intake.NewWorker(intake.WorkerConfig{Queue: s.queue, Store: cfg.Store, Raw: s.raw, Log: cfg.Log, Respond: s.respond, Summaries: s.cases, Ingest: ingest.Config{Bundle: s.raw.Cfg, Now: cfg.Now, Packed: true}})
 	s.intake = intake.New(intake.Config{
-		Store: cfg.Store, Blobs: cfg.Blobs, Log: cfg.Log, Respond: s.respond, Access: s.access, Cases: s.loader, Summaries: s, Raw: s.raw,
+		Store: cfg.Store, Blobs: cfg.Blobs, Log: cfg.Log, Respond: s.respond, Access: s.access, Cases: s.loader, Summaries: s.cases, Raw: s.raw,
 		Queue: s.queue, Worker: s.worker, UploadLimit: cfg.UploadLimit, Slots: cfg.uploadSlots, Samples: cfg.Samples,
 	})
 	s.handler = s.underPath(s.guard(head(s.addressed(s.routes()))))

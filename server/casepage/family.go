@@ -1,4 +1,4 @@
-package server
+package casepage
 
 import (
 	"context"
@@ -22,15 +22,64 @@ import (
 	"leakdiff/web/view"
 )
 
+// SightingsAPI is GET /api/v1/families/{fingerprint}: the processes of cases that show
+// the family, the latest first, and what people made of it, each with its total.
+func (s *Service) SightingsAPI(w http.ResponseWriter, r *http.Request) {
+	fingerprint := response.PathValue(r, "fingerprint")
+	seen, err := s.seenIn(r.Context(), fingerprint)
+	if err == nil && len(seen.places) == 0 {
+		err = response.Refuse("not_found", "there is no such family", fingerprint, "no case on this server holds it any more, or the fingerprint is wrong", "search for a function instead")
+	}
+	if err != nil {
+		s.respond.FailAPI(w, r, err)
+		return
+	}
+	memories, remarks, err := s.store.Memories(r.Context(), fingerprint, maxMemories)
+	if err != nil {
+		s.respond.FailAPI(w, r, err)
+		return
+	}
+	type listed struct {
+		Case    string           `json:"case"`
+		Title   string           `json:"title"`
+		Process string           `json:"process"`
+		Highest int              `json:"highest"`
+		Verdict analysis.Verdict `json:"verdict"`
+		// Recovered says that its cause went away within the series.
+		Recovered bool   `json:"recovered"`
+		Link      string `json:"link"`
+		URL       string `json:"url"`
+	}
+	type said struct {
+		Case string `json:"case"`
+		triageJSON
+	}
+	places := []listed{}
+	for _, p := range seen.places {
+		link := "/families/" + url.PathEscape(fingerprint) + "?case=" + url.QueryEscape(p.caseID)
+		places = append(places, listed{
+			Case: p.caseID, Title: p.caseTitle, Process: p.process, Highest: p.highest, Verdict: p.verdict, Recovered: p.recovered,
+			Link: link, URL: s.respond.Base(r) + link,
+		})
+	}
+	triage := []said{}
+	for _, m := range memories {
+		triage = append(triage, said{m.CaseID, newTriageJSON(m.Mark)})
+	}
+	s.respond.ListJSON(w, r, map[string]any{
+		"fingerprint": fingerprint, "cases": places, "total": seen.total, "triage": triage, "triage_total": remarks,
+	})
+}
+
 // maxMembers is how many members a family page lists.
 const maxMembers = 100
 
 // maxLifelines bounds the members followed on a family page.
 const maxLifelines = 2000
 
-// familyPage shows one family in one series: the case and series of the query,
+// FamilyPage shows one family in one series: the case and series of the query,
 // else the newest case that holds it.
-func (s *Server) familyPage(w http.ResponseWriter, r *http.Request) {
+func (s *Service) FamilyPage(w http.ResponseWriter, r *http.Request) {
 	fingerprint, suffix := response.Twin(response.PathValue(r, "fingerprint"))
 	l, line, err := s.familyLine(r, fingerprint)
 	if err != nil {
@@ -52,13 +101,13 @@ func (s *Server) familyPage(w http.ResponseWriter, r *http.Request) {
 		response.WriteJSON(w, http.StatusOK, line.Membership(familyOf(l, line, fingerprint), at, maxMembers))
 		return
 	}
-	kept, err := s.familyView(r, l, line, fingerprint, keeping)
+	kept, err := s.familyView(r, l, line, fingerprint, freezing)
 	if err != nil {
 		s.respond.Fail(w, r, err)
 		return
 	}
 	made, err := s.respond.TwinOf(r, suffix, response.Export{
-		Page: v, Alone: aloneFamily(kept), Shell: s.respond.Copied(v.Shell), Name: v.Shell.Title,
+		Page: v, Alone: AloneFamily(kept), Shell: s.respond.Copied(v.Shell), Name: v.Shell.Title,
 		Csv: func(w io.Writer) error { return line.Membership(familyOf(l, line, fingerprint), at, 0).CSV(w) },
 	})
 	if err != nil {
@@ -68,7 +117,7 @@ func (s *Server) familyPage(w http.ResponseWriter, r *http.Request) {
 	made.Write(w)
 }
 
-func (s *Server) familyLine(r *http.Request, fingerprint string) (*loader.Loaded, *report.Line, error) {
+func (s *Service) familyLine(r *http.Request, fingerprint string) (*loader.Loaded, *report.Line, error) {
 	missing := response.Refuse("not_found", "there is no such family", fingerprint, "no case on this server holds it any more, or the address is wrong", "start from the list of cases")
 	caseID := r.URL.Query().Get("case")
 	if caseID == "" {
@@ -146,7 +195,7 @@ func chosen(r *http.Request, line *report.Line, fingerprint string) int {
 	return at
 }
 
-func (s *Server) familyView(r *http.Request, l *loader.Loaded, line *report.Line, fingerprint string, why purpose) (view.Family, error) {
+func (s *Service) familyView(r *http.Request, l *loader.Loaded, line *report.Line, fingerprint string, why purpose) (view.Family, error) {
 	judged := line.Judged[fingerprint]
 	at := chosen(r, line, fingerprint)
 	group := report.GroupOf(line.Snapshots[at], fingerprint)
@@ -187,10 +236,10 @@ func (s *Server) familyView(r *http.Request, l *loader.Loaded, line *report.Line
 }
 
 // said adds what people said of the family, here and in other cases.
-func (s *Server) said(r *http.Request, in *view.FamilyInput, l *loader.Loaded, otherCases int) error {
+func (s *Service) said(r *http.Request, in *view.FamilyInput, l *loader.Loaded, otherCases int) error {
 	fingerprint := in.Family.Fingerprint
 	in.Modules = l.Fields[modulesField].Value
-	in.Triage = view.TriageInput{NeedsKey: !s.access.Local(), Remembers: s.cfg.KnowledgeDir != "", Over: r.URL.Query().Get("over") == "triage", OtherCases: otherCases}
+	in.Triage = view.TriageInput{NeedsKey: !s.access.Local(), Remembers: s.catalogue.OwnFile() != "", Over: r.URL.Query().Get("over") == "triage", OtherCases: otherCases}
 	for _, e := range s.catalogue.EntriesOf(l.Known, fingerprint) {
 		in.Triage.Kept = append(in.Triage.Kept, view.Link{Text: view.Visible(e.Title), URL: view.EntryURL(e.ID)})
 	}
@@ -205,7 +254,7 @@ func (s *Server) said(r *http.Request, in *view.FamilyInput, l *loader.Loaded, o
 }
 
 // saidElsewhere is what people said of a family in cases other than this one.
-func (s *Server) saidElsewhere(ctx context.Context, fingerprint, caseID string) ([]view.TriageMemory, error) {
+func (s *Service) saidElsewhere(ctx context.Context, fingerprint, caseID string) ([]view.TriageMemory, error) {
 	memories, _, err := s.store.Memories(ctx, fingerprint, maxMemories)
 	if err != nil {
 		return nil, err
@@ -316,7 +365,7 @@ type seen struct {
 }
 
 // seenIn is what the page of a family and the API say of other cases.
-func (s *Server) seenIn(ctx context.Context, fingerprint string) (seen, error) {
+func (s *Service) seenIn(ctx context.Context, fingerprint string) (seen, error) {
 	found, err := s.store.FamilySightings(ctx, fingerprint, maxSightings)
 	if err != nil {
 		return seen{}, err
@@ -429,7 +478,7 @@ func artifactPath(m analysis.Member, snap *analysis.Snapshot) (string, bool) {
 
 // firstLines adds the raw lines of the oldest member to the page. A bundle
 // whose raw lines cannot be opened any more costs only this part.
-func (s *Server) firstLines(r *http.Request, in *view.FamilyInput, g *analysis.Group, snap *analysis.Snapshot, bundleID string) error {
+func (s *Service) firstLines(r *http.Request, in *view.FamilyInput, g *analysis.Group, snap *analysis.Snapshot, bundleID string) error {
 	if len(in.Members) == 0 {
 		return nil
 	}

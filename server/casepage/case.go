@@ -1,4 +1,4 @@
-package server
+package casepage
 
 import (
 	"context"
@@ -22,8 +22,18 @@ import (
 	"leakdiff/web/view"
 )
 
-// casePage is the timeline of all series of a case, with what was found.
-func (s *Server) casePage(w http.ResponseWriter, r *http.Request) {
+// DeleteCaseAPI is DELETE /api/v1/cases/{id}, with ?permalinks=keep to keep what was
+// shared of it.
+func (s *Service) DeleteCaseAPI(w http.ResponseWriter, r *http.Request) {
+	if err := s.dropCase(r, response.PathValue(r, "id"), "", r.URL.Query().Get("permalinks")); err != nil {
+		s.respond.FailAPI(w, r, err)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// CasePage is the timeline of all series of a case, with what was found.
+func (s *Service) CasePage(w http.ResponseWriter, r *http.Request) {
 	id, suffix := response.Twin(response.PathValue(r, "id"))
 	s.show(w, r, func() ([]string, error) { return s.withBaselines(r.Context(), id) }, func() (response.Content, error) {
 		if form := frontForm(r, id); form != "" {
@@ -54,12 +64,12 @@ func (s *Server) casePage(w http.ResponseWriter, r *http.Request) {
 			return response.Content{}, err
 		}
 		if suffix != "" {
-			alone, err := s.caseView(r.Context(), l, 0, r.URL.Query(), nil, keeping)
+			alone, err := s.caseView(r.Context(), l, 0, r.URL.Query(), nil, freezing)
 			if err != nil {
 				return response.Content{}, err
 			}
 			made, err := s.respond.TwinOf(r, suffix, response.Export{
-				Page: v, Alone: aloneCase(alone), Shell: s.respond.Copied(v.Shell), Name: l.Title,
+				Page: v, Alone: AloneCase(alone), Shell: s.respond.Copied(v.Shell), Name: l.Title,
 				Csv: func(w io.Writer) error { return report.CSV(w, l.Built.Report) },
 			})
 			made.Recalls = prints
@@ -77,7 +87,7 @@ func (s *Server) casePage(w http.ResponseWriter, r *http.Request) {
 
 // caseView shows a case; "over" in the query names the fields whose value of somebody
 // else was replaced just now, known are what other cases know of its findings.
-func (s *Server) caseView(ctx context.Context, l *loader.Loaded, permalinks int, query url.Values, known map[string]view.CaseMemory, why purpose) (view.Case, error) {
+func (s *Service) caseView(ctx context.Context, l *loader.Loaded, permalinks int, query url.Values, known map[string]view.CaseMemory, why purpose) (view.Case, error) {
 	in := view.CaseInput{
 		ID: l.ID, Title: l.Title, Sample: l.Sample != "", Report: l.Built.Report, Permalinks: permalinks, Engine: s.respond.Engine(), Frozen: bool(why),
 		Fields: map[string]view.CaseField{}, Over: query["over"], NeedsKey: !s.access.Local(), Query: query, Baselines: map[string]view.Baseline{}, Memories: known,
@@ -122,7 +132,7 @@ func leading(r report.Report) []string {
 }
 
 // memories are what other cases know of families.
-func (s *Server) memories(ctx context.Context, caseID string, prints []string) (map[string]view.CaseMemory, error) {
+func (s *Service) memories(ctx context.Context, caseID string, prints []string) (map[string]view.CaseMemory, error) {
 	out := map[string]view.CaseMemory{}
 	for _, print := range prints {
 		cases, err := s.store.FamilyCases(ctx, print)
@@ -141,12 +151,13 @@ func (s *Server) memories(ctx context.Context, caseID string, prints []string) (
 }
 
 // recalled is what a page depends on that names what other cases know.
-func (s *Server) recalled(ctx context.Context, prints []string) (string, error) {
+func (s *Service) recalled(ctx context.Context, prints []string) (string, error) {
 	known, err := s.memories(ctx, "", prints)
 	return fmt.Sprint(known), err
 }
 
-func (s *Server) deleteCase(w http.ResponseWriter, r *http.Request) {
+// DeleteCase takes the form that deletes a case.
+func (s *Service) DeleteCase(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, response.MaxForm)
 	if err := s.dropCase(r, response.PathValue(r, "id"), r.PostFormValue("key"), r.FormValue("permalinks")); err != nil {
 		s.respond.Fail(w, r, err)
@@ -157,7 +168,7 @@ func (s *Server) deleteCase(w http.ResponseWriter, r *http.Request) {
 
 // dropCase deletes a case; its permalinks are withdrawn unless they are to be kept. The
 // log says which case went, and by which request.
-func (s *Server) dropCase(r *http.Request, id, key, permalinks string) error {
+func (s *Service) dropCase(r *http.Request, id, key, permalinks string) error {
 	if _, err := s.store.Case(r.Context(), id); err != nil {
 		return err
 	}
@@ -187,8 +198,8 @@ func (s *Server) dropCase(r *http.Request, id, key, permalinks string) error {
 	return nil
 }
 
-// snapshotPage shows one snapshot.
-func (s *Server) snapshotPage(w http.ResponseWriter, r *http.Request) {
+// SnapshotPage shows one snapshot.
+func (s *Service) SnapshotPage(w http.ResponseWriter, r *http.Request) {
 	id, suffix := response.Twin(response.PathValue(r, "id"))
 	s.show(w, r, func() ([]string, error) { return only(s.caseOf(r, id)) }, func() (response.Content, error) {
 		l, line, i, err := s.snapshot(r, id)
@@ -201,7 +212,7 @@ func (s *Server) snapshotPage(w http.ResponseWriter, r *http.Request) {
 		v := s.snapshotView(l, line, i, r.URL.Query(), showing)
 		if suffix != "" {
 			return s.respond.TwinOf(r, suffix, response.Export{
-				Page: v, Alone: aloneSnapshot(s.snapshotView(l, line, i, r.URL.Query(), keeping)), Shell: s.respond.Copied(v.Shell), Name: v.Shell.Title,
+				Page: v, Alone: AloneSnapshot(s.snapshotView(l, line, i, r.URL.Query(), freezing)), Shell: s.respond.Copied(v.Shell), Name: v.Shell.Title,
 				Csv:    func(w io.Writer) error { return report.SnapshotCSV(w, onlySnapshot(l, line, i), id) },
 				Stacks: []*analysis.Snapshot{line.Snapshots[i]},
 			})
@@ -237,7 +248,7 @@ func only(caseID string, err error) ([]string, error) { return []string{caseID},
 
 // caseOf is the case that the query names, or the newest one that holds the
 // snapshot.
-func (s *Server) caseOf(r *http.Request, id string) (string, error) {
+func (s *Service) caseOf(r *http.Request, id string) (string, error) {
 	if caseID := r.URL.Query().Get("case"); caseID != "" {
 		return caseID, nil
 	}
@@ -250,7 +261,7 @@ func noSnapshot(id string) error {
 
 // snapshot finds a snapshot in the case that the query names, or in the newest
 // one that holds it.
-func (s *Server) snapshot(r *http.Request, id string) (*loader.Loaded, *report.Line, int, error) {
+func (s *Service) snapshot(r *http.Request, id string) (*loader.Loaded, *report.Line, int, error) {
 	caseID, err := s.caseOf(r, id)
 	if err != nil {
 		return nil, nil, 0, err
@@ -268,7 +279,7 @@ func (s *Server) snapshot(r *http.Request, id string) (*loader.Loaded, *report.L
 	return nil, nil, 0, noSnapshot(id)
 }
 
-func (s *Server) snapshotView(l *loader.Loaded, line *report.Line, i int, query url.Values, why purpose) view.Snapshot {
+func (s *Service) snapshotView(l *loader.Loaded, line *report.Line, i int, query url.Values, why purpose) view.Snapshot {
 	snap := line.Snapshots[i]
 	in := view.SnapshotInput{
 		CaseID: l.ID, CaseTitle: l.Title, Snapshot: snap, Titles: line.Titles, Families: seriesOf(l, line).Families,
@@ -334,8 +345,8 @@ func choice(s *analysis.Snapshot, dated bool) view.Choice {
 	return view.Choice{Value: s.ID, Text: strings.Join(words, ", "), Group: s.Process.Name.Value}
 }
 
-// rawDownload sends one whole artifact as text, whatever it is.
-func (s *Server) rawDownload(w http.ResponseWriter, r *http.Request) {
+// RawDownload sends one whole artifact as text, whatever it is.
+func (s *Service) RawDownload(w http.ResponseWriter, r *http.Request) {
 	_, body, err := s.artifact(r)
 	if err != nil {
 		s.respond.Fail(w, r, err)

@@ -1,4 +1,4 @@
-package server
+package casepage
 
 import (
 	"io"
@@ -11,28 +11,28 @@ import (
 )
 
 // aloneCase, aloneDiff, aloneCompare, aloneFamily and aloneSnapshot put a page into another frame.
-func aloneCase(v view.Case) func(view.Shell) templ.Component {
+func AloneCase(v view.Case) func(view.Shell) templ.Component {
 	return func(shell view.Shell) templ.Component { v.Shell = shell; return page.Case(v) }
 }
 
-func aloneDiff(v view.Diff) func(view.Shell) templ.Component {
+func AloneDiff(v view.Diff) func(view.Shell) templ.Component {
 	return func(shell view.Shell) templ.Component { v.Shell = shell; return page.Diff(v) }
 }
 
-func aloneCompare(v view.Compare) func(view.Shell) templ.Component {
+func AloneCompare(v view.Compare) func(view.Shell) templ.Component {
 	return func(shell view.Shell) templ.Component { v.Shell = shell; return page.Compare(v) }
 }
 
-func aloneFamily(v view.Family) func(view.Shell) templ.Component {
+func AloneFamily(v view.Family) func(view.Shell) templ.Component {
 	return func(shell view.Shell) templ.Component { v.Shell = shell; return page.Family(v) }
 }
 
-func aloneFlame(v view.Flame) func(view.Shell) templ.Component {
+func AloneFlame(v view.Flame) func(view.Shell) templ.Component {
 	return func(shell view.Shell) templ.Component { v.Shell = shell; return page.Flame(v) }
 }
 
-// flameCSV is the table beside a flame graph.
-func flameCSV(v view.Flame) func(io.Writer) error {
+// FlameCSV is the table beside a flame graph.
+func FlameCSV(v view.Flame) func(io.Writer) error {
 	return func(w io.Writer) error {
 		if v.Chart == nil {
 			return report.TableCSV(w, []string{"Function"}, nil)
@@ -41,6 +41,6 @@ func flameCSV(v view.Flame) func(io.Writer) error {
 	}
 }
 
-func aloneSnapshot(v view.Snapshot) func(view.Shell) templ.Component {
+func AloneSnapshot(v view.Snapshot) func(view.Shell) templ.Component {
 	return func(shell view.Shell) templ.Component { v.Shell = shell; return page.Snapshot(v) }
 }

@@ -1,4 +1,4 @@
-package server
+package casepage
 
 import (
 	"context"
@@ -21,7 +21,7 @@ const baselineField = "baseline "
 
 // baseline is the snapshot that figures of a series are compared to: the one that
 // was chosen, else the first.
-func (s *Server) baseline(ctx context.Context, l *loader.Loaded, line *report.Line) (view.Baseline, error) {
+func (s *Service) baseline(ctx context.Context, l *loader.Loaded, line *report.Line) (view.Baseline, error) {
 	out := view.Baseline{Snapshot: line.Snapshots[0]}
 	chosen := l.Fields[baselineField+seriesKey(line)].Value
 	if chosen == "" {
@@ -44,7 +44,7 @@ func (s *Server) baseline(ctx context.Context, l *loader.Loaded, line *report.Li
 
 // snapshotNamed finds "ID" in the case and "CASE/ID" in another one; nil where it is
 // not there any more.
-func (s *Server) snapshotNamed(ctx context.Context, l *loader.Loaded, name string) (*analysis.Snapshot, *loader.Loaded, error) {
+func (s *Service) snapshotNamed(ctx context.Context, l *loader.Loaded, name string) (*analysis.Snapshot, *loader.Loaded, error) {
 	caseID, id, elsewhere := strings.Cut(name, "/")
 	if !elsewhere {
 		caseID, id = l.ID, name
@@ -68,7 +68,7 @@ func (s *Server) snapshotNamed(ctx context.Context, l *loader.Loaded, name strin
 
 // withBaselines are a case and those that its baselines are of: what its pages are
 // made of. A case that is gone is no reason to refuse the page.
-func (s *Server) withBaselines(ctx context.Context, caseID string) ([]string, error) {
+func (s *Service) withBaselines(ctx context.Context, caseID string) ([]string, error) {
 	st, err := s.loader.State(ctx, caseID)
 	if err != nil {
 		return nil, err
@@ -94,9 +94,9 @@ func baselineCases(fields map[string]store.Field) []string {
 	return out
 }
 
-// chooseBaseline takes the forms that choose the baseline of a series, or forget the
+// ChooseBaseline takes the forms that choose the baseline of a series, or forget the
 // choice. The case page sends no series: then it is that of the snapshot.
-func (s *Server) chooseBaseline(w http.ResponseWriter, r *http.Request) {
+func (s *Service) ChooseBaseline(w http.ResponseWriter, r *http.Request) {
 	id := response.PathValue(r, "id")
 	r.Body = http.MaxBytesReader(w, r.Body, response.MaxForm)
 	name := r.FormValue("snapshot")
@@ -126,7 +126,7 @@ func (s *Server) chooseBaseline(w http.ResponseWriter, r *http.Request) {
 
 // seriesToCompare is the key of the series that gets a baseline. A snapshot that
 // does not exist is refused, so that what is kept can be used.
-func (s *Server) seriesToCompare(r *http.Request, l *loader.Loaded, key, name string) (string, error) {
+func (s *Service) seriesToCompare(r *http.Request, l *loader.Loaded, key, name string) (string, error) {
 	if name != "" {
 		if snap, _, err := s.snapshotNamed(r.Context(), l, name); err != nil {
 			return "", err

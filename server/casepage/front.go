@@ -1,4 +1,4 @@
-package server
+package casepage
 
 import (
 	"bytes"
@@ -25,18 +25,19 @@ import (
 // kept in the database, with a hash of all that it was made of: of another state, another
 // program or another catalogue it is made anew.
 
-// frontState is what the front of a case is made of beside the evidence.
-type frontState struct {
+// FrontState is what the front of a case is made of beside the evidence.
+type FrontState struct {
 	// hash is of all of it, empty where the front is not to be kept: while a bundle of
 	// the case is read, or without a name of the program.
-	hash string
+	Hash string
 	// cases are those that the page is of, told what each has said.
 	cases, told []string
 	known       string
 	permalinks  int
 }
 
-func (s *Server) frontState(ctx context.Context, id string) (f frontState, err error) {
+// FrontState is the state of the front of a case now.
+func (s *Service) FrontState(ctx context.Context, id string) (f FrontState, err error) {
 	if f.cases, err = s.withBaselines(ctx, id); err != nil {
 		return f, err
 	}
@@ -57,7 +58,7 @@ func (s *Server) frontState(ctx context.Context, id string) (f frontState, err e
 		program = s.cfg.Program()
 	}
 	if settled && program != "" {
-		f.hash = hashed(append([]string{program + s.respond.Path(), f.known, strconv.FormatBool(s.access.Local()), strconv.Itoa(f.permalinks)}, f.told...))
+		f.Hash = hashed(append([]string{program + s.respond.Path(), f.known, strconv.FormatBool(s.access.Local()), strconv.Itoa(f.permalinks)}, f.told...))
 	}
 	return f, nil
 }
@@ -67,7 +68,7 @@ func hashed(parts []string) string {
 }
 
 // holds reports whether the cases that a page was made of are in this state.
-func (f *frontState) holds(cases *loader.Shelf) bool {
+func (f *FrontState) holds(cases *loader.Shelf) bool {
 	for _, l := range cases.All {
 		now := loader.State{Case: l.Case, Fields: l.Fields, Key: loader.StateKey(l.Case, l.Bundles, l.Edits, l.Marks)}
 		if l.Known.Version() != f.known || !slices.Contains(f.told, now.Told()) {
@@ -92,13 +93,13 @@ func frontPath(id string) string { return "/cases/" + id }
 
 // front gives the front of a case from the database where it is there and nothing of it
 // has changed; otherwise it makes it and has it kept.
-func (s *Server) front(ctx context.Context, id, form string) (store.CasePage, error) {
-	state, err := s.frontState(ctx, id)
+func (s *Service) front(ctx context.Context, id, form string) (store.CasePage, error) {
+	state, err := s.FrontState(ctx, id)
 	if err != nil {
 		return store.CasePage{}, err
 	}
-	if state.hash != "" {
-		p, found, err := s.store.CasePage(ctx, id, form, state.hash)
+	if state.Hash != "" {
+		p, found, err := s.store.CasePage(ctx, id, form, state.Hash)
 		if found {
 			return p, nil
 		}
@@ -106,16 +107,16 @@ func (s *Server) front(ctx context.Context, id, form string) (store.CasePage, er
 			s.log.Error("a kept page could not be read", "case", id, "error", err)
 		}
 	}
-	p, err := s.makeFront(ctx, id, form, state)
+	p, err := s.MakeFront(ctx, id, form, state)
 	if err == nil && p.State != "" {
-		s.queue.Later(func(ctx context.Context) { s.keepFront(ctx, id, p) })
+		s.queue.Later(func(ctx context.Context) { s.KeepFront(ctx, id, p) })
 	}
 	return p, err
 }
 
-// makeFront makes the front of a case. Its State is empty where the case was not read in
+// MakeFront makes the front of a case. Its State is empty where the case was not read in
 // this one.
-func (s *Server) makeFront(ctx context.Context, id, form string, state frontState) (store.CasePage, error) {
+func (s *Service) MakeFront(ctx context.Context, id, form string, state FrontState) (store.CasePage, error) {
 	ctx, cases := loader.OnShelf(ctx)
 	l, err := s.loader.Load(ctx, id)
 	if err != nil {
@@ -132,7 +133,7 @@ func (s *Server) makeFront(ctx context.Context, id, form string, state frontStat
 		return p, err
 	}
 	if state.holds(cases) {
-		p.State = state.hash
+		p.State = state.Hash
 	}
 	return p, nil
 }
@@ -141,7 +142,7 @@ func (s *Server) makeFront(ctx context.Context, id, form string, state frontStat
 // of its findings, a name stands between two slots: none for the address, a fingerprint
 // for the others. The slots are drawn at random, so that no word of the evidence is taken
 // for one.
-func (s *Server) drawFront(ctx context.Context, l *loader.Loaded, permalinks int, p *store.CasePage) error {
+func (s *Service) drawFront(ctx context.Context, l *loader.Loaded, permalinks int, p *store.CasePage) error {
 	p.Slot, p.Recalls = rand.Text(), leading(l.Built.Report)
 	slots := map[string]view.CaseMemory{}
 	for _, print := range p.Recalls {
@@ -159,7 +160,7 @@ func (s *Server) drawFront(ctx context.Context, l *loader.Loaded, permalinks int
 
 // filled is the front under the address that it is asked for, with what other cases
 // know now.
-func (s *Server) filled(ctx context.Context, p store.CasePage, id, address string) (response.Content, error) {
+func (s *Service) filled(ctx context.Context, p store.CasePage, id, address string) (response.Content, error) {
 	if p.Form == "json" {
 		return response.Content{Kind: response.JSONType, Body: p.Body}, nil
 	}
@@ -180,13 +181,13 @@ func (s *Server) filled(ctx context.Context, p store.CasePage, id, address strin
 	return response.Content{Kind: response.HTMLType, Body: bytes.Join(pieces, nil), Recalls: p.Recalls}, nil
 }
 
-// keepFront writes the front of a case into the database, if it still is that.
-func (s *Server) keepFront(ctx context.Context, id string, p store.CasePage) {
+// KeepFront writes the front of a case into the database, if it still is that.
+func (s *Service) KeepFront(ctx context.Context, id string, p store.CasePage) {
 	if p.State == "" || len(p.Body) > maxShownPage {
 		return
 	}
 	err := func() error {
-		if now, err := s.frontState(ctx, id); err != nil || now.hash != p.State {
+		if now, err := s.FrontState(ctx, id); err != nil || now.Hash != p.State {
 			return err
 		}
 		if err := s.store.KeepCasePage(ctx, id, p); err != nil {
@@ -194,7 +195,7 @@ func (s *Server) keepFront(ctx context.Context, id string, p store.CasePage) {
 		}
 		// What was deleted in the meantime must not come back with the page; what is
 		// deleted from now on takes the page with it.
-		if now, err := s.frontState(ctx, id); err != nil || now.hash == p.State {
+		if now, err := s.FrontState(ctx, id); err != nil || now.Hash == p.State {
 			return err
 		}
 		return s.store.ForgetCasePage(ctx, id, p.State)

@@ -1,4 +1,4 @@
-package server
+package casepage
 
 import (
 	"errors"
@@ -16,9 +16,9 @@ import (
 	"leakdiff/web/view"
 )
 
-// identityPage shows what was recognised in a case, from which source, with a
+// IdentityPage shows what was recognised in a case, from which source, with a
 // form beside every value.
-func (s *Server) identityPage(w http.ResponseWriter, r *http.Request) {
+func (s *Service) IdentityPage(w http.ResponseWriter, r *http.Request) {
 	l, err := s.loader.Load(r.Context(), response.PathValue(r, "id"))
 	if err != nil {
 		s.respond.Fail(w, r, err)
@@ -28,7 +28,7 @@ func (s *Server) identityPage(w http.ResponseWriter, r *http.Request) {
 }
 
 // showIdentity renders the page; refused is the form that was not taken.
-func (s *Server) showIdentity(w http.ResponseWriter, r *http.Request, l *loader.Loaded, status int, refused *view.RefusedEdit) {
+func (s *Service) showIdentity(w http.ResponseWriter, r *http.Request, l *loader.Loaded, status int, refused *view.RefusedEdit) {
 	in := view.IdentityInput{
 		CaseID: l.ID, CaseTitle: l.Title, Lines: l.Built.Lines, Said: l.Said, Edits: l.Edits, BundleOf: l.BundleOf,
 		All: r.URL.Query().Get("all") != "", NeedsKey: !s.access.Local(), Refused: refused,
@@ -52,7 +52,7 @@ func (s *Server) showIdentity(w http.ResponseWriter, r *http.Request, l *loader.
 }
 
 // addEdit checks an edit, keeps it and lets the list of cases know.
-func (s *Server) addEdit(r *http.Request, l *loader.Loaded, e identity.Edit, key string) (identity.Edit, error) {
+func (s *Service) addEdit(r *http.Request, l *loader.Loaded, e identity.Edit, key string) (identity.Edit, error) {
 	role, err := s.access.Edit(r, l.ID, key)
 	if err != nil {
 		return e, err
@@ -68,15 +68,15 @@ func (s *Server) addEdit(r *http.Request, l *loader.Loaded, e identity.Edit, key
 	return e, nil
 }
 
-func (s *Server) edited(r *http.Request, caseID string) {
+func (s *Service) edited(r *http.Request, caseID string) {
 	if err := s.Summarise(r.Context(), caseID); err != nil {
 		s.log.Error("summing up a case failed", "case", caseID, "error", err)
 	}
 }
 
-// editForm takes one of the small forms of the page. A value that is not taken is
+// EditForm takes one of the small forms of the page. A value that is not taken is
 // explained beside its field.
-func (s *Server) editForm(w http.ResponseWriter, r *http.Request) {
+func (s *Service) EditForm(w http.ResponseWriter, r *http.Request) {
 	l, err := s.loader.Load(r.Context(), response.PathValue(r, "id"))
 	if err != nil {
 		s.respond.Fail(w, r, err)
@@ -139,8 +139,8 @@ func identityURL(caseID, outcome string, number int64) string {
 	return fmt.Sprintf("/cases/%s/identity?%s=%d", url.PathEscape(caseID), outcome, number)
 }
 
-// undoForm takes an edit back.
-func (s *Server) undoForm(w http.ResponseWriter, r *http.Request) {
+// UndoForm takes an edit back.
+func (s *Service) UndoForm(w http.ResponseWriter, r *http.Request) {
 	l, err := s.loader.Load(r.Context(), response.PathValue(r, "id"))
 	if err != nil {
 		s.respond.Fail(w, r, err)
@@ -165,7 +165,7 @@ func (s *Server) undoForm(w http.ResponseWriter, r *http.Request) {
 	s.respond.Redirect(w, r, identityURL(l.ID, "undone", number))
 }
 
-func (s *Server) undo(r *http.Request, caseID, text, key string) (number int64, err error) {
+func (s *Service) undo(r *http.Request, caseID, text, key string) (number int64, err error) {
 	number, err = strconv.ParseInt(text, 10, 64)
 	if err != nil {
 		return 0, noSuchEdit(text)
@@ -180,8 +180,8 @@ func (s *Server) undo(r *http.Request, caseID, text, key string) (number int64, 
 	return number, nil
 }
 
-// editJSON is an edit with what became of it; Snapshots are ids.
-type editJSON struct {
+// EditJSON is an edit with what became of it; Snapshots are ids.
+type EditJSON struct {
 	identity.Edit
 	Snapshots []string `json:"snapshots"`
 	Was       string   `json:"was,omitempty"`
@@ -189,13 +189,13 @@ type editJSON struct {
 	Unused string `json:"unused,omitempty"`
 }
 
-func newEditJSON(e identity.Edit, said identity.Outcome) editJSON {
+func newEditJSON(e identity.Edit, said identity.Outcome) EditJSON {
 	effect := said.Effects[e.ID]
-	return editJSON{Edit: e, Snapshots: append([]string{}, effect.Snapshots...), Was: effect.Was, Unused: effect.Why}
+	return EditJSON{Edit: e, Snapshots: append([]string{}, effect.Snapshots...), Was: effect.Was, Unused: effect.Why}
 }
 
-// editsAPI is GET /api/v1/cases/{id}/edits and the JSON twin of the page.
-func (s *Server) editsAPI(w http.ResponseWriter, r *http.Request) {
+// EditsAPI is GET /api/v1/cases/{id}/edits and the JSON twin of the page.
+func (s *Service) EditsAPI(w http.ResponseWriter, r *http.Request) {
 	l, err := s.loader.Load(r.Context(), response.PathValue(r, "id"))
 	if err != nil {
 		s.respond.FailAPI(w, r, err)
@@ -204,13 +204,13 @@ func (s *Server) editsAPI(w http.ResponseWriter, r *http.Request) {
 	out := struct {
 		Case    string     `json:"case"`
 		Zone    string     `json:"zone"`
-		Edits   []editJSON `json:"edits"`
+		Edits   []EditJSON `json:"edits"`
 		LeftOut []string   `json:"left_out"`
 		// Events are in time order; Loads are by name and snapshot id.
 		Events []identity.Event              `json:"events"`
 		Loads  map[string]map[string]float64 `json:"loads"`
 	}{
-		Case: l.ID, Zone: l.Said.Zone.String(), Edits: []editJSON{}, LeftOut: []string{},
+		Case: l.ID, Zone: l.Said.Zone.String(), Edits: []EditJSON{}, LeftOut: []string{},
 		Events: append([]identity.Event{}, l.Said.Events...), Loads: l.Said.Loads,
 	}
 	for _, e := range l.Edits {
@@ -222,12 +222,12 @@ func (s *Server) editsAPI(w http.ResponseWriter, r *http.Request) {
 	s.respond.ListJSON(w, r, out)
 }
 
-// editAPI is POST /api/v1/cases/{id}/edits. A target is a snapshot's id, "from:ID"
+// EditAPI is POST /api/v1/cases/{id}/edits. A target is a snapshot's id, "from:ID"
 // for it and the later ones of its series, "series:ID" for all of its series, or
 // "case". The value of an event is "TIME; KIND; TEXT", that of a load
 // "NAME; NUMBERS", with a number or a dash for each snapshot of the series or with
 // pairs LABEL=NUMBER.
-func (s *Server) editAPI(w http.ResponseWriter, r *http.Request) {
+func (s *Service) EditAPI(w http.ResponseWriter, r *http.Request) {
 	l, err := s.loader.Load(r.Context(), response.PathValue(r, "id"))
 	if err != nil {
 		s.respond.FailAPI(w, r, err)
@@ -257,8 +257,8 @@ func (s *Server) editAPI(w http.ResponseWriter, r *http.Request) {
 	response.WriteJSON(w, http.StatusCreated, newEditJSON(made, after.Said))
 }
 
-// undoAPI is DELETE /api/v1/cases/{id}/edits/{number}.
-func (s *Server) undoAPI(w http.ResponseWriter, r *http.Request) {
+// UndoAPI is DELETE /api/v1/cases/{id}/edits/{number}.
+func (s *Service) UndoAPI(w http.ResponseWriter, r *http.Request) {
 	id := response.PathValue(r, "id")
 	if _, err := s.store.Case(r.Context(), id); err != nil {
 		s.respond.FailAPI(w, r, err)

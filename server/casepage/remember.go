@@ -1,4 +1,4 @@
-package server
+package casepage
 
 import (
 	"errors"
@@ -16,9 +16,9 @@ import (
 	"leakdiff/web/view"
 )
 
-// rememberForm keeps a family as an entry of the catalogue, by its frames and states:
+// RememberForm keeps a family as an entry of the catalogue, by its frames and states:
 // from then on every case is compared with it. What cannot be kept is shown again.
-func (s *Server) rememberForm(w http.ResponseWriter, r *http.Request) {
+func (s *Service) RememberForm(w http.ResponseWriter, r *http.Request) {
 	fingerprint := response.PathValue(r, "fingerprint")
 	r.Body = http.MaxBytesReader(w, r.Body, response.MaxForm)
 	if err := r.ParseForm(); err != nil {
@@ -57,7 +57,7 @@ func entryOf(form url.Values) view.Entry {
 }
 
 // refuseEntry shows a form again with what was wrong; programs get the error alone.
-func (s *Server) refuseEntry(w http.ResponseWriter, r *http.Request, err error, in view.EntryInput) {
+func (s *Service) refuseEntry(w http.ResponseWriter, r *http.Request, err error, in view.EntryInput) {
 	var f *analysis.Fault
 	if !errors.As(err, &f) || f.Code != "invalid" || strings.Contains(r.Header.Get("Accept"), "application/json") {
 		s.respond.Fail(w, r, err)
@@ -68,8 +68,8 @@ func (s *Server) refuseEntry(w http.ResponseWriter, r *http.Request, err error, 
 	s.respond.Page(w, r, http.StatusBadRequest, page.Entry(view.NewEntryPage(in)))
 }
 
-// entryPage shows the words of an entry that was made here, to change them.
-func (s *Server) entryPage(w http.ResponseWriter, r *http.Request) {
+// EntryPage shows the words of an entry that was made here, to change them.
+func (s *Service) EntryPage(w http.ResponseWriter, r *http.Request) {
 	e, err := s.catalogue.Entry(response.PathValue(r, "id"))
 	if err != nil {
 		s.respond.Fail(w, r, err)
@@ -83,8 +83,8 @@ func (s *Server) entryPage(w http.ResponseWriter, r *http.Request) {
 	s.respond.Page(w, r, http.StatusOK, page.Entry(v))
 }
 
-// entryForm changes or forgets an entry that was made here.
-func (s *Server) entryForm(w http.ResponseWriter, r *http.Request) {
+// EntryForm changes or forgets an entry that was made here.
+func (s *Service) EntryForm(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, response.MaxForm)
 	if err := r.ParseForm(); err != nil {
 		s.respond.Fail(w, r, response.FormFault(err))
@@ -116,7 +116,7 @@ func (s *Server) entryForm(w http.ResponseWriter, r *http.Request) {
 
 // mayChange lets those change an entry who could have made it: with the key of a case
 // that shows its family.
-func (s *Server) mayChange(r *http.Request, e *knowledge.Entry, key string) error {
+func (s *Service) mayChange(r *http.Request, e *knowledge.Entry, key string) error {
 	if given, ok := access.Bearer(r); ok {
 		key = given
 	}

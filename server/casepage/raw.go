@@ -1,4 +1,4 @@
-package server
+package casepage
 
 import (
 	"bufio"
@@ -18,7 +18,7 @@ import (
 const contextBytes = 1200
 
 // artifact opens the unpacked bytes of one artifact of a bundle.
-func (s *Server) artifact(r *http.Request) (store.Bundle, io.ReadCloser, error) {
+func (s *Service) artifact(r *http.Request) (store.Bundle, io.ReadCloser, error) {
 	b, err := s.store.Bundle(r.Context(), response.PathValue(r, "bundle"))
 	if err != nil {
 		return b, nil, err
@@ -31,8 +31,8 @@ func (s *Server) artifact(r *http.Request) (store.Bundle, io.ReadCloser, error) 
 	return b, body, err
 }
 
-// rawExcerpt shows the lines that a row came from, at most 64 KiB of them.
-func (s *Server) rawExcerpt(w http.ResponseWriter, r *http.Request) {
+// RawExcerpt shows the lines that a row came from, at most 64 KiB of them.
+func (s *Service) RawExcerpt(w http.ResponseWriter, r *http.Request) {
 	b, body, err := s.artifact(r)
 	if err != nil {
 		s.respond.Fail(w, r, err)

@@ -1,4 +1,4 @@
-package server
+package casepage
 
 import (
 	"math"
@@ -18,8 +18,8 @@ import (
 
 func queryEscape(s string) string { return url.QueryEscape(s) }
 
-// pickDiff turns the choice of a form into the address of its page.
-func (s *Server) pickDiff(w http.ResponseWriter, r *http.Request) {
+// PickDiff turns the choice of a form into the address of its page.
+func (s *Service) PickDiff(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	a, b := q.Get("a"), q.Get("b")
 	if a == "" || b == "" {
@@ -39,8 +39,8 @@ type compared struct {
 	baseline     view.Baseline
 }
 
-// diffPage compares two snapshots side by side.
-func (s *Server) diffPage(w http.ResponseWriter, r *http.Request) {
+// DiffPage compares two snapshots side by side.
+func (s *Service) DiffPage(w http.ResponseWriter, r *http.Request) {
 	pair, suffix := response.Twin(response.PathValue(r, "pair"))
 	s.show(w, r, func() ([]string, error) { return s.casesOfPair(r, pair) }, func() (response.Content, error) {
 		c, err := s.compare(r, pair)
@@ -63,7 +63,7 @@ func (s *Server) diffPage(w http.ResponseWriter, r *http.Request) {
 			}
 			v := s.diffView(c, query, showing)
 			return s.respond.TwinOf(r, suffix, response.Export{
-				Page: v, Alone: aloneDiff(s.diffView(c, query, keeping)), Shell: s.respond.Copied(v.Shell), Name: v.Shell.Here,
+				Page: v, Alone: AloneDiff(s.diffView(c, query, freezing)), Shell: s.respond.Copied(v.Shell), Name: v.Shell.Here,
 				Csv: data.CSV, Stacks: []*analysis.Snapshot{c.result.A, c.result.B},
 			})
 		}
@@ -75,7 +75,7 @@ func (s *Server) diffPage(w http.ResponseWriter, r *http.Request) {
 
 // casesOfPair are the cases that a comparison depends on: that of B, that of A, and
 // that of the baseline.
-func (s *Server) casesOfPair(r *http.Request, pair string) ([]string, error) {
+func (s *Service) casesOfPair(r *http.Request, pair string) ([]string, error) {
 	caseB, caseA, err := s.caseOfPair(r, pair)
 	if err != nil {
 		return nil, err
@@ -92,7 +92,7 @@ func (s *Server) casesOfPair(r *http.Request, pair string) ([]string, error) {
 
 // caseOfPair is the case of B and the one of A: those that the query names, or the
 // newest one that holds both snapshots, or the newest of each.
-func (s *Server) caseOfPair(r *http.Request, pair string) (caseB, caseA string, err error) {
+func (s *Service) caseOfPair(r *http.Request, pair string) (caseB, caseA string, err error) {
 	idA, idB, ok := strings.Cut(pair, "..")
 	if !ok {
 		return "", "", response.Refuse("not_found", "there is no such comparison", pair, "the address must name two snapshots with two dots between them", "choose them on the page of the case")
@@ -118,7 +118,7 @@ func (s *Server) caseOfPair(r *http.Request, pair string) (caseB, caseA string, 
 	return caseB, caseA, nil
 }
 
-func (s *Server) newestCase(r *http.Request, id string) (string, error) {
+func (s *Service) newestCase(r *http.Request, id string) (string, error) {
 	cases, err := s.store.FindSnapshot(r.Context(), id)
 	if err == nil && len(cases) == 0 {
 		err = noSnapshot(id)
@@ -129,7 +129,7 @@ func (s *Server) newestCase(r *http.Request, id string) (string, error) {
 	return cases[0], nil
 }
 
-func (s *Server) compare(r *http.Request, pair string) (*compared, error) {
+func (s *Service) compare(r *http.Request, pair string) (*compared, error) {
 	caseB, caseA, err := s.caseOfPair(r, pair)
 	if err != nil {
 		return nil, err
@@ -170,7 +170,7 @@ func (s *Server) compare(r *http.Request, pair string) (*compared, error) {
 
 // commonCase is the newest case that holds both snapshots; ids come from the
 // content, so that one may stand in several cases. Empty where there is none.
-func (s *Server) commonCase(r *http.Request, idA, idB string) (string, error) {
+func (s *Service) commonCase(r *http.Request, idA, idB string) (string, error) {
 	casesA, err := s.store.FindSnapshot(r.Context(), idA)
 	if err != nil {
 		return "", err
@@ -200,7 +200,7 @@ func (c *compared) relation() diff.Relation {
 	return diff.SameEpoch
 }
 
-func (s *Server) diffView(c *compared, query url.Values, why purpose) view.Diff {
+func (s *Service) diffView(c *compared, query url.Values, why purpose) view.Diff {
 	in := diffInput(c, query, why)
 	in.Engine, in.Frozen, in.NeedsKey = s.respond.Engine(), bool(why), !s.access.Local()
 	return view.NewDiff(in)
@@ -278,7 +278,7 @@ func seriesOf(l *loader.Loaded, line *report.Line) report.Series {
 
 // data is the comparison as data: the rows of the page that pass its filter.
 func (c *compared) data(query url.Values) (report.Comparison, error) {
-	passes, err := view.DiffFilter(diffInput(c, query, keeping))
+	passes, err := view.DiffFilter(diffInput(c, query, freezing))
 	if err != nil {
 		return report.Comparison{}, err
 	}

@@ -1,4 +1,4 @@
-package server
+package casepage
 
 import (
 	"container/list"
@@ -93,7 +93,7 @@ func (c *shownCache) put(address string, p shown) {
 // show answers a page of a case from memory where it was made before and nothing
 // of the case has changed since; otherwise it makes it and keeps it. find says
 // which cases the page is of, also what else it tells that may change without a write.
-func (s *Server) show(w http.ResponseWriter, r *http.Request, find func() (caseIDs []string, err error), make func() (response.Content, error), also ...func() (string, error)) {
+func (s *Service) show(w http.ResponseWriter, r *http.Request, find func() (caseIDs []string, err error), make func() (response.Content, error), also ...func() (string, error)) {
 	address := s.respond.Base(r) + r.URL.RequestURI() + "\x00" + s.catalogue.Version()
 	changes, err := s.store.Changes(r.Context())
 	if err != nil {
@@ -135,7 +135,7 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request, find func() (caseI
 }
 
 // shownState is what a page of cases depends on beside its address.
-func (s *Server) shownState(ctx context.Context, find func() ([]string, error), also []func() (string, error)) (key string, settled bool, err error) {
+func (s *Service) shownState(ctx context.Context, find func() ([]string, error), also []func() (string, error)) (key string, settled bool, err error) {
 	cases, err := find()
 	if err != nil {
 		return "", false, err

@@ -1,4 +1,4 @@
-package server
+package casepage
 
 import (
 	"errors"
@@ -14,10 +14,10 @@ import (
 	"leakdiff/store"
 )
 
-// triageForm keeps what somebody says about a family and leads back to its page. The
+// TriageForm keeps what somebody says about a family and leads back to its page. The
 // last one to save wins; who replaced a mark that came after the page was opened is
 // told.
-func (s *Server) triageForm(w http.ResponseWriter, r *http.Request) {
+func (s *Service) TriageForm(w http.ResponseWriter, r *http.Request) {
 	id := response.PathValue(r, "id")
 	r.Body = http.MaxBytesReader(w, r.Body, response.MaxForm)
 	if err := r.ParseForm(); err != nil {
@@ -53,7 +53,7 @@ func since(seen string, at time.Time) bool {
 	return err == nil && !at.IsZero() && at.UnixMicro() > shown
 }
 
-func (s *Server) setMark(r *http.Request, caseID string, m store.Mark, key string) (before store.Mark, err error) {
+func (s *Service) setMark(r *http.Request, caseID string, m store.Mark, key string) (before store.Mark, err error) {
 	if _, err := s.access.Edit(r, caseID, key); err != nil {
 		return before, err
 	}
@@ -103,8 +103,8 @@ func newTriageJSON(m store.Mark) triageJSON {
 	return triageJSON{m.Process, m.Fingerprint, m.State, m.Note, m.Outcome, &m.At, m.Remembered, m.Replaced}
 }
 
-// marksAPI is GET /api/v1/cases/{id}/triage.
-func (s *Server) marksAPI(w http.ResponseWriter, r *http.Request) {
+// MarksAPI is GET /api/v1/cases/{id}/triage.
+func (s *Service) MarksAPI(w http.ResponseWriter, r *http.Request) {
 	id := response.PathValue(r, "id")
 	if _, err := s.store.Case(r.Context(), id); err != nil {
 		s.respond.FailAPI(w, r, err)
@@ -122,9 +122,9 @@ func (s *Server) marksAPI(w http.ResponseWriter, r *http.Request) {
 	s.respond.ListJSON(w, r, map[string]any{"case": id, "triage": out})
 }
 
-// markAPI is PUT /api/v1/cases/{id}/triage with {"process", "fingerprint", "state",
+// MarkAPI is PUT /api/v1/cases/{id}/triage with {"process", "fingerprint", "state",
 // "note", "outcome"}; it answers the mark with the one that it replaced.
-func (s *Server) markAPI(w http.ResponseWriter, r *http.Request) {
+func (s *Service) MarkAPI(w http.ResponseWriter, r *http.Request) {
 	id := response.PathValue(r, "id")
 	var in struct {
 		Process, Fingerprint, Note, Outcome string

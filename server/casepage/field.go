@@ -1,4 +1,4 @@
-package server
+package casepage
 
 import (
 	"net/http"
@@ -22,7 +22,7 @@ const (
 var fieldLimits = map[string]int{titleField: 300, ticketField: 500, modulesField: 2000, archivedField: 3}
 
 // setField keeps a field of a case; "not_found" for one that does not exist.
-func (s *Server) setField(r *http.Request, caseID, name, value, key string) (before store.Field, err error) {
+func (s *Service) setField(r *http.Request, caseID, name, value, key string) (before store.Field, err error) {
 	if _, err := s.access.Edit(r, caseID, key); err != nil {
 		return before, err
 	}
@@ -59,10 +59,10 @@ func (s *Server) setField(r *http.Request, caseID, name, value, key string) (bef
 	return before, nil
 }
 
-// fieldForm takes the fields of one form of the case page. Only those that differ from
+// FieldForm takes the fields of one form of the case page. Only those that differ from
 // what the page showed ("was-NAME") are written, so that two people who edit different
 // fields do not undo each other.
-func (s *Server) fieldForm(w http.ResponseWriter, r *http.Request) {
+func (s *Service) FieldForm(w http.ResponseWriter, r *http.Request) {
 	id := response.PathValue(r, "id")
 	r.Body = http.MaxBytesReader(w, r.Body, response.MaxForm)
 	if err := r.ParseForm(); err != nil {
@@ -93,9 +93,9 @@ func (s *Server) fieldForm(w http.ResponseWriter, r *http.Request) {
 	s.respond.Redirect(w, r, "/cases/"+url.PathEscape(id)+q+"#about")
 }
 
-// fieldsAPI is PATCH /api/v1/cases/{id} with any of {"title", "ticket", "modules",
+// FieldsAPI is PATCH /api/v1/cases/{id} with any of {"title", "ticket", "modules",
 // "archived"}; it answers what each replaced.
-func (s *Server) fieldsAPI(w http.ResponseWriter, r *http.Request) {
+func (s *Service) FieldsAPI(w http.ResponseWriter, r *http.Request) {
 	id := response.PathValue(r, "id")
 	var in map[string]string
 	if err := response.ReadJSON(w, r, &in, `{"ticket": "INC-4711"}`); err != nil {

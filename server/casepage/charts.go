@@ -1,4 +1,4 @@
-package server
+package casepage
 
 import (
 	"net/url"
@@ -18,7 +18,7 @@ import (
 const (
 	maxDrawnUnasked = 1
 	maxDrawnPoints  = 100
-	maxDrawn        = 4
+	MaxDrawn        = 4
 )
 
 // moreCharts adds what the further charts of a case are made from.
@@ -42,7 +42,7 @@ func drawnLines(l *loader.Loaded, asked string) []int {
 			}
 		}
 	}
-	most := maxDrawn
+	most := MaxDrawn
 	if asked == "" {
 		most = maxDrawnUnasked
 		if points > maxDrawnPoints {

@@ -1,4 +1,4 @@
-package server
+package casepage
 
 import (
 	"context"
@@ -20,14 +20,14 @@ func summaryVersion(known *knowledge.Catalogue) string {
 // Outdated are the cases whose summary is older than what it sums up: after a crash in
 // between, where triage in one case speaks of others, and where more is known of leaks or
 // the sentence is made in another way than then.
-func (s *Server) Outdated(ctx context.Context) ([]string, error) {
+func (s *Service) Outdated(ctx context.Context) ([]string, error) {
 	known, _ := s.catalogue.Current()
 	return s.store.CasesToSummarise(ctx, summaryVersion(known))
 }
 
 // Summarise writes what the list of cases shows of a case. Where all of the case was
 // read for that, its front is made of it and kept as well.
-func (s *Server) Summarise(ctx context.Context, caseID string) error {
+func (s *Service) Summarise(ctx context.Context, caseID string) error {
 	ctx, cases := loader.OnShelf(ctx)
 	built, err := s.loader.Briefly(ctx, caseID, true)
 	if err != nil {
@@ -46,18 +46,18 @@ func (s *Server) Summarise(ctx context.Context, caseID string) error {
 }
 
 // renewFront makes and keeps the page of a case that was loaded, unless it is there.
-func (s *Server) renewFront(ctx context.Context, caseID string) {
+func (s *Service) renewFront(ctx context.Context, caseID string) {
 	err := func() error {
-		state, err := s.frontState(ctx, caseID)
-		if err != nil || state.hash == "" {
+		state, err := s.FrontState(ctx, caseID)
+		if err != nil || state.Hash == "" {
 			return err
 		}
-		if _, found, err := s.store.CasePage(ctx, caseID, "html", state.hash); found || err != nil {
+		if _, found, err := s.store.CasePage(ctx, caseID, "html", state.Hash); found || err != nil {
 			return err
 		}
-		p, err := s.makeFront(ctx, caseID, "html", state)
+		p, err := s.MakeFront(ctx, caseID, "html", state)
 		if err == nil {
-			s.keepFront(ctx, caseID, p)
+			s.KeepFront(ctx, caseID, p)
 		}
 		return err
 	}()

@@ -1,4 +1,4 @@
-package server
+package casepage
 
 import (
 	"net/http"
@@ -16,8 +16,8 @@ import (
 // suffix.
 const flamePath = "flame"
 
-// snapshotFlame shows the merged stacks of one snapshot.
-func (s *Server) snapshotFlame(w http.ResponseWriter, r *http.Request) {
+// SnapshotFlame shows the merged stacks of one snapshot.
+func (s *Service) SnapshotFlame(w http.ResponseWriter, r *http.Request) {
 	id := response.PathValue(r, "id")
 	name, suffix := response.Twin(response.PathValue(r, "page"))
 	if name != flamePath {
@@ -33,8 +33,8 @@ func (s *Server) snapshotFlame(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// diffFlame shows the merged stacks of what changed between two snapshots.
-func (s *Server) diffFlame(w http.ResponseWriter, r *http.Request) {
+// DiffFlame shows the merged stacks of what changed between two snapshots.
+func (s *Service) DiffFlame(w http.ResponseWriter, r *http.Request) {
 	pair := response.PathValue(r, "pair")
 	name, suffix := response.Twin(response.PathValue(r, "page"))
 	if name != flamePath {
@@ -56,21 +56,21 @@ type graph struct {
 	in view.FlameInput
 }
 
-func (s *Server) flameAnswer(r *http.Request, g graph, suffix string) (response.Content, error) {
+func (s *Service) flameAnswer(r *http.Request, g graph, suffix string) (response.Content, error) {
 	if suffix == ".json" {
 		return response.JsonOf(flameJSON(g))
 	}
 	v := view.NewFlame(g.in)
 	if suffix != "" {
 		still := g.in
-		still.Frozen = bool(keeping)
-		return s.respond.TwinOf(r, suffix, response.Export{Page: v, Alone: aloneFlame(view.NewFlame(still)), Shell: s.respond.Copied(v.Shell), Csv: flameCSV(v), Name: v.Headline})
+		still.Frozen = bool(freezing)
+		return s.respond.TwinOf(r, suffix, response.Export{Page: v, Alone: AloneFlame(view.NewFlame(still)), Shell: s.respond.Copied(v.Shell), Csv: FlameCSV(v), Name: v.Headline})
 	}
 	response.OfferSharing(&v.Shell, *r.URL, g.l.ID)
 	return response.PageOf(r.Context(), page.Flame(v))
 }
 
-func (s *Server) flameOf(r *http.Request, id string) (graph, error) {
+func (s *Service) flameOf(r *http.Request, id string) (graph, error) {
 	l, line, i, err := s.snapshot(r, id)
 	if err != nil {
 		return graph{}, err
@@ -84,7 +84,7 @@ func (s *Server) flameOf(r *http.Request, id string) (graph, error) {
 	return g, nil
 }
 
-func (s *Server) flameBetween(r *http.Request, pair string) (graph, error) {
+func (s *Service) flameBetween(r *http.Request, pair string) (graph, error) {
 	c, err := s.compare(r, pair)
 	if err != nil {
 		return graph{}, err
@@ -101,19 +101,19 @@ func (s *Server) flameBetween(r *http.Request, pair string) (graph, error) {
 	return g, nil
 }
 
-// keptFlame keeps a graph: the page at an address below a snapshot or a pair.
-func (s *Server) keptFlame(inner *http.Request, kind, id string) (keptView, *loader.Loaded, error) {
+// frozenFlame keeps a graph: the page at an address below a snapshot or a pair.
+func (s *Service) frozenFlame(inner *http.Request, kind, id string) (View, *loader.Loaded, error) {
 	of := s.flameOf
 	if kind == "diff" {
 		of = s.flameBetween
 	}
 	g, err := of(inner, id)
 	if err != nil {
-		return keptView{}, nil, err
+		return View{}, nil, err
 	}
-	g.in.Frozen = bool(keeping)
+	g.in.Frozen = bool(freezing)
 	v := view.NewFlame(g.in)
-	return keptView{"flame", v, flameJSON(g), v.Headline}, g.l, nil
+	return View{"flame", v, flameJSON(g), v.Headline}, g.l, nil
 }
 
 // flameNode is a node of the tree as data.
@@ -129,8 +129,8 @@ type flameNode struct {
 	Children []*flameNode `json:"children,omitempty"`
 }
 
-// flameGraph is a flame graph as data.
-type flameGraph struct {
+// FlameGraph is a flame graph as data.
+type FlameGraph struct {
 	Schema   string        `json:"schema"`
 	A        string        `json:"a,omitempty"`
 	B        string        `json:"b"`
@@ -142,8 +142,8 @@ type flameGraph struct {
 }
 
 // flameJSON is the whole tree as data; that of a pair has the figures of both.
-func flameJSON(g graph) flameGraph {
-	out := flameGraph{
+func flameJSON(g graph) FlameGraph {
+	out := FlameGraph{
 		Schema: "leakdiff.flame/1", B: g.in.B.ID, Kind: g.in.Tree.Kind, NoStack: g.in.Tree.Bare, Lower: g.in.B.Bounded(g.in.Tree.Kind),
 		Warnings: append([]string{}, g.in.Warnings...),
 	}

@@ -1,4 +1,4 @@
-package server
+package casepage
 
 import (
 	"fmt"
@@ -45,8 +45,8 @@ type severalColumn struct {
 
 func (c *severalColumn) snapshot() *analysis.Snapshot { return c.line.Snapshots[c.at] }
 
-// comparePage shows any number of snapshots side by side.
-func (s *Server) comparePage(w http.ResponseWriter, r *http.Request) {
+// ComparePage shows any number of snapshots side by side.
+func (s *Service) ComparePage(w http.ResponseWriter, r *http.Request) {
 	_, suffix := response.Twin(r.URL.Path)
 	s.show(w, r, func() ([]string, error) { return s.casesOfCompare(r) }, func() (response.Content, error) {
 		c, err := s.several(r)
@@ -67,7 +67,7 @@ func (s *Server) comparePage(w http.ResponseWriter, r *http.Request) {
 }
 
 // casesOfCompare are the cases that the address names, its own first.
-func (s *Server) casesOfCompare(r *http.Request) ([]string, error) {
+func (s *Service) casesOfCompare(r *http.Request) ([]string, error) {
 	q := r.URL.Query()
 	own := q.Get("case")
 	if own == "" {
@@ -96,7 +96,7 @@ func namedSnapshots(q url.Values) []string {
 	return out
 }
 
-func (s *Server) several(r *http.Request) (*several, error) {
+func (s *Service) several(r *http.Request) (*several, error) {
 	q := r.URL.Query()
 	if q.Get("case") == "" {
 		_, err := s.casesOfCompare(r)
@@ -170,7 +170,7 @@ func spread[T any](all []T, n int) []T {
 	return out
 }
 
-func (s *Server) column(r *http.Request, l *loader.Loaded, name string) (severalColumn, error) {
+func (s *Service) column(r *http.Request, l *loader.Loaded, name string) (severalColumn, error) {
 	caseID, id, elsewhere := strings.Cut(name, "/")
 	if !elsewhere {
 		caseID, id = l.ID, name
@@ -189,7 +189,7 @@ func (s *Server) column(r *http.Request, l *loader.Loaded, name string) (several
 	return severalColumn{value: name, l: of, line: line, at: at}, nil
 }
 
-func (s *Server) severalInput(r *http.Request, c *several, query url.Values, why purpose) (view.CompareInput, error) {
+func (s *Service) severalInput(r *http.Request, c *several, query url.Values, why purpose) (view.CompareInput, error) {
 	in := view.CompareInput{
 		CaseID: c.l.ID, CaseTitle: c.l.Title, Series: seriesOf(c.columns[len(c.columns)-1].l, c.line), Result: c.result, Verdicts: c.line.Judged, Titles: c.line.Titles,
 		LeftOut: c.leftOut, Snapshots: choicesOf(c.l), Query: query, Previous: map[string]*analysis.Snapshot{}, Warnings: c.warnings(),
@@ -230,7 +230,7 @@ func caseLink(l *loader.Loaded, why purpose) *view.Link {
 // otherTitle names another case than that of the page. How people call their cases is
 // nothing that the reader of a shared page shall see.
 func otherTitle(title string, why purpose) string {
-	if why == keeping && title != "" {
+	if why == freezing && title != "" {
 		return "not named here"
 	}
 	return title
@@ -281,7 +281,7 @@ func (c *several) warnings() []string {
 	return out
 }
 
-func (s *Server) severalView(r *http.Request, c *several, query url.Values, why purpose) (view.Compare, error) {
+func (s *Service) severalView(r *http.Request, c *several, query url.Values, why purpose) (view.Compare, error) {
 	in, err := s.severalInput(r, c, query, why)
 	in.Engine, in.Frozen = s.respond.Engine(), bool(why)
 	if err != nil {
@@ -291,7 +291,7 @@ func (s *Server) severalView(r *http.Request, c *several, query url.Values, why 
 }
 
 // severalTwin writes the table as a file, which has no link to unfold.
-func (s *Server) severalTwin(r *http.Request, c *several, suffix string, query url.Values) (response.Content, error) {
+func (s *Service) severalTwin(r *http.Request, c *several, suffix string, query url.Values) (response.Content, error) {
 	data, err := s.severalData(r, c, query)
 	if err != nil {
 		return response.Content{}, err
@@ -304,16 +304,16 @@ func (s *Server) severalTwin(r *http.Request, c *several, suffix string, query u
 	if err != nil {
 		return response.Content{}, err
 	}
-	alone, err := s.severalView(r, c, query, keeping)
+	alone, err := s.severalView(r, c, query, freezing)
 	if err != nil {
 		return response.Content{}, err
 	}
-	return s.respond.TwinOf(r, suffix, response.Export{Page: v, Alone: aloneCompare(alone), Shell: s.respond.Copied(v.Shell), Name: v.Shell.Here, Csv: data.CSV})
+	return s.respond.TwinOf(r, suffix, response.Export{Page: v, Alone: AloneCompare(alone), Shell: s.respond.Copied(v.Shell), Name: v.Shell.Here, Csv: data.CSV})
 }
 
 // severalData is the table as data: the rows that pass the filter.
-func (s *Server) severalData(r *http.Request, c *several, query url.Values) (report.Several, error) {
-	in, err := s.severalInput(r, c, query, keeping)
+func (s *Service) severalData(r *http.Request, c *several, query url.Values) (report.Several, error) {
+	in, err := s.severalInput(r, c, query, freezing)
 	if err != nil {
 		return report.Several{}, err
 	}
@@ -345,9 +345,9 @@ const (
 	soughtCases     = 1000
 )
 
-// elsewherePage lists recent cases with their snapshots, to compare with or to take
+// ElsewherePage lists recent cases with their snapshots, to compare with or to take
 // as the baseline.
-func (s *Server) elsewherePage(w http.ResponseWriter, r *http.Request) {
+func (s *Service) ElsewherePage(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	l, err := s.loader.Load(r.Context(), q.Get("case"))
 	if err != nil {
@@ -397,7 +397,7 @@ func (s *Server) elsewherePage(w http.ResponseWriter, r *http.Request) {
 }
 
 // listElsewhere fills in the cases that hold the text, the newest first.
-func (s *Server) listElsewhere(r *http.Request, v *view.Elsewhere, l *loader.Loaded, into func(name string) string) error {
+func (s *Service) listElsewhere(r *http.Request, v *view.Elsewhere, l *loader.Loaded, into func(name string) string) error {
 	cases, _, err := s.store.Cases(r.Context(), store.CaseQuery{Everything: true, Limit: soughtCases})
 	if err != nil {
 		return err
@@ -442,8 +442,8 @@ func holds(text, wanted string) bool {
 
 // elsewhereCase lists the snapshots of a case: all where its name holds the text,
 // else those that do.
-func (s *Server) elsewhereCase(r *http.Request, c store.Case, named bool, find string, into func(name string) string) (view.ElsewhereCase, error) {
-	out := view.ElsewhereCase{Title: view.Visible(sampleTitle(c)), About: view.Visible(c.Headline)}
+func (s *Service) elsewhereCase(r *http.Request, c store.Case, named bool, find string, into func(name string) string) (view.ElsewhereCase, error) {
+	out := view.ElsewhereCase{Title: view.Visible(SampleTitle(c)), About: view.Visible(c.Headline)}
 	said, err := s.loader.Brief(r.Context(), c.ID)
 	if err != nil {
 		return out, err
@@ -468,4 +468,12 @@ func (s *Server) elsewhereCase(r *http.Request, c store.Case, named bool, find s
 		out.More = wording.PagePlural(int64(left), "more snapshot", "more snapshots") + "; search for its label."
 	}
 	return out, nil
+}
+
+// SampleTitle marks the cases that come with the program.
+func SampleTitle(c store.Case) string {
+	if c.Sample == "" {
+		return c.Title
+	}
+	return c.Title + " (sample)"
 }

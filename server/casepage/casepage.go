@@ -1,0 +1,136 @@
+// Package casepage shows a case: its page, its snapshots, families, comparisons and stacks,
+// each in every form, and takes what people say about it. What it shows is made from a
+// loaded case; it reads no upload and freezes nothing.
+package casepage
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"time"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/judge/identity"
+	"leakdiff/analysis/say/report"
+	"leakdiff/server/access"
+	"leakdiff/server/catalogue"
+	"leakdiff/server/loader"
+	"leakdiff/server/response"
+	"leakdiff/store"
+)
+
+// Store is what the pages of cases ask of a database.
+type Store interface {
+	access.Owners
+	CaseStore
+	EditStore
+	FamilyStore
+	PageStore
+	SummaryStore
+}
+
+// CaseStore finds cases and what they are made of.
+type CaseStore interface {
+	Case(ctx context.Context, id string) (store.Case, error)
+	Cases(ctx context.Context, q store.CaseQuery) (cases []store.Case, total int, err error)
+	DeleteCase(ctx context.Context, id string, fate store.PermalinkFate) error
+	Bundle(ctx context.Context, id string) (store.Bundle, error)
+	Bundles(ctx context.Context, caseID string) ([]store.Bundle, error)
+	Artifacts(ctx context.Context, bundleID string) ([]analysis.Artifact, error)
+	FindSnapshot(ctx context.Context, id string) (caseIDs []string, err error)
+	PermalinkCount(ctx context.Context, caseID string) (int, error)
+}
+
+// EditStore keeps what people say about a case.
+type EditStore interface {
+	RenameCase(ctx context.Context, id, title string) error
+	SetField(ctx context.Context, caseID, name, value string) (before store.Field, err error)
+	SetMark(ctx context.Context, caseID string, m store.Mark) (before store.Mark, err error)
+	Marks(ctx context.Context, caseID string) ([]store.Mark, error)
+	AddEdit(ctx context.Context, caseID string, e identity.Edit) (identity.Edit, error)
+	UndoEdit(ctx context.Context, caseID string, number int64) error
+}
+
+// FamilyStore knows families over all cases.
+type FamilyStore interface {
+	FamilyCases(ctx context.Context, fingerprint string) (int, error)
+	FamilySightings(ctx context.Context, fingerprint string, limit int) (store.Sightings, error)
+	EndingsOf(ctx context.Context, fingerprint string, caseIDs []string) ([]store.CaseEnding, error)
+	Memories(ctx context.Context, fingerprint string, limit int) (memories []store.Memory, total int, err error)
+}
+
+// PageStore keeps the first page of a case.
+type PageStore interface {
+	CasePage(ctx context.Context, caseID, form, state string) (page store.CasePage, found bool, err error)
+	KeepCasePage(ctx context.Context, caseID string, page store.CasePage) error
+	ForgetCasePage(ctx context.Context, caseID, state string) error
+	// Changes stays the same while nothing is written.
+	Changes(ctx context.Context) (int64, error)
+}
+
+// SummaryStore keeps what the list of cases shows.
+type SummaryStore interface {
+	SetCaseSummary(ctx context.Context, id string, sum store.Summary) error
+	CasesToSummarise(ctx context.Context, knowledge string) (ids []string, err error)
+}
+
+// Loader gives cases with their reports.
+type Loader interface {
+	Load(ctx context.Context, caseID string) (*loader.Loaded, error)
+	State(ctx context.Context, caseID string) (loader.State, error)
+	Brief(ctx context.Context, caseID string) (identity.Outcome, error)
+	Briefly(ctx context.Context, caseID string, aged bool) (report.Case, error)
+}
+
+// Queue is how the worker is told of what happens to cases.
+type Queue interface {
+	// Nudge says that there is work, or room.
+	Nudge()
+	// Cancel stops the reading of a bundle.
+	Cancel(bundleID string) bool
+	// Later has work done when no bundle is read.
+	Later(work func(context.Context))
+}
+
+// Raw opens the unpacked bytes of a file in a bundle.
+type Raw interface {
+	OpenArtifact(ctx context.Context, b store.Bundle, path string) (io.ReadCloser, error)
+}
+
+// Config says what the pages of cases are made of.
+type Config struct {
+	Store     Store
+	Log       *slog.Logger
+	Now       func() time.Time
+	Respond   *response.Responder
+	Access    *access.Access
+	Catalogue *catalogue.Catalogue
+	Loader    Loader
+	Queue     Queue
+	Raw       Raw
+	// Program tells this program from every other build of it, whose pages may differ.
+	// Pages do not outlive the process without one, or where it gives nothing.
+	Program func() string
+}
+
+// Service shows cases.
+type Service struct {
+	cfg       Config
+	store     Store
+	log       *slog.Logger
+	respond   *response.Responder
+	access    *access.Access
+	catalogue *catalogue.Catalogue
+	loader    Loader
+	queue     Queue
+	raw       Raw
+	shown     *shownCache
+}
+
+// New makes a service.
+func New(cfg Config) *Service {
+	return &Service{
+		cfg: cfg, store: cfg.Store, log: cfg.Log, respond: cfg.Respond, access: cfg.Access, catalogue: cfg.Catalogue,
+		loader: cfg.Loader, queue: cfg.Queue, raw: cfg.Raw, shown: newShownCache(),
+	}
+}

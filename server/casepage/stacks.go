@@ -1,0 +1,51 @@
+package casepage
+
+import (
+	"net/http"
+
+	"leakdiff/analysis"
+	"leakdiff/web/view"
+)
+
+// StackView are the snapshots of a page, one or A and B, for a view of their stacks beside it.
+type StackView struct {
+	// shell is the frame of the page, base its path.
+	Shell view.Shell
+	Base  string
+	// caseID is the case of B, otherID the one of A where it is another one.
+	CaseID, OtherID string
+	// state changes with the case.
+	State     string
+	Snapshots []*analysis.Snapshot
+}
+
+// SnapshotStacks is the snapshot with this id.
+func (s *Service) SnapshotStacks(r *http.Request, id string) (StackView, error) {
+	l, line, i, err := s.snapshot(r, id)
+	if err != nil {
+		return StackView{}, err
+	}
+	snap := line.Snapshots[i]
+	state, err := s.loader.State(r.Context(), l.ID)
+	return StackView{
+		Shell: s.snapshotView(l, line, i, r.URL.Query(), showing).Shell, Base: "/snapshots/" + snap.ID,
+		CaseID: l.ID, State: state.Key, Snapshots: []*analysis.Snapshot{snap},
+	}, err
+}
+
+// PairStacks are the snapshots of a comparison.
+func (s *Service) PairStacks(r *http.Request, pair string) (StackView, error) {
+	c, err := s.compare(r, pair)
+	if err != nil {
+		return StackView{}, err
+	}
+	state, err := s.loader.State(r.Context(), c.l.ID)
+	out := StackView{
+		Shell: s.diffView(c, r.URL.Query(), showing).Shell, Base: "/diff/" + c.result.A.ID + ".." + c.result.B.ID,
+		CaseID: c.l.ID, State: state.Key, Snapshots: []*analysis.Snapshot{c.result.A, c.result.B},
+	}
+	if c.la != c.l {
+		out.OtherID = c.la.ID
+	}
+	return out, err
+}

@@ -1,0 +1,109 @@
+package casepage
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"leakdiff/server/loader"
+	"leakdiff/server/response"
+)
+
+// purpose says whether a view is shown now or kept: what is kept has no form and
+// no link to a live page.
+type purpose bool
+
+const (
+	showing  purpose = false
+	freezing purpose = true
+)
+
+// View is a page as it can be kept: what it is rendered from, and the twin for programs.
+type View struct {
+	// kind is case, diff, compare, family, snapshot or flame, and says what model is.
+	Kind        string
+	Model, Data any
+	Headline    string
+}
+
+// FrozenView computes what the page at an address shows, ready to be kept, and gives
+// the case that it is of and all that it tells of.
+func (s *Service) FrozenView(r *http.Request, address string) (View, *loader.Loaded, []*loader.Loaded, error) {
+	ctx, cases := loader.OnShelf(r.Context())
+	f, l, err := s.frozenPage(r.WithContext(ctx), address)
+	return f, l, cases.All, err
+}
+
+func (s *Service) frozenPage(r *http.Request, address string) (View, *loader.Loaded, error) {
+	bad := response.Refuse("bad_request", "this page cannot be frozen", address, "only cases, comparisons, families and snapshots can", "open one of them and share it from there")
+	u, err := url.Parse(address)
+	if err != nil || u.Host != "" || u.Scheme != "" {
+		return View{}, nil, bad
+	}
+	kind, id, _ := strings.Cut(strings.TrimPrefix(u.Path, "/"), "/")
+	inner := r.Clone(r.Context())
+	inner.URL = u
+	if bare, ok := strings.CutSuffix(id, "/"+flamePath); ok && (kind == "snapshots" || kind == "diff") {
+		return s.frozenFlame(inner, kind, bare)
+	}
+	switch kind {
+	case "cases":
+		l, err := s.loader.Load(r.Context(), id)
+		if err != nil {
+			return View{}, nil, err
+		}
+		return s.frozenCase(r.Context(), l, u.Query())
+	case "diff":
+		c, err := s.compare(inner, id)
+		if err != nil {
+			return View{}, nil, err
+		}
+		data, err := c.data(u.Query())
+		if err != nil {
+			return View{}, nil, err
+		}
+		v := s.diffView(c, u.Query(), freezing)
+		return View{"diff", v, data, v.Headline}, c.l, nil
+	case "compare":
+		c, err := s.several(inner)
+		if err != nil {
+			return View{}, nil, err
+		}
+		data, err := s.severalData(inner, c, u.Query())
+		if err != nil {
+			return View{}, nil, err
+		}
+		v, err := s.severalView(inner, c, u.Query(), freezing)
+		if err != nil {
+			return View{}, nil, err
+		}
+		return View{"compare", v, data, v.Headline}, c.l, nil
+	case "families":
+		l, line, err := s.familyLine(inner, id)
+		if err != nil {
+			return View{}, nil, err
+		}
+		v, err := s.familyView(inner, l, line, id, freezing)
+		if err != nil {
+			return View{}, nil, err
+		}
+		return View{"family", v, line.Membership(familyOf(l, line, id), chosen(inner, line, id), maxMembers), v.Headline}, l, nil
+	case "snapshots":
+		l, line, i, err := s.snapshot(inner, id)
+		if err != nil {
+			return View{}, nil, err
+		}
+		v := s.snapshotView(l, line, i, u.Query(), freezing)
+		return View{"snapshot", v, onlySnapshot(l, line, i), v.Headline}, l, nil
+	}
+	return View{}, nil, bad
+}
+
+func (s *Service) frozenCase(ctx context.Context, l *loader.Loaded, query url.Values) (View, *loader.Loaded, error) {
+	v, err := s.caseView(ctx, l, 0, query, nil, freezing)
+	if err != nil {
+		return View{}, nil, err
+	}
+	return View{"case", v, l.Built.Report, v.Headline}, l, nil
+}
