@@ -8,13 +8,14 @@ import (
 	"time"
 
 	"leakdiff/analysis/read/ingest"
+	"leakdiff/server/share"
 	"leakdiff/store"
 )
 
 func TestAnOlderEnginesResultOffersANewLinkAndStaysWhatItIs(t *testing.T) {
 	s := newSite(t)
 	up := s.untimed(t, 3, 13, 23)
-	f, err := json.Marshal(frozen{Kind: "snapshot", Model: json.RawMessage(`{"Headline":"what engine 1 said"}`), Data: json.RawMessage(`{}`), Headline: "what engine 1 said", Redacted: true})
+	f, err := json.Marshal(share.Record{Kind: "snapshot", Model: json.RawMessage(`{"Headline":"what engine 1 said"}`), Data: json.RawMessage(`{}`), Headline: "what engine 1 said", Redacted: true})
 	if err != nil {
 		t.Fatal(err)
 	}

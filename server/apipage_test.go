@@ -11,6 +11,7 @@ import (
 
 	"leakdiff/samples/corpus"
 	"leakdiff/server/intake"
+	"leakdiff/server/share"
 )
 
 func TestTheLinesOfTheAPIPageDoTheWholeJob(t *testing.T) {
@@ -64,7 +65,7 @@ func TestTheLinesOfTheAPIPageDoTheWholeJob(t *testing.T) {
 	if !strings.HasPrefix(said[1], "# ") || !strings.Contains(said[1], "## Findings") {
 		t.Errorf("the findings: %.500s", said[1])
 	}
-	frozen := decode[result](t, said[2])
+	frozen := decode[share.Result](t, said[2])
 	if r := s.get(strings.TrimPrefix(frozen.URL, s.url)); frozen.URL == "" || r.status != 200 {
 		t.Errorf("the frozen link %q gives %d", frozen.URL, r.status)
 	}

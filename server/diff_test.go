@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"leakdiff/server/intake"
+	"leakdiff/server/share"
 )
 
 // workerDump prints the goroutines of a small program: as many of each function, of
@@ -218,7 +219,7 @@ func TestAnyNumberOfSnapshotsStandsSideBySide(t *testing.T) {
 		{name: "a snapshot that is not there is refused", path: address("", "&s=snowhere"), status: 404},
 		{name: "a case that is not there is refused", path: address("", "&s=cnowhere/s1"), status: 404},
 	})
-	frozen := decode[result](t, s.do("POST", "/api/v1/permalinks", strings.NewReader(`{"case":"`+up.Case+`","view":"`+address("", "&q=pool&show=previous", 0, 1, 3)+`"}`)).body)
+	frozen := decode[share.Result](t, s.do("POST", "/api/v1/permalinks", strings.NewReader(`{"case":"`+up.Case+`","view":"`+address("", "&q=pool&show=previous", 0, 1, 3)+`"}`)).body)
 	for suffix, want := range map[string]string{"": "Filter pool: 1 of 6\u00a0families pass. Figures: change to the snapshot before each", ".md": "Filter pool: 1 of 6\u00a0families pass.", ".json": "leakdiff.compare/1"} {
 		r := s.get(frozen.Link + suffix)
 		if r.status != 200 || !strings.Contains(r.body, want) || strings.Contains(r.body, `href="/compare`) || strings.Contains(r.body, "<form") {
@@ -298,7 +299,7 @@ func TestAFrozenComparisonSaysWhatToDo(t *testing.T) {
 	up := s.untimed(t, 3, 13, 23, 33)
 	pair := "/diff/" + up.Snapshots[0].ID + ".." + up.Snapshots[3].ID + "?case=" + up.Case
 	freeze := func(view string) string {
-		return decode[result](t, s.do("POST", "/api/v1/permalinks", strings.NewReader(`{"view":"`+view+`"}`)).body).Link
+		return decode[share.Result](t, s.do("POST", "/api/v1/permalinks", strings.NewReader(`{"view":"`+view+`"}`)).body).Link
 	}
 	whole, none := freeze(pair), freeze(pair+"&q=delta<0")
 	s.run(t, []scenario{

@@ -8,7 +8,7 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"io"
-	"net/http/httptest"
+	"net/http"
 	"regexp"
 	"slices"
 	"strconv"
@@ -20,6 +20,8 @@ import (
 
 	"leakdiff/server/intake"
 	"leakdiff/server/response"
+	"leakdiff/server/share"
+	"leakdiff/store"
 	"leakdiff/web/view"
 )
 
@@ -355,7 +357,7 @@ func TestFrozenResultsHaveTheSameTwinsRedacted(t *testing.T) {
 			if answer.status != 201 {
 				t.Fatalf("freezing gave %d: %s", answer.status, answer.body)
 			}
-			link := decode[result](t, answer.body).Link
+			link := decode[share.Result](t, answer.body).Link
 			page := s.get(link)
 			for _, suffix := range []string{".md", ".jira", ".txt", ".html", ".csv", ".json", ".svg"} {
 				r := s.get(link + suffix)
@@ -385,18 +387,29 @@ func TestFrozenResultsHaveTheSameTwinsRedacted(t *testing.T) {
 	}
 }
 
+// record freezes what an address shows, as it is, and reads what was kept of it.
+func (s *site) record(address string) (f share.Record) {
+	s.t.Helper()
+	r := s.do("POST", "/api/v1/permalinks", strings.NewReader(`{"view": "`+address+`", "redact": false}`))
+	if r.status != http.StatusCreated {
+		s.t.Fatalf("freezing %s gave %d: %s", address, r.status, r.body)
+	}
+	p, err := s.s.store.(*store.Store).Permalink(s.t.Context(), decode[share.Result](s.t, r.body).ID)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return decode[share.Record](s.t, string(p.Record))
+}
+
 // A record that an older version froze has neither whole names nor tables of members.
 func TestOlderRecordsHaveTwinsToo(t *testing.T) {
 	s := newSite(t)
 	k := uploadKubelet(t, s)
 	for name, at := range k.pages() {
 		t.Run(name, func(t *testing.T) {
-			f, _, _, err := s.s.frozenView(httptest.NewRequest("GET", "/", nil), at[0]+"?case="+k.up.Case)
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := s.record(at[0] + "?case=" + k.up.Case)
 			f.Model, f.Data = without(t, f.Model, "Whole"), without(t, f.Data, "members", "families_of_snapshot", "at", "members_total")
-			e, err := f.unpack()
+			e, err := f.Unpack()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -407,7 +420,7 @@ func TestOlderRecordsHaveTwinsToo(t *testing.T) {
 				}
 			}
 			var b bytes.Buffer
-			switch err := e.Csv(&b); {
+			switch err := e.CSV(&b); {
 			case name == "the family":
 				if err == nil || !strings.Contains(err.Error(), "has no table") {
 					t.Errorf("the table that is not there: %v: %.200s", err, b.String())

@@ -9,6 +9,7 @@ import (
 
 	"leakdiff/server/casepage"
 	"leakdiff/server/intake"
+	"leakdiff/server/share"
 )
 
 // calling is a dump of goroutines that main.start created: n in main.Pool.read below
@@ -137,7 +138,7 @@ func TestFrozenFlameGraphsLinkNowhere(t *testing.T) {
 		if answer.status != 201 {
 			t.Fatalf("%s: freezing gave %d: %s", view, answer.status, answer.body)
 		}
-		kept := decode[result](t, answer.body)
+		kept := decode[share.Result](t, answer.body)
 		for _, suffix := range []string{"", ".md", ".json"} {
 			r := s.get(kept.Link + suffix)
 			if r.status != 200 {

@@ -21,6 +21,7 @@ import (
 	"leakdiff/server/casepage"
 	"leakdiff/server/intake"
 	"leakdiff/server/response"
+	"leakdiff/server/share"
 )
 
 // dumpOf is a dump of n goroutines that wait in main.leak.
@@ -124,7 +125,7 @@ func TestEveryViewShowsWhatPeopleSaid(t *testing.T) {
 		{name: "the identity page lists it", path: up.Link + "/identity", status: 200, want: []string{"t1 of prober-renamed on node-seven", "Take back in", "3\u00a0edits are in force"}},
 		{name: "the identity page is data as well", path: up.Link + "/identity.json", status: 200, want: []string{`"left_out"`, at["t1"], `"by": "upload"`}},
 	})
-	frozen := decode[result](t, s.do("POST", "/api/v1/permalinks", strings.NewReader(`{"case":"`+up.Case+`"}`)).body)
+	frozen := decode[share.Result](t, s.do("POST", "/api/v1/permalinks", strings.NewReader(`{"case":"`+up.Case+`"}`)).body)
 	s.run(t, []scenario{
 		{name: "a frozen result", path: frozen.Link, status: 200, want: []string{"prober-renamed"}, never: []string{"node-seven", "/identity", at["t1"]}},
 		{name: "its JSON", path: frozen.Link + ".json", status: 200, want: []string{"prober-renamed"}, never: []string{"node-seven", at["t1"]}},
@@ -152,7 +153,7 @@ func TestAFoundHostThatWasCorrectedIsNotSharedEither(t *testing.T) {
 		if answer.status != 201 {
 			t.Fatalf("%d %s", answer.status, answer.body)
 		}
-		link := decode[result](t, answer.body).Link
+		link := decode[share.Result](t, answer.body).Link
 		for _, suffix := range []string{"", ".md", ".json"} {
 			body := s.get(link + suffix).body
 			for _, never := range []string{"realnode1", "node-seven"} {
@@ -482,7 +483,7 @@ func TestASharedResultHidesHostsInEventsToo(t *testing.T) {
 	if !strings.Contains(s.get("/api/v1/cases/"+up.Case).body, "deploy prober on realnode1") {
 		t.Fatal("no event is named with any growth")
 	}
-	shared := decode[result](t, s.do("POST", "/api/v1/permalinks", strings.NewReader(`{"case":"`+up.Case+`"}`)).body)
+	shared := decode[share.Result](t, s.do("POST", "/api/v1/permalinks", strings.NewReader(`{"case":"`+up.Case+`"}`)).body)
 	s.run(t, []scenario{
 		{name: "its page", path: shared.Link, status: 200, never: []string{"realnode1"}},
 		{name: "its JSON", path: shared.Link + ".json", status: 200, want: []string{"deploy prober on host-"}, never: []string{"realnode1"}},

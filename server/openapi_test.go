@@ -20,6 +20,7 @@ import (
 	"leakdiff/analysis/say/report"
 	"leakdiff/server/casepage"
 	"leakdiff/server/intake"
+	"leakdiff/server/share"
 	"leakdiff/store"
 )
 
@@ -140,7 +141,7 @@ func TestTheAPIIsWhatItsDescriptionSays(t *testing.T) {
 	c.ask(t, "GET", "/api/v1/families/g1:00", "", "", 404)
 	c.ask(t, "GET", "/api/v1/search?q=main.leak", "", "", 200)
 	c.ask(t, "GET", "/api/v1/search?q=", "", "", 400)
-	made := decode[result](t, c.ask(t, "POST", "/api/v1/permalinks", fmt.Sprintf(`{"case":%q,"view":%q,"redact":true,"keep":"30d","preview":"counts"}`, up.Case, up.Link), jsonKind, 201))
+	made := decode[share.Result](t, c.ask(t, "POST", "/api/v1/permalinks", fmt.Sprintf(`{"case":%q,"view":%q,"redact":true,"keep":"30d","preview":"counts"}`, up.Case, up.Link), jsonKind, 201))
 	c.ask(t, "GET", "/api/v1/permalinks/"+made.ID, "", "", 200)
 	for _, x := range []struct{ method, body string }{{"PATCH", `{"keep":"90d"}`}, {"DELETE", ""}} {
 		r := c.do(x.method, "/api/v1/permalinks/"+made.ID, strings.NewReader(x.body), "Authorization", "Bearer "+made.OwnerKey, "Content-Type", jsonKind)
@@ -269,7 +270,7 @@ func TestTheAPISpeaksOfTheAddressBehindAProxy(t *testing.T) {
 func TestTheAPIAnswersAreKeptByTheirETag(t *testing.T) {
 	s := newSite(t)
 	up := s.untimed(t, 3, 13)
-	made := decode[result](t, s.do("POST", "/api/v1/permalinks", strings.NewReader(`{"case":"`+up.Case+`"}`)).body)
+	made := decode[share.Result](t, s.do("POST", "/api/v1/permalinks", strings.NewReader(`{"case":"`+up.Case+`"}`)).body)
 	print := decode[report.Report](t, s.get("/api/v1/cases/"+up.Case).body).Series[0].Families[0].Fingerprint
 	for _, path := range []string{"/api/v1/cases/" + up.Case, "/api/v1/cases", "/api/v1/search?q=main", "/api/v1/families/" + print, made.Link, made.Link + ".json", made.Link + ".md", "/api/v1/permalinks/" + made.ID, "/api/v1/diffs/" + up.Snapshots[0].ID + ".." + up.Snapshots[1].ID + "?case=" + url.QueryEscape(up.Case), "/api/v1/snapshots/" + up.Snapshots[0].ID, "/api/v1/openapi.json",
 		"/api/v1/cases/" + up.Case + "/bundles", "/api/v1/cases/" + up.Case + "/edits", "/api/v1/cases/" + up.Case + "/triage", "/api/v1/bundles/" + up.ID + "/inventory"} {

@@ -18,6 +18,7 @@ import (
 	"leakdiff/analysis/say/redact"
 	"leakdiff/analysis/say/report"
 	"leakdiff/samples/corpus"
+	"leakdiff/server/share"
 	"leakdiff/web/view"
 )
 
@@ -236,7 +237,7 @@ func TestNothingPlantedIsShared(t *testing.T) {
 					t.Fatalf("freezing gave %d: %s", r.status, r.body)
 				}
 				clean(t, "the answer", r.body)
-				made := decode[result](t, r.body)
+				made := decode[share.Result](t, r.body)
 				suffixes := []string{"", ".md", ".txt", ".json", ".jira", ".csv", ".html", ".svg"}
 				if preview != "full" {
 					suffixes = []string{"", ".html"} // the others hold nothing of a preview
@@ -287,7 +288,7 @@ func TestNamesOfUploadedFilesAreNotShared(t *testing.T) {
 			}
 			address := "/cases/" + up.Case
 			r := s.do("POST", "/api/v1/permalinks", strings.NewReader(fmt.Sprintf(`{"view":%q,"preview":"full"}`, address)))
-			made := decode[result](t, r.body)
+			made := decode[share.Result](t, r.body)
 			for _, suffix := range []string{"", ".md", ".txt", ".json", ".jira", ".csv", ".html", ".svg"} {
 				page := s.get("/p/" + made.ID + suffix).body
 				for _, secret := range strings.Split(tc.secret, "|") {
@@ -313,7 +314,7 @@ func TestAReceiptSaysWhereAValueStandsFirst(t *testing.T) {
 	}))
 	r := s.do("POST", "/api/v1/permalinks", strings.NewReader(fmt.Sprintf(`{"view":"/cases/%s"}`, up.Case)))
 	first := map[redact.Rule]map[string]string{}
-	for _, rule := range decode[result](t, r.body).Receipt {
+	for _, rule := range decode[share.Result](t, r.body).Receipt {
 		first[rule.Rule] = map[string]string{}
 		for _, f := range rule.First {
 			first[rule.Rule][f.Name] = f.At

@@ -69,13 +69,13 @@ func (s *Server) routes() chi.Router {
 	r.Get("/raw/{bundle}", s.cases.RawExcerpt)
 	r.Get("/raw/{bundle}/download", s.cases.RawDownload)
 
-	r.Get("/share", s.sharePage)
-	r.Post("/share", s.freeze)
-	r.Get("/p/{id}", s.permalink)
-	r.Get("/p/{id}/{tail}", s.permalink)
-	r.Post("/p/{id}/withdraw", s.withdrawForm)
-	r.Post("/p/{id}/extend", s.extendForm)
-	r.Post("/p/{id}/again", s.freezeAgain)
+	r.Get("/share", s.share.SharePage)
+	r.Post("/share", s.share.Freeze)
+	r.Get("/p/{id}", s.share.Permalink)
+	r.Get("/p/{id}/{tail}", s.share.Permalink)
+	r.Post("/p/{id}/withdraw", s.share.WithdrawForm)
+	r.Post("/p/{id}/extend", s.share.ExtendForm)
+	r.Post("/p/{id}/again", s.share.FreezeAgain)
 
 	root := r
 	r.Group(func(r chi.Router) {
@@ -104,9 +104,9 @@ func (s *Server) routes() chi.Router {
 		r.Get("/api/v1/cases/{id}/edits", s.cases.EditsAPI)
 		r.Post("/api/v1/cases/{id}/edits", s.cases.EditAPI)
 		r.Delete("/api/v1/cases/{id}/edits/{number}", s.cases.UndoAPI)
-		r.Post("/api/v1/permalinks", s.freezeAPI)
-		r.Patch("/api/v1/permalinks/{id}", s.extendAPI)
-		r.Delete("/api/v1/permalinks/{id}", s.withdrawAPI)
+		r.Post("/api/v1/permalinks", s.share.FreezeAPI)
+		r.Patch("/api/v1/permalinks/{id}", s.share.ExtendAPI)
+		r.Delete("/api/v1/permalinks/{id}", s.share.WithdrawAPI)
 	})
 
 	r.Get("/collect.sh", s.collectScript)

@@ -21,6 +21,7 @@ import (
 	"leakdiff/server/intake"
 	"leakdiff/server/loader"
 	"leakdiff/server/response"
+	"leakdiff/server/share"
 	"leakdiff/web/page"
 )
 
@@ -83,6 +84,7 @@ type Server struct {
 	raw     intake.RawBytes
 	loader  *loader.Loader
 	cases   *casepage.Service
+	share   *share.Service
 	mounts  *mounts
 	started time.Time
 	// catalogue is asked about every family.
@@ -117,6 +119,7 @@ func New(cfg Config) *Server {
 		Store: cfg.Store, Blobs: cfg.Blobs, Log: cfg.Log, Respond: s.respond, Access: s.access, Cases: s.loader, Summaries: s.cases, Raw: s.raw,
 		Queue: s.queue, Worker: s.worker, UploadLimit: cfg.UploadLimit, Slots: cfg.uploadSlots, Samples: cfg.Samples,
 	})
+	s.share = share.New(share.Config{Store: cfg.Store, Now: cfg.Now, Respond: s.respond, Access: s.access, Pages: s.cases, Queue: s.queue, BaseURL: cfg.BaseURL})
 	s.handler = s.underPath(s.guard(head(s.addressed(s.routes()))))
 	return s
 }

@@ -17,6 +17,7 @@ import (
 	"leakdiff/samples"
 	"leakdiff/samples/corpus"
 	"leakdiff/server/intake"
+	"leakdiff/server/share"
 	"leakdiff/store"
 )
 
@@ -413,7 +414,7 @@ func TestThePagesOfTheSampleHoldTogether(t *testing.T) {
 func TestDeletingForgetsACase(t *testing.T) {
 	s := newSite(t)
 	up := s.put("dump.txt", []byte(tinyDump))
-	kept := decode[result](t, s.do("POST", "/api/v1/permalinks", strings.NewReader(`{"case":"`+up.Case+`"}`)).body)
+	kept := decode[share.Result](t, s.do("POST", "/api/v1/permalinks", strings.NewReader(`{"case":"`+up.Case+`"}`)).body)
 	if r := s.get(kept.Link); r.status != 200 {
 		t.Fatalf("the permalink gave %d: %s", r.status, r.body)
 	}
@@ -444,7 +445,7 @@ func frozenResultsStandAlone(t *testing.T, s *site, up intake.Uploaded, a, b str
 		if answer.status != 201 {
 			t.Fatalf("%s: freezing gave %d: %s", view, answer.status, answer.body)
 		}
-		got := decode[result](t, answer.body)
+		got := decode[share.Result](t, answer.body)
 		if len(got.ID) != 32 || got.OwnerKey == "" || got.ExpiresAt == nil {
 			t.Errorf("%s: %+v", view, got)
 		}
@@ -502,7 +503,7 @@ func TestAPreviewOfCountsNamesNothing(t *testing.T) {
 	s := newSite(t)
 	up := s.put("dump.txt", []byte(tinyDump))
 	for preview, named := range map[string]bool{"counts": false, "none": false, "full": true} {
-		got := decode[result](t, s.do("POST", "/api/v1/permalinks", strings.NewReader(`{"case":"`+up.Case+`","preview":"`+preview+`","title":"secret-service is leaking"}`)).body)
+		got := decode[share.Result](t, s.do("POST", "/api/v1/permalinks", strings.NewReader(`{"case":"`+up.Case+`","preview":"`+preview+`","title":"secret-service is leaking"}`)).body)
 		page := s.get(got.Link).body
 		head, _, _ := strings.Cut(page, "</head>")
 		if strings.Contains(head, "secret-service") != named {

@@ -1,12 +1,12 @@
 package server
 
 import (
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
 
 	"leakdiff/analysis/say/report"
+	"leakdiff/server/share"
 )
 
 // sandbox is the stack of the 24 calls of the sample that wait for one lock, as texts
@@ -27,7 +27,7 @@ func TestEveryFormOfACaseShowsOnWhichLineItGrows(t *testing.T) {
 	if answer.status != 201 {
 		t.Fatalf("freezing gave %d: %s", answer.status, answer.body)
 	}
-	for name, link := range map[string]string{"live": k.up.Link, "frozen": decode[result](t, answer.body).Link} {
+	for name, link := range map[string]string{"live": k.up.Link, "frozen": decode[share.Result](t, answer.body).Link} {
 		t.Run(name, func(t *testing.T) {
 			for _, suffix := range []string{".md", ".jira", ".txt"} {
 				text := s.get(link + suffix).body
@@ -84,12 +84,9 @@ func TestAnOlderRecordSaysNothingOfStacks(t *testing.T) {
 	k := uploadKubelet(t, s)
 	for name, at := range map[string][2]string{"the case": k.pages()["the case"], "the diff": k.pages()["the diff"]} {
 		t.Run(name, func(t *testing.T) {
-			f, _, _, err := s.s.frozenView(httptest.NewRequest("GET", "/", nil), at[0]+"?case="+k.up.Case)
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := s.record(at[0] + "?case=" + k.up.Case)
 			f.Model, f.Data = without(t, f.Model, "Stack"), without(t, f.Data, "stack", "stack_of", "stack_note")
-			e, err := f.unpack()
+			e, err := f.Unpack()
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -10,6 +10,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/say/report"
+	"leakdiff/server/share"
 )
 
 func TestFindingsRespectWhatPeopleDecided(t *testing.T) {
@@ -59,7 +60,7 @@ func TestFindingsRespectWhatPeopleDecided(t *testing.T) {
 	t.Run("a frozen result keeps the mark and no word of other cases", func(t *testing.T) {
 		mark(other.Case, "reviewed", "secret of the other case", "0")
 		r := s.do("POST", "/api/v1/permalinks", strings.NewReader(`{"case":"`+up.Case+`","view":"`+family+up.Case+`"}`))
-		link := decode[result](t, r.body).Link
+		link := decode[share.Result](t, r.body).Link
 		link = link[strings.Index(link, "/p/"):]
 		page := s.get(link)
 		if !strings.Contains(page.body, "it never shrinks") || strings.Contains(page.body, "secret of the other case") || strings.Contains(page.body, "other case") || strings.Contains(page.body, "<form class=\"triage") {
@@ -203,7 +204,7 @@ func TestAFindingSaysWhatOtherCasesKnowOfIt(t *testing.T) {
 		}
 	}
 	r := s.do("POST", "/api/v1/permalinks", strings.NewReader(`{"case":"`+second.Case+`","view":"`+second.Link+`"}`))
-	link := decode[result](t, r.body).Link
+	link := decode[share.Result](t, r.body).Link
 	if page := text(link[strings.Index(link, "/p/"):]); strings.Contains(page, "other case") || !strings.Contains(page, "Findings") {
 		t.Error("the frozen page speaks of other cases")
 	}

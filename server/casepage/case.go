@@ -70,7 +70,7 @@ func (s *Service) CasePage(w http.ResponseWriter, r *http.Request) {
 			}
 			made, err := s.respond.TwinOf(r, suffix, response.Export{
 				Page: v, Alone: AloneCase(alone), Shell: s.respond.Copied(v.Shell), Name: l.Title,
-				Csv: func(w io.Writer) error { return report.CSV(w, l.Built.Report) },
+				CSV: func(w io.Writer) error { return report.CSV(w, l.Built.Report) },
 			})
 			made.Recalls = prints
 			return made, err
@@ -213,7 +213,7 @@ func (s *Service) SnapshotPage(w http.ResponseWriter, r *http.Request) {
 		if suffix != "" {
 			return s.respond.TwinOf(r, suffix, response.Export{
 				Page: v, Alone: AloneSnapshot(s.snapshotView(l, line, i, r.URL.Query(), freezing)), Shell: s.respond.Copied(v.Shell), Name: v.Shell.Title,
-				Csv:    func(w io.Writer) error { return report.SnapshotCSV(w, onlySnapshot(l, line, i), id) },
+				CSV:    func(w io.Writer) error { return report.SnapshotCSV(w, onlySnapshot(l, line, i), id) },
 				Stacks: []*analysis.Snapshot{line.Snapshots[i]},
 			})
 		}

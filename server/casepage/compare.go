@@ -308,7 +308,7 @@ func (s *Service) severalTwin(r *http.Request, c *several, suffix string, query 
 	if err != nil {
 		return response.Content{}, err
 	}
-	return s.respond.TwinOf(r, suffix, response.Export{Page: v, Alone: AloneCompare(alone), Shell: s.respond.Copied(v.Shell), Name: v.Shell.Here, Csv: data.CSV})
+	return s.respond.TwinOf(r, suffix, response.Export{Page: v, Alone: AloneCompare(alone), Shell: s.respond.Copied(v.Shell), Name: v.Shell.Here, CSV: data.CSV})
 }
 
 // severalData is the table as data: the rows that pass the filter.

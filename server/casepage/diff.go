@@ -64,7 +64,7 @@ func (s *Service) DiffPage(w http.ResponseWriter, r *http.Request) {
 			v := s.diffView(c, query, showing)
 			return s.respond.TwinOf(r, suffix, response.Export{
 				Page: v, Alone: AloneDiff(s.diffView(c, query, freezing)), Shell: s.respond.Copied(v.Shell), Name: v.Shell.Here,
-				Csv: data.CSV, Stacks: []*analysis.Snapshot{c.result.A, c.result.B},
+				CSV: data.CSV, Stacks: []*analysis.Snapshot{c.result.A, c.result.B},
 			})
 		}
 		v := s.diffView(c, query, showing)

@@ -108,7 +108,7 @@ func (s *Service) FamilyPage(w http.ResponseWriter, r *http.Request) {
 	}
 	made, err := s.respond.TwinOf(r, suffix, response.Export{
 		Page: v, Alone: AloneFamily(kept), Shell: s.respond.Copied(v.Shell), Name: v.Shell.Title,
-		Csv: func(w io.Writer) error { return line.Membership(familyOf(l, line, fingerprint), at, 0).CSV(w) },
+		CSV: func(w io.Writer) error { return line.Membership(familyOf(l, line, fingerprint), at, 0).CSV(w) },
 	})
 	if err != nil {
 		s.respond.Fail(w, r, err)

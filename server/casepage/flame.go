@@ -64,7 +64,7 @@ func (s *Service) flameAnswer(r *http.Request, g graph, suffix string) (response
 	if suffix != "" {
 		still := g.in
 		still.Frozen = bool(freezing)
-		return s.respond.TwinOf(r, suffix, response.Export{Page: v, Alone: AloneFlame(view.NewFlame(still)), Shell: s.respond.Copied(v.Shell), Csv: FlameCSV(v), Name: v.Headline})
+		return s.respond.TwinOf(r, suffix, response.Export{Page: v, Alone: AloneFlame(view.NewFlame(still)), Shell: s.respond.Copied(v.Shell), CSV: FlameCSV(v), Name: v.Headline})
 	}
 	response.OfferSharing(&v.Shell, *r.URL, g.l.ID)
 	return response.PageOf(r.Context(), page.Flame(v))

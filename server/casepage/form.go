@@ -10,23 +10,27 @@ import (
 	"leakdiff/web/view"
 )
 
-// aloneCase, aloneDiff, aloneCompare, aloneFamily and aloneSnapshot put a page into another frame.
+// AloneCase puts the page into another frame.
 func AloneCase(v view.Case) func(view.Shell) templ.Component {
 	return func(shell view.Shell) templ.Component { v.Shell = shell; return page.Case(v) }
 }
 
+// AloneDiff puts the page into another frame.
 func AloneDiff(v view.Diff) func(view.Shell) templ.Component {
 	return func(shell view.Shell) templ.Component { v.Shell = shell; return page.Diff(v) }
 }
 
+// AloneCompare puts the page into another frame.
 func AloneCompare(v view.Compare) func(view.Shell) templ.Component {
 	return func(shell view.Shell) templ.Component { v.Shell = shell; return page.Compare(v) }
 }
 
+// AloneFamily puts the page into another frame.
 func AloneFamily(v view.Family) func(view.Shell) templ.Component {
 	return func(shell view.Shell) templ.Component { v.Shell = shell; return page.Family(v) }
 }
 
+// AloneFlame puts the page into another frame.
 func AloneFlame(v view.Flame) func(view.Shell) templ.Component {
 	return func(shell view.Shell) templ.Component { v.Shell = shell; return page.Flame(v) }
 }
@@ -41,6 +45,7 @@ func FlameCSV(v view.Flame) func(io.Writer) error {
 	}
 }
 
+// AloneSnapshot puts the page into another frame.
 func AloneSnapshot(v view.Snapshot) func(view.Shell) templ.Component {
 	return func(shell view.Shell) templ.Component { v.Shell = shell; return page.Snapshot(v) }
 }

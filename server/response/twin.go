@@ -41,7 +41,7 @@ type Export struct {
 	Alone func(view.Shell) templ.Component
 	// shell is the frame of the file.
 	Shell view.Shell
-	Csv   func(io.Writer) error
+	CSV   func(io.Writer) error
 	// stacks are the snapshots of the page, one or A and B, nil where it is of none.
 	Stacks []*analysis.Snapshot
 	// note stands at the end of texts, name is for files.
@@ -59,7 +59,7 @@ func (s *Responder) TwinOf(r *http.Request, suffix string, e Export) (Content, e
 		return pictureOf(e, r.URL.Query().Get("chart"))
 	case ".csv":
 		var b bytes.Buffer
-		err := e.Csv(&b)
+		err := e.CSV(&b)
 		return Content{Kind: "text/csv; charset=utf-8; header=present", Body: b.Bytes(), file: saveName(e.Name, suffix), saved: true}, err
 	}
 	if e.Stacks == nil {

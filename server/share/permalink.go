@@ -1,4 +1,4 @@
-package server
+package share
 
 import (
 	"encoding/json"
@@ -20,9 +20,9 @@ import (
 	"leakdiff/web/view"
 )
 
-// permalink shows a frozen result from its record alone. A readable tail after
+// Permalink shows a frozen result from its record alone. A readable tail after
 // the id is for people and ignored.
-func (s *Server) permalink(w http.ResponseWriter, r *http.Request) {
+func (s *Service) Permalink(w http.ResponseWriter, r *http.Request) {
 	id, suffix := response.Twin(response.PathValue(r, "id"))
 	w.Header().Set("X-Robots-Tag", "noindex, nofollow")
 	w.Header().Set("Referrer-Policy", "no-referrer")
@@ -32,7 +32,7 @@ func (s *Server) permalink(w http.ResponseWriter, r *http.Request) {
 		s.noPermalink(w, r, err)
 		return
 	}
-	var f frozen
+	var f Record
 	if err := json.Unmarshal(p.Record, &f); err != nil {
 		s.respond.Fail(w, r, fmt.Errorf("permalink %s: %w", id, err))
 		return
@@ -44,7 +44,7 @@ func (s *Server) permalink(w http.ResponseWriter, r *http.Request) {
 		s.sealed(w, r, response.Content{Kind: response.JSONType, Body: append([]byte(f.Data), '\n')})
 		return
 	}
-	e, err := f.unpack()
+	e, err := f.Unpack()
 	if err != nil {
 		s.respond.Fail(w, r, fmt.Errorf("permalink %s: %w", id, err))
 		return
@@ -76,7 +76,7 @@ func (s *Server) permalink(w http.ResponseWriter, r *http.Request) {
 
 // sealed answers a frozen result, or that whoever asks has it already. What a client
 // accepts decides in which form it comes.
-func (s *Server) sealed(w http.ResponseWriter, r *http.Request, made response.Content) {
+func (s *Service) sealed(w http.ResponseWriter, r *http.Request, made response.Content) {
 	w.Header().Set("Vary", "Accept, Cookie")
 	made.Tagged(w, r)
 }
@@ -97,7 +97,7 @@ func accepted(r *http.Request) string {
 
 // publicTitle is the document's title, which chats show like the description:
 // only a full preview may name what the result is about.
-func publicTitle(p store.Permalink, f frozen) string {
+func publicTitle(p store.Permalink, f Record) string {
 	if p.Preview == "full" {
 		return p.Title
 	}
@@ -127,7 +127,7 @@ func countsOnly(kind string, l *loader.Loaded) string {
 
 // counted is a title of kind and counts without a name in it: "Frozen case: 9 snapshots
 // of 2 processes". The counts are those of countsOnly.
-func (f frozen) counted(counts string) string {
+func (f Record) counted(counts string) string {
 	switch f.Kind {
 	case "case":
 		if counts, _, ok := strings.Cut(counts, ", verdict "); ok {
@@ -157,7 +157,7 @@ func (f frozen) counted(counts string) string {
 }
 
 // description is what a chat shows of the link before anyone opens it.
-func description(p store.Permalink, f frozen) string {
+func description(p store.Permalink, f Record) string {
 	switch p.Preview {
 	case "full":
 		return f.Headline
@@ -167,7 +167,7 @@ func description(p store.Permalink, f frozen) string {
 	return p.Counts
 }
 
-func (s *Server) seal(p store.Permalink, f frozen) *view.Seal {
+func (s *Service) seal(p store.Permalink, f Record) *view.Seal {
 	seal := &view.Seal{
 		Made: wording.Time(p.Created) + " UTC", Engine: fmt.Sprintf("engine %d, fingerprint g%d", p.Engine, p.Fingerprint),
 		Expires: "kept until withdrawn", Redaction: "not redacted",
@@ -187,18 +187,18 @@ func (s *Server) seal(p store.Permalink, f frozen) *view.Seal {
 }
 
 // unsealed says that a page is how a frozen one would look.
-func (s *Server) unsealed(f frozen) *view.Seal {
+func (s *Service) unsealed(f Record) *view.Seal {
 	return &view.Seal{Preview: true, Engine: s.respond.Engine(), Redaction: redact.Sum(f.Receipt)}
 }
 
-func (s *Server) sealLine(p store.Permalink, f frozen) string {
+func (s *Service) sealLine(p store.Permalink, f Record) string {
 	seal := s.seal(p, f)
 	return fmt.Sprintf("Frozen %s by leakdiff, %s, %s, %s.", seal.Made, seal.Engine, seal.Redaction, seal.Expires)
 }
 
 // noPermalink answers 410 for a result that ended and 404 for one that never
 // was, each with the likely reasons.
-func (s *Server) noPermalink(w http.ResponseWriter, r *http.Request, err error) {
+func (s *Service) noPermalink(w http.ResponseWriter, r *http.Request, err error) {
 	v, was, status := view.NewNoSuchPermalink(), (*endedJSON)(nil), http.StatusNotFound
 	var gone *store.Gone
 	if errors.As(err, &gone) {

@@ -1,4 +1,4 @@
-package server
+package share
 
 import (
 	"encoding/json"
@@ -19,9 +19,9 @@ import (
 	"leakdiff/web/view"
 )
 
-// frozen is the record of a permalink: all that its page and its twins are
+// Record is the record of a permalink: all that its page and its twins are
 // rendered from.
-type frozen struct {
+type Record struct {
 	// Kind is case, diff, compare, family, snapshot or flame, and says what Model is.
 	Kind  string          `json:"kind"`
 	Model json.RawMessage `json:"model"`
@@ -32,41 +32,41 @@ type frozen struct {
 	Receipt  []redact.Receipt `json:"receipt,omitempty"`
 }
 
-// frozenView computes what the page at an address shows, ready to be kept, and gives
+// record computes what the page at an address shows, ready to be kept, and gives
 // the case that it is of and all that it tells of.
-func (s *Server) frozenView(r *http.Request, address string) (frozen, *loader.Loaded, []*loader.Loaded, error) {
-	v, l, cases, err := s.cases.FrozenView(r, address)
+func (s *Service) record(r *http.Request, address string) (Record, *loader.Loaded, []*loader.Loaded, error) {
+	v, l, cases, err := s.pages.FrozenView(r, address)
 	if err != nil {
-		return frozen{}, nil, nil, err
+		return Record{}, nil, nil, err
 	}
 	f, err := pack(v.Kind, v.Model, v.Data, v.Headline)
 	return f, l, cases, err
 }
 
-func pack(kind string, model, data any, headline string) (frozen, error) {
+func pack(kind string, model, data any, headline string) (Record, error) {
 	m, err := json.Marshal(model)
 	if err != nil {
-		return frozen{}, err
+		return Record{}, err
 	}
 	d, err := json.Marshal(data)
 	if err != nil {
-		return frozen{}, err
+		return Record{}, err
 	}
-	return frozen{Kind: kind, Model: m, Data: d, Headline: headline}, nil
+	return Record{Kind: kind, Model: m, Data: d, Headline: headline}, nil
 }
 
-// unpack reads the page of a record and what its twins are written from.
-func (f frozen) unpack() (response.Export, error) {
+// Unpack reads the page of a record and what its twins are written from.
+func (f Record) Unpack() (response.Export, error) {
 	switch f.Kind {
 	case "case":
 		v, r, err := opened[view.Case, report.Report](f)
-		return response.Export{Page: v, Alone: casepage.AloneCase(v), Csv: func(w io.Writer) error { return report.CSV(w, r) }}, err
+		return response.Export{Page: v, Alone: casepage.AloneCase(v), CSV: func(w io.Writer) error { return report.CSV(w, r) }}, err
 	case "diff":
 		v, c, err := opened[view.Diff, report.Comparison](f)
-		return response.Export{Page: v, Alone: casepage.AloneDiff(v), Csv: c.CSV}, err
+		return response.Export{Page: v, Alone: casepage.AloneDiff(v), CSV: c.CSV}, err
 	case "compare":
 		v, c, err := opened[view.Compare, report.Several](f)
-		return response.Export{Page: v, Alone: casepage.AloneCompare(v), Csv: c.CSV}, err
+		return response.Export{Page: v, Alone: casepage.AloneCompare(v), CSV: c.CSV}, err
 	case "family":
 		v, m, err := opened[view.Family, report.Membership](f)
 		table := m.CSV
@@ -75,10 +75,10 @@ func (f frozen) unpack() (response.Export, error) {
 				return response.Refuse("not_found", "this frozen result has no table", "", "an earlier version froze it without the members", "take its text, or freeze the family again")
 			}
 		}
-		return response.Export{Page: v, Alone: casepage.AloneFamily(v), Csv: table}, err
+		return response.Export{Page: v, Alone: casepage.AloneFamily(v), CSV: table}, err
 	case "snapshot":
 		v, r, err := opened[view.Snapshot, report.Report](f)
-		return response.Export{Page: v, Alone: casepage.AloneSnapshot(v), Csv: func(w io.Writer) error {
+		return response.Export{Page: v, Alone: casepage.AloneSnapshot(v), CSV: func(w io.Writer) error {
 			id := ""
 			if len(r.Snapshots) > 0 {
 				id = r.Snapshots[0].ID
@@ -87,13 +87,13 @@ func (f frozen) unpack() (response.Export, error) {
 		}}, err
 	case "flame":
 		v, _, err := opened[view.Flame, casepage.FlameGraph](f)
-		return response.Export{Page: v, Alone: casepage.AloneFlame(v), Csv: casepage.FlameCSV(v)}, err
+		return response.Export{Page: v, Alone: casepage.AloneFlame(v), CSV: casepage.FlameCSV(v)}, err
 	}
 	return response.Export{}, unknownKind(f.Kind)
 }
 
 // opened decodes the page of a record and its data.
-func opened[Page, Data any](f frozen) (v Page, d Data, err error) {
+func opened[Page, Data any](f Record) (v Page, d Data, err error) {
 	if err = json.Unmarshal(f.Model, &v); err == nil {
 		err = json.Unmarshal(f.Data, &d)
 	}
@@ -102,7 +102,7 @@ func opened[Page, Data any](f frozen) (v Page, d Data, err error) {
 
 // redacted replaces secrets in everything that the record holds. Its texts are written
 // from what is left of the page: behind the escapes of a markup secrets look different.
-func (f frozen) redacted(r *redact.Redactor) (frozen, error) {
+func (f Record) redacted(r *redact.Redactor) (Record, error) {
 	model, data := f.shapes()
 	if model == nil {
 		return f, unknownKind(f.Kind)
@@ -133,7 +133,7 @@ func (f frozen) redacted(r *redact.Redactor) (frozen, error) {
 }
 
 // shapes are what the page and the data of a record are, empty.
-func (f frozen) shapes() (model, data any) {
+func (f Record) shapes() (model, data any) {
 	switch f.Kind {
 	case "case":
 		return new(view.Case), new(report.Report)

@@ -1,4 +1,4 @@
-package server
+package share
 
 import (
 	"context"
@@ -18,7 +18,7 @@ const longestCookie = 400 * 24 * time.Hour
 
 // keepKey has the browser remember the owner key of a result until that ends; the zero
 // time is that of a result which is kept.
-func (s *Server) keepKey(w http.ResponseWriter, id, key string, until time.Time) {
+func (s *Service) keepKey(w http.ResponseWriter, id, key string, until time.Time) {
 	last := s.cfg.Now().Add(longestCookie)
 	if until.IsZero() || until.After(last) {
 		until = last
@@ -29,13 +29,13 @@ func (s *Server) keepKey(w http.ResponseWriter, id, key string, until time.Time)
 }
 
 // dropKey has the browser forget it.
-func (s *Server) dropKey(w http.ResponseWriter, id string) {
+func (s *Service) dropKey(w http.ResponseWriter, id string) {
 	c := s.keyCookie(id)
 	c.MaxAge = -1
 	http.SetCookie(w, &c)
 }
 
-func (s *Server) keyCookie(id string) http.Cookie {
+func (s *Service) keyCookie(id string) http.Cookie {
 	return http.Cookie{
 		Name: ownerCookie, Path: s.respond.Path() + "/p/" + id, HttpOnly: true, SameSite: http.SameSiteStrictMode,
 		Secure: strings.HasPrefix(strings.ToLower(s.cfg.BaseURL), "https://"),
@@ -54,8 +54,8 @@ func ownerKey(r *http.Request) string {
 	return ""
 }
 
-// withdrawForm ends a result with its owner key from a page without scripts.
-func (s *Server) withdrawForm(w http.ResponseWriter, r *http.Request) {
+// WithdrawForm ends a result with its owner key from a page without scripts.
+func (s *Service) WithdrawForm(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, response.MaxForm)
 	id := response.PathValue(r, "id")
 	if err := s.store.WithdrawPermalink(context.WithoutCancel(r.Context()), id, ownerKey(r)); err != nil {
@@ -66,8 +66,8 @@ func (s *Server) withdrawForm(w http.ResponseWriter, r *http.Request) {
 	s.respond.Redirect(w, r, "/p/"+id)
 }
 
-// extendForm keeps a result for another time, counted from now.
-func (s *Server) extendForm(w http.ResponseWriter, r *http.Request) {
+// ExtendForm keeps a result for another time, counted from now.
+func (s *Service) ExtendForm(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, response.MaxForm)
 	id, key := response.PathValue(r, "id"), ownerKey(r)
 	until, err := s.keepUntil(r.PostFormValue("keep"))

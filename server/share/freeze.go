@@ -1,4 +1,4 @@
-package server
+package share
 
 import (
 	"context"
@@ -23,10 +23,10 @@ import (
 	"leakdiff/web/view"
 )
 
-// sharePage is the form that freezes a result; it shows what goes out.
-func (s *Server) sharePage(w http.ResponseWriter, r *http.Request) {
+// SharePage is the form that freezes a result; it shows what goes out.
+func (s *Service) SharePage(w http.ResponseWriter, r *http.Request) {
 	address := r.URL.Query().Get("view")
-	f, l, cases, err := s.frozenView(r, address)
+	f, l, cases, err := s.record(r, address)
 	if err != nil {
 		s.respond.Fail(w, r, err)
 		return
@@ -36,7 +36,7 @@ func (s *Server) sharePage(w http.ResponseWriter, r *http.Request) {
 		s.respond.Fail(w, r, err)
 		return
 	}
-	e, err := safe.unpack()
+	e, err := safe.Unpack()
 	if err != nil {
 		s.respond.Fail(w, r, err)
 		return
@@ -76,8 +76,8 @@ type wish struct {
 	Title   string `json:"title"`
 }
 
-// result is what freezing gave.
-type result struct {
+// Result is what freezing gave.
+type Result struct {
 	ID        string           `json:"id"`
 	Link      string           `json:"link"`
 	URL       string           `json:"url"`
@@ -87,7 +87,7 @@ type result struct {
 }
 
 // keepUntil reads how long a result is kept: "7d", "90d", "keep".
-func (s *Server) keepUntil(keep string) (time.Time, error) {
+func (s *Service) keepUntil(keep string) (time.Time, error) {
 	switch keep {
 	case "":
 		keep = "90d"
@@ -131,7 +131,7 @@ func viewOf(address, caseID string) (string, error) {
 
 // mayReveal demands the owner key of a case that is frozen without redaction: the link is
 // for everybody, and outlives what its owner does to the case.
-func (s *Server) mayReveal(r *http.Request, formKey string) func(caseID string) error {
+func (s *Service) mayReveal(r *http.Request, formKey string) func(caseID string) error {
 	return func(caseID string) error {
 		_, err := s.access.Edit(r, caseID, formKey)
 		var f *analysis.Fault
@@ -144,29 +144,29 @@ func (s *Server) mayReveal(r *http.Request, formKey string) func(caseID string) 
 
 // freezeWish freezes a page; mayReveal is asked about every case in it where nothing is
 // redacted.
-func (s *Server) freezeWish(r *http.Request, in wish, mayReveal func(caseID string) error) (result, *loader.Loaded, error) {
+func (s *Service) freezeWish(r *http.Request, in wish, mayReveal func(caseID string) error) (Result, *loader.Loaded, error) {
 	until, err := s.keepUntil(in.Keep)
 	if err != nil {
-		return result{}, nil, err
+		return Result{}, nil, err
 	}
 	if in.Preview == "" {
 		in.Preview = "counts"
 	}
 	if in.Preview != "counts" && in.Preview != "full" && in.Preview != "none" {
-		return result{}, nil, response.Refuse("bad_request", "the preview level was not understood", in.Preview, "", "use counts, full or none")
+		return Result{}, nil, response.Refuse("bad_request", "the preview level was not understood", in.Preview, "", "use counts, full or none")
 	}
 	if in.View, err = viewOf(in.View, in.Case); err != nil {
-		return result{}, nil, err
+		return Result{}, nil, err
 	}
-	f, l, cases, err := s.frozenView(r, in.View)
+	f, l, cases, err := s.record(r, in.View)
 	if err != nil {
-		return result{}, nil, err
+		return Result{}, nil, err
 	}
 	redacts := in.Redact == nil || *in.Redact
 	if !redacts {
 		for _, c := range cases {
 			if err := mayReveal(c.ID); err != nil {
-				return result{}, nil, err
+				return Result{}, nil, err
 			}
 		}
 	}
@@ -174,7 +174,7 @@ func (s *Server) freezeWish(r *http.Request, in wish, mayReveal func(caseID stri
 	hide.LearnSaid(in.Title)
 	if redacts {
 		if f, err = f.redacted(hide); err != nil {
-			return result{}, nil, err
+			return Result{}, nil, err
 		}
 	}
 	title := strings.TrimSpace(in.Title)
@@ -185,16 +185,16 @@ func (s *Server) freezeWish(r *http.Request, in wish, mayReveal func(caseID stri
 	}
 	record, err := json.Marshal(f)
 	if err != nil {
-		return result{}, nil, err
+		return Result{}, nil, err
 	}
 	p, key, err := s.store.CreatePermalink(r.Context(), store.Permalink{
 		CaseID: l.ID, View: in.View, Title: title, Expires: until, Engine: ingest.Engine, Fingerprint: family.Version,
 		Record: record, Preview: in.Preview, Counts: countsOnly(f.Kind, l), Redacted: f.Redacted,
 	})
 	if err != nil {
-		return result{}, nil, err
+		return Result{}, nil, err
 	}
-	out := result{ID: p.ID, Link: "/p/" + p.ID, URL: s.respond.Base(r) + "/p/" + p.ID, OwnerKey: key, Receipt: f.Receipt}
+	out := Result{ID: p.ID, Link: "/p/" + p.ID, URL: s.respond.Base(r) + "/p/" + p.ID, OwnerKey: key, Receipt: f.Receipt}
 	if out.Receipt == nil {
 		out.Receipt = []redact.Receipt{}
 	}
@@ -204,8 +204,8 @@ func (s *Server) freezeWish(r *http.Request, in wish, mayReveal func(caseID stri
 	return out, l, nil
 }
 
-// freeze takes the form of the share page.
-func (s *Server) freeze(w http.ResponseWriter, r *http.Request) {
+// Freeze takes the form of the share page.
+func (s *Service) Freeze(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, response.MaxForm)
 	if err := r.ParseForm(); err != nil {
 		s.respond.Fail(w, r, response.FormFault(err))
@@ -219,7 +219,7 @@ func (s *Server) freeze(w http.ResponseWriter, r *http.Request) {
 }
 
 // frozenAs freezes and shows the link with its key, once.
-func (s *Server) frozenAs(w http.ResponseWriter, r *http.Request, in wish, mayReveal func(caseID string) error) {
+func (s *Service) frozenAs(w http.ResponseWriter, r *http.Request, in wish, mayReveal func(caseID string) error) {
 	out, l, err := s.freezeWish(r, in, mayReveal)
 	if err != nil {
 		s.respond.Fail(w, r, err)
@@ -236,8 +236,8 @@ func (s *Server) frozenAs(w http.ResponseWriter, r *http.Request, in wish, mayRe
 	s.respond.Page(w, r, http.StatusOK, page.Shared(v))
 }
 
-// freezeAPI is POST /api/v1/permalinks.
-func (s *Server) freezeAPI(w http.ResponseWriter, r *http.Request) {
+// FreezeAPI is POST /api/v1/permalinks.
+func (s *Service) FreezeAPI(w http.ResponseWriter, r *http.Request) {
 	var in wish
 	if err := response.ReadJSON(w, r, &in, `{"case": "...", "view": "/diff/a..b", "redact": true, "keep": "90d", "preview": "counts"}`); err != nil {
 		s.respond.FailAPI(w, r, err)
@@ -253,8 +253,8 @@ func (s *Server) freezeAPI(w http.ResponseWriter, r *http.Request) {
 	response.WriteJSON(w, http.StatusCreated, out)
 }
 
-// extendAPI is PATCH /api/v1/permalinks/{id} with {"keep": "90d"}.
-func (s *Server) extendAPI(w http.ResponseWriter, r *http.Request) {
+// ExtendAPI is PATCH /api/v1/permalinks/{id} with {"keep": "90d"}.
+func (s *Service) ExtendAPI(w http.ResponseWriter, r *http.Request) {
 	var in struct {
 		Keep string `json:"keep"`
 	}
@@ -275,8 +275,8 @@ func (s *Server) extendAPI(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// withdrawAPI is DELETE /api/v1/permalinks/{id}.
-func (s *Server) withdrawAPI(w http.ResponseWriter, r *http.Request) {
+// WithdrawAPI is DELETE /api/v1/permalinks/{id}.
+func (s *Service) WithdrawAPI(w http.ResponseWriter, r *http.Request) {
 	key, _ := access.Bearer(r)
 	if err := s.store.WithdrawPermalink(r.Context(), response.PathValue(r, "id"), key); err != nil {
 		s.respond.FailAPI(w, r, err)
@@ -285,10 +285,10 @@ func (s *Server) withdrawAPI(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// freezeAgain makes a second link of what an older engine froze, computed by this one;
+// FreezeAgain makes a second link of what an older engine froze, computed by this one;
 // the old link stays what it is. It needs the owner key of the case or of the link, or a
 // server that only its own machine reaches.
-func (s *Server) freezeAgain(w http.ResponseWriter, r *http.Request) {
+func (s *Service) FreezeAgain(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, response.MaxForm)
 	p, err := s.store.Permalink(r.Context(), response.PathValue(r, "id"))
 	if err != nil {
@@ -329,7 +329,7 @@ func (s *Server) freezeAgain(w http.ResponseWriter, r *http.Request) {
 
 // refresh has bundles read again that an older engine has read, and reports whether
 // that goes on.
-func (s *Server) refresh(ctx context.Context, caseID string) (reading bool, err error) {
+func (s *Service) refresh(ctx context.Context, caseID string) (reading bool, err error) {
 	bundles, err := s.store.Bundles(ctx, caseID)
 	for _, b := range bundles {
 		if b.Status == store.Done && b.Engine != ingest.Engine {
