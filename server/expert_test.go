@@ -1,7 +1,6 @@
 package server
 
 import (
-	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -13,6 +12,7 @@ import (
 
 	pprof "github.com/google/pprof/profile"
 
+	"leakdiff/server/expert"
 	"leakdiff/store"
 )
 
@@ -56,7 +56,7 @@ func TestPprofIsFramedOverASnapshotAndAPair(t *testing.T) {
 				if r.status != 200 || !strings.Contains(r.header.Get("Content-Type"), "text/html") || !strings.Contains(r.body, "housekeepingTick") {
 					t.Errorf("%s: status %d, %d bytes", view, r.status, len(r.body))
 				}
-				if got := r.header.Get("Content-Security-Policy"); got != expertPolicy {
+				if got := r.header.Get("Content-Security-Policy"); got != expert.ViewPolicy {
 					t.Errorf("%s: the policy is %q", view, got)
 				}
 			}
@@ -145,11 +145,11 @@ func TestAFramedAddressEnds(t *testing.T) {
 	up := s.put("dump.txt", []byte(tinyDump))
 	page := "/snapshots/" + up.Snapshots[0].ID + "/pprof"
 	first := s.frame(page)
-	c.move(mountedFor - time.Second)
+	c.move(expert.MountedFor - time.Second)
 	if again := s.frame(page); again != first {
 		t.Errorf("the page opened again frames %s, want %s for longer", again, first)
 	}
-	c.move(mountedFor - time.Second)
+	c.move(expert.MountedFor - time.Second)
 	if r := s.get(first + "flamegraph"); r.status != 200 {
 		t.Fatalf("a kept address gives %d", r.status)
 	}
@@ -160,40 +160,6 @@ func TestAFramedAddressEnds(t *testing.T) {
 	}
 	if next := s.frame(page); next == first {
 		t.Error("the ended address is given again")
-	}
-}
-
-func TestMountsAreFewAndSmall(t *testing.T) {
-	c := &clock{at: time.Now()}
-	m := newMounts(slog.New(slog.DiscardHandler), c.now)
-	var tokens []string
-	for i := range maxMounts + 3 {
-		token, err := m.open(strings.Repeat("k", i+1), smallProfile)
-		if err != nil {
-			t.Fatal(err)
-		}
-		tokens = append(tokens, token)
-	}
-	for i, token := range tokens {
-		if got, want := m.handler(token, "top") != nil, i >= 3; got != want {
-			t.Errorf("mount %d is there: %v, want %v", i, got, want)
-		}
-	}
-	if m.size <= 0 {
-		t.Error("mounts weigh nothing")
-	}
-	c.move(mountedFor)
-	if m.handler(tokens[len(tokens)-1], "top") != nil || m.size != 0 {
-		t.Errorf("after their time mounts weigh %d", m.size)
-	}
-}
-
-func smallProfile() *pprof.Profile {
-	f := &pprof.Function{ID: 1, Name: "main.main", Filename: "/etc/passwd"}
-	l := &pprof.Location{ID: 1, Line: []pprof.Line{{Function: f, Line: 1}}}
-	return &pprof.Profile{
-		SampleType: []*pprof.ValueType{{Type: "goroutine", Unit: "count"}}, PeriodType: &pprof.ValueType{},
-		Sample: []*pprof.Sample{{Location: []*pprof.Location{l}, Value: []int64{3}}}, Location: []*pprof.Location{l}, Function: []*pprof.Function{f},
 	}
 }
 

@@ -13,10 +13,6 @@ import (
 	"leakdiff/server/response"
 )
 
-// policy allows what the pages need and nothing else: no inline script or style,
-// no foreign origin, no frame.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-
 // guard stands before every handler: the Host check, the cross-origin check,
 // the headers that keep hostile dumps harmless in a browser, and the log.
 func (s *Server) guard(next http.Handler) http.Handler {
@@ -27,7 +23,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 	protected := protection.Handler(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
-		h.Set("Content-Security-Policy", policy)
+		h.Set("Content-Security-Policy", response.Policy)
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")

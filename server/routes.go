@@ -48,7 +48,7 @@ func (s *Server) routes() chi.Router {
 	r.Post("/bundles/{id}/kind", s.intake.KindForm)
 
 	r.Get("/snapshots/{id}", s.cases.SnapshotPage)
-	r.Get("/snapshots/{id}/pprof", s.snapshotExpert)
+	r.Get("/snapshots/{id}/pprof", s.expert.SnapshotPage)
 	r.Get("/diff-pick", s.cases.PickDiff)
 	r.Get("/diff/{pair}", s.cases.DiffPage)
 	r.Get("/diff-other", s.cases.ElsewherePage)
@@ -59,9 +59,9 @@ func (s *Server) routes() chi.Router {
 		}
 	}
 	r.Get("/snapshots/{id}/{page}", s.cases.SnapshotFlame)
-	r.Get("/diff/{pair}/pprof", s.diffExpert)
+	r.Get("/diff/{pair}/pprof", s.expert.DiffPage)
 	r.Get("/diff/{pair}/{page}", s.cases.DiffFlame)
-	r.Get("/x/{token}/{view}", s.expert)
+	r.Get("/x/{token}/{view}", s.expert.View)
 	r.Get("/families/{fingerprint}", s.cases.FamilyPage)
 	r.Post("/families/{fingerprint}/remember", s.cases.RememberForm)
 	r.Get("/knowledge/own/{id}", s.cases.EntryPage)

@@ -18,6 +18,7 @@ import (
 	"leakdiff/server/access"
 	"leakdiff/server/casepage"
 	"leakdiff/server/catalogue"
+	"leakdiff/server/expert"
 	"leakdiff/server/intake"
 	"leakdiff/server/loader"
 	"leakdiff/server/response"
@@ -85,7 +86,7 @@ type Server struct {
 	loader  *loader.Loader
 	cases   *casepage.Service
 	share   *share.Service
-	mounts  *mounts
+	expert  *expert.Service
 	started time.Time
 	// catalogue is asked about every family.
 	catalogue *catalogue.Catalogue
@@ -106,7 +107,7 @@ func New(cfg Config) *Server {
 	if cfg.TempDir == "" {
 		cfg.TempDir = os.TempDir()
 	}
-	s := &Server{catalogue: catalogue.New(catalogue.Config{Log: cfg.Log, Files: cfg.Knowledge, Dir: cfg.KnowledgeDir}), access: access.New(access.Config{Owners: cfg.Store, Listen: cfg.Listen, Open: cfg.Open}), respond: response.New(response.Config{Log: cfg.Log, Version: cfg.Version, BaseURL: cfg.BaseURL}), cfg: cfg, store: cfg.Store, blobs: cfg.Blobs, log: cfg.Log, mounts: newMounts(cfg.Log, cfg.Now), started: cfg.Now()}
+	s := &Server{catalogue: catalogue.New(catalogue.Config{Log: cfg.Log, Files: cfg.Knowledge, Dir: cfg.KnowledgeDir}), access: access.New(access.Config{Owners: cfg.Store, Listen: cfg.Listen, Open: cfg.Open}), respond: response.New(response.Config{Log: cfg.Log, Version: cfg.Version, BaseURL: cfg.BaseURL}), cfg: cfg, store: cfg.Store, blobs: cfg.Blobs, log: cfg.Log, started: cfg.Now()}
 	s.loader = loader.New(loader.Config{Store: cfg.Store, Knowledge: s.catalogue, Version: cfg.Version})
 	s.raw = intake.RawBytes{Blobs: cfg.Blobs, Cfg: bundle.Config{Budget: cfg.Budget, TempDir: cfg.TempDir, Now: cfg.Now}}
 	s.queue = intake.NewQueue()
@@ -120,6 +121,7 @@ func New(cfg Config) *Server {
 		Queue: s.queue, Worker: s.worker, UploadLimit: cfg.UploadLimit, Slots: cfg.uploadSlots, Samples: cfg.Samples,
 	})
 	s.share = share.New(share.Config{Store: cfg.Store, Now: cfg.Now, Respond: s.respond, Access: s.access, Pages: s.cases, Queue: s.queue, BaseURL: cfg.BaseURL})
+	s.expert = expert.New(expert.Config{Log: cfg.Log, Now: cfg.Now, Respond: s.respond, Pages: s.cases})
 	s.handler = s.underPath(s.guard(head(s.addressed(s.routes()))))
 	return s
 }

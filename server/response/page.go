@@ -64,3 +64,7 @@ func OfferSharing(shell *view.Shell, u url.URL, caseID string) {
 func (s *Responder) Engine() string {
 	return fmt.Sprintf("leakdiff %s · engine %d · fingerprint g%d", s.cfg.Version, ingest.Engine, family.Version)
 }
+
+// Policy allows what the pages need and nothing else: no inline script or style,
+// no foreign origin, no frame.
+const Policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
