@@ -16,6 +16,7 @@ import (
 	"github.com/go-chi/httprate"
 
 	"leakdiff/analysis"
+	"leakdiff/server/page"
 	"leakdiff/server/response"
 	"leakdiff/store"
 )
@@ -47,9 +48,9 @@ func (s *Server) listedCase(r *http.Request, c store.Case) caseListed {
 // casesAPI is GET /api/v1/cases, chosen by the same parameters as the list of the start
 // page. A page that is not the last names the next one, in the body and as Link.
 func (s *Server) casesAPI(w http.ResponseWriter, r *http.Request) {
-	choice, q, err := caseChoice(r.URL.Query())
+	choice, q, err := page.CaseChoice(r.URL.Query())
 	if err == nil {
-		err = knownVerdict(choice.Verdict)
+		err = page.KnownVerdict(choice.Verdict)
 	}
 	if err == nil {
 		q.Limit, err = response.LimitOf(r.URL.Query())

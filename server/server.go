@@ -15,15 +15,18 @@ import (
 
 	"leakdiff/analysis/read/bundle"
 	"leakdiff/analysis/read/ingest"
+	"leakdiff/analysis/say/wording"
 	"leakdiff/server/access"
 	"leakdiff/server/casepage"
 	"leakdiff/server/catalogue"
 	"leakdiff/server/expert"
 	"leakdiff/server/intake"
 	"leakdiff/server/loader"
+	pages "leakdiff/server/page"
 	"leakdiff/server/response"
 	"leakdiff/server/share"
 	"leakdiff/web/page"
+	"leakdiff/web/view"
 )
 
 // Config says how to serve; the zero value of a limit means its default.
@@ -87,6 +90,7 @@ type Server struct {
 	cases   *casepage.Service
 	share   *share.Service
 	expert  *expert.Service
+	pages   *pages.Service
 	started time.Time
 	// catalogue is asked about every family.
 	catalogue *catalogue.Catalogue
@@ -122,8 +126,21 @@ func New(cfg Config) *Server {
 	})
 	s.share = share.New(share.Config{Store: cfg.Store, Now: cfg.Now, Respond: s.respond, Access: s.access, Pages: s.cases, Queue: s.queue, BaseURL: cfg.BaseURL})
 	s.expert = expert.New(expert.Config{Log: cfg.Log, Now: cfg.Now, Respond: s.respond, Pages: s.cases})
+	s.pages = pages.New(pages.Config{
+		Store: cfg.Store, Volume: cfg.Blobs, Respond: s.respond, Access: s.access, Catalogue: s.catalogue, UploadLimit: cfg.UploadLimit,
+		Reserved: intake.Spare, Budget: cfg.Budget, Samples: offered(cfg.Samples), KnowledgeDir: cfg.KnowledgeDir, Script: cfg.Script,
+	})
 	s.handler = s.underPath(s.guard(head(s.addressed(s.routes()))))
 	return s
+}
+
+// offered are the samples as the start page shows them.
+func offered(samples []Sample) []view.Sample {
+	var out []view.Sample
+	for _, x := range samples {
+		out = append(out, view.Sample{ID: x.Name, Name: x.Title, Text: x.Text, Size: wording.Bytes(int64(len(x.Data)))})
+	}
+	return out
 }
 
 // Handler answers every request.

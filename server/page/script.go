@@ -1,4 +1,4 @@
-package server
+package page
 
 import (
 	"bytes"
@@ -8,10 +8,10 @@ import (
 	"leakdiff/server/response"
 )
 
-// collectScript gives the shell script that captures a process on a node:
+// CollectScript gives the shell script that captures a process on a node:
 //
 //	curl -s SERVER/collect.sh | sh -s -- --pid 4711 -o capture.tar.gz
-func (s *Server) collectScript(w http.ResponseWriter, r *http.Request) {
+func (s *Service) CollectScript(w http.ResponseWriter, r *http.Request) {
 	if len(s.cfg.Script) == 0 {
 		s.respond.NotFound(w, r)
 		return

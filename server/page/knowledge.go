@@ -1,4 +1,4 @@
-package server
+package page
 
 import (
 	"net/http"
@@ -10,16 +10,16 @@ import (
 	"leakdiff/web/view"
 )
 
-// knowledgePage lists classes, known leaks and normal stacks.
-func (s *Server) knowledgePage(w http.ResponseWriter, r *http.Request) {
+// KnowledgePage lists classes, known leaks and normal stacks.
+func (s *Service) KnowledgePage(w http.ResponseWriter, r *http.Request) {
 	c, problems := s.catalogue.Current()
 	v := view.NewKnowledge(view.KnowledgeInput{Catalogue: c, Problems: problems, Query: strings.TrimSpace(r.URL.Query().Get("q")), Engine: s.respond.Engine(), Dir: s.cfg.KnowledgeDir, Remembered: s.catalogue.OwnFile()})
 	s.respond.Page(w, r, http.StatusOK, page.Knowledge(v))
 }
 
-// knowledgeJSON exports the catalogue in the form that own files have; own=1 only
+// KnowledgeJSON exports the catalogue in the form that own files have; own=1 only
 // what own files added.
-func (s *Server) knowledgeJSON(w http.ResponseWriter, r *http.Request) {
+func (s *Service) KnowledgeJSON(w http.ResponseWriter, r *http.Request) {
 	c, _ := s.catalogue.Current()
 	export := c.Export
 	if r.URL.Query().Get("own") == "1" {
@@ -33,7 +33,7 @@ func (s *Server) knowledgeJSON(w http.ResponseWriter, r *http.Request) {
 	response.WriteJSONBytes(w, http.StatusOK, body)
 }
 
-// knowledgeSchema is the JSON schema of knowledge files.
-func (s *Server) knowledgeSchema(w http.ResponseWriter, _ *http.Request) {
+// KnowledgeSchema is the JSON schema of knowledge files.
+func (s *Service) KnowledgeSchema(w http.ResponseWriter, _ *http.Request) {
 	response.WriteJSONBytes(w, http.StatusOK, knowledge.SchemaText())
 }

@@ -1,4 +1,4 @@
-package server
+package page
 
 import (
 	"fmt"
@@ -12,7 +12,6 @@ import (
 	"leakdiff/analysis/read/bundle"
 	"leakdiff/analysis/say/wording"
 	"leakdiff/server/casepage"
-	"leakdiff/server/intake"
 	"leakdiff/server/response"
 	"leakdiff/store"
 	"leakdiff/web/page"
@@ -22,8 +21,8 @@ import (
 // recentCases is how many cases one page of the list shows.
 const recentCases = 100
 
-// caseChoice reads which cases are asked for; days are of UTC, the last one whole.
-func caseChoice(query url.Values) (c view.CaseChoice, q store.CaseQuery, err error) {
+// CaseChoice reads which cases are asked for; days are of UTC, the last one whole.
+func CaseChoice(query url.Values) (c view.CaseChoice, q store.CaseQuery, err error) {
 	c = view.CaseChoice{
 		Text: query.Get("text"), Process: query.Get("process"), Host: query.Get("host"), Verdict: query.Get("verdict"),
 		Since: query.Get("since"), Until: query.Get("until"), Archived: query.Get("archived"), Page: 1,
@@ -58,8 +57,8 @@ func caseChoice(query url.Values) (c view.CaseChoice, q store.CaseQuery, err err
 	return c, q, nil
 }
 
-// knownVerdict refuses a word that is no verdict; none chooses every case.
-func knownVerdict(word string) error {
+// KnownVerdict refuses a word that is no verdict; none chooses every case.
+func KnownVerdict(word string) error {
 	if word == "" || slices.Contains(analysis.Verdicts(), analysis.Verdict(word)) {
 		return nil
 	}
@@ -74,14 +73,14 @@ func verdictWords() string {
 	return strings.Join(words, ", ")
 }
 
-func (s *Server) home(w http.ResponseWriter, r *http.Request) {
-	choice, q, err := caseChoice(r.URL.Query())
+func (s *Service) Home(w http.ResponseWriter, r *http.Request) {
+	choice, q, err := CaseChoice(r.URL.Query())
 	if err != nil {
 		s.respond.Fail(w, r, err)
 		return
 	}
 	status := http.StatusOK
-	if knownVerdict(choice.Verdict) != nil {
+	if KnownVerdict(choice.Verdict) != nil {
 		status, q.Verdict = http.StatusBadRequest, ""
 		choice.Wrong = "There is no verdict “" + choice.Verdict + "”: they are " + verdictWords() + ". The cases below are of every verdict."
 	}
@@ -90,20 +89,17 @@ func (s *Server) home(w http.ResponseWriter, r *http.Request) {
 		s.respond.Fail(w, r, err)
 		return
 	}
-	free, err := s.blobs.Free()
+	free, err := s.cfg.Volume.Free()
 	if err != nil {
 		s.respond.Fail(w, r, err)
 		return
 	}
 	in := view.HomeInput{
-		Base: s.respond.Base(r), Limits: s.limits(), Total: total, Choice: choice,
-		Upload: view.UploadInput{MaxBytes: s.cfg.UploadLimit, Free: free, Reserved: intake.Spare, Keyed: !s.access.Local()},
+		Base: s.respond.Base(r), Limits: s.limits(), Total: total, Choice: choice, Samples: s.cfg.Samples,
+		Upload: view.UploadInput{MaxBytes: s.cfg.UploadLimit, Free: free, Reserved: s.cfg.Reserved, Keyed: !s.access.Local()},
 	}
 	for _, c := range cases {
 		in.Cases = append(in.Cases, view.CaseSummary{ID: c.ID, Title: casepage.SampleTitle(c), Sentence: c.Headline, Verdict: c.Verdict, Points: c.Spark, Lower: c.Lower, Aside: c.Aside, Snapshots: c.Snapshots, Ticket: c.Ticket, Archived: c.Archived, Created: c.Created})
-	}
-	for _, sample := range s.cfg.Samples {
-		in.Samples = append(in.Samples, view.Sample{ID: sample.Name, Name: sample.Title, Text: sample.Text, Size: wording.Bytes(int64(len(sample.Data)))})
 	}
 	v := view.NewHome(in)
 	v.Shell.Engine = s.respond.Engine()
@@ -111,7 +107,7 @@ func (s *Server) home(w http.ResponseWriter, r *http.Request) {
 }
 
 // limits are the budgets of one bundle in words.
-func (s *Server) limits() []view.Limit {
+func (s *Service) limits() []view.Limit {
 	b := s.budget()
 	return []view.Limit{
 		{Name: "One upload", Value: wording.Bytes(s.cfg.UploadLimit)},
@@ -123,27 +119,27 @@ func (s *Server) limits() []view.Limit {
 }
 
 // budget is what one upload may use, as configured or by default.
-func (s *Server) budget() bundle.Budget {
+func (s *Service) budget() bundle.Budget {
 	if s.cfg.Budget != (bundle.Budget{}) {
 		return s.cfg.Budget
 	}
 	return bundle.DefaultBudget()
 }
 
-func (s *Server) help(w http.ResponseWriter, r *http.Request) {
+func (s *Service) Help(w http.ResponseWriter, r *http.Request) {
 	v := view.NewHelp(s.respond.Base(r))
 	v.Shell.Engine = s.respond.Engine()
 	s.respond.Page(w, r, http.StatusOK, page.Help(v))
 }
 
-func (s *Server) apiPage(w http.ResponseWriter, r *http.Request) {
+func (s *Service) ApiPage(w http.ResponseWriter, r *http.Request) {
 	v := view.NewAPI(s.respond.Base(r))
 	v.Shell.Engine = s.respond.Engine()
 	s.respond.Page(w, r, http.StatusOK, page.API(v))
 }
 
-// search looks for functions, processes and case titles on the whole server.
-func (s *Server) search(w http.ResponseWriter, r *http.Request) {
+// Search looks for functions, processes and case titles on the whole server.
+func (s *Service) Search(w http.ResponseWriter, r *http.Request) {
 	query := strings.TrimSpace(r.URL.Query().Get("q"))
 	var families, cases, processes []view.Hit
 	if query != "" {
