@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"leakdiff/analysis/say/report"
+	"leakdiff/server/api"
 	"leakdiff/server/casepage"
 	"leakdiff/server/intake"
 	"leakdiff/server/share"
@@ -194,12 +195,12 @@ func TestListsOfTheAPIHavePages(t *testing.T) {
 	for range 5 {
 		c.untimed(t, 1, 2)
 	}
-	for path, of := range map[string]func(string) []caseListed{
-		"/api/v1/cases?": func(body string) []caseListed {
-			return decode[struct{ Cases []caseListed }](t, body).Cases
+	for path, of := range map[string]func(string) []api.CaseListed{
+		"/api/v1/cases?": func(body string) []api.CaseListed {
+			return decode[struct{ Cases []api.CaseListed }](t, body).Cases
 		},
-		"/api/v1/search?q=more&": func(body string) []caseListed {
-			return decode[struct{ Cases []caseListed }](t, body).Cases
+		"/api/v1/search?q=more&": func(body string) []api.CaseListed {
+			return decode[struct{ Cases []api.CaseListed }](t, body).Cases
 		},
 	} {
 		all := of(c.ask(t, "GET", path+"limit=500", "", "", 200))

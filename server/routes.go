@@ -5,6 +5,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"leakdiff/server/api"
 	"leakdiff/server/loader"
 	"leakdiff/server/response"
 	"leakdiff/web"
@@ -79,25 +80,25 @@ func (s *Server) routes() chi.Router {
 
 	root := r
 	r.Group(func(r chi.Router) {
-		r.Use(s.limitRate())
+		r.Use(s.api.LimitRate())
 		r.Put("/api/v1/bundles", s.intake.PutBundle)
 		r.Put("/api/v1/bundles/*", s.intake.PutBundle)
 		r.Post("/api/v1/bundles", s.intake.PostBundle)
 		r.Get("/api/v1/bundles/{id}", s.intake.GetBundleAPI)
 		r.Delete("/api/v1/bundles/{id}", s.intake.DeleteBundleAPI)
-		r.Get("/api/v1/bundles/{id}/inventory", s.inventoryAPI)
+		r.Get("/api/v1/bundles/{id}/inventory", s.api.InventoryAPI)
 		r.Put("/api/v1/bundles/{id}/kinds", s.intake.KindAPI)
-		r.Get("/api/v1/cases", s.casesAPI)
-		r.Get("/api/v1/cases/{id}", twinAPI(root, "/cases/"))
+		r.Get("/api/v1/cases", s.api.CasesAPI)
+		r.Get("/api/v1/cases/{id}", api.TwinAPI(root, "/cases/"))
 		r.Delete("/api/v1/cases/{id}", s.cases.DeleteCaseAPI)
-		r.Get("/api/v1/cases/{id}/bundles", s.bundlesAPI)
+		r.Get("/api/v1/cases/{id}/bundles", s.api.BundlesAPI)
 		r.Get("/api/v1/families/{fingerprint}", s.cases.SightingsAPI)
-		r.Get("/api/v1/search", s.searchAPI)
-		r.Get("/api/v1/snapshots/{id}", twinAPI(root, "/snapshots/"))
-		r.Get("/api/v1/diffs/{id}", twinAPI(root, "/diff/"))
-		r.Get("/api/v1/compare", twinAPI(root, "/compare"))
-		r.Get("/api/v1/permalinks/{id}", twinAPI(root, "/p/"))
-		r.Get("/api/v1/openapi.json", s.openapi)
+		r.Get("/api/v1/search", s.api.SearchAPI)
+		r.Get("/api/v1/snapshots/{id}", api.TwinAPI(root, "/snapshots/"))
+		r.Get("/api/v1/diffs/{id}", api.TwinAPI(root, "/diff/"))
+		r.Get("/api/v1/compare", api.TwinAPI(root, "/compare"))
+		r.Get("/api/v1/permalinks/{id}", api.TwinAPI(root, "/p/"))
+		r.Get("/api/v1/openapi.json", s.api.OpenAPI)
 		r.Patch("/api/v1/cases/{id}", s.cases.FieldsAPI)
 		r.Get("/api/v1/cases/{id}/triage", s.cases.MarksAPI)
 		r.Put("/api/v1/cases/{id}/triage", s.cases.MarkAPI)

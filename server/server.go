@@ -17,6 +17,7 @@ import (
 	"leakdiff/analysis/read/ingest"
 	"leakdiff/analysis/say/wording"
 	"leakdiff/server/access"
+	"leakdiff/server/api"
 	"leakdiff/server/casepage"
 	"leakdiff/server/catalogue"
 	"leakdiff/server/expert"
@@ -91,6 +92,7 @@ type Server struct {
 	share   *share.Service
 	expert  *expert.Service
 	pages   *pages.Service
+	api     *api.Service
 	started time.Time
 	// catalogue is asked about every family.
 	catalogue *catalogue.Catalogue
@@ -130,6 +132,7 @@ func New(cfg Config) *Server {
 		Store: cfg.Store, Volume: cfg.Blobs, Respond: s.respond, Access: s.access, Catalogue: s.catalogue, UploadLimit: cfg.UploadLimit,
 		Reserved: intake.Spare, Budget: cfg.Budget, Samples: offered(cfg.Samples), KnowledgeDir: cfg.KnowledgeDir, Script: cfg.Script,
 	})
+	s.api = api.New(api.Config{Store: cfg.Store, Respond: s.respond, BaseURL: cfg.BaseURL})
 	s.handler = s.underPath(s.guard(head(s.addressed(s.routes()))))
 	return s
 }

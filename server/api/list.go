@@ -1,19 +1,13 @@
-package server
+package api
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	_ "embed"
-	"encoding/json"
-	"fmt"
-	"net"
 	"net/http"
 	"strings"
 	"time"
 
 	"github.com/go-chi/chi/v5"
-	"github.com/go-chi/httprate"
 
 	"leakdiff/analysis"
 	"leakdiff/server/page"
@@ -21,8 +15,8 @@ import (
 	"leakdiff/store"
 )
 
-// caseListed is a case in a list.
-type caseListed struct {
+// CaseListed is a case in a list.
+type CaseListed struct {
 	ID        string           `json:"id"`
 	Title     string           `json:"title"`
 	Link      string           `json:"link"`
@@ -37,17 +31,17 @@ type caseListed struct {
 	Snapshots int              `json:"snapshots"`
 }
 
-func (s *Server) listedCase(r *http.Request, c store.Case) caseListed {
+func (s *Service) listedCase(r *http.Request, c store.Case) CaseListed {
 	link := "/cases/" + c.ID
-	return caseListed{
+	return CaseListed{
 		ID: c.ID, Title: c.Title, Link: link, URL: s.respond.Base(r) + link, Ticket: c.Ticket, Archived: c.Archived, CreatedAt: c.Created, UpdatedAt: c.Updated,
 		Headline: c.Headline, Verdict: analysis.Verdict(c.Verdict), Bundles: c.Bundles, Snapshots: c.Snapshots,
 	}
 }
 
-// casesAPI is GET /api/v1/cases, chosen by the same parameters as the list of the start
+// CasesAPI is GET /api/v1/cases, chosen by the same parameters as the list of the start
 // page. A page that is not the last names the next one, in the body and as Link.
-func (s *Server) casesAPI(w http.ResponseWriter, r *http.Request) {
+func (s *Service) CasesAPI(w http.ResponseWriter, r *http.Request) {
 	choice, q, err := page.CaseChoice(r.URL.Query())
 	if err == nil {
 		err = page.KnownVerdict(choice.Verdict)
@@ -66,11 +60,11 @@ func (s *Server) casesAPI(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	out := struct {
-		Cases []caseListed `json:"cases"`
+		Cases []CaseListed `json:"cases"`
 		Total int          `json:"total"`
 		Page  int          `json:"page"`
 		Next  string       `json:"next,omitempty"`
-	}{Cases: []caseListed{}, Total: total, Page: choice.Page}
+	}{Cases: []CaseListed{}, Total: total, Page: choice.Page}
 	for _, c := range cases {
 		out.Cases = append(out.Cases, s.listedCase(r, c))
 	}
@@ -80,8 +74,8 @@ func (s *Server) casesAPI(w http.ResponseWriter, r *http.Request) {
 	s.respond.ListJSON(w, r, out)
 }
 
-// bundlesAPI is GET /api/v1/cases/{id}/bundles.
-func (s *Server) bundlesAPI(w http.ResponseWriter, r *http.Request) {
+// BundlesAPI is GET /api/v1/cases/{id}/bundles.
+func (s *Service) BundlesAPI(w http.ResponseWriter, r *http.Request) {
 	c, err := s.store.Case(r.Context(), response.PathValue(r, "id"))
 	if err != nil {
 		s.respond.FailAPI(w, r, err)
@@ -120,9 +114,9 @@ func (s *Server) bundlesAPI(w http.ResponseWriter, r *http.Request) {
 	s.respond.ListJSON(w, r, map[string]any{"case": c.ID, "bundles": out})
 }
 
-// inventoryAPI is GET /api/v1/bundles/{id}/inventory: every file with its kind, the
+// InventoryAPI is GET /api/v1/bundles/{id}/inventory: every file with its kind, the
 // reason for it and what became of it, and every problem.
-func (s *Server) inventoryAPI(w http.ResponseWriter, r *http.Request) {
+func (s *Service) InventoryAPI(w http.ResponseWriter, r *http.Request) {
 	id := response.PathValue(r, "id")
 	if _, err := s.store.Bundle(r.Context(), id); err != nil {
 		s.respond.FailAPI(w, r, err)
@@ -141,8 +135,8 @@ func (s *Server) inventoryAPI(w http.ResponseWriter, r *http.Request) {
 	s.respond.ListJSON(w, r, map[string]any{"bundle": id, "artifacts": append([]analysis.Artifact{}, artifacts...), "problems": append([]analysis.Problem{}, problems...)})
 }
 
-// searchAPI is GET /api/v1/search?q=&limit=&page=; a page has up to limit of each kind.
-func (s *Server) searchAPI(w http.ResponseWriter, r *http.Request) {
+// SearchAPI is GET /api/v1/search?q=&limit=&page=; a page has up to limit of each kind.
+func (s *Service) SearchAPI(w http.ResponseWriter, r *http.Request) {
 	query := strings.TrimSpace(r.URL.Query().Get("q"))
 	limit, err := response.LimitOf(r.URL.Query())
 	page, pageErr := response.PageOfList(r.URL.Query())
@@ -177,7 +171,7 @@ func (s *Server) searchAPI(w http.ResponseWriter, r *http.Request) {
 		Cases     int    `json:"cases"`
 		Snapshots int    `json:"snapshots"`
 	}
-	families, processes, cases := []family{}, []process{}, []caseListed{}
+	families, processes, cases := []family{}, []process{}, []CaseListed{}
 	for _, f := range found.Families {
 		x := family{f.Family.Fingerprint, f.Family.Kind, f.Family.Title, f.Cases, f.Snapshots, f.Highest, nil}
 		if !f.LastSeen.IsZero() {
@@ -198,46 +192,11 @@ func (s *Server) searchAPI(w http.ResponseWriter, r *http.Request) {
 	s.respond.ListJSON(w, r, out)
 }
 
-// apiRate is how many requests one address may send to the API in a minute.
-const apiRate = 6000
-
-// limitRate bounds what one address asks of the API and says in headers how much of it
-// is left.
-func (s *Server) limitRate() func(http.Handler) http.Handler {
-	return httprate.LimitBy(apiRate, time.Minute, peer, httprate.WithLimitHandler(func(w http.ResponseWriter, r *http.Request) {
-		s.respond.FailAPI(w, r, response.Refuse("too_many", "this address asks too much", "", fmt.Sprintf("one address may send %d requests a minute", apiRate), "wait as long as Retry-After says, in seconds"))
-	}))
-}
-
-// peer is the address that a connection comes from; behind a proxy it is the proxy's,
-// and the bound holds for all that come through it.
-func peer(r *http.Request) (string, error) {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	return host, err
-}
-
-// twinAPI answers with the JSON twin of a page: the same bytes, the same ETag.
-func twinAPI(root http.Handler, page string) http.HandlerFunc {
+// TwinAPI answers with the JSON twin of a page: the same bytes, the same ETag.
+func TwinAPI(root http.Handler, page string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		inner := r.Clone(context.WithValue(r.Context(), chi.RouteCtxKey, nil))
 		inner.URL.Path, inner.URL.RawPath = page+response.PathValue(r, "id")+".json", ""
 		root.ServeHTTP(w, inner)
 	}
-}
-
-//go:embed openapi.json
-var openapiDocument []byte
-
-// openapi is the description of this API, OpenAPI 3.1.
-func (s *Server) openapi(w http.ResponseWriter, r *http.Request) {
-	body := openapiDocument
-	if s.cfg.BaseURL != "" {
-		at, err := json.Marshal(s.respond.Base(r))
-		if err != nil {
-			s.respond.FailAPI(w, r, err)
-			return
-		}
-		body = bytes.Replace(body, []byte(`"url": "/"`), append([]byte(`"url": `), at...), 1)
-	}
-	response.Content{Kind: response.JSONType, Body: body}.Tagged(w, r)
 }
