@@ -19,7 +19,7 @@ func TestAnOlderEnginesResultOffersANewLinkAndStaysWhatItIs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	st := s.s.store.(*store.Store)
+	st := s.s.cfg.Store.(*store.Store)
 	old, _, err := st.CreatePermalink(t.Context(), store.Permalink{
 		CaseID: up.Case, View: up.Link, Title: "old", Engine: ingest.Engine - 1, Fingerprint: 1, Record: f, Preview: "counts", Counts: "3 snapshots",
 		Redacted: true, Expires: time.Now().Add(30 * 24 * time.Hour),

@@ -394,7 +394,7 @@ func (s *site) record(address string) (f share.Record) {
 	if r.status != http.StatusCreated {
 		s.t.Fatalf("freezing %s gave %d: %s", address, r.status, r.body)
 	}
-	p, err := s.s.store.(*store.Store).Permalink(s.t.Context(), decode[share.Result](s.t, r.body).ID)
+	p, err := s.s.cfg.Store.(*store.Store).Permalink(s.t.Context(), decode[share.Result](s.t, r.body).ID)
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -100,7 +100,7 @@ func TestAddingToACaseNeedsItsKeyByEveryWay(t *testing.T) {
 		t.Fatalf("%d: the key of the new case is not shown: %.1000s", first.status, first.body)
 	}
 	id := between(first.body, `href="/bundles/`, `"`)
-	b, err := s.s.store.Bundle(context.Background(), id)
+	b, err := s.s.cfg.Store.Bundle(context.Background(), id)
 	if err != nil {
 		t.Fatal(err)
 	}

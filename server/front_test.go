@@ -35,7 +35,7 @@ func (c *counted) SnapshotsPacked(ctx context.Context, caseID string) ([]analysi
 func (s *site) restarted(path string, change func(*Config)) (body string, reads int) {
 	s.t.Helper()
 	cfg := s.s.cfg
-	st := &counted{Store: s.s.store.(*store.Store)}
+	st := &counted{Store: s.s.cfg.Store.(*store.Store)}
 	cfg.Store, cfg.TempDir = st, s.t.TempDir()
 	if change != nil {
 		change(&cfg)
@@ -59,7 +59,7 @@ func (s *site) waitForFront(caseID, form string) {
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		_, found, err := s.s.store.CasePage(s.t.Context(), caseID, form, state.Hash)
+		_, found, err := s.s.cfg.Store.CasePage(s.t.Context(), caseID, form, state.Hash)
 		if err != nil {
 			s.t.Fatal(err)
 		}
@@ -113,7 +113,7 @@ func TestAKeptFrontIsMadeAnewAfter(t *testing.T) {
 	first := up.Snapshots[0]
 	series := decode[report.Report](t, s.get("/api/v1/cases/"+up.Case).body).Series[0]
 	leak := series.Findings[0].Families[0]
-	st := s.s.store.(*store.Store)
+	st := s.s.cfg.Store.(*store.Store)
 	ok := func(err error) {
 		t.Helper()
 		if err != nil {
@@ -243,11 +243,11 @@ func newFront(t *testing.T) (*site, intake.Uploaded, casepage.FrontState, store.
 
 func TestAFrontMadeBeforeADeletionIsNotKeptAfterIt(t *testing.T) {
 	s, up, state, p := newFront(t)
-	if err := s.s.store.RemoveBundle(t.Context(), up.ID); err != nil {
+	if err := s.s.cfg.Store.RemoveBundle(t.Context(), up.ID); err != nil {
 		t.Fatal(err)
 	}
 	s.s.cases.KeepFront(t.Context(), up.Case, p)
-	if _, found, err := s.s.store.CasePage(t.Context(), up.Case, "html", state.Hash); found || err != nil {
+	if _, found, err := s.s.cfg.Store.CasePage(t.Context(), up.Case, "html", state.Hash); found || err != nil {
 		t.Errorf("the page was kept: %v, %v", found, err)
 	}
 }
@@ -257,10 +257,10 @@ func TestAFrontMadeBeforeADeletionIsNotKeptAfterIt(t *testing.T) {
 func TestADeletionDuringTheWriteTakesTheFrontBack(t *testing.T) {
 	s, up, state, p := newFront(t)
 	cfg := s.s.cfg
-	late := &removing{Store: s.s.store.(*store.Store), bundle: up.ID}
+	late := &removing{Store: s.s.cfg.Store.(*store.Store), bundle: up.ID}
 	cfg.Store = late
 	New(cfg).cases.KeepFront(t.Context(), up.Case, p)
-	if _, found, err := s.s.store.CasePage(t.Context(), up.Case, "html", state.Hash); found || err != nil || !late.removed {
+	if _, found, err := s.s.cfg.Store.CasePage(t.Context(), up.Case, "html", state.Hash); found || err != nil || !late.removed {
 		t.Errorf("the page was kept: %v, %v; the bundle was removed: %v", found, err, late.removed)
 	}
 }
@@ -281,13 +281,13 @@ func (r *removing) KeepCasePage(ctx context.Context, caseID string, p store.Case
 // the reading of the case somebody renames it.
 func TestAFrontOfACaseThatWasReadInAnotherStateIsNotKept(t *testing.T) {
 	for name, change := range map[string]func(s *site, id string) error{
-		"a title": func(s *site, id string) error { return s.s.store.RenameCase(s.t.Context(), id, "another") },
+		"a title": func(s *site, id string) error { return s.s.cfg.Store.RenameCase(s.t.Context(), id, "another") },
 		"a field": func(s *site, id string) error {
-			_, err := s.s.store.SetField(s.t.Context(), id, "ticket", "PROJ-1")
+			_, err := s.s.cfg.Store.SetField(s.t.Context(), id, "ticket", "PROJ-1")
 			return err
 		},
 		"an edit": func(s *site, id string) error {
-			_, err := s.s.store.AddEdit(s.t.Context(), id, identity.Edit{Kind: identity.Happened, Target: "2026-11-21T03:00:00Z", Value: "deploy"})
+			_, err := s.s.cfg.Store.AddEdit(s.t.Context(), id, identity.Edit{Kind: identity.Happened, Target: "2026-11-21T03:00:00Z", Value: "deploy"})
 			return err
 		},
 	} {

@@ -50,12 +50,12 @@ func (s *Server) done(w *loggedWriter, r *http.Request) {
 			panic(v)
 		}
 		id := response.ErrorID()
-		s.log.Error("a handler panicked", "id", id, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+		s.cfg.Log.Error("a handler panicked", "id", id, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
 		if w.status == 0 {
 			s.respond.Fail(w, r, &analysis.Fault{Code: "internal", What: "something went wrong inside leakdiff", Where: "error " + id, Hint: "the log of the server names it under this id; your upload is kept"})
 		}
 	}
-	s.log.Debug("request", "request", response.RequestID(r), "method", r.Method, "route", response.RouteOf(r), "status", w.status, "bytes", w.bytes, "ms", time.Since(w.began).Milliseconds())
+	s.cfg.Log.Debug("request", "request", response.RequestID(r), "method", r.Method, "route", response.RouteOf(r), "status", w.status, "bytes", w.bytes, "ms", time.Since(w.began).Milliseconds())
 }
 
 // allowedHost reports whether a request may ask for this host: a loopback

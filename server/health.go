@@ -10,8 +10,8 @@ import (
 
 // healthz says whether the database answers.
 func (s *Server) healthz(w http.ResponseWriter, r *http.Request) {
-	if err := s.store.Ping(r.Context()); err != nil {
-		s.log.Error("the database does not answer", "error", err)
+	if err := s.cfg.Store.Ping(r.Context()); err != nil {
+		s.cfg.Log.Error("the database does not answer", "error", err)
 		http.Error(w, "the database does not answer", http.StatusServiceUnavailable)
 		return
 	}
@@ -26,7 +26,7 @@ func (s *Server) metrics() http.Handler {
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "leakdiff_disk_free_bytes", Help: "Bytes free on the volume that holds the uploads."}, func() float64 {
-			free, err := s.blobs.Free()
+			free, err := s.cfg.Blobs.Free()
 			if err != nil {
 				return -1
 			}

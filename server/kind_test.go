@@ -17,7 +17,7 @@ func TestAFileIsReadAsAPersonSays(t *testing.T) {
 	again := func(t *testing.T) store.Bundle {
 		t.Helper()
 		for {
-			b, err := s.s.store.Bundle(t.Context(), up.ID)
+			b, err := s.s.cfg.Store.Bundle(t.Context(), up.ID)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -25,7 +25,7 @@ func (s *Server) routes() chi.Router {
 	r.Post("/samples/{name}", s.intake.TrySample)
 	r.Get("/search", s.pages.Search)
 	r.Get("/help", s.pages.Help)
-	r.Get("/api", s.pages.ApiPage)
+	r.Get("/api", s.pages.APIPage)
 	r.Get("/knowledge", s.pages.KnowledgePage)
 	r.Get("/knowledge.json", s.pages.KnowledgeJSON)
 	r.Get("/knowledge/schema.json", s.pages.KnowledgeSchema)

@@ -1,7 +1,7 @@
-// Package server is leakdiff's web face: it takes requests, streams uploads into
-// the store, runs ingest jobs, and renders what the store and the analyses
-// return. It knows storage and pages through their packages' values and the
-// interfaces below, parses nothing itself and holds no SQL.
+// Package server is leakdiff's web face: one list of every URL, what stands before each of them,
+// and the wiring of the rooms that answer. A room is a package below: intake takes uploads,
+// casepage shows cases, share freezes results, expert mounts pprof, page shows the rest, api
+// lists for programs. Rooms say what they need in small interfaces.
 package server
 
 import (
@@ -77,26 +77,24 @@ const DefaultUploadLimit = 2_000_000_000
 // Server serves one store.
 type Server struct {
 	cfg     Config
-	store   Storage
-	blobs   intake.Blobs
-	log     *slog.Logger
 	handler http.Handler
-	respond *response.Responder
-	access  *access.Access
-	queue   *intake.Queue
-	worker  *intake.Worker
-	intake  *intake.Service
-	raw     intake.RawBytes
-	loader  *loader.Loader
-	cases   *casepage.Service
-	share   *share.Service
-	expert  *expert.Service
-	pages   *pages.Service
-	api     *api.Service
-	started time.Time
-	// catalogue is asked about every family.
+	pending sync.WaitGroup
+
+	// What the rooms share.
+	respond   *response.Responder
+	access    *access.Access
 	catalogue *catalogue.Catalogue
-	pending   sync.WaitGroup
+	loader    *loader.Loader
+	queue     *intake.Queue
+	worker    *intake.Worker
+
+	// The rooms.
+	intake *intake.Service
+	cases  *casepage.Service
+	share  *share.Service
+	expert *expert.Service
+	pages  *pages.Service
+	api    *api.Service
 }
 
 // New makes a server; Start begins to work off ingest jobs.
@@ -113,28 +111,44 @@ func New(cfg Config) *Server {
 	if cfg.TempDir == "" {
 		cfg.TempDir = os.TempDir()
 	}
-	s := &Server{catalogue: catalogue.New(catalogue.Config{Log: cfg.Log, Files: cfg.Knowledge, Dir: cfg.KnowledgeDir}), access: access.New(access.Config{Owners: cfg.Store, Listen: cfg.Listen, Open: cfg.Open}), respond: response.New(response.Config{Log: cfg.Log, Version: cfg.Version, BaseURL: cfg.BaseURL}), cfg: cfg, store: cfg.Store, blobs: cfg.Blobs, log: cfg.Log, started: cfg.Now()}
+	s := &Server{
+		cfg:       cfg,
+		respond:   response.New(response.Config{Log: cfg.Log, Version: cfg.Version, BaseURL: cfg.BaseURL}),
+		access:    access.New(access.Config{Owners: cfg.Store, Listen: cfg.Listen, Open: cfg.Open}),
+		catalogue: catalogue.New(catalogue.Config{Log: cfg.Log, Files: cfg.Knowledge, Dir: cfg.KnowledgeDir}),
+		queue:     intake.NewQueue(),
+	}
 	s.loader = loader.New(loader.Config{Store: cfg.Store, Knowledge: s.catalogue, Version: cfg.Version})
-	s.raw = intake.RawBytes{Blobs: cfg.Blobs, Cfg: bundle.Config{Budget: cfg.Budget, TempDir: cfg.TempDir, Now: cfg.Now}}
-	s.queue = intake.NewQueue()
+	s.openRooms()
+	s.handler = s.underPath(s.guard(head(s.addressed(s.routes()))))
+	return s
+}
+
+// openRooms gives every room what it needs.
+func (s *Server) openRooms() {
+	cfg := s.cfg
+	raw := intake.RawBytes{Blobs: cfg.Blobs, Unpack: bundle.Config{Budget: cfg.Budget, TempDir: cfg.TempDir, Now: cfg.Now}}
 	s.cases = casepage.New(casepage.Config{
 		Store: cfg.Store, Log: cfg.Log, Now: cfg.Now, Respond: s.respond, Access: s.access, Catalogue: s.catalogue, Loader: s.loader,
-		Queue: s.queue, Raw: s.raw, Program: cfg.Program,
+		Queue: s.queue, Raw: raw, Program: cfg.Program,
 	})
-	s.worker = intake.NewWorker(intake.WorkerConfig{Queue: s.queue, Store: cfg.Store, Raw: s.raw, Log: cfg.Log, Respond: s.respond, Summaries: s.cases, Ingest: ingest.Config{Bundle: s.raw.Cfg, Now: cfg.Now, Packed: true}})
+	s.worker = intake.NewWorker(intake.WorkerConfig{
+		Queue: s.queue, Store: cfg.Store, Raw: raw, Log: cfg.Log, Respond: s.respond, Summaries: s.cases,
+		Ingest: ingest.Config{Bundle: raw.Unpack, Now: cfg.Now, Packed: true},
+	})
 	s.intake = intake.New(intake.Config{
-		Store: cfg.Store, Blobs: cfg.Blobs, Log: cfg.Log, Respond: s.respond, Access: s.access, Cases: s.loader, Summaries: s.cases, Raw: s.raw,
+		Store: cfg.Store, Blobs: cfg.Blobs, Log: cfg.Log, Respond: s.respond, Access: s.access, Cases: s.loader, Summaries: s.cases, Raw: raw,
 		Queue: s.queue, Worker: s.worker, UploadLimit: cfg.UploadLimit, Slots: cfg.uploadSlots, Samples: cfg.Samples,
 	})
-	s.share = share.New(share.Config{Store: cfg.Store, Now: cfg.Now, Respond: s.respond, Access: s.access, Pages: s.cases, Queue: s.queue, BaseURL: cfg.BaseURL})
+	s.share = share.New(share.Config{
+		Store: cfg.Store, Now: cfg.Now, Respond: s.respond, Access: s.access, Pages: s.cases, Queue: s.queue, BaseURL: cfg.BaseURL,
+	})
 	s.expert = expert.New(expert.Config{Log: cfg.Log, Now: cfg.Now, Respond: s.respond, Pages: s.cases})
 	s.pages = pages.New(pages.Config{
 		Store: cfg.Store, Volume: cfg.Blobs, Respond: s.respond, Access: s.access, Catalogue: s.catalogue, UploadLimit: cfg.UploadLimit,
 		Reserved: intake.Spare, Budget: cfg.Budget, Samples: offered(cfg.Samples), KnowledgeDir: cfg.KnowledgeDir, Script: cfg.Script,
 	})
 	s.api = api.New(api.Config{Store: cfg.Store, Respond: s.respond, BaseURL: cfg.BaseURL})
-	s.handler = s.underPath(s.guard(head(s.addressed(s.routes()))))
-	return s
 }
 
 // offered are the samples as the start page shows them.
@@ -169,8 +183,8 @@ func (s *Server) sweep(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			if err := s.store.Sweep(ctx); err != nil && ctx.Err() == nil {
-				s.log.Error("sweeping failed", "error", err)
+			if err := s.cfg.Store.Sweep(ctx); err != nil && ctx.Err() == nil {
+				s.cfg.Log.Error("sweeping failed", "error", err)
 			}
 		}
 	}

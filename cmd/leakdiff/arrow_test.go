@@ -58,7 +58,7 @@ var arrows = map[string][]string{
 	"server/expert":            {"analysis/say/profile", "server/casepage", "server/response", "web/page", "web/view"},
 	"server/page":              {"analysis", "analysis/judge/knowledge", "analysis/read/bundle", "server/access", "server/casepage", "server/catalogue", "server/response", "store", "web/page", "web/view"},
 	"server/api":               {"analysis", "server/page", "server/response", "store"},
-	"server":                   {"analysis", "analysis/judge/identity", "analysis/read/bundle", "analysis/read/ingest", "server/access", "server/api", "server/casepage", "server/catalogue", "server/expert", "server/intake", "server/loader", "server/page", "server/response", "server/share", "store", "web", "web/page", "web/view"},
+	"server":                   {"analysis", "analysis/read/bundle", "analysis/read/ingest", "server/access", "server/api", "server/casepage", "server/catalogue", "server/expert", "server/intake", "server/loader", "server/page", "server/response", "server/share", "web", "web/page", "web/view"},
 	// What opens a live process stands apart: nothing that reads evidence knows it, and
 	// it knows the format of the kernel's files alone.
 	"cmd/leakdiff/capture": {"analysis/read/procfs"},

@@ -14,8 +14,8 @@ import (
 // RawBytes opens what was uploaded.
 type RawBytes struct {
 	Blobs Blobs
-	// cfg says how it is unpacked.
-	Cfg bundle.Config
+	// Unpack says how it is unpacked.
+	Unpack bundle.Config
 }
 
 // inputs are the files of an upload, to be read from their blobs.
@@ -100,7 +100,7 @@ func (raw RawBytes) OpenArtifact(ctx context.Context, b store.Bundle, path strin
 			return open()
 		}
 	}
-	body, err := bundle.Open(ctx, raw.Cfg, inputs, path)
+	body, err := bundle.Open(ctx, raw.Unpack, inputs, path)
 	if err != nil && damage != nil {
 		return nil, damage // the walk has ended, and knows less
 	}

@@ -73,6 +73,7 @@ func verdictWords() string {
 	return strings.Join(words, ", ")
 }
 
+// Home is the start page: what to upload, and the list of cases.
 func (s *Service) Home(w http.ResponseWriter, r *http.Request) {
 	choice, q, err := CaseChoice(r.URL.Query())
 	if err != nil {
@@ -126,13 +127,15 @@ func (s *Service) budget() bundle.Budget {
 	return bundle.DefaultBudget()
 }
 
+// Help is the help page.
 func (s *Service) Help(w http.ResponseWriter, r *http.Request) {
 	v := view.NewHelp(s.respond.Base(r))
 	v.Shell.Engine = s.respond.Engine()
 	s.respond.Page(w, r, http.StatusOK, page.Help(v))
 }
 
-func (s *Service) ApiPage(w http.ResponseWriter, r *http.Request) {
+// APIPage shows how programs ask this server.
+func (s *Service) APIPage(w http.ResponseWriter, r *http.Request) {
 	v := view.NewAPI(s.respond.Base(r))
 	v.Shell.Engine = s.respond.Engine()
 	s.respond.Page(w, r, http.StatusOK, page.API(v))
