@@ -20,7 +20,7 @@ build:
 # The race detector watches the packages in which goroutines meet. In the others it would
 # find nothing, and makes parsers 15 to 33 times slower; tests of the program start it as
 # a process.
-RACED := ./server ./store/... ./analysis/read/bundle ./analysis/read/ingest ./analysis/judge/knowledge ./analysis/judge/trend ./analysis/say/report ./web ./web/chart
+RACED := ./server/... ./store/... ./analysis/read/bundle ./analysis/read/ingest ./analysis/judge/knowledge ./analysis/judge/trend ./analysis/say/report ./web ./web/chart
 
 # What tests leave out is collected in a file of its own for each run, so that packages
 # which leave something out are not taken from the cache.
@@ -56,7 +56,7 @@ quick: build
 
 # Soak: all tests again and again, every fuzz target for a minute, and the laboratory.
 long: test
-	$(GO_TEST) -count=3 ./store/... ./server ./cmd/leakdiff/...
+	$(GO_TEST) -count=3 ./store/... ./server/... ./cmd/leakdiff/...
 	$(MAKE) fuzz FUZZTIME=1m
 	$(MAKE) lab
 

@@ -84,6 +84,8 @@ func (s *Service) PostBundle(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
+// acceptUpload stores what receive takes, and answers what became of it. A request with the
+// key of an earlier one gets the answer of that one.
 func (s *Service) acceptUpload(w http.ResponseWriter, r *http.Request, receive func() (received, error)) {
 	ctx := r.Context()
 	caseID := r.URL.Query().Get("case")
@@ -102,20 +104,16 @@ func (s *Service) acceptUpload(w http.ResponseWriter, r *http.Request, receive f
 			s.discard(r, up.files)
 		}
 	}()
-	key := r.Header.Get("Idempotency-Key")
+	key, hash := r.Header.Get("Idempotency-Key"), up.hash+caseID
 	if key != "" {
 		if err := s.keys.lock(ctx, key); err != nil {
 			s.respond.FailAPI(w, r, err)
 			return
 		}
 		defer s.keys.unlock(key)
-		known, ok, err := s.store.Recall(ctx, key)
+		known, ok, err := s.recall(ctx, key, hash)
 		if err != nil {
 			s.respond.FailAPI(w, r, err)
-			return
-		}
-		if ok && known.RequestHash != up.hash+caseID {
-			s.respond.FailAPI(w, r, response.Refuse("mismatched_body", "the Idempotency-Key was used for another upload", "", "the bytes or the case differ from those of the first request", "use a new key for a new upload"))
 			return
 		}
 		if ok {
@@ -136,9 +134,7 @@ func (s *Service) acceptUpload(w http.ResponseWriter, r *http.Request, receive f
 	b := p.bundle
 	if r.URL.Query().Get("wait") != "" {
 		defer s.queue.attend(b.ID)()
-		waiting, cancel := context.WithTimeout(ctx, waitLimit)
-		b, err = s.worker.Settled(waiting, b.ID)
-		cancel()
+		b, err = s.settled(ctx, b.ID)
 		if ctx.Err() != nil {
 			return // the client left; the ingest goes on
 		}
@@ -164,11 +160,16 @@ func (s *Service) acceptUpload(w http.ResponseWriter, r *http.Request, receive f
 		return
 	}
 	if key != "" {
-		if err := s.store.Remember(ctx, key, store.Answer{RequestHash: up.hash + caseID, Status: status, Body: body}); err != nil {
-			s.log.Error("remembering an idempotency key failed", "error", err)
-		}
+		s.remember(ctx, key, store.Answer{RequestHash: hash, Status: status, Body: body})
 	}
 	response.WriteJSONBytes(w, status, append(body, '\n'))
+}
+
+// settled waits for the end of a reading, as long as ?wait=1 may hold a request.
+func (s *Service) settled(ctx context.Context, bundleID string) (store.Bundle, error) {
+	ctx, cancel := context.WithTimeout(ctx, waitLimit)
+	defer cancel()
+	return s.worker.Settled(ctx, bundleID)
 }
 
 // mayAdd demands the owner key of a case that an upload is added to, unless only
