@@ -263,7 +263,7 @@ func (s *Series) eventsIn(from, to time.Time) []Event {
 		return nil
 	}
 	var out []Event
-	for _, e := range s.Events() {
+	for _, e := range s.events() {
 		if e.At.After(from) && !e.At.After(to) {
 			out = append(out, e)
 		}
@@ -273,7 +273,9 @@ func (s *Series) eventsIn(from, to time.Time) []Event {
 
 // Events are the events given and those that the snapshots show themselves, in
 // time order: a restart where an epoch begins, a version where it changes.
-func (s *Series) Events() []Event {
+func (s *Series) Events() []Event { return slices.Clone(s.events()) }
+
+func (s *Series) newEvents() []Event {
 	out := slices.Clone(s.in.Events)
 	for i := 1; i < len(s.Snapshots); i++ {
 		at := s.Snapshots[i].CapturedAt
@@ -332,7 +334,7 @@ func (p *part) onsetWindows() []Window {
 		sc := scored{w: Window{From: placed[k-1].index, To: placed[k].index}, width: placed[k].at - placed[k-1].at, none: placed[k].count == 0}
 		for step := range onsetSteps {
 			at := placed[k-1].at + sc.width*(float64(step)+0.5)/onsetSteps
-			left := h.residual(at)
+			left := h.residual(epochs[k], at)
 			sc.fits = append(sc.fits, left)
 			best = min(best, left)
 		}
@@ -393,47 +395,6 @@ func smallestSet(windows []Window) []Window {
 	}
 	slices.SortFunc(windows, func(a, b Window) int { return a.From - b.From })
 	return windows
-}
-
-// hinge fits a level per epoch and one slope after a bend by weighted least
-// squares.
-type hinge struct {
-	points []point
-	epochs []int
-	weight []float64
-}
-
-func newHinge(points []point, epochs []int) *hinge {
-	h := &hinge{points: points, epochs: epochs, weight: make([]float64, len(points))}
-	for k, pt := range points {
-		h.weight[k] = 1 / math.Max(1, float64(pt.count))
-	}
-	return h
-}
-
-// residual is the weighted sum of squares that the best hinge with its bend at k
-// leaves.
-func (h *hinge) residual(bend float64) float64 {
-	epochs := h.epochs[len(h.epochs)-1] + 1
-	sumW, sumX, sumY := make([]float64, epochs), make([]float64, epochs), make([]float64, epochs)
-	for k, pt := range h.points {
-		e, w, x := h.epochs[k], h.weight[k], math.Max(0, pt.at-bend)
-		sumW[e] += w
-		sumX[e] += w * x
-		sumY[e] += w * float64(pt.count)
-	}
-	var sxx, sxy, syy float64
-	for k, pt := range h.points {
-		e, w := h.epochs[k], h.weight[k]
-		dx, dy := math.Max(0, pt.at-bend)-sumX[e]/sumW[e], float64(pt.count)-sumY[e]/sumW[e]
-		sxx += w * dx * dx
-		sxy += w * dx * dy
-		syy += w * dy * dy
-	}
-	if sxx == 0 || sxy <= 0 {
-		return syy
-	}
-	return syy - sxy*sxy/sxx
 }
 
 // Births are the members of one hour of the clock that are still there.

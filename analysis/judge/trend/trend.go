@@ -68,6 +68,9 @@ type Series struct {
 	// goes.
 	watches func() map[epochIdentity]whereabouts
 
+	// events are those of Events.
+	events func() []Event
+
 	// held are the locks of each snapshot, with those who may hold them; found when they
 	// are asked for.
 	held []func() map[uint64]*Hold
@@ -90,6 +93,7 @@ func NewSeries(in Input) *Series {
 		parts:     make(map[string]*part),
 	}
 	s.watches = sync.OnceValue(s.newWatches)
+	s.events = sync.OnceValue(s.newEvents)
 	for i := range in.Snapshots {
 		s.held = append(s.held, sync.OnceValue(func() map[uint64]*Hold { return s.newHolds(i) }))
 		s.latecomers = append(s.latecomers, sync.OnceValue(func() []latecomer { return s.newLatecomers(i) }))
