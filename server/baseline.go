@@ -19,7 +19,7 @@ const baselineField = "baseline "
 
 // baseline is the snapshot that figures of a series are compared to: the one that
 // was chosen, else the first.
-func (s *Server) baseline(ctx context.Context, l *loaded, line *report.Line) (view.Baseline, error) {
+func (s *Server) baseline(ctx context.Context, l *loaded, line *report.JudgedSeries) (view.Baseline, error) {
 	out := view.Baseline{Snapshot: line.Snapshots[0]}
 	chosen := l.fields[baselineField+seriesKey(line)].Value
 	if chosen == "" {
@@ -57,7 +57,7 @@ func (s *Server) snapshotNamed(ctx context.Context, l *loaded, name string) (*an
 		}
 		l = other
 	}
-	line, i := l.line(id)
+	line, i := l.series(id)
 	if line == nil {
 		return nil, nil, nil
 	}
@@ -133,14 +133,14 @@ func (s *Server) seriesToCompare(r *http.Request, l *loaded, key, name string) (
 		}
 	}
 	if key == "" {
-		line, _ := l.line(name)
+		line, _ := l.series(name)
 		if line == nil {
 			return "", refuse("bad_request", "the series of the baseline is missing", name, "a snapshot of another case does not say it", "choose the baseline on the page of a comparison")
 		}
 		return seriesKey(line), nil
 	}
-	for i := range l.built.Lines {
-		if seriesKey(&l.built.Lines[i]) == key {
+	for i := range l.built.Series {
+		if seriesKey(&l.built.Series[i]) == key {
 			return key, nil
 		}
 	}

@@ -94,8 +94,8 @@ func (s *Server) caseView(ctx context.Context, l *loaded, permalinks int, query 
 	}
 	in.More = view.MoreOf(l.built)
 	moreCharts(&in, l, query)
-	for i := range l.built.Lines {
-		line := &l.built.Lines[i]
+	for i := range l.built.Series {
+		line := &l.built.Series[i]
 		if l.fields[baselineField+seriesKey(line)].Value == "" {
 			continue
 		}
@@ -216,7 +216,7 @@ func (s *Server) snapshotPage(w http.ResponseWriter, r *http.Request) {
 }
 
 // onlySnapshot is the report of one snapshot of a case, with its families.
-func onlySnapshot(l *loaded, line *report.Line, i int) report.Report {
+func onlySnapshot(l *loaded, line *report.JudgedSeries, i int) report.Report {
 	all, id := l.built.Report, line.Snapshots[i].ID
 	out := all
 	out.Snapshots = nil
@@ -254,7 +254,7 @@ func noSnapshot(id string) error {
 
 // snapshot finds a snapshot in the case that the query names, or in the newest
 // one that holds it.
-func (s *Server) snapshot(r *http.Request, id string) (*loaded, *report.Line, int, error) {
+func (s *Server) snapshot(r *http.Request, id string) (*loaded, *report.JudgedSeries, int, error) {
 	caseID, err := s.caseOf(r, id)
 	if err != nil {
 		return nil, nil, 0, err
@@ -263,7 +263,7 @@ func (s *Server) snapshot(r *http.Request, id string) (*loaded, *report.Line, in
 	if err != nil {
 		return nil, nil, 0, err
 	}
-	if line, i := l.line(id); line != nil {
+	if line, i := l.series(id); line != nil {
 		return l, line, i, nil
 	}
 	if l.leftOut(id) {
@@ -272,7 +272,7 @@ func (s *Server) snapshot(r *http.Request, id string) (*loaded, *report.Line, in
 	return nil, nil, 0, noSnapshot(id)
 }
 
-func (s *Server) snapshotView(l *loaded, line *report.Line, i int, query url.Values, why purpose) view.Snapshot {
+func (s *Server) snapshotView(l *loaded, line *report.JudgedSeries, i int, query url.Values, why purpose) view.Snapshot {
 	snap := line.Snapshots[i]
 	in := view.SnapshotInput{
 		CaseID: l.ID, CaseTitle: l.Title, Snapshot: snap, Titles: line.Titles, Families: seriesOf(l, line).Families,
@@ -294,7 +294,7 @@ func (s *Server) snapshotView(l *loaded, line *report.Line, i int, query url.Val
 // choices are all snapshots of a case for the select boxes.
 func (l *loaded) choices() []view.Choice {
 	var all []*analysis.Snapshot
-	for _, line := range l.built.Lines {
+	for _, line := range l.built.Series {
 		all = append(all, line.Snapshots...)
 	}
 	return choices(all)

@@ -24,7 +24,7 @@ const (
 func moreCharts(in *view.CaseInput, l *loaded, query url.Values) {
 	in.Charts = query.Get("charts")
 	for _, i := range drawnLines(l, in.Charts) {
-		in.More[i].Drawn = drawnOf(&l.built.Lines[i], &l.built.Report.Series[i])
+		in.More[i].Drawn = drawnOf(&l.built.Series[i], &l.built.Report.Series[i])
 	}
 }
 
@@ -32,11 +32,11 @@ func moreCharts(in *view.CaseInput, l *loaded, query url.Values) {
 func drawnLines(l *loaded, asked string) []int {
 	var all []int
 	points := 0
-	for i := range l.built.Lines {
-		if n := len(l.built.Lines[i].Snapshots); n > 1 {
+	for i := range l.built.Series {
+		if n := len(l.built.Series[i].Snapshots); n > 1 {
 			all = append(all, i)
 			points += n
-			if asked != "" && seriesKey(&l.built.Lines[i]) == asked {
+			if asked != "" && seriesKey(&l.built.Series[i]) == asked {
 				return []int{i}
 			}
 		}
@@ -66,7 +66,7 @@ func rises(v analysis.Verdict) bool {
 	return v == analysis.Leaking || v == analysis.Suspicious || v == analysis.Scaling
 }
 
-func drawnOf(line *report.Line, s *report.Series) *view.CaseDrawn {
+func drawnOf(line *report.JudgedSeries, s *report.Series) *view.CaseDrawn {
 	out := &view.CaseDrawn{States: map[analysis.Kind][]map[string]int{}, Cohorts: map[string][]trend.Cohort{}}
 	for _, k := range []analysis.Kind{analysis.KindGoroutine, analysis.KindThread} {
 		out.States[k] = statesOver(line.Snapshots, k)

@@ -27,7 +27,7 @@ const (
 // several is any number of snapshots with what was computed of them.
 type several struct {
 	l       *loaded
-	line    *report.Line
+	line    *report.JudgedSeries
 	columns []severalColumn
 	leftOut int
 	result  diff.Many
@@ -37,7 +37,7 @@ type several struct {
 type severalColumn struct {
 	value string
 	l     *loaded
-	line  *report.Line
+	line  *report.JudgedSeries
 	at    int
 }
 
@@ -119,7 +119,7 @@ func (s *Server) several(r *http.Request) (*several, error) {
 		}
 		c.columns = append(c.columns, col)
 	}
-	if len(c.columns) == 0 || len(l.built.Lines) == 0 {
+	if len(c.columns) == 0 || len(l.built.Series) == 0 {
 		return nil, refuse("not_found", "the case has no snapshot to compare", l.ID, "nothing was read yet, or everything was left out", "add files to the case")
 	}
 	// What the table is about is the series of the last column: foreign snapshots are
@@ -140,10 +140,10 @@ func (s *Server) several(r *http.Request) (*several, error) {
 
 // usual are the snapshots of a series that are shown where none are chosen.
 func usual(l *loaded, series string) []string {
-	var line *report.Line
-	for i := range l.built.Lines {
-		if line == nil || seriesKey(&l.built.Lines[i]) == series && seriesKey(line) != series {
-			line = &l.built.Lines[i]
+	var line *report.JudgedSeries
+	for i := range l.built.Series {
+		if line == nil || seriesKey(&l.built.Series[i]) == series && seriesKey(line) != series {
+			line = &l.built.Series[i]
 		}
 	}
 	if line == nil {
@@ -180,7 +180,7 @@ func (s *Server) column(r *http.Request, l *loaded, name string) (severalColumn,
 	if of.leftOut(id) {
 		return severalColumn{}, leftOutFault(id)
 	}
-	line, at := of.line(id)
+	line, at := of.series(id)
 	if line == nil {
 		return severalColumn{}, noSnapshot(id)
 	}
@@ -197,7 +197,7 @@ func (s *Server) severalInput(r *http.Request, c *several, query url.Values, why
 			in.Series = seriesOf(col.l, col.line)
 		}
 	}
-	var lines []*report.Line
+	var lines []*report.JudgedSeries
 	for i := range c.columns {
 		col := &c.columns[i]
 		lines = append(lines, col.line)
@@ -235,13 +235,13 @@ func otherTitle(title string, why purpose) string {
 }
 
 // ownLine is the series of the case itself that the table is about.
-func (c *several) ownLine() *report.Line {
+func (c *several) ownLine() *report.JudgedSeries {
 	for i := len(c.columns) - 1; i >= 0; i-- {
 		if c.columns[i].l == c.l {
 			return c.columns[i].line
 		}
 	}
-	return &c.l.built.Lines[0]
+	return &c.l.built.Series[0]
 }
 
 // warnings are those of the first column and the last, and of what lies between.
@@ -356,9 +356,9 @@ func (s *Server) elsewherePage(w http.ResponseWriter, r *http.Request) {
 		NeedsKey: !s.loopback(), CaseID: l.ID, Find: strings.TrimSpace(q.Get("find")), Headline: "Choose a snapshot of another case as A",
 		Lead: "A healthy node, or the same program before an upgrade. Members cannot be followed from one process to another: counts are compared.",
 	}
-	line, _ := l.line(q.Get("b"))
-	if line == nil && len(l.built.Lines) > 0 {
-		line = &l.built.Lines[0]
+	line, _ := l.series(q.Get("b"))
+	if line == nil && len(l.built.Series) > 0 {
+		line = &l.built.Series[0]
 	}
 	if line == nil {
 		s.fail(w, r, noSnapshot(q.Get("b")))

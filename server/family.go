@@ -66,7 +66,7 @@ func (s *Server) familyPage(w http.ResponseWriter, r *http.Request) {
 	made.write(w)
 }
 
-func (s *Server) familyLine(r *http.Request, fingerprint string) (*loaded, *report.Line, error) {
+func (s *Server) familyLine(r *http.Request, fingerprint string) (*loaded, *report.JudgedSeries, error) {
 	missing := refuse("not_found", "there is no such family", fingerprint, "no case on this server holds it any more, or the address is wrong", "start from the list of cases")
 	caseID := r.URL.Query().Get("case")
 	if caseID == "" {
@@ -84,9 +84,9 @@ func (s *Server) familyLine(r *http.Request, fingerprint string) (*loaded, *repo
 		return nil, nil, err
 	}
 	wanted := r.URL.Query().Get("series")
-	var found *report.Line
-	for i := range l.built.Lines {
-		line := &l.built.Lines[i]
+	var found *report.JudgedSeries
+	for i := range l.built.Series {
+		line := &l.built.Series[i]
 		if lastIndex(line, fingerprint) < 0 {
 			continue
 		}
@@ -100,13 +100,13 @@ func (s *Server) familyLine(r *http.Request, fingerprint string) (*loaded, *repo
 	return l, found, nil
 }
 
-func seriesKey(line *report.Line) string {
+func seriesKey(line *report.JudgedSeries) string {
 	p := line.Snapshots[0].Process
 	return view.SeriesKey(p.Host.Value, p.Name.Value)
 }
 
 // lastIndex is the last snapshot that holds the family, -1 where none does.
-func lastIndex(line *report.Line, fingerprint string) int {
+func lastIndex(line *report.JudgedSeries, fingerprint string) int {
 	for i := len(line.Snapshots) - 1; i >= 0; i-- {
 		if report.GroupOf(line.Snapshots[i], fingerprint) != nil {
 			return i
@@ -115,7 +115,7 @@ func lastIndex(line *report.Line, fingerprint string) int {
 	return -1
 }
 
-func familyOf(l *loaded, line *report.Line, fingerprint string) report.Family {
+func familyOf(l *loaded, line *report.JudgedSeries, fingerprint string) report.Family {
 	for _, f := range seriesOf(l, line).Families {
 		if f.Fingerprint == fingerprint {
 			return f
@@ -126,7 +126,7 @@ func familyOf(l *loaded, line *report.Line, fingerprint string) report.Family {
 
 // chosen is the snapshot that a family is shown at: that of the query, else the last
 // that holds it before its cause went away.
-func chosen(r *http.Request, line *report.Line, fingerprint string) int {
+func chosen(r *http.Request, line *report.JudgedSeries, fingerprint string) int {
 	at := lastIndex(line, fingerprint)
 	if judged := line.Judged[fingerprint]; judged.RecoveredAt > 0 {
 		// What a reader wants to see is the family before its cause went away.
@@ -144,7 +144,7 @@ func chosen(r *http.Request, line *report.Line, fingerprint string) int {
 	return at
 }
 
-func (s *Server) familyView(r *http.Request, l *loaded, line *report.Line, fingerprint string, why purpose) (view.Family, error) {
+func (s *Server) familyView(r *http.Request, l *loaded, line *report.JudgedSeries, fingerprint string, why purpose) (view.Family, error) {
 	judged := line.Judged[fingerprint]
 	at := chosen(r, line, fingerprint)
 	group := report.GroupOf(line.Snapshots[at], fingerprint)
@@ -154,7 +154,7 @@ func (s *Server) familyView(r *http.Request, l *loaded, line *report.Line, finge
 		Counts: line.Trend.Counts(fingerprint), Epochs: line.Trend.Epochs, Lifelines: line.Trend.Lifelines(fingerprint, maxLifelines),
 		SnapshotIndex: at, Engine: s.engine(), Frozen: bool(why), Catalogue: l.known,
 		SeriesKey: seriesKey(line), Events: line.Trend.Events(), Hours: line.Trend.Births(fingerprint, at),
-		Kin: kin(l, line, fingerprint), Locks: locks(line, fingerprint, at), Bisection: report.Bisect(l.built.Lines, line.Snapshots[0].Process.Name.Value, group.Family),
+		Kin: kin(l, line, fingerprint), Locks: locks(line, fingerprint, at), Bisection: report.Bisect(l.built.Series, line.Snapshots[0].Process.Name.Value, group.Family),
 	}
 	for _, snap := range line.Snapshots {
 		in.IDs = append(in.IDs, snap.ID)
@@ -229,7 +229,7 @@ func familyIn(fingerprint, caseID string) string {
 
 // kin are the families of the same series that explain this one: those of its
 // unit, who may hold what it waits for, and whose waiting it may be the cause of.
-func kin(l *loaded, line *report.Line, fingerprint string) view.FamilyKin {
+func kin(l *loaded, line *report.JudgedSeries, fingerprint string) view.FamilyKin {
 	var out view.FamilyKin
 	series := seriesOf(l, line)
 	byPrint := map[string]report.Family{}
@@ -266,7 +266,7 @@ func kin(l *loaded, line *report.Line, fingerprint string) view.FamilyKin {
 // maxLocks is how many locks a family page names.
 const maxLocks = 3
 
-func locks(line *report.Line, fingerprint string, at int) []trend.Hold {
+func locks(line *report.JudgedSeries, fingerprint string, at int) []trend.Hold {
 	held := line.Trend.Holds(fingerprint, at)
 	return held[:min(len(held), maxLocks)]
 }

@@ -260,7 +260,7 @@ func redactor(cases []*loaded) *redact.Redactor {
 // names are the parts of a case from which a redactor learns.
 func (l *loaded) names() redact.Case {
 	out := redact.Case{Problems: l.built.Report.Problems, Hosts: l.said.Hosts}
-	for _, line := range l.built.Lines {
+	for _, line := range l.built.Series {
 		out.Series = append(out.Series, line.Snapshots)
 	}
 	for _, b := range l.bundles {

@@ -31,7 +31,7 @@ func (s *Server) identityPage(w http.ResponseWriter, r *http.Request) {
 // showIdentity renders the page; refused is the form that was not taken.
 func (s *Server) showIdentity(w http.ResponseWriter, r *http.Request, l *loaded, status int, refused *view.RefusedEdit) {
 	in := view.IdentityInput{
-		CaseID: l.ID, CaseTitle: l.Title, Lines: l.built.Lines, Said: l.said, Edits: l.edits, BundleOf: l.bundleOf,
+		CaseID: l.ID, CaseTitle: l.Title, Series: l.built.Series, Said: l.said, Edits: l.edits, BundleOf: l.bundleOf,
 		All: r.URL.Query().Get("all") != "", NeedsKey: !s.loopback(), Refused: refused,
 	}
 	in.Done, _ = strconv.ParseInt(r.URL.Query().Get("done"), 10, 64)

@@ -504,7 +504,7 @@ func TestVersionsThatPeopleEnterAreBisected(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		line := l.built.Lines[0]
+		line := l.built.Series[0]
 		return trend.Bisect(line.Trend.Exposures(line.Trend.Families[0]))
 	}
 	got := table()

@@ -46,7 +46,7 @@ const (
 // verdicts for each member, words for each family of a snapshot.
 func (l *loaded) weight() int {
 	bytes := 0
-	for _, line := range l.built.Lines {
+	for _, line := range l.built.Series {
 		for _, s := range line.Snapshots {
 			bytes += 2_000 + 600*len(s.Groups)
 			for i := range s.Groups {
@@ -350,12 +350,12 @@ func leftOutFault(snapshotID string) error {
 	return refuse("not_found", "this snapshot was left out of its case", snapshotID, "a person took it out of all series and verdicts", "take it back in on the identity page of the case")
 }
 
-// line finds the series that holds a snapshot, with the snapshot's index.
-func (l *loaded) line(snapshotID string) (*report.Line, int) {
-	for i := range l.built.Lines {
-		for j, s := range l.built.Lines[i].Snapshots {
+// series finds the series that holds a snapshot, with the snapshot's index.
+func (l *loaded) series(snapshotID string) (*report.JudgedSeries, int) {
+	for i := range l.built.Series {
+		for j, s := range l.built.Series[i].Snapshots {
 			if s.ID == snapshotID {
-				return &l.built.Lines[i], j
+				return &l.built.Series[i], j
 			}
 		}
 	}

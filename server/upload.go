@@ -577,7 +577,7 @@ func (s *Server) briefly(ctx context.Context, caseID string, aged bool) (report.
 		return report.Case{}, err
 	}
 	said := identity.Resolve(found, edits)
-	if slices.ContainsFunc(report.Group(said.Snapshots), func(l report.Line) bool { return len(l.Snapshots) > 1 }) {
+	if slices.ContainsFunc(report.Group(said.Snapshots), func(l report.JudgedSeries) bool { return len(l.Snapshots) > 1 }) {
 		l, err := s.load(ctx, caseID)
 		if err != nil {
 			return report.Case{}, err

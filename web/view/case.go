@@ -283,9 +283,9 @@ func grows(v analysis.Verdict) bool { return v.Rose() && v != analysis.New }
 
 // MoreOf is what the page draws of each series beside its report.
 func MoreOf(c report.Case) []CaseMore {
-	out := make([]CaseMore, len(c.Lines))
-	for i := range c.Lines {
-		out[i] = CaseMore{Events: c.Lines[i].Trend.Events(), Points: c.Lines[i].Trend.Explain(), Facts: c.Lines[i].Facts}
+	out := make([]CaseMore, len(c.Series))
+	for i := range c.Series {
+		out[i] = CaseMore{Events: c.Series[i].Trend.Events(), Points: c.Series[i].Trend.Explain(), Facts: c.Series[i].Facts}
 	}
 	return out
 }

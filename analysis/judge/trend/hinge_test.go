@@ -40,7 +40,7 @@ func TestTheHingeWithPreparedSumsLeavesWhatTheDefinitionDoes(t *testing.T) {
 			for range rapid.IntRange(2, 30).Draw(t, "points") {
 				// Evidence of one kind may be older than that of the capture before.
 				at += rapid.Float64Range(-0.002, 2).Draw(t, "interval")
-				points = append(points, point{index: len(points), count: rapid.IntRange(0, 2000).Draw(t, "count"), at: at, placed: true})
+				points = append(points, point{index: len(points), count: rapid.IntRange(0, 2000).Draw(t, "count"), at: at, timed: true})
 				epochs = append(epochs, e)
 			}
 		}

@@ -66,7 +66,7 @@ type Series struct {
 
 	// watches follows watches through all their families; it is asked where one comes or
 	// goes.
-	watches func() map[epochIdentity]whereabouts
+	watches func() map[epochIdentity]listing
 
 	// events are those of Events.
 	events func() []Event
@@ -74,11 +74,11 @@ type Series struct {
 	// held are the locks of each snapshot, with those who may hold them; found when they
 	// are asked for.
 	held []func() map[uint64]*Hold
-	// latecomers are families of each snapshot, likewise.
-	latecomers []func() []latecomer
+	// recentFamilies are families of each snapshot, likewise.
+	recentFamilies []func() []recentFamily
 
-	once  sync.Once
-	study *study
+	once   sync.Once
+	judged *judgements
 }
 
 // NewSeries makes a series of all that is known; the snapshots are already in time
@@ -96,7 +96,7 @@ func NewSeries(in Input) *Series {
 	s.events = sync.OnceValue(s.newEvents)
 	for i := range in.Snapshots {
 		s.held = append(s.held, sync.OnceValue(func() map[uint64]*Hold { return s.newHolds(i) }))
-		s.latecomers = append(s.latecomers, sync.OnceValue(func() []latecomer { return s.newLatecomers(i) }))
+		s.recentFamilies = append(s.recentFamilies, sync.OnceValue(func() []recentFamily { return s.findRecentFamilies(i) }))
 	}
 	for i, snap := range in.Snapshots {
 		s.listed[i] = make(map[analysis.Kind]bool)

@@ -28,21 +28,21 @@ func NewFiltered(text string, families, of int) *Filtered {
 
 // Facts are what is known of a family of the series, for filters: the figures of the
 // last snapshot that holds it, and the change over the series.
-func (l *Line) Facts(f *Family) *filter.Facts {
+func (j *JudgedSeries) Facts(f *Family) *filter.Facts {
 	facts := FactsOf(f)
-	if len(l.Snapshots) == 0 {
+	if len(j.Snapshots) == 0 {
 		return facts
 	}
-	facts.Process = l.Snapshots[0].Process.Name.Value
+	facts.Process = j.Snapshots[0].Process.Name.Value
 	for i, n := range f.Counts {
-		if n != nil && *n > 0 && i < len(l.Snapshots) {
-			facts.Labels = append(facts.Labels, l.Snapshots[i].Label)
+		if n != nil && *n > 0 && i < len(j.Snapshots) {
+			facts.Labels = append(facts.Labels, j.Snapshots[i].Label)
 		}
 	}
-	if j, judged := l.Judged[f.Fingerprint]; judged && j.SlopeUnit == "per hour" {
-		facts.Growth = filter.Known(j.Slope)
+	if judgement, judged := j.Judged[f.Fingerprint]; judged && judgement.SlopeUnit == "per hour" {
+		facts.Growth = filter.Known(judgement.Slope)
 	}
-	if g := l.last(f.Fingerprint); g != nil {
+	if g := j.last(f.Fingerprint); g != nil {
 		facts.Members = &g.Members
 		if g.OldestWait < 0 && f.Kind == analysis.KindGoroutine && g.Members.Identified() {
 			facts.Wait = filter.Known(0)
@@ -88,7 +88,7 @@ func (c Case) Listing(f filter.Filter) Case {
 		all := s.Families
 		s.Families = []Family{}
 		for k := range all {
-			if f.Match(c.Lines[i].Facts(&all[k])) {
+			if f.Match(c.Series[i].Facts(&all[k])) {
 				s.Families = append(s.Families, all[k])
 			}
 		}
