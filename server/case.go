@@ -92,7 +92,7 @@ func (s *Server) caseView(ctx context.Context, l *loaded, permalinks int, query 
 	for _, b := range l.bundles {
 		in.Bundles = append(in.Bundles, view.BundleLine{ID: b.ID, Name: b.Name, Status: string(b.Status), Size: wording.Bytes(b.Size), Snapshots: b.Snapshots, Problems: b.Problems})
 	}
-	in.More = view.MoreOf(l.built)
+	in.More = view.MoreOf(l.built.Said(), l.built.Members)
 	moreCharts(&in, l, query)
 	for i := range l.built.Series {
 		line := &l.built.Series[i]
