@@ -54,8 +54,11 @@ func newProcess(name string, families, captures int, every time.Duration, seed u
 	return p
 }
 
+// start starts a goroutine; the first one is main, which never ends.
 func (p *process) start(at time.Time) running {
-	p.last += 1 + p.r.Int64N(20)
+	if p.last++; p.last > 1 {
+		p.last += p.r.Int64N(20)
+	}
 	return running{p.last, at}
 }
 

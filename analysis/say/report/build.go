@@ -217,22 +217,32 @@ func sortByTime(s []*analysis.Snapshot) {
 func (j *JudgedSeries) adopt() {
 	var named []*analysis.Family
 	byPrint := map[string]*analysis.Family{}
+	identified := map[*analysis.Family]bool{} // snapshots share their families
 	for _, s := range j.Snapshots {
 		for i := range s.Groups {
 			g := &s.Groups[i]
-			if f := g.Family; g.Members.Identified() && byPrint[f.Fingerprint] == nil {
-				byPrint[f.Fingerprint] = f
-				named = append(named, f)
+			if f := g.Family; !identified[f] && g.Members.Identified() {
+				identified[f] = true
+				if byPrint[f.Fingerprint] == nil {
+					byPrint[f.Fingerprint] = f
+					named = append(named, f)
+				}
 			}
 		}
 	}
 	adopters := family.Adopters(named)
+	if len(adopters) == 0 {
+		return
+	}
 	for _, s := range j.Snapshots {
 		own := false
 		for i := range s.Groups {
 			g := &s.Groups[i]
+			if g.Members.Identified() {
+				continue
+			}
 			f := byPrint[adopters[g.Family.Fingerprint]]
-			if f != nil && !g.Members.Identified() && GroupOf(s, f.Fingerprint) == nil {
+			if f != nil && GroupOf(s, f.Fingerprint) == nil {
 				if !own {
 					// Whoever gave the snapshots keeps them as they are.
 					s.Groups, own = slices.Clone(s.Groups), true
@@ -255,17 +265,26 @@ func (j *JudgedSeries) judge(o Options) {
 	j.Trend = trend.NewSeries(in)
 	j.Judged = j.Trend.JudgeAll()
 	stacks := map[string][]*analysis.Stack{}
+	enough := map[*analysis.Family]bool{}
 	for _, s := range j.Snapshots {
-		for _, g := range s.Groups {
-			for _, v := range g.Variants {
-				if have := stacks[g.Family.Fingerprint]; len(have) < 4 {
-					stacks[g.Family.Fingerprint] = append(have, v.Stack)
+		for i := range s.Groups {
+			f := s.Groups[i].Family
+			if enough[f] {
+				continue
+			}
+			for _, v := range s.Groups[i].Variants {
+				if have := stacks[f.Fingerprint]; len(have) < mostTitled {
+					stacks[f.Fingerprint] = append(have, v.Stack)
 				}
 			}
+			enough[f] = len(stacks[f.Fingerprint]) >= mostTitled
 		}
 	}
 	j.Titles = family.Titles(j.Trend.Families, func(fingerprint string) []*analysis.Stack { return stacks[fingerprint] })
 }
+
+// mostTitled is how many stacks of a family its title is made from.
+const mostTitled = 4
 
 // loads are the values that people gave for snapshots of this series, NaN where
 // they gave none.

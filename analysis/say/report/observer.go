@@ -33,9 +33,14 @@ var observing = []string{
 // fingerprint.
 func observers(snapshots []*analysis.Snapshot) map[string]bool {
 	out := map[string]bool{}
+	seen := map[*analysis.Family]bool{}
 	for _, s := range snapshots {
 		for i := range s.Groups {
 			g := &s.Groups[i]
+			if seen[g.Family] {
+				continue
+			}
+			seen[g.Family] = true
 			if _, known := out[g.Family.Fingerprint]; known || g.Family.Kind != analysis.KindGoroutine && g.Family.Kind != analysis.KindThread {
 				continue
 			}

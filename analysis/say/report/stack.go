@@ -97,15 +97,17 @@ func (j *JudgedSeries) frame(f analysis.Frame, own bool) StackFrame {
 func (j *JudgedSeries) stacks(yield func(*analysis.Stack) bool) {
 	type exact struct{ fingerprint, outermost, creator string }
 	seen := map[exact]bool{}
+	known := map[*analysis.Stack]bool{} // snapshots share their stacks
 	for _, s := range j.Snapshots {
 		for i := range s.Groups {
 			if s.Groups[i].Family.Kind != analysis.KindGoroutine {
 				continue
 			}
 			for _, v := range s.Groups[i].Variants {
-				if v.Stack == nil || len(v.Stack.Frames) == 0 {
+				if v.Stack == nil || len(v.Stack.Frames) == 0 || known[v.Stack] {
 					continue
 				}
+				known[v.Stack] = true
 				key := exact{v.Fingerprint, v.Stack.Frames[len(v.Stack.Frames)-1].File, v.Stack.CreatedBy.File}
 				if seen[key] {
 					continue
