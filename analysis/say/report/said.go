@@ -18,6 +18,8 @@ type CaseReport struct {
 	Report Report
 	// Series are in the order of Report.Series.
 	Series []SeriesReport
+	// Summary is what a list shows of the case.
+	Summary CaseSummary
 }
 
 // SeriesReport is what Report leaves out of one series.
@@ -36,13 +38,24 @@ type SeriesReport struct {
 	// Within are the names for people of the files of all stacks: those of the findings,
 	// then those of the findings set aside.
 	Within []string `json:",omitempty"`
+	// Drawn is nil in a series of one snapshot and in large cases.
+	Drawn *Drawn `json:",omitempty"`
 }
 
 // Said is the case without its evidence.
 func (c *Case) Said() *CaseReport {
-	out := &CaseReport{Report: c.Report, Series: make([]SeriesReport, len(c.Series))}
+	out := &CaseReport{Report: c.Report, Series: make([]SeriesReport, len(c.Series)), Summary: Summary(*c)}
+	points := 0
+	for i := range c.Series {
+		if n := len(c.Series[i].Snapshots); n > 1 {
+			points += n
+		}
+	}
 	for i := range c.Series {
 		out.Series[i] = c.Series[i].report(&c.Report.Series[i])
+		if points <= mostDrawnPoints && len(c.Series[i].Snapshots) > 1 {
+			out.Series[i].Drawn = c.Series[i].Drawn(&c.Report.Series[i])
+		}
 	}
 	return out
 }
