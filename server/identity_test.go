@@ -508,7 +508,7 @@ func TestVersionsThatPeopleEnterAreBisected(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		line := l.Built.Lines[0]
+		line := l.Built.Series[0]
 		return trend.Bisect(line.Trend.Exposures(line.Trend.Families[0]))
 	}
 	got := table()

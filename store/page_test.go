@@ -80,7 +80,7 @@ func TestADeletionTakesThePagesThatMayTellOfIt(t *testing.T) {
 }
 
 // withoutPages undoes the migration that brought pages of cases, and those after it.
-const withoutPages = `
+const withoutPages = withoutReports + `
 	DROP TRIGGER revision_of_new_bundle; DROP TRIGGER revision_of_bundle; DROP TRIGGER revision_of_gone_bundle;
 	DROP TRIGGER page_of_touched_case; DROP TRIGGER pages_of_changed_benign; DROP TRIGGER pages_of_gone_benign;
 	DROP TABLE case_page; ALTER TABLE cases DROP COLUMN revision;
@@ -90,10 +90,18 @@ const withoutPages = `
 		ON CONFLICT (family_seq, bundle_seq, generation) DO UPDATE SET
 			snapshots = snapshots + 1, highest = max(highest, excluded.highest),
 			last_seen = coalesce(max(last_seen, excluded.last_seen), last_seen, excluded.last_seen);
-	END;` + withoutBlobs
+	END;` + withoutBlobRows
 
-// withoutBlobs undoes the migration that brought rows about uploads.
-const withoutBlobs = `
+// withoutBlobs undoes the migration that brought rows about uploads, and those after it.
+const withoutBlobs = withoutReports + withoutBlobRows
+
+// withoutReports undoes the migration that brought reports of cases.
+const withoutReports = `
+	DROP TRIGGER revision_of_new_edit; DROP TRIGGER revision_of_edit;
+	DROP TRIGGER revision_of_new_triage; DROP TRIGGER revision_of_triage; DROP TRIGGER revision_of_gone_triage;
+	DROP TRIGGER report_of_changed_case; DROP TABLE case_report;`
+
+const withoutBlobRows = `
 	CREATE TABLE old_file (
 		bundle_seq INTEGER NOT NULL REFERENCES bundle (seq) ON DELETE CASCADE, place INTEGER NOT NULL,
 		name TEXT NOT NULL, sha256 TEXT NOT NULL, size INTEGER NOT NULL, PRIMARY KEY (bundle_seq, place)

@@ -102,8 +102,21 @@ func setBenign(ctx context.Context, tx *sql.Tx, m, before Mark, now int64) (chan
 	if err == nil && n == 0 && m.State == analysis.Benign {
 		_, err = tx.ExecContext(ctx, rewordBenignSQL, args...)
 	}
+	if err == nil {
+		_, err = tx.ExecContext(ctx, reviseShowingSQL, m.Fingerprint)
+	}
 	return n > 0, err
 }
+
+// What is benign is said in every case that shows the family.
+const reviseShowingSQL = `
+UPDATE cases SET revision = revision + 1
+WHERE seq IN (
+    SELECT b.case_seq
+    FROM family f
+    JOIN family_bundle fb ON fb.family_seq = f.seq
+    JOIN bundle b ON b.seq = fb.bundle_seq
+    WHERE f.fingerprint = ?)`
 
 const markSQL = `
 SELECT process, fingerprint, state, note, outcome, edited_at, remembered, replaced FROM (` + marksSQL + `)

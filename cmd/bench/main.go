@@ -54,6 +54,9 @@ var parts = []part{
 	{"pages", "", measurePages},
 }
 
+// growth is measured alone: its bars are about what was there before.
+var growth = part{"growth", "", measureGrowthOfCases}
+
 // chosen reports whether a part is among those that -only names; all are where it
 // names none.
 func (p part) chosen(only string) bool {
@@ -73,7 +76,7 @@ func run(args []string, out io.Writer) error {
 	small := flags.Bool("short", false, "smaller dumps: about two minutes")
 	file := flags.String("out", "", "file to write the table to")
 	quotes := flags.String("quote", "", "file that quotes rows of the table, to be brought up to date")
-	only := flags.String("only", "", "parts to run, with commas: parse, formats (lsof, fdinfo, threads), ingest, pages")
+	only := flags.String("only", "", "parts to run, with commas: parse, formats (lsof, fdinfo, threads), ingest, pages; or growth alone")
 	rows := flags.String("rows", "", "with -only parse: the dumps to parse, by a part of their name")
 	profiles := flags.String("profiles", "", "directory for pprof files of the parser and of an ingest, in place of the table")
 	printing := flags.Int("dump", 0, "print a dump of so many goroutines, in place of the table")
@@ -95,7 +98,11 @@ func run(args []string, out io.Writer) error {
 	case *profiles != "":
 		return writeProfiles(s, *profiles)
 	}
-	for _, p := range parts {
+	chosen := parts
+	if *only == growth.name {
+		chosen = []part{growth}
+	}
+	for _, p := range chosen {
 		if !p.chosen(*only) {
 			continue
 		}

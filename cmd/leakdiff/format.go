@@ -84,5 +84,5 @@ func (r *reportCommand) page(c report.Case) view.Case {
 		}
 		bundles[i] = view.BundleLine{Name: names[i], Status: "done"}
 	}
-	return view.NewCase(view.CaseInput{Title: strings.Join(names, ", "), Report: c.Report, Bundles: bundles, More: view.MoreOf(c), Query: url.Values{"q": {r.Filter}}, Frozen: true})
+	return view.NewCase(view.CaseInput{Title: strings.Join(names, ", "), Report: c.Report, Bundles: bundles, More: view.MoreOf(c.Said(), c.Members), Query: url.Values{"q": {r.Filter}}, Frozen: true})
 }

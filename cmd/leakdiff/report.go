@@ -64,7 +64,7 @@ func (r *reportCommand) Run(ctx context.Context, m *Main) error {
 	}
 	if r.Format == "json" {
 		// Members and trends are no part of it, and would stand beside its text.
-		result, c.Lines = ingest.Result{}, nil
+		result, c.Series = ingest.Result{}, nil
 	}
 	out := &bytes.Buffer{}
 	err = r.write(ctx, out, c, hide)
@@ -89,8 +89,8 @@ func (r *reportCommand) Run(ctx context.Context, m *Main) error {
 // names are the parts of a case from which a redactor learns.
 func (r *reportCommand) names(c report.Case) redact.Case {
 	out := redact.Case{Problems: c.Report.Problems}
-	for _, line := range c.Lines {
-		out.Series = append(out.Series, line.Snapshots)
+	for _, series := range c.Series {
+		out.Series = append(out.Series, series.Snapshots)
 	}
 	for _, p := range r.Paths {
 		if p != "-" {

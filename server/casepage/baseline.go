@@ -21,7 +21,7 @@ const baselineField = "baseline "
 
 // baseline is the snapshot that figures of a series are compared to: the one that
 // was chosen, else the first.
-func (s *Service) baseline(ctx context.Context, l *loader.Loaded, line *report.Line) (view.Baseline, error) {
+func (s *Service) baseline(ctx context.Context, l *loader.Loaded, line *report.JudgedSeries) (view.Baseline, error) {
 	out := view.Baseline{Snapshot: line.Snapshots[0]}
 	chosen := l.Fields[baselineField+seriesKey(line)].Value
 	if chosen == "" {
@@ -141,8 +141,8 @@ func (s *Service) seriesToCompare(r *http.Request, l *loader.Loaded, key, name s
 		}
 		return seriesKey(line), nil
 	}
-	for i := range l.Built.Lines {
-		if seriesKey(&l.Built.Lines[i]) == key {
+	for i := range l.Built.Series {
+		if seriesKey(&l.Built.Series[i]) == key {
 			return key, nil
 		}
 	}

@@ -98,10 +98,10 @@ func (s *Service) caseView(ctx context.Context, l *loader.Loaded, permalinks int
 	for _, b := range l.Bundles {
 		in.Bundles = append(in.Bundles, view.BundleLine{ID: b.ID, Name: b.Name, Status: string(b.Status), Size: wording.Bytes(b.Size), Snapshots: b.Snapshots, Problems: b.Problems})
 	}
-	in.More = view.MoreOf(l.Built)
+	in.More = view.MoreOf(l.Built.Said(), l.Built.Members)
 	moreCharts(&in, l, query)
-	for i := range l.Built.Lines {
-		line := &l.Built.Lines[i]
+	for i := range l.Built.Series {
+		line := &l.Built.Series[i]
 		if l.Fields[baselineField+seriesKey(line)].Value == "" {
 			continue
 		}
@@ -223,7 +223,7 @@ func (s *Service) SnapshotPage(w http.ResponseWriter, r *http.Request) {
 }
 
 // onlySnapshot is the report of one snapshot of a case, with its families.
-func onlySnapshot(l *loader.Loaded, line *report.Line, i int) report.Report {
+func onlySnapshot(l *loader.Loaded, line *report.JudgedSeries, i int) report.Report {
 	all, id := l.Built.Report, line.Snapshots[i].ID
 	out := all
 	out.Snapshots = nil
@@ -261,7 +261,7 @@ func noSnapshot(id string) error {
 
 // snapshot finds a snapshot in the case that the query names, or in the newest
 // one that holds it.
-func (s *Service) snapshot(r *http.Request, id string) (*loader.Loaded, *report.Line, int, error) {
+func (s *Service) snapshot(r *http.Request, id string) (*loader.Loaded, *report.JudgedSeries, int, error) {
 	caseID, err := s.caseOf(r, id)
 	if err != nil {
 		return nil, nil, 0, err
@@ -279,7 +279,7 @@ func (s *Service) snapshot(r *http.Request, id string) (*loader.Loaded, *report.
 	return nil, nil, 0, noSnapshot(id)
 }
 
-func (s *Service) snapshotView(l *loader.Loaded, line *report.Line, i int, query url.Values, why purpose) view.Snapshot {
+func (s *Service) snapshotView(l *loader.Loaded, line *report.JudgedSeries, i int, query url.Values, why purpose) view.Snapshot {
 	snap := line.Snapshots[i]
 	in := view.SnapshotInput{
 		CaseID: l.ID, CaseTitle: l.Title, Snapshot: snap, Titles: line.Titles, Families: seriesOf(l, line).Families,
@@ -301,7 +301,7 @@ func (s *Service) snapshotView(l *loader.Loaded, line *report.Line, i int, query
 // choicesOf are all snapshots of a case for the select boxes.
 func choicesOf(l *loader.Loaded) []view.Choice {
 	var all []*analysis.Snapshot
-	for _, line := range l.Built.Lines {
+	for _, line := range l.Built.Series {
 		all = append(all, line.Snapshots...)
 	}
 	return choices(all)

@@ -25,7 +25,7 @@ const (
 func moreCharts(in *view.CaseInput, l *loader.Loaded, query url.Values) {
 	in.Charts = query.Get("charts")
 	for _, i := range drawnLines(l, in.Charts) {
-		in.More[i].Drawn = drawnOf(&l.Built.Lines[i], &l.Built.Report.Series[i])
+		in.More[i].Drawn = drawnOf(&l.Built.Series[i], &l.Built.Report.Series[i])
 	}
 }
 
@@ -33,11 +33,11 @@ func moreCharts(in *view.CaseInput, l *loader.Loaded, query url.Values) {
 func drawnLines(l *loader.Loaded, asked string) []int {
 	var all []int
 	points := 0
-	for i := range l.Built.Lines {
-		if n := len(l.Built.Lines[i].Snapshots); n > 1 {
+	for i := range l.Built.Series {
+		if n := len(l.Built.Series[i].Snapshots); n > 1 {
 			all = append(all, i)
 			points += n
-			if asked != "" && seriesKey(&l.Built.Lines[i]) == asked {
+			if asked != "" && seriesKey(&l.Built.Series[i]) == asked {
 				return []int{i}
 			}
 		}
@@ -67,7 +67,7 @@ func rises(v analysis.Verdict) bool {
 	return v == analysis.Leaking || v == analysis.Suspicious || v == analysis.Scaling
 }
 
-func drawnOf(line *report.Line, s *report.Series) *view.CaseDrawn {
+func drawnOf(line *report.JudgedSeries, s *report.Series) *view.CaseDrawn {
 	out := &view.CaseDrawn{States: map[analysis.Kind][]map[string]int{}, Cohorts: map[string][]trend.Cohort{}}
 	for _, k := range []analysis.Kind{analysis.KindGoroutine, analysis.KindThread} {
 		out.States[k] = statesOver(line.Snapshots, k)

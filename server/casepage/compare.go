@@ -29,7 +29,7 @@ const (
 // several is any number of snapshots with what was computed of them.
 type several struct {
 	l       *loader.Loaded
-	line    *report.Line
+	line    *report.JudgedSeries
 	columns []severalColumn
 	leftOut int
 	result  diff.Many
@@ -39,7 +39,7 @@ type several struct {
 type severalColumn struct {
 	value string
 	l     *loader.Loaded
-	line  *report.Line
+	line  *report.JudgedSeries
 	at    int
 }
 
@@ -121,7 +121,7 @@ func (s *Service) several(r *http.Request) (*several, error) {
 		}
 		c.columns = append(c.columns, col)
 	}
-	if len(c.columns) == 0 || len(l.Built.Lines) == 0 {
+	if len(c.columns) == 0 || len(l.Built.Series) == 0 {
 		return nil, response.Refuse("not_found", "the case has no snapshot to compare", l.ID, "nothing was read yet, or everything was left out", "add files to the case")
 	}
 	// What the table is about is the series of the last column: foreign snapshots are
@@ -142,10 +142,10 @@ func (s *Service) several(r *http.Request) (*several, error) {
 
 // usual are the snapshots of a series that are shown where none are chosen.
 func usual(l *loader.Loaded, series string) []string {
-	var line *report.Line
-	for i := range l.Built.Lines {
-		if line == nil || seriesKey(&l.Built.Lines[i]) == series && seriesKey(line) != series {
-			line = &l.Built.Lines[i]
+	var line *report.JudgedSeries
+	for i := range l.Built.Series {
+		if line == nil || seriesKey(&l.Built.Series[i]) == series && seriesKey(line) != series {
+			line = &l.Built.Series[i]
 		}
 	}
 	if line == nil {
@@ -199,7 +199,7 @@ func (s *Service) severalInput(r *http.Request, c *several, query url.Values, wh
 			in.Series = seriesOf(col.l, col.line)
 		}
 	}
-	var lines []*report.Line
+	var lines []*report.JudgedSeries
 	for i := range c.columns {
 		col := &c.columns[i]
 		lines = append(lines, col.line)
@@ -237,13 +237,13 @@ func otherTitle(title string, why purpose) string {
 }
 
 // ownLine is the series of the case itself that the table is about.
-func (c *several) ownLine() *report.Line {
+func (c *several) ownLine() *report.JudgedSeries {
 	for i := len(c.columns) - 1; i >= 0; i-- {
 		if c.columns[i].l == c.l {
 			return c.columns[i].line
 		}
 	}
-	return &c.l.Built.Lines[0]
+	return &c.l.Built.Series[0]
 }
 
 // warnings are those of the first column and the last, and of what lies between.
@@ -359,8 +359,8 @@ func (s *Service) ElsewherePage(w http.ResponseWriter, r *http.Request) {
 		Lead: "A healthy node, or the same program before an upgrade. Members cannot be followed from one process to another: counts are compared.",
 	}
 	line, _ := l.Line(q.Get("b"))
-	if line == nil && len(l.Built.Lines) > 0 {
-		line = &l.Built.Lines[0]
+	if line == nil && len(l.Built.Series) > 0 {
+		line = &l.Built.Series[0]
 	}
 	if line == nil {
 		s.respond.Fail(w, r, noSnapshot(q.Get("b")))

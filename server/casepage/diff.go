@@ -33,7 +33,7 @@ func (s *Service) PickDiff(w http.ResponseWriter, r *http.Request) {
 type compared struct {
 	// l is the case of B, la that of A: mostly the same.
 	l, la        *loader.Loaded
-	lineA, lineB *report.Line
+	lineA, lineB *report.JudgedSeries
 	a, b         int
 	result       diff.Result
 	baseline     view.Baseline
@@ -234,16 +234,16 @@ func diffInput(c *compared, query url.Values, why purpose) view.DiffInput {
 
 // before adds the snapshot in front of number i of a series, where both are of one
 // process start.
-func before(out map[string]*analysis.Snapshot, line *report.Line, i int) {
+func before(out map[string]*analysis.Snapshot, line *report.JudgedSeries, i int) {
 	if i > 0 && line.Trend.Epochs[i] == line.Trend.Epochs[i-1] {
 		out[line.Snapshots[i].ID] = line.Snapshots[i-1]
 	}
 }
 
 // loadsOf are what figures of the series can be divided by.
-func loadsOf(lines ...*report.Line) []view.Load {
+func loadsOf(lines ...*report.JudgedSeries) []view.Load {
 	var out []view.Load
-	add := func(name, words string, line *report.Line, values []float64) {
+	add := func(name, words string, line *report.JudgedSeries, values []float64) {
 		at := slices.IndexFunc(out, func(l view.Load) bool { return l.Name == name })
 		if at < 0 {
 			at = len(out)
@@ -267,9 +267,9 @@ func loadsOf(lines ...*report.Line) []view.Load {
 	return out
 }
 
-func seriesOf(l *loader.Loaded, line *report.Line) report.Series {
-	for i := range l.Built.Lines {
-		if &l.Built.Lines[i] == line {
+func seriesOf(l *loader.Loaded, line *report.JudgedSeries) report.Series {
+	for i := range l.Built.Series {
+		if &l.Built.Series[i] == line {
 			return l.Built.Report.Series[i]
 		}
 	}

@@ -117,7 +117,7 @@ func (s *Service) FamilyPage(w http.ResponseWriter, r *http.Request) {
 	made.Write(w)
 }
 
-func (s *Service) familyLine(r *http.Request, fingerprint string) (*loader.Loaded, *report.Line, error) {
+func (s *Service) familyLine(r *http.Request, fingerprint string) (*loader.Loaded, *report.JudgedSeries, error) {
 	missing := response.Refuse("not_found", "there is no such family", fingerprint, "no case on this server holds it any more, or the address is wrong", "start from the list of cases")
 	caseID := r.URL.Query().Get("case")
 	if caseID == "" {
@@ -135,9 +135,9 @@ func (s *Service) familyLine(r *http.Request, fingerprint string) (*loader.Loade
 		return nil, nil, err
 	}
 	wanted := r.URL.Query().Get("series")
-	var found *report.Line
-	for i := range l.Built.Lines {
-		line := &l.Built.Lines[i]
+	var found *report.JudgedSeries
+	for i := range l.Built.Series {
+		line := &l.Built.Series[i]
 		if lastIndex(line, fingerprint) < 0 {
 			continue
 		}
@@ -151,13 +151,13 @@ func (s *Service) familyLine(r *http.Request, fingerprint string) (*loader.Loade
 	return l, found, nil
 }
 
-func seriesKey(line *report.Line) string {
+func seriesKey(line *report.JudgedSeries) string {
 	p := line.Snapshots[0].Process
 	return view.SeriesKey(p.Host.Value, p.Name.Value)
 }
 
 // lastIndex is the last snapshot that holds the family, -1 where none does.
-func lastIndex(line *report.Line, fingerprint string) int {
+func lastIndex(line *report.JudgedSeries, fingerprint string) int {
 	for i := len(line.Snapshots) - 1; i >= 0; i-- {
 		if report.GroupOf(line.Snapshots[i], fingerprint) != nil {
 			return i
@@ -166,7 +166,7 @@ func lastIndex(line *report.Line, fingerprint string) int {
 	return -1
 }
 
-func familyOf(l *loader.Loaded, line *report.Line, fingerprint string) report.Family {
+func familyOf(l *loader.Loaded, line *report.JudgedSeries, fingerprint string) report.Family {
 	for _, f := range seriesOf(l, line).Families {
 		if f.Fingerprint == fingerprint {
 			return f
@@ -177,7 +177,7 @@ func familyOf(l *loader.Loaded, line *report.Line, fingerprint string) report.Fa
 
 // chosen is the snapshot that a family is shown at: that of the query, else the last
 // that holds it before its cause went away.
-func chosen(r *http.Request, line *report.Line, fingerprint string) int {
+func chosen(r *http.Request, line *report.JudgedSeries, fingerprint string) int {
 	at := lastIndex(line, fingerprint)
 	if judged := line.Judged[fingerprint]; judged.RecoveredAt > 0 {
 		// What a reader wants to see is the family before its cause went away.
@@ -195,7 +195,7 @@ func chosen(r *http.Request, line *report.Line, fingerprint string) int {
 	return at
 }
 
-func (s *Service) familyView(r *http.Request, l *loader.Loaded, line *report.Line, fingerprint string, why purpose) (view.Family, error) {
+func (s *Service) familyView(r *http.Request, l *loader.Loaded, line *report.JudgedSeries, fingerprint string, why purpose) (view.Family, error) {
 	judged := line.Judged[fingerprint]
 	at := chosen(r, line, fingerprint)
 	group := report.GroupOf(line.Snapshots[at], fingerprint)
@@ -205,7 +205,7 @@ func (s *Service) familyView(r *http.Request, l *loader.Loaded, line *report.Lin
 		Counts: line.Trend.Counts(fingerprint), Epochs: line.Trend.Epochs, Lifelines: line.Trend.Lifelines(fingerprint, maxLifelines),
 		SnapshotIndex: at, Engine: s.respond.Engine(), Frozen: bool(why), Catalogue: l.Known,
 		SeriesKey: seriesKey(line), Events: line.Trend.Events(), Hours: line.Trend.Births(fingerprint, at),
-		Kin: kin(l, line, fingerprint), Locks: locks(line, fingerprint, at), Bisection: report.Bisect(l.Built.Lines, line.Snapshots[0].Process.Name.Value, group.Family),
+		Kin: kin(l, line, fingerprint), Locks: locks(line, fingerprint, at), Bisection: report.Bisect(l.Built.Series, line.Snapshots[0].Process.Name.Value, group.Family),
 	}
 	for _, snap := range line.Snapshots {
 		in.IDs = append(in.IDs, snap.ID)
@@ -280,7 +280,7 @@ func familyIn(fingerprint, caseID string) string {
 
 // kin are the families of the same series that explain this one: those of its
 // unit, who may hold what it waits for, and whose waiting it may be the cause of.
-func kin(l *loader.Loaded, line *report.Line, fingerprint string) view.FamilyKin {
+func kin(l *loader.Loaded, line *report.JudgedSeries, fingerprint string) view.FamilyKin {
 	var out view.FamilyKin
 	series := seriesOf(l, line)
 	byPrint := map[string]report.Family{}
@@ -317,7 +317,7 @@ func kin(l *loader.Loaded, line *report.Line, fingerprint string) view.FamilyKin
 // maxLocks is how many locks a family page names.
 const maxLocks = 3
 
-func locks(line *report.Line, fingerprint string, at int) []trend.Hold {
+func locks(line *report.JudgedSeries, fingerprint string, at int) []trend.Hold {
 	held := line.Trend.Holds(fingerprint, at)
 	return held[:min(len(held), maxLocks)]
 }

@@ -134,7 +134,7 @@ const (
 // verdicts for each member, words for each family of a snapshot.
 func (l *Loaded) weight() int {
 	bytes := 0
-	for _, line := range l.Built.Lines {
+	for _, line := range l.Built.Series {
 		for _, s := range line.Snapshots {
 			bytes += 2_000 + 600*len(s.Groups)
 			for i := range s.Groups {
@@ -440,11 +440,11 @@ func LeftOutFault(snapshotID string) error {
 }
 
 // Line finds the series that holds a snapshot, with the snapshot's index.
-func (l *Loaded) Line(snapshotID string) (*report.Line, int) {
-	for i := range l.Built.Lines {
-		for j, s := range l.Built.Lines[i].Snapshots {
+func (l *Loaded) Line(snapshotID string) (*report.JudgedSeries, int) {
+	for i := range l.Built.Series {
+		for j, s := range l.Built.Series[i].Snapshots {
 			if s.ID == snapshotID {
-				return &l.Built.Lines[i], j
+				return &l.Built.Series[i], j
 			}
 		}
 	}
@@ -465,7 +465,7 @@ func (s *Loader) Briefly(ctx context.Context, caseID string, aged bool) (report.
 		return report.Case{}, err
 	}
 	said := identity.Resolve(found, edits)
-	if slices.ContainsFunc(report.Group(said.Snapshots), func(l report.Line) bool { return len(l.Snapshots) > 1 }) {
+	if slices.ContainsFunc(report.Group(said.Snapshots), func(l report.JudgedSeries) bool { return len(l.Snapshots) > 1 }) {
 		l, err := s.Load(ctx, caseID)
 		if err != nil {
 			return report.Case{}, err

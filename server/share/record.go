@@ -177,7 +177,7 @@ func redactor(cases []*loader.Loaded) *redact.Redactor {
 // namesOf are the parts of a case from which a redactor learns.
 func namesOf(l *loader.Loaded) redact.Case {
 	out := redact.Case{Problems: l.Built.Report.Problems, Hosts: l.Said.Hosts}
-	for _, line := range l.Built.Lines {
+	for _, line := range l.Built.Series {
 		out.Series = append(out.Series, line.Snapshots)
 	}
 	for _, b := range l.Bundles {

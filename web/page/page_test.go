@@ -53,7 +53,7 @@ func pages(name string) map[string]templ.Component {
 		"identity-refused": func(in *view.IdentityInput) {
 			in.NeedsKey = true
 			in.Refused = &view.RefusedEdit{
-				Edit:  identity.Edit{Kind: identity.Process, Target: in.Lines[0].Snapshots[1].ID, Value: name},
+				Edit:  identity.Edit{Kind: identity.Process, Target: in.Series[0].Snapshots[1].ID, Value: name},
 				Fault: &analysis.Fault{Code: "invalid", Where: "value", What: "the name is too long", Why: name, Hint: "shorten it"},
 			}
 		},
@@ -239,7 +239,7 @@ func identityInput(name string) view.IdentityInput {
 		in.BundleOf[found[i].ID] = "b1"
 	}
 	in.Said = identity.Resolve(found, in.Edits)
-	in.Lines = report.Group(in.Said.Snapshots)
+	in.Series = report.Group(in.Said.Snapshots)
 	return in
 }
 

@@ -281,11 +281,19 @@ const (
 // families are everyday: they have no charts of their own.
 func grows(v analysis.Verdict) bool { return v.Rose() && v != analysis.New }
 
-// MoreOf is what the page draws of each series beside its report.
-func MoreOf(c report.Case) []CaseMore {
-	out := make([]CaseMore, len(c.Lines))
-	for i := range c.Lines {
-		out[i] = CaseMore{Events: c.Lines[i].Trend.Events(), Points: c.Lines[i].Trend.Explain(), Facts: c.Lines[i].Facts}
+// MoreOf is what the page draws of each series beside its report. members finds those of a
+// family for filters that look into them; nil where the page has no such filter.
+func MoreOf(c *report.CaseReport, members func(series int, fingerprint string) *analysis.Members) []CaseMore {
+	out := make([]CaseMore, len(c.Series))
+	for i := range c.Series {
+		facts := c.Facts(i)
+		out[i] = CaseMore{Events: c.Series[i].Events, Points: c.Series[i].Points, Facts: func(f *report.Family) *filter.Facts {
+			known := facts(f)
+			if members != nil {
+				known.Members = members(i, f.Fingerprint)
+			}
+			return known
+		}}
 	}
 	return out
 }

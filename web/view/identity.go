@@ -167,7 +167,7 @@ type RefusedEdit struct {
 // led here, 0 for none.
 type IdentityInput struct {
 	CaseID, CaseTitle string
-	Lines             []report.Line
+	Series            []report.JudgedSeries
 	Said              identity.Outcome
 	Edits             []identity.Edit
 	Bundles           []IdentityBundle
@@ -194,8 +194,8 @@ type identityMaker struct {
 // NewIdentity makes the page; the caller adds the shell's engine line.
 func NewIdentity(in IdentityInput) Identity {
 	m := &identityMaker{in: in, labels: map[string]string{}}
-	for _, l := range in.Lines {
-		for _, s := range l.Snapshots {
+	for _, series := range in.Series {
+		for _, s := range series.Snapshots {
 			m.labels[s.ID] = Visible(s.Label)
 		}
 	}
@@ -210,10 +210,10 @@ func NewIdentity(in IdentityInput) Identity {
 		Actions: []Link{{"JSON", v.URL(".json")}},
 	}
 	v.Zone, v.Events = m.zone(), m.events()
-	shown := in.Lines
+	shown := in.Series
 	if len(shown) > maxSeries && !in.All {
 		shown = shown[:maxSeries]
-		v.More = &Link{"Show " + wording.PagePlural(int64(len(in.Lines)-maxSeries), "more process", "more processes"), v.URL("?all=1")}
+		v.More = &Link{"Show " + wording.PagePlural(int64(len(in.Series)-maxSeries), "more process", "more processes"), v.URL("?all=1")}
 	}
 	for i := range shown {
 		v.Series = append(v.Series, m.series(i))
@@ -242,8 +242,8 @@ func faultWords(f *analysis.Fault) string {
 
 // each calls f for every snapshot that counts.
 func (m *identityMaker) each(f func(s *analysis.Snapshot)) {
-	for _, l := range m.in.Lines {
-		for _, s := range l.Snapshots {
+	for _, series := range m.in.Series {
+		for _, s := range series.Snapshots {
 			f(s)
 		}
 	}
@@ -257,7 +257,7 @@ func (m *identityMaker) sentence() string {
 	if n == 0 {
 		return "No snapshot of any process counts in this case."
 	}
-	out := []string{wording.PagePlural(int64(n), "snapshot", "snapshots") + " of " + wording.PagePlural(int64(len(m.in.Lines)), "process", "processes"), m.timeSources(n)}
+	out := []string{wording.PagePlural(int64(n), "snapshot", "snapshots") + " of " + wording.PagePlural(int64(len(m.in.Series)), "process", "processes"), m.timeSources(n)}
 	inForce := len(m.in.Said.Effects)
 	switch inForce {
 	case 0:
@@ -391,23 +391,23 @@ func (m *identityMaker) zone() ZoneForm {
 }
 
 func (m *identityMaker) series(index int) IdentitySeries {
-	line := m.in.Lines[index]
-	first := line.Snapshots[0]
-	n := int64(len(line.Snapshots))
+	series := m.in.Series[index]
+	first := series.Snapshots[0]
+	n := int64(len(series.Snapshots))
 	out := IdentitySeries{
 		ID: "p" + strconv.Itoa(index+1), Name: printable(first.Process.Name.Value), Host: Visible(first.Process.Host.Value),
-		About: wording.PagePlural(n, "snapshot", "snapshots"), Sources: sources(line.Snapshots), Target: "series:" + first.ID,
+		About: wording.PagePlural(n, "snapshot", "snapshots"), Sources: sources(series.Snapshots), Target: "series:" + first.ID,
 	}
-	for i, other := range m.in.Lines[:min(len(m.in.Lines), maxSeries)] {
+	for i, other := range m.in.Series[:min(len(m.in.Series), maxSeries)] {
 		if i != index {
 			s := other.Snapshots[0]
-			out.Others = append(out.Others, Choice{Value: "into:" + s.ID, Text: lineWords(other)})
+			out.Others = append(out.Others, Choice{Value: "into:" + s.ID, Text: seriesWithPID(other)})
 		}
 	}
-	for i, s := range line.Snapshots {
-		out.Rows = append(out.Rows, m.snapshot(out.ID, line, i, s))
+	for i, s := range series.Snapshots {
+		out.Rows = append(out.Rows, m.snapshot(out.ID, series, i, s))
 	}
-	out.Loads = m.loads(line)
+	out.Loads = m.loads(series)
 	return out
 }
 
@@ -442,11 +442,11 @@ func sources(snapshots []*analysis.Snapshot) string {
 	return capital(strings.Join(out, "; ")) + "."
 }
 
-// lineWords names a series, with its pid where it is one of several of its name:
+// seriesWithPID names a series, with its pid where it is one of several of its name:
 // "bash on node-7, pid 11".
-func lineWords(l report.Line) string {
-	p := l.Snapshots[0].Process
-	if strings.Count(l.Key, "\x00") > 1 && p.PID.Known() {
+func seriesWithPID(series report.JudgedSeries) string {
+	p := series.Snapshots[0].Process
+	if strings.Count(series.Key, "\x00") > 1 && p.PID.Known() {
 		return seriesWords(p) + ", pid " + Visible(p.PID.Value)
 	}
 	return seriesWords(p)
@@ -460,9 +460,9 @@ func seriesWords(p analysis.Process) string {
 	return processName(p)
 }
 
-func (m *identityMaker) snapshot(series string, line report.Line, i int, s *analysis.Snapshot) IdentitySnapshot {
+func (m *identityMaker) snapshot(id string, series report.JudgedSeries, i int, s *analysis.Snapshot) IdentitySnapshot {
 	out := IdentitySnapshot{
-		ID: series + "-" + strconv.Itoa(i+1), Label: m.labels[s.ID], URL: snapshotURL(s.ID, m.in.CaseID),
+		ID: id + "-" + strconv.Itoa(i+1), Label: m.labels[s.ID], URL: snapshotURL(s.ID, m.in.CaseID),
 		Start: "not known", Evidence: totalsWords(s.Totals), SplitTarget: "from:" + s.ID, From: s.ID,
 	}
 	if f := s.Process.Start; f.Known() {
@@ -474,7 +474,7 @@ func (m *identityMaker) snapshot(series string, line report.Line, i int, s *anal
 	for _, a := range s.Artifacts {
 		out.Files = append(out.Files, evidenceFile(a))
 	}
-	scopes := m.scopes(line, i, s)
+	scopes := m.scopes(series, i, s)
 	out.Time = m.cell(out.ID, identity.Time, "Time", s.TimeFact, []Choice{{Value: s.ID}})
 	out.Time.Text, out.Time.Entry = "not known", ""
 	if !s.CapturedAt.IsZero() {
@@ -492,7 +492,7 @@ func (m *identityMaker) snapshot(series string, line report.Line, i int, s *anal
 	out.Process = m.cell(out.ID, identity.Process, "Program", s.Process.Name, scopes)
 	out.Version = m.cell(out.ID, identity.Version, "Version", s.Process.Version, scopes)
 	out.PID = m.cell(out.ID, identity.PID, "Pid", s.Process.PID, slices.Concat(scopes[len(scopes)-1:], scopes[:len(scopes)-1]))
-	m.move(&out, line, i)
+	m.move(&out, series, i)
 	m.refuse(&out, s)
 	return out
 }
@@ -503,9 +503,9 @@ func entryTime(t time.Time) string {
 }
 
 // scopes are the targets of an edit, the whole series first and one snapshot last.
-func (m *identityMaker) scopes(line report.Line, i int, s *analysis.Snapshot) []Choice {
+func (m *identityMaker) scopes(series report.JudgedSeries, i int, s *analysis.Snapshot) []Choice {
 	one := Choice{Value: s.ID, Text: m.labels[s.ID] + " only"}
-	n := len(line.Snapshots)
+	n := len(series.Snapshots)
 	if n == 1 {
 		return []Choice{one}
 	}
@@ -529,15 +529,15 @@ func (m *identityMaker) cell(row string, kind identity.Kind, label string, f ana
 }
 
 // move offers another place to a snapshot without a time.
-func (m *identityMaker) move(out *IdentitySnapshot, line report.Line, i int) {
-	if !line.Snapshots[i].CapturedAt.IsZero() {
+func (m *identityMaker) move(out *IdentitySnapshot, series report.JudgedSeries, i int) {
+	if !series.Snapshots[i].CapturedAt.IsZero() {
 		return
 	}
 	if i > 0 {
-		out.Up = "before:" + line.Snapshots[i-1].ID
+		out.Up = "before:" + series.Snapshots[i-1].ID
 	}
-	if i+1 < len(line.Snapshots) {
-		out.Down = "after:" + line.Snapshots[i+1].ID
+	if i+1 < len(series.Snapshots) {
+		out.Down = "after:" + series.Snapshots[i+1].ID
 	}
 }
 
@@ -679,9 +679,9 @@ func (m *identityMaker) intoWords(value string) string {
 	}
 	id, ok := m.in.Said.Snapshot(value)
 	if ok {
-		for _, l := range m.in.Lines {
-			if slices.ContainsFunc(l.Snapshots, func(s *analysis.Snapshot) bool { return s.ID == id }) {
-				return seriesWords(l.Snapshots[0].Process)
+		for _, series := range m.in.Series {
+			if slices.ContainsFunc(series.Snapshots, func(s *analysis.Snapshot) bool { return s.ID == id }) {
+				return seriesWords(series.Snapshots[0].Process)
 			}
 		}
 	}

@@ -34,7 +34,7 @@ func identityOf(found []analysis.Snapshot, edits ...identity.Edit) IdentityInput
 		edits[i].ID = int64(i + 1)
 	}
 	in := IdentityInput{CaseID: "c1", CaseTitle: "case", Edits: edits, Said: identity.Resolve(found, edits)}
-	in.Lines = report.Group(in.Said.Snapshots)
+	in.Series = report.Group(in.Said.Snapshots)
 	return in
 }
 

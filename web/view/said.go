@@ -49,9 +49,9 @@ func (m *identityMaker) beside(r *RefusedEdit, usual string) (words, part string
 // place says between which snapshots a time lies: "between t1 and t2 of kubelet",
 // empty where no snapshot has a time. The longest series with times tells.
 func (m *identityMaker) place(at time.Time) string {
-	for _, l := range m.in.Lines {
+	for _, series := range m.in.Series {
 		var before, after *analysis.Snapshot
-		for _, s := range l.Snapshots {
+		for _, s := range series.Snapshots {
 			switch {
 			case s.CapturedAt.IsZero():
 			case s.CapturedAt.Before(at):
@@ -60,7 +60,7 @@ func (m *identityMaker) place(at time.Time) string {
 				after = s
 			}
 		}
-		of := " of " + seriesWords(l.Snapshots[0].Process)
+		of := " of " + seriesWords(series.Snapshots[0].Process)
 		switch {
 		case before != nil && after != nil:
 			return "between " + m.labels[before.ID] + " and " + m.labels[after.ID] + of
@@ -74,12 +74,12 @@ func (m *identityMaker) place(at time.Time) string {
 }
 
 // loads lists the demands on a series.
-func (m *identityMaker) loads(line report.Line) LoadForm {
-	f := LoadForm{About: "How much was asked of it", Hint: m.numbersHint(line)}
+func (m *identityMaker) loads(series report.JudgedSeries) LoadForm {
+	f := LoadForm{About: "How much was asked of it", Hint: m.numbersHint(series)}
 	for _, e := range m.in.Edits {
-		if e.Kind == identity.Load && m.holdsFor(e, line) {
+		if e.Kind == identity.Load && m.holdsFor(e, series) {
 			name, _ := identity.SplitLoad(e.Value)
-			f.Rows = append(f.Rows, SaidRow{Number: e.ID, Text: Visible(name) + ":", Aside: m.asked(name, line)})
+			f.Rows = append(f.Rows, SaidRow{Number: e.ID, Text: Visible(name) + ":", Aside: m.asked(name, series)})
 		}
 	}
 	if n := int64(len(f.Rows)); n > 0 {
@@ -89,7 +89,7 @@ func (m *identityMaker) loads(line report.Line) LoadForm {
 	if r == nil || r.Edit.Kind != identity.Load || m.placed {
 		return f
 	}
-	if _, id := cutTarget(r.Edit.Target); slices.ContainsFunc(line.Snapshots, func(s *analysis.Snapshot) bool { return s.ID == id }) {
+	if _, id := cutTarget(r.Edit.Target); slices.ContainsFunc(series.Snapshots, func(s *analysis.Snapshot) bool { return s.ID == id }) {
 		name, numbers := identity.SplitLoad(r.Edit.Value)
 		f.Name, f.Numbers = Visible(name), Visible(strings.Join(strings.Fields(numbers), " "))
 		f.Error, f.Wrong = m.beside(r, "numbers")
@@ -98,17 +98,17 @@ func (m *identityMaker) loads(line report.Line) LoadForm {
 }
 
 // holdsFor reports whether an edit in force says something of a series.
-func (m *identityMaker) holdsFor(e identity.Edit, line report.Line) bool {
+func (m *identityMaker) holdsFor(e identity.Edit, series report.JudgedSeries) bool {
 	effect, inForce := m.in.Said.Effects[e.ID]
-	return inForce && !e.Undone && slices.ContainsFunc(line.Snapshots, func(s *analysis.Snapshot) bool {
+	return inForce && !e.Undone && slices.ContainsFunc(series.Snapshots, func(s *analysis.Snapshot) bool {
 		return slices.Contains(effect.Snapshots, s.ID)
 	})
 }
 
 // asked are the numbers of a load in the order of a series: "12 12 14 –".
-func (m *identityMaker) asked(name string, line report.Line) string {
+func (m *identityMaker) asked(name string, series report.JudgedSeries) string {
 	var out []string
-	for _, s := range line.Snapshots {
+	for _, s := range series.Snapshots {
 		number := "–"
 		if v, ok := m.in.Said.Loads[name][s.ID]; ok {
 			number = strconv.FormatFloat(v, 'f', -1, 64)
@@ -120,9 +120,9 @@ func (m *identityMaker) asked(name string, line report.Line) string {
 
 // numbersHint: "One for each of t0 t1 t2, in this order, a dash where it is not
 // known; or pairs such as t0=12."
-func (m *identityMaker) numbersHint(line report.Line) string {
+func (m *identityMaker) numbersHint(series report.JudgedSeries) string {
 	var labels []string
-	for _, s := range line.Snapshots {
+	for _, s := range series.Snapshots {
 		labels = append(labels, m.labels[s.ID])
 	}
 	if len(labels) == 1 {
@@ -169,9 +169,9 @@ func (m *identityMaker) about(e identity.Edit, effect identity.Effect) string {
 			}
 		}
 	case identity.Load:
-		for _, l := range m.in.Lines {
-			if m.holdsFor(e, l) {
-				return ". Of " + seriesWords(l.Snapshots[0].Process) + " " + verdictWords(l) + " now"
+		for _, series := range m.in.Series {
+			if m.holdsFor(e, series) {
+				return ". Of " + seriesWords(series.Snapshots[0].Process) + " " + verdictWords(series) + " now"
 			}
 		}
 	}
@@ -182,9 +182,9 @@ func (m *identityMaker) about(e identity.Edit, effect identity.Effect) string {
 }
 
 // verdictWords: "4 families are scaling, 1 suspicious and none leaking".
-func verdictWords(l report.Line) string {
+func verdictWords(series report.JudgedSeries) string {
 	count := map[analysis.Verdict]int64{}
-	for _, j := range l.Judged {
+	for _, j := range series.Judged {
 		count[j.Verdict]++
 	}
 	words := func(v analysis.Verdict) string {

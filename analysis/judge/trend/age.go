@@ -39,14 +39,14 @@ const (
 )
 
 // measureAges looks at the last point of the part.
-func (p *part) measureAges(room *scratch) ages {
+func (p *part) measureAges(buf *buffers) ages {
 	run := p.lastRun()
 	if len(run) == 0 {
 		return ages{}
 	}
 	last := run[len(run)-1]
-	hours, exact := p.agesAt(last.index, room.ages[:0])
-	room.ages = hours
+	hours, exact := p.agesAt(last.index, buf.ages[:0])
+	buf.ages = hours
 	a := ages{at: last.index, known: len(hours) > 0, members: last.count}
 	if !a.known {
 		return a
@@ -184,9 +184,9 @@ func (s *Series) began(i int) (time.Time, bool) {
 	return at, err == nil
 }
 
-func tellAges(p *part, s *signals) []analysis.Evidence {
+func ageEvidence(p *part, s *signals) []analysis.Evidence {
 	a := s.ages
-	if !a.known || a.oldest == 0 || s.line.n >= 2 && a.oldest < leastAge {
+	if !a.known || a.oldest == 0 || s.fit.n >= 2 && a.oldest < leastAge {
 		return nil
 	}
 	text := fmt.Sprintf("at %s %d of %d members are older than %s and younger than the process (%s): oldest %s, half older than %s, %s of 12 age classes used, the fullest with %s",

@@ -72,7 +72,7 @@ func TestAgesOfOneDump(t *testing.T) {
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
 			s := seriesOf([]*analysis.Snapshot{aged(tc.uptime, tc.waits...)})
-			a := s.parts[onlyFamily].measureAges(new(scratch))
+			a := s.parts[onlyFamily].measureAges(new(buffers))
 			if a.holds != tc.want {
 				t.Errorf("holds = %v, want %v: %+v", a.holds, tc.want, a)
 			}

@@ -82,8 +82,8 @@ func BenchmarkVerdicts500SnapshotsOf400Families(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		leaking := 0
-		for _, q := range s.newStudy().order {
-			if q.verdict() == analysis.Leaking {
+		for _, j := range s.judgeFamilies().all {
+			if j.verdict() == analysis.Leaking {
 				leaking++
 			}
 		}
@@ -98,9 +98,9 @@ func BenchmarkJudgeAll500SnapshotsOf400Families(b *testing.B) {
 	s := seriesOf(benchSeries())
 	b.ReportAllocs()
 	for b.Loop() {
-		s.study = s.newStudy()
-		for _, q := range s.study.order {
-			q.told()
+		s.judged = s.judgeFamilies()
+		for _, j := range s.judged.all {
+			j.result()
 		}
 	}
 }

@@ -27,7 +27,7 @@ func (s *Series) Cohorts(fingerprint string) []Cohort {
 	}
 	var out []Cohort
 	from := -1
-	for i, complete := range p.crowd.complete {
+	for i, complete := range p.tracking.complete {
 		if i > 0 && s.Epochs[i] != s.Epochs[i-1] {
 			from = -1
 		}
@@ -36,8 +36,8 @@ func (s *Series) Cohorts(fingerprint string) []Cohort {
 		}
 		if from >= 0 {
 			born := 0
-			for _, number := range p.crowd.members[i] {
-				if int(p.crowd.first[number]) > from {
+			for _, number := range p.tracking.members[i] {
+				if int(p.tracking.first[number]) > from {
 					born++
 				}
 			}

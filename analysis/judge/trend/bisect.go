@@ -115,8 +115,8 @@ func (s *Series) Exposures(family *analysis.Family) []Exposure {
 	if whole == nil {
 		whole = s.without(family)
 	}
-	if q := s.studied().of[family.Fingerprint]; q != nil {
-		whole, _ = q.judged()
+	if j := s.judgements().byFingerprint[family.Fingerprint]; j != nil {
+		whole, _ = j.judgedPart()
 	}
 	versions := s.versions()
 	var out []Exposure
@@ -146,7 +146,7 @@ func (s *Series) without(family *analysis.Family) *part {
 	g := s.newGrid(family.Kind)
 	return &part{
 		series: s, family: family, dated: g.dated, first: g.first, runs: g.runs,
-		crowd: &crowd{members: make([][]int32, len(s.Snapshots)), complete: slices.Clone(g.usable)},
+		tracking: &tracking{members: make([][]int32, len(s.Snapshots)), complete: slices.Clone(g.usable)},
 	}
 }
 
@@ -177,14 +177,14 @@ func (p *part) exposure(run []point, version string) Exposure {
 		PerUnit: math.NaN(), Where: p.series.Snapshots[run[0].index].Process.Host.Value,
 	}
 	if p.series.groups[p.family.Fingerprint] != nil {
-		room := new(scratch)
-		signals := own.measure(room)
-		signals.line.fill(own.comparable(), room)
-		e.Rate = signals.line.slope
-		e.Leaks = signals.proven() || signals.verdict == analysis.Suspicious && signals.line.n >= 3
+		buf := new(buffers)
+		signals := own.measure(buf)
+		signals.fit.fill(own.comparable(), buf)
+		e.Rate = signals.fit.slope
+		e.Leaks = signals.proven() || signals.verdict == analysis.Suspicious && signals.fit.n >= 3
 	}
 	for _, l := range p.series.loads {
-		if own.knows(&l) {
+		if own.hasLoad(&l) {
 			sum := 0.0
 			for _, pt := range run {
 				sum += l.values[pt.index]

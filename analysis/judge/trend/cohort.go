@@ -53,13 +53,13 @@ func spacing(run []point) float64 {
 // gone counts the members that were there for a while and are not at the end: seen
 // at two counted snapshots, the first snapshot's among them. Sessions that take
 // turns show it in the members that were there before anybody looked.
-func (c *cohort) gone(members *crowd, settled []int32) (gone, stayed int) {
+func (c *cohort) gone(t *tracking, settled []int32) (gone, stayed int) {
 	run := c.run
 	next := nextCounted(run, 0, leastSpacing(run, c.dated))
-	old := make([]bool, len(members.first))
+	old := make([]bool, len(t.first))
 	if next > 0 {
-		for _, number := range members.members[run[next].index] {
-			old[number] = int(members.first[number]) <= run[0].index
+		for _, number := range t.members[run[next].index] {
+			old[number] = int(t.first[number]) <= run[0].index
 		}
 	}
 	for number := range old {
@@ -67,7 +67,7 @@ func (c *cohort) gone(members *crowd, settled []int32) (gone, stayed int) {
 			gone++
 		}
 	}
-	for _, number := range members.members[run[len(run)-1].index] {
+	for _, number := range t.members[run[len(run)-1].index] {
 		if old[number] || settled[number] > 0 {
 			gone--
 			stayed++
@@ -79,22 +79,22 @@ func (c *cohort) gone(members *crowd, settled []int32) (gone, stayed int) {
 // newCohort follows the members of one run, all of whose points are followed
 // ones. Whom the end does not show decides nothing before there are enough who
 // stayed: the rest is followed only then.
-func newCohort(run []point, members *crowd, dated bool) cohort {
+func newCohort(run []point, t *tracking, dated bool) cohort {
 	c := cohort{run: run, dated: dated}
-	if c.stayed(members) < fewestEstablished {
+	if c.stayed(t) < fewestEstablished {
 		return c
 	}
-	c.follow(members)
+	c.follow(t)
 	return c
 }
 
 // stayed counts the members at the end that were born in an interval of the run
 // and not just before its end.
-func (c *cohort) stayed(members *crowd) int {
+func (c *cohort) stayed(t *tracking) int {
 	n := 0
 	first, last := c.run[0].index, c.run[len(c.run)-2].index
-	for _, number := range members.members[c.run[len(c.run)-1].index] {
-		if born := int(members.first[number]); born > first && born <= last {
+	for _, number := range t.members[c.run[len(c.run)-1].index] {
+		if born := int(t.first[number]); born > first && born <= last {
 			n++
 		}
 	}
@@ -102,7 +102,7 @@ func (c *cohort) stayed(members *crowd) int {
 }
 
 // follow fills in who was born, settled and stayed, and judges.
-func (c *cohort) follow(members *crowd) {
+func (c *cohort) follow(t *tracking) {
 	if c.born != nil {
 		return
 	}
@@ -110,10 +110,10 @@ func (c *cohort) follow(members *crowd) {
 	c.born, c.established, c.alive = make([]int, len(run)), make([]int, len(run)), make([]int, len(run))
 	c.tested = make([]bool, len(run))
 	var gone, stayed int
-	if members.last != nil {
-		gone, stayed = c.followSpans(members)
+	if t.last != nil {
+		gone, stayed = c.followSpans(t)
 	} else {
-		gone, stayed = c.followSights(members)
+		gone, stayed = c.followSightings(t)
 	}
 	c.turnover = gone+stayed >= fewestEstablished && float64(gone) > mostGone*float64(gone+stayed)
 	c.judge()
@@ -121,8 +121,8 @@ func (c *cohort) follow(members *crowd) {
 }
 
 // followSpans asks of each member only when it was first and last seen, since nobody
-// was away in between. Numbers are given in the order of first sight.
-func (c *cohort) followSpans(members *crowd) (gone, stayed int) {
+// was away in between. Numbers are given in the order of the first sighting.
+func (c *cohort) followSpans(t *tracking) (gone, stayed int) {
 	run := c.run
 	next := make([]int32, len(run)) // the snapshot at which those born at a point must still be there
 	least := leastSpacing(run, c.dated)
@@ -134,14 +134,14 @@ func (c *cohort) followSpans(members *crowd) (gone, stayed int) {
 	}
 	end := int32(run[len(run)-1].index)
 	k := 0
-	for number, first := range members.first {
+	for number, first := range t.first {
 		for k < len(run) && int32(run[k].index) < first {
 			k++
 		}
 		if k == len(run) {
 			break
 		}
-		last := members.last[number]
+		last := t.last[number]
 		if last < int32(run[k].index) {
 			continue
 		}
@@ -167,20 +167,20 @@ func (c *cohort) followSpans(members *crowd) (gone, stayed int) {
 	return gone, stayed
 }
 
-// followSights looks each member up at every point.
-func (c *cohort) followSights(members *crowd) (gone, stayed int) {
+// followSightings looks each member up at every point.
+func (c *cohort) followSightings(t *tracking) (gone, stayed int) {
 	run := c.run
-	interval := make([]int32, len(members.first)) // 0 for members of the first point
+	interval := make([]int32, len(t.first)) // 0 for members of the first point
 	for k := 1; k < len(run); k++ {
-		for _, number := range members.members[run[k].index] {
-			first := int(members.first[number])
+		for _, number := range t.members[run[k].index] {
+			first := int(t.first[number])
 			if first > run[k-1].index && first <= run[k].index {
 				interval[number] = int32(k)
 				c.born[k]++
 			}
 		}
 	}
-	settled := make([]int32, len(members.first))
+	settled := make([]int32, len(t.first))
 	least := leastSpacing(run, c.dated)
 	for k := 1; k < len(run); k++ {
 		next := nextCounted(run, k, least)
@@ -188,25 +188,25 @@ func (c *cohort) followSights(members *crowd) (gone, stayed int) {
 			continue
 		}
 		c.tested[k] = true
-		for _, number := range members.members[run[next].index] {
+		for _, number := range t.members[run[next].index] {
 			if interval[number] == int32(k) {
 				settled[number] = int32(k)
 				c.established[k]++
 			}
 		}
 	}
-	for _, number := range members.members[run[len(run)-1].index] {
+	for _, number := range t.members[run[len(run)-1].index] {
 		if k := settled[number]; k > 0 {
 			c.alive[k]++
 		}
 	}
-	return c.gone(members, settled)
+	return c.gone(t, settled)
 }
 
 // leastSpacing is the spacing minimum of a run, 0 where not all of it is dated:
 // then the next point counts.
 func leastSpacing(run []point, dated bool) float64 {
-	if dated && len(placedOf(run)) == len(run) {
+	if dated && len(timedOf(run)) == len(run) {
 		return spacing(run)
 	}
 	return 0
@@ -304,11 +304,11 @@ func sum(values []int) int {
 // no epoch has enough followed snapshots.
 func (p *part) bestCohort() (best cohort, ok bool) {
 	for _, run := range p.runs {
-		followed := p.crowd.followed(run)
+		followed := p.tracking.followed(run)
 		if len(followed) < fewestCohortPoints {
 			continue
 		}
-		c := newCohort(followed, p.crowd, p.dated)
+		c := newCohort(followed, p.tracking, p.dated)
 		better := c.holds && !best.holds || c.holds == best.holds && sum(c.alive) >= sum(best.alive)
 		if !ok || better {
 			best, ok = c, true

@@ -21,9 +21,9 @@ func (p *part) decides(s *signals, verdict analysis.Verdict, recovered bool) []a
 		case s.marked > 0:
 			return say("nothing would change this: a mark of the runtime is a proof")
 		}
-		return say("it would no longer be leaking if most of %s were gone at a later snapshot, or if a load grew by as much", p.those(s))
+		return say("it would no longer be leaking if most of %s were gone at a later snapshot, or if a load grew by as much", p.accusedText(s))
 	case analysis.Scaling:
-		return say("it would be leaking if it went on rising while %s stands still", s.follows.name())
+		return say("it would be leaking if it went on rising while %s stands still", s.loadFit.name())
 	case analysis.Suspicious:
 		return say("%s", p.proofOfGrowth(s))
 	case analysis.Stopped:
@@ -35,10 +35,10 @@ func (p *part) decides(s *signals, verdict analysis.Verdict, recovered bool) []a
 	case analysis.Shrinking, analysis.Gone:
 		return say("members that come back at the next snapshot%s would change this", p.later())
 	case analysis.Stable:
-		if s.line.n < 2 {
+		if s.fit.n < 2 {
 			return nil
 		}
-		return say("a rise to %d or more at a later snapshot would change this", p.alarm())
+		return say("a rise to %d or more at a later snapshot would change this", p.leastNoticeable())
 	case analysis.TooFewPoints:
 		if s.usable == 0 {
 			return say("a complete dump would tell")
@@ -48,15 +48,15 @@ func (p *part) decides(s *signals, verdict analysis.Verdict, recovered bool) []a
 	return nil
 }
 
-func (f follows) name() string {
+func (f loadFit) name() string {
 	if f.load == nil {
 		return "the load of its unit"
 	}
 	return f.load.name
 }
 
-// those names who must be gone for a leak to be none.
-func (p *part) those(s *signals) string {
+// accusedText names who must be gone for a leak to be none.
+func (p *part) accusedText(s *signals) string {
 	if n := sum(s.cohort.alive); n > 0 {
 		return fmt.Sprintf("the %d members that stayed", n)
 	}
@@ -68,7 +68,7 @@ func (p *part) those(s *signals) string {
 
 // proofOfGrowth says what a suspicion lacks.
 func (p *part) proofOfGrowth(s *signals) string {
-	lacking := fewestCohortPoints - max(s.line.n, min(1, s.usable))
+	lacking := fewestCohortPoints - max(s.fit.n, min(1, s.usable))
 	switch {
 	case !s.identified && p.unfollowed():
 		return fmt.Sprintf("a dump that names its members (debug=2 for goroutines)%s would tell whether they stay", p.later())
@@ -95,13 +95,13 @@ func (p *part) laterAt(s *signals) string {
 	case s.ages.kept > 0 && s.ages.oldest > 0:
 		rate = float64(s.ages.kept) / s.ages.oldest
 	case p.dated:
-		rate = p.possibleSlope(s.line)
+		rate = p.possibleSlope(s.fit)
 	}
 	if rate <= 0 || !p.dated && p.first.IsZero() {
 		return p.later()
 	}
 	needed := hoursLong(enoughBirths / rate)
-	usual := p.usual()
+	usual := p.interval()
 	if needed <= usual || needed > 30*24*time.Hour {
 		return p.later()
 	}
@@ -112,12 +112,12 @@ func (p *part) laterAt(s *signals) string {
 }
 
 // possibleSlope is the slope of the counts, 0 where their pairs exclude a growth.
-func (p *part) possibleSlope(l line) float64 {
-	runs, room := p.comparable(), new(scratch)
-	if !l.filled && l.mayGrow(runs, room) {
-		l.typical(runs, room)
+func (p *part) possibleSlope(f fit) float64 {
+	runs, buf := p.comparable(), new(buffers)
+	if !f.filled && f.mayGrow(runs, buf) {
+		f.medianSlope(runs, buf)
 	}
-	return l.slope
+	return f.slope
 }
 
 // later is when the next snapshot would say most: the usual distance of the
@@ -131,14 +131,14 @@ func (p *part) later() string {
 		}
 		return ""
 	}
-	if wait := p.usual(); wait > 30*time.Minute {
+	if wait := p.interval(); wait > 30*time.Minute {
 		return " in " + wording.Duration(wait)
 	}
 	return " in 30 minutes"
 }
 
-// usual is the usual distance of the snapshots, half an hour where that is shorter.
-func (p *part) usual() time.Duration {
+// interval is the usual distance of the snapshots, half an hour where that is shorter.
+func (p *part) interval() time.Duration {
 	runs := p.comparable()
 	if len(runs) == 0 {
 		return 30 * time.Minute
@@ -146,8 +146,8 @@ func (p *part) usual() time.Duration {
 	return max(30*time.Minute, hoursLong(longestSpan(runs)/float64(max(1, len(runs[0])-1))).Round(time.Minute))
 }
 
-// alarm is the count from which on the present level would be a growth.
-func (p *part) alarm() int {
+// leastNoticeable is the count from which on the present level would be a growth.
+func (p *part) leastNoticeable() int {
 	run := p.lastRun()
 	start := run[0].count
 	z := 2.33

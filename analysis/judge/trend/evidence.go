@@ -17,7 +17,7 @@ func (p *part) measureMarks(s *signals) {
 	}
 }
 
-func tellMarks(p *part, s *signals) []analysis.Evidence {
+func markEvidence(p *part, s *signals) []analysis.Evidence {
 	if s.marked == 0 {
 		return nil
 	}
@@ -34,65 +34,65 @@ func (p *part) end() int {
 	return len(p.series.Snapshots) - 1
 }
 
-// tellCounts puts evidence S into words.
-func tellCounts(p *part, s *signals) []analysis.Evidence {
-	if s.line.n < 2 {
+// countEvidence puts evidence S into words.
+func countEvidence(p *part, s *signals) []analysis.Evidence {
+	if s.fit.n < 2 {
 		return nil
 	}
 	runs := p.comparable()
-	return one(ruleSeries, "%s%s", p.course(runs), p.weight(s, longestSpan(runs)))
+	return one(ruleSeries, "%s%s", p.countsText(runs), p.significance(s, longestSpan(runs)))
 }
 
-// weight says what the course of the counts amounts to, with its figures. The
+// significance says what the course of the counts amounts to, with its figures. The
 // typical rate is Theil and Sen's: half of all pairs of snapshots move faster.
-func (p *part) weight(s *signals, span float64) string {
-	l := s.line
-	l.fill(p.comparable(), new(scratch))
-	moved := s.risen > levelNone || s.down > levelNone || s.onceDown != "" || l.n < 4 && s.grew
+func (p *part) significance(s *signals, span float64) string {
+	f := s.fit
+	f.fill(p.comparable(), new(buffers))
+	moved := s.risen > levelNone || s.down > levelNone || s.onceDown != "" || f.n < 4 && s.grew
 	switch {
-	case l.n < 4 && moved:
+	case f.n < 4 && moved:
 		// Too few counts for a trend: say what happened, never what is happening.
 		return ""
-	case l.n < 4 && abs(float64(l.rise)) >= l.gate:
+	case f.n < 4 && abs(float64(f.rise)) >= f.gate:
 		return "; not distinguishable from noise"
-	case l.n < 4 || l.growth == 0:
+	case f.n < 4 || f.growth == 0:
 		return "; within noise"
 	case moved:
-		return fmt.Sprintf("; %s, %s%s", p.pace(l, span), chance(l.p()), steps(l))
-	case abs(l.growth) < l.gate && abs(float64(l.rise)) >= l.gate:
-		return fmt.Sprintf("; no steady growth: between most snapshots it is %s, and a change counts from %s on", p.rate(l.slope), wording.Decimal(l.gate))
-	case abs(l.growth) < l.gate:
-		return fmt.Sprintf("; within noise: the typical rate %s would make %s in %s, and a change counts from %s on", p.rate(l.slope),
-			wording.Decimal(l.growth), p.span(span), wording.Decimal(l.gate))
-	case l.n >= 6 && !l.goesOn(l.sign()):
-		return fmt.Sprintf("; typical rate %s, %s, but the newer half hardly moves", p.rate(l.slope), chance(l.p()))
+		return fmt.Sprintf("; %s, %s%s", p.rateText(f, span), chance(f.p()), stepText(f))
+	case abs(f.growth) < f.gate && abs(float64(f.rise)) >= f.gate:
+		return fmt.Sprintf("; no steady growth: between most snapshots it is %s, and a change counts from %s on", p.rate(f.slope), wording.Decimal(f.gate))
+	case abs(f.growth) < f.gate:
+		return fmt.Sprintf("; within noise: the typical rate %s would make %s in %s, and a change counts from %s on", p.rate(f.slope),
+			wording.Decimal(f.growth), p.span(span), wording.Decimal(f.gate))
+	case f.n >= 6 && !f.goesOn(f.sign()):
+		return fmt.Sprintf("; typical rate %s, %s, but the newer half hardly moves", p.rate(f.slope), chance(f.p()))
 	default:
-		return fmt.Sprintf("; typical rate %s, not distinguishable from noise (%s)", p.rate(l.slope), chance(l.p()))
+		return fmt.Sprintf("; typical rate %s, not distinguishable from noise (%s)", p.rate(f.slope), chance(f.p()))
 	}
 }
 
-// pace tells the rate, and where the change was uneven, both rates: the whole
+// rateText tells the rate, and where the change was uneven, both rates: the whole
 // change over the whole span and the typical one between two snapshots. Printing
 // only the typical one beside a rise that it does not give confuses readers.
-func (p *part) pace(l line, span float64) string {
-	typical := fmt.Sprintf("%s (95 %% interval %s to %s)", p.rate(l.slope), p.rate(l.low), p.rate(l.high))
-	whole := float64(l.rise)
-	if l.epochs > 1 || span == 0 || abs(l.growth-whole) <= 0.25*abs(whole) {
+func (p *part) rateText(f fit, span float64) string {
+	typical := fmt.Sprintf("%s (95 %% interval %s to %s)", p.rate(f.slope), p.rate(f.low), p.rate(f.high))
+	whole := float64(f.rise)
+	if f.epochs > 1 || span == 0 || abs(f.growth-whole) <= 0.25*abs(whole) {
 		return "typical rate " + typical
 	}
 	return fmt.Sprintf("%s on the whole, but unevenly: %s between most snapshots", p.rate(whole/span), typical)
 }
 
-func steps(l line) string {
-	if l.straight {
+func stepText(f fit) string {
+	if f.straight {
 		return ""
 	}
 	return "; a single step fits better than a line"
 }
 
-// course tells what the counts did: "9 snapshots over 9 min 5 s: rose by 48, from
+// countsText tells what the counts did: "9 snapshots over 9 min 5 s: rose by 48, from
 // 0 (t0) to 48 (t8)".
-func (p *part) course(runs [][]point) string {
+func (p *part) countsText(runs [][]point) string {
 	where := ""
 	if len(runs) > 1 {
 		where = fmt.Sprintf(" in %d epochs", len(runs))
@@ -109,13 +109,13 @@ func (p *part) course(runs [][]point) string {
 		if r > 0 {
 			text += "; "
 		}
-		text += p.move(run)
+		text += p.runText(run)
 	}
 	return text
 }
 
-// move tells one run: "grew by 40, from 0 (t0) to 40 (t1)".
-func (p *part) move(run []point) string {
+// runText tells one run: "grew by 40, from 0 (t0) to 40 (t1)".
+func (p *part) runText(run []point) string {
 	first, last := run[0], run[len(run)-1]
 	ends := fmt.Sprintf("from %d (%s) to %d (%s)", first.count, p.label(first), last.count, p.label(last))
 	switch rise := last.count - first.count; {
@@ -134,16 +134,16 @@ func (p *part) move(run []point) string {
 }
 
 // p is the p of the direction in which the slope points.
-func (l line) p() float64 {
-	if l.slope < 0 {
-		return l.pDown
+func (f fit) p() float64 {
+	if f.slope < 0 {
+		return f.pDown
 	}
-	return l.pUp
+	return f.pUp
 }
 
 // sign is the direction in which the slope points.
-func (l line) sign() float64 {
-	if l.slope < 0 {
+func (f fit) sign() float64 {
+	if f.slope < 0 {
 		return -1
 	}
 	return 1
@@ -164,7 +164,7 @@ func (p *part) measureOnce(s *signals) {
 	}
 }
 
-func tellOnce(_ *part, s *signals) []analysis.Evidence {
+func onceEvidence(_ *part, s *signals) []analysis.Evidence {
 	var evidence []analysis.Evidence
 	if s.onceUp != "" {
 		evidence = one(ruleRoseOnce, "rose %s", s.onceUp)
@@ -185,7 +185,7 @@ type step struct {
 
 func stepsOf(runs [][]point, sign int) []step {
 	all := flatten(runs)
-	dated := len(placedOf(all)) == len(all)
+	dated := len(timedOf(all)) == len(all)
 	var steps []step
 	for _, run := range runs {
 		for k, length := range lengths(run) {
@@ -220,7 +220,7 @@ func (p *part) movedOnce(runs [][]point, sign int) (string, bool) {
 			continue
 		}
 		text := fmt.Sprintf("by %d between %s and %s", st.by, p.label(st.from), p.label(st.to))
-		if standsStill(steps[k+1:]) {
+		if unchanged(steps[k+1:]) {
 			return text + ", flat since", true
 		}
 		return text + fmt.Sprintf(", %d of %d in all", st.by, rise), true
@@ -235,7 +235,7 @@ func (p *part) movedOnce(runs [][]point, sign int) (string, bool) {
 	return fmt.Sprintf("by %d until %s, hardly at all in the last two intervals", rise-late, p.label(steps[len(steps)-2].from)), true
 }
 
-func standsStill(steps []step) bool {
+func unchanged(steps []step) bool {
 	for _, st := range steps {
 		if st.by != 0 {
 			return false
@@ -256,17 +256,17 @@ func (p *part) measureCohorts(s *signals) {
 		return
 	}
 	if s.ages.holds || s.up > levelNone {
-		s.cohort.follow(p.crowd)
+		s.cohort.follow(p.tracking)
 	}
 	s.cohorts, s.turnover = s.cohort.holds, s.cohort.turnover
 }
 
-func tellCohorts(p *part, s *signals) []analysis.Evidence {
+func cohortEvidence(p *part, s *signals) []analysis.Evidence {
 	if !s.cohortsSeen {
 		return nil
 	}
 	c := s.cohort
-	c.follow(p.crowd)
+	c.follow(p.tracking)
 	born, established, alive := sum(c.born), sum(c.established), sum(c.alive)
 	first, last := c.run[0], c.run[len(c.run)-1]
 	if born == 0 {
@@ -296,7 +296,7 @@ func tellCohorts(p *part, s *signals) []analysis.Evidence {
 // identifies reports whether identities can speak for or against a growth in a
 // run. One dump with ids at the end of a series of counts cannot.
 func (p *part) identifies(run []point) bool {
-	followed, peopled := p.crowd.followed(run), 0
+	followed, peopled := p.tracking.followed(run), 0
 	for k := range followed {
 		if followed[k].count > 0 {
 			peopled++
@@ -313,25 +313,25 @@ func (p *part) identifies(run []point) bool {
 // identities.
 func (p *part) survivors() int {
 	for r := len(p.runs) - 1; r >= 0; r-- {
-		followed := p.crowd.followed(p.runs[r])
+		followed := p.tracking.followed(p.runs[r])
 		if len(followed) < 2 {
 			continue
 		}
 		from := firstGrowth(p.runs[r])
-		if most(followed) == 0 || !p.crowd.complete[from.index] {
+		if most(followed) == 0 || !p.tracking.complete[from.index] {
 			return -1
 		}
-		return p.crowd.both(from.index, followed[len(followed)-1].index)
+		return p.tracking.common(from.index, followed[len(followed)-1].index)
 	}
 	return -1
 }
 
-func tellSurvivors(p *part, s *signals) []analysis.Evidence {
-	if s.tellsTurned() && s.turned.known && len(p.runs) == 1 {
+func survivorEvidence(p *part, s *signals) []analysis.Evidence {
+	if s.showsBalance() && s.balance.known && len(p.runs) == 1 {
 		return nil // who came and who left is told already
 	}
 	for r := len(p.runs) - 1; r >= 0; r-- {
-		followed := p.crowd.followed(p.runs[r])
+		followed := p.tracking.followed(p.runs[r])
 		if len(followed) < 2 {
 			continue
 		}
@@ -352,7 +352,7 @@ func (p *part) survivorText(followed []point) string {
 		from = followed[len(followed)-2]
 	}
 	if from.count == 0 {
-		if moved := p.cameFrom(from.index, last.index); moved > 0 {
+		if moved := p.movedIn(from.index, last.index); moved > 0 {
 			text := fmt.Sprintf("%d of %d members of %s watched something that still existed at %s", moved, last.count, p.label(last), p.label(from))
 			if born := last.count - moved; born > 0 {
 				text += fmt.Sprintf(", %d are new", born)
@@ -361,14 +361,14 @@ func (p *part) survivorText(followed []point) string {
 		}
 		return fmt.Sprintf("no member of %s was there at %s, %d are new", p.label(last), p.label(from), last.count)
 	}
-	kept := p.crowd.both(from.index, last.index)
+	kept := p.tracking.common(from.index, last.index)
 	text := fmt.Sprintf("%d of %d members of %s are still there at %s", kept,
-		len(p.crowd.members[from.index]), p.label(from), p.label(last))
-	if moved := p.wentOn(from.index, last.index) - kept; moved > 0 {
+		len(p.tracking.members[from.index]), p.label(from), p.label(last))
+	if moved := p.stillListed(from.index, last.index) - kept; moved > 0 {
 		text += fmt.Sprintf(", %d in another family, since what they watched is gone", moved)
 	}
-	if born := len(p.crowd.members[last.index]) - kept; born > 0 {
-		if moved := p.cameFrom(from.index, last.index); moved > 0 {
+	if born := len(p.tracking.members[last.index]) - kept; born > 0 {
+		if moved := p.movedIn(from.index, last.index); moved > 0 {
 			text += fmt.Sprintf(", %d watched something that still existed then", moved)
 			born -= moved
 		}
@@ -399,14 +399,14 @@ func (p *part) measurePresence(s *signals) {
 	last := len(run) - 1
 	if k := arrival(run); k > 0 {
 		_, _, other := p.versions(run[k-1], run[k])
-		s.appeared = !other && run[last].count-p.cameFrom(run[k-1].index, run[last].index) >= 3 && k >= last-1
+		s.appeared = !other && run[last].count-p.movedIn(run[k-1].index, run[last].index) >= 3 && k >= last-1
 	} else if k := departure(run); k > 0 {
 		_, _, other := p.versions(run[k-1], run[k])
-		s.vanished = !other && most(run)-p.wentOn(run[k-1].index, run[last].index) >= 3 && k >= last-1
+		s.vanished = !other && most(run)-p.stillListed(run[k-1].index, run[last].index) >= 3 && k >= last-1
 	}
 }
 
-func tellPresence(p *part, _ *signals) []analysis.Evidence {
+func presenceEvidence(p *part, _ *signals) []analysis.Evidence {
 	run := p.lastRun()
 	if len(run) < 2 {
 		if len(run) == 1 && len(p.runs) > 1 {
@@ -418,7 +418,7 @@ func tellPresence(p *part, _ *signals) []analysis.Evidence {
 		if before, after, other := p.versions(run[k-1], run[k]); other {
 			return one(rulePresence, "absent in version %s, there in version %s", before, after)
 		}
-		if n := p.cameFrom(run[k-1].index, run[k].index); n > 0 {
+		if n := p.movedIn(run[k-1].index, run[k].index); n > 0 {
 			return one(rulePresence, "not there before %s; %d of its %s then watched something that still existed at %s, so that the watch is older", p.label(run[k]), n, wording.Plural(run[k].count, "member", "members"), p.label(run[k-1]))
 		}
 		return one(rulePresence, "not there before %s", p.label(run[k]))
@@ -427,7 +427,7 @@ func tellPresence(p *part, _ *signals) []analysis.Evidence {
 		if before, after, other := p.versions(run[k-1], run[k]); other {
 			return one(rulePresence, "there in version %s, absent in version %s", before, after)
 		}
-		if n := p.wentOn(run[k-1].index, run[k].index); n > 0 {
+		if n := p.stillListed(run[k-1].index, run[k].index); n > 0 {
 			return one(rulePresence, "gone since %s; %d of its %s at %s are in another family now: the watch is still there, and what it watched is not", p.label(run[k]), n, wording.Plural(run[k-1].count, "member", "members"), p.label(run[k-1]))
 		}
 		return one(rulePresence, "gone since %s", p.label(run[k]))

@@ -57,24 +57,24 @@ func (s *Series) Explain() []Point {
 			p.Families = append(p.Families, f.Fingerprint)
 			p.Rise += f.Rise
 		}
-		if !u.Verdict.Rose() && !slices.ContainsFunc(p.Families, func(f string) bool { return s.studied().of[f].verdict().Rose() }) {
+		if !u.Verdict.Rose() && !slices.ContainsFunc(p.Families, func(f string) bool { return s.judgements().byFingerprint[f].verdict().Rose() }) {
 			continue
 		}
 		for _, f := range p.Families {
 			done[f] = true
-			if v := s.studied().of[f].verdict(); v.Rank() < p.Verdict.Rank() {
+			if v := s.judgements().byFingerprint[f].verdict(); v.Rank() < p.Verdict.Rank() {
 				p.Verdict = v
 			}
 		}
 		grown = append(grown, p)
 	}
-	for _, q := range s.studied().order {
-		f := q.part.family.Fingerprint
-		if done[f] || !q.verdict().Rose() {
+	for _, j := range s.judgements().all {
+		f := j.part.family.Fingerprint
+		if done[f] || !j.verdict().Rose() {
 			continue
 		}
-		p := Point{Section: WhatGrows, Families: []string{f}, Verdict: q.verdict(), RecoveredAt: -1, Rise: q.signals.line.rise}
-		if r := q.recovery(); r != nil {
+		p := Point{Section: WhatGrows, Families: []string{f}, Verdict: j.verdict(), RecoveredAt: -1, Rise: j.signals.fit.rise}
+		if r := j.recovery(); r != nil {
 			p.RecoveredAt = r.at.index
 		}
 		grown = append(grown, p)
@@ -134,7 +134,7 @@ func (s *Series) observedShare(p Point) (Point, bool) {
 	for _, f := range p.Families {
 		if s.in.Observer[f] {
 			share.Families = append(share.Families, f)
-			share.Rise += s.studied().of[f].part.gain()
+			share.Rise += s.judgements().byFingerprint[f].part.gain()
 		} else if share.Of == "" {
 			share.Of = f
 		}
@@ -166,7 +166,7 @@ func (s *Series) withCulprits(points []Point) []Point {
 				}
 				told[c.Fingerprint] = true
 				out = append(out, Point{
-					Section: MayHold, Families: []string{c.Fingerprint}, Verdict: s.studied().of[c.Fingerprint].verdict(),
+					Section: MayHold, Families: []string{c.Fingerprint}, Verdict: s.judgements().byFingerprint[c.Fingerprint].verdict(),
 					RecoveredAt: -1, Of: f, Why: c.Why,
 				})
 			}
@@ -193,10 +193,10 @@ func (s *Series) Roles() map[string]Role {
 			roles[f] = ObserverEffect
 		}
 	}
-	for _, q := range s.studied().order {
-		f := q.part.family.Fingerprint
+	for _, j := range s.judgements().all {
+		f := j.part.family.Fingerprint
 		for _, c := range s.Suspects(f) {
-			if !grows(s.studied().of[c.Fingerprint].verdict()) {
+			if !grows(s.judgements().byFingerprint[c.Fingerprint].verdict()) {
 				roles[c.Fingerprint] = PossibleCulprit
 			}
 			if _, has := roles[f]; !has {

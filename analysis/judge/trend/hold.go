@@ -7,9 +7,9 @@ import (
 	"leakdiff/analysis"
 )
 
-// holding finds all locks of one dump and who may hold them, in one pass over the
+// lockSearch finds all locks of one dump and who may hold them, in one pass over the
 // members of each family: there may be a lock for each family and a million members.
-type holding struct {
+type lockSearch struct {
 	series *Series
 	i      int
 	groups []analysis.Group
@@ -65,12 +65,12 @@ type candidate struct {
 
 // newHolds are the locks of snapshot i with at least one waiter.
 func (s *Series) newHolds(i int) map[uint64]*Hold {
-	d := &holding{
+	d := &lockSearch{
 		series: s, i: i, groups: s.Snapshots[i].Groups, queues: make(map[uint64]*queue),
 		waiters: make(map[int64][]waiter), kinds: make(map[string]string),
 	}
 	for g := range d.groups {
-		d.queueUp(g)
+		d.addWaiters(g)
 	}
 	if len(d.order) == 0 {
 		return nil
@@ -96,8 +96,8 @@ func (s *Series) newHolds(i int) map[uint64]*Hold {
 	return d.linked(shallow)
 }
 
-// queueUp lets the members of a family that wait for locks enter their queues.
-func (d *holding) queueUp(g int) {
+// addWaiters lets the members of a family that wait for locks enter their queues.
+func (d *lockSearch) addWaiters(g int) {
 	group := &d.groups[g]
 	fingerprint := group.Family.Fingerprint
 	objects := d.series.objects(d.i, fingerprint)
@@ -126,7 +126,7 @@ func (d *holding) queueUp(g int) {
 	if len(entered) == 0 {
 		return
 	}
-	d.enter(group, objects, entered)
+	d.addReceivers(group, objects, entered)
 	if !group.Members.Identified() {
 		return
 	}
@@ -139,8 +139,8 @@ func (d *holding) queueUp(g int) {
 	}
 }
 
-// enter learns how the waiters of one family came into their locks.
-func (d *holding) enter(group *analysis.Group, objects []Object, queues []*queue) {
+// addReceivers learns how the waiters of one family came into their locks.
+func (d *lockSearch) addReceivers(group *analysis.Group, objects []Object, queues []*queue) {
 	var types []string
 	entries := make(map[string]bool)
 	for _, v := range group.Variants {
@@ -173,7 +173,7 @@ func (d *holding) enter(group *analysis.Group, objects []Object, queues []*queue
 }
 
 // kind is receiverType, asked once for each function.
-func (d *holding) kind(function string) string {
+func (d *lockSearch) kind(function string) string {
 	kind, known := d.kinds[function]
 	if !known {
 		kind = receiverType(function)
@@ -183,7 +183,7 @@ func (d *holding) kind(function string) string {
 }
 
 // search finds the candidates of one family for all locks that it may hold.
-func (d *holding) search(g int, byType map[string][]*queue) {
+func (d *lockSearch) search(g int, byType map[string][]*queue) {
 	group := &d.groups[g]
 	if group.Family.Kind != analysis.KindGoroutine || !group.Members.Identified() {
 		return
@@ -238,7 +238,7 @@ type printedIn struct {
 }
 
 // firstArguments are those that the dump prints of a family's frames.
-func (d *holding) firstArguments(fingerprint string) map[printedIn]uint64 {
+func (d *lockSearch) firstArguments(fingerprint string) map[printedIn]uint64 {
 	all := make(map[printedIn]uint64)
 	for _, o := range d.series.objects(d.i, fingerprint) {
 		for _, id := range o.Members {
@@ -252,7 +252,7 @@ func (d *holding) firstArguments(fingerprint string) map[printedIn]uint64 {
 
 // searchFor adds the candidates of one family for one lock. Where there are too many to
 // be named, the smallest id is all that is needed of them.
-func (d *holding) searchFor(q *queue, group *analysis.Group, members []candidate, printed map[printedIn]uint64) {
+func (d *lockSearch) searchFor(q *queue, group *analysis.Group, members []candidate, printed map[printedIn]uint64) {
 	first := true
 	for k := range members {
 		m := &members[k]
@@ -281,7 +281,7 @@ func (d *holding) searchFor(q *queue, group *analysis.Group, members []candidate
 // inside is where a member is and which of its frames is a method of the waiters'
 // object, "" where none is. A printed receiver must be that object; one that is not
 // printed for certain proves nothing either way.
-func (d *holding) inside(q *queue, group *analysis.Group, m *candidate, printed map[printedIn]uint64) (at, function string) {
+func (d *lockSearch) inside(q *queue, group *analysis.Group, m *candidate, printed map[printedIn]uint64) (at, function string) {
 	for v, variant := range group.Variants {
 		if m.variant >= 0 && m.variant != v {
 			continue
@@ -300,7 +300,7 @@ func (d *holding) inside(q *queue, group *analysis.Group, m *candidate, printed 
 }
 
 // countChildren counts the goroutines that the candidates started.
-func (d *holding) countChildren() {
+func (d *lockSearch) countChildren() {
 	d.children = make(map[int64]map[int]int)
 	for _, q := range d.order {
 		for _, h := range q.holders {
@@ -328,7 +328,7 @@ func (d *holding) countChildren() {
 }
 
 // hold is what is told of a lock, without the locks that its candidates wait for.
-func (d *holding) hold(q *queue) *Hold {
+func (d *lockSearch) hold(q *queue) *Hold {
 	h := &Hold{Snapshot: d.i, Lock: q.lock, Waiters: q.count, Types: q.types, Holders: q.holders}
 	if q.found > mostHolders {
 		slices.SortStableFunc(q.families, func(a, b holders) int { return cmp.Compare(a.least, b.least) })
@@ -345,7 +345,7 @@ func (d *holding) hold(q *queue) *Hold {
 }
 
 // linked sets behind each candidate the lock that it waits for itself, one deep.
-func (d *holding) linked(shallow map[uint64]*Hold) map[uint64]*Hold {
+func (d *lockSearch) linked(shallow map[uint64]*Hold) map[uint64]*Hold {
 	all := make(map[uint64]*Hold, len(shallow))
 	for lock, h := range shallow {
 		whole := *h
@@ -361,7 +361,7 @@ func (d *holding) linked(shallow map[uint64]*Hold) map[uint64]*Hold {
 }
 
 // waitsFor is the queue in which a candidate is itself, nil where it waits for no lock.
-func (d *holding) waitsFor(c *Holder) *queue {
+func (d *lockSearch) waitsFor(c *Holder) *queue {
 	for _, w := range d.waiters[c.ID] {
 		if d.groups[w.group].Family.Fingerprint == c.Fingerprint {
 			return w.queue
@@ -371,7 +371,7 @@ func (d *holding) waitsFor(c *Holder) *queue {
 }
 
 // offspring counts who the candidate may have started, largest family first.
-func (d *holding) offspring(c *Holder) []Offspring {
+func (d *lockSearch) offspring(c *Holder) []Offspring {
 	functions := make(map[string]bool)
 	if group := d.series.groups[c.Fingerprint][d.i]; group != nil {
 		for _, v := range group.Variants {

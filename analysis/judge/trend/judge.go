@@ -30,15 +30,15 @@ const (
 	ruleDecides    = "decides"
 )
 
-// study is what all families of a series amount to, before any words.
-type study struct {
-	of    map[string]*inquiry
-	order []*inquiry
-	units []*unit
+// judgements is what all families of a series amount to, before any words.
+type judgements struct {
+	byFingerprint map[string]*judgement
+	all           []*judgement
+	units         []*unit
 }
 
-// inquiry is one family under judgement.
-type inquiry struct {
+// judgement is one family under judgement.
+type judgement struct {
 	// part is what is judged: the whole, or what came before a recovery.
 	part      *part
 	signals   *signals
@@ -49,22 +49,22 @@ type inquiry struct {
 	keptAt int
 }
 
-func (s *Series) studied() *study {
-	s.once.Do(func() { s.study = s.newStudy() })
-	return s.study
+func (s *Series) judgements() *judgements {
+	s.once.Do(func() { s.judged = s.judgeFamilies() })
+	return s.judged
 }
 
-func (s *Series) newStudy() *study {
-	st := &study{of: make(map[string]*inquiry, len(s.Families)), order: make([]*inquiry, len(s.Families))}
+func (s *Series) judgeFamilies() *judgements {
+	judged := &judgements{byFingerprint: make(map[string]*judgement, len(s.Families)), all: make([]*judgement, len(s.Families))}
 	s.eachFamily(func() func(k int) {
-		room := new(scratch)
-		return func(k int) { st.order[k] = s.ordered[k].inquire(room) }
+		buf := new(buffers)
+		return func(k int) { judged.all[k] = s.ordered[k].judge(buf) }
 	})
-	for _, q := range st.order {
-		st.of[q.part.family.Fingerprint] = q
+	for _, j := range judged.all {
+		judged.byFingerprint[j.part.family.Fingerprint] = j
 	}
-	st.units = s.newUnits(st.order, new(scratch))
-	return st
+	judged.units = s.newUnits(judged.all, new(buffers))
+	return judged
 }
 
 // eachFamily calls what work returns for the place of every family, in several
@@ -84,25 +84,25 @@ func (s *Series) eachFamily(work func() func(k int)) {
 	wait.Wait()
 }
 
-// inquire measures a family, on the part before its cause went away where that
+// judge measures a family, on the part before its cause went away where that
 // part proves a leak.
-func (p *part) inquire(room *scratch) *inquiry {
+func (p *part) judge(buf *buffers) *judgement {
 	if r, ok := p.recovered(); ok {
 		before := p.before(r.at.index)
 		// Of two or three snapshots before it, a fall says rather that a backlog has
 		// drained.
-		if signals := before.measure(room); signals.proven() && (signals.line.n >= 4 || signals.marked > 0) {
-			return &inquiry{part: before, signals: signals, recovered: &r}
+		if signals := before.measure(buf); signals.proven() && (signals.fit.n >= 4 || signals.marked > 0) {
+			return &judgement{part: before, signals: signals, recovered: &r}
 		}
 	}
-	return &inquiry{part: p, signals: p.measure(room)}
+	return &judgement{part: p, signals: p.measure(buf)}
 }
 
 // Verdicts are the verdicts on all families, by fingerprint, without their words.
 func (s *Series) Verdicts() map[string]analysis.Verdict {
 	all := make(map[string]analysis.Verdict, len(s.Families))
-	for _, q := range s.studied().order {
-		all[q.part.family.Fingerprint] = q.verdict()
+	for _, j := range s.judgements().all {
+		all[j.part.family.Fingerprint] = j.verdict()
 	}
 	return all
 }
@@ -112,74 +112,74 @@ func (s *Series) Verdicts() map[string]analysis.Verdict {
 // calls return equal judgements.
 func (s *Series) JudgeAll() map[string]analysis.Judgement {
 	all := make(map[string]analysis.Judgement, len(s.Families))
-	for _, q := range s.studied().order {
-		all[q.part.family.Fingerprint] = q.told()
+	for _, j := range s.judgements().all {
+		all[j.part.family.Fingerprint] = j.result()
 	}
 	return all
 }
 
 // verdict is the family's own, or that of the unit that proves more.
-func (q *inquiry) verdict() analysis.Verdict {
-	if q.unit != nil && q.unit.proven() && !q.signals.proven() && q.signals.stop == nil {
-		return q.unit.verdict
+func (j *judgement) verdict() analysis.Verdict {
+	if j.unit != nil && j.unit.proven() && !j.signals.proven() && j.signals.stop == nil {
+		return j.unit.verdict
 	}
-	return q.signals.verdict
+	return j.signals.verdict
 }
 
 // recovery is that of the family, or of the unit whose verdict it has.
-func (q *inquiry) recovery() *recovery {
-	if q.recovered == nil && q.unit != nil && q.verdict() != q.signals.verdict {
-		return q.unit.recovered[q.part.family.Fingerprint]
+func (j *judgement) recovery() *recovery {
+	if j.recovered == nil && j.unit != nil && j.verdict() != j.signals.verdict {
+		return j.unit.recovered[j.part.family.Fingerprint]
 	}
-	return q.recovered
+	return j.recovered
 }
 
-// judged is what the verdict speaks of: a recovery that the unit proves cuts the
+// judgedPart is what the verdict speaks of: a recovery that the unit proves cuts the
 // part as one of its own does.
-func (q *inquiry) judged() (*part, *signals) {
-	r := q.recovery()
-	if r == nil || q.part.until > 0 {
-		return q.part, q.signals
+func (j *judgement) judgedPart() (*part, *signals) {
+	r := j.recovery()
+	if r == nil || j.part.until > 0 {
+		return j.part, j.signals
 	}
-	p := q.part.before(r.at.index)
-	return p, p.measure(new(scratch))
+	p := j.part.before(r.at.index)
+	return p, p.measure(new(buffers))
 }
 
-func (q *inquiry) told() analysis.Judgement {
-	p, s := q.judged()
-	r := q.recovery()
+func (j *judgement) result() analysis.Judgement {
+	p, s := j.judgedPart()
+	r := j.recovery()
 	var evidence []analysis.Evidence
-	for _, tell := range tellers() {
-		evidence = append(evidence, tell(p, s)...)
+	for _, rule := range evidenceRules() {
+		evidence = append(evidence, rule(p, s)...)
 	}
-	if q.verdict().Rose() {
-		evidence = alone(evidence)
+	if j.verdict().Rose() {
+		evidence = qualifyCounts(evidence)
 	}
-	if q.keptAt > 0 {
-		evidence = append(evidence, p.retained(q.keptAt)...)
+	if j.keptAt > 0 {
+		evidence = append(evidence, p.retained(j.keptAt)...)
 	}
-	if q.unit != nil {
-		evidence = append(evidence, q.unit.toldOf(q)...)
+	if j.unit != nil {
+		evidence = append(evidence, j.unit.evidenceFor(j)...)
 	}
 	evidence = append(evidence, p.missing(s)...)
-	evidence = append(evidence, p.spanText(s, q.verdict(), r != nil)...)
-	whole := s.line
-	whole.fill(p.comparable(), new(scratch))
+	evidence = append(evidence, p.spanText(s, j.verdict(), r != nil)...)
+	whole := s.fit
+	whole.fill(p.comparable(), new(buffers))
 	judged := analysis.Judgement{
-		Verdict: q.verdict(), RecoveredAt: -1, Survivors: p.survivors(),
-		Slope: whole.slope, SlopeUnit: p.slopeUnit(), Rise: s.line.rise,
+		Verdict: j.verdict(), RecoveredAt: -1, Survivors: p.survivors(),
+		Slope: whole.slope, SlopeUnit: p.slopeUnit(), Rise: s.fit.rise,
 	}
 	if r != nil {
 		judged.RecoveredAt = r.at.index
 		evidence = append(evidence, p.recoveryText(*r))
 	}
-	judged.Evidence = append(evidence, p.decides(s, q.verdict(), r != nil)...)
+	judged.Evidence = append(evidence, p.decides(s, j.verdict(), r != nil)...)
 	return judged
 }
 
-// alone says of counts that prove nothing by themselves that it is another reason which
+// qualifyCounts says of counts that prove nothing by themselves that it is another reason which
 // accuses: members that stay, ages, the unit.
-func alone(evidence []analysis.Evidence) []analysis.Evidence {
+func qualifyCounts(evidence []analysis.Evidence) []analysis.Evidence {
 	for i, e := range evidence {
 		if e.Rule == ruleSeries {
 			evidence[i].Text = strings.Replace(e.Text, "; within noise", "; the counts alone would be within noise", 1)
@@ -193,7 +193,7 @@ type signals struct {
 	verdict analysis.Verdict
 
 	usable int
-	line   line
+	fit    fit
 	// up and down are the levels of S, none where the counts moved only once;
 	// risen is the level before that.
 	up, down, risen level
@@ -201,7 +201,7 @@ type signals struct {
 	onceUp, onceDown string
 	marked           int
 	markedAt         int
-	follows          follows
+	loadFit          loadFit
 	ages             ages
 	// cohort is the best one, and cohorts says that it holds. cohortsSeen says that
 	// some epoch had enough snapshots for one.
@@ -213,10 +213,10 @@ type signals struct {
 	turnover bool
 	// identified says that some epoch lets members be followed at all.
 	identified bool
-	// turned is who came and left between the ends of each epoch, grew that they say
+	// balance is who came and left between the ends of each epoch, grew that they say
 	// so (R1).
-	turned turned
-	grew   bool
+	balance balance
+	grew    bool
 	// stop is where the growth ended, nil where it did not (R3).
 	stop *stop
 	// appeared and vanished are set while the family is new or just gone.
@@ -230,18 +230,18 @@ func proves(v analysis.Verdict) bool { return v == analysis.Leaking || v == anal
 
 // measure collects the evidence of a part and decides. Each step may use those
 // before it: ages overrule "rose once", and a load is asked where anything accuses.
-func (p *part) measure(room *scratch) *signals {
+func (p *part) measure(buf *buffers) *signals {
 	s := &signals{usable: p.usable()}
 	p.measureMarks(s)
-	s.line = fitLine(p.comparable(), room)
-	s.up, s.down = s.line.rising(), s.line.falling()
+	s.fit = fitCounts(p.comparable(), buf)
+	s.up, s.down = s.fit.rising(), s.fit.falling()
 	s.risen = s.up
-	s.ages = p.measureAges(room)
+	s.ages = p.measureAges(buf)
 	p.measureOnce(s)
 	p.measureCohorts(s)
-	p.measureLoad(s, room)
+	p.measureLoad(s, buf)
 	p.measurePresence(s)
-	p.measureTurned(s)
+	p.measureBalance(s)
 	if s.grew || s.suspects() || s.accuses() {
 		s.stop = p.stopped()
 	}
@@ -255,10 +255,10 @@ func (p *part) measure(room *scratch) *signals {
 	return s
 }
 
-// tellers put the evidence into words, in the order in which it is read.
-func tellers() []func(*part, *signals) []analysis.Evidence {
+// evidenceRules put the evidence into words, in the order in which it is read.
+func evidenceRules() []func(*part, *signals) []analysis.Evidence {
 	return []func(*part, *signals) []analysis.Evidence{
-		tellMarks, tellTurned, tellStopped, tellCounts, tellLoad, tellOnce, tellAges, tellCohorts, tellSurvivors, tellPlateau, tellObjects, tellPresence,
+		markEvidence, balanceEvidence, stopEvidence, countEvidence, loadEvidence, onceEvidence, ageEvidence, cohortEvidence, survivorEvidence, plateauEvidence, objectEvidence, presenceEvidence,
 	}
 }
 
@@ -266,8 +266,8 @@ func tellers() []func(*part, *signals) []analysis.Evidence {
 func verdicts() [10]func(*signals) (analysis.Verdict, bool) {
 	return [10]func(*signals) (analysis.Verdict, bool){
 		func(s *signals) (analysis.Verdict, bool) { return analysis.Leaking, s.marked > 0 },
-		func(s *signals) (analysis.Verdict, bool) { return analysis.TooFewPoints, s.line.n < 2 && !s.ages.holds },
-		func(s *signals) (analysis.Verdict, bool) { return analysis.Scaling, s.follows.scales },
+		func(s *signals) (analysis.Verdict, bool) { return analysis.TooFewPoints, s.fit.n < 2 && !s.ages.holds },
+		func(s *signals) (analysis.Verdict, bool) { return analysis.Scaling, s.loadFit.scales },
 		func(s *signals) (analysis.Verdict, bool) { return analysis.Leaking, s.stop == nil && s.accuses() },
 		func(s *signals) (analysis.Verdict, bool) { return analysis.Suspicious, s.stop == nil && s.suspects() },
 		func(s *signals) (analysis.Verdict, bool) { return analysis.New, s.appeared },
@@ -290,13 +290,13 @@ func (s *signals) accuses() bool {
 	case s.turnover:
 		return false
 	case s.cohorts && s.up >= levelSuspicious:
-		return s.line.epochs < 2 || s.up == levelLeaking || s.ages.holds
-	case s.cohort.alone && s.line.epochs < 2:
+		return s.fit.epochs < 2 || s.up == levelLeaking || s.ages.holds
+	case s.cohort.alone && s.fit.epochs < 2:
 		return true
 	case s.cohorts && s.ages.holds:
-		return s.line.epochs < 2 || s.line.n < 6 || s.line.goesOn(1)
+		return s.fit.epochs < 2 || s.fit.n < 6 || s.fit.goesOn(1)
 	case s.ages.holds:
-		return s.up == levelLeaking || s.line.n < 4 && s.up >= levelSuspicious
+		return s.up == levelLeaking || s.fit.n < 4 && s.up >= levelSuspicious
 	default:
 		return s.up == levelLeaking && !s.identified
 	}

@@ -182,14 +182,14 @@ func (l *Limit) forecast(s *Series) {
 		if start < 0 {
 			start = hours
 		}
-		run = append(run, point{index: i, count: int(*l.Counts[i]), at: hours - start, placed: true})
+		run = append(run, point{index: i, count: int(*l.Counts[i]), at: hours - start, timed: true})
 	}
 	if len(run) < 2 || spanOf(run) == 0 {
 		return
 	}
-	room := new(scratch)
-	fit := fitLine([][]point{run}, room)
-	fit.fill([][]point{run}, room)
+	buf := new(buffers)
+	fit := fitCounts([][]point{run}, buf)
+	fit.fill([][]point{run}, buf)
 	l.Rate, l.RateLow, l.RateHigh, l.Known = fit.slope, fit.low, fit.high, true
 	left := func(rate float64) float64 {
 		if rate <= 0 {

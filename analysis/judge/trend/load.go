@@ -91,8 +91,8 @@ func unknown(n int) []float64 {
 	return values
 }
 
-// follows is what a load says about a family.
-type follows struct {
+// loadFit is what a load says about a family.
+type loadFit struct {
 	load *load
 	// factor is members per unit of load, where the family scales.
 	factor float64
@@ -101,30 +101,30 @@ type follows struct {
 	scales      bool
 	// perUnit is evidence SL: the line of count / load, brought back to the typical
 	// load so that its figures are members.
-	perUnit line
+	perUnit fit
 	tested  bool
 }
 
 // measureLoad asks every load that is known at all points of the part: whether
 // the family scales with one, and what its counts per load do.
-func (p *part) measureLoad(s *signals, room *scratch) {
+func (p *part) measureLoad(s *signals, buf *buffers) {
 	if s.risen < levelSuspicious && !s.cohorts && !s.ages.holds {
 		return
 	}
 	for k := range p.series.loads {
 		l := &p.series.loads[k]
-		if !p.knows(l) {
+		if !p.hasLoad(l) {
 			continue
 		}
-		f := follows{load: l}
+		f := loadFit{load: l}
 		points := flatten(p.runs)
 		f.first, f.last = l.values[points[0].index], l.values[points[len(points)-1].index]
 		f.factor, f.scales = p.scalesWith(l)
 		if !f.scales {
-			f.perUnit, f.tested = p.normalised(l, room)
+			f.perUnit, f.tested = p.normalised(l, buf)
 		}
-		if f.scales || s.follows.load == nil {
-			s.follows = f
+		if f.scales || s.loadFit.load == nil {
+			s.loadFit = f
 		}
 		if f.scales {
 			return
@@ -132,7 +132,7 @@ func (p *part) measureLoad(s *signals, room *scratch) {
 	}
 }
 
-func (p *part) knows(l *load) bool {
+func (p *part) hasLoad(l *load) bool {
 	n := 0
 	for _, run := range p.runs {
 		for _, pt := range run {
@@ -181,11 +181,11 @@ func (p *part) scalesWith(l *load) (factor float64, ok bool) {
 
 // normalised is evidence SL: the line of the counts as they would be at the
 // typical load. ok is false where some load is 0.
-func (p *part) normalised(l *load, room *scratch) (of line, ok bool) {
+func (p *part) normalised(l *load, buf *buffers) (of fit, ok bool) {
 	var loads []float64
 	for _, pt := range flatten(p.runs) {
 		if l.values[pt.index] <= 0 {
-			return line{}, false
+			return fit{}, false
 		}
 		loads = append(loads, l.values[pt.index])
 	}
@@ -198,13 +198,13 @@ func (p *part) normalised(l *load, room *scratch) (of line, ok bool) {
 		}
 		runs = append(runs, own)
 	}
-	of = fitLine(runs, room)
-	of.fill(runs, room)
+	of = fitCounts(runs, buf)
+	of.fill(runs, buf)
 	return of, true
 }
 
-func tellLoad(p *part, s *signals) []analysis.Evidence {
-	f := s.follows
+func loadEvidence(p *part, s *signals) []analysis.Evidence {
+	f := s.loadFit
 	switch {
 	case f.load == nil:
 		return nil

@@ -16,7 +16,7 @@ func (p *part) recoveryText(r recovery) analysis.Evidence {
 	text := fmt.Sprintf("back from %d (%s) to %d at %s, the start being %d; judged on what came before", r.peak.count,
 		p.label(r.peak), r.at.count, p.series.label(r.at.index), r.base)
 	if r.gone >= 0 {
-		text += fmt.Sprintf("; %d of the %d members of %s are gone", r.gone, len(p.crowd.members[r.peak.index]), p.label(r.peak))
+		text += fmt.Sprintf("; %d of the %d members of %s are gone", r.gone, len(p.tracking.members[r.peak.index]), p.label(r.peak))
 	}
 	if stays := r.at.count - r.base; stays > 0 {
 		text += fmt.Sprintf("; %d more than at the start remain", stays)
@@ -46,7 +46,7 @@ func (p *part) missing(s *signals) []analysis.Evidence {
 	if len(cut) > 0 {
 		say("left out, because the dump is cut and its counts are lower bounds: %s", wording.Commas(cut, 5))
 	}
-	if s.line.n < 2 {
+	if s.fit.n < 2 {
 		switch {
 		case s.usable == 0:
 			say("no snapshot gives a usable count")
@@ -57,15 +57,15 @@ func (p *part) missing(s *signals) []analysis.Evidence {
 		}
 		return evidence
 	}
-	if s.line.n < 4 {
+	if s.fit.n < 4 {
 		say("%s: too few for a trend or for cohorts (all pairs of %d rise by chance with %s)",
-			wording.Plural(s.line.n, "snapshot", "snapshots"), s.line.n, chance(allPairsRise(s.line.n)))
+			wording.Plural(s.fit.n, "snapshot", "snapshots"), s.fit.n, chance(allPairsRise(s.fit.n)))
 	}
 	grows := s.up > levelNone || s.cohorts
 	switch {
 	case !s.identified && p.unfollowed():
 		say("no identities: whether the members stayed cannot be said")
-	case s.line.n >= 4 && s.identified && !s.cohortsSeen:
+	case s.fit.n >= 4 && s.identified && !s.cohortsSeen:
 		say("no epoch has four snapshots with identities: no cohorts")
 	}
 	if !p.dated {
@@ -73,7 +73,7 @@ func (p *part) missing(s *signals) []analysis.Evidence {
 	} else if undated := p.undated(); len(undated) > 0 {
 		say("without a time, left out of the slope: %s", wording.Commas(undated, 5))
 	}
-	if grows && s.follows.load == nil {
+	if grows && s.loadFit.load == nil {
 		if name, at := p.partialLoad(); name != "" {
 			say("%s is not known at %s, so that the growth cannot be set against it: enter it on the identity page", name, wording.Commas(at, 5))
 		} else {
@@ -106,7 +106,7 @@ func (p *part) partialLoad() (name string, unknown []string) {
 // unfollowed reports whether some count has members that nobody can follow.
 func (p *part) unfollowed() bool {
 	for _, pt := range flatten(p.runs) {
-		if !p.crowd.complete[pt.index] {
+		if !p.tracking.complete[pt.index] {
 			return true
 		}
 	}
@@ -116,7 +116,7 @@ func (p *part) unfollowed() bool {
 func (p *part) undated() []string {
 	var labels []string
 	for _, pt := range flatten(p.runs) {
-		if !pt.placed {
+		if !pt.timed {
 			labels = append(labels, p.label(pt))
 		}
 	}
@@ -126,7 +126,7 @@ func (p *part) undated() []string {
 // spanText says what a short series cannot exclude.
 func (p *part) spanText(s *signals, verdict analysis.Verdict, recovered bool) []analysis.Evidence {
 	span := longestSpan(p.comparable())
-	if !p.dated || s.line.n < 2 || span >= shortSeries.Hours() {
+	if !p.dated || s.fit.n < 2 || span >= shortSeries.Hours() {
 		return nil
 	}
 	if recovered {

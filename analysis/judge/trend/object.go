@@ -135,9 +135,9 @@ func receiverType(function string) string {
 	return function[:slash] + parts[0] + "." + kind
 }
 
-// tellObjects puts evidence O into words, for the last snapshot of the part that
+// objectEvidence puts evidence O into words, for the last snapshot of the part that
 // has it.
-func tellObjects(p *part, _ *signals) []analysis.Evidence {
+func objectEvidence(p *part, _ *signals) []analysis.Evidence {
 	fingerprint := p.family.Fingerprint
 	for i := p.end(); i >= 0; i-- {
 		group, objects := p.series.groups[fingerprint][i], p.series.objects(i, fingerprint)

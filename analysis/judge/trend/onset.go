@@ -111,22 +111,22 @@ func (s *Series) OnsetText(fingerprint string) string {
 // in its last dump. ok is false for families that do not grow and where neither
 // tells.
 func (s *Series) Onset(fingerprint string) (o Onset, ok bool) {
-	q := s.studied().of[fingerprint]
-	if q == nil {
+	j := s.judgements().byFingerprint[fingerprint]
+	if j == nil {
 		return Onset{}, false
 	}
-	v := q.verdict()
+	v := j.verdict()
 	if v != analysis.Leaking && v != analysis.Suspicious && v != analysis.Scaling && v != analysis.New {
 		return Onset{}, false
 	}
-	p, signals := q.judged()
-	return p.onset(signals.ages, q.left())
+	p, signals := j.judgedPart()
+	return p.onset(signals.ages, j.left())
 }
 
 // left is the count to which a family fell when its cause went away, -1 where it
 // did not.
-func (q *inquiry) left() int {
-	if r := q.recovery(); r != nil {
+func (j *judgement) left() int {
+	if r := j.recovery(); r != nil {
 		return r.at.count
 	}
 	return -1
@@ -135,12 +135,12 @@ func (q *inquiry) left() int {
 // UnitOnset says when the families of a unit began to rise together, from their
 // counts added up. ok is false for an unknown unit and where nothing tells.
 func (s *Series) UnitOnset(id string) (o Onset, ok bool) {
-	for _, u := range s.studied().units {
+	for _, u := range s.judgements().units {
 		if u.id != id {
 			continue
 		}
 		left := -1
-		if told := u.told(); told.RecoveredAt >= 0 && told.Counts[told.RecoveredAt] != nil {
+		if told := u.result(); told.RecoveredAt >= 0 && told.Counts[told.RecoveredAt] != nil {
 			left = *told.Counts[told.RecoveredAt]
 		}
 		return u.part.onset(ages{}, left)
@@ -205,19 +205,19 @@ func (p *part) grewBefore(from, left int) bool {
 // later rate or more.
 func (p *part) bornEvenly(from int) bool {
 	s := p.series
-	if p.family == nil || p.crowd == nil || from < 0 || from >= len(p.crowd.members) {
+	if p.family == nil || p.tracking == nil || from < 0 || from >= len(p.tracking.members) {
 		return false
 	}
 	to, last := -1, -1
-	for i := from; i < len(p.crowd.members) && s.Epochs[i] == s.Epochs[from]; i++ {
-		if i > from && p.crowd.complete[i] && to < 0 {
+	for i := from; i < len(p.tracking.members) && s.Epochs[i] == s.Epochs[from]; i++ {
+		if i > from && p.tracking.complete[i] && to < 0 {
 			to = i
 		}
-		if p.crowd.complete[i] {
+		if p.tracking.complete[i] {
 			last = i
 		}
 	}
-	if to < 0 || last <= to || !p.crowd.complete[from] {
+	if to < 0 || last <= to || !p.tracking.complete[from] {
 		return false
 	}
 	start, middle, end := s.takenAt(from, p.family.Kind), s.takenAt(to, p.family.Kind), s.takenAt(last, p.family.Kind)
@@ -225,8 +225,8 @@ func (p *part) bornEvenly(from int) bool {
 		return false
 	}
 	early, late := 0, 0
-	for _, number := range p.crowd.members[last] {
-		switch first := int(p.crowd.first[number]); {
+	for _, number := range p.tracking.members[last] {
+		switch first := int(p.tracking.first[number]); {
 		case first > to:
 			late++
 		case first > from:
@@ -263,7 +263,7 @@ func (s *Series) eventsIn(from, to time.Time) []Event {
 		return nil
 	}
 	var out []Event
-	for _, e := range s.Events() {
+	for _, e := range s.events() {
 		if e.At.After(from) && !e.At.After(to) {
 			out = append(out, e)
 		}
@@ -273,7 +273,9 @@ func (s *Series) eventsIn(from, to time.Time) []Event {
 
 // Events are the events given and those that the snapshots show themselves, in
 // time order: a restart where an epoch begins, a version where it changes.
-func (s *Series) Events() []Event {
+func (s *Series) Events() []Event { return slices.Clone(s.events()) }
+
+func (s *Series) newEvents() []Event {
 	out := slices.Clone(s.in.Events)
 	for i := 1; i < len(s.Snapshots); i++ {
 		at := s.Snapshots[i].CapturedAt
@@ -303,18 +305,18 @@ const onsetSteps = 8
 // share of the probability; intervals after growth had begun have none. The
 // smallest set with 95 % is returned, in time order.
 func (p *part) onsetWindows() []Window {
-	var placed []point
+	var timed []point
 	var epochs []int
 	for r, run := range p.comparable() {
-		for _, pt := range placedOf(run) {
-			placed = append(placed, pt)
+		for _, pt := range timedOf(run) {
+			timed = append(timed, pt)
 			epochs = append(epochs, r)
 		}
 	}
-	if len(placed) < 3 {
+	if len(timed) < 3 {
 		return nil
 	}
-	h := newHinge(placed, epochs)
+	h := newHinge(timed, epochs)
 	type scored struct {
 		w     Window
 		fits  []float64
@@ -325,14 +327,14 @@ func (p *part) onsetWindows() []Window {
 	}
 	var all []scored
 	best := math.Inf(1)
-	for k := 1; k < len(placed); k++ {
-		if epochs[k] != epochs[k-1] || placed[k].at <= placed[k-1].at {
+	for k := 1; k < len(timed); k++ {
+		if epochs[k] != epochs[k-1] || timed[k].at <= timed[k-1].at {
 			continue
 		}
-		sc := scored{w: Window{From: placed[k-1].index, To: placed[k].index}, width: placed[k].at - placed[k-1].at, none: placed[k].count == 0}
+		sc := scored{w: Window{From: timed[k-1].index, To: timed[k].index}, width: timed[k].at - timed[k-1].at, none: timed[k].count == 0}
 		for step := range onsetSteps {
-			at := placed[k-1].at + sc.width*(float64(step)+0.5)/onsetSteps
-			left := h.residual(at)
+			at := timed[k-1].at + sc.width*(float64(step)+0.5)/onsetSteps
+			left := h.residual(epochs[k], at)
 			sc.fits = append(sc.fits, left)
 			best = min(best, left)
 		}
@@ -343,7 +345,7 @@ func (p *part) onsetWindows() []Window {
 	}
 	// Counts scatter more than Poisson: the best fit's own scatter sets the scale,
 	// never below overdispersion 2.
-	scale := max(2, best/float64(max(1, len(placed)-len(p.runs)-2)))
+	scale := max(2, best/float64(max(1, len(timed)-len(p.runs)-2)))
 	begun, total := p.begun(), 0.0
 	for k := range all {
 		if begun >= 0 && all[k].w.To > begun || all[k].none {
@@ -393,47 +395,6 @@ func smallestSet(windows []Window) []Window {
 	}
 	slices.SortFunc(windows, func(a, b Window) int { return a.From - b.From })
 	return windows
-}
-
-// hinge fits a level per epoch and one slope after a bend by weighted least
-// squares.
-type hinge struct {
-	points []point
-	epochs []int
-	weight []float64
-}
-
-func newHinge(points []point, epochs []int) *hinge {
-	h := &hinge{points: points, epochs: epochs, weight: make([]float64, len(points))}
-	for k, pt := range points {
-		h.weight[k] = 1 / math.Max(1, float64(pt.count))
-	}
-	return h
-}
-
-// residual is the weighted sum of squares that the best hinge with its bend at k
-// leaves.
-func (h *hinge) residual(bend float64) float64 {
-	epochs := h.epochs[len(h.epochs)-1] + 1
-	sumW, sumX, sumY := make([]float64, epochs), make([]float64, epochs), make([]float64, epochs)
-	for k, pt := range h.points {
-		e, w, x := h.epochs[k], h.weight[k], math.Max(0, pt.at-bend)
-		sumW[e] += w
-		sumX[e] += w * x
-		sumY[e] += w * float64(pt.count)
-	}
-	var sxx, sxy, syy float64
-	for k, pt := range h.points {
-		e, w := h.epochs[k], h.weight[k]
-		dx, dy := math.Max(0, pt.at-bend)-sumX[e]/sumW[e], float64(pt.count)-sumY[e]/sumW[e]
-		sxx += w * dx * dx
-		sxy += w * dx * dy
-		syy += w * dy * dy
-	}
-	if sxx == 0 || sxy <= 0 {
-		return syy
-	}
-	return syy - sxy*sxy/sxx
 }
 
 // Births are the members of one hour of the clock that are still there.
@@ -490,7 +451,7 @@ func (s *Series) Births(fingerprint string, i int) []Births {
 func (p *part) bornBetween(i int, at time.Time) ([]time.Time, time.Time) {
 	s, none := p.series, time.Time{}
 	row := s.groups[p.family.Fingerprint]
-	if row[i] == nil || !row[i].Members.Identified() || !p.crowd.complete[i] {
+	if row[i] == nil || !row[i].Members.Identified() || !p.tracking.complete[i] {
 		return nil, none
 	}
 	type bounds struct{ after, until time.Time }
@@ -505,7 +466,7 @@ func (p *part) bornBetween(i int, at time.Time) ([]time.Time, time.Time) {
 				}
 			}
 		}
-		if p.crowd.complete[k] && !taken.IsZero() {
+		if p.tracking.complete[k] && !taken.IsZero() {
 			last = taken
 		}
 	}

@@ -15,8 +15,8 @@ type point struct {
 	// at is in hours since the kind's first dated point, or in snapshots where
 	// the part is not dated. placed is false for an undated point among dated
 	// ones: it is left out of slopes, not out of counts or cohorts.
-	at     float64
-	placed bool
+	at    float64
+	timed bool
 }
 
 // grid is where in time the usable snapshots of one kind lie, in runs of one
@@ -44,12 +44,12 @@ func (s *Series) newGrid(kind analysis.Kind) *grid {
 		last := len(g.runs) - 1
 		g.runs[last] = append(g.runs[last], point{index: i})
 	}
-	g.place(func(i int) time.Time { return s.takenAt(i, kind) })
+	g.setTimes(func(i int) time.Time { return s.takenAt(i, kind) })
 	return g
 }
 
-// place gives every point its time, or its order where no epoch has two dates.
-func (g *grid) place(takenAt func(int) time.Time) {
+// setTimes gives every point its time, or its order where no epoch has two dates.
+func (g *grid) setTimes(takenAt func(int) time.Time) {
 	for _, run := range g.runs {
 		var first time.Time
 		for _, pt := range run {
@@ -71,9 +71,9 @@ func (g *grid) place(takenAt func(int) time.Time) {
 			at := takenAt(run[k].index)
 			switch {
 			case !g.dated:
-				run[k].at, run[k].placed = float64(run[k].index), true
+				run[k].at, run[k].timed = float64(run[k].index), true
 			case !at.IsZero():
-				run[k].at, run[k].placed = at.Sub(g.first).Hours(), true
+				run[k].at, run[k].timed = at.Sub(g.first).Hours(), true
 			}
 		}
 	}
@@ -82,12 +82,12 @@ func (g *grid) place(takenAt func(int) time.Time) {
 // part is what is judged of one family: its usable counts, in runs of one epoch
 // each.
 type part struct {
-	series *Series
-	family *analysis.Family
-	runs   [][]point
-	dated  bool
-	first  time.Time
-	crowd  *crowd
+	series   *Series
+	family   *analysis.Family
+	runs     [][]point
+	dated    bool
+	first    time.Time
+	tracking *tracking
 	// marks are the snapshots that mark members as leaked, cut dumps among them.
 	marks []mark
 	// until is the snapshot before which the part ends, 0 for the whole series.
@@ -99,7 +99,7 @@ type mark struct{ index, members int }
 
 // newPart collects the usable counts and the members of a family.
 func (s *Series) newPart(family *analysis.Family, g *grid) *part {
-	p := &part{series: s, family: family, dated: g.dated, first: g.first, crowd: s.newCrowd(family, g.usable)}
+	p := &part{series: s, family: family, dated: g.dated, first: g.first, tracking: s.newTracking(family, g.usable)}
 	row := s.groups[family.Fingerprint]
 	for i, group := range row {
 		if group != nil && group.Leaked > 0 {
@@ -184,10 +184,10 @@ func (p *part) slopeUnit() string {
 // points.
 func spanOf(run []point) float64 {
 	first, last := 0, len(run)-1
-	for first <= last && !run[first].placed {
+	for first <= last && !run[first].timed {
 		first++
 	}
-	for last > first && !run[last].placed {
+	for last > first && !run[last].timed {
 		last--
 	}
 	if last <= first {
@@ -206,8 +206,8 @@ func (p *part) over(runs [][]point) string {
 			longest = run
 		}
 	}
-	if placed := placedOf(longest); p.dated && len(placed) > 1 {
-		first, last := p.series.Snapshots[placed[0].index].CapturedAt, p.series.Snapshots[placed[len(placed)-1].index].CapturedAt
+	if timed := timedOf(longest); p.dated && len(timed) > 1 {
+		first, last := p.series.Snapshots[timed[0].index].CapturedAt, p.series.Snapshots[timed[len(timed)-1].index].CapturedAt
 		if !first.IsZero() && last.After(first) {
 			return wording.Duration(last.Sub(first))
 		}
@@ -224,29 +224,29 @@ func longestSpan(runs [][]point) float64 {
 	return longest
 }
 
-func placedOf(run []point) []point {
+func timedOf(run []point) []point {
 	all := true
 	for k := range run {
-		if all = run[k].placed; !all {
+		if all = run[k].timed; !all {
 			break
 		}
 	}
 	if all {
 		return run
 	}
-	var placed []point
+	var timed []point
 	for _, pt := range run {
-		if pt.placed {
-			placed = append(placed, pt)
+		if pt.timed {
+			timed = append(timed, pt)
 		}
 	}
-	return placed
+	return timed
 }
 
 // lengths are the lengths of the intervals between neighbouring points: hours
 // where all are dated, else one for each.
 func lengths(run []point) []float64 {
-	even := len(placedOf(run)) != len(run)
+	even := len(timedOf(run)) != len(run)
 	out := make([]float64, 0, len(run))
 	for k := 1; k < len(run); k++ {
 		if even {

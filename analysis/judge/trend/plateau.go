@@ -8,16 +8,16 @@ import (
 	"leakdiff/analysis/say/wording"
 )
 
-// tellPlateau says of a level count whether the same members stay or others take
+// plateauEvidence says of a level count whether the same members stay or others take
 // their places: "plateau at 80: of 80 members at t0, 0 are still there at t5, 400
 // were born, about 960/h". A leak's count cannot be level; churn is its innocent
 // double.
-func tellPlateau(p *part, s *signals) []analysis.Evidence {
-	if s.up > levelNone || s.down > levelNone || s.line.n < 2 || s.cohorts {
+func plateauEvidence(p *part, s *signals) []analysis.Evidence {
+	if s.up > levelNone || s.down > levelNone || s.fit.n < 2 || s.cohorts {
 		return nil
 	}
 	run := p.lastRun()
-	followed := p.crowd.followed(run)
+	followed := p.tracking.followed(run)
 	if len(followed) < 2 || len(followed) != len(run) || fewest(run) == 0 {
 		return nil
 	}
@@ -28,8 +28,8 @@ func tellPlateau(p *part, s *signals) []analysis.Evidence {
 	}
 	born := 0
 	for k := 1; k < len(followed); k++ {
-		for _, number := range p.crowd.members[followed[k].index] {
-			if int(p.crowd.first[number]) > followed[k-1].index {
+		for _, number := range p.tracking.members[followed[k].index] {
+			if int(p.tracking.first[number]) > followed[k-1].index {
 				born++
 			}
 		}

@@ -33,13 +33,13 @@ func (p *part) recovered() (recovery, bool) {
 			return recovery{}, false // it was freed before: a saw and no leak that recovered
 		}
 		r := recovery{at: run[i], peak: run[i-1], base: base, gone: -1}
-		if !p.staysDown(run[i:], min(r.base, run[i].count), rise) {
+		if !p.staysLow(run[i:], min(r.base, run[i].count), rise) {
 			return recovery{}, false
 		}
 		if !p.sameLeft(run[0], &r, rise) {
 			continue
 		}
-		if p.takesTurns(run[i:]) {
+		if p.keepsTurningOver(run[i:]) {
 			return recovery{}, false
 		}
 		return r, true
@@ -55,10 +55,10 @@ func (p *part) retained(at int) []analysis.Evidence {
 		last.count-run[0].count, p.label(run[0]), p.label(last), p.series.label(at))
 }
 
-// staysDown refuses families that grow again, from where they fell to: a cache
+// staysLow refuses families that grow again, from where they fell to: a cache
 // emptied at intervals is not a leak that recovered, and neither is it the last
 // time.
-func (p *part) staysDown(later []point, base, rise int) bool {
+func (p *part) staysLow(later []point, base, rise int) bool {
 	for _, pt := range later {
 		if 2*(pt.count-base) > rise {
 			return false
@@ -67,36 +67,36 @@ func (p *part) staysDown(later []point, base, rise int) bool {
 	return true
 }
 
-// takesTurns refuses families whose members come and go after the fall as well:
+// keepsTurningOver refuses families whose members come and go after the fall as well:
 // what is freed every day was never a leak.
-func (p *part) takesTurns(later []point) bool {
-	followed := p.crowd.followed(later)
+func (p *part) keepsTurningOver(later []point) bool {
+	followed := p.tracking.followed(later)
 	if len(followed) < 3 {
 		return false
 	}
 	c := cohort{run: followed, dated: p.dated}
-	c.follow(p.crowd)
+	c.follow(p.tracking)
 	return c.turnover
 }
 
 // sameLeft asks the identities, where both sides have them: those that rose must
 // be the ones that went, not others in their place.
 func (p *part) sameLeft(first point, r *recovery, rise int) bool {
-	c := p.crowd
-	if !c.complete[r.peak.index] || !c.complete[r.at.index] {
+	t := p.tracking
+	if !t.complete[r.peak.index] || !t.complete[r.at.index] {
 		return true
 	}
-	still := make(map[int32]bool, len(c.members[r.at.index]))
-	for _, number := range c.members[r.at.index] {
+	still := make(map[int32]bool, len(t.members[r.at.index]))
+	for _, number := range t.members[r.at.index] {
 		still[number] = true
 	}
 	established, kept := 0, 0
 	r.gone = 0
-	for _, number := range c.members[r.peak.index] {
+	for _, number := range t.members[r.peak.index] {
 		if !still[number] {
 			r.gone++
 		}
-		if seen := int(c.first[number]); seen > first.index && seen < r.peak.index {
+		if seen := int(t.first[number]); seen > first.index && seen < r.peak.index {
 			established++
 			if still[number] {
 				kept++

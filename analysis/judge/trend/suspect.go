@@ -44,11 +44,11 @@ const (
 // program or the creator with the waiting one (statistics.md 6). They are never
 // more than possible. It is empty for families that do not grow or do not wait.
 func (s *Series) Suspects(fingerprint string) []Suspect {
-	q := s.studied().of[fingerprint]
-	if q == nil || !grows(q.verdict()) {
+	j := s.judgements().byFingerprint[fingerprint]
+	if j == nil || !grows(j.verdict()) {
 		return nil
 	}
-	p, _ := q.judged()
+	p, _ := j.judgedPart()
 	at := p.end()
 	for at >= 0 && s.groups[fingerprint][at] == nil {
 		at--
@@ -131,7 +131,7 @@ func suspect(found map[string]*Suspect, fingerprint string) *Suspect {
 // the first snapshot, and have a receiver type or a creator in common with the
 // waiting one.
 func (s *Series) byStack(found map[string]*Suspect, waiting *analysis.Group, at int) {
-	others := s.latecomers[at]()
+	others := s.recentFamilies[at]()
 	if len(others) == 0 {
 		return
 	}
@@ -163,26 +163,26 @@ func (s *Series) byStack(found map[string]*Suspect, waiting *analysis.Group, at 
 	}
 }
 
-// latecomer is a family that does not grow and was not in the first snapshot. One that
+// recentFamily is a family that does not grow and was not in the first snapshot. One that
 // was is a standing part of the program unless an object speaks for it.
-type latecomer struct {
+type recentFamily struct {
 	family          *analysis.Family
 	born            int
 	types, creators []string
 }
 
-// newLatecomers are those that snapshot at shows.
-func (s *Series) newLatecomers(at int) []latecomer {
-	var out []latecomer
-	for _, q := range s.studied().order {
-		family := q.part.family
+// findRecentFamilies are those that snapshot at shows.
+func (s *Series) findRecentFamilies(at int) []recentFamily {
+	var out []recentFamily
+	for _, j := range s.judgements().all {
+		family := j.part.family
 		group, p := s.groups[family.Fingerprint][at], s.parts[family.Fingerprint]
-		if group == nil || grows(q.verdict()) || !p.absentAtFirst() {
+		if group == nil || grows(j.verdict()) || !p.absentAtFirst() {
 			continue
 		}
 		if born := p.bornAt(); born >= 0 {
 			types, creators := kindsOf(group)
-			out = append(out, latecomer{family, born, types, creators})
+			out = append(out, recentFamily{family, born, types, creators})
 		}
 	}
 	return out

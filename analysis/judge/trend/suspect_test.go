@@ -34,7 +34,7 @@ func TestEveryGrowingFamilyIsNotComparedWithEveryOther(t *testing.T) {
 	var points []Point
 	taken := allocated(func() { points = s.Explain() })
 	t.Logf("%d points with %d KiB", len(points), taken>>10)
-	if late := len(s.latecomers[1]()); late != each {
+	if late := len(s.recentFamilies[1]()); late != each {
 		t.Errorf("%d families came late, want %d", late, each)
 	}
 	if len(points) != each || taken > 32<<20 {

@@ -53,17 +53,17 @@ func (s *Series) total(kind analysis.Kind) (Total, bool) {
 	if out.To <= out.From {
 		return Total{}, false
 	}
-	signals := &signals{line: fitLine(runs, new(scratch))}
-	signals.up = signals.line.rising()
+	signals := &signals{fit: fitCounts(runs, new(buffers))}
+	signals.up = signals.fit.rising()
 	p.measureOnce(signals)
 	out.Risen = signals.up >= levelSuspicious
-	born, gone, known := s.turnedInAll(kind, runs)
+	born, gone, known := s.totalBalance(kind, runs)
 	if known {
 		out.Born, out.Gone = born, gone
 		out.Risen = out.Risen || outweighs(born, gone)
-	} else if signals.line.few() {
+	} else if signals.fit.few() {
 		// Two or three counts alone cannot tell a growth from noise, and must not deny it.
-		out.Risen = out.Risen || float64(signals.line.rise) >= signals.line.gate
+		out.Risen = out.Risen || float64(signals.fit.rise) >= signals.fit.gate
 	}
 	if out.Risen {
 		out.Families, out.Creators = s.risenMost(kind)
@@ -82,12 +82,12 @@ func (s *Series) newTotalGrid(kind analysis.Kind) *grid {
 	return g
 }
 
-// turnedInAll counts who came and who left between the ends of the runs, in whatever
+// totalBalance counts who came and who left between the ends of the runs, in whatever
 // family: a goroutine that goes on to another stack is the same one.
-func (s *Series) turnedInAll(kind analysis.Kind, runs [][]point) (born, gone int, known bool) {
+func (s *Series) totalBalance(kind analysis.Kind, runs [][]point) (born, gone int, known bool) {
 	for _, run := range runs {
-		before, ok := s.everyone(kind, run[0])
-		after, same := s.everyone(kind, run[len(run)-1])
+		before, ok := s.identities(kind, run[0])
+		after, same := s.identities(kind, run[len(run)-1])
 		if !ok || !same {
 			return 0, 0, false
 		}
@@ -97,16 +97,16 @@ func (s *Series) turnedInAll(kind analysis.Kind, runs [][]point) (born, gone int
 	return born, gone, true
 }
 
-// everyone are the members of a kind in one snapshot, each once and in order; ok is false
+// identities are the members of a kind in one snapshot, each once and in order; ok is false
 // where some have no identity or the families do not add up to the total.
-func (s *Series) everyone(kind analysis.Kind, at point) (all []analysis.Identity, ok bool) {
+func (s *Series) identities(kind analysis.Kind, at point) (all []analysis.Identity, ok bool) {
 	snap := s.Snapshots[at.index]
 	for k := range snap.Groups {
 		group := &snap.Groups[k]
 		if group.Family.Kind != kind {
 			continue
 		}
-		if !everyone(group) {
+		if !allIdentified(group) {
 			return nil, false
 		}
 		all = slices.AppendSeq(slices.Grow(all, group.Members.Len()), group.Members.Identities())

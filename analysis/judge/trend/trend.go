@@ -66,16 +66,19 @@ type Series struct {
 
 	// watches follows watches through all their families; it is asked where one comes or
 	// goes.
-	watches func() map[epochIdentity]whereabouts
+	watches func() map[epochIdentity]listing
+
+	// events are those of Events.
+	events func() []Event
 
 	// held are the locks of each snapshot, with those who may hold them; found when they
 	// are asked for.
 	held []func() map[uint64]*Hold
-	// latecomers are families of each snapshot, likewise.
-	latecomers []func() []latecomer
+	// recentFamilies are families of each snapshot, likewise.
+	recentFamilies []func() []recentFamily
 
-	once  sync.Once
-	study *study
+	once   sync.Once
+	judged *judgements
 }
 
 // NewSeries makes a series of all that is known; the snapshots are already in time
@@ -90,16 +93,27 @@ func NewSeries(in Input) *Series {
 		parts:     make(map[string]*part),
 	}
 	s.watches = sync.OnceValue(s.newWatches)
+	s.events = sync.OnceValue(s.newEvents)
 	for i := range in.Snapshots {
 		s.held = append(s.held, sync.OnceValue(func() map[uint64]*Hold { return s.newHolds(i) }))
-		s.latecomers = append(s.latecomers, sync.OnceValue(func() []latecomer { return s.newLatecomers(i) }))
+		s.recentFamilies = append(s.recentFamilies, sync.OnceValue(func() []recentFamily { return s.findRecentFamilies(i) }))
 	}
+	rows := make(map[*analysis.Family][]*analysis.Group) // snapshots share their families
 	for i, snap := range in.Snapshots {
 		s.listed[i] = make(map[analysis.Kind]bool)
+		kind := analysis.Kind("")
 		for j := range snap.Groups {
 			group := &snap.Groups[j]
-			s.listed[i][group.Family.Kind] = true
-			s.add(i, group)
+			row := rows[group.Family]
+			if row == nil {
+				row = s.rowOf(group.Family)
+				rows[group.Family] = row
+			}
+			row[i] = group
+			if kind != group.Family.Kind {
+				kind = group.Family.Kind
+				s.listed[i][kind] = true
+			}
 		}
 	}
 	slices.SortFunc(s.Families, func(a, b *analysis.Family) int {
@@ -126,14 +140,15 @@ func NewSeries(in Input) *Series {
 	return s
 }
 
-func (s *Series) add(i int, group *analysis.Group) {
-	row := s.groups[group.Family.Fingerprint]
+// rowOf is the row of a family in groups, added where the family is new.
+func (s *Series) rowOf(family *analysis.Family) []*analysis.Group {
+	row := s.groups[family.Fingerprint]
 	if row == nil {
 		row = make([]*analysis.Group, len(s.Snapshots))
-		s.groups[group.Family.Fingerprint] = row
-		s.Families = append(s.Families, group.Family)
+		s.groups[family.Fingerprint] = row
+		s.Families = append(s.Families, family)
 	}
-	row[i] = group
+	return row
 }
 
 // Counts returns the members of a family in every snapshot: nil where its kind

@@ -117,24 +117,24 @@ func (u Unit) Text() string {
 // Units are the families that rise together, largest rise first.
 func (s *Series) Units() []Unit {
 	var out []Unit
-	for _, u := range s.studied().units {
-		out = append(out, u.told())
+	for _, u := range s.judgements().units {
+		out = append(out, u.result())
 	}
 	return out
 }
 
 // UnitOf is the id of a family's unit, "" where it rises alone.
 func (s *Series) UnitOf(fingerprint string) string {
-	if q := s.studied().of[fingerprint]; q != nil && q.unit != nil {
-		return q.unit.id
+	if j := s.judgements().byFingerprint[fingerprint]; j != nil && j.unit != nil {
+		return j.unit.id
 	}
 	return ""
 }
 
 // unit is a Unit in the making.
 type unit struct {
-	id      string
-	members []*riser
+	id       string
+	families []*risingFamily
 	// keptAt is the snapshot at which the rest of the unit went away and these stayed, 0
 	// where there was none.
 	keptAt int
@@ -145,18 +145,18 @@ type unit struct {
 	recovered map[string]*recovery
 }
 
-// riser is a family that may be part of a unit.
-type riser struct {
-	q         *inquiry
+// risingFamily is a family that may be part of a unit.
+type risingFamily struct {
+	judgement *judgement
 	part      *part
 	recovered *recovery
 	rise      int
 	ratio     float64
-	// of holds the count at each snapshot, -1 where there is none to use.
-	of []int32
+	// counts holds the count at each snapshot, -1 where there is none to use.
+	counts []int32
 }
 
-// Smallest rise of a riser, and the fewest intervals in which it must rise: what
+// Smallest rise of a rising family, and the fewest intervals in which it must rise: what
 // only stepped has no rhythm. One member less is enough for a family that never
 // falls and rises in four intervals, which chance does not do.
 const (
@@ -166,62 +166,62 @@ const (
 	fewestInCommon = 3
 )
 
-// newUnits groups the risers by their rhythm and judges every group by its counts
+// newUnits groups the rising families by their rhythm and judges every group by its counts
 // added up.
-func (s *Series) newUnits(all []*inquiry, room *scratch) []*unit {
-	risers := s.risers(all)
+func (s *Series) newUnits(all []*judgement, buf *buffers) []*unit {
+	rising := s.risingFamilies(all)
 	var units []*unit
-	for _, r := range risers {
+	for _, r := range rising {
 		best, least := -1, math.Inf(1)
 		for k, u := range units {
-			if off, ok := s.together(r, u.members[0]); ok && off < least {
+			if off, ok := s.inLockstep(r, u.families[0]); ok && off < least {
 				best, least = k, off
 			}
 		}
 		if best < 0 {
-			units = append(units, &unit{members: []*riser{r}})
+			units = append(units, &unit{families: []*risingFamily{r}})
 			continue
 		}
-		units[best].members = append(units[best].members, r)
+		units[best].families = append(units[best].families, r)
 	}
-	units = slices.DeleteFunc(units, func(u *unit) bool { return len(u.members) < 2 })
+	units = slices.DeleteFunc(units, func(u *unit) bool { return len(u.families) < 2 })
 	var parts []*unit
 	for _, u := range units {
-		u.proportion()
-		parts = append(parts, u.split()...)
+		u.setRatios()
+		parts = append(parts, u.splitByRecovery()...)
 	}
 	for k, u := range parts {
 		u.id = "u" + itoa(k+1)
-		u.judge(s, room)
-		for _, r := range u.members {
-			r.q.unit = u
+		u.judge(s, buf)
+		for _, r := range u.families {
+			r.judgement.unit = u
 		}
 	}
 	return parts
 }
 
-// split divides a unit into the families that went away together and those that keep what
+// splitByRecovery divides a unit into the families that went away together and those that keep what
 // they gained (statistics.md 10, R10): what stays after the cause is gone is a finding of
 // its own. Ratios stay those of the whole: so many of each instance. A part of one family
 // is no unit.
-func (u *unit) split() []*unit {
+func (u *unit) splitByRecovery() []*unit {
 	left, kept := &unit{}, &unit{}
-	for _, r := range u.members {
+	for _, r := range u.families {
 		if r.recovered != nil {
-			left.members = append(left.members, r)
+			left.families = append(left.families, r)
 		} else {
-			kept.members = append(kept.members, r)
+			kept.families = append(kept.families, r)
 		}
 	}
 	at := left.endedAt()
-	if at < 0 || len(kept.members) == 0 || slices.ContainsFunc(kept.members, func(r *riser) bool { return !slices.ContainsFunc(r.of[at:], known) }) {
+	if at < 0 || len(kept.families) == 0 || slices.ContainsFunc(kept.families, func(r *risingFamily) bool { return !slices.ContainsFunc(r.counts[at:], known) }) {
 		return []*unit{u} // nothing left, nothing stayed, or nobody looked
 	}
 	kept.keptAt = at
-	for _, r := range kept.members {
-		r.q.keptAt = at
+	for _, r := range kept.families {
+		r.judgement.keptAt = at
 	}
-	return slices.DeleteFunc([]*unit{left, kept}, func(u *unit) bool { return len(u.members) < 2 })
+	return slices.DeleteFunc([]*unit{left, kept}, func(u *unit) bool { return len(u.families) < 2 })
 }
 
 func known(count int32) bool { return count >= 0 }
@@ -229,7 +229,7 @@ func known(count int32) bool { return count >= 0 }
 // endedAt is the first snapshot at which a member went away, -1 where none did.
 func (u *unit) endedAt() int {
 	at := -1
-	for _, r := range u.members {
+	for _, r := range u.families {
 		if r.recovered != nil && (at < 0 || r.recovered.at.index < at) {
 			at = r.recovered.at.index
 		}
@@ -237,48 +237,48 @@ func (u *unit) endedAt() int {
 	return at
 }
 
-// risers are the candidates of statistics.md 5, largest rise first.
-func (s *Series) risers(all []*inquiry) []*riser {
+// risingFamilies are the candidates of statistics.md 5, largest rise first.
+func (s *Series) risingFamilies(all []*judgement) []*risingFamily {
 	ends := recoveries(all)
-	var risers []*riser
-	for _, q := range all {
-		if q.part.gain() < steadyRise && len(ends) == 0 {
+	var rising []*risingFamily
+	for _, j := range all {
+		if j.part.gain() < steadyRise && len(ends) == 0 {
 			continue
 		}
-		r := &riser{q: q, part: q.part, recovered: q.recovered}
+		r := &risingFamily{judgement: j, part: j.part, recovered: j.recovered}
 		if r.recovered == nil {
-			r.recovered = q.part.leftWith(ends)
+			r.recovered = j.part.leftWith(ends)
 			if r.recovered != nil {
-				r.part = q.part.before(r.recovered.at.index)
+				r.part = j.part.before(r.recovered.at.index)
 			}
 		}
-		if r.rise = r.part.gain(); !r.part.hasRhythm(r.rise) {
+		if r.rise = r.part.gain(); !r.part.risesOften(r.rise) {
 			continue
 		}
-		r.of = make([]int32, len(s.Snapshots))
-		for i := range r.of {
-			r.of[i] = -1
+		r.counts = make([]int32, len(s.Snapshots))
+		for i := range r.counts {
+			r.counts[i] = -1
 		}
 		for _, run := range r.part.runs {
 			for _, pt := range run {
-				r.of[pt.index] = int32(pt.count)
+				r.counts[pt.index] = int32(pt.count)
 			}
 		}
-		risers = append(risers, r)
+		rising = append(rising, r)
 	}
-	slices.SortStableFunc(risers, func(a, b *riser) int {
-		return cmp.Or(cmp.Compare(b.rise, a.rise), cmp.Compare(a.q.part.family.Kind, b.q.part.family.Kind),
-			strings.Compare(a.q.part.family.Fingerprint, b.q.part.family.Fingerprint))
+	slices.SortStableFunc(rising, func(a, b *risingFamily) int {
+		return cmp.Or(cmp.Compare(b.rise, a.rise), cmp.Compare(a.judgement.part.family.Kind, b.judgement.part.family.Kind),
+			strings.Compare(a.judgement.part.family.Fingerprint, b.judgement.part.family.Fingerprint))
 	})
-	return risers
+	return rising
 }
 
 // recoveries are the snapshots at which some proven growth ended, in order.
-func recoveries(all []*inquiry) []int {
+func recoveries(all []*judgement) []int {
 	var ends []int
-	for _, q := range all {
-		if q.recovered != nil && !slices.Contains(ends, q.recovered.at.index) {
-			ends = append(ends, q.recovered.at.index)
+	for _, j := range all {
+		if j.recovered != nil && !slices.Contains(ends, j.recovered.at.index) {
+			ends = append(ends, j.recovered.at.index)
 		}
 	}
 	slices.Sort(ends)
@@ -296,7 +296,7 @@ func (p *part) leftWith(ends []int) *recovery {
 	for k := 1; k < len(run); k++ {
 		base = min(base, run[k-1].count)
 		rise := run[k-1].count - base
-		if k < 2 || rise < steadyRise || !slices.Contains(ends, run[k].index) || 5*(run[k].count-base) > rise || !p.staysDown(run[k:], base, rise) {
+		if k < 2 || rise < steadyRise || !slices.Contains(ends, run[k].index) || 5*(run[k].count-base) > rise || !p.staysLow(run[k:], base, rise) {
 			continue
 		}
 		return &recovery{at: run[k], peak: run[k-1], base: base, gone: -1}
@@ -313,9 +313,9 @@ func (p *part) gain() int {
 	return gain
 }
 
-// hasRhythm reports whether a part that rises by rise does so often enough to be
+// risesOften reports whether a part that rises by rise does so often enough to be
 // compared with others.
-func (p *part) hasRhythm(rise int) bool {
+func (p *part) risesOften(rise int) bool {
 	if rise < steadyRise {
 		return false
 	}
@@ -335,10 +335,10 @@ func (p *part) hasRhythm(rise int) bool {
 	return rise >= leastRise && rises >= fewestRises || fallen == 0 && rises >= steadyRise
 }
 
-// together reports whether f rises as s does, at a constant ratio from interval to
+// inLockstep reports whether f rises as s does, at a constant ratio from interval to
 // interval, and the largest deviation as a share of the rise of f. Intervals
 // without evidence of one of them are left out of both.
-func (s *Series) together(f, seed *riser) (off float64, ok bool) {
+func (s *Series) inLockstep(f, seed *risingFamily) (off float64, ok bool) {
 	riseF, riseS, common, longest := 0, 0, 0, 0
 	s.inCommon(f, seed, func(stepF, stepS, run int) bool {
 		riseF, riseS, longest = riseF+stepF, riseS+stepS, max(longest, run)
@@ -364,18 +364,18 @@ func (s *Series) together(f, seed *riser) (off float64, ok bool) {
 	return worst / float64(riseF), worst <= allowed+1e-9
 }
 
-// inCommon calls visit with the increments of two risers over each interval
+// inCommon calls visit with the increments of two rising families over each interval
 // between snapshots that show both, and the number of intervals so far in the
 // epoch.
-func (s *Series) inCommon(a, b *riser, visit func(stepA, stepB, run int) bool) {
+func (s *Series) inCommon(a, b *risingFamily, visit func(stepA, stepB, run int) bool) {
 	before, run := -1, 0
-	for i := range a.of {
-		if a.of[i] < 0 || b.of[i] < 0 {
+	for i := range a.counts {
+		if a.counts[i] < 0 || b.counts[i] < 0 {
 			continue
 		}
 		if before >= 0 && s.Epochs[before] == s.Epochs[i] {
 			run++
-			if !visit(int(a.of[i]-a.of[before]), int(b.of[i]-b.of[before]), run) {
+			if !visit(int(a.counts[i]-a.counts[before]), int(b.counts[i]-b.counts[before]), run) {
 				return
 			}
 		} else {
@@ -385,27 +385,27 @@ func (s *Series) inCommon(a, b *riser, visit func(stepA, stepB, run int) bool) {
 	}
 }
 
-// proportion sets the ratios to the smallest rise, multiplied by 2, 3 or 4 where
+// setRatios sets the ratios to the smallest rise, multiplied by 2, 3 or 4 where
 // that makes all of them nearly whole.
-func (u *unit) proportion() {
-	smallest := u.members[0].rise
-	for _, r := range u.members {
+func (u *unit) setRatios() {
+	smallest := u.families[0].rise
+	for _, r := range u.families {
 		smallest = min(smallest, r.rise)
 	}
 	for factor := 1.0; factor <= 4; factor++ {
 		whole := true
-		for _, r := range u.members {
+		for _, r := range u.families {
 			r.ratio = factor * float64(r.rise) / float64(smallest)
 			whole = whole && abs(r.ratio-math.Round(r.ratio)) <= 0.1
 		}
 		if whole {
-			for _, r := range u.members {
+			for _, r := range u.families {
 				r.ratio = math.Round(r.ratio)
 			}
 			return
 		}
 	}
-	for _, r := range u.members {
+	for _, r := range u.families {
 		r.ratio = math.Round(10*float64(r.rise)/float64(smallest)) / 10
 	}
 }
@@ -413,22 +413,22 @@ func (u *unit) proportion() {
 // judge looks at the unit as at one family: the counts of its members added up and
 // their identities united. It proves more than they do where growth, cohorts and
 // births in three intervals agree.
-func (u *unit) judge(s *Series, room *scratch) {
-	u.part = u.added(s)
-	u.signals = u.part.measure(room)
-	u.verdict = u.members[0].q.signals.verdict
+func (u *unit) judge(s *Series, buf *buffers) {
+	u.part = u.sum(s)
+	u.signals = u.part.measure(buf)
+	u.verdict = u.families[0].judgement.signals.verdict
 	if u.pooled() {
 		if !proves(u.verdict) {
 			u.verdict = analysis.Leaking
 		}
-		if u.signals.follows.scales {
+		if u.signals.loadFit.scales {
 			u.verdict = analysis.Scaling
 		}
 	}
 	u.recovered = make(map[string]*recovery)
-	for _, r := range u.members {
+	for _, r := range u.families {
 		if r.recovered != nil {
-			u.recovered[r.q.part.family.Fingerprint] = r.recovered
+			u.recovered[r.judgement.part.family.Fingerprint] = r.recovered
 		}
 	}
 }
@@ -450,22 +450,22 @@ func birthIntervals(c cohort) int {
 	return n
 }
 
-// added is the part with the counts of all members at the snapshots that show all
+// sum is the part with the counts of all members at the snapshots that show all
 // of them.
-func (u *unit) added(s *Series) *part {
-	seed := u.members[0].part
+func (u *unit) sum(s *Series) *part {
+	seed := u.families[0].part
 	sum := &part{
 		series: s, family: seed.family, dated: seed.dated, first: seed.first, until: seed.until,
-		crowd: &crowd{members: make([][]int32, len(s.Snapshots)), complete: make([]bool, len(s.Snapshots))},
+		tracking: &tracking{members: make([][]int32, len(s.Snapshots)), complete: make([]bool, len(s.Snapshots))},
 	}
 	for _, run := range seed.runs {
 		var points []point
 		for _, pt := range run {
 			pt.count = 0
 			everywhere := true
-			for _, r := range u.members {
-				everywhere = everywhere && r.of[pt.index] >= 0
-				pt.count += int(r.of[pt.index])
+			for _, r := range u.families {
+				everywhere = everywhere && r.counts[pt.index] >= 0
+				pt.count += int(r.counts[pt.index])
 			}
 			if everywhere {
 				points = append(points, pt)
@@ -476,36 +476,36 @@ func (u *unit) added(s *Series) *part {
 		}
 	}
 	for i := range s.Snapshots {
-		sum.crowd.complete[i] = true
+		sum.tracking.complete[i] = true
 	}
-	for _, r := range u.members {
-		sum.crowd.unite(r.part.crowd)
+	for _, r := range u.families {
+		sum.tracking.merge(r.part.tracking)
 	}
 	return sum
 }
 
-// unite adds the members of another family.
-func (c *crowd) unite(other *crowd) {
-	offset := int32(len(c.first))
-	c.first = append(c.first, other.first...)
-	c.ids = append(c.ids, other.ids...)
+// merge adds the members of another family.
+func (t *tracking) merge(other *tracking) {
+	offset := int32(len(t.first))
+	t.first = append(t.first, other.first...)
+	t.ids = append(t.ids, other.ids...)
 	for i, present := range other.members {
-		c.complete[i] = c.complete[i] && other.complete[i]
+		t.complete[i] = t.complete[i] && other.complete[i]
 		for _, number := range present {
-			c.members[i] = append(c.members[i], number+offset)
+			t.members[i] = append(t.members[i], number+offset)
 		}
 	}
 }
 
-func (u *unit) told() Unit {
+func (u *unit) result() Unit {
 	p := u.part
 	out := Unit{
 		ID: u.id, Verdict: u.verdict, RecoveredAt: -1,
 		Counts: make([]*int, len(p.series.Snapshots)), Instances: make([]*float64, len(p.series.Snapshots)),
 	}
 	ratio := 0.0
-	for _, r := range u.members {
-		f := r.q.part.family
+	for _, r := range u.families {
+		f := r.judgement.part.family
 		out.Families = append(out.Families, Share{Fingerprint: f.Fingerprint, Kind: f.Kind, Ratio: r.ratio, Rise: r.rise})
 		ratio += r.ratio
 	}
@@ -514,7 +514,7 @@ func (u *unit) told() Unit {
 		out.KeptAt = p.series.label(u.keptAt)
 	}
 	u.count(&out, ratio)
-	out.Evidence = append(tellCounts(p, u.signals), tellCohorts(p, u.signals)...)
+	out.Evidence = append(countEvidence(p, u.signals), cohortEvidence(p, u.signals)...)
 	return out
 }
 
@@ -523,8 +523,8 @@ func (u *unit) count(out *Unit, ratio float64) {
 	start, epoch := 0, -1
 	for i := range u.part.series.Snapshots {
 		total, everywhere := 0, true
-		for _, r := range u.members {
-			p := u.part.series.parts[r.q.part.family.Fingerprint]
+		for _, r := range u.families {
+			p := u.part.series.parts[r.judgement.part.family.Fingerprint]
 			count, ok := p.countAt(i)
 			everywhere = everywhere && ok
 			total += count
@@ -550,22 +550,22 @@ func (p *part) countAt(i int) (int, bool) {
 	return 0, false
 }
 
-// toldOf adds to a family's evidence that it rises as part of a unit.
-func (u *unit) toldOf(q *inquiry) []analysis.Evidence {
-	var own *riser
-	for _, r := range u.members {
-		if r.q == q {
+// evidenceFor adds to a family's evidence that it rises as part of a unit.
+func (u *unit) evidenceFor(j *judgement) []analysis.Evidence {
+	var own *risingFamily
+	for _, r := range u.families {
+		if r.judgement == j {
 			own = r
 		}
 	}
-	text := fmt.Sprintf("rises together with %s as part of %s", plural2(len(u.members)-1, "other family", "other families"), u.id)
-	if u.told().Countable() {
+	text := fmt.Sprintf("rises together with %s as part of %s", plural2(len(u.families)-1, "other family", "other families"), u.id)
+	if u.result().Countable() {
 		text += fmt.Sprintf(" (%s of each instance)", wording.Decimal(own.ratio))
 	}
-	if q.verdict() != q.signals.verdict {
+	if j.verdict() != j.signals.verdict {
 		c := u.signals.cohort
 		text += fmt.Sprintf("; alone it would be %s: added up they rose by %d, and %d members born in %d intervals stayed",
-			strings.ReplaceAll(string(q.signals.verdict), "_", " "), u.signals.line.rise, sum(c.alive), birthIntervals(c))
+			strings.ReplaceAll(string(j.signals.verdict), "_", " "), u.signals.fit.rise, sum(c.alive), birthIntervals(c))
 	}
 	return one(ruleUnit, "%s", text)
 }

@@ -33,22 +33,22 @@ const sameRound = 30 * time.Second
 // other serves calls. Counts alone would join any two steady growths, so that nothing is
 // said without the stacks. It names no cause: whoever opened a stream and never ended it
 // holds the one that serves it, and counts do not show who did.
-func between(lines []Line, series []Series) {
+func between(judged []JudgedSeries, series []Series) {
 	together := map[*Finding][]string{}
 	for a := range series {
 		for b := range series {
-			if a == b || !sameHost(&lines[a], &lines[b]) {
+			if a == b || !sameHost(&judged[a], &judged[b]) {
 				continue
 			}
-			rounds := roundsOf(lines[a].Snapshots, lines[b].Snapshots)
+			rounds := roundsOf(judged[a].Snapshots, judged[b].Snapshots)
 			for i := range series[a].Findings {
 				caller := &series[a].Findings[i]
-				if !caller.rises() || !lines[a].inside(caller, calling) {
+				if !caller.rises() || !judged[a].inside(caller, calling) {
 					continue
 				}
 				for k := range series[b].Findings {
 					server := &series[b].Findings[k]
-					if server.rises() && lines[b].inside(server, serving) && inStep(caller.Counts, server.Counts, rounds) {
+					if server.rises() && judged[b].inside(server, serving) && inStep(caller.Counts, server.Counts, rounds) {
 						together[caller] = append(together[caller], leadTitle(&series[b], server)+" in "+series[b].Process)
 						together[server] = append(together[server], leadTitle(&series[a], caller)+" in "+series[a].Process)
 					}
@@ -92,7 +92,7 @@ func (f *Finding) rises() bool {
 	return (f.Kind == "" || f.Kind == FollowFinding) && rising(f.Verdict) && len(f.Families) > 0 && len(f.Counts) > 0
 }
 
-func sameHost(a, b *Line) bool {
+func sameHost(a, b *JudgedSeries) bool {
 	x, y := a.Snapshots[0].Process.Host.Value, b.Snapshots[0].Process.Host.Value
 	return x == y || x == "" || y == ""
 }
@@ -116,12 +116,12 @@ func roundsOf(a, b []*analysis.Snapshot) (out [][2]int) {
 
 // inside reports a finding with a family whose members are all within one of the
 // functions, or started by it.
-func (l *Line) inside(f *Finding, functions []string) bool {
+func (j *JudgedSeries) inside(f *Finding, functions []string) bool {
 	known := func(name string) bool {
 		return slices.ContainsFunc(functions, func(known string) bool { return strings.HasPrefix(name, known) })
 	}
 	for _, print := range f.Families {
-		g := l.largest(print)
+		g := j.largest(print)
 		if g == nil || len(g.Variants) == 0 {
 			continue
 		}
@@ -137,8 +137,8 @@ func (l *Line) inside(f *Finding, functions []string) bool {
 }
 
 // largest is the group of a family in the snapshot with most members of it.
-func (l *Line) largest(print string) (out *analysis.Group) {
-	for _, s := range l.Snapshots {
+func (j *JudgedSeries) largest(print string) (out *analysis.Group) {
+	for _, s := range j.Snapshots {
 		if g := GroupOf(s, print); g != nil && (out == nil || g.Count > out.Count) {
 			out = g
 		}

@@ -29,9 +29,9 @@ type Options struct {
 	Knowledge *knowledge.Catalogue
 }
 
-// Line is one series with everything that was computed of it; pages draw from
+// JudgedSeries is one series with everything that was computed of it; pages draw from
 // it what the JSON contract leaves out.
-type Line struct {
+type JudgedSeries struct {
 	Key       string
 	Trend     *trend.Series
 	Judged    map[string]analysis.Judgement
@@ -59,8 +59,8 @@ type Line struct {
 // Case is a report with its working material.
 type Case struct {
 	Report Report
-	// Lines are in the order of Report.Series.
-	Lines []Line
+	// Series are in the order of Report.Series.
+	Series []JudgedSeries
 	// listed is the report with the families that a filter lets pass.
 	listed Report
 }
@@ -69,7 +69,7 @@ type Case struct {
 // findings. Snapshots may come from several bundles in any order; problems are
 // those of the bundles. Equal input gives an equal report.
 func Build(snapshots []analysis.Snapshot, problems []analysis.Problem, o Options) Case {
-	lines := Group(snapshots)
+	judged := Group(snapshots)
 	c := Case{Report: Report{
 		Schema:   Schema,
 		Engine:   Engine{Version: o.Version, Fingerprint: family.Version},
@@ -79,19 +79,19 @@ func Build(snapshots []analysis.Snapshot, problems []analysis.Problem, o Options
 		o.Knowledge = knowledge.Builtin()
 	}
 	matcher := o.Knowledge.NewMatcher()
-	for i := range lines {
-		lines[i].judge(o)
-		lines[i].consult(o.Knowledge, matcher)
-		c.Report.Snapshots = append(c.Report.Snapshots, lines[i].summaries()...)
-		c.Report.Series = append(c.Report.Series, lines[i].series())
+	for i := range judged {
+		judged[i].judge(o)
+		judged[i].consult(o.Knowledge, matcher)
+		c.Report.Snapshots = append(c.Report.Snapshots, judged[i].summaries()...)
+		c.Report.Series = append(c.Report.Series, judged[i].contract())
 	}
-	c.Lines = lines
-	between(lines, c.Report.Series)
-	versions(lines, c.Report.Series)
+	c.Series = judged
+	between(judged, c.Report.Series)
+	versions(judged, c.Report.Series)
 	handles(c.Report.Series)
 	c.Report.Knowledge = used(o.Knowledge, c.Report.Series)
 	for i := range c.Report.Series {
-		triage(&c.Lines[i], &c.Report.Series[i], o.Triage)
+		triage(&c.Series[i], &c.Report.Series[i], o.Triage)
 	}
 	c.Report.Diagnosis = Diagnosis{Sentence: c.Report.Headline(), Verdict: c.Report.worst()}
 	if c.Report.Snapshots == nil {
@@ -105,7 +105,7 @@ func Build(snapshots []analysis.Snapshot, problems []analysis.Problem, o Options
 
 // Group sorts the snapshots of a case into series by host and program, each in
 // time order; those without a time keep the place that their bundle gave them.
-func Group(snapshots []analysis.Snapshot) []Line {
+func Group(snapshots []analysis.Snapshot) []JudgedSeries {
 	byKey := map[string][]*analysis.Snapshot{}
 	seen := map[string]bool{}
 	series := identity.SeriesKeys(snapshots)
@@ -132,13 +132,13 @@ func Group(snapshots []analysis.Snapshot) []Line {
 		}
 		return keys[i] < keys[j]
 	})
-	lines := make([]Line, 0, len(keys))
+	judged := make([]JudgedSeries, 0, len(keys))
 	for _, k := range keys {
 		sortByTime(byKey[k])
 		tellApart(byKey[k])
-		lines = append(lines, Line{Key: k, Snapshots: byKey[k]})
+		judged = append(judged, JudgedSeries{Key: k, Snapshots: byKey[k]})
 	}
-	return lines
+	return judged
 }
 
 // tellApart gives the snapshots of a series labels that differ: "#1" of two
@@ -214,25 +214,35 @@ func sortByTime(s []*analysis.Snapshot) {
 
 // adopt gives the families of snapshots without creators (debug=1, proto) to the
 // families that a dump with creators named in the same series.
-func (l *Line) adopt() {
+func (j *JudgedSeries) adopt() {
 	var named []*analysis.Family
 	byPrint := map[string]*analysis.Family{}
-	for _, s := range l.Snapshots {
+	identified := map[*analysis.Family]bool{} // snapshots share their families
+	for _, s := range j.Snapshots {
 		for i := range s.Groups {
 			g := &s.Groups[i]
-			if f := g.Family; g.Members.Identified() && byPrint[f.Fingerprint] == nil {
-				byPrint[f.Fingerprint] = f
-				named = append(named, f)
+			if f := g.Family; !identified[f] && g.Members.Identified() {
+				identified[f] = true
+				if byPrint[f.Fingerprint] == nil {
+					byPrint[f.Fingerprint] = f
+					named = append(named, f)
+				}
 			}
 		}
 	}
 	adopters := family.Adopters(named)
-	for _, s := range l.Snapshots {
+	if len(adopters) == 0 {
+		return
+	}
+	for _, s := range j.Snapshots {
 		own := false
 		for i := range s.Groups {
 			g := &s.Groups[i]
+			if g.Members.Identified() {
+				continue
+			}
 			f := byPrint[adopters[g.Family.Fingerprint]]
-			if f != nil && !g.Members.Identified() && GroupOf(s, f.Fingerprint) == nil {
+			if f != nil && GroupOf(s, f.Fingerprint) == nil {
 				if !own {
 					// Whoever gave the snapshots keeps them as they are.
 					s.Groups, own = slices.Clone(s.Groups), true
@@ -243,37 +253,46 @@ func (l *Line) adopt() {
 	}
 }
 
-func (l *Line) judge(o Options) {
-	l.adopt()
-	l.level()
-	in := trend.Input{Snapshots: l.Snapshots, Observer: observers(l.Snapshots), Objects: make([]map[string][]trend.Object, len(l.Snapshots)), Elapsed: make([]map[string][]float64, len(l.Snapshots))}
-	for i, s := range l.Snapshots {
+func (j *JudgedSeries) judge(o Options) {
+	j.adopt()
+	j.levelForms()
+	in := trend.Input{Snapshots: j.Snapshots, Observer: observers(j.Snapshots), Objects: make([]map[string][]trend.Object, len(j.Snapshots)), Elapsed: make([]map[string][]float64, len(j.Snapshots))}
+	for i, s := range j.Snapshots {
 		in.Objects[i] = s.Objects
 		in.Elapsed[i] = agesOf(s)
 	}
-	in.Events, in.Loads = o.Events, l.loads(o.Loads)
-	l.Trend = trend.NewSeries(in)
-	l.Judged = l.Trend.JudgeAll()
+	in.Events, in.Loads = o.Events, j.loads(o.Loads)
+	j.Trend = trend.NewSeries(in)
+	j.Judged = j.Trend.JudgeAll()
 	stacks := map[string][]*analysis.Stack{}
-	for _, s := range l.Snapshots {
-		for _, g := range s.Groups {
-			for _, v := range g.Variants {
-				if have := stacks[g.Family.Fingerprint]; len(have) < 4 {
-					stacks[g.Family.Fingerprint] = append(have, v.Stack)
+	enough := map[*analysis.Family]bool{}
+	for _, s := range j.Snapshots {
+		for i := range s.Groups {
+			f := s.Groups[i].Family
+			if enough[f] {
+				continue
+			}
+			for _, v := range s.Groups[i].Variants {
+				if have := stacks[f.Fingerprint]; len(have) < mostTitled {
+					stacks[f.Fingerprint] = append(have, v.Stack)
 				}
 			}
+			enough[f] = len(stacks[f.Fingerprint]) >= mostTitled
 		}
 	}
-	l.Titles = family.Titles(l.Trend.Families, func(fingerprint string) []*analysis.Stack { return stacks[fingerprint] })
+	j.Titles = family.Titles(j.Trend.Families, func(fingerprint string) []*analysis.Stack { return stacks[fingerprint] })
 }
+
+// mostTitled is how many stacks of a family its title is made from.
+const mostTitled = 4
 
 // loads are the values that people gave for snapshots of this series, NaN where
 // they gave none.
-func (l *Line) loads(given map[string]map[string]float64) map[string][]float64 {
+func (j *JudgedSeries) loads(given map[string]map[string]float64) map[string][]float64 {
 	out := map[string][]float64{}
 	for name, values := range given {
-		row, known := make([]float64, len(l.Snapshots)), false
-		for i, s := range l.Snapshots {
+		row, known := make([]float64, len(j.Snapshots)), false
+		for i, s := range j.Snapshots {
 			v, ok := values[s.ID]
 			if known = known || ok; !ok {
 				v = math.NaN()
@@ -307,12 +326,12 @@ func agesOf(s *analysis.Snapshot) map[string][]float64 {
 	return out
 }
 
-func (l *Line) summaries() []Snapshot {
-	out := make([]Snapshot, len(l.Snapshots))
-	for i, s := range l.Snapshots {
+func (j *JudgedSeries) summaries() []Snapshot {
+	out := make([]Snapshot, len(j.Snapshots))
+	for i, s := range j.Snapshots {
 		out[i] = Snapshot{
 			ID: s.ID, Label: s.Label, Host: textOrNil(s.Process.Host.Value), Process: s.Process.Name.Value,
-			TimeSource: s.TimeFact.Source, Epoch: l.Trend.Epochs[i], Truncated: s.Truncated, LowerBound: s.LowerBound, Refused: s.Refused,
+			TimeSource: s.TimeFact.Source, Epoch: j.Trend.Epochs[i], Truncated: s.Truncated, LowerBound: s.LowerBound, Refused: s.Refused,
 			Totals: s.Totals, Artifacts: []Artifact{},
 		}
 		if pid, err := strconv.Atoi(s.Process.PID.Value); err == nil {
@@ -329,18 +348,18 @@ func (l *Line) summaries() []Snapshot {
 	return out
 }
 
-func (l *Line) series() Series {
-	first := l.Snapshots[0]
+func (j *JudgedSeries) contract() Series {
+	first := j.Snapshots[0]
 	s := Series{
-		PID: l.pid(), Process: first.Process.Name.Value, Host: textOrNil(first.Process.Host.Value),
-		Snapshots: make([]string, len(l.Snapshots)), Families: []Family{}, Units: []Unit{}, Findings: []Finding{},
+		PID: j.pid(), Process: first.Process.Name.Value, Host: textOrNil(first.Process.Host.Value),
+		Snapshots: make([]string, len(j.Snapshots)), Families: []Family{}, Units: []Unit{}, Findings: []Finding{},
 	}
-	for i, x := range l.Snapshots {
+	for i, x := range j.Snapshots {
 		s.Snapshots[i] = x.ID
 	}
-	roles := l.Trend.Roles()
-	for _, f := range l.Trend.Families {
-		out := l.family(f)
+	roles := j.Trend.Roles()
+	for _, f := range j.Trend.Families {
+		out := j.family(f)
 		out.Role = string(roles[f.Fingerprint])
 		s.Families = append(s.Families, out)
 	}
@@ -354,27 +373,27 @@ func (l *Line) series() Series {
 		}
 		return a.Fingerprint < b.Fingerprint
 	})
-	s.Units = l.units()
-	s.Bounds = l.bounds()
-	s.Findings = l.findings(s.Families)
-	s.Limits = append(limits(s.Families, s.Findings), l.Mixed...)
-	s.Thresholds = l.thresholds(s.Findings)
-	s.Healthy = l.healthy()
+	s.Units = j.units()
+	s.Bounds = j.bounds()
+	s.Findings = j.findings(s.Families)
+	s.Limits = append(limits(s.Families, s.Findings), j.Mixed...)
+	s.Thresholds = j.thresholds(s.Findings)
+	s.Healthy = j.healthy()
 	if !slices.ContainsFunc(s.Families, func(f Family) bool { return f.Verdict.Rose() }) {
-		if len(l.aside) == 0 { // else the rise is known
-			s.TotalsRisen = l.totalsRisen()
+		if len(j.aside) == 0 { // else the rise is known
+			s.TotalsRisen = j.totalsRisen()
 		}
-		s.Quiet = l.quiet(s.TotalsRisen)
+		s.Quiet = j.quiet(s.TotalsRisen)
 	}
 	return s
 }
 
 // pid is that of a series which is one of several of its name.
-func (l *Line) pid() *int {
-	if strings.Count(l.Key, "\x00") < 2 {
+func (j *JudgedSeries) pid() *int {
+	if strings.Count(j.Key, "\x00") < 2 {
 		return nil
 	}
-	pid, err := strconv.Atoi(l.Snapshots[0].Process.PID.Value)
+	pid, err := strconv.Atoi(j.Snapshots[0].Process.PID.Value)
 	if err != nil {
 		return nil
 	}
@@ -383,17 +402,17 @@ func (l *Line) pid() *int {
 
 // family writes one family; states, frames and waits are those of the last
 // snapshot that holds it, since that is what a reader can still look at.
-func (l *Line) family(f *analysis.Family) Family {
-	j := l.Judged[f.Fingerprint]
+func (j *JudgedSeries) family(f *analysis.Family) Family {
+	judgement := j.Judged[f.Fingerprint]
 	out := Family{
-		Fingerprint: f.Fingerprint, Kind: f.Kind, Title: l.Titles[f.Fingerprint], Frames: []string{},
-		Attributes: f.Attributes, States: map[string]int{}, Counts: l.Trend.Counts(f.Fingerprint),
-		Verdict: j.Verdict, Evidence: j.Evidence, Rise: j.Rise, Classes: []string{}, Known: []string{},
+		Fingerprint: f.Fingerprint, Kind: f.Kind, Title: j.Titles[f.Fingerprint], Frames: []string{},
+		Attributes: f.Attributes, States: map[string]int{}, Counts: j.Trend.Counts(f.Fingerprint),
+		Verdict: judgement.Verdict, Evidence: judgement.Evidence, Rise: judgement.Rise, Classes: []string{}, Known: []string{},
 	}
 	if out.Title == "" {
 		out.Title = f.Title
 	}
-	for i, s := range l.Snapshots {
+	for i, s := range j.Snapshots {
 		// A form that cannot show the family does not say that it is not there.
 		if n := out.Counts[i]; n != nil && *n == 0 && slices.Contains(s.Incomplete, f.Kind) {
 			out.Counts[i] = nil
@@ -405,21 +424,21 @@ func (l *Line) family(f *analysis.Family) Family {
 	if out.Evidence == nil {
 		out.Evidence = []analysis.Evidence{}
 	}
-	if j.RecoveredAt >= 0 && j.RecoveredAt < len(l.Snapshots) {
-		out.RecoveredAt = &l.Snapshots[j.RecoveredAt].ID
+	if judgement.RecoveredAt >= 0 && judgement.RecoveredAt < len(j.Snapshots) {
+		out.RecoveredAt = &j.Snapshots[judgement.RecoveredAt].ID
 	}
-	if j.Survivors >= 0 {
-		out.Survivors = &j.Survivors
+	if judgement.Survivors >= 0 {
+		out.Survivors = &judgement.Survivors
 	}
-	if unit := l.Trend.UnitOf(f.Fingerprint); unit != "" {
+	if unit := j.Trend.UnitOf(f.Fingerprint); unit != "" {
 		out.Unit = &unit
 	}
-	if rising(j.Verdict) {
-		out.Onset = l.familyOnset(f.Fingerprint)
+	if rising(judgement.Verdict) {
+		out.Onset = j.familyOnset(f.Fingerprint)
 	}
-	l.explain(&out)
-	out.Watched = l.watched(f.Fingerprint)
-	if g := l.last(f.Fingerprint); g != nil {
+	j.explain(&out)
+	out.Watched = j.watched(f.Fingerprint)
+	if g := j.last(f.Fingerprint); g != nil {
 		for state, n := range g.States {
 			out.States[state] = n
 		}
@@ -440,8 +459,8 @@ func (l *Line) family(f *analysis.Family) Family {
 }
 
 // last is the family in the last snapshot that holds it.
-func (l *Line) last(fingerprint string) *analysis.Group {
-	groups := l.Trend.Groups(fingerprint)
+func (j *JudgedSeries) last(fingerprint string) *analysis.Group {
+	groups := j.Trend.Groups(fingerprint)
 	for i := len(groups) - 1; i >= 0; i-- {
 		if groups[i] != nil {
 			return groups[i]
@@ -470,7 +489,7 @@ func frameNames(s *analysis.Stack) []string {
 }
 
 // quiet says what "nothing grows" is worth.
-func (l *Line) quiet(risen []TotalRise) string {
+func (j *JudgedSeries) quiet(risen []TotalRise) string {
 	if len(risen) > 0 {
 		words := make([]string, len(risen))
 		for i, t := range risen {
@@ -478,30 +497,30 @@ func (l *Line) quiet(risen []TotalRise) string {
 		}
 		return strings.Join(words, " ")
 	}
-	if len(l.aside) > 0 && len(l.Snapshots) > 1 {
+	if len(j.aside) > 0 && len(j.Snapshots) > 1 {
 		return "No family is accused: what grows is known, and no leak."
 	}
-	if len(l.Snapshots) < 2 {
+	if len(j.Snapshots) < 2 {
 		return "One snapshot shows what is there, not what grows. Add a second one, taken some minutes later."
 	}
-	if visible, ok := l.Trend.SmallestVisible(); ok {
+	if visible, ok := j.Trend.SmallestVisible(); ok {
 		return "No growing family found (" + visible.Text() + ")."
 	}
-	return sentence(l.nothing())
+	return sentence(j.nothing())
 }
 
 // nothingElse is quiet where what grows was set aside.
-func (l *Line) nothingElse() string {
-	if visible, ok := l.Trend.SmallestVisible(); ok && len(l.Snapshots) > 1 {
+func (j *JudgedSeries) nothingElse() string {
+	if visible, ok := j.Trend.SmallestVisible(); ok && len(j.Snapshots) > 1 {
 		return "Nothing else grows (" + visible.Text() + ")."
 	}
-	return l.quiet(nil)
+	return j.quiet(nil)
 }
 
 // nothing says why a series with several snapshots tells nothing about growth.
-func (l *Line) nothing() string {
+func (j *JudgedSeries) nothing() string {
 	cut, refused := 0, 0
-	for _, s := range l.Snapshots {
+	for _, s := range j.Snapshots {
 		if s.LowerBound {
 			cut++
 		}
@@ -509,7 +528,7 @@ func (l *Line) nothing() string {
 			refused++
 		}
 	}
-	return nothingSaid(cut, refused, len(l.Snapshots))
+	return nothingSaid(cut, refused, len(j.Snapshots))
 }
 
 func nothingSaid(cut, refused, all int) string {
@@ -523,9 +542,9 @@ func nothingSaid(cut, refused, all int) string {
 	return fmt.Sprintf("nothing can be said about growth: of %d snapshots no two are complete and of one process start", all)
 }
 
-func plainProcess(l *Line) string {
-	if name := l.Snapshots[0].Process.Name.Value; name != "" {
-		if pid := l.pid(); pid != nil {
+func plainProcess(j *JudgedSeries) string {
+	if name := j.Snapshots[0].Process.Name.Value; name != "" {
+		if pid := j.pid(); pid != nil {
 			name += fmt.Sprintf(", pid %d", *pid)
 		}
 		return name
@@ -589,13 +608,13 @@ const (
 
 // inWords are counts in the order of the snapshots, of many those that tell: "5 7 9 11 …
 // 403 … 3 2 1 0". Those of a cut dump are lower bounds.
-func (l *Line) inWords(counts []*int, kind analysis.Kind) string {
+func (j *JudgedSeries) inWords(counts []*int, kind analysis.Kind) string {
 	words := make([]string, len(counts))
 	for i, c := range counts {
 		words[i] = "–"
 		if c != nil {
 			words[i] = strconv.Itoa(*c)
-			if l.Snapshots[i].Bounded(kind) {
+			if j.Snapshots[i].Bounded(kind) {
 				words[i] = "≥" + words[i]
 			}
 		}
@@ -617,14 +636,14 @@ func (l *Line) inWords(counts []*int, kind analysis.Kind) string {
 }
 
 // rises is Rises over the snapshots whose counts are no lower bounds.
-func (l *Line) rises(counts []*int, kind analysis.Kind) string {
+func (j *JudgedSeries) rises(counts []*int, kind analysis.Kind) string {
 	whole := slices.Clone(counts)
 	for i := range whole {
-		if l.Snapshots[i].Bounded(kind) {
+		if j.Snapshots[i].Bounded(kind) {
 			whole[i] = nil
 		}
 	}
-	return Rises(whole, l.Trend.Epochs)
+	return Rises(whole, j.Trend.Epochs)
 }
 
 func lastCount(counts []*int) int {

@@ -42,15 +42,15 @@ type ComparisonRow struct {
 }
 
 // NewComparison is a comparison in the words of the series that B belongs to.
-func NewComparison(result diff.Result, line *Line) Comparison {
+func NewComparison(result diff.Result, series *JudgedSeries) Comparison {
 	out := Comparison{
 		Schema: comparisonSchema, A: result.A.ID, B: result.B.ID, TotalsA: result.TotalA, TotalsB: result.TotalB,
 		Rows: []ComparisonRow{}, Warnings: append([]string{}, result.Warnings...),
 	}
 	for _, d := range result.Rows {
 		r := ComparisonRow{
-			Fingerprint: d.Family.Fingerprint, Kind: d.Family.Kind, Title: line.Titles[d.Family.Fingerprint], Section: string(d.Section),
-			A: d.A, B: d.B, Delta: d.Delta, Verdict: line.Judged[d.Family.Fingerprint].Verdict, Triage: line.said(d.Family.Fingerprint),
+			Fingerprint: d.Family.Fingerprint, Kind: d.Family.Kind, Title: series.Titles[d.Family.Fingerprint], Section: string(d.Section),
+			A: d.A, B: d.B, Delta: d.Delta, Verdict: series.Judged[d.Family.Fingerprint].Verdict, Triage: series.said(d.Family.Fingerprint),
 		}
 		if r.Title == "" {
 			r.Title = d.Family.Title

@@ -7,17 +7,17 @@ import (
 )
 
 func TestASentenceListsFewOfManyCounts(t *testing.T) {
-	series := func(n, peak int) (*Line, []*int) {
-		l, counts := &Line{}, make([]*int, n)
+	series := func(n, peak int) (*JudgedSeries, []*int) {
+		j, counts := &JudgedSeries{}, make([]*int, n)
 		for i := range counts {
 			v := i
 			if i == peak {
 				v = 900
 			}
 			counts[i] = &v
-			l.Snapshots = append(l.Snapshots, &analysis.Snapshot{})
+			j.Snapshots = append(j.Snapshots, &analysis.Snapshot{})
 		}
-		return l, counts
+		return j, counts
 	}
 	for name, tc := range map[string]struct {
 		n, peak int
@@ -28,8 +28,8 @@ func TestASentenceListsFewOfManyCounts(t *testing.T) {
 		"the highest among sixty": {60, 30, "0 1 2 3 … 900 … 56 57 58 59"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l, counts := series(tc.n, tc.peak)
-			if got := l.inWords(counts, analysis.KindGoroutine); got != tc.want {
+			j, counts := series(tc.n, tc.peak)
+			if got := j.inWords(counts, analysis.KindGoroutine); got != tc.want {
 				t.Errorf("got %q, want %q", got, tc.want)
 			}
 		})

@@ -106,8 +106,8 @@ func TestTheTableOfACaseHasAColumnForEachSnapshot(t *testing.T) {
 
 func TestAFallIsANumberInTheTableOfAComparison(t *testing.T) {
 	c := Build(leak("a", 2), nil, Options{Version: "test"})
-	line := &c.Lines[0]
-	back := NewComparison(diff.Compare(line.Snapshots[1], line.Snapshots[0], diff.Options{}), line)
+	series := &c.Series[0]
+	back := NewComparison(diff.Compare(series.Snapshots[1], series.Snapshots[0], diff.Options{}), series)
 	var b bytes.Buffer
 	if err := back.CSV(&b); err != nil {
 		t.Fatal(err)
@@ -119,14 +119,14 @@ func TestAFallIsANumberInTheTableOfAComparison(t *testing.T) {
 
 func TestMembersAreListedWithTheirFirstSight(t *testing.T) {
 	c := Build(leak("a", 3), nil, Options{Version: "test"})
-	line := &c.Lines[0]
+	series := &c.Series[0]
 	var family Family
 	for _, f := range c.Report.Series[0].Families {
 		if strings.Contains(f.Title, "leak") {
 			family = f
 		}
 	}
-	m := line.Membership(family, 2, 0)
+	m := series.Membership(family, 2, 0)
 	first := map[string]int{}
 	for _, x := range m.Members {
 		first[x.FirstSeen]++
@@ -134,18 +134,18 @@ func TestMembersAreListedWithTheirFirstSight(t *testing.T) {
 	if d := cmp.Diff(map[string]int{"t0": 10, "t1": 10, "t2": 10}, first); d != "" {
 		t.Errorf("first seen (-want +got):\n%s", d)
 	}
-	if few := line.Membership(family, 2, 4); len(few.Members) != 4 || few.MembersTotal != 30 || *few.Members[0].ID != 10 {
+	if few := series.Membership(family, 2, 4); len(few.Members) != 4 || few.MembersTotal != 30 || *few.Members[0].ID != 10 {
 		t.Errorf("%d of %d members, the first %v", len(few.Members), few.MembersTotal, *few.Members[0].ID)
 	}
-	if none := line.Membership(Family{Fingerprint: "g1:none"}, 2, 0); len(none.Members) != 0 {
+	if none := series.Membership(Family{Fingerprint: "g1:none"}, 2, 0); len(none.Members) != 0 {
 		t.Errorf("an absent family has %d members", len(none.Members))
 	}
 }
 
 func TestAFewMembersOfALargeFamilyCostLittle(t *testing.T) {
-	line := &Build(leak("a", 3), nil, Options{Version: "test"}).Lines[0]
-	fingerprint := line.Snapshots[2].Groups[0].Family.Fingerprint
-	for _, snap := range line.Snapshots {
+	series := &Build(leak("a", 3), nil, Options{Version: "test"}).Series[0]
+	fingerprint := series.Snapshots[2].Groups[0].Family.Fingerprint
+	for _, snap := range series.Snapshots {
 		p := &analysis.Packed{}
 		for i := range int64(300_000) {
 			p.Append(analysis.PackedMember{ID: 10 + i, Offset: i * 100, Length: 99, Wait: -1})
@@ -154,7 +154,7 @@ func TestAFewMembersOfALargeFamilyCostLittle(t *testing.T) {
 	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	m := line.Membership(Family{Fingerprint: fingerprint}, 2, 100)
+	m := series.Membership(Family{Fingerprint: fingerprint}, 2, 100)
 	runtime.ReadMemStats(&after)
 	if len(m.Members) != 100 || *m.Members[99].ID != 109 || m.Members[99].FirstSeen != "t0" {
 		t.Errorf("%d members, the last %+v", len(m.Members), m.Members[len(m.Members)-1])
@@ -167,10 +167,10 @@ func TestAFewMembersOfALargeFamilyCostLittle(t *testing.T) {
 func TestTheTableOfASnapshotFallsBackToTheSeries(t *testing.T) {
 	c := Build(leak("a", 2), nil, Options{Version: "test"})
 	r := c.Report
-	id := c.Lines[0].Snapshots[1].ID
+	id := c.Series[0].Snapshots[1].ID
 	whole := r
 	whole.Snapshots = []Snapshot{r.Snapshots[1]}
-	whole.Snapshots[0].Families = c.Lines[0].SnapshotFamilies(c.Lines[0].Snapshots[1])
+	whole.Snapshots[0].Families = c.Series[0].SnapshotFamilies(c.Series[0].Snapshots[1])
 	for name, in := range map[string]Report{"with its families": whole, "of an older record": r} {
 		t.Run(name, func(t *testing.T) {
 			var b bytes.Buffer

@@ -26,29 +26,13 @@ func NewFiltered(text string, families, of int) *Filtered {
 	return &Filtered{Text: f.String(), Families: families, Of: of}
 }
 
-// Facts are what is known of a family of the series, for filters: the figures of the
-// last snapshot that holds it, and the change over the series.
-func (l *Line) Facts(f *Family) *filter.Facts {
-	facts := FactsOf(f)
-	if len(l.Snapshots) == 0 {
-		return facts
+// Members are those of a family in the last snapshot of a series that shows it, nil where
+// none does.
+func (c *Case) Members(series int, fingerprint string) *analysis.Members {
+	if g := c.Series[series].last(fingerprint); g != nil {
+		return &g.Members
 	}
-	facts.Process = l.Snapshots[0].Process.Name.Value
-	for i, n := range f.Counts {
-		if n != nil && *n > 0 && i < len(l.Snapshots) {
-			facts.Labels = append(facts.Labels, l.Snapshots[i].Label)
-		}
-	}
-	if j, judged := l.Judged[f.Fingerprint]; judged && j.SlopeUnit == "per hour" {
-		facts.Growth = filter.Known(j.Slope)
-	}
-	if g := l.last(f.Fingerprint); g != nil {
-		facts.Members = &g.Members
-		if g.OldestWait < 0 && f.Kind == analysis.KindGoroutine && g.Members.Identified() {
-			facts.Wait = filter.Known(0)
-		}
-	}
-	return facts
+	return nil
 }
 
 // FactsOf are what a report alone says of a family; its count is the most that any
@@ -81,18 +65,20 @@ func FactsOf(f *Family) *filter.Facts {
 // Listing is the case whose tables and JSON hold only the families that pass a
 // filter. Headline, findings and units still speak of all.
 func (c Case) Listing(f filter.Filter) Case {
-	said := Filtered{Text: f.String()}
+	said, all := Filtered{Text: f.String()}, c.Said()
 	c.listed = c.Report
 	c.listed.Series = make([]Series, len(c.Report.Series))
 	for i, s := range c.Report.Series {
-		all := s.Families
+		families, facts := s.Families, all.Facts(i)
 		s.Families = []Family{}
-		for k := range all {
-			if f.Match(c.Lines[i].Facts(&all[k])) {
-				s.Families = append(s.Families, all[k])
+		for k := range families {
+			known := facts(&families[k])
+			known.Members = c.Members(i, families[k].Fingerprint)
+			if f.Match(known) {
+				s.Families = append(s.Families, families[k])
 			}
 		}
-		said.Of, said.Families = said.Of+len(all), said.Families+len(s.Families)
+		said.Of, said.Families = said.Of+len(families), said.Families+len(s.Families)
 		c.listed.Series[i] = s
 	}
 	c.listed.Filter = &said

@@ -30,21 +30,21 @@ func rising(v analysis.Verdict) bool {
 // findings are numbered paragraphs in the order in which they explain each other
 // (trend.Explain): what grows, what may hold it, what follows, what the capture
 // adds; then what single snapshots prove, and limits that are near.
-func (l *Line) findings(families []Family) []Finding {
+func (j *JudgedSeries) findings(families []Family) []Finding {
 	byPrint := map[string]*Family{}
 	for i := range families {
 		byPrint[families[i].Fingerprint] = &families[i]
 	}
 	out := []Finding{}
 	rest, neutral := 0, 0
-	points := l.accused(l.Trend.Explain())
+	points := j.accused(j.Trend.Explain())
 	for i := 0; i < len(points); i++ {
 		p := points[i]
 		if len(out) == mostFindings {
 			rest += len(p.Families)
 			continue
 		}
-		if p.Section == trend.Neutral && !l.retained(p) {
+		if p.Section == trend.Neutral && !j.retained(p) {
 			// Beside an accusation the table is enough for what accuses nobody.
 			if neutral == mostNeutral || points[0].Section != trend.Neutral {
 				continue
@@ -58,75 +58,75 @@ func (l *Line) findings(families []Family) []Finding {
 				i++
 				same = append(same, points[i])
 			}
-			out = append(out, l.holders(same, byPrint))
+			out = append(out, j.holders(same, byPrint))
 			continue
 		}
 		if p.Section == setAside {
-			out = append(out, l.noLeak(p, byPrint))
+			out = append(out, j.noLeak(p, byPrint))
 			continue
 		}
 		if p.Section == trend.Observed {
-			out = append(out, l.observer(p, byPrint))
+			out = append(out, j.observer(p, byPrint))
 			continue
 		}
-		out = append(out, l.point(p, byPrint))
+		out = append(out, j.point(p, byPrint))
 	}
 	if rest > 0 {
 		last := &out[len(out)-1]
 		last.Text += " " + wording.Plural(rest, "more family that rose stands in the table.", "more families that rose stand in the table.")
 	}
-	out = append(out, l.above(families)...)
+	out = append(out, j.above(families)...)
 	for i := range out {
-		l.learn(&out[i], byPrint)
+		j.learn(&out[i], byPrint)
 	}
-	out = append(out, l.facts()...)
-	out = append(out, l.dead(out, byPrint)...)
-	out = append(out, l.near()...)
+	out = append(out, j.facts()...)
+	out = append(out, j.dead(out, byPrint)...)
+	out = append(out, j.near()...)
 	for i := range out {
 		out[i].Rank = i + 1
-		l.locate(&out[i])
+		j.locate(&out[i])
 	}
 	return out
 }
 
 // point tells a unit or a family.
-func (l *Line) point(p trend.Point, byPrint map[string]*Family) Finding {
+func (j *JudgedSeries) point(p trend.Point, byPrint map[string]*Family) Finding {
 	kinds := map[trend.Section]string{trend.Follows: FollowFinding}
-	f := Finding{Kind: kinds[p.Section], Verdict: l.weighedVerdict(p), Unit: p.Unit, Families: lead(p.Families, byPrint)}
+	f := Finding{Kind: kinds[p.Section], Verdict: j.weighedVerdict(p), Unit: p.Unit, Families: lead(p.Families, byPrint)}
 	first := byPrint[f.Families[0]]
-	f.Next = l.next(first)
+	f.Next = j.next(first)
 	var members []*Family
 	for _, print := range f.Families {
 		members = append(members, byPrint[print])
 	}
 	if p.Unit != "" {
-		l.unit(&f, p.Unit, byPrint)
+		j.unit(&f, p.Unit, byPrint)
 		f.Text += remains(members)
 		return f
 	}
-	f.Title = fmt.Sprintf("%s: %s %s", first.Title, l.rises(first.Counts, first.Kind), wording.Kinds(first.Kind))
+	f.Title = fmt.Sprintf("%s: %s %s", first.Title, j.rises(first.Counts, first.Kind), wording.Kinds(first.Kind))
 	f.Counts, f.Evidence = first.Counts, first.Evidence
 	if p.Section == trend.Neutral {
 		// What would decide is the next step: said once, where a reader looks for it.
 		f.Evidence, f.Next = withoutDeciding(first.Evidence)
 	}
-	f.Text = l.paragraph(l.inWords(first.Counts, first.Kind), f.Evidence)
+	f.Text = j.paragraph(j.inWords(first.Counts, first.Kind), f.Evidence)
 	if len(p.Why) > 0 && p.Section != trend.WhatGrows && p.Section != trend.LoadFollows {
 		f.Text += " " + sentence(strings.Join(p.Why, "; "))
 	}
 	if o := first.Onset; o != nil && o.Text != "" {
 		f.Text += " The growth " + o.Text + "."
 	}
-	if len(l.Snapshots) == 1 {
-		f.Text += l.births(first.Fingerprint)
+	if len(j.Snapshots) == 1 {
+		f.Text += j.births(first.Fingerprint)
 	}
 	f.Text += remains(members)
 	return f
 }
 
 // retained reports a point that stays although what rose with it went away.
-func (l *Line) retained(p trend.Point) bool {
-	return slices.ContainsFunc(p.Families, func(print string) bool { return hasRule(l.Judged[print], "retained") })
+func (j *JudgedSeries) retained(p trend.Point) bool {
+	return slices.ContainsFunc(p.Families, func(print string) bool { return hasRule(j.Judged[print], "retained") })
 }
 
 // withoutDeciding takes what would decide a verdict out of its evidence.
@@ -143,13 +143,13 @@ func withoutDeciding(evidence []analysis.Evidence) (rest []analysis.Evidence, de
 
 // weighedVerdict is that of a point, or what the catalogue left of it where it weighed all
 // of its families.
-func (l *Line) weighedVerdict(p trend.Point) analysis.Verdict {
+func (j *JudgedSeries) weighedVerdict(p trend.Point) analysis.Verdict {
 	worst := analysis.TooFewPoints
 	for _, print := range p.Families {
-		if !l.weighed[print] {
+		if !j.weighed[print] {
 			return p.Verdict
 		}
-		if v := l.Judged[print].Verdict; v.Rank() < worst.Rank() {
+		if v := j.Judged[print].Verdict; v.Rank() < worst.Rank() {
 			worst = v
 		}
 	}
@@ -158,18 +158,18 @@ func (l *Line) weighedVerdict(p trend.Point) analysis.Verdict {
 
 // noLeak tells what grows and is known to be no leak: what the figures alone would say,
 // and who sets it aside.
-func (l *Line) noLeak(p trend.Point, byPrint map[string]*Family) Finding {
+func (j *JudgedSeries) noLeak(p trend.Point, byPrint map[string]*Family) Finding {
 	f := Finding{Kind: NoLeakFinding, Verdict: analysis.Stable, Unit: p.Unit, Families: lead(p.Families, byPrint)}
 	first := byPrint[f.Families[0]]
 	if p.Unit != "" {
-		l.unit(&f, p.Unit, byPrint)
+		j.unit(&f, p.Unit, byPrint)
 	} else {
-		f.Title = fmt.Sprintf("%s: %s %s", first.Title, l.rises(first.Counts, first.Kind), wording.Kinds(first.Kind))
+		f.Title = fmt.Sprintf("%s: %s %s", first.Title, j.rises(first.Counts, first.Kind), wording.Kinds(first.Kind))
 		f.Counts, f.Evidence = first.Counts, first.Evidence
-		f.Text = l.paragraph(l.inWords(first.Counts, first.Kind), first.Evidence)
+		f.Text = j.paragraph(j.inWords(first.Counts, first.Kind), first.Evidence)
 	}
 	f.Next = "Read the entry below: it says why this is no leak, and what would make it one."
-	if e := l.catalogue.Entry(l.aside[f.Families[0]].by); e != nil && e.Status == knowledge.BoundedBacklog {
+	if e := j.catalogue.Entry(j.aside[f.Families[0]].by); e != nil && e.Status == knowledge.BoundedBacklog {
 		f.Next = fmt.Sprintf("Take one more capture after %d minutes: what is older than that is no such backlog.", e.BoundMinutes)
 	}
 	return f
@@ -177,8 +177,8 @@ func (l *Line) noLeak(p trend.Point, byPrint map[string]*Family) Finding {
 
 // births says how many members came in each hour, by their ages: what one snapshot
 // alone shows of a rate.
-func (l *Line) births(fingerprint string) string {
-	born := l.Trend.Births(fingerprint, len(l.Snapshots)-1)
+func (j *JudgedSeries) births(fingerprint string) string {
+	born := j.Trend.Births(fingerprint, len(j.Snapshots)-1)
 	if len(born) < 3 {
 		return ""
 	}
@@ -207,19 +207,19 @@ func lead(prints []string, byPrint map[string]*Family) []string {
 }
 
 // unit tells families that rise together as one cause.
-func (l *Line) unit(f *Finding, id string, byPrint map[string]*Family) {
-	for _, u := range l.Trend.Units() {
+func (j *JudgedSeries) unit(f *Finding, id string, byPrint map[string]*Family) {
+	for _, u := range j.Trend.Units() {
 		if u.ID != id {
 			continue
 		}
 		first := byPrint[f.Families[0]]
 		f.Counts, f.Evidence = u.Counts, u.Evidence
 		rest := wording.Plural(len(u.Families)-1, "family", "families")
-		f.Title = fmt.Sprintf("%s and %s that %s with it: %s members", first.Title, rest, verb(len(u.Families)-1), l.rises(u.Counts, first.Kind))
+		f.Title = fmt.Sprintf("%s and %s that %s with it: %s members", first.Title, rest, verb(len(u.Families)-1), j.rises(u.Counts, first.Kind))
 		if u.KeptAt != "" {
-			f.Title = fmt.Sprintf("%s and %s keep what they gained: %s members", first.Title, rest, l.rises(u.Counts, first.Kind))
+			f.Title = fmt.Sprintf("%s and %s keep what they gained: %s members", first.Title, rest, j.rises(u.Counts, first.Kind))
 		}
-		f.Text = l.paragraph(l.inWords(u.Counts, first.Kind), append([]analysis.Evidence{{Rule: "unit", Text: u.Text()}}, u.Evidence...))
+		f.Text = j.paragraph(j.inWords(u.Counts, first.Kind), append([]analysis.Evidence{{Rule: "unit", Text: u.Text()}}, u.Evidence...))
 		var shares []string
 		for _, share := range u.Families {
 			if len(shares) == 12 {
@@ -245,7 +245,7 @@ func (l *Line) unit(f *Finding, id string, byPrint map[string]*Family) {
 		if len(ofFirst) > 0 {
 			f.Text += " In the first family: " + strings.Join(ofFirst, "; ") + "."
 		}
-		if text := l.Trend.UnitOnsetText(id); text != "" {
+		if text := j.Trend.UnitOnsetText(id); text != "" {
 			f.Text += " The growth " + text + "."
 		}
 		return
@@ -263,7 +263,7 @@ func verb(n int) string {
 }
 
 // holders tells who may hold what a growing family waits for.
-func (l *Line) holders(points []trend.Point, byPrint map[string]*Family) Finding {
+func (j *JudgedSeries) holders(points []trend.Point, byPrint map[string]*Family) Finding {
 	waiting := byPrint[points[0].Of]
 	f := Finding{Kind: HolderFinding, Title: "What " + waiting.Title + " waits for may be held by " + byPrint[points[0].Families[0]].Title}
 	if n := len(points) - 1; n > 0 {
@@ -273,7 +273,7 @@ func (l *Line) holders(points []trend.Point, byPrint map[string]*Family) Finding
 	for _, p := range points {
 		held := byPrint[p.Families[0]]
 		f.Families = append(f.Families, p.Families[0])
-		words = append(words, fmt.Sprintf("%s (%s) %s", held.Title, l.inWords(held.Counts, held.Kind), strings.Join(p.Why, "; ")))
+		words = append(words, fmt.Sprintf("%s (%s) %s", held.Title, j.inWords(held.Counts, held.Kind), strings.Join(p.Why, "; ")))
 	}
 	f.Text = strings.Join(words, ". ") + ". Possible, not proven: look at these stacks before blaming those that wait."
 	f.Next = "See what the first of them waits for itself; it is the one to report, not the family that grows behind it."
@@ -282,9 +282,9 @@ func (l *Line) holders(points []trend.Point, byPrint map[string]*Family) Finding
 
 // paragraph says a finding with its figures and its proof. What limits every
 // verdict of the series alike is said once, in Series.Limits.
-func (l *Line) paragraph(counts string, evidence []analysis.Evidence) string {
+func (j *JudgedSeries) paragraph(counts string, evidence []analysis.Evidence) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s, %s: %s.", plainProcess(l), l.labels(), counts)
+	fmt.Fprintf(&b, "%s, %s: %s.", plainProcess(j), j.labels(), counts)
 	for _, e := range evidence {
 		if limiting(e) || e.Rule == "unit" && strings.HasPrefix(e.Text, "rises together") {
 			continue
@@ -297,11 +297,11 @@ func (l *Line) paragraph(counts string, evidence []analysis.Evidence) string {
 
 // facts are findings that single snapshots prove: deadlocks and the like. What
 // several snapshots state is told once, in the words of the last.
-func (l *Line) facts() []Finding {
+func (j *JudgedSeries) facts() []Finding {
 	var out []Finding
 	at := map[string]int{}
 	var seen [][]string
-	for _, s := range l.Snapshots {
+	for _, s := range j.Snapshots {
 		for _, f := range s.Statements {
 			i, ok := at[f.Key]
 			if !ok {
@@ -311,12 +311,12 @@ func (l *Line) facts() []Finding {
 				i, at[f.Key] = len(out), len(out)
 				out, seen = append(out, Finding{}), append(seen, nil)
 			}
-			out[i] = Finding{Kind: FactFinding, Title: f.Title, Text: f.Text, Families: []string{}, Classes: l.stated(f.Key)}
+			out[i] = Finding{Kind: FactFinding, Title: f.Title, Text: f.Text, Families: []string{}, Classes: j.stated(f.Key)}
 			seen[i] = append(seen[i], s.Label)
 		}
 	}
 	for i := range out {
-		if len(l.Snapshots) > 1 {
+		if len(j.Snapshots) > 1 {
 			out[i].Text += " Seen in " + strings.Join(seen[i], ", ") + "."
 		}
 	}
@@ -328,9 +328,9 @@ func (l *Line) facts() []Finding {
 const leastUsed = 0.05
 
 // near are limits that are nearly used up, or will be within a day.
-func (l *Line) near() []Finding {
+func (j *JudgedSeries) near() []Finding {
 	var out []Finding
-	limits := l.Trend.Limits()
+	limits := j.Trend.Limits()
 	slices.SortStableFunc(limits, func(a, b trend.Limit) int { return cmp.Compare(a.Hours, b.Hours) })
 	for _, b := range limits {
 		soon := b.Known && b.Hours <= 24
@@ -370,12 +370,12 @@ func fell(counts []*float64) bool {
 	return last < 0.8*highest
 }
 
-func (l *Line) units() []Unit {
+func (j *JudgedSeries) units() []Unit {
 	out := []Unit{}
-	for _, u := range l.Trend.Units() {
+	for _, u := range j.Trend.Units() {
 		unit := Unit{ID: u.ID, Ratio: map[string]float64{}, Verdict: u.Verdict, Each: u.Each(), Text: u.Text(), Evidence: u.Evidence, Counts: make([]*int, len(u.Instances)), Members: u.Counts}
-		if o, ok := l.Trend.UnitOnset(u.ID); ok {
-			unit.Onset = l.onset(o, l.Trend.UnitOnsetText(u.ID))
+		if o, ok := j.Trend.UnitOnset(u.ID); ok {
+			unit.Onset = j.onset(o, j.Trend.UnitOnsetText(u.ID))
 		}
 		for _, share := range u.Families {
 			unit.Ratio[share.Fingerprint] = math.Round(share.Ratio*10) / 10
@@ -391,9 +391,9 @@ func (l *Line) units() []Unit {
 	return out
 }
 
-func (l *Line) bounds() []Bound {
+func (j *JudgedSeries) bounds() []Bound {
 	out := []Bound{}
-	for _, b := range l.Trend.Limits() {
+	for _, b := range j.Trend.Limits() {
 		bound := Bound{What: b.What, Bound: b.Bound, Used: b.Used, Text: b.Text(), Counts: b.Counts}
 		if b.Known && !math.IsInf(b.Hours, 0) {
 			bound.PerHour = &[3]float64{b.Rate, b.RateLow, b.RateHigh}
@@ -406,15 +406,15 @@ func (l *Line) bounds() []Bound {
 	return out
 }
 
-func (l *Line) familyOnset(fingerprint string) *Onset {
-	o, ok := l.Trend.Onset(fingerprint)
+func (j *JudgedSeries) familyOnset(fingerprint string) *Onset {
+	o, ok := j.Trend.Onset(fingerprint)
 	if !ok {
 		return nil
 	}
-	return l.onset(o, l.Trend.OnsetText(fingerprint))
+	return j.onset(o, j.Trend.OnsetText(fingerprint))
 }
 
-func (l *Line) onset(o trend.Onset, text string) *Onset {
+func (j *JudgedSeries) onset(o trend.Onset, text string) *Onset {
 	out := &Onset{Text: text, Before: o.Before, Windows: []Window{}}
 	if !o.From.IsZero() {
 		out.From = &o.From
@@ -423,7 +423,7 @@ func (l *Line) onset(o trend.Onset, text string) *Onset {
 		out.To = &o.To
 	}
 	for _, w := range o.Windows {
-		window := Window{From: l.Snapshots[w.From].ID, To: l.Snapshots[w.To].ID, Share: math.Round(w.Mass*1000) / 1000}
+		window := Window{From: j.Snapshots[w.From].ID, To: j.Snapshots[w.To].ID, Share: math.Round(w.Mass*1000) / 1000}
 		for _, e := range w.Events {
 			window.Events = append(window.Events, e.Kind+" "+e.Text)
 		}
@@ -467,24 +467,24 @@ func limits(families []Family, findings []Finding) []string {
 }
 
 // label is how a snapshot is called.
-func (l *Line) label(id string) string {
-	for i := range l.Snapshots {
-		if l.Snapshots[i].ID == id {
-			return l.Snapshots[i].Label
+func (j *JudgedSeries) label(id string) string {
+	for i := range j.Snapshots {
+		if j.Snapshots[i].ID == id {
+			return j.Snapshots[i].Label
 		}
 	}
 	return id
 }
 
-func (l *Line) labels() string {
-	first, last := l.Snapshots[0], l.Snapshots[len(l.Snapshots)-1]
+func (j *JudgedSeries) labels() string {
+	first, last := j.Snapshots[0], j.Snapshots[len(j.Snapshots)-1]
 	if first == last {
 		return first.Label
 	}
 	return first.Label + " to " + last.Label
 }
 
-func (l *Line) next(f *Family) string {
+func (j *JudgedSeries) next(f *Family) string {
 	if f.Verdict.Rose() && !rising(f.Verdict) {
 		return "" // what would decide is the next step
 	}
@@ -494,7 +494,7 @@ func (l *Line) next(f *Family) string {
 	switch f.Kind {
 	case analysis.KindGoroutine:
 		if f.RecoveredAt != nil {
-			return "Find out what ended shortly before " + l.label(*f.RecoveredAt) + ": a restart, a deletion or a time-out, which the logs of that moment tell. It held these goroutines."
+			return "Find out what ended shortly before " + j.label(*f.RecoveredAt) + ": a restart, a deletion or a time-out, which the logs of that moment tell. It held these goroutines."
 		}
 		return "Its stack names what these goroutines wait for; take one more dump before a restart, it is gone afterwards."
 	case analysis.KindThread:

@@ -464,9 +464,9 @@ func (t TotalRise) Text() string {
 }
 
 // totalsRisen are the totals that forbid to say that nothing grew.
-func (l *Line) totalsRisen() []TotalRise {
+func (j *JudgedSeries) totalsRisen() []TotalRise {
 	var out []TotalRise
-	for _, t := range l.Trend.Totals() {
+	for _, t := range j.Trend.Totals() {
 		if !t.Risen {
 			continue
 		}
@@ -475,7 +475,7 @@ func (l *Line) totalsRisen() []TotalRise {
 			rise.Born, rise.Gone = &t.Born, &t.Gone
 		}
 		for _, f := range t.Families {
-			title, _, _ := strings.Cut(l.Titles[f.Fingerprint], " <- ")
+			title, _, _ := strings.Cut(j.Titles[f.Fingerprint], " <- ")
 			rise.Families = append(rise.Families, NamedRise{Fingerprint: f.Fingerprint, Title: title, Rise: f.Rise})
 		}
 		for _, f := range t.Creators {

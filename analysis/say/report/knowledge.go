@@ -124,42 +124,42 @@ type Threshold struct {
 
 // consult asks the catalogue about every family of a series and sets the verdicts
 // against its answers.
-func (l *Line) consult(c *knowledge.Catalogue, m *knowledge.Matcher) {
-	l.catalogue, l.Known, l.weighed = c, make(map[string]knowledge.Result, len(l.Trend.Families)), map[string]bool{}
-	l.aside = map[string]aside{}
-	last := l.lastOf()
-	units := make([]knowledge.Units, len(l.Snapshots))
-	for _, f := range l.Trend.Families {
+func (j *JudgedSeries) consult(c *knowledge.Catalogue, m *knowledge.Matcher) {
+	j.catalogue, j.Known, j.weighed = c, make(map[string]knowledge.Result, len(j.Trend.Families)), map[string]bool{}
+	j.aside = map[string]aside{}
+	last := j.lastOf()
+	units := make([]knowledge.Units, len(j.Snapshots))
+	for _, f := range j.Trend.Families {
 		at, ok := last[f.Fingerprint]
 		if !ok {
 			continue
 		}
-		at = l.judgedAt(f, at)
+		at = j.judgedAt(f, at)
 		if units[at.snapshot] == nil {
-			units[at.snapshot] = unitsOf(l.Snapshots[at.snapshot])
+			units[at.snapshot] = unitsOf(j.Snapshots[at.snapshot])
 		}
-		seen := l.seen(f, at)
+		seen := j.seen(f, at)
 		seen.Units = units[at.snapshot]
 		result := m.Match(seen)
-		l.Known[f.Fingerprint] = result
+		j.Known[f.Fingerprint] = result
 		if rank, ok := result.Weigh(seen); ok {
-			j := l.Judged[f.Fingerprint]
+			judgement := j.Judged[f.Fingerprint]
 			if rank.By != "" {
-				l.aside[f.Fingerprint] = aside{j.Verdict, rank.By}
-				j.Evidence = append([]analysis.Evidence{rank.Evidence}, j.Evidence...) // it explains the verdict, the others speak against it
+				j.aside[f.Fingerprint] = aside{judgement.Verdict, rank.By}
+				judgement.Evidence = append([]analysis.Evidence{rank.Evidence}, judgement.Evidence...) // it explains the verdict, the others speak against it
 			} else {
-				j.Evidence = beforeDeciding(j.Evidence, rank.Evidence)
+				judgement.Evidence = beforeDeciding(judgement.Evidence, rank.Evidence)
 			}
 			if rank.Changed {
-				l.weighed[f.Fingerprint] = true
-				j.Verdict, j.RecoveredAt = rank.Verdict, -1
+				j.weighed[f.Fingerprint] = true
+				judgement.Verdict, judgement.RecoveredAt = rank.Verdict, -1
 				// What would decide the verdict of the figures decides nothing any more.
-				j.Evidence = slices.DeleteFunc(j.Evidence, func(e analysis.Evidence) bool { return e.Rule == "decides" })
+				judgement.Evidence = slices.DeleteFunc(judgement.Evidence, func(e analysis.Evidence) bool { return e.Rule == "decides" })
 			}
-			l.Judged[f.Fingerprint] = j
+			j.Judged[f.Fingerprint] = judgement
 		}
 	}
-	l.withUnits()
+	j.withUnits()
 }
 
 // aside is an accusation that an entry of the catalogue sets aside: what the figures
@@ -176,16 +176,16 @@ type sighting struct {
 }
 
 // lastOf is the last snapshot that holds each family.
-func (l *Line) lastOf() map[string]sighting {
-	out := make(map[string]sighting, len(l.Trend.Families))
-	for i := len(l.Snapshots) - 1; i >= 0; i-- {
-		for k := range l.Snapshots[i].Groups {
-			g := &l.Snapshots[i].Groups[k]
+func (j *JudgedSeries) lastOf() map[string]sighting {
+	out := make(map[string]sighting, len(j.Trend.Families))
+	for i := len(j.Snapshots) - 1; i >= 0; i-- {
+		for k := range j.Snapshots[i].Groups {
+			g := &j.Snapshots[i].Groups[k]
 			if _, ok := out[g.Family.Fingerprint]; !ok {
 				out[g.Family.Fingerprint] = sighting{i, g}
 			}
 		}
-		if len(out) == len(l.Trend.Families) {
+		if len(out) == len(j.Trend.Families) {
 			break
 		}
 	}
@@ -194,37 +194,37 @@ func (l *Line) lastOf() map[string]sighting {
 
 // judgedAt is the last snapshot that holds a family, or where its cause went away, the
 // one just before.
-func (l *Line) judgedAt(f *analysis.Family, last sighting) sighting {
-	at := l.Judged[f.Fingerprint].RecoveredAt - 1
+func (j *JudgedSeries) judgedAt(f *analysis.Family, last sighting) sighting {
+	at := j.Judged[f.Fingerprint].RecoveredAt - 1
 	if at < 0 {
 		return last
 	}
-	if before := GroupOf(l.Snapshots[at], f.Fingerprint); before != nil {
+	if before := GroupOf(j.Snapshots[at], f.Fingerprint); before != nil {
 		return sighting{at, before}
 	}
 	return last
 }
 
 // seen is what the catalogue is told of a family.
-func (l *Line) seen(f *analysis.Family, at sighting) knowledge.Seen {
-	j, g, s := l.Judged[f.Fingerprint], at.group, l.Snapshots[at.snapshot]
+func (j *JudgedSeries) seen(f *analysis.Family, at sighting) knowledge.Seen {
+	judgement, g, s := j.Judged[f.Fingerprint], at.group, j.Snapshots[at.snapshot]
 	return knowledge.Seen{
 		Family: f, Program: s.Process.Name.Value, States: g.States, Count: g.Count, OldestWait: g.OldestWait,
 		Timed:   f.Kind == analysis.KindGoroutine && len(g.States) > 0,
-		Verdict: j.Verdict, Proven: l.proven(f.Fingerprint, j), Marked: hasRule(j, "leaked_mark"),
-		Stayed: sync.OnceValue(func() int { return l.stayed(f.Fingerprint, at) }), Span: l.minutes(l.Trend.EpochStart(at.snapshot), at.snapshot),
-		Rise:     func() knowledge.Rise { return l.riseOf(f.Fingerprint, at) },
-		Versions: l.versionsOf(g, at.snapshot),
+		Verdict: judgement.Verdict, Proven: j.proven(f.Fingerprint, judgement), Marked: hasRule(judgement, "leaked_mark"),
+		Stayed: sync.OnceValue(func() int { return j.stayed(f.Fingerprint, at) }), Span: j.minutes(j.Trend.EpochStart(at.snapshot), at.snapshot),
+		Rise:     func() knowledge.Rise { return j.riseOf(f.Fingerprint, at) },
+		Versions: j.versionsOf(g, at.snapshot),
 	}
 }
 
-func hasRule(j analysis.Judgement, rule string) bool {
-	return slices.ContainsFunc(j.Evidence, func(e analysis.Evidence) bool { return e.Rule == rule })
+func hasRule(judgement analysis.Judgement, rule string) bool {
+	return slices.ContainsFunc(judgement.Evidence, func(e analysis.Evidence) bool { return e.Rule == rule })
 }
 
 // minutes lie between two snapshots, 0 where one has no time.
-func (l *Line) minutes(from, to int) int {
-	a, b := l.Snapshots[from].CapturedAt, l.Snapshots[to].CapturedAt
+func (j *JudgedSeries) minutes(from, to int) int {
+	a, b := j.Snapshots[from].CapturedAt, j.Snapshots[to].CapturedAt
 	if a.IsZero() || b.IsZero() {
 		return 0
 	}
@@ -233,22 +233,22 @@ func (l *Line) minutes(from, to int) int {
 
 // stayed is for how many minutes the oldest member of a snapshot has been seen in
 // snapshots of the same run, -1 where members or times are not known.
-func (l *Line) stayed(fingerprint string, at sighting) int {
-	if !at.group.Members.Identified() || l.Snapshots[at.snapshot].CapturedAt.IsZero() {
+func (j *JudgedSeries) stayed(fingerprint string, at sighting) int {
+	if !at.group.Members.Identified() || j.Snapshots[at.snapshot].CapturedAt.IsZero() {
 		return -1
 	}
 	there := make(map[analysis.Identity]bool, at.group.Members.Len())
 	for id := range at.group.Members.Identities() {
 		there[id] = true
 	}
-	for i := l.Trend.EpochStart(at.snapshot); i < at.snapshot; i++ {
-		g := GroupOf(l.Snapshots[i], fingerprint)
-		if g == nil || l.Snapshots[i].CapturedAt.IsZero() || !g.Members.Identified() {
+	for i := j.Trend.EpochStart(at.snapshot); i < at.snapshot; i++ {
+		g := GroupOf(j.Snapshots[i], fingerprint)
+		if g == nil || j.Snapshots[i].CapturedAt.IsZero() || !g.Members.Identified() {
 			continue
 		}
 		for id := range g.Members.Identities() {
 			if there[id] {
-				return l.minutes(i, at.snapshot)
+				return j.minutes(i, at.snapshot)
 			}
 		}
 	}
@@ -256,9 +256,9 @@ func (l *Line) stayed(fingerprint string, at sighting) int {
 }
 
 // riseOf is how a family rose in the run of the process that a sighting is of.
-func (l *Line) riseOf(fingerprint string, at sighting) knowledge.Rise {
+func (j *JudgedSeries) riseOf(fingerprint string, at sighting) knowledge.Rise {
 	out := knowledge.Rise{Present: -1}
-	counts, start := l.Trend.Counts(fingerprint), l.Trend.EpochStart(at.snapshot)
+	counts, start := j.Trend.Counts(fingerprint), j.Trend.EpochStart(at.snapshot)
 	count := func(i int) int {
 		if counts[i] == nil {
 			return 0
@@ -274,45 +274,45 @@ func (l *Line) riseOf(fingerprint string, at sighting) knowledge.Rise {
 			began = i
 		}
 	}
-	taken := l.Snapshots[at.snapshot].CapturedAt
+	taken := j.Snapshots[at.snapshot].CapturedAt
 	if began >= 0 {
-		out.Began, first = l.Snapshots[began].CapturedAt, began
+		out.Began, first = j.Snapshots[began].CapturedAt, began
 	}
-	if first >= 0 && !taken.IsZero() && !l.Snapshots[first].CapturedAt.IsZero() {
-		out.Present = l.minutes(first, at.snapshot)
+	if first >= 0 && !taken.IsZero() && !j.Snapshots[first].CapturedAt.IsZero() {
+		out.Present = j.minutes(first, at.snapshot)
 	}
 	born := 0
-	for _, c := range l.Trend.Cohorts(fingerprint) {
+	for _, c := range j.Trend.Cohorts(fingerprint) {
 		if c.From >= start && c.To <= at.snapshot {
 			born += c.Born
 		}
 	}
-	if span := taken.Sub(l.Snapshots[start].CapturedAt).Minutes(); span > 0 && !l.Snapshots[start].CapturedAt.IsZero() {
+	if span := taken.Sub(j.Snapshots[start].CapturedAt).Minutes(); span > 0 && !j.Snapshots[start].CapturedAt.IsZero() {
 		out.PerMinute = float64(born) / span
 	}
-	out.Level = l.Trend.Levelled(fingerprint)
+	out.Level = j.Trend.Levelled(fingerprint)
 	return out
 }
 
 // proven reports a growth that identities or a unit prove.
-func (l *Line) proven(fingerprint string, j analysis.Judgement) bool {
-	if l.Trend.UnitOf(fingerprint) != "" {
+func (j *JudgedSeries) proven(fingerprint string, judgement analysis.Judgement) bool {
+	if j.Trend.UnitOf(fingerprint) != "" {
 		return true
 	}
-	return j.Verdict == analysis.Leaking && (j.Survivors >= 0 || hasRule(j, "leaked_mark") || hasRule(j, "ages"))
+	return judgement.Verdict == analysis.Leaking && (judgement.Survivors >= 0 || hasRule(judgement, "leaked_mark") || hasRule(judgement, "ages"))
 }
 
 // versionsOf is what a snapshot says of versions, or the nearest one before it: a
 // page of metrics that hangs tells nothing.
-func (l *Line) versionsOf(g *analysis.Group, at int) knowledge.SeenVersions {
-	out := knowledge.SeenVersions{Program: l.Snapshots[at].Process.Name.Value}
-	for i := at; i >= l.Trend.EpochStart(at); i-- {
-		if v := l.Snapshots[i].Process.Version; v.Known() {
+func (j *JudgedSeries) versionsOf(g *analysis.Group, at int) knowledge.SeenVersions {
+	out := knowledge.SeenVersions{Program: j.Snapshots[at].Process.Name.Value}
+	for i := at; i >= j.Trend.EpochStart(at); i-- {
+		if v := j.Snapshots[i].Process.Version; v.Known() {
 			out.Text, out.Source = v.Value, v.Source
 			break
 		}
 	}
-	out.Files = func() []string { return append(modules(g), l.modulesOf(l.Trend.Epochs[at])...) }
+	out.Files = func() []string { return append(modules(g), j.modulesOf(j.Trend.Epochs[at])...) }
 	return out
 }
 
@@ -332,18 +332,18 @@ func modules(g *analysis.Group) []string {
 
 // modulesOf are such file names of all stacks of one run of the process, by its last
 // snapshot with goroutines.
-func (l *Line) modulesOf(epoch int) []string {
-	if files, ok := l.files[epoch]; ok {
+func (j *JudgedSeries) modulesOf(epoch int) []string {
+	if files, ok := j.files[epoch]; ok {
 		return files
 	}
 	var out []string
 	seen := map[string]bool{}
-	for i := len(l.Snapshots) - 1; i >= 0 && out == nil; i-- {
-		if l.Trend.Epochs[i] != epoch {
+	for i := len(j.Snapshots) - 1; i >= 0 && out == nil; i-- {
+		if j.Trend.Epochs[i] != epoch {
 			continue
 		}
-		for k := range l.Snapshots[i].Groups {
-			for _, file := range modules(&l.Snapshots[i].Groups[k]) {
+		for k := range j.Snapshots[i].Groups {
+			for _, file := range modules(&j.Snapshots[i].Groups[k]) {
 				at := strings.Index(file, "@v")
 				if end := strings.IndexByte(file[at:], '/'); end > 0 {
 					file = file[:at+end+1]
@@ -355,10 +355,10 @@ func (l *Line) modulesOf(epoch int) []string {
 			}
 		}
 	}
-	if l.files == nil {
-		l.files = map[int][]string{}
+	if j.files == nil {
+		j.files = map[int][]string{}
 	}
-	l.files[epoch] = out
+	j.files[epoch] = out
 	return out
 }
 
@@ -402,30 +402,30 @@ func beforeDeciding(have []analysis.Evidence, e analysis.Evidence) []analysis.Ev
 
 // withUnits gives families the classes that they have only together with others of
 // their unit: the connections of an informer.
-func (l *Line) withUnits() {
-	for _, u := range l.Trend.Units() {
+func (j *JudgedSeries) withUnits() {
+	for _, u := range j.Trend.Units() {
 		own := map[*knowledge.Class]bool{}
 		for _, share := range u.Families {
-			for _, hit := range l.Known[share.Fingerprint].Classes {
+			for _, hit := range j.Known[share.Fingerprint].Classes {
 				own[hit.Class] = true
 			}
 		}
 		for _, share := range u.Families {
-			r := l.Known[share.Fingerprint]
+			r := j.Known[share.Fingerprint]
 			for _, hit := range r.Follows {
 				if own[hit.Class] && !slices.ContainsFunc(r.Classes, func(h knowledge.ClassHit) bool { return h.Class == hit.Class }) {
 					r.Classes = append(r.Classes, hit)
 				}
 			}
-			l.Known[share.Fingerprint] = r
+			j.Known[share.Fingerprint] = r
 		}
 	}
 }
 
 // explain writes what the catalogue says into a family of the contract.
-func (l *Line) explain(out *Family) {
-	r := l.Known[out.Fingerprint]
-	if a, ok := l.aside[out.Fingerprint]; ok {
+func (j *JudgedSeries) explain(out *Family) {
+	r := j.Known[out.Fingerprint]
+	if a, ok := j.aside[out.Fingerprint]; ok {
 		out.SetAside = &SetAside{ByFigures: a.figures, Entry: a.by}
 	}
 	for _, hit := range r.Classes {
@@ -456,16 +456,16 @@ func knownLeak(m knowledge.Match) KnownLeak {
 }
 
 // accused are the points without the families that the catalogue cleared.
-func (l *Line) accused(points []trend.Point) []trend.Point {
-	if len(l.weighed) == 0 {
+func (j *JudgedSeries) accused(points []trend.Point) []trend.Point {
+	if len(j.weighed) == 0 {
 		return points
 	}
 	var aside []trend.Point
-	cleared := func(print string) bool { return l.weighed[print] && !rising(l.Judged[print].Verdict) }
+	cleared := func(print string) bool { return j.weighed[print] && !rising(j.Judged[print].Verdict) }
 	var out []trend.Point
 	for _, p := range points {
 		if p.Section != trend.Observed && p.Section != trend.MayHold && len(p.Families) > 0 && !slices.ContainsFunc(p.Families, func(print string) bool { return !cleared(print) }) &&
-			slices.ContainsFunc(p.Families, func(print string) bool { return l.aside[print].by != "" }) {
+			slices.ContainsFunc(p.Families, func(print string) bool { return j.aside[print].by != "" }) {
 			p.Section = setAside // it is told, and accuses nobody
 			aside = append(aside, p)
 			continue
@@ -483,16 +483,16 @@ const setAside trend.Section = "no_leak"
 
 // above are findings on families that are more than expected, where trend alone says
 // nothing.
-func (l *Line) above(families []Family) []Finding {
+func (j *JudgedSeries) above(families []Family) []Finding {
 	var out []Finding
 	for i := range families {
 		f := &families[i]
-		if !l.weighed[f.Fingerprint] || !rising(f.Verdict) {
+		if !j.weighed[f.Fingerprint] || !rising(f.Verdict) {
 			continue
 		}
-		out = append(out, Finding{Verdict: f.Verdict, Families: []string{f.Fingerprint}, Counts: f.Counts, Evidence: f.Evidence, Next: l.next(f),
+		out = append(out, Finding{Verdict: f.Verdict, Families: []string{f.Fingerprint}, Counts: f.Counts, Evidence: f.Evidence, Next: j.next(f),
 			Title: fmt.Sprintf("%s: %s, more than expected", f.Title, wording.Members(f.Kind, lastCount(f.Counts))),
-			Text:  l.paragraph(l.inWords(f.Counts, f.Kind), f.Evidence)})
+			Text:  j.paragraph(j.inWords(f.Counts, f.Kind), f.Evidence)})
 	}
 	return out
 }
@@ -502,7 +502,7 @@ const mostKnown = 12
 
 // learn gives a finding the classes, signs and known leaks of its families. The
 // capture's own families and those that may hold something are not accused.
-func (l *Line) learn(f *Finding, byPrint map[string]*Family) {
+func (j *JudgedSeries) learn(f *Finding, byPrint map[string]*Family) {
 	if f.Kind == ObserverFinding || f.Kind == HolderFinding {
 		return
 	}
@@ -514,7 +514,7 @@ func (l *Line) learn(f *Finding, byPrint map[string]*Family) {
 		if family == nil {
 			continue
 		}
-		r := l.Known[print]
+		r := j.Known[print]
 		classes := r.Classes
 		if f.Kind == NoLeakFinding || f.Verdict.Rose() && !accusing(f.Verdict) {
 			classes = nil // nothing is wrong that would have a cause
@@ -554,7 +554,7 @@ func (l *Line) learn(f *Finding, byPrint map[string]*Family) {
 	slices.SortStableFunc(order, func(a, b sign) int { return place[a] - place[b] })
 	for _, key := range order {
 		count := strconv.Itoa(signs[key])
-		if all := l.allOf(key, byPrint); all > signs[key] {
+		if all := j.allOf(key, byPrint); all > signs[key] {
 			count += fmt.Sprintf(" of %d", all)
 		}
 		f.Signs = append(f.Signs, count+" "+key.text)
@@ -573,9 +573,9 @@ func signOf(k analysis.Kind, hit knowledge.ClassHit) sign {
 
 // allOf counts the members of all families of the series that have a sign, those that do
 // not grow too.
-func (l *Line) allOf(s sign, byPrint map[string]*Family) int {
+func (j *JudgedSeries) allOf(s sign, byPrint map[string]*Family) int {
 	all := 0
-	for print, r := range l.Known {
+	for print, r := range j.Known {
 		if f := byPrint[print]; f != nil && slices.ContainsFunc(r.Classes, func(hit knowledge.ClassHit) bool { return hit.Sign != "" && signOf(f.Kind, hit) == s }) {
 			all += peak(f.Counts)
 		}
@@ -608,10 +608,10 @@ func peak(counts []*int) int {
 }
 
 // stated are the classes of what a snapshot states itself.
-func (l *Line) stated(key string) []string {
+func (j *JudgedSeries) stated(key string) []string {
 	var out []string
-	for _, hit := range l.catalogue.OfStatement(key) {
-		if !hit.WithGrowth || l.accuses(hit.Class) {
+	for _, hit := range j.catalogue.OfStatement(key) {
+		if !hit.WithGrowth || j.accuses(hit.Class) {
 			out = append(out, hit.Class.Key)
 		}
 	}
@@ -619,9 +619,9 @@ func (l *Line) stated(key string) []string {
 }
 
 // accuses reports whether a family of a class is accused.
-func (l *Line) accuses(class *knowledge.Class) bool {
-	for print, r := range l.Known {
-		if accusing(l.Judged[print].Verdict) && slices.ContainsFunc(r.Classes, func(hit knowledge.ClassHit) bool { return hit.Class == class && !hit.Rest }) {
+func (j *JudgedSeries) accuses(class *knowledge.Class) bool {
+	for print, r := range j.Known {
+		if accusing(j.Judged[print].Verdict) && slices.ContainsFunc(r.Classes, func(hit knowledge.ClassHit) bool { return hit.Class == class && !hit.Rest }) {
 			return true
 		}
 	}
@@ -698,16 +698,16 @@ func (f *Finding) SignsOfClass(key string) []string {
 
 // thresholds are those that circulate for a process and for the classes of its findings,
 // beside what this series shows.
-func (l *Line) thresholds(findings []Finding) []Threshold {
+func (j *JudgedSeries) thresholds(findings []Finding) []Threshold {
 	var classes []string
 	for _, f := range findings {
 		classes = append(classes, f.Classes...)
 	}
 	var out []Threshold
-	for _, t := range l.catalogue.Thresholds(l.Snapshots[0].Process.Name.Value, classes) {
+	for _, t := range j.catalogue.Thresholds(j.Snapshots[0].Process.Name.Value, classes) {
 		shown := Threshold{Name: t.Name, Text: t.Text}
 		if t.Figure != "" {
-			if shown.Seen, shown.Passed = l.against(t); shown.Seen == "" && len(t.Classes) == 0 {
+			if shown.Seen, shown.Passed = j.against(t); shown.Seen == "" && len(t.Classes) == 0 {
 				continue // nothing of this process can be compared with it
 			}
 		}
@@ -718,9 +718,9 @@ func (l *Line) thresholds(findings []Finding) []Threshold {
 
 // against sets the totals of goroutines against a threshold: the first complete one is
 // the baseline, the highest of its epoch what is compared.
-func (l *Line) against(t knowledge.Threshold) (string, bool) {
+func (j *JudgedSeries) against(t knowledge.Threshold) (string, bool) {
 	first, top, end := -1, -1, -1
-	for i, s := range l.Snapshots {
+	for i, s := range j.Snapshots {
 		n := s.Totals.Goroutines
 		if n == nil || s.Bounded(analysis.KindGoroutine) {
 			continue
@@ -728,19 +728,19 @@ func (l *Line) against(t knowledge.Threshold) (string, bool) {
 		if first < 0 {
 			first = i
 		}
-		if l.Trend.Epochs[i] != l.Trend.Epochs[first] {
+		if j.Trend.Epochs[i] != j.Trend.Epochs[first] {
 			continue
 		}
 		end = i
-		if top < 0 || *n > *l.Snapshots[top].Totals.Goroutines {
+		if top < 0 || *n > *j.Snapshots[top].Totals.Goroutines {
 			top = i
 		}
 	}
 	if first < 0 {
 		return "", false
 	}
-	from, to, last := *l.Snapshots[first].Totals.Goroutines, *l.Snapshots[top].Totals.Goroutines, *l.Snapshots[end].Totals.Goroutines
-	label := func(i int) string { return l.Snapshots[i].Label }
+	from, to, last := *j.Snapshots[first].Totals.Goroutines, *j.Snapshots[top].Totals.Goroutines, *j.Snapshots[end].Totals.Goroutines
+	label := func(i int) string { return j.Snapshots[i].Label }
 	switch t.Figure {
 	case "total":
 		if top == first {
@@ -760,8 +760,8 @@ func (l *Line) against(t knowledge.Threshold) (string, bool) {
 		}
 		return text, float64(last-from) > t.To
 	case "day_share":
-		hours := l.Snapshots[end].CapturedAt.Sub(l.Snapshots[first].CapturedAt).Hours()
-		if from == 0 || hours <= 0 || l.Snapshots[first].CapturedAt.IsZero() {
+		hours := j.Snapshots[end].CapturedAt.Sub(j.Snapshots[first].CapturedAt).Hours()
+		if from == 0 || hours <= 0 || j.Snapshots[first].CapturedAt.IsZero() {
 			return "", false
 		}
 		share := float64(last-from) / float64(from) / hours * 24
@@ -784,17 +784,17 @@ func spanWords(hours float64) string {
 }
 
 // healthy counts the normal stacks of the last snapshot with goroutines.
-func (l *Line) healthy() *Healthy {
-	for i := len(l.Snapshots) - 1; i >= 0; i-- {
-		s := l.Snapshots[i]
+func (j *JudgedSeries) healthy() *Healthy {
+	for i := len(j.Snapshots) - 1; i >= 0; i-- {
+		s := j.Snapshots[i]
 		if s.Totals.Goroutines == nil {
 			continue
 		}
 		out := &Healthy{Snapshot: s.ID, Of: *s.Totals.Goroutines}
 		for k := range s.Groups {
 			g := &s.Groups[k]
-			h := l.Known[g.Family.Fingerprint].Healthy
-			if h == nil || !h.Within || rising(l.Judged[g.Family.Fingerprint].Verdict) && l.Judged[g.Family.Fingerprint].RecoveredAt < 0 {
+			h := j.Known[g.Family.Fingerprint].Healthy
+			if h == nil || !h.Within || rising(j.Judged[g.Family.Fingerprint].Verdict) && j.Judged[g.Family.Fingerprint].RecoveredAt < 0 {
 				continue
 			}
 			out.Members, out.Families = out.Members+g.Count, out.Families+1

@@ -19,14 +19,14 @@ type SnapshotFamily struct {
 }
 
 // SnapshotFamilies are the families of one snapshot of the series, the largest first.
-func (l *Line) SnapshotFamilies(s *analysis.Snapshot) []SnapshotFamily {
+func (j *JudgedSeries) SnapshotFamilies(s *analysis.Snapshot) []SnapshotFamily {
 	out := []SnapshotFamily{}
 	for i := range s.Groups {
 		g := &s.Groups[i]
 		if g.Family == nil {
 			continue
 		}
-		f := SnapshotFamily{Fingerprint: g.Family.Fingerprint, Kind: g.Family.Kind, Title: l.Titles[g.Family.Fingerprint], Members: g.Count, States: g.States, Triage: l.said(g.Family.Fingerprint)}
+		f := SnapshotFamily{Fingerprint: g.Family.Fingerprint, Kind: g.Family.Kind, Title: j.Titles[g.Family.Fingerprint], Members: g.Count, States: g.States, Triage: j.said(g.Family.Fingerprint)}
 		if f.Title == "" {
 			f.Title = g.Family.Title
 		}
@@ -73,8 +73,8 @@ type Member struct {
 
 // Membership lists at most limit members of a family in snapshot at of the series;
 // limit 0 is no limit.
-func (l *Line) Membership(family Family, at, limit int) Membership {
-	snap := l.Snapshots[at]
+func (j *JudgedSeries) Membership(family Family, at, limit int) Membership {
+	snap := j.Snapshots[at]
 	out := Membership{Family: family, At: snap.Label, Members: []Member{}}
 	g := GroupOf(snap, family.Fingerprint)
 	if g == nil {
@@ -85,7 +85,7 @@ func (l *Line) Membership(family Family, at, limit int) Membership {
 	all := g.Members.First(limit)
 	first := map[analysis.Identity]string{}
 	if identified {
-		first = l.firstSeen(family.Fingerprint, at, all)
+		first = j.firstSeen(family.Fingerprint, at, all)
 	}
 	for _, m := range all {
 		x := Member{Parent: m.Parent, State: m.State, Line: m.Place.Line, Offset: m.Place.Offset, Detail: m.Detail, Sub: m.Identity.Sub}
@@ -107,24 +107,24 @@ func (l *Line) Membership(family Family, at, limit int) Membership {
 
 // firstSeen is the label of the first snapshot of each of these members, within the
 // process start of snapshot at.
-func (l *Line) firstSeen(fingerprint string, at int, members []analysis.Member) map[analysis.Identity]string {
+func (j *JudgedSeries) firstSeen(fingerprint string, at int, members []analysis.Member) map[analysis.Identity]string {
 	wanted := make(map[analysis.Identity]bool, len(members))
 	for i := range members {
 		wanted[members[i].Identity] = true
 	}
 	out := make(map[analysis.Identity]string, len(wanted))
 	for i := 0; i <= at && len(wanted) > 0; i++ {
-		if l.Trend.Epochs[i] != l.Trend.Epochs[at] {
+		if j.Trend.Epochs[i] != j.Trend.Epochs[at] {
 			continue
 		}
-		g := GroupOf(l.Snapshots[i], fingerprint)
+		g := GroupOf(j.Snapshots[i], fingerprint)
 		if g == nil || !g.Members.Identified() {
 			continue
 		}
 		for id := range g.Members.Identities() {
 			if wanted[id] {
 				delete(wanted, id)
-				out[id] = l.Snapshots[i].Label
+				out[id] = j.Snapshots[i].Label
 			}
 		}
 	}

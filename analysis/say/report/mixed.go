@@ -8,36 +8,36 @@ import (
 	"leakdiff/analysis"
 )
 
-// level makes the snapshots of a series comparable where they were captured in
+// levelForms makes the snapshots of a series comparable where they were captured in
 // forms that do not show the same (threads.md section 3, DESIGN.md section 9):
 // threads of the virtual machine are dropped where other snapshots cannot have
 // them, and what shows less than the others is left out of verdicts.
-func (l *Line) level() {
-	l.Mixed = nil
-	threads := l.forms(analysis.KindThread)
+func (j *JudgedSeries) levelForms() {
+	j.Mixed = nil
+	threads := j.forms(analysis.KindThread)
 	if len(threads[analysis.FormFull]) > 0 && len(threads[analysis.FormJava]) > 0 {
 		for _, i := range threads[analysis.FormFull] {
-			l.Snapshots[i] = withoutVM(l.Snapshots[i])
+			j.Snapshots[i] = withoutVM(j.Snapshots[i])
 		}
-		l.mixed(threads[analysis.FormFull], "list the threads of the virtual machine, which the other snapshots cannot; these are not counted")
+		j.mixed(threads[analysis.FormFull], "list the threads of the virtual machine, which the other snapshots cannot; these are not counted")
 	}
 	if whole := len(threads[analysis.FormFull]) + len(threads[analysis.FormJava]); whole > 0 {
-		l.leaveOut(threads[analysis.FormCapped], analysis.KindThread, "show a few frames of each stack only and are left out of verdicts on threads")
-		l.leaveOut(threads[analysis.FormVirtual], analysis.KindThread, "list virtual threads, which the other snapshots cannot, and are left out of verdicts on threads")
+		j.leaveOut(threads[analysis.FormCapped], analysis.KindThread, "show a few frames of each stack only and are left out of verdicts on threads")
+		j.leaveOut(threads[analysis.FormVirtual], analysis.KindThread, "list virtual threads, which the other snapshots cannot, and are left out of verdicts on threads")
 	}
-	sockets := l.forms(analysis.KindDescriptor)
+	sockets := j.forms(analysis.KindDescriptor)
 	if bare := sockets[analysis.FormBare]; len(bare) > 0 && len(sockets[analysis.FormEnds]) > 0 {
-		for i := range l.Snapshots {
-			l.Snapshots[i] = joinSockets(l.Snapshots[i])
+		for i := range j.Snapshots {
+			j.Snapshots[i] = joinSockets(j.Snapshots[i])
 		}
-		l.mixed(bare, "do not show where their sockets lead; in all of them the sockets are compared as one family")
+		j.mixed(bare, "do not show where their sockets lead; in all of them the sockets are compared as one family")
 	}
 }
 
 // forms are the snapshots of the series by what they show of a kind.
-func (l *Line) forms(kind analysis.Kind) map[string][]int {
+func (j *JudgedSeries) forms(kind analysis.Kind) map[string][]int {
 	out := map[string][]int{}
-	for i, s := range l.Snapshots {
+	for i, s := range j.Snapshots {
 		if form := s.Forms[kind]; form != "" {
 			out[form] = append(out[form], i)
 		}
@@ -45,27 +45,27 @@ func (l *Line) forms(kind analysis.Kind) map[string][]int {
 	return out
 }
 
-func (l *Line) leaveOut(which []int, kind analysis.Kind, why string) {
+func (j *JudgedSeries) leaveOut(which []int, kind analysis.Kind, why string) {
 	if len(which) == 0 {
 		return
 	}
 	for _, i := range which {
-		s := *l.Snapshots[i]
+		s := *j.Snapshots[i]
 		s.Incomplete = append(slices.Clone(s.Incomplete), kind)
-		l.Snapshots[i] = &s
+		j.Snapshots[i] = &s
 	}
-	l.mixed(which, why)
+	j.mixed(which, why)
 }
 
-func (l *Line) mixed(which []int, why string) {
+func (j *JudgedSeries) mixed(which []int, why string) {
 	if len(which) == 0 {
 		return
 	}
 	labels := make([]string, len(which))
 	for k, i := range which {
-		labels[k] = l.Snapshots[i].Label
+		labels[k] = j.Snapshots[i].Label
 	}
-	l.Mixed = append(l.Mixed, fmt.Sprintf("The snapshots were captured in several forms: those at %s %s.", strings.Join(labels, ", "), why))
+	j.Mixed = append(j.Mixed, fmt.Sprintf("The snapshots were captured in several forms: those at %s %s.", strings.Join(labels, ", "), why))
 }
 
 // anySocket is the family of all sockets, whatever is known of their ends.

@@ -33,9 +33,14 @@ var observing = []string{
 // fingerprint.
 func observers(snapshots []*analysis.Snapshot) map[string]bool {
 	out := map[string]bool{}
+	seen := map[*analysis.Family]bool{}
 	for _, s := range snapshots {
 		for i := range s.Groups {
 			g := &s.Groups[i]
+			if seen[g.Family] {
+				continue
+			}
+			seen[g.Family] = true
 			if _, known := out[g.Family.Fingerprint]; known || g.Family.Kind != analysis.KindGoroutine && g.Family.Kind != analysis.KindThread {
 				continue
 			}
@@ -66,7 +71,7 @@ func observes(function string) bool {
 }
 
 // observer tells what the capture may have added itself.
-func (l *Line) observer(p trend.Point, byPrint map[string]*Family) Finding {
+func (j *JudgedSeries) observer(p trend.Point, byPrint map[string]*Family) Finding {
 	prints := lead(p.Families, byPrint)
 	first := byPrint[prints[0]]
 	counts := slices.Clone(first.Counts)
@@ -82,8 +87,8 @@ func (l *Line) observer(p trend.Point, byPrint map[string]*Family) Finding {
 		}
 	}
 	f := Finding{Kind: ObserverFinding, Verdict: p.Verdict, Families: prints, Counts: counts}
-	f.Title = fmt.Sprintf("Requests for metrics or profiles hang: %s %s", l.rises(counts, first.Kind), wording.Kinds(first.Kind))
-	f.Text = fmt.Sprintf("%s, %s: %s in %s that answer requests for metrics or profiles, the first %s.", plainProcess(l), l.labels(), l.inWords(counts, first.Kind),
+	f.Title = fmt.Sprintf("Requests for metrics or profiles hang: %s %s", j.rises(counts, first.Kind), wording.Kinds(first.Kind))
+	f.Text = fmt.Sprintf("%s, %s: %s in %s that answer requests for metrics or profiles, the first %s.", plainProcess(j), j.labels(), j.inWords(counts, first.Kind),
 		wording.Plural(len(prints), "family", "families"), first.Title)
 	if p.Of != "" {
 		f.Text += " They rise with " + byPrint[p.Of].Title + "."

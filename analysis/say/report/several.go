@@ -45,14 +45,14 @@ type SeveralRow struct {
 
 // NewSeveral is a comparison of any number of snapshots in the words of one series,
 // without its columns.
-func NewSeveral(rows []diff.Course, line *Line) Several {
+func NewSeveral(rows []diff.Course, series *JudgedSeries) Several {
 	out := Several{Schema: severalSchema, Snapshots: []SeveralSnapshot{}, Rows: []SeveralRow{}, Warnings: []string{}}
 	for i := range rows {
 		course := &rows[i]
 		f := course.Family
 		row := SeveralRow{
-			Fingerprint: f.Fingerprint, Kind: f.Kind, Title: line.Titles[f.Fingerprint], Section: string(course.Section),
-			Counts: course.Counts, Verdict: line.Judged[f.Fingerprint].Verdict, Triage: line.said(f.Fingerprint),
+			Fingerprint: f.Fingerprint, Kind: f.Kind, Title: series.Titles[f.Fingerprint], Section: string(course.Section),
+			Counts: course.Counts, Verdict: series.Judged[f.Fingerprint].Verdict, Triage: series.said(f.Fingerprint),
 		}
 		if row.Title == "" {
 			row.Title = f.Title

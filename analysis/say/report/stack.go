@@ -50,31 +50,31 @@ const (
 
 // locate gives a finding the most frequent exact stack of its first family that has one,
 // in the snapshot that is judged.
-func (l *Line) locate(f *Finding) {
+func (j *JudgedSeries) locate(f *Finding) {
 	f.Stack = []StackFrame{}
-	if l.sightings == nil {
-		l.sightings, l.own = l.lastOf(), family.OwnOf(l.stacks)
+	if j.sightings == nil {
+		j.sightings, j.own = j.lastOf(), family.OwnOf(j.stacks)
 	}
 	for _, print := range f.Families {
-		at, ok := l.sightings[print]
+		at, ok := j.sightings[print]
 		if !ok || at.group.Family.Kind != analysis.KindGoroutine && at.group.Family.Kind != analysis.KindThread {
 			continue
 		}
-		at = l.judgedAt(at.group.Family, at)
+		at = j.judgedAt(at.group.Family, at)
 		v := mostFrequent(at.group.Variants)
 		if v == nil {
 			continue
 		}
-		f.StackOf = &StackOf{Family: print, Kind: at.group.Family.Kind, Snapshot: l.Snapshots[at.snapshot].ID, Members: v.Count, Of: max(v.Count, at.group.Count), Elided: v.Stack.Elided}
+		f.StackOf = &StackOf{Family: print, Kind: at.group.Family.Kind, Snapshot: j.Snapshots[at.snapshot].ID, Members: v.Count, Of: max(v.Count, at.group.Count), Elided: v.Stack.Elided}
 		marks := family.Marks{Frames: make([]bool, len(v.Stack.Frames))}
 		if at.group.Family.Kind == analysis.KindGoroutine {
-			marks = l.own.Mark(v.Stack) // of other programs nothing says what is a module
+			marks = j.own.Mark(v.Stack) // of other programs nothing says what is a module
 		}
 		for i, frame := range v.Stack.Frames {
-			f.Stack = append(f.Stack, l.frame(frame, marks.Frames[i]))
+			f.Stack = append(f.Stack, j.frame(frame, marks.Frames[i]))
 		}
 		if v.Stack.CreatedBy.Func != "" {
-			creator := l.frame(v.Stack.CreatedBy, marks.Creator)
+			creator := j.frame(v.Stack.CreatedBy, marks.Creator)
 			creator.CreatedBy = true
 			f.Stack = append(f.Stack, creator)
 		}
@@ -88,24 +88,26 @@ func (l *Line) locate(f *Finding) {
 	}
 }
 
-func (l *Line) frame(f analysis.Frame, own bool) StackFrame {
-	return StackFrame{Function: f.Func, File: f.File, Line: f.Line, Own: own, within: l.own.Within(f)}
+func (j *JudgedSeries) frame(f analysis.Frame, own bool) StackFrame {
+	return StackFrame{Function: f.Func, File: f.File, Line: f.Line, Own: own, within: j.own.Within(f)}
 }
 
 // stacks are those of all goroutines of the series, equal ones of several snapshots once.
 // Fingerprints leave directories out, which two builds may differ in.
-func (l *Line) stacks(yield func(*analysis.Stack) bool) {
+func (j *JudgedSeries) stacks(yield func(*analysis.Stack) bool) {
 	type exact struct{ fingerprint, outermost, creator string }
 	seen := map[exact]bool{}
-	for _, s := range l.Snapshots {
+	known := map[*analysis.Stack]bool{} // snapshots share their stacks
+	for _, s := range j.Snapshots {
 		for i := range s.Groups {
 			if s.Groups[i].Family.Kind != analysis.KindGoroutine {
 				continue
 			}
 			for _, v := range s.Groups[i].Variants {
-				if v.Stack == nil || len(v.Stack.Frames) == 0 {
+				if v.Stack == nil || len(v.Stack.Frames) == 0 || known[v.Stack] {
 					continue
 				}
+				known[v.Stack] = true
 				key := exact{v.Fingerprint, v.Stack.Frames[len(v.Stack.Frames)-1].File, v.Stack.CreatedBy.File}
 				if seen[key] {
 					continue

@@ -54,17 +54,17 @@ func Text(w io.Writer, c Case, width Width) error {
 
 // leadingKind is the kind that a series is best told by: goroutines, else the
 // first that was captured.
-func leadingKind(l Line) (analysis.Kind, []*int) {
+func leadingKind(j JudgedSeries) (analysis.Kind, []*int) {
 	for _, k := range analysis.Kinds() {
-		counts := make([]*int, len(l.Snapshots))
+		counts := make([]*int, len(j.Snapshots))
 		known := 0
-		for i, s := range l.Snapshots {
+		for i, s := range j.Snapshots {
 			counts[i] = s.Totals.Of(k)
 			if counts[i] != nil {
 				known++
 			}
 		}
-		if known*2 >= len(l.Snapshots) && known > 0 {
+		if known*2 >= len(j.Snapshots) && known > 0 {
 			return k, counts
 		}
 	}
@@ -108,15 +108,15 @@ func (p *printer) wrap(indent, text string) {
 }
 
 func (p *printer) series(c *Case, i int) {
-	s, l := &c.Report.Series[i], &c.Lines[i]
-	title := plainProcess(l)
+	s, j := &c.Report.Series[i], &c.Series[i]
+	title := plainProcess(j)
 	if s.Host != nil {
 		title += " on " + *s.Host
 	}
 	p.line("")
 	p.line("%s", title)
 	p.line("%s", strings.Repeat("=", utf8.RuneCountInString(title)))
-	p.totals(l)
+	p.totals(j)
 	if s.Quiet != "" {
 		p.line("")
 		p.wrap("", s.Quiet)
@@ -125,7 +125,7 @@ func (p *printer) series(c *Case, i int) {
 		p.line("")
 		p.wrap("", fmt.Sprintf("%d. [%s] %s", f.Rank, f.Mark(), f.Title))
 		p.wrap("   ", f.Text)
-		p.stack(l, &f)
+		p.stack(j, &f)
 		for _, a := range c.Report.Advice(&f) {
 			if !a.More {
 				p.wrap("   ", a.Label+": "+a.Text)
@@ -148,13 +148,13 @@ func (p *printer) series(c *Case, i int) {
 		p.passing(&c.listed.Series[i])
 		return
 	}
-	_, compared := l.Trend.SmallestVisible()
+	_, compared := j.Trend.SmallestVisible()
 	p.families(s, compared)
 }
 
 // stack prints where the members of a finding are.
-func (p *printer) stack(l *Line, f *Finding) {
-	t := p.traces.Of(f, l.label)
+func (p *printer) stack(j *JudgedSeries, f *Finding) {
+	t := p.traces.Of(f, j.label)
 	if t == nil {
 		return
 	}
@@ -204,17 +204,17 @@ func most(counts []*int) int {
 
 // totals is the table with one column for each snapshot; long series show the
 // first, the last and what lies between in steps.
-func (p *printer) totals(l *Line) {
-	cols := pick(len(l.Snapshots), max(3, (p.width-14)/9))
+func (p *printer) totals(j *JudgedSeries) {
+	cols := pick(len(j.Snapshots), max(3, (p.width-14)/9))
 	head, taken := fmt.Sprintf("%-12s", "snapshot"), fmt.Sprintf("%-12s", "taken, UTC")
 	timed, layout := false, "15:04:05"
-	if first, last := l.Snapshots[0].CapturedAt, l.Snapshots[len(l.Snapshots)-1].CapturedAt; first.UTC().YearDay() != last.UTC().YearDay() && !first.IsZero() {
+	if first, last := j.Snapshots[0].CapturedAt, j.Snapshots[len(j.Snapshots)-1].CapturedAt; first.UTC().YearDay() != last.UTC().YearDay() && !first.IsZero() {
 		taken, layout = fmt.Sprintf("%-12s", "day, UTC"), "02 15:04"
 	}
 	for k, i := range cols {
-		s := l.Snapshots[i]
+		s := j.Snapshots[i]
 		label := s.Label
-		if k > 0 && l.Trend.Epochs[i] != l.Trend.Epochs[cols[k-1]] {
+		if k > 0 && j.Trend.Epochs[i] != j.Trend.Epochs[cols[k-1]] {
 			label = "| " + label
 		}
 		head += fmt.Sprintf("%9s", cut(label, 8))
@@ -232,10 +232,10 @@ func (p *printer) totals(l *Line) {
 		row, known := fmt.Sprintf("%-12s", wording.Kinds(k)), false
 		for _, i := range cols {
 			cell := "–"
-			if n := l.Snapshots[i].Totals.Of(k); n != nil {
+			if n := j.Snapshots[i].Totals.Of(k); n != nil {
 				known = true
 				cell = strconv.Itoa(*n)
-				if l.Snapshots[i].Bounded(k) {
+				if j.Snapshots[i].Bounded(k) {
 					cell += "+"
 				}
 			}
@@ -245,10 +245,10 @@ func (p *printer) totals(l *Line) {
 			p.line("%s", row)
 		}
 	}
-	if len(cols) < len(l.Snapshots) {
-		p.line("%d of %d snapshots are shown", len(cols), len(l.Snapshots))
+	if len(cols) < len(j.Snapshots) {
+		p.line("%d of %d snapshots are shown", len(cols), len(j.Snapshots))
 	}
-	if l.Trend.Epochs[len(l.Snapshots)-1] > 0 {
+	if j.Trend.Epochs[len(j.Snapshots)-1] > 0 {
 		p.line("| marks a restart: members are not followed across it")
 	}
 }
@@ -533,10 +533,10 @@ func Summary(c Case) CaseSummary {
 	if !s.Verdict.Rose() && s.Verdict != analysis.TooFewPoints {
 		s.Verdict = analysis.Stable
 	}
-	if len(c.Lines) == 0 {
+	if len(c.Series) == 0 {
 		return s
 	}
-	kind, counts := leadingKind(c.Lines[0])
+	kind, counts := leadingKind(c.Series[0])
 	for i, n := range counts {
 		if n == nil {
 			continue
@@ -545,7 +545,7 @@ func Summary(c Case) CaseSummary {
 			s.Lowest = *n
 		}
 		s.Highest = max(s.Highest, *n)
-		s.Spark, s.Lower = append(s.Spark, *n), append(s.Lower, c.Lines[0].Snapshots[i].Bounded(kind))
+		s.Spark, s.Lower = append(s.Spark, *n), append(s.Lower, c.Series[0].Snapshots[i].Bounded(kind))
 	}
 	if !slices.Contains(s.Lower, true) {
 		s.Lower = nil

@@ -31,8 +31,8 @@ func (s *Series) setAside() (aside []*Family, open bool) {
 }
 
 // said is what people said of a family of the series, nil for nothing.
-func (l *Line) said(fingerprint string) *analysis.Triage {
-	mark, ok := l.Said[fingerprint]
+func (j *JudgedSeries) said(fingerprint string) *analysis.Triage {
+	mark, ok := j.Said[fingerprint]
 	if !ok {
 		return nil
 	}
@@ -78,14 +78,14 @@ type Sorted struct{ Process, Fingerprint string }
 
 // triage writes what people said beside the families, sets findings aside all of whose
 // families are benign, and tells those that somebody suspects although no rule does.
-func triage(l *Line, s *Series, said map[Sorted]analysis.Triage) {
-	l.Said = map[string]analysis.Triage{}
+func triage(j *JudgedSeries, s *Series, said map[Sorted]analysis.Triage) {
+	j.Said = map[string]analysis.Triage{}
 	byPrint := map[string]*Family{}
 	for i := range s.Families {
 		f := &s.Families[i]
 		byPrint[f.Fingerprint] = f
 		if mark, ok := said[Sorted{s.Process, f.Fingerprint}]; ok && !mark.Empty() {
-			f.Triage, l.Said[f.Fingerprint] = &mark, mark
+			f.Triage, j.Said[f.Fingerprint] = &mark, mark
 		}
 	}
 	told := map[string]bool{}
@@ -109,7 +109,7 @@ func triage(l *Line, s *Series, said map[Sorted]analysis.Triage) {
 	for i := range s.Families {
 		if f := &s.Families[i]; f.Triage != nil && f.Triage.State == analysis.MarkedSuspect && !told[f.Fingerprint] {
 			found := suspicion(f)
-			l.locate(&found)
+			j.locate(&found)
 			suspected = append(suspected, found)
 		}
 	}
@@ -118,7 +118,7 @@ func triage(l *Line, s *Series, said map[Sorted]analysis.Triage) {
 		s.Findings[i].Rank = i + 1
 	}
 	if aside, open := s.setAside(); len(aside) > 0 && !open {
-		s.Quiet = asideWords(aside, len(s.Snapshots) == 1) + " " + l.nothingElse()
+		s.Quiet = asideWords(aside, len(s.Snapshots) == 1) + " " + j.nothingElse()
 	}
 }
 

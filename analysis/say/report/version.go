@@ -7,11 +7,11 @@ import (
 
 // Bisect compares the versions that the series of one program ran, whatever their
 // host. It has no rows where no version is known.
-func Bisect(lines []Line, program string, family *analysis.Family) trend.Bisection {
+func Bisect(judged []JudgedSeries, program string, family *analysis.Family) trend.Bisection {
 	var all []trend.Exposure
-	for i := range lines {
-		if lines[i].Snapshots[0].Process.Name.Value == program {
-			all = append(all, lines[i].Trend.Exposures(family)...)
+	for i := range judged {
+		if judged[i].Snapshots[0].Process.Name.Value == program {
+			all = append(all, judged[i].Trend.Exposures(family)...)
 		}
 	}
 	if len(all) == 0 {
@@ -22,11 +22,11 @@ func Bisect(lines []Line, program string, family *analysis.Family) trend.Bisecti
 
 // versions says with each growth which version brought it, where the case knows
 // several.
-func versions(lines []Line, series []Series) {
+func versions(judged []JudgedSeries, series []Series) {
 	several := map[string]bool{}
 	first := map[string]string{}
-	for i := range lines {
-		for _, s := range lines[i].Snapshots {
+	for i := range judged {
+		for _, s := range judged[i].Snapshots {
 			program, version := s.Process.Name.Value, s.Process.Version.Value
 			if version == "" {
 				continue
@@ -46,11 +46,11 @@ func versions(lines []Line, series []Series) {
 			if !f.rises() {
 				continue
 			}
-			g := lines[i].largest(f.Families[0])
+			g := judged[i].largest(f.Families[0])
 			if g == nil {
 				continue
 			}
-			if b := Bisect(lines, series[i].Process, g.Family); len(b.Rows) > 1 {
+			if b := Bisect(judged, series[i].Process, g.Family); len(b.Rows) > 1 {
 				f.Text += " " + sentence(b.Text())
 				f.Evidence = append([]analysis.Evidence{{Rule: "versions", Text: b.Text()}}, f.Evidence...)
 			}

@@ -10,11 +10,11 @@ import (
 )
 
 // watched is what the watches of a family are on in the last snapshot that holds it.
-func (l *Line) watched(fingerprint string) []analysis.Target {
-	groups := l.Trend.Groups(fingerprint)
+func (j *JudgedSeries) watched(fingerprint string) []analysis.Target {
+	groups := j.Trend.Groups(fingerprint)
 	for i := len(groups) - 1; i >= 0; i-- {
 		if groups[i] != nil {
-			return l.Snapshots[i].Watched[fingerprint]
+			return j.Snapshots[i].Watched[fingerprint]
 		}
 	}
 	return nil
@@ -23,9 +23,9 @@ func (l *Line) watched(fingerprint string) []analysis.Target {
 // dead states which watches of the last snapshot are on what is gone, apart from those
 // that a finding accuses already: that they are there is a proof by itself, whether or
 // not there are more of them each time.
-func (l *Line) dead(told []Finding, byPrint map[string]*Family) []Finding {
-	at := len(l.Snapshots) - 1
-	for at >= 0 && l.Snapshots[at].Totals.Watches == nil {
+func (j *JudgedSeries) dead(told []Finding, byPrint map[string]*Family) []Finding {
+	at := len(j.Snapshots) - 1
+	for at >= 0 && j.Snapshots[at].Totals.Watches == nil {
 		at--
 	}
 	if at < 0 {
@@ -34,8 +34,8 @@ func (l *Line) dead(told []Finding, byPrint map[string]*Family) []Finding {
 	gone, others := 0, 0
 	f := Finding{Kind: FactFinding}
 	var members []*Family
-	for k := range l.Snapshots[at].Groups {
-		g := &l.Snapshots[at].Groups[k]
+	for k := range j.Snapshots[at].Groups {
+		g := &j.Snapshots[at].Groups[k]
 		if family := byPrint[g.Family.Fingerprint]; family == nil || !family.onWhatIsGone() {
 			continue
 		} else if slices.ContainsFunc(told, func(x Finding) bool {
@@ -51,13 +51,13 @@ func (l *Line) dead(told []Finding, byPrint map[string]*Family) []Finding {
 	if gone == 0 {
 		return nil
 	}
-	f.Title = fmt.Sprintf("%d of %s on what is gone", gone, wording.Plural(*l.Snapshots[at].Totals.Watches, "watch is", "watches are"))
-	f.Text = fmt.Sprintf("%s, %s: file systems or cgroups that are no longer there are still watched.", plainProcess(l), l.Snapshots[at].Label)
+	f.Title = fmt.Sprintf("%d of %s on what is gone", gone, wording.Plural(*j.Snapshots[at].Totals.Watches, "watch is", "watches are"))
+	f.Text = fmt.Sprintf("%s, %s: file systems or cgroups that are no longer there are still watched.", plainProcess(j), j.Snapshots[at].Label)
 	if others > 0 {
 		f.Text += fmt.Sprintf(" %d more such watches grow, see above.", others)
 	}
 	f.Text += " The program did not remove these watches with what they were on, and each counts against the limit until it is removed or its instance is closed. That is proven; nothing here shows that their number grows." + remains(members)
-	l.learn(&f, byPrint)
+	j.learn(&f, byPrint)
 	return []Finding{f}
 }
 

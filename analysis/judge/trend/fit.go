@@ -18,10 +18,10 @@ const (
 // of the snapshots: longer runs are thinned evenly to this many.
 const mostPoints = 36
 
-// line is evidence S: what the counts of a family do over time, pooled over the
+// fit is evidence S: what the counts of a family do over time, pooled over the
 // epochs (statistics.md 3). Slopes are per hour, or per snapshot where the part
 // is not dated.
-type line struct {
+type fit struct {
 	// n counts the snapshots of epochs with at least two; longest is the largest
 	// number in one epoch.
 	n, longest int
@@ -48,83 +48,83 @@ type line struct {
 	variance float64
 }
 
-// scratch is the room for pair slopes, kept from one family to the next.
-type scratch struct {
+// buffers hold pair slopes and are reused from one family to the next.
+type buffers struct {
 	slopes, ages []float64
 	thinned      []point
 	counts       []int
 	at           []float64
 }
 
-// fitLine measures the counts. What only a growth beyond the gate asks for is
+// fitCounts measures the counts. What only a growth beyond the gate asks for is
 // filled in where chance and the pairs of counts do not exclude one; fill does the rest.
-func fitLine(runs [][]point, room *scratch) line {
-	l := line{pUp: 1, pDown: 1, epochs: len(runs)}
+func fitCounts(runs [][]point, buf *buffers) fit {
+	f := fit{pUp: 1, pDown: 1, epochs: len(runs)}
 	if len(runs) == 0 {
-		return l
+		return f
 	}
 	var firsts [4]float64
 	starts := firsts[:0]
 	first, last := 0, 0
 	for _, run := range runs {
-		l.n += len(run)
-		l.longest = max(l.longest, len(run))
+		f.n += len(run)
+		f.longest = max(f.longest, len(run))
 		first += run[0].count
 		last += run[len(run)-1].count
 		starts = append(starts, float64(run[0].count))
 	}
-	l.rise = last - first
+	f.rise = last - first
 	if first+last > 0 {
-		l.z = float64(l.rise) / math.Sqrt(2*float64(first+last))
+		f.z = float64(f.rise) / math.Sqrt(2*float64(first+last))
 	}
-	l.gate = leastGrowth(median(starts))
+	f.gate = leastGrowth(median(starts))
 	if flat(runs) {
-		l.filled = true
-		return l
+		f.filled = true
+		return f
 	}
-	l.rank(runs, room)
+	f.rankPairs(runs, buf)
 	// Of several epochs, evidence C asks as well whether they go on.
 	several := len(runs) > 1
-	if !several && !l.unlikely(1, l.pUp) && !l.unlikely(-1, l.pDown) || !l.mayGrow(runs, room) {
-		return l
+	if !several && !f.unlikely(1, f.pUp) && !f.unlikely(-1, f.pDown) || !f.mayGrow(runs, buf) {
+		return f
 	}
-	l.typical(runs, room)
-	if several || math.Abs(l.growth) >= l.gate {
-		l.shape(runs, room)
+	f.medianSlope(runs, buf)
+	if several || math.Abs(f.growth) >= f.gate {
+		f.shape(runs, buf)
 	}
-	return l
+	return f
 }
 
-// rank counts the pairs that rise less those that fall, and what they amount to.
-func (l *line) rank(runs [][]point, room *scratch) {
+// rankPairs counts the pairs that rise less those that fall, and what they amount to.
+func (f *fit) rankPairs(runs [][]point, buf *buffers) {
 	s := 0
 	for _, run := range runs {
 		n := float64(min(len(run), max(2, mostPoints/len(runs))))
-		l.variance += n * (n - 1) * (2*n + 5) / 18
-		room.spread(thin(run, mostPoints/len(runs), room))
-		for i, count := range room.counts {
-			for _, other := range room.counts[i+1:] {
+		f.variance += n * (n - 1) * (2*n + 5) / 18
+		buf.split(thin(run, mostPoints/len(runs), buf))
+		for i, count := range buf.counts {
+			for _, other := range buf.counts[i+1:] {
 				rise := other - count
 				// The sign without a branch: noise would mispredict every other one.
 				s += (rise >> 63) | int(uint(-rise)>>63)
 			}
 		}
 	}
-	l.pUp, l.pDown = tail(s, l.variance), tail(-s, l.variance)
+	f.pUp, f.pDown = tail(s, f.variance), tail(-s, f.variance)
 }
 
 // mayGrow counts the pairs of all runs whose slope would pass the gate over the
 // longest span, up or down. Where fewer than half of the pairs pass, their median does
 // not.
-func (l *line) mayGrow(runs [][]point, room *scratch) bool {
-	least := l.gate / longestSpan(runs)
+func (f *fit) mayGrow(runs [][]point, buf *buffers) bool {
+	least := f.gate / longestSpan(runs)
 	pairs, passing := 0, 0
 	for _, run := range runs {
-		room.spread(thin(run, mostPoints/len(runs), room))
-		for i, count := range room.counts {
-			at := room.at[i]
-			later := room.at[i+1:]
-			for j, other := range room.counts[i+1:] {
+		buf.split(thin(run, mostPoints/len(runs), buf))
+		for i, count := range buf.counts {
+			at := buf.at[i]
+			later := buf.at[i+1:]
+			for j, other := range buf.counts[i+1:] {
 				rise := other - count
 				if apart := later[j] - at; apart > 0 {
 					pairs++
@@ -138,109 +138,109 @@ func (l *line) mayGrow(runs [][]point, room *scratch) bool {
 	return 2*passing+2 >= pairs
 }
 
-// spread lays the counts and times of a run side by side; a time that is not known
+// split lays the counts and times of a run side by side; a time that is not known
 // is NaN, which is apart from nothing.
-func (room *scratch) spread(run []point) {
-	room.counts, room.at = room.counts[:0], room.at[:0]
+func (buf *buffers) split(run []point) {
+	buf.counts, buf.at = buf.counts[:0], buf.at[:0]
 	for k := range run {
 		at := run[k].at
-		if !run[k].placed {
+		if !run[k].timed {
 			at = math.NaN()
 		}
-		room.counts = append(room.counts, run[k].count)
-		room.at = append(room.at, at)
+		buf.counts = append(buf.counts, run[k].count)
+		buf.at = append(buf.at, at)
 	}
 }
 
 // fill computes the slopes and the shape.
-func (l *line) fill(runs [][]point, room *scratch) {
-	if l.filled || len(runs) == 0 {
+func (f *fit) fill(runs [][]point, buf *buffers) {
+	if f.filled || len(runs) == 0 {
 		return
 	}
-	l.typical(runs, room)
-	l.shape(runs, room)
+	f.medianSlope(runs, buf)
+	f.shape(runs, buf)
 }
 
-// typical computes the slope of all pairs, which it leaves in the room.
-func (l *line) typical(runs [][]point, room *scratch) {
-	room.slopes = room.slopes[:0]
+// medianSlope computes the slope of all pairs, which it leaves in the buffer.
+func (f *fit) medianSlope(runs [][]point, buf *buffers) {
+	buf.slopes = buf.slopes[:0]
 	for _, run := range runs {
-		room.slopes = pairSlopes(thin(run, mostPoints/len(runs), room), room.slopes)
+		buf.slopes = pairSlopes(thin(run, mostPoints/len(runs), buf), buf.slopes)
 	}
-	l.slope = median(room.slopes)
-	l.growth = l.slope * longestSpan(runs)
+	f.slope = median(buf.slopes)
+	f.growth = f.slope * longestSpan(runs)
 }
 
-// shape computes what is asked of a growth, from the slopes in the room.
-func (l *line) shape(runs [][]point, room *scratch) {
-	l.filled = true
-	l.low, l.high = interval(room.slopes, l.variance)
-	l.straight = straight(runs)
+// shape computes what is asked of a growth, from the slopes in the buffer.
+func (f *fit) shape(runs [][]point, buf *buffers) {
+	f.filled = true
+	f.low, f.high = interval(buf.slopes, f.variance)
+	f.straight = straight(runs)
 	var longest []point
 	for _, run := range runs {
 		if len(run) > len(longest) || len(run) == len(longest) && spanOf(run) >= spanOf(longest) {
 			longest = run
 		}
 	}
-	l.newer = room.theilSen(l.slope, pairSlopes(thin(newerHalf(longest), mostPoints, room), room.slopes[:0]))
-	l.newest = l.newer
+	f.newer = buf.theilSen(f.slope, pairSlopes(thin(newerHalf(longest), mostPoints, buf), buf.slopes[:0]))
+	f.newest = f.newer
 	if len(runs) < 2 {
 		return
 	}
-	room.slopes = room.slopes[:0]
+	buf.slopes = buf.slopes[:0]
 	for _, run := range runs {
-		room.slopes = pairSlopes(newerHalf(thin(run, mostPoints/len(runs), room)), room.slopes)
+		buf.slopes = pairSlopes(newerHalf(thin(run, mostPoints/len(runs), buf)), buf.slopes)
 	}
-	l.newest = room.theilSen(l.slope, room.slopes)
+	f.newest = buf.theilSen(f.slope, buf.slopes)
 }
 
 // leastGrowth is the effect gate: 10 members, and 15 % of the typical start.
 func leastGrowth(start float64) float64 { return max(10, 0.15*max(1, start)) }
 
 // rising is the level of growth, falling that of the mirrored counts.
-func (l line) rising() level  { return l.level(1, l.pUp) }
-func (l line) falling() level { return l.level(-1, l.pDown) }
+func (f fit) rising() level  { return f.level(1, f.pUp) }
+func (f fit) falling() level { return f.level(-1, f.pDown) }
 
 // level is the table of evidence S in statistics.md 3.
-func (l line) level(sign, p float64) level {
-	if !l.unlikely(sign, p) || !l.filled || sign*l.growth < l.gate {
+func (f fit) level(sign, p float64) level {
+	if !f.unlikely(sign, p) || !f.filled || sign*f.growth < f.gate {
 		return levelNone
 	}
 	switch {
-	case l.few():
+	case f.few():
 		return levelSuspicious
-	case l.n < 6:
-		if p <= 0.05 && l.straight {
+	case f.n < 6:
+		if p <= 0.05 && f.straight {
 			return levelLeaking
 		}
 		return levelSuspicious
-	case !l.goesOn(sign):
+	case !f.goesOn(sign):
 		return levelNone
-	case p <= enough(l.n) && l.straight:
+	case p <= enough(f.n) && f.straight:
 		return levelLeaking
-	case sign*l.z >= 1.64 && p <= 0.1:
+	case sign*f.z >= 1.64 && p <= 0.1:
 		return levelSuspicious
 	}
 	return levelNone
 }
 
 // unlikely reports what every level asks of chance, before any slope is known.
-func (l line) unlikely(sign, p float64) bool {
-	z := sign * l.z
+func (f fit) unlikely(sign, p float64) bool {
+	z := sign * f.z
 	switch {
-	case l.n < 2:
+	case f.n < 2:
 		return false
-	case l.few():
+	case f.few():
 		return z >= 2.33
-	case l.n < 6:
+	case f.n < 6:
 		return z >= 2.33 && p <= 0.25
 	default:
-		return p <= enough(l.n) || z >= 1.64 && p <= 0.1
+		return p <= enough(f.n) || z >= 1.64 && p <= 0.1
 	}
 }
 
 // few says that there are too few snapshots for a trend.
-func (l line) few() bool { return l.n < 4 || l.longest < 3 }
+func (f fit) few() bool { return f.n < 4 || f.longest < 3 }
 
 // enough is the p that "leaking" asks of six and more snapshots.
 func enough(n int) float64 {
@@ -252,24 +252,24 @@ func enough(n int) float64 {
 
 // goesOn reports whether the newer half still moves; with several epochs the
 // newer halves of all must, or every restart with a warm-up looks like a leak.
-func (l line) goesOn(sign float64) bool {
-	if sign*l.newer <= 0.3*sign*l.slope {
+func (f fit) goesOn(sign float64) bool {
+	if sign*f.newer <= 0.3*sign*f.slope {
 		return false
 	}
-	return l.epochs < 2 || sign*l.newest > 0.3*sign*l.slope
+	return f.epochs < 2 || sign*f.newest > 0.3*sign*f.slope
 }
 
 // Levelled reports whether the newer half of a family's counts, before a recovery, does
 // not grow any more; false with fewer than four counts.
 func (s *Series) Levelled(fingerprint string) bool {
-	q := s.studied().of[fingerprint]
-	if q == nil {
+	j := s.judgements().byFingerprint[fingerprint]
+	if j == nil {
 		return false
 	}
-	p, signals := q.judged()
-	l := signals.line
-	l.fill(p.comparable(), new(scratch))
-	return l.n >= 4 && !l.goesOn(1)
+	p, signals := j.judgedPart()
+	f := signals.fit
+	f.fill(p.comparable(), new(buffers))
+	return f.n >= 4 && !f.goesOn(1)
 }
 
 // tail is the one-sided p of s or more, with continuity correction.
@@ -296,7 +296,7 @@ func pairSlopes(run []point, slopes []float64) []float64 {
 	for i := range run {
 		a := &run[i]
 		for j := i + 1; j < len(run); j++ {
-			if b := &run[j]; a.placed && b.placed && b.at != a.at {
+			if b := &run[j]; a.timed && b.timed && b.at != a.at {
 				slopes = append(slopes, float64(b.count-a.count)/(b.at-a.at))
 			}
 		}
@@ -319,8 +319,8 @@ func interval(slopes []float64, variance float64) (low, high float64) {
 }
 
 // theilSen is the median of slopes, otherwise where there is none.
-func (room *scratch) theilSen(otherwise float64, slopes []float64) float64 {
-	room.slopes = slopes
+func (buf *buffers) theilSen(otherwise float64, slopes []float64) float64 {
+	buf.slopes = slopes
 	if len(slopes) == 0 {
 		return otherwise
 	}
@@ -333,24 +333,24 @@ func (room *scratch) theilSen(otherwise float64, slopes []float64) float64 {
 func straight(runs [][]point) bool {
 	var sxx, sxy, syy, step float64
 	for _, run := range runs {
-		placed := placedOf(run)
-		if len(placed) < 2 {
+		timed := timedOf(run)
+		if len(timed) < 2 {
 			continue
 		}
-		n := float64(len(placed))
+		n := float64(len(timed))
 		var sumX, sumY float64
-		for _, pt := range placed {
+		for _, pt := range timed {
 			sumX += pt.at
 			sumY += float64(pt.count)
 		}
 		left := 0.0
-		for k, pt := range placed {
+		for k, pt := range timed {
 			dx, dy := pt.at-sumX/n, float64(pt.count)-sumY/n
 			sxx += dx * dx
 			sxy += dx * dy
 			syy += dy * dy
 			left += dy
-			if k+1 < len(placed) {
+			if k+1 < len(timed) {
 				step = max(step, left*left*n/(float64(k+1)*(n-float64(k+1))))
 			}
 		}
@@ -365,16 +365,16 @@ func newerHalf(run []point) []point { return run[len(run)/2:] }
 
 // thin keeps at most limit points of a run, evenly, the first and last among
 // them. What it returns is good until the next call.
-func thin(run []point, limit int, room *scratch) []point {
+func thin(run []point, limit int, buf *buffers) []point {
 	limit = max(limit, 2)
 	if len(run) <= limit {
 		return run
 	}
-	room.thinned = room.thinned[:0]
+	buf.thinned = buf.thinned[:0]
 	for k := range limit {
-		room.thinned = append(room.thinned, run[k*(len(run)-1)/(limit-1)])
+		buf.thinned = append(buf.thinned, run[k*(len(run)-1)/(limit-1)])
 	}
-	return room.thinned
+	return buf.thinned
 }
 
 func flat(runs [][]point) bool {

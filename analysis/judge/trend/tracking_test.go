@@ -14,11 +14,11 @@ import (
 // order and with doubles, and compares with the obvious way.
 func TestMembersAreNumberedAsByAMap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		c := &crowd{}
-		book, plain := numbers{crowd: c}, map[int64]int32{}
+		tracked := &tracking{}
+		numbering, plain := numbering{tracking: tracked}, map[int64]int32{}
 		for i := range rapid.IntRange(1, 30).Draw(t, "snapshots") {
 			ids := rapid.SliceOfN(rapid.Int64Range(1, int64(20+5*i)), 0, 15).Draw(t, "ids")
-			got := book.enter(int32(i), &analysis.Members{ID: ids})
+			got := numbering.number(int32(i), &analysis.Members{ID: ids})
 			distinct := slices.Clone(ids)
 			slices.Sort(distinct)
 			distinct = slices.Compact(distinct)
@@ -30,17 +30,17 @@ func TestMembersAreNumberedAsByAMap(t *testing.T) {
 				if !known {
 					number = got[k]
 					plain[id] = number
-					if int(c.first[number]) != i {
-						t.Fatalf("member %d is first seen at %d, want %d", id, c.first[number], i)
+					if int(tracked.first[number]) != i {
+						t.Fatalf("member %d is first seen at %d, want %d", id, tracked.first[number], i)
 					}
 				}
-				if got[k] != number || c.ids[number] != id {
+				if got[k] != number || tracked.ids[number] != id {
 					t.Fatalf("member %d has number %d, want %d", id, got[k], number)
 				}
 			}
 		}
-		if len(c.ids) != len(plain) {
-			t.Fatalf("%d numbers for %d members", len(c.ids), len(plain))
+		if len(tracked.ids) != len(plain) {
+			t.Fatalf("%d numbers for %d members", len(tracked.ids), len(plain))
 		}
 	})
 }
@@ -52,8 +52,8 @@ func TestSpansSayWhatSightsSay(t *testing.T) {
 	spans := 0
 	rapid.Check(t, func(t *rapid.T) {
 		snapshots := rapid.IntRange(4, 20).Draw(t, "snapshots")
-		c := &crowd{members: make([][]int32, snapshots), complete: make([]bool, snapshots)}
-		book := numbers{crowd: c}
+		tracked := &tracking{members: make([][]int32, snapshots), complete: make([]bool, snapshots)}
+		numbering := numbering{tracking: tracked}
 		type stay struct{ from, to, away int }
 		members := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) stay {
 			from := rapid.IntRange(0, snapshots-1).Draw(t, "from")
@@ -63,7 +63,7 @@ func TestSpansSayWhatSightsSay(t *testing.T) {
 		away := false
 		for i := range snapshots {
 			if i == restart {
-				book.begin()
+				numbering.startEpoch()
 			}
 			var ids []int64
 			for id, m := range members {
@@ -72,19 +72,19 @@ func TestSpansSayWhatSightsSay(t *testing.T) {
 				}
 				away = away || i == m.away && m.from < i && i < m.to
 			}
-			c.members[i] = book.enter(int32(i), &analysis.Members{ID: ids})
+			tracked.members[i] = numbering.number(int32(i), &analysis.Members{ID: ids})
 		}
-		c.last = c.lastSights()
-		if c.last == nil && !away {
+		tracked.last = tracked.lastSightings()
+		if tracked.last == nil && !away {
 			t.Fatal("nobody was away, and the spans are not known")
 		}
-		if c.last == nil {
+		if tracked.last == nil {
 			return
 		}
 		var run []point
 		for i := restart; i < snapshots; i++ {
 			if i == restart || rapid.IntRange(0, 3).Draw(t, "left out") > 0 {
-				run = append(run, point{index: i, at: float64(i) / 100, placed: true})
+				run = append(run, point{index: i, at: float64(i) / 100, timed: true})
 			}
 		}
 		if len(run) < 2 {
@@ -93,12 +93,12 @@ func TestSpansSayWhatSightsSay(t *testing.T) {
 		spans++
 		dated := rapid.Bool().Draw(t, "dated")
 		fast, slow := cohort{run: run, dated: dated}, cohort{run: run, dated: dated}
-		fast.follow(c)
-		plain := *c
+		fast.follow(tracked)
+		plain := *tracked
 		plain.last = nil
 		slow.follow(&plain)
 		if !reflect.DeepEqual(fast, slow) {
-			t.Fatalf("by spans %+v, by sights %+v", fast, slow)
+			t.Fatalf("by spans %+v, by sightings %+v", fast, slow)
 		}
 	})
 	if spans == 0 {

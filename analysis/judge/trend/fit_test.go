@@ -61,7 +61,7 @@ func exactTail(n int) map[int]float64 {
 func runOf(counts ...int) []point {
 	run := make([]point, len(counts))
 	for i, count := range counts {
-		run[i] = point{index: i, count: count, at: float64(i), placed: true}
+		run[i] = point{index: i, count: count, at: float64(i), timed: true}
 	}
 	return run
 }
@@ -90,9 +90,9 @@ func TestLevelsOfCounts(t *testing.T) {
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
-			l := filledLine(tc.runs)
-			if got := l.rising(); got != tc.want {
-				t.Errorf("level = %d, want %d (%+v)", got, tc.want, l)
+			f := filledLine(tc.runs)
+			if got := f.rising(); got != tc.want {
+				t.Errorf("level = %d, want %d (%+v)", got, tc.want, f)
 			}
 			mirrored := make([][]point, len(tc.runs))
 			for r, run := range tc.runs {
@@ -101,19 +101,19 @@ func TestLevelsOfCounts(t *testing.T) {
 					mirrored[r] = append(mirrored[r], pt)
 				}
 			}
-			if got := filledLine(mirrored); got.slope != -l.slope || math.Abs(got.pDown-l.pUp) > 1e-12 {
-				t.Errorf("mirrored: slope %v, p %v; want %v, %v", got.slope, got.pDown, -l.slope, l.pUp)
+			if got := filledLine(mirrored); got.slope != -f.slope || math.Abs(got.pDown-f.pUp) > 1e-12 {
+				t.Errorf("mirrored: slope %v, p %v; want %v, %v", got.slope, got.pDown, -f.slope, f.pUp)
 			}
 		})
 	}
 }
 
 // filledLine is the line with what a judgement asks for only beyond the gate.
-func filledLine(runs [][]point) line {
-	room := new(scratch)
-	l := fitLine(runs, room)
-	l.fill(runs, room)
-	return l
+func filledLine(runs [][]point) fit {
+	buf := new(buffers)
+	f := fitCounts(runs, buf)
+	f.fill(runs, buf)
+	return f
 }
 
 // What is left out of a line because chance or its pairs exclude a growth must not
@@ -129,7 +129,7 @@ func TestLevelsAreThoseOfTheWholeLine(t *testing.T) {
 			}
 			runs[r] = runOf(counts...)
 		}
-		got, want := fitLine(runs, new(scratch)), filledLine(runs)
+		got, want := fitCounts(runs, new(buffers)), filledLine(runs)
 		if got.rising() != want.rising() || got.falling() != want.falling() {
 			t.Fatalf("rises %v, falls %v; whole: %v, %v", got.rising(), got.falling(), want.rising(), want.falling())
 		}
@@ -137,21 +137,21 @@ func TestLevelsAreThoseOfTheWholeLine(t *testing.T) {
 }
 
 func TestTheSlopeIgnoresOneOutlier(t *testing.T) {
-	l := filledLine([][]point{runOf(0, 10, 20, 500, 40, 50, 60)})
-	if l.slope != 10 {
-		t.Errorf("slope = %v, want 10", l.slope)
+	f := filledLine([][]point{runOf(0, 10, 20, 500, 40, 50, 60)})
+	if f.slope != 10 {
+		t.Errorf("slope = %v, want 10", f.slope)
 	}
-	if l.low > l.slope || l.high < l.slope {
-		t.Errorf("interval %v to %v does not hold the slope %v", l.low, l.high, l.slope)
+	if f.low > f.slope || f.high < f.slope {
+		t.Errorf("interval %v to %v does not hold the slope %v", f.low, f.high, f.slope)
 	}
 }
 
 func TestUndatedPointsStayInCountsAndOutOfSlopes(t *testing.T) {
 	run := runOf(0, 10, 999, 30, 40)
-	run[2].placed = false
-	l := filledLine([][]point{run})
-	if l.n != 5 || l.slope != 10 {
-		t.Errorf("n = %d, slope = %v; want 5 and 10", l.n, l.slope)
+	run[2].timed = false
+	f := filledLine([][]point{run})
+	if f.n != 5 || f.slope != 10 {
+		t.Errorf("n = %d, slope = %v; want 5 and 10", f.n, f.slope)
 	}
 }
 
@@ -160,7 +160,7 @@ func TestThinningKeepsBothEnds(t *testing.T) {
 	for i := range counts {
 		counts[i] = i
 	}
-	got := thin(runOf(counts...), 100, new(scratch))
+	got := thin(runOf(counts...), 100, new(buffers))
 	if len(got) != 100 || got[0].count != 0 || got[99].count != 4999 {
 		t.Errorf("%d points from %d to %d, want 100 from 0 to 4999", len(got), got[0].count, got[99].count)
 	}

@@ -7,9 +7,9 @@ import (
 	"leakdiff/analysis"
 )
 
-// turned is who came and who left between the first and the last snapshot of each
+// balance is who came and who left between the first and the last snapshot of each
 // epoch, added up (statistics.md 10, R1).
-type turned struct {
+type balance struct {
 	// known says that identities tell; otherwise only rise does.
 	known bool
 	// born are at the end and not at the start, gone the reverse; stayed of first
@@ -22,17 +22,17 @@ type turned struct {
 // Smallest rise by identity that is worth a word, and the chance below which more
 // births than deaths are no coincidence.
 const (
-	leastTurned = 3
-	turnedByLot = 0.01
+	leastBalance  = 3
+	balanceChance = 0.01
 )
 
-// measureTurned asks the identities whether the family grew. In a steady family births
+// measureBalance asks the identities whether the family grew. In a steady family births
 // and deaths are equally likely. Where nobody left, the fact itself is the evidence;
 // where members take turns, chance must be excluded.
-func (p *part) measureTurned(s *signals) {
+func (p *part) measureBalance(s *signals) {
 	runs := p.comparable()
 	moves := p.family != nil && p.family.Kind == analysis.KindWatch // between families
-	if len(runs) == 0 || s.line.rise < leastTurned && !moves {
+	if len(runs) == 0 || s.fit.rise < leastBalance && !moves {
 		return
 	}
 	for _, run := range runs {
@@ -40,44 +40,44 @@ func (p *part) measureTurned(s *signals) {
 			return // another program has its own families
 		}
 	}
-	s.turned = p.turnedIn(runs)
-	t := &s.turned
-	if t.known {
-		s.grew = outweighs(t.born, t.gone)
+	s.balance = p.balanceOf(runs)
+	b := &s.balance
+	if b.known {
+		s.grew = outweighs(b.born, b.gone)
 	} else {
-		s.grew = float64(t.rise) >= s.line.gate && s.line.z >= 2.33
+		s.grew = float64(b.rise) >= s.fit.gate && s.fit.z >= 2.33
 	}
 }
 
 // outweighs reports that so many more were born than left that it is no coincidence.
 func outweighs(born, gone int) bool {
-	return born-gone >= leastTurned && (gone == 0 || atLeast(born, born+gone) <= turnedByLot)
+	return born-gone >= leastBalance && (gone == 0 || atLeast(born, born+gone) <= balanceChance)
 }
 
-func (p *part) turnedIn(runs [][]point) turned {
-	t := turned{known: p.crowd != nil}
+func (p *part) balanceOf(runs [][]point) balance {
+	b := balance{known: p.tracking != nil}
 	for _, run := range runs {
 		first, last := run[0], run[len(run)-1]
-		t.rise += last.count - first.count
-		t.known = t.known && p.crowd.complete[first.index] && p.crowd.complete[last.index]
+		b.rise += last.count - first.count
+		b.known = b.known && p.tracking.complete[first.index] && p.tracking.complete[last.index]
 	}
-	if !t.known {
-		return t
+	if !b.known {
+		return b
 	}
-	t.rise = 0
+	b.rise = 0
 	for _, run := range runs {
 		first, last := run[0], run[len(run)-1]
-		before, after := len(p.crowd.members[first.index]), len(p.crowd.members[last.index])
-		stayed := p.crowd.both(first.index, last.index)
+		before, after := len(p.tracking.members[first.index]), len(p.tracking.members[last.index])
+		stayed := p.tracking.common(first.index, last.index)
 		// A watch whose target went or came is in another family; it was neither born
 		// nor has it ended.
-		t.born += after - stayed - p.moved(last.index, first.index)
-		t.gone += before - stayed - p.moved(first.index, last.index)
-		t.stayed += stayed
-		t.first += before
+		b.born += after - stayed - p.moved(last.index, first.index)
+		b.gone += before - stayed - p.moved(first.index, last.index)
+		b.stayed += stayed
+		b.first += before
 	}
-	t.rise = t.born - t.gone
-	return t
+	b.rise = b.born - b.gone
+	return b
 }
 
 // moved counts the members of a snapshot that another one lists in another family.
@@ -85,16 +85,16 @@ func (p *part) moved(snapshot, other int) int {
 	if p.family == nil || p.family.Kind != analysis.KindWatch {
 		return 0
 	}
-	there := make(map[int32]bool, len(p.crowd.members[other]))
-	for _, number := range p.crowd.members[other] {
+	there := make(map[int32]bool, len(p.tracking.members[other]))
+	for _, number := range p.tracking.members[other] {
 		there[number] = true
 	}
 	n := 0
-	for _, number := range p.crowd.members[snapshot] {
+	for _, number := range p.tracking.members[snapshot] {
 		if there[number] {
 			continue
 		}
-		if w, ok := p.whereabouts(number, snapshot); ok && int(w.first) <= other && other <= int(w.last) {
+		if l, ok := p.listing(number, snapshot); ok && int(l.first) <= other && other <= int(l.last) {
 			n++
 		}
 	}
@@ -117,37 +117,37 @@ func logChoose(n, k int) float64 {
 	return a - b - c
 }
 
-// tellsTurned says that who came and who left is what a reader wants to know: where
+// showsBalance says that who came and who left is what a reader wants to know: where
 // there are too few snapshots for cohorts, or nothing else speaks.
-func (s *signals) tellsTurned() bool {
-	return s.grew && (s.line.n < fewestCohortPoints || s.verdict == analysis.Grew || s.verdict == analysis.Stopped)
+func (s *signals) showsBalance() bool {
+	return s.grew && (s.fit.n < fewestCohortPoints || s.verdict == analysis.Grew || s.verdict == analysis.Stopped)
 }
 
-// tellTurned says who came and who left: "40 new, 0 gone, 212 of 212 still there".
-func tellTurned(p *part, s *signals) []analysis.Evidence {
-	if !s.tellsTurned() {
+// balanceEvidence says who came and who left: "40 new, 0 gone, 212 of 212 still there".
+func balanceEvidence(p *part, s *signals) []analysis.Evidence {
+	if !s.showsBalance() {
 		return nil
 	}
-	return one(ruleTurnover, "%s", p.turnedText(s))
+	return one(ruleTurnover, "%s", p.balanceText(s))
 }
 
-func (p *part) turnedText(s *signals) string {
-	t := s.turned
-	if !t.known {
-		return fmt.Sprintf("%d more by the counts; without identities it is not known who came and who left", t.rise)
+func (p *part) balanceText(s *signals) string {
+	b := s.balance
+	if !b.known {
+		return fmt.Sprintf("%d more by the counts; without identities it is not known who came and who left", b.rise)
 	}
-	text := fmt.Sprintf("%d new, %d gone", t.born, t.gone)
-	if t.first > 0 {
-		text += fmt.Sprintf(", %d of %d still there", t.stayed, t.first)
+	text := fmt.Sprintf("%d new, %d gone", b.born, b.gone)
+	if b.first > 0 {
+		text += fmt.Sprintf(", %d of %d still there", b.stayed, b.first)
 	}
 	run := p.lastRun()
-	if len(p.runs) > 1 || len(run) != 3 || !p.crowd.complete[run[1].index] {
+	if len(p.runs) > 1 || len(run) != 3 || !p.tracking.complete[run[1].index] {
 		return text
 	}
 	// Of three snapshots both intervals are told.
 	middle := run[1].index
-	first := len(p.crowd.members[middle]) - p.crowd.both(run[0].index, middle)
-	second := len(p.crowd.members[run[2].index]) - p.crowd.both(middle, run[2].index)
+	first := len(p.tracking.members[middle]) - p.tracking.common(run[0].index, middle)
+	second := len(p.tracking.members[run[2].index]) - p.tracking.common(middle, run[2].index)
 	return text + fmt.Sprintf("; %d came until %s, %d until %s", first, p.label(run[1]), second, p.label(run[2]))
 }
 
@@ -219,7 +219,7 @@ func (p *part) staying() ([]point, []int) {
 	if len(run) < 3 {
 		return nil, nil
 	}
-	followed := p.crowd.followed(run)
+	followed := p.tracking.followed(run)
 	if len(followed) < 3 || followed[len(followed)-1].index != run[len(run)-1].index {
 		births := make([]int, len(run))
 		for k := 1; k < len(run); k++ {
@@ -235,10 +235,10 @@ func (p *part) staying() ([]point, []int) {
 			at[i] = k
 		}
 	}
-	for _, number := range p.crowd.members[last] {
-		first := int(p.crowd.first[number])
-		if w, ok := p.whereabouts(number, last); ok {
-			first = min(first, int(w.first))
+	for _, number := range p.tracking.members[last] {
+		first := int(p.tracking.first[number])
+		if l, ok := p.listing(number, last); ok {
+			first = min(first, int(l.first))
 		}
 		if k := at[first]; k > 0 {
 			births[k]++
@@ -257,7 +257,7 @@ func atMost(k int, mean float64) float64 {
 	return sum
 }
 
-func tellStopped(p *part, s *signals) []analysis.Evidence {
+func stopEvidence(p *part, s *signals) []analysis.Evidence {
 	if s.stop == nil {
 		return nil
 	}
@@ -265,7 +265,7 @@ func tellStopped(p *part, s *signals) []analysis.Evidence {
 	if s.stop.after > 0 {
 		text = fmt.Sprintf("grew by %d until %s and by %d since", s.stop.before, p.label(s.stop.at), s.stop.after)
 	}
-	if p.crowd.complete[p.lastRun()[len(p.lastRun())-1].index] {
+	if p.tracking.complete[p.lastRun()[len(p.lastRun())-1].index] {
 		text += fmt.Sprintf("; the %d are still there", s.stop.before)
 	}
 	return one(ruleStopped, "%s; its own pace would have shown %d more", text, int(math.Round(s.stop.expected)))

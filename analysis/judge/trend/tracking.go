@@ -7,79 +7,79 @@ import (
 	"leakdiff/analysis"
 )
 
-// crowd follows the members of one family by identity. A member gets one number
+// tracking follows the members of one family by identity. A member gets one number
 // per epoch, so that numbers of different epochs never meet.
-type crowd struct {
+type tracking struct {
 	// members holds the numbers present in each snapshot.
 	members [][]int32
 	// complete says that members is everyone: no member of the count is unknown.
 	complete []bool
 	// all says that every snapshot is complete.
 	all bool
-	// ids and first belong to the numbers; first is the snapshot of the first sight, cut
+	// ids and first belong to the numbers; first is the snapshot of the first sighting, cut
 	// dumps included. whole is what identities have beside the id, of kinds that are
 	// followed by more; the rest has none.
 	ids   []int64
 	first []int32
-	whole []beside
-	// last is the snapshot of the last sight, nil where a member was away in between:
+	rest  []identityRest
+	// last is the snapshot of the last sighting, nil where a member was away in between:
 	// else everyone is there from first to last.
 	last []int32
 }
 
-// beside is an identity without its id.
-type beside struct {
+// identityRest is an identity without its id.
+type identityRest struct {
 	sub  int64
 	hash uint64
 }
 
-func (s *Series) newCrowd(family *analysis.Family, usable []bool) *crowd {
+func (s *Series) newTracking(family *analysis.Family, usable []bool) *tracking {
 	row := s.groups[family.Fingerprint]
-	c := &crowd{members: make([][]int32, len(row)), complete: make([]bool, len(row))}
-	sights := 0
+	t := &tracking{members: make([][]int32, len(row)), complete: make([]bool, len(row))}
+	sightings := 0
 	for i, group := range row {
-		c.complete[i] = usable[i] && (group == nil || everyone(group))
+		t.complete[i] = usable[i] && (group == nil || allIdentified(group))
 		if group != nil && group.Members.Identified() {
-			sights += group.Members.Len()
+			sightings += group.Members.Len()
 		}
 	}
-	c.all = !slices.Contains(c.complete, false)
-	book := numbers{crowd: c, present: make([]int32, 0, sights)}
+	t.all = !slices.Contains(t.complete, false)
+	numbering := numbering{tracking: t, present: make([]int32, 0, sightings)}
 	for i, group := range row {
 		if i > 0 && s.Epochs[i] != s.Epochs[i-1] {
-			book.begin()
+			numbering.startEpoch()
 		}
 		if group != nil && group.Members.Identified() {
-			c.members[i] = book.enter(int32(i), &group.Members)
+			t.members[i] = numbering.number(int32(i), &group.Members)
 		}
 	}
-	c.last = c.lastSights()
-	return c
+	t.last = t.lastSightings()
+	return t
 }
 
-func (c *crowd) lastSights() []int32 {
-	last, sights := make([]int32, len(c.first)), 0
-	for i, present := range c.members {
-		sights += len(present)
+func (t *tracking) lastSightings() []int32 {
+	last, sightings := make([]int32, len(t.first)), 0
+	for i, present := range t.members {
+		sightings += len(present)
 		for _, number := range present {
 			last[number] = int32(i)
 		}
 	}
 	for number, at := range last {
-		sights -= int(at-c.first[number]) + 1
+		sightings -= int(at-t.first[number]) + 1
 	}
-	if sights < 0 {
+	if sightings < 0 {
 		return nil
 	}
 	return last
 }
 
-// numbers gives every identity of an epoch its number.
-type numbers struct {
-	crowd *crowd
-	// present has room for the numbers of all snapshots.
+// numbering gives every identity of an epoch its number.
+type numbering struct {
+	tracking *tracking
+	// present has capacity for the numbers of all snapshots.
 	present []int32
-	// ids are those of the last snapshot in order, now their numbers; spare is room for
+	// ids are those of the last snapshot in order, now their numbers; spare is a buffer for
 	// those of the next. Identities here are a number alone, as those of goroutines are.
 	ids, spare []int64
 	now        []int32
@@ -93,22 +93,22 @@ type numbers struct {
 	seen  map[int32]int32
 }
 
-// begin forgets those of another epoch.
-func (n *numbers) begin() {
+// startEpoch forgets those of another epoch.
+func (n *numbering) startEpoch() {
 	n.ids, n.now, n.left, n.highest = n.ids[:0], nil, n.left[:0], 0
 	clear(n.before)
 	clear(n.whole)
 }
 
 // leave says that a member of the last snapshot is gone.
-func (n *numbers) leave(at int) {
+func (n *numbering) leave(at int) {
 	n.left = append(n.left, n.now[at])
 	n.highest = max(n.highest, n.ids[at])
 }
 
 // known is the number of an id that the last snapshot does not list, -1 for a new
 // one.
-func (n *numbers) known(id int64) int32 {
+func (n *numbering) known(id int64) int32 {
 	if id > n.highest {
 		return -1
 	}
@@ -116,7 +116,7 @@ func (n *numbers) known(id int64) int32 {
 		n.before = make(map[int64]int32, len(n.left))
 	}
 	for _, number := range n.left {
-		n.before[n.crowd.ids[number]] = number
+		n.before[n.tracking.ids[number]] = number
 	}
 	n.left = n.left[:0]
 	if number, ok := n.before[id]; ok {
@@ -125,10 +125,10 @@ func (n *numbers) known(id int64) int32 {
 	return -1
 }
 
-// enter numbers the members of snapshot i, each once.
-func (n *numbers) enter(i int32, members *analysis.Members) []int32 {
+// number numbers the members of snapshot i, each once.
+func (n *numbering) number(i int32, members *analysis.Members) []int32 {
 	if !members.Numbered() {
-		return n.enterWhole(i, members)
+		return n.numberWhole(i, members)
 	}
 	ids := members.AppendIDs(n.spare[:0])
 	slices.Sort(ids)
@@ -154,20 +154,20 @@ func (n *numbers) enter(i int32, members *analysis.Members) []int32 {
 	return n.now
 }
 
-func (n *numbers) enterWhole(i int32, members *analysis.Members) []int32 {
+func (n *numbering) numberWhole(i int32, members *analysis.Members) []int32 {
 	if n.whole == nil {
 		n.whole, n.seen = make(map[analysis.Identity]int32), make(map[int32]int32)
 	}
 	from := len(n.present)
-	if c := n.crowd; len(c.ids) == 0 { // most of those that will ever be there
-		c.ids, c.first = make([]int64, 0, members.Len()), make([]int32, 0, members.Len())
-		c.whole = make([]beside, 0, members.Len())
+	if t := n.tracking; len(t.ids) == 0 { // most of those that will ever be there
+		t.ids, t.first = make([]int64, 0, members.Len()), make([]int32, 0, members.Len())
+		t.rest = make([]identityRest, 0, members.Len())
 	}
 	for identity := range members.Identities() {
 		number, known := n.whole[identity]
 		if !known {
 			number = n.add(i, identity.ID)
-			n.crowd.keepWhole(identity)
+			n.tracking.keepRest(identity)
 			n.whole[identity] = number
 		}
 		if last, listed := n.seen[number]; !listed || last != i {
@@ -178,51 +178,51 @@ func (n *numbers) enterWhole(i int32, members *analysis.Members) []int32 {
 	return n.present[from:len(n.present):len(n.present)]
 }
 
-func (n *numbers) add(i int32, id int64) int32 {
-	n.crowd.ids = append(n.crowd.ids, id)
-	n.crowd.first = append(n.crowd.first, i)
-	return int32(len(n.crowd.ids) - 1)
+func (n *numbering) add(i int32, id int64) int32 {
+	n.tracking.ids = append(n.tracking.ids, id)
+	n.tracking.first = append(n.tracking.first, i)
+	return int32(len(n.tracking.ids) - 1)
 }
 
-// keepWhole keeps the identity of the last number.
-func (c *crowd) keepWhole(identity analysis.Identity) {
-	for len(c.whole) < len(c.ids)-1 {
-		c.whole = append(c.whole, beside{})
+// keepRest keeps the identity of the last number.
+func (t *tracking) keepRest(identity analysis.Identity) {
+	for len(t.rest) < len(t.ids)-1 {
+		t.rest = append(t.rest, identityRest{})
 	}
-	c.whole = append(c.whole, beside{identity.Sub, identity.Hash})
+	t.rest = append(t.rest, identityRest{identity.Sub, identity.Hash})
 }
 
-func (c *crowd) identity(number int) analysis.Identity {
-	identity := analysis.Identity{ID: c.ids[number]}
-	if number < len(c.whole) {
-		identity.Sub, identity.Hash = c.whole[number].sub, c.whole[number].hash
+func (t *tracking) identity(number int) analysis.Identity {
+	identity := analysis.Identity{ID: t.ids[number]}
+	if number < len(t.rest) {
+		identity.Sub, identity.Hash = t.rest[number].sub, t.rest[number].hash
 	}
 	return identity
 }
 
-// everyone reports whether a group's members are identified and as many as its
+// allIdentified reports whether a group's members are identified and as many as its
 // count: a cut dump with a complete twin has the right count and fewer members.
-func everyone(group *analysis.Group) bool {
+func allIdentified(group *analysis.Group) bool {
 	return group.Count == 0 || group.Members.Identified() && group.Members.Len() >= group.Count
 }
 
-// both counts the members of snapshot i that are in snapshot j as well.
-func (c *crowd) both(i, j int) int {
-	if c.last != nil && i <= j { // nobody was away in between
+// common counts the members of snapshot i that are in snapshot j as well.
+func (t *tracking) common(i, j int) int {
+	if t.last != nil && i <= j { // nobody was away in between
 		n := 0
-		for _, number := range c.members[i] {
-			if int(c.last[number]) >= j {
+		for _, number := range t.members[i] {
+			if int(t.last[number]) >= j {
 				n++
 			}
 		}
 		return n
 	}
-	present := make([]bool, len(c.first))
-	for _, number := range c.members[i] {
+	present := make([]bool, len(t.first))
+	for _, number := range t.members[i] {
 		present[number] = true
 	}
 	n := 0
-	for _, number := range c.members[j] {
+	for _, number := range t.members[j] {
 		if present[number] {
 			n++
 		}
@@ -231,20 +231,20 @@ func (c *crowd) both(i, j int) int {
 }
 
 // followed are the points of a run whose members are all identified.
-func (c *crowd) followed(run []point) []point {
-	if c.all {
+func (t *tracking) followed(run []point) []point {
+	if t.all {
 		return run
 	}
 	var out []point
 	for _, pt := range run {
-		if c.complete[pt.index] {
+		if t.complete[pt.index] {
 			out = append(out, pt)
 		}
 	}
 	return out
 }
 
-// Lifeline is one member from its first to its last sight inside one epoch.
+// Lifeline is one member from its first to its last sighting inside one epoch.
 type Lifeline struct {
 	Identity analysis.Identity
 	// First and Last are indexes of Series.Snapshots; Seen is in how many of the
@@ -253,7 +253,7 @@ type Lifeline struct {
 	First, Last, Seen int
 }
 
-// Lifelines returns one line per member of a family, in order of first sight and
+// Lifelines returns one lifeline per member of a family, in order of the first sighting and
 // then of identity, at most limit of them (all with limit < 0). A member whose
 // identity appears in two epochs is two members.
 func (s *Series) Lifelines(fingerprint string, limit int) []Lifeline {
@@ -262,32 +262,32 @@ func (s *Series) Lifelines(fingerprint string, limit int) []Lifeline {
 		return nil
 	}
 	p := s.parts[fingerprint]
-	crowd := p.crowd
-	lines := make([]Lifeline, len(crowd.ids))
-	for number := range lines {
-		lines[number] = Lifeline{Identity: crowd.identity(number), First: int(crowd.first[number])}
+	tracking := p.tracking
+	lifelines := make([]Lifeline, len(tracking.ids))
+	for number := range lifelines {
+		lifelines[number] = Lifeline{Identity: tracking.identity(number), First: int(tracking.first[number])}
 	}
-	for i, present := range crowd.members {
+	for i, present := range tracking.members {
 		for _, number := range present {
-			lines[number].Last = i
-			lines[number].Seen++
+			lifelines[number].Last = i
+			lifelines[number].Seen++
 		}
 	}
-	for number := range lines {
+	for number := range lifelines {
 		// A watch that was in another family before is as old as it was there.
-		line := &lines[number]
-		if w, ok := p.whereabouts(int32(number), line.First); ok && int(w.first) < line.First {
-			line.Seen += line.First - int(w.first)
-			line.First = int(w.first)
+		lifeline := &lifelines[number]
+		if l, ok := p.listing(int32(number), lifeline.First); ok && int(l.first) < lifeline.First {
+			lifeline.Seen += lifeline.First - int(l.first)
+			lifeline.First = int(l.first)
 		}
 	}
-	slices.SortFunc(lines, func(a, b Lifeline) int {
+	slices.SortFunc(lifelines, func(a, b Lifeline) int {
 		return cmp.Or(cmp.Compare(a.First, b.First), compareIdentities(a.Identity, b.Identity))
 	})
-	if limit >= 0 && len(lines) > limit {
-		lines = lines[:limit:limit]
+	if limit >= 0 && len(lifelines) > limit {
+		lifelines = lifelines[:limit:limit]
 	}
-	return lines
+	return lifelines
 }
 
 func compareIdentities(a, b analysis.Identity) int {
