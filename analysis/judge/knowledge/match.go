@@ -76,8 +76,8 @@ const (
 type Match struct {
 	Entry *Entry
 	Basis Basis
-	// Frames is how many frames of the signature were found.
-	Frames int
+	// frames is how many frames of the signature were found.
+	frames int
 	// Text is what the match means, in words.
 	Text string
 	// Versions compares the version that was seen with those of the entry.
@@ -122,7 +122,7 @@ type Healthy struct {
 	// themselves, so that one for each of them says nothing.
 	Expected int
 	Known    bool
-	Decides  bool
+	decides  bool
 	// Within says that the count is not above it, by the effect gate of statistics.md 3.
 	Within bool
 	// Text is the reason in words.
@@ -374,7 +374,7 @@ func (m *Matcher) Match(s Seen) Result {
 	}
 	slices.SortFunc(r.Known, func(a, b Match) int {
 		return cmp.Or(cmp.Compare(basisRank(a.Basis), basisRank(b.Basis)), cmp.Compare(statusRank(a.Entry.Status), statusRank(b.Entry.Status)), cmp.Compare(fixRank(a), fixRank(b)),
-			cmp.Compare(b.Frames, a.Frames), cmp.Compare(a.Entry.ID, b.Entry.ID))
+			cmp.Compare(b.frames, a.frames), cmp.Compare(a.Entry.ID, b.Entry.ID))
 	})
 	return r
 }
@@ -420,8 +420,8 @@ func (m *Matcher) match(k candidate, s Seen, healthy *Healthy) (Match, bool) {
 	if !inStates(in.states, s) {
 		return Match{}, false
 	}
-	out := Match{Entry: e, Frames: k.frames, Basis: Looks, Versions: compare(m.c, e, s.Versions)}
-	above := healthy != nil && healthy.Decides && !healthy.Within
+	out := Match{Entry: e, frames: k.frames, Basis: Looks, Versions: compare(m.c, e, s.Versions)}
+	above := healthy != nil && healthy.decides && !healthy.Within
 	mended := out.Versions.Verdict == VersionFixed || out.Versions.Verdict == VersionBefore
 	switch {
 	case k.listed && e.Origin == "" && grows(s.Verdict):
@@ -635,7 +635,7 @@ func (m *Matcher) healthy(t *traits, s Seen) *Healthy {
 		}
 		h := &Healthy{Normal: in.normal}
 		h.Expected, h.Known = in.normal.Expected.in(s.Units)
-		h.Decides = h.Known && in.normal.Expected.demanded()
+		h.decides = h.Known && in.normal.Expected.demanded()
 		excess := s.Count - h.Expected
 		h.Within = !h.Known || float64(excess) < leastShare*float64(h.Expected) || excess < leastExcess
 		h.Text = h.reason(s)
@@ -706,7 +706,7 @@ func (r Result) Weigh(s Seen) (Rank, bool) {
 		case s.Proven:
 			same.Evidence = analysis.Evidence{Rule: RuleNormal, Text: "it is " + h.Text + "; its growth is proven by identities, which beats the catalogue"}
 			return same, true
-		case h.Decides && h.Within:
+		case h.decides && h.Within:
 			return Rank{Verdict: analysis.Stable, Changed: true, Evidence: analysis.Evidence{Rule: RuleNormal, Text: "it rises, but within what is healthy: " + h.Text}}, true
 		}
 		same.Evidence = analysis.Evidence{Rule: RuleNormal, Text: "it is " + h.Text + "; the growth is judged by its own evidence"}
@@ -745,7 +745,7 @@ func (r Result) aside(s Seen) (Rank, bool) {
 				return Rank{Verdict: analysis.Suspicious, Changed: s.Verdict != analysis.Suspicious, Evidence: analysis.Evidence{Rule: RuleKnown, Text: why}}, true
 			}
 		} else if k.Entry.Origin == "" {
-			if k.Frames == 0 {
+			if k.frames == 0 {
 				continue // a listing shows no frame of the project
 			}
 			if s.Rise == nil || !s.Rise().Level {

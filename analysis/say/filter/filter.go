@@ -33,12 +33,12 @@ type Op string
 
 // Contains is equality for fields that are numbers or words of a list.
 const (
-	Contains Op = ":"
-	Equals   Op = "="
-	Above    Op = ">"
-	AtLeast  Op = ">="
-	Below    Op = "<"
-	AtMost   Op = "<="
+	opContains Op = ":"
+	opEquals   Op = "="
+	opAbove    Op = ">"
+	opAtLeast  Op = ">="
+	opBelow    Op = "<"
+	opAtMost   Op = "<="
 )
 
 // Term is one condition.
@@ -107,13 +107,13 @@ func (t *Term) holds(row Row) bool {
 
 func (t *Term) compares(n float64) bool {
 	switch t.Op {
-	case Above:
+	case opAbove:
 		return n > t.Number
-	case AtLeast:
+	case opAtLeast:
 		return n >= t.Number
-	case Below:
+	case opBelow:
 		return n < t.Number
-	case AtMost:
+	case opAtMost:
 		return n <= t.Number
 	}
 	return n == t.Number
@@ -123,7 +123,7 @@ func (t *Term) says(value string) bool {
 	switch {
 	case t.Pattern:
 		return t.expression != nil && t.expression.MatchString(value)
-	case t.Op == Equals:
+	case t.Op == opEquals:
 		return strings.EqualFold(value, t.Text)
 	case t.Field == Pkg:
 		return within(value, t.Text)

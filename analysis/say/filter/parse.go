@@ -145,7 +145,7 @@ func (p *parser) term(before *Term) (Term, error) {
 	if err := p.field(&t); err != nil {
 		return t, err
 	}
-	if t.Field == "" && before != nil && (before.Op == Contains || before.Op == Equals) {
+	if t.Field == "" && before != nil && (before.Op == opContains || before.Op == opEquals) {
 		t.Field, t.Op = before.Field, before.Op
 	}
 	if t.Op != "" && p.ended() {
@@ -184,7 +184,7 @@ func (p *parser) field(t *Term) error {
 		}
 		return p.failAt(p.at, fmt.Sprintf("no field is called %q", name), names(), quoted)
 	}
-	if !field.numeric() && op != Contains && op != Equals {
+	if !field.numeric() && op != opContains && op != opEquals {
 		return p.failAt(p.at+n, fmt.Sprintf("%s is no number and cannot be compared with %s", field, op), string(field)+":word", "")
 	}
 	t.Field, t.Op = field, op
@@ -195,9 +195,9 @@ func (p *parser) field(t *Term) error {
 func letter(c byte) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '_' }
 
 func operator(s string) Op {
-	for _, op := range []Op{AtLeast, AtMost, Above, Below, Equals, Contains} {
+	for _, op := range []Op{opAtLeast, opAtMost, opAbove, opBelow, opEquals, opContains} {
 		if strings.HasPrefix(s, string(op)) {
-			if op == Contains && strings.HasPrefix(s, "::") {
+			if op == opContains && strings.HasPrefix(s, "::") {
 				return ""
 			}
 			return op

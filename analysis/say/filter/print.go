@@ -64,7 +64,7 @@ func (t *Term) needsQuotes() bool {
 	if t.Text == "" || strings.ContainsFunc(t.Text, func(r rune) bool { return r == '|' || unicode.IsSpace(r) }) {
 		return true
 	}
-	if t.Text[0] == '"' || t.Text[0] == '/' || t.Op == Contains && t.Text[0] == ':' {
+	if t.Text[0] == '"' || t.Text[0] == '/' || t.Op == opContains && t.Text[0] == ':' {
 		return true
 	}
 	if t.Field != "" {

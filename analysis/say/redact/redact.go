@@ -35,8 +35,8 @@ const (
 	Pointers   Rule = "pointers"
 )
 
-// Rules lists every rule in order.
-func Rules() []Rule {
+// rules lists every rule in order.
+func rules() []Rule {
 	return []Rule{Tokens, Arguments, Hosts, Pods, Namespaces, Users, Addresses, Homes, Files, Paths, Ids, Pointers}
 }
 
@@ -348,14 +348,14 @@ func walked(v reflect.Value, f func(string) string) reflect.Value {
 
 // Receipt says what was replaced, rules without a hit included.
 func (r *Redactor) Receipt() []Receipt {
-	out := make([]Receipt, 0, len(Rules()))
+	out := make([]Receipt, 0, len(rules()))
 	values := map[string][2]string{}
 	for word, known := range r.names {
 		for value, n := range known {
 			values[n] = [2]string{word, value}
 		}
 	}
-	for _, rule := range Rules() {
+	for _, rule := range rules() {
 		x := Receipt{Rule: rule, Places: r.places[rule], Distinct: len(r.hidden[rule])}
 		for _, n := range r.hidden[rule] {
 			if at, ok := r.origins[values[n]]; ok && len(x.First) < mostFirst {

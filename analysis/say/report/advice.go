@@ -126,7 +126,7 @@ func knownAdvice(f *Finding) []Advice {
 			out = append(out, Advice{Label: "Known leaks", Text: "also " + strings.Join(rest, ", ") + "."})
 			break
 		}
-		out = append(out, Advice{Label: k.Label(), Text: k.Sentence()})
+		out = append(out, Advice{Label: k.Label(), Text: k.sentence()})
 	}
 	return out
 }
@@ -149,9 +149,9 @@ func (k KnownLeak) Label() string {
 	return "Looks like"
 }
 
-// Sentence tells an entry in full: title, what it means here, versions, trigger,
+// sentence tells an entry in full: title, what it means here, versions, trigger,
 // remedy, reference.
-func (k KnownLeak) Sentence() string {
+func (k KnownLeak) sentence() string {
 	parts := []string{k.ID + ": " + sentence(k.Title), k.Text}
 	if k.Compare != "" {
 		parts = append(parts, sentence(k.Compare))

@@ -37,12 +37,12 @@ type JudgedSeries struct {
 	Judged    map[string]analysis.Judgement
 	Titles    map[string]string
 	Snapshots []*analysis.Snapshot
-	// Mixed says which snapshots show less than others of the series.
-	Mixed []string
-	// Known is what the catalogue says of each family, by fingerprint.
-	Known map[string]knowledge.Result
-	// Said is what people said of families, by fingerprint.
-	Said map[string]analysis.Triage
+	// limits says which snapshots show less than others of the series.
+	limits []string
+	// known is what the catalogue says of each family, by fingerprint.
+	known map[string]knowledge.Result
+	// triage is what people said of families, by fingerprint.
+	triage map[string]analysis.Triage
 	// weighed are the families whose verdict the catalogue changed.
 	weighed map[string]bool
 	// aside are those whose accusation an entry sets aside.
@@ -357,7 +357,7 @@ func (j *JudgedSeries) contract() Series {
 	s.Units = j.units()
 	s.Bounds = j.bounds()
 	s.Findings = j.findings(s.Families)
-	s.Limits = append(limits(s.Families, s.Findings), j.Mixed...)
+	s.Limits = append(limits(s.Families, s.Findings), j.limits...)
 	s.Thresholds = j.thresholds(s.Findings)
 	s.Healthy = j.healthy()
 	if !slices.ContainsFunc(s.Families, func(f Family) bool { return f.Verdict.Rose() }) {
@@ -474,7 +474,7 @@ func (j *JudgedSeries) quiet(risen []TotalRise) string {
 	if len(risen) > 0 {
 		words := make([]string, len(risen))
 		for i, t := range risen {
-			words[i] = t.Text()
+			words[i] = t.text()
 		}
 		return strings.Join(words, " ")
 	}

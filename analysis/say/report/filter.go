@@ -107,9 +107,9 @@ func (c *Case) Listed() *Report {
 	return &c.listed
 }
 
-// Said is the filter in words: "Filter func:prober: 3 of 77 families are listed;
+// said is the filter in words: "Filter func:prober: 3 of 77 families are listed;
 // verdicts and findings are of all."
-func (f *Filtered) Said() string {
+func (f *Filtered) said() string {
 	if f.Families == 0 {
 		return fmt.Sprintf("Filter %s: none of %d families passes; verdicts and findings are of all.", f.Text, f.Of)
 	}

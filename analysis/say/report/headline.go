@@ -444,8 +444,8 @@ func (t TotalRise) spread() string {
 	return fmt.Sprintf("%d new, %d gone, spread over families none of which grew by itself.", *t.Born, *t.Gone)
 }
 
-// Text is the paragraph that stands where otherwise nothing grows.
-func (t TotalRise) Text() string {
+// text is the paragraph that stands where otherwise nothing grows.
+func (t TotalRise) text() string {
 	text := fmt.Sprintf("The %s rose from %d to %d: %s", wording.Kinds(t.Kind), t.From, t.To, t.spread())
 	list := func(rises []NamedRise) string {
 		var words []string

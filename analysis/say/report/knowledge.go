@@ -125,7 +125,7 @@ type Threshold struct {
 // consult asks the catalogue about every family of a series and sets the verdicts
 // against its answers.
 func (j *JudgedSeries) consult(c *knowledge.Catalogue, m *knowledge.Matcher) {
-	j.catalogue, j.Known, j.weighed = c, make(map[string]knowledge.Result, len(j.Trend.Families)), map[string]bool{}
+	j.catalogue, j.known, j.weighed = c, make(map[string]knowledge.Result, len(j.Trend.Families)), map[string]bool{}
 	j.aside = map[string]aside{}
 	last := j.lastOf()
 	units := make([]knowledge.Units, len(j.Snapshots))
@@ -141,7 +141,7 @@ func (j *JudgedSeries) consult(c *knowledge.Catalogue, m *knowledge.Matcher) {
 		seen := j.seen(f, at)
 		seen.Units = units[at.snapshot]
 		result := m.Match(seen)
-		j.Known[f.Fingerprint] = result
+		j.known[f.Fingerprint] = result
 		if rank, ok := result.Weigh(seen); ok {
 			judgement := j.Judged[f.Fingerprint]
 			if rank.By != "" {
@@ -406,25 +406,25 @@ func (j *JudgedSeries) withUnits() {
 	for _, u := range j.Trend.Units() {
 		own := map[*knowledge.Class]bool{}
 		for _, share := range u.Families {
-			for _, hit := range j.Known[share.Fingerprint].Classes {
+			for _, hit := range j.known[share.Fingerprint].Classes {
 				own[hit.Class] = true
 			}
 		}
 		for _, share := range u.Families {
-			r := j.Known[share.Fingerprint]
+			r := j.known[share.Fingerprint]
 			for _, hit := range r.Follows {
 				if own[hit.Class] && !slices.ContainsFunc(r.Classes, func(h knowledge.ClassHit) bool { return h.Class == hit.Class }) {
 					r.Classes = append(r.Classes, hit)
 				}
 			}
-			j.Known[share.Fingerprint] = r
+			j.known[share.Fingerprint] = r
 		}
 	}
 }
 
 // explain writes what the catalogue says into a family of the contract.
 func (j *JudgedSeries) explain(out *Family) {
-	r := j.Known[out.Fingerprint]
+	r := j.known[out.Fingerprint]
 	if a, ok := j.aside[out.Fingerprint]; ok {
 		out.SetAside = &SetAside{ByFigures: a.figures, Entry: a.by}
 	}
@@ -514,7 +514,7 @@ func (j *JudgedSeries) learn(f *Finding, byPrint map[string]*Family) {
 		if family == nil {
 			continue
 		}
-		r := j.Known[print]
+		r := j.known[print]
 		classes := r.Classes
 		if f.Kind == NoLeakFinding || f.Verdict.Rose() && !accusing(f.Verdict) {
 			classes = nil // nothing is wrong that would have a cause
@@ -575,7 +575,7 @@ func signOf(k analysis.Kind, hit knowledge.ClassHit) sign {
 // not grow too.
 func (j *JudgedSeries) allOf(s sign, byPrint map[string]*Family) int {
 	all := 0
-	for print, r := range j.Known {
+	for print, r := range j.known {
 		if f := byPrint[print]; f != nil && slices.ContainsFunc(r.Classes, func(hit knowledge.ClassHit) bool { return hit.Sign != "" && signOf(f.Kind, hit) == s }) {
 			all += peak(f.Counts)
 		}
@@ -620,7 +620,7 @@ func (j *JudgedSeries) stated(key string) []string {
 
 // accuses reports whether a family of a class is accused.
 func (j *JudgedSeries) accuses(class *knowledge.Class) bool {
-	for print, r := range j.Known {
+	for print, r := range j.known {
 		if accusing(j.Judged[print].Verdict) && slices.ContainsFunc(r.Classes, func(hit knowledge.ClassHit) bool { return hit.Class == class && !hit.Rest }) {
 			return true
 		}
@@ -793,7 +793,7 @@ func (j *JudgedSeries) healthy() *Healthy {
 		out := &Healthy{Snapshot: s.ID, Of: *s.Totals.Goroutines}
 		for k := range s.Groups {
 			g := &s.Groups[k]
-			h := j.Known[g.Family.Fingerprint].Healthy
+			h := j.known[g.Family.Fingerprint].Healthy
 			if h == nil || !h.Within || rising(j.Judged[g.Family.Fingerprint].Verdict) && j.Judged[g.Family.Fingerprint].RecoveredAt < 0 {
 				continue
 			}

@@ -13,7 +13,7 @@ import (
 // threads of the virtual machine are dropped where other snapshots cannot have
 // them, and what shows less than the others is left out of verdicts.
 func (j *JudgedSeries) levelForms() {
-	j.Mixed = nil
+	j.limits = nil
 	threads := j.forms(analysis.KindThread)
 	if len(threads[analysis.FormFull]) > 0 && len(threads[analysis.FormJava]) > 0 {
 		for _, i := range threads[analysis.FormFull] {
@@ -65,7 +65,7 @@ func (j *JudgedSeries) mixed(which []int, why string) {
 	for k, i := range which {
 		labels[k] = j.Snapshots[i].Label
 	}
-	j.Mixed = append(j.Mixed, fmt.Sprintf("The snapshots were captured in several forms: those at %s %s.", strings.Join(labels, ", "), why))
+	j.limits = append(j.limits, fmt.Sprintf("The snapshots were captured in several forms: those at %s %s.", strings.Join(labels, ", "), why))
 }
 
 // anySocket is the family of all sockets, whatever is known of their ends.

@@ -218,7 +218,7 @@ func TestEqualProblemsAreSaidOnce(t *testing.T) {
 	}
 	many = append(many, analysis.Problem{Path: "bad", Offset: 3, Line: 2, Severity: analysis.Error, What: "broken"})
 	got := groupProblems(many)
-	if len(got) != 2 || got[0].First.Path != "bad" || got[1].Count != 5 {
+	if len(got) != 2 || got[0].first.Path != "bad" || got[1].count != 5 {
 		t.Errorf("groups %+v", got)
 	}
 }

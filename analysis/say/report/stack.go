@@ -129,9 +129,9 @@ func mostFrequent(variants []analysis.Variant) (out *analysis.Variant) {
 	return out
 }
 
-// Place is the file's name with the line, empty where the dump shows none: "mutex.go:90",
+// place is the file's name with the line, empty where the dump shows none: "mutex.go:90",
 // "cmd/x/main.go:7" of the program's package main.
-func (f StackFrame) Place() string {
+func (f StackFrame) place() string {
 	place := f.within
 	if place == "" {
 		place = f.File[strings.LastIndexAny(f.File, `/\`)+1:]
@@ -176,7 +176,7 @@ func (t *Traces) Of(f *Finding, label func(id string) string) *Trace {
 	out := &Trace{Caption: "Stack of " + share(of.Kind, of.Members, of.Of) + " at " + label(of.Snapshot)}
 	var rows []TraceRow
 	for _, frame := range f.Stack {
-		rows = append(rows, TraceRow{Function: frame.Function, Place: frame.Place(), Own: frame.Own, Creator: frame.CreatedBy})
+		rows = append(rows, TraceRow{Function: frame.Function, Place: frame.place(), Own: frame.Own, Creator: frame.CreatedBy})
 		out.Own = out.Own || frame.Own
 	}
 	out.Rows = fold(rows)

@@ -39,7 +39,7 @@ func Text(w io.Writer, c Case, width Width) error {
 	r := c.Report
 	p.wrap("", r.Diagnosis.Sentence)
 	if f := c.Listed().Filter; f != nil {
-		p.wrap("", f.Said())
+		p.wrap("", f.said())
 	}
 	for i := range r.Series {
 		p.series(&c, i)
@@ -358,16 +358,16 @@ func (p *printer) problems(problems []analysis.Problem) {
 	p.line("")
 	p.line("Problems")
 	for _, g := range groups {
-		where := place(g.First)
-		if g.Count > 1 {
-			where += fmt.Sprintf(" and %d more", g.Count-1)
+		where := place(g.first)
+		if g.count > 1 {
+			where += fmt.Sprintf(" and %d more", g.count-1)
 		}
-		p.wrap("  ", fmt.Sprintf("%s: %s: %s", g.First.Severity, where, g.First.What))
-		if g.First.Why != "" {
-			p.wrap("    ", "Why: "+g.First.Why)
+		p.wrap("  ", fmt.Sprintf("%s: %s: %s", g.first.Severity, where, g.first.What))
+		if g.first.Why != "" {
+			p.wrap("    ", "Why: "+g.first.Why)
 		}
-		if g.First.Hint != "" {
-			p.wrap("    ", "Do: "+g.First.Hint)
+		if g.first.Hint != "" {
+			p.wrap("    ", "Do: "+g.first.Hint)
 		}
 	}
 }
@@ -388,9 +388,9 @@ func place(p analysis.Problem) string {
 
 // problemGroup is problems that say the same of several places.
 type problemGroup struct {
-	First analysis.Problem
-	Count int
-	Paths []string
+	first analysis.Problem
+	count int
+	paths []string
 }
 
 // groupProblems puts problems of equal words and advice together, errors first,
@@ -408,11 +408,11 @@ func groupProblems(problems []analysis.Problem) []problemGroup {
 			if !ok {
 				i = len(out)
 				at[key] = i
-				out = append(out, problemGroup{First: p})
+				out = append(out, problemGroup{first: p})
 			}
-			out[i].Count++
-			if len(out[i].Paths) < 20 {
-				out[i].Paths = append(out[i].Paths, place(p))
+			out[i].count++
+			if len(out[i].paths) < 20 {
+				out[i].paths = append(out[i].paths, place(p))
 			}
 		}
 	}

@@ -32,7 +32,7 @@ func (s *Series) setAside() (aside []*Family, open bool) {
 
 // said is what people said of a family of the series, nil for nothing.
 func (j *JudgedSeries) said(fingerprint string) *analysis.Triage {
-	mark, ok := j.Said[fingerprint]
+	mark, ok := j.triage[fingerprint]
 	if !ok {
 		return nil
 	}
@@ -79,13 +79,13 @@ type Sorted struct{ Process, Fingerprint string }
 // triage writes what people said beside the families, sets findings aside all of whose
 // families are benign, and tells those that somebody suspects although no rule does.
 func triage(j *JudgedSeries, s *Series, said map[Sorted]analysis.Triage) {
-	j.Said = map[string]analysis.Triage{}
+	j.triage = map[string]analysis.Triage{}
 	byPrint := map[string]*Family{}
 	for i := range s.Families {
 		f := &s.Families[i]
 		byPrint[f.Fingerprint] = f
 		if mark, ok := said[Sorted{s.Process, f.Fingerprint}]; ok && !mark.Empty() {
-			f.Triage, j.Said[f.Fingerprint] = &mark, mark
+			f.Triage, j.triage[f.Fingerprint] = &mark, mark
 		}
 	}
 	told := map[string]bool{}
