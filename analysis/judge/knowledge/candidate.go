@@ -8,14 +8,16 @@ import (
 	"leakdiff/analysis"
 )
 
-// traits are what a family's stack and attributes match, whatever its counts.
+// traits are the catalogue items that a family's stack and attributes match, regardless
+// of its counts.
 type traits struct {
 	entries []candidate
 	classes []int
 	normals []int
 }
 
-// candidate is an entry whose signature a family has; listed says by a resource alone.
+// candidate is an entry whose signature a family has. listed reports a match by a
+// resource alone.
 type candidate struct {
 	entry, frames int
 	listed        bool
@@ -63,7 +65,7 @@ func (m *Matcher) newTraits(f *analysis.Family) *traits {
 	return t
 }
 
-// set are the numbers of a few items.
+// set holds the indexes of a few items.
 type set map[int]bool
 
 func (s set) add(numbers []int) {
@@ -72,8 +74,8 @@ func (s set) add(numbers []int) {
 	}
 }
 
-// entryFits says how many frames of an entry's signature a family has, 0 where it has a
-// resource of it. A fingerprint is as good as a frame.
+// entryFits returns how many frames of an entry's signature a family has, 0 for a match
+// by a resource. A fingerprint counts as a frame.
 func (m *Matcher) entryFits(at int, f *analysis.Family, found [][]int) (int, bool) {
 	in := &m.c.index.entries[at]
 	s := in.entry.Signature
@@ -108,16 +110,16 @@ func (m *Matcher) classFits(at int, f *analysis.Family, found [][]int) bool {
 	})
 }
 
-// atRest reports whether the first function of a stack that is no waiting is one that
-// members of the class stand in at rest.
+// atRest reports whether the first function of a stack that does not wait is one in
+// which members of the class are at rest.
 func (c *classIndex) atRest(f *analysis.Family) bool {
 	at := slices.IndexFunc(f.Loose, func(name string) bool { return !waitsIn(name) })
 	return at >= 0 && slices.ContainsFunc(c.rest, func(p pattern) bool { return p.matches(f.Loose[at]) })
 }
 
-// normalsFor are the normal stacks that a family is one of: a listed frame is the
-// first that is not what any goroutine of the library waits in. The one nearest to
-// the leaf comes first.
+// normalsFor returns the normal stacks that match a family: the first frame that is not
+// common waiting code of the library must be a listed one. The match nearest to the
+// leaf comes first.
 func (m *Matcher) normalsFor(likely set, f *analysis.Family, found [][]int) []int {
 	type place struct{ at, depth int }
 	var places []place
@@ -141,9 +143,9 @@ func (m *Matcher) normalsFor(likely set, f *analysis.Family, found [][]int) []in
 	return out
 }
 
-// restsOn reports whether the frames above a listed one are waiting and no work:
-// those of the standard library, of the same package and of packages that the entry
-// names.
+// restsOn reports whether the frames above a listed one only wait. Frames of the
+// standard library, of the same package and of packages named by the entry count as
+// waiting.
 func restsOn(n *Normal, above []string) bool {
 	if n.Anywhere {
 		return true
@@ -158,13 +160,14 @@ func restsOn(n *Normal, above []string) bool {
 	return true
 }
 
-// samePackage compares an import path with one of a catalogue, which may lack its front.
+// samePackage compares an import path with one of a catalogue, which may lack leading
+// elements.
 func samePackage(whole, listed string) bool {
 	return whole == listed || strings.HasSuffix(whole, "/"+listed)
 }
 
-// waitsIn reports whether a function is one of the standard library that goroutines
-// wait in: locks, network, pipes, timers; a handler that runs is none.
+// waitsIn reports whether goroutines wait in this function of the standard library:
+// locks, network, pipes, timers. A running handler is not waiting.
 func waitsIn(name string) bool {
 	switch pkg := packageOf(name); pkg {
 	case "runtime", "sync", "syscall", "time", "net", "bufio", "io", "os", "crypto/tls", "context", "reflect", "bytes", "encoding/json":

@@ -10,7 +10,7 @@ import (
 	"leakdiff/analysis/read/family"
 )
 
-// OfStatement are the classes that a snapshot's own statement belongs to.
+// OfStatement returns the classes of a snapshot's own statement.
 func (c *Catalogue) OfStatement(key string) []ClassHit {
 	var out []ClassHit
 	for _, at := range c.index.statements {
@@ -22,12 +22,12 @@ func (c *Catalogue) OfStatement(key string) []ClassHit {
 	return out
 }
 
-// EntryOf makes an entry that recognises a family again: by its whole normalised
-// stack, or by its attributes where it has none. The caller gives id and words.
+// EntryOf makes an entry that recognises a family again: by its whole normalised stack,
+// or by its attributes if it has no stack. The caller sets id and words.
 //
-// A resource is that of a program: every program has watches and descriptors alike. So is
-// a stack without a package of its own: another program's main.worker, and a connection
-// of net/http, are something else.
+// A resource belongs to one program, because watches and descriptors look alike in
+// every program. The same holds for a stack without a package of its own: main.worker
+// of another program, and a connection of net/http, are something else.
 func EntryOf(f *analysis.Family, states map[string]int, program string) Entry {
 	e := Entry{Status: Leak, Kinds: []string{string(f.Kind)}}
 	e.Signature.Fingerprints = []string{f.Fingerprint}
@@ -56,7 +56,7 @@ func EntryOf(f *analysis.Family, states map[string]int, program string) Entry {
 	return e
 }
 
-// programs are a program's name as a signature holds it, nil where it is not known.
+// programs is a program's name as a signature holds it, nil if it is unknown.
 func programs(name string) []string {
 	if name == "" || strings.ContainsAny(name, "|*") {
 		return nil
@@ -64,15 +64,15 @@ func programs(name string) []string {
 	return []string{path.Base(name)}
 }
 
-// importable reports a function of a package that several programs can have and that is
-// not of the standard library.
+// importable reports a function of a package that several programs can import and that
+// is not in the standard library.
 func importable(name string) bool {
 	pkg := packageOf(name)
 	top, _, _ := strings.Cut(pkg, "/")
 	return pkg != "" && pkg != "main" && !standardTop[top]
 }
 
-// mostStates are the states that most members are in, without those of a moment.
+// mostStates returns the states of most members, without short-lived states.
 func mostStates(states map[string]int) []string {
 	var out []string
 	for s := range states {

@@ -4,16 +4,17 @@ import (
 	"fmt"
 )
 
-// Healthy is why a family may be normal.
+// Healthy is the reason why a family may be normal.
 type Healthy struct {
 	Normal *Normal
-	// Expected is the number that its units allow, Known says that they were counted.
-	// Decides says that the unit is a demand from outside: connections can leak
-	// themselves, so that one for each of them says nothing.
+	// Expected is the number that its units allow. Known reports that the units were
+	// counted. decides reports that the unit is a demand from outside. Connections do
+	// not decide: they can leak themselves.
 	Expected int
 	Known    bool
 	decides  bool
-	// Within says that the count is not above it, by the effect gate of statistics.md 3.
+	// Within reports that the count does not exceed Expected by the effect gate of
+	// statistics.md 3.
 	Within bool
 	// Text is the reason in words.
 	Text string
@@ -25,7 +26,7 @@ const (
 	leastShare  = 0.15
 )
 
-// healthy is the first normal stack whose states fit.
+// healthy returns the first normal stack whose states fit.
 func (m *Matcher) healthy(t *traits, s Seen) *Healthy {
 	for _, at := range t.normals {
 		in := &m.c.index.normals[at]
@@ -46,7 +47,7 @@ func (m *Matcher) healthy(t *traits, s Seen) *Healthy {
 // demanded reports whether a leak of the program cannot raise the unit.
 func (e Expected) demanded() bool { return e.Per == "process" || e.Per == "pod" || e.Per == "listener" }
 
-// in is the number that units allow.
+// in is the number of goroutines that units allow.
 func (e Expected) in(u Units) (int, bool) {
 	if e.Each == 0 || e.Per == "" {
 		return 0, false

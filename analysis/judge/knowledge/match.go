@@ -10,58 +10,59 @@ import (
 	"leakdiff/analysis/read/family"
 )
 
-// Seen is one family of one series, as far as its judgement and the catalogue meet.
+// Seen is one family of one series as the catalogue needs it.
 type Seen struct {
 	Family *analysis.Family
 	// Program is the name of the process.
 	Program string
-	// States, Count and OldestWait (minutes, -1 where none is shown) are those of the
-	// snapshot that is looked at. Timed says that its form shows waits.
+	// States, Count and OldestWait (minutes, -1 if none is shown) are those of the
+	// examined snapshot. Timed reports that its form shows waits.
 	States     map[string]int
 	Count      int
 	OldestWait int
 	Timed      bool
 	Verdict    analysis.Verdict
-	// Proven says that identities prove the growth, Marked that the runtime itself calls
-	// members leaked.
+	// Proven reports that identities prove the growth. Marked reports that the runtime
+	// marks members as leaked.
 	Proven, Marked bool
-	// Stayed is for how many minutes a member has been there at least, by identities, -1
-	// where none can be followed; it is asked only where an entry has a bound. Span is how
-	// many minutes the snapshots up to this one cover, 0 where that is not known.
+	// Stayed is the least number of minutes that the oldest member has been present, by
+	// identities, -1 if none can be followed. It is called only for entries with a
+	// bound. Span is the number of minutes that the snapshots up to this one cover, 0
+	// if unknown.
 	Stayed func() int
 	Span   int
-	// Rise says how the family rose up to this snapshot; it is asked only where an entry
-	// has a bound.
+	// Rise returns how the family rose up to this snapshot. It is called only for
+	// entries with a bound.
 	Rise func() Rise
-	// Units are what expected counts are measured in, at the same snapshot.
+	// Units are the units of expected counts in the same snapshot.
 	Units Units
-	// Versions are what the evidence says of versions.
+	// Versions are the versions in the evidence.
 	Versions SeenVersions
 }
 
-// Rise is how a family rose, as far as a bounded backlog asks.
+// Rise describes how a family rose, as far as a bounded backlog needs it.
 type Rise struct {
-	// Present is for how many minutes the run of the process has had members of the growth,
-	// -1 where times are not known.
+	// Present is the number of minutes that the run of the process has had members of
+	// the growth, -1 if times are unknown.
 	Present int
-	// Level says that the newer half of the counts does not grow.
+	// Level reports that the newer half of the counts does not grow.
 	Level bool
-	// PerMinute is how many members are born, 0 where that is not known; Began is the first
-	// sight of the growth.
+	// PerMinute is the number of births per minute, 0 if unknown. Began is the first
+	// sighting of the growth.
 	PerMinute float64
 	Began     time.Time
 }
 
-// Units are counts of what healthy goroutines belong to: "pod", "listener",
-// "connection"; a unit that the evidence does not count is missing. "process" is 1.
+// Units are counts of things that have healthy goroutines: "pod", "listener",
+// "connection". A unit that the evidence does not count is missing. "process" is 1.
 type Units map[string]int
 
-// Basis says why an entry is shown.
+// Basis is the reason why an entry is shown.
 type Basis string
 
-// Growth and Excess accuse; Waiting names what is blocked. Possible is a growth of what
-// a listing shows, where no stack tells whose it is; Looks is the signature alone. These
-// two accuse nobody.
+// Growth and Excess accuse. Waiting names what is blocked. Possible is a growth in a
+// listing, which has no stack to identify its owner. Looks is the signature alone.
+// Possible and Looks accuse nobody.
 const (
 	Growth   Basis = "growth"
 	Excess   Basis = "above expected"
@@ -74,71 +75,68 @@ const (
 type Match struct {
 	Entry *Entry
 	Basis Basis
-	// frames is how many frames of the signature were found.
+	// frames is the number of frames of the signature that were found.
 	frames int
-	// Text is what the match means, in words.
+	// Text is the meaning of the match in words.
 	Text string
-	// Versions compares the version that was seen with those of the entry.
+	// Versions compares the seen version with those of the entry.
 	Versions Comparison
-	// RuledOut says that nothing but this version speaks against it: stack, state and
-	// growth are those of the entry.
+	// RuledOut reports that stack, state and growth match the entry and only the
+	// version contradicts it.
 	RuledOut bool
-	// Similar says that the family grows, and that its stack is of libraries that every
-	// program uses: state and growth are those of the entry, and whose leak it is is not
-	// known.
+	// Similar reports that state and growth match the entry, but the stack is of
+	// libraries that every program uses. The owner of the leak is then unknown.
 	Similar bool
 }
 
-// Speaks reports whether the match says more than that something looks alike.
+// Speaks reports whether the match means more than a similar look.
 func (m Match) Speaks() bool { return m.Basis != Looks && m.Basis != Possible }
 
-// generic reports a published leak whose signature is nothing but functions of the
-// standard library, gRPC or database/sql: every program that uses them can show the same
-// stack, so that it is similar and no more (DESIGN section 6).
+// generic reports a published leak whose signature only has functions of the standard
+// library, gRPC or database/sql. Every program that uses them can show the same stack.
+// Such a match is similar and no more (DESIGN section 6).
 func (e *Entry) generic() bool {
 	s := e.Signature
 	telling := func(name string) bool { return importable(name) && !ofEveryone(name) }
 	return e.Origin == "" && e.Status == Leak && len(s.Frames) > 0 && !slices.ContainsFunc(s.Frames, telling) && !slices.ContainsFunc(s.CreatedBy, telling)
 }
 
-// ofEveryone reports a function of a library that says nothing of the program that calls
-// it.
+// ofEveryone reports a function of a library that does not identify the calling
+// program.
 func ofEveryone(name string) bool {
 	return strings.HasPrefix(name, "google.golang.org/grpc") || strings.HasPrefix(name, "golang.org/x/net/")
 }
 
-// accuses reports a published leak with more than its signature.
+// accuses reports a published leak that matches by more than its signature.
 func (m Match) accuses() bool {
 	return m.Entry.Status == Leak && (m.Basis == Growth || m.Basis == Excess)
 }
 
-// ClassHit is a class that a family belongs to, with the form of it. Cause is what this
-// form is called where it has a name of its own, Upgrades are those of the class, each
-// compared with the version that was seen.
+// ClassHit is a class of a family and its form. Cause is the name of this form if it
+// has one. Upgrades are those of the class, each compared with the seen version.
 type ClassHit struct {
 	Class    *Class
 	Sign     string
 	Cause    string
 	Upgrades []string
-	// Rest says that the members are at rest, by the class's own words.
+	// Rest reports that the members are at rest.
 	Rest bool
-	// WithGrowth says of a statement that it accuses only beside a family that grows.
+	// WithGrowth reports a statement that accuses only beside a growing family.
 	WithGrowth bool
 }
 
-// Result is what a catalogue says of a family.
+// Result is what a catalogue knows of a family.
 type Result struct {
 	Classes []ClassHit
-	// Follows are classes that the family belongs to where it rises together with
-	// another family of them.
+	// Follows are classes that the family gets if it rises together with another family
+	// of them.
 	Follows []ClassHit
 	Known   []Match
 	Healthy *Healthy
 }
 
-// Matcher matches the families of one case. It remembers what a family's stack
-// matches, which is the same in every series; it is of use to one goroutine at a
-// time.
+// Matcher matches the families of one case. It caches the matches of a family's stack,
+// which are the same in every series. Only one goroutine at a time may use it.
 type Matcher struct {
 	c      *Catalogue
 	traits map[string]*traits
@@ -149,7 +147,7 @@ func (c *Catalogue) NewMatcher() *Matcher {
 	return &Matcher{c: c, traits: map[string]*traits{}}
 }
 
-// Match says what the catalogue knows of a family.
+// Match returns what the catalogue knows of a family.
 func (m *Matcher) Match(s Seen) Result {
 	t := m.of(s.Family)
 	r := Result{}
@@ -189,7 +187,7 @@ func statusRank(s Status) int {
 	return slices.Index([]Status{Leak, BoundedBacklog, StuckNotLeak, LimitNotLeak, NormalPerContainer, NormalPerRequest, FalseAlarm}, s)
 }
 
-// fixRank puts last what the version that was seen has mended.
+// fixRank sorts entries last that the seen version has fixed.
 func fixRank(m Match) int {
 	switch m.Versions.Verdict {
 	case VersionAffected:
@@ -207,12 +205,12 @@ func addClass(have []ClassHit, hit ClassHit) []ClassHit {
 	return append(have, hit)
 }
 
-// stillWaits is from when on a wait speaks for something that is blocked, in minutes.
+// stillWaits is the wait in minutes from which something is probably blocked.
 const stillWaits = 10
 
 func grows(v analysis.Verdict) bool { return v == analysis.Leaking || v == analysis.Suspicious }
 
-// match says whether an entry is to be shown, and what it means here.
+// match decides whether an entry is shown, and words its meaning.
 func (m *Matcher) match(k candidate, s Seen, healthy *Healthy) (Match, bool) {
 	in := &m.c.index.entries[k.entry]
 	e := in.entry
@@ -245,7 +243,7 @@ func (m *Matcher) match(k candidate, s Seen, healthy *Healthy) (Match, bool) {
 	return out, true
 }
 
-// programFits holds a match that rests on a resource alone to the resource's programs.
+// programFits checks the programs of a resource for a match by a resource alone.
 func programFits(e *Entry, s Seen) bool {
 	if s.Family.Kind == analysis.KindGoroutine || slices.Contains(e.Signature.Fingerprints, s.Family.Fingerprint) {
 		return true
@@ -258,8 +256,8 @@ func programFits(e *Entry, s Seen) bool {
 	})
 }
 
-// inStates reports whether at least half of the members are in one of the states; a
-// form that shows no states does not contradict.
+// inStates reports whether at least half of the members are in one of the states. A
+// form without states is no contradiction.
 func inStates(classes []string, s Seen) bool {
 	if len(classes) == 0 || len(s.States) == 0 {
 		return true
@@ -273,7 +271,7 @@ func inStates(classes []string, s Seen) bool {
 			all += n
 		}
 	}
-	return 2*fitting >= all // those that happen to run at the moment say nothing
+	return 2*fitting >= all // members that happen to run at the moment do not count
 }
 
 func stateClasses(states []string) []string {

@@ -7,7 +7,7 @@ import (
 	"leakdiff/analysis"
 )
 
-// meaning says what a match is worth, by its status and basis.
+// meaning words a match by its status and basis.
 func meaning(m Match, s Seen) string {
 	e := m.Entry
 	this, upstream := "this published leak", "upstream"
@@ -59,7 +59,8 @@ func meaning(m Match, s Seen) string {
 
 func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
-// needs says what would tell an entry that is matched by a listing from others like it.
+// needs names the evidence that would distinguish an entry matched by a listing from
+// similar ones.
 func needs(e *Entry) string {
 	var parts []string
 	if len(e.Signature.Frames) > 0 && !e.generic() {
@@ -80,7 +81,7 @@ func needs(e *Entry) string {
 	return strings.Join(parts, ", and ")
 }
 
-// older is how the oldest member stands to the bound of a backlog.
+// older compares the oldest member with the bound of a backlog.
 type older int
 
 const (
@@ -89,9 +90,9 @@ const (
 	olderBeyond
 )
 
-// older compares the oldest member, by waits and by identities, with the bound; where
-// neither is known, a series shorter than the bound cannot hold anything older that came
-// in it.
+// older compares the oldest member, by waits and by identities, with the bound. If
+// neither is known, a series shorter than the bound cannot contain an older member of
+// the growth.
 func (m Match) older(s Seen) older {
 	bound, stayed := m.Entry.BoundMinutes, -1
 	if s.Stayed != nil {
@@ -106,7 +107,7 @@ func (m Match) older(s Seen) older {
 	return olderUnknown
 }
 
-// backlog says how a backlog stands to its bound.
+// backlog words the relation of a backlog to its bound.
 func (m Match) backlog(s Seen) string {
 	drains := fmt.Sprintf("a backlog that drains by itself within %d minutes", m.Entry.BoundMinutes)
 	switch m.older(s) {

@@ -11,15 +11,15 @@ import (
 	"leakdiff/analysis"
 )
 
-// File is a catalogue file that somebody else has read.
+// File is a catalogue file that the caller has read.
 type File struct {
 	Name string
 	Text []byte
 }
 
-// New joins the catalogue that comes with the program with overlay files, in their
-// order. An item with the id of an earlier one replaces it. Items that are not
-// understood are left out and told as problems, the others of their file stay.
+// New joins the built-in catalogue with overlay files in their order. An item with the
+// id of an earlier one replaces it. Items that are not understood are left out and
+// reported as problems. The other items of their file stay.
 func New(overlays ...File) (*Catalogue, []analysis.Problem) {
 	var problems []analysis.Problem
 	j := joined{doc: shipped()}
@@ -31,7 +31,7 @@ func New(overlays ...File) (*Catalogue, []analysis.Problem) {
 	return &Catalogue{doc: j.doc, index: newIndex(&j.doc)}, problems
 }
 
-// The bounds of what overlays may hold.
+// The limits of overlays.
 const (
 	mostFiles    = 200
 	mostBytes    = 4 << 20
@@ -42,8 +42,8 @@ func unreadable(name string, err error) analysis.Problem {
 	return analysis.Problem{Path: name, Offset: -1, Severity: analysis.Error, What: "the knowledge file cannot be read", Why: err.Error(), Hint: "check that the file is there and may be read"}
 }
 
-// Overlays reads the regular files *.json at the top of a directory, by name, and those
-// that links lead to; a directory that does not exist holds none.
+// Overlays reads the regular files *.json at the top of a directory by name, and those
+// that links lead to. A missing directory holds none.
 func Overlays(dir fs.FS) ([]File, []analysis.Problem) {
 	entries, err := fs.ReadDir(dir, ".")
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -69,7 +69,7 @@ func Overlays(dir fs.FS) ([]File, []analysis.Problem) {
 	return files, problems
 }
 
-// overlay reads one file. Only regular ones have an end: a pipe would be waited for.
+// overlay reads one file. It must be a regular one: reading a pipe would not end.
 func overlay(dir fs.FS, name string) ([]byte, *analysis.Problem) {
 	refused := func(err error) ([]byte, *analysis.Problem) {
 		p := unreadable(name, err)
@@ -91,7 +91,7 @@ func overlay(dir fs.FS, name string) ([]byte, *analysis.Problem) {
 		return refused(err)
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, mostBytes+1)) // Parse refuses what has grown since
+	text, err := io.ReadAll(io.LimitReader(f, mostBytes+1)) // Parse refuses a file that has grown since
 	if err != nil {
 		return refused(err)
 	}
@@ -103,10 +103,10 @@ func tooLarge(name string, size int64) analysis.Problem {
 		Why: fmt.Sprintf("%d bytes, at most %d are read", size, mostBytes), Hint: "split it into several files"}
 }
 
-// joined is a catalogue in the making.
+// joined is a catalogue under construction.
 type joined struct{ doc Document }
 
-// add takes the items of a file that are understood.
+// add adds the valid items of a file.
 func (j *joined) add(f File, origin string) []analysis.Problem {
 	doc, problems := Parse(f)
 	if doc == nil {
@@ -117,7 +117,7 @@ func (j *joined) add(f File, origin string) []analysis.Problem {
 	}
 	j.doc.Components = replaceBy(j.doc.Components, doc.Components, func(c Component) string { return c.Name })
 	keep := func(found []analysis.Problem) bool {
-		// Notes cost a part of an item, anything else the whole of it.
+		// A note costs a part of an item, any other problem the whole item.
 		left := slices.ContainsFunc(found, func(p analysis.Problem) bool { return p.Severity != analysis.Note })
 		for _, p := range found {
 			if left {
@@ -168,8 +168,8 @@ func (j *joined) add(f File, origin string) []analysis.Problem {
 	return problems
 }
 
-// replaced tells which items of a file take the place of those of another file of the
-// same directory; to replace what comes with the program is what such files are for.
+// replaced reports items of a file that replace those of another file of the same
+// directory. Replacing items of the built-in catalogue is intended.
 func replaced[T any](file, what string, have, more []T, of func(T) (id, origin string)) []analysis.Problem {
 	from := map[string]string{}
 	for _, x := range have {
@@ -187,7 +187,7 @@ func replaced[T any](file, what string, have, more []T, of func(T) (id, origin s
 	return out
 }
 
-// replaceBy appends items; one whose id is there already takes its place.
+// replaceBy appends items. An item whose id exists replaces the earlier one.
 func replaceBy[T any](have, more []T, id func(T) string) []T {
 	at := make(map[string]int, len(have))
 	for i, x := range have {

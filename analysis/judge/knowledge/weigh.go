@@ -9,28 +9,28 @@ import (
 	"leakdiff/analysis"
 )
 
-// Rank says how an accusation stands after the catalogue was asked.
+// Rank is an accusation after the catalogue was consulted.
 type Rank struct {
 	Verdict  analysis.Verdict
 	Evidence analysis.Evidence
-	// Changed says that the verdict is another one.
+	// Changed reports that the catalogue changed the verdict.
 	Changed bool
-	// By is the entry that set the accusation aside, empty where none did.
+	// By is the entry that set the accusation aside, or empty.
 	By string
 }
 
-// RuleNormal, RuleKnown and RuleAside are the evidence that a catalogue gives.
+// RuleNormal, RuleKnown and RuleAside are the evidence rules of the catalogue.
 const (
 	RuleNormal = "normal_stack"
 	RuleKnown  = "known_leak"
 	RuleAside  = "set_aside"
 )
 
-// Weigh sets a verdict against the catalogue: what a published report knows to be no
-// leak, and what is healthy within its expected count, is not accused; a count above
-// what is expected is, where a published leak has the same signature. A proof by
-// identities beats normal stacks, and the evidence says so; it does not beat a report
-// that says of the same growth that it is none.
+// Weigh combines a verdict with the catalogue. It does not accuse a growth that a
+// published report knows to be no leak, or a healthy family within its expected count.
+// It accuses a count above the expected one that has the signature of a published leak.
+// A proof by identities outweighs normal stacks, and the evidence then says so. It does
+// not outweigh a report on the same growth.
 func (r Result) Weigh(s Seen) (Rank, bool) {
 	same := Rank{Verdict: s.Verdict}
 	accused := grows(s.Verdict)
@@ -57,10 +57,10 @@ func (r Result) Weigh(s Seen) (Rank, bool) {
 	return same, false
 }
 
-// aside is the verdict where a report says of this growth that it is no leak. The mark
-// of the runtime, and a published leak with the same stack, state and growth, accuse all
-// the same. An entry alone acquits nobody (DESIGN section 6; statistics.md 10, R11): a backlog
-// must have been seen to drain or to level, and what has no bound needs a frame of its
+// aside is the verdict if a report knows this growth to be no leak. The mark of the
+// runtime, and a published leak with the same stack, state and growth, still accuse. An
+// entry alone acquits nobody (DESIGN section 6; statistics.md 10, R11): a backlog must
+// have been seen to drain or to level. An entry without a bound needs a frame of its
 // project and counts that level.
 func (r Result) aside(s Seen) (Rank, bool) {
 	if s.Marked || slices.ContainsFunc(r.Known, Match.accuses) {
@@ -95,12 +95,12 @@ func (r Result) aside(s Seen) (Rank, bool) {
 	return Rank{}, false
 }
 
-// levelShare is how far a backlog may stand above births times bound and still have
-// levelled.
+// levelShare is how far a backlog may exceed births times bound and still count as
+// level.
 const levelShare = 1.2
 
-// drained says whether a backlog was seen to drain or to level, and in words what was seen
-// or what would decide.
+// drained reports whether a backlog was seen to drain or to level, and words what was
+// seen or what would decide.
 func (m Match) drained(s Seen, older older) (string, bool) {
 	bound := m.Entry.BoundMinutes
 	rise := Rise{Present: -1}
