@@ -14,43 +14,43 @@ import (
 	"leakdiff/analysis/read/family"
 )
 
-// Options say what Build cannot know.
+// Options are inputs of Build beside the snapshots.
 type Options struct {
 	// Version is the program's version.
 	Version string
-	// Events are what people say happened: deploys, upgrades, outages.
+	// Events are entered events: deploys, upgrades, outages.
 	Events []trend.Event
-	// Loads are demands from outside that people gave, by name and snapshot id.
+	// Loads are entered demands from outside, by name and snapshot id.
 	Loads map[string]map[string]float64
-	// Triage is what people said about families.
+	// Triage is what people decided about families.
 	Triage map[Sorted]analysis.Triage
-	// Knowledge is the catalogue to ask, nil for the one that comes with the program.
+	// Knowledge is the catalogue to consult, nil for the built-in one.
 	Knowledge *knowledge.Catalogue
 }
 
-// JudgedSeries is one series with everything that was computed of it; pages draw from
-// it what the JSON contract leaves out.
+// JudgedSeries is one series with all computed results. Pages draw from it what the
+// JSON contract leaves out.
 type JudgedSeries struct {
 	Key       string
 	Trend     *trend.Series
 	Judged    map[string]analysis.Judgement
 	Titles    map[string]string
 	Snapshots []*analysis.Snapshot
-	// limits says which snapshots show less than others of the series.
+	// limits name the snapshots that show less than others of the series.
 	limits []string
-	// known is what the catalogue says of each family, by fingerprint.
+	// known is the catalogue's result for each family, by fingerprint.
 	known map[string]knowledge.Result
-	// triage is what people said of families, by fingerprint.
+	// triage is what people decided about families, by fingerprint.
 	triage map[string]analysis.Triage
 	// weighed are the families whose verdict the catalogue changed.
 	weighed map[string]bool
-	// aside are those whose accusation an entry sets aside.
+	// aside are the accusations that an entry sets aside.
 	aside     map[string]aside
 	catalogue *knowledge.Catalogue
 	// files are file names with module versions, by epoch.
 	files map[int][]string
-	// sightings are the last of each family, own says what is own code; both are made when
-	// the first finding asks.
+	// sightings are the last ones of each family. own recognises own code. Both are
+	// computed for the first finding.
 	sightings map[string]sighting
 	own       *family.Own
 }
@@ -60,13 +60,13 @@ type Case struct {
 	Report Report
 	// Series are in the order of Report.Series.
 	Series []JudgedSeries
-	// listed is the report with the families that a filter lets pass.
+	// listed is the report with the families that pass a filter.
 	listed Report
 }
 
-// Build forms the series of a case, judges every family and numbers the
-// findings. Snapshots may come from several bundles in any order; problems are
-// those of the bundles. Equal input gives an equal report.
+// Build forms the series of a case, judges every family and numbers the findings.
+// Snapshots may come from several bundles in any order. problems are those of the
+// bundles. Equal input returns an equal report.
 func Build(snapshots []analysis.Snapshot, problems []analysis.Problem, o Options) Case {
 	judged := Group(snapshots)
 	c := Case{Report: Report{
@@ -102,7 +102,7 @@ func Build(snapshots []analysis.Snapshot, problems []analysis.Problem, o Options
 	return c
 }
 
-// adopt gives the families of snapshots without creators (debug=1, proto) to the
+// adopt assigns the families of snapshots without creators (debug=1, proto) to the
 // families that a dump with creators named in the same series.
 func (j *JudgedSeries) adopt() {
 	var named []*analysis.Family
@@ -124,7 +124,7 @@ func (j *JudgedSeries) adopt() {
 			f := byPrint[adopters[g.Family.Fingerprint]]
 			if f != nil && !g.Members.Identified() && GroupOf(s, f.Fingerprint) == nil {
 				if !own {
-					// Whoever gave the snapshots keeps them as they are.
+					// The caller's snapshots must not change.
 					s.Groups, own = slices.Clone(s.Groups), true
 				}
 				s.Groups[i].Family = f
@@ -157,8 +157,8 @@ func (j *JudgedSeries) judge(o Options) {
 	j.Titles = family.Titles(j.Trend.Families, func(fingerprint string) []*analysis.Stack { return stacks[fingerprint] })
 }
 
-// loads are the values that people gave for snapshots of this series, NaN where
-// they gave none.
+// loads returns the entered values for snapshots of this series, NaN for snapshots
+// without one.
 func (j *JudgedSeries) loads(given map[string]map[string]float64) map[string][]float64 {
 	out := map[string][]float64{}
 	for name, values := range given {
@@ -177,7 +177,7 @@ func (j *JudgedSeries) loads(given map[string]map[string]float64) map[string][]f
 	return out
 }
 
-// agesOf are the ages of members in hours, where the dump prints them.
+// agesOf returns the ages of members in hours, if the dump prints them.
 func agesOf(s *analysis.Snapshot) map[string][]float64 {
 	var out map[string][]float64
 	for i := range s.Groups {
@@ -251,7 +251,7 @@ func (j *JudgedSeries) contract() Series {
 	s.Thresholds = j.thresholds(s.Findings)
 	s.Healthy = j.healthy()
 	if !slices.ContainsFunc(s.Families, func(f Family) bool { return f.Verdict.Rose() }) {
-		if len(j.aside) == 0 { // else the rise is known
+		if len(j.aside) == 0 { // otherwise the rise is known
 			s.TotalsRisen = j.totalsRisen()
 		}
 		s.Quiet = j.quiet(s.TotalsRisen)
@@ -259,7 +259,7 @@ func (j *JudgedSeries) contract() Series {
 	return s
 }
 
-// pid is that of a series which is one of several of its name.
+// pid is set for a series that is one of several of its name.
 func (j *JudgedSeries) pid() *int {
 	if strings.Count(j.Key, "\x00") < 2 {
 		return nil
@@ -271,8 +271,8 @@ func (j *JudgedSeries) pid() *int {
 	return &pid
 }
 
-// family writes one family; states, frames and waits are those of the last
-// snapshot that holds it, since that is what a reader can still look at.
+// family converts one family. States, frames and waits are those of the last snapshot
+// with the family, because a reader can still examine that one.
 func (j *JudgedSeries) family(f *analysis.Family) Family {
 	judgement := j.Judged[f.Fingerprint]
 	out := Family{
@@ -284,7 +284,7 @@ func (j *JudgedSeries) family(f *analysis.Family) Family {
 		out.Title = f.Title
 	}
 	for i, s := range j.Snapshots {
-		// A form that cannot show the family does not say that it is not there.
+		// A form that cannot show the family does not prove its absence.
 		if n := out.Counts[i]; n != nil && *n == 0 && slices.Contains(s.Incomplete, f.Kind) {
 			out.Counts[i] = nil
 		}
@@ -329,7 +329,7 @@ func (j *JudgedSeries) family(f *analysis.Family) Family {
 	return out
 }
 
-// last is the family in the last snapshot that holds it.
+// last is the family in the last snapshot that has it.
 func (j *JudgedSeries) last(fingerprint string) *analysis.Group {
 	groups := j.Trend.Groups(fingerprint)
 	for i := len(groups) - 1; i >= 0; i-- {
@@ -340,8 +340,8 @@ func (j *JudgedSeries) last(fingerprint string) *analysis.Group {
 	return nil
 }
 
-// GroupOf finds a family in a snapshot, nil where it is absent. It looks through all of
-// them: who asks for every family asks Series.Groups.
+// GroupOf returns a family in a snapshot, or nil. It searches all groups. Use
+// Series.Groups for every family.
 func GroupOf(s *analysis.Snapshot, fingerprint string) *analysis.Group {
 	for i := range s.Groups {
 		if s.Groups[i].Family.Fingerprint == fingerprint {
@@ -359,7 +359,7 @@ func frameNames(s *analysis.Stack) []string {
 	return out
 }
 
-// quiet says what "nothing grows" is worth.
+// quiet words how reliable "nothing grows" is.
 func (j *JudgedSeries) quiet(risen []TotalRise) string {
 	if len(risen) > 0 {
 		words := make([]string, len(risen))
@@ -380,7 +380,7 @@ func (j *JudgedSeries) quiet(risen []TotalRise) string {
 	return sentence(j.nothing())
 }
 
-// nothingElse is quiet where what grows was set aside.
+// nothingElse is quiet if the growing families were set aside.
 func (j *JudgedSeries) nothingElse() string {
 	if visible, ok := j.Trend.SmallestVisible(); ok && len(j.Snapshots) > 1 {
 		return "Nothing else grows (" + visible.Text() + ")."
@@ -388,7 +388,7 @@ func (j *JudgedSeries) nothingElse() string {
 	return j.quiet(nil)
 }
 
-// nothing says why a series with several snapshots tells nothing about growth.
+// nothing words why a series with several snapshots cannot show growth.
 func (j *JudgedSeries) nothing() string {
 	cut, refused := 0, 0
 	for _, s := range j.Snapshots {
@@ -428,7 +428,7 @@ func sentence(s string) string {
 		return s
 	}
 	if first, _, _ := strings.Cut(s, " "); strings.ContainsAny(strings.TrimRight(first, ".,:;"), "_.(*/") {
-		return s + "." // a name of the program: with a capital it is another one
+		return s + "." // a name of the program changes its meaning with a capital
 	}
 	return strings.ToUpper(s[:1]) + s[1:] + "."
 }

@@ -9,9 +9,9 @@ import (
 	"leakdiff/analysis"
 )
 
-// Rises is the growth in figures: "0 to 24", with the peak where it fell again
-// ("4 to 64 and back to 4"). Epochs may be nil; a restart is no recovery and is
-// said: "3 to 162, restarted with 16".
+// Rises words a growth in figures: "0 to 24", with the peak if it fell again ("4 to 64
+// and back to 4"). Epochs may be nil. A restart is no recovery and is named: "3 to 162,
+// restarted with 16".
 func Rises(counts []*int, epochs []int) string {
 	var runs [][]int
 	epoch := -1
@@ -47,7 +47,7 @@ func Rises(counts []*int, epochs []int) string {
 	return text
 }
 
-// course is one epoch in figures.
+// course words one epoch in figures.
 func course(run []int) string {
 	first, last, peak := run[0], run[len(run)-1], slices.Max(run)
 	if peak > last && peak > first {
@@ -56,15 +56,15 @@ func course(run []int) string {
 	return fmt.Sprintf("%d to %d", first, last)
 }
 
-// A sentence lists at most mostCounts figures; of more it has some of both ends and the
-// highest.
+// A sentence lists at most mostCounts figures. Of more it lists endCounts at both ends
+// and the highest one.
 const (
 	mostCounts = 16
 	endCounts  = 4
 )
 
-// inWords are counts in the order of the snapshots, of many those that tell: "5 7 9 11 …
-// 403 … 3 2 1 0". Those of a cut dump are lower bounds.
+// inWords lists counts in the order of the snapshots, of many only the informative
+// ones: "5 7 9 11 … 403 … 3 2 1 0". Those of a cut dump are lower bounds.
 func (j *JudgedSeries) inWords(counts []*int, kind analysis.Kind) string {
 	words := make([]string, len(counts))
 	for i, c := range counts {

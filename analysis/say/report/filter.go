@@ -7,17 +7,17 @@ import (
 	"leakdiff/analysis/say/filter"
 )
 
-// Filtered says that a report lists only some families; its verdicts, findings and
+// Filtered reports that a report lists only some families. Its verdicts, findings and
 // sums are of all.
 type Filtered struct {
 	// Text is the filter as it was understood.
 	Text string `json:"text"`
-	// Families are those listed, of Of.
+	// Families is the number of listed families, of Of.
 	Families int `json:"families"`
 	Of       int `json:"of"`
 }
 
-// NewFiltered is what a filter of that text left; nil where the text asks for nothing.
+// NewFiltered is the result of a filter with that text. It is nil for an empty text.
 func NewFiltered(text string, families, of int) *Filtered {
 	f, err := filter.Parse(text)
 	if err != nil || f.Empty() {
@@ -26,8 +26,8 @@ func NewFiltered(text string, families, of int) *Filtered {
 	return &Filtered{Text: f.String(), Families: families, Of: of}
 }
 
-// Facts are what is known of a family of the series, for filters: the figures of the
-// last snapshot that holds it, and the change over the series.
+// Facts returns what filters can ask of a family of the series: the figures of the last
+// snapshot that has it, and the change over the series.
 func (j *JudgedSeries) Facts(f *Family) *filter.Facts {
 	facts := FactsOf(f)
 	if len(j.Snapshots) == 0 {
@@ -51,15 +51,15 @@ func (j *JudgedSeries) Facts(f *Family) *filter.Facts {
 	return facts
 }
 
-// FactsOf are what a report alone says of a family; its count is the most that any
-// snapshot shows.
+// FactsOf returns what a report alone knows of a family. Its count is the largest of
+// all snapshots.
 func FactsOf(f *Family) *filter.Facts {
 	facts := &filter.Facts{
 		Title: f.Title, Kind: f.Kind, Frames: f.Frames, Creator: f.CreatedBy, Attributes: f.Attributes, States: f.States,
 		Verdict: f.Verdict, Evidence: f.Evidence, Classes: f.Classes, Delta: filter.Known(float64(f.Rise)), Triage: f.Triage,
 	}
 	if facts.Triage == nil {
-		facts.Triage = &analysis.Triage{} // nobody said anything: it is unreviewed
+		facts.Triage = &analysis.Triage{} // without a decision it is unreviewed
 	}
 	for _, v := range f.Variants {
 		facts.Frames = append(facts.Frames[:len(facts.Frames):len(facts.Frames)], v.Frames...)
@@ -78,8 +78,8 @@ func FactsOf(f *Family) *filter.Facts {
 	return facts
 }
 
-// Listing is the case whose tables and JSON hold only the families that pass a
-// filter. Headline, findings and units still speak of all.
+// Listing is the case whose tables and JSON hold only the families that pass a filter.
+// Headline, findings and units still cover all.
 func (c Case) Listing(f filter.Filter) Case {
 	said := Filtered{Text: f.String()}
 	c.listed = c.Report
@@ -107,8 +107,8 @@ func (c *Case) Listed() *Report {
 	return &c.listed
 }
 
-// said is the filter in words: "Filter func:prober: 3 of 77 families are listed;
-// verdicts and findings are of all."
+// said words the filter: "Filter func:prober: 3 of 77 families are listed; verdicts and
+// findings are of all."
 func (f *Filtered) said() string {
 	if f.Families == 0 {
 		return fmt.Sprintf("Filter %s: none of %d families passes; verdicts and findings are of all.", f.Text, f.Of)

@@ -9,8 +9,8 @@ import (
 	"leakdiff/analysis/judge/identity"
 )
 
-// Group sorts the snapshots of a case into series by host and program, each in
-// time order; those without a time keep the place that their bundle gave them.
+// Group sorts the snapshots of a case into series by host and program, each in time
+// order. Snapshots without a time keep the position that their bundle gave them.
 func Group(snapshots []analysis.Snapshot) []JudgedSeries {
 	byKey := map[string][]*analysis.Snapshot{}
 	seen := map[string]bool{}
@@ -27,7 +27,7 @@ func Group(snapshots []analysis.Snapshot) []JudgedSeries {
 	for k := range byKey {
 		keys = append(keys, k)
 	}
-	// Longest series first: it is what the case is about.
+	// Longest series first: the case is about it.
 	sort.Slice(keys, func(i, j int) bool {
 		a, b := byKey[keys[i]], byKey[keys[j]]
 		if len(a) != len(b) {
@@ -47,8 +47,8 @@ func Group(snapshots []analysis.Snapshot) []JudgedSeries {
 	return judged
 }
 
-// tellApart gives the snapshots of a series labels that differ: "#1" of two
-// bundles become "#1" and "#2", "t0" of two directories "t0" and "t0 (2)".
+// tellApart makes the labels of a series unique: "#1" of two bundles become "#1" and
+// "#2", "t0" of two directories "t0" and "t0 (2)".
 func tellApart(s []*analysis.Snapshot) {
 	numbered := true
 	for _, x := range s {
@@ -80,8 +80,8 @@ func weight(snapshots []*analysis.Snapshot) int {
 	return n
 }
 
-// sortByTime orders timed snapshots by time and leaves untimed ones after the
-// one that precedes them in their bundle.
+// sortByTime orders timed snapshots by time and leaves untimed ones after the one that
+// precedes them in their bundle.
 func sortByTime(s []*analysis.Snapshot) {
 	var timed, untimed []*analysis.Snapshot
 	for _, x := range s {

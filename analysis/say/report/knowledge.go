@@ -15,12 +15,12 @@ import (
 
 // Knowledge is the part of the catalogue that the findings of a report name.
 type Knowledge struct {
-	// Catalogue is its version; any change of the catalogue is another one.
+	// Catalogue is its version. Any change of the catalogue is another version.
 	Catalogue string  `json:"catalogue"`
 	Classes   []Class `json:"classes"`
 }
 
-// Class is a class with what the catalogue corrects of common advice on it.
+// Class is a class with the catalogue's corrections of common advice.
 type Class struct {
 	knowledge.Class
 	Corrections []knowledge.Correction `json:"corrections,omitempty"`
@@ -31,19 +31,20 @@ type KnownLeak struct {
 	ID     string           `json:"id"`
 	Title  string           `json:"title"`
 	Status knowledge.Status `json:"status"`
-	// Basis is growth, "above expected" or "waits" where more than the signature
-	// speaks, "one of several possible" where a listing grows that shows no stack, "looks
-	// alike" otherwise.
+	// Basis is growth, "above expected" or "waits" if more than the signature matches.
+	// It is "one of several possible" for a growing listing, which shows no stack, and
+	// "looks alike" otherwise.
 	Basis knowledge.Basis `json:"basis"`
 	Text  string          `json:"text"`
-	// RuledOut says that stack, state and growth are those of the entry, and that only the
-	// version that was seen speaks against it.
+	// RuledOut reports that stack, state and growth match the entry and only the seen
+	// version contradicts it.
 	RuledOut bool `json:"ruled_out,omitempty"`
-	// Affected and Fixed are as the report said, VerifiedBy says how the fix is known.
+	// Affected and Fixed are quoted from the report. VerifiedBy describes how the fix
+	// was verified.
 	Affected   string `json:"affected,omitempty"`
 	Fixed      string `json:"fixed,omitempty"`
 	VerifiedBy string `json:"fixed_verified_by,omitempty"`
-	// Seen is the version in the evidence, Compare how it stands to the entry.
+	// Seen is the version in the evidence, Compare its relation to the entry.
 	Seen    string                   `json:"seen,omitempty"`
 	Verdict knowledge.VersionVerdict `json:"version_verdict,omitempty"`
 	Compare string                   `json:"compare,omitempty"`
@@ -55,17 +56,17 @@ type KnownLeak struct {
 	Origin string `json:"origin,omitempty"`
 }
 
-// ClassNote is what the evidence makes of a class: another name of the cause, where only
-// some of its forms were seen, and its upgrades compared with the version that was seen.
+// ClassNote is what the evidence adds to a class: another name of the cause, if only
+// some of its forms were seen, and its upgrades compared with the seen version.
 type ClassNote struct {
 	Cause    string   `json:"cause,omitempty"`
 	Upgrades []string `json:"upgrades,omitempty"`
-	// Rest says that its members are at rest: the class is what they belong to and not
-	// what makes them grow.
+	// Rest reports that its members are at rest. They belong to the class, but the
+	// class does not make them grow.
 	Rest bool `json:"rest,omitempty"`
 }
 
-// noted adds what a family says of its class. The class keeps its own name where one of
+// noted adds what a family shows of its class. The class keeps its own name if one of
 // the families has a form without another.
 func noted(notes map[string]ClassNote, hit knowledge.ClassHit) map[string]ClassNote {
 	key := hit.Class.Key
@@ -83,21 +84,20 @@ func noted(notes map[string]ClassNote, hit knowledge.ClassHit) map[string]ClassN
 	return notes
 }
 
-// SetAside says that an entry of the catalogue knows a growth to be no leak.
+// SetAside reports that an entry of the catalogue knows a growth to be no leak.
 type SetAside struct {
-	// ByFigures is the verdict that the figures alone would give.
+	// ByFigures is the verdict by figures alone.
 	ByFigures analysis.Verdict `json:"by_figures"`
 	Entry     string           `json:"entry"`
 }
 
-// Normal is the normal stack that a family is one of.
+// Normal is the normal stack of a family.
 type Normal struct {
 	ID       string `json:"id"`
 	Library  string `json:"library"`
 	Reason   string `json:"reason"`
 	Expected string `json:"expected"`
-	// Allowed is the number that the evidence allows, null where its unit was not
-	// counted.
+	// Allowed is the number that the evidence allows, null if its unit was not counted.
 	Allowed *int   `json:"allowed"`
 	Note    string `json:"note,omitempty"`
 }
@@ -111,8 +111,8 @@ type Healthy struct {
 	Text     string `json:"text"`
 }
 
-// consult asks the catalogue about every family of a series and sets the verdicts
-// against its answers.
+// consult consults the catalogue on every family of a series and combines the verdicts
+// with its results.
 func (j *JudgedSeries) consult(c *knowledge.Catalogue, m *knowledge.Matcher) {
 	j.catalogue, j.known, j.weighed = c, make(map[string]knowledge.Result, len(j.Trend.Families)), map[string]bool{}
 	j.aside = map[string]aside{}
@@ -135,14 +135,14 @@ func (j *JudgedSeries) consult(c *knowledge.Catalogue, m *knowledge.Matcher) {
 			judgement := j.Judged[f.Fingerprint]
 			if rank.By != "" {
 				j.aside[f.Fingerprint] = aside{judgement.Verdict, rank.By}
-				judgement.Evidence = append([]analysis.Evidence{rank.Evidence}, judgement.Evidence...) // it explains the verdict, the others speak against it
+				judgement.Evidence = append([]analysis.Evidence{rank.Evidence}, judgement.Evidence...) // it explains the verdict, the others contradict it
 			} else {
 				judgement.Evidence = beforeDeciding(judgement.Evidence, rank.Evidence)
 			}
 			if rank.Changed {
 				j.weighed[f.Fingerprint] = true
 				judgement.Verdict, judgement.RecoveredAt = rank.Verdict, -1
-				// What would decide the verdict of the figures decides nothing any more.
+				// What would decide the verdict by figures decides nothing now.
 				judgement.Evidence = slices.DeleteFunc(judgement.Evidence, func(e analysis.Evidence) bool { return e.Rule == "decides" })
 			}
 			j.Judged[f.Fingerprint] = judgement
@@ -151,14 +151,14 @@ func (j *JudgedSeries) consult(c *knowledge.Catalogue, m *knowledge.Matcher) {
 	j.withUnits()
 }
 
-// aside is an accusation that an entry of the catalogue sets aside: what the figures
-// alone would say, and the entry.
+// aside is an accusation that an entry of the catalogue sets aside: the verdict by
+// figures, and the entry.
 type aside struct {
 	figures analysis.Verdict
 	by      string
 }
 
-// beforeDeciding puts evidence in front of what would change the verdict.
+// beforeDeciding inserts evidence before what would change the verdict.
 func beforeDeciding(have []analysis.Evidence, e analysis.Evidence) []analysis.Evidence {
 	at := slices.IndexFunc(have, func(x analysis.Evidence) bool { return x.Rule == "decides" })
 	if at < 0 {
@@ -167,8 +167,8 @@ func beforeDeciding(have []analysis.Evidence, e analysis.Evidence) []analysis.Ev
 	return slices.Insert(slices.Clone(have), at, e)
 }
 
-// withUnits gives families the classes that they have only together with others of
-// their unit: the connections of an informer.
+// withUnits adds the classes that families have only together with others of their
+// unit: the connections of an informer.
 func (j *JudgedSeries) withUnits() {
 	for _, u := range j.Trend.Units() {
 		own := map[*knowledge.Class]bool{}
@@ -189,7 +189,7 @@ func (j *JudgedSeries) withUnits() {
 	}
 }
 
-// explain writes what the catalogue says into a family of the contract.
+// explain copies the catalogue's result into a family of the contract.
 func (j *JudgedSeries) explain(out *Family) {
 	r := j.known[out.Fingerprint]
 	if a, ok := j.aside[out.Fingerprint]; ok {
@@ -222,7 +222,7 @@ func knownLeak(m knowledge.Match) KnownLeak {
 	}
 }
 
-// accused are the points without the families that the catalogue cleared.
+// accused returns the points without the families that the catalogue cleared.
 func (j *JudgedSeries) accused(points []trend.Point) []trend.Point {
 	if len(j.weighed) == 0 {
 		return points
@@ -233,7 +233,7 @@ func (j *JudgedSeries) accused(points []trend.Point) []trend.Point {
 	for _, p := range points {
 		if p.Section != trend.Observed && p.Section != trend.MayHold && len(p.Families) > 0 && !slices.ContainsFunc(p.Families, func(print string) bool { return !cleared(print) }) &&
 			slices.ContainsFunc(p.Families, func(print string) bool { return j.aside[print].by != "" }) {
-			p.Section = setAside // it is told, and accuses nobody
+			p.Section = setAside // it is shown and accuses nobody
 			aside = append(aside, p)
 			continue
 		}
@@ -245,11 +245,11 @@ func (j *JudgedSeries) accused(points []trend.Point) []trend.Point {
 	return append(out, aside...)
 }
 
-// setAside is the section of what grows and is known to be no leak.
+// setAside is the section of growth that is known to be no leak.
 const setAside trend.Section = "no_leak"
 
-// above are findings on families that are more than expected, where trend alone says
-// nothing.
+// above returns findings on families above their expected count, for which trend alone
+// has no finding.
 func (j *JudgedSeries) above(families []Family) []Finding {
 	var out []Finding
 	for i := range families {
@@ -267,8 +267,8 @@ func (j *JudgedSeries) above(families []Family) []Finding {
 // mostKnown is how many known leaks a finding shows.
 const mostKnown = 12
 
-// learn gives a finding the classes, signs and known leaks of its families. The
-// capture's own families and those that may hold something are not accused.
+// learn adds to a finding the classes, signs and known leaks of its families. The
+// capture's own families and possible holders are not accused.
 func (j *JudgedSeries) learn(f *Finding, byPrint map[string]*Family) {
 	if f.Kind == ObserverFinding || f.Kind == HolderFinding {
 		return
@@ -284,7 +284,7 @@ func (j *JudgedSeries) learn(f *Finding, byPrint map[string]*Family) {
 		r := j.known[print]
 		classes := r.Classes
 		if f.Kind == NoLeakFinding || f.Verdict.Rose() && !accusing(f.Verdict) {
-			classes = nil // nothing is wrong that would have a cause
+			classes = nil // nothing is wrong, so there is no cause
 		}
 		for _, hit := range classes {
 			if hit.Rest {
@@ -338,8 +338,8 @@ func signOf(k analysis.Kind, hit knowledge.ClassHit) sign {
 	return sign{hit.Class.Key, kindOrSign(k, hit.Sign)}
 }
 
-// allOf counts the members of all families of the series that have a sign, those that do
-// not grow too.
+// allOf counts the members of all families of the series with a sign, including those
+// that do not grow.
 func (j *JudgedSeries) allOf(s sign, byPrint map[string]*Family) int {
 	all := 0
 	for print, r := range j.known {
@@ -355,8 +355,8 @@ func signPlace(hit knowledge.ClassHit) int {
 	return slices.IndexFunc(hit.Class.Patterns, func(p knowledge.ClassPattern) bool { return p.Sign == hit.Sign })
 }
 
-// kindOrSign is a sign with the members it counts in front, where it does not name
-// them itself.
+// kindOrSign is a sign with the counted members in front, if it does not name them
+// itself.
 func kindOrSign(k analysis.Kind, sign string) string {
 	if strings.HasPrefix(sign, "on ") || strings.HasPrefix(sign, "inside ") {
 		return wording.Kinds(k) + " " + sign
@@ -374,7 +374,7 @@ func peak(counts []*int) int {
 	return most
 }
 
-// stated are the classes of what a snapshot states itself.
+// stated returns the classes of a snapshot's own statement.
 func (j *JudgedSeries) stated(key string) []string {
 	var out []string
 	for _, hit := range j.catalogue.OfStatement(key) {
@@ -398,7 +398,7 @@ func (j *JudgedSeries) accuses(class *knowledge.Class) bool {
 // accusing reports a verdict that accuses.
 func accusing(v analysis.Verdict) bool { return v == analysis.Leaking || v == analysis.Suspicious }
 
-// used are the classes that findings and growing families name.
+// used returns the classes that findings and growing families name.
 func used(c *knowledge.Catalogue, series []Series) *Knowledge {
 	out := &Knowledge{Catalogue: c.Version(), Classes: []Class{}}
 	named := map[string]bool{}
@@ -424,7 +424,7 @@ func used(c *knowledge.Catalogue, series []Series) *Knowledge {
 	return out
 }
 
-// ClassOf finds a class in the report, nil where no finding names it.
+// ClassOf returns a class of the report, or nil if no finding names it.
 func (r *Report) ClassOf(key string) *Class {
 	if r.Knowledge == nil {
 		return nil
@@ -437,7 +437,7 @@ func (r *Report) ClassOf(key string) *Class {
 	return nil
 }
 
-// Told is a class as a finding or family shows it: under the name that its form has, with
+// Told is a class as a finding or family shows it: under the name of its form, with
 // upgrades compared.
 func (n ClassNote) Told(class knowledge.Class) knowledge.Class {
 	class.Cause = cmp.Or(n.Cause, class.Cause)
@@ -451,8 +451,8 @@ func (n ClassNote) Told(class knowledge.Class) knowledge.Class {
 	return class
 }
 
-// SignsOfClass are the signs of one class; those of findings that were kept without their
-// classes belong to the first.
+// SignsOfClass returns the signs of one class. Signs of findings stored without their
+// classes belong to the first class.
 func (f *Finding) SignsOfClass(key string) []string {
 	var out []string
 	for i, sign := range f.Signs {

@@ -16,7 +16,7 @@ type sighting struct {
 	group    *analysis.Group
 }
 
-// lastOf is the last snapshot that holds each family.
+// lastOf returns the last snapshot that has each family.
 func (j *JudgedSeries) lastOf() map[string]sighting {
 	out := make(map[string]sighting, len(j.Trend.Families))
 	for i := len(j.Snapshots) - 1; i >= 0; i-- {
@@ -33,8 +33,8 @@ func (j *JudgedSeries) lastOf() map[string]sighting {
 	return out
 }
 
-// judgedAt is the last snapshot that holds a family, or where its cause went away, the
-// one just before.
+// judgedAt is the last snapshot that has a family. If its cause went away, it is the
+// snapshot just before.
 func (j *JudgedSeries) judgedAt(f *analysis.Family, last sighting) sighting {
 	at := j.Judged[f.Fingerprint].RecoveredAt - 1
 	if at < 0 {
@@ -46,7 +46,7 @@ func (j *JudgedSeries) judgedAt(f *analysis.Family, last sighting) sighting {
 	return last
 }
 
-// seen is what the catalogue is told of a family.
+// seen is a family as the catalogue needs it.
 func (j *JudgedSeries) seen(f *analysis.Family, at sighting) knowledge.Seen {
 	judgement, g, s := j.Judged[f.Fingerprint], at.group, j.Snapshots[at.snapshot]
 	return knowledge.Seen{
@@ -63,7 +63,7 @@ func hasRule(judgement analysis.Judgement, rule string) bool {
 	return slices.ContainsFunc(judgement.Evidence, func(e analysis.Evidence) bool { return e.Rule == rule })
 }
 
-// minutes lie between two snapshots, 0 where one has no time.
+// minutes is the time between two snapshots, 0 if one has no time.
 func (j *JudgedSeries) minutes(from, to int) int {
 	a, b := j.Snapshots[from].CapturedAt, j.Snapshots[to].CapturedAt
 	if a.IsZero() || b.IsZero() {
@@ -72,8 +72,8 @@ func (j *JudgedSeries) minutes(from, to int) int {
 	return int(b.Sub(a).Minutes())
 }
 
-// stayed is for how many minutes the oldest member of a snapshot has been seen in
-// snapshots of the same run, -1 where members or times are not known.
+// stayed is the number of minutes for which the oldest member of a snapshot has been
+// seen in snapshots of the same run, -1 if members or times are unknown.
 func (j *JudgedSeries) stayed(fingerprint string, at sighting) int {
 	if !at.group.Members.Identified() || j.Snapshots[at.snapshot].CapturedAt.IsZero() {
 		return -1
@@ -96,7 +96,7 @@ func (j *JudgedSeries) stayed(fingerprint string, at sighting) int {
 	return 0
 }
 
-// riseOf is how a family rose in the run of the process that a sighting is of.
+// riseOf is the rise of a family in the run of the process of a sighting.
 func (j *JudgedSeries) riseOf(fingerprint string, at sighting) knowledge.Rise {
 	out := knowledge.Rise{Present: -1}
 	counts, start := j.Trend.Counts(fingerprint), j.Trend.EpochStart(at.snapshot)
@@ -143,8 +143,8 @@ func (j *JudgedSeries) proven(fingerprint string, judgement analysis.Judgement) 
 	return judgement.Verdict == analysis.Leaking && (judgement.Survivors >= 0 || hasRule(judgement, "leaked_mark") || hasRule(judgement, "ages"))
 }
 
-// versionsOf is what a snapshot says of versions, or the nearest one before it: a
-// page of metrics that hangs tells nothing.
+// versionsOf returns the versions in a snapshot, or in the nearest one before it: a
+// page of metrics that hangs has no version.
 func (j *JudgedSeries) versionsOf(g *analysis.Group, at int) knowledge.SeenVersions {
 	out := knowledge.SeenVersions{Program: j.Snapshots[at].Process.Name.Value}
 	for i := at; i >= j.Trend.EpochStart(at); i-- {
@@ -157,7 +157,8 @@ func (j *JudgedSeries) versionsOf(g *analysis.Group, at int) knowledge.SeenVersi
 	return out
 }
 
-// modules are the file names of a group's first stack that hold a module's version.
+// modules returns the file names of a group's first stack that contain a module's
+// version.
 func modules(g *analysis.Group) []string {
 	if len(g.Variants) == 0 || g.Variants[0].Stack == nil {
 		return nil
@@ -171,8 +172,8 @@ func modules(g *analysis.Group) []string {
 	return out
 }
 
-// modulesOf are such file names of all stacks of one run of the process, by its last
-// snapshot with goroutines.
+// modulesOf returns such file names of all stacks of one run of the process, by its
+// last snapshot with goroutines.
 func (j *JudgedSeries) modulesOf(epoch int) []string {
 	if files, ok := j.files[epoch]; ok {
 		return files
@@ -203,7 +204,7 @@ func (j *JudgedSeries) modulesOf(epoch int) []string {
 	return out
 }
 
-// unitsOf counts what healthy goroutines belong to.
+// unitsOf counts the units of healthy goroutines.
 func unitsOf(s *analysis.Snapshot) knowledge.Units {
 	u := knowledge.Units{}
 	pods, known := 0.0, false

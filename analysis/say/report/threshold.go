@@ -8,17 +8,17 @@ import (
 	"leakdiff/analysis/judge/knowledge"
 )
 
-// Threshold is a figure that circulates, beside what the series shows of it.
+// Threshold is a figure that circulates, beside the figure of the series.
 type Threshold struct {
 	Name string `json:"name"`
 	Text string `json:"text"`
 	Seen string `json:"seen,omitempty"`
-	// Passed says that the series is above it; a hint, never a verdict.
+	// Passed reports that the series is above it. It is a hint, never a verdict.
 	Passed bool `json:"passed,omitempty"`
 }
 
-// thresholds are those that circulate for a process and for the classes of its findings,
-// beside what this series shows.
+// thresholds returns the thresholds for the process and for the classes of its
+// findings, beside the figures of this series.
 func (j *JudgedSeries) thresholds(findings []Finding) []Threshold {
 	var classes []string
 	for _, f := range findings {
@@ -37,8 +37,8 @@ func (j *JudgedSeries) thresholds(findings []Finding) []Threshold {
 	return out
 }
 
-// against sets the totals of goroutines against a threshold: the first complete one is
-// the baseline, the highest of its epoch what is compared.
+// against compares the totals of goroutines with a threshold. The first complete total
+// is the baseline, the highest of its epoch is compared.
 func (j *JudgedSeries) against(t knowledge.Threshold) (string, bool) {
 	first, top, end := -1, -1, -1
 	for i, s := range j.Snapshots {
@@ -72,7 +72,7 @@ func (j *JudgedSeries) against(t knowledge.Threshold) (string, bool) {
 		switch {
 		case end == first:
 			return "", false
-		case top == first: // never above where it began
+		case top == first: // never above the first one
 			return fmt.Sprintf("%+d from %s to %s", last-from, label(first), label(end)), false
 		}
 		text := fmt.Sprintf("+%d from %s to %s", to-from, label(first), label(top))
