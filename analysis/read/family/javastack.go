@@ -226,21 +226,12 @@ func (r *stackReading) foldRecursion() {
 }
 
 func (r *stackReading) foldCycle() {
-	for cycle := 1; cycle <= longestCycle && 2*cycle <= len(r.kept); cycle++ {
-		start := len(r.kept) - cycle
-		equal := true
-		for k := start; k < len(r.kept) && equal; k++ {
-			equal = r.frames[r.kept[k]].loose == r.frames[r.kept[k-cycle]].loose
-		}
-		if !equal {
-			continue
-		}
-		for _, k := range r.kept[start:] {
-			r.frames[k].dropped = true
-		}
-		r.kept = r.kept[:start]
-		return
+	cycle := repeatedCycle(r.kept, func(frame int) string { return r.frames[frame].loose })
+	start := len(r.kept) - cycle
+	for _, k := range r.kept[start:] {
+		r.frames[k].dropped = true
 	}
+	r.kept = r.kept[:start]
 }
 
 // LooseMethod returns a Java class and method as families compare them: without

@@ -191,25 +191,29 @@ func (r *reading) foldRecursion() {
 }
 
 func (r *reading) foldCycle() {
-	for cycle := 1; cycle <= longestCycle && 2*cycle <= len(r.kept); cycle++ {
-		start := len(r.kept) - cycle
-		equal := true
-		for k := start; k < len(r.kept) && equal; k++ {
-			equal = r.frames[r.kept[k]].loose == r.frames[r.kept[k-cycle]].loose
+	cycle := repeatedCycle(r.kept, func(frame int) string { return r.frames[frame].loose })
+	start := len(r.kept) - cycle
+	for i, k := range r.kept[start:] {
+		rule := "recursion, folded"
+		if r.frames[k].exact != r.frames[r.kept[start-cycle+i]].exact {
+			rule = "closures of one function, folded"
 		}
-		if !equal {
-			continue
-		}
-		for i, k := range r.kept[start:] {
-			rule := "recursion, folded"
-			if r.frames[k].exact != r.frames[r.kept[start-cycle+i]].exact {
-				rule = "closures of one function, folded"
-			}
-			r.frames[k].drop(rule)
-		}
-		r.kept = r.kept[:start]
-		return
+		r.frames[k].drop(rule)
 	}
+	r.kept = r.kept[:start]
+}
+
+// repeatedCycle returns how many frames at the end of kept repeat the same number
+// of frames before them, 0 if none do.
+func repeatedCycle(kept []int, name func(frame int) string) int {
+	equal := func(a, b int) bool { return name(a) == name(b) }
+	for cycle := 1; cycle <= longestCycle && 2*cycle <= len(kept); cycle++ {
+		start := len(kept) - cycle
+		if slices.EqualFunc(kept[start:], kept[start-cycle:start], equal) {
+			return cycle
+		}
+	}
+	return 0
 }
 
 // nameCreator settles whom the goroutine was started by. A closure was started

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"strings"
 	"sync"
 )
@@ -47,6 +48,9 @@ func (s *Blocks) Next() (Line, bool) {
 	s.text = s.text[at+1:]
 	return l, true
 }
+
+// All yields the lines that are left, up to the end of the stream or its failure.
+func (s *Blocks) All() iter.Seq[Line] { return all(s.Next) }
 
 // line numbers a line of total bytes of which text are kept.
 func (s *Blocks) line(text string, total int64) Line {

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"strconv"
 
 	"leakdiff/analysis"
@@ -98,6 +99,16 @@ func (s *Reader) Next() (Line, bool) {
 	}
 	l.Text = string(text)
 	return l, true
+}
+
+// All yields the lines that are left, up to the end of the stream or its failure.
+func (s *Reader) All() iter.Seq[Line] { return all(s.Next) }
+
+func all(next func() (Line, bool)) iter.Seq[Line] {
+	return func(yield func(Line) bool) {
+		for l, ok := next(); ok && yield(l); l, ok = next() {
+		}
+	}
 }
 
 // fill reads the bytes of one line into buf, as many as are kept.

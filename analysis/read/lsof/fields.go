@@ -19,12 +19,10 @@ import (
 func ParseFields(r io.Reader, path string, visit func(part int, row *Row) error) (Listing, []analysis.Problem, error) {
 	in := line.NewReader(r)
 	f := fieldReader{book: newBook(path), visit: visit}
-	for f.err == nil {
-		l, ok := in.Next()
-		if !ok {
+	for l := range in.All() {
+		if f.line(l); f.err != nil {
 			break
 		}
-		f.line(l)
 	}
 	f.flush()
 	if f.err == nil {

@@ -33,12 +33,10 @@ func ParseListing(r io.Reader, path string, visit func(d *analysis.Descriptor) e
 func parseListings(r io.Reader, path string, visit func(part, pid int, d *analysis.Descriptor) error) (Listing, []analysis.Problem, error) {
 	in := line.NewReader(r)
 	t := linkReader{book: newBook(path), words: words{}, visit: visit}
-	for t.err == nil {
-		l, ok := in.Next()
-		if !ok {
+	for l := range in.All() {
+		if t.line(l); t.err != nil {
 			break
 		}
-		t.line(l)
 	}
 	t.flush()
 	if t.err == nil {

@@ -33,20 +33,7 @@ func ParseLsfd(r io.Reader, path string, visit func(part int, row *Row) error) (
 	}
 	in := line.NewReader(head)
 	t := lsfdReader{book: newBook(path)}
-	var err error
-	for err == nil {
-		l, ok := in.Next()
-		if !ok {
-			break
-		}
-		err = t.line(l, visit)
-	}
-	if err == nil {
-		err = in.Failure(path)
-		t.Truncated = t.Truncated || err != nil
-	}
-	listing, probs := t.close(in.Offset())
-	return listing, probs, err
+	return t.readLines(in, path, func(l line.Line) error { return t.line(l, visit) })
 }
 
 // isJSON reports whether a brace stands first on one of the first lines; a table

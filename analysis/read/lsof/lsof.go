@@ -8,6 +8,7 @@
 package lsof
 
 import (
+	"iter"
 	"strings"
 
 	"leakdiff/analysis"
@@ -192,6 +193,30 @@ func (b *book) deny(l line.Line, pid int) {
 
 // skip counts a line that is no row.
 func (b *book) skip(l line.Line, kind string) { addSkipped(&b.Skipped, l, kind) }
+
+// textLines are the lines of a listing: a line.Reader or line.Blocks.
+type textLines interface {
+	All() iter.Seq[line.Line]
+	Offset() int64
+	Failure(path string) error
+}
+
+// readLines hands each line of in to read, up to the first error, and returns the
+// listing.
+func (b *book) readLines(in textLines, path string, read func(line.Line) error) (Listing, []analysis.Problem, error) {
+	var err error
+	for l := range in.All() {
+		if err = read(l); err != nil {
+			break
+		}
+	}
+	if err == nil {
+		err = in.Failure(path)
+		b.Truncated = b.Truncated || err != nil
+	}
+	listing, probs := b.close(in.Offset())
+	return listing, probs, err
+}
 
 // close ends the last part and returns the listing.
 func (b *book) close(bytes int64) (Listing, []analysis.Problem) {

@@ -50,12 +50,10 @@ func ParseSockets(r io.Reader, path string, visit func(s *analysis.Socket) error
 	in := line.NewReader(r)
 	t := socketReader{probs: &line.Problems{Path: path}, words: words{}, visit: visit}
 	t.Protocols, t.States = map[string]int{}, map[string]int{}
-	for t.err == nil {
-		l, ok := in.Next()
-		if !ok {
+	for l := range in.All() {
+		if t.line(l); t.err != nil {
 			break
 		}
-		t.line(l)
 	}
 	t.flush()
 	if t.err == nil {

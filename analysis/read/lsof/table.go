@@ -26,20 +26,7 @@ import (
 func ParseTable(r io.Reader, path string, visit func(part int, row *Row) error) (Listing, []analysis.Problem, error) {
 	in := line.NewBlocks(r)
 	t := tableReader{book: newBook(path)}
-	var err error
-	for err == nil {
-		l, ok := in.Next()
-		if !ok {
-			break
-		}
-		err = t.line(l, visit)
-	}
-	if err == nil {
-		err = in.Failure(path)
-		t.Truncated = t.Truncated || err != nil
-	}
-	listing, probs := t.close(in.Offset())
-	return listing, probs, err
+	return t.readLines(in, path, func(l line.Line) error { return t.line(l, visit) })
 }
 
 // tableReader holds what the lines above say about the ones below.

@@ -53,11 +53,7 @@ func Parse(r io.Reader, path string, visit func(s Sample) error) (Page, []analys
 	var page Page
 	var first string
 	var err error
-	for err == nil {
-		l, ok := in.Next()
-		if !ok {
-			break
-		}
+	for l := range in.All() {
 		text := strings.Trim(l.Text, " \t\ufeff")
 		switch {
 		case text == "", text[0] == '#':
@@ -79,7 +75,9 @@ func Parse(r io.Reader, path string, visit func(s Sample) error) (Page, []analys
 		}
 		s.Line, s.Offset = l.Number, l.Offset
 		page.Samples++
-		err = visit(s)
+		if err = visit(s); err != nil {
+			break
+		}
 	}
 	page.Bytes = in.Offset()
 	if err == nil {

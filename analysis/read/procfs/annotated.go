@@ -33,11 +33,7 @@ func ParseAnnotated(r io.Reader, path string) ([]Annotated, []analysis.Problem, 
 			all[len(all)-1].FDInfo = body.finish()
 		}
 	}
-	for {
-		l, ok := in.Next()
-		if !ok {
-			break
-		}
+	for l := range in.All() {
 		head, ok := heading(l)
 		if ok && len(all) >= maxEntries {
 			probs.Add(analysis.Warning, l, "too many descriptors", "only the first "+strconv.Itoa(maxEntries)+" are read",

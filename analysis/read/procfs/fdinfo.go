@@ -121,11 +121,7 @@ func ParseFDInfo(r io.Reader, path string, fd int) (FDInfo, []analysis.Problem, 
 	probs := &line.Problems{Path: path}
 	in := line.NewBlocks(r)
 	body := newFDInfoReader(fd, probs)
-	for {
-		l, ok := in.Next()
-		if !ok {
-			break
-		}
+	for l := range in.All() {
 		body.read(l, l.Text)
 	}
 	info := body.finish()

@@ -24,11 +24,7 @@ func ParseGrep(r io.Reader, path string) ([]FDInfo, int, []analysis.Problem, err
 	var order []*fdinfoReader
 	byKey := map[key]*fdinfoReader{}
 	full := false
-	for {
-		l, ok := in.Next()
-		if !ok {
-			break
-		}
+	for l := range in.All() {
 		pid, fd, text, ok := splitGrep(l.Text)
 		if !ok {
 			noteNoGrep(probs, l)

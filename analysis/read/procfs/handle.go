@@ -22,11 +22,7 @@ func ParseHandles(r io.Reader, path string) ([]analysis.Handle, []analysis.Probl
 	probs := &line.Problems{Path: path}
 	in := line.NewReader(r)
 	var out []analysis.Handle
-	for {
-		l, ok := in.Next()
-		if !ok {
-			break
-		}
+	for l := range in.All() {
 		if strings.TrimSpace(l.Text) == "" {
 			continue
 		}

@@ -54,11 +54,7 @@ func ParseInodes(r io.Reader, path string) (Inodes, []analysis.Problem, error) {
 	probs := &line.Problems{Path: path}
 	in := line.NewReader(r)
 	var list Inodes
-	for {
-		l, ok := in.Next()
-		if !ok {
-			break
-		}
+	for l := range in.All() {
 		text := strings.TrimSpace(l.Text)
 		if text == "" || strings.HasPrefix(text, "debugfs ") || text == "Inode\tPathname" {
 			continue

@@ -47,11 +47,7 @@ func ParseInotifyTable(r io.Reader, path string) (rows []InotifyCount, what stri
 	probs := &line.Problems{Path: path}
 	in := line.NewReader(r)
 	t := inotifyTable{}
-	for {
-		l, ok := in.Next()
-		if !ok {
-			break
-		}
+	for l := range in.All() {
 		if len(t.rows) >= maxEntries {
 			probs.Add(analysis.Warning, l, "too many rows", "only the first "+strconv.Itoa(maxEntries)+" are read", "split the table by process")
 			break

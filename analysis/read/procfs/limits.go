@@ -40,11 +40,7 @@ func ParseLimits(r io.Reader, path string) (Limits, []analysis.Problem, error) {
 	probs := &line.Problems{Path: path}
 	in := line.NewReader(r)
 	limits := Limits{}
-	for {
-		l, ok := in.Next()
-		if !ok {
-			break
-		}
+	for l := range in.All() {
 		text := strings.TrimSpace(l.Text)
 		if file, rest, ok := strings.Cut(text, "limits:"); ok && strings.HasSuffix(file, "/") { // grep -H
 			text = rest

@@ -21,11 +21,7 @@ func ParseMountinfo(r io.Reader, path string) ([]analysis.Mount, []analysis.Prob
 	probs := &line.Problems{Path: path}
 	in := line.NewReader(r)
 	var mounts []analysis.Mount
-	for {
-		l, ok := in.Next()
-		if !ok {
-			break
-		}
+	for l := range in.All() {
 		if strings.TrimSpace(l.Text) == "" {
 			continue
 		}

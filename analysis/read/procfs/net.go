@@ -49,12 +49,10 @@ func ParseNet(r io.Reader, path string, visit func(s *analysis.Socket) error) (N
 	t.Protocols, t.States = map[string]int{}, map[string]int{}
 	t.table = netTableOf("", path)
 	var err error
-	for err == nil {
-		l, ok := in.Next()
-		if !ok {
+	for l := range in.All() {
+		if err = t.line(l, visit); err != nil {
 			break
 		}
-		err = t.line(l, visit)
 	}
 	if err == nil {
 		err = in.Failure(path)

@@ -33,11 +33,7 @@ func ParseStatus(r io.Reader, path string) (Status, []analysis.Problem, error) {
 	in := line.NewReader(r)
 	status := Status{UID: -1}
 	known := 0
-	for {
-		l, ok := in.Next()
-		if !ok {
-			break
-		}
+	for l := range in.All() {
 		key, value, ok := keyValue(l.Text)
 		if !ok {
 			continue

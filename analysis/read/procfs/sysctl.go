@@ -28,11 +28,7 @@ func ParseSysctls(r io.Reader, path string) (map[string]int64, []analysis.Proble
 	in := line.NewReader(r)
 	out := map[string]int64{}
 	file := path
-	for {
-		l, ok := in.Next()
-		if !ok {
-			break
-		}
+	for l := range in.All() {
 		if heading, ok := strings.CutPrefix(l.Text, "==> "); ok { // tail -n +1 /proc/sys/fs/inotify/*
 			file = strings.TrimSuffix(strings.TrimRight(heading, " "), " <==")
 			continue

@@ -72,11 +72,7 @@ var (
 func ParseClients(r io.Reader, path string) (Clients, []analysis.Problem, error) {
 	p := clientParser{problems: &line.Problems{Path: path}, found: Clients{Active: -1, Running: -1, Queued: -1, Truncated: true}}
 	lines := line.NewReader(r)
-	for {
-		l, ok := lines.Next()
-		if !ok {
-			break
-		}
+	for l := range lines.All() {
 		p.line(l)
 	}
 	p.closeClient()

@@ -34,11 +34,7 @@ var foreignForms = [...]struct {
 // nothing of the form.
 func Foreign(r io.Reader, path string) (analysis.Problem, bool) {
 	lines := line.NewReader(io.LimitReader(r, maxForeign))
-	for {
-		l, ok := lines.Next()
-		if !ok {
-			return analysis.Problem{}, false
-		}
+	for l := range lines.All() {
 		s := strings.TrimSpace(l.Text)
 		for _, f := range foreignForms {
 			if f.mark.MatchString(s) {
@@ -49,4 +45,5 @@ func Foreign(r io.Reader, path string) (analysis.Problem, bool) {
 			}
 		}
 	}
+	return analysis.Problem{}, false
 }

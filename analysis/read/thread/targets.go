@@ -41,11 +41,7 @@ func ParseTargets(r io.Reader, path string) (Targets, []analysis.Problem, error)
 	problems := &line.Problems{Path: path}
 	lines := line.NewReader(r)
 	dropped := 0
-	for {
-		l, ok := lines.Next()
-		if !ok {
-			break
-		}
+	for l := range lines.All() {
 		s := strings.TrimRight(l.Text, " \t\r")
 		if m := declared.FindStringSubmatch(s); m != nil {
 			out.Count, _ = strconv.Atoi(m[1])
