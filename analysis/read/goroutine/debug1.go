@@ -179,7 +179,7 @@ func (p *debug1Parser) profile() *Profile { return &p.profiles[len(p.profiles)-1
 func (p *debug1Parser) header(name string, total int) {
 	p.endProfile(p.lines.off, true)
 	p.headless = false
-	if name != SampleGoroutine && name != SampleGoroutineLeak {
+	if name != sampleGoroutine && name != SampleGoroutineLeak {
 		if p.other == "" {
 			p.other = name
 		}

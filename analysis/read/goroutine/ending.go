@@ -22,7 +22,7 @@ func (p *textParser) finish() {
 	d := &p.dump
 	d.Bytes = p.lines.pos()
 	if d.Form == "" {
-		d.Form = FormDebug2
+		d.Form = formDebug2
 	}
 	if p.stacks.others > 0 {
 		p.problems.always(tooManyStacks(p.stacks))

@@ -94,7 +94,7 @@ type Goroutine struct {
 
 // The forms of a text dump.
 const (
-	FormDebug2 = "debug2"
+	formDebug2 = "debug2"
 	FormCrash  = "crash"
 )
 
@@ -132,7 +132,7 @@ type Record struct {
 
 // The samples that a goroutine profile may count.
 const (
-	SampleGoroutine     = "goroutine"
+	sampleGoroutine     = "goroutine"
 	SampleGoroutineLeak = "goroutineleak"
 )
 

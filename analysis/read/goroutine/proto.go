@@ -148,7 +148,7 @@ func labelsOf(sample *profile.Sample) map[string]string {
 func sampleIndex(decoded *profile.Profile) (int, error) {
 	var types []string
 	for i, t := range decoded.SampleType {
-		if t.Type == SampleGoroutine || t.Type == SampleGoroutineLeak {
+		if t.Type == sampleGoroutine || t.Type == SampleGoroutineLeak {
 			return i, nil
 		}
 		types = append(types, t.Type)

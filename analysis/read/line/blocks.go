@@ -32,8 +32,8 @@ var buffers = sync.Pool{New: func() any { return new([MaxText]byte) }}
 // NewBlocks returns Blocks of r.
 func NewBlocks(r io.Reader) *Blocks { return &Blocks{r: r} }
 
-// Next returns the next line; false at the end of the stream or its failure.
-func (s *Blocks) Next() (Line, bool) {
+// next returns the next line; false at the end of the stream or its failure.
+func (s *Blocks) next() (Line, bool) {
 	at := strings.IndexByte(s.text, '\n')
 	if at < 0 {
 		if s.text == "" && s.err == nil {
@@ -50,7 +50,7 @@ func (s *Blocks) Next() (Line, bool) {
 }
 
 // All yields the lines that are left, up to the end of the stream or its failure.
-func (s *Blocks) All() iter.Seq[Line] { return all(s.Next) }
+func (s *Blocks) All() iter.Seq[Line] { return all(s.next) }
 
 // line numbers a line of total bytes of which text are kept.
 func (s *Blocks) line(text string, total int64) Line {
@@ -90,7 +90,7 @@ func (s *Blocks) fill() (Line, bool) {
 		buffers.Put(s.buf)
 		s.buf = nil
 	}
-	return s.Next()
+	return s.next()
 }
 
 // read fills the buffer as far as the stream goes.

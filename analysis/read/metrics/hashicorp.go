@@ -18,9 +18,9 @@ var limits = json.Limits{Value: 1 << 20, Depth: 100}
 // maxName is how much of a name is kept.
 const maxName = 1 << 10
 
-// Interval is one object of HashiCorp's metrics: what an agent measured in ten
+// interval is one object of HashiCorp's metrics: what an agent measured in ten
 // seconds.
-type Interval struct {
+type interval struct {
 	Info
 	// Figures are named as those of Figures, with go_memstats_alloc_bytes,
 	// go_memstats_sys_bytes and go_memstats_heap_objects beside them.
@@ -40,7 +40,7 @@ type Interval struct {
 // that gauges may be up to ten seconds younger. Only gauges are read. Of a cut
 // file, the last object is left out, with a problem. The error is that of visit or
 // of r.
-func parseJSON(r io.Reader, path string, visit func(Interval) error) ([]analysis.Problem, error) {
+func parseJSON(r io.Reader, path string, visit func(interval) error) ([]analysis.Problem, error) {
 	p := &jsonPage{Reader: json.NewReader(r, limits), problems: line.Problems{Path: path}}
 	return p.run(visit)
 }
@@ -49,8 +49,8 @@ func parseJSON(r io.Reader, path string, visit func(Interval) error) ([]analysis
 // one file the last whole one counts, which is closest to what was captured when
 // the file was closed.
 func FiguresJSON(r io.Reader, path string) (map[string]float64, Info, []analysis.Problem, error) {
-	var last Interval
-	problems, err := parseJSON(r, path, func(i Interval) error {
+	var last interval
+	problems, err := parseJSON(r, path, func(i interval) error {
 		last = i
 		return nil
 	})
@@ -73,14 +73,14 @@ type jsonPage struct {
 	*json.Reader
 	problems line.Problems
 	now      struct {
-		Interval
+		interval
 		collector *collector
 		stamp     string
 		known     bool
 	}
 }
 
-func (p *jsonPage) run(visit func(Interval) error) ([]analysis.Problem, error) {
+func (p *jsonPage) run(visit func(interval) error) ([]analysis.Problem, error) {
 	whole := 0
 	for {
 		err := p.interval()
@@ -95,7 +95,7 @@ func (p *jsonPage) run(visit func(Interval) error) ([]analysis.Problem, error) {
 			return p.problems.All(), nil
 		}
 		whole++
-		if err := visit(p.now.Interval); err != nil {
+		if err := visit(p.now.interval); err != nil {
 			return p.problems.All(), err
 		}
 	}
@@ -133,7 +133,7 @@ func (p *jsonPage) begin() {
 
 // interval reads the next object.
 func (p *jsonPage) interval() error {
-	p.now.Interval, p.now.collector, p.now.stamp, p.now.known = Interval{}, newCollector(), "", false
+	p.now.interval, p.now.collector, p.now.stamp, p.now.known = interval{}, newCollector(), "", false
 	p.begin()
 	if err := p.Object(p.member); err != nil {
 		return err
@@ -235,7 +235,7 @@ func (p *jsonPage) keep(name, host string, value float64) {
 	if !ok {
 		flat := strings.ReplaceAll(name, ".", "_")
 		if isDemand(flat) {
-			p.now.collector.take(Sample{Name: flat, Value: value})
+			p.now.collector.take(sample{Name: flat, Value: value})
 		}
 		return
 	}

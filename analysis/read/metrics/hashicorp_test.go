@@ -96,8 +96,8 @@ func TestTheMetricsOfTheNomadBundleAreRead(t *testing.T) {
 		}
 	}
 	joined := bytes.Join(files, []byte("\n"))
-	var intervals []Interval
-	problems, err := parseJSON(bytes.NewReader(joined), "metrics.json", func(i Interval) error {
+	var intervals []interval
+	problems, err := parseJSON(bytes.NewReader(joined), "metrics.json", func(i interval) error {
 		intervals = append(intervals, i)
 		return nil
 	})
@@ -195,7 +195,7 @@ func TestAPrefixOfAStreamGivesAPrefixOfItsIntervals(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		cut := rapid.IntRange(1, len(whole)).Draw(rt, "cut")
 		got := 0
-		problems, err := parseJSON(strings.NewReader(whole[:cut]), "x", func(i Interval) error {
+		problems, err := parseJSON(strings.NewReader(whole[:cut]), "x", func(i interval) error {
 			if i.Figures["go_goroutines"] != 2 || i.Line != int64(got+1) || i.Offset != int64(got*len(one)) {
 				rt.Fatalf("interval %d: %+v", got, i)
 			}
@@ -218,7 +218,7 @@ func TestFailuresOfAJSONReaderAndItsVisitorAreReturned(t *testing.T) {
 	if !errors.Is(err, broken) || len(problems) != 0 || figures["go_goroutines"] != 2 || !strings.Contains(err.Error(), "x.json") {
 		t.Errorf("%v, %v, %v", figures, problems, err)
 	}
-	if _, err := parseJSON(strings.NewReader(one+one), "x.json", func(Interval) error { return broken }); !errors.Is(err, broken) {
+	if _, err := parseJSON(strings.NewReader(one+one), "x.json", func(interval) error { return broken }); !errors.Is(err, broken) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -250,7 +250,7 @@ func FuzzHashiCorp(f *testing.F) {
 	f.Add([]byte(`{"Gauges":{"a":[1]}}[]`))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		last := int64(0)
-		problems, err := parseJSON(bytes.NewReader(in), "f", func(i Interval) error {
+		problems, err := parseJSON(bytes.NewReader(in), "f", func(i interval) error {
 			if i.Offset < last || i.Length < 2 || i.Offset+i.Length > int64(len(in)) || in[i.Offset] != '{' || in[i.Offset+i.Length-1] != '}' ||
 				i.Line != int64(bytes.Count(in[:i.Offset], []byte("\n")))+1 || len(i.Figures) > 9 {
 				t.Fatalf("%+v", i)

@@ -22,8 +22,8 @@ import (
 	"leakdiff/analysis/read/line"
 )
 
-// Sample is one line of a page.
-type Sample struct {
+// sample is one line of a page.
+type sample struct {
 	Name string
 	// Labels is nil where the sample has none.
 	Labels map[string]string
@@ -32,8 +32,8 @@ type Sample struct {
 	Line, Offset int64
 }
 
-// Page says what was read.
-type Page struct {
+// pageSummary says what was read.
+type pageSummary struct {
 	Samples int
 	// Malformed is the number of lines that are neither sample nor comment.
 	Malformed int
@@ -43,14 +43,14 @@ type Page struct {
 	Truncated bool
 }
 
-// Parse reads a page (prometheus.io, Exposition formats; OpenMetrics 1.0 with its
+// parsePage reads a page (prometheus.io, Exposition formats; OpenMetrics 1.0 with its
 // exemplars and # EOF; quoted UTF-8 names). Time stamps and exemplars are checked
 // and dropped. The error is that of visit or of r; what was read until then is
 // returned with it.
-func Parse(r io.Reader, path string, visit func(s Sample) error) (Page, []analysis.Problem, error) {
+func parsePage(r io.Reader, path string, visit func(s sample) error) (pageSummary, []analysis.Problem, error) {
 	probs := &line.Problems{Path: path}
 	in := line.NewReader(r)
-	var page Page
+	var page pageSummary
 	var first string
 	var err error
 	for l := range in.All() {
@@ -64,7 +64,7 @@ func Parse(r io.Reader, path string, visit func(s Sample) error) (Page, []analys
 				"the last sample is left out; take the page again")
 			continue
 		}
-		s, bad := sample(text)
+		s, bad := parseSample(text)
 		if bad != nil {
 			page.Malformed++
 			if first == "" {
@@ -91,25 +91,25 @@ func Parse(r io.Reader, path string, visit func(s Sample) error) (Page, []analys
 	return page, probs.All(), err
 }
 
-// sample reads one line.
+// parseSample reads one line.
 //
 //	`go_info{version="go1.26.8"} 1`        go_info, {version: go1.26.8}, 1
 //	`{"my.metric",le="0.5"} 3 1520879607`  my.metric, {le: 0.5}, 3
-func sample(text string) (Sample, error) {
-	var s Sample
+func parseSample(text string) (sample, error) {
+	var s sample
 	name := text[:nameLength(text)]
 	rest := strings.TrimLeft(text[len(name):], " \t")
 	s.Name = strings.Clone(name)
 	if strings.HasPrefix(rest, "{") {
 		var err error
 		if rest, err = s.labels(rest[1:]); err != nil {
-			return Sample{}, err
+			return sample{}, err
 		}
 	} else if len(rest) == len(text)-len(name) {
-		return Sample{}, errors.New(line.Quote(text) + " does not begin with a name and a value")
+		return sample{}, errors.New(line.Quote(text) + " does not begin with a name and a value")
 	}
 	if s.Name == "" {
-		return Sample{}, errors.New(line.Quote(text) + " does not begin with a name")
+		return sample{}, errors.New(line.Quote(text) + " does not begin with a name")
 	}
 	return s, s.numbers(rest)
 }
@@ -130,7 +130,7 @@ func nameLength(text string) int {
 // labels reads up to the closing brace and returns what follows.
 //
 //	`le="0.5",code="200"} 3`   ` 3`
-func (s *Sample) labels(text string) (rest string, err error) {
+func (s *sample) labels(text string) (rest string, err error) {
 	for {
 		text = strings.TrimLeft(text, " \t")
 		if after, ok := strings.CutPrefix(text, "}"); ok {
@@ -152,7 +152,7 @@ func (s *Sample) labels(text string) (rest string, err error) {
 // label reads one label; a quoted name without a value is the metric's own.
 //
 //	`le="0.5",code="200"}`   Labels[le] = 0.5, rest `,code="200"}`
-func (s *Sample) label(text string) (rest string, err error) {
+func (s *sample) label(text string) (rest string, err error) {
 	name := text[:nameLength(text)]
 	rest = text[len(name):]
 	isQuoted := strings.HasPrefix(text, `"`)
@@ -217,7 +217,7 @@ func quoted(text string) (value, rest string, err error) {
 // numbers reads value, time stamp and exemplar.
 //
 //	"17 1520879607.789 # {trace_id=\"ab\"} 0.67"   Value 17
-func (s *Sample) numbers(text string) error {
+func (s *sample) numbers(text string) error {
 	text, _, _ = strings.Cut(text, " # {")
 	fields := strings.Fields(text)
 	if len(fields) == 0 || len(fields) > 2 {
@@ -300,7 +300,7 @@ func isDemand(name string) bool {
 // finite is left out, with a problem. The error is that of r only.
 func Figures(r io.Reader, path string) (map[string]float64, Info, []analysis.Problem, error) {
 	c := newCollector()
-	page, problems, err := Parse(r, path, c.take)
+	page, problems, err := parsePage(r, path, c.take)
 	for _, name := range c.unclear() {
 		problems = append(problems, analysis.Problem{
 			Path: path, Offset: -1, Severity: analysis.Warning,
@@ -341,7 +341,7 @@ func (c *collector) unclear() []string {
 // take keeps the samples that Figures is after.
 //
 //	kubernetes_build_info{git_version="v1.34.4",..} 1   builds[kubernetes_build_info] = v1.34.4
-func (c *collector) take(s Sample) error {
+func (c *collector) take(s sample) error {
 	switch {
 	case isFigure(s.Name):
 		c.figure(s.Name, s.Value)

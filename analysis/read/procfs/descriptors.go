@@ -23,7 +23,7 @@ func Descriptors(infos []FDInfo, sockets []analysis.Socket) []analysis.Descripto
 		if info.FD < 0 {
 			continue
 		}
-		d := analysis.Descriptor{FD: info.FD, Type: "unknown", Access: info.Access()}
+		d := analysis.Descriptor{FD: info.FD, Type: "unknown", Access: info.access()}
 		switch {
 		case info.Type == "unix": // scm_fds
 			d.Type, d.Inode = "unix", info.Inode
@@ -62,7 +62,7 @@ func extraType(sort string) (kind, name string) {
 // mayBeSocket reports whether a file has the inode number of a socket and is open as
 // all sockets are.
 func mayBeSocket(info *FDInfo, inodes map[uint64]bool) bool {
-	return len(inodes) > 0 && info.HasInode && inodes[info.Inode] && info.Access() == "u" && (info.Type == "" || info.Type == "unix")
+	return len(inodes) > 0 && info.HasInode && inodes[info.Inode] && info.access() == "u" && (info.Type == "" || info.Type == "unix")
 }
 
 // socketMount is the mount id of the sockets, -1 where none was found.

@@ -96,8 +96,8 @@ type Target struct {
 	Device uint32
 }
 
-// Access is r, w or u from the open flags; empty for O_PATH descriptors.
-func (f FDInfo) Access() string {
+// access is r, w or u from the open flags; empty for O_PATH descriptors.
+func (f FDInfo) access() string {
 	const oPath = 0o10000000
 	if f.Flags&oPath != 0 {
 		return ""

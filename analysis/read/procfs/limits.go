@@ -13,11 +13,11 @@ import (
 // maxLimits bounds the rows of one limits file; kernels print 16.
 const maxLimits = 256
 
-// Unlimited is the value of a limit that is none.
-const Unlimited = -1
+// unlimited is the value of a limit that is none.
+const unlimited = -1
 
 // Limit is one row of /proc/PID/limits, in Units ("files", "bytes", "us", or ""
-// for the priorities). Unlimited stands for "unlimited".
+// for the priorities). It is -1 for "unlimited".
 type Limit struct {
 	Soft, Hard int64
 	Units      string
@@ -27,7 +27,7 @@ type Limit struct {
 type Limits map[string]Limit
 
 // OpenFiles returns the soft limit on open descriptors, the one that counts;
-// Unlimited where it is none, false where the row is missing.
+// -1 where there is no limit, false where the row is missing.
 func (l Limits) OpenFiles() (soft int64, ok bool) {
 	row, ok := l["Max open files"]
 	return row.Soft, ok
@@ -94,7 +94,7 @@ func limitName(words []string) string {
 //	"unlimited"   -1, true
 func limitValue(s string) (int64, bool) {
 	if s == "unlimited" {
-		return Unlimited, true
+		return unlimited, true
 	}
 	v, err := strconv.ParseUint(s, 10, 64)
 	return int64(min(v, math.MaxInt64)), err == nil
