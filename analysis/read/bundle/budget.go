@@ -67,8 +67,8 @@ func newWalk(ctx context.Context, cfg Config, visit func(*Member) error) *walk {
 // errStopped ends every stream once a budget of the whole walk is used up.
 var errStopped = errors.New("a limit of the whole upload was reached")
 
-// errTold ends a stream whose loss is among the problems already.
-var errTold = errors.New("the rest was lost")
+// errReported ends a stream whose loss is among the problems already.
+var errReported = errors.New("the rest was lost")
 
 // over reports whether the walk has ended.
 func (w *walk) over() bool { return w.err != nil || w.stats.Stopped != "" }

@@ -94,7 +94,7 @@ func (w *walk) unpack(f format, l *lane, path string) (inner *lane, release func
 		d.close()
 	}
 	used := l.consumed()
-	again := io.MultiReader(bytes.NewReader(head), ended{errTold})
+	again := io.MultiReader(bytes.NewReader(head), ended{errReported})
 	if used <= int64(len(head)) {
 		again = io.MultiReader(bytes.NewReader(head[:used]), l.br)
 	}

@@ -141,7 +141,7 @@ type document struct {
 	scalar []byte
 
 	text  rawText
-	spare []byte // room for the text of the next record
+	spare []byte // buffer for the text of the next record
 	run   escapeRun
 	entry moment
 
@@ -150,7 +150,7 @@ type document struct {
 	last      record
 	held      []held
 	heldBytes int
-	told      bool
+	reported  bool
 }
 
 // held is a record that waits.
@@ -240,9 +240,9 @@ func (d *document) inside(b []byte) int {
 }
 
 func (d *document) keep(b []byte) {
-	room := maxLine - len(d.raw)
-	d.long = d.long || len(b) > room
-	d.raw = append(d.raw, b[:min(len(b), room)]...)
+	free := maxLine - len(d.raw)
+	d.long = d.long || len(b) > free
+	d.raw = append(d.raw, b[:min(len(b), free)]...)
 }
 
 func (d *document) top() *level {
@@ -457,8 +457,8 @@ func (d *document) emit(r record) {
 	case d.known && d.order >= 0:
 		d.release()
 	case d.heldBytes > maxHeld:
-		if d.order < 0 && !d.told {
-			d.told = true
+		if d.order < 0 && !d.reported {
+			d.reported = true
 			d.to.problem(analysis.Problem{
 				Line: text.at.line, Offset: text.at.off, Severity: analysis.Warning,
 				What: "the log stands with its newest lines first, and is too long to be turned round at once",

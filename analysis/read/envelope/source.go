@@ -84,10 +84,10 @@ type source struct {
 	// runFiled is how many sections were filed before the string began.
 	runFiled int
 
-	open    *building
-	opening opening
-	said    announcement
-	begin   bool // a BEGIN marker came
+	open      *building
+	opening   opening
+	announced announcement
+	begin     bool // a BEGIN marker came
 	// before is the line before if it begins with a time, which may be that of a dump.
 	before       [128]byte
 	beforeLength int
@@ -129,10 +129,10 @@ const (
 //	"=== 2026-11-21T03:00:00Z ==="
 //	"I1121 03:05:00.123456    1234 server.go:12] goroutine dump:"
 func (s *source) notice(t []byte) bool {
-	s.said.left--
+	s.announced.left--
 	if m, ok := dateLine(t, s.to.cfg.Now); ok {
-		if s.said.left < 0 || !s.said.moment.better(m) {
-			s.said = announcement{moment: m, left: dateLeft}
+		if s.announced.left < 0 || !s.announced.moment.better(m) {
+			s.announced = announcement{moment: m, left: dateLeft}
 		}
 		return true
 	}
@@ -141,7 +141,7 @@ func (s *source) notice(t []byte) bool {
 	}
 	_, pid, _ := klogStamp(t)
 	if m := lineMoment(t, s.to.cfg.Now); !m.time.IsZero() || pid > 0 {
-		s.said = announcement{moment: m, pid: pid, left: entryLeft}
+		s.announced = announcement{moment: m, pid: pid, left: entryLeft}
 	}
 	return false
 }

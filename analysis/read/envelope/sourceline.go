@@ -111,7 +111,7 @@ func (s *source) begins(kind string, at place) *building {
 	o := &building{Section: Section{Source: s.id, Form: s.form(), Line: at.line, Offset: at.off, Kind: kind}, ids: map[int64]struct{}{}}
 	o.w = bufferWriter{encoders: &s.to.encoders, kept: &s.to.kept, max: s.to.cfg.MaxKept, to: &s.to.stream}
 	o.at(s.now())
-	if a := s.said; a.left >= 0 {
+	if a := s.announced; a.left >= 0 {
 		if a.moment.better(o.moment()) {
 			o.at(a.moment)
 		}
@@ -119,7 +119,7 @@ func (s *source) begins(kind string, at place) *building {
 			o.Source.PID = a.pid
 		}
 	}
-	s.said = announcement{}
+	s.announced = announcement{}
 	s.open = o
 	return o
 }

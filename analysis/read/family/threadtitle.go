@@ -18,8 +18,8 @@ func threadTitle(k threadKey, r *stackReading) string {
 	if title == "" {
 		title = "thread without a name"
 	}
-	if telling := r.telling(); telling != "" {
-		title += " · " + shortJava(telling)
+	if frame := r.discriminating(); frame != "" {
+		title += " · " + shortJava(frame)
 	}
 	if k.class == classBlocked {
 		title += " (blocked)"
@@ -27,9 +27,9 @@ func threadTitle(k threadKey, r *stackReading) string {
 	return title
 }
 
-// telling is the frame nearest the leaf of somebody's own code, else of a library
+// discriminating is the frame nearest the leaf of somebody's own code, else of a library
 // that carries calls, else of the JDK outside its waiting, else the leaf.
-func (r *stackReading) telling() string {
+func (r *stackReading) discriminating() string {
 	loose := r.loose()
 	for _, wanted := range []func(string) bool{
 		func(s string) bool { return !ofJDK(s) && !carrier(s) },

@@ -69,11 +69,11 @@ func titleOf(frames []function, creator string) Title {
 func discriminating(frames []function, creator string) string {
 	list := shippedPlumbing()
 	for _, f := range frames {
-		if telling(list, f) {
+		if namesOwnCode(list, f) {
 			return f.loose
 		}
 	}
-	if creator != "" && telling(list, functionOf(creator)) {
+	if creator != "" && namesOwnCode(list, functionOf(creator)) {
 		return creator
 	}
 	if at := outermost(frames, func(f function) bool { return f.owner != standardLibrary }); at >= 0 {
@@ -88,8 +88,8 @@ func discriminating(frames []function, creator string) string {
 	return frames[len(frames)-1].loose
 }
 
-// telling reports whether a function names somebody's own code.
-func telling(list *plumbing, f function) bool {
+// namesOwnCode reports whether a function names somebody's own code.
+func namesOwnCode(list *plumbing, f function) bool {
 	return f.owner == somebody && !list.generated(f.file)
 }
 
@@ -117,7 +117,7 @@ func outermost(frames []function, wanted func(function) bool) int {
 // function, else the outermost one, and the creator.
 func entry(frames []function, creator string) string {
 	list := shippedPlumbing()
-	at := outermost(frames, func(f function) bool { return telling(list, f) })
+	at := outermost(frames, func(f function) bool { return namesOwnCode(list, f) })
 	switch {
 	case at < 0 && len(frames) == 0:
 		return creator

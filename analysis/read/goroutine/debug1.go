@@ -20,12 +20,12 @@ type debug1Parser struct {
 
 	// The profile being read. reading is false before the first one, and in one of
 	// another kind, the first of which is other.
-	reading bool
-	other   string
-	refused refusedLine
-	more    int  // profiles beyond maxProfiles
-	told    bool // something is missing of a profile
-	dumps   bool // a dump of another form was named
+	reading  bool
+	other    string
+	refused  refusedLine
+	more     int  // profiles beyond maxProfiles
+	reported bool // something is missing of a profile
+	dumps    bool // a dump of another form was named
 
 	// The record being read. headless says that lines of a record are read whose first
 	// line was not understood.
@@ -327,11 +327,11 @@ func (p *debug1Parser) truncated(f *Profile, end int64, why string) {
 
 // lost says what is missing of a profile; of the first such one in any case.
 func (p *debug1Parser) lost(found analysis.Problem) {
-	if p.told {
+	if p.reported {
 		p.problems.add(found)
 		return
 	}
-	p.told = true
+	p.reported = true
 	p.problems.always(found)
 }
 

@@ -24,10 +24,10 @@ type knownBlocks struct {
 	bytes int
 
 	plan  plan // of the block that is learned
-	texts slab[byte]
-	lists slab[span]
-	ends  slab[knownEnd]
-	runs  slab[run]
+	texts arena[byte]
+	lists arena[span]
+	ends  arena[knownEnd]
+	runs  arena[run]
 }
 
 const (
@@ -204,10 +204,10 @@ func (k *knownBlocks) learn(body []byte, found *keptStack, key []byte) {
 		return
 	}
 	plan := &k.plan
-	if !plan.of(body) || k.spans+len(plan.pieces) > maxSpans {
+	if !plan.of(body) || k.spans+len(plan.segments) > maxSpans {
 		return
 	}
-	at, rest := k.enter(body), plan.pieces
+	at, rest := k.enter(body), plan.segments
 	for {
 		r, clash := at.among(rest[0])
 		if clash || r == nil && len(*at) >= maxAlternatives {
@@ -240,17 +240,17 @@ func allOfStack(body []byte) bool {
 	return true
 }
 
-// among returns the run that begins with a piece, nil where none does. A clash is
-// one whose first span begins with the piece, or the reverse, or one too many that
+// among returns the run that begins with a segment, nil where none does. A clash is
+// one whose first span begins with the segment, or the reverse, or one too many that
 // is hard to tell from it.
-func (at branch) among(p piece) (found *run, clash bool) {
+func (at branch) among(p segment) (found *run, clash bool) {
 	alike, tail := 0, tailOf(p.text)
 	for _, a := range at {
 		text := a.run.text[:a.length]
 		if a.run.spans[0].then == p.then && bytes.Equal(text, p.text) {
 			return a.run, false
 		}
-		clash = clash || p.mayBegin(text) || piece{text, a.run.spans[0].then}.mayBegin(p.text)
+		clash = clash || p.mayBegin(text) || segment{text, a.run.spans[0].then}.mayBegin(p.text)
 		if a.length == len(p.text) && a.tail == tail {
 			alike++
 		}
@@ -259,16 +259,16 @@ func (at branch) among(p piece) (found *run, clash bool) {
 }
 
 // mayBegin reports whether a block that begins with the text may be taken for one
-// that begins with the piece.
-func (p piece) mayBegin(text []byte) bool {
+// that begins with the segment.
+func (p segment) mayBegin(text []byte) bool {
 	return bytes.HasPrefix(text, p.text) && !(p.then == gapArgs && fixedArgs(text[len(p.text):]))
 }
 
-// shared is how many pieces the run begins with.
-func (r *run) shared(pieces []piece) int {
+// shared is how many segments the run begins with.
+func (r *run) shared(segments []segment) int {
 	text := r.text
 	for n, s := range r.spans {
-		if n == len(pieces) || s.then != pieces[n].then || string(text[:s.length]) != string(pieces[n].text) {
+		if n == len(segments) || s.then != segments[n].then || string(text[:s.length]) != string(segments[n].text) {
 			return n
 		}
 		text = text[s.length:]
@@ -287,19 +287,19 @@ func (r *run) split(n int) {
 	r.next, r.end = branch{alternativeOf(lower)}, nil
 }
 
-// run makes a run of pieces.
-func (k *knownBlocks) run(pieces []piece, end *knownEnd) alternative {
+// run makes a run of segments.
+func (k *knownBlocks) run(segments []segment, end *knownEnd) alternative {
 	size := 0
-	for _, p := range pieces {
+	for _, p := range segments {
 		size += len(p.text)
 	}
 	r := k.runs.one()
-	*r = run{text: k.texts.take(size)[:0], spans: k.lists.take(len(pieces))[:0], end: end}
-	for _, p := range pieces {
+	*r = run{text: k.texts.take(size)[:0], spans: k.lists.take(len(segments))[:0], end: end}
+	for _, p := range segments {
 		r.text = append(r.text, p.text...)
 		r.spans = append(r.spans, span{len(p.text), p.then})
 	}
-	k.spans += len(pieces)
+	k.spans += len(segments)
 	k.bytes += size + len(end.key)
 	return alternativeOf(r)
 }
@@ -311,21 +311,21 @@ func alternativeOf(r *run) alternative {
 
 // plan is a block taken apart at its gaps.
 type plan struct {
-	pieces  []piece
-	cut     int // where in the block the next piece begins
-	lines   int64
-	blank   int
-	creator bool
+	segments []segment
+	cut      int // where in the block the next segment begins
+	lines    int64
+	blank    int
+	creator  bool
 }
 
-type piece struct {
+type segment struct {
 	text []byte
 	then gap
 }
 
-// add ends a piece before a gap.
+// add ends a segment before a gap.
 func (p *plan) add(body []byte, g gapPlace) {
-	p.pieces = append(p.pieces, piece{body[p.cut:g.begin], g.kind})
+	p.segments = append(p.segments, segment{body[p.cut:g.begin], g.kind})
 	p.cut = g.end
 }
 
@@ -338,7 +338,7 @@ type gapPlace struct {
 // files in turn, as the runtime of the gc compiler prints them, and at the end a
 // creator or a blank line. Lines may end as those of Windows.
 func (p *plan) of(body []byte) bool {
-	*p = plan{pieces: p.pieces[:0]}
+	*p = plan{segments: p.segments[:0]}
 	for pos := 0; pos < len(body); {
 		line, next := cutBodyLine(body, pos)
 		if next < 0 || p.creator {

@@ -49,10 +49,10 @@ type stackTable struct {
 	others int // goroutines that came with a new stack after the table was full
 	full   keptStack
 
-	slots  slab[keptStack]
-	stacks slab[analysis.Stack]
-	frames slab[analysis.Frame]
-	texts  textSlab
+	slots  arena[keptStack]
+	stacks arena[analysis.Stack]
+	frames arena[analysis.Frame]
+	texts  textArena
 }
 
 // keptStack is a stack with what its functions tell about a goroutine.

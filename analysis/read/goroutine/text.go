@@ -259,7 +259,7 @@ func (p *textParser) header(b []byte, indent int) (begun bool, err error) {
 	p.strays, p.stray.waits = 0, false
 	p.body = p.lines.pos()
 	p.end = p.body
-	p.lines.hold()
+	p.lines.retain()
 	return true, nil
 }
 

@@ -79,7 +79,7 @@ func (b *builder) rows(fdinfo, links, listed *part) (source *part, rows list) {
 		rows = list{plain: rows.unpacked()}
 		if lsof.JoinSockets(rows.plain, sockets, b.pid()) > 0 {
 			for _, t := range tables {
-				b.adopt(t)
+				b.addArtifact(t)
 			}
 		}
 	}
@@ -150,8 +150,8 @@ func (b *builder) lacking(fdinfo, links, listed *part) bool {
 	if want-have < 5 || (want-have)*10 < want {
 		return false
 	}
-	if !b.said {
-		b.said = true
+	if !b.reported {
+		b.reported = true
 		b.s.Incomplete = append(b.s.Incomplete, analysis.KindDescriptor, analysis.KindWatch)
 		b.r.problem(analysis.Problem{Path: fdinfo.path, Offset: -1, Severity: analysis.Warning,
 			What: fmt.Sprintf("fdinfo holds %d of %d descriptors and was left out", have, want),
@@ -240,7 +240,7 @@ func descriptorTotal(fdinfo, links, listed *part) *int {
 }
 
 func (b *builder) countDescriptors(source *part, rows list, watches map[int]int) {
-	at := int32(b.adopt(source))
+	at := int32(b.addArtifact(source))
 	sockets := b.r.known.NewSockets()
 	for d := range rows.all() {
 		sockets.Add(d)

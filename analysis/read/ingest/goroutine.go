@@ -128,7 +128,7 @@ func (b *builder) goroutines() {
 		b.completeFromTwin(twin)
 		total = max(total, twin.profile.profile.Sum)
 		// The parser, which knows no twin, has asked for one.
-		b.r.told.list = slices.DeleteFunc(b.r.told.list, func(p analysis.Problem) bool {
+		b.r.problems.list = slices.DeleteFunc(b.r.problems.list, func(p analysis.Problem) bool {
 			return p.Path == text.path && strings.HasPrefix(p.What, "the dump is cut")
 		})
 		b.r.problem(analysis.Problem{Path: text.path, Offset: -1, Severity: analysis.Warning,
@@ -156,7 +156,7 @@ func (b *builder) compareTwin(text, twin *part, total int) {
 }
 
 func (b *builder) countText(p *part) {
-	at := b.adopt(p)
+	at := b.addArtifact(p)
 	for _, stack := range p.text.order {
 		c := p.text.stacks[stack]
 		if c.Len() == 0 {
@@ -214,7 +214,7 @@ func waitBucket(minutes int) int {
 
 // countTwin makes families of a debug=1 text or proto alone: no identities.
 func (b *builder) countTwin(p *part) {
-	at := int32(b.adopt(p))
+	at := int32(b.addArtifact(p))
 	for i, stack := range p.profile.stacks {
 		if dumping(stack) {
 			continue
@@ -268,7 +268,7 @@ func (b *builder) markLeaked(p *part) {
 // completeFromTwin gives the families of a cut text the counts of its complete
 // twin; members, states and ids stay those that were read.
 func (b *builder) completeFromTwin(p *part) {
-	at := int32(b.adopt(p))
+	at := int32(b.addArtifact(p))
 	counts := map[string]int{}
 	families := map[string]*analysis.Family{}
 	first := map[string]int{}

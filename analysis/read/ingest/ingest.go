@@ -105,23 +105,23 @@ func Run(ctx context.Context, cfg Config, inputs []bundle.Input) (Result, error)
 	if err != nil {
 		return Result{}, err
 	}
-	r.told.list = append(r.told.list, problems...) // the walk has bounded them
+	r.problems.list = append(r.problems.list, problems...) // the walk has bounded them
 	r.closeDirectories()
 	r.verify()
-	r.tellEmpty()
+	r.reportEmpty()
 	r.progress.Stage = "grouping"
 	r.report()
 	snapshots := r.snapshots()
 	if !cfg.Packed {
 		unpack(snapshots)
 	}
-	r.told.close()
+	r.problems.close()
 	r.nothingFound(snapshots)
 	r.countProblems()
 	r.progress.Stage = "done"
 	r.progress.Snapshots = len(snapshots)
 	r.report()
-	return Result{Artifacts: r.artifacts, Problems: r.told.list, Snapshots: snapshots, Unpacked: stats.BytesOut}, nil
+	return Result{Artifacts: r.artifacts, Problems: r.problems.list, Snapshots: snapshots, Unpacked: stats.BytesOut}, nil
 }
 
 func unpack(snapshots []analysis.Snapshot) {
@@ -135,9 +135,9 @@ func unpack(snapshots []analysis.Snapshot) {
 // fewEmpty is how many empty files are told one by one.
 const fewEmpty = 3
 
-// tellEmpty names the empty files: some collectors leave dozens of them, which
+// reportEmpty names the empty files: some collectors leave dozens of them, which
 // must not bury the other problems.
-func (r *reader) tellEmpty() {
+func (r *reader) reportEmpty() {
 	const why, hint = "what was to be written there did not answer, or had nothing to say", "if its evidence matters, capture it again; nothing else depends on it"
 	if len(r.empty) <= fewEmpty {
 		for _, path := range r.empty {
@@ -157,10 +157,10 @@ func (r *reader) nothingFound(snapshots []analysis.Snapshot) {
 		return
 	}
 	// It is listed however many others there are.
-	say := func(p analysis.Problem) { r.told.list = append(r.told.list, p) }
+	say := func(p analysis.Problem) { r.problems.list = append(r.problems.list, p) }
 	why := fmt.Sprintf("%d files were looked at", len(r.artifacts))
 	switch {
-	case len(r.artifacts) == 0 && len(r.told.list) > 0:
+	case len(r.artifacts) == 0 && len(r.problems.list) > 0:
 		why = "nothing in it could be opened; the problems above say why"
 	case len(r.artifacts) == 0:
 		why = "there is no file in it"
@@ -210,7 +210,7 @@ func (r *reader) countProblems() {
 	for i := range r.artifacts {
 		at[r.artifacts[i].Path] = i
 	}
-	for _, p := range r.told.list {
+	for _, p := range r.problems.list {
 		if i, ok := at[p.Path]; ok {
 			r.artifacts[i].Problems++
 		} else if i, ok := at[directoryOf(p.Path)]; ok {

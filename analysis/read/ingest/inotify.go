@@ -85,7 +85,7 @@ func (b *builder) watches() {
 	for i := range fdinfo.fdinfo.infos {
 		all = append(all, fdinfo.fdinfo.infos[i].Watches...)
 	}
-	at := int32(b.adopt(fdinfo))
+	at := int32(b.addArtifact(fdinfo))
 	targets := b.g.scene().Name(all)
 	owner := b.g.owner()
 	byFamily := map[string][]int{}
@@ -261,7 +261,7 @@ func (b *builder) countedWatches() {
 	if table == nil {
 		return
 	}
-	b.adopt(table)
+	b.addArtifact(table)
 	total := table.counts.total()
 	if table.counts.what == procfs.Instances {
 		if b.s.Totals.Descriptors != nil {

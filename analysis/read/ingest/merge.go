@@ -48,7 +48,7 @@ func (g *group) profiles(leaked bool) *part {
 // capture directory, then by the tokens in the names, then by process; last,
 // what lies elsewhere in the bundle joins by process or time.
 func groups(parts []*part) []*group {
-	adoptNested(parts)
+	joinNested(parts)
 	byDir := map[string][]*part{}
 	var dirs []string
 	for _, p := range parts {
@@ -71,11 +71,11 @@ func groups(parts []*part) []*group {
 	return out
 }
 
-// adoptNested moves the parts of an archive that lies in a capture directory
+// joinNested moves the parts of an archive that lies in a capture directory
 // and holds nothing but descriptors (t0/leaker/fd.tar) into that directory. The
 // directory may lie in an archive as well: what counts is that something beside the
 // nested archive is in it.
-func adoptNested(parts []*part) {
+func joinNested(parts []*part) {
 	only := map[string]bool{}
 	for _, p := range parts {
 		archive := archiveOf(p.path)

@@ -25,7 +25,7 @@ type reader struct {
 	// it themselves.
 	formats   map[string]formatReader
 	artifacts []analysis.Artifact
-	told      told
+	problems  problemList
 	parts     []*part
 	// directories gathers fdinfo/ and fd/ members by directory and kind until the
 	// walk ends, because archives have no order.
@@ -62,7 +62,7 @@ type reader struct {
 }
 
 func newReader(cfg Config) *reader {
-	return &reader{cfg: cfg, formats: formats, told: newTold(cfg.Bundle.Budget), directories: map[directoryKey]*directory{}, recoded: map[string]bool{}, skipped: map[string]bool{}, progress: Progress{Stage: "unpacking"}, hash: sha256.New()}
+	return &reader{cfg: cfg, formats: formats, problems: newProblemList(cfg.Bundle.Budget), directories: map[directoryKey]*directory{}, recoded: map[string]bool{}, skipped: map[string]bool{}, progress: Progress{Stage: "unpacking"}, hash: sha256.New()}
 }
 
 func (r *reader) report() {
@@ -117,7 +117,7 @@ func (r *reader) member(m *bundle.Member) error {
 	p := &part{path: m.Path, form: found.Kind, modified: m.ModTime}
 	read := r.formats[found.Kind]
 	var failed error
-	before := r.told.errors()
+	before := r.problems.errors()
 	if read != nil {
 		if !scanned[found.Kind] {
 			m.Parsing()
@@ -236,7 +236,7 @@ func (r *reader) worst(a *analysis.Artifact, before int) {
 	if a.Members > 0 {
 		return
 	}
-	if r.told.errors() > before {
+	if r.problems.errors() > before {
 		a.Status = analysis.Failed
 	}
 }

@@ -151,15 +151,15 @@ type builder struct {
 	byPrint  map[string]*analysis.Group
 	// byExact indexes the variants of families that have many.
 	byExact map[string]map[string]int
-	// said keeps a problem of this snapshot from being told twice.
-	said bool
+	// reported keeps a problem of this snapshot from being reported twice.
+	reported bool
 }
 
 func (b *builder) build() analysis.Snapshot {
 	b.byPrint = map[string]*analysis.Group{}
 	b.byExact = map[string]map[string]int{}
 	for _, p := range append(append([]*part{}, b.g.parts...), b.g.context...) {
-		b.adopt(p)
+		b.addArtifact(p)
 	}
 	b.identify()
 	b.goroutines()
@@ -183,7 +183,7 @@ func (b *builder) build() analysis.Snapshot {
 	for _, a := range b.s.Artifacts {
 		paths[a.Path] = true
 	}
-	for _, p := range b.r.told.list {
+	for _, p := range b.r.problems.list {
 		if paths[p.Path] || paths[directoryOf(p.Path)] {
 			b.s.Problems = append(b.s.Problems, p)
 		}
@@ -191,8 +191,8 @@ func (b *builder) build() analysis.Snapshot {
 	return b.s
 }
 
-// adopt lists the artifact of a part once.
-func (b *builder) adopt(p *part) int {
+// addArtifact lists the artifact of a part once.
+func (b *builder) addArtifact(p *part) int {
 	if at, ok := b.artifact[p.artifact]; ok {
 		return at
 	}

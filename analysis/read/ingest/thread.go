@@ -199,7 +199,7 @@ func (b *builder) threads() {
 		return
 	}
 	best := slices.MaxFunc(all, func(p, q *part) int { return p.threadRank() - q.threadRank() })
-	at := int32(b.adopt(best))
+	at := int32(b.addArtifact(best))
 	d := best.threads
 	for _, print := range sortedKeys(d.groups) {
 		g := d.groups[print]

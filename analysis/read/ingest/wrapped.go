@@ -105,9 +105,9 @@ func (r *reader) dump(text io.Reader, p *part) *wrapped {
 		return w
 	}
 	inner := &part{path: p.path, form: found.Kind, modified: p.modified, artifact: -1}
-	before, back := len(r.parts), r.told.aside()
+	before, restore := len(r.parts), r.problems.separate()
 	w.fault = read(r, rest, inner, &w.counts)
-	w.parts, w.problems = slices.Clone(r.parts[before:]), back()
+	w.parts, w.problems = slices.Clone(r.parts[before:]), restore()
 	r.parts = r.parts[:before]
 	if len(w.parts) == 0 && inner.says() {
 		w.parts = append(w.parts, inner)

@@ -62,7 +62,7 @@ func NewReader(r io.Reader, limits Limits) *Reader {
 
 // begin starts a decoder at an offset, of which the source still has the bytes.
 func (r *Reader) begin(offset int64) {
-	r.base = r.in.back(offset)
+	r.base = r.in.unread(offset)
 	r.dec.Reset(&r.in, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }
 

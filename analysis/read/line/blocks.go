@@ -137,7 +137,7 @@ func (s *Blocks) long() (Line, bool) {
 // Offset is how many bytes were cut into lines.
 func (s *Blocks) Offset() int64 { return s.offset }
 
-// Failure is why the stream ended, with the file's name; nil where that was its
+// Failure is the error that ended the stream, with the file's name; nil at its
 // regular end.
 func (s *Blocks) Failure(path string) error {
 	if s.err == nil || errors.Is(s.err, io.EOF) {

@@ -18,7 +18,7 @@ import (
 // of a row is its whole file set.
 func ParseFields(r io.Reader, path string, visit func(part int, row *Row) error) (Listing, []analysis.Problem, error) {
 	in := line.NewReader(r)
-	f := fieldReader{book: newBook(path), visit: visit}
+	f := fieldReader{listingState: newListingState(path), visit: visit}
 	for l := range in.All() {
 		if f.line(l); f.err != nil {
 			break
@@ -35,7 +35,7 @@ func ParseFields(r io.Reader, path string, visit func(part int, row *Row) error)
 
 // fieldReader gathers the sets.
 type fieldReader struct {
-	*book
+	*listingState
 	visit func(int, *Row) error
 	err   error
 	// process holds the fields of the process set, row those of the file set too.

@@ -26,13 +26,13 @@ const (
 // descriptor is then named "socket:[inode]" and waits for a socket table. visit,
 // part and error are as for ParseTable; the place of a row is its object.
 func ParseJSON(r io.Reader, path string, visit func(part int, row *Row) error) (Listing, []analysis.Problem, error) {
-	t := objectReader{book: newBook(path), in: newObjects(r), visit: visit, form: formJSON, fill: (*Row).fillJSON}
+	t := objectReader{listingState: newListingState(path), in: newObjects(r), visit: visit, form: formJSON, fill: (*Row).fillJSON}
 	return t.run(path)
 }
 
 // objectReader makes rows of objects.
 type objectReader struct {
-	*book
+	*listingState
 	in    *objects
 	visit func(int, *Row) error
 	row   Row

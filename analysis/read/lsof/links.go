@@ -32,7 +32,7 @@ func ParseListing(r io.Reader, path string, visit func(d *analysis.Descriptor) e
 // from 0, pid is that of a heading like "/proc/2706/fd:", 0 where there is none.
 func parseListings(r io.Reader, path string, visit func(part, pid int, d *analysis.Descriptor) error) (Listing, []analysis.Problem, error) {
 	in := line.NewReader(r)
-	t := linkReader{book: newBook(path), words: words{}, visit: visit}
+	t := linkReader{listingState: newListingState(path), words: words{}, visit: visit}
 	for l := range in.All() {
 		if t.line(l); t.err != nil {
 			break
@@ -49,7 +49,7 @@ func parseListings(r io.Reader, path string, visit func(part, pid int, d *analys
 
 // linkReader holds one entry back: the next line may continue its target.
 type linkReader struct {
-	*book
+	*listingState
 	words words
 	visit func(part, pid int, d *analysis.Descriptor) error
 	err   error

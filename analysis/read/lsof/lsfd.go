@@ -28,11 +28,11 @@ const (
 func ParseLsfd(r io.Reader, path string, visit func(part int, row *Row) error) (Listing, []analysis.Problem, error) {
 	head := bufio.NewReaderSize(r, 4<<10)
 	if isJSON(head) {
-		t := objectReader{book: newBook(path), in: newObjects(head), visit: visit, form: formLsfdJSON, fill: (*Row).fillLsfd}
+		t := objectReader{listingState: newListingState(path), in: newObjects(head), visit: visit, form: formLsfdJSON, fill: (*Row).fillLsfd}
 		return t.run(path)
 	}
 	in := line.NewReader(head)
-	t := lsfdReader{book: newBook(path)}
+	t := lsfdReader{listingState: newListingState(path)}
 	return t.readLines(in, path, func(l line.Line) error { return t.line(l, visit) })
 }
 
@@ -50,7 +50,7 @@ func isJSON(r *bufio.Reader) bool {
 
 // lsfdReader holds the titles of the table.
 type lsfdReader struct {
-	*book
+	*listingState
 	columns columns
 	row     Row
 }

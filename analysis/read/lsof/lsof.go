@@ -112,8 +112,8 @@ const (
 	maxExample    = 200
 )
 
-// book keeps the figures of a listing while its lines are read.
-type book struct {
+// listingState keeps the figures of a listing while its lines are read.
+type listingState struct {
 	Listing
 	probs  *line.Problems
 	merged merger
@@ -122,12 +122,12 @@ type book struct {
 	denied map[int]bool
 }
 
-func newBook(path string) *book {
-	return &book{probs: &line.Problems{Path: path}, merged: newMerger(), denied: map[int]bool{}}
+func newListingState(path string) *listingState {
+	return &listingState{probs: &line.Problems{Path: path}, merged: newMerger(), denied: map[int]bool{}}
 }
 
 // begin opens the current part at l, unless it is open.
-func (b *book) begin(l line.Line) {
+func (b *listingState) begin(l line.Line) {
 	if !b.open {
 		b.open = true
 		b.part = Part{Offset: l.Offset}
@@ -136,7 +136,7 @@ func (b *book) begin(l line.Line) {
 
 // next closes the current part. A separator closes it even when it is empty, so
 // that the numbers of parts keep step with the repetitions.
-func (b *book) next() {
+func (b *listingState) next() {
 	b.Descriptors = max(b.Descriptors, b.part.Descriptors)
 	b.Parts++
 	if len(b.PerPart) < maxParts {
@@ -151,13 +151,13 @@ func (b *book) next() {
 //
 //	"=======" "====03:05:00===="              true
 //	"=== 2026-11-21T03:00:00Z ===", at the top  false
-func (b *book) separates(text string) bool {
+func (b *listingState) separates(text string) bool {
 	return strings.HasPrefix(text, "===") && (b.open || b.Parts > 0 || !isDate(text))
 }
 
 // count takes a row into the figures and reports whether it is the first of its
 // descriptor; rows that are no descriptor always are.
-func (b *book) count(l line.Line, row *Row) bool {
+func (b *listingState) count(l line.Line, row *Row) bool {
 	b.begin(l)
 	b.Rows++
 	b.part.Rows++
@@ -181,7 +181,7 @@ func (b *book) count(l line.Line, row *Row) bool {
 }
 
 // deny notes a process that lsof could not look into.
-func (b *book) deny(l line.Line, pid int) {
+func (b *listingState) deny(l line.Line, pid int) {
 	if b.denied[pid] || len(b.denied) >= maxUnreadable {
 		return
 	}
@@ -192,7 +192,7 @@ func (b *book) deny(l line.Line, pid int) {
 }
 
 // skip counts a line that is no row.
-func (b *book) skip(l line.Line, kind string) { addSkipped(&b.Skipped, l, kind) }
+func (b *listingState) skip(l line.Line, kind string) { addSkipped(&b.Skipped, l, kind) }
 
 // textLines are the lines of a listing: a line.Reader or line.Blocks.
 type textLines interface {
@@ -203,7 +203,7 @@ type textLines interface {
 
 // readLines hands each line of in to read, up to the first error, and returns the
 // listing.
-func (b *book) readLines(in textLines, path string, read func(line.Line) error) (Listing, []analysis.Problem, error) {
+func (b *listingState) readLines(in textLines, path string, read func(line.Line) error) (Listing, []analysis.Problem, error) {
 	var err error
 	for l := range in.All() {
 		if err = read(l); err != nil {
@@ -219,7 +219,7 @@ func (b *book) readLines(in textLines, path string, read func(line.Line) error) 
 }
 
 // close ends the last part and returns the listing.
-func (b *book) close(bytes int64) (Listing, []analysis.Problem) {
+func (b *listingState) close(bytes int64) (Listing, []analysis.Problem) {
 	if b.open || b.Parts == 0 && b.Rows > 0 {
 		b.next()
 	}

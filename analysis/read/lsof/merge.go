@@ -49,7 +49,7 @@ func (m *merger) first(row *Row) (first, full bool) {
 	}
 	if of := (group{int32(row.PID), int32(row.FD / 64)}); of != m.last {
 		bits, known := m.seen[of]
-		if !known && !m.room() {
+		if !known && !m.mayGrow() {
 			full, m.full = !m.full, true
 			return true, full
 		}
@@ -72,7 +72,7 @@ func (m *merger) firstStar(row *Row) (first, full bool) {
 	}
 	key := star{row.PID, h.Sum64()}
 	run, ok := m.stars[key]
-	if !ok && !m.room() {
+	if !ok && !m.mayGrow() {
 		full, m.full = !m.full, true
 		return true, full
 	}
@@ -86,4 +86,4 @@ func (m *merger) firstStar(row *Row) (first, full bool) {
 	return first, false
 }
 
-func (m *merger) room() bool { return len(m.seen)+len(m.stars) < maxSeen }
+func (m *merger) mayGrow() bool { return len(m.seen)+len(m.stars) < maxSeen }

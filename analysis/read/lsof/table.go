@@ -25,13 +25,13 @@ import (
 // read until then is returned with it.
 func ParseTable(r io.Reader, path string, visit func(part int, row *Row) error) (Listing, []analysis.Problem, error) {
 	in := line.NewBlocks(r)
-	t := tableReader{book: newBook(path)}
+	t := tableReader{listingState: newListingState(path)}
 	return t.readLines(in, path, func(l line.Line) error { return t.line(l, visit) })
 }
 
 // tableReader holds what the lines above say about the ones below.
 type tableReader struct {
-	*book
+	*listingState
 	columns columns
 	// fd is the index of FD; owner are the cells before it of the row above, which
 	// most rows repeat.

@@ -223,7 +223,7 @@ func (b *fdinfoReader) pair(l line.Line, body string) {
 	case "ino":
 		b.info.HasInode = number(b, l, key, value, 10, &b.info.Inode, strconv.ParseUint) || b.info.HasInode
 	case "lock":
-		if rare := b.rare(); b.room(len(rare.Locks), maxLocks, l, "locks") {
+		if rare := b.rare(); b.mayGrow(len(rare.Locks), maxLocks, l, "locks") {
 			rare.Locks = append(rare.Locks, kept(value))
 		}
 	default:
@@ -261,7 +261,7 @@ func (b *fdinfoReader) other(l line.Line, key, value string) {
 			rare.SCMFds = n
 		}
 	}
-	if _, seen := rare.Extra[key]; !seen && !b.room(len(rare.Extra), maxExtra, l, "extra keys") {
+	if _, seen := rare.Extra[key]; !seen && !b.mayGrow(len(rare.Extra), maxExtra, l, "extra keys") {
 		return
 	}
 	if rare.Extra == nil {
@@ -337,7 +337,7 @@ func (b *fdinfoReader) watch(l line.Line, body string) {
 		b.probs.Add(analysis.Warning, l, "a watch is not understood in full", fields.bad,
 			"nothing: the watch is counted with what could be read")
 	}
-	if !b.room(len(b.info.Watches), maxWatches, l, "watches") {
+	if !b.mayGrow(len(b.info.Watches), maxWatches, l, "watches") {
 		return
 	}
 	b.info.Watches = append(b.info.Watches, w)
@@ -370,7 +370,7 @@ func (b *fdinfoReader) mark(l line.Line, body string) {
 		b.probs.Add(analysis.Warning, l, "a fanotify mark is not understood in full", fields.bad,
 			"nothing: the mark is kept with what could be read")
 	}
-	if rare := b.rare(); b.room(len(rare.Marks), maxMarks, l, "fanotify marks") {
+	if rare := b.rare(); b.mayGrow(len(rare.Marks), maxMarks, l, "fanotify marks") {
 		rare.Marks = append(rare.Marks, m)
 	}
 }
@@ -393,13 +393,13 @@ func (b *fdinfoReader) target(l line.Line, body string) {
 	if _, ok := fields.find("ino"); ok { // printed since 4.13
 		t.Inode, t.Device = fields.hex("ino", 64), uint32(fields.hex("sdev", 32))
 	}
-	if rare := b.rare(); b.room(len(rare.Targets), maxTargets, l, "epoll targets") {
+	if rare := b.rare(); b.mayGrow(len(rare.Targets), maxTargets, l, "epoll targets") {
 		rare.Targets = append(rare.Targets, t)
 	}
 }
 
-// room reports whether a list may grow, and says once that it may not.
-func (b *fdinfoReader) room(have, most int, l line.Line, what string) bool {
+// mayGrow reports whether a list may grow. Once, it adds a problem that it may not.
+func (b *fdinfoReader) mayGrow(have, most int, l line.Line, what string) bool {
 	if have < most {
 		return true
 	}

@@ -145,9 +145,9 @@ func named(class, object string) string {
 	return class + " (" + object + ")"
 }
 
-// ownerBook remembers who waits for whom in one dump, to find the rings that the
+// lockOwners remembers who waits for whom in one dump, to find the rings that the
 // forms of MX beans do not name. It is bounded; a ring beyond it is not found.
-type ownerBook struct {
+type lockOwners struct {
 	threads int
 	// waits are the waiting threads in the order of the dump; holders has the number
 	// in the dump of the thread that holds an object.
@@ -162,10 +162,10 @@ type waiting struct {
 	id, ownerID int64
 }
 
-func (b *ownerBook) reset() { *b = ownerBook{} }
+func (b *lockOwners) reset() { *b = lockOwners{} }
 
 // add notes what a thread waits for and holds.
-func (b *ownerBook) add(t *analysis.Thread, ownerID int64) {
+func (b *lockOwners) add(t *analysis.Thread, ownerID int64) {
 	number := b.threads
 	b.threads++
 	if len(b.waits)+len(b.holders) > maxOwners || len(t.Locks) == 0 {
@@ -192,7 +192,7 @@ func (b *ownerBook) add(t *analysis.Thread, ownerID int64) {
 }
 
 // byID has the places in waits by the ids of threads.
-func (b *ownerBook) byID() map[int64]int {
+func (b *lockOwners) byID() map[int64]int {
 	out := map[int64]int{}
 	for at, w := range b.waits {
 		if w.id >= 0 {
@@ -203,7 +203,7 @@ func (b *ownerBook) byID() map[int64]int {
 }
 
 // next is which of the waiting threads holds what one of them waits for.
-func (b *ownerBook) next(at int, byID map[int64]int) (int, bool) {
+func (b *lockOwners) next(at int, byID map[int64]int) (int, bool) {
 	w := &b.waits[at]
 	if w.ownerID >= 0 {
 		next, ok := byID[w.ownerID]
@@ -217,7 +217,7 @@ func (b *ownerBook) next(at int, byID map[int64]int) (int, bool) {
 }
 
 // rings are the cycles of waiting threads, in the order of the dump.
-func (b *ownerBook) rings() []Deadlock {
+func (b *lockOwners) rings() []Deadlock {
 	var out []Deadlock
 	var byID map[int64]int
 	if slices.ContainsFunc(b.waits, func(w waiting) bool { return w.ownerID >= 0 }) {
@@ -241,7 +241,7 @@ func (b *ownerBook) rings() []Deadlock {
 	return out
 }
 
-func (b *ownerBook) ring(start int, next func(int) (int, bool)) Deadlock {
+func (b *lockOwners) ring(start int, next func(int) (int, bool)) Deadlock {
 	d := Deadlock{Derived: true}
 	for at := start; ; {
 		w := b.waits[at]

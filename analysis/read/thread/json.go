@@ -31,7 +31,7 @@ type jsonParser struct {
 	visit    func(int, *analysis.Thread) error
 	dumps    []Dump
 	dump     *Dump
-	owners   ownerBook
+	owners   lockOwners
 	frames   []analysis.Frame
 	locks    []analysis.Lock
 	tooMany  int

@@ -158,7 +158,7 @@ func (p *textParser) block() (bool, error) {
 	if p.known == nil || p.held != "" || p.section == deadlockLinks || p.section == deadlockStacks {
 		return false, nil
 	}
-	ahead := p.lines.Ahead(maxBlock)
+	ahead := p.lines.Peek(maxBlock)
 	if len(ahead) == 0 || ahead[0] != '"' {
 		return false, nil
 	}

@@ -39,7 +39,7 @@ type textParser struct {
 	dump    *Dump
 	state   dumpState
 	section section
-	owners  ownerBook
+	owners  lockOwners
 
 	// The thread being read, from a header to the next one.
 	open   bool
