@@ -186,7 +186,7 @@ func (w *walk) lane(r io.Reader) *lane {
 	return l
 }
 
-// close gives the lane back with its buffer; it must not be used afterwards.
+// close releases the lane and its buffer; it must not be used afterwards.
 func (l *lane) close() {
 	l.br.Reset(nil)
 	l.r = nil
@@ -244,10 +244,11 @@ func guard(r io.Reader, p []byte) (n int, err error) {
 	return r.Read(p)
 }
 
-// broken says in words why a stream ends where it does.
+// broken explains in words why a stream ended.
 type broken struct {
 	what, why, hint string
-	// cut says that data is missing; otherwise it is all there but not believed.
+	// cut is true if data is missing. Otherwise all data is there and its checksum is
+	// wrong.
 	cut bool
 	err error
 }

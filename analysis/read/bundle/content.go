@@ -12,8 +12,8 @@ import (
 
 // A stream is content on its way to be named: an input or an archive's entry.
 type stream struct {
-	// path is its display path; named says that it goes before its members', with
-	// "!/", if it turns out to be an archive.
+	// path is the display path. If named is true and the stream is an archive, its
+	// members' paths begin with path and "!/".
 	path               string
 	named              bool
 	size               int64
@@ -21,7 +21,7 @@ type stream struct {
 	// depth is how many archives lie around it; parts, how many inputs were joined
 	// to it, 0 for a whole one.
 	depth, parts int
-	// random is the same content for random access, nil where there is none.
+	// random is the same content for random access, nil if the input has none.
 	random *random
 }
 
@@ -77,9 +77,9 @@ func (w *walk) content(s stream, r io.Reader) {
 	}
 }
 
-// unpack starts the decoder of f. Where it yields nothing the lane gives the
-// packed bytes again, so that the file can at least be listed, and the reason is
-// told.
+// unpack starts the decoder of f. If the decoder yields nothing, the lane returns the
+// packed bytes again, so that the file can at least be listed, and problem is the
+// reason.
 func (w *walk) unpack(f format, l *lane, path string) (inner *lane, release func(), problem *broken) {
 	head, _ := l.br.Peek(headSize)
 	head = bytes.Clone(head)

@@ -10,7 +10,7 @@ import (
 	"leakdiff/analysis"
 )
 
-// Type says what an entry is.
+// Type is the type of an entry.
 type Type string
 
 // The types of members. Directories are not visited.
@@ -28,7 +28,7 @@ const PeekLimit = 1 << 20
 // maxLink is how much of a link's target is kept; Linux allows 4095 bytes.
 const maxLink = 4096
 
-// Member is one file or link of the bundle. It and all it gives are valid only
+// Member is one file or link of the bundle. It and everything it returns are valid only
 // during the visit.
 type Member struct {
 	// Path is the display path: slashes, never absolute, never "..", "!/" after
@@ -54,9 +54,9 @@ type Member struct {
 	Encoding string
 	// Head is the first 64 KiB of Body, less only where Body is shorter.
 	Head []byte
-	// Body is the whole content, Head included. It ends with io.EOF at a cut or at
-	// a budget as well; Err and Truncated tell. Only the end of the whole walk
-	// gives another error. What is left unread is skipped.
+	// Body is the whole content, Head included. It also ends with io.EOF where the
+	// content is cut or a budget is used up; Truncated then returns true. Only the end
+	// of the whole walk returns another error. Bytes left unread are skipped.
 	Body io.Reader
 
 	w     *walk
@@ -90,8 +90,8 @@ func (m *Member) Peek(n int) []byte {
 	return head
 }
 
-// Parsing tells the walk that the content is being read as a dump: from here to
-// the end of the visit only the byte and time budgets apply.
+// Parsing lifts the budgets but those of bytes and time until the visit ends: the
+// content is being read as a dump.
 func (m *Member) Parsing() { m.w.parsing = true }
 
 // Truncated reports that Body ended before the content did.
@@ -99,8 +99,7 @@ func (m *Member) Truncated() bool {
 	return m.err != nil && explain(m.err).cut
 }
 
-// Stop tells a parser's failure from the end of the walk: it returns the error
-// that ends the walk, or nil if err concerns this member only.
+// Stop returns the error that ends the walk, or nil if err concerns this member only.
 func (m *Member) Stop(err error) error {
 	if err == nil {
 		return nil
@@ -136,7 +135,7 @@ func (b body) Read(p []byte) (int, error) {
 
 var firstPlausible = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// plausible drops times that say nothing of the capture: promtool and InfluxDB
+// plausible drops times that are no evidence of the capture's: promtool and InfluxDB
 // write 1970, zip writers without a time 1979 or 1980.
 func (w *walk) plausible(t time.Time) time.Time {
 	if t.Before(firstPlausible) || t.After(w.now().Add(24*time.Hour)) {

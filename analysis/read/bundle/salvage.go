@@ -16,11 +16,10 @@ import (
 	"leakdiff/analysis/say/wording"
 )
 
-// salvage walks the local headers of a zip archive from its beginning, for
-// archives without a usable central directory: cut uploads, directories too long to
-// be kept, and archives joined from several files, whose directory counts from the
-// beginning of each. whole says that there is a directory, listed how many entries
-// it lists.
+// salvage walks the local headers of a zip archive from its beginning. It reads
+// archives without a usable central directory: cut uploads, directories too long to be
+// kept, and archives joined from several files, whose directory counts from the
+// beginning of each. whole is true if there is a directory, listed counts its entries.
 func (w *walk) salvage(s stream, r *random, whole bool, listed int) {
 	l := w.lane(io.NewSectionReader(r, 0, r.size))
 	defer l.close()
@@ -51,9 +50,9 @@ func (w *walk) salvage(s stream, r *random, whole bool, listed int) {
 	}
 }
 
-// unlistedIn walks the local headers for entries that a damaged directory does not give:
-// those it gives, by their place or by their name, are passed. What has the name of one
-// at another place was replaced.
+// unlistedIn walks the local headers for entries that a damaged directory does not
+// list. It passes over those that the directory lists, by their place or by their name.
+// An entry with a listed name at another place was replaced.
 func (w *walk) unlistedIn(s stream, r *random, zr *zip.Reader) {
 	start := firstLocal(r)
 	type data struct {
@@ -103,8 +102,8 @@ func (w *walk) unlistedIn(s stream, r *random, zr *zip.Reader) {
 	w.problem(severity, s.path, "the directory of the zip archive is damaged", why, hint)
 }
 
-// firstLocal is where the first local header seems to lie: where the directory's place
-// says, or before all else that looks like one.
+// firstLocal returns where the first local header seems to lie: at the place from the
+// directory, or at the first bytes that look like a header.
 func firstLocal(r *random) int64 {
 	var mark [len(localMark)]byte
 	if d, ok := directoryEnd(r, r.size); ok && d.end-d.size-d.offset >= 0 {
@@ -127,7 +126,7 @@ type local struct {
 	packed, size   uint64
 	descriptor     bool
 	sizesUndefined bool
-	// listed says that the entry is passed: the directory has it.
+	// listed is true for an entry that the directory lists; it is passed over.
 	listed bool
 }
 
@@ -202,7 +201,7 @@ func (w *walk) salvageEntry(s stream, l *lane, h local, locked *encrypted) bool 
 		locked.add(h.name, h.method)
 	}
 	if h.sizesUndefined && (unreadable != nil || secret || h.method != methodDeflate) {
-		// Only deflate says by itself where it ends.
+		// Only deflate marks its own end.
 		if !secret && !h.listed {
 			w.unending(s, h, unreadable)
 		}
@@ -236,7 +235,7 @@ func (w *walk) salvageEntry(s stream, l *lane, h local, locked *encrypted) bool 
 // extendedTime is the extra field with times of Unix (Info-ZIP, proginfo/extrafld.txt).
 const extendedTime = 0x5455
 
-// unending says that an entry was not read, nor what lies behind it.
+// unending reports that an entry was not read, nor anything after it.
 func (w *walk) unending(s stream, h local, unreadable *refusal) {
 	child, ok := s.member(w, h.name)
 	switch {

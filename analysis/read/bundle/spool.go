@@ -78,7 +78,7 @@ func (s *spool) close() {
 	os.Remove(s.file.Name())
 }
 
-// writes tells an error of the temporary file from one of the archive.
+// writes separates errors of the temporary file from errors of the archive.
 type writes struct {
 	w   io.Writer
 	err error

@@ -49,8 +49,8 @@ func (w *walk) tar(s stream, l *lane) {
 	}
 }
 
-// empty says that an archive held no files, or only directories: worth a warning for an upload, usual
-// for the archives inside support bundles.
+// empty reports that an archive held no files, or only directories: worth a warning for
+// an upload, usual for the archives inside support bundles.
 func (w *walk) empty(s stream) {
 	severity := analysis.Warning
 	if s.depth > 0 {
@@ -105,7 +105,7 @@ func (w *walk) tarEntry(s stream, h *tar.Header, tr *entries, l *lane, others *t
 			fmt.Sprintf("it claims %s, more than the upload may unpack to", wording.Size(h.Size)), "upload the files it was made from")
 		return
 	}
-	// A sparse file gives zeros that no decoder wrote: it is metered like one.
+	// A sparse file yields zeros that no decoder wrote; they are metered as if one had.
 	start := l.consumed()
 	w.content(child, &meter{w: w, r: tr, in: func() int64 { return l.consumed() - start }})
 }

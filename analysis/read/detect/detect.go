@@ -1,8 +1,8 @@
-// Package detect says what a file is. It takes the first bytes of a file (the
-// content decides) and its path (only a hint, for files whose content alone says
-// nothing, such as an empty fdinfo file), and gives a kind with the reason for
-// it, a sentence about the content. It refuses to know how any kind is parsed.
-// The order of the tests is that of bundles.md section 3.
+// Package detect names the kind of a file. It takes the first bytes of the file, which
+// decide, and its path, which is a hint for files whose content is not enough, such as
+// an empty fdinfo file. It returns a kind with the reason for it, a sentence about the
+// content. It does not know how any kind is parsed. The order of the tests is that of
+// bundles.md section 3.
 package detect
 
 import (
@@ -24,7 +24,7 @@ const (
 	GoroutineCrash  Kind = "goroutine-crash"  // SIGQUIT, panic, fatal error
 	GoroutineDebug1 Kind = "goroutine-debug1"
 	GoroutineProto  Kind = "goroutine-proto" // uncompressed profile.proto
-	Wrapped         Kind = "wrapped-dump"    // behind log prefixes or escaped
+	Wrapped         Kind = "wrapped-dump"    // after log prefixes or escaped
 	OtherProfile    Kind = "profile"         // heap, cpu, ...; named only
 	ExecutionTrace  Kind = "execution-trace" // named only
 	RaceReport      Kind = "race-report"     // named only
@@ -76,7 +76,7 @@ const (
 type Head struct {
 	// Bytes is its beginning: 64 KiB are enough for nearly all, see NeedMore.
 	Bytes []byte
-	// Whole says that Bytes is all of it.
+	// Whole is true if Bytes is the whole file.
 	Whole bool
 	// Path is its display path.
 	Path string

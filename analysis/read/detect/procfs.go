@@ -6,8 +6,8 @@ import (
 )
 
 var (
-	// cmdlineName and capturedName are the names of files whose content alone
-	// says nothing.
+	// cmdlineName and capturedName match the names of files whose content alone is not
+	// enough.
 	cmdlineName  = regexp.MustCompile(`(?i)^(.*[._-])?cmdline(\.txt)?$`)
 	environName  = regexp.MustCompile(`(?i)^(.*[._-])?environ(\.txt)?$`)
 	capturedName = regexp.MustCompile(`(?i)^captured[._-]at(\.txt)?$`)

@@ -1,9 +1,9 @@
-// Package goroutine reads what a Go process prints about its goroutines: the
-// text of debug=2, runtime.Stack and crashes, the records of debug=1, and the
-// protobuf profile. It takes a byte stream and gives one goroutine or record
-// after the other, with its stack shared among all that have the same one, and
-// says what it did not understand. It refuses to know where the bytes come from,
-// how stacks group into families, and what log lines were wrapped around a dump.
+// Package goroutine reads what a Go process prints about its goroutines: the text of
+// debug=2, runtime.Stack and crashes, the records of debug=1, and the protobuf profile.
+// It takes a byte stream and hands one goroutine or record after the other to a
+// visitor. Goroutines of equal stacks share one Stack. What it did not understand
+// becomes problems. It does not know where the bytes come from, how stacks group into
+// families, or which log lines were wrapped around a dump.
 package goroutine
 
 import (
@@ -15,8 +15,8 @@ import (
 // Config bounds what a parser keeps. The zero value means the defaults.
 type Config struct {
 	// MaxStacks is how many distinct stacks are kept, 10,000 by default: programs have
-	// hundreds, some a few thousand. All further goroutines get one shared stack that is
-	// Unavailable, and a problem says how many they are.
+	// hundreds, some a few thousand. All further goroutines get one shared stack that
+	// is Unavailable, and a problem counts them.
 	MaxStacks int
 	// MaxProblems is how many problems are listed, 100 by default, before one
 	// summary.
@@ -62,20 +62,20 @@ type Goroutine struct {
 	// Leaked, Scan and Durable are the flags of runtime.goroutineheader; Leaked
 	// is proof of a leak, its absence proves nothing.
 	Leaked, Scan, Durable bool
-	// Locked says "locked to thread".
+	// Locked is true for "locked to thread".
 	Locked bool
 	// Bubble is the synctest bubble, 0 outside any.
 	Bubble int
-	// Labels is the printed label set with its braces, "" where there is none.
+	// Labels is the printed label set with its braces, "" if none is printed.
 	Labels string
-	// System says that debug=2 would hide the goroutine
-	// (runtime.isSystemGoroutine): the garbage collector's workers and the like.
+	// System is true if debug=2 would hide the goroutine (runtime.isSystemGoroutine):
+	// the garbage collector's workers and the like.
 	System bool
-	// Dumper says that the goroutine is the one writing this dump.
+	// Dumper is true for the goroutine that writes this dump.
 	Dumper bool
-	// Opens says that a crash began since the goroutine before: a signal's, which shows
-	// all goroutines, or that of this one. Those that other threads of a crash show
-	// behind "-----" belong to the same dump (runtime/signal_unix.go, sighandler).
+	// Opens is true if a crash began after the goroutine before: by a signal, which
+	// shows all goroutines, or of this goroutine. Those that other threads of a crash
+	// show after "-----" belong to the same dump (runtime/signal_unix.go, sighandler).
 	Opens bool
 	// Stack is shared by all goroutines of one parse with the same functions,
 	// files, lines and creator.
@@ -98,7 +98,7 @@ const (
 	FormCrash  = "crash"
 )
 
-// Dump is what a text dump says as a whole.
+// Dump describes a text dump as a whole.
 type Dump struct {
 	// Form is "debug2" for debug=2 and runtime.Stack text, "crash" for what
 	// signals, panics and fatal errors print.
@@ -106,10 +106,10 @@ type Dump struct {
 	// Headers counts all blocks: Zero of them have id 0, System of them debug=2
 	// would hide, Goroutines are the program's own.
 	Headers, Zero, System, Goroutines int
-	// MaxID is the largest goroutine id, 0 where there is none.
+	// MaxID is the largest goroutine id, 0 if the dump has none.
 	MaxID int64
-	// Truncated says that the text stops before its end, TruncatedWhy by what
-	// sign; all counts are then lower bounds.
+	// Truncated is true if the text stops before its end; TruncatedWhy is the sign of
+	// it. All counts are then lower bounds.
 	Truncated    bool
 	TruncatedWhy string
 	// Bytes is the length of the input.
@@ -136,7 +136,7 @@ const (
 	SampleGoroutineLeak = "goroutineleak"
 )
 
-// Profile is what a debug=1 text or a proto says as a whole.
+// Profile describes a debug=1 text or a proto as a whole.
 type Profile struct {
 	// Sample is "goroutine" or "goroutineleak".
 	Sample string

@@ -50,7 +50,7 @@ const (
 	maxGap = 4 << 10
 )
 
-// gap says what follows a span.
+// gap is what follows a span.
 type gap uint8
 
 const (
@@ -66,8 +66,8 @@ type span struct {
 	then   gap
 }
 
-// run is an edge of the tree: spans after which blocks are all alike, one behind
-// the other in memory, as they are read.
+// run is an edge of the tree: spans after which all known blocks go on equally. The
+// spans lie one after the other in memory, in the order of reading.
 type run struct {
 	text  []byte // of all spans
 	spans []span
@@ -80,8 +80,8 @@ type run struct {
 // one: the next bytes decide what follows.
 type branch []alternative
 
-// alternative is a run that may follow, with what tells its first span from most
-// others at the price of one comparison: its last eight bytes.
+// alternative is a run that may follow. The last eight bytes of its first span exclude
+// most others at the price of one comparison.
 type alternative struct {
 	length int
 	tail   uint64
@@ -196,9 +196,9 @@ func tailOf(b []byte) uint64 {
 	return binary.LittleEndian.Uint64(b[len(b)-8:])
 }
 
-// learn adds a block, unless the tree is full, the block is not plain or the tree
-// could not tell it from another one. body is everything behind its header, up to
-// its last line or a blank line after that.
+// learn adds a block, unless the tree is full, the block is not plain or the tree could
+// not distinguish it from another one. body is everything after its header, up to its
+// last line or a blank line after that.
 func (k *knownBlocks) learn(body []byte, found *keptStack, key []byte) {
 	if k.bytes >= maxSpanBytes {
 		return
@@ -240,9 +240,9 @@ func allOfStack(body []byte) bool {
 	return true
 }
 
-// among returns the run that begins with a segment, nil where none does. A clash is
-// one whose first span begins with the segment, or the reverse, or one too many that
-// is hard to tell from it.
+// among returns the run that begins with a segment, nil if none does. A clash is a run
+// whose first span begins with the segment, or the reverse, or one too many that is
+// hard to distinguish from it.
 func (at branch) among(p segment) (found *run, clash bool) {
 	alike, tail := 0, tailOf(p.text)
 	for _, a := range at {
@@ -276,7 +276,7 @@ func (r *run) shared(segments []segment) int {
 	return len(r.spans)
 }
 
-// split makes all behind the first n spans a run of its own.
+// split makes the spans after the first n a run of its own.
 func (r *run) split(n int) {
 	at := 0
 	for _, s := range r.spans[:n] {
@@ -390,8 +390,8 @@ func cutBodyLine(body []byte, pos int) (line []byte, next int) {
 	return bytes.TrimSuffix(body[pos:pos+i], []byte{'\r'}), pos + i + 1
 }
 
-// plainText is a line without its indentation, false where anything unusual
-// stands before or behind it.
+// plainText is a line without its indentation, false if anything unusual precedes or
+// follows it.
 func plainText(line []byte) ([]byte, bool) {
 	text := bytes.TrimLeft(line, " \t")
 	n := len(text)
@@ -427,8 +427,9 @@ func fixedArgs(b []byte) bool {
 	return len(b) > 0 && b[0] == ')' || len(b) > 3 && string(b[:4]) == "...)"
 }
 
-// place adds the gaps of a file line behind a call that is indented so far. As textParser's
-// place it takes a path with spaces for a log line where it is not indented further.
+// place adds the gaps of a file line after a call with that indentation. As
+// textParser's place, it takes a path with spaces for a log line unless it is indented
+// further than the call.
 //
 //	"/src/pool.go:42 +0x1d fp=0x‹c00004› sp=0x‹c00004› pc=0x40841c"
 func (p *plan) place(body, line []byte, pos, indent int) bool {

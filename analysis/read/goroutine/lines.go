@@ -41,15 +41,15 @@ type lineReader struct {
 	dropped int64
 }
 
-// lineBuffers are used again: an archive may hold thousands of small dumps, each of
-// which would leave a buffer many times its size behind.
+// lineBuffers are used again: an archive may hold thousands of small dumps, and a
+// buffer is many times larger than one of them.
 var lineBuffers = sync.Pool{New: func() any { return new([bufferSize]byte) }}
 
 func newLineReader(r io.Reader) *lineReader {
 	return &lineReader{r: r, buf: lineBuffers.Get().(*[bufferSize]byte)[:], ended: true, retained: -1, savedAt: -1}
 }
 
-// close gives the buffer back; no line is valid after it.
+// close releases the buffer; no line is valid after it.
 func (l *lineReader) close() {
 	lineBuffers.Put((*[bufferSize]byte)(l.buf))
 	l.buf, l.start, l.end = nil, 0, 0

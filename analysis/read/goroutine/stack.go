@@ -37,9 +37,9 @@ const (
 	stackBytes, frameBytes, nameBytes = 300, 40, 50
 )
 
-// stackTable gives equal keys the same stack. A key is looked up by 128 bits of
-// hash with seeds that are random for each table, so nobody can construct two
-// stacks that merge.
+// stackTable returns the same stack for equal keys. A key is looked up by 128 bits of
+// hash with seeds that are random for each table, so nobody can construct two stacks
+// that merge.
 type stackTable struct {
 	seeds  [2]maphash.Seed
 	kept   map[[2]uint64]*keptStack
@@ -55,7 +55,7 @@ type stackTable struct {
 	texts  textArena
 }
 
-// keptStack is a stack with what its functions tell about a goroutine.
+// keptStack is a stack with the traits of its functions.
 type keptStack struct {
 	stack  *analysis.Stack
 	number int // of those kept, from 0
@@ -235,11 +235,11 @@ func validText(b []byte) string {
 	return strings.ToValidUTF8(string(b), "\uFFFD")
 }
 
-// traits are what the functions of a stack tell about its goroutine.
+// traits are facts about a goroutine that the functions of its stack prove.
 type traits struct {
-	// system is what runtime.isSystemGoroutine says, as far as a stack shows it.
+	// system is the result of runtime.isSystemGoroutine, if the stack shows it.
 	system bool
-	// dumping says that a debug=2 writer is on the stack.
+	// dumping is true if a debug=2 writer is on the stack.
 	dumping bool
 }
 

@@ -38,7 +38,7 @@ type textParser struct {
 	seams    int       // places that seem to be the end of an older dump
 	bodyless bool      // the block had no body
 	end      int64     // offset after the last line that belongs to g
-	keyed    int       // length of key there: a function without file may stand behind
+	keyed    int       // length of key there: a function without file may follow
 	body     int64     // offset after the header
 	match    *knownEnd // what known found; key is then not filled yet
 
@@ -61,10 +61,10 @@ type dumperState struct {
 }
 
 // ParseText reads a dump as debug=2, runtime.Stack, signals and crashes print it
-// (goroutine.md sections 2 to 7) and gives each goroutine to visit, in the order
-// of the dump. Lines that belong to no goroutine are skipped; indentation, CRLF,
-// lost tabs and lost blank lines are borne. The error is that of r or of visit;
-// whatever the text lacks is in the problems.
+// (goroutine.md sections 2 to 7) and hands each goroutine to visit, in the order of the
+// dump. Lines that belong to no goroutine are skipped. Indentation, CRLF, lost tabs and
+// lost blank lines are accepted. The error is that of r or of visit; the problems name
+// what the text lacks.
 func ParseText(r io.Reader, cfg Config, visit func(*Goroutine) error) (Dump, []analysis.Problem, error) {
 	cfg = cfg.withDefaults()
 	p := &textParser{
@@ -298,7 +298,7 @@ func (p *textParser) recognise() (blank bool) {
 	return true
 }
 
-// giveOthers gives, of the lines in the next bytes, those that are not by their look of a
+// giveOthers hands over those of the next lines that are not by their look of a
 // goroutine.
 func (p *textParser) giveOthers(length int) {
 	l := p.lines
@@ -322,7 +322,7 @@ func blankLine(b []byte) int {
 	return 0
 }
 
-// forget goes on with the lines behind a known block that does not end yet.
+// forget goes on with the lines after a known block that does not end yet.
 func (p *textParser) forget() {
 	if p.match != nil {
 		p.key = append(p.key[:0], p.match.key...)
@@ -335,7 +335,7 @@ func (p *textParser) forget() {
 // noStack is that of a header which is no goroutine.
 var noStack analysis.Stack
 
-// deliver completes the block being read, if any, and gives it to visit.
+// deliver completes the block being read, if any, and hands it to visit.
 func (p *textParser) deliver() error {
 	if !p.open {
 		return nil

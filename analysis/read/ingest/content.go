@@ -20,8 +20,8 @@ type content struct {
 	// large members are read ahead.
 	large bool
 	n     int64
-	// hash is nil where known is set, which gives the hash of an upload that is its
-	// only file.
+	// hash is nil if known is set, which returns the hash of an upload that is its only
+	// file.
 	hash  hash.Hash
 	known func() string
 	ahead *ahead

@@ -52,9 +52,8 @@ func contextOnly(dir string, context []*part) []*group {
 	return out
 }
 
-// shareContext gives every group the context of its directory that does not
-// contradict it: another pid, other numbers in the name, or the name of another
-// group.
+// shareContext adds the context of a directory to each of its groups, unless the
+// context has another pid, other numbers in its name, or the name of another group.
 func shareContext(out []*group, context []*part) {
 	named := map[string]bool{}
 	for _, g := range out {
@@ -74,10 +73,10 @@ func shareContext(out []*group, context []*part) {
 	}
 }
 
-// spreadContext gives what describes a process or a host from a directory
-// without evidence (proc/4711/limits, sysctl.txt at the top) to the snapshots
-// that it speaks of: those of that pid below the directory that holds proc/,
-// and, for settings of the host, all below it.
+// spreadContext adds descriptions of a process or a host, in directories without
+// evidence (proc/4711/limits, sysctl.txt at the top), to the snapshots that they
+// describe: those of that pid below the directory that holds proc/, and, for settings
+// of the host, all below it.
 func spreadContext(out []*group, byDir map[string][]*part) {
 	held := map[*part]bool{}
 	for _, g := range out {
@@ -113,8 +112,8 @@ func (p *part) ofHost() bool {
 	return len(p.sysctls) > 0 || p.inodes != nil || p.form == detect.Manifest
 }
 
-// aboveProc is the directory that holds a copy of /proc, /etc or the commands of
-// sos: "host/proc/7" gives "host", and any other directory itself.
+// aboveProc returns the directory that holds a copy of /proc, /etc or the commands of
+// sos: "host" for "host/proc/7"; any other directory is returned unchanged.
 func aboveProc(dir string) string {
 	for _, sub := range []*regexp.Regexp{procDir, hostDir} {
 		if at := sub.FindStringIndex(dir); at != nil {

@@ -54,8 +54,8 @@ func (b *builder) descriptors() {
 	}
 }
 
-// rows are the descriptors of the source that says most of each, joined with
-// what socket tables and a Node report know of them.
+// rows are the descriptors of the richest source, joined with the rows of socket tables
+// and of a Node report.
 func (b *builder) rows(fdinfo, links, listed *part) (source *part, rows list) {
 	sockets, tables := b.sockets()
 	switch {
@@ -90,7 +90,7 @@ func (b *builder) rows(fdinfo, links, listed *part) (source *part, rows list) {
 	return source, rows
 }
 
-// pid is that of the process, 0 where nothing says it.
+// pid is that of the process, 0 if it is unknown.
 func (b *builder) pid() int {
 	pid, _ := strconv.Atoi(b.s.Process.PID.Value)
 	return pid
@@ -107,8 +107,8 @@ func (b *builder) form(kind analysis.Kind, form string) {
 	b.s.Forms[kind] = form
 }
 
-// socketForm says whether the sockets of a list show where they lead; "" where
-// there are none.
+// socketForm describes how a list shows the ends of its sockets; "" if it has no
+// sockets.
 func socketForm(rows list) string {
 	form := ""
 	for d := range rows.all() {
@@ -189,7 +189,7 @@ func (b *builder) richest() *part {
 	return best
 }
 
-// endpoints reports whether the listing says where its sockets lead.
+// endpoints reports whether the listing shows the ends of its sockets.
 func (l *listing) endpoints() bool {
 	for d := range l.rows.all() {
 		if d.Local != "" || d.Remote != "" {

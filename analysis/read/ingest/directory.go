@@ -82,8 +82,8 @@ func (r *reader) file(d *directory, m *bundle.Member, body *content, failed erro
 	return nil
 }
 
-// usual reads a file like the ones before it in its directory, which says by all of its
-// lines what it is; nil leaves it to be named first.
+// usual reads a file like the ones before it in its directory, if all of its lines
+// prove its kind. Otherwise it returns nil, and the file is sniffed.
 func (r *reader) usual(m *bundle.Member) *directory {
 	dir := directoryOf(m.Path)
 	d := r.directories[directoryKey{dir, detect.FDInfo}]
@@ -220,6 +220,6 @@ func (r *reader) closeDirectory(k directoryKey, d *directory) {
 	r.parts = append(r.parts, d.part)
 }
 
-// directoryOf is the path up to and with its last slash: "t0/fdinfo/7" gives
-// "t0/fdinfo/".
+// directoryOf returns the path up to and with its last slash: "t0/fdinfo/" for
+// "t0/fdinfo/7".
 func directoryOf(p string) string { return p[:strings.LastIndexByte(p, '/')+1] }

@@ -16,13 +16,13 @@ func readText(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 	t := newTextDump()
 	all := []*textDump{t}
 	before := r.progress.Goroutines
-	// The lines of date between the dumps of a loop say when each was taken.
+	// The lines of date between the dumps of a loop hold the time of each.
 	dates := envelope.NewDates(r.written(p))
 	begins, end := []int64{0}, int64(0)
 	// more counts the goroutines of dumps beyond those that are read, from line at on.
 	more, at := 0, int64(0)
-	// guessed is the first line where only an id that comes again, twice, says that
-	// another dump begins.
+	// guessed is the first line where another dump begins only because an id comes
+	// again; twice is that id.
 	guessed, twice := int64(0), int64(0)
 	profileAt := int64(-1)
 	cfg := goroutine.Config{Path: p.path, Lines: func(line []byte, offset int64) {
@@ -108,7 +108,7 @@ func readText(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 	return nil
 }
 
-// dated takes the time that a line before the dump tells.
+// dated takes the time from a line before the dump.
 func (p *part) dated(s envelope.Stamp) {
 	if !s.Time.IsZero() {
 		p.inner, p.zoneless, p.dayless = s.Time, s.Zoneless, s.Dayless
@@ -127,8 +127,8 @@ func (r *reader) written(p *part) time.Time {
 // maxDumps bounds the dumps of one file.
 const maxDumps = 1000
 
-// several files the parts of one artifact. Where there is more than one, each is
-// a snapshot of its own and says which it is.
+// several files the parts of one artifact. Of several parts, each becomes a snapshot of
+// its own, with its number in the outcome.
 func (r *reader) several(parts []*part, a *analysis.Artifact, noun string) {
 	for i, q := range parts {
 		if len(parts) == 1 {

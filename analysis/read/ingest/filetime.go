@@ -117,8 +117,8 @@ func (r *reader) dateByFile(d dated, at time.Time) {
 	d.snapshot.TimeFact = analysis.Fact{Value: d.snapshot.CapturedAt.Format(time.RFC3339), Source: source, Confidence: analysis.Low}
 }
 
-// believableTimes reports whether file times say when files were captured: a checkout
-// or an unpacking gives nearly all files of several captures the same two seconds.
+// believableTimes reports whether file times are those of the captures: a checkout or
+// an unpacking sets nearly all files of several captures to the same two seconds.
 func believableTimes(all []*group) bool {
 	type file struct {
 		at      time.Time
@@ -157,8 +157,8 @@ var (
 	tokenInName      = regexp.MustCompile(`(?i)(?:^|[^a-z0-9])(?:t|s|snap|snapshot|round|run|step|sample|capture)[._-]?(\d{1,6})(?:$|[^a-z0-9])`)
 )
 
-// tokenOfPath is the number of the capture in its series, by the token nearest to the
-// file, and what the path says apart from it; "" where the path has no token.
+// tokenOfPath returns the number of the capture in its series, from the token nearest
+// to the file, and the path without that number; "" for a path without a token.
 //
 //	"lab/t3/kubelet/lsof.txt" -> "lab/#/kubelet", 3
 //	"lab/p1-t4.txt"           -> "lab/p1#", 4
@@ -201,9 +201,9 @@ func (r *reader) dateBySeries(s tokenSeries) {
 	}
 }
 
-// possible are the file times that each capture may have, the latest last. What better
-// sources say of captures before and after bounds them. A time that files of several
-// captures have to the nanosecond is that of a copy, where a capture has another one.
+// possible are the file times that each capture may have, the latest last. The known
+// times of captures before and after bound them. A time that files of several captures
+// share to the nanosecond is that of a copy, if the capture has another one.
 func (s tokenSeries) possible(numbers []int) [][]time.Time {
 	captures := map[int64]int{}
 	out := make([][]time.Time, len(numbers))

@@ -16,8 +16,8 @@ import (
 // mostSharedStates bounds what is remembered of states.
 const mostSharedStates = 1 << 12
 
-// sharedStates is a map with the content of one that says that all members are in one
-// state: most families of a large dump say so, of few members.
+// sharedStates returns one shared map for equal maps with a single state: most families
+// of a large dump have few members in one state.
 func (r *reader) sharedStates(states map[string]int) map[string]int {
 	if len(states) != 1 {
 		return states
@@ -110,7 +110,7 @@ func (b *builder) goroutines() {
 	}
 	dump := text.text.dump
 	if (text.form == detect.GoroutineCrash || text.text.crash) && dump.Headers < 3 {
-		// One goroutine under a panic says nothing about how many there were.
+		// One goroutine under a panic does not show how many there were.
 		b.r.problem(analysis.Problem{Path: text.path, Offset: -1, Severity: analysis.Note,
 			What: "a crash that shows " + wording.Plural(dump.Headers, "goroutine", "goroutines") + ", not a dump of all",
 			Why:  "Go prints the failing goroutine alone unless GOTRACEBACK=all is set",
@@ -265,8 +265,8 @@ func (b *builder) markLeaked(p *part) {
 	}
 }
 
-// completeFromTwin gives the families of a cut text the counts of its complete
-// twin; members, states and ids stay those that were read.
+// completeFromTwin sets the counts of a cut text's families to those of its complete
+// twin. Members, states and ids stay as they were read.
 func (b *builder) completeFromTwin(p *part) {
 	at := int32(b.addArtifact(p))
 	counts := map[string]int{}

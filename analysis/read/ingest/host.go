@@ -27,9 +27,9 @@ func shareHost(snapshots []analysis.Snapshot) {
 	}
 }
 
-// hostsByDirectory tells hosts apart that only their directories name: captures of
-// one program in two directories that were taken over the same time, or have the
-// same labels, are not one process after the other.
+// hostsByDirectory separates hosts that only their directories name: captures of one
+// program in two directories that were taken over the same time, or have the same
+// labels, are not one process after the other.
 func hostsByDirectory(snapshots []analysis.Snapshot, all []*group) {
 	type place struct{ key, where string }
 	at := map[place][]int{}
@@ -63,7 +63,7 @@ func hostsByDirectory(snapshots []analysis.Snapshot, all []*group) {
 	}
 }
 
-// whereOf is what a directory's path says apart from when and which program.
+// whereOf returns a directory's path without its parts about time and program.
 func whereOf(dir, process string) string {
 	var words []string
 	for _, word := range strings.Split(strings.ReplaceAll(dir, "!", ""), "/") {

@@ -22,16 +22,16 @@ import (
 // an older engine are computed again on request.
 const Engine = 8
 
-// Config says how to read a bundle; the zero value reads with default limits.
+// Config controls the reading of a bundle; the zero value reads with default limits.
 type Config struct {
 	Bundle bundle.Config
 	// Progress is called often and must return quickly; nil means nobody listens.
 	Progress func(Progress)
 	// Now bounds plausible times; nil means time.Now.
 	Now func() time.Time
-	// SHA256 gives the hash of the one input in lower-case hex, once it was read to its
-	// end; nil where nobody else hashes it. An input with a ModTime and a Size that is
-	// no archive is then not hashed again.
+	// SHA256 returns the hash of the one input in lower-case hex, once it was read to
+	// its end; nil if the caller does not hash it. An input with a ModTime and a Size
+	// that is no archive is then not hashed again.
 	SHA256 func() string
 	// Packed leaves goroutines, descriptors and watches packed in Members, as the store
 	// takes them: a tenth of the memory of columns.
@@ -68,7 +68,7 @@ type Progress struct {
 	Snapshots int
 }
 
-// Text says the progress in words.
+// Text describes the progress in words.
 func (p Progress) Text() string {
 	switch p.Stage {
 	case "grouping":
@@ -132,7 +132,7 @@ func unpack(snapshots []analysis.Snapshot) {
 	}
 }
 
-// fewEmpty is how many empty files are told one by one.
+// fewEmpty is how many empty files are reported one by one.
 const fewEmpty = 3
 
 // reportEmpty names the empty files: some collectors leave dozens of them, which
@@ -150,8 +150,8 @@ func (r *reader) reportEmpty() {
 		Why:  "each has 0 bytes: " + why, Hint: "the list of files names them; " + hint})
 }
 
-// nothingFound says it in words when a bundle held no evidence at all: the one
-// case in which a quiet result would read as "no leak".
+// nothingFound reports that a bundle held no evidence at all: without this problem the
+// result would read as "no leak".
 func (r *reader) nothingFound(snapshots []analysis.Snapshot) {
 	if len(snapshots) > 0 {
 		return

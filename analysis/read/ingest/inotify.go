@@ -67,7 +67,7 @@ func readInodes(r *reader, body io.Reader, p *part, a *analysis.Artifact) error 
 	return err
 }
 
-// watches counts inotify watches; an empty fdinfo archive says nothing of them.
+// watches counts inotify watches; an empty fdinfo archive is no evidence about them.
 func (b *builder) watches() {
 	fdinfo := b.g.form(detect.FDInfo, detect.FDInfoGrep)
 	if fdinfo == nil || fdinfo.fdinfo == nil || len(fdinfo.fdinfo.infos) == 0 {
@@ -145,7 +145,7 @@ func (g *group) scene() family.Scene {
 	return s
 }
 
-// partial reports whether the capture's manifest says that a file is not whole.
+// partial reports whether the capture's manifest marks a file as not whole.
 func (g *group) partial(p *part) bool {
 	m := g.capture()
 	if m == nil || m.dir != p.dir {
@@ -159,7 +159,7 @@ func (g *group) partial(p *part) bool {
 	return false
 }
 
-// watchKey is one watch of one process, in every capture of it: the kernel gives a
+// watchKey is one watch of one process, in every capture of it: the kernel uses a
 // number of a watch again only after all others.
 type watchKey struct {
 	owner        string
@@ -220,7 +220,7 @@ func each(all []*group, visit func(*group, watchKey, family.WatchTarget)) {
 	}
 }
 
-// owner tells the processes of an upload apart: host, pid and start; "" without a pid.
+// owner identifies a process of an upload by host, pid and start; "" without a pid.
 func (g *group) owner() string {
 	pid := 0
 	host, start := "", uint64(0)

@@ -166,7 +166,7 @@ func (r *reader) tabled(p *part, a *analysis.Artifact, problems []analysis.Probl
 	return err
 }
 
-// versionText is "v1.34.4, go1.26.8", as far as the page tells.
+// versionText is "v1.34.4, go1.26.8", or the part of it that the page has.
 func versionText(info metrics.Info) string {
 	var words []string
 	for _, w := range []string{info.Version(), info.GoVersion} {

@@ -134,8 +134,8 @@ func splitDirectory(dir string, parts []*part) []*group {
 	buckets := map[string]*group{}
 	var order []*group
 	key := instants(evidence)
-	// Those that stand alone in their form say which instants there are; the
-	// others, such as the second lsof of one instant, find their place among them.
+	// Parts that are alone in their form define the instants. The others, such as the
+	// second lsof of one instant, are placed among them.
 	for _, p := range evidence {
 		g := bucket(buckets, &order, dir, key(p), p)
 		g.parts = append(g.parts, p)
@@ -171,11 +171,11 @@ func dropEmptyTwins(evidence []*part) {
 	}
 }
 
-// instants returns what in a part's name says which instant of its directory it
-// belongs to (bundles.md section 5, rules a and d): the numbers and the words of
-// order in its name where the names of the directory hold several; and the other
-// words as well where two goroutine dumps of one form differ in nothing else,
-// since they hold no time that could join them.
+// instants returns the words of a part's name that identify its instant in the
+// directory (bundles.md section 5, rules a and d): the numbers and the words of order,
+// if the names of the directory hold several. If the names of two goroutine dumps of
+// one form differ in nothing else, the other words count too, since goroutine dumps
+// hold no time that could join them.
 func instants(evidence []*part) func(*part) string {
 	tokens := map[string]bool{}
 	for _, p := range evidence {
@@ -209,8 +209,8 @@ func instants(evidence []*part) func(*part) string {
 	}
 }
 
-// token is what a name says of when: its numbers and words of order, without
-// the pid that the content states as well.
+// token is the part of a name that identifies a time: its numbers and words of order,
+// without the pid that the content states as well.
 //
 //	"p1-t4" = "1,4", "before" = "before", "lsof-p-4711" of pid 4711 = ""
 func (p *part) token() string {
@@ -225,9 +225,8 @@ func (p *part) token() string {
 	return strings.Join(words, ",")
 }
 
-// bucket finds the group of a part. Two of one form are one instant only where
-// their content or their kind allows it; otherwise nothing says that they are
-// one, and each is a group.
+// bucket finds the group of a part. Two parts of one form are one instant only if their
+// content or their kind proves it; otherwise each is a group.
 func bucket(buckets map[string]*group, order *[]*group, dir, instant string, p *part) *group {
 	for n := p.ordinal; ; n++ {
 		key := instant + "\x00" + strconv.Itoa(n)

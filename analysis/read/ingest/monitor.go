@@ -11,7 +11,7 @@ import (
 	"leakdiff/analysis"
 )
 
-// Bounds of what is kept and told of a JVM's locks.
+// Bounds of what is kept and reported of a JVM's locks.
 const (
 	mostMonitors  = 200_000
 	fewestWaiters = 3
@@ -73,7 +73,7 @@ func (m *monitors) add(t *analysis.Thread, family string) {
 	}
 }
 
-// own notes an object that says something of its thread; a plain java.lang.Object
+// own notes an object that identifies its thread. A plain java.lang.Object does not: it
 // is the private lock of one thread in many idle pools. Beyond the bound new objects
 // are left out together with their threads, and known ones still count.
 func (m *monitors) own(family string, l analysis.Lock) bool {

@@ -140,7 +140,8 @@ func (b *builder) nameProcess(p *analysis.Process, all []*part, dirName string) 
 	}
 }
 
-// genericName is a binary whose name says nothing, such as go test's.
+// genericName reports whether a binary's name does not name a program, such as go
+// test's.
 func genericName(name string) bool { return name == "main" || strings.HasPrefix(name, "__debug_bin") }
 
 // contextNamesProcess reports whether a directory's name can be a process: it
@@ -150,8 +151,8 @@ func (b *builder) contextNamesProcess(dir string) bool {
 	return label != "" && dir != ""
 }
 
-// mainPackage reads the program out of the stacks: the last element of the path
-// that holds package main's file ("/src/cmd/kubelet/main.go" gives "kubelet").
+// mainPackage reads the program out of the stacks: the last element of the path that
+// holds package main's file ("kubelet" for "/src/cmd/kubelet/main.go").
 func (b *builder) mainPackage() string {
 	for _, p := range b.g.parts {
 		var stacks []*analysis.Stack
@@ -194,7 +195,7 @@ func ordinal(word string) bool {
 	return ok
 }
 
-// programs are names that a file may carry; any other word in a file's name says
+// programs are names that a file may carry; any other word in a file's name means
 // something else ("monday").
 var programs = wordSet(`kubelet containerd containerd-shim-runc-v2 dockerd crio etcd kube-apiserver kube-controller-manager kube-scheduler kube-proxy
 	coredns cilium-agent cilium-operator calico-node antrea-agent prometheus alertmanager grafana loki thanos alloy node_exporter nomad consul vault
@@ -212,8 +213,8 @@ func wordSet(text string) map[string]bool {
 // fileWord names a file and no program.
 var fileWord = regexp.MustCompile(`(?i)^(results?|outputs?|responses?|body|console|stdout|stderr|app|page|report|data|file|messages|syslog|journal.*|capture|test)$`)
 
-// processWordOfStem is the program that a file's name gives: a known one, or a
-// word that stands in the names of several instants ("billing-t0", "billing-t1").
+// processWordOfStem is the program in a file's name: a known one, or a word in the
+// names of several instants ("billing-t0", "billing-t1").
 func (r *reader) processWordOfStem(stem string) string {
 	word := wordOfStem(stem)
 	if programs[word] || len(word) >= 3 && !ordinal(word) && !fileWord.MatchString(word) && len(r.stems[word]) >= 2 {

@@ -34,8 +34,8 @@ type reader struct {
 	// archive is the name of the one upload that holds everything, "" where there are
 	// several.
 	archive string
-	// lone says that all of the upload is one snapshot; stems are the words of file
-	// names with the numbers that stand beside each.
+	// lone is true if all of the upload is one snapshot; stems are the words of file
+	// names with the numbers beside each.
 	lone  bool
 	stems map[string]map[string]bool
 	// manifests are the parts that state when a directory was captured, by directory,
@@ -43,7 +43,7 @@ type reader struct {
 	manifests map[string]*part
 	// former is what watches were on whose target is gone in some capture.
 	former map[watchKey]formerTarget
-	// skipped are the steps of captures that were not tried, told once.
+	// skipped are the steps of captures that were not tried, reported once.
 	skipped map[string]bool
 	// recoded are the files whose bytes in the upload are packed or encoded otherwise.
 	recoded map[string]bool
@@ -155,7 +155,7 @@ func (r *reader) member(m *bundle.Member) error {
 	return nil
 }
 
-// knownHash gives the hash of the one input, if the member is that input itself and no
+// knownHash returns the hash of the one input if the member is that input itself and no
 // part of it: evidence as it was sent.
 func (r *reader) knownHash(m *bundle.Member, kind string) func() string {
 	if r.formats[kind] == nil || m.FileTime.IsZero() || m.Size < 0 || len(m.Compressed) > 0 || m.Encoding != "" {
@@ -199,9 +199,9 @@ func (r *reader) special(m *bundle.Member) {
 	})
 }
 
-// keep files the parts of an artifact under their capture directories. Readers of
-// files that may hold several have put theirs into r.parts already; what p itself
-// says, if anything, is one more.
+// keep files the parts of an artifact under their capture directories. Readers of files
+// that may hold several have put theirs into r.parts already; if p holds anything
+// itself, it is one more.
 func (r *reader) keep(p *part, artifact int) {
 	added := r.parts[r.newParts():]
 	for _, q := range added {

@@ -8,9 +8,9 @@ import (
 	"leakdiff/analysis/read/detect"
 )
 
-// joinRepeats gives dumps that were found inside a log to the capture of the
-// same instant, where another file holds it as well: a log of the program
-// repeats what a collector saved (bundles.md section 5, rule d).
+// joinRepeats moves dumps found inside a log to the capture of the same instant, if
+// another file holds it as well: a log of the program repeats what a collector saved
+// (bundles.md section 5, rule d).
 func joinRepeats(all []*group) []*group {
 	var out []*group
 	for _, g := range all {
@@ -66,10 +66,10 @@ func (g *group) hasKindOf(other *group) bool {
 // nearest is how far metrics may be from the dump that they describe.
 const nearest = 60 * time.Second
 
-// pairMetrics gives metrics that state their own time and stand alone in their
-// directory to the snapshot nearest in time, if it is nearer than half the way
-// to the next one (bundles.md section 5, rule c): a HashiCorp bundle keeps them
-// under other numbers than the dumps.
+// pairMetrics moves metrics that state their own time and are alone in their directory
+// to the snapshot nearest in time, if it is nearer than half the way to the next one
+// (bundles.md section 5, rule c): a HashiCorp bundle keeps them under other numbers
+// than the dumps.
 func pairMetrics(all []*group) []*group {
 	var dumps, out []*group
 	for _, g := range all {

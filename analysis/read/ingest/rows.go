@@ -32,7 +32,7 @@ type rowWords struct {
 	nameOf map[string]uint64
 }
 
-// rowKind is what a row says beside its numbers and names.
+// rowKind is a row without its numbers and names.
 type rowKind struct {
 	kind, access, device, protocol, state string
 	deleted, idle                         bool
@@ -130,7 +130,7 @@ func (r *rows) all() iter.Seq[*analysis.Descriptor] {
 	}
 }
 
-// release frees the descriptors of which families were formed; their number stays.
+// release frees the descriptors once their families are formed; their number stays.
 func (r *rows) release() { r.data = nil }
 
 func (r *rows) len() int {

@@ -57,8 +57,8 @@ func (r *reader) snapshots() []analysis.Snapshot {
 	return out
 }
 
-// name gives every snapshot its id and label, and drops one that is the same
-// bytes as another.
+// name sets the id and label of every snapshot, and drops one whose bytes are those of
+// another.
 func (r *reader) name(snapshots []analysis.Snapshot) []analysis.Snapshot {
 	seen := map[string]analysis.Snapshot{}
 	perProcess := map[string]int{}
@@ -72,7 +72,8 @@ func (r *reader) name(snapshots []analysis.Snapshot) []analysis.Snapshot {
 					What: "the same bytes were captured twice", Why: "they are already the snapshot of " + first.Artifacts[0].Path, Hint: "nothing to do; the copy is not counted"})
 				continue
 			}
-			// An idle process gives the same bytes at another time: a point of its own.
+			// An idle process yields the same bytes at another time: a point of its
+			// own.
 			s.ID = snapshotID(key+"\x00"+s.Label+s.CapturedAt.String(), s.Artifacts)
 		}
 		perProcess[key]++
@@ -104,8 +105,8 @@ func snapshotID(processKey string, artifacts []analysis.Artifact) string {
 	return "s" + idEncoding.EncodeToString(sum.Sum(nil))[:26]
 }
 
-// arrange orders snapshots by time; those without a time keep the place that
-// their names give them among the others of their series.
+// arrange orders snapshots by time. A snapshot without a time keeps its place by name
+// among the others of its series.
 func arrange(snapshots []analysis.Snapshot) {
 	timed := make([]analysis.Snapshot, 0, len(snapshots))
 	for _, s := range snapshots {
@@ -114,7 +115,7 @@ func arrange(snapshots []analysis.Snapshot) {
 		}
 	}
 	sort.SliceStable(timed, func(i, j int) bool { return timed[i].CapturedAt.Before(timed[j].CapturedAt) })
-	// Those without a time come in their order: each stands behind those before it.
+	// Those without a time come in their order: each follows those before it.
 	places := map[string][]int{}
 	for i := range timed {
 		key := timed[i].Process.Key()
@@ -216,7 +217,7 @@ func (b *builder) addArtifact(p *part) int {
 }
 
 var (
-	// instantWord is a part of a name that says when: "t4".
+	// instantWord is a part of a name that stands for a time: "t4".
 	instantWord = regexp.MustCompile(`(?i)\b[ts]\d+\b`)
 )
 

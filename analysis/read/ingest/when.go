@@ -8,8 +8,8 @@ import (
 	"leakdiff/analysis"
 )
 
-// when resolves the time: a collector's manifest, the data itself, names. Where they
-// say nothing, the times of files may (dateByFiles).
+// when resolves the time from a collector's manifest, the data itself or names. If none
+// of them has one, the times of files may decide (dateByFiles).
 func (b *builder) when(s *analysis.Snapshot) {
 	if at, where := b.r.manifestTime(b.g.dir); !at.IsZero() {
 		s.CapturedAt = at
@@ -62,7 +62,7 @@ func (b *builder) oneCapture() bool {
 	return false
 }
 
-// timeSource says where the inner time stands.
+// timeSource names the source of the inner time.
 func (p *part) timeSource() string {
 	source := "time inside " + path.Base(p.path)
 	if p.source != "" {

@@ -92,7 +92,7 @@ func (r *reader) held(s *envelope.Section, p *part) *wrapped {
 // dump reads one unwrapped dump as the file that it would have been.
 func (r *reader) dump(text io.Reader, p *part) *wrapped {
 	w := &wrapped{}
-	// One byte more than is looked at tells whether that is all.
+	// One byte more than is looked at shows whether that is all.
 	rest := bufio.NewReaderSize(text, detect.SniffLimit+1)
 	head, err := rest.Peek(detect.SniffLimit + 1)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -115,7 +115,7 @@ func (r *reader) dump(text io.Reader, p *part) *wrapped {
 	return w
 }
 
-// section tells the parts of a dump what the log around it says.
+// section adds to the parts of a dump what is known from the log around it.
 func (r *reader) section(s *envelope.Section, w *wrapped, a *analysis.Artifact) []*part {
 	for _, at := range w.problems {
 		if at.Offset >= 0 {

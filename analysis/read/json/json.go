@@ -28,12 +28,12 @@ type Limits struct {
 	Depth int
 }
 
-// SyntaxError says why a text is no JSON. Its words are those of encoding/json.
+// SyntaxError explains why a text is no JSON. Its words are those of encoding/json.
 type SyntaxError struct{ Why string }
 
 func (e *SyntaxError) Error() string { return e.Why }
 
-// LimitError says which limit a text exceeds.
+// LimitError names the limit that a text exceeds.
 type LimitError struct{ Why string }
 
 func (e *LimitError) Error() string { return e.Why }
@@ -60,7 +60,7 @@ func NewReader(r io.Reader, limits Limits) *Reader {
 	return out
 }
 
-// begin starts a decoder at an offset, of which the source still has the bytes.
+// begin starts a decoder at an offset whose bytes the source still has.
 func (r *Reader) begin(offset int64) {
 	r.base = r.in.unread(offset)
 	r.dec.Reset(&r.in, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
@@ -164,7 +164,7 @@ func (r *Reader) Place() analysis.Place {
 	return r.place(unread, bytes.TrimLeft(unread, before))
 }
 
-// End returns the place behind the last token.
+// End returns the place after the last token.
 func (r *Reader) End() analysis.Place {
 	unread := r.dec.UnreadBuffer()
 	return r.place(unread, unread)

@@ -78,8 +78,8 @@ func (s *source) unread(offset int64) int64 {
 // may come in two reads.
 const between = " \t\r\n,\xef\xbb\xbf"
 
-// Begin passes over blanks, commas and byte order marks between two values and
-// returns the byte behind them; false at the end of the stream.
+// Begin passes over blanks, commas and byte order marks between two values and returns
+// the next byte; false at the end of the stream.
 func (r *Reader) Begin() (byte, bool) {
 	if kind := r.Peek(); kind == '{' || kind == '[' {
 		return byte(kind), true

@@ -52,7 +52,7 @@ func (s *Blocks) next() (Line, bool) {
 // All yields the lines that are left, up to the end of the stream or its failure.
 func (s *Blocks) All() iter.Seq[Line] { return all(s.next) }
 
-// line numbers a line of total bytes of which text are kept.
+// line numbers a line of total bytes, of which it keeps text.
 func (s *Blocks) line(text string, total int64) Line {
 	s.number++
 	l := Line{Number: s.number, Offset: s.offset, Length: total, Clipped: int64(len(text)) < total}

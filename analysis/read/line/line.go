@@ -30,7 +30,7 @@ type Line struct {
 	// Number counts from 1; Offset and Length are bytes of the whole line without
 	// its end, also where Text keeps only its beginning.
 	Number, Offset, Length int64
-	// Clipped says that Text is shorter than the line; Ended, that the line had a
+	// Clipped is true if Text is shorter than the line. Ended is true if the line had a
 	// line feed: the last line of a cut file has none.
 	Clipped, Ended bool
 }

@@ -12,7 +12,7 @@ import (
 // Annotated is one descriptor of a file that joins many fdinfo files.
 type Annotated struct {
 	FDInfo
-	// Target is the fd link's target, "" where the heading did not give it.
+	// Target is the fd link's target, "" if the heading did not have it.
 	Target string
 }
 

@@ -6,11 +6,11 @@ import (
 	"leakdiff/analysis"
 )
 
-// Descriptors makes descriptors of fdinfo files alone, in their order; their number
-// and access are known. sockets are those of the tables of the same instant, which
-// tell what is a socket; its ends are for a join by inode to fill in. A socket is
-// told from a file with the same inode number by its mount: all sockets are on the
-// one that most matches are on. The type is "unknown" where nothing gives it away.
+// Descriptors makes descriptors of fdinfo files alone, in their order; their number and
+// access are known. sockets are those of the tables of the same instant: they identify
+// which descriptors are sockets, and a later join by inode adds their ends. The mount
+// separates a socket from a file with the same inode number: all sockets are on the
+// mount that most matches are on. The type is "unknown" if nothing proves it.
 func Descriptors(infos []FDInfo, sockets []analysis.Socket) []analysis.Descriptor {
 	inodes := make(map[uint64]bool, len(sockets))
 	for i := range sockets {

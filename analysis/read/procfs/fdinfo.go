@@ -33,24 +33,25 @@ type FDInfo struct {
 	Pos     int64
 	Flags   uint64
 	MountID int
-	// Inode is printed since Linux 5.14; HasInode tells 0 from absent. Plain
+	// Inode is printed since Linux 5.14; HasInode separates 0 from absent. Plain
 	// anon_inode files share one number, which identifies nothing.
 	Inode uint64
-	// Type is what the extra lines give away: inotify, fanotify, epoll, eventfd,
-	// timerfd, signalfd, userfaultfd, io_uring, pidfd, bpf-map, bpf-prog,
-	// bpf-link, tun, ptmx, unix, dma-buf, drm, gpio. Most types print no extra
-	// line, so that "" means unknown; an inotify instance without watches is "" too.
+	// Type follows from the extra lines: inotify, fanotify, epoll, eventfd, timerfd,
+	// signalfd, userfaultfd, io_uring, pidfd, bpf-map, bpf-prog, bpf-link, tun, ptmx,
+	// unix, dma-buf, drm, gpio. Most types print no extra line, so "" means unknown; an
+	// inotify instance without watches is "" too.
 	Type string
 	// Watches are in the file's order: newest first.
 	Watches []analysis.Watch
 	// Rare is nil where the file holds none of it, as most of the tens of thousands
 	// of a capture.
 	Rare *Rare
-	// Bodies is how many fdinfo files the input holds: 0 for a file of inotify
-	// lines alone, above 1 for a concatenation, whose watches cannot be told apart.
+	// Bodies is how many fdinfo files the input holds: 0 for a file of inotify lines
+	// alone, above 1 for a concatenation, whose watches cannot be assigned to
+	// descriptors.
 	Bodies int
-	// Empty says that there was not one byte: an archiver trusted the size that
-	// procfs reports. It never means "no watches".
+	// Empty is true if there was not one byte: an archiver trusted the size that procfs
+	// reports. It never means "no watches".
 	Empty    bool
 	HasInode bool
 }
@@ -67,7 +68,7 @@ type Rare struct {
 	// Extra holds every other key with its value, verbatim; indented lines below a
 	// key follow its value after a line feed. Bounded in number and length.
 	Extra map[string]string
-	// DeadPid says that a pidfd's process is gone (Pid: -1).
+	// DeadPid is true if a pidfd's process is gone (Pid: -1).
 	DeadPid bool
 	// SCMFds is the number of descriptors in flight on a unix socket.
 	SCMFds int
@@ -113,10 +114,10 @@ func (f FDInfo) access() string {
 	return ""
 }
 
-// ParseFDInfo reads one fdinfo file. fd is the number that the file's name gives,
-// -1 where it gives none; every watch carries it. Excerpts count as well: indented
-// ones, inotify lines alone, several bodies in one file. The error is that of r
-// only; what was read until then is returned with it.
+// ParseFDInfo reads one fdinfo file. fd is the number in the file's name, -1 if the
+// name has none; every watch carries it. Excerpts count as well: indented ones, inotify
+// lines alone, several bodies in one file. The error is that of r only; what was read
+// until then is returned with it.
 func ParseFDInfo(r io.Reader, path string, fd int) (FDInfo, []analysis.Problem, error) {
 	probs := &line.Problems{Path: path}
 	in := line.NewBlocks(r)
@@ -141,7 +142,7 @@ type fdinfoReader struct {
 	// indent is that of the first line; deeper lines continue the value of key.
 	indent int
 	key    string
-	// over says which bounds were already reported.
+	// over holds the bounds that were already reported.
 	over map[string]bool
 }
 
@@ -247,7 +248,7 @@ func number[T int64 | uint64](b *fdinfoReader, l line.Line, key, value string, b
 	return true
 }
 
-// other keeps an extra line and what it says about the type.
+// other keeps an extra line and the type that it proves.
 func (b *fdinfoReader) other(l line.Line, key, value string) {
 	if t := typeOfKey(key); t != "" && b.info.Type == "" {
 		b.info.Type = t
@@ -314,8 +315,8 @@ func typeOfKey(key string) string {
 	return ""
 }
 
-// watch reads one inotify line (fs/notify/fdinfo.c); every number is hex, wd too,
-// against what proc.rst and the manual page say.
+// watch reads one inotify line (fs/notify/fdinfo.c). Every number is hex, wd too;
+// proc.rst and the manual page are wrong there.
 //
 //	"inotify wd:1e ino:1 sdev:16 mask:20 ignored_mask:0 fhandle-bytes:c fhandle-type:81 f_handle:0100.."
 //	WD 30, Inode 1, Device 22, Mask 0x20, HandleType 0x81, Handle "0100.."

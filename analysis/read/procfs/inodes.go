@@ -21,8 +21,8 @@ const (
 type Inodes struct {
 	entries []inodeEntry
 	text    []byte
-	// Partial says that the list was cut or is longer than what is kept: a number
-	// that is not in it proves nothing.
+	// Partial is true if the list was cut or is longer than the bound: a number that is
+	// not in it proves nothing.
 	Partial bool
 }
 

@@ -36,13 +36,13 @@ type InotifyCount struct {
 
 // ParseInotifyTable reads what the scripts that people run against "too many open
 // files" and "no space left on device" print: a header with COUNT, PID, USER and
-// COMMAND (or WATCHES, INSTANCES, APP, EXE), the rows of uniq -c below no header,
-// "PID 1, FD 4 has 311 watches", and the targets of one process, INUM DEV COUNT
-// TARGET or "10b 267 1 267 /etc/systemd". what says whether Count is of Instances or
-// Watches: the header or the command line copied along tells, or else the form, with
+// COMMAND (or WATCHES, INSTANCES, APP, EXE), the rows of uniq -c below no header, "PID
+// 1, FD 4 has 311 watches", and the targets of one process, INUM DEV COUNT TARGET or
+// "10b 267 1 267 /etc/systemd". what is Instances or Watches, the unit of Count. The
+// header or the command line copied along decides it. Otherwise the form decides, with
 // a problem that says so. The DEV column of that script splits sdev by 256, which is
-// wrong for disks and above 255 anonymous devices; it is put right
-// (formats/procfs.md section 2). The error is that of r only.
+// wrong for disks and above 255 anonymous devices; it is put right (formats/procfs.md
+// section 2). The error is that of r only.
 func ParseInotifyTable(r io.Reader, path string) (rows []InotifyCount, what string, problems []analysis.Problem, err error) {
 	probs := &line.Problems{Path: path}
 	in := line.NewReader(r)
@@ -67,14 +67,14 @@ func ParseInotifyTable(r io.Reader, path string) (rows []InotifyCount, what stri
 	return t.rows, t.what, probs.All(), in.Failure(path)
 }
 
-// inotifyTable holds what the lines above say of the rows below.
+// inotifyTable holds what the lines above mean for the rows below.
 type inotifyTable struct {
 	rows []InotifyCount
 	what string
 	// titles are those of the header, "" for columns that are not needed.
 	titles []string
 	pid    int
-	// targets says that the rows are targets of the process pid.
+	// targets is true if the rows are targets of the process pid.
 	targets bool
 }
 

@@ -33,9 +33,9 @@ func (l Limits) OpenFiles() (soft int64, ok bool) {
 	return row.Soft, ok
 }
 
-// ParseLimits reads /proc/PID/limits (fs/proc/base.c, proc_pid_limits), also behind
-// the file name that grep puts before each line, and the table of prlimit(1), whose
-// NOFILE is "Max open files". The error is that of r only.
+// ParseLimits reads /proc/PID/limits (fs/proc/base.c, proc_pid_limits), also after the
+// file name that grep puts before each line, and the table of prlimit(1), whose NOFILE
+// is "Max open files". The error is that of r only.
 func ParseLimits(r io.Reader, path string) (Limits, []analysis.Problem, error) {
 	probs := &line.Problems{Path: path}
 	in := line.NewReader(r)

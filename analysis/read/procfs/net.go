@@ -12,7 +12,7 @@ import (
 	"leakdiff/analysis/read/line"
 )
 
-// NetTable says what was read of the tables of /proc/PID/net.
+// NetTable sums up what was read of the tables of /proc/PID/net.
 type NetTable struct {
 	// Tables are the tables that the file holds: tcp, tcp6, udp, udp6, raw, raw6,
 	// unix, netlink, packet, sockstat.
@@ -35,14 +35,14 @@ type NetTable struct {
 const maxFigures = 128
 
 // ParseNet reads the socket tables of /proc/PID/net: tcp, tcp6, udp, udp6, udplite,
-// raw, unix, netlink, packet (get_tcp4_sock in net/ipv4/tcp_ipv4.c and its
-// relatives) and the figures of sockstat. The header names the table as far as it
-// can, the file's name does the rest; several tables in one file are told apart by
-// their headers or by those of tail. Addresses are as lsof -nP prints them, in
-// brackets for IPv6 and without the mapping of IPv4; a peer that is nobody becomes
-// "". The table is that of one network namespace: a socket that is not in it may be
-// in that of another. visit gets every row, also those without an inode; it is
-// reused: copy what is kept. The error is that of visit or of r.
+// raw, unix, netlink, packet (get_tcp4_sock in net/ipv4/tcp_ipv4.c and its relatives)
+// and the figures of sockstat. The header names the table; if it does not, the file's
+// name decides. Several tables in one file are separated by their headers or by those
+// of tail. Addresses are as lsof -nP prints them, in brackets for IPv6 and without the
+// mapping of IPv4; a peer that is nobody becomes "". The table is that of one network
+// namespace: a socket that is not in it may be in that of another. visit receives every
+// row, also those without an inode; it is reused: copy what is kept. The error is that
+// of visit or of r.
 func ParseNet(r io.Reader, path string, visit func(s *analysis.Socket) error) (NetTable, []analysis.Problem, error) {
 	in := line.NewReader(r)
 	t := netReader{probs: &line.Problems{Path: path}, name: path}
@@ -267,8 +267,8 @@ func netState(n uint64) string {
 	return "UNKNOWN"
 }
 
-// unixRow reads a row of unix. The flags tell a socket that listens
-// (unix_seq_show in net/unix/af_unix.c).
+// unixRow reads a row of unix. The flags mark a socket that listens (unix_seq_show in
+// net/unix/af_unix.c).
 //
 //	"000000005e04c278: 00000002 00000000 00010000 0001 01 314880 zoo.sock"
 func unixRow(text string, fields []string) (analysis.Socket, bool) {
@@ -300,7 +300,7 @@ func unixRow(text string, fields []string) (analysis.Socket, bool) {
 	return s, true
 }
 
-// pathBehind is the text behind so many fields.
+// pathBehind is the text after so many fields.
 func pathBehind(text string, fields int) string {
 	for range fields {
 		text = strings.TrimLeft(text, " ")
@@ -309,7 +309,7 @@ func pathBehind(text string, fields int) string {
 	return clip(strings.TrimLeft(text, " "))
 }
 
-// inodeRow is a socket of which the table says no more that matters.
+// inodeRow reads a socket whose row has nothing else that matters.
 func inodeRow(protocol, inode string) (analysis.Socket, bool) {
 	n, err := strconv.ParseUint(inode, 10, 64)
 	return analysis.Socket{Protocol: protocol, Inode: n}, err == nil

@@ -67,7 +67,7 @@ func sysctlLine(text, path string) (name, value string, ok bool) {
 	return name, text, name != ""
 }
 
-// dotted gives a setting its name as sysctl prints it.
+// dotted returns the name of a setting as sysctl prints it.
 //
 //	"/proc/sys/fs/file-nr "   "fs.file-nr"
 func dotted(name string) string {
