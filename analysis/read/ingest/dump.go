@@ -12,74 +12,15 @@ import (
 	"leakdiff/analysis/say/wording"
 )
 
+// readText reads a text that may hold several dumps in a row, each of a time of its
+// own.
 func readText(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
-	t := newTextDump()
-	all := []*textDump{t}
 	before := r.progress.Goroutines
-	// The lines of date between the dumps of a loop hold the time of each.
-	dates := envelope.NewDates(r.written(p))
-	begins, end := []int64{0}, int64(0)
-	// more counts the goroutines of dumps beyond those that are read, from line at on.
-	more, at := 0, int64(0)
-	// guessed is the first line where another dump begins only because an id comes
-	// again; twice is that id.
-	guessed, twice := int64(0), int64(0)
-	profileAt := int64(-1)
-	cfg := goroutine.Config{Path: p.path, Lines: func(line []byte, offset int64) {
-		dates.Line(line, offset)
-		if profileAt < 0 && bytes.HasPrefix(line, []byte("goroutine profile: total ")) {
-			profileAt = offset
-		}
-	}}
-	dump, problems, err := goroutine.ParseText(body, cfg, func(g *goroutine.Goroutine) error {
-		dated := g.State == "running" && dates.Between(end, g.Offset)
-		crash := g.Opens && t.dump.Headers > 0
-		said := crash || t.writes(g) || dated && t.dump.Headers > 0
-		if more == 0 && (said || t.again(g)) {
-			if !said && guessed == 0 {
-				guessed, twice = g.Line, g.ID
-			}
-			if len(all) == maxDumps {
-				more, at = 1, g.Line
-				return nil
-			}
-			t = newTextDump()
-			t.crash = crash
-			all, begins = append(all, t), append(begins, g.Offset)
-		}
-		if more > 0 {
-			more++
-			return nil
-		}
-		if t.dump.Headers == 0 {
-			begins[len(begins)-1] = g.Offset
-		}
-		end = g.Offset + g.Length
-		t.add(g)
-		r.progress.Goroutines++
-		if r.progress.Goroutines%4096 == 0 {
-			r.report()
-		}
-		return nil
-	})
+	d := newTextDumps(r, p)
+	cfg := goroutine.Config{Path: p.path, Lines: d.line}
+	dump, problems, err := goroutine.ParseText(body, cfg, d.add)
 	r.problem(problems...)
-	if profileAt >= 0 {
-		r.problem(analysis.Problem{Path: p.path, Offset: profileAt, Severity: analysis.Warning,
-			What: "a profile (debug=1) stands in the file and is not read", Why: "the file begins with a dump that has a block for each goroutine, which is another form",
-			Hint: "put each into a file of its own"})
-	}
-	if guessed > 0 {
-		r.problem(analysis.Problem{Path: p.path, Line: guessed, Offset: -1, Severity: analysis.Note,
-			What: fmt.Sprintf("goroutine %d is here again, so another dump is taken to begin", twice),
-			Why:  fmt.Sprintf("the file is read as %d dumps in a row; no line of date and no goroutine that writes a dump marks this border", len(all)),
-			Hint: "if the text is one dump, it holds one goroutine twice: remove the second; else put each dump into a file of its own"})
-	}
-	if more > 0 {
-		r.problem(analysis.Problem{Path: p.path, Line: at, Offset: -1, Severity: analysis.Warning,
-			What: fmt.Sprintf("the file holds more than %d dumps; the rest, %d goroutines from line %d on, is not read", maxDumps, more, at),
-			Why:  "so many snapshots of one file are more than a page can compare",
-			Hint: "split the file there and add the rest to the case, or keep every tenth dump"})
-	}
+	d.reportOddities(p.path)
 	if err != nil && dump.Headers == 0 {
 		r.progress.Goroutines = before
 		return err
@@ -89,23 +30,133 @@ func readText(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 	if dump.Truncated {
 		a.Outcome = "at least " + a.Outcome + ", cut"
 	}
-	times := dates.Of(begins)
+	r.several(d.parts(p, dump), a, "dump")
+	return nil
+}
+
+// textDumps divides the goroutines of one file among the dumps that it holds.
+type textDumps struct {
+	r *reader
+	// dates finds the lines of date between the dumps of a loop, which hold the time
+	// of each.
+	dates *envelope.Dates
+	all   []*textDump
+	// begins are the offsets of the dumps, end that of the end of the last goroutine.
+	begins []int64
+	end    int64
+	// more counts the goroutines of dumps beyond maxDumps, from line moreAt on.
+	more   int
+	moreAt int64
+	// guessed is the first line where another dump begins only because an id comes
+	// again; twice is that id.
+	guessed, twice int64
+	// profileAt is the offset of a profile in the text, -1 if it has none.
+	profileAt int64
+}
+
+func newTextDumps(r *reader, p *part) *textDumps {
+	return &textDumps{
+		r: r, dates: envelope.NewDates(r.written(p)), all: []*textDump{newTextDump()}, begins: []int64{0}, profileAt: -1,
+	}
+}
+
+func (d *textDumps) line(text []byte, offset int64) {
+	d.dates.Line(text, offset)
+	if d.profileAt < 0 && bytes.HasPrefix(text, []byte("goroutine profile: total ")) {
+		d.profileAt = offset
+	}
+}
+
+func (d *textDumps) add(g *goroutine.Goroutine) error {
+	if d.more > 0 || d.beginsDump(g) && !d.begin(g) {
+		d.more++
+		return nil
+	}
+	t := d.all[len(d.all)-1]
+	if t.dump.Headers == 0 {
+		d.begins[len(d.begins)-1] = g.Offset
+	}
+	d.end = g.Offset + g.Length
+	t.add(g)
+	d.r.progress.Goroutines++
+	if d.r.progress.Goroutines%4096 == 0 {
+		d.r.report()
+	}
+	return nil
+}
+
+// beginsDump reports whether a goroutine is the first of another dump: after a crash or
+// a date, as the one that writes it, or because its id was there before.
+func (d *textDumps) beginsDump(g *goroutine.Goroutine) bool {
+	t := d.all[len(d.all)-1]
+	dated := g.State == "running" && d.dates.Between(d.end, g.Offset)
+	if d.opensCrash(g) || t.writes(g) || dated && t.dump.Headers > 0 {
+		return true
+	}
+	if !t.again(g) {
+		return false
+	}
+	if d.guessed == 0 {
+		d.guessed, d.twice = g.Line, g.ID
+	}
+	return true
+}
+
+func (d *textDumps) opensCrash(g *goroutine.Goroutine) bool {
+	return g.Opens && d.all[len(d.all)-1].dump.Headers > 0
+}
+
+// begin begins another dump, or returns false if the file holds too many.
+func (d *textDumps) begin(g *goroutine.Goroutine) bool {
+	if len(d.all) == maxDumps {
+		d.moreAt = g.Line
+		return false
+	}
+	t := newTextDump()
+	t.crash = d.opensCrash(g)
+	d.all, d.begins = append(d.all, t), append(d.begins, g.Offset)
+	return true
+}
+
+// reportOddities reports what the reader of the dumps must know about their borders.
+func (d *textDumps) reportOddities(path string) {
+	if d.profileAt >= 0 {
+		d.r.problem(analysis.Problem{Path: path, Offset: d.profileAt, Severity: analysis.Warning,
+			What: "a profile (debug=1) stands in the file and is not read", Why: "the file begins with a dump that has a block for each goroutine, which is another form",
+			Hint: "put each into a file of its own"})
+	}
+	if d.guessed > 0 {
+		d.r.problem(analysis.Problem{Path: path, Line: d.guessed, Offset: -1, Severity: analysis.Note,
+			What: fmt.Sprintf("goroutine %d is here again, so another dump is taken to begin", d.twice),
+			Why:  fmt.Sprintf("the file is read as %d dumps in a row; no line of date and no goroutine that writes a dump marks this border", len(d.all)),
+			Hint: "if the text is one dump, it holds one goroutine twice: remove the second; else put each dump into a file of its own"})
+	}
+	if d.more > 0 {
+		d.r.problem(analysis.Problem{Path: path, Line: d.moreAt, Offset: -1, Severity: analysis.Warning,
+			What: fmt.Sprintf("the file holds more than %d dumps; the rest, %d goroutines from line %d on, is not read", maxDumps, d.more, d.moreAt),
+			Why:  "so many snapshots of one file are more than a page can compare",
+			Hint: "split the file there and add the rest to the case, or keep every tenth dump"})
+	}
+}
+
+// parts makes a part of each dump; file describes the text as a whole.
+func (d *textDumps) parts(p *part, file goroutine.Dump) []*part {
+	times := d.dates.Of(d.begins)
 	var parts []*part
-	for i, t := range all {
+	for i, t := range d.all {
 		q := p.another(i)
 		q.text = t
 		q.dated(times[i])
-		t.dump.Form = dump.Form
-		if len(all) == 1 {
-			t.dump = dump
-		} else if t == all[len(all)-1] {
-			t.dump.Truncated, t.dump.TruncatedWhy = dump.Truncated, dump.TruncatedWhy
+		t.dump.Form = file.Form
+		if len(d.all) == 1 {
+			t.dump = file
+		} else if i == len(d.all)-1 {
+			t.dump.Truncated, t.dump.TruncatedWhy = file.Truncated, file.TruncatedWhy
 		}
 		q.outcome = wording.Plural(t.dump.Headers, "goroutine", "goroutines")
 		parts = append(parts, q)
 	}
-	r.several(parts, a, "dump")
-	return nil
+	return parts
 }
 
 // dated takes the time from a line before the dump.

@@ -92,19 +92,7 @@ func (r *reader) member(m *bundle.Member) error {
 			return r.file(d, m, r.open(m, nil), nil)
 		}
 	}
-	head := detect.Head{Bytes: m.Head, Path: m.Path, Size: m.Size, Whole: m.Whole()}
-	found := detect.Sniff(head)
-	if found.NeedMore {
-		head.Bytes = m.Peek(detect.SniffLimit)
-		head.Whole = len(head.Bytes) < detect.SniffLimit
-		found = detect.Sniff(head)
-	}
-	if chosen != "" {
-		found = detect.Result{
-			Kind: chosen, Confidence: analysis.High,
-			Reason: fmt.Sprintf("chosen by a person; by its content it is %s: %s", found.Kind, found.Reason),
-		}
-	}
+	found := sniff(m, chosen)
 	body := r.open(m, r.knownHash(m, found.Kind))
 	defer body.close()
 	if gathered(found.Kind) {
@@ -153,6 +141,25 @@ func (r *reader) member(m *bundle.Member) error {
 	r.keep(p, index)
 	r.progress.Bytes += body.n
 	return nil
+}
+
+// sniff names the kind of a member; a kind that a person chose counts more than the
+// content.
+func sniff(m *bundle.Member, chosen string) detect.Result {
+	head := detect.Head{Bytes: m.Head, Path: m.Path, Size: m.Size, Whole: m.Whole()}
+	found := detect.Sniff(head)
+	if found.NeedMore {
+		head.Bytes = m.Peek(detect.SniffLimit)
+		head.Whole = len(head.Bytes) < detect.SniffLimit
+		found = detect.Sniff(head)
+	}
+	if chosen == "" {
+		return found
+	}
+	return detect.Result{
+		Kind: chosen, Confidence: analysis.High,
+		Reason: fmt.Sprintf("chosen by a person; by its content it is %s: %s", found.Kind, found.Reason),
+	}
 }
 
 // knownHash returns the hash of the one input if the member is that input itself and no
