@@ -143,7 +143,7 @@ func (w *bufferWriter) flush() {
 	w.plain = w.plain[:0]
 }
 
-// close gives what was written.
+// close returns what was written.
 func (w *bufferWriter) close() buffer {
 	w.flush()
 	if w.streamed > 0 {

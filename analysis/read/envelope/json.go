@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// eachMember gives the members of the JSON object that a line is, values as they
-// stand there. It is false where the line is no whole object.
+// eachMember yields the members of the JSON object in a line, values as they are
+// written. It returns false if the line is no whole object.
 func eachMember(b []byte, visit func(key, value []byte)) bool {
 	b = bareObject(b)
 	if len(b) == 0 || b[0] != '{' {

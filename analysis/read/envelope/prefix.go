@@ -15,9 +15,9 @@ type layer struct {
 	key string
 	// words is how many words come before a line of stern.
 	words int
-	// newlines says that the values of key end with the newline of their line, and
-	// that those without go on in the next record: docker's json-file driver splits
-	// lines at 16 KiB.
+	// newlines is true if the values of key end with the newline of their line, and
+	// those without go on in the next record: docker's json-file driver splits lines at
+	// 16 KiB.
 	newlines bool
 }
 
@@ -42,7 +42,7 @@ type cut struct {
 	// stamp is the text of the line's time, who identifies its source among those
 	// of one file. Both are parts of the line.
 	stamp, who []byte
-	// partial says that the rest of the line follows in another one.
+	// partial is true if the rest of the line follows in another one.
 	partial bool
 }
 
@@ -115,7 +115,7 @@ func cutSyslog(b []byte) (cut, bool) {
 	return c, tag[len(tag)-1] == ']' || len(rest) > end+1
 }
 
-// isLevel tells the level of a program's own log line from a host.
+// isLevel separates the level of a program's own log line from a host.
 func isLevel(b []byte) bool {
 	switch string(bytes.ToUpper(bytes.Trim(b, "[]"))) {
 	case "TRACE", "DEBUG", "INFO", "NOTICE", "WARN", "WARNING", "ERROR", "ERR", "FATAL", "PANIC", "CRITICAL":
@@ -318,7 +318,7 @@ func (l layer) name() string {
 	return "JSON lines"
 }
 
-// source adds what the layer's who says.
+// source adds the writer that the layer's who names.
 func (l layer) source(who string, s *Source) {
 	// A prefix is cut at spaces alone, so a tab or a no-break space inside a word of
 	// it parts nothing here either.
@@ -371,8 +371,8 @@ func (s *Source) program(tag string) {
 	}
 }
 
-// record gathers what JSON objects and journald's records say of a line, its
-// source and its time.
+// record gathers the line, its source and its time from JSON objects and journald's
+// records.
 type record struct {
 	source Source
 	before Source // of the record before

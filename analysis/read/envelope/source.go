@@ -28,9 +28,8 @@ const (
 	maxIDs = 4096
 )
 
-// place is where a text stands in the artifact. off is where its line begins, text
-// where the text itself begins; exact says that the text stands there byte for
-// byte.
+// place is the position of a text in the artifact. off is where its line begins, text
+// where the text itself begins; exact is true if the text is there byte for byte.
 type place struct {
 	line, off, text int64
 	exact           bool
@@ -43,23 +42,22 @@ func (p place) skip(n int) place {
 	return p
 }
 
-// source is one writer among those of a file. It puts the parts of its lines
-// together, decodes strings, and cuts dumps out of its lines by these rules:
+// source is one writer among those of a file. It puts the parts of its lines together,
+// decodes strings, and cuts dumps out of its lines by these rules:
 //
-// A dump begins with a goroutine header, together with the lines since "SIGQUIT:
-// quit", "panic:" or "fatal error:" before it; or with "Full thread dump" and the
-// date before it. It goes on as long as its lines come. Lines that begin as a log's
-// do (a stamp, a level, klog's header, a JSON object) are left out wherever they
-// cut in; others are left out behind a blank line and kept within a block, where
-// the parser judges them. A line that is left out behind a blank one ends the block,
-// as it does in a plain dump. After 200 lines in a row that are left out the dump has
-// ended.
+// A dump begins with a goroutine header, together with the lines since "SIGQUIT: quit",
+// "panic:" or "fatal error:" before it; or with "Full thread dump" and the date before
+// it. It goes on as long as its lines come. Lines that begin as a log's do (a stamp, a
+// level, klog's header, a JSON object) are left out anywhere. Other lines are left out
+// after a blank line and kept within a block, where the parser judges them. A line that
+// is left out after a blank one ends the block, as it does in a plain dump. After 200
+// lines in a row that are left out the dump has ended.
 //
-// A new dump begins within one at a BEGIN marker, at a signal, at a panic whose
-// next header is running, at a running goroutine where nothing crashed (only the
-// one that writes a dump runs), and at an id that was there before. With
-// GOTRACEBACK=crash each thread prints "SIGQUIT: quit" again, behind "-----", and
-// goroutines a second time: that is still the same dump.
+// A new dump begins within one at a BEGIN marker, at a signal, at a panic whose next
+// header is running, at a running goroutine where nothing crashed (only the one that
+// writes a dump runs), and at an id that was there before. With GOTRACEBACK=crash each
+// thread prints "SIGQUIT: quit" again, after "-----", and goroutines a second time:
+// that is still the same dump.
 type source struct {
 	to  *scanner
 	key string // among the sources of the scanner
@@ -68,7 +66,8 @@ type source struct {
 	id       Source
 	layers   string // their names, for a reason
 	used     int64  // number of the last line
-	// record says that the lines are those of records, stream which one.
+	// record is true if the lines are those of records; stream is the stream of the
+	// records.
 	record bool
 	stream string
 	// moment is when the line being read was written, as far as it was asked for: stamp
@@ -96,8 +95,8 @@ type source struct {
 	colours, markup []byte
 }
 
-// opening holds the lines since a crash began, until a header shows that it tells
-// of goroutines.
+// opening holds the lines since a crash began, until a header shows that goroutines
+// follow.
 type opening struct {
 	active, signal bool
 	stamped        bool // the lines begin with a stamp
@@ -107,7 +106,7 @@ type opening struct {
 	moment         moment
 }
 
-// announcement is what the lines before a dump say of it.
+// announcement is what the lines before a dump reveal about it.
 type announcement struct {
 	moment moment
 	pid    int
@@ -123,8 +122,8 @@ const (
 	entryLeft = 1
 )
 
-// notice takes a line outside of stacks, which may say when the next dump is made,
-// and reports whether it says nothing else.
+// notice takes a line outside of stacks, which may hold the time of the next dump, and
+// reports whether it holds nothing else.
 //
 //	"=== 2026-11-21T03:00:00Z ==="
 //	"I1121 03:05:00.123456    1234 server.go:12] goroutine dump:"
@@ -146,7 +145,7 @@ func (s *source) notice(t []byte) bool {
 	return false
 }
 
-// announcesDump reports whether a log entry leads to the text behind it.
+// announcesDump reports whether a log entry leads to the text after it.
 func announcesDump(t []byte) bool {
 	if end := t[len(t)-1]; end == ':' || end == '<' {
 		return true
@@ -265,7 +264,7 @@ func (s *source) strings(b []byte, at place, partial bool) int {
 	}
 }
 
-// startRun begins to decode a string; what stands before it may tell the time.
+// startRun begins to decode a string; the text before it may hold the time.
 func (s *source) startRun(before []byte, depth int, quote byte) {
 	s.close()
 	s.opening = opening{}
@@ -305,8 +304,8 @@ func (s *source) pause(length int, partial bool) {
 	}
 }
 
-// endRun ends a string; what stands behind it may tell the time. cut says that
-// the string did not end.
+// endRun ends a string; the text after it may hold the time. cut is true if the string
+// did not end.
 func (s *source) endRun(behind []byte, cut bool) {
 	if len(s.run.line) > 0 {
 		s.line(s.run.line, s.run.place, false)
@@ -382,8 +381,7 @@ func (s *scanner) file(o *building) {
 	s.sections = append(s.sections, o.Section)
 }
 
-// date gives the sections of a source since some index a time that was found
-// behind them.
+// date sets a time found later in the sections of a source since some index.
 func (s *scanner) date(from int, id Source, m moment) {
 	for i := from; i < len(s.sections); i++ {
 		o := &s.sections[i]

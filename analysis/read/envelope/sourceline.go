@@ -141,8 +141,8 @@ func (s *source) form() string {
 	return form
 }
 
-// marked takes lines with a marker that is no header of its own: those of BEGIN
-// and END, of a thread dump, and a header behind a logger's prefix.
+// marked takes lines with a marker that is no header of its own: those of BEGIN and
+// END, of a thread dump, and a header after a logger's prefix.
 func (s *source) marked(b, t []byte, at place, newline bool) bool {
 	i := nextMarker(b)
 	if i < 0 {

@@ -7,7 +7,7 @@ import (
 
 var errStreamed = errors.New("the text of this dump was given to Config.Stream")
 
-// stream gives the text of a dump to its reader, which parses one block while the next
+// stream passes the text of a dump to its reader, which parses one block while the next
 // is unwrapped. The text is neither compressed nor held.
 type stream struct {
 	read  func(io.Reader)

@@ -296,14 +296,14 @@ func canonicalState(state string) string {
 	return state
 }
 
-// isDenied reports whether NAME says that lsof could not look.
+// isDenied reports whether NAME shows that lsof was not allowed to look.
 //
 //	"/proc/1/fd (opendir: Permission denied)"   true
 func isDenied(name string) bool {
 	return strings.HasSuffix(name, ": Permission denied)")
 }
 
-// colonDevice gives a device of a table the form of mountinfo.
+// colonDevice writes a device of a table as mountinfo does.
 //
 //	"254,0"    "254:0"
 //	"314882"   ""

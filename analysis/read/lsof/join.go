@@ -34,7 +34,8 @@ func JoinSockets(descriptors []analysis.Descriptor, sockets []analysis.Socket, p
 	return joined
 }
 
-// outside gives a socket that no table has the type and protocol that lsof gives it.
+// outside sets the type and protocol, as lsof has them, of a socket that is in no
+// table.
 //
 //	tcp6, TCP = socket, TCPV6
 func outside(d *analysis.Descriptor) {
@@ -48,7 +49,7 @@ func outside(d *analysis.Descriptor) {
 type socketIndex struct {
 	byInode map[uint64]*analysis.Socket
 	byFD    map[int]*analysis.Socket
-	// protocols are those of which a table was read.
+	// protocols are those whose table was read.
 	protocols map[string]bool
 }
 

@@ -38,7 +38,7 @@ type objectReader struct {
 	row   Row
 	form  string
 	fill  func(*Row, *record)
-	// waiting are files whose process is told behind them; it ends with owner.
+	// waiting are files whose process comes after them; it ends with owner.
 	waiting []waiting
 	owner   *record
 	lost    int
@@ -120,7 +120,7 @@ func (t *objectReader) file(o *record) error {
 	return t.whole(at, &t.row)
 }
 
-// whole gives a whole row on.
+// whole passes on a whole row.
 func (t *objectReader) whole(at line.Line, row *Row) error {
 	if !t.count(at, row) {
 		return nil
@@ -128,7 +128,7 @@ func (t *objectReader) whole(at line.Line, row *Row) error {
 	return t.visit(t.Parts, row)
 }
 
-// release gives the files on that waited for their process.
+// release passes on the files that waited for their process.
 func (t *objectReader) release() error {
 	if t.lost > 0 {
 		t.probs.Add(analysis.Warning, line.Line{}, strconv.Itoa(t.lost)+" files of a process were not read",
@@ -202,7 +202,7 @@ func (r *Row) identify(o *record) {
 	}
 }
 
-// jsonDevice gives a device the form of mountinfo.
+// jsonDevice writes a device as mountinfo does.
 //
 //	"254,0", ""        "254:0"
 //	"", "0xfe00"       "254:0"

@@ -136,8 +136,8 @@ func (c columns) has(title string) bool {
 	return slices.ContainsFunc(c, func(col column) bool { return col.title == title })
 }
 
-// usual reports whether the titles are those of a table without -o, which tokens
-// alone can be told by.
+// usual reports whether the titles are those of a table without -o, whose rows can be
+// read by their tokens alone.
 func (c columns) usual() bool {
 	var names []string
 	for _, col := range c {
@@ -172,7 +172,7 @@ func (c columns) lsfdCells(text string, to *record) bool {
 			return false
 		}
 		from = col.end
-		if i > 0 && c[i-1].title == "COMMAND" { // they share the room up to this edge
+		if i > 0 && c[i-1].title == "COMMAND" { // they share the width up to this edge
 			var wide string
 			wide, cell = lastToken(cell)
 			to.set("command", wide)
@@ -185,8 +185,8 @@ func (c columns) lsfdCells(text string, to *record) bool {
 	return true
 }
 
-// lsfdTokens reads a row of the usual columns: MODE tells them apart, with the
-// association before it and five more cells behind.
+// lsfdTokens reads a row of the usual columns. MODE identifies them: the association
+// comes before it and five more cells after it.
 //
 //	"systemd 1437 jet 4 rw- eventpoll anon_inodefs 15 1060 tfds=5,6"
 func lsfdTokens(text string, to *record) bool {
@@ -281,7 +281,7 @@ func lsfdAccess(mode string) string {
 	return ""
 }
 
-// describeLsfd gives the descriptor its canonical type.
+// describeLsfd sets the canonical type of the descriptor.
 func (r *Row) describeLsfd(o *record) {
 	d := &r.Descriptor
 	if protocol, ok := lsfdProtocol(o, r); ok {
@@ -375,7 +375,7 @@ func lsfdProtocol(o *record, r *Row) (string, bool) {
 	return "", false
 }
 
-// describeLsfdSocket gives a socket the type and protocol that lsof gives it.
+// describeLsfdSocket sets the type and protocol of a socket, as lsof has them.
 //
 //	TCPv6, "state=listen laddr=[::]:46779"   tcp6, TCP, LISTEN
 //	UNIX-STREAM, "UNIX-STREAM:[314880]"      unix
@@ -409,8 +409,8 @@ func (r *Row) describeLsfdSocket(protocol string) {
 	d.Local, d.Remote = nameField(d.Name, "laddr"), nameField(d.Name, "raddr")
 }
 
-// lsfdWords are the associations that are no descriptors; tables without a header
-// are told from other text by them.
+// lsfdWords are the associations that are no descriptors; they separate tables without
+// a header from other text.
 func lsfdWords() []string {
 	return []string{"exe", "cwd", "rtd", "mem", "shm", "cgroup", "ipc", "mnt", "net", "pid", "pid4c", "time", "time4c", "user", "uts"}
 }

@@ -30,7 +30,7 @@ const (
 	formPIDs = "pids"
 )
 
-// Row is one row of lsof. Numbers that the listing does not give are 0, except FD.
+// Row is one row of lsof. Numbers missing from the listing are 0, except FD.
 type Row struct {
 	// Command has its escapes undone; tables cut it to 9 bytes unless +c was given.
 	Command              string
@@ -40,12 +40,13 @@ type Row struct {
 	// User is a name, or a number with lsof -l.
 	User string
 	// FDText is the FD cell with access and lock ("4uW", "cwd", "*614u"). FD is its
-	// number, -1 where it has none. Star says that it is a descriptor all the same:
-	// lsof kept only its last three digits, or an old busybox prints none.
+	// number, -1 if it has none. Star is true for a descriptor without its number: lsof
+	// kept only its last three digits, or an old busybox prints none.
 	FDText string
 	FD     int
 	Star   bool
-	// IsDescriptor tells numbers and stars from cwd, rtd, txt, mem, DEL, NOFD, err.
+	// IsDescriptor is true for numbers and stars, false for cwd, rtd, txt, mem, DEL,
+	// NOFD, err.
 	IsDescriptor bool
 	// Type, Flags (FILE-FLAG), Device, Size (or offset), Links and Node are cells as
 	// printed, empty where the row or the listing has none.
@@ -54,8 +55,8 @@ type Row struct {
 	// sockets, where it is the path or @name alone ("" for unnamed ones).
 	NameText   string
 	Descriptor analysis.Descriptor
-	// Unreadable says that lsof was not allowed to look: whatever the process has
-	// open is unknown, not zero.
+	// Unreadable is true if lsof was not allowed to look: the open files of the process
+	// are unknown, not zero.
 	Unreadable bool
 }
 
@@ -76,7 +77,7 @@ type Skipped struct {
 	Example string
 }
 
-// Listing says what was read.
+// Listing sums up what was read.
 type Listing struct {
 	// Form is one of the constants, "" where nothing was recognised.
 	Form string

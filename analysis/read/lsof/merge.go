@@ -19,8 +19,8 @@ type merger struct {
 // group are the descriptors number*64 to number*64+63 of a process.
 type group struct{ pid, number int32 }
 
-// star is what is left of a descriptor above 9,999: its last three digits, and all
-// else that the row tells, hashed.
+// star is what is left of a descriptor above 9,999: its last three digits, and a hash
+// of all other cells of the row.
 type star struct {
 	pid  int
 	hash uint64

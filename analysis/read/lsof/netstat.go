@@ -12,8 +12,8 @@ import (
 type netstatSection struct {
 	// sort is "ip", "unix" or "bsd-unix", "" for the line above the titles.
 	sort string
-	// inode and owner say that there are such columns; process is the number of the
-	// column of macOS that holds the pid, counted from the first behind the state.
+	// inode and owner are true if there are such columns; process is the number of the
+	// column of macOS that holds the pid, counted from the first after the state.
 	inode, owner bool
 	process      int
 }
@@ -100,8 +100,8 @@ func isNetstatProtocol(word string) bool {
 	return false
 }
 
-// netstatOwner reads what stands behind the state: user and inode of -e, pid and
-// program of -p, timers of -o.
+// netstatOwner reads the cells after the state: user and inode of -e, pid and program
+// of -p, timers of -o.
 //
 //	"14406/./zoo"                                           PID 14406, Program "./zoo"
 //	"0 12345 999/sshd: /usr/sb off (0.00/0/0)"               Inode 12345, PID 999
@@ -183,8 +183,7 @@ func netstatPath(rest string, s *analysis.Socket) string {
 	return strings.Clone(strings.TrimSpace(rest[len(owner):]))
 }
 
-// isBSDAddress recognises an address of BSD and macOS, whose port stands behind a
-// dot.
+// isBSDAddress recognises an address of BSD and macOS, with a dot before its port.
 //
 //	"192.168.1.5.52345" "*.80" "fe80::1%lo0.123" "*.*"   true
 //	"127.0.0.1:80" "0.0.0.0:*"                           false

@@ -16,7 +16,7 @@ const (
 	formSSSummary = "ss-summary"
 )
 
-// Sockets says what was read of a socket table.
+// Sockets sums up what was read of a socket table.
 type Sockets struct {
 	// Form is one of the constants, "" where nothing was recognised.
 	Form string
@@ -73,13 +73,13 @@ type socketReader struct {
 	err     error
 	held    analysis.Socket
 	holding bool
-	// netid says that the table of ss begins with the column Netid; protocol is
-	// what its rows are otherwise.
+	// netid is true if the table of ss begins with the column Netid; protocol is that
+	// of its rows otherwise.
 	netid    bool
 	protocol string
 	// section is the header of netstat above the rows.
 	section netstatSection
-	// owners says that the table has a column for them.
+	// owners is true if the table has a column for them.
 	owners bool
 }
 
@@ -288,8 +288,8 @@ func socketProtocol(word string) string {
 	return word
 }
 
-// socketState is the canonical name of a state; one that says no more than that
-// there is no peer is none.
+// socketState is the canonical name of a state; "" for one that only means that there
+// is no peer.
 //
 //	"CLOSE-WAIT" = "CLOSE_WAIT"   "udp", "UNCONN" = ""   "unix", "ESTAB" = "CONNECTED"
 func socketState(protocol, word string) string {

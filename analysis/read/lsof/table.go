@@ -29,7 +29,7 @@ func ParseTable(r io.Reader, path string, visit func(part int, row *Row) error) 
 	return t.readLines(in, path, func(l line.Line) error { return t.line(l, visit) })
 }
 
-// tableReader holds what the lines above say about the ones below.
+// tableReader holds what the lines above mean for the ones below.
 type tableReader struct {
 	*listingState
 	columns columns
@@ -39,7 +39,7 @@ type tableReader struct {
 	owner   owner
 	devices devices
 	row     Row
-	// busybox says that row has the columns of busybox.
+	// busybox is true if row has the columns of busybox.
 	busybox bool
 }
 
@@ -227,16 +227,15 @@ func header(text string) (columns, bool) {
 	return c, ok && c.find(cellFD) >= 0 && c.find(cellType) >= 0
 }
 
-// find gives the first column with such cells, -1 where there is none.
+// find returns the first column with such cells, -1 if there is none.
 func (c columns) find(cell cell) int {
 	return slices.IndexFunc(c, func(col column) bool { return col.cell == cell })
 }
 
-// owner is what the cells before FD say: the same in all rows of a process or
-// thread.
+// owner holds the cells before FD, equal in all rows of a process or thread.
 type owner struct {
-	// text is the beginning of the row that was read so, with the byte behind the
-	// cells, which may belong to a cell that is too wide.
+	// text is the beginning of the row that was read so, with the byte after the cells,
+	// which may belong to a cell that is too wide.
 	text                 string
 	command, task, user  string
 	pid, tid, ppid, pgid int
@@ -254,9 +253,9 @@ func (o *owner) give(row *Row) {
 	row.PID, row.TID, row.PPID, row.PGID = o.pid, o.tid, o.ppid, o.pgid
 }
 
-// cells cuts a row by the titles; false where it does not fit below them.
-// COMMAND and TASKCMD are left-aligned and share the room up to the right edge of
-// the next column, whose cell is the last token there.
+// cells cuts a row by the titles; false if it does not fit below them. COMMAND and
+// TASKCMD are left-aligned and share the width up to the right edge of the next column,
+// whose cell is the last token there.
 func (t *tableReader) cells(text string) bool {
 	if len(t.columns) == 0 {
 		return false
@@ -300,7 +299,7 @@ func (t *tableReader) cells(text string) bool {
 }
 
 // cellBetween cuts the cell that ends under an edge; a token that crosses the edge
-// means that the row does not fit. blanks says that the cell may hold some.
+// means that the row does not fit. blanks is true if the cell may hold blanks.
 func cellBetween(text string, from, end int) (content string, blanks, ok bool) {
 	if from >= len(text) {
 		return "", false, true
