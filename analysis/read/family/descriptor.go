@@ -231,8 +231,8 @@ func watchClass(watches int) string {
 	return "many watches"
 }
 
-// pidfdStatus says whether the process of a pidfd lives: fdinfo prints -1 for a
-// dead one, lsof the number of a living one.
+// pidfdStatus reports whether the process of a pidfd lives: fdinfo prints -1 for a dead
+// one, lsof the number of a living one.
 func pidfdStatus(d analysis.Descriptor, detail string) string {
 	switch state := strings.ToLower(d.State); {
 	case state == "dead" || state == "alive":
@@ -262,8 +262,8 @@ func ofPipe(name string) *analysis.Family {
 	return f
 }
 
-// ofFile keys everything that has a path by its pattern. Only FIFOs are told
-// from the rest, since links of /proc/PID/fd show no more than the path.
+// ofFile keys everything that has a path by its pattern. Only FIFOs are separated from
+// the rest, since links of /proc/PID/fd show no more than the path.
 func ofFile(kind, name string, deleted bool) *analysis.Family {
 	if kind == "fifo" {
 		if at := peerList.FindStringIndex(name); at != nil {
@@ -289,7 +289,7 @@ func ofFile(kind, name string, deleted bool) *analysis.Family {
 }
 
 // ofUnlistedSocket keys a socket whose protocol the listing knows and whose ends it
-// leaves out: nobody looked them up, which says nothing about the socket.
+// leaves out. Nobody looked the ends up, which is no evidence about the socket.
 //
 //	tcp, "TCP:[314882]" = TCP socket whose ends were not listed
 func ofUnlistedSocket(d analysis.Descriptor) *analysis.Family {

@@ -1,9 +1,9 @@
-// Package family says which goroutines, descriptors and inotify watches are the
-// same thing many times. It takes one stack, descriptor or watch of the domain
-// and gives the family it belongs to: a versioned fingerprint over a normalised
-// canonical text, a title for people, the roll-up key, and an account of every
-// rule that was applied. It refuses to know how dumps and listings are written,
-// how many members a family has, and whether it grows.
+// Package family recognises goroutines, descriptors and inotify watches that are the
+// same thing many times. It takes one stack, descriptor or watch of the domain and
+// returns the family it belongs to: a versioned fingerprint over a normalised canonical
+// text, a title for people, the roll-up key, and an account of every rule that was
+// applied. It does not know how dumps and listings are written, how many members a
+// family has, or whether it grows.
 package family
 
 import (
@@ -17,9 +17,9 @@ import (
 	"leakdiff/analysis"
 )
 
-// Version numbers the rules of this package. It is part of every canonical text
-// and fingerprint: changed rules give other fingerprints, and results that were
-// frozen under the old ones stay what they were.
+// Version numbers the rules of this package. It is part of every canonical text and
+// fingerprint: changed rules produce other fingerprints, and results that were frozen
+// under the old ones stay what they were.
 const Version = 1
 
 // digest hashes a canonical text under its kind's letter.

@@ -144,7 +144,8 @@ func (r *stackReading) foldLeaf() {
 	r.frames[end-1].loose = name
 }
 
-// operation is what the folded frames do, told by the outermost that says it.
+// operation names what the folded frames do, by the outermost frame whose method names
+// it.
 func (r *stackReading) operation(end int) string {
 	for i := end - 1; i >= 0; i-- {
 		method := strings.ToLower(lastPart(r.frames[i].loose))
@@ -177,7 +178,7 @@ func leafKind(class string) string {
 	return ""
 }
 
-// foldWait gives the innermost frames of waiting one spelling for all releases.
+// foldWait replaces the innermost frames of waiting by one spelling for all releases.
 func (r *stackReading) foldWait() {
 	for i := range r.frames {
 		f := &r.frames[i]

@@ -11,13 +11,13 @@ import (
 	"leakdiff/analysis"
 )
 
-// Own says which frames of a Go program are its own code: those of the main module. A
+// Own recognises the frames of a Go program's own code: those of the main module. A
 // dump prints no module; its root is found from the file of main.main.
 type Own struct {
 	roots []directory
 	// packages are those seen below the roots.
 	packages map[string]bool
-	// main says that a function of package main was seen.
+	// main is true if a function of package main was seen.
 	main bool
 }
 
@@ -39,7 +39,7 @@ func directoryOf(file string) directory {
 	return strings.Split(dir, "/")
 }
 
-// above is a file's directory in one piece, "" where there is none.
+// above is a file's directory in one string, "" if it has none.
 func above(file string) string {
 	if strings.Contains(file, `\`) {
 		file = strings.ReplaceAll(file, `\`, "/")
@@ -138,10 +138,10 @@ func (o *Own) wrapped(started []*analysis.Stack, places map[place]bool) {
 // repositories are the hosts of repositories that are named by two elements more.
 var repositories = map[string]bool{"github.com": true, "gitlab.com": true, "bitbucket.org": true, "codeberg.org": true, "gitee.com": true, "git.sr.ht": true, "golang.org": true}
 
-// rootOf is the root of the module whose package is in a directory: up to its version,
-// that of the repository, or else the outermost of these: what is above a directory cmd,
-// and what the directory has in common with that of another package, if import paths say
-// that this is more than a host. Without any of them it is the directory itself.
+// rootOf is the root of the module whose package is in a directory. It ends at the
+// version, or at the repository. Otherwise it is the outermost of these: the directory
+// above cmd, and the directory shared with another package, if import paths prove that
+// this is more than a host. Without any of them it is the directory itself.
 func rootOf(dir directory, places map[place]bool) directory {
 	for i := len(dir) - 1; i >= 0; i-- {
 		switch {
@@ -166,8 +166,8 @@ func rootOf(dir directory, places map[place]bool) directory {
 	return root
 }
 
-// shared is what two directories have in common where the package of the second says
-// that both are of one module, else nil.
+// shared is the common part of two directories if the package of the second proves that
+// both are of one module, else nil.
 //
 //	/srv/app/server, /srv/app/db of example.com/shop/db = /srv/app, which is example.com/shop
 //	k8s.io/kubernetes/cmd, k8s.io/klog = nil: k8s.io is a host
@@ -217,7 +217,7 @@ func (o *Own) holds(pkg string, dir directory) bool {
 	})
 }
 
-// Marks says of the frames of a stack, and of its creator, which are own code.
+// Marks reports of each frame of a stack, and of its creator, whether it is own code.
 type Marks struct {
 	Frames  []bool
 	Creator bool
@@ -259,8 +259,9 @@ func (o *Own) own(f analysis.Frame) bool {
 	return o.holds(pkg, dir)
 }
 
-// Within is the file of a frame from the root of the main module on, for functions of
-// package main, whose name says nothing of their directory; else its last element.
+// Within returns the file of a frame from the root of the main module on, for functions
+// of package main, whose names lack their directory. For other functions it returns the
+// file's last element.
 //
 //	main.main in /src/app/cmd/x/main.go = "cmd/x/main.go"; sync.(*Mutex).Lock in sync/mutex.go = "mutex.go"
 func (o *Own) Within(f analysis.Frame) string {

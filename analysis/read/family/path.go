@@ -58,7 +58,7 @@ func foldPath(p string) string {
 
 var (
 	word = regexp.MustCompile(`x86_64|[0-9A-Za-z]+`)
-	// Numbers of three digits and more are counters even behind a word.
+	// Numbers of three digits and more are counters even after a word.
 	counter = regexp.MustCompile(`[0-9]{3,}`)
 	podHex  = regexp.MustCompile(`^pod[0-9a-f]{32}$`)
 )

@@ -69,7 +69,7 @@ func records(text string) [][]string {
 	return out
 }
 
-// owner says whose code a function is.
+// owner is the owner of a function's code.
 type owner uint8
 
 const (

@@ -35,7 +35,8 @@ func PodOf(path string) (pod, container string) {
 const (
 	// maxTargets is how many rows of one family are kept.
 	maxTargets = 200
-	// fewPaths is up to how many paths of one mount and pod are told one by one.
+	// fewPaths is the largest number of paths of one mount and pod that are listed one
+	// by one.
 	fewPaths = 20
 )
 
@@ -86,7 +87,7 @@ func Targets(all []analysis.Watch, named []WatchTarget, members []int, names map
 // thousands of them, nearly all different: they stay where they are.
 type targetRows struct {
 	rows []analysis.Target
-	// firsts are the first of each kind, first says which it is of a row.
+	// firsts are the first of each kind; first is the index of a row's kind in it.
 	firsts []int
 	first  map[analysis.Target]int
 }
@@ -219,8 +220,8 @@ func state(w *analysis.Watch, t *WatchTarget) analysis.TargetState {
 	return analysis.TargetUnknown
 }
 
-// Gone reports whether the target of a watch is not named any more, so that an older
-// capture of the same watch may tell what it was.
+// Gone reports whether the target of a watch has no name any more, so that an older
+// capture of the same watch may have it.
 func (t WatchTarget) Gone() bool { return t.Strong() && t.Path == "" }
 
 // Recall completes a target that is gone by what another capture of the same watch

@@ -7,8 +7,8 @@ import (
 	"leakdiff/analysis"
 )
 
-// Threads gives threads their families: it remembers names and stacks that came before.
-// The zero value is ready; it is of use to one goroutine at a time.
+// Threads finds the families of threads. It remembers names and stacks that came
+// before. The zero value is ready; only one goroutine at a time may use it.
 type Threads struct {
 	names    map[string]*nameReading
 	read     map[string]*nameReading // by normalised name
@@ -33,7 +33,7 @@ type threadKey struct {
 	capped bool
 }
 
-// nameReading is a normalised name and the pool that it says.
+// nameReading is a normalised name and the pool in it.
 type nameReading struct{ name, pool string }
 
 // OfThread returns the family of a thread by the key of threads.md section 6: who
@@ -133,8 +133,8 @@ func canonicalThread(k threadKey, r *stackReading) string {
 }
 
 // ExactThread returns the fingerprint of one stack of one build: "e1:" and 32 hex
-// digits over classes, methods, file bases and lines, without modules and without
-// the numbers that one run of a JVM gives to hidden classes.
+// digits over classes, methods, file bases and lines, without modules and without the
+// numbers of hidden classes, which differ from run to run of a JVM.
 func ExactThread(s *analysis.Stack) string {
 	var b strings.Builder
 	b.WriteString(prefix("e"))
@@ -158,9 +158,9 @@ const (
 	classBlocked = "blocked"
 )
 
-// threadClass is the class of a thread's state. Forms that print none, and jstack
-// -F, whose BLOCKED is everything that waits, leave it to the innermost frame,
-// which cannot tell a thread that waits for a monitor.
+// threadClass is the class of a thread's state. If the form prints no state, or is
+// jstack -F, whose BLOCKED is everything that waits, the innermost frame decides. That
+// frame does not show whether a thread waits for a monitor.
 func threadClass(t *analysis.Thread, r *stackReading) string {
 	if t.Sort == analysis.VMThread {
 		return ""

@@ -49,9 +49,9 @@ func mayHoldAddress6(name string) bool {
 	return strings.Contains(name, "[") && strings.Count(name, ":") >= 2
 }
 
-// ThreadName returns the name of a thread without what changes from one thread of
-// a pool to the next: UUIDs, addresses, hashes and numbers. Host names stay, and
-// ends that say what the thread does at the moment are cut.
+// ThreadName returns the name of a thread without what changes from one thread of a
+// pool to the next: UUIDs, addresses, hashes and numbers. Host names stay. Endings
+// about the current work are cut.
 //
 //	"OkHttp WebSocket http://localhost:43177/..."      = "OkHttp WebSocket http://localhost:N/..."
 //	"-2073792911-pool-734325-thread-1"                 = "N-pool-N-thread-N"
@@ -104,12 +104,12 @@ func cutNumbers(name string) string {
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// joins reports whether a minus behind c joins a number to a word.
+// joins reports whether a minus after c joins a number to a word.
 func joins(c rune) bool {
 	return unicode.IsLetter(c) || unicode.IsDigit(c) || strings.ContainsRune(")]>-", c)
 }
 
-// cutVolatile cuts what a thread says of the work it does at the moment.
+// cutVolatile cuts the part of a name about the thread's current work.
 func cutVolatile(name string) string {
 	if at := strings.Index(name, " : executing"); at > 0 {
 		name = name[:at]

@@ -7,7 +7,7 @@ import (
 // maxTitleName is how much of a name a title shows, in bytes.
 const maxTitleName = 120
 
-// threadTitle is the name and the frame that tells most.
+// threadTitle is the name and the discriminating frame.
 //
 //	"OkHttp ConnectionPool · ConnectionPool.lambda$new"
 func threadTitle(k threadKey, r *stackReading) string {

@@ -65,7 +65,7 @@ type WatchTarget struct {
 	Status string
 	// Why is the reason for Status in words, "" for mounted.
 	Why string
-	// Deleted says that the file has no path any more but is held open.
+	// Deleted is true if the file has no path any more but is held open.
 	Deleted bool
 	// Former is the label of another capture of the same watch that Path and Mount are
 	// from, "" where they are of this one.
@@ -75,8 +75,8 @@ type WatchTarget struct {
 // Strong reports whether the status alone shows a watch on what is gone.
 func (t WatchTarget) Strong() bool { return t.Status == statusUnmounted || t.Status == statusRemoved }
 
-// InodeList are inode numbers with their paths on the watching host, as
-// find -printf '%i %p\n' lists them. Partial says that some may be missing.
+// InodeList are inode numbers with their paths on the watching host, as find -printf
+// '%i %p\n' lists them. Partial is true if some may be missing.
 type InodeList struct {
 	Entries iter.Seq2[uint64, string]
 	Partial bool
@@ -150,7 +150,7 @@ type Scene struct {
 	Handles []analysis.Handle
 }
 
-// handleKey tells the targets of one host apart (procfs.md section 3).
+// handleKey identifies a target on one host (procfs.md section 3).
 type handleKey struct {
 	device uint32
 	inode  uint64
@@ -158,12 +158,12 @@ type handleKey struct {
 	handle string
 }
 
-// Name says of each watch what it is on, in their order, by the mounts and inode lists
+// Name returns the target of each watch, in their order, by the mounts and inode lists
 // of the same instant. A cgroup keeps its watches when it is removed (the kernel sends
-// no IN_IGNORED), so that an inode which the whole listed tree of its hierarchy does
-// not hold is a removed one; a list of directories alone says so of watches on
+// no IN_IGNORED), so an inode that is missing from the whole listed tree of its
+// hierarchy is a removed one. A list of directories alone proves this for watches on
 // directories only, which ask for IN_CREATE or IN_DELETE. Other file systems drop the
-// watches of what is deleted. A handle that was opened on the host proves more than a
+// watches of deleted files. A handle that was opened on the host proves more than a
 // list: it leads to the file, or to nothing any more.
 func (s Scene) Name(watches []analysis.Watch) []WatchTarget {
 	var t trees

@@ -101,7 +101,7 @@ func (p *jsonPage) run(visit func(interval) error) ([]analysis.Problem, error) {
 	}
 }
 
-// failed says why no whole object follows.
+// failed explains why no whole object follows.
 func (p *jsonPage) failed(err error, whole int) ([]analysis.Problem, error) {
 	p.begin()
 	var syntax *json.SyntaxError
@@ -159,8 +159,8 @@ func (p *jsonPage) member(key string) error {
 	return p.Skip()
 }
 
-// time reads the stamp, which Go printed (time.Time.String); one that says nothing
-// is a problem.
+// time reads the stamp, which Go printed (time.Time.String); an unreadable one is a
+// problem.
 //
 //	"2026-11-21 02:55:50 +0000 UTC"
 func (p *jsonPage) time() time.Time {
@@ -222,7 +222,7 @@ func (p *jsonPage) labels(host *string) error {
 	})
 }
 
-// text reads a string, bounded; other values give "".
+// text reads a string, bounded; other values become "".
 func (p *jsonPage) text(into *string) error {
 	text, err := p.Text()
 	*into = text[:min(len(text), maxName)]

@@ -32,14 +32,14 @@ type sample struct {
 	Line, Offset int64
 }
 
-// pageSummary says what was read.
+// pageSummary sums up what was read.
 type pageSummary struct {
 	Samples int
 	// Malformed is the number of lines that are neither sample nor comment.
 	Malformed int
 	Bytes     int64
-	// Truncated says that the page ends inside a line; the format demands a line
-	// feed behind the last one, so that a value without it may have lost digits.
+	// Truncated is true if the page ends inside a line. The format demands a line feed
+	// after the last one, so a value without it may have lost digits.
 	Truncated bool
 }
 
@@ -246,13 +246,13 @@ func number(s string) (float64, error) {
 	return v, nil
 }
 
-// Build is the version that a *_build_info metric tells.
+// Build is the version in a *_build_info metric.
 type Build struct{ Metric, Version string }
 
-// Info is what a page says about the program.
+// Info identifies the program of a page.
 type Info struct {
-	// Time is when the metrics were taken, zero where the page does not say, as
-	// pages in text never do.
+	// Time is when the metrics were taken, zero if the page does not state it, as pages
+	// in text never do.
 	Time time.Time
 	// Program and Host are those of a HashiCorp agent ("nomad", "vm"), empty where
 	// the page does not name them.
@@ -263,7 +263,7 @@ type Info struct {
 	Builds []Build
 }
 
-// Version is the program's version, where the page tells exactly one.
+// Version is the program's version, if the page has exactly one.
 func (i Info) Version() string {
 	if len(i.Builds) != 1 {
 		return ""

@@ -13,10 +13,10 @@ import (
 	"time"
 )
 
-// Report is what a report says beside its descriptors.
+// Report is a report without its descriptors.
 type Report struct {
-	// Time is that of dumpEventTimeStamp. dumpEventTime is only taken without it:
-	// Node writes local time there and a Z behind it (src/node_report.cc).
+	// Time is that of dumpEventTimeStamp. dumpEventTime is taken only without it: Node
+	// writes local time there and a Z after it (src/node_report.cc).
 	Time time.Time
 	PID  int
 	// Program is the base name of the script, or of the executable where none was
@@ -26,8 +26,8 @@ type Report struct {
 	NodeVersion string
 	// CommandLine is bounded in number and length.
 	CommandLine []string
-	// SoftOpenFiles is the soft limit on open descriptors, Unlimited or 0 where the
-	// report does not say.
+	// SoftOpenFiles is the soft limit on open descriptors, Unlimited, or 0 if the
+	// report does not state it.
 	SoftOpenFiles int64
 	// Handles counts the libuv handles of all threads by type, loops left out.
 	Handles map[string]int
@@ -44,9 +44,9 @@ type Report struct {
 	HeapUsed, HeapLimit, RSS int64
 	// Workers is the number of worker threads whose reports lie inside.
 	Workers int
-	// Secrets says that the report holds environment variables.
+	// Secrets is true if the report holds environment variables.
 	Secrets bool
-	// Truncated says that the report stops before its end: handles and figures are
+	// Truncated is true if the report stops before its end: handles and figures are
 	// lower bounds.
 	Truncated bool
 }

@@ -20,7 +20,7 @@ type Clients struct {
 	// Active, Running and Queued are the figures of the summary below the clients,
 	// -1 where they are missing.
 	Active, Running, Queued int
-	// Truncated says that the text ends before the summary.
+	// Truncated is true if the text ends before the summary.
 	Truncated bool
 }
 
@@ -28,8 +28,8 @@ type Clients struct {
 type Client struct {
 	// Name is the class, Identity the identity hash.
 	Name, Identity string
-	// Validity is in the script's own unit and may be negative; Valid says that it
-	// was printed.
+	// Validity is in the script's own unit and may be negative; Valid is true if it was
+	// printed.
 	Validity int64
 	Valid    bool
 	// Running and Queued are calls.
@@ -337,9 +337,9 @@ func (c Client) saturated() (limit int, full bool) {
 	return limit, limit > 0 && c.Running >= limit && c.Queued > 0
 }
 
-// Findings are sentences that tell saturation, which a higher limit cures, from
-// clients that are made anew and not closed. One summary proves the first and can
-// only point at the second.
+// Findings are sentences that separate saturation, which a higher limit cures, from
+// clients that are made anew and not closed. One summary proves the first and can only
+// point at the second.
 func (c Clients) Findings() []string {
 	var out []string
 	quiet := 0

@@ -9,7 +9,7 @@ import (
 	"leakdiff/analysis/say/wording"
 )
 
-// refusal says that threads are missing of the dump.
+// refusal reports that threads of the dump are missing.
 func (p *textParser) refusal(d *Dump) {
 	first := p.state.refused.first
 	why := "a line begins like a thread, and no header that is known goes on like it: "
@@ -35,7 +35,7 @@ func (p *textParser) truncated() (bool, string) {
 	return false, ""
 }
 
-// lacks says what the form of a dump does not tell.
+// lacks reports what the form of a dump does not print.
 func (p *textParser) lacks(d *Dump) {
 	l := at(d.Line, d.Offset)
 	switch {

@@ -100,7 +100,7 @@ func (p *textParser) link(l line.Line, s string) {
 	p.held, p.heldLines = "", 0
 }
 
-// threadAddress is what SAP's virtual machine prints behind the name of a thread.
+// threadAddress is what SAP's virtual machine prints after the name of a thread.
 var threadAddress = regexp.MustCompile(` ?\(tid=0x[0-9a-f]+\)(:?)$`)
 
 // withoutAddress takes the address of the thread off a line of a deadlock.

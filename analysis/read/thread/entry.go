@@ -106,7 +106,7 @@ func (p *textParser) refuse(l line.Line) error {
 }
 
 // ofForm reports whether a line begins like the threads of the dump. A quoted word with
-// a colon behind it is a key, of JSON or of a deadlock.
+// a colon after it is a key, of JSON or of a deadlock.
 func (p *textParser) ofForm(s string) bool {
 	switch p.dump.Form {
 	case FormStackTraces:
@@ -123,7 +123,7 @@ func (p *textParser) ofForm(s string) bool {
 	return end == 0 || end+1 == len(s) || s[end+1] != ':'
 }
 
-// attributed reports whether a line has attributes of a thread behind its name.
+// attributed reports whether a line has attributes of a thread after its name.
 //
 //	`"main" #1 [12] prio=5 os_prio=0 tid=` -> true
 func attributed(s string) bool {
@@ -167,8 +167,8 @@ func isState(s string) bool {
 	return false
 }
 
-// beginThread ends the thread before and opens another one, in a new dump where
-// the form says so. first and last are the lines of the header.
+// beginThread ends the thread before and opens another one, in a new dump if the form
+// requires it. first and last are the lines of the header.
 func (p *textParser) beginThread(first, last line.Line, h *header) error {
 	if err := p.deliver(); err != nil {
 		return err
@@ -201,8 +201,8 @@ func (p *textParser) beginThread(first, last line.Line, h *header) error {
 	return nil
 }
 
-// continues reports whether a thread of a form belongs to the dump being read.
-// Forms with one grammar are told apart by an attribute that not every line has.
+// continues reports whether a thread of a form belongs to the dump being read. An
+// attribute that not every line has separates forms with one grammar.
 func (p *textParser) continues(form string) bool {
 	if p.dump.Threads == 0 {
 		return true
@@ -231,8 +231,8 @@ func (p *textParser) title() int {
 	return rule - 1
 }
 
-// deliver gives the thread being read to the visitor. It stays open until the
-// next header or the dump's end.
+// deliver hands the thread being read to the visitor. It stays open until the next
+// header or the dump's end.
 func (p *textParser) deliver() error {
 	if !p.open || p.begin.Number == 0 {
 		return nil
@@ -291,8 +291,9 @@ func (p *textParser) count(t *analysis.Thread) {
 	}
 }
 
-// sort says who made the thread. Threads of the virtual machine have no number,
-// no stack's address, no state and no frames; until JDK 7 nobody has a number.
+// sort returns the maker of the thread: Java, or the virtual machine. Threads of the
+// virtual machine have no number, no stack's address, no state and no frames; until JDK
+// 7 nobody has a number.
 func (p *textParser) sort() analysis.ThreadSort {
 	t := &p.h.thread
 	switch {
@@ -312,8 +313,8 @@ func (p *textParser) sort() analysis.ThreadSort {
 	return analysis.JavaThread
 }
 
-// runsVirtual reports whether a stack is a virtual thread's, which JDK 21 does
-// not say otherwise in JSON. A carrier has these frames below others.
+// runsVirtual reports whether a stack is a virtual thread's, which JDK 21 does not mark
+// otherwise in JSON. A carrier has these frames below others.
 func runsVirtual(frames []analysis.Frame) bool {
 	return len(frames) > 0 && frames[len(frames)-1].Func == "java.lang.VirtualThread.run"
 }

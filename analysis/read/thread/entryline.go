@@ -44,8 +44,8 @@ func (p *textParser) bare() bool {
 	return p.h.form == FormDumpToFile || p.h.form == FormJConsole
 }
 
-// frame adds a frame. Behind foreign text and a blank line it is that of an
-// exception in a log.
+// frame adds a frame. After foreign text and a blank line it is that of an exception in
+// a log.
 func (p *textParser) frame(s string) bool {
 	if p.foreign.exception || p.foreign.line && p.foreign.blank {
 		return false
@@ -95,8 +95,8 @@ func (p *textParser) dash(s string) bool {
 	return false
 }
 
-// addLock adds what a line says about an object, except for the monitor that
-// Object.wait released and what the header said already.
+// addLock adds the object of a line, except for the monitor that Object.wait released
+// and the object of the header.
 func (p *textParser) addLock(l analysis.Lock) {
 	if p.learned != nil {
 		p.learned.locks = append(p.learned.locks, l)
@@ -164,7 +164,7 @@ func waitsOnMonitor(word, rest string) bool {
 	return strings.Contains(word, "WAITING") && strings.Contains(rest, "(on object monitor)")
 }
 
-// stateObject reads what a state line, or the line below it, says of the object.
+// stateObject reads the object in a state line, or in the line below it.
 //
 //	on java.util.concurrent.SynchronousQueue$TransferStack@2b1 owned by "x" t@3
 func (p *textParser) stateObject(s string) {

@@ -9,7 +9,7 @@ import (
 	"leakdiff/analysis/read/line"
 )
 
-// maxForeign is how far Foreign looks for words that tell a form.
+// maxForeign is how far Foreign looks for words that identify a form.
 const maxForeign = 8 << 20
 
 // foreignForms are dumps of threads that are named and not read (threads.md

@@ -38,10 +38,10 @@ type jsonParser struct {
 	failed   error // of visit
 }
 
-// ParseJSON reads the JSON of jcmd Thread.dump_to_file (JDK 21 and later) and of
-// Spring Boot's actuator, one dump or several one after the other. It is
-// ParseText in everything else. JSON that breaks off gives the threads before,
-// and a dump that is Truncated.
+// ParseJSON reads the JSON of jcmd Thread.dump_to_file (JDK 21 and later) and of Spring
+// Boot's actuator, one dump or several one after the other. It is ParseText in
+// everything else. JSON that breaks off yields the threads before the break, and a dump
+// that is Truncated.
 func ParseJSON(r io.Reader, cfg Config, visit func(ordinal int, t *analysis.Thread) error) ([]Dump, []analysis.Problem, error) {
 	cfg = cfg.withDefaults()
 	p := &jsonParser{in: json.NewReader(r, json.Limits{Value: maxToken}), stacks: newStackTable(cfg.MaxStacks), problems: newProblems(cfg), visit: visit}
@@ -90,7 +90,7 @@ func (p *jsonParser) value(key string, depth int) error {
 	return p.in.Skip()
 }
 
-// text reads what the head of dump_to_file says.
+// text reads the head of dump_to_file.
 func (p *jsonParser) text(key, s string) {
 	if p.dump == nil || p.dump.Form != FormDumpToFileJSON {
 		return
@@ -112,7 +112,7 @@ func (p *jsonParser) text(key, s string) {
 // container counts an executor by its class.
 //
 //	"java.util.concurrent.ThreadPoolExecutor@47ccc45"           ThreadPoolExecutor
-//	"ForkJoinPool-1/jdk.internal.vm.SharedThreadContainer@a34a" the class behind the slash
+//	"ForkJoinPool-1/jdk.internal.vm.SharedThreadContainer@a34a" the class after the slash
 func (p *jsonParser) container(s string) {
 	if s == "<root>" {
 		return
@@ -332,8 +332,8 @@ func (p *jsonParser) dumpToFile(t *analysis.Thread, e *jsonThread) int64 {
 	return owner
 }
 
-// actuator fills a thread of the actuator and returns the id of the owner of what
-// it waits for, -1 where there is none.
+// actuator fills a thread of the actuator and returns the id of the owner of what it
+// waits for, -1 if no owner is known.
 func (p *jsonParser) actuator(t *analysis.Thread, e *jsonThread) int64 {
 	t.ID, t.Name, t.State, t.Daemon = e.ThreadID.id(), textOf(e.ThreadName), text(e.ThreadState), e.Daemon
 	for _, f := range e.StackTrace {
@@ -405,7 +405,7 @@ func (p *jsonParser) close() {
 	}
 }
 
-// broken says that the JSON ends too soon or is none from some place on.
+// broken reports that the JSON ends too soon or is none from some place on.
 func (p *jsonParser) broken(err error) {
 	if p.failed != nil || p.in.Failure() != nil {
 		return

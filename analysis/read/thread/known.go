@@ -55,9 +55,9 @@ type body struct {
 	state             string
 	stated, onMonitor bool
 	capped, owned     bool
-	// blank says that some line is empty, blankEnd that the last one is, lines how many
-	// there are, end where the last one that belongs to the thread ends, last the last
-	// ones that are not empty.
+	// blank is true if some line is empty, blankEnd if the last one is. lines counts
+	// them. end is where the last line of the thread ends. last are the last lines that
+	// are not empty.
 	blank, blankEnd bool
 
 	lines int64
@@ -203,7 +203,7 @@ func nextQuote(ahead []byte, at int) int {
 	}
 }
 
-// recall does what the lines of a known body behind line number header do.
+// recall does what the lines of a known body after line number header do.
 func (p *textParser) recall(b *body, text []byte, header int64) {
 	t := &p.h.thread
 	if b.stated {
@@ -242,13 +242,12 @@ func (p *textParser) recall(b *body, text []byte, header int64) {
 // lesson is what is noted of a body while its lines are read one by one.
 type lesson struct {
 	locks []analysis.Lock
-	// told is how many of them stand before the line being read.
+	// told counts those before the line being read.
 	told int
 }
 
-// learn reads a header and the lines of its body one by one, and remembers what they
-// say when the thread is delivered. It does not where a line says more than a body
-// can hold.
+// learn reads a header and the lines of its body one by one, and remembers their
+// meaning when the thread is delivered, unless a line holds more than a body can hold.
 func (p *textParser) learn(header line.Line, text []byte, sum uint64) error {
 	if err := p.line(header); err != nil || !p.open || p.begin.Number != header.Number {
 		return err
@@ -315,8 +314,9 @@ func (s *lesson) line(b *body, gaps []gap, begin int) bool {
 }
 
 // alone reports whether the body of the thread being read, which had the header h at
-// line number, says nothing but what a body holds, and notes its state. No two of
-// what may say the owner of a lock or the state of a thread are told apart.
+// line number, holds nothing but what a known body can hold, and notes its state. Lines
+// about the owner of a lock and about the state of a thread always make a body of their
+// own.
 func (p *textParser) alone(b *body, h header, number int64) bool {
 	first, _, _ := bytes.Cut(b.text, []byte{'\n'})
 	said, stated := strings.CutPrefix(trim(string(first)), stateWord)

@@ -32,7 +32,7 @@ func (p *problems) add(s analysis.Severity, at line.Line, what, why, hint string
 	p.list.Add(s, at, what, why, hint)
 }
 
-// once adds a note about the file unless it was said before.
+// once adds a note about the file unless it was added before.
 func (p *problems) once(at line.Line, what, why, hint string) {
 	if p.reported[what] {
 		return

@@ -101,7 +101,7 @@ func target(s string) (analysis.Descriptor, bool) {
 	return d, true
 }
 
-// pathType guesses from a path what a target does not say.
+// pathType guesses from a path what a target does not show.
 //
 //	"/memfd:x" memfd   "/dev/random" char   "/dev/shm/x" regular
 func pathType(path string) string {

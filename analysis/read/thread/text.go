@@ -23,9 +23,9 @@ const (
 	after
 )
 
-// textParser turns the lines of a file into threads. It knows no form in advance:
-// every header says which form it has, and the lines below are read by their own
-// words, so that lost tabs, line ends and log lines between do no harm.
+// textParser turns the lines of a file into threads. It knows no form in advance: every
+// header reveals its form, and the lines below are read by their own words, so that
+// lost tabs, line ends and log lines between do no harm.
 type textParser struct {
 	lines    *line.Reader
 	stacks   *stackTable
@@ -50,13 +50,13 @@ type textParser struct {
 	owned  bool // in the list of ownable synchronizers
 	begin  line.Line
 	end    int64 // offset after the last line that belongs to the thread
-	// stated says that a java.lang.Thread.State was printed; released is the object
-	// of Object.wait, which the thread does not hold.
+	// stated is true if a java.lang.Thread.State was printed; released is the object of
+	// Object.wait, which the thread does not hold.
 	stated, monitorWait bool
 	released            string
 	foreign             foreignText
-	// same is what is known of all lines below the header, nil where they were read
-	// one by one; learned has what they say while one of its kind is learned.
+	// same is what is known of all lines below the header, nil if they were read one by
+	// one; learned gathers what they mean while one of its kind is learned.
 	same    *body
 	learned *lesson
 
@@ -65,8 +65,8 @@ type textParser struct {
 	held      string
 	heldLines int
 	heldAt    line.Line
-	// heldAlone says that it stands where a thread may begin, and not within the stack of
-	// another one; blankAt is the number of the last blank line.
+	// heldAlone is true if it stands where a thread may begin, and not within the stack
+	// of another one; blankAt is the number of the last blank line.
 	heldAlone bool
 	blankAt   int64
 	// early are refused headers of a dump that has not begun.
@@ -78,7 +78,7 @@ type textParser struct {
 
 // dumpState is what is needed to judge a dump's end.
 type dumpState struct {
-	ended     bool // a line was seen that stands behind the threads
+	ended     bool // a line was seen that comes after the threads
 	vm        int  // threads of the virtual machine
 	numbered  int  // threads with #N that are in the JVM's own list
 	cut       bool // the last line of the input is half of one
@@ -236,7 +236,7 @@ func announces(s string) bool {
 
 const fullThreadDump = "Full thread dump"
 
-// ends reports whether s stands behind the threads of a dump.
+// ends reports whether s comes after the threads of a dump.
 func ends(s string) bool {
 	switch s {
 	case "Heap", "<EndOfDump>", "Deadlock Found":
@@ -375,7 +375,7 @@ func (p *textParser) opening(s string) {
 	}
 }
 
-// known are lines that stand in dumps and say nothing about a thread.
+// known are lines of dumps that belong to no thread.
 func known(s string) bool {
 	for _, word := range [...]string{
 		"No compile task", "Compiling: ", "JavaThread state: ", "Thread: 0x", "Threads class SMR info",
