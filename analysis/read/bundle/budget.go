@@ -247,8 +247,7 @@ func guard(r io.Reader, p []byte) (n int, err error) {
 // broken explains in words why a stream ended.
 type broken struct {
 	what, why, hint string
-	// cut is true if data is missing. Otherwise all data is there and its checksum is
-	// wrong.
+	// cut is true if data is missing. Otherwise all data is there but not trusted.
 	cut bool
 	err error
 }

@@ -88,7 +88,7 @@ type Config struct {
 type Input struct {
 	// Name is a path with slashes or backslashes; it becomes a display path.
 	Name string
-	// Size is in bytes, -1 where unknown; it is shown and never relied on.
+	// Size is in bytes, -1 if unknown; it is shown and never relied on.
 	Size int64
 	// ModTime is shown as Member.FileTime. It is no evidence of when a dump was
 	// taken: copies and checkouts set it anew.
@@ -111,7 +111,7 @@ type Stats struct {
 	// BytesIn were read from the inputs, BytesOut from the bodies of members.
 	BytesIn, BytesOut int64
 	// Stopped names the budget that ended the walk early: "bytes", "entries" or
-	// "time"; empty where everything was walked.
+	// "time"; empty if everything was walked.
 	Stopped string
 }
 

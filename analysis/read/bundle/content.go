@@ -25,7 +25,7 @@ type stream struct {
 	random *random
 }
 
-// member is the stream of an entry of the archive s; ok is false where Open
+// member is the stream of an entry of the archive s; ok is false if Open
 // looks for something else.
 func (s stream) member(w *walk, name string) (child stream, ok bool) {
 	path := cleanPath(name)

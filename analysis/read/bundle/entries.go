@@ -15,7 +15,7 @@ import (
 // errors are those of tar.Reader.
 type entries struct {
 	br *bufio.Reader
-	// slow reads the present entry, nil where header does.
+	// slow reads the present entry, nil if header does.
 	slow   *tar.Reader
 	header tar.Header
 	// left counts the unread bytes of the content, pad the zeros after it.

@@ -38,7 +38,7 @@ type Member struct {
 	// Link is the target of a link, as data: "socket:[60463]", "/etc/passwd".
 	// The target of a hard link is an earlier member's name as the archive has it.
 	Link string
-	// Size is what the archive or input declares, -1 where unknown, as below a
+	// Size is what the archive or input declares, -1 if unknown, as below a
 	// packing.
 	Size int64
 	// ModTime is the time inside the archive, or that of an Input that is Dated; zero

@@ -132,8 +132,8 @@ type local struct {
 
 func (h *local) folder() bool { return strings.HasSuffix(h.name, "/") }
 
-// locals yields the local headers of an archive as long as one stands where the entry
-// before it ends, to where whoever ranges over them goes.
+// locals yields the local headers of an archive one after the other. The loop over them
+// must move the lane to the end of each entry.
 func (w *walk) locals(s stream, l *lane) iter.Seq[local] {
 	return func(yield func(local) bool) {
 		for !w.over() {
@@ -193,8 +193,8 @@ func (h *local) extend(extra []byte) {
 	}
 }
 
-// salvageEntry reads one entry and stands at the next header afterwards; false
-// where that cannot be found.
+// salvageEntry reads one entry and stops at the next header; it returns false if it
+// cannot find that.
 func (w *walk) salvageEntry(s stream, l *lane, h local, locked *encrypted) bool {
 	unreadable, secret := zipRefusal(h.method), isEncrypted(h.method, h.flags)
 	if secret && !h.listed {

@@ -114,7 +114,7 @@ func (p part) sibling(number int) string {
 // upload is an input as it is walked: alone, or joined from its parts.
 type upload struct {
 	Input
-	// next is the name that a further part would have; empty where there can be
+	// next is the name that a further part would have; empty if there can be
 	// none.
 	next string
 	// parts is how many inputs were joined; 0 for one that is no part.
@@ -186,8 +186,8 @@ func splits(inputs []Input) [][]part {
 	return out
 }
 
-// whole returns the parts that can be joined, in order: those before the first
-// gap. Nothing is joined without the first part, nor where names only look alike.
+// whole returns the parts that can be joined, in order: those before the first gap. It
+// joins nothing without the first part, or if only the names are similar.
 func (w *walk) whole(inputs []Input, set []part) []part {
 	slices.SortStableFunc(set, func(a, b part) int { return cmp.Compare(a.number, b.number) })
 	first := set[0]

@@ -383,7 +383,7 @@ func directoryEnd(r io.ReaderAt, size int64) (directory, bool) {
 }
 
 // countDirectory counts the entries of the central directory without keeping them, and
-// the bytes of it that are none of them; whole is false where there is no directory.
+// the bytes of it that are none of them; whole is false if there is no directory.
 func countDirectory(r *random) (entries int, unread int64, whole bool) {
 	d, ok := directoryEnd(r, r.size)
 	if !ok {

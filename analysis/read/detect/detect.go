@@ -80,7 +80,7 @@ type Head struct {
 	Whole bool
 	// Path is its display path.
 	Path string
-	// Size is in bytes, -1 where unknown.
+	// Size is in bytes, -1 if unknown.
 	Size int64
 	// Link is the target of a symbolic link, empty for files.
 	Link string

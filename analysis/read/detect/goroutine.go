@@ -464,7 +464,7 @@ func sampleType(b []byte) (index uint64, ok bool) {
 	return index, ok
 }
 
-// protoField splits off one field; body is empty for numbers. ok is false where
+// protoField splits off one field; body is empty for numbers. ok is false if
 // the field is not whole or not allowed in a profile.
 func protoField(b []byte) (field uint64, body, rest []byte, ok bool) {
 	tag, n := uvarint(b)

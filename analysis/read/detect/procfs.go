@@ -15,7 +15,7 @@ var (
 )
 
 // byName takes the small files of /proc and of collectors that only their name
-// explains, as far as their content does not contradict it.
+// explains, unless their content contradicts it.
 func (v *view) byName() (Result, bool) {
 	switch {
 	case !v.Whole || len(v.Bytes) > 1<<16:

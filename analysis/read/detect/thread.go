@@ -9,8 +9,8 @@ import (
 // threadForms are the lines of the forms in threads.md by which they are known;
 // enough of them make a dump.
 var threadForms = []struct {
-	// word is in every such line, first are the bytes that one can begin with,
-	// empty where text may stand in front, and line matches the whole of it.
+	// word is in every such line. first are the bytes that one can begin with, empty if
+	// text may precede it. line matches the whole of it.
 	word, first string
 	line        *regexp.Regexp
 	what        string

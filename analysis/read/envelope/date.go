@@ -151,7 +151,7 @@ func wordDate(text string, now time.Time) (moment, bool) {
 	return d.moment(now)
 }
 
-// dateWords are the parts of a date as far as they were read.
+// dateWords are the parts of a date that were read so far.
 type dateWords struct {
 	year, month, day, hour int
 	rest                   time.Duration // of the hour
@@ -160,7 +160,7 @@ type dateWords struct {
 	words                  int
 }
 
-// take reads one word, false where it is no part of a date or came before.
+// take reads one word, false if it is no part of a date or came before.
 func (d *dateWords) take(word string) bool {
 	d.words++
 	b := []byte(word)

@@ -45,7 +45,7 @@ var documents = [...]struct {
 	{"docker JSON", []string{`"log"`, `"stream"`, `"time"`}, false},                // json-file records in a list
 }
 
-// documentName names the form of a JSON text with records, "" where it is none, or
+// documentName names the form of a JSON text with records, "" if it is none, or
 // has one on each line.
 func documentName(head []byte) string {
 	head = head[:min(len(head), documentHead)]

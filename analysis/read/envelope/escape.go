@@ -198,8 +198,8 @@ func escapedMarker(b []byte, from int) (at, depth int, ok bool) {
 }
 
 // nextMarker is the index of the first marker, -1 if there is none. It looks at some
-// KiB at a time, lest a line of nothing but markers of one kind is searched to its end
-// for the other each time.
+// KiB at a time, so that it never searches a line of nothing but markers of one kind to
+// its end for the other kind each time.
 func nextMarker(b []byte) int {
 	for low := 0; low < len(b); low += headerSpan {
 		block := b[low:min(len(b), low+headerSpan+markerSpan)]

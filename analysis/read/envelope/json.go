@@ -63,7 +63,7 @@ func skipBlank(b []byte) []byte {
 	return b
 }
 
-// stringLength measures a string with its quotes, 0 where it does not end.
+// stringLength measures a string with its quotes, 0 if it does not end.
 func stringLength(b []byte) int {
 	for i := 1; i < len(b); i++ {
 		j := bytes.IndexByte(b[i:], '"')

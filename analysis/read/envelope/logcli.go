@@ -33,7 +33,7 @@ func cutLogcli(b []byte) (cut, bool) {
 	return c, true
 }
 
-// labelsLength measures `{a="b", c="d}"}`, 0 where it is none.
+// labelsLength measures `{a="b", c="d}"}`, 0 if it is none.
 func labelsLength(b []byte) int {
 	quoted := false
 	for i := 1; i < len(b) && i < maxTag; i++ {

@@ -46,7 +46,7 @@ type cut struct {
 	partial bool
 }
 
-// cut takes the layer off a line, false where the line does not have it.
+// cut takes the layer off a line, false if the line does not have it.
 func (l *layer) cut(b []byte) (cut, bool) {
 	switch l.kind {
 	case layerSyslog:

@@ -91,7 +91,7 @@ func (s *scanner) object(b []byte, l *layer, at place) {
 	r.found = false
 }
 
-// readObject reads the record that a line is, false where it is no whole object.
+// readObject reads the record that a line is, false if it is no whole object.
 func (s *scanner) readObject(b []byte, l *layer) bool {
 	r := &s.record
 	r.reset()

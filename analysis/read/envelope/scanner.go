@@ -443,7 +443,7 @@ func guessWords(b []byte) (layer, cut, bool) {
 	return layer{}, cut{}, false
 }
 
-// peel takes the layers off a line and finds its source, nil where the line is
+// peel takes the layers off a line and finds its source, nil if the line is
 // none of the file's form.
 func (s *scanner) peel(b []byte) (src *source, rest []byte, partial bool) {
 	s.key = s.key[:0]

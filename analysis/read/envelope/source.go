@@ -70,8 +70,8 @@ type source struct {
 	// records.
 	record bool
 	stream string
-	// moment is when the line being read was written, as far as it was asked for: stamp
-	// was not read yet.
+	// moment is when the line being read was written; stamp, if it is not empty, was
+	// not read into it yet.
 	stamp  []byte
 	moment moment
 
@@ -279,7 +279,7 @@ func (s *source) startRun(before []byte, depth int, quote byte) {
 	s.run.start(depth, quote)
 }
 
-// resume goes on with a string, and returns what follows it, nil where it has not
+// resume goes on with a string, and returns what follows it, nil if it has not
 // ended yet.
 func (s *source) resume(b []byte, partial bool, at place) ([]byte, place) {
 	if s.run.split && len(trim(b)) > 0 && isLogLine(trim(b)) {

@@ -173,9 +173,8 @@ func (m moment) missing() int {
 	return 0
 }
 
-// readStamp reads what cutStamp cut. A stamp without a year gets the latest one
-// in which it is not more than a day after now, for nobody uploads logs of the
-// future.
+// readStamp reads what cutStamp cut. A stamp without a year gets the latest one in
+// which it is not more than a day after now, because logs of the future do not exist.
 func readStamp(text string, now time.Time) moment {
 	if len(text) > 19 && text[10] == 'T' {
 		if t, err := time.Parse(time.RFC3339Nano, text); err == nil {

@@ -12,7 +12,7 @@ var errStreamed = errors.New("the text of this dump was given to Config.Stream")
 type stream struct {
 	read  func(io.Reader)
 	given int // dumps given so far
-	// to is the way to the reader, nil where no dump is being read.
+	// to is the channel to the reader, nil while no dump is being read.
 	to *io.PipeWriter
 	// done is closed when the reader has returned; panicked is what it panicked with.
 	done     chan struct{}

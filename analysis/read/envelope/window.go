@@ -145,7 +145,8 @@ type markers struct {
 	// first byte that was not searched yet.
 	at    []int64
 	known []bool
-	// clear is an offset before which no line has one, as far as marked was asked.
+	// clear is an offset before which no line has one, of those that marked has
+	// searched.
 	clear int64
 }
 

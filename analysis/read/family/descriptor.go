@@ -14,7 +14,7 @@ const listener = "listener"
 
 // OfDescriptor returns the family of an open descriptor by the keys of procfs.md
 // section 9, whatever listed it. watches is the number of inotify watches that
-// the descriptor holds, -1 where that is not known. Kernel object names that
+// the descriptor holds, -1 if that is not known. Kernel object names that
 // change at every run ("[eventpoll:16,20]") and ephemeral ports are not part of
 // any key.
 func (s *Sockets) OfDescriptor(d analysis.Descriptor, watches int) *analysis.Family {

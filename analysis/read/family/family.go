@@ -109,8 +109,8 @@ func Adopters(families []*analysis.Family) map[string]string {
 	return out
 }
 
-// claims are the families, by fingerprint, whose members may look like an orphan
-// where nobody printed their creator.
+// claims are the families, by fingerprint, whose members may look like an orphan in a
+// form without creators.
 type claims map[string][]string
 
 // add claims frames for a family. Whether the outermost one was a closure, which
@@ -165,10 +165,10 @@ func base(file string) string {
 // Step is one raw frame and what became of it.
 type Step struct {
 	Printed string
-	// Rule is in words, several joined by ", "; empty where the frame is compared
+	// Rule is in words, several joined by ", "; empty if the frame is compared
 	// as printed.
 	Rule string
-	// Compared is empty where the frame is not compared.
+	// Compared is empty if the frame is not compared.
 	Compared string
 	// Creator marks the step of "created by".
 	Creator bool

@@ -158,7 +158,7 @@ func (r *stackReading) operation(end int) string {
 	return ""
 }
 
-// leafKind is what an innermost class waits for, empty where it is none of those
+// leafKind is what an innermost class waits for, empty if it is none of those
 // that are folded.
 func leafKind(class string) string {
 	class, _, _ = strings.Cut(class, "$")

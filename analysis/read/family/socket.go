@@ -75,7 +75,7 @@ func (e endpoint) String() string {
 // known reports whether the other end of a connection was named.
 func (e endpoint) known() bool { return e.port != "" || e.host != "" && e.host != "*" }
 
-// number is the port, 0 where it was printed as a service name: services have
+// number is the port, 0 if it was printed as a service name: services have
 // small ports.
 func (e endpoint) number() int {
 	n, err := strconv.Atoi(e.port)
@@ -97,9 +97,9 @@ type connection struct {
 	state         string
 }
 
-// connectionOf reads the Internet socket that a descriptor is; false where it is
-// none or its ends were not listed. Descriptor.Idle is no part of it: whether a pool
-// waits for a socket differs from one moment to the next.
+// connectionOf reads the Internet socket of a descriptor; it returns false for other
+// descriptors and for sockets whose ends were not listed. Descriptor.Idle is no part of
+// it: whether a pool waits for a socket differs from one moment to the next.
 func connectionOf(d analysis.Descriptor) (connection, bool) {
 	protocol := internetProtocol(d)
 	if protocol == "" || !hasEnds(&d) {

@@ -37,8 +37,8 @@ type reading struct {
 	// frames are all frames, leaf first; kept indexes those that are compared.
 	frames []frame
 	kept   []int
-	// creator has no printed text where none was printed. looseCreator is then
-	// the function that holds the outermost closure, if it is one.
+	// creator is empty if no creator was printed. looseCreator is then the function
+	// that holds the outermost closure, if it is one.
 	creator      frame
 	looseCreator string
 	unavailable  string

@@ -213,7 +213,7 @@ func state(w *analysis.Watch, t *WatchTarget) analysis.TargetState {
 	case t.Status != statusMounted || t.Why != "":
 		return analysis.TargetUnknown
 	case w.Inode == rootInode(t.FSType):
-		return analysis.TargetThere // nobody can remove the root of what is mounted
+		return analysis.TargetThere // the root of a mount cannot be removed
 	case t.Path != "":
 		return analysis.TargetThere
 	}

@@ -27,8 +27,9 @@ func threadTitle(k threadKey, r *stackReading) string {
 	return title
 }
 
-// discriminating is the frame nearest the leaf of somebody's own code, else of a library
-// that carries calls, else of the JDK outside its waiting, else the leaf.
+// discriminating is the frame nearest the leaf that is no library's and not the JDK's,
+// else that of a library that does not carry calls, else of the JDK outside its
+// waiting, else the leaf.
 func (r *stackReading) discriminating() string {
 	loose := r.loose()
 	for _, wanted := range []func(string) bool{
@@ -55,7 +56,7 @@ func ofJDK(loose string) bool {
 	return hasPrefix(loose, "java.", "javax.", "jdk.", "sun.", "com.sun.", "jrockit.")
 }
 
-// carrier reports whether a library frame only carries somebody's call.
+// carrier reports whether a library frame only carries the call of other code.
 func carrier(loose string) bool {
 	return hasPrefix(loose, "okio.", "io.netty.", "kotlin.", "kotlinx.", "scala.", "groovy.lang.", "org.codehaus.groovy.", "org.springframework.aop.", "com.google.common.util.concurrent.")
 }

@@ -7,7 +7,7 @@ import (
 	"leakdiff/analysis"
 )
 
-// function is a compared frame as titles see it. exact and file are empty where
+// function is a compared frame as titles see it. exact and file are empty if
 // only the family is known and none of its stacks.
 type function struct {
 	loose, exact, file string
@@ -69,11 +69,11 @@ func titleOf(frames []function, creator string) Title {
 func discriminating(frames []function, creator string) string {
 	list := shippedPlumbing()
 	for _, f := range frames {
-		if namesOwnCode(list, f) {
+		if programCode(list, f) {
 			return f.loose
 		}
 	}
-	if creator != "" && namesOwnCode(list, functionOf(creator)) {
+	if creator != "" && programCode(list, functionOf(creator)) {
 		return creator
 	}
 	if at := outermost(frames, func(f function) bool { return f.owner != standardLibrary }); at >= 0 {
@@ -88,8 +88,8 @@ func discriminating(frames []function, creator string) string {
 	return frames[len(frames)-1].loose
 }
 
-// namesOwnCode reports whether a function names somebody's own code.
-func namesOwnCode(list *plumbing, f function) bool {
+// programCode reports whether a function is written code outside the standard library.
+func programCode(list *plumbing, f function) bool {
 	return f.owner == somebody && !list.generated(f.file)
 }
 
@@ -117,7 +117,7 @@ func outermost(frames []function, wanted func(function) bool) int {
 // function, else the outermost one, and the creator.
 func entry(frames []function, creator string) string {
 	list := shippedPlumbing()
-	at := outermost(frames, func(f function) bool { return namesOwnCode(list, f) })
+	at := outermost(frames, func(f function) bool { return programCode(list, f) })
 	switch {
 	case at < 0 && len(frames) == 0:
 		return creator

@@ -68,7 +68,7 @@ type WatchTarget struct {
 	// Deleted is true if the file has no path any more but is held open.
 	Deleted bool
 	// Former is the label of another capture of the same watch that Path and Mount are
-	// from, "" where they are of this one.
+	// from, "" if they are of this one.
 	Former string
 }
 

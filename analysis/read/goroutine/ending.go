@@ -13,8 +13,8 @@ const (
 	// debug=2 (runtime/pprof.writeGoroutineStacks); the answer is cut without a
 	// message.
 	pprofLimit = 64 << 20
-	// smallestBuffer is the smallest power of two that is taken for the size of
-	// somebody's buffer.
+	// smallestBuffer is the smallest power of two that is taken for the size of a
+	// buffer.
 	smallestBuffer = 4 << 10
 )
 

@@ -50,13 +50,13 @@ func (c Config) withDefaults() Config {
 type Goroutine struct {
 	// ID is 0 for the scheduler's own g0, which is no goroutine of the program.
 	ID int64
-	// Parent is the id after "created by F in goroutine", 0 where unknown
+	// Parent is the id after "created by F in goroutine", 0 if unknown
 	// (before Go 1.21, timer callbacks).
 	Parent int64
 	// State is the wait reason or status word without flags, wait, lock and
 	// labels: "chan receive", "select (no cases)", unknown text verbatim.
 	State string
-	// Wait is in whole minutes, -1 where none is printed. It is a lower bound
+	// Wait is in whole minutes, -1 if none is printed. It is a lower bound
 	// counted from the first garbage collection after parking.
 	Wait int
 	// Leaked, Scan and Durable are the flags of runtime.goroutineheader; Leaked

@@ -248,8 +248,7 @@ func knownPart(part []byte, g *Goroutine) bool {
 	return false
 }
 
-// name returns b as a string, the same one for equal bytes as far as the table
-// reaches.
+// name returns b as a string, the same one for equal bytes until the table is full.
 func (h *headerReader) name(b []byte) string {
 	if len(b) == 0 {
 		return ""

@@ -40,8 +40,8 @@ const (
 	maxSpans        = 1 << 18
 	maxSpanBytes    = 32 << 20
 	maxAlternatives = 256
-	// maxAlike is how many alternatives may have one length and one end, so that
-	// nobody can make every block be compared with hundreds of long ones.
+	// maxAlike is how many alternatives may have one length and one end, so that no
+	// input can make every block be compared with hundreds of long ones.
 	maxAlike = 16
 	// maxTaught is how many blocks of one stack are learned: their offsets or the
 	// frames that were inlined may differ.
@@ -93,7 +93,7 @@ type knownEnd struct {
 	*keptStack
 	key   []byte
 	lines int64 // of the body, with the blank line at its end
-	blank int   // length of that line; 0 where a creator ends the block
+	blank int   // length of that line; 0 if a creator ends the block
 	plain bool  // all lines are ofStack
 }
 
@@ -188,7 +188,7 @@ func (at branch) follow(b []byte) *run {
 	return nil
 }
 
-// tailOf is the last eight bytes as a number, 0 where there are fewer.
+// tailOf is the last eight bytes as a number, 0 if there are fewer.
 func tailOf(b []byte) uint64 {
 	if len(b) < 8 {
 		return 0
@@ -381,7 +381,7 @@ func (p *plan) of(body []byte) bool {
 }
 
 // cutBodyLine returns the line at pos without its end, and where the next one
-// begins; -1 where this one does not end.
+// begins; -1 if this one does not end.
 func cutBodyLine(body []byte, pos int) (line []byte, next int) {
 	i := bytes.IndexByte(body[pos:], '\n')
 	if i < 0 {

@@ -152,7 +152,7 @@ func (l *lineReader) ensure(n int) {
 // retain keeps what is read from here on, up to the next retain.
 func (l *lineReader) retain() { l.retained = l.start }
 
-// between is what was read between two offsets, nil where that is not kept.
+// between is what was read between two offsets, nil if that is not kept.
 func (l *lineReader) between(from, to int64) []byte {
 	switch {
 	case from > to:

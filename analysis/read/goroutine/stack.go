@@ -21,7 +21,7 @@ import (
 //	/src/main.go:14
 const (
 	markCreator     = '\x01' // name of the creator; its file:line follows
-	markElided      = '\x02' // number of elided frames, -1 where it is unknown
+	markElided      = '\x02' // number of elided frames, -1 if it is unknown
 	markUnavailable = '\x03' // text in place of frames
 )
 
@@ -166,7 +166,7 @@ func cutLine(key []byte) (line, rest []byte) {
 	return key, nil
 }
 
-// cutPlace splits a file from its line, which is 0 where it is unknown. The
+// cutPlace splits a file from its line, which is 0 if it is unknown. The
 // colon of a drive stays.
 //
 //	"C:/src/main.go:12" -> "C:/src/main.go", 12

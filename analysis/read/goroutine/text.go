@@ -55,7 +55,7 @@ type textParser struct {
 
 // dumperState finds the goroutine that writes the dump.
 type dumperState struct {
-	crash bool            // a crash began: nobody asked for this dump
+	crash bool            // a crash began: no request asked for this dump
 	stack *analysis.Stack // of the last one found
 	found int
 }
@@ -311,7 +311,7 @@ func (p *textParser) giveOthers(length int) {
 	}
 }
 
-// blankLine is the length of an empty line that b begins with, 0 where it does not.
+// blankLine is the length of an empty line that b begins with, 0 if it does not.
 func blankLine(b []byte) int {
 	switch {
 	case len(b) > 0 && b[0] == '\n':
@@ -422,9 +422,9 @@ func (p *textParser) isDumper(writing bool) bool {
 }
 
 // ofStack reports whether a line that is not empty is by its look alone a file, a call,
-// a creator or a header. The rule asks for nothing by which two blocks differ that
-// knownBlocks takes for alike, but for a file that lost its tab and ends in "sp=0x…)": that
-// line may be given or not.
+// a creator or a header. Two blocks that knownBlocks cannot distinguish get the same
+// answer, except for a file that lost its tab and ends in "sp=0x…)": that line may be
+// given or not.
 func ofStack(line []byte) bool {
 	switch {
 	case line[0] == '\t', line[len(line)-1] == ')':

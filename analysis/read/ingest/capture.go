@@ -221,9 +221,9 @@ func (r *reader) verify() {
 	}
 }
 
-// instead takes out the dumps of a step's file that are not the step's: the file may
-// hold no goroutine at all, or several dumps, of which the first is the step's. It
-// returns how many it took out.
+// instead reports a step's file that does not hold one dump. If it holds no goroutine
+// at all it stays as it is. Of several dumps the first is the step's and the others are
+// taken out. It returns how many it took out.
 func (r *reader) instead(p *part, s captureStep, a *analysis.Artifact, parts []*part) int {
 	var more []*part
 	for _, q := range parts {

@@ -30,8 +30,8 @@ type content struct {
 	text   [2 * sha256.Size]byte
 }
 
-// open begins to read a member whose hash somebody else may know. Only one is open at a time:
-// they share their state.
+// open begins to read a member; known, if set, returns its hash. Only one member is
+// open at a time: they share their state.
 func (r *reader) open(m *bundle.Member, known func() string) *content {
 	c := &r.content
 	*c = content{body: m.Body, large: !m.Whole(), known: known}
@@ -153,8 +153,8 @@ func (a *ahead) fill(body io.Reader) {
 	}
 }
 
-// readFull fills buf as far as the body goes. A decoder that panics must not take
-// the program with it: the panic is handed to the goroutine that can recover.
+// readFull fills buf until the body ends. A decoder that panics must not end the
+// program: the panic is handed to the goroutine that can recover.
 func readFull(body io.Reader, buf []byte) (n int, err error) {
 	defer func() {
 		if v := recover(); v != nil {

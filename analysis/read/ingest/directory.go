@@ -62,7 +62,7 @@ func (r *reader) gather(m *bundle.Member, found detect.Result, body *content) er
 	return r.file(d, m, body, failed)
 }
 
-// file counts a file of a directory whose content was read as far as it could be.
+// file counts a file of a directory; failed is the error of reading it, if any.
 func (r *reader) file(d *directory, m *bundle.Member, body *content, failed error) error {
 	if err := cmp.Or(body.rest(), failed); err != nil {
 		if stop := m.Stop(err); stop != nil {

@@ -25,7 +25,7 @@ const Engine = 8
 // Config controls the reading of a bundle; the zero value reads with default limits.
 type Config struct {
 	Bundle bundle.Config
-	// Progress is called often and must return quickly; nil means nobody listens.
+	// Progress is called often and must return quickly; it may be nil.
 	Progress func(Progress)
 	// Now bounds plausible times; nil means time.Now.
 	Now func() time.Time

@@ -353,7 +353,7 @@ func namedPID(dir string, listings []*part) int {
 	return found
 }
 
-// pid is the process that the group's evidence names, 0 where none does.
+// pid is the process that the group's evidence names, 0 if none does.
 func (g *group) pid() int {
 	pid := 0
 	for _, p := range g.parts {

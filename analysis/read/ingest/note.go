@@ -27,7 +27,7 @@ type notes struct {
 type note struct {
 	argument
 	first  int64
-	others int32 // index of notes.others plus 1, 0 where first is alone
+	others int32 // index of notes.others plus 1, 0 if first is alone
 }
 
 // namers are the goroutines that name an argument.

@@ -114,7 +114,7 @@ type goroutines struct {
 	// of all: reading them back costs more than counting.
 	counts    []int
 	waits     [len(analysis.WaitBuckets)]int
-	oldest    int   // wait in minutes, -1 where none was printed
+	oldest    int   // wait in minutes, -1 if none was printed
 	index     int32 // of textDump.order
 	arguments *arguments
 	noted     bool             // no more addresses are wanted

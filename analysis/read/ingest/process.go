@@ -179,8 +179,8 @@ func (b *builder) mainPackage() string {
 	return ""
 }
 
-// homeDirectory is somebody's own directory, or the one that holds them all: its name
-// is a person's and no program's.
+// homeDirectory is a home directory, or the one that holds them all: its name is a
+// person's and no program's.
 var homeDirectory = regexp.MustCompile(`(?i)^(?:[a-z]:)?(?:/var|/usr|/export|/data|/mnt)?/(?:home|users)(?:/[^/]+)?$|^(?:/var)?/root$`)
 
 func labelOfStem(stem string) string {

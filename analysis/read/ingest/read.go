@@ -31,7 +31,7 @@ type reader struct {
 	// walk ends, because archives have no order.
 	directories map[directoryKey]*directory
 	progress    Progress
-	// archive is the name of the one upload that holds everything, "" where there are
+	// archive is the name of the one upload that holds everything, "" if there are
 	// several.
 	archive string
 	// lone is true if all of the upload is one snapshot; stems are the words of file

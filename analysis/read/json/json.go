@@ -81,7 +81,7 @@ func (r *Reader) Next() (jsontext.Token, error) {
 	return t, nil
 }
 
-// Peek returns the kind of the next token, 0 where Next will return an error.
+// Peek returns the kind of the next token, 0 if Next will return an error.
 func (r *Reader) Peek() jsontext.Kind { return r.dec.PeekKind() }
 
 // Raw reads the next value as it is written. It is valid until the next call.
@@ -181,7 +181,7 @@ func (r *Reader) place(unread, part []byte) analysis.Place {
 // offset is that of the end of the last token.
 func (r *Reader) offset() int64 { return r.base + r.dec.InputOffset() }
 
-// Failure is the error of the stream, nil where it has none but its end.
+// Failure is the error of the stream, nil if it has none but its end.
 func (r *Reader) Failure() error { return r.in.failure }
 
 // Bytes is how much of the stream was read.

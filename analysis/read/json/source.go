@@ -64,8 +64,8 @@ func (s *source) count(b []byte, sign int64) {
 	s.feeds += sign * int64(bytes.Count(b, []byte{'\n'}))
 }
 
-// unread takes back what was handed over after an offset, as far as it is still in
-// memory, and returns the new offset.
+// unread takes back the bytes handed over after an offset, or those of them that are
+// still in memory, and returns the new offset.
 func (s *source) unread(offset int64) int64 {
 	handed, _ := s.r.Peek(s.handed)
 	n := min(max(int(s.offset-offset), 0), len(handed))

@@ -93,7 +93,7 @@ func (s *Blocks) fill() (Line, bool) {
 	return s.next()
 }
 
-// read fills the buffer as far as the stream goes.
+// read fills the buffer until the stream ends.
 func (s *Blocks) read() {
 	for empty := 0; s.held < MaxText && s.err == nil; empty++ {
 		n, err := s.r.Read(s.buf[s.held:])

@@ -204,7 +204,7 @@ func (r *Row) deviceInode() uint64 {
 	return decimal(r.Device)
 }
 
-// decimal reads a number, 0 where the cell is another word. The errors of strconv
+// decimal reads a number, 0 if the cell is another word. The errors of strconv
 // would cost more than the row.
 func decimal(cell string) uint64 {
 	v := uint64(0)

@@ -150,7 +150,7 @@ func (c columns) usual() bool {
 	return strings.Join(names, " ") == "COMMAND PID USER ASSOC MODE TYPE SOURCE MNTID INODE NAME"
 }
 
-// lsfdCells cuts a row by the titles; false where it does not fit below them.
+// lsfdCells cuts a row by the titles; false if it does not fit below them.
 func (c columns) lsfdCells(text string, to *record) bool {
 	if len(c) == 0 || strings.ContainsRune(text, '\t') {
 		return false

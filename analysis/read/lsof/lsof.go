@@ -49,7 +49,7 @@ type Row struct {
 	// NOFD, err.
 	IsDescriptor bool
 	// Type, Flags (FILE-FLAG), Device, Size (or offset), Links and Node are cells as
-	// printed, empty where the row or the listing has none.
+	// printed, empty if the row or the listing has none.
 	Type, Flags, Device, Size, Links, Node string
 	// NameText is NAME as printed. Descriptor.Name is the same except for unix
 	// sockets, where it is the path or @name alone ("" for unnamed ones).
@@ -79,7 +79,7 @@ type Skipped struct {
 
 // Listing sums up what was read.
 type Listing struct {
-	// Form is one of the constants, "" where nothing was recognised.
+	// Form is one of the constants, "" if nothing was recognised.
 	Form string
 	// Columns are the titles of the last header, or the letters of lsof -F in the
 	// order of their first appearance.
@@ -99,7 +99,7 @@ type Listing struct {
 	// Command is the command line found above the rows, if it was copied along.
 	Command string
 	// Size is the size of the directory itself in ls -la, which newer kernels set
-	// to the number of descriptors; 0 where it was not listed.
+	// to the number of descriptors; 0 if it was not listed.
 	Size      int64
 	Bytes     int64
 	Truncated bool

@@ -105,7 +105,7 @@ func isNetstatProtocol(word string) bool {
 //
 //	"14406/./zoo"                                           PID 14406, Program "./zoo"
 //	"0 12345 999/sshd: /usr/sb off (0.00/0/0)"               Inode 12345, PID 999
-//	"-"                                                     nobody is named
+//	"-"                                                     no owner
 func (t *socketReader) netstatOwner(rest string, fields []string, s *analysis.Socket) {
 	if len(fields) > 1 && isPlainNumber(fields[1]) && (t.section.inode || isPlainNumber(fields[0])) {
 		s.Inode, _ = strconv.ParseUint(fields[1], 10, 64)

@@ -18,7 +18,7 @@ const (
 
 // Sockets sums up what was read of a socket table.
 type Sockets struct {
-	// Form is one of the constants, "" where nothing was recognised.
+	// Form is one of the constants, "" if nothing was recognised.
 	Form string
 	// Rows counts sockets, by protocol and TCP sockets by state. NoDescriptor counts
 	// those that no descriptor refers to: TIME_WAIT, and others that lost their
@@ -40,12 +40,12 @@ type Sockets struct {
 	Truncated bool
 }
 
-// ParseSockets reads the tables of ss (-tanp, -anp, -e and -i with their
-// continuation lines, -s) and of netstat (net-tools, busybox, macOS), with or
-// without their headers. Host and service names stay as printed. Names of states
-// and protocols become canonical; a peer that is nobody ("*:*", "0.0.0.0:*") becomes
-// "". visit gets every row, also those without a descriptor; it is reused: copy
-// what is kept. The error is that of visit or of r.
+// ParseSockets reads the tables of ss (-tanp, -anp, -e and -i with their continuation
+// lines, -s) and of netstat (net-tools, busybox, macOS), with or without their headers.
+// Host and service names stay as printed. Names of states and protocols become
+// canonical; a missing peer ("*:*", "0.0.0.0:*") becomes "". visit receives every row,
+// also those without a descriptor; the row is reused: copy what is kept. The error is
+// that of visit or of r.
 func ParseSockets(r io.Reader, path string, visit func(s *analysis.Socket) error) (Sockets, []analysis.Problem, error) {
 	in := line.NewReader(r)
 	t := socketReader{probs: &line.Problems{Path: path}, words: words{}, visit: visit}

@@ -207,7 +207,8 @@ func (c columns) titles() []string {
 
 const commandTitle = "COMMAND "
 
-// header recognises the line of titles. lsfd's table begins alike but has no FD.
+// header recognises the line of titles. lsfd's table begins in the same way but has no
+// FD.
 //
 //	"COMMAND   PID USER   FD      TYPE DEVICE SIZE/OFF     NODE NAME"
 func header(text string) (columns, bool) {
@@ -327,7 +328,8 @@ func lastToken(s string) (rest, last string) {
 	return strings.TrimSpace(s[:max(i, 0)]), s[i+1:]
 }
 
-// set stores a cell below its title; false where it cannot be such a cell.
+// set stores a cell below its title; it returns false for a cell that cannot have this
+// title.
 func (r *Row) set(to cell, text string) bool {
 	switch to {
 	case cellCommand:

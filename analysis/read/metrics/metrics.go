@@ -1,9 +1,9 @@
-// Package metrics reads a page of metrics in the Prometheus text exposition format
-// or OpenMetrics, as programs serve it at /metrics, and the JSON that HashiCorp's
-// agents write. It takes a reader and hands every sample, or every interval, to a
-// visitor with the place it was read at; a broken line is a problem and costs
-// itself only. It refuses to know what the metrics mean, except for the few figures
-// about the process that every client library names alike.
+// Package metrics reads a page of metrics in the Prometheus text exposition format or
+// OpenMetrics, as programs serve it at /metrics, and the JSON that HashiCorp's agents
+// write. It takes a reader and hands every sample, or every interval, to a visitor with
+// the place it was read at; a broken line is a problem and costs itself only. It does
+// not know what the metrics mean, except for the few figures about the process that
+// every client library names equally.
 package metrics
 
 import (
@@ -25,7 +25,7 @@ import (
 // sample is one line of a page.
 type sample struct {
 	Name string
-	// Labels is nil where the sample has none.
+	// Labels is nil if the sample has none.
 	Labels map[string]string
 	// Value may be NaN or infinite.
 	Value        float64
@@ -254,7 +254,7 @@ type Info struct {
 	// Time is when the metrics were taken, zero if the page does not state it, as pages
 	// in text never do.
 	Time time.Time
-	// Program and Host are those of a HashiCorp agent ("nomad", "vm"), empty where
+	// Program and Host are those of a HashiCorp agent ("nomad", "vm"), empty if
 	// the page does not name them.
 	Program, Host string
 	// GoVersion is that of go_info ("go1.26.8"), empty for other languages.
@@ -296,8 +296,9 @@ func isDemand(name string) bool {
 // Figures reads the metrics about the process itself from a page:
 // process_start_time_seconds (Unix time), process_open_fds, process_max_fds,
 // process_resident_memory_bytes, go_goroutines, go_threads, and the demand on it
-// (isDemand), as far as they are there. A figure that comes for several processes (a federation page) or is not
-// finite is left out, with a problem. The error is that of r only.
+// (isDemand). Missing metrics are left out. A figure that comes for several processes
+// (a federation page) or is not finite is left out, with a problem. The error is that
+// of r only.
 func Figures(r io.Reader, path string) (map[string]float64, Info, []analysis.Problem, error) {
 	c := newCollector()
 	page, problems, err := parsePage(r, path, c.take)

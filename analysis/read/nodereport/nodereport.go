@@ -31,15 +31,15 @@ type Report struct {
 	SoftOpenFiles int64
 	// Handles counts the libuv handles of all threads by type, loops left out.
 	Handles map[string]int
-	// ReferencedTCP and UnreferencedTCP add up to Handles["tcp"]. An unreferenced
-	// tcp handle is a pooled connection that nobody waits for.
+	// ReferencedTCP and UnreferencedTCP add up to Handles["tcp"]. An unreferenced tcp
+	// handle is a pooled connection that no code waits for.
 	ReferencedTCP, UnreferencedTCP int
 	// Descriptors is how many were visited.
 	Descriptors int
 	// Watched counts the fs_event and fs_poll handles by the file that they look at,
 	// bounded in number. On Linux those of one loop share a single descriptor.
 	Watched map[string]int
-	// HeapUsed, HeapLimit and RSS are in bytes and 0 where unknown; the heap is that of
+	// HeapUsed, HeapLimit and RSS are in bytes and 0 if unknown; the heap is that of
 	// the main thread.
 	HeapUsed, HeapLimit, RSS int64
 	// Workers is the number of worker threads whose reports lie inside.

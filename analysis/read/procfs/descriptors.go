@@ -65,7 +65,7 @@ func mayBeSocket(info *FDInfo, inodes map[uint64]bool) bool {
 	return len(inodes) > 0 && info.HasInode && inodes[info.Inode] && info.access() == "u" && (info.Type == "" || info.Type == "unix")
 }
 
-// socketMount is the mount id of the sockets, -1 where none was found.
+// socketMount is the mount id of the sockets, -1 if none was found.
 func socketMount(infos []FDInfo, inodes map[uint64]bool) int {
 	votes, best := map[int]int{}, -1
 	for i := range infos {

@@ -25,7 +25,7 @@ const (
 // FDInfo is one file of /proc/PID/fdinfo (fs/proc/fd.c and the show_fdinfo
 // operations of each file type; formats/procfs.md section 1).
 type FDInfo struct {
-	// FD is the number from the file's name, -1 where that is unknown. PID is
+	// FD is the number from the file's name, -1 if that is unknown. PID is
 	// known only to ParseGrep, which reads it from the path, 0 otherwise.
 	FD, PID int
 	// Pos may be negative. Flags are the open flags, printed in octal; they hold
@@ -43,7 +43,7 @@ type FDInfo struct {
 	Type string
 	// Watches are in the file's order: newest first.
 	Watches []analysis.Watch
-	// Rare is nil where the file holds none of it, as most of the tens of thousands
+	// Rare is nil if the file holds none of it, as most of the tens of thousands
 	// of a capture.
 	Rare *Rare
 	// Bodies is how many fdinfo files the input holds: 0 for a file of inotify lines
@@ -483,8 +483,8 @@ func (f *hexFields) handle() (uint32, string) {
 	return uint32(f.hex("fhandle-type", 32)), strings.Clone(digits)
 }
 
-// whole reports whether a line that lost its end got as far as the last field
-// that every kernel prints, with a complete handle if there is any of it.
+// whole reports whether a line that lost its end still has the last field that every
+// kernel prints, and a complete handle if it has any part of one.
 func (f *hexFields) whole(last string) bool {
 	if v, ok := f.find(last); !ok || v == "" {
 		return false

@@ -27,7 +27,7 @@ type Limit struct {
 type Limits map[string]Limit
 
 // OpenFiles returns the soft limit on open descriptors, the one that counts;
-// -1 where there is no limit, false where the row is missing.
+// -1 if there is no limit, false if the row is missing.
 func (l Limits) OpenFiles() (soft int64, ok bool) {
 	row, ok := l["Max open files"]
 	return row.Soft, ok

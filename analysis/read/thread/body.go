@@ -59,7 +59,7 @@ func cutModule(s string) (module, function string) {
 	return module, s[cut:]
 }
 
-// cutLine splits a file from its line, which is 0 where it is unknown.
+// cutLine splits a file from its line, which is 0 if it is unknown.
 //
 //	"Thread.java:840" -> "Thread.java", 840
 func cutLine(s string) (file string, line int) {

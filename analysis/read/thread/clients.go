@@ -18,13 +18,13 @@ import (
 type Clients struct {
 	Clients []Client
 	// Active, Running and Queued are the figures of the summary below the clients,
-	// -1 where they are missing.
+	// -1 if they are missing.
 	Active, Running, Queued int
 	// Truncated is true if the text ends before the summary.
 	Truncated bool
 }
 
-// Client is one Kubernetes client. Numbers are -1 where they were not printed.
+// Client is one Kubernetes client. Numbers are -1 if they were not printed.
 type Client struct {
 	// Name is the class, Identity the identity hash.
 	Name, Identity string

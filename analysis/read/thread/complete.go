@@ -60,8 +60,8 @@ func complete(s string) bool {
 	return strings.Count(s, "<") == strings.Count(s, ">")
 }
 
-// half reports whether the last line of a file, which nobody understands and no
-// line end follows, may be the beginning of a line of a dump.
+// half reports whether the last line of a file, which is not understood and has no line
+// end, may be the beginning of a line of a dump.
 func half(s string) bool {
 	for _, word := range [...]string{"at ", "- ", "java.lang.Thread.State: ", "Locked ownable synchronizers:"} {
 		if strings.HasPrefix(s, word) || strings.HasPrefix(word, s) {

@@ -213,8 +213,8 @@ func (p *textParser) continues(form string) bool {
 	return p.dump.Form == form || same(FormHotSpot, FormHPUX) || same(FormThreadInfo, FormJenkins)
 }
 
-// title is which of the lines above is the title of a support-core dump, -1 where
-// they are none.
+// title is the index of the title of a support-core dump among the lines above, -1 if
+// they have none.
 //
 //	Master
 //	======
@@ -293,7 +293,7 @@ func (p *textParser) count(t *analysis.Thread) {
 
 // sort returns the maker of the thread: Java, or the virtual machine. Threads of the
 // virtual machine have no number, no stack's address, no state and no frames; until JDK
-// 7 nobody has a number.
+// 7 no thread has a number.
 func (p *textParser) sort() analysis.ThreadSort {
 	t := &p.h.thread
 	switch {

@@ -30,7 +30,7 @@ var foreignForms = [...]struct {
 }
 
 // Foreign names a dump of threads that this package does not read, and what to
-// upload instead. It reads up to 8 MiB of r and returns false where it knows
+// upload instead. It reads up to 8 MiB of r and returns false if it knows
 // nothing of the form.
 func Foreign(r io.Reader, path string) (analysis.Problem, bool) {
 	lines := line.NewReader(io.LimitReader(r, maxForeign))

@@ -491,7 +491,7 @@ func native(s string) int64 {
 	return n
 }
 
-// seconds reads a duration as HotSpot prints it, -1 where it is none.
+// seconds reads a duration as HotSpot prints it, -1 if it is none.
 //
 //	"301.03ms" -> 0.30103, "4.52s" -> 4.52
 func seconds(s string) float64 {

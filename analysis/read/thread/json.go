@@ -265,7 +265,7 @@ func (f *flexible) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// id is the number, -1 where it is none.
+// id is the number, -1 if it is none.
 func (f flexible) id() int64 {
 	n, err := strconv.ParseInt(string(f), 10, 64)
 	if err != nil {
@@ -291,7 +291,7 @@ func textOf(s *string) string {
 }
 
 // dumpToFile fills a thread of Thread.dump_to_file and returns the id of the owner
-// of what it waits for, -1 where none is named.
+// of what it waits for, -1 if none is named.
 func (p *jsonParser) dumpToFile(t *analysis.Thread, e *jsonThread) int64 {
 	t.ID, t.Name, t.State = e.TID.id(), textOf(e.Name), text(e.State)
 	if e.Virtual {

@@ -73,7 +73,7 @@ type lastLine struct {
 	gapped bool
 }
 
-// knownLock is a lock whose object stands in a gap, -1 where it has none.
+// knownLock is a lock whose object stands in a gap, -1 if it has none.
 type knownLock struct {
 	analysis.Lock
 	gap int
@@ -83,7 +83,7 @@ func newKnownBodies() *knownBodies {
 	return &knownBodies{seed: maphash.MakeSeed(), kept: map[uint64]*body{}}
 }
 
-// find returns what is known of a body, nil where nothing is, and its hash. The gaps
+// find returns what is known of a body, nil if nothing is, and its hash. The gaps
 // of text are left in k.
 func (k *knownBodies) find(text []byte) (*body, uint64) {
 	k.gaps = appendGaps(k.gaps[:0], text)
@@ -188,7 +188,7 @@ func (p *textParser) block() (bool, error) {
 	return true, nil
 }
 
-// nextQuote is where the next line begins that begins with a quote, -1 where none
+// nextQuote is where the next line begins that begins with a quote, -1 if none
 // does. Bodies hold few quotes and many line ends.
 func nextQuote(ahead []byte, at int) int {
 	for {
@@ -294,7 +294,7 @@ func (p *textParser) learn(header line.Line, text []byte, sum uint64) error {
 }
 
 // line notes the locks of the line that begins at begin and has been read. It is
-// false where an address stands anywhere but as the object of its only lock.
+// false if an address stands anywhere but as the object of its only lock.
 func (s *lesson) line(b *body, gaps []gap, begin int) bool {
 	said := s.locks[s.told:]
 	s.told = len(s.locks)
@@ -314,9 +314,8 @@ func (s *lesson) line(b *body, gaps []gap, begin int) bool {
 }
 
 // alone reports whether the body of the thread being read, which had the header h at
-// line number, holds nothing but what a known body can hold, and notes its state. Lines
-// about the owner of a lock and about the state of a thread always make a body of their
-// own.
+// line number, holds nothing but what a known body can hold, and notes its state. A
+// body with two states, or with the owner of a lock, is not alone.
 func (p *textParser) alone(b *body, h header, number int64) bool {
 	first, _, _ := bytes.Cut(b.text, []byte{'\n'})
 	said, stated := strings.CutPrefix(trim(string(first)), stateWord)

@@ -17,7 +17,7 @@ type Targets struct {
 	// Limits are the lines of ulimit -a by their words ("open files"), verbatim
 	// ("1024", "unlimited").
 	Limits map[string]string
-	// Count is the declared number of descriptors, -1 where none is declared.
+	// Count is the declared number of descriptors, -1 if none is declared.
 	Count int
 	// Descriptors have FD -1: the numbers were not printed.
 	Descriptors []analysis.Descriptor
@@ -76,7 +76,7 @@ func ParseTargets(r io.Reader, path string) (Targets, []analysis.Problem, error)
 	return out, problems.All(), lines.Failure(path)
 }
 
-// target reads one link target (procfs.md section 5), false where s is none.
+// target reads one link target (procfs.md section 5), false if s is none.
 //
 //	"socket:[340613]" -> socket, inode 340613
 //	"/dev/null"       -> char

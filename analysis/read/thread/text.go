@@ -29,7 +29,7 @@ const (
 type textParser struct {
 	lines    *line.Reader
 	stacks   *stackTable
-	known    *knownBodies // nil where every line is to be read on its own
+	known    *knownBodies // nil if every line is to be read on its own
 	problems *problems
 	visit    func(int, *analysis.Thread) error
 	dumps    []Dump
@@ -337,7 +337,7 @@ func isRule(s string) bool { return len(s) > 2 && strings.Trim(s, "=") == "" }
 // threads, and reports whether it is one.
 func (p *textParser) inside(l line.Line, s string) bool {
 	if p.dump == nil || p.section != threads {
-		return true // text around dumps is nobody's
+		return true // text around dumps belongs to no thread
 	}
 	p.same = nil
 	if p.dump.Threads == 0 && !p.open {

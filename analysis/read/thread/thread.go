@@ -69,7 +69,7 @@ type Dump struct {
 	// Ordinal counts the dumps of a file from 0.
 	Ordinal int
 	Form    string
-	// PID is 0 where it was not printed.
+	// PID is 0 if it was not printed.
 	PID int
 	// Time is zero if none was printed. Zoneless is true if it has no zone and was read
 	// as UTC: the JVM prints its local time.
