@@ -135,8 +135,8 @@ func (b body) Read(p []byte) (int, error) {
 
 var firstPlausible = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// plausible drops times that are no evidence of the capture's: promtool and InfluxDB
-// write 1970, zip writers without a time 1979 or 1980.
+// plausible drops times that are no evidence for the time of the capture: promtool and
+// InfluxDB write 1970, zip writers without a time 1979 or 1980.
 func (w *walk) plausible(t time.Time) time.Time {
 	if t.Before(firstPlausible) || t.After(w.now().Add(24*time.Hour)) {
 		return time.Time{}

@@ -56,9 +56,9 @@ func (e *encoders) put(enc *zstd.Encoder) { e.free = append(e.free, enc) }
 // or the section is accepted: most candidates are crash traces and are dropped.
 type bufferWriter struct {
 	encoders *encoders
-	// to is where the text goes instead, if it is accepted when the first block is
-	// full or the text ends, and no other dump is being read; streamed is which dump
-	// it is there.
+	// to receives the text instead of the buffer, if the dump is accepted when the
+	// first block is full or the text ends, and no other dump is being read; streamed
+	// is the number of the dump there.
 	to       *stream
 	accepted bool
 	streamed int

@@ -75,11 +75,10 @@ func (c *Stacks) name(printed string) naming {
 	return n
 }
 
-// Adopters maps the fingerprint that a family has in forms without creators to
-// the family itself, so that the figures of a debug=1 text or a proto find the
-// family which a dump with creators named. Frames that several creators share
-// belong to none of them and are left out, as are families whose fingerprint is
-// the same in every form.
+// Adopters maps the fingerprint of a family in forms without creators to the family
+// itself. So the figures of a debug=1 text or a proto find the family that a dump with
+// creators named. Frames that several creators share belong to none of them and are
+// left out, as are families whose fingerprint is the same in every form.
 func Adopters(families []*analysis.Family) map[string]string {
 	likely, possible := claims{}, claims{}
 	for _, f := range families {
@@ -176,8 +175,8 @@ type Step struct {
 	Title bool
 }
 
-// Explain lists every frame of s as printed, leaf first, the creator last, with
-// the rules that changed it and what is compared of it.
+// Explain lists every frame of s as printed, leaf first, the creator last, with the
+// rules that changed it and the text that is compared.
 func Explain(s *analysis.Stack) []Step {
 	r := read(s, nameOf)
 	named := r.title(r.functions()).Function

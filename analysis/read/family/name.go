@@ -311,8 +311,8 @@ func importPath(name string) string {
 	return strings.TrimSuffix(head, ".")
 }
 
-// splitPackage cuts a name after the dot that ends its import path. Of the dots inside
-// a last path element, which the linker escapes and people do not, those of versions
+// splitPackage cuts a name after the dot that ends its import path. The linker escapes
+// the dots inside a last path element, people do not; of those, the dots of versions
 // and of "nats.go" are known.
 //
 //	"net/http.(*conn).serve"       = "net/http.", "(*conn).serve"

@@ -115,9 +115,9 @@ func (o *Own) settle(places map[place]bool) {
 	}
 }
 
-// wrapped adds the module of the command that a main only starts: where package main is
-// all that is seen of its module, and main.main runs a package in a directory cmd of
-// another one, the program is that command.
+// wrapped adds the module of a command that main only starts. If package main is the
+// only known package of its module, and main.main runs a package in a directory cmd of
+// another module, the program is that command.
 //
 //	kubeletreal/main.go starts k8s.io/kubernetes@v1.34.4/cmd/kubelet/app: k8s.io/kubernetes@v1.34.4
 func (o *Own) wrapped(started []*analysis.Stack, places map[place]bool) {

@@ -40,9 +40,9 @@ const (
 	fewPaths = 20
 )
 
-// Targets sums up what the watches of one family, which are members of all, are on,
-// those that are gone first: cgroups by their path in every hierarchy together, and
-// files by their path, or by their mount where it has many. names are
+// Targets lists the targets of one family's watches, which are members of all. Those
+// that are gone come first. Cgroups are listed by their path in all hierarchies
+// together, files by their path, or by their mount if it has many paths. names are
 // "namespace/name" by pod uid.
 func Targets(all []analysis.Watch, named []WatchTarget, members []int, names map[string]string) []analysis.Target {
 	type place struct {
@@ -224,8 +224,8 @@ func state(w *analysis.Watch, t *WatchTarget) analysis.TargetState {
 // capture of the same watch may have it.
 func (t WatchTarget) Gone() bool { return t.Strong() && t.Path == "" }
 
-// Recall completes a target that is gone by what another capture of the same watch
-// knew of it, at the instant that label names.
+// Recall completes a target that is gone from another capture of the same watch, at the
+// instant of label.
 func (t *WatchTarget) Recall(known WatchTarget, label string) {
 	t.Path, t.Mount, t.Former = known.Path, known.Mount, label
 	if t.FSType == statusUnknown {

@@ -27,9 +27,9 @@ func threadTitle(k threadKey, r *stackReading) string {
 	return title
 }
 
-// discriminating is the frame nearest the leaf that is no library's and not the JDK's,
-// else that of a library that does not carry calls, else of the JDK outside its
-// waiting, else the leaf.
+// discriminating is the frame nearest the leaf that belongs to neither the JDK nor a
+// carrier of calls; else that outside the JDK; else that of the JDK outside its
+// waiting; else the leaf.
 func (r *stackReading) discriminating() string {
 	loose := r.loose()
 	for _, wanted := range []func(string) bool{

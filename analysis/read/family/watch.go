@@ -67,8 +67,8 @@ type WatchTarget struct {
 	Why string
 	// Deleted is true if the file has no path any more but is held open.
 	Deleted bool
-	// Former is the label of another capture of the same watch that Path and Mount are
-	// from, "" if they are of this one.
+	// Former is the label of another capture of the same watch, the source of Path and
+	// Mount; "" if they are from this one.
 	Former string
 }
 
@@ -223,8 +223,8 @@ func (m *Mounts) target(w analysis.Watch, t trees) WatchTarget {
 	return target
 }
 
-// lack reports whether a cgroup hierarchy was listed so far that a watch's inode
-// would be in the list if its cgroup were still there.
+// lack reports whether the list of a cgroup hierarchy is complete enough to hold a
+// watch's inode if its cgroup were still there.
 func (t trees) lack(w analysis.Watch, fstype string) bool {
 	const directory = 0x300 // IN_CREATE, IN_DELETE
 	if fstype != "cgroup" && fstype != "cgroup2" || !t.listed[w.Device] {
@@ -233,10 +233,10 @@ func (t trees) lack(w analysis.Watch, fstype string) bool {
 	return t.files[w.Device] || w.Mask&directory != 0
 }
 
-// OfWatch returns the family of an inotify watch: file system type, pattern of
-// the mount point, whether it watches the root of a file system, the mask's 12
-// event bits (old kernels leak others), and whether its device is mounted
-// (procfs.md sections 1, 3 and 9).
+// OfWatch returns the family of an inotify watch. The key is the file system type, the
+// pattern of the mount point, whether it watches the root of a file system, the mask's
+// 12 event bits (old kernels leak others), and whether its device is mounted (procfs.md
+// sections 1, 3 and 9).
 func (m *Mounts) OfWatch(w analysis.Watch) *analysis.Family { return OfTarget(w, m.target(w, trees{})) }
 
 // OfTarget is OfWatch for a watch that Scene.Name has named: watches on removed

@@ -38,7 +38,7 @@ type crashState struct {
 }
 
 // opens reports whether a goroutine is the first of another dump: a signal shows all
-// goroutines, what failed is shown by the one that failed, or by g0.
+// goroutines, a failure only the goroutine that failed, or g0.
 func (c *crashState) opens(g *Goroutine) bool {
 	return c.signal || c.failed && (g.State == "running" || g.ID <= 0)
 }
@@ -248,8 +248,8 @@ func isSignal(b []byte) bool {
 	return len(bytes.TrimLeft(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")) == 0
 }
 
-// isRegister knows a line of the register block at the end of a crash, which
-// follows a last frame without a blank line when that was one of goroutine 0.
+// isRegister recognises a line of the register block at the end of a crash. The block
+// follows the last frame without a blank line if the frame is one of goroutine 0.
 //
 //	"rax    0xca" -> true
 func isRegister(b []byte) bool {

@@ -25,10 +25,9 @@ type Config struct {
 	MaxProtoBytes int64
 	// Path goes into every problem.
 	Path string
-	// Lines, where it is set, is given each line of the text that is not by its look one
-	// of a goroutine (see ofStack), with its offset, in the order of the text. Blank ones
-	// may be missing. A line is valid during the call only; of a long one its beginning
-	// is given.
+	// Lines, if set, receives each line of the text that does not look like one of a
+	// goroutine (see ofStack), with its offset, in the order of the text. Blank lines
+	// may be missing. A line is valid during the call only; a long one is cut.
 	Lines func(line []byte, offset int64)
 }
 

@@ -27,9 +27,9 @@ type headerReader struct {
 	scratch []byte
 }
 
-// parse reads the header line t, free of surrounding space, into g and reports
-// whether it is one, and whether it has the gp= field of crash texts. Of a line
-// that was cut for its length the bracket need not end.
+// parse reads the header line t, free of surrounding space, into g. It reports whether
+// t is a header, and whether it has the gp= field of crash texts. The bracket of a line
+// that was cut for its length need not end.
 //
 //	goroutine 5 [select, 6 minutes, locked to thread]:
 //	goroutine 41 [chan send (leaked)]:

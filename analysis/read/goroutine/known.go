@@ -75,9 +75,9 @@ type run struct {
 	end   *knownEnd // in place of next, where the last span ends the block
 }
 
-// branch is a place where blocks begin to differ. No first span of a run is a
-// prefix of that of another one, unless a gap follows it that excludes the other
-// one: the next bytes decide what follows.
+// branch is a place where blocks begin to differ. The next bytes decide what follows:
+// no first span of a run is a prefix of another run's, unless a gap follows it that
+// excludes the other.
 type branch []alternative
 
 // alternative is a run that may follow. The last eight bytes of its first span exclude
@@ -334,7 +334,7 @@ type gapPlace struct {
 	kind       gap
 }
 
-// of takes a block apart. It is false for all but the plainest ones: calls and
+// of takes a block apart. It returns false for all but the plainest ones: calls and
 // files in turn, as the runtime of the gc compiler prints them, and at the end a
 // creator or a blank line. Lines may end as those of Windows.
 func (p *plan) of(body []byte) bool {

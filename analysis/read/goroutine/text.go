@@ -7,13 +7,12 @@ import (
 	"leakdiff/analysis"
 )
 
-// textParser turns the lines of a dump into goroutines. This is the hot path: it
-// sees every byte of dumps with hundreds of thousands of goroutines, nearly all
-// of them with a stack seen before. Blocks like earlier ones are recognised whole
-// (known.go). Of the others it copies what makes two stacks equal into key, in one
-// pass over the read buffer, and stackTable parses a key the first time that it is
-// seen. Nothing is allocated for a goroutine whose stack, state and labels are
-// known.
+// textParser turns the lines of a dump into goroutines. This is the hot path: it sees
+// every byte of dumps with hundreds of thousands of goroutines, nearly all of them with
+// a stack seen before. Blocks like earlier ones are recognised whole (known.go). For
+// the others it copies the bytes that make two stacks equal into key, in one pass over
+// the read buffer, and stackTable parses a key the first time that it is seen. Nothing
+// is allocated for a goroutine whose stack, state and labels are known.
 type textParser struct {
 	lines    *lineReader
 	headers  headerReader
@@ -460,8 +459,8 @@ func cutArgs(b []byte) []byte {
 	}
 }
 
-// cutOffsets cuts what may follow file:line, and reports whether there is a
-// file:line at all, or an address alone as the symbolizer of cgo prints it.
+// cutOffsets cuts the offsets after file:line. It reports whether there is a file:line
+// at all, or an address alone as the symbolizer of cgo prints it.
 //
 //	"/src/main.go:12 +0x1d"                        -> "/src/main.go:12", true
 //	"C:/src/main.go:12 +0x1d fp=0x1 sp=0x2 pc=0x3" -> "C:/src/main.go:12", true

@@ -12,9 +12,9 @@ import (
 	"leakdiff/analysis/read/bundle"
 )
 
-// content is what a member's reader reads. It counts and hashes what passes. From the
-// first Read on a large member is unpacked in a goroutine and hashed in another; until
-// the content ends or is closed, nothing may be asked of the member.
+// content is what a member's reader reads. It counts and hashes the bytes that pass.
+// After the first Read a large member is unpacked in a goroutine and hashed in another;
+// until the content ends or is closed, the member must not be used.
 type content struct {
 	body io.Reader
 	// large members are read ahead.

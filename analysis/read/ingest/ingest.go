@@ -1,9 +1,8 @@
 // Package ingest turns the bytes of one bundle into snapshots. It takes inputs
-// (archives and loose files), walks them once, names every member by its
-// content, has the format's package read it, and then, knowing all of the
-// bundle, decides which artifacts speak of the same process at the same time.
-// It is the only package that knows all parsers. It refuses to know storage,
-// pages, and what the families mean.
+// (archives and loose files) and walks them once. It names every member by its content
+// and hands it to the parser of its format. Once it knows all of the bundle, it decides
+// which artifacts belong to the same process at the same time. It is the only package
+// that knows all parsers. It does not know storage, pages, or what the families mean.
 package ingest
 
 import (

@@ -181,8 +181,8 @@ type formerTarget struct {
 	label  string
 }
 
-// recall finds, for the watches whose target is gone in one capture, what another
-// capture of the same process knew of it. Only those are kept.
+// recall finds, for the watches whose target is gone in one capture, the target in
+// another capture of the same process. It keeps no others.
 func recall(all []*group) map[watchKey]formerTarget {
 	lost := map[watchKey]bool{}
 	each(all, func(_ *group, k watchKey, t family.WatchTarget) {

@@ -71,10 +71,10 @@ func groups(parts []*part) []*group {
 	return out
 }
 
-// joinNested moves the parts of an archive that lies in a capture directory
-// and holds nothing but descriptors (t0/leaker/fd.tar) into that directory. The
-// directory may lie in an archive as well: what counts is that something beside the
-// nested archive is in it.
+// joinNested moves the parts of an archive inside a capture directory
+// (t0/leaker/fd.tar) into that directory, if the archive holds nothing but descriptors.
+// The directory may itself be in an archive, but it must hold something beside the
+// nested archive.
 func joinNested(parts []*part) {
 	only := map[string]bool{}
 	for _, p := range parts {

@@ -24,8 +24,8 @@ const (
 type monitors struct {
 	waits map[string]*monitor
 	holds map[string]holder
-	// distinct counts the objects for which the threads of a family wait, owned those of
-	// all families, and waiting the threads that wait for one of them.
+	// distinct counts the objects for which the threads of a family wait. owned counts
+	// those of all families. waiting counts the threads that wait for one of them.
 	distinct map[string]map[string]bool
 	owned    int
 	waiting  map[string]int

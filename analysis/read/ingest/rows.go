@@ -103,8 +103,8 @@ func appendText(data []byte, text string) []byte {
 	return append(binary.AppendUvarint(data, uint64(len(text))), text...)
 }
 
-// appendPart appends a text that mostly is a part of another: where it begins there,
-// counted from 1, and its length, or else 0 and the text.
+// appendPart appends a text that is mostly a part of another: the index where it begins
+// there, counted from 1, and its length; or 0 and the text.
 func appendPart(data []byte, whole, part string) []byte {
 	if at := strings.Index(whole, part); at >= 0 {
 		data = binary.AppendUvarint(data, uint64(at)+1)

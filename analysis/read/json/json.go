@@ -1,8 +1,8 @@
-// Package json reads JSON of any size for the parsers of formats. It takes a reader
-// and returns tokens, members and elements one after another, with the place of each,
-// within limits that keep memory flat. What was whole before the text broke off has
-// been returned by then. Names may stand twice and strings need not be UTF-8. It
-// refuses to know what the values mean.
+// Package json reads JSON of any size for the parsers of formats. It takes a reader and
+// returns tokens, members and elements one after another, with the place of each,
+// within limits that keep memory flat. If the text breaks off, everything whole before
+// the break has been returned. Names may be repeated and strings need not be UTF-8. It
+// does not know what the values mean.
 package json
 
 import (

@@ -104,7 +104,7 @@ func (r *Reader) Begin() (byte, bool) {
 }
 
 // RestOfLine passes over the rest of a line that is no JSON, from the byte that Begin
-// returned or that broke a value. It keeps so many bytes of the text.
+// returned or that broke a value. It returns at most keep bytes of the text.
 func (r *Reader) RestOfLine(keep int) line.Line {
 	r.begin(r.broken)
 	l := line.Line{Number: r.End().Line, Offset: r.base}

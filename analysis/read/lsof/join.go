@@ -7,14 +7,13 @@ import (
 	"leakdiff/analysis"
 )
 
-// JoinSockets fills in what socket tables know of the sockets among descriptors:
-// protocol, ends and state, of those whose ends are not known yet. A socket is found
-// by its inode ("socket:[314884]", "TCP:[314884]", "protocol: TCP"), or where a
-// table names owners by the descriptor of process pid; 0 stands for an unknown
-// process, whose descriptors are found by inode alone. It returns how many were
-// found. Sockets of a known protocol that no table has become "outside the tables":
-// they are unbound, closed, or of another network namespace. Nothing is changed
-// where sockets is empty.
+// JoinSockets fills in the protocol, ends and state of those descriptors whose ends are
+// not known yet, from socket tables. It finds a socket by its inode ("socket:[314884]",
+// "TCP:[314884]", "protocol: TCP"), or by the descriptor of process pid if a table
+// names owners. pid 0 stands for an unknown process, whose descriptors are found by
+// inode alone. It returns how many were found. Sockets of a known protocol that no
+// table has become "outside the tables": they are unbound, closed, or of another
+// network namespace. If sockets is empty nothing is changed.
 func JoinSockets(descriptors []analysis.Descriptor, sockets []analysis.Socket, pid int) (joined int) {
 	index := indexSockets(sockets, pid)
 	for i := range descriptors {

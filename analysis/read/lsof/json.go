@@ -17,14 +17,14 @@ const (
 	formJSONLines = "json-lines"
 )
 
-// ParseJSON reads what lsof -J and -j print since 4.99.7: one object with
-// "processes" that have "files", or one object per file in a line of its own, with
-// the process in each (json_print_proc_fields and json_print_file in print.c; text
-// is escaped but need not be UTF-8). Any subset of the members may be there,
-// numbers may be strings, and they may stand in any order, as jq -S leaves them: the
-// files of a process wait for its id. lsof 4.99.7 leaves out the name of IP sockets: their
-// descriptor is then named "socket:[inode]" and waits for a socket table. visit,
-// part and error are as for ParseTable; the place of a row is its object.
+// ParseJSON reads what lsof -J and -j print since 4.99.7: one object with "processes"
+// that have "files", or one object per file in a line of its own, with the process in
+// each (json_print_proc_fields and json_print_file in print.c; text is escaped but need
+// not be UTF-8). Any subset of the members may be there. Numbers may be strings. The
+// members may come in any order, as jq -S leaves them: the files of a process wait for
+// its id. lsof 4.99.7 leaves out the name of IP sockets: their descriptor is then named
+// "socket:[inode]" and waits for a socket table. visit, part and error are as for
+// ParseTable; the place of a row is its object.
 func ParseJSON(r io.Reader, path string, visit func(part int, row *Row) error) (Listing, []analysis.Problem, error) {
 	t := objectReader{listingState: newListingState(path), in: newObjects(r), visit: visit, form: formJSON, fill: (*Row).fillJSON}
 	return t.run(path)

@@ -11,18 +11,17 @@ import (
 	"leakdiff/analysis/read/line"
 )
 
-// ParseTable reads the table that lsof prints by default, in every column variant,
-// or an excerpt of it, and what the lsof of busybox and toybox print. Cells are cut out by the positions of the titles, since
-// they may be empty (print.c of lsof; formats/lsof.md section 1); rows that do not
-// fit below their titles, and excerpts without any, are read by the look of their
-// tokens instead.
+// ParseTable reads the table that lsof prints by default, in every column variant, or
+// an excerpt of it, and the tables of the lsof of busybox and toybox. Cells are cut out
+// by the positions of the titles, since they may be empty (print.c of lsof;
+// formats/lsof.md section 1). Rows that do not fit below their titles, and excerpts
+// without titles, are read by the look of their tokens instead.
 //
-// visit gets every row that is no descriptor, and of descriptors the first row of
-// each (PID, FD) within a part: rows that threads repeat are counted in
-// Listing.Rows only. part counts the listings of the file from 0. The row is
-// reused, and its strings share the memory of the lines around them: copy what is
-// kept, strings with strings.Clone. The error is that of visit or of r; what was
-// read until then is returned with it.
+// visit receives every row that is no descriptor, and the first row of each descriptor
+// (PID, FD) within a part. Rows that threads repeat are counted in Listing.Rows only.
+// part counts the listings of the file from 0. The row is reused, and its strings share
+// the memory of the lines around them: copy what is kept, strings with strings.Clone.
+// The error is that of visit or of r; what was read until then is returned with it.
 func ParseTable(r io.Reader, path string, visit func(part int, row *Row) error) (Listing, []analysis.Problem, error) {
 	in := line.NewBlocks(r)
 	t := tableReader{listingState: newListingState(path)}

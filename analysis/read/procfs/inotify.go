@@ -34,13 +34,13 @@ type InotifyCount struct {
 	Place      analysis.Place
 }
 
-// ParseInotifyTable reads what the scripts that people run against "too many open
-// files" and "no space left on device" print: a header with COUNT, PID, USER and
-// COMMAND (or WATCHES, INSTANCES, APP, EXE), the rows of uniq -c below no header, "PID
-// 1, FD 4 has 311 watches", and the targets of one process, INUM DEV COUNT TARGET or
-// "10b 267 1 267 /etc/systemd". what is Instances or Watches, the unit of Count. The
-// header or the command line copied along decides it. Otherwise the form decides, with
-// a problem that says so. The DEV column of that script splits sdev by 256, which is
+// ParseInotifyTable reads the output of the scripts that people run against "too many
+// open files" and "no space left on device". It is one of these: a header with COUNT,
+// PID, USER and COMMAND (or WATCHES, INSTANCES, APP, EXE); the rows of uniq -c without
+// a header; "PID 1, FD 4 has 311 watches"; the targets of one process, INUM DEV COUNT
+// TARGET or "10b 267 1 267 /etc/systemd". what is Instances or Watches, the unit of
+// Count. The header or the command line copied along decides it. Otherwise the form
+// decides, with a problem. The DEV column of that script splits sdev by 256, which is
 // wrong for disks and above 255 anonymous devices; it is put right (formats/procfs.md
 // section 2). The error is that of r only.
 func ParseInotifyTable(r io.Reader, path string) (rows []InotifyCount, what string, problems []analysis.Problem, err error) {

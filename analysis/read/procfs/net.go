@@ -37,12 +37,12 @@ const maxFigures = 128
 // ParseNet reads the socket tables of /proc/PID/net: tcp, tcp6, udp, udp6, udplite,
 // raw, unix, netlink, packet (get_tcp4_sock in net/ipv4/tcp_ipv4.c and its relatives)
 // and the figures of sockstat. The header names the table; if it does not, the file's
-// name decides. Several tables in one file are separated by their headers or by those
-// of tail. Addresses are as lsof -nP prints them, in brackets for IPv6 and without the
-// mapping of IPv4; a peer that is nobody becomes "". The table is that of one network
-// namespace: a socket that is not in it may be in that of another. visit receives every
-// row, also those without an inode; it is reused: copy what is kept. The error is that
-// of visit or of r.
+// name decides. Headers, or those of tail, separate several tables in one file.
+// Addresses are as lsof -nP prints them, in brackets for IPv6 and without the mapping
+// of IPv4; a missing peer becomes "". The table is that of one network namespace: a
+// socket that is not in it may be in that of another. visit receives every row, also
+// those without an inode; the row is reused: copy what is kept. The error is that of
+// visit or of r.
 func ParseNet(r io.Reader, path string, visit func(s *analysis.Socket) error) (NetTable, []analysis.Problem, error) {
 	in := line.NewReader(r)
 	t := netReader{probs: &line.Problems{Path: path}, name: path}

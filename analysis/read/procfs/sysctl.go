@@ -14,11 +14,10 @@ const maxSysctls = 1 << 14
 
 // ParseSysctls reads kernel settings with whole numbers, by their dotted name
 // ("fs.inotify.max_user_watches"). It takes the output of sysctl, of grep over
-// /proc/sys, and a file of /proc/sys itself, whose name then comes from path or from
-// the heading that tail puts above it. The
-// three numbers of file-nr become fs.file-nr.allocated, .unused and .max
-// (proc_sys_fs(5)). Settings that are no number are passed over. The error is
-// that of r only.
+// /proc/sys, and a file of /proc/sys itself. The name of such a file comes from path or
+// from the heading that tail puts above it. The three numbers of file-nr become
+// fs.file-nr.allocated, .unused and .max (proc_sys_fs(5)). Settings that are no number
+// are passed over. The error is that of r only.
 //
 //	fs.inotify.max_user_watches = 192536
 //	/proc/sys/fs/inotify/max_user_watches:192536

@@ -55,8 +55,8 @@ func (p *textParser) header(l line.Line, s string) (bool, error) {
 	return false, nil
 }
 
-// hold keeps another line of what may be a name with line feeds, unless the line
-// belongs to a thread or it becomes too long.
+// hold keeps another line of a possible name with line feeds, unless the line belongs
+// to a thread or the name becomes too long.
 func (p *textParser) hold(s string) error {
 	body := strings.HasPrefix(s, "at ") || strings.HasPrefix(s, stateWord)
 	if p.heldLines++; p.heldLines <= maxJoinedLines && len(p.held)+len(s) <= maxJoinedBytes && !body {

@@ -92,9 +92,9 @@ const (
 // has two after it at most, unless an owner's name holds more.
 const maxQuotes = 64
 
-// quoted reads a header that begins with the quoted name. It writes where h is, as
-// do those below, since a header is some hundred bytes and a dump has nothing else
-// that is read for every thread.
+// quoted reads a header that begins with the quoted name. It writes into h, as do the
+// functions below, because a header has some hundred bytes and is read for every
+// thread.
 func (h *header) quoted(s string) bool {
 	end := lastQuote(s)
 	for range maxQuotes {

@@ -10,18 +10,17 @@ import (
 	"leakdiff/analysis/read/line"
 )
 
-// knownBodies recognises what stands below a header by its bytes, without looking
-// at its lines, when its like was read before. Threads of one stack differ in the
-// addresses of their objects only:
+// knownBodies recognises the lines below a header by their bytes, without reading them,
+// if an equal body was read before. Threads of one stack differ in the addresses of
+// their objects only:
 //
 //	   java.lang.Thread.State: WAITING (parking)
 //		at jdk.internal.misc.Unsafe.park(java.base@17.0.15/Native Method)
 //		- parking to wait for  <‹0x00000000f006aca0›> (a java.util.concurrent.locks.ReentrantLock)
 //
-// Everything outside of these gaps is compared byte by byte, so that two stacks
-// cannot merge; a hash with a random seed only finds the candidate. What textParser
-// made of the first such body is what it would make of the next ones, except for the
-// objects, which are read from the gaps.
+// Everything outside of these gaps is compared byte by byte, so that two stacks cannot
+// merge; a hash with a random seed only finds the candidate. The result is that of
+// textParser for the first such body, with the objects read from the gaps.
 type knownBodies struct {
 	seed  maphash.Seed
 	kept  map[uint64]*body
