@@ -87,7 +87,7 @@ func (w *walk) zipped(s stream, l *lane, packings []string) {
 		if zr != nil {
 			w.stats.Archives++
 			w.zip(s, zr)
-			// The reader stops at the first bad header, without an error where the
+			// The reader stops at the first bad header, without an error if the
 			// archive's end counts as few as it read.
 			if len(zr.File) < entries || unread > 0 {
 				w.unlistedIn(s, r, zr)

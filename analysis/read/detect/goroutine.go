@@ -264,9 +264,9 @@ func (v *view) header(h *headers, at int) {
 	}
 }
 
-// beginsBlock reports whether the goroutine that writes a dump begins it: the header at a
-// place ends its line, nothing but its stack follows up to another place, and it does not
-// come again. A header that a sentence shows above a dump begins none.
+// beginsBlock reports whether the goroutine that writes a dump begins it: the header at
+// a place ends its line, only its stack follows up to another place, and it does not
+// come again. A header quoted in a sentence above a dump begins none.
 func (v *view) beginsBlock(at, end int) bool {
 	header := v.text[at : at+headerLength(v.text[at:])]
 	id, _, _ := bytes.Cut(header, []byte("]"))

@@ -240,8 +240,8 @@ var zones = map[string]float64{
 	"SAST": 2, "EAT": 3, "WIB": 7, "HKT": 8, "SGT": 8, "JST": 9, "KST": 9, "AEST": 10, "AEDT": 11, "ACST": 9.5, "NZST": 12, "NZDT": 13,
 }
 
-// zoned takes a time of the zone of that name, where the name is known, for one in
-// UTC otherwise.
+// zoned moves a time to the zone of that name; a time of an unknown zone is taken as
+// UTC.
 func zoned(t time.Time, zone string) moment {
 	if hours, known := zones[zone]; known {
 		return moment{time: t.Add(-time.Duration(hours * float64(time.Hour)))}

@@ -23,8 +23,8 @@ const (
 	documentHead = 64 << 10
 )
 
-// documents are the JSON texts whose records stand below their top or over several
-// lines, by words that all stand near their beginning.
+// documents are the JSON texts whose records are nested or cover several lines. Each is
+// recognised by words near its beginning.
 var documents = [...]struct {
 	name  string
 	words []string

@@ -245,9 +245,9 @@ func escapedEnd(b []byte) int {
 	return 0
 }
 
-// stringStart is where the string begins that holds the marker at an index, and
-// the quote that will end it. Where the quote is too far away it is the beginning
-// of a line inside the string.
+// stringStart is the beginning of the string that holds the marker at an index, and the
+// quote that will end it. If the quote is too far away it is the beginning of a line
+// inside the string.
 func stringStart(b []byte, marker, depth int) (start int, quote byte) {
 	low := max(0, marker-stringSpan)
 	slashes := 1<<(depth-1) - 1

@@ -179,8 +179,8 @@ func hexRune(b []byte) (rune, bool) {
 	return rune(n), err == nil
 }
 
-// unescaped is what a backslash and a letter stand for, both themselves where
-// that is nothing known.
+// unescaped is the character that a backslash and a letter stand for; an unknown pair
+// stays as it is.
 func unescaped(c byte) string {
 	switch c {
 	case 'n':

@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// A layer is what one collector puts around each line. The layers of a file are
-// learned from a line with a marker, for there the end of the prefix is certain.
+// A layer is the text that one collector puts around each line. The layers of a file
+// are learned from a line with a marker, because there the end of the prefix is
+// certain.
 type layer struct {
 	kind layerKind
 	// key is the member of a JSON object that holds the line.
@@ -400,7 +401,7 @@ func (r *record) readStamp(now time.Time) {
 	r.stamp = r.stamp[:0]
 }
 
-// reuse returns a value as text, without a copy where it is that of the record before.
+// reuse returns a value as text, without a copy if it equals that of the record before.
 func reuse(before string, value []byte) string {
 	if before == string(value) {
 		return before

@@ -351,8 +351,8 @@ func markerIn(b []byte) int {
 	return -1
 }
 
-// learn finds out what layers lie around a line with a marker, unless those known
-// already lead to it.
+// learn finds the layers around a line with a marker, unless the known ones already
+// lead to it.
 func (s *scanner) learn(b []byte, marker int) {
 	// Pages are saved in parts, too, and pasted below a text.
 	s.html = s.html || endsWithTag(b[:marker])

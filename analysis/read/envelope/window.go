@@ -137,8 +137,8 @@ func (w *window) take(n int) []byte {
 	return b
 }
 
-// markers finds what begins a dump. It remembers where each pattern comes next, so
-// that every byte is searched once for each.
+// markers finds the beginnings of dumps. It remembers the next place of each pattern,
+// so that every byte is searched once for each.
 type markers struct {
 	patterns [][]byte
 	// at is the absolute offset of the next occurrence if known is true, else of the

@@ -217,8 +217,8 @@ func bareType(name string) (bare, detail string) {
 	return bare, detail
 }
 
-// watchClass sorts inotify instances: growing empty ones are a sign of their
-// own, and one instance with all watches is another program than many with one.
+// watchClass sorts inotify instances. Growing empty ones are a sign of their own, and a
+// program with one instance for all watches differs from one with many.
 func watchClass(watches int) string {
 	switch {
 	case watches < 0:

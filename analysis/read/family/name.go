@@ -57,10 +57,10 @@ func nameOf(printed string) naming {
 	return n
 }
 
-// take makes after the name, if a rule changed it and left something of it. Rules
-// are applied until none of them changes the name any more, which makes the names
-// their own normal form. That ends: each application shortens the name or follows
-// a rename, and no rename leads to another one.
+// take makes after the name, if a rule changed it and left something of it. Rules are
+// applied until none of them changes the name any more, so the names are their own
+// normal form. This ends: each application shortens the name or follows a rename, and
+// no rename leads to another one.
 func (n *naming) take(name *string, rule, after string) {
 	if after == *name || after == "" {
 		return

@@ -236,9 +236,8 @@ func (s *Sockets) role(c connection) string {
 	return roleClient
 }
 
-// listens reports whether a remote end is a listener of this snapshot: the same
-// address, or the same port of one that listens on all while both ends are on
-// one host.
+// listens reports whether a remote end is a listener of this snapshot: one at the same
+// address, or one at the same port on all addresses if both ends are on one host.
 func (s *Sockets) listens(protocol string, remote, local endpoint) bool {
 	if s.ends[protocol+" "+remote.String()] {
 		return true

@@ -216,9 +216,8 @@ func repeatedCycle(kept []int, name func(frame int) string) int {
 	return 0
 }
 
-// nameCreator settles whom the goroutine was started by. A closure was started
-// by the function it is written in, which is how the forms without creators
-// still find their family.
+// nameCreator determines the creator of the goroutine. The creator of a closure is the
+// function it is written in; so the forms without creators still find their family.
 func (r *reading) nameCreator() {
 	outermost := r.outermostPrinted()
 	if inRuntime(r.creator.exact) {
@@ -269,9 +268,9 @@ func (r *reading) family() *analysis.Family {
 	}
 }
 
-// canonicalText appends what is hashed. The creator and an outermost frame of the
-// same function are written once: crash text prints the wrapper of a go
-// statement, other forms do not, and before Go 1.21 its name is a closure's.
+// canonicalText appends the text that is hashed. The creator and an outermost frame of
+// the same function are written once: crash text prints the wrapper of a go statement,
+// other forms do not, and before Go 1.21 its name is a closure's.
 func canonicalText(to []byte, loose []string, creator, unavailable string) []byte {
 	to = append(to, prefix("g")...)
 	outer := len(loose) - 1

@@ -148,7 +148,7 @@ type titled struct {
 	family *analysis.Family
 	title  Title
 	text   string
-	// frames are read again where the title is that of others too.
+	// frames are read again if another family has the same title.
 	frames []function
 }
 

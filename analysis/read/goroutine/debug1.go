@@ -336,8 +336,8 @@ func (p *debug1Parser) lost(found analysis.Problem) {
 	p.problems.always(found)
 }
 
-// appendFrame adds a frame to a key. Text from elsewhere than a line of a dump
-// may hold anything, so what has a meaning in keys is replaced.
+// appendFrame adds a frame to a key. Text from outside the lines of a dump may hold
+// anything, so bytes with a meaning in keys are replaced.
 func appendFrame(key, name, place []byte) []byte {
 	key = append(appendClean(key, name), '\n')
 	return append(appendClean(key, place), '\n')

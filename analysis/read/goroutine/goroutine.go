@@ -141,8 +141,8 @@ type Profile struct {
 	Sample string
 	// Total is the declared number of goroutines, or Sum where none is declared.
 	Total int
-	// Sum is over the counts of all Records; Refused counts the records that were seen
-	// and not understood, where Sum is below what is declared: it is then a lower bound.
+	// Sum is over the counts of all Records. Refused counts the records that were seen
+	// and not understood; if Sum is below the declared number, Sum is a lower bound.
 	Sum, Records, Refused int
 	// Truncated and TruncatedWhy are as in Dump.
 	Truncated    bool

@@ -203,8 +203,8 @@ func cutFlags(word []byte, g *Goroutine) []byte {
 	return word
 }
 
-// parts reads ", 12 minutes, locked to thread" and returns the word, to which
-// parts that no known release prints are added as they are.
+// parts reads ", 12 minutes, locked to thread" and returns the word. Parts that no
+// known release prints are added to the word unchanged.
 func (h *headerReader) parts(word, rest []byte, g *Goroutine) []byte {
 	for len(rest) > 0 {
 		part := rest[1:]

@@ -151,7 +151,7 @@ var hexDigits = func() (is [256]bool) {
 }()
 
 // argsLength is how many bytes stand before the parenthesis that ends the line, -1
-// where none does.
+// if none does.
 //
 //	"0x1, {0x2})\n\t/src/pool.go:42" = 10
 func argsLength(b []byte) int {

@@ -32,8 +32,8 @@ const (
 	// maxStackBytes bounds all kept stacks of one parse together, names included. Some
 	// thousand stacks of a hundred frames take half of it.
 	maxStackBytes = 24 << 20
-	// stackBytes, frameBytes and nameBytes are about what a stack, a frame of it and a
-	// new name cost beside their text.
+	// stackBytes, frameBytes and nameBytes are the approximate costs of a stack, of a
+	// frame and of a new name beside their text.
 	stackBytes, frameBytes, nameBytes = 300, 40, 50
 )
 

@@ -165,11 +165,8 @@ func (p *textParser) function(b []byte, indent int) bool {
 	return true
 }
 
-// isProse reports whether what a call would be named has a blank that is not of type
-// parameters, templates or a struct.
-//
-//	"2026/11/21 10:00:00 server.go:12: slow request " -> true
-//	"main.run[go.shape.struct { main.N int }]"          -> false
+// isProse reports whether a possible function name has a blank outside type parameters,
+// templates and structs.
 func isProse(name []byte) bool {
 	return bytes.IndexByte(name, ' ') >= 0 && !bytes.ContainsAny(name, "[{<") && !bytes.Contains(name, []byte("::"))
 }
@@ -262,8 +259,8 @@ func (p *textParser) header(b []byte, indent int) (begun bool, err error) {
 	return true, nil
 }
 
-// wholeBlock is what nearly all blocks are shorter than. Where less is left in the
-// buffer, the next block is brought in as a whole before it is looked at.
+// wholeBlock is a length that nearly all blocks are below. If less is left in the
+// buffer, the whole next block is read in before it is looked at.
 const wholeBlock = 8 << 10
 
 // recognise skips the body of a known block and reports whether it skipped a

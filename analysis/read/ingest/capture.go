@@ -76,8 +76,8 @@ const (
 	longestWords = 500
 )
 
-// readCapture reads the manifest of a capture: whose it is and when, what failed, and
-// the hashes, which are compared when all files have been read.
+// readCapture reads the manifest of a capture: its process, its time, the failed steps,
+// and the hashes, which are compared when all files have been read.
 func readCapture(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 	m := &captureManifest{}
 	if err := json.NewDecoder(io.LimitReader(body, captureLimit)).Decode(m); err != nil {

@@ -12,8 +12,8 @@ import (
 	"leakdiff/analysis/say/wording"
 )
 
-// owned makes listings of socket tables that name the owners of their sockets
-// (ss -p, netstat -p), where a directory holds nothing that lists descriptors.
+// owned makes listings of socket tables that name the owners of their sockets (ss -p,
+// netstat -p), in a directory without a list of descriptors.
 func owned(context []*part) []*part {
 	var out []*part
 	for _, p := range context {

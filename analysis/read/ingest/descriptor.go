@@ -161,10 +161,9 @@ func (b *builder) lacking(fdinfo, links, listed *part) bool {
 	return true
 }
 
-// richest is the listing whose families people can read best among those with
-// nearly the most descriptors: files of one instant are taken one after the
-// other and differ by a few (lsof.md section 5.3). Numeric endpoints come before
-// names, the table before the fields.
+// richest is the best readable listing among those with nearly the most descriptors:
+// files of one instant are taken one after the other and differ by a few (lsof.md
+// section 5.3). Numeric endpoints come before names, the table before the fields.
 func (b *builder) richest() *part {
 	most := 0
 	for _, p := range b.g.parts {

@@ -182,8 +182,8 @@ func (g *group) tokenOfPath() (key string, n int) {
 // processes, or dumps that follow one another in a file, share one.
 type tokenSeries map[int][]dated
 
-// dateBySeries dates as many captures as possible so that times rise with the numbers,
-// each snapshot by the latest time of its files with which they do.
+// dateBySeries dates as many captures as possible so that times rise with the numbers.
+// Each snapshot gets the latest time of its files that allows this.
 func (r *reader) dateBySeries(s tokenSeries) {
 	numbers := slices.Sorted(maps.Keys(s))
 	times := s.possible(numbers)

@@ -112,9 +112,9 @@ func archiveOf(p string) string {
 	return p[:i]
 }
 
-// splitDirectory forms the groups of one capture directory. Without two
-// different numbers in the names, and without two dumps of one form that are not
-// of one instant, all of it is one instant.
+// splitDirectory forms the groups of one capture directory. The directory is one
+// instant if no two numbers in the names differ and no two dumps of one form are of
+// different instants.
 func splitDirectory(dir string, parts []*part) []*group {
 	var evidence, context []*part
 	for _, p := range parts {
@@ -281,8 +281,8 @@ func together(p, q *part) bool {
 // sameInstant is how far apart the inner times of one instant's files may be.
 const sameInstant = 2 * time.Second
 
-// dumps reports whether the part was written by the process at one moment, so
-// that its inner time is the moment of its figures.
+// dumps reports whether the process wrote the part at one moment, so that its inner
+// time is the moment of its figures.
 func (p *part) dumps() bool {
 	return p.threads != nil || p.text != nil || p.profile != nil || p.node != nil
 }

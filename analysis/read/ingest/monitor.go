@@ -102,8 +102,8 @@ func topFrame(s *analysis.Stack) string {
 	return s.Frames[0].Func
 }
 
-// contended states the locks that several threads wait for, with their holder,
-// and the families whose threads wait for an object each: as many owners
+// contended states two things: the locks that several threads wait for, with their
+// holder; and the families whose threads wait for an object each, with as many owners
 // (threads.md section 6, rule 4).
 func (b *builder) contended(p *part) {
 	m := &p.threads.locks

@@ -8,10 +8,9 @@ import (
 	"leakdiff/analysis"
 )
 
-// rows are the descriptors of one process between a listing and its families. They
-// are packed, since the listing of a node has hundreds of thousands: what rows repeat
-// is kept once for all of the file, numbers are kept as their distance from the row
-// before.
+// rows are the descriptors of one process between a listing and its families. They are
+// packed, since the listing of a node has hundreds of thousands: repeated texts are
+// kept once for all of the file, and numbers as their distance from the row before.
 type rows struct {
 	words *rowWords
 	n     int

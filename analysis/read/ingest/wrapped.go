@@ -13,9 +13,9 @@ import (
 	"leakdiff/analysis/say/wording"
 )
 
-// readWrapped reads the dumps that a log, a JSON string or a page carries. Each
-// is freed of its wrapping, named by its content like any file, and read by the
-// same parser; its places are then those in the file that carries it.
+// readWrapped reads the dumps inside a log, a JSON string or a page. Each is unwrapped,
+// named by its content like any file, and read by the same parser. Its places are those
+// in the file around it.
 func readWrapped(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 	var streamed []*wrapped
 	sections, info, problems, err := envelope.Unwrap(body, envelope.Config{

@@ -6,7 +6,7 @@ import (
 )
 
 // describe fills the descriptor from the cells of its row. protocol and state are
-// those that lsof -F prints apart, "" in tables, which hold them in NODE and NAME.
+// separate fields of lsof -F; they are "" in tables, which hold them in NODE and NAME.
 func (r *Row) describe(protocol, state string) {
 	d := &r.Descriptor
 	d.FD, d.Name, d.State = r.FD, r.NameText, canonicalState(state)

@@ -18,13 +18,13 @@ const (
 	formLsfdJSON = "lsfd-json"
 )
 
-// ParseLsfd reads what lsfd of util-linux prints, with any choice of columns that
-// names PID and ASSOC or FD: the table, also without its header, and -J. ASSOC is a
-// number for descriptors and a word for what else a process holds (exe, cwd, mem,
-// net). Up to 2.38 a socket is named by protocol and inode alone ("TCP:[314882]"):
-// its ends stay empty until a socket table is joined; later releases print them in
-// NAME (lsfd(1), tcp_get_name in lsfd-sock-xinfo.c). visit, part and error are as
-// for ParseTable.
+// ParseLsfd reads what lsfd of util-linux prints, with any choice of columns that names
+// PID and ASSOC or FD: the table, also without its header, and -J. ASSOC is a number
+// for descriptors and a word for everything else that a process holds (exe, cwd, mem,
+// net). Up to 2.38 a socket is named by protocol and inode alone ("TCP:[314882]"): its
+// ends stay empty until a socket table is joined. Later releases print them in NAME
+// (lsfd(1), tcp_get_name in lsfd-sock-xinfo.c). visit, part and error are as for
+// ParseTable.
 func ParseLsfd(r io.Reader, path string, visit func(part int, row *Row) error) (Listing, []analysis.Problem, error) {
 	head := bufio.NewReaderSize(r, 4<<10)
 	if isJSON(head) {
@@ -116,8 +116,8 @@ func (t *lsfdReader) parse(l line.Line) bool {
 	return t.row.PID > 0 && t.row.FDText != ""
 }
 
-// lsfdHeader recognises the titles; COMMAND, where it is there, is the first and
-// left-aligned as NAME is, the others end under the right edge of their title.
+// lsfdHeader recognises the titles. COMMAND, if present, is the first and is
+// left-aligned, as NAME is. The others end under the right edge of their title.
 //
 //	"COMMAND   PID USER ASSOC MODE TYPE SOURCE MNTID INODE NAME"
 func lsfdHeader(text string) (columns, bool) {

@@ -1,10 +1,10 @@
 // Package lsof reads listings of open descriptors and sockets: the table, the field
 // output and the JSON of lsof in every column variant, lsfd, the socket tables of ss
 // and netstat, and ls -l of /proc/PID/fd. It takes readers and hands every row to a
-// visitor, with the descriptor or socket it stands for and the place it was read
-// at; rows that threads repeat come once. Excerpts without a header, indentation,
-// prompts and warnings are expected. It refuses to know when a listing was taken,
-// which process matters, and whether anything leaks.
+// visitor, with the descriptor or socket of the row and the place it was read at. Rows
+// that threads repeat come once. Excerpts without a header, indentation, prompts and
+// warnings are expected. It does not know when a listing was taken, which process
+// matters, or whether anything leaks.
 package lsof
 
 import (

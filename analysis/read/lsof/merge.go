@@ -8,7 +8,7 @@ type merger struct {
 	// seen has a bit for each descriptor, 64 of a process in a word: listings go
 	// through them in order.
 	seen map[group]uint64
-	// last is the group of the row above and bits its word, which is in seen only
+	// last is the group of the row above and bits its word, which is written to seen
 	// when another group comes.
 	last  group
 	bits  uint64

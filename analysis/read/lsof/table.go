@@ -234,8 +234,8 @@ func (c columns) find(cell cell) int {
 
 // owner holds the cells before FD, equal in all rows of a process or thread.
 type owner struct {
-	// text is the beginning of the row that was read so, with the byte after the cells,
-	// which may belong to a cell that is too wide.
+	// text is the beginning of the row whose cells were cut, and one byte more: that
+	// byte may belong to a cell that is too wide.
 	text                 string
 	command, task, user  string
 	pid, tid, ppid, pgid int

@@ -34,20 +34,18 @@ type interval struct {
 }
 
 // parseJSON reads the metrics of nomad, consul and vault (go-metrics,
-// InmemSink.DisplayMetrics: /v1/metrics, /v1/agent/metrics, /v1/sys/metrics), one
-// object or, as consul debug writes them, one after the other, and visits every
-// whole one. Info.Time is the object's Timestamp, at which its interval began, so
-// that gauges may be up to ten seconds younger. Only gauges are read. Of a cut
-// file, the last object is left out, with a problem. The error is that of visit or
-// of r.
+// InmemSink.DisplayMetrics: /v1/metrics, /v1/agent/metrics, /v1/sys/metrics) and visits
+// every whole object. A file holds one object or several one after the other, as consul
+// debug writes them. Info.Time is the object's Timestamp, at which its interval began,
+// so gauges may be up to ten seconds younger. Only gauges are read. The last object of
+// a cut file is left out, with a problem. The error is that of visit or of r.
 func parseJSON(r io.Reader, path string, visit func(interval) error) ([]analysis.Problem, error) {
 	p := &jsonPage{Reader: json.NewReader(r, limits), problems: line.Problems{Path: path}}
 	return p.run(visit)
 }
 
-// FiguresJSON is Figures for HashiCorp's JSON (parseJSON). Of several objects in
-// one file the last whole one counts, which is closest to what was captured when
-// the file was closed.
+// FiguresJSON is Figures for HashiCorp's JSON (parseJSON). Of several objects in one
+// file the last whole one counts: it is closest in time to the end of the capture.
 func FiguresJSON(r io.Reader, path string) (map[string]float64, Info, []analysis.Problem, error) {
 	var last interval
 	problems, err := parseJSON(r, path, func(i interval) error {

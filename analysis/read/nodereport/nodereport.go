@@ -1,10 +1,9 @@
 // Package nodereport reads diagnostic reports of Node.js (process.report, signals,
-// fatal errors). It takes a reader and hands every libuv handle that holds a
-// descriptor to a visitor, the handles of worker threads included; limits,
-// identity and memory come back as one Report. It refuses to know which handles
-// are too many, keeps neither the environment nor the network interfaces, and
-// reads no descriptor that libuv does not own: files opened through fs are not in
-// a report.
+// fatal errors). It takes a reader and hands every libuv handle that holds a descriptor
+// to a visitor, the handles of worker threads included. Limits, identity and memory are
+// in one Report. It does not know which handles are too many, keeps neither the
+// environment nor the network interfaces, and reads no descriptor that libuv does not
+// own: files opened through fs are not in a report.
 package nodereport
 
 import (
@@ -54,10 +53,10 @@ type Report struct {
 // Unlimited is the value of a limit that is none.
 const Unlimited = -1
 
-// Figures are the report's numbers under the names that other evidence uses for
-// the same (limit_open_files, process_resident_memory_bytes, resident memory in
-// bytes), the others beginning with "node_"; what is unknown is left out. The
-// handles of a truncated report are left out too.
+// Figures are the report's numbers. Those that other evidence has too use its names
+// (limit_open_files, process_resident_memory_bytes, resident memory in bytes); the
+// names of the others begin with "node_". Unknown numbers are left out, and so are the
+// handles of a truncated report.
 func (r Report) Figures() map[string]float64 {
 	out := map[string]float64{}
 	for name, value := range map[string]int64{

@@ -378,8 +378,8 @@ func (p *parser) count(h handle) {
 	}
 }
 
-// descriptor is what the handle holds, nil for timers and the like, and for
-// sockets that do not exist yet.
+// descriptor is that of the handle, nil for timers and the like, and for sockets that
+// do not exist yet.
 func (h handle) descriptor() *analysis.Descriptor {
 	switch h.kind {
 	case "tcp", "udp", "pipe", "tty", "poll":

@@ -143,11 +143,8 @@ func isNetHeader(text string) bool {
 	return false
 }
 
-// netTableOf names a table by its header and, where that serves several, by its
-// file: udp and raw have the same titles.
-//
-//	"sl  local_address rem_address   st .. inode", ""          = "tcp"
-//	"sl  local_address rem_address .. ref pointer drops", "udp" = "udp"
+// netTableOf names a table by its header. If several tables share the header, as udp
+// and raw do, the file's name decides.
 func netTableOf(header, name string) string {
 	base := strings.ToLower(path.Base(name))
 	switch {

@@ -145,8 +145,9 @@ func named(class, object string) string {
 	return class + " (" + object + ")"
 }
 
-// lockOwners remembers who waits for whom in one dump, to find the rings that the
-// forms of MX beans do not name. It is bounded; a ring beyond it is not found.
+// lockOwners remembers which thread waits for which in one dump, to find the cycles
+// that the forms of MX beans do not name. It is bounded; a cycle beyond the bound is
+// not found.
 type lockOwners struct {
 	threads int
 	// waits are the waiting threads in the order of the dump; holders has the number

@@ -72,8 +72,8 @@ func (p *textParser) hold(s string) error {
 	return err
 }
 
-// giveUp ends the wait for the rest of a header, and reports whether what is held counts
-// as refused: it stands where threads do, and begins like one of the dump's form.
+// giveUp ends the wait for the rest of a header. It reports whether the held text
+// counts as refused: it is where threads are, and begins like one of the dump's form.
 func (p *textParser) giveUp() bool {
 	held, _, _ := strings.Cut(p.held, "\n")
 	p.held = ""

@@ -17,8 +17,8 @@ type header struct {
 	stacked bool
 	// inWait is true if the thread waits in Object.wait.
 	inWait bool
-	// lock is what the thread waits for by its header, with Class empty if the header
-	// has none; ownerID is -1 if no owner's id was printed.
+	// lock is the object that the thread waits for by its header, with Class empty if
+	// the header has none; ownerID is -1 if no owner's id was printed.
 	lock    analysis.Lock
 	ownerID int64
 	// when is the time of this thread in dump_to_file.
@@ -56,9 +56,9 @@ func joinable(s string) bool {
 	return false
 }
 
-// parseHeader reads the header of any form, free of surrounding space. A name may
-// hold quotes, line feeds and what looks like attributes, so that these are
-// matched from the right.
+// parseHeader reads the header of any form, free of surrounding space. A name may hold
+// quotes, line feeds and text that looks like attributes, so these are matched from the
+// right.
 func parseHeader(s string) (header, bool) {
 	if len(s) > maxHeader {
 		return header{}, false

@@ -151,8 +151,8 @@ func (k *knownBodies) keep(b *body) {
 	k.kept[b.sum] = b
 }
 
-// block reads a header and the lines below it at once where it can, and reports
-// whether it read anything. It leaves p as the lines one by one would.
+// block reads a header and the lines below it at once if it can, and reports whether it
+// read anything. The state of p is the same as after reading the lines one by one.
 func (p *textParser) block() (bool, error) {
 	if p.known == nil || p.held != "" || p.section == deadlockLinks || p.section == deadlockStacks {
 		return false, nil

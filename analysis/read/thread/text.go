@@ -108,11 +108,11 @@ type foreignText struct {
 }
 
 // ParseText reads every text form of a dump, one or many in a file, with any text
-// around and between them. visit gets each thread with the ordinal of its dump; a
-// thread is valid during the call, its Stack stays. What the JVM repeats of a
-// thread in its deadlock section is no thread. Of a thread in Object.wait the
-// monitor that it released is not among its Locks, though dumps print it as
-// locked. The error is that of r or of visit.
+// around and between them. visit receives each thread with the ordinal of its dump; a
+// thread is valid during the call, its Stack stays. A thread that the JVM repeats in
+// its deadlock section is not counted again. If a thread is in Object.wait, the monitor
+// that it released is not among its Locks, though dumps print it as locked. The error
+// is that of r or of visit.
 func ParseText(r io.Reader, cfg Config, visit func(ordinal int, t *analysis.Thread) error) ([]Dump, []analysis.Problem, error) {
 	cfg = cfg.withDefaults()
 	return newTextParser(r, cfg, visit).run(cfg.Path)
