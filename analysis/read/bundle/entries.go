@@ -116,7 +116,7 @@ func (e *entries) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// small is the content of the present entry where all of it fits into a head; it is
+// small is the content of the present entry if all of it fits into a head; it is
 // valid until the next read.
 func (e *entries) small() []byte {
 	if e.slow != nil || e.left == 0 || e.left >= headSize {

@@ -42,17 +42,17 @@ type Member struct {
 	// packing.
 	Size int64
 	// ModTime is the time inside the archive, or that of an Input that is Dated; zero
-	// for others and where it is implausible: before 2000 or more than a day ahead
+	// for others and if it is implausible: before 2000 or more than a day ahead
 	// (bundles.md section 4).
 	ModTime time.Time
 	// FileTime is the Input's own time, for files outside archives.
 	FileTime time.Time
 	// Compressed names the packings removed around the content, outermost first.
 	Compressed []string
-	// Encoding is "utf-16le", "utf-16be" or "utf-8-bom" where Body was transcoded
+	// Encoding is "utf-16le", "utf-16be" or "utf-8-bom" if Body was transcoded
 	// to plain UTF-8 from it, else empty.
 	Encoding string
-	// Head is the first 64 KiB of Body, less only where Body is shorter.
+	// Head is the first 64 KiB of Body, less only if Body is shorter.
 	Head []byte
 	// Body is the whole content, Head included. It also ends with io.EOF where the
 	// content is cut or a budget is used up; Truncated then returns true. Only the end

@@ -12,7 +12,7 @@ type random struct {
 	size int64
 }
 
-// randomAccess uses an input in place where it allows it.
+// randomAccess uses an input in place if the input allows it.
 func randomAccess(rc io.ReadCloser) *random {
 	f, ok := rc.(interface {
 		io.ReaderAt

@@ -350,7 +350,7 @@ type directory struct {
 }
 
 // directoryEnd finds the end-of-central-directory record, in its zip64 form
-// where there is one.
+// if there is one.
 func directoryEnd(r io.ReaderAt, size int64) (directory, bool) {
 	tail := make([]byte, min(size, zipTail))
 	if n, err := r.ReadAt(tail, size-int64(len(tail))); n < len(tail) && err != nil {

@@ -210,7 +210,7 @@ func (v *view) most(n int, test func(string) bool) bool {
 
 func (v *view) has(s string) bool { return bytes.Contains(v.text, []byte(s)) }
 
-// more counts for a reason: "3", or "at least 3" where only the beginning of the
+// more counts for a reason: "3", or "at least 3" if only the beginning of the
 // file was seen.
 func (v *view) more(n int) string {
 	if v.Whole {
@@ -233,7 +233,7 @@ func low(kind Kind, reason string) (Result, bool) {
 
 func no() (Result, bool) { return Result{}, false }
 
-// link names a symbolic link: a descriptor where its name is a number.
+// link names a symbolic link: a descriptor if its name is a number.
 func (v *view) link() Result {
 	kind, reason := Link, "a symbolic link, which is not followed"
 	if isNumber(v.base) {

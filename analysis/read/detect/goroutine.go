@@ -391,7 +391,7 @@ func (v *view) proto() (Result, bool) {
 	return high(OtherProfile, "a profile whose sample types are "+what)
 }
 
-// unnamedProfile guesses by name where the string table lies further down.
+// unnamedProfile guesses by name if the string table lies further down.
 func (v *view) unnamedProfile() (Result, bool) {
 	reason := "a profile whose sample types are named further down than was looked"
 	name := strings.ToLower(v.base)

@@ -12,7 +12,7 @@ import (
 const compressWindow = 1 << 20
 
 // blockSize is how much plain text is collected before it is compressed or streamed, and
-// how long the compressed chunks are. It never changes but in tests, where streams begin
+// how long the compressed chunks are. Only tests change it, so that streams begin
 // early.
 var blockSize = 64 << 10
 
@@ -132,7 +132,7 @@ func (w *bufferWriter) flush() {
 		w.streamed = w.to.given
 	}
 	if w.streamed > 0 {
-		w.to.to.Write(w.plain) // fails where the reader has returned, which wants no more
+		w.to.to.Write(w.plain) // fails if the reader has returned, which wants no more
 		w.plain = w.plain[:0]
 		return
 	}

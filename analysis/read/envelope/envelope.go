@@ -77,7 +77,7 @@ func (s *Section) Open() (io.ReadCloser, error) {
 // begins.
 func (s *Section) Locate(offset int64) (line, raw int64) { return s.Places().Locate(offset) }
 
-// Places looks the places of many offsets up, fast where they ascend.
+// Places looks the places of many offsets up, fast if they ascend.
 type Places struct {
 	cursor    cursor
 	line, raw int64 // where there is no checkpoint

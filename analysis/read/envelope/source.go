@@ -54,7 +54,7 @@ func (p place) skip(n int) place {
 // lines in a row that are left out the dump has ended.
 //
 // A new dump begins within one at a BEGIN marker, at a signal, at a panic whose next
-// header is running, at a running goroutine where nothing crashed (only the one that
+// header is running, at a running goroutine if nothing crashed (only the one that
 // writes a dump runs), and at an id that was there before. With GOTRACEBACK=crash each
 // thread prints "SIGQUIT: quit" again, after "-----", and goroutines a second time:
 // that is still the same dump.

@@ -249,7 +249,7 @@ func isPipe(kind, name string) bool {
 	return kind == "pipe" || name == "pipe" || strings.HasPrefix(name, "pipe:[") || kind == "fifo" && strings.HasPrefix(name, "pipe ")
 }
 
-// ofPipe keys an anonymous pipe by the commands at its ends, where they were
+// ofPipe keys an anonymous pipe by the commands at its ends, if they were
 // listed.
 func ofPipe(name string) *analysis.Family {
 	peer := peers(name)

@@ -68,7 +68,7 @@ var classRules = []classRule{
 }
 
 // javaName returns one class and method as it is compared. Modules, which the parsers
-// keep before the file, are cut where a name still has one.
+// keep before the file, are cut if a name still has one.
 //
 //	"okhttp3.ConnectionPool$$Lambda$33/0x00007f335c00ebf8.run" = "okhttp3.ConnectionPool$$Lambda.run"
 func javaName(printed string) string {

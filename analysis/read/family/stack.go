@@ -115,7 +115,7 @@ func inRuntime(exact string) bool {
 }
 
 // hideWrappers hides the functions that the compiler puts around others: dumps
-// show one only where nothing else was called yet.
+// show one only if nothing else was called yet.
 //
 //	main.work, main.start.gowrap1 = main.work
 func (r *reading) hideWrappers() {

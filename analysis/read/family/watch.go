@@ -54,10 +54,10 @@ const (
 
 // WatchTarget is what is known of the file or directory that a watch is on.
 type WatchTarget struct {
-	// Path is its path where an inode list names it, "" otherwise.
+	// Path is its path if an inode list names it, "" otherwise.
 	Path string
 	// Mount is the mount point of its file system, FSType its type; "" and "unknown"
-	// where the device is in no mountinfo.
+	// if the device is in no mountinfo.
 	Mount, FSType string
 	// Status is "mounted", "not in mountinfo" (strong: the file system is gone or in
 	// another mount namespace), "removed cgroup" (strong: its tree was listed and
@@ -184,7 +184,7 @@ func (s Scene) Name(watches []analysis.Watch) []WatchTarget {
 	return out
 }
 
-// led takes in where the handle of the watch led.
+// led takes in the target of the watch's handle.
 func (t *WatchTarget) led(h analysis.Handle) {
 	if t.Path == "" && h.Path != "" {
 		t.Path = h.Path

@@ -139,7 +139,7 @@ const (
 type Profile struct {
 	// Sample is "goroutine" or "goroutineleak".
 	Sample string
-	// Total is the declared number of goroutines, or Sum where none is declared.
+	// Total is the declared number of goroutines, or Sum if none is declared.
 	Total int
 	// Sum is over the counts of all Records. Refused counts the records that were seen
 	// and not understood; if Sum is below the declared number, Sum is a lower bound.

@@ -17,7 +17,7 @@ import (
 // gaps. The bytes between gaps are spans, and all blocks of a dump share them in a
 // tree: a block is read by comparing a span, skipping a gap, comparing the next
 // span. What comes out is what textParser made of the block that taught the tree,
-// so it cannot merge two stacks; where it knows nothing textParser reads the lines.
+// so it cannot merge two stacks; textParser reads the lines of unknown blocks.
 type knownBlocks struct {
 	first [256]branch // by leaf function, the only place with many alternatives
 	spans int
@@ -72,7 +72,7 @@ type run struct {
 	text  []byte // of all spans
 	spans []span
 	next  branch
-	end   *knownEnd // in place of next, where the last span ends the block
+	end   *knownEnd // in place of next, if the last span ends the block
 }
 
 // branch is a place where blocks begin to differ. The next bytes decide what follows:
@@ -398,7 +398,7 @@ func plainText(line []byte) ([]byte, bool) {
 	return text, n > 0 && text[0] > ' ' && text[n-1] > ' '
 }
 
-// callGap finds the gap of a call or creator, of kind gapNone where a creator has
+// callGap finds the gap of a call or creator, of kind gapNone if a creator has
 // none.
 //
 //	"main.(*Pool).run(‹0x1, {0x2}›)"

@@ -81,7 +81,7 @@ func (l *lineReader) failed() error {
 	return l.err
 }
 
-// refill is next where the buffer holds no complete line of bearable length.
+// refill is next if the buffer holds no complete line of bearable length.
 func (l *lineReader) refill() ([]byte, bool) {
 	scanned := 0
 	for {

@@ -283,7 +283,7 @@ func inRuntime(name []byte) bool { return bytes.HasPrefix(name, []byte("runtime.
 
 // startsUserCode is the list of exceptions in runtime.isSystemGoroutine, with
 // the names that releases since 1.18 gave them. Finalizers and cleanups count
-// where they call into code outside the runtime.
+// if they call into code outside the runtime.
 func startsUserCode(outermost string, own bool) bool {
 	switch outermost {
 	case "runtime.main", "runtime.corostart", "runtime.handleAsyncEvent", "runtime.handleEvent",

@@ -105,7 +105,7 @@ type block struct {
 	users atomic.Int32
 }
 
-// readAhead hashes nothing where sum is nil.
+// readAhead hashes nothing if sum is nil.
 func readAhead(body io.Reader, sum hash.Hash) *ahead {
 	a := &ahead{free: make(chan []byte, aheadBlocks), read: make(chan *block, aheadBlocks), stop: make(chan struct{})}
 	for range aheadBlocks {

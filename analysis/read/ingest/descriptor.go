@@ -46,7 +46,7 @@ func (b *builder) descriptors() {
 	b.countDescriptors(source, rows, watches)
 	form := socketForm(rows)
 	if form != "" && source != links && source != fdinfo {
-		form = analysis.FormEnds // a listing shows the ends where there are any
+		form = analysis.FormEnds // a listing shows the ends if there are any
 	}
 	b.form(analysis.KindDescriptor, form)
 	if b.node() != nil {

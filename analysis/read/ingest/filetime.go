@@ -101,7 +101,7 @@ func (r *reader) dateByFiles(snapshots []analysis.Snapshot, all []*group) {
 }
 
 // dated is a snapshot with the times of files that it may have, the latest last; none
-// where something better dates it.
+// if something better dates it.
 type dated struct {
 	snapshot *analysis.Snapshot
 	group    *group

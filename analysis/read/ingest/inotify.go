@@ -288,7 +288,7 @@ func (b *builder) countedWatches() {
 	b.s.Totals.Watches = &total
 }
 
-// appendWatch appends a watch in words, with what it is on where that is known.
+// appendWatch appends a watch in words, with its target if that is known.
 //
 //	"fd 7, wd 1, device 0:28, inode 60 = /sys/fs/cgroup/a"
 func appendWatch(b []byte, w *analysis.Watch, t *family.WatchTarget) []byte {
@@ -311,7 +311,7 @@ func appendWatch(b []byte, w *analysis.Watch, t *family.WatchTarget) []byte {
 }
 
 // watchHash folds the device and the file handle, the watch's identity beside
-// fd and wd; the inode stands in where the kernel printed no handle.
+// fd and wd; the inode replaces a handle that the kernel did not print.
 //
 //	"1c/81/0100.." or "1c/3c", FNV-1a
 func watchHash(w *analysis.Watch) uint64 {

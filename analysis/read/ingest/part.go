@@ -39,7 +39,7 @@ type part struct {
 	zoneless bool
 	// dayless is true if inner was a clock without a date.
 	dayless bool
-	// outcome replaces the artifact's own where the part is one of several.
+	// outcome replaces the artifact's own if the part is one of several.
 	outcome string
 	placing placing
 	// source names the wrapping that the part was freed of, "" for a plain file.

@@ -18,9 +18,9 @@ type product struct {
 	name string
 	// path matches the whole display path or its end. Its groups named host,
 	// process, pid, time and unix are taken; "capture" is the directory that holds
-	// one capture, where it is not the file's own.
+	// one capture, if it is not the file's own.
 	path *regexp.Regexp
-	// process is the program where the path does not name it.
+	// process is the program if the path does not name it.
 	process string
 }
 

@@ -154,7 +154,7 @@ func nameHash(name string) uint64 {
 	return h.Sum64()
 }
 
-// fewVariants are looked through; where a family has more, they are indexed.
+// fewVariants are looked through; if a family has more, they are indexed.
 const fewVariants = 8
 
 // variantAs finds or makes an exact stack of a family, by its fingerprint. exact

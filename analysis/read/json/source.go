@@ -14,7 +14,7 @@ import (
 // last can be taken back.
 type source struct {
 	r *bufio.Reader
-	// full returns an error where the decoder already holds too much.
+	// full returns an error if the decoder already holds too much.
 	full func() error
 	// handed is how many bytes of r's buffer were handed over last.
 	handed int

@@ -28,7 +28,7 @@ type Line struct {
 	// Text is the line without its line end, LF or CRLF.
 	Text string
 	// Number counts from 1; Offset and Length are bytes of the whole line without
-	// its end, also where Text keeps only its beginning.
+	// its end, even if Text keeps only its beginning.
 	Number, Offset, Length int64
 	// Clipped is true if Text is shorter than the line. Ended is true if the line had a
 	// line feed: the last line of a cut file has none.
@@ -180,7 +180,7 @@ func (p *Problems) Add(s analysis.Severity, l Line, what, why, hint string) {
 	})
 }
 
-// All returns the problems, with a summary last where some were not kept.
+// All returns the problems, with a summary last if some were not kept.
 func (p *Problems) All() []analysis.Problem {
 	if p.dropped == 0 {
 		return p.list

@@ -99,7 +99,7 @@ func (t *linkReader) line(l line.Line) {
 	t.held, t.heldRow, t.holding = d, l, true
 }
 
-// section begins another listing where the current one has entries.
+// section begins another listing if the current one has entries.
 func (t *linkReader) section() {
 	if t.part.Rows > 0 {
 		t.next()

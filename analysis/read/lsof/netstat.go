@@ -162,7 +162,7 @@ func netstatUnix(rest string, s *analysis.Socket) bool {
 	return true
 }
 
-// netstatPath reads the path, and the owner before it where there is one: it takes
+// netstatPath reads the path, and the owner before it if there is one: it takes
 // 20 columns, and program names may hold blanks.
 //
 //	"14406/./zoo          zoo.sock" = "zoo.sock"

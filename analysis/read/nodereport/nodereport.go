@@ -18,7 +18,7 @@ type Report struct {
 	// writes local time there and a Z after it (src/node_report.cc).
 	Time time.Time
 	PID  int
-	// Program is the base name of the script, or of the executable where none was
+	// Program is the base name of the script, or of the executable if none was
 	// named ("node -e ...").
 	Host, Program string
 	// NodeVersion is as printed, "v22.23.3".

@@ -455,7 +455,7 @@ func (f *hexFields) find(key string) (string, bool) {
 	}
 }
 
-// hex returns the value of a hex field, 0 and a complaint where it has none.
+// hex returns the value of a hex field, 0 and a problem if it has none.
 func (f *hexFields) hex(key string, bits int) uint64 {
 	value, ok := f.find(key)
 	if !ok {

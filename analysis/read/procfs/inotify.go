@@ -21,12 +21,12 @@ const (
 // target. What the table does not name is 0 or ""; FD is then -1.
 type InotifyCount struct {
 	Count int
-	// Instances is set where a table has both figures: Count is then of watches.
+	// Instances is set if a table has both figures: Count is then of watches.
 	Instances     int
 	PID, FD       int
 	User, Command string
 	// Inode and Device are the target's. Device is the kernel's number as in
-	// analysis.Watch, DeviceText as printed, Target its path where one was found.
+	// analysis.Watch, DeviceText as printed, Target its path if one was found.
 	Inode      uint64
 	Device     uint32
 	DeviceText string

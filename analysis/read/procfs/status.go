@@ -88,8 +88,8 @@ func (s *Status) set(key, value string) (found, good bool) {
 	return true, err == nil
 }
 
-// atoiFirst reads the first of several numbers, and leaves to alone where that
-// fails.
+// atoiFirst reads the first of several numbers, and leaves to unchanged if
+// that fails.
 func atoiFirst(value string, to *int) error {
 	first, _, _ := strings.Cut(strings.ReplaceAll(value, "\t", " "), " ")
 	v, err := strconv.Atoi(first)
