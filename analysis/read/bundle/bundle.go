@@ -185,7 +185,7 @@ func (w *walk) input(in Input, s stream) error {
 	}
 	defer rc.Close()
 	s.random = randomAccess(rc)
-	w.content(s, &intake{w: w, r: rc})
+	w.content(s, &inputReader{w: w, r: rc})
 	return nil
 }
 

@@ -40,7 +40,7 @@ func (s stream) member(w *walk, name string) (child stream, ok bool) {
 // content removes one packing after the other from r, then opens the archive or
 // has the file visited that was inside.
 func (w *walk) content(s stream, r io.Reader) {
-	l := w.lane(r)
+	l := w.counted(r)
 	var packings []string
 	var opened []func()
 	defer func() {
@@ -77,15 +77,15 @@ func (w *walk) content(s stream, r io.Reader) {
 	}
 }
 
-// unpack starts the decoder of f. If the decoder yields nothing, the lane returns the
+// unpack starts the decoder of f. If the decoder yields nothing, the reader returns the
 // packed bytes again, so that the file can at least be listed, and problem is the
 // reason.
-func (w *walk) unpack(f format, l *lane, path string) (inner *lane, release func(), problem *broken) {
+func (w *walk) unpack(f format, l *countedReader, path string) (inner *countedReader, release func(), problem *broken) {
 	head, _ := l.br.Peek(headSize)
 	head = bytes.Clone(head)
 	d, err := w.decoder(f, l.br, path)
 	if err == nil {
-		inner = w.lane(&meter{w: w, r: d, in: l.consumed})
+		inner = w.counted(&meter{w: w, r: d, in: l.consumed})
 		var first []byte
 		if first, err = inner.br.Peek(1); len(first) > 0 || err == io.EOF {
 			return inner, d.close, nil
@@ -98,11 +98,11 @@ func (w *walk) unpack(f format, l *lane, path string) (inner *lane, release func
 	if used <= int64(len(head)) {
 		again = io.MultiReader(bytes.NewReader(head[:used]), l.br)
 	}
-	return w.lane(again), nil, explain(err)
+	return w.counted(again), nil, explain(err)
 }
 
 // inside takes what lay inside all packings.
-func (w *walk) inside(s stream, f format, l *lane, packings []string) {
+func (w *walk) inside(s stream, f format, l *countedReader, packings []string) {
 	if w.over() {
 		return
 	}

@@ -145,7 +145,7 @@ func (w *walk) plausible(t time.Time) time.Time {
 }
 
 // leaf has the stream's content visited as it is.
-func (w *walk) leaf(s stream, l *lane, packings []string) {
+func (w *walk) leaf(s stream, l *countedReader, packings []string) {
 	if w.over() || w.want != "" && w.want != s.path {
 		return
 	}
@@ -155,7 +155,7 @@ func (w *walk) leaf(s stream, l *lane, packings []string) {
 	}
 	head, _ := l.br.Peek(headSize)
 	if encoding, r := transcode(head, l.br); encoding != "" {
-		text := w.lane(r)
+		text := w.counted(r)
 		defer text.close()
 		m.Encoding, m.br = encoding, text.br
 		m.Size = -1
@@ -166,7 +166,7 @@ func (w *walk) leaf(s stream, l *lane, packings []string) {
 	w.deliver(m)
 }
 
-// smallLeaf has an entry visited that lies in a buffer as a whole, without a lane for
+// smallLeaf has an entry visited that lies in a buffer as a whole, without a reader for
 // it; false, and nothing done, where it is not a plain file.
 func (w *walk) smallLeaf(s stream, content []byte) bool {
 	if w.over() || w.want != "" || identify(content, true) != formatNone || refused(content, s.path) != nil || w.maybeZip(s, content) {

@@ -21,7 +21,7 @@ import (
 // kept, and archives joined from several files, whose directory counts from the
 // beginning of each. whole is true if there is a directory, listed counts its entries.
 func (w *walk) salvage(s stream, r *random, whole bool, listed int) {
-	l := w.lane(io.NewSectionReader(r, 0, r.size))
+	l := w.counted(io.NewSectionReader(r, 0, r.size))
 	defer l.close()
 	if mark, _ := l.br.Peek(len(zipSpanned)); string(mark) == zipSpanned {
 		l.br.Discard(len(zipSpanned))
@@ -67,7 +67,7 @@ func (w *walk) unlistedIn(s stream, r *random, zr *zip.Reader) {
 			packed[data{f.Name, at - start}] = f.CompressedSize64
 		}
 	}
-	l := w.lane(io.NewSectionReader(r, start, r.size-start))
+	l := w.counted(io.NewSectionReader(r, start, r.size-start))
 	defer l.close()
 	found, again, locked := 0, 0, &encrypted{}
 	for h := range w.locals(s, l) {
@@ -133,8 +133,8 @@ type local struct {
 func (h *local) folder() bool { return strings.HasSuffix(h.name, "/") }
 
 // locals yields the local headers of an archive one after the other. The loop over them
-// must move the lane to the end of each entry.
-func (w *walk) locals(s stream, l *lane) iter.Seq[local] {
+// must move the reader to the end of each entry.
+func (w *walk) locals(s stream, l *countedReader) iter.Seq[local] {
 	return func(yield func(local) bool) {
 		for !w.over() {
 			w.at = s.path
@@ -145,7 +145,7 @@ func (w *walk) locals(s stream, l *lane) iter.Seq[local] {
 	}
 }
 
-func readLocal(l *lane) (local, bool) {
+func readLocal(l *countedReader) (local, bool) {
 	b, err := l.br.Peek(30)
 	if err != nil || string(b[:4]) != localMark {
 		return local{}, false
@@ -195,7 +195,7 @@ func (h *local) extend(extra []byte) {
 
 // salvageEntry reads one entry and stops at the next header; it returns false if it
 // cannot find that.
-func (w *walk) salvageEntry(s stream, l *lane, h local, locked *encrypted) bool {
+func (w *walk) salvageEntry(s stream, l *countedReader, h local, locked *encrypted) bool {
 	unreadable, secret := zipRefusal(h.method), isEncrypted(h.method, h.flags)
 	if secret && !h.listed {
 		locked.add(h.name, h.method)
@@ -248,10 +248,10 @@ func (w *walk) unending(s stream, h local, unreadable *refusal) {
 	}
 }
 
-func (w *walk) salvageContent(s stream, wanted bool, l *lane, data io.Reader, h local) {
+func (w *walk) salvageContent(s stream, wanted bool, l *countedReader, data io.Reader, h local) {
 	packed := l
 	if !h.sizesUndefined {
-		packed = w.lane(data)
+		packed = w.counted(data)
 		defer packed.close()
 	}
 	d, err := w.zipMethod(h.method, packed.br, s.path)
@@ -273,7 +273,7 @@ func (w *walk) salvageContent(s stream, wanted bool, l *lane, data io.Reader, h 
 
 // skipDescriptor passes the sizes that follow an entry's data: with or without
 // a signature, with 32 or 64 bits, followed by the next header.
-func skipDescriptor(l *lane) {
+func skipDescriptor(l *countedReader) {
 	for _, n := range []int{16, 12, 24, 20} {
 		b, _ := l.br.Peek(n + 2)
 		if len(b) == n || len(b) == n+2 && string(b[n:]) == "PK" {

@@ -12,7 +12,7 @@ import (
 )
 
 // tar walks a tar archive: v7, ustar, GNU and PAX, sparse members included.
-func (w *walk) tar(s stream, l *lane) {
+func (w *walk) tar(s stream, l *countedReader) {
 	tr := &entries{br: l.br}
 	found, folders, others, damaged := 0, 0, &tally{}, false
 	for !w.over() {
@@ -75,7 +75,7 @@ func (w *walk) tarDamage(s stream, err error, found int) {
 	w.problem(analysis.Error, s.path, what, why+"; the "+wording.Plural(found, "entry before it is kept", "entries before it are kept"), b.hint)
 }
 
-func (w *walk) tarEntry(s stream, h *tar.Header, tr *entries, l *lane, others *tally) {
+func (w *walk) tarEntry(s stream, h *tar.Header, tr *entries, l *countedReader, others *tally) {
 	child, ok := s.member(w, h.Name)
 	if !ok {
 		return

@@ -44,7 +44,7 @@ func (w *walk) maybeZip(s stream, head []byte) bool {
 }
 
 // zipped reads a zip archive, or what only looks like one.
-func (w *walk) zipped(s stream, l *lane, packings []string) {
+func (w *walk) zipped(s stream, l *countedReader, packings []string) {
 	r := s.random
 	var cut error
 	if r != nil {
@@ -104,7 +104,7 @@ func (w *walk) zipped(s stream, l *lane, packings []string) {
 		w.salvage(s, r, whole, entries)
 		return
 	}
-	plain := w.lane(io.MultiReader(io.NewSectionReader(r, 0, r.size), ended{cut}))
+	plain := w.counted(io.MultiReader(io.NewSectionReader(r, 0, r.size), ended{cut}))
 	defer plain.close()
 	w.leaf(s, plain, packings)
 }
@@ -177,7 +177,7 @@ func (w *walk) zipEntry(s stream, f *zip.File, others *tally, locked *encrypted)
 		w.problem(analysis.Error, s.path, "is damaged", "its local header is not where the directory says", reupload)
 		return
 	}
-	l := w.lane(raw)
+	l := w.counted(raw)
 	defer l.close()
 	d, err := w.zipMethod(f.Method, l.br, s.path)
 	if err != nil {

@@ -73,7 +73,7 @@ func records(text string) [][]string {
 type owner uint8
 
 const (
-	somebody owner = iota
+	program owner = iota
 	standardLibrary
 	plumbed // plumbing, by its name; see generated for that by its file
 )
@@ -85,7 +85,7 @@ func ownerOf(loose string) owner {
 	case shippedPlumbing().carries(loose):
 		return plumbed
 	}
-	return somebody
+	return program
 }
 
 // carries reports whether a function is plumbing by its name.

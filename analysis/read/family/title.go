@@ -90,7 +90,7 @@ func discriminating(frames []function, creator string) string {
 
 // programCode reports whether a function is written code outside the standard library.
 func programCode(list *plumbing, f function) bool {
-	return f.owner == somebody && !list.generated(f.file)
+	return f.owner == program && !list.generated(f.file)
 }
 
 // foreign is the frame nearest the leaf outside the standard library, -1 if there is

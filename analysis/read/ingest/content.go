@@ -22,9 +22,9 @@ type content struct {
 	n     int64
 	// hash is nil if known is set, which returns the hash of an upload that is its only
 	// file.
-	hash  hash.Hash
-	known func() string
-	ahead *ahead
+	hash       hash.Hash
+	known      func() string
+	prefetcher *prefetcher
 	// digest and text are the hash and how it is written.
 	digest [sha256.Size]byte
 	text   [2 * sha256.Size]byte
@@ -43,9 +43,9 @@ func (r *reader) open(m *bundle.Member, known func() string) *content {
 }
 
 func (c *content) Read(p []byte) (int, error) {
-	if c.large && c.ahead == nil {
-		c.ahead = readAhead(c.body, c.hash)
-		c.body = c.ahead
+	if c.large && c.prefetcher == nil {
+		c.prefetcher = prefetch(c.body, c.hash)
+		c.body = c.prefetcher
 	}
 	n, err := c.body.Read(p)
 	c.n += int64(n)
@@ -73,19 +73,19 @@ func (c *content) sum() string {
 }
 
 func (c *content) close() {
-	if c.ahead != nil {
-		c.ahead.close()
+	if c.prefetcher != nil {
+		c.prefetcher.close()
 	}
 }
 
-// Read ahead go aheadBlocks blocks of aheadSize bytes.
+// At most prefetchBlocks blocks of prefetchSize bytes are read ahead.
 const (
-	aheadBlocks = 4
-	aheadSize   = 256 << 10
+	prefetchBlocks = 4
+	prefetchSize   = 256 << 10
 )
 
-// ahead reads a body in a goroutine of its own, and hashes it in another.
-type ahead struct {
+// prefetcher reads a body in a goroutine of its own, and hashes it in another.
+type prefetcher struct {
 	free   chan []byte
 	read   chan *block
 	hashed chan *block
@@ -97,7 +97,7 @@ type ahead struct {
 	unread []byte
 }
 
-// block is a piece of a body on its way to users goroutines.
+// block is a part of a body that users goroutines still need.
 type block struct {
 	buf   []byte
 	n     int
@@ -105,14 +105,14 @@ type block struct {
 	users atomic.Int32
 }
 
-// readAhead hashes nothing if sum is nil.
-func readAhead(body io.Reader, sum hash.Hash) *ahead {
-	a := &ahead{free: make(chan []byte, aheadBlocks), read: make(chan *block, aheadBlocks), stop: make(chan struct{})}
-	for range aheadBlocks {
+// prefetch hashes nothing if sum is nil.
+func prefetch(body io.Reader, sum hash.Hash) *prefetcher {
+	a := &prefetcher{free: make(chan []byte, prefetchBlocks), read: make(chan *block, prefetchBlocks), stop: make(chan struct{})}
+	for range prefetchBlocks {
 		a.free <- nil
 	}
 	if sum != nil {
-		a.hashed = make(chan *block, aheadBlocks)
+		a.hashed = make(chan *block, prefetchBlocks)
 		a.wait.Go(func() {
 			for b := range a.hashed {
 				sum.Write(b.buf[:b.n])
@@ -125,7 +125,7 @@ func readAhead(body io.Reader, sum hash.Hash) *ahead {
 }
 
 // fill reads until the end, an error or close.
-func (a *ahead) fill(body io.Reader) {
+func (a *prefetcher) fill(body io.Reader) {
 	defer close(a.read)
 	if a.hashed != nil {
 		defer close(a.hashed)
@@ -136,7 +136,7 @@ func (a *ahead) fill(body io.Reader) {
 			return
 		case buf := <-a.free:
 			if buf == nil {
-				buf = make([]byte, aheadSize)
+				buf = make([]byte, prefetchSize)
 			}
 			b := &block{buf: buf}
 			b.n, b.err = readFull(body, buf)
@@ -173,13 +173,13 @@ type panicked struct{ value any }
 
 func (p *panicked) Error() string { return fmt.Sprint(p.value) }
 
-func (a *ahead) release(b *block) {
+func (a *prefetcher) release(b *block) {
 	if b.users.Add(-1) == 0 {
 		a.free <- b.buf
 	}
 }
 
-func (a *ahead) Read(p []byte) (int, error) {
+func (a *prefetcher) Read(p []byte) (int, error) {
 	for len(a.unread) == 0 {
 		if a.now != nil && a.now.err != nil {
 			if v, ok := a.now.err.(*panicked); ok {
@@ -203,7 +203,7 @@ func (a *ahead) Read(p []byte) (int, error) {
 }
 
 // close stops reading ahead; what was read is hashed when it returns.
-func (a *ahead) close() {
+func (a *prefetcher) close() {
 	a.once.Do(func() {
 		close(a.stop)
 		a.wait.Wait()

@@ -63,10 +63,10 @@ func (p *textParser) deadlockLine(l line.Line, s string) (bool, error) {
 	return true, nil
 }
 
-// link reads a line that describes one thread of the ring. Names may hold line
+// link reads a line that describes one thread of the cycle. Names may hold line
 // feeds.
 func (p *textParser) link(l line.Line, s string) {
-	ring := &p.dump.Deadlocks[len(p.dump.Deadlocks)-1].Threads
+	cycle := &p.dump.Deadlocks[len(p.dump.Deadlocks)-1].Threads
 	s = withoutAddress(s)
 	if p.held != "" {
 		p.hold(s)
@@ -80,10 +80,10 @@ func (p *textParser) link(l line.Line, s string) {
 			p.held, p.heldAt = s, l
 			return
 		}
-		if len(*ring) < maxLinks {
-			*ring = append(*ring, DeadlockLink{Name: text(name)})
+		if len(*cycle) < maxLinks {
+			*cycle = append(*cycle, DeadlockLink{Name: text(name)})
 		}
-	case len(*ring) == 0:
+	case len(*cycle) == 0:
 	case strings.Contains(s, heldBy):
 		_, holder, _ := strings.Cut(s, heldBy)
 		if strings.HasPrefix(holder, `"`) && (len(holder) < 2 || !strings.HasSuffix(holder, `"`)) {
@@ -93,9 +93,9 @@ func (p *textParser) link(l line.Line, s string) {
 		if holder[:min(len(holder), 1)] == `"` {
 			holder = holder[1 : len(holder)-1]
 		}
-		(*ring)[len(*ring)-1].HeldBy = text(holder)
+		(*cycle)[len(*cycle)-1].HeldBy = text(holder)
 	case strings.HasPrefix(s, "waiting "):
-		(*ring)[len(*ring)-1].Waits = waited(s)
+		(*cycle)[len(*cycle)-1].Waits = waited(s)
 	}
 	p.held, p.heldLines = "", 0
 }
@@ -217,8 +217,8 @@ func (b *lockOwners) next(at int, byID map[int64]int) (int, bool) {
 	return slices.BinarySearchFunc(b.waits, holder, func(w waiting, number int) int { return w.number - number })
 }
 
-// rings are the cycles of waiting threads, in the order of the dump.
-func (b *lockOwners) rings() []Deadlock {
+// cycles returns the cycles of waiting threads, in the order of the dump.
+func (b *lockOwners) cycles() []Deadlock {
 	var out []Deadlock
 	var byID map[int64]int
 	if slices.ContainsFunc(b.waits, func(w waiting) bool { return w.ownerID >= 0 }) {
@@ -236,13 +236,13 @@ func (b *lockOwners) rings() []Deadlock {
 			at, ok = next(at)
 		}
 		if ok && seen[at] == start+1 {
-			out = append(out, b.ring(at, next))
+			out = append(out, b.cycle(at, next))
 		}
 	}
 	return out
 }
 
-func (b *lockOwners) ring(start int, next func(int) (int, bool)) Deadlock {
+func (b *lockOwners) cycle(start int, next func(int) (int, bool)) Deadlock {
 	d := Deadlock{Derived: true}
 	for at := start; ; {
 		w := b.waits[at]

@@ -401,7 +401,7 @@ func (f jsonFrame) frame() analysis.Frame {
 // close ends the dump being read.
 func (p *jsonParser) close() {
 	if p.dump != nil {
-		p.dump.Deadlocks = p.owners.rings()
+		p.dump.Deadlocks = p.owners.cycles()
 	}
 }
 

@@ -157,16 +157,16 @@ func (p *textParser) block() (bool, error) {
 	if p.known == nil || p.held != "" || p.section == deadlockLinks || p.section == deadlockStacks {
 		return false, nil
 	}
-	ahead := p.lines.Peek(maxBlock)
-	if len(ahead) == 0 || ahead[0] != '"' {
+	peeked := p.lines.Peek(maxBlock)
+	if len(peeked) == 0 || peeked[0] != '"' {
 		return false, nil
 	}
-	begin := bytes.IndexByte(ahead, '\n') + 1
-	end := nextQuote(ahead, begin)
+	begin := bytes.IndexByte(peeked, '\n') + 1
+	end := nextQuote(peeked, begin)
 	if begin == 0 || end < 0 {
 		return false, nil
 	}
-	text := ahead[begin:end]
+	text := peeked[begin:end]
 	b, sum := p.known.find(text)
 	l, _ := p.lines.Next()
 	if b == nil {
@@ -189,13 +189,13 @@ func (p *textParser) block() (bool, error) {
 
 // nextQuote is where the next line begins that begins with a quote, -1 if none
 // does. Bodies hold few quotes and many line ends.
-func nextQuote(ahead []byte, at int) int {
+func nextQuote(text []byte, at int) int {
 	for {
-		n := bytes.IndexByte(ahead[at:], '"')
+		n := bytes.IndexByte(text[at:], '"')
 		if n < 0 {
 			return -1
 		}
-		if at += n; at > 0 && ahead[at-1] == '\n' {
+		if at += n; at > 0 && text[at-1] == '\n' {
 			return at
 		}
 		at++
@@ -238,11 +238,11 @@ func (p *textParser) recall(b *body, text []byte, header int64) {
 	p.lines.Skip(len(text), b.lines)
 }
 
-// lesson is what is noted of a body while its lines are read one by one.
-type lesson struct {
+// bodyNotes is what is noted of a body while its lines are read one by one.
+type bodyNotes struct {
 	locks []analysis.Lock
-	// told counts those before the line being read.
-	told int
+	// earlier counts those before the line being read.
+	earlier int
 }
 
 // learn reads a header and the lines of its body one by one, and remembers their
@@ -253,7 +253,7 @@ func (p *textParser) learn(header line.Line, text []byte, sum uint64) error {
 	}
 	begin, h := p.lines.Offset(), p.h
 	b := &body{sum: sum, text: bytes.Clone(text), gaps: slices.Clone(p.known.gaps), form: h.form}
-	p.learned = &lesson{}
+	p.learned = &bodyNotes{}
 	defer func() { p.learned = nil }()
 	plain, gaps := true, b.gaps
 	for p.lines.Offset() < begin+int64(len(text)) {
@@ -294,19 +294,19 @@ func (p *textParser) learn(header line.Line, text []byte, sum uint64) error {
 
 // line notes the locks of the line that begins at begin and has been read. It is
 // false if an address stands anywhere but as the object of its only lock.
-func (s *lesson) line(b *body, gaps []gap, begin int) bool {
-	said := s.locks[s.told:]
-	s.told = len(s.locks)
+func (s *bodyNotes) line(b *body, gaps []gap, begin int) bool {
+	locks := s.locks[s.earlier:]
+	s.earlier = len(s.locks)
 	at := -1
 	if len(gaps) > 0 {
 		g := gaps[0]
 		first := begin + bytes.IndexByte(b.text[begin:], '<') + 1
-		if len(gaps) > 1 || len(said) != 1 || g.begin != first || said[0].Object != string(b.text[g.begin:g.end]) {
+		if len(gaps) > 1 || len(locks) != 1 || g.begin != first || locks[0].Object != string(b.text[g.begin:g.end]) {
 			return false
 		}
 		at = slices.Index(b.gaps, g)
 	}
-	for _, l := range said {
+	for _, l := range locks {
 		b.locks = append(b.locks, knownLock{l, at})
 	}
 	return true
@@ -317,8 +317,8 @@ func (s *lesson) line(b *body, gaps []gap, begin int) bool {
 // body with two states, or with the owner of a lock, is not alone.
 func (p *textParser) alone(b *body, h header, number int64) bool {
 	first, _, _ := bytes.Cut(b.text, []byte{'\n'})
-	said, stated := strings.CutPrefix(trim(string(first)), stateWord)
-	word, rest, _ := strings.Cut(said, " ")
+	state, stated := strings.CutPrefix(trim(string(first)), stateWord)
+	word, rest, _ := strings.Cut(state, " ")
 	b.state, b.stated, b.onMonitor = p.h.thread.State, stated, stated && waitsOnMonitor(word, rest)
 	switch {
 	case !p.open || p.begin.Number != number || p.section != threads || p.held != "",

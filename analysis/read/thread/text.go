@@ -58,7 +58,7 @@ type textParser struct {
 	// same is what is known of all lines below the header, nil if they were read one by
 	// one; learned gathers what they mean while one of its kind is learned.
 	same    *body
-	learned *lesson
+	learned *bodyNotes
 
 	// held is a line that may be the beginning of a header, a deadlock's name or an
 	// owner's name with line feeds.
@@ -449,7 +449,7 @@ func (p *textParser) endDump() error {
 	d := p.dump
 	d.Refused = p.state.refused.count
 	if len(d.Deadlocks) == 0 {
-		d.Deadlocks = p.owners.rings()
+		d.Deadlocks = p.owners.cycles()
 	}
 	d.Truncated, d.TruncatedWhy = p.truncated()
 	if d.Truncated {

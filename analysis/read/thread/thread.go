@@ -103,7 +103,7 @@ type Dump struct {
 	Line, Offset int64
 }
 
-// Deadlock is a ring of threads that wait for each other.
+// Deadlock is a cycle of threads that wait for each other.
 type Deadlock struct {
 	Threads []DeadlockLink
 	// Derived is true if no JVM reported it: it follows from the owner of what each
@@ -133,7 +133,7 @@ const (
 	maxJoinedLines, maxJoinedBytes = 16, 8 << 10
 	maxDeadlocks                   = 256
 	maxLinks                       = 4096
-	// maxOwners bounds what is remembered of one dump to find rings of owners.
+	// maxOwners bounds what is remembered of one dump to find cycles of owners.
 	maxOwners     = 100_000
 	maxContainers = 4096
 )
