@@ -172,7 +172,7 @@ func TestHandlesOfEverySortAreToldApart(t *testing.T) {
 }
 
 // TestTheTimeIsThatOfTheStampNotOfTheClock: the zoo ran in New York, and its
-// dumpEventTime says so with a Z behind it.
+// dumpEventTime has that clock with a Z after it.
 func TestTheTimeIsThatOfTheStampNotOfTheClock(t *testing.T) {
 	raw := sample(t, "zoo.json")
 	var header struct {
