@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Fault is a refusal in the form every one takes: what, where, why and what to
-// do. Code is for machines ("too_large", "unreadable", "not_found", "busy").
+// Fault is the form of every refusal: what, where, why and what to do. Code is for
+// machines ("too_large", "unreadable", "not_found", "busy").
 type Fault struct {
 	Code  string
 	What  string
@@ -34,7 +34,7 @@ func (f *Fault) Error() string {
 
 func (f *Fault) Unwrap() error { return f.Err }
 
-// problemJSON is a problem in the public contract: null where a line or an offset
+// problemJSON is a problem in the public contract: null for a line or an offset that
 // does not apply, and the artifact's path under both of its names.
 type problemJSON struct {
 	Path     string   `json:"path"`
@@ -47,7 +47,7 @@ type problemJSON struct {
 	Hint     string   `json:"hint"`
 }
 
-// MarshalJSON writes the problem as the contract has it.
+// MarshalJSON writes the problem in the form of the contract.
 func (p Problem) MarshalJSON() ([]byte, error) {
 	out := problemJSON{Path: p.Path, Artifact: p.Path, Severity: p.Severity, What: p.What, Why: p.Why, Hint: p.Hint}
 	if p.Line > 0 {

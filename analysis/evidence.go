@@ -1,8 +1,8 @@
 package analysis
 
-// Descriptor is one open descriptor of a process, whatever listed it.
+// Descriptor is one open descriptor of a process, from any listing.
 type Descriptor struct {
-	// FD is the number; -1 where the listing lost it (lsof's "*614u").
+	// FD is the number, -1 if the listing lost it (lsof's "*614u").
 	FD int
 	// Type is the canonical type: regular, directory, char, block, fifo, pipe,
 	// socket, unix, tcp, tcp6, udp, udp6, netlink, packet, raw, anon, namespace,
@@ -10,9 +10,9 @@ type Descriptor struct {
 	Type string
 	// Access is r, w, u or empty.
 	Access string
-	// Inode is 0 where it identifies nothing (plain anon_inode files).
+	// Inode is 0 if it identifies nothing (plain anon_inode files).
 	Inode uint64
-	// Device is "major:minor" decimal where known.
+	// Device is "major:minor" in decimal, if known.
 	Device string
 	// Name is the link target or the listing's NAME as printed: a path,
 	// "socket:[1]", "anon_inode:[eventpoll]".
@@ -22,44 +22,44 @@ type Descriptor struct {
 	// State is the canonical socket state, ESTABLISHED, CLOSE_WAIT, ...
 	State   string
 	Deleted bool
-	// Idle says that the program itself holds the socket in a pool without
-	// waiting for it: a libuv handle that is not referenced (node.md section 1.4).
+	// Idle reports that the program holds the socket in a pool without waiting for it:
+	// a libuv handle that is not referenced (node.md section 1.4).
 	Idle  bool
 	Place Place
 }
 
-// Socket is one row of a socket table (ss, netstat, /proc/PID/net): a socket of
-// a network namespace, with its owner only where the table names it.
+// Socket is one row of a socket table (ss, netstat, /proc/PID/net): a socket of a
+// network namespace, with its owner only if the table names it.
 type Socket struct {
 	// Protocol is tcp, tcp6, udp, udp6, unix, netlink, packet, raw or the table's
 	// own word in lower case.
 	Protocol string
-	// Local and Remote are host:port with numeric hosts where the table gives
-	// numbers, "*:port" for a wildcard, a path or "@name" for unix sockets.
+	// Local and Remote are host:port with numeric hosts if the table has numbers,
+	// "*:port" for a wildcard, a path or "@name" for unix sockets.
 	Local, Remote string
 	// State is the canonical socket state of lsof.md section 4.
 	State string
-	// Inode is 0 where the table has none (netstat) or the socket has none any
-	// more (TIME_WAIT): such a row holds no descriptor.
+	// Inode is 0 if the table has none (netstat) or the socket has none any more
+	// (TIME_WAIT). Such a row is no descriptor.
 	Inode uint64
 	// Owners are the descriptors that the table names for the socket.
 	Owners []Owner
 	Place  Place
 }
 
-// Owner is a descriptor that refers to a socket. PID is 0 and FD -1 where the
-// table leaves them out.
+// Owner is a descriptor that refers to a socket. PID is 0 and FD -1 if the table leaves
+// them out.
 type Owner struct {
 	Program string
 	PID, FD int
 }
 
-// ThreadSort says who made a thread.
+// ThreadSort is the origin of a thread.
 type ThreadSort string
 
-// Java threads run Java code; VM threads belong to the virtual machine (GC,
-// compiler) and appear in some forms of a dump only; virtual threads have no
-// thread of the operating system.
+// Java threads run Java code. VM threads belong to the virtual machine (GC, compiler)
+// and appear in some forms of a dump only. Virtual threads have no thread of the
+// operating system.
 const (
 	JavaThread    ThreadSort = "java"
 	VMThread      ThreadSort = "vm"
@@ -72,24 +72,23 @@ type Thread struct {
 	Name string
 	Sort ThreadSort
 	// ID is HotSpot's #N, which is Id= and id= of the management forms and tid of
-	// dump_to_file; -1 where none was printed.
+	// dump_to_file. It is -1 if none was printed.
 	ID int64
-	// Native is nid, the id of the operating system's thread; 0 where unknown.
+	// Native is nid, the id of the operating system's thread, 0 if unknown.
 	Native int64
 	Daemon bool
 	// State is the java.lang.Thread.State word (RUNNABLE, BLOCKED, WAITING,
-	// TIMED_WAITING, NEW, TERMINATED) or, where none was printed, the native
-	// condition as printed ("waiting on condition").
+	// TIMED_WAITING, NEW, TERMINATED). If none was printed, it is the native condition
+	// as printed ("waiting on condition").
 	State string
-	// Carrying is the id of the virtual thread that this thread carries, -1 where
-	// it carries none.
+	// Carrying is the id of the virtual thread on this carrier thread, or -1.
 	Carrying int64
-	// Elapsed is the age in seconds, CPU the processor time in seconds; -1 where
-	// the form does not print them.
+	// Elapsed is the age and CPU the processor time, both in seconds, -1 if the form
+	// does not print them.
 	Elapsed, CPU float64
 	Stack        *Stack
-	// Capped says that the form leaves out frames below a number of its own
-	// ("\t..." after eight).
+	// Capped reports that the form leaves out frames below a fixed number ("\t..."
+	// after eight).
 	Capped bool
 	Locks  []Lock
 	// Line, Offset and Length are the thread's block in the artifact.
@@ -101,20 +100,20 @@ type Lock struct {
 	// How is locked, waiting to lock, waiting on, parking to wait for, owns
 	// (ownable synchronizer), eliminated.
 	How string
-	// Object is the address or identity hash as printed ("0x00000000e0a1",
-	// "1b2c3d"), empty where it was not available; it is equal only inside one dump.
+	// Object is the address or identity hash as printed ("0x00000000e0a1", "1b2c3d"),
+	// empty if it was not available. It is comparable only inside one dump.
 	Object string
 	// Class is the object's class.
 	Class string
-	// Frame indexes the stack's frames, -1 for those below the stack.
+	// Frame indexes the stack's frames, -1 for locks below the stack.
 	Frame int
-	// Owner is the name of the thread that holds it, where the form says so.
+	// Owner is the name of the thread that holds it, if the form prints it.
 	Owner string
 }
 
-// Watch is one inotify watch as fdinfo shows it.
+// Watch is one inotify watch in fdinfo.
 type Watch struct {
-	// FD is the inotify instance, -1 where the file's name did not say.
+	// FD is the inotify instance, -1 if the file's name did not contain it.
 	FD int
 	// WD is the watch descriptor (printed in hex).
 	WD    int64
@@ -124,13 +123,13 @@ type Watch struct {
 	Device     uint32
 	Mask       uint32
 	HandleType uint32
-	// Handle is the file handle in hex, empty where it was not printed.
+	// Handle is the file handle in hex, empty if it was not printed.
 	Handle string
 	Place  Place
 }
 
-// Handle is what a watched file handle led to while its process was alive: only a
-// collector on the host can tell, by open_by_handle_at(2).
+// Handle is the target of a watched file handle while its process was alive. Only a
+// collector on the host can resolve it, with open_by_handle_at(2).
 type Handle struct {
 	// Device, Inode, Type and Handle are those of the Watch.
 	Device uint32
@@ -138,21 +137,21 @@ type Handle struct {
 	Type   uint32
 	Handle string
 	State  HandleState
-	// Path is that of the target as the process sees it; Mount and FSType are the
-	// file system it was looked for on.
+	// Path is the path of the target in the process's view. Mount and FSType are the
+	// file system in which it was searched.
 	Path, Mount, FSType string
 	// Elsewhere names the process in whose mount namespace the file system is mounted,
-	// where that of the watching process does not show it.
+	// if that of the watching process does not have it.
 	Elsewhere string
 	Place     Place
 }
 
-// HandleState says what became of the target of a handle.
+// HandleState is the fate of the target of a handle.
 type HandleState string
 
-// A linked target has a path; a deleted one is held open without one; a stale handle
-// leads to nothing any more; an unmounted one is on a file system that no mount
-// namespace of the host shows.
+// A linked target has a path. A deleted one is held open without one. A stale handle
+// has no target any more. An unmounted one is on a file system that no mount namespace
+// of the host has.
 const (
 	HandleLinked    HandleState = "linked"
 	HandleDeleted   HandleState = "deleted"

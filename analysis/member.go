@@ -22,22 +22,22 @@ type Identity struct {
 // Member is one row of Members.
 type Member struct {
 	Identity Identity
-	// Parent is the goroutine id of the creator, 0 where unknown.
+	// Parent is the goroutine id of the creator, 0 if unknown.
 	Parent int64
-	// State is the raw state without flags; "" where the kind has none.
+	// State is the raw state without flags, "" if the kind has none.
 	State string
-	// Wait is in minutes, -1 where none was printed.
+	// Wait is in minutes, -1 if none was printed.
 	Wait int
-	// Variant indexes Group.Variants, -1 where the kind has none.
+	// Variant indexes Group.Variants, -1 if the kind has none.
 	Variant int
 	Place   Place
 	// Detail is the row in words for kinds without stacks ("12u TCP a->b").
 	Detail string
 }
 
-// Members holds the members of one family in one snapshot, a column for each
-// property. Columns have Len() entries, or none where nothing is known of it:
-// a nil ID column means that the members have no identity (debug=1, proto).
+// Members holds the members of one family in one snapshot, with a column for each
+// property. A column has Len() entries, or none if the property is unknown: a nil ID
+// column means that the members have no identity (debug=1, proto).
 type Members struct {
 	ID     []int64
 	Sub    []int64
@@ -48,8 +48,8 @@ type Members struct {
 	States  []string
 	Wait    []int32
 	Variant []int32
-	// Age is in seconds since the member was born, where the dump prints it (a JVM's
-	// elapsed=); -1 where it does not for one of them.
+	// Age is in seconds since the member was born, if the dump prints it (a JVM's
+	// elapsed=), and -1 for a member without one.
 	Age []int32
 	// Artifact, Line, Offset and Length are the Place of each member.
 	Artifact []int32
@@ -57,11 +57,11 @@ type Members struct {
 	Offset   []int64
 	Length   []int32
 	Detail   []string
-	// Packed are goroutines on their way from a dump to the store: then there are no
-	// columns but States, which their states index, until Unpack makes them.
+	// Packed are goroutines between a dump and the store. Until Unpack there are then
+	// no columns but States, which their states index.
 	Packed []Packing
-	// Rows are descriptors or watches on their way, in the place of columns until Unpack
-	// makes them.
+	// Rows are descriptors or watches between a capture and the store. Until Unpack
+	// they replace the columns.
 	Rows *Rows
 }
 
@@ -71,7 +71,7 @@ type Packing struct {
 	Variant, Artifact int32
 }
 
-// Release lets go of packed members and rows that nobody reads again.
+// Release frees packed members and rows that nobody reads again.
 func (m *Members) Release() { m.Packed, m.Rows = nil, nil }
 
 // Len is the number of members.
@@ -88,13 +88,12 @@ func (m *Members) Identified() bool {
 	return len(m.ID) > 0 || len(m.Packed) > 0 || m.Rows.Len() > 0
 }
 
-// Numbered reports whether identities are a number alone, as those of goroutines are.
+// Numbered reports whether identities are a number alone, like those of goroutines.
 func (m *Members) Numbered() bool {
 	return len(m.Sub) == 0 && len(m.Hash) == 0 && m.Rows.Len() == 0
 }
 
-// Unpack makes columns of packed goroutines, those of each variant in turn, and of
-// rows.
+// Unpack converts packed goroutines, variant by variant, and rows to columns.
 func (m *Members) Unpack() {
 	if m.Rows != nil {
 		rows := m.Rows
@@ -146,7 +145,7 @@ func (m *Members) Identity(i int) Identity {
 	return id
 }
 
-// Identities yields those of members that can be followed, packed or not.
+// Identities yields the identities of members that can be followed, packed or not.
 func (m *Members) Identities() iter.Seq[Identity] {
 	return func(yield func(Identity) bool) {
 		for i := range m.ID {
@@ -196,7 +195,7 @@ func (m *Members) IDs() iter.Seq[int64] {
 	}
 }
 
-// AppendIDs appends the ids of members that can be followed, those of columns at once.
+// AppendIDs appends the ids of members that can be followed. It copies columns at once.
 func (m *Members) AppendIDs(ids []int64) []int64 {
 	if m.Rows == nil && len(m.Packed) == 0 {
 		return append(ids, m.ID...)
@@ -204,12 +203,12 @@ func (m *Members) AppendIDs(ids []int64) []int64 {
 	return slices.AppendSeq(slices.Grow(ids, m.Len()), m.IDs())
 }
 
-// Parents yields the creators, none where no member's is known.
+// Parents yields the creators, none if they are unknown.
 func (m *Members) Parents() iter.Seq[int64] {
 	return column(m, m.Parent, func(g *PackedMember) int64 { return g.Parent })
 }
 
-// Waits yields the minutes, none where the kind has none.
+// Waits yields the minutes, none if the kind has none.
 func (m *Members) Waits() iter.Seq[int32] {
 	return column(m, m.Wait, func(g *PackedMember) int32 { return g.Wait })
 }
@@ -254,8 +253,8 @@ func (m *Members) All() iter.Seq[Member] {
 	}
 }
 
-// InVariants yields the members whose variant a condition holds for; of packed ones it
-// passes over the other variants as a whole.
+// InVariants yields the members whose variant meets a condition. Among packed members
+// it skips other variants as a whole.
 func (m *Members) InVariants(holds func(variant int) bool) iter.Seq[Member] {
 	return func(yield func(Member) bool) {
 		rest := *m
@@ -278,9 +277,9 @@ func (m *Members) InVariants(holds func(variant int) bool) iter.Seq[Member] {
 	}
 }
 
-// First are at most limit members, those with the smallest ids in their order, or the
-// first ones where they have none; limit 0 is no limit. Packed ones stay packed: what is
-// held at a time is twice the limit.
+// First returns at most limit members: those with the smallest ids in order, or the
+// first ones without ids. Limit 0 is no limit. Packed members stay packed: it holds at
+// most twice the limit at a time.
 func (m *Members) First(limit int) []Member {
 	if !m.Identified() {
 		var out []Member

@@ -6,25 +6,25 @@ import (
 	"math/bits"
 )
 
-// Packed holds the goroutines of one exact stack in the order of their dump, in
-// about five bytes each where columns take 53. Of each it says how it differs from
-// what those before it lead to expect: a byte with the set of its fields that do, and
-// among the values of all a varint (encoding/binary) of its id less the id expected
-// and one of each field, in the order of their bits. The zero value holds no goroutine.
+// Packed holds the goroutines of one exact stack in the order of their dump. Each takes
+// about five bytes, where columns take 53. A goroutine is stored as its difference from
+// the value expected after the earlier ones: a byte with the set of differing fields,
+// then a varint (encoding/binary) of its id minus the expected id and one of each
+// differing field, in the order of their bits. The zero value holds no goroutine.
 type Packed struct {
 	sets, values []byte
 	states       []uint16
 	last         expectation
 }
 
-// The fields that are left out where they are as expected.
+// The fields that are left out if they have the expected value.
 const (
-	packedParent = 1 << iota // id less that of the creator
+	packedParent = 1 << iota // id minus that of the creator
 	packedState              // index of Packed.states, unsigned
-	packedWait               // minutes less those of the one before
-	packedLength             // length less that expected with ids and minutes of this width
+	packedWait               // minutes minus those of the one before
+	packedLength             // length minus that expected with ids and minutes of this width
 	packedGap                // bytes from the end of the one before
-	packedLine               // line less the line expected
+	packedLine               // line minus the expected line
 	packedEnd
 )
 
@@ -33,14 +33,14 @@ type PackedMember struct {
 	ID, Parent int64
 	// State indexes a table that the caller keeps.
 	State uint16
-	// Wait is in minutes, -1 where none was printed.
+	// Wait is in minutes, -1 if none was printed.
 	Wait int32
 	// Line counts from 1, Offset and Length are in bytes.
 	Line, Offset int64
 	Length       int32
 }
 
-// NewPacked takes what Data and States gave.
+// NewPacked takes the results of Data and States.
 func NewPacked(states []uint16, sets, values []byte) *Packed {
 	return &Packed{sets: sets, values: values, states: states}
 }
@@ -48,15 +48,14 @@ func NewPacked(states []uint16, sets, values []byte) *Packed {
 // Len is the number of goroutines.
 func (p *Packed) Len() int { return len(p.sets) }
 
-// Data are a set for each goroutine, and the values of all.
+// Data returns a set for each goroutine, and the values of all.
 func (p *Packed) Data() (sets, values []byte) { return p.sets, p.values }
 
-// States are the states that the goroutines are in, in the order of their first
-// use.
+// States returns the states of the goroutines in the order of their first use.
 func (p *Packed) States() []uint16 { return p.states }
 
-// Append adds a goroutine and returns the index of its state in States. A value of
-// NewPacked must not be added to.
+// Append adds a goroutine and returns the index of its state in States. It must not be
+// called on a value of NewPacked.
 func (p *Packed) Append(m PackedMember) (state int) {
 	if len(p.sets) == 0 {
 		p.last = beginning()
@@ -108,8 +107,7 @@ func (p *Packed) stateIndex(state uint16) int {
 	return len(p.states) - 1
 }
 
-// All yields the goroutines. Where the data is damaged it ends before the last of
-// them.
+// All yields the goroutines. With damaged data it ends early.
 func (p *Packed) All() iter.Seq[PackedMember] {
 	return func(yield func(PackedMember) bool) {
 		r := packedReader{values: p.values, last: beginning()}
@@ -126,9 +124,8 @@ func (p *Packed) All() iter.Seq[PackedMember] {
 	}
 }
 
-// IDs yields the ids of the goroutines, of damaged data at least those that All
-// yields. It passes over the other fields, each of which is one varint, without
-// reading them.
+// IDs yields the ids of the goroutines, with damaged data at least those that All
+// yields. It skips the other fields, one varint each, without decoding them.
 func (p *Packed) IDs() iter.Seq[int64] {
 	return func(yield func(int64) bool) {
 		var e expectation
@@ -151,7 +148,7 @@ func (p *Packed) IDs() iter.Seq[int64] {
 	}
 }
 
-// behind cuts n varints off values; nil where there are fewer.
+// behind cuts n varints off values. It returns nil if there are fewer.
 func behind(values []byte, n int) []byte {
 	for at, b := range values {
 		if n == 0 {
@@ -167,26 +164,26 @@ func behind(values []byte, n int) []byte {
 	return values[len(values):]
 }
 
-// expectation is what the goroutines of a stack so far say of the next one.
+// expectation predicts the next goroutine of a stack from those so far.
 type expectation struct {
 	PackedMember // the last one, with State as an index of Packed.states
-	// row is the id from which the next ascends: the runtime lists goroutines by
+	// row is the id from which the next one ascends. The runtime lists goroutines by
 	// slots, and one that reuses a slot is far from its neighbours. Two such in a row
 	// begin a new row.
 	row int64
 	far bool
-	// bareLength is the length of the last one less what varies of it.
+	// bareLength is the length of the last one without its varying part.
 	bareLength int64
-	// step is the number of lines from one to another that follows it directly.
+	// step is the number of lines from one goroutine to the next if they are adjacent.
 	step int64
 }
 
-// farID is how far from its neighbours an id is out of the row.
+// farID is the distance from its neighbours at which an id is out of the row.
 const farID = 1 << 18
 
 func beginning() expectation { return expectation{PackedMember: PackedMember{Wait: -1}} }
 
-// follow takes m, which lies gap bytes behind the end of the one before.
+// follow takes m, which begins gap bytes after the end of the one before.
 func (e *expectation) follow(m *PackedMember, bare, gap int64) {
 	e.ascend(m.ID)
 	e.bareLength = bare
@@ -196,7 +193,7 @@ func (e *expectation) follow(m *PackedMember, bare, gap int64) {
 	e.PackedMember = *m
 }
 
-// ascend takes the id of a goroutine into its row.
+// ascend adds the id of a goroutine to its row.
 func (e *expectation) ascend(id int64) {
 	distance := id - e.row
 	far := distance >= farID || distance <= -farID
@@ -208,7 +205,7 @@ func (e *expectation) ascend(id int64) {
 
 func (e *expectation) end() int64 { return e.Offset + int64(e.Length) }
 
-// line supposes that the gap has as many lines for its bytes as the dump before it.
+// line assumes that the gap has as many lines per byte as the dump before it.
 func (e *expectation) line(gap int64) int64 {
 	line := e.Line + e.step
 	if gap <= 1 || e.Line <= 0 || e.Offset <= 0 {
@@ -221,8 +218,8 @@ func (e *expectation) line(gap int64) int64 {
 	return line + int64(low/uint64(e.Offset))
 }
 
-// varying is how many bytes of a goroutine print what differs between two of one stack:
-// ids and minutes.
+// varying is the number of bytes of a goroutine that differ within one stack: ids and
+// minutes.
 //
 //	"goroutine 4711 [select, 8 minutes]:" of parent 12 = 4 + 2 + 1 + 10
 func (m *PackedMember) varying() int64 {
@@ -233,7 +230,7 @@ func (m *PackedMember) varying() int64 {
 	return n
 }
 
-// digits is the length of a number in decimal, 0 of one that is not above 0.
+// digits is the length of a number in decimal, 0 for a number that is not above 0.
 func digits(n int64) int64 {
 	if n <= 0 {
 		return 0
@@ -246,7 +243,7 @@ func digits(n int64) int64 {
 	return int64(floor)
 }
 
-// powersOf10 are those that an int64 has room for.
+// powersOf10 are those that fit into an int64.
 var powersOf10 = func() (powers [19]int64) {
 	powers[0] = 1
 	for i := range powers[1:] {
@@ -255,7 +252,7 @@ var powersOf10 = func() (powers [19]int64) {
 	return powers
 }()
 
-// packedReader reads goroutines; damage stays.
+// packedReader reads goroutines. After damage it stays damaged.
 type packedReader struct {
 	values  []byte
 	last    expectation

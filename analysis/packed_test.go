@@ -21,7 +21,7 @@ func pack(members []analysis.PackedMember) *analysis.Packed {
 	return p
 }
 
-// drawGoroutine draws any row, and rows as dumps have them.
+// drawGoroutine draws any row, mixed with rows as dumps have them.
 func drawGoroutine(t *rapid.T, before analysis.PackedMember) analysis.PackedMember {
 	if rapid.IntRange(0, 9).Draw(t, "hostile") == 0 {
 		return analysis.PackedMember{
@@ -95,7 +95,7 @@ func TestIDsAreThoseOfTheGoroutinesAlsoWhereDataIsDamaged(t *testing.T) {
 	})
 }
 
-// leaked are n goroutines of one stack that follow one another.
+// leaked returns n successive goroutines of one stack.
 func leaked(n int) []analysis.PackedMember {
 	var out []analysis.PackedMember
 	line, offset := int64(1), int64(0)
@@ -116,8 +116,9 @@ func TestGoroutinesThatFollowOneAnotherTakeLittleMoreThanTwoBytesEach(t *testing
 	}
 }
 
-// TestALengthThatFollowsFromTheNumbersTakesNoRoom has numbers of every width, the least and
-// the largest: a block is longer by their digits. What was stored rests on that.
+// TestALengthThatFollowsFromTheNumbersTakesNoRoom uses numbers of every width, the
+// smallest and the largest: a block is longer by their digits. Stored data depends on
+// that.
 func TestALengthThatFollowsFromTheNumbersTakesNoRoom(t *testing.T) {
 	const header, minutes, body, length = "goroutine ", ",  minutes", 100, 1 << 3
 	numbers := []int64{1, 9, math.MaxInt64}

@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// Rows are the descriptors or watches of one family on their way from a capture to
-// the store: a tenth of the memory of columns. Numbers are kept as the distance from
-// the row before, a detail as what it does not share with the one before. The zero
-// value has none.
+// Rows are the descriptors or watches of one family between a capture and the store.
+// They take a tenth of the memory of columns. Numbers are stored as the difference from
+// the row before, a detail as the part that it does not share with the one before. The
+// zero value has no rows.
 type Rows struct {
-	// Artifact is that of all of them.
+	// Artifact is the artifact of all rows.
 	Artifact int32
-	// Hashed says that identities have a hash.
+	// Hashed reports that identities have a hash.
 	Hashed bool
 
 	n    int
@@ -24,7 +24,7 @@ type Rows struct {
 	last *rowState
 }
 
-// rowState is what the next row is told by.
+// rowState is the row before, from which the next one differs.
 type rowState struct {
 	id, sub, line, end, length int64
 	hash                       uint64
@@ -39,11 +39,11 @@ func (r *Rows) Len() int {
 	return r.n
 }
 
-// Size is how many bytes the rows take.
+// Size is the size of the rows in bytes.
 func (r *Rows) Size() int { return len(r.data) }
 
-// Append adds a member: its identity, the place inside of Artifact and the detail,
-// which may be the caller's to write again.
+// Append adds a member: its identity, the place inside Artifact and the detail. The
+// caller may reuse the detail's bytes.
 func (r *Rows) Append(identity Identity, place Place, detail []byte) {
 	if r.last == nil {
 		r.last = &rowState{}
@@ -59,7 +59,7 @@ func (r *Rows) Append(identity Identity, place Place, detail []byte) {
 	data = binary.AppendVarint(data, place.Offset-s.end)
 	data = binary.AppendVarint(data, place.Length-s.length)
 	*s = rowState{identity.ID, identity.Sub, place.Line, place.Offset + place.Length, place.Length, identity.Hash, s.detail}
-	// Details name the number of the descriptor, which differs from row to row.
+	// Details begin with the number of the descriptor, which differs from row to row.
 	numbered, rest := cutNumber(detail, identity.ID)
 	front, back := shared(s.detail, rest)
 	data = binary.AppendUvarint(data, uint64(front)<<1|numbered)
@@ -70,12 +70,12 @@ func (r *Rows) Append(identity Identity, place Place, detail []byte) {
 	s.detail = append(s.detail[:0], rest...)
 }
 
-// Seal frees what only the next row would need. None may follow.
+// Seal frees what only the next row would need. No row may follow.
 func (r *Rows) Seal() {
 	r.data, r.last = slices.Clone(r.data), nil
 }
 
-// cutNumber cuts the number that a detail begins with, if it is the row's own.
+// cutNumber cuts the number at the beginning of a detail, if it is the row's own.
 //
 //	"12u pipe", 12 = 1, "u pipe"
 func cutNumber(detail []byte, id int64) (numbered uint64, rest []byte) {
@@ -87,7 +87,7 @@ func cutNumber(detail []byte, id int64) (numbered uint64, rest []byte) {
 	return 0, detail
 }
 
-// shared counts the bytes at both ends that two texts have in common.
+// shared counts the common bytes at both ends of two texts.
 func shared(a, b []byte) (front, back int) {
 	n := min(len(a), len(b))
 	for front < n && a[front] == b[front] {
@@ -113,7 +113,7 @@ func (r *Rows) All() iter.Seq[Member] {
 	}
 }
 
-// identities yields those of the members alone.
+// identities yields the identities of the members.
 func (r *Rows) identities() iter.Seq[Identity] {
 	return func(yield func(Identity) bool) {
 		in := r.reader()
@@ -125,7 +125,7 @@ func (r *Rows) identities() iter.Seq[Identity] {
 	}
 }
 
-// unpack adds the members to columns. The details lie in one string.
+// unpack adds the members to columns. The details share one string.
 func (r *Rows) unpack(m *Members) {
 	n := r.Len()
 	m.ID, m.Sub, m.Artifact = make([]int64, n), make([]int64, n), make([]int32, n)
@@ -166,7 +166,7 @@ type rowReader struct {
 	rows *Rows
 	data []byte
 	last rowState
-	// numbered says that the detail begins with the row's number.
+	// numbered reports that the detail begins with the row's number.
 	numbered bool
 }
 
@@ -185,7 +185,7 @@ func (in *rowReader) next() Member {
 	in.numbered = front&1 != 0
 	back := int(in.uvarint())
 	middle := int(in.uvarint())
-	// What both share stays where it is in front, and moves behind the middle.
+	// The shared front stays in place, the shared end moves after the middle.
 	rest := s.detail[len(s.detail)-back:]
 	whole := int(front>>1) + middle + back
 	if cap(s.detail) < whole {
@@ -202,7 +202,7 @@ func (in *rowReader) next() Member {
 	}
 }
 
-// appendDetail appends the detail of the row that next gave.
+// appendDetail appends the detail of the row that next returned.
 func (in *rowReader) appendDetail(b []byte, id int64) []byte {
 	if in.numbered {
 		b = strconv.AppendInt(b, id, 10)

@@ -1,8 +1,9 @@
 package analysis
 
 // ShowsGoroutines reports whether a Go program that prints the name of a signal at the
-// beginning of a line may show its goroutines behind it. Of those named here it ends
-// without, or goes on (runtime/sigtab_linux_generic.go): such lines are its own words.
+// beginning of a line may print its goroutines after it. On the signals named here it
+// exits without goroutines, or goes on (runtime/sigtab_linux_generic.go). Such lines
+// are the program's own words.
 //
 //	"SIGQUIT" -> true
 //	"SIGTERM" -> false, as in "SIGTERM: draining connections"

@@ -2,11 +2,11 @@ package analysis
 
 import "time"
 
-// TriageState is what a person decided about a family.
+// TriageState is a person's decision about a family.
 type TriageState string
 
-// The states of triage. Benign needs a reason and holds for every process of the
-// name from then on; the others belong to one case.
+// The states of triage. Benign needs a reason and from then on applies to every process
+// of the name. The others apply to one case.
 const (
 	Unreviewed     TriageState = ""
 	Reviewed       TriageState = "reviewed"
@@ -16,23 +16,23 @@ const (
 	maxTriageWords             = 200
 )
 
-// Triage is what a person said about a family of a process.
+// Triage is what a person entered about a family of a process.
 type Triage struct {
 	State TriageState `json:"state,omitempty"`
-	// Note is the reason of a benign mark, or what the next reader shall know.
+	// Note is the reason of a benign mark, or a note to the next reader.
 	Note string `json:"note,omitempty"`
-	// Outcome is what it turned out to be: "fixed by upgrading to 1.30".
+	// Outcome is how it ended: "fixed by upgrading to 1.30".
 	Outcome string    `json:"outcome,omitempty"`
 	At      time.Time `json:"at"`
-	// Remembered says that the mark was made in another case.
+	// Remembered reports that the mark was made in another case.
 	Remembered bool `json:"remembered,omitempty"`
 }
 
-// Empty reports whether nothing was said.
+// Empty reports whether nothing was entered.
 func (t Triage) Empty() bool { return t.State == Unreviewed && t.Note == "" && t.Outcome == "" }
 
-// Words is the mark in a line: "benign: one per pod; outcome: none". Empty where nothing
-// was said.
+// Words is the mark in one line: "benign: one per pod; outcome: none". It is empty if
+// nothing was entered.
 func (t Triage) Words() string {
 	if t.Empty() {
 		return ""
@@ -50,7 +50,7 @@ func (t Triage) Words() string {
 	return words
 }
 
-// Check refuses a mark that says too little or too much; the error is a *Fault with
+// Check refuses a mark that has too little or too much text. The error is a *Fault with
 // Code "invalid".
 func (t Triage) Check() error {
 	bad := func(what, why, hint string) error {

@@ -1,6 +1,6 @@
 package analysis
 
-// Verdict is what may be said about a family of a series.
+// Verdict is the verdict on a family of a series.
 type Verdict string
 
 // The verdicts, in rank order.
@@ -8,8 +8,8 @@ const (
 	Leaking    Verdict = "leaking"
 	Suspicious Verdict = "suspicious"
 	Scaling    Verdict = "scaling"
-	// Stopped grew and has ended, and what came stays; Grew has more members than before,
-	// which is a fact and no accusation.
+	// Stopped grew and has ended, and the new members stay. Grew has more members than
+	// before, which is a fact and no accusation.
 	Stopped      Verdict = "stopped"
 	Grew         Verdict = "grew"
 	New          Verdict = "new"
@@ -19,12 +19,12 @@ const (
 	TooFewPoints Verdict = "too_few_points"
 )
 
-// Verdicts are all of them, in rank order.
+// Verdicts returns all verdicts in rank order.
 func Verdicts() []Verdict {
 	return []Verdict{Leaking, Suspicious, Scaling, Stopped, Grew, New, Shrinking, Gone, Stable, TooFewPoints}
 }
 
-// Rank orders verdicts from the worst, 0, to the least telling.
+// Rank orders verdicts from the worst, 0, to the least informative.
 func (v Verdict) Rank() int {
 	for i, other := range Verdicts() {
 		if v == other {
@@ -35,8 +35,8 @@ func (v Verdict) Rank() int {
 }
 
 // Rose reports a verdict on a family that has more members than before: one that
-// accuses, that explains the growth, or that states it. Where a family of a series has
-// such a verdict, nothing may say that nothing grew.
+// accuses, explains or states the growth. If a family of a series has such a verdict,
+// no text may claim that nothing grew.
 func (v Verdict) Rose() bool {
 	switch v {
 	case Leaking, Suspicious, Scaling, Stopped, Grew, New:
@@ -45,8 +45,7 @@ func (v Verdict) Rose() bool {
 	return false
 }
 
-// Evidence is one reason for a verdict: the rule that spoke and its figures in
-// words.
+// Evidence is one reason for a verdict: the rule and its figures in words.
 type Evidence struct {
 	// Rule is series, rose_once, cohort, survivors, ages, leaked_mark, recovery,
 	// missing, span, ...
@@ -57,15 +56,14 @@ type Evidence struct {
 // Judgement is the verdict on one family of one series.
 type Judgement struct {
 	Verdict Verdict `json:"verdict"`
-	// RecoveredAt is the index in the series at which the cause went away, -1
-	// where it did not.
+	// RecoveredAt is the index in the series at which the cause went away, or -1.
 	RecoveredAt int        `json:"recovered_at"`
 	Evidence    []Evidence `json:"evidence"`
 	// Survivors is how many members of the last snapshot of the judged part were
-	// there when the family first grew; -1 without identities.
+	// present when the family first grew, -1 without identities.
 	Survivors int `json:"survivors"`
-	// Slope is per hour where times are known, per snapshot otherwise; Rise is
-	// the sum of last minus first over the epochs.
+	// Slope is per hour if times are known, else per snapshot. Rise is the sum of last
+	// minus first over the epochs.
 	Slope     float64 `json:"slope"`
 	SlopeUnit string  `json:"slope_unit"`
 	Rise      int     `json:"rise"`

@@ -91,7 +91,7 @@ func (s *Store) addBundle(ctx context.Context, caseID, name string, files []File
 	if b.ID, err = s.newID("b"); err != nil {
 		return Bundle{}, Job{}, err
 	}
-	job := Job{BundleID: b.ID, Kind: Ingest, Status: Queued, Created: b.Created}
+	job := Job{BundleID: b.ID, Kind: jobIngest, Status: Queued, Created: b.Created}
 	if job.ID, err = s.newID("j"); err != nil {
 		return Bundle{}, Job{}, err
 	}

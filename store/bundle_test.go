@@ -14,7 +14,7 @@ func TestABundleComesBackAsAdded(t *testing.T) {
 	files := []File{f.file("b.txt", "second"), f.file("a.txt", "first one")}
 	want, job, err := f.AddBundle(f.ctx, c.ID, "two files", files)
 	f.ok(err)
-	if want.Size != int64(len("second")+len("first one")) || want.Status != Queued || job.BundleID != want.ID || job.Kind != Ingest {
+	if want.Size != int64(len("second")+len("first one")) || want.Status != Queued || job.BundleID != want.ID || job.Kind != jobIngest {
 		t.Errorf("got %+v, %+v", want, job)
 	}
 	got, err := f.Bundle(f.ctx, want.ID)

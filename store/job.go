@@ -10,13 +10,13 @@ import (
 	"leakdiff/analysis"
 )
 
-// JobKind is what a job does.
-type JobKind string
+// jobKind is what a job does.
+type jobKind string
 
 // Ingest reads a bundle for the first time, Reingest again with the present engine.
 const (
-	Ingest   JobKind = "ingest"
-	Reingest JobKind = "reingest"
+	jobIngest   jobKind = "ingest"
+	jobReingest jobKind = "reingest"
 )
 
 // maxAttempts is how often a job may take the process down with it.
@@ -26,7 +26,7 @@ const maxAttempts = 3
 type Job struct {
 	ID       string
 	BundleID string
-	Kind     JobKind
+	Kind     jobKind
 	Status   Status
 	// Attempts counts the claims that did not end in an orderly way, with the
 	// present one.
@@ -230,7 +230,7 @@ func (s *Store) Requeue(ctx context.Context, bundleID string) (Job, error) {
 	if err != nil {
 		return Job{}, err
 	}
-	job := Job{ID: id, BundleID: bundleID, Kind: Reingest, Status: Queued, Created: s.time()}
+	job := Job{ID: id, BundleID: bundleID, Kind: jobReingest, Status: Queued, Created: s.time()}
 	err = s.write(ctx, "queueing a bundle again", func(tx *sql.Tx) error {
 		var seq, generation int64
 		if err := tx.QueryRowContext(ctx, requeueBundleSQL, bundleID).Scan(&seq, &generation); err != nil {
@@ -245,7 +245,7 @@ func (s *Store) Requeue(ctx context.Context, bundleID string) (Job, error) {
 			return nil
 		}
 		if generation == 0 {
-			job.Kind = Ingest
+			job.Kind = jobIngest
 		}
 		if _, err := tx.ExecContext(ctx, deleteOldJobsSQL, seq); err != nil {
 			return err

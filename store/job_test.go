@@ -214,7 +214,7 @@ func TestAReanalysisReplacesTheResultOnlyWhenItIsComplete(t *testing.T) {
 	}
 	job, err := f.Requeue(f.ctx, b.ID)
 	f.ok(err)
-	if job.Kind != Reingest || job.Status != Queued {
+	if job.Kind != jobReingest || job.Status != Queued {
 		t.Errorf("got %+v", job)
 	}
 	if again, err := f.Requeue(f.ctx, b.ID); err != nil || again.ID != job.ID {
@@ -270,7 +270,7 @@ func TestAFailedBundleCanBeReadAgain(t *testing.T) {
 	f.ok(f.FailJob(f.ctx, job.ID, &analysis.Fault{What: "w"}))
 	again, err := f.Requeue(f.ctx, b.ID)
 	f.ok(err)
-	if again.Kind != Ingest {
+	if again.Kind != jobIngest {
 		t.Errorf("got %+v, want a first reading", again)
 	}
 	f.ingest(kubeletResult("2"))

@@ -45,7 +45,7 @@ type Config struct {
 	Dir string
 	// Now and Random default to time.Now and crypto/rand.
 	Now    func() time.Time
-	Random io.Reader
+	random io.Reader
 	// Log takes what nobody asked for: repairs at start, damaged and unknown uploads. It
 	// defaults to silence.
 	Log *slog.Logger
@@ -83,7 +83,7 @@ type Store struct {
 // where it is no database, "no_database" where there are uploads without one. All
 // files get the rights of their owner alone.
 func Open(ctx context.Context, cfg Config) (*Store, error) {
-	s := &Store{now: cfg.Now, random: cfg.Random, log: cfg.Log}
+	s := &Store{now: cfg.Now, random: cfg.random, log: cfg.Log}
 	if s.now == nil {
 		s.now = time.Now
 	}

@@ -16,6 +16,7 @@ import (
 var arrows = map[string][]string{
 	"analysis":                 {},
 	"analysis/say/wording":     {"analysis"},
+	"analysis/read/endless":    {"samples/corpus"}, // for tests alone
 	"analysis/read/bundle":     {"analysis"},
 	"analysis/read/detect":     {"analysis", "analysis/read/envelope"},
 	"analysis/read/envelope":   {"analysis"},

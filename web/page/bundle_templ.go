@@ -692,7 +692,7 @@ func inventory(v view.Bundle) templ.Component {
 			}
 		}
 		if v.Nothing != "" {
-			templ_7745c5c3_Err = Empty(v.Nothing).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = emptyNotice(v.Nothing).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -728,7 +728,7 @@ func inventory(v view.Bundle) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if len(v.Problems) == 0 {
-			templ_7745c5c3_Err = Empty("Every line was understood and believed.").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = emptyNotice("Every line was understood and believed.").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -738,7 +738,7 @@ func inventory(v view.Bundle) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			for _, p := range v.Problems {
-				templ_7745c5c3_Err = Problem(p).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = problem(p).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -766,7 +766,7 @@ func inventory(v view.Bundle) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if len(v.Times) == 0 {
-			templ_7745c5c3_Err = Empty("There is no snapshot, so there is no time.").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = emptyNotice("There is no snapshot, so there is no time.").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -804,7 +804,7 @@ func inventory(v view.Bundle) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if len(v.Identity) == 0 {
-			templ_7745c5c3_Err = Empty("There is no snapshot, so there is no process.").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = emptyNotice("There is no snapshot, so there is no process.").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1080,7 +1080,7 @@ func nodes(list []*view.TreeNode) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = Confidence(n.Confidence).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = confidence(n.Confidence).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1364,7 +1364,7 @@ func timeTable(rows []view.TimeRow) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = Confidence(r.Confidence).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = confidence(r.Confidence).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1496,7 +1496,7 @@ func identityTable(groups []view.IdentityGroup) templ.Component {
 						return templ_7745c5c3_Err
 					}
 				} else {
-					templ_7745c5c3_Err = Confidence(r.Confidence).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = confidence(r.Confidence).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -1558,7 +1558,7 @@ func uploadedFiles(v view.Bundle) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if len(v.Files) == 0 {
-			templ_7745c5c3_Err = Empty("Nothing is kept of this bundle.").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = emptyNotice("Nothing is kept of this bundle.").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

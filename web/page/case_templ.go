@@ -682,7 +682,7 @@ func caseShort(v view.Case) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = VerdictChip(s.Verdict).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = verdictChip(s.Verdict).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1744,13 +1744,13 @@ func caseFindings(v view.Case) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		if len(v.Findings) == 0 {
 			if len(v.Quiet) == 0 {
-				templ_7745c5c3_Err = Empty("No finding: there is no series to judge yet.").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = emptyNotice("No finding: there is no series to judge yet.").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			}
 			for _, q := range v.Quiet {
-				templ_7745c5c3_Err = Empty(q).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = emptyNotice(q).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -2899,7 +2899,7 @@ func caseMini(v view.Case, f view.CaseMini) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = VerdictChip(f.Verdict).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = verdictChip(f.Verdict).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -3324,7 +3324,7 @@ func caseFamilies(v view.Case) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = FilterBox(v.Box).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = filterBox(v.Box).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -3333,7 +3333,7 @@ func caseFamilies(v view.Case) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = Applied(v.Applied).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = applied(v.Applied).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -3520,7 +3520,7 @@ func caseFamilies(v view.Case) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = VerdictChip(u.Verdict).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = verdictChip(u.Verdict).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -3680,7 +3680,7 @@ func familyRow(f view.CaseFamily) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = VerdictChip(f.Verdict).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = verdictChip(f.Verdict).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -3688,7 +3688,7 @@ func familyRow(f view.CaseFamily) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = VerdictChip(f.Role).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = verdictChip(f.Role).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -82,7 +82,7 @@ func Compare(v view.Compare) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = Applied(v.Applied).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = applied(v.Applied).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -102,7 +102,7 @@ func Compare(v view.Compare) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if v.Empty != "" {
-				templ_7745c5c3_Err = Empty(v.Empty).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = emptyNotice(v.Empty).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -175,7 +175,7 @@ func compareTools(v view.Compare) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = FilterBox(v.Box).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = filterBox(v.Box).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -737,7 +737,7 @@ func Elsewhere(v view.Elsewhere) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if v.Empty != "" {
-				templ_7745c5c3_Err = Empty(v.Empty).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = emptyNotice(v.Empty).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

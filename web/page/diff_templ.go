@@ -83,7 +83,7 @@ func Diff(v view.Diff) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if v.Why != nil {
-					templ_7745c5c3_Err = Why(*v.Why).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = why(*v.Why).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -108,7 +108,7 @@ func Diff(v view.Diff) templ.Component {
 						return templ_7745c5c3_Err
 					}
 				} else {
-					templ_7745c5c3_Err = Applied(v.Applied).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = applied(v.Applied).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -118,7 +118,7 @@ func Diff(v view.Diff) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if v.Empty != "" {
-					templ_7745c5c3_Err = Empty(v.Empty).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = emptyNotice(v.Empty).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -243,7 +243,7 @@ func diffAdvice(v view.Diff) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = VerdictChip(a.Verdict).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = verdictChip(a.Verdict).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -766,7 +766,7 @@ func diffTools(v view.Diff) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = FilterBox(v.Box).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = filterBox(v.Box).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1539,7 +1539,7 @@ func diffBand(u view.DiffUnit) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = VerdictChip(u.Verdict).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = verdictChip(u.Verdict).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -204,7 +204,7 @@ func Family(v view.Family) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = VerdictChip(v.Role).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = verdictChip(v.Role).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -486,7 +486,7 @@ func familyWhy(v view.Family) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = Empty("No evidence was found for or against growth.").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = emptyNotice("No evidence was found for or against growth.").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1562,7 +1562,7 @@ func stackList(s view.FamilyVariant) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = Copy("text-"+s.Fingerprint, "Copy this stack").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = copyButton("text-"+s.Fingerprint, "Copy this stack").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -2331,7 +2331,7 @@ func familySightings(v view.Family) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if len(v.Sightings) == 0 {
-			templ_7745c5c3_Err = Empty("In no other case on this server.").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = emptyNotice("In no other case on this server.").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -2366,7 +2366,7 @@ func familySightings(v view.Family) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = VerdictChip(s.Verdict).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = verdictChip(s.Verdict).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

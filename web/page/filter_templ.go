@@ -14,8 +14,8 @@ import (
 	"strconv"
 )
 
-// FilterBox asks for families. What is wrong with its text stands below it.
-func FilterBox(b view.FilterBox) templ.Component {
+// filterBox asks for families. What is wrong with its text stands below it.
+func filterBox(b view.FilterBox) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -225,8 +225,8 @@ func FilterBox(b view.FilterBox) templ.Component {
 	})
 }
 
-// Applied says on a page that cannot be changed what was chosen of it.
-func Applied(text string) templ.Component {
+// applied says on a page that cannot be changed what was chosen of it.
+func applied(text string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {

@@ -129,7 +129,7 @@ func Flame(v view.Flame) templ.Component {
 				}
 			}
 			if v.Chart == nil {
-				templ_7745c5c3_Err = Empty(v.Empty).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = emptyNotice(v.Empty).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -175,7 +175,7 @@ func Flame(v view.Flame) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(v.Ends) == 0 {
-				templ_7745c5c3_Err = Empty("None: no stack leads here.").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = emptyNotice("None: no stack leads here.").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -271,7 +271,7 @@ func Help(v view.Help) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = VerdictChip(x.Verdict).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = verdictChip(x.Verdict).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -53,7 +53,7 @@ func Home(v view.Home) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = UploadForm(v.Upload).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = uploadForm(v.Upload).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -138,12 +138,12 @@ func Home(v view.Home) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(v.Cases) == 0 && v.Choice.Open() {
-				templ_7745c5c3_Err = Empty("Nothing is left: loosen the filter, or look at archived cases as well.").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = emptyNotice("Nothing is left: loosen the filter, or look at archived cases as well.").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			} else if len(v.Cases) == 0 {
-				templ_7745c5c3_Err = Empty("No case yet. The first upload makes one; or try a sample below.").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = emptyNotice("No case yet. The first upload makes one; or try a sample below.").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -206,7 +206,7 @@ func Home(v view.Home) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(v.Samples) == 0 {
-				templ_7745c5c3_Err = Empty("This server was built without samples.").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = emptyNotice("This server was built without samples.").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -487,7 +487,7 @@ func caseTable(cases []view.CaseRow) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if c.Verdict != "" || c.Triage != "" {
-				templ_7745c5c3_Err = VerdictChip(c.Verdict).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = verdictChip(c.Verdict).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -1105,7 +1105,7 @@ func editable(v view.Identity, c view.Cell, label string) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = Confidence(c.Confidence).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = confidence(c.Confidence).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1605,7 +1605,7 @@ func evidence(r view.IdentitySnapshot) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = Confidence(r.StartConfidence).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = confidence(r.StartConfidence).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1693,7 +1693,7 @@ func evidenceFile(f view.EvidenceFile) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = Confidence(f.Confidence).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = confidence(f.Confidence).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -2597,7 +2597,7 @@ func history(v view.Identity) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if len(v.History) == 0 {
-			templ_7745c5c3_Err = Empty("Nobody has changed anything.").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = emptyNotice("Nobody has changed anything.").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -2853,7 +2853,7 @@ func loose(v view.Identity) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if len(v.Loose) == 0 {
-			templ_7745c5c3_Err = Empty("Every file of the case belongs to a snapshot.").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = emptyNotice("Every file of the case belongs to a snapshot.").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -1228,7 +1228,7 @@ func Knowledge(v view.Knowledge) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				for _, p := range v.Problems {
-					templ_7745c5c3_Err = Problem(p).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = problem(p).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -1582,7 +1582,7 @@ func Knowledge(v view.Knowledge) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(v.Classes)+len(v.Groups)+len(v.Normal)+len(v.Corrections)+len(v.Thresholds) == 0 {
-				templ_7745c5c3_Err = Empty("Nothing in the catalogue has all of these words.").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = emptyNotice("Nothing in the catalogue has all of these words.").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -323,7 +323,7 @@ func Layout(shell view.Shell) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = Seal(*shell.Seal).Render(templ.WithChildren(ctx, templ_7745c5c3_Var15), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = seal(*shell.Seal).Render(templ.WithChildren(ctx, templ_7745c5c3_Var15), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1162,8 +1162,8 @@ func exports(shell view.Shell) templ.Component {
 	})
 }
 
-// Seal says what a frozen page is; it is the first line, also in print.
-func Seal(s view.Seal) templ.Component {
+// seal says what a frozen page is; it is the first line, also in print.
+func seal(s view.Seal) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {

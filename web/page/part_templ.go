@@ -59,8 +59,8 @@ func look(verdict string) verdictLook {
 	return verdictLook{"few", "", strings.ReplaceAll(verdict, "_", " ")}
 }
 
-// VerdictChip prints a verdict or role with its glyph.
-func VerdictChip(verdict string) templ.Component {
+// verdictChip prints a verdict or role with its glyph.
+func verdictChip(verdict string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -196,9 +196,9 @@ func chip(l verdictLook, class string) templ.Component {
 	})
 }
 
-// Func prints a function: the path quietly, the name strongly, a break point
-// between them. view.FuncName splits a function.
-func Func(path, name string) templ.Component {
+// function prints a function: the path quietly, the name strongly, a break point
+// between them. The view model splits a function.
+func function(path, name string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -341,8 +341,8 @@ func Delta(n int) templ.Component {
 	})
 }
 
-// Confidence prints low, medium or high as bars; nothing for other words.
-func Confidence(level string) templ.Component {
+// confidence prints low, medium or high as bars; nothing for other words.
+func confidence(level string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -467,8 +467,8 @@ func bars(word string, n int) templ.Component {
 	})
 }
 
-// Problem prints one group of problems as a list item.
-func Problem(p view.Problem) templ.Component {
+// problem prints one group of problems as a list item.
+func problem(p view.Problem) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -692,8 +692,8 @@ func Problem(p view.Problem) templ.Component {
 	})
 }
 
-// Empty says in words why there is nothing to see.
-func Empty(text string) templ.Component {
+// emptyNotice says in words why there is nothing to see.
+func emptyNotice(text string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -782,9 +782,9 @@ func Mind(text string) templ.Component {
 	})
 }
 
-// Copy is a button that copies the text of the element with this id. Without
+// copyButton is a button that copies the text of the element with this id. Without
 // scripts it is not shown.
-func Copy(id, text string) templ.Component {
+func copyButton(id, text string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {

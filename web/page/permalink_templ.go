@@ -496,7 +496,7 @@ func Shared(v view.Shared) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = Copy("link", "Copy").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = copyButton("link", "Copy").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -569,7 +569,7 @@ func Shared(v view.Shared) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = Copy("key", "Copy").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = copyButton("key", "Copy").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -609,7 +609,7 @@ func Shared(v view.Shared) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(v.Receipt) == 0 {
-				templ_7745c5c3_Err = Empty("Nothing: the result was frozen as it is, without redaction.").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = emptyNotice("Nothing: the result was frozen as it is, without redaction.").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -206,7 +206,7 @@ func hits(title, id, none string, list []view.Hit) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if len(list) == 0 {
-			templ_7745c5c3_Err = Empty(none).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = emptyNotice(none).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -234,7 +234,7 @@ func hits(title, id, none string, list []view.Hit) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if h.Path != "" {
-					templ_7745c5c3_Err = Func(h.Path, h.Name).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = function(h.Path, h.Name).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -280,7 +280,7 @@ func hits(title, id, none string, list []view.Hit) templ.Component {
 						return templ_7745c5c3_Err
 					}
 				}
-				templ_7745c5c3_Err = VerdictChip(h.Verdict).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = verdictChip(h.Verdict).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -277,7 +277,7 @@ func Snapshot(v view.Snapshot) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = Applied(v.Applied).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = applied(v.Applied).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -374,7 +374,7 @@ func snapshotTools(v view.Snapshot) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = FilterBox(v.Box).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = filterBox(v.Box).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -650,7 +650,7 @@ func snapshotArtifacts(v view.Snapshot) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if len(v.Artifacts) == 0 {
-			templ_7745c5c3_Err = Empty("No file is known for this snapshot.").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = emptyNotice("No file is known for this snapshot.").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -711,7 +711,7 @@ func snapshotArtifacts(v view.Snapshot) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = Confidence(a.Confidence).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = confidence(a.Confidence).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -734,7 +734,7 @@ func snapshotArtifacts(v view.Snapshot) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if len(v.Problems) == 0 {
-			templ_7745c5c3_Err = Empty("None: every line of these files was understood.").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = emptyNotice("None: every line of these files was understood.").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -744,7 +744,7 @@ func snapshotArtifacts(v view.Snapshot) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			for _, p := range v.Problems {
-				templ_7745c5c3_Err = Problem(p).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = problem(p).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -814,7 +814,7 @@ func snapshotIdentity(v view.Snapshot) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = Confidence(f.Confidence).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = confidence(f.Confidence).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -14,9 +14,9 @@ import (
 	"strconv"
 )
 
-// UploadForm takes files, folders and pasted text. Without scripts it is one
+// uploadForm takes files, folders and pasted text. Without scripts it is one
 // plain multipart form; with them files may be dropped anywhere on the page.
-func UploadForm(u view.Upload) templ.Component {
+func uploadForm(u view.Upload) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -236,7 +236,7 @@ func keptKey(key, address string) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = Copy("kept-key", "Copy").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = copyButton("kept-key", "Copy").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -13,8 +13,8 @@ import (
 	"leakdiff/web/view"
 )
 
-// Why explains why members are one family, or why families are two.
-func Why(w view.DiffWhy) templ.Component {
+// why explains why members are one family, or why families are two.
+func why(w view.DiffWhy) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {

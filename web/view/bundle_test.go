@@ -156,7 +156,7 @@ func TestProblemsAreGroupedByWhatAndHint(t *testing.T) {
 		in = append(in, analysis.Problem{Path: "m" + string(rune('0'+i)), Line: int64(1000 * i), Offset: 0, Severity: analysis.Note, What: "empty", Hint: "leave it out"})
 	}
 	in = append(in, analysis.Problem{Path: "g", Line: 18234, Offset: 532101, Severity: analysis.Error, What: "header not understood", Hint: "report it"})
-	got := NewProblems(in)
+	got := unlinkedProblems(in)
 	want := []Problem{
 		{Severity: "error", What: "header not understood", Hint: "report it", Count: 1, Where: []Place{{Text: "g, line 18 234, byte 532 101"}}},
 		{Severity: "note", What: "empty", Hint: "leave it out", Count: 5, More: "and 2 more places",
@@ -241,14 +241,14 @@ func TestAnExcerptIsAtMost64KiB(t *testing.T) {
 }
 
 func TestAFullDiskRefusesInWords(t *testing.T) {
-	u := NewUpload(UploadInput{Free: 300_000_000, Reserved: 1_000_000_000})
+	u := newUpload(UploadInput{Free: 300_000_000, Reserved: 1_000_000_000})
 	if !strings.Contains(plainSpaces(u.Refusal), "300 MB free") || u.FreeBytes != 0 {
 		t.Errorf("refusal %q with %d bytes", u.Refusal, u.FreeBytes)
 	}
-	if u := NewUpload(UploadInput{Free: 48_000_000_000, Reserved: 1_000_000_000}); u.Refusal != "" || u.FreeBytes != 47_000_000_000 || plainSpaces(u.Free) != "48 GB free" {
+	if u := newUpload(UploadInput{Free: 48_000_000_000, Reserved: 1_000_000_000}); u.Refusal != "" || u.FreeBytes != 47_000_000_000 || plainSpaces(u.Free) != "48 GB free" {
 		t.Errorf("got %+v, want an offer", u)
 	}
-	if u := NewUpload(UploadInput{Free: -1, Reserved: 1}); u.Refusal != "" || u.Free != "" {
+	if u := newUpload(UploadInput{Free: -1, Reserved: 1}); u.Refusal != "" || u.Free != "" {
 		t.Errorf("unknown room: got %+v, want an offer that says nothing of it", u)
 	}
 }

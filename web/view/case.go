@@ -24,8 +24,8 @@ type BundleLine struct {
 	Snapshots, Problems    int
 }
 
-// Reading reports whether the bundle is still being read.
-func (b BundleLine) Reading() bool {
+// reading reports whether the bundle is still being read.
+func (b BundleLine) reading() bool {
 	return b.Status == "reading" || b.Status == "queued" || b.Status == "running" || b.Status == "received"
 }
 
@@ -338,7 +338,7 @@ func NewCase(in CaseInput) Case {
 		c.Form = m.form()
 	}
 	for _, b := range in.Bundles {
-		if b.Reading() {
+		if b.reading() {
 			c.Reading = append(c.Reading, Link{Text: Visible(b.Name), URL: m.live(bundleURL(b.ID))})
 		}
 	}
@@ -511,7 +511,7 @@ func (m *caseMaker) headline() (text, lead string) {
 
 func (m *caseMaker) nothing() (string, string) {
 	for _, b := range m.in.Bundles {
-		if b.Reading() {
+		if b.reading() {
 			return Visible(b.Name) + " is being read.", "The figures appear here as soon as it is done."
 		}
 	}
@@ -700,7 +700,7 @@ func (m *caseMaker) other(s *report.Series) CaseOther {
 	out := CaseOther{Process: named(s), About: strings.TrimPrefix(m.about(s)+", "+wording.PagePlural(int64(len(s.Snapshots)), "snapshot", "snapshots"), ", ")}
 	for _, k := range analysis.Kinds() {
 		if values := m.complete(s, k); lastKnown(values) >= 0 {
-			out.Course = KindWord(k, 2) + " " + course(values, m.restarts(s))
+			out.Course = kindWord(k, 2) + " " + course(values, m.restarts(s))
 			break
 		}
 	}
@@ -1212,7 +1212,7 @@ func (m *caseMaker) finding(s *report.Series, series int, f *report.Finding, num
 			m.evidence(&out, evidence)
 		}
 		if f.Unit == "" {
-			out.Kind = KindWord(family.Kind, 2)
+			out.Kind = kindWord(family.Kind, 2)
 		}
 		if family.Unit != nil {
 			out.Unit = Visible(*family.Unit)
@@ -1367,7 +1367,7 @@ func (m *caseMaker) families(c *Case) {
 			c.MoreFamilies = len(list) - i
 			break
 		}
-		row := CaseFamily{Process: named(r.s), Kind: KindWord(r.f.Kind, 1), Verdict: string(r.f.Verdict), Triage: markOf(r.f.Triage), Role: r.f.Role, Name: m.name(r.s, r.f), Rise: wording.Signed(r.f.Rise), Handle: r.f.Handle, fingerprint: r.f.Fingerprint}
+		row := CaseFamily{Process: named(r.s), Kind: kindWord(r.f.Kind, 1), Verdict: string(r.f.Verdict), Triage: markOf(r.f.Triage), Role: r.f.Role, Name: m.name(r.s, r.f), Rise: wording.Signed(r.f.Rise), Handle: r.f.Handle, fingerprint: r.f.Fingerprint}
 		row.Counts = narrow(cells(m.spreadOut(r.s, r.f.Counts), m.spreadLower(r.s, m.lower(r.s, r.f.Kind))), m.shown)
 		var u *report.Unit
 		if r.f.Unit != nil {
@@ -1425,7 +1425,7 @@ func (m *caseMaker) name(s *report.Series, f *report.Family) FamilyName {
 func (m *caseMaker) side(c *Case) {
 	for _, b := range m.in.Bundles {
 		c.Bundles = append(c.Bundles, CaseBundle{
-			Name: Visible(b.Name), URL: m.live(bundleURL(b.ID)), Status: Visible(b.Status), Size: b.Size, Reading: b.Reading(),
+			Name: Visible(b.Name), URL: m.live(bundleURL(b.ID)), Status: Visible(b.Status), Size: b.Size, Reading: b.reading(),
 			Snapshots: wording.PagePlural(int64(b.Snapshots), "snapshot", "snapshots"), Problems: wording.PagePlural(int64(b.Problems), "problem", "problems"),
 		})
 	}
@@ -1455,7 +1455,7 @@ func (m *caseMaker) side(c *Case) {
 			continue // a Java process has none
 		}
 		if missing[k] && len(m.in.Report.Series) > 0 {
-			c.NotSeen = append(c.NotSeen, fmt.Sprintf("No %s were captured.", KindWord(k, 2)))
+			c.NotSeen = append(c.NotSeen, fmt.Sprintf("No %s were captured.", kindWord(k, 2)))
 		}
 	}
 	if completed > 0 {
@@ -1470,7 +1470,7 @@ func (m *caseMaker) side(c *Case) {
 		c.NotSeen = append(c.NotSeen, capital(wording.PagePlural(int64(truncated), "snapshot is", "snapshots are"))+" cut: their figures are lower bounds.")
 	}
 	c.ProblemCount = len(m.in.Report.Problems)
-	c.Problems = NewProblems(m.in.Report.Problems)
+	c.Problems = unlinkedProblems(m.in.Report.Problems)
 	if len(c.Problems) > maxCaseProblems {
 		c.MoreProblems = len(c.Problems) - maxCaseProblems
 		c.Problems = c.Problems[:maxCaseProblems]

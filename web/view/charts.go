@@ -211,7 +211,7 @@ func (m *caseMaker) byFamily(s *report.Series, k analysis.Kind) CaseStack {
 	for shown > 1 && all[shown-1].rise == 0 && all[shown-1].top*20 < highest {
 		shown-- // neither grows nor is large: it stands with the others
 	}
-	d := chart.StackData{Title: named(s) + ": " + KindWord(k, 2) + " by family", Unit: KindWord(k, 2), Labels: m.labels(s), Times: m.times(s), Totals: totals, Epochs: epochs, Lower: lower}
+	d := chart.StackData{Title: named(s) + ": " + kindWord(k, 2) + " by family", Unit: kindWord(k, 2), Labels: m.labels(s), Times: m.times(s), Totals: totals, Epochs: epochs, Lower: lower}
 	var layers []chart.Layer
 	sum := make([]*int, len(s.Snapshots))
 	for i := range sum {
@@ -234,7 +234,7 @@ func (m *caseMaker) byFamily(s *report.Series, k analysis.Kind) CaseStack {
 		layers = append([]chart.Layer{{Name: name, Full: name, Course: course(whole(rest, lower), epochs), Values: rest, Rest: true}}, layers...)
 	}
 	d.Layers = layers
-	return CaseStack{Title: kindTitle(k) + " by family", Note: stackNote(d, "The "+KindWord(k, 2)+" of the families that rose most, the others below them."), Chart: d}
+	return CaseStack{Title: kindTitle(k) + " by family", Note: stackNote(d, "The "+kindWord(k, 2)+" of the families that rose most, the others below them."), Chart: d}
 }
 
 // add adds counts up where all of them are known.
@@ -283,11 +283,11 @@ func stackNote(d chart.StackData, text string) string {
 
 // statesOver stacks the states of a kind's members.
 func (m *caseMaker) statesOver(s *report.Series, k analysis.Kind, states []map[string]int) (CaseStack, bool) {
-	d := chart.StackData{Title: named(s) + ": states of its " + KindWord(k, 2), Unit: KindWord(k, 2), Labels: m.labels(s), Times: m.times(s), Totals: m.totals(s, k), Epochs: m.restarts(s), Lower: m.lower(s, k)}
+	d := chart.StackData{Title: named(s) + ": states of its " + kindWord(k, 2), Unit: kindWord(k, 2), Labels: m.labels(s), Times: m.times(s), Totals: m.totals(s, k), Epochs: m.restarts(s), Lower: m.lower(s, k)}
 	if !stackStates(&d, states) {
 		return CaseStack{}, false
 	}
-	return CaseStack{Title: "States of its " + KindWord(k, 2), Note: stackNote(d, statesWords), Chart: d}, true
+	return CaseStack{Title: "States of its " + kindWord(k, 2), Note: stackNote(d, statesWords), Chart: d}, true
 }
 
 const statesWords = "What they wait in, the most frequent at the bottom."

@@ -468,7 +468,7 @@ func (m *compareMaker) note(section diff.Section, rows []diff.Course) string {
 	}
 	for _, k := range analysis.Kinds() {
 		if sum[k] != 0 {
-			text += ", " + wording.Signed(sum[k]) + " " + KindWord(k, sum[k])
+			text += ", " + wording.Signed(sum[k]) + " " + kindWord(k, sum[k])
 		}
 	}
 	return text
@@ -626,7 +626,7 @@ func (m *compareMaker) applied(box *FilterBox) string {
 		words = append(words, "Filter "+box.Text+": "+box.Note)
 	}
 	if m.kind != "" {
-		words = append(words, "Only "+KindWord(m.kind, 2)+".")
+		words = append(words, "Only "+kindWord(m.kind, 2)+".")
 	}
 	if figures := m.columns.words(&m.in.Baseline); figures != "" {
 		words = append(words, "Figures: "+figures+"; Δ in members.")

@@ -295,7 +295,7 @@ func NewDiff(in DiffInput) Diff {
 		d.A.Case = &Link{Text: Visible(in.Other.Text), URL: m.live(in.Other.URL)}
 	}
 	d.Headline = m.headline(main)
-	d.Unit = KindWord(main, 2)
+	d.Unit = kindWord(main, 2)
 	if a, b := in.Result.TotalA.Of(main), in.Result.TotalB.Of(main); a != nil && b != nil && len(m.cut(main)) == 0 {
 		d.HasTotal, d.Total, d.Percent = true, *b-*a, wording.Percent(*a, *b)
 	}
@@ -515,7 +515,7 @@ func (m *diffMaker) applied(box *FilterBox) string {
 		words = append(words, "Filter "+box.Text+": "+box.Note)
 	}
 	if m.kind != "" {
-		words = append(words, "Only "+KindWord(m.kind, 2)+".")
+		words = append(words, "Only "+kindWord(m.kind, 2)+".")
 	}
 	if by, down := m.sorting(); by != "" {
 		order := "ascending"
@@ -619,7 +619,7 @@ func (m *diffMaker) headline(kind analysis.Kind) string {
 	a, b := r.TotalA.Of(kind), r.TotalB.Of(kind)
 	switch {
 	case a == nil && b == nil:
-		return fmt.Sprintf("%s: no %s were captured in A or B.", who, KindWord(kind, 2))
+		return fmt.Sprintf("%s: no %s were captured in A or B.", who, kindWord(kind, 2))
 	case a == nil:
 		return fmt.Sprintf("%s has %s in B; none were captured in A, so nothing can be compared.", who, many(kind, *b))
 	case b == nil:
@@ -678,7 +678,7 @@ func (m *diffMaker) count(t analysis.Totals, kind analysis.Kind) string {
 	if v := t.Of(kind); v != nil {
 		return many(kind, *v)
 	}
-	return "no " + KindWord(kind, 2)
+	return "no " + kindWord(kind, 2)
 }
 
 func (m *diffMaker) summary(d *Diff, kind analysis.Kind) {
@@ -1068,7 +1068,7 @@ func (m *diffMaker) note(section diff.Section, rows []diff.Row) string {
 		if section == diff.Unchanged {
 			text += ", " + many(k, sum[k])
 		} else {
-			text += ", " + wording.Signed(sum[k]) + " " + KindWord(k, sum[k])
+			text += ", " + wording.Signed(sum[k]) + " " + kindWord(k, sum[k])
 		}
 	}
 	return text
@@ -1367,7 +1367,7 @@ func plumbing(p diff.Pair) string {
 	if f == nil {
 		return ""
 	}
-	path, _ := FuncName(f.Func)
+	path, _ := funcName(f.Func)
 	path = strings.TrimSuffix(path, ".")
 	for _, pkg := range plumbingPackages {
 		if path == pkg || strings.HasPrefix(path, pkg+"/") {
@@ -1476,7 +1476,7 @@ func (m *diffMaker) empty(box *FilterBox) string {
 	case !m.asked.Empty():
 		return box.nothing()
 	case m.kind != "":
-		return "No " + KindWord(m.kind, 2) + " were captured in A or B."
+		return "No " + kindWord(m.kind, 2) + " were captured in A or B."
 	}
 	return "Neither snapshot holds a family: nothing was captured that could be compared."
 }

@@ -135,7 +135,7 @@ func (m *diffMaker) twoFamilies(a, b *diff.Row) *DiffWhy {
 	x, y := a.Family, b.Family
 	out := &DiffWhy{First: m.nameOf(x), Second: m.nameOf(y), Title: "Why these are two families"}
 	if x.Kind != y.Kind {
-		out.Lead = fmt.Sprintf("One is of %s, the other of %s: these never make one family.", KindWord(x.Kind, 2), KindWord(y.Kind, 2))
+		out.Lead = fmt.Sprintf("One is of %s, the other of %s: these never make one family.", kindWord(x.Kind, 2), kindWord(y.Kind, 2))
 		return out
 	}
 	out.Attributes = bothAttributes(x, y)

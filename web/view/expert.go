@@ -38,11 +38,11 @@ func NewExpert(in ExpertInput) Expert {
 	query.Set("kind", string(in.Kind))
 	e := Expert{
 		Shell: in.Shell, Frame: in.Frame, Shown: in.Shown, Profile: in.Base + ".pb.gz?" + query.Encode(),
-		Headline: "pprof over the " + KindWord(in.Kind, 2) + " of " + in.Shell.Here,
+		Headline: "pprof over the " + kindWord(in.Kind, 2) + " of " + in.Shell.Here,
 		Lead:     "Each sample is a stack, its state and its wait; widths count members.",
 	}
 	if in.Pair {
-		e.Headline = "pprof over the change of " + KindWord(in.Kind, 2) + ", " + in.Shell.Here
+		e.Headline = "pprof over the change of " + kindWord(in.Kind, 2) + ", " + in.Shell.Here
 		e.Lead = "B less A, as pprof -base shows it: stacks with as many members in both are not there, those that left count negative."
 	}
 	e.Shell.Title = "pprof, " + in.Shell.Title

@@ -332,7 +332,7 @@ func (m *familyMaker) label(i int) string {
 }
 
 func (m *familyMaker) chips(f *Family) {
-	f.Chips = append(f.Chips, printable(m.in.Process), KindWord(m.in.Family.Kind, 2))
+	f.Chips = append(f.Chips, printable(m.in.Process), kindWord(m.in.Family.Kind, 2))
 	if m.in.Family.Unit != nil {
 		f.Chips = append(f.Chips, "unit "+Visible(*m.in.Family.Unit))
 	}
@@ -480,7 +480,7 @@ func (m *familyMaker) charts(f *Family) {
 		}
 	}
 	f.Lifelines = life
-	f.LifeNote = "One line per " + KindWord(m.in.Family.Kind, 1) + ", from birth to last sight; the first of each cohort is named."
+	f.LifeNote = "One line per " + kindWord(m.in.Family.Kind, 1) + ", from birth to last sight; the first of each cohort is named."
 	if len(labels) < 2 {
 		return
 	}
@@ -510,7 +510,7 @@ func (m *familyMaker) statesOver(f *Family) {
 	if len(m.in.Labels) < 2 {
 		return
 	}
-	d := chart.StackData{ID: "states-over", Title: "States per snapshot", Unit: KindWord(m.in.Family.Kind, 2), Labels: f.Members.Labels, Times: m.in.Times, Totals: m.in.Counts, Epochs: m.restarts(), Lower: m.in.Lower}
+	d := chart.StackData{ID: "states-over", Title: "States per snapshot", Unit: kindWord(m.in.Family.Kind, 2), Labels: f.Members.Labels, Times: m.in.Times, Totals: m.in.Counts, Epochs: m.restarts(), Lower: m.in.Lower}
 	states := make([]map[string]int, len(m.in.Groups))
 	for i, g := range m.in.Groups {
 		if g != nil {
@@ -714,7 +714,7 @@ func ownRuns(frames []analysis.Frame, lines []FrameLine, modules []string) []Fra
 }
 
 func (m *familyMaker) members(f *Family) {
-	f.IDHead = capital(KindWord(m.in.Family.Kind, 1))
+	f.IDHead = capital(kindWord(m.in.Family.Kind, 1))
 	lives := map[analysis.Identity]trend.Lifeline{}
 	for _, l := range m.in.Lifelines {
 		if l.First <= m.in.SnapshotIndex && m.in.SnapshotIndex <= l.Last {

@@ -222,7 +222,7 @@ func (m *flameMaker) headline() string {
 		if n.Fall > 0 {
 			parts = append(parts, wording.Signed(-n.Fall))
 		}
-		text += strings.Join(parts, " and ") + " " + KindWord(m.kind, n.Rise+n.Fall)
+		text += strings.Join(parts, " and ") + " " + kindWord(m.kind, n.Rise+n.Fall)
 	default:
 		text += atLeast(many(m.kind, n.Count), m.in.B.Bounded(m.kind))
 	}
@@ -243,9 +243,9 @@ func (m *flameMaker) lead() string {
 	case m.changes() && !m.members:
 		text += "A box is as wide as what rose and what fell below it together; its figure is the one less the other."
 	case m.pair():
-		text += "A box is as wide as its " + KindWord(m.kind, 2) + " at " + snapshotName(m.in.B) + "."
+		text += "A box is as wide as its " + kindWord(m.kind, 2) + " at " + snapshotName(m.in.B) + "."
 	default:
-		text += "A box is as wide as its " + KindWord(m.kind, 2) + "."
+		text += "A box is as wide as its " + kindWord(m.kind, 2) + "."
 	}
 	if bare := m.in.Tree.Bare; bare > 0 && len(m.path) == 1 {
 		text += " " + capital(many(m.kind, bare)) + " " + plainPlural(bare, "has", "have") + " no stack in the dump and " + plainPlural(bare, "is", "are") + " not drawn."
@@ -267,7 +267,7 @@ func (m *flameMaker) empty() string {
 	if m.changes() && !m.members {
 		return "No call rose or fell " + m.when() + ". Choose “members” to see what is there."
 	}
-	return "No " + KindWord(m.kind, 1) + " has a stack " + m.when() + "."
+	return "No " + kindWord(m.kind, 1) + " has a stack " + m.when() + "."
 }
 
 // address is this page with other query values; an empty value drops a name.
@@ -325,7 +325,7 @@ func (m *flameMaker) controls(out *Flame) {
 // name is what is written on a box.
 func (m *flameMaker) name(n *flame.Node, root bool) string {
 	if root {
-		return "all " + KindWord(m.kind, 2)
+		return "all " + kindWord(m.kind, 2)
 	}
 	if n.Creator {
 		return "← " + Visible(ShortFunc(n.Func))
@@ -418,7 +418,7 @@ func (m *flameMaker) box(n *flame.Node, drawn plan, root bool, above string) cha
 	b := chart.FlameBox{Name: m.name(n, root), Told: m.told(n, root), Weight: m.weight(n), Look: m.look(n, root), Figure: m.figure(n)}
 	b.FigureFirst = m.changes() && b.Figure != above
 	if !root {
-		_, bare := FuncName(n.Func)
+		_, bare := funcName(n.Func)
 		mark := ""
 		if n.Creator {
 			mark = "← "
@@ -531,7 +531,7 @@ func (m *flameMaker) look(n *flame.Node, root bool) string {
 //	okhttp3.internal.concurrent.TaskRunner.run            → okhttp3.internal
 //	java.lang.Thread.run                                  → ""
 func module(function string) string {
-	path, _ := FuncName(function)
+	path, _ := funcName(function)
 	path = strings.TrimSuffix(path, ".")
 	parts := strings.Split(path, "/")
 	switch {

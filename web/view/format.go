@@ -39,12 +39,12 @@ func ticks(classes []string) bool {
 	return slices.Contains(classes, "housekeeping") || slices.Contains(classes, "prober")
 }
 
-// FuncName splits a function into the package path, which is printed quietly,
+// funcName splits a function into the package path, which is printed quietly,
 // and the name.
 //
 //	k8s.io/kubernetes/pkg/kubelet.(*podWorkers).UpdatePod
 //	→ "k8s.io/kubernetes/pkg/kubelet." and "(*podWorkers).UpdatePod"
-func FuncName(full string) (path, name string) {
+func funcName(full string) (path, name string) {
 	// The last slash in front of any receiver, type parameter or anonymous
 	// function ends the directories; the first dot after it ends the package.
 	head, slash := 0, 0
@@ -81,7 +81,7 @@ func javaPackage(name string) int {
 // ShortFunc is the function with the last element of its package path only:
 // "kubelet.(*podWorkers).UpdatePod".
 func ShortFunc(full string) string {
-	path, _ := FuncName(full)
+	path, _ := funcName(full)
 	return full[strings.LastIndexByte(path, '/')+1:]
 }
 

@@ -339,7 +339,7 @@ func TestJavaNamesAreSplitBehindTheirPackage(t *testing.T) {
 		"sync.(*Mutex).Lock":                             {"sync.", "(*Mutex).Lock"},
 		"gopkg.in/yaml.v3.Unmarshal":                     {"gopkg.in/yaml.", "v3.Unmarshal"},
 	} {
-		path, name := FuncName(full)
+		path, name := funcName(full)
 		if d := cmp.Diff(want, [2]string{path, name}); d != "" {
 			t.Errorf("%s: %s", full, d)
 		}

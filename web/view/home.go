@@ -129,7 +129,7 @@ type HomeInput struct {
 func NewHome(in HomeInput) Home {
 	h := Home{
 		Shell:   Shell{Title: "What is leaking?", Section: "cases", Sheet: "home"},
-		Upload:  NewUpload(in.Upload),
+		Upload:  newUpload(in.Upload),
 		Base:    in.Base,
 		Limits:  in.Limits,
 		Samples: slices.Clone(in.Samples),

@@ -152,7 +152,7 @@ func (m *familyMaker) kinRow(k Kin) CaseShare {
 	if !m.in.Frozen {
 		row.Name.URL = familyURL(k.Family.Fingerprint, m.in.CaseID, m.in.SeriesKey)
 	}
-	row.Facts = KindWord(k.Family.Kind, 2) + " " + course(k.Family.Counts, m.restarts()) + createdBy(row.Name)
+	row.Facts = kindWord(k.Family.Kind, 2) + " " + course(k.Family.Counts, m.restarts()) + createdBy(row.Name)
 	if k.Ratio > 0 && m.in.Kin.Unit != nil && m.in.Kin.Unit.Each != "" {
 		row.Facts = ratio(k.Ratio) + " in each instance, " + row.Facts
 	}
@@ -170,7 +170,7 @@ func (m *familyMaker) lock(h trend.Hold) FamilyLock {
 	}
 	out.Text += "."
 	for _, holder := range h.Holders {
-		text := fmt.Sprintf("%s %d in %s", KindWord(m.in.Family.Kind, 1), holder.ID, holder.At)
+		text := fmt.Sprintf("%s %d in %s", kindWord(m.in.Family.Kind, 1), holder.ID, holder.At)
 		if holder.Func != "" && holder.Func != holder.At {
 			text += ", called by " + holder.Func
 		}

@@ -418,7 +418,7 @@ func NewKnowledge(in KnowledgeInput) Knowledge {
 	c := in.Catalogue
 	m := wordFilter{words: strings.Fields(strings.ToLower(in.Query))}
 	k := Knowledge{
-		Query: Visible(in.Query), Version: c.Version(), ThresholdNote: Visible(c.ThresholdNote()), Problems: NewProblems(in.Problems),
+		Query: Visible(in.Query), Version: c.Version(), ThresholdNote: Visible(c.ThresholdNote()), Problems: unlinkedProblems(in.Problems),
 		Shell: Shell{Title: "Knowledge", Section: "knowledge", Engine: in.Engine, Crumbs: []Link{{"Cases", "/"}}, Here: "Knowledge",
 			Actions: []Link{{"JSON", "/knowledge.json"}, {"Schema", "/knowledge/schema.json"}}},
 	}

@@ -17,12 +17,12 @@ type Func struct {
 }
 
 func shortFunc(full string) Func {
-	path, name := FuncName(ShortFunc(full))
+	path, name := funcName(ShortFunc(full))
 	return Func{Path: Visible(path), Name: Visible(name), Full: Visible(full)}
 }
 
 func longFunc(full string) Func {
-	path, name := FuncName(full)
+	path, name := funcName(full)
 	return Func{Path: Visible(path), Name: Visible(name), Full: Visible(full)}
 }
 
@@ -64,7 +64,7 @@ var asides = [...]string{" via ", " in ", " <- ", " ← ", " ("}
 
 // newFamilyName names a family. Frames are leaf first and may be empty.
 func newFamilyName(title string, kind analysis.Kind, frames []string, creator string, attributes map[string]string) FamilyName {
-	out := FamilyName{Kind: KindWord(kind, 1), Whole: Visible(arrow(title))}
+	out := FamilyName{Kind: kindWord(kind, 1), Whole: Visible(arrow(title))}
 	if kind != analysis.KindGoroutine {
 		out.Title = resourceName(title, attributes["mask"])
 		out.Attributes = attributePairs(attributes)
@@ -79,7 +79,7 @@ func newFamilyName(title string, kind analysis.Kind, frames []string, creator st
 	full := fullName(main, frames, creator)
 	if full != "" {
 		out.Title.Full = Visible(full)
-		path, _ := FuncName(full)
+		path, _ := funcName(full)
 		out.Package = Visible(strings.TrimSuffix(path, "."))
 	}
 	if creator != "" && ShortFunc(creator) != main {
@@ -232,8 +232,8 @@ func standsFor(short, function string) string {
 	if function == "" || s != short && !strings.HasPrefix(s, short+".") && !strings.HasSuffix(s, short) {
 		return ""
 	}
-	path, _ := FuncName(function)
-	_, name := FuncName(short)
+	path, _ := funcName(function)
+	_, name := funcName(short)
 	return path + name
 }
 
@@ -247,8 +247,8 @@ func attributePairs(attributes map[string]string) []Pair {
 	return out
 }
 
-// KindWord is the word for n members of a kind.
-func KindWord(k analysis.Kind, n int) string {
+// kindWord is the word for n members of a kind.
+func kindWord(k analysis.Kind, n int) string {
 	one, many := string(k), string(k)+"s"
 	if k == analysis.KindWatch {
 		one, many = "inotify watch", "inotify watches"
@@ -264,12 +264,12 @@ func kindTitle(k analysis.Kind) string {
 	if k == analysis.KindWatch {
 		return "Watches"
 	}
-	word := KindWord(k, 2)
+	word := kindWord(k, 2)
 	return strings.ToUpper(word[:1]) + word[1:]
 }
 
 // many writes a count with its kind: "24 goroutines".
-func many(k analysis.Kind, n int) string { return wording.Number(int64(n)) + " " + KindWord(k, n) }
+func many(k analysis.Kind, n int) string { return wording.Number(int64(n)) + " " + kindWord(k, n) }
 
 // SeriesKey names a series in addresses: "host/name", or "/name" without host.
 func SeriesKey(host, process string) string { return host + "/" + process }

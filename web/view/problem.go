@@ -31,9 +31,9 @@ type Place struct {
 // maxPlaces is how many places of a group of problems are printed.
 const maxPlaces = 3
 
-// NewProblems groups problems by what and hint in order of first sight, errors
+// unlinkedProblems groups problems by what and hint in order of first sight, errors
 // before warnings before notes.
-func NewProblems(problems []analysis.Problem) []Problem {
+func unlinkedProblems(problems []analysis.Problem) []Problem {
 	return newProblems(problems, func(analysis.Problem) string { return "" })
 }
 

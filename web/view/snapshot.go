@@ -116,11 +116,11 @@ func NewSnapshot(in SnapshotInput) Snapshot {
 	s := in.Snapshot
 	out := Snapshot{
 		Frozen: in.Frozen, ID: s.ID, CaseID: in.CaseID, Kind: string(m.kind),
-		Headline: m.headline(), Lead: m.lead(), Minds: m.minds(), Problems: NewProblems(s.Problems),
+		Headline: m.headline(), Lead: m.lead(), Minds: m.minds(), Problems: unlinkedProblems(s.Problems),
 	}
 	for _, k := range analysis.Kinds() {
 		if v := s.Totals.Of(k); v != nil {
-			out.Totals = append(out.Totals, Pair{KindWord(k, *v), wording.Number(int64(*v))})
+			out.Totals = append(out.Totals, Pair{kindWord(k, *v), wording.Number(int64(*v))})
 		}
 	}
 	for _, f := range s.Statements {
@@ -286,7 +286,7 @@ func (m *snapshotMaker) minds() []string {
 			if at.Before(s.CapturedAt) {
 				word = "earlier"
 			}
-			out = append(out, fmt.Sprintf("The %s were read %s %s than the snapshot's own time.", KindWord(k, 2), wording.PageDuration(at.Sub(s.CapturedAt).Abs()), word))
+			out = append(out, fmt.Sprintf("The %s were read %s %s than the snapshot's own time.", kindWord(k, 2), wording.PageDuration(at.Sub(s.CapturedAt).Abs()), word))
 		}
 	}
 	if total := s.Totals.Descriptors; total != nil {

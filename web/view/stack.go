@@ -29,7 +29,7 @@ func visibleRows(rows []report.TraceRow) []report.TraceRow {
 
 // Function is a function in the parts in which pages print it.
 func Function(name string) Func {
-	path, name := FuncName(name)
+	path, name := funcName(name)
 	return Func{Path: path, Name: name}
 }
 

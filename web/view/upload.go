@@ -23,9 +23,9 @@ type UploadInput struct {
 	Keyed                    bool
 }
 
-// NewUpload offers an upload, or refuses it in words where the disk is nearly
+// newUpload offers an upload, or refuses it in words where the disk is nearly
 // full. A negative Free means that it is not known.
-func NewUpload(in UploadInput) Upload {
+func newUpload(in UploadInput) Upload {
 	u := Upload{MaxBytes: in.MaxBytes, Keyed: in.Keyed}
 	if in.Free < 0 {
 		return u

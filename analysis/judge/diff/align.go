@@ -8,9 +8,9 @@ import (
 	"leakdiff/analysis"
 )
 
-// Pair is one line of two stacks side by side.
+// Pair is one row of two aligned stacks.
 type Pair struct {
-	// A and B are nil where only the other stack has the frame.
+	// A and B are nil if only the other stack has the frame.
 	A, B *analysis.Frame
 	// Mark is "=" for the same line, "~" for the same function at another line,
 	// "-" for a frame of A alone and "+" for one of B alone.
@@ -25,15 +25,15 @@ const (
 	OnlyB     = "+"
 )
 
-// mostCells bounds the table of two stacks; deeper ones are aligned by their
+// mostCells bounds the table of two stacks. Deeper stacks are aligned by their
 // outermost and innermost frames alone. Go prints 100 frames, a JVM 1024.
 const mostCells = 4 << 20
 
-// Align sets two stacks side by side, leaf on top as in dumps: a longest common
-// subsequence of function names, anchored at the outermost frame, because stacks
-// of one creator part on their way inwards. The creator, where one was printed,
-// is the last pair. A nil stack has no frames. Align(b, a) is Align(a, b) with
-// the sides exchanged; between two common frames those of A come first.
+// Align aligns two stacks, leaf first as in dumps. It uses a longest common subsequence
+// of function names, anchored at the outermost frame, because stacks of one creator
+// diverge inwards. The creator is the last pair if it was printed. A nil stack has no
+// frames. Align(b, a) is Align(a, b) with the sides exchanged; between two common
+// frames those of A come first.
 func Align(a, b *analysis.Stack) []Pair {
 	if a == nil {
 		a = &analysis.Stack{}
@@ -41,7 +41,7 @@ func Align(a, b *analysis.Stack) []Pair {
 	if b == nil {
 		b = &analysis.Stack{}
 	}
-	var out []Pair // outermost first, turned at the end
+	var out []Pair // outermost first, reversed at the end
 	out = append(out, creators(a, b)...)
 	x, y := outermostFirst(a.Frames), outermostFirst(b.Frames)
 
@@ -59,8 +59,8 @@ func Align(a, b *analysis.Stack) []Pair {
 	return out
 }
 
-// creators compares the creators, outermost first: where they differ, B's line
-// ends up under A's.
+// creators compares the creators, outermost first. If they differ, B's row ends up
+// below A's.
 func creators(a, b *analysis.Stack) []Pair {
 	x, y := creator(a), creator(b)
 	switch {
@@ -110,7 +110,7 @@ func commonSuffix(x, y []*analysis.Frame) int {
 	return n
 }
 
-// between aligns what the common ends leave, outermost first.
+// between aligns the frames between the common ends, outermost first.
 func between(x, y []*analysis.Frame) []Pair {
 	if len(x) == 0 || len(y) == 0 || len(x)*len(y) > mostCells {
 		return gap(x, y)
@@ -137,8 +137,8 @@ func between(x, y []*analysis.Frame) []Pair {
 	return append(out, gap(append(onlyX, x[i:]...), append(onlyY, y[j:]...))...)
 }
 
-// skipFirst decides which side goes on. Of two ways that keep equally much the
-// names decide and not the sides, so that the result mirrors.
+// skipFirst chooses the side to advance. If both choices keep equally many frames,
+// names decide and not sides, so that the result is symmetric.
 func skipFirst(table [][]int32, x, y []*analysis.Frame, i, j int) bool {
 	if table[i+1][j] != table[i][j+1] {
 		return table[i+1][j] > table[i][j+1]
@@ -166,8 +166,8 @@ func lengths(x, y []*analysis.Frame) [][]int32 {
 	return table
 }
 
-// gap lists frames of one side each, outermost first: those of B before those of
-// A, so that A's come first once the list is turned.
+// gap lists frames of one side each, outermost first. Those of B precede those of A, so
+// that A's come first after the reversal.
 func gap(x, y []*analysis.Frame) []Pair {
 	var out []Pair
 	for _, frame := range y {
@@ -186,8 +186,8 @@ func paired(a, b *analysis.Frame) Pair {
 	return Pair{A: a, B: b, Mark: OtherLine}
 }
 
-// sameLine compares file names without their directories, which belong to the
-// machine that built the program, and takes an unknown line for the same.
+// sameLine compares file names without their directories, which depend on the build
+// machine. An unknown line equals every line.
 func sameLine(a, b *analysis.Frame) bool {
 	if a.Line != 0 && b.Line != 0 && a.Line != b.Line {
 		return false

@@ -120,7 +120,7 @@ func TestAlignMirrors(t *testing.T) {
 	})
 }
 
-// firstAThenB puts the frames of one side in each gap in one order.
+// firstAThenB sorts the frames of one side in each gap.
 func firstAThenB(pairs []Pair) []Pair {
 	out := slices.Clone(pairs)
 	for i := 0; i < len(out); {

@@ -1,9 +1,9 @@
 // Package diff compares two snapshots of one program: which families rose, came,
-// stayed, fell and went, who of their members was born, survived or ended, and
-// how two stacks differ line by line. It takes snapshots that are already grouped
-// into families and gives rows in the order of the page; it says in words where
-// the two are not comparable. It is pure, and it refuses to judge: a verdict comes
-// from trend and only decides the section of a family that had no members before.
+// stayed, fell and went, which of their members were born, survived or ended, and how
+// two stacks differ frame by frame. It takes snapshots that are grouped into families
+// and returns rows in the order of the page. Warnings in words name what makes the two
+// hard to compare. The package is pure. It does not judge: a verdict comes from trend
+// and only decides the section of a family that had no members before.
 package diff
 
 import (
@@ -29,7 +29,7 @@ const (
 // Sections lists every section in the order in which pages show them.
 func Sections() []Section { return []Section{Growing, New, Unchanged, Shrunk, Gone} }
 
-// rank is the place of a section on the page.
+// rank is the position of a section on the page.
 func (s Section) rank() int {
 	switch s {
 	case Growing:
@@ -53,63 +53,62 @@ type Row struct {
 	Family *analysis.Family
 	// A and B count the members; Delta is B - A.
 	A, B, Delta int
-	// New, Gone and Survived count members by identity; all are 0 unless
-	// Identified says that the members of both snapshots could be followed.
+	// New, Gone and Survived count members by identity. All are 0 unless Identified
+	// reports that the members of both snapshots could be followed.
 	New, Gone, Survived int
 	Identified          bool
-	// OldestWait is in minutes at B; -1 where none is known.
+	// OldestWait is in minutes at B, -1 if unknown.
 	OldestWait int
 	Section    Section
-	// VariantA and VariantB are the most frequent exact stacks, nil where there is
-	// none.
+	// VariantA and VariantB are the most frequent exact stacks, or nil.
 	VariantA, VariantB *analysis.Stack
-	// StatesA and StatesB count members by state, nil where there is none.
+	// StatesA and StatesB count members by state, or are nil.
 	StatesA, StatesB map[string]int
 }
 
-// Result is everything that a page says about two snapshots.
+// Result is the comparison of two snapshots.
 type Result struct {
 	A, B *analysis.Snapshot
-	// Rows are ordered by section; within it by the size of the change, then of
-	// the family, then by fingerprint. Families of a kind that only one snapshot
-	// captured have no row.
+	// Rows are ordered by section, then by the size of the change, then of the family,
+	// then by fingerprint. Families of a kind that only one snapshot captured have no
+	// row.
 	Rows []Row
 	// TotalA and TotalB are the totals of the snapshots.
 	TotalA, TotalB analysis.Totals
-	// Born, Ended and Survived count members over all families of a kind: one that
-	// moved from one family to another survived. A kind whose members cannot be
-	// followed is absent.
+	// Born, Ended and Survived count members over all families of a kind. A member that
+	// moved to another family survived. A kind whose members cannot be followed is
+	// absent.
 	Born, Ended, Survived map[analysis.Kind]int
-	// Followed says that both are of one process start, so that members can be
-	// followed; counts of two starts do not grow or shrink.
+	// Followed reports that both snapshots are of one process start, so that members
+	// can be followed. Counts of two starts do not grow or shrink.
 	Followed bool
-	// Warnings say in words what makes the two incomparable.
+	// Warnings name in words what makes the two hard to compare.
 	Warnings []string
 }
 
-// Relation says whether two snapshots are of one process start.
+// Relation is whether two snapshots are of one process start.
 type Relation string
 
-// Unstated leaves it to pid and start time, as far as they are known. Whoever has
-// the series says what its epochs say.
+// Unstated leaves the decision to pid and start time, as far as they are known. A
+// caller with the series passes what its epochs show.
 const (
 	Unstated   Relation = ""
 	SameEpoch  Relation = "same epoch"
 	OtherEpoch Relation = "other epoch"
-	// Unproven is for snapshots that nobody filed under one process: they are related
-	// only where pid and start time are known and equal.
+	// Unproven is for snapshots that nobody filed under one process. They are related
+	// only if pid and start time are known and equal.
 	Unproven Relation = "unproven"
 )
 
 // Options are what a caller knows beyond the two snapshots.
 type Options struct {
 	Relation Relation
-	// Judgements are by fingerprint and may be nil. A family that had no members
-	// at A grows, instead of being new, when its judgement says so.
+	// Judgements are by fingerprint and may be nil. A family that had no members at A
+	// grows, instead of being new, if its judgement accuses it.
 	Judgements map[string]analysis.Judgement
 }
 
-// Compare sets snapshot b against snapshot a.
+// Compare compares snapshot b with snapshot a.
 func Compare(a, b *analysis.Snapshot, options Options) Result {
 	same := related(a, b, options.Relation)
 	result := Result{
@@ -194,8 +193,8 @@ func compare(family *analysis.Family, a, b *analysis.Group, same bool, known ide
 	return row
 }
 
-// frequent is the stack with most members, of equally many the one with the
-// smallest fingerprint.
+// frequent is the stack with most members. Among equals it is the one with the smallest
+// fingerprint.
 func frequent(variants []analysis.Variant) *analysis.Stack {
 	if len(variants) == 0 {
 		return nil
@@ -205,8 +204,8 @@ func frequent(variants []analysis.Variant) *analysis.Stack {
 	}).Stack
 }
 
-// sectionOf follows ux.md: a family without members at A is new, unless its
-// series says that it grows.
+// sectionOf follows ux.md: a family without members at A is new, unless its series
+// shows a growth.
 func sectionOf(row Row, judged analysis.Judgement) Section {
 	switch {
 	case row.Delta > 0 && row.A == 0 && !grows(judged.Verdict):

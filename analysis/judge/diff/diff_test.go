@@ -82,7 +82,7 @@ func atoi(t testing.TB, text string) int {
 	return n
 }
 
-// line is a row as a test reads it.
+// line is a row in the form of the test.
 type line struct {
 	Section             Section
 	Fingerprint         string

@@ -7,19 +7,19 @@ import (
 	"leakdiff/analysis"
 )
 
-// identitySet is a set of identities in order. Nearly all identities are a number
-// alone, as those of goroutines are; a set with others holds all of them in full.
-// Two sorted columns are compared several times as fast as two maps are filled.
+// identitySet is a sorted set of identities. Nearly all identities are a number alone,
+// like those of goroutines. A set with others holds all of them in full. Comparing two
+// sorted columns is several times as fast as filling two maps.
 type identitySet struct {
 	ids  []int64
 	full []analysis.Identity
 }
 
-// identities are those of groups, each read once: packed columns are read from their
-// beginning, and a family's and its kind's members are both asked for.
+// identities caches the identities of groups. Packed columns must be read from their
+// beginning, and both a family's and its kind's members are needed.
 type identities map[*analysis.Group]identitySet
 
-// of are the identities of one group; nil stands for a family that is absent.
+// of returns the identities of one group. nil means an absent family.
 func (all identities) of(group *analysis.Group) identitySet {
 	if group == nil || !group.Members.Identified() {
 		return identitySet{}
@@ -32,7 +32,7 @@ func (all identities) of(group *analysis.Group) identitySet {
 	return set
 }
 
-// united are the identities of several groups.
+// united returns the identities of several groups.
 func (all identities) united(groups []*analysis.Group) identitySet {
 	n, plain := 0, true
 	for _, group := range groups {
@@ -84,7 +84,7 @@ func (s identitySet) whole() []analysis.Identity {
 	return full
 }
 
-// common is how many identities are in both.
+// common is the number of identities in both sets.
 func common(a, b identitySet) int {
 	if a.full == nil && b.full == nil {
 		return inBoth(a.ids, b.ids, cmp.Compare[int64])
@@ -92,7 +92,7 @@ func common(a, b identitySet) int {
 	return inBoth(a.whole(), b.whole(), compareIdentity)
 }
 
-// inBoth counts what two sorted lists without doubles have in common.
+// inBoth counts the common entries of two sorted lists without duplicates.
 func inBoth[T any](a, b []T, compare func(x, y T) int) int {
 	n := 0
 	for len(a) > 0 && len(b) > 0 {

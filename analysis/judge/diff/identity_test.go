@@ -10,8 +10,8 @@ import (
 	"leakdiff/analysis"
 )
 
-// TestIdentitySetsAreThoseOfAMap compares with the obvious way, on members of
-// which some are a number alone, some have more parts and some occur twice.
+// TestIdentitySetsAreThoseOfAMap compares with maps. Some members are a number alone,
+// some have more parts, and some occur twice.
 func TestIdentitySetsAreThoseOfAMap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		group := func(name string) *analysis.Group {

@@ -8,34 +8,33 @@ import (
 	"leakdiff/analysis"
 )
 
-// Between is the section of families that changed and came back: the first and the
-// last of several snapshots show equally many.
+// Between is the section of families that changed and came back: the first and the last
+// of several snapshots have equal counts.
 const Between Section = "between"
 
 // Course is one family over several snapshots.
 type Course struct {
 	Family *analysis.Family
-	// Counts has an entry for each snapshot, nil where it captured nothing of the
-	// kind or did not list it.
+	// Counts has an entry for each snapshot, nil if it captured nothing of the kind or
+	// did not list it.
 	Counts []*int
-	// Delta is the last complete count minus the first; Compared is false where there
-	// are no two, and then Section is empty.
+	// Delta is the last complete count minus the first. Compared is false if there are
+	// no two complete counts. Section is then empty.
 	Delta    int
 	Compared bool
 	Section  Section
-	// OldestWait is in minutes in the last snapshot that has members; -1 where none is
-	// known.
+	// OldestWait is in minutes in the last snapshot with members, -1 if unknown.
 	OldestWait int
-	// States are those of the same snapshot, Members its members.
+	// States and Members are those of the same snapshot.
 	States  map[string]int
 	Members *analysis.Members
 }
 
-// Many is what a page says about any number of snapshots.
+// Many is the comparison of any number of snapshots.
 type Many struct {
 	Snapshots []*analysis.Snapshot
-	// Rows are ordered by section; within it by the size of the change, then of the
-	// family, then by fingerprint.
+	// Rows are ordered by section, then by the size of the change, then of the family,
+	// then by fingerprint.
 	Rows []Course
 }
 
@@ -44,8 +43,8 @@ func ManySections() []Section {
 	return []Section{Growing, New, Between, Unchanged, Shrunk, Gone}
 }
 
-// CompareMany sets snapshots beside one another, in the order given. The counts of a
-// cut dump are shown and never compared. Judgements are as in Options.
+// CompareMany compares snapshots in the order given. The counts of a cut dump are shown
+// and never compared. Judgements are as in Options.
 func CompareMany(snapshots []*analysis.Snapshot, judgements map[string]analysis.Judgement) Many {
 	result := Many{Snapshots: snapshots}
 	rows := map[string]*Course{}
@@ -76,7 +75,7 @@ func CompareMany(snapshots []*analysis.Snapshot, judgements map[string]analysis.
 	return result
 }
 
-// listings says of each kind which snapshots list its families.
+// listings returns for each kind which snapshots list its families.
 func listings(snapshots []*analysis.Snapshot) map[analysis.Kind][]bool {
 	out := map[analysis.Kind][]bool{}
 	for _, kind := range analysis.Kinds() {
@@ -89,8 +88,8 @@ func listings(snapshots []*analysis.Snapshot) map[analysis.Kind][]bool {
 	return out
 }
 
-// fill writes 0 where the family is known to be absent, and reports whether it has
-// members anywhere.
+// fill writes 0 for known absence of the family, and reports whether it has members in
+// any snapshot.
 func (c *Course) fill(present []bool, snapshots []*analysis.Snapshot) bool {
 	found := false
 	for i := range snapshots {

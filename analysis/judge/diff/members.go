@@ -6,8 +6,8 @@ import (
 	"leakdiff/analysis"
 )
 
-// everyone reports whether each counted member of a group has an identity: the
-// twin of a cut dump gives a count that its text cannot follow.
+// everyone reports whether each counted member of a group has an identity. The twin of
+// a cut dump has members without identity.
 func everyone(group *analysis.Group) bool {
 	if group == nil || group.Count == 0 {
 		return true
@@ -15,9 +15,9 @@ func everyone(group *analysis.Group) bool {
 	return group.Members.Identified() && group.Members.Len() >= group.Count
 }
 
-// listed reports whether a family's absence means that it has no members. A total
-// alone (31 files in fdinfo, no listing that names them) says nothing about
-// families; the dumping goroutine counts in it and belongs to none.
+// listed reports whether a family's absence means that it has no members. A total alone
+// (31 files in fdinfo, no listing that names them) shows nothing about families. The
+// dumping goroutine counts in the total and belongs to no family.
 func listed(snap *analysis.Snapshot, kind analysis.Kind) bool {
 	total := snap.Totals.Of(kind)
 	if total == nil {
@@ -37,8 +37,8 @@ func lowerBound(snap *analysis.Snapshot, kind analysis.Kind) bool {
 	return snap.Bounded(kind)
 }
 
-// follow counts the members of a kind over all families, where all of them can
-// be followed.
+// follow counts the members of a kind over all families, if all of them can be
+// followed.
 func (r *Result) follow(kind analysis.Kind, known identities) {
 	before, okA := known.all(r.A, kind)
 	after, okB := known.all(r.B, kind)
@@ -51,7 +51,7 @@ func (r *Result) follow(kind analysis.Kind, known identities) {
 	r.Ended[kind] = before.len() - survived
 }
 
-// all are the identities of a kind; false where some of its members have none.
+// all returns the identities of a kind. It is false if some of its members have none.
 func (known identities) all(snap *analysis.Snapshot, kind analysis.Kind) (identitySet, bool) {
 	if !listed(snap, kind) || lowerBound(snap, kind) {
 		return identitySet{}, false

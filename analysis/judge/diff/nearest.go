@@ -8,11 +8,11 @@ import (
 	"leakdiff/analysis"
 )
 
-// Nearest finds, for a family without members in snapshot a, the group of a that
-// is most like it, and says why in words. Families with stacks must have the same
-// creator, or none and common outer frames; the longest common way counts.
-// Families without stacks must share at least half of the attributes. It returns
-// nil and a reason where nothing is near.
+// Nearest finds, for a family without members in snapshot a, the most similar group of
+// a, and words the reason. Families with stacks must have the same creator, or no
+// creator and common outer frames. The longest common path wins. Families without
+// stacks must share at least half of the attributes. If nothing is similar it returns
+// nil and a reason.
 func Nearest(a *analysis.Snapshot, f *analysis.Family) (*analysis.Group, string) {
 	var best candidate
 	for i := range a.Groups {

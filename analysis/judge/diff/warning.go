@@ -42,8 +42,8 @@ func ticks(start string) bool { return strings.Trim(start, "0123456789") == "" }
 
 func differ(a, b analysis.Fact) bool { return a.Known() && b.Known() && a.Value != b.Value }
 
-// Warnings says in words what makes two snapshots hard to compare, the worst first,
-// as Compare does, without comparing them.
+// Warnings names in words what makes two snapshots hard to compare, the worst first, as
+// Compare does, without comparing them.
 func Warnings(a, b *analysis.Snapshot, relation Relation) []string {
 	return warnings(a, b, related(a, b, relation), relation)
 }
@@ -152,7 +152,7 @@ func (c *comparison) forms() {
 	}
 }
 
-// shows is what a form of evidence tells, in words.
+// shows words what a form of evidence shows.
 func shows(form string) string {
 	switch form {
 	case analysis.FormEnds:
@@ -184,8 +184,8 @@ func several(kind analysis.Kind) string {
 	}
 }
 
-// times compares when each kind was read: a spread of more than a tenth of the
-// interval is said (DESIGN.md 4).
+// times compares when each kind was read. A spread of more than a tenth of the interval
+// is reported (DESIGN.md 4).
 func (c *comparison) times() {
 	from, to := c.a.CapturedAt, c.b.CapturedAt
 	if from.IsZero() || to.IsZero() {
@@ -251,7 +251,7 @@ func takenAt(snap *analysis.Snapshot, kind analysis.Kind) time.Time {
 	return snap.CapturedAt
 }
 
-// limits compares the limits and sysctls that both snapshots know.
+// limits compares the limits and sysctls that both snapshots have.
 func (c *comparison) limits() {
 	for _, name := range slices.Sorted(maps.Keys(c.a.Figures)) {
 		if !strings.HasPrefix(name, "limit_") && !strings.HasPrefix(name, "inotify_max_") && name != "process_max_fds" {

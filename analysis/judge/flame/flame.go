@@ -1,9 +1,9 @@
-// Package flame merges the stacks of a snapshot, or of two, into one tree of calls:
-// what many members have in common is one node with their number. It takes the
-// families of snapshots with their normalised frames and gives counts, and for two
-// snapshots what rose and fell below each node. It is pure, and it refuses to know
-// widths, colours, which change is good, and members without a stack, which it only
-// counts.
+// Package flame merges the stacks of one or two snapshots into one call tree: the
+// common frames of many members are one node with their number. It takes the families
+// of snapshots with their normalised frames and returns counts. For two snapshots it
+// also returns what rose and fell below each node. The package is pure. It does not
+// know widths, colours or which change is good. Members without a stack are only
+// counted.
 package flame
 
 import (
@@ -16,24 +16,25 @@ import (
 	"leakdiff/analysis"
 )
 
-// maxNodes bounds a tree: stacks come from uploads. Families are entered largest
-// first, so that what is cut off is the smallest.
+// maxNodes bounds a tree, because stacks come from uploads. The largest families are
+// entered first, so that only the smallest are cut off.
 const maxNodes = 100_000
 
-// Node is one call, with everything that was called from it.
+// Node is one call with all calls made from it.
 type Node struct {
 	// Func is the normalised name of the function; empty at the root.
 	Func string
-	// Creator says that Func did not call but started what is below: "created by".
+	// Creator reports that Func did not call but started the nodes below: "created by".
 	Creator bool
-	// Key names the path from the root to the node, equal in every tree that has the
-	// path: 16 lower-case hex digits, "0" at the root.
+	// Key identifies the path from the root to the node. It is equal in every tree with
+	// that path: 16 lower-case hex digits, "0" at the root.
 	Key string
-	// Count is the number of members at or below the node, in a tree of two snapshots
-	// those of the later one; Before are those of the earlier one.
+	// Count is the number of members at or below the node. In a tree of two snapshots
+	// Count is of the later one and Before of the earlier one.
 	Before, Count int
-	// Rise sums what families at or below the node rose, Fall what others of them
-	// fell: Count - Before is Rise - Fall. Both are 0 in the tree of one snapshot.
+	// Rise is the sum of the rises of families at or below the node, Fall the sum of
+	// the falls of others: Count - Before is Rise - Fall. Both are 0 in the tree of one
+	// snapshot.
 	Rise, Fall int
 	// Families end here: the function is their leaf, or their stack is cut off here.
 	Families []*analysis.Family
@@ -43,14 +44,14 @@ type Node struct {
 	byName map[string]*Node
 }
 
-// Change is what rose less what fell.
+// Change is the rise minus the fall.
 func (n *Node) Change() int { return n.Rise - n.Fall }
 
 // Tree is the merged stacks of one kind.
 type Tree struct {
 	Kind analysis.Kind
 	Root *Node
-	// Bare counts members whose family has no stack ("stack unavailable"): they are not
+	// Bare counts members whose family has no stack ("stack unavailable"). They are not
 	// in the tree.
 	Bare int
 	// Cut is the number of families whose innermost frames were left out because the
@@ -71,8 +72,7 @@ func Of(groups []analysis.Group, kind analysis.Kind) *Tree {
 }
 
 // Between merges the stacks of two snapshots, a before b. A family that only one of
-// them lists has 0 members in the other: whether that may be said is for the caller
-// to know.
+// them lists has 0 members in the other. The caller must know whether that is true.
 func Between(a, b []analysis.Group, kind analysis.Kind) *Tree {
 	t := newTree(kind)
 	for _, p := range paired(a, b, kind) {
@@ -121,7 +121,7 @@ func paired(a, b []analysis.Group, kind analysis.Kind) []pair {
 	return out
 }
 
-// counting says what of a pair a node adds up.
+// counting selects the figure of a pair that a node sums.
 type counting int
 
 const (
@@ -144,8 +144,8 @@ func (t *Tree) enter(p pair, how counting) {
 			return
 		}
 		if f.Loose[outer] == f.LooseCreator && outer > 0 {
-			// Some forms of a dump print the wrapper of the go statement as a frame:
-			// it is compared once (family.canonicalText), so it is drawn once.
+			// Some forms of a dump print the wrapper of the go statement as a frame. It
+			// is compared once (family.canonicalText), so it is drawn once.
 			outer--
 		}
 	}
@@ -157,8 +157,8 @@ func (t *Tree) enter(p pair, how counting) {
 	n.Families = append(n.Families, f)
 }
 
-// step goes from n to its child of that name and adds the pair there; where the
-// tree is full the family ends at n and the result is nil.
+// step goes from n to its child of that name and adds the pair there. If the tree is
+// full, the family ends at n and the result is nil.
 func (t *Tree) step(n *Node, name string, creator bool, p pair, how counting) *Node {
 	key := name
 	if creator {
@@ -192,7 +192,7 @@ func (n *Node) add(p pair, how counting) {
 	}
 }
 
-// keyBelow names the path to the child of that name.
+// keyBelow is the key of the child of that name.
 func keyBelow(parent, name string) string {
 	h := fnv.New64a()
 	h.Write([]byte(parent))
@@ -202,7 +202,7 @@ func keyBelow(parent, name string) string {
 	return strings.Repeat("0", 16-len(s)) + s
 }
 
-// finish orders what was entered and lets go of what only entering needs.
+// finish sorts the nodes and frees what only entering needs.
 func (t *Tree) finish() {
 	open := []*Node{t.Root}
 	for len(open) > 0 {
@@ -216,7 +216,7 @@ func (t *Tree) finish() {
 	}
 }
 
-// Path leads from the root to the node with the key, both included; nil where the
+// Path leads from the root to the node with the key, both included. It is nil if the
 // tree has no such node.
 func (t *Tree) Path(key string) []*Node {
 	return t.Root.path(key, nil)
@@ -235,7 +235,7 @@ func (n *Node) path(key string, above []*Node) []*Node {
 	return nil
 }
 
-// Own are the members whose stack ends at the node, in the later snapshot.
+// Own is the number of members whose stack ends at the node, in the later snapshot.
 func (n *Node) Own() int {
 	own := n.Count
 	for _, c := range n.Children {

@@ -18,8 +18,8 @@ import (
 	"leakdiff/samples/corpus"
 )
 
-// group is a family of goroutines: "main.start > main.run > main.wait" is a leaf
-// main.wait called by main.run, which main.start created.
+// group is a family of goroutines: in "main.start > main.run > main.wait" the leaf is
+// main.wait, called by main.run, which main.start created.
 func group(count int, stack string) analysis.Group {
 	parts := strings.Split(stack, " > ")
 	f := &analysis.Family{Fingerprint: "g1:" + stack, Kind: analysis.KindGoroutine, LooseCreator: parts[0]}
@@ -122,8 +122,8 @@ func TestAPathLeadsToItsNodeInEveryTree(t *testing.T) {
 	}
 }
 
-// Each node counts what its children count and what ends at it, and what it rose and
-// fell is what it changed.
+// Each node counts its children and the members that end at it. Its change is its rise
+// minus its fall.
 func TestANodeIsTheSumOfWhatIsBelowIt(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		some := func(label string) []analysis.Group {
@@ -197,8 +197,8 @@ func seriesOf(t *testing.T, name string) (dir string, snapshots map[string]*anal
 	return dir, snapshots
 }
 
-// truth is what the corpus says of a series: totals of each snapshot, and families
-// by what their stacks contain.
+// truth is the corpus file of a series: totals of each snapshot, and families by what
+// their stacks contain.
 type truth struct {
 	Snapshots []string
 	Totals    struct{ Goroutines, Threads []int }
@@ -241,7 +241,7 @@ func TestTheRootHoldsEveryGoroutineOfTheKubeletThatHasAStack(t *testing.T) {
 			t.Errorf("%s: %d goroutines have no stack; every one of the dump has", label, tree.Bare)
 		}
 		for _, f := range want.Growing {
-			// One function and no closure: that is all that its creator started in it.
+			// Its creator started only this one function and no closure.
 			if f.Kind == "goroutine" && len(f.Contains) == 1 && !strings.Contains(f.Contains[0], ".func") {
 				if got := below(tree.Root, f.CreatedBy, f.Contains[0]); got != f.Counts[i] {
 					t.Errorf("%s: %d goroutines in %s of %s, want %d", label, got, f.Contains[0], f.CreatedBy, f.Counts[i])

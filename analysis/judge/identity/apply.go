@@ -11,11 +11,11 @@ import (
 	"leakdiff/analysis/say/wording"
 )
 
-// enteredSource begins the source of every value that a person gave.
+// enteredSource begins the source of every value that a person entered.
 const enteredSource = "entered by a person"
 
-// Resolve applies the edits that are not undone, one after the other, and says
-// what became of each. It changes neither of its arguments.
+// Resolve applies the edits that are not undone, in order, and returns the effect of
+// each. It does not change its arguments.
 func Resolve(snapshots []analysis.Snapshot, edits []Edit) Outcome {
 	w := newWork(snapshots)
 	inForce := slices.DeleteFunc(slices.Clone(edits), func(e Edit) bool { return e.Undone })
@@ -39,9 +39,9 @@ type work struct {
 	now   []analysis.Snapshot
 	marks []mark
 	left  []bool
-	// moves are those of snapshots by index, in the order in which they were made.
+	// moves are the moves of snapshots by index, in their order.
 	moves []move
-	// reordered are the snapshots whose time or series an edit has changed.
+	// reordered are the snapshots whose time or series was edited.
 	reordered []bool
 	effects   map[int64]Effect
 	location  *time.Location
@@ -60,13 +60,13 @@ func newWork(snapshots []analysis.Snapshot) *work {
 		left: make([]bool, len(snapshots)), reordered: make([]bool, len(snapshots)),
 		effects: map[int64]Effect{}, location: time.UTC,
 	}
-	// Whoever builds a report puts other labels into the copies.
+	// Report labels are written into these copies.
 	copy(w.now, snapshots)
 	return w
 }
 
-// zone shifts the times that were read without a zone, before anything else: a
-// time that was entered is never shifted. The last zone holds.
+// zone shifts the times that were read without a zone. It comes first, because an
+// entered time is never shifted. The last zone applies.
 func (w *work) zone(edits []Edit) {
 	decided := false
 	for i := len(edits) - 1; i >= 0; i-- {
@@ -120,7 +120,7 @@ func inZone(t time.Time, location *time.Location) time.Time {
 	return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), location).UTC()
 }
 
-// apply applies one edit to the snapshots that its target means now.
+// apply applies one edit to the snapshots that its target currently names.
 func (w *work) apply(e Edit) {
 	meant, why := w.meant(e.Target)
 	if why == "" {
@@ -131,7 +131,7 @@ func (w *work) apply(e Edit) {
 	}
 }
 
-// meant are the indexes of the snapshots that a target names.
+// meant returns the indexes of the snapshots that a target names.
 func (w *work) meant(target string) (list []int, why string) {
 	const gone = "its evidence is no longer in the case"
 	ref, err := parseReference(target)
@@ -161,7 +161,7 @@ func (w *work) meant(target string) (list []int, why string) {
 	return list, ""
 }
 
-// change gives the reason why an edit cannot be applied, or applies it.
+// change applies an edit, or returns the reason why it cannot be applied.
 func (w *work) change(e Edit, meant []int) (why string) {
 	switch e.Kind {
 	case Host, Process, PID, Version:
@@ -212,7 +212,7 @@ func fact(p *analysis.Process, k Kind) *analysis.Fact {
 	return &p.Name
 }
 
-// entered is a fact that a person gave, with what had been found.
+// entered is a fact that a person entered, with the value that had been found.
 func entered(value string, found analysis.Fact) analysis.Fact {
 	was := "not known"
 	if found.Known() {
@@ -258,7 +258,7 @@ func (w *work) destination(value string) (host, name, why string) {
 	return ref.host, ref.name, ""
 }
 
-// retime gives a snapshot another time, or none; it holds for all of its evidence.
+// retime sets or removes the time of a snapshot, for all of its evidence.
 func (w *work) retime(e Edit, meant []int) (why string) {
 	if len(meant) != 1 {
 		return "a time is that of one snapshot"
@@ -292,7 +292,7 @@ func (w *work) retime(e Edit, meant []int) (why string) {
 	return ""
 }
 
-// reorder remembers a move; a second one of the same snapshot replaces the first.
+// reorder records a move. A second move of the same snapshot replaces the first.
 func (w *work) reorder(e Edit, meant []int) (why string) {
 	ref, err := parseReference(e.Value)
 	if err != nil || ref.scope != "before" && ref.scope != "after" {
@@ -316,8 +316,8 @@ func (w *work) reorder(e Edit, meant []int) (why string) {
 	return ""
 }
 
-// sequence are the snapshots of a series in order: by time, those without one at
-// the place that their bundle or a person gave them.
+// sequence returns the snapshots of a series in order: by time, and those without one
+// at the position set by their bundle or a person.
 func (w *work) sequence(keys []string, key string) []int {
 	var list []int
 	for i := range w.now {
@@ -332,8 +332,8 @@ func (w *work) sequence(keys []string, key string) []int {
 	return out
 }
 
-// inOrder sorts snapshots of a series by time; those without one keep the place
-// that their Order gives them among the others.
+// inOrder sorts snapshots of a series by time. Those without one keep the position
+// given by their Order.
 func inOrder(snapshots []analysis.Snapshot, list []int) []int {
 	var timed, untimed []int
 	for _, i := range list {
@@ -362,7 +362,7 @@ func inOrder(snapshots []analysis.Snapshot, list []int) []int {
 
 const timeHolds = "the snapshot has a time, which gives its place"
 
-// in gives the list after the move, and why nothing was moved.
+// in returns the list after the move, or why nothing was moved.
 func (m move) in(list []int, now []analysis.Snapshot) ([]int, string) {
 	from, to := slices.Index(list, m.at), slices.Index(list, m.next)
 	switch {
@@ -381,9 +381,8 @@ func (m move) in(list []int, now []analysis.Snapshot) ([]int, string) {
 	return slices.Insert(list, to, m.at), ""
 }
 
-// arrange puts the snapshots of every series that edits have touched in order:
-// among the places that they take in the whole list, and by Order where a person
-// has moved one.
+// arrange sorts the snapshots of every edited series among the positions that they
+// occupy in the whole list, by Order if a person has moved one.
 func (w *work) arrange() {
 	keys := SeriesKeys(w.now)
 	touched := map[string]bool{}
@@ -440,7 +439,7 @@ func (w *work) outcome() Outcome {
 	return out
 }
 
-// problems name the edits that change nothing and should.
+// problems reports the edits that change nothing and should.
 func problems(edits []Edit, effects map[int64]Effect) []analysis.Problem {
 	var out []analysis.Problem
 	for _, e := range edits {
@@ -454,8 +453,8 @@ func problems(edits []Edit, effects map[int64]Effect) []analysis.Problem {
 	return out
 }
 
-// hosts are all host names, so that a shared result can hide those as well that a
-// person has replaced.
+// hosts returns all host names, so that a shared result can also hide names that a
+// person replaced.
 func (w *work) hosts() []string {
 	var out []string
 	for i := range w.now {

@@ -13,7 +13,7 @@ import (
 	"leakdiff/analysis"
 )
 
-// Limits of what is entered, in bytes.
+// Limits of entered texts in bytes.
 const (
 	maxHost = 253 // RFC 1035, section 2.3.4
 	maxName = 200
@@ -24,24 +24,23 @@ const (
 	maxEventKind = 40
 	maxEventText = 200
 	maxLoadName  = 60
-	// maxLoad is room for the numbers of maxAsked snapshots, named by evidence.
+	// maxLoad suffices for the numbers of maxAsked snapshots, named by evidence.
 	maxLoad = 80_000
 )
 
-// Limits of a case, in edits that are in force; maxAsked is that of the snapshots
-// of one load.
+// Limits of a case in edits in force. maxAsked limits the snapshots of one load.
 const (
 	maxEvents = 200
 	maxLoads  = 20
 	maxAsked  = 500
 )
 
-// Check gives an edit as it is kept: without spaces around it, its snapshots
-// named by their evidence instead of the ids that pages and scripts use, its time
-// as RFC 3339. A time without a zone is of the case's. The error is an
-// *analysis.Fault with Code "invalid" whose Where is the field: kind, target,
-// value or note; "value.time", "value.kind" and "value.text" are the parts of an
-// event, "value.name" and "value.numbers" those of a load.
+// Check returns an edit in stored form: without spaces around it, its snapshots named
+// by evidence instead of the ids of pages and scripts, its time as RFC 3339. A time
+// without a zone is in the case's zone. The error is an *analysis.Fault with Code
+// "invalid". Its Where is the field: kind, target, value or note; "value.time",
+// "value.kind" and "value.text" for the parts of an event, "value.name" and
+// "value.numbers" for those of a load.
 func (o Outcome) Check(e Edit) (Edit, error) {
 	e.Value, e.Note = strings.TrimSpace(e.Value), strings.TrimSpace(e.Note)
 	if err := checkText("note", e.Note, maxNote); err != nil {
@@ -49,7 +48,7 @@ func (o Outcome) Check(e Edit) (Edit, error) {
 	}
 	limit := maxText
 	if e.Kind == Load {
-		// A column copied from a table comes with line ends.
+		// A column copied from a table contains line ends.
 		e.Value, limit = strings.Join(strings.Fields(e.Value), " "), maxLoad
 	}
 	if err := checkText("value", e.Value, limit); err != nil {
@@ -67,7 +66,7 @@ func invalid(field, what, why, hint string) error {
 	return &analysis.Fault{Code: "invalid", Where: field, What: what, Why: why, Hint: hint}
 }
 
-// checkText refuses what cannot be shown or is too long.
+// checkText refuses text that cannot be shown or is too long.
 func checkText(field, text string, limit int) error {
 	if len(text) > limit {
 		return invalid(field, "the text is too long", fmt.Sprintf("it has %d bytes and the limit is %d", len(text), limit), "shorten it")
@@ -104,7 +103,7 @@ func (o Outcome) target(e Edit) (string, error) {
 	return o.anchored("target", scope, id)
 }
 
-// cutScope separates the word before the first colon; ids and keys hold none.
+// cutScope separates the word before the first colon. Ids and keys contain no colon.
 func cutScope(text string) (scope, rest string) {
 	for _, word := range []string{"from", "series", "into", "before", "after"} {
 		if rest, ok := strings.CutPrefix(text, word+":"); ok {
@@ -114,7 +113,7 @@ func cutScope(text string) (scope, rest string) {
 	return "", text
 }
 
-// anchored names a snapshot by its evidence; what is so named already is kept.
+// anchored names a snapshot by its evidence. A name by evidence is kept.
 func (o Outcome) anchored(field, scope, id string) (string, error) {
 	prefix := ""
 	if scope != "" {
@@ -243,7 +242,7 @@ func checkPID(text string) (string, error) {
 // datetime-local fields do.
 var timeLayouts = [...]string{"2006-01-02 15:04:05", "2006-01-02T15:04:05", "2006-01-02 15:04", "2006-01-02T15:04"}
 
-// checkTime gives a time as it is kept. Empty means that no time is known.
+// checkTime returns a time in stored form. Empty means that no time is known.
 func checkTime(text string, zone *time.Location) (string, error) {
 	if text == "" {
 		return "", nil
@@ -251,8 +250,8 @@ func checkTime(text string, zone *time.Location) (string, error) {
 	return readTime("value", text, zone, "; leave it empty if no time is known")
 }
 
-// readTime reads a time as RFC 3339; one without a zone is of the given one. More
-// is what the hint says behind the form of a time.
+// readTime reads a time as RFC 3339. A time without a zone is in the given zone. more
+// is appended to the hint on the form of a time.
 func readTime(field, text string, zone *time.Location, more string) (string, error) {
 	at, err := time.Parse(time.RFC3339Nano, joined(text))
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 
 // Event is something that happened to what a case is about.
 type Event struct {
-	// Edit is the number of the edit that says so.
+	// Edit is the number of the edit that entered it.
 	Edit int64     `json:"edit"`
 	At   time.Time `json:"at"`
 	// Kind is deploy, upgrade, config, restart, outage or a word of the person who
@@ -21,7 +21,7 @@ type Event struct {
 	Text string `json:"text"`
 }
 
-// EventKinds are the kinds of events that pages offer; any other word is one, too.
+// EventKinds are the kinds of events that pages offer. Any other word is allowed too.
 func EventKinds() []string { return []string{"deploy", "upgrade", "config", "restart", "outage"} }
 
 // EventValue is the value of an event:
@@ -29,11 +29,11 @@ func EventKinds() []string { return []string{"deploy", "upgrade", "config", "res
 //	2026-11-21 03:12; deploy; kubelet 1.31 on all nodes
 func EventValue(at, kind, text string) string { return single(at) + "; " + single(kind) + "; " + text }
 
-// single keeps the separator out of a part in front of the last; it is right in
-// none of them, and its stand-in is refused as well.
+// single keeps the separator out of a part before the last. The separator is valid in
+// no such part, and its replacement is refused as well.
 func single(part string) string { return strings.ReplaceAll(part, ";", ",") }
 
-// SplitEvent takes the value of an event apart; what is missing is empty.
+// SplitEvent splits the value of an event. Missing parts are empty.
 func SplitEvent(value string) (at, kind, text string) {
 	at, rest, _ := strings.Cut(value, ";")
 	kind, text, _ = strings.Cut(rest, ";")
@@ -42,7 +42,7 @@ func SplitEvent(value string) (at, kind, text string) {
 
 var eventKind = regexp.MustCompile(`^[\p{L}\p{N}][\p{L}\p{M}\p{N}._-]*$`)
 
-// checkEvent gives the value of an event as it is kept, its time in UTC.
+// checkEvent returns the value of an event in stored form, its time in UTC.
 func (o Outcome) checkEvent(value string) (string, error) {
 	at, kind, text := SplitEvent(value)
 	if at == "" {
@@ -76,7 +76,7 @@ func (o Outcome) checkEvent(value string) (string, error) {
 
 func (e Event) value() string { return EventValue(e.At.Format(time.RFC3339Nano), e.Kind, e.Text) }
 
-// events are those in force in time order.
+// events returns the events in force in time order.
 func (w *work) events(edits []Edit) []Event {
 	var out []Event
 	for _, e := range edits {
@@ -109,7 +109,7 @@ func (w *work) dated() bool {
 	return false
 }
 
-// labelsOf are the labels of snapshots for a message, the first few of many.
+// labelsOf lists the labels of snapshots for a message, at most the first few.
 func labelsOf(series []analysis.Snapshot) string {
 	const few = 12
 	var out []string

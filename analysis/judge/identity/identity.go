@@ -1,9 +1,10 @@
-// Package identity applies what people said about a case's snapshots: whose
-// evidence they are, when they were taken, in which order, which of them count,
-// what happened meanwhile and how much was asked of a program. It takes snapshots as they were recognised and the edits of a case, and
-// gives corrected copies with what became of each edit. It refuses to know
-// storage, pages and how anything was recognised; an edit names evidence, never a
-// derived name, so that it holds when a newer engine reads the same bytes again.
+// Package identity applies people's edits to a case's snapshots: whose evidence they
+// are, when they were taken, in which order, which of them count, which events happened
+// and how high the load of a program was. It takes snapshots as they were recognised
+// and the edits of a case. It returns corrected copies with the effect of each edit. It
+// does not know storage, pages or how anything was recognised. An edit names evidence
+// and never a derived name, so that it still applies when a newer engine reads the same
+// bytes again.
 package identity
 
 import (
@@ -23,29 +24,28 @@ const (
 	Process Kind = "process"
 	PID     Kind = "pid"
 	Version Kind = "version"
-	// Time is RFC 3339, or empty where no time is known.
+	// Time is RFC 3339, or empty if no time is known.
 	Time Kind = "time"
-	// Zone is the IANA name or the offset ("+02:00") of times that were read
-	// without a zone. It is of the whole case.
+	// Zone is the IANA name or the offset ("+02:00") of times that were read without a
+	// zone. It applies to the whole case.
 	Zone Kind = "zone"
 	// Order moves a snapshot without a time: "before:KEY" or "after:KEY".
 	Order Kind = "order"
-	// LeaveOut takes snapshots out of series and verdicts, Keep takes them back.
+	// LeaveOut removes snapshots from series and verdicts, Keep returns them.
 	LeaveOut Kind = "leave_out"
 	Keep     Kind = "keep"
-	// Series moves snapshots into another series: "into:KEY:HOST/NAME" for that of a
-	// snapshot, or "host/process" for one by name.
+	// Series moves snapshots into another series: "into:KEY:HOST/NAME" for the series
+	// of a snapshot, or "host/process" for one by name.
 	Series Kind = "series"
-	// Happened is an event of the whole case, see EventValue. Events stand side by
-	// side.
+	// Happened is an event of the whole case, see EventValue. Several events may exist.
 	Happened Kind = "event"
-	// Load is a demand on a series, see LoadValue. Of two with one name the later
-	// one holds.
+	// Load is a demand on a series, see LoadValue. Of two loads with one name the later
+	// one applies.
 	Load Kind = "load"
 )
 
-// Edit is one thing that a person said about a case. Edits are applied in the
-// order of their ids; of two about one value the later one holds.
+// Edit is one correction that a person entered. Edits are applied in the order of their
+// ids. Of two edits of one value the later one applies.
 type Edit struct {
 	ID int64     `json:"id"`
 	At time.Time `json:"at"`
@@ -54,8 +54,8 @@ type Edit struct {
 	Kind Kind   `json:"kind"`
 	// Target is WholeCase or a reference to snapshots by the evidence key of one: the
 	// key for that snapshot, "from:KEY" for it and those after it in its series,
-	// "series:KEY:HOST/NAME" for all of its series, which is looked for by name where
-	// the snapshot itself is gone.
+	// "series:KEY:HOST/NAME" for its whole series. The name is used if the snapshot
+	// itself is gone.
 	Target string `json:"target"`
 	Value  string `json:"value"`
 	Note   string `json:"note,omitempty"`
@@ -66,9 +66,9 @@ type Edit struct {
 type Outcome struct {
 	// Snapshots are those that count.
 	Snapshots []analysis.Snapshot
-	// LeftOut are the others, without their groups.
+	// LeftOut are the other snapshots, without their groups.
 	LeftOut []analysis.Snapshot
-	// Problems name the edits that match nothing any more.
+	// Problems name the edits that no longer match anything.
 	Problems []analysis.Problem
 	// Effects are by Edit.ID, for every edit that is not undone.
 	Effects map[int64]Effect
@@ -76,23 +76,23 @@ type Outcome struct {
 	Keys map[string]string
 	// Hosts are all host names of the case, as found and as entered.
 	Hosts []string
-	// Zone is that of times without one, UTC unless an edit says otherwise.
+	// Zone applies to times without one. It is UTC unless an edit changes it.
 	Zone *time.Location
-	// Events are what people say happened, in time order.
+	// Events are the entered events in time order.
 	Events []Event
-	// Loads are the demands that people gave, by name and snapshot id; a snapshot
-	// whose demand is not known is missing.
+	// Loads are the entered demands, by name and snapshot id. A snapshot whose demand
+	// is unknown is missing.
 	Loads map[string]map[string]float64
 }
 
-// Effect is what became of an edit.
+// Effect is the result of an edit.
 type Effect struct {
-	// Snapshots are the ids of those it was applied to.
+	// Snapshots are the ids of the changed snapshots.
 	Snapshots []string
-	// Was is the value that the first of them had before, empty where unknown.
+	// Was is the earlier value of the first of them, empty if unknown.
 	Was string
-	// Why says why it changed nothing, empty where it did. Harmless says that this
-	// is as it should be, because something else holds instead.
+	// Why is the reason why the edit changed nothing, or empty. Harmless reports that
+	// nothing is wrong, because something else applies instead.
 	Why      string
 	Harmless bool
 }

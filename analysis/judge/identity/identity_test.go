@@ -32,8 +32,7 @@ func fact1(value, source string) analysis.Fact {
 	return analysis.Fact{Value: value, Source: source, Confidence: analysis.Medium}
 }
 
-// snap is a snapshot "t1" of a program with one dump, and a file that does not
-// change with the time.
+// snap is a snapshot "t1" of a program with one dump and a file that does not change.
 func snap(host, name, label string, order int) analysis.Snapshot {
 	return analysis.Snapshot{
 		ID: "s" + name + label, Label: label, Order: order,
@@ -63,7 +62,7 @@ func series(host, name string, n int, with func(analysis.Snapshot) analysis.Snap
 
 func asIs(s analysis.Snapshot) analysis.Snapshot { return s }
 
-// course says the series of a case in one line each: "kubelet@node: t0 t1".
+// course writes the series of a case in one line each: "kubelet@node: t0 t1".
 func course(snapshots []analysis.Snapshot) []string {
 	lines := map[string]string{}
 	var keys []string
@@ -84,7 +83,7 @@ func course(snapshots []analysis.Snapshot) []string {
 
 func key(s analysis.Snapshot) string { return markOf(&s).String() }
 
-// from, all, into, before and after are the references that a person's edit may hold.
+// from, all, into, before and after are the references that an edit may contain.
 func from(key string) string                     { return "from:" + key }
 func all(key string, p analysis.Process) string  { return "series:" + key + ":" + nameOf(p) }
 func into(key string, p analysis.Process) string { return "into:" + key + ":" + nameOf(p) }
@@ -296,8 +295,8 @@ func TestALeftOutSnapshotStaysListed(t *testing.T) {
 	}
 }
 
-// reanalysed is what a newer engine makes of the same bytes: other names, ids,
-// labels, places and outcomes, and one file more in each snapshot.
+// reanalysed is the reading of the same bytes by a newer engine: other names, ids,
+// labels, places and outcomes, and one more file in each snapshot.
 func reanalysed(in []analysis.Snapshot) []analysis.Snapshot {
 	var out []analysis.Snapshot
 	for i, s := range in {
@@ -499,7 +498,8 @@ func TestUnrelatedEditsDoNotTouchASeries(t *testing.T) {
 		alone, _ := apply(a, mine)
 		together, _ := apply(append(slices.Clone(a), b...), append(slices.Clone(mine), theirs...))
 		if slices.ContainsFunc(theirs, func(e Edit) bool { return e.Kind == Host || e.Kind == Process || e.Kind == Series }) {
-			// A renamed series may meet another one; places among both are then new.
+			// A renamed series may meet another one. Positions in the merged series are
+			// then new.
 			byID := func(x, y analysis.Snapshot) int { return strings.Compare(x.ID, y.ID) }
 			slices.SortFunc(alone, byID)
 			slices.SortFunc(together, byID)
@@ -708,7 +708,7 @@ func TestAListOfNumbersIsInTheOrderOfTheSeries(t *testing.T) {
 	if diff := cmp.Diff([]string{"10", "20", "30"}, LoadNumbers(e.Value)); diff != "" {
 		t.Error(diff)
 	}
-	// One that was left out has no number, and none is asked for.
+	// A snapshot that was left out has no number and needs none.
 	left := []Edit{{ID: 1, Kind: LeaveOut, Target: key(in[1])}}
 	e = loadOf(t, Resolve(in, left), 2, "series:skubelett2", "pods; 10 30")
 	if diff := cmp.Diff(map[string]float64{"skubelett0": 10, "skubelett2": 30}, Resolve(in, append(left, e)).Loads["pods"]); diff != "" {

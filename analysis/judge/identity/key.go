@@ -36,15 +36,14 @@ const (
 	keyVersion   = "e1"
 	contentChars = 10
 	placeChars   = 3
-	// maxAnchors bounds a key; the smallest are kept, so that two readings of one
-	// snapshot keep mostly the same.
+	// maxAnchors bounds a key. The smallest anchors are kept, so that two readings of
+	// one snapshot keep mostly the same.
 	maxAnchors = 8
 )
 
-// markOf names the evidence of a snapshot over the hashes of its files, the numbers
-// in their paths and the pid that was found. It is the same for every engine that
-// finds the same evidence. Several snapshots of one process in one file share it;
-// marksOf numbers them.
+// markOf names the evidence of a snapshot by the hashes of its files, the numbers in
+// their paths and the pid. Every engine that finds the same evidence returns the same
+// mark. Several snapshots of one process in one file share it; marksOf numbers them.
 func markOf(s *analysis.Snapshot) mark {
 	m := mark{nth: 1}
 	if pid := s.Process.PID.Value; isNumber(pid) {
@@ -75,7 +74,7 @@ func anchorOf(a analysis.Artifact) anchor {
 	return anchor{digest(content)[:contentChars], digest(numbersIn(a.Path))[:placeChars]}
 }
 
-// numbersIn gives the numbers of a path without leading zeros:
+// numbersIn returns the numbers of a path without leading zeros:
 //
 //	t03/kubelet/goroutine-debug2.txt  ->  3,2
 func numbersIn(path string) string {
@@ -128,7 +127,7 @@ func isNumber(s string) bool {
 	return s != "" && len(s) <= 19 && strings.Trim(s, "0123456789") == ""
 }
 
-// marksOf numbers the snapshots that look alike, in their own order.
+// marksOf numbers the snapshots with equal marks in their own order.
 func marksOf(snapshots []analysis.Snapshot) []mark {
 	out := make([]mark, len(snapshots))
 	alike := map[string][]int{}
@@ -147,8 +146,8 @@ func marksOf(snapshots []analysis.Snapshot) []mark {
 	return out
 }
 
-// find gives the snapshot with this evidence: the same key, or else the only one
-// that fits best.
+// find returns the snapshot with this evidence: by the same key, else the only best
+// match.
 func find(marks []mark, wanted mark) (int, bool) {
 	text := wanted.String()
 	best, at, twice := 0, -1, false
@@ -166,8 +165,8 @@ func find(marks []mark, wanted mark) (int, bool) {
 	return at, at >= 0 && !twice
 }
 
-// fits says how well the evidence of m is the one that was wanted, 0 for not at
-// all: files count most, then the numbers in their paths, pid and place.
+// fits rates how well the evidence of m matches the wanted one, 0 for no match. Files
+// count most, then the numbers in their paths, pid and position.
 func (m mark) fits(wanted mark) int {
 	if m.pid != "" && wanted.pid != "" && m.pid != wanted.pid {
 		return 0
@@ -204,7 +203,7 @@ func nameOf(p analysis.Process) string {
 	return url.QueryEscape(p.Host.Value) + "/" + url.QueryEscape(p.Name.Value)
 }
 
-// A reference is a target or value taken apart.
+// reference is a target or value split into its parts.
 type reference struct {
 	// scope is "", from, series, into, before or after.
 	scope      string
@@ -243,8 +242,8 @@ func parseReference(text string) (reference, error) {
 	return r, nil
 }
 
-// Snapshot is the id of the snapshot that a target or value names, for people to
-// read; ok is false where it names none that is still there.
+// Snapshot is the id of the snapshot that a target or value names, for people. ok is
+// false if it names none that still exists.
 func (o Outcome) Snapshot(text string) (id string, ok bool) {
 	ref, err := parseReference(text)
 	if err != nil {

@@ -11,16 +11,16 @@ import (
 )
 
 // LoadValue is the value of a load as people write it. Numbers are one for each
-// snapshot of the series in its order, or pairs of a snapshot's label or id and
-// its number; what no pair names is not known.
+// snapshot of the series in its order, or pairs of a snapshot's label or id and its
+// number. Snapshots without a pair are unknown.
 //
 //	sessions; 12 12 14 -
 //	sessions; t0=12 t2=14
 //
-// It is kept as pairs of evidence keys and numbers.
+// It is stored as pairs of evidence keys and numbers.
 func LoadValue(name, numbers string) string { return single(name) + "; " + numbers }
 
-// SplitLoad takes the value of a load apart.
+// SplitLoad splits the value of a load.
 func SplitLoad(value string) (name, numbers string) {
 	name, numbers, _ = strings.Cut(value, ";")
 	return strings.TrimSpace(name), strings.TrimSpace(numbers)
@@ -42,8 +42,8 @@ func LoadNumbers(value string) []string {
 	return out
 }
 
-// checkLoad gives the value of a load as it is kept. Every snapshot of the series
-// is named, so that a later load of the same name replaces all of it.
+// checkLoad returns the value of a load in stored form. Every snapshot of the series is
+// named, so that a later load of the same name replaces all of it.
 func (o Outcome) checkLoad(e Edit) (string, error) {
 	name, numbers := SplitLoad(e.Value)
 	switch {
@@ -71,8 +71,7 @@ func (o Outcome) checkLoad(e Edit) (string, error) {
 	return LoadValue(name, strings.Join(asked, " ")), nil
 }
 
-// seriesOf are the snapshots that count of the series that a target means, in
-// order.
+// seriesOf returns the counting snapshots of the series that a target names, in order.
 func (o Outcome) seriesOf(target string) ([]analysis.Snapshot, error) {
 	id, _ := o.Snapshot(target)
 	at := slices.IndexFunc(o.Snapshots, func(s analysis.Snapshot) bool { return s.ID == id })
@@ -95,7 +94,7 @@ func (o Outcome) seriesOf(target string) ([]analysis.Snapshot, error) {
 	return out, nil
 }
 
-// readNumbers gives "key=number" for every snapshot of a series.
+// readNumbers returns "key=number" for every snapshot of a series.
 func (o Outcome) readNumbers(text string, series []analysis.Snapshot) (out []string, err error) {
 	if strings.ContainsRune(text, '=') {
 		out, err = o.readPairs(text, series)
@@ -133,8 +132,8 @@ func (o Outcome) readList(text string, series []analysis.Snapshot) (out []string
 	return out, nil
 }
 
-// readPairs reads "t0=12 t2 (2)=14". A pair that names evidence stays, though it is
-// gone from the case: it may come back.
+// readPairs reads "t0=12 t2 (2)=14". A pair with evidence that the case no longer has
+// is kept, because the evidence may come back.
 func (o Outcome) readPairs(text string, series []analysis.Snapshot) (out []string, err error) {
 	given, label := map[string]string{}, ""
 	ids := map[string]string{}
@@ -184,8 +183,8 @@ func (o Outcome) readPairs(text string, series []analysis.Snapshot) (out []strin
 	return out, nil
 }
 
-// named is the id of the snapshot of a series that a pair means: by its id, its
-// label or its evidence. It is empty where that evidence is gone.
+// named is the id of the snapshot of a series that a pair names by id, label or
+// evidence. It is empty if that evidence is gone.
 func (o Outcome) named(label string, series []analysis.Snapshot) (id string, err error) {
 	if _, ok := parseMark(label); ok {
 		id, _ = o.Snapshot(label)
@@ -212,7 +211,7 @@ func (o Outcome) named(label string, series []analysis.Snapshot) (id string, err
 
 var number = regexp.MustCompile(`^\d{1,15}(\.\d{1,9})?$`)
 
-// readNumber gives a number in its shortest form, or a dash:
+// readNumber returns a number in its shortest form, or a dash:
 //
 //	012.50,  ->  12.5
 //	–        ->  -
@@ -232,7 +231,7 @@ func readNumber(text string) (string, error) {
 	return strconv.FormatFloat(value, 'f', -1, 64), nil
 }
 
-// loadsBeside counts the loads of all series but the one of this name and series,
+// loadsBeside counts the loads of all series except the one of this name and series,
 // which is replaced.
 func (o Outcome) loadsBeside(name string, series []analysis.Snapshot) int {
 	all := slices.Concat(o.Snapshots, o.LeftOut)
@@ -254,8 +253,8 @@ func (o Outcome) loadsBeside(name string, series []analysis.Snapshot) int {
 	return len(held)
 }
 
-// loads are the demands in force, by name and snapshot id. The last load is looked
-// at first: what it says of a snapshot, even that nothing is known, holds.
+// loads returns the demands in force by name and snapshot id. The last load comes
+// first: its value for a snapshot applies, even if the value is unknown.
 func (w *work) loads(edits []Edit) map[string]map[string]float64 {
 	out := map[string]map[string]float64{}
 	said := map[string]map[string]bool{}
@@ -298,8 +297,8 @@ func (w *work) lookup() func(key string) (id string, ok bool) {
 	}
 }
 
-// ask adds the numbers of one load for the snapshots of which no later one has
-// said anything.
+// ask adds the numbers of one load for the snapshots without a number from a later
+// load.
 func ask(numbers string, lookup func(string) (string, bool), values map[string]float64, said map[string]bool) Effect {
 	var effect Effect
 	found, new := false, false

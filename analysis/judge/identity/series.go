@@ -6,9 +6,9 @@ import (
 	"leakdiff/analysis"
 )
 
-// SeriesKeys names the series of each snapshot: host and program, and the pid as
-// well where processes of one name live at the same time, such as the shells in a
-// listing of all processes. Those are not restarts of one another.
+// SeriesKeys returns the series key of each snapshot: host and program. It adds the pid
+// if processes of one name run at the same time, such as the shells in a listing of all
+// processes. Those are no restarts of one another.
 func SeriesKeys(snapshots []analysis.Snapshot) []string {
 	keys := make([]string, len(snapshots))
 	named := map[string][]int{}
@@ -27,8 +27,8 @@ func SeriesKeys(snapshots []analysis.Snapshot) []string {
 	return keys
 }
 
-// simultaneous reports whether one file or one instant shows two pids, or a pid
-// comes back after another: a process that was restarted does not.
+// simultaneous reports whether one file or one instant shows two pids, or whether a pid
+// comes back after another. A restarted process does neither.
 func simultaneous(snapshots []analysis.Snapshot, list []int) bool {
 	seen := map[string]string{}
 	for _, i := range list {

@@ -14,8 +14,8 @@ import (
 	"leakdiff/analysis"
 )
 
-// rules is the part of JSON Schema (draft 2020-12) that schema.json uses. A test
-// shows that it uses no other.
+// rules is the part of JSON Schema (draft 2020-12) that schema.json uses. A test checks
+// that it uses no other.
 type rules struct {
 	Ref         string            `json:"$ref"`
 	Type        string            `json:"type"`
@@ -77,13 +77,13 @@ func (r *rules) ready() {
 	}
 }
 
-// checker holds a file to the schema.
+// checker checks a file against the schema.
 type checker struct {
 	name     string
 	text     []byte
 	root     *rules
 	problems []analysis.Problem
-	// bad counts the problems so far; those beyond the most are only counted.
+	// bad counts the problems so far, including those that are not kept.
 	bad int
 }
 
@@ -179,7 +179,7 @@ func fieldNames(r *rules) string {
 	return strings.Join(names, ", ")
 }
 
-// joinPath writes where a value stands: known[3] (my-leak).signature.frames_in_order[0].
+// joinPath words the path of a value: known[3] (my-leak).signature.frames_in_order[0].
 func joinPath(where, name string) string {
 	if where == "" {
 		return name
@@ -227,8 +227,8 @@ func (c *checker) checkString(n *node, r *rules, where string) {
 	}
 }
 
-// Parse reads one catalogue file. Items that do not keep to the schema are left out,
-// each with a problem that says where and why; nil where nothing can be read at all.
+// Parse reads one catalogue file. Items that violate the schema are left out, each with
+// a problem that names place and reason. The document is nil if nothing can be read.
 func Parse(f File) (*Document, []analysis.Problem) {
 	text := bytes.TrimPrefix(f.Text, []byte("\xef\xbb\xbf"))
 	if len(text) > mostBytes {
@@ -247,7 +247,7 @@ func Parse(f File) (*Document, []analysis.Problem) {
 	return nil, c.finish()
 }
 
-// document decodes the items that hold; the fields of the file itself must.
+// document decodes the valid items. The fields of the file itself must be valid.
 func (c *checker) document(root *node) (*Document, []analysis.Problem) {
 	c.fields(root)
 	if c.bad > 0 && (root.fields["schema"] == nil || c.wrongSchema(root)) {
@@ -284,8 +284,7 @@ func (c *checker) wrongSchema(root *node) bool {
 	return n.kind != "string" || n.value.(string) != Schema
 }
 
-// items decodes those items of a list that keep to the schema and have an id of
-// their own.
+// items decodes the items of a list that follow the schema and have an id of their own.
 func items[T any](c *checker, root *node, name string) []T {
 	list := root.fields[name]
 	if list == nil || list.kind != "array" {
@@ -317,10 +316,11 @@ func items[T any](c *checker, root *node, name string) []T {
 	return out
 }
 
-// ignored begins a problem that leaves its whole item out.
+// ignored begins the text of a problem that leaves its whole item out.
 const ignored = "this entry is ignored: "
 
-// ignore says of the problems of an item, those from one on, that it is left out.
+// ignore adds to the problems of an item, from index from on, that the item is left
+// out.
 func (c *checker) ignore(from int) {
 	for i := range c.problems[min(from, len(c.problems)):] {
 		c.problems[from+i].What = ignored + c.problems[from+i].What
@@ -335,7 +335,7 @@ func (c *checker) finish() []analysis.Problem {
 	return c.problems
 }
 
-// checkEntry says what of an entry contradicts itself, beyond the schema.
+// checkEntry reports contradictions in an entry that the schema cannot find.
 func (j *joined) checkEntry(file string, e Entry) []analysis.Problem {
 	var out []analysis.Problem
 	say := func(what, why, hint string) {
@@ -348,7 +348,7 @@ func (j *joined) checkEntry(file string, e Entry) []analysis.Problem {
 		say("bound_minutes means nothing here", "only a bounded backlog has a bound; the status is "+string(e.Status), "delete it or correct the status")
 	}
 	if c := e.Versions.Component; c != "" && !slices.ContainsFunc(j.doc.Components, func(x Component) bool { return x.Name == c }) {
-		// It costs the comparison of versions and nothing else.
+		// The problem only costs the comparison of versions.
 		out = append(out, analysis.Problem{Path: file, Offset: -1, Severity: analysis.Note, What: "known leak " + e.ID + ": the component " + strconv.Quote(c) + " is unknown; the entry is matched, and no version is compared",
 			Why: "without its programs and modules no version can be compared", Hint: "add it to \"components\" of the same file"})
 	}
@@ -400,7 +400,7 @@ const (
 	sharedBeginning = "it is a beginning that many functions share"
 )
 
-// vague says why a pattern would match nearly everything, empty where it would not.
+// vague returns why a pattern would match nearly everything, or "".
 func vague(text string) string {
 	p := newPattern(text)
 	bare := strings.Trim(p.text, "./()*")
@@ -427,10 +427,10 @@ func vagueJava(text string) string {
 	return ""
 }
 
-// Append adds an entry to the text of an overlay file, with the components that its
-// versions are of, or makes the file where text is empty. An entry of that file with the
-// same id is replaced. The result is checked before it is returned: problems mean that
-// nothing should be written.
+// Append adds an entry to the text of an overlay file, with the components of its
+// versions. An empty text makes a new file. An entry with the same id is replaced. The
+// result is checked before it is returned: if there are problems, the caller must not
+// write it.
 func Append(text []byte, e Entry, components ...Component) ([]byte, []analysis.Problem) {
 	return changed(text, func(doc *Document) {
 		doc.Components = replaceBy(doc.Components, components, func(c Component) string { return c.Name })
@@ -438,7 +438,7 @@ func Append(text []byte, e Entry, components ...Component) ([]byte, []analysis.P
 	})
 }
 
-// Remove is the text of an overlay file without the known leak of this id.
+// Remove returns the text of an overlay file without the known leak of this id.
 func Remove(text []byte, id string) ([]byte, []analysis.Problem) {
 	return changed(text, func(doc *Document) {
 		doc.Known = slices.DeleteFunc(doc.Known, func(e Entry) bool { return e.ID == id })
@@ -450,7 +450,7 @@ func changed(text []byte, change func(*Document)) ([]byte, []analysis.Problem) {
 	if len(bytes.TrimSpace(text)) > 0 {
 		have, problems := Parse(File{Name: "the knowledge file", Text: text})
 		if have == nil || len(problems) > 0 {
-			return nil, problems // what was not understood would be lost
+			return nil, problems // anything not understood would be lost
 		}
 		doc = have
 	}

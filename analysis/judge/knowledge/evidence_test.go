@@ -11,8 +11,8 @@ import (
 	"leakdiff/analysis/read/family"
 )
 
-// packages are the import paths that the excerpts shorten, in their own words. A
-// receiver without a package repeats that of the frame before it.
+// packages are the import paths that the excerpts shorten, by their short form. A
+// receiver without a package has that of the frame before it.
 var packages = map[string]string{
 	"cadvisor/manager": "github.com/google/cadvisor/manager", "cadvisor/container/docker": "github.com/google/cadvisor/container/docker",
 	"http": "net/http", "transport": "google.golang.org/grpc/transport", "grpc": "google.golang.org/grpc", "grpc/transport": "google.golang.org/grpc/transport",
@@ -39,14 +39,14 @@ var (
 	sources  = regexp.MustCompile(`\(?[\w\-]+\.go:\d+[^)\s]*(?:, :\d+)?\)?|[\w\-]+\.go\b[:\d]*|\(\d+\)|\(line[^)]*\)`)
 )
 
-// excerpt is one stack that an excerpt tells of.
+// excerpt is one stack of an excerpt.
 type excerpt struct {
 	stack *analysis.Stack
 	state string
 }
 
 // stacksOf reads the stacks of an excerpt: "f <- g <- h, created by c" with the state
-// in front, or functions one a line.
+// in front, or one function per line.
 func stacksOf(text string) []excerpt {
 	var out []excerpt
 	var lines []string
@@ -89,7 +89,7 @@ func stacksOf(text string) []excerpt {
 	return out
 }
 
-// framesOf reads functions behind each other; before is the one in front of them.
+// framesOf reads consecutive functions. before is the one in front of them.
 func framesOf(text, before string) []analysis.Frame {
 	text = stated.ReplaceAllString(sources.ReplaceAllString(text, " "), " ")
 	text = spaced.ReplaceAllString(text, "$1.(*")
@@ -109,7 +109,7 @@ func framesOf(text, before string) []analysis.Frame {
 	return out
 }
 
-// spaced is a package that stands apart from its receiver, bare a name without both.
+// spaced is a package separated from its receiver, bare a name without both.
 var (
 	spaced = regexp.MustCompile(`(\w+) \(\*`)
 	bare   = regexp.MustCompile(`^[A-Za-z]\w*(?:\.func\d+)?$`)
@@ -117,7 +117,7 @@ var (
 	unbound = []string{"http2ConfigureServer", "NewTrigger"}
 )
 
-// expand writes a shortened name out; "" for words that are no function.
+// expand writes out a shortened name. It is "" for words that are no function.
 func expand(name, before string) string {
 	if strings.HasPrefix(name, "(") {
 		return strings.TrimSuffix(packageOf(before), ".") + "." + name
@@ -140,8 +140,8 @@ func expand(name, before string) string {
 	return ""
 }
 
-// resourcesOf are the excerpts that tell of descriptors and threads instead of
-// goroutines, as the families that captures of them give.
+// resourcesOf are the excerpts about descriptors and threads instead of goroutines, as
+// the families of their captures.
 func resourcesOf(id string) (Seen, bool) {
 	descriptor := func(program string, count int, attributes map[string]string) Seen {
 		return Seen{Family: &analysis.Family{Fingerprint: "d1:" + id, Kind: analysis.KindDescriptor, Attributes: attributes}, Program: program, Count: count, OldestWait: -1}
@@ -191,7 +191,7 @@ func TestEveryKnownLeakWithEvidenceFiresOnIt(t *testing.T) {
 	}
 }
 
-// evidenceOf are the families that the excerpt of an entry tells of, growing.
+// evidenceOf returns the families in the excerpt of an entry, growing.
 func evidenceOf(e Entry) []Seen {
 	if seen, ok := resourcesOf(e.ID); ok {
 		seen.Verdict = analysis.Leaking
@@ -208,7 +208,7 @@ func evidenceOf(e Entry) []Seen {
 	return out
 }
 
-// programOf is the program that an entry is about.
+// programOf is the program of an entry.
 func programOf(e Entry) string {
 	if len(e.Signature.Programs) == 0 {
 		return ""
@@ -253,7 +253,7 @@ func TestEveryClassOfGoroutinesFiresOnPublishedEvidence(t *testing.T) {
 			}
 		}
 	}
-	// The prober and the full queue have no published excerpt; the corpus shows them
+	// The prober and the full queue have no published excerpt. The corpus shows them
 	// (cmd/leakdiff).
 	for _, key := range []string{"pod_worker", "watch-informer", "housekeeping", "spdystream-wsstream", "inotify", "node-agent", "okhttp", "client-throttling"} {
 		if fired[key] == "" {

@@ -12,19 +12,19 @@ import (
 type index struct {
 	patterns []pattern
 	number   map[patternKey]int
-	// whole are patterns by their whole text, method those without the front of their
-	// path by what stands behind their last dot, begin open ones by their first bytes;
-	// open are the few others that are open, tried one by one.
+	// whole has patterns by their whole text, method has those without leading path
+	// elements by the text after their last dot, begin has open ones by their first
+	// bytes. open are the few other open patterns, which are tried one by one.
 	whole, method, begin map[string][]int
 	open                 []int
 
 	entries []entryIndex
 	normals []normalIndex
 	classes []classIndex
-	// of are the items that a pattern occurs in.
+	// The items that contain a pattern.
 	entriesOf, normalsOf, classesOf [][]int
-	// byCreator are entries that only a creator tells, byPrint those by fingerprint,
-	// byKind those of resources.
+	// byCreator are entries with only a creator, byPrint those with a fingerprint,
+	// byKind those with a resource.
 	byCreator []int
 	byPrint   map[string][]int
 	byKind    map[analysis.Kind][]int
@@ -33,7 +33,7 @@ type index struct {
 	statements  []int
 }
 
-// beginning is how many bytes of open patterns are looked up.
+// beginning is the number of bytes of open patterns that are looked up.
 const beginning = 16
 
 type patternKey struct {
@@ -43,8 +43,8 @@ type patternKey struct {
 
 type entryIndex struct {
 	entry *Entry
-	// frames are the numbers of the patterns in order, java those under the rules of
-	// Java names.
+	// frames are the numbers of the patterns in order. java are those that follow the
+	// rules of Java names.
 	frames, java []int
 	creators     []pattern
 	states       []string
@@ -108,8 +108,8 @@ func (x *index) add(text string, java bool) int {
 	return n
 }
 
-// sequence numbers patterns in order; neighbours that the rules make equal are one,
-// as recursion is in families.
+// sequence numbers patterns in order. Neighbours that the rules make equal become one,
+// like recursion in families.
 func (x *index) sequence(frames []string, java bool) []int {
 	var out []int
 	for _, f := range frames {
@@ -188,7 +188,7 @@ func (x *index) addClass(c *Class, p *ClassPattern) {
 
 // hits are the numbers of the patterns that a frame matches.
 func (x *index) hits(name string) []int {
-	out := slices.Clip(x.whole[name]) // what is appended must not reach the index
+	out := slices.Clip(x.whole[name]) // appending must not change the index
 	try := func(numbers []int) {
 		for _, n := range numbers {
 			if x.patterns[n].matches(name) {
@@ -220,8 +220,8 @@ func inOrder(wanted []int, found [][]int) bool {
 	return false
 }
 
-// created reports whether a creator begins with one of the patterns; a form that
-// prints no creators does not contradict.
+// created reports whether a creator begins with one of the patterns. A form that prints
+// no creators is no contradiction.
 func created(patterns []pattern, creator string) bool {
 	if len(patterns) == 0 || creator == "" {
 		return true

@@ -1,10 +1,9 @@
-// Package knowledge is what people learnt before: the classes of causes that an
-// engineer on call thinks in, published leaks with their signatures and fixes, and
-// stacks that are normal with the number to expect. It takes families that were
-// judged and gives their class, the known leaks they match and why they may be
-// healthy; and it reads, checks, joins and exports catalogues. It refuses to know
-// where catalogues lie, and a signature alone never accuses: state and growth, or a
-// count above what is expected, must say so too.
+// Package knowledge is the catalogue of known causes: the classes in which an engineer
+// on call thinks, published leaks with signatures and fixes, and normal stacks with
+// their expected number. It takes judged families. It returns their class, the known
+// leaks that they match, and why they may be healthy. It also reads, checks, joins and
+// exports catalogues. It does not know where catalogues are stored. A signature alone
+// never accuses: state and growth, or a count above the expected one, must confirm it.
 package knowledge
 
 import (
@@ -13,24 +12,20 @@ import (
 	"embed"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"slices"
-	"strings"
 	"sync"
 
 	"leakdiff/analysis"
 )
 
-// Schema names the form of a catalogue file.
+// Schema is the name of the format of a catalogue file.
 const Schema = "leakdiff.knowledge/1"
 
 //go:embed data
 var data embed.FS
 
-// Document is one catalogue file; every part may be missing.
+// Document is one catalogue file. Every part is optional.
 type Document struct {
 	Schema string `json:"schema"`
 	// Catalogue is the version of an exported catalogue.
@@ -44,8 +39,8 @@ type Document struct {
 	Normal        []Normal     `json:"normal,omitempty"`
 }
 
-// Component is something with versions: the programs that report its version as
-// their own, and the modules whose version stands in the file names of stacks.
+// Component has versions. Programs report its version as their own. Modules carry it in
+// the file names of stacks.
 type Component struct {
 	Name     string   `json:"name"`
 	Programs []string `json:"programs,omitempty"`
@@ -53,14 +48,14 @@ type Component struct {
 	Origin   string   `json:"-"`
 }
 
-// Module is the path of a Go module; its v0 is Major of the component
-// (k8s.io/client-go v0.34 is Kubernetes 1.34).
+// Module is the path of a Go module. Major replaces its v0 (k8s.io/client-go v0.34 is
+// Kubernetes 1.34).
 type Module struct {
 	Path  string `json:"path"`
 	Major int    `json:"major,omitempty"`
 }
 
-// Class is a cause as an engineer on call thinks of it, with what to do.
+// Class is a cause as an engineer on call thinks of it, with advice.
 type Class struct {
 	Key        string   `json:"key"`
 	Cause      string   `json:"cause"`
@@ -69,25 +64,25 @@ type Class struct {
 	FirstCheck string   `json:"first_check"`
 	Metrics    []Metric `json:"metrics,omitempty"`
 	Remedy     []string `json:"remedy"`
-	// Upgrades are steps of the remedy that a version may have done already.
+	// Upgrades are steps of the remedy that the seen version may already contain.
 	Upgrades []Upgrade `json:"upgrades,omitempty"`
 	// Warnings belong before disruptive steps of the remedy.
 	Warnings []string `json:"warnings,omitempty"`
 	Validate []string `json:"validate"`
 	Upstream Upstream `json:"upstream"`
-	// Idle is what it looks like at rest, Stuck what a leak looks like, Corner what
-	// differs between versions.
+	// Idle describes the class at rest, Stuck a leak, Corner the differences between
+	// versions.
 	Idle     string         `json:"idle,omitempty"`
 	Stuck    string         `json:"stuck,omitempty"`
 	Corner   string         `json:"corner,omitempty"`
 	Patterns []ClassPattern `json:"patterns"`
-	// Groups are those of known leaks that belong to the class.
+	// Groups are the groups of known leaks in the class.
 	Groups []string `json:"groups,omitempty"`
-	// Origin is the overlay file, empty for what comes with the program.
+	// Origin is the overlay file, empty for the built-in catalogue.
 	Origin string `json:"-"`
 }
 
-// Upgrade is a step of a remedy: to releases of a component that hold a fix.
+// Upgrade is a step of a remedy: an upgrade to releases of a component with a fix.
 type Upgrade struct {
 	Text      string   `json:"text"`
 	Component string   `json:"component"`
@@ -101,14 +96,14 @@ type Metric struct {
 	Warning string `json:"warning,omitempty"`
 }
 
-// Upstream says when to file a bug and with what.
+// Upstream describes when to file a bug, and with what.
 type Upstream struct {
 	When   string   `json:"when"`
 	Attach []string `json:"attach"`
 }
 
-// ClassPattern recognises families of a class: any of the frames, or a creator, and
-// every attribute; or statements of a snapshot.
+// ClassPattern recognises families of a class by any of the frames or a creator, and by
+// every attribute. It may also recognise statements of a snapshot.
 type ClassPattern struct {
 	Kind       analysis.Kind     `json:"kind,omitempty"`
 	Frames     []string          `json:"frames,omitempty"`
@@ -116,21 +111,22 @@ type ClassPattern struct {
 	Attributes map[string]string `json:"attributes,omitempty"`
 	Programs   []string          `json:"programs,omitempty"`
 	Statements []string          `json:"statements,omitempty"`
-	// WithUnit holds for families only that rise together with one of the class.
+	// WithUnit restricts the pattern to families that rise together with another one of
+	// the class.
 	WithUnit bool `json:"with_unit,omitempty"`
-	// WithGrowth holds for statements only where a family of the class is accused: what
-	// they state is true of healthy processes as well.
+	// WithGrowth restricts statements to series with an accused family of the class,
+	// because the statements are true of healthy processes as well.
 	WithGrowth bool `json:"with_growth,omitempty"`
-	// Rest are functions that members at rest stand in, with nothing above but waiting: the
-	// family belongs to the class, and the cause is not what makes it grow.
+	// Rest are functions in which members are at rest, with only waiting frames above.
+	// Such a family belongs to the class, but the cause does not make it grow.
 	Rest []string `json:"rest,omitempty"`
-	// Sign says which form of the class it is: "on mounts that are gone".
+	// Sign names the form of the class: "on mounts that are gone".
 	Sign string `json:"sign,omitempty"`
-	// Cause is what the cause is called where only this form of the class was seen.
+	// Cause is the name of the cause if only this form of the class was seen.
 	Cause string `json:"cause,omitempty"`
 }
 
-// Status says what an entry accuses of.
+// Status is what an entry accuses of.
 type Status string
 
 // The statuses of known leaks (knowledge.md section 3).
@@ -144,7 +140,7 @@ const (
 	FalseAlarm         Status = "false-alarm"
 )
 
-// Entry is a published leak, or something that was taken for one.
+// Entry is a published leak, or something that was mistaken for one.
 type Entry struct {
 	ID        string    `json:"id"`
 	Title     string    `json:"title"`
@@ -155,8 +151,8 @@ type Entry struct {
 	Signature Signature `json:"signature,omitzero"`
 	Affected  string    `json:"affected,omitempty"`
 	FixedIn   string    `json:"fixed_in,omitempty"`
-	// VerifiedBy says how the fix is known; empty means that nobody verified one, not
-	// that there is none.
+	// VerifiedBy describes how the fix was verified. Empty means that nobody verified
+	// one; a fix may still exist.
 	VerifiedBy string   `json:"fixed_in_verified_by,omitempty"`
 	Versions   Versions `json:"versions,omitzero"`
 	// BoundMinutes is how long a bounded backlog lasts.
@@ -170,8 +166,8 @@ type Entry struct {
 	Origin       string `json:"-"`
 }
 
-// Signature is what an entry is recognised by: a stack, exact fingerprints or
-// resources; any of the three is enough, and the programs, where given, must fit.
+// Signature recognises an entry by a stack, exact fingerprints or resources. Any of the
+// three suffices. The programs must fit if they are given.
 type Signature struct {
 	// Frames occur in this order, leaf first, with gaps.
 	Frames []string `json:"frames_in_order,omitempty"`
@@ -181,7 +177,7 @@ type Signature struct {
 	Fingerprints []string   `json:"fingerprints,omitempty"`
 	Resources    []Resource `json:"resources,omitempty"`
 	Programs     []string   `json:"programs,omitempty"`
-	// InWords is what the report said of resources, for people.
+	// InWords is the description of resources in the report, for people.
 	InWords []string `json:"in_words,omitempty"`
 	Source  string   `json:"source,omitempty"`
 }
@@ -191,15 +187,15 @@ func (s Signature) Matchable() bool {
 	return len(s.Frames)+len(s.CreatedBy)+len(s.Fingerprints)+len(s.Resources) > 0
 }
 
-// Resource is a family without a stack: every attribute fits its globs.
+// Resource is a family without a stack. Every attribute must fit its globs.
 type Resource struct {
 	Kind       analysis.Kind     `json:"kind"`
 	Attributes map[string]string `json:"attributes,omitempty"`
 	Programs   []string          `json:"programs,omitempty"`
 }
 
-// Versions are the releases of a component that brought and mended a leak; Fixed has
-// one for each line of releases.
+// Versions are the releases of a component that introduced and fixed a leak. Fixed has
+// one entry for each line of releases.
 type Versions struct {
 	Component  string   `json:"component,omitempty"`
 	Introduced string   `json:"introduced,omitempty"`
@@ -210,14 +206,14 @@ type Versions struct {
 type Normal struct {
 	ID      string `json:"id"`
 	Library string `json:"library"`
-	// Frames are alternatives; one of them is the outermost frame that is not what
-	// every goroutine waits in.
+	// Frames are alternatives. One of them must be the outermost frame that is not
+	// common waiting code.
 	Frames     []string `json:"frames"`
 	CreatedBy  []string `json:"created_by,omitempty"`
 	WaitStates []string `json:"wait_states,omitempty"`
 	Expected   Expected `json:"expected"`
-	// Above are packages whose frames may stand above; those of the standard library
-	// may always.
+	// Above are packages whose frames may be above. Those of the standard library
+	// always may.
 	Above []string `json:"above,omitempty"`
 	// Anywhere allows every frame above.
 	Anywhere bool   `json:"anywhere,omitempty"`
@@ -226,31 +222,31 @@ type Normal struct {
 	Origin   string `json:"-"`
 }
 
-// Expected is how many there are in a healthy program: Each per unit, 0 where only
-// words are known.
+// Expected is the number in a healthy program: Each per unit, 0 if only words are
+// known.
 type Expected struct {
 	Text string `json:"text"`
 	Each int    `json:"each,omitempty"`
 	Per  string `json:"per,omitempty"`
 }
 
-// Threshold is a figure that circulates; never a verdict.
+// Threshold is a figure that circulates. It is never a verdict.
 type Threshold struct {
 	Name string `json:"name"`
 	Text string `json:"text"`
-	// Figure says what of a series is compared with it: total, rise or day_share; it is
-	// empty where dumps do not show it.
+	// Figure names the compared figure of a series: total, rise or day_share. It is
+	// empty if dumps do not show it.
 	Figure string  `json:"figure,omitempty"`
 	From   float64 `json:"from,omitempty"`
 	To     float64 `json:"to,omitempty"`
-	// Classes are those that it belongs to, none where it is about every process; Programs
-	// are those that it is about.
+	// Classes are the classes of the threshold, empty if it applies to every process.
+	// Programs are the programs that it applies to.
 	Classes  []string `json:"classes,omitempty"`
 	Programs []string `json:"programs,omitempty"`
 	Origin   string   `json:"-"`
 }
 
-// Correction is common advice that measurement contradicts.
+// Correction is common advice that measurements contradict.
 type Correction struct {
 	Advice  string   `json:"advice"`
 	Fact    string   `json:"fact"`
@@ -258,24 +254,24 @@ type Correction struct {
 	Origin  string   `json:"-"`
 }
 
-// Catalogue is what is known, joined from all its documents and ready to match. It
-// does not change; several goroutines may use it.
+// Catalogue is joined from its documents and ready to match. It does not change, and
+// several goroutines may use it.
 type Catalogue struct {
 	doc   Document
 	index *index
 }
 
-// builtin is read once, when it is first asked.
+// builtin is read on first use.
 var builtin = sync.OnceValue(func() *Catalogue {
 	c, _ := New()
 	return c
 })
 
-// parts are the files of the catalogue that comes with the program.
+// parts are the files of the built-in catalogue.
 func parts() []string { return []string{"classes.json", "known.json", "normal.json"} }
 
-// shipped is what comes with the program, without the checks of other files: a test
-// holds it to them.
+// shipped is the built-in catalogue. It is not checked like other files, because a test
+// checks it.
 func shipped() Document {
 	var doc Document
 	for _, name := range parts() {
@@ -290,204 +286,11 @@ func shipped() Document {
 	return doc
 }
 
-// Builtin is the catalogue that comes with the program.
+// Builtin is the built-in catalogue.
 func Builtin() *Catalogue { return builtin() }
 
-// File is a catalogue file that somebody else has read.
-type File struct {
-	Name string
-	Text []byte
-}
-
-// New joins the catalogue that comes with the program with overlay files, in their
-// order. An item with the id of an earlier one replaces it. Items that are not
-// understood are left out and told as problems, the others of their file stay.
-func New(overlays ...File) (*Catalogue, []analysis.Problem) {
-	var problems []analysis.Problem
-	j := joined{doc: shipped()}
-	for _, f := range overlays {
-		problems = append(problems, j.add(f, f.Name)...)
-	}
-	j.doc.Schema = Schema
-	j.doc.Catalogue = versionOf(j.doc)
-	return &Catalogue{doc: j.doc, index: newIndex(&j.doc)}, problems
-}
-
-// The bounds of what overlays may hold.
-const (
-	mostFiles    = 200
-	mostBytes    = 4 << 20
-	mostProblems = 100
-)
-
-func unreadable(name string, err error) analysis.Problem {
-	return analysis.Problem{Path: name, Offset: -1, Severity: analysis.Error, What: "the knowledge file cannot be read", Why: err.Error(), Hint: "check that the file is there and may be read"}
-}
-
-// Overlays reads the regular files *.json at the top of a directory, by name, and those
-// that links lead to; a directory that does not exist holds none.
-func Overlays(dir fs.FS) ([]File, []analysis.Problem) {
-	entries, err := fs.ReadDir(dir, ".")
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, []analysis.Problem{{Offset: -1, Severity: analysis.Error, What: "the directory of knowledge files cannot be read", Why: err.Error(), Hint: "check that it is a directory that this program may read; what comes with the program holds without it"}}
-	}
-	entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool {
-		return e.IsDir() || !strings.HasSuffix(e.Name(), ".json") || strings.HasPrefix(e.Name(), ".")
-	})
-	var files []File
-	var problems []analysis.Problem
-	for _, e := range entries[:min(len(entries), mostFiles)] {
-		text, problem := overlay(dir, e.Name())
-		if problem != nil {
-			problems = append(problems, *problem)
-			continue
-		}
-		files = append(files, File{Name: e.Name(), Text: text})
-	}
-	if more := len(entries) - mostFiles; more > 0 {
-		problems = append(problems, analysis.Problem{Path: entries[mostFiles].Name(), Offset: -1, Severity: analysis.Warning,
-			What: fmt.Sprintf("%d knowledge files are left out, this one and those behind it", more), Why: fmt.Sprintf("at most %d are read", mostFiles), Hint: "join them into fewer files"})
-	}
-	return files, problems
-}
-
-// overlay reads one file. Only regular ones have an end: a pipe would be waited for.
-func overlay(dir fs.FS, name string) ([]byte, *analysis.Problem) {
-	refused := func(err error) ([]byte, *analysis.Problem) {
-		p := unreadable(name, err)
-		return nil, &p
-	}
-	info, err := fs.Stat(dir, name)
-	if err != nil {
-		return refused(err)
-	}
-	if !info.Mode().IsRegular() {
-		return refused(fmt.Errorf("it is no regular file (%s)", info.Mode()))
-	}
-	if info.Size() > mostBytes {
-		p := tooLarge(name, info.Size())
-		return nil, &p
-	}
-	f, err := dir.Open(name)
-	if err != nil {
-		return refused(err)
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, mostBytes+1)) // Parse refuses what has grown since
-	if err != nil {
-		return refused(err)
-	}
-	return text, nil
-}
-
-func tooLarge(name string, size int64) analysis.Problem {
-	return analysis.Problem{Path: name, Offset: -1, Severity: analysis.Error, What: "the knowledge file is too large",
-		Why: fmt.Sprintf("%d bytes, at most %d are read", size, mostBytes), Hint: "split it into several files"}
-}
-
-// joined is a catalogue in the making.
-type joined struct{ doc Document }
-
-// add takes the items of a file that are understood.
-func (j *joined) add(f File, origin string) []analysis.Problem {
-	doc, problems := Parse(f)
-	if doc == nil {
-		return problems
-	}
-	for i := range doc.Components {
-		doc.Components[i].Origin = origin
-	}
-	j.doc.Components = replaceBy(j.doc.Components, doc.Components, func(c Component) string { return c.Name })
-	keep := func(found []analysis.Problem) bool {
-		// Notes cost a part of an item, anything else the whole of it.
-		left := slices.ContainsFunc(found, func(p analysis.Problem) bool { return p.Severity != analysis.Note })
-		for _, p := range found {
-			if left {
-				p.What = ignored + p.What
-			}
-			problems = append(problems, p)
-		}
-		return !left
-	}
-	var classes []Class
-	for _, c := range doc.Classes {
-		c.Origin = origin
-		if keep(checkClass(f.Name, c)) {
-			classes = append(classes, c)
-		}
-	}
-	problems = append(problems, replaced(f.Name, "class", j.doc.Classes, classes, func(c Class) (string, string) { return c.Key, c.Origin })...)
-	j.doc.Classes = replaceBy(j.doc.Classes, classes, func(c Class) string { return c.Key })
-	var known []Entry
-	for _, e := range doc.Known {
-		e.Origin = origin
-		if keep(j.checkEntry(f.Name, e)) {
-			known = append(known, e)
-		}
-	}
-	problems = append(problems, replaced(f.Name, "known leak", j.doc.Known, known, func(e Entry) (string, string) { return e.ID, e.Origin })...)
-	j.doc.Known = replaceBy(j.doc.Known, known, func(e Entry) string { return e.ID })
-	var normal []Normal
-	for _, n := range doc.Normal {
-		n.Origin = origin
-		if keep(checkNormal(f.Name, n)) {
-			normal = append(normal, n)
-		}
-	}
-	problems = append(problems, replaced(f.Name, "normal stack", j.doc.Normal, normal, func(n Normal) (string, string) { return n.ID, n.Origin })...)
-	j.doc.Normal = replaceBy(j.doc.Normal, normal, func(n Normal) string { return n.ID })
-	for _, t := range doc.Thresholds {
-		t.Origin = origin
-		j.doc.Thresholds = append(j.doc.Thresholds, t)
-	}
-	for _, x := range doc.Corrections {
-		x.Origin = origin
-		j.doc.Corrections = append(j.doc.Corrections, x)
-	}
-	if doc.ThresholdNote != "" {
-		j.doc.ThresholdNote = doc.ThresholdNote
-	}
-	return problems
-}
-
-// replaced tells which items of a file take the place of those of another file of the
-// same directory; to replace what comes with the program is what such files are for.
-func replaced[T any](file, what string, have, more []T, of func(T) (id, origin string)) []analysis.Problem {
-	from := map[string]string{}
-	for _, x := range have {
-		if id, origin := of(x); origin != "" {
-			from[id] = origin
-		}
-	}
-	var out []analysis.Problem
-	for _, x := range more {
-		if id, _ := of(x); from[id] != "" {
-			out = append(out, analysis.Problem{Path: file, Offset: -1, Severity: analysis.Warning, What: what + " " + id + " takes the place of that of " + from[id],
-				Why: "two files hold an item with this id, and the last file by name wins", Hint: "give one of them another id, or delete it"})
-		}
-	}
-	return out
-}
-
-// replaceBy appends items; one whose id is there already takes its place.
-func replaceBy[T any](have, more []T, id func(T) string) []T {
-	at := make(map[string]int, len(have))
-	for i, x := range have {
-		at[id(x)] = i
-	}
-	for _, x := range more {
-		if i, ok := at[id(x)]; ok {
-			have[i] = x
-			continue
-		}
-		at[id(x)] = len(have)
-		have = append(have, x)
-	}
-	return have
-}
-
-// versionOf names a catalogue by its content, and by the files of what people added: any
-// change is another version.
+// versionOf names a catalogue by its content and by the overlay files. Any change is
+// another version.
 func versionOf(doc Document) string {
 	doc.Catalogue = ""
 	text, err := json.Marshal(doc)
@@ -532,10 +335,10 @@ func (c *Catalogue) Known() []Entry { return c.doc.Known }
 // Normal are all normal stacks, in the order of the catalogue.
 func (c *Catalogue) Normal() []Normal { return c.doc.Normal }
 
-// ThresholdNote says what the thresholds are worth.
+// ThresholdNote describes what the thresholds are worth.
 func (c *Catalogue) ThresholdNote() string { return c.doc.ThresholdNote }
 
-// Class finds a class by its key, nil where there is none.
+// Class returns the class with the key, or nil.
 func (c *Catalogue) Class(key string) *Class {
 	for i := range c.doc.Classes {
 		if c.doc.Classes[i].Key == key {
@@ -545,7 +348,7 @@ func (c *Catalogue) Class(key string) *Class {
 	return nil
 }
 
-// Entry finds a known leak by its id, nil where there is none.
+// Entry returns the known leak with the id, or nil.
 func (c *Catalogue) Entry(id string) *Entry {
 	for i := range c.doc.Known {
 		if c.doc.Known[i].ID == id {
@@ -555,7 +358,7 @@ func (c *Catalogue) Entry(id string) *Entry {
 	return nil
 }
 
-// ClassOf is the class that a known leak belongs to, nil where none does.
+// ClassOf returns the class of a known leak, or nil.
 func (c *Catalogue) ClassOf(e *Entry) *Class {
 	for i := range c.doc.Classes {
 		if e.Group != "" && slices.Contains(c.doc.Classes[i].Groups, e.Group) {
@@ -565,8 +368,8 @@ func (c *Catalogue) ClassOf(e *Entry) *Class {
 	return nil
 }
 
-// Thresholds are those that circulate for a program: those of every process, and of the
-// classes.
+// Thresholds returns the thresholds that circulate for a program: those of every
+// process and those of the classes.
 func (c *Catalogue) Thresholds(program string, classes []string) []Threshold {
 	var out []Threshold
 	for _, t := range c.doc.Thresholds {
@@ -578,10 +381,10 @@ func (c *Catalogue) Thresholds(program string, classes []string) []Threshold {
 	return out
 }
 
-// AllThresholds are all that circulate.
+// AllThresholds returns all thresholds.
 func (c *Catalogue) AllThresholds() []Threshold { return c.doc.Thresholds }
 
-// Corrections are those of the advice on a class; all of them for an empty key.
+// Corrections returns the corrections of a class, or all of them for an empty key.
 func (c *Catalogue) Corrections(class string) []Correction {
 	var out []Correction
 	for _, x := range c.doc.Corrections {
@@ -592,8 +395,7 @@ func (c *Catalogue) Corrections(class string) []Correction {
 	return out
 }
 
-// Facts is the excerpt that an entry of the program's own catalogue rests on, empty
-// where there is none.
+// Facts is the source excerpt of an entry of the built-in catalogue, or "".
 func (e *Entry) Facts() string {
 	if e.Evidence == "" || e.Origin != "" {
 		return ""
@@ -611,11 +413,11 @@ func SchemaText() []byte {
 	return text
 }
 
-// Export writes the whole catalogue as one file that can be read again.
+// Export writes the whole catalogue as one file that Parse reads.
 func (c *Catalogue) Export() ([]byte, error) { return encode(c.doc) }
 
-// ExportOwn writes what overlays added or replaced, for other teams: one file that can
-// be read again, with the components that its entries name.
+// ExportOwn writes what overlays added or replaced as one file that Parse reads, with
+// the components that its entries name.
 func (c *Catalogue) ExportOwn() ([]byte, error) {
 	own := Document{Schema: Schema}
 	own.Components = ownOf(c.doc.Components, func(x Component) string { return x.Origin })

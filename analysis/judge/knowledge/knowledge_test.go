@@ -181,7 +181,7 @@ func stackOf(creator string, frames ...string) *analysis.Stack {
 	return s
 }
 
-// growing is a family of n goroutines in one state that leaks.
+// growing is a leaking family of n goroutines in one state.
 func growing(s *analysis.Stack, state string, n int) Seen {
 	return Seen{Family: new(family.Stacks).OfStack(s), States: map[string]int{state: n}, Count: n, OldestWait: 3, Timed: true, Verdict: analysis.Leaking, Proven: true}
 }
@@ -196,7 +196,7 @@ func speaking(r Result) []string {
 	return ids
 }
 
-// similar are the entries that a growth has the stack of, as every program may.
+// similar are the entries whose stack every program may have.
 func similar(r Result) []string {
 	ids := []string{}
 	for _, m := range r.Known {
@@ -207,7 +207,7 @@ func similar(r Result) []string {
 	return ids
 }
 
-// looking are the entries that a growth is only one of several possible of.
+// looking are the entries that are one of several possible ones.
 func looking(r Result) []string {
 	ids := []string{}
 	for _, m := range r.Known {
@@ -218,7 +218,7 @@ func looking(r Result) []string {
 	return ids
 }
 
-// whole finishes the name of a closure whose number is left open.
+// whole completes the name of a closure without a number.
 func whole(f string) string {
 	if strings.HasSuffix(f, ".func") {
 		return f + "1"
@@ -1008,7 +1008,7 @@ func wideSeen(n int) []Seen {
 	return out
 }
 
-// BenchmarkMatch asks about 500 families of one case, each once.
+// BenchmarkMatch matches 500 families of one case, each once.
 func BenchmarkMatch(b *testing.B) {
 	c, seen := Builtin(), wideSeen(500)
 	for b.Loop() {
@@ -1131,7 +1131,7 @@ func TestAFileThatTakesAnEntryOfAnotherSaysSo(t *testing.T) {
 	if c.Entry("own-1").Title != "second" || len(problems) != 1 || problems[0].Path != "b.json" || problems[0].What != "known leak own-1 takes the place of that of a.json" || problems[0].Hint == "" {
 		t.Errorf("%q: %+v", c.Entry("own-1").Title, problems)
 	}
-	// To replace what comes with the program is what such files are for.
+	// Replacing built-in entries is the purpose of such files.
 	text := strings.ReplaceAll(string(file("a.json", "mine").Text), "own-1", "k8s-83333")
 	if _, problems := New(File{Name: "a.json", Text: []byte(text)}); len(problems) > 0 {
 		t.Errorf("%+v", problems)

@@ -7,12 +7,12 @@ import (
 	"leakdiff/analysis/read/family"
 )
 
-// pattern is a function as a catalogue names it, under the rules that families are
-// compared by.
+// pattern is a function as a catalogue names it, normalised like the functions of
+// families.
 type pattern struct {
 	text string
-	// open ones match every name that begins with them; short ones lack the front of
-	// their import path and match behind a slash or dot.
+	// An open pattern matches every name that begins with it. A short one lacks leading
+	// elements of its import path and matches after a slash or dot.
 	open, short bool
 }
 
@@ -34,7 +34,7 @@ func newPattern(text string) pattern {
 	case strings.HasSuffix(bare, ")"):
 		p.text = strings.TrimSuffix(family.LooseName(bare+".X"), ".X")
 	default:
-		// What follows may be the rest of a name or of a path.
+		// The rest may be the rest of a name or of a path.
 		p.text = strings.TrimSuffix(family.LooseName(bare+".X"), ".X")
 	}
 	p.short = short(p.text)
@@ -50,7 +50,7 @@ func javaPattern(text string) pattern {
 	return pattern{text: family.LooseMethod(bare)}
 }
 
-// short reports whether a name is without the front of its import path: its first
+// short reports whether a name lacks leading elements of its import path: its first
 // element has no dot and is no directory of the standard library.
 //
 //	"net/http.(*conn).serve" = false, "main.main" = false, "server.(*streamAndReply).Read" = true
@@ -74,7 +74,7 @@ var standardTop = func() map[string]bool {
 	return out
 }()
 
-// matches compares a loose name.
+// matches compares the pattern with a loose name.
 func (p pattern) matches(name string) bool {
 	if !p.short {
 		return name == p.text || p.open && strings.HasPrefix(name, p.text)
@@ -132,8 +132,8 @@ func wild(pattern, value string) bool {
 	return strings.HasSuffix(rest, last)
 }
 
-// oneOf reports whether a program fits any of the globs; no globs fit every program,
-// also one whose name is not known.
+// oneOf reports whether a program fits any of the globs. Without globs every program
+// fits, including one without a known name.
 func oneOf(globs []string, program string) bool {
 	if len(globs) == 0 {
 		return true

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// node is a JSON value with its place in the text.
+// node is a JSON value with its position in the text.
 type node struct {
 	// start and end are the value's bytes.
 	start, end int
@@ -24,7 +24,8 @@ type node struct {
 // deepest bounds nesting; catalogue files need eight levels.
 const deepest = 32
 
-// parseTree reads one JSON value and nothing behind it. The error says the offset.
+// parseTree reads one JSON value with nothing after it. The error comes with its
+// offset.
 func parseTree(text []byte) (*node, int, error) {
 	if !utf8.Valid(text) {
 		return nil, 0, fmt.Errorf("the text is not UTF-8")
@@ -117,7 +118,7 @@ func lineAt(text []byte, offset int) int64 {
 	return 1 + int64(bytes.Count(text[:min(offset, len(text))], []byte("\n")))
 }
 
-// named says which item of a list a node is: its id, key or name where it has one.
+// named names an item of a list by its id, key or name if it has one.
 func (n *node) named() string {
 	for _, field := range []string{"id", "key", "name"} {
 		if inner := n.fields[field]; inner != nil && inner.kind == "string" {
@@ -127,7 +128,7 @@ func (n *node) named() string {
 	return ""
 }
 
-// brief is a value for a message, cut.
+// brief is a value for a message, shortened.
 func (n *node) brief() string {
 	switch n.kind {
 	case "string":

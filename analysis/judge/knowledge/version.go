@@ -8,23 +8,23 @@ import (
 	"strings"
 )
 
-// SeenVersions are what the evidence says of versions.
+// SeenVersions are the versions in the evidence.
 type SeenVersions struct {
-	// Program is the name of the process, Text its version as printed, with that of Go
-	// behind a comma: "v1.34.4, go1.26.8". Source names the artifact.
+	// Program is the name of the process. Text is its version as printed, followed by a
+	// comma and that of Go: "v1.34.4, go1.26.8". Source names the artifact.
 	Program, Text, Source string
-	// Files are file names of stacks of the process, those of the family first, or nil;
-	// those of module caches hold a version:
-	// "k8s.io/client-go@v0.34.4/tools/cache/reflector.go". It is asked only where an
-	// entry has versions to compare.
+	// Files returns file names in stacks of the process, those of the family first, or
+	// nil. Names in module caches contain a version:
+	// "k8s.io/client-go@v0.34.4/tools/cache/reflector.go". It is called only for
+	// entries with versions.
 	Files func() []string
 }
 
-// VersionVerdict says how a version stands to a leak.
+// VersionVerdict is the relation of a version to a leak.
 type VersionVerdict string
 
-// VersionUnclear: a line of releases between two that were mended, or one without a
-// release number. VersionBefore: older than the release that brought it.
+// VersionUnclear is a line of releases between two fixed ones, or a version without a
+// release number. VersionBefore is older than the release that introduced the leak.
 const (
 	VersionAffected VersionVerdict = "affected"
 	VersionFixed    VersionVerdict = "fixed"
@@ -32,9 +32,9 @@ const (
 	VersionUnclear  VersionVerdict = "unclear"
 )
 
-// Comparison sets the version that was seen against those of an entry.
+// Comparison compares the seen version with those of an entry.
 type Comparison struct {
-	// Seen is empty where no version of the component was seen.
+	// Seen is empty if no version of the component was seen.
 	Seen    string
 	Verdict VersionVerdict
 	// Text is the comparison in words: "seen v1.6.20 (metrics.txt), fixed in v1.6.36 and
@@ -42,7 +42,7 @@ type Comparison struct {
 	Text string
 }
 
-// release is a version in numbers; pre orders one before its release.
+// release is a version in numbers. pre sorts it before its release.
 type release struct {
 	numbers [3]int
 	pre     bool
@@ -90,8 +90,8 @@ func (r release) compare(o release) int {
 // line is the part of a version that backports share.
 func (r release) line() [2]int { return [2]int{r.numbers[0], r.numbers[1]} }
 
-// find looks for a component's version: in the file names of the stack, which say
-// what was compiled in, then in what the program says of itself.
+// find looks for a component's version: first in the file names of the stack, which
+// show what was compiled in, then in the version that the program reports.
 func (c Component) find(seen SeenVersions) (r release, source string, ok bool) {
 	if seen.Files == nil {
 		seen.Files = func() []string { return nil }
@@ -125,7 +125,7 @@ func (m Module) in(file string) (release, bool) {
 	version, _, _ := strings.Cut(file[at+len(m.Path)+1:], "/")
 	r, ok := newRelease(version)
 	if !ok || r.numbers == [3]int{} {
-		return release{}, false // v0.0.0: replaced by a directory
+		return release{}, false // v0.0.0 is replaced by a directory
 	}
 	r.printed = m.Path + " " + version
 	if r.numbers[0] == 0 && m.Major > 0 {
@@ -134,7 +134,7 @@ func (m Module) in(file string) (release, bool) {
 	return r, true
 }
 
-// compare says how the version that was seen stands to an entry.
+// compare words the relation of the seen version to an entry.
 func compare(c *Catalogue, e *Entry, seen SeenVersions) Comparison {
 	if e.Versions.Component == "" {
 		return Comparison{Text: fixedWords(e, "")}
@@ -167,7 +167,7 @@ func compare(c *Catalogue, e *Entry, seen SeenVersions) Comparison {
 	return out
 }
 
-// upgrade is a step of a remedy, or that the version which was seen has done it.
+// upgrade is a step of a remedy, with a note if the seen version already contains it.
 func (c *Catalogue) upgrade(u Upgrade, seen SeenVersions) string {
 	at := slices.IndexFunc(c.doc.Components, func(x Component) bool { return x.Name == u.Component })
 	if at < 0 {
@@ -184,7 +184,7 @@ func (c *Catalogue) upgrade(u Upgrade, seen SeenVersions) string {
 	return text + ", the fix is in it."
 }
 
-// fixedWords says which releases hold the fix, in numbers where they are compared.
+// fixedWords lists the releases with the fix, in numbers if they are compared.
 func fixedWords(e *Entry, numbers string) string {
 	switch {
 	case numbers != "":
@@ -195,8 +195,8 @@ func fixedWords(e *Entry, numbers string) string {
 	return "no release with a fix is known here"
 }
 
-// verdict compares by lines of releases: the same line with its own fix decides;
-// a line newer than all is mended, one older than all is not.
+// verdict compares by lines of releases. A line with its own fix decides. A line newer
+// than all is fixed, one older than all is not.
 func (v Versions) verdict(r release) VersionVerdict {
 	if from, ok := newRelease(v.Introduced); ok && r.compare(from) < 0 {
 		return VersionBefore
@@ -225,7 +225,7 @@ func (v Versions) verdict(r release) VersionVerdict {
 	case r.compare(fixed[len(fixed)-1]) > 0:
 		return VersionFixed
 	case fixed[len(fixed)-1].numbers[2] == 0:
-		return VersionAffected // later lines have it from their first release on, this one never got it
+		return VersionAffected // later lines have the fix from their first release on, this one never got it
 	}
 	return VersionUnclear
 }
@@ -233,10 +233,10 @@ func (v Versions) verdict(r release) VersionVerdict {
 // numbered are releases in a sentence.
 var numbered = regexp.MustCompile(`\bv?\d+(?:\.\d+){1,3}(?:[-+~][\w.+~-]*\w)?`)
 
-// Fix reads the releases that hold a fix in what somebody wrote of a program, so that the
-// version of that program can be compared with them. The component is the catalogue's,
-// or a new one of the program's name, which is returned as well. Without a release there
-// is nothing to compare.
+// Fix reads the fixed releases from a text about a program, so that the version of that
+// program can be compared with them. The component is the catalogue's, or a new one
+// with the program's name, which is returned as well. Without a release there is
+// nothing to compare.
 //
 //	"1.6.36 and v1.7.21" of containerd = containerd, 1.6.36, v1.7.21
 func (c *Catalogue) Fix(program, words string) (Versions, []Component) {

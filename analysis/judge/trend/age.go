@@ -11,26 +11,26 @@ import (
 	"leakdiff/analysis/say/wording"
 )
 
-// ages is evidence A: how long the members of the last dump have been there
-// (statistics.md 3). Uniform ages are a leak, one bin is a burst, exponential
-// ones are churn.
+// ages is evidence A: the ages of the members in the last dump (statistics.md 3).
+// Uniform ages suggest a leak, one full bin a burst, exponential ages churn.
 type ages struct {
-	// at is the snapshot; known says that it shows ages at all.
+	// at is the snapshot. known reports whether it shows ages at all.
 	at    int
 	known bool
-	// members is the count, kept those old enough and not of the start.
+	// members is the count. kept are the members that are old enough and did not come
+	// with the start of the process.
 	members, kept int
-	// hours
+	// In hours.
 	uptime, oldest, middle float64
-	// largest is the share of the fullest of twelve bins, filled how many are used,
-	// younger the share of members younger than half of the oldest.
+	// largest is the share of the fullest of twelve bins. filled is the number of bins
+	// in use. younger is the share of members younger than half of the oldest.
 	largest, younger float64
 	filled           int
 	holds            bool
 }
 
-// The minima of evidence A in hours; the shares of uptime are for kinds whose
-// ages are known to the second.
+// The minima of evidence A in hours. The shares of uptime apply to kinds whose ages are
+// known to the second.
 const (
 	leastAge      = 0.5
 	leastOldest   = 2
@@ -38,7 +38,7 @@ const (
 	ageBins       = 12
 )
 
-// measureAges looks at the last point of the part.
+// measureAges measures the ages at the last point of the part.
 func (p *part) measureAges(buf *buffers) ages {
 	run := p.lastRun()
 	if len(run) == 0 {
@@ -68,8 +68,7 @@ func (p *part) measureAges(buf *buffers) ages {
 	return a
 }
 
-// judge spreads the kept ages over twelve equal bins from the floor to the
-// oldest.
+// judge spreads the kept ages over twelve equal bins, from the floor to the oldest.
 func (a *ages) judge(kept []float64, floor, leastOldest float64) {
 	a.kept = len(kept)
 	if a.kept < 10 || 20*a.kept < a.members {
@@ -99,9 +98,9 @@ func (a *ages) judge(kept []float64, floor, leastOldest float64) {
 	a.holds = a.oldest >= leastOldest && a.largest <= 0.5 && a.filled >= 4 && a.middle >= 0.30*a.oldest && a.younger >= 0.2
 }
 
-// agesAt appends the ages of the members of snapshot i in hours, none where the
-// kind shows none or the family wakes on timers; exact says that they are not
-// whole minutes.
+// agesAt appends the ages of the members of snapshot i in hours. It appends none if the
+// kind shows no ages or if the family wakes on timers. exact reports that the ages are
+// finer than whole minutes.
 func (p *part) agesAt(i int, hours []float64) (out []float64, exact bool) {
 	group := p.series.groups[p.family.Fingerprint][i]
 	if group == nil {
@@ -127,7 +126,7 @@ func (p *part) agesAt(i int, hours []float64) (out []float64, exact bool) {
 	return hours, false
 }
 
-// wakesOnTimers reports a family whose waits begin anew at every tick.
+// wakesOnTimers reports a family whose waits restart at every tick.
 func wakesOnTimers(group *analysis.Group) bool {
 	if group.States["sleep"] > 0 {
 		return true
@@ -136,9 +135,9 @@ func wakesOnTimers(group *analysis.Group) bool {
 	return len(loose) > 0 && strings.HasSuffix(loose[0], "time.Sleep")
 }
 
-// uptime is the age of the process at snapshot i in hours: from its metrics or its
-// start time, else that of its oldest goroutine or of its epoch's first snapshot;
-// of other kinds that of their oldest member.
+// uptime is the age of the process at snapshot i in hours. For goroutines it comes from
+// the metrics or the start time, else from the oldest goroutine or the first snapshot
+// of the epoch. For other kinds it comes from the oldest member.
 func (s *Series) uptime(i int, kind analysis.Kind, hours []float64) float64 {
 	at := s.takenAt(i, kind)
 	if !at.IsZero() {
@@ -156,8 +155,8 @@ func (s *Series) uptime(i int, kind analysis.Kind, hours []float64) float64 {
 	return oldest
 }
 
-// oldestWaits are the longest waits of goroutines in hours and the first snapshot
-// of the epoch, per snapshot.
+// oldestWaits returns, for each snapshot, the longest wait of a goroutine in hours and
+// the first snapshot of its epoch.
 func (s *Series) oldestWaits() (oldest []float64, starts []int) {
 	oldest, starts = make([]float64, len(s.Snapshots)), make([]int, len(s.Snapshots))
 	for i, snap := range s.Snapshots {
@@ -174,7 +173,8 @@ func (s *Series) oldestWaits() (oldest []float64, starts []int) {
 	return oldest, starts
 }
 
-// began is when the process of snapshot i started, where that is a date.
+// began is the time at which the process of snapshot i started. ok is false if the
+// snapshot has no date for it.
 func (s *Series) began(i int) (time.Time, bool) {
 	snap := s.Snapshots[i]
 	if seconds := snap.Figures["process_start_time_seconds"]; seconds > 0 {
@@ -198,7 +198,7 @@ func ageEvidence(p *part, s *signals) []analysis.Evidence {
 	return one(ruleAges, "%s: %s", text, a.against())
 }
 
-// against says which of the rules of evidence A does not hold.
+// against names the rules of evidence A that do not hold.
 func (a ages) against() string {
 	switch {
 	case a.largest > 0.5 || a.filled < 4:

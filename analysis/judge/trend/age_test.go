@@ -8,8 +8,8 @@ import (
 	"leakdiff/analysis"
 )
 
-// aged is one dump of one family: members with these waits in minutes, in a
-// process that has run for so many hours.
+// aged is one dump of one family: members with these waits in minutes, in a process
+// that has run for this many hours.
 func aged(uptime float64, minutes ...int32) *analysis.Snapshot {
 	snap := &analysis.Snapshot{Label: "t0", CapturedAt: testEpoch, MaxGoroutineID: 10_000_000}
 	snap.Process.Start.Value = testEpoch.Add(-hoursLong(uptime)).Format(time.RFC3339)
@@ -78,7 +78,7 @@ func TestAgesOfOneDump(t *testing.T) {
 			}
 			want := analysis.TooFewPoints
 			if tc.want {
-				want = analysis.Suspicious // one dump never says more
+				want = analysis.Suspicious // one dump never proves more
 			}
 			if got := s.JudgeAll()[onlyFamily].Verdict; got != want {
 				t.Errorf("verdict %s, want %s", got, want)

@@ -7,28 +7,28 @@ import (
 	"leakdiff/analysis"
 )
 
-// balance is who came and who left between the first and the last snapshot of each
-// epoch, added up (statistics.md 10, R1).
+// balance counts the members that came and left between the first and the last snapshot
+// of each epoch, summed over the epochs (statistics.md 10, R1).
 type balance struct {
-	// known says that identities tell; otherwise only rise does.
+	// known reports that identities are known. Without them only rise is set.
 	known bool
-	// born are at the end and not at the start, gone the reverse; stayed of first
-	// are at both ends.
+	// born are present at the end and not at the start, gone the reverse. stayed are
+	// present at both ends. first is the number at the start.
 	born, gone, stayed, first int
-	// rise is born less gone, or last less first by the counts.
+	// rise is born minus gone. Without identities it is last minus first.
 	rise int
 }
 
-// Smallest rise by identity that is worth a word, and the chance below which more
-// births than deaths are no coincidence.
+// leastBalance is the smallest rise by identity that is reported. balanceChance is the
+// probability below which more births than deaths are no coincidence.
 const (
 	leastBalance  = 3
 	balanceChance = 0.01
 )
 
-// measureBalance asks the identities whether the family grew. In a steady family births
-// and deaths are equally likely. Where nobody left, the fact itself is the evidence;
-// where members take turns, chance must be excluded.
+// measureBalance decides from identities whether the family grew. In a steady family
+// births and deaths are equally likely. If nobody left, that fact is the evidence. If
+// members are replaced, chance must be excluded.
 func (p *part) measureBalance(s *signals) {
 	runs := p.comparable()
 	moves := p.family != nil && p.family.Kind == analysis.KindWatch // between families
@@ -49,7 +49,7 @@ func (p *part) measureBalance(s *signals) {
 	}
 }
 
-// outweighs reports that so many more were born than left that it is no coincidence.
+// outweighs reports that births exceed deaths by more than chance explains.
 func outweighs(born, gone int) bool {
 	return born-gone >= leastBalance && (gone == 0 || atLeast(born, born+gone) <= balanceChance)
 }
@@ -69,8 +69,8 @@ func (p *part) balanceOf(runs [][]point) balance {
 		first, last := run[0], run[len(run)-1]
 		before, after := len(p.tracking.members[first.index]), len(p.tracking.members[last.index])
 		stayed := p.tracking.common(first.index, last.index)
-		// A watch whose target went or came is in another family; it was neither born
-		// nor has it ended.
+		// A watch whose target disappeared or appeared is listed in another family. It
+		// was neither born nor has it ended.
 		b.born += after - stayed - p.moved(last.index, first.index)
 		b.gone += before - stayed - p.moved(first.index, last.index)
 		b.stayed += stayed
@@ -101,7 +101,7 @@ func (p *part) moved(snapshot, other int) int {
 	return n
 }
 
-// atLeast is the chance of k heads or more in n throws of a fair coin.
+// atLeast is the probability of k heads or more in n throws of a fair coin.
 func atLeast(k, n int) float64 {
 	sum := 0.0
 	for i := k; i <= n; i++ {
@@ -117,13 +117,14 @@ func logChoose(n, k int) float64 {
 	return a - b - c
 }
 
-// showsBalance says that who came and who left is what a reader wants to know: where
-// there are too few snapshots for cohorts, or nothing else speaks.
+// showsBalance reports whether the evidence includes the balance. It does if there are
+// too few snapshots for cohorts, or if no other rule speaks.
 func (s *signals) showsBalance() bool {
 	return s.grew && (s.fit.n < fewestCohortPoints || s.verdict == analysis.Grew || s.verdict == analysis.Stopped)
 }
 
-// balanceEvidence says who came and who left: "40 new, 0 gone, 212 of 212 still there".
+// balanceEvidence reports who came and who left: "40 new, 0 gone, 212 of 212 still
+// there".
 func balanceEvidence(p *part, s *signals) []analysis.Evidence {
 	if !s.showsBalance() {
 		return nil
@@ -144,37 +145,38 @@ func (p *part) balanceText(s *signals) string {
 	if len(p.runs) > 1 || len(run) != 3 || !p.tracking.complete[run[1].index] {
 		return text
 	}
-	// Of three snapshots both intervals are told.
+	// With three snapshots, both intervals are reported.
 	middle := run[1].index
 	first := len(p.tracking.members[middle]) - p.tracking.common(run[0].index, middle)
 	second := len(p.tracking.members[run[2].index]) - p.tracking.common(middle, run[2].index)
 	return text + fmt.Sprintf("; %d came until %s, %d until %s", first, p.label(run[1]), second, p.label(run[2]))
 }
 
-// stop is where a growth has ended (statistics.md 10, R3).
+// stop is the point at which a growth ended (statistics.md 10, R3).
 type stop struct {
 	// at is the point of the last births that count.
 	at point
-	// before were born until then, after since; expected is what the pace until then
-	// would have shown since.
+	// before counts the births until then, after the births since. expected is the
+	// number of births since then at the former rate.
 	before, after int
 	expected      float64
 }
 
-// Thresholds of R3: births that the former pace would have brought, the share of them
-// that may still come, the chance of so few, and how much longer than any pause before
-// the growth must have stood still.
+// The thresholds of R3: stopExpected is the least number of births expected at the
+// former rate. stopAfter is the share of them that may still come. stopChance is the
+// probability of so few. stopQuiet is how much longer the pause must be than any pause
+// before it.
 const (
 	stopExpected = 5
 	stopAfter    = 0.1
 	stopChance   = 0.007
 	stopQuiet    = 2
-	// stopFall is the share of the births that may have gone since the highest count.
+	// stopFall is the share of births that may be gone since the highest count.
 	stopFall = 0.2
 )
 
-// stopped looks in the last epoch for the point at which the growth ended, nil where it
-// has not. Quiet time before the first birth is onset and no pause.
+// stopped returns the point of the last epoch at which the growth ended, or nil. Quiet
+// time before the first birth belongs to the onset and is no pause.
 func (p *part) stopped() *stop {
 	run, births := p.staying()
 	if len(run) < 3 {
@@ -204,16 +206,16 @@ func (p *part) stopped() *stop {
 		expected := float64(before) / past * closing
 		if expected >= stopExpected && float64(after) <= stopAfter*min(expected, float64(before)) &&
 			atMost(after, expected) <= stopChance && closing > stopQuiet*quiet+1e-9 &&
-			float64(peak-last) <= stopFall*float64(before) { // what fell since has not stood still
+			float64(peak-last) <= stopFall*float64(before) { // a fall since then is no standstill
 			return &stop{at: run[k], before: before, after: after, expected: expected}
 		}
 	}
 	return nil
 }
 
-// staying are the points of the last epoch and, for each, how many of the members at
-// its end were first seen there; those of the first point are in none. Where members
-// cannot be followed, the increments of the counts stand in.
+// staying returns the points of the last epoch. For each point it returns how many
+// members at the end of the epoch were first seen there. Members of the first point
+// count nowhere. If members cannot be followed, the increments of the counts are used.
 func (p *part) staying() ([]point, []int) {
 	run := p.lastRun()
 	if len(run) < 3 {
@@ -247,7 +249,7 @@ func (p *part) staying() ([]point, []int) {
 	return followed, births
 }
 
-// atMost is the chance of k events or fewer where mean are expected.
+// atMost is the Poisson probability of k events or fewer with the given mean.
 func atMost(k int, mean float64) float64 {
 	sum := 0.0
 	for i := 0; i <= k; i++ {

@@ -76,8 +76,8 @@ func TestAGrowthThatHasEndedIsStopped(t *testing.T) {
 	}
 }
 
-// A watch whose mount goes away is in another family from then on. It did not end there
-// and was not born here.
+// A watch whose mount goes away is in another family from then on. It did not end in
+// the first one and was not born in the other.
 func TestAWatchThatOnlyChangedItsFamilyIsNoBirth(t *testing.T) {
 	in := scenario{kind: analysis.KindWatch, families: map[string]string{
 		"w1:mounted": "1-20 1-8", "w1:gone": "31-40 31-40,9-20",

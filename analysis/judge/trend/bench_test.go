@@ -65,8 +65,8 @@ func benchSeries() []*analysis.Snapshot {
 	return snaps
 }
 
-// BenchmarkLoad500SnapshotsOf400Families numbers the members and places the
-// counts: what a series costs before anybody asks.
+// BenchmarkLoad500SnapshotsOf400Families numbers the members and collects the counts:
+// the cost of a series before any judgement.
 func BenchmarkLoad500SnapshotsOf400Families(b *testing.B) {
 	snaps := benchSeries()
 	b.ReportAllocs()
@@ -75,8 +75,8 @@ func BenchmarkLoad500SnapshotsOf400Families(b *testing.B) {
 	}
 }
 
-// BenchmarkVerdicts500SnapshotsOf400Families decides on all families and forms the
-// units, once loaded.
+// BenchmarkVerdicts500SnapshotsOf400Families judges all families of a loaded series and
+// forms the units.
 func BenchmarkVerdicts500SnapshotsOf400Families(b *testing.B) {
 	s := seriesOf(benchSeries())
 	b.ReportAllocs()
@@ -93,7 +93,7 @@ func BenchmarkVerdicts500SnapshotsOf400Families(b *testing.B) {
 	}
 }
 
-// BenchmarkJudgeAll500SnapshotsOf400Families adds the words of all evidence.
+// BenchmarkJudgeAll500SnapshotsOf400Families also words all evidence.
 func BenchmarkJudgeAll500SnapshotsOf400Families(b *testing.B) {
 	s := seriesOf(benchSeries())
 	b.ReportAllocs()

@@ -1,18 +1,19 @@
 package trend
 
-// Cohort is who of a family was born between two snapshots of one epoch.
+// Cohort counts the members of a family that were born between two snapshots of one
+// epoch.
 type Cohort struct {
-	// From and To are indexes of Series.Snapshots. Between them lie only snapshots in
-	// which the members cannot be followed.
+	// From and To are indexes of Series.Snapshots. Members cannot be followed in the
+	// snapshots between them.
 	From, To int
 	// Born counts the members at To that no snapshot up to From lists.
 	Born int
 }
 
-// Cohorts counts births by identity, one entry for each two neighbouring snapshots
-// of an epoch in which every member can be followed; the first snapshot of an epoch
-// has none, since who is there may be of any age. It is empty where members have no
-// identity.
+// Cohorts counts births by identity. It has one entry for each pair of neighbouring
+// snapshots of an epoch in which every member can be followed. The first snapshot of an
+// epoch has no entry, because its members may be of any age. The result is empty if
+// members have no identity.
 func (s *Series) Cohorts(fingerprint string) []Cohort {
 	p := s.parts[fingerprint]
 	if p == nil {

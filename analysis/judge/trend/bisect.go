@@ -12,71 +12,70 @@ import (
 	"leakdiff/analysis/say/wording"
 )
 
-// Exposure is what one epoch of one program showed of a family: the rows of a
-// bisection. Epochs of different hosts and bundles stand side by side; families
-// are matched by the loose fingerprint, because states and lines change with the
-// version.
+// Exposure is what one epoch of one program showed of a family: one row of a bisection.
+// Epochs of different hosts and bundles are compared. Families are matched by the loose
+// fingerprint, because states and lines change with the version.
 type Exposure struct {
 	Version string
-	// Released orders versions where it is known; else the versions' own order does.
+	// Released orders versions. If it is zero, the versions' own order applies.
 	Released time.Time
-	// Hours is from the epoch's first to its last usable snapshot, Snapshots how many
-	// there are.
+	// Hours is the time from the first to the last usable snapshot of the epoch.
+	// Snapshots is their number.
 	Hours     float64
 	Snapshots int
 	// Rise is last minus first, Rate per hour (Theil and Sen).
 	Rise int
 	Rate float64
-	// PerUnit is the rate per unit of the load named Load, NaN where there is none.
+	// PerUnit is the rate per unit of the load named Load, NaN without a load.
 	PerUnit float64
 	Load    string
-	// Where names host or node pool, for the confounds.
+	// Where names the host or node pool. It is used to find confounds.
 	Where string
-	// Leaks says that the epoch alone shows the growth.
+	// Leaks reports that the epoch alone shows the growth.
 	Leaks bool
 }
 
-// Finding of a version.
+// VersionVerdict is the verdict on one version.
 type VersionVerdict string
 
-// What may be said about a version. Unknown ones lack exposure.
+// The verdicts on a version. Unknown means too little exposure.
 const (
 	Good    VersionVerdict = "good"
 	Bad     VersionVerdict = "bad"
 	Unknown VersionVerdict = "unknown"
 )
 
-// VersionRow is one line of the version table.
+// VersionRow is one row of the version table.
 type VersionRow struct {
 	Version string
 	Verdict VersionVerdict
 	Epochs  int
-	// Hours of all its epochs, Rate the median per hour (NaN where no epoch has two
-	// snapshots), PerUnit the median per unit
-	// of load (NaN without one).
+	// Hours is the sum over all epochs of the version. Rate is the median per hour, NaN
+	// if no epoch has two snapshots. PerUnit is the median per unit of load, NaN
+	// without a load.
 	Hours, Rate, PerUnit float64
-	// Below is the rate that no growth in these hours excludes at 95 %: 3 over the
-	// hours; NaN for bad versions.
+	// Below is the smallest rate that these hours without growth exclude at 95 %: 3
+	// divided by the hours. It is NaN for bad versions.
 	Below float64
 	// Mass is the posterior probability that this is the first bad version.
 	Mass float64
 }
 
-// Bisection is which version brought a growth.
+// Bisection is the search for the version that brought a growth.
 type Bisection struct {
 	// Rows are in order of version.
 	Rows []VersionRow
-	// FirstBad is the version, only where every older one is good and every newer one
-	// bad; else it is empty and the answer is after LastGood, up to EarliestBad.
+	// FirstBad is set only if every older version is good and every newer one bad.
+	// Otherwise the first bad version is after LastGood, up to EarliestBad.
 	FirstBad              string
 	LastGood, EarliestBad string
 	// Set is the smallest set of versions with 95 % of the probability.
 	Set []string
-	// Next is the version to test, for NextHours hours with a snapshot every fifth of
-	// it, under the same load; empty where nothing is open.
+	// Next is the version to test for NextHours hours under the same load, with a
+	// snapshot every fifth of that time. It is empty if nothing is open.
 	Next      string
 	NextHours float64
-	// Confounds are what else differs between good and bad versions.
+	// Confounds are other differences between good and bad versions.
 	Confounds []string
 }
 
@@ -106,10 +105,10 @@ func (b Bisection) Text() string {
 	return text
 }
 
-// Exposures are the epochs of this series in which a family can be counted, with
-// the version of their snapshots; those without a version are left out. An epoch
-// whose version changes is cut there. A series that has no member of the family at
-// all counts 0 throughout: that is what a good version shows.
+// Exposures are the epochs of this series in which a family can be counted, with the
+// version of their snapshots. Epochs without a version are left out. An epoch whose
+// version changes is cut there. A series without any member of the family counts 0
+// throughout: a good version shows exactly that.
 func (s *Series) Exposures(family *analysis.Family) []Exposure {
 	whole := s.parts[family.Fingerprint]
 	if whole == nil {
@@ -132,7 +131,7 @@ func (s *Series) Exposures(family *analysis.Family) []Exposure {
 			case to-from >= 2:
 				out = append(out, whole.exposure(run[from:to], version))
 			default:
-				// One snapshot says nothing of its version, but that there was one.
+				// One snapshot shows nothing about its version except that it ran.
 				out = append(out, Exposure{Version: version, Snapshots: 1, PerUnit: math.NaN(), Where: s.Snapshots[run[from].index].Process.Host.Value})
 			}
 			from = to
@@ -150,8 +149,8 @@ func (s *Series) without(family *analysis.Family) *part {
 	}
 }
 
-// versions are those of the snapshots. A process keeps its version until it is
-// restarted: one that only some snapshots of an epoch know holds for the others.
+// versions returns the version of each snapshot. A process keeps its version until it
+// restarts, so a version known for some snapshots of an epoch applies to the others.
 func (s *Series) versions() []string {
 	out := make([]string, len(s.Snapshots))
 	for from := 0; from < len(out); {
@@ -198,12 +197,12 @@ func (p *part) exposure(run []point, version string) Exposure {
 	return e
 }
 
-// Bisect tables the versions and says which brought the growth (statistics.md 7).
-// A version is bad where one of its epochs leaks. It is good where none does and
-// the hours would have shown the rate r of the bad ones: 3/r hours exclude one
-// member at 95 %, and ten times as many the effect that counts, ten members.
-// The first bad version has a uniform prior; each row's likelihood is that of its
-// rise, Poisson with overdispersion 2.
+// Bisect tables the versions and finds the one that brought the growth (statistics.md
+// 7). A version is bad if one of its epochs leaks. It is good if no epoch leaks and its
+// hours would have shown the rate r of the bad versions: 3/r hours exclude one member
+// at 95 %, and ten times as many exclude ten members, the effect that counts. The first
+// bad version has a uniform prior. The likelihood of each row is that of its rise,
+// Poisson with overdispersion 2.
 func Bisect(exposures []Exposure) Bisection {
 	rows := versionRows(exposures)
 	rate := badRate(rows)
@@ -226,8 +225,8 @@ func Bisect(exposures []Exposure) Bisection {
 	return b
 }
 
-// hoursNeeded is the exposure after which no growth clears a version: 3/r for a
-// single member at 95 %, times the effect of ten.
+// hoursNeeded is the exposure without growth that clears a version: 3/r for one member
+// at 95 %, times ten for the effect that counts.
 func hoursNeeded(rate float64) float64 { return 10 * 3 / rate }
 
 func versionRows(exposures []Exposure) []VersionRow {
@@ -273,7 +272,7 @@ func versionRows(exposures []Exposure) []VersionRow {
 	return rows
 }
 
-// badRate is the median rate of the bad versions, 0 where none rises.
+// badRate is the median rate of the bad versions, 0 if none rises.
 func badRate(rows []VersionRow) float64 {
 	var rates []float64
 	for _, r := range rows {
@@ -284,8 +283,8 @@ func badRate(rows []VersionRow) float64 {
 	return median(rates)
 }
 
-// bracket finds the last good and the earliest bad version, and the first bad one
-// where nothing between them is open.
+// bracket finds the last good and the earliest bad version. It sets the first bad
+// version if no version between them is open.
 func (b *Bisection) bracket() {
 	first := slices.IndexFunc(b.Rows, func(r VersionRow) bool { return r.Verdict == Bad })
 	if first < 0 {
@@ -306,8 +305,8 @@ func (b *Bisection) bracket() {
 	}
 }
 
-// spread gives every version its probability of being the first bad one: with it
-// and all newer ones growing at the bad rate, and all older ones not.
+// spread computes for every version the probability of being the first bad one: this
+// version and all newer ones grow at the bad rate, all older ones do not.
 func (b *Bisection) spread(exposures []Exposure, rate float64) {
 	if b.EarliestBad == "" || rate <= 0 {
 		return
@@ -347,10 +346,10 @@ func (b *Bisection) spread(exposures []Exposure, rate float64) {
 	}
 }
 
-// likelihood is the log of the chance to see the rise with or without the leak:
-// normal, with the variance of a Poisson count of overdispersion 2 and the
-// scatter of two counts at the gate. Rates differ between hosts, so the leak's
-// own rate is only known to a factor of two.
+// likelihood is the log probability of the rise with or without the leak. The rise is
+// normal, with the variance of a Poisson count of overdispersion 2 and the scatter of
+// two counts at the gate. Rates differ between hosts, so the rate of the leak is known
+// only to a factor of two.
 func (e Exposure) likelihood(rate float64, leaks bool) float64 {
 	mean, spread := 0.0, 0.0
 	if leaks {
@@ -362,7 +361,8 @@ func (e Exposure) likelihood(rate float64, leaks bool) float64 {
 	return -off*off/(2*variance) - 0.5*math.Log(variance)
 }
 
-// advise names the version whose test halves the open probability, not the list.
+// advise names the version whose test halves the open probability. It does not halve
+// the list.
 func (b *Bisection) advise(rate float64) {
 	if rate <= 0 || b.FirstBad != "" {
 		return
@@ -370,7 +370,7 @@ func (b *Bisection) advise(rate float64) {
 	below, best := 0.0, math.Inf(1)
 	for _, r := range b.Rows {
 		below += r.Mass
-		// A test of r tells whether the first bad one is r or older, or newer.
+		// A test of r shows whether the first bad version is r or older, or newer.
 		if off := math.Abs(below - 0.5); r.Verdict == Unknown && off < best {
 			best, b.Next = off, r.Version
 		}
@@ -380,7 +380,8 @@ func (b *Bisection) advise(rate float64) {
 	}
 }
 
-// confounds lists what goes with the verdict as much as the version does.
+// confounds lists properties that correlate with the verdict as much as the version
+// does.
 func confounds(exposures []Exposure, rows []VersionRow) []string {
 	verdict := make(map[string]VersionVerdict)
 	for _, r := range rows {
@@ -415,8 +416,8 @@ func disjointKeys(a, b map[string]bool) bool {
 	return true
 }
 
-// compareVersions orders by numbers where both have one: v1.9 before v1.10, and a
-// pre-release before its release.
+// compareVersions compares numbers as numbers: v1.9 is before v1.10, and a pre-release
+// before its release.
 func compareVersions(a, b string) int {
 	x, y := versionParts(a), versionParts(b)
 	for k := 0; k < len(x) && k < len(y); k++ {
@@ -433,8 +434,8 @@ func compareVersions(a, b string) int {
 	return strings.Compare(a, b)
 }
 
-// prerelease is -1 for a word after the numbers ("rc"), which makes a version
-// older, and 1 for one more number.
+// prerelease is -1 for a word after the numbers ("rc"), because it makes a version
+// older. It is 1 for one more number.
 func prerelease(part string) int {
 	if part[0] < '0' || part[0] > '9' {
 		return -1

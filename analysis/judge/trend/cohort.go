@@ -5,41 +5,42 @@ import (
 	"time"
 )
 
-// cohort is evidence C in one epoch: members that were born in several intervals
-// and do not leave (statistics.md 3). Intervals are numbered by the snapshot that
-// ends them; the first snapshot's members are never new.
+// cohort is evidence C in one epoch: members were born in several intervals and do not
+// leave (statistics.md 3). Intervals are numbered by the snapshot that ends them. The
+// members of the first snapshot are never new.
 type cohort struct {
 	run   []point
 	dated bool
-	// born, established and alive have one entry per point of run: members first
-	// seen there, those of them still there at the next counted snapshot, those of
-	// these still there at the end.
+	// born, established and alive have one entry per point of run. born are the members
+	// first seen there. established are those still present at the next counted
+	// snapshot. alive are the established members still present at the end.
 	born, established, alive []int
-	// tested says which intervals have a next counted snapshot.
+	// tested reports which intervals have a next counted snapshot.
 	tested []bool
 	holds  bool
-	// turnover says that more than a fifth of those who had stayed for a while are
-	// gone: sessions, not a leak, whatever ages and counts say.
+	// turnover reports that more than a fifth of the members that had stayed for a
+	// while are gone. Such members are sessions and no leak, whatever ages and counts
+	// show.
 	turnover bool
-	// alone says that the cohorts are enough by themselves.
+	// alone reports that the cohorts suffice as evidence.
 	alone bool
-	// largest is the largest share of one interval in the established alive.
+	// largest is the largest share of one interval in alive.
 	largest float64
 }
 
-// Cohorts need four snapshots: one for the start, two births, one to see both
-// stay.
+// fewestCohortPoints is one snapshot for the start, two for births and one in which
+// both cohorts are still present.
 const fewestCohortPoints = 4
 
-// fewestEstablished members must have stayed to the end.
+// fewestEstablished is the least number of members that must have stayed to the end.
 const fewestEstablished = 8
 
-// mostGone is the share of the established, those of the first snapshot among
-// them, whose leaving contradicts a leak.
+// mostGone is the share of established members, including those of the first snapshot,
+// that may leave before a leak is contradicted.
 const mostGone = 0.2
 
-// The spacing minimum of statistics.md, Scale: members must outlive at least
-// this, or requests in flight would count as established.
+// The spacing minimum of statistics.md, Scale. Members must live at least this long.
+// Otherwise requests in flight would count as established.
 const (
 	shortestSpacing = 500 * time.Millisecond
 	longestSpacing  = time.Hour
@@ -50,9 +51,9 @@ func spacing(run []point) float64 {
 	return max(shortestSpacing.Hours(), min(longestSpacing.Hours(), share))
 }
 
-// gone counts the members that were there for a while and are not at the end: seen
-// at two counted snapshots, the first snapshot's among them. Sessions that take
-// turns show it in the members that were there before anybody looked.
+// gone counts the members that were seen at two counted snapshots and are not present
+// at the end. Members of the first snapshot are included: sessions that are replaced
+// show it there first.
 func (c *cohort) gone(t *tracking, settled []int32) (gone, stayed int) {
 	run := c.run
 	next := nextCounted(run, 0, leastSpacing(run, c.dated))
@@ -76,9 +77,9 @@ func (c *cohort) gone(t *tracking, settled []int32) (gone, stayed int) {
 	return gone, stayed
 }
 
-// newCohort follows the members of one run, all of whose points are followed
-// ones. Whom the end does not show decides nothing before there are enough who
-// stayed: the rest is followed only then.
+// newCohort follows the members of one run. All points of the run must be followed.
+// Members that are not present at the end matter only if enough others stayed, so they
+// are followed only then.
 func newCohort(run []point, t *tracking, dated bool) cohort {
 	c := cohort{run: run, dated: dated}
 	if c.stayed(t) < fewestEstablished {
@@ -88,8 +89,8 @@ func newCohort(run []point, t *tracking, dated bool) cohort {
 	return c
 }
 
-// stayed counts the members at the end that were born in an interval of the run
-// and not just before its end.
+// stayed counts the members at the end that were born in an interval of the run, not
+// just before its end.
 func (c *cohort) stayed(t *tracking) int {
 	n := 0
 	first, last := c.run[0].index, c.run[len(c.run)-2].index
@@ -101,7 +102,7 @@ func (c *cohort) stayed(t *tracking) int {
 	return n
 }
 
-// follow fills in who was born, settled and stayed, and judges.
+// follow counts who was born, settled and stayed, and judges.
 func (c *cohort) follow(t *tracking) {
 	if c.born != nil {
 		return
@@ -120,11 +121,11 @@ func (c *cohort) follow(t *tracking) {
 	c.alone = c.holds && c.steady() && 10*gone <= stayed
 }
 
-// followSpans asks of each member only when it was first and last seen, since nobody
-// was away in between. Numbers are given in the order of the first sighting.
+// followSpans uses only the first and last sighting of each member. That suffices
+// because no member was away in between. Numbers ascend with the first sighting.
 func (c *cohort) followSpans(t *tracking) (gone, stayed int) {
 	run := c.run
-	next := make([]int32, len(run)) // the snapshot at which those born at a point must still be there
+	next := make([]int32, len(run)) // the snapshot at which members born at a point must still be present
 	least := leastSpacing(run, c.dated)
 	for k := range run {
 		next[k] = math.MaxInt32
@@ -167,10 +168,10 @@ func (c *cohort) followSpans(t *tracking) (gone, stayed int) {
 	return gone, stayed
 }
 
-// followSightings looks each member up at every point.
+// followSightings looks up each member at every point.
 func (c *cohort) followSightings(t *tracking) (gone, stayed int) {
 	run := c.run
-	interval := make([]int32, len(t.first)) // 0 for members of the first point
+	interval := make([]int32, len(t.first)) // the interval of each member, 0 for members of the first point
 	for k := 1; k < len(run); k++ {
 		for _, number := range t.members[run[k].index] {
 			first := int(t.first[number])
@@ -203,8 +204,8 @@ func (c *cohort) followSightings(t *tracking) (gone, stayed int) {
 	return c.gone(t, settled)
 }
 
-// leastSpacing is the spacing minimum of a run, 0 where not all of it is dated:
-// then the next point counts.
+// leastSpacing is the spacing minimum of a run. It is 0 if some point has no date; then
+// the next point counts.
 func leastSpacing(run []point, dated bool) float64 {
 	if dated && len(timedOf(run)) == len(run) {
 		return spacing(run)
@@ -212,8 +213,8 @@ func leastSpacing(run []point, dated bool) float64 {
 	return 0
 }
 
-// nextCounted is the first point at least the spacing minimum after point k, -1
-// where there is none.
+// nextCounted returns the first point that is at least the spacing minimum after point
+// k, or -1.
 func nextCounted(run []point, k int, least float64) int {
 	for m := k + 1; m < len(run); m++ {
 		if least == 0 || run[m].at-run[k].at >= least {
@@ -250,9 +251,9 @@ func (c *cohort) judge() {
 	}
 }
 
-// newer counts the established alive of the intervals that end in the newer half
-// of the time that can have any. A pool that fills after a start has few of them:
-// without births that go on it would look like a leak for ever.
+// newer counts the alive members of the intervals that end in the newer half of the
+// tested time. A pool that fills after a start has few of them. Without this test it
+// would look like a leak for ever.
 func (c *cohort) newer(spans []float64, time float64) int {
 	n, passed := 0, 0.0
 	for k := 1; k < len(c.run); k++ {
@@ -266,9 +267,9 @@ func (c *cohort) newer(spans []float64, time float64) int {
 	return n
 }
 
-// steady asks more of cohorts than holds does: births in most of the intervals that
-// can have any (in six of many, in four at least), and in the newer half as many as even births
-// would give it, nearly.
+// steady is stricter than holds. It requires births in most of the tested intervals
+// (six are enough, at least four), and in the newer half at least 80 % of the births
+// that an even distribution would put there.
 func (c *cohort) steady() bool {
 	tested, intervals, time := 0, 0, 0.0
 	spans := lengths(c.run)
@@ -299,9 +300,9 @@ func sum(values []int) int {
 	return total
 }
 
-// bestCohort is the cohort that says most: one that holds before others, then
-// the most established members alive, then the newest epoch. ok is false where
-// no epoch has enough followed snapshots.
+// bestCohort returns the strongest cohort: first one that holds, then the one with the
+// most alive members, then the newest epoch. ok is false if no epoch has enough
+// followed snapshots.
 func (p *part) bestCohort() (best cohort, ok bool) {
 	for _, run := range p.runs {
 		followed := p.tracking.followed(run)

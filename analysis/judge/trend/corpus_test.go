@@ -13,7 +13,7 @@ import (
 	"leakdiff/samples/corpus"
 )
 
-// truth is what the corpus says of one series (expected*.json).
+// truth is the expected result of one series (expected*.json).
 type truth struct {
 	Series    string      `json:"series"`
 	Process   string      `json:"process"`
@@ -63,10 +63,10 @@ func (row truthRow) words() (string, bool) {
 // (statistics.md 5) finds it.
 func needsUnit(first, last int) bool { return last-first < 10 }
 
-// TestEveryPrefixOfTheCorpus holds the counts of the truth files against the
-// rule of check/prefixes: negatives are never leaking, and from the fifth
-// snapshot of growth on, what grows is leaking or suspicious. Members of growing
-// rows survive; negatives are tried surviving, churning and without identities.
+// TestEveryPrefixOfTheCorpus checks the counts of the truth files by the rule of
+// check/prefixes: negatives are never leaking, and from the fifth snapshot of growth
+// on, what grows is leaking or suspicious. Members of growing rows survive. Negatives
+// are tried surviving, churning and without identities.
 func TestEveryPrefixOfTheCorpus(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(corpus.Path(t, "series"), "*", "expected*.json"))
 	if err != nil || len(files) == 0 {

@@ -9,8 +9,8 @@ import (
 	"leakdiff/analysis/say/wording"
 )
 
-// decides says what would change a verdict: the next snapshot and what it would
-// have to show.
+// decides names what would change a verdict: the next snapshot and what it would have
+// to show.
 func (p *part) decides(s *signals, verdict analysis.Verdict, recovered bool) []analysis.Evidence {
 	say := func(format string, args ...any) []analysis.Evidence { return one(ruleDecides, format, args...) }
 	switch verdict {
@@ -55,7 +55,7 @@ func (f loadFit) name() string {
 	return f.load.name
 }
 
-// accusedText names who must be gone for a leak to be none.
+// accusedText names the members that must be gone before a leak is refuted.
 func (p *part) accusedText(s *signals) string {
 	if n := sum(s.cohort.alive); n > 0 {
 		return fmt.Sprintf("the %d members that stayed", n)
@@ -66,7 +66,7 @@ func (p *part) accusedText(s *signals) string {
 	return "the members counted last"
 }
 
-// proofOfGrowth says what a suspicion lacks.
+// proofOfGrowth names the evidence that a suspicion lacks.
 func (p *part) proofOfGrowth(s *signals) string {
 	lacking := fewestCohortPoints - max(s.fit.n, min(1, s.usable))
 	switch {
@@ -83,12 +83,12 @@ func (p *part) proofOfGrowth(s *signals) string {
 	}
 }
 
-// enoughBirths is how many births evidence C wants to see established, and some more
-// that have no time to be.
+// enoughBirths is the number of births that evidence C needs, plus some that have no
+// time to become established.
 const enoughBirths = fewestEstablished + 4
 
-// laterAt is later, or when enough members will have been born at the present rate
-// where that takes longer.
+// laterAt is later, or the time until enough members are born at the present rate if
+// that is longer.
 func (p *part) laterAt(s *signals) string {
 	rate := 0.0
 	switch {
@@ -111,7 +111,8 @@ func (p *part) laterAt(s *signals) string {
 	return " in " + wording.Duration(needed.Round(time.Minute))
 }
 
-// possibleSlope is the slope of the counts, 0 where their pairs exclude a growth.
+// possibleSlope is the slope of the counts. It is 0 if the pairs of counts exclude a
+// growth.
 func (p *part) possibleSlope(f fit) float64 {
 	runs, buf := p.comparable(), new(buffers)
 	if !f.filled && f.mayGrow(runs, buf) {
@@ -120,8 +121,8 @@ func (p *part) possibleSlope(f fit) float64 {
 	return f.slope
 }
 
-// later is when the next snapshot would say most: the usual distance of the
-// snapshots, and half an hour where that is shorter.
+// later is the best time for the next snapshot: the usual interval, at least half an
+// hour.
 func (p *part) later() string {
 	runs := p.comparable()
 	span := longestSpan(runs)
@@ -137,7 +138,7 @@ func (p *part) later() string {
 	return " in 30 minutes"
 }
 
-// interval is the usual distance of the snapshots, half an hour where that is shorter.
+// interval is the usual interval between snapshots, at least half an hour.
 func (p *part) interval() time.Duration {
 	runs := p.comparable()
 	if len(runs) == 0 {
@@ -146,7 +147,7 @@ func (p *part) interval() time.Duration {
 	return max(30*time.Minute, hoursLong(longestSpan(runs)/float64(max(1, len(runs[0])-1))).Round(time.Minute))
 }
 
-// leastNoticeable is the count from which on the present level would be a growth.
+// leastNoticeable is the smallest count that would be a growth from the present level.
 func (p *part) leastNoticeable() int {
 	run := p.lastRun()
 	start := run[0].count

@@ -6,13 +6,13 @@ import (
 	"leakdiff/analysis"
 )
 
-// Epochs numbers the process starts of snapshots in time order, from 0: one
-// number per snapshot. A new epoch begins where pid or start time differ from
-// what was known before; else where the goroutine ids prove another process,
-// because the largest one fell, fewer than half of the earlier ones are still
-// there and none has waited through, or because the two sets have nothing in common (statistics.md 1). A cut
-// dump proves nothing by what it lacks, and a snapshot without goroutine ids
-// stays in the epoch before it.
+// Epochs numbers the process starts of snapshots in time order, from 0: one number per
+// snapshot. A new epoch begins if pid or start time differ from what was known before.
+// If they are unknown, the goroutine ids decide: a new epoch begins if the largest id
+// fell, fewer than half of the earlier ids are left and no goroutine waited through, or
+// if the two sets of ids have nothing in common (statistics.md 1). What a cut dump
+// lacks proves nothing. A snapshot without goroutine ids belongs to the epoch before
+// it.
 func Epochs(snaps []*analysis.Snapshot) []int {
 	epochs := make([]int, len(snaps))
 	var current start
@@ -31,11 +31,11 @@ func Epochs(snaps []*analysis.Snapshot) []int {
 // start is what is known of one process start.
 type start struct {
 	pid, began string
-	// at is when the process started by its metrics or the age of its main thread,
-	// in seconds since 1970; 0 where neither says it.
+	// at is the start of the process in seconds since 1970, from its metrics or from
+	// the age of its main thread. It is 0 if neither is known.
 	at float64
-	// reference is the latest snapshot with goroutine ids, complete ones before
-	// cut ones.
+	// reference is the latest snapshot with goroutine ids. Complete dumps are preferred
+	// to cut ones.
 	reference *analysis.Snapshot
 }
 
@@ -54,7 +54,7 @@ func (s *start) learn(snap *analysis.Snapshot) {
 	}
 }
 
-// startFigure is when a process began; two figures of one process differ by the
+// startFigure is when a process began. Two figures of one process differ by the
 // rounding of clocks, at most by sameStart seconds.
 const (
 	startFigure = "process_start_time_seconds"
@@ -67,7 +67,7 @@ func (s *start) endedBy(snap *analysis.Snapshot) bool {
 		return true
 	}
 	if sameNotation(s.began, began) {
-		// Equal start times of one pid settle it: ids need not be asked.
+		// Equal start times of one pid are decisive.
 		if s.began != began {
 			return true
 		}
@@ -81,8 +81,8 @@ func (s *start) endedBy(snap *analysis.Snapshot) bool {
 	return s.idsDeny(snap)
 }
 
-// idsDeny reports whether the goroutine ids of snap show another process than
-// those of the reference. The largest id alone falls by a few whenever the
+// idsDeny reports whether the goroutine ids of snap prove another process than the
+// reference. The largest id alone does not suffice: it falls by a few whenever the
 // newest goroutine ends.
 func (s *start) idsDeny(snap *analysis.Snapshot) bool {
 	if s.reference == nil || highest(snap) == 0 || cut(snap) {
@@ -96,7 +96,7 @@ func (s *start) idsDeny(snap *analysis.Snapshot) bool {
 }
 
 // waitedThrough reports that a goroutine of later has waited since before earlier was
-// taken, by times that the captures name themselves: the process lived then. Most of
+// taken, according to the capture times. The process was then already running. Most of
 // its goroutines may have ended at once, when the cause of a leak went away.
 func waitedThrough(earlier, later *analysis.Snapshot) bool {
 	for _, s := range []*analysis.Snapshot{earlier, later} {
@@ -104,7 +104,7 @@ func waitedThrough(earlier, later *analysis.Snapshot) bool {
 			return false
 		}
 	}
-	// Waits are in whole minutes, and the times of two captures in seconds.
+	// Waits are in whole minutes, the times of two captures in seconds.
 	since := later.CapturedAt.Sub(earlier.CapturedAt).Minutes() + 1
 	for i := range later.Groups {
 		if g := &later.Groups[i]; g.Family.Kind == analysis.KindGoroutine && since > 1 && float64(g.OldestWait) > since {
@@ -129,8 +129,8 @@ func stillThere(earlier, later *analysis.Snapshot) (kept, all int) {
 	return kept, all
 }
 
-// disjoint reports whether two dumps with ids share none. Goroutine 1 nearly
-// always answers without a set being built.
+// disjoint reports whether two dumps with ids share none. Goroutine 1 nearly always
+// decides before a set is built.
 func disjoint(a, b *analysis.Snapshot) bool {
 	lowestA, lowestB := lowest(a), lowest(b)
 	if lowestA == 0 || lowestB == 0 || lowestA == lowestB {
@@ -140,7 +140,7 @@ func disjoint(a, b *analysis.Snapshot) bool {
 	return kept == 0
 }
 
-// highest is the largest goroutine id, 0 where there is none.
+// highest is the largest goroutine id, 0 without ids.
 func highest(snap *analysis.Snapshot) int64 {
 	if snap.MaxGoroutineID > 0 {
 		return snap.MaxGoroutineID
@@ -152,7 +152,7 @@ func highest(snap *analysis.Snapshot) int64 {
 	return high
 }
 
-// lowest is the smallest goroutine id, 0 where there is none.
+// lowest is the smallest goroutine id, 0 without ids.
 func lowest(snap *analysis.Snapshot) int64 {
 	var low int64
 	for id := range goroutineIDs(snap) {
@@ -160,7 +160,7 @@ func lowest(snap *analysis.Snapshot) int64 {
 			low = id
 		}
 		if low == 1 {
-			break // that of main
+			break // the id of main
 		}
 	}
 	return low
@@ -185,7 +185,7 @@ func cut(snap *analysis.Snapshot) bool { return snap.Truncated || snap.LowerBoun
 
 func differ(a, b string) bool { return a != "" && b != "" && a != b }
 
-// sameNotation reports whether two start times are known and of one form: ticks
+// sameNotation reports whether two start times are known and in one notation: ticks
 // ("16042") are never compared with a date ("2026-11-21T02:58:10Z").
 func sameNotation(a, b string) bool {
 	return a != "" && b != "" && ticks(a) == ticks(b)

@@ -154,7 +154,7 @@ func TestEpochs(t *testing.T) {
 	}
 }
 
-// The largest ids and the ids in common are those of corpus/series/restart.
+// The largest ids and the common ids are those of corpus/series/restart.
 func TestEpochsOfTheRestartSeries(t *testing.T) {
 	sc := scenario{
 		families: map[string]string{onlyFamily: strings.Join([]string{

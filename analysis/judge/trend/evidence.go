@@ -7,8 +7,8 @@ import (
 	"leakdiff/analysis/say/wording"
 )
 
-// measureMarks looks for the "(leaked)" marks of the runtime's leak profile: proof
-// by reachability, in cut dumps too.
+// measureMarks reads the "(leaked)" marks of the runtime's leak profile. A mark is a
+// proof by reachability, in cut dumps too.
 func (p *part) measureMarks(s *signals) {
 	for _, m := range p.marks {
 		if m.index <= p.end() && m.members >= s.marked {
@@ -25,8 +25,8 @@ func markEvidence(p *part, s *signals) []analysis.Evidence {
 		wording.Plural(s.marked, "member", "members"), p.series.label(s.markedAt))
 }
 
-// end is the last snapshot that the part speaks of: marks count in cut dumps too,
-// which give no point.
+// end is the last snapshot of the part. Marks count in cut dumps too, although these
+// have no point.
 func (p *part) end() int {
 	if p.until > 0 {
 		return p.until - 1
@@ -43,15 +43,15 @@ func countEvidence(p *part, s *signals) []analysis.Evidence {
 	return one(ruleSeries, "%s%s", p.countsText(runs), p.significance(s, longestSpan(runs)))
 }
 
-// significance says what the course of the counts amounts to, with its figures. The
-// typical rate is Theil and Sen's: half of all pairs of snapshots move faster.
+// significance words the statistics of the counts. The typical rate is Theil and Sen's:
+// half of all pairs of snapshots move faster.
 func (p *part) significance(s *signals, span float64) string {
 	f := s.fit
 	f.fill(p.comparable(), new(buffers))
 	moved := s.risen > levelNone || s.down > levelNone || s.onceDown != "" || f.n < 4 && s.grew
 	switch {
 	case f.n < 4 && moved:
-		// Too few counts for a trend: say what happened, never what is happening.
+		// Too few counts for a trend: report what happened, never what is happening.
 		return ""
 	case f.n < 4 && abs(float64(f.rise)) >= f.gate:
 		return "; not distinguishable from noise"
@@ -71,9 +71,9 @@ func (p *part) significance(s *signals, span float64) string {
 	}
 }
 
-// rateText tells the rate, and where the change was uneven, both rates: the whole
-// change over the whole span and the typical one between two snapshots. Printing
-// only the typical one beside a rise that it does not give confuses readers.
+// rateText words the rate. If the change was uneven it words two rates: the whole
+// change over the whole span, and the typical rate between two snapshots. The typical
+// rate alone would contradict the rise printed beside it.
 func (p *part) rateText(f fit, span float64) string {
 	typical := fmt.Sprintf("%s (95 %% interval %s to %s)", p.rate(f.slope), p.rate(f.low), p.rate(f.high))
 	whole := float64(f.rise)
@@ -90,8 +90,8 @@ func stepText(f fit) string {
 	return "; a single step fits better than a line"
 }
 
-// countsText tells what the counts did: "9 snapshots over 9 min 5 s: rose by 48, from
-// 0 (t0) to 48 (t8)".
+// countsText words the course of the counts: "9 snapshots over 9 min 5 s: rose by 48,
+// from 0 (t0) to 48 (t8)".
 func (p *part) countsText(runs [][]point) string {
 	where := ""
 	if len(runs) > 1 {
@@ -114,7 +114,7 @@ func (p *part) countsText(runs [][]point) string {
 	return text
 }
 
-// runText tells one run: "grew by 40, from 0 (t0) to 40 (t1)".
+// runText words one run: "grew by 40, from 0 (t0) to 40 (t1)".
 func (p *part) runText(run []point) string {
 	first, last := run[0], run[len(run)-1]
 	ends := fmt.Sprintf("from %d (%s) to %d (%s)", first.count, p.label(first), last.count, p.label(last))
@@ -133,7 +133,7 @@ func (p *part) runText(run []point) string {
 	}
 }
 
-// p is the p of the direction in which the slope points.
+// p is the p-value in the direction of the slope.
 func (f fit) p() float64 {
 	if f.slope < 0 {
 		return f.pDown
@@ -141,7 +141,7 @@ func (f fit) p() float64 {
 	return f.pUp
 }
 
-// sign is the direction in which the slope points.
+// sign is the direction of the slope.
 func (f fit) sign() float64 {
 	if f.slope < 0 {
 		return -1
@@ -149,8 +149,8 @@ func (f fit) sign() float64 {
 	return 1
 }
 
-// measureOnce takes back the level of counts that moved once. Ages overrule it for
-// a rise: births that go on are no step.
+// measureOnce removes the level of counts that moved once. Ages overrule it for a rise:
+// continuing births are no single step.
 func (p *part) measureOnce(s *signals) {
 	if s.up > levelNone && !s.ages.holds {
 		if text, once := p.movedOnce(p.comparable(), 1); once {
@@ -175,11 +175,11 @@ func onceEvidence(_ *part, s *signals) []analysis.Evidence {
 	return evidence
 }
 
-// step is the change of one interval, in the direction asked for.
+// step is the change of one interval in a given direction.
 type step struct {
 	from, to point
 	by       int
-	// length is in hours, or 1 where some count is not dated.
+	// length is in hours, or 1 if some count has no date.
 	length float64
 }
 
@@ -198,8 +198,8 @@ func stepsOf(runs [][]point, sign int) []step {
 	return steps
 }
 
-// movedOnce is "Rose once" of statistics.md 3: up to five counts that owe their
-// change to one interval before the last, or that stand still since.
+// movedOnce is "Rose once" of statistics.md 3: up to five counts that changed in one
+// interval before the last, or that have not changed since.
 func (p *part) movedOnce(runs [][]point, sign int) (string, bool) {
 	steps := stepsOf(runs, sign)
 	n := len(steps) + len(runs)
@@ -244,7 +244,7 @@ func unchanged(steps []step) bool {
 	return true
 }
 
-// measureCohorts is evidence C, for the epoch where it says most.
+// measureCohorts measures evidence C in the epoch with the strongest cohort.
 func (p *part) measureCohorts(s *signals) {
 	for _, run := range p.runs {
 		s.identified = s.identified || p.identifies(run)
@@ -293,8 +293,8 @@ func cohortEvidence(p *part, s *signals) []analysis.Evidence {
 	return one(ruleCohort, "%s", text)
 }
 
-// identifies reports whether identities can speak for or against a growth in a
-// run. One dump with ids at the end of a series of counts cannot.
+// identifies reports whether identities can support or refute a growth in a run. One
+// dump with ids at the end of a series of counts cannot.
 func (p *part) identifies(run []point) bool {
 	followed, peopled := p.tracking.followed(run), 0
 	for k := range followed {
@@ -308,9 +308,8 @@ func (p *part) identifies(run []point) bool {
 	return peopled == 1 && len(followed) >= fewestCohortPoints
 }
 
-// survivors counts the members at the end of the judged part that were there
-// when the family first grew, in the last epoch that allows it; -1 without
-// identities.
+// survivors counts the members at the end of the judged part that were present when the
+// family first grew, in the last epoch that allows it. It is -1 without identities.
 func (p *part) survivors() int {
 	for r := len(p.runs) - 1; r >= 0; r-- {
 		followed := p.tracking.followed(p.runs[r])
@@ -328,7 +327,7 @@ func (p *part) survivors() int {
 
 func survivorEvidence(p *part, s *signals) []analysis.Evidence {
 	if s.showsBalance() && s.balance.known && len(p.runs) == 1 {
-		return nil // who came and who left is told already
+		return nil // the balance already reports it
 	}
 	for r := len(p.runs) - 1; r >= 0; r-- {
 		followed := p.tracking.followed(p.runs[r])
@@ -343,8 +342,8 @@ func survivorEvidence(p *part, s *signals) []analysis.Evidence {
 	return nil
 }
 
-// survivorText tells what became of the members of the first snapshot that has
-// some: "38 of 40 members of t1 are still there at t7, 2 are new".
+// survivorText words what became of the members of the first snapshot that has any: "38
+// of 40 members of t1 are still there at t7, 2 are new".
 func (p *part) survivorText(followed []point) string {
 	last := followed[len(followed)-1]
 	from := firstGrowth(followed)
@@ -379,8 +378,8 @@ func (p *part) survivorText(followed []point) string {
 	return text
 }
 
-// firstGrowth is the first point with more members than the one before, else the
-// first of all.
+// firstGrowth is the first point with more members than the one before it, else the
+// first point.
 func firstGrowth(run []point) point {
 	for k := 1; k < len(run); k++ {
 		if run[k].count > run[k-1].count {
@@ -390,7 +389,8 @@ func firstGrowth(run []point) point {
 	return run[0]
 }
 
-// measurePresence finds families that came or went as a whole in the last epoch.
+// measurePresence finds families that appeared or vanished as a whole in the last
+// epoch.
 func (p *part) measurePresence(s *signals) {
 	run := p.lastRun()
 	if len(run) < 2 {
@@ -435,8 +435,8 @@ func presenceEvidence(p *part, _ *signals) []analysis.Evidence {
 	return nil
 }
 
-// arrival is the first point with members after points without, 0 where there is
-// none. Families that went again have not arrived.
+// arrival is the first point with members after points without, or 0. A family that
+// vanished again has no arrival.
 func arrival(run []point) int {
 	if run[0].count > 0 || run[len(run)-1].count == 0 {
 		return 0
@@ -449,8 +449,7 @@ func arrival(run []point) int {
 	return 0
 }
 
-// departure is the first of the closing points without members, 0 where there is
-// none.
+// departure is the first of the closing points without members, or 0.
 func departure(run []point) int {
 	k := len(run)
 	for k > 0 && run[k-1].count == 0 {

@@ -7,9 +7,9 @@ import (
 	"leakdiff/analysis"
 )
 
-// Point is one thing worth telling of a series: a unit, or a family that rises
-// alone, with what may hold it. Points come in the order in which they explain
-// each other.
+// Point is one entry of the explanation of a series: a unit, or a family that rises
+// alone, with its possible holders. Points are ordered so that a cause precedes its
+// effects.
 type Point struct {
 	Section Section
 	// Unit is the id of a unit, empty for a single family.
@@ -17,12 +17,12 @@ type Point struct {
 	// Families are the fingerprints, largest rise first.
 	Families []string
 	Verdict  analysis.Verdict
-	// RecoveredAt is -1 where the cause is still there.
+	// RecoveredAt is -1 if the cause is still present.
 	RecoveredAt int
 	// Rise is in members, over all its families.
 	Rise int
-	// Of is the point's fingerprint that a culprit may hold or an effect follows
-	// from, empty elsewhere.
+	// Of is the fingerprint that a culprit may hold or an effect follows from. It is
+	// empty in other sections.
 	Of string
 	// Why are the reasons in words.
 	Why []string
@@ -31,8 +31,7 @@ type Point struct {
 // Section is the place of a point in the explanation.
 type Section string
 
-// The sections in order: what grows, what may hold it, what follows from it, what
-// the capture itself adds, what only follows its load, what rose and accuses nobody.
+// The sections in order.
 const (
 	WhatGrows   Section = "grows"
 	MayHold     Section = "may_hold"
@@ -43,11 +42,11 @@ const (
 	Neutral Section = "neutral"
 )
 
-// Explain orders what a series shows so that it explains itself: each growing unit
-// or family, the possible culprits right after it, then growth that began later in
-// families that wait for the same lock, then what the capture adds, then what only
-// follows its load, then what rose without accusing anybody. Within a section proof goes before suspicion and a larger
-// rise before a smaller one.
+// Explain orders the families and units of a series so that causes precede effects:
+// each growing unit or family, its possible culprits right after it, later growth in
+// families that wait for the same lock, the effects of the capture itself, growth that
+// follows its load, and growth that accuses nobody. Within a section the stronger
+// verdict comes first, then the larger rise.
 func (s *Series) Explain() []Point {
 	var grown, observed, scaled, neutral []Point
 	done := make(map[string]bool)
@@ -101,14 +100,15 @@ func (s *Series) Explain() []Point {
 			}
 		}
 	}
-	// Several views of one thing grow alike: what has a stack says most.
+	// Several views of one thing grow alike. The one with a stack is the most
+	// informative.
 	slices.SortStableFunc(neutral, func(a, b Point) int {
 		return cmp.Or(a.Verdict.Rank()-b.Verdict.Rank(), s.kindRank(a)-s.kindRank(b))
 	})
 	return slices.Concat(s.withCulprits(own), observed, scaled, neutral)
 }
 
-// kindRank is the place of the first kind of a point's families.
+// kindRank is the rank of the first kind among a point's families.
 func (s *Series) kindRank(p Point) int {
 	rank := len(analysis.Kinds())
 	for _, f := range p.Families {
@@ -117,7 +117,7 @@ func (s *Series) kindRank(p Point) int {
 	return rank
 }
 
-// observes reports a point all of whose families exist because somebody looked.
+// observes reports a point whose families all exist because of an observer.
 func (s *Series) observes(p Point) bool {
 	for _, f := range p.Families {
 		if !s.in.Observer[f] {
@@ -127,8 +127,8 @@ func (s *Series) observes(p Point) bool {
 	return true
 }
 
-// observedShare is the part of a unit that exists because somebody looked: its
-// requests keep the rhythm of the cause that they wait for.
+// observedShare is the part of a unit that exists because of an observer. Its requests
+// rise with the cause that they wait for.
 func (s *Series) observedShare(p Point) (Point, bool) {
 	share := Point{Section: Observed, Verdict: p.Verdict, RecoveredAt: p.RecoveredAt}
 	for _, f := range p.Families {
@@ -142,8 +142,8 @@ func (s *Series) observedShare(p Point) (Point, bool) {
 	return share, len(share.Families) > 0
 }
 
-// withCulprits sets the possible culprits behind the first point that waits for
-// them, and moves points that wait for the same lock as an earlier one behind it.
+// withCulprits inserts the possible culprits after the first point that waits for them.
+// It moves points that wait for the same lock as an earlier point after that point.
 func (s *Series) withCulprits(points []Point) []Point {
 	var out []Point
 	told := make(map[string]bool)
@@ -184,8 +184,8 @@ func (s *Series) lastLocks(fingerprint string) []uint64 {
 	return nil
 }
 
-// Roles says which families are victims, possible culprits or there because
-// somebody looked, by fingerprint.
+// Roles returns the role of families by fingerprint: victim, possible culprit or effect
+// of an observer.
 func (s *Series) Roles() map[string]Role {
 	roles := make(map[string]Role)
 	for f, observes := range s.in.Observer {

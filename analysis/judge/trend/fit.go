@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// level is what one direction of the counts amounts to.
+// level is the strength of evidence S in one direction.
 type level int
 
 const (
@@ -14,36 +14,36 @@ const (
 	levelLeaking
 )
 
-// mostPoints bounds the work of the pair statistics, which grows with the square
-// of the snapshots: longer runs are thinned evenly to this many.
+// mostPoints bounds the work of the pair statistics, which grows with the square of the
+// number of snapshots. Longer runs are thinned evenly to this many points.
 const mostPoints = 36
 
-// fit is evidence S: what the counts of a family do over time, pooled over the
-// epochs (statistics.md 3). Slopes are per hour, or per snapshot where the part
-// is not dated.
+// fit is evidence S: the trend of the counts of a family, pooled over the epochs
+// (statistics.md 3). Slopes are per hour, or per snapshot if the part has no dates.
 type fit struct {
-	// n counts the snapshots of epochs with at least two; longest is the largest
-	// number in one epoch.
+	// n counts the snapshots of epochs with at least two. longest is the largest number
+	// in one epoch.
 	n, longest int
-	// p is one-sided, for rising and for falling.
+	// The one-sided p-values of a rise and of a fall.
 	pUp, pDown float64
-	// slope is Theil and Sen's, low and high its 95 % interval.
+	// slope is Theil and Sen's. low and high are its 95 % interval.
 	slope, low, high float64
-	// growth is the slope over the longest epoch; rise is what was seen, the sum
-	// of last minus first.
+	// growth is the slope times the length of the longest epoch. rise is the observed
+	// sum of last minus first.
 	growth float64
 	rise   int
 	// gate is the least growth that counts as an effect.
 	gate float64
-	// z is the rise in deviations of a Poisson count with overdispersion 2.
+	// z is the rise in standard deviations of a Poisson count with overdispersion 2.
 	z float64
-	// straight says that a line fits as well as the best single step.
+	// straight reports that a straight line fits as well as the best single step.
 	straight bool
-	// newer is the slope in the newer half of the longest epoch, newest that of
+	// newer is the slope in the newer half of the longest epoch. newest is the slope in
 	// the newer halves of all epochs.
 	newer, newest float64
 	epochs        int
-	// filled says that slopes and shape were computed; variance is that of S.
+	// filled reports that slopes and shape were computed. variance is the variance of
+	// S.
 	filled   bool
 	variance float64
 }
@@ -56,8 +56,8 @@ type buffers struct {
 	at           []float64
 }
 
-// fitCounts measures the counts. What only a growth beyond the gate asks for is
-// filled in where chance and the pairs of counts do not exclude one; fill does the rest.
+// fitCounts measures the counts. It computes slopes and shape only if p-value and pairs
+// allow a growth beyond the gate. fill computes the rest on demand.
 func fitCounts(runs [][]point, buf *buffers) fit {
 	f := fit{pUp: 1, pDown: 1, epochs: len(runs)}
 	if len(runs) == 0 {
@@ -83,7 +83,7 @@ func fitCounts(runs [][]point, buf *buffers) fit {
 		return f
 	}
 	f.rankPairs(runs, buf)
-	// Of several epochs, evidence C asks as well whether they go on.
+	// With several epochs, evidence C also needs to know whether they go on.
 	several := len(runs) > 1
 	if !several && !f.unlikely(1, f.pUp) && !f.unlikely(-1, f.pDown) || !f.mayGrow(runs, buf) {
 		return f
@@ -95,7 +95,7 @@ func fitCounts(runs [][]point, buf *buffers) fit {
 	return f
 }
 
-// rankPairs counts the pairs that rise less those that fall, and what they amount to.
+// rankPairs computes S, the rising pairs minus the falling pairs, and its p-values.
 func (f *fit) rankPairs(runs [][]point, buf *buffers) {
 	s := 0
 	for _, run := range runs {
@@ -113,9 +113,8 @@ func (f *fit) rankPairs(runs [][]point, buf *buffers) {
 	f.pUp, f.pDown = tail(s, f.variance), tail(-s, f.variance)
 }
 
-// mayGrow counts the pairs of all runs whose slope would pass the gate over the
-// longest span, up or down. Where fewer than half of the pairs pass, their median does
-// not.
+// mayGrow counts the pairs of all runs whose slope would pass the gate over the longest
+// span, up or down. If fewer than half of the pairs pass, their median does not pass.
 func (f *fit) mayGrow(runs [][]point, buf *buffers) bool {
 	least := f.gate / longestSpan(runs)
 	pairs, passing := 0, 0
@@ -138,8 +137,8 @@ func (f *fit) mayGrow(runs [][]point, buf *buffers) bool {
 	return 2*passing+2 >= pairs
 }
 
-// split lays the counts and times of a run side by side; a time that is not known
-// is NaN, which is apart from nothing.
+// split copies the counts and times of a run into two columns. An unknown time is NaN,
+// so it makes no pair.
 func (buf *buffers) split(run []point) {
 	buf.counts, buf.at = buf.counts[:0], buf.at[:0]
 	for k := range run {
@@ -161,7 +160,7 @@ func (f *fit) fill(runs [][]point, buf *buffers) {
 	f.shape(runs, buf)
 }
 
-// medianSlope computes the slope of all pairs, which it leaves in the buffer.
+// medianSlope computes the median slope of all pairs. The slopes stay in the buffer.
 func (f *fit) medianSlope(runs [][]point, buf *buffers) {
 	buf.slopes = buf.slopes[:0]
 	for _, run := range runs {
@@ -171,7 +170,8 @@ func (f *fit) medianSlope(runs [][]point, buf *buffers) {
 	f.growth = f.slope * longestSpan(runs)
 }
 
-// shape computes what is asked of a growth, from the slopes in the buffer.
+// shape computes interval, straightness and the slopes of the newer halves. It reads
+// the slopes in the buffer.
 func (f *fit) shape(runs [][]point, buf *buffers) {
 	f.filled = true
 	f.low, f.high = interval(buf.slopes, f.variance)
@@ -224,7 +224,7 @@ func (f fit) level(sign, p float64) level {
 	return levelNone
 }
 
-// unlikely reports what every level asks of chance, before any slope is known.
+// unlikely reports whether chance alone permits a level, before any slope is known.
 func (f fit) unlikely(sign, p float64) bool {
 	z := sign * f.z
 	switch {
@@ -239,10 +239,10 @@ func (f fit) unlikely(sign, p float64) bool {
 	}
 }
 
-// few says that there are too few snapshots for a trend.
+// few reports too few snapshots for a trend.
 func (f fit) few() bool { return f.n < 4 || f.longest < 3 }
 
-// enough is the p that "leaking" asks of six and more snapshots.
+// enough is the p-value that "leaking" requires with six and more snapshots.
 func enough(n int) float64 {
 	if n >= 8 {
 		return 0.01
@@ -250,8 +250,9 @@ func enough(n int) float64 {
 	return 0.05
 }
 
-// goesOn reports whether the newer half still moves; with several epochs the
-// newer halves of all must, or every restart with a warm-up looks like a leak.
+// goesOn reports whether the newer half still moves. With several epochs the newer
+// halves of all must move. Otherwise every restart with a warm-up would look like a
+// leak.
 func (f fit) goesOn(sign float64) bool {
 	if sign*f.newer <= 0.3*sign*f.slope {
 		return false
@@ -259,8 +260,8 @@ func (f fit) goesOn(sign float64) bool {
 	return f.epochs < 2 || sign*f.newest > 0.3*sign*f.slope
 }
 
-// Levelled reports whether the newer half of a family's counts, before a recovery, does
-// not grow any more; false with fewer than four counts.
+// Levelled reports whether the newer half of a family's counts, before a recovery, no
+// longer grows. It is false with fewer than four counts.
 func (s *Series) Levelled(fingerprint string) bool {
 	j := s.judgements().byFingerprint[fingerprint]
 	if j == nil {
@@ -272,7 +273,7 @@ func (s *Series) Levelled(fingerprint string) bool {
 	return f.n >= 4 && !f.goesOn(1)
 }
 
-// tail is the one-sided p of s or more, with continuity correction.
+// tail is the one-sided p-value of s or more, with continuity correction.
 func tail(s int, variance float64) float64 {
 	if variance == 0 {
 		return 1
@@ -287,11 +288,11 @@ func tail(s int, variance float64) float64 {
 	return 0.5 * math.Erfc(z/math.Sqrt(2*variance))
 }
 
-// allPairsRise is the exact chance that n counts without a trend rise in every
+// allPairsRise is the exact probability that n counts without a trend rise in every
 // pair: 2 0.50, 3 0.167, 4 0.042, 5 0.008 (statistics.md 2).
 func allPairsRise(n int) float64 { return 1 / math.Gamma(float64(n)+1) }
 
-// pairSlopes appends the slopes of all pairs of a run that have two times.
+// pairSlopes appends the slopes of all pairs of a run whose points both have a time.
 func pairSlopes(run []point, slopes []float64) []float64 {
 	for i := range run {
 		a := &run[i]
@@ -304,8 +305,8 @@ func pairSlopes(run []point, slopes []float64) []float64 {
 	return slopes
 }
 
-// interval is the 95 % interval of the median of pair slopes (Sen 1968: the slopes
-// 0.98 standard deviations of S to either side of the middle rank).
+// interval is the 95 % interval of the median of pair slopes (Sen 1968): the slopes
+// 0.98 standard deviations of S to either side of the middle rank.
 func interval(slopes []float64, variance float64) (low, high float64) {
 	n := len(slopes)
 	if n == 0 {
@@ -318,7 +319,7 @@ func interval(slopes []float64, variance float64) (low, high float64) {
 	return low, high
 }
 
-// theilSen is the median of slopes, otherwise where there is none.
+// theilSen is the median of slopes, or otherwise if there are none.
 func (buf *buffers) theilSen(otherwise float64, slopes []float64) float64 {
 	buf.slopes = slopes
 	if len(slopes) == 0 {
@@ -327,9 +328,9 @@ func (buf *buffers) theilSen(otherwise float64, slopes []float64) float64 {
 	return median(slopes)
 }
 
-// straight compares the line with one slope for all epochs and an intercept for
-// each with the best single step in one epoch: "step" where the step leaves less
-// than the line by more than a twentieth.
+// straight compares a line with the best single step in one epoch. The line has one
+// slope for all epochs and an intercept for each. The result is false if the residual
+// of the line exceeds that of the step by more than 5 %.
 func straight(runs [][]point) bool {
 	var sxx, sxy, syy, step float64
 	for _, run := range runs {
@@ -363,8 +364,8 @@ func straight(runs [][]point) bool {
 
 func newerHalf(run []point) []point { return run[len(run)/2:] }
 
-// thin keeps at most limit points of a run, evenly, the first and last among
-// them. What it returns is good until the next call.
+// thin keeps at most limit points of a run, evenly spread, including the first and the
+// last. The result is valid until the next call.
 func thin(run []point, limit int, buf *buffers) []point {
 	limit = max(limit, 2)
 	if len(run) <= limit {
@@ -388,7 +389,7 @@ func flat(runs [][]point) bool {
 	return true
 }
 
-// median reorders values and returns their middle, 0 of none.
+// median reorders values and returns their median, 0 for no values.
 func median(values []float64) float64 {
 	n := len(values)
 	if n == 0 {
@@ -402,9 +403,9 @@ func median(values []float64) float64 {
 	return (slices.Max(values[:n/2]) + upper) / 2
 }
 
-// nth reorders values so that the k-th smallest is at k, no larger ones before
-// it, and returns it (Hoare's selection; equal values are skipped in one step,
-// since pair slopes of small counts are mostly equal).
+// nth reorders values so that the k-th smallest is at index k with no larger value
+// before it, and returns it (Hoare's selection). It skips equal values in one step,
+// because pair slopes of small counts are mostly equal.
 func nth(values []float64, k int) float64 {
 	low, high := 0, len(values)-1
 	for low < high {

@@ -18,7 +18,7 @@ func TestChanceThatAllPairsRise(t *testing.T) {
 	}
 }
 
-// The normal p decides; it must not promise more than the exact one allows.
+// The normal p-value decides. It must not be smaller than the exact one allows.
 func TestTheNormalTailFollowsTheExactOne(t *testing.T) {
 	for n := 4; n <= 9; n++ {
 		for s, exact := range exactTail(n) {
@@ -33,7 +33,7 @@ func TestTheNormalTailFollowsTheExactOne(t *testing.T) {
 	}
 }
 
-// exactTail counts permutations by inversions (Mahonian numbers): the chance of
+// exactTail counts permutations by inversions (Mahonian numbers): the probability of
 // each positive S or more.
 func exactTail(n int) map[int]float64 {
 	ways := []float64{1}
@@ -90,7 +90,7 @@ func TestLevelsOfCounts(t *testing.T) {
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
-			f := filledLine(tc.runs)
+			f := filledFit(tc.runs)
 			if got := f.rising(); got != tc.want {
 				t.Errorf("level = %d, want %d (%+v)", got, tc.want, f)
 			}
@@ -101,23 +101,23 @@ func TestLevelsOfCounts(t *testing.T) {
 					mirrored[r] = append(mirrored[r], pt)
 				}
 			}
-			if got := filledLine(mirrored); got.slope != -f.slope || math.Abs(got.pDown-f.pUp) > 1e-12 {
+			if got := filledFit(mirrored); got.slope != -f.slope || math.Abs(got.pDown-f.pUp) > 1e-12 {
 				t.Errorf("mirrored: slope %v, p %v; want %v, %v", got.slope, got.pDown, -f.slope, f.pUp)
 			}
 		})
 	}
 }
 
-// filledLine is the line with what a judgement asks for only beyond the gate.
-func filledLine(runs [][]point) fit {
+// filledFit is the fit with everything that a judgement needs only beyond the gate.
+func filledFit(runs [][]point) fit {
 	buf := new(buffers)
 	f := fitCounts(runs, buf)
 	f.fill(runs, buf)
 	return f
 }
 
-// What is left out of a line because chance or its pairs exclude a growth must not
-// decide on its level.
+// Skipping parts of a fit, because p-value or pairs exclude a growth, must not change
+// its level.
 func TestLevelsAreThoseOfTheWholeLine(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		runs := make([][]point, rapid.IntRange(1, 3).Draw(t, "epochs"))
@@ -129,7 +129,7 @@ func TestLevelsAreThoseOfTheWholeLine(t *testing.T) {
 			}
 			runs[r] = runOf(counts...)
 		}
-		got, want := fitCounts(runs, new(buffers)), filledLine(runs)
+		got, want := fitCounts(runs, new(buffers)), filledFit(runs)
 		if got.rising() != want.rising() || got.falling() != want.falling() {
 			t.Fatalf("rises %v, falls %v; whole: %v, %v", got.rising(), got.falling(), want.rising(), want.falling())
 		}
@@ -137,7 +137,7 @@ func TestLevelsAreThoseOfTheWholeLine(t *testing.T) {
 }
 
 func TestTheSlopeIgnoresOneOutlier(t *testing.T) {
-	f := filledLine([][]point{runOf(0, 10, 20, 500, 40, 50, 60)})
+	f := filledFit([][]point{runOf(0, 10, 20, 500, 40, 50, 60)})
 	if f.slope != 10 {
 		t.Errorf("slope = %v, want 10", f.slope)
 	}
@@ -149,7 +149,7 @@ func TestTheSlopeIgnoresOneOutlier(t *testing.T) {
 func TestUndatedPointsStayInCountsAndOutOfSlopes(t *testing.T) {
 	run := runOf(0, 10, 999, 30, 40)
 	run[2].timed = false
-	f := filledLine([][]point{run})
+	f := filledFit([][]point{run})
 	if f.n != 5 || f.slope != 10 {
 		t.Errorf("n = %d, slope = %v; want 5 and 10", f.n, f.slope)
 	}

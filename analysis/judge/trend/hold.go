@@ -7,43 +7,44 @@ import (
 	"leakdiff/analysis"
 )
 
-// lockSearch finds all locks of one dump and who may hold them, in one pass over the
-// members of each family: there may be a lock for each family and a million members.
+// lockSearch finds all locks of one dump and their possible holders. It makes one pass
+// over the members of each family, because every family may have a lock and a dump may
+// have a million members.
 type lockSearch struct {
 	series *Series
 	i      int
 	groups []analysis.Group
-	// queues are by lock, and order has them as they were first met.
+	// queues are by lock. order has them in the order of their first waiter.
 	queues map[uint64]*queue
 	order  []*queue
-	// waiters are the queues that name an id, family by family.
+	// waiters are the queues that contain an id, by id and family.
 	waiters map[int64][]waiter
 	// kinds are the receiver types of functions.
 	kinds map[string]string
-	// children counts the goroutines of each family that an id started.
+	// children counts the goroutines that an id started, by family.
 	children map[int64]map[int]int
-	// byID says which families name the creators of their members.
+	// byID reports which families name the creators of their members.
 	byID []bool
 }
 
-// waiter is an id in a queue, as a family names it.
+// waiter is one entry of an id in a queue.
 type waiter struct {
 	group int
 	queue *queue
 }
 
-// queue is everybody who waits for one lock in one dump.
+// queue is all goroutines that wait for one lock in one dump.
 type queue struct {
 	lock   uint64
-	ids    []int64 // in order, once all are known
+	ids    []int64 // sorted once all are known
 	count  int
 	least  int64
 	oldest int
 	// types and receivers are T and R of statistics.md.
 	types     []string
 	receivers map[uint64]bool
-	// holders are all candidates, as long as they are few enough to be named; families
-	// are theirs, with the smallest id of each.
+	// holders are all candidates if they are few enough to be named. families are the
+	// families of the candidates, each with its smallest id.
 	found    int
 	holders  []Holder
 	families []holders
@@ -63,7 +64,7 @@ type candidate struct {
 	state   string
 }
 
-// newHolds are the locks of snapshot i with at least one waiter.
+// newHolds returns the locks of snapshot i that have at least one waiter.
 func (s *Series) newHolds(i int) map[uint64]*Hold {
 	d := &lockSearch{
 		series: s, i: i, groups: s.Snapshots[i].Groups, queues: make(map[uint64]*queue),
@@ -96,7 +97,8 @@ func (s *Series) newHolds(i int) map[uint64]*Hold {
 	return d.linked(shallow)
 }
 
-// addWaiters lets the members of a family that wait for locks enter their queues.
+// addWaiters adds the members of a family to the queues of the locks that they wait
+// for.
 func (d *lockSearch) addWaiters(g int) {
 	group := &d.groups[g]
 	fingerprint := group.Family.Fingerprint
@@ -139,7 +141,8 @@ func (d *lockSearch) addWaiters(g int) {
 	}
 }
 
-// addReceivers learns how the waiters of one family came into their locks.
+// addReceivers collects the receiver types through which the waiters of one family
+// entered their locks.
 func (d *lockSearch) addReceivers(group *analysis.Group, objects []Object, queues []*queue) {
 	var types []string
 	entries := make(map[string]bool)
@@ -172,7 +175,7 @@ func (d *lockSearch) addReceivers(group *analysis.Group, objects []Object, queue
 	}
 }
 
-// kind is receiverType, asked once for each function.
+// kind caches receiverType.
 func (d *lockSearch) kind(function string) string {
 	kind, known := d.kinds[function]
 	if !known {
@@ -217,8 +220,8 @@ func (d *lockSearch) search(g int, byType map[string][]*queue) {
 	}
 }
 
-// membersInside are the members of a family that are in methods, in the order of their
-// ids, and the longest wait among them.
+// membersInside returns the members of a family that are in methods, in the order of
+// their ids, and the longest wait among them.
 func membersInside(group *analysis.Group, methods []bool) (members []candidate, longest int) {
 	inside := func(variant int) bool {
 		return variant < 0 || variant < len(methods) && methods[variant]
@@ -237,7 +240,7 @@ type printedIn struct {
 	id       int64
 }
 
-// firstArguments are those that the dump prints of a family's frames.
+// firstArguments are the first arguments that the dump prints of a family's frames.
 func (d *lockSearch) firstArguments(fingerprint string) map[printedIn]uint64 {
 	all := make(map[printedIn]uint64)
 	for _, o := range d.series.objects(d.i, fingerprint) {
@@ -250,8 +253,8 @@ func (d *lockSearch) firstArguments(fingerprint string) map[printedIn]uint64 {
 	return all
 }
 
-// searchFor adds the candidates of one family for one lock. Where there are too many to
-// be named, the smallest id is all that is needed of them.
+// searchFor adds the candidates of one family for one lock. If there are too many to be
+// named, only the smallest id is needed.
 func (d *lockSearch) searchFor(q *queue, group *analysis.Group, members []candidate, printed map[printedIn]uint64) {
 	first := true
 	for k := range members {
@@ -278,9 +281,9 @@ func (d *lockSearch) searchFor(q *queue, group *analysis.Group, members []candid
 	}
 }
 
-// inside is where a member is and which of its frames is a method of the waiters'
-// object, "" where none is. A printed receiver must be that object; one that is not
-// printed for certain proves nothing either way.
+// inside returns where a member is and which of its frames is a method of the waiters'
+// object, or "". A printed receiver must be that object. A receiver that is not printed
+// with certainty proves nothing.
 func (d *lockSearch) inside(q *queue, group *analysis.Group, m *candidate, printed map[printedIn]uint64) (at, function string) {
 	for v, variant := range group.Variants {
 		if m.variant >= 0 && m.variant != v {
@@ -327,7 +330,7 @@ func (d *lockSearch) countChildren() {
 	}
 }
 
-// hold is what is told of a lock, without the locks that its candidates wait for.
+// hold is the result for a lock, without the locks that its candidates wait for.
 func (d *lockSearch) hold(q *queue) *Hold {
 	h := &Hold{Snapshot: d.i, Lock: q.lock, Waiters: q.count, Types: q.types, Holders: q.holders}
 	if q.found > mostHolders {
@@ -344,7 +347,8 @@ func (d *lockSearch) hold(q *queue) *Hold {
 	return h
 }
 
-// linked sets behind each candidate the lock that it waits for itself, one deep.
+// linked sets Next of each candidate to the lock that it waits for itself, one level
+// deep.
 func (d *lockSearch) linked(shallow map[uint64]*Hold) map[uint64]*Hold {
 	all := make(map[uint64]*Hold, len(shallow))
 	for lock, h := range shallow {
@@ -360,7 +364,7 @@ func (d *lockSearch) linked(shallow map[uint64]*Hold) map[uint64]*Hold {
 	return all
 }
 
-// waitsFor is the queue in which a candidate is itself, nil where it waits for no lock.
+// waitsFor is the queue in which a candidate itself waits, or nil.
 func (d *lockSearch) waitsFor(c *Holder) *queue {
 	for _, w := range d.waiters[c.ID] {
 		if d.groups[w.group].Family.Fingerprint == c.Fingerprint {
@@ -370,7 +374,8 @@ func (d *lockSearch) waitsFor(c *Holder) *queue {
 	return nil
 }
 
-// offspring counts who the candidate may have started, largest family first.
+// offspring counts the goroutines that a candidate may have started, largest family
+// first.
 func (d *lockSearch) offspring(c *Holder) []Offspring {
 	functions := make(map[string]bool)
 	if group := d.series.groups[c.Fingerprint][d.i]; group != nil {

@@ -8,7 +8,7 @@ import (
 	"leakdiff/analysis"
 )
 
-// The rules that evidence names. Pages and texts may key on them.
+// The names of the evidence rules. Pages and texts may key on them.
 const (
 	ruleLeakedMark = "leaked_mark"
 	ruleSeries     = "series"
@@ -30,22 +30,22 @@ const (
 	ruleDecides    = "decides"
 )
 
-// judgements is what all families of a series amount to, before any words.
+// judgements are the judgements on all families of a series, before they are worded.
 type judgements struct {
 	byFingerprint map[string]*judgement
 	all           []*judgement
 	units         []*unit
 }
 
-// judgement is one family under judgement.
+// judgement is the judgement on one family.
 type judgement struct {
-	// part is what is judged: the whole, or what came before a recovery.
+	// part is the judged part: all snapshots, or those before a recovery.
 	part      *part
 	signals   *signals
 	recovered *recovery
 	unit      *unit
-	// keptAt is the snapshot at which what rose with the family went away while it stayed,
-	// 0 where nothing did.
+	// keptAt is the snapshot at which the families that rose with this one went away,
+	// while this one stayed. It is 0 if none did.
 	keptAt int
 }
 
@@ -67,9 +67,9 @@ func (s *Series) judgeFamilies() *judgements {
 	return judged
 }
 
-// eachFamily calls what work returns for the place of every family, in several
-// goroutines: families know nothing of each other until units are formed. Each
-// goroutine has its own work.
+// eachFamily calls the function that work returns for the index of every family, in
+// several goroutines. Families do not depend on each other until units are formed. Each
+// goroutine has its own function.
 func (s *Series) eachFamily(work func() func(k int)) {
 	workers := min(runtime.GOMAXPROCS(0), 1+len(s.Families)/64)
 	var wait sync.WaitGroup
@@ -84,12 +84,12 @@ func (s *Series) eachFamily(work func() func(k int)) {
 	wait.Wait()
 }
 
-// judge measures a family, on the part before its cause went away where that
-// part proves a leak.
+// judge measures a family. If the part before a recovery proves a leak, it measures
+// that part.
 func (p *part) judge(buf *buffers) *judgement {
 	if r, ok := p.recovered(); ok {
 		before := p.before(r.at.index)
-		// Of two or three snapshots before it, a fall says rather that a backlog has
+		// With two or three snapshots before it, a fall suggests a backlog that has
 		// drained.
 		if signals := before.measure(buf); signals.proven() && (signals.fit.n >= 4 || signals.marked > 0) {
 			return &judgement{part: before, signals: signals, recovered: &r}
@@ -98,7 +98,7 @@ func (p *part) judge(buf *buffers) *judgement {
 	return &judgement{part: p, signals: p.measure(buf)}
 }
 
-// Verdicts are the verdicts on all families, by fingerprint, without their words.
+// Verdicts returns the verdicts on all families by fingerprint, without evidence.
 func (s *Series) Verdicts() map[string]analysis.Verdict {
 	all := make(map[string]analysis.Verdict, len(s.Families))
 	for _, j := range s.judgements().all {
@@ -107,8 +107,8 @@ func (s *Series) Verdicts() map[string]analysis.Verdict {
 	return all
 }
 
-// JudgeAll says what may be said about every family, by fingerprint: the verdict of
-// statistics.md 4 and, in its order, the evidence for and against, with figures. Two
+// JudgeAll returns the judgement on every family by fingerprint: the verdict of
+// statistics.md 4 and the evidence for and against it in that order, with figures. Two
 // calls return equal judgements.
 func (s *Series) JudgeAll() map[string]analysis.Judgement {
 	all := make(map[string]analysis.Judgement, len(s.Families))
@@ -118,7 +118,7 @@ func (s *Series) JudgeAll() map[string]analysis.Judgement {
 	return all
 }
 
-// verdict is the family's own, or that of the unit that proves more.
+// verdict is the family's own verdict, or that of its unit if the unit proves more.
 func (j *judgement) verdict() analysis.Verdict {
 	if j.unit != nil && j.unit.proven() && !j.signals.proven() && j.signals.stop == nil {
 		return j.unit.verdict
@@ -126,7 +126,7 @@ func (j *judgement) verdict() analysis.Verdict {
 	return j.signals.verdict
 }
 
-// recovery is that of the family, or of the unit whose verdict it has.
+// recovery is the family's own, or that of the unit whose verdict it has.
 func (j *judgement) recovery() *recovery {
 	if j.recovered == nil && j.unit != nil && j.verdict() != j.signals.verdict {
 		return j.unit.recovered[j.part.family.Fingerprint]
@@ -134,8 +134,8 @@ func (j *judgement) recovery() *recovery {
 	return j.recovered
 }
 
-// judgedPart is what the verdict speaks of: a recovery that the unit proves cuts the
-// part as one of its own does.
+// judgedPart is the part that the verdict covers. A recovery that the unit proves cuts
+// the part as the family's own does.
 func (j *judgement) judgedPart() (*part, *signals) {
 	r := j.recovery()
 	if r == nil || j.part.until > 0 {
@@ -177,8 +177,8 @@ func (j *judgement) result() analysis.Judgement {
 	return judged
 }
 
-// qualifyCounts says of counts that prove nothing by themselves that it is another reason which
-// accuses: members that stay, ages, the unit.
+// qualifyCounts rewords counts that prove nothing by themselves. It adds that other
+// evidence accuses: members that stay, ages or the unit.
 func qualifyCounts(evidence []analysis.Evidence) []analysis.Evidence {
 	for i, e := range evidence {
 		if e.Rule == ruleSeries {
@@ -188,48 +188,47 @@ func qualifyCounts(evidence []analysis.Evidence) []analysis.Evidence {
 	return evidence
 }
 
-// signals is what the evidence of one part amounts to, before any verdict.
+// signals are the measurements of one part and the verdict on them.
 type signals struct {
 	verdict analysis.Verdict
 
 	usable int
 	fit    fit
-	// up and down are the levels of S, none where the counts moved only once;
-	// risen is the level before that.
+	// up and down are the levels of S, or none if the counts moved only once. risen is
+	// up before that correction.
 	up, down, risen level
-	// onceUp and onceDown tell a movement that happened once.
+	// onceUp and onceDown describe a movement that happened once.
 	onceUp, onceDown string
 	marked           int
 	markedAt         int
 	loadFit          loadFit
 	ages             ages
-	// cohort is the best one, and cohorts says that it holds. cohortsSeen says that
-	// some epoch had enough snapshots for one.
+	// cohort is the strongest one. cohorts reports that it holds, cohortsSeen that some
+	// epoch had enough snapshots for one.
 	cohort      cohort
 	cohorts     bool
 	cohortsSeen bool
-	// turnover says that identities show members leave: most of those that stayed
-	// for a while are gone.
+	// turnover reports that most of the members that had stayed for a while are gone.
 	turnover bool
-	// identified says that some epoch lets members be followed at all.
+	// identified reports that members can be followed in some epoch.
 	identified bool
-	// balance is who came and left between the ends of each epoch, grew that they say
-	// so (R1).
+	// balance counts who came and left between the ends of each epoch. grew reports
+	// that it proves a growth (R1).
 	balance balance
 	grew    bool
-	// stop is where the growth ended, nil where it did not (R3).
+	// stop is where the growth ended, or nil (R3).
 	stop *stop
 	// appeared and vanished are set while the family is new or just gone.
 	appeared, vanished bool
 }
 
-// proven reports a verdict that outlives the recovery of its cause.
+// proven reports a verdict that remains valid after the recovery of its cause.
 func (s *signals) proven() bool { return proves(s.verdict) }
 
 func proves(v analysis.Verdict) bool { return v == analysis.Leaking || v == analysis.Scaling }
 
-// measure collects the evidence of a part and decides. Each step may use those
-// before it: ages overrule "rose once", and a load is asked where anything accuses.
+// measure collects the evidence of a part and decides. Each step may use earlier ones:
+// ages overrule "rose once", and loads are compared only if something accuses.
 func (p *part) measure(buf *buffers) *signals {
 	s := &signals{usable: p.usable()}
 	p.measureMarks(s)
@@ -255,14 +254,14 @@ func (p *part) measure(buf *buffers) *signals {
 	return s
 }
 
-// evidenceRules put the evidence into words, in the order in which it is read.
+// evidenceRules are the functions that word the evidence, in the order of the pages.
 func evidenceRules() []func(*part, *signals) []analysis.Evidence {
 	return []func(*part, *signals) []analysis.Evidence{
 		markEvidence, balanceEvidence, stopEvidence, countEvidence, loadEvidence, onceEvidence, ageEvidence, cohortEvidence, survivorEvidence, plateauEvidence, objectEvidence, presenceEvidence,
 	}
 }
 
-// verdicts are the rows of statistics.md 4 and 10, first match wins.
+// verdicts are the rows of statistics.md 4 and 10. The first match wins.
 func verdicts() [10]func(*signals) (analysis.Verdict, bool) {
 	return [10]func(*signals) (analysis.Verdict, bool){
 		func(s *signals) (analysis.Verdict, bool) { return analysis.Leaking, s.marked > 0 },
@@ -281,10 +280,10 @@ func verdicts() [10]func(*signals) (analysis.Verdict, bool) {
 // suspects is the row "suspicious" of statistics.md 4.
 func (s *signals) suspects() bool { return s.cohorts || s.ages.holds || s.up >= levelSuspicious }
 
-// accuses is the row "leaking" of statistics.md 4. Where most of those who had
-// stayed are gone again, members take turns, whatever else rises; and cohorts that
-// grew after one start of the process count beside ages only while the counts of
-// its other starts go on as well: a pool fills anew after every restart.
+// accuses is the row "leaking" of statistics.md 4. If most members that had stayed are
+// gone, members are replaced, and nothing accuses. Cohorts that grew after one start of
+// the process count beside ages only if the counts of its other starts also go on: a
+// pool fills anew after every restart.
 func (s *signals) accuses() bool {
 	switch {
 	case s.turnover:

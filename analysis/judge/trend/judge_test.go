@@ -16,9 +16,8 @@ const (
 	informerTimes   = "0 20.2 40.4 60.8 81.3 101.5 121.7"
 )
 
-// Each verdict is that of the prefix ending at t0, t1, ...: L leaking,
-// S suspicious, | stopped, + grew, N new, G gone, = stable, ? too few points,
-// . not there yet.
+// Each verdict is that of the prefix ending at t0, t1, ...: L leaking, S suspicious, |
+// stopped, + grew, N new, G gone, = stable, ? too few points, . not there yet.
 func TestVerdictAtEveryPrefix(t *testing.T) {
 	tests := []struct {
 		name      string
@@ -83,9 +82,9 @@ func letter(v analysis.Verdict) string {
 }
 
 func TestHangingTargetsWithoutALoadReadAsALeakThatNamesTheOtherExplanation(t *testing.T) {
-	// corpus/series/prometheus-hanging-targets is scaling by truth. Its loops stay,
-	// one per target; only the number of targets can clear them. Its connections
-	// are opened anew for every scrape.
+	// corpus/series/prometheus-hanging-targets is scaling. Its loops stay, one per
+	// target: only the number of targets can explain them. Its connections are opened
+	// anew for every scrape.
 	loops := only(piling("0 40 80 120 160 200 240 0")).at(prometheusTimes).series(t).JudgeAll()[onlyFamily]
 	if loops.Verdict != analysis.Leaking || loops.RecoveredAt != 7 {
 		t.Errorf("loops: %s, recovered at %d; want leaking, 7", loops.Verdict, loops.RecoveredAt)
@@ -356,7 +355,7 @@ func TestTheNextSnapshotIsNamedWhenEnoughCanHaveBeenBorn(t *testing.T) {
 }
 
 func TestWhatIsAccusedIsNotCalledNoiseToo(t *testing.T) {
-	// Two of each interval stay; eight in all are fewer than a change of counts needs.
+	// Two of each interval stay. Eight in all are below the gate of the counts.
 	s := only(piling("0 2 2 4 4 6 6 8 8")).at("0 4 8 12 16 20 24 28 32").series(t)
 	j := s.JudgeAll()[onlyFamily]
 	if j.Verdict != analysis.Leaking && j.Verdict != analysis.Suspicious {

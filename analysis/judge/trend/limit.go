@@ -8,29 +8,30 @@ import (
 	"leakdiff/analysis/say/wording"
 )
 
-// Limit is a bound that the system sets to a process, how much of it is used and
-// how long it lasts at the present rate.
+// Limit is a bound that the system sets for a process, how much of it is used, and how
+// long it lasts at the present rate.
 type Limit struct {
-	// What is used up: "open files", "inotify watches".
+	// What names the resource: "open files", "inotify watches".
 	What string
-	// Bound and Used are those of the last snapshot that knows both, At.
+	// Bound and Used are from the last snapshot that has both. At is its index.
 	Bound, Used float64
 	At          int
-	// Counts are the uses, one per snapshot; nil where unknown.
+	// Counts are the uses, one per snapshot, nil if unknown.
 	Counts []*float64
-	// Rate is per hour, with its 95 % interval; Hours is the time left at that rate,
-	// HoursLow at the upper and HoursHigh at the lower end of the interval. Infinite
-	// where the use does not rise. Known is false where the snapshots tell no rate.
+	// Rate is per hour, RateLow and RateHigh are its 95 % interval. Hours is the time
+	// left at that rate, HoursLow at the upper and HoursHigh at the lower end of the
+	// interval. They are infinite if the use does not rise. Known is false if the
+	// snapshots show no rate.
 	Rate, RateLow, RateHigh    float64
 	Hours, HoursLow, HoursHigh float64
 	Known                      bool
-	// Shared says that other processes of the same user or host use the bound too,
-	// so that the time left is at most this.
+	// Shared reports that other processes of the same user or host use the bound too.
+	// The time left is then an upper bound.
 	Shared bool
 }
 
-// Text is the sentence for a limit: "open files: 812 of 1024 (79 %); at +40/h (95
-// % interval +31/h to +52/h) full in 5 h 18 min (4 h 5 min to 6 h 50 min)".
+// Text words a limit: "open files: 812 of 1024 (79 %); at +40/h (95 % interval +31/h to
+// +52/h) full in 5 h 18 min (4 h 5 min to 6 h 50 min)".
 func (l Limit) Text() string {
 	text := fmt.Sprintf("%s: %s of %s (%s)", l.What, wording.Decimal(l.Used), wording.Decimal(l.Bound), wording.Share(l.Used/l.Bound))
 	switch {
@@ -60,7 +61,7 @@ func signed(v float64) string {
 	return wording.Decimal(v)
 }
 
-// hoursText writes a time left; beyond ten years it is no forecast.
+// hoursText words a time left. More than ten years is no forecast.
 func hoursText(h float64) string {
 	if h > 10*365*24 {
 		return "more than 10 years"
@@ -68,7 +69,7 @@ func hoursText(h float64) string {
 	return wording.Duration(hoursLong(h))
 }
 
-// bound is a limit that snapshots may know, and how its use is found.
+// bound is a limit that snapshots may have, and how its use is found.
 type bound struct {
 	figure, what string
 	used         func(*Series, int) (float64, bool)
@@ -118,7 +119,7 @@ func bounds() []bound {
 	}
 }
 
-// instances counts the inotify instances: descriptors of a family that the parser
+// instances counts the inotify instances: the descriptors of families that the parser
 // calls inotify.
 func (s *Series) instances(i int) (float64, bool) {
 	if !s.captured(i, analysis.KindDescriptor) {
@@ -135,9 +136,9 @@ func (s *Series) instances(i int) (float64, bool) {
 	return float64(n), true
 }
 
-// Limits are the bounds that some snapshot knows beside their use, in a fixed
-// order. Rates are those of the last epoch: a restart gives everything back. One
-// that two figures tell is told once.
+// Limits returns the bounds that some snapshot has together with their use, in a fixed
+// order. Rates are those of the last epoch, because a restart frees everything. A bound
+// known from two figures is returned once.
 func (s *Series) Limits() []Limit {
 	var out []Limit
 	told := make(map[string]bool)
@@ -169,7 +170,7 @@ func (s *Series) limit(b bound) (Limit, bool) {
 	return l, true
 }
 
-// forecast draws the line of the last epoch on to the bound.
+// forecast extends the slope of the last epoch to the bound.
 func (l *Limit) forecast(s *Series) {
 	var run []point
 	start := -1.0

@@ -15,8 +15,7 @@ import (
 //go:embed demand.txt
 var demandList string
 
-// demands are the names of figures that count as a load, in the order of
-// demand.txt.
+// demands are the names of figures that count as a load, in the order of demand.txt.
 func demands() []string {
 	var names []string
 	for line := range strings.Lines(demandList) {
@@ -27,19 +26,20 @@ func demands() []string {
 	return names
 }
 
-// load is one demand over the series, NaN where a snapshot does not know it.
+// load is one demand over the series, NaN at snapshots without it.
 type load struct {
 	name   string
 	values []float64
 }
 
-// Load is one demand from outside over the snapshots, NaN where it is not known.
+// Load is one demand from outside over the snapshots, NaN at snapshots without it.
 type Load struct {
 	Name   string
 	Values []float64
 }
 
-// Loads are the demands that some snapshot knows, those that people gave first.
+// Loads returns the demands that some snapshot has. Those that people entered come
+// first.
 func (s *Series) Loads() []Load {
 	out := make([]Load, len(s.loads))
 	for i, l := range s.loads {
@@ -48,8 +48,8 @@ func (s *Series) Loads() []Load {
 	return out
 }
 
-// Uptimes are the hours that the process had run at each snapshot, NaN where its
-// start is not known.
+// Uptimes are the hours that the process had run at each snapshot, NaN if its start is
+// unknown.
 func (s *Series) Uptimes() []float64 {
 	out := unknown(len(s.Snapshots))
 	for i, snap := range s.Snapshots {
@@ -60,7 +60,7 @@ func (s *Series) Uptimes() []float64 {
 	return out
 }
 
-// newLoads collects the demands that some snapshot knows, those that people gave
+// newLoads collects the demands that some snapshot has. Those that people entered come
 // first.
 func (s *Series) newLoads() []load {
 	var loads []load
@@ -91,22 +91,23 @@ func unknown(n int) []float64 {
 	return values
 }
 
-// loadFit is what a load says about a family.
+// loadFit is the relation between a family and a load.
 type loadFit struct {
 	load *load
-	// factor is members per unit of load, where the family scales.
+	// factor is members per unit of load, if the family scales.
 	factor float64
 	// first and last are the load at the ends of the part.
 	first, last float64
 	scales      bool
-	// perUnit is evidence SL: the line of count / load, brought back to the typical
-	// load so that its figures are members.
+	// perUnit is evidence SL: the fit of count / load, multiplied by the typical load
+	// so that its figures are members.
 	perUnit fit
 	tested  bool
 }
 
-// measureLoad asks every load that is known at all points of the part: whether
-// the family scales with one, and what its counts per load do.
+// measureLoad compares a family with every load that is known at all points of the
+// part. It measures whether the family scales with one, and the trend of its counts per
+// load.
 func (p *part) measureLoad(s *signals, buf *buffers) {
 	if s.risen < levelSuspicious && !s.cohorts && !s.ages.holds {
 		return
@@ -145,10 +146,10 @@ func (p *part) hasLoad(l *load) bool {
 	return n > 0
 }
 
-// scalesWith returns members per unit of load when the family follows that load:
-// through the origin, within 15 % in every snapshot (statistics.md 4). A load that
-// varies by 10 to 20 % may clear a family as well, but then the match must be as
-// much closer as the load says less.
+// scalesWith returns members per unit of load if the family follows that load: through
+// the origin, within 15 % in every snapshot (statistics.md 4). A load that varies by
+// only 10 to 20 % may also explain a family, but then the match must be proportionally
+// closer.
 func (p *part) scalesWith(l *load) (factor float64, ok bool) {
 	var ratios, used []float64
 	for _, run := range p.runs {
@@ -179,8 +180,8 @@ func (p *part) scalesWith(l *load) (factor float64, ok bool) {
 	return factor, true
 }
 
-// normalised is evidence SL: the line of the counts as they would be at the
-// typical load. ok is false where some load is 0.
+// normalised is evidence SL: the fit of the counts normalised to the typical load. ok
+// is false if some load is 0.
 func (p *part) normalised(l *load, buf *buffers) (of fit, ok bool) {
 	var loads []float64
 	for _, pt := range flatten(p.runs) {

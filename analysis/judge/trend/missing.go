@@ -9,7 +9,7 @@ import (
 	"leakdiff/analysis/say/wording"
 )
 
-// shortSeries is the span below which a backlog cannot be told from a leak.
+// shortSeries is the length below which a backlog cannot be distinguished from a leak.
 const shortSeries = 10 * time.Minute
 
 func (p *part) recoveryText(r recovery) analysis.Evidence {
@@ -24,7 +24,7 @@ func (p *part) recoveryText(r recovery) analysis.Evidence {
 	return analysis.Evidence{Rule: ruleRecovery, Text: text}
 }
 
-// missing names what could not be looked at.
+// missing names the evidence that could not be examined.
 func (p *part) missing(s *signals) []analysis.Evidence {
 	var evidence []analysis.Evidence
 	say := func(format string, args ...any) {
@@ -83,8 +83,8 @@ func (p *part) missing(s *signals) []analysis.Evidence {
 	return evidence
 }
 
-// partialLoad is the first load that only some of the counts have, and where it is
-// not known.
+// partialLoad is the first load that only some of the points have, and the points
+// without it.
 func (p *part) partialLoad() (name string, unknown []string) {
 	for _, l := range p.series.loads {
 		known := 0
@@ -103,7 +103,7 @@ func (p *part) partialLoad() (name string, unknown []string) {
 	return "", nil
 }
 
-// unfollowed reports whether some count has members that nobody can follow.
+// unfollowed reports whether some count has members that cannot be followed.
 func (p *part) unfollowed() bool {
 	for _, pt := range flatten(p.runs) {
 		if !p.tracking.complete[pt.index] {
@@ -123,7 +123,7 @@ func (p *part) undated() []string {
 	return labels
 }
 
-// spanText says what a short series cannot exclude.
+// spanText words what a short series cannot exclude.
 func (p *part) spanText(s *signals, verdict analysis.Verdict, recovered bool) []analysis.Evidence {
 	span := longestSpan(p.comparable())
 	if !p.dated || s.fit.n < 2 || span >= shortSeries.Hours() {

@@ -4,9 +4,9 @@ import (
 	"leakdiff/analysis"
 )
 
-// listing are the first and the last snapshot of an epoch in which a watch was
-// listed, in whatever family: a watch whose mount or cgroup goes away is in another
-// family from then on, and neither born nor ended.
+// listing is the first and the last snapshot of an epoch in which a watch was listed,
+// in any family. A watch whose mount or cgroup goes away is listed in another family
+// from then on. It was neither born nor has it ended.
 type listing struct{ first, last int32 }
 
 // epochIdentity is a member of one epoch.
@@ -38,8 +38,8 @@ func (s *Series) newWatches() map[epochIdentity]listing {
 	return out
 }
 
-// listing is where a member of the part was listed in any family of its kind, as far as
-// members change families at all; ok is false elsewhere.
+// listing returns where a member of the part was listed in any family of its kind. ok
+// is false for kinds whose members never change family.
 func (p *part) listing(number int32, snapshot int) (listing, bool) {
 	if p.family == nil || p.family.Kind != analysis.KindWatch || p.tracking == nil {
 		return listing{}, false
@@ -49,7 +49,7 @@ func (p *part) listing(number int32, snapshot int) (listing, bool) {
 }
 
 // movedIn counts the members of a snapshot that came into the family after an earlier
-// one, and that were listed there already, in another family.
+// snapshot and were already listed in that one, in another family.
 func (p *part) movedIn(earlier, snapshot int) int {
 	n := 0
 	for _, number := range p.tracking.members[snapshot] {
@@ -63,7 +63,7 @@ func (p *part) movedIn(earlier, snapshot int) int {
 	return n
 }
 
-// stillListed counts the members of a snapshot that a later one still lists, in whatever
+// stillListed counts the members of a snapshot that a later one still lists, in any
 // family.
 func (p *part) stillListed(snapshot, later int) int {
 	n := 0

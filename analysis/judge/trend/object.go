@@ -9,12 +9,12 @@ import (
 	"leakdiff/analysis"
 )
 
-// Object is an address that one frame of some members of a family names, in one
-// dump: what the parser keeps of the arguments, which families leave out.
-// Arguments with a question mark are not kept: they may be stale.
+// Object is an address that one frame of some members of a family names in one dump.
+// The parser keeps it from the arguments, which fingerprints ignore. Arguments with a
+// question mark are not kept, because they may be stale.
 type Object = analysis.Object
 
-// Hold is evidence O: a lock that members wait for, and who may hold it
+// Hold is evidence O: a lock that members wait for, and its possible holders
 // (statistics.md 3).
 type Hold struct {
 	Snapshot int
@@ -22,29 +22,29 @@ type Hold struct {
 	Lock    uint64
 	Waiters int
 	// Types are the receiver types of the frames from which the waiters entered the
-	// lock; empty where those are closures or plain functions, and then nobody can
-	// be named.
+	// lock. They are empty for closures and plain functions. Then no holder can be
+	// named.
 	Types []string
-	// Holders are at most five candidates; where there are more, Families names
-	// theirs and Holders is empty.
+	// Holders are at most five candidates. If there are more, Holders is empty and
+	// Families names their families.
 	Holders  []Holder
 	Families []string
 }
 
-// Holder is a goroutine that may hold a lock: it does not wait for it, is as old
+// Holder is a goroutine that may hold a lock. It does not wait for the lock, is as old
 // as the waiters and is inside a method of the object that they entered.
 type Holder struct {
 	ID          int64
 	Fingerprint string
-	// At is where it is: its first frame outside sync. Func is the frame that speaks
-	// for it, a method of the object.
+	// At is its first frame outside sync. Func is the method of the object in its
+	// stack.
 	At, Func string
-	// State and Wait are what it does itself, Wait in minutes, -1 where unknown.
+	// State is its own state. Wait is in minutes, -1 if unknown.
 	State string
 	Wait  int
-	// Children are goroutines that it, or its functions, started, by family.
+	// Children are the goroutines that it or its functions started, by family.
 	Children []Offspring
-	// Next is the lock that it waits for itself.
+	// Next is the lock that the holder itself waits for.
 	Next *Hold
 }
 
@@ -52,21 +52,21 @@ type Holder struct {
 type Offspring struct {
 	Fingerprint string
 	Count       int
-	// ByID says that the dump names the parent goroutine; otherwise the creator is
-	// a function of the holder's stack.
+	// ByID reports that the dump names the parent goroutine. Otherwise the creator is a
+	// function of the holder's stack.
 	ByID bool
 }
 
-// The fewest waiters of one lock that are told, and the most candidates that are
+// The fewest waiters of one lock that are reported, and the most candidates that are
 // named one by one.
 const (
 	fewestWaiters = 3
 	mostHolders   = 5
 )
 
-// Holds are the locks for which members of a family wait at snapshot i, most
-// waiters first. It is empty where the parser kept no addresses. What it gives is
-// shared and must not be changed.
+// Holds returns the locks that members of a family wait for at snapshot i, most waiters
+// first. It is empty if the parser kept no addresses. The result is shared and must not
+// be changed.
 func (s *Series) Holds(fingerprint string, i int) []Hold {
 	var holds []Hold
 	for _, address := range s.locksOf(i, fingerprint) {
@@ -118,7 +118,7 @@ func receiverType(function string) string {
 		function = function[k+len("/vendor/"):]
 	}
 	if k := strings.IndexByte(function, '['); k >= 0 {
-		// Generic arguments hold dots and slashes of their own.
+		// Generic arguments contain dots and slashes of their own.
 		if end := strings.LastIndexByte(function, ']'); end > k {
 			function = function[:k] + function[end+1:]
 		}
@@ -135,8 +135,7 @@ func receiverType(function string) string {
 	return function[:slash] + parts[0] + "." + kind
 }
 
-// objectEvidence puts evidence O into words, for the last snapshot of the part that
-// has it.
+// objectEvidence words evidence O for the last snapshot of the part that has it.
 func objectEvidence(p *part, _ *signals) []analysis.Evidence {
 	fingerprint := p.family.Fingerprint
 	for i := p.end(); i >= 0; i-- {

@@ -36,8 +36,8 @@ func TestReceiverTypes(t *testing.T) {
 	}
 }
 
-// withArguments reads the little of a debug=2 dump that evidence O needs: who
-// waits for which lock, and the first argument of every frame.
+// withArguments reads the part of a debug=2 dump that evidence O needs: who waits for
+// which lock, and the first argument of every frame.
 func withArguments(t *testing.T, name string) (*analysis.Snapshot, map[string][]Object) {
 	t.Helper()
 	file, err := os.Open(name)
@@ -197,8 +197,8 @@ func sortedCounts(m map[string]int) []string {
 	return keys
 }
 
-// convoy is a dump of waiters for one lock, a holder that is inside the object,
-// and a bystander in another one of the same type.
+// convoy is a dump with waiters for one lock, a holder inside the object, and a
+// bystander in another object of the same type.
 func convoy() (*analysis.Snapshot, map[string][]Object) {
 	stack := func(names ...string) []analysis.Variant {
 		s := &analysis.Stack{CreatedBy: analysis.Frame{Func: "main.serve"}}
@@ -256,7 +256,8 @@ func TestAsManyLocksAsWaitersAreAsManyObjects(t *testing.T) {
 	wantText(t, s.JudgeAll()["waiters"], ruleObjects, "at t0 the 3 members wait for 3 different locks, one each: as many objects, no queue")
 }
 
-// growingConvoy is four snapshots in which the waiters pile up behind the holder.
+// growingConvoy is four snapshots in which more and more goroutines wait for the
+// holder.
 func growingConvoy() Input {
 	in := Input{}
 	for i := range 4 {
@@ -311,8 +312,8 @@ func TestTheObserversOwnGrowthIsToldLast(t *testing.T) {
 	}
 }
 
-// manyLocks is a dump in which every family has many locks with a queue each, and its
-// other members are in methods of the type that they guard.
+// manyLocks is a dump in which every family has many locks with a queue each. Its other
+// members are in methods of the type that the locks guard.
 func manyLocks(families, locks, members int) Input {
 	snap := &analysis.Snapshot{Objects: map[string][]Object{}}
 	total, id := 0, int64(0)
@@ -343,9 +344,9 @@ func manyLocks(families, locks, members int) Input {
 }
 
 func TestTheMembersOfADumpAreNotReadOnceForEachLock(t *testing.T) {
-	// Each reading of all members collects those that are inside the locked object: ten
-	// thousand of them, a megabyte. To read them once for each of 500 locks takes
-	// 600 MB and more, to read them once 8 MB.
+	// Each pass over all members collects those inside the locked object: ten thousand
+	// of them, a megabyte. One pass for each of 500 locks takes 600 MB and more, one
+	// pass for all takes 8 MB.
 	s := NewSeries(manyLocks(50, 10, 200))
 	holds := 0
 	taken := allocated(func() {
@@ -364,7 +365,7 @@ func TestTheMembersOfADumpAreNotReadOnceForEachLock(t *testing.T) {
 	}
 }
 
-// allocated counts the bytes that f allocates: a measure of work that does not depend on
+// allocated counts the bytes that f allocates. This measure of work does not depend on
 // the machine.
 func allocated(f func()) uint64 {
 	var before, after runtime.MemStats

@@ -13,8 +13,8 @@ import (
 // Event is something that happened to the program and may have started a growth.
 type Event struct {
 	At time.Time
-	// Kind is deploy, upgrade, config, restart, outage, version or a word of the
-	// person who entered it.
+	// Kind is deploy, upgrade, config, restart, outage, version or a word of the person
+	// who entered it.
 	Kind string
 	Text string
 }
@@ -23,33 +23,34 @@ type Event struct {
 type Window struct {
 	// From and To are indexes of Series.Snapshots.
 	From, To int
-	// Mass is the share of the posterior probability that lies in it.
+	// Mass is the posterior probability of the window.
 	Mass float64
-	// Events are those inside.
+	// Events are the events inside the window.
 	Events []Event
 }
 
 // Onset is when a growth began.
 type Onset struct {
-	// Windows is the smallest set that holds 95 % of the probability, in time order:
-	// never one culprit, always all that the counts cannot tell apart.
+	// Windows is the smallest set with 95 % of the probability, in time order. It
+	// contains all windows that the counts cannot distinguish, never one chosen
+	// culprit.
 	Windows []Window
-	// From and To are the ends of the set, zero where the snapshots have no time.
+	// From and To are the ends of the set, zero if the snapshots have no time.
 	From, To time.Time
-	// Oldest is the oldest member of the last dump that was born after the start of
-	// its process and stayed; zero where ages are blind. It is known to about two
-	// minutes.
+	// Oldest is when the oldest member of the last dump was born that stayed and is
+	// younger than its process. It is accurate to about two minutes, and zero if ages
+	// are unknown.
 	Oldest time.Time
-	// Before says that the growth may have begun before the first snapshot: it was as
-	// fast in the first interval as later, from a count that was not zero.
+	// Before reports that the growth may have begun before the first snapshot: it was
+	// as fast in the first interval as later, from a count above zero.
 	Before bool
-	// Evenly says that identities show this: as many members that stayed came in the first
-	// interval as later.
+	// Evenly reports that identities confirm this: as many members that stayed came in
+	// the first interval as later.
 	Evenly bool
 }
 
-// Text says the windows and what lies in them: "between t1 and t3 (95 %): deploy
-// 1.4 at 03:12".
+// text words the windows and the events in them: "between t1 and t3 (95 %): deploy 1.4
+// at 03:12".
 func (o Onset) text(s *Series) string {
 	var words []string
 	var events []string
@@ -84,7 +85,7 @@ func (o Onset) text(s *Series) string {
 	return text
 }
 
-// joined are the windows with neighbours made one.
+// joined merges neighbouring windows.
 func (o Onset) joined() []Window {
 	var out []Window
 	for _, w := range o.Windows {
@@ -98,7 +99,7 @@ func (o Onset) joined() []Window {
 	return out
 }
 
-// OnsetText is the sentence for Onset, "" where it is not known.
+// OnsetText is the sentence for Onset, "" if it is unknown.
 func (s *Series) OnsetText(fingerprint string) string {
 	if o, ok := s.Onset(fingerprint); ok {
 		return o.text(s)
@@ -106,10 +107,10 @@ func (s *Series) OnsetText(fingerprint string) string {
 	return ""
 }
 
-// Onset says when the growth of a family began: from the series by a hinge whose
-// place has a likelihood in every interval (statistics.md 7), and from the ages
-// in its last dump. ok is false for families that do not grow and where neither
-// tells.
+// Onset returns when the growth of a family began. It combines the series, by a hinge
+// whose position has a likelihood in every interval (statistics.md 7), with the ages in
+// the last dump. ok is false for families that do not grow and if neither source has an
+// answer.
 func (s *Series) Onset(fingerprint string) (o Onset, ok bool) {
 	j := s.judgements().byFingerprint[fingerprint]
 	if j == nil {
@@ -123,8 +124,7 @@ func (s *Series) Onset(fingerprint string) (o Onset, ok bool) {
 	return p.onset(signals.ages, j.left())
 }
 
-// left is the count to which a family fell when its cause went away, -1 where it
-// did not.
+// left is the count to which a family fell when its cause went away, or -1.
 func (j *judgement) left() int {
 	if r := j.recovery(); r != nil {
 		return r.at.count
@@ -132,8 +132,8 @@ func (j *judgement) left() int {
 	return -1
 }
 
-// UnitOnset says when the families of a unit began to rise together, from their
-// counts added up. ok is false for an unknown unit and where nothing tells.
+// UnitOnset returns when the families of a unit began to rise together, from the sum of
+// their counts. ok is false for an unknown unit and if the counts have no answer.
 func (s *Series) UnitOnset(id string) (o Onset, ok bool) {
 	for _, u := range s.judgements().units {
 		if u.id != id {
@@ -148,7 +148,7 @@ func (s *Series) UnitOnset(id string) (o Onset, ok bool) {
 	return Onset{}, false
 }
 
-// UnitOnsetText is the sentence for UnitOnset, "" where it is not known.
+// UnitOnsetText is the sentence for UnitOnset, "" if it is unknown.
 func (s *Series) UnitOnsetText(id string) string {
 	if o, ok := s.UnitOnset(id); ok {
 		return o.text(s)
@@ -156,8 +156,8 @@ func (s *Series) UnitOnsetText(id string) string {
 	return ""
 }
 
-// onset takes the ages of the last dump, and what was left when the cause went
-// away, -1 where it did not.
+// onset takes the ages of the last dump, and the count left when the cause went away,
+// or -1.
 func (p *part) onset(a ages, left int) (o Onset, ok bool) {
 	s := p.series
 	o = Onset{Windows: p.onsetWindows()}
@@ -183,9 +183,10 @@ func (p *part) onset(a ages, left int) (o Onset, ok bool) {
 	return o, len(o.Windows) > 0 || !o.Oldest.IsZero()
 }
 
-// grewBefore reports a growth whose onset lies in the first interval of the
-// series, though that rose at half the later rate or more, from members that are
-// not known to be healthy: what was left when the cause went away is.
+// grewBefore reports a growth whose onset lies in the first interval of the series, if
+// that interval rose at half the later rate or more. The members at the start must not
+// be known to be healthy. They are healthy if as many were left when the cause went
+// away.
 func (p *part) grewBefore(from, left int) bool {
 	runs := p.comparable()
 	if len(runs) == 0 || runs[0][0].index != from {
@@ -201,8 +202,8 @@ func (p *part) grewBefore(from, left int) bool {
 	return float64(run[1].count-first.count)/(run[1].at-first.at) >= 0.5*later
 }
 
-// bornEvenly reports births that stayed in the interval after a snapshot, at half the
-// later rate or more.
+// bornEvenly reports that members that stayed were born in the interval after a
+// snapshot at half the later rate or more.
 func (p *part) bornEvenly(from int) bool {
 	s := p.series
 	if p.family == nil || p.tracking == nil || from < 0 || from >= len(p.tracking.members) {
@@ -236,9 +237,9 @@ func (p *part) bornEvenly(from int) bool {
 	return early > 0 && float64(early)/middle.Sub(start).Hours() >= 0.5*float64(late)/end.Sub(middle).Hours()
 }
 
-// begun is the index of the first snapshot that is beyond the scatter of all
-// counts before it and below which no later one of its epoch falls: growth had
-// begun by then, wherever a line fits best. It is -1 where no count is.
+// begun is the first snapshot whose count exceeds the scatter of all counts before it,
+// if no later snapshot of its epoch falls below. Growth had begun by then, wherever a
+// line fits best. It is -1 if there is no such snapshot.
 func (p *part) begun() int {
 	for _, run := range p.comparable() {
 		lowest := slices.Clone(run)
@@ -256,8 +257,7 @@ func (p *part) begun() int {
 	return -1
 }
 
-// eventsIn are the events after from and not after to, in time order: those that
-// were given, and the restarts and other versions that the snapshots show.
+// eventsIn returns the events after from and not after to, in time order.
 func (s *Series) eventsIn(from, to time.Time) []Event {
 	if from.IsZero() || to.IsZero() {
 		return nil
@@ -271,8 +271,8 @@ func (s *Series) eventsIn(from, to time.Time) []Event {
 	return out
 }
 
-// Events are the events given and those that the snapshots show themselves, in
-// time order: a restart where an epoch begins, a version where it changes.
+// Events returns the events that were entered and those that the snapshots show: a
+// restart at the start of an epoch, a version at its change. They are in time order.
 func (s *Series) Events() []Event { return slices.Clone(s.events()) }
 
 func (s *Series) newEvents() []Event {
@@ -297,13 +297,13 @@ func (s *Series) newEvents() []Event {
 	return out
 }
 
-// onsetSteps is the number of places tried inside each interval.
+// onsetSteps is the number of positions tried inside each interval.
 const onsetSteps = 8
 
-// onsetWindows is the hinge y = a of its epoch + b max(0, t-k), b > 0, weights
-// 1/count: the profile likelihood of k, summed over each interval, gives its
-// share of the probability; intervals after growth had begun have none. The
-// smallest set with 95 % is returned, in time order.
+// onsetWindows fits the hinge y = a of its epoch + b max(0, t-k), b > 0, weights
+// 1/count. The profile likelihood of k, summed over each interval, is the interval's
+// share of the probability. Intervals after growth had begun have none. It returns the
+// smallest set with 95 %, in time order.
 func (p *part) onsetWindows() []Window {
 	var timed []point
 	var epochs []int
@@ -321,8 +321,8 @@ func (p *part) onsetWindows() []Window {
 		w     Window
 		fits  []float64
 		width float64
-		// none says that there was no member yet at the end: what leaks stays, so that
-		// nothing can have begun to.
+		// none reports no members at the end. What leaks stays, so no leak had begun by
+		// then.
 		none bool
 	}
 	var all []scored
@@ -343,7 +343,7 @@ func (p *part) onsetWindows() []Window {
 	if len(all) == 0 {
 		return nil
 	}
-	// Counts scatter more than Poisson: the best fit's own scatter sets the scale,
+	// Counts scatter more than Poisson. The best fit's own scatter sets the scale,
 	// never below overdispersion 2.
 	scale := max(2, best/float64(max(1, len(timed)-len(p.runs)-2)))
 	begun, total := p.begun(), 0.0
@@ -356,7 +356,7 @@ func (p *part) onsetWindows() []Window {
 		}
 		total += all[k].w.Mass
 	}
-	if total < 1e-9 { // the line bends after the counts had left their level
+	if total < 1e-9 { // the hinge bends after the counts had left their level
 		for k := range all {
 			if all[k].w.To == begun {
 				all[k].w.Mass, total = 1, 1
@@ -374,7 +374,7 @@ func (p *part) onsetWindows() []Window {
 	return smallestSet(windows)
 }
 
-// smallestSet keeps the windows of most mass until 95 % are reached, in time
+// smallestSet keeps the windows with the most mass until 95 % are reached, in time
 // order.
 func smallestSet(windows []Window) []Window {
 	slices.SortStableFunc(windows, func(a, b Window) int {
@@ -397,21 +397,22 @@ func smallestSet(windows []Window) []Window {
 	return windows
 }
 
-// Births are the members of one hour of the clock that are still there.
+// Births counts the members born in one hour of the clock that are still present.
 type Births struct {
 	// Hour is its start, in UTC.
 	Hour time.Time
 	Born int
 }
 
-// Births dates the members of a family in snapshot i by their ages, one entry per
-// hour from the oldest to the dump, without those that came with the process. It
-// is empty where ages are blind or the snapshot has no time. At most 90 days are
-// told; what is older counts in the first hour.
+// Births dates the members of a family in snapshot i by their ages. It has one entry
+// per hour from the oldest member to the dump, without members that started with the
+// process. It is empty if ages are unknown or the snapshot has no time. It covers at
+// most 90 days: older members count in the first hour.
 //
-// A wait is no age but a lower bound of one: members that show waits alone are dated by
-// the last snapshot without them as well, those of the epoch's first snapshot are left
-// out, and nothing is told unless both bounds of every other lie in one hour.
+// A wait is only a lower bound of an age. Members with waits alone are therefore also
+// dated by the last snapshot without them. Members of the epoch's first snapshot are
+// left out. The result is empty unless both bounds of every other member lie in one
+// hour.
 func (s *Series) Births(fingerprint string, i int) []Births {
 	p := s.parts[fingerprint]
 	if p == nil || i < 0 || i >= len(s.Snapshots) {
@@ -445,9 +446,9 @@ func (s *Series) Births(fingerprint string, i int) []Births {
 	return perHour(born, at)
 }
 
-// bornBetween dates the members of snapshot i, taken at a time, to an hour each: between
-// the last snapshot that lacks a member and the first that shows it, or the begin of its
-// wait. It is nil where one of them cannot be dated so.
+// bornBetween dates the members of snapshot i, taken at a time, to an hour each:
+// between the last snapshot without a member and the first with it, or the start of its
+// wait. It is nil if a member cannot be dated to an hour.
 func (p *part) bornBetween(i int, at time.Time) ([]time.Time, time.Time) {
 	s, none := p.series, time.Time{}
 	row := s.groups[p.family.Fingerprint]
@@ -456,7 +457,7 @@ func (p *part) bornBetween(i int, at time.Time) ([]time.Time, time.Time) {
 	}
 	type bounds struct{ after, until time.Time }
 	seen := map[analysis.Identity]bounds{}
-	last := none // when the last snapshot before was taken that lists all members
+	last := none // the time of the last snapshot before that lists all members
 	for k := s.starts[i]; k <= i; k++ {
 		taken := s.takenAt(k, p.family.Kind)
 		if group := row[k]; group != nil && !taken.IsZero() {
@@ -490,7 +491,7 @@ func (p *part) bornBetween(i int, at time.Time) ([]time.Time, time.Time) {
 	return born, at
 }
 
-// perHour counts births by the hours of the clock, from the first of them to a time.
+// perHour counts births by the hours of the clock, from the first birth to a time.
 func perHour(born []time.Time, at time.Time) []Births {
 	if len(born) == 0 {
 		return nil

@@ -198,8 +198,8 @@ func TestOnsetNeverContradictsTheCounts(t *testing.T) {
 }
 
 func TestAnEvenGrowthFromTheFirstIntervalOnIsNotSaidToBeginAnywhere(t *testing.T) {
-	// 2 or 3 members in each 5 s, beside 409 that were there: the counts alone cannot tell
-	// when it began, the members can.
+	// 2 or 3 members in each 5 s, beside 409 older ones: the counts alone cannot date
+	// the onset, the members can.
 	sc := only(piling("409 412 414 417 419 422 424 427")).at("0 5 10 15 20 25 30 35")
 	s := sc.series(t)
 	if got := s.JudgeAll()[onlyFamily].Verdict; got != analysis.Leaking {

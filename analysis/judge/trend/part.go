@@ -9,24 +9,24 @@ import (
 
 // point is one usable count of a family.
 type point struct {
-	// index is the place in Series.Snapshots.
+	// index is the index in Series.Snapshots.
 	index int
 	count int
-	// at is in hours since the kind's first dated point, or in snapshots where
-	// the part is not dated. placed is false for an undated point among dated
-	// ones: it is left out of slopes, not out of counts or cohorts.
+	// at is in hours since the kind's first dated point, or in snapshots if the part
+	// has no dates. timed is false for a point without a date among dated ones. Such a
+	// point is left out of slopes, not out of counts or cohorts.
 	at    float64
 	timed bool
 }
 
-// grid is where in time the usable snapshots of one kind lie, in runs of one
-// epoch each; counts are 0.
+// grid holds the times of the usable snapshots of one kind, in runs of one epoch each.
+// Counts are 0.
 type grid struct {
 	runs  [][]point
 	dated bool
-	// usable says of each snapshot whether its counts may be tested.
+	// usable reports for each snapshot whether its counts may be tested.
 	usable []bool
-	// first is the time from which at counts, zero where nothing is dated.
+	// first is the origin of at, zero if nothing is dated.
 	first time.Time
 }
 
@@ -48,7 +48,7 @@ func (s *Series) newGrid(kind analysis.Kind) *grid {
 	return g
 }
 
-// setTimes gives every point its time, or its order where no epoch has two dates.
+// setTimes sets the time of every point, or its order if no epoch has two dates.
 func (g *grid) setTimes(takenAt func(int) time.Time) {
 	for _, run := range g.runs {
 		var first time.Time
@@ -79,8 +79,7 @@ func (g *grid) setTimes(takenAt func(int) time.Time) {
 	}
 }
 
-// part is what is judged of one family: its usable counts, in runs of one epoch
-// each.
+// part is the judged part of one family: its usable counts, in runs of one epoch each.
 type part struct {
 	series   *Series
 	family   *analysis.Family
@@ -88,13 +87,13 @@ type part struct {
 	dated    bool
 	first    time.Time
 	tracking *tracking
-	// marks are the snapshots that mark members as leaked, cut dumps among them.
+	// marks are the snapshots that mark members as leaked, including cut dumps.
 	marks []mark
 	// until is the snapshot before which the part ends, 0 for the whole series.
 	until int
 }
 
-// mark is how many members the runtime marked in a snapshot.
+// mark is the number of members that the runtime marked in a snapshot.
 type mark struct{ index, members int }
 
 // newPart collects the usable counts and the members of a family.
@@ -144,7 +143,7 @@ func (p *part) usable() int {
 	return n
 }
 
-// comparable are the runs in which something can be compared.
+// comparable are the runs with at least two points.
 func (p *part) comparable() [][]point {
 	short := 0
 	for _, run := range p.runs {
@@ -180,8 +179,7 @@ func (p *part) slopeUnit() string {
 	return "per snapshot"
 }
 
-// spanOf is the length of a run in the part's unit, 0 with fewer than two placed
-// points.
+// spanOf is the length of a run in the part's unit, 0 with fewer than two timed points.
 func spanOf(run []point) float64 {
 	first, last := 0, len(run)-1
 	for first <= last && !run[first].timed {
@@ -196,9 +194,9 @@ func spanOf(run []point) float64 {
 	return run[last].at - run[first].at
 }
 
-// over writes how long the longest run lasts, between its snapshots: the evidence
-// of one kind may be seconds apart from that of another, and a text with two
-// lengths of one series would be read as two series.
+// over words the length of the longest run between its snapshots. Snapshot times are
+// used because the evidence of two kinds may be seconds apart: a text with two lengths
+// of one series would be read as two series.
 func (p *part) over(runs [][]point) string {
 	var longest []point
 	for _, run := range runs {
@@ -243,8 +241,8 @@ func timedOf(run []point) []point {
 	return timed
 }
 
-// lengths are the lengths of the intervals between neighbouring points: hours
-// where all are dated, else one for each.
+// lengths are the lengths of the intervals between neighbouring points, in hours if all
+// points are dated, else 1 each.
 func lengths(run []point) []float64 {
 	even := len(timedOf(run)) != len(run)
 	out := make([]float64, 0, len(run))

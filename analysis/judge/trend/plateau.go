@@ -8,10 +8,9 @@ import (
 	"leakdiff/analysis/say/wording"
 )
 
-// plateauEvidence says of a level count whether the same members stay or others take
-// their places: "plateau at 80: of 80 members at t0, 0 are still there at t5, 400
-// were born, about 960/h". A leak's count cannot be level; churn is its innocent
-// double.
+// plateauEvidence reports members that are replaced at a level count: "plateau at 80:
+// 400 members were replaced at a level count, about 960/h new, and the old ones leave".
+// The count of a leak cannot be level. Turnover is its innocent double.
 func plateauEvidence(p *part, s *signals) []analysis.Evidence {
 	if s.up > levelNone || s.down > levelNone || s.fit.n < 2 || s.cohorts {
 		return nil
@@ -22,7 +21,8 @@ func plateauEvidence(p *part, s *signals) []analysis.Evidence {
 		return nil
 	}
 	low, high := fewest(run), most(run)
-	// Level: within the gate, or within what counts with overdispersion 2 scatter.
+	// Level means within the gate, or within the scatter of counts with overdispersion
+	// 2.
 	if float64(high-low) >= max(leastGrowth(float64(run[0].count)), 4*math.Sqrt(2*float64(high))) {
 		return nil
 	}
@@ -35,7 +35,7 @@ func plateauEvidence(p *part, s *signals) []analysis.Evidence {
 		}
 	}
 	last := followed[len(followed)-1]
-	// With fewer than one member in two born and gone it is a standing population.
+	// A population with fewer births or deaths than half its members is a standing one.
 	gone := followed[0].count + born - last.count
 	if 2*born < last.count || 2*gone < last.count {
 		return nil

@@ -2,20 +2,20 @@ package trend
 
 import "leakdiff/analysis"
 
-// recovery is the snapshot at which the cause of a growth went away
-// (statistics.md 4, Recovery).
+// recovery is the snapshot at which the cause of a growth went away (statistics.md 4,
+// Recovery).
 type recovery struct {
 	at point
 	// peak is the point before it, base the smallest count before that.
 	peak point
 	base int
-	// gone is how many members of the peak are gone; -1 without identities.
+	// gone is how many members of the peak are gone, -1 without identities.
 	gone int
 }
 
-// recovered looks in the last epoch for the first snapshot at which what had
-// risen is gone and does not come back. Whether what rose was a leak is for the
-// caller to judge on the part before.
+// recovered returns the first snapshot of the last epoch at which the rise is gone and
+// does not come back. The caller judges on the part before it whether the rise was a
+// leak.
 func (p *part) recovered() (recovery, bool) {
 	run := p.lastRun()
 	if len(run) < 3 {
@@ -30,7 +30,7 @@ func (p *part) recovered() (recovery, bool) {
 			continue
 		}
 		if fell >= 8 && 2*fell >= rise {
-			return recovery{}, false // it was freed before: a saw and no leak that recovered
+			return recovery{}, false // members were freed before: a sawtooth and no leak that recovered
 		}
 		r := recovery{at: run[i], peak: run[i-1], base: base, gone: -1}
 		if !p.staysLow(run[i:], min(r.base, run[i].count), rise) {
@@ -47,7 +47,8 @@ func (p *part) recovered() (recovery, bool) {
 	return recovery{}, false
 }
 
-// retained says that the family kept its members where others that rose with it went away.
+// retained reports that the family kept its members while others that rose with it went
+// away.
 func (p *part) retained(at int) []analysis.Evidence {
 	run := p.lastRun()
 	last := run[len(run)-1]
@@ -55,9 +56,8 @@ func (p *part) retained(at int) []analysis.Evidence {
 		last.count-run[0].count, p.label(run[0]), p.label(last), p.series.label(at))
 }
 
-// staysLow refuses families that grow again, from where they fell to: a cache
-// emptied at intervals is not a leak that recovered, and neither is it the last
-// time.
+// staysLow refuses families that grow again from the level to which they fell. A cache
+// emptied at intervals is no leak that recovered, not even the last time.
 func (p *part) staysLow(later []point, base, rise int) bool {
 	for _, pt := range later {
 		if 2*(pt.count-base) > rise {
@@ -67,8 +67,8 @@ func (p *part) staysLow(later []point, base, rise int) bool {
 	return true
 }
 
-// keepsTurningOver refuses families whose members come and go after the fall as well:
-// what is freed every day was never a leak.
+// keepsTurningOver refuses families whose members come and go after the fall as well.
+// What is freed every day was never a leak.
 func (p *part) keepsTurningOver(later []point) bool {
 	followed := p.tracking.followed(later)
 	if len(followed) < 3 {
@@ -79,8 +79,8 @@ func (p *part) keepsTurningOver(later []point) bool {
 	return c.turnover
 }
 
-// sameLeft asks the identities, where both sides have them: those that rose must
-// be the ones that went, not others in their place.
+// sameLeft compares identities if both sides have them. The members that rose must be
+// the ones that went, not others.
 func (p *part) sameLeft(first point, r *recovery, rise int) bool {
 	t := p.tracking
 	if !t.complete[r.peak.index] || !t.complete[r.at.index] {

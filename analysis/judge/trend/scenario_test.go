@@ -11,9 +11,8 @@ import (
 )
 
 // scenario is a series written as text. Each family is a line of words, one per
-// snapshot: "1-4,9" lists ids, "." is captured and absent, "-" is not captured,
-// "#12" is a count without identities. Snapshots are a minute apart unless times
-// says otherwise.
+// snapshot: "1-4,9" lists ids, "." is captured and absent, "-" is not captured, "#12"
+// is a count without identities. Snapshots are a minute apart unless times is set.
 type scenario struct {
 	families map[string]string
 	kind     analysis.Kind
@@ -28,8 +27,8 @@ type scenario struct {
 
 const onlyFamily = "g1:family"
 
-// only is a series of one family of interest in a living process: main goes on,
-// and other goroutines are started all the time.
+// only is a series of one family of interest in a living process: main goes on, and
+// other goroutines start all the time.
 func only(line string) scenario {
 	n := len(strings.Fields(line))
 	newest := make([]string, n)
@@ -50,7 +49,7 @@ func (sc scenario) at(times string) scenario {
 
 var testEpoch = time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
 
-// seriesOf is a series of which nothing is known but its snapshots.
+// seriesOf is a series with nothing but its snapshots.
 func seriesOf(snaps []*analysis.Snapshot) *Series { return NewSeries(Input{Snapshots: snaps}) }
 
 func (sc scenario) series(t testing.TB) *Series {
@@ -163,8 +162,8 @@ func parseGroup(t testing.TB, family *analysis.Family, word string) (analysis.Gr
 	return group, true
 }
 
-// piling writes counts as ids of which the newest survive: "0 8 15 0" becomes
-// ". 1-8 1-15 .". A fall takes the newest.
+// piling writes counts as ids of which the oldest survive a fall: "0 8 15 0" becomes
+// ". 1-8 1-15 .".
 func piling(counts string) string {
 	var words []string
 	for _, word := range strings.Fields(counts) {

@@ -10,7 +10,7 @@ import (
 	"leakdiff/analysis/say/wording"
 )
 
-// Role is what a family may be in what grows; never a verdict.
+// Role is the role of a family in a growth. It is never a verdict.
 type Role string
 
 // The roles of DESIGN section 9.
@@ -23,26 +23,27 @@ const (
 // Suspect is a family that may hold what a growing one waits for.
 type Suspect struct {
 	Fingerprint string
-	// Members are the ids that evidence O names, at most five.
+	// Members are the ids named by evidence O, at most five.
 	Members []int64
 	// Why are the reasons, the strongest first, in words.
 	Why []string
-	// weight orders: an object beats a function, a function beats an age.
+	// weight orders suspects: an object outweighs a function, a function outweighs an
+	// age.
 	weight int
 }
 
-// byAddress is the weight from which a suspect is named by an object's address, and
-// mostSuspects how many are told.
+// byAddress is the weight from which a suspect is named by an object's address.
+// mostSuspects is how many are returned.
 const (
 	byAddress    = 20
 	mostSuspects = 4
 )
 
-// Suspects are the possible culprits for a growing family whose members wait, the
-// likeliest first, at most four: candidates of evidence O; families that do not
-// grow, were not in the first snapshot, and share a lock's type, a function of the
-// program or the creator with the waiting one (statistics.md 6). They are never
-// more than possible. It is empty for families that do not grow or do not wait.
+// Suspects returns the possible culprits for a growing family whose members wait, the
+// likeliest first, at most four. They are the candidates of evidence O, and families
+// that do not grow, were not in the first snapshot, and share a lock's type, a function
+// of the program or the creator with the waiting one (statistics.md 6). They are never
+// more than possible. The result is empty for families that do not grow or do not wait.
 func (s *Series) Suspects(fingerprint string) []Suspect {
 	j := s.judgements().byFingerprint[fingerprint]
 	if j == nil || !grows(j.verdict()) {
@@ -71,7 +72,8 @@ func (s *Series) Suspects(fingerprint string) []Suspect {
 		return cmp.Or(b.weight-a.weight, strings.Compare(a.Fingerprint, b.Fingerprint))
 	})
 	if len(out) > 0 && out[0].weight >= byAddress {
-		// An address names them: what only shares a type would dilute that.
+		// An address names the suspects. Families that only share a type would dilute
+		// them.
 		out = slices.DeleteFunc(out, func(f Suspect) bool { return f.weight < byAddress })
 	}
 	return out[:min(len(out), mostSuspects)]
@@ -81,8 +83,8 @@ func grows(v analysis.Verdict) bool {
 	return v == analysis.Leaking || v == analysis.Suspicious || v == analysis.Scaling
 }
 
-// waits reports a family most of whose members wait for somebody else: a lock, a
-// condition, a wait group or a channel.
+// waits reports a family whose members mostly wait for others: a lock, a condition, a
+// wait group or a channel.
 func waits(group *analysis.Group) bool {
 	n := 0
 	for state, count := range group.States {
@@ -127,9 +129,8 @@ func suspect(found map[string]*Suspect, fingerprint string) *Suspect {
 	return found[fingerprint]
 }
 
-// byStack adds level families that came before or with the growth, were not in
-// the first snapshot, and have a receiver type or a creator in common with the
-// waiting one.
+// byStack adds level families that appeared before or with the growth, were not in the
+// first snapshot, and share a receiver type or a creator with the waiting one.
 func (s *Series) byStack(found map[string]*Suspect, waiting *analysis.Group, at int) {
 	others := s.recentFamilies[at]()
 	if len(others) == 0 {
@@ -163,15 +164,16 @@ func (s *Series) byStack(found map[string]*Suspect, waiting *analysis.Group, at 
 	}
 }
 
-// recentFamily is a family that does not grow and was not in the first snapshot. One that
-// was is a standing part of the program unless an object speaks for it.
+// recentFamily is a family that does not grow and was not in the first snapshot. A
+// family of the first snapshot is a standing part of the program unless an object
+// accuses it.
 type recentFamily struct {
 	family          *analysis.Family
 	born            int
 	types, creators []string
 }
 
-// findRecentFamilies are those that snapshot at shows.
+// findRecentFamilies returns the recent families of snapshot at.
 func (s *Series) findRecentFamilies(at int) []recentFamily {
 	var out []recentFamily
 	for _, j := range s.judgements().all {
@@ -188,8 +190,8 @@ func (s *Series) findRecentFamilies(at int) []recentFamily {
 	return out
 }
 
-// kindsOf are the receiver types in a family's stacks, those of the standard
-// library left out, and its creators.
+// kindsOf returns the receiver types in a family's stacks, without those of the
+// standard library, and its creators.
 func kindsOf(group *analysis.Group) (types, creators []string) {
 	for _, v := range group.Variants {
 		if v.Stack == nil {
@@ -208,8 +210,8 @@ func kindsOf(group *analysis.Group) (types, creators []string) {
 	return types, creators
 }
 
-// standard reports a name of Go's standard library: no dot in the first element of
-// its path, and not main.
+// standard reports a name of Go's standard library: the first element of its path has
+// no dot and is not main.
 func standard(name string) bool {
 	first, _, path := strings.Cut(name, "/")
 	if !path {
@@ -229,8 +231,7 @@ func inBoth(a, b []string) []string {
 	return both
 }
 
-// bornAt is the first snapshot of the last epoch with members, -1 where there is
-// none.
+// bornAt is the first snapshot of the last epoch with members, or -1.
 func (p *part) bornAt() int {
 	for _, pt := range p.lastRun() {
 		if pt.count > 0 {

@@ -8,8 +8,8 @@ import (
 )
 
 func TestEveryGrowingFamilyIsNotComparedWithEveryOther(t *testing.T) {
-	// 300 families that leak and wait, beside 300 that came late and do not grow. To read
-	// the stacks of the ones again for each of the others takes 150 MB, once 2 MB.
+	// 300 families leak and wait, beside 300 that came late and do not grow. Reading
+	// the stacks again for each pair takes 150 MB, reading them once 2 MB.
 	const each = 300
 	none := 0
 	first, snap := &analysis.Snapshot{Totals: analysis.Totals{Goroutines: &none}}, &analysis.Snapshot{}

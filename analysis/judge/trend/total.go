@@ -7,26 +7,28 @@ import (
 	"leakdiff/analysis"
 )
 
-// Total is what a process has of one kind in all: enough of a rise to forbid the
-// sentence that nothing grows, although no family grows by itself (statistics.md 10, R6).
+// Total is the number of all members of one kind in a process. A rise of it forbids the
+// sentence that nothing grows, although no family grows by itself (statistics.md 10,
+// R6).
 type Total struct {
 	Kind analysis.Kind
-	// From and To are the totals at the ends of the epoch that rose most.
+	// From and To are the totals at the ends of the epoch with the largest rise.
 	From, To int
-	// Born and Gone are members of the process by identity over all epochs, -1 where they
-	// cannot be followed.
+	// Born and Gone count the members of the process by identity over all epochs. They
+	// are -1 if members cannot be followed.
 	Born, Gone int
-	// Risen reports that the rise is no noise.
+	// Risen reports that the rise is more than noise.
 	Risen bool
-	// Families are those that rose most, at most five, Creators what started most of the
-	// new goroutines, at most three, with their rises.
+	// Families are at most five families with the largest rises. Creators are at most
+	// three functions that started most of the new goroutines.
 	Families, Creators []Share
 }
 
-// totalKinds are the kinds whose totals are judged: watches belong to descriptors.
+// totalKinds are the kinds whose totals are judged. Watches belong to descriptors.
 var totalKinds = []analysis.Kind{analysis.KindGoroutine, analysis.KindThread, analysis.KindDescriptor}
 
-// Totals are the kinds whose totals are higher at the end of an epoch than at its start.
+// Totals returns the kinds whose totals are higher at the end of an epoch than at its
+// start.
 func (s *Series) Totals() []Total {
 	var out []Total
 	for _, kind := range totalKinds {
@@ -62,7 +64,7 @@ func (s *Series) total(kind analysis.Kind) (Total, bool) {
 		out.Born, out.Gone = born, gone
 		out.Risen = out.Risen || outweighs(born, gone)
 	} else if signals.fit.few() {
-		// Two or three counts alone cannot tell a growth from noise, and must not deny it.
+		// Two or three counts alone can neither prove nor deny a growth.
 		out.Risen = out.Risen || float64(signals.fit.rise) >= signals.fit.gate
 	}
 	if out.Risen {
@@ -82,8 +84,8 @@ func (s *Series) newTotalGrid(kind analysis.Kind) *grid {
 	return g
 }
 
-// totalBalance counts who came and who left between the ends of the runs, in whatever
-// family: a goroutine that goes on to another stack is the same one.
+// totalBalance counts who came and who left between the ends of the runs, in any
+// family: a goroutine that moves to another stack is the same one.
 func (s *Series) totalBalance(kind analysis.Kind, runs [][]point) (born, gone int, known bool) {
 	for _, run := range runs {
 		before, ok := s.identities(kind, run[0])
@@ -97,8 +99,8 @@ func (s *Series) totalBalance(kind analysis.Kind, runs [][]point) (born, gone in
 	return born, gone, true
 }
 
-// identities are the members of a kind in one snapshot, each once and in order; ok is false
-// where some have no identity or the families do not add up to the total.
+// identities returns the members of a kind in one snapshot, each once and in order. ok
+// is false if some have no identity or if the families do not add up to the total.
 func (s *Series) identities(kind analysis.Kind, at point) (all []analysis.Identity, ok bool) {
 	snap := s.Snapshots[at.index]
 	for k := range snap.Groups {
@@ -117,7 +119,7 @@ func (s *Series) identities(kind analysis.Kind, at point) (all []analysis.Identi
 	return all, len(all) >= at.count-1
 }
 
-// shared counts what two ordered lists have in common.
+// shared counts the common entries of two ordered lists.
 func shared(a, b []analysis.Identity) int {
 	n := 0
 	for len(a) > 0 && len(b) > 0 {
@@ -133,7 +135,8 @@ func shared(a, b []analysis.Identity) int {
 	return n
 }
 
-// risenMost are the families of a kind, and the creators of goroutines, that rose most.
+// risenMost returns the families of a kind, and the creators of goroutines, with the
+// largest rises.
 func (s *Series) risenMost(kind analysis.Kind) (families, creators []Share) {
 	const mostFamilies, mostCreators = 5, 3
 	rises := map[string]int{}

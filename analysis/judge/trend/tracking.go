@@ -7,23 +7,23 @@ import (
 	"leakdiff/analysis"
 )
 
-// tracking follows the members of one family by identity. A member gets one number
-// per epoch, so that numbers of different epochs never meet.
+// tracking follows the members of one family by identity. A member gets one number per
+// epoch, so numbers of different epochs never coincide.
 type tracking struct {
-	// members holds the numbers present in each snapshot.
+	// members are the numbers present in each snapshot.
 	members [][]int32
-	// complete says that members is everyone: no member of the count is unknown.
+	// complete reports that members has every member of the count.
 	complete []bool
-	// all says that every snapshot is complete.
+	// all reports that every snapshot is complete.
 	all bool
-	// ids and first belong to the numbers; first is the snapshot of the first sighting, cut
-	// dumps included. whole is what identities have beside the id, of kinds that are
-	// followed by more; the rest has none.
+	// ids and first are indexed by number. first is the snapshot of the first sighting,
+	// including cut dumps. rest is the identity beyond the id, for kinds that need more
+	// than an id.
 	ids   []int64
 	first []int32
 	rest  []identityRest
-	// last is the snapshot of the last sighting, nil where a member was away in between:
-	// else everyone is there from first to last.
+	// last is the snapshot of the last sighting. It is nil if a member was away in
+	// between: only without such gaps is everyone present from first to last.
 	last []int32
 }
 
@@ -74,40 +74,40 @@ func (t *tracking) lastSightings() []int32 {
 	return last
 }
 
-// numbering gives every identity of an epoch its number.
+// numbering assigns a number to every identity of an epoch.
 type numbering struct {
 	tracking *tracking
 	// present has capacity for the numbers of all snapshots.
 	present []int32
-	// ids are those of the last snapshot in order, now their numbers; spare is a buffer for
-	// those of the next. Identities here are a number alone, as those of goroutines are.
+	// ids are those of the last snapshot in order, now their numbers. spare is a buffer
+	// for the ids of the next one. These identities are a number alone, like those of
+	// goroutines.
 	ids, spare []int64
 	now        []int32
-	// before are those that have left; they wait in left until somebody may have come
-	// back. Most births are above the highest id of these, and so need not be looked up.
+	// before are the members that have left. They stay in left until a member may have
+	// come back. Most births have ids above highest, so they need no lookup.
 	before  map[int64]int32
 	left    []int32
 	highest int64
-	// whole holds the rest, seen the last snapshot that listed each number.
+	// whole holds other identities. seen is the last snapshot that listed each number.
 	whole map[analysis.Identity]int32
 	seen  map[int32]int32
 }
 
-// startEpoch forgets those of another epoch.
+// startEpoch forgets the identities of the last epoch.
 func (n *numbering) startEpoch() {
 	n.ids, n.now, n.left, n.highest = n.ids[:0], nil, n.left[:0], 0
 	clear(n.before)
 	clear(n.whole)
 }
 
-// leave says that a member of the last snapshot is gone.
+// leave records that a member of the last snapshot is gone.
 func (n *numbering) leave(at int) {
 	n.left = append(n.left, n.now[at])
 	n.highest = max(n.highest, n.ids[at])
 }
 
-// known is the number of an id that the last snapshot does not list, -1 for a new
-// one.
+// known is the number of an id that the last snapshot does not list, -1 for a new id.
 func (n *numbering) known(id int64) int32 {
 	if id > n.highest {
 		return -1
@@ -125,7 +125,7 @@ func (n *numbering) known(id int64) int32 {
 	return -1
 }
 
-// number numbers the members of snapshot i, each once.
+// number assigns numbers to the members of snapshot i, each once.
 func (n *numbering) number(i int32, members *analysis.Members) []int32 {
 	if !members.Numbered() {
 		return n.numberWhole(i, members)
@@ -159,7 +159,7 @@ func (n *numbering) numberWhole(i int32, members *analysis.Members) []int32 {
 		n.whole, n.seen = make(map[analysis.Identity]int32), make(map[int32]int32)
 	}
 	from := len(n.present)
-	if t := n.tracking; len(t.ids) == 0 { // most of those that will ever be there
+	if t := n.tracking; len(t.ids) == 0 { // most members that will ever exist
 		t.ids, t.first = make([]int64, 0, members.Len()), make([]int32, 0, members.Len())
 		t.rest = make([]identityRest, 0, members.Len())
 	}
@@ -184,7 +184,7 @@ func (n *numbering) add(i int32, id int64) int32 {
 	return int32(len(n.tracking.ids) - 1)
 }
 
-// keepRest keeps the identity of the last number.
+// keepRest stores the identity of the last number.
 func (t *tracking) keepRest(identity analysis.Identity) {
 	for len(t.rest) < len(t.ids)-1 {
 		t.rest = append(t.rest, identityRest{})
@@ -201,12 +201,12 @@ func (t *tracking) identity(number int) analysis.Identity {
 }
 
 // allIdentified reports whether a group's members are identified and as many as its
-// count: a cut dump with a complete twin has the right count and fewer members.
+// count. A cut dump with a complete twin has the right count and fewer members.
 func allIdentified(group *analysis.Group) bool {
 	return group.Count == 0 || group.Members.Identified() && group.Members.Len() >= group.Count
 }
 
-// common counts the members of snapshot i that are in snapshot j as well.
+// common counts the members that snapshots i and j share.
 func (t *tracking) common(i, j int) int {
 	if t.last != nil && i <= j { // nobody was away in between
 		n := 0
@@ -230,7 +230,7 @@ func (t *tracking) common(i, j int) int {
 	return n
 }
 
-// followed are the points of a run whose members are all identified.
+// followed returns the points of a run whose members are all identified.
 func (t *tracking) followed(run []point) []point {
 	if t.all {
 		return run
@@ -244,18 +244,18 @@ func (t *tracking) followed(run []point) []point {
 	return out
 }
 
-// Lifeline is one member from its first to its last sighting inside one epoch.
+// Lifeline is one member from its first to its last sighting in one epoch.
 type Lifeline struct {
 	Identity analysis.Identity
-	// First and Last are indexes of Series.Snapshots; Seen is in how many of the
-	// snapshots from First to Last the member was listed. A watch begins where it did,
-	// also in another family.
+	// First and Last are indexes of Series.Snapshots. Seen is the number of snapshots
+	// from First to Last that list the member. A watch keeps the start that it had in
+	// another family.
 	First, Last, Seen int
 }
 
-// Lifelines returns one lifeline per member of a family, in order of the first sighting and
-// then of identity, at most limit of them (all with limit < 0). A member whose
-// identity appears in two epochs is two members.
+// Lifelines returns one lifeline per member of a family, in order of the first sighting
+// and then of identity. It returns at most limit of them, all with limit < 0. A member
+// whose identity appears in two epochs is two members.
 func (s *Series) Lifelines(fingerprint string, limit int) []Lifeline {
 	row := s.groups[fingerprint]
 	if row == nil {
@@ -274,7 +274,7 @@ func (s *Series) Lifelines(fingerprint string, limit int) []Lifeline {
 		}
 	}
 	for number := range lifelines {
-		// A watch that was in another family before is as old as it was there.
+		// A watch that was in another family before keeps that age.
 		lifeline := &lifelines[number]
 		if l, ok := p.listing(int32(number), lifeline.First); ok && int(l.first) < lifeline.First {
 			lifeline.Seen += lifeline.First - int(l.first)

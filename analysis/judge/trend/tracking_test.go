@@ -11,7 +11,7 @@ import (
 )
 
 // TestMembersAreNumberedAsByAMap enters members that come, go and come back, in any
-// order and with doubles, and compares with the obvious way.
+// order and with duplicates, and compares with a map.
 func TestMembersAreNumberedAsByAMap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tracked := &tracking{}
@@ -45,9 +45,9 @@ func TestMembersAreNumberedAsByAMap(t *testing.T) {
 	})
 }
 
-// TestSpansSayWhatSightsSay follows members that come and go, some of whom were away
-// in between, in both ways: through points that leave snapshots out, and with members
-// of an earlier start of the process among them.
+// TestSpansSayWhatSightsSay follows members that come and go, some with gaps, in both
+// ways: with points that leave snapshots out, and with members of an earlier start of
+// the process.
 func TestSpansSayWhatSightsSay(t *testing.T) {
 	spans := 0
 	rapid.Check(t, func(t *rapid.T) {

@@ -1,12 +1,11 @@
-// Package trend says which families of a series grow and why one should believe
-// it. It takes the snapshots of one program on one host in time order and gives
-// epochs, counts, survivors, lifelines and a judgement on every family, each with
-// its evidence in words and figures; then the units of families that rise
-// together, when the growth began, what may hold it, which limit it reaches and
-// which version brought it. The rules are those of statistics.md: what is
-// compared is compared inside one epoch, and identities beat counts. It is pure:
-// it knows no file, clock, store or chance, and it refuses to know what a family
-// is called or what it is normal for one to do.
+// Package trend decides which families of a series grow, and on what evidence. It takes
+// the snapshots of one program on one host in time order. It returns epochs, counts,
+// survivors, lifelines and a judgement on every family, each with its evidence in words
+// and figures. It also returns the units of families that rise together, the onset of a
+// growth, its possible holders, the limit that it reaches and the version that brought
+// it. The rules are those of statistics.md: comparisons stay inside one epoch, and
+// identities outrank counts. The package is pure: it uses no file, clock, store or
+// randomness. It does not know the name of a family or what is normal for it.
 package trend
 
 import (
@@ -18,24 +17,24 @@ import (
 	"leakdiff/analysis"
 )
 
-// Input is what a series is made of. Snapshots are in time order; everything else
-// may be missing.
+// Input is the input of a series. Snapshots are in time order. Everything else is
+// optional.
 type Input struct {
 	Snapshots []*analysis.Snapshot
-	// Loads are demands from outside that people gave, by name: one value per
-	// snapshot, NaN where unknown. A name that Snapshot.Figures has as well wins.
+	// Loads are demands from outside that people entered, by name: one value per
+	// snapshot, NaN if unknown. They win over Snapshot.Figures of the same name.
 	Loads map[string][]float64
-	// Events are what people or bundles say happened: deploys, restarts, outages.
+	// Events are what people or bundles report: deploys, restarts, outages.
 	Events []Event
-	// Objects are the addresses that frames name, by snapshot and fingerprint; nil
-	// where the parser kept no arguments.
+	// Objects are the addresses that frames name, by snapshot and fingerprint. They are
+	// nil if the parser kept no arguments.
 	Objects []map[string][]Object
 	// Elapsed are the ages of members in hours, by snapshot and fingerprint, in the
-	// order of Group.Members, where a dump prints them (a JVM's elapsed=); negative
-	// where a member has none. Elsewhere the header minutes are the ages.
+	// order of Group.Members, if a dump prints them (a JVM's elapsed=). A negative
+	// value means none. Without Elapsed the header minutes are the ages.
 	Elapsed []map[string][]float64
-	// Observer names the families that exist because somebody looked (metrics
-	// handlers of a hung page, the dumping request), by fingerprint.
+	// Observer names the families that exist because of an observer (metrics handlers
+	// of a hung page, the dumping request), by fingerprint.
 	Observer map[string]bool
 }
 
@@ -44,45 +43,44 @@ type Input struct {
 type Series struct {
 	// Snapshots are in time order.
 	Snapshots []*analysis.Snapshot
-	// Epochs holds the epoch of each snapshot, see the function Epochs.
+	// Epochs holds the epoch of each snapshot. See the function Epochs.
 	Epochs []int
 	// Families is the union over all snapshots, ordered by fingerprint.
 	Families []*analysis.Family
 
 	in Input
-	// groups holds one entry per snapshot, nil where the family is absent.
+	// groups holds one entry per snapshot, nil if the family is absent.
 	groups map[string][]*analysis.Group
-	// listed says which kinds have families in a snapshot, by index.
+	// listed reports which kinds have families in a snapshot, by index.
 	listed []map[analysis.Kind]bool
-	// parts holds the counts and members of each family, ready to be judged.
+	// parts holds the counts and members of each family, not yet judged.
 	parts map[string]*part
 	// ordered are the parts in the order of Families.
 	ordered []*part
 	loads   []load
-	// oldest is the longest wait of a goroutine in hours, starts the first snapshot
+	// oldest is the longest wait of a goroutine in hours and starts the first snapshot
 	// of the epoch, for each snapshot.
 	oldest []float64
 	starts []int
 
-	// watches follows watches through all their families; it is asked where one comes or
-	// goes.
+	// watches follows watches through all their families. It is computed on first use.
 	watches func() map[epochIdentity]listing
 
 	// events are those of Events.
 	events func() []Event
 
-	// held are the locks of each snapshot, with those who may hold them; found when they
-	// are asked for.
+	// held are the locks of each snapshot with their possible holders, computed on
+	// first use.
 	held []func() map[uint64]*Hold
-	// recentFamilies are families of each snapshot, likewise.
+	// recentFamilies are the recent families of each snapshot, computed on first use.
 	recentFamilies []func() []recentFamily
 
 	once   sync.Once
 	judged *judgements
 }
 
-// NewSeries makes a series of all that is known; the snapshots are already in time
-// order. It numbers every member, so that what follows no longer asks for identities.
+// NewSeries builds a series. Snapshots must be in time order. It numbers every member,
+// so that later steps need no identities.
 func NewSeries(in Input) *Series {
 	s := &Series{
 		Snapshots: in.Snapshots,
@@ -151,9 +149,8 @@ func (s *Series) rowOf(family *analysis.Family) []*analysis.Group {
 	return row
 }
 
-// Counts returns the members of a family in every snapshot: nil where its kind
-// was not captured, 0 where it was and the family is absent. It returns nil for
-// a family that the series does not have.
+// Counts returns the members of a family in every snapshot: nil if its kind was not
+// captured, 0 if it was and the family is absent. It returns nil for an unknown family.
 func (s *Series) Counts(fingerprint string) []*int {
 	row := s.groups[fingerprint]
 	if row == nil {
@@ -173,13 +170,13 @@ func (s *Series) Counts(fingerprint string) []*int {
 	return counts
 }
 
-// Groups are a family in every snapshot, nil where it is absent. It returns nil for a
-// family that the series does not have.
+// Groups returns a family in every snapshot, nil if it is absent. It returns nil for an
+// unknown family.
 func (s *Series) Groups(fingerprint string) []*analysis.Group { return s.groups[fingerprint] }
 
-// usable reports whether the counts of a kind in snapshot i may enter a test:
-// that kind was captured, and the figures are not the lower bound that a cut
-// dump without a complete twin gives (statistics.md 1.3).
+// usable reports whether the counts of a kind in snapshot i may enter a test. The kind
+// must be captured, and the figures must not be the lower bound of a cut dump without a
+// complete twin (statistics.md 1.3).
 func (s *Series) usable(i int, kind analysis.Kind) bool {
 	if !s.captured(i, kind) {
 		return false
@@ -187,10 +184,10 @@ func (s *Series) usable(i int, kind analysis.Kind) bool {
 	return !s.Snapshots[i].Bounded(kind)
 }
 
-// captured reports whether a family's absence in snapshot i means 0. A total
-// without any family (31 files in fdinfo, but no listing that names them) counts
-// the kind and says nothing about its families. The dumping goroutine counts in
-// the total and belongs to no family.
+// captured reports whether a family's absence in snapshot i means 0. A total without
+// any family (31 files in fdinfo, but no listing that names them) counts the kind and
+// shows nothing about its families. The dumping goroutine counts in the total and
+// belongs to no family.
 func (s *Series) captured(i int, kind analysis.Kind) bool {
 	total := s.Snapshots[i].Totals.Of(kind)
 	if total == nil || slices.Contains(s.Snapshots[i].Incomplete, kind) {
@@ -212,12 +209,11 @@ func (s *Series) kindOf(row []*analysis.Group) analysis.Kind {
 	return ""
 }
 
-// EpochStart is the first snapshot of the epoch of snapshot i: figures "since"
-// some snapshot never reach back beyond it.
+// EpochStart is the first snapshot of the epoch of snapshot i. Figures "since" a
+// snapshot never reach back beyond it.
 func (s *Series) EpochStart(i int) int { return s.starts[i] }
 
-// takenAt is when the evidence of a kind was taken, zero where only an order is
-// known.
+// takenAt is when the evidence of a kind was taken, zero if only an order is known.
 func (s *Series) takenAt(i int, kind analysis.Kind) time.Time {
 	if at, ok := s.Snapshots[i].Times[kind]; ok && !at.IsZero() {
 		return at

@@ -11,28 +11,28 @@ import (
 	"leakdiff/analysis/say/wording"
 )
 
-// Unit is a set of families that rise together at a constant ratio: one leaked
-// session is 12 goroutines and 5 descriptors (statistics.md 5). Counts cannot tell
-// causes of one rhythm apart, so a unit is "rise together" and never "have one
-// cause".
+// Unit is a set of families that rise together at a constant ratio: one leaked session
+// is 12 goroutines and 5 descriptors (statistics.md 5). Counts cannot distinguish
+// causes that act in lockstep. A unit therefore means "rise together" and never "have
+// one cause".
 type Unit struct {
 	// ID is "u1", "u2", ... by rise.
 	ID      string
 	Verdict analysis.Verdict
-	// RecoveredAt is the snapshot at which the members went away together, -1 where
-	// they did not. Units are formed on what came before.
+	// RecoveredAt is the snapshot at which the members went away together, or -1. Units
+	// are formed from the snapshots before it.
 	RecoveredAt int
-	// KeptAt is the label of the snapshot at which other families that had risen with these
-	// went away, empty where none did.
+	// KeptAt is the label of the snapshot at which other families that had risen with
+	// these went away, or empty.
 	KeptAt string
 	// Families are in order of rise, the seed first.
 	Families []Share
-	// Counts are the members of all families added up, per snapshot; nil where a
-	// family has no evidence. Instances are the units since the part's first
-	// snapshot: the added rise over the added ratio.
+	// Counts are the sums over all families per snapshot, nil if a family has no
+	// evidence. Instances are the units since the first snapshot of the part: the
+	// summed rise divided by the summed ratio.
 	Counts    []*int
 	Instances []*float64
-	// Evidence is about the counts added up.
+	// Evidence is about the summed counts.
 	Evidence []analysis.Evidence
 }
 
@@ -40,19 +40,19 @@ type Unit struct {
 type Share struct {
 	Fingerprint string
 	Kind        analysis.Kind
-	// Ratio is members per instance, a whole number where all ratios are within a
+	// Ratio is members per instance. It is a whole number if all ratios are within a
 	// tenth of one.
 	Ratio float64
-	// Rise is what the family rose by on the judged part.
+	// Rise is the rise of the family in the judged part.
 	Rise int
 }
 
-// leastInstances is how many instances must have come before they are counted: two
-// of them are rather steps that several causes took together.
+// leastInstances is the number of instances from which they are counted. Two may be
+// steps that several causes took together.
 const leastInstances = 3
 
 // Countable reports whether the rise is a number of equal instances: every ratio is
-// whole, and at least three have come.
+// whole, and at least three instances have come.
 func (u Unit) Countable() bool {
 	for _, f := range u.Families {
 		if f.Ratio != math.Trunc(f.Ratio) || float64(f.Rise) < (leastInstances-0.5)*f.Ratio {
@@ -62,7 +62,7 @@ func (u Unit) Countable() bool {
 	return len(u.Families) > 0
 }
 
-// Each tells one instance by kind: "12 goroutines, 5 descriptors"; "" where
+// Each words one instance by kind: "12 goroutines, 5 descriptors". It is "" if
 // instances cannot be counted.
 func (u Unit) Each() string {
 	if !u.Countable() {
@@ -95,8 +95,8 @@ func (u Unit) ratios() string {
 	return strings.Join(words, ":")
 }
 
-// Text is the sentence for a unit: "3 families rise together, 1:1:2; +24: 3
-// goroutines, 1 watch each", or "3 families rise together, in the ratio 4.3:2.1:1".
+// Text words a unit: "3 families rise together, 1:1:2; +24: 3 goroutines, 1 watch
+// each", or "3 families rise together, in the ratio 4.3:2.1:1".
 func (u Unit) Text() string {
 	together := fmt.Sprintf("%d families rise together", len(u.Families))
 	if u.KeptAt != "" {
@@ -123,7 +123,7 @@ func (s *Series) Units() []Unit {
 	return out
 }
 
-// UnitOf is the id of a family's unit, "" where it rises alone.
+// UnitOf is the id of a family's unit, "" if it rises alone.
 func (s *Series) UnitOf(fingerprint string) string {
 	if j := s.judgements().byFingerprint[fingerprint]; j != nil && j.unit != nil {
 		return j.unit.id
@@ -131,14 +131,14 @@ func (s *Series) UnitOf(fingerprint string) string {
 	return ""
 }
 
-// unit is a Unit in the making.
+// unit is a Unit under construction.
 type unit struct {
 	id       string
 	families []*risingFamily
-	// keptAt is the snapshot at which the rest of the unit went away and these stayed, 0
-	// where there was none.
+	// keptAt is the snapshot at which the rest of the unit went away and these families
+	// stayed, or 0.
 	keptAt int
-	// part has the counts of all members added up and their identities united.
+	// part has the summed counts of all families and their merged identities.
 	part      *part
 	signals   *signals
 	verdict   analysis.Verdict
@@ -152,13 +152,13 @@ type risingFamily struct {
 	recovered *recovery
 	rise      int
 	ratio     float64
-	// counts holds the count at each snapshot, -1 where there is none to use.
+	// counts holds the count at each snapshot, -1 if none is usable.
 	counts []int32
 }
 
-// Smallest rise of a rising family, and the fewest intervals in which it must rise: what
-// only stepped has no rhythm. One member less is enough for a family that never
-// falls and rises in four intervals, which chance does not do.
+// The smallest rise of a rising family, and the fewest intervals in which it must rise:
+// a single step cannot be compared. One member less suffices for a family that never
+// falls and rises in four intervals, because chance does not do that.
 const (
 	leastRise      = 5
 	fewestRises    = 2
@@ -166,8 +166,8 @@ const (
 	fewestInCommon = 3
 )
 
-// newUnits groups the rising families by their rhythm and judges every group by its counts
-// added up.
+// newUnits groups the rising families that are in lockstep and judges every group by
+// its summed counts.
 func (s *Series) newUnits(all []*judgement, buf *buffers) []*unit {
 	rising := s.risingFamilies(all)
 	var units []*unit
@@ -200,9 +200,9 @@ func (s *Series) newUnits(all []*judgement, buf *buffers) []*unit {
 	return parts
 }
 
-// splitByRecovery divides a unit into the families that went away together and those that keep what
-// they gained (statistics.md 10, R10): what stays after the cause is gone is a finding of
-// its own. Ratios stay those of the whole: so many of each instance. A part of one family
+// splitByRecovery divides a unit into the families that went away together and those
+// that keep their rise (statistics.md 10, R10). What stays after the cause is gone is a
+// finding of its own. Ratios remain those of the undivided unit. A part of one family
 // is no unit.
 func (u *unit) splitByRecovery() []*unit {
 	left, kept := &unit{}, &unit{}
@@ -215,7 +215,7 @@ func (u *unit) splitByRecovery() []*unit {
 	}
 	at := left.endedAt()
 	if at < 0 || len(kept.families) == 0 || slices.ContainsFunc(kept.families, func(r *risingFamily) bool { return !slices.ContainsFunc(r.counts[at:], known) }) {
-		return []*unit{u} // nothing left, nothing stayed, or nobody looked
+		return []*unit{u} // nothing left, nothing stayed, or there are no later counts
 	}
 	kept.keptAt = at
 	for _, r := range kept.families {
@@ -226,7 +226,7 @@ func (u *unit) splitByRecovery() []*unit {
 
 func known(count int32) bool { return count >= 0 }
 
-// endedAt is the first snapshot at which a member went away, -1 where none did.
+// endedAt is the first snapshot at which a family went away, or -1.
 func (u *unit) endedAt() int {
 	at := -1
 	for _, r := range u.families {
@@ -285,8 +285,8 @@ func recoveries(all []*judgement) []int {
 	return ends
 }
 
-// leftWith reports that a family too small for a recovery of its own fell back
-// where another one did.
+// leftWith returns the fall of a family that is too small for a recovery of its own, at
+// a snapshot where another family recovered.
 func (p *part) leftWith(ends []int) *recovery {
 	run := p.lastRun()
 	if len(ends) == 0 || len(run) < 3 {
@@ -313,8 +313,8 @@ func (p *part) gain() int {
 	return gain
 }
 
-// risesOften reports whether a part that rises by rise does so often enough to be
-// compared with others.
+// risesOften reports whether a part rises in enough intervals to be compared with
+// others.
 func (p *part) risesOften(rise int) bool {
 	if rise < steadyRise {
 		return false
@@ -335,9 +335,9 @@ func (p *part) risesOften(rise int) bool {
 	return rise >= leastRise && rises >= fewestRises || fallen == 0 && rises >= steadyRise
 }
 
-// inLockstep reports whether f rises as s does, at a constant ratio from interval to
-// interval, and the largest deviation as a share of the rise of f. Intervals
-// without evidence of one of them are left out of both.
+// inLockstep reports whether f rises as seed does, at a constant ratio from interval to
+// interval. off is the largest deviation as a share of the rise of f. Intervals without
+// evidence of one of them are left out of both.
 func (s *Series) inLockstep(f, seed *risingFamily) (off float64, ok bool) {
 	riseF, riseS, common, longest := 0, 0, 0, 0
 	s.inCommon(f, seed, func(stepF, stepS, run int) bool {
@@ -364,9 +364,8 @@ func (s *Series) inLockstep(f, seed *risingFamily) (off float64, ok bool) {
 	return worst / float64(riseF), worst <= allowed+1e-9
 }
 
-// inCommon calls visit with the increments of two rising families over each interval
-// between snapshots that show both, and the number of intervals so far in the
-// epoch.
+// inCommon calls visit for each interval between snapshots that show both families. It
+// passes the two increments and the number of intervals so far in the epoch.
 func (s *Series) inCommon(a, b *risingFamily, visit func(stepA, stepB, run int) bool) {
 	before, run := -1, 0
 	for i := range a.counts {
@@ -385,7 +384,7 @@ func (s *Series) inCommon(a, b *risingFamily, visit func(stepA, stepB, run int) 
 	}
 }
 
-// setRatios sets the ratios to the smallest rise, multiplied by 2, 3 or 4 where
+// setRatios sets the ratios relative to the smallest rise, multiplied by 2, 3 or 4 if
 // that makes all of them nearly whole.
 func (u *unit) setRatios() {
 	smallest := u.families[0].rise
@@ -410,9 +409,9 @@ func (u *unit) setRatios() {
 	}
 }
 
-// judge looks at the unit as at one family: the counts of its members added up and
-// their identities united. It proves more than they do where growth, cohorts and
-// births in three intervals agree.
+// judge judges the unit like one family, by its summed counts and merged identities.
+// The unit proves more than its families if growth, cohorts and births in three
+// intervals agree.
 func (u *unit) judge(s *Series, buf *buffers) {
 	u.part = u.sum(s)
 	u.signals = u.part.measure(buf)
@@ -435,7 +434,7 @@ func (u *unit) judge(s *Series, buf *buffers) {
 
 func (u *unit) proven() bool { return proves(u.verdict) && u.pooled() }
 
-// pooled reports that the counts added up and the identities united prove a growth.
+// pooled reports that the summed counts and merged identities prove a growth.
 func (u *unit) pooled() bool {
 	return u.signals.up >= levelSuspicious && u.signals.cohorts && u.signals.stop == nil && birthIntervals(u.signals.cohort) >= 3
 }
@@ -450,8 +449,7 @@ func birthIntervals(c cohort) int {
 	return n
 }
 
-// sum is the part with the counts of all members at the snapshots that show all
-// of them.
+// sum is the part with the summed counts at the snapshots that show all families.
 func (u *unit) sum(s *Series) *part {
 	seed := u.families[0].part
 	sum := &part{
@@ -518,7 +516,7 @@ func (u *unit) result() Unit {
 	return out
 }
 
-// count fills in the whole series, recovery included: what is shown is not cut.
+// count fills in the whole series, including the time after a recovery.
 func (u *unit) count(out *Unit, ratio float64) {
 	start, epoch := 0, -1
 	for i := range u.part.series.Snapshots {
@@ -550,7 +548,7 @@ func (p *part) countAt(i int) (int, bool) {
 	return 0, false
 }
 
-// evidenceFor adds to a family's evidence that it rises as part of a unit.
+// evidenceFor is the evidence that a family rises as part of a unit.
 func (u *unit) evidenceFor(j *judgement) []analysis.Evidence {
 	var own *risingFamily
 	for _, r := range u.families {

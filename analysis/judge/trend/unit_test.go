@@ -129,8 +129,8 @@ func TestMembersOfAScalingUnitScale(t *testing.T) {
 	}
 }
 
-// TestUnitsOfTheCorpus holds the counts of the truth files against the line
-// "Expected" of statistics.md 5.
+// TestUnitsOfTheCorpus checks the counts of the truth files against the line "Expected"
+// of statistics.md 5.
 func TestUnitsOfTheCorpus(t *testing.T) {
 	root := corpus.Path(t, "series")
 	tests := []struct {
@@ -254,7 +254,7 @@ func TestALoadThatSomeSnapshotsLackIsAskedFor(t *testing.T) {
 	}
 }
 
-// A server keeps two goroutines and one descriptor of each client that has ended.
+// A server keeps two goroutines and one descriptor of each ended client.
 func TestWhatStaysAfterARecoveryIsAFindingOfItsOwn(t *testing.T) {
 	s := lockstep(map[string]string{
 		"g1:conn": "0 4 8 12 16 20 0 0", "g1:handler": "0 4 8 12 16 20 0 0", "g1:writer": "0 8 16 24 32 40 0 0",

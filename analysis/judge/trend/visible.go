@@ -11,22 +11,22 @@ import (
 
 // Visible is the smallest growth that a series would have shown.
 type Visible struct {
-	// Snapshots counts those that can be compared, Span is their longest epoch in
-	// words.
+	// Snapshots counts the comparable snapshots. Span is the length of their longest
+	// epoch in words.
 	Snapshots int
 	Span      string
 	// Rise is in members over the span; Slope is per Unit.
 	Rise  int
 	Slope float64
 	Unit  string
-	// Base is the size of the typical family, Largest that of the largest, in which
-	// only LargestSlope would have been seen.
+	// Base is the size of the typical family, Largest that of the largest one. In the
+	// largest one only LargestSlope would have been visible.
 	Base, Largest int
 	LargestSlope  float64
 }
 
-// Text is the sentence for a series without growth: "12 snapshots, 3 h; smallest
-// growth that would have been seen: +4/h".
+// Text is the sentence for a series without growth: "12 snapshots, 3 h; smallest growth
+// that would have been seen: +4/h".
 func (v Visible) Text() string {
 	unit := "/h"
 	if v.Unit != "per hour" {
@@ -39,13 +39,12 @@ func (v Visible) Text() string {
 	return text
 }
 
-// SmallestVisible answers for the family of median size among those of the kind
-// with most families. A growth is seen when evidence S is at least suspicious:
-// from b members it must pass the effect gate max(10, 15 % of b), and its z must
-// reach c = 1.64 with six snapshots and more, 2.33 with fewer. With z =
-// r / sqrt(2 (b + (b + r))) that is r = c² + sqrt(c⁴ + 4 c² b). The larger of the
-// two over the longest epoch is the slope. ok is false where nothing can be
-// compared.
+// SmallestVisible computes the smallest visible growth for the family of median size
+// among those of the kind with most families. A growth is visible if evidence S is at
+// least suspicious: from b members it must pass the effect gate max(10, 15 % of b), and
+// its z must reach c = 1.64 with six snapshots and more, 2.33 with fewer. With z = r /
+// sqrt(2 (b + (b + r))) that is r = c² + sqrt(c⁴ + 4 c² b). The larger of the two over
+// the longest epoch is the slope. ok is false if nothing can be compared.
 func (s *Series) SmallestVisible() (v Visible, ok bool) {
 	parts := s.commonest()
 	if len(parts) == 0 {
@@ -78,8 +77,8 @@ func (s *Series) SmallestVisible() (v Visible, ok bool) {
 	}, true
 }
 
-// commonest are the parts of the kind with most families, of two kinds with
-// equally many the one that pages show first.
+// commonest returns the parts of the kind with most families. Of two kinds with equally
+// many it takes the one that pages show first.
 func (s *Series) commonest() []*part {
 	byKind := make(map[analysis.Kind][]*analysis.Family)
 	for _, family := range s.Families {

@@ -45,7 +45,7 @@ type walk struct {
 	// parsing lifts the ratio limit while a member is read as a dump.
 	parsing bool
 
-	free   []*lane
+	free   []*countedReader
 	flates []flateReader
 	head   []byte
 	peeker *bufio.Reader
@@ -67,8 +67,8 @@ func newWalk(ctx context.Context, cfg Config, visit func(*Member) error) *walk {
 // errStopped ends every stream once a budget of the whole walk is used up.
 var errStopped = errors.New("a limit of the whole upload was reached")
 
-// errTold ends a stream whose loss is among the problems already.
-var errTold = errors.New("the rest was lost")
+// errReported ends a stream whose loss is among the problems already.
+var errReported = errors.New("the rest was lost")
 
 // over reports whether the walk has ended.
 func (w *walk) over() bool { return w.err != nil || w.stats.Stopped != "" }
@@ -145,13 +145,13 @@ func (w *walk) listed() []analysis.Problem {
 	})
 }
 
-// intake reads an input and takes its bytes from the budget.
-type intake struct {
+// inputReader reads an input and takes its bytes from the budget.
+type inputReader struct {
 	w *walk
 	r io.Reader
 }
 
-func (t *intake) Read(p []byte) (int, error) {
+func (t *inputReader) Read(p []byte) (int, error) {
 	if err := t.w.check(); err != nil {
 		return 0, err
 	}
@@ -163,17 +163,17 @@ func (t *intake) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// A lane is a buffered stream that knows how much of it was consumed. The
+// A countedReader is a buffered stream that knows how much of it was consumed. The
 // buffer is a *bufio.Reader because flate reads exactly as much as it needs of
 // one, and fastest.
-type lane struct {
+type countedReader struct {
 	w  *walk
 	r  io.Reader
 	n  int64
 	br *bufio.Reader
 }
 
-func (w *walk) lane(r io.Reader) *lane {
+func (w *walk) counted(r io.Reader) *countedReader {
 	if last := len(w.free) - 1; last >= 0 {
 		l := w.free[last]
 		w.free = w.free[:last]
@@ -181,19 +181,19 @@ func (w *walk) lane(r io.Reader) *lane {
 		l.br.Reset(l)
 		return l
 	}
-	l := &lane{w: w, r: r}
+	l := &countedReader{w: w, r: r}
 	l.br = bufio.NewReaderSize(l, headSize)
 	return l
 }
 
-// close gives the lane back with its buffer; it must not be used afterwards.
-func (l *lane) close() {
+// close releases the reader and its buffer; it must not be used afterwards.
+func (l *countedReader) close() {
 	l.br.Reset(nil)
 	l.r = nil
 	l.w.free = append(l.w.free, l)
 }
 
-func (l *lane) Read(p []byte) (int, error) {
+func (l *countedReader) Read(p []byte) (int, error) {
 	if err := l.w.check(); err != nil {
 		return 0, err
 	}
@@ -203,7 +203,7 @@ func (l *lane) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (l *lane) consumed() int64 { return l.n - int64(l.br.Buffered()) }
+func (l *countedReader) consumed() int64 { return l.n - int64(l.br.Buffered()) }
 
 // meter reads a decoder and enforces the budgets on what comes out of it.
 type meter struct {
@@ -244,10 +244,10 @@ func guard(r io.Reader, p []byte) (n int, err error) {
 	return r.Read(p)
 }
 
-// broken says in words why a stream ends where it does.
+// broken explains in words why a stream ended.
 type broken struct {
 	what, why, hint string
-	// cut says that data is missing; otherwise it is all there but not believed.
+	// cut is true if data is missing. Otherwise all data is there but not trusted.
 	cut bool
 	err error
 }

@@ -1,9 +1,8 @@
-// Package bundle unpacks what was uploaded. It takes inputs (archives, packed
-// files, loose files, symbolic links), removes every layer it knows (gzip, zip,
-// tar, zstd, xz, bzip2, lz4, UTF-16, byte order marks) under one budget, and
-// gives the files inside, one after the other, as streams under safe display
-// paths. Nothing is ever extracted to a name and no link is followed. It refuses
-// to know what the files mean.
+// Package bundle unpacks what was uploaded. It takes inputs (archives, packed files,
+// loose files, symbolic links), removes every layer it knows (gzip, zip, tar, zstd, xz,
+// bzip2, lz4, UTF-16, byte order marks) under one budget, and visits the files inside
+// one after the other, as streams under safe display paths. It never extracts anything
+// to a name and follows no link. It does not know what the files mean.
 package bundle
 
 import (
@@ -73,7 +72,7 @@ func (b Budget) withDefaults() Budget {
 	return b
 }
 
-// Config says how to unpack; the zero value works.
+// Config controls the unpacking; the zero value works.
 type Config struct {
 	Budget Budget
 	// TempDir takes unnamed copies of archives that need random access (zip) and
@@ -89,19 +88,19 @@ type Config struct {
 type Input struct {
 	// Name is a path with slashes or backslashes; it becomes a display path.
 	Name string
-	// Size is in bytes, -1 where unknown; it is shown and never relied on.
+	// Size is in bytes, -1 if unknown; it is shown and never relied on.
 	Size int64
 	// ModTime is shown as Member.FileTime. It is no evidence of when a dump was
 	// taken: copies and checkouts set it anew.
 	ModTime time.Time
-	// Dated says that ModTime counts nevertheless, as the time of an archive's entry
-	// does: somebody named this one file.
+	// Dated makes ModTime count like the time of an archive's entry: a person named
+	// this one file.
 	Dated bool
 	// Link is the target of a symbolic link, which has no content; Open is then
 	// not called.
 	Link string
-	// Open gives the content. If the reader is also an io.ReaderAt and io.Seeker
-	// (an *os.File), zip archives are read in place instead of being copied.
+	// Open returns the content. If the reader is also an io.ReaderAt and io.Seeker (an
+	// *os.File), zip archives are read in place instead of being copied.
 	Open func() (io.ReadCloser, error)
 }
 
@@ -112,20 +111,19 @@ type Stats struct {
 	// BytesIn were read from the inputs, BytesOut from the bodies of members.
 	BytesIn, BytesOut int64
 	// Stopped names the budget that ended the walk early: "bytes", "entries" or
-	// "time"; empty where everything was walked.
+	// "time"; empty if everything was walked.
 	Stopped string
 }
 
-// Walk unpacks the inputs in order and calls visit for every file and link in
-// them. A single archive gives its members without its own name in their paths;
-// of several inputs, archives give "input!/member" and other files "input". Inputs
-// that are the parts of one split file ("x.tar.gz-00" and "-01", "x.zip.001",
-// "x.tar.partaa", "x.z01" and "x.zip") are read as that file, under its name; a
-// part that is missing is asked for.
+// Walk unpacks the inputs in order and calls visit for every file and link in them. The
+// members of a single archive have paths without its name. With several inputs, members
+// of an archive are "input!/member" and other files "input". The parts of one split
+// file ("x.tar.gz-00" and "-01", "x.zip.001", "x.tar.partaa", "x.z01" and "x.zip") are
+// read as that file, under its name; a problem names each part that is missing.
 //
-// Whatever is damaged, refused or over a budget becomes a problem, and the walk
-// goes on with what lies beside it. The error is ctx's, visit's, or a Fault with
-// the code "unreadable" when not one input could be opened.
+// Whatever is damaged, refused or over a budget becomes a problem, and the walk goes on
+// with the next file. The error is ctx's, visit's, or a Fault with the code
+// "unreadable" if no input could be opened.
 func Walk(ctx context.Context, cfg Config, inputs []Input, visit func(*Member) error) (Stats, []analysis.Problem, error) {
 	w := newWalk(ctx, cfg, visit)
 	err := w.run(inputs)
@@ -173,7 +171,7 @@ func (w *walk) run(inputs []Input) error {
 	return nil
 }
 
-// input walks one input; its error says that it could not be opened.
+// input walks one input. It returns an error if the input could not be opened.
 func (w *walk) input(in Input, s stream) error {
 	w.at = s.path
 	if in.Link != "" {
@@ -187,7 +185,7 @@ func (w *walk) input(in Input, s stream) error {
 	}
 	defer rc.Close()
 	s.random = randomAccess(rc)
-	w.content(s, &intake{w: w, r: rc})
+	w.content(s, &inputReader{w: w, r: rc})
 	return nil
 }
 

@@ -274,8 +274,8 @@ func TestACutTarKeepsItsBeginning(t *testing.T) {
 	}
 }
 
-// Between two entries, and in the zeros behind one, a tar archive can be cut so that all
-// that is left is whole.
+// A tar archive can be cut between two entries, and in the zeros after one, so that
+// everything left is whole.
 func TestATarCutBetweenEntriesIsNotTakenForWhole(t *testing.T) {
 	whole := tarred(t, entry{"a.txt", "first"}, entry{"b.txt", "second"}, entry{"c.txt", "third"})
 	for name, cut := range map[string]int{"behind an entry": 4 * 512, "in the zeros behind a content": 3*512 + 100, "at the end mark": 6 * 512} {

@@ -12,8 +12,8 @@ import (
 
 // A stream is content on its way to be named: an input or an archive's entry.
 type stream struct {
-	// path is its display path; named says that it goes before its members', with
-	// "!/", if it turns out to be an archive.
+	// path is the display path. If named is true and the stream is an archive, its
+	// members' paths begin with path and "!/".
 	path               string
 	named              bool
 	size               int64
@@ -21,11 +21,11 @@ type stream struct {
 	// depth is how many archives lie around it; parts, how many inputs were joined
 	// to it, 0 for a whole one.
 	depth, parts int
-	// random is the same content for random access, nil where there is none.
+	// random is the same content for random access, nil if the input has none.
 	random *random
 }
 
-// member is the stream of an entry of the archive s; ok is false where Open
+// member is the stream of an entry of the archive s; ok is false if Open
 // looks for something else.
 func (s stream) member(w *walk, name string) (child stream, ok bool) {
 	path := cleanPath(name)
@@ -40,7 +40,7 @@ func (s stream) member(w *walk, name string) (child stream, ok bool) {
 // content removes one packing after the other from r, then opens the archive or
 // has the file visited that was inside.
 func (w *walk) content(s stream, r io.Reader) {
-	l := w.lane(r)
+	l := w.counted(r)
 	var packings []string
 	var opened []func()
 	defer func() {
@@ -77,15 +77,15 @@ func (w *walk) content(s stream, r io.Reader) {
 	}
 }
 
-// unpack starts the decoder of f. Where it yields nothing the lane gives the
-// packed bytes again, so that the file can at least be listed, and the reason is
-// told.
-func (w *walk) unpack(f format, l *lane, path string) (inner *lane, release func(), problem *broken) {
+// unpack starts the decoder of f. If the decoder yields nothing, the reader returns the
+// packed bytes again, so that the file can at least be listed, and problem is the
+// reason.
+func (w *walk) unpack(f format, l *countedReader, path string) (inner *countedReader, release func(), problem *broken) {
 	head, _ := l.br.Peek(headSize)
 	head = bytes.Clone(head)
 	d, err := w.decoder(f, l.br, path)
 	if err == nil {
-		inner = w.lane(&meter{w: w, r: d, in: l.consumed})
+		inner = w.counted(&meter{w: w, r: d, in: l.consumed})
 		var first []byte
 		if first, err = inner.br.Peek(1); len(first) > 0 || err == io.EOF {
 			return inner, d.close, nil
@@ -94,15 +94,15 @@ func (w *walk) unpack(f format, l *lane, path string) (inner *lane, release func
 		d.close()
 	}
 	used := l.consumed()
-	again := io.MultiReader(bytes.NewReader(head), ended{errTold})
+	again := io.MultiReader(bytes.NewReader(head), ended{errReported})
 	if used <= int64(len(head)) {
 		again = io.MultiReader(bytes.NewReader(head[:used]), l.br)
 	}
-	return w.lane(again), nil, explain(err)
+	return w.counted(again), nil, explain(err)
 }
 
 // inside takes what lay inside all packings.
-func (w *walk) inside(s stream, f format, l *lane, packings []string) {
+func (w *walk) inside(s stream, f format, l *countedReader, packings []string) {
 	if w.over() {
 		return
 	}

@@ -69,8 +69,8 @@ func (w *walk) decoder(f format, br *bufio.Reader, path string) (decoder, error)
 	return decoder{&ending{w: w, r: r, format: f, path: path}, done}, nil
 }
 
-// ending reads a decoder whose library reads concatenated streams by itself,
-// and takes bytes behind the last good one as what they are: a warning.
+// ending reads a decoder whose library reads concatenated streams by itself. It turns
+// an error in the bytes after the last good stream into a warning.
 type ending struct {
 	w      *walk
 	r      io.Reader
@@ -139,9 +139,9 @@ func packingError(f format, err error, limit int) error {
 	return &broken{what: "is damaged", cut: true, err: err, why: fmt.Sprintf("the %s data is wrong: %v", f, err), hint: reupload}
 }
 
-// gunzip reads the members of a gzip file one by one, to tell what follows the
-// last one: more members are normal, zeros are padding (tape blocks), anything
-// else is worth a warning.
+// gunzip reads the members of a gzip file one by one, because it must see what follows
+// the last one: more members are normal, zeros are padding (tape blocks), anything else
+// is worth a warning.
 type gunzip struct {
 	w    *walk
 	br   *bufio.Reader
@@ -177,7 +177,7 @@ func (g *gunzip) Read(p []byte) (int, error) {
 	return 0, g.err
 }
 
-// next begins the next member; io.EOF says that there is none.
+// next begins the next member; it returns io.EOF after the last one.
 func (g *gunzip) next() error {
 	rest, err := g.br.Peek(headSize)
 	switch {

@@ -9,24 +9,25 @@ import (
 	"time"
 )
 
-// entries are those of a tar archive. The ones of which captures have tens of
-// thousands, with a plain header of one block, are read here; any other block is left
-// to a tar.Reader that begins at it, and ends with its entry. Headers, contents and
+// entries reads the entries of a tar archive. Captures have tens of thousands of
+// entries with a plain header of one block; those are read here. Any other block is
+// left to a tar.Reader that begins at it and ends with its entry. Headers, contents and
 // errors are those of tar.Reader.
 type entries struct {
 	br *bufio.Reader
-	// slow reads the present entry, nil where header does.
+	// slow reads the present entry, nil if header does.
 	slow   *tar.Reader
 	header tar.Header
-	// left is what is unread of the content, pad the zeros behind it.
+	// left counts the unread bytes of the content, pad the zeros after it.
 	left, pad int64
-	// marked says that the zeros were met which end an archive, or that nobody looked.
+	// marked is true if the zeros that end an archive were met, or if nobody looked for
+	// them.
 	marked bool
 }
 
 const tarBlock = 512
 
-// next gives the next header, which is valid until the one after it.
+// next returns the next header, which is valid until the next call.
 func (e *entries) next() (*tar.Header, error) {
 	if e.slow != nil {
 		if !e.ended() {
@@ -74,7 +75,7 @@ func (e *entries) slowly() (*tar.Header, error) {
 	return h, err
 }
 
-// ended reports whether the place behind the present entry is known.
+// ended reports whether the end of the present entry is known.
 func (e *entries) ended() bool {
 	switch e.header.Typeflag {
 	case tar.TypeReg:
@@ -88,7 +89,7 @@ func (e *entries) ended() bool {
 // padding is what fills the last block of a content.
 func padding(size int64) int64 { return -size & (tarBlock - 1) }
 
-// unexpected says of an end that it comes too early.
+// unexpected turns the end of a stream into an unexpected one.
 func unexpected(err error) error {
 	if err == io.EOF {
 		return io.ErrUnexpectedEOF
@@ -115,7 +116,7 @@ func (e *entries) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// small is the content of the present entry where all of it fits into a head; it is
+// small is the content of the present entry if all of it fits into a head; it is
 // valid until the next read.
 func (e *entries) small() []byte {
 	if e.slow != nil || e.left == 0 || e.left >= headSize {
@@ -128,9 +129,9 @@ func (e *entries) small() []byte {
 	return content
 }
 
-// plain reads the header of a file, directory or symbolic link that one block says
-// all about, in the ustar form or that of GNU; false leaves it to tar.Reader. Fields
-// and their places are those of POSIX.1-1988 (tar.h).
+// plain reads the header of a file, directory or symbolic link that is complete in one
+// block, in the ustar form or that of GNU. It returns false for a header that needs
+// tar.Reader. Fields and their places are those of POSIX.1-1988 (tar.h).
 func (e *entries) plain(b []byte) bool {
 	kind, gnu := b[156], string(b[257:265]) == "ustar  \x00"
 	switch {
@@ -169,8 +170,8 @@ func untilNUL(field []byte) []byte {
 	return field
 }
 
-// octal reads a number: digits, blanks or NULs behind them. Blanks before them,
-// numbers in base 256 and what is no number are not for here.
+// octal reads digits and the blanks or NULs after them. It refuses leading blanks,
+// numbers in base 256 and all other text.
 //
 //	"0000644\x00" = 420   "\x00\x00..." = 0
 func octal(field []byte) (v int64, ok bool) {

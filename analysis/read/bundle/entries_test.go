@@ -25,8 +25,8 @@ type tarWalker struct {
 	read io.Reader
 }
 
-// listTar walks an archive, reading each content as far as reads says, and tells all
-// that a walk looks at.
+// listTar walks an archive, reading as much of each content as reads allows, and
+// returns everything that a walk looks at.
 func listTar(w tarWalker, reads []int64) (out []string) {
 	for i := 0; ; i++ {
 		h, err := w.next()

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// format is what the first bytes of a stream say it is (bundles.md section 1).
+// format is a container or packing, recognised by the first bytes (bundles.md section
+// 1).
 type format string
 
 const (
@@ -29,8 +30,8 @@ func (f format) packing() bool {
 	return false
 }
 
-// identify names the container that begins with head. whole says that head is
-// all there is.
+// identify names the container that begins with head. whole is true if the content ends
+// with head.
 func identify(head []byte, whole bool) format {
 	switch {
 	case bytes.HasPrefix(head, []byte("\x1f\x8b\x08")):
@@ -65,8 +66,8 @@ func isZstd(head []byte) bool {
 	return head[7] == 0 && len(head) >= 12+size && bytes.HasPrefix(head[8+size:], []byte("\x28\xb5\x2f\xfd"))
 }
 
-// isBzip2 wants the magic of the first block, or of the end of an empty file,
-// behind "BZh1" to "BZh9".
+// isBzip2 wants the magic of the first block, or of the end of an empty file, after
+// "BZh1" to "BZh9".
 func isBzip2(head []byte) bool {
 	if len(head) < 10 || string(head[:3]) != "BZh" || head[3] < '1' || head[3] > '9' {
 		return false

@@ -72,8 +72,8 @@ func compareParts(a, b string) int {
 	return whole
 }
 
-// run splits off the leading digits, or what stands before the next ones:
-// "t10-x" gives "t" and "10-x".
+// run splits off the leading digits, or the text before the next digits: "t10-x"
+// becomes "t" and "10-x".
 func run(s string) (string, string) {
 	i := 1
 	for i < len(s) && isDigit(s[i]) == isDigit(s[0]) {

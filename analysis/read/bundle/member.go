@@ -10,7 +10,7 @@ import (
 	"leakdiff/analysis"
 )
 
-// Type says what an entry is.
+// Type is the type of an entry.
 type Type string
 
 // The types of members. Directories are not visited.
@@ -28,7 +28,7 @@ const PeekLimit = 1 << 20
 // maxLink is how much of a link's target is kept; Linux allows 4095 bytes.
 const maxLink = 4096
 
-// Member is one file or link of the bundle. It and all it gives are valid only
+// Member is one file or link of the bundle. It and everything it returns are valid only
 // during the visit.
 type Member struct {
 	// Path is the display path: slashes, never absolute, never "..", "!/" after
@@ -38,25 +38,25 @@ type Member struct {
 	// Link is the target of a link, as data: "socket:[60463]", "/etc/passwd".
 	// The target of a hard link is an earlier member's name as the archive has it.
 	Link string
-	// Size is what the archive or input declares, -1 where unknown, as below a
+	// Size is what the archive or input declares, -1 if unknown, as below a
 	// packing.
 	Size int64
 	// ModTime is the time inside the archive, or that of an Input that is Dated; zero
-	// for others and where it is implausible: before 2000 or more than a day ahead
+	// for others and if it is implausible: before 2000 or more than a day ahead
 	// (bundles.md section 4).
 	ModTime time.Time
 	// FileTime is the Input's own time, for files outside archives.
 	FileTime time.Time
 	// Compressed names the packings removed around the content, outermost first.
 	Compressed []string
-	// Encoding is "utf-16le", "utf-16be" or "utf-8-bom" where Body was transcoded
+	// Encoding is "utf-16le", "utf-16be" or "utf-8-bom" if Body was transcoded
 	// to plain UTF-8 from it, else empty.
 	Encoding string
-	// Head is the first 64 KiB of Body, less only where Body is shorter.
+	// Head is the first 64 KiB of Body, less only if Body is shorter.
 	Head []byte
-	// Body is the whole content, Head included. It ends with io.EOF at a cut or at
-	// a budget as well; Err and Truncated tell. Only the end of the whole walk
-	// gives another error. What is left unread is skipped.
+	// Body is the whole content, Head included. It also ends with io.EOF where the
+	// content is cut or a budget is used up; Truncated then returns true. Only the end
+	// of the whole walk returns another error. Bytes left unread are skipped.
 	Body io.Reader
 
 	w     *walk
@@ -90,8 +90,8 @@ func (m *Member) Peek(n int) []byte {
 	return head
 }
 
-// Parsing tells the walk that the content is being read as a dump: from here to
-// the end of the visit only the byte and time budgets apply.
+// Parsing lifts the budgets but those of bytes and time until the visit ends: the
+// content is being read as a dump.
 func (m *Member) Parsing() { m.w.parsing = true }
 
 // Truncated reports that Body ended before the content did.
@@ -99,8 +99,7 @@ func (m *Member) Truncated() bool {
 	return m.err != nil && explain(m.err).cut
 }
 
-// Stop tells a parser's failure from the end of the walk: it returns the error
-// that ends the walk, or nil if err concerns this member only.
+// Stop returns the error that ends the walk, or nil if err concerns this member only.
 func (m *Member) Stop(err error) error {
 	if err == nil {
 		return nil
@@ -136,8 +135,8 @@ func (b body) Read(p []byte) (int, error) {
 
 var firstPlausible = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// plausible drops times that say nothing of the capture: promtool and InfluxDB
-// write 1970, zip writers without a time 1979 or 1980.
+// plausible drops times that are no evidence for the time of the capture: promtool and
+// InfluxDB write 1970, zip writers without a time 1979 or 1980.
 func (w *walk) plausible(t time.Time) time.Time {
 	if t.Before(firstPlausible) || t.After(w.now().Add(24*time.Hour)) {
 		return time.Time{}
@@ -146,7 +145,7 @@ func (w *walk) plausible(t time.Time) time.Time {
 }
 
 // leaf has the stream's content visited as it is.
-func (w *walk) leaf(s stream, l *lane, packings []string) {
+func (w *walk) leaf(s stream, l *countedReader, packings []string) {
 	if w.over() || w.want != "" && w.want != s.path {
 		return
 	}
@@ -156,7 +155,7 @@ func (w *walk) leaf(s stream, l *lane, packings []string) {
 	}
 	head, _ := l.br.Peek(headSize)
 	if encoding, r := transcode(head, l.br); encoding != "" {
-		text := w.lane(r)
+		text := w.counted(r)
 		defer text.close()
 		m.Encoding, m.br = encoding, text.br
 		m.Size = -1
@@ -167,7 +166,7 @@ func (w *walk) leaf(s stream, l *lane, packings []string) {
 	w.deliver(m)
 }
 
-// smallLeaf has an entry visited that lies in a buffer as a whole, without a lane for
+// smallLeaf has an entry visited that lies in a buffer as a whole, without a reader for
 // it; false, and nothing done, where it is not a plain file.
 func (w *walk) smallLeaf(s stream, content []byte) bool {
 	if w.over() || w.want != "" || identify(content, true) != formatNone || refused(content, s.path) != nil || w.maybeZip(s, content) {
@@ -197,7 +196,7 @@ func (w *walk) deliver(m *Member) {
 	}
 	w.stats.Files++
 	w.visited(m)
-	if w.err == nil && m.err != nil && !errors.Is(m.err, errStopped) && !errors.Is(m.err, errTold) {
+	if w.err == nil && m.err != nil && !errors.Is(m.err, errStopped) && !errors.Is(m.err, errReported) {
 		b := explain(m.err)
 		w.problem(analysis.Warning, m.Path, b.what, b.why, b.hint)
 	}

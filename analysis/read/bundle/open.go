@@ -12,11 +12,11 @@ import (
 // errFound ends a walk that has given what Open was asked for.
 var errFound = errors.New("found")
 
-// Open gives the content of the member with that display path once more, as the
-// walk's Body did: unpacked, transcoded, ending at a cut. A link gives its
-// target. The inputs and the budget must be those of the walk, because names are
-// kept apart by their order. The error is ctx's, or a Fault with the code
-// "not_found" or "unreadable".
+// Open returns the content of the member with that display path once more, as the
+// walk's Body did: unpacked, transcoded, ending at a cut. The content of a link is its
+// target. The inputs and the budget must be those of the walk, because equal names are
+// numbered in their order. The error is ctx's, or a Fault with the code "not_found" or
+// "unreadable".
 func Open(ctx context.Context, cfg Config, inputs []Input, path string) (io.ReadCloser, error) {
 	missing := &analysis.Fault{
 		Code: "not_found", What: "there is no such file in the bundle", Where: path,

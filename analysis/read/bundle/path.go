@@ -12,13 +12,13 @@ import (
 // name of 1 MiB.
 const maxPath = 1024
 
-// cleanPath makes a display path of a name from an archive or command line. It
-// is for display and keys only, nothing is ever written to it.
+// cleanPath makes a display path of a name from an archive or command line. The path is
+// for display and keys only; nothing is ever written to it.
 //
-//	"./proc/1/fd/7"   gives "proc/1/fd/7"
-//	"../../up.txt"    gives "up.txt"
-//	"C:\\logs\\a.txt" gives "C/logs/a.txt"
-//	"a\x00b"          gives "a\uFFFDb"
+//	"./proc/1/fd/7"   = "proc/1/fd/7"
+//	"../../up.txt"    = "up.txt"
+//	"C:\\logs\\a.txt" = "C/logs/a.txt"
+//	"a\x00b"          = "a\uFFFDb"
 func cleanPath(name string) string {
 	if isClean(name) {
 		return name
@@ -80,8 +80,8 @@ func cleanPart(part string) string {
 
 func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
-// shorten takes the middle out of a path: its beginning says whose it is, its
-// end what.
+// shorten cuts the middle out of a path: the beginning names the owner, the end the
+// file.
 func shorten(path string, limit int) string {
 	if len(path) <= limit {
 		return path

@@ -16,13 +16,12 @@ import (
 	"leakdiff/analysis/say/wording"
 )
 
-// salvage walks the local headers of a zip archive from its beginning, for
-// archives without a usable central directory: cut uploads, directories too long to
-// be kept, and archives joined from several files, whose directory counts from the
-// beginning of each. whole says that there is a directory, listed how many entries
-// it lists.
+// salvage walks the local headers of a zip archive from its beginning. It reads
+// archives without a usable central directory: cut uploads, directories too long to be
+// kept, and archives joined from several files, whose directory counts from the
+// beginning of each. whole is true if there is a directory, listed counts its entries.
 func (w *walk) salvage(s stream, r *random, whole bool, listed int) {
-	l := w.lane(io.NewSectionReader(r, 0, r.size))
+	l := w.counted(io.NewSectionReader(r, 0, r.size))
 	defer l.close()
 	if mark, _ := l.br.Peek(len(zipSpanned)); string(mark) == zipSpanned {
 		l.br.Discard(len(zipSpanned))
@@ -51,9 +50,9 @@ func (w *walk) salvage(s stream, r *random, whole bool, listed int) {
 	}
 }
 
-// unlistedIn walks the local headers for entries that a damaged directory does not give:
-// those it gives, by their place or by their name, are passed. What has the name of one
-// at another place was replaced.
+// unlistedIn walks the local headers for entries that a damaged directory does not
+// list. It passes over those that the directory lists, by their place or by their name.
+// An entry with a listed name at another place was replaced.
 func (w *walk) unlistedIn(s stream, r *random, zr *zip.Reader) {
 	start := firstLocal(r)
 	type data struct {
@@ -68,7 +67,7 @@ func (w *walk) unlistedIn(s stream, r *random, zr *zip.Reader) {
 			packed[data{f.Name, at - start}] = f.CompressedSize64
 		}
 	}
-	l := w.lane(io.NewSectionReader(r, start, r.size-start))
+	l := w.counted(io.NewSectionReader(r, start, r.size-start))
 	defer l.close()
 	found, again, locked := 0, 0, &encrypted{}
 	for h := range w.locals(s, l) {
@@ -103,8 +102,8 @@ func (w *walk) unlistedIn(s stream, r *random, zr *zip.Reader) {
 	w.problem(severity, s.path, "the directory of the zip archive is damaged", why, hint)
 }
 
-// firstLocal is where the first local header seems to lie: where the directory's place
-// says, or before all else that looks like one.
+// firstLocal returns where the first local header seems to lie: at the place from the
+// directory, or at the first bytes that look like a header.
 func firstLocal(r *random) int64 {
 	var mark [len(localMark)]byte
 	if d, ok := directoryEnd(r, r.size); ok && d.end-d.size-d.offset >= 0 {
@@ -127,15 +126,15 @@ type local struct {
 	packed, size   uint64
 	descriptor     bool
 	sizesUndefined bool
-	// listed says that the entry is passed: the directory has it.
+	// listed is true for an entry that the directory lists; it is passed over.
 	listed bool
 }
 
 func (h *local) folder() bool { return strings.HasSuffix(h.name, "/") }
 
-// locals yields the local headers of an archive as long as one stands where the entry
-// before it ends, to where whoever ranges over them goes.
-func (w *walk) locals(s stream, l *lane) iter.Seq[local] {
+// locals yields the local headers of an archive one after the other. The loop over them
+// must move the reader to the end of each entry.
+func (w *walk) locals(s stream, l *countedReader) iter.Seq[local] {
 	return func(yield func(local) bool) {
 		for !w.over() {
 			w.at = s.path
@@ -146,7 +145,7 @@ func (w *walk) locals(s stream, l *lane) iter.Seq[local] {
 	}
 }
 
-func readLocal(l *lane) (local, bool) {
+func readLocal(l *countedReader) (local, bool) {
 	b, err := l.br.Peek(30)
 	if err != nil || string(b[:4]) != localMark {
 		return local{}, false
@@ -194,15 +193,15 @@ func (h *local) extend(extra []byte) {
 	}
 }
 
-// salvageEntry reads one entry and stands at the next header afterwards; false
-// where that cannot be found.
-func (w *walk) salvageEntry(s stream, l *lane, h local, locked *encrypted) bool {
+// salvageEntry reads one entry and stops at the next header; it returns false if it
+// cannot find that.
+func (w *walk) salvageEntry(s stream, l *countedReader, h local, locked *encrypted) bool {
 	unreadable, secret := zipRefusal(h.method), isEncrypted(h.method, h.flags)
 	if secret && !h.listed {
 		locked.add(h.name, h.method)
 	}
 	if h.sizesUndefined && (unreadable != nil || secret || h.method != methodDeflate) {
-		// Only deflate says by itself where it ends.
+		// Only deflate marks its own end.
 		if !secret && !h.listed {
 			w.unending(s, h, unreadable)
 		}
@@ -236,7 +235,7 @@ func (w *walk) salvageEntry(s stream, l *lane, h local, locked *encrypted) bool 
 // extendedTime is the extra field with times of Unix (Info-ZIP, proginfo/extrafld.txt).
 const extendedTime = 0x5455
 
-// unending says that an entry was not read, nor what lies behind it.
+// unending reports that an entry was not read, nor anything after it.
 func (w *walk) unending(s stream, h local, unreadable *refusal) {
 	child, ok := s.member(w, h.name)
 	switch {
@@ -249,10 +248,10 @@ func (w *walk) unending(s stream, h local, unreadable *refusal) {
 	}
 }
 
-func (w *walk) salvageContent(s stream, wanted bool, l *lane, data io.Reader, h local) {
+func (w *walk) salvageContent(s stream, wanted bool, l *countedReader, data io.Reader, h local) {
 	packed := l
 	if !h.sizesUndefined {
-		packed = w.lane(data)
+		packed = w.counted(data)
 		defer packed.close()
 	}
 	d, err := w.zipMethod(h.method, packed.br, s.path)
@@ -274,7 +273,7 @@ func (w *walk) salvageContent(s stream, wanted bool, l *lane, data io.Reader, h 
 
 // skipDescriptor passes the sizes that follow an entry's data: with or without
 // a signature, with 32 or 64 bits, followed by the next header.
-func skipDescriptor(l *lane) {
+func skipDescriptor(l *countedReader) {
 	for _, n := range []int{16, 12, 24, 20} {
 		b, _ := l.br.Peek(n + 2)
 		if len(b) == n || len(b) == n+2 && string(b[n:]) == "PK" {

@@ -14,7 +14,7 @@ import (
 	"leakdiff/analysis/read/bundle"
 )
 
-// visits tells all that a visitor sees of each member, and the problems.
+// visits returns everything that a visitor sees of each member, and the problems.
 func visits(t *testing.T, inputs ...bundle.Input) (out []string) {
 	t.Helper()
 	stats, problems, err := bundle.Walk(t.Context(), testConfig(t), inputs, func(m *bundle.Member) error {

@@ -39,7 +39,7 @@ const (
 )
 
 var (
-	// "x.tar.gz-00", "x.zip.001", "x.tgz_2"; one digit only behind a mark.
+	// "x.tar.gz-00", "x.zip.001", "x.tgz_2"; a single digit only after a separator.
 	numbered = regexp.MustCompile(`(?i)^(.*\.(?:` + packed + `))(?:([-._])(\d{1,4})|()(\d{2,4}))$`)
 	// "x.tar.gz-aa", "x.tar.gzaa": what split(1) makes by itself.
 	lettered = regexp.MustCompile(`(?i)^(.*\.(?:` + packed + `))([-._]?)([a-z]{2}|aa[a-z])$`)
@@ -114,16 +114,16 @@ func (p part) sibling(number int) string {
 // upload is an input as it is walked: alone, or joined from its parts.
 type upload struct {
 	Input
-	// next is the name that a further part would have; empty where there can be
+	// next is the name that a further part would have; empty if there can be
 	// none.
 	next string
 	// parts is how many inputs were joined; 0 for one that is no part.
 	parts int
 }
 
-// join puts the parts of split files together, each at the place of its earliest
-// one, and says which are missing. What lies beyond the first gap of an incomplete
-// set stays by itself.
+// join puts the parts of split files together, each at the place of its earliest part,
+// and reports the missing parts. The parts after the first gap of an incomplete set
+// remain single inputs.
 func (w *walk) join(inputs []Input) []upload {
 	joined, taken := map[int]upload{}, map[int]bool{}
 	for _, set := range splits(inputs) {
@@ -138,7 +138,7 @@ func (w *walk) join(inputs []Input) []upload {
 		}
 		u := joinParts(inputs, run)
 		if len(run) < len(set) {
-			u.next = "" // what is missing was said
+			u.next = "" // the missing part was reported
 		}
 		joined[earliest] = u
 	}
@@ -186,8 +186,8 @@ func splits(inputs []Input) [][]part {
 	return out
 }
 
-// whole returns the parts that can be joined, in order: those before the first
-// gap. Nothing is joined without the first part, nor where names only look alike.
+// whole returns the parts that can be joined, in order: those before the first gap. It
+// joins nothing without the first part, or if only the names are similar.
 func (w *walk) whole(inputs []Input, set []part) []part {
 	slices.SortStableFunc(set, func(a, b part) int { return cmp.Compare(a.number, b.number) })
 	first := set[0]
@@ -225,9 +225,8 @@ func (w *walk) whole(inputs []Input, set []part) []part {
 	return run
 }
 
-// lowest is the number that the first part has. split -d begins with 00, 7-Zip
-// with 001 and people with part1; where that is open, an archive's beginning
-// tells.
+// lowest is the number of the first part. split -d begins with 00, 7-Zip with 001 and
+// people with part1. If the names leave it open, the beginning of an archive decides.
 func (p part) lowest(archive bool) int {
 	switch {
 	case p.count == byLetters:

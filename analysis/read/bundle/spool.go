@@ -12,7 +12,7 @@ type random struct {
 	size int64
 }
 
-// randomAccess uses an input in place where it allows it.
+// randomAccess uses an input in place if the input allows it.
 func randomAccess(rc io.ReadCloser) *random {
 	f, ok := rc.(interface {
 		io.ReaderAt
@@ -78,7 +78,7 @@ func (s *spool) close() {
 	os.Remove(s.file.Name())
 }
 
-// writes tells an error of the temporary file from one of the archive.
+// writes separates errors of the temporary file from errors of the archive.
 type writes struct {
 	w   io.Writer
 	err error

@@ -12,7 +12,7 @@ import (
 )
 
 // tar walks a tar archive: v7, ustar, GNU and PAX, sparse members included.
-func (w *walk) tar(s stream, l *lane) {
+func (w *walk) tar(s stream, l *countedReader) {
 	tr := &entries{br: l.br}
 	found, folders, others, damaged := 0, 0, &tally{}, false
 	for !w.over() {
@@ -49,8 +49,8 @@ func (w *walk) tar(s stream, l *lane) {
 	}
 }
 
-// empty says that an archive held no files, or only directories: worth a warning for an upload, usual
-// for the archives inside support bundles.
+// empty reports that an archive held no files, or only directories: worth a warning for
+// an upload, usual for the archives inside support bundles.
 func (w *walk) empty(s stream) {
 	severity := analysis.Warning
 	if s.depth > 0 {
@@ -75,7 +75,7 @@ func (w *walk) tarDamage(s stream, err error, found int) {
 	w.problem(analysis.Error, s.path, what, why+"; the "+wording.Plural(found, "entry before it is kept", "entries before it are kept"), b.hint)
 }
 
-func (w *walk) tarEntry(s stream, h *tar.Header, tr *entries, l *lane, others *tally) {
+func (w *walk) tarEntry(s stream, h *tar.Header, tr *entries, l *countedReader, others *tally) {
 	child, ok := s.member(w, h.Name)
 	if !ok {
 		return
@@ -105,7 +105,7 @@ func (w *walk) tarEntry(s stream, h *tar.Header, tr *entries, l *lane, others *t
 			fmt.Sprintf("it claims %s, more than the upload may unpack to", wording.Size(h.Size)), "upload the files it was made from")
 		return
 	}
-	// A sparse file gives zeros that no decoder wrote: it is metered like one.
+	// A sparse file yields zeros that no decoder wrote; they are metered as if one had.
 	start := l.consumed()
 	w.content(child, &meter{w: w, r: tr, in: func() int64 { return l.consumed() - start }})
 }

@@ -34,7 +34,7 @@ func encodingOf(head []byte) (encoding string, mark int) {
 	return "", 0
 }
 
-// transcode gives a reader of the same text in plain UTF-8.
+// transcode returns a reader of the same text in plain UTF-8.
 func transcode(head []byte, br *bufio.Reader) (encoding string, r io.Reader) {
 	encoding, mark := encodingOf(head)
 	br.Discard(mark)

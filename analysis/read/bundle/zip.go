@@ -44,7 +44,7 @@ func (w *walk) maybeZip(s stream, head []byte) bool {
 }
 
 // zipped reads a zip archive, or what only looks like one.
-func (w *walk) zipped(s stream, l *lane, packings []string) {
+func (w *walk) zipped(s stream, l *countedReader, packings []string) {
 	r := s.random
 	var cut error
 	if r != nil {
@@ -87,7 +87,7 @@ func (w *walk) zipped(s stream, l *lane, packings []string) {
 		if zr != nil {
 			w.stats.Archives++
 			w.zip(s, zr)
-			// The reader stops at the first bad header, without an error where the
+			// The reader stops at the first bad header, without an error if the
 			// archive's end counts as few as it read.
 			if len(zr.File) < entries || unread > 0 {
 				w.unlistedIn(s, r, zr)
@@ -96,15 +96,15 @@ func (w *walk) zipped(s stream, l *lane, packings []string) {
 		}
 		w.problem(analysis.Warning, s.path, "the directory of the zip archive is damaged", err.Error(), reupload)
 	case whole:
-		// Reading the directory would take hundreds of bytes for each of these
-		// entries; the local headers say the same one by one.
+		// Reading the directory would take hundreds of bytes for each of these entries;
+		// the local headers hold the same, one by one.
 	}
 	if string(head[:]) == localMark {
 		w.stats.Archives++
 		w.salvage(s, r, whole, entries)
 		return
 	}
-	plain := w.lane(io.MultiReader(io.NewSectionReader(r, 0, r.size), ended{cut}))
+	plain := w.counted(io.MultiReader(io.NewSectionReader(r, 0, r.size), ended{cut}))
 	defer plain.close()
 	w.leaf(s, plain, packings)
 }
@@ -177,7 +177,7 @@ func (w *walk) zipEntry(s stream, f *zip.File, others *tally, locked *encrypted)
 		w.problem(analysis.Error, s.path, "is damaged", "its local header is not where the directory says", reupload)
 		return
 	}
-	l := w.lane(raw)
+	l := w.counted(raw)
 	defer l.close()
 	d, err := w.zipMethod(f.Method, l.br, s.path)
 	if err != nil {
@@ -235,7 +235,8 @@ func zipRefusal(method uint16) *refusal {
 	return &refusal{"the packing method of this entry is not supported", fmt.Sprintf("it is %s (method %d)", name, method), hint}
 }
 
-// methodAES stands for the encryption of WinZip; what it packs is said elsewhere.
+// methodAES stands for the encryption of WinZip; an extra field holds the packing
+// inside it.
 const methodAES = 99
 
 func isEncrypted(method, flags uint16) bool { return flags&1 != 0 || method == methodAES }
@@ -341,15 +342,15 @@ func (z *sized) Read(p []byte) (int, error) {
 	return n, io.EOF
 }
 
-// directory says where the central directory lies, and in which part of an archive
-// in several files, counted from 0.
+// directory is the place of the central directory, and the part that holds it, counted
+// from 0, in an archive of several files.
 type directory struct {
 	end, size, offset int64
 	disk              int
 }
 
 // directoryEnd finds the end-of-central-directory record, in its zip64 form
-// where there is one.
+// if there is one.
 func directoryEnd(r io.ReaderAt, size int64) (directory, bool) {
 	tail := make([]byte, min(size, zipTail))
 	if n, err := r.ReadAt(tail, size-int64(len(tail))); n < len(tail) && err != nil {
@@ -365,13 +366,13 @@ func directoryEnd(r io.ReaderAt, size int64) (directory, bool) {
 		size: int64(binary.LittleEndian.Uint32(record[12:])), offset: int64(binary.LittleEndian.Uint32(record[16:])),
 		disk: int(binary.LittleEndian.Uint16(record[4:])),
 	}
-	if d.disk == math.MaxUint16 { // zip64 says it elsewhere
+	if d.disk == math.MaxUint16 { // the zip64 record has it
 		d.disk = 0
 	}
 	if at < 20 || string(tail[at-20:at-16]) != "PK\x06\x07" {
 		return d, true
 	}
-	// The zip64 record lies right before its locator, whatever the locator says.
+	// The zip64 record lies right before its locator, whatever place the locator names.
 	var wide [56]byte
 	if _, err := r.ReadAt(wide[:], d.end-20-56); err != nil || string(wide[:4]) != "PK\x06\x06" {
 		return d, true
@@ -382,7 +383,7 @@ func directoryEnd(r io.ReaderAt, size int64) (directory, bool) {
 }
 
 // countDirectory counts the entries of the central directory without keeping them, and
-// the bytes of it that are none of them; whole is false where there is no directory.
+// the bytes of it that are none of them; whole is false if there is no directory.
 func countDirectory(r *random) (entries int, unread int64, whole bool) {
 	d, ok := directoryEnd(r, r.size)
 	if !ok {
@@ -400,8 +401,8 @@ func countDirectory(r *random) (entries int, unread int64, whole bool) {
 	return entries, unread, entries > 0 || d.size == 0
 }
 
-// countFrom counts headers that follow one another, and their bytes with those of a
-// digital signature behind them (APPNOTE.TXT section 4.3.13).
+// countFrom counts headers that follow one another, and their bytes including a digital
+// signature after them (APPNOTE.TXT section 4.3.13).
 func countFrom(br *bufio.Reader) (n int, length int64) {
 	for {
 		h, err := br.Peek(46)

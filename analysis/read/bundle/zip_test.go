@@ -13,7 +13,8 @@ import (
 	"leakdiff/analysis"
 )
 
-// hourly makes an archive of four dumps, an hour apart, with their sizes behind their data.
+// hourly makes an archive of four dumps, an hour apart, with their sizes after their
+// data.
 func hourly(t *testing.T, method uint16) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -71,7 +72,8 @@ func counting(archive []byte, n byte) []byte {
 	return archive
 }
 
-// wide gives an entry of the directory a packed size of 64 bits, which is nowhere.
+// wide sets the packed size of an entry in the directory to one of 64 bits, which is
+// nowhere.
 func wide(archive []byte, entry int) []byte {
 	copy(archive[directoryHeaders(archive)[entry]+20:], "\xff\xff\xff\xff")
 	return archive

@@ -120,7 +120,7 @@ var exceptions = map[string]detect.Kind{
 	// A panic and an abort that show all goroutines: the table names the grammar.
 	"goroutine/public/syncthing-panic.log":    detect.GoroutineCrash,
 	"goroutine/public/scone-gccgo-excerpt.md": detect.GoroutineCrash,
-	// The commands behind these printed nothing or refused.
+	// The commands of these files printed nothing or refused.
 	"descriptors/lsof/default.err":                      detect.Empty,
 	"descriptors/lsof/netstat.err":                      detect.Empty,
 	"descriptors/lsof/repeat.err":                       detect.Empty,

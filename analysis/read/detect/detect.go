@@ -1,8 +1,8 @@
-// Package detect says what a file is. It takes the first bytes of a file (the
-// content decides) and its path (only a hint, for files whose content alone says
-// nothing, such as an empty fdinfo file), and gives a kind with the reason for
-// it, a sentence about the content. It refuses to know how any kind is parsed.
-// The order of the tests is that of bundles.md section 3.
+// Package detect names the kind of a file. It takes the first bytes of the file, which
+// decide, and its path, which is a hint for files whose content is not enough, such as
+// an empty fdinfo file. It returns a kind with the reason for it, a sentence about the
+// content. It does not know how any kind is parsed. The order of the tests is that of
+// bundles.md section 3.
 package detect
 
 import (
@@ -24,7 +24,7 @@ const (
 	GoroutineCrash  Kind = "goroutine-crash"  // SIGQUIT, panic, fatal error
 	GoroutineDebug1 Kind = "goroutine-debug1"
 	GoroutineProto  Kind = "goroutine-proto" // uncompressed profile.proto
-	Wrapped         Kind = "wrapped-dump"    // behind log prefixes or escaped
+	Wrapped         Kind = "wrapped-dump"    // after log prefixes or escaped
 	OtherProfile    Kind = "profile"         // heap, cpu, ...; named only
 	ExecutionTrace  Kind = "execution-trace" // named only
 	RaceReport      Kind = "race-report"     // named only
@@ -76,11 +76,11 @@ const (
 type Head struct {
 	// Bytes is its beginning: 64 KiB are enough for nearly all, see NeedMore.
 	Bytes []byte
-	// Whole says that Bytes is all of it.
+	// Whole is true if Bytes is the whole file.
 	Whole bool
 	// Path is its display path.
 	Path string
-	// Size is in bytes, -1 where unknown.
+	// Size is in bytes, -1 if unknown.
 	Size int64
 	// Link is the target of a symbolic link, empty for files.
 	Link string
@@ -210,7 +210,7 @@ func (v *view) most(n int, test func(string) bool) bool {
 
 func (v *view) has(s string) bool { return bytes.Contains(v.text, []byte(s)) }
 
-// more counts for a reason: "3", or "at least 3" where only the beginning of the
+// more counts for a reason: "3", or "at least 3" if only the beginning of the
 // file was seen.
 func (v *view) more(n int) string {
 	if v.Whole {
@@ -233,7 +233,7 @@ func low(kind Kind, reason string) (Result, bool) {
 
 func no() (Result, bool) { return Result{}, false }
 
-// link names a symbolic link: a descriptor where its name is a number.
+// link names a symbolic link: a descriptor if its name is a number.
 func (v *view) link() Result {
 	kind, reason := Link, "a symbolic link, which is not followed"
 	if isNumber(v.base) {

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// usualFDInfo names the files of which a capture has tens of thousands, as all of
-// the tests would, in one walk over their bytes: a number for a name, the lines that
-// the kernel prints and nothing else. Any other file is left to the tests.
+// usualFDInfo recognises the files of which a capture has tens of thousands, with the
+// result of all other tests, in one walk over their bytes: a number for a name, the
+// lines that the kernel prints and nothing else. Any other file is left to the tests.
 //
 //	"pos:\t0\nflags:\t02004000\nmnt_id:\t15\nino:\t1060\n"
 func usualFDInfo(h Head) (Result, bool) {
@@ -40,8 +40,8 @@ func usualFDInfo(h Head) (Result, bool) {
 	return high(FDInfo, "it begins with pos and flags")
 }
 
-// decimalBehind reports whether a line is a word and digits. Those of flags, behind
-// the leading 0, may be missing.
+// decimalBehind reports whether a line is a word and digits. The line of flags may have
+// none after the leading 0.
 func decimalBehind(line []byte, word string) bool {
 	if len(line) < len(word) || string(line[:len(word)]) != word {
 		return false

@@ -30,7 +30,7 @@ var debug1Line = regexp.MustCompile(`^(goroutine|goroutineleak) profile: total (
 // (runtime/pprof).
 var otherDebug1 = regexp.MustCompile(`^(heap profile: \d|threadcreate profile: total |--- contention:|--- mutex:|--- heapz )`)
 
-// laterDebug1 begins a goroutine profile behind another one in a file.
+// laterDebug1 begins a goroutine profile after another one in a file.
 var laterDebug1 = regexp.MustCompile(`(?m)^goroutine(leak)? profile: total \d+`)
 
 func (v *view) debug1() (Result, bool) {
@@ -63,22 +63,23 @@ func httpHeader(line string) bool { return httpHeaderLine.MatchString(line) }
 // headers is what was found of goroutine headers and crash marks.
 type headers struct {
 	n int
-	// first says that the first line that is no HTTP header is one.
+	// first is true if the first line that is no HTTP header is a goroutine header.
 	first bool
 	// inside counts headers that have other text before them on their line.
 	inside int
-	// escaped counts headers behind a backslash and an n.
+	// escaped counts headers after a backslash and an n.
 	escaped int
-	// behind says that one with other text before it on its line begins the block before
-	// the first that has none, and prefixed where that header stands.
+	// behind is true if a header with other text before it on its line begins the block
+	// before the first header without such text; prefixed is where that header begins.
 	behind   bool
 	prefixed int
-	// tagged says that a header has a tag of HTML before it.
+	// tagged is true if a header has a tag of HTML before it.
 	tagged bool
-	// crash is the line that says why the program died, before the first header: a
+	// crash is the line with the program's cause of death, before the first header: a
 	// program may also die after it has written its dump.
 	crash string
-	// system says that goroutine 0 or a g's address was printed: only crashes do.
+	// system is true if goroutine 0 or a g's address was printed: only crashes print
+	// them.
 	system bool
 }
 
@@ -184,7 +185,7 @@ func (v *view) unwraps() bool {
 // plainForm is what a dump looks like that needs no unwrapping.
 func plainForm(form string) bool { return form == "lines without a prefix" || form == "indented" }
 
-// wrapping says how the first of some dumps is wrapped, and how much they hold.
+// wrapping describes how the first of some dumps is wrapped, and how much they hold.
 //
 //	"journald lines of kubelet[1234] with 41 goroutine headers"
 //	"a text escaped in a log field, with at least 12 goroutine headers"
@@ -263,9 +264,9 @@ func (v *view) header(h *headers, at int) {
 	}
 }
 
-// beginsBlock reports whether the goroutine that writes a dump begins it: the header at a
-// place ends its line, nothing but its stack follows up to another place, and it does not
-// come again. A header that a sentence shows above a dump begins none.
+// beginsBlock reports whether the goroutine that writes a dump begins it: the header at
+// a place ends its line, only its stack follows up to another place, and it does not
+// come again. A header quoted in a sentence above a dump begins none.
 func (v *view) beginsBlock(at, end int) bool {
 	header := v.text[at : at+headerLength(v.text[at:])]
 	id, _, _ := bytes.Cut(header, []byte("]"))
@@ -290,9 +291,9 @@ func (v *view) beginsBlock(at, end int) bool {
 // placeLine is a file with its line, as below a call.
 var placeLine = regexp.MustCompile(`\.[A-Za-z]+:\d+( \+0x|$)`)
 
-// headerLength measures a goroutine header, 0 where there is none. Labels may
-// hold brackets and colons (goroutine.md section 2), so the end is not looked at
-// closely.
+// headerLength returns the length of a goroutine header, 0 if t does not begin with
+// one. Labels may hold brackets and colons (goroutine.md section 2), so the end is not
+// looked at closely.
 //
 //	"goroutine 5 [select, 6 minutes]:"                      all of it
 //	"goroutine 1 gp=0xc0 m=nil [select]:\nmain.main()"      up to the colon
@@ -351,7 +352,8 @@ func onlyHTTP(b []byte) bool {
 // runtime/signal_unix.go).
 var crashLine = regexp.MustCompile(`(?m)^[ \t]*(panic: .*|fatal error: .*|SIG[A-Z0-9]+: .*|runtime: goroutine stack exceeds .*|unexpected fault address .*|\[signal .*)`)
 
-// crashMark gives the line that says why the program died, empty where it lives.
+// crashMark returns the line with the program's cause of death, empty if the program
+// lives.
 func crashMark(text []byte) string {
 	if m := crashLine.Find(text); m != nil {
 		return strings.TrimSpace(string(m[:min(len(m), 200)]))
@@ -368,9 +370,9 @@ func (v *view) race() (Result, bool) {
 	return no()
 }
 
-// proto finds uncompressed profiles. They begin with the sample type (0x0a) or, as
-// the runtime writes goroutine and cpu profiles, the period type (0x5a) or the
-// time (0x48); what they measure is in the string table behind the samples
+// proto finds uncompressed profiles. They begin with the sample type (0x0a) or, as the
+// runtime writes goroutine and cpu profiles, the period type (0x5a) or the time (0x48).
+// The names of their sample types are in the string table after the samples
 // (github.com/google/pprof/proto/profile.proto).
 func (v *view) proto() (Result, bool) {
 	p := readProfile(v.text)
@@ -389,7 +391,7 @@ func (v *view) proto() (Result, bool) {
 	return high(OtherProfile, "a profile whose sample types are "+what)
 }
 
-// unnamedProfile guesses by name where the string table lies further down.
+// unnamedProfile guesses by name if the string table lies further down.
 func (v *view) unnamedProfile() (Result, bool) {
 	reason := "a profile whose sample types are named further down than was looked"
 	name := strings.ToLower(v.base)
@@ -403,7 +405,7 @@ func (v *view) unnamedProfile() (Result, bool) {
 	return r, ok
 }
 
-// profile is what the beginning of a profile says of its sample types.
+// profile is the sample types, from the beginning of a profile.
 type profile struct {
 	valid bool
 	names []string
@@ -462,7 +464,7 @@ func sampleType(b []byte) (index uint64, ok bool) {
 	return index, ok
 }
 
-// protoField splits off one field; body is empty for numbers. ok is false where
+// protoField splits off one field; body is empty for numbers. ok is false if
 // the field is not whole or not allowed in a profile.
 func protoField(b []byte) (field uint64, body, rest []byte, ok bool) {
 	tag, n := uvarint(b)

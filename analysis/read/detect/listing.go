@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// lsofHeader may stand far down, behind warnings, prompts or blanks.
+// lsofHeader may follow warnings, prompts or blanks, far down.
 var lsofHeader = regexp.MustCompile(`(?m)^[^\n]{0,400}?\bCOMMAND +PID\b[^\n]*\bNAME\b`)
 
 // lsofRow is a row without a header: a command, a pid, perhaps thread, task and
@@ -216,7 +216,7 @@ func isLsofFile(b []byte) bool {
 
 // jsonObject is what was seen of an object, or a list.
 type jsonObject struct {
-	list, value       bool // value says that one comes next
+	list, value       bool // value is true if a value comes next
 	fd, owner, member bool
 	known, unknown    int
 }
@@ -321,8 +321,8 @@ var (
 	pseudoTarget = regexp.MustCompile(`^((socket|pipe|net|mnt|pid|uts|ipc|user|cgroup|time):\[\d+\]|anon_inode:\S+)$`)
 )
 
-// inodes finds lists of inode numbers with paths. Numbers before paths may be sizes:
-// the file's name or its paths must tell.
+// inodes finds lists of inode numbers with paths. Numbers before paths may be sizes, so
+// the file's name or the paths must decide.
 func (v *view) inodes() (Result, bool) {
 	n := v.count(inodePath.MatchString)
 	switch {

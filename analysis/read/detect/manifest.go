@@ -17,8 +17,8 @@ var (
 	hostLine     = regexp.MustCompile(`(?mi)^\s*(hostname|host name)\s*:\s*\S+\s*$`)
 )
 
-// manifest finds the small files with which collectors say where and when they
-// ran. Their names alone say nothing; their content must fit.
+// manifest finds the small files in which collectors record where and when they ran.
+// Their names alone prove nothing; their content must fit.
 func (v *view) manifest() (Result, bool) {
 	switch found := schema.FindSubmatch(v.text); {
 	case found == nil:

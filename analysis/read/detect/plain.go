@@ -62,7 +62,7 @@ func (v *view) magic() (Result, bool) {
 // named, for the unpacking turns it into UTF-8 when it can.
 func (v *view) binary() (Result, bool) {
 	if bytes.HasPrefix(v.text, []byte("__CURSOR=")) {
-		// journalctl -o export gives values that are no text with their length.
+		// journalctl -o export prints values that are no text with their length.
 		return no()
 	}
 	sample := v.text[:min(len(v.text), 1<<16)]
@@ -133,8 +133,8 @@ func (v *view) json() (Result, bool) {
 	return v.wide(high(JSON, "JSON without anything that is known here"))
 }
 
-// looksJSON tells "{" and "[" of JSON from those of logs ("[INFO] ...",
-// "[2006-05-03 12:00]"), by the first tokens; the end of the head ends them.
+// looksJSON separates "{" and "[" of JSON from those of logs ("[INFO] ...",
+// "[2006-05-03 12:00]") by the first tokens. The head may end inside them.
 func looksJSON(b []byte) bool {
 	d := json.NewDecoder(bytes.NewReader(b))
 	for range 20 {
@@ -220,7 +220,7 @@ func (v *view) share(n int) string {
 	return fmt.Sprintf("%d of the first %d lines", n, len(v.lines))
 }
 
-// loneHeader says of a text with a header or two that this is not enough.
+// loneHeader explains why a text with a header or two is not enough.
 func (v *view) loneHeader() string {
 	h := v.headers()
 	if n := h.n + h.inside + h.escaped; n > 0 {

@@ -6,8 +6,8 @@ import (
 )
 
 var (
-	// cmdlineName and capturedName are the names of files whose content alone
-	// says nothing.
+	// cmdlineName and capturedName match the names of files whose content alone is not
+	// enough.
 	cmdlineName  = regexp.MustCompile(`(?i)^(.*[._-])?cmdline(\.txt)?$`)
 	environName  = regexp.MustCompile(`(?i)^(.*[._-])?environ(\.txt)?$`)
 	capturedName = regexp.MustCompile(`(?i)^captured[._-]at(\.txt)?$`)
@@ -15,7 +15,7 @@ var (
 )
 
 // byName takes the small files of /proc and of collectors that only their name
-// explains, as far as their content does not contradict it.
+// explains, unless their content contradicts it.
 func (v *view) byName() (Result, bool) {
 	switch {
 	case !v.Whole || len(v.Bytes) > 1<<16:

@@ -177,8 +177,8 @@ func TestPlainTextAsksForMoreUntilAMegabyteWasSeen(t *testing.T) {
 	}
 }
 
-// TestAPrefixKeepsItsKind cuts real files anywhere behind their first lines: the
-// kind must not depend on where a head ends.
+// TestAPrefixKeepsItsKind cuts real files anywhere after their first lines: the kind
+// must not depend on where a head ends.
 func TestAPrefixKeepsItsKind(t *testing.T) {
 	root := corpus.Path(t)
 	for name, want := range map[string]detect.Kind{

@@ -9,8 +9,8 @@ import (
 // threadForms are the lines of the forms in threads.md by which they are known;
 // enough of them make a dump.
 var threadForms = []struct {
-	// word is in every such line, first are the bytes that one can begin with,
-	// empty where text may stand in front, and line matches the whole of it.
+	// word is in every such line. first are the bytes that one can begin with, empty if
+	// text may precede it. line matches the whole of it.
 	word, first string
 	line        *regexp.Regexp
 	what        string
@@ -69,7 +69,7 @@ func (v *view) openFiles() (Result, bool) {
 	return high(FDTargets, "\"Open File Descriptor Count\" and \"All open files\", as Jenkins support-core writes them")
 }
 
-// virtualThreads names what jcmd says of the machinery of virtual threads, which
+// virtualThreads recognises jcmd's output about the machinery of virtual threads, which
 // lists none of them.
 func (v *view) virtualThreads() (Result, bool) {
 	for _, l := range v.lines[:min(len(v.lines), 4)] {
@@ -83,8 +83,8 @@ func (v *view) virtualThreads() (Result, bool) {
 	return no()
 }
 
-// linesLike counts the lines of all of the text that match. What a line begins
-// with tells nearly all others apart from it at once; blanks before it are borne.
+// linesLike counts the lines of all of the text that match. The first bytes of a line
+// exclude nearly all others at once; leading blanks are accepted.
 func (v *view) linesLike(first string, like *regexp.Regexp) int {
 	n := 0
 	for line := range bytes.Lines(v.text) {

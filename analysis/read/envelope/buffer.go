@@ -12,7 +12,7 @@ import (
 const compressWindow = 1 << 20
 
 // blockSize is how much plain text is collected before it is compressed or streamed, and
-// how long the compressed chunks are. It never changes but in tests, where streams begin
+// how long the compressed chunks are. Only tests change it, so that streams begin
 // early.
 var blockSize = 64 << 10
 
@@ -56,9 +56,9 @@ func (e *encoders) put(enc *zstd.Encoder) { e.free = append(e.free, enc) }
 // or the section is accepted: most candidates are crash traces and are dropped.
 type bufferWriter struct {
 	encoders *encoders
-	// to is where the text goes instead, if it is accepted when the first block is
-	// full or the text ends, and no other dump is being read; streamed is which dump
-	// it is there.
+	// to receives the text instead of the buffer, if the dump is accepted when the
+	// first block is full or the text ends, and no other dump is being read; streamed
+	// is the number of the dump there.
 	to       *stream
 	accepted bool
 	streamed int
@@ -132,7 +132,7 @@ func (w *bufferWriter) flush() {
 		w.streamed = w.to.given
 	}
 	if w.streamed > 0 {
-		w.to.to.Write(w.plain) // fails where the reader has returned, which wants no more
+		w.to.to.Write(w.plain) // fails if the reader has returned, which wants no more
 		w.plain = w.plain[:0]
 		return
 	}
@@ -143,7 +143,7 @@ func (w *bufferWriter) flush() {
 	w.plain = w.plain[:0]
 }
 
-// close gives what was written.
+// close returns what was written.
 func (w *bufferWriter) close() buffer {
 	w.flush()
 	if w.streamed > 0 {

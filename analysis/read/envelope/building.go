@@ -10,15 +10,16 @@ type building struct {
 	w     bufferWriter
 	inner inner
 	ids   map[int64]struct{} // up to maxIDs of those that came
-	// sure says that even one goroutine makes a dump: a signal or a BEGIN marker
+	// sure is true if even one goroutine makes a dump: a signal or a BEGIN marker
 	// announced it, or a function that dumps all is on a stack.
 	sure bool
-	// crash says that other running goroutines may follow the first one, signal that
-	// they do so in spite of lines that cut in, relay that threads repeat goroutines.
+	// crash is true if other running goroutines may follow the first one, signal if
+	// they do so in spite of foreign lines between them, relay if threads repeat
+	// goroutines.
 	crash, signal, relay bool
 	dashes               bool // the line before was "-----"
 	blank                bool // the line before was blank
-	// parted says that a line was left out behind a blank one: the block before it has
+	// parted is true if a line was left out after a blank one: the block before it has
 	// ended, and lines of a stack that come now are none of its own.
 	parted    bool
 	strays    int
@@ -76,7 +77,8 @@ func (o *building) goroutineLine(b, t []byte, known, newline bool) {
 	switch {
 	case known:
 		if o.parted {
-			// What was left out would have told the parser.
+			// The parser would have seen the end of the block in the line that was left
+			// out.
 			o.parted = false
 			o.write([]byte("-----"), true)
 		}

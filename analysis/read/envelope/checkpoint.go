@@ -50,8 +50,7 @@ type cursor struct {
 	valid bool
 }
 
-// find gives the last checkpoint at or before a plain offset, false where there is
-// none.
+// find returns the last checkpoint at or before a plain offset, false if there is none.
 func (c *cursor) find(plain int64) (mark, bool) {
 	index := c.in.index
 	if next := c.chunk + 1; !c.valid || plain < c.mark.plain || next < len(index) && index[next].mark.plain <= plain {

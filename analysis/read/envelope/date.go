@@ -10,17 +10,17 @@ import (
 )
 
 const (
-	// maxDateLine is how long a line that says nothing but a time may be.
+	// maxDateLine is how long a line with nothing but a time may be.
 	maxDateLine = 160
-	// nearDate is within how many bytes behind such a line the dump begins that it
-	// tells the time of: the response headers of curl -i come between.
+	// nearDate is the greatest distance in bytes between such a line and its dump: the
+	// response headers of curl -i come between.
 	nearDate = 4 << 10
 	// maxDates bounds the lines that are remembered.
 	maxDates = 4096
 )
 
-// dateLine reads a line that says nothing but when: what date prints in its usual
-// forms, alone, framed, or behind words that announce it.
+// dateLine reads a line with nothing but a time: what date prints in its usual forms,
+// alone, framed, or after words that announce it.
 //
 //	"Sat Nov 21 03:00:00 UTC 2026"
 //	"Sat 21 Nov 2026 03:00:00 AM CET"
@@ -46,7 +46,7 @@ func dateLine(b []byte, now time.Time) (moment, bool) {
 	return moment{}, false
 }
 
-// IsDate reports whether a line says nothing but a time.
+// IsDate reports whether a line holds nothing but a time.
 func IsDate(line []byte) bool {
 	// Any time will do: clocks and stamps without a year need one to count from.
 	_, ok := dateLine(line, time.Unix(1<<31, 0))
@@ -61,8 +61,8 @@ func decoration(r rune) bool {
 // plausible reports whether Go programs can have been running then.
 func plausible(t time.Time) bool { return t.Year() >= 2000 && t.Year() < 2100 }
 
-// announces knows the words that come before a time in a line of its own: they
-// say that something was taken, not that something began or ends then.
+// announces recognises the words before a time in a line of its own: they mean that
+// something was taken, not that something began or ends then.
 //
 //	"Date:" "dump" "3" "#3" "at" -> true
 //	"started" "since"            -> false
@@ -151,7 +151,7 @@ func wordDate(text string, now time.Time) (moment, bool) {
 	return d.moment(now)
 }
 
-// dateWords are the parts of a date as far as they were read.
+// dateWords are the parts of a date that were read so far.
 type dateWords struct {
 	year, month, day, hour int
 	rest                   time.Duration // of the hour
@@ -160,7 +160,7 @@ type dateWords struct {
 	words                  int
 }
 
-// take reads one word, false where it is no part of a date or came before.
+// take reads one word, false if it is no part of a date or came before.
 func (d *dateWords) take(word string) bool {
 	d.words++
 	b := []byte(word)
@@ -240,8 +240,8 @@ var zones = map[string]float64{
 	"SAST": 2, "EAT": 3, "WIB": 7, "HKT": 8, "SGT": 8, "JST": 9, "KST": 9, "AEST": 10, "AEDT": 11, "ACST": 9.5, "NZST": 12, "NZDT": 13,
 }
 
-// zoned takes a time of the zone of that name, where the name is known, for one in
-// UTC otherwise.
+// zoned moves a time to the zone of that name; a time of an unknown zone is taken as
+// UTC.
 func zoned(t time.Time, zone string) moment {
 	if hours, known := zones[zone]; known {
 		return moment{time: t.Add(-time.Duration(hours * float64(time.Hour)))}
@@ -280,34 +280,33 @@ func notAfter(t, limit time.Time) time.Time {
 	return t
 }
 
-// Stamp is when something was taken, as its text tells; Time is zero where
-// nothing tells it.
+// Stamp is the time of a dump as its text has it; Time is zero if the text has none.
 type Stamp struct {
 	Time time.Time
-	// Zoneless says that there was no zone and UTC is taken, Dayless that there was
-	// no date: the clock got the latest day that fits.
+	// Zoneless is true if there was no zone and UTC is taken. Dayless is true if there
+	// was no date: the clock got the latest day that fits.
 	Zoneless, Dayless bool
 }
 
-// Dates finds the lines of a plain text that say nothing but when the dump behind
-// them was taken:
+// Dates finds the lines of a plain text with nothing but the time of the dump after
+// them:
 //
 //	while sleep 60; do date; curl -s localhost:6060/debug/pprof/goroutine?debug=2; done >> dumps.txt
 //
-// It is told of lines by the parser that reads the same text, or written to while one
-// does, as by io.TeeReader. What it keeps is bounded.
+// The parser of the same text passes lines to it, or the text is written to it while a
+// parser reads, as by io.TeeReader. What it keeps is bounded.
 type Dates struct {
 	now   time.Time
 	found []dated
 	// line is the beginning of the line being written, at its offset, up to next; over
-	// says that it is too long.
+	// is true if it is too long.
 	line []byte
 	at   int64
 	next int64
 	over bool
 }
 
-// dated is a line that says when; end is behind its newline.
+// dated is a line with a time; end is the offset after its newline.
 type dated struct {
 	at, end int64
 	moment  moment
@@ -355,8 +354,8 @@ func (d *Dates) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// ofStack knows nearly all lines of a dump without reading them: calls, files,
-// creators and headers. No line that says when looks like one.
+// ofStack recognises nearly all lines of a dump without reading them: calls, files,
+// creators and headers. No line with a time looks like one.
 func ofStack(line []byte) bool {
 	switch {
 	case line[0] == '\t', line[len(line)-1] == ')':
@@ -383,10 +382,10 @@ func (d *Dates) Between(from, to int64) bool {
 	return i < len(d.found) && d.found[i].at < to
 }
 
-// Of gives the time of each dump by the offset at which it begins, in rising
-// order: that of the line shortly before it, the better one where there are
-// several. Where a line follows the last dump and none precedes the first, each
-// line tells of the dump before it.
+// Of returns the time of each dump by the offset at which it begins, in rising order:
+// that of the line shortly before it, the better one of several. If a line follows the
+// last dump and none precedes the first, each line holds the time of the dump before
+// it.
 func (d *Dates) Of(dumps []int64) []Stamp {
 	d.endLine() // the last one may have no newline
 	out := make([]moment, len(dumps)+1)

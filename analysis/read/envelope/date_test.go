@@ -96,8 +96,8 @@ func stamped(at time.Time) string {
 	return at.UTC().Format(time.RFC3339Nano)
 }
 
-// TestADumpHasTheTimeOfTheLineBeforeIt looks at it in a log, where it is unwrapped,
-// and in a plain file, where Dates tells it.
+// TestADumpHasTheTimeOfTheLineBeforeIt reads the dump in a log, where it is unwrapped,
+// and in a plain file, where Dates finds the time.
 func TestADumpHasTheTimeOfTheLineBeforeIt(t *testing.T) {
 	three := dump(1, "running", "select", "select")
 	for _, c := range dateLines {

@@ -12,24 +12,24 @@ const (
 	// passed over.
 	maxLevels = 24
 	// maxHeld is how much of a document is held until the order of its records is
-	// known: the servers of logs give the newest first unless asked otherwise.
+	// known: the servers of logs return the newest first unless asked otherwise.
 	maxHeld = 16 << 20
 	// heldCost is what a held record takes beside its text.
 	heldCost = 256
 	// sureOrder is after how many more steps to one side than to the other the order
 	// is taken for known.
 	sureOrder = 3
-	// documentHead is how much of a file tells whether it is a document.
+	// documentHead is how much of a file is searched for signs of a document.
 	documentHead = 64 << 10
 )
 
-// documents are the JSON texts whose records stand below their top or over several
-// lines, by words that all stand near their beginning.
+// documents are the JSON texts whose records are nested or cover several lines. Each is
+// recognised by words near its beginning.
 var documents = [...]struct {
 	name  string
 	words []string
-	// nested says that the line is not among the members of its record, which may
-	// have a line of its own then.
+	// nested is true if the line is not among the members of its record, which may have
+	// a line of its own then.
 	nested bool
 }{
 	{"journald JSON", []string{`"MESSAGE"`, `"__REALTIME_TIMESTAMP"`}, false},      // journalctl -o json-pretty
@@ -45,7 +45,7 @@ var documents = [...]struct {
 	{"docker JSON", []string{`"log"`, `"stream"`, `"time"`}, false},                // json-file records in a list
 }
 
-// documentName names the form of a JSON text with records, "" where it is none, or
+// documentName names the form of a JSON text with records, "" if it is none, or
 // has one on each line.
 func documentName(head []byte) string {
 	head = head[:min(len(head), documentHead)]
@@ -96,7 +96,7 @@ const (
 	roleOther  role = iota
 	roleRecord      // an object that may hold a line
 	rolePart        // an object whose members are those of its record
-	roleLabels      // the same, and they say where the line is from
+	roleLabels      // the same, and they name the origin of the line
 	roleValues      // a list of entries: time and line
 	roleEntry
 	roleBytes // a line as journald spells what is no text
@@ -141,7 +141,7 @@ type document struct {
 	scalar []byte
 
 	text  rawText
-	spare []byte // room for the text of the next record
+	spare []byte // buffer for the text of the next record
 	run   escapeRun
 	entry moment
 
@@ -150,7 +150,7 @@ type document struct {
 	last      record
 	held      []held
 	heldBytes int
-	told      bool
+	reported  bool
 }
 
 // held is a record that waits.
@@ -240,9 +240,9 @@ func (d *document) inside(b []byte) int {
 }
 
 func (d *document) keep(b []byte) {
-	room := maxLine - len(d.raw)
-	d.long = d.long || len(b) > room
-	d.raw = append(d.raw, b[:min(len(b), room)]...)
+	free := maxLine - len(d.raw)
+	d.long = d.long || len(b) > free
+	d.raw = append(d.raw, b[:min(len(b), free)]...)
 }
 
 func (d *document) top() *level {
@@ -358,7 +358,7 @@ func (d *document) open(list bool) {
 	d.keyed = false
 }
 
-// roleOf tells by its parent and its name what an object or list is.
+// roleOf identifies an object or list by its parent and its name.
 func (d *document) roleOf(list bool) role {
 	l := d.top()
 	switch {
@@ -387,7 +387,7 @@ func (d *document) roleOf(list bool) role {
 	return roleOther
 }
 
-// isLabels knows the objects that say where a line is from, in the answers of Loki,
+// isLabels recognises the objects with the origin of a line, in the answers of Loki,
 // Google Cloud Logging, fluentd, Grafana and logcli -o jsonl.
 func isLabels(key []byte) bool {
 	switch string(key) {
@@ -439,7 +439,7 @@ func (d *document) end() {
 	d.release()
 }
 
-// emit gives the line of a record on, once the order of the records is known.
+// emit passes on the line of a record, once the order of the records is known.
 func (d *document) emit(r record) {
 	if d.known && d.order >= 0 {
 		d.deliver(&r, &d.text)
@@ -457,8 +457,8 @@ func (d *document) emit(r record) {
 	case d.known && d.order >= 0:
 		d.release()
 	case d.heldBytes > maxHeld:
-		if d.order < 0 && !d.told {
-			d.told = true
+		if d.order < 0 && !d.reported {
+			d.reported = true
 			d.to.problem(analysis.Problem{
 				Line: text.at.line, Offset: text.at.off, Severity: analysis.Warning,
 				What: "the log stands with its newest lines first, and is too long to be turned round at once",
@@ -480,7 +480,7 @@ func (d *document) vote(r *record) {
 	d.known = d.order >= sureOrder || d.order <= -sureOrder
 }
 
-// release gives on what was held.
+// release passes on what was held.
 func (d *document) release() {
 	if d.order < 0 {
 		d.to.newestFirst = true
@@ -510,7 +510,7 @@ func upsideDown(lines []held) bool {
 	return down > 0
 }
 
-// deliver gives the lines of a record to its source.
+// deliver passes the lines of a record to its source.
 func (d *document) deliver(r *record, text *rawText) {
 	s := d.to
 	s.lines++

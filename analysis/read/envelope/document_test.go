@@ -13,7 +13,7 @@ import (
 	"leakdiff/analysis/read/envelope"
 )
 
-// records gives each line its time, as the servers of logs hold them.
+// records adds a time to each line, as the servers of logs hold them.
 type entry struct {
 	at   time.Time
 	line string

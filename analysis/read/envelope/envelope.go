@@ -1,11 +1,11 @@
-// Package envelope takes dumps out of what logs and other texts wrapped around
-// them: prefixes of journald, syslog, CRI, docker, kubectl, stern, logcli and
-// compose, escapes of a log field or a JSON string, JSON of journald, Loki, Google
-// Cloud Logging, CloudWatch and others, HTML, indentation, or nothing but the
-// program's own log lines before and behind. It takes the bytes of one file and
-// gives each dump in it as plain text, with who wrote it, when, and where every
-// goroutine or thread of it stands in the file. It refuses to know what the dump
-// says: it looks at the beginnings of lines, never into a stack.
+// Package envelope takes dumps out of what logs and other texts wrapped around them:
+// prefixes of journald, syslog, CRI, docker, kubectl, stern, logcli and compose,
+// escapes of a log field or a JSON string, JSON of journald, Loki, Google Cloud
+// Logging, CloudWatch and others, HTML, indentation, or nothing but the program's own
+// log lines before and after. It takes the bytes of one file and returns each dump in
+// it as plain text, with its writer, its time, and the place of every goroutine or
+// thread in the file. It does not know what the dump means: it looks at the beginnings
+// of lines, never into a stack.
 package envelope
 
 import (
@@ -15,7 +15,7 @@ import (
 	"leakdiff/analysis"
 )
 
-// Source is who wrote the lines, as the prefixes say; zero where nothing says it.
+// Source is the writer of the lines, as the prefixes name it; zero if they do not.
 type Source struct {
 	Host, Program, Unit, Namespace, Pod, Container string
 	PID                                            int
@@ -30,39 +30,39 @@ const (
 // Section is one dump, unwrapped to plain text. Its text is held compressed.
 type Section struct {
 	Source Source
-	// Form says how the dump was wrapped, in words for a reason on a page:
+	// Form describes how the dump was wrapped, in words for a reason on a page:
 	// "journald", "CRI", "docker JSON, escaped in a log field".
 	Form string
-	// Time is that of the line that begins the dump, or of the one before it that
-	// says when it was taken; zero if unknown.
+	// Time is that of the line that begins the dump, or of the line before it that has
+	// the time of the dump; zero if unknown.
 	Time time.Time
-	// Zoneless says that the stamp had no zone and was read as UTC, Yearless that
-	// it had no year: it got the latest year in which it is not after Config.Now.
-	// Dayless says that it was a clock without a date, which got the latest day in
-	// the same way.
+	// Zoneless is true if the stamp had no zone and was read as UTC. Yearless is true
+	// if it had no year: it got the latest year in which it is not after Config.Now.
+	// Dayless is true if it was a clock without a date, which got the latest day in the
+	// same way.
 	Zoneless, Yearless, Dayless bool
 	// Line and Offset are where the dump begins in the artifact; Line counts from 1.
 	Line, Offset int64
 	// Bytes is the length of the plain text.
 	Bytes int64
-	// Kind says which kind of dump the text promises.
+	// Kind is the kind of dump that the text promises.
 	Kind string
 	// Headers counts the goroutine headers, or the lines of a thread dump that
 	// begin with a quote.
 	Headers int
-	// Truncated says that the text stops before the dump does, TruncatedWhy by what
-	// sign.
+	// Truncated is true if the text stops before the dump does; TruncatedWhy is the
+	// sign of it.
 	Truncated    bool
 	TruncatedWhy string
-	// Streamed says which one of the dumps given to Config.Stream this is, counted
-	// from 1; 0 where the text is held.
+	// Streamed numbers the dumps that Config.Stream read, counted from 1; 0 if the text
+	// is held.
 	Streamed int
 
 	text  buffer
 	marks checkpoints
 }
 
-// Open gives the plain text from its beginning, unless it was streamed. It may be
+// Open returns the plain text from its beginning, unless it was streamed. It may be
 // called several times, and at the same time.
 func (s *Section) Open() (io.ReadCloser, error) {
 	if s.Streamed > 0 {
@@ -71,19 +71,19 @@ func (s *Section) Open() (io.ReadCloser, error) {
 	return s.text.open()
 }
 
-// Locate gives the place in the artifact of an offset into the plain text: that
-// of the line where the last goroutine or thread at or before it begins. Behind a
-// prefix raw is where the whole line begins; inside an escaped string it is where
-// the header itself stands.
+// Locate returns the place in the artifact of an offset into the plain text: the line
+// where the last goroutine or thread at or before it begins. After a prefix, raw is
+// where the whole line begins; inside an escaped string it is where the header itself
+// begins.
 func (s *Section) Locate(offset int64) (line, raw int64) { return s.Places().Locate(offset) }
 
-// Places looks the places of many offsets up, fast where they ascend.
+// Places looks the places of many offsets up, fast if they ascend.
 type Places struct {
 	cursor    cursor
 	line, raw int64 // where there is no checkpoint
 }
 
-// Places gives what Locate gives for many offsets.
+// Places returns the places of many offsets, as Locate does for one.
 func (s *Section) Places() *Places {
 	return &Places{cursor: cursor{in: &s.marks}, line: s.Line, raw: s.Offset}
 }
@@ -100,7 +100,7 @@ func (p *Places) Locate(offset int64) (line, raw int64) {
 type Config struct {
 	// Path goes into every problem.
 	Path string
-	// Now gives stamps without a year theirs; where it is zero such stamps are no
+	// Now supplies the year of stamps without one; if it is zero such stamps are no
 	// time.
 	Now time.Time
 	// MaxSections is how many dumps are kept, 1,000 by default.
@@ -109,13 +109,13 @@ type Config struct {
 	MaxKept int64
 	// MaxProblems is how many problems are listed, 100 by default.
 	MaxProblems int
-	// Stream, where it is set, reads the text of a dump while Unwrap is still reading
-	// the input, so that the text is never held. It is called once for each dump, in a
-	// goroutine of its own; the call before has returned then, and the last one has
-	// when Unwrap returns. A dump whose first block (64 KiB) is full while another one
-	// is being read is held as it is without Stream. It may stop reading, and a panic
-	// of it is one of Unwrap. Section.Streamed tells which call was whose; to a dump
-	// that was given up (MaxSections) belongs none.
+	// Stream, if set, reads the text of a dump while Unwrap is still reading the input,
+	// so that the text is never held. It is called once for each dump, in a goroutine
+	// of its own. The call for one dump has returned before the next begins, and the
+	// last one before Unwrap returns. A dump whose first block (64 KiB) is full while
+	// another one is being read is held as it is without Stream. Stream may stop
+	// reading, and a panic of it becomes one of Unwrap. Section.Streamed matches calls
+	// to dumps; a dump that was given up (MaxSections) matches none.
 	Stream func(io.Reader)
 }
 
@@ -148,10 +148,10 @@ type Info struct {
 	Kept int64
 }
 
-// Unwrap reads all of r and gives the dumps in it in the order in which they
-// begin. Text without any dump passes at about the speed of a search for a byte;
-// only JSON whose records need more than a line each is read as a whole.
-// The error is that of r; the sections found until then are given all the same.
+// Unwrap reads all of r and returns the dumps in it in the order in which they begin.
+// Text without any dump passes at about the speed of a search for a byte; only JSON
+// whose records need more than a line each is read as a whole. The error is that of r;
+// the sections found until then are returned with it.
 func Unwrap(r io.Reader, cfg Config) ([]Section, Info, []analysis.Problem, error) {
 	s := newScanner(r, cfg.withDefaults())
 	defer s.stream.abandon()
@@ -159,8 +159,8 @@ func Unwrap(r io.Reader, cfg Config) ([]Section, Info, []analysis.Problem, error
 	return s.result()
 }
 
-// Promises reports whether the text holds the marker of a dump: a cheap test that
-// may say yes to a crash trace, never no to a dump.
+// Promises reports whether the text holds the marker of a dump. The test is cheap: it
+// may be true for a crash trace, and is never false for a dump.
 func Promises(text []byte) bool {
 	m := newMarkers(true)
 	_, found := m.next(text, 0, len(text), 0, true)

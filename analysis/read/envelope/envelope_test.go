@@ -208,7 +208,7 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 	})
 }
 
-// failing gives its bytes and then an error.
+// failing returns its bytes and then an error.
 type failing struct{ r io.Reader }
 
 func (f failing) Read(b []byte) (int, error) {
@@ -376,7 +376,7 @@ func (p *prefixer) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// endless gives a text so many times.
+// endless returns a text so many times.
 type endless struct {
 	before, text, behind []byte
 	times                int
@@ -466,8 +466,8 @@ func FuzzUnwrap(f *testing.F) {
 				}
 			}
 		}
-		// Nothing that is taken off gives more than it was, but for the newlines of
-		// lines that had none.
+		// No unwrapped text is longer than its wrapping, but for the newlines of lines
+		// that had none.
 		if sum > 3*int64(len(data))+16 {
 			t.Errorf("%d bytes in sections of %d", sum, len(data))
 		}

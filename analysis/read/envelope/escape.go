@@ -22,8 +22,8 @@ const (
 // quote stands at the beginning of a string.
 type unescaper struct {
 	quote byte
-	// slash says that a backslash came, want how many hexadecimal digits still
-	// follow it.
+	// slash is true after a backslash; want is how many hexadecimal digits still follow
+	// it.
 	slash bool
 	want  int
 	code  rune
@@ -32,9 +32,9 @@ type unescaper struct {
 	one   [utf8.UTFMax]byte
 }
 
-// feed decodes b, whose bytes stand at at, at+step, ... in the artifact, and gives
-// the text to emit in runs. It stops behind the closing quote (ended), or when
-// emit says so, and returns how many bytes it took.
+// feed decodes b, whose bytes are at at, at+step, ... in the artifact, and passes the
+// text to emit in runs. It stops after the closing quote (ended), or when emit returns
+// false, and returns how many bytes it took.
 func (u *unescaper) feed(b []byte, at, step int64, emit func(text []byte, at, step int64) bool) (n int, ended bool) {
 	for n < len(b) {
 		if u.slash {
@@ -67,7 +67,7 @@ func (u *unescaper) feed(b []byte, at, step int64, emit func(text []byte, at, st
 	return n, false
 }
 
-// escaped takes one byte behind a backslash.
+// escaped takes one byte after a backslash.
 func (u *unescaper) escaped(c byte, at int64, emit func([]byte, int64, int64) bool) bool {
 	if u.want > 0 {
 		return u.digit(c, at, emit)
@@ -122,8 +122,8 @@ type escapeRun struct {
 	place  place
 	done   bool
 	active bool
-	// split says that the last fragment ended its line without ending the string,
-	// as journald and syslog daemons split long lines.
+	// split is true if the last fragment ended its line without ending the string, as
+	// journald and syslog daemons split long lines.
 	split bool
 }
 
@@ -135,8 +135,8 @@ func (r *escapeRun) start(depth int, quote byte) {
 	r.levels[depth-1].quote = quote
 }
 
-// feed decodes a fragment and gives each plain line that ends in it. It returns
-// how many bytes belong to the string, and whether it ended.
+// feed decodes a fragment and emits each plain line that ends in it. It returns how
+// many bytes belong to the string, and whether it ended.
 func (r *escapeRun) feed(b []byte, at place, line func(b []byte, at place)) (n int, ended bool) {
 	step := int64(0)
 	if at.exact {
@@ -197,9 +197,9 @@ func escapedMarker(b []byte, from int) (at, depth int, ok bool) {
 	}
 }
 
-// nextMarker is the index of the first marker, -1 where there is none. It looks at
-// some KiB at a time, lest a line of nothing but markers of one kind is searched
-// to its end for the other each time.
+// nextMarker is the index of the first marker, -1 if there is none. It looks at some
+// KiB at a time, so that it never searches a line of nothing but markers of one kind to
+// its end for the other kind each time.
 func nextMarker(b []byte) int {
 	for low := 0; low < len(b); low += headerSpan {
 		block := b[low:min(len(b), low+headerSpan+markerSpan)]
@@ -222,8 +222,8 @@ func nextMarker(b []byte) int {
 	return -1
 }
 
-// escapedEnd is how deep the newline behind a marker is escaped, 0 where it is
-// not: level n shows 2^(n-1) backslashes before the letter.
+// escapedEnd returns how deep the newline after a marker is escaped, 0 if it is not:
+// level n shows 2^(n-1) backslashes before the letter.
 func escapedEnd(b []byte) int {
 	for i := 0; i < len(b); {
 		j := bytes.IndexByte(b[i:], '\\')
@@ -245,9 +245,9 @@ func escapedEnd(b []byte) int {
 	return 0
 }
 
-// stringStart is where the string begins that holds the marker at an index, and
-// the quote that will end it. Where the quote is too far away it is the beginning
-// of a line inside the string.
+// stringStart is the beginning of the string that holds the marker at an index, and the
+// quote that will end it. If the quote is too far away it is the beginning of a line
+// inside the string.
 func stringStart(b []byte, marker, depth int) (start int, quote byte) {
 	low := max(0, marker-stringSpan)
 	slashes := 1<<(depth-1) - 1

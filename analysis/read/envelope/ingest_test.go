@@ -18,7 +18,7 @@ import (
 	"leakdiff/samples/corpus"
 )
 
-// analysed is what the analysis of one file that stands alone gives.
+// analysed is the result of analysing one file alone.
 func analysed(t *testing.T, text string) ingest.Result {
 	t.Helper()
 	in := bundle.Input{Name: "x", Size: int64(len(text)), Open: func() (io.ReadCloser, error) {
@@ -32,8 +32,8 @@ func analysed(t *testing.T, text string) ingest.Result {
 	return r
 }
 
-// ingested is what that gives of a file with one dump: what it is taken
-// for, the goroutines of its one snapshot, and when that was taken.
+// ingested is the result for a file with one dump: its kind, the goroutines of its one
+// snapshot, and their time.
 func ingested(t *testing.T, text string) (kind string, goroutines int, at time.Time) {
 	t.Helper()
 	r := analysed(t, text)
@@ -43,9 +43,9 @@ func ingested(t *testing.T, text string) (kind string, goroutines int, at time.T
 	return r.Artifacts[0].Kind, *r.Snapshots[0].Totals.Goroutines, r.Snapshots[0].CapturedAt
 }
 
-// TestEveryFormIsToldFromAPlainDump is TestEveryFormGivesThePlainDumpBack for a file of
-// which nobody says that it has to be unwrapped: one that is taken for a plain dump
-// loses each goroutine whose header stands behind a prefix.
+// TestEveryFormIsToldFromAPlainDump is TestEveryFormGivesThePlainDumpBack for a file
+// that is not known to be wrapped. A file that is taken for a plain dump loses each
+// goroutine whose header follows a prefix.
 func TestEveryFormIsToldFromAPlainDump(t *testing.T) {
 	t.Parallel()
 	for dump, plain := range plains(t) {
@@ -95,8 +95,9 @@ func families(t *testing.T, text string) (out []string) {
 	return out
 }
 
-// TestALogGivesTheFamiliesOfThePlainFile has every text of the generators as it is and in
-// logs: dumps, crashes, dumps with a crash behind them, what Go prints around them.
+// TestALogGivesTheFamiliesOfThePlainFile has every text of the generators as it is and
+// in logs: dumps, crashes, dumps with a crash after them, the text that Go prints
+// around them.
 func TestALogGivesTheFamiliesOfThePlainFile(t *testing.T) {
 	t.Parallel()
 	compared := 0
@@ -148,8 +149,8 @@ func TestAProgramsWordsOnASignalDivideNoDump(t *testing.T) {
 	}
 }
 
-// TestStacksOfOthersAreNoFrames has behind a goroutine without a creator what has frames,
-// too, but is none of its own.
+// TestStacksOfOthersAreNoFrames has a goroutine without a creator, followed by frames
+// that are not its own.
 func TestStacksOfOthersAreNoFrames(t *testing.T) {
 	race := "==================\nWARNING: DATA RACE\nWrite at 0x00c000012345 by goroutine 7:\n  main.write()\n      /src/race.go:11 +0x1\n\n" +
 		"Goroutine 7 (running) created at:\n  main.main()\n      /src/race.go:14 +0x2\n==================\n"

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// eachMember gives the members of the JSON object that a line is, values as they
-// stand there. It is false where the line is no whole object.
+// eachMember yields the members of the JSON object in a line, values as they are
+// written. It returns false if the line is no whole object.
 func eachMember(b []byte, visit func(key, value []byte)) bool {
 	b = bareObject(b)
 	if len(b) == 0 || b[0] != '{' {
@@ -63,7 +63,7 @@ func skipBlank(b []byte) []byte {
 	return b
 }
 
-// stringLength measures a string with its quotes, 0 where it does not end.
+// stringLength measures a string with its quotes, 0 if it does not end.
 func stringLength(b []byte) int {
 	for i := 1; i < len(b); i++ {
 		j := bytes.IndexByte(b[i:], '"')
@@ -179,8 +179,8 @@ func hexRune(b []byte) (rune, bool) {
 	return rune(n), err == nil
 }
 
-// unescaped is what a backslash and a letter stand for, both themselves where
-// that is nothing known.
+// unescaped is the character that a backslash and a letter stand for; an unknown pair
+// stays as it is.
 func unescaped(c byte) string {
 	switch c {
 	case 'n':

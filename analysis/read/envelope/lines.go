@@ -17,11 +17,11 @@ func trim(b []byte) []byte {
 	return b
 }
 
-// header is what a goroutine header tells about the dump around it.
+// header is what a goroutine header reveals about the dump around it.
 type header struct {
 	id      int64
 	running bool
-	// system says that it shows addresses, as only crashes do.
+	// system is true if it shows addresses, as only crashes do.
 	system bool
 }
 
@@ -45,9 +45,9 @@ func readHeader(t []byte) (h header, ok bool) {
 	return h, true
 }
 
-// isDumpLine reports whether a line can only be one of a goroutine's block or of
-// what the runtime prints around them. It may say no to rare ones (a function of
-// gccgo has no parentheses): those are borne inside a block.
+// isDumpLine reports whether a line can only be one of a goroutine's block or of what
+// the runtime prints around them. It may be false for rare ones (a function of gccgo
+// has no parentheses); those are accepted inside a block.
 func isDumpLine(t []byte, indented bool) bool {
 	switch t[0] {
 	case 'c':

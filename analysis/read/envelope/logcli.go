@@ -6,7 +6,7 @@ const (
 	// logcliName is the form of logcli's default output.
 	logcliName = "logcli"
 	// logcliHead is among how many of the first lines two must have the form: what
-	// logcli says on standard error may come before.
+	// logcli prints on standard error may come before.
 	logcliHead = 12
 )
 
@@ -33,7 +33,7 @@ func cutLogcli(b []byte) (cut, bool) {
 	return c, true
 }
 
-// labelsLength measures `{a="b", c="d}"}`, 0 where it is none.
+// labelsLength measures `{a="b", c="d}"}`, 0 if it is none.
 func labelsLength(b []byte) int {
 	quoted := false
 	for i := 1; i < len(b) && i < maxTag; i++ {
@@ -49,7 +49,7 @@ func labelsLength(b []byte) int {
 	return 0
 }
 
-// eachLabel gives the labels of a stream as Loki and Prometheus write them.
+// eachLabel yields the labels of a stream as Loki and Prometheus write them.
 //
 //	`pod="web-0", path="/a\"b"`
 func eachLabel(b []byte, visit func(name, value []byte)) {
@@ -82,8 +82,8 @@ func isLogcli(head []byte) bool {
 	return found >= 2
 }
 
-// logcli reads the whole input as the output of logcli, which gives the newest
-// lines first unless --forward is set.
+// logcli reads the whole input as the output of logcli, which prints the newest lines
+// first unless --forward is set.
 func (s *scanner) logcli() {
 	s.layers = []layer{{kind: layerDocument, key: logcliName}}
 	d := &document{to: s}

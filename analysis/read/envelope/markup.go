@@ -96,7 +96,7 @@ func endsWithTag(b []byte) bool {
 const maxTag = 4 << 10
 
 // tag is the length and the lower-case name of the tag that a text begins with, 0
-// where it is none.
+// if it is none.
 func tag(s string) (n int, name string) {
 	end := strings.IndexByte(s[:min(len(s), maxTag)], '>')
 	if end < 2 {

@@ -7,17 +7,18 @@ import (
 	"time"
 )
 
-// A layer is what one collector puts around each line. The layers of a file are
-// learned from a line with a marker, for there the end of the prefix is certain.
+// A layer is the text that one collector puts around each line. The layers of a file
+// are learned from a line with a marker, because there the end of the prefix is
+// certain.
 type layer struct {
 	kind layerKind
 	// key is the member of a JSON object that holds the line.
 	key string
 	// words is how many words come before a line of stern.
 	words int
-	// newlines says that the values of key end with the newline of their line, and
-	// that those without go on in the next record: docker's json-file driver splits
-	// lines at 16 KiB.
+	// newlines is true if the values of key end with the newline of their line, and
+	// those without go on in the next record: docker's json-file driver splits lines at
+	// 16 KiB.
 	newlines bool
 }
 
@@ -42,11 +43,11 @@ type cut struct {
 	// stamp is the text of the line's time, who identifies its source among those
 	// of one file. Both are parts of the line.
 	stamp, who []byte
-	// partial says that the rest of the line follows in another one.
+	// partial is true if the rest of the line follows in another one.
 	partial bool
 }
 
-// cut takes the layer off a line, false where the line does not have it.
+// cut takes the layer off a line, false if the line does not have it.
 func (l *layer) cut(b []byte) (cut, bool) {
 	switch l.kind {
 	case layerSyslog:
@@ -115,7 +116,7 @@ func cutSyslog(b []byte) (cut, bool) {
 	return c, tag[len(tag)-1] == ']' || len(rest) > end+1
 }
 
-// isLevel tells the level of a program's own log line from a host.
+// isLevel separates the level of a program's own log line from a host.
 func isLevel(b []byte) bool {
 	switch string(bytes.ToUpper(bytes.Trim(b, "[]"))) {
 	case "TRACE", "DEBUG", "INFO", "NOTICE", "WARN", "WARNING", "ERROR", "ERR", "FATAL", "PANIC", "CRITICAL":
@@ -318,7 +319,7 @@ func (l layer) name() string {
 	return "JSON lines"
 }
 
-// source adds what the layer's who says.
+// source adds the writer that the layer's who names.
 func (l layer) source(who string, s *Source) {
 	// A prefix is cut at spaces alone, so a tab or a no-break space inside a word of
 	// it parts nothing here either.
@@ -371,8 +372,8 @@ func (s *Source) program(tag string) {
 	}
 }
 
-// record gathers what JSON objects and journald's records say of a line, its
-// source and its time.
+// record gathers the line, its source and its time from JSON objects and journald's
+// records.
 type record struct {
 	source Source
 	before Source // of the record before
@@ -400,7 +401,7 @@ func (r *record) readStamp(now time.Time) {
 	r.stamp = r.stamp[:0]
 }
 
-// reuse returns a value as text, without a copy where it is that of the record before.
+// reuse returns a value as text, without a copy if it equals that of the record before.
 func reuse(before string, value []byte) string {
 	if before == string(value) {
 		return before

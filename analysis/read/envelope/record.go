@@ -52,9 +52,9 @@ func (s *scanner) binaryMessage() bool {
 	return bytes.Contains(w.buf[low:w.pos], []byte("\nMESSAGE\n"))
 }
 
-// guessObject finds the member of an object that holds the line with the marker.
-// A member that holds many lines is none of these but a string to be decoded in
-// place, unless its name says that it is a line.
+// guessObject finds the member of an object that holds the line with the marker. A
+// member that holds many lines is a string to be decoded in place, unless its name is
+// that of a line.
 func guessObject(b []byte) (l layer, ok bool) {
 	whole := eachMember(b, func(key, value []byte) {
 		if ok || len(value) == 0 || value[0] != '"' && value[0] != '[' || markerIn(value) < 0 && value[0] == '"' {
@@ -91,7 +91,7 @@ func (s *scanner) object(b []byte, l *layer, at place) {
 	r.found = false
 }
 
-// readObject reads the record that a line is, false where it is no whole object.
+// readObject reads the record that a line is, false if it is no whole object.
 func (s *scanner) readObject(b []byte, l *layer) bool {
 	r := &s.record
 	r.reset()
@@ -124,7 +124,7 @@ func (r *record) labels(name, value []byte) {
 	})
 }
 
-// emit gives the text of a record to its source.
+// emit passes the text of a record to its source.
 func (s *scanner) emit(r *record, partial bool, at place) {
 	src := s.recordSource(r)
 	text := r.text
@@ -238,7 +238,7 @@ func (s *scanner) verbose(b []byte, at place) {
 	r.set(name, value, s.cfg.Now)
 }
 
-// endRecord gives the record that ends here to its source.
+// endRecord passes the record that ends here to its source.
 func (s *scanner) endRecord() {
 	r := &s.record
 	if r.found {

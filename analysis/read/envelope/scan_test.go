@@ -211,8 +211,8 @@ func TestAnIDThatCameBeforeBeginsADump(t *testing.T) {
 	}
 }
 
-// TestAHeaderBehindABlankLineForgetsNoStrays has a running goroutine in a crash behind
-// lines that nobody knows: a new dump begins with it.
+// TestAHeaderBehindABlankLineForgetsNoStrays has a running goroutine in a crash after
+// unknown lines: a new dump begins with it.
 func TestAHeaderBehindABlankLineForgetsNoStrays(t *testing.T) {
 	text := "panic: boom\n\n" + many(12) + "goroutine 903 [select]:\nmain.last()\n\t/srv/run.go:120 +0x2a\nfirst stray\nsecond stray\ngoroutine 904 [select]:\n\n" +
 		"goroutine 905 [running]:\nmain.last()\n\t/srv/run.go:120 +0x2a\n\n" + strings.ReplaceAll(many(5), "goroutine 10", "goroutine 20")
@@ -221,7 +221,7 @@ func TestAHeaderBehindABlankLineForgetsNoStrays(t *testing.T) {
 	}
 }
 
-// TestStampsOnBothSidesOfATextMayDiffer has fractions of any length before and behind
+// TestStampsOnBothSidesOfATextMayDiffer has fractions of any length before and after
 // the text of a line.
 func TestStampsOnBothSidesOfATextMayDiffer(t *testing.T) {
 	plain := many(60)

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// maxSources is how many sources are told apart at once; the one that was
-	// silent longest gives way.
+	// maxSources is how many sources are followed at once; a new one replaces the one
+	// that was silent longest.
 	maxSources = 16
 	// maxSilence is after how many lines of others a source that is silent has
 	// ended its dump.
@@ -40,8 +40,8 @@ type scanner struct {
 	indent  int     // length of the prefix of the line before
 	key     []byte
 	colours []byte
-	// unmarked says that no marker stands in the line being read, nor the end of a dump,
-	// nor an escape sequence that hides one or colours the line.
+	// unmarked is true if the line being read has no marker, no end of a dump, and no
+	// escape sequence that hides one or colours the line.
 	unmarked bool
 	scanned  int64 // offset up to which lines were taken
 	lines    int64 // taken
@@ -50,7 +50,7 @@ type scanner struct {
 	// fieldless is up to where no time of journalctl -o export was found.
 	fieldless int64
 
-	// newestFirst says that the records of the input come in falling order of time.
+	// newestFirst is true if the records of the input come in falling order of time.
 	newestFirst bool
 
 	encoders encoders
@@ -97,7 +97,7 @@ func (s *scanner) run() {
 	}
 }
 
-// startsHTML tells a page from a syslog line that begins with its priority.
+// startsHTML separates a page from a syslog line that begins with its priority.
 func startsHTML(b []byte) bool {
 	if bytes.HasPrefix(b, []byte("<!")) {
 		return true
@@ -152,7 +152,7 @@ func (s *scanner) result() ([]Section, Info, []analysis.Problem, error) {
 	return s.sections, s.info, s.problems, err
 }
 
-// days finds the days of clocks without a date: none is after the dump behind it.
+// days finds the days of clocks without a date: none is after the dump that follows it.
 func (s *scanner) days() {
 	for i := len(s.sections) - 2; i >= 0; i-- {
 		o, next := &s.sections[i], &s.sections[i+1]
@@ -214,8 +214,8 @@ func (s *scanner) indented(begin int) bool {
 	return false
 }
 
-// rewind goes back from a marker to some lines before it, never behind what was
-// taken already. In a line that began long before it goes back a little.
+// rewind goes back from a marker to some lines before it, but not to what was taken
+// already. In a line that began long before it goes back a little.
 func (s *scanner) rewind() {
 	w := s.in
 	low := max(0, w.pos-lookBack, int(s.scanned-w.base))
@@ -351,8 +351,8 @@ func markerIn(b []byte) int {
 	return -1
 }
 
-// learn finds out what layers lie around a line with a marker, unless those known
-// already lead to it.
+// learn finds the layers around a line with a marker, unless the known ones already
+// lead to it.
 func (s *scanner) learn(b []byte, marker int) {
 	// Pages are saved in parts, too, and pasted below a text.
 	s.html = s.html || endsWithTag(b[:marker])
@@ -443,7 +443,7 @@ func guessWords(b []byte) (layer, cut, bool) {
 	return layer{}, cut{}, false
 }
 
-// peel takes the layers off a line and finds its source, nil where the line is
+// peel takes the layers off a line and finds its source, nil if the line is
 // none of the file's form.
 func (s *scanner) peel(b []byte) (src *source, rest []byte, partial bool) {
 	s.key = s.key[:0]
@@ -477,9 +477,8 @@ func (s *scanner) peel(b []byte) (src *source, rest []byte, partial bool) {
 	return src, rest, partial
 }
 
-// unprefixed takes a line without the first layer: journalctl indents the lines of
-// one message by the length of its prefix, and says where the machine was
-// restarted.
+// unprefixed takes a line without the first layer: journalctl indents the lines of one
+// message by the length of its prefix, and notes restarts of the machine.
 func (s *scanner) unprefixed(b []byte) (*source, []byte, bool) {
 	if s.layers[0].kind != layerSyslog || s.last == nil {
 		return nil, nil, false

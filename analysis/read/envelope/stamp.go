@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// cutStamp is the length of the time that a line begins with, 0 where there is
-// none. Fractions of any length and zones are part of it.
+// cutStamp is the length of the time that a line begins with, 0 if it begins with none.
+// Fractions of any length and zones are part of it.
 //
 //	"2026-11-21T02:58:36.123456789Z stderr F x"   30
 //	"2026-11-21 02:58:36,123 INFO x"              23
@@ -54,8 +54,8 @@ func cutDate(b []byte) int {
 	return n + cutZone(b[n:])
 }
 
-// cutClock reads "02:58:36", a fraction of any length behind a point or comma,
-// and digits where a writer lost the point.
+// cutClock reads "02:58:36", a fraction of any length after a point or comma, and
+// digits where a writer lost the point.
 func cutClock(b []byte) int {
 	if len(b) < 8 || b[2] != ':' || b[5] != ':' || !digits(b[:2]) || !digits(b[3:5]) || !digits(b[6:8]) {
 		return 0
@@ -144,15 +144,15 @@ func threeLetters(table string, b []byte) int {
 	return 0
 }
 
-// moment is a time as far as a stamp tells it.
+// moment is a time with what its stamp lacked.
 type moment struct {
 	time               time.Time
 	zoneless, yearless bool
-	// dayless says that the day is a guess: there was nothing but a clock.
+	// dayless is true if the day is a guess: the stamp was a clock alone.
 	dayless bool
 }
 
-// better reports whether m says more than other.
+// better reports whether m is more complete than other.
 func (m moment) better(other moment) bool {
 	if m.time.IsZero() || other.time.IsZero() {
 		return !m.time.IsZero()
@@ -173,9 +173,8 @@ func (m moment) missing() int {
 	return 0
 }
 
-// readStamp reads what cutStamp cut. A stamp without a year gets the latest one
-// in which it is not more than a day after now, for nobody uploads logs of the
-// future.
+// readStamp reads what cutStamp cut. A stamp without a year gets the latest one in
+// which it is not more than a day after now, because logs of the future do not exist.
 func readStamp(text string, now time.Time) moment {
 	if len(text) > 19 && text[10] == 'T' {
 		if t, err := time.Parse(time.RFC3339Nano, text); err == nil {

@@ -7,12 +7,12 @@ import (
 
 var errStreamed = errors.New("the text of this dump was given to Config.Stream")
 
-// stream gives the text of a dump to its reader, which parses one block while the next
+// stream passes the text of a dump to its reader, which parses one block while the next
 // is unwrapped. The text is neither compressed nor held.
 type stream struct {
 	read  func(io.Reader)
 	given int // dumps given so far
-	// to is the way to the reader, nil where no dump is being read.
+	// to is the channel to the reader, nil while no dump is being read.
 	to *io.PipeWriter
 	// done is closed when the reader has returned; panicked is what it panicked with.
 	done     chan struct{}

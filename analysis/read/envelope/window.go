@@ -26,7 +26,7 @@ type window struct {
 	base int64 // offset of buf[0] in the input
 	line int64 // newlines before pos
 	err  error // why reading ended, io.EOF included
-	// inLine says that the pieces of a long line are being given.
+	// inLine is true while the parts of a long line are returned.
 	inLine bool
 	given  piece
 }
@@ -37,8 +37,8 @@ func newWindow(r io.Reader) *window {
 
 func (w *window) offset() int64 { return w.base + int64(w.pos) }
 
-// fill reads once more. Passed bytes beyond lookBack are given up for room, and
-// the buffer grows only for lines that are longer than it.
+// fill reads once more. It drops passed bytes beyond lookBack for space, and the buffer
+// grows only for lines that are longer than it.
 func (w *window) fill() {
 	if w.err != nil {
 		return
@@ -85,13 +85,13 @@ type piece struct {
 	text []byte // without the newline
 	// line and off are where text begins.
 	line, off int64
-	// first says that text begins a line, last that it ends one, newline that a
-	// newline ended it: the last line of a file may have none.
+	// first is true if text begins a line, last if it ends one, newline if a newline
+	// ended it: the last line of a file may have none.
 	first, last, newline bool
 }
 
-// next gives the next line, or piece of a line, false at the end of input. It is
-// valid until the next call.
+// next returns the next line, or part of a line, false at the end of input. It is valid
+// until the next call.
 func (w *window) next() (*piece, bool) {
 	p := &w.given
 	*p = piece{line: w.line + 1, first: !w.inLine}
@@ -125,8 +125,8 @@ func (w *window) next() (*piece, bool) {
 	}
 }
 
-// take gives the next n bytes, whatever they are, or fewer at the end of input.
-// n is at most maxLine.
+// take returns the next n bytes, whatever they are, or fewer at the end of input. n is
+// at most maxLine.
 func (w *window) take(n int) []byte {
 	for w.end-w.pos < n && w.err == nil {
 		w.fill()
@@ -137,15 +137,16 @@ func (w *window) take(n int) []byte {
 	return b
 }
 
-// markers finds what begins a dump. It remembers where each pattern comes next, so
-// that every byte is searched once for each.
+// markers finds the beginnings of dumps. It remembers the next place of each pattern,
+// so that every byte is searched once for each.
 type markers struct {
 	patterns [][]byte
-	// at is the absolute offset of the next occurrence, or of the first byte that
-	// was not searched yet; known tells which.
+	// at is the absolute offset of the next occurrence if known is true, else of the
+	// first byte that was not searched yet.
 	at    []int64
 	known []bool
-	// clear is an offset before which no line has one, as far as marked was asked.
+	// clear is an offset before which no line has one, of those that marked has
+	// searched.
 	clear int64
 }
 
@@ -175,9 +176,9 @@ func newMarkers(arrays bool, more ...string) *markers {
 	return m
 }
 
-// next is the index of the first marker in buf[from:to]; base is the offset of
-// buf[0]. Unless final, a marker that may be cut at the end is left for the next
-// call. from never goes back behind what an earlier call found.
+// next is the index of the first marker in buf[from:to]; base is the offset of buf[0].
+// Unless final, a marker that may be cut at the end is left for the next call. from
+// never goes back before the result of an earlier call.
 func (m *markers) next(buf []byte, from, to int, base int64, final bool) (int, bool) {
 	best := -1
 	for i := range m.patterns {
@@ -253,7 +254,7 @@ func isMarker(buf []byte, at int) bool {
 		return bytes.HasPrefix(buf[i:], []byte(" [")) || bytes.HasPrefix(buf[i:], []byte(" gp="))
 	}
 	if rest, ok := bytes.CutPrefix(buf[at:], []byte(profileWord)); ok {
-		// Prose goes on behind the number.
+		// Prose goes on after the number.
 		end := bytes.TrimLeft(rest, "0123456789")
 		return len(end) < len(rest) && (len(end) == 0 || bytes.IndexByte([]byte("\r\n\\\"#"), end[0]) >= 0)
 	}

@@ -14,7 +14,7 @@ const listener = "listener"
 
 // OfDescriptor returns the family of an open descriptor by the keys of procfs.md
 // section 9, whatever listed it. watches is the number of inotify watches that
-// the descriptor holds, -1 where that is not known. Kernel object names that
+// the descriptor holds, -1 if that is not known. Kernel object names that
 // change at every run ("[eventpoll:16,20]") and ephemeral ports are not part of
 // any key.
 func (s *Sockets) OfDescriptor(d analysis.Descriptor, watches int) *analysis.Family {
@@ -217,8 +217,8 @@ func bareType(name string) (bare, detail string) {
 	return bare, detail
 }
 
-// watchClass sorts inotify instances: growing empty ones are a sign of their
-// own, and one instance with all watches is another program than many with one.
+// watchClass sorts inotify instances. Growing empty ones are a sign of their own, and a
+// program with one instance for all watches differs from one with many.
 func watchClass(watches int) string {
 	switch {
 	case watches < 0:
@@ -231,8 +231,8 @@ func watchClass(watches int) string {
 	return "many watches"
 }
 
-// pidfdStatus says whether the process of a pidfd lives: fdinfo prints -1 for a
-// dead one, lsof the number of a living one.
+// pidfdStatus reports whether the process of a pidfd lives: fdinfo prints -1 for a dead
+// one, lsof the number of a living one.
 func pidfdStatus(d analysis.Descriptor, detail string) string {
 	switch state := strings.ToLower(d.State); {
 	case state == "dead" || state == "alive":
@@ -249,7 +249,7 @@ func isPipe(kind, name string) bool {
 	return kind == "pipe" || name == "pipe" || strings.HasPrefix(name, "pipe:[") || kind == "fifo" && strings.HasPrefix(name, "pipe ")
 }
 
-// ofPipe keys an anonymous pipe by the commands at its ends, where they were
+// ofPipe keys an anonymous pipe by the commands at its ends, if they were
 // listed.
 func ofPipe(name string) *analysis.Family {
 	peer := peers(name)
@@ -262,8 +262,8 @@ func ofPipe(name string) *analysis.Family {
 	return f
 }
 
-// ofFile keys everything that has a path by its pattern. Only FIFOs are told
-// from the rest, since links of /proc/PID/fd show no more than the path.
+// ofFile keys everything that has a path by its pattern. Only FIFOs are separated from
+// the rest, since links of /proc/PID/fd show no more than the path.
 func ofFile(kind, name string, deleted bool) *analysis.Family {
 	if kind == "fifo" {
 		if at := peerList.FindStringIndex(name); at != nil {
@@ -289,7 +289,7 @@ func ofFile(kind, name string, deleted bool) *analysis.Family {
 }
 
 // ofUnlistedSocket keys a socket whose protocol the listing knows and whose ends it
-// leaves out: nobody looked them up, which says nothing about the socket.
+// leaves out. Nobody looked the ends up, which is no evidence about the socket.
 //
 //	tcp, "TCP:[314882]" = TCP socket whose ends were not listed
 func ofUnlistedSocket(d analysis.Descriptor) *analysis.Family {

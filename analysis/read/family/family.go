@@ -1,9 +1,9 @@
-// Package family says which goroutines, descriptors and inotify watches are the
-// same thing many times. It takes one stack, descriptor or watch of the domain
-// and gives the family it belongs to: a versioned fingerprint over a normalised
-// canonical text, a title for people, the roll-up key, and an account of every
-// rule that was applied. It refuses to know how dumps and listings are written,
-// how many members a family has, and whether it grows.
+// Package family recognises goroutines, descriptors and inotify watches that are the
+// same thing many times. It takes one stack, descriptor or watch of the domain and
+// returns the family it belongs to: a versioned fingerprint over a normalised canonical
+// text, a title for people, the roll-up key, and an account of every rule that was
+// applied. It does not know how dumps and listings are written, how many members a
+// family has, or whether it grows.
 package family
 
 import (
@@ -17,9 +17,9 @@ import (
 	"leakdiff/analysis"
 )
 
-// Version numbers the rules of this package. It is part of every canonical text
-// and fingerprint: changed rules give other fingerprints, and results that were
-// frozen under the old ones stay what they were.
+// Version numbers the rules of this package. It is part of every canonical text and
+// fingerprint: changed rules produce other fingerprints, and results that were frozen
+// under the old ones stay what they were.
 const Version = 1
 
 // digest hashes a canonical text under its kind's letter.
@@ -75,11 +75,10 @@ func (c *Stacks) name(printed string) naming {
 	return n
 }
 
-// Adopters maps the fingerprint that a family has in forms without creators to
-// the family itself, so that the figures of a debug=1 text or a proto find the
-// family which a dump with creators named. Frames that several creators share
-// belong to none of them and are left out, as are families whose fingerprint is
-// the same in every form.
+// Adopters maps the fingerprint of a family in forms without creators to the family
+// itself. So the figures of a debug=1 text or a proto find the family that a dump with
+// creators named. Frames that several creators share belong to none of them and are
+// left out, as are families whose fingerprint is the same in every form.
 func Adopters(families []*analysis.Family) map[string]string {
 	likely, possible := claims{}, claims{}
 	for _, f := range families {
@@ -109,8 +108,8 @@ func Adopters(families []*analysis.Family) map[string]string {
 	return out
 }
 
-// claims are the families, by fingerprint, whose members may look like an orphan
-// where nobody printed their creator.
+// claims are the families, by fingerprint, whose members may look like an orphan in a
+// form without creators.
 type claims map[string][]string
 
 // add claims frames for a family. Whether the outermost one was a closure, which
@@ -165,10 +164,10 @@ func base(file string) string {
 // Step is one raw frame and what became of it.
 type Step struct {
 	Printed string
-	// Rule is in words, several joined by ", "; empty where the frame is compared
+	// Rule is in words, several joined by ", "; empty if the frame is compared
 	// as printed.
 	Rule string
-	// Compared is empty where the frame is not compared.
+	// Compared is empty if the frame is not compared.
 	Compared string
 	// Creator marks the step of "created by".
 	Creator bool
@@ -176,8 +175,8 @@ type Step struct {
 	Title bool
 }
 
-// Explain lists every frame of s as printed, leaf first, the creator last, with
-// the rules that changed it and what is compared of it.
+// Explain lists every frame of s as printed, leaf first, the creator last, with the
+// rules that changed it and the text that is compared.
 func Explain(s *analysis.Stack) []Step {
 	r := read(s, nameOf)
 	named := r.title(r.functions()).Function

@@ -6,10 +6,10 @@ import (
 	"leakdiff/analysis"
 )
 
-// Known remembers the families of descriptors and watches between the snapshots of
-// an upload: those of a node repeat the same files and peers, and forming a family
-// costs a hash. The zero value knows none; what is remembered is bounded. It is used
-// by one goroutine at a time.
+// Known remembers the families of descriptors and watches between the snapshots of an
+// upload: those of a node repeat the same files and peers, and forming a family costs a
+// hash. The zero value is ready, and its memory is bounded. Only one goroutine at a
+// time may use it.
 type Known struct {
 	descriptors map[descriptorKey]*analysis.Family
 	watches     map[watchKey]*analysis.Family

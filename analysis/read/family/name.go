@@ -10,8 +10,8 @@ import (
 type naming struct {
 	// exact is the name after steps 1, 3 and 4, loose after all of them.
 	exact, loose string
-	// closure says that the name was one of a function literal or wrapper inside
-	// the loose function.
+	// closure is true if the name was one of a function literal or wrapper inside the
+	// loose function.
 	closure bool
 	// owner is that of the loose name.
 	owner owner
@@ -57,10 +57,10 @@ func nameOf(printed string) naming {
 	return n
 }
 
-// take makes after the name, if a rule changed it and left something of it. Rules
-// are applied until none of them changes the name any more, which makes the names
-// their own normal form. That ends: each application shortens the name or follows
-// a rename, and no rename leads to another one.
+// take makes after the name, if a rule changed it and left something of it. Rules are
+// applied until none of them changes the name any more, so the names are their own
+// normal form. This ends: each application shortens the name or follows a rename, and
+// no rename leads to another one.
 func (n *naming) take(name *string, rule, after string) {
 	if after == *name || after == "" {
 		return
@@ -94,8 +94,7 @@ func cutArguments(name string) string {
 	}
 }
 
-// offset finds the offset at the end of name, or the end of name where there is
-// none.
+// offset finds the offset at the end of name, or the end of name if it has none.
 //
 //	"main.hold.func7+0x4b" = 15
 func offset(name string) int {
@@ -107,8 +106,8 @@ func offset(name string) int {
 	return len(hex) - len(mark)
 }
 
-// openingParenthesis finds the partner of the parenthesis that ends name, or
-// the end of name where there is none.
+// openingParenthesis finds the partner of the parenthesis that ends name, or the end of
+// name if there is none.
 func openingParenthesis(name string) int {
 	depth := 0
 	for i := len(name) - 1; i >= 0; i-- {
@@ -159,8 +158,8 @@ func cutVendor(name string) string {
 	return name[cut:]
 }
 
-// unescape gives the dots of the last path element back, the only ones that the
-// linker escapes.
+// unescape restores the dots of the last path element, the only ones that the linker
+// escapes.
 //
 //	"gopkg.in/yaml%2ev2.(*D).Parse" = "gopkg.in/yaml.v2.(*D).Parse"
 func unescape(name string) string { return strings.ReplaceAll(name, "%2e", ".") }
@@ -188,8 +187,8 @@ func cutTypeArguments(name string) string {
 	return b.String()
 }
 
-// literal finds the first mark that compilers append for function literals,
-// wrappers and range-over-func bodies; -1 where there is none.
+// literal finds the first mark that compilers append for function literals, wrappers
+// and range-over-func bodies; -1 if there is none.
 //
 //	"(*T).Do.func1.2" = 7, "Do-range1" = 2, "Do-fm" = 2, "Do.function1" = -1
 func literal(name string) int {
@@ -266,8 +265,8 @@ func cutInlined(rest string) string {
 	return rest
 }
 
-// cutNumbered cuts a closure that is named for the inlined function it was
-// written in. The number tells it from a method.
+// cutNumbered cuts a closure that is named for the inlined function it was written in.
+// The number separates it from a method.
 //
 //	"hold.Gen.1" = "hold"
 //	"(*T).Do.seq.2" = "(*T).Do"
@@ -312,9 +311,9 @@ func importPath(name string) string {
 	return strings.TrimSuffix(head, ".")
 }
 
-// splitPackage cuts a name behind the dot that ends its import path. Of the dots
-// inside a last path element, which the linker escapes and people do not, those
-// of versions and of "nats.go" are known.
+// splitPackage cuts a name after the dot that ends its import path. The linker escapes
+// the dots inside a last path element, people do not; of those, the dots of versions
+// and of "nats.go" are known.
 //
 //	"net/http.(*conn).serve"       = "net/http.", "(*conn).serve"
 //	"gopkg.in/yaml.v2.(*D).Parse"  = "gopkg.in/yaml.v2.", "(*D).Parse"
@@ -343,8 +342,8 @@ func splitPackage(name string) (head, rest string) {
 	return name[:end], name[end:]
 }
 
-// dotted is the length of what stands behind a dot inside the last path element
-// and belongs to it, its own dot included; 0 where nothing does.
+// dotted is the length of a suffix of the last path element, such as a version,
+// including the dot after it; 0 if there is none.
 //
 //	"v2.(*D).Parse" = 3, "go.(*Conn).readLoop" = 3, "(*D).Parse" = 0
 func dotted(rest string) int {

@@ -122,7 +122,7 @@ func TestOwnCodeOfRealPrograms(t *testing.T) {
 func TestOwnCodeIsThatOfTheMainModule(t *testing.T) {
 	for _, tt := range []struct {
 		name string
-		// stacks are "function file" lines, leaf first, a creator behind "by"; "--" ends
+		// stacks are "function file" lines, leaf first, a creator after "by"; "--" ends
 		// one. The last is asked about.
 		stacks string
 		want   string

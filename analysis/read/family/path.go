@@ -25,11 +25,10 @@ var (
 	podLink      = pathRule{regexp.MustCompile(`/[^/_]+_([^/_]+)_([^/_]+-<id>\.log)`), "/<pod>_${1}_$2"}
 )
 
-// PathPattern returns the path with what differs from pod to pod and file to
-// file replaced: UUIDs and 32 hex digits by <uid>, other long hex ids by <id>,
-// digit runs by <n>, random suffixes by <x>, pod names in log paths by <pod>.
-// Short numbers that belong to a word stay ("k8s.io", "v2"). A pattern is its
-// own pattern.
+// PathPattern returns the path without the parts that differ from pod to pod and file
+// to file: UUIDs and 32 hex digits become <uid>, other long hex ids <id>, digit runs
+// <n>, random suffixes <x>, pod names in log paths <pod>. Short numbers that belong to
+// a word stay ("k8s.io", "v2"). A pattern is its own pattern.
 //
 //	"/var/lib/kubelet/pods/5c3b6279-0177-caef-1f22-230719c1760e/volumes/kubernetes.io~projected/kube-api-access-5c3b6"
 //	= "/var/lib/kubelet/pods/<uid>/volumes/kubernetes.io~projected/kube-api-access-<x>"
@@ -58,7 +57,7 @@ func foldPath(p string) string {
 
 var (
 	word = regexp.MustCompile(`x86_64|[0-9A-Za-z]+`)
-	// Numbers of three digits and more are counters even behind a word.
+	// Numbers of three digits and more are counters even after a word.
 	counter = regexp.MustCompile(`[0-9]{3,}`)
 	podHex  = regexp.MustCompile(`^pod[0-9a-f]{32}$`)
 )

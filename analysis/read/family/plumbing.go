@@ -69,11 +69,11 @@ func records(text string) [][]string {
 	return out
 }
 
-// owner says whose code a function is.
+// owner is the owner of a function's code.
 type owner uint8
 
 const (
-	somebody owner = iota
+	program owner = iota
 	standardLibrary
 	plumbed // plumbing, by its name; see generated for that by its file
 )
@@ -85,7 +85,7 @@ func ownerOf(loose string) owner {
 	case shippedPlumbing().carries(loose):
 		return plumbed
 	}
-	return somebody
+	return program
 }
 
 // carries reports whether a function is plumbing by its name.

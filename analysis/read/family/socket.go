@@ -9,7 +9,7 @@ import (
 	"leakdiff/analysis"
 )
 
-// The range that Linux gives local ports from (net.ipv4.ip_local_port_range).
+// The range of local ports on Linux (net.ipv4.ip_local_port_range).
 const firstEphemeral, lastEphemeral = 32768, 60999
 
 // endpoint is one end of an Internet socket in the form that every listing
@@ -17,7 +17,7 @@ const firstEphemeral, lastEphemeral = 32768, 60999
 type endpoint struct {
 	// host is an address, "*" for all of them, or a name as printed.
 	host string
-	// port is a number or a service name as printed; "" where there is none.
+	// port is a number or a service name as printed; "" if there is none.
 	port string
 }
 
@@ -75,7 +75,7 @@ func (e endpoint) String() string {
 // known reports whether the other end of a connection was named.
 func (e endpoint) known() bool { return e.port != "" || e.host != "" && e.host != "*" }
 
-// number is the port, 0 where it was printed as a service name: services have
+// number is the port, 0 if it was printed as a service name: services have
 // small ports.
 func (e endpoint) number() int {
 	n, err := strconv.Atoi(e.port)
@@ -97,9 +97,9 @@ type connection struct {
 	state         string
 }
 
-// connectionOf reads the Internet socket that a descriptor is; false where it is
-// none or its ends were not listed. Descriptor.Idle is no part of it: whether a pool
-// waits for a socket differs from one moment to the next.
+// connectionOf reads the Internet socket of a descriptor; it returns false for other
+// descriptors and for sockets whose ends were not listed. Descriptor.Idle is no part of
+// it: whether a pool waits for a socket differs from one moment to the next.
 func connectionOf(d analysis.Descriptor) (connection, bool) {
 	protocol := internetProtocol(d)
 	if protocol == "" || !hasEnds(&d) {
@@ -162,8 +162,8 @@ func socketState(raw string) string {
 	return state
 }
 
-// Sockets knows what the sockets of one snapshot say of each other: which local
-// ports are in LISTEN, and which ends many connections share.
+// Sockets relates the sockets of one snapshot: which local ports are in LISTEN, and
+// which ends many connections share.
 type Sockets struct {
 	// ports holds "TCP 443" for every local port in LISTEN, ends the same with
 	// the address; a listener on all addresses has the host "*".
@@ -213,9 +213,9 @@ const (
 	roleBound = "bound"
 )
 
-// role says which side of a connection its service is (procfs.md section 9).
-// Where ports alone would decide between two of one range, an end that several
-// connections share is the service: clients never share theirs.
+// role returns which side of a connection its service is (procfs.md section 9). If
+// ports alone would decide between two of one range, an end that several connections
+// share is the service: clients never share theirs.
 func (s *Sockets) role(c connection) string {
 	switch {
 	case c.state == "LISTEN":
@@ -236,9 +236,8 @@ func (s *Sockets) role(c connection) string {
 	return roleClient
 }
 
-// listens reports whether a remote end is a listener of this snapshot: the same
-// address, or the same port of one that listens on all while both ends are on
-// one host.
+// listens reports whether a remote end is a listener of this snapshot: one at the same
+// address, or one at the same port on all addresses if both ends are on one host.
 func (s *Sockets) listens(protocol string, remote, local endpoint) bool {
 	if s.ends[protocol+" "+remote.String()] {
 		return true

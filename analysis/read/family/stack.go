@@ -37,8 +37,8 @@ type reading struct {
 	// frames are all frames, leaf first; kept indexes those that are compared.
 	frames []frame
 	kept   []int
-	// creator has no printed text where none was printed. looseCreator is then
-	// the function that holds the outermost closure, if it is one.
+	// creator is empty if no creator was printed. looseCreator is then the function
+	// that holds the outermost closure, if it is one.
 	creator      frame
 	looseCreator string
 	unavailable  string
@@ -115,7 +115,7 @@ func inRuntime(exact string) bool {
 }
 
 // hideWrappers hides the functions that the compiler puts around others: dumps
-// show one only where nothing else was called yet.
+// show one only if nothing else was called yet.
 //
 //	main.work, main.start.gowrap1 = main.work
 func (r *reading) hideWrappers() {
@@ -191,30 +191,33 @@ func (r *reading) foldRecursion() {
 }
 
 func (r *reading) foldCycle() {
-	for cycle := 1; cycle <= longestCycle && 2*cycle <= len(r.kept); cycle++ {
-		start := len(r.kept) - cycle
-		equal := true
-		for k := start; k < len(r.kept) && equal; k++ {
-			equal = r.frames[r.kept[k]].loose == r.frames[r.kept[k-cycle]].loose
+	cycle := repeatedCycle(r.kept, func(frame int) string { return r.frames[frame].loose })
+	start := len(r.kept) - cycle
+	for i, k := range r.kept[start:] {
+		rule := "recursion, folded"
+		if r.frames[k].exact != r.frames[r.kept[start-cycle+i]].exact {
+			rule = "closures of one function, folded"
 		}
-		if !equal {
-			continue
-		}
-		for i, k := range r.kept[start:] {
-			rule := "recursion, folded"
-			if r.frames[k].exact != r.frames[r.kept[start-cycle+i]].exact {
-				rule = "closures of one function, folded"
-			}
-			r.frames[k].drop(rule)
-		}
-		r.kept = r.kept[:start]
-		return
+		r.frames[k].drop(rule)
 	}
+	r.kept = r.kept[:start]
 }
 
-// nameCreator settles whom the goroutine was started by. A closure was started
-// by the function it is written in, which is how the forms without creators
-// still find their family.
+// repeatedCycle returns how many frames at the end of kept repeat the same number
+// of frames before them, 0 if none do.
+func repeatedCycle(kept []int, name func(frame int) string) int {
+	equal := func(a, b int) bool { return name(a) == name(b) }
+	for cycle := 1; cycle <= longestCycle && 2*cycle <= len(kept); cycle++ {
+		start := len(kept) - cycle
+		if slices.EqualFunc(kept[start:], kept[start-cycle:start], equal) {
+			return cycle
+		}
+	}
+	return 0
+}
+
+// nameCreator determines the creator of the goroutine. The creator of a closure is the
+// function it is written in; so the forms without creators still find their family.
 func (r *reading) nameCreator() {
 	outermost := r.outermostPrinted()
 	if inRuntime(r.creator.exact) {
@@ -265,9 +268,9 @@ func (r *reading) family() *analysis.Family {
 	}
 }
 
-// canonicalText appends what is hashed. The creator and an outermost frame of the
-// same function are written once: crash text prints the wrapper of a go
-// statement, other forms do not, and before Go 1.21 its name is a closure's.
+// canonicalText appends the text that is hashed. The creator and an outermost frame of
+// the same function are written once: crash text prints the wrapper of a go statement,
+// other forms do not, and before Go 1.21 its name is a closure's.
 func canonicalText(to []byte, loose []string, creator, unavailable string) []byte {
 	to = append(to, prefix("g")...)
 	outer := len(loose) - 1

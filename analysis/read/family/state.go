@@ -43,7 +43,7 @@ func StateClass(raw string, s *analysis.Stack) string {
 	return state
 }
 
-// semaphoreClass tells a program's lock from a semaphore of the runtime itself.
+// semaphoreClass separates a program's lock from a semaphore of the runtime itself.
 func semaphoreClass(s *analysis.Stack) string {
 	if s == nil || len(s.Frames) == 0 {
 		return "sync-wait"

@@ -35,13 +35,14 @@ func PodOf(path string) (pod, container string) {
 const (
 	// maxTargets is how many rows of one family are kept.
 	maxTargets = 200
-	// fewPaths is up to how many paths of one mount and pod are told one by one.
+	// fewPaths is the largest number of paths of one mount and pod that are listed one
+	// by one.
 	fewPaths = 20
 )
 
-// Targets sums up what the watches of one family, which are members of all, are on,
-// those that are gone first: cgroups by their path in every hierarchy together, and
-// files by their path, or by their mount where it has many. names are
+// Targets lists the targets of one family's watches, which are members of all. Those
+// that are gone come first. Cgroups are listed by their path in all hierarchies
+// together, files by their path, or by their mount if it has many paths. names are
 // "namespace/name" by pod uid.
 func Targets(all []analysis.Watch, named []WatchTarget, members []int, names map[string]string) []analysis.Target {
 	type place struct {
@@ -86,7 +87,7 @@ func Targets(all []analysis.Watch, named []WatchTarget, members []int, names map
 // thousands of them, nearly all different: they stay where they are.
 type targetRows struct {
 	rows []analysis.Target
-	// firsts are the first of each kind, first says which it is of a row.
+	// firsts are the first of each kind; first is the index of a row's kind in it.
 	firsts []int
 	first  map[analysis.Target]int
 }
@@ -212,19 +213,19 @@ func state(w *analysis.Watch, t *WatchTarget) analysis.TargetState {
 	case t.Status != statusMounted || t.Why != "":
 		return analysis.TargetUnknown
 	case w.Inode == rootInode(t.FSType):
-		return analysis.TargetThere // nobody can remove the root of what is mounted
+		return analysis.TargetThere // the root of a mount cannot be removed
 	case t.Path != "":
 		return analysis.TargetThere
 	}
 	return analysis.TargetUnknown
 }
 
-// Gone reports whether the target of a watch is not named any more, so that an older
-// capture of the same watch may tell what it was.
+// Gone reports whether the target of a watch has no name any more, so that an older
+// capture of the same watch may have it.
 func (t WatchTarget) Gone() bool { return t.Strong() && t.Path == "" }
 
-// Recall completes a target that is gone by what another capture of the same watch
-// knew of it, at the instant that label names.
+// Recall completes a target that is gone from another capture of the same watch, at the
+// instant of label.
 func (t *WatchTarget) Recall(known WatchTarget, label string) {
 	t.Path, t.Mount, t.Former = known.Path, known.Mount, label
 	if t.FSType == statusUnknown {

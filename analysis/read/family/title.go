@@ -7,7 +7,7 @@ import (
 	"leakdiff/analysis"
 )
 
-// function is a compared frame as titles see it. exact and file are empty where
+// function is a compared frame as titles see it. exact and file are empty if
 // only the family is known and none of its stacks.
 type function struct {
 	loose, exact, file string
@@ -18,7 +18,7 @@ func functionOf(loose string) function { return function{loose: loose, owner: ow
 
 // Title names a goroutine family by its discriminating function.
 type Title struct {
-	// Text is short: last path elements, the creator behind an arrow where it is
+	// Text is short: last path elements, and after an arrow the creator if it is
 	// another function.
 	Text string
 	// Function is the full loose name of the discriminating function, Creator that
@@ -62,18 +62,18 @@ func titleOf(frames []function, creator string) Title {
 	return t
 }
 
-// discriminating is D of goroutine.md section 8: the first that exists of the
-// frame nearest the leaf that is neither standard library nor plumbing, such a
-// creator, the outermost frame of plumbing, the outermost frame of the standard
-// library outside its machinery, the creator, the outermost frame.
+// discriminating is D of goroutine.md section 8, the first of these that exists: the
+// frame nearest the leaf that is neither standard library nor plumbing; such a creator;
+// the outermost frame of plumbing; the outermost frame of the standard library outside
+// its machinery; the creator; the outermost frame.
 func discriminating(frames []function, creator string) string {
 	list := shippedPlumbing()
 	for _, f := range frames {
-		if telling(list, f) {
+		if programCode(list, f) {
 			return f.loose
 		}
 	}
-	if creator != "" && telling(list, functionOf(creator)) {
+	if creator != "" && programCode(list, functionOf(creator)) {
 		return creator
 	}
 	if at := outermost(frames, func(f function) bool { return f.owner != standardLibrary }); at >= 0 {
@@ -88,13 +88,13 @@ func discriminating(frames []function, creator string) string {
 	return frames[len(frames)-1].loose
 }
 
-// telling reports whether a function names somebody's own code.
-func telling(list *plumbing, f function) bool {
-	return f.owner == somebody && !list.generated(f.file)
+// programCode reports whether a function is written code outside the standard library.
+func programCode(list *plumbing, f function) bool {
+	return f.owner == program && !list.generated(f.file)
 }
 
-// foreign is the frame nearest the leaf outside the standard library, -1 where
-// there is none.
+// foreign is the frame nearest the leaf outside the standard library, -1 if there is
+// none.
 func foreign(frames []function) int {
 	for i, f := range frames {
 		if f.owner != standardLibrary {
@@ -117,7 +117,7 @@ func outermost(frames []function, wanted func(function) bool) int {
 // function, else the outermost one, and the creator.
 func entry(frames []function, creator string) string {
 	list := shippedPlumbing()
-	at := outermost(frames, func(f function) bool { return telling(list, f) })
+	at := outermost(frames, func(f function) bool { return programCode(list, f) })
 	switch {
 	case at < 0 && len(frames) == 0:
 		return creator
@@ -148,15 +148,15 @@ type titled struct {
 	family *analysis.Family
 	title  Title
 	text   string
-	// frames are read again where the title is that of others too.
+	// frames are read again if another family has the same title.
 	frames []function
 }
 
 // Titles returns a title for every family of one dump or series, by fingerprint.
-// Families that would share one are told apart by a function that only one of
-// them has, by the exact name of the titled function, or, where they differ in
-// order alone, by digits of the fingerprint. variants gives some exact stacks of
-// a family and may give none; families without stacks keep their title.
+// Families that would share a title get an addition: a function that only one of them
+// has, the exact name of the titled function, or, if they differ in order alone, digits
+// of the fingerprint. variants returns some exact stacks of a family and may return
+// none; families without stacks keep their title.
 func Titles(families []*analysis.Family, variants func(fingerprint string) []*analysis.Stack) map[string]string {
 	all := make([]*titled, 0, len(families))
 	seen := make(map[string]bool, len(families))
@@ -254,8 +254,8 @@ func distinguish(alike []*titled) {
 	}
 }
 
-// distinction is what tells a family from its namesakes; only holds for the
-// functions that none of them has.
+// distinction is the addition that separates a family from its namesakes; only holds
+// for the functions that none of them has.
 func (t *titled) distinction(only func(function) bool) string {
 	if at := outermost(t.frames, func(f function) bool { return only(f) && f.owner != standardLibrary }); at >= 0 {
 		return " via " + short(t.frames[at].loose)
@@ -280,8 +280,8 @@ func names(frames []function) map[string]bool {
 	return out
 }
 
-// exactName is the exact name of the titled function, empty where it says no
-// more than the loose one.
+// exactName is the exact name of the titled function, empty if it adds nothing to the
+// loose one.
 func (t *titled) exactName() string {
 	for _, f := range t.frames {
 		if f.loose == t.title.Function && f.exact != "" && f.exact != f.loose {

@@ -81,7 +81,7 @@ func TestTitleOf(t *testing.T) {
 	}
 }
 
-// titlesOf gives the titles of stacks as those of one dump.
+// titlesOf returns the titles of stacks as those of one dump.
 func titlesOf(stacks ...*analysis.Stack) []string {
 	var families []*analysis.Family
 	byPrint := map[string][]*analysis.Stack{}
@@ -175,7 +175,7 @@ func TestNoTwoFamiliesShareATitle(t *testing.T) {
 	})
 }
 
-// dumpTitles gives every family of a dump its title and count, as "12 title".
+// dumpTitles returns the title and count of every family of a dump, as "12 title".
 func dumpTitles(samples []sample) map[string]int {
 	counts := map[string]int{}
 	byPrint := map[string][]*analysis.Stack{}

@@ -54,10 +54,10 @@ const (
 
 // WatchTarget is what is known of the file or directory that a watch is on.
 type WatchTarget struct {
-	// Path is its path where an inode list names it, "" otherwise.
+	// Path is its path if an inode list names it, "" otherwise.
 	Path string
 	// Mount is the mount point of its file system, FSType its type; "" and "unknown"
-	// where the device is in no mountinfo.
+	// if the device is in no mountinfo.
 	Mount, FSType string
 	// Status is "mounted", "not in mountinfo" (strong: the file system is gone or in
 	// another mount namespace), "removed cgroup" (strong: its tree was listed and
@@ -65,18 +65,18 @@ type WatchTarget struct {
 	Status string
 	// Why is the reason for Status in words, "" for mounted.
 	Why string
-	// Deleted says that the file has no path any more but is held open.
+	// Deleted is true if the file has no path any more but is held open.
 	Deleted bool
-	// Former is the label of another capture of the same watch that Path and Mount are
-	// from, "" where they are of this one.
+	// Former is the label of another capture of the same watch, the source of Path and
+	// Mount; "" if they are from this one.
 	Former string
 }
 
 // Strong reports whether the status alone shows a watch on what is gone.
 func (t WatchTarget) Strong() bool { return t.Status == statusUnmounted || t.Status == statusRemoved }
 
-// InodeList are inode numbers with their paths on the watching host, as
-// find -printf '%i %p\n' lists them. Partial says that some may be missing.
+// InodeList are inode numbers with their paths on the watching host, as find -printf
+// '%i %p\n' lists them. Partial is true if some may be missing.
 type InodeList struct {
 	Entries iter.Seq2[uint64, string]
 	Partial bool
@@ -150,7 +150,7 @@ type Scene struct {
 	Handles []analysis.Handle
 }
 
-// handleKey tells the targets of one host apart (procfs.md section 3).
+// handleKey identifies a target on one host (procfs.md section 3).
 type handleKey struct {
 	device uint32
 	inode  uint64
@@ -158,12 +158,12 @@ type handleKey struct {
 	handle string
 }
 
-// Name says of each watch what it is on, in their order, by the mounts and inode lists
+// Name returns the target of each watch, in their order, by the mounts and inode lists
 // of the same instant. A cgroup keeps its watches when it is removed (the kernel sends
-// no IN_IGNORED), so that an inode which the whole listed tree of its hierarchy does
-// not hold is a removed one; a list of directories alone says so of watches on
+// no IN_IGNORED), so an inode that is missing from the whole listed tree of its
+// hierarchy is a removed one. A list of directories alone proves this for watches on
 // directories only, which ask for IN_CREATE or IN_DELETE. Other file systems drop the
-// watches of what is deleted. A handle that was opened on the host proves more than a
+// watches of deleted files. A handle that was opened on the host proves more than a
 // list: it leads to the file, or to nothing any more.
 func (s Scene) Name(watches []analysis.Watch) []WatchTarget {
 	var t trees
@@ -184,7 +184,7 @@ func (s Scene) Name(watches []analysis.Watch) []WatchTarget {
 	return out
 }
 
-// led takes in where the handle of the watch led.
+// led takes in the target of the watch's handle.
 func (t *WatchTarget) led(h analysis.Handle) {
 	if t.Path == "" && h.Path != "" {
 		t.Path = h.Path
@@ -223,8 +223,8 @@ func (m *Mounts) target(w analysis.Watch, t trees) WatchTarget {
 	return target
 }
 
-// lack reports whether a cgroup hierarchy was listed so far that a watch's inode
-// would be in the list if its cgroup were still there.
+// lack reports whether the list of a cgroup hierarchy is complete enough to hold a
+// watch's inode if its cgroup were still there.
 func (t trees) lack(w analysis.Watch, fstype string) bool {
 	const directory = 0x300 // IN_CREATE, IN_DELETE
 	if fstype != "cgroup" && fstype != "cgroup2" || !t.listed[w.Device] {
@@ -233,10 +233,10 @@ func (t trees) lack(w analysis.Watch, fstype string) bool {
 	return t.files[w.Device] || w.Mask&directory != 0
 }
 
-// OfWatch returns the family of an inotify watch: file system type, pattern of
-// the mount point, whether it watches the root of a file system, the mask's 12
-// event bits (old kernels leak others), and whether its device is mounted
-// (procfs.md sections 1, 3 and 9).
+// OfWatch returns the family of an inotify watch. The key is the file system type, the
+// pattern of the mount point, whether it watches the root of a file system, the mask's
+// 12 event bits (old kernels leak others), and whether its device is mounted (procfs.md
+// sections 1, 3 and 9).
 func (m *Mounts) OfWatch(w analysis.Watch) *analysis.Family { return OfTarget(w, m.target(w, trees{})) }
 
 // OfTarget is OfWatch for a watch that Scene.Name has named: watches on removed

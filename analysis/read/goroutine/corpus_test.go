@@ -36,7 +36,7 @@ func expectations(t testing.TB) []expectation {
 	return rows[1:]
 }
 
-// open gives the content of a corpus file; text in gzip is unpacked.
+// open returns the content of a corpus file; text in gzip is unpacked.
 func open(t testing.TB, path string) io.Reader {
 	t.Helper()
 	f, err := os.Open(path)

@@ -18,16 +18,16 @@ type debug1Parser struct {
 	visit    func(*Record) error
 	profiles []Profile
 
-	// The profile being read. reading is false before the first one, and in one of
-	// another kind, the first of which is other.
-	reading bool
-	other   string
-	refused refusedLine
-	more    int  // profiles beyond maxProfiles
-	told    bool // something is missing of a profile
-	dumps   bool // a dump of another form was named
+	// The profile being read. reading is false before the first one and inside one of
+	// another kind; other is the first of those.
+	reading  bool
+	other    string
+	refused  refusedLine
+	more     int  // profiles beyond maxProfiles
+	reported bool // something is missing of a profile
+	dumps    bool // a dump of another form was named
 
-	// The record being read. headless says that lines of a record are read whose first
+	// The record being read. headless is true for the lines of a record whose first
 	// line was not understood.
 	record         Record
 	open, headless bool
@@ -46,9 +46,9 @@ type refusedLine struct {
 const maxProfiles = 1000
 
 // ParseDebug1 reads a debug=1 text (runtime/pprof.printCountProfile; goroutine.md
-// section 6), which may hold several profiles, and gives each record to visit. The
-// record is valid during the call only, its Stack and Labels stay. Profiles of another
-// kind between them are left out. The error is that of r or of visit, or an
+// section 6), which may hold several profiles, and hands each record to visit. The
+// record is valid during the call only; its Stack and Labels remain valid. Profiles of
+// another kind between them are left out. The error is that of r or of visit, or an
 // *analysis.Fault with the code "other_profile" for a text of another kind alone.
 func ParseDebug1(r io.Reader, cfg Config, visit func(*Record) error) ([]Profile, []analysis.Problem, error) {
 	cfg = cfg.withDefaults()
@@ -149,16 +149,16 @@ func otherDump(b []byte) bool {
 	return ok && found && bytes.HasPrefix(rest, []byte(" ["))
 }
 
-// likeRecord reports whether a line begins a record of which the count or the addresses
-// are damaged.
+// likeRecord reports whether a line begins a record with a damaged count or damaged
+// addresses.
 //
 //	"4 @ 0x48zz89" "4@ 0x4889ae" "x @ 0x4889ae" -> true
 func likeRecord(b []byte) bool {
 	return b[0] >= '0' && b[0] <= '9' || bytes.Contains(b, []byte("@ 0x"))
 }
 
-// refuse counts a record of which the first line was not understood, and ends the one
-// before.
+// refuse counts a record whose first line was not understood, and ends the record
+// before it.
 func (p *debug1Parser) refuse(b []byte) error {
 	if err := p.deliver(); err != nil {
 		return err
@@ -179,7 +179,7 @@ func (p *debug1Parser) profile() *Profile { return &p.profiles[len(p.profiles)-1
 func (p *debug1Parser) header(name string, total int) {
 	p.endProfile(p.lines.off, true)
 	p.headless = false
-	if name != SampleGoroutine && name != SampleGoroutineLeak {
+	if name != sampleGoroutine && name != SampleGoroutineLeak {
 		if p.other == "" {
 			p.other = name
 		}
@@ -253,7 +253,7 @@ func (p *debug1Parser) labels(b []byte) {
 	})
 }
 
-// deliver gives the record being read, if any, to visit.
+// deliver hands the record being read, if any, to visit.
 func (p *debug1Parser) deliver() error {
 	if !p.open {
 		return nil
@@ -270,7 +270,7 @@ func (p *debug1Parser) deliver() error {
 	return p.visit(&p.record)
 }
 
-// finish completes the last profile; whole says that the text was read to its end.
+// finish completes the last profile; whole is true if the text was read to its end.
 func (p *debug1Parser) finish(whole bool) {
 	if p.stacks.others > 0 {
 		p.problems.always(tooManyStacks(p.stacks))
@@ -286,8 +286,8 @@ func (p *debug1Parser) finish(whole bool) {
 	}
 }
 
-// endProfile judges the profile being read, if any, which ends at an offset; whole says
-// that it was read to its end.
+// endProfile judges the profile being read, if any, which ends at an offset; whole is
+// true if it was read to its end.
 func (p *debug1Parser) endProfile(end int64, whole bool) {
 	if !p.reading {
 		return
@@ -325,18 +325,19 @@ func (p *debug1Parser) truncated(f *Profile, end int64, why string) {
 	})
 }
 
-// lost says what is missing of a profile; of the first such one in any case.
+// lost reports what is missing of a profile, and reports the first such profile in any
+// case.
 func (p *debug1Parser) lost(found analysis.Problem) {
-	if p.told {
+	if p.reported {
 		p.problems.add(found)
 		return
 	}
-	p.told = true
+	p.reported = true
 	p.problems.always(found)
 }
 
-// appendFrame adds a frame to a key. Text from elsewhere than a line of a dump
-// may hold anything, so what has a meaning in keys is replaced.
+// appendFrame adds a frame to a key. Text from outside the lines of a dump may hold
+// anything, so bytes with a meaning in keys are replaced.
 func appendFrame(key, name, place []byte) []byte {
 	key = append(appendClean(key, name), '\n')
 	return append(appendClean(key, place), '\n')

@@ -91,7 +91,7 @@ func TestARecordThatIsNotUnderstoodIsRefused(t *testing.T) {
 			damaged := text[:at] + garbled + text[at+len(line):]
 			for form, s := range map[string]string{"as it is": damaged, "without blank lines": strings.ReplaceAll(damaged, "\n\n", "\n"), "behind a whole one": text + damaged, "before a whole one": damaged + text} {
 				if form == "without blank lines" && !strings.ContainsAny(garbled[:1], "0123456789") && !strings.Contains(garbled, "@ 0x") {
-					continue // nothing tells its lines from those of the record above
+					continue // its lines look like those of the record above
 				}
 				profiles, _, problems := sums(t, s)
 				p, offset := profiles[0], int64(0)

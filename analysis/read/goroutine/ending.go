@@ -9,20 +9,21 @@ import (
 )
 
 const (
-	// pprofLimit is where runtime/pprof gives up doubling its buffer for debug=2
-	// (runtime/pprof.writeGoroutineStacks); the answer is cut without a word.
+	// pprofLimit is the size at which runtime/pprof stops doubling its buffer for
+	// debug=2 (runtime/pprof.writeGoroutineStacks); the answer is cut without a
+	// message.
 	pprofLimit = 64 << 20
-	// smallestBuffer is the smallest power of two that is taken for the size of
-	// somebody's buffer.
+	// smallestBuffer is the smallest power of two that is taken for the size of a
+	// buffer.
 	smallestBuffer = 4 << 10
 )
 
-// finish completes the dump and says what concerns it as a whole.
+// finish completes the dump and reports the problems of the dump as a whole.
 func (p *textParser) finish() {
 	d := &p.dump
 	d.Bytes = p.lines.pos()
 	if d.Form == "" {
-		d.Form = FormDebug2
+		d.Form = formDebug2
 	}
 	if p.stacks.others > 0 {
 		p.problems.always(tooManyStacks(p.stacks))
@@ -81,8 +82,8 @@ func longLine(l *lineReader) analysis.Problem {
 	}
 }
 
-// judgeEnd marks the dump as truncated where its end or its size says so
-// (goroutine.md section 7). tail is the last line.
+// judgeEnd marks the dump as truncated if its end or its size proves it (goroutine.md
+// section 7). tail is the last line.
 func (p *textParser) judgeEnd(tail []byte) {
 	why := p.cutShort(bytes.TrimSpace(tail))
 	if why == "" {

@@ -14,9 +14,9 @@ const (
 	nonGoWord     = "non-Go function"
 )
 
-// strayLine is a line inside a block that was not understood. It may be a
-// function without parentheses, as gccgo and the symbolizer of cgo print them:
-// the next line tells.
+// strayLine is a line inside a block that was not understood. It may be a function
+// without parentheses, as gccgo and the symbolizer of cgo print them: the next line
+// decides.
 type strayLine struct {
 	waits     bool
 	text      []byte
@@ -24,8 +24,8 @@ type strayLine struct {
 	line, off int64
 }
 
-// panicState tells headers from the text of a panic value, which may hold
-// anything and which Go before 1.23 prints raw (goroutine.md 5.6).
+// panicState separates headers from the text of a panic value, which may hold anything
+// and which Go before 1.23 prints raw (goroutine.md 5.6).
 type panicState struct {
 	text   bool // no genuine header came since a "panic:" line
 	indent int  // of that line
@@ -34,11 +34,11 @@ type panicState struct {
 // crashState is what came since the last genuine header.
 type crashState struct {
 	signal, failed bool // "SIGSEGV: ", "panic: " or "fatal error: "
-	dashes         bool // "-----", behind which threads go on with the same dump
+	dashes         bool // "-----", after which threads go on with the same dump
 }
 
 // opens reports whether a goroutine is the first of another dump: a signal shows all
-// goroutines, what failed is shown by the one that failed, or by g0.
+// goroutines, a failure only the goroutine that failed, or g0.
 func (c *crashState) opens(g *Goroutine) bool {
 	return c.signal || c.failed && (g.State == "running" || g.ID <= 0)
 }
@@ -138,8 +138,7 @@ func (p *textParser) creator(b []byte, indent int) {
 	p.key = append(append(append(p.key, markCreator), b...), '\n')
 }
 
-// cutParent splits the creator from the goroutine that ran it, 0 where there is
-// none.
+// cutParent splits the creator from the goroutine that ran it, 0 if none is printed.
 //
 //	"main.leak in goroutine 1" -> "main.leak", 1
 func cutParent(b []byte) (name []byte, parent int64) {
@@ -221,7 +220,8 @@ func (p *textParser) crashBegins() {
 	}
 }
 
-// beginsCrash knows the lines with any text behind the colon, which may end as a call does.
+// beginsCrash recognises the lines with any text after the colon, even one that ends as
+// a call does.
 //
 //	"panic: main.Code(5)" -> true
 //	"panic({0x68d080?, 0x76a350?})" -> false
@@ -248,8 +248,8 @@ func isSignal(b []byte) bool {
 	return len(bytes.TrimLeft(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")) == 0
 }
 
-// isRegister knows a line of the register block at the end of a crash, which
-// follows a last frame without a blank line when that was one of goroutine 0.
+// isRegister recognises a line of the register block at the end of a crash. The block
+// follows the last frame without a blank line if the frame is one of goroutine 0.
 //
 //	"rax    0xca" -> true
 func isRegister(b []byte) bool {
@@ -259,10 +259,9 @@ func isRegister(b []byte) bool {
 		len(bytes.TrimLeft(value[2:], "0123456789abcdef")) == 0
 }
 
-// judge says whether a header is genuine. After "panic:" it must be preceded by
-// a blank line and be indented as that line is. Where blank lines were lost the
-// first header is doubtful: it counts when the next one has no blank line before
-// it either.
+// judge decides whether a header is genuine. After "panic:" it must follow a blank line
+// and be indented as that line is. Where blank lines were lost the first header is
+// doubtful: it counts if the next one has no blank line before it either.
 func (p *textParser) judge(indent int) (genuine, doubtful bool) {
 	if !p.panics.text {
 		return true, false
@@ -281,9 +280,9 @@ func (p *textParser) judge(indent int) (genuine, doubtful bool) {
 	return true, !lost && !p.blank
 }
 
-// foreign takes a line of an open block that nothing else explains. Behind a
-// blank line it is the end of the block (registers, log lines); otherwise it cut
-// in, or is a function without parentheses.
+// foreign takes a line of an open block that nothing else explains. After a blank line
+// it is the end of the block (registers, log lines). Otherwise it was printed into the
+// block, or is a function without parentheses.
 func (p *textParser) foreign(b []byte, indent int) {
 	if p.blank {
 		p.close()
@@ -328,8 +327,7 @@ func (s *strayLine) isFunction(file []byte, indent int) bool {
 	return bytes.IndexByte(s.text, '.') > 0 && bytes.IndexByte(file, ' ') < 0
 }
 
-// dropStray gives up on the stray line and reports it, unless it is what is left
-// of a cut last line.
+// dropStray reports the stray line, unless it is the rest of a cut last line.
 func (p *textParser) dropStray() {
 	s := &p.stray
 	if !s.waits {

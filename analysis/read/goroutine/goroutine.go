@@ -1,9 +1,9 @@
-// Package goroutine reads what a Go process prints about its goroutines: the
-// text of debug=2, runtime.Stack and crashes, the records of debug=1, and the
-// protobuf profile. It takes a byte stream and gives one goroutine or record
-// after the other, with its stack shared among all that have the same one, and
-// says what it did not understand. It refuses to know where the bytes come from,
-// how stacks group into families, and what log lines were wrapped around a dump.
+// Package goroutine reads what a Go process prints about its goroutines: the text of
+// debug=2, runtime.Stack and crashes, the records of debug=1, and the protobuf profile.
+// It takes a byte stream and hands one goroutine or record after the other to a
+// visitor. Goroutines of equal stacks share one Stack. What it did not understand
+// becomes problems. It does not know where the bytes come from, how stacks group into
+// families, or which log lines were wrapped around a dump.
 package goroutine
 
 import (
@@ -15,8 +15,8 @@ import (
 // Config bounds what a parser keeps. The zero value means the defaults.
 type Config struct {
 	// MaxStacks is how many distinct stacks are kept, 10,000 by default: programs have
-	// hundreds, some a few thousand. All further goroutines get one shared stack that is
-	// Unavailable, and a problem says how many they are.
+	// hundreds, some a few thousand. All further goroutines get one shared stack that
+	// is Unavailable, and a problem counts them.
 	MaxStacks int
 	// MaxProblems is how many problems are listed, 100 by default, before one
 	// summary.
@@ -25,10 +25,9 @@ type Config struct {
 	MaxProtoBytes int64
 	// Path goes into every problem.
 	Path string
-	// Lines, where it is set, is given each line of the text that is not by its look one
-	// of a goroutine (see ofStack), with its offset, in the order of the text. Blank ones
-	// may be missing. A line is valid during the call only; of a long one its beginning
-	// is given.
+	// Lines, if set, receives each line of the text that does not look like one of a
+	// goroutine (see ofStack), with its offset, in the order of the text. Blank lines
+	// may be missing. A line is valid during the call only; a long one is cut.
 	Lines func(line []byte, offset int64)
 }
 
@@ -50,32 +49,32 @@ func (c Config) withDefaults() Config {
 type Goroutine struct {
 	// ID is 0 for the scheduler's own g0, which is no goroutine of the program.
 	ID int64
-	// Parent is the id after "created by F in goroutine", 0 where unknown
+	// Parent is the id after "created by F in goroutine", 0 if unknown
 	// (before Go 1.21, timer callbacks).
 	Parent int64
 	// State is the wait reason or status word without flags, wait, lock and
 	// labels: "chan receive", "select (no cases)", unknown text verbatim.
 	State string
-	// Wait is in whole minutes, -1 where none is printed. It is a lower bound
+	// Wait is in whole minutes, -1 if none is printed. It is a lower bound
 	// counted from the first garbage collection after parking.
 	Wait int
 	// Leaked, Scan and Durable are the flags of runtime.goroutineheader; Leaked
 	// is proof of a leak, its absence proves nothing.
 	Leaked, Scan, Durable bool
-	// Locked says "locked to thread".
+	// Locked is true for "locked to thread".
 	Locked bool
 	// Bubble is the synctest bubble, 0 outside any.
 	Bubble int
-	// Labels is the printed label set with its braces, "" where there is none.
+	// Labels is the printed label set with its braces, "" if none is printed.
 	Labels string
-	// System says that debug=2 would hide the goroutine
-	// (runtime.isSystemGoroutine): the garbage collector's workers and the like.
+	// System is true if debug=2 would hide the goroutine (runtime.isSystemGoroutine):
+	// the garbage collector's workers and the like.
 	System bool
-	// Dumper says that the goroutine is the one writing this dump.
+	// Dumper is true for the goroutine that writes this dump.
 	Dumper bool
-	// Opens says that a crash began since the goroutine before: a signal's, which shows
-	// all goroutines, or that of this one. Those that other threads of a crash show
-	// behind "-----" belong to the same dump (runtime/signal_unix.go, sighandler).
+	// Opens is true if a crash began after the goroutine before: by a signal, which
+	// shows all goroutines, or of this goroutine. Those that other threads of a crash
+	// show after "-----" belong to the same dump (runtime/signal_unix.go, sighandler).
 	Opens bool
 	// Stack is shared by all goroutines of one parse with the same functions,
 	// files, lines and creator.
@@ -94,11 +93,11 @@ type Goroutine struct {
 
 // The forms of a text dump.
 const (
-	FormDebug2 = "debug2"
+	formDebug2 = "debug2"
 	FormCrash  = "crash"
 )
 
-// Dump is what a text dump says as a whole.
+// Dump describes a text dump as a whole.
 type Dump struct {
 	// Form is "debug2" for debug=2 and runtime.Stack text, "crash" for what
 	// signals, panics and fatal errors print.
@@ -106,10 +105,10 @@ type Dump struct {
 	// Headers counts all blocks: Zero of them have id 0, System of them debug=2
 	// would hide, Goroutines are the program's own.
 	Headers, Zero, System, Goroutines int
-	// MaxID is the largest goroutine id, 0 where there is none.
+	// MaxID is the largest goroutine id, 0 if the dump has none.
 	MaxID int64
-	// Truncated says that the text stops before its end, TruncatedWhy by what
-	// sign; all counts are then lower bounds.
+	// Truncated is true if the text stops before its end; TruncatedWhy is the sign of
+	// it. All counts are then lower bounds.
 	Truncated    bool
 	TruncatedWhy string
 	// Bytes is the length of the input.
@@ -132,18 +131,18 @@ type Record struct {
 
 // The samples that a goroutine profile may count.
 const (
-	SampleGoroutine     = "goroutine"
+	sampleGoroutine     = "goroutine"
 	SampleGoroutineLeak = "goroutineleak"
 )
 
-// Profile is what a debug=1 text or a proto says as a whole.
+// Profile describes a debug=1 text or a proto as a whole.
 type Profile struct {
 	// Sample is "goroutine" or "goroutineleak".
 	Sample string
-	// Total is the declared number of goroutines, or Sum where none is declared.
+	// Total is the declared number of goroutines, or Sum if none is declared.
 	Total int
-	// Sum is over the counts of all Records; Refused counts the records that were seen
-	// and not understood, where Sum is below what is declared: it is then a lower bound.
+	// Sum is over the counts of all Records. Refused counts the records that were seen
+	// and not understood; if Sum is below the declared number, Sum is a lower bound.
 	Sum, Records, Refused int
 	// Truncated and TruncatedWhy are as in Dump.
 	Truncated    bool

@@ -27,9 +27,9 @@ type headerReader struct {
 	scratch []byte
 }
 
-// parse reads the header line t, free of surrounding space, into g and reports
-// whether it is one, and whether it has the gp= field of crash texts. Of a line
-// that was cut for its length the bracket need not end.
+// parse reads the header line t, free of surrounding space, into g. It reports whether
+// t is a header, and whether it has the gp= field of crash texts. The bracket of a line
+// that was cut for its length need not end.
 //
 //	goroutine 5 [select, 6 minutes, locked to thread]:
 //	goroutine 41 [chan send (leaked)]:
@@ -90,15 +90,15 @@ func registers(b []byte) bool {
 	return len(b) > 0
 }
 
-// plainStatus reads what stands behind the opening bracket of nearly all headers:
-// a state without flags, with or without minutes.
+// plainStatus reads the text after the opening bracket of nearly all headers: a state
+// without flags, with or without minutes.
 //
 //	"select, 6 minutes]:"
 func (h *headerReader) plainStatus(b []byte, g *Goroutine) bool {
 	if len(b) < 8 {
 		return false
 	}
-	// Of the few states that a dump has, the first eight bytes tell most apart.
+	// The first eight bytes distinguish most of the few states of a dump.
 	state := &h.states[binary.LittleEndian.Uint64(b)*0x9e3779b97f4a7c15>>(64-stateBits)]
 	n := len(*state)
 	if n == 0 || n >= len(b) || b[n] != ']' && b[n] != ',' || string(b[:n]) != *state {
@@ -144,7 +144,7 @@ func cutBracket(b []byte) (status, labels []byte, ok bool) {
 	return status, labels, len(rest) == 1 && rest[0] == ':'
 }
 
-// endOf is the index of the first c outside quotes, -1 where there is none.
+// endOf is the index of the first c outside quotes, -1 if no c is there.
 func endOf(b []byte, c byte) int {
 	end := bytes.IndexByte(b, c)
 	if end < 0 || bytes.IndexByte(b[:end], '"') < 0 {
@@ -203,8 +203,8 @@ func cutFlags(word []byte, g *Goroutine) []byte {
 	return word
 }
 
-// parts reads ", 12 minutes, locked to thread" and returns the word, to which
-// parts that no known release prints are added as they are.
+// parts reads ", 12 minutes, locked to thread" and returns the word. Parts that no
+// known release prints are added to the word unchanged.
 func (h *headerReader) parts(word, rest []byte, g *Goroutine) []byte {
 	for len(rest) > 0 {
 		part := rest[1:]
@@ -233,7 +233,7 @@ func knownPart(part []byte, g *Goroutine) bool {
 		g.Wait = int(max(-1, min(n, math.MaxInt32)))
 		return true
 	}
-	// Go 1.24 said "group" where 1.25 says "bubble".
+	// Go 1.24 printed "group", 1.25 prints "bubble".
 	for _, word := range []string{"synctest bubble ", "synctest group "} {
 		if !bytes.HasPrefix(part, []byte(word)) {
 			continue
@@ -248,8 +248,7 @@ func knownPart(part []byte, g *Goroutine) bool {
 	return false
 }
 
-// name returns b as a string, the same one for equal bytes as far as the table
-// reaches.
+// name returns b as a string, the same one for equal bytes until the table is full.
 func (h *headerReader) name(b []byte) string {
 	if len(b) == 0 {
 		return ""
@@ -276,10 +275,10 @@ func (h *headerReader) intern(b []byte) string {
 	return s
 }
 
-// HugeID is kept of a goroutine id that an int64 has no room for.
+// HugeID replaces a goroutine id that does not fit into an int64.
 const HugeID = math.MaxInt64
 
-// safeDigits is how many digits an int64 always has room for.
+// safeDigits is how many digits always fit into an int64.
 const safeDigits = 18
 
 // cutNumber reads a decimal number, which may be negative, and saturates at the

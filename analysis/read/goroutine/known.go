@@ -17,17 +17,17 @@ import (
 // gaps. The bytes between gaps are spans, and all blocks of a dump share them in a
 // tree: a block is read by comparing a span, skipping a gap, comparing the next
 // span. What comes out is what textParser made of the block that taught the tree,
-// so it cannot merge two stacks; where it knows nothing textParser reads the lines.
+// so it cannot merge two stacks; textParser reads the lines of unknown blocks.
 type knownBlocks struct {
 	first [256]branch // by leaf function, the only place with many alternatives
 	spans int
 	bytes int
 
 	plan  plan // of the block that is learned
-	texts slab[byte]
-	lists slab[span]
-	ends  slab[knownEnd]
-	runs  slab[run]
+	texts arena[byte]
+	lists arena[span]
+	ends  arena[knownEnd]
+	runs  arena[run]
 }
 
 const (
@@ -40,8 +40,8 @@ const (
 	maxSpans        = 1 << 18
 	maxSpanBytes    = 32 << 20
 	maxAlternatives = 256
-	// maxAlike is how many alternatives may have one length and one end, so that
-	// nobody can make every block be compared with hundreds of long ones.
+	// maxAlike is how many alternatives may have one length and one end, so that no
+	// input can make every block be compared with hundreds of long ones.
 	maxAlike = 16
 	// maxTaught is how many blocks of one stack are learned: their offsets or the
 	// frames that were inlined may differ.
@@ -50,7 +50,7 @@ const (
 	maxGap = 4 << 10
 )
 
-// gap says what follows a span.
+// gap is what follows a span.
 type gap uint8
 
 const (
@@ -66,22 +66,22 @@ type span struct {
 	then   gap
 }
 
-// run is an edge of the tree: spans after which blocks are all alike, one behind
-// the other in memory, as they are read.
+// run is an edge of the tree: spans after which all known blocks go on equally. The
+// spans lie one after the other in memory, in the order of reading.
 type run struct {
 	text  []byte // of all spans
 	spans []span
 	next  branch
-	end   *knownEnd // in place of next, where the last span ends the block
+	end   *knownEnd // in place of next, if the last span ends the block
 }
 
-// branch is a place where blocks begin to differ. No first span of a run is a
-// prefix of that of another one, unless a gap follows it that excludes the other
-// one: the next bytes decide what follows.
+// branch is a place where blocks begin to differ. The next bytes decide what follows:
+// no first span of a run is a prefix of another run's, unless a gap follows it that
+// excludes the other.
 type branch []alternative
 
-// alternative is a run that may follow, with what tells its first span from most
-// others at the price of one comparison: its last eight bytes.
+// alternative is a run that may follow. The last eight bytes of its first span exclude
+// most others at the price of one comparison.
 type alternative struct {
 	length int
 	tail   uint64
@@ -93,7 +93,7 @@ type knownEnd struct {
 	*keptStack
 	key   []byte
 	lines int64 // of the body, with the blank line at its end
-	blank int   // length of that line; 0 where a creator ends the block
+	blank int   // length of that line; 0 if a creator ends the block
 	plain bool  // all lines are ofStack
 }
 
@@ -151,7 +151,7 @@ var hexDigits = func() (is [256]bool) {
 }()
 
 // argsLength is how many bytes stand before the parenthesis that ends the line, -1
-// where none does.
+// if none does.
 //
 //	"0x1, {0x2})\n\t/src/pool.go:42" = 10
 func argsLength(b []byte) int {
@@ -188,7 +188,7 @@ func (at branch) follow(b []byte) *run {
 	return nil
 }
 
-// tailOf is the last eight bytes as a number, 0 where there are fewer.
+// tailOf is the last eight bytes as a number, 0 if there are fewer.
 func tailOf(b []byte) uint64 {
 	if len(b) < 8 {
 		return 0
@@ -196,18 +196,18 @@ func tailOf(b []byte) uint64 {
 	return binary.LittleEndian.Uint64(b[len(b)-8:])
 }
 
-// learn adds a block, unless the tree is full, the block is not plain or the tree
-// could not tell it from another one. body is everything behind its header, up to
-// its last line or a blank line after that.
+// learn adds a block, unless the tree is full, the block is not plain or the tree could
+// not distinguish it from another one. body is everything after its header, up to its
+// last line or a blank line after that.
 func (k *knownBlocks) learn(body []byte, found *keptStack, key []byte) {
 	if k.bytes >= maxSpanBytes {
 		return
 	}
 	plan := &k.plan
-	if !plan.of(body) || k.spans+len(plan.pieces) > maxSpans {
+	if !plan.of(body) || k.spans+len(plan.segments) > maxSpans {
 		return
 	}
-	at, rest := k.enter(body), plan.pieces
+	at, rest := k.enter(body), plan.segments
 	for {
 		r, clash := at.among(rest[0])
 		if clash || r == nil && len(*at) >= maxAlternatives {
@@ -240,17 +240,17 @@ func allOfStack(body []byte) bool {
 	return true
 }
 
-// among returns the run that begins with a piece, nil where none does. A clash is
-// one whose first span begins with the piece, or the reverse, or one too many that
-// is hard to tell from it.
-func (at branch) among(p piece) (found *run, clash bool) {
+// among returns the run that begins with a segment, nil if none does. A clash is a run
+// whose first span begins with the segment, or the reverse, or one too many that is
+// hard to distinguish from it.
+func (at branch) among(p segment) (found *run, clash bool) {
 	alike, tail := 0, tailOf(p.text)
 	for _, a := range at {
 		text := a.run.text[:a.length]
 		if a.run.spans[0].then == p.then && bytes.Equal(text, p.text) {
 			return a.run, false
 		}
-		clash = clash || p.mayBegin(text) || piece{text, a.run.spans[0].then}.mayBegin(p.text)
+		clash = clash || p.mayBegin(text) || segment{text, a.run.spans[0].then}.mayBegin(p.text)
 		if a.length == len(p.text) && a.tail == tail {
 			alike++
 		}
@@ -259,16 +259,16 @@ func (at branch) among(p piece) (found *run, clash bool) {
 }
 
 // mayBegin reports whether a block that begins with the text may be taken for one
-// that begins with the piece.
-func (p piece) mayBegin(text []byte) bool {
+// that begins with the segment.
+func (p segment) mayBegin(text []byte) bool {
 	return bytes.HasPrefix(text, p.text) && !(p.then == gapArgs && fixedArgs(text[len(p.text):]))
 }
 
-// shared is how many pieces the run begins with.
-func (r *run) shared(pieces []piece) int {
+// shared is how many segments the run begins with.
+func (r *run) shared(segments []segment) int {
 	text := r.text
 	for n, s := range r.spans {
-		if n == len(pieces) || s.then != pieces[n].then || string(text[:s.length]) != string(pieces[n].text) {
+		if n == len(segments) || s.then != segments[n].then || string(text[:s.length]) != string(segments[n].text) {
 			return n
 		}
 		text = text[s.length:]
@@ -276,7 +276,7 @@ func (r *run) shared(pieces []piece) int {
 	return len(r.spans)
 }
 
-// split makes all behind the first n spans a run of its own.
+// split makes the spans after the first n a run of its own.
 func (r *run) split(n int) {
 	at := 0
 	for _, s := range r.spans[:n] {
@@ -287,19 +287,19 @@ func (r *run) split(n int) {
 	r.next, r.end = branch{alternativeOf(lower)}, nil
 }
 
-// run makes a run of pieces.
-func (k *knownBlocks) run(pieces []piece, end *knownEnd) alternative {
+// run makes a run of segments.
+func (k *knownBlocks) run(segments []segment, end *knownEnd) alternative {
 	size := 0
-	for _, p := range pieces {
+	for _, p := range segments {
 		size += len(p.text)
 	}
 	r := k.runs.one()
-	*r = run{text: k.texts.take(size)[:0], spans: k.lists.take(len(pieces))[:0], end: end}
-	for _, p := range pieces {
+	*r = run{text: k.texts.take(size)[:0], spans: k.lists.take(len(segments))[:0], end: end}
+	for _, p := range segments {
 		r.text = append(r.text, p.text...)
 		r.spans = append(r.spans, span{len(p.text), p.then})
 	}
-	k.spans += len(pieces)
+	k.spans += len(segments)
 	k.bytes += size + len(end.key)
 	return alternativeOf(r)
 }
@@ -311,21 +311,21 @@ func alternativeOf(r *run) alternative {
 
 // plan is a block taken apart at its gaps.
 type plan struct {
-	pieces  []piece
-	cut     int // where in the block the next piece begins
-	lines   int64
-	blank   int
-	creator bool
+	segments []segment
+	cut      int // where in the block the next segment begins
+	lines    int64
+	blank    int
+	creator  bool
 }
 
-type piece struct {
+type segment struct {
 	text []byte
 	then gap
 }
 
-// add ends a piece before a gap.
+// add ends a segment before a gap.
 func (p *plan) add(body []byte, g gapPlace) {
-	p.pieces = append(p.pieces, piece{body[p.cut:g.begin], g.kind})
+	p.segments = append(p.segments, segment{body[p.cut:g.begin], g.kind})
 	p.cut = g.end
 }
 
@@ -334,11 +334,11 @@ type gapPlace struct {
 	kind       gap
 }
 
-// of takes a block apart. It is false for all but the plainest ones: calls and
+// of takes a block apart. It returns false for all but the plainest ones: calls and
 // files in turn, as the runtime of the gc compiler prints them, and at the end a
 // creator or a blank line. Lines may end as those of Windows.
 func (p *plan) of(body []byte) bool {
-	*p = plan{pieces: p.pieces[:0]}
+	*p = plan{segments: p.segments[:0]}
 	for pos := 0; pos < len(body); {
 		line, next := cutBodyLine(body, pos)
 		if next < 0 || p.creator {
@@ -381,7 +381,7 @@ func (p *plan) of(body []byte) bool {
 }
 
 // cutBodyLine returns the line at pos without its end, and where the next one
-// begins; -1 where this one does not end.
+// begins; -1 if this one does not end.
 func cutBodyLine(body []byte, pos int) (line []byte, next int) {
 	i := bytes.IndexByte(body[pos:], '\n')
 	if i < 0 {
@@ -390,15 +390,15 @@ func cutBodyLine(body []byte, pos int) (line []byte, next int) {
 	return bytes.TrimSuffix(body[pos:pos+i], []byte{'\r'}), pos + i + 1
 }
 
-// plainText is a line without its indentation, false where anything unusual
-// stands before or behind it.
+// plainText is a line without its indentation, false if anything unusual precedes or
+// follows it.
 func plainText(line []byte) ([]byte, bool) {
 	text := bytes.TrimLeft(line, " \t")
 	n := len(text)
 	return text, n > 0 && text[0] > ' ' && text[n-1] > ' '
 }
 
-// callGap finds the gap of a call or creator, of kind gapNone where a creator has
+// callGap finds the gap of a call or creator, of kind gapNone if a creator has
 // none.
 //
 //	"main.(*Pool).run(‹0x1, {0x2}›)"
@@ -427,8 +427,9 @@ func fixedArgs(b []byte) bool {
 	return len(b) > 0 && b[0] == ')' || len(b) > 3 && string(b[:4]) == "...)"
 }
 
-// place adds the gaps of a file line behind a call that is indented so far. As textParser's
-// place it takes a path with spaces for a log line where it is not indented further.
+// place adds the gaps of a file line after a call with that indentation. As
+// textParser's place, it takes a path with spaces for a log line unless it is indented
+// further than the call.
 //
 //	"/src/pool.go:42 +0x1d fp=0x‹c00004› sp=0x‹c00004› pc=0x40841c"
 func (p *plan) place(body, line []byte, pos, indent int) bool {

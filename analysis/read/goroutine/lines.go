@@ -12,9 +12,9 @@ const (
 	// maxLine is how much of a line is kept. Real lines have below 2 KiB: the
 	// runtime prints at most ten arguments of a call.
 	maxLine = 64 << 10
-	// maxHeld leaves room for a line. The runtime prints at most 100 frames, which have
+	// maxRetained leaves space for a line. The runtime prints at most 100 frames, which have
 	// some 100 bytes each.
-	maxHeld = 32 << 10
+	maxRetained = 32 << 10
 )
 
 // lineReader cuts a stream into lines inside one reused buffer. A line is valid
@@ -26,12 +26,12 @@ type lineReader struct {
 	base       int64 // offset of buf[0] in the input
 	err        error // why reading ended, io.EOF included
 	kept       []byte
-	// held is the index in buf of bytes before start that are wanted, too, below 0 where
-	// there are none: they stay with those that are unread as long as they are not more
-	// than maxHeld. The first of more are saved, from the offset savedAt on.
-	held    int
-	saved   []byte
-	savedAt int64
+	// retained is the index in buf of the first byte before start that is still wanted,
+	// below 0 if no such byte is. Up to maxRetained bytes stay in buf together with the
+	// unread ones. Of more, the first maxRetained are saved; savedAt is their offset.
+	retained int
+	saved    []byte
+	savedAt  int64
 
 	// About the line that next returned: its number from 1, its offset, whether a
 	// newline ended it, and how many bytes beyond maxLine were left out.
@@ -41,15 +41,15 @@ type lineReader struct {
 	dropped int64
 }
 
-// lineBuffers are used again: an archive may hold thousands of small dumps, each of
-// which would leave a buffer many times its size behind.
+// lineBuffers are used again: an archive may hold thousands of small dumps, and a
+// buffer is many times larger than one of them.
 var lineBuffers = sync.Pool{New: func() any { return new([bufferSize]byte) }}
 
 func newLineReader(r io.Reader) *lineReader {
-	return &lineReader{r: r, buf: lineBuffers.Get().(*[bufferSize]byte)[:], ended: true, held: -1, savedAt: -1}
+	return &lineReader{r: r, buf: lineBuffers.Get().(*[bufferSize]byte)[:], ended: true, retained: -1, savedAt: -1}
 }
 
-// close gives the buffer back; no line is valid after it.
+// close releases the buffer; no line is valid after it.
 func (l *lineReader) close() {
 	lineBuffers.Put((*[bufferSize]byte)(l.buf))
 	l.buf, l.start, l.end = nil, 0, 0
@@ -81,7 +81,7 @@ func (l *lineReader) failed() error {
 	return l.err
 }
 
-// refill is next where the buffer holds no complete line of bearable length.
+// refill is next if the buffer holds no complete line of bearable length.
 func (l *lineReader) refill() ([]byte, bool) {
 	scanned := 0
 	for {
@@ -145,14 +145,14 @@ func (l *lineReader) ensure(n int) {
 	if l.end-l.start >= n || l.err != nil {
 		return
 	}
-	l.moveToFront()
+	l.compact()
 	l.fill()
 }
 
-// hold keeps what is read from here on, up to the next hold.
-func (l *lineReader) hold() { l.held = l.start }
+// retain keeps what is read from here on, up to the next retain.
+func (l *lineReader) retain() { l.retained = l.start }
 
-// between is what was read between two offsets, nil where that is not kept.
+// between is what was read between two offsets, nil if that is not kept.
 func (l *lineReader) between(from, to int64) []byte {
 	switch {
 	case from > to:
@@ -164,30 +164,30 @@ func (l *lineReader) between(from, to int64) []byte {
 	return nil
 }
 
-// moveToFront makes room behind the unread bytes.
-func (l *lineReader) moveToFront() {
+// compact moves the unread bytes to the beginning of the buffer.
+func (l *lineReader) compact() {
 	from := l.start
 	switch {
-	case l.held < 0:
-	case l.start-l.held <= maxHeld:
-		from = l.held
+	case l.retained < 0:
+	case l.start-l.retained <= maxRetained:
+		from = l.retained
 	default:
-		l.saved, l.savedAt = append(l.saved[:0], l.buf[l.held:l.held+maxHeld]...), l.base+int64(l.held)
+		l.saved, l.savedAt = append(l.saved[:0], l.buf[l.retained:l.retained+maxRetained]...), l.base+int64(l.retained)
 	}
 	copy(l.buf, l.buf[from:l.end])
 	l.base += int64(from)
-	l.start, l.end, l.held = l.start-from, l.end-from, max(l.held-from, -1)
+	l.start, l.end, l.retained = l.start-from, l.end-from, max(l.retained-from, -1)
 }
 
-// leastRoom is how much room is worth a read. What was read stays in front of it, so
-// that the last block of a text is whole in the buffer when the end is found.
-const leastRoom = 4 << 10
+// minFree is the least free space that is worth a read. What was read stays before
+// it, so that the last block of a text is whole in the buffer at the end of the text.
+const minFree = 4 << 10
 
-// fill reads once more behind the unread bytes, moving them to the front when
-// there is no room left.
+// fill reads once more after the unread bytes. It compacts the buffer first when no
+// space is left.
 func (l *lineReader) fill() {
-	if l.end == len(l.buf) || l.start == l.end && len(l.buf)-l.end < leastRoom {
-		l.moveToFront()
+	if l.end == len(l.buf) || l.start == l.end && len(l.buf)-l.end < minFree {
+		l.compact()
 	}
 	for range 100 {
 		n, err := l.r.Read(l.buf[l.end:])

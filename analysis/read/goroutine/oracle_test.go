@@ -143,7 +143,7 @@ func crashed(dump []byte) []byte {
 	return append([]byte("SIGQUIT: quit\nPC=0x491de1 m=0 sigcode=0\n\n"), dump...)
 }
 
-// distinct gives the innermost function of each goroutine another import path.
+// distinct moves the innermost function of each goroutine to another import path.
 func distinct(dump []byte) []byte {
 	n := 0
 	return header.ReplaceAllFunc(dump, func(b []byte) []byte {

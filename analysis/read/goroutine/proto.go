@@ -13,14 +13,14 @@ import (
 	"leakdiff/analysis"
 )
 
-// ParseProto reads the protobuf profile (debug=0), compressed by gzip or not,
-// and gives each sample to visit. Inlined calls become frames of their own, leaf
-// first; runtime.gopark and its like stay. The record is valid during the call
-// only, its Stack and Labels stay.
+// ParseProto reads the protobuf profile (debug=0), compressed by gzip or not, and hands
+// each sample to visit. Inlined calls become frames of their own, leaf first;
+// runtime.gopark and its like stay. The record is valid during the call only; its Stack
+// and Labels remain valid.
 //
-// The error is that of r or of visit, or an *analysis.Fault: "other_profile" for
-// a profile of something else (heap, cpu), "too_large" beyond MaxProtoBytes,
-// "unreadable" for what is no profile.
+// The error is that of r or of visit, or an *analysis.Fault: "other_profile" for a
+// profile of something else (heap, cpu), "too_large" beyond MaxProtoBytes, "unreadable"
+// for bytes that are no profile.
 func ParseProto(r io.Reader, cfg Config, visit func(*Record) error) (Profile, []analysis.Problem, error) {
 	cfg = cfg.withDefaults()
 	data, err := unpack(r, cfg.MaxProtoBytes)
@@ -148,7 +148,7 @@ func labelsOf(sample *profile.Sample) map[string]string {
 func sampleIndex(decoded *profile.Profile) (int, error) {
 	var types []string
 	for i, t := range decoded.SampleType {
-		if t.Type == SampleGoroutine || t.Type == SampleGoroutineLeak {
+		if t.Type == sampleGoroutine || t.Type == SampleGoroutineLeak {
 			return i, nil
 		}
 		types = append(types, t.Type)

@@ -55,7 +55,7 @@ var (
 	// refRemark is what ends a goroutine even without a blank line.
 	refRemark = regexp.MustCompile(`^(?:panic: .*|fatal error: .*|runtime stack:|SIG[A-Z]{2,9}: .*|exit status \d+|-----(?: \w+)?|` +
 		`={18}|WARNING: DATA RACE|goroutine(?:leak)? profile: total \d+|[a-z0-9]{2,8} +0x[0-9a-f]+)$`)
-	// refMore are lines behind a blank one that may belong to the goroutine before it.
+	// refMore are lines after a blank one that may belong to the goroutine before it.
 	refMore = regexp.MustCompile(`\)$|:[\d?]+$|[+=]0x|^created by |^\.\.\.|stack unavailable$|^non-Go`)
 	// refDoubt are lines outside of goroutines that are nearly one of a goroutine.
 	refDoubt = regexp.MustCompile(`^\s*goroutine [-\d]|^\s+panic: |^\x{feff}`)
@@ -80,7 +80,7 @@ type refBlock struct {
 type refLine struct {
 	text      string
 	at        int
-	end       int64 // offset behind it
+	end       int64 // offset after it
 	breaksOff bool  // it is the last of the text, without an end
 }
 
@@ -109,7 +109,7 @@ func reference(text string) (list []goroutine.Goroutine, unsure string) {
 func refBlocks(text string) (blocks []refBlock, unsure string) {
 	inside := false  // the next line belongs to the last block, unless it ends it
 	blank := false   // the line before was blank
-	inPanic := false // the value of a panic holds any text, up to a header behind a blank line
+	inPanic := false // the value of a panic holds any text, up to a header after a blank line
 	fake := false    // it held a header
 	offset := 0
 	lines := strings.Split(text, "\n")

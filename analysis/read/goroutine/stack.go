@@ -21,7 +21,7 @@ import (
 //	/src/main.go:14
 const (
 	markCreator     = '\x01' // name of the creator; its file:line follows
-	markElided      = '\x02' // number of elided frames, -1 where it is unknown
+	markElided      = '\x02' // number of elided frames, -1 if it is unknown
 	markUnavailable = '\x03' // text in place of frames
 )
 
@@ -32,14 +32,14 @@ const (
 	// maxStackBytes bounds all kept stacks of one parse together, names included. Some
 	// thousand stacks of a hundred frames take half of it.
 	maxStackBytes = 24 << 20
-	// stackBytes, frameBytes and nameBytes are about what a stack, a frame of it and a
-	// new name cost beside their text.
+	// stackBytes, frameBytes and nameBytes are the approximate costs of a stack, of a
+	// frame and of a new name beside their text.
 	stackBytes, frameBytes, nameBytes = 300, 40, 50
 )
 
-// stackTable gives equal keys the same stack. A key is looked up by 128 bits of
-// hash with seeds that are random for each table, so nobody can construct two
-// stacks that merge.
+// stackTable returns the same stack for equal keys. A key is looked up by 128 bits of
+// hash with seeds that are random for each table, so nobody can construct two stacks
+// that merge.
 type stackTable struct {
 	seeds  [2]maphash.Seed
 	kept   map[[2]uint64]*keptStack
@@ -49,13 +49,13 @@ type stackTable struct {
 	others int // goroutines that came with a new stack after the table was full
 	full   keptStack
 
-	slots  slab[keptStack]
-	stacks slab[analysis.Stack]
-	frames slab[analysis.Frame]
-	texts  textSlab
+	slots  arena[keptStack]
+	stacks arena[analysis.Stack]
+	frames arena[analysis.Frame]
+	texts  textArena
 }
 
-// keptStack is a stack with what its functions tell about a goroutine.
+// keptStack is a stack with the traits of its functions.
 type keptStack struct {
 	stack  *analysis.Stack
 	number int // of those kept, from 0
@@ -166,7 +166,7 @@ func cutLine(key []byte) (line, rest []byte) {
 	return key, nil
 }
 
-// cutPlace splits a file from its line, which is 0 where it is unknown. The
+// cutPlace splits a file from its line, which is 0 if it is unknown. The
 // colon of a drive stays.
 //
 //	"C:/src/main.go:12" -> "C:/src/main.go", 12
@@ -235,11 +235,11 @@ func validText(b []byte) string {
 	return strings.ToValidUTF8(string(b), "\uFFFD")
 }
 
-// traits are what the functions of a stack tell about its goroutine.
+// traits are facts about a goroutine that the functions of its stack prove.
 type traits struct {
-	// system is what runtime.isSystemGoroutine says, as far as a stack shows it.
+	// system is the result of runtime.isSystemGoroutine, if the stack shows it.
 	system bool
-	// dumping says that a debug=2 writer is on the stack.
+	// dumping is true if a debug=2 writer is on the stack.
 	dumping bool
 }
 
@@ -283,7 +283,7 @@ func inRuntime(name []byte) bool { return bytes.HasPrefix(name, []byte("runtime.
 
 // startsUserCode is the list of exceptions in runtime.isSystemGoroutine, with
 // the names that releases since 1.18 gave them. Finalizers and cleanups count
-// where they call into code outside the runtime.
+// if they call into code outside the runtime.
 func startsUserCode(outermost string, own bool) bool {
 	switch outermost {
 	case "runtime.main", "runtime.corostart", "runtime.handleAsyncEvent", "runtime.handleEvent",

@@ -7,13 +7,12 @@ import (
 	"leakdiff/analysis"
 )
 
-// textParser turns the lines of a dump into goroutines. This is the hot path: it
-// sees every byte of dumps with hundreds of thousands of goroutines, nearly all
-// of them with a stack seen before. Blocks like earlier ones are recognised whole
-// (known.go). Of the others it copies what makes two stacks equal into key, in one
-// pass over the read buffer, and stackTable parses a key the first time that it is
-// seen. Nothing is allocated for a goroutine whose stack, state and labels are
-// known.
+// textParser turns the lines of a dump into goroutines. This is the hot path: it sees
+// every byte of dumps with hundreds of thousands of goroutines, nearly all of them with
+// a stack seen before. Blocks like earlier ones are recognised whole (known.go). For
+// the others it copies the bytes that make two stacks equal into key, in one pass over
+// the read buffer, and stackTable parses a key the first time that it is seen. Nothing
+// is allocated for a goroutine whose stack, state and labels are known.
 type textParser struct {
 	lines    *lineReader
 	headers  headerReader
@@ -38,7 +37,7 @@ type textParser struct {
 	seams    int       // places that seem to be the end of an older dump
 	bodyless bool      // the block had no body
 	end      int64     // offset after the last line that belongs to g
-	keyed    int       // length of key there: a function without file may stand behind
+	keyed    int       // length of key there: a function without file may follow
 	body     int64     // offset after the header
 	match    *knownEnd // what known found; key is then not filled yet
 
@@ -55,16 +54,16 @@ type textParser struct {
 
 // dumperState finds the goroutine that writes the dump.
 type dumperState struct {
-	crash bool            // a crash began: nobody asked for this dump
+	crash bool            // a crash began: no request asked for this dump
 	stack *analysis.Stack // of the last one found
 	found int
 }
 
 // ParseText reads a dump as debug=2, runtime.Stack, signals and crashes print it
-// (goroutine.md sections 2 to 7) and gives each goroutine to visit, in the order
-// of the dump. Lines that belong to no goroutine are skipped; indentation, CRLF,
-// lost tabs and lost blank lines are borne. The error is that of r or of visit;
-// whatever the text lacks is in the problems.
+// (goroutine.md sections 2 to 7) and hands each goroutine to visit, in the order of the
+// dump. Lines that belong to no goroutine are skipped. Indentation, CRLF, lost tabs and
+// lost blank lines are accepted. The error is that of r or of visit; the problems name
+// what the text lacks.
 func ParseText(r io.Reader, cfg Config, visit func(*Goroutine) error) (Dump, []analysis.Problem, error) {
 	cfg = cfg.withDefaults()
 	p := &textParser{
@@ -166,11 +165,8 @@ func (p *textParser) function(b []byte, indent int) bool {
 	return true
 }
 
-// isProse reports whether what a call would be named has a blank that is not of type
-// parameters, templates or a struct.
-//
-//	"2026/11/21 10:00:00 server.go:12: slow request " -> true
-//	"main.run[go.shape.struct { main.N int }]"          -> false
+// isProse reports whether a possible function name has a blank outside type parameters,
+// templates and structs.
 func isProse(name []byte) bool {
 	return bytes.IndexByte(name, ' ') >= 0 && !bytes.ContainsAny(name, "[{<") && !bytes.Contains(name, []byte("::"))
 }
@@ -259,12 +255,12 @@ func (p *textParser) header(b []byte, indent int) (begun bool, err error) {
 	p.strays, p.stray.waits = 0, false
 	p.body = p.lines.pos()
 	p.end = p.body
-	p.lines.hold()
+	p.lines.retain()
 	return true, nil
 }
 
-// wholeBlock is what nearly all blocks are shorter than. Where less is left in the
-// buffer, the next block is brought in as a whole before it is looked at.
+// wholeBlock is a length that nearly all blocks are below. If less is left in the
+// buffer, the whole next block is read in before it is looked at.
 const wholeBlock = 8 << 10
 
 // recognise skips the body of a known block and reports whether it skipped a
@@ -298,7 +294,7 @@ func (p *textParser) recognise() (blank bool) {
 	return true
 }
 
-// giveOthers gives, of the lines in the next bytes, those that are not by their look of a
+// giveOthers hands over those of the next lines that are not by their look of a
 // goroutine.
 func (p *textParser) giveOthers(length int) {
 	l := p.lines
@@ -311,7 +307,7 @@ func (p *textParser) giveOthers(length int) {
 	}
 }
 
-// blankLine is the length of an empty line that b begins with, 0 where it does not.
+// blankLine is the length of an empty line that b begins with, 0 if it does not.
 func blankLine(b []byte) int {
 	switch {
 	case len(b) > 0 && b[0] == '\n':
@@ -322,7 +318,7 @@ func blankLine(b []byte) int {
 	return 0
 }
 
-// forget goes on with the lines behind a known block that does not end yet.
+// forget goes on with the lines after a known block that does not end yet.
 func (p *textParser) forget() {
 	if p.match != nil {
 		p.key = append(p.key[:0], p.match.key...)
@@ -335,7 +331,7 @@ func (p *textParser) forget() {
 // noStack is that of a header which is no goroutine.
 var noStack analysis.Stack
 
-// deliver completes the block being read, if any, and gives it to visit.
+// deliver completes the block being read, if any, and hands it to visit.
 func (p *textParser) deliver() error {
 	if !p.open {
 		return nil
@@ -422,9 +418,9 @@ func (p *textParser) isDumper(writing bool) bool {
 }
 
 // ofStack reports whether a line that is not empty is by its look alone a file, a call,
-// a creator or a header. The rule asks for nothing by which two blocks differ that
-// knownBlocks takes for alike, but for a file that lost its tab and ends in "sp=0x…)": that
-// line may be given or not.
+// a creator or a header. Two blocks that knownBlocks cannot distinguish get the same
+// answer, except for a file that lost its tab and ends in "sp=0x…)": that line may be
+// given or not.
 func ofStack(line []byte) bool {
 	switch {
 	case line[0] == '\t', line[len(line)-1] == ')':
@@ -460,8 +456,8 @@ func cutArgs(b []byte) []byte {
 	}
 }
 
-// cutOffsets cuts what may follow file:line, and reports whether there is a
-// file:line at all, or an address alone as the symbolizer of cgo prints it.
+// cutOffsets cuts the offsets after file:line. It reports whether there is a file:line
+// at all, or an address alone as the symbolizer of cgo prints it.
 //
 //	"/src/main.go:12 +0x1d"                        -> "/src/main.go:12", true
 //	"C:/src/main.go:12 +0x1d fp=0x1 sp=0x2 pc=0x3" -> "C:/src/main.go:12", true

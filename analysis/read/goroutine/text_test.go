@@ -208,7 +208,7 @@ func TestFramesOfEveryKindAreRead(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			block := "goroutine 7 [select]:\n" + tt.body + "\n"
-			// Three times: once to learn, once recognised, once behind foreign text.
+			// Three times: once to learn, once recognised, once after foreign text.
 			got := parseText(t, strings.NewReader(block+block+"\nsome text\n"+block))
 			if len(got.list) != 3 {
 				t.Fatalf("got %d goroutines, want 3", len(got.list))
@@ -292,7 +292,7 @@ func TestEachDebug2DumpHasOneDumper(t *testing.T) {
 	}
 }
 
-// A caller tells two dumps in one file by their dumpers.
+// A caller separates two dumps in one file by their dumpers.
 func TestTwoDumpsInOneFileHaveTwoDumpers(t *testing.T) {
 	dump := read(t, "testdata/debug2-go1.26.8.txt")
 	got := parseBytes(t, bytes.Join([][]byte{dump, dump}, []byte("\n")))
@@ -839,8 +839,8 @@ func TestAFunctionWithoutFileBehindABlockIsCountedOnce(t *testing.T) {
 	}
 }
 
-// Each text has a block that is known by then, and one that differs from it where only
-// reading line by line tells how.
+// Each text has a block that is known by then, and one that differs from it in a way
+// that only reading line by line shows.
 var nearlyKnown = map[string]string{
 	"the end of an older dump behind it": "goroutine 20 [select]:\nmain.f()\n\t/srv/main.go:76 +0x19\ncreated by main.g in goroutine 1\n\t/srv/main.go:76 +0x67\n\n" +
 		"goroutine 21 [select]:\nmain.f()\n\t/srv/main.go:76 +0x19\ncreated by main.g in goroutine 1\n\t/srv/main.go:76 +0x67\n\t/srv/pool.go:42 +0x1d\n\n",

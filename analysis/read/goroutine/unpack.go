@@ -16,8 +16,8 @@ import (
 // messages grow fortyfold when they become Go values.
 const decodedFactor = 8
 
-// unpack reads all of r, through gzip where its first bytes say so, up to limit
-// bytes of output.
+// unpack reads all of r, through gzip if its first bytes are gzip's, up to limit bytes
+// of output.
 func unpack(r io.Reader, limit int64) ([]byte, error) {
 	source := &errorReader{r: r}
 	in := bufio.NewReader(source)
@@ -45,7 +45,7 @@ func unpack(r io.Reader, limit int64) ([]byte, error) {
 	return data, nil
 }
 
-// errorReader remembers an error of r, to tell it from one of gzip.
+// errorReader remembers an error of r, to separate it from one of gzip.
 type errorReader struct {
 	r   io.Reader
 	err error

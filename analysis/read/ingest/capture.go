@@ -28,7 +28,7 @@ type captureManifest struct {
 	Started time.Time `json:"started"`
 	// Late is by how many seconds the round began later than it was due.
 	Late float64 `json:"late_seconds"`
-	// Interrupted says that the capture was ended during this round.
+	// Interrupted is true if the capture was ended during this round.
 	Interrupted bool            `json:"interrupted"`
 	Process     capturedProcess `json:"process"`
 	Load        struct {
@@ -67,8 +67,8 @@ type captureStep struct {
 }
 
 // The bounds of a manifest: more than any has, in bytes and in steps; how far a step
-// may lie from the start of its round, in which every endpoint may hang; and the bytes
-// of its words that are told.
+// may lie from the start of its round, in which every endpoint may hang; and how many
+// bytes of its words are quoted.
 const (
 	captureLimit = 16 << 20
 	mostSteps    = 200
@@ -76,8 +76,8 @@ const (
 	longestWords = 500
 )
 
-// readCapture reads the manifest of a capture: whose it is and when, what failed, and
-// the hashes, which are compared when all files have been read.
+// readCapture reads the manifest of a capture: its process, its time, the failed steps,
+// and the hashes, which are compared when all files have been read.
 func readCapture(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 	m := &captureManifest{}
 	if err := json.NewDecoder(io.LimitReader(body, captureLimit)).Decode(m); err != nil {
@@ -128,7 +128,7 @@ func readCapture(r *reader, body io.Reader, p *part, a *analysis.Artifact) error
 	return nil
 }
 
-// bound keeps the first steps, and of words what can be told.
+// bound keeps the first steps, and cuts words to the length that is quoted.
 func (m *captureManifest) bound() {
 	m.Steps = slices.Clone(m.Steps[:min(len(m.Steps), mostSteps)])
 	for i := range m.Steps {
@@ -189,7 +189,7 @@ func (s captureStep) problem(m *captureManifest, where string) analysis.Problem 
 	return p
 }
 
-// verify compares what a manifest says of its files with what was read.
+// verify compares the files that a manifest lists with the files that were read.
 func (r *reader) verify() {
 	byPath, parts := map[string]*analysis.Artifact{}, map[string][]*part{}
 	for i := range r.artifacts {
@@ -221,9 +221,9 @@ func (r *reader) verify() {
 	}
 }
 
-// instead names what the file of a step holds in the place of one dump: no goroutine
-// at all, or dumps one after the other, of which only the first is of the step. It
-// returns how many it took out.
+// instead reports a step's file that does not hold one dump. If it holds no goroutine
+// at all it stays as it is. Of several dumps the first is the step's and the others are
+// taken out. It returns how many it took out.
 func (r *reader) instead(p *part, s captureStep, a *analysis.Artifact, parts []*part) int {
 	var more []*part
 	for _, q := range parts {
@@ -289,8 +289,8 @@ func (g *group) capture() *part {
 	return nil
 }
 
-// captureSteps are the steps that say when each kind of evidence was taken, the one
-// whose figures count first.
+// captureSteps are the steps that time each kind of evidence, the one whose figures
+// count first.
 var captureSteps = map[analysis.Kind][]string{
 	analysis.KindGoroutine:  {"goroutines debug=2", "goroutines debug=1", "goroutines proto", "sigquit"},
 	analysis.KindThread:     {"threads", "sigquit"},
@@ -298,8 +298,8 @@ var captureSteps = map[analysis.Kind][]string{
 	analysis.KindWatch:      {"fdinfo"},
 }
 
-// stepTimes gives each kind of evidence its own time, where that is another than the
-// snapshot's: an endpoint that hangs puts minutes between the two.
+// stepTimes sets the time of each kind of evidence that was taken at another time than
+// the snapshot: an endpoint that hangs puts minutes between the two.
 func (g *group) stepTimes(s *analysis.Snapshot) {
 	p := g.capture()
 	if p == nil || s.CapturedAt.IsZero() {
@@ -354,7 +354,7 @@ func (b *builder) halfRead() {
 	}
 }
 
-// start is the process' start as stat gives it, "" where unknown.
+// start is the process' start as in stat, "" if unknown.
 func (p capturedProcess) start() string {
 	if p.StartTicks == 0 {
 		return ""

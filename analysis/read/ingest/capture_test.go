@@ -218,14 +218,14 @@ func TestATimeOfAStepMustBeOfItsRound(t *testing.T) {
 }
 
 func TestNoNumberOfNotesHidesAnError(t *testing.T) {
-	told := newTold(bundle.Budget{Problems: 3})
+	told := newProblemList(bundle.Budget{Problems: 3})
 	tell := func(n int, severity analysis.Severity) {
 		for range n {
 			told.add(analysis.Problem{What: string(severity), Severity: severity})
 		}
 	}
 	tell(10, analysis.Note)
-	back := told.aside()
+	back := told.separate()
 	tell(5, analysis.Warning)
 	inner := back()
 	if len(inner) != 3 {

@@ -90,7 +90,7 @@ func given(name string, content []byte) bundle.Input {
 	return bundle.Input{Name: name, Size: int64(len(content)), Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(content)), nil }}
 }
 
-// inDirectory gives the files as a directory that is named does.
+// inDirectory returns the files as a named directory does.
 func inDirectory(files []capturedFile) []bundle.Input {
 	var out []bundle.Input
 	for _, f := range files {

@@ -12,26 +12,26 @@ import (
 	"leakdiff/analysis/read/bundle"
 )
 
-// content is what a member's reader reads. It counts and hashes what passes. From the
-// first Read on a large member is unpacked in a goroutine and hashed in another; until
-// the content ends or is closed, nothing may be asked of the member.
+// content is what a member's reader reads. It counts and hashes the bytes that pass.
+// After the first Read a large member is unpacked in a goroutine and hashed in another;
+// until the content ends or is closed, the member must not be used.
 type content struct {
 	body io.Reader
 	// large members are read ahead.
 	large bool
 	n     int64
-	// hash is nil where known is set, which gives the hash of an upload that is its
-	// only file.
-	hash  hash.Hash
-	known func() string
-	ahead *ahead
+	// hash is nil if known is set, which returns the hash of an upload that is its only
+	// file.
+	hash       hash.Hash
+	known      func() string
+	prefetcher *prefetcher
 	// digest and text are the hash and how it is written.
 	digest [sha256.Size]byte
 	text   [2 * sha256.Size]byte
 }
 
-// open begins to read a member whose hash somebody else may know. Only one is open at a time:
-// they share their state.
+// open begins to read a member; known, if set, returns its hash. Only one member is
+// open at a time: they share their state.
 func (r *reader) open(m *bundle.Member, known func() string) *content {
 	c := &r.content
 	*c = content{body: m.Body, large: !m.Whole(), known: known}
@@ -43,9 +43,9 @@ func (r *reader) open(m *bundle.Member, known func() string) *content {
 }
 
 func (c *content) Read(p []byte) (int, error) {
-	if c.large && c.ahead == nil {
-		c.ahead = readAhead(c.body, c.hash)
-		c.body = c.ahead
+	if c.large && c.prefetcher == nil {
+		c.prefetcher = prefetch(c.body, c.hash)
+		c.body = c.prefetcher
 	}
 	n, err := c.body.Read(p)
 	c.n += int64(n)
@@ -73,19 +73,19 @@ func (c *content) sum() string {
 }
 
 func (c *content) close() {
-	if c.ahead != nil {
-		c.ahead.close()
+	if c.prefetcher != nil {
+		c.prefetcher.close()
 	}
 }
 
-// Read ahead go aheadBlocks blocks of aheadSize bytes.
+// At most prefetchBlocks blocks of prefetchSize bytes are read ahead.
 const (
-	aheadBlocks = 4
-	aheadSize   = 256 << 10
+	prefetchBlocks = 4
+	prefetchSize   = 256 << 10
 )
 
-// ahead reads a body in a goroutine of its own, and hashes it in another.
-type ahead struct {
+// prefetcher reads a body in a goroutine of its own, and hashes it in another.
+type prefetcher struct {
 	free   chan []byte
 	read   chan *block
 	hashed chan *block
@@ -97,7 +97,7 @@ type ahead struct {
 	unread []byte
 }
 
-// block is a piece of a body on its way to users goroutines.
+// block is a part of a body that users goroutines still need.
 type block struct {
 	buf   []byte
 	n     int
@@ -105,14 +105,14 @@ type block struct {
 	users atomic.Int32
 }
 
-// readAhead hashes nothing where sum is nil.
-func readAhead(body io.Reader, sum hash.Hash) *ahead {
-	a := &ahead{free: make(chan []byte, aheadBlocks), read: make(chan *block, aheadBlocks), stop: make(chan struct{})}
-	for range aheadBlocks {
+// prefetch hashes nothing if sum is nil.
+func prefetch(body io.Reader, sum hash.Hash) *prefetcher {
+	a := &prefetcher{free: make(chan []byte, prefetchBlocks), read: make(chan *block, prefetchBlocks), stop: make(chan struct{})}
+	for range prefetchBlocks {
 		a.free <- nil
 	}
 	if sum != nil {
-		a.hashed = make(chan *block, aheadBlocks)
+		a.hashed = make(chan *block, prefetchBlocks)
 		a.wait.Go(func() {
 			for b := range a.hashed {
 				sum.Write(b.buf[:b.n])
@@ -125,7 +125,7 @@ func readAhead(body io.Reader, sum hash.Hash) *ahead {
 }
 
 // fill reads until the end, an error or close.
-func (a *ahead) fill(body io.Reader) {
+func (a *prefetcher) fill(body io.Reader) {
 	defer close(a.read)
 	if a.hashed != nil {
 		defer close(a.hashed)
@@ -136,7 +136,7 @@ func (a *ahead) fill(body io.Reader) {
 			return
 		case buf := <-a.free:
 			if buf == nil {
-				buf = make([]byte, aheadSize)
+				buf = make([]byte, prefetchSize)
 			}
 			b := &block{buf: buf}
 			b.n, b.err = readFull(body, buf)
@@ -153,8 +153,8 @@ func (a *ahead) fill(body io.Reader) {
 	}
 }
 
-// readFull fills buf as far as the body goes. A decoder that panics must not take
-// the program with it: the panic is handed to the goroutine that can recover.
+// readFull fills buf until the body ends. A decoder that panics must not end the
+// program: the panic is handed to the goroutine that can recover.
 func readFull(body io.Reader, buf []byte) (n int, err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -173,13 +173,13 @@ type panicked struct{ value any }
 
 func (p *panicked) Error() string { return fmt.Sprint(p.value) }
 
-func (a *ahead) release(b *block) {
+func (a *prefetcher) release(b *block) {
 	if b.users.Add(-1) == 0 {
 		a.free <- b.buf
 	}
 }
 
-func (a *ahead) Read(p []byte) (int, error) {
+func (a *prefetcher) Read(p []byte) (int, error) {
 	for len(a.unread) == 0 {
 		if a.now != nil && a.now.err != nil {
 			if v, ok := a.now.err.(*panicked); ok {
@@ -203,7 +203,7 @@ func (a *ahead) Read(p []byte) (int, error) {
 }
 
 // close stops reading ahead; what was read is hashed when it returns.
-func (a *ahead) close() {
+func (a *prefetcher) close() {
 	a.once.Do(func() {
 		close(a.stop)
 		a.wait.Wait()

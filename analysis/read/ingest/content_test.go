@@ -31,7 +31,7 @@ func hexSum(b []byte) string {
 }
 
 func TestReadingAheadGivesAndHashesEveryByte(t *testing.T) {
-	for _, n := range []int{0, 1, aheadSize - 1, aheadSize, aheadSize + 1, 9*aheadSize + 77} {
+	for _, n := range []int{0, 1, prefetchSize - 1, prefetchSize, prefetchSize + 1, 9*prefetchSize + 77} {
 		want := someBytes(n)
 		for name, body := range map[string]io.Reader{
 			"whole":                        bytes.NewReader(want),
@@ -39,7 +39,7 @@ func TestReadingAheadGivesAndHashesEveryByte(t *testing.T) {
 			"with the end beside the last": iotest.DataErrReader(bytes.NewReader(want)),
 		} {
 			sum := sha256.New()
-			a := readAhead(body, sum)
+			a := prefetch(body, sum)
 			got, err := io.ReadAll(a)
 			a.close()
 			if err != nil || !bytes.Equal(got, want) || hex.EncodeToString(sum.Sum(nil)) != hexSum(want) {
@@ -51,7 +51,7 @@ func TestReadingAheadGivesAndHashesEveryByte(t *testing.T) {
 
 func TestReadingAheadHandsOverErrorsBehindTheBytesBeforeThem(t *testing.T) {
 	want := errors.New("the disk is gone")
-	a := readAhead(io.MultiReader(strings.NewReader("before"), iotest.ErrReader(want)), nil)
+	a := prefetch(io.MultiReader(strings.NewReader("before"), iotest.ErrReader(want)), nil)
 	defer a.close()
 	got, err := io.ReadAll(a)
 	if string(got) != "before" || !errors.Is(err, want) {
@@ -64,7 +64,7 @@ type panicking struct{}
 func (panicking) Read([]byte) (int, error) { panic("a decoder is broken") }
 
 func TestAPanicOfADecoderReachesTheGoroutineThatReads(t *testing.T) {
-	a := readAhead(panicking{}, sha256.New())
+	a := prefetch(panicking{}, sha256.New())
 	defer a.close()
 	defer func() {
 		if v := recover(); v != "a decoder is broken" {
@@ -77,13 +77,13 @@ func TestAPanicOfADecoderReachesTheGoroutineThatReads(t *testing.T) {
 
 func TestReadingAheadStopsWhenItIsClosed(t *testing.T) {
 	endless := iotest.OneByteReader(zeros{})
-	a := readAhead(zeros{}, sha256.New())
-	if _, err := io.ReadFull(a, make([]byte, 3*aheadSize)); err != nil {
+	a := prefetch(zeros{}, sha256.New())
+	if _, err := io.ReadFull(a, make([]byte, 3*prefetchSize)); err != nil {
 		t.Fatal(err)
 	}
 	a.close()
 	a.close()
-	unread := readAhead(endless, nil)
+	unread := prefetch(endless, nil)
 	unread.close()
 }
 

@@ -46,7 +46,7 @@ func (b *builder) descriptors() {
 	b.countDescriptors(source, rows, watches)
 	form := socketForm(rows)
 	if form != "" && source != links && source != fdinfo {
-		form = analysis.FormEnds // a listing shows the ends where there are any
+		form = analysis.FormEnds // a listing shows the ends if there are any
 	}
 	b.form(analysis.KindDescriptor, form)
 	if b.node() != nil {
@@ -54,8 +54,8 @@ func (b *builder) descriptors() {
 	}
 }
 
-// rows are the descriptors of the source that says most of each, joined with
-// what socket tables and a Node report know of them.
+// rows are the descriptors of the richest source, joined with the rows of socket tables
+// and of a Node report.
 func (b *builder) rows(fdinfo, links, listed *part) (source *part, rows list) {
 	sockets, tables := b.sockets()
 	switch {
@@ -79,7 +79,7 @@ func (b *builder) rows(fdinfo, links, listed *part) (source *part, rows list) {
 		rows = list{plain: rows.unpacked()}
 		if lsof.JoinSockets(rows.plain, sockets, b.pid()) > 0 {
 			for _, t := range tables {
-				b.adopt(t)
+				b.addArtifact(t)
 			}
 		}
 	}
@@ -90,7 +90,7 @@ func (b *builder) rows(fdinfo, links, listed *part) (source *part, rows list) {
 	return source, rows
 }
 
-// pid is that of the process, 0 where nothing says it.
+// pid is that of the process, 0 if it is unknown.
 func (b *builder) pid() int {
 	pid, _ := strconv.Atoi(b.s.Process.PID.Value)
 	return pid
@@ -107,8 +107,8 @@ func (b *builder) form(kind analysis.Kind, form string) {
 	b.s.Forms[kind] = form
 }
 
-// socketForm says whether the sockets of a list show where they lead; "" where
-// there are none.
+// socketForm describes how a list shows the ends of its sockets; "" if it has no
+// sockets.
 func socketForm(rows list) string {
 	form := ""
 	for d := range rows.all() {
@@ -150,8 +150,8 @@ func (b *builder) lacking(fdinfo, links, listed *part) bool {
 	if want-have < 5 || (want-have)*10 < want {
 		return false
 	}
-	if !b.said {
-		b.said = true
+	if !b.reported {
+		b.reported = true
 		b.s.Incomplete = append(b.s.Incomplete, analysis.KindDescriptor, analysis.KindWatch)
 		b.r.problem(analysis.Problem{Path: fdinfo.path, Offset: -1, Severity: analysis.Warning,
 			What: fmt.Sprintf("fdinfo holds %d of %d descriptors and was left out", have, want),
@@ -161,10 +161,9 @@ func (b *builder) lacking(fdinfo, links, listed *part) bool {
 	return true
 }
 
-// richest is the listing whose families people can read best among those with
-// nearly the most descriptors: files of one instant are taken one after the
-// other and differ by a few (lsof.md section 5.3). Numeric endpoints come before
-// names, the table before the fields.
+// richest is the best readable listing among those with nearly the most descriptors:
+// files of one instant are taken one after the other and differ by a few (lsof.md
+// section 5.3). Numeric endpoints come before names, the table before the fields.
 func (b *builder) richest() *part {
 	most := 0
 	for _, p := range b.g.parts {
@@ -189,7 +188,7 @@ func (b *builder) richest() *part {
 	return best
 }
 
-// endpoints reports whether the listing says where its sockets lead.
+// endpoints reports whether the listing shows the ends of its sockets.
 func (l *listing) endpoints() bool {
 	for d := range l.rows.all() {
 		if d.Local != "" || d.Remote != "" {
@@ -240,7 +239,7 @@ func descriptorTotal(fdinfo, links, listed *part) *int {
 }
 
 func (b *builder) countDescriptors(source *part, rows list, watches map[int]int) {
-	at := int32(b.adopt(source))
+	at := int32(b.addArtifact(source))
 	sockets := b.r.known.NewSockets()
 	for d := range rows.all() {
 		sockets.Add(d)

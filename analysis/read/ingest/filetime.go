@@ -101,7 +101,7 @@ func (r *reader) dateByFiles(snapshots []analysis.Snapshot, all []*group) {
 }
 
 // dated is a snapshot with the times of files that it may have, the latest last; none
-// where something better dates it.
+// if something better dates it.
 type dated struct {
 	snapshot *analysis.Snapshot
 	group    *group
@@ -117,8 +117,8 @@ func (r *reader) dateByFile(d dated, at time.Time) {
 	d.snapshot.TimeFact = analysis.Fact{Value: d.snapshot.CapturedAt.Format(time.RFC3339), Source: source, Confidence: analysis.Low}
 }
 
-// believableTimes reports whether file times say when files were captured: a checkout
-// or an unpacking gives nearly all files of several captures the same two seconds.
+// believableTimes reports whether file times are those of the captures: a checkout or
+// an unpacking sets nearly all files of several captures to the same two seconds.
 func believableTimes(all []*group) bool {
 	type file struct {
 		at      time.Time
@@ -157,8 +157,8 @@ var (
 	tokenInName      = regexp.MustCompile(`(?i)(?:^|[^a-z0-9])(?:t|s|snap|snapshot|round|run|step|sample|capture)[._-]?(\d{1,6})(?:$|[^a-z0-9])`)
 )
 
-// tokenOfPath is the number of the capture in its series, by the token nearest to the
-// file, and what the path says apart from it; "" where the path has no token.
+// tokenOfPath returns the number of the capture in its series, from the token nearest
+// to the file, and the path without that number; "" for a path without a token.
 //
 //	"lab/t3/kubelet/lsof.txt" -> "lab/#/kubelet", 3
 //	"lab/p1-t4.txt"           -> "lab/p1#", 4
@@ -182,8 +182,8 @@ func (g *group) tokenOfPath() (key string, n int) {
 // processes, or dumps that follow one another in a file, share one.
 type tokenSeries map[int][]dated
 
-// dateBySeries dates as many captures as possible so that times rise with the numbers,
-// each snapshot by the latest time of its files with which they do.
+// dateBySeries dates as many captures as possible so that times rise with the numbers.
+// Each snapshot gets the latest time of its files that allows this.
 func (r *reader) dateBySeries(s tokenSeries) {
 	numbers := slices.Sorted(maps.Keys(s))
 	times := s.possible(numbers)
@@ -201,9 +201,9 @@ func (r *reader) dateBySeries(s tokenSeries) {
 	}
 }
 
-// possible are the file times that each capture may have, the latest last. What better
-// sources say of captures before and after bounds them. A time that files of several
-// captures have to the nanosecond is that of a copy, where a capture has another one.
+// possible are the file times that each capture may have, the latest last. The known
+// times of captures before and after bound them. A time that files of several captures
+// share to the nanosecond is that of a copy, if the capture has another one.
 func (s tokenSeries) possible(numbers []int) [][]time.Time {
 	captures := map[int64]int{}
 	out := make([][]time.Time, len(numbers))

@@ -18,7 +18,7 @@ func second(n int) time.Time {
 	return time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC).Add(time.Duration(n) * time.Second)
 }
 
-// at gives a file of one of these tests.
+// at returns a file of one of these tests.
 func at(n int, name, content string) capturedFile {
 	return capturedFile{name, []byte(content), second(n)}
 }

@@ -14,12 +14,12 @@ var (
 	// fdDirectory is the last component of a copy of /proc/PID/fdinfo or fd:
 	// "fdinfo", "fd", "cpr_fdinfo", "fdinfo.copy".
 	fdDirectory = regexp.MustCompile(`(?i)^(.*[._-])?(fdinfo|fd)([._-].*)?$`)
-	// token is a directory or file name that says when, not who: "t3", "round-2",
-	// "t8-shims-resumed", "2026-11-21T03-04-05Z", "0001".
+	// token matches the name of a directory or file that stands for a time: "t3",
+	// "round-2", "t8-shims-resumed", "2026-11-21T03-04-05Z", "0001".
 	token = regexp.MustCompile(`(?i)^(t|s|n|snap|snapshot|round|run|step|sample|capture|dump|#)?[._-]?\d+([._T:-].*)?Z?$`)
-	// shortToken is the part of such a name that tells it from the others.
+	// shortToken is the part of such a name that differs from the others.
 	shortToken = regexp.MustCompile(`(?i)^((?:t|s|n|snap|snapshot|round|run|step)?[._-]?\d{1,6})[._-][a-z].*$`)
-	// formWord only says what kind of evidence a file is.
+	// formWord matches a word for the kind of evidence in a file.
 	formWord  = regexp.MustCompile(`(?i)goroutineleak|goroutine[._-]?stacks?|goroutines?|go-routine|pprof|profile|debug[=._-]?[0123]|fdinfo|stacks?|dump|lsof|fds?|fdinfo|limits|status|stat|mountinfo|mounts|metrics|cmdline|cgroup|captured[._-]at|inotify|sysctls?|net[._-]?(tcp|udp|unix)6?|ss|netstat|jstack|jcmd|threads?|proc|targets|sigquit|sigusr1|trace|truncated|full|runtimestack|64mib|file-nr|heap|cpu|block|mutex|threadcreate`)
 	extension = regexp.MustCompile(`(?i)\.(txt|log|out|err|jsonl?|html?|gz|zst|pb|prof|pprof|f0|f|md|lst|list|xz|bz2|lz4|stacks)$`)
 	copyMark  = regexp.MustCompile(` \(\d+\)$`)
@@ -27,8 +27,8 @@ var (
 	procDir   = regexp.MustCompile(`(?:^|/)proc/(\d+)(?:/|$)`)
 )
 
-// captureDir is the directory that holds one capture of one process:
-// "t1/kubelet/fdinfo/25" and "t1/kubelet/lsof.txt" give "t1/kubelet".
+// captureDir is the directory that holds one capture of one process: "t1/kubelet" for
+// "t1/kubelet/fdinfo/25" and "t1/kubelet/lsof.txt".
 func captureDir(p string) string {
 	dir := strings.TrimSuffix(directoryOf(p), "/")
 	if fdDirectory.MatchString(path.Base(dir)) {
@@ -37,11 +37,10 @@ func captureDir(p string) string {
 	return dir
 }
 
-// stemOf is what a file's name says apart from the kind of evidence:
-// "p1-t4.debug1.txt" gives "p1-t4", "goroutine-debug2_0001.txt" gives "0001",
-// "lsof.txt" gives "".
+// stemOf returns a file's name without its words for the kind of evidence: "p1-t4" for
+// "p1-t4.debug1.txt", "0001" for "goroutine-debug2_0001.txt", "" for "lsof.txt".
 func stemOf(base string) string {
-	// " (2)" tells two members of one name apart and is no part of it.
+	// " (2)" separates two members of one name and is no part of it.
 	s := copyMark.ReplaceAllString(base, "")
 	for extension.MatchString(s) {
 		s = extension.ReplaceAllString(s, "")
@@ -63,8 +62,8 @@ func pidOf(p string) int {
 	return pid
 }
 
-// programName is the last element of an executable's path, without the mark of
-// a replaced binary: "/usr/bin/kubelet (deleted)" gives "kubelet".
+// programName is the last element of an executable's path, without the mark of a
+// replaced binary: "kubelet" for "/usr/bin/kubelet (deleted)".
 func programName(executable string) string {
 	executable = strings.TrimSuffix(executable, " (deleted)")
 	if executable == "" {
@@ -73,9 +72,8 @@ func programName(executable string) string {
 	return path.Base(strings.ReplaceAll(executable, `\`, "/"))
 }
 
-// naming splits a capture directory into what names the snapshot and what names
-// the process: "lab/t3/kubelet" gives label "t3" and process "kubelet"; names
-// above the label are context.
+// naming splits a capture directory into the label of the snapshot and the name of the
+// process: "t3" and "kubelet" for "lab/t3/kubelet". Names above the label are context.
 func naming(dir string) (label, process string) {
 	parts := strings.Split(strings.ReplaceAll(dir, "!", ""), "/")
 	for i := len(parts) - 1; i >= 0; i-- {
@@ -138,7 +136,7 @@ func timeInName(name string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// ordinalWords order names that say before and after in words.
+// ordinalWords order names with words for before and after.
 var ordinalWords = map[string]int{"before": 0, "baseline": 0, "pre": 0, "start": 0, "first": 0, "begin": 0, "old": 0, "good": 0,
 	"during": 1, "middle": 1, "after": 2, "post": 2, "end": 2, "last": 2, "later": 2, "new": 2, "bad": 2}
 
@@ -226,9 +224,9 @@ func hostOf(cmdline []string) string {
 	return ""
 }
 
-// completeNames replaces names that lsof cut to 9 bytes or the kernel to 15 by
-// the longer name that another artifact gives for the same pid, or for another
-// snapshot of the bundle (DESIGN.md section 4).
+// completeNames replaces names that lsof cut to 9 bytes or the kernel to 15 by the
+// longer name of another artifact for the same pid, or of another snapshot of the
+// bundle (DESIGN.md section 4).
 func completeNames(snapshots []analysis.Snapshot) {
 	for i := range snapshots {
 		cut := snapshots[i].Process.Name.Value

@@ -1,9 +1,8 @@
 // Package ingest turns the bytes of one bundle into snapshots. It takes inputs
-// (archives and loose files), walks them once, names every member by its
-// content, has the format's package read it, and then, knowing all of the
-// bundle, decides which artifacts speak of the same process at the same time.
-// It is the only package that knows all parsers. It refuses to know storage,
-// pages, and what the families mean.
+// (archives and loose files) and walks them once. It names every member by its content
+// and hands it to the parser of its format. Once it knows all of the bundle, it decides
+// which artifacts belong to the same process at the same time. It is the only package
+// that knows all parsers. It does not know storage, pages, or what the families mean.
 package ingest
 
 import (
@@ -22,16 +21,16 @@ import (
 // an older engine are computed again on request.
 const Engine = 8
 
-// Config says how to read a bundle; the zero value reads with default limits.
+// Config controls the reading of a bundle; the zero value reads with default limits.
 type Config struct {
 	Bundle bundle.Config
-	// Progress is called often and must return quickly; nil means nobody listens.
+	// Progress is called often and must return quickly; it may be nil.
 	Progress func(Progress)
 	// Now bounds plausible times; nil means time.Now.
 	Now func() time.Time
-	// SHA256 gives the hash of the one input in lower-case hex, once it was read to its
-	// end; nil where nobody else hashes it. An input with a ModTime and a Size that is
-	// no archive is then not hashed again.
+	// SHA256 returns the hash of the one input in lower-case hex, once it was read to
+	// its end; nil if the caller does not hash it. An input with a ModTime and a Size
+	// that is no archive is then not hashed again.
 	SHA256 func() string
 	// Packed leaves goroutines, descriptors and watches packed in Members, as the store
 	// takes them: a tenth of the memory of columns.
@@ -68,7 +67,7 @@ type Progress struct {
 	Snapshots int
 }
 
-// Text says the progress in words.
+// Text describes the progress in words.
 func (p Progress) Text() string {
 	switch p.Stage {
 	case "grouping":
@@ -105,23 +104,23 @@ func Run(ctx context.Context, cfg Config, inputs []bundle.Input) (Result, error)
 	if err != nil {
 		return Result{}, err
 	}
-	r.told.list = append(r.told.list, problems...) // the walk has bounded them
+	r.problems.list = append(r.problems.list, problems...) // the walk has bounded them
 	r.closeDirectories()
 	r.verify()
-	r.tellEmpty()
+	r.reportEmpty()
 	r.progress.Stage = "grouping"
 	r.report()
 	snapshots := r.snapshots()
 	if !cfg.Packed {
 		unpack(snapshots)
 	}
-	r.told.close()
+	r.problems.close()
 	r.nothingFound(snapshots)
 	r.countProblems()
 	r.progress.Stage = "done"
 	r.progress.Snapshots = len(snapshots)
 	r.report()
-	return Result{Artifacts: r.artifacts, Problems: r.told.list, Snapshots: snapshots, Unpacked: stats.BytesOut}, nil
+	return Result{Artifacts: r.artifacts, Problems: r.problems.list, Snapshots: snapshots, Unpacked: stats.BytesOut}, nil
 }
 
 func unpack(snapshots []analysis.Snapshot) {
@@ -132,12 +131,12 @@ func unpack(snapshots []analysis.Snapshot) {
 	}
 }
 
-// fewEmpty is how many empty files are told one by one.
+// fewEmpty is how many empty files are reported one by one.
 const fewEmpty = 3
 
-// tellEmpty names the empty files: some collectors leave dozens of them, which
+// reportEmpty names the empty files: some collectors leave dozens of them, which
 // must not bury the other problems.
-func (r *reader) tellEmpty() {
+func (r *reader) reportEmpty() {
 	const why, hint = "what was to be written there did not answer, or had nothing to say", "if its evidence matters, capture it again; nothing else depends on it"
 	if len(r.empty) <= fewEmpty {
 		for _, path := range r.empty {
@@ -150,17 +149,17 @@ func (r *reader) tellEmpty() {
 		Why:  "each has 0 bytes: " + why, Hint: "the list of files names them; " + hint})
 }
 
-// nothingFound says it in words when a bundle held no evidence at all: the one
-// case in which a quiet result would read as "no leak".
+// nothingFound reports that a bundle held no evidence at all: without this problem the
+// result would read as "no leak".
 func (r *reader) nothingFound(snapshots []analysis.Snapshot) {
 	if len(snapshots) > 0 {
 		return
 	}
 	// It is listed however many others there are.
-	say := func(p analysis.Problem) { r.told.list = append(r.told.list, p) }
+	say := func(p analysis.Problem) { r.problems.list = append(r.problems.list, p) }
 	why := fmt.Sprintf("%d files were looked at", len(r.artifacts))
 	switch {
-	case len(r.artifacts) == 0 && len(r.told.list) > 0:
+	case len(r.artifacts) == 0 && len(r.problems.list) > 0:
 		why = "nothing in it could be opened; the problems above say why"
 	case len(r.artifacts) == 0:
 		why = "there is no file in it"
@@ -210,7 +209,7 @@ func (r *reader) countProblems() {
 	for i := range r.artifacts {
 		at[r.artifacts[i].Path] = i
 	}
-	for _, p := range r.told.list {
+	for _, p := range r.problems.list {
 		if i, ok := at[p.Path]; ok {
 			r.artifacts[i].Problems++
 		} else if i, ok := at[directoryOf(p.Path)]; ok {

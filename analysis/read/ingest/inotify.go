@@ -67,7 +67,7 @@ func readInodes(r *reader, body io.Reader, p *part, a *analysis.Artifact) error 
 	return err
 }
 
-// watches counts inotify watches; an empty fdinfo archive says nothing of them.
+// watches counts inotify watches; an empty fdinfo archive is no evidence about them.
 func (b *builder) watches() {
 	fdinfo := b.g.form(detect.FDInfo, detect.FDInfoGrep)
 	if fdinfo == nil || fdinfo.fdinfo == nil || len(fdinfo.fdinfo.infos) == 0 {
@@ -85,7 +85,7 @@ func (b *builder) watches() {
 	for i := range fdinfo.fdinfo.infos {
 		all = append(all, fdinfo.fdinfo.infos[i].Watches...)
 	}
-	at := int32(b.adopt(fdinfo))
+	at := int32(b.addArtifact(fdinfo))
 	targets := b.g.scene().Name(all)
 	owner := b.g.owner()
 	byFamily := map[string][]int{}
@@ -145,7 +145,7 @@ func (g *group) scene() family.Scene {
 	return s
 }
 
-// partial reports whether the capture's manifest says that a file is not whole.
+// partial reports whether the capture's manifest marks a file as not whole.
 func (g *group) partial(p *part) bool {
 	m := g.capture()
 	if m == nil || m.dir != p.dir {
@@ -159,7 +159,7 @@ func (g *group) partial(p *part) bool {
 	return false
 }
 
-// watchKey is one watch of one process, in every capture of it: the kernel gives a
+// watchKey is one watch of one process, in every capture of it: the kernel uses a
 // number of a watch again only after all others.
 type watchKey struct {
 	owner        string
@@ -181,8 +181,8 @@ type formerTarget struct {
 	label  string
 }
 
-// recall finds, for the watches whose target is gone in one capture, what another
-// capture of the same process knew of it. Only those are kept.
+// recall finds, for the watches whose target is gone in one capture, the target in
+// another capture of the same process. It keeps no others.
 func recall(all []*group) map[watchKey]formerTarget {
 	lost := map[watchKey]bool{}
 	each(all, func(_ *group, k watchKey, t family.WatchTarget) {
@@ -220,7 +220,7 @@ func each(all []*group, visit func(*group, watchKey, family.WatchTarget)) {
 	}
 }
 
-// owner tells the processes of an upload apart: host, pid and start; "" without a pid.
+// owner identifies a process of an upload by host, pid and start; "" without a pid.
 func (g *group) owner() string {
 	pid := 0
 	host, start := "", uint64(0)
@@ -261,7 +261,7 @@ func (b *builder) countedWatches() {
 	if table == nil {
 		return
 	}
-	b.adopt(table)
+	b.addArtifact(table)
 	total := table.counts.total()
 	if table.counts.what == procfs.Instances {
 		if b.s.Totals.Descriptors != nil {
@@ -288,7 +288,7 @@ func (b *builder) countedWatches() {
 	b.s.Totals.Watches = &total
 }
 
-// appendWatch appends a watch in words, with what it is on where that is known.
+// appendWatch appends a watch in words, with its target if that is known.
 //
 //	"fd 7, wd 1, device 0:28, inode 60 = /sys/fs/cgroup/a"
 func appendWatch(b []byte, w *analysis.Watch, t *family.WatchTarget) []byte {
@@ -311,7 +311,7 @@ func appendWatch(b []byte, w *analysis.Watch, t *family.WatchTarget) []byte {
 }
 
 // watchHash folds the device and the file handle, the watch's identity beside
-// fd and wd; the inode stands in where the kernel printed no handle.
+// fd and wd; the inode replaces a handle that the kernel did not print.
 //
 //	"1c/81/0100.." or "1c/3c", FNV-1a
 func watchHash(w *analysis.Watch) uint64 {

@@ -23,9 +23,9 @@ var dateLayouts = []string{
 	"Mon _2 Jan 2006 15:04:05 MST", time.RFC3339, "2006-01-02 15:04:05 -0700", "2006-01-02 15:04:05 MST", "2006-01-02 15:04:05",
 }
 
-// readManifest reads where and when a collector ran: the files hostname and date
-// of sos, agent-host.json of HashiCorp, the environment of Alloy, and the
-// diagnostics of Mattermost (bundles.md section 2). Nothing else of them is kept.
+// readManifest reads the host and the time of a collector: the files hostname and date
+// of sos, agent-host.json of HashiCorp, the environment of Alloy, and the diagnostics
+// of Mattermost (bundles.md section 2). Nothing else of them is kept.
 func readManifest(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 	text, err := io.ReadAll(io.LimitReader(body, manifestLimit))
 	if err != nil {

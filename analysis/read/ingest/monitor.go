@@ -11,7 +11,7 @@ import (
 	"leakdiff/analysis"
 )
 
-// Bounds of what is kept and told of a JVM's locks.
+// Bounds of what is kept and reported of a JVM's locks.
 const (
 	mostMonitors  = 200_000
 	fewestWaiters = 3
@@ -24,8 +24,8 @@ const (
 type monitors struct {
 	waits map[string]*monitor
 	holds map[string]holder
-	// distinct counts the objects for which the threads of a family wait, owned those of
-	// all families, and waiting the threads that wait for one of them.
+	// distinct counts the objects for which the threads of a family wait. owned counts
+	// those of all families. waiting counts the threads that wait for one of them.
 	distinct map[string]map[string]bool
 	owned    int
 	waiting  map[string]int
@@ -73,7 +73,7 @@ func (m *monitors) add(t *analysis.Thread, family string) {
 	}
 }
 
-// own notes an object that says something of its thread; a plain java.lang.Object
+// own notes an object that identifies its thread. A plain java.lang.Object does not: it
 // is the private lock of one thread in many idle pools. Beyond the bound new objects
 // are left out together with their threads, and known ones still count.
 func (m *monitors) own(family string, l analysis.Lock) bool {
@@ -102,8 +102,8 @@ func topFrame(s *analysis.Stack) string {
 	return s.Frames[0].Func
 }
 
-// contended states the locks that several threads wait for, with their holder,
-// and the families whose threads wait for an object each: as many owners
+// contended states two things: the locks that several threads wait for, with their
+// holder; and the families whose threads wait for an object each, with as many owners
 // (threads.md section 6, rule 4).
 func (b *builder) contended(p *part) {
 	m := &p.threads.locks

@@ -16,8 +16,8 @@ type argument struct {
 // times as long and twice the memory, which the collector looked at.
 type notes struct {
 	list []note
-	// slots are indexes of list plus 1 where the hash of the argument says, or behind
-	// that; 0 is free, as at least half of them are.
+	// slots are indexes of list plus 1, at the hash of the argument or after it; 0 is
+	// free, as at least half of them are.
 	slots  []int32
 	seed   maphash.Seed
 	others []otherNamers
@@ -27,7 +27,7 @@ type notes struct {
 type note struct {
 	argument
 	first  int64
-	others int32 // index of notes.others plus 1, 0 where first is alone
+	others int32 // index of notes.others plus 1, 0 if first is alone
 }
 
 // namers are the goroutines that name an argument.
@@ -41,7 +41,7 @@ type otherNamers struct {
 	members []int64
 }
 
-// add says that a goroutine names an argument.
+// add notes that a goroutine names an argument.
 func (n *notes) add(a argument, id int64) {
 	if 2*len(n.list) >= len(n.slots) {
 		n.grow()
@@ -74,7 +74,7 @@ func (n *notes) slot(a argument) *int32 {
 	}
 }
 
-// grow doubles the slots, whose number is a power of two, and the room of the list.
+// grow doubles the slots, whose number is a power of two, and the capacity of the list.
 func (n *notes) grow() {
 	if n.slots == nil {
 		n.seed = maphash.MakeSeed()

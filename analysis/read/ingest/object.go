@@ -22,13 +22,13 @@ const (
 	lockFrameDepth = 3
 )
 
-// arguments say of one stack which first arguments of its frames are noted.
+// arguments are the frames of one stack whose first arguments are noted.
 type arguments struct {
 	// frames are those that are noted: the lock, and methods.
 	frames []notedFrame
 	lock   int // index of the frame that waits for a lock, -1 without
 	seen   int
-	// found says that an address was.
+	// found is true if an address was found.
 	found bool
 }
 
@@ -65,7 +65,7 @@ func argumentsOf(s *analysis.Stack) *arguments {
 	return &a
 }
 
-// noArguments are those of all stacks of which no frame is noted: nothing is added.
+// noArguments are those of all stacks without a noted frame: nothing is added.
 var noArguments = &arguments{lock: -1}
 
 // receiver is the package and type of a method.
@@ -151,8 +151,8 @@ func firstArgument(line []byte) (uint64, bool) {
 	return 0, false
 }
 
-// objects keeps of all addresses those that can say who holds what others wait
-// for: the locks, and the receivers of the types through which the waiters came.
+// objects keeps of all addresses those that can prove who holds what others wait for:
+// the locks, and the receivers of the types through which the waiters came.
 func (b *builder) objects(t *textDump) {
 	defer func() { t.notes, t.places = notes{}, nil }()
 	types := map[string]bool{}
@@ -202,9 +202,10 @@ func (b *builder) objects(t *textDump) {
 	b.s.Objects = c.objects()
 }
 
-// namingFrame is what a place says of the addresses that it names.
+// namingFrame is the frame of a place that names addresses.
 type namingFrame struct {
-	// left says that they are not kept, nor is the rest given.
+	// left is true if the addresses are not kept; the rest is then not passed on
+	// either.
 	left, lock bool
 	// family and function are numbers of what was collected, from 1.
 	family, function int32
@@ -219,7 +220,7 @@ type site struct {
 // collected are the goroutines that name the sites of all families.
 type collected struct {
 	families, functions map[string]int32
-	// at says where in all a site is.
+	// at maps a site to its index in all.
 	at  map[site]int32
 	all []named
 }
@@ -241,8 +242,8 @@ func (c *collected) numbers(fingerprint, function string) (int32, int32) {
 	return number(c.families, fingerprint), number(c.functions, function)
 }
 
-// add joins what two exact stacks of one family name alike, or two frames of a stack;
-// shared says that there are such.
+// add joins the addresses that two exact stacks of one family share, or two frames of a
+// stack; shared is true if there are any.
 func (c *collected) add(n named, shared bool) {
 	if shared {
 		i, known := c.at[n.site]

@@ -82,7 +82,7 @@ func TestEveryWaiterOfALockIsCountedHoweverTheDumpIsWritten(t *testing.T) {
 	}
 }
 
-// TestAWaiterBeforeALongLogIsCounted has more log lines behind a goroutine than a buffer
+// TestAWaiterBeforeALongLogIsCounted has more log lines after a goroutine than a buffer
 // holds.
 func TestAWaiterBeforeALongLogIsCounted(t *testing.T) {
 	for _, lines := range []int{0, 600, 1600, 3000} {

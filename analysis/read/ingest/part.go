@@ -11,19 +11,19 @@ import (
 	"leakdiff/analysis/read/thread"
 )
 
-// A part is what one artifact says about one process at one time. A listing of
-// all processes gives one part for each of them; all files of one fdinfo/
-// directory give one part together.
+// A part is the evidence of one artifact about one process at one time. A listing of
+// all processes becomes one part for each of them; all files of one fdinfo/ directory
+// together become one part.
 type part struct {
 	artifact int
 	path     string
-	// dir is the capture directory, without a trailing fdinfo/ or fd/; stem is
-	// the file's name without extensions and without words that only say what
-	// kind of evidence it is: "p1-t4" for p1-t4.debug1.txt, "" for lsof.txt.
+	// dir is the capture directory, without a trailing fdinfo/ or fd/; stem is the
+	// file's name without extensions and without words for the kind of evidence:
+	// "p1-t4" for p1-t4.debug1.txt, "" for lsof.txt.
 	dir, stem string
 	form      string
-	// ordinal tells the dumps and listings of one file apart; section says that
-	// the file is a log or holds several.
+	// ordinal numbers the dumps and listings of one file; section is true if the file
+	// is a log or holds several.
 	ordinal int
 	section bool
 	pid     int
@@ -33,13 +33,13 @@ type part struct {
 	// others that its files have.
 	modified  time.Time
 	fileTimes []time.Time
-	// inner is the time that the content itself gives; zoneless, that it names no
-	// zone and is taken as UTC.
+	// inner is the time in the content itself; zoneless is true if it names no zone and
+	// is taken as UTC.
 	inner    time.Time
 	zoneless bool
-	// dayless says that inner was a clock without a date.
+	// dayless is true if inner was a clock without a date.
 	dayless bool
-	// outcome replaces the artifact's own where the part is one of several.
+	// outcome replaces the artifact's own if the part is one of several.
 	outcome string
 	placing placing
 	// source names the wrapping that the part was freed of, "" for a plain file.
@@ -75,7 +75,7 @@ type part struct {
 // several follow one another in a file, dump has the counts of this one alone.
 type textDump struct {
 	dump goroutine.Dump
-	// crash says that the dump is one within a text that began otherwise.
+	// crash is true for a dump within a text that began otherwise.
 	crash  bool
 	stacks map[*analysis.Stack]*goroutines
 	order  []*analysis.Stack
@@ -114,7 +114,7 @@ type goroutines struct {
 	// of all: reading them back costs more than counting.
 	counts    []int
 	waits     [len(analysis.WaitBuckets)]int
-	oldest    int   // wait in minutes, -1 where none was printed
+	oldest    int   // wait in minutes, -1 if none was printed
 	index     int32 // of textDump.order
 	arguments *arguments
 	noted     bool             // no more addresses are wanted
@@ -141,7 +141,7 @@ type fdinfoSet struct {
 	empty int
 }
 
-// listing is what lsof says of one process.
+// listing holds the rows of lsof for one process.
 type listing struct {
 	command string
 	// users are those whose descriptors it lists.

@@ -7,24 +7,24 @@ import (
 	"leakdiff/analysis/read/bundle"
 )
 
-// told are the problems of a bundle. Each severity has a budget of its own, so that no
-// number of notes hides an error.
-type told struct {
+// problemList holds the problems of a bundle. Each severity has a budget of its own,
+// so that no number of notes hides an error.
+type problemList struct {
 	list []analysis.Problem
 	// listed and unlisted count them by severity; most are listed of each.
 	listed, unlisted map[analysis.Severity]int
 	most             int
 }
 
-func newTold(b bundle.Budget) told {
+func newProblemList(b bundle.Budget) problemList {
 	most := b.Problems
 	if most <= 0 {
 		most = bundle.DefaultBudget().Problems
 	}
-	return told{listed: map[analysis.Severity]int{}, unlisted: map[analysis.Severity]int{}, most: most}
+	return problemList{listed: map[analysis.Severity]int{}, unlisted: map[analysis.Severity]int{}, most: most}
 }
 
-func (t *told) add(problems ...analysis.Problem) {
+func (t *problemList) add(problems ...analysis.Problem) {
 	for _, p := range problems {
 		if t.listed[p.Severity] >= t.most {
 			t.unlisted[p.Severity]++
@@ -35,12 +35,12 @@ func (t *told) add(problems ...analysis.Problem) {
 	}
 }
 
-// errors is how many errors were told, listed or not.
-func (t *told) errors() int { return t.listed[analysis.Error] + t.unlisted[analysis.Error] }
+// errors counts the errors that were added, listed or not.
+func (t *problemList) errors() int { return t.listed[analysis.Error] + t.unlisted[analysis.Error] }
 
-// aside makes room for the problems of one dump whose places are not known yet; back
-// gives them and brings back those of before.
-func (t *told) aside() (back func() []analysis.Problem) {
+// separate starts a list for the problems of one dump whose places are not known yet.
+// restore returns that list and goes on with the former one.
+func (t *problemList) separate() (restore func() []analysis.Problem) {
 	list, listed := t.list, t.listed
 	t.list, t.listed = nil, map[analysis.Severity]int{}
 	return func() []analysis.Problem {
@@ -50,8 +50,8 @@ func (t *told) aside() (back func() []analysis.Problem) {
 	}
 }
 
-// close adds one problem that says how many are not listed.
-func (t *told) close() {
+// close adds one problem with the number of those that are not listed.
+func (t *problemList) close() {
 	more, severity := 0, analysis.Warning
 	for _, n := range t.unlisted {
 		more += n
@@ -68,5 +68,5 @@ func (t *told) close() {
 		Hint: "mend the first ones; they are often of one kind"})
 }
 
-// problem tells what was not understood or not believed.
-func (r *reader) problem(problems ...analysis.Problem) { r.told.add(problems...) }
+// problem reports what was not understood or not believed.
+func (r *reader) problem(problems ...analysis.Problem) { r.problems.add(problems...) }

@@ -10,17 +10,17 @@ import (
 	"leakdiff/analysis"
 )
 
-// A product is what the paths of one collector's bundles say (bundles.md
-// section 2). Rules are tried after the content has been recognised: they name
-// whose evidence a file is, never what it is.
+// A product describes the paths in one collector's bundles (bundles.md section 2).
+// Rules are tried after the content has been recognised: they name the process of a
+// file, never its kind.
 type product struct {
-	// name is said as the source of what the rule found.
+	// name is quoted as the source of what the rule found.
 	name string
 	// path matches the whole display path or its end. Its groups named host,
 	// process, pid, time and unix are taken; "capture" is the directory that holds
-	// one capture, where it is not the file's own.
+	// one capture, if it is not the file's own.
 	path *regexp.Regexp
-	// process is the program where the path does not name it.
+	// process is the program if the path does not name it.
 	process string
 }
 
@@ -65,8 +65,8 @@ func pattern(expr string) *regexp.Regexp { return regexp.MustCompile(expr) }
 // A placing is what a product's rule reads out of a path.
 type placing struct {
 	product, host, process string
-	// capture is the directory of one capture; captured says that the rule gave
-	// it, since it may be empty.
+	// capture is the directory of one capture; captured is true if the rule found it,
+	// since it may be empty.
 	capture  string
 	captured bool
 	pid      int
@@ -113,8 +113,8 @@ func (p *placing) take(name, value string) {
 	}
 }
 
-// place puts a part into its capture directory, with what the paths of known
-// collectors say of it.
+// place puts a part into its capture directory and adds what the paths of known
+// collectors prove.
 func place(p *part) {
 	p.dir, p.stem = captureDir(p.path), stemOf(path.Base(strings.TrimSuffix(p.path, "/")))
 	p.placing = placingOf(p.path)

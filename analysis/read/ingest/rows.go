@@ -8,10 +8,9 @@ import (
 	"leakdiff/analysis"
 )
 
-// rows are the descriptors of one process between a listing and its families. They
-// are packed, since the listing of a node has hundreds of thousands: what rows repeat
-// is kept once for all of the file, numbers are kept as their distance from the row
-// before.
+// rows are the descriptors of one process between a listing and its families. They are
+// packed, since the listing of a node has hundreds of thousands: repeated texts are
+// kept once for all of the file, and numbers as their distance from the row before.
 type rows struct {
 	words *rowWords
 	n     int
@@ -32,7 +31,7 @@ type rowWords struct {
 	nameOf map[string]uint64
 }
 
-// rowKind is what a row says beside its numbers and names.
+// rowKind is a row without its numbers and names.
 type rowKind struct {
 	kind, access, device, protocol, state string
 	deleted, idle                         bool
@@ -103,8 +102,8 @@ func appendText(data []byte, text string) []byte {
 	return append(binary.AppendUvarint(data, uint64(len(text))), text...)
 }
 
-// appendPart appends a text that mostly is a part of another: where it begins there,
-// counted from 1, and its length, or else 0 and the text.
+// appendPart appends a text that is mostly a part of another: the index where it begins
+// there, counted from 1, and its length; or 0 and the text.
 func appendPart(data []byte, whole, part string) []byte {
 	if at := strings.Index(whole, part); at >= 0 {
 		data = binary.AppendUvarint(data, uint64(at)+1)
@@ -130,7 +129,7 @@ func (r *rows) all() iter.Seq[*analysis.Descriptor] {
 	}
 }
 
-// release frees the descriptors of which families were formed; their number stays.
+// release frees the descriptors once their families are formed; their number stays.
 func (r *rows) release() { r.data = nil }
 
 func (r *rows) len() int {

@@ -25,11 +25,11 @@ type threadDump struct {
 	prints map[*analysis.Stack]string
 	count  int
 	locks  monitors
-	// aged says that some thread has an age.
+	// aged is true if some thread has an age.
 	aged bool
 	// unnumbered threads have no id with which they could be followed.
 	unnumbered int
-	// javaOnly says that the form lists no threads of the virtual machine.
+	// javaOnly is true if the form lists no threads of the virtual machine.
 	javaOnly bool
 }
 
@@ -85,7 +85,7 @@ func threaded(parse threadParser) func(r *reader, body io.Reader, p *part, a *an
 	}
 }
 
-// atLeast says of a figure that it is a lower bound where members were refused.
+// atLeast marks a figure as a lower bound if members were refused.
 func atLeast(figure string, refused int) string {
 	if refused == 0 {
 		return figure
@@ -154,7 +154,7 @@ func nameHash(name string) uint64 {
 	return h.Sum64()
 }
 
-// fewVariants are looked through; where a family has more, they are indexed.
+// fewVariants are looked through; if a family has more, they are indexed.
 const fewVariants = 8
 
 // variantAs finds or makes an exact stack of a family, by its fingerprint. exact
@@ -199,7 +199,7 @@ func (b *builder) threads() {
 		return
 	}
 	best := slices.MaxFunc(all, func(p, q *part) int { return p.threadRank() - q.threadRank() })
-	at := int32(b.adopt(best))
+	at := int32(b.addArtifact(best))
 	d := best.threads
 	for _, print := range sortedKeys(d.groups) {
 		g := d.groups[print]
@@ -239,7 +239,7 @@ func (b *builder) threads() {
 	}
 }
 
-// shows is how much the form of the dump says.
+// shows is how much detail the form of the dump has.
 func (t *threadDump) shows() string {
 	switch t.dump.Form {
 	case thread.FormThreadInfo:
@@ -253,7 +253,7 @@ func (t *threadDump) shows() string {
 	return analysis.FormFull
 }
 
-// threadRank orders the dumps of an instant by what they say of each thread.
+// threadRank orders the dumps of an instant by their detail about each thread.
 func (p *part) threadRank() int {
 	rank := 0
 	if p.threads.javaOnly {
@@ -279,8 +279,8 @@ func (p *part) threadRank() int {
 	return rank
 }
 
-// otherThreads says of the dumps that were not taken what they would have
-// counted, where that differs by more than the virtual machine's own threads.
+// otherThreads reports what the dumps that were not taken would have counted, if the
+// difference exceeds the virtual machine's own threads.
 func (b *builder) otherThreads(best *part, all []*part) {
 	for _, p := range all {
 		if p == best || p.threads.javaOnly != best.threads.javaOnly || p.threads.dump.Truncated || p.threads.dump.Refused > 0 {

@@ -13,9 +13,9 @@ import (
 	"leakdiff/analysis/say/wording"
 )
 
-// readWrapped reads the dumps that a log, a JSON string or a page carries. Each
-// is freed of its wrapping, named by its content like any file, and read by the
-// same parser; its places are then those in the file that carries it.
+// readWrapped reads the dumps inside a log, a JSON string or a page. Each is unwrapped,
+// named by its content like any file, and read by the same parser. Its places are those
+// in the file around it.
 func readWrapped(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 	var streamed []*wrapped
 	sections, info, problems, err := envelope.Unwrap(body, envelope.Config{
@@ -92,7 +92,7 @@ func (r *reader) held(s *envelope.Section, p *part) *wrapped {
 // dump reads one unwrapped dump as the file that it would have been.
 func (r *reader) dump(text io.Reader, p *part) *wrapped {
 	w := &wrapped{}
-	// One byte more than is looked at tells whether that is all.
+	// One byte more than is looked at shows whether that is all.
 	rest := bufio.NewReaderSize(text, detect.SniffLimit+1)
 	head, err := rest.Peek(detect.SniffLimit + 1)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -105,9 +105,9 @@ func (r *reader) dump(text io.Reader, p *part) *wrapped {
 		return w
 	}
 	inner := &part{path: p.path, form: found.Kind, modified: p.modified, artifact: -1}
-	before, back := len(r.parts), r.told.aside()
+	before, restore := len(r.parts), r.problems.separate()
 	w.fault = read(r, rest, inner, &w.counts)
-	w.parts, w.problems = slices.Clone(r.parts[before:]), back()
+	w.parts, w.problems = slices.Clone(r.parts[before:]), restore()
 	r.parts = r.parts[:before]
 	if len(w.parts) == 0 && inner.says() {
 		w.parts = append(w.parts, inner)
@@ -115,7 +115,7 @@ func (r *reader) dump(text io.Reader, p *part) *wrapped {
 	return w
 }
 
-// section tells the parts of a dump what the log around it says.
+// section adds to the parts of a dump what is known from the log around it.
 func (r *reader) section(s *envelope.Section, w *wrapped, a *analysis.Artifact) []*part {
 	for _, at := range w.problems {
 		if at.Offset >= 0 {

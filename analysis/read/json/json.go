@@ -1,8 +1,8 @@
-// Package json reads JSON of any size for the parsers of formats. It takes a reader
-// and returns tokens, members and elements one after another, with the place of each,
-// within limits that keep memory flat. What was whole before the text broke off has
-// been returned by then. Names may stand twice and strings need not be UTF-8. It
-// refuses to know what the values mean.
+// Package json reads JSON of any size for the parsers of formats. It takes a reader and
+// returns tokens, members and elements one after another, with the place of each,
+// within limits that keep memory flat. If the text breaks off, everything whole before
+// the break has been returned. Names may be repeated and strings need not be UTF-8. It
+// does not know what the values mean.
 package json
 
 import (
@@ -28,12 +28,12 @@ type Limits struct {
 	Depth int
 }
 
-// SyntaxError says why a text is no JSON. Its words are those of encoding/json.
+// SyntaxError explains why a text is no JSON. Its words are those of encoding/json.
 type SyntaxError struct{ Why string }
 
 func (e *SyntaxError) Error() string { return e.Why }
 
-// LimitError says which limit a text exceeds.
+// LimitError names the limit that a text exceeds.
 type LimitError struct{ Why string }
 
 func (e *LimitError) Error() string { return e.Why }
@@ -60,9 +60,9 @@ func NewReader(r io.Reader, limits Limits) *Reader {
 	return out
 }
 
-// begin starts a decoder at an offset, of which the source still has the bytes.
+// begin starts a decoder at an offset whose bytes the source still has.
 func (r *Reader) begin(offset int64) {
-	r.base = r.in.back(offset)
+	r.base = r.in.unread(offset)
 	r.dec.Reset(&r.in, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }
 
@@ -81,7 +81,7 @@ func (r *Reader) Next() (jsontext.Token, error) {
 	return t, nil
 }
 
-// Peek returns the kind of the next token, 0 where Next will return an error.
+// Peek returns the kind of the next token, 0 if Next will return an error.
 func (r *Reader) Peek() jsontext.Kind { return r.dec.PeekKind() }
 
 // Raw reads the next value as it is written. It is valid until the next call.
@@ -164,7 +164,7 @@ func (r *Reader) Place() analysis.Place {
 	return r.place(unread, bytes.TrimLeft(unread, before))
 }
 
-// End returns the place behind the last token.
+// End returns the place after the last token.
 func (r *Reader) End() analysis.Place {
 	unread := r.dec.UnreadBuffer()
 	return r.place(unread, unread)
@@ -181,7 +181,7 @@ func (r *Reader) place(unread, part []byte) analysis.Place {
 // offset is that of the end of the last token.
 func (r *Reader) offset() int64 { return r.base + r.dec.InputOffset() }
 
-// Failure is the error of the stream, nil where it has none but its end.
+// Failure is the error of the stream, nil if it has none but its end.
 func (r *Reader) Failure() error { return r.in.failure }
 
 // Bytes is how much of the stream was read.

@@ -14,7 +14,7 @@ import (
 // last can be taken back.
 type source struct {
 	r *bufio.Reader
-	// full returns an error where the decoder already holds too much.
+	// full returns an error if the decoder already holds too much.
 	full func() error
 	// handed is how many bytes of r's buffer were handed over last.
 	handed int
@@ -30,17 +30,17 @@ func (s *source) Read(p []byte) (int, error) {
 	if err := s.full(); err != nil {
 		return 0, err
 	}
-	ahead := s.ahead()
-	if len(ahead) == 0 {
+	next := s.peek()
+	if len(next) == 0 {
 		return 0, s.end
 	}
-	s.handed = copy(p, ahead)
-	s.count(ahead[:s.handed], 1)
+	s.handed = copy(p, next)
+	s.count(next[:s.handed], 1)
 	return s.handed, nil
 }
 
-// ahead returns the bytes to be handed over next, none at the end of the stream.
-func (s *source) ahead() []byte {
+// peek returns the bytes to be handed over next, none at the end of the stream.
+func (s *source) peek() []byte {
 	_, _ = s.r.Discard(s.handed) // they are in the buffer
 	s.handed = 0
 	if s.end != nil {
@@ -49,12 +49,12 @@ func (s *source) ahead() []byte {
 	if _, s.end = s.r.Peek(1); s.end != nil && !errors.Is(s.end, io.EOF) {
 		s.failure = s.end
 	}
-	ahead, _ := s.r.Peek(s.r.Buffered())
-	return ahead
+	next, _ := s.r.Peek(s.r.Buffered())
+	return next
 }
 
-// pass counts bytes of ahead as handed over, without a decoder.
-func (s *source) pass(b []byte) {
+// skip passes over bytes that peek returned.
+func (s *source) skip(b []byte) {
 	s.handed = len(b)
 	s.count(b, 1)
 }
@@ -64,9 +64,9 @@ func (s *source) count(b []byte, sign int64) {
 	s.feeds += sign * int64(bytes.Count(b, []byte{'\n'}))
 }
 
-// back takes back what was handed over behind an offset, as far as it is still in
-// memory, and returns the new offset.
-func (s *source) back(offset int64) int64 {
+// unread takes back the bytes handed over after an offset, or those of them that are
+// still in memory, and returns the new offset.
+func (s *source) unread(offset int64) int64 {
 	handed, _ := s.r.Peek(s.handed)
 	n := min(max(int(s.offset-offset), 0), len(handed))
 	s.count(handed[len(handed)-n:], -1)
@@ -78,25 +78,25 @@ func (s *source) back(offset int64) int64 {
 // may come in two reads.
 const between = " \t\r\n,\xef\xbb\xbf"
 
-// Begin passes over blanks, commas and byte order marks between two values and
-// returns the byte behind them; false at the end of the stream.
+// Begin passes over blanks, commas and byte order marks between two values and returns
+// the next byte; false at the end of the stream.
 func (r *Reader) Begin() (byte, bool) {
 	if kind := r.Peek(); kind == '{' || kind == '[' {
 		return byte(kind), true
 	}
-	r.in.back(r.offset())
+	r.in.unread(r.offset())
 	for {
-		ahead := r.in.ahead()
+		next := r.in.peek()
 		n := 0
-		for n < len(ahead) && strings.IndexByte(between, ahead[n]) >= 0 {
+		for n < len(next) && strings.IndexByte(between, next[n]) >= 0 {
 			n++
 		}
-		r.in.pass(ahead[:n])
+		r.in.skip(next[:n])
 		switch {
-		case n < len(ahead):
+		case n < len(next):
 			r.broken = r.in.offset
 			r.begin(r.in.offset)
-			return ahead[n], true
+			return next[n], true
 		case n == 0:
 			return 0, false
 		}
@@ -104,24 +104,24 @@ func (r *Reader) Begin() (byte, bool) {
 }
 
 // RestOfLine passes over the rest of a line that is no JSON, from the byte that Begin
-// returned or that broke a value. It keeps so many bytes of the text.
+// returned or that broke a value. It returns at most keep bytes of the text.
 func (r *Reader) RestOfLine(keep int) line.Line {
 	r.begin(r.broken)
 	l := line.Line{Number: r.End().Line, Offset: r.base}
 	var text []byte
 	for !l.Ended {
-		ahead := r.in.ahead()
-		if len(ahead) == 0 {
+		next := r.in.peek()
+		if len(next) == 0 {
 			break
 		}
-		part, _, ended := bytes.Cut(ahead, []byte{'\n'})
+		part, _, ended := bytes.Cut(next, []byte{'\n'})
 		text = append(text, part[:min(len(part), keep-len(text))]...)
 		l.Length += int64(len(part))
 		l.Ended = ended
 		if ended {
-			part = ahead[:len(part)+1]
+			part = next[:len(part)+1]
 		}
-		r.in.pass(part)
+		r.in.skip(part)
 	}
 	r.begin(r.in.offset)
 	l.Text = string(bytes.TrimRight(text, "\r"))

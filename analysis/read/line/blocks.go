@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"strings"
 	"sync"
 )
@@ -31,8 +32,8 @@ var buffers = sync.Pool{New: func() any { return new([MaxText]byte) }}
 // NewBlocks returns Blocks of r.
 func NewBlocks(r io.Reader) *Blocks { return &Blocks{r: r} }
 
-// Next returns the next line; false at the end of the stream or its failure.
-func (s *Blocks) Next() (Line, bool) {
+// next returns the next line; false at the end of the stream or its failure.
+func (s *Blocks) next() (Line, bool) {
 	at := strings.IndexByte(s.text, '\n')
 	if at < 0 {
 		if s.text == "" && s.err == nil {
@@ -48,7 +49,10 @@ func (s *Blocks) Next() (Line, bool) {
 	return l, true
 }
 
-// line numbers a line of total bytes of which text are kept.
+// All yields the lines that are left, up to the end of the stream or its failure.
+func (s *Blocks) All() iter.Seq[Line] { return all(s.next) }
+
+// line numbers a line of total bytes, of which it keeps text.
 func (s *Blocks) line(text string, total int64) Line {
 	s.number++
 	l := Line{Number: s.number, Offset: s.offset, Length: total, Clipped: int64(len(text)) < total}
@@ -86,10 +90,10 @@ func (s *Blocks) fill() (Line, bool) {
 		buffers.Put(s.buf)
 		s.buf = nil
 	}
-	return s.Next()
+	return s.next()
 }
 
-// read fills the buffer as far as the stream goes.
+// read fills the buffer until the stream ends.
 func (s *Blocks) read() {
 	for empty := 0; s.held < MaxText && s.err == nil; empty++ {
 		n, err := s.r.Read(s.buf[s.held:])
@@ -133,7 +137,7 @@ func (s *Blocks) long() (Line, bool) {
 // Offset is how many bytes were cut into lines.
 func (s *Blocks) Offset() int64 { return s.offset }
 
-// Failure is why the stream ended, with the file's name; nil where that was its
+// Failure is the error that ended the stream, with the file's name; nil at its
 // regular end.
 func (s *Blocks) Failure(path string) error {
 	if s.err == nil || errors.Is(s.err, io.EOF) {

@@ -16,7 +16,7 @@ import (
 // cut collects the lines of Blocks, and what they say of the end of the stream.
 func cut(r io.Reader) (all []line.Line, offset int64, failure error) {
 	in := line.NewBlocks(r)
-	for l, ok := in.Next(); ok; l, ok = in.Next() {
+	for l := range in.All() {
 		all = append(all, l)
 	}
 	return all, in.Offset(), in.Failure("x.txt")
@@ -52,7 +52,7 @@ func TestBlocksGiveTheLinesOfReader(t *testing.T) {
 		}
 		var want []line.Line
 		in := line.NewReader(source())
-		for l, ok := in.Next(); ok; l, ok = in.Next() {
+		for l := range in.All() {
 			want = append(want, l)
 		}
 		got, offset, failure := cut(read)

@@ -1,7 +1,7 @@
 // Package line cuts text of any size into lines for the parsers of listings. It
-// takes a reader and gives lines of any length with the place of each, and collects
+// takes a reader and returns lines of any length with the place of each, and collects
 // what a parser did not understand. It keeps a bounded part of each line and a
-// bounded number of problems, and refuses to know what any line means.
+// bounded number of problems, and does not know what any line means.
 package line
 
 import (
@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"strconv"
 
 	"leakdiff/analysis"
@@ -27,9 +28,9 @@ type Line struct {
 	// Text is the line without its line end, LF or CRLF.
 	Text string
 	// Number counts from 1; Offset and Length are bytes of the whole line without
-	// its end, also where Text keeps only its beginning.
+	// its end, even if Text keeps only its beginning.
 	Number, Offset, Length int64
-	// Clipped says that Text is shorter than the line; Ended, that the line had a
+	// Clipped is true if Text is shorter than the line. Ended is true if the line had a
 	// line feed: the last line of a cut file has none.
 	Clipped, Ended bool
 }
@@ -53,8 +54,8 @@ func NewReader(r io.Reader) *Reader {
 	return &Reader{r: bufio.NewReaderSize(&sticky{r: r}, buffered)}
 }
 
-// buffered is how much of the stream is in memory at a time, and most that Ahead
-// shows.
+// buffered is how much of the stream is in memory at a time, and the most that Peek
+// returns.
 const buffered = 32 << 10
 
 // sticky repeats the end or failure of a stream, since bufio.Reader forgets what
@@ -100,14 +101,24 @@ func (s *Reader) Next() (Line, bool) {
 	return l, true
 }
 
+// All yields the lines that are left, up to the end of the stream or its failure.
+func (s *Reader) All() iter.Seq[Line] { return all(s.Next) }
+
+func all(next func() (Line, bool)) iter.Seq[Line] {
+	return func(yield func(Line) bool) {
+		for l, ok := next(); ok && yield(l); l, ok = next() {
+		}
+	}
+}
+
 // fill reads the bytes of one line into buf, as many as are kept.
 func (s *Reader) fill() (total int64, ended bool) {
 	s.buf = s.buf[:0]
 	for {
 		part, err := s.r.ReadSlice('\n')
 		total += int64(len(part))
-		room := MaxText - len(s.buf)
-		s.buf = append(s.buf, part[:min(room, len(part))]...)
+		free := MaxText - len(s.buf)
+		s.buf = append(s.buf, part[:min(free, len(part))]...)
 		if errors.Is(err, bufio.ErrBufferFull) {
 			continue
 		}
@@ -116,10 +127,10 @@ func (s *Reader) fill() (total int64, ended bool) {
 	}
 }
 
-// Ahead shows the next n bytes, which Next has still to read: fewer at the end of
-// the stream and where n is more than is held in memory. They are valid until Next
-// reads a line that is not wholly among them, or Ahead is called again.
-func (s *Reader) Ahead(n int) []byte {
+// Peek returns the next n bytes and leaves them to be read by Next. It returns fewer
+// at the end of the stream, and at most those that are buffered. They are valid until
+// Next reads a line that is not wholly among them, or Peek is called again.
+func (s *Reader) Peek(n int) []byte {
 	if s.err != nil {
 		return nil
 	}
@@ -127,7 +138,7 @@ func (s *Reader) Ahead(n int) []byte {
 	return b
 }
 
-// Skip passes over the first n bytes of Ahead, which are whole lines, so many.
+// Skip passes over the first n bytes of Peek, which hold so many whole lines.
 func (s *Reader) Skip(n int, lines int64) {
 	s.r.Discard(n)
 	s.offset += int64(n)
@@ -137,7 +148,7 @@ func (s *Reader) Skip(n int, lines int64) {
 // Offset is how many bytes were read.
 func (s *Reader) Offset() int64 { return s.offset }
 
-// Failure is why the stream ended, with the file's name; nil where that was its
+// Failure is the error that ended the stream, with the file's name; nil at its
 // regular end.
 func (s *Reader) Failure(path string) error {
 	if s.err == nil || errors.Is(s.err, io.EOF) {
@@ -169,7 +180,7 @@ func (p *Problems) Add(s analysis.Severity, l Line, what, why, hint string) {
 	})
 }
 
-// All returns the problems, with a summary last where some were not kept.
+// All returns the problems, with a summary last if some were not kept.
 func (p *Problems) All() []analysis.Problem {
 	if p.dropped == 0 {
 		return p.list

@@ -16,7 +16,7 @@ import (
 
 func read(r io.Reader) (all []line.Line, in *line.Reader) {
 	in = line.NewReader(r)
-	for l, ok := in.Next(); ok; l, ok = in.Next() {
+	for l := range in.All() {
 		all = append(all, l)
 	}
 	return all, in

@@ -6,7 +6,7 @@ import (
 )
 
 // describe fills the descriptor from the cells of its row. protocol and state are
-// those that lsof -F prints apart, "" in tables, which hold them in NODE and NAME.
+// separate fields of lsof -F; they are "" in tables, which hold them in NODE and NAME.
 func (r *Row) describe(protocol, state string) {
 	d := &r.Descriptor
 	d.FD, d.Name, d.State = r.FD, r.NameText, canonicalState(state)
@@ -204,7 +204,7 @@ func (r *Row) deviceInode() uint64 {
 	return decimal(r.Device)
 }
 
-// decimal reads a number, 0 where the cell is another word. The errors of strconv
+// decimal reads a number, 0 if the cell is another word. The errors of strconv
 // would cost more than the row.
 func decimal(cell string) uint64 {
 	v := uint64(0)
@@ -296,14 +296,14 @@ func canonicalState(state string) string {
 	return state
 }
 
-// isDenied reports whether NAME says that lsof could not look.
+// isDenied reports whether NAME shows that lsof was not allowed to look.
 //
 //	"/proc/1/fd (opendir: Permission denied)"   true
 func isDenied(name string) bool {
 	return strings.HasSuffix(name, ": Permission denied)")
 }
 
-// colonDevice gives a device of a table the form of mountinfo.
+// colonDevice writes a device of a table as mountinfo does.
 //
 //	"254,0"    "254:0"
 //	"314882"   ""

@@ -6,8 +6,8 @@ import (
 )
 
 // excerpt reads a row without its header. The pid is the first number after the
-// command, FD the first token behind a user that looks like one and is followed by
-// a type; which of DEVICE, SIZE/OFF and NODE are there shows in their form.
+// command. FD is the first token after a user that looks like one and precedes a type.
+// The form of DEVICE, SIZE/OFF and NODE shows which of them are there.
 //
 //	"kube-prox 23746      root *614u  IPv4 42992070      0t0  TCP 10.132.0.1:34014->.."
 //	"container  5747 25760 container  root *040u  a_inode  0,13  0  9259 [eventfd]"
@@ -52,8 +52,8 @@ func isPID(s string) bool {
 	return s != "" && len(s) <= 9 && countDigits(s) == len(s)
 }
 
-// typeFollows reports whether the token behind an FD is a TYPE, which tells
-// "1000 436u IPv4" from "436u IPv4", and a row of ps from one of lsof.
+// typeFollows reports whether the token after an FD is a TYPE. That separates "1000
+// 436u IPv4" from "436u IPv4", and a row of ps from one of lsof.
 func typeFollows(text string, toks []token, fd int) bool {
 	if fd+1 >= len(toks) {
 		return false
@@ -83,8 +83,8 @@ func isType(s string) bool {
 	return len(s) >= 3 && len(s) <= 10 && s[0] >= 'A' && !isWordFD(s)
 }
 
-// numbers reads the cells behind TYPE. A lone plain number is NODE, except for
-// pipes of macOS, which have a size only.
+// numbers reads the cells after TYPE. A lone plain number is NODE, except for pipes of
+// macOS, which have a size only.
 //
 //	"254,0     4096   11053482 /srv"   Device, Size, Node, NAME
 //	"0t0     314897 00000000:0001->"   Size, Node, NAME

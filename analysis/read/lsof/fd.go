@@ -80,8 +80,8 @@ func isFD(token string) bool {
 	return token[n:] != "t" // an offset lost its number
 }
 
-// isWordFD reports whether lsof prints a word where others have a number; a locked
-// file has its lock behind the word as well.
+// isWordFD reports whether lsof prints a word where others have a number; a locked file
+// has its lock after the word as well.
 //
 //	"mem" "mem-W" "NOFD"   true
 func isWordFD(token string) bool {

@@ -10,21 +10,18 @@ import (
 	"leakdiff/analysis/read/line"
 )
 
-// ParseFields reads what lsof -F and -F0 print (OUTPUT FOR OTHER PROGRAMS in
-// lsof(8)): a letter and a value per line or per NUL, process sets that begin with
-// p and file sets that begin with f. Any subset of the letters may be there, in any
-// order behind the first. Rows have no widths to be cut to, so that cells which
-// tables shorten are whole. visit, part and error are as for ParseTable; the place
-// of a row is its whole file set.
+// ParseFields reads what lsof -F and -F0 print (OUTPUT FOR OTHER PROGRAMS in lsof(8)):
+// a letter and a value per line or per NUL, process sets that begin with p and file
+// sets that begin with f. Any subset of the letters may be there, in any order after
+// the first. Fields have no widths, so cells that tables shorten are whole. visit, part
+// and error are as for ParseTable; the place of a row is its whole file set.
 func ParseFields(r io.Reader, path string, visit func(part int, row *Row) error) (Listing, []analysis.Problem, error) {
 	in := line.NewReader(r)
-	f := fieldReader{book: newBook(path), visit: visit}
-	for f.err == nil {
-		l, ok := in.Next()
-		if !ok {
+	f := fieldReader{listingState: newListingState(path), visit: visit}
+	for l := range in.All() {
+		if f.line(l); f.err != nil {
 			break
 		}
-		f.line(l)
 	}
 	f.flush()
 	if f.err == nil {
@@ -37,7 +34,7 @@ func ParseFields(r io.Reader, path string, visit func(part int, row *Row) error)
 
 // fieldReader gathers the sets.
 type fieldReader struct {
-	*book
+	*listingState
 	visit func(int, *Row) error
 	err   error
 	// process holds the fields of the process set, row those of the file set too.
@@ -92,8 +89,8 @@ func (f *fieldReader) cut(l line.Line) {
 		"take the listing again; the figures are lower bounds")
 }
 
-// field takes one letter with its value. Lines of other programs between them are
-// told by their first character, or by a p or f without what belongs there.
+// field takes one letter with its value. The first character identifies lines of other
+// programs between them, or a p or f without a proper value.
 func (f *fieldReader) field(l line.Line, field string) {
 	letter, value := field[0], strings.TrimSpace(field[1:])
 	isLetter := letter|0x20 >= 'a' && letter|0x20 <= 'z'
@@ -142,7 +139,7 @@ func (f *fieldReader) processField(l line.Line, letter byte, value string) {
 	case 'R':
 		good = setNumber(&p.PPID, value)
 	case 'u':
-		if p.User == "" { // the login name says more
+		if p.User == "" { // the login name is better
 			p.User = strings.Clone(value)
 		}
 	case 'L':

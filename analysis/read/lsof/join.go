@@ -7,14 +7,13 @@ import (
 	"leakdiff/analysis"
 )
 
-// JoinSockets fills in what socket tables know of the sockets among descriptors:
-// protocol, ends and state, of those whose ends are not known yet. A socket is found
-// by its inode ("socket:[314884]", "TCP:[314884]", "protocol: TCP"), or where a
-// table names owners by the descriptor of process pid; 0 stands for an unknown
-// process, whose descriptors are found by inode alone. It returns how many were
-// found. Sockets of a known protocol that no table has become "outside the tables":
-// they are unbound, closed, or of another network namespace. Nothing is changed
-// where sockets is empty.
+// JoinSockets fills in the protocol, ends and state of those descriptors whose ends are
+// not known yet, from socket tables. It finds a socket by its inode ("socket:[314884]",
+// "TCP:[314884]", "protocol: TCP"), or by the descriptor of process pid if a table
+// names owners. pid 0 stands for an unknown process, whose descriptors are found by
+// inode alone. It returns how many were found. Sockets of a known protocol that no
+// table has become "outside the tables": they are unbound, closed, or of another
+// network namespace. If sockets is empty nothing is changed.
 func JoinSockets(descriptors []analysis.Descriptor, sockets []analysis.Socket, pid int) (joined int) {
 	index := indexSockets(sockets, pid)
 	for i := range descriptors {
@@ -34,7 +33,8 @@ func JoinSockets(descriptors []analysis.Descriptor, sockets []analysis.Socket, p
 	return joined
 }
 
-// outside gives a socket that no table has the type and protocol that lsof gives it.
+// outside sets the type and protocol, as lsof has them, of a socket that is in no
+// table.
 //
 //	tcp6, TCP = socket, TCPV6
 func outside(d *analysis.Descriptor) {
@@ -48,7 +48,7 @@ func outside(d *analysis.Descriptor) {
 type socketIndex struct {
 	byInode map[uint64]*analysis.Socket
 	byFD    map[int]*analysis.Socket
-	// protocols are those of which a table was read.
+	// protocols are those whose table was read.
 	protocols map[string]bool
 }
 

@@ -17,28 +17,28 @@ const (
 	formJSONLines = "json-lines"
 )
 
-// ParseJSON reads what lsof -J and -j print since 4.99.7: one object with
-// "processes" that have "files", or one object per file in a line of its own, with
-// the process in each (json_print_proc_fields and json_print_file in print.c; text
-// is escaped but need not be UTF-8). Any subset of the members may be there,
-// numbers may be strings, and they may stand in any order, as jq -S leaves them: the
-// files of a process wait for its id. lsof 4.99.7 leaves out the name of IP sockets: their
-// descriptor is then named "socket:[inode]" and waits for a socket table. visit,
-// part and error are as for ParseTable; the place of a row is its object.
+// ParseJSON reads what lsof -J and -j print since 4.99.7: one object with "processes"
+// that have "files", or one object per file in a line of its own, with the process in
+// each (json_print_proc_fields and json_print_file in print.c; text is escaped but need
+// not be UTF-8). Any subset of the members may be there. Numbers may be strings. The
+// members may come in any order, as jq -S leaves them: the files of a process wait for
+// its id. lsof 4.99.7 leaves out the name of IP sockets: their descriptor is then named
+// "socket:[inode]" and waits for a socket table. visit, part and error are as for
+// ParseTable; the place of a row is its object.
 func ParseJSON(r io.Reader, path string, visit func(part int, row *Row) error) (Listing, []analysis.Problem, error) {
-	t := objectReader{book: newBook(path), in: newObjects(r), visit: visit, form: formJSON, fill: (*Row).fillJSON}
+	t := objectReader{listingState: newListingState(path), in: newObjects(r), visit: visit, form: formJSON, fill: (*Row).fillJSON}
 	return t.run(path)
 }
 
 // objectReader makes rows of objects.
 type objectReader struct {
-	*book
+	*listingState
 	in    *objects
 	visit func(int, *Row) error
 	row   Row
 	form  string
 	fill  func(*Row, *record)
-	// waiting are files whose process is told behind them; it ends with owner.
+	// waiting are files whose process comes after them; it ends with owner.
 	waiting []waiting
 	owner   *record
 	lost    int
@@ -120,7 +120,7 @@ func (t *objectReader) file(o *record) error {
 	return t.whole(at, &t.row)
 }
 
-// whole gives a whole row on.
+// whole passes on a whole row.
 func (t *objectReader) whole(at line.Line, row *Row) error {
 	if !t.count(at, row) {
 		return nil
@@ -128,7 +128,7 @@ func (t *objectReader) whole(at line.Line, row *Row) error {
 	return t.visit(t.Parts, row)
 }
 
-// release gives the files on that waited for their process.
+// release passes on the files that waited for their process.
 func (t *objectReader) release() error {
 	if t.lost > 0 {
 		t.probs.Add(analysis.Warning, line.Line{}, strconv.Itoa(t.lost)+" files of a process were not read",
@@ -202,7 +202,7 @@ func (r *Row) identify(o *record) {
 	}
 }
 
-// jsonDevice gives a device the form of mountinfo.
+// jsonDevice writes a device as mountinfo does.
 //
 //	"254,0", ""        "254:0"
 //	"", "0xfe00"       "254:0"

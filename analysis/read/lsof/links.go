@@ -10,11 +10,11 @@ import (
 )
 
 // ParseListing reads ls -l of /proc/PID/fd by GNU or busybox, with -a, -Q or
-// --time-style, under SELinux, indented, or without rights to read the targets;
-// and "4 -> target" as find and stat print it. visit gets each descriptor once, in
-// the lexical order of the listing; a target with a line feed is joined again.
-// Several directories in one file cannot be told apart here, see parseListings.
-// The error is that of visit or of r.
+// --time-style, under SELinux, indented, or without rights to read the targets; and "4
+// -> target" as find and stat print it. visit receives each descriptor once, in the
+// lexical order of the listing; a target with a line feed is joined again. It does not
+// separate several directories in one file, see parseListings. The error is that of
+// visit or of r.
 func ParseListing(r io.Reader, path string, visit func(d *analysis.Descriptor) error) (Listing, []analysis.Problem, error) {
 	listing, probs, err := parseListings(r, path, func(_, _ int, d *analysis.Descriptor) error { return visit(d) })
 	if listing.Parts > 1 {
@@ -28,17 +28,15 @@ func ParseListing(r io.Reader, path string, visit func(d *analysis.Descriptor) e
 	return listing, probs, err
 }
 
-// parseListings is ParseListing for files with several listings: part counts them
-// from 0, pid is that of a heading like "/proc/2706/fd:", 0 where there is none.
+// parseListings is ParseListing for files with several listings: part counts them from
+// 0, pid is that of a heading like "/proc/2706/fd:", 0 without a heading.
 func parseListings(r io.Reader, path string, visit func(part, pid int, d *analysis.Descriptor) error) (Listing, []analysis.Problem, error) {
 	in := line.NewReader(r)
-	t := linkReader{book: newBook(path), words: words{}, visit: visit}
-	for t.err == nil {
-		l, ok := in.Next()
-		if !ok {
+	t := linkReader{listingState: newListingState(path), words: words{}, visit: visit}
+	for l := range in.All() {
+		if t.line(l); t.err != nil {
 			break
 		}
-		t.line(l)
 	}
 	t.flush()
 	if t.err == nil {
@@ -51,7 +49,7 @@ func parseListings(r io.Reader, path string, visit func(part, pid int, d *analys
 
 // linkReader holds one entry back: the next line may continue its target.
 type linkReader struct {
-	*book
+	*listingState
 	words words
 	visit func(part, pid int, d *analysis.Descriptor) error
 	err   error
@@ -61,7 +59,7 @@ type linkReader struct {
 	heldRow line.Line
 	holding bool
 	more    []line.Line
-	// long says that entries have modes, so that "4 -> x" is not one.
+	// long is true if entries have modes, so that "4 -> x" is not one.
 	long bool
 }
 
@@ -101,7 +99,7 @@ func (t *linkReader) line(l line.Line) {
 	t.held, t.heldRow, t.holding = d, l, true
 }
 
-// section begins another listing where the current one has entries.
+// section begins another listing if the current one has entries.
 func (t *linkReader) section() {
 	if t.part.Rows > 0 {
 		t.next()
@@ -355,8 +353,8 @@ func link(fd int, target string) analysis.Descriptor {
 	return d
 }
 
-// pathType guesses from a path what a link does not say: paths are regular and
-// devices char unless their name tells.
+// pathType guesses from a path what a link does not show: paths are regular and devices
+// char unless their name proves otherwise.
 //
 //	"/memfd:x" "memfd"   "/dev/null" "char"   "/dev/shm/x" "regular"
 func pathType(path string) string {

@@ -18,35 +18,22 @@ const (
 	formLsfdJSON = "lsfd-json"
 )
 
-// ParseLsfd reads what lsfd of util-linux prints, with any choice of columns that
-// names PID and ASSOC or FD: the table, also without its header, and -J. ASSOC is a
-// number for descriptors and a word for what else a process holds (exe, cwd, mem,
-// net). Up to 2.38 a socket is named by protocol and inode alone ("TCP:[314882]"):
-// its ends stay empty until a socket table is joined; later releases print them in
-// NAME (lsfd(1), tcp_get_name in lsfd-sock-xinfo.c). visit, part and error are as
-// for ParseTable.
+// ParseLsfd reads what lsfd of util-linux prints, with any choice of columns that names
+// PID and ASSOC or FD: the table, also without its header, and -J. ASSOC is a number
+// for descriptors and a word for everything else that a process holds (exe, cwd, mem,
+// net). Up to 2.38 a socket is named by protocol and inode alone ("TCP:[314882]"): its
+// ends stay empty until a socket table is joined. Later releases print them in NAME
+// (lsfd(1), tcp_get_name in lsfd-sock-xinfo.c). visit, part and error are as for
+// ParseTable.
 func ParseLsfd(r io.Reader, path string, visit func(part int, row *Row) error) (Listing, []analysis.Problem, error) {
 	head := bufio.NewReaderSize(r, 4<<10)
 	if isJSON(head) {
-		t := objectReader{book: newBook(path), in: newObjects(head), visit: visit, form: formLsfdJSON, fill: (*Row).fillLsfd}
+		t := objectReader{listingState: newListingState(path), in: newObjects(head), visit: visit, form: formLsfdJSON, fill: (*Row).fillLsfd}
 		return t.run(path)
 	}
 	in := line.NewReader(head)
-	t := lsfdReader{book: newBook(path)}
-	var err error
-	for err == nil {
-		l, ok := in.Next()
-		if !ok {
-			break
-		}
-		err = t.line(l, visit)
-	}
-	if err == nil {
-		err = in.Failure(path)
-		t.Truncated = t.Truncated || err != nil
-	}
-	listing, probs := t.close(in.Offset())
-	return listing, probs, err
+	t := lsfdReader{listingState: newListingState(path)}
+	return t.readLines(in, path, func(l line.Line) error { return t.line(l, visit) })
 }
 
 // isJSON reports whether a brace stands first on one of the first lines; a table
@@ -63,7 +50,7 @@ func isJSON(r *bufio.Reader) bool {
 
 // lsfdReader holds the titles of the table.
 type lsfdReader struct {
-	*book
+	*listingState
 	columns columns
 	row     Row
 }
@@ -129,8 +116,8 @@ func (t *lsfdReader) parse(l line.Line) bool {
 	return t.row.PID > 0 && t.row.FDText != ""
 }
 
-// lsfdHeader recognises the titles; COMMAND, where it is there, is the first and
-// left-aligned as NAME is, the others end under the right edge of their title.
+// lsfdHeader recognises the titles. COMMAND, if present, is the first and is
+// left-aligned, as NAME is. The others end under the right edge of their title.
 //
 //	"COMMAND   PID USER ASSOC MODE TYPE SOURCE MNTID INODE NAME"
 func lsfdHeader(text string) (columns, bool) {
@@ -149,8 +136,8 @@ func (c columns) has(title string) bool {
 	return slices.ContainsFunc(c, func(col column) bool { return col.title == title })
 }
 
-// usual reports whether the titles are those of a table without -o, which tokens
-// alone can be told by.
+// usual reports whether the titles are those of a table without -o, whose rows can be
+// read by their tokens alone.
 func (c columns) usual() bool {
 	var names []string
 	for _, col := range c {
@@ -163,7 +150,7 @@ func (c columns) usual() bool {
 	return strings.Join(names, " ") == "COMMAND PID USER ASSOC MODE TYPE SOURCE MNTID INODE NAME"
 }
 
-// lsfdCells cuts a row by the titles; false where it does not fit below them.
+// lsfdCells cuts a row by the titles; false if it does not fit below them.
 func (c columns) lsfdCells(text string, to *record) bool {
 	if len(c) == 0 || strings.ContainsRune(text, '\t') {
 		return false
@@ -185,7 +172,7 @@ func (c columns) lsfdCells(text string, to *record) bool {
 			return false
 		}
 		from = col.end
-		if i > 0 && c[i-1].title == "COMMAND" { // they share the room up to this edge
+		if i > 0 && c[i-1].title == "COMMAND" { // they share the width up to this edge
 			var wide string
 			wide, cell = lastToken(cell)
 			to.set("command", wide)
@@ -198,8 +185,8 @@ func (c columns) lsfdCells(text string, to *record) bool {
 	return true
 }
 
-// lsfdTokens reads a row of the usual columns: MODE tells them apart, with the
-// association before it and five more cells behind.
+// lsfdTokens reads a row of the usual columns. MODE identifies them: the association
+// comes before it and five more cells after it.
 //
 //	"systemd 1437 jet 4 rw- eventpoll anon_inodefs 15 1060 tfds=5,6"
 func lsfdTokens(text string, to *record) bool {
@@ -294,7 +281,7 @@ func lsfdAccess(mode string) string {
 	return ""
 }
 
-// describeLsfd gives the descriptor its canonical type.
+// describeLsfd sets the canonical type of the descriptor.
 func (r *Row) describeLsfd(o *record) {
 	d := &r.Descriptor
 	if protocol, ok := lsfdProtocol(o, r); ok {
@@ -388,7 +375,7 @@ func lsfdProtocol(o *record, r *Row) (string, bool) {
 	return "", false
 }
 
-// describeLsfdSocket gives a socket the type and protocol that lsof gives it.
+// describeLsfdSocket sets the type and protocol of a socket, as lsof has them.
 //
 //	TCPv6, "state=listen laddr=[::]:46779"   tcp6, TCP, LISTEN
 //	UNIX-STREAM, "UNIX-STREAM:[314880]"      unix
@@ -422,8 +409,8 @@ func (r *Row) describeLsfdSocket(protocol string) {
 	d.Local, d.Remote = nameField(d.Name, "laddr"), nameField(d.Name, "raddr")
 }
 
-// lsfdWords are the associations that are no descriptors; tables without a header
-// are told from other text by them.
+// lsfdWords are the associations that are no descriptors; they separate tables without
+// a header from other text.
 func lsfdWords() []string {
 	return []string{"exe", "cwd", "rtd", "mem", "shm", "cgroup", "ipc", "mnt", "net", "pid", "pid4c", "time", "time4c", "user", "uts"}
 }

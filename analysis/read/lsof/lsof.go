@@ -1,13 +1,14 @@
 // Package lsof reads listings of open descriptors and sockets: the table, the field
 // output and the JSON of lsof in every column variant, lsfd, the socket tables of ss
 // and netstat, and ls -l of /proc/PID/fd. It takes readers and hands every row to a
-// visitor, with the descriptor or socket it stands for and the place it was read
-// at; rows that threads repeat come once. Excerpts without a header, indentation,
-// prompts and warnings are expected. It refuses to know when a listing was taken,
-// which process matters, and whether anything leaks.
+// visitor, with the descriptor or socket of the row and the place it was read at. Rows
+// that threads repeat come once. Excerpts without a header, indentation, prompts and
+// warnings are expected. It does not know when a listing was taken, which process
+// matters, or whether anything leaks.
 package lsof
 
 import (
+	"iter"
 	"strings"
 
 	"leakdiff/analysis"
@@ -29,7 +30,7 @@ const (
 	formPIDs = "pids"
 )
 
-// Row is one row of lsof. Numbers that the listing does not give are 0, except FD.
+// Row is one row of lsof. Numbers missing from the listing are 0, except FD.
 type Row struct {
 	// Command has its escapes undone; tables cut it to 9 bytes unless +c was given.
 	Command              string
@@ -39,22 +40,23 @@ type Row struct {
 	// User is a name, or a number with lsof -l.
 	User string
 	// FDText is the FD cell with access and lock ("4uW", "cwd", "*614u"). FD is its
-	// number, -1 where it has none. Star says that it is a descriptor all the same:
-	// lsof kept only its last three digits, or an old busybox prints none.
+	// number, -1 if it has none. Star is true for a descriptor without its number: lsof
+	// kept only its last three digits, or an old busybox prints none.
 	FDText string
 	FD     int
 	Star   bool
-	// IsDescriptor tells numbers and stars from cwd, rtd, txt, mem, DEL, NOFD, err.
+	// IsDescriptor is true for numbers and stars, false for cwd, rtd, txt, mem, DEL,
+	// NOFD, err.
 	IsDescriptor bool
 	// Type, Flags (FILE-FLAG), Device, Size (or offset), Links and Node are cells as
-	// printed, empty where the row or the listing has none.
+	// printed, empty if the row or the listing has none.
 	Type, Flags, Device, Size, Links, Node string
 	// NameText is NAME as printed. Descriptor.Name is the same except for unix
 	// sockets, where it is the path or @name alone ("" for unnamed ones).
 	NameText   string
 	Descriptor analysis.Descriptor
-	// Unreadable says that lsof was not allowed to look: whatever the process has
-	// open is unknown, not zero.
+	// Unreadable is true if lsof was not allowed to look: the open files of the process
+	// are unknown, not zero.
 	Unreadable bool
 }
 
@@ -75,9 +77,9 @@ type Skipped struct {
 	Example string
 }
 
-// Listing says what was read.
+// Listing sums up what was read.
 type Listing struct {
-	// Form is one of the constants, "" where nothing was recognised.
+	// Form is one of the constants, "" if nothing was recognised.
 	Form string
 	// Columns are the titles of the last header, or the letters of lsof -F in the
 	// order of their first appearance.
@@ -97,7 +99,7 @@ type Listing struct {
 	// Command is the command line found above the rows, if it was copied along.
 	Command string
 	// Size is the size of the directory itself in ls -la, which newer kernels set
-	// to the number of descriptors; 0 where it was not listed.
+	// to the number of descriptors; 0 if it was not listed.
 	Size      int64
 	Bytes     int64
 	Truncated bool
@@ -111,8 +113,8 @@ const (
 	maxExample    = 200
 )
 
-// book keeps the figures of a listing while its lines are read.
-type book struct {
+// listingState keeps the figures of a listing while its lines are read.
+type listingState struct {
 	Listing
 	probs  *line.Problems
 	merged merger
@@ -121,12 +123,12 @@ type book struct {
 	denied map[int]bool
 }
 
-func newBook(path string) *book {
-	return &book{probs: &line.Problems{Path: path}, merged: newMerger(), denied: map[int]bool{}}
+func newListingState(path string) *listingState {
+	return &listingState{probs: &line.Problems{Path: path}, merged: newMerger(), denied: map[int]bool{}}
 }
 
 // begin opens the current part at l, unless it is open.
-func (b *book) begin(l line.Line) {
+func (b *listingState) begin(l line.Line) {
 	if !b.open {
 		b.open = true
 		b.part = Part{Offset: l.Offset}
@@ -135,7 +137,7 @@ func (b *book) begin(l line.Line) {
 
 // next closes the current part. A separator closes it even when it is empty, so
 // that the numbers of parts keep step with the repetitions.
-func (b *book) next() {
+func (b *listingState) next() {
 	b.Descriptors = max(b.Descriptors, b.part.Descriptors)
 	b.Parts++
 	if len(b.PerPart) < maxParts {
@@ -150,13 +152,13 @@ func (b *book) next() {
 //
 //	"=======" "====03:05:00===="              true
 //	"=== 2026-11-21T03:00:00Z ===", at the top  false
-func (b *book) separates(text string) bool {
+func (b *listingState) separates(text string) bool {
 	return strings.HasPrefix(text, "===") && (b.open || b.Parts > 0 || !isDate(text))
 }
 
 // count takes a row into the figures and reports whether it is the first of its
 // descriptor; rows that are no descriptor always are.
-func (b *book) count(l line.Line, row *Row) bool {
+func (b *listingState) count(l line.Line, row *Row) bool {
 	b.begin(l)
 	b.Rows++
 	b.part.Rows++
@@ -180,7 +182,7 @@ func (b *book) count(l line.Line, row *Row) bool {
 }
 
 // deny notes a process that lsof could not look into.
-func (b *book) deny(l line.Line, pid int) {
+func (b *listingState) deny(l line.Line, pid int) {
 	if b.denied[pid] || len(b.denied) >= maxUnreadable {
 		return
 	}
@@ -191,10 +193,34 @@ func (b *book) deny(l line.Line, pid int) {
 }
 
 // skip counts a line that is no row.
-func (b *book) skip(l line.Line, kind string) { addSkipped(&b.Skipped, l, kind) }
+func (b *listingState) skip(l line.Line, kind string) { addSkipped(&b.Skipped, l, kind) }
+
+// textLines are the lines of a listing: a line.Reader or line.Blocks.
+type textLines interface {
+	All() iter.Seq[line.Line]
+	Offset() int64
+	Failure(path string) error
+}
+
+// readLines hands each line of in to read, up to the first error, and returns the
+// listing.
+func (b *listingState) readLines(in textLines, path string, read func(line.Line) error) (Listing, []analysis.Problem, error) {
+	var err error
+	for l := range in.All() {
+		if err = read(l); err != nil {
+			break
+		}
+	}
+	if err == nil {
+		err = in.Failure(path)
+		b.Truncated = b.Truncated || err != nil
+	}
+	listing, probs := b.close(in.Offset())
+	return listing, probs, err
+}
 
 // close ends the last part and returns the listing.
-func (b *book) close(bytes int64) (Listing, []analysis.Problem) {
+func (b *listingState) close(bytes int64) (Listing, []analysis.Problem) {
 	if b.open || b.Parts == 0 && b.Rows > 0 {
 		b.next()
 	}

@@ -8,7 +8,7 @@ type merger struct {
 	// seen has a bit for each descriptor, 64 of a process in a word: listings go
 	// through them in order.
 	seen map[group]uint64
-	// last is the group of the row above and bits its word, which is in seen only
+	// last is the group of the row above and bits its word, which is written to seen
 	// when another group comes.
 	last  group
 	bits  uint64
@@ -19,8 +19,8 @@ type merger struct {
 // group are the descriptors number*64 to number*64+63 of a process.
 type group struct{ pid, number int32 }
 
-// star is what is left of a descriptor above 9,999: its last three digits, and all
-// else that the row tells, hashed.
+// star is what is left of a descriptor above 9,999: its last three digits, and a hash
+// of all other cells of the row.
 type star struct {
 	pid  int
 	hash uint64
@@ -49,7 +49,7 @@ func (m *merger) first(row *Row) (first, full bool) {
 	}
 	if of := (group{int32(row.PID), int32(row.FD / 64)}); of != m.last {
 		bits, known := m.seen[of]
-		if !known && !m.room() {
+		if !known && !m.mayGrow() {
 			full, m.full = !m.full, true
 			return true, full
 		}
@@ -72,7 +72,7 @@ func (m *merger) firstStar(row *Row) (first, full bool) {
 	}
 	key := star{row.PID, h.Sum64()}
 	run, ok := m.stars[key]
-	if !ok && !m.room() {
+	if !ok && !m.mayGrow() {
 		full, m.full = !m.full, true
 		return true, full
 	}
@@ -86,4 +86,4 @@ func (m *merger) firstStar(row *Row) (first, full bool) {
 	return first, false
 }
 
-func (m *merger) room() bool { return len(m.seen)+len(m.stars) < maxSeen }
+func (m *merger) mayGrow() bool { return len(m.seen)+len(m.stars) < maxSeen }

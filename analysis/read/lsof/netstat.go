@@ -12,8 +12,8 @@ import (
 type netstatSection struct {
 	// sort is "ip", "unix" or "bsd-unix", "" for the line above the titles.
 	sort string
-	// inode and owner say that there are such columns; process is the number of the
-	// column of macOS that holds the pid, counted from the first behind the state.
+	// inode and owner are true if there are such columns; process is the number of the
+	// column of macOS that holds the pid, counted from the first after the state.
 	inode, owner bool
 	process      int
 }
@@ -100,12 +100,12 @@ func isNetstatProtocol(word string) bool {
 	return false
 }
 
-// netstatOwner reads what stands behind the state: user and inode of -e, pid and
-// program of -p, timers of -o.
+// netstatOwner reads the cells after the state: user and inode of -e, pid and program
+// of -p, timers of -o.
 //
 //	"14406/./zoo"                                           PID 14406, Program "./zoo"
 //	"0 12345 999/sshd: /usr/sb off (0.00/0/0)"               Inode 12345, PID 999
-//	"-"                                                     nobody is named
+//	"-"                                                     no owner
 func (t *socketReader) netstatOwner(rest string, fields []string, s *analysis.Socket) {
 	if len(fields) > 1 && isPlainNumber(fields[1]) && (t.section.inode || isPlainNumber(fields[0])) {
 		s.Inode, _ = strconv.ParseUint(fields[1], 10, 64)
@@ -162,7 +162,7 @@ func netstatUnix(rest string, s *analysis.Socket) bool {
 	return true
 }
 
-// netstatPath reads the path, and the owner before it where there is one: it takes
+// netstatPath reads the path, and the owner before it if there is one: it takes
 // 20 columns, and program names may hold blanks.
 //
 //	"14406/./zoo          zoo.sock" = "zoo.sock"
@@ -183,8 +183,7 @@ func netstatPath(rest string, s *analysis.Socket) string {
 	return strings.Clone(strings.TrimSpace(rest[len(owner):]))
 }
 
-// isBSDAddress recognises an address of BSD and macOS, whose port stands behind a
-// dot.
+// isBSDAddress recognises an address of BSD and macOS, with a dot before its port.
 //
 //	"192.168.1.5.52345" "*.80" "fe80::1%lo0.123" "*.*"   true
 //	"127.0.0.1:80" "0.0.0.0:*"                           false

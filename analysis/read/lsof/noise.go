@@ -8,8 +8,8 @@ import (
 	"leakdiff/analysis/read/line"
 )
 
-// noise files a line of a table that is no row. Lines that nobody explains are a
-// problem only where rows stand around them.
+// noise files a line of a table that is no row. An unexplained line is a problem only
+// among rows.
 func (t *tableReader) noise(l line.Line, text string) {
 	kind := noiseKind(text)
 	if isLsfd(text) {

@@ -34,7 +34,7 @@ type record struct {
 
 type member struct{ key, value string }
 
-// find gives the member of that key, nil where there is none. Objects have few.
+// find returns the member of that key, nil if the object has none. Objects have few.
 func (r *record) find(key string) *member {
 	for i := range r.members {
 		if r.members[i].key == key {

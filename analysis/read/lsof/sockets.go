@@ -16,9 +16,9 @@ const (
 	formSSSummary = "ss-summary"
 )
 
-// Sockets says what was read of a socket table.
+// Sockets sums up what was read of a socket table.
 type Sockets struct {
-	// Form is one of the constants, "" where nothing was recognised.
+	// Form is one of the constants, "" if nothing was recognised.
 	Form string
 	// Rows counts sockets, by protocol and TCP sockets by state. NoDescriptor counts
 	// those that no descriptor refers to: TIME_WAIT, and others that lost their
@@ -40,22 +40,20 @@ type Sockets struct {
 	Truncated bool
 }
 
-// ParseSockets reads the tables of ss (-tanp, -anp, -e and -i with their
-// continuation lines, -s) and of netstat (net-tools, busybox, macOS), with or
-// without their headers. Host and service names stay as printed. Names of states
-// and protocols become canonical; a peer that is nobody ("*:*", "0.0.0.0:*") becomes
-// "". visit gets every row, also those without a descriptor; it is reused: copy
-// what is kept. The error is that of visit or of r.
+// ParseSockets reads the tables of ss (-tanp, -anp, -e and -i with their continuation
+// lines, -s) and of netstat (net-tools, busybox, macOS), with or without their headers.
+// Host and service names stay as printed. Names of states and protocols become
+// canonical; a missing peer ("*:*", "0.0.0.0:*") becomes "". visit receives every row,
+// also those without a descriptor; the row is reused: copy what is kept. The error is
+// that of visit or of r.
 func ParseSockets(r io.Reader, path string, visit func(s *analysis.Socket) error) (Sockets, []analysis.Problem, error) {
 	in := line.NewReader(r)
 	t := socketReader{probs: &line.Problems{Path: path}, words: words{}, visit: visit}
 	t.Protocols, t.States = map[string]int{}, map[string]int{}
-	for t.err == nil {
-		l, ok := in.Next()
-		if !ok {
+	for l := range in.All() {
+		if t.line(l); t.err != nil {
 			break
 		}
-		t.line(l)
 	}
 	t.flush()
 	if t.err == nil {
@@ -75,13 +73,13 @@ type socketReader struct {
 	err     error
 	held    analysis.Socket
 	holding bool
-	// netid says that the table of ss begins with the column Netid; protocol is
-	// what its rows are otherwise.
+	// netid is true if the table of ss begins with the column Netid; protocol is that
+	// of its rows otherwise.
 	netid    bool
 	protocol string
 	// section is the header of netstat above the rows.
 	section netstatSection
-	// owners says that the table has a column for them.
+	// owners is true if the table has a column for them.
 	owners bool
 }
 
@@ -290,8 +288,8 @@ func socketProtocol(word string) string {
 	return word
 }
 
-// socketState is the canonical name of a state; one that says no more than that
-// there is no peer is none.
+// socketState is the canonical name of a state; "" for one that only means that there
+// is no peer.
 //
 //	"CLOSE-WAIT" = "CLOSE_WAIT"   "udp", "UNCONN" = ""   "unix", "ESTAB" = "CONNECTED"
 func socketState(protocol, word string) string {

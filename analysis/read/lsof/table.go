@@ -11,40 +11,26 @@ import (
 	"leakdiff/analysis/read/line"
 )
 
-// ParseTable reads the table that lsof prints by default, in every column variant,
-// or an excerpt of it, and what the lsof of busybox and toybox print. Cells are cut out by the positions of the titles, since
-// they may be empty (print.c of lsof; formats/lsof.md section 1); rows that do not
-// fit below their titles, and excerpts without any, are read by the look of their
-// tokens instead.
+// ParseTable reads the table that lsof prints by default, in every column variant, or
+// an excerpt of it, and the tables of the lsof of busybox and toybox. Cells are cut out
+// by the positions of the titles, since they may be empty (print.c of lsof;
+// formats/lsof.md section 1). Rows that do not fit below their titles, and excerpts
+// without titles, are read by the look of their tokens instead.
 //
-// visit gets every row that is no descriptor, and of descriptors the first row of
-// each (PID, FD) within a part: rows that threads repeat are counted in
-// Listing.Rows only. part counts the listings of the file from 0. The row is
-// reused, and its strings share the memory of the lines around them: copy what is
-// kept, strings with strings.Clone. The error is that of visit or of r; what was
-// read until then is returned with it.
+// visit receives every row that is no descriptor, and the first row of each descriptor
+// (PID, FD) within a part. Rows that threads repeat are counted in Listing.Rows only.
+// part counts the listings of the file from 0. The row is reused, and its strings share
+// the memory of the lines around them: copy what is kept, strings with strings.Clone.
+// The error is that of visit or of r; what was read until then is returned with it.
 func ParseTable(r io.Reader, path string, visit func(part int, row *Row) error) (Listing, []analysis.Problem, error) {
 	in := line.NewBlocks(r)
-	t := tableReader{book: newBook(path)}
-	var err error
-	for err == nil {
-		l, ok := in.Next()
-		if !ok {
-			break
-		}
-		err = t.line(l, visit)
-	}
-	if err == nil {
-		err = in.Failure(path)
-		t.Truncated = t.Truncated || err != nil
-	}
-	listing, probs := t.close(in.Offset())
-	return listing, probs, err
+	t := tableReader{listingState: newListingState(path)}
+	return t.readLines(in, path, func(l line.Line) error { return t.line(l, visit) })
 }
 
-// tableReader holds what the lines above say about the ones below.
+// tableReader holds what the lines above mean for the ones below.
 type tableReader struct {
-	*book
+	*listingState
 	columns columns
 	// fd is the index of FD; owner are the cells before it of the row above, which
 	// most rows repeat.
@@ -52,7 +38,7 @@ type tableReader struct {
 	owner   owner
 	devices devices
 	row     Row
-	// busybox says that row has the columns of busybox.
+	// busybox is true if row has the columns of busybox.
 	busybox bool
 }
 
@@ -220,7 +206,8 @@ func (c columns) titles() []string {
 
 const commandTitle = "COMMAND "
 
-// header recognises the line of titles. lsfd's table begins alike but has no FD.
+// header recognises the line of titles. lsfd's table begins in the same way but has no
+// FD.
 //
 //	"COMMAND   PID USER   FD      TYPE DEVICE SIZE/OFF     NODE NAME"
 func header(text string) (columns, bool) {
@@ -240,16 +227,15 @@ func header(text string) (columns, bool) {
 	return c, ok && c.find(cellFD) >= 0 && c.find(cellType) >= 0
 }
 
-// find gives the first column with such cells, -1 where there is none.
+// find returns the first column with such cells, -1 if there is none.
 func (c columns) find(cell cell) int {
 	return slices.IndexFunc(c, func(col column) bool { return col.cell == cell })
 }
 
-// owner is what the cells before FD say: the same in all rows of a process or
-// thread.
+// owner holds the cells before FD, equal in all rows of a process or thread.
 type owner struct {
-	// text is the beginning of the row that was read so, with the byte behind the
-	// cells, which may belong to a cell that is too wide.
+	// text is the beginning of the row whose cells were cut, and one byte more: that
+	// byte may belong to a cell that is too wide.
 	text                 string
 	command, task, user  string
 	pid, tid, ppid, pgid int
@@ -267,9 +253,9 @@ func (o *owner) give(row *Row) {
 	row.PID, row.TID, row.PPID, row.PGID = o.pid, o.tid, o.ppid, o.pgid
 }
 
-// cells cuts a row by the titles; false where it does not fit below them.
-// COMMAND and TASKCMD are left-aligned and share the room up to the right edge of
-// the next column, whose cell is the last token there.
+// cells cuts a row by the titles; false if it does not fit below them. COMMAND and
+// TASKCMD are left-aligned and share the width up to the right edge of the next column,
+// whose cell is the last token there.
 func (t *tableReader) cells(text string) bool {
 	if len(t.columns) == 0 {
 		return false
@@ -313,7 +299,7 @@ func (t *tableReader) cells(text string) bool {
 }
 
 // cellBetween cuts the cell that ends under an edge; a token that crosses the edge
-// means that the row does not fit. blanks says that the cell may hold some.
+// means that the row does not fit. blanks is true if the cell may hold blanks.
 func cellBetween(text string, from, end int) (content string, blanks, ok bool) {
 	if from >= len(text) {
 		return "", false, true
@@ -341,7 +327,8 @@ func lastToken(s string) (rest, last string) {
 	return strings.TrimSpace(s[:max(i, 0)]), s[i+1:]
 }
 
-// set stores a cell below its title; false where it cannot be such a cell.
+// set stores a cell below its title; it returns false for a cell that cannot have this
+// title.
 func (r *Row) set(to cell, text string) bool {
 	switch to {
 	case cellCommand:

@@ -17,7 +17,7 @@ const (
 // line: a row that is kept would keep all of it.
 type words map[string]string
 
-// of gives an equal string that shares no line.
+// of returns an equal string that shares no line.
 func (w words) of(s string) string {
 	switch shared, ok := w[s]; {
 	case s == "":
@@ -57,7 +57,7 @@ func (w words) socket(s *analysis.Socket) {
 	}
 }
 
-// within gives the part of a string that equals another one, or a copy of that.
+// within returns the part of a string that equals another one, or a copy of that.
 func within(s, part string) string {
 	if i := strings.Index(s, part); i >= 0 {
 		return s[i : i+len(part)]

@@ -18,9 +18,9 @@ var limits = json.Limits{Value: 1 << 20, Depth: 100}
 // maxName is how much of a name is kept.
 const maxName = 1 << 10
 
-// Interval is one object of HashiCorp's metrics: what an agent measured in ten
+// interval is one object of HashiCorp's metrics: what an agent measured in ten
 // seconds.
-type Interval struct {
+type interval struct {
 	Info
 	// Figures are named as those of Figures, with go_memstats_alloc_bytes,
 	// go_memstats_sys_bytes and go_memstats_heap_objects beside them.
@@ -34,23 +34,21 @@ type Interval struct {
 }
 
 // parseJSON reads the metrics of nomad, consul and vault (go-metrics,
-// InmemSink.DisplayMetrics: /v1/metrics, /v1/agent/metrics, /v1/sys/metrics), one
-// object or, as consul debug writes them, one after the other, and visits every
-// whole one. Info.Time is the object's Timestamp, at which its interval began, so
-// that gauges may be up to ten seconds younger. Only gauges are read. Of a cut
-// file, the last object is left out, with a problem. The error is that of visit or
-// of r.
-func parseJSON(r io.Reader, path string, visit func(Interval) error) ([]analysis.Problem, error) {
+// InmemSink.DisplayMetrics: /v1/metrics, /v1/agent/metrics, /v1/sys/metrics) and visits
+// every whole object. A file holds one object or several one after the other, as consul
+// debug writes them. Info.Time is the object's Timestamp, at which its interval began,
+// so gauges may be up to ten seconds younger. Only gauges are read. The last object of
+// a cut file is left out, with a problem. The error is that of visit or of r.
+func parseJSON(r io.Reader, path string, visit func(interval) error) ([]analysis.Problem, error) {
 	p := &jsonPage{Reader: json.NewReader(r, limits), problems: line.Problems{Path: path}}
 	return p.run(visit)
 }
 
-// FiguresJSON is Figures for HashiCorp's JSON (parseJSON). Of several objects in
-// one file the last whole one counts, which is closest to what was captured when
-// the file was closed.
+// FiguresJSON is Figures for HashiCorp's JSON (parseJSON). Of several objects in one
+// file the last whole one counts: it is closest in time to the end of the capture.
 func FiguresJSON(r io.Reader, path string) (map[string]float64, Info, []analysis.Problem, error) {
-	var last Interval
-	problems, err := parseJSON(r, path, func(i Interval) error {
+	var last interval
+	problems, err := parseJSON(r, path, func(i interval) error {
 		last = i
 		return nil
 	})
@@ -73,14 +71,14 @@ type jsonPage struct {
 	*json.Reader
 	problems line.Problems
 	now      struct {
-		Interval
+		interval
 		collector *collector
 		stamp     string
 		known     bool
 	}
 }
 
-func (p *jsonPage) run(visit func(Interval) error) ([]analysis.Problem, error) {
+func (p *jsonPage) run(visit func(interval) error) ([]analysis.Problem, error) {
 	whole := 0
 	for {
 		err := p.interval()
@@ -95,13 +93,13 @@ func (p *jsonPage) run(visit func(Interval) error) ([]analysis.Problem, error) {
 			return p.problems.All(), nil
 		}
 		whole++
-		if err := visit(p.now.Interval); err != nil {
+		if err := visit(p.now.interval); err != nil {
 			return p.problems.All(), err
 		}
 	}
 }
 
-// failed says why no whole object follows.
+// failed explains why no whole object follows.
 func (p *jsonPage) failed(err error, whole int) ([]analysis.Problem, error) {
 	p.begin()
 	var syntax *json.SyntaxError
@@ -133,7 +131,7 @@ func (p *jsonPage) begin() {
 
 // interval reads the next object.
 func (p *jsonPage) interval() error {
-	p.now.Interval, p.now.collector, p.now.stamp, p.now.known = Interval{}, newCollector(), "", false
+	p.now.interval, p.now.collector, p.now.stamp, p.now.known = interval{}, newCollector(), "", false
 	p.begin()
 	if err := p.Object(p.member); err != nil {
 		return err
@@ -159,8 +157,8 @@ func (p *jsonPage) member(key string) error {
 	return p.Skip()
 }
 
-// time reads the stamp, which Go printed (time.Time.String); one that says nothing
-// is a problem.
+// time reads the stamp, which Go printed (time.Time.String); an unreadable one is a
+// problem.
 //
 //	"2026-11-21 02:55:50 +0000 UTC"
 func (p *jsonPage) time() time.Time {
@@ -222,7 +220,7 @@ func (p *jsonPage) labels(host *string) error {
 	})
 }
 
-// text reads a string, bounded; other values give "".
+// text reads a string, bounded; other values become "".
 func (p *jsonPage) text(into *string) error {
 	text, err := p.Text()
 	*into = text[:min(len(text), maxName)]
@@ -235,7 +233,7 @@ func (p *jsonPage) keep(name, host string, value float64) {
 	if !ok {
 		flat := strings.ReplaceAll(name, ".", "_")
 		if isDemand(flat) {
-			p.now.collector.take(Sample{Name: flat, Value: value})
+			p.now.collector.take(sample{Name: flat, Value: value})
 		}
 		return
 	}

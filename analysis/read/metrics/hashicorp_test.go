@@ -9,7 +9,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -20,6 +19,7 @@ import (
 	"pgregory.net/rapid"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/read/endless"
 	"leakdiff/analysis/read/line"
 	"leakdiff/samples/corpus"
 )
@@ -96,8 +96,8 @@ func TestTheMetricsOfTheNomadBundleAreRead(t *testing.T) {
 		}
 	}
 	joined := bytes.Join(files, []byte("\n"))
-	var intervals []Interval
-	problems, err := parseJSON(bytes.NewReader(joined), "metrics.json", func(i Interval) error {
+	var intervals []interval
+	problems, err := parseJSON(bytes.NewReader(joined), "metrics.json", func(i interval) error {
 		intervals = append(intervals, i)
 		return nil
 	})
@@ -195,7 +195,7 @@ func TestAPrefixOfAStreamGivesAPrefixOfItsIntervals(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		cut := rapid.IntRange(1, len(whole)).Draw(rt, "cut")
 		got := 0
-		problems, err := parseJSON(strings.NewReader(whole[:cut]), "x", func(i Interval) error {
+		problems, err := parseJSON(strings.NewReader(whole[:cut]), "x", func(i interval) error {
 			if i.Figures["go_goroutines"] != 2 || i.Line != int64(got+1) || i.Offset != int64(got*len(one)) {
 				rt.Fatalf("interval %d: %+v", got, i)
 			}
@@ -218,62 +218,25 @@ func TestFailuresOfAJSONReaderAndItsVisitorAreReturned(t *testing.T) {
 	if !errors.Is(err, broken) || len(problems) != 0 || figures["go_goroutines"] != 2 || !strings.Contains(err.Error(), "x.json") {
 		t.Errorf("%v, %v, %v", figures, problems, err)
 	}
-	if _, err := parseJSON(strings.NewReader(one+one), "x.json", func(Interval) error { return broken }); !errors.Is(err, broken) {
+	if _, err := parseJSON(strings.NewReader(one+one), "x.json", func(interval) error { return broken }); !errors.Is(err, broken) {
 		t.Errorf("got %v", err)
 	}
 }
 
-// endless repeats a piece without keeping it.
-type endless struct {
-	piece string
-	n, at int
-	// read counts bytes; held is the most that was alive while they were read.
-	read, next int
-	held       uint64
-}
-
-func (e *endless) Read(p []byte) (int, error) {
-	filled := 0
-	for filled < len(p) && e.n > 0 {
-		n := copy(p[filled:], e.piece[e.at:])
-		filled += n
-		if e.at += n; e.at == len(e.piece) {
-			e.at = 0
-			e.n--
-		}
-	}
-	if filled == 0 {
-		return 0, io.EOF
-	}
-	if e.read += filled; e.read >= e.next {
-		e.next = e.read + 4<<20
-		e.held = max(e.held, alive())
-	}
-	return filled, nil
-}
-
-// alive is the heap that is in use, without garbage.
-func alive() uint64 {
-	var m runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
-}
-
 func TestHostileJSONStaysBounded(t *testing.T) {
-	for name, tt := range map[string]struct{ begin, piece string }{
+	for name, tt := range map[string]struct{ begin, chunk string }{
 		"one string of megabytes":    {`{"Timestamp":"`, strings.Repeat("x", 500)},
 		"megabytes of blanks":        {`{"Gauges":`, strings.Repeat(" \n", 250)},
 		"brackets without an end":    {`{"Gauges":`, strings.Repeat("[", 500)},
 		"megabytes of gauges":        {`{"Gauges":[`, strings.Repeat(`{"Name":"a.runtime.num_goroutines","Value":1},`, 11)},
 		"megabytes of broken stamps": {``, strings.Repeat(`{"Timestamp":"never"}`, 20)},
 	} {
-		before, body := alive(), &endless{piece: tt.piece, n: pieces}
-		figures, _, problems, err := FiguresJSON(io.MultiReader(strings.NewReader(tt.begin), body), "x.json")
+		r := endless.New(tt.begin, tt.chunk)
+		figures, _, problems, err := FiguresJSON(r, "x.json")
 		if err != nil || len(figures) != 0 || len(problems) == 0 || len(problems) > line.MaxProblems+1 {
 			t.Errorf("%s: %v, %d problems, %v", name, figures, len(problems), err)
 		}
-		if grown := (int64(body.held) - int64(before)) >> 20; grown > 8 {
+		if grown := r.Grown(); grown > 8 {
 			t.Errorf("%s: held %d MiB more than before", name, grown)
 		}
 	}
@@ -287,7 +250,7 @@ func FuzzHashiCorp(f *testing.F) {
 	f.Add([]byte(`{"Gauges":{"a":[1]}}[]`))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		last := int64(0)
-		problems, err := parseJSON(bytes.NewReader(in), "f", func(i Interval) error {
+		problems, err := parseJSON(bytes.NewReader(in), "f", func(i interval) error {
 			if i.Offset < last || i.Length < 2 || i.Offset+i.Length > int64(len(in)) || in[i.Offset] != '{' || in[i.Offset+i.Length-1] != '}' ||
 				i.Line != int64(bytes.Count(in[:i.Offset], []byte("\n")))+1 || len(i.Figures) > 9 {
 				t.Fatalf("%+v", i)

@@ -1,9 +1,9 @@
-// Package metrics reads a page of metrics in the Prometheus text exposition format
-// or OpenMetrics, as programs serve it at /metrics, and the JSON that HashiCorp's
-// agents write. It takes a reader and hands every sample, or every interval, to a
-// visitor with the place it was read at; a broken line is a problem and costs
-// itself only. It refuses to know what the metrics mean, except for the few figures
-// about the process that every client library names alike.
+// Package metrics reads a page of metrics in the Prometheus text exposition format or
+// OpenMetrics, as programs serve it at /metrics, and the JSON that HashiCorp's agents
+// write. It takes a reader and hands every sample, or every interval, to a visitor with
+// the place it was read at; a broken line is a problem and costs itself only. It does
+// not know what the metrics mean, except for the few figures about the process that
+// every client library names equally.
 package metrics
 
 import (
@@ -22,42 +22,38 @@ import (
 	"leakdiff/analysis/read/line"
 )
 
-// Sample is one line of a page.
-type Sample struct {
+// sample is one line of a page.
+type sample struct {
 	Name string
-	// Labels is nil where the sample has none.
+	// Labels is nil if the sample has none.
 	Labels map[string]string
 	// Value may be NaN or infinite.
 	Value        float64
 	Line, Offset int64
 }
 
-// Page says what was read.
-type Page struct {
+// pageSummary sums up what was read.
+type pageSummary struct {
 	Samples int
 	// Malformed is the number of lines that are neither sample nor comment.
 	Malformed int
 	Bytes     int64
-	// Truncated says that the page ends inside a line; the format demands a line
-	// feed behind the last one, so that a value without it may have lost digits.
+	// Truncated is true if the page ends inside a line. The format demands a line feed
+	// after the last one, so a value without it may have lost digits.
 	Truncated bool
 }
 
-// Parse reads a page (prometheus.io, Exposition formats; OpenMetrics 1.0 with its
+// parsePage reads a page (prometheus.io, Exposition formats; OpenMetrics 1.0 with its
 // exemplars and # EOF; quoted UTF-8 names). Time stamps and exemplars are checked
 // and dropped. The error is that of visit or of r; what was read until then is
 // returned with it.
-func Parse(r io.Reader, path string, visit func(s Sample) error) (Page, []analysis.Problem, error) {
+func parsePage(r io.Reader, path string, visit func(s sample) error) (pageSummary, []analysis.Problem, error) {
 	probs := &line.Problems{Path: path}
 	in := line.NewReader(r)
-	var page Page
+	var page pageSummary
 	var first string
 	var err error
-	for err == nil {
-		l, ok := in.Next()
-		if !ok {
-			break
-		}
+	for l := range in.All() {
 		text := strings.Trim(l.Text, " \t\ufeff")
 		switch {
 		case text == "", text[0] == '#':
@@ -68,7 +64,7 @@ func Parse(r io.Reader, path string, visit func(s Sample) error) (Page, []analys
 				"the last sample is left out; take the page again")
 			continue
 		}
-		s, bad := sample(text)
+		s, bad := parseSample(text)
 		if bad != nil {
 			page.Malformed++
 			if first == "" {
@@ -79,7 +75,9 @@ func Parse(r io.Reader, path string, visit func(s Sample) error) (Page, []analys
 		}
 		s.Line, s.Offset = l.Number, l.Offset
 		page.Samples++
-		err = visit(s)
+		if err = visit(s); err != nil {
+			break
+		}
 	}
 	page.Bytes = in.Offset()
 	if err == nil {
@@ -93,25 +91,25 @@ func Parse(r io.Reader, path string, visit func(s Sample) error) (Page, []analys
 	return page, probs.All(), err
 }
 
-// sample reads one line.
+// parseSample reads one line.
 //
 //	`go_info{version="go1.26.8"} 1`        go_info, {version: go1.26.8}, 1
 //	`{"my.metric",le="0.5"} 3 1520879607`  my.metric, {le: 0.5}, 3
-func sample(text string) (Sample, error) {
-	var s Sample
+func parseSample(text string) (sample, error) {
+	var s sample
 	name := text[:nameLength(text)]
 	rest := strings.TrimLeft(text[len(name):], " \t")
 	s.Name = strings.Clone(name)
 	if strings.HasPrefix(rest, "{") {
 		var err error
 		if rest, err = s.labels(rest[1:]); err != nil {
-			return Sample{}, err
+			return sample{}, err
 		}
 	} else if len(rest) == len(text)-len(name) {
-		return Sample{}, errors.New(line.Quote(text) + " does not begin with a name and a value")
+		return sample{}, errors.New(line.Quote(text) + " does not begin with a name and a value")
 	}
 	if s.Name == "" {
-		return Sample{}, errors.New(line.Quote(text) + " does not begin with a name")
+		return sample{}, errors.New(line.Quote(text) + " does not begin with a name")
 	}
 	return s, s.numbers(rest)
 }
@@ -132,7 +130,7 @@ func nameLength(text string) int {
 // labels reads up to the closing brace and returns what follows.
 //
 //	`le="0.5",code="200"} 3`   ` 3`
-func (s *Sample) labels(text string) (rest string, err error) {
+func (s *sample) labels(text string) (rest string, err error) {
 	for {
 		text = strings.TrimLeft(text, " \t")
 		if after, ok := strings.CutPrefix(text, "}"); ok {
@@ -154,7 +152,7 @@ func (s *Sample) labels(text string) (rest string, err error) {
 // label reads one label; a quoted name without a value is the metric's own.
 //
 //	`le="0.5",code="200"}`   Labels[le] = 0.5, rest `,code="200"}`
-func (s *Sample) label(text string) (rest string, err error) {
+func (s *sample) label(text string) (rest string, err error) {
 	name := text[:nameLength(text)]
 	rest = text[len(name):]
 	isQuoted := strings.HasPrefix(text, `"`)
@@ -219,7 +217,7 @@ func quoted(text string) (value, rest string, err error) {
 // numbers reads value, time stamp and exemplar.
 //
 //	"17 1520879607.789 # {trace_id=\"ab\"} 0.67"   Value 17
-func (s *Sample) numbers(text string) error {
+func (s *sample) numbers(text string) error {
 	text, _, _ = strings.Cut(text, " # {")
 	fields := strings.Fields(text)
 	if len(fields) == 0 || len(fields) > 2 {
@@ -248,15 +246,15 @@ func number(s string) (float64, error) {
 	return v, nil
 }
 
-// Build is the version that a *_build_info metric tells.
+// Build is the version in a *_build_info metric.
 type Build struct{ Metric, Version string }
 
-// Info is what a page says about the program.
+// Info identifies the program of a page.
 type Info struct {
-	// Time is when the metrics were taken, zero where the page does not say, as
-	// pages in text never do.
+	// Time is when the metrics were taken, zero if the page does not state it, as pages
+	// in text never do.
 	Time time.Time
-	// Program and Host are those of a HashiCorp agent ("nomad", "vm"), empty where
+	// Program and Host are those of a HashiCorp agent ("nomad", "vm"), empty if
 	// the page does not name them.
 	Program, Host string
 	// GoVersion is that of go_info ("go1.26.8"), empty for other languages.
@@ -265,7 +263,7 @@ type Info struct {
 	Builds []Build
 }
 
-// Version is the program's version, where the page tells exactly one.
+// Version is the program's version, if the page has exactly one.
 func (i Info) Version() string {
 	if len(i.Builds) != 1 {
 		return ""
@@ -298,11 +296,12 @@ func isDemand(name string) bool {
 // Figures reads the metrics about the process itself from a page:
 // process_start_time_seconds (Unix time), process_open_fds, process_max_fds,
 // process_resident_memory_bytes, go_goroutines, go_threads, and the demand on it
-// (isDemand), as far as they are there. A figure that comes for several processes (a federation page) or is not
-// finite is left out, with a problem. The error is that of r only.
+// (isDemand). Missing metrics are left out. A figure that comes for several processes
+// (a federation page) or is not finite is left out, with a problem. The error is that
+// of r only.
 func Figures(r io.Reader, path string) (map[string]float64, Info, []analysis.Problem, error) {
 	c := newCollector()
-	page, problems, err := Parse(r, path, c.take)
+	page, problems, err := parsePage(r, path, c.take)
 	for _, name := range c.unclear() {
 		problems = append(problems, analysis.Problem{
 			Path: path, Offset: -1, Severity: analysis.Warning,
@@ -343,7 +342,7 @@ func (c *collector) unclear() []string {
 // take keeps the samples that Figures is after.
 //
 //	kubernetes_build_info{git_version="v1.34.4",..} 1   builds[kubernetes_build_info] = v1.34.4
-func (c *collector) take(s Sample) error {
+func (c *collector) take(s sample) error {
 	switch {
 	case isFigure(s.Name):
 		c.figure(s.Name, s.Value)

@@ -33,10 +33,10 @@ func sampleFile(t testing.TB, name string) []byte {
 	return raw
 }
 
-func parse(t testing.TB, raw []byte) ([]Sample, Page, []analysis.Problem) {
+func parse(t testing.TB, raw []byte) ([]sample, pageSummary, []analysis.Problem) {
 	t.Helper()
-	var samples []Sample
-	page, problems, err := Parse(bytes.NewReader(raw), "metrics.txt", func(s Sample) error {
+	var samples []sample
+	page, problems, err := parsePage(bytes.NewReader(raw), "metrics.txt", func(s sample) error {
 		samples = append(samples, s)
 		return nil
 	})
@@ -104,7 +104,7 @@ func oracle(t testing.TB, raw []byte) map[string]float64 {
 	return out
 }
 
-func flat(samples []Sample) map[string]float64 {
+func flat(samples []sample) map[string]float64 {
 	out := map[string]float64{}
 	for _, s := range samples {
 		out[key(s.Name, s.Labels)] = s.Value
@@ -130,22 +130,22 @@ func TestLinesOfTheFormatAreRead(t *testing.T) {
 	nan := math.NaN()
 	tests := map[string]struct {
 		in   string
-		want Sample
+		want sample
 		bad  bool
 	}{
-		"a bare name":              {in: "process_open_fds 54", want: Sample{Name: "process_open_fds", Value: 54}},
-		"tabs and blanks":          {in: "  a\t 1 \t", want: Sample{Name: "a", Value: 1}},
-		"labels and a time stamp":  {in: `a{b="c",d="e",} 1.5 1395066363000`, want: Sample{Name: "a", Labels: map[string]string{"b": "c", "d": "e"}, Value: 1.5}},
-		"blanks around labels":     {in: `a { b = "c" , d="e" } 1`, want: Sample{Name: "a", Labels: map[string]string{"b": "c", "d": "e"}, Value: 1}},
-		"no labels between braces": {in: "a{} 1", want: Sample{Name: "a", Value: 1}},
-		"escapes":                  {in: `a{b="C:\\DIR\\x\n\"q\""} 1`, want: Sample{Name: "a", Labels: map[string]string{"b": "C:\\DIR\\x\n\"q\""}, Value: 1}},
-		"braces in a value":        {in: `a{b="}{ # {"} 1`, want: Sample{Name: "a", Labels: map[string]string{"b": "}{ # {"}, Value: 1}},
-		"an exemplar":              {in: `a_bucket{le="0.1"} 8 # {trace_id="x"} 0.067 1520879607.789`, want: Sample{Name: "a_bucket", Labels: map[string]string{"le": "0.1"}, Value: 8}},
-		"a time stamp in seconds":  {in: "a 17 1520879607.789", want: Sample{Name: "a", Value: 17}},
-		"a quoted name":            {in: `{"my.metric",le="0.5"} 3`, want: Sample{Name: "my.metric", Labels: map[string]string{"le": "0.5"}, Value: 3}},
-		"infinity":                 {in: "a -Inf", want: Sample{Name: "a", Value: math.Inf(-1)}},
-		"no number":                {in: "a NaN", want: Sample{Name: "a", Value: nan}},
-		"a large number":           {in: "a 1.8446744073709552e+19", want: Sample{Name: "a", Value: 18446744073709551615}},
+		"a bare name":              {in: "process_open_fds 54", want: sample{Name: "process_open_fds", Value: 54}},
+		"tabs and blanks":          {in: "  a\t 1 \t", want: sample{Name: "a", Value: 1}},
+		"labels and a time stamp":  {in: `a{b="c",d="e",} 1.5 1395066363000`, want: sample{Name: "a", Labels: map[string]string{"b": "c", "d": "e"}, Value: 1.5}},
+		"blanks around labels":     {in: `a { b = "c" , d="e" } 1`, want: sample{Name: "a", Labels: map[string]string{"b": "c", "d": "e"}, Value: 1}},
+		"no labels between braces": {in: "a{} 1", want: sample{Name: "a", Value: 1}},
+		"escapes":                  {in: `a{b="C:\\DIR\\x\n\"q\""} 1`, want: sample{Name: "a", Labels: map[string]string{"b": "C:\\DIR\\x\n\"q\""}, Value: 1}},
+		"braces in a value":        {in: `a{b="}{ # {"} 1`, want: sample{Name: "a", Labels: map[string]string{"b": "}{ # {"}, Value: 1}},
+		"an exemplar":              {in: `a_bucket{le="0.1"} 8 # {trace_id="x"} 0.067 1520879607.789`, want: sample{Name: "a_bucket", Labels: map[string]string{"le": "0.1"}, Value: 8}},
+		"a time stamp in seconds":  {in: "a 17 1520879607.789", want: sample{Name: "a", Value: 17}},
+		"a quoted name":            {in: `{"my.metric",le="0.5"} 3`, want: sample{Name: "my.metric", Labels: map[string]string{"le": "0.5"}, Value: 3}},
+		"infinity":                 {in: "a -Inf", want: sample{Name: "a", Value: math.Inf(-1)}},
+		"no number":                {in: "a NaN", want: sample{Name: "a", Value: nan}},
+		"a large number":           {in: "a 1.8446744073709552e+19", want: sample{Name: "a", Value: 18446744073709551615}},
 		"no value":                 {in: "process_open_fds", bad: true},
 		"a name alone":             {in: "process_open_fds ", bad: true},
 		"a word for a value":       {in: "404 page not found", bad: true},
@@ -262,11 +262,11 @@ func TestALongLineAndErrorsCostThemselvesOnly(t *testing.T) {
 		t.Errorf("got %d samples, %+v, %d problems", len(samples), page, len(problems))
 	}
 	broken := errors.New("disk on fire")
-	page, _, err := Parse(io.MultiReader(strings.NewReader("a 1\n"), iotest.ErrReader(broken)), "x.txt", func(Sample) error { return nil })
+	page, _, err := parsePage(io.MultiReader(strings.NewReader("a 1\n"), iotest.ErrReader(broken)), "x.txt", func(sample) error { return nil })
 	if !errors.Is(err, broken) || page.Samples != 1 || !page.Truncated || !strings.Contains(err.Error(), "x.txt") {
 		t.Errorf("got %+v, %v", page, err)
 	}
-	if _, _, err := Parse(strings.NewReader("a 1\nb 2\n"), "x.txt", func(Sample) error { return broken }); !errors.Is(err, broken) {
+	if _, _, err := parsePage(strings.NewReader("a 1\nb 2\n"), "x.txt", func(sample) error { return broken }); !errors.Is(err, broken) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -307,7 +307,7 @@ func FuzzMetrics(f *testing.F) {
 	f.Add([]byte(`a_bucket{le="0.1"} 8 # {trace_id="x"} 0.067 1520879607.789` + "\n" + `{"my.metric",le="0.5"} 3` + "\n"))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		count := 0
-		page, problems, err := Parse(bytes.NewReader(in), "f", func(s Sample) error {
+		page, problems, err := parsePage(bytes.NewReader(in), "f", func(s sample) error {
 			count++
 			if s.Name == "" || s.Line < 1 || s.Offset < 0 || s.Offset >= int64(len(in)) {
 				t.Fatalf("sample %+v", s)

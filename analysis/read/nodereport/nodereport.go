@@ -1,10 +1,9 @@
 // Package nodereport reads diagnostic reports of Node.js (process.report, signals,
-// fatal errors). It takes a reader and hands every libuv handle that holds a
-// descriptor to a visitor, the handles of worker threads included; limits,
-// identity and memory come back as one Report. It refuses to know which handles
-// are too many, keeps neither the environment nor the network interfaces, and
-// reads no descriptor that libuv does not own: files opened through fs are not in
-// a report.
+// fatal errors). It takes a reader and hands every libuv handle that holds a descriptor
+// to a visitor, the handles of worker threads included. Limits, identity and memory are
+// in one Report. It does not know which handles are too many, keeps neither the
+// environment nor the network interfaces, and reads no descriptor that libuv does not
+// own: files opened through fs are not in a report.
 package nodereport
 
 import (
@@ -13,40 +12,40 @@ import (
 	"time"
 )
 
-// Report is what a report says beside its descriptors.
+// Report is a report without its descriptors.
 type Report struct {
-	// Time is that of dumpEventTimeStamp. dumpEventTime is only taken without it:
-	// Node writes local time there and a Z behind it (src/node_report.cc).
+	// Time is that of dumpEventTimeStamp. dumpEventTime is taken only without it: Node
+	// writes local time there and a Z after it (src/node_report.cc).
 	Time time.Time
 	PID  int
-	// Program is the base name of the script, or of the executable where none was
+	// Program is the base name of the script, or of the executable if none was
 	// named ("node -e ...").
 	Host, Program string
 	// NodeVersion is as printed, "v22.23.3".
 	NodeVersion string
 	// CommandLine is bounded in number and length.
 	CommandLine []string
-	// SoftOpenFiles is the soft limit on open descriptors, Unlimited or 0 where the
-	// report does not say.
+	// SoftOpenFiles is the soft limit on open descriptors, Unlimited, or 0 if the
+	// report does not state it.
 	SoftOpenFiles int64
 	// Handles counts the libuv handles of all threads by type, loops left out.
 	Handles map[string]int
-	// ReferencedTCP and UnreferencedTCP add up to Handles["tcp"]. An unreferenced
-	// tcp handle is a pooled connection that nobody waits for.
+	// ReferencedTCP and UnreferencedTCP add up to Handles["tcp"]. An unreferenced tcp
+	// handle is a pooled connection that no code waits for.
 	ReferencedTCP, UnreferencedTCP int
 	// Descriptors is how many were visited.
 	Descriptors int
 	// Watched counts the fs_event and fs_poll handles by the file that they look at,
 	// bounded in number. On Linux those of one loop share a single descriptor.
 	Watched map[string]int
-	// HeapUsed, HeapLimit and RSS are in bytes and 0 where unknown; the heap is that of
+	// HeapUsed, HeapLimit and RSS are in bytes and 0 if unknown; the heap is that of
 	// the main thread.
 	HeapUsed, HeapLimit, RSS int64
 	// Workers is the number of worker threads whose reports lie inside.
 	Workers int
-	// Secrets says that the report holds environment variables.
+	// Secrets is true if the report holds environment variables.
 	Secrets bool
-	// Truncated says that the report stops before its end: handles and figures are
+	// Truncated is true if the report stops before its end: handles and figures are
 	// lower bounds.
 	Truncated bool
 }
@@ -54,10 +53,10 @@ type Report struct {
 // Unlimited is the value of a limit that is none.
 const Unlimited = -1
 
-// Figures are the report's numbers under the names that other evidence uses for
-// the same (limit_open_files, process_resident_memory_bytes, resident memory in
-// bytes), the others beginning with "node_"; what is unknown is left out. The
-// handles of a truncated report are left out too.
+// Figures are the report's numbers. Those that other evidence has too use its names
+// (limit_open_files, process_resident_memory_bytes, resident memory in bytes); the
+// names of the others begin with "node_". Unknown numbers are left out, and so are the
+// handles of a truncated report.
 func (r Report) Figures() map[string]float64 {
 	out := map[string]float64{}
 	for name, value := range map[string]int64{

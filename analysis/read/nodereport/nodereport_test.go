@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -18,6 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/read/endless"
 	"leakdiff/analysis/read/nodereport"
 	"leakdiff/samples/corpus"
 )
@@ -172,7 +172,7 @@ func TestHandlesOfEverySortAreToldApart(t *testing.T) {
 }
 
 // TestTheTimeIsThatOfTheStampNotOfTheClock: the zoo ran in New York, and its
-// dumpEventTime says so with a Z behind it.
+// dumpEventTime has that clock with a Z after it.
 func TestTheTimeIsThatOfTheStampNotOfTheClock(t *testing.T) {
 	raw := sample(t, "zoo.json")
 	var header struct {
@@ -391,46 +391,9 @@ func TestFailuresOfTheReaderAndTheVisitorAreReturned(t *testing.T) {
 	}
 }
 
-// endless repeats a piece of JSON without keeping it.
-type endless struct {
-	piece string
-	n, at int
-	// read counts bytes; held is the most that was alive while they were read.
-	read, next int
-	held       uint64
-}
-
-func (e *endless) Read(p []byte) (int, error) {
-	filled := 0
-	for filled < len(p) && e.n > 0 {
-		n := copy(p[filled:], e.piece[e.at:])
-		filled += n
-		if e.at += n; e.at == len(e.piece) {
-			e.at = 0
-			e.n--
-		}
-	}
-	if filled == 0 {
-		return 0, io.EOF
-	}
-	if e.read += filled; e.read >= e.next {
-		e.next = e.read + 4<<20
-		e.held = max(e.held, alive())
-	}
-	return filled, nil
-}
-
-// alive is the heap that is in use, without garbage.
-func alive() uint64 {
-	var m runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
-}
-
 func TestHostileReportsStayBounded(t *testing.T) {
 	for name, tt := range map[string]struct {
-		begin, piece string
+		begin, chunk string
 	}{
 		"one string of megabytes":     {`{"environmentVariables":{"A":"`, strings.Repeat("x", 500)},
 		"one number of megabytes":     {`{"header":{"processId":`, strings.Repeat("1", 500)},
@@ -443,8 +406,7 @@ func TestHostileReportsStayBounded(t *testing.T) {
 		"workers inside of workers":   {``, `{"header":{},"workers":[`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			before, body := alive(), &endless{piece: tt.piece, n: pieces}
-			r := io.MultiReader(strings.NewReader(tt.begin), body)
+			r := endless.New(tt.begin, tt.chunk)
 			report, problems, err := nodereport.Parse(r, "hostile.json", func(*analysis.Descriptor) error { return nil })
 			if err != nil || !report.Truncated || len(problems) != 1 {
 				t.Errorf("err %v, truncated %v, problems %+v", err, report.Truncated, problems)
@@ -452,7 +414,7 @@ func TestHostileReportsStayBounded(t *testing.T) {
 			if len(report.CommandLine) > 256 || len(report.Handles) > 65 || len(report.Watched) > 1000 {
 				t.Errorf("kept %d words, %d types, %d files", len(report.CommandLine), len(report.Handles), len(report.Watched))
 			}
-			if grown := (int64(body.held) - int64(before)) >> 20; grown > 8 {
+			if grown := r.Grown(); grown > 8 {
 				t.Errorf("held %d MiB more than before", grown)
 			}
 		})

@@ -30,20 +30,18 @@ var limits = json.Limits{Value: 1 << 20, Depth: 200}
 
 // Parse reads one report of any version (node.md section 1; doc/api/report.md of
 // Node.js; verified with 20.20 and 22.23), pretty or compact, and visits its
-// descriptors in the order of the file: tcp, udp, pipe, tty and poll handles. A
-// handle that has neither descriptor nor address has no socket yet and is counted
-// only.
+// descriptors in the order of the file: tcp, udp, pipe, tty and poll handles. A handle
+// that has neither descriptor nor address has no socket yet and is counted only.
 //
-// Of a descriptor, FD is -1 where the report leaves it out and Inode always 0;
-// Local and Remote are numeric addresses, or paths for pipes; Name is the path of
-// a pipe, else the handle's address ("handle 0x2e0"), which identifies it in the
-// next report, but empty for tty and poll, whose family is known by name; Place is
-// the handle's JSON object. A tcp handle with a remote end is ESTABLISHED, and
-// Idle where nothing in the program waits for it; one that is active and neither
-// readable nor writable is in LISTEN.
+// FD is -1 if the report leaves it out, and Inode is always 0. Local and Remote are
+// numeric addresses, or paths for pipes. Name is the path of a pipe, else the handle's
+// address ("handle 0x2e0"), which identifies it in the next report; it is empty for tty
+// and poll, whose family is known by name. Place is the handle's JSON object. A tcp
+// handle with a remote end is ESTABLISHED, and Idle if nothing in the program waits for
+// it. One that is active and neither readable nor writable is in LISTEN.
 //
-// A cut report gives the handles before the cut, and a problem. The error is that
-// of visit or of r.
+// A cut report returns the handles before the cut, and a problem. The error is that of
+// visit or of r.
 func Parse(r io.Reader, path string, visit func(*analysis.Descriptor) error) (Report, []analysis.Problem, error) {
 	p := &parser{
 		Reader: json.NewReader(r, limits), path: path, visit: visit,
@@ -62,7 +60,7 @@ type parser struct {
 	// stamp is dumpEventTimeStamp, clock dumpEventTime.
 	stamp int64
 	clock string
-	// seen says that a header or handles were found.
+	// seen is true if a header or handles were found.
 	seen bool
 	// err is visit's or the reader's.
 	err error
@@ -96,7 +94,7 @@ func (p *parser) finish(end error) {
 	}
 }
 
-// tail says what follows a whole report.
+// tail reports bytes after a whole report.
 func (p *parser) tail() {
 	at := p.Place()
 	if _, err := p.Next(); err == io.EOF {
@@ -143,7 +141,7 @@ func (p *parser) thread(nesting int) error {
 				p.report.Secrets = true
 				return p.Skip()
 			})
-		case nesting > 0: // all else is said once, of the process
+		case nesting > 0: // all else comes once, for the process
 			return p.Skip()
 		}
 		return p.process(key)
@@ -208,7 +206,7 @@ func (p *parser) header(key string) error {
 	return p.Skip()
 }
 
-// text reads a string, bounded; other values give "".
+// text reads a string, bounded; other values become "".
 func (p *parser) text(into *string) error {
 	text, err := p.Text()
 	if len(text) > maxText {
@@ -263,7 +261,7 @@ type handle struct {
 	file               string
 	fd                 int64
 	active, referenced bool
-	// open says that data may be read or written.
+	// open is true if data may be read or written.
 	open bool
 }
 
@@ -380,8 +378,8 @@ func (p *parser) count(h handle) {
 	}
 }
 
-// descriptor is what the handle holds, nil for timers and the like, and for
-// sockets that do not exist yet.
+// descriptor is that of the handle, nil for timers and the like, and for sockets that
+// do not exist yet.
 func (h handle) descriptor() *analysis.Descriptor {
 	switch h.kind {
 	case "tcp", "udp", "pipe", "tty", "poll":
@@ -414,8 +412,8 @@ func (h handle) descriptor() *analysis.Descriptor {
 	return d
 }
 
-// state tells listeners from connections. A handle that was bound without
-// listening is not active; one that still connects cannot be told from a listener.
+// state separates listeners from connections. A handle that was bound without listening
+// is not active; one that still connects looks like a listener.
 func (h handle) state() string {
 	switch {
 	case h.kind != "tcp" && h.kind != "pipe":

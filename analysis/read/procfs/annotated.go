@@ -12,7 +12,7 @@ import (
 // Annotated is one descriptor of a file that joins many fdinfo files.
 type Annotated struct {
 	FDInfo
-	// Target is the fd link's target, "" where the heading did not give it.
+	// Target is the fd link's target, "" if the heading did not have it.
 	Target string
 }
 
@@ -33,11 +33,7 @@ func ParseAnnotated(r io.Reader, path string) ([]Annotated, []analysis.Problem, 
 			all[len(all)-1].FDInfo = body.finish()
 		}
 	}
-	for {
-		l, ok := in.Next()
-		if !ok {
-			break
-		}
+	for l := range in.All() {
 		head, ok := heading(l)
 		if ok && len(all) >= maxEntries {
 			probs.Add(analysis.Warning, l, "too many descriptors", "only the first "+strconv.Itoa(maxEntries)+" are read",

@@ -13,9 +13,9 @@ import (
 // maxCmdline bounds the kept part of a command line; the kernel allows megabytes.
 const maxCmdline = 256 << 10
 
-// ParseCmdline reads /proc/PID/cmdline: arguments that end with NUL, or a copy
-// whose NULs became blanks, where arguments with blanks cannot be told apart. A
-// kernel thread has none. The error is that of r only.
+// ParseCmdline reads /proc/PID/cmdline: arguments that end with NUL, or a copy whose
+// NULs became blanks. In such a copy arguments with blanks cannot be separated. A
+// kernel thread has no arguments. The error is that of r only.
 func ParseCmdline(r io.Reader, path string) ([]string, []analysis.Problem, error) {
 	probs := &line.Problems{Path: path}
 	raw, err := io.ReadAll(io.LimitReader(r, maxCmdline+1))

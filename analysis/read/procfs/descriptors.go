@@ -6,11 +6,11 @@ import (
 	"leakdiff/analysis"
 )
 
-// Descriptors makes descriptors of fdinfo files alone, in their order; their number
-// and access are known. sockets are those of the tables of the same instant, which
-// tell what is a socket; its ends are for a join by inode to fill in. A socket is
-// told from a file with the same inode number by its mount: all sockets are on the
-// one that most matches are on. The type is "unknown" where nothing gives it away.
+// Descriptors makes descriptors of fdinfo files alone, in their order; their number and
+// access are known. sockets are those of the tables of the same instant: they identify
+// which descriptors are sockets, and a later join by inode adds their ends. The mount
+// separates a socket from a file with the same inode number: all sockets are on the
+// mount that most matches are on. The type is "unknown" if nothing proves it.
 func Descriptors(infos []FDInfo, sockets []analysis.Socket) []analysis.Descriptor {
 	inodes := make(map[uint64]bool, len(sockets))
 	for i := range sockets {
@@ -23,7 +23,7 @@ func Descriptors(infos []FDInfo, sockets []analysis.Socket) []analysis.Descripto
 		if info.FD < 0 {
 			continue
 		}
-		d := analysis.Descriptor{FD: info.FD, Type: "unknown", Access: info.Access()}
+		d := analysis.Descriptor{FD: info.FD, Type: "unknown", Access: info.access()}
 		switch {
 		case info.Type == "unix": // scm_fds
 			d.Type, d.Inode = "unix", info.Inode
@@ -62,10 +62,10 @@ func extraType(sort string) (kind, name string) {
 // mayBeSocket reports whether a file has the inode number of a socket and is open as
 // all sockets are.
 func mayBeSocket(info *FDInfo, inodes map[uint64]bool) bool {
-	return len(inodes) > 0 && info.HasInode && inodes[info.Inode] && info.Access() == "u" && (info.Type == "" || info.Type == "unix")
+	return len(inodes) > 0 && info.HasInode && inodes[info.Inode] && info.access() == "u" && (info.Type == "" || info.Type == "unix")
 }
 
-// socketMount is the mount id of the sockets, -1 where none was found.
+// socketMount is the mount id of the sockets, -1 if none was found.
 func socketMount(infos []FDInfo, inodes map[uint64]bool) int {
 	votes, best := map[int]int{}, -1
 	for i := range infos {

@@ -25,7 +25,7 @@ const (
 // FDInfo is one file of /proc/PID/fdinfo (fs/proc/fd.c and the show_fdinfo
 // operations of each file type; formats/procfs.md section 1).
 type FDInfo struct {
-	// FD is the number from the file's name, -1 where that is unknown. PID is
+	// FD is the number from the file's name, -1 if that is unknown. PID is
 	// known only to ParseGrep, which reads it from the path, 0 otherwise.
 	FD, PID int
 	// Pos may be negative. Flags are the open flags, printed in octal; they hold
@@ -33,24 +33,25 @@ type FDInfo struct {
 	Pos     int64
 	Flags   uint64
 	MountID int
-	// Inode is printed since Linux 5.14; HasInode tells 0 from absent. Plain
+	// Inode is printed since Linux 5.14; HasInode separates 0 from absent. Plain
 	// anon_inode files share one number, which identifies nothing.
 	Inode uint64
-	// Type is what the extra lines give away: inotify, fanotify, epoll, eventfd,
-	// timerfd, signalfd, userfaultfd, io_uring, pidfd, bpf-map, bpf-prog,
-	// bpf-link, tun, ptmx, unix, dma-buf, drm, gpio. Most types print no extra
-	// line, so that "" means unknown; an inotify instance without watches is "" too.
+	// Type follows from the extra lines: inotify, fanotify, epoll, eventfd, timerfd,
+	// signalfd, userfaultfd, io_uring, pidfd, bpf-map, bpf-prog, bpf-link, tun, ptmx,
+	// unix, dma-buf, drm, gpio. Most types print no extra line, so "" means unknown; an
+	// inotify instance without watches is "" too.
 	Type string
 	// Watches are in the file's order: newest first.
 	Watches []analysis.Watch
-	// Rare is nil where the file holds none of it, as most of the tens of thousands
+	// Rare is nil if the file holds none of it, as most of the tens of thousands
 	// of a capture.
 	Rare *Rare
-	// Bodies is how many fdinfo files the input holds: 0 for a file of inotify
-	// lines alone, above 1 for a concatenation, whose watches cannot be told apart.
+	// Bodies is how many fdinfo files the input holds: 0 for a file of inotify lines
+	// alone, above 1 for a concatenation, whose watches cannot be assigned to
+	// descriptors.
 	Bodies int
-	// Empty says that there was not one byte: an archiver trusted the size that
-	// procfs reports. It never means "no watches".
+	// Empty is true if there was not one byte: an archiver trusted the size that procfs
+	// reports. It never means "no watches".
 	Empty    bool
 	HasInode bool
 }
@@ -67,7 +68,7 @@ type Rare struct {
 	// Extra holds every other key with its value, verbatim; indented lines below a
 	// key follow its value after a line feed. Bounded in number and length.
 	Extra map[string]string
-	// DeadPid says that a pidfd's process is gone (Pid: -1).
+	// DeadPid is true if a pidfd's process is gone (Pid: -1).
 	DeadPid bool
 	// SCMFds is the number of descriptors in flight on a unix socket.
 	SCMFds int
@@ -96,8 +97,8 @@ type Target struct {
 	Device uint32
 }
 
-// Access is r, w or u from the open flags; empty for O_PATH descriptors.
-func (f FDInfo) Access() string {
+// access is r, w or u from the open flags; empty for O_PATH descriptors.
+func (f FDInfo) access() string {
 	const oPath = 0o10000000
 	if f.Flags&oPath != 0 {
 		return ""
@@ -113,19 +114,15 @@ func (f FDInfo) Access() string {
 	return ""
 }
 
-// ParseFDInfo reads one fdinfo file. fd is the number that the file's name gives,
-// -1 where it gives none; every watch carries it. Excerpts count as well: indented
-// ones, inotify lines alone, several bodies in one file. The error is that of r
-// only; what was read until then is returned with it.
+// ParseFDInfo reads one fdinfo file. fd is the number in the file's name, -1 if the
+// name has none; every watch carries it. Excerpts count as well: indented ones, inotify
+// lines alone, several bodies in one file. The error is that of r only; what was read
+// until then is returned with it.
 func ParseFDInfo(r io.Reader, path string, fd int) (FDInfo, []analysis.Problem, error) {
 	probs := &line.Problems{Path: path}
 	in := line.NewBlocks(r)
 	body := newFDInfoReader(fd, probs)
-	for {
-		l, ok := in.Next()
-		if !ok {
-			break
-		}
+	for l := range in.All() {
 		body.read(l, l.Text)
 	}
 	info := body.finish()
@@ -145,7 +142,7 @@ type fdinfoReader struct {
 	// indent is that of the first line; deeper lines continue the value of key.
 	indent int
 	key    string
-	// over says which bounds were already reported.
+	// over holds the bounds that were already reported.
 	over map[string]bool
 }
 
@@ -227,7 +224,7 @@ func (b *fdinfoReader) pair(l line.Line, body string) {
 	case "ino":
 		b.info.HasInode = number(b, l, key, value, 10, &b.info.Inode, strconv.ParseUint) || b.info.HasInode
 	case "lock":
-		if rare := b.rare(); b.room(len(rare.Locks), maxLocks, l, "locks") {
+		if rare := b.rare(); b.mayGrow(len(rare.Locks), maxLocks, l, "locks") {
 			rare.Locks = append(rare.Locks, kept(value))
 		}
 	default:
@@ -251,7 +248,7 @@ func number[T int64 | uint64](b *fdinfoReader, l line.Line, key, value string, b
 	return true
 }
 
-// other keeps an extra line and what it says about the type.
+// other keeps an extra line and the type that it proves.
 func (b *fdinfoReader) other(l line.Line, key, value string) {
 	if t := typeOfKey(key); t != "" && b.info.Type == "" {
 		b.info.Type = t
@@ -265,7 +262,7 @@ func (b *fdinfoReader) other(l line.Line, key, value string) {
 			rare.SCMFds = n
 		}
 	}
-	if _, seen := rare.Extra[key]; !seen && !b.room(len(rare.Extra), maxExtra, l, "extra keys") {
+	if _, seen := rare.Extra[key]; !seen && !b.mayGrow(len(rare.Extra), maxExtra, l, "extra keys") {
 		return
 	}
 	if rare.Extra == nil {
@@ -318,8 +315,8 @@ func typeOfKey(key string) string {
 	return ""
 }
 
-// watch reads one inotify line (fs/notify/fdinfo.c); every number is hex, wd too,
-// against what proc.rst and the manual page say.
+// watch reads one inotify line (fs/notify/fdinfo.c). Every number is hex, wd too;
+// proc.rst and the manual page are wrong there.
 //
 //	"inotify wd:1e ino:1 sdev:16 mask:20 ignored_mask:0 fhandle-bytes:c fhandle-type:81 f_handle:0100.."
 //	WD 30, Inode 1, Device 22, Mask 0x20, HandleType 0x81, Handle "0100.."
@@ -341,7 +338,7 @@ func (b *fdinfoReader) watch(l line.Line, body string) {
 		b.probs.Add(analysis.Warning, l, "a watch is not understood in full", fields.bad,
 			"nothing: the watch is counted with what could be read")
 	}
-	if !b.room(len(b.info.Watches), maxWatches, l, "watches") {
+	if !b.mayGrow(len(b.info.Watches), maxWatches, l, "watches") {
 		return
 	}
 	b.info.Watches = append(b.info.Watches, w)
@@ -374,7 +371,7 @@ func (b *fdinfoReader) mark(l line.Line, body string) {
 		b.probs.Add(analysis.Warning, l, "a fanotify mark is not understood in full", fields.bad,
 			"nothing: the mark is kept with what could be read")
 	}
-	if rare := b.rare(); b.room(len(rare.Marks), maxMarks, l, "fanotify marks") {
+	if rare := b.rare(); b.mayGrow(len(rare.Marks), maxMarks, l, "fanotify marks") {
 		rare.Marks = append(rare.Marks, m)
 	}
 }
@@ -397,13 +394,13 @@ func (b *fdinfoReader) target(l line.Line, body string) {
 	if _, ok := fields.find("ino"); ok { // printed since 4.13
 		t.Inode, t.Device = fields.hex("ino", 64), uint32(fields.hex("sdev", 32))
 	}
-	if rare := b.rare(); b.room(len(rare.Targets), maxTargets, l, "epoll targets") {
+	if rare := b.rare(); b.mayGrow(len(rare.Targets), maxTargets, l, "epoll targets") {
 		rare.Targets = append(rare.Targets, t)
 	}
 }
 
-// room reports whether a list may grow, and says once that it may not.
-func (b *fdinfoReader) room(have, most int, l line.Line, what string) bool {
+// mayGrow reports whether a list may grow. Once, it adds a problem that it may not.
+func (b *fdinfoReader) mayGrow(have, most int, l line.Line, what string) bool {
 	if have < most {
 		return true
 	}
@@ -458,7 +455,7 @@ func (f *hexFields) find(key string) (string, bool) {
 	}
 }
 
-// hex returns the value of a hex field, 0 and a complaint where it has none.
+// hex returns the value of a hex field, 0 and a problem if it has none.
 func (f *hexFields) hex(key string, bits int) uint64 {
 	value, ok := f.find(key)
 	if !ok {
@@ -486,8 +483,8 @@ func (f *hexFields) handle() (uint32, string) {
 	return uint32(f.hex("fhandle-type", 32)), strings.Clone(digits)
 }
 
-// whole reports whether a line that lost its end got as far as the last field
-// that every kernel prints, with a complete handle if there is any of it.
+// whole reports whether a line that lost its end still has the last field that every
+// kernel prints, and a complete handle if it has any part of one.
 func (f *hexFields) whole(last string) bool {
 	if v, ok := f.find(last); !ok || v == "" {
 		return false

@@ -83,7 +83,7 @@ func FuzzLimits(f *testing.F) {
 		limits, problems, err := ParseLimits(bytes.NewReader(in), "f")
 		checkBounds(t, in, problems, err)
 		for name, l := range limits {
-			if name == "" || l.Soft < Unlimited || l.Hard < Unlimited {
+			if name == "" || l.Soft < unlimited || l.Hard < unlimited {
 				t.Fatalf("%q: %+v", name, l)
 			}
 		}

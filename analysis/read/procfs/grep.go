@@ -12,11 +12,11 @@ import (
 // maxEntries bounds how many descriptors one listing may name.
 const maxEntries = 1 << 17
 
-// ParseGrep reads what "grep -H inotify /proc/PID/fdinfo/*" or "grep -H ." over
-// the same files prints: every line behind the file it came from. It returns one
-// FDInfo per (PID, FD) in the order of their first line, and the pid where all
-// agree (0 otherwise; see FDInfo.PID). Line numbers of "grep -n" are skipped; the
-// counts of "grep -c" become Rare.Counted. The error is that of r only.
+// ParseGrep reads what "grep -H inotify /proc/PID/fdinfo/*" or "grep -H ." over the
+// same files prints: every line after the file it came from. It returns one FDInfo per
+// (PID, FD) in the order of their first line, and the pid if all agree (0 otherwise;
+// see FDInfo.PID). Line numbers of "grep -n" are skipped; the counts of "grep -c"
+// become Rare.Counted. The error is that of r only.
 func ParseGrep(r io.Reader, path string) ([]FDInfo, int, []analysis.Problem, error) {
 	type key struct{ pid, fd int }
 	probs := &line.Problems{Path: path}
@@ -24,11 +24,7 @@ func ParseGrep(r io.Reader, path string) ([]FDInfo, int, []analysis.Problem, err
 	var order []*fdinfoReader
 	byKey := map[key]*fdinfoReader{}
 	full := false
-	for {
-		l, ok := in.Next()
-		if !ok {
-			break
-		}
+	for l := range in.All() {
 		pid, fd, text, ok := splitGrep(l.Text)
 		if !ok {
 			noteNoGrep(probs, l)
@@ -101,8 +97,8 @@ func noteNoGrep(probs *line.Problems, l line.Line) {
 		"nothing: the other lines were read")
 }
 
-// splitGrep cuts the file name off a line and reads pid and descriptor from it;
-// pid is 0 where the path does not say.
+// splitGrep cuts the file name off a line and reads pid and descriptor from it; pid is
+// 0 if the path has none.
 //
 //	"/proc/2706/fdinfo/25:inotify wd:1 .."   2706, 25, "inotify wd:1 .."
 //	"25:pos:\t0"                             0, 25, "pos:\t0"

@@ -13,20 +13,16 @@ import (
 // maxHandles bounds the handles of one file.
 const maxHandles = 1 << 19
 
-// ParseHandles reads what watched file handles led to on the host: lines of JSON with
-// the schema leakdiff.watches/1, whose numbers are hexadecimal as in fdinfo. The error
-// is that of r only.
+// ParseHandles reads the targets of watched file handles on the host: lines of JSON
+// with the schema leakdiff.watches/1, whose numbers are hexadecimal as in fdinfo. The
+// error is that of r only.
 //
 //	{"schema":"leakdiff.watches/1","sdev":"1b","ino":"4f","fhandle_type":"1","f_handle":"4f00…","state":"linked","path":"/run/x","mount":"/run","fstype":"tmpfs"}
 func ParseHandles(r io.Reader, path string) ([]analysis.Handle, []analysis.Problem, error) {
 	probs := &line.Problems{Path: path}
 	in := line.NewReader(r)
 	var out []analysis.Handle
-	for {
-		l, ok := in.Next()
-		if !ok {
-			break
-		}
+	for l := range in.All() {
 		if strings.TrimSpace(l.Text) == "" {
 			continue
 		}

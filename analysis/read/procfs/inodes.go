@@ -21,8 +21,8 @@ const (
 type Inodes struct {
 	entries []inodeEntry
 	text    []byte
-	// Partial says that the list was cut or is longer than what is kept: a number
-	// that is not in it proves nothing.
+	// Partial is true if the list was cut or is longer than the bound: a number that is
+	// not in it proves nothing.
 	Partial bool
 }
 
@@ -54,11 +54,7 @@ func ParseInodes(r io.Reader, path string) (Inodes, []analysis.Problem, error) {
 	probs := &line.Problems{Path: path}
 	in := line.NewReader(r)
 	var list Inodes
-	for {
-		l, ok := in.Next()
-		if !ok {
-			break
-		}
+	for l := range in.All() {
 		text := strings.TrimSpace(l.Text)
 		if text == "" || strings.HasPrefix(text, "debugfs ") || text == "Inode\tPathname" {
 			continue

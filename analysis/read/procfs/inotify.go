@@ -21,12 +21,12 @@ const (
 // target. What the table does not name is 0 or ""; FD is then -1.
 type InotifyCount struct {
 	Count int
-	// Instances is set where a table has both figures: Count is then of watches.
+	// Instances is set if a table has both figures: Count is then of watches.
 	Instances     int
 	PID, FD       int
 	User, Command string
 	// Inode and Device are the target's. Device is the kernel's number as in
-	// analysis.Watch, DeviceText as printed, Target its path where one was found.
+	// analysis.Watch, DeviceText as printed, Target its path if one was found.
 	Inode      uint64
 	Device     uint32
 	DeviceText string
@@ -34,24 +34,20 @@ type InotifyCount struct {
 	Place      analysis.Place
 }
 
-// ParseInotifyTable reads what the scripts that people run against "too many open
-// files" and "no space left on device" print: a header with COUNT, PID, USER and
-// COMMAND (or WATCHES, INSTANCES, APP, EXE), the rows of uniq -c below no header,
-// "PID 1, FD 4 has 311 watches", and the targets of one process, INUM DEV COUNT
-// TARGET or "10b 267 1 267 /etc/systemd". what says whether Count is of Instances or
-// Watches: the header or the command line copied along tells, or else the form, with
-// a problem that says so. The DEV column of that script splits sdev by 256, which is
-// wrong for disks and above 255 anonymous devices; it is put right
-// (formats/procfs.md section 2). The error is that of r only.
+// ParseInotifyTable reads the output of the scripts that people run against "too many
+// open files" and "no space left on device". It is one of these: a header with COUNT,
+// PID, USER and COMMAND (or WATCHES, INSTANCES, APP, EXE); the rows of uniq -c without
+// a header; "PID 1, FD 4 has 311 watches"; the targets of one process, INUM DEV COUNT
+// TARGET or "10b 267 1 267 /etc/systemd". what is Instances or Watches, the unit of
+// Count. The header or the command line copied along decides it. Otherwise the form
+// decides, with a problem. The DEV column of that script splits sdev by 256, which is
+// wrong for disks and above 255 anonymous devices; it is put right (formats/procfs.md
+// section 2). The error is that of r only.
 func ParseInotifyTable(r io.Reader, path string) (rows []InotifyCount, what string, problems []analysis.Problem, err error) {
 	probs := &line.Problems{Path: path}
 	in := line.NewReader(r)
 	t := inotifyTable{}
-	for {
-		l, ok := in.Next()
-		if !ok {
-			break
-		}
+	for l := range in.All() {
 		if len(t.rows) >= maxEntries {
 			probs.Add(analysis.Warning, l, "too many rows", "only the first "+strconv.Itoa(maxEntries)+" are read", "split the table by process")
 			break
@@ -71,14 +67,14 @@ func ParseInotifyTable(r io.Reader, path string) (rows []InotifyCount, what stri
 	return t.rows, t.what, probs.All(), in.Failure(path)
 }
 
-// inotifyTable holds what the lines above say of the rows below.
+// inotifyTable holds what the lines above mean for the rows below.
 type inotifyTable struct {
 	rows []InotifyCount
 	what string
 	// titles are those of the header, "" for columns that are not needed.
 	titles []string
 	pid    int
-	// targets says that the rows are targets of the process pid.
+	// targets is true if the rows are targets of the process pid.
 	targets bool
 }
 

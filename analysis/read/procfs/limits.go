@@ -13,11 +13,11 @@ import (
 // maxLimits bounds the rows of one limits file; kernels print 16.
 const maxLimits = 256
 
-// Unlimited is the value of a limit that is none.
-const Unlimited = -1
+// unlimited is the value of a limit that is none.
+const unlimited = -1
 
 // Limit is one row of /proc/PID/limits, in Units ("files", "bytes", "us", or ""
-// for the priorities). Unlimited stands for "unlimited".
+// for the priorities). It is -1 for "unlimited".
 type Limit struct {
 	Soft, Hard int64
 	Units      string
@@ -27,24 +27,20 @@ type Limit struct {
 type Limits map[string]Limit
 
 // OpenFiles returns the soft limit on open descriptors, the one that counts;
-// Unlimited where it is none, false where the row is missing.
+// -1 if there is no limit, false if the row is missing.
 func (l Limits) OpenFiles() (soft int64, ok bool) {
 	row, ok := l["Max open files"]
 	return row.Soft, ok
 }
 
-// ParseLimits reads /proc/PID/limits (fs/proc/base.c, proc_pid_limits), also behind
-// the file name that grep puts before each line, and the table of prlimit(1), whose
-// NOFILE is "Max open files". The error is that of r only.
+// ParseLimits reads /proc/PID/limits (fs/proc/base.c, proc_pid_limits), also after the
+// file name that grep puts before each line, and the table of prlimit(1), whose NOFILE
+// is "Max open files". The error is that of r only.
 func ParseLimits(r io.Reader, path string) (Limits, []analysis.Problem, error) {
 	probs := &line.Problems{Path: path}
 	in := line.NewReader(r)
 	limits := Limits{}
-	for {
-		l, ok := in.Next()
-		if !ok {
-			break
-		}
+	for l := range in.All() {
 		text := strings.TrimSpace(l.Text)
 		if file, rest, ok := strings.Cut(text, "limits:"); ok && strings.HasSuffix(file, "/") { // grep -H
 			text = rest
@@ -98,7 +94,7 @@ func limitName(words []string) string {
 //	"unlimited"   -1, true
 func limitValue(s string) (int64, bool) {
 	if s == "unlimited" {
-		return Unlimited, true
+		return unlimited, true
 	}
 	v, err := strconv.ParseUint(s, 10, 64)
 	return int64(min(v, math.MaxInt64)), err == nil

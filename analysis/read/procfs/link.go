@@ -7,12 +7,12 @@ import (
 	"leakdiff/analysis"
 )
 
-// Link classifies the target of /proc/PID/fd/N (fs/proc/base.c, d_path of the
-// pseudo file systems; formats/procfs.md section 5). A link does not say whether a
-// path is a directory, or a device a character or block device: paths are regular
-// and devices char unless their name tells. "(deleted)" at the end of a real
-// file's name cannot be told from the kernel's suffix. Access and Place are not in
-// a target and stay empty.
+// Link classifies the target of /proc/PID/fd/N (fs/proc/base.c, d_path of the pseudo
+// file systems; formats/procfs.md section 5). A link does not show whether a path is a
+// directory, or whether a device is a character or block device: paths are regular and
+// devices char unless their name proves otherwise. "(deleted)" at the end of a real
+// file's name looks like the kernel's suffix and is taken for it. Access and Place are
+// not in a target and stay empty.
 //
 //	"socket:[60463]"            socket, Inode 60463
 //	"anon_inode:[eventpoll]"    anon
@@ -46,7 +46,7 @@ func bracketed(target string) (kind string, inode uint64, ok bool) {
 	return kind, inode, ok && err == nil && kind != "" && !strings.Contains(kind, "/")
 }
 
-// isNamespace reports whether nsfs gives this name to its files.
+// isNamespace reports whether nsfs names its files so.
 func isNamespace(kind string) bool {
 	switch kind {
 	case "cgroup", "ipc", "mnt", "net", "pid", "pid_for_children", "time", "time_for_children", "user", "uts":

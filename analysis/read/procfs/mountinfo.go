@@ -14,18 +14,14 @@ import (
 // namespace (fs.mount-max).
 const maxMounts = 1 << 18
 
-// ParseMountinfo reads /proc/PID/mountinfo (proc_pid_mountinfo(5)). One device may
-// have many lines: all are kept, in order. Escapes of blanks in paths are undone.
-// It says nothing of other mount namespaces. The error is that of r only.
+// ParseMountinfo reads /proc/PID/mountinfo (proc_pid_mountinfo(5)). One device may have
+// many lines: all are kept, in order. Escapes of blanks in paths are undone. The mounts
+// are those of one mount namespace. The error is that of r only.
 func ParseMountinfo(r io.Reader, path string) ([]analysis.Mount, []analysis.Problem, error) {
 	probs := &line.Problems{Path: path}
 	in := line.NewReader(r)
 	var mounts []analysis.Mount
-	for {
-		l, ok := in.Next()
-		if !ok {
-			break
-		}
+	for l := range in.All() {
 		if strings.TrimSpace(l.Text) == "" {
 			continue
 		}

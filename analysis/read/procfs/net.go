@@ -12,7 +12,7 @@ import (
 	"leakdiff/analysis/read/line"
 )
 
-// NetTable says what was read of the tables of /proc/PID/net.
+// NetTable sums up what was read of the tables of /proc/PID/net.
 type NetTable struct {
 	// Tables are the tables that the file holds: tcp, tcp6, udp, udp6, raw, raw6,
 	// unix, netlink, packet, sockstat.
@@ -35,26 +35,24 @@ type NetTable struct {
 const maxFigures = 128
 
 // ParseNet reads the socket tables of /proc/PID/net: tcp, tcp6, udp, udp6, udplite,
-// raw, unix, netlink, packet (get_tcp4_sock in net/ipv4/tcp_ipv4.c and its
-// relatives) and the figures of sockstat. The header names the table as far as it
-// can, the file's name does the rest; several tables in one file are told apart by
-// their headers or by those of tail. Addresses are as lsof -nP prints them, in
-// brackets for IPv6 and without the mapping of IPv4; a peer that is nobody becomes
-// "". The table is that of one network namespace: a socket that is not in it may be
-// in that of another. visit gets every row, also those without an inode; it is
-// reused: copy what is kept. The error is that of visit or of r.
+// raw, unix, netlink, packet (get_tcp4_sock in net/ipv4/tcp_ipv4.c and its relatives)
+// and the figures of sockstat. The header names the table; if it does not, the file's
+// name decides. Headers, or those of tail, separate several tables in one file.
+// Addresses are as lsof -nP prints them, in brackets for IPv6 and without the mapping
+// of IPv4; a missing peer becomes "". The table is that of one network namespace: a
+// socket that is not in it may be in that of another. visit receives every row, also
+// those without an inode; the row is reused: copy what is kept. The error is that of
+// visit or of r.
 func ParseNet(r io.Reader, path string, visit func(s *analysis.Socket) error) (NetTable, []analysis.Problem, error) {
 	in := line.NewReader(r)
 	t := netReader{probs: &line.Problems{Path: path}, name: path}
 	t.Protocols, t.States = map[string]int{}, map[string]int{}
 	t.table = netTableOf("", path)
 	var err error
-	for err == nil {
-		l, ok := in.Next()
-		if !ok {
+	for l := range in.All() {
+		if err = t.line(l, visit); err != nil {
 			break
 		}
-		err = t.line(l, visit)
 	}
 	if err == nil {
 		err = in.Failure(path)
@@ -145,11 +143,8 @@ func isNetHeader(text string) bool {
 	return false
 }
 
-// netTableOf names a table by its header and, where that serves several, by its
-// file: udp and raw have the same titles.
-//
-//	"sl  local_address rem_address   st .. inode", ""          = "tcp"
-//	"sl  local_address rem_address .. ref pointer drops", "udp" = "udp"
+// netTableOf names a table by its header. If several tables share the header, as udp
+// and raw do, the file's name decides.
 func netTableOf(header, name string) string {
 	base := strings.ToLower(path.Base(name))
 	switch {
@@ -269,8 +264,8 @@ func netState(n uint64) string {
 	return "UNKNOWN"
 }
 
-// unixRow reads a row of unix. The flags tell a socket that listens
-// (unix_seq_show in net/unix/af_unix.c).
+// unixRow reads a row of unix. The flags mark a socket that listens (unix_seq_show in
+// net/unix/af_unix.c).
 //
 //	"000000005e04c278: 00000002 00000000 00010000 0001 01 314880 zoo.sock"
 func unixRow(text string, fields []string) (analysis.Socket, bool) {
@@ -302,7 +297,7 @@ func unixRow(text string, fields []string) (analysis.Socket, bool) {
 	return s, true
 }
 
-// pathBehind is the text behind so many fields.
+// pathBehind is the text after so many fields.
 func pathBehind(text string, fields int) string {
 	for range fields {
 		text = strings.TrimLeft(text, " ")
@@ -311,7 +306,7 @@ func pathBehind(text string, fields int) string {
 	return clip(strings.TrimLeft(text, " "))
 }
 
-// inodeRow is a socket of which the table says no more that matters.
+// inodeRow reads a socket whose row has nothing else that matters.
 func inodeRow(protocol, inode string) (analysis.Socket, bool) {
 	n, err := strconv.ParseUint(inode, 10, 64)
 	return analysis.Socket{Protocol: protocol, Inode: n}, err == nil

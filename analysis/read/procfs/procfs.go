@@ -1,10 +1,10 @@
-// Package procfs reads what the Linux kernel says about one process and its
-// descriptors: files copied out of /proc/PID (fdinfo, mountinfo, limits, status,
-// stat, cmdline, cgroup), the targets of its fd links, listings that grep made
-// of them, and sysctls. It takes readers and gives values with the place each was
-// read at, plus problems for what it did not understand; one odd line never costs
-// the file. It refuses to know where the bytes come from, which process they
-// belong to unless they say so, and what any of it means for a leak.
+// Package procfs reads the Linux kernel's files about one process and its descriptors:
+// files copied out of /proc/PID (fdinfo, mountinfo, limits, status, stat, cmdline,
+// cgroup), the targets of its fd links, listings that grep made of them, and sysctls.
+// It takes readers and returns values with the place each was read at, plus problems
+// for what it did not understand; one odd line never costs the file. It does not know
+// where the bytes come from, which process they belong to unless they name it, or what
+// any of it means for a leak.
 package procfs
 
 import "strings"

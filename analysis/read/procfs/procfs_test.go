@@ -148,7 +148,7 @@ func TestEveryDescriptorTypeOfTheZooIsRead(t *testing.T) {
 	})
 	t.Run("access comes from the flags", func(t *testing.T) {
 		for fd, want := range map[int]string{0: "r", 1: "w", 3: "u", 14: "", 77: ""} {
-			if got := byFD[fd].Access(); got != want {
+			if got := byFD[fd].access(); got != want {
 				t.Errorf("%d: got %q, want %q", fd, got, want)
 			}
 		}
@@ -368,8 +368,8 @@ func TestLimitsAreRead(t *testing.T) {
 		t.Errorf("got %d rows, want 16", len(limits))
 	}
 	for name, want := range map[string]Limit{
-		"Max stack size":        {8388608, Unlimited, "bytes"},
-		"Max realtime timeout":  {Unlimited, Unlimited, "us"},
+		"Max stack size":        {8388608, unlimited, "bytes"},
+		"Max realtime timeout":  {unlimited, unlimited, "us"},
 		"Max realtime priority": {0, 0, ""},
 	} {
 		if got := limits[name]; got != want {

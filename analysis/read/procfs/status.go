@@ -9,8 +9,8 @@ import (
 	"leakdiff/analysis/read/line"
 )
 
-// Status is the part of /proc/PID/status that names the process and sizes it.
-// Values that the file did not give are 0, UID is then -1.
+// Status is the part of /proc/PID/status that names the process and sizes it. Values
+// missing from the file are 0; UID is then -1.
 type Status struct {
 	// Name is the comm, at most 15 bytes for programs, with escapes undone.
 	Name      string
@@ -33,11 +33,7 @@ func ParseStatus(r io.Reader, path string) (Status, []analysis.Problem, error) {
 	in := line.NewReader(r)
 	status := Status{UID: -1}
 	known := 0
-	for {
-		l, ok := in.Next()
-		if !ok {
-			break
-		}
+	for l := range in.All() {
 		key, value, ok := keyValue(l.Text)
 		if !ok {
 			continue
@@ -58,8 +54,8 @@ func ParseStatus(r io.Reader, path string) (Status, []analysis.Problem, error) {
 	return status, probs.All(), in.Failure(path)
 }
 
-// set takes one "Key: value" of the file; found tells whether the key is one of
-// ours, good whether its value was understood.
+// set takes one "Key: value" of the file; found is true if the key is one of ours, good
+// if its value was understood.
 //
 //	"VmRSS", "2904 kB"          VmRSSBytes = 2973696
 //	"Uid", "65001 0 0 0"        UID = 65001
@@ -92,8 +88,8 @@ func (s *Status) set(key, value string) (found, good bool) {
 	return true, err == nil
 }
 
-// atoiFirst reads the first of several numbers, and leaves to alone where that
-// fails.
+// atoiFirst reads the first of several numbers, and leaves to unchanged if
+// that fails.
 func atoiFirst(value string, to *int) error {
 	first, _, _ := strings.Cut(strings.ReplaceAll(value, "\t", " "), " ")
 	v, err := strconv.Atoi(first)

@@ -14,11 +14,10 @@ const maxSysctls = 1 << 14
 
 // ParseSysctls reads kernel settings with whole numbers, by their dotted name
 // ("fs.inotify.max_user_watches"). It takes the output of sysctl, of grep over
-// /proc/sys, and a file of /proc/sys itself, whose name then comes from path or from
-// the heading that tail puts above it. The
-// three numbers of file-nr become fs.file-nr.allocated, .unused and .max
-// (proc_sys_fs(5)). Settings that are no number are passed over. The error is
-// that of r only.
+// /proc/sys, and a file of /proc/sys itself. The name of such a file comes from path or
+// from the heading that tail puts above it. The three numbers of file-nr become
+// fs.file-nr.allocated, .unused and .max (proc_sys_fs(5)). Settings that are no number
+// are passed over. The error is that of r only.
 //
 //	fs.inotify.max_user_watches = 192536
 //	/proc/sys/fs/inotify/max_user_watches:192536
@@ -28,11 +27,7 @@ func ParseSysctls(r io.Reader, path string) (map[string]int64, []analysis.Proble
 	in := line.NewReader(r)
 	out := map[string]int64{}
 	file := path
-	for {
-		l, ok := in.Next()
-		if !ok {
-			break
-		}
+	for l := range in.All() {
 		if heading, ok := strings.CutPrefix(l.Text, "==> "); ok { // tail -n +1 /proc/sys/fs/inotify/*
 			file = strings.TrimSuffix(strings.TrimRight(heading, " "), " <==")
 			continue
@@ -71,7 +66,7 @@ func sysctlLine(text, path string) (name, value string, ok bool) {
 	return name, text, name != ""
 }
 
-// dotted gives a setting its name as sysctl prints it.
+// dotted returns the name of a setting as sysctl prints it.
 //
 //	"/proc/sys/fs/file-nr "   "fs.file-nr"
 func dotted(name string) string {

@@ -7,9 +7,10 @@ import (
 )
 
 // ParseUsual reads one whole fdinfo file of usual lines alone, in their usual order:
-// pos, flags, mnt_id, ino, watches. Only fdinfo files have such lines. It gives what ParseFDInfo gives, which has no
-// problem with such a file, in a fraction of the time: a capture has tens of thousands
-// of them. Any other file is left to ParseFDInfo: ok is then false.
+// pos, flags, mnt_id, ino, watches. Only fdinfo files have such lines. It returns the
+// result of ParseFDInfo, which has no problem with such a file, in a fraction of the
+// time: a capture has tens of thousands of them. For any other file ok is false, and
+// ParseFDInfo must read it.
 func ParseUsual(text []byte, fd int) (info FDInfo, ok bool) {
 	in := usualReader{text: text}
 	info = FDInfo{FD: fd, Bodies: 1}

@@ -2,6 +2,7 @@ package procfs
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -40,6 +41,13 @@ func TestUsualFilesAreReadAsAllOthers(t *testing.T) {
 	)
 	usual := 0
 	rapid.Check(t, func(t *rapid.T) {
+		if rapid.Bool().Draw(t, "usual") {
+			ino := rapid.IntRange(0, 1<<30).Draw(t, "ino")
+			if checkUsual(t, fmt.Appendf(nil, "pos:\t0\nflags:\t02004000\nmnt_id:\t15\nino:\t%d\n", ino)) {
+				usual++
+			}
+			return
+		}
 		lines := []string{rapid.StringMatching(`pos:\t-?[0-9]{1,3}`).Draw(t, "pos"), rapid.StringMatching(`flags:\t0[0-8]{0,22}`).Draw(t, "flags")}
 		lines = append(lines, rapid.SliceOfN(rapid.StringMatching(`(mnt_id|ino):\t[0-9]{1,20}`), 0, 2).Draw(t, "ids")...)
 		lines = append(lines, rapid.SliceOfN(line, 0, 3).Draw(t, "lines")...)

@@ -8,10 +8,10 @@ import (
 	"leakdiff/analysis"
 )
 
-// parseFrame reads a frame without "at ", as any form prints it. The module, which
-// HotSpot puts before the file and the others before the class, goes before the
-// file, so that a frame is the same in all of them; the loader of applications
-// says nothing and goes.
+// parseFrame reads a frame without "at ", as any form prints it. HotSpot puts the
+// module before the file, others put it before the class. It always goes before the
+// file, so that a frame is the same in all forms. The loader of applications is no
+// information and goes.
 //
 //	java.lang.Object.wait(java.base@11.0.24/Native Method)  -> java.lang.Object.wait, java.base@11.0.24/Native Method
 //	java.base@17.0.15/java.lang.Thread.run(Thread.java:840) -> java.lang.Thread.run, java.base@17.0.15/Thread.java, 840
@@ -59,7 +59,7 @@ func cutModule(s string) (module, function string) {
 	return module, s[cut:]
 }
 
-// cutLine splits a file from its line, which is 0 where it is unknown.
+// cutLine splits a file from its line, which is 0 if it is unknown.
 //
 //	"Thread.java:840" -> "Thread.java", 840
 func cutLine(s string) (file string, line int) {
@@ -119,8 +119,8 @@ var lockWords = [...]struct{ printed, how string }{
 
 const classMonitor = "the Class initialization monitor for "
 
-// parseLock reads a line about an object without its dash; owned says that it
-// stands in the list of ownable synchronizers.
+// parseLock reads a line about an object without its dash; owned is true inside the
+// list of ownable synchronizers.
 //
 //	waiting on <0x00000000f803cbc0> (a java.lang.ref.ReferenceQueue$Lock)
 //	waiting on <no object reference available>
@@ -204,7 +204,7 @@ func ownerName(s string) string {
 	return text(s[open+1 : end])
 }
 
-// ownerID reads the id behind the name of an owner, -1 where none is printed.
+// ownerID reads the id after the name of an owner, -1 if none is printed.
 //
 //	`"y" id=15 (0xf)` -> 15
 //	`"y" t@3`         -> 3

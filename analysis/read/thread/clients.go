@@ -18,18 +18,18 @@ import (
 type Clients struct {
 	Clients []Client
 	// Active, Running and Queued are the figures of the summary below the clients,
-	// -1 where they are missing.
+	// -1 if they are missing.
 	Active, Running, Queued int
-	// Truncated says that the text ends before the summary.
+	// Truncated is true if the text ends before the summary.
 	Truncated bool
 }
 
-// Client is one Kubernetes client. Numbers are -1 where they were not printed.
+// Client is one Kubernetes client. Numbers are -1 if they were not printed.
 type Client struct {
 	// Name is the class, Identity the identity hash.
 	Name, Identity string
-	// Validity is in the script's own unit and may be negative; Valid says that it
-	// was printed.
+	// Validity is in the script's own unit and may be negative; Valid is true if it was
+	// printed.
 	Validity int64
 	Valid    bool
 	// Running and Queued are calls.
@@ -72,11 +72,7 @@ var (
 func ParseClients(r io.Reader, path string) (Clients, []analysis.Problem, error) {
 	p := clientParser{problems: &line.Problems{Path: path}, found: Clients{Active: -1, Running: -1, Queued: -1, Truncated: true}}
 	lines := line.NewReader(r)
-	for {
-		l, ok := lines.Next()
-		if !ok {
-			break
-		}
+	for l := range lines.All() {
 		p.line(l)
 	}
 	p.closeClient()
@@ -341,9 +337,9 @@ func (c Client) saturated() (limit int, full bool) {
 	return limit, limit > 0 && c.Running >= limit && c.Queued > 0
 }
 
-// Findings are sentences that tell saturation, which a higher limit cures, from
-// clients that are made anew and not closed. One summary proves the first and can
-// only point at the second.
+// Findings are sentences that separate saturation, which a higher limit cures, from
+// clients that are made anew and not closed. One summary proves the first and can only
+// point at the second.
 func (c Clients) Findings() []string {
 	var out []string
 	quiet := 0

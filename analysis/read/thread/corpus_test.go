@@ -37,7 +37,7 @@ func content(t testing.TB, name string) string {
 	return string(b)
 }
 
-// parsed is all that a parser gives; threads are copies.
+// parsed is everything that a parser returns; threads are copies.
 type parsed struct {
 	dumps    []thread.Dump
 	problems []analysis.Problem
@@ -121,8 +121,8 @@ func rows(t testing.TB) []row {
 	return out
 }
 
-// dumpsOf are the files with several dumps for which the table gives the sum,
-// counted with grep.
+// dumpsOf are the files with several dumps whose sum is in the table, counted with
+// grep.
 var dumpsOf = map[string][]int{
 	"threads/public/tda/hpdump.log":             {574, 574},
 	"threads/public/tda/jdk11_long_running.log": {2, 2},

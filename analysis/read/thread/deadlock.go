@@ -63,10 +63,10 @@ func (p *textParser) deadlockLine(l line.Line, s string) (bool, error) {
 	return true, nil
 }
 
-// link reads a line that describes one thread of the ring. Names may hold line
+// link reads a line that describes one thread of the cycle. Names may hold line
 // feeds.
 func (p *textParser) link(l line.Line, s string) {
-	ring := &p.dump.Deadlocks[len(p.dump.Deadlocks)-1].Threads
+	cycle := &p.dump.Deadlocks[len(p.dump.Deadlocks)-1].Threads
 	s = withoutAddress(s)
 	if p.held != "" {
 		p.hold(s)
@@ -80,10 +80,10 @@ func (p *textParser) link(l line.Line, s string) {
 			p.held, p.heldAt = s, l
 			return
 		}
-		if len(*ring) < maxLinks {
-			*ring = append(*ring, DeadlockLink{Name: text(name)})
+		if len(*cycle) < maxLinks {
+			*cycle = append(*cycle, DeadlockLink{Name: text(name)})
 		}
-	case len(*ring) == 0:
+	case len(*cycle) == 0:
 	case strings.Contains(s, heldBy):
 		_, holder, _ := strings.Cut(s, heldBy)
 		if strings.HasPrefix(holder, `"`) && (len(holder) < 2 || !strings.HasSuffix(holder, `"`)) {
@@ -93,14 +93,14 @@ func (p *textParser) link(l line.Line, s string) {
 		if holder[:min(len(holder), 1)] == `"` {
 			holder = holder[1 : len(holder)-1]
 		}
-		(*ring)[len(*ring)-1].HeldBy = text(holder)
+		(*cycle)[len(*cycle)-1].HeldBy = text(holder)
 	case strings.HasPrefix(s, "waiting "):
-		(*ring)[len(*ring)-1].Waits = waited(s)
+		(*cycle)[len(*cycle)-1].Waits = waited(s)
 	}
 	p.held, p.heldLines = "", 0
 }
 
-// threadAddress is what SAP's virtual machine prints behind the name of a thread.
+// threadAddress is what SAP's virtual machine prints after the name of a thread.
 var threadAddress = regexp.MustCompile(` ?\(tid=0x[0-9a-f]+\)(:?)$`)
 
 // withoutAddress takes the address of the thread off a line of a deadlock.
@@ -145,9 +145,10 @@ func named(class, object string) string {
 	return class + " (" + object + ")"
 }
 
-// ownerBook remembers who waits for whom in one dump, to find the rings that the
-// forms of MX beans do not name. It is bounded; a ring beyond it is not found.
-type ownerBook struct {
+// lockOwners remembers which thread waits for which in one dump, to find the cycles
+// that the forms of MX beans do not name. It is bounded; a cycle beyond the bound is
+// not found.
+type lockOwners struct {
 	threads int
 	// waits are the waiting threads in the order of the dump; holders has the number
 	// in the dump of the thread that holds an object.
@@ -162,10 +163,10 @@ type waiting struct {
 	id, ownerID int64
 }
 
-func (b *ownerBook) reset() { *b = ownerBook{} }
+func (b *lockOwners) reset() { *b = lockOwners{} }
 
 // add notes what a thread waits for and holds.
-func (b *ownerBook) add(t *analysis.Thread, ownerID int64) {
+func (b *lockOwners) add(t *analysis.Thread, ownerID int64) {
 	number := b.threads
 	b.threads++
 	if len(b.waits)+len(b.holders) > maxOwners || len(t.Locks) == 0 {
@@ -192,7 +193,7 @@ func (b *ownerBook) add(t *analysis.Thread, ownerID int64) {
 }
 
 // byID has the places in waits by the ids of threads.
-func (b *ownerBook) byID() map[int64]int {
+func (b *lockOwners) byID() map[int64]int {
 	out := map[int64]int{}
 	for at, w := range b.waits {
 		if w.id >= 0 {
@@ -203,7 +204,7 @@ func (b *ownerBook) byID() map[int64]int {
 }
 
 // next is which of the waiting threads holds what one of them waits for.
-func (b *ownerBook) next(at int, byID map[int64]int) (int, bool) {
+func (b *lockOwners) next(at int, byID map[int64]int) (int, bool) {
 	w := &b.waits[at]
 	if w.ownerID >= 0 {
 		next, ok := byID[w.ownerID]
@@ -216,8 +217,8 @@ func (b *ownerBook) next(at int, byID map[int64]int) (int, bool) {
 	return slices.BinarySearchFunc(b.waits, holder, func(w waiting, number int) int { return w.number - number })
 }
 
-// rings are the cycles of waiting threads, in the order of the dump.
-func (b *ownerBook) rings() []Deadlock {
+// cycles returns the cycles of waiting threads, in the order of the dump.
+func (b *lockOwners) cycles() []Deadlock {
 	var out []Deadlock
 	var byID map[int64]int
 	if slices.ContainsFunc(b.waits, func(w waiting) bool { return w.ownerID >= 0 }) {
@@ -235,13 +236,13 @@ func (b *ownerBook) rings() []Deadlock {
 			at, ok = next(at)
 		}
 		if ok && seen[at] == start+1 {
-			out = append(out, b.ring(at, next))
+			out = append(out, b.cycle(at, next))
 		}
 	}
 	return out
 }
 
-func (b *ownerBook) ring(start int, next func(int) (int, bool)) Deadlock {
+func (b *lockOwners) cycle(start int, next func(int) (int, bool)) Deadlock {
 	d := Deadlock{Derived: true}
 	for at := start; ; {
 		w := b.waits[at]

@@ -9,11 +9,11 @@ import (
 	"leakdiff/analysis/read/line"
 )
 
-// maxForeign is how far Foreign looks for words that tell a form.
+// maxForeign is how far Foreign looks for words that identify a form.
 const maxForeign = 8 << 20
 
-// foreignForms are dumps of threads that are named and not read (threads.md
-// section 4), with the command that makes one that is.
+// foreignForms are dumps of threads that are named and not read (threads.md section 4),
+// each with a command whose output is read.
 var foreignForms = [...]struct {
 	mark *regexp.Regexp
 	what string
@@ -30,15 +30,11 @@ var foreignForms = [...]struct {
 }
 
 // Foreign names a dump of threads that this package does not read, and what to
-// upload instead. It reads up to 8 MiB of r and returns false where it knows
+// upload instead. It reads up to 8 MiB of r and returns false if it knows
 // nothing of the form.
 func Foreign(r io.Reader, path string) (analysis.Problem, bool) {
 	lines := line.NewReader(io.LimitReader(r, maxForeign))
-	for {
-		l, ok := lines.Next()
-		if !ok {
-			return analysis.Problem{}, false
-		}
+	for l := range lines.All() {
 		s := strings.TrimSpace(l.Text)
 		for _, f := range foreignForms {
 			if f.mark.MatchString(s) {
@@ -49,4 +45,5 @@ func Foreign(r io.Reader, path string) (analysis.Problem, bool) {
 			}
 		}
 	}
+	return analysis.Problem{}, false
 }

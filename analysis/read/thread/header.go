@@ -12,13 +12,13 @@ import (
 type header struct {
 	form   string
 	thread analysis.Thread
-	// stacked says that HotSpot printed a stack's address behind the condition,
-	// which threads of the virtual machine lack.
+	// stacked is true if HotSpot printed a stack's address after the condition, which
+	// threads of the virtual machine lack.
 	stacked bool
-	// inWait says that the thread waits in Object.wait.
+	// inWait is true if the thread waits in Object.wait.
 	inWait bool
-	// lock is what the header says that the thread waits for, with Class empty
-	// where it says nothing; ownerID is -1 where no owner's id was printed.
+	// lock is the object that the thread waits for by its header, with Class empty if
+	// the header has none; ownerID is -1 if no owner's id was printed.
 	lock    analysis.Lock
 	ownerID int64
 	// when is the time of this thread in dump_to_file.
@@ -56,9 +56,9 @@ func joinable(s string) bool {
 	return false
 }
 
-// parseHeader reads the header of any form, free of surrounding space. A name may
-// hold quotes, line feeds and what looks like attributes, so that these are
-// matched from the right.
+// parseHeader reads the header of any form, free of surrounding space. A name may hold
+// quotes, line feeds and text that looks like attributes, so these are matched from the
+// right.
 func parseHeader(s string) (header, bool) {
 	if len(s) > maxHeader {
 		return header{}, false
@@ -88,13 +88,13 @@ const (
 	maxAttributes = 4 << 10
 )
 
-// maxQuotes is how many quotes of one line are tried as the end of the name; a
-// header has two behind it at most, unless an owner's name holds more.
+// maxQuotes is how many quotes of one line are tried as the end of the name; a header
+// has two after it at most, unless an owner's name holds more.
 const maxQuotes = 64
 
-// quoted reads a header that begins with the quoted name. It writes where h is, as
-// do those below, since a header is some hundred bytes and a dump has nothing else
-// that is read for every thread.
+// quoted reads a header that begins with the quoted name. It writes into h, as do the
+// functions below, because a header has some hundred bytes and is read for every
+// thread.
 func (h *header) quoted(s string) bool {
 	end := lastQuote(s)
 	for range maxQuotes {
@@ -120,9 +120,9 @@ func (h *header) named(s string, end int) bool {
 	return true
 }
 
-// number reads the header again where its name seems to end with the quote at end and
-// holds a number like a thread's: HotSpot prints it directly behind the name, so that
-// quotes behind it are those of an attribute.
+// number reads the header again if its name seems to end with the quote at end and
+// holds a number like a thread's: HotSpot prints the number directly after the name, so
+// that later quotes are those of an attribute.
 //
 //	`"main" #1 user="x" prio=5 os_prio=0 tid=0x01 nid=0x02 runnable` -> main, 1
 func (h *header) number(s string, end int) {
@@ -148,7 +148,7 @@ func lastQuote(s string) int {
 	return strings.LastIndexByte(s, '"')
 }
 
-// attributes reads what stands behind a quoted name.
+// attributes reads the text after a quoted name.
 func (h *header) attributes(s string) (ok bool) {
 	switch {
 	case strings.HasPrefix(s, "id="):
@@ -163,10 +163,10 @@ func (h *header) attributes(s string) (ok bool) {
 	return ok
 }
 
-// hotSpot reads what jstack, kill -3 and jcmd print (threads.md section 1),
-// in the spelling of any release and of virtual machines that print more. Words and
-// attributes that nobody knows stand before the address of the thread; behind it the
-// first word that is no attribute begins the condition.
+// hotSpot reads what jstack, kill -3 and jcmd print (threads.md section 1), in the
+// spelling of any release and of virtual machines that print more. Unknown words and
+// attributes come before the address of the thread. After the address, the first word
+// that is no attribute begins the condition.
 //
 //	#9 [11442] daemon prio=10 os_prio=0 cpu=0.33ms elapsed=4.46s tid=0x00007fc8040e45d0 nid=11442 waiting on condition  [0x00007fc803ffe000]
 //	os_prio=0 cpu=3.21ms elapsed=3.01s tid=0x00007fc784007bb0 nid=11837 runnable
@@ -218,7 +218,7 @@ func (h *header) hotSpot(s string) bool {
 	return tid && (nid || priority)
 }
 
-// cutWord takes the first word off s and says where its first "=" is, -1 where it
+// cutWord takes the first word off s and returns the index of its first "=", -1 if it
 // has none. It is one pass since headers are what is left to read of most threads.
 //
 //	"cpu=0.33ms elapsed=4.46s" -> "cpu=0.33ms", "elapsed=4.46s", 3
@@ -235,7 +235,7 @@ func cutWord(s string) (word, rest string, equals int) {
 	return s, "", equals
 }
 
-// unitBehind is the unit that SAP's virtual machine prints behind a second figure.
+// unitBehind is the unit that SAP's virtual machine prints after a second figure.
 //
 //	"[reset 62.50] ms elapsed=396.66" -> "ms"
 //	"elapsed=4.46s tid=0x00007fc8040e45d0" -> ""
@@ -337,7 +337,7 @@ func idHeader(s string) (header, bool) {
 	return h, true
 }
 
-// waits notes what a header says that its thread waits for.
+// waits notes the object that a thread waits for by its header.
 //
 //	"java.lang.Object@e2144e4"
 func (h *header) waits(object string) {
@@ -387,8 +387,8 @@ func threadInfoHeader(s string) (header, bool) {
 	return h, true
 }
 
-// toStringHeader reads Thread.toString with the state behind it. The name may
-// hold commas.
+// toStringHeader reads Thread.toString with the state after it. The name may hold
+// commas.
 //
 //	Thread[pool-7-thread-1,5,main] TIMED_WAITING
 //	Thread[#33,kafka,5,main] WAITING
@@ -491,7 +491,7 @@ func native(s string) int64 {
 	return n
 }
 
-// seconds reads a duration as HotSpot prints it, -1 where it is none.
+// seconds reads a duration as HotSpot prints it, -1 if it is none.
 //
 //	"301.03ms" -> 0.30103, "4.52s" -> 4.52
 func seconds(s string) float64 {

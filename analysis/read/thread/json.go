@@ -31,17 +31,17 @@ type jsonParser struct {
 	visit    func(int, *analysis.Thread) error
 	dumps    []Dump
 	dump     *Dump
-	owners   ownerBook
+	owners   lockOwners
 	frames   []analysis.Frame
 	locks    []analysis.Lock
 	tooMany  int
 	failed   error // of visit
 }
 
-// ParseJSON reads the JSON of jcmd Thread.dump_to_file (JDK 21 and later) and of
-// Spring Boot's actuator, one dump or several one after the other. It is
-// ParseText in everything else. JSON that breaks off gives the threads before,
-// and a dump that is Truncated.
+// ParseJSON reads the JSON of jcmd Thread.dump_to_file (JDK 21 and later) and of Spring
+// Boot's actuator, one dump or several one after the other. It is ParseText in
+// everything else. JSON that breaks off yields the threads before the break, and a dump
+// that is Truncated.
 func ParseJSON(r io.Reader, cfg Config, visit func(ordinal int, t *analysis.Thread) error) ([]Dump, []analysis.Problem, error) {
 	cfg = cfg.withDefaults()
 	p := &jsonParser{in: json.NewReader(r, json.Limits{Value: maxToken}), stacks: newStackTable(cfg.MaxStacks), problems: newProblems(cfg), visit: visit}
@@ -90,7 +90,7 @@ func (p *jsonParser) value(key string, depth int) error {
 	return p.in.Skip()
 }
 
-// text reads what the head of dump_to_file says.
+// text reads the head of dump_to_file.
 func (p *jsonParser) text(key, s string) {
 	if p.dump == nil || p.dump.Form != FormDumpToFileJSON {
 		return
@@ -112,7 +112,7 @@ func (p *jsonParser) text(key, s string) {
 // container counts an executor by its class.
 //
 //	"java.util.concurrent.ThreadPoolExecutor@47ccc45"           ThreadPoolExecutor
-//	"ForkJoinPool-1/jdk.internal.vm.SharedThreadContainer@a34a" the class behind the slash
+//	"ForkJoinPool-1/jdk.internal.vm.SharedThreadContainer@a34a" the class after the slash
 func (p *jsonParser) container(s string) {
 	if s == "<root>" {
 		return
@@ -265,7 +265,7 @@ func (f *flexible) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// id is the number, -1 where it is none.
+// id is the number, -1 if it is none.
 func (f flexible) id() int64 {
 	n, err := strconv.ParseInt(string(f), 10, 64)
 	if err != nil {
@@ -291,7 +291,7 @@ func textOf(s *string) string {
 }
 
 // dumpToFile fills a thread of Thread.dump_to_file and returns the id of the owner
-// of what it waits for, -1 where none is named.
+// of what it waits for, -1 if none is named.
 func (p *jsonParser) dumpToFile(t *analysis.Thread, e *jsonThread) int64 {
 	t.ID, t.Name, t.State = e.TID.id(), textOf(e.Name), text(e.State)
 	if e.Virtual {
@@ -332,8 +332,8 @@ func (p *jsonParser) dumpToFile(t *analysis.Thread, e *jsonThread) int64 {
 	return owner
 }
 
-// actuator fills a thread of the actuator and returns the id of the owner of what
-// it waits for, -1 where there is none.
+// actuator fills a thread of the actuator and returns the id of the owner of what it
+// waits for, -1 if no owner is known.
 func (p *jsonParser) actuator(t *analysis.Thread, e *jsonThread) int64 {
 	t.ID, t.Name, t.State, t.Daemon = e.ThreadID.id(), textOf(e.ThreadName), text(e.ThreadState), e.Daemon
 	for _, f := range e.StackTrace {
@@ -401,11 +401,11 @@ func (f jsonFrame) frame() analysis.Frame {
 // close ends the dump being read.
 func (p *jsonParser) close() {
 	if p.dump != nil {
-		p.dump.Deadlocks = p.owners.rings()
+		p.dump.Deadlocks = p.owners.cycles()
 	}
 }
 
-// broken says that the JSON ends too soon or is none from some place on.
+// broken reports that the JSON ends too soon or is none from some place on.
 func (p *jsonParser) broken(err error) {
 	if p.failed != nil || p.in.Failure() != nil {
 		return

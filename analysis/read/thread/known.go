@@ -10,18 +10,17 @@ import (
 	"leakdiff/analysis/read/line"
 )
 
-// knownBodies recognises what stands below a header by its bytes, without looking
-// at its lines, when its like was read before. Threads of one stack differ in the
-// addresses of their objects only:
+// knownBodies recognises the lines below a header by their bytes, without reading them,
+// if an equal body was read before. Threads of one stack differ in the addresses of
+// their objects only:
 //
 //	   java.lang.Thread.State: WAITING (parking)
 //		at jdk.internal.misc.Unsafe.park(java.base@17.0.15/Native Method)
 //		- parking to wait for  <‹0x00000000f006aca0›> (a java.util.concurrent.locks.ReentrantLock)
 //
-// Everything outside of these gaps is compared byte by byte, so that two stacks
-// cannot merge; a hash with a random seed only finds the candidate. What textParser
-// made of the first such body is what it would make of the next ones, except for the
-// objects, which are read from the gaps.
+// Everything outside of these gaps is compared byte by byte, so that two stacks cannot
+// merge; a hash with a random seed only finds the candidate. The result is that of
+// textParser for the first such body, with the objects read from the gaps.
 type knownBodies struct {
 	seed  maphash.Seed
 	kept  map[uint64]*body
@@ -55,9 +54,9 @@ type body struct {
 	state             string
 	stated, onMonitor bool
 	capped, owned     bool
-	// blank says that some line is empty, blankEnd that the last one is, lines how many
-	// there are, end where the last one that belongs to the thread ends, last the last
-	// ones that are not empty.
+	// blank is true if some line is empty, blankEnd if the last one is. lines counts
+	// them. end is where the last line of the thread ends. last are the last lines that
+	// are not empty.
 	blank, blankEnd bool
 
 	lines int64
@@ -73,7 +72,7 @@ type lastLine struct {
 	gapped bool
 }
 
-// knownLock is a lock whose object stands in a gap, -1 where it has none.
+// knownLock is a lock whose object stands in a gap, -1 if it has none.
 type knownLock struct {
 	analysis.Lock
 	gap int
@@ -83,7 +82,7 @@ func newKnownBodies() *knownBodies {
 	return &knownBodies{seed: maphash.MakeSeed(), kept: map[uint64]*body{}}
 }
 
-// find returns what is known of a body, nil where nothing is, and its hash. The gaps
+// find returns what is known of a body, nil if nothing is, and its hash. The gaps
 // of text are left in k.
 func (k *knownBodies) find(text []byte) (*body, uint64) {
 	k.gaps = appendGaps(k.gaps[:0], text)
@@ -152,22 +151,22 @@ func (k *knownBodies) keep(b *body) {
 	k.kept[b.sum] = b
 }
 
-// block reads a header and the lines below it at once where it can, and reports
-// whether it read anything. It leaves p as the lines one by one would.
+// block reads a header and the lines below it at once if it can, and reports whether it
+// read anything. The state of p is the same as after reading the lines one by one.
 func (p *textParser) block() (bool, error) {
 	if p.known == nil || p.held != "" || p.section == deadlockLinks || p.section == deadlockStacks {
 		return false, nil
 	}
-	ahead := p.lines.Ahead(maxBlock)
-	if len(ahead) == 0 || ahead[0] != '"' {
+	peeked := p.lines.Peek(maxBlock)
+	if len(peeked) == 0 || peeked[0] != '"' {
 		return false, nil
 	}
-	begin := bytes.IndexByte(ahead, '\n') + 1
-	end := nextQuote(ahead, begin)
+	begin := bytes.IndexByte(peeked, '\n') + 1
+	end := nextQuote(peeked, begin)
 	if begin == 0 || end < 0 {
 		return false, nil
 	}
-	text := ahead[begin:end]
+	text := peeked[begin:end]
 	b, sum := p.known.find(text)
 	l, _ := p.lines.Next()
 	if b == nil {
@@ -188,22 +187,22 @@ func (p *textParser) block() (bool, error) {
 	return true, nil
 }
 
-// nextQuote is where the next line begins that begins with a quote, -1 where none
+// nextQuote is where the next line begins that begins with a quote, -1 if none
 // does. Bodies hold few quotes and many line ends.
-func nextQuote(ahead []byte, at int) int {
+func nextQuote(text []byte, at int) int {
 	for {
-		n := bytes.IndexByte(ahead[at:], '"')
+		n := bytes.IndexByte(text[at:], '"')
 		if n < 0 {
 			return -1
 		}
-		if at += n; at > 0 && ahead[at-1] == '\n' {
+		if at += n; at > 0 && text[at-1] == '\n' {
 			return at
 		}
 		at++
 	}
 }
 
-// recall does what the lines of a known body behind line number header do.
+// recall does what the lines of a known body after line number header do.
 func (p *textParser) recall(b *body, text []byte, header int64) {
 	t := &p.h.thread
 	if b.stated {
@@ -239,23 +238,22 @@ func (p *textParser) recall(b *body, text []byte, header int64) {
 	p.lines.Skip(len(text), b.lines)
 }
 
-// lesson is what is noted of a body while its lines are read one by one.
-type lesson struct {
+// bodyNotes is what is noted of a body while its lines are read one by one.
+type bodyNotes struct {
 	locks []analysis.Lock
-	// told is how many of them stand before the line being read.
-	told int
+	// earlier counts those before the line being read.
+	earlier int
 }
 
-// learn reads a header and the lines of its body one by one, and remembers what they
-// say when the thread is delivered. It does not where a line says more than a body
-// can hold.
+// learn reads a header and the lines of its body one by one, and remembers their
+// meaning when the thread is delivered, unless a line holds more than a body can hold.
 func (p *textParser) learn(header line.Line, text []byte, sum uint64) error {
 	if err := p.line(header); err != nil || !p.open || p.begin.Number != header.Number {
 		return err
 	}
 	begin, h := p.lines.Offset(), p.h
 	b := &body{sum: sum, text: bytes.Clone(text), gaps: slices.Clone(p.known.gaps), form: h.form}
-	p.learned = &lesson{}
+	p.learned = &bodyNotes{}
 	defer func() { p.learned = nil }()
 	plain, gaps := true, b.gaps
 	for p.lines.Offset() < begin+int64(len(text)) {
@@ -295,32 +293,32 @@ func (p *textParser) learn(header line.Line, text []byte, sum uint64) error {
 }
 
 // line notes the locks of the line that begins at begin and has been read. It is
-// false where an address stands anywhere but as the object of its only lock.
-func (s *lesson) line(b *body, gaps []gap, begin int) bool {
-	said := s.locks[s.told:]
-	s.told = len(s.locks)
+// false if an address stands anywhere but as the object of its only lock.
+func (s *bodyNotes) line(b *body, gaps []gap, begin int) bool {
+	locks := s.locks[s.earlier:]
+	s.earlier = len(s.locks)
 	at := -1
 	if len(gaps) > 0 {
 		g := gaps[0]
 		first := begin + bytes.IndexByte(b.text[begin:], '<') + 1
-		if len(gaps) > 1 || len(said) != 1 || g.begin != first || said[0].Object != string(b.text[g.begin:g.end]) {
+		if len(gaps) > 1 || len(locks) != 1 || g.begin != first || locks[0].Object != string(b.text[g.begin:g.end]) {
 			return false
 		}
 		at = slices.Index(b.gaps, g)
 	}
-	for _, l := range said {
+	for _, l := range locks {
 		b.locks = append(b.locks, knownLock{l, at})
 	}
 	return true
 }
 
 // alone reports whether the body of the thread being read, which had the header h at
-// line number, says nothing but what a body holds, and notes its state. No two of
-// what may say the owner of a lock or the state of a thread are told apart.
+// line number, holds nothing but what a known body can hold, and notes its state. A
+// body with two states, or with the owner of a lock, is not alone.
 func (p *textParser) alone(b *body, h header, number int64) bool {
 	first, _, _ := bytes.Cut(b.text, []byte{'\n'})
-	said, stated := strings.CutPrefix(trim(string(first)), stateWord)
-	word, rest, _ := strings.Cut(said, " ")
+	state, stated := strings.CutPrefix(trim(string(first)), stateWord)
+	word, rest, _ := strings.Cut(state, " ")
 	b.state, b.stated, b.onMonitor = p.h.thread.State, stated, stated && waitsOnMonitor(word, rest)
 	switch {
 	case !p.open || p.begin.Number != number || p.section != threads || p.held != "",

@@ -20,7 +20,7 @@ import (
 	"leakdiff/samples/corpus"
 )
 
-// outcome is all that a parser gives; threads are copies.
+// outcome is everything that a parser returns; threads are copies.
 type outcome struct {
 	Dumps    []Dump
 	Problems []analysis.Problem
@@ -147,8 +147,8 @@ func TestKnownBodiesChangeNothingInGeneratedDumps(t *testing.T) {
 	})
 }
 
-// twoOfAKind are threads of one stack with different objects, the second of which
-// holds what the first waits for.
+// twoOfAKind are threads of one stack with different objects; the second thread holds
+// the object that the first waits for.
 const twoOfAKind = `"a-1" #1 prio=5 os_prio=0 tid=0x1 nid=0x1 waiting for monitor entry  [0x1]
    java.lang.Thread.State: BLOCKED (on object monitor)
 	at a.B.run(B.java:1)

@@ -15,12 +15,12 @@ type problems struct {
 	max     int
 	listed  int
 	omitted int
-	// said are the notes that one file needs once.
-	said map[string]bool
+	// reported are the notes that one file needs once.
+	reported map[string]bool
 }
 
 func newProblems(cfg Config) *problems {
-	return &problems{list: line.Problems{Path: cfg.Path}, max: min(cfg.MaxProblems, line.MaxProblems), said: map[string]bool{}}
+	return &problems{list: line.Problems{Path: cfg.Path}, max: min(cfg.MaxProblems, line.MaxProblems), reported: map[string]bool{}}
 }
 
 func (p *problems) add(s analysis.Severity, at line.Line, what, why, hint string) {
@@ -32,12 +32,12 @@ func (p *problems) add(s analysis.Severity, at line.Line, what, why, hint string
 	p.list.Add(s, at, what, why, hint)
 }
 
-// once adds a note about the file unless it was said before.
+// once adds a note about the file unless it was added before.
 func (p *problems) once(at line.Line, what, why, hint string) {
-	if p.said[what] {
+	if p.reported[what] {
 		return
 	}
-	p.said[what] = true
+	p.reported[what] = true
 	p.add(analysis.Note, at, what, why, hint)
 }
 

@@ -16,9 +16,9 @@ const (
 	frameBytes = 48
 )
 
-// stackTable gives equal stacks one pointer. A stack is looked up by 128 bits of
-// hash with seeds that are random for each table, so nobody can construct two
-// stacks that merge.
+// stackTable returns one pointer for equal stacks. A stack is looked up by 128 bits of
+// hash with seeds that are random for each table, so nobody can construct two stacks
+// that merge.
 type stackTable struct {
 	hash   [2]maphash.Hash
 	kept   map[[2]uint64]*analysis.Stack
@@ -42,8 +42,8 @@ func newStackTable(maxStacks int) *stackTable {
 	return t
 }
 
-// get returns the stack of frames, of which elided more were left out, -1 for an
-// unknown number. Frames and their strings may be reused by the caller.
+// get returns the stack of frames. elided counts further frames that were left out, -1
+// for an unknown number. Frames and their strings may be reused by the caller.
 func (t *stackTable) get(frames []analysis.Frame, elided int) *analysis.Stack {
 	sum := t.sum(frames, elided)
 	if found := t.kept[sum]; found != nil {

@@ -17,7 +17,7 @@ type Targets struct {
 	// Limits are the lines of ulimit -a by their words ("open files"), verbatim
 	// ("1024", "unlimited").
 	Limits map[string]string
-	// Count is the declared number of descriptors, -1 where none is declared.
+	// Count is the declared number of descriptors, -1 if none is declared.
 	Count int
 	// Descriptors have FD -1: the numbers were not printed.
 	Descriptors []analysis.Descriptor
@@ -41,11 +41,7 @@ func ParseTargets(r io.Reader, path string) (Targets, []analysis.Problem, error)
 	problems := &line.Problems{Path: path}
 	lines := line.NewReader(r)
 	dropped := 0
-	for {
-		l, ok := lines.Next()
-		if !ok {
-			break
-		}
+	for l := range lines.All() {
 		s := strings.TrimRight(l.Text, " \t\r")
 		if m := declared.FindStringSubmatch(s); m != nil {
 			out.Count, _ = strconv.Atoi(m[1])
@@ -80,7 +76,7 @@ func ParseTargets(r io.Reader, path string) (Targets, []analysis.Problem, error)
 	return out, problems.All(), lines.Failure(path)
 }
 
-// target reads one link target (procfs.md section 5), false where s is none.
+// target reads one link target (procfs.md section 5), false if s is none.
 //
 //	"socket:[340613]" -> socket, inode 340613
 //	"/dev/null"       -> char
@@ -105,7 +101,7 @@ func target(s string) (analysis.Descriptor, bool) {
 	return d, true
 }
 
-// pathType guesses from a path what a target does not say.
+// pathType guesses from a path what a target does not show.
 //
 //	"/memfd:x" memfd   "/dev/random" char   "/dev/shm/x" regular
 func pathType(path string) string {

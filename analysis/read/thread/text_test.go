@@ -324,7 +324,7 @@ func TestErrorsAreThoseOfTheReaderAndTheVisitor(t *testing.T) {
 	}
 }
 
-// TestDumpsAreAddedUp: parsing two texts behind each other gives the threads of
+// TestDumpsAreAddedUp: parsing two texts one after the other returns the threads of
 // both.
 func TestDumpsAreAddedUp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

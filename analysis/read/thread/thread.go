@@ -1,11 +1,10 @@
-// Package thread reads what a JVM says about its threads: the text of jstack,
-// jcmd and kill -3 in the spelling of every release, the forms of thread MX
-// beans (Jenkins, VisualVM, ThreadInfo), Thread.dump_to_file and the actuator's
-// JSON; and beside them the client summary and the descriptor targets that
-// Jenkins prints. It takes readers and hands each thread to a visitor with the
-// ordinal of its dump, since one log may hold many; equal stacks are shared. It
-// refuses to know which process a dump belongs to, how threads group into
-// families, and whether anything leaks.
+// Package thread reads what a JVM prints about its threads: the text of jstack, jcmd
+// and kill -3 in the spelling of every release, the forms of thread MX beans (Jenkins,
+// VisualVM, ThreadInfo), Thread.dump_to_file and the actuator's JSON. It also reads the
+// client summary and the descriptor targets that Jenkins prints. It takes readers and
+// hands each thread to a visitor with the ordinal of its dump, since one log may hold
+// many; equal stacks are shared. It does not know which process a dump belongs to, how
+// threads group into families, or whether anything leaks.
 package thread
 
 import (
@@ -70,10 +69,10 @@ type Dump struct {
 	// Ordinal counts the dumps of a file from 0.
 	Ordinal int
 	Form    string
-	// PID is 0 where it was not printed.
+	// PID is 0 if it was not printed.
 	PID int
-	// Time is zero where none was printed. Zoneless says that it has no zone and
-	// was read as UTC: the JVM prints its local time.
+	// Time is zero if none was printed. Zoneless is true if it has no zone and was read
+	// as UTC: the JVM prints its local time.
 	Time     time.Time
 	Zoneless bool
 	// Node is the heading of a support-core dump: "Master" or an agent's name.
@@ -95,8 +94,8 @@ type Dump struct {
 	// Containers counts the containers of dump_to_file by executor class; nil in
 	// other forms.
 	Containers map[string]int
-	// Truncated says that the text stops before the dump's end, TruncatedWhy by
-	// what sign.
+	// Truncated is true if the text stops before the dump's end; TruncatedWhy is the
+	// sign of it.
 	Truncated    bool
 	TruncatedWhy string
 	// Line counts from 1, Offset is in bytes: where the dump begins, its date line
@@ -104,10 +103,10 @@ type Dump struct {
 	Line, Offset int64
 }
 
-// Deadlock is a ring of threads that wait for each other.
+// Deadlock is a cycle of threads that wait for each other.
 type Deadlock struct {
 	Threads []DeadlockLink
-	// Derived says that no JVM reported it: it follows from who owns what each
+	// Derived is true if no JVM reported it: it follows from the owner of what each
 	// thread waits for.
 	Derived bool
 }
@@ -134,7 +133,7 @@ const (
 	maxJoinedLines, maxJoinedBytes = 16, 8 << 10
 	maxDeadlocks                   = 256
 	maxLinks                       = 4096
-	// maxOwners bounds what is remembered of one dump to find rings of owners.
+	// maxOwners bounds what is remembered of one dump to find cycles of owners.
 	maxOwners     = 100_000
 	maxContainers = 4096
 )

@@ -6,27 +6,27 @@ import (
 	"leakdiff/analysis"
 )
 
-// Facts is a Row made of what is known of a family. What is left out is not known.
+// Facts is a Row made of what is known of a family. Missing fields are unknown.
 type Facts struct {
 	Title   string
 	Kind    analysis.Kind
 	Frames  []string
 	Creator string
-	// Attributes are those of the family, by name.
+	// Attributes are the family's attributes by name.
 	Attributes map[string]string
 	// States counts members by state.
 	States  map[string]int
 	Verdict analysis.Verdict
-	// Evidence is what the verdict rests on.
+	// Evidence is the evidence of the verdict.
 	Evidence []analysis.Evidence
-	// Triage is nil where nobody could say anything.
+	// Triage is nil if nobody could decide anything.
 	Triage *analysis.Triage
 	// Labels are the snapshots in which it has members.
 	Labels  []string
 	Unit    string
 	Classes []string
 	Process string
-	// Members are looked through for descriptors and inodes; nil where unknown.
+	// Members are searched for descriptors and inodes. They are nil if unknown.
 	Members *analysis.Members
 
 	Wait, Count, Delta, Growth Figure
@@ -78,7 +78,7 @@ func (f *Facts) Words(field Field) []string {
 	return one(f.Attributes[string(field)])
 }
 
-// names are what a bare word is looked for in.
+// names are the texts that a bare word is searched in.
 func (f *Facts) names() []string {
 	names := make([]string, 0, len(f.Frames)+len(f.Attributes)+2)
 	names = append(append(names, f.Title, f.Creator), f.Frames...)
@@ -115,7 +115,8 @@ func one(word string) []string {
 	return []string{word}
 }
 
-// packages are the packages of functions, each once for neighbours.
+// packages returns the packages of functions. Neighbours with one package are one
+// entry.
 func packages(functions []string) []string {
 	var out []string
 	for _, function := range functions {
@@ -126,7 +127,7 @@ func packages(functions []string) []string {
 	return out
 }
 
-// packageOf cuts a function name behind its package.
+// packageOf cuts a function name after its package.
 //
 //	"k8s.io/kubernetes/pkg/kubelet/prober.(*worker).run" = "k8s.io/kubernetes/pkg/kubelet/prober"
 //	"java.util.concurrent.ThreadPoolExecutor.getTask" = "java.util.concurrent"
@@ -146,8 +147,8 @@ func packageOf(function string) string {
 	return head[:slash+dot]
 }
 
-// classAt is the dot in front of a Java class, which Go's packages without a slash
-// never have another dot before: 9 for "java.lang.Thread.run", 4 for "main.T.Run".
+// classAt is the index of the dot before a Java class: 9 for "java.lang.Thread.run", 4
+// for "main.T.Run". Go's packages without a slash have no earlier dot.
 func classAt(name string) int {
 	for i := 0; i+1 < len(name); i++ {
 		if name[i] == '.' && name[i+1] >= 'A' && name[i+1] <= 'Z' {
@@ -181,7 +182,7 @@ func (f Figure) values() []float64 {
 	return []float64{f.Value}
 }
 
-// descriptors are the numbers or inodes of the members; the members of a watch are
+// descriptors returns the numbers or inodes of the members. The members of a watch are
 // on inotify descriptors and have no inode.
 func (f *Facts) descriptors(field Field) []float64 {
 	if f.Members == nil || f.Kind != analysis.KindDescriptor && (f.Kind != analysis.KindWatch || field == Inode) {

@@ -11,23 +11,23 @@ import (
 type Field string
 
 // The fields (ux.md section 7). Attributes of a family are fields under their own
-// names: see Attributes.
+// names. See Attributes.
 const (
 	Func    Field = "func"    // a function of the stack
 	Pkg     Field = "pkg"     // the package of a function of the stack
 	Created Field = "created" // the function that started the goroutine
 	State   Field = "state"   // a state that a member is in
 	Kind    Field = "kind"    // goroutine, thread, descriptor or watch
-	Verdict Field = "verdict" // what the series says of the family
-	Triage  Field = "triage"  // what a person said of it
-	Rule    Field = "rule"    // a rule that spoke for the verdict
+	Verdict Field = "verdict" // the verdict of the series on the family
+	Triage  Field = "triage"  // the decision of a person on it
+	Rule    Field = "rule"    // a rule in the evidence of the verdict
 	Label   Field = "label"   // a snapshot in which it has members
 	Unit    Field = "unit"    // the unit that it rises with
-	Class   Field = "class"   // what it is known as
+	Class   Field = "class"   // a class of the catalogue
 	Process Field = "process" // the program
-	Path    Field = "path"    // the file behind a descriptor or watch
+	Path    Field = "path"    // the file of a descriptor or watch
 
-	Wait   Field = "wait"   // minutes that the oldest member waits at least
+	Wait   Field = "wait"   // minutes, a lower bound of the oldest wait
 	Count  Field = "count"  // members
 	Delta  Field = "delta"  // change of the members
 	Growth Field = "growth" // change per hour
@@ -35,13 +35,13 @@ const (
 	Inode  Field = "inode"  // the inode of a descriptor
 )
 
-// Help is a field with an example and what it asks for.
+// Help is a field with an example and its meaning.
 type Help struct {
 	Field          Field
 	Example, Means string
 }
 
-// Fields are the fields by name, in the order in which help lists them.
+// Fields returns the fields by name, in the order of the help.
 func Fields() []Help {
 	return []Help{
 		{Func, "func:prober", "a function of the stack"},
@@ -66,7 +66,7 @@ func Fields() []Help {
 	}
 }
 
-// Attributes are the fields that are named as the attributes of families are.
+// Attributes returns the fields with the names of family attributes.
 func Attributes() []Field {
 	return []Field{"protocol", "role", "remote", "local", "peer", "type", "mount", "fstype", "mask", "name", "pool", "status", "sort"}
 }
@@ -79,7 +79,7 @@ func (f Field) numeric() bool {
 	return false
 }
 
-// listed are the only words that the field takes, nil where it takes any.
+// listed are the only words that the field takes, nil if it takes any.
 func (f Field) listed() []string {
 	switch f {
 	case Kind:
@@ -106,7 +106,7 @@ func known(name string) (Field, bool) {
 	return field, slices.Contains(Attributes(), field)
 }
 
-// names are all fields in words: "func, pkg, created, ...".
+// names lists all fields in words: "func, pkg, created, ...".
 func names() string {
 	var out []string
 	for _, h := range Fields() {
@@ -115,8 +115,8 @@ func names() string {
 	return strings.Join(out, ", ")
 }
 
-// nearest is the field that a mistyped name most likely means, "" where none is
-// near: "function" and "fnc" give "func".
+// nearest is the most similar field to a mistyped name, or "": "function" and "fnc"
+// return "func".
 func nearest(name string) Field {
 	name = strings.ToLower(name)
 	switch name {
@@ -151,7 +151,7 @@ func nearest(name string) Field {
 	return best
 }
 
-// distance is how many letters must be added, left out or changed.
+// distance is the number of letters to add, remove or change.
 func distance(a, b string) int {
 	if len(a) > 32 {
 		return len(a)

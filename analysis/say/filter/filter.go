@@ -1,14 +1,13 @@
-// Package filter is the language in which pages and the command line ask for
-// families: `func:prober wait>10m delta>0 -pkg:net/http /re/ a|b`. It takes the
-// text of a filter and gives a value that is asked about one family at a time, or
-// the column of what it did not understand, what it expected and what to write
-// instead. It knows neither pages nor reports: a Row answers what is known of a
-// family.
+// Package filter is the language in which pages and the command line select families:
+// `func:prober wait>10m delta>0 -pkg:net/http /re/ a|b`. It takes the text of a filter
+// and returns a value that tests one family at a time. For a text that it does not
+// understand, it returns the column, what it expected and what to write instead. It
+// knows neither pages nor reports: a Row answers what is known of a family.
 //
-// Blanks mean and, | means or, - in front of a term means not and binds closest. A
-// word without a field looks into functions, creator, title and attributes, without
-// regard to case. "..." is one word with blanks, /.../ an RE2 expression. Behind
-// func:a|b written without blanks, b is asked of func as well.
+// Blanks mean and, | means or, - before a term means not and binds closest. A word
+// without a field is searched in functions, creator, title and attributes, ignoring
+// case. "..." is one word with blanks, /.../ an RE2 expression. In func:a|b without
+// blanks, b is searched in func as well.
 package filter
 
 import (
@@ -23,7 +22,7 @@ type Filter struct {
 	Clauses []Clause
 }
 
-// Clause holds where one of its terms does.
+// Clause holds if one of its terms does.
 type Clause struct {
 	Terms []Term
 }
@@ -33,22 +32,22 @@ type Op string
 
 // Contains is equality for fields that are numbers or words of a list.
 const (
-	Contains Op = ":"
-	Equals   Op = "="
-	Above    Op = ">"
-	AtLeast  Op = ">="
-	Below    Op = "<"
-	AtMost   Op = "<="
+	opContains Op = ":"
+	opEquals   Op = "="
+	opAbove    Op = ">"
+	opAtLeast  Op = ">="
+	opBelow    Op = "<"
+	opAtMost   Op = "<="
 )
 
 // Term is one condition.
 type Term struct {
 	Not bool
-	// Field is empty for a word that is looked for wherever a name is.
+	// Field is empty for a word that is searched in all names.
 	Field Field
-	// Op is empty where Field is.
+	// Op is empty if Field is.
 	Op Op
-	// Text is the word, or the expression where Pattern says so; empty for numbers.
+	// Text is the word, or the expression if Pattern is set. It is empty for numbers.
 	Text    string
 	Pattern bool
 	// Number is in minutes for wait and per hour for growth.
@@ -59,11 +58,11 @@ type Term struct {
 	lower string
 }
 
-// Row answers what is known of one family. A field of which nothing is known has no
-// value, and no term about it holds.
+// Row answers what is known of one family. An unknown field has no value, and no term
+// about it holds.
 type Row interface {
-	// Words are the values of a field of text; of the field "" the names that a bare
-	// word is looked for in.
+	// Words are the values of a text field. For the field "" they are the names that a
+	// bare word is searched in.
 	Words(Field) []string
 	// Numbers are the values of a field of numbers.
 	Numbers(Field) []float64
@@ -107,13 +106,13 @@ func (t *Term) holds(row Row) bool {
 
 func (t *Term) compares(n float64) bool {
 	switch t.Op {
-	case Above:
+	case opAbove:
 		return n > t.Number
-	case AtLeast:
+	case opAtLeast:
 		return n >= t.Number
-	case Below:
+	case opBelow:
 		return n < t.Number
-	case AtMost:
+	case opAtMost:
 		return n <= t.Number
 	}
 	return n == t.Number
@@ -123,7 +122,7 @@ func (t *Term) says(value string) bool {
 	switch {
 	case t.Pattern:
 		return t.expression != nil && t.expression.MatchString(value)
-	case t.Op == Equals:
+	case t.Op == opEquals:
 		return strings.EqualFold(value, t.Text)
 	case t.Field == Pkg:
 		return within(value, t.Text)
@@ -155,8 +154,8 @@ func within(path, wanted string) bool {
 	}
 }
 
-// containsFold reports whether s holds a text that is given in lower case. Names
-// are ASCII nearly always, and then nothing is allocated.
+// containsFold reports whether s contains a text that is in lower case. Names are
+// nearly always ASCII, and then nothing is allocated.
 func containsFold(s, lower string) bool {
 	for i := range len(s) {
 		if s[i] >= 0x80 {

@@ -16,7 +16,7 @@ import (
 	"leakdiff/analysis/say/filter"
 )
 
-// probe is a family of stuck probe workers, as the diff of two snapshots knows it.
+// probe is a family of stuck probe workers as the diff of two snapshots has it.
 func probe() *filter.Facts {
 	return &filter.Facts{
 		Title: "prober.(*worker).run", Kind: analysis.KindGoroutine,
@@ -28,7 +28,7 @@ func probe() *filter.Facts {
 	}
 }
 
-// socket is a family of accepted sockets; what goroutines have is not known of it.
+// socket is a family of accepted sockets, without the fields of goroutines.
 func socket() *filter.Facts {
 	return &filter.Facts{
 		Title: "TCP accepted on port 10255", Kind: analysis.KindDescriptor, Verdict: analysis.Stable,

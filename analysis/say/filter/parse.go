@@ -12,10 +12,10 @@ import (
 	"unicode/utf8"
 )
 
-// What is bounded: the text in bytes, its terms, one expression in bytes, the
-// instructions of the programs of all expressions together, and the digits of a
-// number. The time of a match grows with those instructions; a text without
-// repetitions has about as many as it has letters.
+// The bounds: the text in bytes, its terms, one expression in bytes, the instructions
+// of all compiled expressions together, and the digits of a number. The time of a match
+// grows with those instructions. A text without repetitions has about as many as it has
+// letters.
 const (
 	MaxLength  = 1000
 	maxTerms   = 64
@@ -26,7 +26,7 @@ const (
 	mostNumber, leastNumber = 1e15, 1e-6
 )
 
-// Error says what of a filter was not understood.
+// Error describes what of a filter was not understood.
 type Error struct {
 	// Column counts characters from 1.
 	Column int
@@ -42,8 +42,8 @@ func (e *Error) Error() string {
 	return text
 }
 
-// Said is the error without its column and hint: "a value is missing behind
-// func:, expected a word".
+// Said is the error without its column and hint: "a value is missing behind func:,
+// expected a word".
 func (e *Error) Said() string {
 	if e.Want == "" {
 		return e.What
@@ -51,8 +51,8 @@ func (e *Error) Said() string {
 	return e.What + ", expected " + e.Want
 }
 
-// Parse reads a filter. The error is an *Error. Any text that names no field and
-// opens neither a quote nor an expression is understood.
+// Parse reads a filter. The error is an *Error. Any text that names no field and opens
+// neither a quote nor an expression is valid.
 func Parse(text string) (Filter, error) {
 	p := &parser{text: text}
 	if len(text) > MaxLength {
@@ -81,7 +81,7 @@ func (p *parser) done() bool { return p.at >= len(p.text) }
 
 func (p *parser) rest() string { return p.text[p.at:] }
 
-// blanks passes blanks and reports whether there were any.
+// blanks skips blanks and reports whether there were any.
 func (p *parser) blanks() bool {
 	from := p.at
 	for !p.done() {
@@ -130,8 +130,8 @@ func (p *parser) clause() (Clause, error) {
 	}
 }
 
-// term reads one condition; before is the one to the left of a | without blanks,
-// whose field a bare word takes over.
+// term reads one condition. before is the term to the left of a | without blanks. A
+// bare word takes over its field.
 func (p *parser) term(before *Term) (Term, error) {
 	var t Term
 	if p.rest()[0] == '-' {
@@ -145,7 +145,7 @@ func (p *parser) term(before *Term) (Term, error) {
 	if err := p.field(&t); err != nil {
 		return t, err
 	}
-	if t.Field == "" && before != nil && (before.Op == Contains || before.Op == Equals) {
+	if t.Field == "" && before != nil && (before.Op == opContains || before.Op == opEquals) {
 		t.Field, t.Op = before.Field, before.Op
 	}
 	if t.Op != "" && p.ended() {
@@ -154,7 +154,7 @@ func (p *parser) term(before *Term) (Term, error) {
 	return t, p.value(&t)
 }
 
-// ended reports whether a word cannot go on here.
+// ended reports whether a word cannot continue here.
 func (p *parser) ended() bool {
 	if p.done() {
 		return true
@@ -184,7 +184,7 @@ func (p *parser) field(t *Term) error {
 		}
 		return p.failAt(p.at, fmt.Sprintf("no field is called %q", name), names(), quoted)
 	}
-	if !field.numeric() && op != Contains && op != Equals {
+	if !field.numeric() && op != opContains && op != opEquals {
 		return p.failAt(p.at+n, fmt.Sprintf("%s is no number and cannot be compared with %s", field, op), string(field)+":word", "")
 	}
 	t.Field, t.Op = field, op
@@ -195,9 +195,9 @@ func (p *parser) field(t *Term) error {
 func letter(c byte) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '_' }
 
 func operator(s string) Op {
-	for _, op := range []Op{AtLeast, AtMost, Above, Below, Equals, Contains} {
+	for _, op := range []Op{opAtLeast, opAtMost, opAbove, opBelow, opEquals, opContains} {
 		if strings.HasPrefix(s, string(op)) {
-			if op == Contains && strings.HasPrefix(s, "::") {
+			if op == opContains && strings.HasPrefix(s, "::") {
 				return ""
 			}
 			return op
@@ -206,7 +206,7 @@ func operator(s string) Op {
 	return ""
 }
 
-// wants is what may stand behind the field, in words.
+// wants words what may follow the field.
 func (f Field) wants() string {
 	switch {
 	case f == Wait:
@@ -221,7 +221,7 @@ func (f Field) wants() string {
 	return "a word"
 }
 
-// word is what stands up to the next blank or |.
+// word is the text up to the next blank or |.
 func (p *parser) word() string {
 	rest := p.rest()
 	if i := strings.IndexFunc(rest, func(r rune) bool { return r == '|' || unicode.IsSpace(r) }); i >= 0 {
@@ -250,9 +250,8 @@ func (p *parser) value(t *Term) error {
 	return p.check(t, start)
 }
 
-// closing is the length of the /expression/ that begins here, 0 where none does.
-// Its slash is the first with nothing of a word behind it, so that the path
-// /var/lib/kubelet is a word.
+// closing is the length of the /expression/ that begins here, or 0. It ends at the
+// first slash that no word follows, so that the path /var/lib/kubelet is a word.
 func (p *parser) closing() int {
 	rest := p.rest()
 	if rest[0] != '/' {
@@ -292,13 +291,13 @@ func (p *parser) pattern(t *Term, length int) error {
 	return nil
 }
 
-// tooLarge refuses what every family would have to pass.
+// tooLarge refuses filters that are too expensive for every family.
 func (p *parser) tooLarge(what string, size int) error {
 	return p.failAt(p.at, fmt.Sprintf("%s: %d instructions", what, size), fmt.Sprintf("at most %d", maxProgram), "repeat less: x{100} counts a hundred times, (x{10}){10} as well")
 }
 
-// compile is regexp.Compile with the number of instructions that the expression
-// becomes; why says what is wrong with it.
+// compile is regexp.Compile with the number of instructions of the compiled expression.
+// why describes an error.
 func compile(text string) (expression *regexp.Regexp, size int, why string) {
 	if len(text) > maxPattern {
 		return nil, 0, fmt.Sprintf("is longer than %d bytes", maxPattern)
@@ -347,7 +346,7 @@ func (p *parser) quoted(t *Term) error {
 	return p.failAt(p.at, "the quote is not closed", `a " behind it`, "")
 }
 
-// check turns the word into what its field takes.
+// check converts the word to the type of its field.
 func (p *parser) check(t *Term, start int) error {
 	t.lower = strings.ToLower(t.Text)
 	if t.Pattern {
@@ -373,7 +372,7 @@ func (p *parser) check(t *Term, start int) error {
 	return nil
 }
 
-// oneOf finds the word that is meant: "Goroutines" is goroutine, "too few points"
+// oneOf finds the intended word: "Goroutines" is goroutine, "too few points"
 // too_few_points.
 func oneOf(words []string, said string) (string, bool) {
 	said = strings.ReplaceAll(said, " ", "_")
@@ -394,8 +393,8 @@ func (f Field) noun() string {
 	return "number"
 }
 
-// number reads a number with the unit of its field: 10m and 0.5h of wait in
-// minutes, 5/h and 1/m of growth per hour. Without a unit it is in those.
+// number reads a number with the unit of its field: 10m and 0.5h of wait in minutes,
+// 5/h and 1/m of growth per hour. These units are the default.
 func number(field Field, text string) (float64, bool) {
 	factor := 1.0
 	switch field {

@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// String writes the filter so that Parse reads it back as it is, each term with
-// its field and numbers in minutes and per hour.
+// String writes the filter so that Parse reads it back unchanged, each term with its
+// field, and numbers in minutes and per hour.
 //
 //	kind:goroutine|thread wait>1h → "kind:goroutine|kind:thread wait>60m"
 func (f Filter) String() string {
@@ -59,12 +59,12 @@ func (t *Term) write(b *strings.Builder) {
 	}
 }
 
-// needsQuotes reports a word that Parse would take for more than a word.
+// needsQuotes reports a word that Parse would not read as one word.
 func (t *Term) needsQuotes() bool {
 	if t.Text == "" || strings.ContainsFunc(t.Text, func(r rune) bool { return r == '|' || unicode.IsSpace(r) }) {
 		return true
 	}
-	if t.Text[0] == '"' || t.Text[0] == '/' || t.Op == Contains && t.Text[0] == ':' {
+	if t.Text[0] == '"' || t.Text[0] == '/' || t.Op == opContains && t.Text[0] == ':' {
 		return true
 	}
 	if t.Field != "" {

@@ -12,9 +12,9 @@ import (
 	"leakdiff/analysis"
 )
 
-// Folded writes a line for each stack of a kind, in the format of Brendan Gregg's
-// flame graph scripts: frames from the root to the leaf with semicolons between, a
-// space and the number of members. Lines are sorted.
+// Folded writes one line for each stack of a kind, in the format of Brendan Gregg's
+// flame graph scripts: frames from root to leaf, separated by semicolons, a space and
+// the number of members. Lines are sorted.
 //
 //	main.main;http.(*Server).Serve;net.(*conn).Read 412
 func Folded(w io.Writer, s *analysis.Snapshot, kind analysis.Kind) error {
@@ -22,8 +22,8 @@ func Folded(w io.Writer, s *analysis.Snapshot, kind analysis.Kind) error {
 	return lines(w, slices.Sorted(maps.Keys(counts)), func(stack string) []int { return []int{counts[stack]} })
 }
 
-// FoldedPair writes the stacks of A and B with two counts each, as difffolded.pl
-// does and flamegraph.pl takes for a differential graph.
+// FoldedPair writes the stacks of A and B with two counts each, as difffolded.pl does
+// and as flamegraph.pl expects for a differential graph.
 //
 //	main.main;net.(*conn).Read 88 500
 func FoldedPair(w io.Writer, a, b *analysis.Snapshot, kind analysis.Kind) error {
@@ -45,7 +45,7 @@ func lines(w io.Writer, stacks []string, counts func(string) []int) error {
 	return out.Flush()
 }
 
-// folded adds the members up by their folded stack.
+// folded sums the members by folded stack.
 func folded(s *analysis.Snapshot, kind analysis.Kind) map[string]int {
 	out := map[string]int{}
 	for _, x := range membersOf(s, kind) {
@@ -62,8 +62,8 @@ func fold(frames []frame) string {
 	return strings.Join(names, ";")
 }
 
-// plain keeps a name one frame of one line: a semicolon becomes a colon, what cannot
-// be seen a space.
+// plain keeps a name one frame of one line: a semicolon becomes a colon, an invisible
+// character a space.
 func plain(name string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

@@ -1,7 +1,6 @@
-// Package profile writes the stacks of snapshots in the formats that other tools
-// read: folded stacks, which flame graph scripts take, and the profile proto of
-// pprof. It takes snapshots with their families and members, of one or of a pair, and
-// refuses to know pages, files and what grows.
+// Package profile writes the stacks of snapshots in the formats of other tools: folded
+// stacks for flame graph scripts, and the profile proto of pprof. It takes one snapshot
+// or a pair, with families and members. It does not know pages, files or what grows.
 package profile
 
 import (
@@ -11,8 +10,7 @@ import (
 	"leakdiff/analysis"
 )
 
-// Kinds are the kinds of members with stacks that a snapshot holds, in the order of
-// pages.
+// Kinds returns the kinds with stacks in a snapshot, in the order of pages.
 func Kinds(s *analysis.Snapshot) []analysis.Kind {
 	var out []analysis.Kind
 	for _, k := range []analysis.Kind{analysis.KindGoroutine, analysis.KindThread} {
@@ -23,7 +21,7 @@ func Kinds(s *analysis.Snapshot) []analysis.Kind {
 	return out
 }
 
-// frame is one call; file and line are empty where unknown.
+// frame is one call. File and line are empty if unknown.
 type frame struct {
 	name, file string
 	line       int
@@ -33,20 +31,21 @@ type frame struct {
 type sample struct {
 	frames []frame
 	count  int
-	// state is "" and wait -1 where nothing is known of them.
+	// state is "" and wait -1 if unknown.
 	state string
 	wait  int
 }
 
-// The names of what has no stack to show.
+// The names of members without a stack.
 const (
-	// nowhere stands for members that the total counts and no family holds: the
-	// goroutine that wrote the dump.
+	// nowhere stands for members in the total but in no family: the goroutine that
+	// wrote the dump.
 	nowhere = "[in no family]"
 	unknown = "[no stack]"
 )
 
-// membersOf are the members of a kind: together as many as the snapshot's total.
+// membersOf returns the members of a kind. Together they are as many as the snapshot's
+// total.
 func membersOf(s *analysis.Snapshot, kind analysis.Kind) []sample {
 	var out []sample
 	rest := 0
@@ -67,15 +66,15 @@ func membersOf(s *analysis.Snapshot, kind analysis.Kind) []sample {
 	return out
 }
 
-// class is what samples of one stack are told apart by.
+// class is what distinguishes samples of one stack.
 type class struct {
 	variant, wait int
 	state         string
 }
 
-// ofGroup are the members of a family. Those that only a complete twin of a cut dump
-// counts have neither state nor wait; where it is not even known which of several
-// stacks they have, they are given the most frequent one.
+// ofGroup returns the members of a family. Members that only the complete twin of a cut
+// dump counts have neither state nor wait. If even their stack is unknown, they get the
+// most frequent one.
 func ofGroup(g *analysis.Group) []sample {
 	counts := map[class]int{}
 	left := make([]int, len(g.Variants))
@@ -109,8 +108,8 @@ func ofGroup(g *analysis.Group) []sample {
 	return out
 }
 
-// framesOf is the stack of a variant, leaf first. What the runtime left out stands
-// where it was: Go prints the 50 innermost and the 50 outermost frames.
+// framesOf is the stack of a variant, leaf first. Frames that the runtime left out are
+// one entry at their position: Go prints the 50 innermost and the 50 outermost frames.
 func framesOf(g *analysis.Group, variant int) []frame {
 	if variant >= len(g.Variants) || g.Variants[variant].Stack == nil {
 		return []frame{{name: unknown}, {name: g.Family.Title}}

@@ -66,8 +66,8 @@ func named(all []analysis.Snapshot, process string) []*analysis.Snapshot {
 	return out
 }
 
-// The truth of the sample (found.json), by functions that stand in every stack of the
-// family, from the first snapshot to the last.
+// The truth of the sample (found.json), by functions in every stack of the family, from
+// the first snapshot to the last.
 var kubeletTruth = map[string][]int64{
 	"github.com/google/cadvisor/manager.(*containerData).housekeeping":        {4, 16, 24, 32, 40, 48, 56, 64, 4},
 	"k8s.io/kubernetes/pkg/kubelet/prober.(*worker).run":                      {0, 8, 15, 23, 31, 36, 42, 48, 0},
@@ -77,8 +77,8 @@ var kubeletTruth = map[string][]int64{
 
 var kubeletTotals = []int64{87, 115, 140, 166, 192, 219, 243, 263, 87}
 
-// tool is the binary behind `go tool pprof`: run directly it has a home of its own,
-// while the go command keeps its cache.
+// tool is the binary of `go tool pprof`. Run directly it has a home of its own, while
+// the go command keeps its cache.
 var tool = func() func(*testing.T) string {
 	path := sync.OnceValues(func() (string, error) {
 		out, err := exec.Command("go", "tool", "-n", "pprof").Output()
@@ -94,8 +94,8 @@ var tool = func() func(*testing.T) string {
 	}
 }()
 
-// top is what `go tool pprof -top -cum` prints of a file: the total, and members by
-// function, their own and with those of the functions that they call.
+// top is the output of `go tool pprof -top -cum` for a file: the total, and members by
+// function, flat and cumulative.
 func top(t *testing.T, content []byte) (total int64, cum map[string]int64) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "profile.pb.gz")
@@ -343,7 +343,7 @@ func lineList(t *testing.T, text string) []foldedLine {
 	return out
 }
 
-// What is written is read back by our own parser as the same stacks.
+// Our own parser reads the written file back as the same stacks.
 func TestOurOwnReaderFindsTheSameStacks(t *testing.T) {
 	s := kubelets(t)[6]
 	var b bytes.Buffer

@@ -13,17 +13,17 @@ import (
 	"leakdiff/analysis"
 )
 
-// Write writes a gzip-compressed profile proto that `go tool pprof` reads: sample
-// type goroutine/count or thread/count, no period, the time of the evidence. Each
-// sample has the label state and the numeric label wait in minutes, where known.
+// Write writes a gzip-compressed profile proto that `go tool pprof` reads: sample type
+// goroutine/count or thread/count, no period, the time of the evidence. Each sample has
+// the label state and the numeric label wait in minutes, if known.
 func Write(w io.Writer, s *analysis.Snapshot, kind analysis.Kind) error {
 	return New(s, kind).Write(w)
 }
 
-// WritePair writes the profile of B with the samples of A subtracted, which is what
-// `pprof -base A B` shows: stacks that left have negative counts, and those with as
-// many members in both are not there. States and waits are left out, since a waiting
-// member would otherwise be gone and new.
+// WritePair writes the profile of B minus the samples of A, which is what `pprof -base
+// A B` shows. Stacks that left have negative counts. Stacks with equal numbers in both
+// are missing. States and waits are left out, because a waiting member would otherwise
+// be gone and new.
 func WritePair(w io.Writer, a, b *analysis.Snapshot, kind analysis.Kind) error {
 	return NewPair(a, b, kind).Write(w)
 }
@@ -53,7 +53,7 @@ func New(s *analysis.Snapshot, kind analysis.Kind) *profile.Profile {
 	return m.p
 }
 
-// NewPair is the profile of B less that of A.
+// NewPair is the profile of B minus that of A.
 func NewPair(a, b *analysis.Snapshot, kind analysis.Kind) *profile.Profile {
 	type net struct {
 		frames []frame
@@ -86,7 +86,7 @@ func NewPair(a, b *analysis.Snapshot, kind analysis.Kind) *profile.Profile {
 	return m.p
 }
 
-// exact tells stacks apart as pprof does: by function, file and line.
+// exact distinguishes stacks as pprof does: by function, file and line.
 func exact(frames []frame) string {
 	var b strings.Builder
 	for _, f := range frames {
@@ -103,7 +103,7 @@ type maker struct {
 }
 
 func newMaker(s *analysis.Snapshot, kind analysis.Kind) *maker {
-	// pprof asks for symbols of what has no mapping that says it has them.
+	// pprof asks for symbols unless a mapping declares that it has them.
 	mapping := &profile.Mapping{ID: 1, HasFunctions: true, HasFilenames: true, HasLineNumbers: true, HasInlineFrames: true}
 	if name := s.Process.Name.Value; name != "" {
 		mapping.File = valid(path.Base(name))
@@ -112,7 +112,8 @@ func newMaker(s *analysis.Snapshot, kind analysis.Kind) *maker {
 	if own, ok := s.Times[kind]; ok {
 		at = own
 	}
-	// Merge cannot compare profiles without a period's type; an empty one says none.
+	// Merge cannot compare profiles without a period's type. An empty one declares
+	// none.
 	p := &profile.Profile{
 		SampleType: []*profile.ValueType{{Type: string(kind), Unit: "count"}}, PeriodType: &profile.ValueType{}, Mapping: []*profile.Mapping{mapping},
 	}
@@ -149,5 +150,5 @@ func (m *maker) location(f frame) *profile.Location {
 	return made
 }
 
-// valid is text as a proto may hold it.
+// valid is text that a proto may contain.
 func valid(s string) string { return strings.ToValidUTF8(s, "\ufffd") }

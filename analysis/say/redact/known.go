@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// shortest is the length of the shortest name that is replaced: shorter ones would hit
-// ordinary words.
+// shortest is the length of the shortest name that is replaced. Shorter names would
+// match ordinary words.
 const shortest = 3
 
 // words are the pseudonyms of rules that hide known names.
@@ -23,14 +23,13 @@ var keyed = map[string]Rule{
 	"ns": Namespaces, "podname": Pods,
 }
 
-// ends are the attributes that hold one end of a connection: a name or address with a
-// port.
+// ends are the attributes with one end of a connection: a name or address with a port.
 var ends = map[string]bool{"remote": true, "local": true, "peer": true}
 
 var (
 	// argument is a flag with its value: "--kubeconfig=/etc/x".
 	argument = regexp.MustCompile(`((?:^|[\s"'\[(,])--?[A-Za-z][\w.-]*=)([^\s"',;)\]]+)`)
-	// plainValue tells nothing: a number, a time, a word that switches.
+	// plainValue reveals nothing: a number, a time, a word that switches.
 	plainValue = regexp.MustCompile(`^(?:[0-9.]+(?:[a-zA-Z]{1,3}|%)?|true|false|on|off|yes|no|[0-2]|debug|info|json|text)$`)
 	// podLog is the directory of a pod's logs: "/pods/shop_cart-7_6f1c…".
 	podLog = regexp.MustCompile(`/pods/([a-z0-9][a-z0-9.-]*)_([a-z0-9][a-z0-9.-]*|<pod>)_`)
@@ -39,7 +38,7 @@ var (
 	// hostPort is a name with a port, urlHost that of a URL.
 	hostPort = regexp.MustCompile(`\b((?:[A-Za-z0-9_-]+\.)+[A-Za-z0-9-]+):\d{2,5}\b`)
 	urlHost  = regexp.MustCompile(`://(?:[^/\s@]*@)?([A-Za-z0-9_-][A-Za-z0-9._-]*)`)
-	// database is the name of one in the URL of a driver.
+	// database is the name of a database in the URL of a driver.
 	database = regexp.MustCompile(`\b(?:postgres(?:ql)?|mysql|mariadb|mongodb(?:\+srv)?|redis|amqps?|sqlserver)://[^/\s]+/([\w.-]+)`)
 	// worker names a node, job or pod in the name of a thread of Jenkins:
 	// "Executor #0 for node-1 : executing shop/job/deploy #12".
@@ -48,11 +47,12 @@ var (
 	container = regexp.MustCompile(`k8s_[^_\s/]+_([a-z0-9][a-z0-9.-]*)_([a-z0-9][a-z0-9.-]*)_`)
 	// podWord is a pod in a command line or message: "pod/cart-7".
 	podWord = regexp.MustCompile(`(?:^|[\s"'(=])pods?/([a-z0-9][a-z0-9.-]{2,})`)
-	// namespaceWord is a namespace in one: "--namespace shop", "namespace=shop".
+	// namespaceWord is a namespace in a command line or message: "--namespace shop",
+	// "namespace=shop".
 	namespaceWord = regexp.MustCompile(`(?:--namespace|\bnamespace|\bns)[ =:]"?([a-z0-9][a-z0-9.-]{2,})`)
-	// dataPath is an absolute path outside of the directories that every machine has.
+	// dataPath is an absolute path outside the directories that every machine has.
 	dataPath = regexp.MustCompile(`(?:^|[\s"'(=,\[])(/[\pL\pN._@+-]+(?:/[\pL\pN._@+<>-]+)+)`)
-	// connection is one of a socket's both ends: "web-1:51000->db-primary:postgresql".
+	// connection is both ends of a socket: "web-1:51000->db-primary:postgresql".
 	connection = regexp.MustCompile(`([A-Za-z0-9.-]+):[\w-]+->([A-Za-z0-9.-]+):[\w-]+`)
 	// listed is a row of lsof: "shopd 4711 alice 12u  REG".
 	listed = regexp.MustCompile(`(?m)^\S+\s+\d+\s+(?:\d+\s+)?([A-Za-z_][\w.-]*)\s+(?:\d+[a-zA-Z]{1,2}|cwd|rtd|txt|mem)\s`)
@@ -60,12 +60,13 @@ var (
 	source = regexp.MustCompile(`\.(?:go|s|c|cc|java|kt|js|ts|py|rs)(?::\d+)?$`)
 )
 
-// softwareRoots are directories whose content says what a machine runs, not whose it is.
+// softwareRoots are directories whose content shows what a machine runs, not whose it
+// is.
 var softwareRoots = []string{"proc", "sys", "dev", "usr", "lib", "lib64", "bin", "sbin", "boot", "nix"}
 
-// plainNames are directories and files that everybody has, users and namespaces that
-// every system has, the files of a capture, and the words by which results name kinds,
-// verdicts and marks.
+// plainNames are names that are no secret: directories and files that every machine
+// has, users and namespaces of every system, the files of a capture, and the words with
+// which results name kinds, verdicts and marks.
 var plainNames = set(`app apps bin build cache conf config current data db default dist etc go home index info lib lib64 lock log logs main
 	cmd internal code repos projects mnt module modules node_modules opt out pkg private public root run server service shared src srv state status storage target temp test tmp users var vendor volumes work www
 	container containers containerd docker kubelet kubernetes overlay overlay2 pod pods sandbox sandboxes snapshots sock socket sockets mounts rootfs
@@ -91,7 +92,7 @@ func set(words string) map[string]bool {
 	return out
 }
 
-// know makes the redactor replace these names wherever they stand. Names of fewer than
+// know makes the redactor replace these names wherever they occur. Names of fewer than
 // three bytes are left alone.
 func (r *Redactor) know(rule Rule, names ...string) {
 	for _, n := range names {
@@ -107,15 +108,15 @@ func (r *Redactor) know(rule Rule, names ...string) {
 		case Hosts:
 			r.knowFirstLabel(n)
 		case Pods:
-			r.alias(digitRuns.ReplaceAllString(n, "n"), n) // as the name of a family has it
+			r.alias(digitRuns.ReplaceAllString(n, "n"), n) // in the form of a family's name
 		}
 	}
 }
 
-// digitRuns are what names of families write as one N.
+// digitRuns are replaced by one N in the names of families.
 var digitRuns = regexp.MustCompile(`[0-9]+`)
 
-// alias makes a name mean another one, where it stands by itself.
+// alias makes a name a synonym of another one where it is a word of its own.
 func (r *Redactor) alias(name, full string) {
 	if _, have := r.known[name]; have || len(name) < shortest || r.public[name] || plainNames[name] {
 		return
@@ -123,8 +124,8 @@ func (r *Redactor) alias(name, full string) {
 	r.known[name], r.same[name], r.whole[name] = r.known[full], full, true
 }
 
-// knowFirstLabel makes "web-17" the host "web-17.example.com", whichever of the two is
-// known first, unless the label is a word that names many machines.
+// knowFirstLabel makes "web-17" a synonym of the host "web-17.example.com", in any
+// order, unless the label is a word that names many machines.
 func (r *Redactor) knowFirstLabel(host string) {
 	first, _, long := strings.Cut(host, ".")
 	switch rule, have := r.known[first]; {
@@ -136,15 +137,16 @@ func (r *Redactor) knowFirstLabel(host string) {
 	}
 }
 
-// manyHosts are first labels of names that say what a machine does, not which it is.
+// manyHosts are first labels of names that describe the task of a machine and do not
+// identify it.
 var manyHosts = set(`alerts auth backend backup broker build cache client cloud cluster console control controller core data database dashboard desktop
 	docs edge email events files frontend gateway growth image images internal ingress leader leak leaks live local localhost login mail main master memory mesh metrics mirror monitor monitoring
 	name names network notes object objects peer peers portal primary print private proxy query queue read reader registry release remote replica report
 	repo repository router sample search secondary series server session shared site slave smtp source stack staging state static status storage store stream support
 	system table test thread threads ticket tickets time trace traffic upload vault version view waiting watch weblog wiki work worker workers workspace write writer`)
 
-// keep says which names are no secret: programs, and functions with their packages, of
-// which each word counts. A directory called like one of them stays.
+// keep registers names that are no secret: programs, and functions with their packages.
+// Each word of them is kept, so a directory with such a name stays.
 func (r *Redactor) keep(names ...string) {
 	for _, n := range names {
 		for _, element := range strings.Split(strings.ToLower(n), "/") {
@@ -156,9 +158,9 @@ func (r *Redactor) keep(names ...string) {
 	}
 }
 
-// learnText looks through one text for names of users, pods, namespaces and
-// directories, which are hidden wherever they stand from then on, also where a text
-// holds only a part of what told them.
+// learnText searches one text for names of users, pods, namespaces and directories.
+// They are then hidden wherever they occur, even where a text contains only a part of
+// the context that revealed them.
 func (r *Redactor) learnText(s string) {
 	for _, m := range listed.FindAllStringSubmatch(s, -1) {
 		r.know(Users, m[1])
@@ -200,12 +202,12 @@ func (r *Redactor) learnText(s string) {
 	}
 }
 
-// remark is what stands behind a path: "x.db (deleted)", "c.sock, CONNECTED".
+// remark is text after a path: "x.db (deleted)", "c.sock, CONNECTED".
 var remark = regexp.MustCompile(`(?: \([^()/]*\)|, [A-Z][A-Z_0-9]+)$`)
 
-// LearnEvidence takes a text of a capture, which may hold addresses of machines, and may
-// end with a path in which names have blanks: "10u /srv/Kunde Müller/x.db (deleted)".
-// In texts of our own addresses lead to what everybody can read.
+// LearnEvidence takes a text of a capture. Such a text may contain addresses of
+// machines, and may end with a path whose names have blanks: "10u /srv/Kunde
+// Müller/x.db (deleted)". Addresses in the program's own texts are public.
 func (r *Redactor) LearnEvidence(s string) {
 	if at := strings.Index(s, " /"); at >= 0 {
 		r.learnPath(s[at+1:])
@@ -223,7 +225,7 @@ func (r *Redactor) LearnEvidence(s string) {
 	}
 	for _, m := range worker.FindAllStringSubmatch(s, -1) {
 		r.learnEnd(m[1])
-		r.learnEnd(strings.TrimRight(m[1], "0123456789")) // as the name of a pool has it
+		r.learnEnd(strings.TrimRight(m[1], "0123456789")) // in the form of a pool's name
 		for _, part := range strings.Split(m[2], "/") {
 			r.know(Paths, part)
 		}
@@ -232,7 +234,7 @@ func (r *Redactor) LearnEvidence(s string) {
 	r.learnText(s)
 }
 
-// learnPath takes the names of a path that not everybody has, unless it is one of
+// learnPath takes the names of a path that are not common, unless it is a path of
 // software or the file of a program's source.
 func (r *Redactor) learnPath(path string) {
 	path = remark.ReplaceAllString(path, "")
@@ -242,7 +244,7 @@ func (r *Redactor) learnPath(path string) {
 		return
 	}
 	for i, part := range parts {
-		// The name behind /home is a user's and has a rule of its own.
+		// The name below /home is a user's and has a rule of its own.
 		first := i == 0 || i == 1 && (parts[0] == "home" || parts[0] == "Users")
 		if !first && strings.ContainsFunc(part, unicode.IsLetter) && !library.MatchString(part) {
 			r.know(Paths, part)
@@ -250,9 +252,9 @@ func (r *Redactor) learnPath(path string) {
 	}
 }
 
-// learnSource takes the file of a stack's line. The directories that lead to a program say
-// who built it and where; those of its packages stand in the names of functions, and those
-// of Go itself and of the cache of modules are everybody's.
+// learnSource takes the file of a stack's line. The directories above a program reveal
+// who built it and where. Those of its packages are also in the names of functions.
+// Those of Go itself and of the module cache are public.
 func (r *Redactor) learnSource(file string) {
 	file = strings.ReplaceAll(file, `\`, "/")
 	if drive := strings.IndexByte(file, ':'); drive == 1 {
@@ -264,18 +266,18 @@ func (r *Redactor) learnSource(file string) {
 		return // a relative path begins with that of the module
 	}
 	for i, part := range parts {
-		owner := i == 1 && (parts[0] == "home" || parts[0] == "Users") // has a rule of its own
+		owner := i == 1 && (parts[0] == "home" || parts[0] == "Users") // a user has a rule of its own
 		if !owner && !forges[part] && !strings.Contains(part, "@v") && strings.ContainsFunc(part, unicode.IsLetter) {
 			r.know(Paths, part)
 		}
 	}
 }
 
-// library is a file of software, which tells versions at most.
+// library is a file of software, which reveals at most versions.
 var library = regexp.MustCompile(`\.(?:so(?:\.\d+)*|jar|ko|mo|pyc|node)$`)
 
-// learnFile takes the path of a file in an upload: how its directories are called is
-// the sender's, what the file is called is mostly the capture's.
+// learnFile takes the path of a file in an upload. Its directories are named by the
+// sender, the file mostly by the capture.
 func (r *Redactor) learnFile(path string) {
 	parts := strings.Split(path, "/")
 	for _, part := range parts[:len(parts)-1] {
@@ -286,9 +288,9 @@ func (r *Redactor) learnFile(path string) {
 	r.learnName(parts[len(parts)-1])
 }
 
-// learnName takes what a person has called a file or what is named after one: an
-// upload, a snapshot. Names that only say which kind of evidence it is, of which
-// program and which round, tell nothing.
+// learnName takes a name that a person chose for a file, or that is derived from one:
+// an upload, a snapshot. A name with only the kind of evidence, the program and the
+// round reveals nothing.
 func (r *Redactor) learnName(name string) {
 	name = numbered.ReplaceAllString(strings.ToLower(strings.TrimSpace(name)), "")
 	if r.roundOnly(name) {
@@ -306,8 +308,8 @@ func (r *Redactor) learnName(name string) {
 	}
 }
 
-// keepRound says that the name of a snapshot is no secret, if it says no more than a
-// round: "t0", "before". The programs have to be known.
+// keepRound registers the name of a snapshot as no secret if it only names a round:
+// "t0", "before". The programs must be known.
 func (r *Redactor) keepRound(label string) {
 	if label = strings.ToLower(label); r.roundOnly(numbered.ReplaceAllString(label, "")) {
 		r.keep(label)
@@ -315,7 +317,7 @@ func (r *Redactor) keepRound(label string) {
 }
 
 var (
-	// numbered is what tells equal names apart: "t0 (2)", "t0 #2".
+	// numbered is the suffix that distinguishes equal names: "t0 (2)", "t0 #2".
 	numbered = regexp.MustCompile(`(?: #\d+| \(\d+\))+$`)
 	// ending is one of the endings of files of a capture.
 	ending = regexp.MustCompile(`\.(?:txt|log|out|err|jsonl?|ya?ml|html?|csv|md|tar|tgz|zip|gz|zst|xz|bz2|lz4|7z|pb|pprof|prof|stacks|dump|lst|list)$`)
@@ -323,7 +325,7 @@ var (
 	nameWord = regexp.MustCompile(`\pL+|\pN+`)
 )
 
-// roundOnly reports a name of nothing but numbers, words for evidence and rounds, and
+// roundOnly reports a name with only numbers, words for evidence and rounds, and
 // programs.
 func (r *Redactor) roundOnly(name string) bool {
 	if r.public[name] || plainNames[name] {
@@ -342,8 +344,7 @@ func (r *Redactor) roundOnly(name string) bool {
 	return true
 }
 
-// rounds are the words of names of evidence and rounds that are no directories of every
-// machine.
+// rounds are the words in names of evidence and rounds that are not in plainNames.
 var rounds = set(`t s n p v z x e round rounds run step snap snapshot sample number no min mins minutes sec secs h hour hours day monday tuesday wednesday thursday friday saturday sunday
 	at captured start started end ended begin middle during pre post old good bad later idle busy load loaded peak full truncated
 	txt log json jsonl yaml yml html htm csv md tar tgz zip gz zst xz bz lz pb prof out err lst stack stacks sigquit sigusr trace goroutineleak runtimestack lsfd ss netstat tcp udp unix
@@ -352,8 +353,8 @@ var rounds = set(`t s n p v z x e round rounds run step snap snapshot sample num
 	versions session names list listing links all sum raw text native pid pids tid tids nid user kernel system info vm nmt histogram class classes`)
 
 // learnEnd takes the name of a machine at one end of a connection, with or without a
-// port: "db-primary.example.com:postgresql". Addresses are found without being learned,
-// and a machine may be called as a program is, "redis".
+// port: "db-primary.example.com:postgresql". Addresses are found without being learned.
+// A machine may have the name of a program, "redis".
 func (r *Redactor) learnEnd(end string) {
 	if strings.Count(end, ":") > 1 {
 		return // an address of version 6
@@ -381,9 +382,9 @@ func (r *Redactor) learnPair(name, value string) {
 	r.LearnEvidence(value)
 }
 
-// knownNames replaces what know and the learn functions were given. Names of hosts are found inside
-// of longer ones, but for those that are one word; the others only where no letter or
-// digit touches them.
+// knownNames replaces the names given to know and the learn functions. Names of hosts
+// are also found inside longer ones, unless they are one word. Other names are found
+// only where no letter or digit touches them.
 func (r *Redactor) knownNames(s string) string {
 	if len(r.known) == 0 {
 		return s
@@ -395,8 +396,8 @@ func (r *Redactor) knownNames(s string) string {
 	var b strings.Builder
 	done := 0
 	for at := 0; at+shortest <= len(low.text); at++ {
-		// The longest name may be a part of a longer word, and a shorter one that begins
-		// there the whole of it.
+		// The longest name may be a part of a longer word, while a shorter one that
+		// begins there is the whole word.
 		for _, n := range r.named.lengths(low.text[at:]) {
 			if at+n > len(low.text) {
 				continue
@@ -419,13 +420,13 @@ func (r *Redactor) knownNames(s string) string {
 // lowered is a text in lower case.
 type lowered struct {
 	text string
-	// places are where the letters of the text begin in the original, -1 inside of
-	// letters; nil where both have the same places.
+	// places are the indexes of the letters in the original, -1 inside letters. It is
+	// nil if both texts have the same indexes.
 	places []int
 }
 
-// lower writes s as strings.ToLower does, and keeps what came from where: letters may
-// be of another length then.
+// lower writes s as strings.ToLower does and records the origin of each byte, because
+// letters may change their length.
 func lower(s string) lowered {
 	ascii := true
 	for i := range len(s) {
@@ -444,7 +445,7 @@ func lower(s string) lowered {
 	return lowered{string(text), append(places, len(s))}
 }
 
-// place is where a byte of the text stands in the original, -1 inside of a letter.
+// place is the index of a byte of the text in the original, -1 inside a letter.
 func (l lowered) place(i int) int {
 	if l.places == nil {
 		return i
@@ -452,7 +453,7 @@ func (l lowered) place(i int) int {
 	return l.places[i]
 }
 
-// stands reports a name that stands by itself in s and is no ordinary word.
+// stands reports a name that is a word of its own in s and no ordinary word.
 func stands(s string, from, to int, rule Rule, name string) bool {
 	if rule == Hosts && !word(name) {
 		return true
@@ -469,14 +470,14 @@ func apart(s string, from, to int) bool {
 	return (from == 0 || !alphanumeric(before) || !alphanumeric(first)) && (to == len(s) || !alphanumeric(after) || !alphanumeric(last))
 }
 
-// word reports a name of nothing but letters.
+// word reports a name with only letters.
 func word(name string) bool {
 	return !strings.ContainsFunc(name, func(c rune) bool { return !unicode.IsLetter(c) })
 }
 
-// inPath reports a part of a text that stands beside a slash, is the whole of it, or
-// begins it as the end of a path does that was taken off: "harbour (deleted)". A
-// sentence begins with a capital.
+// inPath reports a part of a text that is beside a slash, is the whole text, or begins
+// it like the end of a path that was cut off: "harbour (deleted)". A sentence begins
+// with a capital.
 func inPath(s string, from, to int) bool {
 	lower := from == 0 && s[:to] == strings.ToLower(s[:to])
 	return lower && (to == len(s) || s[to] == ' ') || from > 0 && strings.IndexByte(`/\`, s[from-1]) >= 0 || to < len(s) && strings.IndexByte(`/\`, s[to]) >= 0
@@ -484,17 +485,18 @@ func inPath(s string, from, to int) bool {
 
 func alphanumeric(c rune) bool { return unicode.IsLetter(c) || unicode.IsDigit(c) }
 
-// heads says which names may begin with some bytes: a text is looked at once, however
-// many names there are.
+// heads finds the names that may begin with some bytes, so that a text is searched once
+// for any number of names.
 type heads struct {
-	// pairs has the first two bytes of every name, by gives the lengths of the names
-	// that begin with three bytes, the longest first, so that node-10 is not taken for
+	// pairs has the first two bytes of every name. by has the lengths of the names that
+	// begin with three bytes, the longest first, so that node-10 is not taken for
 	// node-1.
 	pairs [1 << 16]bool
 	by    map[[shortest]byte][]int
 }
 
-// lengths are those of the names that begin as a text does, of three bytes at least.
+// lengths returns the lengths of the names that share at least three bytes with the
+// beginning of a text.
 func (h *heads) lengths(text string) []int {
 	if !h.pairs[int(text[0])<<8|int(text[1])] {
 		return nil
@@ -518,8 +520,8 @@ func compile(known map[string]Rule) *heads {
 	return h
 }
 
-// made is a pseudonym as name writes them.
+// made is a pseudonym as name writes it.
 var made = regexp.MustCompile(`^(?:token|arg|host|pod|namespace|user|ip|mac|file|path|id|ptr)-\d+$`)
 
-// pseudonym reports text that was replaced before.
+// pseudonym reports text that was already replaced.
 func (r *Redactor) pseudonym(s string) bool { return made.MatchString(s) }

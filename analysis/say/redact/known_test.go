@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// everyName tries every name at every place, the longest first.
+// everyName tries every name at every position, the longest first.
 func everyName(r *Redactor, s string) string {
 	names := []string{}
 	for n := range r.known {
@@ -56,7 +56,8 @@ func TestALetterOfAnotherLengthInLowerCaseMovesNothing(t *testing.T) {
 	}
 }
 
-// Many names cost a text hardly more than one: each is looked up by its first bytes.
+// Many names hardly slow down the search of a text: each is looked up by its first
+// bytes.
 func BenchmarkKnownNames(b *testing.B) {
 	text := strings.Repeat("goroutine 7 at 0xc0defeed waits for an abacus. ", 200)
 	for _, n := range []int{1, 3000} {

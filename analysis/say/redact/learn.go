@@ -10,13 +10,13 @@ import (
 	"leakdiff/analysis"
 )
 
-// Case is the material that a redactor learns names from. Every field may be empty.
+// Case is the material from which a redactor learns names. Every field may be empty.
 type Case struct {
 	// Series are the snapshots of each process, in time order; none is empty.
 	Series   [][]*analysis.Snapshot
 	Problems []analysis.Problem
-	// Hosts are names of machines beside those of the snapshots: a person replaced them, or
-	// left their snapshots out.
+	// Hosts are names of machines beside those of the snapshots: a person replaced
+	// them, or left their snapshots out.
 	Hosts []string
 	// Files are the names of uploads.
 	Files []string
@@ -25,20 +25,20 @@ type Case struct {
 }
 
 const (
-	// mostDetails is how many members of a family in one snapshot are searched for names.
-	// A caller that lists more members than these has to pass them to LearnEvidence.
+	// mostDetails is how many members of a family in one snapshot are searched for
+	// names. A caller that lists more members must pass them to LearnEvidence.
 	mostDetails = 5000
-	// mostLocated is how many different members of a family in one snapshot are searched
-	// for the places of names.
+	// mostLocated is how many different members of a family in one snapshot are
+	// searched for the places of names.
 	mostLocated = 25
 )
 
-// New makes a redactor for a result of these cases. It knows the hosts, pods, namespaces,
-// users, directories and files that the evidence and the texts of people name, and hides
-// each of them wherever a part of it stands in a text.
+// New makes a redactor for a result of these cases. It learns the hosts, pods,
+// namespaces, users, directories and files in the evidence and in the texts of people,
+// and hides each of them wherever a part of it occurs.
 //
-// The order matters: words that are no secret first, as a name is hidden only if no
-// program or function is called the same; then all names; their places last.
+// The order matters. Words that are no secret come first, because a name is hidden only
+// if no program or function has it. Then come all names, and last their places.
 func New(cases ...Case) *Redactor {
 	r := newRedactor()
 	users := map[string]bool{}
@@ -77,7 +77,7 @@ func (c *Case) snapshots() iter.Seq[*analysis.Snapshot] {
 	}
 }
 
-// stacks are the different stacks of a case.
+// stacks yields the different stacks of a case.
 func (c *Case) stacks() iter.Seq[*analysis.Stack] {
 	return func(yield func(*analysis.Stack) bool) {
 		seen := map[*analysis.Stack]bool{}
@@ -97,8 +97,8 @@ func (c *Case) stacks() iter.Seq[*analysis.Stack] {
 	}
 }
 
-// users adds the names of users in the evidence, in lower case: owners of processes and of
-// home directories.
+// users adds the names of users in the evidence, in lower case: owners of processes and
+// of home directories.
 func (c *Case) users(names map[string]bool) {
 	for stack := range c.stacks() {
 		for _, f := range stack.Frames {
@@ -119,7 +119,7 @@ func (c *Case) users(names map[string]bool) {
 }
 
 // keepPrograms keeps the names of programs and functions. A program with the name of a
-// user may be that user's own, and is hidden.
+// user may be that user's own, so it is hidden.
 func (r *Redactor) keepPrograms(c *Case, users map[string]bool) {
 	for _, snapshots := range c.Series {
 		if name := snapshots[0].Process.Name.Value; !users[strings.ToLower(name)] {
@@ -158,7 +158,7 @@ func (r *Redactor) learnCase(c *Case) {
 	for _, p := range c.Problems {
 		learn(p.What)
 		learn(p.Why)
-		r.learnFile(p.Path) // of a file that is an artifact of no snapshot
+		r.learnFile(p.Path) // the file may belong to no snapshot
 	}
 	for snap := range c.snapshots() {
 		r.learnSnapshot(snap, learn)
@@ -171,7 +171,7 @@ func (r *Redactor) learnCase(c *Case) {
 	}
 }
 
-// learnSources learns the directories that lead to the source files of stacks.
+// learnSources learns the directories above the source files of stacks.
 func (r *Redactor) learnSources(c *Case) {
 	seen := map[string]bool{}
 	learn := func(f analysis.Frame) {
@@ -188,7 +188,7 @@ func (r *Redactor) learnSources(c *Case) {
 	}
 }
 
-// learnSnapshot learns the names in one snapshot; learn takes a text of the evidence.
+// learnSnapshot learns the names in one snapshot. learn takes a text of the evidence.
 func (r *Redactor) learnSnapshot(snap *analysis.Snapshot, learn func(string)) {
 	r.learnName(snap.Label)
 	r.know(Users, snap.Users...)
@@ -211,7 +211,7 @@ func (r *Redactor) learnSnapshot(snap *analysis.Snapshot, learn func(string)) {
 		for _, name := range slices.Sorted(maps.Keys(g.Family.Attributes)) {
 			r.learnPair(name, g.Family.Attributes[name])
 		}
-		members := g.Members // a copy: the group is shared
+		members := g.Members // a copy, because the group is shared
 		members.Unpack()
 		for _, detail := range members.Detail[:min(len(members.Detail), mostDetails)] {
 			learn(detail)
@@ -219,7 +219,7 @@ func (r *Redactor) learnSnapshot(snap *analysis.Snapshot, learn func(string)) {
 	}
 }
 
-// locateNames remembers where in the evidence each name stands first.
+// locateNames records where in the evidence each name occurs first.
 func (r *Redactor) locateNames(c *Case) {
 	for snap := range c.snapshots() {
 		r.locateHost(snap)
@@ -232,7 +232,7 @@ func (r *Redactor) locateNames(c *Case) {
 	}
 }
 
-// locateHost remembers which file named the host. The source of a host is mostly the name
+// locateHost records which file named the host. The source of a host is mostly the name
 // of a file beside the artifacts, without its directory.
 func (r *Redactor) locateHost(snap *analysis.Snapshot) {
 	where := snap.Process.Host.Source
@@ -247,7 +247,7 @@ func (r *Redactor) locateHost(snap *analysis.Snapshot) {
 }
 
 func (r *Redactor) locateMembers(snap *analysis.Snapshot, g *analysis.Group) {
-	members := g.Members // a copy: the group is shared
+	members := g.Members // a copy, because the group is shared
 	members.Unpack()
 	seen := map[string]bool{}
 	for k := 0; k < len(members.Detail) && len(seen) < mostLocated; k++ {

@@ -7,8 +7,8 @@ import (
 	"leakdiff/analysis/say/wording"
 )
 
-// Receipt says how often each rule replaced something, how many different values it
-// found, and where the first of them stand in the evidence.
+// Receipt counts the replacements of one rule and the different values that it found,
+// with the places of the first values in the evidence.
 type Receipt struct {
 	Rule     Rule    `json:"rule"`
 	Places   int     `json:"places"`
@@ -16,14 +16,14 @@ type Receipt struct {
 	First    []First `json:"first,omitempty"`
 }
 
-// First is where a value stands first in the evidence, as far as that is known:
-// "host-1" at "path-1/t0/lsof.txt:2".
+// First is where a value occurs first in the evidence, as far as known: "host-1" at
+// "path-1/t0/lsof.txt:2".
 type First struct {
 	Name string `json:"name"`
 	At   string `json:"at"`
 }
 
-// become says what stands in the place of a value, by rule.
+// become describes the replacement of a value, by rule.
 var become = map[Rule]string{
 	Tokens: "become token-1, token-2 …", Hosts: "become host-1, host-2 …", Addresses: "become ip-1, ip-2 …; ports and loopback stay",
 	Arguments: "become arg-1, arg-2 …; numbers and switches stay", Pods: "become pod-1, pod-2 …", Namespaces: "become namespace-1 …", Users: "become user-1, user-2 …",
@@ -37,7 +37,7 @@ func (x Receipt) Title() string {
 	return strings.ToUpper(string(x.Rule[:1])) + string(x.Rule[1:])
 }
 
-// Become says what stands in the place of the values: "become host-1, host-2 …".
+// Become describes the replacement of the values: "become host-1, host-2 …".
 func (x Receipt) Become() string { return become[x.Rule] }
 
 // Count is "67 places, 25 different", or "nothing found".
@@ -48,7 +48,8 @@ func (x Receipt) Count() string {
 	return fmt.Sprintf("%s, %d different", wording.PagePlural(int64(x.Places), "place", "places"), x.Distinct)
 }
 
-// FirstPlaces are where the values of a rule stand first: "host-1: path-1/lsof.txt:2".
+// FirstPlaces lists where the values of a rule occur first: "host-1:
+// path-1/lsof.txt:2".
 func (x Receipt) FirstPlaces() []string {
 	var out []string
 	for _, f := range x.First {
@@ -60,7 +61,7 @@ func (x Receipt) FirstPlaces() []string {
 	return out
 }
 
-// Sum is a whole receipt in a few words: "redacted: 67 places by 12 rules".
+// Sum words a whole receipt: "redacted: 67 places by 12 rules".
 func Sum(receipt []Receipt) string {
 	places := 0
 	for _, x := range receipt {

@@ -1,7 +1,7 @@
-// Package redact replaces what a shared result must not tell by consistent
-// pseudonyms: equal values stay equal, so that stacks and addresses still
-// align, and counts what it replaced. It learns names from the evidence of cases,
-// takes text and returns text; it knows neither pages nor formats.
+// Package redact replaces what a shared result must not reveal by consistent
+// pseudonyms, and counts the replacements. Equal values stay equal, so that stacks and
+// addresses still align. It learns names from the evidence of cases. It takes text and
+// returns text. It knows neither pages nor formats.
 package redact
 
 import (
@@ -35,42 +35,41 @@ const (
 	Pointers   Rule = "pointers"
 )
 
-// Rules lists every rule in order.
-func Rules() []Rule {
+// rules lists every rule in order.
+func rules() []Rule {
 	return []Rule{Tokens, Arguments, Hosts, Pods, Namespaces, Users, Addresses, Homes, Files, Paths, Ids, Pointers}
 }
 
-// mostFirst is how many values of a rule a receipt gives the places of.
+// mostFirst is the number of values of a rule whose places a receipt lists.
 const mostFirst = 20
 
-// Redactor replaces secrets in the texts of one result. It is not safe for
-// concurrent use.
+// Redactor replaces secrets in the texts of one result. It is not safe for concurrent
+// use.
 type Redactor struct {
-	// known are names by the rule that hides them; named finds any of them and is
-	// made when it is first needed.
+	// known are names with the rule that hides them. named finds any of them and is
+	// built on first use.
 	known map[string]Rule
 	// public are words that are no secret: those of programs and functions.
 	public map[string]bool
-	// same are names that mean another one, whose pseudonym they share: the file
-	// "x.tgz" and the snapshot "x". Those in whole are found where they stand by
-	// themselves only.
+	// same are synonyms that share the pseudonym of another name: the file "x.tgz" and
+	// the snapshot "x". Those in whole are found only as words of their own.
 	same  map[string]string
 	whole map[string]bool
 	named *heads
-	// names are the pseudonyms by the word that they begin with: rules that share a
-	// word share them.
+	// names are the pseudonyms by their first word. Rules with the same word share
+	// them.
 	names map[string]map[string]string
-	// hidden are the pseudonyms of each rule in order, listed which stand there.
+	// hidden are the pseudonyms of each rule in order. listed reports which are in it.
 	hidden map[Rule][]string
 	listed map[[2]string]bool
 	places map[Rule]int
-	// origins are the places of values in the evidence, by word and value; from is the
-	// place of the text that is looked through for them.
+	// origins are the places of values in the evidence, by word and value. from is the
+	// place of the text that is searched for them.
 	origins map[[2]string]place
 	from    *place
 }
 
-// place is a line of an artifact, 0 where it is not known.
+// place is a line of an artifact, 0 if unknown.
 type place struct {
 	path string
 	line int64
@@ -79,36 +78,36 @@ type place struct {
 const secretWord = `(?:access[_-]?|auth[_-]?|api[_-]?)?(?:token|key|secret|password|passwd|passphrase|pwd|signature|sig|credential|cookie|jsessionid|session[_-]?id)`
 
 var (
-	// token is a secret named by its key: "token=abc", "Authorization: Bearer x",
+	// token is a secret with its key: "token=abc", "Authorization: Bearer x",
 	// "--password hunter2".
 	token = regexp.MustCompile(`(?i)((?:authorization:\s*(?:bearer|basic)\s+|\bbearer\s+|` + secretWord + `["']?\s*[=:]\s*["']?|--?` + secretWord + `\s+))([^\s"'&,;)}\]]{4,})`)
 	// userinfo is the name and password of a URL, or of a driver's data source:
 	// "shop:s3cret@tcp(db:3306)".
 	userinfo = regexp.MustCompile(`(://)([^/\s:@]*(?::[^/\s@]*)?)(@)|()([\w.-]+:[^\s:@/]+)(@(?:tcp|udp|unix)\()`)
-	// key is one that is known by its form: a JSON web token, a key of AWS, GitHub,
+	// key is a secret with a known form: a JSON web token, a key of AWS, GitHub,
 	// GitLab, Slack, npm, Google, Stripe or Vault, a private key.
 	key = regexp.MustCompile(`\beyJ[\w-]{10,}\.[\w-]{6,}\.[\w-]*|\b(?:AKIA|ASIA)[0-9A-Z]{12,}\b|\bgh[oprsu]_\w{16,}|\bgithub_pat_\w{16,}|\bglpat-[\w-]{12,}|\bxox[a-z]-[\w-]{8,}` +
 		`|\b[sr]k[-_][\w-]{16,}|\bnpm_\w{20,}|\bAIza[\w-]{20,}|\bya29\.[\w-]{16,}|\bhvs\.[\w-]{16,}|(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\z)`)
-	// resource is one of a cloud, with the number of its account.
+	// resource is the name of a cloud resource, with the number of its account.
 	resource = regexp.MustCompile(`\barn:[\w-]+:[^\s"'<>,;)}\]]+`)
-	// card is the address of a network card.
+	// card is the hardware address of a network card.
 	card = regexp.MustCompile(`(?i)\b(?:[0-9a-f]{2}[:-]){5}[0-9a-f]{2}\b`)
-	// mail is an address of a person; unit and version look like one.
+	// mail is the mail address of a person. unit and version look like one.
 	mail    = regexp.MustCompile(`\b[\w.+-]+@(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,}\b`)
 	notMail = regexp.MustCompile(`@v\d|\.(?:service|socket|timer|slice|scope|mount|target|path|device)$`)
 	ipv4    = regexp.MustCompile(`\b(?:\d{1,3}\.){3}\d{1,3}\b`)
-	// ipv6 has at least two colons and hex digits; what is no address stays.
+	// ipv6 has at least two colons and hex digits. Text that is no address stays.
 	ipv6 = regexp.MustCompile(`(?i)[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,7}(?:%[0-9a-z]+)?`)
 	home = regexp.MustCompile(`(/home/|/Users/|\\Users\\|/var/home/)([^/\\\s:"']+)`)
 	// Ids touch other words: "pod6f1c…", "shop_cart-7_6f1c…".
 	uuid    = regexp.MustCompile(`(?i)[0-9a-f]{8}[-_][0-9a-f]{4}[-_][0-9a-f]{4}[-_][0-9a-f]{4}[-_][0-9a-f]{12}`)
 	longHex = regexp.MustCompile(`[0-9a-f]{32,64}`)
 	pointer = regexp.MustCompile(`\b0x[0-9a-f]{6,16}\b`)
-	// print is a fingerprint of a family, which names no one and must stay.
+	// print is a fingerprint of a family. It identifies nobody and must stay.
 	print = regexp.MustCompile(`\b[gtdwe]\d+:[0-9a-f]{32}\b`)
 )
 
-// newRedactor makes a redactor that knows no names but those of these hosts.
+// newRedactor makes a redactor that knows only the names of these hosts.
 func newRedactor(hosts ...string) *Redactor {
 	r := &Redactor{known: map[string]Rule{}, public: map[string]bool{}, same: map[string]string{}, whole: map[string]bool{},
 		names: map[string]map[string]string{}, hidden: map[Rule][]string{}, listed: map[[2]string]bool{}, places: map[Rule]int{}, origins: map[[2]string]place{}}
@@ -116,7 +115,7 @@ func newRedactor(hosts ...string) *Redactor {
 	return r
 }
 
-// Text replaces every secret in s: "dial 10.1.2.3:443" gives "dial ip-1:443".
+// Text replaces every secret in s: "dial 10.1.2.3:443" becomes "dial ip-1:443".
 func (r *Redactor) Text(s string) string {
 	s = token.ReplaceAllStringFunc(s, func(m string) string {
 		p := token.FindStringSubmatch(m)
@@ -182,8 +181,8 @@ func (r *Redactor) hex(s string) string {
 	return b.String()
 }
 
-// ipv6 replaces addresses of version 6 that no letter or digit touches: in
-// "arn:aws:iam::123" there is none. A colon before one is a separator.
+// ipv6 replaces addresses of version 6 that no letter or digit touches:
+// "arn:aws:iam::123" has none. A colon before one is a separator.
 func (r *Redactor) ipv6(s string) string {
 	var b strings.Builder
 	done := 0
@@ -205,8 +204,8 @@ func (r *Redactor) ipv6(s string) string {
 	return b.String() + s[done:]
 }
 
-// address replaces what parses as an address and says something: loopback and
-// unspecified ones stay, and so does a time such as 12:30:01.
+// address replaces what parses as an address and identifies something. Loopback and
+// unspecified addresses stay, and so does a time such as 12:30:01.
 func (r *Redactor) address(m string) string {
 	a, err := netip.ParseAddr(strings.Trim(m, " "))
 	if err != nil || a.IsLoopback() || a.IsUnspecified() {
@@ -215,7 +214,7 @@ func (r *Redactor) address(m string) string {
 	return r.name(Addresses, "ip", a.Unmap().String())
 }
 
-// name is the pseudonym of a value; the same value always gets the same one.
+// name is the pseudonym of a value. The same value always gets the same one.
 func (r *Redactor) name(rule Rule, word, value string) string {
 	if full, ok := r.same[value]; ok {
 		value = full
@@ -243,16 +242,16 @@ func (r *Redactor) name(rule Rule, word, value string) string {
 	return n
 }
 
-// Locate says where a text stands in the evidence: the values in it that no earlier
-// text had are there first. It replaces and counts nothing, and needs to know all names.
+// Locate records the place of a text in the evidence for the values in it that no
+// earlier text had. It replaces and counts nothing. All names must be known before.
 func (r *Redactor) Locate(s, path string, line int64) {
 	r.from = &place{path, line}
 	r.Text(s)
 	r.from = nil
 }
 
-// Value replaces secrets in every string of what v points to, and in the keys of its
-// maps. A string of a type of its own is one of a few words and stays.
+// Value replaces secrets in every string that v refers to, and in the keys of its maps.
+// A string of a named type is one of a few words and stays.
 func (r *Redactor) Value(v any) {
 	type replaced struct {
 		text string
@@ -282,8 +281,9 @@ func (r *Redactor) Value(v any) {
 	})
 }
 
-// Copy is a copy of v, made by way of JSON, in which Value has replaced secrets; with a nil
-// r it is v itself. Parts of v may share memory: in the copy each is replaced once.
+// Copy is a copy of v, made through JSON, in which Value has replaced secrets. With a
+// nil r it is v itself. Parts of v may share memory: each part of the copy is replaced
+// once.
 func Copy[T any](r *Redactor, v T) (T, error) {
 	if r == nil {
 		return v, nil
@@ -299,8 +299,8 @@ func Copy[T any](r *Redactor, v T) (T, error) {
 
 var plain = reflect.TypeFor[string]()
 
-// walk puts what f gives for it in the place of every string of v, which can be set.
-// Of time.Time and its like, whose fields are their own, it leaves everything.
+// walk replaces every string of v by the result of f. v must be settable. It leaves
+// time.Time and other types with private fields unchanged.
 func walk(v reflect.Value, f func(string) string) {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -346,16 +346,16 @@ func walked(v reflect.Value, f func(string) string) reflect.Value {
 	return out
 }
 
-// Receipt says what was replaced, rules without a hit included.
+// Receipt returns the counts of all rules, including rules without a hit.
 func (r *Redactor) Receipt() []Receipt {
-	out := make([]Receipt, 0, len(Rules()))
+	out := make([]Receipt, 0, len(rules()))
 	values := map[string][2]string{}
 	for word, known := range r.names {
 		for value, n := range known {
 			values[n] = [2]string{word, value}
 		}
 	}
-	for _, rule := range Rules() {
+	for _, rule := range rules() {
 		x := Receipt{Rule: rule, Places: r.places[rule], Distinct: len(r.hidden[rule])}
 		for _, n := range r.hidden[rule] {
 			if at, ok := r.origins[values[n]]; ok && len(x.First) < mostFirst {
@@ -379,8 +379,8 @@ func (r *Redactor) Receipt() []Receipt {
 	return out
 }
 
-// homeOf is the name behind the first home directory of a path, in lower case: "alice"
-// for "/home/alice/x.go"; "" where there is none.
+// homeOf is the name below the first home directory of a path, in lower case: "alice"
+// for "/home/alice/x.go". It is "" without one.
 func homeOf(path string) string {
 	if !strings.Contains(path, "home") && !strings.Contains(path, "Users") {
 		return ""

@@ -211,7 +211,7 @@ func TestADirectoryCalledLikeTheProgramStaysAndItsOwnersNameGoes(t *testing.T) {
 	}
 }
 
-// verdict is a word of a few, as results have them.
+// verdict is a named string type, as results have them.
 type verdict string
 
 type result struct {

@@ -8,46 +8,49 @@ import (
 )
 
 var (
-	// pair is a value under the name of an attribute: "namespace=shop", `"user":"alice"`.
+	// pair is a value with the name of an attribute: "namespace=shop",
+	// `"user":"alice"`.
 	pair = regexp.MustCompile(`(?i)(\b(` + pairKeys + `)=\\?["']?)([^\s"'\\,;&)}\]]+)|(["'](` + pairKeys + `)\\?["']\s*:\s*\\?["'])([^"'\\]+)`)
-	// replicaPod is the name of a pod as a controller makes it: "cart-7d9f8b6c5d-x2x4z".
+	// replicaPod is the name of a pod as a controller makes it:
+	// "cart-7d9f8b6c5d-x2x4z".
 	replicaPod = regexp.MustCompile(`\b[a-z][a-z0-9]*(?:-[a-z0-9]+)*-[a-f0-9bcdfghjklmnpqrstvwxz]{7,10}-[bcdfghjklmnpqrstvwxz2-9]{5}\b`)
-	// nodePod is one of every node: "agent-x2x4z". Words have vowels.
+	// nodePod is a pod that runs on every node: "agent-x2x4z". Words have vowels.
 	nodePod = regexp.MustCompile(`\b[a-z][a-z0-9]*(?:-[a-z0-9]+)*-[bcdfghjklmnpqrstvwxz2-9]{5}\b`)
-	// counted is one of several machines or pods, as people call them: "web-prod-17".
+	// counted is one of several machines or pods, as people name them: "web-prod-17".
 	counted = regexp.MustCompile(`(?i)\b[a-z][a-z0-9]{2,}(?:-[a-z0-9]+)*-?[a-z]*\d+[a-z]?\b`)
 	// dotted is a name with dots: a host, a version, a file, a function.
 	dotted = regexp.MustCompile(`[\pL\pN_-]+(?:\.[\pL\pN_-]+)+`)
 	// release is a version: "v1.34.4-rc.1", "1.30.x", "3.5s".
 	release = regexp.MustCompile(`(?i)^[a-z]{0,3}\d+(?:\.(?:\d+|x))+(?:[a-z%]{1,3}|[-+]?(?:rc|alpha|beta|dev|pre|eks|gke)[\w.-]*)?$`)
-	// cloudHost is a machine that is called as its address is: "ip-10-1-2-3".
+	// cloudHost is a machine named by its address: "ip-10-1-2-3".
 	cloudHost = regexp.MustCompile(`\bip(?:-\d{1,3}){4}\b`)
-	// aboutOne is a value behind the word for what it is: "node web-7", "namespace: shop".
+	// aboutOne is a value after the word for what it is: "node web-7", "namespace:
+	// shop".
 	aboutOne = regexp.MustCompile(`(?i)\b(` + pairKeys + `|host name|machine|vm|server|cluster|container|bucket|database|db|schema)(\s*[:=]\s*|\s+)["'` + "`" + `(]?([\pL\pN_][\pL\pN_.@-]*)`)
-	// aboutSecret is a secret behind the word for it: "pwd hunter2".
+	// aboutSecret is a secret after the word for it: "pwd hunter2".
 	aboutSecret = regexp.MustCompile(`(?i)\b(password|passwd|passphrase|pwd|pw|pass|secret|token|api[ _-]?key)\s+(?:is\s+)?["'` + "`" + `]?([^\s"'` + "`" + `,;)]{3,})`)
 	// option is a short option of a command with its value: "-n shop", "--user alice".
 	option = regexp.MustCompile(`(?:^|[\s` + "`" + `])(-n|--namespace|-u|--user|-l|--login|-p|--context|--cluster|-h|--host)(?:=|\s+)["']?([\pL\pN_][^\s"'` + "`" + `,;)]*)`)
-	// joined is a password that touches its option, which some clients take.
+	// joined is a password directly after its option, as some clients accept it.
 	joined = regexp.MustCompile(`(\b(?:mysql\w*|mariadb\w*|sshpass)\b[^\n]*?\s-p)([^\s"'` + "`" + `<>]{3,})`)
-	// podOf is a pod behind its namespace: "shop/cart-7".
+	// podOf is a pod after its namespace: "shop/cart-7".
 	podOf = regexp.MustCompile(`(?:^|[\s("'<` + "`" + `])([a-z][a-z0-9-]*)/([a-z][a-z0-9-]*-[a-z0-9-]*\d[a-z0-9-]*)`)
-	// login is somebody on a machine: "ssh alice@web-7", with the path of a copy.
+	// login is a user on a machine: "ssh alice@web-7", with the path of a copy.
 	login = regexp.MustCompile(`([\pL\pN_.+-]+)@([\pL\pN_][\pL\pN_.-]*)(?::([\w./~-]+))?`)
 	// share is a path of Windows, on another machine or a drive.
 	share = regexp.MustCompile(`(?:\\\\([\w.-]+)|\b[A-Za-z]:)((?:\\[^\\\s"'<>|]+)+)`)
-	// address is one of the web or of a store, with its path.
+	// address is an address of the web or of a store, with its path.
 	address = regexp.MustCompile(`\b[A-Za-z][A-Za-z0-9+.-]*://(?:[^/\s@]*@)?([^/\s:"'<>)\]?#]+)(?::\d+)?([^\s"'<>)\]?#]*)`)
 	// anyPath is an absolute path.
 	anyPath = regexp.MustCompile("(?:^|[\\s\"'(=,:<\\[`])((?:/[\\pL\\pN._@+~%-]+)+)")
-	// random is a long word that nobody made up.
+	// random is a long word that is no natural one.
 	random = regexp.MustCompile(`\b[A-Za-z0-9_+=-]{20,}\b`)
 )
 
 // pairKeys are the names of keyed attributes.
 const pairKeys = `host_?name|host|node_?name|node|pod_name|podname|pod_namespace|pod|namespace|ns|user_?name|user|login|tenant|customer|account`
 
-// pairs replaces what stands under the name of an attribute.
+// pairs replaces values with the name of an attribute.
 func (r *Redactor) pairs(s string) string {
 	return pair.ReplaceAllStringFunc(s, func(m string) string {
 		p := pair.FindStringSubmatch(m)
@@ -64,32 +67,31 @@ func (r *Redactor) pairs(s string) string {
 			rule = of
 		}
 		if rule == Hosts && (strings.ContainsAny(value, ":/ ") || !strings.ContainsFunc(value, unicode.IsLetter)) {
-			return m // an address, which has a rule of its own
+			return m // an address has a rule of its own
 		}
 		return before + r.name(rule, words[rule], low)
 	})
 }
 
-// forges are machines that everybody knows and whose names begin import paths and
-// images.
+// forges are public machines whose names begin import paths and images.
 var forges = set(`github.com gist.github.com gitlab.com bitbucket.org golang.org go.dev pkg.go.dev godoc.org google.golang.org gopkg.in go.uber.org go.etcd.io
 	k8s.io sigs.k8s.io registry.k8s.io kubernetes.io etcd.io docker.io docker.com quay.io gcr.io ghcr.io mcr.microsoft.com nodejs.org npmjs.com openjdk.org
 	apache.org maven.org kernel.org man7.org wikipedia.org stackoverflow.com go.opentelemetry.io opentelemetry.io prometheus.io grafana.com containerd.io cri-o.io
 	json-schema.org w3.org example.com example.org`)
 
-// inside are the last labels of names that only a network of its own knows; outside are
-// common ones of the others.
+// inside are the last labels of names that only a private network knows. outside are
+// common last labels of other names.
 var (
 	inside  = set(`internal local corp lan intranet localdomain svc`)
 	outside = set(`com net org io cloud de eu uk fr nl ch edu gov`)
-	// code are first labels of packages, which begin as names of machines end.
+	// code are first labels of packages. Names of machines end with the same words.
 	code = set(`com org io net java javax jdk sun kotlin scala akka dev edu gov in de`)
 	// sources are the last labels of names of code and its files.
 	sources = set(`go s c h cc cpp java kt js mjs ts py rs rb php scala proto mod sum templ`)
 )
 
-// learnHosts takes the names of machines out of a text. Where anything may stand every
-// name with dots is one that is no version, no file and no code.
+// learnHosts takes the names of machines from a text. In free text, every name with
+// dots counts that is no version, no file and no code.
 func (r *Redactor) learnHosts(s string, anything bool) {
 	for _, m := range cloudHost.FindAllString(s, -1) {
 		r.know(Hosts, m)
@@ -146,8 +148,8 @@ func oneLetter(labels []string) bool {
 	return true
 }
 
-// capitals reports a name as code has them, "http.Get": a capital and small letters
-// behind a dot.
+// capitals reports a name with the capitals of code, "http.Get": a capital and small
+// letters after a dot.
 func capitals(name string) bool {
 	_, rest, _ := strings.Cut(name, ".")
 	for _, l := range strings.Split(rest, ".") {
@@ -158,8 +160,8 @@ func capitals(name string) bool {
 	return false
 }
 
-// LearnSaid takes what a person has written in own words, in which anything may stand:
-// what may be a name of a machine, a path, a pod, a user or a secret is hidden.
+// LearnSaid takes free text that a person wrote. It hides whatever may be a name of a
+// machine, a path, a pod, a user or a secret.
 func (r *Redactor) LearnSaid(s string) {
 	for _, m := range login.FindAllStringSubmatch(s, -1) {
 		if !forges[strings.ToLower(m[2])] && !notMail.MatchString(m[0]) {
@@ -207,7 +209,7 @@ func (r *Redactor) LearnSaid(s string) {
 	r.LearnEvidence(s)
 }
 
-// learnAbout takes the values that words and options before them tell.
+// learnAbout takes the values after words and options that announce them.
 func (r *Redactor) learnAbout(s string) {
 	for _, m := range aboutSecret.FindAllStringSubmatch(s, -1) {
 		value := strings.TrimRight(m[2], ".:!?")
@@ -258,11 +260,11 @@ func (r *Redactor) learnOne(rule Rule, name string) {
 	}
 }
 
-// learnUser takes the name of a user that a directory tells, unless it is an ordinary
-// word: those are hidden in paths alone.
+// learnUser takes the name of a user that a directory reveals. Ordinary words are
+// hidden only in paths.
 func (r *Redactor) learnUser(name string) { r.learnOne(Users, name) }
 
-// learnParts takes the elements of a path, but for those that everybody has.
+// learnParts takes the elements of a path that are not common.
 func (r *Redactor) learnParts(path, separator string) {
 	before := ""
 	for _, part := range strings.Split(strings.TrimRight(path, ".,;:"), separator) {
@@ -276,14 +278,15 @@ func (r *Redactor) learnParts(path, separator string) {
 	}
 }
 
-// softwareParts are elements of paths and addresses that say nothing, beside plainNames.
+// softwareParts are elements of paths and addresses that reveal nothing, beside
+// plainNames.
 var softwareParts = set(`usr dev boot sys windows system32 programdata program api v1 v2 v3 cases case bundles snapshots families issues issue pull commit wiki projects project browse view pages spaces display
 	dashboard dashboards explore d a p q x index.html`)
 
-// standards are first words of names with numbers that everybody knows.
+// standards are first words of well-known names with numbers.
 var standards = set(`utf iso sha rfc cve ghsa bug issue ticket base64 amd64 x86 arm64 go1 http tcp udp ipv4 ipv6 debug level stage step round test version release phase part day week section line lines goroutine thread pid port`)
 
-// madeUp reports a word with the mixture of letters and digits that keys have.
+// madeUp reports a word that mixes letters and digits as keys do.
 func madeUp(s string) bool {
 	digits, upper, small := 0, 0, 0
 	for _, c := range s {

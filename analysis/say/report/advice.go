@@ -8,21 +8,21 @@ import (
 	"leakdiff/analysis/judge/knowledge"
 )
 
-// Advice is one line of what to do about a finding; More is for those who have time.
+// Advice is one line of advice on a finding. More is for readers who have time.
 type Advice struct {
 	Label, Text string
 	More        bool
 }
 
-// mostAdvised and mostTold are how many classes and known leaks are told in full.
+// mostAdvised and mostTold are how many classes and known leaks are described in full.
 const (
 	mostAdvised = 3
 	mostTold    = 3
 )
 
-// Advice says of a finding what it looks like to people who have seen it before: the
-// cause, the first thing to check, the remedy with what to mind before it, how to know
-// that it worked, and the published leaks that match, or that none does.
+// Advice returns what people who have seen such a finding know: the cause, the first
+// thing to check, the remedy and its warnings, how to verify it, and the published
+// leaks that match, or that none does.
 func (r *Report) Advice(f *Finding) []Advice {
 	var out []Advice
 	for i, key := range f.Classes {
@@ -57,14 +57,14 @@ func (r *Report) Advice(f *Finding) []Advice {
 	return append(out, knownAdvice(f)...)
 }
 
-// NothingWrong reports a finding that accuses nobody and that no entry of the catalogue
-// says anything of: that none matches would be no news.
+// NothingWrong reports a finding that accuses nobody and has no entry in the catalogue.
+// Text about missing matches would then be no news.
 func (f *Finding) NothingWrong() bool {
 	return f.Verdict.Rose() && !accusing(f.Verdict) && len(f.Known) == 0
 }
 
-// NoneKnown says why a finding without known leaks has none: no entry matches, those that
-// do are ruled out by the version that was seen, or their stack is that of every program.
+// NoneKnown words why a finding has no known leaks: no entry matches, the seen version
+// rules the matching ones out, or their stack is that of every program.
 func (f *Finding) NoneKnown() string {
 	text := "none matches."
 	if len(f.RuledOut) > 0 {
@@ -91,8 +91,8 @@ func (f *Finding) noneAccused() string {
 	return text
 }
 
-// advised is the number of an earlier finding of the same series that tells the class
-// in full, 0 where none does.
+// advised is the number of an earlier finding of the same series that describes the
+// class in full, or 0.
 func (r *Report) advised(f *Finding, key string) int {
 	for i := range r.Series {
 		all := r.Series[i].Findings
@@ -126,12 +126,12 @@ func knownAdvice(f *Finding) []Advice {
 			out = append(out, Advice{Label: "Known leaks", Text: "also " + strings.Join(rest, ", ") + "."})
 			break
 		}
-		out = append(out, Advice{Label: k.Label(), Text: k.Sentence()})
+		out = append(out, Advice{Label: k.Label(), Text: k.sentence()})
 	}
 	return out
 }
 
-// Label says what an entry is in two words.
+// Label names the status of an entry in two words.
 func (k KnownLeak) Label() string {
 	if k.Basis == knowledge.Looks || k.Basis == knowledge.Possible {
 		return "Looks like"
@@ -149,9 +149,9 @@ func (k KnownLeak) Label() string {
 	return "Looks like"
 }
 
-// Sentence tells an entry in full: title, what it means here, versions, trigger,
-// remedy, reference.
-func (k KnownLeak) Sentence() string {
+// sentence describes an entry in full: title, meaning, versions, trigger, remedy,
+// reference.
+func (k KnownLeak) sentence() string {
 	parts := []string{k.ID + ": " + sentence(k.Title), k.Text}
 	if k.Compare != "" {
 		parts = append(parts, sentence(k.Compare))
@@ -178,8 +178,8 @@ func sentenceEnd(s string) string {
 	return s + "."
 }
 
-// thresholdText is the thresholds that a series can be set against, in one line;
-// empty where none can.
+// thresholdText lists in one line the thresholds that a series can be compared with. It
+// is empty without any.
 func thresholdText(all []Threshold) string {
 	var parts []string
 	for _, t := range all {

@@ -10,8 +10,8 @@ import (
 	"leakdiff/analysis"
 )
 
-// Functions that stand in the stack of a goroutine that waits for another process,
-// and of one that works for another process.
+// Functions in the stack of a goroutine that waits for another process, and of one that
+// works for another process.
 var (
 	calling = []string{
 		"google.golang.org/grpc.(*ClientConn).Invoke", "google.golang.org/grpc.(*clientStream).", "google.golang.org/grpc.newClientStream",
@@ -24,15 +24,15 @@ var (
 	}
 )
 
-// sameRound is how far apart the snapshots of two processes may be and still show
-// one moment, where their labels do not say so.
+// sameRound is how far apart the snapshots of two processes may be to show one moment,
+// if their labels do not decide.
 const sameRound = 30 * time.Second
 
-// between says which growths of two processes belong together: both rise by the same
-// rhythm (the rule of units, statistics.md 5), one side is inside outgoing calls and the
-// other serves calls. Counts alone would join any two steady growths, so that nothing is
-// said without the stacks. It names no cause: whoever opened a stream and never ended it
-// holds the one that serves it, and counts do not show who did.
+// between joins growths of two processes: both rise in lockstep (the rule of units,
+// statistics.md 5), one side is inside outgoing calls, and the other serves calls.
+// Counts alone would join any two steady growths, so stacks are required. It names no
+// cause: the process that opened a stream and never ended it holds the one that serves
+// it, and counts do not show which.
 func between(judged []JudgedSeries, series []Series) {
 	together := map[*Finding][]string{}
 	for a := range series {
@@ -64,7 +64,7 @@ func between(judged []JudgedSeries, series []Series) {
 // mostTogether is how many findings of other processes a finding names.
 const mostTogether = 3
 
-// risesWith says which findings of other processes rise together with this one.
+// risesWith adds the findings of other processes that rise together with this one.
 func (f *Finding) risesWith(others []string) {
 	held := "the other"
 	if len(others) > 1 {
@@ -75,7 +75,7 @@ func (f *Finding) risesWith(others []string) {
 	}
 	text := "rises together with " + strings.Join(others, ", ") + "; which of them holds " + held + " is not known from these captures"
 	f.Text += " " + sentence(text)
-	// In front: it names another process, which no figure does.
+	// It comes first: it names another process, which no figure does.
 	f.Evidence = append([]analysis.Evidence{{Rule: "across_processes", Text: text}}, f.Evidence...)
 }
 
@@ -115,7 +115,7 @@ func roundsOf(a, b []*analysis.Snapshot) (out [][2]int) {
 }
 
 // inside reports a finding with a family whose members are all within one of the
-// functions, or started by it.
+// functions, or were started by it.
 func (j *JudgedSeries) inside(f *Finding, functions []string) bool {
 	known := func(name string) bool {
 		return slices.ContainsFunc(functions, func(known string) bool { return strings.HasPrefix(name, known) })
@@ -136,7 +136,7 @@ func (j *JudgedSeries) inside(f *Finding, functions []string) bool {
 	return false
 }
 
-// largest is the group of a family in the snapshot with most members of it.
+// largest is the group of a family in the snapshot with its most members.
 func (j *JudgedSeries) largest(print string) (out *analysis.Group) {
 	for _, s := range j.Snapshots {
 		if g := GroupOf(s, print); g != nil && (out == nil || g.Count > out.Count) {
@@ -146,8 +146,8 @@ func (j *JudgedSeries) largest(print string) (out *analysis.Group) {
 	return out
 }
 
-// inStep reports two counts that rise together at a constant ratio, over at least
-// four moments up to the first fall of one of them.
+// inStep reports two counts that rise together at a constant ratio, over at least four
+// moments up to the first fall of one of them.
 func inStep(a, b []*int, rounds [][2]int) bool {
 	var x, y []float64
 	for _, r := range rounds {

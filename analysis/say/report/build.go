@@ -9,49 +9,48 @@ import (
 	"strings"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/judge/identity"
 	"leakdiff/analysis/judge/knowledge"
 	"leakdiff/analysis/judge/trend"
 	"leakdiff/analysis/read/family"
 )
 
-// Options say what Build cannot know.
+// Options are inputs of Build beside the snapshots.
 type Options struct {
 	// Version is the program's version.
 	Version string
-	// Events are what people say happened: deploys, upgrades, outages.
+	// Events are entered events: deploys, upgrades, outages.
 	Events []trend.Event
-	// Loads are demands from outside that people gave, by name and snapshot id.
+	// Loads are entered demands from outside, by name and snapshot id.
 	Loads map[string]map[string]float64
-	// Triage is what people said about families.
+	// Triage is what people decided about families.
 	Triage map[Sorted]analysis.Triage
-	// Knowledge is the catalogue to ask, nil for the one that comes with the program.
+	// Knowledge is the catalogue to consult, nil for the built-in one.
 	Knowledge *knowledge.Catalogue
 }
 
-// JudgedSeries is one series with everything that was computed of it; pages draw from
-// it what the JSON contract leaves out.
+// JudgedSeries is one series with all computed results. Pages draw from it what the
+// JSON contract leaves out.
 type JudgedSeries struct {
 	Key       string
 	Trend     *trend.Series
 	Judged    map[string]analysis.Judgement
 	Titles    map[string]string
 	Snapshots []*analysis.Snapshot
-	// Mixed says which snapshots show less than others of the series.
-	Mixed []string
-	// Known is what the catalogue says of each family, by fingerprint.
-	Known map[string]knowledge.Result
-	// Said is what people said of families, by fingerprint.
-	Said map[string]analysis.Triage
+	// limits name the snapshots that show less than others of the series.
+	limits []string
+	// known is the catalogue's result for each family, by fingerprint.
+	known map[string]knowledge.Result
+	// triage is what people decided about families, by fingerprint.
+	triage map[string]analysis.Triage
 	// weighed are the families whose verdict the catalogue changed.
 	weighed map[string]bool
-	// aside are those whose accusation an entry sets aside.
+	// aside are the accusations that an entry sets aside.
 	aside     map[string]aside
 	catalogue *knowledge.Catalogue
 	// files are file names with module versions, by epoch.
 	files map[int][]string
-	// sightings are the last of each family, own says what is own code; both are made when
-	// the first finding asks.
+	// sightings are the last ones of each family. own recognises own code. Both are
+	// computed for the first finding.
 	sightings map[string]sighting
 	own       *family.Own
 }
@@ -61,13 +60,13 @@ type Case struct {
 	Report Report
 	// Series are in the order of Report.Series.
 	Series []JudgedSeries
-	// listed is the report with the families that a filter lets pass.
+	// listed is the report with the families that pass a filter.
 	listed Report
 }
 
-// Build forms the series of a case, judges every family and numbers the
-// findings. Snapshots may come from several bundles in any order; problems are
-// those of the bundles. Equal input gives an equal report.
+// Build forms the series of a case, judges every family and numbers the findings.
+// Snapshots may come from several bundles in any order. problems are those of the
+// bundles. Equal input returns an equal report.
 func Build(snapshots []analysis.Snapshot, problems []analysis.Problem, o Options) Case {
 	judged := Group(snapshots)
 	c := Case{Report: Report{
@@ -103,116 +102,7 @@ func Build(snapshots []analysis.Snapshot, problems []analysis.Problem, o Options
 	return c
 }
 
-// Group sorts the snapshots of a case into series by host and program, each in
-// time order; those without a time keep the place that their bundle gave them.
-func Group(snapshots []analysis.Snapshot) []JudgedSeries {
-	byKey := map[string][]*analysis.Snapshot{}
-	seen := map[string]bool{}
-	series := identity.SeriesKeys(snapshots)
-	for i := range snapshots {
-		s, key := &snapshots[i], series[i]
-		if seen[key+s.ID] {
-			continue // the same bytes in two bundles of one case
-		}
-		seen[key+s.ID] = true
-		byKey[key] = append(byKey[key], s)
-	}
-	keys := make([]string, 0, len(byKey))
-	for k := range byKey {
-		keys = append(keys, k)
-	}
-	// Longest series first: it is what the case is about.
-	sort.Slice(keys, func(i, j int) bool {
-		a, b := byKey[keys[i]], byKey[keys[j]]
-		if len(a) != len(b) {
-			return len(a) > len(b)
-		}
-		if x, y := weight(a), weight(b); x != y {
-			return x > y
-		}
-		return keys[i] < keys[j]
-	})
-	judged := make([]JudgedSeries, 0, len(keys))
-	for _, k := range keys {
-		sortByTime(byKey[k])
-		tellApart(byKey[k])
-		judged = append(judged, JudgedSeries{Key: k, Snapshots: byKey[k]})
-	}
-	return judged
-}
-
-// tellApart gives the snapshots of a series labels that differ: "#1" of two
-// bundles become "#1" and "#2", "t0" of two directories "t0" and "t0 (2)".
-func tellApart(s []*analysis.Snapshot) {
-	numbered := true
-	for _, x := range s {
-		numbered = numbered && strings.HasPrefix(x.Label, "#")
-	}
-	seen := map[string]int{}
-	for i, x := range s {
-		if numbered {
-			x.Label = "#" + strconv.Itoa(i+1)
-			continue
-		}
-		seen[x.Label]++
-		if n := seen[x.Label]; n > 1 {
-			x.Label += " (" + strconv.Itoa(n) + ")"
-			seen[x.Label]++
-		}
-	}
-}
-
-func weight(snapshots []*analysis.Snapshot) int {
-	n := 0
-	for _, s := range snapshots {
-		for _, k := range analysis.Kinds() {
-			if t := s.Totals.Of(k); t != nil {
-				n += *t
-			}
-		}
-	}
-	return n
-}
-
-// sortByTime orders timed snapshots by time and leaves untimed ones after the
-// one that precedes them in their bundle.
-func sortByTime(s []*analysis.Snapshot) {
-	var timed, untimed []*analysis.Snapshot
-	for _, x := range s {
-		if x.CapturedAt.IsZero() {
-			untimed = append(untimed, x)
-		} else {
-			timed = append(timed, x)
-		}
-	}
-	sort.SliceStable(timed, func(i, j int) bool {
-		a, b := timed[i], timed[j]
-		if !a.CapturedAt.Equal(b.CapturedAt) {
-			return a.CapturedAt.Before(b.CapturedAt)
-		}
-		return a.Order < b.Order
-	})
-	if len(timed) == 0 {
-		sort.SliceStable(s, func(i, j int) bool { return s[i].Order < s[j].Order })
-		return
-	}
-	out := timed
-	for _, u := range untimed {
-		at := len(out)
-		for i, x := range out {
-			if x.Order > u.Order {
-				at = i
-				break
-			}
-		}
-		out = append(out, nil)
-		copy(out[at+1:], out[at:])
-		out[at] = u
-	}
-	copy(s, out)
-}
-
-// adopt gives the families of snapshots without creators (debug=1, proto) to the
+// adopt assigns the families of snapshots without creators (debug=1, proto) to the
 // families that a dump with creators named in the same series.
 func (j *JudgedSeries) adopt() {
 	var named []*analysis.Family
@@ -244,7 +134,7 @@ func (j *JudgedSeries) adopt() {
 			f := byPrint[adopters[g.Family.Fingerprint]]
 			if f != nil && GroupOf(s, f.Fingerprint) == nil {
 				if !own {
-					// Whoever gave the snapshots keeps them as they are.
+					// The caller's snapshots must not change.
 					s.Groups, own = slices.Clone(s.Groups), true
 				}
 				s.Groups[i].Family = f
@@ -283,11 +173,11 @@ func (j *JudgedSeries) judge(o Options) {
 	j.Titles = family.Titles(j.Trend.Families, func(fingerprint string) []*analysis.Stack { return stacks[fingerprint] })
 }
 
-// mostTitled is how many stacks of a family its title is made from.
+// mostTitled is the number of stacks of a family from which its title is made.
 const mostTitled = 4
 
-// loads are the values that people gave for snapshots of this series, NaN where
-// they gave none.
+// loads returns the entered values for snapshots of this series, NaN for snapshots
+// without one.
 func (j *JudgedSeries) loads(given map[string]map[string]float64) map[string][]float64 {
 	out := map[string][]float64{}
 	for name, values := range given {
@@ -306,7 +196,7 @@ func (j *JudgedSeries) loads(given map[string]map[string]float64) map[string][]f
 	return out
 }
 
-// agesOf are the ages of members in hours, where the dump prints them.
+// agesOf returns the ages of members in hours, if the dump prints them.
 func agesOf(s *analysis.Snapshot) map[string][]float64 {
 	var out map[string][]float64
 	for i := range s.Groups {
@@ -376,11 +266,11 @@ func (j *JudgedSeries) contract() Series {
 	s.Units = j.units()
 	s.Bounds = j.bounds()
 	s.Findings = j.findings(s.Families)
-	s.Limits = append(limits(s.Families, s.Findings), j.Mixed...)
+	s.Limits = append(limits(s.Families, s.Findings), j.limits...)
 	s.Thresholds = j.thresholds(s.Findings)
 	s.Healthy = j.healthy()
 	if !slices.ContainsFunc(s.Families, func(f Family) bool { return f.Verdict.Rose() }) {
-		if len(j.aside) == 0 { // else the rise is known
+		if len(j.aside) == 0 { // otherwise the rise is known
 			s.TotalsRisen = j.totalsRisen()
 		}
 		s.Quiet = j.quiet(s.TotalsRisen)
@@ -388,7 +278,7 @@ func (j *JudgedSeries) contract() Series {
 	return s
 }
 
-// pid is that of a series which is one of several of its name.
+// pid is set for a series that is one of several of its name.
 func (j *JudgedSeries) pid() *int {
 	if strings.Count(j.Key, "\x00") < 2 {
 		return nil
@@ -400,8 +290,8 @@ func (j *JudgedSeries) pid() *int {
 	return &pid
 }
 
-// family writes one family; states, frames and waits are those of the last
-// snapshot that holds it, since that is what a reader can still look at.
+// family converts one family. States, frames and waits are those of the last snapshot
+// with the family, because a reader can still examine that one.
 func (j *JudgedSeries) family(f *analysis.Family) Family {
 	judgement := j.Judged[f.Fingerprint]
 	out := Family{
@@ -413,7 +303,7 @@ func (j *JudgedSeries) family(f *analysis.Family) Family {
 		out.Title = f.Title
 	}
 	for i, s := range j.Snapshots {
-		// A form that cannot show the family does not say that it is not there.
+		// A form that cannot show the family does not prove its absence.
 		if n := out.Counts[i]; n != nil && *n == 0 && slices.Contains(s.Incomplete, f.Kind) {
 			out.Counts[i] = nil
 		}
@@ -458,7 +348,7 @@ func (j *JudgedSeries) family(f *analysis.Family) Family {
 	return out
 }
 
-// last is the family in the last snapshot that holds it.
+// last is the family in the last snapshot that has it.
 func (j *JudgedSeries) last(fingerprint string) *analysis.Group {
 	groups := j.Trend.Groups(fingerprint)
 	for i := len(groups) - 1; i >= 0; i-- {
@@ -469,8 +359,8 @@ func (j *JudgedSeries) last(fingerprint string) *analysis.Group {
 	return nil
 }
 
-// GroupOf finds a family in a snapshot, nil where it is absent. It looks through all of
-// them: who asks for every family asks Series.Groups.
+// GroupOf returns a family in a snapshot, or nil. It searches all groups. Use
+// Series.Groups for every family.
 func GroupOf(s *analysis.Snapshot, fingerprint string) *analysis.Group {
 	for i := range s.Groups {
 		if s.Groups[i].Family.Fingerprint == fingerprint {
@@ -488,12 +378,12 @@ func frameNames(s *analysis.Stack) []string {
 	return out
 }
 
-// quiet says what "nothing grows" is worth.
+// quiet words how reliable "nothing grows" is.
 func (j *JudgedSeries) quiet(risen []TotalRise) string {
 	if len(risen) > 0 {
 		words := make([]string, len(risen))
 		for i, t := range risen {
-			words[i] = t.Text()
+			words[i] = t.text()
 		}
 		return strings.Join(words, " ")
 	}
@@ -509,7 +399,7 @@ func (j *JudgedSeries) quiet(risen []TotalRise) string {
 	return sentence(j.nothing())
 }
 
-// nothingElse is quiet where what grows was set aside.
+// nothingElse is quiet if the growing families were set aside.
 func (j *JudgedSeries) nothingElse() string {
 	if visible, ok := j.Trend.SmallestVisible(); ok && len(j.Snapshots) > 1 {
 		return "Nothing else grows (" + visible.Text() + ")."
@@ -517,7 +407,7 @@ func (j *JudgedSeries) nothingElse() string {
 	return j.quiet(nil)
 }
 
-// nothing says why a series with several snapshots tells nothing about growth.
+// nothing words why a series with several snapshots cannot show growth.
 func (j *JudgedSeries) nothing() string {
 	cut, refused := 0, 0
 	for _, s := range j.Snapshots {
@@ -552,115 +442,12 @@ func plainProcess(j *JudgedSeries) string {
 	return "an unnamed process"
 }
 
-// Rises is the growth in figures: "0 to 24", with the peak where it fell again
-// ("4 to 64 and back to 4"). Epochs may be nil; a restart is no recovery and is
-// said: "3 to 162, restarted with 16".
-func Rises(counts []*int, epochs []int) string {
-	var runs [][]int
-	epoch := -1
-	for i, c := range counts {
-		if c == nil {
-			continue
-		}
-		at := 0
-		if epochs != nil {
-			at = epochs[i]
-		}
-		if at != epoch || len(runs) == 0 {
-			runs, epoch = append(runs, nil), at
-		}
-		runs[len(runs)-1] = append(runs[len(runs)-1], *c)
-	}
-	if len(runs) == 0 {
-		return "not captured"
-	}
-	told := 0
-	for i, run := range runs {
-		if slices.Max(run)-run[0] > slices.Max(runs[told])-runs[told][0] {
-			told = i
-		}
-	}
-	if len(runs) == 1 && len(runs[0]) == 1 {
-		return strconv.Itoa(runs[0][0])
-	}
-	text := course(runs[told])
-	if last := len(runs) - 1; last > told {
-		text += fmt.Sprintf(", restarted with %d", runs[last][0])
-	}
-	return text
-}
-
-// course is one epoch in figures.
-func course(run []int) string {
-	first, last, peak := run[0], run[len(run)-1], slices.Max(run)
-	if peak > last && peak > first {
-		return fmt.Sprintf("%d to %d and back to %d", first, peak, last)
-	}
-	return fmt.Sprintf("%d to %d", first, last)
-}
-
-// A sentence lists at most mostCounts figures; of more it has some of both ends and the
-// highest.
-const (
-	mostCounts = 16
-	endCounts  = 4
-)
-
-// inWords are counts in the order of the snapshots, of many those that tell: "5 7 9 11 …
-// 403 … 3 2 1 0". Those of a cut dump are lower bounds.
-func (j *JudgedSeries) inWords(counts []*int, kind analysis.Kind) string {
-	words := make([]string, len(counts))
-	for i, c := range counts {
-		words[i] = "–"
-		if c != nil {
-			words[i] = strconv.Itoa(*c)
-			if j.Snapshots[i].Bounded(kind) {
-				words[i] = "≥" + words[i]
-			}
-		}
-	}
-	if n := len(words); n > mostCounts {
-		top := -1
-		for i, c := range counts {
-			if c != nil && (top < 0 || *c > *counts[top]) {
-				top = i
-			}
-		}
-		middle := []string{"…"}
-		if top >= endCounts && top < n-endCounts {
-			middle = []string{"…", words[top], "…"}
-		}
-		words = slices.Concat(words[:endCounts], middle, words[n-endCounts:])
-	}
-	return strings.Join(words, " ")
-}
-
-// rises is Rises over the snapshots whose counts are no lower bounds.
-func (j *JudgedSeries) rises(counts []*int, kind analysis.Kind) string {
-	whole := slices.Clone(counts)
-	for i := range whole {
-		if j.Snapshots[i].Bounded(kind) {
-			whole[i] = nil
-		}
-	}
-	return Rises(whole, j.Trend.Epochs)
-}
-
-func lastCount(counts []*int) int {
-	for i := len(counts) - 1; i >= 0; i-- {
-		if counts[i] != nil {
-			return *counts[i]
-		}
-	}
-	return 0
-}
-
 func sentence(s string) string {
 	if s == "" || strings.HasSuffix(s, ".") {
 		return s
 	}
 	if first, _, _ := strings.Cut(s, " "); strings.ContainsAny(strings.TrimRight(first, ".,:;"), "_.(*/") {
-		return s + "." // a name of the program: with a capital it is another one
+		return s + "." // a name of the program changes its meaning with a capital
 	}
 	return strings.ToUpper(s[:1]) + s[1:] + "."
 }

@@ -5,11 +5,11 @@ import (
 	"leakdiff/analysis/judge/diff"
 )
 
-// comparisonSchema names the public JSON contract of Comparison; additions keep the
+// comparisonSchema names the public JSON contract of Comparison. Additions keep the
 // name.
 const comparisonSchema = "leakdiff.diff/1"
 
-// Comparison is two snapshots compared, as data.
+// Comparison is the comparison of two snapshots as data.
 type Comparison struct {
 	Schema   string          `json:"schema"`
 	A        string          `json:"a"`
@@ -18,12 +18,12 @@ type Comparison struct {
 	TotalsB  analysis.Totals `json:"totals_b"`
 	Rows     []ComparisonRow `json:"rows"`
 	Warnings []string        `json:"warnings"`
-	// Filter is what the rows had to pass, nil where nothing was asked for.
+	// Filter is the filter of the rows, or nil.
 	Filter *Filtered `json:"filter,omitempty"`
 }
 
-// ComparisonRow is one family in A and B; counts by identity are null where its
-// members cannot be followed.
+// ComparisonRow is one family in A and B. Counts by identity are null if its members
+// cannot be followed.
 type ComparisonRow struct {
 	Fingerprint string           `json:"fingerprint"`
 	Kind        analysis.Kind    `json:"kind"`
@@ -37,11 +37,11 @@ type ComparisonRow struct {
 	Survived    *int             `json:"survived"`
 	OldestWait  *int             `json:"oldest_wait_minutes"`
 	Verdict     analysis.Verdict `json:"verdict"`
-	// Triage is what a person said about the family, nil where nobody did.
+	// Triage is a person's decision about the family, or nil.
 	Triage *analysis.Triage `json:"triage,omitempty"`
 }
 
-// NewComparison is a comparison in the words of the series that B belongs to.
+// NewComparison makes a comparison with the names of the series that B belongs to.
 func NewComparison(result diff.Result, series *JudgedSeries) Comparison {
 	out := Comparison{
 		Schema: comparisonSchema, A: result.A.ID, B: result.B.ID, TotalsA: result.TotalA, TotalsB: result.TotalB,

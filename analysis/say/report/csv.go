@@ -14,13 +14,14 @@ import (
 	"leakdiff/analysis"
 )
 
-// CSV writes the families of every series, a row each and a column for each snapshot:
-// RFC 4180, UTF-8, the first row names the columns. Empty cells were not captured.
+// CSV writes the families of every series, one row each, with one column for each
+// snapshot: RFC 4180, UTF-8, the first row names the columns. Empty cells were not
+// captured.
 //
 // Text that a spreadsheet would compute (it begins with = + - @, a tab or a carriage
-// return, also behind spaces) gets an apostrophe in front. Figures are written as
-// digits with a hyphen for minus and are never text: a spreadsheet reads -3 as the
-// number that it is, and a figure cannot hold a formula.
+// return, also after spaces) gets an apostrophe in front. Figures are written as digits
+// with a hyphen for minus and get no apostrophe: a spreadsheet reads -3 as a number,
+// and a figure cannot hold a formula.
 func CSV(w io.Writer, r Report) error {
 	labels, at := snapshotColumns(r)
 	head := []string{"process", "host", "kind", "family", "fingerprint", "verdict", "role", "unit", "rise", "survivors", "oldest_wait_minutes", "recovered_at", "created_by", "attributes", "lower_bounds"}
@@ -41,8 +42,8 @@ func CSV(w io.Writer, r Report) error {
 	return s.end()
 }
 
-// snapshotColumns names a column for each label; series whose snapshots have equal
-// labels share them.
+// snapshotColumns returns a column for each label. Series whose snapshots have equal
+// labels share columns.
 func snapshotColumns(r Report) (labels []string, at map[string]int) {
 	at = map[string]int{}
 	known := map[string]int{}
@@ -66,8 +67,8 @@ func snapshotColumns(r Report) (labels []string, at map[string]int) {
 	return labels, at
 }
 
-// freeLabel counts a label on until no snapshot of the series has it; taken is how far
-// each was counted.
+// freeLabel increments the number of a label until no snapshot of the series has it.
+// taken is the last number of each label.
 //
 //	a, a, a (2)   becomes   a, a (2), a (2) (2)
 func freeLabel(label string, taken map[string]int) string {
@@ -80,7 +81,7 @@ func freeLabel(label string, taken map[string]int) string {
 	return free
 }
 
-// label is that of a snapshot, empty for none.
+// label is the label of a snapshot id, empty for nil.
 func (r Report) label(id *string) string {
 	for _, s := range r.Snapshots {
 		if id != nil && s.ID == *id {
@@ -90,8 +91,8 @@ func (r Report) label(id *string) string {
 	return ""
 }
 
-// lowerBounds are the labels of snapshots whose counts of the kind are at least so
-// many.
+// lowerBounds returns the labels of snapshots whose counts of the kind are lower
+// bounds.
 func (r Report) lowerBounds(series Series, kind analysis.Kind) string {
 	if kind != analysis.KindGoroutine && kind != analysis.KindThread {
 		return ""
@@ -105,7 +106,7 @@ func (r Report) lowerBounds(series Series, kind analysis.Kind) string {
 	return strings.Join(out, " ")
 }
 
-// SnapshotCSV writes the families of one snapshot of a report, a row each.
+// SnapshotCSV writes the families of one snapshot of a report, one row each.
 func SnapshotCSV(w io.Writer, r Report, id string) error {
 	s := newSheet(w, []string{"process", "snapshot", "captured_at", "kind", "family", "fingerprint", "members", "states", "oldest_wait_minutes", "verdict"})
 	for _, snap := range r.Snapshots {
@@ -139,7 +140,7 @@ func (c Comparison) CSV(w io.Writer) error {
 	return s.end()
 }
 
-// CSV writes the members, a row each.
+// CSV writes the members, one row each.
 func (m Membership) CSV(w io.Writer) error {
 	s := newSheet(w, []string{"family", "snapshot", "id", "sub", "created_by_id", "state", "wait_minutes", "first_seen", "path", "line", "offset", "detail"})
 	for _, x := range m.Members {
@@ -179,7 +180,7 @@ func pairs(attributes map[string]string) string {
 	return strings.Join(out, "; ")
 }
 
-// TableCSV writes a table of text as CSV; see CSV for what becomes of the cells.
+// TableCSV writes a table of text as CSV. CSV describes the treatment of cells.
 func TableCSV(w io.Writer, head []string, rows [][]string) error {
 	s := newSheet(w, head)
 	for _, row := range rows {
@@ -192,7 +193,7 @@ func TableCSV(w io.Writer, head []string, rows [][]string) error {
 	return s.end()
 }
 
-// sheet writes rows; the first fault stays.
+// sheet writes rows. It keeps the first error.
 type sheet struct {
 	w   *csv.Writer
 	err error
@@ -257,8 +258,8 @@ func sheetCell(v any) string {
 	return ""
 }
 
-// sheetText keeps a spreadsheet from computing text. Full-width signs count as well:
-// some spreadsheets read them as the plain ones.
+// sheetText keeps a spreadsheet from computing text. Full-width signs count too,
+// because some spreadsheets read them as the plain ones.
 //
 //	"=HYPERLINK(1)" → "'=HYPERLINK(1)"
 func sheetText(s string) string {

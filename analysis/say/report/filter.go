@@ -7,17 +7,17 @@ import (
 	"leakdiff/analysis/say/filter"
 )
 
-// Filtered says that a report lists only some families; its verdicts, findings and
+// Filtered reports that a report lists only some families. Its verdicts, findings and
 // sums are of all.
 type Filtered struct {
 	// Text is the filter as it was understood.
 	Text string `json:"text"`
-	// Families are those listed, of Of.
+	// Families is the number of listed families, of Of.
 	Families int `json:"families"`
 	Of       int `json:"of"`
 }
 
-// NewFiltered is what a filter of that text left; nil where the text asks for nothing.
+// NewFiltered is the result of a filter with that text. It is nil for an empty text.
 func NewFiltered(text string, families, of int) *Filtered {
 	f, err := filter.Parse(text)
 	if err != nil || f.Empty() {
@@ -26,8 +26,8 @@ func NewFiltered(text string, families, of int) *Filtered {
 	return &Filtered{Text: f.String(), Families: families, Of: of}
 }
 
-// Members are those of a family in the last snapshot of a series that shows it, nil where
-// none does.
+// Members returns those of a family in the last snapshot of a series that shows it, nil
+// if none does.
 func (c *Case) Members(series int, fingerprint string) *analysis.Members {
 	if g := c.Series[series].last(fingerprint); g != nil {
 		return &g.Members
@@ -35,15 +35,15 @@ func (c *Case) Members(series int, fingerprint string) *analysis.Members {
 	return nil
 }
 
-// FactsOf are what a report alone says of a family; its count is the most that any
-// snapshot shows.
+// FactsOf returns what a report alone knows of a family. Its count is the largest of
+// all snapshots.
 func FactsOf(f *Family) *filter.Facts {
 	facts := &filter.Facts{
 		Title: f.Title, Kind: f.Kind, Frames: f.Frames, Creator: f.CreatedBy, Attributes: f.Attributes, States: f.States,
 		Verdict: f.Verdict, Evidence: f.Evidence, Classes: f.Classes, Delta: filter.Known(float64(f.Rise)), Triage: f.Triage,
 	}
 	if facts.Triage == nil {
-		facts.Triage = &analysis.Triage{} // nobody said anything: it is unreviewed
+		facts.Triage = &analysis.Triage{} // without a decision it is unreviewed
 	}
 	for _, v := range f.Variants {
 		facts.Frames = append(facts.Frames[:len(facts.Frames):len(facts.Frames)], v.Frames...)
@@ -62,8 +62,8 @@ func FactsOf(f *Family) *filter.Facts {
 	return facts
 }
 
-// Listing is the case whose tables and JSON hold only the families that pass a
-// filter. Headline, findings and units still speak of all.
+// Listing is the case whose tables and JSON hold only the families that pass a filter.
+// Headline, findings and units still cover all.
 func (c Case) Listing(f filter.Filter) Case {
 	said, all := Filtered{Text: f.String()}, c.Said()
 	c.listed = c.Report
@@ -93,9 +93,9 @@ func (c *Case) Listed() *Report {
 	return &c.listed
 }
 
-// Said is the filter in words: "Filter func:prober: 3 of 77 families are listed;
-// verdicts and findings are of all."
-func (f *Filtered) Said() string {
+// said words the filter: "Filter func:prober: 3 of 77 families are listed; verdicts and
+// findings are of all."
+func (f *Filtered) said() string {
 	if f.Families == 0 {
 		return fmt.Sprintf("Filter %s: none of %d families passes; verdicts and findings are of all.", f.Text, f.Of)
 	}

@@ -15,11 +15,11 @@ import (
 	"leakdiff/analysis/say/wording"
 )
 
-// mostFindings is how many findings a series tells; the rest is counted.
+// mostFindings is how many findings of a series are shown. The rest is counted.
 const mostFindings = 20
 
-// mostNeutral is how many findings that accuse nobody are told of a series; the table has
-// all of them.
+// mostNeutral is how many findings that accuse nobody are shown of a series. The table
+// has all of them.
 const mostNeutral = 5
 
 // rising reports a verdict that accuses or explains a growth.
@@ -27,9 +27,9 @@ func rising(v analysis.Verdict) bool {
 	return v == analysis.Leaking || v == analysis.Suspicious || v == analysis.Scaling
 }
 
-// findings are numbered paragraphs in the order in which they explain each other
-// (trend.Explain): what grows, what may hold it, what follows, what the capture
-// adds; then what single snapshots prove, and limits that are near.
+// findings are numbered paragraphs in the order of trend.Explain: what grows, what may
+// hold it, what follows, what the capture adds. Findings of single snapshots and limits
+// that are nearly reached follow.
 func (j *JudgedSeries) findings(families []Family) []Finding {
 	byPrint := map[string]*Family{}
 	for i := range families {
@@ -45,14 +45,14 @@ func (j *JudgedSeries) findings(families []Family) []Finding {
 			continue
 		}
 		if p.Section == trend.Neutral && !j.retained(p) {
-			// Beside an accusation the table is enough for what accuses nobody.
+			// Beside an accusation the table suffices for what accuses nobody.
 			if neutral == mostNeutral || points[0].Section != trend.Neutral {
 				continue
 			}
 			neutral++
 		}
 		if p.Section == trend.MayHold {
-			// All that may hold one thing are one finding.
+			// All possible holders of one thing are one finding.
 			same := []trend.Point{p}
 			for i+1 < len(points) && points[i+1].Section == trend.MayHold && points[i+1].Of == p.Of {
 				i++
@@ -89,7 +89,7 @@ func (j *JudgedSeries) findings(families []Family) []Finding {
 	return out
 }
 
-// point tells a unit or a family.
+// point makes the finding of a unit or a family.
 func (j *JudgedSeries) point(p trend.Point, byPrint map[string]*Family) Finding {
 	kinds := map[trend.Section]string{trend.Follows: FollowFinding}
 	f := Finding{Kind: kinds[p.Section], Verdict: j.weighedVerdict(p), Unit: p.Unit, Families: lead(p.Families, byPrint)}
@@ -107,7 +107,7 @@ func (j *JudgedSeries) point(p trend.Point, byPrint map[string]*Family) Finding 
 	f.Title = fmt.Sprintf("%s: %s %s", first.Title, j.rises(first.Counts, first.Kind), wording.Kinds(first.Kind))
 	f.Counts, f.Evidence = first.Counts, first.Evidence
 	if p.Section == trend.Neutral {
-		// What would decide is the next step: said once, where a reader looks for it.
+		// What would decide is the next step. It appears only there.
 		f.Evidence, f.Next = withoutDeciding(first.Evidence)
 	}
 	f.Text = j.paragraph(j.inWords(first.Counts, first.Kind), f.Evidence)
@@ -124,12 +124,13 @@ func (j *JudgedSeries) point(p trend.Point, byPrint map[string]*Family) Finding 
 	return f
 }
 
-// retained reports a point that stays although what rose with it went away.
+// retained reports a point that stays although the families that rose with it went
+// away.
 func (j *JudgedSeries) retained(p trend.Point) bool {
 	return slices.ContainsFunc(p.Families, func(print string) bool { return hasRule(j.Judged[print], "retained") })
 }
 
-// withoutDeciding takes what would decide a verdict out of its evidence.
+// withoutDeciding removes from the evidence what would decide a verdict.
 func withoutDeciding(evidence []analysis.Evidence) (rest []analysis.Evidence, decides string) {
 	for _, e := range evidence {
 		if e.Rule == "decides" {
@@ -141,8 +142,8 @@ func withoutDeciding(evidence []analysis.Evidence) (rest []analysis.Evidence, de
 	return rest, decides
 }
 
-// weighedVerdict is that of a point, or what the catalogue left of it where it weighed all
-// of its families.
+// weighedVerdict is the verdict of a point, or the catalogue's if it weighed all of its
+// families.
 func (j *JudgedSeries) weighedVerdict(p trend.Point) analysis.Verdict {
 	worst := analysis.TooFewPoints
 	for _, print := range p.Families {
@@ -156,8 +157,8 @@ func (j *JudgedSeries) weighedVerdict(p trend.Point) analysis.Verdict {
 	return worst
 }
 
-// noLeak tells what grows and is known to be no leak: what the figures alone would say,
-// and who sets it aside.
+// noLeak makes the finding of a growth that is known to be no leak: the verdict by
+// figures, and the entry that sets it aside.
 func (j *JudgedSeries) noLeak(p trend.Point, byPrint map[string]*Family) Finding {
 	f := Finding{Kind: NoLeakFinding, Verdict: analysis.Stable, Unit: p.Unit, Families: lead(p.Families, byPrint)}
 	first := byPrint[f.Families[0]]
@@ -175,8 +176,8 @@ func (j *JudgedSeries) noLeak(p trend.Point, byPrint map[string]*Family) Finding
 	return f
 }
 
-// births says how many members came in each hour, by their ages: what one snapshot
-// alone shows of a rate.
+// births words how many members came in each hour, by their ages. This is the rate that
+// one snapshot alone shows.
 func (j *JudgedSeries) births(fingerprint string) string {
 	born := j.Trend.Births(fingerprint, len(j.Snapshots)-1)
 	if len(born) < 3 {
@@ -191,8 +192,8 @@ func (j *JudgedSeries) births(fingerprint string) string {
 	return fmt.Sprintf(" Born in each hour from %s on, by their ages: %s.", born[cut].Hour.UTC().Format("2006-01-02 15:04Z"), strings.Join(words, " "))
 }
 
-// lead puts the family first that says most of the cause: code before what it
-// holds.
+// lead moves the family that describes the cause best to the front: code before the
+// things it holds.
 func lead(prints []string, byPrint map[string]*Family) []string {
 	out := slices.Clone(prints)
 	rank := func(print string) int {
@@ -206,7 +207,7 @@ func lead(prints []string, byPrint map[string]*Family) []string {
 	return out
 }
 
-// unit tells families that rise together as one cause.
+// unit describes families that rise together as one cause.
 func (j *JudgedSeries) unit(f *Finding, id string, byPrint map[string]*Family) {
 	for _, u := range j.Trend.Units() {
 		if u.ID != id {
@@ -252,7 +253,7 @@ func (j *JudgedSeries) unit(f *Finding, id string, byPrint map[string]*Family) {
 	}
 }
 
-// ofLead is what the first family's own evidence adds to that of its unit.
+// ofLead are the rules of the first family's own evidence that add to that of its unit.
 var ofLead = map[string]bool{"leaked_mark": true, "load": true, "ages": true, "objects": true, "recovery": true, "decides": true, knowledge.RuleNormal: true, knowledge.RuleKnown: true, knowledge.RuleAside: true}
 
 func verb(n int) string {
@@ -262,7 +263,7 @@ func verb(n int) string {
 	return "rise"
 }
 
-// holders tells who may hold what a growing family waits for.
+// holders describes the possible holders of what a growing family waits for.
 func (j *JudgedSeries) holders(points []trend.Point, byPrint map[string]*Family) Finding {
 	waiting := byPrint[points[0].Of]
 	f := Finding{Kind: HolderFinding, Title: "What " + waiting.Title + " waits for may be held by " + byPrint[points[0].Families[0]].Title}
@@ -280,8 +281,8 @@ func (j *JudgedSeries) holders(points []trend.Point, byPrint map[string]*Family)
 	return f
 }
 
-// paragraph says a finding with its figures and its proof. What limits every
-// verdict of the series alike is said once, in Series.Limits.
+// paragraph words a finding with its figures and its proof. Limits of all verdicts of
+// the series are worded once, in Series.Limits.
 func (j *JudgedSeries) paragraph(counts string, evidence []analysis.Evidence) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, %s: %s.", plainProcess(j), j.labels(), counts)
@@ -295,8 +296,8 @@ func (j *JudgedSeries) paragraph(counts string, evidence []analysis.Evidence) st
 	return b.String()
 }
 
-// facts are findings that single snapshots prove: deadlocks and the like. What
-// several snapshots state is told once, in the words of the last.
+// facts are findings that single snapshots prove, such as deadlocks. A statement of
+// several snapshots appears once, in the words of the last.
 func (j *JudgedSeries) facts() []Finding {
 	var out []Finding
 	at := map[string]int{}
@@ -323,8 +324,8 @@ func (j *JudgedSeries) facts() []Finding {
 	return out
 }
 
-// leastUsed is the share of a limit below which a rate of some seconds says
-// nothing about when it will be full.
+// leastUsed is the share of a limit below which a rate over some seconds cannot predict
+// when it will be full.
 const leastUsed = 0.05
 
 // near are limits that are nearly used up, or will be within a day.
@@ -343,7 +344,7 @@ func (j *JudgedSeries) near() []Finding {
 	return out
 }
 
-// raise says how a limit is raised.
+// raise words how a limit is raised.
 func raise(what string) string {
 	switch what {
 	case "open files":
@@ -358,8 +359,8 @@ func raise(what string) string {
 	return "Raise the limit"
 }
 
-// fell reports a use that has gone back from its highest by more than a fifth:
-// its rate is then that of the past.
+// fell reports a use that has fallen from its highest by more than a fifth. Its rate is
+// then outdated.
 func fell(counts []*float64) bool {
 	highest, last := 0.0, 0.0
 	for _, n := range counts {
@@ -432,11 +433,11 @@ func (j *JudgedSeries) onset(o trend.Onset, text string) *Onset {
 	return out
 }
 
-// limiting evidence says what a verdict cannot exclude.
+// limiting reports evidence that names what a verdict cannot exclude.
 func limiting(e analysis.Evidence) bool { return e.Rule == "missing" || e.Rule == "span" }
 
-// limits are what the verdicts of all findings cannot exclude, each said once,
-// most frequent first.
+// limits are what the verdicts of all findings cannot exclude, each once, most frequent
+// first.
 func limits(families []Family, findings []Finding) []string {
 	found := map[string]bool{}
 	for _, f := range findings {
@@ -466,7 +467,7 @@ func limits(families []Family, findings []Finding) []string {
 	return order[:min(len(order), 4)]
 }
 
-// label is how a snapshot is called.
+// label is the label of a snapshot id.
 func (j *JudgedSeries) label(id string) string {
 	for i := range j.Snapshots {
 		if j.Snapshots[i].ID == id {

@@ -13,9 +13,9 @@ var handleLetters = map[analysis.Kind]string{
 	analysis.KindGoroutine: "g", analysis.KindThread: "t", analysis.KindDescriptor: "r", analysis.KindWatch: "w",
 }
 
-// handles gives every family a short name. They are numbered in the order in which they
-// were first seen, so that one more snapshot renames none of a process; a family of two
-// processes has one.
+// handles gives every family a short name. Names are numbered in the order of the first
+// sighting, so that another snapshot renames none of a process. A family of two
+// processes has one name.
 func handles(series []Series) {
 	given, count := map[string]string{}, map[string]int{}
 	for i := range series {
@@ -37,7 +37,7 @@ func handles(series []Series) {
 	}
 }
 
-// firstSeen is the first snapshot with members, the number of snapshots where none has.
+// firstSeen is the first snapshot with members, or the number of snapshots.
 func firstSeen(counts []*int) int {
 	i := slices.IndexFunc(counts, func(n *int) bool { return n != nil && *n > 0 })
 	if i < 0 {

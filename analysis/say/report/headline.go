@@ -18,15 +18,15 @@ type Diagnosis struct {
 	Verdict analysis.Verdict `json:"verdict"`
 }
 
-// SentenceVersion rises with every change that could give the same case another sentence or
-// verdict: stored summaries are made anew then.
+// SentenceVersion rises with every change that could change the sentence or verdict of
+// a case. Stored summaries are then recomputed.
 const SentenceVersion = "2"
 
 // mostSeriesTold is how many processes the sentence names.
 const mostSeriesTold = 3
 
-// Headline is the one sentence that a case can be quoted with; every output takes it from
-// here. Processes with accused families come first, then those that rose, then the rest.
+// Headline is the one sentence that a case is quoted with. Every output uses it.
+// Processes with accused families come first, then those that rose, then the rest.
 func (r *Report) Headline() string {
 	h := headline{snapshots: make(map[string]*Snapshot, len(r.Snapshots))}
 	for i := range r.Snapshots {
@@ -54,8 +54,8 @@ func (r *Report) Headline() string {
 	return strings.Join(parts[:mostSeriesTold], " ") + " " + rest
 }
 
-// worst is the worst verdict of a family that no person called benign; a total that rose
-// although no family did grew.
+// worst is the worst verdict of a family that no person called benign. A total that
+// rose although no family did counts as grew.
 func (r *Report) worst() analysis.Verdict {
 	worst := analysis.TooFewPoints
 	for i := range r.Series {
@@ -71,10 +71,10 @@ func (r *Report) worst() analysis.Verdict {
 	return worst
 }
 
-// headline makes the sentence; snapshots are those of the report, by id.
+// headline makes the sentence. snapshots are those of the report, by id.
 type headline struct{ snapshots map[string]*Snapshot }
 
-// The places of a process in the sentence.
+// The positions of a process in the sentence.
 const (
 	placeAccused = iota
 	placeRose
@@ -117,8 +117,8 @@ func (h *headline) series(s *Series) (text string, place int) {
 	return text + "; no growing family was found.", placeRest
 }
 
-// noise names a rise that is no growth: below the gate of 10 and 15 %, or above it and no
-// more than members that take turns bring about.
+// noise words a rise that is no growth: below the gate of 10 and 15 %, or above it and
+// within what replaced members cause.
 func noise(from, to int) string {
 	if rise := to - from; rise >= 10 && 100*rise >= 15*from {
 		return fmt.Sprintf("rose by %d, not distinguishable from noise", rise)
@@ -138,8 +138,9 @@ func (s *Series) named() string {
 	return name
 }
 
-// worst is the family with the worst verdict of those that rose and that no person called
-// benign, of several the first kind and the largest rise; nil where none rose.
+// worst is the family with the worst verdict among those that rose and that no person
+// called benign. Of several it is the first kind with the largest rise. It is nil if
+// none rose.
 func (s *Series) worst() *Family {
 	var out *Family
 	for i := range s.Families {
@@ -154,8 +155,8 @@ func (s *Series) worst() *Family {
 	return out
 }
 
-// risen tells the course of the total that a family belongs to, or its own where the
-// total did not rise.
+// risen words the course of the total that a family belongs to, or its own if the total
+// did not rise.
 func (h *headline) risen(s *Series, f *Family) string {
 	totals := h.totals(s, f.Kind)
 	if first, top := ends(h.whole(s, f.Kind, totals)); first >= 0 && *totals[top] > *totals[first] {
@@ -165,8 +166,8 @@ func (h *headline) risen(s *Series, f *Family) string {
 	return h.course(s, f.Kind, f.Counts, " in "+title)
 }
 
-// course tells counts over the snapshots of a series: "87 to 263 goroutines between t0
-// and t7, back at 87 at t8". Those of cut dumps are told apart.
+// course words counts over the snapshots of a series: "87 to 263 goroutines between t0
+// and t7, back at 87 at t8". Counts of cut dumps are worded separately.
 func (h *headline) course(s *Series, kind analysis.Kind, counts []*int, subject string) string {
 	whole := h.whole(s, kind, counts)
 	first, top := ends(whole)
@@ -199,7 +200,7 @@ func (h *headline) course(s *Series, kind analysis.Kind, counts []*int, subject 
 	return text
 }
 
-// outcome says how many families have the worst verdict: "3 families are leaking", "2
+// outcome words how many families have the worst verdict: "3 families are leaking", "2
 // families were leaking until t8", "main.wait grew: 40 new, 0 gone, 212 of 212 still
 // there".
 func (h *headline) outcome(s *Series, worst *Family) string {
@@ -231,8 +232,8 @@ func (h *headline) outcome(s *Series, worst *Family) string {
 	return fmt.Sprintf("%s %s", wording.Plural(n, "family is", "families are"), word)
 }
 
-// told names one family, or counts several and names the first of them, with the figures
-// of a rule.
+// told names one family, or counts several and names the first of them, with the
+// figures of a rule.
 func told(n int, title, one, several string, f *Family, rule string) string {
 	text := title + " " + one
 	if n > 1 {
@@ -246,8 +247,8 @@ func told(n int, title, one, several string, f *Family, rule string) string {
 	return text + fmt.Sprintf(": %+d", f.Rise)
 }
 
-// leading is the kind that a series is best told by: goroutines, else the first that half
-// of its snapshots have.
+// leading is the kind that represents a series best: goroutines, else the first that
+// half of its snapshots have.
 func (h *headline) leading(s *Series) (analysis.Kind, []*int) {
 	for _, k := range analysis.Kinds() {
 		totals := h.totals(s, k)
@@ -273,7 +274,7 @@ func (h *headline) totals(s *Series, k analysis.Kind) []*int {
 	return out
 }
 
-// whole are counts without those that are lower bounds.
+// whole returns counts without lower bounds.
 func (h *headline) whole(s *Series, k analysis.Kind, counts []*int) []*int {
 	out := make([]*int, len(s.Snapshots))
 	copy(out, counts)
@@ -317,7 +318,7 @@ func (h *headline) comparable(s *Series) bool {
 	return false
 }
 
-// nothing says why a series with several snapshots tells nothing about growth.
+// nothing words why a series with several snapshots cannot show growth.
 func (h *headline) nothing(s *Series, kind analysis.Kind, totals []*int) string {
 	cut, refused := 0, 0
 	for i := range s.Snapshots {
@@ -335,7 +336,7 @@ func (h *headline) nothing(s *Series, kind analysis.Kind, totals []*int) string 
 	return text
 }
 
-// lowerBounds says which counts of the kind are lower bounds, nothing where none is.
+// lowerBounds words which counts of the kind are lower bounds, or returns "".
 //
 //	"at least 57 threads at t2 and 61 at t3"
 //	"at least 57 threads at t2 and lower bounds at 3 more snapshots"
@@ -376,7 +377,7 @@ func (h *headline) inventory(s *Series, i int) string {
 	return strings.Join(words, ", ")
 }
 
-// ends are the places of the first known count and of the largest, -1 without any.
+// ends returns the indexes of the first known count and of the largest, -1 without any.
 func ends(counts []*int) (first, top int) {
 	first, top = -1, -1
 	for i, n := range counts {
@@ -393,7 +394,7 @@ func ends(counts []*int) (first, top int) {
 	return first, top
 }
 
-// known are the counts that are known.
+// known returns the known counts.
 func known(counts []*int) []int {
 	var out []int
 	for _, n := range counts {
@@ -404,7 +405,7 @@ func known(counts []*int) []int {
 	return out
 }
 
-// lastKnown is the place of the last known count, -1 without any.
+// lastKnown is the index of the last known count, -1 without any.
 func lastKnown(counts []*int) int {
 	for i := len(counts) - 1; i >= 0; i-- {
 		if counts[i] != nil {
@@ -419,15 +420,15 @@ type TotalRise struct {
 	Kind analysis.Kind `json:"kind"`
 	From int           `json:"from"`
 	To   int           `json:"to"`
-	// Born and Gone are members by identity, null where they cannot be followed.
+	// Born and Gone are members by identity, null if they cannot be followed.
 	Born *int `json:"born"`
 	Gone *int `json:"gone"`
-	// Families rose most of all, Creators started most of the new goroutines.
+	// Families rose most of all. Creators started most of the new goroutines.
 	Families []NamedRise `json:"families"`
 	Creators []NamedRise `json:"creators,omitempty"`
 }
 
-// NamedRise is by how much a family, or what a function created, rose.
+// NamedRise is the rise of a family, or of what a function created.
 type NamedRise struct {
 	// Fingerprint is empty for a creator.
 	Fingerprint string `json:"fingerprint,omitempty"`
@@ -435,7 +436,7 @@ type NamedRise struct {
 	Rise        int    `json:"rise"`
 }
 
-// spread says that the rise stands in many families: "31 new, 11 gone, spread over
+// spread words a rise that is spread over many families: "31 new, 11 gone, spread over
 // families none of which grew by itself."
 func (t TotalRise) spread() string {
 	if t.Born == nil || t.Gone == nil {
@@ -444,8 +445,8 @@ func (t TotalRise) spread() string {
 	return fmt.Sprintf("%d new, %d gone, spread over families none of which grew by itself.", *t.Born, *t.Gone)
 }
 
-// Text is the paragraph that stands where otherwise nothing grows.
-func (t TotalRise) Text() string {
+// text is the paragraph shown in place of the sentence that nothing grows.
+func (t TotalRise) text() string {
 	text := fmt.Sprintf("The %s rose from %d to %d: %s", wording.Kinds(t.Kind), t.From, t.To, t.spread())
 	list := func(rises []NamedRise) string {
 		var words []string
@@ -463,7 +464,7 @@ func (t TotalRise) Text() string {
 	return text + " One more capture in 30 minutes shows whether it goes on."
 }
 
-// totalsRisen are the totals that forbid to say that nothing grew.
+// totalsRisen returns the totals that forbid the sentence that nothing grew.
 func (j *JudgedSeries) totalsRisen() []TotalRise {
 	var out []TotalRise
 	for _, t := range j.Trend.Totals() {

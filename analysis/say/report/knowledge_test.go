@@ -10,8 +10,8 @@ import (
 	"leakdiff/analysis/read/family"
 )
 
-// kubelet is a series of a kubelet with one worker and three probers at rest for each
-// pod, and as many more workers as extra says.
+// kubelet is a series of a kubelet with one worker and three idle probers for each pod,
+// and extra more workers.
 func kubelet(pods []int, extra int) []analysis.Snapshot {
 	var out []analysis.Snapshot
 	for i, n := range pods {
@@ -48,8 +48,8 @@ func TestAWorkerAtRestIsNotStuck(t *testing.T) {
 	}
 }
 
-// node is a series of a Node process with sockets to one address, which states that they
-// are unreferenced.
+// node is a series of a Node process with sockets to one address and the statement that
+// they are unreferenced.
 func node(sockets ...int) []analysis.Snapshot {
 	f := &analysis.Family{Fingerprint: "d1:" + strings.Repeat("1", 32), Kind: analysis.KindDescriptor, Title: "TCP client to 10.0.0.1:443",
 		Attributes: map[string]string{"type": "tcp", "role": "client", "remote": "10.0.0.1:443", "state": "ESTABLISHED"}}

@@ -6,7 +6,7 @@ import (
 	"leakdiff/analysis"
 )
 
-// SnapshotFamily is a family as one snapshot shows it.
+// SnapshotFamily is a family in one snapshot.
 type SnapshotFamily struct {
 	Fingerprint string         `json:"fingerprint"`
 	Kind        analysis.Kind  `json:"kind"`
@@ -14,11 +14,12 @@ type SnapshotFamily struct {
 	Members     int            `json:"members"`
 	States      map[string]int `json:"states"`
 	OldestWait  *int           `json:"oldest_wait_minutes"`
-	// Triage is what a person said about the family, nil where nobody did.
+	// Triage is a person's decision about the family, or nil.
 	Triage *analysis.Triage `json:"triage,omitempty"`
 }
 
-// SnapshotFamilies are the families of one snapshot of the series, the largest first.
+// SnapshotFamilies returns the families of one snapshot of the series, the largest
+// first.
 func (j *JudgedSeries) SnapshotFamilies(s *analysis.Snapshot) []SnapshotFamily {
 	out := []SnapshotFamily{}
 	for i := range s.Groups {
@@ -46,8 +47,8 @@ func (j *JudgedSeries) SnapshotFamilies(s *analysis.Snapshot) []SnapshotFamily {
 // Membership is a family with its members in one snapshot.
 type Membership struct {
 	Family
-	// At is the label of the snapshot, MembersTotal how many members it shows; Members
-	// may be fewer of them, the smallest ids first.
+	// At is the label of the snapshot. MembersTotal is the number of its members.
+	// Members may be fewer, the smallest ids first.
 	At           string   `json:"at"`
 	MembersTotal int      `json:"members_total"`
 	Members      []Member `json:"members"`
@@ -55,15 +56,15 @@ type Membership struct {
 
 // Member is one member of a family in one snapshot.
 type Member struct {
-	// ID is the goroutine id, the thread's number or the descriptor; null where a dump
-	// prints none. Sub is the inode or the watch descriptor.
+	// ID is the goroutine id, the thread's number or the descriptor. It is null if a
+	// dump prints none. Sub is the inode or the watch descriptor.
 	ID     *int64 `json:"id"`
 	Sub    int64  `json:"sub,omitempty"`
 	Parent int64  `json:"created_by_id,omitempty"`
 	State  string `json:"state,omitempty"`
 	Wait   *int   `json:"wait_minutes"`
-	// FirstSeen is the label of the first snapshot of the same process start that
-	// shows it in this family.
+	// FirstSeen is the label of the first snapshot of the same process start that shows
+	// it in this family.
 	FirstSeen string `json:"first_seen,omitempty"`
 	Path      string `json:"path"`
 	Line      int64  `json:"line,omitempty"`
@@ -71,8 +72,8 @@ type Member struct {
 	Detail    string `json:"detail,omitempty"`
 }
 
-// Membership lists at most limit members of a family in snapshot at of the series;
-// limit 0 is no limit.
+// Membership lists at most limit members of a family in snapshot at of the series.
+// Limit 0 is no limit.
 func (j *JudgedSeries) Membership(family Family, at, limit int) Membership {
 	snap := j.Snapshots[at]
 	out := Membership{Family: family, At: snap.Label, Members: []Member{}}
@@ -105,8 +106,8 @@ func (j *JudgedSeries) Membership(family Family, at, limit int) Membership {
 	return out
 }
 
-// firstSeen is the label of the first snapshot of each of these members, within the
-// process start of snapshot at.
+// firstSeen returns the label of the first snapshot of each of these members, within
+// the process start of snapshot at.
 func (j *JudgedSeries) firstSeen(fingerprint string, at int, members []analysis.Member) map[analysis.Identity]string {
 	wanted := make(map[analysis.Identity]bool, len(members))
 	for i := range members {

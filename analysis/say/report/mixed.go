@@ -8,12 +8,12 @@ import (
 	"leakdiff/analysis"
 )
 
-// levelForms makes the snapshots of a series comparable where they were captured in
-// forms that do not show the same (threads.md section 3, DESIGN.md section 9):
-// threads of the virtual machine are dropped where other snapshots cannot have
-// them, and what shows less than the others is left out of verdicts.
+// levelForms makes the snapshots of a series comparable if they were captured in forms
+// that show different things (threads.md section 3, DESIGN.md section 9). It drops
+// threads of the virtual machine if other snapshots cannot have them. It leaves
+// evidence that shows less than the others out of verdicts.
 func (j *JudgedSeries) levelForms() {
-	j.Mixed = nil
+	j.limits = nil
 	threads := j.forms(analysis.KindThread)
 	if len(threads[analysis.FormFull]) > 0 && len(threads[analysis.FormJava]) > 0 {
 		for _, i := range threads[analysis.FormFull] {
@@ -34,7 +34,7 @@ func (j *JudgedSeries) levelForms() {
 	}
 }
 
-// forms are the snapshots of the series by what they show of a kind.
+// forms groups the snapshots of the series by what they show of a kind.
 func (j *JudgedSeries) forms(kind analysis.Kind) map[string][]int {
 	out := map[string][]int{}
 	for i, s := range j.Snapshots {
@@ -65,20 +65,20 @@ func (j *JudgedSeries) mixed(which []int, why string) {
 	for k, i := range which {
 		labels[k] = j.Snapshots[i].Label
 	}
-	j.Mixed = append(j.Mixed, fmt.Sprintf("The snapshots were captured in several forms: those at %s %s.", strings.Join(labels, ", "), why))
+	j.limits = append(j.limits, fmt.Sprintf("The snapshots were captured in several forms: those at %s %s.", strings.Join(labels, ", "), why))
 }
 
-// anySocket is the family of all sockets, whatever is known of their ends.
+// anySocket is the family of all sockets, with or without known ends.
 var anySocket = &analysis.Family{
 	Fingerprint: "d1:736f636b6574732d6f662d616e792d31", Kind: analysis.KindDescriptor, Title: "socket, its ends not known in every snapshot",
 	Entry: "socket", Attributes: map[string]string{"type": "socket"},
 }
 
-// internet are the protocols whose sockets a list of links alone cannot tell apart.
+// internet are the protocols whose sockets a list of links alone cannot distinguish.
 var internet = []string{"TCP", "UDP", "UDPLITE", "SCTP", "DCCP", "MPTCP", "IP"}
 
-// joinSockets is a snapshot with one family of all sockets. Their inodes are the
-// same in every form, so that each can still be followed.
+// joinSockets is a snapshot with one family of all sockets. Their inodes are the same
+// in every form, so that each can still be followed.
 func joinSockets(s *analysis.Snapshot) *analysis.Snapshot {
 	out := *s
 	out.Groups = nil

@@ -10,9 +10,9 @@ import (
 	"leakdiff/analysis/say/wording"
 )
 
-// observing are functions that run because somebody asks a process about itself: a
-// goroutine inside one, or started by one, answers a request for metrics, a profile
-// or a dump. A name that ends in a dot stands for its whole package or class.
+// observing are functions that run because a process is asked about itself. A goroutine
+// inside one, or started by one, answers a request for metrics, a profile or a dump. A
+// name that ends in a dot is a whole package or class.
 var observing = []string{
 	"expvar.",
 	"github.com/docker/go-metrics.(*Namespace).Collect",
@@ -29,8 +29,7 @@ var observing = []string{
 	"org.springframework.boot.actuate.",
 }
 
-// observers are the families of a series that somebody's look adds, by
-// fingerprint.
+// observers returns the families of a series that an observer adds, by fingerprint.
 func observers(snapshots []*analysis.Snapshot) map[string]bool {
 	out := map[string]bool{}
 	seen := map[*analysis.Family]bool{}
@@ -50,7 +49,7 @@ func observers(snapshots []*analysis.Snapshot) map[string]bool {
 	return out
 }
 
-// observed reports a group all of whose stacks run for an observer.
+// observed reports a group whose stacks all run for an observer.
 func observed(g *analysis.Group) bool {
 	for _, v := range g.Variants {
 		if v.Stack == nil {
@@ -70,7 +69,7 @@ func observes(function string) bool {
 	return slices.ContainsFunc(observing, func(name string) bool { return strings.HasPrefix(function, name) })
 }
 
-// observer tells what the capture may have added itself.
+// observer makes the finding of what the capture itself may have added.
 func (j *JudgedSeries) observer(p trend.Point, byPrint map[string]*Family) Finding {
 	prints := lead(p.Families, byPrint)
 	first := byPrint[prints[0]]

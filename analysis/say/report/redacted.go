@@ -6,7 +6,8 @@ import (
 )
 
 // Redacted is a copy of the case for Text in which r has replaced every name that it
-// knows; with a nil r it is the case itself. Its Series hold only the parts that Text reads.
+// knows. With a nil r it is the case itself. Its Series hold only the parts that Text
+// reads.
 func (c Case) Redacted(r *redact.Redactor) (Case, error) {
 	if r == nil {
 		return c, nil

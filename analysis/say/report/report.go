@@ -1,8 +1,7 @@
-// Package report holds the one value that says what leakdiff found: the pages,
-// the Markdown, the JSON of the command line and the frozen permalinks are all
-// written from it. It takes snapshots in any order, forms the series, has the
-// families judged and numbers the findings. It knows neither files nor storage,
-// and draws nothing.
+// Package report holds the one value with all results of leakdiff. The pages, the
+// Markdown, the JSON of the command line and the frozen permalinks are written from it.
+// It takes snapshots in any order, forms the series, has the families judged and
+// numbers the findings. It knows neither files nor storage, and draws nothing.
 package report
 
 import (
@@ -12,10 +11,10 @@ import (
 	"leakdiff/analysis"
 )
 
-// Schema names the public JSON contract of Report; additions keep the name.
+// Schema names the public JSON contract of Report. Additions keep the name.
 const Schema = "leakdiff.report/1"
 
-// Report is what is known about one case.
+// Report is all results of one case.
 type Report struct {
 	Schema    string             `json:"schema"`
 	Engine    Engine             `json:"engine"`
@@ -24,13 +23,13 @@ type Report struct {
 	Problems  []analysis.Problem `json:"problems"`
 	// Diagnosis is the case in one sentence.
 	Diagnosis Diagnosis `json:"diagnosis"`
-	// Knowledge is what the catalogue says of the classes that findings name.
+	// Knowledge is the catalogue's knowledge of the classes that findings name.
 	Knowledge *Knowledge `json:"knowledge,omitempty"`
-	// Filter says which families the series list, nil where all.
+	// Filter describes which families the series list, nil for all.
 	Filter *Filtered `json:"filter,omitempty"`
 }
 
-// Engine says what computed the report.
+// Engine identifies what computed the report.
 type Engine struct {
 	Version     string `json:"version"`
 	Fingerprint int    `json:"fingerprint"`
@@ -71,46 +70,47 @@ type Artifact struct {
 type Series struct {
 	Process string  `json:"process"`
 	Host    *string `json:"host"`
-	// PID is given where several processes of this name live at the same time.
+	// PID is set if several processes of this name run at the same time.
 	PID *int `json:"pid,omitempty"`
-	// Snapshots are ids in time order; every counts list has one entry for each.
+	// Snapshots are ids in time order. Every list of counts has one entry for each.
 	Snapshots []string `json:"snapshots"`
 	Families  []Family `json:"families"`
 	Units     []Unit   `json:"units"`
-	// Bounds are the limits of the process and its user that the figures know.
+	// Bounds are the known limits of the process and its user.
 	Bounds   []Bound   `json:"limits"`
 	Findings []Finding `json:"findings"`
-	// SetAside are the findings whose families somebody called benign.
+	// SetAside are the findings whose families a person called benign.
 	SetAside []Finding `json:"set_aside,omitempty"`
-	// Limits say in words what the verdicts of the findings cannot exclude.
+	// Limits name in words what the verdicts of the findings cannot exclude.
 	Limits []string `json:"verdict_limits,omitempty"`
 	// Thresholds are those that circulate for the classes of the findings.
 	Thresholds []Threshold `json:"thresholds,omitempty"`
-	// Healthy counts what the last snapshot holds of normal stacks.
+	// Healthy counts the normal stacks of the last snapshot.
 	Healthy *Healthy `json:"healthy,omitempty"`
-	// TotalsRisen are totals whose rise no family explains, where none rose.
+	// TotalsRisen are totals whose rise no family explains. It is set only if no family
+	// rose.
 	TotalsRisen []TotalRise `json:"totals_risen,omitempty"`
-	// Quiet says in words how small a growth would have been seen where no family
-	// rose, or none but those that a person called benign; empty otherwise.
+	// Quiet words how small a growth would have been seen, if no family rose except
+	// those that a person called benign. It is empty otherwise.
 	Quiet string `json:"quiet,omitempty"`
 }
 
-// The kinds of findings that are no verdict: what one snapshot proves alone, what
-// may hold what grows, what follows from it, what the capture itself adds, and a limit
-// that is near.
+// The kinds of findings without a verdict: a fact that one snapshot proves alone, a
+// possible holder, an effect, what the capture itself adds, and a limit that is nearly
+// reached.
 const (
 	FactFinding     = "fact"
 	HolderFinding   = "may_hold"
 	FollowFinding   = "follows"
 	ObserverFinding = "observer_effect"
 	LimitFinding    = "limit"
-	// SuspectFinding is a family that a person suspects and no rule.
+	// SuspectFinding is a family that a person suspects and no rule accuses.
 	SuspectFinding = "marked_suspicious"
 	// NoLeakFinding grows, and an entry of the catalogue knows that it is no leak.
 	NoLeakFinding = "no_leak"
 )
 
-// Mark is the finding's verdict in a word or two, or what it is instead.
+// Mark is the finding's verdict in a word or two, or its kind.
 func (f Finding) Mark() string {
 	switch f.Kind {
 	case "":
@@ -128,7 +128,7 @@ type Family struct {
 	Fingerprint string        `json:"fingerprint"`
 	Kind        analysis.Kind `json:"kind"`
 	Title       string        `json:"title"`
-	// Handle is a short name for talk about this report, such as "g-3"; see handles.
+	// Handle is a short name for talk about this report, such as "g-3". See handles.
 	Handle string `json:"handle"`
 	// Frames are exact names, leaf first, of the most frequent variant.
 	Frames      []string            `json:"frames"`
@@ -144,24 +144,25 @@ type Family struct {
 	OldestWait  *int                `json:"oldest_wait_minutes"`
 	Rise        int                 `json:"rise"`
 	Unit        *string             `json:"unit"`
-	// Role is victim, possible_culprit or observer_effect; never a verdict.
+	// Role is victim, possible_culprit or observer_effect. It is never a verdict.
 	Role  string `json:"role,omitempty"`
 	Onset *Onset `json:"onset,omitempty"`
-	// Classes are keys of the catalogue's classes; Known are the ids of known leaks that
-	// state and growth speak for as well.
+	// Classes are keys of the catalogue's classes. Known are the ids of known leaks
+	// that state and growth confirm.
 	Classes []string `json:"classes"`
 	Known   []string `json:"known"`
-	// ClassNotes are what the evidence makes of a class.
+	// ClassNotes are what the evidence adds to a class.
 	ClassNotes map[string]ClassNote `json:"class_notes,omitempty"`
-	// Triage is what a person said about the family, nil where nobody did.
+	// Triage is a person's decision about the family, or nil.
 	Triage *analysis.Triage `json:"triage,omitempty"`
 	// KnownLeaks are all entries whose signature the family has, those in Known first.
 	KnownLeaks []KnownLeak `json:"known_leaks,omitempty"`
-	// Normal is the normal stack that the family is one of.
+	// Normal is the normal stack of the family.
 	Normal *Normal `json:"normal,omitempty"`
-	// SetAside says that the catalogue knows the growth to be no leak, nil where it does not.
+	// SetAside reports that the catalogue knows the growth to be no leak. It is nil
+	// otherwise.
 	SetAside *SetAside `json:"set_aside,omitempty"`
-	// Watched says what the watches of the last snapshot are on.
+	// Watched are the targets of the watches of the last snapshot.
 	Watched []analysis.Target `json:"watched,omitempty"`
 }
 
@@ -177,18 +178,18 @@ type Unit struct {
 	ID string `json:"id"`
 	// Ratio is members per instance, by fingerprint.
 	Ratio map[string]float64 `json:"ratio"`
-	// Counts are the instances since the first snapshot, Members those of all its
-	// families; null where a family of the unit has no evidence.
+	// Counts are the instances since the first snapshot. Members are the members of all
+	// its families. Both are null if a family of the unit has no evidence.
 	Counts  []*int           `json:"counts"`
 	Members []*int           `json:"members"`
 	Verdict analysis.Verdict `json:"verdict"`
-	// Each is one instance by kind, "1 goroutine, 6 watches"; empty where ratios or
-	// steps are such that instances cannot be counted.
+	// Each is one instance by kind, "1 goroutine, 6 watches". It is empty if instances
+	// cannot be counted.
 	Each  string `json:"each,omitempty"`
 	Onset *Onset `json:"onset,omitempty"`
 	// Text is the unit in words: "7 families rise together, ...".
 	Text string `json:"text"`
-	// Evidence is about the counts of all its families added up.
+	// Evidence is about the summed counts of all its families.
 	Evidence []analysis.Evidence `json:"evidence"`
 }
 
@@ -197,9 +198,9 @@ type Bound struct {
 	What  string  `json:"what"`
 	Bound float64 `json:"bound"`
 	Used  float64 `json:"used"`
-	// PerHour is the rate with its 95 % interval, HoursLeft the time until it is full
-	// with the ends that follow; null where the snapshots tell no rate or the use
-	// does not rise.
+	// PerHour is the rate with its 95 % interval. HoursLeft is the time until it is
+	// full, with the ends of that interval. Both are null if the snapshots show no rate
+	// or the use does not rise.
 	PerHour   *[3]float64 `json:"per_hour"`
 	HoursLeft *[3]float64 `json:"hours_left"`
 	Text      string      `json:"text"`
@@ -207,13 +208,13 @@ type Bound struct {
 	Counts []*float64 `json:"counts"`
 }
 
-// Onset is when a growth began: windows between neighbouring snapshots, by their
-// ids, that hold 95 % of the probability together.
+// Onset is when a growth began: windows between neighbouring snapshots, by their ids,
+// that together hold 95 % of the probability.
 type Onset struct {
 	From    *time.Time `json:"from"`
 	To      *time.Time `json:"to"`
 	Windows []Window   `json:"windows"`
-	// Before says that it may have begun before the first snapshot.
+	// Before reports that it may have begun before the first snapshot.
 	Before bool   `json:"before,omitempty"`
 	Text   string `json:"text"`
 }
@@ -226,42 +227,43 @@ type Window struct {
 	Events []string `json:"events,omitempty"`
 }
 
-// Finding is a sentence with figures about what grows.
+// Finding is one finding in words and figures.
 type Finding struct {
 	Rank int `json:"rank"`
-	// Kind is empty where a verdict is told; see Mark.
+	// Kind is empty for a finding with a verdict. See Mark.
 	Kind    string           `json:"kind,omitempty"`
 	Verdict analysis.Verdict `json:"verdict,omitempty"`
 	Title   string           `json:"title"`
 	Text    string           `json:"text"`
 	Next    string           `json:"next,omitempty"`
-	// Families are fingerprints, the one to look at first in front.
+	// Families are fingerprints. The one to examine first is in front.
 	Families []string `json:"families"`
 	// Unit is the id of the unit that the finding is about.
 	Unit string `json:"unit,omitempty"`
-	// Behind says that it is held by a finding of another process, which comes first. No
-	// rule sets it: that two counts rise together proves no direction.
+	// Behind reports that a finding of another process holds it and comes first. No
+	// rule sets it: two counts that rise together prove no direction.
 	Behind bool `json:"behind,omitempty"`
-	// Counts are the members of all its families, Evidence is about them.
+	// Counts are the members of all its families. Evidence is about them.
 	Counts   []*int              `json:"counts,omitempty"`
 	Evidence []analysis.Evidence `json:"evidence,omitempty"`
-	// Classes and Known are those of its families; Signs count the forms of a class:
+	// Classes and Known are those of its families. Signs count the forms of a class:
 	// "43 watches on mounts that are gone".
 	Classes []string `json:"classes,omitempty"`
 	Signs   []string `json:"signs,omitempty"`
-	// SignsOf are the classes of the signs, one for each; ClassNotes are what the evidence
-	// makes of a class.
+	// SignsOf are the classes of the signs, one for each. ClassNotes are what the
+	// evidence adds to a class.
 	SignsOf    []string             `json:"signs_of,omitempty"`
 	ClassNotes map[string]ClassNote `json:"class_notes,omitempty"`
 	Known      []KnownLeak          `json:"known,omitempty"`
-	// RuledOut are entries with the stack, state and growth of its families that the
-	// version which was seen rules out.
+	// RuledOut are entries that match stack, state and growth of its families, but that
+	// the seen version rules out.
 	RuledOut []KnownLeak `json:"ruled_out,omitempty"`
-	// Similar are the ids of published leaks whose stack is of libraries that every program
-	// uses: they accuse nobody.
+	// Similar are the ids of published leaks whose stack is of libraries that every
+	// program uses. They accuse nobody.
 	Similar []string `json:"similar,omitempty"`
-	// Stack is that of one member, leaf first; empty where no family has one. StackOf says
-	// whose it is, StackNote why nothing in it is marked as own code.
+	// Stack is the stack of one member, leaf first. It is empty if no family has one.
+	// StackOf identifies its members. StackNote explains why nothing in it is marked as
+	// own code.
 	Stack     []StackFrame `json:"stack"`
 	StackOf   *StackOf     `json:"stack_of,omitempty"`
 	StackNote string       `json:"stack_note,omitempty"`

@@ -46,8 +46,8 @@ func upTo(n int64) []int64 {
 	return ids
 }
 
-// leak is a series in which main.leak gains ten members that stay, every ten
-// minutes, and main.pool stands still.
+// leak is a series in which main.leak gains ten members that stay every ten minutes,
+// while main.pool does not change.
 func leak(process string, n int) []analysis.Snapshot {
 	var out []analysis.Snapshot
 	for i := range n {
@@ -58,8 +58,8 @@ func leak(process string, n int) []analysis.Snapshot {
 	return out
 }
 
-// TestAFamilyWithoutCreatorsIsAdoptedInACopy has a form without creators beside one
-// with them: the report takes both for one family, and the snapshots stay as they were.
+// TestAFamilyWithoutCreatorsIsAdoptedInACopy has one form without creators beside one
+// with them. The report merges them into one family and leaves the snapshots unchanged.
 func TestAFamilyWithoutCreatorsIsAdoptedInACopy(t *testing.T) {
 	named := snapshot("p", "t0", 0, map[string][]int64{"main.leak": upTo(5)})
 	bare := snapshot("p", "t1", 10, map[string][]int64{"main.leak": upTo(7)})
@@ -218,7 +218,7 @@ func TestEqualProblemsAreSaidOnce(t *testing.T) {
 	}
 	many = append(many, analysis.Problem{Path: "bad", Offset: 3, Line: 2, Severity: analysis.Error, What: "broken"})
 	got := groupProblems(many)
-	if len(got) != 2 || got[0].First.Path != "bad" || got[1].Count != 5 {
+	if len(got) != 2 || got[0].first.Path != "bad" || got[1].count != 5 {
 		t.Errorf("groups %+v", got)
 	}
 }

@@ -7,30 +7,30 @@ import (
 	"leakdiff/analysis/judge/diff"
 )
 
-// severalSchema names the JSON contract of Several; additions keep the name.
+// severalSchema names the JSON contract of Several. Additions keep the name.
 const severalSchema = "leakdiff.compare/1"
 
-// Several is any number of snapshots side by side, as data.
+// Several is the comparison of any number of snapshots as data.
 type Several struct {
 	Schema    string            `json:"schema"`
 	Snapshots []SeveralSnapshot `json:"snapshots"`
-	// LeftOut counts the snapshots that were asked for and have no column.
+	// LeftOut counts the requested snapshots without a column.
 	LeftOut  int          `json:"left_out"`
 	Rows     []SeveralRow `json:"rows"`
 	Warnings []string     `json:"warnings"`
-	// Filter is what the rows had to pass, nil where nothing was asked for.
+	// Filter is the filter of the rows, or nil.
 	Filter *Filtered `json:"filter,omitempty"`
 }
 
-// SeveralSnapshot is one column; Case is the case that it is of.
+// SeveralSnapshot is one column. Case is the case of the snapshot.
 type SeveralSnapshot struct {
 	ID    string `json:"id"`
 	Label string `json:"label"`
 	Case  string `json:"case"`
 }
 
-// SeveralRow is one family; counts are null where its kind was not captured, delta
-// where no two columns are complete.
+// SeveralRow is one family. Counts are null if its kind was not captured. Delta is null
+// if no two columns are complete.
 type SeveralRow struct {
 	Fingerprint string           `json:"fingerprint"`
 	Kind        analysis.Kind    `json:"kind"`
@@ -39,12 +39,12 @@ type SeveralRow struct {
 	Counts      []*int           `json:"counts"`
 	Delta       *int             `json:"delta"`
 	Verdict     analysis.Verdict `json:"verdict"`
-	// Triage is what a person said about the family, nil where nobody did.
+	// Triage is a person's decision about the family, or nil.
 	Triage *analysis.Triage `json:"triage,omitempty"`
 }
 
-// NewSeveral is a comparison of any number of snapshots in the words of one series,
-// without its columns.
+// NewSeveral makes a comparison of any number of snapshots with the names of one
+// series, without its columns.
 func NewSeveral(rows []diff.Course, series *JudgedSeries) Several {
 	out := Several{Schema: severalSchema, Snapshots: []SeveralSnapshot{}, Rows: []SeveralRow{}, Warnings: []string{}}
 	for i := range rows {
@@ -65,7 +65,7 @@ func NewSeveral(rows []diff.Course, series *JudgedSeries) Several {
 	return out
 }
 
-// CSV writes the families, a row each, with a column for each snapshot.
+// CSV writes the families, one row each, with a column for each snapshot.
 func (c Several) CSV(w io.Writer) error {
 	head := []string{"section", "kind", "family", "fingerprint"}
 	for _, s := range c.Snapshots {

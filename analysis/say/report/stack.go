@@ -12,44 +12,44 @@ import (
 	"leakdiff/analysis/say/wording"
 )
 
-// StackFrame is a frame of the stack of a finding, exact as the dump prints it.
+// StackFrame is a frame of the stack of a finding, exactly as the dump prints it.
 type StackFrame struct {
 	Function string `json:"function"`
-	// File is empty and Line 0 where the dump shows none.
+	// File is empty and Line 0 if the dump shows none.
 	File string `json:"file"`
 	Line int    `json:"line"`
-	// Own says that it is code of the program's main module.
+	// Own reports code of the program's main module.
 	Own bool `json:"own,omitempty"`
-	// CreatedBy marks the last entry where it is not a frame but what started the
-	// goroutine.
+	// CreatedBy marks the last entry if it is the creator of the goroutine and no
+	// frame.
 	CreatedBy bool `json:"created_by,omitempty"`
 
 	// within is the file's name for people, see family.Own.
 	within string
 }
 
-// StackOf says whose the stack of a finding is.
+// StackOf identifies the members of the stack of a finding.
 type StackOf struct {
 	Family string        `json:"family"`
 	Kind   analysis.Kind `json:"kind"`
-	// Snapshot is the one that is judged: the last, or the last before the cause went
-	// away.
+	// Snapshot is the judged one: the last, or the last before the cause went away.
 	Snapshot string `json:"snapshot"`
-	// Members have exactly this stack there, Of are all members of the family.
+	// Members is the number of members with exactly this stack there, Of that of all
+	// members of the family.
 	Members int `json:"members"`
 	Of      int `json:"of"`
 	// Elided counts the frames that the runtime left out, -1 for an unknown number.
 	Elided int `json:"elided,omitempty"`
 }
 
-// What a finding says of own code where its stack marks none.
+// The notes on own code of a stack without marks.
 const (
 	ownNotKnown = "Which code is your own cannot be told from these dumps."
 	noOwnCode   = "No own code is in this stack."
 )
 
-// locate gives a finding the most frequent exact stack of its first family that has one,
-// in the snapshot that is judged.
+// locate sets the stack of a finding: the most frequent exact stack of its first family
+// that has one, in the judged snapshot.
 func (j *JudgedSeries) locate(f *Finding) {
 	f.Stack = []StackFrame{}
 	if j.sightings == nil {
@@ -68,7 +68,7 @@ func (j *JudgedSeries) locate(f *Finding) {
 		f.StackOf = &StackOf{Family: print, Kind: at.group.Family.Kind, Snapshot: j.Snapshots[at.snapshot].ID, Members: v.Count, Of: max(v.Count, at.group.Count), Elided: v.Stack.Elided}
 		marks := family.Marks{Frames: make([]bool, len(v.Stack.Frames))}
 		if at.group.Family.Kind == analysis.KindGoroutine {
-			marks = j.own.Mark(v.Stack) // of other programs nothing says what is a module
+			marks = j.own.Mark(v.Stack) // other programs have no marks of modules
 		}
 		for i, frame := range v.Stack.Frames {
 			f.Stack = append(f.Stack, j.frame(frame, marks.Frames[i]))
@@ -92,8 +92,8 @@ func (j *JudgedSeries) frame(f analysis.Frame, own bool) StackFrame {
 	return StackFrame{Function: f.Func, File: f.File, Line: f.Line, Own: own, within: j.own.Within(f)}
 }
 
-// stacks are those of all goroutines of the series, equal ones of several snapshots once.
-// Fingerprints leave directories out, which two builds may differ in.
+// stacks yields the stacks of all goroutines of the series, equal ones of several
+// snapshots once. Fingerprints ignore directories, which may differ between two builds.
 func (j *JudgedSeries) stacks(yield func(*analysis.Stack) bool) {
 	type exact struct{ fingerprint, outermost, creator string }
 	seen := map[exact]bool{}
@@ -121,7 +121,7 @@ func (j *JudgedSeries) stacks(yield func(*analysis.Stack) bool) {
 	}
 }
 
-// mostFrequent is the variant with frames that most members have, nil without one.
+// mostFrequent is the variant with frames that has most members, or nil.
 func mostFrequent(variants []analysis.Variant) (out *analysis.Variant) {
 	for i := range variants {
 		if v := &variants[i]; v.Stack != nil && len(v.Stack.Frames) > 0 && (out == nil || v.Count > out.Count) {
@@ -131,9 +131,9 @@ func mostFrequent(variants []analysis.Variant) (out *analysis.Variant) {
 	return out
 }
 
-// Place is the file's name with the line, empty where the dump shows none: "mutex.go:90",
+// place is the file's name with the line, "" if the dump shows none: "mutex.go:90",
 // "cmd/x/main.go:7" of the program's package main.
-func (f StackFrame) Place() string {
+func (f StackFrame) place() string {
 	place := f.within
 	if place == "" {
 		place = f.File[strings.LastIndexAny(f.File, `/\`)+1:]
@@ -146,15 +146,15 @@ func (f StackFrame) Place() string {
 
 // Trace is the stack of a finding as pages and texts show it.
 type Trace struct {
-	// Caption says whose stack it is: "Stack of 60 of 64 goroutines at t7".
+	// Caption describes the members of the stack: "Stack of 60 of 64 goroutines at t7".
 	Caption string
 	Rows    []TraceRow
-	// Own says that a row is own code, Note what is to be known beside it.
+	// Own reports that a row is own code. Note is a remark beside the stack.
 	Own  bool   `json:",omitempty"`
 	Note string `json:",omitempty"`
 }
 
-// TraceRow is a frame, or frames of libraries between others that texts leave out.
+// TraceRow is one frame, or several frames of libraries that texts leave out.
 type TraceRow struct {
 	Function, Place string
 	Own             bool       `json:",omitempty"`
@@ -165,11 +165,12 @@ type TraceRow struct {
 // mostFrames is how many frames of a stack are shown, without its creator.
 const mostFrames = 12
 
-// Traces makes the traces of the findings of one report: what holds for all of them is
-// said once.
+// Traces makes the traces of the findings of one report. A remark on all of them
+// appears once.
 type Traces struct{ told bool }
 
-// Of is the trace of a finding, nil without a stack; label gives the name of a snapshot.
+// Of is the trace of a finding, nil without a stack. label returns the label of a
+// snapshot.
 func (t *Traces) Of(f *Finding, label func(id string) string) *Trace {
 	if len(f.Stack) == 0 || f.StackOf == nil {
 		return nil
@@ -178,7 +179,7 @@ func (t *Traces) Of(f *Finding, label func(id string) string) *Trace {
 	out := &Trace{Caption: "Stack of " + share(of.Kind, of.Members, of.Of) + " at " + label(of.Snapshot)}
 	var rows []TraceRow
 	for _, frame := range f.Stack {
-		rows = append(rows, TraceRow{Function: frame.Function, Place: frame.Place(), Own: frame.Own, Creator: frame.CreatedBy})
+		rows = append(rows, TraceRow{Function: frame.Function, Place: frame.place(), Own: frame.Own, Creator: frame.CreatedBy})
 		out.Own = out.Own || frame.Own
 	}
 	out.Rows = fold(rows)
@@ -208,10 +209,10 @@ func share(k analysis.Kind, n, of int) string {
 	return fmt.Sprintf("%d of %s", n, wording.Members(k, of))
 }
 
-// fold leaves so many frames of a long stack that mostFrames stay: the leaf and the
-// outermost, the first that is own code, what the leaf is called by, further own code,
-// then what is not of the standard library. A single frame is never folded: the line that
-// says so is no shorter.
+// fold removes frames of a long stack until mostFrames are left. It keeps the leaf and
+// the outermost frame, the first frame of own code, the callers of the leaf, further
+// own code, then frames outside the standard library. A single frame is never folded:
+// the row for it would be no shorter.
 func fold(rows []TraceRow) []TraceRow {
 	n := len(rows)
 	if n > 0 && rows[n-1].Creator {
@@ -259,7 +260,7 @@ func fold(rows []TraceRow) []TraceRow {
 	return append(out, rows[n:]...)
 }
 
-// More is how many frames a row folds, in words, empty for a frame.
+// More words how many frames a row folds. It is empty for a frame.
 func (r TraceRow) More() string {
 	if len(r.Folded) == 0 {
 		return ""
@@ -267,10 +268,10 @@ func (r TraceRow) More() string {
 	return "… " + wording.Plural(len(r.Folded), "more frame", "more frames")
 }
 
-// ownMark stands in front of own code in texts.
+// ownMark precedes own code in texts.
 const ownMark = ">"
 
-// Head is the caption of texts, with what their mark means.
+// Head is the caption of texts, with the meaning of their mark.
 func (t *Trace) Head() string {
 	if t.Own {
 		return t.Caption + " (" + ownMark + " own code):"
@@ -278,8 +279,8 @@ func (t *Trace) Head() string {
 	return t.Caption + ":"
 }
 
-// Lines are the rows as text, leaf first: the mark, the function, and the place in a
-// column where the width allows it. A place that does not fit stands in a line of its own.
+// Lines returns the rows as text, leaf first: the mark, the function, and the place in
+// a column if the width allows it. A place that does not fit is on a line of its own.
 func (t *Trace) Lines(width int) []string {
 	const edge = 2
 	heads, column := make([]string, len(t.Rows)), 0

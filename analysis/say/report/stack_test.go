@@ -19,8 +19,8 @@ import (
 	"leakdiff/samples"
 )
 
-// TestFindingsOfTheSampleShowWhereTheirGoroutinesAre has the frames as they stand in
-// t7 of the sample, the last snapshot before its cause went away; ">" is own code.
+// TestFindingsOfTheSampleShowWhereTheirGoroutinesAre has the frames of t7 of the
+// sample, the last snapshot before the cause went away. ">" is own code.
 func TestFindingsOfTheSampleShowWhereTheirGoroutinesAre(t *testing.T) {
 	all, err := samples.All()
 	if err != nil {
@@ -107,7 +107,8 @@ func TestFindingsOfTheSampleShowWhereTheirGoroutinesAre(t *testing.T) {
 	}
 }
 
-// group is n members of a stack, "function file:line" lines with its creator behind "by".
+// group is n members of a stack: "function file:line" lines, and its creator after
+// "by".
 func group(kind analysis.Kind, first int64, counts map[string]int, order ...string) analysis.Group {
 	var g analysis.Group
 	for _, text := range order {

@@ -22,24 +22,24 @@ func JSON(w io.Writer, r Report) error {
 	return e.Encode(r)
 }
 
-// Width is how text output is laid out.
+// Width is the layout of text output.
 type Width int
 
-// Narrow fits 80 columns; Wide gives functions more room.
+// Narrow fits 80 columns. Wide leaves more space for functions.
 const (
 	Narrow Width = 80
 	Wide   Width = 120
 )
 
-// Text writes the report for a terminal: the sentence, the totals, the findings
-// with their proof, the families that move, and what was not understood.
-// Control and bidi characters of the input are shown as \xNN.
+// Text writes the report for a terminal: the sentence, the totals, the findings with
+// their proof, the families that move, and what was not understood. Control and bidi
+// characters of the input are shown as \xNN.
 func Text(w io.Writer, c Case, width Width) error {
 	p := &printer{w: w, width: int(width)}
 	r := c.Report
 	p.wrap("", r.Diagnosis.Sentence)
 	if f := c.Listed().Filter; f != nil {
-		p.wrap("", f.Said())
+		p.wrap("", f.said())
 	}
 	for i := range r.Series {
 		p.series(&c, i)
@@ -52,8 +52,8 @@ func Text(w io.Writer, c Case, width Width) error {
 	return p.err
 }
 
-// leadingKind is the kind that a series is best told by: goroutines, else the
-// first that was captured.
+// leadingKind is the kind that represents a series best: goroutines, else the first
+// that was captured.
 func leadingKind(j JudgedSeries) (analysis.Kind, []*int) {
 	for _, k := range analysis.Kinds() {
 		counts := make([]*int, len(j.Snapshots))
@@ -152,7 +152,7 @@ func (p *printer) series(c *Case, i int) {
 	p.families(s, compared)
 }
 
-// stack prints where the members of a finding are.
+// stack prints the stack of the members of a finding.
 func (p *printer) stack(j *JudgedSeries, f *Finding) {
 	t := p.traces.Of(f, j.label)
 	if t == nil {
@@ -165,7 +165,7 @@ func (p *printer) stack(j *JudgedSeries, f *Finding) {
 	p.wrap("   ", t.Note)
 }
 
-// context is what stands beside the proof: thresholds that circulate, and what is
+// context prints what belongs beside the proof: thresholds that circulate, and what is
 // normal.
 func (p *printer) context(s *Series) {
 	if text := thresholdText(s.Thresholds); text != "" {
@@ -178,8 +178,8 @@ func (p *printer) context(s *Series) {
 	}
 }
 
-// passing lists the families that a filter lets pass, those that do not move too:
-// they are what was asked for.
+// passing lists the families that pass a filter, including those that do not move,
+// because the reader asked for them.
 func (p *printer) passing(s *Series) {
 	p.line("")
 	if len(s.Families) == 0 {
@@ -202,8 +202,8 @@ func most(counts []*int) int {
 	return n
 }
 
-// totals is the table with one column for each snapshot; long series show the
-// first, the last and what lies between in steps.
+// totals prints the table with one column for each snapshot. Long series show the
+// first, the last and evenly spaced ones between.
 func (p *printer) totals(j *JudgedSeries) {
 	cols := pick(len(j.Snapshots), max(3, (p.width-14)/9))
 	head, taken := fmt.Sprintf("%-12s", "snapshot"), fmt.Sprintf("%-12s", "taken, UTC")
@@ -253,7 +253,7 @@ func (p *printer) totals(j *JudgedSeries) {
 	}
 }
 
-// pick chooses at most n of total columns, the first and last among them.
+// pick chooses at most n of total columns, including the first and the last.
 func pick(total, n int) []int {
 	if total <= n {
 		out := make([]int, total)
@@ -269,9 +269,9 @@ func pick(total, n int) []int {
 	return out
 }
 
-// families prints every family that moved, worst first. Those that came and went
-// between the first snapshot and the last are counted: they explain nothing that is
-// there.
+// families prints every family that moved, worst first. Families that came and went
+// between the first snapshot and the last are only counted: they explain nothing that
+// is present.
 func (p *printer) families(s *Series, compared bool) {
 	var moved []*Family
 	still, level, passed := 0, 0, 0
@@ -320,12 +320,12 @@ func (p *printer) families(s *Series, compared bool) {
 	p.line("%s.", strings.Join(words, "; "))
 }
 
-// levelled is evidence of a rise that does not go on.
+// levelled reports evidence of a rise that does not go on.
 func levelled(e analysis.Evidence) bool {
 	return e.Rule == "rose_once" && strings.HasPrefix(e.Text, "rose") || e.Rule == "series" && strings.Contains(e.Text, "rose") && strings.Contains(e.Text, "the newer half hardly moves")
 }
 
-// largest lists what one snapshot holds most of.
+// largest lists the largest families of one snapshot.
 func (p *printer) largest(s *Series) {
 	p.line("%-10s %8s  %s", "kind", "count", "largest families")
 	shown := 0
@@ -349,7 +349,7 @@ func sortedByCount(families []Family) []Family {
 	return out
 }
 
-// problems prints what was not understood, equal ones together.
+// problems prints what was not understood, equal problems together.
 func (p *printer) problems(problems []analysis.Problem) {
 	groups := groupProblems(problems)
 	if len(groups) == 0 {
@@ -358,16 +358,16 @@ func (p *printer) problems(problems []analysis.Problem) {
 	p.line("")
 	p.line("Problems")
 	for _, g := range groups {
-		where := place(g.First)
-		if g.Count > 1 {
-			where += fmt.Sprintf(" and %d more", g.Count-1)
+		where := place(g.first)
+		if g.count > 1 {
+			where += fmt.Sprintf(" and %d more", g.count-1)
 		}
-		p.wrap("  ", fmt.Sprintf("%s: %s: %s", g.First.Severity, where, g.First.What))
-		if g.First.Why != "" {
-			p.wrap("    ", "Why: "+g.First.Why)
+		p.wrap("  ", fmt.Sprintf("%s: %s: %s", g.first.Severity, where, g.first.What))
+		if g.first.Why != "" {
+			p.wrap("    ", "Why: "+g.first.Why)
 		}
-		if g.First.Hint != "" {
-			p.wrap("    ", "Do: "+g.First.Hint)
+		if g.first.Hint != "" {
+			p.wrap("    ", "Do: "+g.first.Hint)
 		}
 	}
 }
@@ -386,15 +386,15 @@ func place(p analysis.Problem) string {
 	return where
 }
 
-// problemGroup is problems that say the same of several places.
+// problemGroup is problems with equal words at several places.
 type problemGroup struct {
-	First analysis.Problem
-	Count int
-	Paths []string
+	first analysis.Problem
+	count int
+	paths []string
 }
 
-// groupProblems puts problems of equal words and advice together, errors first,
-// in the order of first sight. Figures in the words do not keep them apart.
+// groupProblems groups problems with equal words and advice, errors first, in the order
+// of first sighting. Figures in the words are ignored.
 func groupProblems(problems []analysis.Problem) []problemGroup {
 	at := map[string]int{}
 	var out []problemGroup
@@ -408,11 +408,11 @@ func groupProblems(problems []analysis.Problem) []problemGroup {
 			if !ok {
 				i = len(out)
 				at[key] = i
-				out = append(out, problemGroup{First: p})
+				out = append(out, problemGroup{first: p})
 			}
-			out[i].Count++
-			if len(out[i].Paths) < 20 {
-				out[i].Paths = append(out[i].Paths, place(p))
+			out[i].count++
+			if len(out[i].paths) < 20 {
+				out[i].paths = append(out[i].paths, place(p))
 			}
 		}
 	}
@@ -437,9 +437,9 @@ func cut(s string, n int) string {
 	return string(r[:n-1]) + "…"
 }
 
-// Printable writes C0 and C1 controls, bidirectional and invisible characters and
-// bytes that are not UTF-8 as \xNN per byte; tabs become spaces up to the next
-// stop of eight. It is for text that came from an uploaded file.
+// Printable writes C0 and C1 controls, bidirectional and invisible characters and bytes
+// that are not UTF-8 as \xNN per byte. Tabs become spaces up to the next stop of eight.
+// It is for text from an uploaded file.
 //
 //	"a\x1b[31mb" → `a\x1b[31mb`
 func Printable(s string) string {
@@ -511,15 +511,16 @@ type CaseSummary struct {
 	Headline        string
 	Verdict         analysis.Verdict
 	Lowest, Highest int
-	// Spark are the totals of the leading kind of the first series, in order; Lower
-	// says which of them are lower bounds. Lowest and Highest are of all of them.
+	// Spark are the totals of the leading kind of the first series, in order. Lower
+	// reports which of them are lower bounds. Lowest and Highest are of all of them.
 	Spark []int
 	Lower []bool
-	// Aside is how many families grow and were called benign, where no other grows.
+	// Aside is how many families grow and were called benign. It is set only if no
+	// other grows.
 	Aside int
 }
 
-// Summary sums up a case for a list.
+// Summary summarises a case for a list.
 func Summary(c Case) CaseSummary {
 	s := CaseSummary{Headline: c.Report.Diagnosis.Sentence, Verdict: c.Report.Diagnosis.Verdict}
 	for i := range c.Report.Series {
@@ -529,7 +530,7 @@ func Summary(c Case) CaseSummary {
 	if s.Verdict.Rose() {
 		s.Aside = 0
 	}
-	// Gone families are everyday; a list speaks of what grows.
+	// Gone families are common. A list is about what grows.
 	if !s.Verdict.Rose() && s.Verdict != analysis.TooFewPoints {
 		s.Verdict = analysis.Stable
 	}

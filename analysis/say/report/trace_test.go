@@ -11,8 +11,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestALongStackKeepsWhatTellsMost holds of any stack: no frame is lost or moved, twelve
-// are shown at most but for single ones between others, and among them are the leaf, the
+// TestALongStackKeepsWhatTellsMost checks any stack: no frame is lost or moved. At most
+// twelve are shown, except single ones between others. Among them are the leaf, the
 // outermost, the first of own code, and the creator.
 func TestALongStackKeepsWhatTellsMost(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -9,14 +9,14 @@ import (
 	"leakdiff/analysis/say/wording"
 )
 
-// Benign reports a family that a person called benign: its verdict stands, but it is
-// no accusation and no headline counts it.
+// Benign reports a family that a person called benign. Its verdict stays, but it is no
+// accusation and no headline counts it.
 func (f *Family) Benign() bool {
 	return f.Triage != nil && f.Triage.State == analysis.Benign
 }
 
-// setAside are the families that grow by the figures and that a person called benign, and
-// open says whether any other grows.
+// setAside returns the families that grow by the figures and that a person called
+// benign. open reports whether any other grows.
 func (s *Series) setAside() (aside []*Family, open bool) {
 	for i := range s.Families {
 		switch f := &s.Families[i]; {
@@ -30,19 +30,19 @@ func (s *Series) setAside() (aside []*Family, open bool) {
 	return aside, open
 }
 
-// said is what people said of a family of the series, nil for nothing.
+// said is a person's decision about a family of the series, or nil.
 func (j *JudgedSeries) said(fingerprint string) *analysis.Triage {
-	mark, ok := j.Said[fingerprint]
+	mark, ok := j.triage[fingerprint]
 	if !ok {
 		return nil
 	}
 	return &mark
 }
 
-// mostReasons bounds the reasons that are told of what was set aside.
+// mostReasons bounds the listed reasons of what was set aside.
 const mostReasons = 3
 
-// asideWords says what grows and was set aside, and why: "2 families grow and were set
+// asideWords words what grows and was set aside, and why: "2 families grow and were set
 // aside as benign by a person: “one per pod”."
 func asideWords(aside []*Family, single bool) string {
 	text := wording.Plural(len(aside), "family grows and was", "families grow and were")
@@ -65,7 +65,7 @@ func asideWords(aside []*Family, single bool) string {
 	return text + "."
 }
 
-// accused is the verdict that headlines and lists speak of.
+// accused is the verdict that headlines and lists use.
 func (f *Family) accused() analysis.Verdict {
 	if f.Benign() {
 		return analysis.Stable
@@ -76,16 +76,17 @@ func (f *Family) accused() analysis.Verdict {
 // Sorted names a family of a process in Options.Triage.
 type Sorted struct{ Process, Fingerprint string }
 
-// triage writes what people said beside the families, sets findings aside all of whose
-// families are benign, and tells those that somebody suspects although no rule does.
+// triage copies people's decisions to the families. It sets findings aside whose
+// families are all benign, and adds findings on families that a person suspects
+// although no rule does.
 func triage(j *JudgedSeries, s *Series, said map[Sorted]analysis.Triage) {
-	j.Said = map[string]analysis.Triage{}
+	j.triage = map[string]analysis.Triage{}
 	byPrint := map[string]*Family{}
 	for i := range s.Families {
 		f := &s.Families[i]
 		byPrint[f.Fingerprint] = f
 		if mark, ok := said[Sorted{s.Process, f.Fingerprint}]; ok && !mark.Empty() {
-			f.Triage, j.Said[f.Fingerprint] = &mark, mark
+			f.Triage, j.triage[f.Fingerprint] = &mark, mark
 		}
 	}
 	told := map[string]bool{}
@@ -122,7 +123,7 @@ func triage(j *JudgedSeries, s *Series, said map[Sorted]analysis.Triage) {
 	}
 }
 
-// benign reports a finding that is about nothing but benign families.
+// benign reports a finding with only benign families.
 func benign(f Finding, byPrint map[string]*Family) bool {
 	return len(f.Families) > 0 && !slices.ContainsFunc(f.Families, func(print string) bool {
 		family := byPrint[print]

@@ -5,8 +5,8 @@ import (
 	"leakdiff/analysis/judge/trend"
 )
 
-// Bisect compares the versions that the series of one program ran, whatever their
-// host. It has no rows where no version is known.
+// Bisect compares the versions that the series of one program ran, on any host. It has
+// no rows if no version is known.
 func Bisect(judged []JudgedSeries, program string, family *analysis.Family) trend.Bisection {
 	var all []trend.Exposure
 	for i := range judged {
@@ -20,8 +20,8 @@ func Bisect(judged []JudgedSeries, program string, family *analysis.Family) tren
 	return trend.Bisect(all)
 }
 
-// versions says with each growth which version brought it, where the case knows
-// several.
+// versions adds to each growth the version that brought it, if the case has several
+// versions.
 func versions(judged []JudgedSeries, series []Series) {
 	several := map[string]bool{}
 	first := map[string]string{}

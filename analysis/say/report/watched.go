@@ -9,7 +9,8 @@ import (
 	"leakdiff/analysis/say/wording"
 )
 
-// watched is what the watches of a family are on in the last snapshot that holds it.
+// watched returns the targets of the watches of a family in the last snapshot that has
+// it.
 func (j *JudgedSeries) watched(fingerprint string) []analysis.Target {
 	groups := j.Trend.Groups(fingerprint)
 	for i := len(groups) - 1; i >= 0; i-- {
@@ -20,9 +21,9 @@ func (j *JudgedSeries) watched(fingerprint string) []analysis.Target {
 	return nil
 }
 
-// dead states which watches of the last snapshot are on what is gone, apart from those
-// that a finding accuses already: that they are there is a proof by itself, whether or
-// not there are more of them each time.
+// dead states which watches of the last snapshot have a target that is gone, without
+// those that a finding already accuses. Their existence is a proof by itself, even if
+// their number does not grow.
 func (j *JudgedSeries) dead(told []Finding, byPrint map[string]*Family) []Finding {
 	at := len(j.Snapshots) - 1
 	for at >= 0 && j.Snapshots[at].Totals.Watches == nil {
@@ -61,17 +62,17 @@ func (j *JudgedSeries) dead(told []Finding, byPrint map[string]*Family) []Findin
 	return []Finding{f}
 }
 
-// onWhatIsGone reports watches on a device that is in no line of mountinfo, or on cgroups
+// onWhatIsGone reports watches on a device that no line of mountinfo has, or on cgroups
 // that were removed.
 func (f *Family) onWhatIsGone() bool {
 	return f.Kind == analysis.KindWatch && (f.Attributes["status"] == "not in mountinfo" || f.Attributes["status"] == "removed cgroup")
 }
 
-// fewPods is how many pods are named in a sentence.
+// fewPods is how many pods a sentence names.
 const fewPods = 4
 
-// remains says of families of watches how many targets are gone, and which pods they
-// belonged to; "" where nothing is gone or no pod is known.
+// remains words how many targets of watches are gone, and which pods they belonged to.
+// It is "" if nothing is gone or no pod is known.
 //
 //	" 43 watches are on what is gone; 41 of them belonged to 12 pods: shop/cart-7d9f, … and 8 others."
 func remains(families []*Family) string {

@@ -27,7 +27,7 @@ func Number(n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// Exact writes bytes and file counts, which are grouped from 1 000 on, for pages: "1 470".
+// Exact writes bytes and file counts, grouped from 1 000 on, for pages: "1 470".
 func Exact(n int64) string {
 	digits := strconv.FormatInt(n, 10)
 	sign := ""
@@ -66,7 +66,7 @@ func Ratio(v float64) string {
 	return fmt.Sprintf("%.1f", v)
 }
 
-// Share writes a part of 1; what is less than all is never "100 %".
+// Share writes a part of 1. What is less than all is never "100 %".
 func Share(share float64) string {
 	rounded := math.Round(100 * share)
 	if share < 1 {
@@ -75,8 +75,8 @@ func Share(share float64) string {
 	return fmt.Sprintf("%.0f %%", rounded)
 }
 
-// PageShare writes a part of a whole with some decimals: "99.9 %". What is less than all
-// is never rounded to it.
+// PageShare writes a part of a whole with some decimals: "99.9 %". What is less than
+// all is never rounded to it.
 func PageShare(part, whole float64, decimals int) string {
 	share := 100 * part / whole
 	if step := math.Pow10(-decimals); share < 100 && share > 100-step {
@@ -85,8 +85,8 @@ func PageShare(part, whole float64, decimals int) string {
 	return strconv.FormatFloat(share, 'f', decimals, 64) + hardSpace + "%"
 }
 
-// Percent writes the change from a to b relative to a, for pages: "+111 %", "−8 %",
-// "0 %", and "new" where a is 0 and b is not.
+// Percent writes the change from a to b relative to a, for pages: "+111 %", "−8 %", "0
+// %", and "new" if a is 0 and b is not.
 func Percent(a, b int) string {
 	if a == 0 {
 		if b == 0 {
@@ -145,8 +145,9 @@ func Bytes(n int64) string {
 	return strings.Replace(text, "-", minus, 1) + hardSpace + units[unit]
 }
 
-// Binary writes a size that is a whole number of binary units in these, as documents and
-// flags do, for pages: "32 GiB", "64 MiB"; any other in decimal ones.
+// Binary writes a size that is a whole number of binary units in these units, as
+// documents and flags do, for pages: "32 GiB", "64 MiB". Any other size is in decimal
+// units.
 func Binary(n int64) string {
 	for _, u := range []struct {
 		name string

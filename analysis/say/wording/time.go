@@ -44,9 +44,9 @@ func PageDuration(d time.Duration) string {
 	return strings.ReplaceAll(Duration(d.Round(time.Second)), " ", hardSpace)
 }
 
-// Wait writes the oldest wait of a family, for pages: "≥ 3 min"; "n/a" for -1, which is
-// where the kind has no waits or no member shows one. The runtime prints whole minutes,
-// rounded down, so it is a lower bound.
+// Wait writes the oldest wait of a family, for pages: "≥ 3 min". For -1, if the kind
+// has no waits or no member shows one, it writes "n/a". The runtime prints whole
+// minutes, rounded down, so the value is a lower bound.
 func Wait(minutes int) string {
 	if minutes < 0 {
 		return "n/a"

@@ -1,7 +1,7 @@
-// Package wording owns the words that every output shares: numbers, plurals, durations,
-// clocks, kinds and lists. It takes values and returns text; it knows neither what a value
-// means nor where the text goes. Text has plain blanks; what is made for pages says so and
-// has hard ones, with digits in groups.
+// Package wording owns the words that all outputs share: numbers, plurals, durations,
+// clocks, kinds and lists. It takes values and returns text. It knows neither the
+// meaning of a value nor where the text goes. Text has plain blanks. Functions for
+// pages are marked as such and return hard blanks, with digits in groups.
 package wording
 
 import (
@@ -44,7 +44,7 @@ func Kinds(k analysis.Kind) string {
 // Members writes a number of members of one kind: "1 goroutine", "3 watches".
 func Members(k analysis.Kind, n int) string { return Plural(n, string(k), Kinds(k)) }
 
-// List joins words: "a, b and c", or "a, b and 4 more" where they are more than most.
+// List joins words: "a, b and c", or "a, b and 4 more" if there are more than most.
 func List(words []string, most int) string {
 	if len(words) > most {
 		return Commas(words, most)

@@ -9,8 +9,8 @@ import (
 
 func TestPiecesOfASlabAreApart(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var numbers slab[byte]
-		var texts textSlab
+		var numbers arena[byte]
+		var texts textArena
 		var pieces [][]byte
 		var kept []string
 		lengths := rapid.SliceOfN(rapid.IntRange(0, 3*largestChunk/2), 0, 40).Draw(t, "lengths")

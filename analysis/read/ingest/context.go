@@ -1,0 +1,131 @@
+package ingest
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"sort"
+	"strings"
+
+	"leakdiff/analysis/read/detect"
+	"leakdiff/analysis/read/lsof"
+	"leakdiff/analysis/say/wording"
+)
+
+// owned makes listings of socket tables that name the owners of their sockets (ss -p,
+// netstat -p), in a directory without a list of descriptors.
+func owned(context []*part) []*part {
+	var out []*part
+	for _, p := range context {
+		programs := map[int]string{}
+		for _, s := range p.sockets {
+			for _, o := range s.Owners {
+				programs[o.PID] = o.Program
+			}
+		}
+		owned, words := lsof.OwnedDescriptors(p.sockets), newRowWords()
+		for _, pid := range slices.Sorted(maps.Keys(owned)) {
+			q := *p
+			q.pid, q.name, q.sockets = pid, programs[pid], nil
+			q.listing = &listing{command: q.name, rows: &rows{words: words}}
+			for i := range owned[pid] {
+				q.listing.rows.add(&owned[pid][i])
+			}
+			q.outcome = wording.Plural(len(owned[pid]), "socket", "sockets") + " of " + q.name
+			out = append(out, &q)
+		}
+	}
+	return out
+}
+
+// contextOnly makes a snapshot of figures alone (a metrics page), or none.
+func contextOnly(dir string, context []*part) []*group {
+	var out []*group
+	for _, p := range context {
+		if (p.form == detect.Metrics || p.form == detect.MetricsJSON) && len(p.figures) > 0 {
+			if len(out) == 0 || p.token() != out[len(out)-1].token() {
+				out = append(out, &group{dir: dir, stem: p.stem})
+			}
+		}
+	}
+	shareContext(out, context)
+	return out
+}
+
+// shareContext adds the context of a directory to each of its groups, unless the
+// context has another pid, other numbers in its name, or the name of another group.
+func shareContext(out []*group, context []*part) {
+	named := map[string]bool{}
+	for _, g := range out {
+		named[g.stem] = true
+	}
+	for _, g := range out {
+		pid := g.pid()
+		for _, c := range context {
+			switch t := c.token(); {
+			case c.pid != 0 && pid != 0 && c.pid != pid:
+			case t != "" && g.token() != "" && t != g.token():
+			case c.stem != "" && c.stem != g.stem && named[c.stem]:
+			default:
+				g.context = append(g.context, c)
+			}
+		}
+	}
+}
+
+// spreadContext adds descriptions of a process or a host, in directories without
+// evidence (proc/4711/limits, sysctl.txt at the top), to the snapshots that they
+// describe: those of that pid below the directory that holds proc/, and, for settings
+// of the host, all below it.
+func spreadContext(out []*group, byDir map[string][]*part) {
+	held := map[*part]bool{}
+	for _, g := range out {
+		for _, c := range g.context {
+			held[c] = true
+		}
+	}
+	dirs := make([]string, 0, len(byDir))
+	for dir := range byDir {
+		dirs = append(dirs, dir)
+	}
+	sort.Strings(dirs)
+	for _, dir := range dirs {
+		for _, c := range byDir[dir] {
+			if c.evidence() || held[c] {
+				continue
+			}
+			root := aboveProc(dir)
+			for _, g := range out {
+				if !below(g.dir, root) {
+					continue
+				}
+				if c.pid != 0 && c.pid == g.pid() || c.pid == 0 && c.ofHost() {
+					g.context = append(g.context, c)
+				}
+			}
+		}
+	}
+}
+
+// ofHost reports whether the part describes the host and not a process.
+func (p *part) ofHost() bool {
+	return len(p.sysctls) > 0 || p.inodes != nil || p.form == detect.Manifest
+}
+
+// aboveProc returns the directory that holds a copy of /proc, /etc or the commands of
+// sos: "host" for "host/proc/7"; any other directory is returned unchanged.
+func aboveProc(dir string) string {
+	for _, sub := range []*regexp.Regexp{procDir, hostDir} {
+		if at := sub.FindStringIndex(dir); at != nil {
+			return strings.TrimSuffix(dir[:at[0]], "/")
+		}
+	}
+	return dir
+}
+
+// hostDir holds what describes the host as a whole.
+var hostDir = regexp.MustCompile(`(?:^|/)(?:etc|proc|sys|sos_commands(?:/[^/]+)?|server/[^/]+|nodes/[^/]+)$`)
+
+func below(dir, root string) bool {
+	return root == "" || dir == root || strings.HasPrefix(dir, root+"/") || strings.HasPrefix(dir, root+"!/")
+}

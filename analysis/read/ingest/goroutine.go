@@ -1,0 +1,300 @@
+package ingest
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"sort"
+	"strings"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/read/detect"
+	"leakdiff/analysis/read/family"
+	"leakdiff/analysis/say/wording"
+)
+
+// mostSharedStates bounds what is remembered of states.
+const mostSharedStates = 1 << 12
+
+// sharedStates returns one shared map for equal maps with a single state: most families
+// of a large dump have few members in one state.
+func (r *reader) sharedStates(states map[string]int) map[string]int {
+	if len(states) != 1 {
+		return states
+	}
+	for state, n := range states {
+		key := oneState{state, n}
+		if known, ok := r.states[key]; ok {
+			return known
+		}
+		if len(r.states) < mostSharedStates {
+			if r.states == nil {
+				r.states = map[oneState]map[string]int{}
+			}
+			r.states[key] = states
+		}
+	}
+	return states
+}
+
+// oneState is a number of members in one state.
+type oneState struct {
+	state string
+	n     int
+}
+
+// orderVariants puts the largest variants first, and has the members index them
+// there.
+func orderVariants(g *analysis.Group) {
+	if len(g.Variants) < 2 {
+		return
+	}
+	order := make([]int, len(g.Variants))
+	for i := range order {
+		order[i] = i
+	}
+	sort.SliceStable(order, func(i, j int) bool { return g.Variants[order[i]].Count > g.Variants[order[j]].Count })
+	sorted := make([]analysis.Variant, len(order))
+	place := make([]int32, len(order))
+	for to, from := range order {
+		sorted[to], place[from] = g.Variants[from], int32(to)
+	}
+	g.Variants = sorted
+	for i, v := range g.Members.Variant {
+		if v >= 0 {
+			g.Members.Variant[i] = place[v]
+		}
+	}
+	for i := range g.Members.Packed {
+		p := &g.Members.Packed[i]
+		p.Variant = place[p.Variant]
+	}
+}
+
+// group finds or makes the family of this snapshot.
+func (b *builder) group(f *analysis.Family) *analysis.Group {
+	g := b.byPrint[f.Fingerprint]
+	if g == nil {
+		g = &analysis.Group{Family: f, OldestWait: -1, States: map[string]int{}}
+		b.byPrint[f.Fingerprint] = g
+	}
+	return g
+}
+
+// variant finds or makes an exact stack within a family.
+func (b *builder) variant(g *analysis.Group, s *analysis.Stack) int {
+	return variantAs(g, b.byExact, b.r.stacks.Exact(s), s)
+}
+
+// goroutines fills totals and families from the text and its twins, which are
+// encodings of one instant and never added up.
+func (b *builder) goroutines() {
+	text := b.g.form(detect.GoroutineDebug2, detect.GoroutineCrash)
+	twin, leaked := b.g.profiles(false), b.g.profiles(true)
+	if text == nil && twin == nil {
+		twin, leaked = leaked, nil
+	}
+	if text == nil && twin == nil {
+		return
+	}
+	if leaked != nil {
+		defer b.markLeaked(leaked)
+	}
+	if text == nil {
+		b.countTwin(twin)
+		total := twin.profile.profile.Sum
+		b.s.Totals.Goroutines = &total
+		b.s.Truncated, b.s.Refused = twin.profile.profile.Truncated, twin.profile.profile.Refused
+		b.s.LowerBound = !twin.profile.profile.Whole()
+		return
+	}
+	dump := text.text.dump
+	if (text.form == detect.GoroutineCrash || text.text.crash) && dump.Headers < 3 {
+		// One goroutine under a panic does not show how many there were.
+		b.r.problem(analysis.Problem{Path: text.path, Offset: -1, Severity: analysis.Note,
+			What: "a crash that shows " + wording.Plural(dump.Headers, "goroutine", "goroutines") + ", not a dump of all",
+			Why:  "Go prints the failing goroutine alone unless GOTRACEBACK=all is set",
+			Hint: "take a dump with /debug/pprof/goroutine?debug=2, or set GOTRACEBACK=all before the next crash"})
+		return
+	}
+	total := dump.Goroutines
+	b.s.MaxGoroutineID = dump.MaxID
+	b.s.Truncated = dump.Truncated
+	complete := twin != nil && twin.profile.profile.Whole()
+	b.objects(text.text)
+	b.countText(text)
+	switch {
+	case dump.Truncated && complete:
+		b.completeFromTwin(twin)
+		total = max(total, twin.profile.profile.Sum)
+		// The parser, which knows no twin, has asked for one.
+		b.r.problems.list = slices.DeleteFunc(b.r.problems.list, func(p analysis.Problem) bool {
+			return p.Path == text.path && strings.HasPrefix(p.What, "the dump is cut")
+		})
+		b.r.problem(analysis.Problem{Path: text.path, Offset: -1, Severity: analysis.Warning,
+			What: fmt.Sprintf("%d of at least %d goroutines were read from the cut dump", dump.Goroutines, total),
+			Why:  "the totals and the size of each family come from " + path.Base(twin.path) + ", which is whole; ids, states and waits are of those that were read",
+			Hint: "take the next capture with debug=1 as well, as here; it is small and never cut"})
+	case dump.Truncated:
+		b.s.LowerBound = true
+	case complete:
+		b.compareTwin(text, twin, total)
+	}
+	b.s.Totals.Goroutines = &total
+}
+
+// compareTwin names a twin that counts otherwise by more than a tenth.
+func (b *builder) compareTwin(text, twin *part, total int) {
+	other := twin.profile.profile.Sum
+	if d := max(other-total, total-other); d*10 <= max(total, other) {
+		return
+	}
+	b.r.problem(analysis.Problem{Path: twin.path, Offset: -1, Severity: analysis.Warning,
+		What: fmt.Sprintf("counts %d goroutines where %s has %d", other, path.Base(text.path), total),
+		Why:  "the two were not taken at one instant, or one of them is not whole",
+		Hint: "the text's figures are used; take both within a second of each other"})
+}
+
+func (b *builder) countText(p *part) {
+	at := b.addArtifact(p)
+	for _, stack := range p.text.order {
+		c := p.text.stacks[stack]
+		if c.Len() == 0 {
+			continue // all of them are in no family
+		}
+		g := b.group(b.familyOf(p.text, stack))
+		v := b.variant(g, stack)
+		g.Variants[v].Count += c.Len()
+		g.Leaked += c.leaked
+		c.sum(g, p.text.states)
+		g.Members.States = p.text.states
+		g.Members.Packed = append(g.Members.Packed, analysis.Packing{Packed: c.Packed, Variant: int32(v), Artifact: int32(at)})
+	}
+}
+
+// familyOf is the family of a stack of a dump.
+func (b *builder) familyOf(t *textDump, stack *analysis.Stack) *analysis.Family {
+	c := t.stacks[stack]
+	if c.family == nil {
+		c.family = b.r.stacks.OfStack(stack)
+	}
+	return c.family
+}
+
+// sum adds the goroutines to the figures of their family.
+func (c *goroutines) sum(g *analysis.Group, states []string) {
+	for i, n := range c.waits {
+		g.Waits[i] += n
+	}
+	g.OldestWait = max(g.OldestWait, c.oldest)
+	for i, state := range c.States() {
+		g.States[states[state]] += c.counts[i]
+	}
+	g.Count += c.Len()
+}
+
+func stateIndex(m *analysis.Members, state string) uint16 {
+	for i, s := range m.States {
+		if s == state {
+			return uint16(i)
+		}
+	}
+	m.States = append(m.States, state)
+	return uint16(len(m.States) - 1)
+}
+
+func waitBucket(minutes int) int {
+	for i := len(analysis.WaitBuckets) - 1; i >= 0; i-- {
+		if minutes >= analysis.WaitBuckets[i] {
+			return i
+		}
+	}
+	return 0
+}
+
+// countTwin makes families of a debug=1 text or proto alone: no identities.
+func (b *builder) countTwin(p *part) {
+	at := int32(b.addArtifact(p))
+	for i, stack := range p.profile.stacks {
+		if dumping(stack) {
+			continue
+		}
+		g := b.group(b.r.stacks.OfStack(stack))
+		v := b.variant(g, stack)
+		g.Variants[v].Count += p.profile.counts[i]
+		g.Count += p.profile.counts[i]
+		rec := p.profile.offsets[i]
+		g.Members.Offset = append(g.Members.Offset, rec.Offset)
+		g.Members.Line = append(g.Members.Line, rec.Line)
+		g.Members.Length = append(g.Members.Length, int32(min(rec.Length, 1<<31-1)))
+		g.Members.Artifact = append(g.Members.Artifact, at)
+		g.Members.Variant = append(g.Members.Variant, int32(v))
+	}
+}
+
+// dumping recognises the goroutine that wrote the profile; it belongs to no
+// family, as in debug=2.
+func dumping(s *analysis.Stack) bool {
+	for i, f := range s.Frames {
+		if i > 6 {
+			break
+		}
+		if strings.HasPrefix(f.Func, "runtime/pprof.writeGoroutine") || strings.HasPrefix(f.Func, "runtime/pprof.writeRuntimeProfile") || strings.HasPrefix(f.Func, "runtime/pprof.runtime_goroutineProfile") {
+			return true
+		}
+	}
+	return false
+}
+
+// markLeaked marks the members of families that a profile of the leaked goroutines alone
+// counts (/debug/pprof/goroutineleak), as the text of debug=2 does.
+func (b *builder) markLeaked(p *part) {
+	adopters := family.Adopters(b.families())
+	counts := map[string]int{}
+	for i, stack := range p.profile.stacks {
+		print := b.r.stacks.OfStack(stack).Fingerprint
+		if b.byPrint[print] == nil {
+			print = adopters[print]
+		}
+		counts[print] += p.profile.counts[i]
+	}
+	for print, n := range counts {
+		if g := b.byPrint[print]; g != nil {
+			g.Leaked = max(g.Leaked, min(n, g.Count))
+		}
+	}
+}
+
+// completeFromTwin sets the counts of a cut text's families to those of its complete
+// twin. Members, states and ids stay as they were read.
+func (b *builder) completeFromTwin(p *part) {
+	at := int32(b.addArtifact(p))
+	counts := map[string]int{}
+	families := map[string]*analysis.Family{}
+	first := map[string]int{}
+	adopters := family.Adopters(b.families())
+	for i, stack := range p.profile.stacks {
+		if dumping(stack) {
+			continue
+		}
+		f := b.r.stacks.OfStack(stack)
+		if adopted := b.byPrint[adopters[f.Fingerprint]]; adopted != nil {
+			f = adopted.Family
+		}
+		if _, ok := families[f.Fingerprint]; !ok {
+			families[f.Fingerprint], first[f.Fingerprint] = f, i
+		}
+		counts[f.Fingerprint] += p.profile.counts[i]
+	}
+	for print, f := range families {
+		g := b.group(f)
+		if len(g.Variants) == 0 {
+			stack := p.profile.stacks[first[print]]
+			v := b.variant(g, stack)
+			g.Variants[v].Count = counts[print]
+			rec := p.profile.offsets[first[print]]
+			g.Members = analysis.Members{Offset: []int64{rec.Offset}, Line: []int64{rec.Line}, Length: []int32{int32(min(rec.Length, 1<<31-1))}, Artifact: []int32{at}, Variant: []int32{int32(v)}}
+		}
+		g.Count = max(g.Count, counts[print])
+	}
+}

@@ -1,0 +1,178 @@
+package ingest
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/read/envelope"
+	"leakdiff/analysis/read/lsof"
+	"leakdiff/analysis/read/metrics"
+	"leakdiff/analysis/read/procfs"
+	"leakdiff/analysis/say/wording"
+)
+
+type listingParser func(io.Reader, string, func(int, *lsof.Row) error) (lsof.Listing, []analysis.Problem, error)
+
+// listed reads a listing of descriptors: a part for every process of each of its
+// rounds.
+func listed(parse listingParser) func(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
+	return func(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
+		type key struct{ ordinal, pid int }
+		byProcess := map[key]*part{}
+		var order []*part
+		var last key
+		var q *part
+		words := newRowWords()
+		rounds := 1
+		dates := envelope.NewDates(r.written(p))
+		all, problems, err := parse(io.TeeReader(body, dates), p.path, func(ordinal int, row *lsof.Row) error {
+			rounds = max(rounds, ordinal+1)
+			if row.Unreadable {
+				return nil
+			}
+			if k := (key{ordinal, row.PID}); q == nil || k != last {
+				q, last = byProcess[k], k
+				if q == nil {
+					q = p.another(ordinal)
+					q.pid, q.name = row.PID, strings.Clone(row.Command)
+					q.listing = &listing{command: q.name, rows: &rows{words: words}}
+					byProcess[k] = q
+					order = append(order, q)
+				}
+			}
+			q.listing.user(row.User)
+			if !row.IsDescriptor {
+				q.listing.other++
+				a.Rows++
+				return nil
+			}
+			q.listing.rows.add(&row.Descriptor)
+			r.progress.Descriptors++
+			return nil
+		})
+		r.problem(problems...)
+		if err != nil && all.Rows == 0 {
+			return err
+		}
+		if all.Form == lsof.Headerless {
+			r.problem(analysis.Problem{Path: p.path, Line: 1, Offset: 0, Severity: analysis.Note,
+				What: "an excerpt of a listing, without its header", Why: "the columns are told by their look, and rows that were left out are not known",
+				Hint: "upload the whole output: lsof -nP -p PID > lsof.txt"})
+		}
+		begins := make([]int64, len(all.PerPart))
+		for i := range begins {
+			begins[i] = all.PerPart[i].Offset
+		}
+		times := dates.Of(begins)
+		for _, q := range order {
+			if q.ordinal < len(times) {
+				q.dated(times[q.ordinal])
+			}
+			a.Members += q.listing.rows.len()
+			q.outcome = fmt.Sprintf("%s of %s", wording.Plural(q.listing.rows.len(), "descriptor", "descriptors"), processWord(q))
+			q.section = rounds > 1
+		}
+		if a.Members > 0 {
+			order = slices.DeleteFunc(order, func(q *part) bool { return q.listing.rows.len() == 0 })
+		}
+		a.Outcome = wording.Plural(a.Members, "descriptor", "descriptors")
+		if len(order) > rounds {
+			a.Outcome += fmt.Sprintf(" of %d processes", len(order)/rounds)
+		}
+		if rounds > 1 {
+			a.Outcome += fmt.Sprintf(" in %d listings", rounds)
+		}
+		r.parts = append(r.parts, order...)
+		return nil
+	}
+}
+
+func readListing(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
+	p.links = []analysis.Descriptor{}
+	_, problems, err := lsof.ParseListing(body, p.path, func(d *analysis.Descriptor) error {
+		p.links = append(p.links, *d)
+		return nil
+	})
+	r.problem(problems...)
+	if err != nil && len(p.links) == 0 {
+		return err
+	}
+	r.progress.Descriptors += len(p.links)
+	a.Members = len(p.links)
+	a.Outcome = wording.Plural(a.Members, "descriptor", "descriptors")
+	return nil
+}
+
+func readGrep(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
+	infos, pid, problems, err := procfs.ParseGrep(body, p.path)
+	r.problem(problems...)
+	p.pid = pid
+	if err != nil && len(infos) == 0 {
+		return err
+	}
+	p.fdinfo = &fdinfoSet{infos: infos}
+	countWatches(r, p.fdinfo, a)
+	return nil
+}
+
+func countWatches(r *reader, set *fdinfoSet, a *analysis.Artifact) {
+	a.Members, a.Watches = 0, 0
+	for i := range set.infos {
+		a.Watches += len(set.infos[i].Watches)
+		if set.infos[i].FD >= 0 {
+			a.Members++
+		}
+	}
+	a.Members += set.empty
+	r.progress.Watches += a.Watches
+	r.progress.Descriptors += a.Members
+	a.Outcome = fmt.Sprintf("%s, %s", wording.Plural(a.Members, "descriptor", "descriptors"), wording.Plural(a.Watches, "watch", "watches"))
+}
+
+type metricsParser func(io.Reader, string) (map[string]float64, metrics.Info, []analysis.Problem, error)
+
+func measured(parse metricsParser) func(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
+	return func(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
+		figures, info, problems, err := parse(body, p.path)
+		r.problem(problems...)
+		p.figures, p.version, p.inner = figures, versionText(info), info.Time
+		a.Outcome = wording.Plural(len(figures), "figure", "figures")
+		return err
+	}
+}
+
+func readSockets(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
+	_, problems, err := lsof.ParseSockets(body, p.path, p.socket)
+	return r.tabled(p, a, problems, err)
+}
+
+func readNet(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
+	_, problems, err := procfs.ParseNet(body, p.path, p.socket)
+	return r.tabled(p, a, problems, err)
+}
+
+func (p *part) socket(s *analysis.Socket) error {
+	p.sockets = append(p.sockets, *s)
+	return nil
+}
+
+func (r *reader) tabled(p *part, a *analysis.Artifact, problems []analysis.Problem, err error) error {
+	r.problem(problems...)
+	a.Rows = len(p.sockets)
+	a.Outcome = wording.Plural(len(p.sockets), "socket", "sockets")
+	return err
+}
+
+// versionText is "v1.34.4, go1.26.8", or the part of it that the page has.
+func versionText(info metrics.Info) string {
+	var words []string
+	for _, w := range []string{info.Version(), info.GoVersion} {
+		if w != "" {
+			words = append(words, w)
+		}
+	}
+	return strings.Join(words, ", ")
+}

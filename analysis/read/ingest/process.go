@@ -1,0 +1,228 @@
+package ingest
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/read/detect"
+)
+
+func processWord(p *part) string {
+	return fmt.Sprintf("%s, pid %d, listing %d", p.listing.command, p.pid, p.ordinal+1)
+}
+
+// identify resolves whose evidence this is: inside the data first, then the
+// names (DESIGN.md section 4).
+func (b *builder) identify() {
+	label, dirName := naming(b.g.dir)
+	if label == "" || b.g.stem != "" && !strings.Contains(b.g.stem, label) {
+		if stem := labelOfStem(b.g.stem); stem != "" && label == "" {
+			label = stem
+		}
+	}
+	if len(b.g.parts) > 0 && b.g.parts[0].section {
+		label = strings.TrimSpace(label + " #" + strconv.Itoa(b.g.ordinal+1))
+	}
+	b.s.Label = label
+	p := &b.s.Process
+	all := append(append([]*part{}, b.g.context...), b.g.parts...)
+	for _, q := range all {
+		b.identifyBy(p, q)
+	}
+	b.nameProcess(p, all, dirName)
+}
+
+func (b *builder) identifyBy(p *analysis.Process, q *part) {
+	where := path.Base(strings.TrimSuffix(q.path, "/"))
+	if q.pid != 0 && (p.PID.Value == "" || q.stat != nil) {
+		p.PID = analysis.Fact{Value: strconv.Itoa(q.pid), Source: where, Confidence: analysis.High}
+	}
+	if q.stat != nil && q.stat.StartTicks > 0 {
+		p.Start = analysis.Fact{Value: strconv.FormatUint(q.stat.StartTicks, 10), Source: "ticks since boot in " + where, Confidence: analysis.High}
+	}
+	if q.capture != nil && !p.Start.Known() && q.capture.Process.StartTicks > 0 {
+		p.Start = analysis.Fact{Value: q.capture.Process.start(), Source: "ticks since boot in " + where, Confidence: analysis.High}
+	}
+	switch host := hostOf(q.cmdline); {
+	case q.host != "" && q.section:
+		p.Host = analysis.Fact{Value: q.host, Source: "prefix of the log lines in " + where, Confidence: analysis.High}
+	case q.host != "" && (q.form == detect.Manifest || q.form == detect.Capture):
+		p.Host = analysis.Fact{Value: q.host, Source: where + " of the collector", Confidence: analysis.High}
+	case q.host != "":
+		p.Host = analysis.Fact{Value: q.host, Source: where, Confidence: analysis.High}
+	case q.placing.host != "" && p.Host.Confidence != analysis.High:
+		p.Host = q.placing.fact(q.placing.host)
+	case host != "" && p.Host.Confidence != analysis.High:
+		p.Host = analysis.Fact{Value: host, Source: "an option in " + where, Confidence: analysis.Medium}
+	}
+	if q.version != "" {
+		p.Version = analysis.Fact{Value: q.version, Source: where, Confidence: analysis.High}
+	}
+}
+
+// nameProcess takes the first name that speaks: stat and status, the command
+// line, the binary of a proto, a listing's COMMAND, the directory, the program's
+// own functions.
+func (b *builder) nameProcess(p *analysis.Process, all []*part, dirName string) {
+	var captured, kernel, argv, binary, listed, logged, placed string
+	var placing placing
+	for _, q := range all {
+		switch {
+		case q.capture != nil:
+			captured = q.name
+		case q.stat != nil || q.status != nil:
+			kernel = q.name
+		case len(q.cmdline) > 0:
+			argv = programName(q.cmdline[0])
+		case q.profile != nil && q.name != "":
+			binary = q.name
+		case q.listing != nil:
+			listed = q.name
+		case q.node != nil && q.name != "":
+			argv = q.name
+		case q.name != "":
+			logged = q.name
+		}
+		if q.placing.process != "" {
+			placing, placed = q.placing, q.placing.process
+		}
+	}
+	whole := func(cut string, limit int) (string, bool) {
+		for _, longer := range []string{argv, binary, dirName} {
+			if len(cut) == limit && len(longer) > limit && strings.HasPrefix(longer, cut) {
+				return longer, true
+			}
+		}
+		return cut, false
+	}
+	set := func(name, source string, c analysis.Confidence) {
+		p.Name = analysis.Fact{Value: name, Source: source, Confidence: c}
+	}
+	switch {
+	case captured != "":
+		set(captured, "manifest of the collector", analysis.High)
+	case kernel != "":
+		name, longer := whole(kernel, 15)
+		source := "stat or status"
+		if longer {
+			source = "stat, completed from the command line, binary or directory"
+		}
+		set(name, source, analysis.High)
+	case argv != "":
+		set(argv, "command line", analysis.High)
+	case listed != "":
+		name, longer := whole(listed, 9)
+		source := "COMMAND of the listing"
+		if longer {
+			source += ", completed from the binary or directory"
+		}
+		set(name, source, analysis.High)
+	case logged != "":
+		set(logged, "prefix of the log lines", analysis.High)
+	case placed != "" && (binary == "" || genericName(binary)):
+		p.Name = placing.fact(placed)
+	case binary != "" && (dirName == "" || dirName == binary || genericName(binary)):
+		set(binary, "binary named in the profile", analysis.High)
+	case dirName != "" && b.contextNamesProcess(dirName):
+		set(dirName, "directory name", analysis.Medium)
+	case binary != "":
+		set(binary, "binary named in the profile", analysis.High)
+	default:
+		if name := b.mainPackage(); name != "" {
+			set(name, "package of main.main or of the program's own functions", analysis.Low)
+		} else if word := b.r.processWordOfStem(b.g.stem); word != "" {
+			set(word, "file name", analysis.Low)
+		}
+	}
+}
+
+// genericName reports whether a binary's name does not name a program, such as go
+// test's.
+func genericName(name string) bool { return name == "main" || strings.HasPrefix(name, "__debug_bin") }
+
+// contextNamesProcess reports whether a directory's name can be a process: it
+// has a capture's label above or below it, or the bundle has several of it.
+func (b *builder) contextNamesProcess(dir string) bool {
+	label, _ := naming(b.g.dir)
+	return label != "" && dir != ""
+}
+
+// mainPackage reads the program out of the stacks: the last element of the path that
+// holds package main's file ("kubelet" for "/src/cmd/kubelet/main.go").
+func (b *builder) mainPackage() string {
+	for _, p := range b.g.parts {
+		var stacks []*analysis.Stack
+		if p.text != nil {
+			stacks = p.text.order
+		} else if p.profile != nil {
+			stacks = p.profile.stacks
+		}
+		for _, s := range stacks {
+			for _, f := range s.Frames {
+				if f.Func != "main.main" {
+					continue
+				}
+				held := path.Dir(strings.ReplaceAll(f.File, `\`, "/"))
+				if dir := path.Base(held); dir != "." && dir != "/" && dir != "src" && dir != "app" && !homeDirectory.MatchString(held) {
+					if at := strings.IndexByte(dir, '@'); at > 0 {
+						dir = dir[:at]
+					}
+					return dir
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// homeDirectory is a home directory, or the one that holds them all: its name is a
+// person's and no program's.
+var homeDirectory = regexp.MustCompile(`(?i)^(?:[a-z]:)?(?:/var|/usr|/export|/data|/mnt)?/(?:home|users)(?:/[^/]+)?$|^(?:/var)?/root$`)
+
+func labelOfStem(stem string) string {
+	if len(digits.FindAllString(stem, -1)) > 0 || ordinal(stem) {
+		return stem
+	}
+	return ""
+}
+
+func ordinal(word string) bool {
+	_, ok := ordinalWords[word]
+	return ok
+}
+
+// programs are names that a file may carry; any other word in a file's name means
+// something else ("monday").
+var programs = wordSet(`kubelet containerd containerd-shim-runc-v2 dockerd crio etcd kube-apiserver kube-controller-manager kube-scheduler kube-proxy
+	coredns cilium-agent cilium-operator calico-node antrea-agent prometheus alertmanager grafana loki thanos alloy node_exporter nomad consul vault
+	cockroach minio influxd tidb tikv pd traefik caddy haproxy envoy istiod pilot-discovery jenkins elasticsearch java node mattermost teleport rancher
+	longhorn-manager velero argocd harbor telegraf filebeat metricbeat elastic-agent datadog-agent syncthing gitea`)
+
+func wordSet(text string) map[string]bool {
+	out := map[string]bool{}
+	for _, w := range strings.Fields(text) {
+		out[w] = true
+	}
+	return out
+}
+
+// fileWord names a file and no program.
+var fileWord = regexp.MustCompile(`(?i)^(results?|outputs?|responses?|body|console|stdout|stderr|app|page|report|data|file|messages|syslog|journal.*|capture|test)$`)
+
+// processWordOfStem is the program in a file's name: a known one, or a word in the
+// names of several instants ("billing-t0", "billing-t1").
+func (r *reader) processWordOfStem(stem string) string {
+	word := wordOfStem(stem)
+	if programs[word] || len(word) >= 3 && !ordinal(word) && !fileWord.MatchString(word) && len(r.stems[word]) >= 2 {
+		return word
+	}
+	return ""
+}
+
+func wordOfStem(stem string) string {
+	return strings.Trim(digits.ReplaceAllString(instantWord.ReplaceAllString(stem, ""), ""), "._- ")
+}

@@ -1,0 +1,72 @@
+package thread
+
+import (
+	"strconv"
+	"strings"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/read/line"
+	"leakdiff/analysis/say/wording"
+)
+
+// refusal reports that threads of the dump are missing.
+func (p *textParser) refusal(d *Dump) {
+	first := p.state.refused.first
+	why := "a line begins like a thread, and no header that is known goes on like it: "
+	if d.Refused > 1 {
+		why = strconv.Itoa(d.Refused) + " lines begin like a thread, and no header that is known goes on like them; the first: "
+	}
+	p.problems.add(analysis.Warning, first, wording.Plural(d.Refused, "thread was", "threads were")+" not understood: the dump has at least "+wording.Plural(d.Threads, "thread", "threads"),
+		why+line.Quote(first.Text), "look at the raw lines, where something may have cut in; take the dump again with jcmd PID Thread.print -l > FILE, or remove what is no part of it")
+}
+
+// truncated judges the end of a dump.
+func (p *textParser) truncated() (bool, string) {
+	d := p.dump
+	hotSpot := d.Form == FormHotSpot || d.Form == FormHPUX
+	switch {
+	case p.state.cut:
+		return true, "the text ends inside a line"
+	case hotSpot && d.Declared > 0 && p.state.numbered+d.Refused < d.Declared && (p.state.numbered > 0 || d.Threads == 0):
+		return true, "the JVM lists " + strconv.Itoa(d.Declared) + " Java threads, " + strconv.Itoa(p.state.numbered) + " are in the text"
+	case hotSpot && d.Version != "" && !p.state.ended && p.state.vm == 0:
+		return true, "neither the threads of the virtual machine nor the line about JNI follow, which end every dump"
+	}
+	return false, ""
+}
+
+// lacks reports what the form of a dump does not print.
+func (p *textParser) lacks(d *Dump) {
+	l := at(d.Line, d.Offset)
+	switch {
+	case d.Threads == 0:
+	case d.Form == FormJstackF:
+		p.problems.once(l, "jstack -F prints no names and no states", "it reads the process from outside",
+			"threads can be counted by stack only; use jstack -l or jcmd PID Thread.print -l while the JVM answers")
+	case d.Form == FormStackTraces && p.state.numbered == 0:
+		p.problems.once(l, "this form prints no thread ids", "Thread.toString has none before JDK 19",
+			"threads can be counted and not followed from dump to dump; use jcmd PID Thread.print -l")
+	case (d.Form == FormHotSpot || d.Form == FormHPUX) && p.state.numbered == 0:
+		p.problems.once(l, "the threads have no number", "JDK 7 and older, and some exports, print none",
+			"threads can be counted and not surely followed from dump to dump: addresses and native ids are reused")
+	}
+}
+
+// complete reports whether a line of a thread that the file ends with is whole.
+func complete(s string) bool {
+	if strings.HasPrefix(s, "at ") || strings.Contains(s, "(a ") {
+		return strings.Contains(s, ")")
+	}
+	return strings.Count(s, "<") == strings.Count(s, ">")
+}
+
+// half reports whether the last line of a file, which is not understood and has no line
+// end, may be the beginning of a line of a dump.
+func half(s string) bool {
+	for _, word := range [...]string{"at ", "- ", "java.lang.Thread.State: ", "Locked ownable synchronizers:"} {
+		if strings.HasPrefix(s, word) || strings.HasPrefix(word, s) {
+			return true
+		}
+	}
+	return joinable(s)
+}
