@@ -140,7 +140,7 @@ func TestAKeptFrontIsMadeAnewAfter(t *testing.T) {
 		{"a bundle that is read again", func() {
 			_, err := st.Requeue(t.Context(), up.ID)
 			ok(err)
-			s.s.queue.Nudge()
+			s.s.queue.Notify()
 			_, err = s.s.worker.Settled(t.Context(), up.ID)
 			ok(err)
 		}, nil, "", false},

@@ -194,7 +194,7 @@ func (s *Service) dropCase(r *http.Request, id, key, permalinks string) error {
 		return err
 	}
 	s.log.Info("case deleted", append(access.By(r, role), "case", id, "bundles", len(bundles))...)
-	s.queue.Nudge() // what waits for room may have it now
+	s.queue.Notify() // what waits for room may have it now
 	return nil
 }
 

@@ -84,8 +84,8 @@ type Loader interface {
 
 // Queue is how the worker is told of what happens to cases.
 type Queue interface {
-	// Nudge says that there is work, or room.
-	Nudge()
+	// Notify says that there is work, or room.
+	Notify()
 	// Cancel stops the reading of a bundle.
 	Cancel(bundleID string) bool
 	// Later has work done when no bundle is read.

@@ -27,7 +27,7 @@ import (
 
 // FrontState is what the front of a case is made of beside the evidence.
 type FrontState struct {
-	// hash is of all of it, empty where the front is not to be kept: while a bundle of
+	// Hash is of all of it, empty where the front is not to be kept: while a bundle of
 	// the case is read, or without a name of the program.
 	Hash string
 	// cases are those that the page is of, told what each has said.

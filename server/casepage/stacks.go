@@ -9,12 +9,12 @@ import (
 
 // StackView are the snapshots of a page, one or A and B, for a view of their stacks beside it.
 type StackView struct {
-	// shell is the frame of the page, base its path.
+	// Shell is the frame of the page, Base its path.
 	Shell view.Shell
 	Base  string
-	// caseID is the case of B, otherID the one of A where it is another one.
+	// CaseID is the case of B, OtherID the one of A where it is another one.
 	CaseID, OtherID string
-	// state changes with the case.
+	// State changes with the case.
 	State     string
 	Snapshots []*analysis.Snapshot
 }

@@ -68,7 +68,7 @@ func (s *Service) setMark(r *http.Request, caseID string, m store.Mark, key stri
 		return before, err
 	}
 	s.edited(r, caseID)
-	s.queue.Nudge()
+	s.queue.Notify()
 	return before, nil
 }
 

@@ -21,7 +21,7 @@ const (
 
 // View is a page as it can be kept: what it is rendered from, and the twin for programs.
 type View struct {
-	// kind is case, diff, compare, family, snapshot or flame, and says what model is.
+	// Kind is case, diff, compare, family, snapshot or flame, and says what model is.
 	Kind        string
 	Model, Data any
 	Headline    string

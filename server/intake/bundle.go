@@ -274,7 +274,7 @@ func (s *Service) dropBundle(r *http.Request, id, key string) (caseID string, er
 		return "", err
 	}
 	s.log.Info("bundle removed", append(access.By(r, role), "bundle", id, "case", b.CaseID)...)
-	s.queue.Nudge() // what waits for room may have it now
+	s.queue.Notify() // what waits for room may have it now
 	if err := s.summaries.Summarise(r.Context(), b.CaseID); err != nil {
 		s.log.Error("summing up a case failed", "case", b.CaseID, "error", err)
 	}
@@ -292,6 +292,6 @@ func (s *Service) ReadAgain(w http.ResponseWriter, r *http.Request) {
 		s.respond.Fail(w, r, err)
 		return
 	}
-	s.queue.Nudge()
+	s.queue.Notify()
 	s.respond.Redirect(w, r, "/bundles/"+id)
 }

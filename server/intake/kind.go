@@ -40,7 +40,7 @@ func (s *Service) setKind(r *http.Request, bundleID, path, kind, key string) err
 	if _, err := s.store.Requeue(r.Context(), b.ID); err != nil {
 		return err
 	}
-	s.queue.Nudge()
+	s.queue.Notify()
 	return nil
 }
 

@@ -36,7 +36,7 @@ type placed struct {
 // place records an upload in a case, a new one when none is named, and its job
 // in the same transaction. Only then it may be acknowledged.
 func (s *Service) place(ctx context.Context, caseID string, up received) (placed, error) {
-	defer s.queue.Nudge()
+	defer s.queue.Notify()
 	if caseID == "" {
 		_, b, key, err := s.store.OpenCase(ctx, caseTitle(up.name), "", up.name, up.files)
 		if err == nil {

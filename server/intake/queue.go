@@ -10,7 +10,7 @@ import (
 
 // Queue is what those who record jobs, and those who wait for them, share with the worker.
 type Queue struct {
-	wake chan struct{}
+	notified chan struct{}
 	// idle is work that is done when no bundle is read.
 	idle chan func(context.Context)
 
@@ -32,7 +32,7 @@ type Queue struct {
 // NewQueue makes an empty queue.
 func NewQueue() *Queue {
 	return &Queue{
-		wake: make(chan struct{}, 1), idle: make(chan func(context.Context), 4),
+		notified: make(chan struct{}, 1), idle: make(chan func(context.Context), 4),
 		changed: make(chan struct{}), ended: make(chan struct{}),
 		waiting: map[string]int{}, answered: make(chan struct{}),
 	}
@@ -46,25 +46,25 @@ func (q *Queue) Later(work func(context.Context)) {
 	}
 }
 
-// Nudge says that a job was recorded.
-func (q *Queue) Nudge() {
+// Notify says that a job was recorded.
+func (q *Queue) Notify() {
 	select {
-	case q.wake <- struct{}{}:
+	case q.notified <- struct{}{}:
 	default:
 	}
 }
 
-// rest waits so long, or until somebody nudges.
+// rest waits so long, or until a job is recorded.
 func (q *Queue) rest(ctx context.Context, atMost time.Duration) {
 	select {
 	case <-ctx.Done():
-	case <-q.wake:
+	case <-q.notified:
 	case <-time.After(atMost):
 	}
 }
 
-// attend says that an answer waits for a bundle, until answered is called.
-func (q *Queue) attend(bundleID string) (answered func()) {
+// addWaiter says that an answer waits for a bundle, until answered is called.
+func (q *Queue) addWaiter(bundleID string) (answered func()) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.waiting[bundleID]++
@@ -82,9 +82,9 @@ func (q *Queue) attend(bundleID string) (answered func()) {
 // answerWait bounds how long a summary waits for the answers about a bundle.
 const answerWait = 50 * time.Millisecond
 
-// letAnswer waits until nothing waits for a bundle that was just read. What is done for its
+// waitForAnswers waits until nothing waits for a bundle that was just read. What is done for its
 // case next reads all of it, and an answer beside that takes 10 ms longer.
-func (q *Queue) letAnswer(ctx context.Context, bundleID string) {
+func (q *Queue) waitForAnswers(ctx context.Context, bundleID string) {
 	within(ctx, answerWait, func() (bool, <-chan struct{}) {
 		q.mu.Lock()
 		defer q.mu.Unlock()

@@ -43,7 +43,7 @@ func (s *Service) addSample(ctx context.Context, sample Sample) (store.Bundle, e
 	if err != nil {
 		return b, errors.Join(err, s.store.Discard(context.WithoutCancel(ctx), files))
 	}
-	s.queue.Nudge()
+	s.queue.Notify()
 	return b, nil
 }
 

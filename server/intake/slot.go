@@ -15,7 +15,7 @@ const (
 	// uploadSlots is how many uploads are stored at once, each with some 2 MB of memory.
 	// Who comes later sends when one has ended.
 	uploadSlots = 32
-	// idleTimeout is how long a sender may send nothing.
+	// IdleTimeout is how long a sender may send nothing.
 	IdleTimeout = 2 * time.Minute
 )
 

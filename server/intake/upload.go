@@ -52,7 +52,7 @@ func (s *Service) Upload(w http.ResponseWriter, r *http.Request) {
 	s.respond.Page(w, r, http.StatusOK, page.Stored(view.NewStored(s.respond.Engine(), p.ownerKey, address)))
 }
 
-// Uploaded is the answer of the upload API (DESIGN.md section 8).
+// Uploaded is the answer of the upload API.
 type Uploaded struct {
 	ID        string            `json:"id"`
 	Link      string            `json:"link"`
@@ -133,7 +133,7 @@ func (s *Service) acceptUpload(w http.ResponseWriter, r *http.Request, receive f
 	}
 	b := p.bundle
 	if r.URL.Query().Get("wait") != "" {
-		defer s.queue.attend(b.ID)()
+		defer s.queue.addWaiter(b.ID)()
 		b, err = s.settled(ctx, b.ID)
 		if ctx.Err() != nil {
 			return // the client left; the ingest goes on

@@ -75,7 +75,7 @@ func (w *Worker) Run(ctx context.Context) {
 			}
 			select {
 			case <-ctx.Done():
-			case <-w.wake:
+			case <-w.notified:
 			case work := <-w.idle:
 				work(ctx)
 			case <-time.After(rest):
@@ -114,22 +114,22 @@ func (w *Worker) work(ctx context.Context, job store.Job) (full bool) {
 		w.cfg.Log.Info("ingest interrupted by the end of the server, will be run again", "bundle", job.BundleID)
 	case jobCtx.Err() != nil || errors.Is(err, context.Canceled):
 		// What a cancelled write says is not always that. A case that was deleted while it was read took the job with it.
-		w.insist(ctx, "cancelling", job, func() error { return w.cfg.Store.CancelJob(ctx, job.ID) })
+		w.recordEnd(ctx, "cancelling", job, func() error { return w.cfg.Store.CancelJob(ctx, job.ID) })
 	case store.IsFull(err):
 		fault, _ := w.cfg.Respond.Fault(err)
 		w.cfg.Log.Warn("the volume is full: a result is read again and saved when there is room", "bundle", job.BundleID)
-		w.insist(ctx, "postponing a job", job, func() error { return w.cfg.Store.PostponeJob(ctx, job.ID, fault) })
+		w.recordEnd(ctx, "postponing a job", job, func() error { return w.cfg.Store.PostponeJob(ctx, job.ID, fault) })
 		return true
 	default:
 		fault, _ := w.cfg.Respond.Fault(err)
-		w.insist(ctx, "recording a failed job", job, func() error { return w.cfg.Store.FailJob(ctx, job.ID, fault) })
+		w.recordEnd(ctx, "recording a failed job", job, func() error { return w.cfg.Store.FailJob(ctx, job.ID, fault) })
 	}
 	return false
 }
 
-// insist ends a job, however long that fails: nothing else ends one that is running. A job
+// recordEnd ends a job, however long that fails: nothing else ends one that is running. A job
 // that went with its case, or was ended by others, has ended.
-func (w *Worker) insist(ctx context.Context, what string, job store.Job, end func() error) {
+func (w *Worker) recordEnd(ctx context.Context, what string, job store.Job, end func() error) {
 	for wait := firstRetry; ; wait = min(2*wait, lastRetry) {
 		err := end()
 		var fault *analysis.Fault
@@ -173,7 +173,7 @@ func (w *Worker) ingest(ctx context.Context, job store.Job) (err error) {
 	// Whoever waits for a large bundle need not wait for the summary of its case.
 	w.report(ingest.Progress{Stage: "done", Files: len(result.Artifacts), Snapshots: len(result.Snapshots)})
 	if result.Unpacked > largeBundle {
-		w.letAnswer(ctx, job.BundleID)
+		w.waitForAnswers(ctx, job.BundleID)
 	}
 	return err
 }
@@ -221,9 +221,9 @@ func (w *Worker) CatchUp(ctx context.Context) {
 			w.cfg.Log.Error("summing up a case failed", "case", id, "error", err)
 		}
 		select {
-		case <-w.wake:
+		case <-w.notified:
 			// Somebody waits for a bundle: it comes first.
-			w.Nudge()
+			w.Notify()
 			return
 		default:
 		}

@@ -83,13 +83,13 @@ func TestTheSummaryOfALargeBundleLetsThoseWhoWaitForItAnswerFirst(t *testing.T) 
 				w := NewWorker(WorkerConfig{Queue: NewQueue()})
 				for id, after := range c.waits {
 					// Two answers about each, and it is the last that counts.
-					w.attend(id)()
-					first, last := w.attend(id), w.attend(id)
+					w.addWaiter(id)()
+					first, last := w.addWaiter(id), w.addWaiter(id)
 					time.AfterFunc(after/2, first)
 					time.AfterFunc(after, last)
 				}
 				began := time.Now()
-				w.letAnswer(t.Context(), "b")
+				w.waitForAnswers(t.Context(), "b")
 				if after := time.Since(began); after != c.after {
 					t.Errorf("it waits for %v, want %v", after, c.after)
 				}

@@ -109,16 +109,16 @@ func New(cfg Config) *Loader {
 type Loaded struct {
 	store.Case
 	Bundles []store.Bundle
-	// built is the report over the snapshots as they are after the edits.
+	// Built is the report over the snapshots as they are after the edits.
 	Built report.Case
 	Edits []identity.Edit
 	Said  identity.Outcome
-	// fields are what people keep about the case, by name.
+	// Fields are what people keep about the case, by name.
 	Fields map[string]store.Field
 	Marks  []store.Mark
-	// bundleOf names the bundle of each snapshot.
+	// BundleOf names the bundle of each snapshot.
 	BundleOf map[string]string
-	// known is the catalogue that the report was made with.
+	// Known is the catalogue that the report was made with.
 	Known *knowledge.Catalogue
 	pairs *pairs
 }

@@ -18,10 +18,10 @@ type State struct {
 	bundles []store.Bundle
 	edits   []identity.Edit
 	marks   []store.Mark
-	// fields are what people said of the case, by name.
+	// Fields are what people said of the case, by name.
 	Fields map[string]store.Field
 	Key    string
-	// settled says that no bundle is being read: its progress is no reason to keep a
+	// Settled says that no bundle is being read: its progress is no reason to keep a
 	// page.
 	Settled bool
 }

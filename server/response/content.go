@@ -17,7 +17,7 @@ type Content struct {
 	// save it under, saved says that browsers save it and do not show it.
 	policy, file string
 	saved        bool
-	// recalls are families of which the page says what other cases know.
+	// Recalls are families of which the page says what other cases know.
 	Recalls []string
 }
 

@@ -37,14 +37,14 @@ func Twin(id string) (string, string) {
 // Export is what the twins of a page are written from, other than JSON.
 type Export struct {
 	Page view.Page
-	// alone is the page without forms and live links, in a frame of the caller's.
+	// Alone is the page without forms and live links, in a frame of the caller's.
 	Alone func(view.Shell) templ.Component
-	// shell is the frame of the file.
+	// Shell is the frame of the file.
 	Shell view.Shell
 	CSV   func(io.Writer) error
-	// stacks are the snapshots of the page, one or A and B, nil where it is of none.
+	// Stacks are the snapshots of the page, one or A and B, nil where it is of none.
 	Stacks []*analysis.Snapshot
-	// note stands at the end of texts, name is for files.
+	// Note stands at the end of texts, Name is for files.
 	Note, Name string
 }
 

@@ -336,7 +336,7 @@ func (s *Service) refresh(ctx context.Context, caseID string) (reading bool, err
 			if _, err := s.store.Requeue(ctx, b.ID); err != nil {
 				return false, err
 			}
-			s.queue.Nudge()
+			s.queue.Notify()
 			reading = true
 		}
 		reading = reading || b.Status == store.Queued || b.Status == store.Running

@@ -32,7 +32,7 @@ type Pages interface {
 }
 
 // Queue is told that a bundle is to be read again.
-type Queue interface{ Nudge() }
+type Queue interface{ Notify() }
 
 // Config says what results are frozen from.
 type Config struct {
