@@ -18,7 +18,7 @@ func (s *Server) routes() chi.Router {
 	r := chi.NewRouter()
 	r.NotFound(s.respond.NotFound)
 	r.MethodNotAllowed(s.respond.MethodNotAllowed)
-	r.Use(loader.Shelved)
+	r.Use(loader.PerRequest)
 
 	r.Get("/", s.pages.Home)
 	r.Post("/upload", s.intake.Upload)

@@ -118,7 +118,9 @@ func New(cfg Config) *Server {
 		catalogue: catalogue.New(catalogue.Config{Log: cfg.Log, Files: cfg.Knowledge, Dir: cfg.KnowledgeDir}),
 		queue:     intake.NewQueue(),
 	}
-	s.loader = loader.New(loader.Config{Store: cfg.Store, Knowledge: s.catalogue, Version: cfg.Version})
+	s.loader = loader.New(loader.Config{
+		Store: cfg.Store, Knowledge: s.catalogue, Version: cfg.Version, Program: cfg.Program, Later: s.queue.Later, Log: cfg.Log,
+	})
 	s.openRooms()
 	s.handler = s.underPath(s.guard(head(s.addressed(s.routes()))))
 	return s
@@ -130,7 +132,7 @@ func (s *Server) openRooms() {
 	raw := intake.RawBytes{Blobs: cfg.Blobs, Unpack: bundle.Config{Budget: cfg.Budget, TempDir: cfg.TempDir, Now: cfg.Now}}
 	s.cases = casepage.New(casepage.Config{
 		Store: cfg.Store, Log: cfg.Log, Now: cfg.Now, Respond: s.respond, Access: s.access, Catalogue: s.catalogue, Loader: s.loader,
-		Queue: s.queue, Raw: raw, Program: cfg.Program,
+		Queue: s.queue, Raw: raw,
 	})
 	s.worker = intake.NewWorker(intake.WorkerConfig{
 		Queue: s.queue, Store: cfg.Store, Raw: raw, Log: cfg.Log, Respond: s.respond, Summaries: s.cases,

@@ -4,14 +4,12 @@ import (
 	"context"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/say/report"
 	"leakdiff/server/loader"
 	"leakdiff/server/response"
-	"leakdiff/store"
 	"leakdiff/web/view"
 )
 
@@ -64,34 +62,6 @@ func (s *Service) snapshotNamed(ctx context.Context, l *loader.Loaded, name stri
 		return nil, nil, nil
 	}
 	return line.Snapshots[i], l, nil
-}
-
-// withBaselines are a case and those that its baselines are of: what its pages are
-// made of. A case that is gone is no reason to refuse the page.
-func (s *Service) withBaselines(ctx context.Context, caseID string) ([]string, error) {
-	st, err := s.loader.State(ctx, caseID)
-	if err != nil {
-		return nil, err
-	}
-	cases := []string{caseID}
-	for _, other := range baselineCases(st.Fields) {
-		if _, err := s.loader.State(ctx, other); err == nil && !slices.Contains(cases, other) {
-			cases = append(cases, other)
-		}
-	}
-	return cases, nil
-}
-
-// baselineCases are the other cases that baselines of a case are of.
-func baselineCases(fields map[string]store.Field) []string {
-	var out []string
-	for name, f := range fields {
-		if caseID, _, elsewhere := strings.Cut(f.Value, "/"); elsewhere && strings.HasPrefix(name, baselineField) {
-			out = append(out, caseID)
-		}
-	}
-	slices.Sort(out)
-	return out
 }
 
 // ChooseBaseline takes the forms that choose the baseline of a series, or forget the

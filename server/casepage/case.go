@@ -2,16 +2,16 @@ package casepage
 
 import (
 	"context"
-	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/flame"
+	"leakdiff/analysis/say/filter"
 	"leakdiff/analysis/say/report"
 	"leakdiff/analysis/say/wording"
 	"leakdiff/server/access"
@@ -35,84 +35,116 @@ func (s *Service) DeleteCaseAPI(w http.ResponseWriter, r *http.Request) {
 // CasePage is the timeline of all series of a case, with what was found.
 func (s *Service) CasePage(w http.ResponseWriter, r *http.Request) {
 	id, suffix := response.Twin(response.PathValue(r, "id"))
-	s.show(w, r, func() ([]string, error) { return s.withBaselines(r.Context(), id) }, func() (response.Content, error) {
-		if form := frontForm(r, id); form != "" {
-			p, err := s.front(r.Context(), id, form)
-			if err != nil {
-				return response.Content{}, err
-			}
-			return s.filled(r.Context(), p, id, s.respond.Base(r)+r.URL.RequestURI())
-		}
-		l, err := s.loader.Load(r.Context(), id)
+	s.show(w, r, func() (response.Content, error) {
+		c, err := s.loader.Report(r.Context(), id)
 		if err != nil {
 			return response.Content{}, err
 		}
 		if suffix == ".json" {
-			return response.ReportOf(l.Built.Report)
+			return response.ReportOf(c.Said.Report)
 		}
 		permalinks, err := s.store.PermalinkCount(r.Context(), id)
 		if err != nil {
 			return response.Content{}, err
 		}
-		prints := leading(l.Built.Report)
-		known, err := s.memories(r.Context(), id, prints)
+		known, err := s.memories(r.Context(), id, leading(c.Said.Report))
 		if err != nil {
 			return response.Content{}, err
 		}
-		v, err := s.caseView(r.Context(), l, permalinks, r.URL.Query(), known, showing)
+		v, err := s.caseView(r.Context(), c, permalinks, r.URL.Query(), known, showing)
 		if err != nil {
 			return response.Content{}, err
 		}
 		if suffix != "" {
-			alone, err := s.caseView(r.Context(), l, 0, r.URL.Query(), nil, freezing)
+			alone, err := s.caseView(r.Context(), c, 0, r.URL.Query(), nil, freezing)
 			if err != nil {
 				return response.Content{}, err
 			}
-			made, err := s.respond.TwinOf(r, suffix, response.Export{
-				Page: v, Alone: AloneCase(alone), Shell: s.respond.Copied(v.Shell), Name: l.Title,
-				CSV: func(w io.Writer) error { return report.CSV(w, l.Built.Report) },
+			return s.respond.TwinOf(r, suffix, response.Export{
+				Page: v, Alone: AloneCase(alone), Shell: s.respond.Copied(v.Shell), Name: c.Title,
+				CSV: func(w io.Writer) error { return report.CSV(w, c.Said.Report) },
 			})
-			made.Recalls = prints
-			return made, err
 		}
-		response.OfferSharing(&v.Shell, *r.URL, l.ID)
-		made, err := response.PageOf(r.Context(), page.Case(v))
-		made.Recalls = prints
-		return made, err
-	}, func() (string, error) {
-		permalinks, err := s.store.PermalinkCount(r.Context(), id)
-		return strconv.Itoa(permalinks), err
+		response.OfferSharing(&v.Shell, *r.URL, c.ID)
+		return response.PageOf(r.Context(), page.Case(v))
 	})
 }
 
 // caseView shows a case; "over" in the query names the fields whose value of somebody
 // else was replaced just now, known are what other cases know of its findings.
-func (s *Service) caseView(ctx context.Context, l *loader.Loaded, permalinks int, query url.Values, known map[string]view.CaseMemory, why purpose) (view.Case, error) {
+func (s *Service) caseView(ctx context.Context, c *loader.Report, permalinks int, query url.Values, known map[string]view.CaseMemory, why purpose) (view.Case, error) {
 	in := view.CaseInput{
-		ID: l.ID, Title: l.Title, Sample: l.Sample != "", Report: l.Built.Report, Permalinks: permalinks, Engine: s.respond.Engine(), Frozen: bool(why),
+		ID: c.ID, Title: c.Title, Sample: c.Sample != "", Report: c.Said.Report, Permalinks: permalinks, Engine: s.respond.Engine(), Frozen: bool(why),
 		Fields: map[string]view.CaseField{}, Over: query["over"], NeedsKey: !s.access.Local(), Query: query, Baselines: map[string]view.Baseline{}, Memories: known,
 	}
-	for name, f := range l.Fields {
+	for name, f := range c.Fields {
 		in.Fields[name] = view.CaseField(f)
 	}
-	for _, b := range l.Bundles {
+	for _, b := range c.Bundles {
 		in.Bundles = append(in.Bundles, view.BundleLine{ID: b.ID, Name: b.Name, Status: string(b.Status), Size: wording.Bytes(b.Size), Snapshots: b.Snapshots, Problems: b.Problems})
 	}
-	in.More = view.MoreOf(l.Built.Said(), l.Built.Members)
-	moreCharts(&in, l, query)
-	for i := range l.Built.Series {
-		line := &l.Built.Series[i]
-		if l.Fields[baselineField+seriesKey(line)].Value == "" {
-			continue
-		}
-		baseline, err := s.baseline(ctx, l, line)
+	var members func(series int, fingerprint string) *analysis.Members
+	if looksIntoMembers(query.Get("q")) {
+		l, err := s.loader.Load(ctx, c.ID)
 		if err != nil {
 			return view.Case{}, err
 		}
-		baseline.CaseTitle = otherTitle(baseline.CaseTitle, why)
-		in.Baselines[seriesKey(line)] = baseline
+		members = membersOf(l, c.Said)
+	}
+	in.More = view.MoreOf(c.Said, members)
+	if err := s.moreCharts(ctx, &in, c, query); err != nil {
+		return view.Case{}, err
+	}
+	if err := s.baselines(ctx, &in, c, why); err != nil {
+		return view.Case{}, err
 	}
 	return view.NewCase(in), nil
+}
+
+// looksIntoMembers reports a filter that asks for numbers of descriptors or inodes, which
+// only the evidence has.
+func looksIntoMembers(text string) bool {
+	f, err := filter.Parse(text)
+	return err == nil && (f.Uses(filter.FD) || f.Uses(filter.Inode))
+}
+
+// membersOf finds the members of families by the place of their series in a report, which
+// may be of another moment than the evidence.
+func membersOf(l *loader.Loaded, said *report.CaseReport) func(series int, fingerprint string) *analysis.Members {
+	return func(series int, fingerprint string) *analysis.Members {
+		for i := range l.Built.Series {
+			if l.Built.Series[i].Key == said.Series[series].Key {
+				return l.Built.Members(i, fingerprint)
+			}
+		}
+		return nil
+	}
+}
+
+// baselines adds the snapshots with which people compare the series of a case.
+func (s *Service) baselines(ctx context.Context, in *view.CaseInput, c *loader.Report, why purpose) error {
+	if !slices.ContainsFunc(slices.Collect(maps.Keys(c.Fields)), func(name string) bool {
+		return strings.HasPrefix(name, baselineField) && c.Fields[name].Value != ""
+	}) {
+		return nil
+	}
+	l, err := s.loader.Load(ctx, c.ID)
+	if err != nil {
+		return err
+	}
+	for i := range l.Built.Series {
+		series := &l.Built.Series[i]
+		if l.Fields[baselineField+seriesKey(series)].Value == "" {
+			continue
+		}
+		baseline, err := s.baseline(ctx, l, series)
+		if err != nil {
+			return err
+		}
+		baseline.CaseTitle = otherTitle(baseline.CaseTitle, why)
+		in.Baselines[seriesKey(series)] = baseline
+	}
+	return nil
 }
 
 // mostRecalled is of how many findings other cases are asked.
@@ -148,12 +180,6 @@ func (s *Service) memories(ctx context.Context, caseID string, prints []string) 
 		out[print] = memory
 	}
 	return out, nil
-}
-
-// recalled is what a page depends on that names what other cases know.
-func (s *Service) recalled(ctx context.Context, prints []string) (string, error) {
-	known, err := s.memories(ctx, "", prints)
-	return fmt.Sprint(known), err
 }
 
 // DeleteCase takes the form that deletes a case.
@@ -201,7 +227,7 @@ func (s *Service) dropCase(r *http.Request, id, key, permalinks string) error {
 // SnapshotPage shows one snapshot.
 func (s *Service) SnapshotPage(w http.ResponseWriter, r *http.Request) {
 	id, suffix := response.Twin(response.PathValue(r, "id"))
-	s.show(w, r, func() ([]string, error) { return only(s.caseOf(r, id)) }, func() (response.Content, error) {
+	s.show(w, r, func() (response.Content, error) {
 		l, line, i, err := s.snapshot(r, id)
 		if err != nil {
 			return response.Content{}, err
@@ -243,8 +269,6 @@ func onlySnapshot(l *loader.Loaded, line *report.JudgedSeries, i int) report.Rep
 	}
 	return out
 }
-
-func only(caseID string, err error) ([]string, error) { return []string{caseID}, err }
 
 // caseOf is the case that the query names, or the newest one that holds the
 // snapshot.

@@ -25,7 +25,6 @@ type Store interface {
 	CaseStore
 	EditStore
 	FamilyStore
-	PageStore
 	SummaryStore
 }
 
@@ -59,15 +58,6 @@ type FamilyStore interface {
 	Memories(ctx context.Context, fingerprint string, limit int) (memories []store.Memory, total int, err error)
 }
 
-// PageStore keeps the first page of a case.
-type PageStore interface {
-	CasePage(ctx context.Context, caseID, form, state string) (page store.CasePage, found bool, err error)
-	KeepCasePage(ctx context.Context, caseID string, page store.CasePage) error
-	ForgetCasePage(ctx context.Context, caseID, state string) error
-	// Changes stays the same while nothing is written.
-	Changes(ctx context.Context) (int64, error)
-}
-
 // SummaryStore keeps what the list of cases shows.
 type SummaryStore interface {
 	SetCaseSummary(ctx context.Context, id string, sum store.Summary) error
@@ -77,9 +67,9 @@ type SummaryStore interface {
 // Loader gives cases with their reports.
 type Loader interface {
 	Load(ctx context.Context, caseID string) (*loader.Loaded, error)
-	State(ctx context.Context, caseID string) (loader.State, error)
+	Report(ctx context.Context, caseID string) (*loader.Report, error)
 	Brief(ctx context.Context, caseID string) (identity.Outcome, error)
-	Briefly(ctx context.Context, caseID string, aged bool) (report.Case, error)
+	Judge(ctx context.Context, caseID string) (*report.CaseReport, error)
 }
 
 // Queue is how the worker is told of what happens to cases.
@@ -108,9 +98,6 @@ type Config struct {
 	Loader    Loader
 	Queue     Queue
 	Raw       Raw
-	// Program tells this program from every other build of it, whose pages may differ.
-	// Pages do not outlive the process without one, or where it gives nothing.
-	Program func() string
 }
 
 // Service shows cases.
@@ -124,13 +111,12 @@ type Service struct {
 	loader    Loader
 	queue     Queue
 	raw       Raw
-	shown     *shownCache
 }
 
 // New makes a service.
 func New(cfg Config) *Service {
 	return &Service{
 		cfg: cfg, store: cfg.Store, log: cfg.Log, respond: cfg.Respond, access: cfg.Access, catalogue: cfg.Catalogue,
-		loader: cfg.Loader, queue: cfg.Queue, raw: cfg.Raw, shown: newShownCache(),
+		loader: cfg.Loader, queue: cfg.Queue, raw: cfg.Raw,
 	}
 }

@@ -1,11 +1,11 @@
 package casepage
 
 import (
+	"context"
 	"net/url"
 	"slices"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/judge/trend"
 	"leakdiff/analysis/say/report"
 	"leakdiff/server/loader"
 	"leakdiff/web/view"
@@ -17,42 +17,64 @@ import (
 // ?charts=1 for the first of all.
 const (
 	maxDrawnUnasked = 1
-	maxDrawnPoints  = 100
 	MaxDrawn        = 4
 )
 
-// moreCharts adds what the further charts of a case are made from.
-func moreCharts(in *view.CaseInput, l *loader.Loaded, query url.Values) {
+// moreCharts adds what the further charts of a case are made from: that of a small case
+// stands in its report, of others it is made of the evidence.
+func (s *Service) moreCharts(ctx context.Context, in *view.CaseInput, c *loader.Report, query url.Values) error {
 	in.Charts = query.Get("charts")
-	for _, i := range drawnLines(l, in.Charts) {
-		in.More[i].Drawn = drawnOf(&l.Built.Series[i], &l.Built.Report.Series[i])
+	drawn := drawnSeries(c.Said, in.Charts)
+	if in.Charts == "" || !slices.ContainsFunc(drawn, func(i int) bool { return c.Said.Series[i].Drawn == nil }) {
+		for _, i := range drawn {
+			in.More[i].Drawn = c.Said.Series[i].Drawn
+		}
+		return nil
 	}
+	l, err := s.loader.Load(ctx, c.ID)
+	if err != nil {
+		return err
+	}
+	for _, i := range drawn {
+		for k := range l.Built.Series {
+			if l.Built.Series[k].Key == c.Said.Series[i].Key {
+				in.More[i].Drawn = l.Built.Series[k].Drawn(&l.Built.Report.Series[k])
+			}
+		}
+	}
+	return nil
 }
 
-// drawnLines are the series whose charts are drawn: those that grow before others.
-func drawnLines(l *loader.Loaded, asked string) []int {
+// drawnSeries are the series whose charts are drawn: those that grow before others.
+func drawnSeries(said *report.CaseReport, asked string) []int {
 	var all []int
-	points := 0
-	for i := range l.Built.Series {
-		if n := len(l.Built.Series[i].Snapshots); n > 1 {
-			all = append(all, i)
-			points += n
-			if asked != "" && seriesKey(&l.Built.Series[i]) == asked {
-				return []int{i}
-			}
+	for i := range said.Report.Series {
+		s := &said.Report.Series[i]
+		if len(s.Snapshots) < 2 || asked == "" && said.Series[i].Drawn == nil {
+			continue
+		}
+		all = append(all, i)
+		if asked != "" && keyOf(s) == asked {
+			return []int{i}
 		}
 	}
 	most := MaxDrawn
 	if asked == "" {
 		most = maxDrawnUnasked
-		if points > maxDrawnPoints {
-			return nil
-		}
 	}
 	slices.SortStableFunc(all, func(a, b int) int {
-		return growing(&l.Built.Report.Series[b]) - growing(&l.Built.Report.Series[a])
+		return growing(&said.Report.Series[b]) - growing(&said.Report.Series[a])
 	})
 	return all[:min(len(all), most)]
+}
+
+// keyOf names a series in addresses.
+func keyOf(s *report.Series) string {
+	host := ""
+	if s.Host != nil {
+		host = *s.Host
+	}
+	return view.SeriesKey(host, s.Process)
 }
 
 // growing is 1 for a series with a growing family, 0 for another.
@@ -65,37 +87,4 @@ func growing(s *report.Series) int {
 
 func rises(v analysis.Verdict) bool {
 	return v == analysis.Leaking || v == analysis.Suspicious || v == analysis.Scaling
-}
-
-func drawnOf(line *report.JudgedSeries, s *report.Series) *view.CaseDrawn {
-	out := &view.CaseDrawn{States: map[analysis.Kind][]map[string]int{}, Cohorts: map[string][]trend.Cohort{}}
-	for _, k := range []analysis.Kind{analysis.KindGoroutine, analysis.KindThread} {
-		out.States[k] = statesOver(line.Snapshots, k)
-	}
-	for i := range s.Families {
-		if f := &s.Families[i]; rises(f.Verdict) {
-			out.Cohorts[f.Fingerprint] = line.Trend.Cohorts(f.Fingerprint)
-		}
-	}
-	return out
-}
-
-// statesOver counts the members of a kind by state in each snapshot.
-func statesOver(snapshots []*analysis.Snapshot, kind analysis.Kind) []map[string]int {
-	out := make([]map[string]int, len(snapshots))
-	for i, s := range snapshots {
-		for k := range s.Groups {
-			g := &s.Groups[k]
-			if g.Family == nil || g.Family.Kind != kind {
-				continue
-			}
-			for state, n := range g.States {
-				if out[i] == nil {
-					out[i] = map[string]int{}
-				}
-				out[i][state] += n
-			}
-		}
-	}
-	return out
 }

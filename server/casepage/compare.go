@@ -48,7 +48,7 @@ func (c *severalColumn) snapshot() *analysis.Snapshot { return c.line.Snapshots[
 // ComparePage shows any number of snapshots side by side.
 func (s *Service) ComparePage(w http.ResponseWriter, r *http.Request) {
 	_, suffix := response.Twin(r.URL.Path)
-	s.show(w, r, func() ([]string, error) { return s.casesOfCompare(r) }, func() (response.Content, error) {
+	s.show(w, r, func() (response.Content, error) {
 		c, err := s.several(r)
 		if err != nil {
 			return response.Content{}, err
@@ -66,25 +66,6 @@ func (s *Service) ComparePage(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// casesOfCompare are the cases that the address names, its own first.
-func (s *Service) casesOfCompare(r *http.Request) ([]string, error) {
-	q := r.URL.Query()
-	own := q.Get("case")
-	if own == "" {
-		return nil, response.Refuse("bad_request", "the case is missing", "", "the address must name it", "start from the page of the case")
-	}
-	cases, err := s.withBaselines(r.Context(), own)
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range namedSnapshots(q) {
-		if other, _, elsewhere := strings.Cut(name, "/"); elsewhere && !slices.Contains(cases, other) {
-			cases = append(cases, other)
-		}
-	}
-	return cases, nil
-}
-
 // namedSnapshots are the snapshots that an address names, each once.
 func namedSnapshots(q url.Values) []string {
 	var out []string
@@ -99,8 +80,7 @@ func namedSnapshots(q url.Values) []string {
 func (s *Service) several(r *http.Request) (*several, error) {
 	q := r.URL.Query()
 	if q.Get("case") == "" {
-		_, err := s.casesOfCompare(r)
-		return nil, err
+		return nil, response.Refuse("bad_request", "the case is missing", "", "the address must name it", "start from the page of the case")
 	}
 	l, err := s.loader.Load(r.Context(), q.Get("case"))
 	if err != nil {

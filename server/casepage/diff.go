@@ -42,7 +42,7 @@ type compared struct {
 // DiffPage compares two snapshots side by side.
 func (s *Service) DiffPage(w http.ResponseWriter, r *http.Request) {
 	pair, suffix := response.Twin(response.PathValue(r, "pair"))
-	s.show(w, r, func() ([]string, error) { return s.casesOfPair(r, pair) }, func() (response.Content, error) {
+	s.show(w, r, func() (response.Content, error) {
 		c, err := s.compare(r, pair)
 		if err != nil {
 			return response.Content{}, err
@@ -71,23 +71,6 @@ func (s *Service) DiffPage(w http.ResponseWriter, r *http.Request) {
 		response.OfferSharing(&v.Shell, *r.URL, c.l.ID)
 		return response.PageOf(r.Context(), page.Diff(v))
 	})
-}
-
-// casesOfPair are the cases that a comparison depends on: that of B, that of A, and
-// that of the baseline.
-func (s *Service) casesOfPair(r *http.Request, pair string) ([]string, error) {
-	caseB, caseA, err := s.caseOfPair(r, pair)
-	if err != nil {
-		return nil, err
-	}
-	cases, err := s.withBaselines(r.Context(), caseB)
-	if err != nil {
-		return nil, err
-	}
-	if !slices.Contains(cases, caseA) {
-		cases = append(cases, caseA)
-	}
-	return cases, nil
 }
 
 // caseOfPair is the case of B and the one of A: those that the query names, or the

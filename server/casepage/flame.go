@@ -24,7 +24,7 @@ func (s *Service) SnapshotFlame(w http.ResponseWriter, r *http.Request) {
 		s.respond.NotFound(w, r)
 		return
 	}
-	s.show(w, r, func() ([]string, error) { return only(s.caseOf(r, id)) }, func() (response.Content, error) {
+	s.show(w, r, func() (response.Content, error) {
 		g, err := s.flameOf(r, id)
 		if err != nil {
 			return response.Content{}, err
@@ -41,7 +41,7 @@ func (s *Service) DiffFlame(w http.ResponseWriter, r *http.Request) {
 		s.respond.NotFound(w, r)
 		return
 	}
-	s.show(w, r, func() ([]string, error) { return s.casesOfPair(r, pair) }, func() (response.Content, error) {
+	s.show(w, r, func() (response.Content, error) {
 		g, err := s.flameBetween(r, pair)
 		if err != nil {
 			return response.Content{}, err

@@ -1,9 +1,11 @@
 package casepage
 
 import (
+	"fmt"
 	"net/http"
 
 	"leakdiff/analysis"
+	"leakdiff/server/loader"
 	"leakdiff/web/view"
 )
 
@@ -26,11 +28,10 @@ func (s *Service) SnapshotStacks(r *http.Request, id string) (StackView, error) 
 		return StackView{}, err
 	}
 	snap := line.Snapshots[i]
-	state, err := s.loader.State(r.Context(), l.ID)
 	return StackView{
 		Shell: s.snapshotView(l, line, i, r.URL.Query(), showing).Shell, Base: "/snapshots/" + snap.ID,
-		CaseID: l.ID, State: state.Key, Snapshots: []*analysis.Snapshot{snap},
-	}, err
+		CaseID: l.ID, State: revisionOf(l), Snapshots: []*analysis.Snapshot{snap},
+	}, nil
 }
 
 // PairStacks are the snapshots of a comparison.
@@ -39,13 +40,14 @@ func (s *Service) PairStacks(r *http.Request, pair string) (StackView, error) {
 	if err != nil {
 		return StackView{}, err
 	}
-	state, err := s.loader.State(r.Context(), c.l.ID)
 	out := StackView{
 		Shell: s.diffView(c, r.URL.Query(), showing).Shell, Base: "/diff/" + c.result.A.ID + ".." + c.result.B.ID,
-		CaseID: c.l.ID, State: state.Key, Snapshots: []*analysis.Snapshot{c.result.A, c.result.B},
+		CaseID: c.l.ID, State: revisionOf(c.l), Snapshots: []*analysis.Snapshot{c.result.A, c.result.B},
 	}
 	if c.la != c.l {
 		out.OtherID = c.la.ID
 	}
-	return out, err
+	return out, nil
 }
+
+func revisionOf(l *loader.Loaded) string { return fmt.Sprintf("%s+%d", l.ID, l.Revision) }

@@ -30,7 +30,7 @@ type View struct {
 // FrozenView computes what the page at an address shows, ready to be kept, and gives
 // the case that it is of and all that it tells of.
 func (s *Service) FrozenView(r *http.Request, address string) (View, *loader.Loaded, []*loader.Loaded, error) {
-	ctx, cases := loader.OnShelf(r.Context())
+	ctx, cases := loader.WithCases(r.Context())
 	f, l, err := s.frozenPage(r.WithContext(ctx), address)
 	return f, l, cases.All, err
 }
@@ -49,7 +49,7 @@ func (s *Service) frozenPage(r *http.Request, address string) (View, *loader.Loa
 	}
 	switch kind {
 	case "cases":
-		l, err := s.loader.Load(r.Context(), id)
+		l, err := s.loader.Load(r.Context(), id) // its names are learnt from the evidence
 		if err != nil {
 			return View{}, nil, err
 		}
@@ -101,7 +101,7 @@ func (s *Service) frozenPage(r *http.Request, address string) (View, *loader.Loa
 }
 
 func (s *Service) frozenCase(ctx context.Context, l *loader.Loaded, query url.Values) (View, *loader.Loaded, error) {
-	v, err := s.caseView(ctx, l, 0, query, nil, freezing)
+	v, err := s.caseView(ctx, &loader.Report{Case: l.Case, Bundles: l.Bundles, Fields: l.Fields, Said: l.Built.Said()}, 0, query, nil, freezing)
 	if err != nil {
 		return View{}, nil, err
 	}

@@ -72,7 +72,7 @@ type JobStore interface {
 // Cases says what was read of a case.
 type Cases interface {
 	Brief(ctx context.Context, caseID string) (identity.Outcome, error)
-	Briefly(ctx context.Context, caseID string, aged bool) (report.Case, error)
+	Heads(ctx context.Context, caseID string) (*report.CaseReport, error)
 }
 
 // Config says where uploads go.

@@ -6,7 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/fnv"
+	"log/slog"
 	"net/http"
 	"slices"
 	"sync"
@@ -68,14 +68,14 @@ type Store interface {
 	Edits(ctx context.Context, caseID string) ([]identity.Edit, error)
 	Marks(ctx context.Context, caseID string) ([]store.Mark, error)
 	Fields(ctx context.Context, caseID string) (map[string]store.Field, error)
+	CaseReport(ctx context.Context, caseID string, revision int64, madeWith string) (report []byte, found bool, err error)
+	KeepCaseReport(ctx context.Context, caseID string, revision int64, madeWith string, report []byte) error
 	Problems(ctx context.Context, bundleID string) ([]analysis.Problem, error)
 	Snapshots(ctx context.Context, caseID string) ([]analysis.Snapshot, error)
 	SnapshotHeads(ctx context.Context, caseID string) ([]analysis.Snapshot, error)
 	SnapshotsPacked(ctx context.Context, caseID string) ([]analysis.Snapshot, error)
 	SnapshotsAged(ctx context.Context, caseID string) ([]analysis.Snapshot, error)
 	SnapshotBundles(ctx context.Context, caseID string) (bundleOf map[string]string, err error)
-	// Changes stays the same while nothing is written.
-	Changes(ctx context.Context) (int64, error)
 }
 
 // Knowledge is what is known of leaks, as it is now.
@@ -89,6 +89,12 @@ type Config struct {
 	Knowledge Knowledge
 	// Version is that of the program, for reports.
 	Version string
+	// Program tells this program from every other build of it, which may say something else
+	// of a case. Reports do not outlive the process without one, or where it is empty.
+	Program func() string
+	// Later has work done when no bundle is read; what is nil is not done.
+	Later func(work func(context.Context))
+	Log   *slog.Logger
 }
 
 // Loader loads cases.
@@ -96,13 +102,20 @@ type Loader struct {
 	store     Store
 	knowledge Knowledge
 	version   string
-	cases     *caseCache
-	states    stateCache
+	program   func() string
+	later     func(work func(context.Context))
+	log       *slog.Logger
+	// cases and reports are those that were last asked for, by case and revision.
+	cases   *cache[Loaded]
+	reports *cache[report.CaseReport]
 }
 
 // New makes a loader.
 func New(cfg Config) *Loader {
-	return &Loader{store: cfg.Store, knowledge: cfg.Knowledge, version: cfg.Version, cases: newCaseCache()}
+	return &Loader{
+		store: cfg.Store, knowledge: cfg.Knowledge, version: cfg.Version, program: cfg.Program, later: cfg.Later, log: cfg.Log,
+		cases: newCache((*Loaded).weight), reports: newCache(reportWeight),
+	}
 }
 
 // Loaded is a case with everything that was computed of it.
@@ -122,13 +135,6 @@ type Loaded struct {
 	Known *knowledge.Catalogue
 	pairs *pairs
 }
-
-// maxCached bounds the computed cases kept in memory, and maxCachedBytes what they
-// may weigh together: a case of a million members is read again instead.
-const (
-	maxCached      = 8
-	maxCachedBytes = 32 << 20
-)
 
 // weight is about how many bytes a computed case takes: columns and the numbers of
 // verdicts for each member, words for each family of a snapshot.
@@ -150,166 +156,52 @@ func (l *Loaded) weight() int {
 	return bytes
 }
 
-// caseCache keeps the cases that were last asked for, by their state in the store.
-type caseCache struct {
-	mu sync.Mutex
-	// computing are the states being computed.
-	computing map[string]*computation
-	size      int
-	order     []string
-	cases     map[string]cachedCase
-}
+// RequestCases are the cases that one answer is made of. Each is loaded once, however
+// often it is named, so that all parts of the answer speak of the same revision.
+type RequestCases struct{ All []*Loaded }
 
-type cachedCase struct {
-	l      *Loaded
-	weight int
-}
+type requestKey struct{}
 
-func newCaseCache() *caseCache {
-	return &caseCache{cases: map[string]cachedCase{}, computing: map[string]*computation{}}
-}
-
-func (c *caseCache) get(key string) *Loaded {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	found, ok := c.cases[key]
-	if ok {
-		c.order = append(slices.DeleteFunc(c.order, func(k string) bool { return k == key }), key)
-	}
-	return found.l
-}
-
-// computation is a case that is being computed. done closes at the end; made is nil where
-// that came to nothing.
-type computation struct {
-	done chan struct{}
-	made *Loaded
-	// moved says that the case left the state meanwhile.
-	moved bool
-}
-
-// once gives the case in this state: from the cache, from whoever computes it now, or
-// from compute. Requests for one large case that come together take the memory and the
-// time of one.
-func (c *caseCache) once(ctx context.Context, key string, compute func() (*Loaded, error)) (*Loaded, error) {
-	for {
-		if l := c.get(key); l != nil {
-			return l, nil
-		}
-		c.mu.Lock()
-		busy := c.computing[key]
-		if busy == nil {
-			busy = &computation{done: make(chan struct{})}
-			c.computing[key] = busy
-			c.mu.Unlock()
-			return c.compute(key, busy, compute)
-		}
-		c.mu.Unlock()
-		select {
-		case <-busy.done:
-			if busy.made != nil {
-				return busy.made, nil
-			}
-			if busy.moved {
-				return nil, errMoved
-			}
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-	}
-}
-
-func (c *caseCache) compute(key string, mine *computation, compute func() (*Loaded, error)) (*Loaded, error) {
-	defer func() {
-		c.mu.Lock()
-		delete(c.computing, key)
-		c.mu.Unlock()
-		close(mine.done)
-	}()
-	l, err := compute()
-	if err == nil {
-		c.put(key, l)
-		mine.made = l
-	}
-	mine.moved = errors.Is(err, errMoved)
-	return l, err
-}
-
-func (c *caseCache) put(key string, l *Loaded) {
-	weight := l.weight()
-	if weight > maxCachedBytes {
-		return
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.drop(key)
-	c.order, c.cases[key] = append(c.order, key), cachedCase{l, weight}
-	c.size += weight
-	for len(c.order) > maxCached || c.size > maxCachedBytes {
-		c.drop(c.order[0])
-	}
-}
-
-func (c *caseCache) drop(key string) {
-	if found, ok := c.cases[key]; ok {
-		c.size -= found.weight
-		delete(c.cases, key)
-		c.order = slices.DeleteFunc(c.order, func(k string) bool { return k == key })
-	}
-}
-
-// A shelf holds the cases that one answer is made of. Each is loaded once, however
-// often it is named, so that all parts of the answer speak of the same state.
-type Shelf struct{ All []*Loaded }
-
-type shelfKey struct{}
-
-// Shelved gives every request that changes nothing a shelf.
-func Shelved(next http.Handler) http.Handler {
+// PerRequest gives every request that changes nothing its cases.
+func PerRequest(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet || r.Method == http.MethodHead {
-			ctx, _ := OnShelf(r.Context())
+			ctx, _ := WithCases(r.Context())
 			r = r.WithContext(ctx)
 		}
 		next.ServeHTTP(w, r)
 	})
 }
 
-// OnShelf gives a context in which cases are kept for one answer.
-func OnShelf(ctx context.Context) (context.Context, *Shelf) {
-	if have, ok := ctx.Value(shelfKey{}).(*Shelf); ok {
+// WithCases returns a context in which the cases of one answer are kept, and them.
+func WithCases(ctx context.Context) (context.Context, *RequestCases) {
+	if have, ok := ctx.Value(requestKey{}).(*RequestCases); ok {
 		return ctx, have
 	}
-	made := &Shelf{}
-	return context.WithValue(ctx, shelfKey{}, made), made
+	made := &RequestCases{}
+	return context.WithValue(ctx, requestKey{}, made), made
 }
 
-// Has reports whether the case was loaded.
-func (s *Shelf) Has(caseID string) bool {
-	return slices.ContainsFunc(s.All, func(l *Loaded) bool { return l.ID == caseID })
-}
-
-// Load reads a case and computes its report, or takes it from the shelf of the request
-// or the cache.
+// Load reads a case and judges it, or takes it from the cases of the request or the cache.
 func (s *Loader) Load(ctx context.Context, caseID string) (*Loaded, error) {
-	kept, ok := ctx.Value(shelfKey{}).(*Shelf)
+	cases, ok := ctx.Value(requestKey{}).(*RequestCases)
 	if !ok {
 		return s.loadCase(ctx, caseID)
 	}
-	for _, l := range kept.All {
+	for _, l := range cases.All {
 		if l.ID == caseID {
 			return l, nil
 		}
 	}
 	l, err := s.loadCase(ctx, caseID)
 	if err == nil {
-		kept.All = append(kept.All, l)
+		cases.All = append(cases.All, l)
 	}
 	return l, err
 }
 
 // errMoved says that a case changed while it was read, so that what was made of it belongs
-// to no state of it.
+// to no revision of it.
 var errMoved = errors.New("the case changed while it was read")
 
 const (
@@ -319,36 +211,76 @@ const (
 	mostTries = 30
 )
 
-func (s *Loader) loadCase(ctx context.Context, caseID string) (*Loaded, error) {
+// latest repeats make for the revision that the case has, until the case keeps it meanwhile.
+// A case that never rests is answered as it was read.
+func latest[T any](ctx context.Context, s *Loader, caseID string, make func(store.Case, *knowledge.Catalogue) (*T, error)) (store.Case, *T, error) {
 	for try := 1; ; try++ {
-		now, err := s.State(ctx, caseID)
+		now, err := s.store.Case(ctx, caseID)
 		if err != nil {
-			return nil, err
+			return now, nil, err
 		}
 		known, _ := s.knowledge.Current()
-		key := now.Key + "/" + known.Version()
-		l, err := s.cases.once(ctx, key, func() (*Loaded, error) { return s.compute(ctx, now, known) })
-		if moved := errors.Is(err, errMoved); moved && (try < loadTries || l == nil && try < mostTries) {
+		made, err := make(now, known)
+		if moved := errors.Is(err, errMoved); moved && (try < loadTries || made == nil && try < mostTries) {
 			continue
-		} else if err != nil && (!moved || l == nil) {
-			return nil, err
+		} else if err != nil && (!moved || made == nil) {
+			return now, nil, err
 		}
-		fresh := *l
-		fresh.Case, fresh.Bundles, fresh.Fields = now.Case, now.bundles, now.Fields
-		return &fresh, nil
+		return now, made, nil
 	}
 }
 
-// compute reads the snapshots of a case and makes its report. Where the case is no longer
-// in the given state then, the error is errMoved.
-func (s *Loader) compute(ctx context.Context, now State, known *knowledge.Catalogue) (*Loaded, error) {
+// revisionKey names what was made of a case at a revision with a catalogue.
+func revisionKey(c store.Case, known *knowledge.Catalogue) string {
+	return fmt.Sprintf("%s+%d/%s", c.ID, c.Revision, known.Version())
+}
+
+func (s *Loader) loadCase(ctx context.Context, caseID string) (*Loaded, error) {
+	now, l, err := latest(ctx, s, caseID, func(now store.Case, known *knowledge.Catalogue) (*Loaded, error) {
+		return s.cases.once(ctx, revisionKey(now, known), func() (*Loaded, error) { return s.compute(ctx, now, known) })
+	})
+	if err != nil {
+		return nil, err
+	}
+	fresh := *l
+	fresh.Case = now
+	fresh.Bundles, fresh.Fields, err = s.beside(ctx, caseID)
+	return &fresh, err
+}
+
+// beside are the bundles of a case and what people keep about it: they change without a
+// new revision.
+func (s *Loader) beside(ctx context.Context, caseID string) ([]store.Bundle, map[string]store.Field, error) {
+	bundles, err := s.store.Bundles(ctx, caseID)
+	if err != nil {
+		return nil, nil, err
+	}
+	fields, err := s.store.Fields(ctx, caseID)
+	return bundles, fields, err
+}
+
+// compute reads the snapshots of a case and makes its report. Where the case no longer has
+// the given revision then, the error is errMoved.
+func (s *Loader) compute(ctx context.Context, now store.Case, known *knowledge.Catalogue) (*Loaded, error) {
+	bundles, err := s.store.Bundles(ctx, now.ID)
+	if err != nil {
+		return nil, err
+	}
+	edits, err := s.store.Edits(ctx, now.ID)
+	if err != nil {
+		return nil, err
+	}
+	marks, err := s.store.Marks(ctx, now.ID)
+	if err != nil {
+		return nil, err
+	}
 	snapshots, err := s.store.SnapshotsPacked(ctx, now.ID)
 	if err != nil {
 		return nil, err
 	}
-	l := &Loaded{Case: now.Case, Bundles: now.bundles, Edits: now.edits, Fields: now.Fields, Marks: now.marks, Said: identity.Resolve(snapshots, now.edits), pairs: &pairs{}}
+	l := &Loaded{Case: now, Edits: edits, Marks: marks, Said: identity.Resolve(snapshots, edits), Known: known, pairs: &pairs{}}
 	problems := l.Said.Problems
-	for _, b := range now.bundles {
+	for _, b := range bundles {
 		if b.Status != store.Done {
 			continue
 		}
@@ -364,13 +296,12 @@ func (s *Loader) compute(ctx context.Context, now State, known *knowledge.Catalo
 	if l.BundleOf, err = s.store.SnapshotBundles(ctx, now.ID); err != nil {
 		return nil, err
 	}
-	then, err := s.State(ctx, now.ID)
+	then, err := s.store.Case(ctx, now.ID)
 	if err != nil {
 		return nil, err
 	}
-	l.Built = report.Build(l.Said.Snapshots, problems, report.Options{Version: s.version, Events: happened(l.Said), Loads: l.Said.Loads, Triage: sorted(now.marks), Knowledge: known})
-	l.Known = known
-	if then.Key != now.Key {
+	l.Built = report.Build(l.Said.Snapshots, problems, report.Options{Version: s.version, Events: happened(l.Said), Loads: l.Said.Loads, Triage: sorted(marks), Knowledge: known})
+	if then.Revision != now.Revision {
 		return l, errMoved
 	}
 	return l, nil
@@ -407,28 +338,6 @@ func (s *Loader) Brief(ctx context.Context, caseID string) (identity.Outcome, er
 	return identity.Resolve(found, edits), nil
 }
 
-// StateKey changes whenever a bundle of the case comes, goes or is read again, and
-// whenever the case is edited, an edit is undone or somebody marks a family: edits are
-// only ever added, and undone once. No state comes back when a bundle comes and goes.
-func StateKey(c store.Case, bundles []store.Bundle, edits []identity.Edit, marks []store.Mark) string {
-	undone := 0
-	for _, e := range edits {
-		if e.Undone {
-			undone++
-		}
-	}
-	key := fmt.Sprintf("%s+%d+%d-%d", c.ID, c.Revision, len(edits), undone)
-	said := fnv.New64a()
-	for _, m := range marks {
-		fmt.Fprintf(said, "%q%q%q%q%q%v%d%q", m.Process, m.Fingerprint, m.State, m.Note, m.Outcome, m.Remembered, m.At.UnixNano(), m.Replaced)
-	}
-	key += fmt.Sprintf("+%x", said.Sum64())
-	for _, b := range bundles {
-		key += fmt.Sprintf("/%s%s-%d-%d", b.ID, b.Status, b.Engine, b.Generation)
-	}
-	return key
-}
-
 // LeftOut reports whether a person took the snapshot out of the case.
 func (l *Loaded) LeftOut(snapshotID string) bool {
 	return slices.ContainsFunc(l.Said.LeftOut, func(s analysis.Snapshot) bool { return s.ID == snapshotID })
@@ -449,42 +358,4 @@ func (l *Loaded) Line(snapshotID string) (*report.JudgedSeries, int) {
 		}
 	}
 	return nil, -1
-}
-
-// Briefly is the report of a case for what speaks of no single member. Only series
-// of several snapshots follow members; where there is none, a million of them are not
-// loaded: aged gives as much of them as verdicts need, and nothing is read of them
-// for a list.
-func (s *Loader) Briefly(ctx context.Context, caseID string, aged bool) (report.Case, error) {
-	found, err := s.store.SnapshotHeads(ctx, caseID)
-	if err != nil {
-		return report.Case{}, err
-	}
-	edits, err := s.store.Edits(ctx, caseID)
-	if err != nil {
-		return report.Case{}, err
-	}
-	said := identity.Resolve(found, edits)
-	if slices.ContainsFunc(report.Group(said.Snapshots), func(l report.JudgedSeries) bool { return len(l.Snapshots) > 1 }) {
-		l, err := s.Load(ctx, caseID)
-		if err != nil {
-			return report.Case{}, err
-		}
-		return l.Built, nil
-	}
-	if aged {
-		if found, err = s.store.SnapshotsAged(ctx, caseID); err != nil {
-			return report.Case{}, err
-		}
-		said = identity.Resolve(found, edits)
-	}
-	for i := range said.Snapshots {
-		said.Snapshots[i].Objects = nil // they name members
-	}
-	marks, err := s.store.Marks(ctx, caseID)
-	if err != nil {
-		return report.Case{}, err
-	}
-	known, _ := s.knowledge.Current()
-	return report.Build(said.Snapshots, nil, report.Options{Version: s.version, Events: happened(said), Loads: said.Loads, Triage: sorted(marks), Knowledge: known}), nil
 }

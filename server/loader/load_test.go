@@ -27,7 +27,7 @@ func TestRequestsForOneCaseThatComeTogetherComputeItOnce(t *testing.T) {
 		{"the first one fails", true, 2},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			c := newCaseCache()
+			c := newCache(func(*Loaded) int { return 1 })
 			computed := 0
 			first := make(chan error)
 			go func() {
@@ -132,13 +132,13 @@ func TestWhatWasReadOfAMovingCaseIsNotKept(t *testing.T) {
 		return fmt.Sprintf("goroutine 7 [select]:\nmain.main()\n\t/src/main.go:7 +0x1\n\ngoroutine %d [select]:\nmain.work()\n\t/src/main.go:9 +0x1\n\n", n)
 	}
 	caseID := x.add("", "t0.txt", dump(8)).CaseID
-	before, err := s.State(t.Context(), caseID)
+	before, err := x.Case(t.Context(), caseID)
 	if err != nil {
 		t.Fatal(err)
 	}
 	later := x.add(caseID, "t1.txt", dump(9))
 	known, _ := s.knowledge.Current()
-	key := before.Key + "/" + known.Version()
+	key := revisionKey(before, known)
 	_, err = s.cases.once(t.Context(), key, func() (*Loaded, error) { return s.compute(t.Context(), before, known) })
 	if !errors.Is(err, errMoved) || s.cases.get(key) != nil {
 		t.Errorf("got %v, want errMoved and nothing kept", err)

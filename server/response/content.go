@@ -17,8 +17,6 @@ type Content struct {
 	// save it under, saved says that browsers save it and do not show it.
 	policy, file string
 	saved        bool
-	// Recalls are families of which the page says what other cases know.
-	Recalls []string
 }
 
 // headers says what the body is.

@@ -71,7 +71,7 @@ func TestTheCasePageShowsItsFurtherCharts(t *testing.T) {
 	in.More = make([]view.CaseMore, len(in.Report.Series))
 	for i := range in.More {
 		s := &in.Report.Series[i]
-		in.More[i].Drawn = &view.CaseDrawn{Cohorts: map[string][]trend.Cohort{}, States: map[analysis.Kind][]map[string]int{analysis.KindGoroutine: make([]map[string]int, len(s.Snapshots))}}
+		in.More[i].Drawn = &report.Drawn{Cohorts: map[string][]trend.Cohort{}, States: map[analysis.Kind][]map[string]int{analysis.KindGoroutine: make([]map[string]int, len(s.Snapshots))}}
 		for k := range s.Snapshots {
 			in.More[i].Drawn.States[analysis.KindGoroutine][k] = map[string]int{"select": 20 + k, "IO wait": 3}
 		}

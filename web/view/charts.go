@@ -16,14 +16,6 @@ import (
 	"leakdiff/web/chart"
 )
 
-// CaseDrawn is what the further charts of a series are made from beside its report.
-type CaseDrawn struct {
-	// States counts members by state, one entry per snapshot, by kind; nil where no
-	// member of the kind printed a state.
-	States map[analysis.Kind][]map[string]int
-	// Cohorts are the births of growing families, by fingerprint.
-	Cohorts map[string][]trend.Cohort
-}
 
 // CaseCharts are the charts of a case that stand folded, or behind a link where they
 // would cost too much on every view.

@@ -24,7 +24,7 @@ func drawnCase(totals []int, families ...[]int) CaseInput {
 	for i, counts := range families {
 		s.Families = append(s.Families, report.Family{Fingerprint: fmt.Sprintf("g1:%02d", i), Kind: analysis.KindGoroutine, Title: fmt.Sprintf("main.f%d", i), Verdict: analysis.Stable, Counts: numbers(counts...)})
 	}
-	return CaseInput{ID: "c", Report: r, More: []CaseMore{{Drawn: &CaseDrawn{}}}}
+	return CaseInput{ID: "c", Report: r, More: []CaseMore{{Drawn: &report.Drawn{}}}}
 }
 
 // layersOf are the parts of the first stack: "main.f1 5 6 7".

@@ -25,7 +25,7 @@ type CaseMore struct {
 	// there.
 	Facts func(*report.Family) *filter.Facts
 	// Drawn is what the further charts are made from, nil where they are not drawn.
-	Drawn *CaseDrawn
+	Drawn *report.Drawn
 }
 
 // CaseShare is a family of a finding: what one instance of the unit holds of it,

@@ -1,0 +1,178 @@
+package loader
+
+import (
+	"context"
+	"slices"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/judge/identity"
+	"leakdiff/analysis/judge/knowledge"
+	"leakdiff/analysis/say/report"
+	"leakdiff/store"
+)
+
+// Report is what is said of a case, with what people keep about it. Nothing of its evidence
+// is read for it.
+type Report struct {
+	store.Case
+	Bundles []store.Bundle
+	// Fields are what people keep about the case, by name.
+	Fields map[string]store.Field
+	// Said is shared and must not be changed.
+	Said *report.CaseReport
+}
+
+// Report returns what is said of a case as it is now: from memory, from the store, or made
+// of the evidence, and then stored when there is time.
+func (s *Loader) Report(ctx context.Context, caseID string) (*Report, error) {
+	now, said, err := s.latestReport(ctx, caseID, s.later)
+	if err != nil {
+		return nil, err
+	}
+	out := &Report{Case: now, Said: said}
+	out.Bundles, out.Fields, err = s.beside(ctx, caseID)
+	return out, err
+}
+
+// latestReport gives keep what stores a report that was made here.
+func (s *Loader) latestReport(ctx context.Context, caseID string, keep func(func(context.Context))) (store.Case, *report.CaseReport, error) {
+	return latest(ctx, s, caseID, func(now store.Case, known *knowledge.Catalogue) (*report.CaseReport, error) {
+		return s.reports.once(ctx, revisionKey(now, known), func() (*report.CaseReport, error) { return s.said(ctx, now, known, keep) })
+	})
+}
+
+func (s *Loader) said(ctx context.Context, now store.Case, known *knowledge.Catalogue, keep func(func(context.Context))) (*report.CaseReport, error) {
+	madeWith := s.madeWith(known)
+	if madeWith != "" {
+		if said := s.stored(ctx, now, madeWith); said != nil {
+			return said, nil
+		}
+	}
+	l, err := s.cases.once(ctx, revisionKey(now, known), func() (*Loaded, error) { return s.compute(ctx, now, known) })
+	if l == nil {
+		return nil, err
+	}
+	said := l.Built.Said()
+	if err == nil && madeWith != "" && keep != nil {
+		keep(func(ctx context.Context) { s.keep(ctx, now, madeWith, said) })
+	}
+	return said, err
+}
+
+// madeWith is what a stored report depends on beside its case: this program and the
+// catalogue of leaks.
+func (s *Loader) madeWith(known *knowledge.Catalogue) string {
+	if s.program == nil {
+		return ""
+	}
+	program := s.program()
+	if program == "" {
+		return ""
+	}
+	return program + "/" + known.Version()
+}
+
+// stored is the report of a case in the store, nil where there is none. One that cannot be
+// read is made again.
+func (s *Loader) stored(ctx context.Context, now store.Case, madeWith string) *report.CaseReport {
+	text, found, err := s.store.CaseReport(ctx, now.ID, now.Revision, madeWith)
+	var said *report.CaseReport
+	if err == nil && found {
+		said, err = report.DecodeCase(text)
+	}
+	if err != nil && ctx.Err() == nil {
+		s.log.Error("a stored report could not be read", "case", now.ID, "error", err)
+		return nil
+	}
+	return said
+}
+
+func (s *Loader) keep(ctx context.Context, now store.Case, madeWith string, said *report.CaseReport) {
+	text, err := said.Encode()
+	if err == nil {
+		err = s.store.KeepCaseReport(ctx, now.ID, now.Revision, madeWith, text)
+	}
+	if err != nil && ctx.Err() == nil {
+		s.log.Error("storing a report failed", "case", now.ID, "error", err)
+	}
+}
+
+// reportWeight is about how many bytes what is said of a case takes: each family has its
+// words, and a count for each snapshot.
+func reportWeight(c *report.CaseReport) int {
+	bytes := 0
+	for i := range c.Report.Snapshots {
+		bytes += 500 + 200*len(c.Report.Snapshots[i].Artifacts)
+	}
+	for _, s := range c.Report.Series {
+		bytes += (len(s.Families) + len(s.Units) + len(s.Findings)) * (3_000 + 16*len(s.Snapshots))
+	}
+	return bytes
+}
+
+// Judge makes the report of a case after its evidence has changed and stores it before it
+// returns. Only series of several snapshots follow members: of a case without one it reads
+// no more of a million members than verdicts need, and leaves the report to its first reader.
+func (s *Loader) Judge(ctx context.Context, caseID string) (*report.CaseReport, error) {
+	return s.brief(ctx, caseID, s.store.SnapshotsAged, func(work func(context.Context)) { work(ctx) })
+}
+
+// Heads is a report for what speaks of snapshots alone: it reads no member of a case in
+// which nothing is followed.
+func (s *Loader) Heads(ctx context.Context, caseID string) (*report.CaseReport, error) {
+	return s.brief(ctx, caseID, s.store.SnapshotHeads, s.later)
+}
+
+// mostSingle is the number of snapshots from which a case is taken to have a series of
+// several, without a look.
+const mostSingle = 32
+
+func (s *Loader) brief(ctx context.Context, caseID string, read func(context.Context, string) ([]analysis.Snapshot, error), keep func(func(context.Context))) (*report.CaseReport, error) {
+	now, err := s.store.Case(ctx, caseID)
+	if err != nil {
+		return nil, err
+	}
+	single := now.Snapshots <= mostSingle
+	if single {
+		if single, err = s.single(ctx, caseID); err != nil {
+			return nil, err
+		}
+	}
+	if !single {
+		_, said, err := s.latestReport(ctx, caseID, keep)
+		return said, err
+	}
+	found, err := read(ctx, caseID)
+	if err != nil {
+		return nil, err
+	}
+	edits, err := s.store.Edits(ctx, caseID)
+	if err != nil {
+		return nil, err
+	}
+	said := identity.Resolve(found, edits)
+	for i := range said.Snapshots {
+		said.Snapshots[i].Objects = nil // they name members
+	}
+	marks, err := s.store.Marks(ctx, caseID)
+	if err != nil {
+		return nil, err
+	}
+	known, _ := s.knowledge.Current()
+	built := report.Build(said.Snapshots, nil, report.Options{Version: s.version, Events: happened(said), Loads: said.Loads, Triage: sorted(marks), Knowledge: known})
+	return built.Said(), nil
+}
+
+// single reports whether every series of a case has one snapshot.
+func (s *Loader) single(ctx context.Context, caseID string) (bool, error) {
+	heads, err := s.store.SnapshotHeads(ctx, caseID)
+	if err != nil {
+		return false, err
+	}
+	edits, err := s.store.Edits(ctx, caseID)
+	if err != nil {
+		return false, err
+	}
+	several := func(j report.JudgedSeries) bool { return len(j.Snapshots) > 1 }
+	return !slices.ContainsFunc(report.Group(identity.Resolve(heads, edits).Snapshots), several), nil
+}
