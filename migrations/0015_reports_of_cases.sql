@@ -28,3 +28,9 @@ END;
 CREATE TRIGGER revision_of_gone_triage AFTER DELETE ON triage BEGIN
     UPDATE cases SET revision = revision + 1 WHERE seq = old.case_seq;
 END;
+
+-- Pages are made of the report when they are asked for.
+DROP TRIGGER page_of_touched_case;
+DROP TRIGGER pages_of_changed_benign;
+DROP TRIGGER pages_of_gone_benign;
+DROP TABLE case_page;

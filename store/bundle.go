@@ -373,9 +373,6 @@ func (s *Store) RemoveBundle(ctx context.Context, id string) error {
 		if _, err := tx.ExecContext(ctx, touchCaseOfBundleSQL, s.time().UnixMicro(), id); err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, forgetPagesOfBundleSQL, id); err != nil {
-			return err
-		}
 		result, err := tx.ExecContext(ctx, deleteBundleSQL, id)
 		if err := affected(result, err, notFound("bundle", id)); err != nil {
 			return err

@@ -413,9 +413,6 @@ func (s *Store) deleteRows(ctx context.Context, id string, fate PermalinkFate) e
 		if err := s.partPermalinks(ctx, tx, id, fate); err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, forgetPagesSQL, id); err != nil {
-			return err
-		}
 		result, err := tx.ExecContext(ctx, deleteCaseSQL, id)
 		if err := affected(result, err, notFound("case", id)); err != nil {
 			return err

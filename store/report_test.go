@@ -115,3 +115,77 @@ func (f *fixture) mark(caseID string, m Mark) {
 	_, err := f.SetMark(f.ctx, caseID, m)
 	f.ok(err)
 }
+
+func TestNoStateOfACaseComesBackWhenABundleComesAndGoes(t *testing.T) {
+	f := open(t)
+	c := f.newCase("a")
+	f.filled(c.ID, "x", kubeletResult("2"))
+	seen := map[int64]bool{}
+	for range 3 {
+		revision := must[Case](t)(f.Case(f.ctx, c.ID)).Revision
+		if seen[revision] {
+			t.Errorf("revision %d came back", revision)
+		}
+		seen[revision] = true
+		b := f.filled(c.ID, "y", kubeletResult("3"))
+		f.ok(f.RemoveBundle(f.ctx, b.ID))
+	}
+}
+
+// withoutPages undoes the migration that brought pages of cases, and those after it.
+const withoutPages = withoutReports + `
+	DROP TRIGGER revision_of_new_bundle; DROP TRIGGER revision_of_bundle; DROP TRIGGER revision_of_gone_bundle;
+	DROP TRIGGER page_of_touched_case; DROP TRIGGER pages_of_changed_benign; DROP TRIGGER pages_of_gone_benign;
+	DROP TABLE case_page; ALTER TABLE cases DROP COLUMN revision;
+	CREATE TRIGGER family_bundle_insert AFTER INSERT ON snapshot_family BEGIN
+		INSERT INTO family_bundle
+		SELECT new.family_seq, s.bundle_seq, s.generation, 1, new.count, s.captured_at FROM snapshot s WHERE s.seq = new.snapshot_seq
+		ON CONFLICT (family_seq, bundle_seq, generation) DO UPDATE SET
+			snapshots = snapshots + 1, highest = max(highest, excluded.highest),
+			last_seen = coalesce(max(last_seen, excluded.last_seen), last_seen, excluded.last_seen);
+	END;` + withoutBlobRows
+
+// withoutBlobs undoes the migration that brought rows about uploads, and those after it.
+const withoutBlobs = withoutReports + withoutBlobRows
+
+// withoutReports undoes the migration that brought reports of cases.
+const withoutReports = `
+	DROP TRIGGER revision_of_new_edit; DROP TRIGGER revision_of_edit;
+	DROP TRIGGER revision_of_new_triage; DROP TRIGGER revision_of_triage; DROP TRIGGER revision_of_gone_triage;
+	DROP TRIGGER report_of_changed_case; DROP TABLE case_report;
+	CREATE TABLE case_page (
+		case_seq INTEGER NOT NULL REFERENCES cases (seq) ON DELETE CASCADE, form TEXT NOT NULL, state TEXT NOT NULL,
+		recalls TEXT NOT NULL, elsewhere INTEGER NOT NULL, slot TEXT NOT NULL, page BLOB NOT NULL, PRIMARY KEY (case_seq, form)
+	) STRICT;
+	CREATE INDEX case_page_elsewhere ON case_page (case_seq) WHERE elsewhere;
+	CREATE TRIGGER page_of_touched_case AFTER UPDATE OF updated_at ON cases BEGIN
+		DELETE FROM case_page WHERE case_seq = new.seq OR elsewhere;
+	END;
+	CREATE TRIGGER pages_of_changed_benign AFTER UPDATE ON benign BEGIN DELETE FROM case_page; END;
+	CREATE TRIGGER pages_of_gone_benign AFTER DELETE ON benign BEGIN DELETE FROM case_page; END;`
+
+const withoutBlobRows = `
+	CREATE TABLE old_file (
+		bundle_seq INTEGER NOT NULL REFERENCES bundle (seq) ON DELETE CASCADE, place INTEGER NOT NULL,
+		name TEXT NOT NULL, sha256 TEXT NOT NULL, size INTEGER NOT NULL, PRIMARY KEY (bundle_seq, place)
+	) STRICT, WITHOUT ROWID;
+	INSERT INTO old_file SELECT * FROM bundle_file; DROP TABLE bundle_file; ALTER TABLE old_file RENAME TO bundle_file;
+	CREATE INDEX bundle_file_by_hash ON bundle_file (sha256);
+	DROP TABLE blob; DROP INDEX cases_to_delete; ALTER TABLE cases DROP COLUMN deleting;`
+
+func TestDatabasesWithoutReportsTakeThem(t *testing.T) {
+	for version, undo := range map[string]string{"11": withoutPages, "13": withoutBlobs, "14": withoutReports} {
+		t.Run(version, func(t *testing.T) {
+			f := open(t)
+			c := f.newCase("a")
+			f.filled(c.ID, "x", kubeletResult("2"))
+			_, err := f.writer.ExecContext(f.ctx, undo+`PRAGMA user_version = `+version)
+			f.ok(err)
+			f.crash()
+			f.wantNoReport(c.ID)
+			f.keepReport(c.ID, "what is said")
+			f.wantReport(c.ID, "what is said")
+			f.wantSound()
+		})
+	}
+}

@@ -364,7 +364,7 @@ func TestAFullVolumeIsToldWhereverTheResultMeetsIt(t *testing.T) {
 		for i := range r.Snapshots[0].Groups {
 			r.Snapshots[0].Groups[i].Family.Title += strings.Repeat("a long title ", 1000)
 		}
-		r.Snapshots[0].Groups[0].Members = leakedMembers(60_000)
+		r.Snapshots[0].Groups[0].Members = leakedMembers(120_000)
 		if err := f.FinishJob(f.ctx, job.ID, r); code(err) != "disk_full" {
 			t.Errorf("with room for %d pages: %v", room, err)
 		}

@@ -36,8 +36,8 @@ const (
 	blobDir      = "blobs"
 )
 
-// readers is how many connections read: four requests at once, and Changes.
-const readers = 5
+// readers is how many connections read at the same time.
+const readers = 4
 
 // Config says where the data is. Only Dir is needed.
 type Config struct {
@@ -70,10 +70,6 @@ type Store struct {
 	// referring orders the rows that refer to blobs and the removal of blobs that
 	// no row refers to.
 	referring sync.Mutex
-
-	// watcher is the connection that Changes asks, nil until then.
-	watch   sync.Mutex
-	watcher *sql.Conn
 }
 
 // Open opens the data directory, creates or migrates its database, and repairs
@@ -235,9 +231,6 @@ WHERE status = 'running'`
 
 func (s *Store) release() error {
 	var errs []error
-	if s.watcher != nil {
-		errs = append(errs, s.watcher.Close())
-	}
 	for _, db := range []*sql.DB{s.reader, s.writer} {
 		if db != nil {
 			errs = append(errs, db.Close())
