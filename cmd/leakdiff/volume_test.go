@@ -5,6 +5,7 @@ package main
 import (
 	"bytes"
 	"errors"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -60,6 +61,18 @@ func fillUp(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 	defer file.Close()
+	// At once: what is read meanwhile must not be saved before the volume is full.
+	var volume syscall.Statfs_t
+	at, err := file.Seek(0, io.SeekEnd)
+	if err == nil {
+		err = syscall.Statfs(dir, &volume)
+	}
+	if err == nil && volume.Bavail > 0 {
+		err = syscall.Fallocate(int(file.Fd()), 0, at, int64(volume.Bavail)*volume.Bsize)
+	}
+	if err != nil && !errors.Is(err, syscall.ENOSPC) {
+		t.Fatal(err)
+	}
 	for chunk := make([]byte, 1<<20); len(chunk) > 0; {
 		if _, err := file.Write(chunk); errors.Is(err, syscall.ENOSPC) {
 			chunk = chunk[:len(chunk)/2]
