@@ -9,6 +9,7 @@ import (
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/flame"
 	"leakdiff/analysis/judge/trend"
+	"leakdiff/analysis/say/report"
 	"leakdiff/web/view"
 )
 

@@ -16,7 +16,6 @@ import (
 	"leakdiff/web/chart"
 )
 
-
 // CaseCharts are the charts of a case that stand folded, or behind a link where they
 // would cost too much on every view.
 type CaseCharts struct {
