@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -188,6 +189,51 @@ func TestNoStaleReportIsShownAfter(t *testing.T) {
 				t.Errorf("the page does not tell %q", c.gives)
 			}
 		})
+	}
+}
+
+// TestBundlesThatWereQueuedTogetherAreJudgedOnce lets a case have five bundles before any
+// is read.
+func TestBundlesThatWereQueuedTogetherAreJudgedOnce(t *testing.T) {
+	s := newSite(t)
+	cfg := s.s.cfg
+	st, err := store.Open(t.Context(), store.Config{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { st.Close() })
+	late := &counted{Store: st}
+	gate := make(chan struct{})
+	cfg.Store, cfg.Blobs, cfg.TempDir = &gated{counted: late, open: gate}, st.Blobs(), t.TempDir()
+	x := startSite(t, st, cfg)
+	up := decode[intake.Uploaded](t, x.do("PUT", "/api/v1/bundles/t0.txt", strings.NewReader(dumpOf(3))).body)
+	for i := 1; i < 5; i++ {
+		x.do("PUT", fmt.Sprintf("/api/v1/bundles/t%d.txt?case=%s", i, up.Case), strings.NewReader(dumpOf(3+10*i)))
+	}
+	close(gate)
+	x.s.queue.Notify()
+	x.waitForReport(up.Case)
+	c, err := st.Case(t.Context(), up.Case)
+	if err != nil || c.Snapshots != 5 || c.Verdict == "" {
+		t.Errorf("%d snapshots, verdict %q: %v", c.Snapshots, c.Verdict, err)
+	}
+	if n := late.reads.Load(); n != 1 {
+		t.Errorf("the case was judged %d times", n)
+	}
+}
+
+// gated is a store that gives no job before it is opened.
+type gated struct {
+	*counted
+	open chan struct{}
+}
+
+func (g *gated) ClaimJob(ctx context.Context) (store.Job, bool, error) {
+	select {
+	case <-g.open:
+		return g.counted.ClaimJob(ctx)
+	default:
+		return store.Job{}, false, nil
 	}
 }
 

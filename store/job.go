@@ -75,6 +75,20 @@ UPDATE bundle SET status = 'running', fault = ''
 WHERE seq = (SELECT bundle_seq FROM job WHERE id = ?)
 RETURNING id`
 
+// Waits reports whether a bundle of the case waits to be read.
+func (s *Store) Waits(ctx context.Context, caseID string) (waits bool, err error) {
+	err = s.reader.QueryRowContext(ctx, waitsSQL, caseID).Scan(&waits)
+	return waits, fault("looking for jobs", err)
+}
+
+const waitsSQL = `
+SELECT EXISTS (
+    SELECT 1
+    FROM job j
+    JOIN bundle b ON b.seq = j.bundle_seq
+    JOIN cases c ON c.seq = b.case_seq
+    WHERE j.status = 'queued' AND c.id = ?)`
+
 // FailJob ends a running job without a result; the fault is shown with the
 // bundle. An older result stays visible.
 func (s *Store) FailJob(ctx context.Context, jobID string, why *analysis.Fault) error {

@@ -67,6 +67,7 @@ type JobStore interface {
 	PostponeJob(ctx context.Context, jobID string, why *analysis.Fault) error
 	Bundle(ctx context.Context, id string) (store.Bundle, error)
 	Kinds(ctx context.Context, bundleID string) (map[string]string, error)
+	Waits(ctx context.Context, caseID string) (bool, error)
 }
 
 // Cases says what was read of a case.

@@ -197,10 +197,15 @@ func (w *Worker) read(ctx context.Context, b store.Bundle, cfg ingest.Config) (i
 	return result, err
 }
 
-// summarise keeps the sentence and figures that the list of cases shows.
+// summarise has the case of a bundle judged, and keeps what the list of cases shows of it.
+// Bundles that were queued for one case are judged together, with the last of them: where
+// that comes to nothing, the worker finds the case without a summary when it is idle.
 func (w *Worker) summarise(ctx context.Context, bundleID string) {
 	b, err := w.cfg.Store.Bundle(ctx, bundleID)
 	if err != nil {
+		return
+	}
+	if waits, err := w.cfg.Store.Waits(ctx, b.CaseID); err == nil && waits {
 		return
 	}
 	if err := w.safely(ctx, b.CaseID); err != nil && !response.IsNotFound(err) {
