@@ -123,6 +123,11 @@ func TestRemovingOneOfTwoBundlesKeepsWhatBothHold(t *testing.T) {
 	c := f.newCase("a")
 	first := f.filled(c.ID, "same", kubeletResult("2"))
 	second := f.filled(c.ID, "same", kubeletResult("2"))
+	for b, want := range map[string]bool{first.ID: true, second.ID: false} {
+		if own, err := f.BundleSnapshots(f.ctx, b); err != nil || own[snapshotID("2")] != want {
+			t.Errorf("bundle %s: %v, %v", b, own, err)
+		}
+	}
 	if got, err := f.SnapshotBundles(f.ctx, c.ID); err != nil || got[snapshotID("2")] != first.ID {
 		t.Errorf("got %s, %v, want the first bundle", got, err)
 	}

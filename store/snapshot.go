@@ -519,6 +519,28 @@ FROM cases c
 WHERE c.seq IN (SELECT v.case_seq FROM visible_snapshot v WHERE v.id = ?)
 ORDER BY c.created_at DESC, c.seq DESC`
 
+// BundleSnapshots returns the ids of the snapshots that a case takes from a bundle: those
+// that no earlier bundle of the case shows.
+func (s *Store) BundleSnapshots(ctx context.Context, bundleID string) (map[string]bool, error) {
+	own := map[string]bool{}
+	err := s.read(ctx, "looking for the snapshots of a bundle", func(tx *sql.Tx) error {
+		ids, err := collect(ctx, tx, scanOne[string], bundleSnapshotsSQL, bundleID)
+		for _, id := range ids {
+			own[id] = true
+		}
+		return err
+	})
+	return own, err
+}
+
+const bundleSnapshotsSQL = `
+SELECT v.id
+FROM visible_snapshot v
+WHERE v.bundle_seq = (SELECT seq FROM bundle WHERE id = ?)
+  AND NOT EXISTS (
+    SELECT 1 FROM visible_snapshot earlier
+    WHERE earlier.id = v.id AND earlier.case_seq = v.case_seq AND earlier.bundle_seq < v.bundle_seq)`
+
 // SnapshotBundles returns the bundle that Snapshots takes each snapshot of a case
 // from: the first of the case that shows it.
 func (s *Store) SnapshotBundles(ctx context.Context, caseID string) (map[string]string, error) {

@@ -91,12 +91,12 @@ func (s *Service) inventory(r *http.Request, b store.Bundle, in *view.BundleInpu
 	if err != nil {
 		return err
 	}
-	owners, err := s.store.SnapshotBundles(r.Context(), b.CaseID)
+	own, err := s.store.BundleSnapshots(r.Context(), b.ID)
 	if err != nil {
 		return err
 	}
 	for _, snap := range append(said.Snapshots, said.LeftOut...) {
-		if owners[snap.ID] == b.ID {
+		if own[snap.ID] {
 			in.Snapshots = append(in.Snapshots, snap)
 		}
 	}

@@ -49,7 +49,7 @@ type Store interface {
 	RemoveBundle(ctx context.Context, id string) error
 	Artifacts(ctx context.Context, bundleID string) ([]analysis.Artifact, error)
 	Problems(ctx context.Context, bundleID string) ([]analysis.Problem, error)
-	SnapshotBundles(ctx context.Context, caseID string) (bundleOf map[string]string, err error)
+	BundleSnapshots(ctx context.Context, bundleID string) (own map[string]bool, err error)
 
 	CancelOpenJob(ctx context.Context, bundleID string) error
 	Requeue(ctx context.Context, bundleID string) (store.Job, error)

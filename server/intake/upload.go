@@ -195,12 +195,12 @@ func (s *Service) answer(ctx context.Context, b store.Bundle) (Uploaded, error) 
 	if err != nil {
 		return out, err
 	}
-	owners, err := s.store.SnapshotBundles(ctx, b.CaseID)
+	own, err := s.store.BundleSnapshots(ctx, b.ID)
 	if err != nil {
 		return out, err
 	}
 	for _, snap := range built.Report.Snapshots {
-		if owners[snap.ID] == b.ID {
+		if own[snap.ID] {
 			out.Snapshots = append(out.Snapshots, snap)
 		}
 	}
