@@ -37,7 +37,9 @@ type Member struct {
 
 // Members holds the members of one family in one snapshot, with a column for each
 // property. A column has Len() entries, or none if the property is unknown: a nil ID
-// column means that the members have no identity (debug=1, proto).
+// column means that the members have no identity (debug=1, proto). Parsers fill columns,
+// Packed or Rows and the store keeps them; everybody else reads with the methods, which
+// return the same for each of the three.
 type Members struct {
 	ID     []int64
 	Sub    []int64
@@ -69,6 +71,29 @@ type Members struct {
 type Packing struct {
 	*Packed
 	Variant, Artifact int32
+}
+
+// Weight is about how many bytes the members take, with what following them takes.
+func (m *Members) Weight() int {
+	each := 80
+	if len(m.Packed) > 0 {
+		each = 24
+	}
+	return each * m.Len()
+}
+
+// Ages returns the seconds since each member was born, -1 for one that prints none, nil if
+// none does.
+func (m *Members) Ages() []int32 { return m.Age }
+
+// Join appends the rows of other members with identities and details, such as descriptors.
+func (m *Members) Join(other *Members) {
+	for x := range other.All() {
+		m.ID, m.Sub = append(m.ID, x.Identity.ID), append(m.Sub, x.Identity.Sub)
+		m.Artifact, m.Line = append(m.Artifact, int32(x.Place.Artifact)), append(m.Line, x.Place.Line)
+		m.Offset, m.Length = append(m.Offset, x.Place.Offset), append(m.Length, int32(x.Place.Length))
+		m.Detail = append(m.Detail, x.Detail)
+	}
 }
 
 // Release frees packed members and rows that nobody reads again.

@@ -144,12 +144,7 @@ func (l *Loaded) weight() int {
 		for _, s := range line.Snapshots {
 			bytes += 2_000 + 600*len(s.Groups)
 			for i := range s.Groups {
-				// Packed goroutines and their numbers in the verdict, or columns.
-				each := 80
-				if len(s.Groups[i].Members.Packed) > 0 {
-					each = 24
-				}
-				bytes += each * s.Groups[i].Members.Len()
+				bytes += s.Groups[i].Members.Weight()
 			}
 		}
 	}

@@ -283,7 +283,7 @@ var ageSteps = [...]struct {
 func ageBars(g *analysis.Group) *chart.BarsData {
 	counts := make([]int, len(ageSteps))
 	known, last := 0, 0
-	for _, age := range g.Members.Age {
+	for _, age := range g.Members.Ages() {
 		for i, s := range ageSteps {
 			if age >= 0 && age < s.under {
 				counts[i]++

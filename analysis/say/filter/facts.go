@@ -188,12 +188,12 @@ func (f *Facts) descriptors(field Field) []float64 {
 	if f.Members == nil || f.Kind != analysis.KindDescriptor && (f.Kind != analysis.KindWatch || field == Inode) {
 		return nil
 	}
-	column := f.Members.ID
-	if field == Inode {
-		column = f.Members.Sub
-	}
-	numbers := make([]float64, 0, len(column))
-	for _, n := range column {
+	numbers := make([]float64, 0, f.Members.Len())
+	for identity := range f.Members.Identities() {
+		n := identity.ID
+		if field == Inode {
+			n = identity.Sub
+		}
 		if n != 0 || field == FD {
 			numbers = append(numbers, float64(n))
 		}

@@ -3,6 +3,7 @@ package redact
 import (
 	"iter"
 	"maps"
+	"math"
 	"path"
 	"slices"
 	"strings"
@@ -211,10 +212,8 @@ func (r *Redactor) learnSnapshot(snap *analysis.Snapshot, learn func(string)) {
 		for _, name := range slices.Sorted(maps.Keys(g.Family.Attributes)) {
 			r.learnPair(name, g.Family.Attributes[name])
 		}
-		members := g.Members // a copy, because the group is shared
-		members.Unpack()
-		for _, detail := range members.Detail[:min(len(members.Detail), mostDetails)] {
-			learn(detail)
+		for detail := range details(g, mostDetails) {
+			learn(detail.Detail)
 		}
 	}
 }
@@ -247,14 +246,33 @@ func (r *Redactor) locateHost(snap *analysis.Snapshot) {
 }
 
 func (r *Redactor) locateMembers(snap *analysis.Snapshot, g *analysis.Group) {
-	members := g.Members // a copy, because the group is shared
-	members.Unpack()
 	seen := map[string]bool{}
-	for k := 0; k < len(members.Detail) && len(seen) < mostLocated; k++ {
-		detail, at := members.Detail[k], members.At(k).Place
-		if !seen[detail] && at.Artifact >= 0 && at.Artifact < len(snap.Artifacts) {
-			seen[detail] = true
-			r.Locate(detail, snap.Artifacts[at.Artifact].Path, at.Line)
+	for m := range details(g, math.MaxInt) {
+		if len(seen) == mostLocated {
+			return
+		}
+		if at := m.Place; !seen[m.Detail] && at.Artifact >= 0 && at.Artifact < len(snap.Artifacts) {
+			seen[m.Detail] = true
+			r.Locate(m.Detail, snap.Artifacts[at.Artifact].Path, at.Line)
+		}
+	}
+}
+
+// details returns the first members with words of their own, at most limit of them.
+// Goroutines have none.
+func details(g *analysis.Group, limit int) iter.Seq[analysis.Member] {
+	return func(yield func(analysis.Member) bool) {
+		if g.Family.Kind == analysis.KindGoroutine {
+			return
+		}
+		n := 0
+		for m := range g.Members.All() {
+			if m.Detail == "" {
+				continue
+			}
+			if n++; n > limit || !yield(m) {
+				return
+			}
 		}
 	}
 }

@@ -200,7 +200,7 @@ func (j *JudgedSeries) loads(given map[string]map[string]float64) map[string][]f
 func agesOf(s *analysis.Snapshot) map[string][]float64 {
 	var out map[string][]float64
 	for i := range s.Groups {
-		ages := s.Groups[i].Members.Age
+		ages := s.Groups[i].Members.Ages()
 		if len(ages) == 0 {
 			continue
 		}

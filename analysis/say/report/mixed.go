@@ -90,12 +90,7 @@ func joinSockets(s *analysis.Snapshot) *analysis.Snapshot {
 			continue
 		}
 		all.Count += g.Count
-		g.Members.Unpack()
-		m, n := &all.Members, &g.Members
-		m.ID, m.Sub = append(m.ID, n.ID...), append(m.Sub, n.Sub...)
-		m.Artifact, m.Line = append(m.Artifact, n.Artifact...), append(m.Line, n.Line...)
-		m.Offset, m.Length = append(m.Offset, n.Offset...), append(m.Length, n.Length...)
-		m.Detail = append(m.Detail, n.Detail...)
+		all.Members.Join(&g.Members)
 	}
 	if all.Count > 0 {
 		out.Groups = append(out.Groups, all)
