@@ -1,11 +1,15 @@
 package report
 
 import (
+	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
 	"sync"
+
+	jsonv2 "github.com/go-json-experiment/json"
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/trend"
@@ -129,20 +133,118 @@ func (c *CaseReport) labels(series int) []string {
 	return labels
 }
 
+// stored is a CaseReport on its way to the store. Columns of counts are packed: they are most
+// of a long series, and JSON takes ten times as long to read them.
+type stored struct {
+	CaseReport
+	Columns []byte
+}
+
 // Encode writes what is said for the store; DecodeCase reads it.
-func (c *CaseReport) Encode() ([]byte, error) { return json.Marshal(c) }
+func (c *CaseReport) Encode() ([]byte, error) {
+	out := stored{CaseReport: *c}
+	out.Report.Series = slices.Clone(c.Report.Series)
+	for i := range out.Report.Series {
+		s := &out.Report.Series[i]
+		s.Families, s.Units = slices.Clone(s.Families), slices.Clone(s.Units)
+		s.Findings, s.SetAside = slices.Clone(s.Findings), slices.Clone(s.SetAside)
+		for column := range s.columns() {
+			out.Columns = appendColumn(out.Columns, *column)
+			*column = nil
+		}
+	}
+	return json.Marshal(out)
+}
+
+// columns are the lists of counts of a series, in a fixed order.
+func (s *Series) columns() iter.Seq[*[]*int] {
+	return func(yield func(*[]*int) bool) {
+		for i := range s.Families {
+			if !yield(&s.Families[i].Counts) {
+				return
+			}
+		}
+		for i := range s.Units {
+			if !yield(&s.Units[i].Counts) || !yield(&s.Units[i].Members) {
+				return
+			}
+		}
+		for _, findings := range [][]Finding{s.Findings, s.SetAside} {
+			for i := range findings {
+				if !yield(&findings[i].Counts) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// appendColumn writes 0 for nil, else the length and one; then for each entry 0 for nil, else
+// the difference to the entry before, zigzag and one; all as uvarints.
+func appendColumn(b []byte, column []*int) []byte {
+	if column == nil {
+		return binary.AppendUvarint(b, 0)
+	}
+	b = binary.AppendUvarint(b, uint64(len(column))+1)
+	last := 0
+	for _, n := range column {
+		if n == nil {
+			b = append(b, 0)
+			continue
+		}
+		by := *n - last
+		b = binary.AppendUvarint(b, uint64(by<<1^by>>63)+1)
+		last = *n
+	}
+	return b
+}
+
+// readColumn undoes appendColumn and returns what follows.
+func readColumn(b []byte) (column []*int, rest []byte, err error) {
+	damaged := errors.New("a stored report: its counts are damaged")
+	n, size := binary.Uvarint(b)
+	if b = b[max(size, 0):]; size <= 0 || n > uint64(len(b))+1 {
+		return nil, nil, damaged
+	}
+	if n == 0 {
+		return nil, b, nil
+	}
+	column, values := make([]*int, n-1), make([]int, n-1)
+	last := 0
+	for i := range column {
+		by, size := binary.Uvarint(b)
+		if size <= 0 {
+			return nil, nil, damaged
+		}
+		if b = b[size:]; by == 0 {
+			continue
+		}
+		by--
+		last += int(by>>1) ^ -int(by&1)
+		values[i] = last
+		column[i] = &values[i]
+	}
+	return column, b, nil
+}
 
 // DecodeCase undoes Encode. What another version of the program wrote is none of its
 // business: who stores it keeps the version beside it.
 func DecodeCase(text []byte) (*CaseReport, error) {
-	out := &CaseReport{}
-	if err := json.Unmarshal(text, out); err != nil {
+	var in stored
+	if err := jsonv2.Unmarshal(text, &in); err != nil {
 		return nil, fmt.Errorf("a stored report: %w", err)
 	}
+	out := &in.CaseReport
 	if len(out.Series) != len(out.Report.Series) {
 		return nil, fmt.Errorf("a stored report: %d series of %d", len(out.Series), len(out.Report.Series))
 	}
+	var err error
 	for i := range out.Series {
+		for column := range out.Report.Series[i].columns() {
+			if *column, in.Columns, err = readColumn(in.Columns); err != nil {
+				return nil, err
+			}
+		}
 		within := out.Series[i].Within
 		for frame := range out.Report.Series[i].stackFrames() {
 			if len(within) == 0 {

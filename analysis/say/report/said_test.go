@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -56,4 +57,34 @@ func TestAStoredReportSaysTheSame(t *testing.T) {
 			t.Errorf("as JSON: %v, %s", err, cmp.Diff(before.String(), after.String()))
 		}
 	})
+}
+
+func TestColumnsOfCountsAreStoredAsTheyAre(t *testing.T) {
+	number := func(n int) *int { return &n }
+	columns := [][]*int{nil, {}, {nil}, {number(0)}, {number(5), nil, number(-3), number(1 << 40)}}
+	said := report.CaseReport{Report: report.Report{Series: []report.Series{{}}}, Series: make([]report.SeriesReport, 1)}
+	for _, c := range columns {
+		said.Report.Series[0].Families = append(said.Report.Series[0].Families, report.Family{Counts: c})
+	}
+	text, err := said.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := report.DecodeCase(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, f := range again.Report.Series[0].Families {
+		if d := cmp.Diff(columns[i], f.Counts); d != "" {
+			t.Errorf("column %d: %s", i, d)
+		}
+	}
+	if said.Report.Series[0].Families[4].Counts == nil {
+		t.Error("encoding changes the report")
+	}
+	for cut := range 12 {
+		if _, err := report.DecodeCase(bytes.Replace(text, []byte(`"Columns":"`), []byte(`"Columns":"`+strings.Repeat("/", 4*cut)), 1)); err == nil && cut > 0 {
+			t.Errorf("%d wrong bytes are read", 3*cut)
+		}
+	}
 }
