@@ -119,7 +119,7 @@ func TestDeletingACaseRemovesEveryTraceOfIt(t *testing.T) {
 	wantCode(t, err, "not_found")
 	_, err = f.Bundle(f.ctx, b.ID)
 	wantCode(t, err, "not_found")
-	f.wantEmpty("cases", "bundle", "bundle_file", "job", "snapshot", "snapshot_family",
+	f.wantEmpty("cases", "bundle", "bundle_file", "job", "snapshot", "snapshot_members",
 		"family", "stack", "frame", "function", "function_family")
 	if list, err := f.Blobs().List(); err != nil || len(list) != 0 {
 		t.Errorf("blobs are left: %v, %v", list, err)

@@ -145,7 +145,7 @@ func TestNobodySeesASnapshotBeforeTheJobIsFinished(t *testing.T) {
 	f.wantUnseen(c.ID, snap.ID)
 	f.crash()
 	f.wantUnseen(c.ID, snap.ID)
-	f.wantEmpty("snapshot", "snapshot_family", "family", "function", "frame", "stack")
+	f.wantEmpty("snapshot", "snapshot_members", "family", "function", "frame", "stack")
 	if got, err := f.Bundle(f.ctx, b.ID); err != nil || got.Status != Queued {
 		t.Errorf("got %+v, %v, want the bundle queued again", got, err)
 	}

@@ -151,8 +151,15 @@ func (p *packer) unpackJSON(blob []byte, v any) error {
 	if err != nil {
 		return err
 	}
-	if cap(text) > cap(p.text) && blob[0] == withZstd && cap(text) <= mostText {
-		p.text = text
+	if blob[0] == withZstd {
+		p.keepRoom(text)
 	}
 	return json.Unmarshal(text, v)
+}
+
+// keepRoom keeps the room of what was unpacked for the next.
+func (p *packer) keepRoom(content []byte) {
+	if cap(content) > cap(p.text) && cap(content) <= mostText {
+		p.text = content
+	}
 }

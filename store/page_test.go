@@ -106,6 +106,7 @@ func TestADatabaseWithoutPagesTakesThem(t *testing.T) {
 	f := open(t)
 	c := f.newCase("a")
 	f.filled(c.ID, "x", kubeletResult("2"))
+	f.unpackFacts()
 	_, err := f.writer.ExecContext(f.ctx, withoutPages+`PRAGMA user_version = 11`)
 	f.ok(err)
 	f.crash()

@@ -110,9 +110,11 @@ func (s *Store) reclaim(ctx context.Context) error {
 	return err
 }
 
-// pragma steps through all rows: incremental_vacuum frees one page per step.
-func (s *Store) pragma(ctx context.Context, text string) error {
-	rows, err := s.writer.QueryContext(ctx, text)
+func (s *Store) pragma(ctx context.Context, text string) error { return stepAll(ctx, s.writer, text) }
+
+// stepAll steps through all rows: incremental_vacuum frees one page per step.
+func stepAll(ctx context.Context, db *sql.DB, text string) error {
+	rows, err := db.QueryContext(ctx, text)
 	if err != nil {
 		return err
 	}
@@ -143,7 +145,7 @@ func forgetWords(ctx context.Context, tx *sql.Tx) error {
 // Stacks go with the family.
 const forgetFamiliesSQL = `
 DELETE FROM family
-WHERE NOT EXISTS (SELECT 1 FROM snapshot_family sf WHERE sf.family_seq = family.seq)`
+WHERE NOT EXISTS (SELECT 1 FROM family_bundle fb WHERE fb.family_seq = family.seq)`
 
 const forgetLinksSQL = `
 DELETE FROM function_family

@@ -191,13 +191,13 @@ func searchFamilies(ctx context.Context, tx *sql.Tx, words string, limit, offset
 	for i, r := range rows {
 		seqs[i] = r.seq
 	}
-	l := &loader{tx: tx, families: map[int64]*analysis.Family{}}
+	l := newLoader(tx)
 	if err := l.loadFamilies(ctx, seqs); err != nil {
 		return nil, err
 	}
 	var out []FamilyHit
 	for _, r := range rows {
-		r.hit.Family = *l.families[r.seq]
+		r.hit.Family = *l.families[r.seq].family
 		out = append(out, r.hit)
 	}
 	return out, nil

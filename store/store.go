@@ -140,7 +140,7 @@ func (s *Store) open(ctx context.Context, cfg Config) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := migrate(ctx, s.writer, all); err != nil {
+	if err := migrate(ctx, s.writer, all, s.log); err != nil {
 		return err
 	}
 	if s.reader, err = connect(file, readers, ofReader); err != nil {

@@ -26,7 +26,7 @@ type wordWriter struct {
 
 	functionRows, familyRows, stackRows wordTable
 	findFrame, addFrame                 *sql.Stmt
-	link, group, sum                    *sql.Stmt
+	link, members, sum                  *sql.Stmt
 
 	functions map[string]int64
 	frames    map[analysis.Frame]int64
@@ -58,7 +58,7 @@ func newWordWriter(ctx context.Context, tx *sql.Tx) (*wordWriter, error) {
 		{&w.findFrame, findFrameSQL}, {&w.addFrame, addFrameSQL},
 		{&w.familyRows.find, findFamilySQL}, {&w.familyRows.add, addFamilySQL},
 		{&w.stackRows.find, findStackSQL}, {&w.stackRows.add, addStackSQL},
-		{&w.link, linkSQL}, {&w.group, insertGroupSQL}, {&w.sum, sumUpSQL},
+		{&w.link, linkSQL}, {&w.members, insertMembersSQL}, {&w.sum, sumUpSQL},
 	} {
 		stmt, err := tx.PrepareContext(ctx, s.sql)
 		if err != nil {
@@ -358,8 +358,8 @@ func (w *wordWriter) stack(ctx context.Context, family int64, v *analysis.Varian
 // groupWords are the rows that a group refers to.
 type groupWords struct {
 	family int64
-	// variants are their number, then stack.seq and count of each.
-	variants []byte
+	// variants alternates stack.seq and count.
+	variants []int64
 }
 
 // words returns the rows of a group's family and stacks.
@@ -367,7 +367,7 @@ func (w *wordWriter) words(ctx context.Context, g *analysis.Group) (words groupW
 	if words.family, err = w.family(ctx, g.Family); err != nil {
 		return words, err
 	}
-	words.variants = appendSeqs(nil, int64(len(g.Variants)))
+	words.variants = make([]int64, 0, 2*len(g.Variants))
 	for i := range g.Variants {
 		v := &g.Variants[i]
 		stack, err := w.stack(ctx, words.family, v)
@@ -377,7 +377,7 @@ func (w *wordWriter) words(ctx context.Context, g *analysis.Group) (words groupW
 		if v.Count < 0 {
 			return words, fmt.Errorf("variant with count %d", v.Count)
 		}
-		words.variants = appendSeqs(words.variants, stack, int64(v.Count))
+		words.variants = append(words.variants, stack, int64(v.Count))
 	}
 	return words, nil
 }
