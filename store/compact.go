@@ -9,11 +9,13 @@ import (
 	"slices"
 	"time"
 	"unicode/utf8"
+
+	"github.com/klauspost/compress/zstd"
 )
 
 // A sealed blob holds compact values:
 //
-//	byte     form: sealedPlain or sealedZstd
+//	byte     form: sealedPlain, sealedZstd or, with the dictionary of commonTexts, sealedTexts
 //	4 bytes  CRC-32C of the rest of the blob, little-endian
 //	values   as they are or as one zstd frame
 //
@@ -21,6 +23,7 @@ import (
 const (
 	sealedPlain = 2
 	sealedZstd  = 3
+	sealedTexts = 4
 
 	sealedHeader = 1 + 4
 )
@@ -28,27 +31,28 @@ const (
 // seal compresses values where that saves an eighth of them: each frame costs its reader
 // as long as some hundred values.
 func (p *packer) seal(values []byte) ([]byte, error) {
-	out, err := p.appendSealed(make([]byte, 0, sealedHeader+len(values)), values)
-	return out, err
+	return sealWith(p.encoder, sealedZstd, values)
 }
 
-func (p *packer) appendSealed(out, values []byte) ([]byte, error) {
-	start := len(out)
-	out = append(out, sealedPlain, 0, 0, 0, 0)
-	body := len(out)
+// sealTexts is seal for values that are mostly texts which leakdiff makes itself.
+func (p *packer) sealTexts(values []byte) ([]byte, error) {
+	return sealWith(p.textEncoder, sealedTexts, values)
+}
+
+func sealWith(encoder func() (*zstd.Encoder, error), form byte, values []byte) ([]byte, error) {
+	out := append(make([]byte, 0, sealedHeader+len(values)), form, 0, 0, 0, 0)
 	if len(values) >= zstdWorth {
-		enc, err := p.encoder()
+		enc, err := encoder()
 		if err != nil {
 			return nil, err
 		}
 		out = enc.EncodeAll(values, out)
-		out[start] = sealedZstd
 	}
-	if out[start] == sealedPlain || len(out)-body > len(values)-len(values)/8 {
-		out = append(out[:body], values...)
-		out[start] = sealedPlain
+	if packed := len(out) - sealedHeader; packed == 0 || packed > len(values)-len(values)/8 {
+		out = append(out[:sealedHeader], values...)
+		out[0] = sealedPlain
 	}
-	binary.LittleEndian.PutUint32(out[start+1:], checksum(out[body:]))
+	binary.LittleEndian.PutUint32(out[1:], checksum(out[sealedHeader:]))
 	return out, nil
 }
 
@@ -65,7 +69,7 @@ func (p *packer) unseal(blob, room []byte) ([]byte, error) {
 	switch blob[0] {
 	case sealedPlain:
 		return body, nil
-	case sealedZstd:
+	case sealedZstd, sealedTexts:
 		dec, err := p.decoder()
 		if err != nil {
 			return nil, err

@@ -28,7 +28,7 @@ func packHead(p *packer, snap *analysis.Snapshot) ([]byte, error) {
 	w.length(len(text))
 	w.b = append(w.b, text...)
 	w.snapshot(snap)
-	return p.seal(w.b)
+	return p.sealTexts(w.b)
 }
 
 // unpackHead undoes packHead.
@@ -37,7 +37,7 @@ func unpackHead(p *packer, texts *textTable, id, label string, blob []byte) (*an
 	if err != nil {
 		return nil, fmt.Errorf("snapshot %s: %w", id, err)
 	}
-	if blob[0] == sealedZstd {
+	if blob[0] != sealedPlain {
 		p.keepRoom(values)
 	}
 	r := &headReader{compactReader{b: values, texts: texts}}

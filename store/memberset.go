@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math/bits"
 	"slices"
 
 	"leakdiff/analysis"
@@ -21,11 +22,14 @@ import (
 //	length   number of states; of each its text
 //	length   number of groups
 //	length   of the heads of the groups; for each group
-//	  length   number of variants with members, 0 for columns
+//	  length   0 for columns, 1 for all members in the first variant of the first
+//	           artifact, else one more than the number of variants with members
 //	  columns  length of writeMembers' bytes
-//	  variants variant, artifact, number of states, the index of each state, number of
-//	           members, number of bytes of their values (all uvarint) for each
-//	data     the columns, or the sets and the values of each variant, in the same order
+//	  variants for each, unless there is the first alone, variant, artifact and number of
+//	           members; states: twice the index of the only one, or one more than twice
+//	           their number, then the index of each (all uvarint)
+//	data     the columns, or the sets and the values of each variant, in the same order; a
+//	         set says how many values it has
 //
 // One frame for all of them compresses better than one for each, and is read at once.
 const (
@@ -74,10 +78,10 @@ func (w *memberSetWriter) add(m *analysis.Members) error {
 		}
 	}
 	w.groups++
-	w.heads.length(len(m.Packed))
 	if len(m.Packed) > 0 {
 		w.packings(m)
 	} else {
+		w.heads.length(0)
 		before := w.data.Len()
 		if err := writeMembers(w.p, &w.data, m, n); err != nil {
 			return err
@@ -91,16 +95,27 @@ func (w *memberSetWriter) add(m *analysis.Members) error {
 }
 
 func (w *memberSetWriter) packings(m *analysis.Members) {
+	first := len(m.Packed) == 1 && m.Packed[0].Variant == 0 && m.Packed[0].Artifact == 0
+	if first {
+		w.heads.length(1)
+	} else {
+		w.heads.length(1 + len(m.Packed))
+	}
 	for _, packing := range m.Packed {
 		sets, values := packing.Data()
-		w.heads.uvarint(uint64(packing.Variant))
-		w.heads.uvarint(uint64(packing.Artifact))
-		w.heads.length(len(packing.States()))
-		for _, state := range packing.States() {
-			w.heads.uvarint(w.state(m.States[state]))
+		if !first {
+			w.heads.uvarint(uint64(packing.Variant))
+			w.heads.uvarint(uint64(packing.Artifact))
+			w.heads.length(len(sets))
 		}
-		w.heads.length(len(sets))
-		w.heads.length(len(values))
+		if states := packing.States(); len(states) == 1 {
+			w.heads.uvarint(w.state(m.States[states[0]]) << 1)
+		} else {
+			w.heads.length(len(states)<<1 | 1)
+			for _, state := range states {
+				w.heads.uvarint(w.state(m.States[state]))
+			}
+		}
 		w.data.Write(sets)
 		w.data.Write(values)
 	}
@@ -254,59 +269,95 @@ func (r *memberSetReader) open() error {
 }
 
 func (r *memberSetReader) group(want int) (m analysis.Members, err error) {
-	variants := r.frame.length(1)
-	if variants == 0 {
+	form := r.frame.uvarint()
+	if form == 0 {
 		body := r.take(r.frame.uvarint())
 		if r.frame.err != nil {
 			return m, r.frame.err
 		}
 		return readMembers(bytes.NewReader(body), want)
 	}
-	if variants > want {
-		return m, fmt.Errorf("%d variants of %d members", variants, want)
+	if form > uint64(want)+1 {
+		return m, fmt.Errorf("%d variants of %d members", form-1, want)
 	}
+	first, variants := form == 1, max(1, int(form)-1)
 	if cap(r.packed)-len(r.packed) < variants {
 		r.packed = make([]analysis.Packing, 0, max(variants, r.groups+1))
 	}
-	first := len(r.packed)
+	begin := len(r.packed)
 	left := uint64(want)
 	for range variants {
-		variant, artifact := r.frame.uvarint(), r.frame.uvarint()
+		var variant, artifact uint64
+		n := left
+		if !first {
+			variant, artifact, n = r.frame.uvarint(), r.frame.uvarint(), r.frame.uvarint()
+		}
 		states, err := r.stateIndexes()
 		if err != nil {
 			return m, err
 		}
-		n, size := r.frame.uvarint(), r.frame.uvarint()
 		if n > left || variant >= 1<<31 || artifact >= 1<<31 {
 			return m, fmt.Errorf("variant %d of artifact %d has %d members of %d", variant, artifact, n, left)
 		}
 		left -= n
 		sets := r.take(n)
-		packed := analysis.NewPacked(states, sets, r.take(size))
+		packed := analysis.NewPacked(states, sets, r.values(sets))
 		r.packed = append(r.packed, analysis.Packing{Packed: packed, Variant: int32(variant), Artifact: int32(artifact)})
 	}
 	if left > 0 && r.frame.err == nil {
 		return m, fmt.Errorf("%d members of %d are missing", left, want)
 	}
-	m.States, m.Packed = r.states, r.packed[first:len(r.packed):len(r.packed)]
+	m.States, m.Packed = r.states, r.packed[begin:len(r.packed):len(r.packed)]
 	return m, nil
 }
 
 // stateIndexes reads the states of a variant.
 func (r *memberSetReader) stateIndexes() ([]uint16, error) {
-	n := r.frame.length(1)
+	n, state := 1, r.frame.uvarint()
+	one := state&1 == 0
+	state >>= 1
+	if !one {
+		if state > uint64(len(r.frame.b)) {
+			return nil, errShort
+		}
+		n = int(state)
+	}
 	if cap(r.stateSet)-len(r.stateSet) < n {
 		r.stateSet = make([]uint16, 0, max(n, r.groups+1))
 	}
 	first := len(r.stateSet)
 	for range n {
-		state := r.frame.uvarint()
+		if !one {
+			state = r.frame.uvarint()
+		}
 		if state >= uint64(len(r.states)) {
 			return nil, fmt.Errorf("state %d of %d", state, len(r.states))
 		}
 		r.stateSet = append(r.stateSet, uint16(state))
 	}
 	return r.stateSet[first:len(r.stateSet):len(r.stateSet)], nil
+}
+
+// values cuts the values that goroutines with these sets have off the data: the id and one
+// for each bit.
+func (r *memberSetReader) values(sets []byte) []byte {
+	n := len(sets)
+	for _, set := range sets {
+		n += bits.OnesCount8(set)
+	}
+	for at, b := range r.data {
+		if n == 0 {
+			return r.take(uint64(at))
+		}
+		if b < 0x80 {
+			n--
+		}
+	}
+	if n > 0 {
+		r.frame.fail(errShort)
+		return nil
+	}
+	return r.take(uint64(len(r.data)))
 }
 
 // take cuts the next bytes off the data of the frame.
