@@ -25,6 +25,7 @@ type Blobs interface {
 type Storage interface {
 	Ping(ctx context.Context) error
 	Sweep(ctx context.Context) error
+	Reap(ctx context.Context) (more bool, err error)
 	Setting(ctx context.Context, name string) (value string, set bool, err error)
 	SetSetting(ctx context.Context, name, value string) error
 

@@ -91,6 +91,7 @@ func (w *worker) run(ctx context.Context) {
 		}
 		if !ok || err != nil {
 			w.catchUp(ctx)
+			w.reap(ctx)
 			rest := time.Minute
 			if worked {
 				rest = pause
@@ -309,6 +310,22 @@ func (w *worker) catchUp(ctx context.Context) {
 		select {
 		case <-w.wake:
 			// Somebody waits for a bundle: it comes first.
+			w.nudge()
+			return
+		default:
+		}
+	}
+}
+
+// reap has the store forget what nothing uses any more, until somebody waits for a bundle.
+func (w *worker) reap(ctx context.Context) {
+	for more := true; more && ctx.Err() == nil; {
+		var err error
+		if more, err = w.s.store.Reap(ctx); err != nil && ctx.Err() == nil {
+			w.s.log.Warn("forgetting what was deleted is put off", "error", err)
+		}
+		select {
+		case <-w.wake:
 			w.nudge()
 			return
 		default:

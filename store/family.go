@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"encoding/json"
 	"slices"
 	"time"
 )
@@ -38,13 +39,15 @@ func (s *Store) FamilySightings(ctx context.Context, fingerprint string, limit i
 		if err != nil || len(families) == 0 {
 			return err
 		}
-		c := course{families: families, p: &packer{}, best: map[shown]*seenSnapshot{}}
-		defer c.p.close()
-		if _, err = collect(ctx, tx, c.scan, familySnapshotsSQL, listOf(families)); err != nil {
+		days, err := collect(ctx, tx, scanSeenDay, seenDaysSQL, listOf(families))
+		if err != nil {
 			return err
 		}
-		out = c.sightings(max(limit, 0))
-		return nil
+		c := course{tx: tx, families: families, p: &packer{}, places: map[place]*placeCourse{}, best: map[shown]*seenSnapshot{}}
+		defer c.p.close()
+		out.Places, out.Cases = c.measure(days)
+		out.List, err = c.sightings(ctx, days, max(limit, 0))
+		return err
 	})
 	return out, err
 }
@@ -52,23 +55,51 @@ func (s *Store) FamilySightings(ctx context.Context, fingerprint string, limit i
 const familyRowsSQL = `
 SELECT seq FROM family WHERE fingerprint = ?`
 
-const familySnapshotsSQL = `
-SELECT c.seq, c.created_at, c.id, c.title, v.bundle_seq, v.place, v.id, v.label, v.captured_at, v.host, v.process, s.facts
-FROM visible_snapshot v
-JOIN snapshot s ON s.seq = v.seq
-JOIN cases c ON c.seq = v.case_seq
-WHERE v.bundle_seq IN (
-    SELECT fb.bundle_seq FROM family_bundle fb WHERE fb.family_seq IN (SELECT value FROM json_each(?)))
-ORDER BY v.seq`
+// A case whose deletion was begun shows nothing. Rows come in the order of the sightings,
+// as far as it is known of a day: no snapshot of a row is later than its last one.
+const seenDaysSQL = `
+SELECT fs.case_seq, r.process, fs.series_seq, fs.day, max(fs.last), max(fs.high), c.created_at
+FROM family_seen fs
+CROSS JOIN series r ON r.seq = fs.series_seq
+CROSS JOIN cases c ON c.seq = fs.case_seq
+WHERE fs.family_seq IN (SELECT value FROM json_each(?)) AND c.deleting = ''
+GROUP BY fs.series_seq, fs.day
+ORDER BY max(fs.last) IS NULL, max(fs.last) DESC, c.created_at DESC, fs.case_seq, r.process`
+
+// A seenDay is a series on a day on which it shows a family.
+type seenDay struct {
+	place
+	seriesDay
+	last          sql.NullInt64
+	high, created int64
+}
+
+// A place is a process in a case, whatever its host.
+type place struct {
+	caseSeq int64
+	process string
+}
+
+func scanSeenDay(rows *sql.Rows) (d seenDay, err error) {
+	return d, rows.Scan(&d.caseSeq, &d.process, &d.series, &d.day, &d.last, &d.high, &d.created)
+}
 
 // A course gathers the snapshots that show a family.
 type course struct {
+	tx       *sql.Tx
 	families []int64
 	p        *packer
 	texts    textTable
 	room     []byte
 	g        groupFacts
+	places   map[place]*placeCourse
 	best     map[shown]*seenSnapshot
+}
+
+// A placeCourse is what is known of a place.
+type placeCourse struct {
+	highest int
+	found   []*seenSnapshot
 }
 
 // shown is a snapshot in a case, in whichever of its bundles.
@@ -80,29 +111,153 @@ type shown struct {
 // A seenSnapshot is a sighting with what orders it.
 type seenSnapshot struct {
 	Sighting
-	caseSeq, created, bundle, place int64
+	place
+	created, bundle, at int64
 }
 
-func (c *course) scan(rows *sql.Rows) (none struct{}, err error) {
-	x := &seenSnapshot{}
-	var captured sql.NullInt64
-	var facts sql.RawBytes
-	err = rows.Scan(&x.caseSeq, &x.created, &x.CaseID, &x.CaseTitle, &x.bundle, &x.place, &x.SnapshotID, &x.Label, &captured, &x.Host, &x.Process, &facts)
-	if err != nil {
-		return none, err
+// measure counts places and cases, and finds the largest count in each place.
+func (c *course) measure(days []seenDay) (places, cases int) {
+	inCases := map[int64]bool{}
+	for _, d := range days {
+		at := c.places[d.place]
+		if at == nil {
+			at = &placeCourse{highest: int(d.high)}
+			c.places[d.place] = at
+		}
+		at.highest = max(at.highest, int(d.high))
+		inCases[d.caseSeq] = true
 	}
-	x.CapturedAt = timeOrZero(captured)
-	count, seen, err := c.count(facts)
-	if err != nil || !seen {
-		return none, err
-	}
-	x.Count = count
-	key := shown{x.caseSeq, x.SnapshotID}
-	if known := c.best[key]; known == nil || known.Count < count {
-		c.best[key] = x
-	}
-	return none, nil
+	return len(c.places), len(inCases)
 }
+
+// sightings reads day after day until enough snapshots are later than any that follow.
+func (c *course) sightings(ctx context.Context, days []seenDay, limit int) (out []Sighting, err error) {
+	for n := 1; len(days) > 0; n = min(2*n, mostDays) {
+		if len(c.best) >= limit && c.laterThan(&days[0]) >= limit {
+			break
+		}
+		next := days[:min(n, len(days))]
+		days = days[len(next):]
+		wanted := make([]*seenDay, 0, len(next))
+		for i := range next {
+			if at := c.places[next[i].place]; len(at.found) < mostCourse || laterThan(at.found, &next[i]) < mostCourse {
+				wanted = append(wanted, &next[i])
+			}
+		}
+		if err := c.read(ctx, wanted); err != nil {
+			return nil, err
+		}
+	}
+	var list []*seenSnapshot
+	for _, at := range c.places {
+		list = append(list, at.latest()...)
+	}
+	slices.SortFunc(list, func(a, b *seenSnapshot) int {
+		return cmp.Or(latest(a, b), cmp.Compare(b.created, a.created), inBundles(a, b))
+	})
+	for _, x := range list[:min(len(list), limit)] {
+		x.Highest = c.places[x.place].highest
+		out = append(out, x.Sighting)
+	}
+	return out, nil
+}
+
+// mostDays is how many days are read at once.
+const mostDays = 256
+
+// latest are the latest hundred of a place.
+func (at *placeCourse) latest() []*seenSnapshot {
+	slices.SortFunc(at.found, func(a, b *seenSnapshot) int { return cmp.Or(latest(a, b), inBundles(a, b)) })
+	return at.found[:min(len(at.found), mostCourse)]
+}
+
+// laterThan counts the sightings that stand before all of a day.
+func (c *course) laterThan(d *seenDay) (n int) {
+	for _, at := range c.places {
+		n += min(laterThan(at.found, d), mostCourse)
+	}
+	return n
+}
+
+func laterThan(found []*seenSnapshot, d *seenDay) (n int) {
+	for _, x := range found {
+		switch {
+		case x.CapturedAt.IsZero():
+			if !d.last.Valid && x.created > d.created {
+				n++
+			}
+		case !d.last.Valid || x.CapturedAt.UnixMicro() > d.last.Int64:
+			n++
+		}
+	}
+	return n
+}
+
+// read finds the snapshots of some days.
+func (c *course) read(ctx context.Context, days []*seenDay) error {
+	list := make([][3]*int64, len(days))
+	for i, d := range days {
+		list[i][0] = &d.series
+		if from, to := d.bounds(); from.Valid {
+			list[i][1], list[i][2] = &from.Int64, &to.Int64
+		}
+	}
+	text, err := json.Marshal(list)
+	if err != nil {
+		return err
+	}
+	_, err = collect(ctx, c.tx, func(rows *sql.Rows) (none struct{}, err error) {
+		var captured sql.NullInt64
+		var facts sql.RawBytes
+		var at int
+		x := &seenSnapshot{}
+		err = rows.Scan(&at, &x.CaseID, &x.CaseTitle, &x.bundle, &x.at, &x.SnapshotID, &x.Label, &captured, &x.Host, &x.Process, &facts)
+		if err != nil {
+			return none, err
+		}
+		x.place, x.created, x.CapturedAt = days[at].place, days[at].created, timeOrZero(captured)
+		count, seen, err := c.count(facts)
+		if err == nil && seen {
+			x.Count = count
+			c.keep(x)
+		}
+		return none, nil // a damaged snapshot was counted for nothing
+	}, snapshotsOfDaysSQL, string(text))
+	return err
+}
+
+// keep takes a snapshot that is in several bundles once.
+func (c *course) keep(x *seenSnapshot) {
+	key := shown{x.caseSeq, x.SnapshotID}
+	known := c.best[key]
+	if known != nil && known.Count >= x.Count {
+		return
+	}
+	c.best[key] = x
+	at := c.places[x.place]
+	if known == nil {
+		at.found = append(at.found, x)
+		return
+	}
+	of := c.places[known.place]
+	of.found = slices.DeleteFunc(of.found, func(y *seenSnapshot) bool { return y == known })
+	at.found = append(at.found, x)
+}
+
+const sightingColumns = `
+SELECT list.key, c.id, c.title, s.bundle_seq, s.place, s.id, s.label, s.captured_at, s.host, s.process, s.facts
+FROM json_each(?1) list
+CROSS JOIN snapshot s ON s.series_seq = list.value ->> 0`
+
+const ofVisible = `
+CROSS JOIN bundle b ON b.seq = s.bundle_seq AND b.generation = s.generation
+CROSS JOIN cases c ON c.seq = b.case_seq`
+
+const snapshotsOfDaysSQL = sightingColumns + `
+    AND s.captured_at >= list.value ->> 1 AND s.captured_at < list.value ->> 2` + ofVisible + `
+UNION ALL` + sightingColumns + `
+    AND s.captured_at IS NULL AND list.value ->> 1 IS NULL` + ofVisible + `
+`
 
 // count is the largest count that facts have of the families, and whether they have any.
 func (c *course) count(blob []byte) (count int, seen bool, err error) {
@@ -125,7 +280,7 @@ func (c *course) count(blob []byte) (count int, seen bool, err error) {
 	return count, seen, r.done()
 }
 
-// latest orders by time, what has none last, then as the snapshots came.
+// latest orders by time, what has none last.
 func latest(a, b *seenSnapshot) int {
 	switch {
 	case a.CapturedAt.IsZero() == b.CapturedAt.IsZero():
@@ -136,37 +291,9 @@ func latest(a, b *seenSnapshot) int {
 	return -1
 }
 
+// inBundles orders as the snapshots came.
 func inBundles(a, b *seenSnapshot) int {
-	return cmp.Or(cmp.Compare(a.bundle, b.bundle), cmp.Compare(a.place, b.place))
-}
-
-func (c *course) sightings(limit int) (out Sightings) {
-	type place struct {
-		caseSeq int64
-		process string
-	}
-	places, cases := map[place][]*seenSnapshot{}, map[int64]bool{}
-	for _, x := range c.best {
-		at := place{x.caseSeq, x.Process}
-		places[at], cases[x.caseSeq] = append(places[at], x), true
-	}
-	out.Places, out.Cases = len(places), len(cases)
-	var list []*seenSnapshot
-	for _, at := range places {
-		highest := slices.MaxFunc(at, func(a, b *seenSnapshot) int { return cmp.Compare(a.Count, b.Count) }).Count
-		slices.SortFunc(at, func(a, b *seenSnapshot) int { return cmp.Or(latest(a, b), inBundles(a, b)) })
-		for _, x := range at[:min(len(at), mostCourse)] {
-			x.Highest = highest
-			list = append(list, x)
-		}
-	}
-	slices.SortFunc(list, func(a, b *seenSnapshot) int {
-		return cmp.Or(latest(a, b), cmp.Compare(b.created, a.created), inBundles(a, b))
-	})
-	for _, x := range list[:min(len(list), limit)] {
-		out.List = append(out.List, x.Sighting)
-	}
-	return out
+	return cmp.Or(cmp.Compare(a.bundle, b.bundle), cmp.Compare(a.at, b.at))
 }
 
 // FamilyCases is the number of cases in which a family was ever seen.
@@ -176,8 +303,7 @@ func (s *Store) FamilyCases(ctx context.Context, fingerprint string) (n int, err
 }
 
 const familyCasesSQL = `
-SELECT count(DISTINCT b.case_seq)
+SELECT count(DISTINCT fs.case_seq)
 FROM family f
-JOIN family_bundle fb ON fb.family_seq = f.seq
-JOIN bundle b ON b.seq = fb.bundle_seq AND b.generation = fb.generation
-WHERE f.fingerprint = ?`
+CROSS JOIN family_seen fs ON fs.family_seq = f.seq
+WHERE f.fingerprint = ? AND fs.case_seq NOT IN (SELECT seq FROM cases WHERE deleting <> '')`

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
 	"strconv"
 	"time"
 
@@ -67,22 +66,26 @@ func repackBatch(ctx context.Context, db *sql.DB, log *slog.Logger) (n int, err 
 	}
 	defer tx.Rollback()
 	next, err := collect(ctx, tx, func(rows *sql.Rows) (s oldSnapshot, err error) {
-		return s, rows.Scan(&s.seq, &s.id, &s.head, &s.groups)
+		return s, rows.Scan(&s.seq, &s.caseSeq, &s.id, &s.process, &s.host, &s.captured, &s.visible, &s.head, &s.groups)
 	}, oldSnapshotsSQL)
 	if err != nil || len(next) == 0 {
 		return 0, err
 	}
 	var p packer
 	defer p.close()
+	sums := seenSums{}
 	rows := 0
 	for _, s := range next {
 		if rows += s.groups; rows > repackRows && n > 0 {
 			break
 		}
-		if err := s.pack(ctx, tx, &p, log); err != nil {
+		if err := s.pack(ctx, tx, &p, sums, log); err != nil {
 			return 0, fmt.Errorf("snapshot %s: %w", s.id, err)
 		}
 		n++
+	}
+	if err := sums.write(ctx, tx); err != nil {
+		return 0, err
 	}
 	if _, err := tx.ExecContext(ctx, setSettingSQL, "packed_snapshots", strconv.FormatInt(next[n-1].seq, 10)); err != nil {
 		return 0, err
@@ -91,47 +94,66 @@ func repackBatch(ctx context.Context, db *sql.DB, log *slog.Logger) (n int, err 
 }
 
 const oldSnapshotsSQL = `
-SELECT s.seq, s.id, s.head, (SELECT count(*) FROM snapshot_family sf WHERE sf.snapshot_seq = s.seq)
+SELECT s.seq, b.case_seq, s.id, s.process, s.host, s.captured_at, s.generation = b.generation, s.head,
+       (SELECT count(*) FROM snapshot_family sf WHERE sf.snapshot_seq = s.seq)
 FROM snapshot s
+JOIN bundle b ON b.seq = s.bundle_seq
 WHERE s.seq > coalesce((SELECT CAST(value AS INTEGER) FROM setting WHERE name = 'packed_snapshots'), 0)
 ORDER BY s.seq
 LIMIT 64`
 
 // An oldSnapshot has its groups in snapshot_family and its head as JSON.
 type oldSnapshot struct {
-	seq    int64
-	id     string
-	head   []byte
-	groups int
+	seq, caseSeq      int64
+	id, process, host string
+	captured          sql.NullInt64
+	visible           bool
+	head              []byte
+	groups            int
 }
 
 // pack writes facts and members of a snapshot and deletes the rows that they stand for.
 // One that is damaged keeps its old head and gets no facts, so that it stays an error of
 // its case alone: its upload can be read again.
-func (s *oldSnapshot) pack(ctx context.Context, tx *sql.Tx, p *packer, log *slog.Logger) error {
+func (s *oldSnapshot) pack(ctx context.Context, tx *sql.Tx, p *packer, sums seenSums, log *slog.Logger) error {
+	series, err := seriesRow(ctx, tx, s.caseSeq, s.process, s.host)
+	if err != nil {
+		return err
+	}
 	packed, err := s.packed(ctx, tx, p)
 	var damaged *damagedError
-	switch {
-	case errors.As(err, &damaged):
+	if errors.As(err, &damaged) {
 		log.ErrorContext(ctx, "a snapshot is damaged: have its upload read again", "snapshot", s.id, "error", err)
-	case err != nil:
+		packed = packedSnapshot{head: s.head, facts: []byte{}}
+	} else if err != nil {
 		return err
-	default:
-		if _, err := tx.ExecContext(ctx, packedSQL, packed.head, packed.facts, s.seq); err != nil {
+	}
+	if _, err := tx.ExecContext(ctx, packedSQL, packed.head, packed.facts, series, s.seq); err != nil {
+		return err
+	}
+	if len(packed.members) > 0 {
+		if _, err := tx.ExecContext(ctx, insertMembersSQL, s.seq, packed.members); err != nil {
 			return err
 		}
-		if len(packed.members) > 0 {
-			if _, err := tx.ExecContext(ctx, insertMembersSQL, s.seq, packed.members); err != nil {
-				return err
-			}
+	}
+	if s.visible && damaged == nil {
+		if err := sums.addFacts(p, series, s.captured, packed.facts); err != nil {
+			return err
 		}
+	} else if _, err := tx.ExecContext(ctx, noteOldFamiliesSQL, s.seq); err != nil {
+		return err
 	}
 	_, err = tx.ExecContext(ctx, deleteOldGroupsSQL, s.seq)
 	return err
 }
 
 const packedSQL = `
-UPDATE snapshot SET head = ?, facts = ? WHERE seq = ?`
+UPDATE snapshot SET head = ?, facts = ?, series_seq = ? WHERE seq = ?`
+
+// The families of a snapshot that nobody sees may be in no use.
+const noteOldFamiliesSQL = `
+INSERT OR IGNORE INTO family_to_forget
+SELECT family_seq FROM snapshot_family WHERE snapshot_seq = ?`
 
 const deleteOldGroupsSQL = `
 DELETE FROM snapshot_family WHERE snapshot_seq = ?`
@@ -253,18 +275,4 @@ func (o *oldGroups) add(place int, g analysis.Group, w groupWords, count int, st
 	}
 	o.groups, o.words, o.members = append(o.groups, g), append(o.words, w), append(o.members, count)
 	return nil
-}
-
-// shrink gives the pages back that became free, some thousand in a transaction.
-func shrink(ctx context.Context, db *sql.DB) error {
-	for before := math.MaxInt; ; {
-		var free int
-		if err := db.QueryRowContext(ctx, `PRAGMA freelist_count`).Scan(&free); err != nil || free == 0 || free >= before {
-			return err
-		}
-		before = free
-		if err := stepAll(ctx, db, `PRAGMA incremental_vacuum(4000)`); err != nil {
-			return err
-		}
-	}
 }

@@ -78,7 +78,24 @@ func (f *fixture) unpackFacts() {
 		f.ok(set.done())
 	}
 	_, err = f.writer.ExecContext(f.ctx, `
-		DROP TABLE snapshot_members; ALTER TABLE snapshot DROP COLUMN facts; PRAGMA user_version = 14; COMMIT`)
+		DROP TABLE snapshot_members; ALTER TABLE snapshot DROP COLUMN facts;
+		DROP TRIGGER family_lost; DROP INDEX snapshot_by_series; ALTER TABLE snapshot DROP COLUMN series_seq;
+		DROP TABLE family_seen; DROP TABLE series;
+		DROP TABLE family_to_forget; DROP TABLE frame_to_forget; DROP TABLE function_to_forget;
+		CREATE INDEX snapshot_by_name ON snapshot (process, host, bundle_seq, generation, id);
+		CREATE TABLE family_bundle (
+			family_seq INTEGER NOT NULL REFERENCES family (seq) ON DELETE CASCADE, bundle_seq INTEGER NOT NULL REFERENCES bundle (seq) ON DELETE CASCADE,
+			generation INTEGER NOT NULL, snapshots INTEGER NOT NULL, highest INTEGER NOT NULL, last_seen INTEGER,
+			PRIMARY KEY (family_seq, bundle_seq, generation)
+		) STRICT, WITHOUT ROWID;
+		CREATE INDEX family_bundle_by_bundle ON family_bundle (bundle_seq, generation);
+		INSERT INTO family_bundle
+		SELECT sf.family_seq, s.bundle_seq, s.generation, count(*), max(sf.count), max(s.captured_at)
+		FROM snapshot_family sf JOIN snapshot s ON s.seq = sf.snapshot_seq GROUP BY sf.family_seq, s.bundle_seq, s.generation;
+		CREATE TRIGGER family_bundle_delete AFTER DELETE ON snapshot BEGIN
+			DELETE FROM family_bundle WHERE bundle_seq = old.bundle_seq AND generation = old.generation;
+		END;
+		PRAGMA user_version = 14; COMMIT`)
 	f.ok(err)
 }
 

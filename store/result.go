@@ -3,9 +3,9 @@ package store
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"leakdiff/analysis"
@@ -24,7 +24,7 @@ type Result struct {
 }
 
 // insertSnapshots writes snapshots behind those that the target has.
-func insertSnapshots(ctx context.Context, tx *sql.Tx, p *packer, t target, snaps []*analysis.Snapshot) error {
+func (s *Store) insertSnapshots(ctx context.Context, tx *sql.Tx, p *packer, t target, job *jobSums, snaps []*analysis.Snapshot) error {
 	// Each of a million queries would start a goroutine that waits for the end of a
 	// context that can end: it is asked between families instead.
 	quick := context.WithoutCancel(ctx)
@@ -38,7 +38,7 @@ func insertSnapshots(ctx context.Context, tx *sql.Tx, p *packer, t target, snaps
 		return err
 	}
 	for _, snap := range snaps {
-		inserted, err := insertSnapshot(ctx, quick, w, p, t, place, snap)
+		inserted, err := s.insertSnapshot(ctx, quick, w, p, t, job, place, snap)
 		if err != nil {
 			return err
 		}
@@ -90,6 +90,8 @@ func (s *Store) finishJob(ctx context.Context, jobID string, r Result) error {
 	}
 	r.Problems = problems
 	defer s.writer.ExecContext(context.WithoutCancel(ctx), checkpointsSQL)
+	job := newJobSums()
+	defer s.reaper.hold(job)()
 	for published := false; !published; {
 		n := together(snaps)
 		published = n == len(snaps)
@@ -98,14 +100,14 @@ func (s *Store) finishJob(ctx context.Context, jobID string, r Result) error {
 			if err != nil {
 				return err
 			}
-			if err := insertSnapshots(ctx, tx, &p, t, snaps[:n]); err != nil || !published {
+			if err := s.insertSnapshots(ctx, tx, &p, t, job, snaps[:n]); err != nil || !published {
 				return err
 			}
 			// The next commit copies the log into the database: nobody waits for that one.
 			if _, err := tx.ExecContext(ctx, noCheckpointSQL); err != nil {
 				return err
 			}
-			return s.publish(ctx, tx, &p, t, r)
+			return s.publish(ctx, tx, &p, t, job, r)
 		})
 		if err != nil {
 			return err
@@ -155,12 +157,20 @@ func sameSnapshot(snap *analysis.Snapshot, first string) analysis.Problem {
 }
 
 // publish flips the bundle to the new generation.
-func (s *Store) publish(ctx context.Context, tx *sql.Tx, p *packer, t target, r Result) error {
-	artifacts, err := p.packJSON(r.Artifacts)
+func (s *Store) publish(ctx context.Context, tx *sql.Tx, p *packer, t target, job *jobSums, r Result) error {
+	artifacts, err := packList(p, r.Artifacts, (*headWriter).artifact)
 	if err != nil {
 		return err
 	}
-	problems, err := p.packJSON(r.Problems)
+	problems, err := packList(p, r.Problems, (*headWriter).problem)
+	if err != nil {
+		return err
+	}
+	var replaced int64
+	if err := tx.QueryRowContext(ctx, generationSQL, t.bundle).Scan(&replaced); err != nil {
+		return err
+	}
+	before, err := shownDays(ctx, tx, t.bundle, replaced)
 	if err != nil {
 		return err
 	}
@@ -174,12 +184,48 @@ func (s *Store) publish(ctx context.Context, tx *sql.Tx, p *packer, t target, r 
 	if _, err := tx.ExecContext(ctx, touchCaseOfJobSQL, s.time().UnixMicro(), t.bundle); err != nil {
 		return err
 	}
-	replaced, err := rowsOf(tx.ExecContext(ctx, deleteOtherGenerationsSQL, t.bundle, t.generation))
-	if err != nil || replaced == 0 {
+	if _, err := tx.ExecContext(ctx, deleteOtherGenerationsSQL, t.bundle, t.generation); err != nil {
 		return err
 	}
-	return forgetWords(ctx, tx)
+	return sumUp(ctx, tx, t, job, before)
 }
+
+// sumUp brings family_seen to the generation that was published: it adds what the job has
+// written to an upload's first result, and makes the days of one that is replaced anew.
+func sumUp(ctx context.Context, tx *sql.Tx, t target, job *jobSums, before []seriesDay) error {
+	var written int
+	if err := tx.QueryRowContext(ctx, countGenerationSQL, t.bundle, t.generation).Scan(&written); err != nil {
+		return err
+	}
+	if len(before) == 0 && written == job.snapshots {
+		if err := job.seen.write(ctx, tx); err != nil {
+			return err
+		}
+	} else {
+		now, err := shownDays(ctx, tx, t.bundle, t.generation)
+		if err != nil {
+			return err
+		}
+		days := append(before, now...)
+		slices.SortFunc(days, bySeriesAndDay)
+		if err := sumAgain(ctx, tx, slices.Compact(days)); err != nil {
+			return err
+		}
+		if err := forgetSeries(ctx, tx, t.caseSeq); err != nil {
+			return err
+		}
+	}
+	_, err := tx.ExecContext(ctx, familiesInUseSQL)
+	return err
+}
+
+const generationSQL = `
+SELECT generation FROM bundle WHERE seq = ?`
+
+// What was noted as new is seen now.
+const familiesInUseSQL = `
+DELETE FROM family_to_forget
+WHERE EXISTS (SELECT 1 FROM family_seen fs WHERE fs.family_seq = family_to_forget.family_seq)`
 
 const publishSQL = `
 UPDATE bundle
@@ -198,7 +244,7 @@ DELETE FROM snapshot WHERE bundle_seq = ? AND generation <> ?`
 // insertSnapshot writes a snapshot and its members as rows of the target's
 // generation, unless they are there. It looks at ctx between the groups and asks the
 // database under quick, which does not end.
-func insertSnapshot(ctx, quick context.Context, w *wordWriter, p *packer, t target, at int, snap *analysis.Snapshot) (inserted bool, err error) {
+func (s *Store) insertSnapshot(ctx, quick context.Context, w *wordWriter, p *packer, t target, job *jobSums, at int, snap *analysis.Snapshot) (inserted bool, err error) {
 	e := encodeAhead(p, snap)
 	defer e.stop()
 	// First all words, then the members: what the page cache had to give up for the members
@@ -218,6 +264,7 @@ func insertSnapshot(ctx, quick context.Context, w *wordWriter, p *packer, t targ
 			return false, malformed(snap, place, err)
 		}
 	}
+	s.reaper.use(job, rows)
 	if err := w.writeLinks(quick); err != nil {
 		return false, fmt.Errorf("snapshot %s: %w", snap.ID, err)
 	}
@@ -229,14 +276,19 @@ func insertSnapshot(ctx, quick context.Context, w *wordWriter, p *packer, t targ
 	if err != nil {
 		return false, fmt.Errorf("snapshot %s: %w", snap.ID, err)
 	}
-	captured := utc(snap.CapturedAt)
+	series, err := w.seriesOf(quick, t.caseSeq, snap)
+	if err != nil {
+		return false, fmt.Errorf("snapshot %s: %w", snap.ID, err)
+	}
+	captured := microsOrNull(utc(snap.CapturedAt))
 	seqs, err := collect(quick, w.tx, scanOne[int64], insertSnapshotSQL, t.bundle, t.generation, snap.ID, at,
-		snap.Process.Host.Value, snap.Process.Name.Value, snap.Label, microsOrNull(captured), head.blob, facts)
+		series, snap.Process.Host.Value, snap.Process.Name.Value, snap.Label, captured, head.blob, facts)
 	if err != nil || len(seqs) == 0 {
 		return false, err
 	}
-	if err := sumUp(quick, w, t, snap.Groups, rows, microsOrNull(captured)); err != nil {
-		return false, fmt.Errorf("snapshot %s: %w", snap.ID, err)
+	job.snapshots++
+	for i := range rows {
+		job.seen.add(seriesDay{series, dayOf(captured)}, captured.Int64, rows[i].family, snap.Groups[i].Count)
 	}
 	if len(members.blob) == 0 {
 		return true, nil
@@ -248,40 +300,13 @@ func insertSnapshot(ctx, quick context.Context, w *wordWriter, p *packer, t targ
 }
 
 const insertSnapshotSQL = `
-INSERT INTO snapshot (bundle_seq, generation, id, place, host, process, label, captured_at, head, facts)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO snapshot (bundle_seq, generation, id, place, series_seq, host, process, label, captured_at, head, facts)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (bundle_seq, generation, id) DO NOTHING
 RETURNING seq`
 
 const insertMembersSQL = `
 INSERT INTO snapshot_members (snapshot_seq, members) VALUES (?, ?)`
-
-// sumUp adds the groups of a snapshot to what the bundle has of their families.
-func sumUp(ctx context.Context, w *wordWriter, t target, groups []analysis.Group, rows []groupWords, captured any) error {
-	if len(groups) == 0 {
-		return nil
-	}
-	counts := make([][2]int64, len(groups))
-	for place := range groups {
-		counts[place] = [2]int64{rows[place].family, int64(groups[place].Count)}
-	}
-	list, err := json.Marshal(counts)
-	if err != nil {
-		return err
-	}
-	_, err = w.sum.ExecContext(ctx, string(list), t.bundle, t.generation, captured)
-	return err
-}
-
-const sumUpSQL = `
-INSERT INTO family_bundle (family_seq, bundle_seq, generation, snapshots, highest, last_seen)
-SELECT list.value ->> 0, ?2, ?3, 1, list.value ->> 1, ?4
-FROM json_each(?1) list
-WHERE true
-ON CONFLICT (family_seq, bundle_seq, generation) DO UPDATE SET
-    snapshots = snapshots + 1,
-    highest = max(highest, excluded.highest),
-    last_seen = coalesce(max(last_seen, excluded.last_seen), last_seen, excluded.last_seen)`
 
 func malformed(snap *analysis.Snapshot, place int, why error) error {
 	return fmt.Errorf("snapshot %s, family %d: %w", snap.ID, place, why)

@@ -104,6 +104,7 @@ func TestNamesFromHostileDumpsComeBackAsTheyWere(t *testing.T) {
 			t.Errorf("searching %.20q finds %d families", name, len(found.Families))
 		}
 		f.ok(f.RemoveBundle(f.ctx, b.ID))
+		f.reap()
 		f.wantEmpty("function", "family", "stack", "frame")
 		f.wantSound()
 	}

@@ -71,6 +71,8 @@ type Store struct {
 	// no row refers to.
 	referring sync.Mutex
 
+	reaper reaper
+
 	// watcher is the connection that Changes asks, nil until then.
 	watch   sync.Mutex
 	watcher *sql.Conn
@@ -149,9 +151,11 @@ func (s *Store) open(ctx context.Context, cfg Config) (err error) {
 	if err := s.repair(ctx); err != nil {
 		return err
 	}
-	if err := s.Sweep(ctx); err != nil {
+	if err := s.sweep(ctx); err != nil {
 		return err
 	}
+	// A crash may have come before the log was emptied of what had been deleted.
+	s.reaper.tidy = true
 	return s.compare(ctx, dir)
 }
 

@@ -126,7 +126,7 @@ func (f *fixture) addSnapshot(jobID string, snap analysis.Snapshot) error {
 		if err != nil {
 			return err
 		}
-		return insertSnapshots(f.ctx, tx, &p, t, []*analysis.Snapshot{&snap})
+		return f.insertSnapshots(f.ctx, tx, &p, t, newJobSums(), []*analysis.Snapshot{&snap})
 	})
 }
 
