@@ -7,6 +7,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -373,14 +374,24 @@ func (s *Store) RemoveBundle(ctx context.Context, id string) error {
 		if _, err := tx.ExecContext(ctx, touchCaseOfBundleSQL, s.time().UnixMicro(), id); err != nil {
 			return err
 		}
-		result, err := tx.ExecContext(ctx, deleteBundleSQL, id)
-		if err := affected(result, err, notFound("bundle", id)); err != nil {
+		var seq, caseSeq, generation int64
+		if err := tx.QueryRowContext(ctx, bundleRowSQL, id).Scan(&seq, &caseSeq, &generation); err != nil {
+			return orNotFound(err, "bundle", id)
+		}
+		days, err := shownDays(ctx, tx, seq, generation)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, deleteBundleSQL, id); err != nil {
 			return err
 		}
 		if err := forgetBlobs(ctx, tx, hashes); err != nil {
 			return err
 		}
-		return forgetWords(ctx, tx)
+		if err := sumAgain(ctx, tx, days); err != nil {
+			return err
+		}
+		return forgetSeries(ctx, tx, caseSeq)
 	})
 	if err != nil {
 		return err
@@ -398,17 +409,20 @@ const touchCaseOfBundleSQL = `
 UPDATE cases SET updated_at = ?, summarised = 0
 WHERE seq = (SELECT case_seq FROM bundle WHERE id = ?)`
 
+const bundleRowSQL = `
+SELECT seq, case_seq, generation FROM bundle WHERE id = ?`
+
 const deleteBundleSQL = `
 DELETE FROM bundle WHERE id = ?`
 
 // Artifacts returns the inventory of a bundle's visible result.
 func (s *Store) Artifacts(ctx context.Context, bundleID string) ([]analysis.Artifact, error) {
-	return inventory[analysis.Artifact](ctx, s, artifactsSQL, bundleID)
+	return inventory(ctx, s, artifactsSQL, bundleID, (*headReader).artifact)
 }
 
 // Problems returns the problems of a bundle's visible result.
 func (s *Store) Problems(ctx context.Context, bundleID string) ([]analysis.Problem, error) {
-	return inventory[analysis.Problem](ctx, s, problemsSQL, bundleID)
+	return inventory(ctx, s, problemsSQL, bundleID, (*headReader).problem)
 }
 
 const artifactsSQL = `
@@ -417,7 +431,7 @@ SELECT artifacts FROM bundle WHERE id = ?`
 const problemsSQL = `
 SELECT problems FROM bundle WHERE id = ?`
 
-func inventory[T any](ctx context.Context, s *Store, query, bundleID string) ([]T, error) {
+func inventory[T any](ctx context.Context, s *Store, query, bundleID string, value func(*headReader, *T)) ([]T, error) {
 	var blob []byte
 	if err := s.reader.QueryRowContext(ctx, query, bundleID).Scan(&blob); err != nil {
 		return nil, fault("reading an inventory", orNotFound(err, "bundle", bundleID))
@@ -427,6 +441,26 @@ func inventory[T any](ctx context.Context, s *Store, query, bundleID string) ([]
 	}
 	var p packer
 	defer p.close()
-	var out []T
-	return out, p.unpackJSON(blob, &out)
+	if blob[0] == asIs || blob[0] == withZstd {
+		// From before there were compact values.
+		var out []T
+		return out, p.unpackJSON(blob, &out)
+	}
+	values, err := p.unseal(blob, nil)
+	if err != nil {
+		return nil, fmt.Errorf("bundle %s: %w", bundleID, err)
+	}
+	r := &headReader{compactReader{b: values, texts: &textTable{}}}
+	out := readList(&r.compactReader, func(v *T) { value(r, v) })
+	return out, r.end()
+}
+
+// packList seals what inventory reads.
+func packList[T any](p *packer, list []T, value func(*headWriter, *T)) ([]byte, error) {
+	if len(list) == 0 {
+		return []byte{}, nil
+	}
+	w := &headWriter{}
+	writeList(&w.compactWriter, list, func(v *T) { value(w, v) })
+	return p.sealTexts(w.b)
 }

@@ -137,8 +137,11 @@ const chosenCasesSQL = `
 WHERE c.deleting = '' AND (?1 = '' OR instr(unicode_lower(c.title), ?1) > 0 OR EXISTS (
         SELECT 1 FROM case_field f WHERE f.case_seq = c.seq AND f.field = 'ticket' AND instr(unicode_lower(f.value), ?1) > 0))
   AND (?2 = '' AND ?3 = '' OR EXISTS (
-        SELECT 1 FROM visible_snapshot v
-        WHERE v.case_seq = c.seq AND instr(unicode_lower(v.process), ?2) > 0 AND instr(unicode_lower(v.host), ?3) > 0))
+        SELECT 1 FROM series r
+        WHERE r.case_seq = c.seq AND instr(unicode_lower(r.process), ?2) > 0 AND instr(unicode_lower(r.host), ?3) > 0
+          AND EXISTS (
+            SELECT 1 FROM snapshot s JOIN bundle b ON b.seq = s.bundle_seq AND b.generation = s.generation
+            WHERE s.series_seq = r.seq)))
   AND (?4 = '' OR c.verdict = ?4)
   AND (?5 IS NULL OR c.created_at >= ?5) AND (?6 IS NULL OR c.created_at < ?6)
   AND (?8 OR ?7 = EXISTS (
@@ -274,9 +277,10 @@ const (
 // fates are as they are stored.
 var fates = map[PermalinkFate]string{WithdrawPermalinks: "withdraw", KeepPermalinks: "keep"}
 
-// DeleteCase removes a case with its bundles, results and jobs, the words that
-// only it used, and every blob that no other case refers to. It works on a full volume:
-// what has no room there is finished by Sweep, and the case is gone for everybody at once.
+// DeleteCase removes a case with its bundles, results and jobs, and every blob that no
+// other case refers to. Words that only it used are found by nobody from then on, and go
+// with Reap. It works on a full volume: what has no room there is finished by Sweep, and
+// the case is gone for everybody at once.
 func (s *Store) DeleteCase(ctx context.Context, id string, fate PermalinkFate) error {
 	err := s.deleteRows(ctx, id, fate)
 	if IsFull(err) {
@@ -417,10 +421,7 @@ func (s *Store) deleteRows(ctx context.Context, id string, fate PermalinkFate) e
 		if err := affected(result, err, notFound("case", id)); err != nil {
 			return err
 		}
-		if err := forgetBlobs(ctx, tx, hashes); err != nil {
-			return err
-		}
-		return forgetWords(ctx, tx)
+		return forgetBlobs(ctx, tx, hashes)
 	})
 }
 

@@ -119,7 +119,8 @@ func TestDeletingACaseRemovesEveryTraceOfIt(t *testing.T) {
 	wantCode(t, err, "not_found")
 	_, err = f.Bundle(f.ctx, b.ID)
 	wantCode(t, err, "not_found")
-	f.wantEmpty("cases", "bundle", "bundle_file", "job", "snapshot", "snapshot_family",
+	f.reap()
+	f.wantEmpty("cases", "bundle", "bundle_file", "job", "snapshot", "snapshot_members", "series", "family_seen",
 		"family", "stack", "frame", "function", "function_family")
 	if list, err := f.Blobs().List(); err != nil || len(list) != 0 {
 		t.Errorf("blobs are left: %v, %v", list, err)
@@ -174,6 +175,7 @@ func TestTheDatabaseShrinksWhenCasesAreDeleted(t *testing.T) {
 	f.filled(c.ID, "x", r)
 	full := pages()
 	f.ok(f.DeleteCase(f.ctx, c.ID, WithdrawPermalinks))
+	f.reap()
 	if after := pages(); after >= full || after > empty+8 {
 		t.Errorf("%d pages when empty, %d when full, %d after deleting", empty, full, after)
 	}

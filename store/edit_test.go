@@ -114,6 +114,7 @@ func TestADatabaseOfTheFirstVersionTakesEdits(t *testing.T) {
 	f := open(t)
 	c := f.newCase("a")
 	f.filled(c.ID, "x", kubeletResult("2"))
+	f.unpackFacts()
 	_, err := f.writer.ExecContext(f.ctx, withoutPages+`
 		DROP TABLE edit;
 		DROP TRIGGER family_bundle_insert; DROP TRIGGER family_bundle_delete; DROP TABLE family_bundle;

@@ -1,8 +1,11 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
+	"encoding/json"
+	"slices"
 	"time"
 )
 
@@ -32,13 +35,265 @@ const mostCourse = 100
 // latest hundred. A snapshot in several bundles of a case counts once.
 func (s *Store) FamilySightings(ctx context.Context, fingerprint string, limit int) (out Sightings, err error) {
 	err = s.read(ctx, "looking for a family", func(tx *sql.Tx) error {
-		if err := tx.QueryRowContext(ctx, countSightingsSQL, fingerprint).Scan(&out.Places, &out.Cases); err != nil {
+		families, err := collect(ctx, tx, scanOne[int64], familyRowsSQL, fingerprint)
+		if err != nil || len(families) == 0 {
 			return err
 		}
-		out.List, err = collect(ctx, tx, scanSighting, sightingsSQL, fingerprint, mostCourse, max(limit, 0))
+		days, err := collect(ctx, tx, scanSeenDay, seenDaysSQL, listOf(families))
+		if err != nil {
+			return err
+		}
+		c := course{tx: tx, families: families, p: &packer{}, places: map[place]*placeCourse{}, best: map[shown]*seenSnapshot{}}
+		defer c.p.close()
+		out.Places, out.Cases = c.measure(days)
+		out.List, err = c.sightings(ctx, days, max(limit, 0))
 		return err
 	})
 	return out, err
+}
+
+const familyRowsSQL = `
+SELECT seq FROM family WHERE fingerprint = ?`
+
+// A case whose deletion was begun shows nothing. Rows come in the order of the sightings,
+// as far as it is known of a day: no snapshot of a row is later than its last one.
+const seenDaysSQL = `
+SELECT fs.case_seq, r.process, fs.series_seq, fs.day, max(fs.last), max(fs.high), c.created_at
+FROM family_seen fs
+CROSS JOIN series r ON r.seq = fs.series_seq
+CROSS JOIN cases c ON c.seq = fs.case_seq
+WHERE fs.family_seq IN (SELECT value FROM json_each(?)) AND c.deleting = ''
+GROUP BY fs.series_seq, fs.day
+ORDER BY max(fs.last) IS NULL, max(fs.last) DESC, c.created_at DESC, fs.case_seq, r.process`
+
+// A seenDay is a series on a day on which it shows a family.
+type seenDay struct {
+	place
+	seriesDay
+	last          sql.NullInt64
+	high, created int64
+}
+
+// A place is a process in a case, whatever its host.
+type place struct {
+	caseSeq int64
+	process string
+}
+
+func scanSeenDay(rows *sql.Rows) (d seenDay, err error) {
+	return d, rows.Scan(&d.caseSeq, &d.process, &d.series, &d.day, &d.last, &d.high, &d.created)
+}
+
+// A course gathers the snapshots that show a family.
+type course struct {
+	tx       *sql.Tx
+	families []int64
+	p        *packer
+	texts    textTable
+	room     []byte
+	g        groupFacts
+	places   map[place]*placeCourse
+	best     map[shown]*seenSnapshot
+}
+
+// A placeCourse is what is known of a place.
+type placeCourse struct {
+	highest int
+	found   []*seenSnapshot
+}
+
+// shown is a snapshot in a case, in whichever of its bundles.
+type shown struct {
+	caseSeq  int64
+	snapshot string
+}
+
+// A seenSnapshot is a sighting with what orders it.
+type seenSnapshot struct {
+	Sighting
+	place
+	created, bundle, at int64
+}
+
+// measure counts places and cases, and finds the largest count in each place.
+func (c *course) measure(days []seenDay) (places, cases int) {
+	inCases := map[int64]bool{}
+	for _, d := range days {
+		at := c.places[d.place]
+		if at == nil {
+			at = &placeCourse{highest: int(d.high)}
+			c.places[d.place] = at
+		}
+		at.highest = max(at.highest, int(d.high))
+		inCases[d.caseSeq] = true
+	}
+	return len(c.places), len(inCases)
+}
+
+// sightings reads day after day until enough snapshots are later than any that follow.
+func (c *course) sightings(ctx context.Context, days []seenDay, limit int) (out []Sighting, err error) {
+	for n := 1; len(days) > 0; n = min(2*n, mostDays) {
+		if len(c.best) >= limit && c.laterThan(&days[0]) >= limit {
+			break
+		}
+		next := days[:min(n, len(days))]
+		days = days[len(next):]
+		wanted := make([]*seenDay, 0, len(next))
+		for i := range next {
+			if at := c.places[next[i].place]; len(at.found) < mostCourse || laterThan(at.found, &next[i]) < mostCourse {
+				wanted = append(wanted, &next[i])
+			}
+		}
+		if err := c.read(ctx, wanted); err != nil {
+			return nil, err
+		}
+	}
+	var list []*seenSnapshot
+	for _, at := range c.places {
+		list = append(list, at.latest()...)
+	}
+	slices.SortFunc(list, func(a, b *seenSnapshot) int {
+		return cmp.Or(latest(a, b), cmp.Compare(b.created, a.created), inBundles(a, b))
+	})
+	for _, x := range list[:min(len(list), limit)] {
+		x.Highest = c.places[x.place].highest
+		out = append(out, x.Sighting)
+	}
+	return out, nil
+}
+
+// mostDays is how many days are read at once.
+const mostDays = 256
+
+// latest are the latest hundred of a place.
+func (at *placeCourse) latest() []*seenSnapshot {
+	slices.SortFunc(at.found, func(a, b *seenSnapshot) int { return cmp.Or(latest(a, b), inBundles(a, b)) })
+	return at.found[:min(len(at.found), mostCourse)]
+}
+
+// laterThan counts the sightings that stand before all of a day.
+func (c *course) laterThan(d *seenDay) (n int) {
+	for _, at := range c.places {
+		n += min(laterThan(at.found, d), mostCourse)
+	}
+	return n
+}
+
+func laterThan(found []*seenSnapshot, d *seenDay) (n int) {
+	for _, x := range found {
+		switch {
+		case x.CapturedAt.IsZero():
+			if !d.last.Valid && x.created > d.created {
+				n++
+			}
+		case !d.last.Valid || x.CapturedAt.UnixMicro() > d.last.Int64:
+			n++
+		}
+	}
+	return n
+}
+
+// read finds the snapshots of some days.
+func (c *course) read(ctx context.Context, days []*seenDay) error {
+	list := make([][3]*int64, len(days))
+	for i, d := range days {
+		list[i][0] = &d.series
+		if from, to := d.bounds(); from.Valid {
+			list[i][1], list[i][2] = &from.Int64, &to.Int64
+		}
+	}
+	text, err := json.Marshal(list)
+	if err != nil {
+		return err
+	}
+	_, err = collect(ctx, c.tx, func(rows *sql.Rows) (none struct{}, err error) {
+		var captured sql.NullInt64
+		var facts sql.RawBytes
+		var at int
+		x := &seenSnapshot{}
+		err = rows.Scan(&at, &x.CaseID, &x.CaseTitle, &x.bundle, &x.at, &x.SnapshotID, &x.Label, &captured, &x.Host, &x.Process, &facts)
+		if err != nil {
+			return none, err
+		}
+		x.place, x.created, x.CapturedAt = days[at].place, days[at].created, timeOrZero(captured)
+		count, seen, err := c.count(facts)
+		if err == nil && seen {
+			x.Count = count
+			c.keep(x)
+		}
+		return none, nil // a damaged snapshot was counted for nothing
+	}, snapshotsOfDaysSQL, string(text))
+	return err
+}
+
+// keep takes a snapshot that is in several bundles once.
+func (c *course) keep(x *seenSnapshot) {
+	key := shown{x.caseSeq, x.SnapshotID}
+	known := c.best[key]
+	if known != nil && known.Count >= x.Count {
+		return
+	}
+	c.best[key] = x
+	at := c.places[x.place]
+	if known == nil {
+		at.found = append(at.found, x)
+		return
+	}
+	of := c.places[known.place]
+	of.found = slices.DeleteFunc(of.found, func(y *seenSnapshot) bool { return y == known })
+	at.found = append(at.found, x)
+}
+
+const sightingColumns = `
+SELECT list.key, c.id, c.title, s.bundle_seq, s.place, s.id, s.label, s.captured_at, s.host, s.process, s.facts
+FROM json_each(?1) list
+CROSS JOIN snapshot s ON s.series_seq = list.value ->> 0`
+
+const ofVisible = `
+CROSS JOIN bundle b ON b.seq = s.bundle_seq AND b.generation = s.generation
+CROSS JOIN cases c ON c.seq = b.case_seq`
+
+const snapshotsOfDaysSQL = sightingColumns + `
+    AND s.captured_at >= list.value ->> 1 AND s.captured_at < list.value ->> 2` + ofVisible + `
+UNION ALL` + sightingColumns + `
+    AND s.captured_at IS NULL AND list.value ->> 1 IS NULL` + ofVisible + `
+`
+
+// count is the largest count that facts have of the families, and whether they have any.
+func (c *course) count(blob []byte) (count int, seen bool, err error) {
+	r, room, err := openFacts(c.p, &c.texts, blob, c.room)
+	if err != nil {
+		return 0, false, err
+	}
+	if blob[0] == sealedZstd {
+		c.room = room
+	}
+	for r.next(&c.g) {
+		if !slices.Contains(c.families, c.g.family) {
+			continue
+		}
+		if !seen || c.g.count > count {
+			count = c.g.count
+		}
+		seen = true
+	}
+	return count, seen, r.done()
+}
+
+// latest orders by time, what has none last.
+func latest(a, b *seenSnapshot) int {
+	switch {
+	case a.CapturedAt.IsZero() == b.CapturedAt.IsZero():
+		return b.CapturedAt.Compare(a.CapturedAt)
+	case a.CapturedAt.IsZero():
+		return 1
+	}
+	return -1
+}
+
+// inBundles orders as the snapshots came.
+func inBundles(a, b *seenSnapshot) int {
+	return cmp.Or(cmp.Compare(a.bundle, b.bundle), cmp.Compare(a.at, b.at))
 }
 
 // FamilyCases is the number of cases in which a family was ever seen.
@@ -48,44 +303,7 @@ func (s *Store) FamilyCases(ctx context.Context, fingerprint string) (n int, err
 }
 
 const familyCasesSQL = `
-SELECT count(DISTINCT b.case_seq)
+SELECT count(DISTINCT fs.case_seq)
 FROM family f
-JOIN family_bundle fb ON fb.family_seq = f.seq
-JOIN bundle b ON b.seq = fb.bundle_seq AND b.generation = fb.generation
-WHERE f.fingerprint = ?`
-
-const sightingsSQL = `
-SELECT id, title, snapshot, label, captured_at, host, process, count, highest
-FROM (
-    SELECT c.id AS id, c.title AS title, v.id AS snapshot, v.label AS label, v.captured_at AS captured_at,
-           v.host AS host, v.process AS process, max(sf.count) AS count,
-           c.created_at AS created_at, v.bundle_seq AS bundle_seq, v.place AS place,
-           max(max(sf.count)) OVER (PARTITION BY c.seq, v.process) AS highest,
-           row_number() OVER (
-               PARTITION BY c.seq, v.process
-               ORDER BY v.captured_at IS NULL, v.captured_at DESC, v.bundle_seq, v.place) AS nth
-    FROM family f
-    JOIN snapshot_family sf ON sf.family_seq = f.seq
-    JOIN visible_snapshot v ON v.seq = sf.snapshot_seq
-    JOIN cases c ON c.seq = v.case_seq
-    WHERE f.fingerprint = ?1
-    GROUP BY c.seq, v.id)
-WHERE nth <= ?2
-ORDER BY captured_at IS NULL, captured_at DESC, created_at DESC, bundle_seq, place
-LIMIT ?3`
-
-const countSightingsSQL = `
-SELECT count(*), count(DISTINCT case_seq)
-FROM (
-    SELECT DISTINCT v.case_seq, v.process
-    FROM family f
-    JOIN snapshot_family sf ON sf.family_seq = f.seq
-    JOIN visible_snapshot v ON v.seq = sf.snapshot_seq
-    WHERE f.fingerprint = ?)`
-
-func scanSighting(rows *sql.Rows) (out Sighting, err error) {
-	var captured sql.NullInt64
-	err = rows.Scan(&out.CaseID, &out.CaseTitle, &out.SnapshotID, &out.Label, &captured, &out.Host, &out.Process, &out.Count, &out.Highest)
-	out.CapturedAt = timeOrZero(captured)
-	return out, err
-}
+CROSS JOIN family_seen fs ON fs.family_seq = f.seq
+WHERE f.fingerprint = ? AND fs.case_seq NOT IN (SELECT seq FROM cases WHERE deleting <> '')`

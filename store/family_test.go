@@ -193,11 +193,11 @@ func TestSearchForProcessesReadsTheirIndexAlone(t *testing.T) {
 			return line, rows.Scan(&id, &parent, &unused, &line)
 		}, "EXPLAIN QUERY PLAN "+searchProcessesSQL, `["kubelet"]`, 10, 0)
 		for _, line := range plan {
-			if strings.Contains(line, "snapshot") && !strings.Contains(line, "COVERING INDEX snapshot_by_name") || strings.HasPrefix(line, "SCAN s") && !strings.Contains(line, "COVERING") {
+			if strings.Contains(line, "snapshot") && !strings.Contains(line, "COVERING INDEX snapshot_by_series") || strings.HasPrefix(line, "SCAN p") && !strings.Contains(line, "COVERING") {
 				t.Errorf("it reads more: %s", line)
 			}
 		}
-		if len(plan) == 0 || !strings.Contains(strings.Join(plan, "\n"), "SEARCH s USING COVERING INDEX snapshot_by_name (process=? AND host=?)") {
+		if len(plan) == 0 || !strings.Contains(strings.Join(plan, "\n"), "SEARCH s USING COVERING INDEX snapshot_by_series (series_seq=?)") {
 			t.Errorf("the plan is\n%s", strings.Join(plan, "\n"))
 		}
 		return err
@@ -245,7 +245,7 @@ func TestSearchOfLongWordsUsesTheTextIndex(t *testing.T) {
 	}
 	f.ok(rows.Err())
 	text := strings.Join(plan, "\n")
-	for _, want := range []string{"SCAN t VIRTUAL TABLE INDEX 0:M", "SEARCH ff USING PRIMARY KEY", "SEARCH fb USING PRIMARY KEY (family_seq=?)"} {
+	for _, want := range []string{"SCAN t VIRTUAL TABLE INDEX 0:M", "SEARCH ff USING PRIMARY KEY", "SEARCH fs USING PRIMARY KEY (family_seq=?)"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the plan lacks %q:\n%s", want, text)
 		}

@@ -234,6 +234,7 @@ func TestOldDatabasesGetRowsAboutTheirUploads(t *testing.T) {
 	f.filled(c.ID, "one", kubeletResult("2"))
 	f.filled(c.ID, "two", kubeletResult("3"))
 	f.filled(f.newCase("b").ID, "two", kubeletResult("3"))
+	f.unpackFacts()
 	_, err := f.writer.ExecContext(f.ctx, withoutBlobs+`PRAGMA user_version = 13`)
 	f.ok(err)
 	f.crash()

@@ -147,7 +147,7 @@ func (s *Store) PostponeJob(ctx context.Context, jobID string, why *analysis.Fau
 		if _, err := tx.ExecContext(ctx, postponeBundleSQL, text, t.bundle); err != nil {
 			return err
 		}
-		return forgetWords(ctx, tx)
+		return forgetSeries(ctx, tx, t.caseSeq)
 	})
 }
 
@@ -191,7 +191,7 @@ func endJob(ctx context.Context, tx *sql.Tx, t target, end Status, why *analysis
 	if _, err := tx.ExecContext(ctx, endBundleSQL, end, text, t.bundle); err != nil {
 		return err
 	}
-	return forgetWords(ctx, tx)
+	return forgetSeries(ctx, tx, t.caseSeq)
 }
 
 const deleteGenerationSQL = `
@@ -207,17 +207,20 @@ WHERE seq = ?3`
 
 // target is where a job writes.
 type target struct {
-	job, bundle, generation int64
-	status                  Status
+	job, bundle, generation, caseSeq int64
+	status                           Status
 }
 
 func targetOf(ctx context.Context, tx *sql.Tx, jobID string) (t target, err error) {
-	err = tx.QueryRowContext(ctx, targetSQL, jobID).Scan(&t.job, &t.bundle, &t.generation, &t.status)
+	err = tx.QueryRowContext(ctx, targetSQL, jobID).Scan(&t.job, &t.bundle, &t.generation, &t.status, &t.caseSeq)
 	return t, orNotFound(err, "job", jobID)
 }
 
 const targetSQL = `
-SELECT seq, bundle_seq, generation, status FROM job WHERE id = ?`
+SELECT j.seq, j.bundle_seq, j.generation, j.status, b.case_seq
+FROM job j
+JOIN bundle b ON b.seq = j.bundle_seq
+WHERE j.id = ?`
 
 // runningTarget refuses jobs that are not running (any more).
 func runningTarget(ctx context.Context, tx *sql.Tx, jobID string) (target, error) {
@@ -352,7 +355,8 @@ func (s *Store) repair(ctx context.Context) error {
 			return nil
 		}
 		s.log.InfoContext(ctx, "repaired after a crash", "jobs_queued_again", again, "snapshots_removed", left)
-		return forgetWords(ctx, tx)
+		_, err = tx.ExecContext(ctx, forgetAllSeriesSQL)
+		return err
 	})
 }
 
@@ -376,6 +380,10 @@ UPDATE job SET status = 'queued' WHERE status = 'running'`
 
 const requeueBundlesSQL = `
 UPDATE bundle SET status = 'queued' WHERE status = 'running'`
+
+const forgetAllSeriesSQL = `
+DELETE FROM series
+WHERE NOT EXISTS (SELECT 1 FROM snapshot s WHERE s.series_seq = series.seq)`
 
 // Generation -1 is that of cases whose deletion was begun, which need not fit on the volume.
 const deleteUnfinishedSQL = `

@@ -58,7 +58,8 @@ func TestAFailedJobSaysWhyAndShowsNothing(t *testing.T) {
 	if got.Status != Failed {
 		t.Errorf("status is %s", got.Status)
 	}
-	f.wantEmpty("snapshot", "family", "function")
+	f.reap()
+	f.wantEmpty("snapshot", "series", "family", "function")
 	wantCode(t, f.FinishJob(f.ctx, job.ID, kubeletResult("2")), "conflict")
 	wantCode(t, f.FailJob(f.ctx, job.ID, why), "conflict")
 	wantCode(t, f.FailJob(f.ctx, "jnone", why), "not_found")
@@ -113,6 +114,7 @@ func TestAWorkerLearnsThatItsBundleOrCaseWasDeleted(t *testing.T) {
 	f.ok(err)
 	f.ok(f.DeleteCase(f.ctx, c.ID, WithdrawPermalinks))
 	wantCode(t, f.addSnapshot(job.ID, kubelet("2", instant, 5)), "not_found")
+	f.reap()
 	f.wantEmpty("snapshot", "family")
 }
 
@@ -145,7 +147,8 @@ func TestNobodySeesASnapshotBeforeTheJobIsFinished(t *testing.T) {
 	f.wantUnseen(c.ID, snap.ID)
 	f.crash()
 	f.wantUnseen(c.ID, snap.ID)
-	f.wantEmpty("snapshot", "snapshot_family", "family", "function", "frame", "stack")
+	f.reap()
+	f.wantEmpty("snapshot", "snapshot_members", "series", "family", "function", "frame", "stack")
 	if got, err := f.Bundle(f.ctx, b.ID); err != nil || got.Status != Queued {
 		t.Errorf("got %+v, %v, want the bundle queued again", got, err)
 	}

@@ -8,12 +8,11 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
-	"slices"
 
 	"leakdiff/analysis"
 )
 
-// The blob of a family's members:
+// The blob of the members of a large family (see memberSetWriter for the others):
 //
 //	byte     form; those with zstd have one zstd frame after the checksum, those with MinLZ
 //	         a MinLZ stream
@@ -420,22 +419,6 @@ func varintLen(v uint64) int {
 		n++
 	}
 	return n
-}
-
-// decodeAges is openMembers for the columns Wait and Age alone.
-func decodeAges(p *packer, blob []byte, want int) (analysis.Members, error) {
-	m, err := openMembers(p, blob, want)
-	if err != nil {
-		return analysis.Members{}, err
-	}
-	aged := analysis.Members{Wait: m.Wait, Age: m.Age}
-	for _, packing := range m.Packed {
-		aged.Wait = slices.Grow(aged.Wait, packing.Len())
-		for g := range packing.All() {
-			aged.Wait = append(aged.Wait, g.Wait)
-		}
-	}
-	return aged, nil
 }
 
 // openMembers undoes encodeMembers, but leaves packed goroutines packed. want is the

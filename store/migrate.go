@@ -4,14 +4,16 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"log/slog"
 
 	"leakdiff/analysis"
 	"leakdiff/migrations"
 )
 
 // migrate brings the database from the version in its user_version to the last
-// of all, each step in a transaction that also counts the version.
-func migrate(ctx context.Context, db *sql.DB, all []migrations.Migration) error {
+// of all, each step in a transaction that also counts the version. What SQL cannot do is
+// done before the step that needs it, and begun again where it was interrupted.
+func migrate(ctx context.Context, db *sql.DB, all []migrations.Migration, log *slog.Logger) error {
 	var version int
 	if err := db.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&version); err != nil {
 		return err
@@ -25,7 +27,14 @@ func migrate(ctx context.Context, db *sql.DB, all []migrations.Migration) error 
 		}
 	}
 	for _, m := range all[version:] {
-		if err := step(ctx, db, m); err != nil {
+		var err error
+		if m.Version == factsVersion {
+			err = repack(ctx, db, log)
+		}
+		if err == nil {
+			err = step(ctx, db, m)
+		}
+		if err != nil {
 			return fmt.Errorf("migration %d, %s: %w", m.Version, m.Name, err)
 		}
 	}

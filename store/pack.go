@@ -27,6 +27,8 @@ const (
 type packer struct {
 	enc *zstd.Encoder
 	dec *zstd.Decoder
+	// texts has the dictionary of commonTexts, which dec has as well.
+	texts *zstd.Encoder
 	// The quick ones are of MinLZ.
 	quickEnc *minlz.Writer
 	out      *bufio.Writer
@@ -48,6 +50,22 @@ func (p *packer) encoder() (*zstd.Encoder, error) {
 	return enc, err
 }
 
+// textEncoder has the dictionary of commonTexts. What it encodes is short.
+func (p *packer) textEncoder() (*zstd.Encoder, error) {
+	if p.texts != nil {
+		return p.texts, nil
+	}
+	enc, err := zstd.NewWriter(nil,
+		zstd.WithEncoderLevel(zstd.SpeedDefault),
+		zstd.WithEncoderConcurrency(1),
+		zstd.WithLowerEncoderMem(true),
+		zstd.WithWindowSize(1<<16),
+		zstd.WithEncoderCRC(false), // sealed values have their own
+		zstd.WithEncoderDictRaw(commonTextsID, []byte(commonTexts)))
+	p.texts = enc
+	return enc, err
+}
+
 // buffered gathers what is written to w in small pieces, until it is flushed.
 func (p *packer) buffered(w io.Writer) *bufio.Writer {
 	if p.out == nil {
@@ -64,6 +82,7 @@ func (p *packer) decoder() (*zstd.Decoder, error) {
 	dec, err := zstd.NewReader(nil,
 		zstd.WithDecoderConcurrency(1),
 		zstd.WithDecoderLowmem(true),
+		zstd.WithDecoderDictRaw(commonTextsID, []byte(commonTexts)),
 		zstd.WithDecoderMaxMemory(unpackLimit))
 	p.dec = dec
 	return dec, err
@@ -94,6 +113,9 @@ func (p *packer) quick(r io.Reader) io.Reader {
 func (p *packer) close() {
 	if p.enc != nil {
 		p.enc.Close()
+	}
+	if p.texts != nil {
+		p.texts.Close()
 	}
 	if p.dec != nil {
 		p.dec.Close()
@@ -151,8 +173,15 @@ func (p *packer) unpackJSON(blob []byte, v any) error {
 	if err != nil {
 		return err
 	}
-	if cap(text) > cap(p.text) && blob[0] == withZstd && cap(text) <= mostText {
-		p.text = text
+	if blob[0] == withZstd {
+		p.keepRoom(text)
 	}
 	return json.Unmarshal(text, v)
+}
+
+// keepRoom keeps the room of what was unpacked for the next.
+func (p *packer) keepRoom(content []byte) {
+	if cap(content) > cap(p.text) && cap(content) <= mostText {
+		p.text = content
+	}
 }

@@ -10,9 +10,17 @@ import (
 )
 
 // Sweep removes what time has made useless, records of expired permalinks and remembered
-// answers, and finishes deletions that were begun. Open does it; a server that runs for
-// weeks calls it now and then. No upload goes because a row about it is missing.
+// answers, finishes deletions that were begun, and reaps. A server that runs for weeks
+// calls it now and then. No upload goes because a row about it is missing.
 func (s *Store) Sweep(ctx context.Context) error {
+	if err := s.sweep(ctx); err != nil {
+		return err
+	}
+	return s.reapAll(ctx)
+}
+
+// sweep is Sweep without reaping, for which nobody waits at the start.
+func (s *Store) sweep(ctx context.Context) error {
 	now := s.time().UnixMicro()
 	err := s.writeReserved(ctx, "sweeping", func(tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, forgetAnswersSQL, now); err != nil {
@@ -97,22 +105,25 @@ const rememberBlobSQL = `
 INSERT INTO blob (sha256, size, forgotten) VALUES (?, 0, 1)`
 
 // reclaim finishes a deletion outside its transaction: blobs, then the pages that
-// became free, so that nothing of what was deleted stays in the files.
+// became free. Words that only it had go with Reap.
 func (s *Store) reclaim(ctx context.Context) error {
 	err := s.dropBlobs(ctx)
-	for _, pragma := range []string{`PRAGMA incremental_vacuum`, `PRAGMA wal_checkpoint(TRUNCATE)`} {
-		if vacuumErr := s.pragma(ctx, pragma); vacuumErr != nil {
-			// Space comes back with the next deletion; the rows are gone already.
-			s.log.WarnContext(ctx, "space not reclaimed", "pragma", pragma, "error", vacuumErr)
-		}
+	// Space comes back with the next deletion if not now; the rows are gone already.
+	if vacuumErr := shrink(ctx, s.writer); vacuumErr != nil {
+		s.log.WarnContext(ctx, "space not reclaimed", "error", vacuumErr)
+	}
+	if logErr := s.pragma(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`); logErr != nil {
+		s.log.WarnContext(ctx, "the log was not emptied", "error", logErr)
 	}
 	s.restoreReserve(ctx)
 	return err
 }
 
-// pragma steps through all rows: incremental_vacuum frees one page per step.
-func (s *Store) pragma(ctx context.Context, text string) error {
-	rows, err := s.writer.QueryContext(ctx, text)
+func (s *Store) pragma(ctx context.Context, text string) error { return stepAll(ctx, s.writer, text) }
+
+// stepAll steps through all rows: incremental_vacuum frees one page per step.
+func stepAll(ctx context.Context, db *sql.DB, text string) error {
+	rows, err := db.QueryContext(ctx, text)
 	if err != nil {
 		return err
 	}
@@ -121,86 +132,6 @@ func (s *Store) pragma(ctx context.Context, text string) error {
 	}
 	return rows.Err()
 }
-
-// forgetWords removes families that no snapshot shows, then the frames and
-// function names that only they used. File paths and names are evidence too:
-// they go with the last case that holds them.
-func forgetWords(ctx context.Context, tx *sql.Tx) error {
-	n, err := rowsOf(tx.ExecContext(ctx, forgetFamiliesSQL))
-	if err != nil || n == 0 {
-		return err
-	}
-	if _, err := tx.ExecContext(ctx, forgetLinksSQL); err != nil {
-		return err
-	}
-	if err := forgetFrames(ctx, tx); err != nil {
-		return err
-	}
-	_, err = tx.ExecContext(ctx, forgetFunctionsSQL)
-	return err
-}
-
-// Stacks go with the family.
-const forgetFamiliesSQL = `
-DELETE FROM family
-WHERE NOT EXISTS (SELECT 1 FROM snapshot_family sf WHERE sf.family_seq = family.seq)`
-
-const forgetLinksSQL = `
-DELETE FROM function_family
-WHERE NOT EXISTS (SELECT 1 FROM family WHERE family.seq = function_family.family_seq)`
-
-const forgetFunctionsSQL = `
-DELETE FROM function
-WHERE NOT EXISTS (SELECT 1 FROM function_family ff WHERE ff.function_seq = function.seq)
-  AND NOT EXISTS (SELECT 1 FROM frame f WHERE f.function_seq = function.seq)`
-
-// forgetFrames marks the frames that remaining stacks hold and deletes the rest.
-func forgetFrames(ctx context.Context, tx *sql.Tx) error {
-	used := map[int64]bool{}
-	_, err := collect(ctx, tx, func(rows *sql.Rows) (struct{}, error) {
-		var frames []byte
-		var creator int64
-		if err := rows.Scan(&frames, &creator); err != nil {
-			return struct{}{}, err
-		}
-		used[creator] = true
-		seqs, err := readSeqs(frames)
-		for _, seq := range seqs {
-			used[seq] = true
-		}
-		return struct{}{}, err
-	}, stackFramesSQL)
-	if err != nil {
-		return err
-	}
-	all, err := collect(ctx, tx, scanOne[int64], allFramesSQL)
-	if err != nil {
-		return err
-	}
-	drop, err := tx.PrepareContext(ctx, deleteFrameSQL)
-	if err != nil {
-		return err
-	}
-	defer drop.Close()
-	for _, seq := range all {
-		if used[seq] {
-			continue
-		}
-		if _, err := drop.ExecContext(ctx, seq); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-const stackFramesSQL = `
-SELECT frames, creator FROM stack`
-
-const allFramesSQL = `
-SELECT seq FROM frame`
-
-const deleteFrameSQL = `
-DELETE FROM frame WHERE seq = ?`
 
 // appendSeqs and readSeqs keep lists of sequence numbers as uvarints.
 func appendSeqs(blob []byte, seqs ...int64) []byte {

@@ -133,7 +133,7 @@ func TestNoStateOfACaseComesBackWhenABundleComesAndGoes(t *testing.T) {
 }
 
 // withoutPages undoes the migration that brought pages of cases, and those after it.
-const withoutPages = withoutReports + `
+const withoutPages = `
 	DROP TRIGGER revision_of_new_bundle; DROP TRIGGER revision_of_bundle; DROP TRIGGER revision_of_gone_bundle;
 	DROP TRIGGER page_of_touched_case; DROP TRIGGER pages_of_changed_benign; DROP TRIGGER pages_of_gone_benign;
 	DROP TABLE case_page; ALTER TABLE cases DROP COLUMN revision;
@@ -143,10 +143,7 @@ const withoutPages = withoutReports + `
 		ON CONFLICT (family_seq, bundle_seq, generation) DO UPDATE SET
 			snapshots = snapshots + 1, highest = max(highest, excluded.highest),
 			last_seen = coalesce(max(last_seen, excluded.last_seen), last_seen, excluded.last_seen);
-	END;` + withoutBlobRows
-
-// withoutBlobs undoes the migration that brought rows about uploads, and those after it.
-const withoutBlobs = withoutReports + withoutBlobRows
+	END;` + withoutBlobs
 
 // withoutReports undoes the migration that brought reports of cases.
 const withoutReports = `
@@ -164,7 +161,8 @@ const withoutReports = `
 	CREATE TRIGGER pages_of_changed_benign AFTER UPDATE ON benign BEGIN DELETE FROM case_page; END;
 	CREATE TRIGGER pages_of_gone_benign AFTER DELETE ON benign BEGIN DELETE FROM case_page; END;`
 
-const withoutBlobRows = `
+// withoutBlobs undoes the migration that brought rows about uploads.
+const withoutBlobs = `
 	CREATE TABLE old_file (
 		bundle_seq INTEGER NOT NULL REFERENCES bundle (seq) ON DELETE CASCADE, place INTEGER NOT NULL,
 		name TEXT NOT NULL, sha256 TEXT NOT NULL, size INTEGER NOT NULL, PRIMARY KEY (bundle_seq, place)
@@ -174,11 +172,14 @@ const withoutBlobRows = `
 	DROP TABLE blob; DROP INDEX cases_to_delete; ALTER TABLE cases DROP COLUMN deleting;`
 
 func TestDatabasesWithoutReportsTakeThem(t *testing.T) {
-	for version, undo := range map[string]string{"11": withoutPages, "13": withoutBlobs, "14": withoutReports} {
+	for version, undo := range map[string]string{"11": withoutPages, "13": withoutBlobs, "14": "", "16": withoutReports} {
 		t.Run(version, func(t *testing.T) {
 			f := open(t)
 			c := f.newCase("a")
 			f.filled(c.ID, "x", kubeletResult("2"))
+			if version != "16" {
+				f.unpackFacts()
+			}
 			_, err := f.writer.ExecContext(f.ctx, undo+`PRAGMA user_version = `+version)
 			f.ok(err)
 			f.crash()

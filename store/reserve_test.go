@@ -350,6 +350,7 @@ func TestAPostponedJobWaitsBehindTheOthersAndIsNoFailedAttempt(t *testing.T) {
 			f.ok(f.PostponeJob(f.ctx, job.ID, &analysis.Fault{Code: "disk_full", What: "full"}))
 		}
 	}
+	f.reap()
 	f.wantEmpty("snapshot", "family")
 	f.ingest(kubeletResult("2"))
 	if got := must[Bundle](t)(f.Bundle(f.ctx, first.ID)); got.Status != Done || got.Error != nil {

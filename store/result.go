@@ -3,11 +3,9 @@ package store
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"strconv"
+	"slices"
 	"time"
 
 	"leakdiff/analysis"
@@ -26,7 +24,7 @@ type Result struct {
 }
 
 // insertSnapshots writes snapshots behind those that the target has.
-func insertSnapshots(ctx context.Context, tx *sql.Tx, p *packer, t target, snaps []*analysis.Snapshot) error {
+func (s *Store) insertSnapshots(ctx context.Context, tx *sql.Tx, p *packer, t target, job *jobSums, snaps []*analysis.Snapshot) error {
 	// Each of a million queries would start a goroutine that waits for the end of a
 	// context that can end: it is asked between families instead.
 	quick := context.WithoutCancel(ctx)
@@ -40,7 +38,7 @@ func insertSnapshots(ctx context.Context, tx *sql.Tx, p *packer, t target, snaps
 		return err
 	}
 	for _, snap := range snaps {
-		inserted, err := insertSnapshot(ctx, quick, w, p, t, place, snap)
+		inserted, err := s.insertSnapshot(ctx, quick, w, p, t, job, place, snap)
 		if err != nil {
 			return err
 		}
@@ -92,6 +90,8 @@ func (s *Store) finishJob(ctx context.Context, jobID string, r Result) error {
 	}
 	r.Problems = problems
 	defer s.writer.ExecContext(context.WithoutCancel(ctx), checkpointsSQL)
+	job := newJobSums()
+	defer s.reaper.hold(job)()
 	for published := false; !published; {
 		n := together(snaps)
 		published = n == len(snaps)
@@ -100,14 +100,14 @@ func (s *Store) finishJob(ctx context.Context, jobID string, r Result) error {
 			if err != nil {
 				return err
 			}
-			if err := insertSnapshots(ctx, tx, &p, t, snaps[:n]); err != nil || !published {
+			if err := s.insertSnapshots(ctx, tx, &p, t, job, snaps[:n]); err != nil || !published {
 				return err
 			}
 			// The next commit copies the log into the database: nobody waits for that one.
 			if _, err := tx.ExecContext(ctx, noCheckpointSQL); err != nil {
 				return err
 			}
-			return s.publish(ctx, tx, &p, t, r)
+			return s.publish(ctx, tx, &p, t, job, r)
 		})
 		if err != nil {
 			return err
@@ -157,12 +157,20 @@ func sameSnapshot(snap *analysis.Snapshot, first string) analysis.Problem {
 }
 
 // publish flips the bundle to the new generation.
-func (s *Store) publish(ctx context.Context, tx *sql.Tx, p *packer, t target, r Result) error {
-	artifacts, err := p.packJSON(r.Artifacts)
+func (s *Store) publish(ctx context.Context, tx *sql.Tx, p *packer, t target, job *jobSums, r Result) error {
+	artifacts, err := packList(p, r.Artifacts, (*headWriter).artifact)
 	if err != nil {
 		return err
 	}
-	problems, err := p.packJSON(r.Problems)
+	problems, err := packList(p, r.Problems, (*headWriter).problem)
+	if err != nil {
+		return err
+	}
+	var replaced int64
+	if err := tx.QueryRowContext(ctx, generationSQL, t.bundle).Scan(&replaced); err != nil {
+		return err
+	}
+	before, err := shownDays(ctx, tx, t.bundle, replaced)
 	if err != nil {
 		return err
 	}
@@ -176,12 +184,48 @@ func (s *Store) publish(ctx context.Context, tx *sql.Tx, p *packer, t target, r 
 	if _, err := tx.ExecContext(ctx, touchCaseOfJobSQL, s.time().UnixMicro(), t.bundle); err != nil {
 		return err
 	}
-	replaced, err := rowsOf(tx.ExecContext(ctx, deleteOtherGenerationsSQL, t.bundle, t.generation))
-	if err != nil || replaced == 0 {
+	if _, err := tx.ExecContext(ctx, deleteOtherGenerationsSQL, t.bundle, t.generation); err != nil {
 		return err
 	}
-	return forgetWords(ctx, tx)
+	return sumUp(ctx, tx, t, job, before)
 }
+
+// sumUp brings family_seen to the generation that was published: it adds what the job has
+// written to an upload's first result, and makes the days of one that is replaced anew.
+func sumUp(ctx context.Context, tx *sql.Tx, t target, job *jobSums, before []seriesDay) error {
+	var written int
+	if err := tx.QueryRowContext(ctx, countGenerationSQL, t.bundle, t.generation).Scan(&written); err != nil {
+		return err
+	}
+	if len(before) == 0 && written == job.snapshots {
+		if err := job.seen.write(ctx, tx); err != nil {
+			return err
+		}
+	} else {
+		now, err := shownDays(ctx, tx, t.bundle, t.generation)
+		if err != nil {
+			return err
+		}
+		days := append(before, now...)
+		slices.SortFunc(days, bySeriesAndDay)
+		if err := sumAgain(ctx, tx, slices.Compact(days)); err != nil {
+			return err
+		}
+		if err := forgetSeries(ctx, tx, t.caseSeq); err != nil {
+			return err
+		}
+	}
+	_, err := tx.ExecContext(ctx, familiesInUseSQL)
+	return err
+}
+
+const generationSQL = `
+SELECT generation FROM bundle WHERE seq = ?`
+
+// What was noted as new is seen now.
+const familiesInUseSQL = `
+DELETE FROM family_to_forget
+WHERE EXISTS (SELECT 1 FROM family_seen fs WHERE fs.family_seq = family_to_forget.family_seq)`
 
 const publishSQL = `
 UPDATE bundle
@@ -197,13 +241,13 @@ WHERE seq = (SELECT case_seq FROM bundle WHERE seq = ?)`
 const deleteOtherGenerationsSQL = `
 DELETE FROM snapshot WHERE bundle_seq = ? AND generation <> ?`
 
-// insertSnapshot writes a snapshot and its groups as rows of the target's
+// insertSnapshot writes a snapshot and its members as rows of the target's
 // generation, unless they are there. It looks at ctx between the groups and asks the
 // database under quick, which does not end.
-func insertSnapshot(ctx, quick context.Context, w *wordWriter, p *packer, t target, at int, snap *analysis.Snapshot) (inserted bool, err error) {
+func (s *Store) insertSnapshot(ctx, quick context.Context, w *wordWriter, p *packer, t target, job *jobSums, at int, snap *analysis.Snapshot) (inserted bool, err error) {
 	e := encodeAhead(p, snap)
 	defer e.stop()
-	// First all words, then all groups: what the page cache had to give up for the members
+	// First all words, then the members: what the page cache had to give up for the members
 	// is not written to again, or the commit would read back and sum up all of the log.
 	known := map[string]bool{}
 	rows := make([]groupWords, len(snap.Groups))
@@ -220,85 +264,64 @@ func insertSnapshot(ctx, quick context.Context, w *wordWriter, p *packer, t targ
 			return false, malformed(snap, place, err)
 		}
 	}
+	s.reaper.use(job, rows)
 	if err := w.writeLinks(quick); err != nil {
 		return false, fmt.Errorf("snapshot %s: %w", snap.ID, err)
 	}
-	head := <-e.head
-	if head.err != nil {
-		return false, fmt.Errorf("snapshot %s: %w", snap.ID, head.err)
+	head, members := <-e.head, <-e.members
+	if err := errors.Join(head.err, members.err); err != nil {
+		return false, fmt.Errorf("snapshot %s: %w", snap.ID, err)
 	}
-	captured := utc(snap.CapturedAt)
+	facts, err := packFacts(p, snap.Groups, rows, members.counts)
+	if err != nil {
+		return false, fmt.Errorf("snapshot %s: %w", snap.ID, err)
+	}
+	series, err := w.seriesOf(quick, t.caseSeq, snap)
+	if err != nil {
+		return false, fmt.Errorf("snapshot %s: %w", snap.ID, err)
+	}
+	captured := microsOrNull(utc(snap.CapturedAt))
 	seqs, err := collect(quick, w.tx, scanOne[int64], insertSnapshotSQL, t.bundle, t.generation, snap.ID, at,
-		snap.Process.Host.Value, snap.Process.Name.Value, snap.Label, microsOrNull(captured), head.blob)
+		series, snap.Process.Host.Value, snap.Process.Name.Value, snap.Label, captured, head.blob, facts)
 	if err != nil || len(seqs) == 0 {
 		return false, err
 	}
-	if err := sumUp(quick, w, t, snap.Groups, rows, microsOrNull(captured)); err != nil {
-		return false, fmt.Errorf("snapshot %s: %w", snap.ID, err)
+	job.snapshots++
+	for i := range rows {
+		job.seen.add(seriesDay{series, dayOf(captured)}, captured.Int64, rows[i].family, snap.Groups[i].Count)
 	}
-	for place := range snap.Groups {
-		if err := ctx.Err(); err != nil {
-			return false, err
-		}
-		if err := insertGroup(quick, w, seqs[0], place, &snap.Groups[place], rows[place], <-e.members); err != nil {
-			return false, malformed(snap, place, err)
-		}
+	if len(members.blob) == 0 {
+		return true, nil
+	}
+	if _, err := w.members.ExecContext(quick, seqs[0], members.blob); err != nil {
+		return false, fmt.Errorf("snapshot %s: %w", snap.ID, err)
 	}
 	return true, nil
 }
 
 const insertSnapshotSQL = `
-INSERT INTO snapshot (bundle_seq, generation, id, place, host, process, label, captured_at, head)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO snapshot (bundle_seq, generation, id, place, series_seq, host, process, label, captured_at, head, facts)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (bundle_seq, generation, id) DO NOTHING
 RETURNING seq`
 
-// sumUp adds the groups of a snapshot to what the bundle has of their families.
-func sumUp(ctx context.Context, w *wordWriter, t target, groups []analysis.Group, rows []groupWords, captured any) error {
-	if len(groups) == 0 {
-		return nil
-	}
-	counts := make([][2]int64, len(groups))
-	for place := range groups {
-		counts[place] = [2]int64{rows[place].family, int64(groups[place].Count)}
-	}
-	list, err := json.Marshal(counts)
-	if err != nil {
-		return err
-	}
-	_, err = w.sum.ExecContext(ctx, string(list), t.bundle, t.generation, captured)
-	return err
-}
-
-const sumUpSQL = `
-INSERT INTO family_bundle (family_seq, bundle_seq, generation, snapshots, highest, last_seen)
-SELECT list.value ->> 0, ?2, ?3, 1, list.value ->> 1, ?4
-FROM json_each(?1) list
-WHERE true
-ON CONFLICT (family_seq, bundle_seq, generation) DO UPDATE SET
-    snapshots = snapshots + 1,
-    highest = max(highest, excluded.highest),
-    last_seen = coalesce(max(last_seen, excluded.last_seen), last_seen, excluded.last_seen)`
+const insertMembersSQL = `
+INSERT INTO snapshot_members (snapshot_seq, members) VALUES (?, ?)`
 
 func malformed(snap *analysis.Snapshot, place int, why error) error {
 	return fmt.Errorf("snapshot %s, family %d: %w", snap.ID, place, why)
 }
 
-// encoded is the head of a snapshot or the members of a group, which are count, on their way
-// to their row.
+// encoded is the head of a snapshot or the members of its groups on their way to their row.
 type encoded struct {
-	blob  []byte
-	count int
-	err   error
+	blob []byte
+	// counts are the members of each group.
+	counts []int
+	err    error
 }
 
-// mostAhead bounds how many groups have their members encoded before they are written.
-// Encoded, many members take no more memory than the columns or packings that are let go
-// for them; few take some hundred bytes.
-const mostAhead = 1 << 10
-
-// An encodingAhead encodes the head of a snapshot and the members of its groups, in their
-// order, while the rows before them are written.
+// An encodingAhead encodes the head of a snapshot and the members of its groups while the
+// words before them are written.
 type encodingAhead struct {
 	head    chan encoded
 	members chan encoded
@@ -308,22 +331,11 @@ type encodingAhead struct {
 // encodeAhead lets packed members and rows go once they are encoded. Until stop returned, p
 // and the members of the groups are its own.
 func encodeAhead(p *packer, snap *analysis.Snapshot) *encodingAhead {
-	groups := snap.Groups
-	e := &encodingAhead{
-		head:    make(chan encoded, 1),
-		members: make(chan encoded, min(len(groups), mostAhead)),
-		stopped: make(chan struct{}),
-	}
+	e := &encodingAhead{head: make(chan encoded, 1), members: make(chan encoded, 1), stopped: make(chan struct{})}
 	go func() {
 		defer close(e.members)
 		e.head <- encodeHead(p, snap)
-		for i := range groups {
-			select {
-			case <-e.stopped:
-				return
-			case e.members <- encodeAndRelease(p, &groups[i].Members):
-			}
-		}
+		e.members <- encodeAndRelease(p, snap.Groups, e.stopped)
 	}()
 	return e
 }
@@ -347,101 +359,29 @@ func encodeHead(p *packer, snap *analysis.Snapshot) (e encoded) {
 	return e
 }
 
-func encodeAndRelease(p *packer, m *analysis.Members) (e encoded) {
+// encodeAndRelease encodes members until it is stopped. Encoded, they take no more memory
+// than the columns or packings that are let go for them.
+func encodeAndRelease(p *packer, groups []analysis.Group, stopped chan struct{}) (e encoded) {
 	defer e.kept("members")
-	e.count = m.Len()
-	e.blob, e.err = encodeMembers(p, m)
-	// The database takes as much memory for what it writes as the members held.
-	m.Release()
+	w := memberSetWriter{p: p}
+	e.counts = make([]int, len(groups))
+	for i := range groups {
+		select {
+		case <-stopped:
+			return e
+		default:
+		}
+		m := &groups[i].Members
+		e.counts[i] = m.Len()
+		if e.err = w.add(m); e.err != nil {
+			return e
+		}
+		// The database takes as much memory for what it writes as the members held.
+		m.Release()
+	}
+	e.err = w.flush()
+	e.blob = w.out
 	return e
-}
-
-func insertGroup(ctx context.Context, w *wordWriter, snapshot int64, place int, g *analysis.Group, words groupWords, members encoded) error {
-	if members.err != nil {
-		return members.err
-	}
-	states, err := json.Marshal(g.States)
-	if err != nil {
-		return err
-	}
-	waits, err := json.Marshal(g.Waits)
-	if err != nil {
-		return err
-	}
-	_, err = w.group.ExecContext(ctx, snapshot, words.family, place, g.Count, string(states), string(waits),
-		g.OldestWait, g.Leaked, words.variants, members.count, blobOf(members.blob))
-	return err
-}
-
-const insertGroupSQL = `
-INSERT INTO snapshot_family (snapshot_seq, family_seq, place, count, states, waits, oldest, leaked,
-                             variants, member_count, members)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
-
-// blobOf keeps the driver from storing an empty blob as NULL.
-func blobOf(b []byte) []byte {
-	if b == nil {
-		return []byte{}
-	}
-	return b
-}
-
-// snapshotHead is a snapshot without its groups, as JSON that can hold every
-// figure.
-type snapshotHead struct {
-	analysis.Snapshot
-	Figures map[string]figure `json:"figures,omitempty"`
-}
-
-// figure is a number in text, because metrics may be NaN and limits infinite.
-type figure float64
-
-func (f figure) MarshalText() ([]byte, error) {
-	return strconv.AppendFloat(nil, float64(f), 'g', -1, 64), nil
-}
-
-func (f *figure) UnmarshalText(text []byte) error {
-	v, err := strconv.ParseFloat(string(text), 64)
-	*f = figure(v)
-	return err
-}
-
-func packHead(p *packer, snap *analysis.Snapshot) ([]byte, error) {
-	head := snapshotHead{Snapshot: *snap}
-	head.Groups = nil
-	head.Snapshot.Figures = nil
-	if len(snap.Figures) > 0 {
-		head.Figures = map[string]figure{}
-		for name, v := range snap.Figures {
-			head.Figures[name] = figure(v)
-		}
-	}
-	head.CapturedAt = utc(snap.CapturedAt)
-	if len(snap.Times) > 0 {
-		head.Times = maps.Clone(snap.Times)
-		for kind, t := range head.Times {
-			head.Times[kind] = utc(t)
-		}
-	}
-	head.Artifacts = append(snap.Artifacts[:0:0], snap.Artifacts...)
-	for i := range head.Artifacts {
-		head.Artifacts[i].Modified = utc(head.Artifacts[i].Modified)
-	}
-	return p.packJSON(head)
-}
-
-func unpackHead(p *packer, blob []byte) (*analysis.Snapshot, error) {
-	var head snapshotHead
-	if err := p.unpackJSON(blob, &head); err != nil {
-		return nil, fmt.Errorf("snapshot: %w", err)
-	}
-	if len(head.Figures) > 0 {
-		head.Snapshot.Figures = map[string]float64{}
-		for name, v := range head.Figures {
-			head.Snapshot.Figures[name] = float64(v)
-		}
-	}
-	return &head.Snapshot, nil
 }
 
 // utc drops times that no JSON can hold: RFC 3339 ends with year 9999, and so do

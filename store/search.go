@@ -164,13 +164,13 @@ matched (family_seq) AS MATERIALIZED (
     GROUP BY family_seq
     HAVING count(*) = (SELECT count(*) FROM word)
 )
-SELECT max(f.seq), count(DISTINCT b.case_seq), sum(fb.snapshots), max(fb.highest), max(fb.last_seen)
+SELECT max(f.seq), count(DISTINCT fs.case_seq), sum(fs.snapshots), max(fs.high), max(fs.last)
 FROM matched
 CROSS JOIN family f ON f.seq = matched.family_seq
-CROSS JOIN family_bundle fb ON fb.family_seq = f.seq
-JOIN bundle b ON b.seq = fb.bundle_seq AND b.generation = fb.generation
+CROSS JOIN family_seen fs ON fs.family_seq = f.seq
+WHERE fs.case_seq NOT IN (SELECT seq FROM cases WHERE deleting <> '')
 GROUP BY f.fingerprint
-ORDER BY max(fb.last_seen) IS NULL, max(fb.last_seen) DESC, max(fb.highest) DESC, f.fingerprint
+ORDER BY max(fs.last) IS NULL, max(fs.last) DESC, max(fs.high) DESC, f.fingerprint
 LIMIT ?2 OFFSET ?3`
 
 func searchFamilies(ctx context.Context, tx *sql.Tx, words string, limit, offset int) ([]FamilyHit, error) {
@@ -191,13 +191,13 @@ func searchFamilies(ctx context.Context, tx *sql.Tx, words string, limit, offset
 	for i, r := range rows {
 		seqs[i] = r.seq
 	}
-	l := &loader{tx: tx, families: map[int64]*analysis.Family{}}
+	l := newLoader(tx)
 	if err := l.loadFamilies(ctx, seqs); err != nil {
 		return nil, err
 	}
 	var out []FamilyHit
 	for _, r := range rows {
-		r.hit.Family = *l.families[r.seq]
+		r.hit.Family = *l.families[r.seq].family
 		out = append(out, r.hit)
 	}
 	return out, nil
@@ -216,24 +216,31 @@ WHERE c.deleting = '' AND NOT EXISTS (
 ORDER BY c.created_at DESC, c.seq DESC
 LIMIT ?2 OFFSET ?3`
 
-// Names are compared once each, not once for every snapshot, and all that is read stands
-// in the index snapshot_by_name.
+// Names are compared once for each process of a case, not for every snapshot. Snapshots are
+// counted of the processes that are shown, in the index snapshot_by_series alone.
 const searchProcessesSQL = `
-WITH named (process, host) AS MATERIALIZED (
-    SELECT p.process, p.host
-    FROM (SELECT DISTINCT process, host FROM snapshot) p
+WITH named (process, host, cases) AS MATERIALIZED (
+    SELECT p.process, p.host, count(*)
+    FROM series p
     WHERE NOT EXISTS (
         SELECT 1 FROM json_each(?1) word
         WHERE instr(unicode_lower(p.process || ' ' || p.host), word.value) = 0
-    )
+    ) AND EXISTS (
+        SELECT 1 FROM snapshot s
+        CROSS JOIN bundle b ON b.seq = s.bundle_seq AND b.generation = s.generation
+        WHERE s.series_seq = p.seq)
+    GROUP BY p.process, p.host
+    ORDER BY count(*) DESC, p.process, p.host
+    LIMIT ?2 OFFSET ?3
 )
-SELECT s.host, s.process, count(DISTINCT b.case_seq), count(DISTINCT s.id)
+SELECT named.host, named.process, named.cases, (
+    SELECT count(DISTINCT s.id)
+    FROM series r
+    CROSS JOIN snapshot s ON s.series_seq = r.seq
+    CROSS JOIN bundle b ON b.seq = s.bundle_seq AND b.generation = s.generation
+    WHERE r.process = named.process AND r.host = named.host)
 FROM named
-CROSS JOIN snapshot s ON s.process = named.process AND s.host = named.host
-CROSS JOIN bundle b ON b.seq = s.bundle_seq AND b.generation = s.generation
-GROUP BY s.process, s.host
-ORDER BY count(DISTINCT b.case_seq) DESC, s.process, s.host
-LIMIT ?2 OFFSET ?3`
+ORDER BY named.cases DESC, named.process, named.host`
 
 func scanProcess(rows *sql.Rows) (p ProcessHit, err error) {
 	return p, rows.Scan(&p.Host, &p.Name, &p.Cases, &p.Snapshots)

@@ -1,11 +1,14 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"leakdiff/analysis"
 )
@@ -14,7 +17,7 @@ import (
 // with families, counts, states, waits and variants. They come in the order of
 // upload and, within a bundle, in the order of the result. A snapshot that is in
 // several bundles is returned once, as the first bundle has it. Equal families,
-// stacks and states share one value, which must not be changed.
+// stacks, states and variants share one value, which must not be changed.
 func (s *Store) Snapshots(ctx context.Context, caseID string) ([]analysis.Snapshot, error) {
 	return s.snapshots(ctx, caseID, withoutMembers)
 }
@@ -47,47 +50,66 @@ const (
 
 func (s *Store) snapshots(ctx context.Context, caseID string, d depth) (out []analysis.Snapshot, err error) {
 	err = s.read(ctx, "reading snapshots", func(tx *sql.Tx) error {
-		var p packer
-		defer p.close()
-		l := &loader{tx: tx, p: &p, families: map[int64]*analysis.Family{}, stacks: map[int64]*loadedStack{}, states: map[string]map[string]int{}, waits: map[string]waits{}}
-		rows, err := l.heads(ctx, caseID)
-		if err != nil {
+		l := newLoader(tx)
+		defer l.p.close()
+		rows, err := l.rows(ctx, caseID)
+		if err != nil || len(rows) == 0 {
 			return err
 		}
-		if d == headsOnly {
-			out, err = l.assemble(rows, nil)
+		if err := l.facts(ctx, rows, d); err != nil {
 			return err
 		}
-		groups, err := l.groups(ctx, rows, decoders[d])
-		if err != nil {
-			return err
+		if d == withPacked || d == withAges {
+			if err := l.members(ctx, rows, d); err != nil {
+				return err
+			}
 		}
-		if err := l.words(ctx, groups); err != nil {
-			return err
-		}
-		out, err = l.assemble(rows, groups)
+		out, err = l.assemble(ctx, rows)
 		return err
 	})
 	return out, err
 }
 
-// decoders are how members are read; those of other depths are not.
-var decoders = map[depth]memberDecoder{withAges: decodeAges, withPacked: openMembers}
-
-// loader reads snapshots with few queries: heads, groups, then the families,
-// stacks, frames and functions that the groups name.
+// loader reads snapshots with few queries: heads and facts, members, then the families,
+// stacks, frames and functions that the facts name.
 type loader struct {
-	tx       *sql.Tx
-	p        *packer
-	families map[int64]*analysis.Family
+	tx    *sql.Tx
+	p     *packer
+	texts textTable
+	// families and stacks are nil until assemble reads them.
+	families map[int64]*loadedFamily
 	stacks   map[int64]*loadedStack
-	// states and waits are by their text.
-	states map[string]map[string]int
-	waits  map[string]waits
+	// rawStates are the states of the last facts, as they are written.
+	rawStates []byte
+	names     []string
+	// room is where facts are unpacked.
+	room []byte
 }
 
-// waits are the histogram of a group.
-type waits = [len(analysis.WaitBuckets)]int
+func newLoader(tx *sql.Tx) *loader {
+	return &loader{tx: tx, p: &packer{}, families: map[int64]*loadedFamily{}, stacks: map[int64]*loadedStack{}}
+}
+
+// A loadedFamily is a family with what the last snapshot showed of it: snapshots of a
+// process show most families alike, and share what is equal.
+type loadedFamily struct {
+	family *analysis.Family
+
+	// stateCounts index names.
+	names       []string
+	stateCounts []int64
+	states      map[string]int
+
+	variants *variantList
+	// last is the last snapshot that shows it.
+	last *snapshotRow
+}
+
+// A variantList alternates stack.seq and count, until the variants are made of it.
+type variantList struct {
+	pairs []int64
+	made  []analysis.Variant
+}
 
 type loadedStack struct {
 	fingerprint string
@@ -96,185 +118,200 @@ type loadedStack struct {
 
 type snapshotRow struct {
 	seq  int64
+	id   string
 	head *analysis.Snapshot
+	// groups are what the groups of head refer to; members are as many as they have.
+	groups  []groupRow
+	members []int
 }
 
-// heads reads the snapshots of a case, each id once.
-func (l *loader) heads(ctx context.Context, caseID string) ([]snapshotRow, error) {
-	rows, err := collect(ctx, l.tx, func(rows *sql.Rows) (r snapshotRow, err error) {
-		var blob []byte
-		if err := rows.Scan(&r.seq, &blob); err != nil {
-			return r, err
-		}
-		r.head, err = unpackHead(l.p, blob)
-		return r, err
+type groupRow struct {
+	family   *loadedFamily
+	variants *variantList
+}
+
+// rows finds the snapshots of a case, each id once.
+func (l *loader) rows(ctx context.Context, caseID string) ([]*snapshotRow, error) {
+	all, err := collect(ctx, l.tx, func(rows *sql.Rows) (*snapshotRow, error) {
+		r := &snapshotRow{}
+		return r, rows.Scan(&r.seq, &r.id)
 	}, caseSnapshotsSQL, caseID)
-	if err != nil {
-		return nil, err
-	}
-	seen := map[string]bool{}
-	var out []snapshotRow
-	for _, r := range rows {
-		if !seen[r.head.ID] {
-			seen[r.head.ID] = true
-			out = append(out, r)
-		}
-	}
-	return out, nil
+	seen := make(map[string]bool, len(all))
+	return slices.DeleteFunc(all, func(r *snapshotRow) bool {
+		again := seen[r.id]
+		seen[r.id] = true
+		return again
+	}), err
 }
 
 const caseSnapshotsSQL = `
-SELECT v.seq, v.head
+SELECT v.seq, v.id
 FROM visible_snapshot v
 JOIN cases c ON c.seq = v.case_seq
 WHERE c.id = ?
 ORDER BY v.bundle_seq, v.place`
 
-// groupRow is what a group refers to; the group itself stands in its snapshot.
-type groupRow struct {
-	group  *analysis.Group
-	family int64
-	// variants alternates stack.seq and count.
-	variants []int64
-}
-
-// groups reads the groups into their snapshots, with their members where decode says how.
-// A group is large, and a case may have a million: no list of them grows.
-func (l *loader) groups(ctx context.Context, rows []snapshotRow, decode memberDecoder) ([]groupRow, error) {
+// facts reads heads, and facts unless d is heads only.
+func (l *loader) facts(ctx context.Context, rows []*snapshotRow, d depth) error {
 	seqs := make([]int64, len(rows))
-	at := make(map[int64]*analysis.Snapshot, len(rows))
+	at := make(map[int64]*snapshotRow, len(rows))
 	for i, r := range rows {
-		seqs[i], at[r.seq] = r.seq, r.head
+		seqs[i], at[r.seq] = r.seq, r
 	}
-	list, total := listOf(seqs), 0
-	_, err := collect(ctx, l.tx, func(rows *sql.Rows) (struct{}, error) {
-		var seq int64
-		var n int
-		if err := rows.Scan(&seq, &n); err != nil {
-			return struct{}{}, err
+	query, columns := factsSQL, 4
+	if d == headsOnly {
+		query, columns = headsSQL, 3
+	}
+	var seq int64
+	var label string
+	var head, facts sql.RawBytes
+	into := []any{&seq, &label, &head, &facts}[:columns]
+	var g groupFacts
+	_, err := collect(ctx, l.tx, func(rows *sql.Rows) (none struct{}, err error) {
+		if err := rows.Scan(into...); err != nil {
+			return none, err
 		}
-		at[seq].Groups = make([]analysis.Group, n)
-		total += n
-		return struct{}{}, nil
-	}, countGroupsSQL, list)
+		r := at[seq]
+		if r.head, err = unpackHead(l.p, &l.texts, r.id, label, head); err != nil || d == headsOnly {
+			return none, err
+		}
+		if err := l.groups(r, facts, &g); err != nil {
+			return none, fmt.Errorf("snapshot %s: %w", r.id, err)
+		}
+		return none, nil
+	}, query, listOf(seqs))
 	if err != nil {
-		return nil, err
+		return err
 	}
-	query := groupsSQL
-	if decode != nil {
-		query = groupsWithMembersSQL
-	}
-	out := make([]groupRow, 0, total)
-	scanned := newScannedGroup(decode != nil)
-	_, err = collect(ctx, l.tx, func(rows *sql.Rows) (struct{}, error) {
-		if err := rows.Scan(scanned.into...); err != nil {
-			return struct{}{}, err
+	for _, r := range rows {
+		if r.head == nil {
+			return fmt.Errorf("snapshot %s is missing", r.id)
 		}
-		r, err := l.place(scanned, at, decode)
-		out = append(out, r)
-		return struct{}{}, err
-	}, query, list)
-	return out, err
+	}
+	return nil
 }
 
-const countGroupsSQL = `
-SELECT snapshot_seq, count(*)
-FROM snapshot_family
-WHERE snapshot_seq IN (SELECT value FROM json_each(?))
-GROUP BY snapshot_seq`
+const headsSQL = `
+SELECT seq, label, head
+FROM snapshot
+WHERE seq IN (SELECT value FROM json_each(?))`
 
-// Rows come in the order of the index, and name their place: to sort them would take a
-// copy of all their members.
-const (
-	groupColumns = `
-SELECT snapshot_seq, place, family_seq, count, states, waits, oldest, leaked, variants`
-	groupsOf = `
-FROM snapshot_family
+const factsSQL = `
+SELECT seq, label, head, facts
+FROM snapshot
+WHERE seq IN (SELECT value FROM json_each(?))`
+
+// groups reads the facts of a snapshot into its groups. g is room for one of them.
+func (l *loader) groups(row *snapshotRow, blob []byte, g *groupFacts) error {
+	r, room, err := openFacts(l.p, &l.texts, blob, l.room)
+	if err != nil {
+		return err
+	}
+	if blob[0] == sealedZstd && cap(room) <= mostText {
+		l.room = room
+	}
+	if !bytes.Equal(r.rawStates, l.rawStates) {
+		l.rawStates, l.names = bytes.Clone(r.rawStates), r.states
+	}
+	n := r.left
+	row.head.Groups, row.groups, row.members = make([]analysis.Group, n), make([]groupRow, n), make([]int, n)
+	for i := 0; r.next(g); i++ {
+		family := l.families[g.family]
+		if family == nil {
+			family = &loadedFamily{}
+			l.families[g.family] = family
+		}
+		if family.last == row {
+			return fmt.Errorf("family row %d twice", g.family)
+		}
+		family.last = row
+		group := &row.head.Groups[i]
+		group.Count, group.Waits, group.OldestWait, group.Leaked = g.count, g.waits, g.oldest, g.leaked
+		group.States = family.statesOf(l.names, g.states)
+		row.groups[i] = groupRow{family, l.variantsOf(family, g.stacks)}
+		row.members[i] = g.members
+	}
+	return r.done()
+}
+
+// statesOf shares states with the snapshot before, where they are equal.
+func (f *loadedFamily) statesOf(names []string, counts []int64) map[string]int {
+	if len(counts) == 0 {
+		return nil
+	}
+	same := len(f.names) > 0 && &f.names[0] == &names[0]
+	if same && slices.Equal(f.stateCounts, counts) {
+		return f.states
+	}
+	f.names, f.stateCounts = names, append(f.stateCounts[:0], counts...)
+	f.states = make(map[string]int, len(counts)/2)
+	for i := 0; i < len(counts); i += 2 {
+		f.states[names[counts[i]]] = int(counts[i+1])
+	}
+	return f.states
+}
+
+func (l *loader) variantsOf(f *loadedFamily, pairs []int64) *variantList {
+	if f.variants != nil && slices.Equal(f.variants.pairs, pairs) {
+		return f.variants
+	}
+	f.variants = &variantList{pairs: slices.Clone(pairs)}
+	for i := 0; i < len(pairs); i += 2 {
+		l.stacks[pairs[i]] = nil
+	}
+	return f.variants
+}
+
+// members reads members into the groups.
+func (l *loader) members(ctx context.Context, rows []*snapshotRow, d depth) error {
+	seqs := make([]int64, len(rows))
+	at := make(map[int64]*snapshotRow, len(rows))
+	for i, r := range rows {
+		seqs[i], at[r.seq] = r.seq, r
+	}
+	var seq int64
+	var value sql.RawBytes
+	_, err := collect(ctx, l.tx, func(rows *sql.Rows) (none struct{}, err error) {
+		if err := rows.Scan(&seq, &value); err != nil {
+			return none, err
+		}
+		r := at[seq]
+		delete(at, seq)
+		return none, l.membersOf(r, value, d)
+	}, membersSQL, listOf(seqs))
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		// Those that have a row are read; others must have no members.
+		if at[r.seq] != nil && slices.Max(append(r.members, 0)) > 0 {
+			return fmt.Errorf("snapshot %s: its members are missing", r.id)
+		}
+	}
+	return nil
+}
+
+const membersSQL = `
+SELECT snapshot_seq, members
+FROM snapshot_members
 WHERE snapshot_seq IN (SELECT value FROM json_each(?))`
 
-	groupsSQL            = groupColumns + groupsOf
-	groupsWithMembersSQL = groupColumns + `, member_count, members` + groupsOf
-)
-
-// A scannedGroup is one row of groupsSQL, read into again and again.
-type scannedGroup struct {
-	snapshot, family                 int64
-	place, count, oldest, leaked     int
-	states, waits, variants, members sql.RawBytes
-	memberCount                      int
-	// into is where the columns go.
-	into []any
-}
-
-func newScannedGroup(members bool) *scannedGroup {
-	g := &scannedGroup{}
-	g.into = []any{&g.snapshot, &g.place, &g.family, &g.count, &g.states, &g.waits, &g.oldest, &g.leaked, &g.variants}
-	if members {
-		g.into = append(g.into, &g.memberCount, &g.members)
-	}
-	return g
-}
-
-// place puts a group into its place in its snapshot.
-func (l *loader) place(scanned *scannedGroup, at map[int64]*analysis.Snapshot, decode memberDecoder) (r groupRow, err error) {
-	snap := at[scanned.snapshot]
-	if scanned.place < 0 || scanned.place >= len(snap.Groups) {
-		return r, fmt.Errorf("snapshot %s: family %d of %d", snap.ID, scanned.place, len(snap.Groups))
-	}
-	g := &snap.Groups[scanned.place]
-	g.Count, g.OldestWait, g.Leaked = scanned.count, scanned.oldest, scanned.leaked
-	if g.States, err = l.statesOf(scanned.states); err != nil {
-		return r, fmt.Errorf("states: %w", err)
-	}
-	if g.Waits, err = l.waitsOf(scanned.waits); err != nil {
-		return r, fmt.Errorf("waits: %w", err)
-	}
-	list, err := readSeqs(scanned.variants)
+func (l *loader) membersOf(row *snapshotRow, value []byte, d depth) error {
+	r, err := openMemberSet(l.p, &l.texts, value)
 	if err != nil {
-		return r, err
+		return fmt.Errorf("snapshot %s: %w", row.id, err)
 	}
-	if len(list) == 0 || int64(len(list)-1) != 2*list[0] {
-		return r, errors.New("list of variants is damaged")
-	}
-	if decode != nil {
-		if g.Members, err = decode(l.p, scanned.members, scanned.memberCount); err != nil {
-			return r, fmt.Errorf("snapshot %s: %w", snap.ID, err)
+	for i, n := range row.members {
+		m, err := r.next(n)
+		if err != nil {
+			return fmt.Errorf("snapshot %s: %w", row.id, err)
 		}
+		if d == withAges {
+			m = aged(&m)
+		}
+		row.head.Groups[i].Members = m
 	}
-	return groupRow{group: g, family: scanned.family, variants: list[1:]}, nil
-}
-
-// mostStates bounds the states, and the histograms of waits, that are remembered.
-const mostStates = 1 << 12
-
-// statesOf shares equal states: most families of a large case are small and in one state.
-func (l *loader) statesOf(text []byte) (map[string]int, error) {
-	if known, ok := l.states[string(text)]; ok {
-		return known, nil
-	}
-	var states map[string]int
-	if err := json.Unmarshal(text, &states); err != nil {
-		return nil, err
-	}
-	if len(l.states) < mostStates {
-		l.states[string(text)] = states
-	}
-	return states, nil
-}
-
-// waitsOf remembers equal histograms like equal states.
-func (l *loader) waitsOf(text []byte) (waits, error) {
-	if known, ok := l.waits[string(text)]; ok {
-		return known, nil
-	}
-	var w waits
-	if err := json.Unmarshal(text, &w); err != nil {
-		return waits{}, err
-	}
-	if len(l.waits) < mostStates {
-		l.waits[string(text)] = w
-	}
-	return w, nil
+	return r.done()
 }
 
 // listOf passes numbers to json_each.
@@ -284,21 +321,6 @@ func listOf(seqs []int64) string {
 		return "[]"
 	}
 	return string(text)
-}
-
-// words reads the families and stacks of groups.
-func (l *loader) words(ctx context.Context, groups []groupRow) error {
-	families, stacks := newSet(), newSet()
-	for _, g := range groups {
-		families.add(g.family)
-		for i := 0; i < len(g.variants); i += 2 {
-			stacks.add(g.variants[i])
-		}
-	}
-	if err := l.loadFamilies(ctx, families.list); err != nil {
-		return err
-	}
-	return l.loadStacks(ctx, stacks.list)
 }
 
 // A set keeps the order in which its numbers came.
@@ -326,6 +348,9 @@ type familyRow struct {
 }
 
 func (l *loader) loadFamilies(ctx context.Context, seqs []int64) error {
+	if len(seqs) == 0 {
+		return nil
+	}
 	rows, err := collect(ctx, l.tx, scanFamily, familiesSQL, listOf(seqs))
 	if err != nil {
 		return err
@@ -354,7 +379,10 @@ func (l *loader) loadFamilies(ctx context.Context, seqs []int64) error {
 			r.family.LooseCreator = names[r.creator.Int64]
 		}
 		r.family.Entry = wholeEntry(&r.family, r.family.Entry)
-		l.families[r.seq] = &r.family
+		if l.families[r.seq] == nil {
+			l.families[r.seq] = &loadedFamily{}
+		}
+		l.families[r.seq].family = &r.family
 	}
 	return nil
 }
@@ -403,6 +431,9 @@ type stackRow struct {
 }
 
 func (l *loader) loadStacks(ctx context.Context, seqs []int64) error {
+	if len(seqs) == 0 {
+		return nil
+	}
 	rows, err := collect(ctx, l.tx, scanStack, stacksSQL, listOf(seqs))
 	if err != nil {
 		return err
@@ -470,39 +501,44 @@ JOIN function ON function.seq = frame.function_seq
 WHERE frame.seq IN (SELECT value FROM json_each(?))`
 
 // assemble hangs families and stacks onto the groups of the snapshots.
-func (l *loader) assemble(rows []snapshotRow, groups []groupRow) ([]analysis.Snapshot, error) {
-	for _, g := range groups {
-		if g.group.Family != nil {
-			return nil, fmt.Errorf("family %s shares its place in a snapshot", g.group.Family.Fingerprint)
-		}
-		g.group.Family = l.families[g.family]
-		if g.group.Family == nil {
-			return nil, fmt.Errorf("family row %d is missing", g.family)
-		}
-		if len(g.variants) > 0 {
-			g.group.Variants = make([]analysis.Variant, 0, len(g.variants)/2)
-		}
-		for i := 0; i < len(g.variants); i += 2 {
-			loaded := l.stacks[g.variants[i]]
-			if loaded == nil {
-				return nil, fmt.Errorf("stack row %d is missing", g.variants[i])
-			}
-			g.group.Variants = append(g.group.Variants, analysis.Variant{
-				Fingerprint: loaded.fingerprint, Stack: loaded.stack, Count: int(g.variants[i+1]),
-			})
-		}
+func (l *loader) assemble(ctx context.Context, rows []*snapshotRow) ([]analysis.Snapshot, error) {
+	if err := l.loadFamilies(ctx, slices.Sorted(maps.Keys(l.families))); err != nil {
+		return nil, err
 	}
-	if len(rows) == 0 {
-		return nil, nil
+	if err := l.loadStacks(ctx, slices.Sorted(maps.Keys(l.stacks))); err != nil {
+		return nil, err
 	}
 	out := make([]analysis.Snapshot, len(rows))
 	for i, r := range rows {
+		for k := range r.groups {
+			if err := l.hang(&r.head.Groups[k], r.groups[k]); err != nil {
+				return nil, fmt.Errorf("snapshot %s: %w", r.id, err)
+			}
+		}
 		out[i] = *r.head
 	}
 	return out, nil
 }
 
-type memberDecoder func(p *packer, blob []byte, want int) (analysis.Members, error)
+func (l *loader) hang(g *analysis.Group, row groupRow) error {
+	if g.Family = row.family.family; g.Family == nil {
+		return errors.New("a family is missing")
+	}
+	if list := row.variants; list.made == nil && len(list.pairs) > 0 {
+		list.made = make([]analysis.Variant, 0, len(list.pairs)/2)
+		for i := 0; i < len(list.pairs); i += 2 {
+			loaded := l.stacks[list.pairs[i]]
+			if loaded == nil {
+				return fmt.Errorf("stack row %d is missing", list.pairs[i])
+			}
+			list.made = append(list.made, analysis.Variant{
+				Fingerprint: loaded.fingerprint, Stack: loaded.stack, Count: int(list.pairs[i+1]),
+			})
+		}
+	}
+	g.Variants = row.variants.made
+	return nil
+}
 
 // FindSnapshot returns the ids of the cases that show a snapshot, newest first.
 func (s *Store) FindSnapshot(ctx context.Context, id string) (caseIDs []string, err error) {

@@ -70,6 +70,8 @@ type Store struct {
 	// referring orders the rows that refer to blobs and the removal of blobs that
 	// no row refers to.
 	referring sync.Mutex
+
+	reaper reaper
 }
 
 // Open opens the data directory, creates or migrates its database, and repairs
@@ -136,7 +138,7 @@ func (s *Store) open(ctx context.Context, cfg Config) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := migrate(ctx, s.writer, all); err != nil {
+	if err := migrate(ctx, s.writer, all, s.log); err != nil {
 		return err
 	}
 	if s.reader, err = connect(file, readers, ofReader); err != nil {
@@ -145,9 +147,11 @@ func (s *Store) open(ctx context.Context, cfg Config) (err error) {
 	if err := s.repair(ctx); err != nil {
 		return err
 	}
-	if err := s.Sweep(ctx); err != nil {
+	if err := s.sweep(ctx); err != nil {
 		return err
 	}
+	// A crash may have come before the log was emptied of what had been deleted.
+	s.reaper.tidy = true
 	return s.compare(ctx, dir)
 }
 

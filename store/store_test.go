@@ -126,7 +126,7 @@ func (f *fixture) addSnapshot(jobID string, snap analysis.Snapshot) error {
 		if err != nil {
 			return err
 		}
-		return insertSnapshots(f.ctx, tx, &p, t, []*analysis.Snapshot{&snap})
+		return f.insertSnapshots(f.ctx, tx, &p, t, newJobSums(), []*analysis.Snapshot{&snap})
 	})
 }
 
@@ -234,21 +234,7 @@ func (f *fixture) wantSound() {
 	if apart > 0 {
 		f.t.Errorf("%d frames are kept twice", apart)
 	}
-	f.ok(f.writer.QueryRowContext(f.ctx, `
-		WITH summed AS (
-		    SELECT sf.family_seq, s.bundle_seq, s.generation, count(*) AS snapshots, max(sf.count) AS highest, max(s.captured_at) AS last_seen
-		    FROM snapshot_family sf
-		    JOIN snapshot s ON s.seq = sf.snapshot_seq
-		    GROUP BY sf.family_seq, s.bundle_seq, s.generation
-		)
-		SELECT count(*) FROM (
-		    SELECT * FROM (SELECT * FROM summed EXCEPT SELECT * FROM family_bundle)
-		    UNION ALL
-		    SELECT * FROM (SELECT * FROM family_bundle EXCEPT SELECT * FROM summed)
-		)`).Scan(&apart))
-	if apart > 0 {
-		f.t.Errorf("%d rows of family_bundle are not the sums that they stand for", apart)
-	}
+	f.wantSums()
 	for _, index := range []string{"function_text", "family_text"} {
 		_, err := f.writer.ExecContext(f.ctx, fmt.Sprintf(`INSERT INTO %[1]s (%[1]s, rank) VALUES ('integrity-check', 1)`, index))
 		f.ok(err)
@@ -479,7 +465,7 @@ func TestAFailedMigrationChangesNothingAndCanBeRepeated(t *testing.T) {
 	bad := append(all[:len(all):len(all)], migrations.Migration{Version: len(all) + 1, Name: "half good", SQL: `
 CREATE TABLE extra (a INTEGER) STRICT;
 INSERT INTO missing VALUES (1);`})
-	if err := migrate(f.ctx, f.writer, bad); err == nil || !strings.Contains(err.Error(), "half good") {
+	if err := migrate(f.ctx, f.writer, bad, f.Store.log); err == nil || !strings.Contains(err.Error(), "half good") {
 		t.Fatalf("got %v, want an error that names the migration", err)
 	}
 	var version int
@@ -491,7 +477,7 @@ INSERT INTO missing VALUES (1);`})
 CREATE TABLE extra (a INTEGER) STRICT;
 INSERT INTO extra VALUES (1);`})
 	for range 2 {
-		f.ok(migrate(f.ctx, f.writer, good))
+		f.ok(migrate(f.ctx, f.writer, good, f.Store.log))
 	}
 	if n := f.rows("extra"); n != 1 {
 		t.Errorf("the migration ran %d times", n)

@@ -112,10 +112,9 @@ func setBenign(ctx context.Context, tx *sql.Tx, m, before Mark, now int64) (chan
 const reviseShowingSQL = `
 UPDATE cases SET revision = revision + 1
 WHERE seq IN (
-    SELECT b.case_seq
+    SELECT fs.case_seq
     FROM family f
-    JOIN family_bundle fb ON fb.family_seq = f.seq
-    JOIN bundle b ON b.seq = fb.bundle_seq
+    JOIN family_seen fs ON fs.family_seq = f.seq
     WHERE f.fingerprint = ?)`
 
 const markSQL = `

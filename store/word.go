@@ -26,7 +26,7 @@ type wordWriter struct {
 
 	functionRows, familyRows, stackRows wordTable
 	findFrame, addFrame                 *sql.Stmt
-	link, group, sum                    *sql.Stmt
+	link, members                       *sql.Stmt
 
 	functions map[string]int64
 	frames    map[analysis.Frame]int64
@@ -37,6 +37,8 @@ type wordWriter struct {
 	// linked are the functions of the family that was linked last.
 	linked       map[int64]bool
 	linkedFamily int64
+	// series are the rows of the processes of the case, by name and host.
+	series map[[2]string]int64
 	// lastFunction and lastFamily are the last rows that the full-text tables have.
 	lastFunction, lastFamily int64
 }
@@ -46,7 +48,7 @@ type wordWriter struct {
 const mostRemembered = 1 << 13
 
 func newWordWriter(ctx context.Context, tx *sql.Tx) (*wordWriter, error) {
-	w := &wordWriter{tx: tx, functions: map[string]int64{}, frames: map[analysis.Frame]int64{}, linked: map[int64]bool{}}
+	w := &wordWriter{tx: tx, functions: map[string]int64{}, frames: map[analysis.Frame]int64{}, linked: map[int64]bool{}, series: map[[2]string]int64{}}
 	if err := tx.QueryRowContext(ctx, lastWordsSQL).Scan(&w.lastFunction, &w.lastFamily); err != nil {
 		return nil, err
 	}
@@ -58,7 +60,7 @@ func newWordWriter(ctx context.Context, tx *sql.Tx) (*wordWriter, error) {
 		{&w.findFrame, findFrameSQL}, {&w.addFrame, addFrameSQL},
 		{&w.familyRows.find, findFamilySQL}, {&w.familyRows.add, addFamilySQL},
 		{&w.stackRows.find, findStackSQL}, {&w.stackRows.add, addStackSQL},
-		{&w.link, linkSQL}, {&w.group, insertGroupSQL}, {&w.sum, sumUpSQL},
+		{&w.link, linkSQL}, {&w.members, insertMembersSQL},
 	} {
 		stmt, err := tx.PrepareContext(ctx, s.sql)
 		if err != nil {
@@ -88,7 +90,10 @@ func (w *wordWriter) index(ctx context.Context) error {
 	if _, err := w.tx.ExecContext(ctx, indexFunctionsSQL, w.lastFunction); err != nil {
 		return err
 	}
-	_, err := w.tx.ExecContext(ctx, indexFamiliesSQL, w.lastFamily)
+	if _, err := w.tx.ExecContext(ctx, indexFamiliesSQL, w.lastFamily); err != nil {
+		return err
+	}
+	_, err := w.tx.ExecContext(ctx, noteNewFamiliesSQL, w.lastFamily)
 	return err
 }
 
@@ -99,6 +104,10 @@ SELECT seq, name FROM function WHERE seq > ?`
 const indexFamiliesSQL = `
 INSERT INTO family_text (rowid, words)
 SELECT seq, words FROM family WHERE seq > ?`
+
+// Until its snapshots are visible a family may be in no use.
+const noteNewFamiliesSQL = `
+INSERT OR IGNORE INTO family_to_forget SELECT seq FROM family WHERE seq > ?`
 
 const findFunctionSQL = `
 SELECT seq FROM function WHERE name = ?`
@@ -184,6 +193,17 @@ func (w *wordWriter) function(ctx context.Context, name string) (int64, error) {
 	if err == nil {
 		remember(w, w.functions, name, seq)
 	}
+	return seq, err
+}
+
+// seriesOf returns the row of the series that a snapshot of a case belongs to.
+func (w *wordWriter) seriesOf(ctx context.Context, caseSeq int64, snap *analysis.Snapshot) (seq int64, err error) {
+	name := [2]string{snap.Process.Name.Value, snap.Process.Host.Value}
+	if seq, known := w.series[name]; known {
+		return seq, nil
+	}
+	seq, err = seriesRow(ctx, w.tx, caseSeq, name[0], name[1])
+	w.series[name] = seq
 	return seq, err
 }
 
@@ -358,8 +378,8 @@ func (w *wordWriter) stack(ctx context.Context, family int64, v *analysis.Varian
 // groupWords are the rows that a group refers to.
 type groupWords struct {
 	family int64
-	// variants are their number, then stack.seq and count of each.
-	variants []byte
+	// variants alternates stack.seq and count.
+	variants []int64
 }
 
 // words returns the rows of a group's family and stacks.
@@ -367,7 +387,7 @@ func (w *wordWriter) words(ctx context.Context, g *analysis.Group) (words groupW
 	if words.family, err = w.family(ctx, g.Family); err != nil {
 		return words, err
 	}
-	words.variants = appendSeqs(nil, int64(len(g.Variants)))
+	words.variants = make([]int64, 0, 2*len(g.Variants))
 	for i := range g.Variants {
 		v := &g.Variants[i]
 		stack, err := w.stack(ctx, words.family, v)
@@ -377,7 +397,7 @@ func (w *wordWriter) words(ctx context.Context, g *analysis.Group) (words groupW
 		if v.Count < 0 {
 			return words, fmt.Errorf("variant with count %d", v.Count)
 		}
-		words.variants = appendSeqs(words.variants, stack, int64(v.Count))
+		words.variants = append(words.variants, stack, int64(v.Count))
 	}
 	return words, nil
 }

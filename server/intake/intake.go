@@ -68,6 +68,7 @@ type JobStore interface {
 	Bundle(ctx context.Context, id string) (store.Bundle, error)
 	Kinds(ctx context.Context, bundleID string) (map[string]string, error)
 	Waits(ctx context.Context, caseID string) (bool, error)
+	Reap(ctx context.Context) (more bool, err error)
 }
 
 // Cases says what was read of a case.

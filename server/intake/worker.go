@@ -69,6 +69,7 @@ func (w *Worker) Run(ctx context.Context) {
 		}
 		if !ok || err != nil {
 			w.CatchUp(ctx)
+			w.reap(ctx)
 			rest := time.Minute
 			if worked {
 				rest = pause
@@ -228,6 +229,22 @@ func (w *Worker) CatchUp(ctx context.Context) {
 		select {
 		case <-w.notified:
 			// Somebody waits for a bundle: it comes first.
+			w.Notify()
+			return
+		default:
+		}
+	}
+}
+
+// reap has the store forget what nothing uses any more, until somebody waits for a bundle.
+func (w *Worker) reap(ctx context.Context) {
+	for more := true; more && ctx.Err() == nil; {
+		var err error
+		if more, err = w.cfg.Store.Reap(ctx); err != nil && ctx.Err() == nil {
+			w.cfg.Log.Warn("forgetting what was deleted is put off", "error", err)
+		}
+		select {
+		case <-w.notified:
 			w.Notify()
 			return
 		default:

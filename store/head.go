@@ -1,0 +1,255 @@
+package store
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"reflect"
+
+	"leakdiff/analysis"
+)
+
+// The head of a snapshot is everything but its groups, sealed: behind its length, as JSON,
+// the fields of a Snapshot that headWriter does not know (none of today's), then the others
+// in the order of headWriter.snapshot. Id and label stand in the row.
+
+// packHead seals the head of a snapshot.
+func packHead(p *packer, snap *analysis.Snapshot) ([]byte, error) {
+	rest := *snap
+	forgetWritten(&rest)
+	var text []byte
+	if !reflect.ValueOf(rest).IsZero() {
+		var err error
+		if text, err = json.Marshal(rest); err != nil {
+			return nil, err
+		}
+	}
+	w := &headWriter{compactWriter{make([]byte, 0, 512)}}
+	w.length(len(text))
+	w.b = append(w.b, text...)
+	w.snapshot(snap)
+	return p.sealTexts(w.b)
+}
+
+// unpackHead undoes packHead.
+func unpackHead(p *packer, texts *textTable, id, label string, blob []byte) (*analysis.Snapshot, error) {
+	values, err := p.unseal(blob, p.text)
+	if err != nil {
+		return nil, fmt.Errorf("snapshot %s: %w", id, err)
+	}
+	if blob[0] != sealedPlain {
+		p.keepRoom(values)
+	}
+	r := &headReader{compactReader{b: values, texts: texts}}
+	snap := &analysis.Snapshot{}
+	if rest := r.bytes(r.length(1)); len(rest) > 0 {
+		if err := json.Unmarshal(rest, snap); err != nil {
+			return nil, fmt.Errorf("snapshot %s: %w", id, err)
+		}
+	}
+	r.snapshot(snap)
+	if err := r.end(); err != nil {
+		return nil, fmt.Errorf("snapshot %s: %w", id, err)
+	}
+	snap.ID, snap.Label = validText(id), validText(label)
+	return snap, nil
+}
+
+// forgetWritten leaves the fields that headWriter does not write.
+func forgetWritten(snap *analysis.Snapshot) {
+	rest := *snap
+	rest.ID, rest.Label, rest.Process, rest.TimeFact, rest.Totals = "", "", analysis.Process{}, analysis.Fact{}, analysis.Totals{}
+	rest.CapturedAt, rest.Times, rest.Order, rest.Refused, rest.MaxGoroutineID = analysis.Snapshot{}.CapturedAt, nil, 0, 0, 0
+	rest.Zoneless, rest.Truncated, rest.LowerBound = false, false, false
+	rest.Incomplete, rest.Forms, rest.Artifacts, rest.Groups, rest.Figures = nil, nil, nil, nil, nil
+	rest.Objects, rest.Users, rest.Watched, rest.Statements, rest.Problems = nil, nil, nil, nil, nil
+	*snap = rest
+}
+
+type headWriter struct{ compactWriter }
+
+func (w *headWriter) snapshot(s *analysis.Snapshot) {
+	w.flags(s.Zoneless, s.Truncated, s.LowerBound, s.Objects != nil)
+	for _, f := range []*analysis.Fact{&s.Process.Host, &s.Process.Name, &s.Process.PID, &s.Process.Start, &s.Process.Version, &s.TimeFact} {
+		w.fact(f)
+	}
+	w.time(s.CapturedAt)
+	writeMap(&w.compactWriter, s.Times, w.time)
+	w.number(s.Order)
+	w.number(s.Refused)
+	w.varint(s.MaxGoroutineID)
+	writeList(&w.compactWriter, s.Incomplete, func(k *analysis.Kind) { w.text(string(*k)) })
+	writeMap(&w.compactWriter, s.Forms, w.text)
+	for _, total := range []*int{s.Totals.Goroutines, s.Totals.Threads, s.Totals.Descriptors, s.Totals.Watches} {
+		if total == nil {
+			w.uvarint(0)
+		} else {
+			w.uvarint(1 + zigzag(int64(*total)))
+		}
+	}
+	writeList(&w.compactWriter, s.Artifacts, w.artifact)
+	writeMap(&w.compactWriter, s.Figures, w.real)
+	writeMap(&w.compactWriter, s.Objects, func(list []analysis.Object) { writeList(&w.compactWriter, list, w.object) })
+	writeList(&w.compactWriter, s.Users, func(name *string) { w.text(*name) })
+	writeMap(&w.compactWriter, s.Watched, func(list []analysis.Target) { writeList(&w.compactWriter, list, w.target) })
+	writeList(&w.compactWriter, s.Statements, w.statement)
+	writeList(&w.compactWriter, s.Problems, w.problem)
+}
+
+func writeList[T any](w *compactWriter, list []T, value func(*T)) {
+	w.length(len(list))
+	for i := range list {
+		value(&list[i])
+	}
+}
+
+func (w *headWriter) fact(f *analysis.Fact) {
+	w.text(f.Value)
+	w.text(f.Source)
+	w.text(string(f.Confidence))
+}
+
+func (w *headWriter) artifact(a *analysis.Artifact) {
+	hash, err := hex.DecodeString(a.SHA256)
+	hashed := err == nil && len(hash) == 32 && hex.EncodeToString(hash) == a.SHA256
+	few := a.Watches == 0 && a.Rows == 0 && a.Problems == 0
+	w.flags(a.Truncated, hashed, few)
+	w.text(a.Path)
+	w.text(a.Kind)
+	w.text(a.Reason)
+	w.text(string(a.Confidence))
+	w.text(string(a.Status))
+	w.text(a.Outcome)
+	w.varint(a.Size)
+	w.number(a.Files)
+	w.number(a.Members)
+	if !few {
+		w.number(a.Watches)
+		w.number(a.Rows)
+		w.number(a.Problems)
+	}
+	if hashed {
+		w.b = append(w.b, hash...)
+	} else {
+		w.text(a.SHA256)
+	}
+	w.time(a.Modified)
+}
+
+func (w *headWriter) object(o *analysis.Object) {
+	w.flags(o.Lock, o.Members == nil)
+	w.uvarint(o.Address)
+	w.text(o.Func)
+	w.number(o.Count)
+	writeList(&w.compactWriter, o.Members, func(id *int64) { w.varint(*id) })
+}
+
+func (w *headWriter) target(t *analysis.Target) {
+	for _, text := range []string{t.What, t.FSType, string(t.State), t.Why, t.PodUID, t.Pod, t.Container} {
+		w.text(text)
+	}
+	w.number(t.Count)
+}
+
+func (w *headWriter) statement(s *analysis.Statement) {
+	for _, text := range []string{s.Key, s.Title, s.Text, s.Path} {
+		w.text(text)
+	}
+}
+
+func (w *headWriter) problem(p *analysis.Problem) {
+	for _, text := range []string{p.Path, string(p.Severity), p.What, p.Why, p.Hint} {
+		w.text(text)
+	}
+	w.varint(p.Line)
+	w.varint(p.Offset)
+}
+
+type headReader struct{ compactReader }
+
+func (r *headReader) snapshot(s *analysis.Snapshot) {
+	set := r.flags()
+	s.Zoneless, s.Truncated, s.LowerBound = set(0), set(1), set(2)
+	for _, f := range []*analysis.Fact{&s.Process.Host, &s.Process.Name, &s.Process.PID, &s.Process.Start, &s.Process.Version, &s.TimeFact} {
+		f.Value, f.Source, f.Confidence = r.text(), r.text(), analysis.Confidence(r.text())
+	}
+	s.CapturedAt = r.time()
+	s.Times = readMap[analysis.Kind](&r.compactReader, r.time)
+	s.Order, s.Refused, s.MaxGoroutineID = r.number(), r.number(), r.varint()
+	s.Incomplete = readList(&r.compactReader, func(k *analysis.Kind) { *k = analysis.Kind(r.text()) })
+	s.Forms = readMap[analysis.Kind](&r.compactReader, r.text)
+	for _, total := range []**int{&s.Totals.Goroutines, &s.Totals.Threads, &s.Totals.Descriptors, &s.Totals.Watches} {
+		if v := r.uvarint(); v > 0 {
+			n := int(unzigzag(v - 1))
+			*total = &n
+		}
+	}
+	s.Artifacts = readList(&r.compactReader, r.artifact)
+	s.Figures = readMap[string](&r.compactReader, r.real)
+	s.Objects = readMap[string](&r.compactReader, func() []analysis.Object { return readList(&r.compactReader, r.object) })
+	if s.Objects == nil && set(3) {
+		s.Objects = map[string][]analysis.Object{}
+	}
+	s.Users = readList(&r.compactReader, func(name *string) { *name = r.text() })
+	s.Watched = readMap[string](&r.compactReader, func() []analysis.Target { return readList(&r.compactReader, r.target) })
+	s.Statements = readList(&r.compactReader, r.statement)
+	s.Problems = readList(&r.compactReader, r.problem)
+}
+
+func readList[T any](r *compactReader, value func(*T)) []T {
+	n := r.length(1)
+	if n == 0 {
+		return nil
+	}
+	// Each takes many bytes of memory and may say that it takes one.
+	list := make([]T, 0, min(n, 1<<10))
+	for range n {
+		var v T
+		if value(&v); r.err != nil {
+			return nil
+		}
+		list = append(list, v)
+	}
+	return list
+}
+
+func (r *headReader) artifact(a *analysis.Artifact) {
+	set := r.flags()
+	a.Truncated = set(0)
+	a.Path, a.Kind, a.Reason = r.text(), r.text(), r.text()
+	a.Confidence, a.Status, a.Outcome = analysis.Confidence(r.text()), analysis.Status(r.text()), r.text()
+	a.Size, a.Files, a.Members = r.varint(), r.number(), r.number()
+	if !set(2) {
+		a.Watches, a.Rows, a.Problems = r.number(), r.number(), r.number()
+	}
+	if set(1) {
+		a.SHA256 = hex.EncodeToString(r.bytes(32))
+	} else {
+		a.SHA256 = r.text()
+	}
+	a.Modified = r.time()
+}
+
+func (r *headReader) object(o *analysis.Object) {
+	set := r.flags()
+	o.Lock, o.Address, o.Func, o.Count = set(0), r.uvarint(), r.text(), r.number()
+	o.Members = readList(&r.compactReader, func(id *int64) { *id = r.varint() })
+	if o.Members == nil && !set(1) {
+		o.Members = []int64{}
+	}
+}
+
+func (r *headReader) target(t *analysis.Target) {
+	t.What, t.FSType, t.State = r.text(), r.text(), analysis.TargetState(r.text())
+	t.Why, t.PodUID, t.Pod, t.Container = r.text(), r.text(), r.text(), r.text()
+	t.Count = r.number()
+}
+
+func (r *headReader) statement(s *analysis.Statement) {
+	s.Key, s.Title, s.Text, s.Path = r.text(), r.text(), r.text(), r.text()
+}
+
+func (r *headReader) problem(p *analysis.Problem) {
+	p.Path, p.Severity, p.What, p.Why, p.Hint = r.text(), analysis.Severity(r.text()), r.text(), r.text(), r.text()
+	p.Line, p.Offset = r.varint(), r.varint()
+}

@@ -1,0 +1,408 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"sync"
+)
+
+// A reaper forgets words that nothing uses any more, in small transactions: first
+// families with their stacks and links, then functions and frames. What may be in no use
+// stands in the tables family_to_forget, frame_to_forget and function_to_forget.
+type reaper struct {
+	// turn is held for one batch.
+	turn sync.Mutex
+	// marking says which frames stacks use, nil when none is under way.
+	marking *marking
+	// tidy says that pages are to be given back and the log to be emptied.
+	tidy bool
+
+	// held are the families of results that are being written.
+	holding sync.Mutex
+	held    map[*jobSums]bool
+}
+
+// jobSums are what the snapshots that a job has written add up to.
+type jobSums struct {
+	seen seenSums
+	// snapshots is how many they are.
+	snapshots int
+	families  map[int64]bool
+}
+
+func newJobSums() *jobSums { return &jobSums{seen: seenSums{}, families: map[int64]bool{}} }
+
+// hold keeps the families of a job from the reaper until release.
+func (r *reaper) hold(job *jobSums) (release func()) {
+	r.holding.Lock()
+	defer r.holding.Unlock()
+	if r.held == nil {
+		r.held = map[*jobSums]bool{}
+	}
+	r.held[job] = true
+	return func() {
+		r.holding.Lock()
+		defer r.holding.Unlock()
+		delete(r.held, job)
+	}
+}
+
+// use notes families that a job writes, before its transaction ends.
+func (r *reaper) use(job *jobSums, rows []groupWords) {
+	r.holding.Lock()
+	defer r.holding.Unlock()
+	for i := range rows {
+		job.families[rows[i].family] = true
+	}
+}
+
+func (r *reaper) holds(family int64) bool {
+	r.holding.Lock()
+	defer r.holding.Unlock()
+	for job := range r.held {
+		if job.families[family] {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *reaper) heldFamilies() (n int) {
+	r.holding.Lock()
+	defer r.holding.Unlock()
+	for job := range r.held {
+		n += len(job.families)
+	}
+	return n
+}
+
+// How much one batch does.
+const (
+	reapFamilies  = 40
+	reapFunctions = 500
+	reapFrames    = 500
+	// markStacks is how many stacks are looked at in one batch, markFrames how many frames
+	// are looked for at once.
+	markStacks = 4000
+	markFrames = 1 << 16
+	// vacuumPages is how many pages are given back in one transaction.
+	vacuumPages = 500
+)
+
+// Reap forgets a batch of words that nothing uses any more, and reports whether more is
+// left. What was deleted is gone from the files when none is. It waits for nobody who
+// writes, and nobody waits long for it.
+func (s *Store) Reap(ctx context.Context) (more bool, err error) {
+	s.reaper.turn.Lock()
+	defer s.reaper.turn.Unlock()
+	for _, batch := range []func(context.Context) (bool, error){s.reapFamilies, s.reapFrames, s.reapFunctions, s.tidy} {
+		if more, err := batch(ctx); more || err != nil {
+			return err == nil, err
+		}
+	}
+	return false, nil
+}
+
+// reapAll reaps until nothing is left.
+func (s *Store) reapAll(ctx context.Context) error {
+	for {
+		if more, err := s.Reap(ctx); !more || err != nil {
+			return err
+		}
+	}
+}
+
+// reapFamilies forgets families without a row of family_seen.
+func (s *Store) reapFamilies(ctx context.Context) (more bool, err error) {
+	var noted []int64
+	err = s.read(ctx, "looking for words to forget", func(tx *sql.Tx) error {
+		noted, err = collect(ctx, tx, scanOne[int64], notedFamiliesSQL, reapFamilies+s.reaper.heldFamilies())
+		return err
+	})
+	if err != nil {
+		return false, err
+	}
+	var batch []int64
+	for _, family := range noted {
+		if len(batch) < reapFamilies && !s.reaper.holds(family) {
+			batch = append(batch, family)
+		}
+	}
+	if len(batch) == 0 {
+		return false, nil
+	}
+	// A frame that was found in use may be in none then.
+	s.reaper.marking = nil
+	return true, s.write(ctx, "forgetting families", func(tx *sql.Tx) error {
+		for _, family := range batch {
+			if s.reaper.holds(family) {
+				continue
+			}
+			if err := s.reapFamily(ctx, tx, family); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+const notedFamiliesSQL = `
+SELECT family_seq FROM family_to_forget ORDER BY family_seq LIMIT ?`
+
+func (s *Store) reapFamily(ctx context.Context, tx *sql.Tx, family int64) error {
+	var seen bool
+	if err := tx.QueryRowContext(ctx, familyIsSeenSQL, family).Scan(&seen); err != nil {
+		return err
+	}
+	if !seen {
+		s.reaper.tidy = true
+		if err := forgetFamily(ctx, tx, family); err != nil {
+			return err
+		}
+	}
+	_, err := tx.ExecContext(ctx, familyForgottenSQL, family)
+	return err
+}
+
+const familyIsSeenSQL = `
+SELECT EXISTS (SELECT 1 FROM family_seen WHERE family_seq = ?)`
+
+const familyForgottenSQL = `
+DELETE FROM family_to_forget WHERE family_seq = ?`
+
+// forgetFamily deletes a family with its stacks and links, and notes the functions and
+// frames that they had.
+func forgetFamily(ctx context.Context, tx *sql.Tx, family int64) error {
+	functions, frames := newSet(), newSet()
+	_, err := collect(ctx, tx, func(rows *sql.Rows) (none struct{}, err error) {
+		var list []byte
+		var one sql.NullInt64
+		var ofFrames bool
+		if err := rows.Scan(&ofFrames, &list, &one); err != nil {
+			return none, err
+		}
+		seqs, err := readSeqs(list)
+		if one.Valid && one.Int64 != 0 {
+			seqs = append(seqs, one.Int64)
+		}
+		if ofFrames {
+			frames.add(seqs...)
+		} else {
+			functions.add(seqs...)
+		}
+		return none, err
+	}, wordsOfFamilySQL, family)
+	if err != nil {
+		return err
+	}
+	frameList := listOf(frames.list)
+	of, err := collect(ctx, tx, scanOne[int64], functionsOfFramesSQL, frameList)
+	if err != nil {
+		return err
+	}
+	functions.add(of...)
+	functionList := listOf(functions.list)
+	for _, do := range []struct {
+		query string
+		args  []any
+	}{
+		{noteFramesSQL, []any{frameList}}, {noteFunctionsSQL, []any{functionList}},
+		{forgetLinksSQL, []any{functionList, family}}, {forgetFamilySQL, []any{family}},
+	} {
+		if _, err := tx.ExecContext(ctx, do.query, do.args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const wordsOfFamilySQL = `
+SELECT 0, loose, creator_seq FROM family WHERE seq = ?1
+UNION ALL
+SELECT 1, frames, creator FROM stack WHERE family_seq = ?1`
+
+const functionsOfFramesSQL = `
+SELECT DISTINCT function_seq FROM frame WHERE seq IN (SELECT value FROM json_each(?))`
+
+const noteFramesSQL = `
+INSERT OR IGNORE INTO frame_to_forget SELECT value FROM json_each(?)`
+
+const noteFunctionsSQL = `
+INSERT OR IGNORE INTO function_to_forget SELECT value FROM json_each(?)`
+
+const forgetLinksSQL = `
+DELETE FROM function_family
+WHERE function_seq IN (SELECT value FROM json_each(?1)) AND family_seq = ?2`
+
+// Stacks go with the family.
+const forgetFamilySQL = `
+DELETE FROM family WHERE seq = ?`
+
+// A marking finds the frames among those noted that no stack uses. It looks at all stacks
+// that there are, some thousand at a time, outside of any transaction that writes; those
+// that were added since have higher numbers, for only the reaper deletes stacks. It begins
+// again where a family was forgotten since.
+type marking struct {
+	noted  []int64
+	unused map[int64]bool
+	// last is the last stack that was looked at; done says that no more follows.
+	last int64
+	done bool
+}
+
+func (s *Store) reapFrames(ctx context.Context) (more bool, err error) {
+	m := s.reaper.marking
+	if m == nil {
+		m = &marking{unused: map[int64]bool{}}
+		err = s.read(ctx, "looking for words to forget", func(tx *sql.Tx) error {
+			m.noted, err = collect(ctx, tx, scanOne[int64], notedFramesSQL, markFrames)
+			return err
+		})
+		if err != nil || len(m.noted) == 0 {
+			return false, err
+		}
+		for _, frame := range m.noted {
+			m.unused[frame] = true
+		}
+		s.reaper.marking = m
+	}
+	if !m.done {
+		return true, s.read(ctx, "looking for words to forget", func(tx *sql.Tx) error {
+			n, err := m.look(ctx, tx, markStacks)
+			m.done = err == nil && n < markStacks
+			return err
+		})
+	}
+	batch := m.noted[:min(len(m.noted), reapFrames)]
+	err = s.write(ctx, "forgetting frames", func(tx *sql.Tx) error {
+		if _, err := m.look(ctx, tx, -1); err != nil {
+			return err
+		}
+		var unused []int64
+		for _, frame := range batch {
+			if m.unused[frame] {
+				unused = append(unused, frame)
+			}
+		}
+		if _, err := tx.ExecContext(ctx, forgetFramesSQL, listOf(unused)); err != nil {
+			return err
+		}
+		_, err := tx.ExecContext(ctx, framesForgottenSQL, listOf(batch))
+		return err
+	})
+	if err != nil {
+		s.reaper.marking = nil
+		return false, err
+	}
+	s.reaper.tidy = true
+	if m.noted = m.noted[len(batch):]; len(m.noted) == 0 {
+		s.reaper.marking = nil
+	}
+	return true, nil
+}
+
+const notedFramesSQL = `
+SELECT frame_seq FROM frame_to_forget ORDER BY frame_seq LIMIT ?`
+
+const forgetFramesSQL = `
+DELETE FROM frame WHERE seq IN (SELECT value FROM json_each(?))`
+
+const framesForgottenSQL = `
+DELETE FROM frame_to_forget WHERE frame_seq IN (SELECT value FROM json_each(?))`
+
+// look takes from the unused frames those of the next stacks.
+func (m *marking) look(ctx context.Context, tx *sql.Tx, limit int) (n int, err error) {
+	_, err = collect(ctx, tx, func(rows *sql.Rows) (none struct{}, err error) {
+		var frames sql.RawBytes
+		var creator int64
+		if err := rows.Scan(&m.last, &frames, &creator); err != nil {
+			return none, err
+		}
+		n++
+		delete(m.unused, creator)
+		seqs, err := readSeqs(frames)
+		for _, frame := range seqs {
+			delete(m.unused, frame)
+		}
+		return none, err
+	}, stackFramesSQL, m.last, limit)
+	return n, err
+}
+
+const stackFramesSQL = `
+SELECT seq, frames, creator FROM stack WHERE seq > ? ORDER BY seq LIMIT ?`
+
+// reapFunctions forgets functions that are in no family and have no frame.
+func (s *Store) reapFunctions(ctx context.Context) (more bool, err error) {
+	var batch []int64
+	err = s.read(ctx, "looking for words to forget", func(tx *sql.Tx) error {
+		batch, err = collect(ctx, tx, scanOne[int64], notedFunctionsSQL, reapFunctions)
+		return err
+	})
+	if err != nil || len(batch) == 0 {
+		return false, err
+	}
+	s.reaper.tidy = true
+	return true, s.write(ctx, "forgetting functions", func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, forgetFunctionsSQL, listOf(batch)); err != nil {
+			return err
+		}
+		_, err := tx.ExecContext(ctx, functionsForgottenSQL, listOf(batch))
+		return err
+	})
+}
+
+const notedFunctionsSQL = `
+SELECT function_seq FROM function_to_forget ORDER BY function_seq LIMIT ?`
+
+const forgetFunctionsSQL = `
+DELETE FROM function
+WHERE seq IN (SELECT value FROM json_each(?))
+  AND NOT EXISTS (SELECT 1 FROM function_family ff WHERE ff.function_seq = function.seq)
+  AND NOT EXISTS (SELECT 1 FROM frame f WHERE f.function_seq = function.seq)`
+
+const functionsForgottenSQL = `
+DELETE FROM function_to_forget WHERE function_seq IN (SELECT value FROM json_each(?))`
+
+// tidy gives pages back, then empties the log, in which what was forgotten still stands.
+func (s *Store) tidy(ctx context.Context) (more bool, err error) {
+	if !s.reaper.tidy {
+		return false, nil
+	}
+	before, after, err := vacuum(ctx, s.writer)
+	if err != nil {
+		return false, s.orFull(fault("giving space back", err))
+	}
+	if after > 0 && after < before {
+		return true, nil
+	}
+	s.reaper.tidy = false
+	if err := s.pragma(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`); err != nil {
+		return false, fault("emptying the log", err)
+	}
+	s.restoreReserve(ctx)
+	return false, nil
+}
+
+// vacuum gives some free pages back, and returns how many there were and are.
+func vacuum(ctx context.Context, db *sql.DB) (before, after int, err error) {
+	const count = `PRAGMA freelist_count`
+	if err := db.QueryRowContext(ctx, count).Scan(&before); err != nil || before == 0 {
+		return before, before, err
+	}
+	if err := stepAll(ctx, db, fmt.Sprintf(`PRAGMA incremental_vacuum(%d)`, vacuumPages)); err != nil {
+		return before, before, err
+	}
+	return before, after, db.QueryRowContext(ctx, count).Scan(&after)
+}
+
+// shrink gives all free pages back.
+func shrink(ctx context.Context, db *sql.DB) error {
+	for {
+		before, after, err := vacuum(ctx, db)
+		if err != nil || after == 0 || after >= before {
+			return err
+		}
+	}
+}

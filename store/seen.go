@@ -1,0 +1,222 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+)
+
+// untimedDay is the day of snapshots without a time.
+const untimedDay = math.MinInt32
+
+const microsOfDay = 24 * 60 * 60 * 1_000_000
+
+// dayOf is the day of a time in microseconds.
+func dayOf(captured sql.NullInt64) int64 {
+	if !captured.Valid {
+		return untimedDay
+	}
+	day := captured.Int64 / microsOfDay
+	if captured.Int64%microsOfDay < 0 {
+		day--
+	}
+	return day
+}
+
+// seenSums are the rows of family_seen that snapshots add up to.
+type seenSums map[seenKey]seenSum
+
+type seenKey struct{ family, series, day int64 }
+
+type seenSum struct{ snapshots, first, last, low, high int64 }
+
+// seriesDay is what is summed up together.
+type seriesDay struct{ series, day int64 }
+
+func (s seenSums) add(at seriesDay, captured, family int64, count int) {
+	key := seenKey{family, at.series, at.day}
+	n := int64(count)
+	sum, known := s[key]
+	if !known {
+		s[key] = seenSum{1, captured, captured, n, n}
+		return
+	}
+	s[key] = seenSum{
+		sum.snapshots + 1, min(sum.first, captured), max(sum.last, captured), min(sum.low, n), max(sum.high, n),
+	}
+}
+
+// addFacts adds what facts say, of damaged ones nothing.
+func (s seenSums) addFacts(p *packer, series int64, captured sql.NullInt64, blob []byte) error {
+	r, _, err := openFacts(p, &textTable{}, blob, nil)
+	if err != nil {
+		return err
+	}
+	type shown struct {
+		family int64
+		count  int
+	}
+	var groups []shown
+	var g groupFacts
+	for r.next(&g) {
+		groups = append(groups, shown{g.family, g.count})
+	}
+	if err := r.done(); err != nil {
+		return err
+	}
+	at := seriesDay{series, dayOf(captured)}
+	for _, g := range groups {
+		s.add(at, captured.Int64, g.family, g.count)
+	}
+	return nil
+}
+
+// seenRows is how many rows one statement writes.
+const seenRows = 4000
+
+// write adds the sums to family_seen, in the order of its rows.
+func (s seenSums) write(ctx context.Context, tx *sql.Tx) error {
+	keys := slices.SortedFunc(maps.Keys(s), func(a, b seenKey) int {
+		return cmp.Or(cmp.Compare(a.family, b.family), cmp.Compare(a.series, b.series), cmp.Compare(a.day, b.day))
+	})
+	for chunk := range slices.Chunk(keys, seenRows) {
+		rows := make([][8]int64, len(chunk))
+		for i, k := range chunk {
+			sum := s[k]
+			rows[i] = [8]int64{k.family, k.series, k.day, sum.snapshots, sum.first, sum.last, sum.low, sum.high}
+		}
+		list, err := json.Marshal(rows)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, addSeenSQL, string(list), untimedDay); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const addSeenSQL = `
+INSERT INTO family_seen (family_seq, series_seq, day, case_seq, snapshots, first, last, low, high)
+SELECT list.value ->> 0, list.value ->> 1, list.value ->> 2, r.case_seq, list.value ->> 3,
+       CASE WHEN list.value ->> 2 <> ?2 THEN list.value ->> 4 END,
+       CASE WHEN list.value ->> 2 <> ?2 THEN list.value ->> 5 END,
+       list.value ->> 6, list.value ->> 7
+FROM json_each(?1) list
+CROSS JOIN series r ON r.seq = list.value ->> 1
+WHERE true
+ON CONFLICT (family_seq, series_seq, day) DO UPDATE SET
+    snapshots = snapshots + excluded.snapshots,
+    first = min(first, excluded.first), last = max(last, excluded.last),
+    low = min(low, excluded.low), high = max(high, excluded.high)`
+
+// shownDays are the days on which a bundle's snapshots of a generation are.
+func shownDays(ctx context.Context, tx *sql.Tx, bundle, generation int64) ([]seriesDay, error) {
+	seen := map[seriesDay]bool{}
+	_, err := collect(ctx, tx, func(rows *sql.Rows) (none struct{}, err error) {
+		var series int64
+		var captured sql.NullInt64
+		err = rows.Scan(&series, &captured)
+		seen[seriesDay{series, dayOf(captured)}] = true
+		return none, err
+	}, shownDaysSQL, bundle, generation)
+	return slices.SortedFunc(maps.Keys(seen), bySeriesAndDay), err
+}
+
+func bySeriesAndDay(a, b seriesDay) int {
+	return cmp.Or(cmp.Compare(a.series, b.series), cmp.Compare(a.day, b.day))
+}
+
+const shownDaysSQL = `
+SELECT DISTINCT series_seq, captured_at
+FROM snapshot
+WHERE bundle_seq = ? AND generation = ? AND series_seq IS NOT NULL`
+
+// sumAgain makes the rows of family_seen anew for these days, from the facts of the
+// snapshots that are visible. A damaged one counts for none.
+func sumAgain(ctx context.Context, tx *sql.Tx, days []seriesDay) error {
+	var p packer
+	defer p.close()
+	for _, at := range days {
+		if _, err := tx.ExecContext(ctx, forgetSeenSQL, at.series, at.day); err != nil {
+			return err
+		}
+		from, to := at.bounds()
+		sums := seenSums{}
+		_, err := collect(ctx, tx, func(rows *sql.Rows) (none struct{}, err error) {
+			var captured sql.NullInt64
+			var facts sql.RawBytes
+			if err := rows.Scan(&captured, &facts); err != nil {
+				return none, err
+			}
+			// Nobody sees what is damaged, and it must not keep a bundle from going.
+			_ = sums.addFacts(&p, at.series, captured, facts)
+			return none, nil
+		}, factsOfDaySQL, at.series, from, to)
+		if err != nil {
+			return err
+		}
+		if err := sums.write(ctx, tx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// bounds are the first microsecond of a day and of the next one, NULL without a time.
+func (d seriesDay) bounds() (from, to sql.NullInt64) {
+	if d.day == untimedDay {
+		return from, to
+	}
+	return sql.NullInt64{Int64: d.day * microsOfDay, Valid: true}, sql.NullInt64{Int64: (d.day + 1) * microsOfDay, Valid: true}
+}
+
+const forgetSeenSQL = `
+DELETE FROM family_seen WHERE series_seq = ? AND day = ?`
+
+const factsOfDaySQL = `
+SELECT s.captured_at, s.facts
+FROM snapshot s
+JOIN bundle b ON b.seq = s.bundle_seq AND b.generation = s.generation
+WHERE s.series_seq = ?1 AND s.captured_at IS NULL AND ?2 IS NULL
+UNION ALL
+SELECT s.captured_at, s.facts
+FROM snapshot s
+JOIN bundle b ON b.seq = s.bundle_seq AND b.generation = s.generation
+WHERE s.series_seq = ?1 AND s.captured_at >= ?2 AND s.captured_at < ?3`
+
+// forgetSeries removes the series of a case that have no snapshot any more.
+func forgetSeries(ctx context.Context, tx *sql.Tx, caseSeq int64) error {
+	_, err := tx.ExecContext(ctx, forgetSeriesSQL, caseSeq)
+	return err
+}
+
+const forgetSeriesSQL = `
+DELETE FROM series
+WHERE case_seq = ? AND NOT EXISTS (SELECT 1 FROM snapshot s WHERE s.series_seq = series.seq)`
+
+const caseOfBundleSQL = `
+SELECT case_seq FROM bundle WHERE seq = ?`
+
+// seriesRow finds or adds the series of a process in a case.
+func seriesRow(ctx context.Context, tx *sql.Tx, caseSeq int64, process, host string) (seq int64, err error) {
+	if _, err := tx.ExecContext(ctx, addSeriesSQL, caseSeq, process, host); err != nil {
+		return 0, err
+	}
+	if err := tx.QueryRowContext(ctx, findSeriesSQL, caseSeq, process, host).Scan(&seq); err != nil {
+		return 0, fmt.Errorf("series: %w", err)
+	}
+	return seq, nil
+}
+
+const addSeriesSQL = `
+INSERT INTO series (case_seq, process, host) VALUES (?, ?, ?)
+ON CONFLICT DO NOTHING`
+
+const findSeriesSQL = `
+SELECT seq FROM series WHERE case_seq = ? AND process = ? AND host = ?`
