@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -267,8 +268,9 @@ func FuzzHead(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(head, back, cmpopts.EquateNaNs(), cmpopts.EquateEmpty()); diff != "" {
-			t.Fatal(diff)
+		// Texts that are no UTF-8 are put right when they are written.
+		if !bytes.Equal(packedHead(t, back), again) {
+			t.Fatalf("%+v comes back as %+v", head, back)
 		}
 	})
 }

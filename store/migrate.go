@@ -29,7 +29,7 @@ func migrate(ctx context.Context, db *sql.DB, all []migrations.Migration, log *s
 	for _, m := range all[version:] {
 		var err error
 		if m.Version == factsVersion {
-			err = repack(ctx, db, log)
+			err = repack(ctx, db, log, sayEvery)
 		}
 		if err == nil {
 			err = step(ctx, db, m)

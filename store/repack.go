@@ -18,8 +18,9 @@ import (
 const factsVersion = 16
 
 // repack packs the rows of snapshot_family into facts and members, in transactions of one
-// batch each: after a kill it goes on with the next one. Log says how far it is.
-func repack(ctx context.Context, db *sql.DB, log *slog.Logger) error {
+// batch each: after a kill it goes on with the next one. Log says every so often how far
+// it is.
+func repack(ctx context.Context, db *sql.DB, log *slog.Logger, every time.Duration) error {
 	begun := time.Now()
 	said, done, total := begun, 0, 0
 	if err := db.QueryRowContext(ctx, unpackedSnapshotsSQL).Scan(&total); err != nil {
@@ -33,7 +34,7 @@ func repack(ctx context.Context, db *sql.DB, log *slog.Logger) error {
 		if n == 0 {
 			break
 		}
-		if done += n; time.Since(said) >= sayEvery {
+		if done += n; time.Since(said) >= every {
 			said = time.Now()
 			log.InfoContext(ctx, "snapshots of an older database are packed before the server starts", "done", done, "of", total)
 		}
@@ -41,7 +42,7 @@ func repack(ctx context.Context, db *sql.DB, log *slog.Logger) error {
 	if err := shrink(ctx, db); err != nil {
 		return err
 	}
-	if took := time.Since(begun); took >= sayEvery {
+	if took := time.Since(begun); took >= every {
 		log.InfoContext(ctx, "snapshots of an older database were packed", "snapshots", done, "took", took.Round(time.Second))
 	}
 	return nil

@@ -272,3 +272,17 @@ func TestADamagedSnapshotOfAnOlderDatabaseCostsItsCaseAlone(t *testing.T) {
 		})
 	}
 }
+
+func TestPackingSaysHowFarItIs(t *testing.T) {
+	f, _ := anOlderStore(t)
+	f.batches(0)
+	db, err := connect(filepath.Join(f.dir, databaseFile), 1, ofWriter)
+	f.ok(err)
+	defer db.Close()
+	var said bytes.Buffer
+	f.ok(repack(f.ctx, db, slog.New(slog.NewTextHandler(&said, nil)), 0))
+	lines := strings.Split(strings.TrimSpace(said.String()), "\n")
+	if len(lines) < 4 || !strings.Contains(lines[0], "of=96") || !strings.Contains(lines[len(lines)-2], "done=96 of=96") {
+		t.Errorf("it says\n%s", said.String())
+	}
+}
