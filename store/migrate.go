@@ -38,7 +38,10 @@ func migrate(ctx context.Context, db *sql.DB, all []migrations.Migration, log *s
 			return fmt.Errorf("migration %d, %s: %w", m.Version, m.Name, err)
 		}
 	}
-	return nil
+	if version == 0 || version == len(all) {
+		return nil
+	}
+	return shrink(ctx, db) // what older tables held
 }
 
 func step(ctx context.Context, db *sql.DB, m migrations.Migration) error {

@@ -39,9 +39,6 @@ func repack(ctx context.Context, db *sql.DB, log *slog.Logger, every time.Durati
 			log.InfoContext(ctx, "snapshots of an older database are packed before the server starts", "done", done, "of", total)
 		}
 	}
-	if err := shrink(ctx, db); err != nil {
-		return err
-	}
 	if took := time.Since(begun); took >= every {
 		log.InfoContext(ctx, "snapshots of an older database were packed", "snapshots", done, "took", took.Round(time.Second))
 	}
