@@ -110,6 +110,9 @@ func (s *Server) chooseBaseline(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
+	if text := strings.TrimSpace(r.FormValue("find-a")); text != "" {
+		name = view.Named(l.choices(), text, r.FormValue("b"))
+	}
 	key, err := s.seriesToCompare(r, l, r.FormValue("series"), name)
 	if err != nil {
 		s.fail(w, r, err)
