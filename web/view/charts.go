@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -79,7 +80,9 @@ func (m *caseMaker) charts(c *Case) {
 			out.Processes = append(out.Processes, p)
 			continue
 		}
-		left = append(left, Link{Text: m.processName(s), URL: m.chartsURL(seriesKeyOf(s))})
+		if m.order == nil || slices.Contains(m.page, i) {
+			left = append(left, Link{Text: m.processName(s), URL: m.chartsURL(seriesKeyOf(s))})
+		}
 	}
 	switch {
 	case len(out.Processes) == 0 && len(left) == 0:
@@ -104,7 +107,11 @@ func (m *caseMaker) charts(c *Case) {
 }
 
 func (m *caseMaker) chartsURL(which string) string {
-	return m.live(caseURL(m.in.ID) + "?" + url.Values{"charts": {which}}.Encode() + "#charts")
+	q := url.Values{"charts": {which}}
+	if m.number > 1 {
+		q.Set("page", strconv.Itoa(m.number))
+	}
+	return m.live(caseURL(m.in.ID) + "?" + q.Encode() + "#charts")
 }
 
 // seriesKeyOf names a series in addresses.
