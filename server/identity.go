@@ -32,7 +32,7 @@ func (s *Server) identityPage(w http.ResponseWriter, r *http.Request) {
 func (s *Server) showIdentity(w http.ResponseWriter, r *http.Request, l *loaded, status int, refused *view.RefusedEdit) {
 	in := view.IdentityInput{
 		CaseID: l.ID, CaseTitle: l.Title, Series: l.built.Series, Said: l.said, Edits: l.edits, BundleOf: l.bundleOf,
-		All: r.URL.Query().Get("all") != "", NeedsKey: !s.loopback(), Refused: refused,
+		Query: r.URL.Query(), NeedsKey: !s.loopback(), Refused: refused,
 	}
 	in.Done, _ = strconv.ParseInt(r.URL.Query().Get("done"), 10, 64)
 	in.Undone, _ = strconv.ParseInt(r.URL.Query().Get("undone"), 10, 64)

@@ -48,14 +48,10 @@ func paged(query url.Values, all, perPage int) (page, pages, from, to int) {
 	return page, pages, (page - 1) * perPage, min(page*perPage, all)
 }
 
-// newPaging words the place in a list of processes; nil where there is one page.
-// address gives the address of a page, empty for none.
-func newPaging(query url.Values, all, perPage int, address func(page int) string) *Paging {
-	page, pages, from, to := paged(query, all, perPage)
-	if pages == 1 {
-		return nil
-	}
-	out := &Paging{Text: fmt.Sprintf("Processes %s to %s of %s", wording.Exact(int64(from+1)), wording.Exact(int64(to)), wording.Exact(int64(all)))}
+// newPaging words the place in a list of processes or snapshots. address gives the address
+// of a page, empty for none.
+func newPaging(what string, from, to, all, page, pages int, address func(page int) string) *Paging {
+	out := &Paging{Text: fmt.Sprintf("%s %s to %s of %s", what, wording.Exact(int64(from+1)), wording.Exact(int64(to)), wording.Exact(int64(all)))}
 	if address(page) == "" {
 		return out
 	}
@@ -109,17 +105,16 @@ func (m *caseMaker) paginate(c *Case) {
 	for i := range m.page {
 		m.page[i] = i
 	}
-	c.Paging = newPaging(m.in.Query, len(all), m.perPage(), m.pageAddress)
-	if c.Paging == nil {
+	number, pages, from, to := paged(m.in.Query, len(all), m.perPage())
+	if pages == 1 {
 		return
 	}
+	c.Paging = newPaging("Processes", from, to, len(all), number, pages, m.pageAddress)
 	c.Paging.Note = "The worst first, then by growth."
 	if m.in.Frozen {
 		c.Paging.Note += " The others are in the JSON and in the CSV of this result."
 	}
-	m.order = rankedSeries(all)
-	var from, to int
-	m.number, _, from, to = paged(m.in.Query, len(all), m.perPage())
+	m.number, m.order = number, rankedSeries(all)
 	m.page = m.order[from:to]
 	for _, i := range m.order[:from] {
 		m.before += len(all[i].Findings)
