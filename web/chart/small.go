@@ -181,9 +181,12 @@ func (s SmallData) Top() int {
 }
 
 func (s SmallData) draw(w, h float64) drawing {
-	all, words := len(s.Labels), inWords(s.Labels, s.Values, s.Lower)
+	words, said := inWords(s.Labels, s.Values, s.Lower), say(s.Labels, s.Values, s.Lower)
+	if len(s.Labels) > mostSmallDots {
+		said = SparkData{Labels: s.Labels, Values: s.Values, Lower: s.Lower, A: -1, B: -1}.say()
+	}
 	s = s.thinned()
-	d := drawing{id: fmt.Sprintf("%s-%g", s.ID, w), title: s.Title + ": " + say(s.Labels, s.Values, s.Lower) + partly(", ", len(s.Labels), all) + told(s.Labels, s.Onset, s.Epochs, s.Events), desc: words, class: "small", w: w, h: h}
+	d := drawing{id: fmt.Sprintf("%s-%g", s.ID, w), title: s.Title + ": " + said + told(s.Labels, s.Onset, s.Epochs, s.Events), desc: words, class: "small", w: w, h: h}
 	scale := max(s.Max, 1)
 	right := w - max(30, textWidth(figure(scale))+7)
 	base := h - 18
@@ -269,8 +272,8 @@ func (s SmallData) draw(w, h float64) drawing {
 		run, previous = append(run, p), i
 	}
 	flush()
-	for i, v := range values {
-		if v != nil {
+	for i := range values {
+		if dotted(values, s.Epochs, i, mostSmallDots) {
 			d.circle("c-dot full "+class, at(i).x, at(i).y, 2)
 		}
 	}

@@ -9,7 +9,11 @@ import (
 // that tell its course. More would be many points on one pixel and megabytes of page.
 const (
 	mostColumns      = 240
+	mostStackColumns = 120
 	mostSmallColumns = 64
+	// In longer ones the line has no dots.
+	mostDots      = 120
+	mostSmallDots = 48
 	// mostSteps is how many restarts keep their own column.
 	mostSteps = 24
 )
@@ -151,6 +155,16 @@ func (t *thinning) events(all []Event) []Event {
 	return out
 }
 
+// dotted reports whether the value of a column has a dot: each in a drawing of at most so
+// many columns, else those that no line shows, the ends, the highest and restarts.
+func dotted(values []*int, epochs []int, i, most int) bool {
+	if values[i] == nil {
+		return false
+	}
+	alone := (i == 0 || values[i-1] == nil) && (i+1 == len(values) || values[i+1] == nil)
+	return len(values) <= most || alone || i == 0 || i+1 == len(values) || i == highest(values) || slices.Contains(epochs, i)
+}
+
 // partly says how many of the columns a text or a table tells, with what stands before
 // it.
 func partly(before string, shown, all int) string {
@@ -241,7 +255,7 @@ func (s StackData) thinned() StackData {
 	for _, l := range s.Layers {
 		values = append(values, l.Values)
 	}
-	kept := thin(len(s.Labels), mostColumns, steps(s.Epochs), values...)
+	kept := thin(len(s.Labels), mostStackColumns, steps(s.Epochs), values...)
 	if kept == nil {
 		return s
 	}

@@ -506,7 +506,7 @@ func (f *timelineFrame) points(i int, lane Lane) {
 			f.d.circle("c-abd", x, y, 4)
 		case at == f.t.B:
 			f.d.circle("c-abd b", x, y, 4)
-		default:
+		case dotted(lane.Values, lane.Epochs, at, mostDots):
 			f.d.circle("c-dot full "+class, x, y, 2.75)
 		}
 	}

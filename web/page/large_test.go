@@ -20,7 +20,7 @@ import (
 )
 
 // mostPage is how large a page may be, whatever the case.
-const mostPage = 1 << 20
+const mostPage = 1_000_000
 
 // largeCase is series of a program with 66 families, of which three grow, as a kubelet
 // has; each has n snapshots an hour apart. The last series grow most.

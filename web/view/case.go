@@ -286,7 +286,7 @@ type CaseIdentity struct {
 
 const (
 	maxCaseFamilies = 400
-	maxCaseCells    = 4800 // of the table of families
+	maxCaseCells    = 3600 // of the table of families
 	maxCaseProblems = 8
 	maxCaseBundles  = 60
 	maxCaseReading  = 8

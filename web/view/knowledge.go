@@ -247,7 +247,7 @@ type CaseNormal struct {
 // page.
 const (
 	mostNormal = 60
-	maxNormals = 600
+	maxNormals = 400
 )
 
 // normals are the families of normal stacks that nothing accuses.
