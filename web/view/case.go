@@ -419,12 +419,15 @@ func (m *caseMaker) align() {
 		column
 		order float64
 		ids   []string
+		// series is the last one with a snapshot there: a series has one in a column.
+		series int
 	}
 	var entries []entry
-	labelled := map[string][]int{} // entries by label
+	// Entries by label, and those of a label by time: thousands may have the same label.
+	labelled := map[string][]int{}
+	timed := map[instant][]int{}
 	for _, series := range m.aligned() {
 		s := &m.in.Report.Series[series]
-		own := map[int]bool{}
 		before := -1.0
 		for i, id := range s.Snapshots {
 			snap := m.snapshots[id]
@@ -433,23 +436,28 @@ func (m *caseMaker) align() {
 			}
 			at := timeOf(snap)
 			found := -1
-			for _, k := range labelled[snap.Label] {
-				if !own[k] && near(entries[k].at, at) {
-					found = k
-					break
+			for _, list := range candidates(labelled, timed, snap.Label, at) {
+				for _, k := range list {
+					if entries[k].series != series && near(entries[k].at, at) && (found < 0 || k < found) {
+						found = k
+					}
 				}
 			}
 			if found < 0 {
-				entries = append(entries, entry{column: column{label: snap.Label, at: at}, order: orderOf(at, before, i)})
+				entries = append(entries, entry{column: column{label: snap.Label, at: at}, order: orderOf(at, before, i), series: -1})
 				found = len(entries) - 1
 				labelled[snap.Label] = append(labelled[snap.Label], found)
+				timed[instantOf(snap.Label, at)] = append(timed[instantOf(snap.Label, at)], found)
 			}
 			e := &entries[found]
 			if !at.IsZero() && (e.at.IsZero() || at.Before(e.at)) {
+				if before, now := instantOf(snap.Label, e.at), instantOf(snap.Label, at); before != now {
+					timed[now] = append(timed[now], found)
+				}
 				e.at = at
 			}
 			e.ids = append(e.ids, id)
-			own[found] = true
+			e.series = series
 			before = e.order
 		}
 	}
@@ -460,6 +468,30 @@ func (m *caseMaker) align() {
 			m.place[id] = k
 		}
 	}
+}
+
+// instant is a label with the stretch of time, as long as sameInstant, in which its
+// snapshot lies; 0 for an unknown time.
+type instant struct {
+	label string
+	part  int64
+}
+
+func instantOf(label string, at time.Time) instant {
+	if at.IsZero() {
+		return instant{label: label}
+	}
+	return instant{label, at.Unix()/int64(sameInstant/time.Second) + 1}
+}
+
+// candidates are the entries that may be of the instant of a snapshot.
+func candidates(labelled map[string][]int, timed map[instant][]int, label string, at time.Time) [][]int {
+	if at.IsZero() {
+		return [][]int{labelled[label]}
+	}
+	own := instantOf(label, at)
+	before, after := instant{label, own.part - 1}, instant{label, own.part + 1}
+	return [][]int{timed[before], timed[own], timed[after], timed[instant{label: label}]}
 }
 
 // orderOf sorts by time; an untimed snapshot stays just behind the one before.
@@ -636,14 +668,7 @@ const (
 
 // figures fills the table below the timeline, which is also the picker.
 func (m *caseMaker) figures(c *Case) {
-	var columns []CaseColumn
-	for _, k := range m.columns {
-		clock := "–"
-		if !k.at.IsZero() {
-			clock = wording.Clock(k.at)
-		}
-		columns = append(columns, CaseColumn{Label: Visible(k.label), Clock: clock, Full: wording.Time(k.at)})
-	}
+	columns := make([]CaseColumn, len(m.columns))
 	for _, i := range m.page {
 		s := &m.in.Report.Series[i]
 		for _, at := range m.restarts(s) {
@@ -654,7 +679,14 @@ func (m *caseMaker) figures(c *Case) {
 	}
 	c.A, c.B = m.defaultPick()
 	m.shown = m.worthAColumn(columns, c.A, c.B)
-	c.Columns = slices.Clone(narrow(columns, m.shown))
+	for _, i := range m.shown {
+		k, column := m.columns[i], columns[i]
+		column.Label, column.Clock, column.Full = Visible(k.label), "–", wording.Time(k.at)
+		if !k.at.IsZero() {
+			column.Clock = wording.Clock(k.at)
+		}
+		c.Columns = append(c.Columns, column)
+	}
 	m.days(c.Columns)
 	if len(c.Columns) < len(columns) {
 		c.ColumnNote = fmt.Sprintf("%d of %d snapshots have a column; the lists below hold all of them.", len(c.Columns), len(columns))
@@ -779,18 +811,6 @@ func (m *caseMaker) other(s *report.Series) CaseOther {
 	return out
 }
 
-// narrow are the entries of the columns that are shown.
-func narrow[T any](all []T, shown []int) []T {
-	if len(shown) >= len(all) {
-		return all
-	}
-	out := make([]T, 0, len(shown))
-	for _, k := range shown {
-		out = append(out, all[k])
-	}
-	return out
-}
-
 // choice describes a snapshot: "t1, 02:58:36, 115 goroutines", with the date where
 // the case spans several days.
 func (m *caseMaker) choice(s *report.Series, i int) string {
@@ -874,23 +894,18 @@ func (m *caseMaker) group(s *report.Series, a, b string) CaseGroup {
 		row.Cells = m.shownCells(s, values, m.lower(s, k))
 		g.Rows = append(g.Rows, row)
 	}
-	g.Links = make([]Link, len(m.columns))
-	for _, id := range s.Snapshots {
-		if k, ok := m.place[id]; ok {
-			g.Links[k] = Link{Text: Visible(m.snapshots[id].Label), URL: m.live(snapshotURL(id, m.in.ID))}
-		}
+	g.Links = make([]Link, len(m.shown))
+	for _, x := range m.shownOf(s) {
+		g.Links[x.place] = Link{Text: m.label(s, x.snapshot), URL: m.live(snapshotURL(s.Snapshots[x.snapshot], m.in.ID))}
 	}
-	g.Links = narrow(g.Links, m.shown)
 	if len(s.Snapshots) < 2 || m.in.Frozen {
 		return g
 	}
-	g.Picks = make([]CasePick, len(m.columns))
-	for _, id := range s.Snapshots {
-		if k, ok := m.place[id]; ok {
-			g.Picks[k] = CasePick{Value: id, Text: named(s) + " " + Visible(m.snapshots[id].Label), A: id == a, B: id == b}
-		}
+	g.Picks = make([]CasePick, len(m.shown))
+	for _, x := range m.shownOf(s) {
+		id := s.Snapshots[x.snapshot]
+		g.Picks[x.place] = CasePick{Value: id, Text: named(s) + " " + m.label(s, x.snapshot), A: id == a, B: id == b}
 	}
-	g.Picks = narrow(g.Picks, m.shown)
 	return g
 }
 

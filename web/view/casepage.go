@@ -227,6 +227,18 @@ func (m *caseMaker) known(s *report.Series) *caseSeries {
 
 // shownCells writes the counts of a series for the columns that the tables show.
 func (m *caseMaker) shownCells(s *report.Series, values []*int, lower []bool) []string {
+	counts, bounds := make([]*int, len(m.shown)), make([]bool, len(m.shown))
+	for _, x := range m.shownOf(s) {
+		if x.snapshot < len(values) {
+			counts[x.place] = values[x.snapshot]
+		}
+		bounds[x.place] = isLower(lower, x.snapshot)
+	}
+	return cells(counts, bounds)
+}
+
+// shownOf are the snapshots of a series that have a column in the tables.
+func (m *caseMaker) shownOf(s *report.Series) []shownSnapshot {
 	k := m.known(s)
 	if k.shown == nil {
 		at := map[int]int{}
@@ -242,12 +254,5 @@ func (m *caseMaker) shownCells(s *report.Series, values []*int, lower []bool) []
 			}
 		}
 	}
-	counts, bounds := make([]*int, len(m.shown)), make([]bool, len(m.shown))
-	for _, x := range k.shown {
-		if x.snapshot < len(values) {
-			counts[x.place] = values[x.snapshot]
-		}
-		bounds[x.place] = isLower(lower, x.snapshot)
-	}
-	return cells(counts, bounds)
+	return k.shown
 }
