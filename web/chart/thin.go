@@ -9,8 +9,9 @@ import (
 // that tell its course. More would be many points on one pixel and megabytes of page.
 const (
 	mostColumns      = 240
-	mostStackColumns = 120
+	mostStackColumns = 48
 	mostSmallColumns = 64
+	mostRates        = 32
 	// In longer ones the line has no dots.
 	mostDots      = 120
 	mostSmallDots = 48
@@ -270,10 +271,10 @@ func (s StackData) thinned() StackData {
 // thinned joins neighbouring intervals until there are few enough; the steps of axis and
 // labels stay.
 func (r RatesData) thinned() RatesData {
-	if len(r.Bars) <= mostSmallColumns {
+	if len(r.Bars) <= mostRates {
 		return r
 	}
-	each := (len(r.Bars) + mostSmallColumns - 1) / mostSmallColumns
+	each := (len(r.Bars) + mostRates - 1) / mostRates
 	var out []Rate
 	joined := 0
 	for _, b := range r.Bars {

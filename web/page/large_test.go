@@ -133,6 +133,21 @@ func largePages(t *testing.T, r report.Report) map[string]templ.Component {
 	for name, query := range map[string]url.Values{"case": nil, "case 2": asked("2", ""), "case last": asked("9999", ""), "case filtered": asked("", "manager")} {
 		out[name] = Case(view.NewCase(large(r, query)))
 	}
+	drawn := large(r, url.Values{"charts": {"1"}})
+	drawn.Charts, drawn.More = "1", make([]view.CaseMore, len(r.Series))
+	for i := range drawn.More[:min(len(r.Series), 4)] {
+		s := &view.CaseDrawn{States: map[analysis.Kind][]map[string]int{}, Cohorts: map[string][]trend.Cohort{}}
+		for k := range r.Series[i].Snapshots {
+			s.States[analysis.KindGoroutine] = append(s.States[analysis.KindGoroutine], map[string]int{"select": 100, "IO wait": 50, "chan receive": 20, "sleep": 9, "semacquire": 4, "syscall": 3, "running": 1, "runnable": k % 3})
+			for _, f := range r.Series[i].Families {
+				if f.Verdict == analysis.Leaking && k > 0 {
+					s.Cohorts[f.Fingerprint] = append(s.Cohorts[f.Fingerprint], trend.Cohort{From: k - 1, To: k, Born: 3})
+				}
+			}
+		}
+		drawn.More[i].Drawn = s
+	}
+	out["case charts"] = Case(view.NewCase(drawn))
 	frozen := large(r, nil)
 	frozen.Frozen = true
 	out["case frozen"] = Case(view.NewCase(frozen))
@@ -189,15 +204,15 @@ func TestNoPageIsAboveOneMegabyteWhateverTheCase(t *testing.T) {
 		for kind, page := range largePages(t, r) {
 			html := render(t, page)
 			keepPage(t, strings.ReplaceAll(name+" "+kind, " ", "-"), html)
-			t.Logf("%s, %s: %d kB", name, kind, len(html)>>10)
+			t.Logf("%s, %s: %d kB", name, kind, len(html)/1000)
 			if len(html) > mostPage {
-				t.Errorf("%s, %s: %d kB", name, kind, len(html)>>10)
+				t.Errorf("%s, %s: %d kB", name, kind, len(html)/1000)
 			}
 		}
 		text := view.NewCase(large(r, nil))
 		for kind, words := range map[string]string{"Markdown": text.Markdown(), "Jira": text.Jira(), "text": text.Document().Text()} {
 			if len(words) > mostPage/4 {
-				t.Errorf("%s, %s: %d kB", name, kind, len(words)>>10)
+				t.Errorf("%s, %s: %d kB", name, kind, len(words)/1000)
 			}
 		}
 	}

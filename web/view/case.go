@@ -286,10 +286,12 @@ type CaseIdentity struct {
 
 const (
 	maxCaseFamilies = 400
-	maxCaseCells    = 3600 // of the table of families
-	maxCaseProblems = 8
-	maxCaseBundles  = 60
-	maxCaseReading  = 8
+	// maxPagedFamilies are those of a page of several.
+	maxPagedFamilies = 250
+	maxCaseCells     = 3600 // of the table of families
+	maxCaseProblems  = 8
+	maxCaseBundles   = 60
+	maxCaseReading   = 8
 )
 
 // grows reports whether a verdict says that a family has more members than before. New
@@ -1490,6 +1492,9 @@ func (m *caseMaker) filter(c *Case) {
 // families fills the folded table: units first, then families alone.
 func (m *caseMaker) families(c *Case) {
 	most := min(len(m.passing), maxCaseCells/max(len(m.shown), 1))
+	if m.order != nil {
+		most = min(most, maxPagedFamilies)
+	}
 	c.MoreFamilies = m.passed - most
 	unit := map[*report.Unit]int{}
 	for _, r := range m.passing[:most] {

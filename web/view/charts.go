@@ -63,6 +63,8 @@ const (
 	maxLayers     = 7
 	maxBirths     = 8
 	maxChartLinks = 40
+	// maxLargeDrawn is of how many processes a large page draws further charts.
+	maxLargeDrawn = 1
 )
 
 // charts adds the charts of the series that were drawn, and links to the others.
@@ -74,13 +76,13 @@ func (m *caseMaker) charts(c *Case) {
 		if len(s.Snapshots) < 2 {
 			continue
 		}
-		if m.more(i).Drawn != nil {
+		if m.more(i).Drawn != nil && (!m.large() || len(out.Processes) < maxLargeDrawn) {
 			p := m.process(s, i)
 			p.number(len(out.Processes))
 			out.Processes = append(out.Processes, p)
 			continue
 		}
-		if m.order == nil || slices.Contains(m.page, i) {
+		if m.order == nil || slices.Contains(m.page, i) || m.more(i).Drawn != nil {
 			left = append(left, Link{Text: m.processName(s), URL: m.chartsURL(seriesKeyOf(s))})
 		}
 	}
@@ -104,6 +106,9 @@ func (m *caseMaker) charts(c *Case) {
 	}
 	out.Links = left
 	c.Further = &out
+	if m.large() && len(out.Processes) > 0 {
+		c.MoreMinis = nil // the page has no room for both
+	}
 }
 
 func (m *caseMaker) chartsURL(which string) string {

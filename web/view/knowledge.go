@@ -247,7 +247,7 @@ type CaseNormal struct {
 // page.
 const (
 	mostNormal = 60
-	maxNormals = 400
+	maxNormals = 300
 )
 
 // normals are the families of normal stacks that nothing accuses.
