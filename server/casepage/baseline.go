@@ -82,6 +82,9 @@ func (s *Service) ChooseBaseline(w http.ResponseWriter, r *http.Request) {
 		s.respond.Fail(w, r, err)
 		return
 	}
+	if text := strings.TrimSpace(r.FormValue("find-a")); text != "" {
+		name = view.Named(choicesOf(l), text, r.FormValue("b"))
+	}
 	key, err := s.seriesToCompare(r, l, r.FormValue("series"), name)
 	if err != nil {
 		s.respond.Fail(w, r, err)

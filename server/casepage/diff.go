@@ -21,12 +21,36 @@ func queryEscape(s string) string { return url.QueryEscape(s) }
 // PickDiff turns the choice of a form into the address of its page.
 func (s *Service) PickDiff(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
-	a, b := q.Get("a"), q.Get("b")
+	a, err := s.picked(r, q.Get("case"), "a", "b")
+	if err != nil {
+		s.respond.Fail(w, r, err)
+		return
+	}
+	b, err := s.picked(r, q.Get("case"), "b", "a")
+	if err != nil {
+		s.respond.Fail(w, r, err)
+		return
+	}
 	if a == "" || b == "" {
 		s.respond.Fail(w, r, response.Refuse("bad_request", "two snapshots must be chosen", "", "A or B is missing", "go back and choose one of each"))
 		return
 	}
 	s.respond.Redirect(w, r, "/diff/"+url.PathEscape(a)+".."+url.PathEscape(b)+"?case="+queryEscape(q.Get("case")))
+}
+
+// picked is the snapshot that a form names in a field: by the label that was typed beside
+// its select box, else by what is chosen there. Of several with the label it is that of the
+// process of the other field.
+func (s *Service) picked(r *http.Request, caseID, field, other string) (string, error) {
+	text := strings.TrimSpace(r.FormValue("find-" + field))
+	if text == "" {
+		return r.FormValue(field), nil
+	}
+	l, err := s.loader.Load(r.Context(), caseID)
+	if err != nil {
+		return "", err
+	}
+	return view.Named(choicesOf(l), text, r.FormValue(other)), nil
 }
 
 // compared is two snapshots with what was computed of the pair.

@@ -32,6 +32,7 @@ func (s SparkData) drawIn(room []mark) drawing {
 		w, h = 132, 34
 	}
 	d := drawing{id: s.ID, title: s.say(), desc: inWords(s.Labels, s.Values, s.Lower), class: "spark", w: w, h: h, marks: room}
+	s = s.thinned()
 	base := h - 3
 	d.line("c-axis", 4, base+.5, w-4, base+.5)
 	n := len(s.Values)
@@ -180,7 +181,12 @@ func (s SmallData) Top() int {
 }
 
 func (s SmallData) draw(w, h float64) drawing {
-	d := drawing{id: fmt.Sprintf("%s-%g", s.ID, w), title: s.Title + ": " + say(s.Labels, s.Values, s.Lower) + told(s.Labels, s.Onset, s.Epochs, s.Events), desc: inWords(s.Labels, s.Values, s.Lower), class: "small", w: w, h: h}
+	words, said := inWords(s.Labels, s.Values, s.Lower), say(s.Labels, s.Values, s.Lower)
+	if len(s.Labels) > mostSmallDots {
+		said = SparkData{Labels: s.Labels, Values: s.Values, Lower: s.Lower, A: -1, B: -1}.say()
+	}
+	s = s.thinned()
+	d := drawing{id: fmt.Sprintf("%s-%g", s.ID, w), title: s.Title + ": " + said + told(s.Labels, s.Onset, s.Epochs, s.Events), desc: words, class: "small", w: w, h: h}
 	scale := max(s.Max, 1)
 	right := w - max(30, textWidth(figure(scale))+7)
 	base := h - 18
@@ -266,8 +272,8 @@ func (s SmallData) draw(w, h float64) drawing {
 		run, previous = append(run, p), i
 	}
 	flush()
-	for i, v := range values {
-		if v != nil {
+	for i := range values {
+		if dotted(values, s.Epochs, i, mostSmallDots) {
 			d.circle("c-dot full "+class, at(i).x, at(i).y, 2)
 		}
 	}
@@ -307,6 +313,8 @@ type MembersData struct {
 }
 
 func (m MembersData) draw(width float64) drawing {
+	all, words := len(m.Labels), inWords(m.Labels, m.Values, m.Lower)
+	m = m.thinned()
 	lane := Lane{Name: "", Unit: "members", Values: m.Values, Epochs: m.Epochs, RecoveredAt: m.RecoveredAt, Onset: m.Onset, Events: m.Events, Lower: m.Lower}
 	t := TimelineData{ID: m.ID, Title: m.Title, Labels: m.Labels, Times: m.Times, Lanes: []Lane{lane}, A: -1, B: -1}
 	narrow := width < 600
@@ -320,7 +328,7 @@ func (m MembersData) draw(width float64) drawing {
 		f.left = max(f.left, 1.1*textWidth(figure(all[len(all)-1]))+12)
 	}
 	f.rows()
-	d := drawing{id: fmt.Sprintf("%s-%g", m.ID, width), title: m.Title + ": " + say(m.Labels, m.Values, m.Lower) + told(m.Labels, m.Onset, m.Epochs, m.Events), desc: inWords(m.Labels, m.Values, m.Lower), class: "timeline", w: width, h: f.bottom + 4}
+	d := drawing{id: fmt.Sprintf("%s-%g", m.ID, width), title: m.Title + ": " + say(m.Labels, m.Values, m.Lower) + partly(", ", len(m.Labels), all) + told(m.Labels, m.Onset, m.Epochs, m.Events), desc: words, class: "timeline", w: width, h: f.bottom + 4}
 	f.d = &d
 	f.scale()
 	f.shade(0, lane)
@@ -331,7 +339,9 @@ func (m MembersData) draw(width float64) drawing {
 }
 
 func (m MembersData) table() Table {
-	out := Table{Caption: m.Title, Head: []string{"Snapshot", "Members"}}
+	all := len(m.Labels)
+	m = m.thinned()
+	out := Table{Caption: m.Title + partly(", ", len(m.Labels), all), Head: []string{"Snapshot", "Members"}}
 	for i, label := range m.Labels {
 		if i < len(m.Values) {
 			out.Rows = append(out.Rows, []string{marked(label, i, m.Epochs), cell(m.Values[i], isLower(m.Lower, i))})
@@ -404,6 +414,7 @@ func (l LifelinesData) draw(w float64) drawing {
 	}
 	h := 22 + float64(len(lives))*step + float64(cohorts)*9 + 26
 	d := drawing{id: fmt.Sprintf("%s-%g", l.ID, w), title: l.Title, desc: l.describe(), class: "lifelines", w: w, h: h}
+	l, lives = l.thinned(lives)
 	left, right := 30.0, w-20
 	for i, life := range lives {
 		if i == 0 || life.First != lives[i-1].First {
@@ -466,6 +477,9 @@ func (l LifelinesData) describe() string {
 		born[life.First]++
 	}
 	s := figure(len(l.Lives)) + " members"
+	if len(born) > mostSmallColumns {
+		return s + ", first seen at " + figure(len(born)) + " snapshots."
+	}
 	for i, label := range l.Labels {
 		if born[i] > 0 {
 			s += ", " + figure(born[i]) + " first seen at " + label
@@ -498,6 +512,7 @@ type BarsData struct {
 }
 
 func (b BarsData) draw(w float64) drawing {
+	b = b.thinned()
 	h := 120.0
 	d := drawing{id: fmt.Sprintf("%s-%g", b.ID, w), title: b.Title, class: "bars", w: w, h: h}
 	top := 1
@@ -541,6 +556,7 @@ func (b BarsData) draw(w float64) drawing {
 }
 
 func (b BarsData) table() Table {
+	b = b.thinned()
 	out := Table{Caption: b.Title, Head: []string{b.What, "Members"}}
 	for _, bar := range b.Bars {
 		out.Rows = append(out.Rows, []string{bar.Label, figure(bar.Count)})

@@ -46,6 +46,7 @@ type stackFrame struct {
 }
 
 func (s StackData) draw(w float64) drawing {
+	s = s.thinned()
 	f := stackFrame{s: s, narrow: w < 600, left: 44, right: w - 8, top: 24, base: 204}
 	if f.narrow {
 		f.left, f.top, f.base = 4, 30, 170
@@ -350,7 +351,9 @@ func (s StackData) describe() string {
 }
 
 func (s StackData) table() Table {
-	out := Table{Caption: s.Title, Head: []string{"Part"}}
+	all := len(s.Labels)
+	s = s.thinned()
+	out := Table{Caption: s.Title + partly(", ", len(s.Labels), all), Head: []string{"Part"}}
 	for i, label := range s.Labels {
 		out.Head = append(out.Head, marked(label, i, s.Epochs))
 	}
@@ -389,6 +392,7 @@ type RatesData struct {
 }
 
 func (r RatesData) draw(w, h float64) drawing {
+	r = r.thinned()
 	d := drawing{id: fmt.Sprintf("%s-%g", r.ID, w), title: r.Title + ", " + r.Unit, desc: r.describe(), class: "small", w: w, h: h}
 	top := max(int(min(r.Max, 1e15)+.999), 1)
 	right, base := w-max(30, textWidth(figure(top))+7), h-18
@@ -472,6 +476,7 @@ func (r RatesData) describe() string {
 }
 
 func (r RatesData) table() Table {
+	r = r.thinned()
 	out := Table{Caption: r.Title, Head: []string{"Interval", "Born", capital(r.Unit)}}
 	for _, b := range r.Bars {
 		if b.To < len(r.Labels) {

@@ -109,6 +109,8 @@ const (
 )
 
 func (t TimelineData) draw(width float64) drawing {
+	all := len(t.Labels)
+	t = t.thinned()
 	narrow := width < 600
 	f := timelineFrame{t: t, narrow: narrow, left: 120, right: width - 34, top: 36, laneH: 128}
 	if narrow {
@@ -120,7 +122,7 @@ func (t TimelineData) draw(width float64) drawing {
 	}
 	f.max = max(f.max, 1)
 	f.rows()
-	d := drawing{id: fmt.Sprintf("%s-%g", t.ID, width), title: t.Title, desc: t.describe(), class: "timeline", w: width, h: f.bottom + 26}
+	d := drawing{id: fmt.Sprintf("%s-%g", t.ID, width), title: t.Title, desc: t.describe() + partly(" Of a long series: ", len(t.Labels), all), class: "timeline", w: width, h: f.bottom + 26}
 	f.d = &d
 	f.scale()
 	for i, lane := range t.Lanes {
@@ -504,7 +506,7 @@ func (f *timelineFrame) points(i int, lane Lane) {
 			f.d.circle("c-abd", x, y, 4)
 		case at == f.t.B:
 			f.d.circle("c-abd b", x, y, 4)
-		default:
+		case dotted(lane.Values, lane.Epochs, at, mostDots):
 			f.d.circle("c-dot full "+class, x, y, 2.75)
 		}
 	}
@@ -804,7 +806,9 @@ func around(from, to float64, covered []point) []point {
 }
 
 func (t TimelineData) table() Table {
-	out := Table{Caption: t.Title, Head: append([]string{"Series"}, t.Labels...)}
+	all := len(t.Labels)
+	t = t.thinned()
+	out := Table{Caption: t.Title + partly(", ", len(t.Labels), all), Head: append([]string{"Series"}, t.Labels...)}
 	for _, lane := range t.Lanes {
 		row := []string{lane.Name + ", " + lane.Unit}
 		for i, v := range lane.Values {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -101,11 +102,20 @@ type Case struct {
 	Pickers bool
 	Choices []ChoiceGroup
 	A, B    string
+	// MoreChoices says that there are more snapshots than choices.
+	MoreChoices bool `json:",omitempty"`
+	// Paging is set where the case has more processes than a page shows.
+	Paging *Paging `json:",omitempty"`
 	// Short is the first finding of each process, for who reads nothing else; ShortNote
 	// says that there are more.
 	Short     []CaseShort
 	ShortNote string
 	Findings  []CaseFinding
+	// Before counts the findings of the pages before.
+	Before int `json:",omitempty"`
+	// Listed are further findings in a line, ListedNote counts those that are not there.
+	Listed     []CaseLine `json:",omitempty"`
+	ListedNote string     `json:",omitempty"`
 	// FindingsNote says in which order the findings stand.
 	FindingsNote string
 	// SetAside are the findings that somebody called benign, with the reasons.
@@ -132,11 +142,13 @@ type Case struct {
 	Box     FilterBox
 	Applied string
 	// Several is the page with all snapshots of the first series side by side.
-	Several  string
-	Bundles  []CaseBundle
-	Identity []CaseIdentity
-	NotSeen  []string
-	Problems []Problem
+	Several string
+	Bundles []CaseBundle
+	// BundlesNote says that not all bundles are listed.
+	BundlesNote string `json:",omitempty"`
+	Identity    []CaseIdentity
+	NotSeen     []string
+	Problems    []Problem
 	// MoreProblems counts the kinds of problems that the list leaves out.
 	MoreProblems int
 	ProblemCount int
@@ -274,7 +286,12 @@ type CaseIdentity struct {
 
 const (
 	maxCaseFamilies = 400
-	maxCaseProblems = 8
+	// maxPagedFamilies are those of a page of several.
+	maxPagedFamilies = 250
+	maxCaseCells     = 3600 // of the table of families
+	maxCaseProblems  = 8
+	maxCaseBundles   = 60
+	maxCaseReading   = 8
 )
 
 // grows reports whether a verdict says that a family has more members than before. New
@@ -312,6 +329,15 @@ type caseMaker struct {
 	// told is the finding that tells a class in full, by process and class.
 	told   map[string]string
 	traces report.Traces
+	// page are the numbers of the series that the page shows, order those of all by rank
+	// where the case has several pages; number is the one shown then, from 1, and before
+	// counts the findings of those in front of it.
+	page, order    []int
+	number, before int
+	// passing are the families of the table, passed counts those that pass the filter.
+	passing []passingFamily
+	passed  int
+	worked  map[*report.Series]*caseSeries
 }
 
 // column is one instant at which at least one series has a snapshot.
@@ -322,23 +348,25 @@ type column struct {
 
 // NewCase makes the page of a case.
 func NewCase(in CaseInput) Case {
-	m := caseMaker{in: in, snapshots: map[string]*report.Snapshot{}, told: map[string]string{}}
+	m := caseMaker{in: in, snapshots: make(map[string]*report.Snapshot, len(in.Report.Snapshots)), told: map[string]string{}, worked: map[*report.Series]*caseSeries{}}
 	for i := range in.Report.Snapshots {
 		m.snapshots[in.Report.Snapshots[i].ID] = &in.Report.Snapshots[i]
 	}
+	c := Case{ID: in.ID, Title: Visible(in.Title), Sample: in.Sample, Frozen: in.Frozen}
+	m.paginate(&c)
+	m.filter(&c)
 	m.align()
 	times := make([]time.Time, len(m.columns))
 	for i, k := range m.columns {
 		times[i] = k.at
 	}
 	m.dated = severalDays(times)
-	c := Case{ID: in.ID, Title: Visible(in.Title), Sample: in.Sample, Frozen: in.Frozen}
 	c.Headline, c.Lead = m.headline()
 	if !in.Frozen {
 		c.Form = m.form()
 	}
 	for _, b := range in.Bundles {
-		if b.reading() {
+		if b.reading() && len(c.Reading) < maxCaseReading {
 			c.Reading = append(c.Reading, Link{Text: Visible(b.Name), URL: m.live(bundleURL(b.ID))})
 		}
 	}
@@ -350,8 +378,10 @@ func NewCase(in CaseInput) Case {
 	m.limits(&c)
 	m.charts(&c)
 	m.families(&c)
-	if len(in.Report.Series) > 0 && len(in.Report.Series[0].Snapshots) > 1 && !in.Frozen {
-		c.Several = "/compare?" + url.Values{"case": {in.ID}, "series": {m.seriesKey(&in.Report.Series[0])}}.Encode()
+	if len(m.page) > 0 && !in.Frozen {
+		if s := &in.Report.Series[m.page[0]]; len(s.Snapshots) > 1 {
+			c.Several = "/compare?" + url.Values{"case": {in.ID}, "series": {m.seriesKey(s)}}.Encode()
+		}
 	}
 	m.side(&c)
 	c.Shell = Shell{
@@ -359,7 +389,11 @@ func NewCase(in CaseInput) Case {
 		Crumbs: []Link{{Text: "Cases", URL: "/"}}, Here: c.Title,
 	}
 	if !in.Frozen {
-		c.Shell.Offer(caseURL(in.ID), "", WithoutStacks)
+		query := ""
+		if m.number > 1 {
+			query = "?page=" + strconv.Itoa(m.number)
+		}
+		c.Shell.Offer(caseURL(in.ID), query, WithoutStacks)
 		if len(c.Reading) > 0 {
 			c.Shell.Refresh = 3
 		}
@@ -387,11 +421,15 @@ func (m *caseMaker) align() {
 		column
 		order float64
 		ids   []string
+		// series is the last one with a snapshot there: a series has one in a column.
+		series int
 	}
 	var entries []entry
-	labelled := map[string][]int{} // entries by label
-	for _, s := range m.in.Report.Series {
-		own := map[int]bool{}
+	// Entries by label, and those of a label by time: thousands may have the same label.
+	labelled := map[string][]int{}
+	timed := map[instant][]int{}
+	for _, series := range m.aligned() {
+		s := &m.in.Report.Series[series]
 		before := -1.0
 		for i, id := range s.Snapshots {
 			snap := m.snapshots[id]
@@ -400,23 +438,28 @@ func (m *caseMaker) align() {
 			}
 			at := timeOf(snap)
 			found := -1
-			for _, k := range labelled[snap.Label] {
-				if !own[k] && near(entries[k].at, at) {
-					found = k
-					break
+			for _, list := range candidates(labelled, timed, snap.Label, at) {
+				for _, k := range list {
+					if entries[k].series != series && near(entries[k].at, at) && (found < 0 || k < found) {
+						found = k
+					}
 				}
 			}
 			if found < 0 {
-				entries = append(entries, entry{column: column{label: snap.Label, at: at}, order: orderOf(at, before, i)})
+				entries = append(entries, entry{column: column{label: snap.Label, at: at}, order: orderOf(at, before, i), series: -1})
 				found = len(entries) - 1
 				labelled[snap.Label] = append(labelled[snap.Label], found)
+				timed[instantOf(snap.Label, at)] = append(timed[instantOf(snap.Label, at)], found)
 			}
 			e := &entries[found]
 			if !at.IsZero() && (e.at.IsZero() || at.Before(e.at)) {
+				if before, now := instantOf(snap.Label, e.at), instantOf(snap.Label, at); before != now {
+					timed[now] = append(timed[now], found)
+				}
 				e.at = at
 			}
 			e.ids = append(e.ids, id)
-			own[found] = true
+			e.series = series
 			before = e.order
 		}
 	}
@@ -427,6 +470,30 @@ func (m *caseMaker) align() {
 			m.place[id] = k
 		}
 	}
+}
+
+// instant is a label with the stretch of time, as long as sameInstant, in which its
+// snapshot lies; 0 for an unknown time.
+type instant struct {
+	label string
+	part  int64
+}
+
+func instantOf(label string, at time.Time) instant {
+	if at.IsZero() {
+		return instant{label: label}
+	}
+	return instant{label, at.Unix()/int64(sameInstant/time.Second) + 1}
+}
+
+// candidates are the entries that may be of the instant of a snapshot.
+func candidates(labelled map[string][]int, timed map[instant][]int, label string, at time.Time) [][]int {
+	if at.IsZero() {
+		return [][]int{labelled[label]}
+	}
+	own := instantOf(label, at)
+	before, after := instant{label, own.part - 1}, instant{label, own.part + 1}
+	return [][]int{timed[before], timed[own], timed[after], timed[instant{label: label}]}
 }
 
 // orderOf sorts by time; an untimed snapshot stays just behind the one before.
@@ -449,6 +516,22 @@ func timeOf(s *report.Snapshot) time.Time {
 		return time.Time{}
 	}
 	return *s.CapturedAt
+}
+
+// aligned are the series whose snapshots have columns: those of the page, and where a
+// filter looks into all those of the families that pass.
+func (m *caseMaker) aligned() []int {
+	out := slices.Clone(m.page)
+	have := make([]bool, len(m.in.Report.Series))
+	for _, i := range out {
+		have[i] = true
+	}
+	for _, p := range m.passing {
+		if !have[p.series] {
+			have[p.series], out = true, append(out, p.series)
+		}
+	}
+	return out
 }
 
 // spreadOut puts one value per snapshot of a series into the case's columns.
@@ -478,8 +561,8 @@ func (m *caseMaker) spreadLower(s *report.Series, lower []bool) []bool {
 
 func (m *caseMaker) totals(s *report.Series, k analysis.Kind) []*int {
 	out := make([]*int, len(s.Snapshots))
-	for i, id := range s.Snapshots {
-		if snap := m.snapshots[id]; snap != nil {
+	for i, snap := range m.known(s).snapshots {
+		if snap != nil {
 			out[i] = snap.Totals.Of(k)
 		}
 	}
@@ -492,10 +575,10 @@ func (m *caseMaker) complete(s *report.Series, k analysis.Kind) []*int {
 }
 
 func (m *caseMaker) label(s *report.Series, i int) string {
-	if i < 0 || i >= len(s.Snapshots) || m.snapshots[s.Snapshots[i]] == nil {
+	if i < 0 || i >= len(s.Snapshots) {
 		return ""
 	}
-	return Visible(m.snapshots[s.Snapshots[i]].Label)
+	return m.known(s).labels[i]
 }
 
 // headline is the sentence of the case and what qualifies it.
@@ -524,7 +607,7 @@ func (m *caseMaker) nothing() (string, string) {
 // restarted reports whether two snapshots are of different process starts: what
 // fell between them did not recover.
 func (m *caseMaker) restarted(s *report.Series, i, j int) bool {
-	a, b := m.snapshots[s.Snapshots[i]], m.snapshots[s.Snapshots[j]]
+	a, b := m.known(s).snapshots[i], m.known(s).snapshots[j]
 	return a != nil && b != nil && a.Epoch != b.Epoch
 }
 
@@ -587,15 +670,8 @@ const (
 
 // figures fills the table below the timeline, which is also the picker.
 func (m *caseMaker) figures(c *Case) {
-	var columns []CaseColumn
-	for _, k := range m.columns {
-		clock := "–"
-		if !k.at.IsZero() {
-			clock = wording.Clock(k.at)
-		}
-		columns = append(columns, CaseColumn{Label: Visible(k.label), Clock: clock, Full: wording.Time(k.at)})
-	}
-	for i := range m.in.Report.Series {
+	columns := make([]CaseColumn, len(m.columns))
+	for _, i := range m.page {
 		s := &m.in.Report.Series[i]
 		for _, at := range m.restarts(s) {
 			if k := m.column(s.Snapshots[at]); k >= 0 {
@@ -605,7 +681,14 @@ func (m *caseMaker) figures(c *Case) {
 	}
 	c.A, c.B = m.defaultPick()
 	m.shown = m.worthAColumn(columns, c.A, c.B)
-	c.Columns = slices.Clone(narrow(columns, m.shown))
+	for _, i := range m.shown {
+		k, column := m.columns[i], columns[i]
+		column.Label, column.Clock, column.Full = Visible(k.label), "–", wording.Time(k.at)
+		if !k.at.IsZero() {
+			column.Clock = wording.Clock(k.at)
+		}
+		c.Columns = append(c.Columns, column)
+	}
 	m.days(c.Columns)
 	if len(c.Columns) < len(columns) {
 		c.ColumnNote = fmt.Sprintf("%d of %d snapshots have a column; the lists below hold all of them.", len(c.Columns), len(columns))
@@ -615,7 +698,8 @@ func (m *caseMaker) figures(c *Case) {
 	}
 	rows := m.worthRows()
 	var choices []Choice
-	for i := range m.in.Report.Series {
+	var places []placedSnapshot
+	for _, i := range m.page {
 		s := &m.in.Report.Series[i]
 		if !rows[i] {
 			c.Others = append(c.Others, m.other(s))
@@ -625,12 +709,29 @@ func (m *caseMaker) figures(c *Case) {
 		c.Pickers = c.Pickers || len(g.Picks) > 0
 		c.Groups = append(c.Groups, g)
 		for k, id := range s.Snapshots {
-			if snap := m.snapshots[id]; snap != nil {
-				choices = append(choices, Choice{Value: id, Text: m.choice(s, k), Group: named(s)})
+			if m.snapshots[id] != nil {
+				choices = append(choices, Choice{Value: id, Group: named(s)})
+				places = append(places, placedSnapshot{s, k})
 			}
 		}
 	}
+	texts := map[string]placedSnapshot{}
+	for i, p := range places {
+		texts[choices[i].Value] = p
+	}
+	choices, c.MoreChoices = fewChoices(choices, c.A, c.B)
+	for i := range choices {
+		p := texts[choices[i].Value]
+		choices[i].Text = m.choice(p.s, p.index)
+	}
 	c.Choices = groupChoices(choices)
+	c.MoreChoices = c.MoreChoices || c.Paging != nil
+}
+
+// placedSnapshot is the snapshot of a series with its place there.
+type placedSnapshot struct {
+	s     *report.Series
+	index int
 }
 
 // days names the day of the first of the shown columns and of each where it changes.
@@ -687,7 +788,7 @@ func (m *caseMaker) worthRows() []bool {
 	out := make([]bool, len(m.in.Report.Series))
 	n := 0
 	for _, growing := range []bool{true, false} {
-		for i := range m.in.Report.Series {
+		for _, i := range m.page {
 			if !out[i] && n < maxGroups && (!growing || topFamily(&m.in.Report.Series[i]) != nil) {
 				out[i], n = true, n+1
 			}
@@ -708,18 +809,6 @@ func (m *caseMaker) other(s *report.Series) CaseOther {
 		out.URL = m.live("/diff/" + s.Snapshots[0] + ".." + s.Snapshots[last] + "?case=" + m.in.ID)
 	} else {
 		out.URL = m.live(snapshotURL(s.Snapshots[0], m.in.ID))
-	}
-	return out
-}
-
-// narrow are the entries of the columns that are shown.
-func narrow[T any](all []T, shown []int) []T {
-	if len(shown) >= len(all) {
-		return all
-	}
-	out := make([]T, 0, len(shown))
-	for _, k := range shown {
-		out = append(out, all[k])
 	}
 	return out
 }
@@ -749,7 +838,7 @@ func (m *caseMaker) choice(s *report.Series, i int) string {
 // series that grows, else its ends; a cut one only where no two others are there.
 func (m *caseMaker) defaultPick() (a, b string) {
 	for _, want := range []bool{true, false} {
-		for i := range m.in.Report.Series {
+		for _, i := range m.page {
 			s := &m.in.Report.Series[i]
 			f := topFamily(s)
 			if len(s.Snapshots) < 2 || want && f == nil {
@@ -804,27 +893,21 @@ func (m *caseMaker) group(s *report.Series, a, b string) CaseGroup {
 			continue
 		}
 		row := CaseFigures{Name: kindTitle(k), Strong: len(g.Rows) == 0}
-		row.Cells = cells(m.spreadOut(s, values), m.spreadLower(s, m.lower(s, k)))
-		row.Cells = narrow(row.Cells, m.shown)
+		row.Cells = m.shownCells(s, values, m.lower(s, k))
 		g.Rows = append(g.Rows, row)
 	}
-	g.Links = make([]Link, len(m.columns))
-	for _, id := range s.Snapshots {
-		if k, ok := m.place[id]; ok {
-			g.Links[k] = Link{Text: Visible(m.snapshots[id].Label), URL: m.live(snapshotURL(id, m.in.ID))}
-		}
+	g.Links = make([]Link, len(m.shown))
+	for _, x := range m.shownOf(s) {
+		g.Links[x.place] = Link{Text: m.label(s, x.snapshot), URL: m.live(snapshotURL(s.Snapshots[x.snapshot], m.in.ID))}
 	}
-	g.Links = narrow(g.Links, m.shown)
 	if len(s.Snapshots) < 2 || m.in.Frozen {
 		return g
 	}
-	g.Picks = make([]CasePick, len(m.columns))
-	for _, id := range s.Snapshots {
-		if k, ok := m.place[id]; ok {
-			g.Picks[k] = CasePick{Value: id, Text: named(s) + " " + Visible(m.snapshots[id].Label), A: id == a, B: id == b}
-		}
+	g.Picks = make([]CasePick, len(m.shown))
+	for _, x := range m.shownOf(s) {
+		id := s.Snapshots[x.snapshot]
+		g.Picks[x.place] = CasePick{Value: id, Text: named(s) + " " + m.label(s, x.snapshot), A: id == a, B: id == b}
 	}
-	g.Picks = narrow(g.Picks, m.shown)
 	return g
 }
 
@@ -874,9 +957,11 @@ func (m *caseMaker) timeline(c *Case) {
 		t.B = b
 	}
 	const most = 8
-	for i := range m.in.Report.Series {
-		s := &m.in.Report.Series[i]
-		if lane, ok := m.lane(s, i, t.Times); ok && len(t.Lanes) < most {
+	for _, i := range m.page {
+		if len(t.Lanes) == most {
+			break
+		}
+		if lane, ok := m.lane(&m.in.Report.Series[i], i, t.Times); ok {
 			t.Lanes = append(t.Lanes, lane)
 		}
 	}
@@ -992,15 +1077,32 @@ func (m *caseMaker) span(lanes int) string {
 
 // counted: "9 snapshots", or "18 snapshots of 2 processes at 9 instants".
 func (m *caseMaker) counted() string {
-	snapshots, instants := int64(len(m.place)), int64(len(m.columns))
+	snapshots, instants := m.placed()
 	text := wording.PagePlural(snapshots, "snapshot", "snapshots")
-	if n := len(m.in.Report.Series); n > 1 {
+	if n := len(m.page); n > 1 {
 		text += " of " + wording.PagePlural(int64(n), "process", "processes")
 	}
 	if snapshots == instants {
 		return text
 	}
 	return text + " at " + wording.PagePlural(instants, "instant", "instants")
+}
+
+// placed counts the snapshots of the page and their columns.
+func (m *caseMaker) placed() (snapshots, instants int64) {
+	columns := make([]bool, len(m.columns))
+	for _, i := range m.page {
+		for _, id := range m.in.Report.Series[i].Snapshots {
+			if at, ok := m.place[id]; ok {
+				snapshots++
+				if !columns[at] {
+					columns[at] = true
+					instants++
+				}
+			}
+		}
+	}
+	return snapshots, instants
 }
 
 // named is the process of a series, told from others of its name by its pid.
@@ -1027,11 +1129,11 @@ const (
 	factRank
 )
 
-// ranked are the findings of all series in the order in which they are told; within a
-// rank they keep the order of their process.
-func (m *caseMaker) ranked() []placedFinding {
+// ranked are the findings of series in the order in which they are told; within a rank
+// they keep the order of their process.
+func (m *caseMaker) ranked(series []int) []placedFinding {
 	var out []placedFinding
-	for i := range m.in.Report.Series {
+	for _, i := range series {
 		s := &m.in.Report.Series[i]
 		for k := range s.Findings {
 			f := &s.Findings[k]
@@ -1051,14 +1153,26 @@ func (m *caseMaker) ranked() []placedFinding {
 
 func (m *caseMaker) findings(c *Case) {
 	growing, rose, aged, aside, all := 0, 0, 0, 0, 0
-	for _, r := range m.ranked() {
-		c.Findings = append(c.Findings, m.finding(&m.in.Report.Series[r.series], r.series, r.f, len(c.Findings)+1))
-		m.short(c, r)
+	list := m.ranked(m.page)
+	c.Before = m.before
+	for _, r := range list[:min(len(list), maxFindings)] {
+		c.Findings = append(c.Findings, m.finding(&m.in.Report.Series[r.series], r.series, r.f, m.before+len(c.Findings)+1))
+		if m.number < 2 {
+			m.short(c, r)
+		}
 	}
-	if more := len(c.Findings) - len(c.Short); len(c.Short) > 0 && more > 0 {
-		c.ShortNote = wording.PagePlural(int64(more), "more finding stands", "more findings stand") + " below."
-	}
+	m.listed(c, list[len(c.Findings):])
+	found := 0
 	for i := range m.in.Report.Series {
+		found += len(m.in.Report.Series[i].Findings)
+	}
+	if more := found - len(c.Short); len(c.Short) > 0 && more > 0 {
+		c.ShortNote = wording.PagePlural(int64(more), "more finding stands", "more findings stand") + " below."
+		if m.number > 0 {
+			c.ShortNote = strings.TrimSuffix(c.ShortNote, ".") + " and on the other pages."
+		}
+	}
+	for _, i := range m.page {
 		s := &m.in.Report.Series[i]
 		if s.Quiet != "" {
 			c.Quiet = append(c.Quiet, named(s)+": "+Visible(s.Quiet))
@@ -1069,8 +1183,12 @@ func (m *caseMaker) findings(c *Case) {
 		for k := range s.SetAside {
 			c.SetAside = append(c.SetAside, m.setAside(s, &s.SetAside[k]))
 		}
+	}
+	for i := range m.in.Report.Series {
+		s := &m.in.Report.Series[i]
 		all += len(s.Families)
-		for _, f := range s.Families {
+		for k := range s.Families {
+			f := &s.Families[k]
 			switch {
 			case !f.Verdict.Rose():
 			case f.Benign():
@@ -1084,7 +1202,9 @@ func (m *caseMaker) findings(c *Case) {
 			}
 		}
 	}
-	switch n := int64(len(c.Findings)); {
+	switch n := int64(found); {
+	case n > 0 && m.number > 0:
+		c.FindingsNote = fmt.Sprintf("%s, %s of them of the processes of this page, worst first.", wording.PagePlural(n, "finding", "findings"), wording.Exact(int64(len(list))))
 	case n > 0 && growing > 0:
 		c.FindingsNote = fmt.Sprintf("%d: what grows, worst first, then what may hold it and what follows.", n)
 	case n > 0:
@@ -1324,51 +1444,62 @@ func (f *CaseFinding) spark(id string, labels []string, all []*int, lower []bool
 	}
 }
 
-func (m *caseMaker) labels(s *report.Series) []string {
-	out := make([]string, len(s.Snapshots))
-	for i := range s.Snapshots {
-		out[i] = m.label(s, i)
-	}
-	return out
-}
+func (m *caseMaker) labels(s *report.Series) []string { return m.known(s).labels }
 
 func (m *caseMaker) familyURL(s *report.Series, fingerprint string) string {
 	return familyURL(fingerprint, m.in.ID, m.seriesKey(s))
 }
 
-// families fills the folded table: units first, then families alone.
-func (m *caseMaker) families(c *Case) {
-	type ranked struct {
-		s *report.Series
-		f *report.Family
-	}
-	var list []ranked
+// passingFamily is a family of the table with the number of its series.
+type passingFamily struct {
+	series int
+	s      *report.Series
+	f      *report.Family
+}
+
+// filter chooses the families of the table, the worst first: those of the page, and where
+// a filter asks those of the whole case.
+func (m *caseMaker) filter(c *Case) {
 	asked, box := newFilterBox(m.in.Query.Get("q"))
-	for i := range m.in.Report.Series {
+	series := m.page
+	if !asked.Empty() && m.order != nil {
+		series = m.order
+	}
+	for _, i := range series {
 		s := &m.in.Report.Series[i]
 		c.FamilyCount += len(s.Families)
 		for k := range s.Families {
 			if asked.Empty() || asked.Match(m.facts(i, &s.Families[k])) {
-				list = append(list, ranked{s, &s.Families[k]})
+				m.passing = append(m.passing, passingFamily{i, s, &s.Families[k]})
 			}
 		}
 	}
-	box.passed(len(list), c.FamilyCount)
+	m.passed = len(m.passing)
+	box.passed(m.passed, c.FamilyCount)
 	box.Anchor = "#h-all"
+	if m.number > 1 {
+		box.Hidden = append(box.Hidden, Pair{"page", strconv.Itoa(m.number)})
+	}
 	if c.Box = box; m.in.Frozen && !asked.Empty() {
 		c.Applied = "Filter " + box.Text + ": " + box.Note
 	}
-	slices.SortStableFunc(list, func(a, b ranked) int {
+	slices.SortStableFunc(m.passing, func(a, b passingFamily) int {
 		return cmp.Or(cmp.Compare(a.f.Verdict.Rank(), b.f.Verdict.Rank()), cmp.Compare(b.f.Rise, a.f.Rise))
 	})
+	m.passing = m.passing[:min(len(m.passing), maxCaseFamilies)]
+}
+
+// families fills the folded table: units first, then families alone.
+func (m *caseMaker) families(c *Case) {
+	most := min(len(m.passing), maxCaseCells/max(len(m.shown), 1))
+	if m.order != nil {
+		most = min(most, maxPagedFamilies)
+	}
+	c.MoreFamilies = m.passed - most
 	unit := map[*report.Unit]int{}
-	for i, r := range list {
-		if i == maxCaseFamilies {
-			c.MoreFamilies = len(list) - i
-			break
-		}
+	for _, r := range m.passing[:most] {
 		row := CaseFamily{Process: named(r.s), Kind: kindWord(r.f.Kind, 1), Verdict: string(r.f.Verdict), Triage: markOf(r.f.Triage), Role: r.f.Role, Name: m.name(r.s, r.f), Rise: wording.Signed(r.f.Rise), Handle: r.f.Handle, fingerprint: r.f.Fingerprint}
-		row.Counts = narrow(cells(m.spreadOut(r.s, r.f.Counts), m.spreadLower(r.s, m.lower(r.s, r.f.Kind))), m.shown)
+		row.Counts = m.shownCells(r.s, r.f.Counts, m.lower(r.s, r.f.Kind))
 		var u *report.Unit
 		if r.f.Unit != nil {
 			u = unitOf(r.s, *r.f.Unit)
@@ -1423,17 +1554,24 @@ func (m *caseMaker) name(s *report.Series, f *report.Family) FamilyName {
 
 // side fills the column beside the findings.
 func (m *caseMaker) side(c *Case) {
-	for _, b := range m.in.Bundles {
+	bundles := m.in.Bundles
+	if len(bundles) > maxCaseBundles {
+		c.BundlesNote = fmt.Sprintf("%d of %s, those that were added last.", maxCaseBundles, wording.PagePlural(int64(len(bundles)), "bundle", "bundles"))
+		bundles = bundles[len(bundles)-maxCaseBundles:]
+	}
+	for _, b := range bundles {
 		c.Bundles = append(c.Bundles, CaseBundle{
 			Name: Visible(b.Name), URL: m.live(bundleURL(b.ID)), Status: Visible(b.Status), Size: b.Size, Reading: b.reading(),
 			Snapshots: wording.PagePlural(int64(b.Snapshots), "snapshot", "snapshots"), Problems: wording.PagePlural(int64(b.Problems), "problem", "problems"),
 		})
 	}
+	for _, i := range m.page {
+		c.Identity = append(c.Identity, m.identity(&m.in.Report.Series[i]))
+	}
 	truncated, completed, refused := 0, 0, 0
 	missing := map[analysis.Kind]bool{}
 	for i := range m.in.Report.Series {
 		s := &m.in.Report.Series[i]
-		c.Identity = append(c.Identity, m.identity(s))
 		for _, id := range s.Snapshots {
 			if snap := m.snapshots[id]; snap != nil && snap.Refused > 0 {
 				refused++
@@ -1447,8 +1585,9 @@ func (m *caseMaker) side(c *Case) {
 	for _, k := range []analysis.Kind{analysis.KindGoroutine, analysis.KindDescriptor, analysis.KindWatch} {
 		missing[k] = true
 		for i := range m.in.Report.Series {
-			if first, _ := bounds(m.totals(&m.in.Report.Series[i], k)); first >= 0 {
+			if m.captured(&m.in.Report.Series[i], k) {
 				missing[k] = false
+				break
 			}
 		}
 		if k == analysis.KindGoroutine && m.threaded() {
@@ -1475,6 +1614,14 @@ func (m *caseMaker) side(c *Case) {
 		c.MoreProblems = len(c.Problems) - maxCaseProblems
 		c.Problems = c.Problems[:maxCaseProblems]
 	}
+}
+
+// captured reports whether any snapshot of a series has the kind.
+func (m *caseMaker) captured(s *report.Series, k analysis.Kind) bool {
+	return slices.ContainsFunc(s.Snapshots, func(id string) bool {
+		snap := m.snapshots[id]
+		return snap != nil && snap.Totals.Of(k) != nil
+	})
 }
 
 // threaded reports whether any process was captured by its threads.
@@ -1516,6 +1663,9 @@ func (c Case) Document() Document {
 	var m Document
 	m.heading(1, c.Headline)
 	m.paragraph(c.Lead)
+	if c.Paging != nil {
+		m.paragraph(c.Paging.Text + ". " + c.Paging.Note)
+	}
 	for _, s := range c.Short {
 		m.paragraph(capital(s.Verdict) + ", " + s.Process + ": " + s.Title + ".")
 		for _, p := range []Pair{{"How sure", s.Sure}, {"What to do", s.Todo}} {
@@ -1574,6 +1724,13 @@ func (c Case) Document() Document {
 		if f.Next != "" {
 			m.paragraph("Next: " + f.Next)
 		}
+	}
+	for _, l := range c.Listed {
+		m.item(l.Number + ". " + l.Title + " (" + l.Verdict + ", " + l.Process + ")")
+	}
+	if c.ListedNote != "" {
+		m.gap()
+		m.paragraph(c.ListedNote)
 	}
 	for _, a := range c.SetAside {
 		m.item("set aside: " + a.Title + " (" + a.Process + "). " + a.Text)

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -53,6 +54,8 @@ const (
 	maxLayers     = 7
 	maxBirths     = 8
 	maxChartLinks = 40
+	// maxLargeDrawn is of how many processes a large page draws further charts.
+	maxLargeDrawn = 1
 )
 
 // charts adds the charts of the series that were drawn, and links to the others.
@@ -64,13 +67,15 @@ func (m *caseMaker) charts(c *Case) {
 		if len(s.Snapshots) < 2 {
 			continue
 		}
-		if m.more(i).Drawn != nil {
+		if m.more(i).Drawn != nil && (!m.large() || len(out.Processes) < maxLargeDrawn) {
 			p := m.process(s, i)
 			p.number(len(out.Processes))
 			out.Processes = append(out.Processes, p)
 			continue
 		}
-		left = append(left, Link{Text: m.processName(s), URL: m.chartsURL(seriesKeyOf(s))})
+		if m.order == nil || slices.Contains(m.page, i) || m.more(i).Drawn != nil {
+			left = append(left, Link{Text: m.processName(s), URL: m.chartsURL(seriesKeyOf(s))})
+		}
 	}
 	switch {
 	case len(out.Processes) == 0 && len(left) == 0:
@@ -92,10 +97,17 @@ func (m *caseMaker) charts(c *Case) {
 	}
 	out.Links = left
 	c.Further = &out
+	if m.large() && len(out.Processes) > 0 {
+		c.MoreMinis = nil // the page has no room for both
+	}
 }
 
 func (m *caseMaker) chartsURL(which string) string {
-	return m.live(caseURL(m.in.ID) + "?" + url.Values{"charts": {which}}.Encode() + "#charts")
+	q := url.Values{"charts": {which}}
+	if m.number > 1 {
+		q.Set("page", strconv.Itoa(m.number))
+	}
+	return m.live(caseURL(m.in.ID) + "?" + q.Encode() + "#charts")
 }
 
 // seriesKeyOf names a series in addresses.

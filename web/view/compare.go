@@ -69,8 +69,10 @@ type Compare struct {
 	Applied     string
 	Sections    []CompareSection
 	Picks       []PickGroup
-	Hidden      []Pair
-	LeftOut     string
+	// PicksNote says that not every snapshot is among them.
+	PicksNote string `json:",omitempty"`
+	Hidden    []Pair
+	LeftOut   string
 	// Elsewhere is the page on which snapshots of other cases are found.
 	Elsewhere string
 	Empty     string
@@ -581,7 +583,15 @@ func (m *compareMaker) picks(c *Compare) {
 		last := &c.Picks[len(c.Picks)-1]
 		last.Picks = append(last.Picks, Pick{Value: col.Value, Text: c.Heads[i].Label + ", " + c.Heads[i].Clock, Checked: true})
 	}
-	for _, g := range groupChoices(m.in.Snapshots) {
+	var keep []string
+	for _, col := range m.in.Columns {
+		keep = append(keep, col.Value)
+	}
+	choices, more := fewChoices(m.in.Snapshots, keep...)
+	if more {
+		c.PicksNote = fmt.Sprintf("%s of %s are listed; another one is shown with &s= and its id in the address.", wording.Number(int64(len(choices))), wording.PagePlural(int64(len(m.in.Snapshots)), "snapshot", "snapshots"))
+	}
+	for _, g := range groupChoices(choices) {
 		group := PickGroup{Name: printable(g.Name)}
 		for _, s := range g.Choices {
 			group.Picks = append(group.Picks, Pick{Value: s.Value, Text: Visible(s.Text), Checked: chosen[s.Value]})

@@ -100,8 +100,10 @@ type Diff struct {
 	Sections           []DiffSection
 	Spread             string
 	Choices            []ChoiceGroup
-	Twin               chart.Table
-	Empty              string
+	// MoreChoices says that the case has more snapshots than there are choices.
+	MoreChoices bool `json:",omitempty"`
+	Twin        chart.Table
+	Empty       string
 }
 
 // DiffSide is A or B.
@@ -426,7 +428,8 @@ func (m *diffMaker) tools(d *Diff) {
 	}
 	in := &m.in
 	d.Swap = m.swap()
-	d.Choices = groupChoices(in.Snapshots)
+	choices, more := fewChoices(in.Snapshots, d.A.ID, d.B.ID)
+	d.Choices, d.MoreChoices = groupChoices(choices), more
 	d.Split, d.Unified = m.address(map[string]string{"stacks": "split"}), m.address(map[string]string{"stacks": "unified"})
 	for k, values := range m.parts() {
 		for _, v := range values {
@@ -1450,12 +1453,17 @@ func waitBars(id string, g *analysis.Group) *chart.BarsData {
 // twin holds the figures of the small lines.
 func (m *diffMaker) twin(all []DiffSection) chart.Table {
 	t := chart.Table{Caption: "Members of each family per snapshot", Head: []string{"Family"}}
+	columns := chart.Fewer(len(m.in.Labels), m.in.AIndex, m.in.BIndex)
+	if columns != nil {
+		t.Caption += fmt.Sprintf(", %d of %d snapshots", len(columns), len(m.in.Labels))
+	}
 	for i, l := range m.in.Labels {
 		if slices.Contains(m.in.Restarts, i) {
 			l += " (restarted)"
 		}
-		t.Head = append(t.Head, Visible(l))
+		t.Head = append(t.Head, l)
 	}
+	t.Head = slices.Concat(t.Head[:1], visibles(few(t.Head[1:], columns)))
 	for _, s := range all {
 		if s.Name == string(diff.Unchanged) {
 			continue
@@ -1463,8 +1471,8 @@ func (m *diffMaker) twin(all []DiffSection) chart.Table {
 		rows := s.all()
 		t.Rows = slices.Grow(t.Rows, len(rows))
 		for i := range rows {
-			if r := &rows[i]; len(r.Spark.Values)+1 == len(t.Head) {
-				t.Rows = append(t.Rows, withCells([]string{r.Name.Text()}, r.Spark.Values, r.Spark.Lower))
+			if r := &rows[i]; len(r.Spark.Values) == len(m.in.Labels) {
+				t.Rows = append(t.Rows, withCells([]string{r.Name.Text()}, few(r.Spark.Values, columns), few(r.Spark.Lower, columns)))
 			}
 		}
 	}

@@ -154,15 +154,7 @@ func course(counts []*int, epochs []int) string {
 }
 
 // restarts are the snapshots of a series that begin a new process start.
-func (m *caseMaker) restarts(s *report.Series) []int {
-	var out []int
-	for i := 1; i < len(s.Snapshots); i++ {
-		if m.restarted(s, i-1, i) {
-			out = append(out, i)
-		}
-	}
-	return out
-}
+func (m *caseMaker) restarts(s *report.Series) []int { return m.known(s).restarts }
 
 // unitFinding replaces the running text of a unit, which repeats ratios and
 // families, by what one instance is and how many there are.
@@ -315,8 +307,8 @@ func placed(e trend.Event, times []time.Time) (chart.Event, bool) {
 
 func (m *caseMaker) times(s *report.Series) []time.Time {
 	out := make([]time.Time, len(s.Snapshots))
-	for i, id := range s.Snapshots {
-		if snap := m.snapshots[id]; snap != nil {
+	for i, snap := range m.known(s).snapshots {
+		if snap != nil {
 			out[i] = timeOf(snap)
 		}
 	}
@@ -326,13 +318,13 @@ func (m *caseMaker) times(s *report.Series) []time.Time {
 // minis are the small charts: every unit, then every family that grows.
 func (m *caseMaker) minis(c *Case) {
 	type ranked struct {
-		mini CaseMini
+		draw func() CaseMini
 		rank int
 		unit bool
 		rise int
 	}
 	var list []ranked
-	for i := range m.in.Report.Series {
+	for _, i := range m.page {
 		s := &m.in.Report.Series[i]
 		if len(s.Snapshots) < 2 {
 			continue
@@ -342,13 +334,13 @@ func (m *caseMaker) minis(c *Case) {
 				counts, _, _ := told(u)
 				_, top := bounds(whole(counts, m.unitLower(s, u)))
 				if top >= 0 {
-					list = append(list, ranked{m.unitMini(s, i, u), u.Verdict.Rank(), true, *counts[top]})
+					list = append(list, ranked{func() CaseMini { return m.unitMini(s, i, u) }, u.Verdict.Rank(), true, *counts[top]})
 				}
 			}
 		}
 		for k := range s.Families {
 			if f := &s.Families[k]; grows(f.Verdict) {
-				list = append(list, ranked{m.mini(s, i, f), f.Verdict.Rank(), false, f.Rise})
+				list = append(list, ranked{func() CaseMini { return m.mini(s, i, f) }, f.Verdict.Rank(), false, f.Rise})
 			}
 		}
 	}
@@ -362,17 +354,15 @@ func (m *caseMaker) minis(c *Case) {
 		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(b.rise, a.rise))
 	})
 	top := 1
-	for i, r := range list {
-		r.mini.Chart.ID = fmt.Sprintf("mini-%d", i)
-		switch {
-		case i < maxMinis:
-			c.Minis = append(c.Minis, r.mini)
-		case i < maxMinis+maxMoreMinis:
-			c.MoreMinis = append(c.MoreMinis, r.mini)
-		default:
-			continue
+	for i, r := range list[:min(len(list), maxMinis+maxMoreMinis)] {
+		mini := r.draw()
+		mini.Chart.ID = fmt.Sprintf("mini-%d", i)
+		if i < maxMinis {
+			c.Minis = append(c.Minis, mini)
+		} else {
+			c.MoreMinis = append(c.MoreMinis, mini)
 		}
-		top = max(top, r.mini.Chart.Top())
+		top = max(top, mini.Chart.Top())
 	}
 	for _, minis := range [][]CaseMini{c.Minis, c.MoreMinis} {
 		for i := range minis {
@@ -470,7 +460,7 @@ func (m *caseMaker) unitMini(s *report.Series, series int, u *report.Unit) CaseM
 
 // limits are what the system bounds, nearest first within a series.
 func (m *caseMaker) limits(c *Case) {
-	for i := range m.in.Report.Series {
+	for _, i := range m.page {
 		s := &m.in.Report.Series[i]
 		for k := range s.Bounds {
 			if b := &s.Bounds[k]; b.Bound > 0 && len(c.Limits) < maxLimits {
@@ -569,7 +559,7 @@ func (m *caseMaker) unitRow(s *report.Series, u *report.Unit, n int) CaseUnit {
 	row := CaseUnit{Anchor: fmt.Sprintf("unit-%d", n), ID: Visible(u.ID), Process: named(s), Each: each(u), Verdict: string(u.Verdict), Triage: unitMark(s, u)}
 	counts, _, _ := told(u)
 	lower := m.unitLower(s, u)
-	row.Counts = narrow(cells(m.spreadOut(s, counts), m.spreadLower(s, lower)), m.shown)
+	row.Counts = m.shownCells(s, counts, lower)
 	counts = whole(counts, lower)
 	if first, top := bounds(counts); top >= 0 {
 		row.Rise = wording.Signed(*counts[top] - *counts[first])

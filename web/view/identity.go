@@ -31,11 +31,13 @@ type Identity struct {
 	Zone     ZoneForm
 	Events   EventForm
 	Series   []IdentitySeries
-	// More leads to the series that are not shown.
-	More    *Link
+	// Paging is set where the case has more snapshots or processes than a page shows.
+	Paging  *Paging
 	LeftOut []LeftOutRow
 	History []HistoryRow
 	Loose   []LooseBundle
+	// The notes say how many entries of a list are not shown.
+	LeftOutNote, HistoryNote, LooseNote string
 }
 
 // URL is the address that takes the forms: URL("/undo") that undoes.
@@ -172,16 +174,23 @@ type IdentityInput struct {
 	Edits             []identity.Edit
 	Bundles           []IdentityBundle
 	BundleOf          map[string]string
-	All, NeedsKey     bool
-	Done, Undone      int64
-	Refused           *RefusedEdit
+	// Query is that of the address: page.
+	Query        url.Values
+	NeedsKey     bool
+	Done, Undone int64
+	Refused      *RefusedEdit
 }
 
 const (
-	// maxSeries and maxLoose bound the page: a listing of a whole host has hundreds
-	// of processes.
-	maxSeries = 30
-	maxLoose  = 100
+	// A listing of a whole host has hundreds of processes, a long series thousands of
+	// snapshots, each with a form behind every value.
+	maxSeries       = 30
+	maxIdentityRows = 80
+	// maxLoose are the files that are listed of a bundle, maxAllLoose those of all.
+	maxLoose    = 100
+	maxAllLoose = 400
+	maxEdits    = 200
+	maxLeftOut  = 200
 )
 
 type identityMaker struct {
@@ -210,17 +219,12 @@ func NewIdentity(in IdentityInput) Identity {
 		Actions: []Link{{"JSON", v.URL(".json")}},
 	}
 	v.Zone, v.Events = m.zone(), m.events()
-	shown := in.Series
-	if len(shown) > maxSeries && !in.All {
-		shown = shown[:maxSeries]
-		v.More = &Link{"Show " + wording.PagePlural(int64(len(in.Series)-maxSeries), "more process", "more processes"), v.URL("?all=1")}
+	for _, part := range m.page(&v) {
+		v.Series = append(v.Series, m.series(part))
 	}
-	for i := range shown {
-		v.Series = append(v.Series, m.series(i))
-	}
-	v.LeftOut = m.leftOut()
-	v.History = m.history()
-	v.Loose = m.loose()
+	m.leftOut(&v)
+	m.history(&v)
+	m.loose(&v)
 	v.Said, v.SaidEdit = m.said()
 	if r := in.Refused; r != nil && !m.placed {
 		v.Refused = faultWords(r.Fault)
@@ -390,7 +394,74 @@ func (m *identityMaker) zone() ZoneForm {
 	return z
 }
 
-func (m *identityMaker) series(index int) IdentitySeries {
+// identityPart is the snapshots of one series that a page shows.
+type identityPart struct{ series, from, to int }
+
+// page chooses what the page shows: the page of the address, or the one with the snapshot
+// that an edit was about.
+func (m *identityMaker) page(v *Identity) []identityPart {
+	var pages [][]identityPart
+	var firsts []int
+	rows, all := maxIdentityRows, 0
+	for i, series := range m.in.Series {
+		for from := 0; from < len(series.Snapshots); {
+			last := len(pages) - 1
+			if rows == maxIdentityRows || len(pages[last]) == maxSeries {
+				pages, firsts, rows = append(pages, nil), append(firsts, all), 0
+				last++
+			}
+			to := min(len(series.Snapshots), from+maxIdentityRows-rows)
+			pages[last] = append(pages[last], identityPart{i, from, to})
+			rows, all = rows+to-from, all+to-from
+			from = to
+		}
+	}
+	if len(pages) == 0 {
+		return nil
+	}
+	number, _, _, _ := paged(m.in.Query, len(pages), 1)
+	if about := m.edited(); about != "" && m.in.Query.Get("page") == "" {
+		number = 1 + max(0, slices.IndexFunc(pages, func(parts []identityPart) bool { return m.holds(parts, about) }))
+	}
+	if len(pages) > 1 {
+		to := all
+		if number < len(pages) {
+			to = firsts[number]
+		}
+		v.Paging = newPaging("Snapshots", firsts[number-1], to, all, number, len(pages), func(page int) string {
+			return v.URL("?page=" + strconv.Itoa(page))
+		})
+		v.Paging.Note = "Of " + wording.PagePlural(int64(len(m.in.Series)), "process", "processes") + "."
+	}
+	return pages[number-1]
+}
+
+// edited is the snapshot that a refused form or the edit that led here was about.
+func (m *identityMaker) edited() string {
+	target := ""
+	for _, e := range m.in.Edits {
+		if e.ID == m.in.Done || e.ID == m.in.Undone {
+			target = e.Target
+		}
+	}
+	if r := m.in.Refused; r != nil && r.Edit.Target != "" {
+		target = r.Edit.Target
+	}
+	if id, ok := m.in.Said.Snapshot(target); ok {
+		return id
+	}
+	_, id := cutTarget(target)
+	return id
+}
+
+func (m *identityMaker) holds(parts []identityPart, id string) bool {
+	return slices.ContainsFunc(parts, func(p identityPart) bool {
+		return slices.ContainsFunc(m.in.Series[p.series].Snapshots[p.from:p.to], func(s *analysis.Snapshot) bool { return s.ID == id })
+	})
+}
+
+func (m *identityMaker) series(part identityPart) IdentitySeries {
+	index := part.series
 	series := m.in.Series[index]
 	first := series.Snapshots[0]
 	n := int64(len(series.Snapshots))
@@ -404,8 +475,11 @@ func (m *identityMaker) series(index int) IdentitySeries {
 			out.Others = append(out.Others, Choice{Value: "into:" + s.ID, Text: seriesWithPID(other)})
 		}
 	}
-	for i, s := range series.Snapshots {
-		out.Rows = append(out.Rows, m.snapshot(out.ID, series, i, s))
+	for i := part.from; i < part.to; i++ {
+		out.Rows = append(out.Rows, m.snapshot(out.ID, series, i, series.Snapshots[i]))
+	}
+	if part.to-part.from < len(series.Snapshots) {
+		out.About += ", here " + wording.Exact(int64(part.from+1)) + " to " + wording.Exact(int64(part.to))
 	}
 	out.Loads = m.loads(series)
 	return out
@@ -579,31 +653,36 @@ func evidenceFile(a analysis.Artifact) EvidenceFile {
 	return out
 }
 
-func (m *identityMaker) leftOut() []LeftOutRow {
-	var out []LeftOutRow
+// leftOut lists what does not count; the next ones follow as those are taken back in.
+func (m *identityMaker) leftOut(v *Identity) {
 	for _, s := range m.in.Said.LeftOut {
+		if len(v.LeftOut) == maxLeftOut {
+			v.LeftOutNote = wording.PagePlural(int64(len(m.in.Said.LeftOut)-maxLeftOut), "more snapshot is", "more snapshots are") + " left out; the JSON lists all."
+			break
+		}
 		text := []string{Visible(s.Label) + " of " + seriesWords(s.Process)}
 		if !s.CapturedAt.IsZero() {
 			text = append(text, wording.Time(s.CapturedAt))
 		}
-		out = append(out, LeftOutRow{ID: s.ID, Text: strings.Join(append(text, totalsWords(s.Totals)), ", ")})
+		v.LeftOut = append(v.LeftOut, LeftOutRow{ID: s.ID, Text: strings.Join(append(text, totalsWords(s.Totals)), ", ")})
 	}
-	return out
 }
 
 // history lists the edits, the latest first.
-func (m *identityMaker) history() []HistoryRow {
-	var out []HistoryRow
+func (m *identityMaker) history(v *Identity) {
 	for _, e := range slices.Backward(m.in.Edits) {
+		if len(v.History) == maxEdits {
+			v.HistoryNote = wording.PagePlural(int64(len(m.in.Edits)-maxEdits), "older edit is", "older edits are") + " in the JSON."
+			break
+		}
 		effect := m.in.Said.Effects[e.ID]
 		row := HistoryRow{
 			Number: e.ID, What: m.what(e, effect), Note: Visible(e.Note), Made: wording.Time(e.At) + " by " + roleWords(e.By),
 			Undone: e.Undone, Unused: Visible(effect.Why), Lost: effect.Why != "" && !effect.Harmless,
 		}
 		row.Applies = m.snapshotWords(effect.Snapshots)
-		out = append(out, row)
+		v.History = append(v.History, row)
 	}
-	return out
 }
 
 func roleWords(role string) string {
@@ -705,7 +784,7 @@ func (m *identityMaker) said() (string, int64) {
 }
 
 // loose lists the files of each bundle that belong to no snapshot.
-func (m *identityMaker) loose() []LooseBundle {
+func (m *identityMaker) loose(v *Identity) {
 	used := map[string]bool{}
 	mark := func(s *analysis.Snapshot) {
 		for _, a := range s.Artifacts {
@@ -716,7 +795,7 @@ func (m *identityMaker) loose() []LooseBundle {
 	for i := range m.in.Said.LeftOut {
 		mark(&m.in.Said.LeftOut[i])
 	}
-	var out []LooseBundle
+	listed, bundles := 0, 0
 	for _, b := range m.in.Bundles {
 		l := LooseBundle{Name: Visible(b.Name), URL: "/bundles/" + url.PathEscape(b.ID)}
 		n := int64(0)
@@ -724,17 +803,23 @@ func (m *identityMaker) loose() []LooseBundle {
 			if used[b.ID+"\x00"+a.Path] {
 				continue
 			}
-			if n++; n <= maxLoose {
+			if n++; n <= maxLoose && listed < maxAllLoose {
 				l.Files = append(l.Files, evidenceFile(a))
+				listed++
 			}
 		}
-		if n > maxLoose {
-			l.More = "and " + wording.Exact(n-maxLoose) + " more; the page of the bundle lists them all"
+		if more := n - int64(len(l.Files)); more > 0 {
+			l.More = "and " + wording.Exact(more) + " more; the page of the bundle lists them all"
 		}
-		if n > 0 {
+		switch {
+		case n > 0 && len(l.Files) == 0:
+			bundles++
+		case n > 0:
 			l.About = wording.PagePlural(n, "file", "files") + " of " + l.Name
-			out = append(out, l)
+			v.Loose = append(v.Loose, l)
 		}
 	}
-	return out
+	if bundles > 0 {
+		v.LooseNote = wording.PagePlural(int64(bundles), "more bundle has", "more bundles have") + " files of no snapshot; the page of each lists them."
+	}
 }

@@ -2,6 +2,10 @@ package view
 
 import (
 	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -148,15 +152,65 @@ func TestAFormOffersWhatItCanHoldFor(t *testing.T) {
 	}
 }
 
-func TestAListingOfAWholeHostFoldsMostOfItsProcesses(t *testing.T) {
+func TestAListingOfAWholeHostHasItsProcessesOnSeveralPages(t *testing.T) {
 	in := identityOf(recognised(200, func(i int, s *analysis.Snapshot) { s.Process.Name.Value = fmt.Sprintf("p%03d", i) }))
 	v := NewIdentity(in)
-	if len(v.Series) != maxSeries || v.More == nil || v.More.Text != "Show 170\u00a0more processes" || len(v.Series[0].Others) != maxSeries-1 {
-		t.Errorf("%d series with %d others, then %+v", len(v.Series), len(v.Series[0].Others), v.More)
+	if len(v.Series) != maxSeries || v.Paging == nil || v.Paging.Text != "Snapshots 1 to 30 of 200" || v.Paging.Next != "/cases/c1/identity?page=2" || len(v.Series[0].Others) != maxSeries-1 {
+		t.Errorf("%d series with %d others, then %+v", len(v.Series), len(v.Series[0].Others), v.Paging)
 	}
-	in.All = true
-	if v := NewIdentity(in); len(v.Series) != 200 || v.More != nil {
-		t.Errorf("%d series, then %+v", len(v.Series), v.More)
+	in.Query = url.Values{"page": {"7"}}
+	v = NewIdentity(in)
+	if len(v.Series) != 20 || v.Series[0].Name != "p180" || v.Paging.Next != "" || v.Paging.Previous != "/cases/c1/identity?page=6" {
+		t.Errorf("%d series from %s on, %+v", len(v.Series), v.Series[0].Name, v.Paging)
+	}
+}
+
+func TestALongSeriesGoesOnOverPagesAndEverySnapshotIsOnOne(t *testing.T) {
+	in := identityOf(recognised(200, func(i int, s *analysis.Snapshot) {
+		if i < 50 {
+			s.Process.Name.Value = "containerd"
+		}
+	}))
+	seen := map[string]int{}
+	for page := 1; page <= 3; page++ {
+		in.Query = url.Values{"page": {strconv.Itoa(page)}}
+		rows := 0
+		for _, s := range NewIdentity(in).Series {
+			rows += len(s.Rows)
+			for _, r := range s.Rows {
+				seen[r.From]++
+			}
+		}
+		if rows > maxIdentityRows {
+			t.Errorf("page %d has %d rows", page, rows)
+		}
+	}
+	for _, series := range in.Series {
+		for _, s := range series.Snapshots {
+			if seen[s.ID] != 1 {
+				t.Fatalf("%s is on %d pages", s.ID, seen[s.ID])
+			}
+		}
+	}
+	in.Query = nil
+	long := in.Series[slices.IndexFunc(in.Series, func(s report.JudgedSeries) bool { return len(s.Snapshots) == 150 })]
+	first := NewIdentity(in).Series
+	if about := first[len(first)-1].About; !strings.Contains(about, "150\u00a0snapshots, here 1 to ") {
+		t.Errorf("the series is cut in silence: %q", about)
+	}
+	// A form that was refused is shown again, whatever page it was on.
+	last := long.Snapshots[100].ID
+	in.Refused = &RefusedEdit{Edit: identity.Edit{Kind: identity.Time, Target: last, Value: "soon"}, Fault: &analysis.Fault{Code: "invalid", Where: "value", What: "no time"}}
+	refused := 0
+	for _, s := range NewIdentity(in).Series {
+		for _, r := range s.Rows {
+			if r.From == last && r.Time.Error != "" {
+				refused++
+			}
+		}
+	}
+	if refused != 1 {
+		t.Error("the refused field is not on the page")
 	}
 }
 

@@ -203,7 +203,8 @@ func (m *caseMaker) advice(out *CaseFinding, s *report.Series, f *report.Finding
 // context is what stands beside the proof of a series: thresholds in circulation and
 // how much of it is normal.
 func (m *caseMaker) context(c *Case) {
-	for i := range m.in.Report.Series {
+	normal := 0
+	for _, i := range m.page {
 		s := &m.in.Report.Series[i]
 		var rows []Pair
 		for _, t := range s.Thresholds {
@@ -221,7 +222,9 @@ func (m *caseMaker) context(c *Case) {
 			healthy = Visible(s.Healthy.Text)
 		}
 		if len(rows) > 0 || healthy != "" {
-			c.Context = append(c.Context, CaseContext{Process: named(s), Thresholds: rows, Healthy: healthy, Normal: m.normals(s)})
+			normals := m.normals(s, min(mostNormal, maxNormals-normal))
+			normal += len(normals)
+			c.Context = append(c.Context, CaseContext{Process: named(s), Thresholds: rows, Healthy: healthy, Normal: normals})
 		}
 	}
 }
@@ -240,11 +243,15 @@ type CaseNormal struct {
 	Count, Reason string
 }
 
-// mostNormal is how many normal stacks are listed.
-const mostNormal = 60
+// mostNormal is how many normal stacks are listed of one process, maxNormals of all on a
+// page.
+const (
+	mostNormal = 60
+	maxNormals = 300
+)
 
 // normals are the families of normal stacks that nothing accuses.
-func (m *caseMaker) normals(s *report.Series) []CaseNormal {
+func (m *caseMaker) normals(s *report.Series, most int) []CaseNormal {
 	var all []*report.Family
 	for i := range s.Families {
 		f := &s.Families[i]
@@ -254,7 +261,7 @@ func (m *caseMaker) normals(s *report.Series) []CaseNormal {
 	}
 	slices.SortStableFunc(all, func(a, b *report.Family) int { return last(b.Counts) - last(a.Counts) })
 	var out []CaseNormal
-	for _, f := range all[:min(len(all), mostNormal)] {
+	for _, f := range all[:min(len(all), most)] {
 		out = append(out, CaseNormal{Name: m.name(s, f), Count: wording.Number(int64(last(f.Counts))), Reason: Visible(f.Normal.Reason)})
 	}
 	return out

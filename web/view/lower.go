@@ -24,14 +24,38 @@ func bounded(s *report.Snapshot, k analysis.Kind) bool {
 // lower says of each snapshot of a series whether its figures of any of the kinds
 // are lower bounds; nil where none is.
 func (m *caseMaker) lower(s *report.Series, kinds ...analysis.Kind) []bool {
-	out := make([]bool, len(s.Snapshots))
-	for i, id := range s.Snapshots {
-		out[i] = slices.ContainsFunc(kinds, func(k analysis.Kind) bool { return bounded(m.snapshots[id], k) })
-	}
-	if !slices.Contains(out, true) {
-		return nil
+	var out []bool
+	for _, k := range kinds {
+		lower := m.lowerOf(s, k)
+		if out == nil {
+			out = lower
+			continue
+		}
+		if lower != nil {
+			out = slices.Clone(out)
+			for i := range out {
+				out[i] = out[i] || lower[i]
+			}
+		}
 	}
 	return out
+}
+
+// lowerOf is lower for one kind.
+func (m *caseMaker) lowerOf(s *report.Series, k analysis.Kind) []bool {
+	known := m.known(s)
+	if lower, ok := known.kinds[k]; ok {
+		return lower
+	}
+	lower := make([]bool, len(s.Snapshots))
+	for i, snap := range known.snapshots {
+		lower[i] = bounded(snap, k)
+	}
+	if !slices.Contains(lower, true) {
+		lower = nil
+	}
+	known.kinds[k] = lower
+	return lower
 }
 
 // kindsOf are the kinds of some families of a series, by fingerprint.

@@ -323,31 +323,6 @@ func printable(name string) string {
 	return Visible(name)
 }
 
-// Choice is one entry of a select box.
-type Choice struct {
-	Value, Text string
-	// Group is the process that the entry belongs to.
-	Group string
-}
-
-// ChoiceGroup is the entries of one process.
-type ChoiceGroup struct {
-	Name    string
-	Choices []Choice
-}
-
-func groupChoices(choices []Choice) []ChoiceGroup {
-	var out []ChoiceGroup
-	for _, c := range choices {
-		if n := len(out); n == 0 || out[n-1].Name != c.Group {
-			out = append(out, ChoiceGroup{Name: c.Group})
-		}
-		last := &out[len(out)-1]
-		last.Choices = append(last.Choices, c)
-	}
-	return out
-}
-
 // State is one state with its number of members.
 type State struct {
 	Name  string

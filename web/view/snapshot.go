@@ -72,6 +72,8 @@ type Snapshot struct {
 	Single     []SnapshotFamily
 	SingleNote string
 	Others     []ChoiceGroup
+	// MoreOthers says that the case has more snapshots.
+	MoreOthers bool `json:",omitempty"`
 	Artifacts  []SnapshotArtifact
 	Problems   []Problem
 	Identity   []SnapshotFact
@@ -135,7 +137,9 @@ func NewSnapshot(in SnapshotInput) Snapshot {
 	m.artifacts(&out)
 	m.identity(&out)
 	if !in.Frozen {
-		out.Others = groupChoices(slices.DeleteFunc(slices.Clone(in.Others), func(c Choice) bool { return c.Value == s.ID }))
+		choices, more := fewChoices(in.Others, s.ID)
+		choices = slices.DeleteFunc(slices.Clone(choices), func(c Choice) bool { return c.Value == s.ID })
+		out.Others, out.MoreOthers = groupChoices(choices), more
 		out.Previous, out.Next = m.neighbour(in.Previous), m.neighbour(in.Next)
 	}
 	out.Shell = m.shell(out.Headline)

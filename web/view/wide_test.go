@@ -42,7 +42,7 @@ func fleet(processes, snapshots int) report.Report {
 
 func TestALargeCaseShowsTheColumnsAndProcessesThatMatter(t *testing.T) {
 	c := NewCase(CaseInput{ID: "c", Report: fleet(50, 100)})
-	if len(c.Columns) != maxColumns || len(c.Groups) != maxGroups || len(c.Others) != 50-maxGroups {
+	if len(c.Columns) != maxColumns || len(c.Groups) != maxGroups || len(c.Others) != seriesPerPage-maxGroups {
 		t.Fatalf("%d columns, %d groups, %d others", len(c.Columns), len(c.Groups), len(c.Others))
 	}
 	var labels []string
@@ -57,9 +57,9 @@ func TestALargeCaseShowsTheColumnsAndProcessesThatMatter(t *testing.T) {
 	if !slices.IsSorted(labels) {
 		t.Errorf("columns are not in order: %q", labels)
 	}
-	last := c.Groups[len(c.Groups)-1]
+	last := c.Groups[0]
 	if last.Process != "worker-49" {
-		t.Errorf("the process that grows has no rows, only up to %s", last.Process)
+		t.Errorf("the process that grows does not stand first but %s", last.Process)
 	}
 	for _, g := range c.Groups {
 		if len(g.Rows[0].Cells) != maxColumns || len(g.Picks) != maxColumns || len(g.Links) != maxColumns {
