@@ -13,6 +13,7 @@ import (
 	"leakdiff/analysis/read/bundle"
 	"leakdiff/analysis/read/detect"
 	"leakdiff/analysis/read/family"
+	"leakdiff/analysis/read/goroutine"
 	"leakdiff/analysis/read/lsof"
 	"leakdiff/analysis/read/metrics"
 	"leakdiff/analysis/read/thread"
@@ -49,7 +50,9 @@ type reader struct {
 	recoded map[string]bool
 	// empty are the files without a byte.
 	empty []string
-	// stacks remembers the names of functions for all dumps of an upload.
+	// dumped are the stacks that the goroutine dumps of an upload share.
+	dumped goroutine.Stacks
+	// stacks remembers their families, and the names of functions.
 	stacks family.Stacks
 	// states are shared among the families of all snapshots.
 	states map[oneState]map[string]int
