@@ -54,8 +54,10 @@ type reader struct {
 	dumped goroutine.Stacks
 	// stacks remembers their families, and the names of functions.
 	stacks family.Stacks
-	// states are shared among the families of all snapshots.
+	// states are shared among the families of all snapshots, table what their packed
+	// groups name by numbers.
 	states map[oneState]map[string]int
+	table  groupTable
 	// known remembers the families of descriptors and watches.
 	known family.Known
 	// content is the open member, hash its hash, text what is written to be hashed.
@@ -217,12 +219,14 @@ func (r *reader) keep(p *part, artifact int) {
 	for _, q := range added {
 		q.artifact = artifact
 		place(q)
+		r.form(q.text)
 	}
 	if len(added) > 0 && !p.says() || r.formats[p.form] == nil || r.artifacts[artifact].Status != analysis.Read {
 		return
 	}
 	p.artifact = artifact
 	place(p)
+	r.form(p.text)
 	r.parts = append(r.parts, p)
 }
 
