@@ -189,7 +189,7 @@ func (w *worker) ingest(ctx context.Context, job store.Job) (err error) {
 		return err
 	}
 	cfg := w.s.ingestConfig()
-	cfg.Progress = w.report
+	cfg.Progress, cfg.Deferred = w.report, true
 	if cfg.Kinds, err = w.s.store.Kinds(ctx, b.ID); err != nil {
 		return err
 	}
@@ -199,7 +199,8 @@ func (w *worker) ingest(ctx context.Context, job store.Job) (err error) {
 	}
 	w.report(ingest.Progress{Stage: "saving", Files: len(result.Artifacts), Snapshots: len(result.Snapshots)})
 	err = w.s.store.FinishJob(ctx, job.ID, store.Result{
-		Artifacts: result.Artifacts, Problems: result.Problems, Snapshots: result.Snapshots, Unpacked: result.Unpacked, Engine: ingest.Engine,
+		Artifacts: result.Artifacts, Problems: result.Problems, Snapshots: result.Snapshots, Groups: result.GroupsOf,
+		Unpacked: result.Unpacked, Engine: ingest.Engine,
 	})
 	// Whoever waits for a large bundle need not wait for the summary of its case.
 	w.report(ingest.Progress{Stage: "done", Files: len(result.Artifacts), Snapshots: len(result.Snapshots)})
