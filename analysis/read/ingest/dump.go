@@ -55,8 +55,10 @@ type textDumps struct {
 }
 
 func newTextDumps(r *reader, p *part) *textDumps {
+	first := newTextDump()
+	first.notes, r.notes = r.notes, notes{}
 	return &textDumps{
-		r: r, dates: envelope.NewDates(r.written(p)), all: []*textDump{newTextDump()}, begins: []int64{0}, profileAt: -1,
+		r: r, dates: envelope.NewDates(r.written(p)), all: []*textDump{first}, begins: []int64{0}, profileAt: -1,
 	}
 }
 
@@ -113,6 +115,7 @@ func (d *textDumps) begin(g *goroutine.Goroutine) bool {
 		return false
 	}
 	t := newTextDump()
+	t.notes, d.r.notes = d.r.notes, notes{}
 	t.crash = d.opensCrash(g)
 	d.all, d.begins = append(d.all, t), append(d.begins, g.Offset)
 	return true

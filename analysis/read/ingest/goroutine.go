@@ -13,43 +13,6 @@ import (
 	"leakdiff/analysis/say/wording"
 )
 
-// mostSharedStates bounds what is remembered of states.
-const mostSharedStates = 1 << 12
-
-// sharedStates returns one shared map for equal maps with a single state: most families
-// of a large dump have few members in one state.
-func (r *reader) sharedStates(states map[string]int) map[string]int {
-	if len(states) != 1 {
-		return states
-	}
-	for state, n := range states {
-		return r.oneState(state, n)
-	}
-	return nil
-}
-
-// oneState is the map of one state, which must not be changed.
-func (r *reader) oneState(state string, n int) map[string]int {
-	key := oneState{state, n}
-	if known, ok := r.states[key]; ok {
-		return known
-	}
-	states := map[string]int{state: n}
-	if len(r.states) < mostSharedStates {
-		if r.states == nil {
-			r.states = map[oneState]map[string]int{}
-		}
-		r.states[key] = states
-	}
-	return states
-}
-
-// oneState is a number of members in one state.
-type oneState struct {
-	state string
-	n     int
-}
-
 // orderVariants puts the largest variants first, and has the members index them
 // there.
 func orderVariants(g *analysis.Group) {
@@ -165,7 +128,7 @@ func (b *builder) compareTwin(text, twin *part, total int) {
 // countText takes the families of a dump as the first of the snapshot.
 func (b *builder) countText(p *part) {
 	at := int32(b.addArtifact(p))
-	groups := b.r.unpack(p.text.groups)
+	groups := b.r.table.unpack(p.text.groups)
 	for i := range groups {
 		g := &groups[i]
 		for j := range g.Members.Packed {
@@ -201,6 +164,7 @@ func (r *reader) form(t *textDump) {
 		groups = append(groups, *g)
 	}
 	t.groups = r.table.pack(groups)
+	r.notes = t.notes.spare()
 	t.release()
 }
 

@@ -93,13 +93,13 @@ type Result struct {
 
 	// packed are the groups of Deferred snapshots.
 	packed []packedGroups
-	reader *reader
+	table  *groupTable
 }
 
 // GroupsOf returns the groups of the snapshot at a place, sorted by fingerprint, with
 // their members packed. They are returned once: the result keeps nothing of them.
 func (r *Result) GroupsOf(place int) []analysis.Group {
-	groups := r.reader.unpack(r.packed[place])
+	groups := r.table.unpack(r.packed[place])
 	r.packed[place] = packedGroups{}
 	slices.SortFunc(groups, func(f, g analysis.Group) int {
 		return strings.Compare(f.Family.Fingerprint, g.Family.Fingerprint)
@@ -136,8 +136,7 @@ func Run(ctx context.Context, cfg Config, inputs []bundle.Input) (Result, error)
 	r.progress.Stage = "done"
 	r.progress.Snapshots = len(snapshots)
 	r.report()
-	r.parts = nil
-	result := Result{Artifacts: r.artifacts, Problems: r.problems.list, Snapshots: snapshots, Unpacked: stats.BytesOut, packed: packed, reader: r}
+	result := Result{Artifacts: r.artifacts, Problems: r.problems.list, Snapshots: snapshots, Unpacked: stats.BytesOut, packed: packed, table: r.table}
 	if !cfg.Deferred {
 		result.fill(!cfg.Packed)
 	}
@@ -155,7 +154,7 @@ func (r *Result) fill(columns bool) {
 		}
 		r.Snapshots[i].Groups = groups
 	}
-	r.packed, r.reader = nil, nil
+	r.packed, r.table = nil, nil
 }
 
 // fewEmpty is how many empty files are reported one by one.

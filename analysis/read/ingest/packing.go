@@ -28,6 +28,8 @@ type groupTable struct {
 	families numbered[*analysis.Family]
 	variants numbered[exactStack]
 	states   numbered[string]
+	// shared are the numbers of members by state that many groups have.
+	shared map[oneState]map[string]int
 	// lists are the tables of states that members index.
 	lists    [][]string
 	listKeys map[string]int
@@ -158,8 +160,8 @@ func (t *groupTable) appendMembers(p *analysis.Packed) {
 }
 
 // unpack returns the groups, those that were packed first.
-func (r *reader) unpack(p packedGroups) []analysis.Group {
-	u := unpacker{r: r, data: p.data, large: p.large}
+func (t *groupTable) unpack(p packedGroups) []analysis.Group {
+	u := unpacker{table: t, data: p.data, large: p.large}
 	var groups []analysis.Group
 	for len(u.data) > 0 {
 		groups = append(groups, u.group())
@@ -169,7 +171,7 @@ func (r *reader) unpack(p packedGroups) []analysis.Group {
 
 // unpacker reads what groupTable packed.
 type unpacker struct {
-	r     *reader
+	table *groupTable
 	data  []byte
 	large []*analysis.Packed
 }
@@ -187,7 +189,7 @@ func (u *unpacker) cut(n int) []byte {
 }
 
 func (u *unpacker) group() analysis.Group {
-	t := &u.r.table
+	t := u.table
 	g := analysis.Group{Family: t.families.all[u.next()], Count: u.next(), OldestWait: u.next() - 1, Leaked: u.next()}
 	present := u.next()
 	for i := range g.Waits {
@@ -212,10 +214,10 @@ func (u *unpacker) group() analysis.Group {
 
 // states are how many members are in each state.
 func (u *unpacker) states() map[string]int {
-	t := &u.r.table
+	t := u.table
 	n := u.next()
 	if n == 1 {
-		return u.r.oneState(t.states.all[u.next()], u.next())
+		return t.oneState(t.states.all[u.next()], u.next())
 	}
 	states := make(map[string]int, n)
 	for range n {
@@ -239,4 +241,41 @@ func (u *unpacker) members() *analysis.Packed {
 		states[i] = uint16(u.next())
 	}
 	return analysis.NewPacked(states, u.cut(sets), u.cut(values))
+}
+
+// mostSharedStates bounds what is remembered of states.
+const mostSharedStates = 1 << 12
+
+// sharedStates returns one shared map for equal maps with a single state: most families
+// of a large dump have few members in one state.
+func (t *groupTable) sharedStates(states map[string]int) map[string]int {
+	if len(states) != 1 {
+		return states
+	}
+	for state, n := range states {
+		return t.oneState(state, n)
+	}
+	return nil
+}
+
+// oneState is the map of one state, which must not be changed.
+func (t *groupTable) oneState(state string, n int) map[string]int {
+	key := oneState{state, n}
+	if known, ok := t.shared[key]; ok {
+		return known
+	}
+	states := map[string]int{state: n}
+	if len(t.shared) < mostSharedStates {
+		if t.shared == nil {
+			t.shared = map[oneState]map[string]int{}
+		}
+		t.shared[key] = states
+	}
+	return states
+}
+
+// oneState is a number of members in one state.
+type oneState struct {
+	state string
+	n     int
 }

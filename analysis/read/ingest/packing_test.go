@@ -11,7 +11,7 @@ import (
 
 func TestPackedGroupsAreThoseThatWerePacked(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		r := &reader{}
+		table := &groupTable{}
 		var all []packedGroups
 		var want [][]analysis.Group
 		for range rapid.IntRange(1, 3).Draw(t, "snapshots") {
@@ -22,11 +22,11 @@ func TestPackedGroupsAreThoseThatWerePacked(t *testing.T) {
 			if rapid.Bool().Draw(t, "other kinds") {
 				whole = append(whole, analysis.Group{Family: &analysis.Family{Kind: analysis.KindThread}, Count: 1, Members: analysis.Members{ID: []int64{1}}})
 			}
-			all = append(all, r.table.pack(append(whole[:len(whole):len(whole)], packed...)))
+			all = append(all, table.pack(append(whole[:len(whole):len(whole)], packed...)))
 			want = append(want, unpacked(append(packed, whole...)))
 		}
 		for i := range all {
-			if diff := cmp.Diff(want[i], unpacked(r.unpack(all[i]))); diff != "" {
+			if diff := cmp.Diff(want[i], unpacked(table.unpack(all[i]))); diff != "" {
 				t.Fatalf("snapshot %d differs: %s", i, diff)
 			}
 		}

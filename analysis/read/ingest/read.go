@@ -54,20 +54,21 @@ type reader struct {
 	dumped goroutine.Stacks
 	// stacks remembers their families, and the names of functions.
 	stacks family.Stacks
-	// states are shared among the families of all snapshots, table what their packed
-	// groups name by numbers.
-	states map[oneState]map[string]int
-	table  groupTable
+	// table has what packed groups name by numbers.
+	table *groupTable
 	// known remembers the families of descriptors and watches.
 	known family.Known
 	// content is the open member, hash its hash, text what is written to be hashed.
 	content content
 	hash    hash.Hash
 	text    []byte
+	// buffers and notes are those of an earlier member, to be used again.
+	buffers [][]byte
+	notes   notes
 }
 
 func newReader(cfg Config) *reader {
-	return &reader{cfg: cfg, formats: formats, problems: newProblemList(cfg.Bundle.Budget), directories: map[directoryKey]*directory{}, recoded: map[string]bool{}, skipped: map[string]bool{}, progress: Progress{Stage: "unpacking"}, hash: sha256.New()}
+	return &reader{cfg: cfg, formats: formats, problems: newProblemList(cfg.Bundle.Budget), directories: map[directoryKey]*directory{}, table: &groupTable{}, recoded: map[string]bool{}, skipped: map[string]bool{}, progress: Progress{Stage: "unpacking"}, hash: sha256.New()}
 }
 
 func (r *reader) report() {

@@ -193,7 +193,7 @@ func (b *builder) build() analysis.Snapshot {
 	}
 	for _, g := range b.byPrint {
 		orderVariants(g)
-		g.States = b.r.sharedStates(g.States)
+		g.States = b.r.table.sharedStates(g.States)
 		b.s.Groups = append(b.s.Groups, *g)
 	}
 	sort.Slice(b.s.Groups, func(i, j int) bool {
