@@ -743,11 +743,11 @@ func TestDumpsShareStacks(t *testing.T) {
 	shared := &goroutine.Stacks{}
 	same, apart := 0, 0
 	for _, seed := range []int{0, 1, 0, 1} {
-		alone, _, wantProblems, err := textStacks(deepDump(100, seed), nil)
+		alone, _, wantProblems, err := textStacks(deepDump(60, seed), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		together, printed, problems, err := textStacks(deepDump(100, seed), shared)
+		together, printed, problems, err := textStacks(deepDump(60, seed), shared)
 		if err != nil {
 			t.Fatal(err)
 		}

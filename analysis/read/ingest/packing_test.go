@@ -1,12 +1,18 @@
 package ingest
 
 import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/read/bundle"
 )
 
 func TestPackedGroupsAreThoseThatWerePacked(t *testing.T) {
@@ -69,4 +75,46 @@ func goroutineGroup(t *rapid.T, number int) analysis.Group {
 		g.Members.Packed = append(g.Members.Packed, analysis.Packing{Packed: members, Variant: int32(variant), Artifact: int32(number)})
 	}
 	return g
+}
+
+func TestDeferredGroupsAreThoseOfTheSnapshots(t *testing.T) {
+	at := filepath.Join("..", "goroutine", "testdata", "debug2-go1.26.8.txt")
+	dump, err := os.ReadFile(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var inputs []bundle.Input
+	for _, name := range []string{"t0/app/goroutines.txt", "t1/app/goroutines.txt", "t1/app/lsof.txt"} {
+		content := dump
+		if strings.HasSuffix(name, "lsof.txt") {
+			content = []byte("COMMAND PID USER FD TYPE DEVICE SIZE/OFF NODE NAME\napp 7 root 3u IPv4 11 0t0 TCP 127.0.0.1:1->127.0.0.1:2 (ESTABLISHED)\n")
+		}
+		inputs = append(inputs, bundle.Input{Name: name, Size: int64(len(content)), Open: func() (io.ReadCloser, error) {
+			return io.NopCloser(bytes.NewReader(content)), nil
+		}})
+	}
+	whole, err := Run(t.Context(), Config{}, inputs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	deferred, err := Run(t.Context(), Config{Deferred: true}, inputs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := map[analysis.Kind]bool{}
+	for i := range deferred.Snapshots {
+		if deferred.Snapshots[i].Groups != nil {
+			t.Errorf("snapshot %d has groups already", i)
+		}
+		groups := unpacked(deferred.GroupsOf(i))
+		if diff := cmp.Diff(whole.Snapshots[i].Groups, groups); diff != "" {
+			t.Errorf("snapshot %d differs: %s", i, diff)
+		}
+		for _, g := range groups {
+			kinds[g.Family.Kind] = true
+		}
+	}
+	if len(deferred.Snapshots) < 2 || !kinds[analysis.KindGoroutine] || !kinds[analysis.KindDescriptor] {
+		t.Errorf("got %d snapshots with %v", len(deferred.Snapshots), kinds)
+	}
 }
