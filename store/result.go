@@ -17,6 +17,9 @@ type Result struct {
 	Problems  []analysis.Problem
 	// Snapshots get the place they have here.
 	Snapshots []analysis.Snapshot
+	// Groups returns the groups of the snapshot at a place of Snapshots, once. It is nil if
+	// the snapshots have theirs.
+	Groups func(place int) []analysis.Group
 	// Unpacked is the number of bytes after unpacking.
 	Unpacked int64
 	// Engine is the version of the rules that computed the result.
@@ -79,6 +82,7 @@ func (s *Store) finishJob(ctx context.Context, jobID string, r Result) error {
 	seen := map[string]string{}
 	problems := r.Problems
 	var snaps []*analysis.Snapshot
+	var places []int
 	for i := range r.Snapshots {
 		snap := &r.Snapshots[i]
 		if first, again := seen[snap.ID]; again {
@@ -86,14 +90,16 @@ func (s *Store) finishJob(ctx context.Context, jobID string, r Result) error {
 			continue
 		}
 		seen[snap.ID] = snap.Label
-		snaps = append(snaps, snap)
+		snaps, places = append(snaps, snap), append(places, i)
 	}
 	r.Problems = problems
 	defer s.writer.ExecContext(context.WithoutCancel(ctx), checkpointsSQL)
 	job := newJobSums()
 	defer s.reaper.hold(job)()
+	ready := 0 // of snaps, with their groups
 	for published := false; !published; {
-		n := together(snaps)
+		ready = r.openGroups(snaps, places, ready)
+		n := together(snaps[:ready])
 		published = n == len(snaps)
 		err := s.write(ctx, "writing a result", func(tx *sql.Tx) error {
 			t, err := runningTarget(ctx, tx, jobID)
@@ -112,9 +118,34 @@ func (s *Store) finishJob(ctx context.Context, jobID string, r Result) error {
 		if err != nil {
 			return err
 		}
-		snaps = snaps[n:]
+		if r.Groups != nil {
+			for _, snap := range snaps[:n] {
+				snap.Groups = nil
+			}
+		}
+		snaps, places, ready = snaps[n:], places[n:], ready-n
 	}
 	return nil
+}
+
+// openGroups gets the groups of more snapshots than one transaction writes, or of all. The
+// first ones are ready; it returns how many then are.
+func (r *Result) openGroups(snaps []*analysis.Snapshot, places []int, ready int) int {
+	if r.Groups == nil {
+		return len(snaps)
+	}
+	rows := 0
+	for i, snap := range snaps {
+		if rows > smallBatch {
+			break
+		}
+		if i >= ready {
+			snap.Groups = r.Groups(places[i])
+			ready++
+		}
+		rows += 1 + len(snap.Groups)
+	}
+	return ready
 }
 
 // After how many pages of log a commit copies them into the database.

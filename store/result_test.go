@@ -5,7 +5,9 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
+	"time"
 
 	"leakdiff/analysis"
 )
@@ -86,5 +88,42 @@ func TestTheLogOfAResultIsCopiedByTheNextCommit(t *testing.T) {
 	f.ok(f.SetSetting(f.ctx, "a", "b"))
 	if grown := size() - before; grown < 1<<20 {
 		t.Errorf("the database has grown by %d bytes after the next commit", grown)
+	}
+}
+
+func TestGroupsAreAskedForOnceAndFewAtATime(t *testing.T) {
+	f := open(t)
+	c := f.newCase("a")
+	var whole, deferred Result
+	var groups [][]analysis.Group
+	asked, most := map[int]int{}, 0
+	for i := range smallBatch {
+		snap := kubelet(fmt.Sprint("s", i), instant.Add(time.Duration(i)*time.Minute), 2)
+		whole.Snapshots = append(whole.Snapshots, snap)
+		groups = append(groups, slices.Clone(snap.Groups))
+		snap.Groups = nil
+		deferred.Snapshots = append(deferred.Snapshots, snap)
+	}
+	deferred.Groups = func(place int) []analysis.Group {
+		asked[place]++
+		present := 0
+		for i := range deferred.Snapshots {
+			if deferred.Snapshots[i].Groups != nil {
+				present++
+			}
+		}
+		most = max(most, present)
+		return groups[place]
+	}
+	want := withoutMembersOf(whole.Snapshots)
+	f.filled(c.ID, "x", deferred)
+	wantEqual(t, want, withoutMembersOf(must[[]analysis.Snapshot](t)(f.Snapshots(f.ctx, c.ID))))
+	for i := range deferred.Snapshots {
+		if asked[i] != 1 {
+			t.Errorf("the groups of snapshot %d were asked for %d times", i, asked[i])
+		}
+	}
+	if most == 0 || most > smallBatch/2 {
+		t.Errorf("up to %d of %d snapshots had their groups", most, smallBatch)
 	}
 }

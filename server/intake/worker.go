@@ -159,7 +159,7 @@ func (w *Worker) ingest(ctx context.Context, job store.Job) (err error) {
 		return err
 	}
 	cfg := w.cfg.Ingest
-	cfg.Progress = w.report
+	cfg.Progress, cfg.Deferred = w.report, true
 	if cfg.Kinds, err = w.cfg.Store.Kinds(ctx, b.ID); err != nil {
 		return err
 	}
@@ -169,7 +169,8 @@ func (w *Worker) ingest(ctx context.Context, job store.Job) (err error) {
 	}
 	w.report(ingest.Progress{Stage: "saving", Files: len(result.Artifacts), Snapshots: len(result.Snapshots)})
 	err = w.cfg.Store.FinishJob(ctx, job.ID, store.Result{
-		Artifacts: result.Artifacts, Problems: result.Problems, Snapshots: result.Snapshots, Unpacked: result.Unpacked, Engine: ingest.Engine,
+		Artifacts: result.Artifacts, Problems: result.Problems, Snapshots: result.Snapshots, Groups: result.GroupsOf,
+		Unpacked: result.Unpacked, Engine: ingest.Engine,
 	})
 	// Whoever waits for a large bundle need not wait for the summary of its case.
 	w.report(ingest.Progress{Stage: "done", Files: len(result.Artifacts), Snapshots: len(result.Snapshots)})

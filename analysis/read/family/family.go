@@ -40,24 +40,73 @@ func digestOf(letter string, canonical []byte) string {
 //	prefix("g") = "g1\n"
 func prefix(letter string) string { return letter + strconv.Itoa(Version) + "\n" }
 
-// Stacks returns the families and exact fingerprints of stacks. It remembers the names
-// of functions that came before, which the stacks of one program share. The zero value
-// is ready; it is of use to one goroutine at a time.
+// Stacks returns the families and exact fingerprints of stacks. It remembers stacks, which
+// must not change, and the names of functions, which the stacks of one program share. The
+// zero value is ready; it is of use to one goroutine at a time.
 type Stacks struct {
-	names map[string]naming
+	names    map[string]naming
+	known    map[*analysis.Stack]knownStack
+	families map[string]*analysis.Family
 }
 
-// maxNames bounds the memory of Stacks. Programs have some thousand functions that
-// goroutines wait in.
-const maxNames = 1 << 15
+// knownStack has the results for a stack.
+type knownStack struct {
+	family *analysis.Family
+	exact  string
+}
 
-// OfStack returns the goroutine family of a stack. The fingerprint is the loose
-// one: it holds across builds, Go versions and the forms that print a creator.
-// debug=1 and proto print none: their stacks have another fingerprint, unless the
-// goroutine runs a closure of its creator (Adopters).
-func (c *Stacks) OfStack(s *analysis.Stack) *analysis.Family {
+// maxNames and maxStacks bound the memory of Stacks. Programs have some thousand functions
+// that goroutines wait in, and some hundred stacks.
+const (
+	maxNames  = 1 << 15
+	maxStacks = 1 << 15
+)
+
+// OfStack returns the goroutine family of a stack, which all its stacks share if they
+// give it the same title and entry. The fingerprint is the loose one: it holds across
+// builds, Go versions and the forms that print a creator. debug=1 and proto print none:
+// their stacks have another fingerprint, unless the goroutine runs a closure of its
+// creator (Adopters).
+func (c *Stacks) OfStack(s *analysis.Stack) *analysis.Family { return c.of(s).family }
+
+// Exact returns the fingerprint of one stack of one build: "e1:" and 32 hex digits over the
+// exact function names, file bases and lines, and the creator with its line (goroutine.md
+// section 8, steps 1 to 4).
+func (c *Stacks) Exact(s *analysis.Stack) string { return c.of(s).exact }
+
+func (c *Stacks) of(s *analysis.Stack) knownStack {
+	if known, ok := c.known[s]; ok {
+		return known
+	}
 	r := read(s, c.name)
-	return r.family()
+	out := knownStack{c.shared(r.family()), r.exact(s)}
+	if len(c.known) < maxStacks {
+		if c.known == nil {
+			c.known = map[*analysis.Stack]knownStack{}
+		}
+		c.known[s] = out
+	}
+	return out
+}
+
+// shared returns the family that earlier stacks have, if it is the same in every field.
+func (c *Stacks) shared(f *analysis.Family) *analysis.Family {
+	known := c.families[f.Fingerprint]
+	switch {
+	case known != nil && same(known, f):
+		return known
+	case known == nil && len(c.families) < maxStacks:
+		if c.families == nil {
+			c.families = map[string]*analysis.Family{}
+		}
+		c.families[f.Fingerprint] = f
+	}
+	return f
+}
+
+// same compares goroutine families of one fingerprint.
+func same(f, g *analysis.Family) bool {
+	return f.Title == g.Title && f.Entry == g.Entry && f.LooseCreator == g.LooseCreator && slices.Equal(f.Loose, g.Loose)
 }
 
 func (c *Stacks) name(printed string) naming {
@@ -124,14 +173,6 @@ func (c claims) add(f *analysis.Family, loose []string) {
 			c[orphan] = append(c[orphan], f.Fingerprint)
 		}
 	}
-}
-
-// Exact returns the fingerprint of one stack of one build: "e1:" and 32 hex
-// digits over the exact function names, file bases and lines, and the creator
-// with its line (goroutine.md section 8, steps 1 to 4).
-func (c *Stacks) Exact(s *analysis.Stack) string {
-	r := read(s, c.name)
-	return r.exact(s)
 }
 
 func (r *reading) exact(s *analysis.Stack) string {

@@ -511,3 +511,22 @@ func TestFamiliesHoldAcrossGoVersions(t *testing.T) {
 		})
 	}
 }
+
+func TestEqualStacksShareFamilyWithoutMixingTitles(t *testing.T) {
+	var known family.Stacks
+	stack := func(line int, file string) *analysis.Stack {
+		return &analysis.Stack{Frames: []analysis.Frame{{Func: "example.com/pool.(*Pool).run", File: file, Line: line}}}
+	}
+	first, second := stack(1, "/src/pool.go"), stack(2, "/src/pool.go")
+	if known.OfStack(first) != known.OfStack(second) {
+		t.Error("two stacks of one family have families of their own")
+	}
+	if known.Exact(first) == known.Exact(second) {
+		t.Error("two lines have one exact fingerprint")
+	}
+	for _, s := range []*analysis.Stack{first, second, stack(3, "/root/go/pkg/mod/example.com/pool@v1.2.3/pool.go")} {
+		if diff := cmp.Diff(family.OfStack(s), known.OfStack(s)); diff != "" {
+			t.Errorf("a remembered family differs: %s", diff)
+		}
+	}
+}

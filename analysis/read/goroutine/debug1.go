@@ -54,7 +54,7 @@ func ParseDebug1(r io.Reader, cfg Config, visit func(*Record) error) ([]Profile,
 	cfg = cfg.withDefaults()
 	p := &debug1Parser{
 		lines:    newLineReader(r),
-		stacks:   newStackTable(cfg.MaxStacks),
+		stacks:   newStackTable(cfg),
 		problems: problems{path: cfg.Path, max: cfg.MaxProblems},
 		visit:    visit,
 	}

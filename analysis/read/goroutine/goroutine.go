@@ -25,6 +25,8 @@ type Config struct {
 	MaxProtoBytes int64
 	// Path goes into every problem.
 	Path string
+	// Stacks, if set, shares equal stacks with other parses.
+	Stacks *Stacks
 	// Lines, if set, receives each line of the text that does not look like one of a
 	// goroutine (see ofStack), with its offset, in the order of the text. Blank lines
 	// may be missing. A line is valid during the call only; a long one is cut.

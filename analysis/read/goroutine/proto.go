@@ -32,7 +32,7 @@ func ParseProto(r io.Reader, cfg Config, visit func(*Record) error) (Profile, []
 		return Profile{Bytes: int64(len(data))}, nil, err
 	}
 	p := &protoParser{
-		stacks:   newStackTable(cfg.MaxStacks),
+		stacks:   newStackTable(cfg),
 		problems: problems{path: cfg.Path, max: cfg.MaxProblems},
 		visit:    visit,
 	}

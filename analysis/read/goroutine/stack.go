@@ -37,25 +37,68 @@ const (
 	stackBytes, frameBytes, nameBytes = 300, 40, 50
 )
 
-// stackTable returns the same stack for equal keys. A key is looked up by 128 bits of
-// hash with seeds that are random for each table, so nobody can construct two stacks
-// that merge.
+// Stacks returns the same stack for equal keys. Dumps of one program have nearly the same
+// stacks, so those of one bundle share a value. A key is looked up by 128 bits of hash
+// with seeds that are random for each value, so nobody can construct two stacks that
+// merge. The zero value is ready. Only one parse at a time may use it.
+type Stacks struct {
+	seeds [2]maphash.Seed
+	kept  map[[2]uint64]*sharedStack
+	names map[string]*sharedName
+	// bytes is the approximate cost of all stacks. From maxStackBytes on, a parse keeps
+	// its further stacks to itself.
+	bytes int
+	// parses counts the parses that began, among them the present one.
+	parses int
+
+	slots   arena[sharedStack]
+	stacks  arena[analysis.Stack]
+	frames  arena[analysis.Frame]
+	entries arena[sharedName]
+	lists   arena[*sharedName]
+	texts   textArena
+}
+
+// sharedStack is a stack with the traits of its functions and the names in it.
+type sharedStack struct {
+	stack *analysis.Stack
+	names []*sharedName
+	traits
+}
+
+// sharedName is a name of functions or files. parse is the last parse that counted it.
+type sharedName struct {
+	text  string
+	parse int
+}
+
+// begin prepares for a parse.
+func (s *Stacks) begin() {
+	s.parses++
+	if s.kept == nil {
+		s.seeds = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
+		s.kept, s.names = map[[2]uint64]*sharedStack{}, map[string]*sharedName{}
+	}
+}
+
+// stackTable has the stacks of one parse. What it keeps does not depend on the stacks of
+// other parses.
 type stackTable struct {
-	seeds  [2]maphash.Seed
+	shared *Stacks
+	// own has the stacks that shared has no room for.
+	own    Stacks
 	kept   map[[2]uint64]*keptStack
-	names  map[string]string
 	max    int
-	bytes  int
+	bytes  int // approximate cost of the stacks of this parse
 	others int // goroutines that came with a new stack after the table was full
 	full   keptStack
 
-	slots  arena[keptStack]
-	stacks arena[analysis.Stack]
-	frames arena[analysis.Frame]
-	texts  textArena
+	slots arena[keptStack]
+	// list are the names of the stack that is built.
+	list []*sharedName
 }
 
-// keptStack is a stack with the traits of its functions.
+// keptStack is a stack of one parse with the traits of its functions.
 type keptStack struct {
 	stack  *analysis.Stack
 	number int // of those kept, from 0
@@ -64,19 +107,23 @@ type keptStack struct {
 	taught int // blocks that knownBlocks learned
 }
 
-func newStackTable(maxStacks int) *stackTable {
-	return &stackTable{
-		seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
-		kept:  map[[2]uint64]*keptStack{},
-		names: map[string]string{},
-		max:   maxStacks,
-		full:  keptStack{stack: &analysis.Stack{Unavailable: analysis.TooManyStacks}},
+func newStackTable(cfg Config) *stackTable {
+	t := &stackTable{
+		shared: cfg.Stacks,
+		kept:   map[[2]uint64]*keptStack{},
+		max:    cfg.MaxStacks,
+		full:   keptStack{stack: &analysis.Stack{Unavailable: analysis.TooManyStacks}},
 	}
+	if t.shared == nil {
+		t.shared = new(Stacks)
+	}
+	t.shared.begin()
+	return t
 }
 
 // get returns the stack of a key. It allocates for new stacks only.
 func (t *stackTable) get(key []byte) *keptStack {
-	sum := [2]uint64{maphash.Bytes(t.seeds[0], key), maphash.Bytes(t.seeds[1], key)}
+	sum := [2]uint64{maphash.Bytes(t.shared.seeds[0], key), maphash.Bytes(t.shared.seeds[1], key)}
 	if found := t.kept[sum]; found != nil {
 		found.seen++
 		return found
@@ -86,17 +133,45 @@ func (t *stackTable) get(key []byte) *keptStack {
 		t.full.traits = traitsOf(key)
 		return &t.full
 	}
+	known := t.shared.kept[sum]
+	if known == nil {
+		known = t.build(sum, key)
+	}
 	added := t.slots.one()
-	*added = keptStack{stack: t.build(key), number: len(t.kept), traits: traitsOf(key), seen: 1}
-	t.bytes += stackBytes + frameBytes*len(added.stack.Frames)
+	*added = keptStack{stack: known.stack, number: len(t.kept), traits: known.traits, seen: 1}
+	t.bytes += stackBytes + frameBytes*len(known.stack.Frames)
+	for _, name := range known.names {
+		if name.parse != t.shared.parses {
+			name.parse = t.shared.parses
+			t.bytes += len(name.text) + nameBytes
+		}
+	}
 	t.kept[sum] = added
 	return added
 }
 
 // build makes the stack that a key describes.
-func (t *stackTable) build(key []byte) *analysis.Stack {
-	stack := t.stacks.one()
-	stack.Frames = t.frames.take(bytes.Count(key, []byte{'\n'}) / 2)[:0]
+func (t *stackTable) build(sum [2]uint64, key []byte) *sharedStack {
+	to := t.shared
+	if to.bytes >= maxStackBytes {
+		to = &t.own
+		to.begin()
+	}
+	t.list = t.list[:0]
+	built := to.slots.one()
+	*built = sharedStack{stack: t.parse(to, key), traits: traitsOf(key)}
+	built.names = to.lists.keep(t.list)
+	to.bytes += stackBytes + frameBytes*len(built.stack.Frames)
+	if to == t.shared {
+		to.kept[sum] = built
+	}
+	return built
+}
+
+// parse reads a stack from a key.
+func (t *stackTable) parse(to *Stacks, key []byte) *analysis.Stack {
+	stack := to.stacks.one()
+	stack.Frames = to.frames.take(bytes.Count(key, []byte{'\n'}) / 2)[:0]
 	for len(key) > 0 {
 		var line []byte
 		line, key = cutLine(key)
@@ -104,39 +179,44 @@ func (t *stackTable) build(key []byte) *analysis.Stack {
 		case len(line) > 0 && line[0] == markElided:
 			stack.Elided = elided(line[1:])
 		case len(line) > 0 && line[0] == markUnavailable:
-			stack.Unavailable = t.name(line[1:])
+			stack.Unavailable = t.name(to, line[1:])
 		case len(line) > 0 && line[0] == markCreator:
-			stack.CreatedBy, key = t.frame(line[1:], key)
+			stack.CreatedBy, key = t.frame(to, line[1:], key)
 		default:
 			var frame analysis.Frame
-			frame, key = t.frame(line, key)
+			frame, key = t.frame(to, line, key)
 			stack.Frames = append(stack.Frames, frame)
 		}
 	}
 	return stack
 }
 
-func (t *stackTable) frame(name, key []byte) (analysis.Frame, []byte) {
+func (t *stackTable) frame(to *Stacks, name, key []byte) (analysis.Frame, []byte) {
 	place, key := cutLine(key)
 	file, line := cutPlace(place)
-	return analysis.Frame{Func: t.name(unescape(name)), File: t.name(file), Line: line}, key
+	return analysis.Frame{Func: t.name(to, unescape(name)), File: t.name(to, file), Line: line}, key
 }
 
-// name interns b.
-func (t *stackTable) name(b []byte) string {
-	if s, ok := t.names[string(b)]; ok {
-		return s
+// name interns b and lists it for the stack that is built.
+func (t *stackTable) name(to *Stacks, b []byte) string {
+	name := t.shared.names[string(b)]
+	if name == nil {
+		name = to.names[string(b)]
 	}
-	if !utf8.Valid(b) {
-		s := validText(b)
-		t.bytes += len(s) + nameBytes
-		t.names[string(b)] = s
-		return s
+	if name == nil {
+		name = to.entries.one()
+		printed := ""
+		if utf8.Valid(b) {
+			name.text = to.texts.keep(b)
+			printed = name.text
+		} else {
+			name.text, printed = validText(b), string(b)
+		}
+		to.names[printed] = name
+		to.bytes += len(name.text) + nameBytes
 	}
-	s := t.texts.keep(b)
-	t.bytes += len(s) + nameBytes
-	t.names[s] = s
-	return s
+	t.list = append(t.list, name)
+	return name.text
 }
 
 // hasCreator reports whether frames are the innermost frames of a kept stack that

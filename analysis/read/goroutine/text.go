@@ -68,7 +68,7 @@ func ParseText(r io.Reader, cfg Config, visit func(*Goroutine) error) (Dump, []a
 	cfg = cfg.withDefaults()
 	p := &textParser{
 		lines:    newLineReader(r),
-		stacks:   newStackTable(cfg.MaxStacks),
+		stacks:   newStackTable(cfg),
 		problems: problems{path: cfg.Path, max: cfg.MaxProblems},
 		visit:    visit,
 		others:   cfg.Lines,

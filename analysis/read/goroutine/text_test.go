@@ -693,22 +693,9 @@ func TestTooManyStacksShareOne(t *testing.T) {
 }
 
 func TestKeptStacksAreBoundedByWhatTheyHold(t *testing.T) {
-	const goroutines, frames = 300, 1500
-	text, write := io.Pipe()
-	go func() {
-		out := bufio.NewWriter(write)
-		for g := range goroutines {
-			fmt.Fprintf(out, "goroutine %d [select]:\n", g+2)
-			for f := range frames {
-				fmt.Fprintf(out, "example.com/deep.f%d_%d(0x1)\n\t/src/deep/p%d/f%d.go:1 +0x1\n", g, f, g, f)
-			}
-			fmt.Fprintf(out, "created by main.g\n\t/g.go:1 +0x1\n\n")
-		}
-		out.Flush()
-		write.Close()
-	}()
+	const goroutines = 300
 	kept, held, others := map[*analysis.Stack]bool{}, 0, 0
-	dump, problems, err := goroutine.ParseText(text, goroutine.Config{}, func(g *goroutine.Goroutine) error {
+	dump, problems, err := goroutine.ParseText(deepDump(goroutines, 0), goroutine.Config{}, func(g *goroutine.Goroutine) error {
 		switch {
 		case g.Stack.Unavailable == analysis.TooManyStacks:
 			others++
@@ -727,6 +714,74 @@ func TestKeptStacksAreBoundedByWhatTheyHold(t *testing.T) {
 	if len(problems) != 1 || !strings.Contains(problems[0].What, fmt.Sprintf("%d goroutines", others)) {
 		t.Errorf("got problems %v, want one that says how many stacks were not kept", problems)
 	}
+}
+
+// deepDump has goroutines of distinct stacks, whose functions differ from those of another
+// seed.
+func deepDump(goroutines, seed int) io.Reader {
+	const frames = 1500
+	text, write := io.Pipe()
+	go func() {
+		out := bufio.NewWriter(write)
+		for g := range goroutines {
+			fmt.Fprintf(out, "goroutine %d [select]:\n", g+2)
+			for f := range frames {
+				fmt.Fprintf(out, "example.com/deep%d.f%d_%d(0x1)\n\t/src/deep/p%d/f%d.go:1 +0x1\n", seed, g, f, g, f)
+			}
+			fmt.Fprintf(out, "created by main.g\n\t/g.go:1 +0x1\n\n")
+		}
+		out.Flush()
+		write.Close()
+	}()
+	return text
+}
+
+// TestDumpsShareStacks reads dumps that share stacks, and more of them than are shared:
+// each must yield what it yields alone.
+func TestDumpsShareStacks(t *testing.T) {
+	known := map[string]*analysis.Stack{}
+	shared := &goroutine.Stacks{}
+	same, apart := 0, 0
+	for _, seed := range []int{0, 1, 0, 1} {
+		alone, _, wantProblems, err := textStacks(deepDump(60, seed), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		together, printed, problems, err := textStacks(deepDump(60, seed), shared)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(wantProblems, problems) || !reflect.DeepEqual(alone, together) {
+			t.Fatalf("the goroutines of seed %d differ from those of its dump alone; problems are %v, want %v", seed, problems, wantProblems)
+		}
+		for i, stack := range printed {
+			if stack.Unavailable != "" {
+				continue
+			}
+			key := stack.Frames[0].Func
+			switch known[key] {
+			case nil:
+				known[key] = printed[i]
+			case stack:
+				same++
+			default:
+				apart++
+			}
+		}
+	}
+	if same == 0 || apart == 0 {
+		t.Errorf("%d stacks are shared and %d are not, want some of both", same, apart)
+	}
+}
+
+func textStacks(r io.Reader, stacks *goroutine.Stacks) (all []goroutine.Goroutine, of []*analysis.Stack, problems []analysis.Problem, err error) {
+	_, problems, err = goroutine.ParseText(r, goroutine.Config{Stacks: stacks}, func(g *goroutine.Goroutine) error {
+		kept := *g
+		kept.Body = nil
+		all, of = append(all, kept), append(of, g.Stack)
+		return nil
+	})
+	return all, of, problems, err
 }
 
 func TestKnownGoroutinesCostNoAllocation(t *testing.T) {

@@ -25,6 +25,8 @@ type content struct {
 	hash       hash.Hash
 	known      func() string
 	prefetcher *prefetcher
+	// spare are buffers of earlier members.
+	spare *[][]byte
 	// digest and text are the hash and how it is written.
 	digest [sha256.Size]byte
 	text   [2 * sha256.Size]byte
@@ -34,7 +36,7 @@ type content struct {
 // open at a time: they share their state.
 func (r *reader) open(m *bundle.Member, known func() string) *content {
 	c := &r.content
-	*c = content{body: m.Body, large: !m.Whole(), known: known}
+	*c = content{body: m.Body, large: !m.Whole(), known: known, spare: &r.buffers}
 	if known == nil {
 		r.hash.Reset()
 		c.hash = r.hash
@@ -44,7 +46,8 @@ func (r *reader) open(m *bundle.Member, known func() string) *content {
 
 func (c *content) Read(p []byte) (int, error) {
 	if c.large && c.prefetcher == nil {
-		c.prefetcher = prefetch(c.body, c.hash)
+		c.prefetcher = prefetch(c.body, c.hash, *c.spare)
+		*c.spare = nil
 		c.body = c.prefetcher
 	}
 	n, err := c.body.Read(p)
@@ -75,6 +78,9 @@ func (c *content) sum() string {
 func (c *content) close() {
 	if c.prefetcher != nil {
 		c.prefetcher.close()
+		if buffers := c.prefetcher.buffers(); buffers != nil {
+			*c.spare = buffers
+		}
 	}
 }
 
@@ -105,11 +111,16 @@ type block struct {
 	users atomic.Int32
 }
 
-// prefetch hashes nothing if sum is nil.
-func prefetch(body io.Reader, sum hash.Hash) *prefetcher {
+// prefetch hashes nothing if sum is nil. It reads into the spare buffers first, which are
+// then its own.
+func prefetch(body io.Reader, sum hash.Hash, spare [][]byte) *prefetcher {
 	a := &prefetcher{free: make(chan []byte, prefetchBlocks), read: make(chan *block, prefetchBlocks), stop: make(chan struct{})}
-	for range prefetchBlocks {
-		a.free <- nil
+	for i := range prefetchBlocks {
+		if i < len(spare) {
+			a.free <- spare[i]
+		} else {
+			a.free <- nil
+		}
 	}
 	if sum != nil {
 		a.hashed = make(chan *block, prefetchBlocks)
@@ -208,4 +219,29 @@ func (a *prefetcher) close() {
 		close(a.stop)
 		a.wait.Wait()
 	})
+}
+
+// buffers returns the buffers of a closed prefetcher, once.
+func (a *prefetcher) buffers() [][]byte {
+	var out [][]byte
+	take := func(buf []byte) {
+		if buf != nil {
+			out = append(out, buf)
+		}
+	}
+	for b := range a.read {
+		take(b.buf)
+	}
+	if a.now != nil {
+		take(a.now.buf)
+		a.now, a.unread = &block{err: a.now.err}, nil
+	}
+	for {
+		select {
+		case buf := <-a.free:
+			take(buf)
+		default:
+			return out
+		}
+	}
 }

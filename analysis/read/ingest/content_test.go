@@ -39,7 +39,7 @@ func TestReadingAheadGivesAndHashesEveryByte(t *testing.T) {
 			"with the end beside the last": iotest.DataErrReader(bytes.NewReader(want)),
 		} {
 			sum := sha256.New()
-			a := prefetch(body, sum)
+			a := prefetch(body, sum, nil)
 			got, err := io.ReadAll(a)
 			a.close()
 			if err != nil || !bytes.Equal(got, want) || hex.EncodeToString(sum.Sum(nil)) != hexSum(want) {
@@ -51,7 +51,7 @@ func TestReadingAheadGivesAndHashesEveryByte(t *testing.T) {
 
 func TestReadingAheadHandsOverErrorsBehindTheBytesBeforeThem(t *testing.T) {
 	want := errors.New("the disk is gone")
-	a := prefetch(io.MultiReader(strings.NewReader("before"), iotest.ErrReader(want)), nil)
+	a := prefetch(io.MultiReader(strings.NewReader("before"), iotest.ErrReader(want)), nil, nil)
 	defer a.close()
 	got, err := io.ReadAll(a)
 	if string(got) != "before" || !errors.Is(err, want) {
@@ -64,7 +64,7 @@ type panicking struct{}
 func (panicking) Read([]byte) (int, error) { panic("a decoder is broken") }
 
 func TestAPanicOfADecoderReachesTheGoroutineThatReads(t *testing.T) {
-	a := prefetch(panicking{}, sha256.New())
+	a := prefetch(panicking{}, sha256.New(), nil)
 	defer a.close()
 	defer func() {
 		if v := recover(); v != "a decoder is broken" {
@@ -77,13 +77,13 @@ func TestAPanicOfADecoderReachesTheGoroutineThatReads(t *testing.T) {
 
 func TestReadingAheadStopsWhenItIsClosed(t *testing.T) {
 	endless := iotest.OneByteReader(zeros{})
-	a := prefetch(zeros{}, sha256.New())
+	a := prefetch(zeros{}, sha256.New(), nil)
 	if _, err := io.ReadFull(a, make([]byte, 3*prefetchSize)); err != nil {
 		t.Fatal(err)
 	}
 	a.close()
 	a.close()
-	unread := prefetch(endless, nil)
+	unread := prefetch(endless, nil, nil)
 	unread.close()
 }
 
@@ -182,5 +182,33 @@ func TestPackedSnapshotsHoldTheColumnsOfTheOthers(t *testing.T) {
 	packed.Unpack()
 	if len(columns.ID) != len(packed.ID) || columns.At(0) != packed.At(0) {
 		t.Errorf("%+v, want %+v", packed.At(0), columns.At(0))
+	}
+}
+
+func TestBuffersOfOneMemberServeTheNext(t *testing.T) {
+	var spare [][]byte
+	for round := range 20 {
+		want := bytes.Repeat([]byte{byte('a' + round)}, round*prefetchSize/3)
+		a := prefetch(bytes.NewReader(want), sha256.New(), spare)
+		part := io.LimitReader(a, int64(len(want)))
+		if round%3 == 0 {
+			part = io.LimitReader(a, int64(len(want)/2)) // the rest is left unread
+		}
+		got, err := io.ReadAll(part)
+		a.close()
+		if err != nil || !bytes.Equal(got, want[:len(got)]) {
+			t.Fatalf("round %d read other bytes than its own, error %v", round, err)
+		}
+		spare = a.buffers()
+		if a.buffers() != nil {
+			t.Fatal("buffers were handed out twice")
+		}
+		distinct := map[*byte]bool{}
+		for _, buf := range spare {
+			distinct[&buf[0]] = true
+		}
+		if len(distinct) != len(spare) || len(spare) > prefetchBlocks || len(got) > 0 && len(spare) == 0 {
+			t.Fatalf("round %d leaves %d buffers, %d of them distinct", round, len(spare), len(distinct))
+		}
 	}
 }

@@ -17,7 +17,7 @@ import (
 func readText(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 	before := r.progress.Goroutines
 	d := newTextDumps(r, p)
-	cfg := goroutine.Config{Path: p.path, Lines: d.line}
+	cfg := goroutine.Config{Path: p.path, Stacks: &r.dumped, Lines: d.line}
 	dump, problems, err := goroutine.ParseText(body, cfg, d.add)
 	r.problem(problems...)
 	d.reportOddities(p.path)
@@ -55,8 +55,10 @@ type textDumps struct {
 }
 
 func newTextDumps(r *reader, p *part) *textDumps {
+	first := newTextDump()
+	first.notes, r.notes = r.notes, notes{}
 	return &textDumps{
-		r: r, dates: envelope.NewDates(r.written(p)), all: []*textDump{newTextDump()}, begins: []int64{0}, profileAt: -1,
+		r: r, dates: envelope.NewDates(r.written(p)), all: []*textDump{first}, begins: []int64{0}, profileAt: -1,
 	}
 }
 
@@ -113,6 +115,7 @@ func (d *textDumps) begin(g *goroutine.Goroutine) bool {
 		return false
 	}
 	t := newTextDump()
+	t.notes, d.r.notes = d.r.notes, notes{}
 	t.crash = d.opensCrash(g)
 	d.all, d.begins = append(d.all, t), append(d.begins, g.Offset)
 	return true
@@ -199,7 +202,7 @@ func (r *reader) several(parts []*part, a *analysis.Artifact, noun string) {
 func readDebug1(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 	var all []*profileDump
 	dates := envelope.NewDates(r.written(p))
-	profiles, problems, err := goroutine.ParseDebug1(io.TeeReader(body, dates), goroutine.Config{Path: p.path}, func(rec *goroutine.Record) error {
+	profiles, problems, err := goroutine.ParseDebug1(io.TeeReader(body, dates), goroutine.Config{Path: p.path, Stacks: &r.dumped}, func(rec *goroutine.Record) error {
 		for len(all) <= rec.Profile {
 			all = append(all, &profileDump{})
 		}
@@ -243,7 +246,7 @@ func profileOutcome(sum, records, refused int) string {
 
 func readProto(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 	d := &profileDump{}
-	profile, problems, err := goroutine.ParseProto(body, goroutine.Config{Path: p.path}, d.add)
+	profile, problems, err := goroutine.ParseProto(body, goroutine.Config{Path: p.path, Stacks: &r.dumped}, d.add)
 	r.problem(problems...)
 	if err != nil {
 		return err

@@ -13,36 +13,6 @@ import (
 	"leakdiff/analysis/say/wording"
 )
 
-// mostSharedStates bounds what is remembered of states.
-const mostSharedStates = 1 << 12
-
-// sharedStates returns one shared map for equal maps with a single state: most families
-// of a large dump have few members in one state.
-func (r *reader) sharedStates(states map[string]int) map[string]int {
-	if len(states) != 1 {
-		return states
-	}
-	for state, n := range states {
-		key := oneState{state, n}
-		if known, ok := r.states[key]; ok {
-			return known
-		}
-		if len(r.states) < mostSharedStates {
-			if r.states == nil {
-				r.states = map[oneState]map[string]int{}
-			}
-			r.states[key] = states
-		}
-	}
-	return states
-}
-
-// oneState is a number of members in one state.
-type oneState struct {
-	state string
-	n     int
-}
-
 // orderVariants puts the largest variants first, and has the members index them
 // there.
 func orderVariants(g *analysis.Group) {
@@ -121,7 +91,7 @@ func (b *builder) goroutines() {
 	b.s.MaxGoroutineID = dump.MaxID
 	b.s.Truncated = dump.Truncated
 	complete := twin != nil && twin.profile.profile.Whole()
-	b.objects(text.text)
+	b.s.Objects = text.text.objects
 	b.countText(text)
 	switch {
 	case dump.Truncated && complete:
@@ -155,21 +125,47 @@ func (b *builder) compareTwin(text, twin *part, total int) {
 		Hint: "the text's figures are used; take both within a second of each other"})
 }
 
+// countText takes the families of a dump as the first of the snapshot.
 func (b *builder) countText(p *part) {
-	at := b.addArtifact(p)
-	for _, stack := range p.text.order {
-		c := p.text.stacks[stack]
+	at := int32(b.addArtifact(p))
+	groups := b.r.table.unpack(p.text.groups)
+	for i := range groups {
+		g := &groups[i]
+		for j := range g.Members.Packed {
+			g.Members.Packed[j].Artifact = at
+		}
+		b.byPrint[g.Family.Fingerprint] = g
+	}
+}
+
+// form makes the families of a dump that was read, and keeps them alone.
+func (r *reader) form(t *textDump) {
+	if t == nil || t.order == nil {
+		return
+	}
+	b := &builder{r: r, byPrint: map[string]*analysis.Group{}, byExact: map[string]map[string]int{}}
+	t.program = programOf(t.order)
+	t.objects = b.objects(t)
+	for _, stack := range t.order {
+		c := t.stacks[stack]
 		if c.Len() == 0 {
 			continue // all of them are in no family
 		}
-		g := b.group(b.familyOf(p.text, stack))
+		g := b.group(b.familyOf(t, stack))
 		v := b.variant(g, stack)
 		g.Variants[v].Count += c.Len()
 		g.Leaked += c.leaked
-		c.sum(g, p.text.states)
-		g.Members.States = p.text.states
-		g.Members.Packed = append(g.Members.Packed, analysis.Packing{Packed: c.Packed, Variant: int32(v), Artifact: int32(at)})
+		c.sum(g, t.states)
+		g.Members.States = t.states
+		g.Members.Packed = append(g.Members.Packed, analysis.Packing{Packed: c.Packed, Variant: int32(v)})
 	}
+	groups := make([]analysis.Group, 0, len(b.byPrint))
+	for _, g := range b.byPrint {
+		groups = append(groups, *g)
+	}
+	t.groups = r.table.pack(groups)
+	r.notes = t.notes.spare()
+	t.release()
 }
 
 // familyOf is the family of a stack of a dump.

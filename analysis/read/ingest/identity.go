@@ -228,9 +228,22 @@ func hostOf(cmdline []string) string {
 // longer name of another artifact for the same pid, or of another snapshot of the
 // bundle (DESIGN.md section 4).
 func completeNames(snapshots []analysis.Snapshot) {
+	// A bundle has far fewer names than snapshots, and most are the beginning of no other.
+	begins := map[string]bool{}
+	for i := range snapshots {
+		begins[snapshots[i].Process.Name.Value] = false
+	}
+	for cut := range begins {
+		if !maybeCut(cut) {
+			continue
+		}
+		for whole := range begins {
+			begins[cut] = begins[cut] || len(whole) > len(cut) && strings.HasPrefix(whole, cut)
+		}
+	}
 	for i := range snapshots {
 		cut := snapshots[i].Process.Name.Value
-		if len(cut) != 9 && len(cut) != 15 {
+		if !maybeCut(cut) || !begins[cut] {
 			continue
 		}
 		for j := range snapshots {
@@ -242,3 +255,6 @@ func completeNames(snapshots []analysis.Snapshot) {
 		}
 	}
 }
+
+// maybeCut reports whether lsof or the kernel may have cut a name.
+func maybeCut(name string) bool { return len(name) == 9 || len(name) == 15 }

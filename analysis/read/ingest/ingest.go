@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"leakdiff/analysis"
@@ -35,6 +36,9 @@ type Config struct {
 	// Packed leaves goroutines, descriptors and watches packed in Members, as the store
 	// takes them: a tenth of the memory of columns.
 	Packed bool
+	// Deferred leaves the snapshots of the result without Groups. Result.GroupsOf returns
+	// those of one snapshot, so that a bundle never has all of them in memory.
+	Deferred bool
 	// Kinds are as what files are read, by their path in the bundle, whatever they are
 	// recognised as: one of Kinds, or Ignore.
 	Kinds map[string]string
@@ -86,6 +90,21 @@ type Result struct {
 	Snapshots []analysis.Snapshot
 	// Unpacked is the number of bytes after unpacking.
 	Unpacked int64
+
+	// packed are the groups of Deferred snapshots.
+	packed []packedGroups
+	table  *groupTable
+}
+
+// GroupsOf returns the groups of the snapshot at a place, sorted by fingerprint, with
+// their members packed. They are returned once: the result keeps nothing of them.
+func (r *Result) GroupsOf(place int) []analysis.Group {
+	groups := r.table.unpack(r.packed[place])
+	r.packed[place] = packedGroups{}
+	slices.SortFunc(groups, func(f, g analysis.Group) int {
+		return strings.Compare(f.Family.Fingerprint, g.Family.Fingerprint)
+	})
+	return groups
 }
 
 // Run reads all inputs as one bundle. It fails only when ctx ends or nothing
@@ -110,25 +129,32 @@ func Run(ctx context.Context, cfg Config, inputs []bundle.Input) (Result, error)
 	r.reportEmpty()
 	r.progress.Stage = "grouping"
 	r.report()
-	snapshots := r.snapshots()
-	if !cfg.Packed {
-		unpack(snapshots)
-	}
+	snapshots, packed := r.snapshots()
 	r.problems.close()
 	r.nothingFound(snapshots)
 	r.countProblems()
 	r.progress.Stage = "done"
 	r.progress.Snapshots = len(snapshots)
 	r.report()
-	return Result{Artifacts: r.artifacts, Problems: r.problems.list, Snapshots: snapshots, Unpacked: stats.BytesOut}, nil
+	result := Result{Artifacts: r.artifacts, Problems: r.problems.list, Snapshots: snapshots, Unpacked: stats.BytesOut, packed: packed, table: r.table}
+	if !cfg.Deferred {
+		result.fill(!cfg.Packed)
+	}
+	return result, nil
 }
 
-func unpack(snapshots []analysis.Snapshot) {
-	for i := range snapshots {
-		for g := range snapshots[i].Groups {
-			snapshots[i].Groups[g].Members.Unpack()
+// fill gives all snapshots their groups.
+func (r *Result) fill(columns bool) {
+	for i := range r.Snapshots {
+		groups := r.GroupsOf(i)
+		if columns {
+			for g := range groups {
+				groups[g].Members.Unpack()
+			}
 		}
+		r.Snapshots[i].Groups = groups
 	}
+	r.packed, r.table = nil, nil
 }
 
 // fewEmpty is how many empty files are reported one by one.

@@ -86,6 +86,18 @@ func (n *notes) grow() {
 	}
 }
 
+// mostSpareSlots bounds the slots of notes that are used again: all are cleared.
+const mostSpareSlots = 1 << 10
+
+// spare returns the notes without their content, for another dump.
+func (n *notes) spare() notes {
+	if len(n.slots) > mostSpareSlots {
+		return notes{}
+	}
+	clear(n.slots)
+	return notes{list: n.list[:0], slots: n.slots, seed: n.seed}
+}
+
 // namers are those of an argument.
 func (n *notes) namers(known *note) namers {
 	if known.others == 0 {

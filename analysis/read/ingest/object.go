@@ -153,8 +153,7 @@ func firstArgument(line []byte) (uint64, bool) {
 
 // objects keeps of all addresses those that can prove who holds what others wait for:
 // the locks, and the receivers of the types through which the waiters came.
-func (b *builder) objects(t *textDump) {
-	defer func() { t.notes, t.places = notes{}, nil }()
+func (b *builder) objects(t *textDump) map[string][]analysis.Object {
 	types := map[string]bool{}
 	for s, c := range t.stacks {
 		a := c.arguments
@@ -169,7 +168,7 @@ func (b *builder) objects(t *textDump) {
 		}
 	}
 	if len(types) == 0 {
-		return
+		return nil
 	}
 	c := collected{families: map[string]int32{}, functions: map[string]int32{}, at: map[site]int32{}}
 	frames := make([]namingFrame, len(t.places))
@@ -199,7 +198,7 @@ func (b *builder) objects(t *textDump) {
 		}
 		c.add(named{site{frame, known.address}, t.notes.namers(known)}, alike[frame] > 1)
 	}
-	b.s.Objects = c.objects()
+	return c.objects()
 }
 
 // namingFrame is the frame of a place that names addresses.

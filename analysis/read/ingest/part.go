@@ -76,7 +76,15 @@ type part struct {
 type textDump struct {
 	dump goroutine.Dump
 	// crash is true for a dump within a text that began otherwise.
-	crash  bool
+	crash bool
+	// groups and objects are the result of form, program is the name that the stacks
+	// give to the process.
+	groups  packedGroups
+	objects map[string][]analysis.Object
+	program string
+
+	// The rest is what form needs.
+
 	stacks map[*analysis.Stack]*goroutines
 	order  []*analysis.Stack
 	states []string
@@ -205,12 +213,9 @@ func newTextDump() *textDump {
 	return &textDump{stacks: map[*analysis.Stack]*goroutines{}, state: map[string]uint16{}}
 }
 
-// release forgets what only the forming of families needs. What was packed is held by
-// their members.
+// release forgets what only the forming of families needs.
 func (t *textDump) release() {
-	if t != nil {
-		t.stacks, t.order, t.state, t.near = nil, nil, nil, nil
-	}
+	*t = textDump{dump: t.dump, crash: t.crash, groups: t.groups, objects: t.objects, program: t.program}
 }
 
 // manyFirst is how many ids of a dump's beginning are kept to see the next one

@@ -155,24 +155,32 @@ func (b *builder) contextNamesProcess(dir string) bool {
 // holds package main's file ("kubelet" for "/src/cmd/kubelet/main.go").
 func (b *builder) mainPackage() string {
 	for _, p := range b.g.parts {
-		var stacks []*analysis.Stack
+		program := ""
 		if p.text != nil {
-			stacks = p.text.order
+			program = p.text.program
 		} else if p.profile != nil {
-			stacks = p.profile.stacks
+			program = programOf(p.profile.stacks)
 		}
-		for _, s := range stacks {
-			for _, f := range s.Frames {
-				if f.Func != "main.main" {
-					continue
+		if program != "" {
+			return program
+		}
+	}
+	return ""
+}
+
+// programOf is the last element of the path that holds package main's file.
+func programOf(stacks []*analysis.Stack) string {
+	for _, s := range stacks {
+		for _, f := range s.Frames {
+			if f.Func != "main.main" {
+				continue
+			}
+			held := path.Dir(strings.ReplaceAll(f.File, `\`, "/"))
+			if dir := path.Base(held); dir != "." && dir != "/" && dir != "src" && dir != "app" && !homeDirectory.MatchString(held) {
+				if at := strings.IndexByte(dir, '@'); at > 0 {
+					dir = dir[:at]
 				}
-				held := path.Dir(strings.ReplaceAll(f.File, `\`, "/"))
-				if dir := path.Base(held); dir != "." && dir != "/" && dir != "src" && dir != "app" && !homeDirectory.MatchString(held) {
-					if at := strings.IndexByte(dir, '@'); at > 0 {
-						dir = dir[:at]
-					}
-					return dir
-				}
+				return dir
 			}
 		}
 	}

@@ -3,6 +3,7 @@ package ingest
 import (
 	"path"
 	"regexp"
+	"regexp/syntax"
 	"strconv"
 	"strings"
 	"time"
@@ -19,7 +20,7 @@ type product struct {
 	// path matches the whole display path or its end. Its groups named host,
 	// process, pid, time and unix are taken; "capture" is the directory that holds
 	// one capture, if it is not the file's own.
-	path *regexp.Regexp
+	path pathPattern
 	// process is the program if the path does not name it.
 	process string
 }
@@ -60,7 +61,41 @@ var products = []product{
 	{"sos report", pattern(`(?P<capture>(?:^|.*[/!]))sos_commands/`), ""},
 }
 
-func pattern(expr string) *regexp.Regexp { return regexp.MustCompile(expr) }
+// pathPattern matches paths. A bundle has tens of thousands of them, and most match none of
+// the patterns, so a path is first looked through for a text that all matches contain.
+type pathPattern struct {
+	*regexp.Regexp
+	needed string
+}
+
+func pattern(expr string) pathPattern {
+	return pathPattern{regexp.MustCompile(expr), neededBy(expr)}
+}
+
+// neededBy is the longest text that stands outside of groups and alternatives.
+//
+//	neededBy(`(?:^|/)nodes/(\d+)/stacks\.txt$`) = "/stacks.txt"
+func neededBy(expr string) string {
+	parsed, err := syntax.Parse(expr, syntax.Perl)
+	if err != nil || parsed.Op != syntax.OpConcat {
+		return ""
+	}
+	longest := ""
+	for _, part := range parsed.Sub {
+		if text := string(part.Rune); part.Op == syntax.OpLiteral && part.Flags&syntax.FoldCase == 0 && len(text) > len(longest) {
+			longest = text
+		}
+	}
+	return longest
+}
+
+// find is FindStringSubmatch.
+func (p pathPattern) find(path string) []string {
+	if !strings.Contains(path, p.needed) {
+		return nil
+	}
+	return p.FindStringSubmatch(path)
+}
 
 // A placing is what a product's rule reads out of a path.
 type placing struct {
@@ -76,7 +111,7 @@ type placing struct {
 // placingOf applies the first rule that matches a path.
 func placingOf(p string) placing {
 	for _, rule := range products {
-		found := rule.path.FindStringSubmatch(p)
+		found := rule.path.find(p)
 		if found == nil {
 			continue
 		}

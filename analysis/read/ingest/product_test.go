@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/pprof/profile"
+	"pgregory.net/rapid"
 
 	"leakdiff/analysis"
 )
@@ -152,4 +153,18 @@ func TestBundlesOfProductsNameHostProcessAndTime(t *testing.T) {
 
 func quoteJSON(s string) string {
 	return `"` + strings.NewReplacer("\\", `\\`, "\"", `\"`, "\n", `\n`, "\t", `\t`).Replace(s) + `"`
+}
+
+func TestPathsThatMatchHaveTheNeededText(t *testing.T) {
+	for _, rule := range products {
+		rapid.Check(t, func(t *rapid.T) {
+			path := rapid.StringMatching(rule.path.String()).Draw(t, "path")
+			if rule.path.MatchString(path) && rule.path.find(path) == nil {
+				t.Errorf("%q matches %s and is not found", path, rule.path)
+			}
+		})
+	}
+	if got, want := neededBy(`(?:^|/)nodes/(\d+)/stacks\.txt$`), "/stacks.txt"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
 }

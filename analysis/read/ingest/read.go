@@ -13,6 +13,7 @@ import (
 	"leakdiff/analysis/read/bundle"
 	"leakdiff/analysis/read/detect"
 	"leakdiff/analysis/read/family"
+	"leakdiff/analysis/read/goroutine"
 	"leakdiff/analysis/read/lsof"
 	"leakdiff/analysis/read/metrics"
 	"leakdiff/analysis/read/thread"
@@ -49,20 +50,25 @@ type reader struct {
 	recoded map[string]bool
 	// empty are the files without a byte.
 	empty []string
-	// stacks remembers the names of functions for all dumps of an upload.
+	// dumped are the stacks that the goroutine dumps of an upload share.
+	dumped goroutine.Stacks
+	// stacks remembers their families, and the names of functions.
 	stacks family.Stacks
-	// states are shared among the families of all snapshots.
-	states map[oneState]map[string]int
+	// table has what packed groups name by numbers.
+	table *groupTable
 	// known remembers the families of descriptors and watches.
 	known family.Known
 	// content is the open member, hash its hash, text what is written to be hashed.
 	content content
 	hash    hash.Hash
 	text    []byte
+	// buffers and notes are those of an earlier member, to be used again.
+	buffers [][]byte
+	notes   notes
 }
 
 func newReader(cfg Config) *reader {
-	return &reader{cfg: cfg, formats: formats, problems: newProblemList(cfg.Bundle.Budget), directories: map[directoryKey]*directory{}, recoded: map[string]bool{}, skipped: map[string]bool{}, progress: Progress{Stage: "unpacking"}, hash: sha256.New()}
+	return &reader{cfg: cfg, formats: formats, problems: newProblemList(cfg.Bundle.Budget), directories: map[directoryKey]*directory{}, table: &groupTable{}, recoded: map[string]bool{}, skipped: map[string]bool{}, progress: Progress{Stage: "unpacking"}, hash: sha256.New()}
 }
 
 func (r *reader) report() {
@@ -214,12 +220,14 @@ func (r *reader) keep(p *part, artifact int) {
 	for _, q := range added {
 		q.artifact = artifact
 		place(q)
+		r.form(q.text)
 	}
 	if len(added) > 0 && !p.says() || r.formats[p.form] == nil || r.artifacts[artifact].Status != analysis.Read {
 		return
 	}
 	p.artifact = artifact
 	place(p)
+	r.form(p.text)
 	r.parts = append(r.parts, p)
 }
 

@@ -9,12 +9,13 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+	"time"
 
 	"leakdiff/analysis"
 )
 
-// snapshots forms the snapshots of the bundle, in time order.
-func (r *reader) snapshots() []analysis.Snapshot {
+// snapshots forms the snapshots of the bundle, in time order, and the groups of each.
+func (r *reader) snapshots() ([]analysis.Snapshot, []packedGroups) {
 	all := groups(r.parts)
 	r.stems = map[string]map[string]bool{}
 	for _, g := range all {
@@ -29,17 +30,22 @@ func (r *reader) snapshots() []analysis.Snapshot {
 	r.lone = len(all) == 1
 	r.former = recall(all)
 	out := make([]analysis.Snapshot, 0, len(all))
+	formed := make([]packedGroups, len(all))
 	for i, g := range all {
 		b := &builder{r: r, g: g, artifact: map[int]int{}}
 		s := b.build()
 		s.Order = i
 		b.when(&s)
+		formed[i] = r.table.pack(s.Groups)
+		s.Groups = nil
 		out = append(out, s)
 		for _, p := range g.parts {
 			if p.listing != nil && p.listing.rows != nil {
 				p.listing.rows.release()
 			}
-			p.text.release()
+			if p.text != nil {
+				p.text.groups = packedGroups{}
+			}
 		}
 	}
 	r.dateByFiles(out, all)
@@ -51,25 +57,32 @@ func (r *reader) snapshots() []analysis.Snapshot {
 	hostsByDirectory(out, all)
 	out = r.name(out)
 	arrange(out)
+	packed := make([]packedGroups, len(out))
 	for i := range out {
+		packed[i] = formed[out[i].Order]
 		out[i].Order = i
 	}
-	return out
+	return out, packed
 }
 
 // name sets the id and label of every snapshot, and drops one whose bytes are those of
 // another.
 func (r *reader) name(snapshots []analysis.Snapshot) []analysis.Snapshot {
-	seen := map[string]analysis.Snapshot{}
+	type first struct {
+		label, path string
+		at          time.Time
+	}
+	seen := make(map[string]first, len(snapshots))
 	perProcess := map[string]int{}
 	kept := snapshots[:0]
-	for _, s := range snapshots {
+	for i := range snapshots {
+		s := &snapshots[i]
 		key := s.Process.Key()
 		s.ID = snapshotID(key, s.Artifacts)
-		if first, twice := seen[s.ID]; twice {
-			if first.CapturedAt.Equal(s.CapturedAt) && first.Label == s.Label {
+		if known, twice := seen[s.ID]; twice {
+			if known.at.Equal(s.CapturedAt) && known.label == s.Label {
 				r.problem(analysis.Problem{Path: s.Artifacts[0].Path, Offset: -1, Severity: analysis.Note,
-					What: "the same bytes were captured twice", Why: "they are already the snapshot of " + first.Artifacts[0].Path, Hint: "nothing to do; the copy is not counted"})
+					What: "the same bytes were captured twice", Why: "they are already the snapshot of " + known.path, Hint: "nothing to do; the copy is not counted"})
 				continue
 			}
 			// An idle process yields the same bytes at another time: a point of its
@@ -82,11 +95,9 @@ func (r *reader) name(snapshots []analysis.Snapshot) []analysis.Snapshot {
 			s.Label = "#" + strconv.Itoa(perProcess[key])
 		}
 		if len(s.Artifacts) > 0 {
-			unlabelled := s
-			unlabelled.Label = found
-			seen[s.ID] = unlabelled
+			seen[s.ID] = first{found, s.Artifacts[0].Path, s.CapturedAt}
 		}
-		kept = append(kept, s)
+		kept = append(kept, *s)
 	}
 	return kept
 }
@@ -108,9 +119,9 @@ func snapshotID(processKey string, artifacts []analysis.Artifact) string {
 // arrange orders snapshots by time. A snapshot without a time keeps its place by name
 // among the others of its series.
 func arrange(snapshots []analysis.Snapshot) {
-	timed := make([]analysis.Snapshot, 0, len(snapshots))
-	for _, s := range snapshots {
-		if !s.CapturedAt.IsZero() {
+	timed := make([]*analysis.Snapshot, 0, len(snapshots))
+	for i := range snapshots {
+		if s := &snapshots[i]; !s.CapturedAt.IsZero() {
 			timed = append(timed, s)
 		}
 	}
@@ -121,8 +132,9 @@ func arrange(snapshots []analysis.Snapshot) {
 		key := timed[i].Process.Key()
 		places[key] = append(places[key], i)
 	}
-	before := make([][]analysis.Snapshot, len(timed)+1)
-	for _, s := range snapshots {
+	before := make([][]*analysis.Snapshot, len(timed)+1)
+	for i := range snapshots {
+		s := &snapshots[i]
 		if !s.CapturedAt.IsZero() {
 			continue
 		}
@@ -136,10 +148,17 @@ func arrange(snapshots []analysis.Snapshot) {
 		before[at] = append(before[at], s)
 	}
 	out := make([]analysis.Snapshot, 0, len(snapshots))
-	for i := range timed {
-		out = append(append(out, before[i]...), timed[i])
+	add := func(some ...*analysis.Snapshot) {
+		for _, s := range some {
+			out = append(out, *s)
+		}
 	}
-	copy(snapshots, append(out, before[len(timed)]...))
+	for i := range timed {
+		add(before[i]...)
+		add(timed[i])
+	}
+	add(before[len(timed)]...)
+	copy(snapshots, out)
 }
 
 // builder makes one snapshot of one group.
@@ -174,7 +193,7 @@ func (b *builder) build() analysis.Snapshot {
 	}
 	for _, g := range b.byPrint {
 		orderVariants(g)
-		g.States = b.r.sharedStates(g.States)
+		g.States = b.r.table.sharedStates(g.States)
 		b.s.Groups = append(b.s.Groups, *g)
 	}
 	sort.Slice(b.s.Groups, func(i, j int) bool {
