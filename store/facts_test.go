@@ -223,7 +223,7 @@ func TestEveryFieldOfAHeadComesBack(t *testing.T) {
 	other := kubelet("2", instant, 5)
 	other.Groups = nil
 	other.Times = map[analysis.Kind]time.Time{analysis.KindThread: instant.Add(time.Nanosecond)}
-	other.Figures = map[string]float64{"a": math.Inf(-1), "b": math.NaN(), "c": -0.0, "d": 1 << 60, "e": -3, "f": math.Copysign(0, -1)}
+	other.Figures = map[string]float64{"a": math.Inf(-1), "b": math.NaN(), "c": math.Copysign(0, -1), "d": 1 << 60, "e": -3, "f": 0.5}
 	other.Objects = map[string][]analysis.Object{"g1:a": {{Members: []int64{}}}, "g1:b": nil}
 	for name, want := range map[string]analysis.Snapshot{"full": full, "another": other, "empty": {}, "no objects": {Objects: map[string][]analysis.Object{}}} {
 		var p packer

@@ -200,9 +200,6 @@ const forgetSeriesSQL = `
 DELETE FROM series
 WHERE case_seq = ? AND NOT EXISTS (SELECT 1 FROM snapshot s WHERE s.series_seq = series.seq)`
 
-const caseOfBundleSQL = `
-SELECT case_seq FROM bundle WHERE seq = ?`
-
 // seriesRow finds or adds the series of a process in a case.
 func seriesRow(ctx context.Context, tx *sql.Tx, caseSeq int64, process, host string) (seq int64, err error) {
 	if _, err := tx.ExecContext(ctx, addSeriesSQL, caseSeq, process, host); err != nil {

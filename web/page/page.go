@@ -63,16 +63,5 @@ func printedLine(ctx context.Context, shell view.Shell) string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " · ")
 }
 
-// MemoryLine is the line of a case's page that says what other cases know of a finding,
-// nothing where they know nothing.
-func MemoryLine(ctx context.Context, text string) (string, error) {
-	if text == "" {
-		return "", nil
-	}
-	var b strings.Builder
-	err := memoryLine(text).Render(ctx, &b)
-	return b.String(), err
-}
-
 // inlineStyle holds the style of all pages, which is ours and has no end tag inside.
 func inlineStyle() templ.Component { return templ.Raw("<style>" + web.Style() + "</style>") }

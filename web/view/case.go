@@ -64,8 +64,6 @@ type CaseInput struct {
 type CaseMemory struct {
 	OtherCases int
 	Said       []TriageMemory
-	// Slot stands on the page, where it is set, until it is known what belongs there.
-	Slot string
 }
 
 // Sentence is the memory in words, empty where no other case shows the family.
@@ -206,10 +204,8 @@ type CaseFinding struct {
 	Classes       []string
 	// Triage is what somebody decided about its families, TriageText why.
 	Triage, TriageText string
-	// Memory says where else the first family was seen, and what it turned out to be;
-	// MemorySlot stands in the place of the line that says so, see CaseMemory.
+	// Memory says where else the first family was seen, and what it turned out to be.
 	Memory       string
-	MemorySlot   string `json:"-"`
 	Evidence     []Pair
 	MoreEvidence []Pair
 	// Stack is where its members are, nil where nothing shows one; results that were frozen
@@ -1345,7 +1341,7 @@ func (m *caseMaker) finding(s *report.Series, series int, f *report.Finding, num
 	out.Triage, out.TriageText = triaged(marksOf(f, byPrint))
 	if len(f.Families) > 0 {
 		known := m.in.Memories[f.Families[0]]
-		out.Memory, out.MemorySlot = known.Sentence(), known.Slot
+		out.Memory = known.Sentence()
 	}
 	for _, class := range f.Classes {
 		out.Classes = append(out.Classes, Visible(class))
