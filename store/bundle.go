@@ -299,13 +299,20 @@ func (s *Store) bundles(ctx context.Context, query, id string) (out []Bundle, er
 		if err != nil {
 			return err
 		}
-		for _, r := range rows {
-			if r.Files, err = collect(ctx, tx, scanFile, filesSQL, r.seq); err != nil {
-				return err
-			}
+		at := make(map[int64]int, len(rows))
+		seqs := make([]int64, len(rows))
+		for i, r := range rows {
+			at[r.seq], seqs[i] = i, r.seq
 			out = append(out, r.Bundle)
 		}
-		return nil
+		_, err = collect(ctx, tx, func(rows *sql.Rows) (struct{}, error) {
+			var seq int64
+			var f File
+			err := rows.Scan(&seq, &f.Name, &f.SHA256, &f.Size)
+			out[at[seq]].Files = append(out[at[seq]].Files, f)
+			return struct{}{}, err
+		}, filesSQL, listOf(seqs))
+		return err
 	})
 	return out, err
 }
@@ -324,14 +331,10 @@ func scanBundle(rows *sql.Rows) (r bundleRow, err error) {
 }
 
 const filesSQL = `
-SELECT name, sha256, size
+SELECT bundle_seq, name, sha256, size
 FROM bundle_file
-WHERE bundle_seq = ?
-ORDER BY place`
-
-func scanFile(rows *sql.Rows) (f File, err error) {
-	return f, rows.Scan(&f.Name, &f.SHA256, &f.Size)
-}
+WHERE bundle_seq IN (SELECT value FROM json_each(?))
+ORDER BY bundle_seq, place`
 
 // A storedFault is the part of a fault that outlives the process.
 type storedFault struct {
@@ -425,6 +428,32 @@ func (s *Store) Problems(ctx context.Context, bundleID string) ([]analysis.Probl
 	return inventory(ctx, s, problemsSQL, bundleID, (*headReader).problem)
 }
 
+// CaseProblems returns the problems of the results of all bundles of a case, in the order of
+// upload.
+func (s *Store) CaseProblems(ctx context.Context, caseID string) (out []analysis.Problem, err error) {
+	err = s.read(ctx, "reading problems", func(tx *sql.Tx) error {
+		var p packer
+		defer p.close()
+		blobs, err := collect(ctx, tx, scanOne[[]byte], caseProblemsSQL, caseID)
+		for _, blob := range blobs {
+			var of []analysis.Problem
+			if of, err = openInventory(&p, blob, (*headReader).problem); err != nil {
+				return err
+			}
+			out = append(out, of...)
+		}
+		return err
+	})
+	return out, err
+}
+
+const caseProblemsSQL = `
+SELECT b.problems
+FROM bundle b
+JOIN cases c ON c.seq = b.case_seq
+WHERE c.id = ? AND b.status = 'done' AND b.problem_count > 0
+ORDER BY b.seq`
+
 const artifactsSQL = `
 SELECT artifacts FROM bundle WHERE id = ?`
 
@@ -436,23 +465,33 @@ func inventory[T any](ctx context.Context, s *Store, query, bundleID string, val
 	if err := s.reader.QueryRowContext(ctx, query, bundleID).Scan(&blob); err != nil {
 		return nil, fault("reading an inventory", orNotFound(err, "bundle", bundleID))
 	}
-	if len(blob) == 0 {
-		return nil, nil
-	}
 	var p packer
 	defer p.close()
-	if blob[0] == asIs || blob[0] == withZstd {
-		// From before there were compact values.
-		var out []T
-		return out, p.unpackJSON(blob, &out)
-	}
-	values, err := p.unseal(blob, nil)
+	out, err := openInventory(&p, blob, value)
 	if err != nil {
 		return nil, fmt.Errorf("bundle %s: %w", bundleID, err)
 	}
+	return out, nil
+}
+
+func openInventory[T any](p *packer, blob []byte, value func(*headReader, *T)) ([]T, error) {
+	if len(blob) == 0 {
+		return nil, nil
+	}
+	if blob[0] == asIs || blob[0] == withZstd {
+		// From before there were compact values.
+		var out []T
+		err := p.unpackJSON(blob, &out)
+		return out, err
+	}
+	values, err := p.unseal(blob, nil)
+	if err != nil {
+		return nil, err
+	}
 	r := &headReader{compactReader{b: values, texts: &textTable{}}}
 	out := readList(&r.compactReader, func(v *T) { value(r, v) })
-	return out, r.end()
+	err = r.end()
+	return out, err
 }
 
 // packList seals what inventory reads.

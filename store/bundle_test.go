@@ -193,3 +193,29 @@ func TestABundleIsRunningUntilItsJobEnds(t *testing.T) {
 		t.Errorf("the case was updated at %v (%v), want %v", after.Updated, err, f.clock.now)
 	}
 }
+
+func TestTheProblemsOfACaseAreThoseOfItsFinishedBundlesInTheirOrder(t *testing.T) {
+	f := open(t)
+	c, other := f.newCase("a"), f.newCase("b")
+	result := func(snapshot, what string) Result {
+		r := kubeletResult(snapshot)
+		r.Problems = []analysis.Problem{{Path: what, Offset: -1, Severity: analysis.Warning, What: what, Why: "w", Hint: "h"}}
+		return r
+	}
+	f.filled(c.ID, "x", result("1", "first"))
+	clean := kubeletResult("2")
+	clean.Problems = nil
+	f.filled(c.ID, "y", clean)
+	f.filled(other.ID, "z", result("4", "of another case"))
+	last := f.filled(c.ID, "w", result("3", "last"))
+	f.upload(c.ID, "waits")
+	var got []string
+	for _, p := range must[[]analysis.Problem](t)(f.CaseProblems(f.ctx, c.ID)) {
+		got = append(got, p.What)
+	}
+	wantEqual(t, []string{"first", "last"}, got)
+	f.ok(f.RemoveBundle(f.ctx, last.ID))
+	if n := len(must[[]analysis.Problem](t)(f.CaseProblems(f.ctx, c.ID))); n != 1 {
+		t.Errorf("%d problems after the bundle is gone", n)
+	}
+}

@@ -70,7 +70,7 @@ type Store interface {
 	Fields(ctx context.Context, caseID string) (map[string]store.Field, error)
 	CaseReport(ctx context.Context, caseID string, revision int64, madeWith string) (report []byte, found bool, err error)
 	KeepCaseReport(ctx context.Context, caseID string, revision int64, madeWith string, report []byte) error
-	Problems(ctx context.Context, bundleID string) ([]analysis.Problem, error)
+	CaseProblems(ctx context.Context, caseID string) ([]analysis.Problem, error)
 	Snapshots(ctx context.Context, caseID string) ([]analysis.Snapshot, error)
 	SnapshotHeads(ctx context.Context, caseID string) ([]analysis.Snapshot, error)
 	SnapshotsPacked(ctx context.Context, caseID string) ([]analysis.Snapshot, error)
@@ -257,10 +257,6 @@ func (s *Loader) beside(ctx context.Context, caseID string) ([]store.Bundle, map
 // compute reads the snapshots of a case and makes its report. Where the case no longer has
 // the given revision then, the error is errMoved.
 func (s *Loader) compute(ctx context.Context, now store.Case, known *knowledge.Catalogue) (*Loaded, error) {
-	bundles, err := s.store.Bundles(ctx, now.ID)
-	if err != nil {
-		return nil, err
-	}
 	edits, err := s.store.Edits(ctx, now.ID)
 	if err != nil {
 		return nil, err
@@ -274,20 +270,11 @@ func (s *Loader) compute(ctx context.Context, now store.Case, known *knowledge.C
 		return nil, err
 	}
 	l := &Loaded{Case: now, Edits: edits, Marks: marks, Said: identity.Resolve(snapshots, edits), Known: known, pairs: &pairs{}}
-	problems := l.Said.Problems
-	for _, b := range bundles {
-		if b.Status != store.Done {
-			continue
-		}
-		p, err := s.store.Problems(ctx, b.ID)
-		if response.IsNotFound(err) { // the bundle was deleted
-			return nil, errMoved
-		}
-		if err != nil {
-			return nil, err
-		}
-		problems = append(problems, p...)
+	problems, err := s.store.CaseProblems(ctx, now.ID)
+	if err != nil {
+		return nil, err
 	}
+	problems = append(l.Said.Problems, problems...)
 	if l.BundleOf, err = s.store.SnapshotBundles(ctx, now.ID); err != nil {
 		return nil, err
 	}
