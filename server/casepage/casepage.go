@@ -67,6 +67,7 @@ type SummaryStore interface {
 // Loader gives cases with their reports.
 type Loader interface {
 	Load(ctx context.Context, caseID string) (*loader.Loaded, error)
+	LoadHeads(ctx context.Context, caseID string) (*loader.Loaded, error)
 	Report(ctx context.Context, caseID string) (*loader.Report, error)
 	Brief(ctx context.Context, caseID string) (identity.Outcome, error)
 	Judge(ctx context.Context, caseID string) (*report.CaseReport, error)

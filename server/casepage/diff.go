@@ -46,7 +46,7 @@ func (s *Service) picked(r *http.Request, caseID, field, other string) (string, 
 	if text == "" {
 		return r.FormValue(field), nil
 	}
-	l, err := s.loader.Load(r.Context(), caseID)
+	l, err := s.loader.LoadHeads(r.Context(), caseID)
 	if err != nil {
 		return "", err
 	}

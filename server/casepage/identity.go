@@ -19,7 +19,11 @@ import (
 // IdentityPage shows what was recognised in a case, from which source, with a
 // form beside every value.
 func (s *Service) IdentityPage(w http.ResponseWriter, r *http.Request) {
-	l, err := s.loader.Load(r.Context(), response.PathValue(r, "id"))
+	load := s.loader.LoadHeads
+	if q := r.URL.Query(); q.Has("done") || q.Has("undone") {
+		load = s.loader.Load // the verdicts are told that an edit has changed
+	}
+	l, err := load(r.Context(), response.PathValue(r, "id"))
 	if err != nil {
 		s.respond.Fail(w, r, err)
 		return
@@ -77,7 +81,7 @@ func (s *Service) edited(r *http.Request, caseID string) {
 // EditForm takes one of the small forms of the page. A value that is not taken is
 // explained beside its field.
 func (s *Service) EditForm(w http.ResponseWriter, r *http.Request) {
-	l, err := s.loader.Load(r.Context(), response.PathValue(r, "id"))
+	l, err := s.loader.LoadHeads(r.Context(), response.PathValue(r, "id"))
 	if err != nil {
 		s.respond.Fail(w, r, err)
 		return
@@ -141,7 +145,7 @@ func identityURL(caseID, outcome string, number int64) string {
 
 // UndoForm takes an edit back.
 func (s *Service) UndoForm(w http.ResponseWriter, r *http.Request) {
-	l, err := s.loader.Load(r.Context(), response.PathValue(r, "id"))
+	l, err := s.loader.LoadHeads(r.Context(), response.PathValue(r, "id"))
 	if err != nil {
 		s.respond.Fail(w, r, err)
 		return
@@ -196,7 +200,7 @@ func newEditJSON(e identity.Edit, said identity.Outcome) EditJSON {
 
 // EditsAPI is GET /api/v1/cases/{id}/edits and the JSON twin of the page.
 func (s *Service) EditsAPI(w http.ResponseWriter, r *http.Request) {
-	l, err := s.loader.Load(r.Context(), response.PathValue(r, "id"))
+	l, err := s.loader.LoadHeads(r.Context(), response.PathValue(r, "id"))
 	if err != nil {
 		s.respond.FailAPI(w, r, err)
 		return
@@ -228,7 +232,7 @@ func (s *Service) EditsAPI(w http.ResponseWriter, r *http.Request) {
 // "NAME; NUMBERS", with a number or a dash for each snapshot of the series or with
 // pairs LABEL=NUMBER.
 func (s *Service) EditAPI(w http.ResponseWriter, r *http.Request) {
-	l, err := s.loader.Load(r.Context(), response.PathValue(r, "id"))
+	l, err := s.loader.LoadHeads(r.Context(), response.PathValue(r, "id"))
 	if err != nil {
 		s.respond.FailAPI(w, r, err)
 		return
@@ -248,7 +252,7 @@ func (s *Service) EditAPI(w http.ResponseWriter, r *http.Request) {
 		s.respond.FailAPI(w, r, err)
 		return
 	}
-	after, err := s.loader.Load(r.Context(), l.ID)
+	after, err := s.loader.LoadHeads(r.Context(), l.ID)
 	if err != nil {
 		s.respond.FailAPI(w, r, err)
 		return

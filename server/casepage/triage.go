@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"leakdiff/analysis"
-	"leakdiff/server/loader"
+	"leakdiff/analysis/say/report"
 	"leakdiff/server/response"
 	"leakdiff/store"
 )
@@ -57,11 +57,11 @@ func (s *Service) setMark(r *http.Request, caseID string, m store.Mark, key stri
 	if _, err := s.access.Edit(r, caseID, key); err != nil {
 		return before, err
 	}
-	l, err := s.loader.Load(r.Context(), caseID)
+	c, err := s.loader.Report(r.Context(), caseID)
 	if err != nil {
 		return before, err
 	}
-	if !showsFamily(l, m.Process, m.Fingerprint) {
+	if !showsFamily(c.Said, m.Process, m.Fingerprint) {
 		return before, response.Refuse("not_found", "the case has no such family", m.Fingerprint, "no snapshot of "+strconv.Quote(m.Process)+" in it shows one", "take the fingerprint and the process from the case's JSON")
 	}
 	if before, err = s.store.SetMark(r.Context(), caseID, m); err != nil {
@@ -73,8 +73,8 @@ func (s *Service) setMark(r *http.Request, caseID string, m store.Mark, key stri
 }
 
 // showsFamily reports whether a process of the case shows the family.
-func showsFamily(l *loader.Loaded, process, fingerprint string) bool {
-	for _, series := range l.Built.Report.Series {
+func showsFamily(said *report.CaseReport, process, fingerprint string) bool {
+	for _, series := range said.Report.Series {
 		if series.Process != process {
 			continue
 		}

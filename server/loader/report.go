@@ -97,6 +97,30 @@ func (s *Loader) keep(ctx context.Context, now store.Case, madeWith string, said
 	}
 }
 
+// LoadHeads is Load without what the snapshots show and without a verdict: who and when each
+// snapshot is, in its series, with the corrections that people made.
+func (s *Loader) LoadHeads(ctx context.Context, caseID string) (*Loaded, error) {
+	now, err := s.store.Case(ctx, caseID)
+	if err != nil {
+		return nil, err
+	}
+	heads, err := s.store.SnapshotHeads(ctx, caseID)
+	if err != nil {
+		return nil, err
+	}
+	edits, err := s.store.Edits(ctx, caseID)
+	if err != nil {
+		return nil, err
+	}
+	l := &Loaded{Case: now, Edits: edits, Said: identity.Resolve(heads, edits)}
+	l.Built.Series = report.Group(l.Said.Snapshots)
+	if l.BundleOf, err = s.store.SnapshotBundles(ctx, caseID); err != nil {
+		return nil, err
+	}
+	l.Bundles, l.Fields, err = s.beside(ctx, caseID)
+	return l, err
+}
+
 // reportWeight is about how many bytes what is said of a case takes: each family has its
 // words, and a count for each snapshot.
 func reportWeight(c *report.CaseReport) int {
