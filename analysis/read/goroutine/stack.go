@@ -48,8 +48,9 @@ type Stacks struct {
 	// bytes is the approximate cost of all stacks. From maxStackBytes on, a parse keeps
 	// its further stacks to itself.
 	bytes int
-	// parses counts the parses that began, among them the present one.
-	parses int
+	// parses counts the parses that began, among them the present one, and builds the
+	// stacks that were built.
+	parses, builds int
 
 	slots   arena[sharedStack]
 	stacks  arena[analysis.Stack]
@@ -66,10 +67,11 @@ type sharedStack struct {
 	traits
 }
 
-// sharedName is a name of functions or files. parse is the last parse that counted it.
+// sharedName is a name of functions or files. parse is the last parse that counted it,
+// build the last stack that lists it.
 type sharedName struct {
-	text  string
-	parse int
+	text         string
+	parse, build int
 }
 
 // begin prepares for a parse.
@@ -158,6 +160,7 @@ func (t *stackTable) build(sum [2]uint64, key []byte) *sharedStack {
 		to.begin()
 	}
 	t.list = t.list[:0]
+	t.shared.builds++
 	built := to.slots.one()
 	*built = sharedStack{stack: t.parse(to, key), traits: traitsOf(key)}
 	built.names = to.lists.keep(t.list)
@@ -215,7 +218,10 @@ func (t *stackTable) name(to *Stacks, b []byte) string {
 		to.names[printed] = name
 		to.bytes += len(name.text) + nameBytes
 	}
-	t.list = append(t.list, name)
+	if name.build != t.shared.builds {
+		name.build = t.shared.builds
+		t.list = append(t.list, name)
+	}
 	return name.text
 }
 
