@@ -213,9 +213,14 @@ func TestBundlesThatWereQueuedTogetherAreJudgedOnce(t *testing.T) {
 	close(gate)
 	x.s.queue.Notify()
 	x.waitForReport(up.Case)
-	c, err := st.Case(t.Context(), up.Case)
-	if err != nil || c.Snapshots != 5 || c.Verdict == "" {
-		t.Errorf("%d snapshots, verdict %q: %v", c.Snapshots, c.Verdict, err)
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) { // for the summary
+		c, err := st.Case(t.Context(), up.Case)
+		if err != nil || c.Snapshots != 5 || time.Now().After(deadline) {
+			t.Fatalf("%d snapshots, verdict %q: %v", c.Snapshots, c.Verdict, err)
+		}
+		if c.Verdict != "" {
+			break
+		}
 	}
 	if n := late.reads.Load(); n != 1 {
 		t.Errorf("the case was judged %d times", n)
