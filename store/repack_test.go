@@ -15,6 +15,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/migrations"
+	"leakdiff/samples/corpus"
 )
 
 // unpackFacts undoes the migrations that brought facts: a row for each family of each
@@ -159,6 +160,7 @@ func (f *fixture) wantCases(cases map[string][]analysis.Snapshot) {
 }
 
 func TestAnOlderDatabaseIsPacked(t *testing.T) {
+	corpus.Heavy(t)
 	f, cases := anOlderStore(t)
 	f.reopen()
 	f.wantCases(cases)
@@ -193,6 +195,7 @@ func (f *fixture) batches(most int) (n int) {
 }
 
 func TestPackingAnOlderDatabaseIsResumedAfterEachBatch(t *testing.T) {
+	corpus.Heavy(t)
 	f, cases := anOlderStore(t)
 	total := f.batchesOfACopy(99, nil)
 	if total < 3 {
@@ -228,6 +231,7 @@ func (f *fixture) batchesOfACopy(n int, want map[string][]analysis.Snapshot) int
 }
 
 func TestPackingEndsWithItsContextAndGoesOn(t *testing.T) {
+	corpus.Heavy(t)
 	f, cases := anOlderStore(t)
 	ctx, cancel := context.WithCancel(f.ctx)
 	cancel()
