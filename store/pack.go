@@ -159,15 +159,7 @@ func (p *packer) unpack(blob, room []byte) ([]byte, error) {
 	return nil, fmt.Errorf("packed blob: unknown form %d", blob[0])
 }
 
-// packJSON packs v as JSON.
-func (p *packer) packJSON(v any) ([]byte, error) {
-	text, err := json.Marshal(v)
-	if err != nil {
-		return nil, err
-	}
-	return p.pack(text)
-}
-
+// unpackJSON undoes what older programs packed as JSON.
 func (p *packer) unpackJSON(blob []byte, v any) error {
 	text, err := p.unpack(blob, p.text)
 	if err != nil {

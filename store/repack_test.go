@@ -290,3 +290,12 @@ func TestPackingSaysHowFarItIs(t *testing.T) {
 		t.Errorf("it says\n%s", said.String())
 	}
 }
+
+// packJSON packs v as JSON.
+func (p *packer) packJSON(v any) ([]byte, error) {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	return p.pack(text)
+}

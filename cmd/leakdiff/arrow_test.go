@@ -12,7 +12,7 @@ import (
 
 // arrows are the imports within the module that each package may have
 // (ARCHITECTURE.md draws them); a package not listed here must be added with a
-// decision. Every package may import words: it owns what they share of language.
+// decision. Every package may import analysis/say/wording.
 var arrows = map[string][]string{
 	"analysis":                 {},
 	"analysis/say/wording":     {"analysis"},

@@ -79,8 +79,6 @@ type Queue interface {
 	Notify()
 	// Cancel stops the reading of a bundle.
 	Cancel(bundleID string) bool
-	// Later has work done when no bundle is read.
-	Later(work func(context.Context))
 }
 
 // Raw opens the unpacked bytes of a file in a bundle.

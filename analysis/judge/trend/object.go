@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/say/wording"
 )
 
 // Object is an address that one frame of some members of a family names in one dump.
@@ -164,7 +165,7 @@ func (s *Series) holdText(h Hold) string {
 	case len(h.Types) == 0:
 		return text + "; they entered it in functions without a receiver, so nobody can be named as its holder"
 	case len(h.Families) > 0:
-		return text + fmt.Sprintf("; more than %d goroutines of %s may hold it", mostHolders, plural2(len(h.Families), "family", "families"))
+		return text + fmt.Sprintf("; more than %d goroutines of %s may hold it", mostHolders, wording.Plural(len(h.Families), "family", "families"))
 	case len(h.Holders) == 0:
 		return text + "; no goroutine of this dump is seen inside the object that it guards"
 	}
@@ -177,7 +178,7 @@ func (s *Series) holdText(h Hold) string {
 			text += ", itself in " + c.State
 		}
 		if n := s.childrenOf(c); n > 0 {
-			text += fmt.Sprintf(", with %s", plural2(n, "child", "children"))
+			text += fmt.Sprintf(", with %s", wording.Plural(n, "child", "children"))
 		}
 		if c.Next != nil {
 			text += fmt.Sprintf(", which waits for the lock 0x%x in turn", c.Next.Lock)

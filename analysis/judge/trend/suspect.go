@@ -105,7 +105,7 @@ func (s *Series) byObject(found map[string]*Suspect, fingerprint string, at int)
 			f.Members = append(f.Members, c.ID)
 			why := fmt.Sprintf("goroutine %d is in %s, a method of the object whose lock 0x%x %d goroutines wait for", c.ID, c.Func, h.Lock, h.Waiters)
 			if n := s.childrenOf(c); n > 0 {
-				why += ", and has " + plural2(n, "child", "children")
+				why += ", and has " + wording.Plural(n, "child", "children")
 			}
 			f.Why = append(f.Why, why)
 			for _, o := range c.Children {

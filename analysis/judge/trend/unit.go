@@ -556,7 +556,7 @@ func (u *unit) evidenceFor(j *judgement) []analysis.Evidence {
 			own = r
 		}
 	}
-	text := fmt.Sprintf("rises together with %s as part of %s", plural2(len(u.families)-1, "other family", "other families"), u.id)
+	text := fmt.Sprintf("rises together with %s as part of %s", wording.Plural(len(u.families)-1, "other family", "other families"), u.id)
 	if u.result().Countable() {
 		text += fmt.Sprintf(" (%s of each instance)", wording.Decimal(own.ratio))
 	}
@@ -566,11 +566,4 @@ func (u *unit) evidenceFor(j *judgement) []analysis.Evidence {
 			strings.ReplaceAll(string(j.signals.verdict), "_", " "), u.signals.fit.rise, sum(c.alive), birthIntervals(c))
 	}
 	return one(ruleUnit, "%s", text)
-}
-
-func plural2(n int, single, several string) string {
-	if n == 1 {
-		return "1 " + single
-	}
-	return itoa(n) + " " + several
 }
