@@ -13,15 +13,23 @@ import (
 	"time"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/judge/identity"
 	"leakdiff/analysis/say/report"
 	"leakdiff/server/intake"
 	"leakdiff/store"
 )
 
-// counted is a store that counts how often all of a case was read.
+// counted is a store that counts how often the evidence of a case was read, and how many
+// snapshots were read for its report.
 type counted struct {
 	*store.Store
-	reads atomic.Int32
+	reads, filled atomic.Int32
+}
+
+func (c *counted) FillSnapshots(ctx context.Context, rows []store.SnapshotRow, snapshots []*analysis.Snapshot) error {
+	c.reads.Add(1)
+	c.filled.Add(int32(len(rows)))
+	return c.Store.FillSnapshots(ctx, rows, snapshots)
 }
 
 func (c *counted) SnapshotsPacked(ctx context.Context, caseID string) ([]analysis.Snapshot, error) {
@@ -100,6 +108,7 @@ func TestWhatWasSaidOutlivesTheProcess(t *testing.T) {
 func TestNoStaleReportIsShownAfter(t *testing.T) {
 	s := newSite(t)
 	up := s.untimed(t, 3, 13, 23)
+	s.beside(t, up.Case)
 	first := up.Snapshots[0]
 	series := decode[report.Report](t, s.get("/api/v1/cases/"+up.Case).body).Series[0]
 	leak := series.Findings[0].Families[0]
@@ -190,6 +199,88 @@ func TestNoStaleReportIsShownAfter(t *testing.T) {
 			}
 		})
 	}
+}
+
+// beside adds another process with two snapshots to a case.
+func (s *site) beside(t *testing.T, caseID string) intake.Uploaded {
+	t.Helper()
+	body, kind := form(t, map[string]string{"t0/sidecar/goroutines.txt": dumpOf(4), "t1/sidecar/goroutines.txt": dumpOf(9)}, nil)
+	up := decode[intake.Uploaded](t, s.do("POST", "/api/v1/bundles?wait=1&case="+caseID, body, "Content-Type", kind).body)
+	if got := decode[report.Report](t, s.get("/api/v1/cases/"+caseID).body); len(up.Snapshots) != 2 || len(got.Series) != 2 {
+		t.Fatalf("%d snapshots, %d series", len(up.Snapshots), len(got.Series))
+	}
+	return up
+}
+
+func TestOnlyTheSeriesThatAChangeTouchedAreJudgedAgain(t *testing.T) {
+	s := newSite(t)
+	up := s.untimed(t, 3, 13, 23)
+	beside := s.beside(t, up.Case)
+	st := s.s.cfg.Store.(*store.Store)
+	series := decode[report.Report](t, s.get("/api/v1/cases/"+up.Case).body).Series
+	mark := func(process int) {
+		m := store.Mark{Process: series[process].Process, Fingerprint: series[process].Families[0].Fingerprint, Triage: analysis.Triage{State: analysis.MarkedSuspect}}
+		if _, err := st.SetMark(t.Context(), up.Case, m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		name string
+		make func()
+		want int32 // snapshots that are read
+	}{
+		{"a mark on a family of the first", func() { mark(0) }, 3},
+		{"a mark on a family of the second", func() { mark(1) }, 2},
+		{"an edit, which may touch all", func() {
+			if _, err := st.AddEdit(t.Context(), up.Case, identity.Edit{Kind: identity.Version, Target: "series:" + up.Snapshots[0].ID, Value: "1.2.3"}); err != nil {
+				t.Fatal(err)
+			}
+		}, 5},
+		{"what was said of a bundle goes with it", func() {
+			if err := st.RemoveBundle(t.Context(), beside.ID); err != nil {
+				t.Fatal(err)
+			}
+		}, 3},
+	} {
+		s.waitForReport(up.Case)
+		c.make()
+		late := &counted{Store: st}
+		cfg := s.s.cfg
+		cfg.Store = late
+		if _, err := New(cfg).loader.Judge(t.Context(), up.Case); err != nil {
+			t.Fatal(err)
+		}
+		if got := late.filled.Load(); got != c.want {
+			t.Errorf("%s: %d snapshots were read, want %d", c.name, got, c.want)
+		}
+	}
+}
+
+func TestAJudgementThatCannotBeReadIsMadeAnew(t *testing.T) {
+	s := newSite(t)
+	up := s.untimed(t, 3, 13, 23)
+	s.beside(t, up.Case)
+	s.waitForReport(up.Case)
+	want, _ := s.restarted(up.Link, anew)
+	for _, text := range []string{"", "{", `{"Series": {"families": [{}]}}`} {
+		got, reads := s.restarted(up.Link, func(c *Config) { c.Store = damagedJudgement{damaged{c.Store.(*counted), ""}, text} })
+		if got != want || reads == 0 {
+			t.Errorf("%q: the page differs: %v; the case was read %d times", text, got != want, reads)
+		}
+	}
+}
+
+// damagedJudgement is a store that cannot read the judgements of series either.
+type damagedJudgement struct {
+	damaged
+	judgement string
+}
+
+func (d damagedJudgement) SeriesJudgement(context.Context, string, string) ([]byte, bool, error) {
+	if d.judgement == "" {
+		return nil, false, errors.New("damaged")
+	}
+	return []byte(d.judgement), true, nil
 }
 
 // TestBundlesThatWereQueuedTogetherAreJudgedOnce lets a case have five bundles before any
@@ -293,9 +384,9 @@ type removing struct {
 	madeWith string
 }
 
-func (r *removing) KeepCaseReport(ctx context.Context, caseID string, revision int64, madeWith string, text []byte) error {
+func (r *removing) KeepCaseReport(ctx context.Context, caseID string, revision int64, madeWith string, text []byte, series store.StoredJudgements) error {
 	r.removed, r.madeWith = r.RemoveBundle(ctx, r.bundle) == nil, madeWith
-	return r.Store.KeepCaseReport(ctx, caseID, revision, madeWith, text)
+	return r.Store.KeepCaseReport(ctx, caseID, revision, madeWith, text, series)
 }
 
 func (r *removing) found(t *testing.T, caseID string) bool {

@@ -13,7 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/say/report"
 	"leakdiff/server/intake"
 	"leakdiff/store"
 	"leakdiff/store/blob"
@@ -49,7 +48,7 @@ func TestTheReportWithoutMembersSaysOfALoneSnapshotWhatTheOtherSays(t *testing.T
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := report.Summary(full.Built)
+		want := full.Built.Summary()
 		if diff := cmp.Diff(want, brief.Summary); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}

@@ -177,8 +177,8 @@ func (f *fixture) wantUnseen(caseID, snapshotID string) {
 	if ids, err := f.FindSnapshot(f.ctx, snapshotID); len(ids) > 0 || err != nil {
 		f.t.Errorf("FindSnapshot: %v, %v", ids, err)
 	}
-	if bundles, err := f.SnapshotBundles(f.ctx, caseID); len(bundles) > 0 || err != nil {
-		f.t.Errorf("SnapshotBundles: %v, %v", bundles, err)
+	if rows, err := f.SnapshotRows(f.ctx, caseID); len(rows) > 0 || err != nil {
+		f.t.Errorf("SnapshotRows: %v, %v", rows, err)
 	}
 	if seen, err := f.FamilySightings(f.ctx, fingerprint, 10); len(seen.List) > 0 || seen.Cases > 0 || err != nil {
 		f.t.Errorf("FamilySightings: %v, %v", seen, err)

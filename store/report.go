@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 )
 
@@ -28,19 +29,83 @@ FROM case_report r
 JOIN cases c ON c.seq = r.case_seq
 WHERE c.id = ? AND c.revision = ? AND r.made_with = ?`
 
-// KeepCaseReport stores what is said of a case at a revision. It does nothing where the
-// case has another revision by now, or is gone: a report that is there is never stale.
-func (s *Store) KeepCaseReport(ctx context.Context, caseID string, revision int64, madeWith string, report []byte) error {
+// StoredJudgements are what is said of the series of a case, by what each was made of. All
+// are the keys of those that hold now, New the values that the store does not have yet.
+type StoredJudgements struct {
+	All []string
+	New map[string][]byte
+}
+
+// KeepCaseReport stores what is said of a case at a revision, and of its series. It does
+// nothing where the case has another revision by now, or is gone: a report that is there is
+// never stale.
+func (s *Store) KeepCaseReport(ctx context.Context, caseID string, revision int64, madeWith string, report []byte, series StoredJudgements) error {
 	var p packer
 	defer p.close()
 	packed, err := p.pack(report)
 	if err != nil {
 		return err
 	}
-	_, err = s.writer.ExecContext(ctx, keepCaseReportSQL, caseID, revision, madeWith, packed)
-	return s.orFull(fault("keeping a report", err))
+	judgements := make(map[string][]byte, len(series.New))
+	for key, value := range series.New {
+		if judgements[key], err = p.pack(value); err != nil {
+			return err
+		}
+	}
+	all, err := json.Marshal(append([]string{}, series.All...))
+	if err != nil {
+		return err
+	}
+	return s.write(ctx, "keeping a report", func(tx *sql.Tx) error {
+		result, err := tx.ExecContext(ctx, keepCaseReportSQL, caseID, revision, madeWith, packed)
+		if err != nil {
+			return err
+		}
+		if n, err := result.RowsAffected(); err != nil || n == 0 {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, forgetJudgementsSQL, caseID, string(all)); err != nil {
+			return err
+		}
+		for key, value := range judgements {
+			if _, err := tx.ExecContext(ctx, keepJudgementSQL, caseID, key, value); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 const keepCaseReportSQL = `
 INSERT OR REPLACE INTO case_report (case_seq, made_with, report)
 SELECT seq, ?3, ?4 FROM cases WHERE id = ?1 AND revision = ?2 AND deleting = ''`
+
+const forgetJudgementsSQL = `
+DELETE FROM series_judgement
+WHERE case_seq = (SELECT seq FROM cases WHERE id = ?1)
+  AND made_of NOT IN (SELECT value FROM json_each(?2))`
+
+const keepJudgementSQL = `
+INSERT OR REPLACE INTO series_judgement (case_seq, made_of, judgement)
+SELECT seq, ?2, ?3 FROM cases WHERE id = ?1`
+
+// SeriesJudgement returns what is said of a series of a case, if it was made of this.
+func (s *Store) SeriesJudgement(ctx context.Context, caseID, madeOf string) (judgement []byte, found bool, err error) {
+	var packed []byte
+	err = s.reader.QueryRowContext(ctx, seriesJudgementSQL, caseID, madeOf).Scan(&packed)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, false, nil
+	}
+	if err == nil {
+		var p packer
+		defer p.close()
+		judgement, err = p.unpack(packed, nil)
+	}
+	return judgement, err == nil, fault("reading a judgement", err)
+}
+
+const seriesJudgementSQL = `
+SELECT j.judgement
+FROM series_judgement j
+JOIN cases c ON c.seq = j.case_seq
+WHERE c.id = ? AND j.made_of = ?`

@@ -15,7 +15,7 @@ func (f *fixture) revision(caseID string) int64 {
 
 func (f *fixture) keepReport(caseID, text string) {
 	f.t.Helper()
-	f.ok(f.KeepCaseReport(f.ctx, caseID, f.revision(caseID), "v1", []byte(text)))
+	f.ok(f.KeepCaseReport(f.ctx, caseID, f.revision(caseID), "v1", []byte(text), StoredJudgements{}))
 }
 
 func (f *fixture) wantReport(caseID, want string) {
@@ -46,9 +46,9 @@ func TestAReportIsOfItsRevisionAndItsVersionsAlone(t *testing.T) {
 	f.keepReport(c.ID, "newer")
 	f.crash()
 	f.wantReport(c.ID, "newer")
-	f.ok(f.KeepCaseReport(f.ctx, c.ID, f.revision(c.ID)-1, "v1", []byte("late")))
+	f.ok(f.KeepCaseReport(f.ctx, c.ID, f.revision(c.ID)-1, "v1", []byte("late"), StoredJudgements{}))
 	f.wantReport(c.ID, "newer")
-	f.ok(f.KeepCaseReport(f.ctx, "cnone", 1, "v1", []byte("of nothing")))
+	f.ok(f.KeepCaseReport(f.ctx, "cnone", 1, "v1", []byte("of nothing"), StoredJudgements{}))
 	f.wantSound()
 }
 
@@ -150,6 +150,7 @@ const withoutReports = `
 	DROP TRIGGER revision_of_new_edit; DROP TRIGGER revision_of_edit;
 	DROP TRIGGER revision_of_new_triage; DROP TRIGGER revision_of_triage; DROP TRIGGER revision_of_gone_triage;
 	DROP TRIGGER report_of_changed_case; DROP TABLE case_report;
+	DROP TRIGGER judgements_of_gone_bundle; DROP TABLE series_judgement;
 	CREATE TABLE case_page (
 		case_seq INTEGER NOT NULL REFERENCES cases (seq) ON DELETE CASCADE, form TEXT NOT NULL, state TEXT NOT NULL,
 		recalls TEXT NOT NULL, elsewhere INTEGER NOT NULL, slot TEXT NOT NULL, page BLOB NOT NULL, PRIMARY KEY (case_seq, form)
@@ -189,4 +190,34 @@ func TestDatabasesWithoutReportsTakeThem(t *testing.T) {
 			f.wantSound()
 		})
 	}
+}
+
+func TestJudgementsOfSeriesAreKeptWhileTheyHold(t *testing.T) {
+	f := open(t)
+	c := f.newCase("a")
+	b := f.filled(c.ID, "one", kubeletResult("1"))
+	keep := func(all []string, made map[string][]byte) {
+		t.Helper()
+		f.ok(f.KeepCaseReport(f.ctx, c.ID, f.revision(c.ID), "v1", []byte("report"), StoredJudgements{All: all, New: made}))
+	}
+	want := func(wants map[string]string) {
+		t.Helper()
+		for key, want := range wants {
+			got, found, err := f.SeriesJudgement(f.ctx, c.ID, key)
+			if f.ok(err); found != (want != "") || string(got) != want {
+				t.Errorf("%s: found %v, %q, want %q", key, found, got, want)
+			}
+		}
+	}
+	keep([]string{"a", "b"}, map[string][]byte{"a": []byte("of a"), "b": []byte("of b")})
+	want(map[string]string{"a": "of a", "b": "of b", "c": ""})
+	f.upload(c.ID, "more")
+	want(map[string]string{"a": "of a", "b": "of b"})
+	keep([]string{"b", "c"}, map[string][]byte{"c": []byte("of c")})
+	want(map[string]string{"a": "", "b": "of b", "c": "of c"})
+	f.ok(f.KeepCaseReport(f.ctx, c.ID, f.revision(c.ID)-1, "v1", []byte("late"), StoredJudgements{All: []string{"d"}, New: map[string][]byte{"d": []byte("of d")}}))
+	want(map[string]string{"b": "of b", "c": "of c", "d": ""})
+	f.ok(f.RemoveBundle(f.ctx, b.ID))
+	want(map[string]string{"b": "", "c": ""})
+	f.wantSound()
 }

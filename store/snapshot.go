@@ -158,22 +158,27 @@ func (l *loader) facts(ctx context.Context, rows []*snapshotRow, d depth) error 
 	for i, r := range rows {
 		seqs[i], at[r.seq] = r.seq, r
 	}
-	query, columns := factsSQL, 4
-	if d == headsOnly {
-		query, columns = headsSQL, 3
-	}
 	var seq int64
 	var label string
 	var head, facts sql.RawBytes
-	into := []any{&seq, &label, &head, &facts}[:columns]
+	query, into := factsSQL, []any{&seq, &label, &head, &facts}
+	switch {
+	case d == headsOnly:
+		query, into = headsSQL, into[:3]
+	case len(rows) > 0 && rows[0].head != nil:
+		query, into = groupsSQL, []any{&seq, &facts}
+	}
 	var g groupFacts
 	_, err := collect(ctx, l.tx, func(rows *sql.Rows) (none struct{}, err error) {
 		if err := rows.Scan(into...); err != nil {
 			return none, err
 		}
 		r := at[seq]
-		if r.head, err = unpackHead(l.p, &l.texts, r.id, label, head); err != nil || d == headsOnly {
-			return none, err
+		delete(at, seq)
+		if r.head == nil {
+			if r.head, err = unpackHead(l.p, &l.texts, r.id, label, head); err != nil || d == headsOnly {
+				return none, err
+			}
 		}
 		if err := l.groups(r, facts, &g); err != nil {
 			return none, fmt.Errorf("snapshot %s: %w", r.id, err)
@@ -184,7 +189,7 @@ func (l *loader) facts(ctx context.Context, rows []*snapshotRow, d depth) error 
 		return err
 	}
 	for _, r := range rows {
-		if r.head == nil {
+		if at[r.seq] != nil {
 			return fmt.Errorf("snapshot %s is missing", r.id)
 		}
 	}
@@ -193,6 +198,11 @@ func (l *loader) facts(ctx context.Context, rows []*snapshotRow, d depth) error 
 
 const headsSQL = `
 SELECT seq, label, head
+FROM snapshot
+WHERE seq IN (SELECT value FROM json_each(?))`
+
+const groupsSQL = `
+SELECT seq, facts
 FROM snapshot
 WHERE seq IN (SELECT value FROM json_each(?))`
 
@@ -577,28 +587,59 @@ WHERE v.bundle_seq = (SELECT seq FROM bundle WHERE id = ?)
     SELECT 1 FROM visible_snapshot earlier
     WHERE earlier.id = v.id AND earlier.case_seq = v.case_seq AND earlier.bundle_seq < v.bundle_seq)`
 
-// SnapshotBundles returns the bundle that Snapshots takes each snapshot of a case
-// from: the first of the case that shows it.
-func (s *Store) SnapshotBundles(ctx context.Context, caseID string) (map[string]string, error) {
-	type row struct{ snapshot, bundle string }
-	out := map[string]string{}
-	err := s.read(ctx, "looking for the bundles of snapshots", func(tx *sql.Tx) error {
-		rows, err := collect(ctx, tx, func(rows *sql.Rows) (r row, err error) {
-			return r, rows.Scan(&r.snapshot, &r.bundle)
-		}, snapshotBundlesSQL, caseID)
-		for _, r := range rows {
-			if _, first := out[r.snapshot]; !first {
-				out[r.snapshot] = r.bundle
-			}
-		}
+// SnapshotRow is where a case takes a snapshot from: the first of its bundles that shows it.
+// Bundle, Generation and ID name what was read once and for ever: another reading of the
+// bundle has another generation.
+type SnapshotRow struct {
+	ID         string
+	Bundle     string
+	Generation int64
+	seq        int64
+}
+
+// SnapshotRows returns the rows of the snapshots of a case, each id once, in the order of
+// Snapshots.
+func (s *Store) SnapshotRows(ctx context.Context, caseID string) (out []SnapshotRow, err error) {
+	err = s.read(ctx, "looking for the rows of snapshots", func(tx *sql.Tx) error {
+		out, err = collect(ctx, tx, func(rows *sql.Rows) (r SnapshotRow, err error) {
+			return r, rows.Scan(&r.seq, &r.ID, &r.Bundle, &r.Generation)
+		}, snapshotRowsSQL, caseID)
+		seen := make(map[string]bool, len(out))
+		out = slices.DeleteFunc(out, func(r SnapshotRow) bool {
+			again := seen[r.ID]
+			seen[r.ID] = true
+			return again
+		})
 		return err
 	})
 	return out, err
 }
 
-const snapshotBundlesSQL = `
-SELECT v.id, v.bundle_id
+const snapshotRowsSQL = `
+SELECT v.seq, v.id, b.id, b.generation
 FROM visible_snapshot v
+JOIN bundle b ON b.seq = v.bundle_seq
 JOIN cases c ON c.seq = v.case_seq
 WHERE c.id = ?
-ORDER BY v.bundle_seq`
+ORDER BY v.bundle_seq, v.place`
+
+// FillSnapshots reads the groups of heads of SnapshotHeads, with members as SnapshotsPacked
+// has them. rows belong to the snapshots, one to each.
+func (s *Store) FillSnapshots(ctx context.Context, rows []SnapshotRow, snapshots []*analysis.Snapshot) error {
+	return s.read(ctx, "reading snapshots", func(tx *sql.Tx) error {
+		l := newLoader(tx)
+		defer l.p.close()
+		into := make([]*snapshotRow, len(rows))
+		for i, r := range rows {
+			into[i] = &snapshotRow{seq: r.seq, id: r.ID, head: snapshots[i]}
+		}
+		if err := l.facts(ctx, into, withPacked); err != nil {
+			return err
+		}
+		if err := l.members(ctx, into, withPacked); err != nil {
+			return err
+		}
+		_, err := l.assemble(ctx, into)
+		return err
+	})
+}

@@ -69,13 +69,15 @@ type Store interface {
 	Marks(ctx context.Context, caseID string) ([]store.Mark, error)
 	Fields(ctx context.Context, caseID string) (map[string]store.Field, error)
 	CaseReport(ctx context.Context, caseID string, revision int64, madeWith string) (report []byte, found bool, err error)
-	KeepCaseReport(ctx context.Context, caseID string, revision int64, madeWith string, report []byte) error
+	KeepCaseReport(ctx context.Context, caseID string, revision int64, madeWith string, report []byte, series store.StoredJudgements) error
+	SeriesJudgement(ctx context.Context, caseID, madeOf string) (judgement []byte, found bool, err error)
 	CaseProblems(ctx context.Context, caseID string) ([]analysis.Problem, error)
 	Snapshots(ctx context.Context, caseID string) ([]analysis.Snapshot, error)
 	SnapshotHeads(ctx context.Context, caseID string) ([]analysis.Snapshot, error)
 	SnapshotsPacked(ctx context.Context, caseID string) ([]analysis.Snapshot, error)
 	SnapshotsAged(ctx context.Context, caseID string) ([]analysis.Snapshot, error)
-	SnapshotBundles(ctx context.Context, caseID string) (bundleOf map[string]string, err error)
+	SnapshotRows(ctx context.Context, caseID string) ([]store.SnapshotRow, error)
+	FillSnapshots(ctx context.Context, rows []store.SnapshotRow, snapshots []*analysis.Snapshot) error
 }
 
 // Knowledge is what is known of leaks, as it is now.
@@ -257,36 +259,73 @@ func (s *Loader) beside(ctx context.Context, caseID string) ([]store.Bundle, map
 // compute reads the snapshots of a case and makes its report. Where the case no longer has
 // the given revision then, the error is errMoved.
 func (s *Loader) compute(ctx context.Context, now store.Case, known *knowledge.Catalogue) (*Loaded, error) {
-	edits, err := s.store.Edits(ctx, now.ID)
+	in, err := s.evidence(ctx, now, known, s.store.SnapshotsPacked)
 	if err != nil {
 		return nil, err
 	}
-	marks, err := s.store.Marks(ctx, now.ID)
-	if err != nil {
-		return nil, err
-	}
-	snapshots, err := s.store.SnapshotsPacked(ctx, now.ID)
-	if err != nil {
-		return nil, err
-	}
-	l := &Loaded{Case: now, Edits: edits, Marks: marks, Said: identity.Resolve(snapshots, edits), Known: known, pairs: &pairs{}}
-	problems, err := s.store.CaseProblems(ctx, now.ID)
-	if err != nil {
-		return nil, err
-	}
-	problems = append(l.Said.Problems, problems...)
-	if l.BundleOf, err = s.store.SnapshotBundles(ctx, now.ID); err != nil {
-		return nil, err
-	}
+	l := &Loaded{Case: now, Edits: in.edits, Marks: in.marks, Said: in.said, Known: known, pairs: &pairs{}, BundleOf: in.bundleOf()}
 	then, err := s.store.Case(ctx, now.ID)
 	if err != nil {
 		return nil, err
 	}
-	l.Built = report.Build(l.Said.Snapshots, problems, report.Options{Version: s.version, Events: happened(l.Said), Loads: l.Said.Loads, Triage: sorted(marks), Knowledge: known})
+	l.Built = report.Build(l.Said.Snapshots, in.problems, in.options)
 	if then.Revision != now.Revision {
 		return l, errMoved
 	}
 	return l, nil
+}
+
+// evidence is all that the report of a case depends on.
+type evidence struct {
+	edits []identity.Edit
+	marks []store.Mark
+	rows  []store.SnapshotRow
+	// said are the snapshots after the edits.
+	said     identity.Outcome
+	problems []analysis.Problem
+	options  report.Options
+}
+
+func (s *Loader) evidence(ctx context.Context, now store.Case, known *knowledge.Catalogue, read func(context.Context, string) ([]analysis.Snapshot, error)) (*evidence, error) {
+	var in evidence
+	var err error
+	if in.edits, err = s.store.Edits(ctx, now.ID); err != nil {
+		return nil, err
+	}
+	if in.marks, err = s.store.Marks(ctx, now.ID); err != nil {
+		return nil, err
+	}
+	snapshots, err := read(ctx, now.ID)
+	if err != nil {
+		return nil, err
+	}
+	if in.rows, err = s.store.SnapshotRows(ctx, now.ID); err != nil {
+		return nil, err
+	}
+	problems, err := s.store.CaseProblems(ctx, now.ID)
+	if err != nil {
+		return nil, err
+	}
+	in.said = identity.Resolve(snapshots, in.edits)
+	in.problems = append(in.said.Problems, problems...)
+	in.options = report.Options{Version: s.version, Events: happened(in.said), Loads: in.said.Loads, Triage: sorted(in.marks), Knowledge: known}
+	return &in, nil
+}
+
+func (in *evidence) rowsByID() map[string]store.SnapshotRow {
+	out := make(map[string]store.SnapshotRow, len(in.rows))
+	for _, r := range in.rows {
+		out[r.ID] = r
+	}
+	return out
+}
+
+func (in *evidence) bundleOf() map[string]string {
+	out := make(map[string]string, len(in.rows))
+	for _, r := range in.rows {
+		out[r.ID] = r.Bundle
+	}
+	return out
 }
 
 // sorted is what people said of families, as reports take it.

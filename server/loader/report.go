@@ -48,13 +48,9 @@ func (s *Loader) said(ctx context.Context, now store.Case, known *knowledge.Cata
 			return said, nil
 		}
 	}
-	l, err := s.cases.once(ctx, revisionKey(now, known), func() (*Loaded, error) { return s.compute(ctx, now, known) })
-	if l == nil {
-		return nil, err
-	}
-	said := l.Built.Said()
+	said, series, err := s.judge(ctx, now, known, madeWith)
 	if err == nil && madeWith != "" && keep != nil {
-		keep(func(ctx context.Context) { s.keep(ctx, now, madeWith, said) })
+		keep(func(ctx context.Context) { s.keep(ctx, now, madeWith, said, series) })
 	}
 	return said, err
 }
@@ -87,10 +83,10 @@ func (s *Loader) stored(ctx context.Context, now store.Case, madeWith string) *r
 	return said
 }
 
-func (s *Loader) keep(ctx context.Context, now store.Case, madeWith string, said *report.CaseReport) {
+func (s *Loader) keep(ctx context.Context, now store.Case, madeWith string, said *report.CaseReport, series store.StoredJudgements) {
 	text, err := said.Encode()
 	if err == nil {
-		err = s.store.KeepCaseReport(ctx, now.ID, now.Revision, madeWith, text)
+		err = s.store.KeepCaseReport(ctx, now.ID, now.Revision, madeWith, text, series)
 	}
 	if err != nil && ctx.Err() == nil {
 		s.log.Error("storing a report failed", "case", now.ID, "error", err)
@@ -114,9 +110,11 @@ func (s *Loader) LoadHeads(ctx context.Context, caseID string) (*Loaded, error) 
 	}
 	l := &Loaded{Case: now, Edits: edits, Said: identity.Resolve(heads, edits)}
 	l.Built.Series = report.Group(l.Said.Snapshots)
-	if l.BundleOf, err = s.store.SnapshotBundles(ctx, caseID); err != nil {
+	rows, err := s.store.SnapshotRows(ctx, caseID)
+	if err != nil {
 		return nil, err
 	}
+	l.BundleOf = (&evidence{rows: rows}).bundleOf()
 	l.Bundles, l.Fields, err = s.beside(ctx, caseID)
 	return l, err
 }

@@ -11,7 +11,6 @@ import (
 	"leakdiff/analysis/read/family"
 	"leakdiff/analysis/read/ingest"
 	"leakdiff/analysis/say/redact"
-	"leakdiff/analysis/say/report"
 	"leakdiff/analysis/say/wording"
 	"leakdiff/server/loader"
 	"leakdiff/server/response"
@@ -109,7 +108,7 @@ func publicTitle(p store.Permalink, f Record) string {
 
 // countsOnly says a result without a name in it.
 func countsOnly(kind string, l *loader.Loaded) string {
-	sum := report.Summary(l.Built)
+	sum := l.Built.Summary()
 	switch kind {
 	case "compare":
 		return "Several snapshots compared, from a case with the verdict " + strings.ReplaceAll(string(sum.Verdict), "_", " ") + "."

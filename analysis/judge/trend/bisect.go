@@ -26,7 +26,7 @@ type Exposure struct {
 	// Rise is last minus first, Rate per hour (Theil and Sen).
 	Rise int
 	Rate float64
-	// PerUnit is the rate per unit of the load named Load, NaN without a load.
+	// PerUnit is the rate per unit of the load named Load. Load is empty without a load.
 	PerUnit float64
 	Load    string
 	// Where names the host or node pool. It is used to find confounds.
@@ -132,7 +132,7 @@ func (s *Series) Exposures(family *analysis.Family) []Exposure {
 				out = append(out, whole.exposure(run[from:to], version))
 			default:
 				// One snapshot shows nothing about its version except that it ran.
-				out = append(out, Exposure{Version: version, Snapshots: 1, PerUnit: math.NaN(), Where: s.Snapshots[run[from].index].Process.Host.Value})
+				out = append(out, Exposure{Version: version, Snapshots: 1, Where: s.Snapshots[run[from].index].Process.Host.Value})
 			}
 			from = to
 		}
@@ -173,7 +173,7 @@ func (p *part) exposure(run []point, version string) Exposure {
 	own.runs = [][]point{run}
 	e := Exposure{
 		Version: version, Hours: spanOf(run), Snapshots: len(run), Rise: run[len(run)-1].count - run[0].count,
-		PerUnit: math.NaN(), Where: p.series.Snapshots[run[0].index].Process.Host.Value,
+		Where: p.series.Snapshots[run[0].index].Process.Host.Value,
 	}
 	if p.series.groups[p.family.Fingerprint] != nil {
 		buf := new(buffers)
@@ -247,7 +247,7 @@ func versionRows(exposures []Exposure) []VersionRow {
 			if e.Snapshots > 1 {
 				rates = append(rates, e.Rate)
 			}
-			if !math.IsNaN(e.PerUnit) {
+			if e.Load != "" {
 				units = append(units, e.PerUnit)
 			}
 			if e.Leaks {

@@ -33,24 +33,25 @@ const sameRound = 30 * time.Second
 // Counts alone would join any two steady growths, so stacks are required. It names no
 // cause: the process that opened a stream and never ended it holds the one that serves
 // it, and counts do not show which.
-func between(judged []JudgedSeries, series []Series) {
+func between(all []SeriesJudgement) {
 	together := map[*Finding][]string{}
-	for a := range series {
-		for b := range series {
-			if a == b || !sameHost(&judged[a], &judged[b]) {
+	for a := range all {
+		for b := range all {
+			if a == b || !all[a].calls() || !all[b].serves() || !sameHost(&all[a], &all[b]) {
 				continue
 			}
-			rounds := roundsOf(judged[a].Snapshots, judged[b].Snapshots)
-			for i := range series[a].Findings {
-				caller := &series[a].Findings[i]
-				if !caller.rises() || !judged[a].inside(caller, calling) {
+			x, y := &all[a].Series, &all[b].Series
+			rounds := roundsOf(all[a].Snapshots, all[b].Snapshots)
+			for i := range x.Findings {
+				if !all[a].Growths[i].Calling {
 					continue
 				}
-				for k := range series[b].Findings {
-					server := &series[b].Findings[k]
-					if server.rises() && judged[b].inside(server, serving) && inStep(caller.Counts, server.Counts, rounds) {
-						together[caller] = append(together[caller], leadTitle(&series[b], server)+" in "+series[b].Process)
-						together[server] = append(together[server], leadTitle(&series[a], caller)+" in "+series[a].Process)
+				caller := &x.Findings[i]
+				for k := range y.Findings {
+					server := &y.Findings[k]
+					if all[b].Growths[k].Serving && inStep(caller.Counts, server.Counts, rounds) {
+						together[caller] = append(together[caller], leadTitle(y, server)+" in "+y.Process)
+						together[server] = append(together[server], leadTitle(x, caller)+" in "+x.Process)
 					}
 				}
 			}
@@ -59,6 +60,14 @@ func between(judged []JudgedSeries, series []Series) {
 	for f, others := range together {
 		f.risesWith(others)
 	}
+}
+
+func (s *SeriesJudgement) calls() bool {
+	return slices.ContainsFunc(s.Growths, func(g Growth) bool { return g.Calling })
+}
+
+func (s *SeriesJudgement) serves() bool {
+	return slices.ContainsFunc(s.Growths, func(g Growth) bool { return g.Serving })
 }
 
 // mostTogether is how many findings of other processes a finding names.
@@ -92,19 +101,21 @@ func (f *Finding) rises() bool {
 	return (f.Kind == "" || f.Kind == FollowFinding) && rising(f.Verdict) && len(f.Families) > 0 && len(f.Counts) > 0
 }
 
-func sameHost(a, b *JudgedSeries) bool {
-	x, y := a.Snapshots[0].Process.Host.Value, b.Snapshots[0].Process.Host.Value
-	return x == y || x == "" || y == ""
+func sameHost(a, b *SeriesJudgement) bool {
+	return a.Series.Host == nil || b.Series.Host == nil || *a.Series.Host == *b.Series.Host
 }
 
 // roundsOf pairs the snapshots of two series that show one moment.
-func roundsOf(a, b []*analysis.Snapshot) (out [][2]int) {
+func roundsOf(a, b []Snapshot) (out [][2]int) {
 	from := 0
 	for i, x := range a {
 		for k := from; k < len(b); k++ {
 			y := b[k]
-			apart := x.CapturedAt.Sub(y.CapturedAt).Abs()
-			timed := !x.CapturedAt.IsZero() && !y.CapturedAt.IsZero()
+			timed := x.CapturedAt != nil && y.CapturedAt != nil
+			apart := time.Duration(0)
+			if timed {
+				apart = x.CapturedAt.Sub(*y.CapturedAt).Abs()
+			}
 			if timed && apart <= sameRound || x.Label != "" && x.Label == y.Label && (!timed || apart <= 10*time.Minute) {
 				out, from = append(out, [2]int{i, k}), k+1
 				break
@@ -138,8 +149,8 @@ func (j *JudgedSeries) inside(f *Finding, functions []string) bool {
 
 // largest is the group of a family in the snapshot with its most members.
 func (j *JudgedSeries) largest(print string) (out *analysis.Group) {
-	for _, s := range j.Snapshots {
-		if g := GroupOf(s, print); g != nil && (out == nil || g.Count > out.Count) {
+	for _, g := range j.Trend.Groups(print) {
+		if g != nil && (out == nil || g.Count > out.Count) {
 			out = g
 		}
 	}

@@ -26,6 +26,19 @@ type Options struct {
 	Triage map[Sorted]analysis.Triage
 	// Knowledge is the catalogue to consult, nil for the built-in one.
 	Knowledge *knowledge.Catalogue
+	// Versions are the programs of which the case has several versions. Build finds them.
+	Versions map[string]bool
+	matcher  *knowledge.Matcher
+}
+
+// complete sets what the caller left out.
+func (o *Options) complete() {
+	if o.Knowledge == nil {
+		o.Knowledge = knowledge.Builtin()
+	}
+	if o.matcher == nil {
+		o.matcher = o.Knowledge.NewMatcher()
+	}
 }
 
 // JudgedSeries is one series with all computed results. Pages draw from it what the
@@ -68,36 +81,23 @@ type Case struct {
 // Snapshots may come from several bundles in any order. problems are those of the
 // bundles. Equal input returns an equal report.
 func Build(snapshots []analysis.Snapshot, problems []analysis.Problem, o Options) Case {
+	o.complete()
 	judged := Group(snapshots)
-	c := Case{Report: Report{
-		Schema:   Schema,
-		Engine:   Engine{Version: o.Version, Fingerprint: family.Version},
-		Problems: append([]analysis.Problem{}, problems...),
-	}}
-	if o.Knowledge == nil {
-		o.Knowledge = knowledge.Builtin()
-	}
-	matcher := o.Knowledge.NewMatcher()
+	o.Versions = Versions(judged)
+	all := make([]SeriesJudgement, len(judged))
 	for i := range judged {
 		judged[i].judge(o)
-		judged[i].consult(o.Knowledge, matcher)
-		c.Report.Snapshots = append(c.Report.Snapshots, judged[i].summaries()...)
-		c.Report.Series = append(c.Report.Series, judged[i].contract())
+		judged[i].consult(o.Knowledge, o.matcher)
+		all[i] = judged[i].judgement(o)
 	}
-	c.Series = judged
-	between(judged, c.Report.Series)
-	versions(judged, c.Report.Series)
-	handles(c.Report.Series)
-	c.Report.Knowledge = used(o.Knowledge, c.Report.Series)
-	for i := range c.Report.Series {
-		triage(&c.Series[i], &c.Report.Series[i], o.Triage)
-	}
-	c.Report.Diagnosis = Diagnosis{Sentence: c.Report.Headline(), Verdict: c.Report.worst()}
-	if c.Report.Snapshots == nil {
-		c.Report.Snapshots = []Snapshot{}
-	}
-	if c.Report.Series == nil {
-		c.Report.Series = []Series{}
+	c := Case{Report: Join(all, problems, o).Report, Series: judged}
+	for i := range judged {
+		judged[i].triage = map[string]analysis.Triage{}
+		for k := range c.Report.Series[i].Families {
+			if f := &c.Report.Series[i].Families[k]; f.Triage != nil {
+				judged[i].triage[f.Fingerprint] = *f.Triage
+			}
+		}
 	}
 	return c
 }

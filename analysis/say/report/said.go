@@ -39,16 +39,13 @@ type SeriesReport struct {
 	// NoWait names the families of goroutines with ids of which no member had waited a
 	// minute in the last snapshot that shows the family.
 	NoWait map[string]bool `json:",omitempty"`
-	// Within are the names for people of the files of all stacks: those of the findings,
-	// then those of the findings set aside.
-	Within []string `json:",omitempty"`
 	// Drawn is nil in a series of one snapshot and in large cases.
 	Drawn *Drawn `json:",omitempty"`
 }
 
 // Said is the case without its evidence.
 func (c *Case) Said() *CaseReport {
-	out := &CaseReport{Report: c.Report, Series: make([]SeriesReport, len(c.Series)), Summary: Summary(*c)}
+	out := &CaseReport{Report: c.Report, Series: make([]SeriesReport, len(c.Series)), Summary: c.Summary()}
 	points := 0
 	for i := range c.Series {
 		if n := len(c.Series[i].Snapshots); n > 1 {
@@ -74,9 +71,6 @@ func (j *JudgedSeries) report(s *Series) SeriesReport {
 		if g := j.last(f.Fingerprint); g != nil && g.OldestWait < 0 && f.Kind == analysis.KindGoroutine && g.Members.Identified() {
 			out.NoWait[f.Fingerprint] = true
 		}
-	}
-	for frame := range s.stackFrames() {
-		out.Within = append(out.Within, frame.within)
 	}
 	return out
 }
@@ -138,6 +132,8 @@ func (c *CaseReport) labels(series int) []string {
 type stored struct {
 	CaseReport
 	Columns []byte
+	// Within are the names for people of the files of all stacks, series by series.
+	Within []string
 }
 
 // Encode writes what is said for the store; DecodeCase reads it.
@@ -145,15 +141,34 @@ func (c *CaseReport) Encode() ([]byte, error) {
 	out := stored{CaseReport: *c}
 	out.Report.Series = slices.Clone(c.Report.Series)
 	for i := range out.Report.Series {
-		s := &out.Report.Series[i]
-		s.Families, s.Units = slices.Clone(s.Families), slices.Clone(s.Units)
-		s.Findings, s.SetAside = slices.Clone(s.Findings), slices.Clone(s.SetAside)
-		for column := range s.columns() {
-			out.Columns = appendColumn(out.Columns, *column)
-			*column = nil
+		for frame := range c.Report.Series[i].stackFrames() {
+			out.Within = append(out.Within, frame.within)
 		}
+		out.Report.Series[i] = c.Report.Series[i].withoutColumns(&out.Columns)
 	}
 	return json.Marshal(out)
+}
+
+// withoutColumns returns the series without its lists of counts, which it appends to packed.
+func (s *Series) withoutColumns(packed *[]byte) Series {
+	out := *s
+	out.Families, out.Units = slices.Clone(s.Families), slices.Clone(s.Units)
+	out.Findings, out.SetAside = slices.Clone(s.Findings), slices.Clone(s.SetAside)
+	for column := range out.columns() {
+		*packed = appendColumn(*packed, *column)
+		*column = nil
+	}
+	return out
+}
+
+// readColumns reads what withoutColumns has appended and returns what follows.
+func (s *Series) readColumns(packed []byte) (rest []byte, err error) {
+	for column := range s.columns() {
+		if *column, packed, err = readColumn(packed); err != nil {
+			return nil, err
+		}
+	}
+	return packed, nil
 }
 
 // columns are the lists of counts of a series, in a fixed order.
@@ -199,12 +214,13 @@ func appendColumn(b []byte, column []*int) []byte {
 	return b
 }
 
+var errDamaged = errors.New("a stored report: its counts or names of files are damaged")
+
 // readColumn undoes appendColumn and returns what follows.
 func readColumn(b []byte) (column []*int, rest []byte, err error) {
-	damaged := errors.New("a stored report: its counts are damaged")
 	n, size := binary.Uvarint(b)
 	if b = b[max(size, 0):]; size <= 0 || n > uint64(len(b))+1 {
-		return nil, nil, damaged
+		return nil, nil, errDamaged
 	}
 	if n == 0 {
 		return nil, b, nil
@@ -214,7 +230,7 @@ func readColumn(b []byte) (column []*int, rest []byte, err error) {
 	for i := range column {
 		by, size := binary.Uvarint(b)
 		if size <= 0 {
-			return nil, nil, damaged
+			return nil, nil, errDamaged
 		}
 		if b = b[size:]; by == 0 {
 			continue
@@ -240,17 +256,14 @@ func DecodeCase(text []byte) (*CaseReport, error) {
 	}
 	var err error
 	for i := range out.Series {
-		for column := range out.Report.Series[i].columns() {
-			if *column, in.Columns, err = readColumn(in.Columns); err != nil {
-				return nil, err
-			}
+		if in.Columns, err = out.Report.Series[i].readColumns(in.Columns); err != nil {
+			return nil, err
 		}
-		within := out.Series[i].Within
 		for frame := range out.Report.Series[i].stackFrames() {
-			if len(within) == 0 {
-				return nil, fmt.Errorf("a stored report: series %d lacks names of files", i)
+			if len(in.Within) == 0 {
+				return nil, errDamaged
 			}
-			frame.within, within = within[0], within[1:]
+			frame.within, in.Within = in.Within[0], in.Within[1:]
 		}
 	}
 	return out, nil

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"leakdiff/analysis"
 	"leakdiff/analysis/read/bundle"
 	"leakdiff/analysis/read/ingest"
 	"leakdiff/analysis/say/report"
@@ -55,6 +56,44 @@ func TestAStoredReportSaysTheSame(t *testing.T) {
 		var before, after bytes.Buffer
 		if err := errors.Join(report.JSON(&before, said.Report), report.JSON(&after, again.Report)); err != nil || before.String() != after.String() {
 			t.Errorf("as JSON: %v, %s", err, cmp.Diff(before.String(), after.String()))
+		}
+	})
+}
+
+func TestAReportJoinedFromStoredJudgementsSaysTheSame(t *testing.T) {
+	everySample(t, func(t *testing.T, built report.Case) {
+		for name, marked := range map[string]analysis.TriageState{"": "", "benign": analysis.Benign, "suspect": analysis.MarkedSuspect} {
+			o := report.Options{Version: "test", Triage: map[report.Sorted]analysis.Triage{}}
+			for _, s := range built.Report.Series {
+				for i := 0; i < len(s.Families) && marked != ""; i += 2 {
+					o.Triage[report.Sorted{Process: s.Process, Fingerprint: s.Families[i].Fingerprint}] = analysis.Triage{State: marked, Note: "as designed"}
+				}
+			}
+			var snapshots []analysis.Snapshot
+			for _, s := range built.Series {
+				for _, snap := range s.Snapshots {
+					snapshots = append(snapshots, *snap)
+				}
+			}
+			whole := report.Build(snapshots, built.Report.Problems, o)
+			groups := report.Group(snapshots)
+			o.Versions = report.Versions(groups)
+			var judged []report.SeriesJudgement
+			for i := range groups {
+				text, err := report.JudgeSeries(&groups[i], o).Encode()
+				if err != nil {
+					t.Fatal(err)
+				}
+				again, err := report.DecodeJudgement(text)
+				if err != nil {
+					t.Fatal(err)
+				}
+				judged = append(judged, *again)
+			}
+			all := cmp.Exporter(func(reflect.Type) bool { return true })
+			if d := cmp.Diff(whole.Said(), report.Join(judged, built.Report.Problems, o), all, cmpopts.EquateEmpty()); d != "" {
+				t.Errorf("%s: %s", name, d)
+			}
 		}
 	})
 }

@@ -508,23 +508,29 @@ func hidden(r rune) bool {
 
 // CaseSummary is a case in one line of a list.
 type CaseSummary struct {
-	Headline        string
-	Verdict         analysis.Verdict
-	Lowest, Highest int
-	// Spark are the totals of the leading kind of the first series, in order. Lower
-	// reports which of them are lower bounds. Lowest and Highest are of all of them.
-	Spark []int
-	Lower []bool
+	Headline string
+	Verdict  analysis.Verdict
+	// Course is that of the first series.
+	Course
 	// Aside is how many families grow and were called benign. It is set only if no
 	// other grows.
 	Aside int
 }
 
 // Summary summarises a case for a list.
-func Summary(c Case) CaseSummary {
-	s := CaseSummary{Headline: c.Report.Diagnosis.Sentence, Verdict: c.Report.Diagnosis.Verdict}
-	for i := range c.Report.Series {
-		aside, _ := c.Report.Series[i].setAside()
+func (c *Case) Summary() CaseSummary {
+	var first Course
+	if len(c.Series) > 0 {
+		first = c.Series[0].course()
+	}
+	return c.Report.summary(first)
+}
+
+// summary takes the course of the first series.
+func (r *Report) summary(first Course) CaseSummary {
+	s := CaseSummary{Headline: r.Diagnosis.Sentence, Verdict: r.Diagnosis.Verdict, Course: first}
+	for i := range r.Series {
+		aside, _ := r.Series[i].setAside()
 		s.Aside += len(aside)
 	}
 	if s.Verdict.Rose() {
@@ -533,23 +539,6 @@ func Summary(c Case) CaseSummary {
 	// Gone families are common. A list is about what grows.
 	if !s.Verdict.Rose() && s.Verdict != analysis.TooFewPoints {
 		s.Verdict = analysis.Stable
-	}
-	if len(c.Series) == 0 {
-		return s
-	}
-	kind, counts := leadingKind(c.Series[0])
-	for i, n := range counts {
-		if n == nil {
-			continue
-		}
-		if len(s.Spark) == 0 || *n < s.Lowest {
-			s.Lowest = *n
-		}
-		s.Highest = max(s.Highest, *n)
-		s.Spark, s.Lower = append(s.Spark, *n), append(s.Lower, c.Series[0].Snapshots[i].Bounded(kind))
-	}
-	if !slices.Contains(s.Lower, true) {
-		s.Lower = nil
 	}
 	return s
 }

@@ -79,14 +79,13 @@ type Sorted struct{ Process, Fingerprint string }
 // triage copies people's decisions to the families. It sets findings aside whose
 // families are all benign, and adds findings on families that a person suspects
 // although no rule does.
-func triage(j *JudgedSeries, s *Series, said map[Sorted]analysis.Triage) {
-	j.triage = map[string]analysis.Triage{}
+func triage(s *Series, judged *SeriesJudgement, said map[Sorted]analysis.Triage) {
 	byPrint := map[string]*Family{}
 	for i := range s.Families {
 		f := &s.Families[i]
 		byPrint[f.Fingerprint] = f
 		if mark, ok := said[Sorted{s.Process, f.Fingerprint}]; ok && !mark.Empty() {
-			f.Triage, j.triage[f.Fingerprint] = &mark, mark
+			f.Triage = &mark
 		}
 	}
 	told := map[string]bool{}
@@ -109,9 +108,7 @@ func triage(j *JudgedSeries, s *Series, said map[Sorted]analysis.Triage) {
 	var suspected []Finding
 	for i := range s.Families {
 		if f := &s.Families[i]; f.Triage != nil && f.Triage.State == analysis.MarkedSuspect && !told[f.Fingerprint] {
-			found := suspicion(f)
-			j.locate(&found)
-			suspected = append(suspected, found)
+			suspected = append(suspected, judged.Suspected[f.Fingerprint])
 		}
 	}
 	s.Findings = append([]Finding{}, slices.Insert(kept, at, suspected...)...)
@@ -119,7 +116,7 @@ func triage(j *JudgedSeries, s *Series, said map[Sorted]analysis.Triage) {
 		s.Findings[i].Rank = i + 1
 	}
 	if aside, open := s.setAside(); len(aside) > 0 && !open {
-		s.Quiet = asideWords(aside, len(s.Snapshots) == 1) + " " + j.nothingElse()
+		s.Quiet = asideWords(aside, len(s.Snapshots) == 1) + " " + judged.NothingElse
 	}
 }
 

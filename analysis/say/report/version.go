@@ -22,11 +22,33 @@ func Bisect(judged []JudgedSeries, program string, family *analysis.Family) tren
 
 // versions adds to each growth the version that brought it, if the case has several
 // versions.
-func versions(judged []JudgedSeries, series []Series) {
-	several := map[string]bool{}
-	first := map[string]string{}
-	for i := range judged {
-		for _, s := range judged[i].Snapshots {
+func versions(series []SeriesJudgement) {
+	for i := range series {
+		for k := range series[i].Growths {
+			lead := series[i].Growths[k]
+			if lead.Lead == "" || len(series[i].Absent) == 0 {
+				continue
+			}
+			var all []trend.Exposure
+			for n := range series {
+				if series[n].Series.Process == series[i].Series.Process {
+					all = append(all, series[n].exposures(lead)...)
+				}
+			}
+			f := &series[i].Series.Findings[k]
+			if b := trend.Bisect(all); len(b.Rows) > 1 {
+				f.Text += " " + sentence(b.Text())
+				f.Evidence = append([]analysis.Evidence{{Rule: "versions", Text: b.Text()}}, f.Evidence...)
+			}
+		}
+	}
+}
+
+// Versions are the programs that ran in more than one version, for Options.
+func Versions(groups []JudgedSeries) map[string]bool {
+	several, first := map[string]bool{}, map[string]string{}
+	for i := range groups {
+		for _, s := range groups[i].Snapshots {
 			program, version := s.Process.Name.Value, s.Process.Version.Value
 			if version == "" {
 				continue
@@ -37,23 +59,5 @@ func versions(judged []JudgedSeries, series []Series) {
 			several[program] = several[program] || version != first[program]
 		}
 	}
-	for i := range series {
-		if !several[series[i].Process] {
-			continue
-		}
-		for k := range series[i].Findings {
-			f := &series[i].Findings[k]
-			if !f.rises() {
-				continue
-			}
-			g := judged[i].largest(f.Families[0])
-			if g == nil {
-				continue
-			}
-			if b := Bisect(judged, series[i].Process, g.Family); len(b.Rows) > 1 {
-				f.Text += " " + sentence(b.Text())
-				f.Evidence = append([]analysis.Evidence{{Rule: "versions", Text: b.Text()}}, f.Evidence...)
-			}
-		}
-	}
+	return several
 }

@@ -1,0 +1,234 @@
+package report
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+
+	jsonv2 "github.com/go-json-experiment/json"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/judge/trend"
+	"leakdiff/analysis/read/family"
+)
+
+// SeriesJudgement is all that is said of one series by itself: nothing in it depends on another
+// series of the case. It needs no snapshot and can be stored.
+type SeriesJudgement struct {
+	Series    Series
+	More      SeriesReport
+	Snapshots []Snapshot
+	// Growths are in the order of Series.Findings.
+	Growths []Growth
+	// Exposures are the epochs for a bisection, by family. Absent are those of a family
+	// that the series never shows, by kind. They are empty where Options.Versions is false
+	// for the program.
+	Exposures map[string][]trend.Exposure        `json:",omitempty"`
+	Absent    map[analysis.Kind][]trend.Exposure `json:",omitempty"`
+	// Suspected are the findings on families that a person suspects, by fingerprint.
+	Suspected map[string]Finding `json:",omitempty"`
+	// NothingElse is said where all that grows was set aside.
+	NothingElse string `json:",omitempty"`
+	Course      Course
+}
+
+// Growth is what another process must know of a finding that rises.
+type Growth struct {
+	// Calling and Serving report a family whose members all wait for another process, or
+	// all work for one.
+	Calling, Serving bool
+	// Lead is the first family of the finding, Kind its kind.
+	Lead string
+	Kind analysis.Kind
+}
+
+// Course is the leading total of a series.
+type Course struct {
+	Spark           []int
+	Lower           []bool
+	Lowest, Highest int
+}
+
+// JudgeSeries says all that one group of Group shows by itself. It changes the group.
+func JudgeSeries(group *JudgedSeries, o Options) *SeriesJudgement {
+	o.complete()
+	group.judge(o)
+	group.consult(o.Knowledge, o.matcher)
+	out := group.judgement(o)
+	out.More = group.report(&out.Series)
+	if n := len(group.Snapshots); n > 1 && n <= mostDrawnPoints {
+		out.More.Drawn = group.Drawn(&out.Series)
+	}
+	return &out
+}
+
+// judgement leaves out More, which not every caller needs.
+func (j *JudgedSeries) judgement(o Options) SeriesJudgement {
+	out := SeriesJudgement{Snapshots: j.summaries(), Series: j.contract(), Course: j.course()}
+	out.Growths = make([]Growth, len(out.Series.Findings))
+	for i := range out.Series.Findings {
+		f := &out.Series.Findings[i]
+		if !f.rises() {
+			continue
+		}
+		out.Growths[i] = Growth{Calling: j.inside(f, calling), Serving: j.inside(f, serving)}
+		if g := j.largest(f.Families[0]); g != nil {
+			out.Growths[i].Lead, out.Growths[i].Kind = g.Family.Fingerprint, g.Family.Kind
+		}
+	}
+	if o.Versions[out.Series.Process] {
+		out.Exposures, out.Absent = map[string][]trend.Exposure{}, map[analysis.Kind][]trend.Exposure{}
+		for _, f := range j.Trend.Families {
+			out.Exposures[f.Fingerprint] = j.Trend.Exposures(f)
+		}
+		for _, kind := range analysis.Kinds() {
+			out.Absent[kind] = j.Trend.Exposures(&analysis.Family{Kind: kind})
+		}
+	}
+	for i := range out.Series.Families {
+		f := out.Series.Families[i]
+		mark, ok := o.Triage[Sorted{out.Series.Process, f.Fingerprint}]
+		if !ok || mark.Empty() {
+			continue
+		}
+		out.NothingElse = cmp.Or(out.NothingElse, j.nothingElse())
+		if f.Triage = &mark; mark.State == analysis.MarkedSuspect {
+			found := suspicion(&f)
+			j.locate(&found)
+			if out.Suspected == nil {
+				out.Suspected = map[string]Finding{}
+			}
+			out.Suspected[f.Fingerprint] = found
+		}
+	}
+	return out
+}
+
+// exposures are those of a family that leads a growth of this or another series.
+func (s *SeriesJudgement) exposures(g Growth) []trend.Exposure {
+	if found, ok := s.Exposures[g.Lead]; ok {
+		return found
+	}
+	return s.Absent[g.Kind]
+}
+
+func (j *JudgedSeries) course() (out Course) {
+	kind, counts := leadingKind(*j)
+	known := false
+	for i, n := range counts {
+		if n == nil {
+			continue
+		}
+		if len(out.Spark) == 0 || *n < out.Lowest {
+			out.Lowest = *n
+		}
+		out.Highest = max(out.Highest, *n)
+		lower := j.Snapshots[i].Bounded(kind)
+		out.Spark, out.Lower, known = append(out.Spark, *n), append(out.Lower, lower), known || lower
+	}
+	if !known {
+		out.Lower = nil
+	}
+	return out
+}
+
+// Join makes the report of a case from what is said of its series, which are in the order of
+// Group. It changes them.
+func Join(series []SeriesJudgement, problems []analysis.Problem, o Options) *CaseReport {
+	o.complete()
+	out := &CaseReport{
+		Report: Report{
+			Schema: Schema, Engine: Engine{Version: o.Version, Fingerprint: family.Version},
+			Problems: append([]analysis.Problem{}, problems...), Snapshots: []Snapshot{}, Series: []Series{},
+		},
+		Series: make([]SeriesReport, 0, len(series)),
+	}
+	points := 0
+	for i := range series {
+		out.Report.Snapshots = append(out.Report.Snapshots, series[i].Snapshots...)
+		if n := len(series[i].Snapshots); n > 1 {
+			points += n
+		}
+	}
+	between(series)
+	versions(series)
+	for i := range series {
+		out.Report.Series = append(out.Report.Series, series[i].Series)
+		out.Series = append(out.Series, series[i].More)
+		if points > mostDrawnPoints {
+			out.Series[i].Drawn = nil
+		}
+	}
+	handles(out.Report.Series)
+	out.Report.Knowledge = used(o.Knowledge, out.Report.Series)
+	for i := range series {
+		triage(&out.Report.Series[i], &series[i], o.Triage)
+	}
+	out.Report.Diagnosis = Diagnosis{Sentence: out.Report.Headline(), Verdict: out.Report.worst()}
+	var first Course
+	if len(series) > 0 {
+		first = series[0].Course
+	}
+	out.Summary = out.Report.summary(first)
+	return out
+}
+
+// storedJudgement is a SeriesJudgement on its way to the store, with its columns of counts
+// packed as those of a stored report are.
+type storedJudgement struct {
+	SeriesJudgement
+	Columns []byte
+	Within  []string
+}
+
+// Encode writes what is said of a series for the store; DecodeJudgement reads it.
+func (s *SeriesJudgement) Encode() ([]byte, error) {
+	out := storedJudgement{SeriesJudgement: *s}
+	out.Series = s.Series.withoutColumns(&out.Columns)
+	for frame := range s.stackFrames() {
+		out.Within = append(out.Within, frame.within)
+	}
+	return json.Marshal(out)
+}
+
+// stackFrames are the frames of all findings, those of suspicions in the order of families.
+func (s *SeriesJudgement) stackFrames() func(func(*StackFrame) bool) {
+	return func(yield func(*StackFrame) bool) {
+		for frame := range s.Series.stackFrames() {
+			if !yield(frame) {
+				return
+			}
+		}
+		for i := range s.Series.Families {
+			found, ok := s.Suspected[s.Series.Families[i].Fingerprint]
+			for k := 0; ok && k < len(found.Stack); k++ {
+				if !yield(&found.Stack[k]) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// DecodeJudgement undoes Encode.
+func DecodeJudgement(text []byte) (*SeriesJudgement, error) {
+	var in storedJudgement
+	if err := jsonv2.Unmarshal(text, &in); err != nil {
+		return nil, fmt.Errorf("a stored judgement: %w", err)
+	}
+	out := &in.SeriesJudgement
+	rest, err := out.Series.readColumns(in.Columns)
+	if err == nil && len(rest) > 0 {
+		err = errDamaged
+	}
+	if err != nil {
+		return nil, err
+	}
+	for frame := range out.stackFrames() {
+		if len(in.Within) == 0 {
+			return nil, errDamaged
+		}
+		frame.within, in.Within = in.Within[0], in.Within[1:]
+	}
+	return out, nil
+}

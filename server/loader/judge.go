@@ -1,0 +1,159 @@
+package loader
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/judge/knowledge"
+	"leakdiff/analysis/say/report"
+	"leakdiff/store"
+)
+
+// mostFilled is about how many snapshots are read at once: those of one series at least,
+// several short series together.
+const mostFilled = 256
+
+// judge makes the report of a case, one series after the other: what the store has of a series
+// that did not change is taken, and of the others only those are in memory that are judged now.
+// It returns what the store may keep of the series.
+func (s *Loader) judge(ctx context.Context, now store.Case, known *knowledge.Catalogue, madeWith string) (*report.CaseReport, store.StoredJudgements, error) {
+	keep := store.StoredJudgements{New: map[string][]byte{}}
+	in, err := s.evidence(ctx, now, known, s.store.SnapshotHeads)
+	if err != nil {
+		return nil, keep, err
+	}
+	groups := report.Group(in.said.Snapshots)
+	in.options.Versions = report.Versions(groups)
+	judged := make([]report.SeriesJudgement, len(groups))
+	several := len(groups) > 1 && madeWith != ""
+	if several {
+		if keep.All, err = in.keys(groups, madeWith); err != nil {
+			return nil, keep, err
+		}
+	}
+	var open []int
+	filled := 0
+	fill := func() error {
+		if err := s.fill(ctx, in, groups, open); err != nil {
+			return err
+		}
+		for _, i := range open {
+			made := report.JudgeSeries(&groups[i], in.options)
+			if several {
+				if keep.New[keep.All[i]], err = made.Encode(); err != nil {
+					return err
+				}
+			}
+			judged[i] = *made
+			for _, snap := range groups[i].Snapshots {
+				snap.Groups = nil
+			}
+			groups[i] = report.JudgedSeries{}
+		}
+		open, filled = open[:0], 0
+		return nil
+	}
+	for i := range groups {
+		if several {
+			found, err := s.storedJudgement(ctx, now, keep.All[i])
+			if err != nil {
+				return nil, keep, err
+			}
+			if found != nil {
+				judged[i] = *found
+				continue
+			}
+		}
+		open = append(open, i)
+		if filled += len(groups[i].Snapshots); filled >= mostFilled {
+			if err := fill(); err != nil {
+				return nil, keep, s.unlessMoved(ctx, now, err)
+			}
+		}
+	}
+	if err := fill(); err != nil {
+		return nil, keep, s.unlessMoved(ctx, now, err)
+	}
+	said := report.Join(judged, in.problems, in.options)
+	return said, keep, s.unlessMoved(ctx, now, nil)
+}
+
+// fill reads the groups of the snapshots of some series.
+func (s *Loader) fill(ctx context.Context, in *evidence, groups []report.JudgedSeries, open []int) error {
+	at := in.rowsByID()
+	var rows []store.SnapshotRow
+	var snapshots []*analysis.Snapshot
+	for _, i := range open {
+		for _, snap := range groups[i].Snapshots {
+			rows, snapshots = append(rows, at[snap.ID]), append(snapshots, snap)
+		}
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	return s.store.FillSnapshots(ctx, rows, snapshots)
+}
+
+// unlessMoved is errMoved where the case changed while it was read.
+func (s *Loader) unlessMoved(ctx context.Context, now store.Case, err error) error {
+	then, failed := s.store.Case(ctx, now.ID)
+	switch {
+	case failed != nil:
+		return failed
+	case then.Revision != now.Revision:
+		return errMoved
+	}
+	return err
+}
+
+// storedJudgement is what the store has of a series, nil where it has nothing or what cannot
+// be read: that is made again.
+func (s *Loader) storedJudgement(ctx context.Context, now store.Case, madeOf string) (*report.SeriesJudgement, error) {
+	text, found, err := s.store.SeriesJudgement(ctx, now.ID, madeOf)
+	if err == nil && found {
+		var judged *report.SeriesJudgement
+		if judged, err = report.DecodeJudgement(text); err == nil {
+			return judged, nil
+		}
+	}
+	if err != nil && ctx.Err() == nil {
+		s.log.Error("a stored judgement could not be read", "case", now.ID, "error", err)
+	}
+	return nil, ctx.Err()
+}
+
+// keys name all that the judgement of each series depends on.
+func (in *evidence) keys(groups []report.JudgedSeries, madeWith string) ([]string, error) {
+	shared, err := keyOf(madeWith, in.edits, in.options.Events, in.options.Loads)
+	if err != nil {
+		return nil, err
+	}
+	marks := map[string][]store.Mark{}
+	for _, m := range in.marks {
+		marks[m.Process] = append(marks[m.Process], m)
+	}
+	rows := in.rowsByID()
+	out := make([]string, len(groups))
+	for i := range groups {
+		g := &groups[i]
+		program := g.Snapshots[0].Process.Name.Value
+		parts := []any{shared, g.Key, in.options.Versions[program], marks[program]}
+		for _, snap := range g.Snapshots {
+			r := rows[snap.ID]
+			parts = append(parts, r.Bundle, r.Generation, snap.ID, snap.Label, snap.Process, snap.CapturedAt, snap.TimeFact, snap.Order)
+		}
+		if out[i], err = keyOf(parts...); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func keyOf(parts ...any) (string, error) {
+	h := sha256.New()
+	err := json.NewEncoder(h).Encode(parts)
+	return hex.EncodeToString(h.Sum(nil)), err
+}
