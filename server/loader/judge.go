@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/judge/identity"
 	"leakdiff/analysis/judge/knowledge"
 	"leakdiff/analysis/say/report"
 	"leakdiff/store"
@@ -77,6 +78,7 @@ func (s *Loader) judge(ctx context.Context, now store.Case, known *knowledge.Cat
 	if err := fill(); err != nil {
 		return nil, keep, s.unlessMoved(ctx, now, err)
 	}
+	in.said, groups = identity.Outcome{}, nil // as large as the report
 	said := report.Join(judged, in.problems, in.options)
 	return said, keep, s.unlessMoved(ctx, now, nil)
 }

@@ -315,7 +315,8 @@ func (j *JudgedSeries) family(f *analysis.Family) Family {
 		out.Evidence = []analysis.Evidence{}
 	}
 	if judgement.RecoveredAt >= 0 && judgement.RecoveredAt < len(j.Snapshots) {
-		out.RecoveredAt = &j.Snapshots[judgement.RecoveredAt].ID
+		id := j.Snapshots[judgement.RecoveredAt].ID // its address would keep all snapshots
+		out.RecoveredAt = &id
 	}
 	if judgement.Survivors >= 0 {
 		out.Survivors = &judgement.Survivors
