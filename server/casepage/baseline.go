@@ -19,9 +19,9 @@ const baselineField = "baseline "
 
 // baseline is the snapshot that figures of a series are compared to: the one that
 // was chosen, else the first.
-func (s *Service) baseline(ctx context.Context, l *loader.Loaded, line *report.JudgedSeries) (view.Baseline, error) {
-	out := view.Baseline{Snapshot: line.Snapshots[0]}
-	chosen := l.Fields[baselineField+seriesKey(line)].Value
+func (s *Service) baseline(ctx context.Context, l *loader.Loaded, series *report.JudgedSeries) (view.Baseline, error) {
+	out := view.Baseline{Snapshot: series.Snapshots[0]}
+	chosen := l.Fields[baselineField+seriesKey(series)].Value
 	if chosen == "" {
 		return out, nil
 	}
@@ -57,11 +57,11 @@ func (s *Service) snapshotNamed(ctx context.Context, l *loader.Loaded, name stri
 		}
 		l = other
 	}
-	line, i := l.Line(id)
-	if line == nil {
+	series, i := l.Line(id)
+	if series == nil {
 		return nil, nil, nil
 	}
-	return line.Snapshots[i], l, nil
+	return series.Snapshots[i], l, nil
 }
 
 // ChooseBaseline takes the forms that choose the baseline of a series, or forget the
@@ -108,11 +108,11 @@ func (s *Service) seriesToCompare(r *http.Request, l *loader.Loaded, key, name s
 		}
 	}
 	if key == "" {
-		line, _ := l.Line(name)
-		if line == nil {
+		series, _ := l.Line(name)
+		if series == nil {
 			return "", response.Refuse("bad_request", "the series of the baseline is missing", name, "a snapshot of another case does not say it", "choose the baseline on the page of a comparison")
 		}
-		return seriesKey(line), nil
+		return seriesKey(series), nil
 	}
 	for i := range l.Built.Series {
 		if seriesKey(&l.Built.Series[i]) == key {

@@ -228,19 +228,19 @@ func (s *Service) dropCase(r *http.Request, id, key, permalinks string) error {
 func (s *Service) SnapshotPage(w http.ResponseWriter, r *http.Request) {
 	id, suffix := response.Twin(response.PathValue(r, "id"))
 	s.show(w, r, func() (response.Content, error) {
-		l, line, i, err := s.snapshot(r, id)
+		l, series, i, err := s.snapshot(r, id)
 		if err != nil {
 			return response.Content{}, err
 		}
 		if suffix == ".json" {
-			return response.ReportOf(onlySnapshot(l, line, i))
+			return response.ReportOf(onlySnapshot(l, series, i))
 		}
-		v := s.snapshotView(l, line, i, r.URL.Query(), showing)
+		v := s.snapshotView(l, series, i, r.URL.Query(), showing)
 		if suffix != "" {
 			return s.respond.TwinOf(r, suffix, response.Export{
-				Page: v, Alone: AloneSnapshot(s.snapshotView(l, line, i, r.URL.Query(), freezing)), Shell: s.respond.Copied(v.Shell), Name: v.Shell.Title,
-				CSV:    func(w io.Writer) error { return report.SnapshotCSV(w, onlySnapshot(l, line, i), id) },
-				Stacks: []*analysis.Snapshot{line.Snapshots[i]},
+				Page: v, Alone: AloneSnapshot(s.snapshotView(l, series, i, r.URL.Query(), freezing)), Shell: s.respond.Copied(v.Shell), Name: v.Shell.Title,
+				CSV:    func(w io.Writer) error { return report.SnapshotCSV(w, onlySnapshot(l, series, i), id) },
+				Stacks: []*analysis.Snapshot{series.Snapshots[i]},
 			})
 		}
 		response.OfferSharing(&v.Shell, *r.URL, l.ID)
@@ -249,13 +249,13 @@ func (s *Service) SnapshotPage(w http.ResponseWriter, r *http.Request) {
 }
 
 // onlySnapshot is the report of one snapshot of a case, with its families.
-func onlySnapshot(l *loader.Loaded, line *report.JudgedSeries, i int) report.Report {
-	all, id := l.Built.Report, line.Snapshots[i].ID
+func onlySnapshot(l *loader.Loaded, series *report.JudgedSeries, i int) report.Report {
+	all, id := l.Built.Report, series.Snapshots[i].ID
 	out := all
 	out.Snapshots = nil
 	for _, s := range all.Snapshots {
 		if s.ID == id {
-			s.Families = line.SnapshotFamilies(line.Snapshots[i])
+			s.Families = series.SnapshotFamilies(series.Snapshots[i])
 			out.Snapshots = append(out.Snapshots, s)
 		}
 	}
@@ -294,8 +294,8 @@ func (s *Service) snapshot(r *http.Request, id string) (*loader.Loaded, *report.
 	if err != nil {
 		return nil, nil, 0, err
 	}
-	if line, i := l.Line(id); line != nil {
-		return l, line, i, nil
+	if series, i := l.Line(id); series != nil {
+		return l, series, i, nil
 	}
 	if l.LeftOut(id) {
 		return nil, nil, 0, loader.LeftOutFault(id)
@@ -303,17 +303,17 @@ func (s *Service) snapshot(r *http.Request, id string) (*loader.Loaded, *report.
 	return nil, nil, 0, noSnapshot(id)
 }
 
-func (s *Service) snapshotView(l *loader.Loaded, line *report.JudgedSeries, i int, query url.Values, why purpose) view.Snapshot {
-	snap := line.Snapshots[i]
+func (s *Service) snapshotView(l *loader.Loaded, series *report.JudgedSeries, i int, query url.Values, why purpose) view.Snapshot {
+	snap := series.Snapshots[i]
 	in := view.SnapshotInput{
-		CaseID: l.ID, CaseTitle: l.Title, Snapshot: snap, Titles: line.Titles, Families: seriesOf(l, line).Families,
+		CaseID: l.ID, CaseTitle: l.Title, Snapshot: snap, Titles: series.Titles, Families: seriesOf(l, series).Families,
 		Others: choicesOf(l), BundleID: l.BundleOf[snap.ID], Query: query, Engine: s.respond.Engine(), Frozen: bool(why),
 	}
 	if i > 0 {
-		in.Previous = choice(line.Snapshots[i-1], false)
+		in.Previous = choice(series.Snapshots[i-1], false)
 	}
-	if i+1 < len(line.Snapshots) {
-		in.Next = choice(line.Snapshots[i+1], false)
+	if i+1 < len(series.Snapshots) {
+		in.Next = choice(series.Snapshots[i+1], false)
 	}
 	kinds := view.FlameKinds(snap)
 	if kind := view.FlameKind(query.Get("kind"), kinds); kind != "" && (query.Get("kind") == "" || query.Get("kind") == string(kind)) {
@@ -325,8 +325,8 @@ func (s *Service) snapshotView(l *loader.Loaded, line *report.JudgedSeries, i in
 // choicesOf are all snapshots of a case for the select boxes.
 func choicesOf(l *loader.Loaded) []view.Choice {
 	var all []*analysis.Snapshot
-	for _, line := range l.Built.Series {
-		all = append(all, line.Snapshots...)
+	for _, series := range l.Built.Series {
+		all = append(all, series.Snapshots...)
 	}
 	return choices(all)
 }

@@ -29,7 +29,7 @@ const (
 // several is any number of snapshots with what was computed of them.
 type several struct {
 	l       *loader.Loaded
-	line    *report.JudgedSeries
+	series  *report.JudgedSeries
 	columns []severalColumn
 	leftOut int
 	result  diff.Many
@@ -37,13 +37,13 @@ type several struct {
 
 // severalColumn is a snapshot with the case and series that it is of.
 type severalColumn struct {
-	value string
-	l     *loader.Loaded
-	line  *report.JudgedSeries
-	at    int
+	value  string
+	l      *loader.Loaded
+	series *report.JudgedSeries
+	at     int
 }
 
-func (c *severalColumn) snapshot() *analysis.Snapshot { return c.line.Snapshots[c.at] }
+func (c *severalColumn) snapshot() *analysis.Snapshot { return c.series.Snapshots[c.at] }
 
 // ComparePage shows any number of snapshots side by side.
 func (s *Service) ComparePage(w http.ResponseWriter, r *http.Request) {
@@ -106,33 +106,33 @@ func (s *Service) several(r *http.Request) (*several, error) {
 	}
 	// What the table is about is the series of the last column: foreign snapshots are
 	// put in front to compare with.
-	c.line = c.columns[len(c.columns)-1].line
+	c.series = c.columns[len(c.columns)-1].series
 	for _, col := range c.columns {
 		if col.l == l {
-			c.line = col.line
+			c.series = col.series
 		}
 	}
 	var snapshots []*analysis.Snapshot
 	for i := range c.columns {
 		snapshots = append(snapshots, c.columns[i].snapshot())
 	}
-	c.result = diff.CompareMany(snapshots, c.line.Judged)
+	c.result = diff.CompareMany(snapshots, c.series.Judged)
 	return c, nil
 }
 
 // usual are the snapshots of a series that are shown where none are chosen.
-func usual(l *loader.Loaded, series string) []string {
-	var line *report.JudgedSeries
+func usual(l *loader.Loaded, key string) []string {
+	var series *report.JudgedSeries
 	for i := range l.Built.Series {
-		if line == nil || seriesKey(&l.Built.Series[i]) == series && seriesKey(line) != series {
-			line = &l.Built.Series[i]
+		if series == nil || seriesKey(&l.Built.Series[i]) == key && seriesKey(series) != key {
+			series = &l.Built.Series[i]
 		}
 	}
-	if line == nil {
+	if series == nil {
 		return nil
 	}
 	var out []string
-	for _, snap := range spread(line.Snapshots, usualColumns) {
+	for _, snap := range spread(series.Snapshots, usualColumns) {
 		out = append(out, snap.ID)
 	}
 	return out
@@ -162,42 +162,42 @@ func (s *Service) column(r *http.Request, l *loader.Loaded, name string) (severa
 	if of.LeftOut(id) {
 		return severalColumn{}, loader.LeftOutFault(id)
 	}
-	line, at := of.Line(id)
-	if line == nil {
+	series, at := of.Line(id)
+	if series == nil {
 		return severalColumn{}, noSnapshot(id)
 	}
-	return severalColumn{value: name, l: of, line: line, at: at}, nil
+	return severalColumn{value: name, l: of, series: series, at: at}, nil
 }
 
 func (s *Service) severalInput(r *http.Request, c *several, query url.Values, why purpose) (view.CompareInput, error) {
 	in := view.CompareInput{
-		CaseID: c.l.ID, CaseTitle: c.l.Title, Series: seriesOf(c.columns[len(c.columns)-1].l, c.line), Result: c.result, Verdicts: c.line.Judged, Titles: c.line.Titles,
+		CaseID: c.l.ID, CaseTitle: c.l.Title, Series: seriesOf(c.columns[len(c.columns)-1].l, c.series), Result: c.result, Verdicts: c.series.Judged, Titles: c.series.Titles,
 		LeftOut: c.leftOut, Snapshots: choicesOf(c.l), Query: query, Previous: map[string]*analysis.Snapshot{}, Warnings: c.warnings(),
 	}
 	for _, col := range c.columns {
-		if col.line == c.line {
-			in.Series = seriesOf(col.l, col.line)
+		if col.series == c.series {
+			in.Series = seriesOf(col.l, col.series)
 		}
 	}
-	var lines []*report.JudgedSeries
+	var all []*report.JudgedSeries
 	for i := range c.columns {
 		col := &c.columns[i]
-		lines = append(lines, col.line)
+		all = append(all, col.series)
 		out := view.CompareColumn{Value: col.value}
 		if col.l != c.l {
 			out.CaseID, out.Case = col.l.ID, caseLink(col.l, why)
 		}
-		if i > 0 && c.columns[i-1].line == col.line {
+		if i > 0 && c.columns[i-1].series == col.series {
 			left := &c.columns[i-1]
-			if out.Restart = col.line.Trend.Epochs[left.at] != col.line.Trend.Epochs[col.at]; !out.Restart {
+			if out.Restart = col.series.Trend.Epochs[left.at] != col.series.Trend.Epochs[col.at]; !out.Restart {
 				in.Previous[col.snapshot().ID] = left.snapshot()
 			}
 		}
 		in.Columns = append(in.Columns, out)
 	}
-	in.Loads = loadsOf(lines...)
+	in.Loads = loadsOf(all...)
 	var err error
-	in.Baseline, err = s.baseline(r.Context(), c.l, c.ownLine())
+	in.Baseline, err = s.baseline(r.Context(), c.l, c.ownSeries())
 	in.Baseline.CaseTitle = otherTitle(in.Baseline.CaseTitle, why)
 	return in, err
 }
@@ -217,10 +217,10 @@ func otherTitle(title string, why purpose) string {
 }
 
 // ownLine is the series of the case itself that the table is about.
-func (c *several) ownLine() *report.JudgedSeries {
+func (c *several) ownSeries() *report.JudgedSeries {
 	for i := len(c.columns) - 1; i >= 0; i-- {
 		if c.columns[i].l == c.l {
-			return c.columns[i].line
+			return c.columns[i].series
 		}
 	}
 	return &c.l.Built.Series[0]
@@ -236,9 +236,9 @@ func (c *several) warnings() []string {
 	if first.l != last.l {
 		relation = diff.Unproven
 	}
-	if first.line == last.line {
+	if first.series == last.series {
 		relation = diff.SameEpoch
-		if first.line.Trend.Epochs[first.at] != last.line.Trend.Epochs[last.at] {
+		if first.series.Trend.Epochs[first.at] != last.series.Trend.Epochs[last.at] {
 			relation = diff.OtherEpoch
 		}
 	}
@@ -307,7 +307,7 @@ func (s *Service) severalData(r *http.Request, c *several, query url.Values) (re
 			rows = append(rows, course)
 		}
 	}
-	out := report.NewSeveral(rows, c.line)
+	out := report.NewSeveral(rows, c.series)
 	out.LeftOut, out.Warnings = c.leftOut, append(out.Warnings, in.Warnings...)
 	out.Filter = report.NewFiltered(query.Get("q"), len(rows), len(c.result.Rows))
 	for i := range c.columns {
@@ -338,23 +338,23 @@ func (s *Service) ElsewherePage(w http.ResponseWriter, r *http.Request) {
 		NeedsKey: !s.access.Local(), CaseID: l.ID, Find: strings.TrimSpace(q.Get("find")), Headline: "Choose a snapshot of another case as A",
 		Lead: "A healthy node, or the same program before an upgrade. Members cannot be followed from one process to another: counts are compared.",
 	}
-	line, _ := l.Line(q.Get("b"))
-	if line == nil && len(l.Built.Series) > 0 {
-		line = &l.Built.Series[0]
+	series, _ := l.Line(q.Get("b"))
+	if series == nil && len(l.Built.Series) > 0 {
+		series = &l.Built.Series[0]
 	}
-	if line == nil {
+	if series == nil {
 		s.respond.Fail(w, r, noSnapshot(q.Get("b")))
 		return
 	}
 	v.Series = q.Get("series")
 	if v.Series == "" {
-		v.Series = seriesKey(line)
+		v.Series = seriesKey(series)
 	}
 	into := func(name string) string {
 		caseID, id, _ := strings.Cut(name, "/")
 		return "/diff/" + url.PathEscape(id) + ".." + url.PathEscape(q.Get("b")) + "?" + url.Values{"case": {l.ID}, "acase": {caseID}}.Encode()
 	}
-	v.Back = "/diff/" + url.PathEscape(line.Snapshots[0].ID) + ".." + url.PathEscape(q.Get("b")) + "?" + url.Values{"case": {l.ID}, "show": {"base"}}.Encode()
+	v.Back = "/diff/" + url.PathEscape(series.Snapshots[0].ID) + ".." + url.PathEscape(q.Get("b")) + "?" + url.Values{"case": {l.ID}, "show": {"base"}}.Encode()
 	if q.Get("into") == "compare" || q.Get("b") == "" {
 		v.Headline = "Add a snapshot of another case"
 		with := func(first []string) string {

@@ -56,11 +56,11 @@ func (s *Service) picked(r *http.Request, caseID, field, other string) (string, 
 // compared is two snapshots with what was computed of the pair.
 type compared struct {
 	// l is the case of B, la that of A: mostly the same.
-	l, la        *loader.Loaded
-	lineA, lineB *report.JudgedSeries
-	a, b         int
-	result       diff.Result
-	baseline     view.Baseline
+	l, la            *loader.Loaded
+	seriesA, seriesB *report.JudgedSeries
+	a, b             int
+	result           diff.Result
+	baseline         view.Baseline
 }
 
 // DiffPage compares two snapshots side by side.
@@ -151,27 +151,27 @@ func (s *Service) compare(r *http.Request, pair string) (*compared, error) {
 			return nil, err
 		}
 	}
-	c.lineA, c.a = c.la.Line(idA)
-	c.lineB, c.b = c.l.Line(idB)
+	c.seriesA, c.a = c.la.Line(idA)
+	c.seriesB, c.b = c.l.Line(idB)
 	switch {
 	case c.la.LeftOut(idA):
 		return nil, loader.LeftOutFault(idA)
 	case c.l.LeftOut(idB):
 		return nil, loader.LeftOutFault(idB)
-	case c.lineA == nil && c.lineB != nil && caseA == caseB:
+	case c.seriesA == nil && c.seriesB != nil && caseA == caseB:
 		return nil, response.Refuse("not_found", "A is no snapshot of this case", idA, "the case of A must be named where it is another one", "choose A with “A snapshot of another case” on a comparison, or add &acase= and its case to the address")
-	case c.lineA == nil:
+	case c.seriesA == nil:
 		return nil, noSnapshot(idA)
-	case c.lineB == nil:
+	case c.seriesB == nil:
 		return nil, noSnapshot(idB)
 	}
 	c.result = c.l.Pair(c.la, idA, idB, func() diff.Result {
-		return diff.Compare(c.lineA.Snapshots[c.a], c.lineB.Snapshots[c.b], diff.Options{Judgements: c.lineB.Judged, Relation: c.relation()})
+		return diff.Compare(c.seriesA.Snapshots[c.a], c.seriesB.Snapshots[c.b], diff.Options{Judgements: c.seriesB.Judged, Relation: c.relation()})
 	})
 	if c.la != c.l {
 		c.result.Warnings = append([]string{"A is of another case. Verdicts and small lines are those of B's case."}, c.result.Warnings...)
 	}
-	c.baseline, err = s.baseline(r.Context(), c.l, c.lineB)
+	c.baseline, err = s.baseline(r.Context(), c.l, c.seriesB)
 	return c, err
 }
 
@@ -199,9 +199,9 @@ func (c *compared) relation() diff.Relation {
 	switch {
 	case c.la != c.l:
 		return diff.Unproven
-	case c.lineA != c.lineB:
+	case c.seriesA != c.seriesB:
 		return diff.Unstated
-	case c.lineA.Trend.Epochs[c.a] != c.lineA.Trend.Epochs[c.b]:
+	case c.seriesA.Trend.Epochs[c.a] != c.seriesA.Trend.Epochs[c.b]:
 		return diff.OtherEpoch
 	}
 	return diff.SameEpoch
@@ -215,24 +215,24 @@ func (s *Service) diffView(c *compared, query url.Values, why purpose) view.Diff
 
 func diffInput(c *compared, query url.Values, why purpose) view.DiffInput {
 	in := view.DiffInput{
-		CaseID: c.l.ID, CaseTitle: c.l.Title, Series: seriesOf(c.l, c.lineB), Result: c.result, Verdicts: c.lineB.Judged,
-		Catalogue: c.l.Known, Titles: c.lineB.Titles, Counts: c.lineB.Trend.Counts, AIndex: -1, BIndex: c.b, Snapshots: choicesOf(c.l), Query: query,
+		CaseID: c.l.ID, CaseTitle: c.l.Title, Series: seriesOf(c.l, c.seriesB), Result: c.result, Verdicts: c.seriesB.Judged,
+		Catalogue: c.l.Known, Titles: c.seriesB.Titles, Counts: c.seriesB.Trend.Counts, AIndex: -1, BIndex: c.b, Snapshots: choicesOf(c.l), Query: query,
 	}
-	in.Baseline, in.Loads = c.baseline, loadsOf(c.lineA, c.lineB)
+	in.Baseline, in.Loads = c.baseline, loadsOf(c.seriesA, c.seriesB)
 	in.Baseline.CaseTitle = otherTitle(in.Baseline.CaseTitle, why)
 	in.Previous = map[string]*analysis.Snapshot{}
-	before(in.Previous, c.lineA, c.a)
-	before(in.Previous, c.lineB, c.b)
+	before(in.Previous, c.seriesA, c.a)
+	before(in.Previous, c.seriesB, c.b)
 	if c.la != c.l {
 		in.OtherID, in.Other = c.la.ID, caseLink(c.la, why)
 	}
-	if c.lineA == c.lineB {
+	if c.seriesA == c.seriesB {
 		in.AIndex = c.a
 	}
-	for i, snap := range c.lineB.Snapshots {
+	for i, snap := range c.seriesB.Snapshots {
 		in.Labels = append(in.Labels, snap.Label)
 		in.Lower = append(in.Lower, snap.Bounded(analysis.KindGoroutine))
-		if i > 0 && c.lineB.Trend.Epochs[i] != c.lineB.Trend.Epochs[i-1] {
+		if i > 0 && c.seriesB.Trend.Epochs[i] != c.seriesB.Trend.Epochs[i-1] {
 			in.Restarts = append(in.Restarts, i)
 		}
 	}
@@ -241,16 +241,16 @@ func diffInput(c *compared, query url.Values, why purpose) view.DiffInput {
 
 // before adds the snapshot in front of number i of a series, where both are of one
 // process start.
-func before(out map[string]*analysis.Snapshot, line *report.JudgedSeries, i int) {
-	if i > 0 && line.Trend.Epochs[i] == line.Trend.Epochs[i-1] {
-		out[line.Snapshots[i].ID] = line.Snapshots[i-1]
+func before(out map[string]*analysis.Snapshot, series *report.JudgedSeries, i int) {
+	if i > 0 && series.Trend.Epochs[i] == series.Trend.Epochs[i-1] {
+		out[series.Snapshots[i].ID] = series.Snapshots[i-1]
 	}
 }
 
 // loadsOf are what figures of the series can be divided by.
-func loadsOf(lines ...*report.JudgedSeries) []view.Load {
+func loadsOf(all ...*report.JudgedSeries) []view.Load {
 	var out []view.Load
-	add := func(name, words string, line *report.JudgedSeries, values []float64) {
+	add := func(name, words string, series *report.JudgedSeries, values []float64) {
 		at := slices.IndexFunc(out, func(l view.Load) bool { return l.Name == name })
 		if at < 0 {
 			at = len(out)
@@ -258,25 +258,25 @@ func loadsOf(lines ...*report.JudgedSeries) []view.Load {
 		}
 		for i, v := range values {
 			if !math.IsNaN(v) {
-				out[at].Values[line.Snapshots[i].ID] = v
+				out[at].Values[series.Snapshots[i].ID] = v
 			}
 		}
 	}
-	for i, line := range lines {
-		if slices.Contains(lines[:i], line) {
+	for i, series := range all {
+		if slices.Contains(all[:i], series) {
 			continue
 		}
-		for _, load := range line.Trend.Loads() {
-			add(load.Name, load.Name, line, load.Values)
+		for _, load := range series.Trend.Loads() {
+			add(load.Name, load.Name, series, load.Values)
 		}
-		add("uptime", "hour of uptime", line, line.Trend.Uptimes())
+		add("uptime", "hour of uptime", series, series.Trend.Uptimes())
 	}
 	return out
 }
 
-func seriesOf(l *loader.Loaded, line *report.JudgedSeries) report.Series {
+func seriesOf(l *loader.Loaded, series *report.JudgedSeries) report.Series {
 	for i := range l.Built.Series {
-		if &l.Built.Series[i] == line {
+		if &l.Built.Series[i] == series {
 			return l.Built.Report.Series[i]
 		}
 	}
@@ -296,7 +296,7 @@ func (c *compared) data(query url.Values) (report.Comparison, error) {
 			result.Rows = append(result.Rows, row)
 		}
 	}
-	out := report.NewComparison(result, c.lineB)
+	out := report.NewComparison(result, c.seriesB)
 	out.Filter = report.NewFiltered(query.Get("q"), len(result.Rows), len(c.result.Rows))
 	return out, nil
 }

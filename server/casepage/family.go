@@ -81,12 +81,12 @@ const maxLifelines = 2000
 // else the newest case that holds it.
 func (s *Service) FamilyPage(w http.ResponseWriter, r *http.Request) {
 	fingerprint, suffix := response.Twin(response.PathValue(r, "fingerprint"))
-	l, line, err := s.familyLine(r, fingerprint)
+	l, series, err := s.familySeries(r, fingerprint)
 	if err != nil {
 		s.respond.Fail(w, r, err)
 		return
 	}
-	v, err := s.familyView(r, l, line, fingerprint, showing)
+	v, err := s.familyView(r, l, series, fingerprint, showing)
 	if err != nil {
 		s.respond.Fail(w, r, err)
 		return
@@ -96,19 +96,19 @@ func (s *Service) FamilyPage(w http.ResponseWriter, r *http.Request) {
 		s.respond.Page(w, r, http.StatusOK, page.Family(v))
 		return
 	}
-	at := chosen(r, line, fingerprint)
+	at := chosen(r, series, fingerprint)
 	if suffix == ".json" {
-		response.WriteJSON(w, http.StatusOK, line.Membership(familyOf(l, line, fingerprint), at, maxMembers))
+		response.WriteJSON(w, http.StatusOK, series.Membership(familyOf(l, series, fingerprint), at, maxMembers))
 		return
 	}
-	kept, err := s.familyView(r, l, line, fingerprint, freezing)
+	kept, err := s.familyView(r, l, series, fingerprint, freezing)
 	if err != nil {
 		s.respond.Fail(w, r, err)
 		return
 	}
 	made, err := s.respond.TwinOf(r, suffix, response.Export{
 		Page: v, Alone: AloneFamily(kept), Shell: s.respond.Copied(v.Shell), Name: v.Shell.Title,
-		CSV: func(w io.Writer) error { return line.Membership(familyOf(l, line, fingerprint), at, 0).CSV(w) },
+		CSV: func(w io.Writer) error { return series.Membership(familyOf(l, series, fingerprint), at, 0).CSV(w) },
 	})
 	if err != nil {
 		s.respond.Fail(w, r, err)
@@ -117,7 +117,7 @@ func (s *Service) FamilyPage(w http.ResponseWriter, r *http.Request) {
 	made.Write(w)
 }
 
-func (s *Service) familyLine(r *http.Request, fingerprint string) (*loader.Loaded, *report.JudgedSeries, error) {
+func (s *Service) familySeries(r *http.Request, fingerprint string) (*loader.Loaded, *report.JudgedSeries, error) {
 	missing := response.Refuse("not_found", "there is no such family", fingerprint, "no case on this server holds it any more, or the address is wrong", "start from the list of cases")
 	caseID := r.URL.Query().Get("case")
 	if caseID == "" {
@@ -137,12 +137,12 @@ func (s *Service) familyLine(r *http.Request, fingerprint string) (*loader.Loade
 	wanted := r.URL.Query().Get("series")
 	var found *report.JudgedSeries
 	for i := range l.Built.Series {
-		line := &l.Built.Series[i]
-		if lastIndex(line, fingerprint) < 0 {
+		series := &l.Built.Series[i]
+		if lastIndex(series, fingerprint) < 0 {
 			continue
 		}
-		if found == nil || seriesKey(line) == wanted {
-			found = line
+		if found == nil || seriesKey(series) == wanted {
+			found = series
 		}
 	}
 	if found == nil {
@@ -151,23 +151,23 @@ func (s *Service) familyLine(r *http.Request, fingerprint string) (*loader.Loade
 	return l, found, nil
 }
 
-func seriesKey(line *report.JudgedSeries) string {
-	p := line.Snapshots[0].Process
+func seriesKey(series *report.JudgedSeries) string {
+	p := series.Snapshots[0].Process
 	return view.SeriesKey(p.Host.Value, p.Name.Value)
 }
 
 // lastIndex is the last snapshot that holds the family, -1 where none does.
-func lastIndex(line *report.JudgedSeries, fingerprint string) int {
-	for i := len(line.Snapshots) - 1; i >= 0; i-- {
-		if report.GroupOf(line.Snapshots[i], fingerprint) != nil {
+func lastIndex(series *report.JudgedSeries, fingerprint string) int {
+	for i := len(series.Snapshots) - 1; i >= 0; i-- {
+		if report.GroupOf(series.Snapshots[i], fingerprint) != nil {
 			return i
 		}
 	}
 	return -1
 }
 
-func familyOf(l *loader.Loaded, line *report.JudgedSeries, fingerprint string) report.Family {
-	for _, f := range seriesOf(l, line).Families {
+func familyOf(l *loader.Loaded, series *report.JudgedSeries, fingerprint string) report.Family {
+	for _, f := range seriesOf(l, series).Families {
 		if f.Fingerprint == fingerprint {
 			return f
 		}
@@ -177,16 +177,16 @@ func familyOf(l *loader.Loaded, line *report.JudgedSeries, fingerprint string) r
 
 // chosen is the snapshot that a family is shown at: that of the query, else the last
 // that holds it before its cause went away.
-func chosen(r *http.Request, line *report.JudgedSeries, fingerprint string) int {
-	at := lastIndex(line, fingerprint)
-	if judged := line.Judged[fingerprint]; judged.RecoveredAt > 0 {
+func chosen(r *http.Request, series *report.JudgedSeries, fingerprint string) int {
+	at := lastIndex(series, fingerprint)
+	if judged := series.Judged[fingerprint]; judged.RecoveredAt > 0 {
 		// What a reader wants to see is the family before its cause went away.
-		if before := judged.RecoveredAt - 1; report.GroupOf(line.Snapshots[before], fingerprint) != nil {
+		if before := judged.RecoveredAt - 1; report.GroupOf(series.Snapshots[before], fingerprint) != nil {
 			at = before
 		}
 	}
 	if wanted := r.URL.Query().Get("at"); wanted != "" {
-		for i, snap := range line.Snapshots {
+		for i, snap := range series.Snapshots {
 			if snap.ID == wanted && report.GroupOf(snap, fingerprint) != nil {
 				at = i
 			}
@@ -195,19 +195,19 @@ func chosen(r *http.Request, line *report.JudgedSeries, fingerprint string) int 
 	return at
 }
 
-func (s *Service) familyView(r *http.Request, l *loader.Loaded, line *report.JudgedSeries, fingerprint string, why purpose) (view.Family, error) {
-	judged := line.Judged[fingerprint]
-	at := chosen(r, line, fingerprint)
-	group := report.GroupOf(line.Snapshots[at], fingerprint)
+func (s *Service) familyView(r *http.Request, l *loader.Loaded, series *report.JudgedSeries, fingerprint string, why purpose) (view.Family, error) {
+	judged := series.Judged[fingerprint]
+	at := chosen(r, series, fingerprint)
+	group := report.GroupOf(series.Snapshots[at], fingerprint)
 	in := view.FamilyInput{
-		CaseID: l.ID, CaseTitle: l.Title, Process: line.Snapshots[0].Process.Name.Value,
-		Family: familyOf(l, line, fingerprint), Judgement: judged,
-		Counts: line.Trend.Counts(fingerprint), Epochs: line.Trend.Epochs, Lifelines: line.Trend.Lifelines(fingerprint, maxLifelines),
+		CaseID: l.ID, CaseTitle: l.Title, Process: series.Snapshots[0].Process.Name.Value,
+		Family: familyOf(l, series, fingerprint), Judgement: judged,
+		Counts: series.Trend.Counts(fingerprint), Epochs: series.Trend.Epochs, Lifelines: series.Trend.Lifelines(fingerprint, maxLifelines),
 		SnapshotIndex: at, Engine: s.respond.Engine(), Frozen: bool(why), Catalogue: l.Known,
-		SeriesKey: seriesKey(line), Events: line.Trend.Events(), Hours: line.Trend.Births(fingerprint, at),
-		Kin: kin(l, line, fingerprint), Locks: locks(line, fingerprint, at), Bisection: report.Bisect(l.Built.Series, line.Snapshots[0].Process.Name.Value, group.Family),
+		SeriesKey: seriesKey(series), Events: series.Trend.Events(), Hours: series.Trend.Births(fingerprint, at),
+		Kin: kin(l, series, fingerprint), Locks: locks(series, fingerprint, at), Bisection: report.Bisect(l.Built.Series, series.Snapshots[0].Process.Name.Value, group.Family),
 	}
-	for _, snap := range line.Snapshots {
+	for _, snap := range series.Snapshots {
 		in.IDs = append(in.IDs, snap.ID)
 		in.Labels = append(in.Labels, snap.Label)
 		in.Lower = append(in.Lower, snap.Bounded(group.Family.Kind))
@@ -217,7 +217,7 @@ func (s *Service) familyView(r *http.Request, l *loader.Loaded, line *report.Jud
 	if len(group.Variants) > 0 {
 		in.Steps = family.Explain(group.Variants[0].Stack)
 	}
-	snap := line.Snapshots[at]
+	snap := series.Snapshots[at]
 	bundleID := l.BundleOf[snap.ID]
 	in.Members, in.Statements = members(group, snap, bundleID), snap.Statements
 	in.Watched = snap.Watched[fingerprint]
@@ -280,20 +280,20 @@ func familyIn(fingerprint, caseID string) string {
 
 // kin are the families of the same series that explain this one: those of its
 // unit, who may hold what it waits for, and whose waiting it may be the cause of.
-func kin(l *loader.Loaded, line *report.JudgedSeries, fingerprint string) view.FamilyKin {
+func kin(l *loader.Loaded, series *report.JudgedSeries, fingerprint string) view.FamilyKin {
 	var out view.FamilyKin
-	series := seriesOf(l, line)
+	reported := seriesOf(l, series)
 	byPrint := map[string]report.Family{}
-	for _, f := range series.Families {
+	for _, f := range reported.Families {
 		byPrint[f.Fingerprint] = f
 	}
-	id := line.Trend.UnitOf(fingerprint)
-	for i := range series.Units {
-		if series.Units[i].ID == id {
-			out.Unit = &series.Units[i]
+	id := series.Trend.UnitOf(fingerprint)
+	for i := range reported.Units {
+		if reported.Units[i].ID == id {
+			out.Unit = &reported.Units[i]
 		}
 	}
-	for _, u := range line.Trend.Units() {
+	for _, u := range series.Trend.Units() {
 		if u.ID != id {
 			continue
 		}
@@ -303,10 +303,10 @@ func kin(l *loader.Loaded, line *report.JudgedSeries, fingerprint string) view.F
 			}
 		}
 	}
-	for _, suspect := range line.Trend.Suspects(fingerprint) {
+	for _, suspect := range series.Trend.Suspects(fingerprint) {
 		out.Holders = append(out.Holders, view.Kin{Family: byPrint[suspect.Fingerprint], Why: suspect.Why})
 	}
-	for _, p := range line.Trend.Explain() {
+	for _, p := range series.Trend.Explain() {
 		if p.Section == trend.MayHold && len(p.Families) > 0 && p.Families[0] == fingerprint {
 			out.Behind = append(out.Behind, view.Kin{Family: byPrint[p.Of], Why: p.Why})
 		}
@@ -317,8 +317,8 @@ func kin(l *loader.Loaded, line *report.JudgedSeries, fingerprint string) view.F
 // maxLocks is how many locks a family page names.
 const maxLocks = 3
 
-func locks(line *report.JudgedSeries, fingerprint string, at int) []trend.Hold {
-	held := line.Trend.Holds(fingerprint, at)
+func locks(series *report.JudgedSeries, fingerprint string, at int) []trend.Hold {
+	held := series.Trend.Holds(fingerprint, at)
 	return held[:min(len(held), maxLocks)]
 }
 

@@ -71,12 +71,12 @@ func (s *Service) flameAnswer(r *http.Request, g graph, suffix string) (response
 }
 
 func (s *Service) flameOf(r *http.Request, id string) (graph, error) {
-	l, line, i, err := s.snapshot(r, id)
+	l, series, i, err := s.snapshot(r, id)
 	if err != nil {
 		return graph{}, err
 	}
-	b := line.Snapshots[i]
-	g := graph{l, view.FlameInput{CaseID: l.ID, CaseTitle: l.Title, SeriesKey: seriesKey(line), B: b, Kinds: view.FlameKinds(b), Titles: line.Titles, Query: r.URL.Query(), Engine: s.respond.Engine()}}
+	b := series.Snapshots[i]
+	g := graph{l, view.FlameInput{CaseID: l.ID, CaseTitle: l.Title, SeriesKey: seriesKey(series), B: b, Kinds: view.FlameKinds(b), Titles: series.Titles, Query: r.URL.Query(), Engine: s.respond.Engine()}}
 	g.in.Tree = flame.Of(b.Groups, view.FlameKind(g.in.Query.Get("kind"), g.in.Kinds))
 	if b.Bounded(g.in.Tree.Kind) {
 		g.in.Warnings = []string{"The dump is cut and nothing complete stands beside it: every figure is a lower bound."}
@@ -89,10 +89,10 @@ func (s *Service) flameBetween(r *http.Request, pair string) (graph, error) {
 	if err != nil {
 		return graph{}, err
 	}
-	a, b := c.lineA.Snapshots[c.a], c.lineB.Snapshots[c.b]
+	a, b := c.seriesA.Snapshots[c.a], c.seriesB.Snapshots[c.b]
 	g := graph{c.l, view.FlameInput{
-		CaseID: c.l.ID, CaseTitle: c.l.Title, SeriesKey: seriesKey(c.lineB), A: a, B: b, Kinds: view.FlameKinds(a, b),
-		Titles: c.lineB.Titles, Warnings: slices.Clone(c.result.Warnings), Query: r.URL.Query(), Engine: s.respond.Engine(),
+		CaseID: c.l.ID, CaseTitle: c.l.Title, SeriesKey: seriesKey(c.seriesB), A: a, B: b, Kinds: view.FlameKinds(a, b),
+		Titles: c.seriesB.Titles, Warnings: slices.Clone(c.result.Warnings), Query: r.URL.Query(), Engine: s.respond.Engine(),
 	}}
 	if c.la != c.l {
 		g.in.OtherID = c.la.ID

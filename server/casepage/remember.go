@@ -32,19 +32,19 @@ func (s *Service) RememberForm(w http.ResponseWriter, r *http.Request) {
 	}
 	inner := r.Clone(r.Context())
 	inner.URL.RawQuery = url.Values{"case": {caseID}}.Encode()
-	l, line, err := s.familyLine(inner, fingerprint)
+	l, series, err := s.familySeries(inner, fingerprint)
 	if err != nil {
 		s.respond.Fail(w, r, err)
 		return
 	}
-	group := report.GroupOf(line.Snapshots[lastIndex(line, fingerprint)], fingerprint)
-	program := line.Snapshots[0].Process.Name.Value
+	group := report.GroupOf(series.Snapshots[lastIndex(series, fingerprint)], fingerprint)
+	program := series.Snapshots[0].Process.Name.Value
 	e := knowledge.EntryOf(group.Family, group.States, program)
 	e.Project, e.Added = program, s.cfg.Now().UTC().Format("2006-01-02")
 	said := entryOf(r.PostForm)
 	e.ID = s.catalogue.NewID(said.Title, fingerprint)
 	if err := s.catalogue.Remember(e, said); err != nil {
-		s.refuseEntry(w, r, err, view.EntryInput{Name: familyOf(l, line, fingerprint).Title, Action: r.URL.Path, Case: caseID, Entry: said})
+		s.refuseEntry(w, r, err, view.EntryInput{Name: familyOf(l, series, fingerprint).Title, Action: r.URL.Path, Case: caseID, Entry: said})
 		return
 	}
 	s.respond.Redirect(w, r, "/knowledge?q="+url.QueryEscape(e.ID))

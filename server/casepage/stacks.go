@@ -23,13 +23,13 @@ type StackView struct {
 
 // SnapshotStacks is the snapshot with this id.
 func (s *Service) SnapshotStacks(r *http.Request, id string) (StackView, error) {
-	l, line, i, err := s.snapshot(r, id)
+	l, series, i, err := s.snapshot(r, id)
 	if err != nil {
 		return StackView{}, err
 	}
-	snap := line.Snapshots[i]
+	snap := series.Snapshots[i]
 	return StackView{
-		Shell: s.snapshotView(l, line, i, r.URL.Query(), showing).Shell, Base: "/snapshots/" + snap.ID,
+		Shell: s.snapshotView(l, series, i, r.URL.Query(), showing).Shell, Base: "/snapshots/" + snap.ID,
 		CaseID: l.ID, State: revisionOf(l), Snapshots: []*analysis.Snapshot{snap},
 	}, nil
 }

@@ -80,22 +80,22 @@ func (s *Service) frozenPage(r *http.Request, address string) (View, *loader.Loa
 		}
 		return View{"compare", v, data, v.Headline}, c.l, nil
 	case "families":
-		l, line, err := s.familyLine(inner, id)
+		l, series, err := s.familySeries(inner, id)
 		if err != nil {
 			return View{}, nil, err
 		}
-		v, err := s.familyView(inner, l, line, id, freezing)
+		v, err := s.familyView(inner, l, series, id, freezing)
 		if err != nil {
 			return View{}, nil, err
 		}
-		return View{"family", v, line.Membership(familyOf(l, line, id), chosen(inner, line, id), maxMembers), v.Headline}, l, nil
+		return View{"family", v, series.Membership(familyOf(l, series, id), chosen(inner, series, id), maxMembers), v.Headline}, l, nil
 	case "snapshots":
-		l, line, i, err := s.snapshot(inner, id)
+		l, series, i, err := s.snapshot(inner, id)
 		if err != nil {
 			return View{}, nil, err
 		}
-		v := s.snapshotView(l, line, i, u.Query(), freezing)
-		return View{"snapshot", v, onlySnapshot(l, line, i), v.Headline}, l, nil
+		v := s.snapshotView(l, series, i, u.Query(), freezing)
+		return View{"snapshot", v, onlySnapshot(l, series, i), v.Headline}, l, nil
 	}
 	return View{}, nil, bad
 }

@@ -177,8 +177,8 @@ func redactor(cases []*loader.Loaded) *redact.Redactor {
 // namesOf are the parts of a case from which a redactor learns.
 func namesOf(l *loader.Loaded) redact.Case {
 	out := redact.Case{Problems: l.Built.Report.Problems, Hosts: l.Said.Hosts}
-	for _, line := range l.Built.Series {
-		out.Series = append(out.Series, line.Snapshots)
+	for _, series := range l.Built.Series {
+		out.Series = append(out.Series, series.Snapshots)
 	}
 	for _, b := range l.Bundles {
 		out.Files = append(out.Files, b.Name)
