@@ -43,11 +43,11 @@ func (r *reportCommand) write(ctx context.Context, w io.Writer, c report.Case, h
 		}
 		return r.writeWords(w, v, redaction)
 	}
-	shown, err := c.Redacted(hide)
+	redacted, err := c.Redacted(hide)
 	if err != nil {
 		return err
 	}
-	return report.Text(w, shown, report.Wide)
+	return report.Text(w, redacted, report.Wide)
 }
 
 // writePage prints the page as one file.

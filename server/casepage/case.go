@@ -110,10 +110,10 @@ func looksIntoMembers(text string) bool {
 
 // membersOf finds the members of families by the place of their series in a report, which
 // may be of another moment than the evidence.
-func membersOf(l *loader.Loaded, said *report.CaseReport) func(series int, fingerprint string) *analysis.Members {
+func membersOf(l *loader.Loaded, judged *report.CaseReport) func(series int, fingerprint string) *analysis.Members {
 	return func(series int, fingerprint string) *analysis.Members {
 		for i := range l.Built.Series {
-			if l.Built.Series[i].Key == said.Series[series].Key {
+			if l.Built.Series[i].Key == judged.Series[series].Key {
 				return l.Built.Members(i, fingerprint)
 			}
 		}
@@ -155,7 +155,7 @@ func leading(r report.Report) []string {
 	var out []string
 	for _, series := range r.Series {
 		for _, f := range series.Findings {
-			if told := f.Kind == "" || f.Kind == report.FollowFinding || f.Kind == report.NoLeakFinding; told && len(f.Families) > 0 && len(out) < mostRecalled && !slices.Contains(out, f.Families[0]) {
+			if grows := f.Kind == "" || f.Kind == report.FollowFinding || f.Kind == report.NoLeakFinding; grows && len(f.Families) > 0 && len(out) < mostRecalled && !slices.Contains(out, f.Families[0]) {
 				out = append(out, f.Families[0])
 			}
 		}
@@ -173,7 +173,7 @@ func (s *Service) memories(ctx context.Context, caseID string, prints []string) 
 		}
 		memory := view.CaseMemory{OtherCases: max(0, cases-1)}
 		if memory.OtherCases > 0 {
-			if memory.Said, err = s.saidElsewhere(ctx, print, caseID); err != nil {
+			if memory.Said, err = s.triageElsewhere(ctx, print, caseID); err != nil {
 				return nil, err
 			}
 		}

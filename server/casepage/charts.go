@@ -46,11 +46,11 @@ func (s *Service) moreCharts(ctx context.Context, in *view.CaseInput, c *loader.
 }
 
 // drawnSeries are the series whose charts are drawn: those that grow before others.
-func drawnSeries(said *report.CaseReport, asked string) []int {
+func drawnSeries(judged *report.CaseReport, asked string) []int {
 	var all []int
-	for i := range said.Report.Series {
-		s := &said.Report.Series[i]
-		if len(s.Snapshots) < 2 || asked == "" && said.Series[i].Drawn == nil {
+	for i := range judged.Report.Series {
+		s := &judged.Report.Series[i]
+		if len(s.Snapshots) < 2 || asked == "" && judged.Series[i].Drawn == nil {
 			continue
 		}
 		all = append(all, i)
@@ -63,7 +63,7 @@ func drawnSeries(said *report.CaseReport, asked string) []int {
 		most = maxDrawnUnasked
 	}
 	slices.SortStableFunc(all, func(a, b int) int {
-		return growing(&said.Report.Series[b]) - growing(&said.Report.Series[a])
+		return growing(&judged.Report.Series[b]) - growing(&judged.Report.Series[a])
 	})
 	return all[:min(len(all), most)]
 }

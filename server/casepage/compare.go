@@ -394,15 +394,15 @@ func (s *Service) listElsewhere(r *http.Request, v *view.Elsewhere, l *loader.Lo
 			}
 			continue
 		}
-		shown, err := s.elsewhereCase(r, c, named, v.Find, into)
+		listed, err := s.elsewhereCase(r, c, named, v.Find, into)
 		if response.IsNotFound(err) {
 			continue // it was deleted meanwhile
 		}
 		if err != nil {
 			return err
 		}
-		if len(shown.Snapshots) > 0 {
-			v.Cases = append(v.Cases, shown)
+		if len(listed.Snapshots) > 0 {
+			v.Cases = append(v.Cases, listed)
 		}
 	}
 	switch {
@@ -424,13 +424,13 @@ func holds(text, wanted string) bool {
 // else those that do.
 func (s *Service) elsewhereCase(r *http.Request, c store.Case, named bool, find string, into func(name string) string) (view.ElsewhereCase, error) {
 	out := view.ElsewhereCase{Title: view.Visible(SampleTitle(c)), About: view.Visible(c.Headline)}
-	said, err := s.loader.Brief(r.Context(), c.ID)
+	outcome, err := s.loader.Brief(r.Context(), c.ID)
 	if err != nil {
 		return out, err
 	}
 	var all []*analysis.Snapshot
-	for i := range said.Snapshots {
-		all = append(all, &said.Snapshots[i])
+	for i := range outcome.Snapshots {
+		all = append(all, &outcome.Snapshots[i])
 	}
 	left := 0
 	for _, choice := range choices(all) {

@@ -50,7 +50,7 @@ func (s *Service) SightingsAPI(w http.ResponseWriter, r *http.Request) {
 		Link      string `json:"link"`
 		URL       string `json:"url"`
 	}
-	type said struct {
+	type markJSON struct {
 		Case string `json:"case"`
 		triageJSON
 	}
@@ -62,9 +62,9 @@ func (s *Service) SightingsAPI(w http.ResponseWriter, r *http.Request) {
 			Link: link, URL: s.respond.Base(r) + link,
 		})
 	}
-	triage := []said{}
+	triage := []markJSON{}
 	for _, m := range memories {
-		triage = append(triage, said{m.CaseID, newTriageJSON(m.Mark)})
+		triage = append(triage, markJSON{m.CaseID, newTriageJSON(m.Mark)})
 	}
 	s.respond.ListJSON(w, r, map[string]any{
 		"fingerprint": fingerprint, "cases": places, "total": seen.total, "triage": triage, "triage_total": remarks,
@@ -101,13 +101,13 @@ func (s *Service) FamilyPage(w http.ResponseWriter, r *http.Request) {
 		response.WriteJSON(w, http.StatusOK, series.Membership(familyOf(l, series, fingerprint), at, maxMembers))
 		return
 	}
-	kept, err := s.familyView(r, l, series, fingerprint, freezing)
+	frozen, err := s.familyView(r, l, series, fingerprint, freezing)
 	if err != nil {
 		s.respond.Fail(w, r, err)
 		return
 	}
 	made, err := s.respond.TwinOf(r, suffix, response.Export{
-		Page: v, Alone: AloneFamily(kept), Shell: s.respond.Copied(v.Shell), Name: v.Shell.Title,
+		Page: v, Alone: AloneFamily(frozen), Shell: s.respond.Copied(v.Shell), Name: v.Shell.Title,
 		CSV: func(w io.Writer) error { return series.Membership(familyOf(l, series, fingerprint), at, 0).CSV(w) },
 	})
 	if err != nil {
@@ -205,7 +205,7 @@ func (s *Service) familyView(r *http.Request, l *loader.Loaded, series *report.J
 		Counts: series.Trend.Counts(fingerprint), Epochs: series.Trend.Epochs, Lifelines: series.Trend.Lifelines(fingerprint, maxLifelines),
 		SnapshotIndex: at, Engine: s.respond.Engine(), Frozen: bool(why), Catalogue: l.Known,
 		SeriesKey: seriesKey(series), Events: series.Trend.Events(), Hours: series.Trend.Births(fingerprint, at),
-		Kin: kin(l, series, fingerprint), Locks: locks(series, fingerprint, at), Bisection: report.Bisect(l.Built.Series, series.Snapshots[0].Process.Name.Value, group.Family),
+		Kin: related(l, series, fingerprint), Locks: locks(series, fingerprint, at), Bisection: report.Bisect(l.Built.Series, series.Snapshots[0].Process.Name.Value, group.Family),
 	}
 	for _, snap := range series.Snapshots {
 		in.IDs = append(in.IDs, snap.ID)
@@ -229,14 +229,14 @@ func (s *Service) familyView(r *http.Request, l *loader.Loaded, series *report.J
 		return view.Family{}, err
 	}
 	in.Sightings, in.MoreSightings = seen.elsewhere(fingerprint, l.ID)
-	if err := s.said(r, &in, l, max(0, seen.cases-1)); err != nil {
+	if err := s.addTriage(r, &in, l, max(0, seen.cases-1)); err != nil {
 		return view.Family{}, err
 	}
 	return view.NewFamily(in), nil
 }
 
-// said adds what people said of the family, here and in other cases.
-func (s *Service) said(r *http.Request, in *view.FamilyInput, l *loader.Loaded, otherCases int) error {
+// addTriage adds what people said of the family, here and in other cases.
+func (s *Service) addTriage(r *http.Request, in *view.FamilyInput, l *loader.Loaded, otherCases int) error {
 	fingerprint := in.Family.Fingerprint
 	in.Modules = l.Fields[modulesField].Value
 	in.Triage = view.TriageInput{NeedsKey: !s.access.Local(), Remembers: s.catalogue.OwnFile() != "", Over: r.URL.Query().Get("over") == "triage", OtherCases: otherCases}
@@ -249,12 +249,12 @@ func (s *Service) said(r *http.Request, in *view.FamilyInput, l *loader.Loaded, 
 		}
 	}
 	var err error
-	in.Triage.Memories, err = s.saidElsewhere(r.Context(), fingerprint, l.ID)
+	in.Triage.Memories, err = s.triageElsewhere(r.Context(), fingerprint, l.ID)
 	return err
 }
 
-// saidElsewhere is what people said of a family in cases other than this one.
-func (s *Service) saidElsewhere(ctx context.Context, fingerprint, caseID string) ([]view.TriageMemory, error) {
+// triageElsewhere is what people said of a family in cases other than this one.
+func (s *Service) triageElsewhere(ctx context.Context, fingerprint, caseID string) ([]view.TriageMemory, error) {
 	memories, _, err := s.store.Memories(ctx, fingerprint, maxMemories)
 	if err != nil {
 		return nil, err
@@ -278,9 +278,9 @@ func familyIn(fingerprint, caseID string) string {
 	return "/families/" + fingerprint + "?case=" + url.QueryEscape(caseID)
 }
 
-// kin are the families of the same series that explain this one: those of its
+// related are the families of the same series that explain this one: those of its
 // unit, who may hold what it waits for, and whose waiting it may be the cause of.
-func kin(l *loader.Loaded, series *report.JudgedSeries, fingerprint string) view.FamilyKin {
+func related(l *loader.Loaded, series *report.JudgedSeries, fingerprint string) view.FamilyKin {
 	var out view.FamilyKin
 	reported := seriesOf(l, series)
 	byPrint := map[string]report.Family{}
@@ -318,8 +318,8 @@ func kin(l *loader.Loaded, series *report.JudgedSeries, fingerprint string) view
 const maxLocks = 3
 
 func locks(series *report.JudgedSeries, fingerprint string, at int) []trend.Hold {
-	held := series.Trend.Holds(fingerprint, at)
-	return held[:min(len(held), maxLocks)]
+	holds := series.Trend.Holds(fingerprint, at)
+	return holds[:min(len(holds), maxLocks)]
 }
 
 // What is read and listed of a family in other cases: its snapshots, the places on its

@@ -48,12 +48,12 @@ func (s *Service) setField(r *http.Request, caseID, name, value, key string) (be
 		}
 		before.Value = c.Title
 	}
-	kept, err := s.store.SetField(r.Context(), caseID, name, value)
+	replaced, err := s.store.SetField(r.Context(), caseID, name, value)
 	if err != nil {
 		return before, err
 	}
-	if before.Value == "" || kept.Value != "" {
-		before = kept
+	if before.Value == "" || replaced.Value != "" {
+		before = replaced
 	}
 	s.edited(r, caseID)
 	return before, nil

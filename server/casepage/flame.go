@@ -62,9 +62,9 @@ func (s *Service) flameAnswer(r *http.Request, g graph, suffix string) (response
 	}
 	v := view.NewFlame(g.in)
 	if suffix != "" {
-		still := g.in
-		still.Frozen = bool(freezing)
-		return s.respond.TwinOf(r, suffix, response.Export{Page: v, Alone: AloneFlame(view.NewFlame(still)), Shell: s.respond.Copied(v.Shell), CSV: FlameCSV(v), Name: v.Headline})
+		frozen := g.in
+		frozen.Frozen = bool(freezing)
+		return s.respond.TwinOf(r, suffix, response.Export{Page: v, Alone: AloneFlame(view.NewFlame(frozen)), Shell: s.respond.Copied(v.Shell), CSV: FlameCSV(v), Name: v.Headline})
 	}
 	response.OfferSharing(&v.Shell, *r.URL, g.l.ID)
 	return response.PageOf(r.Context(), page.Flame(v))

@@ -193,8 +193,8 @@ type EditJSON struct {
 	Unused string `json:"unused,omitempty"`
 }
 
-func newEditJSON(e identity.Edit, said identity.Outcome) EditJSON {
-	effect := said.Effects[e.ID]
+func newEditJSON(e identity.Edit, outcome identity.Outcome) EditJSON {
+	effect := outcome.Effects[e.ID]
 	return EditJSON{Edit: e, Snapshots: append([]string{}, effect.Snapshots...), Was: effect.Was, Unused: effect.Why}
 }
 

@@ -41,10 +41,10 @@ func (s *Service) RememberForm(w http.ResponseWriter, r *http.Request) {
 	program := series.Snapshots[0].Process.Name.Value
 	e := knowledge.EntryOf(group.Family, group.States, program)
 	e.Project, e.Added = program, s.cfg.Now().UTC().Format("2006-01-02")
-	said := entryOf(r.PostForm)
-	e.ID = s.catalogue.NewID(said.Title, fingerprint)
-	if err := s.catalogue.Remember(e, said); err != nil {
-		s.refuseEntry(w, r, err, view.EntryInput{Name: familyOf(l, series, fingerprint).Title, Action: r.URL.Path, Case: caseID, Entry: said})
+	entry := entryOf(r.PostForm)
+	e.ID = s.catalogue.NewID(entry.Title, fingerprint)
+	if err := s.catalogue.Remember(e, entry); err != nil {
+		s.refuseEntry(w, r, err, view.EntryInput{Name: familyOf(l, series, fingerprint).Title, Action: r.URL.Path, Case: caseID, Entry: entry})
 		return
 	}
 	s.respond.Redirect(w, r, "/knowledge?q="+url.QueryEscape(e.ID))
@@ -75,11 +75,11 @@ func (s *Service) EntryPage(w http.ResponseWriter, r *http.Request) {
 		s.respond.Fail(w, r, err)
 		return
 	}
-	said := view.Entry{Title: e.Title, Status: string(e.Status), Affected: e.Affected, Fixed: e.FixedIn, Trigger: e.Trigger, Remedy: e.Remedy, URL: e.URL}
+	entry := view.Entry{Title: e.Title, Status: string(e.Status), Affected: e.Affected, Fixed: e.FixedIn, Trigger: e.Trigger, Remedy: e.Remedy, URL: e.URL}
 	if e.BoundMinutes > 0 {
-		said.Bound = strconv.Itoa(e.BoundMinutes)
+		entry.Bound = strconv.Itoa(e.BoundMinutes)
 	}
-	v := view.NewEntryPage(view.EntryInput{Name: e.Title, Action: r.URL.Path, Entry: said, NeedsKey: !s.access.Local(), Kept: true, Engine: s.respond.Engine()})
+	v := view.NewEntryPage(view.EntryInput{Name: e.Title, Action: r.URL.Path, Entry: entry, NeedsKey: !s.access.Local(), Kept: true, Engine: s.respond.Engine()})
 	s.respond.Page(w, r, http.StatusOK, page.Entry(v))
 }
 
@@ -106,9 +106,9 @@ func (s *Service) EntryForm(w http.ResponseWriter, r *http.Request) {
 		s.respond.Redirect(w, r, "/knowledge")
 		return
 	}
-	said := entryOf(r.PostForm)
-	if err := s.catalogue.Remember(*e, said); err != nil {
-		s.refuseEntry(w, r, err, view.EntryInput{Name: e.Title, Action: r.URL.Path, Entry: said, Kept: true})
+	entry := entryOf(r.PostForm)
+	if err := s.catalogue.Remember(*e, entry); err != nil {
+		s.refuseEntry(w, r, err, view.EntryInput{Name: e.Title, Action: r.URL.Path, Entry: entry, Kept: true})
 		return
 	}
 	s.respond.Redirect(w, r, "/knowledge?q="+url.QueryEscape(e.ID))

@@ -26,15 +26,15 @@ func (s *Service) Outdated(ctx context.Context) ([]string, error) {
 // Summarise writes what the list of cases shows of a case. What is said of a case with
 // several snapshots is stored on the way.
 func (s *Service) Summarise(ctx context.Context, caseID string) error {
-	said, err := s.loader.Judge(ctx, caseID)
+	judged, err := s.loader.Judge(ctx, caseID)
 	if err != nil {
 		return err
 	}
 	known, _ := s.catalogue.Current()
-	sum := said.Summary
+	sum := judged.Summary
 	return s.store.SetCaseSummary(ctx, caseID, store.Summary{
 		Headline: sum.Headline, Verdict: string(sum.Verdict), Lowest: sum.Lowest, Highest: sum.Highest, Spark: sum.Spark, Lower: sum.Lower, Aside: sum.Aside,
-		Endings: endings(said.Report.Series), Knowledge: summaryVersion(known),
+		Endings: endings(judged.Report.Series), Knowledge: summaryVersion(known),
 	})
 }
 

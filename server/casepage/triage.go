@@ -49,8 +49,8 @@ func (s *Service) TriageForm(w http.ResponseWriter, r *http.Request) {
 // since reports whether something was written after the state that a form showed, in
 // microseconds.
 func since(seen string, at time.Time) bool {
-	shown, err := strconv.ParseInt(seen, 10, 64)
-	return err == nil && !at.IsZero() && at.UnixMicro() > shown
+	opened, err := strconv.ParseInt(seen, 10, 64)
+	return err == nil && !at.IsZero() && at.UnixMicro() > opened
 }
 
 func (s *Service) setMark(r *http.Request, caseID string, m store.Mark, key string) (before store.Mark, err error) {
@@ -73,8 +73,8 @@ func (s *Service) setMark(r *http.Request, caseID string, m store.Mark, key stri
 }
 
 // showsFamily reports whether a process of the case shows the family.
-func showsFamily(said *report.CaseReport, process, fingerprint string) bool {
-	for _, series := range said.Report.Series {
+func showsFamily(judged *report.CaseReport, process, fingerprint string) bool {
+	for _, series := range judged.Report.Series {
 		if series.Process != process {
 			continue
 		}

@@ -78,12 +78,12 @@ func entryID(title, fingerprint string) string {
 
 // Remember writes an entry with what people say of it into the file of own ones; an entry
 // of the same id is replaced.
-func (k *Catalogue) Remember(e knowledge.Entry, said view.Entry) error {
+func (k *Catalogue) Remember(e knowledge.Entry, form view.Entry) error {
 	c, _ := k.Current()
-	e.Title, e.Status, e.Affected, e.FixedIn, e.Trigger, e.Remedy, e.URL = said.Title, knowledge.Status(said.Status), said.Affected, said.Fixed, said.Trigger, said.Remedy, said.URL
+	e.Title, e.Status, e.Affected, e.FixedIn, e.Trigger, e.Remedy, e.URL = form.Title, knowledge.Status(form.Status), form.Affected, form.Fixed, form.Trigger, form.Remedy, form.URL
 	e.BoundMinutes = 0
 	if e.Status == knowledge.BoundedBacklog {
-		e.BoundMinutes, _ = strconv.Atoi(said.Bound)
+		e.BoundMinutes, _ = strconv.Atoi(form.Bound)
 	}
 	if err := sensible(e); err != nil {
 		return err

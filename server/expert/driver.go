@@ -50,20 +50,20 @@ type noNetwork struct{}
 
 func (noNetwork) RoundTrip(*http.Request) (*http.Response, error) { return nil, errSwitchedOff }
 
-// silence takes what pprof has to say to a terminal.
-type silence struct{ log *slog.Logger }
+// logOnly takes what pprof has to say to a terminal.
+type logOnly struct{ log *slog.Logger }
 
-func (silence) ReadLine(string) (string, error) { return "", io.EOF }
+func (logOnly) ReadLine(string) (string, error) { return "", io.EOF }
 
-func (silence) Print(...any) {}
+func (logOnly) Print(...any) {}
 
-func (silence) IsTerminal() bool { return false }
+func (logOnly) IsTerminal() bool { return false }
 
-func (silence) WantBrowser() bool { return false }
+func (logOnly) WantBrowser() bool { return false }
 
-func (silence) SetAutoComplete(func(string) string) {}
+func (logOnly) SetAutoComplete(func(string) string) {}
 
-func (s silence) PrintErr(args ...any) {
+func (s logOnly) PrintErr(args ...any) {
 	if s.log.Enabled(context.Background(), slog.LevelDebug) {
 		s.log.Debug("pprof", "said", fmt.Sprint(args...))
 	}

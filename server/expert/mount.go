@@ -121,7 +121,7 @@ func (m *mounts) mounted(key string, p *pprof.Profile) (*mount, error) {
 		return nil, err
 	}
 	out := &mount{token: newToken(), key: key, ends: m.now().Add(MountedFor), size: 2 * b.Len(), handlers: map[string]http.Handler{}}
-	quiet := silence{m.log}
+	quiet := logOnly{m.log}
 	m.pprof.Lock()
 	defer m.pprof.Unlock()
 	err := driver.PProf(&driver.Options{

@@ -95,9 +95,9 @@ func (s *Service) framed(w http.ResponseWriter, r *http.Request, x casepage.Stac
 		s.respond.Fail(w, r, err)
 		return
 	}
-	shown := "flamegraph"
+	selected := "flamegraph"
 	if slices.Contains(views[:], q.Get("view")) && q.Get("view") != "download" {
-		shown = q.Get("view")
+		selected = q.Get("view")
 	}
 	last := x.Snapshots[len(x.Snapshots)-1]
 	token, err := s.mounts.open(strings.Join([]string{x.State, x.Base, string(kind)}, "\x00"), func() *pprof.Profile {
@@ -113,7 +113,7 @@ func (s *Service) framed(w http.ResponseWriter, r *http.Request, x casepage.Stac
 	w.Header().Set("Content-Security-Policy", framePolicy)
 	w.Header().Set("Cache-Control", "no-store")
 	s.respond.Page(w, r, http.StatusOK, page.Expert(view.NewExpert(view.ExpertInput{
-		Shell: x.Shell, Base: x.Base, CaseID: x.CaseID, OtherID: x.OtherID, Kind: kind, Shown: shown, Views: views[:len(views)-1],
-		Frame: "/x/" + token + "/" + shown, Pair: len(x.Snapshots) == 2,
+		Shell: x.Shell, Base: x.Base, CaseID: x.CaseID, OtherID: x.OtherID, Kind: kind, Shown: selected, Views: views[:len(views)-1],
+		Frame: "/x/" + token + "/" + selected, Pair: len(x.Snapshots) == 2,
 	})))
 }

@@ -87,7 +87,7 @@ func (s *Service) inventory(r *http.Request, b store.Bundle, in *view.BundleInpu
 	if in.Problems, err = s.store.Problems(r.Context(), b.ID); err != nil {
 		return err
 	}
-	said, err := s.cases.Brief(r.Context(), b.CaseID)
+	outcome, err := s.cases.Brief(r.Context(), b.CaseID)
 	if err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func (s *Service) inventory(r *http.Request, b store.Bundle, in *view.BundleInpu
 	if err != nil {
 		return err
 	}
-	for _, snap := range append(said.Snapshots, said.LeftOut...) {
+	for _, snap := range append(outcome.Snapshots, outcome.LeftOut...) {
 		if own[snap.ID] {
 			in.Snapshots = append(in.Snapshots, snap)
 		}

@@ -11,20 +11,20 @@ import (
 // keyLocks lets one request at a time go on with a key: a repetition waits for the answer
 // that it repeats.
 type keyLocks struct {
-	mu   sync.Mutex
-	held map[string]chan struct{}
+	mu     sync.Mutex
+	locked map[string]chan struct{}
 }
 
 // lock waits until nobody else holds the key, or ctx ends.
 func (k *keyLocks) lock(ctx context.Context, key string) error {
 	for {
 		k.mu.Lock()
-		free, held := k.held[key]
-		if !held {
-			if k.held == nil {
-				k.held = map[string]chan struct{}{}
+		free, locked := k.locked[key]
+		if !locked {
+			if k.locked == nil {
+				k.locked = map[string]chan struct{}{}
 			}
-			k.held[key] = make(chan struct{})
+			k.locked[key] = make(chan struct{})
 			k.mu.Unlock()
 			return nil
 		}
@@ -40,8 +40,8 @@ func (k *keyLocks) lock(ctx context.Context, key string) error {
 func (k *keyLocks) unlock(key string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	close(k.held[key])
-	delete(k.held, key)
+	close(k.locked[key])
+	delete(k.locked, key)
 }
 
 // recall gives the answer of the first request with a key. hash is of what that one was to

@@ -54,8 +54,8 @@ func (q *Queue) Notify() {
 	}
 }
 
-// rest waits so long, or until a job is recorded.
-func (q *Queue) rest(ctx context.Context, atMost time.Duration) {
+// sleep waits so long, or until a job is recorded.
+func (q *Queue) sleep(ctx context.Context, atMost time.Duration) {
 	select {
 	case <-ctx.Done():
 	case <-q.notified:

@@ -64,22 +64,22 @@ func (w *Worker) Run(ctx context.Context) {
 			retry = 0
 		} else {
 			retry = min(max(2*retry, firstRetry), lastRetry)
-			w.rest(ctx, retry)
+			w.sleep(ctx, retry)
 			continue
 		}
 		if !ok || err != nil {
 			w.CatchUp(ctx)
 			w.reap(ctx)
-			rest := time.Minute
+			idle := time.Minute
 			if worked {
-				rest = pause
+				idle = pause
 			}
 			select {
 			case <-ctx.Done():
 			case <-w.notified:
 			case work := <-w.idle:
 				work(ctx)
-			case <-time.After(rest):
+			case <-time.After(idle):
 				if worked {
 					// What reading left behind is of no use to what comes next.
 					debug.FreeOSMemory()
@@ -141,7 +141,7 @@ func (w *Worker) recordEnd(ctx context.Context, what string, job store.Job, end 
 			return
 		}
 		w.cfg.Log.Error(what+" failed", "bundle", job.BundleID, "error", err)
-		w.rest(ctx, wait)
+		w.sleep(ctx, wait)
 	}
 }
 

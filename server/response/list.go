@@ -14,8 +14,8 @@ const (
 	maxPage    = 1_000_000
 )
 
-// whole reads a parameter, which is a whole number from 1 to most.
-func whole(query url.Values, name string, usual, most int) (int, error) {
+// wholeNumber reads a parameter, which is a whole number from 1 to most.
+func wholeNumber(query url.Values, name string, usual, most int) (int, error) {
 	if !query.Has(name) {
 		return usual, nil
 	}
@@ -27,10 +27,10 @@ func whole(query url.Values, name string, usual, most int) (int, error) {
 }
 
 // PageOfList is the number of a page.
-func PageOfList(query url.Values) (int, error) { return whole(query, "page", 1, maxPage) }
+func PageOfList(query url.Values) (int, error) { return wholeNumber(query, "page", 1, maxPage) }
 
 // LimitOf is how many entries a page has.
-func LimitOf(query url.Values) (int, error) { return whole(query, "limit", usualLimit, maxLimit) }
+func LimitOf(query url.Values) (int, error) { return wholeNumber(query, "limit", usualLimit, maxLimit) }
 
 // NextPage names the page behind this one, in the body and as Link, below the path of
 // the proxy.

@@ -16,21 +16,21 @@ import (
 	"leakdiff/web/view"
 )
 
-// drafts are buffers that grew to the size of a page: the next one needs no room to be
+// pageBuffers are buffers that grew to the size of a page: the next one needs no room to be
 // made, cleared and copied from.
-var drafts = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+var pageBuffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-// maxDraft bounds a buffer that waits for the next page.
-const maxDraft = 1 << 20
+// maxPageBuffer bounds a buffer that waits for the next page.
+const maxPageBuffer = 1 << 20
 
 // PageOf renders a page for show.
 func PageOf(ctx context.Context, c templ.Component) (Content, error) {
-	b := drafts.Get().(*bytes.Buffer)
+	b := pageBuffers.Get().(*bytes.Buffer)
 	b.Reset()
 	err := c.Render(ctx, b)
 	body := bytes.Clone(b.Bytes())
-	if b.Cap() <= maxDraft {
-		drafts.Put(b)
+	if b.Cap() <= maxPageBuffer {
+		pageBuffers.Put(b)
 	}
 	return Content{Kind: HTMLType, Body: body}, err
 }

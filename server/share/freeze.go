@@ -66,8 +66,8 @@ func receiptRows(receipt []redact.Receipt) []view.RedactionRule {
 	return out
 }
 
-// wish is what somebody wants frozen, from a form or as JSON.
-type wish struct {
+// freezeRequest is what somebody wants frozen, from a form or as JSON.
+type freezeRequest struct {
 	Case    string `json:"case"`
 	View    string `json:"view"`
 	Redact  *bool  `json:"redact"`
@@ -142,9 +142,9 @@ func (s *Service) mayReveal(r *http.Request, formKey string) func(caseID string)
 	}
 }
 
-// freezeWish freezes a page; mayReveal is asked about every case in it where nothing is
+// freezeView freezes a page; mayReveal is asked about every case in it where nothing is
 // redacted.
-func (s *Service) freezeWish(r *http.Request, in wish, mayReveal func(caseID string) error) (Result, *loader.Loaded, error) {
+func (s *Service) freezeView(r *http.Request, in freezeRequest, mayReveal func(caseID string) error) (Result, *loader.Loaded, error) {
 	until, err := s.keepUntil(in.Keep)
 	if err != nil {
 		return Result{}, nil, err
@@ -211,16 +211,16 @@ func (s *Service) Freeze(w http.ResponseWriter, r *http.Request) {
 		s.respond.Fail(w, r, response.FormFault(err))
 		return
 	}
-	keepSecrets := r.PostForm.Get("redact") != ""
-	s.frozenAs(w, r, wish{
-		Case: r.PostForm.Get("case"), View: r.PostForm.Get("view"), Redact: &keepSecrets,
+	redacts := r.PostForm.Get("redact") != ""
+	s.frozenAs(w, r, freezeRequest{
+		Case: r.PostForm.Get("case"), View: r.PostForm.Get("view"), Redact: &redacts,
 		Keep: r.PostForm.Get("keep"), Preview: r.PostForm.Get("preview"), Title: r.PostForm.Get("title"),
 	}, s.mayReveal(r, strings.TrimSpace(r.PostForm.Get("key"))))
 }
 
 // frozenAs freezes and shows the link with its key, once.
-func (s *Service) frozenAs(w http.ResponseWriter, r *http.Request, in wish, mayReveal func(caseID string) error) {
-	out, l, err := s.freezeWish(r, in, mayReveal)
+func (s *Service) frozenAs(w http.ResponseWriter, r *http.Request, in freezeRequest, mayReveal func(caseID string) error) {
+	out, l, err := s.freezeView(r, in, mayReveal)
 	if err != nil {
 		s.respond.Fail(w, r, err)
 		return
@@ -238,12 +238,12 @@ func (s *Service) frozenAs(w http.ResponseWriter, r *http.Request, in wish, mayR
 
 // FreezeAPI is POST /api/v1/permalinks.
 func (s *Service) FreezeAPI(w http.ResponseWriter, r *http.Request) {
-	var in wish
+	var in freezeRequest
 	if err := response.ReadJSON(w, r, &in, `{"case": "...", "view": "/diff/a..b", "redact": true, "keep": "90d", "preview": "counts"}`); err != nil {
 		s.respond.FailAPI(w, r, err)
 		return
 	}
-	out, _, err := s.freezeWish(r, in, s.mayReveal(r, ""))
+	out, _, err := s.freezeView(r, in, s.mayReveal(r, ""))
 	if err != nil {
 		s.respond.FailAPI(w, r, err)
 		return
@@ -324,7 +324,7 @@ func (s *Service) FreezeAgain(w http.ResponseWriter, r *http.Request) {
 		}
 		return s.mayReveal(r, key)(caseID)
 	}
-	s.frozenAs(w, r, wish{Case: p.CaseID, View: p.View, Redact: &p.Redacted, Keep: keep, Preview: p.Preview, Title: p.Title}, mayReveal)
+	s.frozenAs(w, r, freezeRequest{Case: p.CaseID, View: p.View, Redact: &p.Redacted, Keep: keep, Preview: p.Preview, Title: p.Title}, mayReveal)
 }
 
 // refresh has bundles read again that an older engine has read, and reports whether

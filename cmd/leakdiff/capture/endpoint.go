@@ -190,8 +190,8 @@ func (e *endpoint) get(ctx context.Context, below, query string, wanted body, w 
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
-		said, _ := io.ReadAll(io.LimitReader(answer.Body, 200))
-		line, _, _ := strings.Cut(strings.TrimSpace(string(said)), "\n")
+		answered, _ := io.ReadAll(io.LimitReader(answer.Body, 200))
+		line, _, _ := strings.Cut(strings.TrimSpace(string(answered)), "\n")
 		return fmt.Errorf("the endpoint answered %s: %s", answer.Status, strconv.Quote(line))
 	}
 	in := bufio.NewReader(answer.Body)

@@ -67,9 +67,9 @@ func (v *visit) lsof(ctx context.Context) {
 // that it started. A status other than 0 is an error with the first line of what the
 // program said.
 func output(ctx context.Context, w io.Writer, as *syscall.Credential, program string, args ...string) error {
-	var said bytes.Buffer
+	var stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.Stdout, cmd.Stderr = w, &said
+	cmd.Stdout, cmd.Stderr = w, &stderr
 	if as != nil {
 		cmd.Dir = "/" // another user may not be allowed to be here
 	}
@@ -81,7 +81,7 @@ func output(ctx context.Context, w io.Writer, as *syscall.Credential, program st
 		return ctx.Err()
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w: %s", filepath.Base(program), err, complaint(said.String()))
+		return fmt.Errorf("%s: %w: %s", filepath.Base(program), err, complaint(stderr.String()))
 	}
 	return nil
 }
@@ -89,8 +89,8 @@ func output(ctx context.Context, w io.Writer, as *syscall.Credential, program st
 // complaint is the first line that says what went wrong.
 //
 //	"Picked up JAVA_TOOL_OPTIONS: -Xmx1g\nError: no such process\n"   "Error: no such process"
-func complaint(said string) string {
-	for line := range strings.Lines(said) {
+func complaint(output string) string {
+	for line := range strings.Lines(output) {
 		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "Picked up ") {
 			return line
 		}
@@ -116,7 +116,7 @@ func (v *visit) threads(ctx context.Context) {
 	}
 	v.take(ctx, "threads", "thread-dump.txt", func(ctx context.Context, w io.Writer) error {
 		var first error
-		var kept []byte
+		var firstDump []byte
 		for _, try := range tries {
 			var dump bytes.Buffer
 			err := output(ctx, &bounded{w: &dump, left: maxFile}, as, try[0], try[1:]...)
@@ -125,14 +125,14 @@ func (v *visit) threads(ctx context.Context) {
 				return err
 			}
 			if first == nil {
-				first, kept = err, dump.Bytes()
+				first, firstDump = err, dump.Bytes()
 			}
 			if ctx.Err() != nil {
 				break
 			}
 		}
-		if bytes.Count(kept, []byte("\n")) > 1 { // jcmd begins with a line for the pid
-			w.Write(kept)
+		if bytes.Count(firstDump, []byte("\n")) > 1 { // jcmd begins with a line for the pid
+			w.Write(firstDump)
 		}
 		return first
 	})

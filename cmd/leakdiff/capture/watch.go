@@ -153,13 +153,13 @@ func (c *collector) resolve(ctx context.Context, pid int, mounts []mount, watche
 	lines.SetEscapeHTML(false)
 	r := newResolver(c, pid, mounts)
 	defer r.close()
-	told := map[[4]string]bool{}
+	written := map[[4]string]bool{}
 	for _, x := range watches {
 		key := [4]string{x.raw[0], x.raw[1], x.raw[2], x.handle}
-		if told[key] {
+		if written[key] {
 			continue
 		}
-		if told[key] = true; len(told) > maxTargets {
+		if written[key] = true; len(written) > maxTargets {
 			return fmt.Errorf("more than %d different targets", maxTargets)
 		}
 		if ctx.Err() != nil {
