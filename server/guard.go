@@ -11,6 +11,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/server/response"
+	"leakdiff/web"
 )
 
 // guard stands before every handler: the Host check, the cross-origin check,
@@ -127,3 +128,25 @@ func (w *loggedWriter) Write(p []byte) (int, error) {
 
 // Unwrap lets http.ResponseController reach the connection.
 func (w *loggedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// underPath serves pages below the path of a proxy. The proxy may have cut the path off
+// a request or not. Links get the path from the context.
+func (s *Server) underPath(next http.Handler) http.Handler {
+	path := s.respond.Path()
+	if path == "" {
+		return next
+	}
+	stripped := http.StripPrefix(path, next)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r = r.WithContext(web.Under(r.Context(), path))
+		switch rest, ok := strings.CutPrefix(r.URL.Path, path); {
+		case ok && strings.HasPrefix(rest, "/"):
+			stripped.ServeHTTP(w, r)
+		case ok && rest == "":
+			r.URL.Path, r.URL.RawPath = "/", ""
+			next.ServeHTTP(w, r)
+		default:
+			next.ServeHTTP(w, r)
+		}
+	})
+}

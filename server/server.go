@@ -168,7 +168,6 @@ func (s *Server) Handler() http.Handler { return s.handler }
 // Start works off ingest jobs until ctx ends, those that a crash left behind
 // first.
 func (s *Server) Start(ctx context.Context) {
-	ctx = s.under(ctx)
 	s.pending.Go(func() { s.worker.Run(ctx) })
 	s.pending.Go(func() { s.sweep(ctx) })
 }
