@@ -6,12 +6,12 @@ import (
 	"io"
 	"net/url"
 	"path/filepath"
-	"strings"
 
 	"leakdiff/analysis/read/family"
 	"leakdiff/analysis/read/ingest"
 	"leakdiff/analysis/say/redact"
 	"leakdiff/analysis/say/report"
+	"leakdiff/analysis/say/wording"
 	"leakdiff/web/page"
 	"leakdiff/web/view"
 )
@@ -84,5 +84,5 @@ func (r *reportCommand) page(c report.Case) view.Case {
 		}
 		bundles[i] = view.BundleLine{Name: names[i], Status: "done"}
 	}
-	return view.NewCase(view.CaseInput{Title: strings.Join(names, ", "), Report: c.Report, Bundles: bundles, More: view.MoreOf(c.Said(), c.Members), Query: url.Values{"q": {r.Filter}}, Frozen: true})
+	return view.NewCase(view.CaseInput{Title: wording.Commas(names, len(names)), Report: c.Report, Bundles: bundles, More: view.MoreOf(c.Said(), c.Members), Query: url.Values{"q": {r.Filter}}, Frozen: true})
 }

@@ -255,7 +255,7 @@ func (c *several) warnings() []string {
 			}
 		}
 		if len(bounded) > 0 {
-			out = append(out, fmt.Sprintf("The dumps of %s %s: their figures are lower bounds, marked ≥, and nothing is compared with them.", strings.Join(bounded, ", "), how))
+			out = append(out, fmt.Sprintf("The dumps of %s %s: their figures are lower bounds, marked ≥, and nothing is compared with them.", wording.Commas(bounded, len(bounded)), how))
 		}
 	}
 	return out

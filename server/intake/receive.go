@@ -216,7 +216,9 @@ func finish(name string, files []store.File) received {
 // first file.
 func titleOf(files []store.File) string {
 	first, _, folder := strings.Cut(files[0].Name, "/")
+	var names []string
 	for _, f := range files {
+		names = append(names, path.Base(f.Name))
 		if !strings.HasPrefix(f.Name, first+"/") {
 			folder = false
 		}
@@ -225,7 +227,7 @@ func titleOf(files []store.File) string {
 	case folder:
 		return first
 	case len(files) > 1:
-		return fmt.Sprintf("%s and %d more", path.Base(files[0].Name), len(files)-1)
+		return wording.Commas(names, 1)
 	}
 	return files[0].Name
 }

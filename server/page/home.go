@@ -70,7 +70,7 @@ func verdictWords() string {
 	for _, v := range analysis.Verdicts() {
 		words = append(words, string(v))
 	}
-	return strings.Join(words, ", ")
+	return wording.Commas(words, len(words))
 }
 
 // Home is the start page: what to upload, and the list of cases.

@@ -109,20 +109,20 @@ func publicTitle(p store.Permalink, f Record) string {
 
 // countsOnly says a result without a name in it.
 func countsOnly(kind string, l *loader.Loaded) string {
-	sum := report.Summary(l.Built)
+	verdict := strings.ReplaceAll(string(report.Summary(l.Built).Verdict), "_", " ")
 	switch kind {
 	case "compare":
-		return "Several snapshots compared, from a case with the verdict " + strings.ReplaceAll(string(sum.Verdict), "_", " ") + "."
+		return "Several snapshots compared, from a case with the verdict " + verdict + "."
 	case "diff":
-		return "Two snapshots compared, from a case with the verdict " + strings.ReplaceAll(string(sum.Verdict), "_", " ") + "."
+		return "Two snapshots compared, from a case with the verdict " + verdict + "."
 	case "family":
-		return "One family over time, from a case with the verdict " + strings.ReplaceAll(string(sum.Verdict), "_", " ") + "."
+		return "One family over time, from a case with the verdict " + verdict + "."
 	case "snapshot":
 		return "One snapshot of a process."
 	case "flame":
 		return "The merged stacks of a process."
 	}
-	return fmt.Sprintf("%s of %s, verdict %s.", wording.PagePlural(int64(len(l.Built.Report.Snapshots)), "snapshot", "snapshots"), wording.PagePlural(int64(len(l.Built.Report.Series)), "process", "processes"), strings.ReplaceAll(string(sum.Verdict), "_", " "))
+	return fmt.Sprintf("%s of %s, verdict %s.", wording.PagePlural(int64(len(l.Built.Report.Snapshots)), "snapshot", "snapshots"), wording.PagePlural(int64(len(l.Built.Report.Series)), "process", "processes"), verdict)
 }
 
 // counted is a title of kind and counts without a name in it: "Frozen case: 9 snapshots
