@@ -11,17 +11,16 @@ import (
 	"leakdiff/web/view"
 )
 
-// The further charts of a process take about 3 ms and 120 kB of a page. They are made
-// on every view, folded, for the first process of a case as small as most are; of
-// others and of larger cases where the reader asks for them, ?charts=host/program or
-// ?charts=1 for the first of all.
+// The further charts of a process take about 3 ms and 120 kB of a page. A small case has
+// them folded on every view, for its first process. Other processes and larger cases have
+// them on request: ?charts=host/program, or ?charts=1 for the first process.
 const (
 	maxDrawnUnasked = 1
 	MaxDrawn        = 4
 )
 
-// moreCharts adds what the further charts of a case are made from: that of a small case
-// stands in its report, of others it is made of the evidence.
+// moreCharts adds the data of the further charts. The report of a small case holds it; for
+// other cases the evidence is loaded.
 func (s *Service) moreCharts(ctx context.Context, in *view.CaseInput, c *loader.Report, query url.Values) error {
 	in.Charts = query.Get("charts")
 	drawn := drawnSeries(c.Said, in.Charts)
@@ -45,7 +44,7 @@ func (s *Service) moreCharts(ctx context.Context, in *view.CaseInput, c *loader.
 	return nil
 }
 
-// drawnSeries are the series whose charts are drawn: those that grow before others.
+// drawnSeries returns the series whose charts are drawn, those that grow first.
 func drawnSeries(judged *report.CaseReport, asked string) []int {
 	var all []int
 	for i := range judged.Report.Series {
@@ -68,7 +67,7 @@ func drawnSeries(judged *report.CaseReport, asked string) []int {
 	return all[:min(len(all), most)]
 }
 
-// keyOf names a series in addresses.
+// keyOf is the key of a series in addresses.
 func keyOf(s *report.Series) string {
 	host := ""
 	if s.Host != nil {
@@ -77,7 +76,7 @@ func keyOf(s *report.Series) string {
 	return view.SeriesKey(host, s.Process)
 }
 
-// growing is 1 for a series with a growing family, 0 for another.
+// growing returns 1 for a series with a growing family, else 0.
 func growing(s *report.Series) int {
 	if slices.ContainsFunc(s.Families, func(f report.Family) bool { return rises(f.Verdict) }) {
 		return 1

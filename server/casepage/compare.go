@@ -18,15 +18,15 @@ import (
 	"leakdiff/web/view"
 )
 
-// maxColumns bounds the snapshots that stand side by side, maxChosen those that an
-// address may name, usualColumns those that are shown where it names none.
+// maxColumns bounds the snapshots side by side, maxChosen those that an address may name.
+// usualColumns is the number of columns if the address names none.
 const (
 	maxColumns   = 50
 	maxChosen    = 500
 	usualColumns = 12
 )
 
-// several is any number of snapshots with what was computed of them.
+// several is the comparison of any number of snapshots.
 type several struct {
 	l       *loader.Loaded
 	series  *report.JudgedSeries
@@ -35,7 +35,7 @@ type several struct {
 	result  diff.Many
 }
 
-// severalColumn is a snapshot with the case and series that it is of.
+// severalColumn is a snapshot with its case and series.
 type severalColumn struct {
 	value  string
 	l      *loader.Loaded
@@ -45,7 +45,6 @@ type severalColumn struct {
 
 func (c *severalColumn) snapshot() *analysis.Snapshot { return c.series.Snapshots[c.at] }
 
-// ComparePage shows any number of snapshots side by side.
 func (s *Service) ComparePage(w http.ResponseWriter, r *http.Request) {
 	_, suffix := response.Twin(r.URL.Path)
 	s.show(w, r, func() (response.Content, error) {
@@ -66,7 +65,7 @@ func (s *Service) ComparePage(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// namedSnapshots are the snapshots that an address names, each once.
+// namedSnapshots returns the snapshots that an address names, each once.
 func namedSnapshots(q url.Values) []string {
 	var out []string
 	for _, name := range q["s"] {
@@ -104,8 +103,8 @@ func (s *Service) several(r *http.Request) (*several, error) {
 	if len(c.columns) == 0 || len(l.Built.Series) == 0 {
 		return nil, response.Refuse("not_found", "the case has no snapshot to compare", l.ID, "nothing was read yet, or everything was left out", "add files to the case")
 	}
-	// What the table is about is the series of the last column: foreign snapshots are
-	// put in front to compare with.
+	// The table is about the series of the last column of the case itself. Columns of
+	// other cases are there to compare with.
 	c.series = c.columns[len(c.columns)-1].series
 	for _, col := range c.columns {
 		if col.l == l {
@@ -120,7 +119,7 @@ func (s *Service) several(r *http.Request) (*several, error) {
 	return c, nil
 }
 
-// usual are the snapshots of a series that are shown where none are chosen.
+// usual returns the snapshots of a series that are compared if the address names none.
 func usual(l *loader.Loaded, key string) []string {
 	var series *report.JudgedSeries
 	for i := range l.Built.Series {
@@ -138,7 +137,7 @@ func usual(l *loader.Loaded, key string) []string {
 	return out
 }
 
-// spread are at most n of a list, the first and the last among them, evenly.
+// spread returns at most n elements at even distances, with the first and the last.
 func spread[T any](all []T, n int) []T {
 	if len(all) <= n {
 		return all
@@ -202,13 +201,13 @@ func (s *Service) severalInput(r *http.Request, c *several, query url.Values, wh
 	return in, err
 }
 
-// caseLink leads to another case than that of the page.
+// caseLink links to another case than that of the page.
 func caseLink(l *loader.Loaded, why purpose) *view.Link {
 	return &view.Link{Text: otherTitle(l.Title, why), URL: "/cases/" + url.PathEscape(l.ID)}
 }
 
-// otherTitle names another case than that of the page. How people call their cases is
-// nothing that the reader of a shared page shall see.
+// otherTitle is the title of another case than that of the page. A frozen page does not
+// show it: its readers may not know that case.
 func otherTitle(title string, why purpose) string {
 	if why == freezing && title != "" {
 		return "not named here"
@@ -216,7 +215,7 @@ func otherTitle(title string, why purpose) string {
 	return title
 }
 
-// ownLine is the series of the case itself that the table is about.
+// ownSeries is the series of the case itself that the table is about.
 func (c *several) ownSeries() *report.JudgedSeries {
 	for i := len(c.columns) - 1; i >= 0; i-- {
 		if c.columns[i].l == c.l {
@@ -226,7 +225,8 @@ func (c *several) ownSeries() *report.JudgedSeries {
 	return &c.l.Built.Series[0]
 }
 
-// warnings are those of the first column and the last, and of what lies between.
+// warnings returns the warnings of the first and the last column, and those of cut dumps
+// between them.
 func (c *several) warnings() []string {
 	if len(c.columns) < 2 {
 		return nil
@@ -270,7 +270,8 @@ func (s *Service) severalView(r *http.Request, c *several, query url.Values, why
 	return view.NewCompare(in), nil
 }
 
-// severalTwin writes the table as a file, which has no link to unfold.
+// severalTwin writes the table as a file. A file has no link to unfold, so it has all
+// rows.
 func (s *Service) severalTwin(r *http.Request, c *several, suffix string, query url.Values) (response.Content, error) {
 	data, err := s.severalData(r, c, query)
 	if err != nil {
@@ -291,7 +292,7 @@ func (s *Service) severalTwin(r *http.Request, c *several, suffix string, query 
 	return s.respond.TwinOf(r, suffix, response.Export{Page: v, Alone: AloneCompare(alone), Shell: s.respond.Copied(v.Shell), Name: v.Shell.Here, CSV: data.CSV})
 }
 
-// severalData is the table as data: the rows that pass the filter.
+// severalData returns the rows that pass the filter, as data.
 func (s *Service) severalData(r *http.Request, c *several, query url.Values) (report.Several, error) {
 	in, err := s.severalInput(r, c, query, freezing)
 	if err != nil {
@@ -317,16 +318,16 @@ func (s *Service) severalData(r *http.Request, c *several, query url.Values) (re
 	return out, nil
 }
 
-// What the page that finds a snapshot of another case lists, and how many cases it
-// looks through.
+// Bounds of the page that lists other cases: cases and snapshots in its list, and cases
+// that it searches.
 const (
 	listedCases     = 8
 	listedSnapshots = 40
 	soughtCases     = 1000
 )
 
-// ElsewherePage lists recent cases with their snapshots, to compare with or to take
-// as the baseline.
+// ElsewherePage lists recent cases with their snapshots, to compare with or to choose as
+// baseline.
 func (s *Service) ElsewherePage(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	l, err := s.loader.Load(r.Context(), q.Get("case"))
@@ -376,7 +377,7 @@ func (s *Service) ElsewherePage(w http.ResponseWriter, r *http.Request) {
 	s.respond.Page(w, r, http.StatusOK, page.Elsewhere(v))
 }
 
-// listElsewhere fills in the cases that hold the text, the newest first.
+// listElsewhere adds the cases that match the search, the newest first.
 func (s *Service) listElsewhere(r *http.Request, v *view.Elsewhere, l *loader.Loaded, into func(name string) string) error {
 	cases, _, err := s.store.Cases(r.Context(), store.CaseQuery{Everything: true, Limit: soughtCases})
 	if err != nil {
@@ -420,8 +421,8 @@ func holds(text, wanted string) bool {
 	return strings.Contains(strings.ToLower(text), strings.ToLower(wanted))
 }
 
-// elsewhereCase lists the snapshots of a case: all where its name holds the text,
-// else those that do.
+// elsewhereCase lists the snapshots of a case: all if its title or headline matches the
+// search, else those that match.
 func (s *Service) elsewhereCase(r *http.Request, c store.Case, named bool, find string, into func(name string) string) (view.ElsewhereCase, error) {
 	out := view.ElsewhereCase{Title: view.Visible(SampleTitle(c)), About: view.Visible(c.Headline)}
 	outcome, err := s.loader.Brief(r.Context(), c.ID)
@@ -450,7 +451,7 @@ func (s *Service) elsewhereCase(r *http.Request, c store.Case, named bool, find 
 	return out, nil
 }
 
-// SampleTitle marks the cases that come with the program.
+// SampleTitle is the title of a case, marked if the case is a sample.
 func SampleTitle(c store.Case) string {
 	if c.Sample == "" {
 		return c.Title

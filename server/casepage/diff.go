@@ -18,7 +18,7 @@ import (
 
 func queryEscape(s string) string { return url.QueryEscape(s) }
 
-// PickDiff turns the choice of a form into the address of its page.
+// PickDiff redirects from the form that chooses two snapshots to their comparison.
 func (s *Service) PickDiff(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	a, err := s.picked(r, q.Get("case"), "a", "b")
@@ -38,9 +38,9 @@ func (s *Service) PickDiff(w http.ResponseWriter, r *http.Request) {
 	s.respond.Redirect(w, r, "/diff/"+url.PathEscape(a)+".."+url.PathEscape(b)+"?case="+queryEscape(q.Get("case")))
 }
 
-// picked is the snapshot that a form names in a field: by the label that was typed beside
-// its select box, else by what is chosen there. Of several with the label it is that of the
-// process of the other field.
+// picked returns the snapshot that a form names in a field. A label typed beside the
+// select box goes before the selection. If several snapshots have the label, the process
+// of the other field decides.
 func (s *Service) picked(r *http.Request, caseID, field, other string) (string, error) {
 	text := strings.TrimSpace(r.FormValue("find-" + field))
 	if text == "" {
@@ -53,9 +53,9 @@ func (s *Service) picked(r *http.Request, caseID, field, other string) (string, 
 	return view.Named(choicesOf(l), text, r.FormValue(other)), nil
 }
 
-// compared is two snapshots with what was computed of the pair.
+// compared is the comparison of two snapshots.
 type compared struct {
-	// l is the case of B, la that of A: mostly the same.
+	// l is the case of B, la that of A. They are mostly the same.
 	l, la            *loader.Loaded
 	seriesA, seriesB *report.JudgedSeries
 	a, b             int
@@ -63,7 +63,6 @@ type compared struct {
 	baseline         view.Baseline
 }
 
-// DiffPage compares two snapshots side by side.
 func (s *Service) DiffPage(w http.ResponseWriter, r *http.Request) {
 	pair, suffix := response.Twin(response.PathValue(r, "pair"))
 	s.show(w, r, func() (response.Content, error) {
@@ -97,8 +96,8 @@ func (s *Service) DiffPage(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// caseOfPair is the case of B and the one of A: those that the query names, or the
-// newest one that holds both snapshots, or the newest of each.
+// caseOfPair returns the cases of B and A: those that the query names, else the newest
+// case with both snapshots, else the newest of each.
 func (s *Service) caseOfPair(r *http.Request, pair string) (caseB, caseA string, err error) {
 	idA, idB, ok := strings.Cut(pair, "..")
 	if !ok {
@@ -175,8 +174,8 @@ func (s *Service) compare(r *http.Request, pair string) (*compared, error) {
 	return c, err
 }
 
-// commonCase is the newest case that holds both snapshots; ids come from the
-// content, so that one may stand in several cases. Empty where there is none.
+// commonCase returns the newest case that holds both snapshots, or "". Ids are made from
+// the content, so several cases may hold one snapshot.
 func (s *Service) commonCase(r *http.Request, idA, idB string) (string, error) {
 	casesA, err := s.store.FindSnapshot(r.Context(), idA)
 	if err != nil {
@@ -194,7 +193,7 @@ func (s *Service) commonCase(r *http.Request, idA, idB string) (string, error) {
 	return "", nil
 }
 
-// relation says whether members may be followed from A to B.
+// relation reports whether members can be followed from A to B.
 func (c *compared) relation() diff.Relation {
 	switch {
 	case c.la != c.l:
@@ -239,15 +238,15 @@ func diffInput(c *compared, query url.Values, why purpose) view.DiffInput {
 	return in
 }
 
-// before adds the snapshot in front of number i of a series, where both are of one
-// process start.
+// before adds the snapshot before snapshot i of a series, if the process did not restart
+// between them.
 func before(out map[string]*analysis.Snapshot, series *report.JudgedSeries, i int) {
 	if i > 0 && series.Trend.Epochs[i] == series.Trend.Epochs[i-1] {
 		out[series.Snapshots[i].ID] = series.Snapshots[i-1]
 	}
 }
 
-// loadsOf are what figures of the series can be divided by.
+// loadsOf returns the loads by which figures of the series can be divided.
 func loadsOf(all ...*report.JudgedSeries) []view.Load {
 	var out []view.Load
 	add := func(name, words string, series *report.JudgedSeries, values []float64) {
@@ -283,7 +282,7 @@ func seriesOf(l *loader.Loaded, series *report.JudgedSeries) report.Series {
 	return report.Series{}
 }
 
-// data is the comparison as data: the rows of the page that pass its filter.
+// data returns the rows that pass the filter of the page, as data.
 func (c *compared) data(query url.Values) (report.Comparison, error) {
 	passes, err := view.DiffFilter(diffInput(c, query, freezing))
 	if err != nil {

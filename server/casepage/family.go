@@ -22,8 +22,8 @@ import (
 	"leakdiff/web/view"
 )
 
-// SightingsAPI is GET /api/v1/families/{fingerprint}: the processes of cases that show
-// the family, the latest first, and what people made of it, each with its total.
+// SightingsAPI is GET /api/v1/families/{fingerprint}. It lists the processes that show the
+// family, the latest first, and its triage in all cases, each with a total.
 func (s *Service) SightingsAPI(w http.ResponseWriter, r *http.Request) {
 	fingerprint := response.PathValue(r, "fingerprint")
 	seen, err := s.seenIn(r.Context(), fingerprint)
@@ -45,7 +45,7 @@ func (s *Service) SightingsAPI(w http.ResponseWriter, r *http.Request) {
 		Process string           `json:"process"`
 		Highest int              `json:"highest"`
 		Verdict analysis.Verdict `json:"verdict"`
-		// Recovered says that its cause went away within the series.
+		// Recovered is true if the cause went away within the series.
 		Recovered bool   `json:"recovered"`
 		Link      string `json:"link"`
 		URL       string `json:"url"`
@@ -71,14 +71,14 @@ func (s *Service) SightingsAPI(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// maxMembers is how many members a family page lists.
+// maxMembers bounds the members in the list of a family page.
 const maxMembers = 100
 
 // maxLifelines bounds the members followed on a family page.
 const maxLifelines = 2000
 
-// FamilyPage shows one family in one series: the case and series of the query,
-// else the newest case that holds it.
+// FamilyPage shows a family in one series: that of the query, else one of the newest case
+// with the family.
 func (s *Service) FamilyPage(w http.ResponseWriter, r *http.Request) {
 	fingerprint, suffix := response.Twin(response.PathValue(r, "fingerprint"))
 	l, series, err := s.familySeries(r, fingerprint)
@@ -156,7 +156,7 @@ func seriesKey(series *report.JudgedSeries) string {
 	return view.SeriesKey(p.Host.Value, p.Name.Value)
 }
 
-// lastIndex is the last snapshot that holds the family, -1 where none does.
+// lastIndex returns the index of the last snapshot with the family, or -1.
 func lastIndex(series *report.JudgedSeries, fingerprint string) int {
 	for i := len(series.Snapshots) - 1; i >= 0; i-- {
 		if report.GroupOf(series.Snapshots[i], fingerprint) != nil {
@@ -175,12 +175,12 @@ func familyOf(l *loader.Loaded, series *report.JudgedSeries, fingerprint string)
 	return report.Family{}
 }
 
-// chosen is the snapshot that a family is shown at: that of the query, else the last
-// that holds it before its cause went away.
+// chosen returns the index of the snapshot in which the family is shown: that of the
+// query, else the last one with the family before its cause went away.
 func chosen(r *http.Request, series *report.JudgedSeries, fingerprint string) int {
 	at := lastIndex(series, fingerprint)
 	if judged := series.Judged[fingerprint]; judged.RecoveredAt > 0 {
-		// What a reader wants to see is the family before its cause went away.
+		// A reader wants to see the family before its cause went away.
 		if before := judged.RecoveredAt - 1; report.GroupOf(series.Snapshots[before], fingerprint) != nil {
 			at = before
 		}
@@ -235,7 +235,7 @@ func (s *Service) familyView(r *http.Request, l *loader.Loaded, series *report.J
 	return view.NewFamily(in), nil
 }
 
-// addTriage adds what people said of the family, here and in other cases.
+// addTriage adds the triage of the family, in this case and in others.
 func (s *Service) addTriage(r *http.Request, in *view.FamilyInput, l *loader.Loaded, otherCases int) error {
 	fingerprint := in.Family.Fingerprint
 	in.Modules = l.Fields[modulesField].Value
@@ -253,7 +253,7 @@ func (s *Service) addTriage(r *http.Request, in *view.FamilyInput, l *loader.Loa
 	return err
 }
 
-// triageElsewhere is what people said of a family in cases other than this one.
+// triageElsewhere returns the triage of a family in cases other than this one.
 func (s *Service) triageElsewhere(ctx context.Context, fingerprint, caseID string) ([]view.TriageMemory, error) {
 	memories, _, err := s.store.Memories(ctx, fingerprint, maxMemories)
 	if err != nil {
@@ -278,8 +278,8 @@ func familyIn(fingerprint, caseID string) string {
 	return "/families/" + fingerprint + "?case=" + url.QueryEscape(caseID)
 }
 
-// related are the families of the same series that explain this one: those of its
-// unit, who may hold what it waits for, and whose waiting it may be the cause of.
+// related finds the families of the series that explain this one: those of its unit, the
+// possible holders of what it waits for, and those that may wait for it.
 func related(l *loader.Loaded, series *report.JudgedSeries, fingerprint string) view.FamilyKin {
 	var out view.FamilyKin
 	reported := seriesOf(l, series)
@@ -314,7 +314,7 @@ func related(l *loader.Loaded, series *report.JudgedSeries, fingerprint string) 
 	return out
 }
 
-// maxLocks is how many locks a family page names.
+// maxLocks bounds the locks that a family page names.
 const maxLocks = 3
 
 func locks(series *report.JudgedSeries, fingerprint string, at int) []trend.Hold {
@@ -322,26 +322,26 @@ func locks(series *report.JudgedSeries, fingerprint string, at int) []trend.Hold
 	return holds[:min(len(holds), maxLocks)]
 }
 
-// What is read and listed of a family in other cases: its snapshots, the places on its
-// page, and what people said.
+// Bounds of what is read and listed of a family in other cases: sightings, places on its
+// page, triage.
 const (
 	maxSightings = 2000
 	maxPlaces    = 100
 	maxMemories  = 200
 )
 
-// place is a process of a case that shows a family, with how it ended there.
+// place is a process of a case that shows a family, and how the family ended there.
 type place struct {
 	caseID, caseTitle, process string
-	// counts are those of the latest snapshots that show the family, the earliest first.
+	// counts are of the latest snapshots with the family, the earliest first.
 	counts    []*int
 	highest   int
 	verdict   analysis.Verdict
 	recovered bool
 }
 
-// course is the counts in words. Snapshots without the family are not among them, so
-// that they begin no course and end it only where the verdict says so.
+// course writes the counts in words. The counts leave out snapshots without the family:
+// only the verdict shows that the family is gone.
 func (p *place) course() string {
 	if len(p.counts) == 0 {
 		return ""
@@ -357,14 +357,14 @@ func (p *place) course() string {
 	return text
 }
 
-// seen is where a family was seen, the latest capture first; cases and total count all
+// seen is where a family was seen, the latest capture first. cases and total count all
 // cases and places, listed or not.
 type seen struct {
 	places       []place
 	cases, total int
 }
 
-// seenIn is what the page of a family and the API say of other cases.
+// seenIn finds the processes of all cases that show a family.
 func (s *Service) seenIn(ctx context.Context, fingerprint string) (seen, error) {
 	found, err := s.store.FamilySightings(ctx, fingerprint, maxSightings)
 	if err != nil {
@@ -394,9 +394,9 @@ func (s *Service) seenIn(ctx context.Context, fingerprint string) (seen, error) 
 	return out, err
 }
 
-// end gives each place its own ending; what did nothing has none and is stable. A
-// process to which people gave another name ended under that name: where it is the only
-// one of its case without an ending, it takes the one that is no other's.
+// end sets how the family ended in each place. Without a stored ending the verdict is
+// stable. Endings are stored under the name of the process after edits: the only place of
+// a case without an ending gets the ending that matches no place.
 func (s *seen) end(at map[[2]string]int, endings []store.CaseEnding) {
 	renamed := map[string]store.CaseEnding{}
 	for _, e := range endings {
@@ -424,8 +424,8 @@ func (s *seen) end(at map[[2]string]int, endings []store.CaseEnding) {
 	}
 }
 
-// elsewhere lists where other cases show the family, each with its course, and counts
-// the places that are not listed.
+// elsewhere lists the places in other cases, each with its course. more counts the places
+// that are not listed.
 func (s *seen) elsewhere(fingerprint, caseID string) (out []view.Sighting, more int) {
 	more = s.total
 	for _, p := range s.places {
@@ -446,7 +446,7 @@ func (s *seen) elsewhere(fingerprint, caseID string) (out []view.Sighting, more 
 	return out, more
 }
 
-// members lists the oldest members first, with the address of their raw lines.
+// members lists the oldest members with the addresses of their raw lines.
 func members(g *analysis.Group, snap *analysis.Snapshot, bundleID string) []view.FamilyMember {
 	var out []view.FamilyMember
 	for _, m := range g.Members.First(maxMembers) {
@@ -463,8 +463,8 @@ func rawURL(m analysis.Member, snap *analysis.Snapshot, bundleID string) string 
 	return view.RawURL(bundleID, path, m.Place.Offset, m.Place.Length)
 }
 
-// artifactPath is the file that a member was read from: of a directory of
-// fdinfo files the one with the member's descriptor.
+// artifactPath returns the file that a member was read from. In a directory of fdinfo
+// files it is the file of the member's descriptor.
 func artifactPath(m analysis.Member, snap *analysis.Snapshot) (string, bool) {
 	if m.Place.Artifact >= len(snap.Artifacts) {
 		return "", false
@@ -476,8 +476,8 @@ func artifactPath(m analysis.Member, snap *analysis.Snapshot) (string, bool) {
 	return path, true
 }
 
-// firstLines adds the raw lines of the oldest member to the page. A bundle
-// whose raw lines cannot be opened any more costs only this part.
+// firstLines adds the raw lines of the oldest member. If they cannot be opened any more,
+// the page lacks only them.
 func (s *Service) firstLines(r *http.Request, in *view.FamilyInput, g *analysis.Group, snap *analysis.Snapshot, bundleID string) error {
 	if len(in.Members) == 0 {
 		return nil
@@ -489,7 +489,7 @@ func (s *Service) firstLines(r *http.Request, in *view.FamilyInput, g *analysis.
 	}
 	for _, a := range snap.Artifacts {
 		if a.Path == path && a.Kind == "goroutine-proto" {
-			return nil // binary
+			return nil // a binary file has no lines
 		}
 	}
 	b, err := s.store.Bundle(r.Context(), bundleID)

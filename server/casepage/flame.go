@@ -12,8 +12,8 @@ import (
 	"leakdiff/web/view"
 )
 
-// flamePath is the last element of the addresses of flame graphs; its twins have a
-// suffix.
+// flamePath is the last element of the addresses of flame graphs, without the suffix of a
+// twin.
 const flamePath = "flame"
 
 // SnapshotFlame shows the merged stacks of one snapshot.
@@ -50,7 +50,7 @@ func (s *Service) DiffFlame(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// graph is a flame graph with the case that it is of.
+// graph is a flame graph with its case.
 type graph struct {
 	l  *loader.Loaded
 	in view.FlameInput
@@ -101,7 +101,7 @@ func (s *Service) flameBetween(r *http.Request, pair string) (graph, error) {
 	return g, nil
 }
 
-// frozenFlame keeps a graph: the page at an address below a snapshot or a pair.
+// frozenFlame makes the view of a graph to be frozen: of one snapshot or of a pair.
 func (s *Service) frozenFlame(inner *http.Request, kind, id string) (View, *loader.Loaded, error) {
 	of := s.flameOf
 	if kind == "diff" {
@@ -116,7 +116,6 @@ func (s *Service) frozenFlame(inner *http.Request, kind, id string) (View, *load
 	return View{"flame", v, flameJSON(g), v.Headline}, g.l, nil
 }
 
-// flameNode is a node of the tree as data.
 type flameNode struct {
 	Function string       `json:"function"`
 	Creator  bool         `json:"creator,omitempty"`
@@ -141,7 +140,7 @@ type FlameGraph struct {
 	Root     *flameNode    `json:"root"`
 }
 
-// flameJSON is the whole tree as data; that of a pair has the figures of both.
+// flameJSON returns the whole tree as data. The tree of a pair has the figures of both.
 func flameJSON(g graph) FlameGraph {
 	out := FlameGraph{
 		Schema: "leakdiff.flame/1", B: g.in.B.ID, Kind: g.in.Tree.Kind, NoStack: g.in.Tree.Bare, Lower: g.in.B.Bounded(g.in.Tree.Kind),

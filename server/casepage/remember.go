@@ -16,8 +16,8 @@ import (
 	"leakdiff/web/view"
 )
 
-// RememberForm keeps a family as an entry of the catalogue, by its frames and states:
-// from then on every case is compared with it. What cannot be kept is shown again.
+// RememberForm adds a family to the catalogue by its frames and states: every case is
+// compared with it from then on. A form with an error is shown again.
 func (s *Service) RememberForm(w http.ResponseWriter, r *http.Request) {
 	fingerprint := response.PathValue(r, "fingerprint")
 	r.Body = http.MaxBytesReader(w, r.Body, response.MaxForm)
@@ -50,13 +50,13 @@ func (s *Service) RememberForm(w http.ResponseWriter, r *http.Request) {
 	s.respond.Redirect(w, r, "/knowledge?q="+url.QueryEscape(e.ID))
 }
 
-// entryOf are the words of an entry in a form.
+// entryOf reads the words of an entry from a form.
 func entryOf(form url.Values) view.Entry {
 	text := func(name string) string { return strings.TrimSpace(form.Get(name)) }
 	return view.Entry{Title: text("title"), Status: text("status"), Affected: text("affected"), Fixed: text("fixed"), Trigger: text("trigger"), Remedy: text("remedy"), URL: text("url"), Bound: text("bound")}
 }
 
-// refuseEntry shows a form again with what was wrong; programs get the error alone.
+// refuseEntry shows a form again with its error. Programs get only the error.
 func (s *Service) refuseEntry(w http.ResponseWriter, r *http.Request, err error, in view.EntryInput) {
 	var f *analysis.Fault
 	if !errors.As(err, &f) || f.Code != "invalid" || strings.Contains(r.Header.Get("Accept"), "application/json") {
@@ -68,7 +68,7 @@ func (s *Service) refuseEntry(w http.ResponseWriter, r *http.Request, err error,
 	s.respond.Page(w, r, http.StatusBadRequest, page.Entry(view.NewEntryPage(in)))
 }
 
-// EntryPage shows the words of an entry that was made here, to change them.
+// EntryPage shows the form to change an own entry.
 func (s *Service) EntryPage(w http.ResponseWriter, r *http.Request) {
 	e, err := s.catalogue.Entry(response.PathValue(r, "id"))
 	if err != nil {
@@ -83,7 +83,7 @@ func (s *Service) EntryPage(w http.ResponseWriter, r *http.Request) {
 	s.respond.Page(w, r, http.StatusOK, page.Entry(v))
 }
 
-// EntryForm changes or forgets an entry that was made here.
+// EntryForm changes or deletes an own entry.
 func (s *Service) EntryForm(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, response.MaxForm)
 	if err := r.ParseForm(); err != nil {
@@ -114,8 +114,8 @@ func (s *Service) EntryForm(w http.ResponseWriter, r *http.Request) {
 	s.respond.Redirect(w, r, "/knowledge?q="+url.QueryEscape(e.ID))
 }
 
-// mayChange lets those change an entry who could have made it: with the key of a case
-// that shows its family.
+// mayChange allows a change of an entry to those who could have made it: they have the key
+// of a case that shows its family.
 func (s *Service) mayChange(r *http.Request, e *knowledge.Entry, key string) error {
 	if given, ok := access.Bearer(r); ok {
 		key = given

@@ -9,19 +9,19 @@ import (
 	"leakdiff/web/view"
 )
 
-// StackView are the snapshots of a page, one or A and B, for a view of their stacks beside it.
+// StackView is what the pprof view of a page needs: its snapshots, one or A and B.
 type StackView struct {
 	// Shell is the frame of the page, Base its path.
 	Shell view.Shell
 	Base  string
-	// CaseID is the case of B, OtherID the one of A where it is another one.
+	// CaseID is the case of B, OtherID that of A if it is another one.
 	CaseID, OtherID string
 	// State changes with the case.
 	State     string
 	Snapshots []*analysis.Snapshot
 }
 
-// SnapshotStacks is the snapshot with this id.
+// SnapshotStacks returns the stacks of one snapshot.
 func (s *Service) SnapshotStacks(r *http.Request, id string) (StackView, error) {
 	l, series, i, err := s.snapshot(r, id)
 	if err != nil {
@@ -34,7 +34,7 @@ func (s *Service) SnapshotStacks(r *http.Request, id string) (StackView, error) 
 	}, nil
 }
 
-// PairStacks are the snapshots of a comparison.
+// PairStacks returns the stacks of a comparison.
 func (s *Service) PairStacks(r *http.Request, pair string) (StackView, error) {
 	c, err := s.compare(r, pair)
 	if err != nil {

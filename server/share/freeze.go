@@ -23,7 +23,7 @@ import (
 	"leakdiff/web/view"
 )
 
-// SharePage is the form that freezes a result; it shows what goes out.
+// SharePage shows the form that freezes a result, with a preview of what is shared.
 func (s *Service) SharePage(w http.ResponseWriter, r *http.Request) {
 	address := r.URL.Query().Get("view")
 	f, l, cases, err := s.record(r, address)
@@ -66,7 +66,7 @@ func receiptRows(receipt []redact.Receipt) []view.RedactionRule {
 	return out
 }
 
-// freezeRequest is what somebody wants frozen, from a form or as JSON.
+// freezeRequest is a request to freeze a page, from a form or as JSON.
 type freezeRequest struct {
 	Case    string `json:"case"`
 	View    string `json:"view"`
@@ -76,7 +76,7 @@ type freezeRequest struct {
 	Title   string `json:"title"`
 }
 
-// Result is what freezing gave.
+// Result is a new permalink.
 type Result struct {
 	ID        string           `json:"id"`
 	Link      string           `json:"link"`
@@ -86,7 +86,7 @@ type Result struct {
 	Receipt   []redact.Receipt `json:"receipt"`
 }
 
-// keepUntil reads how long a result is kept: "7d", "90d", "keep".
+// keepUntil returns when a result expires: after "7d" or "90d", never for "keep".
 func (s *Service) keepUntil(keep string) (time.Time, error) {
 	switch keep {
 	case "":
@@ -103,7 +103,8 @@ func (s *Service) keepUntil(keep string) (time.Time, error) {
 	return s.cfg.Now().AddDate(0, 0, days), nil
 }
 
-// viewOf is the address of a page in a case, "" for the case that the address names.
+// viewOf returns the address of a page in a case. An empty caseID leaves the case to the
+// address.
 func viewOf(address, caseID string) (string, error) {
 	if caseID == "" {
 		return address, nil
@@ -129,8 +130,8 @@ func viewOf(address, caseID string) (string, error) {
 	return u.String(), nil
 }
 
-// mayReveal demands the owner key of a case that is frozen without redaction: the link is
-// for everybody, and outlives what its owner does to the case.
+// mayReveal demands the owner key of a case that is frozen without redaction. Everybody
+// with the link can read it, and the link outlives the case.
 func (s *Service) mayReveal(r *http.Request, formKey string) func(caseID string) error {
 	return func(caseID string) error {
 		_, err := s.access.Edit(r, caseID, formKey)
@@ -142,8 +143,8 @@ func (s *Service) mayReveal(r *http.Request, formKey string) func(caseID string)
 	}
 }
 
-// freezeView freezes a page; mayReveal is asked about every case in it where nothing is
-// redacted.
+// freezeView freezes a page. Without redaction it calls mayReveal for every case on the
+// page.
 func (s *Service) freezeView(r *http.Request, in freezeRequest, mayReveal func(caseID string) error) (Result, *loader.Loaded, error) {
 	until, err := s.keepUntil(in.Keep)
 	if err != nil {
@@ -204,7 +205,7 @@ func (s *Service) freezeView(r *http.Request, in freezeRequest, mayReveal func(c
 	return out, l, nil
 }
 
-// Freeze takes the form of the share page.
+// Freeze handles the form of the share page.
 func (s *Service) Freeze(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, response.MaxForm)
 	if err := r.ParseForm(); err != nil {
@@ -218,7 +219,7 @@ func (s *Service) Freeze(w http.ResponseWriter, r *http.Request) {
 	}, s.mayReveal(r, strings.TrimSpace(r.PostForm.Get("key"))))
 }
 
-// frozenAs freezes and shows the link with its key, once.
+// frozenAs freezes a page and shows the link and, only this once, its key.
 func (s *Service) frozenAs(w http.ResponseWriter, r *http.Request, in freezeRequest, mayReveal func(caseID string) error) {
 	out, l, err := s.freezeView(r, in, mayReveal)
 	if err != nil {
@@ -285,9 +286,9 @@ func (s *Service) WithdrawAPI(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// FreezeAgain makes a second link of what an older engine froze, computed by this one;
-// the old link stays what it is. It needs the owner key of the case or of the link, or a
-// server that only its own machine reaches.
+// FreezeAgain makes a second permalink of a result that an older engine froze, computed by
+// this engine. The old permalink does not change. It needs the owner key of the case or of
+// the permalink, or a server that only its own machine reaches.
 func (s *Service) FreezeAgain(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, response.MaxForm)
 	p, err := s.store.Permalink(r.Context(), response.PathValue(r, "id"))
@@ -317,7 +318,7 @@ func (s *Service) FreezeAgain(w http.ResponseWriter, r *http.Request) {
 	if !p.Expires.IsZero() {
 		keep = fmt.Sprintf("%dd", max(1, int(p.Expires.Sub(p.Created).Hours()/24)))
 	}
-	// Whoever came this far owns the case, or the link that showed the same unredacted.
+	// The sender owns the case, or the permalink that showed the same without redaction.
 	mayReveal := func(caseID string) error {
 		if caseID == p.CaseID {
 			return nil
@@ -327,8 +328,8 @@ func (s *Service) FreezeAgain(w http.ResponseWriter, r *http.Request) {
 	s.frozenAs(w, r, freezeRequest{Case: p.CaseID, View: p.View, Redact: &p.Redacted, Keep: keep, Preview: p.Preview, Title: p.Title}, mayReveal)
 }
 
-// refresh has bundles read again that an older engine has read, and reports whether
-// that goes on.
+// refresh queues the bundles that an older engine has read. It reports whether any bundle
+// is queued or being read.
 func (s *Service) refresh(ctx context.Context, caseID string) (reading bool, err error) {
 	bundles, err := s.store.Bundles(ctx, caseID)
 	for _, b := range bundles {
