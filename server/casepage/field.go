@@ -10,8 +10,7 @@ import (
 	"leakdiff/store"
 )
 
-// The fields of a case that people edit. The title is a field of the API, but is stored
-// with the case.
+// The fields of a case that people edit.
 const (
 	titleField    = "title"
 	ticketField   = "ticket"

@@ -25,16 +25,16 @@ func caseTitle(name string) string {
 	}
 }
 
-// placed is where an upload ended up.
+// placed is the case and bundle of an upload.
 type placed struct {
 	bundle   store.Bundle
 	ownerKey string
-	// again says that the same bytes were in the case already.
+	// again is true if the case already held the same bytes.
 	again bool
 }
 
-// place records an upload in a case, a new one when none is named, and its job
-// in the same transaction. Only then it may be acknowledged.
+// place records an upload in a case, a new one if none is named, and its job in the same
+// transaction. Only then may the upload be acknowledged.
 func (s *Service) place(ctx context.Context, caseID string, up received) (placed, error) {
 	defer s.queue.Notify()
 	if caseID == "" {
@@ -44,7 +44,7 @@ func (s *Service) place(ctx context.Context, caseID string, up received) (placed
 		}
 		return placed{bundle: b, ownerKey: key}, err
 	}
-	s.placing.Lock() // of two that come together one finds the other
+	s.placing.Lock() // of two equal uploads, the second finds the first
 	defer s.placing.Unlock()
 	have, ok, err := s.store.FindBundle(ctx, caseID, up.hashes())
 	if err != nil {
@@ -53,7 +53,7 @@ func (s *Service) place(ctx context.Context, caseID string, up received) (placed
 	if ok {
 		s.heal(ctx, up)
 		if have.Error != nil && have.Error.Code == store.Crashed {
-			// Whoever sends it again has been told to where something else stopped the server.
+			// The sender may repeat an upload after a failure: the bundle is read again.
 			if _, err := s.store.Requeue(ctx, have.ID); err != nil {
 				return placed{}, err
 			}
@@ -68,8 +68,8 @@ func (s *Service) place(ctx context.Context, caseID string, up received) (placed
 	return placed{bundle: b}, err
 }
 
-// heal has bundles of all cases read again that failed because bytes of an upload were
-// damaged: the upload put them back.
+// heal queues bundles of all cases that failed because the bytes of this upload were
+// damaged. The upload restored them.
 func (s *Service) heal(ctx context.Context, up received) {
 	ctx = context.WithoutCancel(ctx)
 	ids, err := s.store.FailedOn(ctx, blob.Damaged, up.hashes())
