@@ -16,8 +16,8 @@ import (
 	"leakdiff/web/view"
 )
 
-// write prints a case in a format, with the names replaced that hide knows; it may be nil.
-// Markdown, Jira markup and HTML are those of the page of a case in the web app.
+// write prints a case in a format. If hide is not nil, it replaces the names that hide
+// knows. Markdown, Jira markup and HTML are those of the page of a case in the web app.
 func (r *reportCommand) write(ctx context.Context, w io.Writer, c report.Case, hide *redact.Redactor) error {
 	switch r.Format {
 	case "json", "csv":

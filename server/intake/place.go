@@ -53,7 +53,7 @@ func (s *Service) place(ctx context.Context, caseID string, up received) (placed
 	if ok {
 		s.heal(ctx, up)
 		if have.Error != nil && have.Error.Code == store.Crashed {
-			// The sender may repeat an upload after a failure: the bundle is read again.
+			// Its hint is to upload again if something else stopped the server.
 			if _, err := s.store.Requeue(ctx, have.ID); err != nil {
 				return placed{}, err
 			}

@@ -15,7 +15,7 @@ type Queue struct {
 	idle chan func(context.Context)
 
 	mu sync.Mutex
-	// running is the bundle being read, cancel stops it.
+	// running is the bundle being read. stop stops that.
 	running string
 	stop    context.CancelFunc
 	// progress is the last one that the running job reported.

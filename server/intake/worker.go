@@ -236,7 +236,7 @@ func (w *Worker) CatchUp(ctx context.Context) {
 	}
 }
 
-// reap deletes unused rows and blobs, until a bundle is queued.
+// reap deletes from the store what nothing uses any more, until a bundle is queued.
 func (w *Worker) reap(ctx context.Context) {
 	for more := true; more && ctx.Err() == nil; {
 		var err error
