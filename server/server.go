@@ -120,7 +120,7 @@ func New(cfg Config) *Server {
 		Store: cfg.Store, Knowledge: s.catalogue, Version: cfg.Version, Program: cfg.Program, Later: s.queue.Later, Log: cfg.Log,
 	})
 	s.openRooms()
-	s.handler = s.underPath(s.guard(head(s.addressed(s.routes()))))
+	s.handler = s.underPath(s.guard(head(s.withAddress(s.routes()))))
 	return s
 }
 
@@ -145,13 +145,13 @@ func (s *Server) openRooms() {
 	s.expert = expert.New(expert.Config{Log: cfg.Log, Now: cfg.Now, Respond: s.respond, Pages: s.cases})
 	s.pages = pages.New(pages.Config{
 		Store: cfg.Store, Volume: cfg.Blobs, Respond: s.respond, Access: s.access, Catalogue: s.catalogue, UploadLimit: cfg.UploadLimit,
-		Reserved: intake.Spare, Budget: cfg.Budget, Samples: offered(cfg.Samples), KnowledgeDir: cfg.KnowledgeDir, Script: cfg.Script,
+		Reserved: intake.Spare, Budget: cfg.Budget, Samples: sampleViews(cfg.Samples), KnowledgeDir: cfg.KnowledgeDir, Script: cfg.Script,
 	})
 	s.api = api.New(api.Config{Store: cfg.Store, Respond: s.respond, BaseURL: cfg.BaseURL})
 }
 
-// offered returns the samples as the start page shows them.
-func offered(samples []Sample) []view.Sample {
+// sampleViews returns the samples as the start page shows them.
+func sampleViews(samples []Sample) []view.Sample {
 	var out []view.Sample
 	for _, x := range samples {
 		out = append(out, view.Sample{ID: x.Name, Name: x.Title, Text: x.Text, Size: wording.Bytes(int64(len(x.Data)))})
@@ -189,9 +189,9 @@ func (s *Server) sweep(ctx context.Context) {
 // Wait returns when the worker has stopped.
 func (s *Server) Wait() { s.pending.Wait() }
 
-// addressed passes pages their own address. The answer to a form has no address to return
+// withAddress passes pages their own address. The answer to a form has no address to return
 // to.
-func (s *Server) addressed(next http.Handler) http.Handler {
+func (s *Server) withAddress(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet || r.Method == http.MethodHead {
 			r = r.WithContext(page.At(r.Context(), s.respond.Base(r)+r.URL.RequestURI()))

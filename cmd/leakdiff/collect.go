@@ -134,8 +134,8 @@ func (c *collectCommand) collect(ctx context.Context, m *Main, targets []capture
 
 const exampleOfCollect = "leakdiff collect --pid 4711 --pprof http://127.0.0.1:6060 -o capture.tar.gz"
 
-// above0 refuses numbers and times that would capture nothing.
-func (c *collectCommand) above0() error {
+// checkPositive refuses numbers and times that would capture nothing.
+func (c *collectCommand) checkPositive() error {
 	if c.Count < 1 || c.Every <= 0 || c.StepTimeout <= 0 || c.MaxGoroutines < 1 {
 		return badCollect("--count, --every, --step-timeout and --max-goroutines must be above 0", exampleOfCollect)
 	}
@@ -144,7 +144,7 @@ func (c *collectCommand) above0() error {
 
 // targets pairs processes with endpoints.
 func (c *collectCommand) targets() ([]capture.Target, error) {
-	if err := c.above0(); err != nil {
+	if err := c.checkPositive(); err != nil {
 		return nil, err
 	}
 	var out []capture.Target
@@ -223,7 +223,7 @@ func (c *collectCommand) running(pid int) bool {
 // error.
 func (c *collectCommand) scriptArguments() ([]string, error) {
 	const hint = "leakdiff collect --pod kube-system/coredns-7d --name coredns"
-	if err := c.above0(); err != nil {
+	if err := c.checkPositive(); err != nil {
 		return nil, err
 	}
 	if c.CAFile != "" {

@@ -25,7 +25,7 @@ import (
 // DeleteCaseAPI is DELETE /api/v1/cases/{id}. With ?permalinks=keep the permalinks of the
 // case stay.
 func (s *Service) DeleteCaseAPI(w http.ResponseWriter, r *http.Request) {
-	if err := s.dropCase(r, response.PathValue(r, "id"), "", r.URL.Query().Get("permalinks")); err != nil {
+	if err := s.deleteCase(r, response.PathValue(r, "id"), "", r.URL.Query().Get("permalinks")); err != nil {
 		s.respond.FailAPI(w, r, err)
 		return
 	}
@@ -185,16 +185,16 @@ func (s *Service) memories(ctx context.Context, caseID string, prints []string) 
 // DeleteCase handles the form that deletes a case.
 func (s *Service) DeleteCase(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, response.MaxForm)
-	if err := s.dropCase(r, response.PathValue(r, "id"), r.PostFormValue("key"), r.FormValue("permalinks")); err != nil {
+	if err := s.deleteCase(r, response.PathValue(r, "id"), r.PostFormValue("key"), r.FormValue("permalinks")); err != nil {
 		s.respond.Fail(w, r, err)
 		return
 	}
 	s.respond.Redirect(w, r, "/")
 }
 
-// dropCase deletes a case and withdraws its permalinks, unless they are to be kept. The
+// deleteCase deletes a case and withdraws its permalinks, unless they are to be kept. The
 // log names the case and the request.
-func (s *Service) dropCase(r *http.Request, id, key, permalinks string) error {
+func (s *Service) deleteCase(r *http.Request, id, key, permalinks string) error {
 	if _, err := s.store.Case(r.Context(), id); err != nil {
 		return err
 	}

@@ -19,11 +19,11 @@ import (
 )
 
 // maxColumns bounds the snapshots side by side, maxChosen those that an address may name.
-// usualColumns is the number of columns if the address names none.
+// defaultColumns is the number of columns if the address names none.
 const (
-	maxColumns   = 50
-	maxChosen    = 500
-	usualColumns = 12
+	maxColumns     = 50
+	maxChosen      = 500
+	defaultColumns = 12
 )
 
 // several is the comparison of any number of snapshots.
@@ -88,10 +88,10 @@ func (s *Service) several(r *http.Request) (*several, error) {
 	c := &several{l: l}
 	names := namedSnapshots(q)
 	if len(names) == 0 {
-		names = usual(l, q.Get("series"))
+		names = defaultSnapshots(l, q.Get("series"))
 	}
 	if n := len(names); n > maxColumns {
-		names, c.leftOut = spread(names, maxColumns), n-maxColumns
+		names, c.leftOut = evenly(names, maxColumns), n-maxColumns
 	}
 	for _, name := range names {
 		col, err := s.column(r, l, name)
@@ -119,8 +119,8 @@ func (s *Service) several(r *http.Request) (*several, error) {
 	return c, nil
 }
 
-// usual returns the snapshots of a series that are compared if the address names none.
-func usual(l *loader.Loaded, key string) []string {
+// defaultSnapshots returns the snapshots of a series that are compared if the address names none.
+func defaultSnapshots(l *loader.Loaded, key string) []string {
 	var series *report.JudgedSeries
 	for i := range l.Built.Series {
 		if series == nil || seriesKey(&l.Built.Series[i]) == key && seriesKey(series) != key {
@@ -131,14 +131,14 @@ func usual(l *loader.Loaded, key string) []string {
 		return nil
 	}
 	var out []string
-	for _, snap := range spread(series.Snapshots, usualColumns) {
+	for _, snap := range evenly(series.Snapshots, defaultColumns) {
 		out = append(out, snap.ID)
 	}
 	return out
 }
 
-// spread returns at most n elements at even distances, with the first and the last.
-func spread[T any](all []T, n int) []T {
+// evenly returns at most n elements at even distances, with the first and the last.
+func evenly[T any](all []T, n int) []T {
 	if len(all) <= n {
 		return all
 	}
@@ -388,7 +388,7 @@ func (s *Service) listElsewhere(r *http.Request, v *view.Elsewhere, l *loader.Lo
 		if c.ID == l.ID || c.Snapshots == 0 {
 			continue
 		}
-		named := holds(c.Title, v.Find) || holds(c.Headline, v.Find)
+		named := containsFold(c.Title, v.Find) || containsFold(c.Headline, v.Find)
 		if len(v.Cases) == listedCases {
 			if named {
 				more++
@@ -417,7 +417,7 @@ func (s *Service) listElsewhere(r *http.Request, v *view.Elsewhere, l *loader.Lo
 	return nil
 }
 
-func holds(text, wanted string) bool {
+func containsFold(text, wanted string) bool {
 	return strings.Contains(strings.ToLower(text), strings.ToLower(wanted))
 }
 
@@ -435,7 +435,7 @@ func (s *Service) elsewhereCase(r *http.Request, c store.Case, named bool, find 
 	}
 	left := 0
 	for _, choice := range choices(all) {
-		if !named && !holds(choice.Group, find) && !holds(choice.Text, find) {
+		if !named && !containsFold(choice.Group, find) && !containsFold(choice.Text, find) {
 			continue
 		}
 		if len(out.Snapshots) == listedSnapshots {

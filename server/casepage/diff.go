@@ -21,12 +21,12 @@ func queryEscape(s string) string { return url.QueryEscape(s) }
 // PickDiff redirects from the form that chooses two snapshots to their comparison.
 func (s *Service) PickDiff(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
-	a, err := s.picked(r, q.Get("case"), "a", "b")
+	a, err := s.pickedSnapshot(r, q.Get("case"), "a", "b")
 	if err != nil {
 		s.respond.Fail(w, r, err)
 		return
 	}
-	b, err := s.picked(r, q.Get("case"), "b", "a")
+	b, err := s.pickedSnapshot(r, q.Get("case"), "b", "a")
 	if err != nil {
 		s.respond.Fail(w, r, err)
 		return
@@ -38,10 +38,10 @@ func (s *Service) PickDiff(w http.ResponseWriter, r *http.Request) {
 	s.respond.Redirect(w, r, "/diff/"+url.PathEscape(a)+".."+url.PathEscape(b)+"?case="+queryEscape(q.Get("case")))
 }
 
-// picked returns the snapshot that a form names in a field. A label typed beside the
+// pickedSnapshot returns the snapshot that a form names in a field. A label typed beside the
 // select box goes before the selection. If several snapshots have the label, the process
 // of the other field decides.
-func (s *Service) picked(r *http.Request, caseID, field, other string) (string, error) {
+func (s *Service) pickedSnapshot(r *http.Request, caseID, field, other string) (string, error) {
 	text := strings.TrimSpace(r.FormValue("find-" + field))
 	if text == "" {
 		return r.FormValue(field), nil

@@ -40,7 +40,7 @@ func (s *Service) place(ctx context.Context, caseID string, up received) (placed
 	if caseID == "" {
 		_, b, key, err := s.store.OpenCase(ctx, caseTitle(up.name), "", up.name, up.files)
 		if err == nil {
-			s.heal(ctx, up)
+			s.requeueDamaged(ctx, up)
 		}
 		return placed{bundle: b, ownerKey: key}, err
 	}
@@ -51,7 +51,7 @@ func (s *Service) place(ctx context.Context, caseID string, up received) (placed
 		return placed{}, err
 	}
 	if ok {
-		s.heal(ctx, up)
+		s.requeueDamaged(ctx, up)
 		if have.Error != nil && have.Error.Code == store.Crashed {
 			// Its hint is to upload again if something else stopped the server.
 			if _, err := s.store.Requeue(ctx, have.ID); err != nil {
@@ -63,14 +63,14 @@ func (s *Service) place(ctx context.Context, caseID string, up received) (placed
 	}
 	b, _, err := s.store.AddBundle(ctx, caseID, up.name, up.files)
 	if err == nil {
-		s.heal(ctx, up)
+		s.requeueDamaged(ctx, up)
 	}
 	return placed{bundle: b}, err
 }
 
-// heal queues bundles of all cases that failed because the bytes of this upload were
+// requeueDamaged queues bundles of all cases that failed because the bytes of this upload were
 // damaged. The upload restored them.
-func (s *Service) heal(ctx context.Context, up received) {
+func (s *Service) requeueDamaged(ctx context.Context, up received) {
 	ctx = context.WithoutCancel(ctx)
 	ids, err := s.store.FailedOn(ctx, blob.Damaged, up.hashes())
 	for _, id := range ids {

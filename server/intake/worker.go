@@ -210,7 +210,7 @@ func (w *Worker) summarise(ctx context.Context, bundleID string) {
 	if waits, err := w.cfg.Store.Waits(ctx, b.CaseID); err == nil && waits {
 		return
 	}
-	if err := w.safely(ctx, b.CaseID); err != nil && !response.IsNotFound(err) {
+	if err := w.summariseCase(ctx, b.CaseID); err != nil && !response.IsNotFound(err) {
 		w.cfg.Log.Error("summing up a case failed", "case", b.CaseID, "error", err)
 	}
 }
@@ -223,7 +223,7 @@ func (w *Worker) CatchUp(ctx context.Context) {
 		w.cfg.Log.Error("looking for cases without a summary failed", "error", err)
 	}
 	for _, id := range ids {
-		if err := w.safely(ctx, id); err != nil && ctx.Err() == nil {
+		if err := w.summariseCase(ctx, id); err != nil && ctx.Err() == nil {
 			w.cfg.Log.Error("summing up a case failed", "case", id, "error", err)
 		}
 		select {
@@ -252,8 +252,8 @@ func (w *Worker) reap(ctx context.Context) {
 	}
 }
 
-// safely sums up a case. A panic costs this case alone.
-func (w *Worker) safely(ctx context.Context, caseID string) (err error) {
+// summariseCase sums up a case. A panic costs this case alone.
+func (w *Worker) summariseCase(ctx context.Context, caseID string) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("summing up case %s panicked: %v", caseID, v)

@@ -59,16 +59,16 @@ func pack(kind string, model, data any, headline string) (Record, error) {
 func (f Record) Unpack() (response.Export, error) {
 	switch f.Kind {
 	case "case":
-		v, r, err := opened[view.Case, report.Report](f)
+		v, r, err := decode[view.Case, report.Report](f)
 		return response.Export{Page: v, Alone: casepage.AloneCase(v), CSV: func(w io.Writer) error { return report.CSV(w, r) }}, err
 	case "diff":
-		v, c, err := opened[view.Diff, report.Comparison](f)
+		v, c, err := decode[view.Diff, report.Comparison](f)
 		return response.Export{Page: v, Alone: casepage.AloneDiff(v), CSV: c.CSV}, err
 	case "compare":
-		v, c, err := opened[view.Compare, report.Several](f)
+		v, c, err := decode[view.Compare, report.Several](f)
 		return response.Export{Page: v, Alone: casepage.AloneCompare(v), CSV: c.CSV}, err
 	case "family":
-		v, m, err := opened[view.Family, report.Membership](f)
+		v, m, err := decode[view.Family, report.Membership](f)
 		table := m.CSV
 		if m.At == "" {
 			table = func(io.Writer) error {
@@ -77,7 +77,7 @@ func (f Record) Unpack() (response.Export, error) {
 		}
 		return response.Export{Page: v, Alone: casepage.AloneFamily(v), CSV: table}, err
 	case "snapshot":
-		v, r, err := opened[view.Snapshot, report.Report](f)
+		v, r, err := decode[view.Snapshot, report.Report](f)
 		return response.Export{Page: v, Alone: casepage.AloneSnapshot(v), CSV: func(w io.Writer) error {
 			id := ""
 			if len(r.Snapshots) > 0 {
@@ -86,14 +86,14 @@ func (f Record) Unpack() (response.Export, error) {
 			return report.SnapshotCSV(w, r, id)
 		}}, err
 	case "flame":
-		v, _, err := opened[view.Flame, casepage.FlameGraph](f)
+		v, _, err := decode[view.Flame, casepage.FlameGraph](f)
 		return response.Export{Page: v, Alone: casepage.AloneFlame(v), CSV: casepage.FlameCSV(v)}, err
 	}
 	return response.Export{}, unknownKind(f.Kind)
 }
 
-// opened decodes the page of a record and its data.
-func opened[Page, Data any](f Record) (v Page, d Data, err error) {
+// decode decodes the page of a record and its data.
+func decode[Page, Data any](f Record) (v Page, d Data, err error) {
 	if err = json.Unmarshal(f.Model, &v); err == nil {
 		err = json.Unmarshal(f.Data, &d)
 	}

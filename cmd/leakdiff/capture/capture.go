@@ -156,7 +156,7 @@ func Run(ctx context.Context, cfg Config, a *Archive) (Summary, error) {
 			break
 		}
 		if len(visits) == 0 {
-			return c.summary, c.nobody()
+			return c.summary, c.nothingToCapture()
 		}
 	}
 	c.summary.Interrupted = ctx.Err() != nil
@@ -237,8 +237,8 @@ func (c *collector) sleep(ctx context.Context, until time.Time) bool {
 	}
 }
 
-// nobody explains why there was nothing to capture.
-func (c *collector) nobody() error {
+// nothingToCapture explains why there was nothing to capture.
+func (c *collector) nothingToCapture() error {
 	var who []string
 	for _, t := range c.cfg.Targets {
 		if t.PID != 0 {
@@ -370,8 +370,8 @@ func (c *collector) left(n int, now []*visit) []*visit {
 	return out
 }
 
-// lose adds a failed step to the summary.
-func (c *collector) lose(text string) {
+// addLoss adds a failed step to the summary.
+func (c *collector) addLoss(text string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !slices.Contains(c.summary.Lost, text) {

@@ -141,10 +141,10 @@ func isProfile(head []byte) bool {
 	return len(head) >= 2 && (head[0] == 1<<3|2 || head[0] == 11<<3|2) && head[1] >= 2 && head[1] <= 8
 }
 
-// instead describes what came instead of a body.
+// mismatch describes what came instead of a body.
 //
 //	`the endpoint answered 200 without a goroutine profile: text/html, "<html>login please</html>"`
-func (b body) instead(contentType string, came []byte) error {
+func (b body) mismatch(contentType string, came []byte) error {
 	const most = 80
 	words := bytes.Map(func(r rune) rune {
 		if r < ' ' || r > '~' {
@@ -187,7 +187,7 @@ func (e *endpoint) get(ctx context.Context, below, query string, wanted body, w 
 	}
 	answer, err := e.client.Do(req)
 	if err != nil {
-		return plain(err)
+		return withoutURL(err)
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
@@ -198,19 +198,19 @@ func (e *endpoint) get(ctx context.Context, below, query string, wanted body, w 
 	in := bufio.NewReader(answer.Body)
 	head, err := in.Peek(wanted.head)
 	if len(head) < wanted.head && err != io.EOF {
-		return plain(err)
+		return withoutURL(err)
 	}
 	if !wanted.is(head) {
 		came, _ := in.Peek(in.Buffered())
-		return wanted.instead(answer.Header.Get("Content-Type"), came)
+		return wanted.mismatch(answer.Header.Get("Content-Type"), came)
 	}
 	_, err = io.Copy(w, in)
-	return plain(err)
+	return withoutURL(err)
 }
 
-// plain removes the address from an error of net/http. The manifest names it elsewhere,
+// withoutURL removes the address from an error of net/http. The manifest names it elsewhere,
 // and it may hold secrets.
-func plain(err error) error {
+func withoutURL(err error) error {
 	var of *url.Error
 	if errors.As(err, &of) {
 		return of.Err
@@ -233,7 +233,7 @@ func unpacked(r io.Reader, w io.Writer) error {
 	in = bufio.NewReader(z)
 	if head, err := in.Peek(2); err == nil && !isProfile(head) {
 		came, _ := in.Peek(in.Buffered())
-		return packedProfile.instead("packed", came)
+		return packedProfile.mismatch("packed", came)
 	}
 	_, err = io.Copy(w, in)
 	return err

@@ -44,7 +44,7 @@ func (v *visit) kernel(ctx context.Context) {
 		if err == nil {
 			_, err = w.Write(masked(text))
 		}
-		return bare(err)
+		return withoutPath(err)
 	})
 	for _, name := range []string{"tcp", "tcp6", "udp", "udp6", "unix", "netlink", "packet"} {
 		if _, err := os.Stat(file("net/" + name)); err == nil {

@@ -105,7 +105,7 @@ func (v *visit) threads(ctx context.Context) {
 	as, own := v.attachAs()
 	var tries [][]string
 	for _, try := range [][]string{{"jcmd", pid, "Thread.print", "-l", "-e"}, {"jstack", "-l", "-e", pid}, {"jstack", "-l", pid}} {
-		if program := v.beside(try[0], own); program != "" {
+		if program := v.findTool(try[0], own); program != "" {
 			tries = append(tries, append([]string{program}, try[1:]...))
 		}
 	}
@@ -163,10 +163,10 @@ func effective(status, name string) int {
 	return -1
 }
 
-// beside finds a program in the process' own installation, else in PATH, and returns ""
+// findTool finds a program in the process' own installation, else in PATH, and returns ""
 // if there is none. The process chose its installation: unless the program runs as the
 // user of the process, only root may be able to change it.
-func (v *visit) beside(name string, own bool) string {
+func (v *visit) findTool(name string, own bool) string {
 	if home := filepath.Dir(v.p.identity.Executable); filepath.IsAbs(home) {
 		program, err := filepath.EvalSymlinks(filepath.Join(home, name))
 		if err == nil && (own || onlyRoots(program)) {
@@ -222,7 +222,7 @@ func (v *visit) nodeReport(ctx context.Context) {
 		v.skip(step, Skipped, fmt.Errorf("the process does not catch signal %d, which would end it", signal))
 		return
 	}
-	if err := v.mayBeAsked(ctx); err != nil {
+	if err := v.maySignal(ctx); err != nil {
 		v.skip(step, Skipped, err)
 		return
 	}
@@ -236,9 +236,9 @@ func (v *visit) nodeReport(ctx context.Context) {
 	})
 }
 
-// mayBeAsked returns why the process must not get a signal: the capture was ended, or the
+// maySignal returns an error if the process must not get a signal: the capture was ended, or the
 // pid is another process now.
-func (v *visit) mayBeAsked(ctx context.Context) error {
+func (v *visit) maySignal(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return errors.New("the capture was ended before the signal was sent")
 	}
@@ -261,7 +261,7 @@ func (v *visit) signal(ctx context.Context, signal syscall.Signal) error {
 		return err
 	}
 	defer p.Release()
-	if err := v.mayBeAsked(ctx); err != nil {
+	if err := v.maySignal(ctx); err != nil {
 		return err
 	}
 	err = p.Signal(signal)
@@ -376,7 +376,7 @@ func (v *visit) sigquit(ctx context.Context) {
 	if !v.p.java && v.round < v.c.cfg.Count-1 {
 		return
 	}
-	if err := v.mayBeAsked(ctx); err != nil {
+	if err := v.maySignal(ctx); err != nil {
 		v.skip(step, Skipped, err)
 		return
 	}
@@ -399,22 +399,22 @@ func (v *visit) sigquit(ctx context.Context) {
 		// after it.
 		f, err := os.Open(output)
 		if err != nil {
-			return bare(err)
+			return withoutPath(err)
 		}
 		defer f.Close()
 		if _, err := f.Seek(0, io.SeekEnd); err != nil {
-			return bare(err)
+			return withoutPath(err)
 		}
 		if err := v.signal(ctx, syscall.SIGQUIT); err != nil {
 			return err
 		}
-		return v.grown(ctx, f, w)
+		return v.copyAppended(ctx, f, w)
 	})
 }
 
-// grown copies what is appended to a file, until the process is gone or nothing was
+// copyAppended copies what is appended to a file, until the process is gone or nothing was
 // appended for a second.
-func (v *visit) grown(ctx context.Context, f *os.File, w io.Writer) error {
+func (v *visit) copyAppended(ctx context.Context, f *os.File, w io.Writer) error {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	total, quiet := int64(0), 0
@@ -422,7 +422,7 @@ func (v *visit) grown(ctx context.Context, f *os.File, w io.Writer) error {
 		left := v.c.same(v.p) != nil
 		n, err := io.Copy(w, f)
 		if total += n; err != nil {
-			return bare(err)
+			return withoutPath(err)
 		}
 		if quiet++; n > 0 {
 			quiet = 0

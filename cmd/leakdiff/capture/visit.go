@@ -227,7 +227,7 @@ func (v *visit) closeStep(s Step, err error) Step {
 			s.Status = Partial
 		}
 		v.failed++
-		v.c.lose(fmt.Sprintf("%s of %s: %s", s.Name, v.p.who(), s.Error))
+		v.c.addLoss(fmt.Sprintf("%s of %s: %s", s.Name, v.p.who(), s.Error))
 	}
 	v.manifest.Steps = append(v.manifest.Steps, s)
 	return s
@@ -245,7 +245,7 @@ func (v *visit) skip(name, status string, why error) {
 	s := Step{Name: name, Status: status, At: Time{v.c.cfg.Now()}, Error: why.Error()}
 	if status == Failed {
 		v.failed++
-		v.c.lose(fmt.Sprintf("%s of %s: %s", name, v.p.who(), s.Error))
+		v.c.addLoss(fmt.Sprintf("%s of %s: %s", name, v.p.who(), s.Error))
 	}
 	v.manifest.Steps = append(v.manifest.Steps, s)
 }
@@ -351,16 +351,16 @@ func copyOf(name string) taker {
 	return func(_ context.Context, w io.Writer) error {
 		f, err := os.Open(name)
 		if err != nil {
-			return bare(err)
+			return withoutPath(err)
 		}
 		defer f.Close()
 		_, err = io.Copy(w, f)
-		return bare(err)
+		return withoutPath(err)
 	}
 }
 
-// bare removes the path from an error of a file, since the step names it.
-func bare(err error) error {
+// withoutPath removes the path from an error of a file, since the step names it.
+func withoutPath(err error) error {
 	var of *os.PathError
 	if errors.As(err, &of) {
 		return of.Err
@@ -372,12 +372,12 @@ func bare(err error) error {
 func numbered(dir string) ([]int, error) {
 	f, err := os.Open(dir)
 	if err != nil {
-		return nil, bare(err)
+		return nil, withoutPath(err)
 	}
 	defer f.Close()
 	names, err := f.Readdirnames(-1)
 	if err != nil {
-		return nil, bare(err)
+		return nil, withoutPath(err)
 	}
 	var out []int
 	for _, name := range names {
@@ -408,7 +408,7 @@ func (v *visit) descriptorFiles(ctx context.Context, dir string, read func(strin
 			if gone(err) == errGone {
 				continue
 			}
-			return out, bare(err)
+			return out, withoutPath(err)
 		}
 		if total += len(text); total > maxFile {
 			return out, errTooLong

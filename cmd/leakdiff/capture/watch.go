@@ -124,7 +124,7 @@ func listTree(ctx context.Context, root, point string, files bool, n *int, w io.
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case err != nil && name == top:
-			return bare(err)
+			return withoutPath(err)
 		case err != nil:
 			return nil // removed since its directory was read
 		case !d.IsDir() && !files:
@@ -216,9 +216,9 @@ func (r *resolver) close() {
 	}
 }
 
-// unanswerable are file systems whose handles cannot be opened although their files exist
+// withoutHandles are file systems whose handles cannot be opened although their files exist
 // (measured on Linux 6.18).
-var unanswerable = map[string]bool{"overlay": true, "proc": true, "sysfs": true, "devpts": true}
+var withoutHandles = map[string]bool{"overlay": true, "proc": true, "sysfs": true, "devpts": true}
 
 func (r *resolver) target(x watch) WatchTarget {
 	t := WatchTarget{Schema: targetsSchema, Device: x.raw[0], Inode: x.raw[1], Type: x.raw[2], Handle: x.handle, State: Unknown}
@@ -245,7 +245,7 @@ func (r *resolver) target(x watch) WatchTarget {
 		t.State, t.Path = Deleted, strings.TrimSuffix(name, " (deleted)")
 	case err == nil:
 		t.State, t.Path = Linked, name
-	case isStale(err) && !unanswerable[on.fstype]:
+	case isStale(err) && !withoutHandles[on.fstype]:
 		t.State = Stale
 	case isDenied(err):
 		r.denied = errDenied
